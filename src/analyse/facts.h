@@ -1,0 +1,62 @@
+/*
+ * The table shape, in its smallest form: named facts and titled tables of text and numbers, for the
+ * terminal summary, report.html and --json alike. A pass fills it; a format prints it; neither
+ * knows the other.
+ */
+#ifndef AF_ANALYSE_FACTS_H
+#define AF_ANALYSE_FACTS_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+
+enum af_cell_unit {
+	AF_CELL_TEXT,
+	AF_CELL_COUNT,
+	AF_CELL_NS,
+	AF_CELL_BYTES,
+	AF_CELL_PERCENT, /* value is in hundredths of a percent */
+};
+
+struct af_column {
+	const char *title;
+	enum af_cell_unit unit;
+};
+
+struct af_cell {
+	const char *text; /* AF_CELL_TEXT */
+	uint64_t value;   /* the other units */
+};
+
+enum { AF_TABLE_COLUMNS = 10 };
+
+struct af_table {
+	const char *name;  /* for --json: "cpu_top" */
+	const char *title; /* for people: "Where CPU time went" */
+	const char *note;  /* a caveat printed below, or NULL */
+	uint32_t nr_columns, nr_rows, cap_rows;
+	struct af_column columns[AF_TABLE_COLUMNS];
+	struct af_cell *cells; /* nr_rows × nr_columns, row by row */
+	struct af_table *next;
+};
+
+/* A list of tables, all memory in one arena. A zeroed struct is empty. */
+struct af_facts {
+	struct af_arena arena;
+	struct af_table *first, *last;
+};
+
+void af_facts_free(struct af_facts *f);
+
+/* A new table at the end of the list; columns are copied. */
+struct af_table *af_facts_table(struct af_facts *f, const char *name, const char *title,
+                                const struct af_column *columns, uint32_t nr_columns);
+
+/* A new row, zeroed: nr_columns cells for the caller to fill. Valid until the next row. */
+struct af_cell *af_table_row(struct af_facts *f, struct af_table *t);
+
+/* A string that lives as long as the facts. */
+const char *af_facts_text(struct af_facts *f, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

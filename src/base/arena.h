@@ -1,0 +1,30 @@
+/*
+ * Memory that is freed as a whole. One arena per trace in analysis: what passes allocate lives
+ * as long as the trace. Out of memory ends the program (these functions never return NULL).
+ * Not for the code in a target process.
+ */
+#ifndef AF_BASE_ARENA_H
+#define AF_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct af_arena {
+	struct af_arena_block *head;
+	size_t used, cap; /* bytes in head */
+	size_t total;     /* bytes handed out, for reports */
+};
+
+/* A zeroed struct is an empty arena. */
+void af_arena_free(struct af_arena *a);
+
+/* @size zeroed bytes, aligned to 16. */
+void *af_arena_alloc(struct af_arena *a, size_t size);
+
+/* A NUL-terminated copy of @len bytes. */
+char *af_arena_strdup(struct af_arena *a, const char *s, size_t len);
+
+/* malloc that ends the program when memory runs out; for growing arrays in analysis. */
+void *af_xrealloc(void *p, size_t size);
+void *af_xcalloc(size_t n, size_t size);
+
+#endif

@@ -1,0 +1,157 @@
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/fs.h"
+
+void af_buf_free(struct af_buf *b)
+{
+	free(b->data);
+	*b = (struct af_buf){0};
+}
+
+static char *buf_room(struct af_buf *b, size_t len)
+{
+	if (b->cap - b->len < len + 1) {
+		size_t cap = b->cap ? b->cap * 2 : 256;
+		while (cap - b->len < len + 1)
+			cap *= 2;
+		b->data = af_xrealloc(b->data, cap);
+		b->cap = cap;
+	}
+	return b->data + b->len;
+}
+
+void af_buf_add(struct af_buf *b, const void *data, size_t len)
+{
+	char *p = buf_room(b, len);
+	memcpy(p, data, len);
+	p[len] = 0;
+	b->len += len;
+}
+
+void af_buf_str(struct af_buf *b, const char *s)
+{
+	af_buf_add(b, s, strlen(s));
+}
+
+void af_buf_char(struct af_buf *b, char c)
+{
+	char *p = buf_room(b, 1);
+	p[0] = c;
+	p[1] = 0;
+	b->len++;
+}
+
+void af_buf_u64(struct af_buf *b, uint64_t v)
+{
+	char digits[20];
+	int n = 20;
+
+	do {
+		digits[--n] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	af_buf_add(b, digits + n, (size_t)(20 - n));
+}
+
+void af_buf_fmt(struct af_buf *b, const char *fmt, ...)
+{
+	va_list ap, again;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n > 0) {
+		vsnprintf(buf_room(b, (size_t)n), (size_t)n + 1, fmt, again);
+		b->len += (size_t)n;
+	}
+	va_end(again);
+}
+
+/* Length of the valid UTF-8 sequence at @p (at most @left bytes), or 0. */
+static size_t utf8_len(const unsigned char *p, size_t left)
+{
+	if (p[0] < 0x80)
+		return 1;
+	size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+	if (p[0] < 0xc2 || p[0] > 0xf4 || n > left)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+void af_buf_json(struct af_buf *b, const char *s, size_t len)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	af_buf_char(b, '"');
+	for (size_t i = 0; i < len;) {
+		size_t n = utf8_len(p + i, len - i);
+		if (!n) {
+			af_buf_str(b, "\xef\xbf\xbd");
+			i++;
+		} else if (p[i] == '"' || p[i] == '\\') {
+			af_buf_char(b, '\\');
+			af_buf_char(b, s[i++]);
+		} else if (p[i] < 0x20 || p[i] == 0x7f || p[i] == '<') {
+			/* '<' too: JSON often ends up inside a <script>. */
+			af_buf_fmt(b, "\\u%04x", p[i++]);
+		} else {
+			af_buf_add(b, s + i, n);
+			i += n;
+		}
+	}
+	af_buf_char(b, '"');
+}
+
+void af_buf_xml(struct af_buf *b, const char *s, size_t len)
+{
+	const unsigned char *p = (const unsigned char *)s;
+
+	for (size_t i = 0; i < len;) {
+		size_t n = utf8_len(p + i, len - i);
+		if (!n || (p[i] < 0x20 && p[i] != '\t' && p[i] != '\n') || p[i] == 0x7f) {
+			af_buf_str(b, "\xef\xbf\xbd");
+			i++;
+			continue;
+		}
+		switch (p[i]) {
+		case '&':
+			af_buf_str(b, "&amp;");
+			break;
+		case '<':
+			af_buf_str(b, "&lt;");
+			break;
+		case '>':
+			af_buf_str(b, "&gt;");
+			break;
+		case '"':
+			af_buf_str(b, "&quot;");
+			break;
+		case '\'':
+			af_buf_str(b, "&#39;");
+			break;
+		default:
+			af_buf_add(b, s + i, n);
+		}
+		i += n;
+	}
+}
+
+int af_buf_flush(struct af_buf *b, int fd)
+{
+	int rc = af_write_all(fd, b->data, b->len);
+	b->len = 0;
+	return rc;
+}

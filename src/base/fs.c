@@ -1,0 +1,109 @@
+#include "base/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+
+int af_file_map(struct af_file *f, const char *path, struct af_err *err)
+{
+	*f = (struct af_file){0};
+
+	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return af_fail(err, -errno, "cannot open %s", path);
+
+	struct stat st;
+	if (fstat(fd, &st))
+		return af_fail(err, -errno, "cannot read the size of %s", path);
+	if (S_ISDIR(st.st_mode))
+		return af_fail_plain(err, -EISDIR, "%s is a directory, not a file", path);
+	if (!S_ISREG(st.st_mode))
+		return af_fail_plain(err, -EINVAL, "%s is not a regular file", path);
+	if (!st.st_size)
+		return 0;
+
+	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return af_fail(err, -errno, "cannot map %s", path);
+	f->data = p;
+	f->size = (size_t)st.st_size;
+	return 0;
+}
+
+void af_file_unmap(struct af_file *f)
+{
+	if (f->data)
+		munmap((void *)f->data, f->size);
+	*f = (struct af_file){0};
+}
+
+int af_write_all(int fd, const void *data, size_t len)
+{
+	const char *p = data;
+
+	while (len) {
+		ssize_t n = write(fd, p, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int af_create_private(int dirfd, const char *name)
+{
+	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(dirfd, name, flags, 0600);
+
+	if (fd < 0 && errno == EEXIST) {
+		if (unlinkat(dirfd, name, 0))
+			return -errno;
+		fd = openat(dirfd, name, flags, 0600);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+static int remove_at(int dirfd, const char *name)
+{
+	if (!unlinkat(dirfd, name, 0))
+		return 0;
+	if (errno != EISDIR && errno != EPERM)
+		return -errno;
+
+	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	DIR *d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return -ENOMEM;
+	}
+
+	int rc = 0;
+	for (struct dirent *e; (e = readdir(d));) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		int one = remove_at(fd, e->d_name);
+		if (one && !rc)
+			rc = one;
+	}
+	closedir(d);
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) && !rc)
+		rc = -errno;
+	return rc;
+}
+
+int af_remove_tree(const char *path)
+{
+	return remove_at(AT_FDCWD, path);
+}

@@ -1,0 +1,32 @@
+/* Files: whole-file reads and maps with checked sizes, complete writes, private directories. */
+#ifndef AF_BASE_FS_H
+#define AF_BASE_FS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct af_err;
+
+/* A file mapped read-only. data is NULL for an empty file. */
+struct af_file {
+	const uint8_t *data;
+	size_t size;
+};
+
+/* Maps @path whole. Refuses what is not a regular file. */
+int af_file_map(struct af_file *f, const char *path, struct af_err *err);
+void af_file_unmap(struct af_file *f);
+
+/* write(2) until all @len bytes are out; 0 or -errno (a full disk is -ENOSPC). */
+int af_write_all(int fd, const void *data, size_t len);
+
+/*
+ * A new file for writing, mode 0600, never through a symbolic link; an existing one is replaced
+ * by a fresh inode. Returns the descriptor or -errno.
+ */
+int af_create_private(int dirfd, const char *name);
+
+/* rm -r of a directory tree this program made; never follows links. 0 or -errno. */
+int af_remove_tree(const char *path);
+
+#endif

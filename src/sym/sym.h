@@ -1,0 +1,72 @@
+/*
+ * Addresses to names. Offline: works on files and on what the trace says was mapped, never on a
+ * live process. One struct af_sym per trace; thread-safe where it says so.
+ *
+ * A module is opened once for each (path, build-id): its function symbols in one sorted array
+ * (System V gABI symbol tables), its DWARF lines and inlined subroutines read when first asked.
+ */
+#ifndef AF_SYM_SYM_H
+#define AF_SYM_SYM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/event.h"
+
+struct af_err;
+
+enum { AF_SYM_INLINES = 64 };
+
+struct af_sym_frame {
+	const char *function; /* demangled; NULL when not known */
+	const char *file;     /* NULL when not known */
+	uint32_t line;        /* 0 when not known */
+};
+
+struct af_sym_answer {
+	enum af_symbol_source source;
+	uint64_t symbol_offset;                     /* address less the start of the function */
+	uint32_t nr;                                /* at least 1 unless source says why not */
+	struct af_sym_frame frames[AF_SYM_INLINES]; /* innermost inlined first */
+};
+
+struct af_sym_module;
+
+/*
+ * Open the file behind a mapping. @path as it stands in MAPPING ("[vdso]" is this machine's own).
+ * @root is prefixed to absolute paths when not NULL. The module is usable even when the file cannot
+ * be opened: its answers then carry the reason.
+ */
+struct af_sym_module *af_sym_module_open(const char *path, const uint8_t *build_id,
+                                         uint32_t build_id_len, const char *root);
+void af_sym_module_close(struct af_sym_module *m);
+
+/*
+ * Look up @vaddr, an address of the ELF file (run-time address less bias). Strings live as long as
+ * the module. One thread at a time for each module.
+ */
+void af_sym_lookup(struct af_sym_module *m, uint64_t vaddr, struct af_sym_answer *answer);
+
+/* Demangle (Itanium C++, Rust legacy and v0) into malloc'd text, or NULL when it is not mangled. */
+char *af_demangle(const char *mangled);
+
+/*
+ * The line of a Python code object at @lasti bytes. @version is PY_VERSION_HEX >> 16; the table is
+ * co_lnotab (to 3.9), co_linetable (3.10: PEP 626; 3.11 and later: locations table, CPython
+ * Objects/locations.md). -1 when there is none.
+ */
+int af_py_line(uint32_t version, const uint8_t *table, size_t len, int32_t first_line,
+               uint32_t lasti);
+
+/*
+ * Resolve every address of the trace in directory @dir and add the stream `symbols` to it, in
+ * parallel over modules, each unique address once. @progress (may be NULL) is called now and then.
+ */
+struct af_sym_progress {
+	uint64_t addresses, resolved, modules, modules_done;
+};
+int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym_progress *p),
+                void *arg, struct af_err *err);
+
+#endif

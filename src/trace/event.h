@@ -1,0 +1,379 @@
+/*
+ * The event table: every kind of record a trace can hold, once. From it come the enum, the packed
+ * structs, the CTF metadata (metadata.c), the checked decoder (decode.c), `aflame print` and
+ * docs/format.md. Numbers are on disk: add at the end, never reuse or reorder; a changed meaning
+ * is a new kind.
+ *
+ * On disk an event is a struct af_event_header, the kind's fixed fields (packed, little-endian),
+ * then its tail fields in order: STR is a NUL-terminated string, SEQ is a u32 count and that many
+ * elements. `size` covers all of it, so a reader skips kinds it does not know.
+ *
+ * Scopes of ids. `process` is in the packet header. Ids of stacks, callpaths, python stacks and
+ * shapes belong to one stream and are defined in it before they are used, so a stream reads
+ * alone; a second definition of an id replaces the first from there on. Ids of devices, contexts,
+ * queues, programs and kernels belong to the process. Addresses belong to the process.
+ */
+#ifndef AF_TRACE_EVENT_H
+#define AF_TRACE_EVENT_H
+
+#include <stdint.h>
+
+typedef uint8_t af_u8;
+typedef uint16_t af_u16;
+typedef uint32_t af_u32;
+typedef uint64_t af_u64;
+typedef uint64_t af_x64; /* printed in hexadecimal: an address or a handle */
+typedef int32_t af_i32;
+typedef int64_t af_i64;
+
+#define AF_LOST_FIELDS(F)                                                                          \
+	F(FIX, u32, reason, "enum af_lost")                                                        \
+	F(FIX, u64, count, "how many events, samples or bytes were lost here")
+
+#define AF_NOTE_FIELDS(F)                                                                          \
+	F(STR, str, key, "dotted name: cmd, host, collector.cpu, …")                               \
+	F(STR, str, value, "text")
+
+#define AF_CLOCK_FIELDS(F)                                                                         \
+	F(FIX, u32, clock, "enum af_clock_id: the foreign clock")                                  \
+	F(FIX, u32, device, "device whose clock it is, 0 for a host clock")                        \
+	F(FIX, u64, mono_ns, "CLOCK_MONOTONIC at the pair")                                        \
+	F(FIX, u64, foreign, "the foreign clock at the same moment, in its own ticks")             \
+	F(FIX, u64, uncertainty_ns, "width of the bracket the pair was taken in")
+
+#define AF_PROCESS_FIELDS(F)                                                                       \
+	F(FIX, u32, pid, "")                                                                       \
+	F(FIX, u32, ppid, "")                                                                      \
+	F(FIX, u32, parent, "process ordinal this one was forked from, 0 when it was exec'd")      \
+	F(STR, str, exe, "path of the executable")                                                 \
+	F(STR, str, cmdline, "arguments joined by blanks")
+
+#define AF_PROCESS_END_FIELDS(F)                                                                   \
+	F(FIX, u32, process, "process ordinal")                                                    \
+	F(FIX, i32, status, "wait status, -1 when not known")                                      \
+	F(FIX, u64, user_ns, "CPU time in user mode")                                              \
+	F(FIX, u64, kernel_ns, "CPU time in the kernel")                                           \
+	F(FIX, u64, max_rss_bytes, "")                                                             \
+	F(FIX, u32, source, "enum af_usage_source: who measured it")
+
+#define AF_THREAD_FIELDS(F)                                                                        \
+	F(FIX, u32, tid, "")                                                                       \
+	F(STR, str, name, "comm")
+
+#define AF_MAPPING_FIELDS(F)                                                                       \
+	F(FIX, x64, start, "first address of executable code")                                     \
+	F(FIX, x64, end, "first address after it")                                                 \
+	F(FIX, x64, bias, "run-time address minus the ELF file's virtual address")                 \
+	F(FIX, u32, flags, "enum af_mapping_flag")                                                 \
+	F(SEQ, u8, build_id, "NT_GNU_BUILD_ID read from memory, may be empty")                     \
+	F(STR, str, path, "file, or [vdso], [jit], [anon]")
+
+#define AF_STACK_FIELDS(F)                                                                         \
+	F(FIX, u32, stack, "stack id of this stream")                                              \
+	F(FIX, u32, stop, "enum af_stop: why the walk ended")                                      \
+	F(SEQ, x64, pcs,                                                                           \
+	  "leaf first; return addresses are less one, so that every entry can be "                 \
+	  "looked up as it is")
+
+#define AF_PY_STACK_FIELDS(F)                                                                      \
+	F(FIX, u32, py_stack, "python stack id of this stream")                                    \
+	F(FIX, u32, stop, "enum af_stop")                                                          \
+	F(SEQ, x64, frames,                                                                        \
+	  "leaf first: code id << 32 | last instruction in bytes; "                                \
+	  "0xffffffffffffffff is the border of one native eval call")
+
+#define AF_PY_CODE_FIELDS(F)                                                                       \
+	F(FIX, u32, code, "code id of this process")                                               \
+	F(FIX, u32, version, "PY_VERSION_HEX >> 16, which fixes the line table's format")          \
+	F(FIX, i32, first_line, "co_firstlineno")                                                  \
+	F(SEQ, u8, lines, "co_lnotab or co_linetable, empty when too large")                       \
+	F(STR, str, name, "co_qualname, or co_name before 3.11")                                   \
+	F(STR, str, file, "co_filename")
+
+#define AF_CALLPATH_FIELDS(F)                                                                      \
+	F(FIX, u32, callpath, "callpath id of this stream")                                        \
+	F(FIX, u32, stack, "native stack id")                                                      \
+	F(FIX, u32, py_stack, "python stack id, 0 for none")
+
+#define AF_SAMPLE_FIELDS(F)                                                                        \
+	F(FIX, u32, callpath, "")                                                                  \
+	F(FIX, u32, flags, "enum af_sample_flag")                                                  \
+	F(FIX, u64, weight_ns, "CPU time this sample stands for")
+
+#define AF_DEVICE_FIELDS(F)                                                                        \
+	F(FIX, u32, device, "device id of this process, from 1")                                   \
+	F(FIX, u32, parent, "device this is a part of, 0 for none")                                \
+	F(FIX, u32, type, "enum af_device_type")                                                   \
+	F(FIX, u32, api, "enum af_api")                                                            \
+	F(STR, str, name, "")                                                                      \
+	F(STR, str, vendor, "")                                                                    \
+	F(STR, str, driver, "driver and version")
+
+#define AF_QUEUE_FIELDS(F)                                                                         \
+	F(FIX, u32, queue, "queue (stream) id of this process, from 1")                            \
+	F(FIX, u32, device, "")                                                                    \
+	F(FIX, u32, context, "context id of this process, from 1")                                 \
+	F(FIX, u32, flags, "enum af_queue_flag")                                                   \
+	F(FIX, x64, handle, "the runtime's own handle")
+
+#define AF_PROGRAM_FIELDS(F)                                                                       \
+	F(FIX, u32, program, "program (module) id of this process, from 1")                        \
+	F(FIX, u32, device, "device the object is for, 0 for all of the context")                  \
+	F(FIX, u32, form, "enum af_object_form")                                                   \
+	F(FIX, u64, size, "bytes of the object")                                                   \
+	F(STR, str, object, "name in objects/, its SHA-256; empty when it was not kept")           \
+	F(STR, str, options, "build options")
+
+#define AF_KERNEL_FIELDS(F)                                                                        \
+	F(FIX, u32, kernel, "kernel id of this process, from 1")                                   \
+	F(FIX, u32, program, "0 when not known")                                                   \
+	F(STR, str, name, "as the runtime names it")
+
+#define AF_SHAPE_FIELDS(F)                                                                         \
+	F(FIX, u32, shape, "shape id of this stream: what a piece of work is")                     \
+	F(FIX, u32, op, "enum af_op")                                                              \
+	F(FIX, u32, queue, "")                                                                     \
+	F(FIX, u32, kernel, "0 for what is not a kernel")                                          \
+	F(FIX, u64, bytes, "of a copy, map or fill")                                               \
+	F(FIX, u64, global_x, "work items")                                                        \
+	F(FIX, u64, global_y, "")                                                                  \
+	F(FIX, u64, global_z, "")                                                                  \
+	F(FIX, u32, local_x, "work-group size, 0 when the driver chose")                           \
+	F(FIX, u32, local_y, "")                                                                   \
+	F(FIX, u32, local_z, "")
+
+#define AF_LAUNCH_FIELDS(F)                                                                        \
+	F(FIX, u32, callpath, "host call path that asked for the work")                            \
+	F(FIX, u64, correlation, "ties the work to its launch; unique in the process")
+
+#define AF_WORK_FIELDS(F)                                                                          \
+	F(FIX, u32, shape, "")                                                                     \
+	F(FIX, u64, correlation, "")                                                               \
+	F(FIX, u64, queued_ns, "on the trace's clock")                                             \
+	F(FIX, u32, submit_after_ns, "submit less queued")                                         \
+	F(FIX, u32, start_after_ns, "start less submit")                                           \
+	F(FIX, u32, busy_ns, "end less start")
+
+#define AF_WORK_LONG_FIELDS(F)                                                                     \
+	F(FIX, u32, shape, "")                                                                     \
+	F(FIX, u64, correlation, "")                                                               \
+	F(FIX, u64, queued_ns, "on the trace's clock; a stamp the driver did not give is 0")       \
+	F(FIX, u64, submit_ns, "")                                                                 \
+	F(FIX, u64, start_ns, "")                                                                  \
+	F(FIX, u64, end_ns, "")                                                                    \
+	F(FIX, i32, status, "0, or the runtime's error: the work did not complete")
+
+#define AF_STRING_FIELDS(F)                                                                        \
+	F(FIX, u32, string, "string id of this stream, from 1")                                    \
+	F(STR, str, text, "")
+
+#define AF_SYMBOL_FIELDS(F)                                                                        \
+	F(FIX, u32, process, "process ordinal the address belongs to")                             \
+	F(FIX, x64, address, "as it stands in STACK")                                              \
+	F(FIX, u32, module, "string id: file the address lies in, 0 for none")                     \
+	F(FIX, x64, offset, "address less the mapping's bias")                                     \
+	F(FIX, u32, source,                                                                        \
+	  "enum af_symbol_source: where the name came from, or why there is "                      \
+	  "none")                                                                                  \
+	F(SEQ, u32, frames,                                                                        \
+	  "three each, innermost inlined function first: function string, "                        \
+	  "file string, line; 0 for what is not known")
+
+#define AF_MAPPING_GONE_FIELDS(F)                                                                  \
+	F(FIX, u32, generation, "modules were unloaded: addresses seen before may be reused")
+
+/*
+ * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
+ */
+#define AF_KINDS(K)                                                                                \
+	K(1, LOST, lost, "something was dropped here, and why")                                    \
+	K(2, NOTE, note, "a fact about the run")                                                   \
+	K(3, CLOCK, clock, "a pair of clock readings")                                             \
+	K(4, PROCESS, process, "a process image starts to be recorded")                            \
+	K(5, PROCESS_END, process_end, "what a process used, at its end or when last seen")        \
+	K(6, THREAD, thread, "a thread begins to write this stream")                               \
+	K(7, MAPPING, mapping, "code is mapped in the process")                                    \
+	K(8, STACK, stack, "defines a native stack")                                               \
+	K(9, PY_STACK, py_stack, "defines a python stack")                                         \
+	K(10, PY_CODE, py_code, "defines a python code object")                                    \
+	K(11, CALLPATH, callpath, "defines a call path: native and python stack together")         \
+	K(12, SAMPLE, sample, "a thread was on the CPU here")                                      \
+	K(13, DEVICE, device, "defines a device")                                                  \
+	K(14, QUEUE, queue, "defines a queue (stream) of a device")                                \
+	K(15, PROGRAM, program, "defines a program (module) and its captured object")              \
+	K(16, KERNEL, kernel, "defines a kernel")                                                  \
+	K(17, SHAPE, shape, "defines what a piece of device work is")                              \
+	K(18, LAUNCH, launch, "a host thread hands work to a device")                              \
+	K(19, WORK, work, "a device did a piece of work")                                          \
+	K(20, WORK_LONG, work_long, "the same, with full stamps or an error")                      \
+	K(21, STRING, string, "defines a string")                                                  \
+	K(22, SYMBOL, symbol, "names of an address")                                               \
+	K(23, MAPPING_GONE, mapping_gone, "code was unmapped")
+
+#define AF_TRACE_VERSION 1
+
+enum af_kind {
+#define AF_K(number, NAME, name, meaning) AF_KIND_##NAME = number,
+	AF_KINDS(AF_K)
+#undef AF_K
+	    AF_KIND_END
+};
+
+enum {
+	AF_KIND_MAX = 64 /* room in a pass's mask of wanted kinds */
+};
+
+struct af_event_header {
+	uint16_t kind;
+	uint16_t size; /* bytes of the whole event, header included */
+	uint64_t time_ns;
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct af_event_header) == 12, "the event header is 12 bytes on disk");
+
+/* struct af_ev_sample and so on: the fixed fields of each kind, as they lie on disk. */
+#define AF_MEMBER_FIX(type, name) af_##type name;
+#define AF_MEMBER_STR(type, name)
+#define AF_MEMBER_SEQ(type, name)
+#define AF_MEMBER(class, type, name, meaning) AF_MEMBER_##class(type, name)
+#define AF_K(number, NAME, name, meaning)                                                          \
+	struct af_ev_##name {                                                                      \
+		AF_##NAME##_FIELDS(AF_MEMBER)                                                      \
+	} __attribute__((packed));
+AF_KINDS(AF_K)
+#undef AF_K
+#undef AF_MEMBER
+
+/* Reasons of a LOST event. On disk. */
+#define AF_LOSTS(L)                                                                                \
+	L(1, RING_FULL, "the recorder did not drain fast enough")                                  \
+	L(2, NO_STREAM, "no stream could be made: /dev/shm full, or not visible")                  \
+	L(3, TOO_LARGE, "an event larger than a packet")                                           \
+	L(4, BUSY, "a sample hit while a sample was pending")                                      \
+	L(5, DAMAGED, "bytes of the trace that could not be read")                                 \
+	L(6, NO_STAMPS, "device work whose times the driver would not give")                       \
+	L(7, DISK_FULL, "the trace could not be written")                                          \
+	L(8, UNFINISHED, "device work that had not completed when recording ended")                \
+	L(9, TABLE_FULL, "a table of fixed size in the target was full")                           \
+	L(10, THROTTLED, "samples the kernel delivered late or not at all")
+
+enum af_lost {
+#define AF_L(number, NAME, meaning) AF_LOST_##NAME = number,
+	AF_LOSTS(AF_L)
+#undef AF_L
+	    AF_LOST_END
+};
+
+/* Why a stack ends. COMPLETE: at _start or a thread's start. On disk. */
+#define AF_STOPS(S)                                                                                \
+	S(0, COMPLETE, "")                                                                         \
+	S(1, NO_RULE, "no unwind table and no frame pointer")                                      \
+	S(2, BAD_FRAME, "a frame that cannot be")                                                  \
+	S(3, UNREADABLE, "stack memory that cannot be read")                                       \
+	S(4, TOO_DEEP, "deeper than the limit")                                                    \
+	S(5, UNSUPPORTED, "an unwind rule that is not supported")                                  \
+	S(6, NOT_WALKED, "this stack was not walked")
+
+enum af_stop {
+#define AF_S(number, NAME, meaning) AF_STOP_##NAME = number,
+	AF_STOPS(AF_S)
+#undef AF_S
+	    AF_STOP_END
+};
+
+enum af_clock_id {
+	AF_CLOCK_REALTIME = 1,
+	AF_CLOCK_BOOTTIME = 2,
+	AF_CLOCK_DEVICE = 3,
+};
+
+enum af_usage_source {
+	AF_USAGE_SELF = 1,     /* the process itself, as it ended */
+	AF_USAGE_WAIT = 2,     /* wait4: the process and the children it waited for */
+	AF_USAGE_LAST_SEEN = 3 /* /proc, at most a second before it ended */
+};
+
+enum af_mapping_flag {
+	AF_MAPPING_DELETED = 1, /* the file was replaced or removed */
+	AF_MAPPING_JIT = 2,     /* no file behind it */
+	AF_MAPPING_MAIN = 4,    /* the executable */
+	AF_MAPPING_PYTHON = 8,  /* holds the CPython interpreter */
+};
+
+enum af_sample_flag {
+	AF_SAMPLE_SYSCALL = 1, /* the time was in the kernel, in the system call at the leaf */
+	AF_SAMPLE_MERGED = 2,  /* stands for several ticks that could not be told apart */
+};
+
+enum af_device_type {
+	AF_DEVICE_CPU = 1,
+	AF_DEVICE_GPU = 2,
+	AF_DEVICE_ACCELERATOR = 3,
+	AF_DEVICE_OTHER = 4
+};
+
+enum af_api {
+	AF_API_OPENCL = 1,
+	AF_API_CUDA = 2,
+	AF_API_LEVEL_ZERO = 3,
+	AF_API_HIP = 4,
+	AF_API_OPENMP = 5
+};
+
+enum af_queue_flag {
+	AF_QUEUE_OUT_OF_ORDER = 1,
+	AF_QUEUE_USER_PROFILING = 2, /* the program had asked for event times itself */
+	AF_QUEUE_ON_DEVICE = 4
+};
+
+enum af_object_form {
+	AF_OBJECT_SOURCE = 1, /* program text */
+	AF_OBJECT_BINARY = 2, /* what the driver gives back for the device */
+	AF_OBJECT_IL = 3,     /* SPIR-V or another intermediate language */
+	AF_OBJECT_NATIVE = 4  /* machine code the device runs: ELF, cubin */
+};
+
+/* What a piece of device work is. On disk; names are what tables and graphs show. */
+#define AF_OPS(O)                                                                                  \
+	O(1, KERNEL, "kernel")                                                                     \
+	O(2, READ, "copy device to host")                                                          \
+	O(3, WRITE, "copy host to device")                                                         \
+	O(4, COPY, "copy device to device")                                                        \
+	O(5, FILL, "fill")                                                                         \
+	O(6, MAP, "map")                                                                           \
+	O(7, UNMAP, "unmap")                                                                       \
+	O(8, MIGRATE, "migrate")                                                                   \
+	O(9, MARKER, "marker")                                                                     \
+	O(10, BARRIER, "barrier")                                                                  \
+	O(11, NATIVE, "native function")                                                           \
+	O(12, FREE, "free")
+
+enum af_op {
+#define AF_O(number, NAME, name) AF_OP_##NAME = number,
+	AF_OPS(AF_O)
+#undef AF_O
+	    AF_OP_END
+};
+
+/* Where the names of a SYMBOL came from, or why it has none. On disk. */
+#define AF_SYMBOL_SOURCES(S)                                                                       \
+	S(1, SYMTAB, "symbol table")                                                               \
+	S(2, DYNSYM, "dynamic symbol table only")                                                  \
+	S(3, DWARF, "debug information")                                                           \
+	S(4, JIT, "run-time compiler's map")                                                       \
+	S(5, NO_FILE, "the file could not be opened")                                              \
+	S(6, BUILD_ID, "the file is not the one that ran")                                         \
+	S(7, NO_SYMBOL, "no symbol covers the address")                                            \
+	S(8, NO_MODULE, "no file is mapped at the address")                                        \
+	S(9, PLT, "procedure linkage table")
+
+enum af_symbol_source {
+#define AF_S(number, NAME, meaning) AF_SYMBOL_##NAME = number,
+	AF_SYMBOL_SOURCES(AF_S)
+#undef AF_S
+	    AF_SYMBOL_END
+};
+
+#define AF_PY_BORDER UINT64_MAX /* in PY_STACK frames */
+
+#endif

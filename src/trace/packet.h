@@ -1,0 +1,69 @@
+/*
+ * The packet: what a stream is made of, in shared memory and on disk. It is a CTF 1.8 packet
+ * header and context (CTF specification 1.8.3, sections 5 and 6), so a file of packets beside the
+ * metadata is a stream that babeltrace2 reads.
+ *
+ * A packet is valid at every moment: the header is filled before the packet is published, and
+ * content_bits grows by one store after each whole event. Sizes are in bits, as CTF wants.
+ *
+ * A shared-memory stream file is one page of struct af_ring and then slots of one packet each.
+ * One thread writes (the target), one process drains (the recorder), with no lock: the slot's
+ * state says who may touch it. Packets are ordered by their sequence number, not by their slot.
+ */
+#ifndef AF_TRACE_PACKET_H
+#define AF_TRACE_PACKET_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define AF_PACKET_MAGIC 0xC1FC1FC1u
+#define AF_RING_MAGIC 0x31676e6972666100ull /* "\0afring1" */
+
+enum {
+	AF_SLOT_BYTES = 64 << 10, /* one packet in memory */
+	AF_RING_SLOTS = 64,       /* most slots of a ring: 4 MiB */
+	AF_RING_SLOTS_FIRST = 2,  /* slots a ring starts with; it grows when the drain lags */
+	AF_RING_SLOTS_FIXED = 16, /* slots of a ring that cannot grow (Linux before 5.14) */
+	AF_RING_PAGE = 4096,
+};
+
+struct af_packet {
+	uint32_t magic;
+	uint32_t stream_id;   /* CTF stream class: always 0 */
+	uint64_t instance;    /* which stream of the trace */
+	uint64_t packet_bits; /* in memory the slot; on disk the content */
+	uint64_t content_bits;
+	uint64_t begin_ns;
+	uint64_t end_ns;    /* written when the packet closes; the drain sets it for an open one */
+	uint64_t discarded; /* events lost in this stream so far, counting up */
+	uint64_t seq;       /* from 0 in each stream, no gaps */
+	uint32_t process;   /* ordinal of the process in the trace, from 1; 0 is the recorder */
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t pad;
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct af_packet) == 80, "the packet header is 80 bytes on disk");
+
+enum af_slot_state {
+	AF_SLOT_FREE = 0, /* the writer may take it */
+	AF_SLOT_OPEN = 1, /* the writer is filling it */
+	AF_SLOT_FULL = 2, /* the drain may take it */
+};
+
+struct af_ring {
+	uint64_t magic;
+	uint32_t version; /* AF_TRACE_VERSION */
+	uint32_t process;
+	uint32_t pid;
+	_Atomic uint32_t nr_slots; /* slots that exist so far; only the writer adds */
+	uint64_t instance;
+	_Atomic uint64_t discarded; /* as in the packet, but current */
+	_Atomic uint32_t closed;    /* the writer is done for good */
+	uint32_t pad;
+	_Atomic uint8_t state[AF_RING_SLOTS]; /* enum af_slot_state */
+};
+
+_Static_assert(sizeof(struct af_ring) <= AF_RING_PAGE, "the ring's head is one page");
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * What the recorder and the targets share: a private directory in /dev/shm (mkdtemp, 0700) named
+ * in $AFLAME_SESSION and in the trace's .session file. It holds `control`, one page mapped by all,
+ * one ring file for each stream (`s<process>-<n>`), and the socket `fd` to which a target sends
+ * descriptors that it must not keep (perf events).
+ */
+#ifndef AF_TRACE_SESSION_H
+#define AF_TRACE_SESSION_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define AF_SESSION_ENV "AFLAME_SESSION"
+#define AF_SESSION_MAGIC 0x3173736573666100ull
+
+enum af_cpu_mode {
+	AF_CPU_OFF = 0,
+	AF_CPU_PERF = 1,  /* perf_event_open task-clock with sigtrap */
+	AF_CPU_TIMER = 2, /* per-thread CPU-time timers */
+};
+
+enum af_session_flag {
+	AF_SESSION_OPENCL = 1,
+	AF_SESSION_VERIFY = 2, /* walk beside every replay and compare (debugging) */
+	AF_SESSION_PYTHON = 4,
+};
+
+struct af_session {
+	uint64_t magic;
+	uint32_t version; /* AF_TRACE_VERSION */
+	uint32_t flags;   /* enum af_session_flag */
+	uint32_t cpu_mode;
+	uint32_t recorder_pid;
+	uint64_t sample_period_ns;
+	_Atomic uint32_t stop;         /* recording is over: go silent */
+	_Atomic uint32_t nr_processes; /* last process ordinal handed out */
+	_Atomic uint64_t nr_instances; /* last stream instance handed out */
+	/* What the targets report of themselves, summed over processes. */
+	_Atomic uint64_t handler_ns; /* spent in sampling handlers */
+	_Atomic uint64_t handler_calls;
+	_Atomic uint64_t replay_hits, replay_misses, replay_wrong;
+	_Atomic uint64_t no_stream; /* events lost because no stream could be made */
+	char trace_dir[1024];       /* absolute path of the trace */
+};
+
+#endif

@@ -1,0 +1,133 @@
+/*
+ * The writer: one stream, one thread. Calls in order:
+ *
+ *	af_stream_open_ring() or af_stream_open_file()
+ *	{ af_stream_owner() when another thread takes over }
+ *	{ p = af_stream_begin(); fill p; af_stream_end(); }*
+ *	af_stream_close()
+ *
+ * begin/end must not nest, not even from a signal handler of the same thread: the caller sees to
+ * that (inject/thread.h). No call allocates from the heap or takes a lock, so all are safe in a
+ * signal handler. libc only.
+ */
+#ifndef AF_TRACE_STREAM_H
+#define AF_TRACE_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/event.h"
+#include "trace/packet.h"
+
+struct af_err;
+
+struct af_stream {
+	struct af_packet *packet; /* the one being filled, NULL when none could be had */
+	uint32_t used;            /* bytes of it up to the last whole event */
+	uint32_t reserved;        /* bytes the event being written will end at */
+	uint32_t capacity;        /* bytes of the packet */
+	uint32_t slot;            /* of the ring */
+	uint64_t last_ns;         /* time of the last event: times never go back in a stream */
+	uint64_t discarded;
+	uint64_t seq;
+	uint64_t instance;
+	uint32_t process, pid, tid;
+	int fd;               /* file stream: where packets go; -1 for a ring */
+	int error;            /* file stream: the first -errno that writing gave */
+	struct af_ring *ring; /* NULL for a file stream */
+};
+
+/* Now, on the trace's clock. */
+uint64_t af_now_ns(void);
+
+/*
+ * A stream in shared memory: makes @path (mode 0600, must not exist), reserves its first slots and
+ * maps it. The descriptor is not kept. -ENOSPC when the file system has no room: touching a page
+ * that could not be reserved would be a SIGBUS in the target.
+ */
+int af_stream_open_ring(struct af_stream *s, const char *path, uint64_t instance, uint32_t process,
+                        uint32_t pid, uint32_t tid);
+
+/* A stream straight to a file of the trace; takes @fd over. For the recorder. */
+int af_stream_open_file(struct af_stream *s, int fd, uint64_t instance, uint32_t process);
+
+/* Close the current packet, so that what follows carries @tid. */
+void af_stream_owner(struct af_stream *s, uint32_t tid);
+
+/* A closed ring's file can go once it is drained; returns a file stream's first error. */
+int af_stream_close(struct af_stream *s);
+
+/* Slow path of af_stream_begin: get a packet with room for @size. False: the event is counted. */
+bool af_stream_next_packet(struct af_stream *s, uint32_t size, uint64_t time_ns);
+
+/* Count @n events that could not be written. */
+void af_stream_discard(struct af_stream *s, uint64_t n);
+
+/*
+ * Start an event of @kind with @payload bytes after the header. Returns where the payload goes,
+ * or NULL when there is no room (counted as discarded; then do not call end). A time older than
+ * the stream's last event is raised to it.
+ */
+static inline void *af_stream_begin(struct af_stream *s, enum af_kind kind, uint64_t time_ns,
+                                    size_t payload)
+{
+	size_t size = sizeof(struct af_event_header) + payload;
+
+	if (__builtin_expect(!s->packet || s->capacity - s->used < size, 0)) {
+		if (size > AF_SLOT_BYTES - sizeof(struct af_packet) ||
+		    !af_stream_next_packet(s, (uint32_t)size, time_ns)) {
+			af_stream_discard(s, 1);
+			return NULL;
+		}
+	}
+	if (time_ns < s->last_ns)
+		time_ns = s->last_ns;
+	s->last_ns = time_ns;
+
+	struct af_event_header *h = (void *)((char *)s->packet + s->used);
+	h->kind = (uint16_t)kind;
+	h->size = (uint16_t)size;
+	h->time_ns = time_ns;
+	s->reserved = s->used + (uint32_t)size;
+	return h + 1;
+}
+
+/* Publish the event: one store, after which it survives the death of everybody. */
+static inline void af_stream_end(struct af_stream *s)
+{
+	s->used = s->reserved;
+	atomic_store_explicit((_Atomic uint64_t *)&s->packet->content_bits, (uint64_t)s->used * 8,
+	                      memory_order_release);
+}
+
+/* Write an event of fixed fields only. False when it was discarded. */
+#define af_stream_put(s, KIND, time_ns, ...)                                                       \
+	({                                                                                         \
+		struct af_ev_##KIND ev_ = {__VA_ARGS__};                                           \
+		void *at_ = af_stream_begin((s), AF_KIND_OF_##KIND, (time_ns), sizeof ev_);        \
+		if (at_) {                                                                         \
+			__builtin_memcpy(at_, &ev_, sizeof ev_);                                   \
+			af_stream_end(s);                                                          \
+		}                                                                                  \
+		at_ != NULL;                                                                       \
+	})
+
+/* AF_KIND_OF_sample and so on, for af_stream_put. */
+enum {
+#define AF_K(number, NAME, name, meaning) AF_KIND_OF_##name = number,
+	AF_KINDS(AF_K)
+#undef AF_K
+};
+
+/* The same with tail fields, in the order of the table. */
+struct af_tail {
+	const void *data;
+	uint32_t len;     /* bytes, without a string's NUL */
+	uint32_t element; /* 0: a STR; else a SEQ of elements of this size */
+};
+
+bool af_stream_put_tail(struct af_stream *s, enum af_kind kind, uint64_t time_ns, const void *fixed,
+                        size_t fixed_size, const struct af_tail *tail, unsigned nr_tail);
+
+#endif
