@@ -1,6 +1,9 @@
 /*
  * The process's side of recording: what libaflame.so as a whole knows. Every runtime loads the
  * library by its own front door; the first door that opens calls af_inject_start().
+ *
+ * Laws of this folder: link libc only; keep no descriptor, no lock while calling into a runtime;
+ * never print; on any failure go silent, counted. A child never writes its parent's streams.
  */
 #ifndef AF_INJECT_INJECT_H
 #define AF_INJECT_INJECT_H
@@ -10,17 +13,34 @@
 
 #include "trace/session.h"
 
-/* Attach this process to the session in the environment; idempotent, any door. False: not
- * recording. */
+/* Attach this process to the session in the environment; idempotent. False: not recording. */
 bool af_inject_start(void);
 
-/* The session, NULL when not recording (or no longer). One load: fit for hot paths. */
-const struct af_session *af_inject_session(void);
+/* The session, NULL when not recording (or no longer). Fit for hot paths and handlers. */
+struct af_session *af_inject_session(void);
 
-/* This process's ordinal in the trace. */
+/* This process's ordinal in the trace; changes in a forked child. */
 uint32_t af_inject_process(void);
 
-/* Process-wide dense numbers for definitions: devices, queues, programs, kernels. */
+/* The directory of the session, for making streams. */
+const char *af_inject_dir(void);
+
+/*
+ * Say hello at the recorder's door, handing @fd over when it is not -1 (the caller still closes its
+ * own). False when nobody listens.
+ */
+bool af_inject_hello(int fd, int sampler_error);
+
+/* Process-wide dense numbers, from 1, for definitions: devices, queues, programs, kernels. */
 uint32_t af_inject_next_id(_Atomic uint32_t *counter);
+
+/*
+ * True once after every kind of fork, also one that ran no atfork handler: everything that belongs
+ * to the parent has been dropped when it returns. Called by af_thread_enter.
+ */
+void af_inject_check_fork(void);
+
+/* Incremented in every forked child: what was made under another value is the parent's. */
+uint32_t af_inject_generation(void);
 
 #endif

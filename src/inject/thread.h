@@ -18,16 +18,48 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "inject/callpath.h"
+#include "inject/shapes.h"
 #include "inject/unwind.h"
 #include "trace/stream.h"
 
-struct af_thread {
-	struct af_stream stream;
-	/* private to thread.c from here on */
-	struct af_thread_private *private_;
+/* A stack as a walk left it. */
+struct af_capture {
+	uint32_t nr, nr_py;
+	enum af_stop stop, py_stop;
+	uint32_t generation;
+	uint64_t pcs[AF_STACK_MAX];
+	uint64_t py[AF_STACK_MAX];
 };
 
-/* The calling thread's context, made or taken from the pool at its first event. Handler-safe. */
+struct af_sample {
+	uint64_t time_ns, weight_ns;
+	uint32_t flags;
+	struct af_capture stack;
+};
+
+struct af_thread {
+	struct af_stream stream;
+	struct af_callpaths callpaths;
+	struct af_shape_memo shapes;
+	struct af_unwinder *unwinder;
+	struct af_capture hook;   /* scratch of af_thread_callpath */
+	struct af_sample sample;  /* scratch of the sampling handler */
+	struct af_sample pending; /* a sample that hit between enter and leave */
+	volatile bool has_pending;
+	_Atomic uint32_t owner; /* tid, 0 while in the pool */
+};
+
+/* Make the pool; in the constructor. */
+int af_thread_init(void);
+
+/* Forget the parent's contexts; in a forked child. */
+void af_thread_after_fork(void);
+
+/*
+ * The calling thread's context, made or taken from the pool at its first event. NULL when there is
+ * no recording, when the thread is already inside, or when no stream can be had (counted).
+ */
 struct af_thread *af_thread_enter(void);
 void af_thread_leave(struct af_thread *t);
 
@@ -37,6 +69,15 @@ void af_thread_leave(struct af_thread *t);
  * (AF_REGS_CALLER): pc is a return address.
  */
 uint32_t af_thread_callpath(struct af_thread *t, const struct af_regs *regs);
+
+/* The sampling handler's whole work: walk from the interrupted @regs and write a SAMPLE. */
+void af_thread_sample(const struct af_regs *regs, uint64_t weight_ns, uint32_t flags);
+
+/* The stream's memo of shapes: af_shape_id(). */
+static inline struct af_shape_memo *af_thread_shapes(struct af_thread *t)
+{
+	return &t->shapes;
+}
 
 /*
  * The registers of the caller of this function, from the entry of a hook. Use in a function that

@@ -65,12 +65,16 @@ typedef int64_t af_i64;
 	F(FIX, x64, end, "first address after it")                                                 \
 	F(FIX, x64, bias, "run-time address minus the ELF file's virtual address")                 \
 	F(FIX, u32, flags, "enum af_mapping_flag")                                                 \
+	F(FIX, u32, generation, "modules were unloaded this often before: see MAPPING_GONE")       \
 	F(SEQ, u8, build_id, "NT_GNU_BUILD_ID read from memory, may be empty")                     \
 	F(STR, str, path, "file, or [vdso], [jit], [anon]")
 
 #define AF_STACK_FIELDS(F)                                                                         \
 	F(FIX, u32, stack, "stack id of this stream")                                              \
 	F(FIX, u32, stop, "enum af_stop: why the walk ended")                                      \
+	F(FIX, u32, generation,                                                                    \
+	  "of the mappings its addresses were walked in: they belong to "                          \
+	  "the newest MAPPING at the address of at most this generation")                          \
 	F(SEQ, x64, pcs,                                                                           \
 	  "leaf first; return addresses are less one, so that every entry can be "                 \
 	  "looked up as it is")
@@ -170,6 +174,9 @@ typedef int64_t af_i64;
 #define AF_SYMBOL_FIELDS(F)                                                                        \
 	F(FIX, u32, process, "process ordinal the address belongs to")                             \
 	F(FIX, x64, address, "as it stands in STACK")                                              \
+	F(FIX, u32, generation,                                                                    \
+	  "first generation this holds for, up to the next SYMBOL of the "                         \
+	  "address")                                                                               \
 	F(FIX, u32, module, "string id: file the address lies in, 0 for none")                     \
 	F(FIX, x64, offset, "address less the mapping's bias")                                     \
 	F(FIX, u32, source,                                                                        \

@@ -1,8 +1,8 @@
 /*
  * What the recorder and the targets share: a private directory in /dev/shm (mkdtemp, 0700) named
  * in $AFLAME_SESSION and in the trace's .session file. It holds `control`, one page mapped by all,
- * one ring file for each stream (`s<process>-<n>`), and the socket `fd` to which a target sends
- * descriptors that it must not keep (perf events).
+ * one ring file for each stream (`s<process>-<n>`), and the datagram socket `door`, to which
+ * every process says hello when it starts and hands descriptors it must not keep (perf events).
  */
 #ifndef AF_TRACE_SESSION_H
 #define AF_TRACE_SESSION_H
@@ -12,6 +12,7 @@
 
 #define AF_SESSION_ENV "AFLAME_SESSION"
 #define AF_SESSION_MAGIC 0x3173736573666100ull
+#define AF_SESSION_FILE ".session" /* in the trace while it is not finished */
 
 enum af_cpu_mode {
 	AF_CPU_OFF = 0,
@@ -25,6 +26,7 @@ enum af_session_flag {
 	AF_SESSION_PYTHON = 4,
 };
 
+/* The page `control`. Fixed before the first target starts, but for the atomics. */
 struct af_session {
 	uint64_t magic;
 	uint32_t version; /* AF_TRACE_VERSION */
@@ -39,8 +41,18 @@ struct af_session {
 	_Atomic uint64_t handler_ns; /* spent in sampling handlers */
 	_Atomic uint64_t handler_calls;
 	_Atomic uint64_t replay_hits, replay_misses, replay_wrong;
-	_Atomic uint64_t no_stream; /* events lost because no stream could be made */
-	char trace_dir[1024];       /* absolute path of the trace */
+	_Atomic uint64_t lost_no_stream; /* events: no stream could be made */
+	_Atomic uint64_t lost_busy;      /* samples merged or dropped inside a sample */
+	_Atomic uint64_t sampler_failed; /* processes whose sampler could not be started */
+	char trace_dir[1024];            /* absolute path of the trace */
+};
+
+/* The datagram a process sends to `door`, with at most one descriptor beside it. */
+struct af_hello {
+	uint32_t process;      /* its ordinal */
+	uint32_t pid;          /* as it sees itself; the socket's credentials say how we see it */
+	uint32_t has_fd;       /* a perf event: to be kept open for the process */
+	int32_t sampler_error; /* 0, or the -errno the sampler failed with */
 };
 
 #endif

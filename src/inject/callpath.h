@@ -1,0 +1,47 @@
+/*
+ * Definitions in a stream: a stack, a Python stack or a call path is written once and then costs
+ * its id. Known ones are found by a 64-bit hash of their content in small tables; what a full table
+ * forgets is defined again under a new id, which a reader does not mind. (Two different stacks with
+ * equal hashes would be confused: for a million stacks that is one chance in 10^7.)
+ */
+#ifndef AF_INJECT_CALLPATH_H
+#define AF_INJECT_CALLPATH_H
+
+#include <stdint.h>
+
+#include "trace/stream.h"
+
+struct af_capture;
+
+enum {
+	AF_MEMO_WAYS = 4,
+	AF_MEMO_SETS = 512,
+};
+
+/* hash → id, set-associative; the oldest of a set gives way. */
+struct af_memo {
+	uint64_t hash[AF_MEMO_SETS][AF_MEMO_WAYS];
+	uint32_t id[AF_MEMO_SETS][AF_MEMO_WAYS];
+};
+
+struct af_callpaths {
+	uint32_t next_stack, next_py_stack, next_callpath; /* ids handed out so far */
+	uint32_t generation; /* of the mappings that the stacks were walked in */
+	struct af_memo stacks, py_stacks, paths;
+};
+
+/* The id of the native stack in @c, defined in @s when new; 0 when it could not be written. */
+uint32_t af_callpath_stack(struct af_callpaths *p, struct af_stream *s, const struct af_capture *c);
+
+/* The id of the Python stack in @c; 0 when there is none. */
+uint32_t af_callpath_python(struct af_callpaths *p, struct af_stream *s,
+                            const struct af_capture *c);
+
+/* The id of the pair; 0 when it could not be written. */
+uint32_t af_callpath_pair(struct af_callpaths *p, struct af_stream *s, uint32_t stack,
+                          uint32_t py_stack);
+
+/* Mappings and code objects are defined once for each process: start over, in a forked child. */
+void af_callpath_after_fork(void);
+
+#endif
