@@ -3,12 +3,16 @@
  * one or more columns (time, samples, count, bytes). Totals, child order and depth exist after
  * af_tree_finish(). Everything that draws or lists a flame graph reads this and nothing else.
  *
- *	af_tree_open → { af_tree_name, af_tree_child, af_tree_add }* → af_tree_finish → read →
- *af_tree_close
+ *	af_tree_open → { af_tree_name, af_tree_child, af_tree_add }* → af_tree_finish → read
+ *	→ af_tree_close
+ *
+ * Memory is the tree's own (af_tree_close frees it); out of memory ends the program. A tree belongs
+ * to one thread at a time.
  */
 #ifndef AF_ANALYSE_TREE_H
 #define AF_ANALYSE_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,17 +36,19 @@ enum af_frame {
 };
 
 enum { AF_TREE_WEIGHTS = 4 };
+enum { AF_TREE_GAP = 0 }; /* name id of the root and of a flame chart's gaps: "" */
 
 /* One column of weights. */
 struct af_tree_weight {
 	const char *name; /* "time", "samples", "count", "bytes": what --weight takes */
 	const char *unit; /* "ns", "samples", "launches", "bytes" */
+	uint64_t scale;   /* values are in 1/scale of the unit (folded fractions); 0 means 1 */
 };
 
 struct af_tree_node {
 	uint32_t parent; /* node 0 is the root and its own parent */
 	uint32_t name;   /* id for af_tree_text() */
-	/* Children as a list while building; in order of name bytes after finish. */
+	/* Children as a list: latest first while building; ordered after finish. */
 	uint32_t first_child, next_sibling; /* 0: none */
 };
 
@@ -55,12 +61,19 @@ struct af_tree {
 	uint64_t
 	    *total[AF_TREE_WEIGHTS]; /* by node, NULL before finish; root's is the sum of all */
 	uint32_t nr_names;
+	bool saturated; /* a weight or a total met 2^64 - 1 and stays there */
+	/*
+	 * Set after af_tree_open for a flame chart: af_tree_child() joins only with the latest
+	 * child and finish keeps the order of arrival. Self weight that arrives when there are
+	 * children already belongs into a new child named AF_TREE_GAP, which nothing draws.
+	 */
+	bool ordered;
 	struct af_tree_private *private_;
 };
 
-/* Open with the given columns; weights' strings must outlive the tree. */
+/* Open with the given 1 to AF_TREE_WEIGHTS columns; their strings must outlive the tree. */
 void af_tree_open(struct af_tree *t, const struct af_tree_weight *weights, uint32_t nr_weights);
-void af_tree_close(struct af_tree *t);
+void af_tree_close(struct af_tree *t); /* a zeroed or closed tree is fine */
 
 /*
  * Intern a frame's text (without suffix) as of kind @frame: equal (text, kind) pairs are one id.
@@ -68,28 +81,50 @@ void af_tree_close(struct af_tree *t);
  */
 uint32_t af_tree_name(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                       int borrowed);
+/* The text is not NUL-terminated when borrowed: always use *@len. */
 const char *af_tree_text(const struct af_tree *t, uint32_t name, size_t *len);
 enum af_frame af_tree_frame(const struct af_tree *t, uint32_t name);
 
 /* The child of @parent with this name, made when new. Never 0. */
 uint32_t af_tree_child(struct af_tree *t, uint32_t parent, uint32_t name);
 
+/* Add @value to a node's self weight; sticks at 2^64 - 1 and marks the tree saturated. */
 static inline void af_tree_add(struct af_tree *t, uint32_t node, uint32_t weight, uint64_t value)
 {
-	t->self[weight][node] += value;
+	uint64_t *self = &t->self[weight][node];
+
+	if (__builtin_add_overflow(*self, value, self)) {
+		*self = UINT64_MAX;
+		t->saturated = true;
+	}
 }
 
-/* Totals and child order; idempotent; more may be added afterwards and finish called again. */
+/*
+ * Totals and child order; idempotent; more may be added afterwards and finish called again.
+ * Children come in the order of sorted folded lines: by bytes of text and suffix, where a leaf's
+ * name is followed by a space and an inner frame's by `;`. So neither the order of arrival nor the
+ * hash shows, and a picture has the layout that flamegraph.pl gives the same stacks.
+ */
 void af_tree_finish(struct af_tree *t);
 
 /* Depth of the deepest node; the root is 0. After finish. */
 uint32_t af_tree_depth(const struct af_tree *t);
 
-/* Add all of @src to @dst (same columns by name, missing ones are skipped). */
+/*
+ * Add all of @src to @dst (same columns by name, missing ones are skipped). Texts are copied; @dst
+ * wants finish again.
+ */
 void af_tree_merge(struct af_tree *dst, const struct af_tree *src);
 
-/* A new tree with every stack reversed (callers below callees): leaf-first. */
+/*
+ * A new finished tree with every stack reversed (callers below callees): leaf-first. @dst is opened
+ * here; it borrows the texts of @src, which must outlive it. @src need not be finished.
+ */
 void af_tree_reverse(struct af_tree *dst, const struct af_tree *src);
+
+/* What a kind is called ("native") and its suffix in folded text ("" when it has none). */
+const char *af_frame_name(enum af_frame frame);
+const char *af_frame_suffix(enum af_frame frame);
 
 /* The column called @name, or -1. */
 int af_tree_weight(const struct af_tree *t, const char *name);

@@ -1,0 +1,61 @@
+#include "analyse/facts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void af_facts_free(struct af_facts *f)
+{
+	af_arena_free(&f->arena);
+	*f = (struct af_facts){0};
+}
+
+struct af_table *af_facts_table(struct af_facts *f, const char *name, const char *title,
+                                const struct af_column *columns, uint32_t nr_columns)
+{
+	struct af_table *t = af_arena_alloc(&f->arena, sizeof *t);
+
+	if (nr_columns > AF_TABLE_COLUMNS)
+		nr_columns = AF_TABLE_COLUMNS;
+	t->name = name;
+	t->title = title;
+	t->nr_columns = nr_columns;
+	memcpy(t->columns, columns, nr_columns * sizeof *columns);
+	if (f->last)
+		f->last->next = t;
+	else
+		f->first = t;
+	f->last = t;
+	return t;
+}
+
+struct af_cell *af_table_row(struct af_facts *f, struct af_table *t)
+{
+	size_t row_size = t->nr_columns * sizeof *t->cells;
+
+	if (t->nr_rows == t->cap_rows) {
+		/* The old rows stay in the arena: doubling wastes as much as is used, at most. */
+		uint32_t cap = t->cap_rows ? t->cap_rows * 2 : 16;
+		struct af_cell *cells = af_arena_alloc(&f->arena, cap * row_size);
+		if (t->nr_rows)
+			memcpy(cells, t->cells, t->nr_rows * row_size);
+		t->cells = cells;
+		t->cap_rows = cap;
+	}
+	return t->cells + (size_t)t->nr_rows++ * t->nr_columns;
+}
+
+const char *af_facts_text(struct af_facts *f, const char *fmt, ...)
+{
+	va_list ap, again;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int len = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	char *text = af_arena_alloc(&f->arena, len > 0 ? (size_t)len + 1 : 1);
+	if (len > 0)
+		vsnprintf(text, (size_t)len + 1, fmt, again);
+	va_end(again);
+	return text;
+}

@@ -1,0 +1,45 @@
+/* What the files of the tree share: names and the (parent, name) → node table. */
+#ifndef AF_ANALYSE_TREE_PRIVATE_H
+#define AF_ANALYSE_TREE_PRIVATE_H
+
+#include "analyse/tree.h"
+#include "base/arena.h"
+
+struct tree_name {
+	const char *text;
+	uint32_t len;
+	uint32_t frame; /* enum af_frame */
+};
+
+struct tree_name_slot {
+	uint32_t hash;
+	uint32_t id_plus_1;
+};
+
+struct tree_node_slot {
+	uint32_t parent, name;
+	uint32_t node; /* 0: free */
+};
+
+struct af_tree_private {
+	struct af_arena texts;
+	struct tree_name *names;
+	struct tree_name_slot *name_slots;
+	uint32_t cap_names; /* slots: twice as many */
+
+	/* Dropped by finish, made again by the next af_tree_child(). Power of two. */
+	struct tree_node_slot *slots;
+	uint32_t nr_slots;
+
+	uint32_t depth;
+	bool finished; /* child lists are in final order */
+};
+
+/* A new last node below @parent, in neither a child list nor the table; weights zeroed. */
+uint32_t tree_append(struct af_tree *t, uint32_t parent, uint32_t name);
+
+/* Drop what finish() made and what only building needs. */
+void tree_unfinish(struct af_tree *t);
+void tree_drop_slots(struct af_tree *t);
+
+#endif
