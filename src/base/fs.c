@@ -11,30 +11,43 @@
 #include "base/err.h"
 #include "base/scope.h"
 
-int af_file_map(struct af_file *f, const char *path, struct af_err *err)
+static int file_map(struct af_file *f, int dirfd, const char *name, int flags)
 {
 	*f = (struct af_file){0};
 
-	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return af_fail(err, -errno, "cannot open %s", path);
-
+	scope_close int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
 	struct stat st;
-	if (fstat(fd, &st))
-		return af_fail(err, -errno, "cannot read the size of %s", path);
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
 	if (S_ISDIR(st.st_mode))
-		return af_fail_plain(err, -EISDIR, "%s is a directory, not a file", path);
+		return -EISDIR;
 	if (!S_ISREG(st.st_mode))
-		return af_fail_plain(err, -EINVAL, "%s is not a regular file", path);
+		return -EINVAL;
 	if (!st.st_size)
 		return 0;
 
 	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
-		return af_fail(err, -errno, "cannot map %s", path);
+		return -errno;
 	f->data = p;
 	f->size = (size_t)st.st_size;
 	return 0;
+}
+
+int af_file_map(struct af_file *f, const char *path, struct af_err *err)
+{
+	int rc = file_map(f, AT_FDCWD, path, 0);
+
+	if (rc == -EISDIR)
+		return af_fail_plain(err, rc, "%s is a directory, not a file", path);
+	if (rc == -EINVAL)
+		return af_fail_plain(err, rc, "%s is not a regular file", path);
+	return rc ? af_fail(err, rc, "cannot read %s", path) : 0;
+}
+
+int af_file_map_at(struct af_file *f, int dirfd, const char *name)
+{
+	return file_map(f, dirfd, name, O_NOFOLLOW);
 }
 
 void af_file_unmap(struct af_file *f)

@@ -15,6 +15,13 @@ struct af_file {
 
 /* Maps @path whole. Refuses what is not a regular file. */
 int af_file_map(struct af_file *f, const char *path, struct af_err *err);
+
+/*
+ * The same for @name in the directory @dirfd, never through a symbolic link: 0 or -errno, -EISDIR
+ * for a directory, -EINVAL for what is neither that nor a regular file.
+ */
+int af_file_map_at(struct af_file *f, int dirfd, const char *name);
+
 void af_file_unmap(struct af_file *f);
 
 /* write(2) until all @len bytes are out; 0 or -errno (a full disk is -ENOSPC). */

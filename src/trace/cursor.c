@@ -1,0 +1,189 @@
+#include "trace/cursor.h"
+
+#include <stdio.h>
+
+#include "trace/kinds.h"
+
+/* A larger gap is not a loss of packets but a number that is wrong. */
+enum { SEQ_GAP_MAX = 1 << 30 };
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a trace is little-endian");
+
+void af_filter_init(struct af_filter *f, uint64_t wanted, struct af_trace_damage *damage)
+{
+	*f = (struct af_filter){
+	    .wanted = wanted ? wanted : UINT64_MAX, .unknown = !wanted, .damage = damage};
+	for (uint16_t kind = 0; kind < AF_KIND_MAX; kind++) {
+		const struct af_kind_info *info = af_kind_info(kind);
+		if (info)
+			f->known |= 1ull << kind;
+		f->exact[kind] = info && !info->nr_tails ? info->fixed_size : UINT32_MAX;
+	}
+}
+
+void af_cursor_open(struct af_cursor *c, const struct af_filter *filter, const uint8_t *data,
+                    size_t size, const char *name)
+{
+	*c = (struct af_cursor){.filter = filter, .data = data, .size = size};
+	snprintf(c->name, sizeof c->name, "%s", name);
+
+	/* The first packet is looked at here, so that start_ns is known before any event is. */
+	c->start_ns = UINT64_MAX;
+	if (af_cursor_packet(c))
+		c->start_ns = c->packet.begin_ns;
+}
+
+__attribute__((format(printf, 3, 4), cold)) static void
+cursor_damage(struct af_cursor *c, size_t at, const char *fmt, ...)
+{
+	struct af_trace_damage *d = c->filter->damage;
+	char what[160];
+	va_list ap;
+
+	if (d->first[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof what, fmt, ap);
+	va_end(ap);
+	snprintf(d->first, sizeof d->first, "stream %s, byte %zu: %s", c->name, at, what);
+}
+
+/* Whether a packet header that this stream could have starts at @at. Copies it to @p. */
+static bool header_at(const struct af_cursor *c, size_t at, struct af_packet *p)
+{
+	if (c->size - at < sizeof *p)
+		return false;
+	memcpy(p, c->data + at, sizeof *p);
+	return p->magic == AF_PACKET_MAGIC && p->stream_id == 0 &&
+	       (!c->started || p->instance == c->packet.instance) && p->packet_bits % 8 == 0 &&
+	       p->content_bits % 8 == 0 && p->packet_bits / 8 >= sizeof *p &&
+	       p->content_bits / 8 >= sizeof *p;
+}
+
+/* Where the next plausible header starts, at or after @from and before @to; @to if none. */
+static size_t find_header(const struct af_cursor *c, size_t from, size_t to)
+{
+	static const uint32_t magic = AF_PACKET_MAGIC;
+	struct af_packet p;
+
+	while (from < to) {
+		const uint8_t *hit = memmem(c->data + from, to - from, &magic, sizeof magic);
+		if (!hit)
+			return to;
+		from = (size_t)(hit - c->data);
+		if (header_at(c, from, &p))
+			return from;
+		from++;
+	}
+	return to;
+}
+
+/* Note what the sequence number and the count of discarded events say. */
+static void packet_account(struct af_cursor *c, const struct af_packet *p)
+{
+	struct af_trace_damage *d = c->filter->damage;
+
+	if (p->seq < c->seq || p->seq - c->seq > SEQ_GAP_MAX) {
+		cursor_damage(c, c->next, "packet %llu where packet %llu was due",
+		              (unsigned long long)p->seq, (unsigned long long)c->seq);
+		d->disordered++;
+	} else {
+		if (p->seq > c->seq)
+			cursor_damage(c, c->next, "packets %llu to %llu are missing",
+			              (unsigned long long)c->seq, (unsigned long long)p->seq - 1);
+		d->missing += p->seq - c->seq;
+		c->seq = p->seq + 1;
+	}
+	if (p->discarded > c->discarded) {
+		d->discarded += p->discarded - c->discarded;
+		c->discarded = p->discarded;
+	}
+}
+
+/* Set the bounds of the packet @p at @at, as far as they can be believed. */
+static void packet_enter(struct af_cursor *c, size_t at, const struct af_packet *p)
+{
+	struct af_trace_damage *d = c->filter->damage;
+	uint64_t left = c->size - at;
+	uint64_t packet = p->packet_bits / 8, content = p->content_bits / 8;
+
+	if (packet > left) {
+		/* A cut-off file, or a wrong size with good packets behind it. */
+		packet = find_header(c, at + sizeof *p, c->size) - at;
+		cursor_damage(c, at, "a packet of %llu bytes in the %llu that are left",
+		              (unsigned long long)(p->packet_bits / 8), (unsigned long long)left);
+		d->packets++;
+		d->bytes += content > packet ? content - packet : 0;
+		content = content < packet ? content : packet;
+	} else if (content > packet) {
+		cursor_damage(c, at, "a packet says that it holds more than its size");
+		d->packets++;
+		content = packet;
+	}
+	c->packet = *p;
+	c->started = true;
+	c->at = at + sizeof *p;
+	c->end = at + content;
+	c->next = at + packet;
+	c->limit_ns = p->end_ns > p->begin_ns ? p->end_ns : UINT64_MAX;
+}
+
+bool af_cursor_packet(struct af_cursor *c)
+{
+	struct af_trace_damage *d = c->filter->damage;
+	struct af_packet p;
+
+	if (c->next >= c->size) {
+		c->at = c->end = c->next = c->size;
+		return false;
+	}
+	if (!header_at(c, c->next, &p)) {
+		size_t found = find_header(c, c->next + 1, c->size);
+		cursor_damage(c, c->next, "no packet here: %zu bytes are stepped over",
+		              found - c->next);
+		d->packets++;
+		d->bytes += found - c->next;
+		c->next = found;
+		if (!header_at(c, found, &p)) {
+			c->at = c->end = c->next;
+			return false;
+		}
+	}
+	packet_account(c, &p);
+	packet_enter(c, c->next, &p);
+	return true;
+}
+
+void af_cursor_bad_event(struct af_cursor *c)
+{
+	struct af_trace_damage *d = c->filter->damage;
+
+	/* If it was the packet's size that lied, there are good packets inside it. */
+	size_t found = find_header(c, c->at, c->next);
+	size_t lost = (found < c->end ? found : c->end) - c->at;
+
+	cursor_damage(c, c->at, "an event that cannot be; the packet's last %zu bytes are lost",
+	              lost);
+	d->events++;
+	d->bytes += lost;
+	c->next = found;
+	c->at = c->end;
+}
+
+uint64_t af_cursor_bad_time(struct af_cursor *c, uint64_t time_ns)
+{
+	c->filter->damage->retimed++;
+	cursor_damage(c, c->at, "an event's time is not between its neighbours'");
+	if (time_ns > c->limit_ns)
+		time_ns = c->limit_ns;
+	return time_ns > c->time_ns ? time_ns : c->time_ns;
+}
+
+bool af_cursor_valid(struct af_cursor *c, uint16_t kind, const uint8_t *payload, uint32_t size)
+{
+	if (af_payload_split(af_kind_info(kind), payload, size, NULL, NULL))
+		return true;
+	c->filter->damage->events++;
+	cursor_damage(c, (size_t)(payload - c->data), "a malformed %s", af_kind_info(kind)->name);
+	return false;
+}

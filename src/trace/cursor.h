@@ -1,0 +1,112 @@
+/*
+ * One stream while it is read: its bytes, the packet and the event it stands at. Internal to the
+ * reader. af_cursor_open → { af_cursor_next }*; the bytes stay the caller's.
+ *
+ * A packet is taken at its word only as far as its header is plausible. Where it is not, the
+ * cursor looks for the next header of the same stream and goes on there, and says so in the
+ * damage; the whole events before the damage are kept.
+ */
+#ifndef AF_TRACE_CURSOR_H
+#define AF_TRACE_CURSOR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "trace/packet.h"
+#include "trace/reader.h"
+
+/* What is the same for all streams of one reading. */
+struct af_filter {
+	uint64_t wanted; /* 1 << kind */
+	uint64_t known;
+	bool unknown;                   /* hand over unknown kinds too */
+	uint32_t exact[AF_KIND_MAX];    /* payload bytes of kinds without tails, else UINT32_MAX */
+	struct af_trace_damage *damage; /* counts of all streams go here */
+};
+
+void af_filter_init(struct af_filter *f, uint64_t wanted, struct af_trace_damage *damage);
+
+struct af_cursor {
+	/* The event af_cursor_next() found. */
+	const uint8_t *payload;
+	uint32_t payload_size;
+	uint16_t kind;
+	uint64_t time_ns;
+	struct af_packet packet; /* its packet's header */
+
+	const struct af_filter *filter;
+	const uint8_t *data;
+	size_t size;
+	size_t at;         /* where the next event starts */
+	size_t end;        /* of the packet's content */
+	size_t next;       /* where the next packet starts */
+	uint64_t limit_ns; /* no event of this packet can be later */
+	uint64_t seq;      /* what the next packet's should be */
+	uint64_t discarded;
+	uint64_t start_ns; /* when the stream's first packet begins; UINT64_MAX: has none */
+	bool started;
+	char name[64]; /* for messages */
+};
+
+/* Stand before the first event of @size bytes at @data. */
+void af_cursor_open(struct af_cursor *c, const struct af_filter *filter, const uint8_t *data,
+                    size_t size, const char *name);
+
+/* Slow path of af_cursor_next: the next packet; false at the end of the stream. */
+bool af_cursor_packet(struct af_cursor *c);
+
+/* Slow paths: an event that cannot be (the rest of the packet goes), and one whose time cannot. */
+void af_cursor_bad_event(struct af_cursor *c);
+uint64_t af_cursor_bad_time(struct af_cursor *c, uint64_t time_ns);
+
+/* Whether the payload is as the table says; counts it when not. For kinds with tails. */
+bool af_cursor_valid(struct af_cursor *c, uint16_t kind, const uint8_t *payload, uint32_t size);
+
+/* Go to the next wanted event. False at the end of the stream. */
+static inline bool af_cursor_next(struct af_cursor *c)
+{
+	const struct af_filter *f = c->filter;
+
+	for (;;) {
+		size_t left = c->end - c->at;
+		if (!left) {
+			if (!af_cursor_packet(c))
+				return false;
+			continue;
+		}
+
+		const struct af_event_header *h = (const void *)(c->data + c->at);
+		if (left < sizeof *h || h->size < sizeof *h || h->size > left) {
+			af_cursor_bad_event(c);
+			continue;
+		}
+
+		uint16_t kind = h->kind;
+		uint32_t payload_size = h->size - (uint32_t)sizeof *h;
+		uint64_t time_ns = h->time_ns;
+		c->at += h->size;
+		if (kind < AF_KIND_MAX && f->known >> kind & 1) {
+			if (!(f->wanted >> kind & 1))
+				continue;
+			if (payload_size != f->exact[kind] &&
+			    !af_cursor_valid(c, kind, (const uint8_t *)(h + 1), payload_size))
+				continue;
+		} else {
+			f->damage->unknown++;
+			if (!f->unknown)
+				continue;
+		}
+		if (__builtin_expect(time_ns < c->time_ns || time_ns > c->limit_ns, 0))
+			time_ns = af_cursor_bad_time(c, time_ns);
+		c->kind = kind;
+		c->time_ns = time_ns;
+		c->payload = (const uint8_t *)(h + 1);
+		c->payload_size = payload_size;
+		return true;
+	}
+}
+
+#endif

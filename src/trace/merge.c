@@ -1,0 +1,122 @@
+#include "trace/merge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+static bool before(const struct af_merge_key *a, const struct af_merge_key *b)
+{
+	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->stream < b->stream);
+}
+
+/* Let @key sink from the root, which is free, to its place. */
+static void heap_sink(struct af_trace *t, struct af_merge_key key)
+{
+	struct af_merge_key *heap = t->heap;
+	uint32_t at = 0;
+
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+		if (child >= t->nr_heap)
+			break;
+		if (child + 1 < t->nr_heap && before(&heap[child + 1], &heap[child]))
+			child++;
+		if (!before(&heap[child], &key))
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = key;
+}
+
+static void heap_push(struct af_trace *t, struct af_merge_key key)
+{
+	struct af_merge_key *heap = t->heap;
+	uint32_t at = t->nr_heap++;
+
+	while (at && before(&key, &heap[(at - 1) / 2])) {
+		heap[at] = heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	heap[at] = key;
+}
+
+/* The stream with the earliest event leaves the heap and becomes the one to hand out. */
+static void merge_take_first(struct af_trace *t)
+{
+	if (!t->nr_heap) {
+		t->now = NULL;
+		return;
+	}
+	t->now = &t->cursors[t->heap[0].stream];
+	if (--t->nr_heap)
+		heap_sink(t, t->heap[t->nr_heap]);
+}
+
+void af_merge_start(struct af_trace *t)
+{
+	t->start_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < t->nr_streams; i++) {
+		struct af_cursor *c = &t->cursors[i];
+		if (c->start_ns < t->start_ns)
+			t->start_ns = c->start_ns;
+		if (af_cursor_next(c))
+			heap_push(t, (struct af_merge_key){c->time_ns, i});
+	}
+	if (t->start_ns == UINT64_MAX)
+		t->start_ns = 0;
+	merge_take_first(t);
+}
+
+bool af_trace_next(struct af_trace *t, struct af_event *ev)
+{
+	struct af_cursor *c = t->now;
+
+	if (!c)
+		return false;
+	uint32_t stream = (uint32_t)(c - t->cursors);
+	*ev = (struct af_event){
+	    .kind = c->kind,
+	    .time_ns = c->time_ns,
+	    .process = c->packet.process,
+	    .pid = c->packet.pid,
+	    .tid = c->packet.tid,
+	    .stream = stream,
+	    .payload = c->payload,
+	    .payload_size = c->payload_size,
+	};
+
+	if (!af_cursor_next(c)) {
+		merge_take_first(t);
+		return true;
+	}
+	/* Most often the same stream goes on, or is the only one left. */
+	struct af_merge_key key = {c->time_ns, stream};
+	if (t->nr_heap && before(&t->heap[0], &key)) {
+		t->now = &t->cursors[t->heap[0].stream];
+		heap_sink(t, key);
+	}
+	return true;
+}
+
+int af_trace_open_memory(struct af_trace **t, const struct af_stream_bytes *streams, uint32_t nr,
+                         uint64_t wanted)
+{
+	struct af_trace *trace = af_xcalloc(1, sizeof *trace);
+
+	trace->dirfd = -1;
+	trace->nr_streams = nr;
+	trace->cursors = af_xcalloc(nr + 1, sizeof *trace->cursors);
+	trace->heap = af_xcalloc(nr + 1, sizeof *trace->heap);
+	af_filter_init(&trace->filter, wanted, &trace->damage);
+	for (uint32_t i = 0; i < nr; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "%u", i);
+		af_cursor_open(&trace->cursors[i], &trace->filter, streams[i].data, streams[i].size,
+		               name);
+	}
+	af_merge_start(trace);
+	*t = trace;
+	return 0;
+}

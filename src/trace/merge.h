@@ -1,0 +1,46 @@
+/*
+ * Streams merged by time. Internal to the reader, but for the entry that takes streams from
+ * memory, which tests and the fuzzer use: af_trace_open_memory in place of af_trace_open.
+ */
+#ifndef AF_TRACE_MERGE_H
+#define AF_TRACE_MERGE_H
+
+#include "base/fs.h"
+#include "trace/cursor.h"
+#include "trace/metadata.h"
+#include "trace/reader.h"
+
+struct af_merge_key {
+	uint64_t time_ns;
+	uint32_t stream;
+};
+
+struct af_trace {
+	struct af_cursor *cursors; /* by stream index; those of struct af_event */
+	uint32_t nr_streams;
+	struct af_cursor *now;     /* stands at the event to hand out, NULL at the end */
+	struct af_merge_key *heap; /* of the other streams that have an event */
+	uint32_t nr_heap;
+	uint64_t start_ns;
+	struct af_filter filter;
+	struct af_trace_damage damage;
+
+	/* Only of a trace on disk. */
+	struct af_file *files; /* what the cursors read, nr_streams of them */
+	struct af_env env;
+	int dirfd;
+};
+
+struct af_stream_bytes {
+	const uint8_t *data;
+	size_t size;
+};
+
+/* Read @nr streams in memory, which stay the caller's. Never fails but for want of memory. */
+int af_trace_open_memory(struct af_trace **t, const struct af_stream_bytes *streams, uint32_t nr,
+                         uint64_t wanted);
+
+/* Put every stream before its first event. Once, when all cursors are open. */
+void af_merge_start(struct af_trace *t);
+
+#endif

@@ -1,0 +1,89 @@
+#include "trace/objects.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/scope.h"
+
+static int open_objects(int trace_dirfd)
+{
+	int fd =
+	    openat(trace_dirfd, AF_OBJECTS_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_or_make_objects(int trace_dirfd)
+{
+	int fd = open_objects(trace_dirfd);
+
+	if (fd != -ENOENT)
+		return fd;
+	if (mkdirat(trace_dirfd, AF_OBJECTS_DIR, 0700) && errno != EEXIST)
+		return -errno;
+	return open_objects(trace_dirfd);
+}
+
+/* Pid namespaces and the leavings of killed writers make the first name no sure thing. */
+static int create_temporary(int dirfd, char *name, size_t size)
+{
+	static _Atomic unsigned nr_made;
+
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, size, ".%ld-%u", (long)getpid(), atomic_fetch_add(&nr_made, 1));
+		int fd =
+		    openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			return fd;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+int af_object_put(int trace_dirfd, const void *data, size_t size, char name[AF_SHA256_HEX])
+{
+	char temporary[64];
+
+	af_sha256_hex(data, size, name);
+
+	scope_close int dirfd = open_or_make_objects(trace_dirfd);
+	if (dirfd < 0)
+		return dirfd;
+	if (!faccessat(dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW))
+		return 0;
+
+	scope_close int fd = create_temporary(dirfd, temporary, sizeof temporary);
+	if (fd < 0)
+		return fd;
+	int rc = af_write_all(fd, data, size);
+	if (!rc && renameat(dirfd, temporary, dirfd, name))
+		rc = -errno;
+	if (rc)
+		unlinkat(dirfd, temporary, 0);
+	return rc;
+}
+
+bool af_object_name_ok(const char *name)
+{
+	return strlen(name) == AF_SHA256_HEX - 1 &&
+	       strspn(name, "0123456789abcdef") == AF_SHA256_HEX - 1;
+}
+
+int af_object_map(struct af_file *f, int trace_dirfd, const char *name, struct af_err *err)
+{
+	*f = (struct af_file){0};
+	if (!af_object_name_ok(name))
+		return af_fail_plain(err, -EINVAL, "an object of the trace has an impossible name");
+
+	scope_close int dirfd = open_objects(trace_dirfd);
+	int rc = dirfd < 0 ? dirfd : af_file_map_at(f, dirfd, name);
+	return rc ? af_fail(err, rc, "cannot read the trace's object %s", name) : 0;
+}

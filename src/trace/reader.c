@@ -1,0 +1,236 @@
+#include "trace/reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/scope.h"
+#include "trace/merge.h"
+#include "trace/objects.h"
+#include "trace/session.h"
+
+/* The names of the stream files, sorted as numbers sort (s2 before s10). */
+struct names {
+	char **items;
+	uint32_t nr;
+};
+
+static void names_free(struct names *n)
+{
+	for (uint32_t i = 0; i < n->nr; i++)
+		free(n->items[i]);
+	free(n->items);
+}
+
+static int names_order(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int names_list(struct names *n, int dirfd, const char *dir, struct af_err *err)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!d) {
+		int rc = -errno;
+		if (fd >= 0)
+			close(fd);
+		return af_fail(err, rc, "cannot list %s", dir);
+	}
+	for (struct dirent *e; (e = readdir(d));) {
+		if (e->d_name[0] == '.' || !strcmp(e->d_name, AF_METADATA_FILE))
+			continue;
+		n->items = af_xrealloc(n->items, (n->nr + 1) * sizeof *n->items);
+		n->items[n->nr] = strdup(e->d_name);
+		n->nr += n->items[n->nr] != NULL;
+	}
+	closedir(d);
+	if (n->nr)
+		qsort(n->items, n->nr, sizeof *n->items, names_order);
+	return 0;
+}
+
+static int open_dir(const char *dir, struct af_err *err)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOENT)
+		return af_fail_plain(
+		    err, -ENOENT,
+		    "no trace in %s: run `aflame record -- CMD` first, or name the "
+		    "trace directory",
+		    dir);
+	if (errno == ENOTDIR)
+		return af_fail_plain(err, -ENOTDIR,
+		                     "%s is a file, and a trace is a directory: name the directory "
+		                     "that `aflame record` wrote",
+		                     dir);
+	return af_fail(err, -errno, "cannot open the trace %s", dir);
+}
+
+static int read_metadata(struct af_trace *t, const char *dir, struct af_err *err)
+{
+	struct af_file f;
+	int rc = af_file_map_at(&f, t->dirfd, AF_METADATA_FILE);
+
+	if (rc == -ENOENT && !faccessat(t->dirfd, AF_SESSION_FILE, F_OK, AT_SYMLINK_NOFOLLOW))
+		return af_fail_plain(err, -EBUSY,
+		                     "the recording in %s is not finished: it has not written its "
+		                     "metadata yet, or was killed before it could",
+		                     dir);
+	if (rc == -ENOENT)
+		return af_fail_plain(err, -ENOENT,
+		                     "%s is not a trace: it has no file named metadata", dir);
+	if (rc)
+		return af_fail(err, rc, "cannot read %s/metadata", dir);
+	rc = af_metadata_read(&t->env, (const char *)f.data, f.size, dir, err);
+	af_file_unmap(&f);
+	return rc;
+}
+
+/* What is no regular file (objects/ among it) is no stream. */
+static int map_streams(struct af_trace *t, const struct names *n, const char *dir,
+                       struct af_err *err)
+{
+	t->files = af_xcalloc(n->nr + 1, sizeof *t->files);
+	t->cursors = af_xcalloc(n->nr + 1, sizeof *t->cursors);
+	t->heap = af_xcalloc(n->nr + 1, sizeof *t->heap);
+	for (uint32_t i = 0; i < n->nr; i++) {
+		struct af_file *f = &t->files[t->nr_streams];
+		int rc = af_file_map_at(f, t->dirfd, n->items[i]);
+		if (rc == -EISDIR || rc == -EINVAL || rc == -ELOOP)
+			continue;
+		if (rc)
+			return af_fail(err, rc, "cannot read %s/%s", dir, n->items[i]);
+		if (f->data)
+			madvise((void *)f->data, f->size, MADV_SEQUENTIAL);
+		af_cursor_open(&t->cursors[t->nr_streams++], &t->filter, f->data, f->size,
+		               n->items[i]);
+	}
+	return 0;
+}
+
+int af_trace_open(struct af_trace **ret, const char *dir, uint64_t wanted, struct af_err *err)
+{
+	int fd = open_dir(dir, err);
+	if (fd < 0)
+		return fd;
+
+	struct af_trace *t = af_xcalloc(1, sizeof *t);
+	struct names names = {0};
+	t->dirfd = fd;
+	af_filter_init(&t->filter, wanted, &t->damage);
+	int rc = read_metadata(t, dir, err);
+	if (!rc)
+		rc = names_list(&names, fd, dir, err);
+	if (!rc)
+		rc = map_streams(t, &names, dir, err);
+	names_free(&names);
+	if (rc) {
+		af_trace_close(t);
+		return rc;
+	}
+	af_merge_start(t);
+	*ret = t;
+	return 0;
+}
+
+void af_trace_close(struct af_trace *t)
+{
+	if (!t)
+		return;
+	for (uint32_t i = 0; t->files && i < t->nr_streams; i++)
+		af_file_unmap(&t->files[i]);
+	free(t->files);
+	free(t->cursors);
+	free(t->heap);
+	af_env_free(&t->env);
+	if (t->dirfd >= 0)
+		close(t->dirfd);
+	free(t);
+}
+
+const struct af_trace_damage *af_trace_damage(const struct af_trace *t)
+{
+	return &t->damage;
+}
+
+bool af_trace_damage_text(const struct af_trace_damage *d, char *text, size_t size)
+{
+	const struct {
+		uint64_t n;
+		const char *what;
+	} parts[] = {
+	    {d->packets, "bad packets"},
+	    {d->missing, "missing packets"},
+	    {d->disordered, "packets out of order"},
+	    {d->events, "malformed events"},
+	    {d->retimed, "events with an impossible time"},
+	    {d->bytes, "unreadable bytes"},
+	};
+	size_t used = 0;
+
+	text[0] = 0;
+	if (!d->first[0])
+		return false;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		if (!parts[i].n || used >= size)
+			continue;
+		used += (size_t)snprintf(text + used, size - used, "%s%llu %s", used ? ", " : "",
+		                         (unsigned long long)parts[i].n, parts[i].what);
+	}
+	if (used < size)
+		snprintf(text + used, size - used, "; the first: %s", d->first);
+	return true;
+}
+
+uint32_t af_trace_nr_streams(const struct af_trace *t)
+{
+	return t->nr_streams;
+}
+
+uint64_t af_trace_start_ns(const struct af_trace *t)
+{
+	return t->start_ns;
+}
+
+uint64_t af_trace_size(const struct af_trace *t)
+{
+	uint64_t size = 0;
+
+	for (uint32_t i = 0; i < t->nr_streams; i++)
+		size += t->cursors[i].size;
+	return size;
+}
+
+uint64_t af_trace_position(const struct af_trace *t)
+{
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < t->nr_streams; i++)
+		at += t->cursors[i].at;
+	return at;
+}
+
+const char *af_trace_env(const struct af_trace *t, const char *key)
+{
+	return af_env_get(&t->env, key);
+}
+
+int af_trace_object(const struct af_trace *t, const char *name, struct af_file *f,
+                    struct af_err *err)
+{
+	return af_object_map(f, t->dirfd, name, err);
+}
