@@ -25,6 +25,7 @@ enum {
 	AF_RING_SLOTS_FIRST = 2,  /* slots a ring starts with; it grows when the drain lags */
 	AF_RING_SLOTS_FIXED = 16, /* slots of a ring that cannot grow (Linux before 5.14) */
 	AF_RING_PAGE = 4096,
+	AF_RING_BYTES = AF_RING_PAGE + AF_RING_SLOTS * AF_SLOT_BYTES, /* of address space */
 };
 
 struct af_packet {
@@ -41,7 +42,7 @@ struct af_packet {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t pad;
-} __attribute__((packed));
+}; /* every member lies where its size wants it: no padding */
 
 _Static_assert(sizeof(struct af_packet) == 80, "the packet header is 80 bytes on disk");
 

@@ -9,8 +9,6 @@
 
 #include "base/fs.h"
 
-enum { RING_BYTES = AF_RING_PAGE + AF_RING_SLOTS * AF_SLOT_BYTES };
-
 uint64_t af_now_ns(void)
 {
 	struct timespec t;
@@ -54,15 +52,15 @@ int af_stream_open_ring(struct af_stream *s, const char *path, uint64_t instance
 
 	void *map = MAP_FAILED;
 	uint32_t nr_slots = 0;
-	int rc = ftruncate(fd, RING_BYTES) ? -errno : 0;
+	int rc = ftruncate(fd, AF_RING_BYTES) ? -errno : 0;
 	if (!rc) {
-		map = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		map = mmap(NULL, AF_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		rc = map == MAP_FAILED ? -errno : ring_reserve(fd, map, &nr_slots);
 	}
 	close(fd);
 	if (rc) {
 		if (map != MAP_FAILED)
-			munmap(map, RING_BYTES);
+			munmap(map, AF_RING_BYTES);
 		unlink(path);
 		return rc;
 	}
@@ -207,7 +205,7 @@ int af_stream_close(struct af_stream *s)
 	if (s->ring) {
 		stream_finish_packet(s);
 		atomic_store_explicit(&s->ring->closed, 1, memory_order_release);
-		munmap(s->ring, RING_BYTES);
+		munmap(s->ring, AF_RING_BYTES);
 	} else if (s->packet) {
 		stream_finish_packet(s);
 		munmap(s->packet, AF_SLOT_BYTES);

@@ -105,7 +105,8 @@ static inline void af_stream_end(struct af_stream *s)
 #define af_stream_put(s, KIND, time_ns, ...)                                                       \
 	({                                                                                         \
 		struct af_ev_##KIND ev_ = {__VA_ARGS__};                                           \
-		void *at_ = af_stream_begin((s), AF_KIND_OF_##KIND, (time_ns), sizeof ev_);        \
+		void *at_ =                                                                        \
+		    af_stream_begin((s), (enum af_kind)AF_KIND_OF_##KIND, (time_ns), sizeof ev_);  \
 		if (at_) {                                                                         \
 			__builtin_memcpy(at_, &ev_, sizeof ev_);                                   \
 			af_stream_end(s);                                                          \

@@ -1,0 +1,62 @@
+#include "collect/collect.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "collect/cpu.h"
+#include "trace/session.h"
+
+static const struct af_collector_ops collector_perf = {
+    .name = "perf",
+    .summary = "CPU samples by perf_event_open: user mode, exact rate, all threads",
+    .cpu_mode = AF_CPU_PERF,
+    .probe = af_cpu_perf_probe,
+};
+
+static const struct af_collector_ops collector_timer = {
+    .name = "timer",
+    .summary = "CPU samples by per-thread CPU-time timers: works where perf events are refused",
+    .cpu_mode = AF_CPU_TIMER,
+    .probe = af_cpu_timer_probe,
+};
+
+static const struct af_collector_ops collector_opencl = {
+    .name = "opencl",
+    .summary = "OpenCL kernels and copies, with the stack of each enqueue",
+    .flags = AF_SESSION_OPENCL,
+    .probe = af_opencl_probe,
+};
+
+const struct af_collector_ops *const af_collectors[] = {
+    &collector_perf,
+    &collector_timer,
+    &collector_opencl,
+    NULL,
+};
+
+const struct af_collector_ops *af_collector_find(const char *name)
+{
+	for (int i = 0; af_collectors[i]; i++)
+		if (!strcmp(af_collectors[i]->name, name))
+			return af_collectors[i];
+	return NULL;
+}
+
+const struct af_collector_ops *af_collector_best_cpu(char *why, size_t size)
+{
+	char words[256] = "";
+	struct af_err first = {0};
+
+	if (!af_cpu_perf_probe(words, sizeof words, &first)) {
+		snprintf(why, size, "perf: %s", words);
+		return &collector_perf;
+	}
+	struct af_err second = {0};
+	if (!af_cpu_timer_probe(words, sizeof words, &second)) {
+		snprintf(why, size, "timer: perf is not usable here (%s); %s", first.msg, words);
+		return &collector_timer;
+	}
+	snprintf(why, size, "no CPU samples: %s; %s", first.msg, second.msg);
+	return NULL;
+}

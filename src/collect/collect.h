@@ -1,0 +1,39 @@
+/*
+ * The collectors of this build, for `record` to choose from and for `doctor` to judge. What a
+ * collector does in the target lives in src/inject; here is its probe.
+ */
+#ifndef AF_COLLECT_COLLECT_H
+#define AF_COLLECT_COLLECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct af_err;
+
+struct af_collector_ops {
+	const char *name;    /* what users type after --sample or --api */
+	const char *summary; /* one line: what it records */
+	uint32_t cpu_mode;   /* enum af_cpu_mode, 0 when it does not sample the CPU */
+	uint32_t flags;      /* enum af_session_flag it sets in the session */
+
+	/*
+	 * Can it work here? Free of side effects. 0: yes, @words say what was found; else -errno
+	 * and a message that names the fix.
+	 */
+	int (*probe)(char *words, size_t size, struct af_err *err);
+};
+
+/* NULL-terminated; the better of two that do the same comes first. */
+extern const struct af_collector_ops *const af_collectors[];
+
+/* The collector of that name, or NULL. */
+const struct af_collector_ops *af_collector_find(const char *name);
+
+/* Probe `perf` then `timer`; NULL when neither works. @why gets a line for the NOTE and the user.
+ */
+const struct af_collector_ops *af_collector_best_cpu(char *why, size_t size);
+
+/* src/collect/opencl.c */
+int af_opencl_probe(char *words, size_t size, struct af_err *err);
+
+#endif

@@ -1,0 +1,12 @@
+/* Probes of the two CPU samplers. Each tries the real thing in a forked child. */
+#ifndef AF_COLLECT_CPU_H
+#define AF_COLLECT_CPU_H
+
+#include <stddef.h>
+
+struct af_err;
+
+int af_cpu_perf_probe(char *words, size_t size, struct af_err *err);
+int af_cpu_timer_probe(char *words, size_t size, struct af_err *err);
+
+#endif

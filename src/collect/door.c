@@ -1,0 +1,164 @@
+#include "collect/door.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "trace/session.h"
+
+int af_door_open(struct af_door *d, const char *shm, struct af_err *err)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+
+	*d = (struct af_door){.fd = -1};
+	if ((size_t)snprintf(at.sun_path, sizeof at.sun_path, "%s/door", shm) >= sizeof at.sun_path)
+		return af_fail_plain(err, -ENAMETOOLONG, "the name %s/door is too long", shm);
+	d->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (d->fd < 0)
+		return af_fail(err, -errno, "cannot make a socket");
+	if (setsockopt(d->fd, SOL_SOCKET, SO_PASSCRED, &(int){1}, sizeof(int)) ||
+	    bind(d->fd, (struct sockaddr *)&at, sizeof at))
+		return af_fail(err, -errno, "cannot listen at %s", at.sun_path);
+	return 0;
+}
+
+static void guest_close(struct af_guest *g)
+{
+	if (g->fd >= 0)
+		close(g->fd);
+	if (g->pidfd >= 0)
+		close(g->pidfd);
+	g->fd = g->pidfd = -1;
+}
+
+void af_door_close(struct af_door *d)
+{
+	for (uint32_t i = 0; i < d->nr; i++)
+		guest_close(&d->guests[i]);
+	free(d->guests);
+	if (d->fd >= 0)
+		close(d->fd);
+	*d = (struct af_door){.fd = -1};
+}
+
+static void door_admit(struct af_door *d, const struct af_hello *hello, int pid, int fd)
+{
+	/* The same process under a new program: what the old image used is known to the kernel. */
+	for (uint32_t i = 0; i < d->nr; i++) {
+		struct af_guest *old = &d->guests[i];
+		if (old->pid == pid && !old->ended) {
+			guest_close(old);
+			old->ended = true;
+		}
+	}
+	if (d->nr == d->cap) {
+		d->cap = d->cap ? d->cap * 2 : 16;
+		d->guests = af_xrealloc(d->guests, d->cap * sizeof *d->guests);
+	}
+	d->guests[d->nr++] = (struct af_guest){
+	    .process = hello->process,
+	    .pid = pid,
+	    .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+	    .fd = fd,
+	    .sampler_error = hello->sampler_error,
+	};
+	af_guest_look(&d->guests[d->nr - 1]);
+}
+
+static bool door_receive(struct af_door *d)
+{
+	struct af_hello hello;
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = {&hello, sizeof hello};
+	struct msghdr msg = {.msg_iov = &iov,
+	                     .msg_iovlen = 1,
+	                     .msg_control = control.room,
+	                     .msg_controllen = sizeof control.room};
+	struct ucred who = {.pid = 0};
+	int fd = -1;
+
+	ssize_t n = recvmsg(d->fd, &msg, MSG_CMSG_CLOEXEC);
+	if (n < 0)
+		return false;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS)
+			memcpy(&who, CMSG_DATA(c), sizeof who);
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+			memcpy(&fd, CMSG_DATA(c), sizeof fd);
+	}
+	if (n == (ssize_t)sizeof hello && who.pid > 0 && who.uid == geteuid())
+		door_admit(d, &hello, who.pid, fd);
+	else if (fd >= 0)
+		close(fd);
+	return true;
+}
+
+void af_door_pump(struct af_door *d)
+{
+	while (door_receive(d))
+		;
+}
+
+/* utime and stime are fields 14 and 15 of /proc/PID/stat, rss (pages) 24: proc(5). */
+static bool guest_read_stat(struct af_guest *g)
+{
+	char path[64], line[1024];
+	unsigned long user = 0, kernel = 0;
+	long rss = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", g->pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	line[n] = 0;
+	const char *rest = strrchr(line, ')'); /* the name may hold anything */
+	char state = 0;
+	if (!rest || sscanf(rest + 1,
+	                    " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d "
+	                    "%*d %*d %*u %*u %ld",
+	                    &state, &user, &kernel, &rss) != 4)
+		return false;
+	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+	g->user_ns = user * tick_ns;
+	g->kernel_ns = kernel * tick_ns;
+	uint64_t bytes = rss > 0 ? (uint64_t)rss * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+	if (bytes > g->max_rss_bytes)
+		g->max_rss_bytes = bytes;
+	return state != 'Z' && state != 'X';
+}
+
+static bool guest_has_ended(const struct af_guest *g)
+{
+	if (g->pidfd >= 0) {
+		struct pollfd p = {.fd = g->pidfd, .events = POLLIN};
+		return poll(&p, 1, 0) > 0;
+	}
+	return kill(g->pid, 0) && errno == ESRCH;
+}
+
+void af_guest_look(struct af_guest *g)
+{
+	if (g->ended)
+		return;
+	bool ended = guest_has_ended(g);
+	if (!guest_read_stat(g) || ended) {
+		guest_close(g);
+		g->ended = true;
+	}
+}

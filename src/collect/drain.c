@@ -1,0 +1,232 @@
+#include "collect/drain.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/fs.h"
+#include "base/scope.h"
+#include "trace/event.h"
+
+void af_drain_open(struct af_drain *d, int shm_fd, int dir_fd)
+{
+	*d = (struct af_drain){.shm_fd = shm_fd, .dir_fd = dir_fd};
+}
+
+static void ring_close(struct af_drain_ring *r)
+{
+	if (r->ring)
+		munmap(r->ring, AF_RING_BYTES);
+	if (r->fd >= 0)
+		close(r->fd);
+	r->ring = NULL;
+	r->fd = -1;
+}
+
+void af_drain_close(struct af_drain *d)
+{
+	for (uint32_t i = 0; i < d->nr; i++)
+		ring_close(&d->rings[i]);
+	free(d->rings);
+	*d = (struct af_drain){.shm_fd = -1, .dir_fd = -1};
+}
+
+uint64_t af_drain_file_resume(int fd)
+{
+	struct af_packet p;
+	off_t at = 0;
+	uint64_t next_seq = 0;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return 0;
+	while (pread(fd, &p, sizeof p, at) == (ssize_t)sizeof p && p.magic == AF_PACKET_MAGIC &&
+	       p.packet_bits / 8 >= sizeof p && at + (off_t)(p.packet_bits / 8) <= st.st_size) {
+		at += (off_t)(p.packet_bits / 8);
+		next_seq = p.seq + 1;
+	}
+	if (ftruncate(fd, at) || lseek(fd, at, SEEK_SET) < 0)
+		return 0;
+	return next_seq;
+}
+
+static struct af_ring *ring_map(int shm_fd, const char *name)
+{
+	size_t size = AF_RING_BYTES;
+	scope_close int fd = openat(shm_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size < size)
+		return NULL;
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	struct af_ring *ring = p;
+	if (ring->magic != AF_RING_MAGIC || ring->version != AF_TRACE_VERSION) {
+		munmap(p, size); /* not made yet, or never will be */
+		return NULL;
+	}
+	return ring;
+}
+
+static bool ring_known(const struct af_drain *d, const char *name)
+{
+	for (uint32_t i = 0; i < d->nr; i++)
+		if (!strcmp(d->rings[i].name, name))
+			return true;
+	return false;
+}
+
+static void drain_add(struct af_drain *d, const char *name)
+{
+	struct af_drain_ring r = {.fd = -1};
+
+	if (strlen(name) >= sizeof r.name || ring_known(d, name))
+		return;
+	r.ring = ring_map(d->shm_fd, name);
+	if (!r.ring)
+		return;
+	strcpy(r.name, name);
+	r.fd = openat(d->dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (r.fd < 0) {
+		if (!d->error)
+			d->error = -errno;
+	} else {
+		r.next_seq = af_drain_file_resume(r.fd);
+	}
+	if (d->nr == d->cap) {
+		d->cap = d->cap ? d->cap * 2 : 64;
+		d->rings = af_xrealloc(d->rings, d->cap * sizeof *d->rings);
+	}
+	d->rings[d->nr++] = r;
+}
+
+static void drain_look(struct af_drain *d)
+{
+	int fd = openat(d->shm_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir)
+		return;
+	for (struct dirent *e; (e = readdir(dir));)
+		if (e->d_name[0] == 's')
+			drain_add(d, e->d_name);
+	closedir(dir);
+}
+
+/* Whole events in the first @size bytes; *@last_ns is the time of the last. */
+static uint32_t packet_check(const struct af_packet *p, uint32_t size, uint64_t *last_ns)
+{
+	uint32_t at = sizeof *p;
+
+	*last_ns = p->begin_ns;
+	while (size - at >= sizeof(struct af_event_header)) {
+		struct af_event_header h;
+		memcpy(&h, (const char *)p + at, sizeof h);
+		if (h.size < sizeof h || h.size > size - at)
+			break;
+		*last_ns = h.time_ns;
+		at += h.size;
+	}
+	return at;
+}
+
+static int packet_write(struct af_drain *d, struct af_drain_ring *r, const struct af_packet *p)
+{
+	struct af_packet head = *p;
+	uint64_t bits =
+	    atomic_load_explicit((_Atomic uint64_t *)&p->content_bits, memory_order_acquire);
+	uint32_t size = bits / 8 > AF_SLOT_BYTES ? AF_SLOT_BYTES : (uint32_t)(bits / 8);
+
+	if (size < sizeof head)
+		return 0;
+	size = packet_check(p, size, &head.end_ns);
+	if (head.end_ns < head.begin_ns)
+		head.end_ns = head.begin_ns;
+	head.content_bits = head.packet_bits = (uint64_t)size * 8;
+
+	struct iovec iov[2] = {{&head, sizeof head}, {(char *)p + sizeof head, size - sizeof head}};
+	ssize_t n = writev(r->fd, iov, 2);
+	if (n == (ssize_t)size) {
+		d->packets++;
+		d->bytes += size;
+		return 0;
+	}
+	/* A torn packet would hide all that follow: take it back. */
+	int rc = n < 0 ? -errno : -ENOSPC;
+	off_t end = lseek(r->fd, 0, SEEK_CUR);
+	if (n > 0 && end >= n && !ftruncate(r->fd, end - n))
+		lseek(r->fd, end - n, SEEK_SET);
+	return rc;
+}
+
+/* The slot in @state that holds packet @seq, or -1. */
+static int ring_find(const struct af_drain_ring *r, uint64_t seq, bool open_too)
+{
+	uint32_t nr = atomic_load_explicit(&r->ring->nr_slots, memory_order_acquire);
+
+	if (nr > AF_RING_SLOTS)
+		nr = AF_RING_SLOTS;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint8_t state = atomic_load_explicit(&r->ring->state[i], memory_order_acquire);
+		if (state != AF_SLOT_FULL && !(open_too && state == AF_SLOT_OPEN))
+			continue;
+		const struct af_packet *p =
+		    (void *)((char *)r->ring + AF_RING_PAGE + (size_t)i * AF_SLOT_BYTES);
+		if (p->magic == AF_PACKET_MAGIC && p->seq == seq)
+			return (int)i;
+	}
+	return -1;
+}
+
+static uint64_t ring_pump(struct af_drain *d, struct af_drain_ring *r, bool all)
+{
+	uint64_t moved = 0;
+
+	for (int slot; (slot = ring_find(r, r->next_seq, all)) >= 0; moved++) {
+		const struct af_packet *p =
+		    (void *)((char *)r->ring + AF_RING_PAGE + (size_t)slot * AF_SLOT_BYTES);
+		int rc = r->fd < 0 ? -EIO : packet_write(d, r, p);
+		if (rc) {
+			if (!d->error)
+				d->error = rc;
+			d->lost_packets++;
+		}
+		r->next_seq++;
+		atomic_store_explicit(&r->ring->state[slot], AF_SLOT_FREE, memory_order_release);
+	}
+	return moved;
+}
+
+uint64_t af_drain_pump(struct af_drain *d)
+{
+	uint64_t moved = 0;
+
+	drain_look(d);
+	for (uint32_t i = 0; i < d->nr; i++)
+		if (!d->rings[i].finished)
+			moved += ring_pump(d, &d->rings[i], false);
+	return moved;
+}
+
+void af_drain_finish(struct af_drain *d, uint32_t process)
+{
+	drain_look(d);
+	for (uint32_t i = 0; i < d->nr; i++) {
+		struct af_drain_ring *r = &d->rings[i];
+		if (r->finished || (process && r->ring->process != process))
+			continue;
+		ring_pump(d, r, true);
+		/* A last packet without events would only be noise; its file may be empty. */
+		unlinkat(d->shm_fd, r->name, 0);
+		ring_close(r);
+		r->finished = true;
+	}
+}

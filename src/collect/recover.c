@@ -1,0 +1,146 @@
+#include "collect/recover.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/scope.h"
+#include "collect/drain.h"
+#include "trace/reader.h"
+#include "trace/session.h"
+#include "trace/stream.h"
+
+/* "/dev/shm/aflame." and six characters of mkdtemp. */
+static bool shm_name_is_ours(const char *s)
+{
+	static const char prefix[] = "/dev/shm/aflame.";
+
+	if (strncmp(s, prefix, sizeof prefix - 1) || strlen(s) != sizeof prefix - 1 + 6)
+		return false;
+	for (s += sizeof prefix - 1; *s; s++)
+		if (!isalnum((unsigned char)*s))
+			return false;
+	return true;
+}
+
+/* The control page, when it belongs to the trace in @dir. */
+static struct af_session *control_map(int shm_fd, const char *dir)
+{
+	char full[PATH_MAX];
+	struct stat st;
+	scope_close int fd = openat(shm_fd, "control", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    (size_t)st.st_size < sizeof(struct af_session) || !realpath(dir, full))
+		return NULL;
+	struct af_session *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (s == MAP_FAILED)
+		return NULL;
+	if (s->magic != AF_SESSION_MAGIC || s->version != AF_TRACE_VERSION ||
+	    strncmp(s->trace_dir, full, sizeof s->trace_dir)) {
+		munmap(s, sizeof *s);
+		return NULL;
+	}
+	return s;
+}
+
+static int shm_open_ours(const char *name)
+{
+	struct stat st;
+	int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd >= 0 && (fstat(fd, &st) || st.st_uid != geteuid() || (st.st_mode & 077))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* The recorder's own stream ends where it was killed; say so in a stream of its own. */
+static void recover_note(int dir_fd)
+{
+	static const char key[] = "recovered";
+	static const char value[] = "the recorder was killed: clock pairs and CPU time of the last "
+				    "second may be missing";
+	struct af_stream s;
+	int fd = af_create_private(dir_fd, "recovered");
+
+	if (fd < 0 || af_stream_open_file(&s, fd, (uint64_t)3 << 32, 0))
+		return;
+	struct af_tail tail[] = {{key, sizeof key - 1, 0}, {value, sizeof value - 1, 0}};
+	af_stream_put_tail(&s, AF_KIND_NOTE, af_now_ns(), "", 0, tail, 2);
+	af_stream_close(&s);
+}
+
+/* Cut a torn packet off the recorder's stream. */
+static void recover_trim(int dir_fd, const char *name)
+{
+	scope_close int fd = openat(dir_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd >= 0)
+		af_drain_file_resume(fd);
+}
+
+static void recover_shm(const char *dir, int dir_fd, const char *shm)
+{
+	scope_close int shm_fd = shm_name_is_ours(shm) ? shm_open_ours(shm) : -1;
+	if (shm_fd < 0)
+		return;
+	struct af_session *control = control_map(shm_fd, dir);
+	if (!control)
+		return;
+
+	struct af_drain drain;
+	control->stop = 1; /* the program may be alive */
+	af_drain_open(&drain, shm_fd, dir_fd);
+	af_drain_finish(&drain, 0);
+	af_drain_close(&drain);
+	munmap(control, sizeof *control);
+	af_remove_tree(shm);
+}
+
+int af_recover(const char *dir, struct af_err *err)
+{
+	char shm[64];
+
+	scope_close int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return 0;
+	scope_close int fd = openat(dir_fd, AF_SESSION_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0) {
+		if (errno == ENOENT)
+			return 0;
+		return af_fail(err, -errno,
+		               "the trace %s is unfinished and cannot be finished here", dir);
+	}
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return af_fail_plain(
+		    err, -EBUSY, "%s is still being recorded: wait for the program to end", dir);
+	ssize_t n = read(fd, shm, sizeof shm - 1);
+	shm[n > 0 ? n : 0] = 0;
+
+	recover_shm(dir, dir_fd, shm);
+	recover_trim(dir_fd, "recorder");
+	recover_note(dir_fd);
+	if (faccessat(dir_fd, "metadata", F_OK, 0))
+		af_metadata_write(dir_fd, 0, 0, NULL);
+	return 1;
+}
+
+void af_recovered(const char *dir)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/" AF_SESSION_FILE, dir);
+	unlink(path);
+}

@@ -1,0 +1,310 @@
+#include "collect/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/scope.h"
+#include "collect/target.h"
+#include "trace/reader.h"
+
+static const char shm_pattern[] = "/dev/shm/aflame.XXXXXX";
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Is there a trace of ours in @dir? An unfinished one counts. */
+static bool dir_is_trace(const char *dir)
+{
+	char path[PATH_MAX], head[8192];
+
+	snprintf(path, sizeof path, "%s/" AF_SESSION_FILE, dir);
+	if (!access(path, F_OK))
+		return true;
+	snprintf(path, sizeof path, "%s/metadata", dir);
+	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head - 1);
+	if (n <= 0)
+		return false;
+	head[n] = 0;
+	return strstr(head, "aflame") != NULL;
+}
+
+/* Make room for the new trace: an old one steps aside, anything else is refused. */
+static int dir_make_room(const char *dir, bool force, struct af_err *err)
+{
+	struct stat st;
+
+	if (lstat(dir, &st))
+		return errno == ENOENT ? 0 : af_fail(err, -errno, "cannot look at %s", dir);
+	if (!S_ISDIR(st.st_mode))
+		return af_fail_plain(
+		    err, -EEXIST, "%s exists and is not a directory: choose another name with -o",
+		    dir);
+	if (!rmdir(dir))
+		return 0; /* it was empty */
+	if (!dir_is_trace(dir))
+		return af_fail_plain(err, -EEXIST,
+		                     "%s exists and is not an aflame trace: choose another name "
+		                     "with -o",
+		                     dir);
+	if (force) {
+		int rc = af_remove_tree(dir);
+		return rc ? af_fail(err, rc, "cannot remove the old trace %s", dir) : 0;
+	}
+
+	char old[PATH_MAX];
+	if ((size_t)snprintf(old, sizeof old, "%s.old", dir) >= sizeof old)
+		return af_fail_plain(err, -ENAMETOOLONG, "the name %s is too long", dir);
+	if (dir_is_trace(old) && af_remove_tree(old))
+		return af_fail(err, -errno, "cannot remove %s", old);
+	if (rename(dir, old))
+		return af_fail(err, -errno,
+		               "cannot keep the old trace as %s (use --force to "
+		               "replace it)",
+		               old);
+	return 0;
+}
+
+static int dir_make(struct af_recording *r, const struct af_session_options *o, struct af_err *err)
+{
+	/* A trailing slash would make the .old name a file inside. */
+	size_t len = strlen(o->dir);
+	while (len > 1 && o->dir[len - 1] == '/')
+		len--;
+	if (!len || len >= sizeof r->dir - 8)
+		return af_fail_plain(err, -EINVAL, "the name of the trace is empty or too long");
+
+	char name[sizeof r->dir];
+	memcpy(name, o->dir, len);
+	name[len] = 0;
+	int rc = dir_make_room(name, o->force, err);
+	if (rc)
+		return rc;
+	if (mkdir(name, 0700))
+		return af_fail(err, -errno, "cannot make the trace directory %s", name);
+	if (!realpath(name, r->dir))
+		return af_fail(err, -errno, "cannot find %s again", name);
+	r->dir_fd = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (r->dir_fd < 0)
+		return af_fail(err, -errno, "cannot open %s", r->dir);
+	if (mkdirat(r->dir_fd, "objects", 0700))
+		return af_fail(err, -errno, "cannot make %s/objects", r->dir);
+	return 0;
+}
+
+/* The .session file: where the shared directory is, and a lock that says we live. */
+static int session_file_make(struct af_recording *r, struct af_err *err)
+{
+	r->lock_fd = af_create_private(r->dir_fd, AF_SESSION_FILE);
+	if (r->lock_fd < 0)
+		return af_fail(err, r->lock_fd, "cannot write %s/" AF_SESSION_FILE, r->dir);
+	if (flock(r->lock_fd, LOCK_EX | LOCK_NB))
+		return af_fail(err, -errno, "cannot lock %s/" AF_SESSION_FILE, r->dir);
+	int rc = af_write_all(r->lock_fd, r->shm, strlen(r->shm));
+	if (rc)
+		return af_fail(err, rc, "cannot write %s/" AF_SESSION_FILE, r->dir);
+	return 0;
+}
+
+static int control_make(struct af_recording *r, const struct af_session_options *o,
+                        struct af_err *err)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/control", r->shm);
+	scope_close int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return af_fail(err, -errno, "cannot make %s", path);
+	if (fallocate(fd, 0, 0, sizeof *r->control))
+		return af_fail(err, -errno, "no room in /dev/shm: free some, or mount it larger");
+	void *p = mmap(NULL, sizeof *r->control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return af_fail(err, -errno, "cannot map %s", path);
+
+	struct af_session *s = r->control = p;
+	s->version = AF_TRACE_VERSION;
+	s->flags = o->flags;
+	s->cpu_mode = o->cpu_mode;
+	s->recorder_pid = (uint32_t)getpid();
+	s->sample_period_ns = o->sample_period_ns;
+	snprintf(s->trace_dir, sizeof s->trace_dir, "%s", r->dir);
+	atomic_thread_fence(memory_order_release);
+	s->magic = AF_SESSION_MAGIC;
+	return 0;
+}
+
+static int streams_make(struct af_recording *r, struct af_err *err)
+{
+	int fd = af_create_private(r->dir_fd, "recorder");
+	if (fd < 0)
+		return af_fail(err, fd, "cannot write to %s", r->dir);
+	int rc = af_stream_open_file(&r->stream, fd, (uint64_t)2 << 32, 0);
+	if (rc)
+		return af_fail(err, rc, "cannot write to %s", r->dir);
+	int shm_fd = open(r->shm, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (shm_fd < 0)
+		return af_fail(err, -errno, "cannot open %s", r->shm);
+	af_drain_open(&r->drain, shm_fd, r->dir_fd);
+	return af_door_open(&r->door, r->shm, err);
+}
+
+static int session_make(struct af_recording *r, const struct af_session_options *o,
+                        struct af_err *err)
+{
+	int rc = dir_make(r, o, err);
+	if (rc)
+		return rc;
+	strcpy(r->shm, shm_pattern);
+	if (!mkdtemp(r->shm)) {
+		r->shm[0] = 0;
+		return af_fail(err, -errno, "cannot make a directory in /dev/shm");
+	}
+	rc = session_file_make(r, err);
+	if (!rc)
+		rc = control_make(r, o, err);
+	if (!rc)
+		rc = af_metadata_write(r->dir_fd, clock_ns(CLOCK_MONOTONIC),
+		                       clock_ns(CLOCK_REALTIME), err);
+	if (!rc)
+		rc = streams_make(r, err);
+	return rc;
+}
+
+int af_session_open(struct af_recording *r, const struct af_session_options *options,
+                    struct af_err *err)
+{
+	*r = (struct af_recording){.dir_fd = -1, .lock_fd = -1, .door.fd = -1, .options = options};
+	r->drain.shm_fd = r->drain.dir_fd = -1;
+	r->stream.fd = -1;
+	r->start_ns = af_now_ns();
+
+	int rc = session_make(r, options, err);
+	if (rc)
+		af_session_abandon(r);
+	return rc;
+}
+
+void af_session_note(struct af_recording *r, const char *key, const char *fmt, ...)
+{
+	char value[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(value, sizeof value, fmt, ap);
+	va_end(ap);
+	struct af_tail tail[] = {
+	    {key, (uint32_t)strlen(key), 0},
+	    {value, (uint32_t)strlen(value), 0},
+	};
+	af_stream_put_tail(&r->stream, AF_KIND_NOTE, af_now_ns(), "", 0, tail, 2);
+}
+
+void af_session_anchor(struct af_recording *r)
+{
+	uint64_t before = clock_ns(CLOCK_MONOTONIC);
+	uint64_t real = clock_ns(CLOCK_REALTIME);
+	uint64_t after = clock_ns(CLOCK_MONOTONIC);
+
+	af_stream_put(&r->stream, clock, after, .clock = AF_CLOCK_REALTIME,
+	              .mono_ns = before + (after - before) / 2, .foreign = real,
+	              .uncertainty_ns = after - before);
+}
+
+static void session_lost(struct af_recording *r, enum af_lost reason, uint64_t count)
+{
+	if (count)
+		af_stream_put(&r->stream, lost, af_now_ns(), .reason = reason, .count = count);
+}
+
+int af_session_finish(struct af_recording *r, struct af_err *err)
+{
+	struct af_session *s = r->control;
+
+	s->stop = 1;
+	af_door_pump(&r->door);
+	for (uint32_t i = 0; i < r->door.nr; i++) {
+		af_guest_look(&r->door.guests[i]);
+		r->still_running += !r->door.guests[i].ended;
+	}
+	af_drain_finish(&r->drain, 0);
+	af_session_anchor(r);
+	session_lost(r, AF_LOST_NO_STREAM, s->lost_no_stream);
+	session_lost(r, AF_LOST_BUSY, s->lost_busy);
+	session_lost(r, AF_LOST_DISK_FULL, r->drain.lost_packets);
+
+	struct rusage own;
+	getrusage(RUSAGE_SELF, &own);
+	r->recorder_cpu_ns = (uint64_t)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) * 1000000000u +
+	                     (uint64_t)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) * 1000u;
+	af_session_note(r, "cost.recorder_ns", "%llu", (unsigned long long)r->recorder_cpu_ns);
+	af_session_note(r, "cost.handler_ns", "%llu", (unsigned long long)s->handler_ns);
+	af_session_note(r, "cost.handler_calls", "%llu", (unsigned long long)s->handler_calls);
+	if (s->flags & AF_SESSION_VERIFY) {
+		af_session_note(r, "replay.hits", "%llu", (unsigned long long)s->replay_hits);
+		af_session_note(r, "replay.misses", "%llu", (unsigned long long)s->replay_misses);
+		af_session_note(r, "replay.wrong", "%llu", (unsigned long long)s->replay_wrong);
+	}
+	r->end_ns = af_now_ns();
+	af_session_note(r, "end_ns", "%llu", (unsigned long long)r->end_ns);
+	r->trace_bytes = r->drain.bytes;
+	int rc = af_stream_close(&r->stream);
+	if (r->drain.error)
+		rc = r->drain.error;
+	if (rc)
+		return af_fail(err, rc, "the trace %s is not complete: writing failed", r->dir);
+	return 0;
+}
+
+static void session_release(struct af_recording *r)
+{
+	af_door_close(&r->door);
+	if (r->drain.shm_fd >= 0)
+		close(r->drain.shm_fd);
+	af_drain_close(&r->drain);
+	if (r->control)
+		munmap(r->control, sizeof *r->control);
+	r->control = NULL;
+	if (r->shm[0])
+		af_remove_tree(r->shm);
+	if (r->dir_fd >= 0) {
+		unlinkat(r->dir_fd, AF_SESSION_FILE, 0);
+		close(r->dir_fd);
+	}
+	if (r->lock_fd >= 0)
+		close(r->lock_fd);
+	r->dir_fd = r->lock_fd = -1;
+}
+
+void af_session_close(struct af_recording *r)
+{
+	session_release(r);
+}
+
+void af_session_abandon(struct af_recording *r)
+{
+	if (r->control)
+		r->control->stop = 1;
+	if (r->stream.fd >= 0)
+		af_stream_close(&r->stream);
+	session_release(r);
+	if (r->dir[0])
+		af_remove_tree(r->dir);
+}

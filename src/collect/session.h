@@ -1,0 +1,70 @@
+/*
+ * One recording, the recorder's side. Calls in order:
+ *
+ *	af_session_open()      the trace directory, the shared directory, the control page, the door
+ *	af_target_run()        start the program, move what it writes to disk until it ends
+ *	af_session_finish()    the last of it; afterwards the trace reads alone, but for names
+ *	{ names are added by somebody else }
+ *	af_session_close()     the trace is marked finished, the shared directory is gone
+ *
+ * Killed anywhere in between, the trace is completed by af_recover().
+ */
+#ifndef AF_COLLECT_SESSION_H
+#define AF_COLLECT_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collect/door.h"
+#include "collect/drain.h"
+#include "trace/session.h"
+#include "trace/stream.h"
+
+struct af_err;
+
+struct af_session_options {
+	const char *dir; /* of the trace to make */
+	bool force;      /* replace what is there instead of keeping it as .old */
+	uint32_t flags;  /* enum af_session_flag */
+	enum af_cpu_mode cpu_mode;
+	uint64_t sample_period_ns;
+	uint64_t duration_ns; /* 0: until the program ends */
+	const char *library;  /* path of libaflame.so */
+};
+
+struct af_recording {
+	char dir[1024]; /* absolute */
+	char shm[64];
+	int dir_fd, lock_fd;
+	struct af_session *control;
+	struct af_drain drain;
+	struct af_door door;
+	struct af_stream stream; /* the recorder's own */
+	const struct af_session_options *options;
+	int child;
+	int status;             /* wait status of the child */
+	uint32_t still_running; /* processes of the program that outlived it */
+	uint64_t start_ns, end_ns;
+	uint64_t recorder_cpu_ns;
+	uint64_t trace_bytes;
+};
+
+int af_session_open(struct af_recording *r, const struct af_session_options *options,
+                    struct af_err *err);
+
+/* Write a NOTE into the recorder's stream. */
+void af_session_note(struct af_recording *r, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Write a CLOCK pair into it. */
+void af_session_anchor(struct af_recording *r);
+
+/* Returns -ENOSPC and the like when parts of the trace could not be written. */
+int af_session_finish(struct af_recording *r, struct af_err *err);
+
+void af_session_close(struct af_recording *r);
+
+/* Undo af_session_open: nothing was recorded. */
+void af_session_abandon(struct af_recording *r);
+
+#endif

@@ -1,0 +1,192 @@
+#include "collect/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+#include "collect/session.h"
+
+enum {
+	TICK_BUSY_MS = 10,
+	TICK_IDLE_MS = 100,
+	LOOK_NS = 1000000000,
+};
+
+/* Put @path in front of a list variable that may be set already. */
+static void env_prepend(const char *name, const char *path)
+{
+	const char *old = getenv(name);
+	scope_free char *both = NULL;
+
+	if (!old || !*old)
+		setenv(name, path, 1);
+	else if (asprintf(&both, "%s:%s", path, old) > 0)
+		setenv(name, both, 1);
+}
+
+static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask, int report)
+{
+	env_prepend("LD_PRELOAD", r->options->library);
+	if (r->options->flags & AF_SESSION_OPENCL)
+		env_prepend("OPENCL_LAYERS", r->options->library);
+	setenv(AF_SESSION_ENV, r->shm, 1);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(argv[0], argv);
+
+	int rc = errno;
+	ssize_t n = write(report, &rc, sizeof rc);
+	_exit(n == sizeof rc ? 127 : 126);
+}
+
+/* Fork and exec; learns through a pipe whether the exec worked. */
+static int child_start(struct af_recording *r, char **argv, const sigset_t *mask,
+                       struct af_err *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return af_fail(err, -errno, "cannot make a pipe");
+	r->child = fork();
+	if (r->child < 0) {
+		int rc = -errno;
+		close(ends[0]);
+		close(ends[1]);
+		return af_fail(err, rc, "cannot start a process");
+	}
+	if (!r->child)
+		child_exec(r, argv, mask, ends[1]);
+	close(ends[1]);
+
+	int rc = 0;
+	ssize_t n = read(ends[0], &rc, sizeof rc);
+	close(ends[0]);
+	if (n != sizeof rc)
+		return 0;
+	waitpid(r->child, NULL, 0);
+	if (rc == ENOENT && !strchr(argv[0], '/'))
+		return af_fail_plain(err, -rc, "no program %s in $PATH", argv[0]);
+	return af_fail(err, -rc, "cannot run %s", argv[0]);
+}
+
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
+
+static void guest_write_usage(struct af_recording *r, const struct af_guest *g)
+{
+	af_stream_put(&r->stream, process_end, af_now_ns(), .process = g->process, .status = -1,
+	              .user_ns = g->user_ns, .kernel_ns = g->kernel_ns,
+	              .max_rss_bytes = g->max_rss_bytes, .source = AF_USAGE_LAST_SEEN);
+}
+
+/* Once a second: who has ended, what do the others use. */
+static void look_around(struct af_recording *r)
+{
+	af_session_anchor(r);
+	for (uint32_t i = 0; i < r->door.nr; i++) {
+		struct af_guest *g = &r->door.guests[i];
+		if (g->ended)
+			continue;
+		af_guest_look(g);
+		if (g->ended) {
+			af_drain_finish(&r->drain, g->process);
+			guest_write_usage(r, g);
+		}
+	}
+}
+
+/* True when the child has ended. */
+static bool child_reap(struct af_recording *r)
+{
+	struct rusage used;
+
+	if (wait4(r->child, &r->status, WNOHANG, &used) != r->child)
+		return false;
+	uint32_t process = 0;
+	for (uint32_t i = 0; i < r->door.nr; i++) /* the last image it ran */
+		if (r->door.guests[i].pid == r->child)
+			process = r->door.guests[i].process;
+	af_stream_put(&r->stream, process_end, af_now_ns(), .process = process, .status = r->status,
+	              .user_ns = timeval_ns(&used.ru_utime),
+	              .kernel_ns = timeval_ns(&used.ru_stime),
+	              .max_rss_bytes = (uint64_t)used.ru_maxrss * 1024, .source = AF_USAGE_WAIT);
+	return true;
+}
+
+/*
+ * What came from the terminal has reached the program too, as it is in the same foreground group;
+ * what was sent to us by somebody is passed on.
+ */
+static void signals_pass_on(struct af_recording *r, int fd)
+{
+	struct signalfd_siginfo s;
+
+	while (read(fd, &s, sizeof s) == (ssize_t)sizeof s)
+		if (s.ssi_signo != SIGCHLD && s.ssi_code <= 0)
+			kill(r->child, (int)s.ssi_signo);
+}
+
+static void target_loop(struct af_recording *r, int signals)
+{
+	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
+	                       {.fd = r->door.fd, .events = POLLIN}};
+	uint64_t looked_ns = af_now_ns(), begin_ns = looked_ns;
+	int tick = TICK_BUSY_MS;
+	bool stopped = false;
+
+	for (;;) {
+		poll(fds, 2, tick);
+		signals_pass_on(r, signals);
+		af_door_pump(&r->door);
+		if (child_reap(r))
+			return;
+		tick = !stopped && af_drain_pump(&r->drain) ? TICK_BUSY_MS : TICK_IDLE_MS;
+
+		uint64_t now = af_now_ns();
+		if (now - looked_ns >= LOOK_NS) {
+			looked_ns = now;
+			look_around(r);
+		}
+		if (r->options->duration_ns && !stopped &&
+		    now - begin_ns >= r->options->duration_ns) {
+			r->control->stop = 1;
+			stopped = true;
+			af_session_note(r, "stopped", "after --duration");
+		}
+	}
+}
+
+int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
+{
+	sigset_t ours, before;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGCHLD);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	scope_close int signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	int rc = signals < 0 ? af_fail(err, -errno, "cannot wait for signals") : 0;
+
+	af_session_anchor(r);
+	if (!rc)
+		rc = child_start(r, argv, &before, err);
+	if (!rc)
+		target_loop(r, signals);
+	/* The rest of the work is ours: a second Ctrl-C may end it. */
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}

@@ -1,0 +1,18 @@
+/* The program that is recorded: starting it, waiting for it, passing signals on. */
+#ifndef AF_COLLECT_TARGET_H
+#define AF_COLLECT_TARGET_H
+
+struct af_err;
+struct af_recording;
+
+/*
+ * Run @argv with the library loaded, and drain until it ends (or the duration is over; the program
+ * then goes on unrecorded and is waited for). Fails only when the program could not be started:
+ * -ENOENT, -EACCES… with a message. Its wait status is in r->status.
+ *
+ * Ctrl-C reaches the program by itself; SIGINT, SIGTERM and SIGHUP sent to the recorder alone are
+ * passed on. The recording goes on until the program has ended.
+ */
+int af_target_run(struct af_recording *r, char **argv, struct af_err *err);
+
+#endif

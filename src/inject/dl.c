@@ -1,0 +1,30 @@
+#include <dlfcn.h>
+
+#include "inject/inject.h"
+#include "inject/modules.h"
+#include "inject/thread.h"
+#include "inject/unwind.h"
+
+/*
+ * dlclose is interposed to learn that code addresses may be reused. dlopen is not: it looks at
+ * its caller to find libraries, and new code invalidates nothing.
+ */
+__attribute__((visibility("default"))) int dlclose(void *handle)
+{
+	static int (*real)(void *);
+
+	if (!real)
+		real = (__typeof__(real))dlsym(RTLD_NEXT, "dlclose");
+	int rc = real(handle);
+
+	if (af_inject_session()) {
+		af_unwind_forget();
+		struct af_thread *t = af_thread_enter();
+		if (t) {
+			af_stream_put(&t->stream, mapping_gone, af_now_ns(),
+			              .generation = af_modules_generation());
+			af_thread_leave(t);
+		}
+	}
+	return rc;
+}

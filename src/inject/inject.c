@@ -1,0 +1,251 @@
+#include "inject/inject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "inject/modules.h"
+#include "inject/sampler.h"
+#include "inject/signals.h"
+#include "inject/thread.h"
+
+static struct {
+	struct af_session *session;
+	char dir[256];
+	_Atomic uint32_t process;
+	_Atomic uint32_t generation;
+	/*
+	 * A page that the kernel empties in every forked child (MADV_WIPEONFORK), whatever kind of
+	 * fork it was: 0 means that all we know is the parent's.
+	 */
+	volatile uint32_t *alive;
+	uint32_t parent; /* process ordinal we were forked from */
+} inject;
+
+struct af_session *af_inject_session(void)
+{
+	struct af_session *s = inject.session;
+
+	if (!s || atomic_load_explicit(&s->stop, memory_order_relaxed))
+		return NULL;
+	return s;
+}
+
+uint32_t af_inject_process(void)
+{
+	return atomic_load_explicit(&inject.process, memory_order_relaxed);
+}
+
+uint32_t af_inject_generation(void)
+{
+	return atomic_load_explicit(&inject.generation, memory_order_relaxed);
+}
+
+const char *af_inject_dir(void)
+{
+	return inject.dir;
+}
+
+uint32_t af_inject_next_id(_Atomic uint32_t *counter)
+{
+	return atomic_fetch_add(counter, 1) + 1;
+}
+
+bool af_inject_hello(int fd, int sampler_error)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	struct af_hello hello = {
+	    .process = af_inject_process(),
+	    .pid = (uint32_t)getpid(),
+	    .has_fd = fd >= 0,
+	    .sampler_error = sampler_error,
+	};
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.header = {.cmsg_level = SOL_SOCKET,
+	                        .cmsg_type = SCM_RIGHTS,
+	                        .cmsg_len = CMSG_LEN(sizeof(int))}};
+	struct iovec iov = {&hello, sizeof hello};
+	struct msghdr msg = {
+	    .msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &iov, .msg_iovlen = 1};
+
+	if ((size_t)snprintf(to.sun_path, sizeof to.sun_path, "%s/door", inject.dir) >=
+	    sizeof to.sun_path)
+		return false;
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+		msg.msg_control = control.room;
+		msg.msg_controllen = sizeof control.room;
+	}
+	int door = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (door < 0)
+		return false;
+	/* Bounded: a recorder that is stuck must not hold the program. */
+	struct timeval patience = {.tv_sec = 1};
+	setsockopt(door, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+	ssize_t n = sendmsg(door, &msg, MSG_NOSIGNAL);
+	close(door);
+	return n == (ssize_t)sizeof hello;
+}
+
+static size_t read_file(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, buf, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	buf[n > 0 ? n : 0] = 0;
+	return n > 0 ? (size_t)n : 0;
+}
+
+static void write_process(void)
+{
+	struct af_thread *t = af_thread_enter();
+	if (!t)
+		return;
+
+	char exe[1024], cmdline[2048];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe);
+	size_t len = read_file("/proc/self/cmdline", cmdline, sizeof cmdline);
+
+	while (len && !cmdline[len - 1])
+		len--;
+	for (size_t i = 0; i < len; i++)
+		if (!cmdline[i])
+			cmdline[i] = ' ';
+
+	struct af_ev_process ev = {
+	    .pid = (uint32_t)getpid(),
+	    .ppid = (uint32_t)getppid(),
+	    .parent = inject.parent,
+	};
+	struct af_tail tail[] = {
+	    {exe, n > 0 ? (uint32_t)n : 0, 0},
+	    {cmdline, (uint32_t)len, 0},
+	};
+	af_stream_put_tail(&t->stream, AF_KIND_PROCESS, af_now_ns(), &ev, sizeof ev, tail, 2);
+	af_thread_leave(t);
+}
+
+/* Become a process of the trace: at the start and in every forked child. */
+static void begin_process(void)
+{
+	atomic_store(&inject.process, atomic_fetch_add(&inject.session->nr_processes, 1) + 1);
+	*inject.alive = 1;
+	write_process();
+	af_sampler_start();
+}
+
+static void after_fork(void)
+{
+	atomic_fetch_add(&inject.generation, 1);
+	inject.parent = af_inject_process();
+	af_thread_after_fork();
+	af_callpath_after_fork();
+	begin_process();
+}
+
+void af_inject_check_fork(void)
+{
+	if (__builtin_expect(inject.alive && !*inject.alive, 0)) {
+		*inject.alive = 1;
+		after_fork();
+	}
+}
+
+static void fork_child(void)
+{
+	if (af_inject_session())
+		af_inject_check_fork();
+}
+
+static struct af_session *session_map(const char *dir)
+{
+	char path[300];
+
+	if ((size_t)snprintf(path, sizeof path, "%s/control", dir) >= sizeof inject.dir)
+		return NULL;
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return NULL;
+	struct af_session *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (s == MAP_FAILED)
+		return NULL;
+	if (s->magic != AF_SESSION_MAGIC || s->version != AF_TRACE_VERSION || s->stop) {
+		munmap(s, sizeof *s);
+		return NULL;
+	}
+	return s;
+}
+
+bool af_inject_start(void)
+{
+	static _Atomic uint32_t started;
+	uint32_t first = 0;
+
+	if (!atomic_compare_exchange_strong(&started, &first, 1))
+		return af_inject_session() != NULL;
+
+	const char *dir = getenv(AF_SESSION_ENV);
+	if (!dir || !*dir)
+		return false;
+	struct af_session *s = session_map(dir);
+	if (!s)
+		return false;
+	snprintf(inject.dir, sizeof inject.dir, "%s", dir);
+
+	void *alive = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (alive == MAP_FAILED || madvise(alive, 4096, MADV_WIPEONFORK))
+		return false;
+	inject.alive = alive;
+	atomic_store(&inject.generation, 1);
+	if (af_thread_init())
+		return false;
+	af_modules_init();
+	af_signals_start();
+	pthread_atfork(NULL, NULL, fork_child);
+	inject.session = s;
+	begin_process();
+	return true;
+}
+
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
+
+__attribute__((constructor)) static void inject_constructor(void)
+{
+	int saved = errno;
+
+	af_inject_start();
+	errno = saved;
+}
+
+/* The front door of LD_PRELOAD; a program that ends by _exit or a signal is seen by the recorder.
+ */
+__attribute__((destructor)) static void inject_destructor(void)
+{
+	struct rusage r;
+	struct af_thread *t = af_thread_enter();
+
+	if (!t)
+		return;
+	getrusage(RUSAGE_SELF, &r);
+	af_stream_put(&t->stream, process_end, af_now_ns(), .process = af_inject_process(),
+	              .status = -1, .user_ns = timeval_ns(&r.ru_utime),
+	              .kernel_ns = timeval_ns(&r.ru_stime),
+	              .max_rss_bytes = (uint64_t)r.ru_maxrss * 1024, .source = AF_USAGE_SELF);
+	af_thread_leave(t);
+}

@@ -1,0 +1,90 @@
+#include "inject/sampler.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "inject/arch/arch.h"
+#include "inject/inject.h"
+#include "inject/modules.h"
+#include "inject/signals.h"
+#include "inject/thread.h"
+
+#ifndef TRAP_PERF
+#define TRAP_PERF 6
+#endif
+
+void af_sampler_start(void)
+{
+	struct af_session *session = af_inject_session();
+	int fd = -1, rc = 0;
+
+	if (!session)
+		return;
+	if (session->cpu_mode == AF_CPU_PERF) {
+		af_signals_sample(SIGTRAP);
+		rc = af_sampler_perf_start(session->sample_period_ns, &fd);
+	} else if (session->cpu_mode == AF_CPU_TIMER) {
+		af_signals_sample(SIGPROF);
+		rc = af_sampler_timer_start(session->sample_period_ns);
+	}
+	if (rc)
+		atomic_fetch_add(&session->sampler_failed, 1);
+	/* The recorder keeps the event: the program may close every descriptor it finds. */
+	if (af_inject_hello(fd, rc) && fd >= 0)
+		close(fd);
+}
+
+/*
+ * si_perf_data follows si_addr in the kernel's siginfo (include/uapi/asm-generic/siginfo.h,
+ * _sigfault._perf); glibc before 2.36 does not name it.
+ */
+static uint64_t siginfo_perf_data(const siginfo_t *info)
+{
+	return *(const uint64_t *)((const char *)&info->si_addr + sizeof(void *));
+}
+
+static bool is_ours(int signo, const siginfo_t *info)
+{
+	if (signo == SIGTRAP)
+		return info->si_code == TRAP_PERF && siginfo_perf_data(info) == AF_SAMPLER_COOKIE;
+	return signo == SIGPROF && info->si_code == SI_TIMER &&
+	       (uint32_t)(uintptr_t)info->si_value.sival_ptr == AF_SAMPLER_COOKIE;
+}
+
+/* `syscall` is 0f 05 (Intel SDM, volume 2): is the program counter just behind one? */
+static bool after_syscall(const struct af_regs *regs)
+{
+	uint8_t insn[2];
+
+	return !af_guarded_read(insn, regs->pc - 2, 2) && insn[0] == 0x0f && insn[1] == 0x05;
+}
+
+bool af_sampler_signal(int signo, siginfo_t *info, void *context)
+{
+	if (!is_ours(signo, info))
+		return false;
+
+	struct af_session *session = af_inject_session();
+	if (!session)
+		return true;
+
+	uint64_t begin_ns = af_now_ns();
+	uint64_t weight_ns = session->sample_period_ns;
+	uint32_t flags = 0;
+	struct af_regs regs;
+
+	af_arch_context(context, &regs);
+	if (signo == SIGPROF) {
+		if (info->si_overrun > 0)
+			weight_ns *= 1 + (uint64_t)info->si_overrun;
+		/* A CPU-time timer that ran out in the kernel is delivered on the way out of it. */
+		if (after_syscall(&regs))
+			flags |= AF_SAMPLE_SYSCALL;
+	}
+	af_thread_sample(&regs, weight_ns, flags);
+
+	atomic_fetch_add_explicit(&session->handler_ns, af_now_ns() - begin_ns,
+	                          memory_order_relaxed);
+	atomic_fetch_add_explicit(&session->handler_calls, 1, memory_order_relaxed);
+	return true;
+}

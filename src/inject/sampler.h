@@ -1,0 +1,27 @@
+/*
+ * CPU samples without privileges. Two ways, one chosen by the recorder for the session:
+ * perf: one perf_event_open task-clock event with sigtrap, inherited by all later threads;
+ * timer: a CPU-time timer for each thread, armed by a controller thread that watches
+ * /proc/self/task, each signal weighted by the timer's overruns.
+ */
+#ifndef AF_INJECT_SAMPLER_H
+#define AF_INJECT_SAMPLER_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Start sampling this process as the session says, and say hello at the recorder's door. */
+void af_sampler_start(void);
+
+/* The sampling handler: true when the signal was a sample of ours. Preserves errno itself not. */
+bool af_sampler_signal(int signo, siginfo_t *info, void *context);
+
+/* The two ways. 0 or -errno; *@fd receives a descriptor to hand to the recorder, or -1. */
+int af_sampler_perf_start(uint64_t period_ns, int *fd);
+int af_sampler_timer_start(uint64_t period_ns);
+
+/* What si_perf_data and si_value carry, so that a program's own events are told from ours. */
+#define AF_SAMPLER_COOKIE 0xaf1a3e5au
+
+#endif
