@@ -1,6 +1,7 @@
 #include "base/buf.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,38 @@ void af_buf_xml(struct af_buf *b, const char *s, size_t len)
 		}
 		i += n;
 	}
+}
+
+/* C1 controls (U+0080 to U+009F) and the bidirectional marks of U+202A to 202E, 2066 to 2069. */
+static bool utf8_is_control(const unsigned char *p, size_t n)
+{
+	if (n == 2)
+		return p[0] == 0xc2 && p[1] < 0xa0;
+	if (n == 3 && p[0] == 0xe2)
+		return (p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
+		       (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
+	return n == 1 && (p[0] < 0x20 || p[0] == 0x7f);
+}
+
+void af_buf_terminal(struct af_buf *b, const char *s, size_t len, const char *quoted)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	size_t plain = 0; /* start of a run that goes out as it is */
+
+	for (size_t i = 0, n; i < len; i += n) {
+		n = utf8_len(p + i, len - i);
+		bool bad = !n || utf8_is_control(p + i, n);
+		if (!bad && !(n == 1 && strchr(quoted, s[i])))
+			continue;
+		af_buf_add(b, s + plain, i - plain);
+		n = n ? n : 1;
+		plain = bad ? i + n : i;
+		if (!bad)
+			af_buf_char(b, '\\');
+		for (size_t k = 0; bad && k < n; k++)
+			af_buf_fmt(b, "\\x%02x", p[i + k]);
+	}
+	af_buf_add(b, s + plain, len - plain);
 }
 
 int af_buf_flush(struct af_buf *b, int fd)

@@ -24,6 +24,12 @@ void af_buf_json(struct af_buf *b, const char *s, size_t len);
 /* @s for XML/HTML text and attributes; control characters become U+FFFD or a space. */
 void af_buf_xml(struct af_buf *b, const char *s, size_t len);
 
+/*
+ * @s for a terminal: bytes that are not UTF-8, control characters (ANSI sequences among them) and
+ * the marks that reorder text become \xNN; ASCII characters in @quoted get a backslash.
+ */
+void af_buf_terminal(struct af_buf *b, const char *s, size_t len, const char *quoted);
+
 /* Write and empty the buffer: 0 or -errno. */
 int af_buf_flush(struct af_buf *b, int fd);
 

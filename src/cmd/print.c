@@ -1,0 +1,284 @@
+/*
+ * aflame print: every event of a trace, a line each. Damage is told on standard error and does not
+ * fail the command while anything could be read: what is left of a trace is worth having.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+#include "cmd/command.h"
+#include "cmd/print_event.h"
+#include "trace/reader.h"
+
+enum { FLUSH_BYTES = 256 << 10 };
+
+#define ANY UINT64_MAX /* a number no stream, process, pid or tid can have */
+
+struct print {
+	bool json, count;
+	const char *output;
+	struct af_strings kinds;
+	uint64_t process, pid, tid, stream;
+	uint64_t from_ns, to_ns;
+	uint64_t limit;
+};
+
+static const struct print print_defaults = {
+    .process = ANY,
+    .pid = ANY,
+    .tid = ANY,
+    .stream = ANY,
+    .to_ns = UINT64_MAX,
+    .limit = UINT64_MAX,
+};
+
+/* Steps from @a to @b by inserting, removing and replacing characters; both are short. */
+static unsigned name_distance(const char *a, size_t len, const char *b)
+{
+	enum { LONGEST = 32 };
+	size_t lb = strlen(b);
+	unsigned row[LONGEST + 1];
+
+	if (len > LONGEST || lb > LONGEST)
+		return UINT32_MAX;
+	for (size_t j = 0; j <= lb; j++)
+		row[j] = (unsigned)j;
+	for (size_t i = 1; i <= len; i++) {
+		unsigned diagonal = row[0];
+		row[0] = (unsigned)i;
+		for (size_t j = 1; j <= lb; j++) {
+			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			diagonal = row[j];
+			row[j] = best;
+		}
+	}
+	return row[lb];
+}
+
+static int kind_named(const char *name, size_t len, uint64_t *mask, struct af_err *err)
+{
+	const struct af_kind_info *nearest = NULL;
+	unsigned best = UINT32_MAX;
+
+	for (uint16_t kind = 0; kind < AF_KIND_MAX; kind++) {
+		const struct af_kind_info *info = af_kind_info(kind);
+		unsigned distance = info ? name_distance(name, len, info->name) : UINT32_MAX;
+		if (distance < best) {
+			best = distance;
+			nearest = info;
+		}
+	}
+	if (best == 0) {
+		*mask |= 1ull << nearest->kind;
+		return 0;
+	}
+	return af_fail_plain(err, -EINVAL, "no kind of event is called '%.*s': did you mean '%s'?",
+	                     len > 40 ? 40 : (int)len, name, nearest ? nearest->name : "sample");
+}
+
+static int kinds_mask(const struct af_strings *lists, uint64_t *mask, struct af_err *err)
+{
+	*mask = 0;
+	for (uint32_t i = 0; i < lists->nr; i++) {
+		for (const char *s = lists->items[i];; s++) {
+			size_t len = strcspn(s, ",");
+			int rc = kind_named(s, len, mask, err);
+			if (rc)
+				return rc;
+			s += len;
+			if (!*s)
+				break;
+		}
+	}
+	return 0;
+}
+
+static bool print_wants(const struct print *p, const struct af_event *ev)
+{
+	return (p->process == ANY || p->process == ev->process) &&
+	       (p->pid == ANY || p->pid == ev->pid) && (p->tid == ANY || p->tid == ev->tid) &&
+	       (p->stream == ANY || p->stream == ev->stream);
+}
+
+/* The next event that is asked for. Times only grow, so the first one past --to is the end. */
+static bool print_next(const struct print *p, struct af_trace *t, struct af_event *ev)
+{
+	uint64_t start_ns = af_trace_start_ns(t);
+
+	while (af_trace_next(t, ev)) {
+		uint64_t ns = ev->time_ns - start_ns;
+		if (ev->time_ns < start_ns)
+			ns = 0;
+		if (ns > p->to_ns)
+			return false;
+		if (ns >= p->from_ns && print_wants(p, ev))
+			return true;
+	}
+	return false;
+}
+
+static int print_events(const struct print *p, struct af_trace *t, int fd)
+{
+	static struct af_event_printer printer;
+	struct af_buf b = {0};
+	struct af_event ev;
+	int rc = 0;
+
+	af_event_printer_init(&printer, p->json, af_trace_start_ns(t));
+	for (uint64_t n = 0; n < p->limit && !rc && print_next(p, t, &ev); n++) {
+		af_event_print(&printer, &ev, &b);
+		if (b.len >= FLUSH_BYTES)
+			rc = af_buf_flush(&b, fd);
+	}
+	if (!rc)
+		rc = af_buf_flush(&b, fd);
+	af_buf_free(&b);
+	return rc;
+}
+
+static void count_line(const struct print *p, struct af_buf *b, const char *name, uint64_t n)
+{
+	if (p->json)
+		af_buf_fmt(b, "\"%s\":%llu,", name, (unsigned long long)n);
+	else
+		af_buf_fmt(b, "%-12s %12llu\n", name, (unsigned long long)n);
+}
+
+static int print_counts(const struct print *p, struct af_trace *t, int fd)
+{
+	static uint64_t counts[AF_KIND_MAX];
+	uint64_t total = 0, unknown = 0;
+	struct af_event ev;
+
+	for (; total < p->limit && print_next(p, t, &ev); total++) {
+		if (af_kind_info(ev.kind))
+			counts[ev.kind]++;
+		else
+			unknown++;
+	}
+
+	struct af_buf b = {0};
+	if (p->json)
+		af_buf_char(&b, '{');
+	for (uint16_t kind = 0; kind < AF_KIND_MAX; kind++)
+		if (counts[kind])
+			count_line(p, &b, af_kind_info(kind)->name, counts[kind]);
+	if (unknown)
+		count_line(p, &b, "unknown", unknown);
+	count_line(p, &b, "total", total);
+	if (p->json) {
+		b.len--; /* the last comma */
+		af_buf_str(&b, "}\n");
+	}
+	int rc = af_buf_flush(&b, fd);
+	af_buf_free(&b);
+	return rc;
+}
+
+/* Tell of damage. An error only when damage is all there is. */
+static int print_damage(struct af_trace *t, const char *dir, struct af_err *err)
+{
+	const struct af_trace_damage *d = af_trace_damage(t);
+	char text[768];
+	bool damaged = af_trace_damage_text(d, text, sizeof text);
+
+	if (damaged && !af_trace_start_ns(t)) /* not one packet */
+		return af_fail_plain(err, -EIO, "nothing of %s could be read: %s", dir, text);
+	if (damaged)
+		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, text);
+	if (d->unknown)
+		fprintf(stderr, "aflame: %llu events are of kinds that aflame %s does not know\n",
+		        (unsigned long long)d->unknown, AFLAME_VERSION);
+	if (d->discarded)
+		fprintf(stderr, "aflame: %llu events were discarded when the trace was written\n",
+		        (unsigned long long)d->discarded);
+	return 0;
+}
+
+static int print_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	const struct print *p = state;
+	const char *dir = af_trace_dir(nr_words, words);
+	bool to_stdout = !p->output || !strcmp(p->output, "-");
+	uint64_t wanted;
+	struct af_trace *t;
+
+	if (nr_words > 1)
+		return af_fail_plain(err, -EINVAL, "print takes one trace directory, not %d",
+		                     nr_words);
+	int rc = kinds_mask(&p->kinds, &wanted, err);
+	if (!rc)
+		rc = af_trace_open(&t, dir, wanted, err);
+	if (rc)
+		return rc;
+
+	scope_close int file = -1;
+	if (!to_stdout)
+		file = open(p->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (!to_stdout && file < 0) {
+		rc = af_fail(err, -errno, "cannot write %s", p->output);
+	} else {
+		int fd = to_stdout ? STDOUT_FILENO : file;
+		rc = p->count ? print_counts(p, t, fd) : print_events(p, t, fd);
+		if (rc == -EPIPE) /* the reader has seen enough */
+			rc = 0;
+		else if (rc)
+			af_fail(err, rc, "cannot write %s",
+			        to_stdout ? "standard output" : p->output);
+		else
+			rc = print_damage(t, dir, err);
+	}
+	af_trace_close(t);
+	return rc;
+}
+
+#define AT(field) offsetof(struct print, field)
+static const struct af_option print_options[] = {
+    {AF_OPT_STRING, "output", 'o', "FILE", "write to FILE, - for standard output", AT(output)},
+    {AF_OPT_FLAG, "json", 0, NULL, "one JSON object a line", AT(json)},
+    {AF_OPT_FLAG, "count", 0, NULL, "only the number of events of each kind", AT(count)},
+    {AF_OPT_GROUP, "Which events"},
+    {AF_OPT_LIST, "kind", 'k', "LIST", "only these kinds, separated by commas", AT(kinds)},
+    {AF_OPT_U64, "process", 0, "N", "only of the process with ordinal N (p1, p2 …)", AT(process)},
+    {AF_OPT_U64, "pid", 'p', "PID", "only of this process id", AT(pid)},
+    {AF_OPT_U64, "tid", 't', "TID", "only of this thread id", AT(tid)},
+    {AF_OPT_U64, "stream", 0, "N", "only of stream N (s0, s1 …)", AT(stream)},
+    {AF_OPT_TIME, "from", 0, "TIME", "from this time after the start of the trace", AT(from_ns)},
+    {AF_OPT_TIME, "to", 0, "TIME", "up to this time after the start of the trace", AT(to_ns)},
+    {AF_OPT_U64, "limit", 'n', "N", "at most N events", AT(limit)},
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_print = {
+    .name = "print",
+    .usage = "[OPTIONS] [DIR]",
+    .summary = "print the events of a trace, one a line",
+    .details =
+	"The columns are the time in seconds since the trace began, the stream (s), the\n"
+	"process (p, an ordinal of the trace; p0 is the recorder), pid/tid, the kind and its\n"
+	"fields. Strings are quoted; what a terminal would act on is shown as \\xNN.\n"
+	"\n"
+	"With --json, time_ns is on the trace's clock (CLOCK_MONOTONIC) as are the stamps in\n"
+	"the fields, integers are numbers, and addresses, handles, bytes and named values are\n"
+	"strings.\n"
+	"\n"
+	"A damaged trace is printed as far as it can be read, with a line on standard error;\n"
+	"the exit status is 0 unless nothing could be read.",
+    .examples = "aflame print --count\thow many events of each kind there are\n"
+		"aflame print -k launch,work --from 1.5s --to 1.6s\ta tenth of a second of device "
+		"work\n"
+		"aflame print --json -k process | head\tthe processes, for a script\n",
+    .options = print_options,
+    .state_size = sizeof(struct print),
+    .defaults = &print_defaults,
+    .run = print_run,
+};

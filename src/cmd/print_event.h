@@ -1,0 +1,24 @@
+/* One event as a line of text or of JSON, by the table of kinds: the form is in docs/format.md. */
+#ifndef AF_CMD_PRINT_EVENT_H
+#define AF_CMD_PRINT_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "trace/reader.h"
+
+enum { AF_PRINT_FIELDS = 16 };
+
+struct af_event_printer {
+	bool json;
+	uint64_t start_ns; /* text shows times relative to it */
+	const struct af_enum_info *enums[AF_KIND_MAX][AF_PRINT_FIELDS]; /* by kind and field */
+};
+
+void af_event_printer_init(struct af_event_printer *p, bool json, uint64_t start_ns);
+
+/* Append @ev and a newline to @b. */
+void af_event_print(const struct af_event_printer *p, const struct af_event *ev, struct af_buf *b);
+
+#endif
