@@ -1,0 +1,277 @@
+#include "inject/python.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "inject/modules.h"
+#include "inject/python_code.h"
+#include "inject/python_layout.h"
+
+enum python_state {
+	PYTHON_NONE,    /* no interpreter met */
+	PYTHON_BUSY,    /* a thread is setting up */
+	PYTHON_READY,   /* frames can be read */
+	PYTHON_REFUSED, /* status says why not */
+};
+
+enum { PYTHON_DOUBTS = 64 }; /* unreadable stacks before the first readable one: wrong layout */
+
+struct python {
+	_Atomic uint32_t state; /* enum python_state; the fields below belong to READY */
+	_Atomic uint32_t doubts;
+	_Atomic bool proven; /* a code object looked as the layout says */
+	uint32_t generation; /* of the module table when the interpreter was met */
+	const struct af_py_layout *layout;
+	void *(*tstate)(void); /* PyGILState_GetThisThreadState */
+	char status[sizeof((struct af_err *)0)->msg];
+};
+
+static struct python python;
+
+/*
+ * The version of an interpreter without running it. Py_Version is there from 3.11 on; the stable
+ * ABI only grows, so before it the newest function that is there tells the minor version.
+ */
+static uint32_t version_of(const struct af_module *m)
+{
+	static const struct {
+		const char *since;
+		uint32_t hex;
+	} minors[] = {
+	    {"PyIter_Send", 0x30a0000},
+	    {"PyModule_AddType", 0x3090000},
+	    {"PyCode_NewWithPosOnlyArgs", 0x3080000},
+	};
+	uint64_t size, hex = 0;
+
+	uint64_t at = af_module_symbol(m, "Py_Version", &size);
+	if (at)
+		return af_guarded_read(&hex, at, sizeof hex) ? 0 : (uint32_t)hex;
+	for (size_t i = 0; i < sizeof minors / sizeof *minors; i++)
+		if (af_module_symbol(m, minors[i].since, &size))
+			return minors[i].hex;
+	return 0;
+}
+
+static void version_text(char *out, size_t size, uint32_t hex)
+{
+	unsigned minor = hex >> 16 & 0xff, micro = hex >> 8 & 0xff;
+
+	/* Before 3.11 only the minor version is known. */
+	if (hex >> 16 >= 0x30b)
+		snprintf(out, size, "%u.%u.%u", hex >> 24, minor, micro);
+	else
+		snprintf(out, size, "%u.%u", hex >> 24, minor);
+}
+
+static int offsets_check(const struct af_module *m, const struct af_py_layout *l,
+                         struct af_err *err)
+{
+	uint8_t offsets[AF_PY_OFFSETS_BYTES];
+	uint64_t size;
+
+	if (!af_py_layout_has_offsets(l))
+		return 0;
+	uint64_t at = af_module_symbol(m, "_PyRuntime", &size);
+	if (!at || af_guarded_read(offsets, at, sizeof offsets))
+		return af_py_layout_verify(l, "", 0, err);
+	return af_py_layout_verify(l, offsets, sizeof offsets, err);
+}
+
+static int python_open(const struct af_module *m, uint64_t tstate, struct af_err *err)
+{
+	uint64_t size;
+	uint32_t hex = version_of(m);
+	const struct af_py_layout *l = af_py_layout(hex >> 16);
+	char text[32];
+
+	if (!hex)
+		return af_fail_plain(err, -ENOTSUP, "Python older than 3.8: frames cannot be read");
+	version_text(text, sizeof text, hex);
+	if (!l)
+		return af_fail_plain(err, -ENOTSUP,
+		                     "Python %s: frames cannot be read, its layout "
+		                     "is not known (3.8 to 3.14 are)",
+		                     text);
+	int rc = offsets_check(m, l, err);
+	if (rc)
+		return rc;
+	rc = af_py_codes_open();
+	if (rc)
+		return af_fail(err, rc, "Python %s: no memory for its code objects", text);
+
+	af_py_types.code = af_module_symbol(m, "PyCode_Type", &size);
+	af_py_types.str = af_module_symbol(m, "PyUnicode_Type", &size);
+	af_py_types.bytes = af_module_symbol(m, "PyBytes_Type", &size);
+	python.layout = l;
+	python.tstate = (void *(*)(void))tstate;
+	python.generation = af_modules_generation();
+	snprintf(python.status, sizeof python.status, "%s", text);
+	return 0;
+}
+
+/* READY or REFUSED of an interpreter that may have been unloaded since. */
+static bool python_stale(uint32_t state)
+{
+	return (state == PYTHON_READY || state == PYTHON_REFUSED) &&
+	       python.generation != af_modules_generation();
+}
+
+void af_python_meet(const struct af_module *m)
+{
+	struct af_err err = {0};
+	uint64_t size;
+
+	uint64_t tstate = af_module_symbol(m, "PyGILState_GetThisThreadState", &size);
+	if (!tstate)
+		return;
+
+	/* The first interpreter of a process is the one; a thread that comes second leaves it. */
+	uint32_t state = atomic_load(&python.state);
+	if (state != PYTHON_NONE && !python_stale(state))
+		return;
+	if (!atomic_compare_exchange_strong(&python.state, &state, PYTHON_BUSY))
+		return;
+
+	if (python_open(m, tstate, &err)) {
+		snprintf(python.status, sizeof python.status, "%s", err.msg);
+		python.generation = af_modules_generation();
+		atomic_store(&python.state, PYTHON_REFUSED);
+		return;
+	}
+	atomic_store(&python.doubts, 0);
+	atomic_store(&python.proven, false);
+	atomic_store_explicit(&python.state, PYTHON_READY, memory_order_release);
+}
+
+bool af_python_ready(void)
+{
+	return atomic_load_explicit(&python.state, memory_order_acquire) == PYTHON_READY &&
+	       python.generation == af_modules_generation();
+}
+
+const char *af_python_status(void)
+{
+	uint32_t state = atomic_load_explicit(&python.state, memory_order_acquire);
+
+	return state == PYTHON_READY || state == PYTHON_REFUSED ? python.status : "";
+}
+
+/* Frames that never make sense mean that the table does not describe this interpreter. */
+static __attribute__((noinline, cold)) void python_doubt(void)
+{
+	if (atomic_load(&python.proven) || atomic_fetch_add(&python.doubts, 1) < PYTHON_DOUBTS)
+		return;
+
+	uint32_t ready = PYTHON_READY;
+	if (!atomic_compare_exchange_strong(&python.state, &ready, PYTHON_BUSY))
+		return;
+	char text[16];
+	snprintf(text, sizeof text, "%.15s", python.status);
+	snprintf(python.status, sizeof python.status,
+	         "Python %s: frames cannot be read, they do not lie as its release has them", text);
+	atomic_store_explicit(&python.state, PYTHON_REFUSED, memory_order_release);
+}
+
+/* The innermost frame of the calling thread: 0 for none. False: unreadable. */
+static bool top_frame(const struct af_py_layout *l, uint64_t *frame)
+{
+	uint64_t tstate = (uint64_t)python.tstate();
+
+	*frame = 0;
+	if (!tstate)
+		return true;
+	if (af_guarded_read(frame, tstate + l->tstate_frame, sizeof *frame))
+		return false;
+	if (l->cframe_frame == AF_PY_NO_CFRAME || !*frame)
+		return true;
+	return !af_guarded_read(frame, *frame + l->cframe_frame, sizeof *frame);
+}
+
+static inline uint64_t frame_word(const struct af_py_layout *l, const uint8_t *frame, unsigned at)
+{
+	uint64_t w;
+
+	memcpy(&w, frame + (at - l->frame_from), sizeof w);
+	return w;
+}
+
+/* Last instruction in bytes; whatever cannot be one counts as "not begun". */
+static inline uint32_t frame_lasti(const struct af_py_layout *l, const uint8_t *frame,
+                                   uint64_t code)
+{
+	if (l->lasti_scale) {
+		int32_t lasti;
+		memcpy(&lasti, frame + (l->frame_instr - l->frame_from), sizeof lasti);
+		return lasti < 0 ? (uint32_t)-2 : (uint32_t)lasti * l->lasti_scale;
+	}
+	int64_t lasti = (int64_t)(frame_word(l, frame, l->frame_instr) - code - l->code_bytes);
+	return lasti < 0 || lasti > INT32_MAX ? (uint32_t)-2 : (uint32_t)lasti;
+}
+
+/*
+ * Add the frame to @frames: itself, a border, or both. Returns how many entries, 0 when its code
+ * is none.
+ */
+static inline unsigned frame_add(const struct af_py_layout *l, const uint8_t *frame,
+                                 uint64_t *frames)
+{
+	uint8_t entry = l->chain == AF_PY_EACH ? 0 : frame[l->frame_entry - l->frame_from];
+
+	if (l->chain == AF_PY_SHIM && entry >= l->entry_is) {
+		frames[0] = AF_PY_BORDER;
+		return 1;
+	}
+
+	/* The low bits are a tag from 3.14 on; before, objects are aligned. */
+	uint64_t code = frame_word(l, frame, l->frame_code) & ~3ull;
+	uint32_t index = af_py_code_index(l, code);
+	if (index == AF_PY_NO_CODE)
+		return 0;
+	frames[0] = (uint64_t)index << 32 | frame_lasti(l, frame, code);
+	if (l->chain == AF_PY_SHIM || (l->chain == AF_PY_ENTRY && entry != l->entry_is))
+		return 1;
+	frames[1] = AF_PY_BORDER;
+	return 2;
+}
+
+unsigned af_python_frames(uint64_t *frames, unsigned max, enum af_stop *stop)
+{
+	uint8_t bytes[AF_PY_FRAME_BYTES];
+	uint64_t frame;
+	unsigned nr = 0;
+
+	*stop = AF_STOP_COMPLETE;
+	if (!af_python_ready())
+		return 0;
+
+	const struct af_py_layout *l = python.layout;
+	if (!top_frame(l, &frame)) {
+		*stop = AF_STOP_UNREADABLE;
+		return 0;
+	}
+	for (; frame; frame = frame_word(l, bytes, l->frame_back)) {
+		if (nr + 2 > max) {
+			*stop = AF_STOP_TOO_DEEP;
+			break;
+		}
+		if (af_guarded_read(bytes, frame + l->frame_from, l->frame_to - l->frame_from)) {
+			*stop = AF_STOP_UNREADABLE;
+			break;
+		}
+		unsigned added = frame_add(l, bytes, frames + nr);
+		if (!added) {
+			*stop = AF_STOP_BAD_FRAME;
+			break;
+		}
+		nr += added;
+	}
+	if (*stop == AF_STOP_UNREADABLE || *stop == AF_STOP_BAD_FRAME)
+		python_doubt();
+	else if (nr && !atomic_load_explicit(&python.proven, memory_order_relaxed))
+		atomic_store_explicit(&python.proven, true, memory_order_relaxed);
+	return nr;
+}
