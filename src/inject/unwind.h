@@ -11,7 +11,8 @@
  * is the same, by induction over the frames, and its id is reused without walking.
  *
  * All memory of an unwinder is one block of af_unwinder_size() bytes that the caller maps; nothing
- * is allocated later. No lock, no dl_iterate_phdr, no libc call that is not async-signal-safe.
+ * is allocated later. No lock, no dl_iterate_phdr, no libc call that is not async-signal-safe, no
+ * fault: memory is shown to the kernel before it is first read. af_modules_init() comes first.
  * One thread uses an unwinder at a time; a signal handler of that thread may walk in the middle of
  * a walk or a record (cache entries are never seen torn by the same thread), but must not replay.
  */
@@ -37,7 +38,11 @@ struct af_unwinder;
 
 size_t af_unwinder_size(void);
 
-/* Prepare a zeroed block. Call again when another thread takes it over: caches stay valid. */
+/*
+ * Prepare a zeroed block (mmap it, MAP_NORESERVE: at most the part that is used is touched, 64 KiB
+ * for rules, 32 KiB and about 0.5 KiB a stack for replay). Call again when another thread takes it
+ * over: caches stay valid, what was learnt of the old thread's stack does not.
+ */
 void af_unwinder_init(struct af_unwinder *u);
 
 /*

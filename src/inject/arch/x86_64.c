@@ -1,0 +1,146 @@
+#include "inject/arch/x86_64.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "inject/cfi.h"
+
+static const uint8_t *code_at(const uint8_t *code, int offset)
+{
+	return code + AF_ARCH_CODE_BEFORE + offset;
+}
+
+#define CODE_IS(code, offset, bytes) (!memcmp(code_at(code, offset), bytes, sizeof(bytes) - 1))
+
+bool af_arch_is_sigreturn(const uint8_t *code, bool leaf)
+{
+	static const char mov_rax[] = "\x48\xc7\xc0\x0f\0\0\0\x0f\x05";
+	static const char mov_eax[] = "\xb8\x0f\0\0\0\x0f\x05";
+
+	if (CODE_IS(code, 0, mov_rax) || CODE_IS(code, 0, mov_eax))
+		return true;
+	return leaf && (CODE_IS(code, -7, mov_rax) || CODE_IS(code, -5, mov_eax));
+}
+
+bool af_arch_after_call(const uint8_t *code)
+{
+	if (*code_at(code, -5) == 0xe8)
+		return true;
+	/* ff /2 with a ModRM byte, perhaps a SIB byte and a displacement. */
+	for (int i = 2; i <= 7; i++)
+		if (*code_at(code, -i) == 0xff && (*code_at(code, -i + 1) & 0x38) == 0x10)
+			return true;
+	return false;
+}
+
+static bool code_cfa_sp(struct af_rule *rule, int offset)
+{
+	*rule = (struct af_rule){
+	    .cfa = AF_CFA_SP, .cfa_offset = offset, .ra_offset = AF_ARCH_RA_OFFSET};
+	return true;
+}
+
+/* A leaf in the stub of a shared function: what has the linkage table pushed so far? */
+static bool code_plt(const uint8_t *code, struct af_rule *rule)
+{
+	if (CODE_IS(code, 0, "\xff\x35")) /* PLT0: push GOT[1]; the index was pushed */
+		return code_cfa_sp(rule, 16);
+	if (CODE_IS(code, 0, "\xff\x25") || CODE_IS(code, 0, "\xf2\xff\x25"))
+		return code_cfa_sp(rule, CODE_IS(code, -6, "\xff\x35") ? 24 : 8);
+	if (CODE_IS(code, 0, "\x68") && *code_at(code, 5) == 0xe9)
+		return code_cfa_sp(rule, 8);
+	if (CODE_IS(code, 0, "\xe9") && CODE_IS(code, -5, "\x68"))
+		return code_cfa_sp(rule, 16);
+	return false;
+}
+
+static bool code_trampoline(const uint8_t *code, bool leaf, struct af_rule *rule)
+{
+	if (CODE_IS(code, 0, "\x48\x83\xc4\x08\xc3")) /* add $8,%rsp; ret */
+		return code_cfa_sp(rule, 16);
+	if (!leaf)
+		return false;
+	if (CODE_IS(code, 0, "\x48\x83\xec\x08\xff\xd1")) /* sub $8,%rsp; call *%rcx */
+		return code_cfa_sp(rule, 8);
+	if (CODE_IS(code, 0, "\xff\xd1\x48\x83\xc4\x08\xc3"))
+		return code_cfa_sp(rule, 16);
+	if (CODE_IS(code, -4, "\x48\x83\xc4\x08\xc3"))
+		return code_cfa_sp(rule, 8);
+	return false;
+}
+
+bool af_arch_code_rule(const uint8_t *code, bool leaf, struct af_rule *rule)
+{
+	if (code_trampoline(code, leaf, rule))
+		return true;
+	if (!leaf)
+		return false;
+	if (code_plt(code, rule))
+		return true;
+	if (CODE_IS(code, 0, "\xf3\x0f\x1e\xfa")) /* endbr64: nothing has been pushed */
+		return code_cfa_sp(rule, 8);
+	if (CODE_IS(code, 0, "\x55\x48\x89\xe5") || CODE_IS(code, 0, "\x55\x48\x8b\xec"))
+		return code_cfa_sp(rule, 8);
+	if (CODE_IS(code, -1, "\x55\x48\x89\xe5") || CODE_IS(code, -1, "\x55\x48\x8b\xec")) {
+		code_cfa_sp(rule, 16);
+		rule->fp = AF_SAVED_CFA;
+		rule->fp_offset = -16;
+		return true;
+	}
+	if (CODE_IS(code, -1, "\x5d\xc3") || CODE_IS(code, -1, "\xc9\xc3"))
+		return code_cfa_sp(rule, 8);
+	return false;
+}
+
+/*
+ * All instructions that may fault lie between af_guard_begin and af_guard_end, and nothing has
+ * been pushed there: the repair returns from the function.
+ */
+__asm__(".pushsection .text\n"
+        ".p2align 4\n"
+        ".hidden af_arch_guarded_copy\n"
+        ".globl af_arch_guarded_copy\n"
+        ".type af_arch_guarded_copy,@function\n"
+        "af_arch_guarded_copy:\n"
+        "	.cfi_startproc\n"
+        "af_guard_begin:\n"
+        "1:	cmp $8,%rdx\n"
+        "	jb 2f\n"
+        "	mov (%rsi),%rax\n"
+        "	mov %rax,(%rdi)\n"
+        "	add $8,%rsi\n"
+        "	add $8,%rdi\n"
+        "	sub $8,%rdx\n"
+        "	jmp 1b\n"
+        "2:	test %rdx,%rdx\n"
+        "	je 3f\n"
+        "	movzbl (%rsi),%eax\n"
+        "	mov %al,(%rdi)\n"
+        "	inc %rsi\n"
+        "	inc %rdi\n"
+        "	dec %rdx\n"
+        "	jmp 2b\n"
+        "af_guard_end:\n"
+        "3:	xor %eax,%eax\n"
+        "	ret\n"
+        "af_guard_repair:\n"
+        "	mov $-14,%eax\n"
+        "	ret\n"
+        "	.cfi_endproc\n"
+        ".size af_arch_guarded_copy,.-af_arch_guarded_copy\n"
+        ".popsection\n");
+
+_Static_assert(EFAULT == 14, "the repair returns -EFAULT");
+
+bool af_arch_guard_fault(ucontext_t *uc)
+{
+	extern const char af_guard_begin[] __attribute__((visibility("hidden")));
+	extern const char af_guard_end[] __attribute__((visibility("hidden")));
+	extern const char af_guard_repair[] __attribute__((visibility("hidden")));
+	greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
+
+	if (*pc < (greg_t)af_guard_begin || *pc >= (greg_t)af_guard_end)
+		return false;
+	*pc = (greg_t)af_guard_repair;
+	return true;
+}

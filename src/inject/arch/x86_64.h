@@ -1,0 +1,72 @@
+/*
+ * x86-64: registers and frames of the System V psABI, 1.0, 3.2.2 and 3.6.2; the kernel's signal
+ * frame; instruction patterns of code that has no unwind table. See arch/arch.h.
+ */
+#ifndef AF_INJECT_ARCH_X86_64_H
+#define AF_INJECT_ARCH_X86_64_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+#include "inject/unwind.h"
+
+struct af_rule;
+
+enum {
+	AF_ARCH_DWARF_FP = 6,
+	AF_ARCH_DWARF_SP = 7,
+	AF_ARCH_DWARF_RA = 16,
+	AF_ARCH_WORD = 8,
+	AF_ARCH_RA_OFFSET = -8,
+	/* In the restorer, sp points to the ucontext of the kernel's struct rt_sigframe. */
+	AF_ARCH_SIGFRAME_PC = offsetof(ucontext_t, uc_mcontext.gregs) + 8 * REG_RIP,
+	AF_ARCH_SIGFRAME_SP = offsetof(ucontext_t, uc_mcontext.gregs) + 8 * REG_RSP,
+	AF_ARCH_SIGFRAME_FP = offsetof(ucontext_t, uc_mcontext.gregs) + 8 * REG_RBP,
+	/* Bytes of code that af_arch_code_rule() sees before and from the address on. */
+	AF_ARCH_CODE_BEFORE = 8,
+	AF_ARCH_CODE_AFTER = 16,
+	AF_ARCH_CODE = AF_ARCH_CODE_BEFORE + AF_ARCH_CODE_AFTER,
+};
+
+static inline long af_arch_syscall(long nr, long a, long b, long c, long d)
+{
+	register long r10 __asm__("r10") = d;
+	long rc;
+
+	__asm__ volatile("syscall"
+	                 : "=a"(rc)
+	                 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
+	                 : "rcx", "r11", "memory");
+	return rc;
+}
+
+static inline void af_arch_context(const ucontext_t *uc, struct af_regs *regs)
+{
+	regs->pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+	regs->sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
+	regs->fp = (uint64_t)uc->uc_mcontext.gregs[REG_RBP];
+}
+
+/*
+ * @code: AF_ARCH_CODE bytes around an address, which is at AF_ARCH_CODE_BEFORE.
+ * Is the address in `mov $15,%rax; syscall`, the end of a signal handler?
+ */
+bool af_arch_is_sigreturn(const uint8_t *code, bool leaf);
+
+/* Does a call instruction end at the address? */
+bool af_arch_after_call(const uint8_t *code);
+
+/*
+ * The rule of code that no table covers, by its instructions: at a @leaf the first and last ones
+ * of a function and the entries of a procedure linkage table; at a return address CPython's perf
+ * trampoline (Python/asm_trampoline.S). False: they tell nothing.
+ */
+bool af_arch_code_rule(const uint8_t *code, bool leaf, struct af_rule *rule);
+
+/* Copy; 0, or -EFAULT when af_arch_guard_fault() was told of a fault in it. */
+int af_arch_guarded_copy(void *dst, const void *src, size_t len);
+bool af_arch_guard_fault(ucontext_t *uc);
+
+#endif

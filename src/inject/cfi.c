@@ -1,0 +1,618 @@
+#include "inject/cfi.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "inject/arch/arch.h"
+#include "inject/dwarf.h"
+
+enum {
+	CFI_SAVED_ROWS = 8,      /* remember_state nests once or twice in real code */
+	CFI_MAX_SCAN = 1u << 16, /* entries looked at when there is no search table */
+};
+
+/* The rule of one register at one point of the function. */
+struct cfi_saved {
+	enum {
+		CFI_UNSET,
+		CFI_SAME,
+		CFI_UNDEFINED,
+		CFI_AT_CFA,
+		CFI_VALUE_CFA,
+		CFI_AT_EXPRESSION,
+		CFI_OTHER,
+	} how;
+	int64_t offset;
+	struct af_dwarf_cursor expression;
+};
+
+struct cfi_row {
+	bool by_expression;
+	uint64_t cfa_register;
+	int64_t cfa_offset;
+	struct af_dwarf_cursor expression;
+	struct cfi_saved fp, ra;
+};
+
+struct cfi_cie {
+	uint64_t code_align;
+	int64_t data_align;
+	uint64_t ra_register;
+	uint8_t fde_encoding;
+	bool has_size; /* augmentation z */
+	bool is_signal;
+	struct af_dwarf_cursor insns;
+};
+
+struct cfi_run {
+	const struct cfi_cie *cie;
+	struct cfi_row row, initial;
+	struct cfi_row saved[CFI_SAVED_ROWS];
+	unsigned nr_saved;
+	struct cfi_saved ignored; /* registers that are not followed */
+	uint64_t at, target;
+	bool stop; /* the row of the target is there */
+};
+
+static struct cfi_saved *cfi_register(struct cfi_run *run, struct cfi_row *row, uint64_t reg)
+{
+	if (reg == run->cie->ra_register)
+		return &row->ra;
+	if (reg == AF_ARCH_DWARF_FP)
+		return &row->fp;
+	return &run->ignored;
+}
+
+static void cfi_set(struct cfi_run *run, uint64_t reg, int how, int64_t offset)
+{
+	*cfi_register(run, &run->row, reg) = (struct cfi_saved){.how = how, .offset = offset};
+}
+
+static void cfi_restore(struct cfi_run *run, uint64_t reg)
+{
+	struct cfi_saved *now = cfi_register(run, &run->row, reg);
+
+	if (now != &run->ignored)
+		*now = *cfi_register(run, &run->initial, reg);
+}
+
+static void cfi_set_cfa(struct cfi_run *run, uint64_t reg, int64_t offset)
+{
+	run->row.by_expression = false;
+	run->row.cfa_register = reg;
+	run->row.cfa_offset = offset;
+}
+
+/* Offsets are hostile: multiply and add without overflow being undefined. */
+static int64_t cfi_factored(const struct cfi_run *run, uint64_t offset)
+{
+	return (int64_t)(offset * (uint64_t)run->cie->data_align);
+}
+
+static void cfi_advance(struct cfi_run *run, uint64_t delta)
+{
+	run->at += delta * run->cie->code_align;
+	run->stop = run->at > run->target;
+}
+
+/* DW_CFA_* of DWARF 5, table 7.29, and the GNU ones, in the order of their numbers. */
+enum {
+	CFA_ADVANCE = 0x40, /* in the two high bits */
+	CFA_OFFSET = 0x80,
+	CFA_RESTORE = 0xc0,
+	CFA_NOP = 0x00,
+	CFA_SET_LOC,
+	CFA_ADVANCE1,
+	CFA_ADVANCE2,
+	CFA_ADVANCE4,
+	CFA_OFFSET_EXTENDED,
+	CFA_RESTORE_EXTENDED,
+	CFA_UNDEFINED,
+	CFA_SAME_VALUE,
+	CFA_REGISTER,
+	CFA_REMEMBER,
+	CFA_RESTORE_STATE,
+	CFA_DEF_CFA,
+	CFA_DEF_CFA_REGISTER,
+	CFA_DEF_CFA_OFFSET,
+	CFA_DEF_CFA_EXPRESSION,
+	CFA_EXPRESSION,
+	CFA_OFFSET_EXTENDED_SF,
+	CFA_DEF_CFA_SF,
+	CFA_DEF_CFA_OFFSET_SF,
+	CFA_VAL_OFFSET,
+	CFA_VAL_OFFSET_SF,
+	CFA_VAL_EXPRESSION,
+	CFA_ADVANCE8 = 0x1d,
+	CFA_GNU_WINDOW_SAVE = 0x2d,
+	CFA_GNU_ARGS_SIZE = 0x2e,
+	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+};
+
+static int cfi_location(struct cfi_run *run, struct af_dwarf_cursor *c, uint8_t op)
+{
+	switch (op) {
+	case CFA_SET_LOC:
+		run->at = af_dwarf_pointer(c, run->cie->fde_encoding, 0);
+		run->stop = run->at > run->target;
+		return 0;
+	case CFA_ADVANCE1:
+		cfi_advance(run, af_dwarf_uint(c, 1));
+		return 0;
+	case CFA_ADVANCE2:
+		cfi_advance(run, af_dwarf_uint(c, 2));
+		return 0;
+	case CFA_ADVANCE4:
+		cfi_advance(run, af_dwarf_uint(c, 4));
+		return 0;
+	case CFA_ADVANCE8:
+		cfi_advance(run, af_dwarf_uint(c, 8));
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int cfi_define_cfa(struct cfi_run *run, struct af_dwarf_cursor *c, uint8_t op)
+{
+	uint64_t reg;
+
+	switch (op) {
+	case CFA_DEF_CFA:
+		reg = af_dwarf_uleb(c);
+		cfi_set_cfa(run, reg, (int64_t)af_dwarf_uleb(c));
+		return 0;
+	case CFA_DEF_CFA_SF:
+		reg = af_dwarf_uleb(c);
+		cfi_set_cfa(run, reg, cfi_factored(run, (uint64_t)af_dwarf_sleb(c)));
+		return 0;
+	case CFA_DEF_CFA_REGISTER:
+		cfi_set_cfa(run, af_dwarf_uleb(c), run->row.cfa_offset);
+		return 0;
+	case CFA_DEF_CFA_OFFSET:
+		run->row.cfa_offset = (int64_t)af_dwarf_uleb(c);
+		return 0;
+	case CFA_DEF_CFA_OFFSET_SF:
+		run->row.cfa_offset = cfi_factored(run, (uint64_t)af_dwarf_sleb(c));
+		return 0;
+	case CFA_DEF_CFA_EXPRESSION:
+		run->row.expression = af_dwarf_block(c, af_dwarf_uleb(c));
+		run->row.by_expression = true;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int cfi_remember(struct cfi_run *run)
+{
+	if (run->nr_saved == CFI_SAVED_ROWS)
+		return -ENOTSUP;
+	run->saved[run->nr_saved++] = run->row;
+	return 0;
+}
+
+static int cfi_restore_state(struct cfi_run *run)
+{
+	if (!run->nr_saved)
+		return -EINVAL;
+	run->row = run->saved[--run->nr_saved];
+	return 0;
+}
+
+/* The instructions that say where one register is. */
+static int cfi_define_register(struct cfi_run *run, struct af_dwarf_cursor *c, uint8_t op)
+{
+	uint64_t reg = af_dwarf_uleb(c);
+
+	switch (op) {
+	case CFA_OFFSET_EXTENDED:
+		cfi_set(run, reg, CFI_AT_CFA, cfi_factored(run, af_dwarf_uleb(c)));
+		return 0;
+	case CFA_OFFSET_EXTENDED_SF:
+		cfi_set(run, reg, CFI_AT_CFA, cfi_factored(run, (uint64_t)af_dwarf_sleb(c)));
+		return 0;
+	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
+		cfi_set(run, reg, CFI_AT_CFA, cfi_factored(run, -af_dwarf_uleb(c)));
+		return 0;
+	case CFA_VAL_OFFSET:
+		cfi_set(run, reg, CFI_VALUE_CFA, cfi_factored(run, af_dwarf_uleb(c)));
+		return 0;
+	case CFA_VAL_OFFSET_SF:
+		cfi_set(run, reg, CFI_VALUE_CFA, cfi_factored(run, (uint64_t)af_dwarf_sleb(c)));
+		return 0;
+	case CFA_RESTORE_EXTENDED:
+		cfi_restore(run, reg);
+		return 0;
+	case CFA_UNDEFINED:
+		cfi_set(run, reg, CFI_UNDEFINED, 0);
+		return 0;
+	case CFA_SAME_VALUE:
+		cfi_set(run, reg, CFI_SAME, 0);
+		return 0;
+	case CFA_REGISTER:
+		af_dwarf_uleb(c);
+		cfi_set(run, reg, CFI_OTHER, 0);
+		return 0;
+	case CFA_EXPRESSION:
+		cfi_set(run, reg, CFI_AT_EXPRESSION, 0);
+		cfi_register(run, &run->row, reg)->expression = af_dwarf_block(c, af_dwarf_uleb(c));
+		return 0;
+	case CFA_VAL_EXPRESSION:
+		cfi_set(run, reg, CFI_OTHER, 0);
+		af_dwarf_block(c, af_dwarf_uleb(c));
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int cfi_extended(struct cfi_run *run, struct af_dwarf_cursor *c, uint8_t op)
+{
+	switch (op) {
+	case CFA_NOP:
+		return 0;
+	case CFA_SET_LOC ... CFA_ADVANCE4:
+	case CFA_ADVANCE8:
+		return cfi_location(run, c, op);
+	case CFA_DEF_CFA ... CFA_DEF_CFA_EXPRESSION:
+	case CFA_DEF_CFA_SF:
+	case CFA_DEF_CFA_OFFSET_SF:
+		return cfi_define_cfa(run, c, op);
+	case CFA_REMEMBER:
+		return cfi_remember(run);
+	case CFA_RESTORE_STATE:
+		return cfi_restore_state(run);
+	case CFA_GNU_WINDOW_SAVE:
+		return 0;
+	case CFA_GNU_ARGS_SIZE:
+		af_dwarf_uleb(c);
+		return 0;
+	}
+	return cfi_define_register(run, c, op);
+}
+
+/* Run instructions until the end or until the row of the target is complete. */
+static int cfi_execute(struct cfi_run *run, struct af_dwarf_cursor c)
+{
+	while (c.at < c.end && !run->stop) {
+		uint8_t op = (uint8_t)af_dwarf_uint(&c, 1);
+		uint8_t operand = op & 0x3f;
+		int rc = 0;
+
+		switch (op & 0xc0) {
+		case CFA_ADVANCE:
+			cfi_advance(run, operand);
+			break;
+		case CFA_OFFSET:
+			cfi_set(run, operand, CFI_AT_CFA, cfi_factored(run, af_dwarf_uleb(&c)));
+			break;
+		case CFA_RESTORE:
+			cfi_restore(run, operand);
+			break;
+		default:
+			rc = cfi_extended(run, &c, op);
+		}
+		if (rc)
+			return rc;
+	}
+	return c.bad ? -EINVAL : 0;
+}
+
+/* The body of a CIE or FDE at @at: what follows its length. At the terminator it is empty. */
+static struct af_dwarf_cursor cfi_entry(const struct af_cfi_image *image, uint64_t at)
+{
+	struct af_dwarf_cursor c = af_dwarf_cursor(image, at, image->len);
+	uint64_t len = af_dwarf_uint(&c, 4);
+
+	if (len == 0xffffffff)
+		len = af_dwarf_uint(&c, 8);
+	return af_dwarf_block(&c, len);
+}
+
+static void cfi_augmentation(struct cfi_cie *cie, struct af_dwarf_cursor *c, const char *name)
+{
+	struct af_dwarf_cursor data = af_dwarf_block(c, af_dwarf_uleb(c));
+
+	cie->has_size = true;
+	for (name++; *name; name++) {
+		switch (*name) {
+		case 'R':
+			cie->fde_encoding = (uint8_t)af_dwarf_uint(&data, 1);
+			break;
+		case 'L':
+			af_dwarf_uint(&data, 1);
+			break;
+		case 'P':
+			af_dwarf_pointer(&data, (uint8_t)af_dwarf_uint(&data, 1), 0);
+			break;
+		case 'S':
+			cie->is_signal = true;
+			break;
+		case 'B':
+			break;
+		default:
+			/* What follows is unknown, but z says where the instructions begin. */
+			return;
+		}
+	}
+	c->bad |= data.bad;
+}
+
+static int cfi_read_cie(const struct af_cfi_image *image, uint64_t at, struct cfi_cie *cie)
+{
+	struct af_dwarf_cursor c = cfi_entry(image, at);
+	char name[8] = "";
+
+	*cie = (struct cfi_cie){.fde_encoding = AF_PE_ABSPTR};
+	if (af_dwarf_uint(&c, 4) != 0)
+		return -EINVAL;
+	uint64_t version = af_dwarf_uint(&c, 1);
+	if (version != 1 && version != 3 && version != 4)
+		return -EINVAL;
+	for (unsigned i = 0;; i++) {
+		if (i == sizeof name || c.bad)
+			return -EINVAL;
+		name[i] = (char)af_dwarf_uint(&c, 1);
+		if (!name[i])
+			break;
+	}
+	if (!strcmp(name, "eh")) /* gcc before 3.0 */
+		af_dwarf_uint(&c, 8);
+	if (version == 4 && (af_dwarf_uint(&c, 1) != 8 || af_dwarf_uint(&c, 1) != 0))
+		return -EINVAL;
+	cie->code_align = af_dwarf_uleb(&c);
+	cie->data_align = af_dwarf_sleb(&c);
+	cie->ra_register = version == 1 ? af_dwarf_uint(&c, 1) : af_dwarf_uleb(&c);
+	if (name[0] == 'z')
+		cfi_augmentation(cie, &c, name);
+	cie->insns = c;
+	return c.bad ? -EINVAL : 0;
+}
+
+/*
+ * An FDE's range and, in @c, what follows it. @c has been set to the body by the caller; the id
+ * is the distance back to the CIE.
+ */
+struct cfi_fde {
+	uint64_t start, size;
+	struct cfi_cie cie;
+	struct af_dwarf_cursor insns;
+};
+
+static int cfi_read_fde(const struct af_cfi_image *image, uint64_t at, struct cfi_fde *fde)
+{
+	struct af_dwarf_cursor c = cfi_entry(image, at);
+	uint64_t id_at = c.at, id = af_dwarf_uint(&c, 4);
+
+	if (c.bad || !id || id > id_at)
+		return -EINVAL;
+	int rc = cfi_read_cie(image, id_at - id, &fde->cie);
+	if (rc)
+		return rc;
+	fde->start = af_dwarf_pointer(&c, fde->cie.fde_encoding, 0);
+	fde->size = af_dwarf_pointer(&c, fde->cie.fde_encoding & AF_PE_FORMAT, 0);
+	if (fde->cie.has_size)
+		af_dwarf_block(&c, af_dwarf_uleb(&c));
+	fde->insns = c;
+	return c.bad ? -EINVAL : 0;
+}
+
+/* Where the FDE of @pc may be, by the sorted table that follows the header. */
+static int cfi_search(struct af_dwarf_cursor c, uint64_t nr, uint8_t encoding, uint64_t data,
+                      uint64_t pc, uint64_t *fde)
+{
+	uint8_t format = encoding & AF_PE_FORMAT & ~AF_PE_SIGNED;
+	unsigned size = format == AF_PE_UDATA2 ? 2 : format == AF_PE_UDATA4 ? 4 : 8;
+
+	if (format == AF_PE_ULEB128)
+		return -ENOTSUP;
+	if (nr > (c.end - c.at) / (2 * size))
+		return -EINVAL;
+
+	uint64_t low = 0, high = nr;
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		struct af_dwarf_cursor row = c;
+		row.at += middle * 2 * size;
+		if (af_dwarf_pointer(&row, encoding, data) <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+		if (row.bad)
+			return -ENOTSUP;
+	}
+	if (!low)
+		return -ENOENT;
+	c.at += (low - 1) * 2 * size + size;
+	*fde = af_dwarf_pointer(&c, encoding, data);
+	return c.bad ? -EINVAL : 0;
+}
+
+/* The same without a table: look at every FDE of .eh_frame. */
+static int cfi_scan(const struct af_cfi_image *image, uint64_t eh_frame, uint64_t pc, uint64_t *at)
+{
+	for (unsigned i = 0; i < CFI_MAX_SCAN; i++) {
+		struct af_dwarf_cursor body = cfi_entry(image, eh_frame);
+		struct cfi_fde fde;
+
+		if (body.bad)
+			return -EINVAL;
+		if (body.at == body.end)
+			return -ENOENT;
+		*at = eh_frame;
+		if (!cfi_read_fde(image, eh_frame, &fde) && pc - fde.start < fde.size)
+			return 0;
+		eh_frame = body.end;
+	}
+	return -ENOENT;
+}
+
+static int cfi_find(const struct af_cfi_image *image, uint64_t hdr, uint64_t pc,
+                    struct cfi_fde *fde)
+{
+	struct af_dwarf_cursor c = af_dwarf_cursor(image, hdr, image->len);
+	uint64_t data = image->address + hdr, at = 0;
+	uint8_t version = (uint8_t)af_dwarf_uint(&c, 1);
+	uint8_t eh_frame_encoding = (uint8_t)af_dwarf_uint(&c, 1);
+	uint8_t nr_encoding = (uint8_t)af_dwarf_uint(&c, 1);
+	uint8_t encoding = (uint8_t)af_dwarf_uint(&c, 1);
+
+	if (c.bad || version != 1 || eh_frame_encoding == AF_PE_OMIT)
+		return -EINVAL;
+	uint64_t eh_frame = af_dwarf_pointer(&c, eh_frame_encoding, data) - image->address;
+	int rc = -ENOTSUP;
+	if (nr_encoding != AF_PE_OMIT && encoding != AF_PE_OMIT) {
+		uint64_t nr = af_dwarf_pointer(&c, nr_encoding, data);
+		rc = c.bad ? -EINVAL : cfi_search(c, nr, encoding, data, pc, &at);
+		at -= image->address;
+	}
+	if (rc == -ENOTSUP)
+		rc = cfi_scan(image, eh_frame, pc, &at);
+	if (!rc)
+		rc = cfi_read_fde(image, at, fde);
+	if (!rc && pc - fde->start >= fde->size)
+		rc = -ENOENT;
+	return rc;
+}
+
+enum {
+	OP_DEREF = 0x06,
+	OP_AND = 0x1a,
+	OP_PLUS = 0x22,
+	OP_SHL = 0x24,
+	OP_GE = 0x2a,
+	OP_LIT0 = 0x30,
+	OP_BREG0 = 0x70,
+};
+
+static bool cfi_fits(int64_t offset)
+{
+	return offset == (int32_t)offset;
+}
+
+/* DW_OP_breg<sp or fp> offset, at the head of @e. */
+static bool cfi_base(struct af_dwarf_cursor *e, unsigned *reg, int64_t *offset)
+{
+	*reg = (unsigned)af_dwarf_uint(e, 1) - OP_BREG0;
+	*offset = af_dwarf_sleb(e);
+	return !e->bad && (*reg == AF_ARCH_DWARF_SP || *reg == AF_ARCH_DWARF_FP) &&
+	       cfi_fits(*offset);
+}
+
+/*
+ * The linkage table, as GNU ld describes it: sp + 8 + ((pc & 15) >= n) << 3, where n is the length
+ * of the instructions before the push.
+ */
+static bool cfi_plt(struct af_dwarf_cursor e, struct af_rule *rule)
+{
+	static const uint8_t before[] = {
+	    OP_BREG0 + AF_ARCH_DWARF_SP, 8, OP_BREG0 + AF_ARCH_DWARF_RA, 0, OP_LIT0 + 15, OP_AND};
+	static const uint8_t after[] = {OP_GE, OP_LIT0 + 3, OP_SHL, OP_PLUS};
+	const uint8_t *bytes = e.image->bytes + e.at;
+
+	if (e.end - e.at != sizeof before + 1 + sizeof after ||
+	    memcmp(bytes, before, sizeof before) ||
+	    memcmp(bytes + sizeof before + 1, after, sizeof after))
+		return false;
+	uint8_t literal = bytes[sizeof before];
+	if (literal < OP_LIT0 || literal > OP_LIT0 + 15)
+		return false;
+	rule->cfa = AF_CFA_PLT;
+	rule->cfa_offset = literal - OP_LIT0;
+	return true;
+}
+
+static int cfi_cfa_expression(struct af_dwarf_cursor e, struct af_rule *rule)
+{
+	unsigned reg;
+	int64_t offset;
+
+	if (cfi_plt(e, rule))
+		return 0;
+	if (!cfi_base(&e, &reg, &offset))
+		return -ENOTSUP;
+	bool deref = e.at < e.end && af_dwarf_uint(&e, 1) == OP_DEREF;
+	if (e.at != e.end)
+		return -ENOTSUP;
+	if (reg == AF_ARCH_DWARF_SP)
+		rule->cfa = deref ? AF_CFA_SP_DEREF : AF_CFA_SP;
+	else
+		rule->cfa = deref ? AF_CFA_FP_DEREF : AF_CFA_FP;
+	rule->cfa_offset = (int32_t)offset;
+	return 0;
+}
+
+static int cfi_cfa(const struct cfi_row *row, struct af_rule *rule)
+{
+	if (row->by_expression)
+		return cfi_cfa_expression(row->expression, rule);
+	if (!cfi_fits(row->cfa_offset))
+		return -ENOTSUP;
+	if (row->cfa_register == AF_ARCH_DWARF_SP)
+		rule->cfa = AF_CFA_SP;
+	else if (row->cfa_register == AF_ARCH_DWARF_FP)
+		rule->cfa = AF_CFA_FP;
+	else
+		return -ENOTSUP;
+	rule->cfa_offset = (int32_t)row->cfa_offset;
+	return 0;
+}
+
+static void cfi_fp(const struct cfi_saved *fp, struct af_rule *rule)
+{
+	struct af_dwarf_cursor e = fp->expression;
+	int64_t offset = fp->offset;
+	unsigned reg;
+
+	rule->fp = AF_SAVED_LOST;
+	if (fp->how == CFI_UNSET || fp->how == CFI_SAME)
+		rule->fp = AF_SAVED_SAME;
+	else if (fp->how == CFI_AT_CFA && cfi_fits(offset))
+		rule->fp = AF_SAVED_CFA;
+	else if (fp->how == CFI_VALUE_CFA && cfi_fits(offset))
+		rule->fp = AF_SAVED_VALUE;
+	else if (fp->how == CFI_AT_EXPRESSION && cfi_base(&e, &reg, &offset) && e.at == e.end)
+		rule->fp = reg == AF_ARCH_DWARF_SP ? AF_SAVED_SP : AF_SAVED_FP;
+	else
+		offset = 0;
+	rule->fp_offset = (int32_t)offset;
+}
+
+static int cfi_rule(const struct cfi_run *run, struct af_rule *rule)
+{
+	const struct cfi_saved *ra = &run->row.ra;
+
+	rule->exact = run->cie->is_signal;
+	if (ra->how == CFI_UNDEFINED) {
+		rule->cfa = AF_CFA_END;
+		return 0;
+	}
+	if (ra->how != CFI_AT_CFA || !cfi_fits(ra->offset))
+		return -ENOTSUP;
+	rule->ra_offset = (int32_t)ra->offset;
+	cfi_fp(&run->row.fp, rule);
+	return cfi_cfa(&run->row, rule);
+}
+
+int af_cfi_rule(const struct af_cfi_image *image, uint64_t hdr, uint64_t pc, struct af_rule *rule)
+{
+	struct cfi_fde fde;
+	int rc = cfi_find(image, hdr, pc, &fde);
+	if (rc)
+		return rc;
+
+	struct cfi_run run = {.cie = &fde.cie, .target = UINT64_MAX};
+	rc = cfi_execute(&run, fde.cie.insns);
+	if (rc)
+		return rc;
+	run.initial = run.row;
+	run.at = fde.start;
+	run.target = pc;
+	run.stop = false;
+	rc = cfi_execute(&run, fde.insns);
+
+	struct af_rule found = {0};
+	if (!rc)
+		rc = cfi_rule(&run, &found);
+	if (!rc)
+		*rule = found;
+	return rc;
+}

@@ -1,0 +1,50 @@
+#include "inject/guard.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "inject/arch/arch.h"
+
+static atomic_bool guard_armed;
+
+void af_guard_arm(bool armed)
+{
+	atomic_store_explicit(&guard_armed, armed, memory_order_release);
+}
+
+/*
+ * rt_sigprocmask copies the new mask in before it looks at an invalid `how`, so it tells a
+ * readable address (EINVAL) from another one (EFAULT), needs no permission and changes nothing.
+ */
+bool af_guard_probe(uint64_t addr)
+{
+	return af_arch_syscall(SYS_rt_sigprocmask, ~0L, (long)(addr & ~7ull), 0, 8) != -EFAULT;
+}
+
+/* The memory may be anybody's stack, redzones and all. */
+__attribute__((no_sanitize("address"))) static void guard_copy(uint8_t *dst, const uint8_t *src,
+                                                               size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		((volatile uint8_t *)dst)[i] = ((const volatile uint8_t *)src)[i];
+}
+
+int af_guarded_read(void *dst, uint64_t addr, size_t len)
+{
+	if (addr + len < addr)
+		return -EFAULT;
+	if (atomic_load_explicit(&guard_armed, memory_order_acquire))
+		return af_arch_guarded_copy(dst, (const void *)addr, len);
+	for (uint64_t page = addr & ~4095ull; page < addr + len; page += 4096)
+		if (!af_guard_probe(page))
+			return -EFAULT;
+	guard_copy(dst, (const uint8_t *)addr, len);
+	return 0;
+}
+
+bool af_guard_fault(void *ucontext)
+{
+	return af_arch_guard_fault(ucontext);
+}
