@@ -1,6 +1,6 @@
 /*
  * Addresses to names. Offline: works on files and on what the trace says was mapped, never on a
- * live process. One struct af_sym per trace; thread-safe where it says so.
+ * live process.
  *
  * A module is opened once for each (path, build-id): its function symbols in one sorted array
  * (System V gABI symbol tables), its DWARF lines and inlined subroutines read when first asked.
@@ -16,10 +16,14 @@
 
 struct af_err;
 
-enum { AF_SYM_INLINES = 64 };
+enum {
+	AF_SYM_INLINES = 64, /* most frames of one address */
+	AF_SYM_NAME_MAX =
+	    4 << 10, /* bytes of a name with its NUL; longer ones end in an ellipsis */
+};
 
 struct af_sym_frame {
-	const char *function; /* demangled; NULL when not known */
+	const char *function; /* as af_function_name() makes it; NULL when not known */
 	const char *file;     /* NULL when not known */
 	uint32_t line;        /* 0 when not known */
 };
@@ -36,7 +40,7 @@ struct af_sym_module;
 /*
  * Open the file behind a mapping. @path as it stands in MAPPING ("[vdso]" is this machine's own).
  * @root is prefixed to absolute paths when not NULL. The module is usable even when the file cannot
- * be opened: its answers then carry the reason.
+ * be opened or is not the one with @build_id: its answers then carry the reason. Any thread.
  */
 struct af_sym_module *af_sym_module_open(const char *path, const uint8_t *build_id,
                                          uint32_t build_id_len, const char *root);
@@ -48,8 +52,30 @@ void af_sym_module_close(struct af_sym_module *m);
  */
 void af_sym_lookup(struct af_sym_module *m, uint64_t vaddr, struct af_sym_answer *answer);
 
-/* Demangle (Itanium C++, Rust legacy and v0) into malloc'd text, or NULL when it is not mangled. */
+/*
+ * Demangle (Itanium C++, Rust legacy and v0) into malloc'd text, or NULL when it is not mangled.
+ * Without arguments, return type and Rust's hash, as profilers show functions. Any thread.
+ */
 char *af_demangle(const char *mangled);
+
+/*
+ * The function a symbol stands for, malloc'd: demangled, without its version (`@@GLIBC_2.14`) and
+ * without what compilers append to a copy or a part of a function (`.cold`, `.part.0`, `.isra.1`):
+ * in a stack that is still this function. `@plt` stays. Any thread.
+ */
+char *af_function_name(const char *symbol);
+
+/*
+ * When @symbol is a function that PoCL made of an OpenCL kernel (`_pocl_kernel_NAME_workgroup`),
+ * the kernel's name: a part of @symbol, *@len bytes. Else NULL.
+ */
+const char *af_sym_kernel_name(const char *symbol, size_t *len);
+
+/*
+ * Bytes of @text once cut to @most (at least 3) of its @len, in place, at a character of UTF-8 and
+ * with an ellipsis. No NUL is written.
+ */
+size_t af_sym_cut(char *text, size_t len, size_t most);
 
 /*
  * The line of a Python code object at @lasti bytes. @version is PY_VERSION_HEX >> 16; the table is
@@ -61,7 +87,9 @@ int af_py_line(uint32_t version, const uint8_t *table, size_t len, int32_t first
 
 /*
  * Resolve every address of the trace in directory @dir and add the stream `symbols` to it, in
- * parallel over modules, each unique address once. @progress (may be NULL) is called now and then.
+ * parallel over modules, each unique address once. A `symbols` that is there already is replaced as
+ * a whole or, on failure, not at all. @progress (may be NULL) is called now and then, from this
+ * thread.
  */
 struct af_sym_progress {
 	uint64_t addresses, resolved, modules, modules_done;

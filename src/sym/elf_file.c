@@ -1,0 +1,137 @@
+#include "sym/elf_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Whether @nr things of @each bytes at @offset lie inside the file. */
+static bool elf_inside(const struct af_elf *e, uint64_t offset, uint64_t nr, uint64_t each)
+{
+	return offset <= e->size && nr <= (e->size - offset) / each;
+}
+
+/*
+ * With more than 0xff00 sections, or program headers, the numbers are in section header 0
+ * (gABI, "ELF Header", e_shnum, e_shstrndx and e_phnum).
+ */
+static void elf_tables(struct af_elf *e, const Elf64_Ehdr *h)
+{
+	Elf64_Shdr first = {0};
+
+	if (h->e_shoff && h->e_shentsize == sizeof first &&
+	    elf_inside(e, h->e_shoff, 1, sizeof first)) {
+		memcpy(&first, e->data + h->e_shoff, sizeof first);
+		uint64_t nr = h->e_shnum ? h->e_shnum : first.sh_size;
+		uint64_t most = (e->size - h->e_shoff) / sizeof first;
+
+		e->sections_at = h->e_shoff;
+		e->nr_sections = (uint32_t)(nr < most ? nr : most < UINT32_MAX ? most : UINT32_MAX);
+		e->names = h->e_shstrndx == SHN_XINDEX ? first.sh_link : h->e_shstrndx;
+	}
+	if (h->e_phoff && h->e_phentsize == sizeof(Elf64_Phdr) && h->e_phoff <= e->size) {
+		uint64_t nr = h->e_phnum == PN_XNUM ? first.sh_info : h->e_phnum;
+		uint64_t most = (e->size - h->e_phoff) / sizeof(Elf64_Phdr);
+
+		e->segments_at = h->e_phoff;
+		e->nr_segments = (uint32_t)(nr < most ? nr : most);
+	}
+}
+
+int af_elf_parse(struct af_elf *e, const uint8_t *data, size_t size)
+{
+	Elf64_Ehdr h;
+
+	*e = (struct af_elf){.data = data, .size = size};
+	if (size < sizeof h)
+		return -ENOEXEC;
+	memcpy(&h, data, sizeof h);
+	if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    h.e_ident[EI_DATA] != ELFDATA2LSB)
+		return -ENOEXEC;
+	e->type = h.e_type;
+	e->machine = h.e_machine;
+	elf_tables(e, &h);
+	return 0;
+}
+
+bool af_elf_section(const struct af_elf *e, uint32_t i, Elf64_Shdr *s)
+{
+	if (!i || i >= e->nr_sections)
+		return false;
+	memcpy(s, e->data + e->sections_at + (uint64_t)i * sizeof *s, sizeof *s);
+	return s->sh_type == SHT_NOBITS || elf_inside(e, s->sh_offset, s->sh_size, 1);
+}
+
+bool af_elf_segment(const struct af_elf *e, uint32_t i, Elf64_Phdr *p)
+{
+	if (i >= e->nr_segments)
+		return false;
+	memcpy(p, e->data + e->segments_at + (uint64_t)i * sizeof *p, sizeof *p);
+	return true;
+}
+
+bool af_elf_named(const struct af_elf *e, const char *name, Elf64_Shdr *s)
+{
+	Elf64_Shdr names;
+
+	if (!af_elf_section(e, e->names, &names) || names.sh_type == SHT_NOBITS)
+		return false;
+	for (uint32_t i = 1; i < e->nr_sections; i++) {
+		if (!af_elf_section(e, i, s))
+			continue;
+		const char *is = af_elf_string(e, &names, s->sh_name);
+		if (is && !strcmp(is, name))
+			return true;
+	}
+	return false;
+}
+
+const char *af_elf_string(const struct af_elf *e, const Elf64_Shdr *strings, uint64_t offset)
+{
+	if (strings->sh_type == SHT_NOBITS || offset >= strings->sh_size)
+		return NULL;
+	const char *s = (const char *)e->data + strings->sh_offset + offset;
+	uint64_t left = strings->sh_size - offset;
+	return memchr(s, 0, left < AF_ELF_STRING_MAX ? left : AF_ELF_STRING_MAX) ? s : NULL;
+}
+
+/* Notes are a header, a name and a description, each padded (gABI, "Note Section"). */
+static uint32_t elf_build_id_in(const uint8_t *p, uint64_t size, uint8_t *id)
+{
+	Elf64_Nhdr n;
+
+	while (size >= sizeof n) {
+		memcpy(&n, p, sizeof n);
+		uint64_t name = (n.n_namesz + UINT64_C(3)) & ~UINT64_C(3);
+		uint64_t whole = sizeof n + name + ((n.n_descsz + UINT64_C(3)) & ~UINT64_C(3));
+
+		if (sizeof n + name + n.n_descsz > size)
+			return 0;
+		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 &&
+		    !memcmp(p + sizeof n, "GNU", 4) && n.n_descsz &&
+		    n.n_descsz <= AF_ELF_BUILD_ID_MAX) {
+			memcpy(id, p + sizeof n + name, n.n_descsz);
+			return n.n_descsz;
+		}
+		if (whole >= size)
+			return 0;
+		p += whole;
+		size -= whole;
+	}
+	return 0;
+}
+
+uint32_t af_elf_build_id(const struct af_elf *e, uint8_t id[AF_ELF_BUILD_ID_MAX])
+{
+	Elf64_Shdr s;
+	Elf64_Phdr p;
+	uint32_t len = 0;
+
+	for (uint32_t i = 1; i < e->nr_sections && !len; i++)
+		if (af_elf_section(e, i, &s) && s.sh_type == SHT_NOTE)
+			len = elf_build_id_in(af_elf_bytes(e, &s), s.sh_size, id);
+	for (uint32_t i = 0; i < e->nr_segments && !len; i++)
+		if (af_elf_segment(e, i, &p) && p.p_type == PT_NOTE &&
+		    elf_inside(e, p.p_offset, p.p_filesz, 1))
+			len = elf_build_id_in(e->data + p.p_offset, p.p_filesz, id);
+	return len;
+}

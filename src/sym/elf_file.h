@@ -1,0 +1,50 @@
+/*
+ * A checked view of an ELF file in memory (System V gABI, chapters 4 and 5): 64-bit, little-endian.
+ * Nothing is copied and nothing trusted: a section whose bytes are not all in the file does not
+ * exist for the caller, and the rest is still used.
+ */
+#ifndef AF_SYM_ELF_FILE_H
+#define AF_SYM_ELF_FILE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	AF_ELF_BUILD_ID_MAX = 64,
+	AF_ELF_STRING_MAX = 64 << 10, /* a longer string is taken for damage */
+};
+
+struct af_elf {
+	const uint8_t *data;
+	size_t size;
+	uint16_t type, machine;
+	uint64_t sections_at, segments_at; /* file offsets of the tables, 0 when there is none */
+	uint32_t nr_sections, nr_segments;
+	uint32_t names; /* section that holds the sections' names, 0 for none */
+};
+
+/* 0, or -ENOEXEC for what is no ELF file of this kind. @data stays the caller's. */
+int af_elf_parse(struct af_elf *e, const uint8_t *data, size_t size);
+
+/* Header of section @i; false when there is no such section or its bytes are not in the file. */
+bool af_elf_section(const struct af_elf *e, uint32_t i, Elf64_Shdr *s);
+bool af_elf_segment(const struct af_elf *e, uint32_t i, Elf64_Phdr *p);
+
+/* The section called @name; false when there is none. */
+bool af_elf_named(const struct af_elf *e, const char *name, Elf64_Shdr *s);
+
+/* The string at @offset of string table @strings, NULL when it does not end in the table. */
+const char *af_elf_string(const struct af_elf *e, const Elf64_Shdr *strings, uint64_t offset);
+
+/* NT_GNU_BUILD_ID into @id: its length, 0 for none. */
+uint32_t af_elf_build_id(const struct af_elf *e, uint8_t id[AF_ELF_BUILD_ID_MAX]);
+
+/* The bytes of a section that has some in the file. */
+static inline const uint8_t *af_elf_bytes(const struct af_elf *e, const Elf64_Shdr *s)
+{
+	return e->data + s->sh_offset;
+}
+
+#endif

@@ -1,0 +1,337 @@
+#include "sym/lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+/* Bounds that no compiler's output comes near; what lies beyond is left out. */
+enum {
+	LINES_DEPTH = 128,         /* nesting of scopes */
+	LINES_SCOPES = 1 << 20,    /* entries looked at inside one function */
+	LINES_UNIT_DIES = 8 << 20, /* entries looked at to find a unit's functions */
+};
+
+struct lines_unit {
+	Dwarf_Die die;   /* holds the line table */
+	Dwarf_Die scope; /* holds the functions; differs from die with split DWARF */
+	bool listed;     /* functions have been found */
+	const char *directory;
+	struct lines_function *functions;
+	uint32_t nr_functions, cap_functions;
+	struct af_ranges by_address; /* → function */
+};
+
+struct lines_function {
+	Dwarf_Die die;
+	bool walked; /* inlined calls have been found */
+	struct lines_call *calls;
+	uint32_t nr_calls, cap_calls;
+	struct af_ranges by_address; /* → innermost call */
+};
+
+/* An inlined subroutine. */
+struct lines_call {
+	Dwarf_Die die;
+	uint32_t parent; /* call it was inlined into, or AF_RANGES_NONE for the function itself */
+	bool named;
+	const char *name, *file; /* file and line of the call */
+	uint32_t line;
+};
+
+static void lines_elf_once(void)
+{
+	elf_version(EV_CURRENT);
+}
+
+/* Calls @add for each address range of @die. */
+static void lines_ranges(Dwarf_Die *die, struct af_ranges *ranges, uint32_t depth, uint32_t value)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	/* A range that begins at 0 is code that the linker threw away. */
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+		if (start)
+			af_ranges_add(ranges, start, end, depth, value);
+}
+
+static void lines_add_unit(struct af_lines *l, const Dwarf_Die *die, const Dwarf_Die *scope)
+{
+	if (l->nr_units == l->cap_units) {
+		l->cap_units = l->cap_units ? l->cap_units * 2 : 64;
+		l->units = af_xrealloc(l->units, l->cap_units * sizeof *l->units);
+	}
+	l->units[l->nr_units] = (struct lines_unit){.die = *die, .scope = *scope};
+	lines_ranges(&l->units[l->nr_units].scope, &l->by_address, 1, l->nr_units);
+	if (die != scope)
+		lines_ranges(&l->units[l->nr_units].die, &l->by_address, 1, l->nr_units);
+	l->nr_units++;
+}
+
+/* .debug_aranges, for units whose own entry does not say where they are; the latter is better. */
+static void lines_add_aranges(struct af_lines *l)
+{
+	Dwarf_Aranges *aranges;
+	size_t nr;
+
+	if (dwarf_getaranges(l->dwarf, &aranges, &nr))
+		return;
+	struct {
+		Dwarf_Off offset;
+		uint32_t unit;
+	} last = {.unit = AF_RANGES_NONE};
+	for (size_t i = 0; i < nr; i++) {
+		Dwarf_Addr start;
+		Dwarf_Word length;
+		Dwarf_Off offset;
+
+		if (dwarf_getarangeinfo(dwarf_onearange(aranges, i), &start, &length, &offset))
+			continue;
+		if (offset != last.offset || last.unit == AF_RANGES_NONE) {
+			/* Units are in the order of their offsets. */
+			uint32_t low = 0, high = l->nr_units;
+			while (low < high) {
+				uint32_t middle = (low + high) / 2;
+				if (dwarf_dieoffset(&l->units[middle].die) < offset)
+					low = middle + 1;
+				else
+					high = middle;
+			}
+			last.offset = offset;
+			last.unit =
+			    low < l->nr_units && dwarf_dieoffset(&l->units[low].die) == offset
+				? low
+				: l->nr_units;
+		}
+		if (last.unit < l->nr_units && start && start + length > start)
+			af_ranges_add(&l->by_address, start, start + length, 0, last.unit);
+	}
+}
+
+int af_lines_open(struct af_lines *l, const uint8_t *data, size_t size)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	*l = (struct af_lines){0};
+	pthread_once(&once, lines_elf_once);
+	/* libelf takes a pointer to what may be written, but does not write for reading. */
+	l->elf = elf_memory((char *)data, size);
+	l->dwarf = l->elf ? dwarf_begin_elf(l->elf, DWARF_C_READ, NULL) : NULL;
+	if (!l->dwarf) {
+		af_lines_close(l);
+		return -ENODATA;
+	}
+
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die, split;
+	uint8_t type;
+	while (!dwarf_get_units(l->dwarf, cu, &cu, NULL, &type, &die, &split)) {
+		if (type == DW_UT_compile || type == DW_UT_partial)
+			lines_add_unit(l, &die, &die);
+		else if (type == DW_UT_skeleton)
+			lines_add_unit(l, &die, dwarf_tag(&split) ? &split : &die);
+	}
+	lines_add_aranges(l);
+	af_ranges_build(&l->by_address);
+	if (l->by_address.nr_segments)
+		return 0;
+	af_lines_close(l);
+	return -ENODATA;
+}
+
+void af_lines_close(struct af_lines *l)
+{
+	for (uint32_t i = 0; i < l->nr_units; i++) {
+		struct lines_unit *u = &l->units[i];
+
+		for (uint32_t k = 0; k < u->nr_functions; k++) {
+			af_ranges_free(&u->functions[k].by_address);
+			free(u->functions[k].calls);
+		}
+		af_ranges_free(&u->by_address);
+		free(u->functions);
+	}
+	free(l->units);
+	af_ranges_free(&l->by_address);
+	dwarf_end(l->dwarf);
+	elf_end(l->elf);
+	*l = (struct af_lines){0};
+}
+
+static void lines_add_function(struct lines_unit *u, Dwarf_Die *die)
+{
+	if (u->nr_functions == u->cap_functions) {
+		u->cap_functions = u->cap_functions ? u->cap_functions * 2 : 16;
+		u->functions = af_xrealloc(u->functions, u->cap_functions * sizeof *u->functions);
+	}
+	u->functions[u->nr_functions] = (struct lines_function){.die = *die};
+	lines_ranges(die, &u->by_address, 0, u->nr_functions++);
+}
+
+/* Functions stand in the unit or in its namespaces, and in Rust inside types too. */
+static void lines_list(struct lines_unit *u, Dwarf_Die *parent, uint32_t depth, uint32_t *left)
+{
+	Dwarf_Die die;
+
+	if (depth > LINES_DEPTH || dwarf_child(parent, &die))
+		return;
+	do {
+		if (!*left)
+			return;
+		--*left;
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+			lines_add_function(u, &die);
+			break;
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_union_type:
+		case DW_TAG_enumeration_type:
+			lines_list(u, &die, depth + 1, left);
+			break;
+		}
+	} while (!dwarf_siblingof(&die, &die));
+}
+
+static uint32_t lines_add_call(struct lines_function *f, Dwarf_Die *die, uint32_t parent)
+{
+	if (f->nr_calls == f->cap_calls) {
+		f->cap_calls = f->cap_calls ? f->cap_calls * 2 : 16;
+		f->calls = af_xrealloc(f->calls, f->cap_calls * sizeof *f->calls);
+	}
+	f->calls[f->nr_calls] = (struct lines_call){.die = *die, .parent = parent};
+	return f->nr_calls++;
+}
+
+static void lines_walk(struct lines_function *f, Dwarf_Die *parent, uint32_t within, uint32_t depth,
+                       uint32_t *left)
+{
+	Dwarf_Die die;
+
+	if (depth > LINES_DEPTH || dwarf_child(parent, &die))
+		return;
+	do {
+		if (!*left)
+			return;
+		--*left;
+		int tag = dwarf_tag(&die);
+		if (tag == DW_TAG_inlined_subroutine) {
+			uint32_t call = lines_add_call(f, &die, within);
+
+			lines_ranges(&die, &f->by_address, depth, call);
+			lines_walk(f, &die, call, depth + 1, left);
+		} else if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+		           tag == DW_TAG_catch_block) {
+			lines_walk(f, &die, within, depth + 1, left);
+		}
+	} while (!dwarf_siblingof(&die, &die));
+}
+
+/* The name to be demangled: of the entry or of what it is an instance of. */
+static const char *lines_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr)) {
+		const char *name = dwarf_formstring(&attr);
+		if (name)
+			return name;
+	}
+	return dwarf_diename(die);
+}
+
+static const char *lines_file(struct lines_unit *u, Dwarf_Word index)
+{
+	Dwarf_Files *files;
+	size_t nr;
+
+	if (dwarf_getsrcfiles(&u->die, &files, &nr) || index >= nr)
+		return NULL;
+	return dwarf_filesrc(files, index, NULL, NULL);
+}
+
+static void lines_name_call(struct lines_unit *u, struct lines_call *c)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word value;
+
+	c->named = true;
+	c->name = lines_name(&c->die);
+	if (dwarf_attr(&c->die, DW_AT_call_line, &attr) && !dwarf_formudata(&attr, &value))
+		c->line = (uint32_t)value;
+	if (dwarf_attr(&c->die, DW_AT_call_file, &attr) && !dwarf_formudata(&attr, &value))
+		c->file = lines_file(u, value);
+}
+
+/* The function of @unit that @vaddr lies in, with its inlined calls; NULL for none. */
+static struct lines_function *lines_function_at(struct lines_unit *u, uint64_t vaddr)
+{
+	uint32_t left = LINES_UNIT_DIES;
+
+	if (!u->listed) {
+		Dwarf_Attribute attr;
+
+		u->listed = true;
+		if (dwarf_attr(&u->die, DW_AT_comp_dir, &attr))
+			u->directory = dwarf_formstring(&attr);
+		lines_list(u, &u->scope, 0, &left);
+		af_ranges_build(&u->by_address);
+	}
+	uint32_t i = af_ranges_find(&u->by_address, vaddr);
+	if (i == AF_RANGES_NONE)
+		return NULL;
+	struct lines_function *f = &u->functions[i];
+	if (!f->walked) {
+		left = LINES_SCOPES;
+		f->walked = true;
+		lines_walk(f, &f->die, AF_RANGES_NONE, 1, &left);
+		af_ranges_build(&f->by_address);
+	}
+	return f;
+}
+
+uint32_t af_lines_find(struct af_lines *l, uint64_t vaddr, struct af_lines_frame *frames,
+                       uint32_t most)
+{
+	uint32_t unit = af_ranges_find(&l->by_address, vaddr), nr = 0;
+
+	if (unit == AF_RANGES_NONE)
+		return 0;
+	struct lines_unit *u = &l->units[unit];
+	struct lines_function *f = lines_function_at(u, vaddr);
+	Dwarf_Line *row = dwarf_getsrc_die(&u->die, vaddr);
+	struct af_lines_frame at = {.directory = u->directory};
+	int line = 0;
+
+	if (row) {
+		at.file = dwarf_linesrc(row, NULL, NULL);
+		if (!dwarf_lineno(row, &line) && line > 0)
+			at.line = (uint32_t)line;
+	}
+	if (!f && !row)
+		return 0;
+
+	uint32_t i = f ? af_ranges_find(&f->by_address, vaddr) : AF_RANGES_NONE;
+	while (i != AF_RANGES_NONE) {
+		struct lines_call *c = &f->calls[i];
+
+		if (!c->named)
+			lines_name_call(u, c);
+		at.name = c->name;
+		if (nr + 1 < most)
+			frames[nr++] = at;
+		at.file = c->file;
+		at.line = c->line;
+		i = c->parent;
+	}
+	at.name = f ? lines_name(&f->die) : NULL;
+	frames[nr++] = at;
+	return nr;
+}

@@ -1,0 +1,153 @@
+/* Looks this very program up: its lines are known to the compiler that wrote the DWARF. */
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/fs.h"
+#include "sym/elf_file.h"
+#include "sym/lines.h"
+#include "sym/sym.h"
+
+#if defined(__x86_64__)
+#define HERE(pc) __asm__ volatile("lea 1f(%%rip), %0\n1:" : "=r"(pc))
+#elif defined(__aarch64__)
+#define HERE(pc) __asm__ volatile("adr %0, 1f\n1:" : "=r"(pc))
+#endif
+
+enum { LINE_INNER = __LINE__ + 6, LINE_MIDDLE = __LINE__ + 12, LINE_OUTER = __LINE__ + 17 };
+
+static inline __attribute__((always_inline)) uint64_t place_inner(void)
+{
+	uint64_t pc;
+
+	HERE(pc);
+	return pc;
+}
+
+static inline __attribute__((always_inline)) uint64_t place_middle(void)
+{
+	return place_inner();
+}
+
+static __attribute__((noinline)) uint64_t place_outer(void)
+{
+	return place_middle();
+}
+
+static int lines_first_module(struct dl_phdr_info *info, size_t size, void *bias)
+{
+	*(uint64_t *)bias = info->dlpi_addr;
+	return 1;
+}
+
+static uint64_t place_vaddr(void)
+{
+	uint64_t bias = 0;
+
+	dl_iterate_phdr(lines_first_module, &bias);
+	/* One back from the label: inside the instruction that reads it. */
+	return place_outer() - bias - 1;
+}
+
+static bool lines_built_in(void)
+{
+	struct af_file f;
+	struct af_elf e;
+	Elf64_Shdr s;
+	bool have = !af_file_map(&f, "/proc/self/exe", NULL) && !af_elf_parse(&e, f.data, f.size) &&
+	            af_elf_named(&e, ".debug_line", &s);
+
+	af_file_unmap(&f);
+	return have;
+}
+
+static void inlined_calls_come_innermost_first(void **state)
+{
+	struct af_sym_module *m = af_sym_module_open("/proc/self/exe", NULL, 0, NULL);
+	struct af_sym_answer a;
+
+	if (!lines_built_in()) {
+		af_sym_module_close(m);
+		skip(); /* built without -g */
+	}
+	af_sym_lookup(m, place_vaddr(), &a);
+	assert_int_equal(a.source, AF_SYMBOL_DWARF);
+	assert_int_equal(a.nr, 3);
+	assert_string_equal(a.frames[0].function, "place_inner");
+	assert_string_equal(a.frames[1].function, "place_middle");
+	assert_string_equal(a.frames[2].function, "place_outer");
+	assert_int_equal(a.frames[0].line, LINE_INNER);
+	assert_int_equal(a.frames[1].line, LINE_MIDDLE);
+	assert_int_equal(a.frames[2].line, LINE_OUTER);
+	for (int i = 0; i < 3; i++) {
+		const char *name = strrchr(a.frames[i].file, '/');
+
+		assert_string_equal(name ? name + 1 : a.frames[i].file, "test_lines.c");
+		assert_int_equal(a.frames[i].file[0], '/');
+		assert_null(strstr(a.frames[i].file, "/../"));
+		assert_null(strstr(a.frames[i].file, "/./"));
+	}
+	assert_in_range(a.symbol_offset, 0, 200);
+	af_sym_module_close(m);
+}
+
+static void the_same_address_gives_the_same_answer_again(void **state)
+{
+	struct af_sym_module *m = af_sym_module_open("/proc/self/exe", NULL, 0, NULL);
+	struct af_sym_answer a, b;
+
+	af_sym_lookup(m, place_vaddr(), &a);
+	af_sym_lookup(m, place_vaddr(), &b);
+	assert_int_equal(a.nr, b.nr);
+	assert_true(a.nr > 0);
+	for (uint32_t i = 0; i < a.nr; i++) {
+		assert_ptr_equal(a.frames[i].function, b.frames[i].function);
+		assert_ptr_equal(a.frames[i].file, b.frames[i].file);
+	}
+	af_sym_module_close(m);
+}
+
+static void more_frames_than_fit_keep_the_function(void **state)
+{
+	struct af_file f;
+	struct af_lines l;
+	struct af_lines_frame frames[2];
+
+	if (!lines_built_in())
+		skip(); /* built without -g */
+	assert_int_equal(af_file_map(&f, "/proc/self/exe", NULL), 0);
+	assert_int_equal(af_lines_open(&l, f.data, f.size), 0);
+	assert_int_equal(af_lines_find(&l, place_vaddr(), frames, 2), 2);
+	assert_string_equal(frames[0].name, "place_inner");
+	assert_string_equal(frames[1].name, "place_outer");
+	assert_int_equal(af_lines_find(&l, 1, frames, 2), 0);
+	af_lines_close(&l);
+	af_file_unmap(&f);
+}
+
+static void what_is_no_elf_file_has_no_lines(void **state)
+{
+	struct af_lines l;
+	struct af_lines_frame frame;
+	static const uint8_t bytes[100] = "not an ELF file";
+
+	assert_true(af_lines_open(&l, bytes, sizeof bytes) < 0);
+	assert_int_equal(af_lines_find(&l, 0x1000, &frame, 1), 0);
+	af_lines_close(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(inlined_calls_come_innermost_first),
+	    cmocka_unit_test(the_same_address_gives_the_same_answer_again),
+	    cmocka_unit_test(more_frames_than_fit_keep_the_function),
+	    cmocka_unit_test(what_is_no_elf_file_has_no_lines),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
