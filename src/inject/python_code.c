@@ -21,7 +21,7 @@ enum {
 
 struct code_record {
 	struct af_py_code code;
-	uint64_t address, key;
+	uint64_t key;
 	_Atomic uint32_t complete;
 };
 
@@ -82,40 +82,35 @@ static uint64_t mul_fold(uint64_t a, uint64_t b)
 }
 
 /*
- * What tells one code object from the next one at its address: the unchanging fields, among them
- * the pointers to its names and tables, and from 3.12 on a version that no other one has.
+ * What tells a code object from all others, also from the next one at its address. From 3.12 on
+ * each has a version of its own. Before, it is made of the fields that never change, among them
+ * the pointers to its names; and because all of these may come back when source is compiled again
+ * and again under one name (a prompt, exec), of the length and the beginning of the line table.
  */
-static uint64_t key_of(const struct af_py_layout *l, uint64_t address, const uint8_t *fields)
+static inline int key_read(const struct af_py_layout *l, uint64_t address, uint64_t *key)
 {
-	uint64_t key = address * 0x9e3779b97f4a7c15ull, w[2];
+	uint64_t w[AF_PY_KEY_BYTES / 8], lines[3];
 	unsigned len = l->code_key_to - l->code_key_from;
+	uint64_t k = address * 0x9e3779b97f4a7c15ull;
 
-	for (unsigned i = 0; i < len; i += 16) {
-		memcpy(w, fields + i, sizeof w);
-		key ^= mul_fold(w[0] ^ (0xa0761d6478bd642full + i), w[1] ^ 0xe7037ed1a0b428dbull);
-	}
-	return key;
+	if (af_guarded_read(w, address + l->code_key_from, len))
+		return -EFAULT;
+	for (unsigned i = 0; i < len / 8; i += 2)
+		k ^= mul_fold(w[i] ^ (0xa0761d6478bd642full + i), w[i + 1] ^ 0xe7037ed1a0b428dbull);
+	*key = k;
+	if (l->version >= 0x30c)
+		return 0;
+
+	/* The size and the first bytes of a bytes object; its own hash between them may change. */
+	if (af_guarded_read(lines, w[(l->code_lines - l->code_key_from) / 8] + 16, sizeof lines))
+		return -EFAULT;
+	if (lines[0] < 8)
+		lines[2] &= ~(~0ull << lines[0] * 8);
+	*key ^= mul_fold(lines[0] ^ 0x8ebc6af09c88c6e3ull, lines[2] ^ 0x589965cc75374cc3ull);
+	return 0;
 }
 
-/*
- * Before 3.12 code objects have no version. When source is compiled again and again under the
- * same name (a prompt, exec), all the addresses may come back too, so the line table's length and
- * beginning are part of the key. The bytes object's own hash lies between the two and changes.
- */
-static uint64_t key_with_lines(const struct af_py_layout *l, uint64_t key, const uint8_t *fields)
-{
-	uint64_t lines, w[3];
-
-	memcpy(&lines, fields + l->code_lines - l->code_key_from, sizeof lines);
-	if (af_guarded_read(w, lines + 16, sizeof w))
-		return key;
-	if (w[0] < 8)
-		w[2] &= ~(~0ull << w[0] * 8);
-	return key ^ mul_fold(w[0] ^ 0x8ebc6af09c88c6e3ull, w[2] ^ 0x589965cc75374cc3ull);
-}
-
-static uint32_t slot_lookup(const struct code_table *t, uint64_t address, uint64_t key,
-                            uint32_t *free_slot)
+static uint32_t slot_lookup(const struct code_table *t, uint64_t key, uint32_t *free_slot)
 {
 	for (uint32_t i = 0; i < SLOT_PROBES; i++) {
 		uint32_t at = ((uint32_t)key + i) & (SLOTS - 1);
@@ -124,8 +119,7 @@ static uint32_t slot_lookup(const struct code_table *t, uint64_t address, uint64
 			*free_slot = at;
 			return AF_PY_NO_CODE;
 		}
-		const struct code_record *r = &t->records[(uint32_t)slot];
-		if (slot >> 32 == key >> 32 && r->key == key && r->address == address)
+		if (slot >> 32 == key >> 32 && t->records[(uint32_t)slot].key == key)
 			return (uint32_t)slot;
 	}
 	*free_slot = UINT32_MAX;
@@ -133,31 +127,30 @@ static uint32_t slot_lookup(const struct code_table *t, uint64_t address, uint64
 }
 
 /* False with no version set: that is no code object. False with one: there is no room. */
-static bool code_copy(const struct af_py_layout *l, uint64_t address, const uint8_t *fields,
-                      struct af_py_code *c)
+static bool code_copy(const struct af_py_layout *l, uint64_t address, struct af_py_code *c)
 {
-	uint64_t name, file, lines, type;
+	uint64_t type, name, file, lines;
 
 	if (af_guarded_read(&type, address + 8, sizeof type) ||
-	    !af_py_type_is(&af_py_types.code, type, "code"))
+	    !af_py_type_is(&af_py_types.code, type, "code") ||
+	    af_guarded_read(&c->first_line, address + l->code_first_line, sizeof c->first_line) ||
+	    af_guarded_read(&name, address + l->code_name, sizeof name) ||
+	    af_guarded_read(&file, address + l->code_file, sizeof file) ||
+	    af_guarded_read(&lines, address + l->code_lines, sizeof lines))
 		return false;
 
-	memcpy(&c->first_line, fields + l->code_first_line - l->code_key_from, 4);
-	memcpy(&name, fields + l->code_name - l->code_key_from, sizeof name);
-	memcpy(&file, fields + l->code_file - l->code_key_from, sizeof file);
-	memcpy(&lines, fields + l->code_lines - l->code_key_from, sizeof lines);
-	c->version = l->version;
 	c->name = af_py_text_name(l, name);
 	c->file = af_py_text_file(l, file);
 	c->lines = af_py_text_lines(lines, &c->lines_len);
 	if (c->name && c->file && !strcmp(c->name, "?") && !strcmp(c->file, "?"))
-		c->version = 0; /* neither is a str: the layout is not this interpreter's */
-	return c->version && c->name && c->file;
+		return false; /* neither is a str: the layout is not this interpreter's */
+	c->version = l->version;
+	return c->name && c->file;
 }
 
 /* Give the copied code an index and make it known. */
-static uint32_t code_publish(struct code_table *t, struct af_py_code *c, uint64_t address,
-                             uint64_t key, uint32_t slot)
+static uint32_t code_publish(struct code_table *t, struct af_py_code *c, uint64_t key,
+                             uint32_t slot)
 {
 	uint32_t i = atomic_fetch_add(&codes_begun, 1);
 	if (i >= CODES_MAX) {
@@ -169,14 +162,13 @@ static uint32_t code_publish(struct code_table *t, struct af_py_code *c, uint64_
 	struct code_record *r = &t->records[i];
 	c->index = i;
 	r->code = *c;
-	r->address = address;
 	r->key = key;
 	atomic_store_explicit(&r->complete, 1, memory_order_release);
 
 	uint64_t empty = 0;
 	uint64_t mine = key >> 32 << 32 | i;
 	if (!atomic_compare_exchange_strong(&t->slots[slot], &empty, mine)) {
-		uint32_t theirs = slot_lookup(t, address, key, &slot);
+		uint32_t theirs = slot_lookup(t, key, &slot);
 		if (theirs != AF_PY_NO_CODE)
 			return theirs;
 		empty = 0;
@@ -186,42 +178,39 @@ static uint32_t code_publish(struct code_table *t, struct af_py_code *c, uint64_
 	return i;
 }
 
-static __attribute__((noinline, cold)) uint32_t code_add(const struct af_py_layout *l,
-                                                         struct code_table *t, uint64_t address,
-                                                         const uint8_t *fields, uint64_t key,
-                                                         uint32_t slot)
+static __attribute__((noinline)) uint32_t
+code_find_or_add(const struct af_py_layout *l, struct code_table *t, uint64_t address, uint64_t key)
 {
 	struct af_py_code c = {0};
+	uint32_t slot;
+	uint32_t index = slot_lookup(t, key, &slot);
 
-	if (slot == UINT32_MAX || atomic_load(&codes_begun) >= CODES_MAX) {
-		atomic_fetch_add(&codes_lost, 1);
-		return 0;
-	}
-	if (!code_copy(l, address, fields, &c)) {
+	if (index != AF_PY_NO_CODE)
+		return index;
+	if (slot != UINT32_MAX && atomic_load(&codes_begun) < CODES_MAX) {
+		if (code_copy(l, address, &c))
+			return code_publish(t, &c, key, slot);
 		if (!c.version)
 			return AF_PY_NO_CODE;
-		atomic_fetch_add(&codes_lost, 1);
-		return 0;
 	}
-	return code_publish(t, &c, address, key, slot);
+	atomic_fetch_add(&codes_lost, 1);
+	return 0;
 }
 
 uint32_t af_py_code_index(const struct af_py_layout *l, uint64_t address)
 {
 	struct code_table *t = atomic_load_explicit(&code_table, memory_order_relaxed);
-	uint8_t fields[AF_PY_KEY_BYTES];
-	uint32_t free_slot;
+	uint64_t key;
 
-	if (af_guarded_read(fields, address + l->code_key_from, l->code_key_to - l->code_key_from))
+	if (key_read(l, address, &key))
 		return AF_PY_NO_CODE;
 
-	uint64_t key = key_of(l, address, fields);
-	if (l->version < 0x30c)
-		key = key_with_lines(l, key, fields);
-	uint32_t index = slot_lookup(t, address, key, &free_slot);
-	if (__builtin_expect(index != AF_PY_NO_CODE, 1))
-		return index;
-	return code_add(l, t, address, fields, key, free_slot);
+	/* The first probe of slot_lookup(), for nearly every frame the only one. */
+	uint64_t slot =
+	    atomic_load_explicit(&t->slots[(uint32_t)key & (SLOTS - 1)], memory_order_acquire);
+	if (__builtin_expect(slot >> 32 == key >> 32 && t->records[(uint32_t)slot].key == key, 1))
+		return (uint32_t)slot;
+	return code_find_or_add(l, t, address, key);
 }
 
 uint32_t af_python_nr_codes(void)

@@ -34,7 +34,10 @@ struct af_py_layout {
 	uint16_t frame_instr; /* int f_lasti up to 3.10, later a pointer into the code */
 	uint8_t lasti_scale;  /* bytes for one of f_lasti; 0: it is a pointer */
 
-	/* In PyCodeObject. [code_key_from, code_key_to) never changes and tells it from others. */
+	/*
+	 * In PyCodeObject. What lies in [code_key_from, code_key_to) never changes and tells it
+	 * from others: up to 3.11 most of its fields, from 3.12 on co_version, which is unique.
+	 */
 	uint16_t code_first_line, code_file, code_name, code_lines;
 	uint16_t code_bytes; /* co_code_adaptive, the base of the instruction pointer */
 	uint16_t code_key_from, code_key_to;
