@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "inject/modules.h"
+#include "inject/python.h"
 #include "inject/sampler.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
@@ -212,6 +213,7 @@ bool af_inject_start(void)
 	atomic_store(&inject.generation, 1);
 	if (af_thread_init())
 		return false;
+	af_modules_watch(af_python_meet);
 	af_modules_init();
 	af_signals_start();
 	pthread_atfork(NULL, NULL, fork_child);

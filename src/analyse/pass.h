@@ -1,0 +1,60 @@
+/*
+ * A pass answers one question. It sees each wanted event of the whole trace once, in time order,
+ * and leaves its findings when the trace ends. It holds no file, prints nothing, knows no
+ * collector: all it may use comes from the event and from the world.
+ */
+#ifndef AF_ANALYSE_PASS_H
+#define AF_ANALYSE_PASS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyse/facts.h"
+#include "analyse/tree.h"
+#include "analyse/world.h"
+
+struct af_err;
+
+enum af_view {
+	AF_VIEW_CPU, /* where threads were on the CPU */
+	AF_VIEW_GPU, /* what devices did, under the stacks that asked for it */
+	AF_VIEW_ALL, /* both in one tree */
+	AF_VIEWS
+};
+
+/* Weights of the trees, by column. */
+enum { AF_WEIGHT_TIME, AF_WEIGHT_SAMPLES, AF_WEIGHT_COUNT, AF_WEIGHT_BYTES };
+
+/* What all passes together found. */
+struct af_results {
+	struct af_tree trees[AF_VIEWS]; /* finished */
+	struct af_facts facts;
+};
+
+struct af_pass_ops {
+	const char *name;
+	const char *question;
+	uint64_t wants;    /* bits 1 << AF_KIND_…; what the world wants comes anyway */
+	size_t state_size; /* zeroed and passed as @self */
+
+	void (*event)(void *self, const struct af_world *w, const struct af_event *ev);
+	void (*finish)(void *self, const struct af_world *w, struct af_results *out);
+	void (*close)(void *self);
+};
+
+extern const struct af_pass_ops af_pass_flame;
+extern const struct af_pass_ops af_pass_devices;
+extern const struct af_pass_ops af_pass_run;
+
+/*
+ * Read the trace in @dir once and run @passes (NULL-terminated) over it, in order. @progress (may
+ * be NULL) gets bytes done and bytes in all. The results are the caller's to close, also after a
+ * failure.
+ */
+int af_analyse(const char *dir, const struct af_pass_ops *const *passes, struct af_results *out,
+               void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
+               struct af_err *err);
+
+void af_results_close(struct af_results *r);
+
+#endif

@@ -1,0 +1,26 @@
+/* A piece of device work, whichever of the two kinds of event told of it. */
+#ifndef AF_ANALYSE_WORK_H
+#define AF_ANALYSE_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct af_event;
+
+struct af_work {
+	uint32_t shape; /* as in the event */
+	uint64_t correlation;
+	uint64_t queued_ns, submit_ns, start_ns, end_ns; /* 0: not given */
+	int32_t status;                                  /* 0, or the runtime's error */
+};
+
+/* False when @ev is not device work, or malformed. */
+bool af_work_read(const struct af_event *ev, struct af_work *w);
+
+/* end less start, 0 when the stamps are missing or turned round. */
+static inline uint64_t af_work_busy_ns(const struct af_work *w)
+{
+	return w->start_ns && w->end_ns > w->start_ns ? w->end_ns - w->start_ns : 0;
+}
+
+#endif

@@ -1,0 +1,141 @@
+/*
+ * What the events of a trace have told so far: processes, call paths, devices, names. Feed it
+ * every event before the passes see it; they look things up here. All memory is the world's and
+ * lives until af_world_close().
+ *
+ * Ids of a stream are made global here: a call path, a stack, a shape has one dense index in the
+ * world, from 1; 0 means not known.
+ */
+#ifndef AF_ANALYSE_WORLD_H
+#define AF_ANALYSE_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/strtab.h"
+#include "trace/reader.h"
+
+struct af_process {
+	uint32_t ordinal, pid, ppid, parent;
+	const char *exe, *cmdline, *name; /* name: the last part of exe */
+	uint64_t start_ns;
+	bool has_usage;
+	uint32_t usage_source; /* enum af_usage_source: the best seen */
+	int32_t status;
+	uint64_t user_ns, kernel_ns, max_rss_bytes;
+};
+
+struct af_stack {
+	uint32_t process, generation;
+	uint32_t stop; /* enum af_stop */
+	uint32_t nr;
+	const uint64_t *pcs; /* leaf first */
+};
+
+struct af_path {
+	uint32_t stack, py_stack; /* world indexes, 0: none */
+	uint32_t process;
+};
+
+struct af_symbol {
+	uint32_t generation;
+	uint32_t module, source; /* module: string of the world */
+	uint64_t offset;
+	uint32_t nr_frames;
+	const uint32_t *frames; /* function string, file string, line; innermost first */
+	struct af_symbol *next; /* of the same address, another generation */
+};
+
+struct af_code {
+	uint32_t version;
+	int32_t first_line;
+	const char *name, *file;
+	const uint8_t *lines;
+	uint32_t lines_len;
+};
+
+struct af_device {
+	uint32_t process, id, parent, type, api;
+	const char *name, *vendor, *driver;
+};
+
+struct af_queue {
+	uint32_t process, id, device, context, flags;
+};
+
+struct af_shape {
+	uint32_t process;
+	struct af_ev_shape is; /* ids as in the trace: of the process */
+};
+
+struct af_note {
+	const char *key, *value;
+	struct af_note *next;
+};
+
+struct af_world {
+	struct af_arena arena;
+	struct af_strtab strings;
+	uint64_t first_ns, last_ns; /* of the events of targets */
+	uint64_t nr_events;
+
+	struct af_process *processes; /* by ordinal; entry 0 is the recorder */
+	uint32_t nr_processes;
+	struct af_stack *stacks;
+	uint32_t nr_stacks;
+	struct af_stack *py_stacks; /* pcs are PY_STACK frames */
+	uint32_t nr_py_stacks;
+	struct af_path *paths;
+	uint32_t nr_paths;
+	struct af_shape *shapes;
+	uint32_t nr_shapes;
+	struct af_device *devices;
+	uint32_t nr_devices;
+	struct af_queue *queues;
+	uint32_t nr_queues;
+	struct af_note *notes; /* in order */
+	struct af_note **notes_end;
+	uint64_t lost[AF_LOST_END]; /* by reason */
+	uint64_t symbols_with[AF_SYMBOL_END];
+
+	/* What the reader says when all has been read. */
+	uint64_t damaged_packets, damaged_bytes, trace_bytes;
+	const char *damage; /* "" or a description of the first */
+
+	/* private: (stream, id), (process, id) and the like to indexes */
+	struct af_map by_stack, by_py_stack, by_path, by_shape, by_string;
+	struct af_map by_symbol, by_code, by_kernel, by_device, by_queue, by_clock;
+	uint32_t cap_processes, cap_stacks, cap_py_stacks, cap_paths, cap_shapes, cap_devices,
+	    cap_queues;
+};
+
+/* A zeroed struct is an empty world. */
+void af_world_close(struct af_world *w);
+
+/* The kinds the world learns from: OR it into the mask given to af_trace_open(). */
+#define AF_WORLD_WANTS                                                                             \
+	(1ull << AF_KIND_LOST | 1ull << AF_KIND_NOTE | 1ull << AF_KIND_CLOCK |                     \
+	 1ull << AF_KIND_PROCESS | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_STACK |           \
+	 1ull << AF_KIND_PY_STACK | 1ull << AF_KIND_PY_CODE | 1ull << AF_KIND_CALLPATH |           \
+	 1ull << AF_KIND_DEVICE | 1ull << AF_KIND_QUEUE | 1ull << AF_KIND_KERNEL |                 \
+	 1ull << AF_KIND_SHAPE | 1ull << AF_KIND_STRING | 1ull << AF_KIND_SYMBOL)
+
+void af_world_event(struct af_world *w, const struct af_event *ev);
+
+/* World indexes of what an event names by its stream's ids; 0 when it was never defined. */
+uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath);
+uint32_t af_world_shape(const struct af_world *w, const struct af_event *ev, uint32_t shape);
+
+/* Names; NULL or "" when the trace does not have them. */
+const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,
+                                        uint64_t address, uint32_t generation);
+const struct af_code *af_world_code(const struct af_world *w, uint32_t process, uint32_t code);
+const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel);
+const struct af_device *af_world_device(const struct af_world *w, uint32_t process, uint32_t id);
+const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id);
+const struct af_process *af_world_process(const struct af_world *w, uint32_t ordinal);
+const char *af_world_note(const struct af_world *w, const char *key);
+
+#endif

@@ -1,0 +1,125 @@
+/* aflame: the table of commands, and what is the same for all of them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/nearest.h"
+
+const struct af_command *const af_commands[] = {
+    &af_command_run,    &af_command_record,  &af_command_flame,
+    &af_command_report, &af_command_print,   &af_command_doctor,
+    &af_command_help,   &af_command_version, NULL,
+};
+
+const char *af_trace_dir(int nr_words, char **words)
+{
+	return nr_words ? words[0] : "aflame.data";
+}
+
+static int help_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	(void)state;
+	if (!nr_words) {
+		af_help_print(NULL);
+		return 0;
+	}
+	const struct af_command *cmd = af_command_find(words[0], err);
+	if (!cmd)
+		return -EINVAL;
+	af_help_print(cmd);
+	return 0;
+}
+
+const struct af_command af_command_help = {
+    .name = "help",
+    .usage = "[COMMAND]",
+    .summary = "Show the commands, or the options of one",
+    .run = help_run,
+};
+
+static int version_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	(void)state;
+	(void)nr_words;
+	(void)words;
+	(void)err;
+	puts("aflame " AFLAME_VERSION);
+	return 0;
+}
+
+const struct af_command af_command_version = {
+    .name = "version",
+    .usage = "",
+    .summary = "Show the version",
+    .run = version_run,
+};
+
+const struct af_command *af_command_find(const char *name, struct af_err *err)
+{
+	struct af_nearest n;
+
+	af_nearest_init(&n, name);
+	for (int i = 0; af_commands[i]; i++) {
+		if (!strcmp(af_commands[i]->name, name))
+			return af_commands[i];
+		af_nearest_offer(&n, af_commands[i]->name);
+	}
+	if (af_nearest_best(&n))
+		af_fail_plain(err, -EINVAL, "no command %s: did you mean `aflame %s`?", name,
+		              af_nearest_best(&n));
+	else
+		af_fail_plain(err, -EINVAL, "no command %s: `aflame help` lists them", name);
+	return NULL;
+}
+
+static int command_run(const struct af_command *cmd, int argc, char **argv, struct af_err *err)
+{
+	bool help = false;
+	void *state = af_xcalloc(1, cmd->state_size);
+
+	if (cmd->defaults)
+		memcpy(state, cmd->defaults, cmd->state_size);
+	int rc = af_options_parse(cmd, state, argc, argv, &help, err);
+	if (help)
+		af_help_print(cmd);
+	else if (rc >= 0)
+		rc = cmd->run(state, rc, argv, err);
+	free(state);
+	return rc;
+}
+
+/* A full disk behind standard output is a failure like any other. */
+static int stdout_check(int rc, struct af_err *err)
+{
+	if ((fflush(stdout) || ferror(stdout)) && rc >= 0 && errno != EPIPE)
+		return af_fail(err, -errno, "cannot write to standard output");
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct af_err err = {0};
+	const char *name = argc > 1 ? argv[1] : "help";
+
+	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+		name = "help";
+	else if (!strcmp(name, "--version") || !strcmp(name, "-V"))
+		name = "version";
+
+	const struct af_command *cmd = af_command_find(name, &err);
+	int rc = cmd ? command_run(cmd, argc > 2 ? argc - 2 : 0, argv + 2, &err) : -EINVAL;
+
+	rc = stdout_check(rc, &err);
+	if (rc < 0) {
+		if (cmd)
+			fprintf(stderr, "aflame %s: %s\n", cmd->name, err.msg);
+		else
+			fprintf(stderr, "aflame: %s\n", err.msg);
+	}
+	return rc < 0 ? (rc == -EINVAL ? 2 : 1) : rc;
+}
