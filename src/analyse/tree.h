@@ -107,6 +107,24 @@ static inline void af_tree_add(struct af_tree *t, uint32_t node, uint32_t weight
  */
 void af_tree_finish(struct af_tree *t);
 
+/*
+ * The node after @node in depth-first order (parents first), or 0 after the last. *@depth follows.
+ * With @skip the children of @node are passed over.
+ */
+static inline uint32_t af_tree_next(const struct af_tree *t, uint32_t node, bool skip,
+                                    uint32_t *depth)
+{
+	if (!skip && t->nodes[node].first_child) {
+		++*depth;
+		return t->nodes[node].first_child;
+	}
+	while (node && !t->nodes[node].next_sibling) {
+		node = t->nodes[node].parent;
+		--*depth;
+	}
+	return node ? t->nodes[node].next_sibling : 0;
+}
+
 /* Depth of the deepest node; the root is 0. After finish. */
 uint32_t af_tree_depth(const struct af_tree *t);
 

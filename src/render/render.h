@@ -1,7 +1,6 @@
 /*
  * Formats. One const struct af_format each, listed in formats.c; the file's name decides which is
- * used
- * (`-o out.svg`). A format never computes: it is given finished shapes. Calls in order: begin,
+ * used (`-o out.svg`). A format never computes: it is given finished shapes. Calls in order: begin,
  * any number of facts and tree, end; begin and end may be NULL.
  */
 #ifndef AF_RENDER_RENDER_H
@@ -17,22 +16,28 @@ struct af_facts;
 /* What the user asked of a picture. Zeroed: the defaults. Formats ignore what they cannot show. */
 struct af_picture {
 	const char *title, *subtitle, *notes;
-	const char *weight; /* column to draw, NULL: the first */
-	const char
-	    *palette; /* hot mem io wakeup java js perl python rust red … gpu; NULL: by kind */
+	const char *weight;  /* column to draw, NULL: the first */
+	const char *palette; /* a name of palette.h; NULL: by kind when known, else hot */
 	const char *bgcolors, *search_color;
 	const char *count_name, *name_type, *font_type;
-	double min_width; /* in pixels, or in percent when min_width_percent */
+	double min_width; /* in pixels, or in percent when min_width_percent; 0: 0.1 pixels */
 	bool min_width_percent;
+	bool all_frames; /* no minimum width at all */
 	uint32_t width, frame_height, font_size;
-	bool inverted, reverse, flamechart, hash, random_colors, no_sort, truncate_right;
-	double factor;
-	uint64_t total; /* override, ignored when smaller than the sum */
+	double font_width; /* of an average character, in font sizes; 0: 0.59 */
+	bool inverted, flamechart, hash, random_colors, no_sort, truncate_right;
+	bool reverse;      /* the format reverses the tree itself */
+	bool fluid;        /* width follows the window */
+	bool differential; /* columns 0 and 1 are before and after; widths are after */
+	bool negate;       /* swap the hues of a difference */
+	double factor;     /* multiplies displayed counts; 0: 1 */
+	uint64_t total;    /* override, ignored when smaller than the sum */
 };
 
 struct af_render {
 	int fd;
 	const struct af_picture *picture;
+	const char *label; /* of the tree handed over next, "gpu"; NULL when there is only one */
 	void *state; /* the format's own, between begin and end */
 };
 
@@ -51,16 +56,28 @@ extern const struct af_format *const af_formats[]; /* NULL-terminated */
 /* The format for a file name or a format's name, or NULL. */
 const struct af_format *af_format_for(const char *name);
 
-/*
- * Folded text (Brendan Gregg's collapsed stacks: `a;b;c 42`) into a finished tree. @data must
- * outlive the tree. CRLF, blank and `# ` comment lines are accepted; a line that does not parse is
- * counted and the first one described in *@complaint (line number, cause). With @two_columns a
- * second count is read as the "after" of a difference, into weight 1. @threads is advisory.
- */
+/* The column that the picture asks for, or -EINVAL with the names there are. */
+int af_picture_weight(const struct af_picture *p, const struct af_tree *t, struct af_err *err);
+
+/* How reading folded text went. */
 struct af_folded_stats {
-	uint64_t lines, bad_lines, first_bad;
-	char complaint[160];
+	uint64_t lines; /* that gave a stack */
+	uint64_t bad_lines, first_bad;
+	bool saturated;      /* a count or a sum beyond 2^64 - 1 was cut to that */
+	char complaint[160]; /* on the first bad line: "line 7: no count after the stack: …" */
 };
+
+/*
+ * Folded text (Brendan Gregg's collapsed stacks: `a;b;c 42`) into @t, which the caller opened (and
+ * marked ordered for a flame chart) and which is finished on return. @data is borrowed by the tree
+ * and must outlive it; it need not end in a newline or a NUL. CRLF, blank and `# ` comment lines
+ * are accepted, as are trailing `;`. A suffix `_[k] _[i] _[j] _[G] _[g]` decides a frame's kind and
+ * is not stored. Counts are exact up to 2^64 - 1. When a count has a fraction, all weights of that
+ * tree are kept in millionths (weights[].scale). The last number of a line is its count; only with
+ * @two_columns are there two, before into weight 0 and after into weight 1 (open the tree with
+ * both). A line that does not parse is skipped, counted, and the first one described in @stats.
+ * Fails with -EINVAL only when no line at all made sense.
+ */
 int af_folded_read(struct af_tree *t, const char *data, uint64_t size, bool two_columns,
                    struct af_folded_stats *stats, struct af_err *err);
 

@@ -1,0 +1,295 @@
+/*
+ * Reading folded text. Files are nearly always sorted, so each line is compared with the previous
+ * one by machine words and only the frames that differ are looked up; unsorted input costs a hash
+ * per frame and nothing else. Names stay where they are, in the caller's memory.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/tree.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "render/render.h"
+
+enum {
+	FOLDED_MAX_DEPTH = 1 << 16,
+	FOLDED_MAX_LINE = 1 << 30,
+	FOLDED_SCALE = 1000000, /* once there are fractions */
+};
+
+/* A frame of the previous line. */
+struct folded_frame {
+	uint32_t end; /* offset behind its name */
+	uint32_t node;
+};
+
+struct folded_reader {
+	struct af_tree *tree;
+	struct af_folded_stats *stats;
+	bool two_columns;
+	uint64_t scale; /* of the weights so far: 1 or FOLDED_SCALE */
+	const char *prev;
+	uint32_t prev_len, depth, cap;
+	struct folded_frame *frames;
+};
+
+struct folded_count {
+	uint64_t whole;
+	uint32_t millionths;
+	bool fraction, too_big;
+};
+
+/* Number of equal bytes at the front of @a and @b, at most @len. */
+static size_t folded_shared(const char *a, const char *b, size_t len)
+{
+	size_t i = 0;
+
+#ifdef __BYTE_ORDER__
+	for (; i + 32 <= len; i += 32) {
+		uint64_t x[4], y[4];
+		memcpy(x, a + i, 32);
+		memcpy(y, b + i, 32);
+		if ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]))
+			break;
+	}
+#endif
+	while (i < len && a[i] == b[i])
+		i++;
+	return i;
+}
+
+/* What a frame is by its looks; *@len loses the suffix. */
+static enum af_frame folded_kind(const char *s, size_t *len)
+{
+	size_t n = *len;
+
+	if (n > 4 && s[n - 1] == ']' && s[n - 3] == '[' && s[n - 4] == '_') {
+		for (unsigned f = 0; f < AF_FRAME_END; f++) {
+			const char *suffix = af_frame_suffix(f);
+			if (*suffix && suffix[2] == s[n - 2]) {
+				*len -= 4;
+				return f;
+			}
+		}
+	}
+	if (n && s[0] == '-' && (n == 1 || (n == 2 && s[1] == '-')))
+		return AF_FRAME_MARK;
+	if (n > 8 && s[0] == '[' && (!memcmp(s, "[unknown]", 9) || !memcmp(s, "[truncat", 8)))
+		return AF_FRAME_MARK;
+	if (n > 4 && !memcmp(s, "py::", 4))
+		return AF_FRAME_PYTHON;
+	if (n > 8 && s[n - 1] == ')') { /* function (file.py:12) */
+		size_t i = n - 1;
+		while (i > 0 && s[i - 1] >= '0' && s[i - 1] <= '9')
+			i--;
+		if (i > 4 && i < n - 1 && s[i - 1] == ':' &&
+		    (!memcmp(s + i - 4, ".py", 3) || s[i - 2] == '>'))
+			return AF_FRAME_PYTHON;
+	}
+	return AF_FRAME_NATIVE;
+}
+
+/*
+ * Take the count off the end of line[0..*len): whitespace, digits, perhaps a fraction. Returns
+ * false, and *@len as it was, when there is none.
+ */
+static bool folded_count(const char *line, uint32_t *len, struct folded_count *out)
+{
+	uint32_t i = *len, point = 0;
+	struct folded_count c = {0};
+
+	while (i > 0 && line[i - 1] >= '0' && line[i - 1] <= '9')
+		i--;
+	if (i > 0 && line[i - 1] == '.') {
+		point = i--;
+		while (i > 0 && line[i - 1] >= '0' && line[i - 1] <= '9')
+			i--;
+	}
+	uint32_t end = point ? point - 1 : *len;
+	if (i == end || i == 0 || (line[i - 1] != ' ' && line[i - 1] != '\t'))
+		return false;
+
+	for (uint32_t k = i; k < end; k++)
+		if (__builtin_mul_overflow(c.whole, 10, &c.whole) ||
+		    __builtin_add_overflow(c.whole, (uint64_t)(line[k] - '0'), &c.whole)) {
+			c.whole = UINT64_MAX;
+			c.too_big = true;
+			break;
+		}
+	if (point) {
+		uint32_t unit = FOLDED_SCALE / 10;
+		for (uint32_t k = point; k < *len && unit; k++, unit /= 10)
+			c.millionths += (uint32_t)(line[k] - '0') * unit;
+		c.fraction = c.millionths != 0;
+	}
+	*len = i - 1;
+	*out = c;
+	return true;
+}
+
+static void folded_complain(struct folded_reader *r, uint64_t line_nr, const char *line,
+                            uint32_t len, const char *cause)
+{
+	if (r->stats->bad_lines++)
+		return;
+
+	char excerpt[61];
+	uint32_t n = len < sizeof excerpt - 1 ? len : sizeof excerpt - 1;
+	for (uint32_t i = 0; i < n; i++) /* It may reach a terminal. */
+		excerpt[i] = line[i] >= ' ' && line[i] < 0x7f ? line[i] : '?';
+	excerpt[n] = 0;
+	r->stats->first_bad = line_nr;
+	snprintf(r->stats->complaint, sizeof r->stats->complaint, "line %llu: %s: %s%s",
+	         (unsigned long long)line_nr, cause, excerpt, n < len ? "…" : "");
+}
+
+/* From the first fraction on, everything is in millionths. */
+static void folded_rescale(struct folded_reader *r)
+{
+	struct af_tree *t = r->tree;
+
+	r->scale = FOLDED_SCALE;
+	for (uint32_t w = 0; w < t->nr_weights; w++) {
+		t->weights[w].scale = FOLDED_SCALE;
+		for (uint32_t i = 0; i < t->nr; i++)
+			if (__builtin_mul_overflow(t->self[w][i], (uint64_t)FOLDED_SCALE,
+			                           &t->self[w][i])) {
+				t->self[w][i] = UINT64_MAX;
+				t->saturated = true;
+			}
+	}
+}
+
+static void folded_add(struct folded_reader *r, uint32_t node, uint32_t weight,
+                       const struct folded_count *c)
+{
+	uint64_t value;
+
+	if (c->fraction && r->scale == 1)
+		folded_rescale(r);
+	if (c->too_big || __builtin_mul_overflow(c->whole, r->scale, &value) ||
+	    (r->scale > 1 && __builtin_add_overflow(value, c->millionths, &value))) {
+		r->tree->saturated = true;
+		value = UINT64_MAX;
+	}
+	af_tree_add(r->tree, node, weight, value);
+}
+
+/* How many frames the stack line[0..len) shares with the previous one, given equal bytes. */
+static uint32_t folded_shared_frames(const struct folded_reader *r, const char *line, uint32_t len,
+                                     uint32_t shared)
+{
+	uint32_t d = r->depth;
+
+	for (; d > 0; d--) {
+		uint32_t end = r->frames[d - 1].end;
+		if (end <= shared && (end == len || (end < len && line[end] == ';')))
+			break;
+	}
+	return d;
+}
+
+/* The node of a stack, of which the first @d frames stand in r->frames; NULL cause: it worked. */
+static const char *folded_stack(struct folded_reader *r, const char *line, uint32_t len, uint32_t d)
+{
+	uint32_t pos = d ? r->frames[d - 1].end + 1 : 0;
+	uint32_t node = d ? r->frames[d - 1].node : 0;
+
+	while (pos < len) {
+		const char *frame = line + pos;
+		const char *semicolon = memchr(frame, ';', len - pos);
+		size_t size = semicolon ? (size_t)(semicolon - frame) : len - pos;
+
+		if (d == FOLDED_MAX_DEPTH)
+			return "more than 65536 frames";
+		if (d == r->cap) {
+			r->cap = r->cap ? r->cap * 2 : 256;
+			r->frames = af_xrealloc(r->frames, r->cap * sizeof *r->frames);
+		}
+		size_t text = size;
+		enum af_frame kind = folded_kind(frame, &text);
+		node = af_tree_child(r->tree, node, af_tree_name(r->tree, frame, text, kind, 1));
+		pos += (uint32_t)size;
+		r->frames[d++] = (struct folded_frame){pos++, node};
+	}
+	r->depth = d;
+	return NULL;
+}
+
+/* Where this line's weight goes: a chart keeps time, so behind the children that came before. */
+static uint32_t folded_target(const struct folded_reader *r)
+{
+	uint32_t node = r->frames[r->depth - 1].node;
+
+	if (r->tree->ordered && r->tree->nodes[node].first_child)
+		return af_tree_child(r->tree, node, AF_TREE_GAP);
+	return node;
+}
+
+static const char *folded_line(struct folded_reader *r, const char *line, uint32_t len,
+                               uint32_t shared)
+{
+	struct folded_count counts[2];
+
+	if (!folded_count(line, &len, &counts[r->two_columns]))
+		return "no count after the stack";
+	if (r->two_columns && !folded_count(line, &len, &counts[0]))
+		return "no second count (two columns were asked for)";
+	while (len > 0 && line[len - 1] == ';')
+		len--;
+	if (!len)
+		return "no frames before the count";
+
+	const char *cause = folded_stack(r, line, len, folded_shared_frames(r, line, len, shared));
+	if (cause) {
+		r->depth = 0; /* r->frames is half overwritten */
+		return cause;
+	}
+	r->prev = line;
+	r->prev_len = len;
+	uint32_t node = folded_target(r);
+	for (uint32_t w = 0; w <= r->two_columns; w++)
+		folded_add(r, node, w, &counts[w]);
+	r->stats->lines++;
+	return NULL;
+}
+
+int af_folded_read(struct af_tree *t, const char *data, uint64_t size, bool two_columns,
+                   struct af_folded_stats *stats, struct af_err *err)
+{
+	struct folded_reader r = {
+	    .tree = t, .stats = stats, .two_columns = two_columns, .scale = 1};
+	const char *p = data, *end = data + size;
+
+	*stats = (struct af_folded_stats){0};
+	if (two_columns && t->nr_weights < 2)
+		return af_fail_plain(err, -EINVAL, "a difference needs a tree of two columns");
+	for (uint64_t line_nr = 1; p < end; line_nr++) {
+		size_t left = (size_t)(end - p);
+		/* A prefix shared with the previous stack holds no newline. */
+		size_t shared =
+		    folded_shared(p, r.prev, r.depth ? (r.prev_len < left ? r.prev_len : left) : 0);
+		const char *newline = memchr(p + shared, '\n', left - shared);
+		size_t len = newline ? (size_t)(newline - p) : left;
+		const char *cause = NULL;
+
+		left = len;
+		if (len && p[len - 1] == '\r')
+			len--;
+		if (len > FOLDED_MAX_LINE)
+			cause = "longer than 1 GiB";
+		else if (len && (p[0] != '#' || (len > 1 && p[1] != ' ')))
+			cause = folded_line(&r, p, (uint32_t)len, (uint32_t)shared);
+		if (cause)
+			folded_complain(&r, line_nr, p, (uint32_t)len, cause);
+		p += left + (newline != NULL);
+	}
+	free(r.frames);
+	af_tree_finish(t);
+	stats->saturated = t->saturated;
+	if (stats->bad_lines && !stats->lines)
+		return af_fail_plain(err, -EINVAL, "not folded stacks: %s", stats->complaint);
+	return 0;
+}

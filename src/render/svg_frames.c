@@ -1,0 +1,157 @@
+/* Frames of the SVG: where they are, what they are called, and how much of that fits. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "render/label.h"
+#include "render/svg.h"
+
+enum { SVG_MIN_CHARS = 3 }; /* a shorter text says nothing */
+
+static uint64_t add_capped(uint64_t a, uint64_t b)
+{
+	return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
+}
+
+static void layout_add(struct svg_layout *l, struct svg_frame frame)
+{
+	if (l->nr == l->cap) {
+		l->cap = l->cap ? l->cap * 2 : 1024;
+		l->frames = af_xrealloc(l->frames, l->cap * sizeof *l->frames);
+	}
+	l->frames[l->nr++] = frame;
+	if (frame.depth > l->depth)
+		l->depth = frame.depth;
+}
+
+/* A frame's own weight comes first, then its children: the layout of sorted folded lines. */
+void svg_place(struct svg_layout *l, const struct svg *s, const struct af_tree *t)
+{
+	const uint64_t *total = t->total[s->weight], *self = t->self[s->weight];
+	uint64_t *next = af_xcalloc((size_t)af_tree_depth(t) + 2, sizeof *next);
+	uint32_t depth = 0;
+
+	layout_add(l, (struct svg_frame){.width = s->total});
+	next[1] = self[0];
+	for (uint32_t i = 0; (i = af_tree_next(t, i, i && total[i] < s->min, &depth));) {
+		struct svg_frame f = {i, depth, next[depth], total[i]};
+
+		next[depth] = add_capped(f.start, f.width);
+		next[depth + 1] = add_capped(f.start, self[i]);
+		if (f.width >= s->min && f.width && t->nodes[i].name != AF_TREE_GAP &&
+		    next[depth] <= s->total)
+			layout_add(l, f);
+	}
+	free(next);
+}
+
+uint32_t svg_color(struct svg *s, const struct af_tree *t, uint32_t node)
+{
+	size_t len;
+	const char *text = af_tree_text(t, t->nodes[node].name, &len);
+
+	if (s->picture->differential) {
+		int64_t delta = node ? (int64_t)(t->total[1][node] - t->total[0][node]) : 0;
+		return af_palette_delta(delta, s->most, s->picture->negate);
+	}
+	if (!node)
+		return af_palette_kind(AF_FRAME_MARK);
+	return af_palette_color(&s->palette, text, len, af_tree_frame(t, t->nodes[node].name));
+}
+
+static void counts_change(struct svg *s, uint64_t before, uint64_t after)
+{
+	af_buf_char(&s->out, after < before ? '-' : '+');
+	af_label_percent(&s->out, after < before ? before - after : after - before, s->total);
+}
+
+void svg_counts(struct svg *s, const struct af_tree *t, uint32_t node)
+{
+	uint64_t value = t->total[s->weight][node];
+
+	af_buf_char(&s->out, '(');
+	af_label_weight(&s->out, &t->weights[s->weight], value, s->picture);
+	af_buf_str(&s->out, ", ");
+	if (!node && value == s->total)
+		af_buf_str(&s->out, "100%");
+	else
+		af_label_percent(&s->out, value, s->total);
+	if (s->picture->differential) {
+		af_buf_str(&s->out, "; change ");
+		counts_change(s, t->total[0][node], t->total[1][node]);
+		af_buf_str(&s->out, ", own ");
+		counts_change(s, t->self[0][node], t->self[1][node]);
+	}
+	af_buf_char(&s->out, ')');
+}
+
+/* Bytes of the first @chars characters of UTF-8, whole sequences only. */
+static size_t utf8_prefix(const char *s, size_t len, size_t chars)
+{
+	size_t i = 0;
+
+	while (i < len && (chars || (s[i] & 0xc0) == 0x80))
+		if ((s[i++] & 0xc0) != 0x80)
+			chars--;
+	return i;
+}
+
+/* Cut by the font's average width; the script measures and does better. */
+static void frame_text(struct svg *s, const struct svg_frame *f, double x, double y)
+{
+	size_t len, chars = 0;
+	const char *text = af_label_text(s->tree, f->node, &len);
+	double room = ((double)f->width * s->unit_px - 6) / s->char_width;
+
+	if (room < SVG_MIN_CHARS)
+		return;
+	for (size_t i = 0; i < len; i++)
+		chars += (text[i] & 0xc0) != 0x80;
+
+	af_buf_str(&s->out, "<text x=\"");
+	af_label_fixed(&s->out, x + 3, 1);
+	af_buf_str(&s->out, "\" y=\"");
+	af_label_fixed(&s->out, y + s->frame_height / 2 + s->font_size * 0.35, 1);
+	af_buf_str(&s->out, "\">");
+	if ((double)chars <= room) {
+		af_label_xml(&s->out, text, len);
+	} else if (s->picture->truncate_right) {
+		size_t skip = utf8_prefix(text, len, chars - (size_t)room + 2);
+		af_buf_str(&s->out, "..");
+		af_label_xml(&s->out, text + skip, len - skip);
+	} else {
+		af_label_xml(&s->out, text, utf8_prefix(text, len, (size_t)room - 2));
+		af_buf_str(&s->out, "..");
+	}
+	af_buf_str(&s->out, "</text>");
+}
+
+void svg_frames(struct svg *s)
+{
+	for (uint32_t i = 0; i < s->layout.nr; i++) {
+		const struct svg_frame *f = &s->layout.frames[i];
+		double x = s->pad + (double)f->start * s->unit_px;
+		double y = s->picture->inverted
+		               ? s->top + f->depth * s->frame_height
+		               : s->height - s->bottom - (f->depth + 1) * s->frame_height + 1;
+		struct af_buf *b = &s->out;
+		size_t len;
+		const char *text = af_label_text(s->tree, f->node, &len);
+
+		af_buf_str(b, "<g><title>");
+		af_label_xml(b, text, len);
+		af_buf_char(b, ' ');
+		svg_counts(s, s->tree, f->node);
+		af_buf_str(b, "</title><rect x=\"");
+		af_label_fixed(b, x, 2);
+		af_buf_str(b, "\" y=\"");
+		af_label_fixed(b, y, 0);
+		af_buf_str(b, "\" width=\"");
+		af_label_fixed(b, (double)f->width * s->unit_px, 2);
+		af_buf_str(b, "\" height=\"");
+		af_label_fixed(b, s->frame_height - 1, 0);
+		af_buf_fmt(b, "\" fill=\"#%06x\" rx=\"2\"/>", svg_color(s, s->tree, f->node));
+		frame_text(s, f, x, y);
+		af_buf_str(b, "</g>\n");
+	}
+}

@@ -1,0 +1,99 @@
+/*
+ * The tree as indented text, for terminals and for reading by programs and agents: share, weight,
+ * name. Frames below half a percent are summed up in one line a parent, so nothing is hidden.
+ */
+#include "analyse/tree.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "render/label.h"
+#include "render/render.h"
+
+/* A terminal must not be told what to do by a name. */
+static void text_name(struct af_buf *b, const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		af_buf_char(b, (unsigned char)s[i] < ' ' || s[i] == 0x7f ? '?' : s[i]);
+}
+
+static void text_line(struct af_buf *b, const struct af_tree *t, uint32_t w, uint64_t value,
+                      uint32_t depth, const struct af_picture *p)
+{
+	struct af_buf cell = {0};
+
+	af_label_percent(&cell, value, t->total[w][0]);
+	af_buf_fmt(b, "%8s  ", cell.data);
+	cell.len = 0;
+	af_label_weight(&cell, &t->weights[w], value, p);
+	af_buf_fmt(b, "%16s  %*s", cell.data, (int)(2 * depth), "");
+	af_buf_free(&cell);
+}
+
+/* What the children of @node that are too small to print weigh together. */
+static uint64_t text_small(const struct af_tree *t, uint32_t w, uint32_t node, uint64_t min,
+                           uint32_t *nr)
+{
+	uint64_t sum = 0;
+
+	*nr = 0;
+	for (uint32_t c = t->nodes[node].first_child; c; c = t->nodes[c].next_sibling)
+		if (t->total[w][c] < min && t->total[w][c]) {
+			sum += t->total[w][c];
+			++*nr;
+		}
+	return sum;
+}
+
+static void text_node(struct af_buf *b, const struct af_tree *t, uint32_t w, uint32_t node,
+                      uint32_t depth, uint64_t min, const struct af_picture *p)
+{
+	size_t len;
+	uint32_t nr;
+	const char *text = af_label_text(t, node, &len);
+
+	if (t->nodes[node].name == AF_TREE_GAP && node)
+		return;
+	text_line(b, t, w, t->total[w][node], depth, p);
+	text_name(b, text, len);
+	af_buf_char(b, '\n');
+	uint64_t small = text_small(t, w, node, min, &nr);
+	if (!nr)
+		return;
+	text_line(b, t, w, small, depth + 1, p);
+	af_buf_fmt(b, "(%u smaller)\n", nr);
+}
+
+static int text_tree(struct af_render *r, const struct af_tree *tree, struct af_err *err)
+{
+	const struct af_picture *p = r->picture;
+	struct af_tree reversed = {0};
+	const struct af_tree *t = tree;
+	struct af_buf out = {0};
+	uint32_t depth = 0;
+	int w = af_picture_weight(p, tree, err);
+
+	if (w < 0)
+		return w;
+	if (p->reverse) {
+		af_tree_reverse(&reversed, tree);
+		t = &reversed;
+	}
+	double percent = p->min_width_percent && p->min_width > 0 ? p->min_width : 0.5;
+	uint64_t min = p->all_frames ? 1 : (uint64_t)(percent / 100 * (double)t->total[w][0]) + 1;
+	if (p->title)
+		af_buf_fmt(&out, "%s\n", p->title);
+	text_node(&out, t, (uint32_t)w, 0, 0, min, p);
+	for (uint32_t i = 0; (i = af_tree_next(t, i, i && t->total[w][i] < min, &depth));)
+		if (t->total[w][i] >= min)
+			text_node(&out, t, (uint32_t)w, i, depth, min, p);
+	int rc = af_buf_flush(&out, r->fd);
+	af_buf_free(&out);
+	af_tree_close(&reversed);
+	return rc ? af_fail(err, rc, "writing the tree") : 0;
+}
+
+const struct af_format af_format_text = {
+    .name = "text",
+    .extension = ".txt",
+    .summary = "indented tree for terminals",
+    .tree = text_tree,
+};
