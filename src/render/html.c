@@ -1,0 +1,326 @@
+/*
+ * report.html: one file that needs no network and no server. The page is the viewer's own script
+ * and style sheet (viewer/, embedded), with the data beside them in scripts that are not run:
+ *
+ *	af-report	JSON: title, kinds of frames, what each tree's columns are, the facts
+ *	af-names	all names of frames, a blob
+ *	af-tree-0…	one blob a tree, in the order they were rendered; decoded when first looked
+ *at
+ *
+ * Blobs are described in html_pack.h. Nothing that comes from a profile is markup: names are in
+ * base64, JSON has no `<`, the rest is escaped; a Content-Security-Policy that knows the digests
+ * of script and style sheet lets nothing else run or load. The same shapes give the same bytes.
+ *
+ * Facts named `verdict`, `run` and `losses` are also shown in the strip at the top: the first
+ * column is the label, the rest of the row the value.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/facts.h"
+#include "analyse/tree.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/sha256.h"
+#include "render/embed.h"
+#include "render/html_pack.h"
+#include "render/render.h"
+
+AF_EMBED(report_css);
+AF_EMBED(dom_js);
+AF_EMBED(format_js);
+AF_EMBED(palette_js);
+AF_EMBED(payload_js);
+AF_EMBED(tree_js);
+AF_EMBED(transforms_js);
+AF_EMBED(callers_js);
+AF_EMBED(search_js);
+AF_EMBED(state_js);
+AF_EMBED(flame_js);
+AF_EMBED(table_js);
+AF_EMBED(panel_js);
+AF_EMBED(keys_js);
+AF_EMBED(app_js);
+AF_EMBED(main_js);
+
+enum { NOSCRIPT_ROWS = 50 };
+
+struct html {
+	struct html_pack pack;
+	struct af_buf facts;    /* JSON: tables, with commas between */
+	struct af_buf noscript; /* the same as markup, for when scripts do not run */
+};
+
+static int html_begin(struct af_render *r, struct af_err *err)
+{
+	r->state = af_xcalloc(1, sizeof(struct html));
+	return 0;
+}
+
+static int html_tree(struct af_render *r, const struct af_tree *t, struct af_err *err)
+{
+	struct html *h = r->state;
+
+	html_pack_add(&h->pack, t, r->label);
+	return 0;
+}
+
+/* facts */
+
+static const char *const html_units[] = {
+    [AF_CELL_TEXT] = "text",   [AF_CELL_COUNT] = "count",     [AF_CELL_NS] = "ns",
+    [AF_CELL_BYTES] = "bytes", [AF_CELL_PERCENT] = "percent",
+};
+
+static void add_json(struct af_buf *b, const char *text)
+{
+	af_buf_json(b, text ? text : "", text ? strlen(text) : 0);
+}
+
+static void add_xml(struct af_buf *b, const char *text)
+{
+	af_buf_xml(b, text ? text : "", text ? strlen(text) : 0);
+}
+
+static void facts_json(struct af_buf *b, const struct af_table *t)
+{
+	af_buf_str(b, b->len ? ",\n{\"name\":" : "{\"name\":");
+	add_json(b, t->name);
+	af_buf_str(b, ",\"title\":");
+	add_json(b, t->title);
+	af_buf_str(b, ",\"note\":");
+	add_json(b, t->note);
+	af_buf_str(b, ",\"columns\":[");
+	for (uint32_t c = 0; c < t->nr_columns; c++) {
+		af_buf_str(b, c ? ",{\"title\":" : "{\"title\":");
+		add_json(b, t->columns[c].title);
+		af_buf_fmt(b, ",\"unit\":\"%s\"}", html_units[t->columns[c].unit]);
+	}
+	af_buf_str(b, "],\"rows\":[");
+	for (uint32_t i = 0; i < t->nr_rows * t->nr_columns; i++) {
+		uint32_t c = i % t->nr_columns;
+		af_buf_str(b, c ? "," : i ? "],[" : "[");
+		if (t->columns[c].unit == AF_CELL_TEXT)
+			add_json(b, t->cells[i].text);
+		else
+			af_buf_u64(b, t->cells[i].value);
+	}
+	af_buf_str(b, t->nr_rows && t->nr_columns ? "]]}" : "]}");
+}
+
+static void facts_markup(struct af_buf *b, const struct af_table *t)
+{
+	uint32_t nr_rows = t->nr_rows < NOSCRIPT_ROWS ? t->nr_rows : NOSCRIPT_ROWS;
+
+	af_buf_str(b, "<h2>");
+	add_xml(b, t->title);
+	af_buf_str(b, "</h2>\n<table><tr>");
+	for (uint32_t c = 0; c < t->nr_columns; c++) {
+		af_buf_str(b, "<th>");
+		add_xml(b, t->columns[c].title);
+		if (t->columns[c].unit == AF_CELL_NS || t->columns[c].unit == AF_CELL_BYTES)
+			af_buf_fmt(b, " (%s)", html_units[t->columns[c].unit]);
+	}
+	for (uint32_t i = 0; i < nr_rows * t->nr_columns; i++) {
+		const struct af_cell *cell = &t->cells[i];
+		af_buf_str(b, i % t->nr_columns ? "<td>" : "\n<tr><td>");
+		switch (t->columns[i % t->nr_columns].unit) {
+		case AF_CELL_TEXT:
+			add_xml(b, cell->text);
+			break;
+		case AF_CELL_PERCENT:
+			af_buf_fmt(b, "%llu.%02u %%", (unsigned long long)(cell->value / 100),
+			           (unsigned)(cell->value % 100));
+			break;
+		default:
+			af_buf_u64(b, cell->value);
+		}
+	}
+	af_buf_str(b, "</table>\n");
+}
+
+static int html_facts(struct af_render *r, const struct af_facts *f, struct af_err *err)
+{
+	struct html *h = r->state;
+
+	for (const struct af_table *t = f->first; t; t = t->next) {
+		facts_json(&h->facts, t);
+		facts_markup(&h->noscript, t);
+	}
+	return 0;
+}
+
+/* the page */
+
+struct part {
+	const unsigned char *data;
+	const unsigned *size;
+};
+
+/* One function around all modules: they share a scope with each other and nothing else. */
+static void add_script(struct af_buf *b)
+{
+#define PART(name)                                                                                 \
+	{                                                                                          \
+		af_embed_##name, &af_embed_##name##_size                                           \
+	}
+	static const struct part parts[] = {
+	    PART(dom_js),        PART(format_js),  PART(palette_js), PART(payload_js),
+	    PART(tree_js),       PART(callers_js), PART(search_js),  PART(state_js),
+	    PART(transforms_js), PART(flame_js),   PART(table_js),   PART(panel_js),
+	    PART(keys_js),       PART(app_js),     PART(main_js),
+	};
+#undef PART
+	af_buf_str(b, "(() => {\n'use strict';\n");
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		af_buf_add(b, parts[i].data, *parts[i].size);
+	af_buf_str(b, "})();\n");
+}
+
+static void add_digest(struct af_buf *b, const char *directive, const void *data, size_t len)
+{
+	uint8_t digest[AF_SHA256_BYTES];
+
+	af_sha256(data, len, digest);
+	af_buf_fmt(b, "; %s 'sha256-", directive);
+	html_base64(b, digest, sizeof digest);
+	af_buf_char(b, '\'');
+}
+
+static void add_head(struct af_buf *b, const struct af_picture *picture,
+                     const struct af_buf *script)
+{
+	const char *css = (const char *)af_embed_report_css;
+
+	af_buf_str(b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	              "img-src data:; base-uri 'none'; form-action 'none'");
+	add_digest(b, "script-src", script->data, script->len);
+	add_digest(b, "style-src", css, af_embed_report_css_size);
+	af_buf_str(b, "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
+	              "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	              "<meta name=\"referrer\" content=\"no-referrer\">\n"
+	              "<meta name=\"generator\" content=\"aflame " AFLAME_VERSION "\">\n"
+	              "<link rel=\"icon\" href=\"data:,\">\n<title>");
+	add_xml(b, picture->title ? picture->title : "aflame report");
+	af_buf_str(b, "</title>\n<style>");
+	af_buf_add(b, css, af_embed_report_css_size);
+	af_buf_str(b, "</style>\n</head>\n<body>\n");
+}
+
+static void add_tree_meta(struct af_buf *b, const struct html_tree *t, uint32_t index)
+{
+	af_buf_str(b, index ? ",\n{\"label\":" : "{\"label\":");
+	add_json(b, t->label);
+	af_buf_fmt(b, ",\"nodes\":%u,\"depth\":%u,\"weights\":[", t->nr_nodes, t->depth);
+	for (uint32_t w = 0; w < t->nr_weights; w++) {
+		af_buf_str(b, w ? ",{\"name\":" : "{\"name\":");
+		add_json(b, t->weights[w].name);
+		af_buf_str(b, ",\"unit\":");
+		add_json(b, t->weights[w].unit);
+		af_buf_str(b, ",\"scale\":");
+		af_buf_u64(b, t->weights[w].scale);
+		if (t->weights[w].same >= 0)
+			af_buf_fmt(b, ",\"same\":%d", t->weights[w].same);
+		af_buf_char(b, '}');
+	}
+	af_buf_str(b, "]}");
+}
+
+static void add_report(struct af_buf *b, const struct html *h, const struct af_picture *p)
+{
+	uint32_t index = 0;
+
+	af_buf_str(b,
+	           "<script type=\"application/json\" id=\"af-report\">{\"format\":1,\"title\":");
+	add_json(b, p->title);
+	af_buf_str(b, ",\"subtitle\":");
+	add_json(b, p->subtitle);
+	af_buf_str(b, ",\"notes\":");
+	add_json(b, p->notes);
+	af_buf_str(b, ",\"picture\":{\"weight\":");
+	add_json(b, p->weight);
+	af_buf_fmt(b, ",\"inverted\":%s,\"reverse\":%s},\n\"kinds\":[",
+	           p->inverted ? "true" : "false", p->reverse ? "true" : "false");
+	for (int frame = 0; frame < AF_FRAME_END; frame++) {
+		af_buf_str(b, frame ? "," : "");
+		add_json(b, af_frame_name((enum af_frame)frame));
+	}
+	af_buf_fmt(b, "],\n\"names\":%u,\"trees\":[", html_pack_nr_names(&h->pack));
+	for (const struct html_tree *t = h->pack.first; t; t = t->next)
+		add_tree_meta(b, t, index++);
+	af_buf_str(b, "],\n\"facts\":[");
+	if (h->facts.len)
+		af_buf_add(b, h->facts.data, h->facts.len);
+	af_buf_str(b, "]}</script>\n");
+}
+
+static int add_blobs(struct af_buf *b, const struct html *h)
+{
+	static const char type[] = "<script type=\"application/octet-stream\"";
+	uint32_t index = 0;
+
+	af_buf_fmt(b, "%s id=\"af-names\">", type);
+	int rc = html_pack_names(&h->pack, b);
+	for (const struct html_tree *t = h->pack.first; t && !rc; t = t->next) {
+		af_buf_fmt(b, "</script>\n%s id=\"af-tree-%u\">", type, index++);
+		rc = html_pack_tree(&h->pack, t, b);
+	}
+	af_buf_str(b, "</script>\n");
+	return rc;
+}
+
+static int write_page(struct html *h, const struct af_render *r, struct af_err *err)
+{
+	struct af_buf page = {0}, script = {0};
+
+	html_pack_sort(&h->pack);
+	add_script(&script);
+	add_head(&page, r->picture, &script);
+	af_buf_str(&page, "<noscript><p>This report needs JavaScript for its graphs; it loads "
+	                  "nothing from anywhere.</p>\n");
+	if (h->noscript.len)
+		af_buf_add(&page, h->noscript.data, h->noscript.len);
+	af_buf_str(&page, "</noscript>\n");
+	add_report(&page, h, r->picture);
+	int rc = add_blobs(&page, h);
+	if (rc)
+		af_fail(err, rc, "cannot compress the report");
+	af_buf_str(&page, "<script>");
+	af_buf_add(&page, script.data, script.len);
+	af_buf_str(&page, "</script>\n</body>\n</html>\n");
+	if (!rc) {
+		rc = af_buf_flush(&page, r->fd);
+		if (rc)
+			af_fail(err, rc, "cannot write the report");
+	}
+	af_buf_free(&page);
+	af_buf_free(&script);
+	return rc;
+}
+
+static int html_end(struct af_render *r, struct af_err *err)
+{
+	struct html *h = r->state;
+	int rc = write_page(h, r, err);
+
+	html_pack_free(&h->pack);
+	af_buf_free(&h->facts);
+	af_buf_free(&h->noscript);
+	free(h);
+	r->state = NULL;
+	return rc;
+}
+
+extern const struct af_format af_format_html;
+const struct af_format af_format_html = {
+    .name = "html",
+    .extension = ".html",
+    .summary = "interactive report in one file: flame graph, search, tables, no network",
+    .begin = html_begin,
+    .tree = html_tree,
+    .facts = html_facts,
+    .end = html_end,
+};

@@ -1,0 +1,267 @@
+#include "render/html_pack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "base/arena.h"
+
+void html_pack_free(struct html_pack *p)
+{
+	for (struct html_tree *t = p->first, *next; t; t = next) {
+		next = t->next;
+		for (uint32_t w = 0; w < t->nr_weights; w++) {
+			free(t->weights[w].name);
+			free(t->weights[w].unit);
+			af_buf_free(&t->weights[w].column);
+		}
+		af_buf_free(&t->depths);
+		free(t->names);
+		free(t->label);
+		free(t);
+	}
+	af_strtab_free(&p->names);
+	free(p->order);
+	free(p->rank);
+	*p = (struct html_pack){0};
+}
+
+static void add_varint(struct af_buf *b, uint64_t v)
+{
+	unsigned char bytes[10];
+	size_t n = 0;
+
+	for (; v > 127; v >>= 7)
+		bytes[n++] = (unsigned char)(v | 128);
+	bytes[n++] = (unsigned char)v;
+	af_buf_add(b, bytes, n);
+}
+
+/* names */
+
+/* @text on one line: control characters by their picture. The browser sees to invalid UTF-8. */
+static void add_line(struct af_buf *b, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+		if (c >= 0x20 && c != 0x7f) {
+			af_buf_char(b, text[i]);
+			continue;
+		}
+		char picture[3] = {'\xe2', '\x90', (char)(c < 0x20 ? 0x80 + c : 0xa1)};
+		af_buf_add(b, picture, sizeof picture);
+	}
+}
+
+static uint32_t name_id(struct html_pack *p, struct af_buf *scratch, const struct af_tree *t,
+                        uint32_t name)
+{
+	size_t len;
+	const char *text = af_tree_text(t, name, &len);
+
+	scratch->len = 0;
+	add_line(scratch, text, len);
+	af_buf_char(scratch, (char)(1 + af_tree_frame(t, name)));
+	return af_strtab_id(&p->names, scratch->data, scratch->len);
+}
+
+static int compare_names(const void *a, const void *b, void *arg)
+{
+	const struct af_strtab *s = arg;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	size_t len_x = s->lens[x] - 1, len_y = s->lens[y] - 1;
+	int order = memcmp(s->strings[x], s->strings[y], len_x < len_y ? len_x : len_y);
+
+	if (order)
+		return order;
+	if (len_x != len_y)
+		return len_x < len_y ? -1 : 1;
+	return s->strings[x][len_x] - s->strings[y][len_y];
+}
+
+uint32_t html_pack_nr_names(const struct html_pack *p)
+{
+	return p->names.nr ? p->names.nr - 1 : 0; /* without entry 0, the empty string */
+}
+
+void html_pack_sort(struct html_pack *p)
+{
+	uint32_t nr = html_pack_nr_names(p);
+
+	p->order = af_xcalloc((size_t)nr + 1, sizeof *p->order);
+	p->rank = af_xcalloc((size_t)nr + 1, sizeof *p->rank);
+	for (uint32_t i = 0; i < nr; i++)
+		p->order[i] = i + 1;
+	qsort_r(p->order, nr, sizeof *p->order, compare_names, &p->names);
+	for (uint32_t i = 0; i < nr; i++)
+		p->rank[p->order[i]] = i;
+}
+
+/* trees */
+
+static uint64_t common_divisor(const uint64_t *values, uint32_t nr)
+{
+	uint64_t divisor = 0;
+
+	for (uint32_t i = 0; i < nr && divisor != 1; i++)
+		for (uint64_t a = values[i]; a;) {
+			uint64_t rest = divisor % a;
+			divisor = a;
+			a = rest;
+		}
+	return divisor ? divisor : 1;
+}
+
+/* A weight that is a multiple of an earlier one, as time is of samples, needs no column. */
+static int same_column(const struct af_tree *t, const struct html_weight *weights, uint32_t w)
+{
+	for (uint32_t earlier = 0; earlier < w; earlier++) {
+		uint32_t i = 0;
+		if (weights[earlier].same >= 0)
+			continue;
+		while (i < t->nr && t->self[earlier][i] / weights[earlier].scale ==
+		                        t->self[w][i] / weights[w].scale)
+			i++;
+		if (i == t->nr)
+			return (int)earlier;
+	}
+	return -1;
+}
+
+static void pack_weights(struct html_tree *h, const struct af_tree *t)
+{
+	h->nr_weights = t->nr_weights;
+	for (uint32_t w = 0; w < t->nr_weights; w++) {
+		struct html_weight *weight = &h->weights[w];
+		const char *name = t->weights[w].name, *unit = t->weights[w].unit;
+		weight->name = strdup(name ? name : "weight");
+		weight->unit = strdup(unit ? unit : "");
+		weight->scale = common_divisor(t->self[w], t->nr);
+		weight->same = same_column(t, h->weights, w);
+	}
+}
+
+struct html_tree *html_pack_add(struct html_pack *p, const struct af_tree *t, const char *label)
+{
+	struct html_tree *h = af_xcalloc(1, sizeof *h);
+	uint32_t *ids = af_xcalloc((size_t)t->nr_names + 1, sizeof *ids); /* 0: not seen yet */
+	struct af_buf scratch = {0};
+	uint32_t depth = 0, before = 0;
+
+	h->label = strdup(label ? label : "");
+	h->nr_nodes = t->nr;
+	h->names = af_xcalloc(t->nr, sizeof *h->names);
+	pack_weights(h, t);
+	for (uint32_t node = 0, i = 0; i < t->nr; i++) {
+		uint32_t name = t->nodes[node].name;
+		if (node && !ids[name])
+			ids[name] = name_id(p, &scratch, t, name);
+		h->names[i] = node ? ids[name] : 0;
+		add_varint(&h->depths, i ? before + 1 - depth : 0);
+		for (uint32_t w = 0; w < h->nr_weights; w++)
+			if (h->weights[w].same < 0)
+				add_varint(&h->weights[w].column,
+				           t->self[w][node] / h->weights[w].scale);
+		before = depth;
+		if (depth > h->depth)
+			h->depth = depth;
+		node = af_tree_next(t, node, false, &depth);
+	}
+	af_buf_free(&scratch);
+	free(ids);
+	if (!p->last)
+		p->last = &p->first;
+	*p->last = h;
+	p->last = &h->next;
+	p->nr_trees++;
+	return h;
+}
+
+/* blobs */
+
+void html_base64(struct af_buf *out, const void *data, size_t len)
+{
+	static const char digits[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < len; i += 3) {
+		size_t left = len - i;
+		uint32_t v = (uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) |
+		             (left > 2 ? p[i + 2] : 0);
+		char four[4] = {digits[v >> 18], digits[v >> 12 & 63],
+		                left > 1 ? digits[v >> 6 & 63] : '=',
+		                left > 2 ? digits[v & 63] : '='};
+		af_buf_add(out, four, 4);
+	}
+}
+
+static void add_section(struct af_buf *b, const struct af_buf *section)
+{
+	uint32_t len = (uint32_t)section->len;
+	unsigned char size[4] = {(unsigned char)len, (unsigned char)(len >> 8),
+	                         (unsigned char)(len >> 16), (unsigned char)(len >> 24)};
+
+	af_buf_add(b, size, 4);
+	if (section->len)
+		af_buf_add(b, section->data, section->len);
+}
+
+static int add_deflated(struct af_buf *out, const struct af_buf *plain)
+{
+	z_stream z = {0};
+
+	if (deflateInit2(&z, 6, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	size_t room = deflateBound(&z, plain->len);
+	unsigned char *packed = af_xrealloc(NULL, room);
+	z.next_in = (unsigned char *)plain->data;
+	z.avail_in = (uInt)plain->len;
+	z.next_out = packed;
+	z.avail_out = (uInt)room;
+	int end = deflate(&z, Z_FINISH);
+	if (end == Z_STREAM_END)
+		html_base64(out, packed, room - z.avail_out);
+	deflateEnd(&z);
+	free(packed);
+	return end == Z_STREAM_END ? 0 : -ENOMEM;
+}
+
+int html_pack_names(const struct html_pack *p, struct af_buf *out)
+{
+	uint32_t nr = html_pack_nr_names(p);
+	struct af_buf plain = {0}, text = {0}, frames = {0};
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const char *name = p->names.strings[p->order[i]];
+		size_t len = p->names.lens[p->order[i]] - 1;
+		if (i)
+			af_buf_char(&text, '\n');
+		af_buf_add(&text, name, len);
+		af_buf_char(&frames, (char)(name[len] - 1));
+	}
+	add_section(&plain, &text);
+	add_section(&plain, &frames);
+	int rc = add_deflated(out, &plain);
+	af_buf_free(&plain);
+	af_buf_free(&text);
+	af_buf_free(&frames);
+	return rc;
+}
+
+int html_pack_tree(const struct html_pack *p, const struct html_tree *t, struct af_buf *out)
+{
+	struct af_buf plain = {0}, names = {0}, none = {0};
+
+	for (uint32_t i = 0; i < t->nr_nodes; i++)
+		add_varint(&names, p->rank[t->names[i]]);
+	add_section(&plain, &t->depths);
+	add_section(&plain, &names);
+	for (uint32_t w = 0; w < t->nr_weights; w++)
+		add_section(&plain, t->weights[w].same < 0 ? &t->weights[w].column : &none);
+	int rc = add_deflated(out, &plain);
+	af_buf_free(&plain);
+	af_buf_free(&names);
+	return rc;
+}

@@ -1,0 +1,66 @@
+/*
+ * Columns of report.html: how a tree and its names become text that a browser decodes quickly.
+ * Needs nothing of the page around it. html_pack_add() for each tree, html_pack_sort() once, then
+ * html_pack_names() and html_pack_tree() in any order, html_pack_free() always.
+ *
+ * A blob is sections (32-bit little-endian size, bytes), deflated (RFC 1951), base64 (RFC 4648).
+ *
+ *	names	text of all names, newline between; one byte a name: enum af_frame.
+ *		In order of bytes, so ids compare as names do. Control characters are replaced by
+ *		their pictures, U+2400 and on; bytes that are not UTF-8 are left to the browser.
+ *	tree	nodes in preorder, the root first. Columns of varints (7 bits a byte, least first):
+ *		depth of the node before plus one less own depth; name's id (0 for the root); then
+ *self divided by `scale`, one column a weight, but none for a weight that is `same` as an earlier
+ *one after that division.
+ */
+#ifndef AF_RENDER_HTML_PACK_H
+#define AF_RENDER_HTML_PACK_H
+
+#include <stdint.h>
+
+#include "analyse/tree.h"
+#include "base/buf.h"
+#include "base/strtab.h"
+
+struct html_weight {
+	char *name, *unit;
+	uint64_t scale; /* greatest common divisor of the column, 1 for an empty one */
+	int same;       /* index of the weight with the same column, or -1 */
+	struct af_buf column;
+};
+
+struct html_tree {
+	char *label;
+	uint32_t nr_nodes, depth, nr_weights;
+	struct af_buf depths;
+	uint32_t *names; /* by node in preorder: id in html_pack.names */
+	struct html_weight weights[AF_TREE_WEIGHTS];
+	struct html_tree *next;
+};
+
+struct html_pack {
+	struct af_strtab names; /* text, then one byte of 1 + enum af_frame; entry 0 is "" */
+	uint32_t *order;        /* ids in order of names, after html_pack_sort */
+	uint32_t *rank;         /* by id, the other way round */
+	struct html_tree *first, **last;
+	uint32_t nr_trees;
+};
+
+/* A zeroed struct is an empty pack. */
+void html_pack_free(struct html_pack *p);
+
+/* Take what is needed of a finished tree; @label may be NULL. */
+struct html_tree *html_pack_add(struct html_pack *p, const struct af_tree *t, const char *label);
+
+/* Fix the ids of names. No tree may be added any more. */
+void html_pack_sort(struct html_pack *p);
+uint32_t html_pack_nr_names(const struct html_pack *p);
+
+/* Append a blob to @out: 0, or -ENOMEM when zlib has none. */
+int html_pack_names(const struct html_pack *p, struct af_buf *out);
+int html_pack_tree(const struct html_pack *p, const struct html_tree *t, struct af_buf *out);
+
+/* Append base64 (RFC 4648, with padding). */
+void html_base64(struct af_buf *out, const void *data, size_t len);
+
+#endif

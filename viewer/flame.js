@@ -1,0 +1,342 @@
+/*
+ * The flame graph on a canvas the size of its window: what is drawn is what is seen, whatever the
+ * tree's size. Boxes narrower than half a pixel are not opened; those side by side in one pixel
+ * are drawn once. The host element scrolls, the canvas stays; so there is no limit of height.
+ *
+ *	new FlameView(host, handlers) → show({…}) any number of times
+ *
+ * handlers: hover(node or -1, event), pick(node), menu(node, event).
+ */
+
+const ROW = 20;
+const NARROW = 0.5;
+const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, Ubuntu, "Noto Sans", sans-serif';
+
+class FlameView {
+  constructor(host, handlers, label) {
+    this.host = host;
+    this.handlers = handlers;
+    this.canvas = h('canvas', { class: 'flame', tabindex: 0, role: 'img', 'aria-label': label });
+    this.sizer = h('div', { class: 'flame-sizer' });
+    this.hoverBox = h('div', { class: 'flame-hover', hidden: true });
+    this.context = this.canvas.getContext('2d', { alpha: false });
+    this.tree = null;
+    this.root = 0;
+    this.frame = 0;
+    host.classList.add('flame-host');
+    host.append(this.canvas, this.sizer, this.hoverBox);
+    this.listen();
+  }
+
+  listen() {
+    const { canvas, host, handlers } = this;
+    new ResizeObserver(() => this.resize()).observe(host);
+    host.addEventListener('scroll', () => this.redraw(), { passive: true });
+    canvas.addEventListener('mousemove', (event) => this.hover(this.nodeAt(event), event));
+    canvas.addEventListener('mouseleave', (event) => this.hover(-1, event));
+    canvas.addEventListener('click', (event) => {
+      const node = this.nodeAt(event);
+      if (node >= 0) handlers.pick(node);
+    });
+    canvas.addEventListener('dblclick', (event) => {
+      if (this.nodeAt(event) < 0) handlers.pick(0);
+    });
+    canvas.addEventListener('contextmenu', (event) => {
+      const node = this.nodeAt(event);
+      if (node < 0) return;
+      event.preventDefault();
+      handlers.menu(node, event);
+    });
+  }
+
+  /*
+   * view: tree, w (weight), root (zoomed node), selected, hits (by name, or null), flame (root at
+   * the bottom), palette.
+   */
+  show(view) {
+    const moved = view.tree !== this.tree || view.root !== this.root || view.flame !== this.flame;
+    const fresh = view.tree !== this.tree || view.flame !== this.flame;
+    Object.assign(this, view);
+    this.total = this.tree.total(this.w);
+    this.left = this.tree.left(this.w);
+    if (moved) {
+      this.rows = this.tree.maxDepth(this.root) + 1;
+      this.layout();
+      this.reveal(this.root, fresh);
+    }
+    this.hover(-1);
+    this.redraw();
+  }
+
+  /* Make the host scroll as far as there are rows, and end in a bottom edge in flame shape. */
+  layout() {
+    const rows = this.rows * ROW + 8;
+    this.sizer.style.height = `${Math.max(0, rows - this.height)}px`;
+    this.canvasRows = Math.max(rows, this.height);
+  }
+
+  resize() {
+    const { clientWidth, clientHeight } = this.host;
+    if (!clientWidth || !clientHeight) return;
+    const ratio = window.devicePixelRatio || 1;
+    const atBottom = this.flame && this.host.scrollTop >= this.sizer.offsetHeight - 1;
+    this.width = clientWidth;
+    this.height = clientHeight;
+    this.ratio = ratio;
+    this.canvas.width = Math.round(clientWidth * ratio);
+    this.canvas.height = Math.round(clientHeight * ratio);
+    this.canvas.style.width = `${clientWidth}px`;
+    this.canvas.style.height = `${clientHeight}px`;
+    if (!this.tree) return;
+    this.layout();
+    if (atBottom) this.host.scrollTop = this.sizer.offsetHeight;
+    this.paintNow();
+  }
+
+  /* Top edge of row @depth within the canvas. */
+  y(depth) {
+    return this.flame ? this.canvasRows - (depth + 1) * ROW - this.host.scrollTop
+      : depth * ROW - this.host.scrollTop;
+  }
+
+  /* Scroll so that @node's row and some of what is above it in the stack can be seen. */
+  reveal(node, fresh) {
+    const depth = this.tree.depth[node];
+    const y = this.y(depth);
+    if (!fresh && y >= ROW && y <= this.height - 2 * ROW) return;
+    const room = this.flame ? this.height - 4 * ROW : 3 * ROW;
+    if (fresh && depth * ROW < this.height - 4 * ROW)
+      this.host.scrollTop = this.flame ? this.sizer.offsetHeight : 0;
+    else this.host.scrollTop += y - room;
+  }
+
+  redraw() {
+    if (this.frame || !this.tree) return;
+    this.frame = requestAnimationFrame(() => this.paintNow());
+  }
+
+  paintNow() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    if (!this.tree || !this.width) return;
+    const { context } = this;
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.fillStyle = this.palette.paper;
+    context.fillRect(0, 0, this.width, this.height);
+    context.font = FONT;
+    context.textBaseline = 'middle';
+    this.drawn = this.paint({
+      width: this.width, height: this.height, pixel: 1 / this.ratio, y: (depth) => this.y(depth),
+      rect: (x, y, w, hgt, color) => {
+        context.fillStyle = color;
+        context.fillRect(x, y, w, hgt);
+      },
+      text: (x, y, text, color) => {
+        context.fillStyle = color;
+        context.fillText(text, x, y);
+      },
+      frame: (x, y, w, hgt, color) => {
+        context.strokeStyle = color;
+        context.lineWidth = 2;
+        context.strokeRect(x + 1, y + 1, Math.max(0, w - 2), hgt - 2);
+      },
+    });
+  }
+
+  /* Draw on @to, a canvas or an SVG in the making. Returns the number of boxes. */
+  paint(to) {
+    const { tree, root, total, left, palette } = this;
+    const whole = total[root];
+    let nr = 0;
+    for (let above = root; above !== 0;) {
+      above = tree.parent[above];
+      const y = to.y(tree.depth[above]);
+      if (y <= -ROW || y >= to.height) continue;
+      this.box(to, above, 0, y, to.width, palette.root, palette.ancestor);
+      nr++;
+    }
+    if (!(whole > 0)) return nr;
+    const scale = to.width / whole;
+    const from = left[root];
+    const { depth, end, name } = tree;
+    const lastPixel = new Int32Array(this.rows).fill(-1);
+    const last = end[root];
+    for (let i = root; i < last;) {
+      const width = total[i] * scale;
+      const y = to.y(depth[i]);
+      const hidden = y <= -ROW || y >= to.height;
+      /* Rows only get further away from the root: past the far edge nothing more is seen. */
+      if (hidden && (this.flame ? y <= -ROW : y >= to.height)) {
+        i = end[i];
+        continue;
+      }
+      const x = (left[i] - from) * scale;
+      if (width < NARROW) {
+        const pixel = Math.floor(x / to.pixel);
+        if (!hidden && width > 0 && lastPixel[depth[i]] !== pixel) {
+          lastPixel[depth[i]] = pixel;
+          const hit = this.hits && this.hits[name[i]];
+          to.rect(pixel * to.pixel, y, to.pixel, ROW - 1, hit ? palette.match : palette.merged);
+          nr++;
+        }
+        i = end[i];
+        continue;
+      }
+      if (!hidden) {
+        if (i === 0) this.box(to, 0, x, y, width, palette.root, palette.text);
+        else if (!this.hits) this.box(to, i, x, y, width, palette.color(name[i]), palette.text);
+        else if (this.hits[name[i]]) this.box(to, i, x, y, width, palette.match, palette.matchText);
+        else this.box(to, i, x, y, width, palette.dim, palette.dimText);
+        nr++;
+      }
+      i++;
+    }
+    return nr;
+  }
+
+  box(to, node, x, y, width, fill, color) {
+    const shown = Math.max(width - (width > 3 ? 1 : 0), to.pixel);
+    to.rect(x, y, shown, ROW - 1, fill);
+    if (width > 26) {
+      const label = this.label(node, width - 9);
+      if (label) to.text(x + 5, y + ROW / 2, label, color);
+    }
+    if (node === this.selected) to.frame(x, y, shown, ROW - 1, this.palette.select);
+  }
+
+  /* As much of the name as fits: all of it, the short form, or its beginning. */
+  label(node, room) {
+    if (!node) return this.fit(`all · ${this.rootLabel || ''}`, room);
+    const id = this.tree.name[node];
+    const text = this.tree.names.text[id];
+    if (text.length * 3.2 < room && this.measure(text) <= room) return text;
+    return this.fit(this.tree.names.short(id), room);
+  }
+
+  fit(text, room) {
+    let width = 0;
+    let cut = 0;
+    const dots = this.charWidth(0x2026);
+    for (let i = 0; i < text.length; i++) {
+      width += this.charWidth(text.charCodeAt(i));
+      if (width <= room - dots) cut = i + 1;
+      if (width > room) return cut >= 2 ? `${text.slice(0, cut)}…` : '';
+    }
+    return text;
+  }
+
+  measure(text) {
+    let width = 0;
+    for (let i = 0; i < text.length; i++) width += this.charWidth(text.charCodeAt(i));
+    return width;
+  }
+
+  charWidth(code) {
+    if (!this.widths) this.widths = new Float32Array(65536);
+    if (!this.widths[code]) {
+      this.context.font = FONT;
+      this.widths[code] = this.context.measureText(String.fromCharCode(code)).width || 0.01;
+    }
+    return this.widths[code];
+  }
+
+  /* The node under the pointer, or -1. */
+  nodeAt(event) {
+    if (!this.tree) return -1;
+    const bounds = this.canvas.getBoundingClientRect();
+    const y = event.clientY - bounds.top + this.host.scrollTop;
+    const row = Math.floor((this.flame ? this.canvasRows - y : y) / ROW);
+    return this.nodeIn(row, (event.clientX - bounds.left) / this.width);
+  }
+
+  /* The node in @row at @part (0 to 1) of the width, or -1. */
+  nodeIn(row, part) {
+    const { tree, root, total, left } = this;
+    if (row < 0 || row >= this.rows || part < 0 || part >= 1) return -1;
+    let node = root;
+    if (row <= tree.depth[root]) {
+      while (tree.depth[node] > row) node = tree.parent[node];
+      return node;
+    }
+    const value = left[root] + part * total[root];
+    while (tree.depth[node] < row) {
+      let child = node + 1;
+      while (child < tree.end[node] && value >= left[child] + total[child]) child = tree.end[child];
+      if (child >= tree.end[node] || value < left[child]) return -1;
+      if ((total[child] / total[root]) * this.width < NARROW) return -1;
+      node = child;
+    }
+    return node;
+  }
+
+  /* Where @node is drawn: {x, y, width} in the canvas. */
+  placeOf(node) {
+    const { tree, root, total, left } = this;
+    const y = this.y(tree.depth[node]);
+    if (tree.depth[node] < tree.depth[root]) return { x: 0, y, width: this.width };
+    const scale = this.width / total[root];
+    return { x: (left[node] - left[root]) * scale, y, width: total[node] * scale };
+  }
+
+  hover(node, event) {
+    if (node >= 0 && !(this.total[this.root] > 0)) node = -1;
+    this.canvas.style.cursor = node >= 0 ? 'pointer' : 'default';
+    this.hoverBox.hidden = node < 0;
+    if (node >= 0) {
+      const { x, y, width } = this.placeOf(node);
+      this.hoverBox.style.transform = `translate(${x}px, ${y + this.host.scrollTop}px)`;
+      this.hoverBox.style.width = `${Math.max(1, width - 1)}px`;
+    }
+    this.handlers.hover(node, event);
+  }
+
+  /* The whole view, not only the visible part, as SVG text or drawn on a canvas of its size. */
+  exportRows() {
+    const rows = Math.min(this.rows, 1500);
+    return { height: rows * ROW, y: (d) => (this.flame ? (rows - 1 - d) * ROW : d * ROW) };
+  }
+
+  svg(title) {
+    const { height, y } = this.exportRows();
+    const out = [];
+    const xml = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+    const number = (x) => Number(x.toFixed(2));
+    this.paint({
+      width: this.width, height, pixel: 1, y,
+      rect: (x, top, w, hgt, color) => out.push(`<rect x="${number(x)}" y="${top}" ` +
+        `width="${number(w)}" height="${hgt}" fill="${color}"/>`),
+      text: (x, top, text, color) => out.push(`<text x="${number(x)}" y="${top + 4}" ` +
+        `fill="${color}">${xml(text)}</text>`),
+      frame: () => {},
+    });
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${height}" ` +
+      'font-family="system-ui, sans-serif" font-size="12">' +
+      `<title>${xml(title)}</title><rect width="100%" height="100%" ` +
+      `fill="${this.palette.paper}"/>${out.join('\n')}</svg>\n`;
+  }
+
+  png(done) {
+    const { height, y } = this.exportRows();
+    const scale = height * 2 <= 16384 ? 2 : 1;
+    const canvas = h('canvas', { width: this.width * scale, height: height * scale });
+    const context = canvas.getContext('2d', { alpha: false });
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.fillStyle = this.palette.paper;
+    context.fillRect(0, 0, this.width, height);
+    context.font = FONT;
+    context.textBaseline = 'middle';
+    this.paint({
+      width: this.width, height, pixel: 1 / scale, y,
+      rect: (x, top, w, hgt, color) => {
+        context.fillStyle = color;
+        context.fillRect(x, top, w, hgt);
+      },
+      text: (x, top, text, color) => {
+        context.fillStyle = color;
+        context.fillText(text, x, top);
+      },
+      frame: () => {},
+    });
+    canvas.toBlob(done, 'image/png');
+  }
+}

@@ -1,0 +1,83 @@
+/* Numbers and names as people read them. */
+
+function scaled(value, steps) {
+  for (const [size, unit] of steps)
+    if (value >= size) {
+      const x = value / size;
+      return `${x >= 100 ? x.toFixed(0) : x >= 10 ? x.toFixed(1) : x.toFixed(2)} ${unit}`;
+    }
+  return null;
+}
+
+const STEPS_NS = [[6e10, 'min'], [1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
+const STEPS_BYTES = [[2 ** 40, 'TiB'], [2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB']];
+
+function formatNs(value) {
+  return scaled(value, STEPS_NS) || '0 ns';
+}
+
+function formatCount(value) {
+  return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
+}
+
+function formatBytes(value) {
+  return scaled(value, STEPS_BYTES) || `${formatCount(value)} B`;
+}
+
+/* A weight's value in its own unit. */
+function formatWeight(value, unit) {
+  if (unit === 'ns') return formatNs(value);
+  if (unit === 'bytes') return formatBytes(value);
+  return `${formatCount(value)} ${unit}`;
+}
+
+/* The same where the column's head already says the unit. */
+function formatWeightShort(value, unit) {
+  if (unit === 'ns' || unit === 'bytes') return formatWeight(value, unit);
+  return formatCount(value);
+}
+
+function formatPercent(part, whole) {
+  if (!whole) return '0%';
+  const percent = (100 * part) / whole;
+  if (percent === 0) return '0%';
+  if (percent < 0.01) return '<0.01%';
+  return `${percent >= 99.95 ? percent.toFixed(0) : percent.toFixed(percent < 10 ? 2 : 1)}%`;
+}
+
+/* A cell of a table of facts; cells are text or, for the other units, numbers. */
+function formatCell(value, unit) {
+  if (unit === 'text') return value;
+  if (unit === 'ns') return formatNs(value);
+  if (unit === 'bytes') return formatBytes(value);
+  if (unit === 'percent') return `${(value / 100).toFixed(value % 10 ? 2 : 1)}%`;
+  return formatCount(value);
+}
+
+/*
+ * A C++ name without its template arguments and parameters, for boxes too narrow for all of it:
+ * `void at::f<float, 4>(int)` → `at::f<…>`. Names in brackets or with a file are left alone.
+ */
+function shortName(name) {
+  if (!/[<(]/.test(name) || /^\[|\.py:\d+\)$|operator/.test(name)) return name;
+  let out = '';
+  let depth = 0;
+  for (let i = 0; i < name.length; i++) {
+    const c = name[i];
+    if (name.startsWith('(anonymous namespace)', i)) {
+      if (!depth) out += '(anon)';
+      i += 20;
+    } else if (c === '<' || c === '(') {
+      if (!depth++ && c === '<') out += '<…>';
+      if (c === '(' && depth === 1) break;
+    } else if (c === '>' || c === ')') {
+      if (c === ')' || name[i - 1] !== '-') depth = Math.max(0, depth - 1);
+    } else if (!depth) {
+      out += c;
+    }
+  }
+  out = out.trim();
+  const space = out.lastIndexOf(' ');
+  if (space > 0 && out.includes('::', space)) out = out.slice(space + 1);
+  return out || name;
+}

@@ -1,0 +1,80 @@
+/* The keyboard: one table for what a key does and for the help that `?` shows. */
+
+const KEYS = [
+  ['Move', [
+    ['↑ ↓', 'row up, row down', null],
+    ['← →', 'previous, next frame in the row', null],
+    ['Enter', 'zoom into the selected frame', (app) => app.zoom(app.selected())],
+    ['Backspace', 'zoom out one frame', (app) => app.zoomOut()],
+    ['Esc', 'clear search, then zoom, then selection', (app) => app.escape()],
+    ['0', 'reset everything', (app) => app.reset()],
+  ]],
+  ['Find', [
+    ['/', 'search (a regular expression)', (app) => app.search.focus()],
+    ['n', 'next match', (app) => app.step(1)],
+    ['N', 'previous match', (app) => app.step(-1)],
+    ['*', 'search for the selected function', (app) => app.act('*')],
+  ]],
+  ['Selected function', [
+    ['f', 'focus: only what is below it', (app) => app.act('f')],
+    ['h', 'hide: merge into its callers', (app) => app.act('h')],
+    ['x', 'remove the stacks through it', (app) => app.act('x')],
+    ['s', 'sandwich: callers and callees', (app) => app.act('s')],
+    ['y', 'copy its stack', (app) => app.copyStack()],
+  ]],
+  ['Whole graph', [
+    ['g', 'hide interpreter and call glue', (app) => app.toggleOp('glue')],
+    ['c', 'fold recursion', (app) => app.toggleOp('fold')],
+    ['k', 'keep only stacks that match the search', (app) => app.keepMatches()],
+    ['u', 'undo the last transform', (app) => app.undo()],
+  ]],
+  ['View', [
+    ['1 2 3 4', 'flame graph, functions, sandwich, run', null],
+    ['v', 'next view (CPU, GPU, all)', (app) => app.cycle('view')],
+    ['w', 'next weight', (app) => app.cycle('w')],
+    ['i', 'flame or icicle', (app) => app.cycle('shape')],
+    ['r', 'callees or callers upwards', (app) => app.cycle('dir')],
+    ['o', 'order by name or by weight', (app) => app.cycle('order')],
+    ['t', 'light, dark, as the system', (app) => app.cycle('theme')],
+    ['d', 'details panel', (app) => app.update({ panel: !app.state.panel })],
+    ['?', 'this help', (app) => app.help()],
+  ]],
+];
+
+const KEY_ACTIONS = new Map(KEYS.flatMap(([, list]) => list)
+  .filter(([, , run]) => run).map(([key, , run]) => [key === 'Esc' ? 'Escape' : key, run]));
+
+function onKey(app, event) {
+  const typing = event.target instanceof HTMLInputElement;
+  if ((event.ctrlKey || event.metaKey) && event.key === 'f') {
+    event.preventDefault();
+    app.search.focus();
+    app.search.select();
+    return;
+  }
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const onButton = event.target instanceof HTMLButtonElement;
+  if (onButton && (event.key === 'Enter' || event.key === ' ')) return;
+  const tab = TABS[Number(event.key) - 1];
+  const run = tab ? () => app.update({ tab: tab.value }) : KEY_ACTIONS.get(event.key);
+  if (run) run(app);
+  else if (event.key.startsWith('Arrow') && app.state.tab === 'flame') app.arrow(event.key);
+  else return;
+  event.preventDefault();
+}
+
+function helpDialog() {
+  const dialog = h('dialog', { class: 'help', 'aria-label': 'Keyboard' },
+    h('div', { class: 'help-head' }, h('h2', {}, 'Keyboard'),
+      h('button', { type: 'button', class: 'plain', 'aria-label': 'Close',
+        onclick: () => dialog.close() }, icon('close'))),
+    h('div', { class: 'help-body' }, KEYS.map(([title, list]) => h('section', {}, h('h3', {}, title),
+      h('dl', {}, list.map(([key, text]) => [
+        h('dt', {}, key.split(' ').map((k) => h('kbd', {}, k))), h('dd', {}, text)]).flat())))),
+    h('p', { class: 'note' }, 'A right click on a frame offers the same. The address of the page ' +
+      'holds all that you chose: copy it to share the view.'));
+  dialog.addEventListener('click', (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  return dialog;
+}

@@ -1,0 +1,143 @@
+/* What is said about one frame: the tooltip, the details panel, the menu of what can be done. */
+
+function frameFacts(tree, node, root) {
+  return tree.weights.map(({ name, unit }, w) => {
+    const total = tree.total(w);
+    return {
+      name, unit, empty: !(total[0] > 0), self: tree.self[w][node], total: total[node],
+      all: total[0], zoom: total[root],
+    };
+  }).filter((fact) => !fact.empty);
+}
+
+class Tooltip {
+  constructor() {
+    this.el = h('div', { class: 'tooltip', hidden: true, role: 'tooltip' });
+    document.body.append(this.el);
+  }
+
+  hide() {
+    this.el.hidden = true;
+  }
+
+  show(tree, node, root, event) {
+    const zoomed = root !== 0;
+    const kind = KINDS[tree.kind(node)];
+    this.el.replaceChildren(
+      h('div', { class: 'tooltip-name' }, tree.text(node)),
+      kind ? h('div', { class: 'tooltip-kind' }, kind) : '',
+      h('table', {}, h('tr', {}, ['', 'total', 'of all', zoomed && 'of zoom', 'self']
+        .filter((t) => t !== false).map((t) => h('th', {}, t))),
+      frameFacts(tree, node, root).map((fact) => h('tr', {},
+        h('th', {}, fact.name), h('td', {}, formatWeight(fact.total, fact.unit)),
+        h('td', {}, formatPercent(fact.total, fact.all)),
+        zoomed && h('td', {}, formatPercent(Math.min(fact.total, fact.zoom), fact.zoom)),
+        h('td', {}, formatWeight(fact.self, fact.unit))))));
+    this.el.hidden = false;
+    const { offsetWidth, offsetHeight } = this.el;
+    const x = Math.min(event.clientX + 14, window.innerWidth - offsetWidth - 8);
+    const below = event.clientY + 18;
+    const y = below + offsetHeight > window.innerHeight - 8
+      ? event.clientY - offsetHeight - 12 : below;
+    this.el.style.transform = `translate(${Math.max(4, x)}px, ${Math.max(4, y)}px)`;
+  }
+}
+
+/* What can be done with a function, for the panel's buttons and the context menu alike. */
+function frameActions(app, name) {
+  return [
+    { text: 'Focus', key: 'f', tip: VERBS.focus.tip, run: () => app.addOp(`focus:${name}`) },
+    { text: 'Hide', key: 'h', tip: VERBS.hide.tip, run: () => app.addOp(`hide:${name}`) },
+    { text: 'Remove', key: 'x', tip: VERBS.drop.tip, run: () => app.addOp(`drop:${name}`) },
+    { text: 'Sandwich', key: 's', tip: 'all callers and callees',
+      run: () => app.update({ tab: 'sandwich', fn: name }) },
+    { text: 'Search', key: '*', tip: 'highlight this function everywhere',
+      run: () => app.searchFor(name) },
+  ];
+}
+
+class Details {
+  constructor(app) {
+    this.app = app;
+    this.el = h('aside', { class: 'details', 'aria-label': 'Selected frame' });
+  }
+
+  show(tree, node, root, palette) {
+    const { app } = this;
+    if (!node) {
+      this.el.replaceChildren(h('p', { class: 'empty' },
+        'Click a frame to zoom in and see it here. ', h('kbd', {}, '?'), ' lists the keys.'));
+      return;
+    }
+    const name = tree.text(node);
+    const stack = tree.path(node);
+    const swatch = h('span', { class: 'swatch' });
+    swatch.style.background = palette.color(tree.name[node]);
+    const copy = (text, what) => h('button', { type: 'button', class: 'small', onclick: () => {
+      copyText(text);
+      app.say(`${what} copied`);
+    } }, icon('copy'), `Copy ${what.toLowerCase()}`);
+    this.el.replaceChildren(
+      h('div', { class: 'details-kind' }, swatch, KINDS[tree.kind(node)] || ''),
+      h('h2', { class: 'details-name' }, name),
+      h('div', { class: 'details-actions' }, frameActions(app, name).map((action) => (
+        h('button', { type: 'button', class: 'small', title: `${action.tip} (${action.key})`,
+          onclick: action.run }, action.text)))),
+      h('table', { class: 'details-facts' },
+        h('thead', {}, h('tr', {}, ['', 'Total', 'Self'].map((t) => h('th', { scope: 'col' }, t)))),
+        h('tbody', {}, frameFacts(tree, node, root).map((fact) => [
+          h('tr', {}, h('th', { scope: 'row' }, fact.name),
+            h('td', {}, formatWeight(fact.total, fact.unit)),
+            h('td', {}, formatWeight(fact.self, fact.unit))),
+          h('tr', { class: 'sub' }, h('th', { scope: 'row' }, 'of all'),
+            h('td', {}, formatPercent(fact.total, fact.all)),
+            h('td', {}, formatPercent(fact.self, fact.all))),
+        ]).flat())),
+      h('div', { class: 'details-stack-head' }, h('h3', {}, `Stack · ${stack.length} frames`),
+        copy(tree.stackText(node), 'Stack'), copy(name, 'Name')),
+      h('ol', { class: 'details-stack' }, stack.reverse().slice(0, 400).map((above) => {
+        const dot = h('span', { class: 'swatch' });
+        dot.style.background = palette.color(tree.name[above]);
+        return h('li', { class: above === node ? 'on' : '' }, h('button', { type: 'button',
+          title: tree.text(above), onclick: () => app.zoom(above) }, dot, tree.text(above)));
+      })));
+  }
+}
+
+class Menu {
+  constructor() {
+    this.el = h('div', { class: 'menu', role: 'menu', hidden: true });
+    document.body.append(this.el);
+    document.addEventListener('pointerdown', (event) => {
+      if (!this.el.contains(event.target)) this.hide();
+    });
+    this.el.addEventListener('keydown', (event) => {
+      const items = [...this.el.querySelectorAll('button')];
+      const at = items.indexOf(document.activeElement);
+      const to = { ArrowDown: at + 1, ArrowUp: at - 1 + items.length }[event.key];
+      if (to !== undefined) items[to % items.length].focus();
+      else if (event.key === 'Escape') this.hide();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+
+  hide() {
+    this.el.hidden = true;
+  }
+
+  show(title, actions, x, y) {
+    this.el.replaceChildren(title && h('div', { class: 'menu-title' }, title),
+      ...actions.map((action) => h('button', { type: 'button', role: 'menuitem', title: action.tip,
+        onclick: () => {
+          this.hide();
+          action.run();
+        } }, action.text, action.key && h('kbd', {}, action.key))));
+    this.el.hidden = false;
+    const { offsetWidth, offsetHeight } = this.el;
+    this.el.style.transform = `translate(${Math.min(x, window.innerWidth - offsetWidth - 6)}px, ` +
+      `${Math.max(4, Math.min(y, window.innerHeight - offsetHeight - 6))}px)`;
+    this.el.querySelector('button')?.focus();
+  }
+}

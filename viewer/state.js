@@ -1,0 +1,37 @@
+/*
+ * What the user chose, all of it in the page's address, so that a link shows the same picture:
+ *
+ *	tab, view (tree's label), w (weight's name), shape (flame|icicle), dir (callees|callers),
+ *	order (name|heavy), z (zoom, name ids joined by dots), x (selection, the same), q (search),
+ *	case, o (one a transform), fn (the sandwich's function), theme, panel
+ */
+
+const DEFAULTS = {
+  tab: 'flame', view: '', w: '', shape: 'flame', dir: 'callees', order: 'name', z: [], x: [], q: '',
+  exact: false, ops: [], fn: '', theme: 'auto', panel: true,
+};
+
+function stateToHash(state, defaults) {
+  const params = new URLSearchParams();
+  for (const [key, value] of Object.entries(state)) {
+    if (key === 'ops') for (const op of value) params.append('o', op);
+    else if (Array.isArray(value)) value.length && params.set(key, value.join('.'));
+    else if (typeof value === 'boolean') value !== defaults[key] && params.set(key, value ? 1 : 0);
+    else if (value !== defaults[key]) params.set(key, value);
+  }
+  return params.toString();
+}
+
+function stateFromHash(hash, defaults) {
+  const params = new URLSearchParams(hash.replace(/^#/, ''));
+  const state = { ...defaults };
+  for (const [key, standard] of Object.entries(defaults)) {
+    if (key === 'ops') state.ops = params.getAll('o').filter((op) => VERBS[parseOp(op).verb]);
+    else if (!params.has(key)) continue;
+    else if (Array.isArray(standard))
+      state[key] = params.get(key).split('.').map(Number).filter(Number.isInteger);
+    else if (typeof standard === 'boolean') state[key] = params.get(key) === '1';
+    else state[key] = params.get(key);
+  }
+  return state;
+}

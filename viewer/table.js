@@ -1,0 +1,179 @@
+/*
+ * Tables. TopTable lists functions, any number of them: only the rows in the window exist.
+ * factTable() lays out a table of facts as it is.
+ */
+
+const TABLE_ROW = 28;
+
+class TopTable {
+  /* handlers: pick(name id), open(name id) on double click or Enter. */
+  constructor(host, handlers) {
+    this.host = host;
+    this.handlers = handlers;
+    this.sort = { column: 1, down: true };
+    this.chosen = -1;
+    this.head = h('div', { class: 'top-head', role: 'row' });
+    this.body = h('div', { class: 'top-body', role: 'rowgroup' });
+    this.scroll = h('div', { class: 'top-scroll', tabindex: 0 }, this.body);
+    this.grid = h('div', { class: 'top', role: 'table', 'aria-label': 'Functions' },
+      h('div', { role: 'rowgroup' }, this.head), this.scroll);
+    host.append(this.grid);
+    this.scroll.addEventListener('scroll', () => this.paint(), { passive: true });
+    new ResizeObserver(() => this.paint()).observe(this.scroll);
+    this.scroll.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  /* data: {tree, w, root, hits, palette}; ids outside hits are left out. */
+  show(data) {
+    const same = this.data && this.data.tree === data.tree && this.data.root === data.root;
+    this.data = data;
+    if (!same) this.functions = data.tree.functions(data.root);
+    this.ids = data.hits ? this.functions.ids.filter((id) => data.hits[id]) : this.functions.ids;
+    this.columns = this.makeColumns();
+    if (this.sort.column >= this.columns.length) this.sort = { column: 1, down: true };
+    this.sortRows();
+  }
+
+  makeColumns() {
+    const { tree, w, root } = this.data;
+    const { self, total, frames } = this.functions;
+    const columns = [{ title: 'Function', text: (id) => tree.names.text[id] }];
+    const order = [w, ...tree.weights.keys()].filter((k, at, all) => all.indexOf(k) === at);
+    for (const k of order) {
+      const { name, unit } = tree.weights[k];
+      const whole = tree.total(k)[root];
+      if (!(whole > 0) && k !== w) continue;
+      const add = (what, column) => columns.push({
+        title: `${what} ${name}`, value: (id) => column[id], whole, bar: k === w,
+        text: (id) => formatWeightShort(column[id], unit),
+      });
+      add('Self', self[k]);
+      add('Total', total[k]);
+    }
+    columns.push({ title: 'Frames', value: (id) => frames[id],
+      text: (id) => formatCount(frames[id]) });
+    return columns;
+  }
+
+  sortRows() {
+    const { column, down } = this.sort;
+    const { value } = this.columns[column];
+    const sign = down ? -1 : 1;
+    /* Ids are in order of names, so they break ties and stand in for the names themselves. */
+    this.ids = [...this.ids].sort((a, b) => (
+      value ? sign * (value(a) - value(b)) || a - b : sign * (a - b)));
+    this.drawHead();
+    this.body.style.height = `${this.ids.length * TABLE_ROW}px`;
+    this.grid.setAttribute('aria-rowcount', this.ids.length + 1);
+    this.paint();
+  }
+
+  drawHead() {
+    const numbers = this.columns.length - 1;
+    this.grid.style.setProperty('--columns', `minmax(16rem, 1fr) repeat(${numbers}, 8.5rem)`);
+    this.head.replaceChildren(...this.columns.map((column, at) => {
+      const on = at === this.sort.column;
+      return h('button', {
+        type: 'button', role: 'columnheader', class: on ? 'on' : '',
+        'aria-sort': on ? (this.sort.down ? 'descending' : 'ascending') : 'none',
+        onclick: () => {
+          this.sort = { column: at, down: on ? !this.sort.down : at > 0 };
+          this.sortRows();
+        },
+      }, column.title, on ? (this.sort.down ? ' ↓' : ' ↑') : '');
+    }));
+  }
+
+  paint() {
+    if (!this.data || !this.scroll.clientHeight) return;
+    const first = Math.max(0, Math.floor(this.scroll.scrollTop / TABLE_ROW) - 4);
+    const last = Math.min(this.ids.length,
+      first + Math.ceil(this.scroll.clientHeight / TABLE_ROW) + 8);
+    const rows = [];
+    for (let at = first; at < last; at++) rows.push(this.row(at));
+    this.body.replaceChildren(...rows);
+    if (!this.ids.length)
+      this.body.append(h('p', { class: 'empty' }, 'No function matches the search.'));
+  }
+
+  row(at) {
+    const id = this.ids[at];
+    const { palette, tree } = this.data;
+    const row = h('div', {
+      class: id === this.chosen ? 'top-row on' : 'top-row', role: 'row', 'aria-rowindex': at + 2,
+      onclick: () => this.choose(at), ondblclick: () => this.handlers.open(id),
+    });
+    row.style.transform = `translateY(${at * TABLE_ROW}px)`;
+    this.columns.forEach((column, k) => {
+      if (k === 0) {
+        const swatch = h('span', { class: 'swatch', title: KINDS[tree.names.kind[id]] });
+        swatch.style.background = palette.color(id);
+        row.append(h('span', { class: 'top-name', role: 'cell', title: column.text(id) }, swatch,
+          h('span', {}, column.text(id))));
+        return;
+      }
+      const cell = h('span', { class: 'top-number', role: 'cell' }, column.text(id));
+      if (column.bar) {
+        const part = column.whole ? column.value(id) / column.whole : 0;
+        const bar = h('span', { class: 'top-bar', 'aria-hidden': 'true' });
+        bar.style.width = `${Math.min(100, part * 100)}%`;
+        cell.prepend(bar);
+        cell.append(h('span', { class: 'top-percent' },
+          formatPercent(column.value(id), column.whole)));
+      }
+      row.append(cell);
+    });
+    return row;
+  }
+
+  choose(at) {
+    this.chosen = this.ids[at];
+    this.paint();
+    this.handlers.pick(this.chosen);
+  }
+
+  key(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 }[event.key];
+    if (step) {
+      const from = this.ids.indexOf(this.chosen);
+      const at = Math.max(0, Math.min(this.ids.length - 1, from + step));
+      if (!this.ids.length) return;
+      const y = at * TABLE_ROW;
+      if (y < this.scroll.scrollTop) this.scroll.scrollTop = y;
+      if (y + TABLE_ROW > this.scroll.scrollTop + this.scroll.clientHeight)
+        this.scroll.scrollTop = y + TABLE_ROW - this.scroll.clientHeight;
+      this.choose(at);
+    } else if (event.key === 'Enter' && this.chosen >= 0) {
+      this.handlers.open(this.chosen);
+    } else {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+const FACT_ROWS = 200;
+
+/* A table of facts; a cell whose text is a function's name is a link to it. */
+function factTable(table, isName, onname) {
+  const rows = table.rows.slice(0, FACT_ROWS);
+  const numeric = (k) => table.columns[k].unit !== 'text';
+  const cell = (value, k) => {
+    const text = formatCell(value, table.columns[k].unit);
+    if (!numeric(k) && isName(value))
+      return h('td', {}, h('button', { type: 'button', class: 'link', onclick: () => onname(value) },
+        text));
+    return h('td', { class: numeric(k) ? 'number' : '' }, text);
+  };
+  return h('section', { class: 'card', 'data-table': table.name },
+    h('h2', {}, table.title || table.name),
+    h('div', { class: 'card-scroll' }, h('table', {},
+      h('thead', {}, h('tr', {}, table.columns.map((column, k) => (
+        h('th', { scope: 'col', class: numeric(k) ? 'number' : '' }, column.title))))),
+      h('tbody', {}, rows.map((row) => h('tr', {}, row.map(cell)))))),
+    table.rows.length > rows.length
+      && h('p', { class: 'note' }, `${formatCount(table.rows.length - rows.length)} more rows are ` +
+        'not shown; `aflame report --json` prints all of them.'),
+    table.note && h('p', { class: 'note' }, table.note));
+}
