@@ -48,19 +48,18 @@ cursor_damage(struct af_cursor *c, size_t at, const char *fmt, ...)
 	snprintf(d->first, sizeof d->first, "stream %s, byte %zu: %s", c->name, at, what);
 }
 
-/* Whether a packet header that this stream could have starts at @at. Copies it to @p. */
+/* Whether a plausible packet header starts at @at. Copies it to @p. */
 static bool header_at(const struct af_cursor *c, size_t at, struct af_packet *p)
 {
 	if (c->size - at < sizeof *p)
 		return false;
 	memcpy(p, c->data + at, sizeof *p);
-	return p->magic == AF_PACKET_MAGIC && p->stream_id == 0 &&
-	       (!c->started || p->instance == c->packet.instance) && p->packet_bits % 8 == 0 &&
+	return p->magic == AF_PACKET_MAGIC && p->stream_id == 0 && p->packet_bits % 8 == 0 &&
 	       p->content_bits % 8 == 0 && p->packet_bits / 8 >= sizeof *p &&
 	       p->content_bits / 8 >= sizeof *p;
 }
 
-/* Where the next plausible header starts, at or after @from and before @to; @to if none. */
+/* Where this stream's next plausible header is, at or after @from and before @to; @to if none. */
 static size_t find_header(const struct af_cursor *c, size_t from, size_t to)
 {
 	static const uint32_t magic = AF_PACKET_MAGIC;
@@ -71,7 +70,7 @@ static size_t find_header(const struct af_cursor *c, size_t from, size_t to)
 		if (!hit)
 			return to;
 		from = (size_t)(hit - c->data);
-		if (header_at(c, from, &p))
+		if (header_at(c, from, &p) && (!c->started || p.instance == c->packet.instance))
 			return from;
 		from++;
 	}
@@ -107,24 +106,32 @@ static void packet_enter(struct af_cursor *c, size_t at, const struct af_packet 
 	uint64_t left = c->size - at;
 	uint64_t packet = p->packet_bits / 8, content = p->content_bits / 8;
 
+	c->packet = *p;
+	c->started = true;
 	if (packet > left) {
 		/* A cut-off file, or a wrong size with good packets behind it. */
 		packet = find_header(c, at + sizeof *p, c->size) - at;
 		cursor_damage(c, at, "a packet of %llu bytes in the %llu that are left",
 		              (unsigned long long)(p->packet_bits / 8), (unsigned long long)left);
 		d->packets++;
-		d->bytes += content > packet ? content - packet : 0;
 		content = content < packet ? content : packet;
 	} else if (content > packet) {
 		cursor_damage(c, at, "a packet says that it holds more than its size");
 		d->packets++;
 		content = packet;
+	} else if (content < packet) {
+		/* Padding is legal, but there are no packets in padding. */
+		uint64_t found = find_header(c, at + content, at + packet) - at;
+		if (found < packet) {
+			cursor_damage(c, at, "a packet's size reaches over the next packet");
+			d->packets++;
+			packet = found;
+		}
 	}
-	c->packet = *p;
-	c->started = true;
 	c->at = at + sizeof *p;
 	c->end = at + content;
 	c->next = at + packet;
+	c->resync = at + content;
 	c->limit_ns = p->end_ns > p->begin_ns ? p->end_ns : UINT64_MAX;
 }
 
@@ -138,16 +145,22 @@ bool af_cursor_packet(struct af_cursor *c)
 		return false;
 	}
 	if (!header_at(c, c->next, &p)) {
-		size_t found = find_header(c, c->next + 1, c->size);
-		cursor_damage(c, c->next, "no packet here: %zu bytes are stepped over",
-		              found - c->next);
+		size_t found = find_header(c, c->resync, c->size);
+		cursor_damage(c, c->next, "no packet here: going on at byte %zu", found);
 		d->packets++;
-		d->bytes += found - c->next;
+		d->bytes += found > c->next ? found - c->next : 0;
 		c->next = found;
-		if (!header_at(c, found, &p)) {
-			c->at = c->end = c->next;
+		if (found == c->size) {
+			c->at = c->end = found;
 			return false;
 		}
+		header_at(c, found, &p);
+	}
+	if (c->started && p.instance != c->packet.instance) {
+		cursor_damage(c, c->next, "a packet of stream %llu in stream %llu",
+		              (unsigned long long)p.instance,
+		              (unsigned long long)c->packet.instance);
+		d->disordered++;
 	}
 	packet_account(c, &p);
 	packet_enter(c, c->next, &p);
@@ -166,6 +179,7 @@ void af_cursor_bad_event(struct af_cursor *c)
 	              lost);
 	d->events++;
 	d->bytes += lost;
+	c->resync = c->at;
 	c->next = found;
 	c->at = c->end;
 }

@@ -43,6 +43,7 @@ struct af_cursor {
 	size_t at;         /* where the next event starts */
 	size_t end;        /* of the packet's content */
 	size_t next;       /* where the next packet starts */
+	size_t resync;     /* where to look for one when it does not */
 	uint64_t limit_ns; /* no event of this packet can be later */
 	uint64_t seq;      /* what the next packet's should be */
 	uint64_t discarded;
