@@ -12,6 +12,9 @@
  * shapes belong to one stream and are defined in it before they are used, so a stream reads
  * alone; a second definition of an id replaces the first from there on. Ids of devices, contexts,
  * queues, programs and kernels belong to the process. Addresses belong to the process.
+ *
+ * Stamps of device work are as the driver gave them, on the clock of the device: the CLOCK pairs of
+ * that device (all pairs of the process, also later ones) make them times of the trace.
  */
 #ifndef AF_TRACE_EVENT_H
 #define AF_TRACE_EVENT_H
@@ -153,7 +156,7 @@ typedef int64_t af_i64;
 #define AF_WORK_FIELDS(F)                                                                          \
 	F(FIX, u32, shape, "")                                                                     \
 	F(FIX, u64, correlation, "")                                                               \
-	F(FIX, u64, queued_ns, "on the trace's clock")                                             \
+	F(FIX, u64, queued_ns, "on the device's clock")                                            \
 	F(FIX, u32, submit_after_ns, "submit less queued")                                         \
 	F(FIX, u32, start_after_ns, "start less submit")                                           \
 	F(FIX, u32, busy_ns, "end less start")
@@ -161,7 +164,8 @@ typedef int64_t af_i64;
 #define AF_WORK_LONG_FIELDS(F)                                                                     \
 	F(FIX, u32, shape, "")                                                                     \
 	F(FIX, u64, correlation, "")                                                               \
-	F(FIX, u64, queued_ns, "on the trace's clock; a stamp the driver did not give is 0")       \
+	F(FIX, u64, queued_ns,                                                                     \
+	  "on the device's clock, as the three below; 0: the driver gave no stamp")                \
 	F(FIX, u64, submit_ns, "")                                                                 \
 	F(FIX, u64, start_ns, "")                                                                  \
 	F(FIX, u64, end_ns, "")                                                                    \
