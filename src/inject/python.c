@@ -176,8 +176,11 @@ static __attribute__((noinline, cold)) void python_doubt(void)
 	atomic_store_explicit(&python.state, PYTHON_REFUSED, memory_order_release);
 }
 
-/* The innermost frame of the calling thread: 0 for none. False: unreadable. */
-static bool top_frame(const struct af_py_layout *l, uint64_t *frame)
+/*
+ * The innermost frame of the calling thread, or that of the native call of the eval loop outside
+ * it: 0 for none. False: unreadable.
+ */
+static bool top_frame(const struct af_py_layout *l, bool outer, uint64_t *frame)
 {
 	uint64_t tstate = (uint64_t)python.tstate();
 
@@ -188,6 +191,8 @@ static bool top_frame(const struct af_py_layout *l, uint64_t *frame)
 		return false;
 	if (l->cframe_frame == AF_PY_NO_CFRAME || !*frame)
 		return true;
+	if (outer && af_guarded_read(frame, *frame + l->cframe_previous, sizeof *frame))
+		return false;
 	return !af_guarded_read(frame, *frame + l->cframe_frame, sizeof *frame);
 }
 
@@ -238,38 +243,54 @@ static inline unsigned frame_add(const struct af_py_layout *l, const uint8_t *fr
 	return 2;
 }
 
-unsigned af_python_frames(uint64_t *frames, unsigned max, enum af_stop *stop)
+/* Follow the chain from the innermost frame, or from the one that top_frame() gives for @outer. */
+static unsigned frames_walk(const struct af_py_layout *l, bool outer, uint64_t *frames,
+                            unsigned max, enum af_stop *stop)
 {
 	uint8_t bytes[AF_PY_FRAME_BYTES];
 	uint64_t frame;
 	unsigned nr = 0;
 
+	*stop = AF_STOP_UNREADABLE;
+	if (!top_frame(l, outer, &frame))
+		return 0;
+	for (; frame; frame = frame_word(l, bytes, l->frame_back)) {
+		if (nr + 2 > max) {
+			*stop = AF_STOP_TOO_DEEP;
+			return nr;
+		}
+		if (af_guarded_read(bytes, frame + l->frame_from, l->frame_to - l->frame_from))
+			return nr;
+		unsigned added = frame_add(l, bytes, frames + nr);
+		if (!added) {
+			*stop = AF_STOP_BAD_FRAME;
+			return nr;
+		}
+		nr += added;
+	}
+	*stop = AF_STOP_COMPLETE;
+	return nr;
+}
+
+static inline bool walk_failed(enum af_stop stop)
+{
+	return stop == AF_STOP_UNREADABLE || stop == AF_STOP_BAD_FRAME;
+}
+
+unsigned af_python_frames(uint64_t *frames, unsigned max, enum af_stop *stop)
+{
 	*stop = AF_STOP_COMPLETE;
 	if (!af_python_ready())
 		return 0;
 
 	const struct af_py_layout *l = python.layout;
-	if (!top_frame(l, &frame)) {
-		*stop = AF_STOP_UNREADABLE;
-		return 0;
-	}
-	for (; frame; frame = frame_word(l, bytes, l->frame_back)) {
-		if (nr + 2 > max) {
-			*stop = AF_STOP_TOO_DEEP;
-			break;
-		}
-		if (af_guarded_read(bytes, frame + l->frame_from, l->frame_to - l->frame_from)) {
-			*stop = AF_STOP_UNREADABLE;
-			break;
-		}
-		unsigned added = frame_add(l, bytes, frames + nr);
-		if (!added) {
-			*stop = AF_STOP_BAD_FRAME;
-			break;
-		}
-		nr += added;
-	}
-	if (*stop == AF_STOP_UNREADABLE || *stop == AF_STOP_BAD_FRAME)
+	unsigned nr = frames_walk(l, false, frames, max, stop);
+
+	/* 3.11 and 3.12 enter the eval loop with a _PyCFrame that has no frame yet. */
+	if (!nr && walk_failed(*stop) && l->cframe_frame != AF_PY_NO_CFRAME)
+		nr = frames_walk(l, true, frames, max, stop);
+
+	if (walk_failed(*stop))
 		python_doubt();
 	else if (nr && !atomic_load_explicit(&python.proven, memory_order_relaxed))
 		atomic_store_explicit(&python.proven, true, memory_order_relaxed);

@@ -36,7 +36,7 @@ static const struct af_py_layout layouts[] = {
 	},
 	{
 		.version = 0x30b, .chain = AF_PY_ENTRY, .entry_is = 1,
-		.tstate_frame = 56, .cframe_frame = 8,
+		.tstate_frame = 56, .cframe_frame = 8, .cframe_previous = 16,
 		.frame_from = 32, .frame_to = 72,
 		.frame_code = 32, .frame_back = 48, .frame_instr = 56, .frame_entry = 68,
 		.code_first_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136,
@@ -45,7 +45,7 @@ static const struct af_py_layout layouts[] = {
 	},
 	{
 		.version = 0x30c, .chain = AF_PY_SHIM, .entry_is = 3,
-		.tstate_frame = 56, .cframe_frame = 0,
+		.tstate_frame = 56, .cframe_frame = 0, .cframe_previous = 8,
 		.frame_from = 0, .frame_to = 72,
 		.frame_code = 0, .frame_back = 8, .frame_instr = 56, .frame_entry = 70,
 		.code_first_line = 68, .code_file = 112, .code_name = 128, .code_lines = 136,

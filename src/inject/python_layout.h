@@ -27,6 +27,7 @@ struct af_py_layout {
 
 	uint16_t tstate_frame; /* in PyThreadState: the frame, or the _PyCFrame that points to it */
 	uint16_t cframe_frame; /* in _PyCFrame, or AF_PY_NO_CFRAME */
+	uint16_t cframe_previous;
 
 	/* In PyFrameObject or _PyInterpreterFrame. What is read lies in [frame_from, frame_to). */
 	uint16_t frame_from, frame_to;
