@@ -41,7 +41,7 @@ APART static int kernel_work(int fd, int64_t ns)
 
 int main(int argc, char **argv)
 {
-	unsigned long rounds = (unsigned long)(500 * burn_scale(argc, argv));
+	unsigned long rounds = (unsigned long)(700 * burn_scale(argc, argv));
 	const int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	int64_t user_ns = 0, kernel_ns = 0, user_us, system_us;
 	struct rusage usage;
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
 	while (rounds--) {
 		int64_t start = burn_thread_ns(), between;
 
-		user_work(1000);
+		user_work(730); /* not in step with a tick or a sampling period */
 		between = burn_thread_ns();
 		user_ns += between - start;
 		if (kernel_work(fd, between - start))
