@@ -1,0 +1,290 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analyse/tree.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "render/embed.h"
+#include "render/label.h"
+#include "render/palette.h"
+#include "render/render.h"
+
+AF_EMBED(svg_script);
+
+static const struct af_tree_weight weights[] = {{"samples", "samples"}, {"time", "ns"}};
+static const struct af_tree_weight columns[] = {{"before", "samples"}, {"after", "samples"}};
+
+/* The picture of folded @text as a string to free(), or NULL with @err. */
+static char *draw(const char *text, const struct af_picture *p, struct af_err *err)
+{
+	struct af_tree t;
+	struct af_folded_stats stats;
+	FILE *f = tmpfile();
+	struct af_render r = {.fd = fileno(f), .picture = p};
+	char *svg = NULL;
+
+	af_tree_open(&t, p->differential ? columns : weights, 2);
+	assert_int_equal(af_folded_read(&t, text, strlen(text), p->differential, &stats, err), 0);
+	if (!af_format_for("out.svg")->tree(&r, &t, err)) {
+		off_t size = lseek(r.fd, 0, SEEK_END);
+		svg = calloc(1, (size_t)size + 1);
+		assert_int_equal(pread(r.fd, svg, (size_t)size, 0), size);
+	}
+	af_tree_close(&t);
+	fclose(f);
+	return svg;
+}
+
+static void assert_has(const char *text, const struct af_picture *p, const char *part)
+{
+	struct af_err err = {0};
+	char *svg = draw(text, p, &err);
+
+	assert_non_null(svg);
+	if (!strstr(svg, part))
+		fail_msg("no %s in\n%s", part, svg);
+	free(svg);
+}
+
+static void assert_lacks(const char *text, const struct af_picture *p, const char *part)
+{
+	struct af_err err = {0};
+	char *svg = draw(text, p, &err);
+
+	assert_non_null(svg);
+	assert_null(strstr(svg, part));
+	free(svg);
+}
+
+static const struct af_picture plain;
+
+static void the_order_of_lines_does_not_show(void **state)
+{
+	struct af_err err = {0};
+	char *a = draw("a;b;c 1\na;d 2\ne 3\na;b 4\n", &plain, &err);
+	char *b = draw("a;b 4\ne 3\na;d 2\na;b;c 1\n", &plain, &err);
+
+	assert_string_equal(a, b);
+	free(a);
+	free(b);
+}
+
+static void labels_say_name_weight_and_share(void **state)
+{
+	assert_has("a;b 1234\na;c 3766\n", &plain, "<title>b (1,234 samples, 24.68%)</title>");
+	assert_has("a;b 1234\na;c 3766\n", &plain, "<title>all (5,000 samples, 100%)</title>");
+	const struct af_picture named = {.count_name = "<bytes>", .factor = 2.5};
+	assert_has("a 3\n", &named, "<title>a (7.5 &lt;bytes&gt;, 100.00%)</title>");
+}
+
+static void frames_below_the_minimum_width_are_left_out(void **state)
+{
+	const struct af_picture percent = {.min_width = 10, .min_width_percent = true};
+	const struct af_picture pixels = {.min_width = 200};
+	const struct af_picture all = {.all_frames = true};
+	const char *text = "wide 89\nthin;sub 11\nhair 100000\n";
+
+	assert_lacks(text, &percent, "<title>wide (");
+	assert_lacks(text, &pixels, "<title>wide (");
+	assert_has(text, &all, "<title>wide (");
+	assert_has("wide 89\nthin;sub 11\n", &percent, "<title>sub (");
+	assert_has("a 20000000\nb 1\n", &all, "<title>b (");
+	assert_lacks("a 20000000\nb 1\n", &plain, "<title>b (");
+}
+
+static void a_name_cannot_leave_its_place(void **state)
+{
+	const char *text = "</script><script>alert(1)</script>;]]>;\"x\" onload='y'&;\x01\xff 1\n";
+	struct af_err err = {0};
+	char *svg = draw(text, &plain, &err);
+
+	assert_null(strstr(svg, "<script>alert"));
+	/* One script, one CDATA section. */
+	assert_ptr_equal(strstr(svg, "]]>"), strstr(svg, "]]></script>"));
+	assert_null(strstr(strstr(svg, "]]></script>") + 3, "]]>"));
+	assert_non_null(strstr(svg, "&quot;x&quot; onload=&#39;y&#39;&amp; ("));
+	assert_non_null(strstr(svg, "\xef\xbf\xbd\xef\xbf\xbd ("));
+	free(svg);
+	const struct af_picture hostile = {.title = "</text><script>",
+	                                   .notes = "--><script>",
+	                                   .font_type = "\"><script>",
+	                                   .name_type = "]]></script>",
+	                                   .search_color = "</script>",
+	                                   .count_name = "]]><script>"};
+	svg = draw("a;b 1\n", &hostile, &err);
+	assert_null(strstr(svg, "<script>"));
+	assert_ptr_equal(strstr(svg, "]]>"), strstr(svg, "]]></script>"));
+	free(svg);
+}
+
+static void the_script_ends_no_section_early(void **state)
+{
+	assert_null(strstr((const char *)af_embed_svg_script, "]]>"));
+	assert_null(strstr((const char *)af_embed_svg_script, "</script"));
+}
+
+static void a_difference_counts_whole_subtrees(void **state)
+{
+	const struct af_picture diff = {.differential = true};
+	const char *text = "r;a 1 5\nr;b 9 1\nr;gone;deep 10 0\n";
+
+	assert_has(text, &diff, "<title>r (6 samples, 100.00%; change -233.33%, own +0.00%)");
+	assert_has(text, &diff, "<title>a (5 samples, 83.33%; change +66.67%, own +66.67%)");
+	assert_has(text, &diff, "<title>r;gone (10 samples)\n</title>");
+	assert_has(text, &diff, "Vanished: 1 stack, 10 samples");
+}
+
+static void a_difference_needs_two_columns(void **state)
+{
+	const struct af_picture diff = {.differential = true};
+	struct af_tree t;
+	struct af_err err = {0};
+	struct af_render r = {.fd = -1, .picture = &diff};
+
+	af_tree_open(&t, weights, 1);
+	af_tree_finish(&t);
+	assert_int_not_equal(af_format_for("svg")->tree(&r, &t, &err), 0);
+	assert_non_null(strstr(err.msg, "two columns"));
+	af_tree_close(&t);
+}
+
+static void wrong_choices_are_named(void **state)
+{
+	const struct af_picture palette = {.palette = "beige"};
+	const struct af_picture back = {.bgcolors = "#12345"};
+	const struct af_picture weight = {.weight = "bytes"};
+	struct af_err err = {0};
+
+	assert_null(draw("a 1\n", &palette, &err));
+	assert_non_null(strstr(err.msg, "beige"));
+	assert_null(draw("a 1\n", &back, &err));
+	assert_non_null(strstr(err.msg, "#12345"));
+	assert_null(draw("a 1\n", &weight, &err));
+	assert_non_null(strstr(err.msg, "samples, time"));
+}
+
+static void nothing_and_too_much_are_still_pictures(void **state)
+{
+	assert_has("", &plain, "<title>all (0 samples, 100%)</title>");
+	assert_has("a 0\n", &plain, "</svg>");
+	assert_has("a 18446744073709551615\nb 18446744073709551615\n", &plain, "</svg>");
+	const struct af_picture total = {.total = 200};
+	assert_has("a 100\n", &total, "<title>a (100 samples, 50.00%)</title>");
+}
+
+static void every_palette_has_a_color_for_every_kind(void **state)
+{
+	struct af_tree t;
+
+	af_tree_open(&t, weights, 1);
+	for (const char *const *name = af_palette_names; *name; name++) {
+		const struct af_picture p = {.palette = *name},
+					hash = {.palette = *name, .hash = true};
+		struct af_palette pal;
+		assert_int_equal(af_palette_open(&pal, &p, &t, NULL), 0);
+		for (enum af_frame f = 0; f < AF_FRAME_END; f++) {
+			uint32_t rgb = af_palette_color(&pal, "a::b", 4, f);
+			assert_int_equal(rgb, af_palette_color(&pal, "a::b", 4, f));
+			assert_true(rgb > 0 && rgb <= 0xffffff);
+		}
+		assert_int_equal(af_palette_open(&pal, &hash, &t, NULL), 0);
+		af_palette_color(&pal, "", 0, AF_FRAME_NATIVE);
+	}
+	af_tree_close(&t);
+}
+
+/* Which channel leads tells the hue. */
+static void the_gpu_palette_tells_layers_apart(void **state)
+{
+	const struct af_picture p = {.palette = "gpu"};
+	struct af_palette pal;
+	struct af_tree t;
+
+	af_tree_open(&t, weights, 1);
+	assert_int_equal(af_palette_open(&pal, &p, &t, NULL), 0);
+	uint32_t green = af_palette_color(&pal, "send", 4, AF_FRAME_GPU_INSN);
+	uint32_t aqua = af_palette_color(&pal, "kernel", 6, AF_FRAME_GPU);
+	uint32_t neo = af_palette_color(&pal, "NEOapi", 6, AF_FRAME_NATIVE);
+	uint32_t pink = af_palette_color(&pal, "f (a.py:1)", 10, AF_FRAME_PYTHON);
+	uint32_t yellow = af_palette_color(&pal, "a::b", 4, AF_FRAME_NATIVE);
+	uint32_t red = af_palette_color(&pal, "main", 4, AF_FRAME_NATIVE);
+	assert_true((green >> 8 & 255) > (green >> 16) && (green >> 8 & 255) > (green & 255));
+	assert_true((aqua & 255) > (aqua >> 16) && (aqua >> 8 & 255) > (aqua >> 16));
+	assert_true((neo & 255) > (neo >> 16) && (neo >> 8 & 255) > (neo >> 16));
+	assert_true((pink >> 16) > (pink >> 8 & 255) && (pink & 255) > (pink >> 8 & 255));
+	assert_true((yellow >> 8 & 255) > (yellow & 255) && (yellow >> 16) > (yellow & 255));
+	assert_true((red >> 16) > (red >> 8 & 255) + 60 && (red >> 16) > (red & 255) + 60);
+	assert_int_equal(af_palette_color(&pal, "-", 1, AF_FRAME_MARK), 0xc8c8c8);
+	af_tree_close(&t);
+}
+
+static void changes_are_red_and_blue(void **state)
+{
+	assert_int_equal(af_palette_delta(0, 10, false), 0xeeeeee);
+	assert_int_equal(af_palette_delta(10, 10, false) >> 16, 0xff);
+	assert_int_equal(af_palette_delta(-10, 10, false) & 0xff, 0xff);
+	assert_int_equal(af_palette_delta(10, 10, false), af_palette_delta(-10, 10, true));
+	assert_int_equal(af_palette_delta(INT64_MIN, 1, false) & 0xff, 0xff);
+}
+
+static void assert_label(void (*write)(struct af_buf *b, uint64_t v), uint64_t v, const char *text)
+{
+	struct af_buf b = {0};
+
+	write(&b, v);
+	assert_string_equal(b.data, text);
+	af_buf_free(&b);
+}
+
+static void label_ns(struct af_buf *b, uint64_t v)
+{
+	af_label_weight(b, &weights[1], v, &plain);
+}
+
+static void numbers_are_written_for_people(void **state)
+{
+	assert_label(af_label_commas, 0, "0");
+	assert_label(af_label_commas, 999, "999");
+	assert_label(af_label_commas, 1000, "1,000");
+	assert_label(af_label_commas, UINT64_MAX, "18,446,744,073,709,551,615");
+	assert_label(label_ns, 0, "0 ns");
+	assert_label(label_ns, 999, "999 ns");
+	assert_label(label_ns, 1500, "1.50 us");
+	assert_label(label_ns, 123456789, "123.5 ms");
+	assert_label(label_ns, 61000000000, "61.00 s");
+	struct af_buf b = {0};
+	af_label_fixed(&b, -1.005, 2);
+	af_buf_char(&b, ' ');
+	af_label_fixed(&b, 0.0 / 0.0, 2);
+	af_buf_char(&b, ' ');
+	af_label_fixed(&b, 12, 0);
+	assert_string_equal(b.data, "-1.00 0 12");
+	af_buf_free(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_order_of_lines_does_not_show),
+	    cmocka_unit_test(labels_say_name_weight_and_share),
+	    cmocka_unit_test(frames_below_the_minimum_width_are_left_out),
+	    cmocka_unit_test(a_name_cannot_leave_its_place),
+	    cmocka_unit_test(the_script_ends_no_section_early),
+	    cmocka_unit_test(a_difference_counts_whole_subtrees),
+	    cmocka_unit_test(a_difference_needs_two_columns),
+	    cmocka_unit_test(wrong_choices_are_named),
+	    cmocka_unit_test(nothing_and_too_much_are_still_pictures),
+	    cmocka_unit_test(every_palette_has_a_color_for_every_kind),
+	    cmocka_unit_test(the_gpu_palette_tells_layers_apart),
+	    cmocka_unit_test(changes_are_red_and_blue),
+	    cmocka_unit_test(numbers_are_written_for_people),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
