@@ -12,6 +12,9 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/names.h"
+#include "cmd/nearest.h"
 #include "cmd/print_event.h"
 #include "trace/reader.h"
 
@@ -37,66 +40,39 @@ static const struct print print_defaults = {
     .limit = UINT64_MAX,
 };
 
-/* Steps from @a to @b by inserting, removing and replacing characters; both are short. */
-static unsigned name_distance(const char *a, size_t len, const char *b)
+static int kind_named(const char *name, uint64_t *mask, struct af_err *err)
 {
-	enum { LONGEST = 32 };
-	size_t lb = strlen(b);
-	unsigned row[LONGEST + 1];
+	struct af_nearest near;
 
-	if (len > LONGEST || lb > LONGEST)
-		return UINT32_MAX;
-	for (size_t j = 0; j <= lb; j++)
-		row[j] = (unsigned)j;
-	for (size_t i = 1; i <= len; i++) {
-		unsigned diagonal = row[0];
-		row[0] = (unsigned)i;
-		for (size_t j = 1; j <= lb; j++) {
-			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			diagonal = row[j];
-			row[j] = best;
-		}
-	}
-	return row[lb];
-}
-
-static int kind_named(const char *name, size_t len, uint64_t *mask, struct af_err *err)
-{
-	const struct af_kind_info *nearest = NULL;
-	unsigned best = UINT32_MAX;
-
+	af_nearest_init(&near, name);
 	for (uint16_t kind = 0; kind < AF_KIND_MAX; kind++) {
 		const struct af_kind_info *info = af_kind_info(kind);
-		unsigned distance = info ? name_distance(name, len, info->name) : UINT32_MAX;
-		if (distance < best) {
-			best = distance;
-			nearest = info;
+		if (info && !strcmp(info->name, name)) {
+			*mask |= 1ull << kind;
+			return 0;
 		}
+		if (info)
+			af_nearest_offer(&near, info->name);
 	}
-	if (best == 0) {
-		*mask |= 1ull << nearest->kind;
-		return 0;
-	}
-	return af_fail_plain(err, -EINVAL, "no kind of event is called '%.*s': did you mean '%s'?",
-	                     len > 40 ? 40 : (int)len, name, nearest ? nearest->name : "sample");
+	const char *best = af_nearest_best(&near);
+	if (best)
+		return af_fail_plain(err, -EINVAL,
+		                     "no kind of event is called %s: did you mean %s?", name, best);
+	return af_fail_plain(
+	    err, -EINVAL, "no kind of event is called %s: `aflame print --count` lists them", name);
 }
 
 static int kinds_mask(const struct af_strings *lists, uint64_t *mask, struct af_err *err)
 {
 	*mask = 0;
 	for (uint32_t i = 0; i < lists->nr; i++) {
-		for (const char *s = lists->items[i];; s++) {
-			size_t len = strcspn(s, ",");
-			int rc = kind_named(s, len, mask, err);
+		scope_free char *list = strdup(lists->items[i]);
+		if (!list)
+			return af_fail(err, -ENOMEM, "cannot read --kind");
+		for (char *rest = list, *name; (name = strsep(&rest, ","));) {
+			int rc = kind_named(name, mask, err);
 			if (rc)
 				return rc;
-			s += len;
-			if (!*s)
-				break;
 		}
 	}
 	return 0;
@@ -217,6 +193,8 @@ static int print_run(void *state, int nr_words, char **words, struct af_err *err
 		                     nr_words);
 	int rc = kinds_mask(&p->kinds, &wanted, err);
 	if (!rc)
+		rc = af_trace_prepare(dir, err);
+	if (!rc)
 		rc = af_trace_open(&t, dir, wanted, err);
 	if (rc)
 		return rc;
@@ -246,7 +224,7 @@ static const struct af_option print_options[] = {
     {AF_OPT_STRING, "output", 'o', "FILE", "write to FILE, - for standard output", AT(output)},
     {AF_OPT_FLAG, "json", 0, NULL, "one JSON object a line", AT(json)},
     {AF_OPT_FLAG, "count", 0, NULL, "only the number of events of each kind", AT(count)},
-    {AF_OPT_GROUP, "Which events"},
+    {AF_OPT_GROUP, .help = "Which events"},
     {AF_OPT_LIST, "kind", 'k', "LIST", "only these kinds, separated by commas", AT(kinds)},
     {AF_OPT_U64, "process", 0, "N", "only of the process with ordinal N (p1, p2 …)", AT(process)},
     {AF_OPT_U64, "pid", 'p', "PID", "only of this process id", AT(pid)},
@@ -261,7 +239,7 @@ static const struct af_option print_options[] = {
 const struct af_command af_command_print = {
     .name = "print",
     .usage = "[OPTIONS] [DIR]",
-    .summary = "print the events of a trace, one a line",
+    .summary = "Print the events of a trace, one a line",
     .details =
 	"The columns are the time in seconds since the trace began, the stream (s), the\n"
 	"process (p, an ordinal of the trace; p0 is the recorder), pid/tid, the kind and its\n"

@@ -9,11 +9,13 @@
 extern const struct af_format af_format_svg;
 extern const struct af_format af_format_folded;
 extern const struct af_format af_format_text;
+extern const struct af_format af_format_html;
 
 const struct af_format *const af_formats[] = {
     &af_format_svg,
     &af_format_folded,
     &af_format_text,
+    &af_format_html,
     NULL,
 };
 

@@ -1,0 +1,13 @@
+/* The heaviest functions of a tree, as a table. */
+#ifndef AF_ANALYSE_TOP_H
+#define AF_ANALYSE_TOP_H
+
+#include "analyse/facts.h"
+#include "analyse/tree.h"
+
+/* Add the table to @f: at most @limit rows (0: all) by self weight. No table when the tree is
+ * empty. */
+void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, const char *name,
+                  const char *title, uint32_t limit);
+
+#endif

@@ -1,0 +1,98 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cmd/commands.h"
+#include "cmd/summary.h"
+#include "collect/collect.h"
+
+struct doctor_options {
+	bool json;
+};
+
+static void doctor_json(struct af_buf *b, const struct af_collector_ops *c, bool works,
+                        const char *words, bool first)
+{
+	af_buf_str(b, first ? "{\"name\":" : ",{\"name\":");
+	af_buf_json(b, c->name, strlen(c->name));
+	af_buf_fmt(b, ",\"works\":%s,\"says\":", works ? "true" : "false");
+	af_buf_json(b, words, strlen(words));
+	af_buf_char(b, '}');
+}
+
+static void doctor_line(bool works, const char *name, const char *words, const char *summary)
+{
+	bool colour = af_colour(stdout);
+	const char *mark = works ? "works " : "does not";
+	const char *paint = !colour ? "" : works ? "\033[32m" : "\033[31m";
+
+	printf("%s%-8s%s  %-8s  %s\n", paint, mark, colour ? "\033[0m" : "", name, words);
+	if (summary)
+		printf("%20s%s\n", "", summary);
+}
+
+/* Streams live in /dev/shm: 4 MiB a thread at most. */
+static bool doctor_shm(char *words, size_t size)
+{
+	struct statvfs v;
+
+	if (statvfs("/dev/shm", &v)) {
+		snprintf(words, size, "/dev/shm is not there: mount a tmpfs at it");
+		return false;
+	}
+	uint64_t mb = (uint64_t)v.f_bavail * v.f_bsize >> 20;
+	snprintf(words, size, "%llu MB free in /dev/shm%s", (unsigned long long)mb,
+	         mb < 64 ? ": little; in a container give --shm-size=1g" : "");
+	return mb >= 16;
+}
+
+static int doctor_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	const struct doctor_options *o = state;
+	struct af_buf json = {0};
+	char says[600];
+	bool cpu = false;
+
+	(void)nr_words;
+	(void)words;
+	(void)err;
+	for (int i = 0; af_collectors[i]; i++) {
+		const struct af_collector_ops *c = af_collectors[i];
+		struct af_err why = {0};
+		says[0] = 0;
+		bool works = !c->probe(says, sizeof says, &why);
+		cpu |= works && c->cpu_mode;
+		if (o->json)
+			doctor_json(&json, c, works, works ? says : why.msg, !i);
+		else
+			doctor_line(works, c->name, works ? says : why.msg, c->summary);
+	}
+	bool shm = doctor_shm(says, sizeof says);
+	if (o->json)
+		printf("{\"format\":1,\"collectors\":[%s],\"shm\":{\"works\":%s}}\n", json.data,
+		       shm ? "true" : "false");
+	else
+		doctor_line(shm, "shm", says, NULL);
+	af_buf_free(&json);
+	return cpu && shm ? 0 : 1;
+}
+
+static const struct af_option doctor_options[] = {
+    {AF_OPT_FLAG, "json", 0, NULL, "for programs", offsetof(struct doctor_options, json)},
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_doctor = {
+    .name = "doctor",
+    .usage = "[--json]",
+    .summary = "Say what works on this machine, what does not, and what fixes it",
+    .details =
+	"Tries every collector without leaving a trace. The exit status is 0 when programs can\n"
+	"be sampled here.",
+    .options = doctor_options,
+    .state_size = sizeof(struct doctor_options),
+    .run = doctor_run,
+};

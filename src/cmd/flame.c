@@ -1,0 +1,252 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/scope.h"
+#include "cmd/commands.h"
+#include "cmd/picture.h"
+#include "cmd/study.h"
+
+struct flame_options {
+	const char *output, *format, *folded, *view, *weight, *min_width, *height_text;
+	bool differential, negate;
+	struct af_picture picture;
+	uint64_t width, height, font_size;
+	uint64_t total;
+};
+
+static const struct flame_options flame_defaults = {.output = "-"};
+
+static int flame_picture(struct flame_options *o, struct af_err *err)
+{
+	struct af_picture *p = &o->picture;
+
+	p->weight = o->weight;
+	p->width = (uint32_t)o->width;
+	p->frame_height = (uint32_t)o->height;
+	p->font_size = (uint32_t)o->font_size;
+	p->total = o->total;
+	if (o->min_width) {
+		char *end;
+		p->min_width = strtod(o->min_width, &end);
+		p->min_width_percent = *end == '%';
+		p->all_frames = p->min_width == 0;
+		if (end == o->min_width || (*end && strcmp(end, "%")) || p->min_width < 0)
+			return af_fail_plain(
+			    err, -EINVAL,
+			    "--minwidth takes pixels (0.5) or percent (0.1%%), not "
+			    "\"%s\"",
+			    o->min_width);
+	}
+	return 0;
+}
+
+/* The format is what the file's name says; standard output is folded text. */
+static int flame_format(const struct flame_options *o, const struct af_format **format,
+                        struct af_err *err)
+{
+	const char *by = o->format ? o->format : strcmp(o->output, "-") ? o->output : "folded";
+
+	*format = af_format_for(by);
+	if (*format)
+		return 0;
+	char known[128] = "";
+	for (int i = 0; af_formats[i]; i++) {
+		size_t used = strlen(known);
+		snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
+		         af_formats[i]->extension);
+	}
+	return af_fail_plain(
+	    err, -EINVAL, "no format for %s: name a file that ends in one of %s, or give --format",
+	    by, known);
+}
+
+static int read_all(int fd, char **data, size_t *size, struct af_err *err)
+{
+	size_t cap = 1 << 20;
+
+	*data = af_xrealloc(NULL, cap);
+	*size = 0;
+	for (;;) {
+		if (*size == cap)
+			*data = af_xrealloc(*data, cap *= 2);
+		ssize_t n = read(fd, *data + *size, cap - *size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return af_fail(err, -errno, "cannot read standard input");
+		if (!n)
+			return 0;
+		*size += (size_t)n;
+	}
+}
+
+static int flame_parse(struct af_tree *t, const struct flame_options *o, const char *data,
+                       size_t size, struct af_err *err)
+{
+	static const struct af_tree_weight one[] = {{"samples", "samples"}};
+	static const struct af_tree_weight two[] = {{"before", "samples"}, {"after", "samples"}};
+	struct af_folded_stats stats = {0};
+
+	af_tree_open(t, o->differential ? two : one, o->differential ? 2 : 1);
+	if (o->picture.flamechart)
+		t->ordered = true;
+	int rc = af_folded_read(t, data, size, o->differential, &stats, err);
+	if (stats.bad_lines)
+		fprintf(stderr, "aflame flame: %llu of %llu lines do not parse, the first: %s\n",
+		        (unsigned long long)stats.bad_lines,
+		        (unsigned long long)(stats.lines + stats.bad_lines), stats.complaint);
+	if (stats.saturated)
+		fputs("aflame flame: a sum of counts beyond 2^64 - 1 was cut to that\n", stderr);
+	return rc;
+}
+
+static int flame_folded(const struct flame_options *o, const struct af_picture_job *job,
+                        struct af_err *err)
+{
+	struct af_picture_job drawn = *job;
+	struct af_tree tree = {0};
+	struct af_file file = {0};
+	scope_free char *data = NULL;
+	size_t size = 0;
+	int rc;
+
+	if (!strcmp(o->folded, "-")) {
+		rc = read_all(0, &data, &size, err);
+	} else {
+		rc = af_file_map(&file, o->folded, err);
+		size = file.size;
+	}
+	if (!rc)
+		rc = flame_parse(&tree, o, data ? data : (const char *)file.data, size, err);
+	drawn.tree = &tree;
+	if (!rc)
+		rc = af_picture_write(&drawn, err);
+	af_tree_close(&tree);
+	af_file_unmap(&file);
+	return rc;
+}
+
+static int view_index(const char *name)
+{
+	for (int v = 0; v < AF_VIEWS; v++)
+		if (!strcmp(name, af_view_names[v]))
+			return v;
+	return AF_VIEW_ALL;
+}
+
+static int flame_trace(const struct flame_options *o, const char *dir,
+                       const struct af_picture_job *job, struct af_err *err)
+{
+	struct af_picture_job drawn = *job;
+	struct af_results r;
+	int rc = af_study(dir, &r, err);
+
+	drawn.results = &r;
+	/* report.html holds all views unless one is asked for; a picture shows one. */
+	if (!rc && (o->view || strcmp(job->format->name, "html"))) {
+		int v = view_index(o->view ? o->view : "all");
+		drawn.tree = &r.trees[v];
+		drawn.label = af_view_names[v];
+		if (drawn.tree->nr <= 1)
+			rc = af_fail_plain(err, -ENODATA, "the trace %s has nothing for --view %s",
+			                   dir, af_view_names[v]);
+	}
+	if (!rc)
+		rc = af_picture_write(&drawn, err);
+	af_results_close(&r);
+	return rc;
+}
+
+static int flame_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	struct flame_options *o = state;
+	struct af_picture_job job = {.file = o->output, .picture = &o->picture};
+	int rc = flame_picture(o, err);
+
+	if (!rc)
+		rc = flame_format(o, &job.format, err);
+	if (rc)
+		return rc;
+	if (nr_words > 1 || (nr_words && o->folded))
+		return af_fail_plain(err, -EINVAL, "one trace or one folded file, not %s too",
+		                     words[nr_words - 1]);
+	o->picture.differential = o->differential;
+	o->picture.negate = o->negate;
+	if (o->folded)
+		return flame_folded(o, &job, err);
+	return flame_trace(o, af_trace_dir(nr_words, words), &job, err);
+}
+
+#define AT(field) offsetof(struct flame_options, field)
+
+static const struct af_option flame_options[] = {
+    {AF_OPT_STRING, "output", 'o', "FILE", "file to write, - for standard output (-)", AT(output)},
+    {AF_OPT_STRING, "format", 0, "NAME", "svg, html, folded or text, when the name does not tell",
+     AT(format)},
+    {AF_OPT_STRING, "folded", 0, "FILE", "draw folded text instead of a trace; - is standard input",
+     AT(folded)},
+    {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, or all in one tree", AT(view), "cpu|gpu|all"},
+    {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count or bytes (time)", AT(weight)},
+    {AF_OPT_GROUP, NULL, 0, NULL, "Layout", 0},
+    {AF_OPT_FLAG, "inverted", 'i', NULL, "icicle: root at the top", AT(picture.inverted)},
+    {AF_OPT_FLAG, "reverse", 'r', NULL, "merge stacks from their leaves", AT(picture.reverse)},
+    {AF_OPT_FLAG, "flamechart", 0, NULL, "keep the order of the input, merge only neighbours",
+     AT(picture.flamechart)},
+    {AF_OPT_U64, "width", 0, "PIXELS", "of the image (1200)", AT(width)},
+    {AF_OPT_FLAG, "fluid", 0, NULL, "let the width follow the window", AT(picture.fluid)},
+    {AF_OPT_U64, "height", 0, "PIXELS", "of a frame (16)", AT(height)},
+    {AF_OPT_STRING, "minwidth", 0, "N[%]", "leave narrower frames out; 0 keeps all (0.1 pixels)",
+     AT(min_width)},
+    {AF_OPT_GROUP, NULL, 0, NULL, "Text", 0},
+    {AF_OPT_STRING, "title", 0, "TEXT", "above the picture", AT(picture.title)},
+    {AF_OPT_STRING, "subtitle", 0, "TEXT", "below the title", AT(picture.subtitle)},
+    {AF_OPT_STRING, "notes", 0, "TEXT", "kept in the file", AT(picture.notes)},
+    {AF_OPT_STRING, "countname", 0, "TEXT", "what is counted", AT(picture.count_name)},
+    {AF_OPT_STRING, "nametype", 0, "TEXT", "what a frame is (Function:)", AT(picture.name_type)},
+    {AF_OPT_STRING, "fonttype", 0, "FONT", "of the text (Verdana)", AT(picture.font_type)},
+    {AF_OPT_U64, "fontsize", 0, "PIXELS", "of the text (12)", AT(font_size)},
+    {AF_OPT_DOUBLE, "fontwidth", 0, "N", "of a character, in font sizes (0.59)",
+     AT(picture.font_width)},
+    {AF_OPT_DOUBLE, "factor", 0, "N", "multiply shown counts", AT(picture.factor)},
+    {AF_OPT_U64, "total", 0, "N", "draw as part of this larger total", AT(total)},
+    {AF_OPT_GROUP, NULL, 0, NULL, "Colours", 0},
+    {AF_OPT_STRING, "colors", 0, "PALETTE",
+     "by kind of frame unless named: hot mem io wakeup chain java js perl python rust red green "
+     "blue aqua yellow purple orange violet pink gpu",
+     AT(picture.palette)},
+    {AF_OPT_STRING, "bgcolors", 0, "COLOUR", "yellow blue green grey or #rrggbb",
+     AT(picture.bgcolors)},
+    {AF_OPT_STRING, "search-color", 0, "#RRGGBB", "of what a search finds",
+     AT(picture.search_color)},
+    {AF_OPT_FLAG, "hash", 0, NULL, "hues by the hash of the name", AT(picture.hash)},
+    {AF_OPT_FLAG, "random", 0, NULL, "hues at random", AT(picture.random_colors)},
+    {AF_OPT_GROUP, NULL, 0, NULL, "Differences", 0},
+    {AF_OPT_FLAG, "diff", 0, NULL, "--folded has two counts a line: before and after",
+     AT(differential)},
+    {AF_OPT_FLAG, "negate", 0, NULL, "swap the hues", AT(negate)},
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_flame = {
+    .name = "flame",
+    .usage = "[OPTIONS] [DIR]",
+    .summary = "Draw a flame graph of a trace or of folded text",
+    .details =
+	"The name of the output decides the format: .svg, .html, .folded, .txt. Without one, "
+	"folded text\ngoes to standard output. DIR is aflame.data unless given.",
+    .examples = "aflame flame -o cpu.svg --view cpu\tCPU samples as an SVG\n"
+		"aflame flame -o report.html\tall views and tables in one page\n"
+		"perf script | stackcollapse-perf.pl | aflame flame --folded - -o perf.svg\tdraw "
+		"what another tool collected",
+    .options = flame_options,
+    .state_size = sizeof(struct flame_options),
+    .defaults = &flame_defaults,
+    .run = flame_run,
+};

@@ -1,0 +1,79 @@
+#include "cmd/picture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+
+const char *const af_view_names[AF_VIEWS] = {"cpu", "gpu", "all"};
+
+static int picture_trees(struct af_render *r, const struct af_picture_job *job, struct af_err *err)
+{
+	if (job->tree) {
+		r->label = job->label;
+		return job->format->tree(r, job->tree, err);
+	}
+	/* All views; one that is empty would only be in the way. */
+	for (int v = 0; v < AF_VIEWS; v++) {
+		const struct af_tree *t = &job->results->trees[v];
+		if (t->nr <= 1)
+			continue;
+		bool alone = v == AF_VIEW_ALL && (job->results->trees[AF_VIEW_CPU].nr <= 1 ||
+		                                  job->results->trees[AF_VIEW_GPU].nr <= 1);
+		if (alone)
+			continue;
+		r->label = af_view_names[v];
+		int rc = job->format->tree(r, t, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int picture_render(int fd, const struct af_picture_job *job, struct af_err *err)
+{
+	const struct af_format *f = job->format;
+	struct af_render r = {.fd = fd, .picture = job->picture};
+	int rc = f->begin ? f->begin(&r, err) : 0;
+
+	if (!rc && f->facts && job->results)
+		rc = f->facts(&r, &job->results->facts, err);
+	if (!rc)
+		rc = picture_trees(&r, job, err);
+	if (f->end) {
+		int end = f->end(&r, rc ? NULL : err);
+		if (!rc)
+			rc = end;
+	}
+	return rc;
+}
+
+int af_picture_write(const struct af_picture_job *job, struct af_err *err)
+{
+	char partial[PATH_MAX];
+	struct stat st;
+
+	if (!strcmp(job->file, "-"))
+		return picture_render(1, job, err);
+
+	/* A device or a pipe is written to; a file is replaced when the new one is whole. */
+	bool in_place = !stat(job->file, &st) && !S_ISREG(st.st_mode);
+	if ((size_t)snprintf(partial, sizeof partial, in_place ? "%s" : "%s.part", job->file) >=
+	    sizeof partial)
+		return af_fail_plain(err, -ENAMETOOLONG, "the name %s is too long", job->file);
+	scope_close int fd = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return af_fail(err, -errno, "cannot write %s", job->file);
+	int rc = picture_render(fd, job, err);
+	if (!rc && !in_place && rename(partial, job->file))
+		rc = af_fail(err, -errno, "cannot write %s", job->file);
+	if (rc && !in_place)
+		unlink(partial);
+	return rc ? af_while(err, rc, "while writing %s", job->file) : 0;
+}

@@ -1,0 +1,323 @@
+#include "cmd/record.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/scope.h"
+#include "cmd/commands.h"
+#include "cmd/names.h"
+#include "cmd/summary.h"
+#include "collect/collect.h"
+#include "collect/session.h"
+#include "collect/target.h"
+
+const struct af_record_options af_record_defaults = {
+    .output = "aflame.data",
+    .sample = "auto",
+    .rate = 99,
+};
+
+/* libaflame.so beside the program as built, as installed, or where $AFLAME_LIBRARY says. */
+static int library_find(char path[PATH_MAX], struct af_err *err)
+{
+	static const char *const places[] = {"../lib/aflame/libaflame.so",
+	                                     "../lib/x86_64-linux-gnu/aflame/libaflame.so",
+	                                     "../inject/libaflame.so", NULL};
+	const char *named = getenv("AFLAME_LIBRARY");
+	char exe[PATH_MAX], try[PATH_MAX + 64];
+
+	if (named && *named) {
+		if (!realpath(named, path))
+			return af_fail(err, -errno, "$AFLAME_LIBRARY: cannot find %s", named);
+		return 0;
+	}
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+	exe[n > 0 ? n : 0] = 0;
+	char *slash = strrchr(exe, '/');
+	if (slash)
+		slash[1] = 0;
+	for (int i = 0; places[i]; i++) {
+		snprintf(try, sizeof try, "%s%s", exe, places[i]);
+		if (realpath(try, path))
+			return 0;
+	}
+	return af_fail_plain(err, -ENOENT,
+	                     "libaflame.so is not beside aflame: install both, or name it in "
+	                     "$AFLAME_LIBRARY");
+}
+
+/* ld.so splits LD_PRELOAD at blanks and colons, without any way to quote. */
+static int library_check(const char *path, struct af_err *err)
+{
+	if (strpbrk(path, " :"))
+		return af_fail_plain(err, -EINVAL,
+		                     "the path %s has a blank or a colon, which LD_PRELOAD cannot "
+		                     "carry: install aflame elsewhere",
+		                     path);
+	return 0;
+}
+
+static int choose_sampler(const struct af_record_options *o, struct af_session_options *s,
+                          char *why, size_t size, struct af_err *err)
+{
+	const struct af_collector_ops *c;
+	char words[256] = "";
+
+	if (!strcmp(o->sample, "none")) {
+		snprintf(why, size, "off");
+		return 0;
+	}
+	if (!o->rate || o->rate > 20000)
+		return af_fail_plain(err, -EINVAL, "--rate takes 1 to 20000 samples a second");
+	s->sample_period_ns = 1000000000u / o->rate;
+	if (strcmp(o->sample, "auto")) {
+		c = af_collector_find(o->sample);
+		int rc = c->probe(words, sizeof words, err);
+		if (rc)
+			return af_while(err, rc, "--sample %s does not work here", o->sample);
+		snprintf(why, size, "%s: as asked; %s", c->name, words);
+	} else {
+		c = af_collector_best_cpu(why, size);
+	}
+	if (c)
+		s->cpu_mode = (enum af_cpu_mode)c->cpu_mode;
+	size_t used = strlen(why);
+	snprintf(why + used, size - used, ", %llu a second", (unsigned long long)o->rate);
+	return 0;
+}
+
+static bool list_has(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (!strncmp(p, name, len) && (!p[len] || p[len] == ','))
+			return true;
+	return false;
+}
+
+/* A layer does no harm where there is no OpenCL, so the default needs no probe. */
+static int choose_apis(const struct af_record_options *o, struct af_session_options *s,
+                       struct af_err *err)
+{
+	for (const char *p = o->api; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+		char name[32];
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(p, ","), p);
+		const struct af_collector_ops *c = af_collector_find(name);
+		if (strcmp(name, "none") && strcmp(name, "all") && (!c || !c->flags))
+			return af_fail_plain(err, -EINVAL,
+			                     "--api knows opencl, all and none, not \"%s\"", name);
+	}
+	if (!o->api || list_has(o->api, "opencl") || list_has(o->api, "all"))
+		s->flags |= AF_SESSION_OPENCL;
+	return 0;
+}
+
+/* Is the program one that nothing can be loaded into? Words for the user, or NULL. */
+static const char *why_not_loaded(const char *program)
+{
+	char path[PATH_MAX];
+	Elf64_Ehdr e;
+	scope_close int fd = -1;
+
+	if (strchr(program, '/')) {
+		fd = open(program, O_RDONLY | O_CLOEXEC);
+	} else {
+		const char *dirs = getenv("PATH");
+		for (const char *d = dirs ? dirs : ""; fd < 0 && *d; d += strspn(d, ":")) {
+			int len = (int)strcspn(d, ":");
+			snprintf(path, sizeof path, "%.*s/%s", len, d, program);
+			fd = open(path, O_RDONLY | O_CLOEXEC);
+			d += len;
+		}
+	}
+	if (fd < 0 || read(fd, &e, sizeof e) != (ssize_t)sizeof e || memcmp(e.e_ident, ELFMAG, 4))
+		return NULL;
+	if (e.e_ident[EI_CLASS] != ELFCLASS64)
+		return "it is a 32-bit program";
+	for (int i = 0; i < e.e_phnum; i++) {
+		Elf64_Phdr p;
+		if (pread(fd, &p, sizeof p, (off_t)(e.e_phoff + (uint64_t)i * sizeof p)) ==
+		        sizeof p &&
+		    p.p_type == PT_INTERP)
+			return "it is set-user-id, or replaced its environment";
+	}
+	return "it is statically linked";
+}
+
+static void note_run(struct af_recording *r, const char *sampler, int nr_words, char **words)
+{
+	char cmd[1024] = "";
+	struct utsname u;
+
+	for (int i = 0; i < nr_words; i++) {
+		size_t used = strlen(cmd);
+		snprintf(cmd + used, sizeof cmd - used, "%s%s", i ? " " : "", words[i]);
+	}
+	uname(&u);
+	af_session_note(r, "cmd", "%s", cmd);
+	af_session_note(r, "host", "%s, %s %s, %ld CPUs", u.nodename, u.sysname, u.release,
+	                sysconf(_SC_NPROCESSORS_ONLN));
+	af_session_note(r, "aflame", "%s", AFLAME_VERSION);
+	af_session_note(r, "collector.cpu", "%s", sampler);
+	if (r->options->flags & AF_SESSION_OPENCL)
+		af_session_note(r, "collector.opencl", "recorded by a loader layer");
+}
+
+static void note_end(struct af_recording *r)
+{
+	if (WIFSIGNALED(r->status))
+		af_session_note(r, "end.status", "by signal %d (%s)", WTERMSIG(r->status),
+		                strsignal(WTERMSIG(r->status)));
+	else
+		af_session_note(r, "end.status", "with status %d", WEXITSTATUS(r->status));
+	if (r->control->sampler_failed)
+		af_session_note(r, "sampler_failed", "%llu",
+		                (unsigned long long)r->control->sampler_failed);
+}
+
+static void warn_end(const struct af_recording *r)
+{
+	if (r->still_running)
+		fprintf(stderr,
+		        "aflame: %u processes of the program go on; they are no longer recorded\n",
+		        r->still_running);
+	if (r->control->sampler_failed)
+		fprintf(stderr, "aflame: CPU samples could not be started in %llu processes\n",
+		        (unsigned long long)r->control->sampler_failed);
+	if (r->control->lost_no_stream)
+		fprintf(
+		    stderr,
+		    "aflame: %llu events were lost as no stream could be made: is /dev/shm full?\n",
+		    (unsigned long long)r->control->lost_no_stream);
+}
+
+/* After the program has ended: bring everything home, then name the addresses. */
+static int record_end(struct af_recording *r, char **words, struct af_err *err)
+{
+	uint32_t nr_processes = r->control->nr_processes;
+
+	note_end(r);
+	int rc = af_session_finish(r, err);
+	warn_end(r);
+	int named = af_names_add(r->dir, NULL, rc ? NULL : err);
+	if (!rc)
+		rc = named;
+	af_session_close(r);
+	if (rc)
+		return rc;
+	if (!nr_processes) {
+		const char *why = why_not_loaded(words[0]);
+		return af_fail_plain(
+		    err, -EPERM, "nothing was recorded: libaflame.so was not loaded into %s%s%s",
+		    words[0], why ? ", for " : "", why ? why : "");
+	}
+	return 0;
+}
+
+static int refuse_pid(uint64_t pid, struct af_err *err)
+{
+	if (pid > INT_MAX || (kill((pid_t)pid, 0) && errno == ESRCH))
+		return af_fail_plain(err, -ESRCH, "no process %llu: it may have ended",
+		                     (unsigned long long)pid);
+	return af_fail_plain(
+	    err, -EOPNOTSUPP,
+	    "recording a running process needs the bpf collector, which this build "
+	    "does not have: start the program under `aflame record -- PROGRAM`");
+}
+
+int af_record(const struct af_record_options *o, int nr_words, char **words, struct af_err *err)
+{
+	struct af_session_options s = {
+	    .dir = o->output,
+	    .force = o->force,
+	    .flags = (o->no_python ? 0 : AF_SESSION_PYTHON) | (o->verify ? AF_SESSION_VERIFY : 0),
+	    .duration_ns = o->duration_ns,
+	};
+	char library[PATH_MAX], sampler[600];
+	static struct af_recording r;
+
+	if (o->pid)
+		return refuse_pid(o->pid, err);
+	if (!nr_words)
+		return af_fail_plain(err, -EINVAL,
+		                     "no program to record: aflame record -- PROGRAM [ARGUMENTS]");
+	int rc = library_find(library, err);
+	if (!rc)
+		rc = library_check(library, err);
+	if (!rc)
+		rc = choose_sampler(o, &s, sampler, sizeof sampler, err);
+	if (!rc)
+		rc = choose_apis(o, &s, err);
+	if (rc)
+		return rc;
+	s.library = library;
+	if (!strncmp(sampler, "timer: perf", 11) || !strncmp(sampler, "no CPU", 6))
+		fprintf(stderr, "aflame: %s\n", sampler);
+
+	rc = af_session_open(&r, &s, err);
+	if (rc)
+		return rc;
+	note_run(&r, sampler, nr_words, words);
+	rc = af_target_run(&r, words, err);
+	if (rc) {
+		af_session_abandon(&r);
+		return rc;
+	}
+	int status = r.status;
+	rc = record_end(&r, words, err);
+	if (rc)
+		return rc;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int record_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	const struct af_record_options *o = state;
+	int status = af_record(o, nr_words, words, err);
+
+	if (status < 0)
+		return status;
+	if (!o->quiet) {
+		int rc = af_summary_print(o->output, stderr, err);
+		if (rc)
+			return rc;
+		fprintf(stderr, "\nThe trace is in %s: `aflame flame %s -o flame.svg` draws it.\n",
+		        o->output, o->output);
+	}
+	return status;
+}
+
+static const struct af_option record_options[] = {
+    AF_RECORD_OPTIONS(struct af_record_options),
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_record = {
+    .name = "record",
+    .usage = "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+    .summary = "Run a program and record where its time goes",
+    .details =
+	"The program runs as it would without: same output, same exit status, same signals.\n"
+	"CPU samples, Python frames and OpenCL work are recorded with their stacks into a\n"
+	"trace directory, which the other commands read. The exit status is the program's.",
+    .examples = "aflame record -- python3 train.py\trecord into aflame.data\n"
+		"aflame record -F 999 -o run2 -- ./solver -n 100\tten times the samples, another "
+		"name",
+    .flags = AF_CMD_STOP_AT_WORD,
+    .options = record_options,
+    .state_size = sizeof(struct af_record_options),
+    .defaults = &af_record_defaults,
+    .run = record_run,
+};

@@ -1,0 +1,83 @@
+/* What `record` and `run` share. */
+#ifndef AF_CMD_RECORD_H
+#define AF_CMD_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/command.h"
+
+struct af_record_options {
+	const char *output;
+	bool force;
+	const char *api;    /* list of collectors, "none", NULL: all that work */
+	const char *sample; /* "auto", "perf", "timer", "none" */
+	uint64_t rate;      /* samples a second */
+	uint64_t duration_ns;
+	bool no_python, verify, quiet;
+	uint64_t pid;
+	/* of `run` */
+	const char *report;
+	bool no_report;
+};
+
+/* The rows of the option table for these. */
+#define AF_RECORD_OPTIONS(type)                                                                      \
+	{AF_OPT_STRING,                                                                              \
+	 "output",                                                                                   \
+	 'o',                                                                                        \
+	 "DIR",                                                                                      \
+	 "trace to make; an old one is kept as DIR.old "                                             \
+	 "(aflame.data)",                                                                            \
+	 offsetof(type, output)},                                                                    \
+	    {AF_OPT_FLAG,          "force", 'f', NULL, "replace an old trace instead of keeping it", \
+	     offsetof(type, force)},                                                                 \
+	    {AF_OPT_STRING,                                                                          \
+	     "api",                                                                                  \
+	     0,                                                                                      \
+	     "LIST",                                                                                 \
+	     "GPU APIs to record: opencl, none (all that work)",                                     \
+	     offsetof(type, api)},                                                                   \
+	    {AF_OPT_CHOICE,                                                                          \
+	     "sample",                                                                               \
+	     0,                                                                                      \
+	     "HOW",                                                                                  \
+	     "how to sample the CPU",                                                                \
+	     offsetof(type, sample),                                                                 \
+	     "auto|perf|timer|none"},                                                                \
+	    {AF_OPT_U64,          "rate", 'F', "HZ", "CPU samples a second and thread (99)",         \
+	     offsetof(type, rate)},                                                                  \
+	    {AF_OPT_TIME,                                                                            \
+	     "duration",                                                                             \
+	     'd',                                                                                    \
+	     "TIME",                                                                                 \
+	     "stop recording after this long; the program "                                          \
+	     "goes on",                                                                              \
+	     offsetof(type, duration_ns)},                                                           \
+	    {AF_OPT_U64, "pid", 'p', "PID", "record a running process", offsetof(type, pid)},        \
+	    {AF_OPT_FLAG,                                                                            \
+	     "no-python",                                                                            \
+	     0,                                                                                      \
+	     NULL,                                                                                   \
+	     "do not read Python frames",                                                            \
+	     offsetof(type, no_python)},                                                             \
+	    {AF_OPT_FLAG,                                                                            \
+	     "verify",                                                                               \
+	     0,                                                                                      \
+	     NULL,                                                                                   \
+	     "walk beside every replayed stack and compare (slow)",                                  \
+	     offsetof(type, verify)},                                                                \
+	{                                                                                            \
+		AF_OPT_FLAG, "quiet", 'q', NULL, "no summary", offsetof(type, quiet)                 \
+	}
+
+extern const struct af_record_options af_record_defaults;
+
+/*
+ * Record @words as a program. The trace is named (symbols and all) and closed when this returns.
+ * Returns the exit status the program would have given to a shell, or < 0 when it could not be
+ * run or the trace is not complete.
+ */
+int af_record(const struct af_record_options *o, int nr_words, char **words, struct af_err *err);
+
+#endif

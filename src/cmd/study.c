@@ -1,0 +1,44 @@
+#include "cmd/study.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "analyse/top.h"
+#include "cmd/names.h"
+#include "trace/stream.h"
+
+struct study_progress {
+	uint64_t next_ns;
+	bool shown;
+};
+
+static void study_progress(void *arg, uint64_t done, uint64_t size)
+{
+	struct study_progress *p = arg;
+	uint64_t now = af_now_ns();
+
+	if (now < p->next_ns || !size)
+		return;
+	p->next_ns = now + 200000000;
+	p->shown = true;
+	fprintf(stderr, "\raflame: reading the trace: %.0f %%", (double)done * 100 / (double)size);
+}
+
+int af_study(const char *dir, struct af_results *r, struct af_err *err)
+{
+	static const struct af_pass_ops *const passes[] = {&af_pass_run, &af_pass_devices,
+	                                                   &af_pass_flame, NULL};
+	struct study_progress progress = {.next_ns = af_now_ns() + 500000000};
+
+	*r = (struct af_results){0};
+	int rc = af_trace_prepare(dir, err);
+	if (!rc)
+		rc = af_analyse(dir, passes, r, isatty(2) ? study_progress : NULL, &progress, err);
+	if (progress.shown)
+		fprintf(stderr, "\r\033[K");
+	if (rc)
+		return rc;
+	af_top_table(&r->facts, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
+	             "Where CPU time went: functions", 1000);
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* Reading a trace for the commands that show something of it. */
+#ifndef AF_CMD_STUDY_H
+#define AF_CMD_STUDY_H
+
+#include "analyse/pass.h"
+
+struct af_err;
+
+/*
+ * Prepare (finish what a killed recorder left), read and analyse the trace in @dir, with progress
+ * on a terminal when it takes long. The top tables are added to the facts. Results are the caller's
+ * to close, also after a failure.
+ */
+int af_study(const char *dir, struct af_results *r, struct af_err *err);
+
+#endif

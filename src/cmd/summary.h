@@ -1,0 +1,24 @@
+/* The terminal summary of a trace. */
+#ifndef AF_CMD_SUMMARY_H
+#define AF_CMD_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+
+struct af_err;
+struct af_facts;
+
+/* Analyse the trace in @dir and print what the passes found. */
+int af_summary_print(const char *dir, FILE *out, struct af_err *err);
+
+/* The tables in the order for people, at most @limit rows each (0: all). */
+void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit);
+
+/* Colours only on a terminal, and not when NO_COLOR is set (no-color.org). */
+bool af_colour(FILE *out);
+
+#endif

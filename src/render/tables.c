@@ -1,0 +1,219 @@
+#include "render/tables.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/facts.h"
+#include "render/label.h"
+
+enum { NAME_MAX_COLUMNS = 60 };
+
+static void cell_ns(struct af_buf *b, uint64_t ns)
+{
+	static const struct {
+		double size;
+		const char *unit;
+	} units[] = {{1e9, " s"}, {1e6, " ms"}, {1e3, " us"}};
+
+	for (unsigned i = 0; i < 3; i++) {
+		if ((double)ns < units[i].size)
+			continue;
+		af_label_fixed(b, (double)ns / units[i].size, 3);
+		af_buf_str(b, units[i].unit);
+		return;
+	}
+	af_buf_u64(b, ns);
+	af_buf_str(b, " ns");
+}
+
+static void cell_bytes(struct af_buf *b, uint64_t bytes)
+{
+	static const char *const units[] = {" B", " kB", " MB", " GB", " TB", " PB", " EB"};
+	double value = (double)bytes;
+	unsigned i = 0;
+
+	for (; value >= 1000 && i < 6; i++)
+		value /= 1000;
+	af_label_fixed(b, value, i ? 2 : 0);
+	af_buf_str(b, units[i]);
+}
+
+/* Columns a UTF-8 text takes, near enough: its code points. */
+static size_t text_columns(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += (*s & 0xc0) != 0x80;
+	return n;
+}
+
+/* A name, made harmless for a terminal and cut in the middle when too long. */
+static void cell_text(struct af_buf *b, const char *s, bool cut)
+{
+	size_t len = strlen(s), keep = NAME_MAX_COLUMNS / 2 - 1;
+	bool too_long = cut && len > NAME_MAX_COLUMNS;
+
+	for (size_t i = 0; i < len; i++) {
+		if (too_long && i == keep) {
+			af_buf_str(b, "..");
+			i = len - keep;
+			while (i < len && (s[i] & 0xc0) == 0x80)
+				i++;
+		}
+		if (i < len)
+			af_buf_char(b, (unsigned char)s[i] < ' ' || s[i] == 0x7f ? '?' : s[i]);
+	}
+}
+
+static void cell_format(struct af_buf *b, const struct af_column *column, const struct af_cell *c,
+                        bool cut)
+{
+	switch (column->unit) {
+	case AF_CELL_TEXT:
+		cell_text(b, c->text ? c->text : "", cut);
+		break;
+	case AF_CELL_COUNT:
+		af_label_commas(b, c->value);
+		break;
+	case AF_CELL_NS:
+		cell_ns(b, c->value);
+		break;
+	case AF_CELL_BYTES:
+		cell_bytes(b, c->value);
+		break;
+	case AF_CELL_PERCENT:
+		af_label_fixed(b, (double)c->value / 100, 2);
+		af_buf_str(b, " %");
+		break;
+	}
+}
+
+static void put_aligned(struct af_buf *b, const char *s, size_t width, bool left, bool last)
+{
+	size_t n = text_columns(s), pad = n < width ? width - n : 0;
+
+	if (!left)
+		af_buf_fmt(b, "%*s", (int)pad, "");
+	af_buf_str(b, s);
+	if (left && !last)
+		af_buf_fmt(b, "%*s", (int)pad, "");
+	if (!last)
+		af_buf_str(b, "  ");
+}
+
+static void table_widths(const struct af_table *t, uint32_t nr_rows, bool cut,
+                         size_t widths[AF_TABLE_COLUMNS])
+{
+	struct af_buf cell = {0};
+
+	for (uint32_t c = 0; c < t->nr_columns; c++) {
+		widths[c] = text_columns(t->columns[c].title);
+		for (uint32_t r = 0; r < nr_rows; r++) {
+			cell.len = 0;
+			af_buf_str(&cell, "");
+			cell_format(&cell, &t->columns[c], &t->cells[r * t->nr_columns + c], cut);
+			size_t n = text_columns(cell.data);
+			if (n > widths[c])
+				widths[c] = n;
+		}
+	}
+	af_buf_free(&cell);
+}
+
+static bool table_has_header(const struct af_table *t)
+{
+	for (uint32_t c = 0; c < t->nr_columns; c++)
+		if (*t->columns[c].title)
+			return true;
+	return false;
+}
+
+void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, bool colour)
+{
+	uint32_t nr_rows = limit && t->nr_rows > limit ? limit : t->nr_rows;
+	bool header = table_has_header(t);
+	size_t widths[AF_TABLE_COLUMNS];
+	struct af_buf cell = {0};
+
+	table_widths(t, nr_rows, header, widths);
+	af_buf_fmt(b, "%s%s%s\n", colour ? "\033[1m" : "", t->title, colour ? "\033[0m" : "");
+	for (uint32_t c = 0; header && nr_rows && c < t->nr_columns; c++) {
+		if (!c)
+			af_buf_str(b, "  ");
+		put_aligned(b, t->columns[c].title, widths[c], t->columns[c].unit == AF_CELL_TEXT,
+		            c + 1 == t->nr_columns);
+	}
+	if (header && nr_rows)
+		af_buf_char(b, '\n');
+	for (uint32_t r = 0; r < nr_rows; r++) {
+		af_buf_str(b, "  ");
+		for (uint32_t c = 0; c < t->nr_columns; c++) {
+			cell.len = 0;
+			af_buf_str(&cell, "");
+			cell_format(&cell, &t->columns[c], &t->cells[r * t->nr_columns + c],
+			            header);
+			put_aligned(b, cell.data, widths[c], t->columns[c].unit == AF_CELL_TEXT,
+			            c + 1 == t->nr_columns);
+		}
+		af_buf_char(b, '\n');
+	}
+	if (nr_rows < t->nr_rows)
+		af_buf_fmt(b, "  … and %u more\n", t->nr_rows - nr_rows);
+	if (t->note)
+		af_buf_fmt(b, "  %s%s\n", t->nr_rows ? "* " : "", t->note);
+	af_buf_free(&cell);
+}
+
+static void json_text(struct af_buf *b, const char *s)
+{
+	if (s)
+		af_buf_json(b, s, strlen(s));
+	else
+		af_buf_str(b, "null");
+}
+
+void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
+{
+	static const char *const units[] = {"text", "count", "ns", "bytes", "percent/100"};
+	uint32_t nr_rows = limit && t->nr_rows > limit ? limit : t->nr_rows;
+
+	af_buf_str(b, "{\"name\":");
+	json_text(b, t->name);
+	af_buf_str(b, ",\"title\":");
+	json_text(b, t->title);
+	af_buf_str(b, ",\"note\":");
+	json_text(b, t->note);
+	af_buf_str(b, ",\"columns\":[");
+	for (uint32_t c = 0; c < t->nr_columns; c++) {
+		af_buf_str(b, c ? ",{\"title\":" : "{\"title\":");
+		json_text(b, t->columns[c].title);
+		af_buf_fmt(b, ",\"unit\":\"%s\"}", units[t->columns[c].unit]);
+	}
+	af_buf_fmt(b, "],\"nr_rows\":%u,\"rows\":[", t->nr_rows);
+	for (uint32_t r = 0; r < nr_rows; r++) {
+		af_buf_str(b, r ? ",[" : "[");
+		for (uint32_t c = 0; c < t->nr_columns; c++) {
+			const struct af_cell *cell = &t->cells[r * t->nr_columns + c];
+			if (c)
+				af_buf_char(b, ',');
+			if (t->columns[c].unit == AF_CELL_TEXT)
+				json_text(b, cell->text ? cell->text : "");
+			else
+				af_buf_u64(b, cell->value);
+		}
+		af_buf_char(b, ']');
+	}
+	af_buf_str(b, "]}");
+}
+
+void af_facts_json(struct af_buf *b, const struct af_facts *f, uint32_t limit)
+{
+	af_buf_str(b, "{\"format\":1,\"tables\":[");
+	for (const struct af_table *t = f->first; t; t = t->next) {
+		if (t != f->first)
+			af_buf_char(b, ',');
+		af_table_json(b, t, limit);
+	}
+	af_buf_str(b, "]}\n");
+}
