@@ -50,8 +50,8 @@ static struct {
 	void (*_Atomic met)(const struct af_module *m);
 	int (*find_object)(void *pc, struct modules_dl_object *result);
 	bool use_maps;
-	uint64_t vdso;
-	char exe[sizeof ((struct af_module *)0)->path];
+	uint64_t vdso, exe_header;
+	char exe[sizeof((struct af_module *)0)->path];
 } modules = {.generation = 1};
 
 void af_modules_init(void)
@@ -64,6 +64,8 @@ void af_modules_init(void)
 		return;
 	*(void **)&modules.find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
 	modules.vdso = getauxval(AT_SYSINFO_EHDR);
+	/* The program headers follow the ELF header in every file that ld, gold or lld writes. */
+	modules.exe_header = getauxval(AT_PHDR) - sizeof(Elf64_Ehdr);
 	ssize_t len = readlink("/proc/self/exe", modules.exe, sizeof modules.exe - 1);
 	modules.exe[len > 0 ? len : 0] = 0;
 	modules.slots = table;
@@ -213,33 +215,6 @@ static bool module_from_image(struct af_module *m, uint64_t header, uint64_t pc)
 	return true;
 }
 
-static bool module_by_loader(struct af_module *m, uint64_t pc)
-{
-	struct modules_dl_object o;
-	char *name;
-
-	if (modules.find_object((void *)pc, &o))
-		return false;
-	if (!module_from_image(m, (uint64_t)o.map_start, pc))
-		return false;
-	if (m->elf_header == modules.vdso) {
-		strcpy(m->path, "[vdso]");
-		return true;
-	}
-	if (af_guarded_read(&name, (uint64_t)&o.link_map->l_name, sizeof name))
-		return false;
-	if (modules_string(m->path, sizeof m->path, name)) {
-		if (m->path[0] != '/')
-			modules_path_of(pc, m->path, sizeof m->path);
-	} else {
-		/* The loader has no name for the executable. */
-		m->flags |= AF_MAPPING_MAIN;
-		strcpy(m->path, modules.exe);
-	}
-	module_check_deleted(m);
-	return true;
-}
-
 static bool module_by_maps(struct af_module *m, uint64_t pc)
 {
 	struct af_maps maps;
@@ -265,6 +240,35 @@ static bool module_by_maps(struct af_module *m, uint64_t pc)
 		module_check_deleted(m);
 	if (!strcmp(m->path, modules.exe))
 		m->flags |= AF_MAPPING_MAIN;
+	return true;
+}
+
+static bool module_by_loader(struct af_module *m, uint64_t pc)
+{
+	struct modules_dl_object o;
+	char *name;
+
+	if (modules.find_object((void *)pc, &o))
+		return false;
+	/* Of an executable with gaps between its segments only the one with @pc is told. */
+	if (!module_from_image(m, (uint64_t)o.map_start, pc) &&
+	    !module_from_image(m, modules.exe_header, pc))
+		return module_by_maps(m, pc);
+	if (m->elf_header == modules.vdso) {
+		strcpy(m->path, "[vdso]");
+		return true;
+	}
+	if (af_guarded_read(&name, (uint64_t)&o.link_map->l_name, sizeof name))
+		return false;
+	if (modules_string(m->path, sizeof m->path, name)) {
+		if (m->path[0] != '/')
+			modules_path_of(pc, m->path, sizeof m->path);
+	} else {
+		/* The loader has no name for the executable. */
+		m->flags |= AF_MAPPING_MAIN;
+		strcpy(m->path, modules.exe);
+	}
+	module_check_deleted(m);
 	return true;
 }
 
