@@ -3,6 +3,7 @@
  *
  * Truth: two threads, 300 ms of CPU each, in main_work and thread_work. At the end the masks are
  * what the program set, and a blocked signal that it sent itself is still pending: nobody took it.
+ *
  * Exit status: 0, or 1 when a mask changed or the pending signal is gone.
  */
 #include "burn.h"
@@ -14,21 +15,8 @@ BURN_SINK;
 
 static unsigned long burn_us;
 
-APART static void main_work(void)
-{
-	uint64_t x = 1;
-
-	BURN(x, BURN_A, burn_us * BURN_PER_US);
-	burn_sink = x;
-}
-
-APART static void thread_work(void)
-{
-	uint64_t x = 2;
-
-	BURN(x, BURN_B, burn_us * BURN_PER_US);
-	burn_sink = x;
-}
+BURN_FUNCTION(main_work, BURN_A)
+BURN_FUNCTION(thread_work, BURN_B)
 
 static void block_all(void)
 {
@@ -53,7 +41,7 @@ static int mask_changed(void)
 static void *thread_body(void *changed)
 {
 	block_all();
-	thread_work();
+	thread_work(burn_us);
 	*(int *)changed = mask_changed();
 	return NULL;
 }
@@ -69,7 +57,7 @@ int main(int argc, char **argv)
 		return 1;
 	block_all();
 	raise(SIGUSR2);
-	main_work();
+	main_work(burn_us);
 	pthread_join(thread, NULL);
 	sigpending(&pending);
 	printf("truth share.main_work 0.5\ntruth share.thread_work 0.5\n");

@@ -33,6 +33,16 @@
 extern volatile uint64_t burn_sink;
 #define BURN_SINK volatile uint64_t burn_sink
 
+/* Defines a leaf, void name(unsigned long us), that burns about so many microseconds. */
+#define BURN_FUNCTION(name, factor)                                                                \
+	APART static void name(unsigned long us)                                                   \
+	{                                                                                          \
+		uint64_t x = burn_sink;                                                            \
+                                                                                                   \
+		BURN(x, factor, (us)*BURN_PER_US);                                                 \
+		burn_sink = x;                                                                     \
+	}
+
 /* Odd factors, so that functions with the same loop are not the same code. */
 #define BURN_A UINT64_C(0x9e3779b97f4a7c15)
 #define BURN_B UINT64_C(0xbf58476d1ce4e5b9)

@@ -5,7 +5,9 @@
  * for write, read, copy, write_rect, read_rect, copy_rect, fill, map, unmap, migrate and, where the
  * device has shared virtual memory, svm_memcpy, svm_fill, svm_map, svm_unmap. A rectangle counts
  * its own bytes, not the pitch; an unmap counts none. Everything is enqueued by a function named
- * like the kind. Exit status: 0, or 1 when the data are wrong afterwards.
+ * enqueue_KIND (maps and unmaps by map_and_unmap, the SVM kinds by enqueue_svm).
+ *
+ * Exit status: 0, or 1 when the data are wrong afterwards.
  */
 #include "burn.h"
 #include "cl_setup.h"

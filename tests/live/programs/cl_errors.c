@@ -3,8 +3,12 @@
  *
  * Truth: each of the calls below returns the error that the OpenCL 1.2 specification gives, leaves
  * the event that it was to make untouched, and runs nothing; the number of failed calls is printed.
- * Ten valid launches of fine lie between them and are the only device work. Exit status: 0, or 1
- * when an error is not the expected one or an event was touched.
+ * Ten valid launches of fine lie between them and are the only device work.
+ *
+ * The device's compiler may write to standard error. A NULL kernel, and a NULL wait list with a
+ * count, are left out: PoCL 3.1 crashes on them.
+ *
+ * Exit status: 0, or 1 when an error is not the expected one or an event was touched.
  */
 #include "burn.h"
 #include "cl_setup.h"

@@ -5,7 +5,9 @@
  * Truth: 20 launches of slow (some 20 ms each on two cores) are flushed; the first is waited for,
  * and then the program ends in the named way without waiting for the others or releasing anything.
  * At least one launch has completed; whatever a profiler says of the other 19, it must not hang,
- * crash or invent end times. Exit status: 9.
+ * crash or invent end times.
+ *
+ * Exit status: 9.
  */
 #include "burn.h"
 #include "cl_setup.h"

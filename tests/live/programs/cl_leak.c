@@ -2,9 +2,11 @@
  * cl_leak [SCALE]: a program that asks for an event of every command and never releases one.
  *
  * Truth: 5000 launches of tiny, 500 writes and 500 reads of 4 KiB on an in-order queue with a
- * finish every 100 commands; 6000 events live until the end of the process, which also leaves
+ * finish every 96 commands; 6000 events live until the end of the process, which also leaves
  * queue, kernel, buffer, program and context behind. What a profiler keeps per event must not grow
- * with them. Exit status: 0, or 1 when the result is wrong.
+ * with them.
+ *
+ * Exit status: 0, or 1 when the result is wrong.
  */
 #include "burn.h"
 #include "cl_setup.h"

@@ -5,7 +5,9 @@
  * after every PER_FINISH (500); with "events" each asks for an event and releases it at once.
  * Prints the CPU and wall time of an enqueue in the launching thread (without the finish), and the
  * wall time of all over the number. Run it with and without a profiler: the ratio is the profiler's
- * cost. Exit status: 0, or 1 when the kernel did not run that often.
+ * cost.
+ *
+ * Exit status: 0, or 1 when the kernel did not run that often.
  */
 #include "burn.h"
 #include "cl_setup.h"

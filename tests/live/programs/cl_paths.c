@@ -6,8 +6,9 @@
  * run;hot_path;launch_k1 9/16, run;hot_path;launch_k2 3/16, run;cold_path;launch_k1 3/16,
  * run;cold_path;launch_k2 1/16. About 1.5 s on two cores. Launches: 120 and 120 from hot_path, 40
  * and 40 from cold_path. With "profile" the queue has profiling on and the shares of device time
- * measured by the program are printed too. Exit status: 0, or 1 when a result is wrong or the
- * program's own measurement is far from this.
+ * measured by the program are printed too.
+ *
+ * Exit status: 0, or 1 when a result is wrong or the program's own measurement is far from this.
  */
 #include "burn.h"
 #include "cl_setup.h"

@@ -1,15 +1,18 @@
 /*
  * cl_queues: the ways in which commands are not simply one after the other.
  *
- * Truth, all of it checked by the results of the kernels:
- *   diamond      20 times, on an out-of-order queue: kernel top, then left and right, which wait
- * for top's event, then bottom, which waits for both; 80 kernels sub-devices  the device split into
- * parts of one compute unit, two of them with a queue each in one context; 10 launches of sub_work
- * on each (left out where the device cannot split) user event   kernel delayed waits for a user
- * event that the host sets 250 ms after the enqueue, so that its start is at least 200 ms after it
- * was queued contexts     8 contexts, each with its own program, queue and 5 launches of in_context
- *   two queues   producer on one in-order queue, consumer on another, tied by an event; 10 times
- * All queues have profiling off. Exit status: 0, or 1 when a result is wrong.
+ * Truth, all of it checked by the results of the kernels; all queues have profiling off:
+ *
+ * - diamond: 20 times, on an out-of-order queue: kernel top, then left and right, which wait for
+ *   top's event, then bottom, which waits for both
+ * - sub-devices: the device split into parts of one compute unit, two of them with a queue each in
+ *   one context: 10 launches of sub_work on each (0 where the device cannot split)
+ * - user event: delayed waits for a user event that the host sets 250 ms after the enqueue, so
+ *   that its start is at least 200 ms after it was queued
+ * - contexts: 8 contexts, each with its own program, queue and 5 launches of in_context
+ * - two queues: producer on one in-order queue, consumer on another, tied by an event; 10 times
+ *
+ * Exit status: 0, or 1 when a result is wrong.
  */
 #include "burn.h"
 #include "cl_setup.h"

@@ -6,8 +6,9 @@
  * CL_QUEUE_PROPERTIES_ARRAY where OpenCL 3.0 has it, and by CL_PROFILING_INFO_NOT_AVAILABLE for its
  * 50 events. Both are made by the 1.2 call and by the 2.0 call. A completion callback of the
  * program's own runs once for each of the 200 events. So profiling forced on by a tool must be
- * invisible. The sum of the event times is printed. Exit status: 0, or 1 when something else is
- * seen.
+ * invisible. The sum of the event times is printed.
+ *
+ * Exit status: 0, or 1 when something else is seen.
  */
 #include "burn.h"
 #include "cl_setup.h"

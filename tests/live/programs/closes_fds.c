@@ -4,6 +4,7 @@
  * Truth: 200 ms of CPU in before_close, then descriptors 0 to 1023 are closed, its own and whatever
  * else is there, then 200 ms in after_close. Nothing is written after the close. Then the first
  * descriptor opened is 0 and the next is 1: nobody took the free numbers back.
+ *
  * Exit status: 0, or 1 when a descriptor below 1024 came back by itself.
  */
 #include "burn.h"
@@ -16,21 +17,8 @@ BURN_SINK;
 
 enum { NR_FDS = 1024 };
 
-APART static void before_close(unsigned long us)
-{
-	uint64_t x = burn_sink;
-
-	BURN(x, BURN_A, us * BURN_PER_US);
-	burn_sink = x;
-}
-
-APART static void after_close(unsigned long us)
-{
-	uint64_t x = burn_sink;
-
-	BURN(x, BURN_B, us * BURN_PER_US);
-	burn_sink = x;
-}
+BURN_FUNCTION(before_close, BURN_A)
+BURN_FUNCTION(after_close, BURN_B)
 
 int main(int argc, char **argv)
 {

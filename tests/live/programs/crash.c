@@ -3,7 +3,9 @@
  *
  * Truth: 500 ms of CPU in before_crash, called by main, then the process dies of SIGABRT, of
  * SIGSEGV by a write to address 8, or of SIGKILL, which nobody can catch. Prints "about to die" and
- * flushes it first. No core file. Exit status: none, a signal.
+ * flushes it first. No core file.
+ *
+ * Exit status: none, a signal.
  */
 #include "burn.h"
 
@@ -13,13 +15,7 @@
 
 BURN_SINK;
 
-APART static void before_crash(unsigned long us)
-{
-	uint64_t x = burn_sink;
-
-	BURN(x, BURN_A, us * BURN_PER_US);
-	burn_sink = x;
-}
+BURN_FUNCTION(before_crash, BURN_A)
 
 int main(int argc, char **argv)
 {

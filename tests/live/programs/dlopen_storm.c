@@ -4,8 +4,9 @@
  * Truth: two libraries of the same size, alpha.so and beta.so, are loaded, called and unloaded in
  * turn 400 times. alpha_work has 75 % of the CPU time and beta_work 25 %, as leaves called by call,
  * by storm, by main. Nearly always the two functions have the same address (the count is printed):
- * a table of modules that is not kept up to date names the wrong one. About 1 s of CPU. Exit
- * status: 0, or 1 when loading failed or the measured shares are not these.
+ * a table of modules that is not kept up to date names the wrong one. About 1 s of CPU.
+ *
+ * Exit status: 0, or 1 when loading failed or the measured shares are not these.
  */
 #include "burn.h"
 

@@ -3,8 +3,9 @@
  *
  * Truth: one process id throughout. Stage 1 burns 200 ms in stage_one and replaces itself by stage
  * 2, which burns 300 ms in stage_two and replaces itself by stage 3, which burns 500 ms in
- * stage_three and prints. The argument vector names the stage. Exit status: 0, or 1 when the
- * process id changed on the way.
+ * stage_three and prints. The argument vector names the stage.
+ *
+ * Exit status: 0, or 1 when the process id changed on the way.
  */
 #include "burn.h"
 
@@ -14,18 +15,9 @@ BURN_SINK;
 
 static double scale;
 
-#define STAGE(name, us, factor)                                                                    \
-	APART static void name(void)                                                               \
-	{                                                                                          \
-		uint64_t x = burn_sink;                                                            \
-                                                                                                   \
-		BURN(x, factor, (unsigned long)((us)*scale) * BURN_PER_US);                        \
-		burn_sink = x;                                                                     \
-	}
-
-STAGE(stage_one, 200000, BURN_A)
-STAGE(stage_two, 300000, BURN_B)
-STAGE(stage_three, 500000, BURN_C)
+BURN_FUNCTION(stage_one, BURN_A)
+BURN_FUNCTION(stage_two, BURN_B)
+BURN_FUNCTION(stage_three, BURN_C)
 
 static int next_stage(char *name, char *stage, long first_pid)
 {
@@ -46,13 +38,13 @@ int main(int argc, char **argv)
 	scale = burn_scale(argc, argv);
 	switch (stage) {
 	case 1:
-		stage_one();
+		stage_one((unsigned long)(200000 * scale));
 		return next_stage(argv[0], "2", pid);
 	case 2:
-		stage_two();
+		stage_two((unsigned long)(300000 * scale));
 		return next_stage(argv[0], "3", pid);
 	default:
-		stage_three();
+		stage_three((unsigned long)(500000 * scale));
 	}
 	printf(
 	    "truth share.stage_one 0.2\ntruth share.stage_two 0.3\ntruth share.stage_three 0.5\n");

@@ -4,6 +4,7 @@
  * Truth: two threads burn in main_burn and thread_burn, 50 % of the CPU time each, until the main
  * thread, having used 400 ms, calls _exit(23): no destructors, no atexit, the other thread is still
  * running. Prints nothing.
+ *
  * Exit status: 23.
  */
 #include "burn.h"
@@ -13,21 +14,8 @@
 
 BURN_SINK;
 
-APART static void main_burn(unsigned long us)
-{
-	uint64_t x = 1;
-
-	BURN(x, BURN_A, us * BURN_PER_US);
-	burn_sink = x;
-}
-
-APART static void thread_burn(unsigned long us)
-{
-	uint64_t x = 2;
-
-	BURN(x, BURN_B, us * BURN_PER_US);
-	burn_sink = x;
-}
+BURN_FUNCTION(main_burn, BURN_A)
+BURN_FUNCTION(thread_burn, BURN_B)
 
 static void *burn_for_ever(void *unused)
 {

@@ -5,6 +5,7 @@
  * has 50 % of the CPU time, fiber_b 30 %, fiber_c 20 %, each in hot called through its own deeper
  * function: fiber_a;a_deeper;hot and so on. These stacks end at the fiber's start function (below
  * it glibc's makecontext trampoline): main is not on them. About 1 s of CPU.
+ *
  * Exit status: 0, or 1 when the measured shares are not these.
  */
 #include "burn.h"
@@ -19,13 +20,7 @@ BURN_SINK;
 static ucontext_t home, fibers[NR_FIBERS];
 static int64_t fiber_ns[NR_FIBERS];
 
-APART static void hot(unsigned long us)
-{
-	uint64_t x = burn_sink;
-
-	BURN(x, BURN_A, us * BURN_PER_US);
-	burn_sink = x;
-}
+BURN_FUNCTION(hot, BURN_A)
 
 /* The two functions of a fiber: works for one turn, then goes home. */
 #define FIBER(name, place, us)                                                                     \

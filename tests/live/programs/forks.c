@@ -2,9 +2,10 @@
  * forks [SCALE]: a process tree made in every way.
  *
  * Truth: six processes with 200 ms of CPU each, all of it in one function: the first in
- * parent_work, its fork without exec in child_work, that one's own fork in grandchild_work, and,
- * of the same executable, a vfork with exec in vforked_work, a posix_spawn in spawned_work and a
- * fork with exec in executed_work. Only the first prints. All are waited for; every one exits 0.
+ * parent_work, its fork without exec in child_work, that one's own fork in grandchild_work, and, of
+ * the same executable, a vfork with exec in vforked_work, a posix_spawn in spawned_work and a fork
+ * with exec in executed_work. Only the first prints. All are waited for; every one exits 0.
+ *
  * Exit status: 0, or 1 when one of them failed.
  */
 #include "burn.h"
@@ -20,21 +21,12 @@ extern char **environ;
 
 static unsigned long burn_us;
 
-#define WORK(name, factor)                                                                         \
-	APART static void name(void)                                                               \
-	{                                                                                          \
-		uint64_t x = burn_sink;                                                            \
-                                                                                                   \
-		BURN(x, factor, burn_us *BURN_PER_US);                                             \
-		burn_sink = x;                                                                     \
-	}
-
-WORK(parent_work, BURN_A)
-WORK(child_work, BURN_B)
-WORK(grandchild_work, BURN_C)
-WORK(vforked_work, BURN_D)
-WORK(spawned_work, BURN_E)
-WORK(executed_work, BURN_F)
+BURN_FUNCTION(parent_work, BURN_A)
+BURN_FUNCTION(child_work, BURN_B)
+BURN_FUNCTION(grandchild_work, BURN_C)
+BURN_FUNCTION(vforked_work, BURN_D)
+BURN_FUNCTION(spawned_work, BURN_E)
+BURN_FUNCTION(executed_work, BURN_F)
 
 /* 1 when the process could not be made, failed, or was killed. */
 static int reap(pid_t pid)
@@ -49,10 +41,10 @@ static void child(void)
 	const pid_t pid = fork();
 
 	if (pid == 0) {
-		grandchild_work();
+		grandchild_work(burn_us);
 		_exit(0);
 	}
-	child_work();
+	child_work(burn_us);
 	_exit(reap(pid));
 }
 
@@ -60,11 +52,11 @@ static void child(void)
 static int run_as(const char *what)
 {
 	if (!strcmp(what, "vforked"))
-		vforked_work();
+		vforked_work(burn_us);
 	else if (!strcmp(what, "spawned"))
-		spawned_work();
+		spawned_work(burn_us);
 	else if (!strcmp(what, "executed"))
-		executed_work();
+		executed_work(burn_us);
 	else
 		return 1;
 	return 0;
@@ -102,7 +94,7 @@ int main(int argc, char **argv)
 	arguments[1] = "spawned";
 	if (posix_spawn(&spawned, self, NULL, NULL, arguments, environ))
 		spawned = -1;
-	parent_work();
+	parent_work(burn_us);
 	failed = reap(forked) | reap(vforked) | reap(executed) | reap(spawned);
 	truth_number("processes", 6);
 	truth_number("cpu_ms_each", (long)(burn_us / 1000));

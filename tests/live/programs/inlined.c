@@ -3,8 +3,9 @@
  *
  * Truth: by symbols alone all CPU time is in outer, called by main. With inlined frames: outer's
  * own lines 20 %, middle (inlined into outer) 30 %, inner (inlined into middle) 50 %; the stacks
- * are main;outer and main;outer;middle and main;outer;middle;inner. About 1 s of CPU. Exit status:
- * 0, or 1 when the measured shares are not these.
+ * are main;outer and main;outer;middle and main;outer;middle;inner. About 1 s of CPU.
+ *
+ * Exit status: 0, or 1 when the measured shares are not these.
  */
 #include "burn.h"
 

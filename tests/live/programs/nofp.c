@@ -4,6 +4,7 @@
  * Truth: every stack is main;outer;middle;hot. hot keeps its running value in rbp, so a walk along
  * frame pointers starts from garbage; middle and outer have none either. Only the unwind tables
  * know. About 0.5 s of CPU. Without the x86-64 register this is an ordinary chain of calls.
+ *
  * Exit status: 0.
  */
 #include "burn.h"

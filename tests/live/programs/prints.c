@@ -2,7 +2,9 @@
  * prints: what the program writes and returns must arrive unchanged.
  *
  * Truth: standard output is all 256 byte values in order, 16 times; standard error is "to stderr\n"
- * and no more; nothing else is written; standard input is not read. Exit status: 42.
+ * and no more; nothing else is written; standard input is not read.
+ *
+ * Exit status: 42.
  */
 #include <unistd.h>
 

@@ -4,8 +4,9 @@
  * Truth: half of the CPU time is in stacks of main;run with descend 1 to 50 times, spread evenly
  * over the depths; the other half in stacks that alternate even, odd, even ... 50 deep in all.
  * Counted once per stack, descend is in 50 % of the time and never in more. even burns 40 % of its
- * half as self time and odd 60 % of it. About 1.2 s of CPU. Exit status: 0, or 1 when the measured
- * shares are not these.
+ * half as self time and odd 60 % of it. About 1.2 s of CPU.
+ *
+ * Exit status: 0, or 1 when the measured shares are not these.
  */
 #include "burn.h"
 

@@ -5,6 +5,7 @@
  * namespace succeeds, and so does setns() into that mount namespace. Both want a process of one
  * thread that shares its file system state with nobody: a helper thread that a profiler leaves
  * behind makes them fail with EINVAL.
+ *
  * Exit status: 0; 1 when it is not alone or a call says EINVAL; 77 when this kernel or container
  * allows nobody a user namespace.
  */
@@ -19,13 +20,7 @@
 
 BURN_SINK;
 
-APART static void work(unsigned long us)
-{
-	uint64_t x = burn_sink;
-
-	BURN(x, BURN_A, us * BURN_PER_US);
-	burn_sink = x;
-}
+BURN_FUNCTION(work, BURN_A)
 
 static int count_threads(void)
 {

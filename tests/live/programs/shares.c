@@ -5,6 +5,7 @@
  * main; about 2 s of CPU, one thread. The three are interleaved every 200 us, so any sampler that
  * is not in step with them sees the shares within any part of the run. Built several times: with
  * and without optimisation, frame pointers and PIE, and stripped.
+ *
  * Exit status: 0, or 1 when the measured shares are not these.
  */
 #include "burn.h"

@@ -5,6 +5,7 @@
  * kernel's signal frame, to what it interrupted: with normal and alternate that is raise() called
  * by work called by main, with alarm it is work called by main. alternate runs the handler on
  * another stack, and so the stack pointers of one backtrace come from two stacks. About 1 s of CPU.
+ *
  * Exit status: 0, or 1 when a signal went missing or the measured shares are not these.
  */
 #include "burn.h"
@@ -18,13 +19,7 @@ BURN_SINK;
 static int64_t handler_ns;
 static volatile sig_atomic_t nr_handled;
 
-APART static void handler_burn(unsigned long us)
-{
-	uint64_t x = burn_sink;
-
-	BURN(x, BURN_B, us * BURN_PER_US);
-	burn_sink = x;
-}
+BURN_FUNCTION(handler_burn, BURN_B)
 
 static void handler(int signal_number)
 {

@@ -2,6 +2,7 @@
  * sigint_wait: waits to be interrupted.
  *
  * Truth: prints "ready", waits for SIGINT without using CPU, prints "interrupted" and exits 7.
+ *
  * Exit status: 7, or 1 when no SIGINT came within 3 s or something else ended the wait.
  */
 #include <errno.h>

@@ -4,7 +4,9 @@
  * Truth: about half of the CPU time is user_work and half is the kernel's, in read() of /dev/zero
  * called by kernel_work, called by main. The exact split is printed, by thread CPU time around the
  * two and by getrusage, whose system time is what a profiler of user mode only cannot see. About 1
- * s of CPU. Exit status: 0, or 1 when read() failed or the system time is less than a tenth.
+ * s of CPU.
+ *
+ * Exit status: 0, or 1 when read() failed or the system time is less than a tenth.
  */
 #include "burn.h"
 
@@ -19,13 +21,7 @@ static int64_t timeval_us(struct timeval tv)
 	return tv.tv_sec * INT64_C(1000000) + tv.tv_usec;
 }
 
-APART static void user_work(unsigned long us)
-{
-	uint64_t x = burn_sink;
-
-	BURN(x, BURN_A, us * BURN_PER_US);
-	burn_sink = x;
-}
+BURN_FUNCTION(user_work, BURN_A)
 
 /* Reads zeros until the thread has spent that much. */
 APART static int kernel_work(int fd, int64_t ns)

@@ -3,8 +3,9 @@
  *
  * Truth: first ends in a tail call of second, and second in one of third, which burns all the CPU
  * time. The true stacks are main;run;third: neither first nor second may appear, and a profiler
- * that invents them is wrong. About 0.5 s of CPU. Exit status: 0, or 1 when the compiler made no
- * tail calls (then the truth above does not hold).
+ * that invents them is wrong. About 0.5 s of CPU.
+ *
+ * Exit status: 0, or 1 when the compiler made no tail calls (then the truth above does not hold).
  */
 #include "burn.h"
 

@@ -4,6 +4,7 @@
  * Truth: threads named live-1 to live-4 run concurrently in one, two, three and four, with 40, 30,
  * 20 and 10 % of the four's CPU time (0.8 s in all); one thread, one function. Then 2000 threads
  * start and end, each with some 5 us in tiny. No thread id is promised to be unique.
+ *
  * Exit status: 0, or 1 when a thread did not run or the measured shares are not these.
  */
 #include "burn.h"
@@ -21,20 +22,14 @@ static atomic_int nr_tiny_done;
 
 /* Each defines the body of one long thread: its name, its place, its microseconds per round. */
 #define LONG_THREAD(name, place, us, factor)                                                       \
-	APART static void name(void)                                                               \
-	{                                                                                          \
-		uint64_t x = place;                                                                \
-                                                                                                   \
-		BURN(x, factor, (us)*BURN_PER_US);                                                 \
-		burn_sink = x;                                                                     \
-	}                                                                                          \
+	BURN_FUNCTION(name, factor)                                                                \
 	static void *name##_thread(void *unused)                                                   \
 	{                                                                                          \
 		int64_t ns = -burn_thread_ns();                                                    \
                                                                                                    \
 		pthread_setname_np(pthread_self(), "live-" #place);                                \
 		for (unsigned long i = 0; i < rounds; i++)                                         \
-			name();                                                                    \
+			name(us);                                                                  \
 		long_ns[(place)-1] = ns + burn_thread_ns();                                        \
 		return unused;                                                                     \
 	}
@@ -43,18 +38,11 @@ LONG_THREAD(one, 1, 400, BURN_A)
 LONG_THREAD(two, 2, 300, BURN_B)
 LONG_THREAD(three, 3, 200, BURN_C)
 LONG_THREAD(four, 4, 100, BURN_D)
-
-APART static void tiny(void)
-{
-	uint64_t x = 5;
-
-	BURN(x, BURN_A, 5 * BURN_PER_US);
-	burn_sink = x;
-}
+BURN_FUNCTION(tiny, BURN_E)
 
 static void *tiny_thread(void *unused)
 {
-	tiny();
+	tiny(5);
 	atomic_fetch_add(&nr_tiny_done, 1);
 	return unused;
 }

@@ -4,6 +4,7 @@
  * Truth: 300 times: vfork, exec of this same program (which exits at once with the low bits of the
  * round) and wait; and 1 ms of CPU in work between two of them. Between vfork and exec the child
  * runs in the parent's memory: whatever is done there in the child's name must not harm the parent.
+ *
  * Exit status: 0, or 1 when a child's status or the parent's memory is not as it should be.
  */
 #include "burn.h"
@@ -14,13 +15,7 @@
 
 BURN_SINK;
 
-APART static void work(unsigned long us)
-{
-	uint64_t x = burn_sink;
-
-	BURN(x, BURN_A, us * BURN_PER_US);
-	burn_sink = x;
-}
+BURN_FUNCTION(work, BURN_A)
 
 /* 1 when the child of this round did not exit with the round's low bits. */
 static int round_fails(char *name, int round)
