@@ -387,9 +387,13 @@ static void a_damaged_section_leaves_the_others(void **state)
 	Elf64_Ehdr h;
 	memcpy(&h, i.bytes.data, sizeof h);
 	for (uint16_t k = 1; k < h.e_shnum; k++) {
-		Elf64_Shdr *s = (Elf64_Shdr *)(i.bytes.data + h.e_shoff) + k;
-		if (s->sh_type == SHT_SYMTAB)
-			s->sh_offset = UINT64_MAX - 8;
+		char *at = i.bytes.data + h.e_shoff + k * sizeof(Elf64_Shdr);
+		Elf64_Shdr s;
+
+		memcpy(&s, at, sizeof s);
+		if (s.sh_type == SHT_SYMTAB)
+			s.sh_offset = UINT64_MAX - 8;
+		memcpy(at, &s, sizeof s);
 	}
 	assert_true(table_open(&t, i.bytes.data, i.bytes.len));
 	assert_name(&t, 0x1108, NULL);

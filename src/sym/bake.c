@@ -1,0 +1,151 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/scope.h"
+#include "sym/job.h"
+#include "trace/reader.h"
+#include "trace/stream.h"
+
+#define BAKE_STREAM "symbols"
+#define BAKE_DRAFT ".symbols.tmp" /* readers pass over names with a dot */
+#define BAKE_INSTANCE (UINT64_C(1) << 32)
+
+/* CLOCK and PROCESS_END are wanted for their times: the end of the trace. */
+#define BAKE_WANTED                                                                                \
+	(1ull << AF_KIND_PROCESS | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_CLOCK |           \
+	 1ull << AF_KIND_MAPPING | 1ull << AF_KIND_STACK)
+
+struct bake {
+	struct af_sym_job *job;
+	uint64_t last_ns;
+	uint64_t epoch_ns; /* what to add to the trace's clock, 0 while not known */
+};
+
+static void bake_clock(struct bake *b, const struct af_event *ev)
+{
+	struct af_ev_clock fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails) || fixed.clock != AF_CLOCK_REALTIME)
+		return;
+	b->epoch_ns = fixed.foreign - fixed.mono_ns;
+}
+
+static void bake_process(struct bake *b, const struct af_event *ev)
+{
+	struct af_ev_process fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
+		af_sym_job_process(b->job, ev->process, fixed.pid, ev->time_ns);
+}
+
+static void bake_mapping(struct bake *b, const struct af_event *ev)
+{
+	struct af_ev_mapping fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
+		af_sym_job_mapping(b->job, ev->process, &fixed, tails[0].data, tails[0].len,
+		                   (const char *)tails[1].data, tails[1].len);
+}
+
+static void bake_stack(struct bake *b, const struct af_event *ev)
+{
+	struct af_ev_stack fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
+		af_sym_job_stack(b->job, ev->process, fixed.generation, tails[0].data,
+		                 tails[0].len);
+}
+
+static void bake_event(struct bake *b, const struct af_event *ev)
+{
+	b->last_ns = ev->time_ns > b->last_ns ? ev->time_ns : b->last_ns;
+	switch (ev->kind) {
+	case AF_KIND_CLOCK:
+		bake_clock(b, ev);
+		break;
+	case AF_KIND_PROCESS:
+		bake_process(b, ev);
+		break;
+	case AF_KIND_MAPPING:
+		bake_mapping(b, ev);
+		break;
+	case AF_KIND_STACK:
+		bake_stack(b, ev);
+		break;
+	}
+}
+
+static int bake_write(const struct bake *b, int dirfd)
+{
+	struct af_stream s;
+
+	int fd = af_create_private(dirfd, BAKE_DRAFT);
+	if (fd < 0)
+		return fd;
+	int rc = af_stream_open_file(&s, fd, BAKE_INSTANCE, 0);
+	if (rc) {
+		close(fd);
+	} else {
+		af_sym_job_write(b->job, &s, b->last_ns);
+		rc = af_stream_close(&s);
+	}
+	if (!rc && renameat(dirfd, BAKE_DRAFT, dirfd, BAKE_STREAM))
+		rc = -errno;
+	if (rc)
+		unlinkat(dirfd, BAKE_DRAFT, 0);
+	return rc;
+}
+
+/* Maps of run-time compilers are believed when this user, the trace's owner or root wrote them. */
+static void bake_trust(struct af_jit_trust *trust, int dirfd)
+{
+	struct stat st;
+
+	trust->owners[trust->nr_owners++] = 0;
+	trust->owners[trust->nr_owners++] = geteuid();
+	if (!fstat(dirfd, &st))
+		trust->owners[trust->nr_owners++] = st.st_uid;
+}
+
+int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym_progress *p),
+                void *arg, struct af_err *err)
+{
+	struct af_sym_places places = {.perf_dir = "/tmp"};
+	struct af_trace *trace;
+	struct af_event ev;
+	int rc = af_trace_open(&trace, dir, BAKE_WANTED, err);
+
+	if (rc)
+		return rc;
+	scope_close int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dirfd < 0) {
+		rc = af_fail(err, -errno, "cannot open the trace %s", dir);
+		af_trace_close(trace);
+		return rc;
+	}
+	struct bake b = {.job = af_sym_job_open()};
+	while (af_trace_next(trace, &ev))
+		bake_event(&b, &ev);
+	af_trace_close(trace);
+
+	places.epoch_ns = b.epoch_ns;
+	bake_trust(&places.trust, dirfd);
+	af_sym_job_run(b.job, &places, progress, arg);
+	if (af_sym_job_nr(b.job))
+		rc = bake_write(&b, dirfd);
+	else if (unlinkat(dirfd, BAKE_STREAM, 0) && errno != ENOENT)
+		rc = -errno;
+	if (rc)
+		af_fail(err, rc, "cannot write the names of functions to %s/" BAKE_STREAM, dir);
+	af_sym_job_close(b.job);
+	return rc;
+}

@@ -1,0 +1,316 @@
+#include "sym/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "sym/job_work.h"
+#include "sym/ranges.h"
+#include "trace/stream.h"
+
+struct af_sym_job *af_sym_job_open(void)
+{
+	return af_xcalloc(1, sizeof(struct af_sym_job));
+}
+
+static void job_module_free(struct job_module *m)
+{
+	free(m->vaddrs);
+	free(m->answers);
+	free(m->frames);
+	af_strtab_free(&m->strings);
+}
+
+void af_sym_job_close(struct af_sym_job *job)
+{
+	if (!job)
+		return;
+	for (uint32_t i = 0; i < job->nr_modules; i++)
+		job_module_free(&job->modules[i]);
+	free(job->modules);
+	free(job->mappings);
+	free(job->processes);
+	free(job->places);
+	free(job->order);
+	af_map_free(&job->by_key);
+	af_map_free(&job->seen);
+	af_strtab_free(&job->keys);
+	free(job);
+}
+
+void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t pid, uint64_t start_ns)
+{
+	job_grow(job->processes, job->nr_processes, job->cap_processes);
+	job->processes[job->nr_processes++] = (struct job_process){ordinal, pid, start_ns};
+}
+
+/* The module of (@path, @build_id, flags); its strings point into the key. */
+static uint32_t job_module(struct af_sym_job *job, const char *path, size_t path_len,
+                           const uint8_t *build_id, uint32_t build_id_len, bool replaced,
+                           uint32_t jit_of)
+{
+	struct af_buf key = {0};
+	const char *nul = memchr(path, 0, path_len);
+
+	path_len = nul ? (size_t)(nul - path) : path_len;
+	af_buf_add(&key, path, path_len);
+	af_buf_char(&key, 0);
+	af_buf_add(&key, &jit_of, sizeof jit_of);
+	af_buf_char(&key, replaced);
+	if (build_id_len)
+		af_buf_add(&key, build_id, build_id_len);
+	uint32_t id = af_strtab_id(&job->keys, key.data, key.len);
+	af_buf_free(&key);
+
+	uint64_t *known = af_map_at(&job->by_key, id, NULL);
+	if (!*known) {
+		const char *text = af_strtab_get(&job->keys, id);
+
+		job_grow(job->modules, job->nr_modules, job->cap_modules);
+		job->modules[job->nr_modules++] = (struct job_module){
+		    .path = text,
+		    .build_id = (const uint8_t *)text + path_len + 1 + sizeof jit_of + 1,
+		    .build_id_len = build_id_len,
+		    .replaced = replaced,
+		    .jit_of = jit_of,
+		    .mapped = path_len > 0,
+		};
+		*known = job->nr_modules;
+	}
+	return (uint32_t)*known - 1;
+}
+
+void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct af_ev_mapping *ev,
+                        const uint8_t *build_id, uint32_t build_id_len, const char *path,
+                        size_t path_len)
+{
+	bool jit = ev->flags & AF_MAPPING_JIT;
+
+	path_len = path_len < AF_SYM_NAME_MAX ? path_len : AF_SYM_NAME_MAX - 1;
+	bool replaced = (ev->flags & AF_MAPPING_DELETED) && !build_id_len;
+
+	job_grow(job->mappings, job->nr_mappings, job->cap_mappings);
+	job->mappings[job->nr_mappings] = (struct job_mapping){
+	    .process = process,
+	    .generation = ev->generation,
+	    .order = job->nr_mappings,
+	    .module = job_module(job, path, path_len, build_id, build_id_len, replaced,
+	                         jit ? process + 1 : 0),
+	    .start = ev->start,
+	    .end = ev->end,
+	    .bias = jit ? 0 : ev->bias,
+	};
+	job->nr_mappings++;
+}
+
+void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generation,
+                      const uint8_t *pcs, uint32_t nr)
+{
+	uint64_t scope = af_mix((uint64_t)process << 32 | generation);
+
+	for (uint32_t i = 0; i < nr; i++, pcs += sizeof(uint64_t)) {
+		uint64_t address;
+		bool fresh;
+
+		memcpy(&address, pcs, sizeof address);
+		/* Two places of one hash would cost a name; at 64 bits that does not happen. */
+		af_map_at(&job->seen, af_mix(address ^ scope), &fresh);
+		if (!fresh)
+			continue;
+		job_grow(job->places, job->nr_places, job->cap_places);
+		job->places[job->nr_places++] = (struct job_place){
+		    .process = process, .generation = generation, .address = address};
+	}
+}
+
+static int job_mapping_order(const void *a, const void *b)
+{
+	const struct job_mapping *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+/* By process, then generation: those of one group see the same mappings. */
+static int job_group_order(const void *a, const void *b)
+{
+	const struct job_place *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->generation != y->generation)
+		return x->generation < y->generation ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* By process, then address: as they are written. */
+static int job_place_order(const void *a, const void *b)
+{
+	const struct job_place *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->generation < y->generation ? -1 : x->generation > y->generation;
+}
+
+/* Which module each of @places[0..nr), all of one process and generation, lies in. */
+static void job_place_group(struct af_sym_job *job, struct job_place *places, size_t nr,
+                            uint32_t first_mapping)
+{
+	struct af_ranges ranges = {0};
+
+	for (uint32_t i = first_mapping;
+	     i < job->nr_mappings && job->mappings[i].process == places->process; i++) {
+		const struct job_mapping *m = &job->mappings[i];
+
+		if (m->generation <= places->generation)
+			af_ranges_add(&ranges, m->start, m->end, m->generation, i);
+	}
+	af_ranges_build(&ranges);
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t k = af_ranges_find(&ranges, places[i].address);
+
+		if (k == AF_RANGES_NONE) {
+			/* Nothing is known to be there; a run-time compiler's map may know. */
+			places[i].module =
+			    job_module(job, "", 0, NULL, 0, false, places->process + 1);
+			places[i].vaddr = places[i].address;
+		} else {
+			places[i].module = job->mappings[k].module;
+			places[i].vaddr = places[i].address - job->mappings[k].bias;
+		}
+	}
+	af_ranges_free(&ranges);
+}
+
+static int job_u64_order(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Give each module the addresses to look up, sorted, each once. */
+static void job_collect(struct af_sym_job *job)
+{
+	for (size_t i = 0; i < job->nr_places; i++) {
+		struct job_module *m = &job->modules[job->places[i].module];
+
+		job_grow(m->vaddrs, m->nr, m->cap);
+		m->vaddrs[m->nr++] = job->places[i].vaddr;
+	}
+	for (uint32_t i = 0; i < job->nr_modules; i++) {
+		struct job_module *m = &job->modules[i];
+		uint32_t nr = 0;
+
+		if (m->nr)
+			qsort(m->vaddrs, m->nr, sizeof *m->vaddrs, job_u64_order);
+		for (uint32_t k = 0; k < m->nr; k++)
+			if (!nr || m->vaddrs[nr - 1] != m->vaddrs[k])
+				m->vaddrs[nr++] = m->vaddrs[k];
+		m->nr = nr;
+		m->answers = af_xcalloc(nr, sizeof *m->answers);
+		job->nr_addresses += nr;
+	}
+}
+
+void af_sym_job_place(struct af_sym_job *job)
+{
+	uint32_t mapping = 0;
+
+	if (job->nr_mappings)
+		qsort(job->mappings, job->nr_mappings, sizeof *job->mappings, job_mapping_order);
+	if (job->nr_places)
+		qsort(job->places, job->nr_places, sizeof *job->places, job_group_order);
+	for (size_t i = 0, j; i < job->nr_places; i = j) {
+		const struct job_place *p = &job->places[i];
+
+		for (j = i; j < job->nr_places && job->places[j].process == p->process &&
+		            job->places[j].generation == p->generation;)
+			j++;
+		while (mapping < job->nr_mappings && job->mappings[mapping].process < p->process)
+			mapping++;
+		job_place_group(job, &job->places[i], j - i, mapping);
+	}
+	if (job->nr_places)
+		qsort(job->places, job->nr_places, sizeof *job->places, job_place_order);
+	job_collect(job);
+}
+
+/* Whether place @i says the same as the one before: then it needs no event of its own. */
+static bool job_repeats(const struct af_sym_job *job, size_t i)
+{
+	const struct job_place *p = &job->places[i], *before = p - 1;
+
+	return i && before->process == p->process && before->address == p->address &&
+	       before->module == p->module && before->vaddr == p->vaddr;
+}
+
+uint64_t af_sym_job_nr(const struct af_sym_job *job)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < job->nr_places; i++)
+		nr += !job_repeats(job, i);
+	return nr;
+}
+
+/* The strings of the stream: ids are handed out in the order they are written. */
+struct job_writer {
+	struct af_stream *stream;
+	uint64_t time_ns;
+	struct af_strtab strings;
+	uint32_t written; /* ids up to here are defined in the stream */
+};
+
+static uint32_t job_string(struct job_writer *w, const char *text)
+{
+	uint32_t id = af_strtab_id_z(&w->strings, text);
+
+	if (id > w->written) {
+		struct af_ev_string ev = {.string = id};
+		struct af_tail tail = {text, (uint32_t)strlen(text), 0};
+
+		af_stream_put_tail(w->stream, AF_KIND_STRING, w->time_ns, &ev, sizeof ev, &tail, 1);
+		w->written = id;
+	}
+	return id;
+}
+
+static void job_write_place(struct job_writer *w, const struct af_sym_job *job,
+                            const struct job_place *p)
+{
+	const struct job_module *m = &job->modules[p->module];
+	const uint64_t *at = bsearch(&p->vaddr, m->vaddrs, m->nr, sizeof *m->vaddrs, job_u64_order);
+	const struct job_answer *a = &m->answers[at - m->vaddrs];
+	uint32_t frames[AF_SYM_INLINES * 3];
+
+	for (uint32_t i = 0; i < a->nr * 3; i++) {
+		uint32_t value = m->frames[a->first + i];
+
+		frames[i] = i % 3 == 2 ? value : job_string(w, af_strtab_get(&m->strings, value));
+	}
+	struct af_ev_symbol ev = {
+	    .process = p->process,
+	    .address = p->address,
+	    .generation = p->generation,
+	    .module = job_string(w, m->path),
+	    .offset = p->vaddr,
+	    .source = a->source,
+	};
+	struct af_tail tail = {frames, a->nr * 3 * (uint32_t)sizeof *frames, sizeof *frames};
+	af_stream_put_tail(w->stream, AF_KIND_SYMBOL, w->time_ns, &ev, sizeof ev, &tail, 1);
+}
+
+void af_sym_job_write(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns)
+{
+	struct job_writer w = {.stream = s, .time_ns = time_ns};
+
+	for (size_t i = 0; i < job->nr_places; i++)
+		if (!job_repeats(job, i))
+			job_write_place(&w, job, &job->places[i]);
+	af_strtab_free(&w.strings);
+}

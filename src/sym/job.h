@@ -1,0 +1,56 @@
+/*
+ * The work of one trace: which addresses, in which files; resolve them; say so as events. Knows
+ * nothing of trace directories.
+ *
+ *	af_sym_job_open → { process, mapping, stack }* → run → write → close
+ */
+#ifndef AF_SYM_JOB_H
+#define AF_SYM_JOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sym/jit.h"
+#include "sym/sym.h"
+
+struct af_err;
+struct af_stream;
+struct af_sym_job;
+
+struct af_sym_job *af_sym_job_open(void);
+void af_sym_job_close(struct af_sym_job *job);
+
+/* Process @ordinal had id @pid and began at @start_ns on the trace's clock. */
+void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t pid, uint64_t start_ns);
+
+/* A MAPPING event of @process; everything is copied. Any order, before or after the stacks. */
+void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct af_ev_mapping *ev,
+                        const uint8_t *build_id, uint32_t build_id_len, const char *path,
+                        size_t path_len);
+
+/* @nr addresses (8 bytes each, unaligned) of a stack that was walked in @generation. */
+void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generation,
+                      const uint8_t *pcs, uint32_t nr);
+
+struct af_sym_places {
+	const char *root;     /* prefix of all files of modules, or NULL */
+	const char *perf_dir; /* holds perf-PID.map */
+	/* The epoch's time less the trace's, 0 when not known: tells which maps are too old. */
+	uint64_t epoch_ns;
+	struct af_jit_trust trust; /* not_before_ns is filled in for each process */
+};
+
+/* Resolve everything, on all processors. @progress (may be NULL) is called from this thread. */
+void af_sym_job_run(struct af_sym_job *job, const struct af_sym_places *places,
+                    void (*progress)(void *arg, const struct af_sym_progress *p), void *arg);
+
+/* Number of SYMBOL events that af_sym_job_write() will write. */
+uint64_t af_sym_job_nr(const struct af_sym_job *job);
+
+/*
+ * Write STRING and SYMBOL events at @time_ns: an address of a process once for each generation at
+ * which its meaning changes. What does not get into the stream is for af_stream_close() to tell.
+ */
+void af_sym_job_write(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns);
+
+#endif

@@ -1,0 +1,84 @@
+/* Inside of struct af_sym_job, for job.c (what is asked, what is written) and resolve.c. */
+#ifndef AF_SYM_JOB_WORK_H
+#define AF_SYM_JOB_WORK_H
+
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/strtab.h"
+#include "sym/job.h"
+
+/* A file (or the map of a run-time compiler) and the addresses to look up in it. */
+struct job_module {
+	const char *path;
+	const uint8_t *build_id;
+	uint32_t build_id_len;
+	bool replaced;   /* another file may be at the path, and no build-id to tell */
+	uint32_t jit_of; /* process ordinal + 1 for a run-time compiler's map, else 0 */
+	bool mapped;     /* the process has something there */
+
+	uint64_t *vaddrs; /* sorted, each once */
+	uint32_t nr, cap;
+	struct job_answer *answers; /* one for each of vaddrs */
+	struct af_strtab strings;
+	uint32_t *frames; /* three each, ids of strings */
+	uint32_t nr_frames, cap_frames;
+};
+
+struct job_answer {
+	uint32_t source, first, nr; /* frames */
+};
+
+struct job_mapping {
+	uint32_t process, generation, order;
+	uint32_t module;
+	uint64_t start, end, bias;
+};
+
+/* An address of a stack. */
+struct job_place {
+	uint32_t process, generation;
+	uint64_t address, vaddr;
+	uint32_t module;
+};
+
+struct job_process {
+	uint32_t ordinal, pid;
+	uint64_t start_ns;
+};
+
+struct af_sym_job {
+	struct af_strtab keys; /* module keys, and the bytes that modules point to */
+	struct job_module *modules;
+	uint32_t nr_modules, cap_modules;
+	struct af_map by_key; /* key string → module + 1 */
+	struct job_mapping *mappings;
+	uint32_t nr_mappings, cap_mappings;
+	struct job_process *processes;
+	uint32_t nr_processes, cap_processes;
+	struct af_map seen; /* hash of (process, generation, address) */
+	struct job_place *places;
+	size_t nr_places, cap_places;
+
+	/* While running. */
+	const struct af_sym_places *where;
+	uint32_t *order; /* modules, the one with most addresses first */
+	_Atomic uint32_t next;
+	_Atomic uint64_t resolved, modules_done;
+	uint64_t nr_addresses;
+};
+
+/* Room for one more element at the end of @array. */
+#define job_grow(array, nr, cap)                                                                   \
+	do {                                                                                       \
+		if ((nr) == (cap)) {                                                               \
+			(cap) = (cap) ? (cap)*2 : 64;                                              \
+			(array) = af_xrealloc((array), (size_t)(cap) * sizeof *(array));           \
+		}                                                                                  \
+	} while (0)
+
+/* Find the module of each address, and give each module its addresses. */
+void af_sym_job_place(struct af_sym_job *job);
+
+#endif

@@ -1,0 +1,465 @@
+#include <fcntl.h>
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/map.h"
+#include "sym/elf_file.h"
+#include "sym/job.h"
+#include "sym/sym.h"
+#include "trace/metadata.h"
+#include "trace/reader.h"
+#include "trace/stream.h"
+
+/* A trace of the test's own, in a directory of its own. */
+struct bench {
+	char dir[64];
+	char exe[512];
+	uint64_t bias, start, end; /* of this program's code */
+	uint8_t build_id[AF_ELF_BUILD_ID_MAX];
+	uint32_t build_id_len;
+	struct af_stream stream;
+};
+
+enum { FIRST_FUNCTION_LINE = __LINE__ + 1 };
+static __attribute__((noinline)) int bench_first_function(int x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+
+static __attribute__((noinline)) int bench_second_function(int x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 2;
+}
+
+/* The executable's own code, as a MAPPING event would have it. */
+static int bench_find_self(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct bench *b = arg;
+
+	b->bias = info->dlpi_addr;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		if (p->p_type == PT_LOAD && (p->p_flags & PF_X)) {
+			b->start = info->dlpi_addr + p->p_vaddr;
+			b->end = b->start + p->p_memsz;
+		}
+	}
+	return 1;
+}
+
+static int bench_open(void **state)
+{
+	struct bench *b = calloc(1, sizeof *b);
+	struct af_file f;
+	struct af_elf e;
+
+	strcpy(b->dir, "/tmp/aflame-test-XXXXXX");
+	if (!mkdtemp(b->dir) || readlink("/proc/self/exe", b->exe, sizeof b->exe - 1) < 0)
+		return -1;
+	dl_iterate_phdr(bench_find_self, b);
+	if (af_file_map(&f, b->exe, NULL) || af_elf_parse(&e, f.data, f.size))
+		return -1;
+	b->build_id_len = af_elf_build_id(&e, b->build_id);
+	af_file_unmap(&f);
+
+	int dirfd = open(b->dir, O_RDONLY | O_DIRECTORY);
+	if (af_metadata_write(dirfd, 0, 0, NULL) ||
+	    af_stream_open_file(&b->stream, af_create_private(dirfd, "s1-1"), 1, 1))
+		return -1;
+	close(dirfd);
+	*state = b;
+	return 0;
+}
+
+static int bench_close(void **state)
+{
+	struct bench *b = *state;
+	int rc = af_remove_tree(b->dir);
+
+	free(b);
+	return rc;
+}
+
+static void bench_mapping(struct bench *b, uint32_t generation, uint32_t flags, const char *path,
+                          bool with_id)
+{
+	struct af_ev_mapping ev = {b->start, b->end, b->bias, flags, generation};
+	struct af_tail tail[] = {{b->build_id, with_id ? b->build_id_len : 0, 1},
+	                         {path, (uint32_t)strlen(path), 0}};
+
+	assert_true(af_stream_put_tail(&b->stream, AF_KIND_MAPPING, 1000, &ev, sizeof ev, tail, 2));
+}
+
+static void bench_stack(struct bench *b, uint32_t generation, const uint64_t *pcs, uint32_t nr)
+{
+	struct af_ev_stack ev = {.stack = 1, .generation = generation};
+	struct af_tail tail = {pcs, nr * 8, 8};
+
+	assert_true(af_stream_put_tail(&b->stream, AF_KIND_STACK, 2000, &ev, sizeof ev, &tail, 1));
+}
+
+static void bench_bake(struct bench *b)
+{
+	struct af_err err = {0};
+
+	assert_int_equal(af_stream_close(&b->stream), 0);
+	if (af_sym_bake(b->dir, NULL, NULL, &err))
+		fail_msg("%s", err.msg);
+}
+
+/* What the trace says about an address: the last SYMBOL of at most @generation. */
+struct told {
+	uint32_t nr; /* SYMBOL events of the address */
+	struct af_ev_symbol ev;
+	uint64_t time_ns;
+	char module[512], functions[8][256], files[8][512];
+	uint32_t nr_frames, lines[8];
+};
+
+static struct told bench_read(const struct bench *b, uint64_t address, uint32_t generation)
+{
+	struct told told = {0};
+	struct af_map strings = {0};
+	struct af_trace *t;
+	struct af_event ev;
+	struct af_err err;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (af_trace_open(&t, b->dir, 0, &err))
+		fail_msg("%s", err.msg);
+	while (af_trace_next(t, &ev)) {
+		struct af_ev_string string;
+		struct af_ev_symbol symbol;
+
+		if (ev.kind == AF_KIND_STRING) {
+			assert_true(af_event_decode(&ev, &string, sizeof string, tails));
+			*af_map_at(&strings, string.string, NULL) = (uintptr_t)tails[0].data;
+		}
+		if (ev.kind != AF_KIND_SYMBOL)
+			continue;
+		assert_int_equal(ev.process, 0);
+		assert_true(af_event_decode(&ev, &symbol, sizeof symbol, tails));
+		if (symbol.address != address)
+			continue;
+		told.nr++;
+		if (symbol.generation > generation)
+			continue;
+		told.ev = symbol;
+		told.time_ns = ev.time_ns;
+		told.nr_frames = tails[0].len / 3;
+		uint64_t *text = af_map_get(&strings, symbol.module);
+		snprintf(told.module, sizeof told.module, "%s", text ? (char *)*text : "");
+		for (uint32_t i = 0; i < told.nr_frames && i < 8; i++) {
+			uint32_t ids[3];
+			memcpy(ids, tails[0].data + i * sizeof ids, sizeof ids);
+			text = af_map_get(&strings, ids[0]);
+			snprintf(told.functions[i], 256, "%s", text ? (char *)*text : "");
+			text = af_map_get(&strings, ids[1]);
+			snprintf(told.files[i], 512, "%s", text ? (char *)*text : "");
+			told.lines[i] = ids[2];
+		}
+	}
+	char damage[256];
+	if (af_trace_damage_text(af_trace_damage(t), damage, sizeof damage))
+		fail_msg("%s", damage);
+	af_map_free(&strings);
+	af_trace_close(t);
+	return told;
+}
+
+static void every_address_of_a_stack_gets_its_name(void **state)
+{
+	struct bench *b = *state;
+	uint64_t first = (uintptr_t)bench_first_function, second = (uintptr_t)bench_second_function;
+	uint64_t pcs[] = {first, second, second + 1, 0x10};
+
+	bench_stack(b, 0, pcs, 3); /* a stack may come before the mapping it lies in */
+	bench_mapping(b, 0, 0, b->exe, true);
+	bench_stack(b, 0, pcs, 4);
+	bench_bake(b);
+
+	struct told t = bench_read(b, first, 0);
+	assert_int_equal(t.nr, 1);
+	assert_string_equal(t.functions[t.nr_frames - 1], "bench_first_function");
+	assert_string_equal(t.module, b->exe);
+	assert_int_equal(t.ev.process, 1);
+	assert_int_equal(t.ev.offset, first - b->bias);
+	assert_true(t.ev.source == AF_SYMBOL_DWARF || t.ev.source == AF_SYMBOL_SYMTAB);
+	assert_int_equal(t.time_ns, 2000);
+	if (t.ev.source == AF_SYMBOL_DWARF) {
+		assert_non_null(strstr(t.files[0], "test_bake.c"));
+		assert_in_range(t.lines[0], FIRST_FUNCTION_LINE, FIRST_FUNCTION_LINE + 4);
+	}
+	t = bench_read(b, second + 1, 0);
+	assert_int_equal(t.nr, 1);
+	assert_string_equal(t.functions[t.nr_frames - 1], "bench_second_function");
+	t = bench_read(b, 0x10, 0);
+	assert_int_equal(t.nr, 1);
+	assert_int_equal(t.ev.source, AF_SYMBOL_NO_MODULE);
+	assert_int_equal(t.nr_frames, 0);
+	assert_int_equal(t.ev.module, 0);
+}
+
+static void an_address_used_again_has_a_name_for_each_generation(void **state)
+{
+	struct bench *b = *state;
+	uint64_t pc = (uintptr_t)bench_first_function;
+
+	bench_mapping(b, 2, 0, "/no/such/library.so", false);
+	bench_mapping(b, 0, 0, b->exe, true);
+	bench_mapping(b, 4, 0, b->exe, true);
+	for (uint32_t generation = 0; generation < 6; generation++)
+		bench_stack(b, generation, &pc, 1);
+	bench_bake(b);
+
+	assert_int_equal(bench_read(b, pc, 0).nr, 3);
+	for (uint32_t generation = 0; generation < 6; generation++) {
+		struct told t = bench_read(b, pc, generation);
+
+		if (generation / 2 == 1) {
+			assert_int_equal(t.ev.source, AF_SYMBOL_NO_FILE);
+			assert_string_equal(t.module, "/no/such/library.so");
+			assert_int_equal(t.nr_frames, 0);
+		} else {
+			assert_string_equal(t.functions[t.nr_frames - 1], "bench_first_function");
+		}
+		assert_int_equal(t.ev.generation, generation / 2 * 2);
+	}
+}
+
+static void a_mapping_of_a_later_generation_is_not_believed(void **state)
+{
+	struct bench *b = *state;
+	uint64_t pc = (uintptr_t)bench_first_function;
+
+	bench_mapping(b, 1, 0, b->exe, true);
+	bench_stack(b, 0, &pc, 1);
+	bench_bake(b);
+	assert_int_equal(bench_read(b, pc, 0).ev.source, AF_SYMBOL_NO_MODULE);
+}
+
+static void a_file_that_was_replaced_gives_no_names(void **state)
+{
+	struct bench *b = *state;
+	uint64_t pc = (uintptr_t)bench_first_function;
+
+	bench_mapping(b, 0, AF_MAPPING_DELETED, b->exe, false);
+	b->build_id[0] ^= 1;
+	b->build_id_len = b->build_id_len ? b->build_id_len : 20;
+	bench_mapping(b, 1, 0, b->exe, true);
+	bench_stack(b, 0, &pc, 1);
+	bench_stack(b, 1, &pc, 1);
+	bench_bake(b);
+	for (uint32_t generation = 0; generation < 2; generation++) {
+		struct told t = bench_read(b, pc, generation);
+
+		assert_int_equal(t.ev.source, AF_SYMBOL_BUILD_ID);
+		assert_string_equal(t.module, b->exe);
+		assert_int_equal(t.nr_frames, 0);
+	}
+}
+
+static void baking_again_replaces_the_names(void **state)
+{
+	struct bench *b = *state;
+	uint64_t pc = (uintptr_t)bench_first_function;
+	struct af_err err = {0};
+	char draft[128];
+
+	bench_mapping(b, 0, 0, b->exe, true);
+	bench_stack(b, 0, &pc, 1);
+	bench_bake(b);
+	assert_int_equal(af_sym_bake(b->dir, NULL, NULL, &err), 0);
+	assert_int_equal(bench_read(b, pc, 0).nr, 1);
+
+	/* What cannot be written is told, and the old names stay. */
+	snprintf(draft, sizeof draft, "%s/.symbols.tmp", b->dir);
+	assert_int_not_equal(access(draft, F_OK), 0);
+	assert_int_equal(mkdir(draft, 0700), 0);
+	assert_true(af_sym_bake(b->dir, NULL, NULL, &err) < 0);
+	assert_non_null(strstr(err.msg, b->dir));
+	assert_int_equal(bench_read(b, pc, 0).nr, 1);
+}
+
+static void a_trace_without_stacks_needs_no_names(void **state)
+{
+	struct bench *b = *state;
+	char path[128];
+
+	bench_mapping(b, 0, 0, b->exe, true);
+	bench_bake(b);
+	snprintf(path, sizeof path, "%s/symbols", b->dir);
+	assert_int_not_equal(access(path, F_OK), 0);
+}
+
+/* The map of process 77 in the test's directory. */
+static void write_map(const struct bench *b, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/perf-77.map", b->dir);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void jit_code_is_named_by_the_last_line_for_it(void **state)
+{
+	struct bench *b = *state;
+	struct af_jit j;
+	char path[128];
+	struct af_jit_trust trust = {.owners = {geteuid()}, .nr_owners = 1};
+
+	write_map(b, "1000 100 first one\n"
+	             "not a line\n"
+	             "-1 10 negative\n"
+	             "2000 0 nothing\n"
+	             "10000000000000000 1 too large\n"
+	             "1080 10 py::second:/a b.py\n"
+	             "ffffffffffffff00 fff end of memory\n"
+	             "3000 10 no newline");
+	snprintf(path, sizeof path, "%s/perf-77.map", b->dir);
+	assert_int_equal(af_jit_open(&j, path, &trust), 0);
+	assert_int_equal(j.nr, 5);
+	assert_string_equal(af_jit_find(&j, 0x1000)->name, "first one");
+	assert_string_equal(af_jit_find(&j, 0x1085)->name, "py::second:/a b.py");
+	assert_string_equal(af_jit_find(&j, 0x10ff)->name, "first one");
+	assert_null(af_jit_find(&j, 0x1100));
+	assert_null(af_jit_find(&j, 0x2000));
+	assert_string_equal(af_jit_find(&j, 0x3005)->name, "no newline");
+	assert_string_equal(af_jit_find(&j, UINT64_MAX - 1)->name, "end of memory");
+	af_jit_close(&j);
+}
+
+static void a_jit_map_of_another_is_not_believed(void **state)
+{
+	struct bench *b = *state;
+	struct af_jit j;
+	char path[128], other[128];
+	struct stat st;
+
+	write_map(b, "1000 100 name\n");
+	snprintf(path, sizeof path, "%s/perf-77.map", b->dir);
+	snprintf(other, sizeof other, "%s/link", b->dir);
+	assert_int_equal(stat(path, &st), 0);
+
+	struct af_jit_trust stranger = {.owners = {st.st_uid + 1}, .nr_owners = 1};
+	assert_int_equal(af_jit_open(&j, path, &stranger), -EPERM);
+	struct af_jit_trust later = {.owners = {st.st_uid},
+	                             .nr_owners = 1,
+	                             .not_before_ns = ((uint64_t)st.st_mtime + 2) * 1000000000u};
+	assert_int_equal(af_jit_open(&j, path, &later), -ESTALE);
+	later.not_before_ns = 0;
+	assert_int_equal(symlink(path, other), 0);
+	assert_int_equal(af_jit_open(&j, other, &later), -ELOOP);
+	assert_null(af_jit_find(&j, 0x1000));
+	assert_int_equal(af_jit_open(&j, path, &later), 0);
+	assert_non_null(af_jit_find(&j, 0x1000));
+	af_jit_close(&j);
+}
+
+static void code_outside_all_files_is_looked_up_in_the_jit_map(void **state)
+{
+	struct bench *b = *state;
+	uint64_t pcs[] = {0x1010, 0x9000};
+	struct af_sym_job *job = af_sym_job_open();
+	struct af_sym_places places = {.perf_dir = b->dir,
+	                               .trust = {.owners = {geteuid()}, .nr_owners = 1}};
+
+	write_map(b, "1000 100 hot loop\n");
+	af_sym_job_process(job, 1, 77, 0);
+	af_sym_job_stack(job, 1, 0, (const uint8_t *)pcs, 2);
+	af_sym_job_stack(job, 2, 0, (const uint8_t *)pcs, 2); /* another process, without a map */
+	af_sym_job_run(job, &places, NULL, NULL);
+	assert_int_equal(af_sym_job_nr(job), 4);
+	af_sym_job_write(job, &b->stream, 5);
+	af_sym_job_close(job);
+	/* The stream says process 1, but what counts is in the events. */
+	assert_int_equal(af_stream_close(&b->stream), 0);
+
+	struct af_trace *t;
+	struct af_event ev;
+	struct af_ev_symbol symbol;
+	struct af_tail_view tails[AF_TAILS_MAX];
+	uint32_t nr = 0, nr_jit = 0;
+	assert_int_equal(af_trace_open(&t, b->dir, 1ull << AF_KIND_SYMBOL, NULL), 0);
+	while (af_trace_next(t, &ev)) {
+		assert_true(af_event_decode(&ev, &symbol, sizeof symbol, tails));
+		bool jit = symbol.process == 1 && symbol.address == 0x1010;
+		assert_int_equal(symbol.source, jit ? AF_SYMBOL_JIT : AF_SYMBOL_NO_MODULE);
+		assert_int_equal(tails[0].len, jit ? 3 : 0);
+		nr_jit += jit;
+		nr++;
+	}
+	af_trace_close(t);
+	assert_int_equal(nr, 4);
+	assert_int_equal(nr_jit, 1);
+}
+
+struct progress {
+	struct af_sym_progress last;
+	uint32_t calls;
+};
+
+static void progress_note(void *arg, const struct af_sym_progress *p)
+{
+	struct progress *seen = arg;
+
+	assert_true(p->resolved >= seen->last.resolved && p->resolved <= p->addresses);
+	seen->last = *p;
+	seen->calls++;
+}
+
+static void progress_ends_at_everything(void **state)
+{
+	struct bench *b = *state;
+	struct progress seen = {0};
+	uint64_t pcs[64];
+
+	bench_mapping(b, 0, 0, b->exe, true);
+	for (uint32_t i = 0; i < 4096; i += 64) {
+		for (uint32_t k = 0; k < 64; k++)
+			pcs[k] = b->start + i + k;
+		bench_stack(b, 0, pcs, 64);
+	}
+	assert_int_equal(af_stream_close(&b->stream), 0);
+	assert_int_equal(af_sym_bake(b->dir, progress_note, &seen, NULL), 0);
+	assert_true(seen.calls > 1);
+	assert_int_equal(seen.last.addresses, 4096);
+	assert_int_equal(seen.last.resolved, 4096);
+	assert_int_equal(seen.last.modules_done, seen.last.modules);
+}
+
+int main(void)
+{
+#define bench_test(f) cmocka_unit_test_setup_teardown(f, bench_open, bench_close)
+	const struct CMUnitTest tests[] = {
+	    bench_test(every_address_of_a_stack_gets_its_name),
+	    bench_test(an_address_used_again_has_a_name_for_each_generation),
+	    bench_test(a_mapping_of_a_later_generation_is_not_believed),
+	    bench_test(a_file_that_was_replaced_gives_no_names),
+	    bench_test(baking_again_replaces_the_names),
+	    bench_test(a_trace_without_stacks_needs_no_names),
+	    bench_test(jit_code_is_named_by_the_last_line_for_it),
+	    bench_test(a_jit_map_of_another_is_not_believed),
+	    bench_test(code_outside_all_files_is_looked_up_in_the_jit_map),
+	    bench_test(progress_ends_at_everything),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
