@@ -69,8 +69,9 @@ struct af_command {
 extern const struct af_command *const af_commands[];
 
 /*
- * Parse @argv (without the command's name) by the table. Words are moved to the front of argv;
- * returns their number or -EINVAL with a message that names the option and the nearest real one.
+ * Parse @argv (without the command's name) by the table. Words are moved to the front of argv,
+ * NULL-terminated; returns their number or -EINVAL with a message that names the option and the
+ * nearest real one.
  * *@help is set when
  * --help was given.
  */

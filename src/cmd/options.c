@@ -239,5 +239,6 @@ int af_options_parse(const struct af_command *cmd, void *state, int argc, char *
 		if (rc)
 			return rc;
 	}
+	argv[nr_words] = NULL; /* argv has one more for it: words may be exec'd as they are */
 	return nr_words;
 }
