@@ -82,7 +82,7 @@ static void devices_event(void *self, const struct af_world *w, const struct af_
 	const struct af_shape *s = &w->shapes[shape];
 	const struct af_queue *queue = af_world_queue(w, s->process, s->is.queue);
 	uint32_t device = queue ? queue->device : 0;
-	struct device_row *row = devices_row(d, s, device);
+	struct device_row *row = devices_row(d, w, s, device);
 	uint64_t ns = af_work_busy_ns(&work);
 
 	if (!work.end_ns)

@@ -1,8 +1,10 @@
 #include "analyse/frames.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyse/pymerge.h"
 #include "sym/sym.h"
 
 static uint32_t under(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind)
@@ -35,6 +37,21 @@ static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint3
 	return under(t, parent, text, *module ? AF_FRAME_NATIVE : AF_FRAME_MARK);
 }
 
+/* A function; the ones that PoCL makes of OpenCL kernels go by the kernel's name. */
+static uint32_t frame_named(struct af_tree *t, uint32_t parent, const char *name,
+                            const struct af_symbol *s, bool inlined)
+{
+	size_t len;
+	const char *kernel = af_sym_kernel_name(name, &len);
+
+	if (kernel)
+		return af_tree_child(t, parent, af_tree_name(t, kernel, len, AF_FRAME_GPU, 0));
+	return under(t, parent, name,
+	             inlined                      ? AF_FRAME_INLINED
+	             : s->source == AF_SYMBOL_JIT ? AF_FRAME_JIT
+	                                          : AF_FRAME_NATIVE);
+}
+
 /* One address: its function, then what was inlined into it, from the outside in. */
 static uint32_t frame_native(struct af_tree *t, const struct af_world *w, uint32_t parent,
                              const struct af_stack *stack, uint64_t pc)
@@ -45,10 +62,10 @@ static uint32_t frame_native(struct af_tree *t, const struct af_world *w, uint32
 		return frame_unnamed(t, w, parent, s);
 	for (uint32_t i = s->nr_frames; i-- > 0;) {
 		const char *name = af_strtab_get(&w->strings, s->frames[i * 3]);
-		enum af_frame kind = i + 1 < s->nr_frames         ? AF_FRAME_INLINED
-		                     : s->source == AF_SYMBOL_JIT ? AF_FRAME_JIT
-		                                                  : AF_FRAME_NATIVE;
-		parent = *name ? under(t, parent, name, kind) : frame_unnamed(t, w, parent, s);
+		if (*name)
+			parent = frame_named(t, parent, name, s, i + 1 < s->nr_frames);
+		else
+			parent = frame_unnamed(t, w, parent, s);
 	}
 	return parent;
 }
@@ -76,6 +93,46 @@ static uint32_t frame_truncated(struct af_tree *t, uint32_t parent, uint32_t sto
 	return under(t, parent, text, AF_FRAME_MARK);
 }
 
+/* What a native frame is to the interpreter; its function is the outermost of its symbol. */
+static enum af_py_native native_role(const struct af_world *w, const struct af_stack *stack,
+                                     uint64_t pc)
+{
+	const struct af_symbol *s = af_world_symbol(w, stack->process, pc, stack->generation);
+
+	if (!s || !s->nr_frames)
+		return AF_PY_NATIVE_OTHER;
+	return af_py_native(af_strtab_get(&w->strings, s->frames[(s->nr_frames - 1) * 3]));
+}
+
+static uint32_t frames_native_only(struct af_tree *t, const struct af_world *w, uint32_t node,
+                                   const struct af_stack *stack)
+{
+	for (uint32_t i = stack->nr; i-- > 0;)
+		node = frame_native(t, w, node, stack, stack->pcs[i]);
+	return node;
+}
+
+static uint32_t frames_with_python(struct af_tree *t, const struct af_world *w, uint32_t node,
+                                   const struct af_stack *stack, const struct af_stack *py)
+{
+	uint8_t *roles = af_xcalloc(stack->nr, 1);
+	struct af_py_merged *merged = af_xcalloc((size_t)stack->nr + py->nr, sizeof *merged);
+
+	for (uint32_t i = 0; i < stack->nr; i++)
+		roles[i] = (uint8_t)native_role(w, stack, stack->pcs[i]);
+	uint32_t nr = af_py_merge(roles, stack->nr, stack->stop == AF_STOP_COMPLETE, py->pcs,
+	                          py->nr, py->stop == AF_STOP_COMPLETE, merged);
+	for (uint32_t i = nr; i-- > 0;) {
+		const struct af_py_merged *m = &merged[i];
+		node = m->kind == AF_PY_MERGED_PYTHON
+		           ? frame_python(t, w, node, py->process, py->pcs[m->index])
+		           : frame_native(t, w, node, stack, stack->pcs[m->index]);
+	}
+	free(merged);
+	free(roles);
+	return node;
+}
+
 uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, uint32_t path,
                         uint32_t process)
 {
@@ -90,10 +147,6 @@ uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, uint32_t pa
 	    w->paths[path].py_stack ? &w->py_stacks[w->paths[path].py_stack] : NULL;
 	if (stack->stop != AF_STOP_COMPLETE)
 		node = frame_truncated(t, node, stack->stop);
-	for (uint32_t i = stack->nr; i-- > 0;)
-		node = frame_native(t, w, node, stack, stack->pcs[i]);
-	for (uint32_t i = py ? py->nr : 0; i-- > 0;)
-		if (py->pcs[i] != AF_PY_BORDER)
-			node = frame_python(t, w, node, py->process, py->pcs[i]);
-	return node;
+	return py ? frames_with_python(t, w, node, stack, py)
+	          : frames_native_only(t, w, node, stack);
 }
