@@ -15,6 +15,11 @@ class App {
   constructor(meta, names) {
     this.meta = meta;
     this.names = names;
+    /* Views are called by their labels, so these must differ. */
+    meta.trees.forEach((tree, at) => {
+      if (!tree.label || meta.trees.findIndex(({ label }) => label === tree.label) < at)
+        tree.label = meta.trees.length > 1 ? `view ${at + 1}` : 'all';
+    });
     this.pipelines = meta.trees.map(() => null);
     this.made = new Map();
     this.defaults = { ...DEFAULTS, view: meta.trees[0]?.label || '',
@@ -197,7 +202,7 @@ class App {
   /* The weight that is drawn: the one asked for, or the first that has any in this tree. */
   weightOf(tree) {
     const asked = tree.weights.findIndex(({ name }) => name === this.state.w);
-    if (asked >= 0) return asked;
+    if (asked >= 0 && tree.total(asked)[0] > 0) return asked;
     const picture = tree.weights.findIndex(({ name }) => name === this.meta.picture.weight);
     const standard = Math.max(0, picture);
     if (tree.total(standard)[0] > 0) return standard;
@@ -236,7 +241,13 @@ class App {
 
   /* Drawing */
 
-  async refresh() {
+  /* Show the state; app.working is done when the last change is on the screen. */
+  refresh() {
+    this.working = this.draw();
+    return this.working;
+  }
+
+  async draw() {
     const turn = (this.turn = (this.turn || 0) + 1);
     if (this.meta.trees.length) {
       const pipeline = await this.pipeline();
@@ -419,12 +430,17 @@ class App {
     const common = { w, selected: -1, palette, hits: this.match && this.match.hits };
     for (const [view, tree, flame] of [[this.callers, above, true], [this.callees, below, false]]) {
       view.rootLabel = formatWeight(total, unit);
-      view.show({ ...common, tree, root: tree.n > 1 ? 1 : 0, flame });
+      const root = tree.n > 1 ? 1 : 0;
+      view.show({ ...common, tree, root, above: root, flame });
     }
   }
 
+  functionsOf(tree) {
+    return this.memo('functions', [tree], () => tree.functions(0));
+  }
+
   heaviest() {
-    const { ids, self } = this.memo('heaviest', [this.forward], () => this.forward.functions(0));
+    const { ids, self } = this.functionsOf(this.forward);
     const best = ids.reduce((a, b) => (self[this.w][b] > self[this.w][a] ? b : a), ids[0]);
     return best === undefined ? '' : this.names.text[best];
   }

@@ -46,13 +46,13 @@ class Growing {
   }
 }
 
-function callersTree(tree, pointers, w, open) {
+function callersTree(tree, pointers, w, open, finest = FINE) {
   const { parent, name, names } = tree;
   const { nodes: source, columns } = pointers;
   const nr = source.length;
   let steps = 0;
   for (let i = 0; i < nr; i++) steps += tree.depth[source[i]];
-  const fine = steps > FULL_STEPS ? FINE : 0;
+  const fine = steps > FULL_STEPS || finest !== FINE ? finest : 0;
 
   const at = Uint32Array.from(source); /* how far each stack has been followed */
   const leaf = Uint32Array.from(source);

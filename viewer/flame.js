@@ -51,16 +51,17 @@ class FlameView {
 
   /*
    * view: tree, w (weight), root (zoomed node), selected, hits (by name, or null), flame (root at
-   * the bottom), palette.
+   * the bottom), palette; above: how many rows of the tree are left out at its root.
    */
   show(view) {
     const moved = view.tree !== this.tree || view.root !== this.root || view.flame !== this.flame;
     const fresh = view.tree !== this.tree || view.flame !== this.flame;
     Object.assign(this, view);
+    this.above = view.above || 0;
     this.total = this.tree.total(this.w);
     this.left = this.tree.left(this.w);
     if (moved) {
-      this.rows = this.tree.maxDepth(this.root) + 1;
+      this.rows = this.tree.maxDepth(this.root) + 1 - this.above;
       this.layout();
       this.reveal(this.root, fresh);
     }
@@ -95,8 +96,9 @@ class FlameView {
 
   /* Top edge of row @depth within the canvas. */
   y(depth) {
-    return this.flame ? this.canvasRows - (depth + 1) * ROW - this.host.scrollTop
-      : depth * ROW - this.host.scrollTop;
+    const row = depth - this.above;
+    return this.flame ? this.canvasRows - (row + 1) * ROW - this.host.scrollTop
+      : row * ROW - this.host.scrollTop;
   }
 
   /* Scroll so that @node's row and some of what is above it in the stack can be seen. */
@@ -148,9 +150,12 @@ class FlameView {
     const { tree, root, total, left, palette } = this;
     const whole = total[root];
     let nr = 0;
-    for (let above = root; above !== 0;) {
+    /* Once a row, not once a node: asking a page where it is scrolled to is slow. */
+    const ys = new Float64Array(this.rows + this.above);
+    for (let d = 0; d < ys.length; d++) ys[d] = to.y(d);
+    for (let above = root; tree.depth[above] > this.above;) {
       above = tree.parent[above];
-      const y = to.y(tree.depth[above]);
+      const y = ys[tree.depth[above]];
       if (y <= -ROW || y >= to.height) continue;
       this.box(to, above, 0, y, to.width, palette.root, palette.ancestor);
       nr++;
@@ -159,11 +164,11 @@ class FlameView {
     const scale = to.width / whole;
     const from = left[root];
     const { depth, end, name } = tree;
-    const lastPixel = new Int32Array(this.rows).fill(-1);
+    const lastPixel = new Int32Array(this.rows + this.above).fill(-1);
     const last = end[root];
     for (let i = root; i < last;) {
       const width = total[i] * scale;
-      const y = to.y(depth[i]);
+      const y = ys[depth[i]];
       const hidden = y <= -ROW || y >= to.height;
       /* Rows only get further away from the root: past the far edge nothing more is seen. */
       if (hidden && (this.flame ? y <= -ROW : y >= to.height)) {
@@ -246,13 +251,13 @@ class FlameView {
     const bounds = this.canvas.getBoundingClientRect();
     const y = event.clientY - bounds.top + this.host.scrollTop;
     const row = Math.floor((this.flame ? this.canvasRows - y : y) / ROW);
-    return this.nodeIn(row, (event.clientX - bounds.left) / this.width);
+    return this.nodeIn(row + this.above, (event.clientX - bounds.left) / this.width);
   }
 
-  /* The node in @row at @part (0 to 1) of the width, or -1. */
+  /* The node at depth @row and @part (0 to 1) of the width, or -1. */
   nodeIn(row, part) {
     const { tree, root, total, left } = this;
-    if (row < 0 || row >= this.rows || part < 0 || part >= 1) return -1;
+    if (row < this.above || row >= this.rows + this.above || part < 0 || part >= 1) return -1;
     let node = root;
     if (row <= tree.depth[root]) {
       while (tree.depth[node] > row) node = tree.parent[node];
@@ -293,7 +298,8 @@ class FlameView {
   /* The whole view, not only the visible part, as SVG text or drawn on a canvas of its size. */
   exportRows() {
     const rows = Math.min(this.rows, 1500);
-    return { height: rows * ROW, y: (d) => (this.flame ? (rows - 1 - d) * ROW : d * ROW) };
+    const row = (depth) => depth - this.above;
+    return { height: rows * ROW, y: (d) => (this.flame ? rows - 1 - row(d) : row(d)) * ROW };
   }
 
   svg(title) {

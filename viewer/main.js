@@ -7,11 +7,13 @@ async function start() {
   const app = new App(meta, names);
   await app.refresh();
   window.aflame.app = app;
-  document.documentElement.dataset.ready = 'yes';
+  app.flame.paintNow();
+  performance.mark('aflame-shown');
 }
 
 /* For the console and for tests: aflame.ready, then aflame.app. */
 window.aflame = {
+  parts: { callersTree, stackPointers },
   ready: start().catch((error) => {
     document.body.append(h('p', { class: 'failed', role: 'alert' },
       `This report could not be shown: ${error.message}. It needs a browser with ` +

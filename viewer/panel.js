@@ -65,8 +65,7 @@ class Details {
   show(tree, node, root, palette) {
     const { app } = this;
     if (!node) {
-      this.el.replaceChildren(h('p', { class: 'empty' },
-        'Click a frame to zoom in and see it here. ', h('kbd', {}, '?'), ' lists the keys.'));
+      this.showHottest(palette);
       return;
     }
     const name = tree.text(node);
@@ -82,7 +81,8 @@ class Details {
       h('h2', { class: 'details-name' }, name),
       h('div', { class: 'details-actions' }, frameActions(app, name).map((action) => (
         h('button', { type: 'button', class: 'small', title: `${action.tip} (${action.key})`,
-          onclick: action.run }, action.text)))),
+          onclick: action.run }, action.text))),
+      copy(tree.stackText(node), 'Stack'), copy(name, 'Name')),
       h('table', { class: 'details-facts' },
         h('thead', {}, h('tr', {}, ['', 'Total', 'Self'].map((t) => h('th', { scope: 'col' }, t)))),
         h('tbody', {}, frameFacts(tree, node, root).map((fact) => [
@@ -93,14 +93,43 @@ class Details {
             h('td', {}, formatPercent(fact.total, fact.all)),
             h('td', {}, formatPercent(fact.self, fact.all))),
         ]).flat())),
-      h('div', { class: 'details-stack-head' }, h('h3', {}, `Stack · ${stack.length} frames`),
-        copy(tree.stackText(node), 'Stack'), copy(name, 'Name')),
+      h('h3', {}, `Stack · ${formatCount(stack.length)} frames`),
       h('ol', { class: 'details-stack' }, stack.reverse().slice(0, 400).map((above) => {
         const dot = h('span', { class: 'swatch' });
         dot.style.background = palette.color(tree.name[above]);
         return h('li', { class: above === node ? 'on' : '' }, h('button', { type: 'button',
           title: tree.text(above), onclick: () => app.zoom(above) }, dot, tree.text(above)));
       })));
+  }
+
+  /* With nothing selected: what costs most, a way in. */
+  showHottest(palette) {
+    const { app } = this;
+    const { forward, w, names } = app;
+    const { ids, self, total } = app.functionsOf(forward);
+    const whole = forward.total(w)[0];
+    const { name, unit } = forward.weights[w];
+    const row = (column) => (id) => {
+      const bar = h('span', { class: 'details-bar' });
+      bar.style.width = `${(100 * column[id]) / whole}%`;
+      bar.style.background = palette.color(id);
+      return h('li', {}, h('button', { type: 'button', title: names.text[id],
+        onclick: () => app.searchFor(names.text[id]) },
+      h('span', { class: 'details-hot-name' }, names.short(id)),
+      h('span', { class: 'share', title: formatWeight(column[id], unit) },
+        formatPercent(column[id], whole)), bar));
+    };
+    const list = (title, column, most, wanted) => {
+      const top = ids.filter((id) => column[id] > 0 && wanted(KINDS[names.kind[id]]))
+        .sort((a, b) => column[b] - column[a] || a - b).slice(0, most);
+      return top.length ? [h('h3', {}, title), h('ol', { class: 'details-hot' },
+        top.map(row(column)))] : [];
+    };
+    this.el.replaceChildren(
+      ...list(`GPU work by ${name}`, total[w], 8, (kind) => kind === 'gpu'),
+      ...list(`Most ${name} of their own`, self[w], 10, (kind) => kind !== 'gpu'),
+      h('p', { class: 'note' }, 'Click a frame to zoom in and see it here. ', h('kbd', {}, '?'),
+        ' lists the keys.'));
   }
 }
 

@@ -59,9 +59,10 @@ class TopTable {
     const { column, down } = this.sort;
     const { value } = this.columns[column];
     const sign = down ? -1 : 1;
+    const total = this.functions.total[this.data.w];
     /* Ids are in order of names, so they break ties and stand in for the names themselves. */
-    this.ids = [...this.ids].sort((a, b) => (
-      value ? sign * (value(a) - value(b)) || a - b : sign * (a - b)));
+    this.ids = [...this.ids].sort((a, b) => (value
+      ? sign * (value(a) - value(b)) || total[b] - total[a] || a - b : sign * (a - b)));
     this.drawHead();
     this.body.style.height = `${this.ids.length * TABLE_ROW}px`;
     this.grid.setAttribute('aria-rowcount', this.ids.length + 1);
@@ -112,7 +113,8 @@ class TopTable {
           h('span', {}, column.text(id))));
         return;
       }
-      const cell = h('span', { class: 'top-number', role: 'cell' }, column.text(id));
+      const cell = h('span', { class: 'top-number', role: 'cell' },
+        h('span', {}, column.text(id)));
       if (column.bar) {
         const part = column.whole ? column.value(id) / column.whole : 0;
         const bar = h('span', { class: 'top-bar', 'aria-hidden': 'true' });
