@@ -14,19 +14,26 @@
 #include <time.h>
 
 /* A function that is never inlined, cloned, merged with its twin or specialised for its caller. */
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
 #define APART __attribute__((noipa))
+#endif
 
 /* Iterations of BURN that take about one microsecond on a core of 4 GHz (four cycles each). */
 #define BURN_PER_US 1050ul
 
 /*
  * Burns CPU in place, without a call: a chain of dependent multiplications, so that neither the
- * alignment of the loop nor what runs beside it matters. @x is an lvalue of type uint64_t.
+ * alignment of the loop nor what runs beside it matters. The empty instruction keeps compilers from
+ * rearranging the chain. @x is a local variable of type uint64_t.
  */
 #define BURN(x, factor, iterations)                                                                \
 	do {                                                                                       \
-		for (unsigned long burn_i = (iterations); burn_i; burn_i--)                        \
+		for (unsigned long burn_i = (iterations); burn_i; burn_i--) {                      \
 			(x) = (x) * (factor) + burn_i;                                             \
+			__asm__ volatile("" : "+r"(x));                                            \
+		}                                                                                  \
 	} while (0)
 
 /* What the loops compute goes here, so that none of them can be left out. */
