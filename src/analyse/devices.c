@@ -28,10 +28,13 @@ struct devices {
 	uint64_t failed, unstamped, unknown;
 };
 
-static struct device_row *devices_row(struct devices *d, const struct af_shape *s, uint32_t device)
+/* Kernels are told apart by name: programs built twice have the same kernels. */
+static struct device_row *devices_row(struct devices *d, const struct af_world *w,
+                                      const struct af_shape *s, uint32_t device)
 {
+	const char *name = af_world_kernel(w, s->process, s->is.kernel);
 	uint64_t key =
-	    af_mix((uint64_t)s->process << 32 | device) ^ ((uint64_t)s->is.op << 32 | s->is.kernel);
+	    af_mix((uint64_t)s->process << 32 | device) ^ (af_hash(name, strlen(name)) + s->is.op);
 	bool fresh;
 	uint64_t *slot = af_map_at(&d->by_row, key, &fresh);
 
