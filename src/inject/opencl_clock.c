@@ -28,7 +28,7 @@ static const clockid_t host_clocks[AF_OPENCL_HOST_CLOCKS] = {
     CLOCK_BOOTTIME,
 };
 
-/* The bracket is being filled in. */
+/* The bracket is being filled in or looked at. */
 #define BRACKET_CLAIMED UINT64_MAX
 
 struct clock_pair {
@@ -145,13 +145,25 @@ void af_opencl_clock_start(struct af_opencl_device *d)
 		pair_write(d->id, &p);
 }
 
+/*
+ * Whether the place of the bracket can be taken from the enqueue of @correlation, 0 for nobody.
+ * One whose work has not completed for a second (it may wait for the user) must not keep it.
+ */
+static bool bracket_can_follow(const struct af_opencl_device *root, uint64_t correlation,
+                               uint64_t now_ns)
+{
+	return !correlation || (correlation != BRACKET_CLAIMED &&
+	                        now_ns > root->bracket_begin_ns[0] + BRACKET_EVERY_NS);
+}
+
 void af_opencl_bracket_begin(struct af_opencl_call *call)
 {
 	struct af_opencl_device *d = call->queue->device ? call->queue->device->root : NULL;
 
 	if (!d || d->has_timer ||
-	    call->begin_ns < atomic_load_explicit(&d->next_bracket_ns, memory_order_relaxed) ||
-	    atomic_load_explicit(&d->bracket_correlation, memory_order_relaxed))
+	    call->begin_ns < atomic_load_explicit(&d->next_bracket_ns, memory_order_relaxed))
+		return;
+	if (!bracket_can_follow(d, atomic_load(&d->bracket_correlation), call->begin_ns))
 		return;
 	for (unsigned i = 0; i < AF_OPENCL_HOST_CLOCKS; i++)
 		call->bracket_ns[i] = host_clock_ns(i);
@@ -159,11 +171,13 @@ void af_opencl_bracket_begin(struct af_opencl_call *call)
 
 void af_opencl_bracket_end(struct af_opencl_call *call)
 {
-	struct af_opencl_device *d = call->queue->device ? call->queue->device->root : NULL;
-	uint64_t none = 0;
+	if (!call->bracket_ns[0])
+		return;
 
-	if (!call->bracket_ns[0] ||
-	    !atomic_compare_exchange_strong(&d->bracket_correlation, &none, BRACKET_CLAIMED))
+	struct af_opencl_device *d = call->queue->device->root;
+	uint64_t old = atomic_load(&d->bracket_correlation);
+	if (!bracket_can_follow(d, old, call->begin_ns) ||
+	    !atomic_compare_exchange_strong(&d->bracket_correlation, &old, BRACKET_CLAIMED))
 		return;
 	for (unsigned i = 0; i < AF_OPENCL_HOST_CLOCKS; i++) {
 		d->bracket_begin_ns[i] = call->bracket_ns[i];
@@ -176,7 +190,10 @@ void af_opencl_bracket_end(struct af_opencl_call *call)
 
 void af_opencl_bracket_stamp(struct af_opencl_device *root, uint64_t correlation, uint64_t queued)
 {
-	if (atomic_load_explicit(&root->bracket_correlation, memory_order_relaxed) != correlation)
+	uint64_t mine = correlation;
+
+	if (atomic_load_explicit(&root->bracket_correlation, memory_order_relaxed) != correlation ||
+	    !atomic_compare_exchange_strong(&root->bracket_correlation, &mine, BRACKET_CLAIMED))
 		return;
 
 	uint32_t before = root->nr_brackets ? atomic_load(&root->host_clocks) : 0;
