@@ -5,37 +5,36 @@
 
 #include "base/arena.h"
 
-static bool before(const struct af_merge_key *a, const struct af_merge_key *b)
+#define NO_KEY (~(af_merge_key)0) /* after every event; also in the heap behind its last key */
+
+static af_merge_key merge_key(uint64_t time_ns, uint32_t stream)
 {
-	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->stream < b->stream);
+	return (af_merge_key)time_ns << 64 | stream;
 }
 
 /* Let @key sink from the root, which is free, to its place. */
-static void heap_sink(struct af_trace *t, struct af_merge_key key)
+static void heap_sink(struct af_trace *t, af_merge_key key)
 {
-	struct af_merge_key *heap = t->heap;
+	af_merge_key *heap = t->heap;
 	uint32_t at = 0;
 
-	for (;;) {
-		uint32_t child = 2 * at + 1;
-		if (child >= t->nr_heap)
-			break;
-		if (child + 1 < t->nr_heap && before(&heap[child + 1], &heap[child]))
-			child++;
-		if (!before(&heap[child], &key))
+	for (uint32_t child; (child = 2 * at + 1) < t->nr_heap; at = child) {
+		/* Which of the two is a coin's toss: no branch for it. The slot after the last is
+		 * ~0. */
+		child += heap[child + 1] < heap[child];
+		if (heap[child] > key)
 			break;
 		heap[at] = heap[child];
-		at = child;
 	}
 	heap[at] = key;
 }
 
-static void heap_push(struct af_trace *t, struct af_merge_key key)
+static void heap_push(struct af_trace *t, af_merge_key key)
 {
-	struct af_merge_key *heap = t->heap;
+	af_merge_key *heap = t->heap;
 	uint32_t at = t->nr_heap++;
 
-	while (at && before(&key, &heap[(at - 1) / 2])) {
+	while (at && key < heap[(at - 1) / 2]) {
 		heap[at] = heap[(at - 1) / 2];
 		at = (at - 1) / 2;
 	}
@@ -49,20 +48,24 @@ static void merge_take_first(struct af_trace *t)
 		t->now = NULL;
 		return;
 	}
-	t->now = &t->cursors[t->heap[0].stream];
-	if (--t->nr_heap)
-		heap_sink(t, t->heap[t->nr_heap]);
+	t->now = &t->cursors[(uint32_t)t->heap[0]];
+	af_merge_key last = t->heap[--t->nr_heap];
+	t->heap[t->nr_heap] = NO_KEY;
+	if (t->nr_heap)
+		heap_sink(t, last);
 }
 
 void af_merge_start(struct af_trace *t)
 {
 	t->start_ns = UINT64_MAX;
+	t->heap = af_xcalloc(t->nr_streams + 2, sizeof *t->heap);
+	memset(t->heap, 0xff, (t->nr_streams + 2) * sizeof *t->heap);
 	for (uint32_t i = 0; i < t->nr_streams; i++) {
 		struct af_cursor *c = &t->cursors[i];
 		if (c->start_ns < t->start_ns)
 			t->start_ns = c->start_ns;
 		if (af_cursor_next(c))
-			heap_push(t, (struct af_merge_key){c->time_ns, i});
+			heap_push(t, merge_key(c->time_ns, i));
 	}
 	if (t->start_ns == UINT64_MAX)
 		t->start_ns = 0;
@@ -92,9 +95,9 @@ bool af_trace_next(struct af_trace *t, struct af_event *ev)
 		return true;
 	}
 	/* Most often the same stream goes on, or is the only one left. */
-	struct af_merge_key key = {c->time_ns, stream};
-	if (t->nr_heap && before(&t->heap[0], &key)) {
-		t->now = &t->cursors[t->heap[0].stream];
+	af_merge_key key = merge_key(c->time_ns, stream);
+	if (key > t->heap[0]) {
+		t->now = &t->cursors[(uint32_t)t->heap[0]];
 		heap_sink(t, key);
 	}
 	return true;
@@ -108,7 +111,6 @@ int af_trace_open_memory(struct af_trace **t, const struct af_stream_bytes *stre
 	trace->dirfd = -1;
 	trace->nr_streams = nr;
 	trace->cursors = af_xcalloc(nr + 1, sizeof *trace->cursors);
-	trace->heap = af_xcalloc(nr + 1, sizeof *trace->heap);
 	af_filter_init(&trace->filter, wanted, &trace->damage);
 	for (uint32_t i = 0; i < nr; i++) {
 		char name[16];

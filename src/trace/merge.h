@@ -10,16 +10,14 @@
 #include "trace/metadata.h"
 #include "trace/reader.h"
 
-struct af_merge_key {
-	uint64_t time_ns;
-	uint32_t stream;
-};
+/* Time, then stream index: one comparison orders both. */
+typedef unsigned __int128 af_merge_key;
 
 struct af_trace {
 	struct af_cursor *cursors; /* by stream index; those of struct af_event */
 	uint32_t nr_streams;
-	struct af_cursor *now;     /* stands at the event to hand out, NULL at the end */
-	struct af_merge_key *heap; /* of the other streams that have an event */
+	struct af_cursor *now; /* stands at the event to hand out, NULL at the end */
+	af_merge_key *heap;    /* of the other streams that have an event */
 	uint32_t nr_heap;
 	uint64_t start_ns;
 	struct af_filter filter;

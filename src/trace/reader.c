@@ -106,7 +106,6 @@ static int map_streams(struct af_trace *t, const struct names *n, const char *di
 {
 	t->files = af_xcalloc(n->nr + 1, sizeof *t->files);
 	t->cursors = af_xcalloc(n->nr + 1, sizeof *t->cursors);
-	t->heap = af_xcalloc(n->nr + 1, sizeof *t->heap);
 	for (uint32_t i = 0; i < n->nr; i++) {
 		struct af_file *f = &t->files[t->nr_streams];
 		int rc = af_file_map_at(f, t->dirfd, n->items[i]);
