@@ -160,6 +160,14 @@ const char *af_python_status(void)
 	return state == PYTHON_READY || state == PYTHON_REFUSED ? python.status : "";
 }
 
+void af_python_after_fork(void)
+{
+	uint32_t busy = PYTHON_BUSY;
+
+	atomic_compare_exchange_strong(&python.state, &busy, PYTHON_NONE);
+	af_py_codes_after_fork();
+}
+
 /* Frames that never make sense mean that the table does not describe this interpreter. */
 static __attribute__((noinline, cold)) void python_doubt(void)
 {

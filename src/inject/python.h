@@ -73,6 +73,9 @@ enum {
 uint32_t af_python_nr_codes(void);
 const struct af_py_code *af_python_code(uint32_t index);
 
+/* In a forked child, before it samples: nothing waits for threads that only the parent has. */
+void af_python_after_fork(void);
+
 /* How often a frame was given code 0 because the table was full. */
 uint64_t af_python_lost(void);
 

@@ -234,6 +234,22 @@ const struct af_py_code *af_python_code(uint32_t index)
 	return index < af_python_nr_codes() ? &atomic_load(&code_table)->records[index].code : NULL;
 }
 
+void af_py_codes_after_fork(void)
+{
+	struct code_table *t = atomic_load(&code_table);
+	uint32_t begun = atomic_load(&codes_begun);
+
+	if (!t)
+		return;
+	for (uint32_t i = atomic_load(&codes_complete); i < begun && i < CODES_MAX; i++) {
+		struct code_record *r = &t->records[i];
+		if (atomic_load(&r->complete))
+			continue;
+		r->code = (struct af_py_code){.index = i, .name = "?", .file = "?"};
+		atomic_store_explicit(&r->complete, 1, memory_order_release);
+	}
+}
+
 uint64_t af_python_lost(void)
 {
 	return atomic_load(&codes_lost);

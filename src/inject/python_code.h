@@ -32,4 +32,7 @@ int af_py_codes_open(void);
  */
 uint32_t af_py_code_index(const struct af_py_layout *l, uint64_t address);
 
+/* In a forked child: what other threads of the parent were adding is completed as unknown. */
+void af_py_codes_after_fork(void);
+
 #endif

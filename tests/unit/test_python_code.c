@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "inject/guard.h"
 #include "inject/python.h"
@@ -288,6 +290,50 @@ static void threads_and_handlers_share_the_table(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+/* A fork stops every other thread where it is, perhaps with an index in hand. */
+static _Atomic bool adding;
+static struct fake_str forked_name, forked_file;
+
+static void *add_until_told(void *arg)
+{
+	struct fake_code c = code(0, 1, &forked_name, &forked_file);
+
+	for (uint32_t version = 0x80000000u; adding && version < 0x80000000u + 20000; version++) {
+		c.version = version;
+		index_of(&c);
+	}
+	return NULL;
+}
+
+static int child_adds_a_code(void)
+{
+	struct fake_code c = code(0x70000000, 5, &forked_name, &forked_file);
+
+	af_python_after_fork();
+	const struct af_py_code *copy = af_python_code(index_of(&c));
+	return copy && copy->first_line == 5 ? 0 : 1;
+}
+
+static void forked_child_waits_for_no_thread_of_its_parent(void **state)
+{
+	pthread_t thread;
+	int status;
+
+	forked_name = ascii("forked");
+	forked_file = ascii("f");
+	adding = true;
+	pthread_create(&thread, NULL, add_until_told, NULL);
+	for (int i = 0; i < 50; i++) {
+		pid_t pid = fork();
+		if (!pid)
+			_exit(child_adds_a_code());
+		waitpid(pid, &status, 0);
+		assert_int_equal(status, 0);
+	}
+	adding = false;
+	pthread_join(thread, NULL);
+}
+
 /* Last: nothing fits afterwards. */
 static void code_objects_beyond_the_table_are_code_0(void **state)
 {
@@ -320,6 +366,7 @@ int main(void)
 	    cmocka_unit_test(line_table_too_large_or_unreadable_is_empty),
 	    cmocka_unit_test(what_is_no_code_object_has_no_index),
 	    cmocka_unit_test(threads_and_handlers_share_the_table),
+	    cmocka_unit_test(forked_child_waits_for_no_thread_of_its_parent),
 	    cmocka_unit_test(code_objects_beyond_the_table_are_code_0),
 	};
 
