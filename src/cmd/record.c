@@ -124,24 +124,48 @@ static int choose_apis(const struct af_record_options *o, struct af_session_opti
 	return 0;
 }
 
+/* Where execvp would find @program; false when it would not. */
+static bool program_find(const char *program, char path[PATH_MAX])
+{
+	if (strchr(program, '/')) {
+		snprintf(path, PATH_MAX, "%s", program);
+		return !access(path, F_OK);
+	}
+	const char *dirs = getenv("PATH");
+	for (const char *d = dirs ? dirs : "/bin:/usr/bin";; d++) {
+		int len = (int)strcspn(d, ":");
+		snprintf(path, PATH_MAX, "%.*s%s%s", len, d, len ? "/" : "./", program);
+		if (!access(path, X_OK))
+			return true;
+		d += len;
+		if (!*d)
+			return false;
+	}
+}
+
+/* Before an old trace is set aside for nothing. */
+static int program_check(const char *program, struct af_err *err)
+{
+	char path[PATH_MAX];
+
+	if (!program_find(program, path))
+		return strchr(program, '/')
+		           ? af_fail_plain(err, -ENOENT, "no program %s", program)
+		           : af_fail_plain(err, -ENOENT, "no program %s in $PATH", program);
+	if (access(path, X_OK))
+		return af_fail(err, -errno, "cannot run %s", program);
+	return 0;
+}
+
 /* Is the program one that nothing can be loaded into? Words for the user, or NULL. */
 static const char *why_not_loaded(const char *program)
 {
 	char path[PATH_MAX];
 	Elf64_Ehdr e;
-	scope_close int fd = -1;
 
-	if (strchr(program, '/')) {
-		fd = open(program, O_RDONLY | O_CLOEXEC);
-	} else {
-		const char *dirs = getenv("PATH");
-		for (const char *d = dirs ? dirs : ""; fd < 0 && *d; d += strspn(d, ":")) {
-			int len = (int)strcspn(d, ":");
-			snprintf(path, sizeof path, "%.*s/%s", len, d, program);
-			fd = open(path, O_RDONLY | O_CLOEXEC);
-			d += len;
-		}
-	}
+	if (!program_find(program, path))
+		return NULL;
+	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || read(fd, &e, sizeof e) != (ssize_t)sizeof e || memcmp(e.e_ident, ELFMAG, 4))
 		return NULL;
 	if (e.e_ident[EI_CLASS] != ELFCLASS64)
@@ -253,7 +277,9 @@ int af_record(const struct af_record_options *o, int nr_words, char **words, str
 	if (!nr_words)
 		return af_fail_plain(err, -EINVAL,
 		                     "no program to record: aflame record -- PROGRAM [ARGUMENTS]");
-	int rc = library_find(library, err);
+	int rc = program_check(words[0], err);
+	if (!rc)
+		rc = library_find(library, err);
 	if (!rc)
 		rc = library_check(library, err);
 	if (!rc)

@@ -1,7 +1,9 @@
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +15,11 @@
 #include "inject/sampler.h"
 
 /*
- * The controller: a thread of ours that arms a timer on the CPU clock of every other thread. It
- * looks for new threads every few ms, so a thread that lives shorter is not sampled; what a thread
- * had used before it was armed goes unsampled too, and is part of the unsampled CPU time that the
- * summary shows.
+ * The controller: a thread of ours that arms a timer on the CPU clock of every other thread. It is
+ * started with the program's first thread, for a process of one thread may do what one of two may
+ * not (setns, unshare), and must look the same to itself. It looks for new threads every few ms, so
+ * a thread that lives shorter is not sampled; what a thread had used before it was armed goes
+ * unsampled too, and is part of the unsampled CPU time that the summary shows.
  */
 
 enum {
@@ -34,8 +37,8 @@ static struct {
 	struct thread_timer timers[TIMERS_MAX];
 	uint32_t nr;
 	uint64_t period_ns;
-	uint32_t generation; /* of the process the controller runs in */
 	uint32_t own_tid;
+	_Atomic uint32_t started; /* the controller */
 } control;
 
 /* The CPU clock of a thread, as the kernel numbers them (include/linux/posix-timers.h). */
@@ -131,27 +134,48 @@ static void *controller(void *arg)
 	return NULL;
 }
 
-int af_sampler_timer_start(uint64_t period_ns)
+static int (*real_pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+static int controller_start(void)
 {
-	/* A forked child has none of its parent's timers. */
-	memset(&control, 0, sizeof control);
-	control.period_ns = period_ns;
-
-	/* The main thread is armed at once: a short program may end before the first look. */
-	thread_seen((uint32_t)syscall(SYS_gettid));
-
-	/* Every signal is the program's own: none may be delivered to the controller. */
 	sigset_t all, before;
 	pthread_t thread;
 	pthread_attr_t attr;
+
+	/* Every signal is the program's own: none may be delivered to the controller. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, 64 << 10);
-	int rc =
-	    -pthread_create(&thread, &attr, controller, (void *)(uintptr_t)af_inject_generation());
+	int rc = -real_pthread_create(&thread, &attr, controller,
+	                              (void *)(uintptr_t)af_inject_generation());
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
+int af_sampler_timer_start(uint64_t period_ns)
+{
+	/* A forked child has none of its parent's timers, and no controller. */
+	memset(&control, 0, sizeof control);
+	control.period_ns = period_ns;
+	thread_seen((uint32_t)syscall(SYS_gettid));
+	return 0;
+}
+
+/* Interposed to learn that the process has more than one thread from now on. */
+__attribute__((visibility("default"))) int
+pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+	if (!real_pthread_create)
+		real_pthread_create =
+		    (__typeof__(real_pthread_create))dlsym(RTLD_NEXT, "pthread_create");
+	int rc = real_pthread_create(thread, attr, start, arg);
+
+	uint32_t expected = 0;
+	if (!rc && control.period_ns && af_inject_session() &&
+	    atomic_compare_exchange_strong(&control.started, &expected, 1) && controller_start())
+		atomic_fetch_add(&af_inject_session()->sampler_failed, 1);
 	return rc;
 }
