@@ -9,6 +9,7 @@ const TABS = [
   { value: 'sandwich', text: 'Sandwich' },
   { value: 'facts', text: 'Run' },
 ];
+const STRIP = ['verdict', 'lost', 'run']; /* tables of facts that are shown above the tabs */
 const HEAVY_TREE = 300000; /* above so many frames a note is shown while a tree is made */
 
 class App {
@@ -29,6 +30,7 @@ class App {
     this.dark = window.matchMedia('(prefers-color-scheme: dark)');
     this.palettes = {};
     this.tooltip = new Tooltip();
+    this.tooltip.differential = meta.picture.differential;
     this.menu = new Menu();
     this.details = new Details(this);
     this.build();
@@ -48,7 +50,15 @@ class App {
     this.matched = h('output', { class: 'matched', 'aria-live': 'polite' });
     this.previous = this.iconButton('up', 'Previous match (N)', () => this.step(-1));
     this.next = this.iconButton('down', 'Next match (n)', () => this.step(1));
-    this.tabs = h('div', { class: 'tabs', role: 'tablist' }, TABS.map((tab) => h('button', {
+    this.tabs = h('div', { class: 'tabs', role: 'tablist', onkeydown: (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const at = TABS.findIndex((tab) => tab.value === this.state.tab);
+      const to = (at + step + TABS.length) % TABS.length;
+      this.update({ tab: TABS[to].value }).then(() => this.tabs.children[to].focus());
+      event.preventDefault();
+      event.stopPropagation();
+    } }, TABS.map((tab) => h('button', {
       type: 'button', role: 'tab', id: `tab-${tab.value}`, 'aria-controls': `page-${tab.value}`,
       onclick: () => this.update({ tab: tab.value }) }, tab.text)));
     this.views = segmented('View', meta.trees.map((tree) => ({ value: tree.label,
@@ -83,6 +93,11 @@ class App {
     this.topHost = h('div', { class: 'page-body' });
     this.topNote = h('p', { class: 'note' });
     this.factsHost = h('div', { class: 'page-body cards' });
+    const toggle = (key, text, title) => h('button', { type: 'button', class: 'small', title,
+      hidden: !meta.picture.differential,
+      onclick: () => this.update({ [key]: !this.state[key] }) }, text);
+    this.deltaButton = toggle('delta', 'Difference', 'Red grew, blue shrank; off: colours by kind');
+    this.normButton = toggle('norm', 'Normalise', 'Compare shares of the total, not amounts');
     this.pages = {
       flame: h('section', { class: 'page flame-page' },
         h('div', { class: 'bar' }, this.shapes, this.dirs, this.orders,
@@ -90,6 +105,7 @@ class App {
             onclick: () => this.toggleOp('glue') }, 'Hide glue'),
           h('button', { type: 'button', class: 'small', title: VERBS.fold.tip + ' (c)',
             onclick: () => this.toggleOp('fold') }, 'Fold recursion'),
+          this.deltaButton, this.normButton,
           h('span', { class: 'grow' }),
           this.iconButton('save', 'Save this view', (event) => this.saveMenu(event)),
           this.iconButton('panel', 'Details panel (d)',
@@ -159,7 +175,10 @@ class App {
   buildFacts() {
     const isName = (text) => text.length > 1 && this.names.find(text).length > 0;
     const toFlame = (name) => this.update({ tab: 'flame', q: exactly(name), exact: true });
-    this.factsHost.append(...this.meta.facts.map((table) => factTable(table, isName, toFlame)));
+    const cards = (wanted) => h('div', { class: 'cards-column' }, this.meta.facts.filter(wanted)
+      .map((table) => factTable(table, isName, toFlame)));
+    this.factsHost.append(cards((table) => table.columns.length <= 2),
+      cards((table) => table.columns.length > 2));
     if (this.meta.notes) this.factsHost.append(h('p', { class: 'note' }, this.meta.notes));
     if (!this.meta.facts.length)
       this.factsHost.append(h('p', { class: 'empty' }, 'This report carries no tables of the run.'));
@@ -185,6 +204,18 @@ class App {
 
   /* Trees */
 
+  /*
+   * In a difference (two columns, before and after) the colour of node i of this tree: red where
+   * it grew, blue where it shrank, grey where it did not or where so few samples tell nothing.
+   */
+  tint(tree, palette) {
+    if (!this.meta.picture.differential || !this.state.delta || tree.weights.length < 2) return null;
+    const before = tree.total(0);
+    const after = tree.total(1);
+    const scale = this.state.norm && before[0] > 0 ? after[0] / before[0] : 1;
+    return (i) => palette.difference(change(before[i], after[i], scale));
+  }
+
   treeIndex() {
     const at = this.meta.trees.findIndex((tree) => tree.label === this.state.view);
     return Math.max(0, at);
@@ -204,7 +235,8 @@ class App {
     const asked = tree.weights.findIndex(({ name }) => name === this.state.w);
     if (asked >= 0 && tree.total(asked)[0] > 0) return asked;
     const picture = tree.weights.findIndex(({ name }) => name === this.meta.picture.weight);
-    const standard = Math.max(0, picture);
+    const after = this.meta.picture.differential && tree.weights.length > 1 ? 1 : 0;
+    const standard = picture >= 0 ? picture : after;
     if (tree.total(standard)[0] > 0) return standard;
     return Math.max(0, tree.weights.findIndex((_, w) => tree.total(w)[0] > 0));
   }
@@ -338,6 +370,10 @@ class App {
     this.shapes.show(state.shape);
     this.dirs.show(state.dir);
     this.orders.show(state.order);
+    for (const [button, on] of [[this.deltaButton, state.delta], [this.normButton, state.norm]]) {
+      button.classList.toggle('on', on);
+      button.setAttribute('aria-pressed', on);
+    }
     this.details.el.hidden = !state.panel;
     const whole = tree.total(w)[0];
     this.emptyNote.hidden = whole > 0;
@@ -345,7 +381,8 @@ class App {
       'u undoes the last one.' : `There is no ${tree.weights[w].name} in this view.`;
     this.flame.rootLabel = formatWeight(whole, unit);
     this.flame.show({ tree, w, root: this.root, selected: this.node || -1, palette,
-      hits: this.match && this.match.hits, flame: state.shape === 'flame' });
+      tint: this.tint(tree, palette), hits: this.match && this.match.hits,
+      flame: state.shape === 'flame' });
     this.details.show(tree, this.node, this.root, palette);
     this.drawCrumbs();
     this.drawChips();
@@ -445,23 +482,24 @@ class App {
     return best === undefined ? '' : this.names.text[best];
   }
 
-  /* Facts that fit a line: the verdict, what ran, what was lost. */
+  /* Facts that fit a line: the verdict, what was lost, what ran. */
   drawStrip() {
     const { forward, w, meta } = this;
     const { unit, name } = forward.weights[w];
     const tile = (label, value, kind) => h('div', { class: `tile ${kind || ''}`, role: 'listitem',
       title: `${label}: ${value}` }, h('span', { class: 'tile-label' }, label),
     h('span', { class: 'tile-value' }, value));
-    const tiles = [tile(`total ${name}`, formatWeight(forward.total(w)[0], unit))];
-    for (const table of meta.facts) {
-      if (!['verdict', 'run', 'losses'].includes(table.name)) continue;
-      for (const row of table.rows.slice(0, 8)) {
-        const cells = row.map((value, k) => formatCell(value, table.columns[k].unit));
-        tiles.push(tile(cells[0], cells.slice(1).filter(Boolean).join(' · '), table.name));
-      }
-    }
-    tiles.push(tile('frames', formatCount(forward.n - 1)));
-    this.strip.replaceChildren(...tiles);
+    const tiles = STRIP.map((kind) => meta.facts.find((table) => table.name === kind))
+      .filter(Boolean).flatMap((table) => {
+        if (table.name === 'lost' && !table.rows.length) return [tile('lost', 'nothing')];
+        return table.rows.slice(0, 10).map((row) => {
+          const [label, ...values] = row.map((x, k) => formatCell(x, table.columns[k].unit));
+          return tile(label, values.filter(Boolean).join(' · '), table.name);
+        });
+      });
+    this.strip.replaceChildren(
+      tile(`total ${name}`, formatWeight(forward.total(w)[0], unit)),
+      tile('frames', formatCount(forward.n - 1)), ...tiles);
   }
 
   hover(view, node, event) {
@@ -669,6 +707,18 @@ class App {
       { text: 'PNG', run: () => this.flame.png((blob) => download(`${file}.png`, blob)) },
     ], box.left, box.bottom + 4);
   }
+}
+
+/*
+ * How much a weight changed, -1 (gone) to 1 (new). Counts of samples scatter by their square
+ * root: a change within three times that is faded in proportion.
+ */
+function change(before, after, scale) {
+  const was = before * scale;
+  const most = Math.max(was, after);
+  if (!(most > 0)) return 0;
+  const scatter = Math.sqrt(before * scale * scale + after);
+  return ((after - was) / most) * Math.min(1, Math.abs(after - was) / (3 * scatter));
 }
 
 /* A regular expression that matches this name and no other. */

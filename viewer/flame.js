@@ -51,13 +51,15 @@ class FlameView {
 
   /*
    * view: tree, w (weight), root (zoomed node), selected, hits (by name, or null), flame (root at
-   * the bottom), palette; above: how many rows of the tree are left out at its root.
+   * the bottom), palette; tint (colour of a
+   * node, or null: by name); above: how many rows of the tree are left out at its root.
    */
   show(view) {
     const moved = view.tree !== this.tree || view.root !== this.root || view.flame !== this.flame;
     const fresh = view.tree !== this.tree || view.flame !== this.flame;
     Object.assign(this, view);
     this.above = view.above || 0;
+    this.tint = view.tint || null;
     this.total = this.tree.total(this.w);
     this.left = this.tree.left(this.w);
     if (moved) {
@@ -164,6 +166,7 @@ class FlameView {
     const scale = to.width / whole;
     const from = left[root];
     const { depth, end, name } = tree;
+    const color = this.tint || ((i) => palette.color(name[i]));
     const lastPixel = new Int32Array(this.rows + this.above).fill(-1);
     const last = end[root];
     for (let i = root; i < last;) {
@@ -189,7 +192,7 @@ class FlameView {
       }
       if (!hidden) {
         if (i === 0) this.box(to, 0, x, y, width, palette.root, palette.text);
-        else if (!this.hits) this.box(to, i, x, y, width, palette.color(name[i]), palette.text);
+        else if (!this.hits) this.box(to, i, x, y, width, color(i), palette.text);
         else if (this.hits[name[i]]) this.box(to, i, x, y, width, palette.match, palette.matchText);
         else this.box(to, i, x, y, width, palette.dim, palette.dimText);
         nr++;

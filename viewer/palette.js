@@ -66,6 +66,19 @@ class Palette {
     });
   }
 
+  /* From blue over grey to red for -1 to 1. */
+  difference(x) {
+    if (!this.differences) {
+      this.differences = Array.from({ length: 33 }, (_, k) => {
+        const amount = Math.sqrt(Math.abs(k - 16) / 16);
+        const hue = k < 16 ? 252 : 25;
+        return this.dark ? oklch(0.36 + amount * 0.16, amount * 0.15, hue)
+          : oklch(0.92 - amount * 0.24, amount * 0.16, hue);
+      });
+    }
+    return this.differences[Math.round(x * 16) + 16];
+  }
+
   kindColor(kind) {
     return kind < 0 ? this.root : this.shades[kind * SHADES + (SHADES >> 1)];
   }

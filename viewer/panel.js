@@ -20,6 +20,17 @@ class Tooltip {
     this.el.hidden = true;
   }
 
+  /* In a difference: what it is for this frame and those it called. */
+  difference(tree, node) {
+    if (!this.differential || tree.weights.length < 2) return '';
+    const [before, after] = [tree.total(0)[node], tree.total(1)[node]];
+    const sign = after > before ? '+' : after < before ? '−' : '±';
+    const part = before > 0 ? ` (${sign}${formatPercent(Math.abs(after - before), before)})` : '';
+    return h('div', { class: 'tooltip-delta' }, `${sign}` +
+      `${formatWeight(Math.abs(after - before), tree.weights[1].unit)}` +
+      `${before > 0 && after > 0 ? part : before > 0 ? ' gone' : after > 0 ? ' new' : ''}`);
+  }
+
   show(tree, node, root, event) {
     const zoomed = root !== 0;
     const kind = KINDS[tree.kind(node)];
@@ -32,7 +43,7 @@ class Tooltip {
         h('th', {}, fact.name), h('td', {}, formatWeight(fact.total, fact.unit)),
         h('td', {}, formatPercent(fact.total, fact.all)),
         zoomed && h('td', {}, formatPercent(Math.min(fact.total, fact.zoom), fact.zoom)),
-        h('td', {}, formatWeight(fact.self, fact.unit))))));
+        h('td', {}, formatWeight(fact.self, fact.unit))))), this.difference(tree, node));
     this.el.hidden = false;
     const { offsetWidth, offsetHeight } = this.el;
     const x = Math.min(event.clientX + 14, window.innerWidth - offsetWidth - 8);

@@ -170,12 +170,13 @@ function factTable(table, isName, onname) {
   };
   return h('section', { class: 'card', 'data-table': table.name },
     h('h2', {}, table.title || table.name),
-    h('div', { class: 'card-scroll' }, h('table', {},
-      h('thead', {}, h('tr', {}, table.columns.map((column, k) => (
-        h('th', { scope: 'col', class: numeric(k) ? 'number' : '' }, column.title))))),
+    table.rows.length > 0 && h('div', { class: 'card-scroll' }, h('table', {},
+      table.columns.some((column) => column.title)
+        && h('thead', {}, h('tr', {}, table.columns.map((column, k) => (
+          h('th', { scope: 'col', class: numeric(k) ? 'number' : '' }, column.title))))),
       h('tbody', {}, rows.map((row) => h('tr', {}, row.map(cell)))))),
     table.rows.length > rows.length
       && h('p', { class: 'note' }, `${formatCount(table.rows.length - rows.length)} more rows are ` +
         'not shown; `aflame report --json` prints all of them.'),
-    table.note && h('p', { class: 'note' }, table.note));
+    (table.note || !table.rows.length) && h('p', { class: 'note' }, table.note || 'none'));
 }

@@ -11,7 +11,7 @@
  * base64, JSON has no `<`, the rest is escaped; a Content-Security-Policy that knows the digests
  * of script and style sheet lets nothing else run or load. The same shapes give the same bytes.
  *
- * Facts named `verdict`, `run` and `losses` are also shown in the strip at the top: the first
+ * Facts named `verdict`, `run` and `lost` are also shown in the strip at the top: the first
  * column is the label, the rest of the row the value.
  */
 #include <errno.h>
@@ -242,8 +242,9 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_p
 	add_json(b, p->notes);
 	af_buf_str(b, ",\"picture\":{\"weight\":");
 	add_json(b, p->weight);
-	af_buf_fmt(b, ",\"inverted\":%s,\"reverse\":%s},\n\"kinds\":[",
-	           p->inverted ? "true" : "false", p->reverse ? "true" : "false");
+	af_buf_fmt(b, ",\"inverted\":%s,\"reverse\":%s,\"differential\":%s},\n\"kinds\":[",
+	           p->inverted ? "true" : "false", p->reverse ? "true" : "false",
+	           p->differential ? "true" : "false");
 	for (int frame = 0; frame < AF_FRAME_END; frame++) {
 		af_buf_str(b, frame ? "," : "");
 		add_json(b, af_frame_name((enum af_frame)frame));

@@ -5,6 +5,7 @@
  *	report_maker known	few stacks, whose every number the tests know
  *	report_maker sample	what a training step looks like: the picture in the documentation
  *	report_maker hostile	names and facts that try to leave their place
+ *	report_maker difference	counts before and after
  *	report_maker empty	no tree at all
  *	report_maker cpu N	N frames, shaped like the stacks of a large C++ program
  *	report_maker gpu N	N frames, shaped like instruction samples under launches
@@ -91,7 +92,7 @@ static void add_run_facts(struct af_facts *f)
 		cell[0].text = run[i][0];
 		cell[1].text = run[i][1];
 	}
-	t = af_facts_table(f, "losses", "Losses", lost, 2);
+	t = af_facts_table(f, "lost", "What was lost", lost, 2);
 	struct af_cell *cell = af_table_row(f, t);
 	cell[0].text = "samples lost";
 	cell[1].value = 12;
@@ -154,6 +155,24 @@ static void make_known(struct af_render *r, struct af_err *err)
 	af_facts_free(&facts);
 	af_tree_close(&cpu);
 	af_tree_close(&gpu);
+}
+
+static void make_difference(struct af_render *r, struct af_err *err)
+{
+	static const struct af_tree_weight weights[] = {{"before", "samples"},
+	                                                {"after", "samples"}};
+	struct af_tree t;
+
+	af_tree_open(&t, weights, 2);
+	add_stack(&t, "n:main;n:grew", 1000, 4000);
+	add_stack(&t, "n:main;n:shrank", 4000, 1000);
+	add_stack(&t, "n:main;n:same", 1000, 1000);
+	add_stack(&t, "n:main;n:noise", 4, 6);
+	add_stack(&t, "n:main;n:gone", 500, 0);
+	add_stack(&t, "n:main;n:fresh", 0, 500);
+	af_tree_finish(&t);
+	af_format_html.tree(r, &t, err);
+	af_tree_close(&t);
 }
 
 static void make_hostile(struct af_render *r, struct af_err *err)
@@ -427,18 +446,22 @@ int main(int argc, char **argv)
 		picture.title = "</title><script>window.pwned=1</script>";
 		picture.notes = "<script>window.pwned=1</script>";
 	}
+	picture.differential = !strcmp(what, "difference");
 	if (af_format_html.begin(&r, &err))
 		return 1;
 	if (!strcmp(what, "known"))
 		make_known(&r, &err);
 	else if (!strcmp(what, "sample"))
 		make_sample(&r, &err);
+	else if (picture.differential)
+		make_difference(&r, &err);
 	else if (!strcmp(what, "hostile"))
 		make_hostile(&r, &err);
 	else if ((!strcmp(what, "cpu") || !strcmp(what, "gpu")) && nr_nodes)
 		make_large(&r, &err, what[0] == 'g', nr_nodes);
 	else if (strcmp(what, "empty")) {
-		fprintf(stderr, "usage: report_maker known|sample|hostile|empty|cpu N|gpu N\n");
+		fprintf(stderr,
+		        "usage: report_maker known|sample|hostile|difference|empty|cpu N|gpu N\n");
 		return 2;
 	}
 	if (af_format_html.end(&r, &err)) {

@@ -1,6 +1,6 @@
 /*
  * The report in a real browser. Arguments: the folder with known.html, sample.html, hostile.html,
- * empty.html and cpu.html (20,000 frames). Prints TAP. Numbers come from report_maker.c.
+ * difference.html, empty.html and cpu.html (20,000 frames). Prints TAP. Numbers come from report_maker.c.
  */
 'use strict';
 
@@ -354,6 +354,22 @@ test('an injected script does not run', 'known', { expectProblems: /Content Secu
     assert.equal(await page.evaluate('window.pwned'), undefined);
     assert.equal(await page.evaluate(() => fetch('data:,x').then(() => 'loaded', () => 'refused')),
       'refused');
+  });
+
+test('a difference is red where it grew, blue where it shrank, grey within noise', 'difference', {},
+  async (page) => {
+    const colors = await app(page, `(() => { const tint = app.tint(app.tree, app.palette());
+      return Object.fromEntries([...Array(app.tree.n).keys()].slice(1).map((i) =>
+        [app.tree.text(i), tint(i).match(/[0-9a-f]{2}/g).map((x) => parseInt(x, 16))])); })()`);
+    const redder = ([r, , b]) => r - b;
+    assert.ok(redder(colors.grew) > 60 && redder(colors.fresh) > 60, JSON.stringify(colors));
+    assert.ok(redder(colors.shrank) < -60 && redder(colors.gone) < -60, JSON.stringify(colors));
+    assert.equal(redder(colors.same), 0);
+    assert.ok(Math.abs(redder(colors.noise)) < Math.abs(redder(colors.grew)) / 2);
+    assert.equal(await app(page, 'app.tree.weights[app.w].name'), 'after');
+    assert.ok(!(await drawnLabels(page)).includes('gone'));
+    await press(page, 'w');
+    assert.ok((await drawnLabels(page)).includes('gone'));
   });
 
 test('a report without stacks says so', 'empty', {}, async (page) => {
