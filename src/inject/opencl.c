@@ -1,5 +1,6 @@
 #include "inject/opencl.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 #include "inject/inject.h"
@@ -52,6 +53,18 @@ static void wrappers_drop_missing(void)
 	}
 }
 
+/*
+ * The loader must stay mapped: we call through it at exit, when the program may long have closed
+ * it. (Loaders never close their drivers.)
+ */
+static void loader_pin(void)
+{
+	Dl_info info;
+
+	if (dladdr((void *)af_opencl_next.clGetEventInfo, &info) && info.dli_fname)
+		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 static void opencl_wrap(cl_uint num_entries, const cl_icd_dispatch *target)
 {
 	size_t size = num_entries * sizeof(void *);
@@ -59,12 +72,14 @@ static void opencl_wrap(cl_uint num_entries, const cl_icd_dispatch *target)
 	if (size > sizeof af_opencl_next)
 		size = sizeof af_opencl_next;
 	memcpy(&af_opencl_next, target, size);
+	loader_pin();
 	atomic_store(&opencl_generation, af_inject_generation());
 	af_opencl_wrap_devices(&opencl_wrappers);
 	af_opencl_wrap_queues(&opencl_wrappers);
 	af_opencl_wrap_programs(&opencl_wrappers);
 	af_opencl_wrap_enqueues(&opencl_wrappers);
 	af_opencl_wrap_waits(&opencl_wrappers);
+	af_opencl_wrap_extensions(&opencl_wrappers);
 	wrappers_drop_missing();
 }
 

@@ -2,14 +2,15 @@
  * The OpenCL collector: a layer of the OpenCL loader (OPENCL_LAYERS; cl_loader_layers, Khronos
  * OpenCL-ICD-Loader), so it sees what the program asks of the loader, however it was loaded.
  *
- *	opencl.c          the doors clGetLayerInfo and clInitLayer, and the table of wrappers
- *	opencl_device.c   devices and their parts
- *	opencl_queue.c    contexts and queues; profiling forced on
- *	opencl_program.c  programs, kernels, and the objects they are made of
- *	opencl_enqueue.c  what puts work on a queue
- *	opencl_wait.c     what waits for work, or asks after it
- *	opencl_work.c     work in flight: from an event to a WORK
- *	opencl_clock.c    pairs of the devices' clocks and the trace's
+ *	opencl.c           the doors clGetLayerInfo and clInitLayer, and the table of wrappers
+ *	opencl_device.c    devices and their parts
+ *	opencl_queue.c     contexts and queues; profiling forced on
+ *	opencl_program.c   programs, kernels, and the objects they are made of
+ *	opencl_enqueue.c   what puts work on a queue
+ *	opencl_extension.c the same for functions that are got by name
+ *	opencl_wait.c      what waits for work, or asks after it
+ *	opencl_work.c      work in flight: from an event to a WORK
+ *	opencl_clock.c     pairs of the devices' clocks and the trace's
  *
  * Work in flight is harvested, not called back: an event that has completed is found by asking
  * after the oldest ones of a queue at later enqueues, waits and once a second. That spends no
@@ -47,6 +48,7 @@ void af_opencl_wrap_queues(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_programs(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_enqueues(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_waits(struct _cl_icd_dispatch *d);
+void af_opencl_wrap_extensions(struct _cl_icd_dispatch *d);
 
 /* Drop what belongs to the parent when this is a forked child; cheap when it is not. */
 void af_opencl_check_fork(void);
@@ -94,6 +96,13 @@ struct af_opencl_queue {
 /* The queue of a handle, registered when it was made behind our back; NULL: table full. */
 struct af_opencl_queue *af_opencl_queue(cl_command_queue handle);
 
+/* Make a queue with @create, profiling forced on. */
+typedef cl_command_queue(CL_API_CALL *af_opencl_queue_maker)(cl_context, cl_device_id,
+                                                             const cl_queue_properties *, cl_int *);
+cl_command_queue af_opencl_create_queue(af_opencl_queue_maker create, cl_context context,
+                                        cl_device_id device, const cl_queue_properties *properties,
+                                        cl_int *errcode_ret);
+
 /* Each queue in use or with work in flight, by index; NULL for a free one. */
 struct af_opencl_queue *af_opencl_queue_at(uint32_t i);
 uint32_t af_opencl_nr_queues(void);
@@ -123,6 +132,19 @@ void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue);
 /* After it: hands the event to the program, remembers the work. Returns @rc. */
 cl_int af_opencl_launched(struct af_opencl_call *call, cl_int rc, cl_event *event, bool blocking);
 
+/*
+ * Every wrapper of an enqueue has the same four steps: the caller's registers, the LAUNCH, the
+ * driver's call with our event, the bookkeeping. The registers must be taken in the wrapper itself.
+ */
+#define AF_OPENCL_BEGIN(call, queue, what)                                                         \
+	struct af_opencl_call call;                                                                \
+	AF_REGS_CALLER(&(call).regs);                                                              \
+	af_opencl_launch(&(call), queue);                                                          \
+	(call).shape.op = (what)
+
+/* The event pointer for the driver; the program's own when the call is not recorded. */
+#define AF_OPENCL_EVENT(call, event) ((call).queue ? &(call).event : (event))
+
 /* Write what has completed on one queue, at most @most pieces of work. */
 void af_opencl_harvest(struct af_opencl_queue *q, uint32_t most);
 
@@ -146,7 +168,10 @@ void af_opencl_bracket_stamp(struct af_opencl_device *root, uint64_t correlation
 /* The i-th device, NULL after the last. */
 struct af_opencl_device *af_opencl_device_at(uint32_t i);
 
-/* At exit, while the runtime still lives: write what has completed. */
+/* Write what has completed on any queue. */
+void af_opencl_harvest_all(void);
+
+/* At exit, while the runtime still lives: that, and the last pairs of clocks. */
 void af_opencl_work_flush(void);
 
 /* Count something that was not recorded. */

@@ -1,24 +1,11 @@
 #include "inject/opencl.h"
 
-/*
- * Every wrapper has the same four steps: the caller's registers, the LAUNCH, the driver's call
- * with our event, the bookkeeping. The registers must be taken in the wrapper itself.
- */
-#define BEGIN(call, queue, what)                                                                   \
-	struct af_opencl_call call;                                                                \
-	AF_REGS_CALLER(&(call).regs);                                                              \
-	af_opencl_launch(&(call), queue);                                                          \
-	(call).shape.op = (what)
-
-/* The event pointer for the driver; the program's own when the call is not recorded. */
-#define EVENT(call, event) ((call).queue ? &(call).event : (event))
-
 static cl_int CL_API_CALL enqueue_nd_range(cl_command_queue queue, cl_kernel kernel,
                                            cl_uint work_dim, const size_t *offset,
                                            const size_t *global, const size_t *local,
                                            cl_uint nr_waits, const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_KERNEL);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_KERNEL);
 	if (call.queue) {
 		call.shape.kernel = af_opencl_kernel(kernel);
 		if (global && work_dim >= 1 && work_dim <= 3) {
@@ -32,22 +19,23 @@ static cl_int CL_API_CALL enqueue_nd_range(cl_command_queue queue, cl_kernel ker
 			call.shape.local_z = work_dim > 2 ? (uint32_t)local[2] : 1;
 		}
 	}
-	cl_int rc = af_opencl_next.clEnqueueNDRangeKernel(
-	    queue, kernel, work_dim, offset, global, local, nr_waits, waits, EVENT(call, event));
+	cl_int rc =
+	    af_opencl_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, offset, global, local,
+	                                          nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
 static cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel, cl_uint nr_waits,
                                        const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_KERNEL);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_KERNEL);
 	if (call.queue) {
 		call.shape.kernel = af_opencl_kernel(kernel);
 		call.shape.global_x = call.shape.global_y = call.shape.global_z = 1;
 		call.shape.local_x = call.shape.local_y = call.shape.local_z = 1;
 	}
-	cl_int rc =
-	    af_opencl_next.clEnqueueTask(queue, kernel, nr_waits, waits, EVENT(call, event));
+	cl_int rc = af_opencl_next.clEnqueueTask(queue, kernel, nr_waits, waits,
+	                                         AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -57,10 +45,10 @@ static cl_int CL_API_CALL enqueue_native_kernel(cl_command_queue queue,
                                                 const void **mem_places, cl_uint nr_waits,
                                                 const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_NATIVE);
-	cl_int rc =
-	    af_opencl_next.clEnqueueNativeKernel(queue, function, args, size, nr_mems, mems,
-	                                         mem_places, nr_waits, waits, EVENT(call, event));
+	AF_OPENCL_BEGIN(call, queue, AF_OP_NATIVE);
+	cl_int rc = af_opencl_next.clEnqueueNativeKernel(queue, function, args, size, nr_mems, mems,
+	                                                 mem_places, nr_waits, waits,
+	                                                 AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -68,10 +56,11 @@ static cl_int CL_API_CALL enqueue_read(cl_command_queue queue, cl_mem buffer, cl
                                        size_t offset, size_t size, void *to, cl_uint nr_waits,
                                        const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_READ);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_READ);
 	call.shape.bytes = size;
-	cl_int rc = af_opencl_next.clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to,
-	                                               nr_waits, waits, EVENT(call, event));
+	cl_int rc =
+	    af_opencl_next.clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, nr_waits,
+	                                       waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, blocking);
 }
 
@@ -79,10 +68,11 @@ static cl_int CL_API_CALL enqueue_write(cl_command_queue queue, cl_mem buffer, c
                                         size_t offset, size_t size, const void *from,
                                         cl_uint nr_waits, const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_WRITE);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_WRITE);
 	call.shape.bytes = size;
-	cl_int rc = af_opencl_next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from,
-	                                                nr_waits, waits, EVENT(call, event));
+	cl_int rc =
+	    af_opencl_next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from,
+	                                        nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, blocking);
 }
 
@@ -90,10 +80,11 @@ static cl_int CL_API_CALL enqueue_copy(cl_command_queue queue, cl_mem from, cl_m
                                        size_t from_offset, size_t to_offset, size_t size,
                                        cl_uint nr_waits, const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_COPY);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
 	call.shape.bytes = size;
-	cl_int rc = af_opencl_next.clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset,
-	                                               size, nr_waits, waits, EVENT(call, event));
+	cl_int rc =
+	    af_opencl_next.clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, size,
+	                                       nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -110,11 +101,11 @@ static cl_int CL_API_CALL enqueue_read_rect(cl_command_queue queue, cl_mem buffe
                                             cl_uint nr_waits, const cl_event *waits,
                                             cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_READ);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_READ);
 	call.shape.bytes = region_bytes(region);
 	cl_int rc = af_opencl_next.clEnqueueReadBufferRect(
 	    queue, buffer, blocking, origin, host_origin, region, row, slice, host_row, host_slice,
-	    to, nr_waits, waits, EVENT(call, event));
+	    to, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, blocking);
 }
 
@@ -125,11 +116,11 @@ static cl_int CL_API_CALL enqueue_write_rect(cl_command_queue queue, cl_mem buff
                                              size_t host_slice, const void *from, cl_uint nr_waits,
                                              const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_WRITE);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_WRITE);
 	call.shape.bytes = region_bytes(region);
 	cl_int rc = af_opencl_next.clEnqueueWriteBufferRect(
 	    queue, buffer, blocking, origin, host_origin, region, row, slice, host_row, host_slice,
-	    from, nr_waits, waits, EVENT(call, event));
+	    from, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, blocking);
 }
 
@@ -140,11 +131,11 @@ static cl_int CL_API_CALL enqueue_copy_rect(cl_command_queue queue, cl_mem from,
                                             cl_uint nr_waits, const cl_event *waits,
                                             cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_COPY);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
 	call.shape.bytes = region_bytes(region);
 	cl_int rc = af_opencl_next.clEnqueueCopyBufferRect(
 	    queue, from, to, from_origin, to_origin, region, from_row, from_slice, to_row, to_slice,
-	    nr_waits, waits, EVENT(call, event));
+	    nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -152,10 +143,11 @@ static cl_int CL_API_CALL enqueue_fill(cl_command_queue queue, cl_mem buffer, co
                                        size_t pattern_size, size_t offset, size_t size,
                                        cl_uint nr_waits, const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_FILL);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_FILL);
 	call.shape.bytes = size;
-	cl_int rc = af_opencl_next.clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset,
-	                                               size, nr_waits, waits, EVENT(call, event));
+	cl_int rc =
+	    af_opencl_next.clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size,
+	                                       nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -175,11 +167,11 @@ static cl_int CL_API_CALL enqueue_read_image(cl_command_queue queue, cl_mem imag
                                              size_t slice, void *to, cl_uint nr_waits,
                                              const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_READ);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_READ);
 	call.shape.bytes = image_bytes(&call, image, region);
 	cl_int rc =
 	    af_opencl_next.clEnqueueReadImage(queue, image, blocking, origin, region, row, slice,
-	                                      to, nr_waits, waits, EVENT(call, event));
+	                                      to, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, blocking);
 }
 
@@ -189,11 +181,11 @@ static cl_int CL_API_CALL enqueue_write_image(cl_command_queue queue, cl_mem ima
                                               const void *from, cl_uint nr_waits,
                                               const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_WRITE);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_WRITE);
 	call.shape.bytes = image_bytes(&call, image, region);
 	cl_int rc =
 	    af_opencl_next.clEnqueueWriteImage(queue, image, blocking, origin, region, row, slice,
-	                                       from, nr_waits, waits, EVENT(call, event));
+	                                       from, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, blocking);
 }
 
@@ -202,10 +194,11 @@ static cl_int CL_API_CALL enqueue_copy_image(cl_command_queue queue, cl_mem from
                                              const size_t *region, cl_uint nr_waits,
                                              const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_COPY);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
 	call.shape.bytes = image_bytes(&call, from, region);
-	cl_int rc = af_opencl_next.clEnqueueCopyImage(queue, from, to, from_origin, to_origin,
-	                                              region, nr_waits, waits, EVENT(call, event));
+	cl_int rc =
+	    af_opencl_next.clEnqueueCopyImage(queue, from, to, from_origin, to_origin, region,
+	                                      nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -215,10 +208,10 @@ static cl_int CL_API_CALL enqueue_copy_image_to_buffer(cl_command_queue queue, c
                                                        cl_uint nr_waits, const cl_event *waits,
                                                        cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_COPY);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
 	call.shape.bytes = image_bytes(&call, from, region);
 	cl_int rc = af_opencl_next.clEnqueueCopyImageToBuffer(
-	    queue, from, to, origin, region, offset, nr_waits, waits, EVENT(call, event));
+	    queue, from, to, origin, region, offset, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -228,10 +221,10 @@ static cl_int CL_API_CALL enqueue_copy_buffer_to_image(cl_command_queue queue, c
                                                        cl_uint nr_waits, const cl_event *waits,
                                                        cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_COPY);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
 	call.shape.bytes = image_bytes(&call, to, region);
 	cl_int rc = af_opencl_next.clEnqueueCopyBufferToImage(
-	    queue, from, to, offset, origin, region, nr_waits, waits, EVENT(call, event));
+	    queue, from, to, offset, origin, region, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -240,10 +233,10 @@ static cl_int CL_API_CALL enqueue_fill_image(cl_command_queue queue, cl_mem imag
                                              const size_t *region, cl_uint nr_waits,
                                              const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_FILL);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_FILL);
 	call.shape.bytes = image_bytes(&call, image, region);
 	cl_int rc = af_opencl_next.clEnqueueFillImage(queue, image, color, origin, region, nr_waits,
-	                                              waits, EVENT(call, event));
+	                                              waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -255,10 +248,11 @@ static void *CL_API_CALL enqueue_map_buffer(cl_command_queue queue, cl_mem buffe
 {
 	cl_int rc = CL_SUCCESS;
 
-	BEGIN(call, queue, AF_OP_MAP);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_MAP);
 	call.shape.bytes = size;
-	void *p = af_opencl_next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size,
-	                                            nr_waits, waits, EVENT(call, event), &rc);
+	void *p =
+	    af_opencl_next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size,
+	                                      nr_waits, waits, AF_OPENCL_EVENT(call, event), &rc);
 	af_opencl_launched(&call, rc, event, blocking);
 	if (errcode_ret)
 		*errcode_ret = rc;
@@ -273,11 +267,11 @@ static void *CL_API_CALL enqueue_map_image(cl_command_queue queue, cl_mem image,
 {
 	cl_int rc = CL_SUCCESS;
 
-	BEGIN(call, queue, AF_OP_MAP);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_MAP);
 	call.shape.bytes = image_bytes(&call, image, region);
-	void *p =
-	    af_opencl_next.clEnqueueMapImage(queue, image, blocking, flags, origin, region, row,
-	                                     slice, nr_waits, waits, EVENT(call, event), &rc);
+	void *p = af_opencl_next.clEnqueueMapImage(queue, image, blocking, flags, origin, region,
+	                                           row, slice, nr_waits, waits,
+	                                           AF_OPENCL_EVENT(call, event), &rc);
 	af_opencl_launched(&call, rc, event, blocking);
 	if (errcode_ret)
 		*errcode_ret = rc;
@@ -287,9 +281,9 @@ static void *CL_API_CALL enqueue_map_image(cl_command_queue queue, cl_mem image,
 static cl_int CL_API_CALL enqueue_unmap(cl_command_queue queue, cl_mem memory, void *mapped,
                                         cl_uint nr_waits, const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_UNMAP);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_UNMAP);
 	cl_int rc = af_opencl_next.clEnqueueUnmapMemObject(queue, memory, mapped, nr_waits, waits,
-	                                                   EVENT(call, event));
+	                                                   AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -297,7 +291,7 @@ static cl_int CL_API_CALL enqueue_migrate(cl_command_queue queue, cl_uint nr_mem
                                           const cl_mem *mems, cl_mem_migration_flags flags,
                                           cl_uint nr_waits, const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_MIGRATE);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_MIGRATE);
 	for (cl_uint i = 0; call.queue && mems && i < nr_mems; i++) {
 		size_t size = 0;
 		if (mems[i])
@@ -306,7 +300,7 @@ static cl_int CL_API_CALL enqueue_migrate(cl_command_queue queue, cl_uint nr_mem
 		call.shape.bytes += size;
 	}
 	cl_int rc = af_opencl_next.clEnqueueMigrateMemObjects(queue, nr_mems, mems, flags, nr_waits,
-	                                                      waits, EVENT(call, event));
+	                                                      waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -314,10 +308,10 @@ static cl_int CL_API_CALL enqueue_svm_memcpy(cl_command_queue queue, cl_bool blo
                                              const void *from, size_t size, cl_uint nr_waits,
                                              const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_COPY);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
 	call.shape.bytes = size;
 	cl_int rc = af_opencl_next.clEnqueueSVMMemcpy(queue, blocking, to, from, size, nr_waits,
-	                                              waits, EVENT(call, event));
+	                                              waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, blocking);
 }
 
@@ -325,10 +319,10 @@ static cl_int CL_API_CALL enqueue_svm_fill(cl_command_queue queue, void *to, con
                                            size_t pattern_size, size_t size, cl_uint nr_waits,
                                            const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_FILL);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_FILL);
 	call.shape.bytes = size;
-	cl_int rc = af_opencl_next.clEnqueueSVMMemFill(queue, to, pattern, pattern_size, size,
-	                                               nr_waits, waits, EVENT(call, event));
+	cl_int rc = af_opencl_next.clEnqueueSVMMemFill(
+	    queue, to, pattern, pattern_size, size, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -336,18 +330,19 @@ static cl_int CL_API_CALL enqueue_svm_map(cl_command_queue queue, cl_bool blocki
                                           cl_map_flags flags, void *p, size_t size,
                                           cl_uint nr_waits, const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_MAP);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_MAP);
 	call.shape.bytes = size;
 	cl_int rc = af_opencl_next.clEnqueueSVMMap(queue, blocking, flags, p, size, nr_waits, waits,
-	                                           EVENT(call, event));
+	                                           AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, blocking);
 }
 
 static cl_int CL_API_CALL enqueue_svm_unmap(cl_command_queue queue, void *p, cl_uint nr_waits,
                                             const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_UNMAP);
-	cl_int rc = af_opencl_next.clEnqueueSVMUnmap(queue, p, nr_waits, waits, EVENT(call, event));
+	AF_OPENCL_BEGIN(call, queue, AF_OP_UNMAP);
+	cl_int rc = af_opencl_next.clEnqueueSVMUnmap(queue, p, nr_waits, waits,
+	                                             AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -356,9 +351,9 @@ enqueue_svm_free(cl_command_queue queue, cl_uint nr, void **pointers,
                  void(CL_CALLBACK *free_function)(cl_command_queue, cl_uint, void **, void *),
                  void *user_data, cl_uint nr_waits, const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_FREE);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_FREE);
 	cl_int rc = af_opencl_next.clEnqueueSVMFree(queue, nr, pointers, free_function, user_data,
-	                                            nr_waits, waits, EVENT(call, event));
+	                                            nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -367,29 +362,29 @@ static cl_int CL_API_CALL enqueue_svm_migrate(cl_command_queue queue, cl_uint nr
                                               cl_mem_migration_flags flags, cl_uint nr_waits,
                                               const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_MIGRATE);
+	AF_OPENCL_BEGIN(call, queue, AF_OP_MIGRATE);
 	for (cl_uint i = 0; sizes && i < nr; i++)
 		call.shape.bytes += sizes[i];
-	cl_int rc = af_opencl_next.clEnqueueSVMMigrateMem(queue, nr, pointers, sizes, flags,
-	                                                  nr_waits, waits, EVENT(call, event));
+	cl_int rc = af_opencl_next.clEnqueueSVMMigrateMem(
+	    queue, nr, pointers, sizes, flags, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
 static cl_int CL_API_CALL enqueue_marker_with_waits(cl_command_queue queue, cl_uint nr_waits,
                                                     const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_MARKER);
-	cl_int rc =
-	    af_opencl_next.clEnqueueMarkerWithWaitList(queue, nr_waits, waits, EVENT(call, event));
+	AF_OPENCL_BEGIN(call, queue, AF_OP_MARKER);
+	cl_int rc = af_opencl_next.clEnqueueMarkerWithWaitList(queue, nr_waits, waits,
+	                                                       AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
 static cl_int CL_API_CALL enqueue_barrier_with_waits(cl_command_queue queue, cl_uint nr_waits,
                                                      const cl_event *waits, cl_event *event)
 {
-	BEGIN(call, queue, AF_OP_BARRIER);
-	cl_int rc =
-	    af_opencl_next.clEnqueueBarrierWithWaitList(queue, nr_waits, waits, EVENT(call, event));
+	AF_OPENCL_BEGIN(call, queue, AF_OP_BARRIER);
+	cl_int rc = af_opencl_next.clEnqueueBarrierWithWaitList(queue, nr_waits, waits,
+	                                                        AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 
@@ -398,8 +393,8 @@ static cl_int CL_API_CALL enqueue_marker(cl_command_queue queue, cl_event *event
 {
 	if (!event)
 		return af_opencl_next.clEnqueueMarker(queue, event); /* an error of the driver's */
-	BEGIN(call, queue, AF_OP_MARKER);
-	cl_int rc = af_opencl_next.clEnqueueMarker(queue, EVENT(call, event));
+	AF_OPENCL_BEGIN(call, queue, AF_OP_MARKER);
+	cl_int rc = af_opencl_next.clEnqueueMarker(queue, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
 }
 

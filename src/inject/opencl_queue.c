@@ -202,9 +202,9 @@ static bool properties_force(const cl_queue_properties *asked, cl_queue_properti
 	return true;
 }
 
-static cl_command_queue CL_API_CALL
-opencl_create_queue_with_properties(cl_context context, cl_device_id device,
-                                    const cl_queue_properties *properties, cl_int *errcode_ret)
+cl_command_queue af_opencl_create_queue(af_opencl_queue_maker create, cl_context context,
+                                        cl_device_id device, const cl_queue_properties *properties,
+                                        cl_int *errcode_ret)
 {
 	cl_queue_properties forced[PROPERTIES_MAX];
 	cl_command_queue_properties bits;
@@ -212,19 +212,25 @@ opencl_create_queue_with_properties(cl_context context, cl_device_id device,
 	cl_int rc = CL_SUCCESS;
 
 	if (!af_inject_session())
-		return af_opencl_next.clCreateCommandQueueWithProperties(context, device,
-		                                                         properties, errcode_ret);
+		return create(context, device, properties, errcode_ret);
 	af_opencl_check_fork();
 	if (properties_force(properties, forced, &bits))
-		q = af_opencl_next.clCreateCommandQueueWithProperties(context, device, forced, &rc);
+		q = create(context, device, forced, &rc);
 	if (!q)
-		q = af_opencl_next.clCreateCommandQueueWithProperties(context, device, properties,
-		                                                      &rc);
+		q = create(context, device, properties, &rc);
 	if (errcode_ret)
 		*errcode_ret = rc;
 	if (q)
 		queue_register(q, bits, properties);
 	return q;
+}
+
+static cl_command_queue CL_API_CALL
+opencl_create_queue_with_properties(cl_context context, cl_device_id device,
+                                    const cl_queue_properties *properties, cl_int *errcode_ret)
+{
+	return af_opencl_create_queue(af_opencl_next.clCreateCommandQueueWithProperties, context,
+	                              device, properties, errcode_ret);
 }
 
 static cl_int CL_API_CALL opencl_retain_queue(cl_command_queue handle)

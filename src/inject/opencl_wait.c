@@ -90,8 +90,10 @@ static cl_int CL_API_CALL opencl_get_profiling_info(cl_event event, cl_profiling
 /* Our references must not keep what the program lets go of, if that can be helped. */
 static cl_int CL_API_CALL opencl_release_context(cl_context context)
 {
-	if (af_inject_session())
-		af_opencl_work_flush();
+	if (af_inject_session()) {
+		af_opencl_check_fork();
+		af_opencl_harvest_all();
+	}
 	return af_opencl_next.clReleaseContext(context);
 }
 

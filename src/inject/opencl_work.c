@@ -359,7 +359,7 @@ void af_opencl_harvest(struct af_opencl_queue *q, uint32_t most)
 	atomic_store_explicit(&q->busy, 0, memory_order_release);
 }
 
-static void opencl_sweep(void)
+void af_opencl_harvest_all(void)
 {
 	uint32_t nr = af_opencl_nr_queues();
 
@@ -368,7 +368,6 @@ static void opencl_sweep(void)
 		if (q)
 			af_opencl_harvest(q, UINT32_MAX);
 	}
-	af_opencl_clocks_read();
 }
 
 void af_opencl_tick(uint64_t now_ns)
@@ -377,8 +376,10 @@ void af_opencl_tick(uint64_t now_ns)
 
 	if (now_ns < due || !atomic_compare_exchange_strong(&next_tick_ns, &due, now_ns + TICK_NS))
 		return;
-	if (due) /* not at the first event: everything has just begun */
-		opencl_sweep();
+	if (!due)
+		return; /* the first event: everything has just begun */
+	af_opencl_harvest_all();
+	af_opencl_clocks_read();
 }
 
 void af_opencl_work_flush(void)
@@ -386,7 +387,8 @@ void af_opencl_work_flush(void)
 	if (!af_inject_session())
 		return;
 	af_opencl_check_fork();
-	opencl_sweep();
+	af_opencl_harvest_all();
+	af_opencl_clocks_read();
 }
 
 /* Whatever the runtime is now, it is not called any more; a forked child counts nothing. */

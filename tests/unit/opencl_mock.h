@@ -126,11 +126,6 @@ static cl_int CL_API_CALL mock_queue_ok(cl_command_queue queue)
 	return CL_SUCCESS;
 }
 
-static cl_int CL_API_CALL mock_context_ok(cl_context context)
-{
-	return CL_SUCCESS;
-}
-
 static cl_int mock_enqueue(cl_command_queue queue, cl_event *event)
 {
 	struct mock_event *e = &mock_events[mock_nr_events];
@@ -224,6 +219,21 @@ static cl_int CL_API_CALL mock_program_info(cl_program p, cl_program_info what, 
 	return CL_INVALID_VALUE;
 }
 
+/* clEnqueueMemcpyINTEL */
+static cl_int CL_API_CALL mock_memcpy(cl_command_queue q, cl_bool blocking, void *to,
+                                      const void *from, size_t size, cl_uint n, const cl_event *w,
+                                      cl_event *e)
+{
+	return mock_enqueue(q, e);
+}
+
+static void *CL_API_CALL mock_extension(const char *name)
+{
+	return !strcmp(name, "clEnqueueMemcpyINTEL") ? (void *)mock_memcpy
+	       : !strcmp(name, "clSomethingElse")    ? (void *)mock_enqueue
+	                                             : NULL;
+}
+
 static const struct _cl_icd_dispatch mock_driver = {
     .clGetDeviceInfo = mock_device_info,
     .clCreateCommandQueue = mock_create_queue,
@@ -232,7 +242,6 @@ static const struct _cl_icd_dispatch mock_driver = {
     .clRetainCommandQueue = mock_queue_ok,
     .clReleaseCommandQueue = mock_queue_ok,
     .clFinish = mock_queue_ok,
-    .clReleaseContext = mock_context_ok,
     .clEnqueueNDRangeKernel = mock_kernel_enqueue,
     .clEnqueueReadBuffer = mock_read,
     .clGetEventInfo = mock_event_info,
@@ -242,6 +251,7 @@ static const struct _cl_icd_dispatch mock_driver = {
     .clCreateKernel = mock_create_kernel,
     .clGetKernelInfo = mock_kernel_info,
     .clGetProgramInfo = mock_program_info,
+    .clGetExtensionFunctionAddress = mock_extension,
 };
 
 #endif

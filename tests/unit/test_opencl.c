@@ -368,6 +368,27 @@ static void blocking_call_writes_its_work(void **state)
 	assert_int_equal(shape.bytes, 12345);
 }
 
+static void functions_got_by_name_are_recorded(void **state)
+{
+	cl_int (*copy)(cl_command_queue, cl_bool, void *, const void *, size_t, cl_uint,
+	               const cl_event *, cl_event *) =
+	    CL(clGetExtensionFunctionAddress, "clEnqueueMemcpyINTEL");
+	cl_command_queue q = queue_new(0, 0);
+	size_t mark = mark_now();
+	struct af_ev_work w;
+	struct af_ev_shape shape;
+	char from[8] = "", to[8];
+
+	assert_non_null(copy);
+	assert_int_equal(copy(q, CL_TRUE, to, from, 54321, 0, NULL, NULL), CL_SUCCESS);
+	assert_int_equal(EVENTS(mark, WORK, &w), 1);
+	assert_int_equal(EVENTS(mark, SHAPE, &shape), 1);
+	assert_int_equal(shape.op, AF_OP_COPY);
+	assert_int_equal(shape.bytes, 54321);
+	assert_ptr_equal(CL(clGetExtensionFunctionAddress, "clSomethingElse"), mock_enqueue);
+	assert_null(CL(clGetExtensionFunctionAddress, "clMissing"));
+}
+
 static void much_in_flight_is_all_written_and_released(void **state)
 {
 	cl_command_queue q = queue_new(0, 0);
@@ -431,7 +452,7 @@ static int64_t clock_offset(int device, uint64_t *uncertainty)
 	}
 	assert_int_equal(EVENTS(mark, QUEUE, &def), 1);
 	CL(clReleaseCommandQueue, q);
-	CL(clReleaseContext, NULL);
+	af_opencl_work_flush();
 
 	char *bytes = stream_bytes(1, &len);
 	for (char *p = bytes + mark; p < bytes + len; p += ((struct af_event_header *)p)->size) {
@@ -554,6 +575,7 @@ int main(int argc, char **argv)
 	    T(long_waits_are_written_in_full),
 	    T(the_program_keeps_its_reference),
 	    T(blocking_call_writes_its_work),
+	    T(functions_got_by_name_are_recorded),
 	    T(much_in_flight_is_all_written_and_released),
 	    T(kernel_made_again_keeps_its_id),
 	    T(queue_handle_that_comes_back_is_another_queue),
