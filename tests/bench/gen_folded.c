@@ -1,7 +1,7 @@
 /*
- * Folded stacks like those of a large C++ and Python program: gen_folded NR_STACKS > FILE.
+ * Folded stacks like those of a large program: gen_folded NR_STACKS [gpu] > FILE.
  *
- * A tree grows by samples: at each node a sample takes a new child with probability
+ * CPU: a tree grows by samples: at each node a sample takes a new child with probability
  * alpha / (visits + alpha), else an existing one in proportion to its visits (a Chinese
  * restaurant), down to depth 30 to 60. Names come log-uniformly from 20,000 and end in a fixed
  * number of digits, so that no name is the beginning of another. The stacks are printed in tree
@@ -105,6 +105,40 @@ static void gen_print(uint32_t at, char *line, size_t len)
 	}
 }
 
+/* 0..n-1, the small ones more often the larger @shape is. */
+static uint32_t gen_pareto(uint32_t n, double shape)
+{
+	double x = pow(1 - gen_unit(), -1 / shape) - 1;
+
+	return x >= n ? (uint32_t)(gen_unit() * n) : (uint32_t)x;
+}
+
+static void gen_gpu(long want)
+{
+	enum { NR_STACKS = 400, STACK_SIZE = 40 * 176 };
+	char(*stacks)[STACK_SIZE] = malloc(NR_STACKS * sizeof *stacks);
+
+	if (!stacks)
+		abort();
+	for (uint32_t i = 0; i < NR_STACKS; i++) {
+		/* The first half of a stack is that of an earlier one. */
+		const char *base = i ? stacks[gen_random() % i] : "";
+		int n = snprintf(stacks[i], STACK_SIZE / 2, "%s", base);
+		n = i ? n / 2 : 0;
+		for (int d = 0; d < 16; d++)
+			n += sprintf(stacks[i] + n, "%s%s", n ? ";" : "",
+			             names[gen_random() % NR_NAMES]);
+	}
+	for (long nr = 0; nr < want; nr++) {
+		uint32_t kernel = gen_pareto(300, 0.8), at = gen_pareto(4000, 0.5);
+		printf("%s;-;void cutlass::Kernel<cutlass_80_tensorop_%03u_%s>(Params)_[G];"
+		       "0x%05x OP%u_[g];stall_%02u_[g] %u\n",
+		       stacks[gen_pareto(NR_STACKS, 0.6)], kernel,
+		       kernel % 2 ? "gemm_relu_f16_256x128_32x3_tn_align8_and_a_long_tail" : "s",
+		       at * 16, at % 14, gen_pareto(12, 1.2), 1 + gen_pareto(1000, 1));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static char line[MAX_DEPTH * 176], out[1 << 20];
@@ -113,6 +147,10 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, out, _IOFBF, sizeof out);
 	gen_names();
+	if (argc > 2 && !strcmp(argv[2], "gpu")) {
+		gen_gpu(want);
+		return 0;
+	}
 	gen_node(0); /* node 0 stands for nothing: its children are the first frames */
 	gen_node(0);
 	for (long nr = 0; nr < want;) {
