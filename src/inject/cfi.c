@@ -31,7 +31,7 @@ struct cfi_row {
 	uint64_t cfa_register;
 	int64_t cfa_offset;
 	struct af_dwarf_cursor expression;
-	struct cfi_saved fp, ra;
+	struct cfi_saved fp, base, ra;
 };
 
 struct cfi_cie {
@@ -60,6 +60,8 @@ static struct cfi_saved *cfi_register(struct cfi_run *run, struct cfi_row *row, 
 		return &row->ra;
 	if (reg == AF_ARCH_DWARF_FP)
 		return &row->fp;
+	if (reg == AF_ARCH_DWARF_BASE)
+		return &row->base;
 	return &run->ignored;
 }
 
@@ -550,30 +552,35 @@ static int cfi_cfa(const struct cfi_row *row, struct af_rule *rule)
 		rule->cfa = AF_CFA_SP;
 	else if (row->cfa_register == AF_ARCH_DWARF_FP)
 		rule->cfa = AF_CFA_FP;
+	else if (row->cfa_register == AF_ARCH_DWARF_BASE)
+		rule->cfa = AF_CFA_BASE;
+	else if (row->cfa_register == AF_ARCH_DWARF_DRAP)
+		rule->cfa = AF_CFA_DRAP;
 	else
 		return -ENOTSUP;
 	rule->cfa_offset = (int32_t)row->cfa_offset;
 	return 0;
 }
 
-static void cfi_fp(const struct cfi_saved *fp, struct af_rule *rule)
+static uint8_t cfi_saved(const struct cfi_saved *saved, int32_t *offset_out)
 {
-	struct af_dwarf_cursor e = fp->expression;
-	int64_t offset = fp->offset;
+	struct af_dwarf_cursor e = saved->expression;
+	int64_t offset = saved->offset;
 	unsigned reg;
 
-	rule->fp = AF_SAVED_LOST;
-	if (fp->how == CFI_UNSET || fp->how == CFI_SAME)
-		rule->fp = AF_SAVED_SAME;
-	else if (fp->how == CFI_AT_CFA && cfi_fits(offset))
-		rule->fp = AF_SAVED_CFA;
-	else if (fp->how == CFI_VALUE_CFA && cfi_fits(offset))
-		rule->fp = AF_SAVED_VALUE;
-	else if (fp->how == CFI_AT_EXPRESSION && cfi_base(&e, &reg, &offset) && e.at == e.end)
-		rule->fp = reg == AF_ARCH_DWARF_SP ? AF_SAVED_SP : AF_SAVED_FP;
-	else
-		offset = 0;
-	rule->fp_offset = (int32_t)offset;
+	*offset_out = (int32_t)offset;
+	if (saved->how == CFI_UNSET || saved->how == CFI_SAME)
+		return AF_SAVED_SAME;
+	if (saved->how == CFI_AT_CFA && cfi_fits(offset))
+		return AF_SAVED_CFA;
+	if (saved->how == CFI_VALUE_CFA && cfi_fits(offset))
+		return AF_SAVED_VALUE;
+	bool based =
+	    saved->how == CFI_AT_EXPRESSION && cfi_base(&e, &reg, &offset) && e.at == e.end;
+	*offset_out = based ? (int32_t)offset : 0;
+	if (!based)
+		return AF_SAVED_LOST;
+	return reg == AF_ARCH_DWARF_SP ? AF_SAVED_SP : AF_SAVED_FP;
 }
 
 static int cfi_rule(const struct cfi_run *run, struct af_rule *rule)
@@ -588,7 +595,8 @@ static int cfi_rule(const struct cfi_run *run, struct af_rule *rule)
 	if (ra->how != CFI_AT_CFA || !cfi_fits(ra->offset))
 		return -ENOTSUP;
 	rule->ra_offset = (int32_t)ra->offset;
-	cfi_fp(&run->row.fp, rule);
+	rule->fp = cfi_saved(&run->row.fp, &rule->fp_offset);
+	rule->base = cfi_saved(&run->row.base, &rule->base_offset);
 	return cfi_cfa(&run->row, rule);
 }
 

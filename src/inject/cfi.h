@@ -2,9 +2,9 @@
  * Call frame information to one unwind rule. Reads .eh_frame by the search table of .eh_frame_hdr
  * (Linux Standard Base 5.0 core generic, 10.6: encodings, CIE and FDE with augmentations;
  * DWARF 5, 6.4: the instructions; CIE versions 1, 3 and 4) and runs the instructions up to one
- * program counter. Follows the stack pointer, the frame pointer and the return address; the rules
- * of other registers are read over. Holds no state, allocates nothing, is bounded by the bytes it
- * is given whatever they hold, and may run in a signal handler.
+ * program counter. Follows the stack pointer, the frame pointer, the return address and the base
+ * register of arch/arch.h; the rules of other registers are read over. Holds no state, allocates
+ * nothing, is bounded by the bytes it is given whatever they hold, and may run in a signal handler.
  */
 #ifndef AF_INJECT_CFI_H
 #define AF_INJECT_CFI_H
@@ -23,11 +23,13 @@ enum af_cfa {
 	AF_CFA_PLT,         /* sp + 8, and 8 more when the low 4 bits of pc reach offset */
 	AF_CFA_SIGNAL,      /* none: registers are in the kernel's signal frame */
 	AF_CFA_END,         /* the outermost frame */
+	AF_CFA_BASE,        /* base + offset */
+	AF_CFA_DRAP,        /* drap + offset, where a function begins */
 	AF_CFA_UNSUPPORTED, /* a table says something that cannot be followed */
 	AF_CFA_NOT_CODE,    /* nothing readable is mapped at the address */
 };
 
-/* Where the caller's frame pointer is. */
+/* Where a register of the caller is. */
 enum af_saved {
 	AF_SAVED_SAME,  /* untouched in the register */
 	AF_SAVED_CFA,   /* the word at cfa + offset */
@@ -41,8 +43,9 @@ enum af_saved {
 struct af_rule {
 	uint8_t cfa; /* enum af_cfa */
 	uint8_t fp;  /* enum af_saved */
-	bool exact;  /* the caller was interrupted: its pc is not a return address */
-	int32_t cfa_offset, fp_offset;
+	uint8_t base;
+	bool exact; /* the caller was interrupted: its pc is not a return address */
+	int32_t cfa_offset, fp_offset, base_offset;
 	int32_t ra_offset; /* the return address is the word at cfa + ra_offset */
 };
 

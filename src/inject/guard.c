@@ -20,7 +20,10 @@ void af_guard_arm(bool armed)
  */
 bool af_guard_probe(uint64_t addr)
 {
-	return af_arch_syscall(SYS_rt_sigprocmask, ~0L, (long)(addr & ~7ull), 0, 8) != -EFAULT;
+	uint64_t word = addr & ~7ull;
+
+	/* A null pointer means that there is no new mask to copy. */
+	return af_arch_syscall(SYS_rt_sigprocmask, ~0L, (long)(word ? word : 8), 0, 8) != -EFAULT;
 }
 
 /* The memory may be anybody's stack, redzones and all. */

@@ -35,6 +35,8 @@ uint32_t af_rule_pack(const struct af_rule *rule)
 	int32_t offset = rule->cfa_offset;
 	int fp = frame ? pack_fp(rule) : 0;
 
+	if (rule->cfa == AF_CFA_BASE || rule->cfa == AF_CFA_DRAP)
+		return 0;
 	if (fp < 0 || rule->exact || (frame && rule->ra_offset != AF_ARCH_RA_OFFSET))
 		return 0;
 	if (unwind_rule_in_words(rule->cfa)) {

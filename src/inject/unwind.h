@@ -29,9 +29,14 @@ enum {
 	AF_STACK_MAX = 512, /* frames; deeper stacks end in AF_STOP_TOO_DEEP */
 };
 
-/* The registers a walk starts from. On x86-64: rip, rsp, rbp; rbx, r12..r15 are never needed. */
+/*
+ * The registers a walk starts from; on x86-64 rip, rsp, rbp, rbx, r10. The last two hold the
+ * address of a frame for a few instructions of some functions. Only a walk with leaf = true looks
+ * at them, so a hook need not set them; af_arch_context() sets all.
+ */
 struct af_regs {
 	uint64_t pc, sp, fp;
+	uint64_t base, drap;
 };
 
 struct af_unwinder;

@@ -79,6 +79,8 @@ static inline void af_rule_unpack(uint32_t packed, struct af_rule *rule)
 	rule->ra_offset = AF_ARCH_RA_OFFSET;
 	rule->exact = false;
 	rule->fp_offset = 0;
+	rule->base = AF_SAVED_LOST; /* not kept: see af_unwind_base() */
+	rule->base_offset = 0;
 	if (fp == 0) {
 		rule->fp = AF_SAVED_SAME;
 	} else if (fp < UNWIND_FP_LOST) {
@@ -97,6 +99,12 @@ void af_rule_compute(struct af_unwinder *u, uint64_t pc, bool leaf, struct af_ru
 
 /* Rules are of the current modules from here on. Returns the generation's bits in the cache. */
 uint32_t af_rules_refresh(struct af_unwinder *u);
+
+/*
+ * The base register in frame @nr of the walk from @regs, where a rule needs it: walks once more,
+ * by rules as they stand in the tables. False: it is not known there.
+ */
+bool af_unwind_base(struct af_unwinder *u, const struct af_regs *regs, unsigned nr, uint64_t *base);
 
 /*
  * Prove that the words at @addr can be read. On success *@start and *@size describe the range that

@@ -193,13 +193,12 @@ UNWIND_INLINE bool step_saved_fp(struct af_unwinder *u, struct unwind_frame *f,
 	return unwind_load(u, f, slot, &f->fp);
 }
 
-UNWIND_INLINE enum af_stop step_table(struct af_unwinder *u, struct unwind_frame *f,
-                                      const struct af_rule *rule, struct unwind_tape *tape)
+UNWIND_INLINE enum af_stop step_to(struct af_unwinder *u, struct unwind_frame *f,
+                                   const struct af_rule *rule, uint64_t cfa,
+                                   struct unwind_tape *tape)
 {
-	uint64_t cfa, ra;
+	uint64_t ra;
 
-	if (!step_cfa(u, f, rule, &cfa, tape))
-		return AF_STOP_UNREADABLE;
 	/* Every frame holds at least its return address, so stacks only get shallower. */
 	if (cfa <= f->sp)
 		return AF_STOP_BAD_FRAME;
@@ -211,6 +210,29 @@ UNWIND_INLINE enum af_stop step_table(struct af_unwinder *u, struct unwind_frame
 	f->exact = rule->exact;
 	f->guessed = false;
 	return ra ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
+}
+
+UNWIND_INLINE enum af_stop step_table(struct af_unwinder *u, struct unwind_frame *f,
+                                      const struct af_rule *rule, struct unwind_tape *tape)
+{
+	uint64_t cfa;
+
+	return step_cfa(u, f, rule, &cfa, tape) ? step_to(u, f, rule, cfa, tape)
+	                                        : AF_STOP_UNREADABLE;
+}
+
+/* The frame's address is in a register that is not followed all the way; @nr frames are above. */
+UNWIND_INLINE enum af_stop step_register(struct af_unwinder *u, struct unwind_frame *f,
+                                         const struct af_rule *rule, const struct af_regs *regs,
+                                         unsigned nr, bool leaf, struct unwind_tape *tape)
+{
+	uint64_t value = regs->drap;
+
+	if (!leaf || (rule->cfa == AF_CFA_DRAP && nr))
+		return AF_STOP_UNSUPPORTED;
+	if (rule->cfa == AF_CFA_BASE && !af_unwind_base(u, regs, nr, &value))
+		return AF_STOP_UNSUPPORTED;
+	return step_to(u, f, rule, value + (uint64_t)(int64_t)rule->cfa_offset, tape);
 }
 
 /* Why there is no frame at f->pc although a walk led there; AF_STOP_NOT_WALKED when there is. */
@@ -240,12 +262,17 @@ UNWIND_INLINE enum af_stop unwind_step(struct af_unwinder *u, struct unwind_fram
 	return AF_STOP_UNSUPPORTED;
 }
 
+UNWIND_INLINE struct unwind_frame frame_first(const struct af_regs *regs, bool leaf)
+{
+	return (struct unwind_frame){
+	    .pc = regs->pc, .sp = regs->sp, .fp = regs->fp, .fp_slot = 1, .exact = leaf};
+}
+
 UNWIND_INLINE unsigned unwind_frames(struct af_unwinder *u, const struct af_regs *regs, bool leaf,
                                      uint64_t *pcs, unsigned max, enum af_stop *stop,
                                      struct unwind_tape *tape)
 {
-	struct unwind_frame f = {
-	    .pc = regs->pc, .sp = regs->sp, .fp = regs->fp, .fp_slot = 1, .exact = leaf};
+	struct unwind_frame f = frame_first(regs, leaf);
 	uint32_t bits = af_rules_refresh(u);
 	unsigned nr = 0;
 
@@ -259,7 +286,9 @@ UNWIND_INLINE unsigned unwind_frames(struct af_unwinder *u, const struct af_regs
 			doubt = AF_STOP_TOO_DEEP;
 		if (doubt == AF_STOP_NOT_WALKED) {
 			pcs[nr++] = pc;
-			doubt = unwind_step(u, &f, &rule, tape);
+			doubt = rule.cfa == AF_CFA_BASE || rule.cfa == AF_CFA_DRAP
+			            ? step_register(u, &f, &rule, regs, nr - 1, leaf, tape)
+			            : unwind_step(u, &f, &rule, tape);
 		}
 		if (doubt != AF_STOP_NOT_WALKED) {
 			*stop = doubt;

@@ -19,7 +19,9 @@ enum {
 	SP = 7,
 	FP = 6,
 	RA = 16,
-	R10 = 10,
+	BASE = 3,
+	DRAP = 10,
+	R12 = 12,
 };
 
 /* An image under construction: one CIE, some FDEs, then the header with its table. */
@@ -282,6 +284,19 @@ static void realigned_stacks_have_a_cfa_in_memory(void **state)
 	assert_cfa(&t, 1, AF_CFA_SP, 16);
 }
 
+static void frames_in_a_base_register_are_followed(void **state)
+{
+	struct tables t;
+	struct af_rule rule;
+
+	ONE_FUNCTION(&t, 0x0d, DRAP, 0x41, 0x0c, BASE, 24, 0x80 | BASE, 3);
+	assert_cfa(&t, 0, AF_CFA_DRAP, 8);
+	assert_cfa(&t, 1, AF_CFA_BASE, 24);
+	assert_int_equal(rule_at(&t, 1, &rule), 0);
+	assert_int_equal(rule.base, AF_SAVED_CFA);
+	assert_int_equal(rule.base_offset, -24);
+}
+
 static void linkage_tables_are_known_by_their_expression(void **state)
 {
 	struct tables t;
@@ -322,7 +337,7 @@ static void other_registers_are_read_over(void **state)
 {
 	struct tables t;
 
-	ONE_FUNCTION(&t, 0x83, 2, 0xc3, 0x05, 12, 4, 0x10, 13, 2, 0x77, 8, 0x07, 14, 0x0e, 24);
+	ONE_FUNCTION(&t, 0x8f, 2, 0xcf, 0x05, 12, 4, 0x10, 13, 2, 0x77, 8, 0x07, 14, 0x0e, 24);
 	assert_cfa(&t, 0, AF_CFA_SP, 24);
 	assert_fp(&t, 0, AF_SAVED_SAME, 0);
 }
@@ -342,7 +357,7 @@ static void what_cannot_be_expressed_is_not_supported(void **state)
 	struct tables t;
 	struct af_rule rule;
 
-	ONE_FUNCTION(&t, 0x0d, R10);
+	ONE_FUNCTION(&t, 0x0d, R12);
 	assert_int_equal(rule_at(&t, 0, &rule), -ENOTSUP);
 	ONE_FUNCTION(&t, 0x09, RA, 3);
 	assert_int_equal(rule_at(&t, 0, &rule), -ENOTSUP);
@@ -516,6 +531,7 @@ int main(void)
 	    cmocka_unit_test(set_loc_takes_an_encoded_address),
 	    cmocka_unit_test(states_are_remembered_and_restored),
 	    cmocka_unit_test(realigned_stacks_have_a_cfa_in_memory),
+	    cmocka_unit_test(frames_in_a_base_register_are_followed),
 	    cmocka_unit_test(linkage_tables_are_known_by_their_expression),
 	    cmocka_unit_test(saved_frame_pointers_come_in_many_ways),
 	    cmocka_unit_test(signed_definitions_are_factored),

@@ -60,9 +60,9 @@ static bool code_trampoline(const uint8_t *code, bool leaf, struct af_rule *rule
 		return code_cfa_sp(rule, 16);
 	if (!leaf)
 		return false;
-	if (CODE_IS(code, 0, "\x48\x83\xec\x08\xff\xd1")) /* sub $8,%rsp; call *%rcx */
+	if (CODE_IS(code, 0, "\x48\x83\xec\x08\xff")) /* sub $8,%rsp; call *%rcx */
 		return code_cfa_sp(rule, 8);
-	if (CODE_IS(code, 0, "\xff\xd1\x48\x83\xc4\x08\xc3"))
+	if (CODE_IS(code, 0, "\xff") && CODE_IS(code, 2, "\x48\x83\xc4\x08\xc3"))
 		return code_cfa_sp(rule, 16);
 	if (CODE_IS(code, -4, "\x48\x83\xc4\x08\xc3"))
 		return code_cfa_sp(rule, 8);

@@ -18,12 +18,15 @@ enum {
 	AF_ARCH_DWARF_FP = 6,
 	AF_ARCH_DWARF_SP = 7,
 	AF_ARCH_DWARF_RA = 16,
+	AF_ARCH_DWARF_BASE = 3,  /* rbx: the frame of ld.so's lazy binding */
+	AF_ARCH_DWARF_DRAP = 10, /* r10: a caller's frame, while a function realigns its own */
 	AF_ARCH_WORD = 8,
 	AF_ARCH_RA_OFFSET = -8,
 	/* In the restorer, sp points to the ucontext of the kernel's struct rt_sigframe. */
 	AF_ARCH_SIGFRAME_PC = offsetof(ucontext_t, uc_mcontext.gregs) + 8 * REG_RIP,
 	AF_ARCH_SIGFRAME_SP = offsetof(ucontext_t, uc_mcontext.gregs) + 8 * REG_RSP,
 	AF_ARCH_SIGFRAME_FP = offsetof(ucontext_t, uc_mcontext.gregs) + 8 * REG_RBP,
+	AF_ARCH_SIGFRAME_BASE = offsetof(ucontext_t, uc_mcontext.gregs) + 8 * REG_RBX,
 	/* Bytes of code that af_arch_code_rule() sees before and from the address on. */
 	AF_ARCH_CODE_BEFORE = 8,
 	AF_ARCH_CODE_AFTER = 16,
@@ -47,6 +50,8 @@ static inline void af_arch_context(const ucontext_t *uc, struct af_regs *regs)
 	regs->pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
 	regs->sp = (uint64_t)uc->uc_mcontext.gregs[REG_RSP];
 	regs->fp = (uint64_t)uc->uc_mcontext.gregs[REG_RBP];
+	regs->base = (uint64_t)uc->uc_mcontext.gregs[REG_RBX];
+	regs->drap = (uint64_t)uc->uc_mcontext.gregs[REG_R10];
 }
 
 /*
