@@ -164,7 +164,10 @@ void af_tree_merge(struct af_tree *dst, const struct af_tree *src)
 	for (uint32_t i = 0; i < src->nr; i++) {
 		const struct af_tree_node *n = &src->nodes[i];
 
-		if (i)
+		/* Where order means nothing, a chart's gap is its parent's own weight. */
+		if (i && n->name == AF_TREE_GAP && !dst->ordered)
+			nodes[i] = nodes[n->parent];
+		else if (i)
 			nodes[i] = af_tree_child(dst, nodes[n->parent], names[n->name]);
 		for (uint32_t w = 0; w < src->nr_weights; w++)
 			if (columns[w] >= 0)

@@ -252,6 +252,26 @@ static void merging_adds_columns_by_name(void **state)
 	af_tree_close(&a);
 }
 
+static void a_chart_merges_into_a_tree_without_its_gaps(void **state)
+{
+	struct af_tree chart, t;
+
+	af_tree_open(&chart, weights, 1);
+	chart.ordered = true;
+	tree_put(&chart, "m;b", 1);
+	af_tree_add(&chart, af_tree_child(&chart, 1, AF_TREE_GAP), 0, 2);
+	tree_put(&chart, "m;b", 4);
+	af_tree_open(&t, weights, 1);
+	af_tree_merge(&t, &chart);
+	af_tree_finish(&t);
+	assert_tree(&t, "m:2/7(b:5/5())");
+	af_tree_close(&t);
+	af_tree_reverse(&t, &chart);
+	assert_tree(&t, "b:0/5(m:5/5())m:2/2()");
+	af_tree_close(&t);
+	af_tree_close(&chart);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +284,7 @@ int main(void)
 	    cmocka_unit_test(reversing_turns_every_stack_around),
 	    cmocka_unit_test(a_large_tree_survives_two_reversals),
 	    cmocka_unit_test(merging_adds_columns_by_name),
+	    cmocka_unit_test(a_chart_merges_into_a_tree_without_its_gaps),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
