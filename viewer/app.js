@@ -398,7 +398,10 @@ class App {
       onclick: () => this.zoom(node) }, text);
     this.crumbs.replaceChildren(crumb(0, 'all'), ...shown.map((node) => (
       node < 0 ? h('span', { class: 'crumb-gap' }, `… ${path.length - 4} …`)
-        : crumb(node, this.names.short(tree.name[node])))));
+        : crumb(node, this.names.short(tree.name[node])))),
+    tree.pruned ? h('span', { class: 'crumb-note',
+      title: 'Weights are exact; only the callers of such small boxes are left out' },
+    `callers of less than ${100 * FINE}% open when you zoom in`) : '');
   }
 
   drawChips() {
@@ -478,8 +481,8 @@ class App {
 
   heaviest() {
     const { ids, self } = this.functionsOf(this.forward);
-    const best = ids.reduce((a, b) => (self[this.w][b] > self[this.w][a] ? b : a), ids[0]);
-    return best === undefined ? '' : this.names.text[best];
+    const [best] = largest(ids, (id) => self[this.w][id], 1);
+    return best ? this.names.text[best.id] : '';
   }
 
   /* Facts that fit a line: the verdict, what was lost, what ran. */

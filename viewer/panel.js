@@ -113,35 +113,62 @@ class Details {
       })));
   }
 
-  /* With nothing selected: what costs most, a way in. */
+  /* With nothing selected: what costs most, or changed most, a way in. */
   showHottest(palette) {
     const { app } = this;
-    const { forward, w, names } = app;
-    const { ids, self, total } = app.functionsOf(forward);
+    const { forward, w } = app;
+    const lists = app.memo('hottest', [forward, w], () => hottestLists(app));
     const whole = forward.total(w)[0];
-    const { name, unit } = forward.weights[w];
-    const row = (column) => (id) => {
+    const { unit } = forward.weights[w];
+    const row = ({ id, value }) => {
       const bar = h('span', { class: 'details-bar' });
-      bar.style.width = `${(100 * column[id]) / whole}%`;
+      bar.style.width = `${Math.min(100, (100 * value) / whole)}%`;
       bar.style.background = palette.color(id);
-      return h('li', {}, h('button', { type: 'button', title: names.text[id],
-        onclick: () => app.searchFor(names.text[id]) },
-      h('span', { class: 'details-hot-name' }, names.short(id)),
-      h('span', { class: 'share', title: formatWeight(column[id], unit) },
-        formatPercent(column[id], whole)), bar));
-    };
-    const list = (title, column, most, wanted) => {
-      const top = ids.filter((id) => column[id] > 0 && wanted(KINDS[names.kind[id]]))
-        .sort((a, b) => column[b] - column[a] || a - b).slice(0, most);
-      return top.length ? [h('h3', {}, title), h('ol', { class: 'details-hot' },
-        top.map(row(column)))] : [];
+      return h('li', {}, h('button', { type: 'button', title: app.names.text[id],
+        onclick: () => app.searchFor(app.names.text[id]) },
+      h('span', { class: 'details-hot-name' }, app.names.short(id)),
+      h('span', { class: 'share', title: formatWeight(value, unit) },
+        formatPercent(value, whole)), bar));
     };
     this.el.replaceChildren(
-      ...list(`GPU work by ${name}`, total[w], 8, (kind) => kind === 'gpu'),
-      ...list(`Most ${name} of their own`, self[w], 10, (kind) => kind !== 'gpu'),
+      ...lists.filter(({ rows }) => rows.length).flatMap(({ title, rows }) => [
+        h('h3', {}, title), h('ol', { class: 'details-hot' }, rows.map(row))]),
       h('p', { class: 'note' }, 'Click a frame to zoom in and see it here. ', h('kbd', {}, '?'),
         ' lists the keys.'));
   }
+}
+
+function hottestLists(app) {
+  const { forward, w, names, meta } = app;
+  const { ids, self, total } = app.functionsOf(forward);
+  const { name } = forward.weights[w];
+  const isGpu = (id) => KINDS[names.kind[id]] === 'gpu';
+  if (meta.picture.differential && self.length > 1) {
+    const grew = (id) => self[1][id] - self[0][id];
+    return [
+      { title: 'Grew most by themselves', rows: largest(ids, grew, 8) },
+      { title: 'Shrank most by themselves', rows: largest(ids, (id) => -grew(id), 8) },
+    ];
+  }
+  return [
+    { title: `GPU work by ${name}`, rows: largest(ids, (id) => (isGpu(id) ? total[w][id] : 0), 8) },
+    { title: `Most ${name} of their own`,
+      rows: largest(ids, (id) => (isGpu(id) ? 0 : self[w][id]), 10) },
+  ];
+}
+
+/* The @most ids of largest positive value, largest first, without sorting all of them. */
+function largest(ids, valueOf, most) {
+  const rows = [];
+  for (const id of ids) {
+    const value = valueOf(id);
+    if (!(value > 0) || (rows.length === most && value <= rows[most - 1].value)) continue;
+    let at = rows.length;
+    while (at > 0 && rows[at - 1].value < value) at--;
+    rows.splice(at, 0, { id, value });
+    if (rows.length > most) rows.pop();
+  }
+  return rows;
 }
 
 class Menu {

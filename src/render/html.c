@@ -62,7 +62,10 @@ static int html_begin(struct af_render *r, struct af_err *err)
 static int html_tree(struct af_render *r, const struct af_tree *t, struct af_err *err)
 {
 	struct html *h = r->state;
+	int weight = af_picture_weight(r->picture, t, err);
 
+	if (weight < 0)
+		return weight;
 	html_pack_add(&h->pack, t, r->label);
 	return 0;
 }

@@ -1,0 +1,310 @@
+/* report.html as bytes: what is packed can be unpacked, and no input leaves its place. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#include "analyse/facts.h"
+#include "analyse/tree.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/sha256.h"
+#include "render/html_pack.h"
+#include "render/render.h"
+
+static const struct af_tree_weight two_weights[] = {{"time", "ns"}, {"samples", "samples"}};
+
+static uint32_t add_frame(struct af_tree *t, uint32_t parent, const char *text, enum af_frame frame)
+{
+	return af_tree_child(t, parent, af_tree_name(t, text, strlen(text), frame, 0));
+}
+
+/* root → main(0) → { alpha 30 ns 3, beta 50 ns 5 } */
+static void small_tree(struct af_tree *t)
+{
+	af_tree_open(t, two_weights, 2);
+	uint32_t top = add_frame(t, 0, "main", AF_FRAME_PYTHON);
+	uint32_t beta = add_frame(t, top, "beta", AF_FRAME_KERNEL);
+	uint32_t alpha = add_frame(t, top, "alpha", AF_FRAME_NATIVE);
+	af_tree_add(t, alpha, 0, 300);
+	af_tree_add(t, alpha, 1, 3);
+	af_tree_add(t, beta, 0, 500);
+	af_tree_add(t, beta, 1, 5);
+	af_tree_finish(t);
+}
+
+static int base64_value(char c)
+{
+	static const char digits[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)(at - digits) : -1;
+}
+
+/* Undo base64 and deflate; returns the plain size. */
+static size_t unpack(const struct af_buf *blob, unsigned char *plain, size_t room)
+{
+	unsigned char *packed = malloc(blob->len + 4);
+	size_t nr = 0;
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < blob->len && blob->data[i] != '='; i++) {
+		int value = base64_value(blob->data[i]);
+		assert_true(value >= 0);
+		bits = bits << 6 | (uint32_t)value;
+		if (i % 4)
+			packed[nr++] = (unsigned char)(bits >> (6 - 2 * (i % 4)));
+	}
+	z_stream z = {
+	    .next_in = packed, .avail_in = (uInt)nr, .next_out = plain, .avail_out = (uInt)room};
+	assert_int_equal(inflateInit2(&z, -MAX_WBITS), Z_OK);
+	assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+	inflateEnd(&z);
+	free(packed);
+	return room - z.avail_out;
+}
+
+static void base64_is_that_of_the_rfc(void **state)
+{
+	static const char *const pairs[][2] = {
+	    {"", ""},
+	    {"f", "Zg=="},
+	    {"fo", "Zm8="},
+	    {"foo", "Zm9v"},
+	    {"foob", "Zm9vYg=="},
+	    {"fooba", "Zm9vYmE="},
+	    {"foobar", "Zm9vYmFy"},
+	};
+
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		struct af_buf b = {0};
+		html_base64(&b, pairs[i][0], strlen(pairs[i][0]));
+		assert_string_equal(b.data ? b.data : "", pairs[i][1]);
+		af_buf_free(&b);
+	}
+}
+
+static void tree_unpacks_to_its_columns(void **state)
+{
+	/* ids: alpha 0, beta 1, main 2; depths: root, +1, +1, after a leaf the same level */
+	static const unsigned char expected[] = {4, 0, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0, 0, 2,
+	                                         0, 1, 4, 0, 0, 0, 0, 0, 3, 5, 0, 0, 0, 0};
+	struct af_tree t;
+	struct html_pack p = {0};
+	struct af_buf blob = {0};
+	unsigned char plain[256];
+
+	small_tree(&t);
+	struct html_tree *h = html_pack_add(&p, &t, "cpu");
+	html_pack_sort(&p);
+	assert_int_equal(h->nr_nodes, 4);
+	assert_int_equal(h->depth, 2);
+	assert_int_equal(html_pack_tree(&p, h, &blob), 0);
+	assert_int_equal(unpack(&blob, plain, sizeof plain), sizeof expected);
+	assert_memory_equal(plain, expected, sizeof expected);
+	af_buf_free(&blob);
+	html_pack_free(&p);
+	af_tree_close(&t);
+}
+
+static void names_unpack_in_order_with_their_kinds(void **state)
+{
+	static const unsigned char expected[] = "\x0f\0\0\0alpha\nbeta\nmain\x03\0\0\0\0\2\1";
+	struct af_tree t;
+	struct html_pack p = {0};
+	struct af_buf blob = {0};
+	unsigned char plain[256];
+
+	small_tree(&t);
+	html_pack_add(&p, &t, NULL);
+	html_pack_sort(&p);
+	assert_int_equal(html_pack_names(&p, &blob), 0);
+	assert_int_equal(unpack(&blob, plain, sizeof plain), sizeof expected - 1);
+	assert_memory_equal(plain, expected, sizeof expected - 1);
+	af_buf_free(&blob);
+	html_pack_free(&p);
+	af_tree_close(&t);
+}
+
+static void time_that_is_samples_times_a_period_is_stored_once(void **state)
+{
+	struct af_tree t;
+	struct html_pack p = {0};
+
+	small_tree(&t);
+	struct html_tree *h = html_pack_add(&p, &t, NULL);
+	assert_int_equal(h->weights[0].scale, 100);
+	assert_int_equal(h->weights[0].same, -1);
+	assert_int_equal(h->weights[1].scale, 1);
+	assert_int_equal(h->weights[1].same, 0);
+	assert_int_equal(h->weights[1].column.len, 0);
+	af_tree_add(&t, 1, 1, 1);
+	h = html_pack_add(&p, &t, NULL);
+	assert_int_equal(h->weights[1].same, -1);
+	html_pack_free(&p);
+	af_tree_close(&t);
+}
+
+static void two_trees_share_names_and_kinds_keep_them_apart(void **state)
+{
+	struct af_tree a, b;
+	struct html_pack p = {0};
+
+	small_tree(&a);
+	small_tree(&b);
+	add_frame(&b, 0, "main", AF_FRAME_NATIVE);
+	af_tree_finish(&b);
+	html_pack_add(&p, &a, "a");
+	assert_int_equal(html_pack_nr_names(&p), 3);
+	html_pack_add(&p, &b, "b");
+	assert_int_equal(html_pack_nr_names(&p), 4);
+	html_pack_free(&p);
+	af_tree_close(&a);
+	af_tree_close(&b);
+}
+
+/* The page for one tree and one table whose texts are all @text. NUL-terminated, for free(). */
+static char *render_page(const char *text)
+{
+	static const struct af_column column[] = {{"text", AF_CELL_TEXT}};
+	struct af_picture picture = {.title = text, .subtitle = text, .notes = text};
+	struct af_render r = {
+	    .fd = memfd_create("page", MFD_CLOEXEC), .picture = &picture, .label = text};
+	const struct af_format *html = af_format_for("report.html");
+	struct af_facts facts = {0};
+	struct af_tree t;
+	struct af_err err = {0};
+
+	small_tree(&t);
+	add_frame(&t, 0, text, AF_FRAME_NATIVE);
+	af_tree_finish(&t);
+	struct af_table *table = af_facts_table(&facts, text, text, column, 1);
+	af_table_row(&facts, table)->text = text;
+	table->note = text;
+	assert_int_equal(html->begin(&r, &err), 0);
+	assert_int_equal(html->tree(&r, &t, &err), 0);
+	assert_int_equal(html->facts(&r, &facts, &err), 0);
+	assert_int_equal(html->end(&r, &err), 0);
+	assert_null(r.state);
+	af_facts_free(&facts);
+	af_tree_close(&t);
+
+	off_t size = lseek(r.fd, 0, SEEK_END);
+	char *page = calloc(1, (size_t)size + 1);
+	assert_int_equal(pread(r.fd, page, (size_t)size, 0), size);
+	close(r.fd);
+	return page;
+}
+
+static void same_shapes_give_the_same_bytes(void **state)
+{
+	char *once = render_page("x"), *again = render_page("x");
+
+	assert_string_equal(once, again);
+	free(once);
+	free(again);
+}
+
+static unsigned count(const char *page, const char *needle)
+{
+	unsigned nr = 0;
+
+	for (; (page = strstr(page, needle)); page++)
+		nr++;
+	return nr;
+}
+
+static void no_text_becomes_markup(void **state)
+{
+	char *plain = render_page("x");
+	char *hostile = render_page("</script></noscript></title><script>evil\n<!--\"&");
+	static const char *const markup[] = {"<script", "</script", "</noscript", "</title",
+	                                     "<!--"};
+
+	for (size_t i = 0; i < sizeof markup / sizeof *markup; i++)
+		assert_int_equal(count(hostile, markup[i]), count(plain, markup[i]));
+	assert_true(count(hostile, "evil") > 0);
+	free(plain);
+	free(hostile);
+}
+
+/* The text between the last @open and the first @close after it. */
+static const char *between(const char *page, const char *open, const char *close, size_t *len)
+{
+	const char *start = NULL;
+
+	for (const char *at = page; (at = strstr(at, open)); at++)
+		start = at + strlen(open);
+	assert_non_null(start);
+	const char *end = strstr(start, close);
+	assert_non_null(end);
+	*len = (size_t)(end - start);
+	return start;
+}
+
+static void policy_names_the_digests_of_script_and_style(void **state)
+{
+	static const char *const parts[][3] = {
+	    {"\n<script>", "</script>", "script-src 'sha256-"},
+	    {"<style>", "</style>", "style-src 'sha256-"},
+	};
+	char *page = render_page("x");
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t len;
+		const char *text = between(page, parts[i][0], parts[i][1], &len);
+		uint8_t digest[AF_SHA256_BYTES];
+		struct af_buf expected = {0};
+		af_sha256(text, len, digest);
+		af_buf_str(&expected, parts[i][2]);
+		html_base64(&expected, digest, sizeof digest);
+		assert_int_equal(count(page, expected.data), 1);
+		af_buf_free(&expected);
+	}
+	assert_int_equal(count(page, "default-src 'none'"), 1);
+	free(page);
+}
+
+static void unknown_weight_is_refused(void **state)
+{
+	struct af_picture picture = {.weight = "tons"};
+	struct af_render r = {.fd = -1, .picture = &picture};
+	const struct af_format *html = af_format_for("html");
+	struct af_err err = {0};
+	struct af_tree t;
+
+	small_tree(&t);
+	r.fd = memfd_create("page", MFD_CLOEXEC);
+	assert_int_equal(html->begin(&r, &err), 0);
+	assert_true(html->tree(&r, &t, &err) < 0);
+	assert_non_null(strstr(err.msg, "tons"));
+	html->end(&r, NULL);
+	close(r.fd);
+	af_tree_close(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(base64_is_that_of_the_rfc),
+	    cmocka_unit_test(tree_unpacks_to_its_columns),
+	    cmocka_unit_test(names_unpack_in_order_with_their_kinds),
+	    cmocka_unit_test(time_that_is_samples_times_a_period_is_stored_once),
+	    cmocka_unit_test(two_trees_share_names_and_kinds_keep_them_apart),
+	    cmocka_unit_test(same_shapes_give_the_same_bytes),
+	    cmocka_unit_test(no_text_becomes_markup),
+	    cmocka_unit_test(policy_names_the_digests_of_script_and_style),
+	    cmocka_unit_test(unknown_weight_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
