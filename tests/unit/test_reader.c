@@ -279,7 +279,7 @@ static void packet_sizes_that_cannot_be_are_seen_through(void **state)
 	}
 }
 
-/* Both sizes wrong alike: the packet swallows the next ones, and gives them back. */
+/* The size leads to a good header, only not to the next one. */
 static void packets_inside_a_packet_are_found(void **state)
 {
 	struct made m;
@@ -289,6 +289,11 @@ static void packets_inside_a_packet_are_found(void **state)
 	size_t at = maker_packet(&m, 1);
 	uint64_t bits = (maker_packet(&m, 4) - at) * 8;
 	store_u64(&m, at + offsetof(struct af_packet, packet_bits), bits);
+	see(&seen, &m, 1, 0);
+	assert_int_equal(seen.events, 50);
+	assert_int_equal(seen.damage.packets, 1);
+
+	/* The next ones are not padding now, but content; one event may seem to be in it. */
 	store_u64(&m, at + offsetof(struct af_packet, content_bits), bits);
 	see(&seen, &m, 1, 0);
 	assert_true(seen.events >= 49);
