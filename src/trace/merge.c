@@ -19,8 +19,7 @@ static void heap_sink(struct af_trace *t, af_merge_key key)
 	uint32_t at = 0;
 
 	for (uint32_t child; (child = 2 * at + 1) < t->nr_heap; at = child) {
-		/* Which of the two is a coin's toss: no branch for it. The slot after the last is
-		 * ~0. */
+		/* A branch would guess wrong half the time. Behind the last key is NO_KEY. */
 		child += heap[child + 1] < heap[child];
 		if (heap[child] > key)
 			break;

@@ -16,8 +16,7 @@
 #define TEMPORARY ".metadata.new" /* a dot-file: readers do not look at it */
 #define SIGNATURE "/* CTF 1.8"
 
-/* byte_order, packet header and context are struct af_packet; event header struct af_event_header.
- */
+/* The packet header is struct af_packet, in two parts; the event header, struct af_event_header. */
 static const char head[] =
     SIGNATURE " */\n"
 	      "typealias integer { size = 8; align = 8; signed = false; base = 16; } := u8;\n"
