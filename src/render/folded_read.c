@@ -46,7 +46,6 @@ static size_t folded_shared(const char *a, const char *b, size_t len)
 {
 	size_t i = 0;
 
-#ifdef __BYTE_ORDER__
 	for (; i + 32 <= len; i += 32) {
 		uint64_t x[4], y[4];
 		memcpy(x, a + i, 32);
@@ -54,7 +53,6 @@ static size_t folded_shared(const char *a, const char *b, size_t len)
 		if ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]))
 			break;
 	}
-#endif
 	while (i < len && a[i] == b[i])
 		i++;
 	return i;
