@@ -280,18 +280,27 @@ static void modules_met(const struct af_module *m)
 		met(m);
 }
 
-/* The slot that already says the same, back in use; or NULL. */
+static bool module_same(const struct af_module *a, const struct af_module *b)
+{
+	return a->start == b->start && a->end == b->end && a->elf_header == b->elf_header &&
+	       a->flags == b->flags && a->build_id_len == b->build_id_len &&
+	       !memcmp(a->build_id, b->build_id, sizeof a->build_id) && !strcmp(a->path, b->path);
+}
+
+/*
+ * The slot that already says the same, back in use; or NULL. The newest slot of an address is what
+ * readers of a trace go by, so one that another module has come over since does not count: what
+ * was loaded, unloaded and loaded again in turn with something else is said again.
+ */
 static struct module_slot *modules_again(const struct af_module *m, uint32_t generation)
 {
-	for (uint32_t i = 0, nr = modules_taken(); i < nr; i++) {
+	for (uint32_t i = modules_taken(); i-- > 0;) {
 		struct module_slot *slot = &modules.slots[i];
 		const struct af_module *old = &slot->module;
-		if (!slot_ready(slot) || old->start != m->start || old->end != m->end ||
-		    old->elf_header != m->elf_header || old->flags != m->flags ||
-		    old->build_id_len != m->build_id_len ||
-		    memcmp(old->build_id, m->build_id, sizeof m->build_id) ||
-		    strcmp(old->path, m->path))
+		if (!slot_ready(slot) || old->start >= m->end || m->start >= old->end)
 			continue;
+		if (!module_same(old, m))
+			return NULL;
 		atomic_store(&slot->seen, generation);
 		return slot;
 	}
