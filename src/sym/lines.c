@@ -6,7 +6,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/arena.h"
+#include "base/buf.h"
+#include "sym/scopes.h"
 
 /* Bounds that no compiler's output comes near; what lies beyond is left out. */
 enum {
@@ -23,6 +24,7 @@ struct lines_unit {
 	struct lines_function *functions;
 	uint32_t nr_functions, cap_functions;
 	struct af_ranges by_address; /* → function */
+	struct af_scopes scopes;
 };
 
 struct lines_function {
@@ -47,16 +49,20 @@ static void lines_elf_once(void)
 	elf_version(EV_CURRENT);
 }
 
-/* Calls @add for each address range of @die. */
-static void lines_ranges(Dwarf_Die *die, struct af_ranges *ranges, uint32_t depth, uint32_t value)
+/* Add each address range of @die; false when there is none. */
+static bool lines_ranges(Dwarf_Die *die, struct af_ranges *ranges, uint32_t depth, uint32_t value)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
+	bool any = false;
 
 	/* A range that begins at 0 is code that the linker threw away. */
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
-		if (start)
+		if (start) {
 			af_ranges_add(ranges, start, end, depth, value);
+			any = true;
+		}
+	return any;
 }
 
 static void lines_add_unit(struct af_lines *l, const Dwarf_Die *die, const Dwarf_Die *scope)
@@ -153,9 +159,12 @@ void af_lines_close(struct af_lines *l)
 			free(u->functions[k].calls);
 		}
 		af_ranges_free(&u->by_address);
+		af_scopes_free(&u->scopes);
 		free(u->functions);
 	}
 	free(l->units);
+	af_map_free(&l->names);
+	af_arena_free(&l->strings);
 	af_ranges_free(&l->by_address);
 	dwarf_end(l->dwarf);
 	elf_end(l->elf);
@@ -169,11 +178,14 @@ static void lines_add_function(struct lines_unit *u, Dwarf_Die *die)
 		u->functions = af_xrealloc(u->functions, u->cap_functions * sizeof *u->functions);
 	}
 	u->functions[u->nr_functions] = (struct lines_function){.die = *die};
-	lines_ranges(die, &u->by_address, 0, u->nr_functions++);
+	/* Most are declarations and what was inlined everywhere. */
+	if (lines_ranges(die, &u->by_address, 0, u->nr_functions))
+		u->nr_functions++;
 }
 
 /* Functions stand in the unit or in its namespaces, and in Rust inside types too. */
-static void lines_list(struct lines_unit *u, Dwarf_Die *parent, uint32_t depth, uint32_t *left)
+static void lines_list(struct lines_unit *u, Dwarf_Die *parent, uint32_t scope, uint32_t depth,
+                       uint32_t *left)
 {
 	Dwarf_Die die;
 
@@ -185,6 +197,7 @@ static void lines_list(struct lines_unit *u, Dwarf_Die *parent, uint32_t depth, 
 		--*left;
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
+			af_scopes_add(&u->scopes, dwarf_dieoffset(&die), scope);
 			lines_add_function(u, &die);
 			break;
 		case DW_TAG_namespace:
@@ -193,7 +206,8 @@ static void lines_list(struct lines_unit *u, Dwarf_Die *parent, uint32_t depth, 
 		case DW_TAG_structure_type:
 		case DW_TAG_union_type:
 		case DW_TAG_enumeration_type:
-			lines_list(u, &die, depth + 1, left);
+			lines_list(u, &die, af_scopes_add(&u->scopes, dwarf_dieoffset(&die), scope),
+			           depth + 1, left);
 			break;
 		}
 	} while (!dwarf_siblingof(&die, &die));
@@ -233,18 +247,35 @@ static void lines_walk(struct lines_function *f, Dwarf_Die *parent, uint32_t wit
 	} while (!dwarf_siblingof(&die, &die));
 }
 
-/* The name to be demangled: of the entry or of what it is an instance of. */
-static const char *lines_name(Dwarf_Die *die)
+/*
+ * The linkage name of what @die is a copy of, else its plain name with the scopes it stands in.
+ * Kept by the declaration: many inlined calls are of the same function.
+ */
+static const char *lines_name(struct af_lines *l, const struct lines_unit *u, Dwarf_Die *die)
 {
+	Dwarf_Die declared = af_scopes_declaration(die);
+	uint64_t *known = af_map_at(&l->names, (uintptr_t)declared.addr, NULL);
 	Dwarf_Attribute attr;
 
+	if (*known)
+		return (const char *)(uintptr_t)*known;
+	const char *name = NULL;
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
-	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr)) {
-		const char *name = dwarf_formstring(&attr);
-		if (name)
-			return name;
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
+		name = dwarf_formstring(&attr);
+	if (!name) {
+		name = dwarf_diename(die);
+		struct af_buf b = {0};
+		if (name && declared.cu == u->scope.cu)
+			af_scopes_qualify(&u->scopes, &declared, &b);
+		if (b.len) {
+			af_buf_str(&b, name);
+			name = af_arena_strdup(&l->strings, b.data, b.len);
+		}
+		af_buf_free(&b);
 	}
-	return dwarf_diename(die);
+	*known = (uintptr_t)name;
+	return name;
 }
 
 static const char *lines_file(struct lines_unit *u, Dwarf_Word index)
@@ -257,13 +288,13 @@ static const char *lines_file(struct lines_unit *u, Dwarf_Word index)
 	return dwarf_filesrc(files, index, NULL, NULL);
 }
 
-static void lines_name_call(struct lines_unit *u, struct lines_call *c)
+static void lines_name_call(struct af_lines *l, struct lines_unit *u, struct lines_call *c)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word value;
 
 	c->named = true;
-	c->name = lines_name(&c->die);
+	c->name = lines_name(l, u, &c->die);
 	if (dwarf_attr(&c->die, DW_AT_call_line, &attr) && !dwarf_formudata(&attr, &value))
 		c->line = (uint32_t)value;
 	if (dwarf_attr(&c->die, DW_AT_call_file, &attr) && !dwarf_formudata(&attr, &value))
@@ -281,7 +312,7 @@ static struct lines_function *lines_function_at(struct lines_unit *u, uint64_t v
 		u->listed = true;
 		if (dwarf_attr(&u->die, DW_AT_comp_dir, &attr))
 			u->directory = dwarf_formstring(&attr);
-		lines_list(u, &u->scope, 0, &left);
+		lines_list(u, &u->scope, AF_SCOPES_NONE, 0, &left);
 		af_ranges_build(&u->by_address);
 	}
 	uint32_t i = af_ranges_find(&u->by_address, vaddr);
@@ -323,7 +354,7 @@ uint32_t af_lines_find(struct af_lines *l, uint64_t vaddr, struct af_lines_frame
 		struct lines_call *c = &f->calls[i];
 
 		if (!c->named)
-			lines_name_call(u, c);
+			lines_name_call(l, u, c);
 		at.name = c->name;
 		if (nr + 1 < most)
 			frames[nr++] = at;
@@ -331,7 +362,7 @@ uint32_t af_lines_find(struct af_lines *l, uint64_t vaddr, struct af_lines_frame
 		at.line = c->line;
 		i = c->parent;
 	}
-	at.name = f ? lines_name(&f->die) : NULL;
+	at.name = f ? lines_name(l, u, &f->die) : NULL;
 	frames[nr++] = at;
 	return nr;
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "base/map.h"
 #include "sym/ranges.h"
 
 struct Dwarf;
@@ -21,6 +23,8 @@ struct af_lines {
 	struct lines_unit *units;
 	uint32_t nr_units, cap_units;
 	struct af_ranges by_address; /* → unit */
+	struct af_map names;         /* declaration → name */
+	struct af_arena strings;
 };
 
 /* One level of the answer; strings belong to the struct af_lines. */

@@ -45,13 +45,18 @@ static int lines_first_module(struct dl_phdr_info *info, size_t size, void *bias
 	return 1;
 }
 
-static uint64_t place_vaddr(void)
+static uint64_t lines_bias(void)
 {
 	uint64_t bias = 0;
 
 	dl_iterate_phdr(lines_first_module, &bias);
+	return bias;
+}
+
+static uint64_t place_vaddr(void)
+{
 	/* One back from the label: inside the instruction that reads it. */
-	return place_outer() - bias - 1;
+	return place_outer() - lines_bias() - 1;
 }
 
 static bool lines_built_in(void)
@@ -95,6 +100,36 @@ static void inlined_calls_come_innermost_first(void **state)
 	assert_in_range(a.symbol_offset, 0, 200);
 	af_sym_module_close(m);
 }
+
+#ifndef __clang__ /* has no nested functions */
+static __attribute__((noinline)) uint64_t place_around(void)
+{
+	inline __attribute__((always_inline)) uint64_t nested(void)
+	{
+		uint64_t pc;
+
+		HERE(pc);
+		return pc - 1; /* not the body of place_inner(), or the two would be merged */
+	}
+	return nested();
+}
+
+static void a_name_that_is_local_comes_with_its_scope(void **state)
+{
+	struct af_sym_module *m = af_sym_module_open("/proc/self/exe", NULL, 0, NULL);
+	struct af_sym_answer a;
+
+	if (!lines_built_in()) {
+		af_sym_module_close(m);
+		skip(); /* built without -g */
+	}
+	af_sym_lookup(m, place_around() - lines_bias(), &a);
+	assert_int_equal(a.nr, 2);
+	assert_string_equal(a.frames[0].function, "place_around::nested");
+	assert_string_equal(a.frames[1].function, "place_around");
+	af_sym_module_close(m);
+}
+#endif
 
 static void the_same_address_gives_the_same_answer_again(void **state)
 {
@@ -145,6 +180,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(inlined_calls_come_innermost_first),
+#ifndef __clang__
+	    cmocka_unit_test(a_name_that_is_local_comes_with_its_scope),
+#endif
 	    cmocka_unit_test(the_same_address_gives_the_same_answer_again),
 	    cmocka_unit_test(more_frames_than_fit_keep_the_function),
 	    cmocka_unit_test(what_is_no_elf_file_has_no_lines),
