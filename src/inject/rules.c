@@ -138,9 +138,7 @@ void af_rule_compute(struct af_unwinder *u, uint64_t pc, bool leaf, struct af_ru
 	uint8_t code[AF_ARCH_CODE];
 	bool readable = rules_code(at, code);
 
-	if (readable && af_arch_is_sigreturn(code, leaf)) {
-		*rule = (struct af_rule){.cfa = AF_CFA_SIGNAL};
-	} else if (rule_of_table(m, pc, rule)) {
+	if (!(readable && af_arch_special_rule(code, leaf, rule)) && rule_of_table(m, pc, rule)) {
 		rule_of_code(m, at, leaf, readable ? code : NULL, rule);
 		/* At a leaf the instructions tell about this very one, not about the call here. */
 		if (leaf)

@@ -12,7 +12,7 @@ static const uint8_t *code_at(const uint8_t *code, int offset)
 
 #define CODE_IS(code, offset, bytes) (!memcmp(code_at(code, offset), bytes, sizeof(bytes) - 1))
 
-bool af_arch_is_sigreturn(const uint8_t *code, bool leaf)
+static bool code_is_sigreturn(const uint8_t *code, bool leaf)
 {
 	static const char mov_rax[] = "\x48\xc7\xc0\x0f\0\0\0\x0f\x05";
 	static const char mov_eax[] = "\xb8\x0f\0\0\0\x0f\x05";
@@ -20,6 +20,20 @@ bool af_arch_is_sigreturn(const uint8_t *code, bool leaf)
 	if (CODE_IS(code, 0, mov_rax) || CODE_IS(code, 0, mov_eax))
 		return true;
 	return leaf && (CODE_IS(code, -7, mov_rax) || CODE_IS(code, -5, mov_eax));
+}
+
+bool af_arch_special_rule(const uint8_t *code, bool leaf, struct af_rule *rule)
+{
+	/* glibc's __start_context: mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi */
+	static const char start_context[] = "\x48\x89\xdc\x48\x8b\x3c\x24\x48\x85\xff";
+
+	if (code_is_sigreturn(code, leaf))
+		*rule = (struct af_rule){.cfa = AF_CFA_SIGNAL};
+	else if (CODE_IS(code, 0, start_context))
+		*rule = (struct af_rule){.cfa = AF_CFA_END};
+	else
+		return false;
+	return true;
 }
 
 bool af_arch_after_call(const uint8_t *code)

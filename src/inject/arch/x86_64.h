@@ -56,9 +56,11 @@ static inline void af_arch_context(const ucontext_t *uc, struct af_regs *regs)
 
 /*
  * @code: AF_ARCH_CODE bytes around an address, which is at AF_ARCH_CODE_BEFORE.
- * Is the address in `mov $15,%rax; syscall`, the end of a signal handler?
+ * Code that is returned to but was never called, so that tables, asked for the address less one,
+ * tell of something else: `mov $15,%rax; syscall`, the end of a signal handler; the start of a
+ * makecontext() fiber. False: it is none of these.
  */
-bool af_arch_is_sigreturn(const uint8_t *code, bool leaf);
+bool af_arch_special_rule(const uint8_t *code, bool leaf, struct af_rule *rule);
 
 /* Does a call instruction end at the address? */
 bool af_arch_after_call(const uint8_t *code);
