@@ -69,7 +69,10 @@ struct af_opencl_device {
 	_Atomic uint64_t bracket_correlation;
 	uint64_t bracket_begin_ns[AF_OPENCL_HOST_CLOCKS], bracket_end_ns[AF_OPENCL_HOST_CLOCKS];
 	_Atomic uint64_t next_bracket_ns;
-	uint32_t nr_brackets;         /* that told */
+	uint32_t nr_brackets;            /* that told */
+	uint32_t nr_burst;               /* of them in this burst */
+	int64_t ahead_least, ahead_most; /* ns, of the trace's clock, by this burst */
+	uint64_t burst_begin_ns, last_queued;
 	_Atomic uint32_t host_clocks; /* those the device's clock can still be: a bit for each */
 };
 
@@ -142,8 +145,12 @@ cl_int af_opencl_launched(struct af_opencl_call *call, cl_int rc, cl_event *even
 	af_opencl_launch(&(call), queue);                                                          \
 	(call).shape.op = (what)
 
-/* The event pointer for the driver; the program's own when the call is not recorded. */
-#define AF_OPENCL_EVENT(call, event) ((call).queue ? &(call).event : (event))
+/*
+ * The event pointer for the driver; the program's own when the call is not recorded. Ours starts
+ * with what the program's holds: when the call fails, the program sees what the driver did to it.
+ */
+#define AF_OPENCL_EVENT(call, program)                                                             \
+	((call).queue ? ((call).event = (program) ? *(program) : NULL, &(call).event) : (program))
 
 /* Write what has completed on one queue, at most @most pieces of work. */
 void af_opencl_harvest(struct af_opencl_queue *q, uint32_t most);

@@ -196,6 +196,8 @@ cl_int af_opencl_launched(struct af_opencl_call *call, cl_int rc, cl_event *even
 	if (!q)
 		return rc;
 	if (rc || !call->event) {
+		if (event)
+			*event = call->event;
 		work_write_alone(call, rc);
 		return rc;
 	}
@@ -251,22 +253,36 @@ static bool event_stamp(cl_event event, cl_profiling_info what, uint64_t *stamp)
 	return true;
 }
 
-/* False while the work is not complete. */
+static cl_int event_status(cl_event event)
+{
+	cl_int status = CL_COMPLETE;
+
+	/* An event that does not tell will never tell more. */
+	if (af_opencl_next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
+	                                  &status, NULL))
+		return CL_COMPLETE;
+	return status;
+}
+
+/*
+ * False while the work is not complete. The end is asked for first, as stamps are to be had only of
+ * what has completed (clGetEventProfilingInfo: CL_PROFILING_INFO_NOT_AVAILABLE); the status, when
+ * that does not settle it; and the end again, as the work may complete in between.
+ */
 static bool event_done(cl_event event, struct opencl_stamps *s)
 {
 	*s = (struct opencl_stamps){0};
-	if (af_opencl_next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
-	                                  sizeof s->status, &s->status, NULL)) {
-		s->missing = true;
-		return true;
+	if (!event_stamp(event, CL_PROFILING_COMMAND_END, &s->end) || !s->end) {
+		s->status = event_status(event);
+		if (s->status > CL_COMPLETE)
+			return false;
+		if (s->status < CL_COMPLETE)
+			return true;
+		s->missing = !event_stamp(event, CL_PROFILING_COMMAND_END, &s->end);
 	}
-	if (s->status > CL_COMPLETE)
-		return false;
-	if (s->status == CL_COMPLETE)
-		s->missing = !event_stamp(event, CL_PROFILING_COMMAND_QUEUED, &s->queued) ||
-		             !event_stamp(event, CL_PROFILING_COMMAND_SUBMIT, &s->submit) ||
-		             !event_stamp(event, CL_PROFILING_COMMAND_START, &s->start) ||
-		             !event_stamp(event, CL_PROFILING_COMMAND_END, &s->end);
+	s->missing = s->missing || !event_stamp(event, CL_PROFILING_COMMAND_START, &s->start) ||
+	             !event_stamp(event, CL_PROFILING_COMMAND_SUBMIT, &s->submit) ||
+	             !event_stamp(event, CL_PROFILING_COMMAND_QUEUED, &s->queued);
 	return true;
 }
 

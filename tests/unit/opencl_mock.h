@@ -25,6 +25,7 @@ struct mock_event {
 	int refs;
 	cl_int status;
 	bool no_stamps;
+	bool completes_when_asked; /* for its times, which are then refused for the last time */
 	cl_ulong stamps[4];
 	struct mock_queue *queue;
 };
@@ -177,6 +178,11 @@ static cl_int CL_API_CALL mock_event_times(cl_event event, cl_profiling_info wha
 {
 	struct mock_event *e = (void *)event;
 
+	if (e->completes_when_asked) {
+		e->completes_when_asked = false;
+		e->status = CL_COMPLETE;
+		return CL_PROFILING_INFO_NOT_AVAILABLE;
+	}
 	if (e->no_stamps || e->status != CL_COMPLETE)
 		return CL_PROFILING_INFO_NOT_AVAILABLE;
 	return mock_answer(&e->stamps[what - CL_PROFILING_COMMAND_QUEUED], sizeof e->stamps[0],

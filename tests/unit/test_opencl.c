@@ -324,6 +324,20 @@ static void work_without_stamps_is_counted(void **state)
 	assert_int_equal(lost.reason, AF_LOST_NO_STAMPS);
 }
 
+static void work_that_completes_under_our_eyes_has_stamps(void **state)
+{
+	cl_command_queue q = queue_new(0, 0);
+	size_t mark = mark_now();
+	struct af_ev_work w;
+
+	mock_next_status = CL_QUEUED;
+	launch(q, kernel_new("k"), NULL);
+	mock_events[0].completes_when_asked = true;
+	CL(clFinish, q);
+	assert_int_equal(EVENTS(mark, WORK, &w), 1);
+	assert_int_equal(w.queued_ns, mock_events[0].stamps[0]);
+}
+
 static void long_waits_are_written_in_full(void **state)
 {
 	cl_command_queue q = queue_new(0, 0);
@@ -572,6 +586,7 @@ int main(int argc, char **argv)
 	    T(refused_enqueue_is_work_with_its_error),
 	    T(failed_work_keeps_its_status),
 	    T(work_without_stamps_is_counted),
+	    T(work_that_completes_under_our_eyes_has_stamps),
 	    T(long_waits_are_written_in_full),
 	    T(the_program_keeps_its_reference),
 	    T(blocking_call_writes_its_work),
