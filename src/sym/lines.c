@@ -78,6 +78,24 @@ static void lines_add_unit(struct af_lines *l, const Dwarf_Die *die, const Dwarf
 	l->nr_units++;
 }
 
+/* The unit whose entry is at @offset, nr_units for none; units are in the order of offsets. */
+static uint32_t lines_unit_at(const struct af_lines *l, Dwarf_Off offset)
+{
+	uint32_t low = 0, high = l->nr_units;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (dwarf_dieoffset(&l->units[middle].die) < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < l->nr_units && dwarf_dieoffset(&l->units[low].die) != offset)
+		return l->nr_units;
+	return low;
+}
+
 /* .debug_aranges, for units whose own entry does not say where they are; the latter is better. */
 static void lines_add_aranges(struct af_lines *l)
 {
@@ -86,10 +104,6 @@ static void lines_add_aranges(struct af_lines *l)
 
 	if (dwarf_getaranges(l->dwarf, &aranges, &nr))
 		return;
-	struct {
-		Dwarf_Off offset;
-		uint32_t unit;
-	} last = {.unit = AF_RANGES_NONE};
 	for (size_t i = 0; i < nr; i++) {
 		Dwarf_Addr start;
 		Dwarf_Word length;
@@ -97,24 +111,9 @@ static void lines_add_aranges(struct af_lines *l)
 
 		if (dwarf_getarangeinfo(dwarf_onearange(aranges, i), &start, &length, &offset))
 			continue;
-		if (offset != last.offset || last.unit == AF_RANGES_NONE) {
-			/* Units are in the order of their offsets. */
-			uint32_t low = 0, high = l->nr_units;
-			while (low < high) {
-				uint32_t middle = (low + high) / 2;
-				if (dwarf_dieoffset(&l->units[middle].die) < offset)
-					low = middle + 1;
-				else
-					high = middle;
-			}
-			last.offset = offset;
-			last.unit =
-			    low < l->nr_units && dwarf_dieoffset(&l->units[low].die) == offset
-				? low
-				: l->nr_units;
-		}
-		if (last.unit < l->nr_units && start && start + length > start)
-			af_ranges_add(&l->by_address, start, start + length, 0, last.unit);
+		uint32_t unit = lines_unit_at(l, offset);
+		if (unit < l->nr_units && start && start + length > start)
+			af_ranges_add(&l->by_address, start, start + length, 0, unit);
 	}
 }
 
@@ -124,7 +123,6 @@ int af_lines_open(struct af_lines *l, const uint8_t *data, size_t size)
 
 	*l = (struct af_lines){0};
 	pthread_once(&once, lines_elf_once);
-	/* libelf takes a pointer to what may be written, but does not write for reading. */
 	l->elf = elf_memory((char *)data, size);
 	l->dwarf = l->elf ? dwarf_begin_elf(l->elf, DWARF_C_READ, NULL) : NULL;
 	if (!l->dwarf) {
