@@ -36,6 +36,8 @@ __attribute__((no_sanitize("address"))) static void guard_copy(uint8_t *dst, con
 
 int af_guarded_read(void *dst, uint64_t addr, size_t len)
 {
+	if (!len)
+		return 0;
 	if (addr + len < addr)
 		return -EFAULT;
 	if (atomic_load_explicit(&guard_armed, memory_order_acquire))
