@@ -29,7 +29,8 @@ struct lines_unit {
 
 struct lines_function {
 	Dwarf_Die die;
-	bool walked; /* inlined calls have been found */
+	const void *declared; /* where what it is an instance of is declared */
+	bool walked;          /* inlined calls have been found */
 	struct lines_call *calls;
 	uint32_t nr_calls, cap_calls;
 	struct af_ranges by_address; /* → innermost call */
@@ -40,6 +41,7 @@ struct lines_call {
 	Dwarf_Die die;
 	uint32_t parent; /* call it was inlined into, or AF_RANGES_NONE for the function itself */
 	bool named;
+	const void *declared;
 	const char *name, *file; /* file and line of the call */
 	uint32_t line;
 };
@@ -292,11 +294,21 @@ static void lines_name_call(struct af_lines *l, struct lines_unit *u, struct lin
 	Dwarf_Word value;
 
 	c->named = true;
+	c->declared = af_scopes_declaration(&c->die).addr;
 	c->name = lines_name(l, u, &c->die);
 	if (dwarf_attr(&c->die, DW_AT_call_line, &attr) && !dwarf_formudata(&attr, &value))
 		c->line = (uint32_t)value;
 	if (dwarf_attr(&c->die, DW_AT_call_file, &attr) && !dwarf_formudata(&attr, &value))
 		c->file = lines_file(u, value);
+}
+
+/* Call @i of @f with its name and place. */
+static struct lines_call *lines_call_at(struct af_lines *l, struct lines_unit *u,
+                                        struct lines_function *f, uint32_t i)
+{
+	if (!f->calls[i].named)
+		lines_name_call(l, u, &f->calls[i]);
+	return &f->calls[i];
 }
 
 /* The function of @unit that @vaddr lies in, with its inlined calls; NULL for none. */
@@ -320,6 +332,7 @@ static struct lines_function *lines_function_at(struct lines_unit *u, uint64_t v
 	if (!f->walked) {
 		left = LINES_SCOPES;
 		f->walked = true;
+		f->declared = af_scopes_declaration(&f->die).addr;
 		lines_walk(f, &f->die, AF_RANGES_NONE, 1, &left);
 		af_ranges_build(&f->by_address);
 	}
@@ -349,16 +362,20 @@ uint32_t af_lines_find(struct af_lines *l, uint64_t vaddr, struct af_lines_frame
 
 	uint32_t i = f ? af_ranges_find(&f->by_address, vaddr) : AF_RANGES_NONE;
 	while (i != AF_RANGES_NONE) {
-		struct lines_call *c = &f->calls[i];
+		struct lines_call *c = lines_call_at(l, u, f, i);
+		const void *outer = c->parent == AF_RANGES_NONE
+		                        ? f->declared
+		                        : lines_call_at(l, u, f, c->parent)->declared;
 
-		if (!c->named)
-			lines_name_call(l, u, c);
+		i = c->parent;
+		/* gcc splits a function and inlines the part again: that is no call. */
+		if (c->declared == outer)
+			continue;
 		at.name = c->name;
 		if (nr + 1 < most)
 			frames[nr++] = at;
 		at.file = c->file;
 		at.line = c->line;
-		i = c->parent;
 	}
 	at.name = f ? lines_name(l, u, &f->die) : NULL;
 	frames[nr++] = at;

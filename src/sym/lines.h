@@ -44,8 +44,9 @@ int af_lines_open(struct af_lines *l, const uint8_t *data, size_t size);
 void af_lines_close(struct af_lines *l);
 
 /*
- * Frames of @vaddr, innermost inlined function first; at most @most, of which the last is always
- * the function that is not inlined. 0 when the debug information does not know the address.
+ * Frames of @vaddr, innermost inlined function first, a function inlined into itself once; at most
+ * @most, of which the last is always the function that is not inlined. 0 when the debug information
+ * does not know the address.
  */
 uint32_t af_lines_find(struct af_lines *l, uint64_t vaddr, struct af_lines_frame *frames,
                        uint32_t most);
