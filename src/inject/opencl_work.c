@@ -21,7 +21,7 @@ enum {
 struct opencl_work {
 	cl_event event;
 	uint64_t correlation;
-	uint32_t next;
+	_Atomic uint32_t next; /* also of a piece that was just taken off the free stack */
 	struct af_ev_shape shape;
 };
 
@@ -54,6 +54,16 @@ static struct opencl_work *opencl_work(uint32_t index)
 	return &chunk[(index - 1) % CHUNK_WORKS];
 }
 
+static uint32_t work_next(uint32_t index)
+{
+	return atomic_load_explicit(&opencl_work(index)->next, memory_order_relaxed);
+}
+
+static void work_set_next(uint32_t index, uint32_t next)
+{
+	atomic_store_explicit(&opencl_work(index)->next, next, memory_order_relaxed);
+}
+
 static bool chunk_make(uint32_t i)
 {
 	struct opencl_work *none = NULL;
@@ -75,9 +85,7 @@ static uint32_t work_alloc(void)
 	uint64_t head = atomic_load_explicit(&works_free, memory_order_acquire);
 
 	while ((uint32_t)head) {
-		uint64_t next =
-		    __atomic_load_n(&opencl_work((uint32_t)head)->next, __ATOMIC_RELAXED);
-		next |= ((head >> 32) + 1) << 32;
+		uint64_t next = work_next((uint32_t)head) | ((head >> 32) + 1) << 32;
 		if (atomic_compare_exchange_weak_explicit(
 			&works_free, &head, next, memory_order_acquire, memory_order_acquire))
 			return (uint32_t)head;
@@ -92,11 +100,10 @@ static uint32_t work_alloc(void)
 
 static void work_free(uint32_t index)
 {
-	struct opencl_work *w = opencl_work(index);
 	uint64_t head = atomic_load_explicit(&works_free, memory_order_relaxed), mine;
 
 	do {
-		__atomic_store_n(&w->next, (uint32_t)head, __ATOMIC_RELAXED);
+		work_set_next(index, (uint32_t)head);
 		mine = ((head >> 32) + 1) << 32 | index;
 	} while (!atomic_compare_exchange_weak_explicit(
 	    &works_free, &head, mine, memory_order_release, memory_order_relaxed));
@@ -175,7 +182,7 @@ static bool work_push(const struct af_opencl_call *call)
 	atomic_fetch_add(&q->nr_pending, 1);
 	uint32_t head = atomic_load_explicit(&q->pushed, memory_order_relaxed);
 	do {
-		__atomic_store_n(&w->next, head, __ATOMIC_RELAXED);
+		work_set_next(index, head);
 	} while (!atomic_compare_exchange_weak_explicit(
 	    &q->pushed, &head, index, memory_order_release, memory_order_relaxed));
 	return true;
@@ -228,16 +235,15 @@ static void queue_collect(struct af_opencl_queue *q)
 	uint32_t newest = index, oldest = 0;
 
 	while (index) {
-		struct opencl_work *w = opencl_work(index);
-		uint32_t below = w->next;
-		w->next = oldest;
+		uint32_t below = work_next(index);
+		work_set_next(index, oldest);
 		oldest = index;
 		index = below;
 	}
 	if (!oldest)
 		return;
 	if (q->newest)
-		opencl_work(q->newest)->next = oldest;
+		work_set_next(q->newest, oldest);
 	else
 		q->oldest = oldest;
 	q->newest = newest;
@@ -288,10 +294,10 @@ static bool event_done(cl_event event, struct opencl_stamps *s)
 
 static void queue_unlink(struct af_opencl_queue *q, uint32_t before, uint32_t index)
 {
-	uint32_t next = opencl_work(index)->next;
+	uint32_t next = work_next(index);
 
 	if (before)
-		opencl_work(before)->next = next;
+		work_set_next(before, next);
 	else
 		q->oldest = next;
 	if (q->newest == index)
@@ -307,12 +313,12 @@ static void queue_look(struct af_opencl_queue *q, uint32_t most, uint32_t look,
                        struct opencl_batch *b)
 {
 	uint32_t before = q->cursor;
-	uint32_t index = before ? opencl_work(before)->next : q->oldest;
+	uint32_t index = before ? work_next(before) : q->oldest;
 
 	b->nr = 0;
 	while (index && look-- && b->nr < most && b->nr < BATCH) {
 		struct opencl_work *w = opencl_work(index);
-		uint32_t next = w->next;
+		uint32_t next = work_next(index);
 
 		if (event_done(w->event, &b->stamps[b->nr])) {
 			queue_unlink(q, before, index);
