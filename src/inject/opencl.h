@@ -98,6 +98,7 @@ struct af_opencl_queue {
 
 /* The queue of a handle, registered when it was made behind our back; NULL: table full. */
 struct af_opencl_queue *af_opencl_queue(cl_command_queue handle);
+bool af_opencl_queues_full(void);
 
 /* Make a queue with @create, profiling forced on. */
 typedef cl_command_queue(CL_API_CALL *af_opencl_queue_maker)(cl_context, cl_device_id,

@@ -35,6 +35,11 @@ uint32_t af_opencl_nr_queues(void)
 	return atomic_load_explicit(&nr_queues, memory_order_acquire);
 }
 
+bool af_opencl_queues_full(void)
+{
+	return af_opencl_nr_queues() == QUEUES_MAX;
+}
+
 static uint32_t opencl_context(cl_context handle)
 {
 	uint32_t id = (uint32_t)af_handles_get(&opencl_contexts, (uintptr_t)handle);

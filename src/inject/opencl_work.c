@@ -118,8 +118,6 @@ static void work_write(struct af_thread *t, uint64_t now, uint64_t correlation,
 	uint64_t start = s->start - s->submit;
 	uint64_t busy = s->end - s->start;
 
-	if (s->missing)
-		af_stream_put(&t->stream, lost, now, .reason = AF_LOST_NO_STAMPS, .count = 1);
 	/* A difference that is negative wraps and does not fit either. */
 	if (!s->missing && s->status >= 0 && (submit | start | busy) <= UINT32_MAX) {
 		af_stream_put(&t->stream, work, now, .shape = id, .correlation = correlation,
@@ -132,15 +130,34 @@ static void work_write(struct af_thread *t, uint64_t now, uint64_t correlation,
 	              .end_ns = s->end, .status = s->status < 0 ? s->status : 0);
 }
 
-/* Work that has no event to wait for: refused by the driver, or without a place to be kept. */
-static void work_write_alone(const struct af_opencl_call *call, cl_int status)
+static void lost_write(struct af_thread *t, uint64_t now, enum af_lost reason)
 {
-	struct opencl_stamps s = {.status = status, .missing = status >= 0};
+	af_stream_put(&t->stream, lost, now, .reason = reason, .count = 1);
+}
+
+/* Work that the driver refused with @status. */
+static void work_write_refused(const struct af_opencl_call *call, cl_int status)
+{
+	struct opencl_stamps s = {.status = status};
 	struct af_thread *t = af_thread_enter();
 
 	if (!t)
 		return;
 	work_write(t, af_now_ns(), call->correlation, &call->shape, &s);
+	af_thread_leave(t);
+}
+
+/* Work whose times will not be known, for @reason. */
+static void work_write_untimed(const struct af_opencl_call *call, enum af_lost reason)
+{
+	struct opencl_stamps s = {.missing = true};
+	struct af_thread *t = af_thread_enter();
+
+	if (!t)
+		return;
+	uint64_t now = af_now_ns();
+	lost_write(t, now, reason);
+	work_write(t, now, call->correlation, &call->shape, &s);
 	af_thread_leave(t);
 }
 
@@ -153,6 +170,8 @@ void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue)
 		return;
 	af_opencl_check_fork();
 	struct af_opencl_queue *q = af_opencl_queue(queue);
+	if (!q && af_opencl_queues_full())
+		af_opencl_lost(AF_LOST_TABLE_FULL, 1);
 	struct af_thread *t = q ? af_thread_enter() : NULL;
 	if (!t)
 		return;
@@ -188,14 +207,6 @@ static bool work_push(const struct af_opencl_call *call)
 	return true;
 }
 
-/* An event we cannot keep: say so, and give our reference back. */
-static void work_forsake(const struct af_opencl_call *call)
-{
-	af_opencl_lost(AF_LOST_TABLE_FULL, 1);
-	work_write_alone(call, 0);
-	af_opencl_next.clReleaseEvent(call->event);
-}
-
 cl_int af_opencl_launched(struct af_opencl_call *call, cl_int rc, cl_event *event, bool blocking)
 {
 	struct af_opencl_queue *q = call->queue;
@@ -205,7 +216,10 @@ cl_int af_opencl_launched(struct af_opencl_call *call, cl_int rc, cl_event *even
 	if (rc || !call->event) {
 		if (event)
 			*event = call->event;
-		work_write_alone(call, rc);
+		if (rc)
+			work_write_refused(call, rc);
+		else
+			work_write_untimed(call, AF_LOST_NO_STAMPS);
 		return rc;
 	}
 	if (event) {
@@ -214,8 +228,10 @@ cl_int af_opencl_launched(struct af_opencl_call *call, cl_int rc, cl_event *even
 	}
 	if (!blocking)
 		af_opencl_bracket_end(call);
-	if (!work_push(call))
-		work_forsake(call);
+	if (!work_push(call)) {
+		work_write_untimed(call, AF_LOST_TABLE_FULL);
+		af_opencl_next.clReleaseEvent(call->event);
+	}
 
 	uint32_t patience = atomic_load_explicit(&q->patience, memory_order_relaxed);
 	if (blocking)
@@ -342,6 +358,8 @@ static void batch_write(struct af_opencl_queue *q, const struct opencl_batch *b)
 
 	for (uint32_t i = 0; t && i < b->nr; i++) {
 		const struct opencl_work *w = opencl_work(b->works[i]);
+		if (b->stamps[i].missing)
+			lost_write(t, now, AF_LOST_NO_STAMPS);
 		work_write(t, now, w->correlation, &w->shape, &b->stamps[i]);
 	}
 	if (t)
