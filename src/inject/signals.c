@@ -53,7 +53,14 @@ static int shared_install(struct shared_signal *s)
 
 	if (!handled) {
 		act.sa_flags = SA_RESTART | SA_ONSTACK;
-		sigemptyset(&act.sa_mask);
+		/*
+		 * A signal that comes together with a sample would run its handler on top of ours,
+		 * which keeps its own signal blocked: all that time would go unsampled. A fault
+		 * must get through, for guarded reads.
+		 */
+		sigfillset(&act.sa_mask);
+		sigdelset(&act.sa_mask, SIGSEGV);
+		sigdelset(&act.sa_mask, SIGBUS);
 	}
 	act.sa_flags |= SA_SIGINFO;
 	act.sa_flags &= ~(int)SA_RESETHAND;
