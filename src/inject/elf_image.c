@@ -19,7 +19,7 @@ static bool elf_inside(const struct af_elf_image *image, uint64_t addr, uint64_t
 
 static int elf_read(const struct af_elf_image *image, void *dst, uint64_t addr, uint64_t len)
 {
-	return elf_inside(image, addr, len) ? af_guarded_read(dst, addr, len) : -EFAULT;
+	return elf_inside(image, addr, len) ? af_probed_read(dst, addr, len) : -EFAULT;
 }
 
 /* The bias and the bounds from the segments; false when no segment maps the header. */
@@ -55,13 +55,13 @@ int af_elf_image_open(struct af_elf_image *image, uint64_t header)
 
 	image->header = header;
 	image->nr_phdrs = 0;
-	if (af_guarded_read(&ehdr, header, sizeof ehdr))
+	if (af_probed_read(&ehdr, header, sizeof ehdr))
 		return -EFAULT;
 	if (memcmp(ehdr.e_ident, ELFMAG, SELFMAG) || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    ehdr.e_phentsize != sizeof(Elf64_Phdr) || ehdr.e_phoff > 4096)
 		return -ENOEXEC;
 	unsigned nr = ehdr.e_phnum < AF_ELF_MAX_PHDRS ? ehdr.e_phnum : AF_ELF_MAX_PHDRS;
-	if (af_guarded_read(image->phdrs, header + ehdr.e_phoff, nr * sizeof(Elf64_Phdr)))
+	if (af_probed_read(image->phdrs, header + ehdr.e_phoff, nr * sizeof(Elf64_Phdr)))
 		return -EFAULT;
 	image->nr_phdrs = nr;
 	return elf_bounds(image) ? 0 : -ENOEXEC;
@@ -136,24 +136,48 @@ static uint64_t elf_address(const struct af_elf_image *image, uint64_t value)
 	return elf_inside(image, value, 0) ? value : value + image->bias;
 }
 
+/* False at the end of the table. */
+static bool elf_take_dynamic(const struct af_elf_image *image, const Elf64_Dyn *dyn,
+                             struct elf_dynamic *out)
+{
+	switch (dyn->d_tag) {
+	case DT_NULL:
+		return false;
+	case DT_GNU_HASH:
+		out->hash = elf_address(image, dyn->d_un.d_ptr);
+		break;
+	case DT_SYMTAB:
+		out->symtab = elf_address(image, dyn->d_un.d_ptr);
+		break;
+	case DT_STRTAB:
+		out->strtab = elf_address(image, dyn->d_un.d_ptr);
+		break;
+	case DT_STRSZ:
+		out->strsz = dyn->d_un.d_val;
+		break;
+	}
+	return true;
+}
+
 static bool elf_read_dynamic(const struct af_elf_image *image, struct elf_dynamic *out)
 {
 	const Elf64_Phdr *ph = af_elf_image_phdr(image, PT_DYNAMIC);
+	Elf64_Dyn chunk[16];
+	uint64_t left = ph ? ph->p_memsz / sizeof *chunk : 0;
+	uint64_t at = ph ? image->bias + ph->p_vaddr : 0;
+	bool more = true;
 
 	memset(out, 0, sizeof *out);
-	for (unsigned i = 0; ph && i < ELF_MAX_DYNAMIC; i++) {
-		Elf64_Dyn dyn;
-		if (elf_read(image, &dyn, image->bias + ph->p_vaddr + i * sizeof dyn, sizeof dyn) ||
-		    dyn.d_tag == DT_NULL)
+	if (left > ELF_MAX_DYNAMIC)
+		left = ELF_MAX_DYNAMIC;
+	while (more && left) {
+		uint64_t nr = left < 16 ? left : 16;
+		if (elf_read(image, chunk, at, nr * sizeof *chunk))
 			break;
-		if (dyn.d_tag == DT_GNU_HASH)
-			out->hash = elf_address(image, dyn.d_un.d_ptr);
-		else if (dyn.d_tag == DT_SYMTAB)
-			out->symtab = elf_address(image, dyn.d_un.d_ptr);
-		else if (dyn.d_tag == DT_STRTAB)
-			out->strtab = elf_address(image, dyn.d_un.d_ptr);
-		else if (dyn.d_tag == DT_STRSZ)
-			out->strsz = dyn.d_un.d_val;
+		for (uint64_t i = 0; i < nr && more; i++)
+			more = elf_take_dynamic(image, &chunk[i], out);
+		at += nr * sizeof *chunk;
+		left -= nr;
 	}
 	return out->hash && out->symtab && out->strtab;
 }

@@ -1,7 +1,7 @@
 /*
  * An ELF file as the loader mapped it: found through its header, read through its program headers
  * (System V gABI, chapters 2 and 5), never through section headers, which are not mapped. Every
- * read is guarded and every address checked to lie in the image, so a damaged or half-unmapped
+ * read is probed and every address checked to lie in the image, so a damaged or half-unmapped
  * image gives less, not a fault. Handler-safe.
  */
 #ifndef AF_INJECT_ELF_IMAGE_H

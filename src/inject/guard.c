@@ -34,19 +34,22 @@ __attribute__((no_sanitize("address"))) static void guard_copy(uint8_t *dst, con
 		((volatile uint8_t *)dst)[i] = ((const volatile uint8_t *)src)[i];
 }
 
-int af_guarded_read(void *dst, uint64_t addr, size_t len)
+int af_probed_read(void *dst, uint64_t addr, size_t len)
 {
-	if (!len)
-		return 0;
 	if (addr + len < addr)
 		return -EFAULT;
-	if (atomic_load_explicit(&guard_armed, memory_order_acquire))
-		return af_arch_guarded_copy(dst, (const void *)addr, len);
-	for (uint64_t page = addr & ~4095ull; page < addr + len; page += 4096)
+	for (uint64_t page = addr & ~4095ull; len && page < addr + len; page += 4096)
 		if (!af_guard_probe(page))
 			return -EFAULT;
 	guard_copy(dst, (const uint8_t *)addr, len);
 	return 0;
+}
+
+int af_guarded_read(void *dst, uint64_t addr, size_t len)
+{
+	if (atomic_load_explicit(&guard_armed, memory_order_acquire) && addr + len >= addr)
+		return af_arch_guarded_copy(dst, (const void *)addr, len);
+	return af_probed_read(dst, addr, len);
 }
 
 bool af_guard_fault(void *ucontext)

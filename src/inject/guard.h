@@ -1,8 +1,10 @@
 /*
  * Reading memory that may not be there, in a hook or a signal handler, without touching errno.
  *
- * Armed, a read is a plain load whose fault the process's SIGSEGV and SIGBUS handler repairs: a
- * few ns. Not armed, each page is first shown to the kernel: about 0.2 us, and no signal.
+ * Armed, a guarded read is a plain load whose fault the process's SIGSEGV and SIGBUS handler
+ * repairs: a few ns. Not armed, and for a probed read, each page is first shown to the kernel:
+ * about 0.2 us, and no signal. (A fault in a thread that blocks SIGSEGV ends the process: so read
+ * by guard what is there but for a race, by probe what may well not be there.)
  */
 #ifndef AF_INJECT_GUARD_H
 #define AF_INJECT_GUARD_H
@@ -16,6 +18,9 @@ void af_guard_arm(bool armed);
 
 /* Read @len bytes at an address that may be anything: 0, or -EFAULT (@dst is then undefined). */
 int af_guarded_read(void *dst, uint64_t addr, size_t len);
+
+/* The same, never by a fault: for threads that may have SIGSEGV blocked, where time allows. */
+int af_probed_read(void *dst, uint64_t addr, size_t len);
 
 /*
  * To be called first by the process's SIGSEGV and SIGBUS handler, with the handler's third

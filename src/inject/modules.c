@@ -146,7 +146,7 @@ static bool modules_string(char *dst, size_t size, const char *src)
 		size_t part = 64 - (at + len) % 64;
 		if (part > size - len)
 			part = size - len;
-		if (af_guarded_read(dst + len, at + len, part))
+		if (af_probed_read(dst + len, at + len, part))
 			return false;
 		if (memchr(dst + len, 0, part))
 			return dst[0];
@@ -198,6 +198,7 @@ static bool module_from_image(struct af_module *m, uint64_t header, uint64_t pc)
 	m->bias = image.bias;
 	m->start = image.bias + code->p_vaddr;
 	m->end = m->start + code->p_memsz;
+	m->readable = code->p_flags & PF_R;
 
 	const Elf64_Phdr *eh = af_elf_image_phdr(&image, PT_GNU_EH_FRAME);
 	uint64_t hdr = eh ? image.bias + eh->p_vaddr : 0;
@@ -258,7 +259,7 @@ static bool module_by_loader(struct af_module *m, uint64_t pc)
 		strcpy(m->path, "[vdso]");
 		return true;
 	}
-	if (af_guarded_read(&name, (uint64_t)&o.link_map->l_name, sizeof name))
+	if (af_probed_read(&name, (uint64_t)&o.link_map->l_name, sizeof name))
 		return false;
 	if (modules_string(m->path, sizeof m->path, name)) {
 		if (m->path[0] != '/')

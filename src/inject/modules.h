@@ -22,6 +22,7 @@ struct af_module {
 	uint64_t elf_header;         /* mapped */
 	const uint8_t *eh_frame_hdr; /* mapped, NULL when the module has none */
 	uint64_t eh_start, eh_end;   /* the readable segment that holds it and .eh_frame */
+	bool readable;               /* the code can be read as data */
 	uint32_t flags;              /* enum af_mapping_flag */
 	uint32_t generation;         /* when it was first met */
 	uint8_t build_id[32];

@@ -69,20 +69,24 @@ uint32_t af_rules_refresh(struct af_unwinder *u)
 }
 
 /* The bytes around @pc; those before it may be missing (zeros), those from it on may not. */
-static bool rules_code(uint64_t pc, uint8_t code[AF_ARCH_CODE])
+static bool rules_code(const struct af_module *m, uint64_t pc, uint8_t code[AF_ARCH_CODE])
 {
-	memset(code, 0, AF_ARCH_CODE);
-	if (!af_guarded_read(code, pc - AF_ARCH_CODE_BEFORE, AF_ARCH_CODE))
+	uint64_t from = pc - AF_ARCH_CODE_BEFORE, left = 4096 - pc % 4096;
+
+	if (m && m->readable && from >= m->start && from + AF_ARCH_CODE <= m->end) {
+		memcpy(code, (const void *)from, AF_ARCH_CODE);
 		return true;
-	memset(code, 0, AF_ARCH_CODE);
+	}
+	if (!af_probed_read(code, from, AF_ARCH_CODE))
+		return true;
 	/* At the first or last bytes of a mapping. */
-	uint64_t left = 4096 - pc % 4096;
+	memset(code, 0, AF_ARCH_CODE);
 	if (left > AF_ARCH_CODE_AFTER)
 		left = AF_ARCH_CODE_AFTER;
-	if (af_guarded_read(code + AF_ARCH_CODE_BEFORE, pc, left))
+	if (af_probed_read(code + AF_ARCH_CODE_BEFORE, pc, left))
 		return false;
 	if (pc % 4096 >= AF_ARCH_CODE_BEFORE)
-		return !af_guarded_read(code, pc - AF_ARCH_CODE_BEFORE, AF_ARCH_CODE_BEFORE + left);
+		af_probed_read(code, from, AF_ARCH_CODE_BEFORE);
 	return true;
 }
 
@@ -136,7 +140,7 @@ void af_rule_compute(struct af_unwinder *u, uint64_t pc, bool leaf, struct af_ru
 	const struct af_module *m = af_module_find(pc);
 	uint64_t at = leaf ? pc : pc + 1;
 	uint8_t code[AF_ARCH_CODE];
-	bool readable = rules_code(at, code);
+	bool readable = rules_code(m, at, code);
 
 	if (!(readable && af_arch_special_rule(code, leaf, rule)) && rule_of_table(m, pc, rule)) {
 		rule_of_code(m, at, leaf, readable ? code : NULL, rule);
