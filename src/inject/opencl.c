@@ -1,6 +1,7 @@
 #include "inject/opencl.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "inject/inject.h"
@@ -81,6 +82,8 @@ static void opencl_wrap(cl_uint num_entries, const cl_icd_dispatch *target)
 	af_opencl_wrap_waits(&opencl_wrappers);
 	af_opencl_wrap_extensions(&opencl_wrappers);
 	wrappers_drop_missing();
+	/* In the child our tables are emptied before it can start a second thread. */
+	pthread_atfork(NULL, NULL, af_opencl_check_fork);
 }
 
 /*

@@ -88,16 +88,42 @@ static void queue_define(const struct af_opencl_queue *q, uint32_t context, bool
 	af_thread_leave(t);
 }
 
+static struct af_opencl_queue *queue_known(cl_command_queue handle)
+{
+	return (void *)(uintptr_t)af_handles_get(&opencl_queues, (uintptr_t)handle);
+}
+
+/* What a new queue is; under queues_lock, its `busy` flag taken. */
+static void queue_fill(struct af_opencl_queue *q, cl_command_queue handle,
+                       cl_command_queue_properties asked, const cl_queue_properties *properties)
+{
+	q->handle = handle;
+	q->id = af_inject_next_id(&nr_queue_ids);
+	q->in_order = !(asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+	q->cursor = 0;
+	atomic_store(&q->patience, 0);
+	atomic_store(&q->user_profiling, asked & CL_QUEUE_PROFILING_ENABLE);
+	q->nr_properties = 0;
+	for (uint32_t i = 0; properties && i + 1 < PROPERTIES_MAX; i += 2) {
+		q->properties[i] = properties[i];
+		q->properties[i + 1] = properties[i] ? properties[i + 1] : 0;
+		q->nr_properties = i + (properties[i] ? 2 : 1);
+		if (!properties[i])
+			break;
+	}
+	atomic_store(&q->nr_refs, 1);
+}
+
 /*
  * Know a queue. @asked is what the program asked for, @properties the list it passed (NULL for
- * none). The properties in force come from the driver: whatever made the queue, they say whether
- * it is in order.
+ * none). @made: it has just been made, so what the handle meant before is over; else somebody may
+ * have met it at the same time.
  */
-static struct af_opencl_queue *queue_register(cl_command_queue handle,
+static struct af_opencl_queue *queue_register(cl_command_queue handle, bool made,
                                               cl_command_queue_properties asked,
                                               const cl_queue_properties *properties)
 {
-	/* Now that the driver is up: exit handlers run last come, first served. */
+	/* Registered now that the driver is up, so that it runs before the driver's own. */
 	static _Atomic uint32_t at_exit;
 	cl_context context = NULL;
 	cl_device_id device = NULL;
@@ -109,24 +135,13 @@ static struct af_opencl_queue *queue_register(cl_command_queue handle,
 	uint32_t context_id = opencl_context(context);
 
 	pthread_mutex_lock(&queues_lock);
-	struct af_opencl_queue *q = queue_take_free();
-	if (q) {
-		q->handle = handle;
+	struct af_opencl_queue *old = queue_known(handle);
+	struct af_opencl_queue *q = old && !made ? old : queue_take_free();
+	if (old && made)
+		atomic_store(&old->nr_refs, 0);
+	if (q && q != old) {
 		q->device = d;
-		q->id = af_inject_next_id(&nr_queue_ids);
-		q->in_order = !(asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-		q->cursor = 0;
-		atomic_store(&q->patience, 0);
-		q->nr_properties = 0;
-		atomic_store(&q->user_profiling, asked & CL_QUEUE_PROFILING_ENABLE);
-		for (uint32_t i = 0; properties && i + 1 < PROPERTIES_MAX; i += 2) {
-			q->properties[i] = properties[i];
-			q->properties[i + 1] = properties[i] ? properties[i + 1] : 0;
-			q->nr_properties = i + (properties[i] ? 2 : 1);
-			if (!properties[i])
-				break;
-		}
-		atomic_store(&q->nr_refs, 1);
+		queue_fill(q, handle, asked, properties);
 		queue_define(q, context_id, asked & CL_QUEUE_ON_DEVICE);
 		af_handles_set(&opencl_queues, (uintptr_t)handle, (uintptr_t)q);
 		atomic_store(&q->busy, 0);
@@ -135,11 +150,6 @@ static struct af_opencl_queue *queue_register(cl_command_queue handle,
 	if (!atomic_exchange(&at_exit, 1))
 		atexit(af_opencl_work_flush);
 	return q;
-}
-
-static struct af_opencl_queue *queue_known(cl_command_queue handle)
-{
-	return (void *)(uintptr_t)af_handles_get(&opencl_queues, (uintptr_t)handle);
 }
 
 struct af_opencl_queue *af_opencl_queue(cl_command_queue handle)
@@ -152,7 +162,7 @@ struct af_opencl_queue *af_opencl_queue(cl_command_queue handle)
 	if (!handle || af_opencl_next.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES,
 	                                                    sizeof properties, &properties, NULL))
 		return NULL;
-	return queue_register(handle, properties, NULL);
+	return queue_register(handle, false, properties, NULL);
 }
 
 static cl_command_queue CL_API_CALL opencl_create_queue(cl_context context, cl_device_id device,
@@ -172,7 +182,7 @@ static cl_command_queue CL_API_CALL opencl_create_queue(cl_context context, cl_d
 	if (errcode_ret)
 		*errcode_ret = rc;
 	if (q)
-		queue_register(q, properties, NULL);
+		queue_register(q, true, properties, NULL);
 	return q;
 }
 
@@ -226,7 +236,7 @@ cl_command_queue af_opencl_create_queue(af_opencl_queue_maker create, cl_context
 	if (errcode_ret)
 		*errcode_ret = rc;
 	if (q)
-		queue_register(q, bits, properties);
+		queue_register(q, true, bits, properties);
 	return q;
 }
 

@@ -1,7 +1,5 @@
 #include "inject/opencl.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
