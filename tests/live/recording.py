@@ -1,0 +1,150 @@
+"""Recording a program and reading what came of it.
+
+record() runs `aflame record` and holds every trace to the same: the program's own exit status, not a
+word on standard error, and babeltrace2 (where there is one) counting the events that `aflame
+print` counts.
+"""
+
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from machine import AFLAME, WORKPLACE
+from tap import expect, note
+
+_numbers = itertools.count(1)
+
+# How often to look: with perf so often that 2 points are four standard errors or more of a second's
+# samples; a timer gives no more than 250 signals a second whatever is asked.
+RATES = {"perf": 9973, "timer": 997, "none": 99}
+
+KIND_SUFFIX = re.compile(r"_\[[a-zA-Z]\]$")
+
+
+def new_path(name="trace"):
+    """A path in the workplace where nothing is yet."""
+    return os.path.join(WORKPLACE, "%s-%d" % (name, next(_numbers)))
+
+
+def aflame(*words, **how):
+    """Runs aflame and returns the CompletedProcess, its output as text unless text=False."""
+    how.setdefault("cwd", WORKPLACE)
+    how.setdefault("stdin", subprocess.DEVNULL)
+    how.setdefault("timeout", 240)
+    text = how.pop("text", True)
+    done = subprocess.run(
+        [AFLAME, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **how
+    )
+    if text:
+        done.stdout = done.stdout.decode("utf-8", "surrogateescape")
+        done.stderr = done.stderr.decode("utf-8", "surrogateescape")
+    return done
+
+
+def must(*words, **how):
+    """Output of an aflame command that has to work."""
+    done = aflame(*words, **how)
+    expect(done.returncode == 0, "aflame %s: status %d\n%s" % (" ".join(map(str, words)), done.returncode, done.stderr))
+    return done.stdout
+
+
+class Trace:
+    """A trace on disk."""
+
+    def __init__(self, path):
+        self.path = path
+        self._events = {}
+
+    def counts(self):
+        """{kind: number of events}, with "total"."""
+        rows = (line.split() for line in must("print", "--count", self.path).splitlines())
+        return {kind: int(number) for kind, number in rows}
+
+    def events(self, kind):
+        """The events of one kind, as print --json gives them."""
+        if kind not in self._events:
+            text = must("print", "--json", "-k", kind, self.path)
+            self._events[kind] = [json.loads(line) for line in text.splitlines()]
+        return self._events[kind]
+
+    def fields(self, kind):
+        return [event["fields"] for event in self.events(kind)]
+
+    def stacks(self, view="cpu", weight="time"):
+        """[(frames, weight)], outermost first, from the program's name on; suffixes are kept."""
+        text = must("flame", "--view", view, "--weight", weight, self.path)
+        return parse_folded(text)
+
+    def check(self):
+        """Readable from end to end, by us and by babeltrace2 with the same number of events."""
+        total = self.counts()["total"]
+        if shutil.which("babeltrace2"):
+            other = babeltrace_count(self.path)
+            expect(other == total, "babeltrace2 reads %d events, aflame %d" % (other, total))
+        else:
+            note("no babeltrace2 here to read the trace with")
+
+    def remove(self):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def babeltrace_count(path):
+    done = subprocess.run(
+        ["babeltrace2", path, "-c", "sink.utils.counter"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, check=False,
+    )
+    found = re.findall(r"(\d+) Event messages", done.stdout)  # the running count, the last is the end
+    expect(done.returncode == 0 and found, "babeltrace2: %s%s" % (done.stdout, done.stderr))
+    return int(found[-1])
+
+
+def parse_folded(text):
+    stacks = []
+    for line in text.splitlines():
+        frames, weight = line.rsplit(" ", 1)
+        stacks.append((frames.split(";"), float(weight)))
+    return stacks
+
+
+def bare(frame):
+    """The name without the suffix that says its kind."""
+    return KIND_SUFFIX.sub("", frame)
+
+
+class Recording(Trace):
+    """A trace and the run that made it."""
+
+    def __init__(self, path, done):
+        super().__init__(path)
+        self.status = done.returncode
+        self.stdout, self.stderr = done.stdout, done.stderr
+        self.truth = parse_truth(done.stdout)
+
+
+def parse_truth(output):
+    truth = {}
+    for line in output.decode("utf-8", "replace").splitlines():
+        words = line.split()
+        if len(words) == 3 and words[0] == "truth":
+            truth[words[1]] = float(words[2])
+    return truth
+
+
+def record(*command, sampler="none", rate=None, options=(), status=0, quiet=True, check=True, **how):
+    """Records @command and returns the Recording; fails when the status is not @status."""
+    path = new_path()
+    done = aflame(
+        "record", "-q", "-o", path, "--sample", sampler, "-F", rate or RATES[sampler], *options,
+        "--", *command, text=False, **how
+    )
+    said = "status %d\n%s" % (done.returncode, done.stderr.decode("utf-8", "replace"))
+    expect(status is None or done.returncode == status, "%s: %s" % (command[0], said))
+    if quiet:
+        expect(not done.stderr, "%s, recorded, writes on standard error: %s" % (command[0], said))
+    recording = Recording(path, done)
+    if check:
+        recording.check()
+    return recording

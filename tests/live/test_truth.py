@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""CPU samples of programs whose shares are known by construction, with both samplers."""
+
+from machine import SAMPLERS, need, program
+from recording import must, record
+from shares import (check_accounted, check_rooted, check_shares, check_whole, ending, having, tolerance,
+                    weight_of)
+from tap import case, equal, expect, near, note, run_cases
+
+ABC = {"a": ending("run", "a"), "b": ending("run", "b"), "c": ending("run", "c")}
+MAIN = ("_start", "main")
+
+
+def sampled(sampler, name, *words):
+    need(sampler)
+    return record(program(name), *words, sampler=sampler)
+
+
+def for_samplers(sentence):
+    """A case for each sampler, whose function takes the sampler."""
+
+    def add(function):
+        for sampler in SAMPLERS:
+            case("%s: %s" % (sampler, sentence), tries=3)(lambda s=sampler: function(s))
+        return function
+
+    return add
+
+
+def for_builds(builds):
+    for build, words in builds.items():
+        for sampler in SAMPLERS:
+            case("%s: shares of a program %s are within 2 points" % (sampler, words), tries=3)(
+                lambda s=sampler, b=build: check_abc(s, b)
+            )
+
+
+def check_abc(sampler, build):
+    run = sampled(sampler, build, "0.5" if sampler == "perf" else "1")
+    under_run = {name: having(*MAIN, "run", name) for name in ABC}
+    check_shares(run, sampler, under_run)
+    check_whole(run)
+    check_rooted(run)
+    check_accounted(run, run.truth["cpu_ms"])
+
+
+for_builds({
+    "shares": "without frame pointers",
+    "shares_fp": "with frame pointers",
+    "shares_O0": "that is not optimised",
+    "shares_nopie": "at a fixed address",
+})
+
+
+@for_samplers("shares of a stripped program are within 2 points, by address")
+def _(sampler):
+    """The three callers' return addresses in run are all that tells a, b and c apart."""
+    run = sampled(sampler, "shares_stripped", "0.5" if sampler == "perf" else "1")
+    check_whole(run)
+    own = weight_of(run.stacks(), lambda frames: "shares_stripped" in frames[-1])
+    expect(own >= 0.97 * sum(w for _, w in run.stacks()), "the module is not named")
+    pcs = {e["stream"]: {} for e in run.events("stack")}
+    for e in run.events("stack"):
+        pcs[e["stream"]][e["fields"]["stack"]] = e["fields"]["pcs"]
+    callers = {}
+    stack_of = {e["fields"]["callpath"]: pcs[e["stream"]][e["fields"]["stack"]] for e in run.events("callpath")}
+    for sample in run.fields("sample"):
+        stack = stack_of[sample["callpath"]]
+        if len(stack) == 6:  # leaf, run, main, two of the C library, _start
+            callers[stack[1]] = callers.get(stack[1], 0) + sample["weight_ns"]
+    heaviest = sorted(callers.values(), reverse=True)[:3]
+    equal(len(heaviest), 3, "number of calls in run")
+    nr = len(run.fields("sample"))
+    for got, name in zip(heaviest, "abc"):
+        want = run.truth["share." + name]
+        near(got / sum(heaviest), want, tolerance(sampler, want, nr), name)
+
+
+@for_samplers("time in inlined functions is theirs")
+def _(sampler):
+    run = sampled(sampler, "inlined")
+    inside = having(*MAIN, "outer")
+    check_shares(run, sampler, {
+        "outer": lambda f: inside(f) and "middle" not in f,
+        "middle": lambda f: having(*MAIN, "outer", "middle")(f) and "inner" not in f,
+        "inner": having(*MAIN, "outer", "middle", "inner"),
+    })
+    check_whole(run)
+    inlined = {f for frames, _ in run.stacks() for f in frames if f.startswith(("inner", "middle"))}
+    equal(inlined, {"inner_[i]", "middle_[i]"}, "the inlined frames")
+
+
+@for_samplers("recursion 50 deep is on the stack as deep as it was")
+def _(sampler):
+    run = sampled(sampler, "recursion")
+    check_shares(run, sampler, {
+        "descend": having(*MAIN, "run", "descend"),
+        "even_and_odd": having(*MAIN, "run", "even"),
+    })
+    check_whole(run)
+    depths = [frames.count("descend") for frames, _ in run.stacks() if frames[-1] == "descend"]
+    expect(max(depths) <= 50, "descend is %d deep" % max(depths))
+    note("%d different depths" % len(set(depths)))
+    if sampler == "perf":
+        equal(sorted(set(depths)), list(range(1, 51)), "depths of descend")
+    for frames, _ in run.stacks():
+        turns = [f for f in frames if f in ("even", "odd")]
+        expect(all(a != b for a, b in zip(turns, turns[1:])), "even calls odd and odd even: %s" % turns)
+
+
+def check_handler(sampler, mode, interrupted):
+    run = sampled(sampler, "sighandler", mode)
+    check_shares(run, sampler, {
+        "work": lambda f: "work" in f and "handler" not in f,
+        "handler": having(*MAIN, *interrupted, "handler"),
+    })
+    check_whole(run)
+    check_rooted(run)
+
+
+@for_samplers("a signal handler stands on what it interrupted")
+def _(sampler):
+    check_handler(sampler, "normal", ("work", "raise"))
+
+
+@for_samplers("a signal handler on a stack of its own stands on what it interrupted")
+def _(sampler):
+    check_handler(sampler, "alternate", ("work", "raise"))
+
+
+@case("perf: a handler of the program's own profiling timer stands on what it interrupted", tries=3)
+def _():
+    check_handler("perf", "alarm", ("work",))
+
+
+@case("timer: time in a handler of the very signal that samples is accounted for")
+def _():
+    """The signal is blocked there, so the time goes to what the handler interrupted."""
+    run = sampled("timer", "sighandler", "alarm")
+    check_accounted(run, run.truth["cpu_ms"])
+    check_whole(run)
+
+
+@for_samplers("callers that ended in a tail call are not invented")
+def _(sampler):
+    run = sampled(sampler, "tailcall")
+    for frames, _ in run.stacks():
+        if frames[-1] == "third":
+            equal(frames[-3:], ["main", "run", "third"], "the stack of third")
+    third = weight_of(run.stacks(), ending("main", "run", "third"))
+    expect(third >= 0.97 * sum(w for _, w in run.stacks()), "third has %f" % third)
+    check_whole(run)
+
+
+@for_samplers("a frame pointer register with anything in it does no harm")
+def _(sampler):
+    run = sampled(sampler, "nofp")
+    hot = weight_of(run.stacks(), ending("main", "outer", "middle", "hot"))
+    expect(hot >= 0.97 * sum(w for _, w in run.stacks()), "hot has %f" % hot)
+    check_whole(run)
+    check_rooted(run)
+
+
+@for_samplers("threads have their shares and their names")
+def _(sampler):
+    run = sampled(sampler, "threads")
+    bodies = ("one", "two", "three", "four")
+    check_shares(run, sampler, {n: having("start_thread", n + "_thread", n) for n in bodies})
+    check_whole(run)
+    check_rooted(run)
+    # A thread's name is written when its first event is, and the program names them late.
+    tids = {e["tid"] for e in run.events("sample")}
+    expect(len(tids) >= 4, "samples of %d threads" % len(tids))
+
+
+FORKED = ("parent_work", "child_work", "grandchild_work", "vforked_work", "spawned_work", "executed_work")
+
+
+@for_samplers("every way to make a process is followed")
+def _(sampler):
+    run = sampled(sampler, "forks")
+    # The six burn the same number of turns, at the mercy of what else the machine does.
+    check_shares(run, sampler, {n: having(*MAIN, n) for n in FORKED},
+                 {n: 1 / 6 for n in FORKED}, bar=0.06)
+    check_whole(run)
+    check_rooted(run)
+    equal(len({e["process"] for e in run.events("sample")}), 6, "processes with samples")
+    used = {}
+    for e in run.fields("process_end"):
+        if e["source"] == "SELF":  # not those that ended by _exit: the recorder saw them last before
+            used[e["process"]] = e["user_ns"] + e["kernel_ns"]
+    expect(len(used) >= 4, "only %d processes said what they used" % len(used))
+    for process, ns in used.items():
+        got = sum(e["fields"]["weight_ns"] for e in run.events("sample") if e["process"] == process)
+        expect(abs(got / ns - 1) < 0.15, "process %d: sampled %.1f of %.1f ms" % (process, got / 1e6, ns / 1e6))
+
+
+@for_samplers("code loaded where other code was has its own name")
+def _(sampler):
+    run = sampled(sampler, "dlopen_storm")
+    expect(run.truth["same_address"] > 100, "the addresses were never the same")
+    check_shares(run, sampler, {n: having(*MAIN, "storm", "use", "call", n) for n in ("alpha_work", "beta_work")})
+    check_whole(run)
+
+
+@for_samplers("fibers are walked on their own stacks")
+def _(sampler):
+    run = sampled(sampler, "fibers")
+    check_shares(run, sampler, {"fiber_" + x: having("fiber_" + x, x + "_deeper", "hot") for x in "abc"})
+    for frames, _ in run.stacks():
+        expect(len([f for f in frames if f.startswith("fiber_")]) < 2, "two fibers in one stack: %s" % frames)
+    check_whole(run)
+
+
+@for_samplers("one process is followed through three programs")
+def _(sampler):
+    run = sampled(sampler, "exec_chain")
+    stages = ("stage_one", "stage_two", "stage_three")
+    check_shares(run, sampler, {n: having(*MAIN, n) for n in stages}, bar=0.06)
+    check_whole(run)
+    check_rooted(run)
+    equal({p["pid"] for p in run.fields("process")}, {int(run.truth["pid"])}, "process ids")
+    equal(len(run.fields("process")), 3, "process images")
+
+
+@for_samplers("a program that ends in the middle of its work has lost none of its samples")
+def _(sampler):
+    need(sampler)
+    run = record(program("exit_group"), sampler=sampler, status=23)
+    halves = {n: having(n) for n in ("main_burn", "thread_burn")}
+    # Both run until the first has had 400 ms; how much the other got is the machine's affair.
+    weights = {n: weight_of(run.stacks(), w) for n, w in halves.items()}
+    used = [e for e in run.fields("process_end") if e["source"] == "WAIT"][0]
+    near_ns = used["user_ns"] + used["kernel_ns"]
+    note("%s of %d ns" % (weights, near_ns))
+    expect(all(weights.values()), "a thread without samples")
+    expect(abs(sum(weights.values()) / near_ns - 1) < 0.15, "samples are missing")
+    check_whole(run)
+
+
+@case("perf: what the samples cannot see is said beside them")
+def _():
+    run = sampled("perf", "syscall_bound")
+    summary = must("report", "summary", run.path)
+    expect("user mode only" in summary, summary)
+    user = weight_of(run.stacks(), having(*MAIN, "user_work"))
+    total = sum(w for _, w in run.stacks())
+    note("user_work has %.3f of the samples" % (user / total))
+    ends = [e for e in run.fields("process_end") if e["source"] == "SELF"]
+    kernel = ends[0]["kernel_ns"] / (ends[0]["user_ns"] + ends[0]["kernel_ns"])
+    expect(abs(kernel - run.truth["share.rusage_system"]) < 0.02, "kernel share %f" % kernel)
+
+
+@case("timer: time in system calls is under the call that took it", tries=3)
+def _():
+    run = sampled("timer", "syscall_bound")
+    check_shares(run, "timer", {"user_work": having(*MAIN, "user_work"),
+                                "kernel_work": having(*MAIN, "kernel_work")})
+    kernel = weight_of(run.stacks(), having("kernel_work", "read", "[kernel]"))
+    expect(kernel > 0.3 * sum(w for _, w in run.stacks()), "read has %f" % kernel)
+
+
+run_cases()
