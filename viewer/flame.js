@@ -12,6 +12,48 @@ const ROW = 20;
 const NARROW = 0.5;
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, Ubuntu, "Noto Sans", sans-serif';
 
+/* Boxes too narrow to tell apart: one rectangle for a run of pixels, matches drawn over them. */
+class NarrowBoxes {
+  constructor(to, ys, palette) {
+    Object.assign(this, { to, ys, palette, nr: 0, matches: [] });
+    this.start = new Int32Array(ys.length).fill(-2);
+    this.end = new Int32Array(ys.length).fill(-2);
+    this.matchEnd = new Int32Array(ys.length).fill(-2);
+  }
+
+  /* Left to right in each row. */
+  add(row, x, hit) {
+    const pixel = Math.floor(x / this.to.pixel);
+    if (this.end[row] !== pixel) {
+      if (this.end[row] !== pixel - 1) {
+        this.draw(row);
+        this.start[row] = pixel;
+      }
+      this.end[row] = pixel;
+    }
+    if (hit && this.matchEnd[row] !== pixel) {
+      this.matchEnd[row] = pixel;
+      this.matches.push(pixel, row);
+    }
+  }
+
+  draw(row) {
+    const { to, ys, palette } = this;
+    if (this.start[row] < 0) return;
+    to.rect(this.start[row] * to.pixel, ys[row],
+      (this.end[row] + 1 - this.start[row]) * to.pixel, ROW - 1, palette.merged);
+    this.nr++;
+  }
+
+  finish() {
+    const { to, ys, palette, matches } = this;
+    for (let row = 0; row < ys.length; row++) this.draw(row);
+    for (let k = 0; k < matches.length; k += 2)
+      to.rect(matches[k] * to.pixel, ys[matches[k + 1]], to.pixel, ROW - 1, palette.match);
+    return this.nr + matches.length / 2;
+  }
+}
+
 class FlameView {
   constructor(host, handlers, label) {
     this.host = host;
@@ -62,7 +104,8 @@ class FlameView {
     this.tint = view.tint || null;
     this.total = this.tree.total(this.w);
     this.left = this.tree.left(this.w);
-    if (moved) {
+    const resized = this.fitHost();
+    if (moved || resized) {
       this.rows = this.tree.maxDepth(this.root) + 1 - this.above;
       this.layout();
       this.reveal(this.root, fresh);
@@ -78,11 +121,13 @@ class FlameView {
     this.canvasRows = Math.max(rows, this.height);
   }
 
-  resize() {
+  /* Make the canvas as large as its host; tells whether that was a change. */
+  fitHost() {
     const { clientWidth, clientHeight } = this.host;
-    if (!clientWidth || !clientHeight) return;
     const ratio = window.devicePixelRatio || 1;
-    const atBottom = this.flame && this.host.scrollTop >= this.sizer.offsetHeight - 1;
+    if (!clientWidth || !clientHeight) return false;
+    if (clientWidth === this.width && clientHeight === this.height && ratio === this.ratio)
+      return false;
     this.width = clientWidth;
     this.height = clientHeight;
     this.ratio = ratio;
@@ -90,7 +135,12 @@ class FlameView {
     this.canvas.height = Math.round(clientHeight * ratio);
     this.canvas.style.width = `${clientWidth}px`;
     this.canvas.style.height = `${clientHeight}px`;
-    if (!this.tree) return;
+    return true;
+  }
+
+  resize() {
+    const atBottom = this.flame && this.host.scrollTop >= this.sizer.offsetHeight - 1;
+    if (!this.fitHost() || !this.tree) return;
     this.layout();
     if (atBottom) this.host.scrollTop = this.sizer.offsetHeight;
     this.paintNow();
@@ -149,25 +199,17 @@ class FlameView {
 
   /* Draw on @to, a canvas or an SVG in the making. Returns the number of boxes. */
   paint(to) {
-    const { tree, root, total, left, palette } = this;
-    const whole = total[root];
-    let nr = 0;
+    const { tree, root, total, left, palette, hits } = this;
     /* Once a row, not once a node: asking a page where it is scrolled to is slow. */
     const ys = new Float64Array(this.rows + this.above);
     for (let d = 0; d < ys.length; d++) ys[d] = to.y(d);
-    for (let above = root; tree.depth[above] > this.above;) {
-      above = tree.parent[above];
-      const y = ys[tree.depth[above]];
-      if (y <= -ROW || y >= to.height) continue;
-      this.box(to, above, 0, y, to.width, palette.root, palette.ancestor);
-      nr++;
-    }
-    if (!(whole > 0)) return nr;
-    const scale = to.width / whole;
+    let nr = this.paintAncestors(to, ys);
+    if (!(total[root] > 0)) return nr;
+    const scale = to.width / total[root];
     const from = left[root];
     const { depth, end, name } = tree;
     const color = this.tint || ((i) => palette.color(name[i]));
-    const lastPixel = new Int32Array(this.rows + this.above).fill(-1);
+    const narrow = new NarrowBoxes(to, ys, palette);
     const last = end[root];
     for (let i = root; i < last;) {
       const width = total[i] * scale;
@@ -179,25 +221,33 @@ class FlameView {
         continue;
       }
       const x = (left[i] - from) * scale;
+      const hit = hits && hits[name[i]];
       if (width < NARROW) {
-        const pixel = Math.floor(x / to.pixel);
-        if (!hidden && width > 0 && lastPixel[depth[i]] !== pixel) {
-          lastPixel[depth[i]] = pixel;
-          const hit = this.hits && this.hits[name[i]];
-          to.rect(pixel * to.pixel, y, to.pixel, ROW - 1, hit ? palette.match : palette.merged);
-          nr++;
-        }
+        if (!hidden && width > 0) narrow.add(depth[i], x, hit);
         i = end[i];
         continue;
       }
       if (!hidden) {
         if (i === 0) this.box(to, 0, x, y, width, palette.root, palette.text);
-        else if (!this.hits) this.box(to, i, x, y, width, color(i), palette.text);
-        else if (this.hits[name[i]]) this.box(to, i, x, y, width, palette.match, palette.matchText);
+        else if (!hits) this.box(to, i, x, y, width, color(i), palette.text);
+        else if (hit) this.box(to, i, x, y, width, palette.match, palette.matchText);
         else this.box(to, i, x, y, width, palette.dim, palette.dimText);
         nr++;
       }
       i++;
+    }
+    return nr + narrow.finish();
+  }
+
+  paintAncestors(to, ys) {
+    const { tree, palette } = this;
+    let nr = 0;
+    for (let above = this.root; tree.depth[above] > this.above;) {
+      above = tree.parent[above];
+      const y = ys[tree.depth[above]];
+      if (y <= -ROW || y >= to.height) continue;
+      this.box(to, above, 0, y, to.width, palette.root, palette.ancestor);
+      nr++;
     }
     return nr;
   }
@@ -212,13 +262,15 @@ class FlameView {
     if (node === this.selected) to.frame(x, y, shown, ROW - 1, this.palette.select);
   }
 
-  /* As much of the name as fits: all of it, the short form, or its beginning. */
+  /* As much of the name as fits: all, without arguments, without namespaces, its beginning. */
   label(node, room) {
     if (!node) return this.fit(`all · ${this.rootLabel || ''}`, room);
     const id = this.tree.name[node];
     const text = this.tree.names.text[id];
-    if (text.length * 3.2 < room && this.measure(text) <= room) return text;
-    return this.fit(this.tree.names.short(id), room);
+    if (this.fits(text, room)) return text;
+    const short = this.tree.names.short(id);
+    const bare = short.lastIndexOf('::') + 2;
+    return this.fit(bare < 3 || this.fits(short, room) ? short : short.slice(bare), room);
   }
 
   fit(text, room) {
@@ -233,10 +285,11 @@ class FlameView {
     return text;
   }
 
-  measure(text) {
+  fits(text, room) {
     let width = 0;
-    for (let i = 0; i < text.length; i++) width += this.charWidth(text.charCodeAt(i));
-    return width;
+    for (let i = 0; i < text.length && width <= room; i++)
+      width += this.charWidth(text.charCodeAt(i));
+    return width <= room;
   }
 
   charWidth(code) {

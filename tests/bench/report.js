@@ -7,18 +7,18 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { withChromium, openReport } = require('../browser/browser.js');
+const { withChromium, withWindow, openReport } = require('../browser/browser.js');
 
 const median = (list) => list.sort((a, b) => a - b)[list.length >> 1];
 
 async function open(file, use) {
-  return withChromium({}, async (context) => {
+  return withChromium((browser) => withWindow(browser, {}, async (context) => {
     const page = await openReport(context, file);
     /* From the start of the navigation to the first painting of the graph. */
     const shown = await page.evaluate(() => (
       performance.getEntriesByName('aflame-shown')[0].startTime));
     return { shown, more: use ? await use(page) : null };
-  });
+  }));
 }
 
 const steps = (page) => page.evaluate(async () => {

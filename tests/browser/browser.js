@@ -1,27 +1,31 @@
-/* Chromium for the tests and the benchmark: started bare, with a profile of its own. */
+/* Chromium for the tests and the benchmark: started bare, in a profile of its own. */
 'use strict';
 
-const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
   '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
-/* Calls use(context) and closes all after it. context: playwright's, 1400 by 900. */
-async function withChromium(options, use) {
-  const profile = fs.mkdtempSync(path.join(os.tmpdir(), 'aflame-browser-'));
-  let context;
+/* Calls use(browser) and closes it after; its profile is fresh and goes with it. */
+async function withChromium(use) {
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM || '/usr/bin/chromium', headless: true, args: FLAGS,
+  });
   try {
-    context = await chromium.launchPersistentContext(profile, {
-      executablePath: process.env.CHROMIUM || '/usr/bin/chromium', headless: true, args: FLAGS,
-      viewport: { width: 1400, height: 900 }, ...options,
-    });
+    return await use(browser);
+  } finally {
+    await browser.close();
+  }
+}
+
+/* Calls use(context) with a browser window of 1400 by 900 that shares nothing with others. */
+async function withWindow(browser, options, use) {
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
+  try {
     return await use(context);
   } finally {
-    await context?.close();
-    fs.rmSync(profile, { recursive: true, force: true, maxRetries: 3 });
+    await context.close();
   }
 }
 
@@ -41,4 +45,4 @@ async function openReport(context, file, hash = '') {
   return page;
 }
 
-module.exports = { withChromium, openReport };
+module.exports = { withChromium, withWindow, openReport };

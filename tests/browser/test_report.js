@@ -6,7 +6,7 @@
 
 const assert = require('node:assert/strict');
 const path = require('node:path');
-const { withChromium, openReport } = require('./browser.js');
+const { withChromium, withWindow, openReport } = require('./browser.js');
 
 const folder = process.argv[2];
 const tests = [];
@@ -412,28 +412,31 @@ test('a narrow window and a resize keep the graph', 'sample', {}, async (page) =
   assert.ok((await drawnLabels(page)).length > 5);
 });
 
-async function run({ name, file, options, body }) {
+async function run(browser, { file, options, body }) {
   const path_ = path.join(folder, `${file}.html`);
   const context = { colorScheme: options.dark ? 'dark' : 'light',
     permissions: options.permissions ? ['clipboard-read', 'clipboard-write'] : [] };
-  await withChromium(context, async (browser) => {
-    const page = await openReport(browser, path_, options.hash || '');
-    await body(page, browser, path_);
+  await withWindow(browser, context, async (window_) => {
+    const page = await openReport(window_, path_, options.hash || '');
+    await body(page, window_, path_);
     if (options.expectProblems) assert.match(page.problems.join('\n'), options.expectProblems);
     else assert.deepEqual(page.problems, []);
   });
 }
 
-(async () => {
+withChromium(async (browser) => {
   let failed = 0;
   const wanted = tests.filter(({ name }) => name.includes(process.argv[3] || ''));
   console.log(`1..${wanted.length}`);
   for (const [at, one] of wanted.entries()) {
     let error;
-    await run(one).catch((caught) => { error = caught; });
+    await run(browser, one).catch((caught) => { error = caught; });
     console.log(`${error ? 'not ok' : 'ok'} ${at + 1} - ${one.name}`);
     if (error) console.log(String(error.stack || error).replace(/^/gm, '# '));
     if (error) failed++;
   }
   process.exitCode = failed ? 1 : 0;
-})();
+}).catch((error) => {
+  console.log(`Bail out! ${String(error.message).split('\n')[0]}`);
+  process.exitCode = 1;
+});
