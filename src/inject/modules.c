@@ -19,6 +19,8 @@
 enum {
 	MODULES_MAX = 4096,
 	MODULES_PAGES = 4096, /* entries of the memo from page to module */
+	MODULES_NOTHING = 16, /* mappings known to hold no module */
+	MODULES_NOTHING_USES = 1024,
 };
 
 /* An entry never changes once it is ready; `seen` is the last generation it was found in. */
@@ -47,6 +49,9 @@ static struct {
 	_Atomic uint32_t generation;
 	/* page number << 28 | generation << 12 | slot: one word, so never seen torn. */
 	_Atomic uint64_t pages[MODULES_PAGES];
+	/* first page << 28 | pages, by maps only; they may become a module, so they do not stay. */
+	_Atomic uint64_t nothing[MODULES_NOTHING];
+	_Atomic uint32_t nothing_next, nothing_uses;
 	void (*_Atomic met)(const struct af_module *m);
 	int (*find_object)(void *pc, struct modules_dl_object *result);
 	bool use_maps;
@@ -86,8 +91,15 @@ uint32_t af_modules_generation(void)
 	return atomic_load_explicit(&modules.generation, memory_order_acquire);
 }
 
+static void nothing_forget(void)
+{
+	for (unsigned i = 0; i < MODULES_NOTHING; i++)
+		atomic_store(&modules.nothing[i], 0);
+}
+
 void af_modules_forget(void)
 {
+	nothing_forget();
 	atomic_fetch_add(&modules.generation, 1);
 }
 
@@ -216,6 +228,31 @@ static bool module_from_image(struct af_module *m, uint64_t header, uint64_t pc)
 	return true;
 }
 
+/* JIT code is asked for again and again, and reading all mappings takes a tenth of a millisecond.
+ */
+static bool nothing_at(uint64_t pc)
+{
+	uint32_t uses = atomic_fetch_add_explicit(&modules.nothing_uses, 1, memory_order_relaxed);
+
+	if (uses % MODULES_NOTHING_USES == 0)
+		nothing_forget();
+	for (unsigned i = 0; i < MODULES_NOTHING; i++) {
+		uint64_t range = atomic_load(&modules.nothing[i]);
+		if ((pc >> 12) - (range >> 28) < (range & 0xfffffff))
+			return true;
+	}
+	return false;
+}
+
+static void nothing_note(const struct af_maps_entry *entry)
+{
+	uint64_t nr = (entry->end - entry->start) >> 12;
+	unsigned i = atomic_fetch_add(&modules.nothing_next, 1) % MODULES_NOTHING;
+
+	if (nr < 1 << 28 && entry->start >> 48 == 0)
+		atomic_store(&modules.nothing[i], entry->start >> 12 << 28 | nr);
+}
+
 static bool module_by_maps(struct af_module *m, uint64_t pc)
 {
 	struct af_maps maps;
@@ -223,7 +260,7 @@ static bool module_by_maps(struct af_module *m, uint64_t pc)
 	uint64_t header = 0, inode = 0;
 	bool found = false;
 
-	if (af_maps_open(&maps))
+	if (nothing_at(pc) || af_maps_open(&maps))
 		return false;
 	while (!found && af_maps_next(&maps, &entry, pc, m->path, sizeof m->path)) {
 		if (entry.offset == 0) {
@@ -233,10 +270,13 @@ static bool module_by_maps(struct af_module *m, uint64_t pc)
 		found = pc >= entry.start && pc < entry.end;
 	}
 	af_maps_close(&maps);
-	if (!found || !entry.executable || !m->path[0] || inode != entry.inode || !header)
+	if (!found)
 		return false;
-	if (!module_from_image(m, header, pc))
+	if (!entry.executable || !m->path[0] || inode != entry.inode || !header ||
+	    !module_from_image(m, header, pc)) {
+		nothing_note(&entry);
 		return false;
+	}
 	if (header != modules.vdso)
 		module_check_deleted(m);
 	if (!strcmp(m->path, modules.exe))

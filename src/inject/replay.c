@@ -81,7 +81,8 @@ UNWIND_WALKER uint32_t af_unwind_replay(struct af_unwinder *u, const struct af_r
 
 static void replay_reset(struct af_unwinder *u)
 {
-	memset(u->ways, 0, sizeof u->ways);
+	if (u->used)
+		memset(u->ways, 0, sizeof u->ways);
 	u->used = 0;
 	u->replay_generation = af_modules_generation();
 }

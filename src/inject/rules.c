@@ -61,7 +61,8 @@ uint32_t af_rules_refresh(struct af_unwinder *u)
 	uint32_t generation = af_modules_generation();
 
 	if (__builtin_expect(u->generation != generation, 0)) {
-		for (unsigned i = 0; i < UNWIND_RULES; i++)
+		/* A fresh cache is empty and not even there. */
+		for (unsigned i = 0; u->generation && i < UNWIND_RULES; i++)
 			atomic_store_explicit(&u->rules[i], 0, memory_order_relaxed);
 		u->generation = generation;
 	}

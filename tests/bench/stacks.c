@@ -313,17 +313,36 @@ static void calibrate(void)
 	overhead = spent[32];
 }
 
+static void unwinder_new(void)
+{
+	unwinder = mmap(NULL, af_unwinder_size(), PROT_READ | PROT_WRITE,
+	                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (unwinder == MAP_FAILED)
+		exit(1);
+	af_unwinder_init(unwinder);
+}
+
+static void print_memory(void)
+{
+	static unsigned char pages[4096];
+	size_t size = af_unwinder_size();
+	unsigned nr = 0;
+
+	if (size > sizeof pages * 4096ul || mincore(unwinder, size, pages))
+		return;
+	for (size_t i = 0; i < size / 4096; i++)
+		nr += pages[i] & 1;
+	printf("an unwinder that knows these stacks has touched %u of %zu KiB\n", nr * 4,
+	       size >> 10);
+}
+
 int main(void)
 {
 	static uint64_t samples[RUNS];
 	bool libunwind = libunwind_open(), good = true;
 
 	af_modules_init();
-	unwinder = mmap(NULL, af_unwinder_size(), PROT_READ | PROT_WRITE,
-	                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (unwinder == MAP_FAILED)
-		return 1;
-	af_unwinder_init(unwinder);
+	unwinder_new();
 	calibrate();
 
 	printf("%d native frames, %d captures each    %5s %9s %8s\n", FRAMES, RUNS, "p50 ns",
@@ -334,8 +353,10 @@ int main(void)
 		else
 			good &= measure_one(&ways[i], samples);
 	}
+	unwinder_new();
 	for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
 		if (ways[i].many)
 			good &= measure_many(&ways[i], samples);
+	print_memory();
 	return good ? 0 : 1;
 }

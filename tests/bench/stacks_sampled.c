@@ -4,6 +4,8 @@
  * installed, and at the end prints how many stacks were complete and equal, to standard error.
  *
  *	LD_PRELOAD=libstacks_sampled.so AF_SAMPLED=1 python3 -c …
+ *
+ * AF_SAMPLED=maps looks modules up as with a glibc before 2.35.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -216,8 +218,10 @@ __attribute__((constructor)) static void start(void)
 	struct sigaction act = {.sa_sigaction = sample, .sa_flags = SA_SIGINFO | SA_RESTART};
 	struct itimerval every_ms = {{0, 1000}, {0, 1000}};
 
-	if (!getenv("AF_SAMPLED"))
+	const char *how = getenv("AF_SAMPLED");
+	if (!how)
 		return;
+	af_modules_use_maps(!strcmp(how, "maps"));
 	unsetenv("AF_SAMPLED");
 	libunwind_open();
 	af_modules_init();
