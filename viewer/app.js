@@ -114,8 +114,11 @@ class App {
         h('div', { class: 'split' }, h('div', { class: 'flame-frame' }, this.flameHost,
           this.emptyNote), this.details.el),
         h('div', { class: 'bar foot' }, this.legend, this.status)),
-      top: h('section', { class: 'page' }, h('div', { class: 'bar thin' }, this.topNote),
-        this.topHost),
+      top: h('section', { class: 'page' }, h('div', { class: 'bar' }, this.topNote,
+        h('span', { class: 'grow' }), h('button', { type: 'button', class: 'small',
+          title: 'As tab-separated text, in this order', onclick: () => this.copyTable() },
+        icon('copy'), 'Copy table')),
+      this.topHost),
       sandwich: h('section', { class: 'page sandwich' }, h('div', { class: 'bar' },
         this.sandwichName, this.sandwichFacts),
       h('div', { class: 'split rows' },
@@ -359,6 +362,7 @@ class App {
       matchedWeight(tree, this.w, this.root, this.match.hits)));
     const whole = tree.total(this.w)[this.root];
     this.matched.textContent = `${this.match.literal ? 'as text: ' : ''}` +
+      `${tree.pruned ? '≥ ' : ''}` +
       `${formatPercent(weight, whole)}${this.root ? ' of zoom' : ''}`;
     this.matched.title = `${formatWeight(weight, tree.weights[this.w].unit)} in stacks with a ` +
       `match; ${formatCount(this.match.nr)} functions match`;
@@ -657,13 +661,24 @@ class App {
     this.update({ ops: this.state.ops.slice(0, -1) });
   }
 
-  act(key) {
+  /* The function that keys act on: what is chosen on the page in front. */
+  chosenName() {
+    if (this.state.tab === 'sandwich') return this.state.fn || this.heaviest();
+    if (this.state.tab === 'top') return this.names.text[this.top.chosen];
     const node = this.selected();
-    if (!node) {
-      this.say('Select a frame first');
-      return;
-    }
-    frameActions(this, this.tree.text(node)).find((action) => action.key === key).run();
+    return node ? this.tree.text(node) : undefined;
+  }
+
+  act(key) {
+    const name = this.chosenName();
+    if (name) frameActions(this, name).find((action) => action.key === key).run();
+    else this.say('Select a frame first');
+  }
+
+  copyTable() {
+    const { text, rows } = this.top.tsv();
+    copyText(text);
+    this.say(`${formatCount(rows)} rows copied`);
   }
 
   copyStack() {

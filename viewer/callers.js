@@ -8,8 +8,8 @@
  * is what zooming does. Weights of nodes are exact in either case.
  */
 
-const FULL_STEPS = 4e6; /* below so many frames in all stacks nothing is pruned */
-const FINE = 5e-5;      /* a twentieth of a pixel's width of a usual window */
+const FULL_STEPS = 1.5e6; /* below so many frames in all stacks nothing is pruned */
+const FINE = 5e-5;        /* a twentieth of a pixel's width of a usual window */
 
 /* Every stack with a self weight. */
 function stackPointers(tree) {

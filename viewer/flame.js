@@ -73,7 +73,10 @@ class FlameView {
   listen() {
     const { canvas, host, handlers } = this;
     new ResizeObserver(() => this.resize()).observe(host);
-    host.addEventListener('scroll', () => this.redraw(), { passive: true });
+    host.addEventListener('scroll', () => {
+      this.hover(-1);
+      this.redraw();
+    }, { passive: true });
     canvas.addEventListener('mousemove', (event) => this.hover(this.nodeAt(event), event));
     canvas.addEventListener('mouseleave', (event) => this.hover(-1, event));
     canvas.addEventListener('click', (event) => {

@@ -4,6 +4,7 @@
  */
 
 const TABLE_ROW = 28;
+const COPY_ROWS = 10000;
 
 class TopTable {
   /* handlers: pick(name id), open(name id) on double click or Enter. */
@@ -44,7 +45,7 @@ class TopTable {
       const whole = tree.total(k)[root];
       if (!(whole > 0) && k !== w) continue;
       const add = (what, column) => columns.push({
-        title: `${what} ${name}`, value: (id) => column[id], whole, bar: k === w,
+        title: `${what} ${name}`, unit, value: (id) => column[id], whole, bar: k === w,
         text: (id) => formatWeightShort(column[id], unit),
       });
       add('Self', self[k]);
@@ -126,6 +127,15 @@ class TopTable {
       row.append(cell);
     });
     return row;
+  }
+
+  /* The table for a spreadsheet: plain numbers in the weights' own units. */
+  tsv() {
+    const cell = (column, id) => (column.value ? column.value(id) : column.text(id));
+    const ids = this.ids.slice(0, COPY_ROWS);
+    const lines = ids.map((id) => this.columns.map((column) => cell(column, id)).join('\t'));
+    const head = this.columns.map(({ title, unit }) => (unit ? `${title} (${unit})` : title));
+    return { text: [head.join('\t'), ...lines, ''].join('\n'), rows: ids.length };
   }
 
   choose(at) {

@@ -404,6 +404,26 @@ test('copying gives the stack, outermost first', 'known', { permissions: true },
     'app\nmain (a.py:1)\nwork\nsys_read');
 });
 
+test('the table of functions is copied as numbers', 'known', { permissions: true },
+  async (page) => {
+    await press(page, '2');
+    await page.locator('button', { hasText: 'Copy table' }).click();
+    const lines = (await page.evaluate('navigator.clipboard.readText()')).split('\n');
+    assert.equal(lines[0], 'Function\tSelf time (ns)\tTotal time (ns)\tSelf samples (samples)\t' +
+      'Total samples (samples)\tFrames');
+    assert.equal(lines[1], 'leaf\t7000\t7000\t7\t7\t2');
+  });
+
+test('keys act on the function of the page in front', 'known', {}, async (page) => {
+  await press(page, '2');
+  await page.locator('.top-row', { hasText: 'idle' }).click();
+  await press(page, 'x');
+  assert.deepEqual(await app(page, 'app.state.ops'), ['drop:idle']);
+  assert.equal(await app(page, 'app.tree.total(0)[0]'), 9000);
+  await press(page, 's', 'f');
+  assert.deepEqual(await app(page, 'app.state.ops'), ['drop:idle', 'focus:idle']);
+});
+
 test('a narrow window and a resize keep the graph', 'sample', {}, async (page) => {
   await page.setViewportSize({ width: 600, height: 500 });
   await settle(page);
