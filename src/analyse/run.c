@@ -91,6 +91,7 @@ static void table_run(const struct run *r, const struct af_world *w, struct af_f
 	row_text(f, t, "processes", af_facts_text(f, "%u", nr));
 	row_note(f, t, w, "CPU samples", "collector.cpu");
 	row_note(f, t, w, "OpenCL", "collector.opencl");
+	row_note(f, t, w, "Python", "python");
 	row_text(f, t, "trace",
 	         af_facts_text(f, "%llu events, %.1f MB", (unsigned long long)w->nr_events,
 	                       (double)w->trace_bytes / 1e6));

@@ -38,7 +38,7 @@ void af_drain_close(struct af_drain *d)
 	*d = (struct af_drain){.shm_fd = -1, .dir_fd = -1};
 }
 
-uint64_t af_drain_file_resume(int fd)
+uint64_t af_drain_file_resume(int fd, struct af_drain_ring *ring)
 {
 	struct af_packet p;
 	off_t at = 0;
@@ -51,6 +51,10 @@ uint64_t af_drain_file_resume(int fd)
 	       p.packet_bits / 8 >= sizeof p && at + (off_t)(p.packet_bits / 8) <= st.st_size) {
 		at += (off_t)(p.packet_bits / 8);
 		next_seq = p.seq + 1;
+		if (ring) {
+			ring->discarded = p.discarded;
+			ring->last_ns = p.end_ns;
+		}
 	}
 	if (ftruncate(fd, at) || lseek(fd, at, SEEK_SET) < 0)
 		return 0;
@@ -99,7 +103,7 @@ static void drain_add(struct af_drain *d, const char *name)
 		if (!d->error)
 			d->error = -errno;
 	} else {
-		r.next_seq = af_drain_file_resume(r.fd);
+		r.next_seq = af_drain_file_resume(r.fd, &r);
 	}
 	if (d->nr == d->cap) {
 		d->cap = d->cap ? d->cap * 2 : 64;
@@ -155,6 +159,7 @@ static int packet_write(struct af_drain *d, struct af_drain_ring *r, const struc
 	struct iovec iov[2] = {{&head, sizeof head}, {(char *)p + sizeof head, size - sizeof head}};
 	ssize_t n = writev(r->fd, iov, 2);
 	if (n == (ssize_t)size) {
+		r->last_ns = head.end_ns;
 		d->packets++;
 		d->bytes += size;
 		return 0;
@@ -200,6 +205,7 @@ static uint64_t ring_pump(struct af_drain *d, struct af_drain_ring *r, bool all)
 			d->lost_packets++;
 		}
 		r->next_seq++;
+		r->discarded = p->discarded;
 		atomic_store_explicit(&r->ring->state[slot], AF_SLOT_FREE, memory_order_release);
 	}
 	return moved;
@@ -216,6 +222,33 @@ uint64_t af_drain_pump(struct af_drain *d)
 	return moved;
 }
 
+/*
+ * Events dropped after the last packet was opened are known to the ring alone: an empty packet
+ * carries the count, so that it is on disk before the ring is gone.
+ */
+static void ring_last_word(struct af_drain *d, struct af_drain_ring *r)
+{
+	uint64_t discarded = atomic_load(&r->ring->discarded);
+
+	if (discarded <= r->discarded)
+		return;
+	struct af_packet p = {
+	    .magic = AF_PACKET_MAGIC,
+	    .instance = r->ring->instance,
+	    .content_bits = sizeof p * 8,
+	    .begin_ns = r->last_ns,
+	    .end_ns = r->last_ns,
+	    .discarded = discarded,
+	    .seq = r->next_seq,
+	    .process = r->ring->process,
+	    .pid = r->ring->pid,
+	    .tid = r->ring->pid,
+	};
+	if (r->fd < 0 || packet_write(d, r, &p))
+		d->lost_packets++;
+	r->next_seq++;
+}
+
 void af_drain_finish(struct af_drain *d, uint32_t process)
 {
 	drain_look(d);
@@ -224,7 +257,7 @@ void af_drain_finish(struct af_drain *d, uint32_t process)
 		if (r->finished || (process && r->ring->process != process))
 			continue;
 		ring_pump(d, r, true);
-		/* A last packet without events would only be noise; its file may be empty. */
+		ring_last_word(d, r);
 		unlinkat(d->shm_fd, r->name, 0);
 		ring_close(r);
 		r->finished = true;

@@ -18,7 +18,9 @@ struct af_drain_ring {
 	uint32_t nr_slots; /* mapped */
 	int fd;            /* stream file */
 	uint64_t next_seq;
-	bool finished; /* no more will come: its ring is gone */
+	uint64_t discarded; /* events, as the last packet moved tells */
+	uint64_t last_ns;   /* end of the last packet moved */
+	bool finished;      /* no more will come: its ring is gone */
 };
 
 struct af_drain {
@@ -27,6 +29,7 @@ struct af_drain {
 	uint32_t nr, cap;
 	uint64_t packets, bytes; /* written */
 	uint64_t lost_packets;   /* could not be written */
+	uint64_t discarded;      /* events dropped after the last packet of their ring */
 	int error;               /* the first -errno that writing gave */
 };
 
@@ -46,8 +49,9 @@ void af_drain_finish(struct af_drain *d, uint32_t process);
 /*
  * Where to go on in a stream file that may have been left by a killed recorder: after its last
  * whole packet. What follows is cut off, and the file's position is at its end. Returns the
- * sequence number of the next packet.
+ * sequence number of the next packet; @ring (may be NULL) takes what the last
+ * one says.
  */
-uint64_t af_drain_file_resume(int fd);
+uint64_t af_drain_file_resume(int fd, struct af_drain_ring *ring);
 
 #endif

@@ -66,8 +66,19 @@ static int shm_open_ours(const char *name)
 	return fd;
 }
 
+/* What was lost while nobody drained. */
+struct recovered {
+	uint64_t lost_packets, no_stream, busy;
+};
+
+static void recover_lost(struct af_stream *s, enum af_lost reason, uint64_t count)
+{
+	if (count)
+		af_stream_put(s, lost, af_now_ns(), .reason = reason, .count = count);
+}
+
 /* The recorder's own stream ends where it was killed; say so in a stream of its own. */
-static void recover_note(int dir_fd)
+static void recover_note(int dir_fd, const struct recovered *was)
 {
 	static const char key[] = "recovered";
 	static const char value[] = "the recorder was killed: clock pairs and CPU time of the last "
@@ -79,6 +90,9 @@ static void recover_note(int dir_fd)
 		return;
 	struct af_tail tail[] = {{key, sizeof key - 1, 0}, {value, sizeof value - 1, 0}};
 	af_stream_put_tail(&s, AF_KIND_NOTE, af_now_ns(), "", 0, tail, 2);
+	recover_lost(&s, AF_LOST_DISK_FULL, was->lost_packets);
+	recover_lost(&s, AF_LOST_NO_STREAM, was->no_stream);
+	recover_lost(&s, AF_LOST_BUSY, was->busy);
 	af_stream_close(&s);
 }
 
@@ -88,10 +102,10 @@ static void recover_trim(int dir_fd, const char *name)
 	scope_close int fd = openat(dir_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd >= 0)
-		af_drain_file_resume(fd);
+		af_drain_file_resume(fd, NULL);
 }
 
-static void recover_shm(const char *dir, int dir_fd, const char *shm)
+static void recover_shm(const char *dir, int dir_fd, const char *shm, struct recovered *was)
 {
 	scope_close int shm_fd = shm_name_is_ours(shm) ? shm_open_ours(shm) : -1;
 	if (shm_fd < 0)
@@ -104,6 +118,9 @@ static void recover_shm(const char *dir, int dir_fd, const char *shm)
 	control->stop = 1; /* the program may be alive */
 	af_drain_open(&drain, shm_fd, dir_fd);
 	af_drain_finish(&drain, 0);
+	was->lost_packets = drain.lost_packets;
+	was->no_stream = control->lost_no_stream;
+	was->busy = control->lost_busy;
 	af_drain_close(&drain);
 	munmap(control, sizeof *control);
 	af_remove_tree(shm);
@@ -129,9 +146,10 @@ int af_recover(const char *dir, struct af_err *err)
 	ssize_t n = read(fd, shm, sizeof shm - 1);
 	shm[n > 0 ? n : 0] = 0;
 
-	recover_shm(dir, dir_fd, shm);
+	struct recovered was = {0};
+	recover_shm(dir, dir_fd, shm, &was);
 	recover_trim(dir_fd, "recorder");
-	recover_note(dir_fd);
+	recover_note(dir_fd, &was);
 	if (faccessat(dir_fd, "metadata", F_OK, 0))
 		af_metadata_write(dir_fd, 0, 0, NULL);
 	return 1;

@@ -94,6 +94,7 @@ static void guest_write_usage(struct af_recording *r, const struct af_guest *g)
 static void look_around(struct af_recording *r)
 {
 	af_session_anchor(r);
+	af_stream_flush(&r->stream); /* what is written survives us */
 	for (uint32_t i = 0; i < r->door.nr; i++) {
 		struct af_guest *g = &r->door.guests[i];
 		if (g->ended)
@@ -182,6 +183,7 @@ int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
 	int rc = signals < 0 ? af_fail(err, -errno, "cannot wait for signals") : 0;
 
 	af_session_anchor(r);
+	af_stream_flush(&r->stream);
 	if (!rc)
 		rc = child_start(r, argv, &before, err);
 	if (!rc)

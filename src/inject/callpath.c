@@ -91,7 +91,9 @@ static void define_codes(struct af_stream *s)
 
 	while ((i = atomic_load(&defined_codes)) < af_python_nr_codes()) {
 		const struct af_py_code *c = af_python_code(i);
-		if (c && !code_write(s, c))
+		/* Code 0 stands for those that found no room: of no use before there is one. */
+		bool wanted = c && (i || af_python_lost());
+		if (wanted && !code_write(s, c))
 			return;
 		atomic_compare_exchange_strong(&defined_codes, &i, i + 1);
 	}

@@ -109,6 +109,16 @@ static size_t read_file(const char *path, char *buf, size_t size)
 	return n > 0 ? (size_t)n : 0;
 }
 
+static void write_note(struct af_thread *t, const char *key, const char *value)
+{
+	struct af_tail tail[] = {
+	    {key, (uint32_t)strlen(key), 0},
+	    {value, (uint32_t)strlen(value), 0},
+	};
+
+	af_stream_put_tail(&t->stream, AF_KIND_NOTE, af_now_ns(), "", 0, tail, 2);
+}
+
 static void write_process(void)
 {
 	struct af_thread *t = af_thread_enter();
@@ -153,6 +163,7 @@ static void after_fork(void)
 	inject.parent = af_inject_process();
 	af_thread_after_fork();
 	af_callpath_after_fork();
+	af_python_after_fork();
 	begin_process();
 }
 
@@ -244,6 +255,9 @@ __attribute__((destructor)) static void inject_destructor(void)
 
 	if (!t)
 		return;
+	const char *python = af_python_status();
+	if (*python)
+		write_note(t, "python", python);
 	getrusage(RUSAGE_SELF, &r);
 	af_stream_put(&t->stream, process_end, af_now_ns(), .process = af_inject_process(),
 	              .status = -1, .user_ns = timeval_ns(&r.ru_utime),

@@ -107,6 +107,7 @@ static void packet_enter(struct af_cursor *c, size_t at, const struct af_packet 
 	uint64_t packet = p->packet_bits / 8, content = p->content_bits / 8;
 
 	c->packet = *p;
+	c->tid = p->tid;
 	c->started = true;
 	if (packet > left) {
 		/* A cut-off file, or a wrong size with good packets behind it. */

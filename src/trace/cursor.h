@@ -35,6 +35,7 @@ struct af_cursor {
 	uint32_t payload_size;
 	uint16_t kind;
 	uint64_t time_ns;
+	uint32_t tid;            /* who wrote it: a THREAD event changes that within a packet */
 	struct af_packet packet; /* its packet's header */
 
 	const struct af_filter *filter;
@@ -89,6 +90,8 @@ static inline bool af_cursor_next(struct af_cursor *c)
 		uint32_t payload_size = h->size - (uint32_t)sizeof *h;
 		uint64_t time_ns = h->time_ns;
 		c->at += h->size;
+		if (kind == AF_KIND_THREAD && payload_size >= sizeof c->tid)
+			memcpy(&c->tid, h + 1, sizeof c->tid);
 		if (kind < AF_KIND_MAX && f->known >> kind & 1) {
 			if (!(f->wanted >> kind & 1))
 				continue;

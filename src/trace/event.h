@@ -202,7 +202,7 @@ typedef int64_t af_i64;
 	K(3, CLOCK, clock, "a pair of clock readings")                                             \
 	K(4, PROCESS, process, "a process image starts to be recorded")                            \
 	K(5, PROCESS_END, process_end, "what a process used, at its end or when last seen")        \
-	K(6, THREAD, thread, "a thread begins to write this stream")                               \
+	K(6, THREAD, thread, "a thread begins to write this stream: what follows is its own")      \
 	K(7, MAPPING, mapping, "code is mapped in the process")                                    \
 	K(8, STACK, stack, "defines a native stack")                                               \
 	K(9, PY_STACK, py_stack, "defines a python stack")                                         \

@@ -83,7 +83,7 @@ bool af_trace_next(struct af_trace *t, struct af_event *ev)
 	    .time_ns = c->time_ns,
 	    .process = c->packet.process,
 	    .pid = c->packet.pid,
-	    .tid = c->packet.tid,
+	    .tid = c->tid,
 	    .stream = stream,
 	    .payload = c->payload,
 	    .payload_size = c->payload_size,

@@ -189,14 +189,17 @@ bool af_stream_next_packet(struct af_stream *s, uint32_t size, uint64_t time_ns)
 	return true;
 }
 
-void af_stream_owner(struct af_stream *s, uint32_t tid)
+void af_stream_flush(struct af_stream *s)
 {
-	if (tid == s->tid)
-		return;
-	s->tid = tid;
 	if (s->packet && s->used > sizeof *s->packet)
 		stream_finish_packet(s);
-	else if (s->packet && s->used)
+}
+
+void af_stream_owner(struct af_stream *s, uint32_t tid)
+{
+	s->tid = tid;
+	/* An empty packet may still say whose it is. */
+	if (s->packet && s->used == sizeof *s->packet)
 		s->packet->tid = tid;
 }
 

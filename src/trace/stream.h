@@ -52,8 +52,15 @@ int af_stream_open_ring(struct af_stream *s, const char *path, uint64_t instance
 /* A stream straight to a file of the trace; takes @fd over. For the recorder. */
 int af_stream_open_file(struct af_stream *s, int fd, uint64_t instance, uint32_t process);
 
-/* Close the current packet, so that what follows carries @tid. */
+/*
+ * Another thread takes the stream over: it must write a THREAD event first, from which on the
+ * events of the packet are its own. (Closing the packet instead would let a few dozen threads that
+ * live for microseconds fill the ring with almost empty packets.)
+ */
 void af_stream_owner(struct af_stream *s, uint32_t tid);
+
+/* Close the packet in hand: a file stream's is written, a ring's may be drained. */
+void af_stream_flush(struct af_stream *s);
 
 /* A closed ring's file can go once it is drained; returns a file stream's first error. */
 int af_stream_close(struct af_stream *s);

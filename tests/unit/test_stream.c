@@ -368,28 +368,40 @@ static void packet_ends_with_its_last_event(void **state)
 	assert_int_equal(p->end_ns, 1009);
 }
 
-static void owner_is_that_of_the_packet(void **state)
+static void put_thread(struct rig *r, uint32_t tid)
+{
+	struct af_ev_thread fixed = {.tid = tid};
+	struct af_tail name = {"w", 1, 0};
+
+	af_stream_owner(&r->s, tid);
+	af_stream_put_tail(&r->s, AF_KIND_THREAD, 0, &fixed, sizeof fixed, &name, 1);
+}
+
+/* Threads that take turns share packets, and each event is still its thread's. */
+static void thread_event_says_whose_the_next_ones_are(void **state)
 {
 	struct rig *r = *state;
 	struct af_trace *t;
 	struct af_event ev;
 	static const uint32_t tids[] = {200, 201, 201, 203, 200};
 
-	af_stream_owner(&r->s, 999); /* before the first event */
-	af_stream_owner(&r->s, 200);
+	af_stream_owner(&r->s, 999);
 	for (uint64_t i = 0; i < 5; i++) {
-		af_stream_owner(&r->s, tids[i]);
+		put_thread(r, tids[i]);
 		put(r, i);
 		put(r, i);
 	}
+	assert_int_equal(rig_packet(r, r->s.slot)->tid, 200);
 	drain_all(r);
-	assert_int_equal(r->next_seq, 4); /* a change to the same owner is none */
+	assert_int_equal(r->next_seq, 1);
 	struct af_stream_bytes bytes = {r->disk.data, r->disk.size};
-	af_trace_open_memory(&t, &bytes, 1, 0);
+	/* Also when THREAD events are not asked for. */
+	af_trace_open_memory(&t, &bytes, 1, ~(1ull << AF_KIND_THREAD));
 	for (int i = 0; i < 10; i++) {
 		assert_true(af_trace_next(t, &ev));
 		assert_int_equal(ev.tid, tids[i / 2]);
 	}
+	assert_false(af_trace_next(t, &ev));
 	af_trace_close(t);
 }
 
@@ -600,7 +612,7 @@ int main(void)
 	    WITH_RING(what_a_killed_writer_wrote_is_there),
 	    WITH_RING(time_never_goes_back),
 	    WITH_RING(packet_ends_with_its_last_event),
-	    WITH_RING(owner_is_that_of_the_packet),
+	    WITH_RING(thread_event_says_whose_the_next_ones_are),
 	    WITH_RING(event_larger_than_a_packet_is_discarded),
 	    WITH_RING(discard_is_counted),
 	    WITH_RING(ring_is_private_and_never_another_ones),

@@ -74,6 +74,7 @@ static inline void maker_samples(struct made *m, uint64_t instance, unsigned pac
 
 	maker_open(m, &s, instance);
 	for (unsigned p = 0; p < packets; p++) {
+		af_stream_flush(&s);
 		af_stream_owner(&s, 1000 + p);
 		for (unsigned i = 0; i < events; i++, n++)
 			af_stream_put(&s, sample, start_ns + n * step_ns, 7, 0, n);

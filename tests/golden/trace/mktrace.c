@@ -177,8 +177,8 @@ static struct af_stream *stream_of(uint64_t n)
 /* Whose the next packet is; another owner ends the one in hand. */
 static void stream_set_owner(struct af_stream *s, uint64_t process, uint64_t pid, uint64_t tid)
 {
-	if (s->process != process || s->pid != pid)
-		af_stream_owner(s, UINT32_MAX);
+	if (s->process != process || s->pid != pid || s->tid != tid)
+		af_stream_flush(s);
 	s->process = (uint32_t)process;
 	s->pid = (uint32_t)pid;
 	af_stream_owner(s, (uint32_t)tid);
@@ -200,7 +200,7 @@ static void directive(const char *s)
 		af_stream_next_packet(out, 0, out->last_ns);
 	} else {
 		number(expect(s, "!close s"), &n);
-		stream_set_owner(stream_of(n), UINT32_MAX, 0, 0);
+		af_stream_flush(stream_of(n));
 	}
 }
 
