@@ -138,8 +138,12 @@ UNWIND_INLINE enum af_stop step_fp(struct af_unwinder *u, struct unwind_frame *f
 		return AF_STOP_COMPLETE;
 	if (fp % AF_ARCH_WORD || fp < f->sp || fp - f->sp > UNWIND_FP_LIMIT)
 		return AF_STOP_NO_RULE;
-	if (!unwind_read(u, f, fp + AF_ARCH_WORD, &ra, tape) || !unwind_load(u, f, fp, &next))
+	if (!unwind_read(u, f, fp + AF_ARCH_WORD, &ra, tape) || !unwind_load(u, f, fp, &next)) {
+		/* Memory may come to where none is now, and no slot would tell. */
+		if (tape)
+			tape->bad = true;
 		return AF_STOP_NO_RULE;
+	}
 	f->fp_slot = fp;
 	f->fp = next;
 	f->sp = fp + 2 * AF_ARCH_WORD;
