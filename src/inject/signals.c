@@ -82,6 +82,7 @@ void af_signals_start(void)
 {
 	shared_take(SIGSEGV);
 	shared_take(SIGBUS);
+	af_guard_arm(true);
 }
 
 void af_signals_sample(int signo)
