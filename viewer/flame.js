@@ -8,14 +8,15 @@
  * handlers: hover(node or -1, event), pick(node), menu(node, event).
  */
 
-const ROW = 20;
+/* Heights of a row with sizes of its text: the largest with which all of the tree is seen. */
+const ROWS = [[20, 12], [17, 12], [14, 11]];
 const NARROW = 0.5;
-const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, Ubuntu, "Noto Sans", sans-serif';
+const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, Ubuntu, "Noto Sans", sans-serif';
 
 /* Boxes too narrow to tell apart: one rectangle for a run of pixels, matches drawn over them. */
 class NarrowBoxes {
-  constructor(to, ys, palette) {
-    Object.assign(this, { to, ys, palette, nr: 0, matches: [] });
+  constructor(to, ys, rowHeight, palette) {
+    Object.assign(this, { to, ys, palette, nr: 0, matches: [], height: rowHeight - 1 });
     this.start = new Int32Array(ys.length).fill(-2);
     this.end = new Int32Array(ys.length).fill(-2);
     this.matchEnd = new Int32Array(ys.length).fill(-2);
@@ -41,7 +42,7 @@ class NarrowBoxes {
     const { to, ys, palette } = this;
     if (this.start[row] < 0) return;
     to.rect(this.start[row] * to.pixel, ys[row],
-      (this.end[row] + 1 - this.start[row]) * to.pixel, ROW - 1, palette.merged);
+      (this.end[row] + 1 - this.start[row]) * to.pixel, this.height, palette.merged);
     this.nr++;
   }
 
@@ -49,7 +50,7 @@ class NarrowBoxes {
     const { to, ys, palette, matches } = this;
     for (let row = 0; row < ys.length; row++) this.draw(row);
     for (let k = 0; k < matches.length; k += 2)
-      to.rect(matches[k] * to.pixel, ys[matches[k + 1]], to.pixel, ROW - 1, palette.match);
+      to.rect(matches[k] * to.pixel, ys[matches[k + 1]], to.pixel, this.height, palette.match);
     return this.nr + matches.length / 2;
   }
 }
@@ -110,6 +111,7 @@ class FlameView {
     const resized = this.fitHost();
     if (moved || resized) {
       this.rows = this.tree.maxDepth(this.root) + 1 - this.above;
+      if (fresh) this.deepest = this.tree.maxDepth(0);
       this.layout();
       this.reveal(this.root, fresh);
     }
@@ -119,7 +121,9 @@ class FlameView {
 
   /* Make the host scroll as far as there are rows, and end in a bottom edge in flame shape. */
   layout() {
-    const rows = this.rows * ROW + 8;
+    const all = this.deepest - this.above + 2;
+    [this.row, this.size] = ROWS.find(([row]) => all * row <= this.height) || ROWS[1];
+    const rows = this.rows * this.row + 8;
     this.sizer.style.height = `${Math.max(0, rows - this.height)}px`;
     this.canvasRows = Math.max(rows, this.height);
   }
@@ -152,17 +156,17 @@ class FlameView {
   /* Top edge of row @depth within the canvas. */
   y(depth) {
     const row = depth - this.above;
-    return this.flame ? this.canvasRows - (row + 1) * ROW - this.host.scrollTop
-      : row * ROW - this.host.scrollTop;
+    return this.flame ? this.canvasRows - (row + 1) * this.row - this.host.scrollTop
+      : row * this.row - this.host.scrollTop;
   }
 
   /* Scroll so that @node's row and some of what is above it in the stack can be seen. */
   reveal(node, fresh) {
     const depth = this.tree.depth[node];
     const y = this.y(depth);
-    if (!fresh && y >= ROW && y <= this.height - 2 * ROW) return;
-    const room = this.flame ? this.height - 4 * ROW : 3 * ROW;
-    if (fresh && depth * ROW < this.height - 4 * ROW)
+    if (!fresh && y >= this.row && y <= this.height - 2 * this.row) return;
+    const room = this.flame ? this.height - 4 * this.row : 3 * this.row;
+    if (fresh && depth * this.row < this.height - 4 * this.row)
       this.host.scrollTop = this.flame ? this.sizer.offsetHeight : 0;
     else this.host.scrollTop += y - room;
   }
@@ -180,7 +184,7 @@ class FlameView {
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.fillStyle = this.palette.paper;
     context.fillRect(0, 0, this.width, this.height);
-    context.font = FONT;
+    context.font = `${this.size}px ${FONT}`;
     context.textBaseline = 'middle';
     this.drawn = this.paint({
       width: this.width, height: this.height, pixel: 1 / this.ratio, y: (depth) => this.y(depth),
@@ -212,14 +216,14 @@ class FlameView {
     const from = left[root];
     const { depth, end, name } = tree;
     const color = this.tint || ((i) => palette.color(name[i]));
-    const narrow = new NarrowBoxes(to, ys, palette);
+    const narrow = new NarrowBoxes(to, ys, this.row, palette);
     const last = end[root];
     for (let i = root; i < last;) {
       const width = total[i] * scale;
       const y = ys[depth[i]];
-      const hidden = y <= -ROW || y >= to.height;
+      const hidden = y <= -this.row || y >= to.height;
       /* Rows only get further away from the root: past the far edge nothing more is seen. */
-      if (hidden && (this.flame ? y <= -ROW : y >= to.height)) {
+      if (hidden && (this.flame ? y <= -this.row : y >= to.height)) {
         i = end[i];
         continue;
       }
@@ -248,7 +252,7 @@ class FlameView {
     for (let above = this.root; tree.depth[above] > this.above;) {
       above = tree.parent[above];
       const y = ys[tree.depth[above]];
-      if (y <= -ROW || y >= to.height) continue;
+      if (y <= -this.row || y >= to.height) continue;
       this.box(to, above, 0, y, to.width, palette.root, palette.ancestor);
       nr++;
     }
@@ -257,12 +261,12 @@ class FlameView {
 
   box(to, node, x, y, width, fill, color) {
     const shown = Math.max(width - (width > 3 ? 1 : 0), to.pixel);
-    to.rect(x, y, shown, ROW - 1, fill);
+    to.rect(x, y, shown, this.row - 1, fill);
     if (width > 26) {
       const label = this.label(node, width - 9);
-      if (label) to.text(x + 5, y + ROW / 2, label, color);
+      if (label) to.text(x + 5, y + this.row / 2, label, color);
     }
-    if (node === this.selected) to.frame(x, y, shown, ROW - 1, this.palette.select);
+    if (node === this.selected) to.frame(x, y, shown, this.row - 1, this.palette.select);
   }
 
   /* As much of the name as fits: all, without arguments, without namespaces, its beginning. */
@@ -298,10 +302,12 @@ class FlameView {
   charWidth(code) {
     if (!this.widths) this.widths = new Float32Array(65536);
     if (!this.widths[code]) {
-      this.context.font = FONT;
+      const before = this.context.font;
+      this.context.font = `12px ${FONT}`;
       this.widths[code] = this.context.measureText(String.fromCharCode(code)).width || 0.01;
+      this.context.font = before;
     }
-    return this.widths[code];
+    return (this.widths[code] * this.size) / 12;
   }
 
   /* The node under the pointer, or -1. */
@@ -309,7 +315,7 @@ class FlameView {
     if (!this.tree) return -1;
     const bounds = this.canvas.getBoundingClientRect();
     const y = event.clientY - bounds.top + this.host.scrollTop;
-    const row = Math.floor((this.flame ? this.canvasRows - y : y) / ROW);
+    const row = Math.floor((this.flame ? this.canvasRows - y : y) / this.row);
     return this.nodeIn(row + this.above, (event.clientX - bounds.left) / this.width);
   }
 
@@ -347,6 +353,7 @@ class FlameView {
     this.canvas.style.cursor = node >= 0 ? 'pointer' : 'default';
     this.hoverBox.hidden = node < 0;
     if (node >= 0) {
+      this.hoverBox.style.height = `${this.row - 1}px`;
       const { x, y, width } = this.placeOf(node);
       this.hoverBox.style.transform = `translate(${x}px, ${y + this.host.scrollTop}px)`;
       this.hoverBox.style.width = `${Math.max(1, width - 1)}px`;
@@ -358,7 +365,7 @@ class FlameView {
   exportRows() {
     const rows = Math.min(this.rows, 1500);
     const row = (depth) => depth - this.above;
-    return { height: rows * ROW, y: (d) => (this.flame ? rows - 1 - row(d) : row(d)) * ROW };
+    return { height: rows * this.row, y: (d) => (this.flame ? rows - 1 - row(d) : row(d)) * this.row };
   }
 
   svg(title) {
@@ -375,7 +382,7 @@ class FlameView {
       frame: () => {},
     });
     return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${height}" ` +
-      'font-family="system-ui, sans-serif" font-size="12">' +
+      `font-family="system-ui, sans-serif" font-size="${this.size}">` +
       `<title>${xml(title)}</title><rect width="100%" height="100%" ` +
       `fill="${this.palette.paper}"/>${out.join('\n')}</svg>\n`;
   }
@@ -388,7 +395,7 @@ class FlameView {
     context.setTransform(scale, 0, 0, scale, 0, 0);
     context.fillStyle = this.palette.paper;
     context.fillRect(0, 0, this.width, height);
-    context.font = FONT;
+    context.font = `${this.size}px ${FONT}`;
     context.textBaseline = 'middle';
     this.paint({
       width: this.width, height, pixel: 1 / scale, y,

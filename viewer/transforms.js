@@ -7,12 +7,13 @@
 
 /* Frames of the interpreter and of call plumbing: true, and rarely what one looks for. */
 const GLUE = new RegExp(
-  '^(_?PyEval_|_?PyObject_(Make)?(Vectorcall|Call|FastCall)|_PyFunction_|_PyVectorcall|PyVectorcall' +
-  '|_?PyCFunction|cfunction_|method_vectorcall|vectorcall_|slot_tp_|slot_nb_|object_vacall' +
-  '|_PyObject_|_?PyRun_|run_(mod|eval)|pyrun_|Py_(Run|Bytes)?Main|pymain_|type_call|property_' +
-  '|_start$|__libc_start|clone3?$|start_thread|thread_start|ffi_call|ffi_prep|pybind11::' +
-  '|void pybind11::|std::(__)?invoke|std::function|std::_Function_handler|c10::Dispatcher' +
-  '|c10::impl::(wrap_kernel|call_functor)|c10::BoxedKernel|trampoline|_PyEval)');
+  '^(_?PyEval_|_?PyObject_(Make)?(Vectorcall|Call|FastCall)|_PyFunction_|_?PyVectorcall' +
+  '|_?PyCFunction|PyCFuncPtr_|cfunction_|method_vectorcall|vectorcall_|slot_(tp|nb)_' +
+  '|object_vacall|_PyObject_|_?PyRun_|run_(mod|eval)|pyrun_|Py_(Run|Bytes)?Main|pymain_' +
+  '|type_call|property_|_start$|__libc_start|clone3?$|start_thread|thread_start|trampoline' +
+  '|ffi_(call|prep)|\\[libffi|_ctypes_callproc|_call_function_pointer|(void )?pybind11::' +
+  '|std::(__)?invoke|std::function|std::_Function_handler|c10::Dispatcher' +
+  '|c10::impl::(wrap_kernel|call_functor)|c10::BoxedKernel)');
 
 const VERBS = {
   focus: { text: 'only', tip: 'stacks from this function on, merged' },
