@@ -1,7 +1,9 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -23,6 +25,13 @@ static void doctor_json(struct af_buf *b, const struct af_collector_ops *c, bool
 	af_buf_char(b, '}');
 }
 
+static void doctor_json_end(struct af_buf *b, bool shm, const char *words)
+{
+	af_buf_fmt(b, "],\"shm\":{\"works\":%s,\"says\":", shm ? "true" : "false");
+	af_buf_json(b, words, strlen(words));
+	printf("{\"format\":1,\"collectors\":[%s}}\n", b->data);
+}
+
 static void doctor_line(bool works, const char *name, const char *words, const char *summary)
 {
 	bool colour = af_colour(stdout);
@@ -37,12 +46,18 @@ static void doctor_line(bool works, const char *name, const char *words, const c
 /* Streams live in /dev/shm: 4 MiB a thread at most. */
 static bool doctor_shm(char *words, size_t size)
 {
+	char dir[] = "/dev/shm/aflame-doctor-XXXXXX";
 	struct statvfs v;
 
 	if (statvfs("/dev/shm", &v)) {
 		snprintf(words, size, "/dev/shm is not there: mount a tmpfs at it");
 		return false;
 	}
+	if (!mkdtemp(dir)) {
+		snprintf(words, size, "cannot make a directory in /dev/shm: %s", strerror(errno));
+		return false;
+	}
+	rmdir(dir);
 	uint64_t mb = (uint64_t)v.f_bavail * v.f_bsize >> 20;
 	snprintf(words, size, "%llu MB free in /dev/shm%s", (unsigned long long)mb,
 	         mb < 64 ? ": little; in a container give --shm-size=1g" : "");
@@ -56,9 +71,8 @@ static int doctor_run(void *state, int nr_words, char **words, struct af_err *er
 	char says[600];
 	bool cpu = false;
 
-	(void)nr_words;
-	(void)words;
-	(void)err;
+	if (nr_words)
+		return af_fail_plain(err, -EINVAL, "doctor takes no words: %s", words[0]);
 	for (int i = 0; af_collectors[i]; i++) {
 		const struct af_collector_ops *c = af_collectors[i];
 		struct af_err why = {0};
@@ -72,8 +86,7 @@ static int doctor_run(void *state, int nr_words, char **words, struct af_err *er
 	}
 	bool shm = doctor_shm(says, sizeof says);
 	if (o->json)
-		printf("{\"format\":1,\"collectors\":[%s],\"shm\":{\"works\":%s}}\n", json.data,
-		       shm ? "true" : "false");
+		doctor_json_end(&json, shm, says);
 	else
 		doctor_line(shm, "shm", says, NULL);
 	af_buf_free(&json);

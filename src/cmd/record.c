@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -147,6 +148,7 @@ static bool program_find(const char *program, char path[PATH_MAX])
 static int program_check(const char *program, struct af_err *err)
 {
 	char path[PATH_MAX];
+	struct stat st;
 
 	if (!program_find(program, path))
 		return strchr(program, '/')
@@ -154,6 +156,8 @@ static int program_check(const char *program, struct af_err *err)
 		           : af_fail_plain(err, -ENOENT, "no program %s in $PATH", program);
 	if (access(path, X_OK))
 		return af_fail(err, -errno, "cannot run %s", program);
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return af_fail_plain(err, -EACCES, "cannot run %s: it is a directory", program);
 	return 0;
 }
 
@@ -220,7 +224,7 @@ static void warn_end(const struct af_recording *r)
 	if (r->control->sampler_failed)
 		fprintf(stderr, "aflame: CPU samples could not be started in %llu processes\n",
 		        (unsigned long long)r->control->sampler_failed);
-	if (r->control->lost_no_stream)
+	if (r->control->lost_no_stream && r->drain.packets)
 		fprintf(
 		    stderr,
 		    "aflame: %llu events were lost as no stream could be made: is /dev/shm full?\n",
@@ -234,6 +238,7 @@ static int record_end(struct af_recording *r, char **words, struct af_err *err)
 
 	note_end(r);
 	int rc = af_session_finish(r, err);
+	bool no_streams = r->control->lost_no_stream && !r->drain.packets;
 	warn_end(r);
 	int named = af_names_add(r->dir, NULL, rc ? NULL : err);
 	if (!rc)
@@ -247,6 +252,11 @@ static int record_end(struct af_recording *r, char **words, struct af_err *err)
 		    err, -EPERM, "nothing was recorded: libaflame.so was not loaded into %s%s%s",
 		    words[0], why ? ", for " : "", why ? why : "");
 	}
+	if (no_streams)
+		return af_fail_plain(
+		    err, -ENOSPC,
+		    "nothing was recorded: no stream could be made in /dev/shm: free "
+		    "some of it, or give the container more (--shm-size=1g)");
 	return 0;
 }
 

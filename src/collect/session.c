@@ -268,6 +268,11 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	int rc = af_stream_close(&r->stream);
 	if (r->drain.error)
 		rc = r->drain.error;
+	if (rc == -ENOSPC || rc == -EDQUOT)
+		return af_fail_plain(err, rc,
+		                     "the trace %s is not complete: %s: free some, or name another "
+		                     "place with -o",
+		                     r->dir, strerror(-rc));
 	if (rc)
 		return af_fail(err, rc, "the trace %s is not complete: writing failed", r->dir);
 	return 0;
