@@ -66,6 +66,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes, struct 
 			progress(arg, af_trace_position(trace), af_trace_size(trace));
 	}
 	note_damage(&world, trace);
+	af_trace_damage_text(af_trace_damage(trace), out->damage, sizeof out->damage);
 	for (int i = 0; passes[i]; i++) {
 		passes[i]->finish(state[i], &world, out);
 		if (passes[i]->close)

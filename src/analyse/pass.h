@@ -29,6 +29,7 @@ enum { AF_WEIGHT_TIME, AF_WEIGHT_SAMPLES, AF_WEIGHT_COUNT, AF_WEIGHT_BYTES };
 struct af_results {
 	struct af_tree trees[AF_VIEWS]; /* finished */
 	struct af_facts facts;
+	char damage[768]; /* of the trace, in one line; "" for none */
 };
 
 struct af_pass_ops {

@@ -38,6 +38,8 @@ int af_study(const char *dir, struct af_results *r, struct af_err *err)
 		fprintf(stderr, "\r\033[K");
 	if (rc)
 		return rc;
+	if (r->damage[0])
+		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, r->damage);
 	af_top_table(&r->facts, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
 	             "Where CPU time went: functions", 1000);
 	return 0;
