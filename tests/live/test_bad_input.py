@@ -1,0 +1,436 @@
+#!/usr/bin/env python3
+"""What cannot work says why and what to do, exits non-zero, and does the program no harm."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree
+
+from machine import AFLAME, SAMPLERS, WORKPLACE, need, need_root, need_tool, probes, program
+from recording import Trace, aflame, must, new_path, record
+from tap import Skip, case, equal, expect, note, run_cases
+
+USAGE = 2  # the exit status of a command line that makes no sense
+FAILED = 1
+
+
+def refused(status, pattern, *words, **how):
+    """aflame @words exits with @status and one line that matches."""
+    done = aflame(*words, **how)
+    said = "status %d: %s" % (done.returncode, done.stderr)
+    expect(done.returncode == status, said)
+    expect(re.search(pattern, done.stderr), "%r is not in %s" % (pattern, said))
+    expect(done.stderr.startswith("aflame"), said)
+    expect(done.stderr.count("\n") == 1 and done.stderr.endswith("\n"), "not one line: %s" % said)
+    expect(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", done.stderr), "control characters: %r" % said)
+    return done
+
+
+def recording_refused(status, pattern, *command):
+    """The same of a program that cannot be started; an old trace stays where it is."""
+    folder = new_path("folder")
+    os.mkdir(folder)
+    must("record", "-q", "--sample", "none", "--", "true", cwd=folder)
+    before = trace_bytes(os.path.join(folder, "aflame.data"))
+    refused(status, pattern, "record", "-q", "--", *command, cwd=folder)
+    equal(os.listdir(folder), ["aflame.data"], "files")
+    equal(trace_bytes(os.path.join(folder, "aflame.data")), before, "the old trace")
+
+
+def trace_bytes(path):
+    found = {}
+    for folder, _, files in os.walk(path):
+        for name in files:
+            with open(os.path.join(folder, name), "rb") as file:
+                found[os.path.relpath(os.path.join(folder, name), path)] = file.read()
+    return found
+
+
+def sampled(scale="0.1"):
+    """A recording with samples, by whichever sampler works."""
+    working = [name for name in SAMPLERS if not probes()[name]]
+    if not working:
+        need(SAMPLERS[0])
+    return record(program("shares"), scale, sampler=working[0])
+
+
+def file_with(content, name="file", mode=0o644):
+    path = new_path(name)
+    with open(path, "wb") as file:
+        file.write(content)
+    os.chmod(path, mode)
+    return path
+
+
+# --- programs that cannot be recorded
+
+
+@case("no such program")
+def _():
+    recording_refused(FAILED, r"no program /no/such/program$", "/no/such/program")
+    recording_refused(FAILED, r"no program nosuchprogram in \$PATH$", "nosuchprogram")
+
+
+@case("a program that may not be run")
+def _():
+    path = file_with(b"#!/bin/sh\n")
+    recording_refused(FAILED, re.escape(path) + r".*ermission denied", path)
+
+
+@case("a directory as the program")
+def _():
+    recording_refused(FAILED, r"%s.*is a directory" % re.escape(WORKPLACE), WORKPLACE)
+
+
+@case("a program whose interpreter is not there")
+def _():
+    path = file_with(b"#!/no/such/interpreter\n", mode=0o755)
+    folder = new_path("folder")
+    os.mkdir(folder)
+    refused(FAILED, r"cannot run .*No such file", "record", "-q", "--", path, cwd=folder)
+    equal(os.listdir(folder), [], "files left behind")
+
+
+@case("no program at all")
+def _():
+    refused(USAGE, r"no program to record.*aflame record -- PROGRAM", "record")
+
+
+@case("a process that has vanished")
+def _():
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    refused(FAILED, r"no process %d: it may have ended" % gone.pid, "record", "-p", gone.pid)
+    refused(FAILED, r"no process 99999999999", "record", "-p", "99999999999")
+
+
+# --- where the trace goes
+
+
+@case("a trace into a directory that is not there")
+def _():
+    refused(FAILED, r"no/such/place.*No such file", "record", "-q", "-o", "no/such/place", "--", "true")
+
+
+@case("a trace where a file is, or a folder of something else")
+def _():
+    path = file_with(b"precious")
+    refused(FAILED, r"is not a directory: choose another name with -o", "record", "-o", path, "--", "true")
+    refused(FAILED, r"is not a directory", "record", "--force", "-o", path, "--", "true")
+    with open(path, "rb") as file:
+        equal(file.read(), b"precious", "the file")
+    folder = new_path("folder")
+    os.mkdir(folder)
+    shutil.copy(path, os.path.join(folder, "thesis"))
+    for force in ([], ["--force"]):
+        refused(FAILED, r"is not an aflame trace: choose another name", "record", *force, "-o", folder, "--", "true")
+    equal(trace_bytes(folder), {"thesis": b"precious"}, "the folder")
+
+
+@case("an old trace is kept as .old, or replaced with --force")
+def _():
+    folder = new_path("folder")
+    os.mkdir(folder)
+    for number in range(3):
+        must("record", "-q", "--sample", "none", "--", "sh", "-c", "exit 0", str(number), cwd=folder)
+    equal(sorted(os.listdir(folder)), ["aflame.data", "aflame.data.old"], "traces")
+    commands = [Trace(os.path.join(folder, name)).fields("process")[0]["cmdline"][-1:]
+                for name in ("aflame.data", "aflame.data.old")]
+    equal(commands, ["2", "1"], "runs in aflame.data and aflame.data.old")
+    must("record", "-q", "-f", "--sample", "none", "--", "sh", "-c", "exit 0", "3", cwd=folder)
+    equal(Trace(os.path.join(folder, "aflame.data.old")).fields("process")[0]["cmdline"][-1:], "1", "the kept run")
+
+
+@case("a trace is private")
+def _():
+    run = record("true")
+    equal(os.stat(run.path).st_mode & 0o777, 0o700, "mode of the directory")
+    for folder, _, files in os.walk(run.path):
+        for name in files:
+            equal(os.stat(os.path.join(folder, name)).st_mode & 0o777, 0o600, "mode of " + name)
+
+
+@case("a symbolic link in the trace's place is not followed")
+def _():
+    victim = new_path("victim")
+    os.mkdir(victim)
+    link = new_path("link")
+    os.symlink(victim, link)
+    done = aflame("record", "-q", "-o", link, "--sample", "none", "--", "true")
+    note(done.stderr)
+    equal(os.listdir(victim), [], "files made through the link")
+
+
+# --- file systems without room
+
+
+def with_mounts(script, *words):
+    """Runs a shell script as root in a mount namespace of its own."""
+    need_root()
+    need_tool("unshare")
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", AFLAME, *words], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, cwd=WORKPLACE,
+                          check=False, timeout=120)
+    if done.returncode == 99:
+        raise Skip("nothing can be mounted here: %s" % done.stderr.strip())
+    return done
+
+
+def mounted(options, then):
+    folder = new_path("mount")
+    os.mkdir(folder)
+    return "mount -t tmpfs -o %s none '%s' || exit 99; cd '%s'; %s" % (options, folder, folder, then)
+
+
+@case("a full disk: the program runs on, and a message names the cause and the fix")
+def _():
+    need("perf")
+    for size, what in (("64k", "small"), ("16k", "tiny")):
+        done = with_mounts(mounted("size=" + size, '"$1" record -q -F 9973 --sample perf -- "$2" 0.3; echo "status $?";'
+                                   '"$1" print --count'), program("shares"))
+        note("%s: %s" % (what, done.stderr.strip()))
+        expect("truth share.a 0." in done.stdout, "the program did not end: %s" % done.stdout)
+        expect("status 1\n" in done.stdout, "recorded with %s" % done.stdout)
+        expect("No space left on device" in done.stderr, done.stderr)
+        expect(re.search(r"free some|another.*-o|-o.*another", done.stderr), "no word of what to do: %s" % done.stderr)
+        if what == "small":
+            expect(re.search(r"^total +\d+$", done.stdout, re.M), "what there is of the trace cannot be read: %s" % done.stderr)
+
+
+@case("a full disk when report, flame and print write their results")
+def _():
+    run = sampled()
+    for words in (["flame"], ["report", "summary"], ["report", "top", "--json"], ["print"], ["print", "--json"], ["help"]):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([AFLAME, *words] + ([run.path] if words != ["help"] else []), stdout=full,
+                                  stderr=subprocess.PIPE, universal_newlines=True, check=False)
+        equal((done.returncode, "No space left on device" in done.stderr), (1, True), "(status, message) of %s" % words)
+
+
+@case("a read-only folder")
+def _():
+    run = sampled()
+    done = with_mounts(mounted("ro", '"$1" record -q -- true; echo "status $?";'
+                               '"$1" flame -o x.svg "$2"; echo "status $?"'), run.path)
+    equal(done.stdout, "status 1\nstatus 1\n", "exit statuses")
+    expect(re.search(r"^aflame record: .*Read-only file system.*\naflame flame: .*Read-only file system", done.stderr), done.stderr)
+
+
+@case("a /dev/shm without room: the program runs on, nothing recorded is a failure")
+def _():
+    need("perf")
+    shm = "mount -t tmpfs -o size=%s none /dev/shm || exit 99; "
+    record_words = '"$1" record -q -o "$3" --sample perf -- "$2" 0.3; echo "status $?"; "$1" doctor --json; echo "doctor $?"'
+    for size in ("4k", "64k"):
+        done = with_mounts(shm % size + record_words, program("shares"), new_path())
+        note("%s: %s" % (size, done.stderr.strip()))
+        expect("truth share.a 0." in done.stdout, "the program did not end: %s" % done.stdout)
+        expect("/dev/shm" in done.stderr, "no word of /dev/shm: %s" % done.stderr)
+        expect("status 0" not in done.stdout, "nothing was recorded, but: %s" % done.stdout)
+        expect("doctor 1" in done.stdout, "doctor finds nothing wrong")
+
+
+@case("a /dev/shm that is read-only: said by record and by doctor")
+def _():
+    done = with_mounts('mount -t tmpfs -o ro none /dev/shm || exit 99; "$1" record -q -o "$2" -- true; echo "status $?";'
+                       '"$1" doctor --json; echo "doctor $?"', new_path())
+    expect(re.search(r"/dev/shm.*Read-only file system", done.stderr), done.stderr)
+    expect("status 1" in done.stdout and "doctor 1" in done.stdout, done.stdout)
+
+
+# --- traces that are none
+
+
+@case("a trace that is not there, or is something else")
+def _():
+    empty = new_path("empty")
+    os.mkdir(empty)
+    path = file_with(b"precious")
+    for words in (["flame"], ["report"], ["print"]):
+        refused(FAILED, r"no trace in nosuchdir: run `aflame record", *words, "nosuchdir")
+        refused(FAILED, r"no trace in aflame\.data: run `aflame record", *words, cwd=empty)
+        refused(FAILED, r"is a file, and a trace is a directory", *words, path)
+        refused(FAILED, r"is not a trace: it has no file named metadata", *words, empty)
+
+
+@case("a trace of another program that writes CTF")
+def _():
+    foreign = new_path("foreign")
+    os.mkdir(foreign)
+    with open(os.path.join(foreign, "metadata"), "w", encoding="ascii") as file:
+        file.write('/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nenv { tracer_name = "lttng-ust"; };\n')
+    with open(os.path.join(foreign, "channel0_0"), "wb") as file:
+        file.write(b"\xc1\x1f\xfc\xc1" + bytes(4092))
+    for words in (["flame"], ["report"], ["print"]):
+        refused(USAGE, r"is a CTF trace, but not of aflame: read it with babeltrace2", *words, foreign)
+
+
+@case("a trace from a newer aflame")
+def _():
+    run = record("true")
+    metadata = os.path.join(run.path, "metadata")
+    with open(metadata, encoding="utf-8") as file:
+        text = file.read()
+    with open(metadata, "w", encoding="utf-8") as file:
+        file.write(text.replace("aflame_trace_version = 1;", "aflame_trace_version = 99;"))
+    for words in (["flame"], ["report"], ["print"]):
+        refused(FAILED, r"of version 99 .*reads up to version \d+: upgrade aflame", *words, run.path)
+
+
+@case("a damaged trace is read as far as it goes, with a line that says so")
+def _():
+    run = sampled("0.3")
+    whole = run.counts()["total"]
+    stream = max((os.path.join(run.path, n) for n in os.listdir(run.path) if re.match(r"s\d", n)), key=os.path.getsize)
+    size = os.path.getsize(stream)
+    with open(stream, "r+b") as file:
+        file.truncate(size - 100)
+    done = aflame("print", "--count", run.path)
+    equal(done.returncode, 0, "status")
+    expect("damaged" in done.stderr, "no word of the damage: %r" % done.stderr)
+    left = int(re.search(r"^total +(\d+)$", done.stdout, re.M).group(1))
+    note("%d of %d events" % (left, whole))
+    with open(stream, "r+b") as file:
+        file.write(os.urandom(size))
+    done = aflame("flame", run.path)
+    expect(done.returncode in (0, FAILED) and "damaged" in done.stderr, "status %d: %s" % (done.returncode, done.stderr))
+
+
+# --- command lines
+
+
+MISTAKES = {
+    "recrod": ([], r"no command recrod: did you mean `aflame record`"),
+    "frobnicate": ([], r"no command frobnicate"),
+    "help": (["recrod"], r"no command recrod: did you mean `aflame record`"),
+    "record": (["--rtae", "5", "--", "true"], r"no option --rtae: did you mean --rate"),
+    "flame": (["--veiw", "cpu"], r"no option --veiw: did you mean --view"),
+    "print": (["-k", "smaple"], r"no kind of event is called smaple: did you mean sample"),
+    "report": (["tpo", "nosuchdir"], r"no report tpo.*top"),
+}
+
+VALUES = [
+    (["record", "--sample", "prf", "--", "true"], r"--sample takes one of .*perf.*prf"),
+    (["record", "-F", "0", "--", "true"], r"--rate takes 1 to"),
+    (["record", "-F", "-5", "--", "true"], r"--rate"),
+    (["record", "-F", "99999999999999999999", "--", "true"], r"--rate"),
+    (["record", "-F", "abc", "--", "true"], r"--rate.*abc"),
+    (["record", "-F"], r"-F needs a value"),
+    (["record", "-d", "5parsecs", "--", "true"], r"--duration.*5parsecs"),
+    (["record", "--api", "cuda", "--", "true"], r"--api knows .*cuda"),
+    (["record", "-Z", "--", "true"], r"-Z"),
+    (["flame", "--view", "front"], r"--view takes one of cpu\|gpu\|all"),
+    (["flame", "-o", "picture.jpeg"], r"picture\.jpeg.*\.svg"),
+    (["flame", "--format", "gif"], r"gif"),
+    (["flame", "one", "two"], r"two"),
+    (["report", "--limit", "x"], r"--limit.*x"),
+    (["print", "--from", "yesterday"], r"--from.*yesterday"),
+    (["doctor", "please"], r"please"),
+]
+
+
+@case("a mistyped command, option or kind is answered with the nearest real one")
+def _():
+    for command, (words, pattern) in MISTAKES.items():
+        refused(USAGE, pattern, command, *words)
+
+
+@case("a value that makes no sense is named with those that do")
+def _():
+    for words, pattern in VALUES:
+        refused(USAGE, pattern, *words)
+    refused(USAGE, r"no weight called kilos.*time, samples, count, bytes", "flame", "--weight", "kilos", sampled().path)
+
+
+@case("an option of the program is the program's")
+def _():
+    run = record("echo", "--rate", "-o", "x")
+    equal(run.stdout, b"--rate -o x\n", "its output")
+    done = aflame("record", "-q", "-o", new_path(), "--sample", "none", "echo", "-n", "--force")
+    equal((done.returncode, done.stdout), (0, "--force"), "(status, output) without --")
+
+
+@case("a result into a folder that is not there")
+def _():
+    run = sampled()
+    for name in ("x.svg", "x.html", "x.folded"):
+        refused(FAILED, r"no/such/%s: No such file" % name, "flame", "-o", "no/such/" + name, run.path)
+    refused(FAILED, r"no/such/x: No such file", "print", "-o", "no/such/x", run.path)
+
+
+# --- folded text
+
+
+@case("folded text that is none")
+def _():
+    junk = file_with(bytes(range(256)) * 40, "junk")
+    for path in (junk, program("shares")):
+        for output in ([], ["-o", new_path("x") + ".svg"]):
+            done = aflame("flame", "--folded", path, *output)
+            expect(done.returncode == USAGE and "not folded stacks" in done.stderr, "status %d: %r" % (done.returncode, done.stderr))
+            expect(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", done.stderr), "control characters: %r" % done.stderr)
+            expect(not output or not os.path.exists(output[1]), "a picture was made of it")
+    refused(FAILED, r"nosuchfile: No such file", "flame", "--folded", "nosuchfile")
+    refused(FAILED, r"is a directory", "flame", "--folded", WORKPLACE)
+
+
+@case("empty folded text makes a whole picture of nothing")
+def _():
+    path = file_with(b"", "empty")
+    output = new_path("x") + ".svg"
+    equal(must("flame", "--folded", path, "-o", output), "", "output")
+    with open(output, "rb") as file:
+        xml.etree.ElementTree.parse(file)
+
+
+@case("folded lines that do not parse are told and counted, the others are drawn")
+def _():
+    done = aflame("flame", "--folded", "-", input=b"a;b 5\nno count\na;b xyz\na;c 2\n", stdin=None)
+    equal((done.returncode, done.stdout), (0, "a;b 5\na;c 2\n"), "(status, output)")
+    expect(re.search(r"2 of 4 lines do not parse, the first: line 2", done.stderr), done.stderr)
+
+
+# --- the rest
+
+
+@case("a reader that goes away is no error of ours")
+def _():
+    run = record(program("shares"), "0.05")
+    line = '"$1" print "$2" | head -n 1 >/dev/null; echo done'
+    done = subprocess.run(["sh", "-c", line, "sh", AFLAME, run.path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    equal((done.stdout, done.stderr), (b"done\n", b""), "(stdout, stderr)")
+
+
+@case("doctor's JSON parses, and its exit status is 0 where programs can be sampled")
+def _():
+    done = aflame("doctor", "--json")
+    answer = json.loads(done.stdout)
+    works = {c["name"]: c["works"] for c in answer["collectors"]}
+    equal(set(works), {"perf", "timer", "opencl"}, "collectors")
+    expect(all(c["works"] or c["says"] for c in answer["collectors"]), "a collector fails without a reason")
+    can = (works["perf"] or works["timer"]) and answer["shm"]["works"]
+    equal(done.returncode, 0 if can else 1, "status")
+    equal(aflame("doctor").returncode, done.returncode, "status of the text")
+
+
+@case("a sampler that does not work is refused by name, and automatic choice says why")
+def _():
+    broken = [name for name in SAMPLERS if probes()[name]]
+    if not broken:
+        raise Skip("all samplers work here")
+    for name in broken:
+        refused(FAILED, r"--sample %s does not work here" % name, "record", "--sample", name, "--", "true")
+
+
+@case("help of every command is on standard output and names every option")
+def _():
+    for command in ("run", "record", "flame", "report", "print", "doctor"):
+        text = must(command, "--help")
+        expect(text.startswith("Usage: aflame %s" % command), text[:80])
+        equal(must("help", command), text, "help " + command)
+    expect(must("--version") == must("version"), "versions differ")
+
+
+run_cases()
