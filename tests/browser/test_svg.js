@@ -6,7 +6,7 @@
 
 const assert = require('node:assert/strict');
 const path = require('node:path');
-const { withChromium } = require('./browser.js');
+const { withChromium, withWindow } = require('./browser.js');
 
 const folder = process.argv[2];
 const tests = [];
@@ -188,9 +188,10 @@ test('a fluid picture follows the window', 'fluid', async (page) => {
   near((await frame(page, 'all')).width, 680);
 });
 
-async function run({ file, body, options }) {
-  await withChromium({ colorScheme: options.dark ? 'dark' : 'light' }, async (context) => {
-    const page = await context.newPage(), problems = [];
+async function run(browser, { file, body, options }) {
+  const context = { colorScheme: options.dark ? 'dark' : 'light' };
+  await withWindow(browser, context, async (window_) => {
+    const page = await window_.newPage(), problems = [];
     page.on('console', (m) => { if (['error', 'warning'].includes(m.type())) problems.push(m.text()); });
     page.on('pageerror', (e) => problems.push(String(e)));
     page.on('dialog', (d) => { problems.push(`dialog ${d.message()}`); d.dismiss(); });
@@ -201,14 +202,17 @@ async function run({ file, body, options }) {
   });
 }
 
-(async () => {
+withChromium(async (browser) => {
   const wanted = tests.filter(({ name }) => name.includes(process.argv[3] || ''));
   console.log(`1..${wanted.length}`);
   for (const [at, one] of wanted.entries()) {
     let error;
-    await run(one).catch((caught) => { error = caught; });
+    await run(browser, one).catch((caught) => { error = caught; });
     console.log(`${error ? 'not ok' : 'ok'} ${at + 1} - ${one.name}`);
     if (error) console.log(String(error.stack || error).replace(/^/gm, '# '));
     if (error) process.exitCode = 1;
   }
-})();
+}).catch((error) => {
+  console.log(`Bail out! ${String(error.message).split('\n')[0]}`);
+  process.exitCode = 1;
+});

@@ -153,7 +153,7 @@ static void rules_are_those_of_elfutils(void **state)
 
 	elf_version(EV_CURRENT);
 	dl_iterate_phdr(compare_library, &totals);
-	print_message("%u rules the same, %u gaps, %u not supported\n", totals.nr_same,
+	print_message("# %u rules the same, %u gaps, %u not supported\n", totals.nr_same,
 	              totals.nr_gaps, totals.nr_unsupported);
 	assert_true(totals.nr_same > 100000);
 	/* Signal frames, which are known by their instructions. */
