@@ -93,6 +93,10 @@ class App {
     this.topHost = h('div', { class: 'page-body' });
     this.topNote = h('p', { class: 'note' });
     this.factsHost = h('div', { class: 'page-body cards' });
+    const opButton = (op, key, text) => h('button', { type: 'button', class: 'small',
+      title: `${VERBS[op].tip} (${key})`, onclick: () => this.toggleOp(op) }, text);
+    this.glueButton = opButton('glue', 'g', 'Hide glue');
+    this.foldButton = opButton('fold', 'c', 'Fold recursion');
     const toggle = (key, text, title) => h('button', { type: 'button', class: 'small', title,
       hidden: !meta.picture.differential,
       onclick: () => this.update({ [key]: !this.state[key] }) }, text);
@@ -101,10 +105,7 @@ class App {
     this.pages = {
       flame: h('section', { class: 'page flame-page' },
         h('div', { class: 'bar' }, this.shapes, this.dirs, this.orders,
-          h('button', { type: 'button', class: 'small', title: VERBS.glue.tip + ' (g)',
-            onclick: () => this.toggleOp('glue') }, 'Hide glue'),
-          h('button', { type: 'button', class: 'small', title: VERBS.fold.tip + ' (c)',
-            onclick: () => this.toggleOp('fold') }, 'Fold recursion'),
+          this.glueButton, this.foldButton,
           this.deltaButton, this.normButton,
           h('span', { class: 'grow' }),
           this.iconButton('save', 'Save this view', (event) => this.saveMenu(event)),
@@ -184,7 +185,7 @@ class App {
       cards((table) => table.columns.length > 2));
     if (this.meta.notes) this.factsHost.append(h('p', { class: 'note' }, this.meta.notes));
     if (!this.meta.facts.length)
-      this.factsHost.append(h('p', { class: 'empty' }, 'This report carries no tables of the run.'));
+      this.factsHost.append(h('p', { class: 'empty' }, 'This report has no tables of the run.'));
   }
 
   /* State */
@@ -212,7 +213,8 @@ class App {
    * it grew, blue where it shrank, grey where it did not or where so few samples tell nothing.
    */
   tint(tree, palette) {
-    if (!this.meta.picture.differential || !this.state.delta || tree.weights.length < 2) return null;
+    const wanted = this.meta.picture.differential && this.state.delta;
+    if (!wanted || tree.weights.length < 2) return null;
     const before = tree.total(0);
     const after = tree.total(1);
     const scale = this.state.norm && before[0] > 0 ? after[0] / before[0] : 1;
@@ -374,7 +376,11 @@ class App {
     this.shapes.show(state.shape);
     this.dirs.show(state.dir);
     this.orders.show(state.order);
-    for (const [button, on] of [[this.deltaButton, state.delta], [this.normButton, state.norm]]) {
+    const buttons = [
+      [this.deltaButton, state.delta], [this.normButton, state.norm],
+      [this.glueButton, state.ops.includes('glue')], [this.foldButton, state.ops.includes('fold')],
+    ];
+    for (const [button, on] of buttons) {
       button.classList.toggle('on', on);
       button.setAttribute('aria-pressed', on);
     }
@@ -580,7 +586,8 @@ class App {
       const row = tree.depth[node];
       const step = key === 'ArrowRight' ? 1 : -1;
       let i = node + step;
-      while (i > root && i < tree.end[root] && (tree.depth[i] !== row || !(total[i] > 0))) i += step;
+      const seen = () => tree.depth[i] === row && total[i] > 0;
+      while (i > root && i < tree.end[root] && !seen()) i += step;
       if (i <= root || i >= tree.end[root]) return;
       node = i;
     }

@@ -364,8 +364,8 @@ class FlameView {
   /* The whole view, not only the visible part, as SVG text or drawn on a canvas of its size. */
   exportRows() {
     const rows = Math.min(this.rows, 1500);
-    const row = (depth) => depth - this.above;
-    return { height: rows * this.row, y: (d) => (this.flame ? rows - 1 - row(d) : row(d)) * this.row };
+    const row = (depth) => (this.flame ? rows - 1 - depth + this.above : depth - this.above);
+    return { height: rows * this.row, y: (depth) => row(depth) * this.row };
   }
 
   svg(title) {

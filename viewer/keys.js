@@ -68,8 +68,8 @@ function helpDialog() {
     h('div', { class: 'help-head' }, h('h2', {}, 'Keyboard'),
       h('button', { type: 'button', class: 'plain', 'aria-label': 'Close',
         onclick: () => dialog.close() }, icon('close'))),
-    h('div', { class: 'help-body' }, KEYS.map(([title, list]) => h('section', {}, h('h3', {}, title),
-      h('dl', {}, list.map(([key, text]) => [
+    h('div', { class: 'help-body' }, KEYS.map(([title, list]) => h('section', {},
+      h('h3', {}, title), h('dl', {}, list.map(([key, text]) => [
         h('dt', {}, key.split(' ').map((k) => h('kbd', {}, k))), h('dd', {}, text)]).flat())))),
     h('p', { class: 'note' }, 'A right click on a frame offers the same. The address of the page ' +
       'holds all that you chose: copy it to share the view.'));

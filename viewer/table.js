@@ -174,8 +174,9 @@ function factTable(table, isName, onname) {
   const cell = (value, k) => {
     const text = formatCell(value, table.columns[k].unit);
     if (!numeric(k) && isName(value))
-      return h('td', {}, h('button', { type: 'button', class: 'link', onclick: () => onname(value) },
-        text));
+      return h('td', {}, h('button', {
+        type: 'button', class: 'link', onclick: () => onname(value),
+      }, text));
     return h('td', { class: numeric(k) ? 'number' : '' }, text);
   };
   return h('section', { class: 'card', 'data-table': table.name },
@@ -186,7 +187,7 @@ function factTable(table, isName, onname) {
           h('th', { scope: 'col', class: numeric(k) ? 'number' : '' }, column.title))))),
       h('tbody', {}, rows.map((row) => h('tr', {}, row.map(cell)))))),
     table.rows.length > rows.length
-      && h('p', { class: 'note' }, `${formatCount(table.rows.length - rows.length)} more rows are ` +
-        'not shown; `aflame report --json` prints all of them.'),
+      && h('p', { class: 'note' }, `${formatCount(table.rows.length - rows.length)} more rows ` +
+        'are not shown; aflame report --json prints all of them.'),
     (table.note || !table.rows.length) && h('p', { class: 'note' }, table.note || 'none'));
 }

@@ -1,6 +1,7 @@
 /*
  * The report in a real browser. Arguments: the folder with known.html, sample.html, hostile.html,
- * difference.html, empty.html and cpu.html (20,000 frames). Prints TAP. Numbers come from report_maker.c.
+ * difference.html, empty.html and cpu.html (20,000 frames). Prints TAP. Numbers come from
+ * report_maker.c.
  */
 'use strict';
 
@@ -35,7 +36,8 @@ const search = async (page, text) => {
   await settle(page);
 };
 const matched = (page) => page.locator('.matched').textContent();
-const nodeOf = (name) => `[...Array(app.tree.n).keys()].find((i) => app.tree.text(i) === '${name}')`;
+const nodeOf = (name) => '[...Array(app.tree.n).keys()]' +
+  `.find((i) => app.tree.text(i) === '${name}')`;
 /* Click the middle of a frame, as drawn. */
 const clickFrame = async (page, name, options) => {
   const place = await app(page, `(() => { const box = app.flame.canvas.getBoundingClientRect();
@@ -271,8 +273,9 @@ test('the address alone brings the same view back', 'known', {}, async (page, co
   assert.deepEqual(again.problems, []);
 });
 
-test('nonsense in the address does no harm', 'known', { hash: '#tab=nope&view=nope&w=nope&z=9.x.-1.' +
-  '99999&o=nope%3Ax&o=focus%3Anope&shape=nope&dir=nope&theme=%3Cb%3E&q=((' }, async (page) => {
+test('nonsense in the address does no harm', 'known', { hash: '#tab=nope&view=nope&w=nope' +
+  '&z=9.x.-1.99999&o=nope%3Ax&o=focus%3Anope&shape=nope&dir=nope&theme=%3Cb%3E&q=((' },
+async (page) => {
   await press(page, '0', '1');
   assert.equal(await app(page, 'app.tree.n'), 13);
 });
@@ -333,7 +336,8 @@ test('hostile names are text', 'hostile', {}, async (page) => {
   assert.equal(await app(page, 'app.tree.total(0)[0]'), 1045);
   const names = await app(page, 'app.names.text.slice()');
   for (const name of ['</script><script>window.pwned=1</script>', '__proto__', 'constructor',
-    'two␊lines␉and␛[31m red␡', 'bad utf-8 \ufffd\ufffd\ufffd(', 'line\u2028separator \ufffdreversed'])
+    'two␊lines␉and␛[31m red␡', 'bad utf-8 \ufffd\ufffd\ufffd(',
+    'line\u2028separator \ufffdreversed'])
     assert.ok(names.includes(name), `${name} in ${JSON.stringify(names)}`);
   for (const key of ['2', '3', '4', '1']) await press(page, key);
   await clickFrame(page, '<!--<script>');
@@ -377,7 +381,8 @@ test('a report without stacks says so', 'empty', {}, async (page) => {
 });
 
 test('dark follows the system and can be chosen', 'known', { dark: true }, async (page) => {
-  const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const ground = () => page.evaluate(() => (
+    getComputedStyle(document.documentElement).backgroundColor));
   const dark = await ground();
   assert.equal(await page.evaluate('document.documentElement.dataset.theme'), 'dark');
   await press(page, 't');
