@@ -24,6 +24,7 @@ struct flame {
 	struct af_map by_label; /* operation and kernel → shape index that stands for it */
 	struct flame_sum *sums;
 	uint32_t nr, cap;
+	uint64_t failed, unlaunched;
 };
 
 static struct flame_sum *flame_sum(struct flame *f, uint32_t path, uint32_t process, uint32_t label,
@@ -93,7 +94,9 @@ static void flame_work(struct flame *f, const struct af_world *w, const struct a
 
 	if (!af_work_read(ev, &work))
 		return;
-	af_join_take(&f->waiting, ev->process, work.correlation, &launch);
+	if (!af_join_take(&f->waiting, ev->process, work.correlation, &launch))
+		f->unlaunched++;
+	f->failed += work.status != 0;
 	uint32_t shape = af_world_shape(w, ev, work.shape);
 	if (work.status || !shape)
 		return;
@@ -145,6 +148,9 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 {
 	struct flame *f = self;
 
+	out->launches_unfinished = f->waiting.nr;
+	out->works_failed = f->failed;
+	out->works_unlaunched = f->unlaunched;
 	for (uint32_t i = 0; i < f->nr; i++) {
 		const struct flame_sum *s = &f->sums[i];
 		flame_add(&out->trees[s->label ? AF_VIEW_GPU : AF_VIEW_CPU], w, s);

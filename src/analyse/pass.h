@@ -27,8 +27,10 @@ enum { AF_WEIGHT_TIME, AF_WEIGHT_SAMPLES, AF_WEIGHT_COUNT, AF_WEIGHT_BYTES };
 
 /* What all passes together found. */
 struct af_results {
-	struct af_tree trees[AF_VIEWS]; /* finished */
+	struct af_tree trees[AF_VIEWS]; /* finished when all passes are */
 	struct af_facts facts;
+	/* Launches and work that do not belong together, as the flame pass found. */
+	uint64_t launches_unfinished, works_failed, works_unlaunched;
 	char damage[768]; /* of the trace, in one line; "" for none */
 };
 

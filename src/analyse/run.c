@@ -6,17 +6,16 @@
 #include <string.h>
 
 #include "analyse/pass.h"
-#include "analyse/work.h"
 
 struct run {
 	uint64_t sampled_ns, samples, in_kernel_ns, merged;
 	uint64_t incomplete_ns, unknown_ns; /* samples whose stack is cut short, or not known */
-	uint64_t launches, works;
-	struct af_map process_ns; /* sampled, by ordinal */
+	struct af_map process_ns;           /* sampled, by ordinal */
 };
 
-static void run_sample(struct run *r, const struct af_world *w, const struct af_event *ev)
+static void run_sample(void *self, const struct af_world *w, const struct af_event *ev)
 {
+	struct run *r = self;
 	struct af_ev_sample s;
 
 	if (!af_event_decode(ev, &s, sizeof s, NULL))
@@ -34,19 +33,6 @@ static void run_sample(struct run *r, const struct af_world *w, const struct af_
 		r->unknown_ns += s.weight_ns;
 	else if (stack->stop != AF_STOP_COMPLETE)
 		r->incomplete_ns += s.weight_ns;
-}
-
-static void run_event(void *self, const struct af_world *w, const struct af_event *ev)
-{
-	struct run *r = self;
-	struct af_work work;
-
-	if (ev->kind == AF_KIND_SAMPLE)
-		run_sample(r, w, ev);
-	else if (ev->kind == AF_KIND_LAUNCH)
-		r->launches++;
-	else if (af_work_read(ev, &work))
-		r->works++;
 }
 
 static void row_text(struct af_facts *f, struct af_table *t, const char *what, const char *text)
@@ -75,7 +61,7 @@ static void row_note(struct af_facts *f, struct af_table *t, const struct af_wor
 		row_text(f, t, what, af_facts_text(f, "%s", value));
 }
 
-static void table_run(const struct run *r, const struct af_world *w, struct af_facts *f)
+static void table_run(const struct af_world *w, struct af_facts *f)
 {
 	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
 	struct af_table *t = af_facts_table(f, "run", "The run", columns, 2);
@@ -96,7 +82,6 @@ static void table_run(const struct run *r, const struct af_world *w, struct af_f
 	         af_facts_text(f, "%llu events, %.1f MB", (unsigned long long)w->nr_events,
 	                       (double)w->trace_bytes / 1e6));
 	row_note(f, t, w, "recovered", "recovered");
-	(void)r;
 }
 
 /*
@@ -145,19 +130,21 @@ static void row_lost(struct af_facts *f, struct af_table *t, const char *what, u
 	c[1].value = count;
 }
 
-static void table_lost(const struct run *r, const struct af_world *w, struct af_facts *f)
+static void table_lost(const struct run *r, const struct af_world *w, struct af_results *out)
 {
 	static const struct af_column columns[] = {{"What", AF_CELL_TEXT},
 	                                           {"Count", AF_CELL_COUNT}};
+	struct af_facts *f = &out->facts;
 	struct af_table *t = af_facts_table(f, "lost", "What was lost", columns, 2);
 
 	for (uint32_t i = 0; i < AF_LOST_END; i++)
 		row_lost(f, t, af_lost_text(i), w->lost[i]);
 	row_lost(f, t, "damaged packets of the trace, stepped over", w->damaged_packets);
 	row_lost(f, t, "bytes of the trace that could not be read", w->damaged_bytes);
-	if (r->launches > r->works)
-		row_lost(f, t, "launches whose device work was not seen to complete",
-		         r->launches - r->works);
+	row_lost(f, t, "launches whose device work was not seen to complete",
+	         out->launches_unfinished);
+	row_lost(f, t, "launches that the device refused", out->works_failed);
+	row_lost(f, t, "pieces of device work without a launch", out->works_unlaunched);
 	if (r->sampled_ns) {
 		row_lost(f, t, "samples per 10,000 with a stack that is cut short",
 		         (uint64_t)((double)r->incomplete_ns * 1e4 / (double)r->sampled_ns));
@@ -176,7 +163,7 @@ static uint64_t note_u64(const struct af_world *w, const char *key)
 	return value ? strtoull(value, NULL, 10) : 0;
 }
 
-static void table_cost(const struct run *r, const struct af_world *w, struct af_facts *f)
+static void table_cost(const struct af_world *w, struct af_facts *f)
 {
 	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
 	struct af_table *t = af_facts_table(f, "cost", "What it cost", columns, 2);
@@ -197,17 +184,16 @@ static void table_cost(const struct run *r, const struct af_world *w, struct af_
 		row_note(f, t, w, "naming addresses", "cost.symbols");
 	row_note(f, t, w, "replayed stacks", "replay.hits");
 	row_note(f, t, w, "replayed stacks that were wrong", "replay.wrong");
-	(void)r;
 }
 
 static void run_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	const struct run *r = self;
 
-	table_run(r, w, &out->facts);
+	table_run(w, &out->facts);
 	table_cpu_time(r, w, &out->facts);
-	table_lost(r, w, &out->facts);
-	table_cost(r, w, &out->facts);
+	table_lost(r, w, out);
+	table_cost(w, &out->facts);
 }
 
 static void run_close(void *self)
@@ -220,10 +206,9 @@ static void run_close(void *self)
 const struct af_pass_ops af_pass_run = {
     .name = "run",
     .question = "what was this run?",
-    .wants = 1ull << AF_KIND_SAMPLE | 1ull << AF_KIND_LAUNCH | 1ull << AF_KIND_WORK |
-             1ull << AF_KIND_WORK_LONG,
+    .wants = 1ull << AF_KIND_SAMPLE,
     .state_size = sizeof(struct run),
-    .event = run_event,
+    .event = run_sample,
     .finish = run_finish,
     .close = run_close,
 };
