@@ -88,8 +88,10 @@ static int value_u64(const char *text, uint64_t *value)
 
 static bool choice_allows(const char *choices, const char *text)
 {
-	size_t len = strlen(text);
+	size_t len = strcspn(text, "|");
 
+	if (!len || text[len])
+		return false;
 	for (const char *c = choices; c; c = strchr(c, '|') ? strchr(c, '|') + 1 : NULL)
 		if (!strncmp(c, text, len) && (c[len] == '|' || !c[len]))
 			return true;

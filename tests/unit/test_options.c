@@ -154,7 +154,8 @@ static void nonsense_is_refused_by_name(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
-		assert_int_equal(parse(&plain, bad[i].line), -EINVAL);
+		if (parse(&plain, bad[i].line) != -EINVAL)
+			fail_msg("%s is taken", bad[i].line);
 		if (!strstr(err.msg, bad[i].says))
 			fail_msg("%s: %s", bad[i].line, err.msg);
 	}
