@@ -95,6 +95,13 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 	}
 	if (!kind)
 		kind = "summary";
+	if (nr_words > 1)
+		return af_fail_plain(err, -EINVAL, "one trace, not %s too", words[1]);
+	if (o->json && !strcmp(kind, "tree"))
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "the tree is for people: `aflame flame` gives it to programs, as "
+		    "folded text");
 	int rc = af_study(af_trace_dir(nr_words, words), &r, err);
 	if (!rc && !strcmp(kind, "top"))
 		rc = report_top(o, &r);
