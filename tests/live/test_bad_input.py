@@ -327,6 +327,9 @@ VALUES = [
     (["flame", "one", "two"], r"two"),
     (["report", "--limit", "x"], r"--limit.*x"),
     (["print", "--from", "yesterday"], r"--from.*yesterday"),
+    (["report", "tree", "--json"], r"folded text"),
+    (["report", "top", "one", "two"], r"two"),
+    (["print", "one", "two"], r"one trace directory"),
     (["doctor", "please"], r"please"),
 ]
 
