@@ -98,10 +98,11 @@ static int flame_parse(struct af_tree *t, const struct flame_options *o, const c
 	if (o->picture.flamechart)
 		t->ordered = true;
 	int rc = af_folded_read(t, data, size, o->differential, &stats, err);
+	uint64_t nr_lines = stats.lines + stats.bad_lines;
 	if (stats.bad_lines)
 		fprintf(stderr, "aflame flame: %llu of %llu lines do not parse, the first: %s\n",
-		        (unsigned long long)stats.bad_lines,
-		        (unsigned long long)(stats.lines + stats.bad_lines), stats.complaint);
+		        (unsigned long long)stats.bad_lines, (unsigned long long)nr_lines,
+		        stats.complaint);
 	if (stats.saturated)
 		fputs("aflame flame: a sum of counts beyond 2^64 - 1 was cut to that\n", stderr);
 	return rc;

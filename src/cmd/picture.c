@@ -19,6 +19,8 @@ static int picture_trees(struct af_render *r, const struct af_picture_job *job, 
 		r->label = job->label;
 		return job->format->tree(r, job->tree, err);
 	}
+	if (!job->results)
+		return 0;
 	/* All views; one that is empty would only be in the way. */
 	for (int v = 0; v < AF_VIEWS; v++) {
 		const struct af_tree *t = &job->results->trees[v];

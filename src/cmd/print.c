@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/work.h"
+#include "analyse/world.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "cmd/command.h"
@@ -23,13 +25,25 @@ enum { FLUSH_BYTES = 256 << 10 };
 #define ANY UINT64_MAX /* a number no stream, process, pid or tid can have */
 
 struct print {
-	bool json, count;
+	bool json, count, raw;
 	const char *output;
 	struct af_strings kinds;
 	uint64_t process, pid, tid, stream;
 	uint64_t from_ns, to_ns;
 	uint64_t limit;
 };
+
+/* A trace on its way out. */
+struct printing {
+	const struct print *options;
+	struct af_trace *trace;
+	uint64_t wanted;       /* mask of the kinds to print; 0 for all, those not known included */
+	bool placing;          /* stamps of device work are made times of the trace */
+	struct af_world world; /* of it only what that takes */
+};
+
+#define WORK_KINDS (1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG)
+#define WORK_NEEDS (1ull << AF_KIND_SHAPE | 1ull << AF_KIND_QUEUE)
 
 static const struct print print_defaults = {
     .process = ANY,
@@ -45,7 +59,7 @@ static int kind_named(const char *name, uint64_t *mask, struct af_err *err)
 	struct af_nearest near;
 
 	af_nearest_init(&near, name);
-	for (uint16_t kind = 0; kind < AF_KIND_MAX; kind++) {
+	for (unsigned kind = 0; kind < AF_KIND_MAX; kind++) {
 		const struct af_kind_info *info = af_kind_info(kind);
 		if (info && !strcmp(info->name, name)) {
 			*mask |= 1ull << kind;
@@ -78,40 +92,56 @@ static int kinds_mask(const struct af_strings *lists, uint64_t *mask, struct af_
 	return 0;
 }
 
-static bool print_wants(const struct print *p, const struct af_event *ev)
+static bool in_mask(uint64_t mask, uint16_t kind)
 {
-	return (p->process == ANY || p->process == ev->process) &&
+	return kind < AF_KIND_MAX && mask & 1ull << kind;
+}
+
+static bool print_wants(const struct printing *now, const struct af_event *ev)
+{
+	const struct print *p = now->options;
+
+	return (!now->wanted || in_mask(now->wanted, ev->kind)) &&
+	       (p->process == ANY || p->process == ev->process) &&
 	       (p->pid == ANY || p->pid == ev->pid) && (p->tid == ANY || p->tid == ev->tid) &&
 	       (p->stream == ANY || p->stream == ev->stream);
 }
 
 /* The next event that is asked for. Times only grow, so the first one past --to is the end. */
-static bool print_next(const struct print *p, struct af_trace *t, struct af_event *ev)
+static bool print_next(struct printing *now, struct af_event *ev)
 {
-	uint64_t start_ns = af_trace_start_ns(t);
+	const struct print *p = now->options;
+	uint64_t start_ns = af_trace_start_ns(now->trace);
 
-	while (af_trace_next(t, ev)) {
+	while (af_trace_next(now->trace, ev)) {
+		if (now->placing && in_mask(WORK_NEEDS, ev->kind))
+			af_world_event(&now->world, ev);
 		uint64_t ns = ev->time_ns - start_ns;
 		if (ev->time_ns < start_ns)
 			ns = 0;
 		if (ns > p->to_ns)
 			return false;
-		if (ns >= p->from_ns && print_wants(p, ev))
+		if (ns >= p->from_ns && print_wants(now, ev))
 			return true;
 	}
 	return false;
 }
 
-static int print_events(const struct print *p, struct af_trace *t, int fd)
+static int print_events(struct printing *now, int fd)
 {
+	const struct print *p = now->options;
 	static struct af_event_printer printer;
 	struct af_buf b = {0};
 	struct af_event ev;
 	int rc = 0;
 
-	af_event_printer_init(&printer, p->json, af_trace_start_ns(t));
-	for (uint64_t n = 0; n < p->limit && !rc && print_next(p, t, &ev); n++) {
-		af_event_print(&printer, &ev, &b);
+	af_event_printer_init(&printer, p->json, af_trace_start_ns(now->trace));
+	printer.raw = p->raw;
+	for (uint64_t n = 0; n < p->limit && !rc && print_next(now, &ev); n++) {
+		struct af_work work;
+		bool placed = now->placing && af_work_read(&ev, &work) &&
+		              af_work_place(&now->world, &ev, &work, NULL);
+		af_event_print(&printer, &ev, placed ? &work : NULL, &b);
 		if (b.len >= FLUSH_BYTES)
 			rc = af_buf_flush(&b, fd);
 	}
@@ -129,13 +159,14 @@ static void count_line(const struct print *p, struct af_buf *b, const char *name
 		af_buf_fmt(b, "%-12s %12llu\n", name, (unsigned long long)n);
 }
 
-static int print_counts(const struct print *p, struct af_trace *t, int fd)
+static int print_counts(struct printing *now, int fd)
 {
+	const struct print *p = now->options;
 	static uint64_t counts[AF_KIND_MAX];
 	uint64_t total = 0, unknown = 0;
 	struct af_event ev;
 
-	for (; total < p->limit && print_next(p, t, &ev); total++) {
+	for (; total < p->limit && print_next(now, &ev); total++) {
 		if (af_kind_info(ev.kind))
 			counts[ev.kind]++;
 		else
@@ -145,7 +176,7 @@ static int print_counts(const struct print *p, struct af_trace *t, int fd)
 	struct af_buf b = {0};
 	if (p->json)
 		af_buf_char(&b, '{');
-	for (uint16_t kind = 0; kind < AF_KIND_MAX; kind++)
+	for (unsigned kind = 0; kind < AF_KIND_MAX; kind++)
 		if (counts[kind])
 			count_line(p, &b, af_kind_info(kind)->name, counts[kind]);
 	if (unknown)
@@ -180,24 +211,37 @@ static int print_damage(struct af_trace *t, const char *dir, struct af_err *err)
 	return 0;
 }
 
+static int print_open(struct printing *now, const char *dir, struct af_err *err)
+{
+	const struct print *p = now->options;
+	int rc = kinds_mask(&p->kinds, &now->wanted, err);
+
+	if (!rc)
+		rc = af_trace_prepare(dir, err);
+	now->placing = !p->raw && !p->count && (!now->wanted || now->wanted & WORK_KINDS);
+	if (!rc && now->placing)
+		rc = af_clocks_read(&now->world.clocks, dir, err);
+	if (rc)
+		return rc;
+	uint64_t read = now->wanted && now->placing ? now->wanted | WORK_NEEDS : now->wanted;
+	return af_trace_open(&now->trace, dir, read, err);
+}
+
 static int print_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct print *p = state;
 	const char *dir = af_trace_dir(nr_words, words);
 	bool to_stdout = !p->output || !strcmp(p->output, "-");
-	uint64_t wanted;
-	struct af_trace *t;
+	struct printing now = {.options = p};
 
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "print takes one trace directory, not %d",
 		                     nr_words);
-	int rc = kinds_mask(&p->kinds, &wanted, err);
-	if (!rc)
-		rc = af_trace_prepare(dir, err);
-	if (!rc)
-		rc = af_trace_open(&t, dir, wanted, err);
-	if (rc)
+	int rc = print_open(&now, dir, err);
+	if (rc) {
+		af_world_close(&now.world);
 		return rc;
+	}
 
 	scope_close int file = -1;
 	if (!to_stdout)
@@ -206,16 +250,17 @@ static int print_run(void *state, int nr_words, char **words, struct af_err *err
 		rc = af_fail(err, -errno, "cannot write %s", p->output);
 	} else {
 		int fd = to_stdout ? STDOUT_FILENO : file;
-		rc = p->count ? print_counts(p, t, fd) : print_events(p, t, fd);
+		rc = p->count ? print_counts(&now, fd) : print_events(&now, fd);
 		if (rc == -EPIPE) /* the reader has seen enough */
 			rc = 0;
 		else if (rc)
 			af_fail(err, rc, "cannot write %s",
 			        to_stdout ? "standard output" : p->output);
 		else
-			rc = print_damage(t, dir, err);
+			rc = print_damage(now.trace, dir, err);
 	}
-	af_trace_close(t);
+	af_trace_close(now.trace);
+	af_world_close(&now.world);
 	return rc;
 }
 
@@ -223,6 +268,7 @@ static int print_run(void *state, int nr_words, char **words, struct af_err *err
 static const struct af_option print_options[] = {
     {AF_OPT_STRING, "output", 'o', "FILE", "write to FILE, - for standard output", AT(output)},
     {AF_OPT_FLAG, "json", 0, NULL, "one JSON object a line", AT(json)},
+    {AF_OPT_FLAG, "raw", 0, NULL, "stamps of device work as the device gave them", AT(raw)},
     {AF_OPT_FLAG, "count", 0, NULL, "only the number of events of each kind", AT(count)},
     {AF_OPT_GROUP, .help = "Which events"},
     {AF_OPT_LIST, "kind", 'k', "LIST", "only these kinds, separated by commas", AT(kinds)},
@@ -245,9 +291,12 @@ const struct af_command af_command_print = {
 	"process (p, an ordinal of the trace; p0 is the recorder), pid/tid, the kind and its\n"
 	"fields. Strings are quoted; what a terminal would act on is shown as \\xNN.\n"
 	"\n"
-	"With --json, time_ns is on the trace's clock (CLOCK_MONOTONIC) as are the stamps in\n"
-	"the fields, integers are numbers, and addresses, handles, bytes and named values are\n"
-	"strings.\n"
+	"With --json, time_ns is on the trace's clock (CLOCK_MONOTONIC), integers are numbers,\n"
+	"and addresses, handles, bytes and named values are strings.\n"
+	"\n"
+	"The four stamps of device work are shown on the trace's clock: in seconds like the\n"
+	"first column, with --json in nanoseconds like time_ns; ? or null when the trace does\n"
+	"not have them. With --raw the fields are printed as they are, on the device's clock.\n"
 	"\n"
 	"A damaged trace is printed as far as it can be read, with a line on standard error;\n"
 	"the exit status is 0 unless nothing could be read.",

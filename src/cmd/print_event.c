@@ -3,10 +3,15 @@
 #include <assert.h>
 #include <string.h>
 
+#include "analyse/work.h"
+
+/* Where the four stamps are among the fields of work and work_long. */
+enum { STAMPS_AT = 2, STAMPS = 4 };
+
 void af_event_printer_init(struct af_event_printer *p, bool json, uint64_t start_ns)
 {
 	*p = (struct af_event_printer){.json = json, .start_ns = start_ns};
-	for (uint16_t kind = 0; kind < AF_KIND_MAX; kind++) {
+	for (unsigned kind = 0; kind < AF_KIND_MAX; kind++) {
 		const struct af_kind_info *info = af_kind_info(kind);
 		if (!info)
 			continue;
@@ -158,9 +163,58 @@ static void put_name(struct af_buf *b, bool json, const char *name, bool first)
 	}
 }
 
-static void put_fields(const struct af_event_printer *p, const struct af_kind_info *info,
-                       const struct af_event *ev, struct af_buf *b)
+static void put_seconds(struct af_buf *b, uint64_t ns)
 {
+	char digits[9];
+
+	af_buf_u64(b, ns / 1000000000);
+	ns %= 1000000000;
+	for (int i = 8; i >= 0; i--, ns /= 10)
+		digits[i] = (char)('0' + ns % 10);
+	af_buf_char(b, '.');
+	af_buf_add(b, digits, sizeof digits);
+}
+
+/* A time of the trace, 0 when it is not known; work may have been queued before the trace began. */
+static void put_stamp(const struct af_event_printer *p, uint64_t ns, struct af_buf *b)
+{
+	if (!ns) {
+		af_buf_str(b, p->json ? "null" : "?");
+	} else if (p->json) {
+		af_buf_u64(b, ns);
+	} else {
+		if (ns < p->start_ns)
+			af_buf_char(b, '-');
+		put_seconds(b, ns < p->start_ns ? p->start_ns - ns : ns - p->start_ns);
+	}
+}
+
+static void put_stamps(const struct af_event_printer *p, const struct af_work *work,
+                       struct af_buf *b)
+{
+	static const char *const names[2][STAMPS] = {
+	    {"queued", "submit", "start", "end"}, {"queued_ns", "submit_ns", "start_ns", "end_ns"}};
+	static const struct af_work unknown;
+
+	if (!work)
+		work = &unknown;
+	const uint64_t ns[STAMPS] = {work->queued_ns, work->submit_ns, work->start_ns,
+	                             work->end_ns};
+	for (int i = 0; i < STAMPS; i++) {
+		put_name(b, p->json, names[p->json][i], false);
+		put_stamp(p, ns[i], b);
+	}
+}
+
+static bool has_stamps(const struct af_kind_info *info)
+{
+	return info->kind == AF_KIND_WORK || info->kind == AF_KIND_WORK_LONG;
+}
+
+static void put_fields(const struct af_event_printer *p, const struct af_kind_info *info,
+                       const struct af_event *ev, const struct af_work *work, struct af_buf *b)
+{
+	bool place = has_stamps(info) && !p->raw;
 	struct af_tail_view tails[AF_TAILS_MAX];
 	const struct af_tail_view *tail = tails;
 	const uint8_t *at = ev->payload;
@@ -171,6 +225,12 @@ static void put_fields(const struct af_event_printer *p, const struct af_kind_in
 		const struct af_field_info *f = &info->fields[i];
 		const struct af_enum_info *e = p->enums[info->kind][i];
 
+		if (place && i >= STAMPS_AT && i < STAMPS_AT + STAMPS) {
+			if (i == STAMPS_AT)
+				put_stamps(p, work, b);
+			at += af_field_size(f->type);
+			continue;
+		}
 		put_name(b, p->json, f->name, i == 0);
 		if (f->class == AF_FIELD_STR) {
 			put_string(b, p->json, tail++);
@@ -199,7 +259,6 @@ static void put_padded(struct af_buf *b, size_t from, size_t width)
 static void text_head(const struct af_event_printer *p, const struct af_event *ev, struct af_buf *b)
 {
 	uint64_t ns = ev->time_ns > p->start_ns ? ev->time_ns - p->start_ns : 0;
-	char digits[9];
 
 	if (ns < 10 * 1000000000ull)
 		af_buf_add(b, "   ", 3);
@@ -207,12 +266,7 @@ static void text_head(const struct af_event_printer *p, const struct af_event *e
 		af_buf_add(b, "  ", 2);
 	else if (ns < 1000 * 1000000000ull)
 		af_buf_char(b, ' ');
-	af_buf_u64(b, ns / 1000000000);
-	ns %= 1000000000;
-	for (int i = 8; i >= 0; i--, ns /= 10)
-		digits[i] = (char)('0' + ns % 10);
-	af_buf_char(b, '.');
-	af_buf_add(b, digits, sizeof digits);
+	put_seconds(b, ns);
 
 	size_t from = b->len;
 	af_buf_str(b, " s");
@@ -246,7 +300,8 @@ static void json_head(const struct af_event *ev, struct af_buf *b)
 	af_buf_str(b, ",\"kind\":\"");
 }
 
-void af_event_print(const struct af_event_printer *p, const struct af_event *ev, struct af_buf *b)
+void af_event_print(const struct af_event_printer *p, const struct af_event *ev,
+                    const struct af_work *work, struct af_buf *b)
 {
 	const struct af_kind_info *info = af_kind_info(ev->kind);
 
@@ -268,7 +323,7 @@ void af_event_print(const struct af_event_printer *p, const struct af_event *ev,
 		put_padded(b, from, 12);
 
 	if (info) {
-		put_fields(p, info, ev, b);
+		put_fields(p, info, ev, work, b);
 	} else {
 		put_name(b, p->json, "payload", true);
 		put_sequence(b, p->json, AF_TYPE_u8,

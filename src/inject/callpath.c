@@ -24,9 +24,11 @@ static uint32_t memo_find(struct af_memo *m, uint64_t hash, uint32_t **slot)
 	uint64_t *hashes = m->hash[set];
 	uint32_t *ids = m->id[set];
 
-	for (int way = 0; way < AF_MEMO_WAYS; way++)
-		if (hashes[way] == hash && ids[way])
-			return ids[way];
+	for (int way = 0; way < AF_MEMO_WAYS; way++) {
+		uint32_t id = ids[way];
+		if (hashes[way] == hash && id)
+			return id;
+	}
 
 	memmove(hashes + 1, hashes, (AF_MEMO_WAYS - 1) * sizeof *hashes);
 	memmove(ids + 1, ids, (AF_MEMO_WAYS - 1) * sizeof *ids);

@@ -182,7 +182,7 @@ static __attribute__((noinline)) uint32_t
 code_find_or_add(const struct af_py_layout *l, struct code_table *t, uint64_t address, uint64_t key)
 {
 	struct af_py_code c = {0};
-	uint32_t slot;
+	uint32_t slot = UINT32_MAX;
 	uint32_t index = slot_lookup(t, key, &slot);
 
 	if (index != AF_PY_NO_CODE)

@@ -248,7 +248,8 @@ static const char *folded_line(struct folded_reader *r, const char *line, uint32
 	r->prev = line;
 	r->prev_len = len;
 	uint32_t node = folded_target(r);
-	for (uint32_t w = 0; w <= r->two_columns; w++)
+	uint32_t nr_columns = r->two_columns ? 2 : 1;
+	for (uint32_t w = 0; w < nr_columns; w++)
 		folded_add(r, node, w, &counts[w]);
 	r->stats->lines++;
 	return NULL;

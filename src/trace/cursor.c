@@ -13,7 +13,7 @@ void af_filter_init(struct af_filter *f, uint64_t wanted, struct af_trace_damage
 {
 	*f = (struct af_filter){
 	    .wanted = wanted ? wanted : UINT64_MAX, .unknown = !wanted, .damage = damage};
-	for (uint16_t kind = 0; kind < AF_KIND_MAX; kind++) {
+	for (unsigned kind = 0; kind < AF_KIND_MAX; kind++) {
 		const struct af_kind_info *info = af_kind_info(kind);
 		if (info)
 			f->known |= 1ull << kind;
@@ -151,11 +151,10 @@ bool af_cursor_packet(struct af_cursor *c)
 		d->packets++;
 		d->bytes += found > c->next ? found - c->next : 0;
 		c->next = found;
-		if (found == c->size) {
+		if (found == c->size || !header_at(c, found, &p)) {
 			c->at = c->end = found;
 			return false;
 		}
-		header_at(c, found, &p);
 	}
 	if (c->started && p.instance != c->packet.instance) {
 		cursor_damage(c, c->next, "a packet of stream %llu in stream %llu",

@@ -129,7 +129,7 @@ void af_metadata_text(struct af_buf *b, uint64_t mono_ns, uint64_t realtime_ns,
 	           (unsigned long long)(offset_ns / 1000000000),
 	           (unsigned long long)(offset_ns % 1000000000));
 	af_buf_str(b, stream);
-	for (uint16_t kind = 0; kind < AF_KIND_MAX; kind++) {
+	for (unsigned kind = 0; kind < AF_KIND_MAX; kind++) {
 		const struct af_kind_info *info = af_kind_info(kind);
 		if (info)
 			metadata_kind(b, info);

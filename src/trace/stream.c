@@ -174,7 +174,7 @@ bool af_stream_next_packet(struct af_stream *s, uint32_t size, uint64_t time_ns)
 		time_ns = s->last_ns;
 	stream_finish_packet(s);
 	if (!s->ring) {
-		if (s->error)
+		if (s->error || !s->packet)
 			return false;
 		stream_fill_header(s, s->packet, time_ns);
 		return true;
