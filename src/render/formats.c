@@ -12,11 +12,7 @@ extern const struct af_format af_format_text;
 extern const struct af_format af_format_html;
 
 const struct af_format *const af_formats[] = {
-    &af_format_svg,
-    &af_format_folded,
-    &af_format_text,
-    &af_format_html,
-    NULL,
+    &af_format_svg, &af_format_folded, &af_format_text, &af_format_html, NULL,
 };
 
 const struct af_format *af_format_for(const char *name)

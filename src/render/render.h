@@ -38,7 +38,7 @@ struct af_render {
 	int fd;
 	const struct af_picture *picture;
 	const char *label; /* of the tree handed over next, "gpu"; NULL when there is only one */
-	void *state; /* the format's own, between begin and end */
+	void *state;       /* the format's own, between begin and end */
 };
 
 struct af_format {
