@@ -42,6 +42,9 @@ AF_EMBED(flame_js);
 AF_EMBED(table_js);
 AF_EMBED(panel_js);
 AF_EMBED(keys_js);
+AF_EMBED(model_js);
+AF_EMBED(layout_js);
+AF_EMBED(page_js);
 AF_EMBED(app_js);
 AF_EMBED(main_js);
 
@@ -173,7 +176,8 @@ static void add_script(struct af_buf *b)
 	    PART(dom_js),        PART(format_js),  PART(palette_js), PART(payload_js),
 	    PART(tree_js),       PART(callers_js), PART(search_js),  PART(state_js),
 	    PART(transforms_js), PART(flame_js),   PART(table_js),   PART(panel_js),
-	    PART(keys_js),       PART(app_js),     PART(main_js),
+	    PART(keys_js),       PART(model_js),   PART(layout_js),  PART(page_js),
+	    PART(app_js),        PART(main_js),
 	};
 #undef PART
 	af_buf_str(b, "(() => {\n'use strict';\n");

@@ -1,0 +1,184 @@
+/* The parts of the page, made once: what they show is Page's, what they do is App's. */
+
+const TABS = [
+  { value: 'flame', text: 'Flame graph' },
+  { value: 'top', text: 'Functions' },
+  { value: 'sandwich', text: 'Sandwich' },
+  { value: 'facts', text: 'Run' },
+];
+
+class Layout extends Model {
+  constructor(meta, names) {
+    super(meta, names);
+    this.tooltip = new Tooltip();
+    this.tooltip.differential = meta.picture.differential;
+    this.menu = new Menu();
+    this.details = new Details(this);
+    this.buildSearch();
+    this.buildControls();
+    this.buildPages();
+    this.buildBody();
+    this.buildViews();
+    this.buildFacts();
+  }
+
+  iconButton(name, title, onclick) {
+    return h('button', { type: 'button', class: 'plain', title, 'aria-label': title, onclick },
+      icon(name));
+  }
+
+  buildSearch() {
+    this.search = h('input', { type: 'search', placeholder: 'Search functions (regex)',
+      'aria-label': 'Search', spellcheck: 'false', autocomplete: 'off',
+      oninput: () => this.typed(), onkeydown: (event) => this.searchKey(event) });
+    this.caseButton = h('button', { type: 'button', class: 'plain', title: 'Match case',
+      'aria-label': 'Match case', onclick: () => this.update({ exact: !this.state.exact }) }, 'Aa');
+    this.matched = h('output', { class: 'matched', 'aria-live': 'polite' });
+    this.previous = this.iconButton('up', 'Previous match (N)', () => this.step(-1));
+    this.next = this.iconButton('down', 'Next match (n)', () => this.step(1));
+  }
+
+  buildControls() {
+    const { meta } = this;
+    this.tabs = h('div', { class: 'tabs', role: 'tablist', onkeydown: (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!step) return;
+      const at = TABS.findIndex((tab) => tab.value === this.state.tab);
+      const to = (at + step + TABS.length) % TABS.length;
+      this.update({ tab: TABS[to].value }).then(() => this.tabs.children[to].focus());
+      event.preventDefault();
+      event.stopPropagation();
+    } }, TABS.map((tab) => h('button', {
+      type: 'button', role: 'tab', id: `tab-${tab.value}`, 'aria-controls': `page-${tab.value}`,
+      onclick: () => this.update({ tab: tab.value }) }, tab.text)));
+    this.views = segmented('View', meta.trees.map((tree) => ({ value: tree.label,
+      text: tree.label || 'all', title: `View (v)` })), (view) => this.update({ view }));
+    this.weights = h('span', {});
+    this.shapes = segmented('Shape', [
+      { value: 'flame', text: 'Flame', title: 'Roots at the bottom (i)' },
+      { value: 'icicle', text: 'Icicle', title: 'Roots at the top (i)' },
+    ], (shape) => this.update({ shape }));
+    this.dirs = segmented('Direction', [
+      { value: 'callees', text: 'Top-down', title: 'From callers to callees (r)' },
+      { value: 'callers', text: 'Bottom-up', title: 'From where the time is spent to callers (r)' },
+    ], (dir) => this.update({ dir }));
+    this.orders = segmented('Order', [
+      { value: 'name', text: 'A–Z', title: 'Children in order of names (o)' },
+      { value: 'heavy', text: 'Heavy first', title: 'Heaviest child first (o)' },
+    ], (order) => this.update({ order }));
+    this.tools = h('div', { class: 'tools' }, this.views, this.weights);
+    const opButton = (op, key, text) => h('button', { type: 'button', class: 'small',
+      title: `${VERBS[op].tip} (${key})`, onclick: () => this.toggleOp(op) }, text);
+    this.glueButton = opButton('glue', 'g', 'Hide glue');
+    this.foldButton = opButton('fold', 'c', 'Fold recursion');
+    const toggle = (key, text, title) => h('button', { type: 'button', class: 'small', title,
+      hidden: !meta.picture.differential,
+      onclick: () => this.update({ [key]: !this.state[key] }) }, text);
+    this.deltaButton = toggle('delta', 'Difference', 'Red grew, blue shrank; off: colours by kind');
+    this.normButton = toggle('norm', 'Normalise', 'Compare shares of the total, not amounts');
+  }
+
+  buildPages() {
+    this.crumbs = h('nav', { class: 'crumbs', 'aria-label': 'Zoom' });
+    this.chips = h('div', { class: 'chips' });
+    this.legend = h('div', { class: 'legend', role: 'group', 'aria-label': 'Kinds of frames' });
+    this.status = h('div', { class: 'status', role: 'status', 'aria-live': 'polite' });
+    this.flameHost = h('div', {});
+    this.emptyNote = h('p', { class: 'empty over', hidden: true });
+    this.callersHost = h('div', {});
+    this.calleesHost = h('div', {});
+    this.sandwichName = h('h2', { class: 'sandwich-name' });
+    this.sandwichFacts = h('p', { class: 'sandwich-facts' });
+    this.topHost = h('div', { class: 'page-body' });
+    this.topNote = h('p', { class: 'note' });
+    this.factsHost = h('div', { class: 'page-body cards' });
+    this.pages = {
+      flame: h('section', { class: 'page flame-page' },
+        h('div', { class: 'bar' }, this.shapes, this.dirs, this.orders,
+          this.glueButton, this.foldButton,
+          this.deltaButton, this.normButton,
+          h('span', { class: 'grow' }),
+          this.iconButton('save', 'Save this view', (event) => this.saveMenu(event)),
+          this.iconButton('panel', 'Details panel (d)',
+            () => this.update({ panel: !this.state.panel }))),
+        h('div', { class: 'bar thin' }, this.crumbs, this.chips),
+        h('div', { class: 'split' }, h('div', { class: 'flame-frame' }, this.flameHost,
+          this.emptyNote), this.details.el),
+        h('div', { class: 'bar foot' }, this.legend, this.status)),
+      top: h('section', { class: 'page' }, h('div', { class: 'bar' }, this.topNote,
+        h('span', { class: 'grow' }), h('button', { type: 'button', class: 'small',
+          title: 'As tab-separated text, in this order', onclick: () => this.copyTable() },
+        icon('copy'), 'Copy table')),
+      this.topHost),
+      sandwich: h('section', { class: 'page sandwich' }, h('div', { class: 'bar' },
+        this.sandwichName, this.sandwichFacts),
+      h('div', { class: 'split rows' },
+        h('div', { class: 'flame-frame' }, h('span', { class: 'corner' }, 'Callers'),
+          this.callersHost),
+        h('div', { class: 'flame-frame' }, h('span', { class: 'corner' }, 'Callees'),
+          this.calleesHost))),
+      facts: h('section', { class: 'page' }, this.factsHost),
+    };
+    for (const [name, page] of Object.entries(this.pages)) {
+      page.id = `page-${name}`;
+      page.setAttribute('role', 'tabpanel');
+      page.setAttribute('aria-labelledby', `tab-${name}`);
+    }
+  }
+
+  buildBody() {
+    const { meta } = this;
+    this.strip = h('div', { class: 'strip', role: 'list', 'aria-label': 'Run' });
+    this.toast = h('div', { class: 'toast', role: 'status', hidden: true });
+    this.busy = h('div', { class: 'busy', hidden: true }, 'Working…');
+    this.dialog = helpDialog();
+    document.body.append(
+      h('header', { class: 'head' },
+        h('div', { class: 'brand' }, icon('flame'),
+          h('h1', { title: meta.title }, meta.title || 'aflame report'),
+          meta.subtitle && h('span', { class: 'subtitle', title: meta.subtitle }, meta.subtitle)),
+        h('div', { class: 'search', role: 'search' }, icon('search'), this.search, this.matched,
+          this.caseButton, this.previous, this.next),
+        h('div', { class: 'head-end' },
+          this.iconButton('moon', 'Light, dark, as the system (t)', () => this.cycle('theme')),
+          h('button', { type: 'button', class: 'plain', title: 'Keys (?)', 'aria-label': 'Keys',
+            onclick: () => this.help() }, '?'))),
+      this.strip,
+      h('div', { class: 'bar main-bar' }, this.tabs, h('span', { class: 'grow' }), this.tools),
+      h('main', {}, Object.values(this.pages)), this.dialog, this.toast, this.busy);
+  }
+
+  buildViews() {
+    this.flame = new FlameView(this.flameHost, {
+      hover: (node, event) => this.hover(this.flame, node, event),
+      pick: (node) => this.zoom(node),
+      menu: (node, event) => this.frameMenu(this.flame.tree, node, event),
+    }, 'Flame graph; the Functions tab lists the same data as a table');
+    const sandwichView = (host, label) => {
+      const view = new FlameView(host, {
+        hover: (node, event) => this.hover(view, node, event),
+        pick: (node) => node && this.update({ fn: view.tree.text(node) }),
+        menu: (node, event) => this.frameMenu(view.tree, node, event),
+      }, label);
+      return view;
+    };
+    this.callers = sandwichView(this.callersHost, 'Callers');
+    this.callees = sandwichView(this.calleesHost, 'Callees');
+    this.top = new TopTable(this.topHost, {
+      pick: (id) => this.searchFor(this.names.text[id], true),
+      open: (id) => this.update({ tab: 'sandwich', fn: this.names.text[id] }),
+    });
+  }
+
+  buildFacts() {
+    const isName = (text) => text.length > 1 && this.names.find(text).length > 0;
+    const toFlame = (name) => this.update({ tab: 'flame', q: exactly(name), exact: true });
+    const cards = (wanted) => h('div', { class: 'cards-column' }, this.meta.facts.filter(wanted)
+      .map((table) => factTable(table, isName, toFlame)));
+    this.factsHost.append(cards((table) => table.columns.length <= 2),
+      cards((table) => table.columns.length > 2));
+    if (this.meta.notes) this.factsHost.append(h('p', { class: 'note' }, this.meta.notes));
+    if (!this.meta.facts.length)
+      this.factsHost.append(h('p', { class: 'empty' }, 'This report has no tables of the run.'));
+  }
+}

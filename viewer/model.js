@@ -1,0 +1,147 @@
+/*
+ * The report's data and state, without a page: which trees there are, what the user chose, and the
+ * tree that follows from both. Every change goes through update(), so every change is in the
+ * address and can be gone back from.
+ *
+ *	Model ← Layout (the parts of the page) ← Page (what they show) ← App (what keys and clicks do)
+ */
+
+class Model {
+  constructor(meta, names) {
+    this.meta = meta;
+    this.names = names;
+    /* Views are called by their labels, so these must differ. */
+    meta.trees.forEach((tree, at) => {
+      if (!tree.label || meta.trees.findIndex(({ label }) => label === tree.label) < at)
+        tree.label = meta.trees.length > 1 ? `view ${at + 1}` : 'all';
+    });
+    this.pipelines = meta.trees.map(() => null);
+    this.made = new Map();
+    this.defaults = { ...DEFAULTS, view: meta.trees[0]?.label || '',
+      shape: meta.picture.inverted ? 'icicle' : 'flame',
+      dir: meta.picture.reverse ? 'callers' : 'callees' };
+    this.state = stateFromHash(location.hash, this.defaults);
+    window.addEventListener('popstate', () => this.fromAddress());
+    window.addEventListener('hashchange', () => this.fromAddress());
+  }
+
+  /* Change the state; push makes it a step that the browser's Back undoes. */
+  async update(patch, push = true) {
+    this.state = { ...this.state, ...patch };
+    const hash = `#${stateToHash(this.state, this.defaults)}`;
+    if (hash !== (location.hash || '#'))
+      window.history[push ? 'pushState' : 'replaceState'](null, '', hash);
+    await this.refresh();
+  }
+
+  async fromAddress() {
+    const hash = `#${stateToHash(this.state, this.defaults)}`;
+    if ((location.hash || '#') === hash) return;
+    this.state = stateFromHash(location.hash, this.defaults);
+    await this.refresh();
+  }
+
+  /*
+   * In a difference (two columns, before and after) the colour of node i of this tree: red where
+   * it grew, blue where it shrank, grey where it did not or where so few samples tell nothing.
+   */
+  tint(tree, palette) {
+    const wanted = this.meta.picture.differential && this.state.delta;
+    if (!wanted || tree.weights.length < 2) return null;
+    const before = tree.total(0);
+    const after = tree.total(1);
+    const scale = this.state.norm && before[0] > 0 ? after[0] / before[0] : 1;
+    return (i) => palette.difference(change(before[i], after[i], scale));
+  }
+
+  treeIndex() {
+    const at = this.meta.trees.findIndex((tree) => tree.label === this.state.view);
+    return Math.max(0, at);
+  }
+
+  async pipeline() {
+    const at = this.treeIndex();
+    if (!this.pipelines[at]) {
+      const tree = await loadTree(at, this.meta.trees[at], this.names);
+      this.pipelines[at] = new Pipeline(tree);
+    }
+    return this.pipelines[at];
+  }
+
+  /* The weight that is drawn: the one asked for, or the first that has any in this tree. */
+  weightOf(tree) {
+    const asked = tree.weights.findIndex(({ name }) => name === this.state.w);
+    if (asked >= 0 && tree.total(asked)[0] > 0) return asked;
+    const picture = tree.weights.findIndex(({ name }) => name === this.meta.picture.weight);
+    const after = this.meta.picture.differential && tree.weights.length > 1 ? 1 : 0;
+    const standard = picture >= 0 ? picture : after;
+    if (tree.total(standard)[0] > 0) return standard;
+    return Math.max(0, tree.weights.findIndex((_, w) => tree.total(w)[0] > 0));
+  }
+
+  /* The last result of make() for this slot, made anew when one of its inputs changed. */
+  memo(slot, inputs, make) {
+    const old = this.made.get(slot);
+    if (old && old.inputs.every((input, k) => input === inputs[k])) return old.value;
+    const value = make();
+    this.made.set(slot, { inputs, value });
+    return value;
+  }
+
+  /* The tree to draw for the state. */
+  derive(forward, w) {
+    const { dir, order, z } = this.state;
+    let tree = forward;
+    if (dir === 'callers') {
+      const full = this.memo('callers', [tree, w], () => (
+        callersTree(tree, stackPointers(tree), w, [])));
+      /* A tree with small nodes left closed is made again around the node zoomed into. */
+      tree = full.pruned && z.length ? this.memo('zoomed', [tree, w, z.join()], () => (
+        callersTree(tree, stackPointers(tree), w, z))) : full;
+    }
+    return order === 'heavy' ? this.memo('heavy', [tree, w], () => heavyFirst(tree, w)) : tree;
+  }
+
+  /* Make what is drawn from the state: false when a later call has overtaken this one. */
+  async compute() {
+    const turn = (this.turn = (this.turn || 0) + 1);
+    if (!this.meta.trees.length) return true;
+    const pipeline = await this.pipeline();
+    if (turn === this.turn) await this.announce(pipeline.steps[0].tree);
+    if (turn !== this.turn) return false;
+    this.base = pipeline.steps[0].tree;
+    this.forward = pipeline.run(this.state.ops);
+    this.w = this.weightOf(this.base);
+    this.tree = this.derive(this.forward, this.w);
+    this.root = this.tree.follow(this.state.z);
+    this.node = this.tree.follow(this.state.x);
+    return true;
+  }
+
+  functionsOf(tree) {
+    return this.memo('functions', [tree], () => tree.functions(0));
+  }
+
+  heaviest() {
+    const { ids, self } = this.functionsOf(this.forward);
+    const [best] = largest(ids, (id) => self[this.w][id], 1);
+    return best ? this.names.text[best.id] : '';
+  }
+}
+
+/*
+ * How much a weight changed, -1 (gone) to 1 (new). Counts of samples scatter by their square
+ * root: a change within three times that is faded in proportion.
+ */
+function change(before, after, scale) {
+  const was = before * scale;
+  const most = Math.max(was, after);
+  if (!(most > 0)) return 0;
+  const scatter = Math.sqrt(before * scale * scale + after);
+  return ((after - was) / most) * Math.min(1, Math.abs(after - was) / (3 * scatter));
+}
+
+/* A regular expression that matches this name and no other. */
+function exactly(name) {
+  return `^${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`;
+}

@@ -1,0 +1,258 @@
+/* What each part of the page shows, drawn from what the model computed. */
+
+const STRIP = ['verdict', 'lost', 'run']; /* tables of facts that are shown above the tabs */
+const HEAVY_TREE = 300000; /* above so many frames a note is shown while a tree is made */
+
+class Page extends Layout {
+  constructor(meta, names) {
+    super(meta, names);
+    this.dark = window.matchMedia('(prefers-color-scheme: dark)');
+    this.dark.addEventListener('change', () => this.refresh());
+    this.palettes = {};
+  }
+
+  palette() {
+    const { theme } = this.state;
+    const dark = theme === 'dark' || (theme === 'auto' && this.dark.matches);
+    document.documentElement.dataset.theme = dark ? 'dark' : 'light';
+    return this.palettes[dark] || (this.palettes[dark] = new Palette(this.names, dark));
+  }
+
+  /* Show the state; app.working is done when the last change is on the screen. */
+  refresh() {
+    this.working = this.draw();
+    return this.working;
+  }
+
+  async draw() {
+    if (!await this.compute()) return;
+    this.drawPage();
+    this.busy.hidden = true;
+  }
+
+  /* Before long work on @tree: let the browser show a note, if a tree has to be made. */
+  async announce(tree) {
+    const { ops, dir, order, z, view } = this.state;
+    const key = JSON.stringify([ops, dir, order, view, dir === 'callers' ? z : 0]);
+    const first = this.busyKey === undefined;
+    if (key === this.busyKey) return;
+    this.busyKey = key;
+    if (first || tree.n < HEAVY_TREE) return;
+    this.busy.hidden = false;
+    await new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 0)); });
+  }
+
+  drawPage() {
+    const { state, meta } = this;
+    const palette = this.palette();
+    for (const tab of this.tabs.children) {
+      const on = tab.id === `tab-${state.tab}`;
+      tab.setAttribute('aria-selected', on);
+      tab.tabIndex = on ? 0 : -1;
+    }
+    for (const [name, page] of Object.entries(this.pages)) page.hidden = name !== state.tab;
+    this.tools.hidden = state.tab === 'facts';
+    if (!meta.trees.length) {
+      this.emptyNote.hidden = false;
+      this.emptyNote.textContent = 'This report carries no stacks.';
+      return;
+    }
+    this.views.show(meta.trees[this.treeIndex()].label);
+    this.views.hidden = meta.trees.length < 2;
+    this.drawWeights();
+    this.drawSearch();
+    this.drawStrip();
+    if (state.tab === 'flame') this.drawFlame(palette);
+    else if (state.tab === 'top') this.drawTop(palette);
+    else if (state.tab === 'sandwich') this.drawSandwich(palette);
+  }
+
+  drawWeights() {
+    const options = this.base.weights.map(({ name }, w) => ({ name, w }))
+      .filter(({ w }) => w === this.w || this.base.total(w)[0] > 0);
+    const list = segmented('Weight', options.map(({ name }) => (
+      { value: name, text: name, title: 'What widths mean (w)' })), (w) => this.update({ w }));
+    list.show(this.base.weights[this.w].name);
+    list.hidden = options.length < 2;
+    this.weights.replaceChildren(list);
+    this.shownWeights = options.map(({ name }) => name);
+  }
+
+  drawSearch() {
+    const { q, exact } = this.state;
+    if (document.activeElement !== this.search) this.search.value = q;
+    this.caseButton.classList.toggle('on', exact);
+    this.caseButton.setAttribute('aria-pressed', exact);
+    this.match = q ? this.memo('match', [q, exact], () => matchNames(this.names, q, exact)) : null;
+    this.previous.disabled = this.next.disabled = !q;
+    this.matched.textContent = '';
+    if (!q) return;
+    /* In a pruned tree matches may hide in closed nodes; the forward tree has the same stacks. */
+    const tree = this.tree.pruned && !this.root ? this.forward : this.tree;
+    const weight = this.memo('matched', [tree, this.w, this.root, this.match], () => (
+      matchedWeight(tree, this.w, this.root, this.match.hits)));
+    const whole = tree.total(this.w)[this.root];
+    this.matched.textContent = `${this.match.literal ? 'as text: ' : ''}` +
+      `${tree.pruned ? '≥ ' : ''}` +
+      `${formatPercent(weight, whole)}${this.root ? ' of zoom' : ''}`;
+    this.matched.title = `${formatWeight(weight, tree.weights[this.w].unit)} in stacks with a ` +
+      `match; ${formatCount(this.match.nr)} functions match`;
+  }
+
+  drawFlame(palette) {
+    const { tree, w, state } = this;
+    const { unit } = tree.weights[w];
+    this.shapes.show(state.shape);
+    this.dirs.show(state.dir);
+    this.orders.show(state.order);
+    const buttons = [
+      [this.deltaButton, state.delta], [this.normButton, state.norm],
+      [this.glueButton, state.ops.includes('glue')], [this.foldButton, state.ops.includes('fold')],
+    ];
+    for (const [button, on] of buttons) {
+      button.classList.toggle('on', on);
+      button.setAttribute('aria-pressed', on);
+    }
+    this.details.el.hidden = !state.panel;
+    const whole = tree.total(w)[0];
+    this.emptyNote.hidden = whole > 0;
+    this.emptyNote.textContent = state.ops.length ? 'Nothing is left after these transforms; ' +
+      'u undoes the last one.' : `There is no ${tree.weights[w].name} in this view.`;
+    this.flame.rootLabel = formatWeight(whole, unit);
+    this.flame.show({ tree, w, root: this.root, selected: this.node || -1, palette,
+      tint: this.tint(tree, palette), hits: this.match && this.match.hits,
+      flame: state.shape === 'flame' });
+    this.details.show(tree, this.node, this.root, palette);
+    this.drawCrumbs();
+    this.drawChips();
+    this.drawLegend(palette);
+    this.sayStatus(this.node || this.root);
+  }
+
+  drawCrumbs() {
+    const { tree, root } = this;
+    const path = tree.path(root);
+    const shown = path.length > 4 ? [path[0], -1, ...path.slice(-3)] : path;
+    const crumb = (node, text) => h('button', { type: 'button', class: 'crumb', title: text,
+      onclick: () => this.zoom(node) }, text);
+    this.crumbs.replaceChildren(crumb(0, 'all'), ...shown.map((node) => (
+      node < 0 ? h('span', { class: 'crumb-gap' }, `… ${path.length - 4} …`)
+        : crumb(node, this.names.short(tree.name[node])))),
+    tree.pruned ? h('span', { class: 'crumb-note',
+      title: 'Weights are exact; only the callers of such small boxes are left out' },
+    `callers of less than ${100 * FINE}% open when you zoom in`) : '');
+  }
+
+  drawChips() {
+    const { ops } = this.state;
+    this.chips.replaceChildren(...ops.map((op, at) => {
+      const { verb, argument } = parseOp(op);
+      const text = argument ? `${VERBS[verb].text} ${argument}` : VERBS[verb].text;
+      return h('span', { class: 'chip', title: `${text}: ${VERBS[verb].tip}` },
+        h('span', {}, text), h('button', { type: 'button', class: 'plain',
+          'aria-label': `Undo: ${text}`,
+          onclick: () => this.update({ ops: ops.filter((_, k) => k !== at) }) }, icon('close')));
+    }), ops.length ? this.iconButton('undo', 'Undo the last transform (u)',
+      () => this.undo()) : '');
+  }
+
+  /* The kinds in this view with their share of self weight: a first answer by itself. */
+  drawLegend(palette) {
+    const { base, w, state } = this;
+    const shares = this.memo('legend', [base, w], () => {
+      const sum = new Float64Array(KINDS.length);
+      const seen = new Uint8Array(KINDS.length);
+      for (let i = 1; i < base.n; i++) {
+        const kind = this.names.kind[base.name[i]];
+        sum[kind] += base.self[w][i];
+        seen[kind] = 1;
+      }
+      return { sum, seen };
+    });
+    this.legend.replaceChildren(...KINDS.map((kind, k) => {
+      if (!shares.seen[k]) return null;
+      const swatch = h('span', { class: 'swatch' });
+      swatch.style.background = palette.kindColor(k);
+      const op = `kind:${kind}`;
+      const off = state.ops.includes(op);
+      return h('button', { type: 'button', class: off ? 'legend-item off' : 'legend-item',
+        'aria-pressed': !off, title: `${off ? 'Show' : 'Hide'} ${kind} frames; the share is self`,
+        onclick: () => this.toggleOp(op) }, swatch, kind, h('span', { class: 'share' },
+        formatPercent(shares.sum[k], base.total(w)[0])));
+    }).filter(Boolean));
+  }
+
+  drawTop(palette) {
+    const { forward, w, state } = this;
+    const root = state.dir === 'callees' ? forward.follow(state.z) : 0;
+    this.topNote.textContent = root ? `Functions below ${forward.text(root)}`
+      : 'Functions of the whole view; a double click opens callers and callees';
+    this.top.show({ tree: forward, w, root, palette,
+      hits: this.match && !this.topPicked ? this.match.hits : null });
+  }
+
+  drawSandwich(palette) {
+    const { forward, w } = this;
+    const fn = this.state.fn || this.heaviest();
+    const hits = this.memo('fn', [fn], () => nameSet(this.names, this.names.find(fn)));
+    const below = this.memo('callees', [forward, hits], () => focusTree(forward, hits));
+    const above = this.memo('above', [forward, hits, w], () => (
+      callersTree(forward, callPointers(forward, hits), w, [])));
+    const total = below.total(w)[0];
+    const { unit } = forward.weights[w];
+    this.sandwichName.textContent = fn;
+    this.sandwichName.title = fn;
+    let self = 0;
+    for (let i = 1; i < forward.n; i++) if (hits[forward.name[i]]) self += forward.self[w][i];
+    this.sandwichFacts.textContent = `${formatWeight(total, unit)} total, ` +
+      `${formatWeight(self, unit)} self, ${formatPercent(total, forward.total(w)[0])} of all`;
+    const common = { w, selected: -1, palette, hits: this.match && this.match.hits };
+    for (const [view, tree, flame] of [[this.callers, above, true], [this.callees, below, false]]) {
+      view.rootLabel = formatWeight(total, unit);
+      const root = tree.n > 1 ? 1 : 0;
+      view.show({ ...common, tree, root, above: root, flame });
+    }
+  }
+
+  /* Facts that fit a line: the verdict, what was lost, what ran. */
+  drawStrip() {
+    const { forward, w, meta } = this;
+    const { unit, name } = forward.weights[w];
+    const tile = (label, value, kind) => h('div', { class: `tile ${kind || ''}`, role: 'listitem',
+      title: `${label}: ${value}` }, h('span', { class: 'tile-label' }, label),
+    h('span', { class: 'tile-value' }, value));
+    const tiles = STRIP.map((kind) => meta.facts.find((table) => table.name === kind))
+      .filter(Boolean).flatMap((table) => {
+        if (table.name === 'lost' && !table.rows.length) return [tile('lost', 'nothing')];
+        return table.rows.slice(0, 10).map((row) => {
+          const [label, ...values] = row.map((x, k) => formatCell(x, table.columns[k].unit));
+          return tile(label, values.filter(Boolean).join(' · '), table.name);
+        });
+      });
+    this.strip.replaceChildren(
+      tile(`total ${name}`, formatWeight(forward.total(w)[0], unit)),
+      tile('frames', formatCount(forward.n - 1)), ...tiles);
+  }
+
+  hover(view, node, event) {
+    if (node < 0 || !event || !this.menu.el.hidden) {
+      this.tooltip.hide();
+      return;
+    }
+    this.tooltip.show(view.tree, node, view.root, event);
+  }
+
+  sayStatus(node) {
+    const { tree, w } = this;
+    const { unit } = tree.weights[w];
+    this.status.textContent = `${tree.text(node)} — ${formatWeight(tree.total(w)[node], unit)} ` +
+      `(${formatPercent(tree.total(w)[node], tree.total(w)[0])})`;
+  }
+
+  say(text) {
+    this.toast.textContent = text;
+    this.toast.hidden = false;
+    clearTimeout(this.toastTimer);
+    this.toastTimer = setTimeout(() => { this.toast.hidden = true; }, 1600);
+  }
+}
