@@ -57,11 +57,6 @@ def need_tool(name):
     return path
 
 
-def need_root():
-    if os.geteuid() != 0:
-        raise Skip("only root can do this")
-
-
 @functools.lru_cache(maxsize=None)
 def pythons():
     """[(version, path)] of every Python here whose frames can be read."""
