@@ -91,8 +91,9 @@ static int choose_sampler(const struct af_record_options *o, struct af_session_o
 	} else {
 		c = af_collector_best_cpu(why, size);
 	}
-	if (c)
-		s->cpu_mode = (enum af_cpu_mode)c->cpu_mode;
+	if (!c)
+		return 0;
+	s->cpu_mode = (enum af_cpu_mode)c->cpu_mode;
 	size_t used = strlen(why);
 	snprintf(why + used, size - used, ", %llu a second", (unsigned long long)o->rate);
 	return 0;

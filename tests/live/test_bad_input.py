@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """What cannot work says why and what to do, exits non-zero, and does the program no harm."""
 
+import ctypes
+import errno
 import json
 import os
+import platform
 import re
 import shutil
+import struct
 import subprocess
 import xml.etree.ElementTree
 
@@ -420,13 +424,53 @@ def _():
     equal(aflame("doctor").returncode, done.returncode, "status of the text")
 
 
-@case("a sampler that does not work is refused by name, and automatic choice says why")
+REFUSABLE = {"perf_event_open": 298, "timer_create": 222}  # system calls of x86-64
+
+
+def refusing(*calls):
+    """For preexec_fn: the kernel refuses these calls (EPERM), as container runtimes have it do."""
+    if platform.machine() != "x86_64":
+        raise Skip("system call numbers of x86-64")
+    code = [(0x20, 0, 0, 0)]  # load the call's number
+    for call in calls:
+        code += [(0x15, 0, 1, REFUSABLE[call]), (0x06, 0, 0, 0x00050000 | errno.EPERM)]
+    code += [(0x06, 0, 0, 0x7FFF0000)]  # allow the others
+    packed = b"".join(struct.pack("HBBI", *line) for line in code)
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def apply():
+        buffer = ctypes.create_string_buffer(packed)
+        program_of = struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer))
+        if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.create_string_buffer(program_of), 0, 0):
+            raise OSError(ctypes.get_errno(), "seccomp")
+
+    return apply
+
+
+@case("where perf events are refused the timer takes their place, and a line says why")
 def _():
-    broken = [name for name in SAMPLERS if probes()[name]]
-    if not broken:
-        raise Skip("all samplers work here")
-    for name in broken:
-        refused(FAILED, r"--sample %s does not work here" % name, "record", "--sample", name, "--", "true")
+    need("timer")
+    refuse = refusing("perf_event_open")
+    refused(FAILED, r"--sample perf does not work here.*perf", "record", "-q", "--sample", "perf", "--", "true", preexec_fn=refuse)
+    doctor = aflame("doctor", "--json", preexec_fn=refuse)
+    equal(doctor.returncode, 0, "doctor's status")
+    perf = [c for c in json.loads(doctor.stdout)["collectors"] if c["name"] == "perf"][0]
+    note(perf["says"])
+    equal(perf["works"], False, "doctor on perf")
+    run = record(program("shares"), "0.3", sampler="auto", rate=997, quiet=False, preexec_fn=refuse)
+    said = run.stderr.decode()
+    expect(re.search(r"^aflame: .*perf.*\n\Z", said) and "timer" in said, "said: %s" % said)
+    expect(len(run.events("sample")) > 20, "%d samples" % len(run.events("sample")))
+
+
+@case("where nothing can sample the program runs on, and a line says so")
+def _():
+    refuse = refusing("perf_event_open", "timer_create")
+    equal(aflame("doctor", preexec_fn=refuse).returncode, 1, "doctor's status")
+    run = record(program("prints"), sampler="auto", rate=997, quiet=False, status=42, preexec_fn=refuse)
+    said = run.stderr.decode().replace("to stderr\n", "")
+    note(said)
+    expect(said.startswith("aflame: no CPU samples"), "said: %s" % said)
 
 
 @case("help of every command is on standard output and names every option")
