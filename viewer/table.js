@@ -48,9 +48,12 @@ class TopTable {
         title: `${what} ${name}`, unit, value: (id) => column[id], whole, bar: k === w,
         text: (id) => formatWeightShort(column[id], unit),
       });
-      add('Self', self[k]);
+      if (k === w) add('Self', self[k]);
       add('Total', total[k]);
     }
+    const { kind } = tree.names;
+    columns.push({ title: 'Kind', value: (id) => -kind[id], text: (id) => KINDS[kind[id]],
+      words: true });
     columns.push({ title: 'Frames', value: (id) => frames[id],
       text: (id) => formatCount(frames[id]) });
     return columns;
@@ -71,8 +74,9 @@ class TopTable {
   }
 
   drawHead() {
-    const numbers = this.columns.length - 1;
-    this.grid.style.setProperty('--columns', `minmax(16rem, 1fr) repeat(${numbers}, 8.5rem)`);
+    const numbers = this.columns.length - 3;
+    this.grid.style.setProperty('--columns',
+      `minmax(14rem, 1fr) repeat(${numbers}, minmax(6.5rem, 8.5rem)) 8rem 4rem`);
     this.head.replaceChildren(...this.columns.map((column, at) => {
       const on = at === this.sort.column;
       return h('button', {
@@ -131,7 +135,7 @@ class TopTable {
 
   /* The table for a spreadsheet: plain numbers in the weights' own units. */
   tsv() {
-    const cell = (column, id) => (column.value ? column.value(id) : column.text(id));
+    const cell = ({ value, text, words }, id) => (value && !words ? value(id) : text(id));
     const ids = this.ids.slice(0, COPY_ROWS);
     const lines = ids.map((id) => this.columns.map((column) => cell(column, id)).join('\t'));
     const head = this.columns.map(({ title, unit }) => (unit ? `${title} (${unit})` : title));
