@@ -5,6 +5,8 @@
 
 enum { PASSES_MAX = 16, PROGRESS_EVERY = 1 << 16 };
 
+#define ANALYSE_WORK (1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG)
+
 static void results_open(struct af_results *r)
 {
 	static const struct af_tree_weight weights[] = {
@@ -51,9 +53,13 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes, struct 
 	results_open(out);
 	for (int i = 0; passes[i]; i++)
 		wanted |= passes[i]->wants;
-	int rc = af_trace_open(&trace, dir, wanted, err);
-	if (rc)
+	int rc = wanted & ANALYSE_WORK ? af_clocks_read(&world.clocks, dir, err) : 0;
+	if (!rc)
+		rc = af_trace_open(&trace, dir, wanted, err);
+	if (rc) {
+		af_world_close(&world);
 		return rc;
+	}
 	for (int i = 0; passes[i]; i++)
 		state[i] = af_xcalloc(1, passes[i]->state_size);
 

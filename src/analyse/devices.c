@@ -90,6 +90,7 @@ static void devices_event(void *self, const struct af_world *w, const struct af_
 
 	if (!work.end_ns)
 		d->unstamped++;
+	af_work_place(w, ev, &work, NULL);
 	row->count++;
 	row->time_ns += ns;
 	row->bytes += s->is.bytes;

@@ -7,7 +7,7 @@ void af_world_close(struct af_world *w)
 {
 	struct af_map *maps[] = {&w->by_stack,  &w->by_py_stack, &w->by_path, &w->by_shape,
 	                         &w->by_string, &w->by_symbol,   &w->by_code, &w->by_kernel,
-	                         &w->by_device, &w->by_queue,    &w->by_clock};
+	                         &w->by_device, &w->by_queue};
 
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
@@ -18,6 +18,7 @@ void af_world_close(struct af_world *w)
 	free(w->shapes);
 	free(w->devices);
 	free(w->queues);
+	af_clocks_free(&w->clocks);
 	af_strtab_free(&w->strings);
 	af_arena_free(&w->arena);
 	*w = (struct af_world){0};

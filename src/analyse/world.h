@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/strtab.h"
+#include "trace/clock.h"
 #include "trace/reader.h"
 
 struct af_process {
@@ -95,6 +96,7 @@ struct af_world {
 	uint32_t nr_devices;
 	struct af_queue *queues;
 	uint32_t nr_queues;
+	struct af_clocks clocks; /* of the devices; whoever wants them reads them first */
 	struct af_note *notes; /* in order */
 	struct af_note **notes_end;
 	uint64_t lost[AF_LOST_END]; /* by reason */
@@ -106,7 +108,7 @@ struct af_world {
 
 	/* private: (stream, id), (process, id) and the like to indexes */
 	struct af_map by_stack, by_py_stack, by_path, by_shape, by_string;
-	struct af_map by_symbol, by_code, by_kernel, by_device, by_queue, by_clock;
+	struct af_map by_symbol, by_code, by_kernel, by_device, by_queue;
 	uint32_t cap_processes, cap_stacks, cap_py_stacks, cap_paths, cap_shapes, cap_devices,
 	    cap_queues;
 };

@@ -10,15 +10,22 @@
 
 enum { AF_PRINT_FIELDS = 16 };
 
+struct af_work;
+
 struct af_event_printer {
 	bool json;
+	bool raw;          /* stamps of device work as they are on disk, on the device's clock */
 	uint64_t start_ns; /* text shows times relative to it */
 	const struct af_enum_info *enums[AF_KIND_MAX][AF_PRINT_FIELDS]; /* by kind and field */
 };
 
 void af_event_printer_init(struct af_event_printer *p, bool json, uint64_t start_ns);
 
-/* Append @ev and a newline to @b. */
-void af_event_print(const struct af_event_printer *p, const struct af_event *ev, struct af_buf *b);
+/*
+ * Append @ev and a newline to @b. Of device work @work has the stamps on the trace's clock; where
+ * it is NULL they are printed as not known. Other kinds, and a raw printer, do not look at it.
+ */
+void af_event_print(const struct af_event_printer *p, const struct af_event *ev,
+                    const struct af_work *work, struct af_buf *b);
 
 #endif

@@ -2,15 +2,17 @@
  * The trace reader and the printer on hostile bytes. The first byte of the input chooses what the
  * rest is: metadata; two streams as they are; or two streams whose packets and events have headers
  * that are mostly right, so that what is behind them is reached. Checked on the way: times never
- * go back, and what is handed over decodes.
+ * go back, on the devices' clocks neither, and what is handed over decodes.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/work.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "cmd/print_event.h"
+#include "trace/clock.h"
 #include "trace/merge.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -83,12 +85,38 @@ static void make_packet(struct input *in, struct af_buf *b, uint64_t seq, uint64
 		b->len -= take_byte(in) % 16; /* cut */
 }
 
+/* Whatever the pairs are, times do not run backwards. */
+static void check_clocks(struct af_clocks *c)
+{
+	af_clocks_build(c);
+	for (uint32_t i = 0; i < c->nr; i++) {
+		struct af_clock *clock = &c->clocks[i];
+		uint64_t before = 0, at = 0, doubt;
+
+		if (af_clocks_find(c, clock->process, clock->device) != clock)
+			abort();
+		for (uint32_t k = 0; k < 4 * clock->nr; k++) {
+			const struct af_clock_pair *pair = &clock->pairs[k / 4];
+			uint64_t next = pair->foreign_ns + (k % 4) * 300000001u;
+			if (next < at)
+				continue;
+			at = next;
+			uint64_t ns = af_clock_convert(clock, at, &doubt);
+			if (ns < before)
+				abort();
+			before = ns;
+		}
+	}
+	af_clocks_free(c);
+}
+
 static void read_all(const struct af_stream_bytes *streams, uint32_t nr, uint64_t wanted)
 {
 	static struct af_event_printer text, json;
 	struct af_trace *t;
 	struct af_event ev;
 	struct af_buf b = {0};
+	struct af_clocks clocks = {0};
 	uint64_t last_ns = 0;
 
 	af_trace_open_memory(&t, streams, nr, wanted);
@@ -104,14 +132,18 @@ static void read_all(const struct af_stream_bytes *streams, uint32_t nr, uint64_
 			abort();
 		last_ns = ev.time_ns;
 		b.len = 0;
-		af_event_print(&text, &ev, &b);
-		af_event_print(&json, &ev, &b);
+		struct af_work work = {.queued_ns = ev.time_ns, .start_ns = ~ev.time_ns};
+		text.raw = json.raw = last_ns & 1;
+		af_event_print(&text, &ev, &work, &b);
+		af_event_print(&json, &ev, NULL, &b);
+		af_clocks_event(&clocks, &ev);
 		for (size_t i = 0; i < b.len; i++)
 			if ((unsigned char)b.data[i] < ' ' && b.data[i] != '\n')
 				abort();
 	}
 	if (af_trace_position(t) != af_trace_size(t))
 		abort();
+	check_clocks(&clocks);
 	char damage[600];
 	af_trace_damage_text(af_trace_damage(t), damage, sizeof damage);
 	af_buf_free(&b);

@@ -22,50 +22,23 @@ def recorded(name, *words, sampler="none", **how):
 class Work:
     """One piece of device work: its shape, its launch, its times on the trace's clock."""
 
-    def __init__(self, event, shape, launch, offset_ns):
+    def __init__(self, event, shape, launch):
         f = event["fields"]
         self.op, self.queue, self.kernel = shape["op"], shape["queue"], shape["kernel"]
         self.shape, self.launch = shape, launch
         self.status = f.get("status", 0)
-        if event["kind"] == "work":
-            submit = f["queued_ns"] + f["submit_after_ns"]
-            start = submit + f["start_after_ns"]
-            times = (f["queued_ns"], submit, start, start + f["busy_ns"])
-        else:
-            times = (f["queued_ns"], f["submit_ns"], f["start_ns"], f["end_ns"])
-        self.queued, self.submit, self.start, self.end = (t + offset_ns for t in times)
-        self.stamped = times[0] != 0
-
-
-def clock_offset(run, device, process):
-    """Trace time less device time, by the CLOCK pairs of that device."""
-    pairs = [e["fields"] for e in run.events("clock")
-             if e["process"] == process and e["fields"]["clock"] == "DEVICE" and e["fields"]["device"] == device]
-    expect(pairs, "no clock pair of device %d" % device)
-    best = min(pairs, key=lambda p: p["uncertainty_ns"])
-    return best["mono_ns"] - best["foreign"]
+        self.delivered = event["time_ns"]
+        self.queued, self.submit, self.start, self.end = (f[k + "_ns"] for k in ("queued", "submit", "start", "end"))
+        self.stamped = self.queued is not None
 
 
 def works(run):
     """All device work of a recording, in the order of the trace."""
     launches = {(e["process"], e["fields"]["correlation"]): e for e in run.events("launch")}
     shapes = {(e["stream"], e["fields"]["shape"]): e["fields"] for e in run.events("shape")}
-    queues = {(e["process"], e["fields"]["queue"]): e["fields"] for e in run.events("queue")}
-    parents = {(e["process"], e["fields"]["device"]): e["fields"]["parent"] for e in run.events("device")}
-    offsets, found = {}, []
-    for event in sorted(run.events("work") + run.events("work_long"), key=lambda e: e["time_ns"]):
-        process = event["process"]
-        shape = shapes[event["stream"], event["fields"]["shape"]]
-        device = queues[process, shape["queue"]]["device"]
-        while parents[process, device]:  # a part of a device has the clock of the whole
-            if any(e["fields"]["device"] == device for e in run.events("clock") if e["process"] == process):
-                break
-            device = parents[process, device]
-        if (process, device) not in offsets:
-            offsets[process, device] = clock_offset(run, device, process)
-        launch = launches.get((process, event["fields"]["correlation"]))
-        found.append(Work(event, shape, launch, offsets[process, device]))
-    return found
+    events = sorted(run.events("work") + run.events("work_long"), key=lambda e: e["time_ns"])
+    return [Work(e, shapes[e["stream"], e["fields"]["shape"]],
+                 launches.get((e["process"], e["fields"]["correlation"]))) for e in events]
 
 
 def kernel_names(run):
@@ -88,8 +61,10 @@ def check_work(run):
             continue
         expect(work.queued <= work.submit <= work.start <= work.end, "times out of order: %s" % vars(work))
         expect(first - slack <= work.queued and work.end <= last + slack, "work outside of the run: %s" % vars(work))
-        called = work.launch["time_ns"]
-        expect(abs(work.queued - called) < 250 * slack, "queued %d ns from its call" % (work.queued - called))
+        after = work.queued - work.launch["time_ns"]
+        expect(-slack <= after < 250 * slack, "queued %d ns after its call" % after)
+        before = work.delivered - work.end
+        expect(before >= -slack, "work ends %d ns after it was told of" % -before)
 
 
 def check_complete(run):

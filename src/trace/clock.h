@@ -1,0 +1,75 @@
+/*
+ * Foreign clocks: times of a device made times of the trace, by the pairs of readings in its CLOCK
+ * events. All pairs of the trace count, also those that come after the time in question, so they
+ * are read before the events that need them:
+ *
+ *	af_clocks_read (or { af_clocks_event }* → af_clocks_build)
+ *	    → { af_clocks_find → { af_clock_convert }* }* → af_clocks_free
+ */
+#ifndef AF_TRACE_CLOCK_H
+#define AF_TRACE_CLOCK_H
+
+#include <stdint.h>
+
+#include "base/map.h"
+
+struct af_err;
+struct af_event;
+
+/* Both clocks at one moment. */
+struct af_clock_pair {
+	uint64_t foreign_ns, mono_ns;
+	uint64_t uncertainty_ns; /* the moments are at most this far apart */
+};
+
+/* One device's clock. */
+struct af_clock {
+	uint32_t process, device;
+	struct af_clock_pair *pairs; /* both times grow from pair to pair */
+	uint32_t nr;
+	uint32_t last; /* pair used last: the next question is mostly near it */
+};
+
+struct af_clocks {
+	struct af_clock *clocks;
+	uint32_t nr;
+
+	/* private */
+	struct af_map by_device;        /* process and device → index in clocks */
+	struct af_map parents;          /* process and device → device it is a part of */
+	struct clock_reading *readings; /* as they come; gone after the build */
+	uint64_t nr_readings, cap_readings;
+	struct af_clock_pair *pairs; /* of all clocks */
+};
+
+/* A zeroed struct knows no clocks. */
+void af_clocks_free(struct af_clocks *c);
+
+/* Read the clocks of the trace in @dir: 0, or what af_trace_open() says. */
+int af_clocks_read(struct af_clocks *c, const char *dir, struct af_err *err);
+
+/* Take a CLOCK or DEVICE event; others, and pairs that cannot be, are passed over. */
+void af_clocks_event(struct af_clocks *c, const struct af_event *ev);
+
+/*
+ * Choose among the pairs. Of two nearer than half a second the narrower is kept; so it is of two
+ * that contradict one another, and where the narrower with the drift of a bad quartz says more
+ * than the wider one.
+ */
+void af_clocks_build(struct af_clocks *c);
+
+/*
+ * The clock of @device of the process with ordinal @process, or NULL when the trace does not have
+ * it. A device without pairs of its own runs on the clock of the device it is a part of.
+ */
+struct af_clock *af_clocks_find(const struct af_clocks *c, uint32_t process, uint32_t device);
+
+/*
+ * The trace's time when the device's clock stood at @foreign_ns: on the line between the two
+ * nearest pairs, outside of them as fast as the trace's clock. Where the device's clock was set in
+ * between, each half counts from its own pair. Never decreases when @foreign_ns grows.
+ * *@uncertainty_ns (may be NULL) is how far off it may be. One thread at a time for each clock.
+ */
+uint64_t af_clock_convert(struct af_clock *clock, uint64_t foreign_ns, uint64_t *uncertainty_ns);
+
+#endif
