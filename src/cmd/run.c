@@ -27,6 +27,17 @@ static int run_report(const struct af_record_options *o, const struct af_results
 	return af_picture_write(&job, err);
 }
 
+/* The command as one would say it: "python3 train.py --steps 3". */
+static const char *run_title(int nr_words, char **words, char *title, size_t size)
+{
+	const char *slash = strrchr(words[0], '/');
+	size_t used = (size_t)snprintf(title, size, "%s", slash ? slash + 1 : words[0]);
+
+	for (int i = 1; i < nr_words && used < size; i++)
+		used += (size_t)snprintf(title + used, size - used, " %s", words[i]);
+	return title;
+}
+
 /* The summary goes to standard error: standard output is the program's. */
 static void run_summary(const struct af_results *r)
 {
@@ -42,6 +53,7 @@ static int run_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct af_record_options *o = state;
 	struct af_results r;
+	char title[120];
 	int status = af_record(o, nr_words, words, err);
 
 	if (status < 0)
@@ -50,7 +62,7 @@ static int run_run(void *state, int nr_words, char **words, struct af_err *err)
 	if (!rc && !o->quiet)
 		run_summary(&r);
 	if (!rc && !o->no_report)
-		rc = run_report(o, &r, words[0], err);
+		rc = run_report(o, &r, run_title(nr_words, words, title, sizeof title), err);
 	af_results_close(&r);
 	if (rc)
 		return rc;
