@@ -108,9 +108,12 @@ static int timer_try(void)
 /* Run @try in a child; PROBE_… or -signal it died of. */
 static int probe_in_child(int (*try)(void))
 {
+	struct sigaction usual = {.sa_handler = SIG_DFL}, before;
 	int status;
-	pid_t pid = fork();
 
+	/* Ignored, as a shell may have left it, there is no status to wait for. */
+	sigaction(SIGCHLD, &usual, &before);
+	pid_t pid = fork();
 	if (pid < 0)
 		return PROBE_ERRNO + errno;
 	if (!pid) {
@@ -119,7 +122,9 @@ static int probe_in_child(int (*try)(void))
 		sigprocmask(SIG_SETMASK, &none, NULL);
 		_exit(try());
 	}
-	if (waitpid(pid, &status, 0) != pid)
+	pid_t waited = waitpid(pid, &status, 0);
+	sigaction(SIGCHLD, &before, NULL);
+	if (waited != pid)
 		return PROBE_ERRNO + ECHILD;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }

@@ -2,11 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -20,7 +19,7 @@ int af_door_open(struct af_door *d, const char *shm, struct af_err *err)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 
-	*d = (struct af_door){.fd = -1};
+	*d = (struct af_door){.fd = -1, .ends = -1};
 	if ((size_t)snprintf(at.sun_path, sizeof at.sun_path, "%s/door", shm) >= sizeof at.sun_path)
 		return af_fail_plain(err, -ENAMETOOLONG, "the name %s/door is too long", shm);
 	d->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -29,7 +28,8 @@ int af_door_open(struct af_door *d, const char *shm, struct af_err *err)
 	if (setsockopt(d->fd, SOL_SOCKET, SO_PASSCRED, &(int){1}, sizeof(int)) ||
 	    bind(d->fd, (struct sockaddr *)&at, sizeof at))
 		return af_fail(err, -errno, "cannot listen at %s", at.sun_path);
-	return 0;
+	d->ends = epoll_create1(EPOLL_CLOEXEC);
+	return d->ends < 0 ? af_fail(err, -errno, "cannot watch processes") : 0;
 }
 
 static void guest_close(struct af_guest *g)
@@ -48,31 +48,50 @@ void af_door_close(struct af_door *d)
 	free(d->guests);
 	if (d->fd >= 0)
 		close(d->fd);
-	*d = (struct af_door){.fd = -1};
+	if (d->ends >= 0)
+		close(d->ends);
+	*d = (struct af_door){.fd = -1, .ends = -1};
+}
+
+static void guest_leaves(struct af_door *d, struct af_guest *g)
+{
+	if (g->ended)
+		return;
+	guest_close(g);
+	g->ended = true;
+	d->nr_ended++;
+}
+
+static void guest_watch(struct af_door *d, struct af_guest *g)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.u32 = g->process};
+
+	g->pidfd = (int)syscall(SYS_pidfd_open, g->pid, 0);
+	if (g->pidfd < 0 && errno == ESRCH)
+		guest_leaves(d, g); /* it was quick */
+	else if (g->pidfd >= 0 && epoll_ctl(d->ends, EPOLL_CTL_ADD, g->pidfd, &ev)) {
+		close(g->pidfd);
+		g->pidfd = -1;
+	}
 }
 
 static void door_admit(struct af_door *d, const struct af_hello *hello, int pid, int fd)
 {
-	/* The same process under a new program: what the old image used is known to the kernel. */
+	/* The same process under a new program. */
 	for (uint32_t i = 0; i < d->nr; i++) {
 		struct af_guest *old = &d->guests[i];
 		if (old->pid == pid && !old->ended) {
-			guest_close(old);
-			old->ended = true;
+			old->replaced = true;
+			guest_leaves(d, old);
 		}
 	}
 	if (d->nr == d->cap) {
 		d->cap = d->cap ? d->cap * 2 : 16;
 		d->guests = af_xrealloc(d->guests, d->cap * sizeof *d->guests);
 	}
-	d->guests[d->nr++] = (struct af_guest){
-	    .process = hello->process,
-	    .pid = pid,
-	    .pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
-	    .fd = fd,
-	    .sampler_error = hello->sampler_error,
-	};
-	af_guest_look(&d->guests[d->nr - 1]);
+	struct af_guest *g = &d->guests[d->nr++];
+	*g = (struct af_guest){.process = hello->process, .pid = pid, .pidfd = -1, .fd = fd};
+	guest_watch(d, g);
 }
 
 static bool door_receive(struct af_door *d)
@@ -99,17 +118,14 @@ static bool door_receive(struct af_door *d)
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 			memcpy(&fd, CMSG_DATA(c), sizeof fd);
 	}
-	if (n == (ssize_t)sizeof hello && who.pid > 0 && who.uid == geteuid())
+	bool welcome = n == (ssize_t)sizeof hello && who.pid > 0 && who.uid == geteuid();
+	if (welcome && hello.has_fd && fd < 0)
+		d->nr_refused++;
+	if (welcome)
 		door_admit(d, &hello, who.pid, fd);
 	else if (fd >= 0)
 		close(fd);
 	return true;
-}
-
-void af_door_pump(struct af_door *d)
-{
-	while (door_receive(d))
-		;
 }
 
 /* utime and stime are fields 14 and 15 of /proc/PID/stat, rss (pages) 24: proc(5). */
@@ -143,22 +159,65 @@ static bool guest_read_stat(struct af_guest *g)
 	return state != 'Z' && state != 'X';
 }
 
-static bool guest_has_ended(const struct af_guest *g)
+/*
+ * /proc shows a process as a zombie when its first thread has ended and others go on, so it is
+ * asked only where there is no pidfd, which knows.
+ */
+static void guest_look(struct af_door *d, struct af_guest *g)
 {
-	if (g->pidfd >= 0) {
-		struct pollfd p = {.fd = g->pidfd, .events = POLLIN};
-		return poll(&p, 1, 0) > 0;
-	}
-	return kill(g->pid, 0) && errno == ESRCH;
+	bool alive = guest_read_stat(g);
+
+	if (g->pidfd < 0 && !alive)
+		guest_leaves(d, g);
 }
 
-void af_guest_look(struct af_guest *g)
+static void door_watch(struct af_door *d)
 {
-	if (g->ended)
-		return;
-	bool ended = guest_has_ended(g);
-	if (!guest_read_stat(g) || ended) {
-		guest_close(g);
-		g->ended = true;
+	struct epoll_event ends[64];
+	int n;
+
+	do {
+		n = epoll_wait(d->ends, ends, 64, 0);
+		for (int k = 0; k < n; k++)
+			for (uint32_t i = 0; i < d->nr; i++)
+				if (d->guests[i].process == ends[k].data.u32 &&
+				    !d->guests[i].ended) {
+					guest_read_stat(&d->guests[i]);
+					guest_leaves(d, &d->guests[i]);
+				}
+	} while (n == 64);
+}
+
+void af_door_pump(struct af_door *d)
+{
+	while (door_receive(d))
+		;
+	door_watch(d);
+}
+
+void af_door_look(struct af_door *d)
+{
+	for (uint32_t i = 0; i < d->nr; i++)
+		if (!d->guests[i].ended)
+			guest_look(d, &d->guests[i]);
+}
+
+void af_door_release(struct af_door *d)
+{
+	for (uint32_t i = 0; i < d->nr; i++) {
+		if (d->guests[i].fd >= 0)
+			close(d->guests[i].fd);
+		d->guests[i].fd = -1;
 	}
+}
+
+void af_door_sweep(struct af_door *d)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < d->nr; i++)
+		if (!d->guests[i].ended)
+			d->guests[kept++] = d->guests[i];
+	d->nr = kept;
+	d->nr_ended = 0;
 }

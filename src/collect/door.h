@@ -15,27 +15,36 @@ struct af_hello;
 struct af_guest {
 	uint32_t process; /* ordinal */
 	int pid;          /* as we see it */
-	int pidfd;        /* -1 once it has ended, or where the kernel has none */
+	int pidfd;        /* -1 where the kernel has none */
 	int fd;           /* what it handed over, -1 for nothing */
 	bool ended;
-	int sampler_error;
+	bool replaced;                              /* not ended, but runs another program now */
 	uint64_t user_ns, kernel_ns, max_rss_bytes; /* when last looked at */
 };
 
 struct af_door {
 	int fd;
+	int ends; /* an epoll: readable when a guest has ended */
 	struct af_guest *guests;
 	uint32_t nr, cap;
+	uint32_t nr_ended;
+	uint32_t nr_refused; /* descriptors that there was no room for */
 };
 
 /* Make the socket `door` in directory @shm. */
 int af_door_open(struct af_door *d, const char *shm, struct af_err *err);
 void af_door_close(struct af_door *d);
 
-/* Take in all who wait. */
+/* Take in all who wait, and see who has ended. */
 void af_door_pump(struct af_door *d);
 
-/* Look at a guest's CPU time; sets ended (and lets its descriptor go) when it is no more. */
-void af_guest_look(struct af_guest *g);
+/* Look at the CPU time of all, and for who ended unnoticed. */
+void af_door_look(struct af_door *d);
+
+/* Let go of what the guests handed over: they are no longer sampled. */
+void af_door_release(struct af_door *d);
+
+/* Forget those that have ended. */
+void af_door_sweep(struct af_door *d);
 
 #endif

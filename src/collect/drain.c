@@ -11,29 +11,19 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/fs.h"
+#include "base/map.h"
 #include "base/scope.h"
 #include "trace/event.h"
 
-void af_drain_open(struct af_drain *d, int shm_fd, int dir_fd)
+void af_drain_open(struct af_drain *d, int shm_fd, int dir_fd, const _Atomic uint64_t *nr_instances)
 {
-	*d = (struct af_drain){.shm_fd = shm_fd, .dir_fd = dir_fd};
-}
-
-static void ring_close(struct af_drain_ring *r)
-{
-	if (r->ring)
-		munmap(r->ring, AF_RING_BYTES);
-	if (r->fd >= 0)
-		close(r->fd);
-	r->ring = NULL;
-	r->fd = -1;
+	*d = (struct af_drain){.shm_fd = shm_fd, .dir_fd = dir_fd, .nr_instances = nr_instances};
 }
 
 void af_drain_close(struct af_drain *d)
 {
 	for (uint32_t i = 0; i < d->nr; i++)
-		ring_close(&d->rings[i]);
+		munmap(d->rings[i].ring, AF_RING_BYTES);
 	free(d->rings);
 	*d = (struct af_drain){.shm_fd = -1, .dir_fd = -1};
 }
@@ -54,11 +44,10 @@ uint64_t af_drain_file_resume(int fd, struct af_drain_ring *ring)
 		if (ring) {
 			ring->discarded = p.discarded;
 			ring->last_ns = p.end_ns;
+			ring->file_bytes = (uint64_t)at;
 		}
 	}
-	if (ftruncate(fd, at) || lseek(fd, at, SEEK_SET) < 0)
-		return 0;
-	return next_seq;
+	return ftruncate(fd, at) ? 0 : next_seq;
 }
 
 static struct af_ring *ring_map(int shm_fd, const char *name)
@@ -80,31 +69,19 @@ static struct af_ring *ring_map(int shm_fd, const char *name)
 	return ring;
 }
 
-static bool ring_known(const struct af_drain *d, const char *name)
-{
-	for (uint32_t i = 0; i < d->nr; i++)
-		if (!strcmp(d->rings[i].name, name))
-			return true;
-	return false;
-}
-
 static void drain_add(struct af_drain *d, const char *name)
 {
-	struct af_drain_ring r = {.fd = -1};
+	struct af_drain_ring r = {0};
 
-	if (strlen(name) >= sizeof r.name || ring_known(d, name))
+	if (strlen(name) >= sizeof r.name)
 		return;
 	r.ring = ring_map(d->shm_fd, name);
 	if (!r.ring)
 		return;
 	strcpy(r.name, name);
-	r.fd = openat(d->dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (r.fd < 0) {
-		if (!d->error)
-			d->error = -errno;
-	} else {
-		r.next_seq = af_drain_file_resume(r.fd, &r);
-	}
+	scope_close int fd = openat(d->dir_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0)
+		r.next_seq = af_drain_file_resume(fd, &r);
 	if (d->nr == d->cap) {
 		d->cap = d->cap ? d->cap * 2 : 64;
 		d->rings = af_xrealloc(d->rings, d->cap * sizeof *d->rings);
@@ -112,17 +89,48 @@ static void drain_add(struct af_drain *d, const char *name)
 	d->rings[d->nr++] = r;
 }
 
-static void drain_look(struct af_drain *d)
+static uint64_t name_hash(const char *name)
+{
+	return af_hash(name, strlen(name));
+}
+
+void af_drain_look(struct af_drain *d)
 {
 	int fd = openat(d->shm_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct af_map known = {0};
 
-	if (!dir)
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
 		return;
+	}
+	for (uint32_t i = 0; i < d->nr; i++)
+		af_map_at(&known, name_hash(d->rings[i].name), NULL);
 	for (struct dirent *e; (e = readdir(dir));)
-		if (e->d_name[0] == 's')
+		if (e->d_name[0] == 's' && !af_map_get(&known, name_hash(e->d_name)))
 			drain_add(d, e->d_name);
+	af_map_free(&known);
 	closedir(dir);
+}
+
+/*
+ * A process takes its number before it makes the ring, so a change is followed by a few looks. What
+ * they miss is found when the process ends, or by who looks now and then.
+ */
+static bool may_be_new(struct af_drain *d)
+{
+	if (!d->nr_instances)
+		return true;
+	uint64_t now = atomic_load_explicit(d->nr_instances, memory_order_relaxed);
+	if (now != d->looked_instances) {
+		d->looked_instances = now;
+		d->looks_left = 4;
+	}
+	if (!d->looks_left)
+		return false;
+	d->looks_left--;
+	return true;
 }
 
 /* Whole events in the first @size bytes; *@last_ns is the time of the last. */
@@ -157,19 +165,21 @@ static int packet_write(struct af_drain *d, struct af_drain_ring *r, const struc
 	head.content_bits = head.packet_bits = (uint64_t)size * 8;
 
 	struct iovec iov[2] = {{&head, sizeof head}, {(char *)p + sizeof head, size - sizeof head}};
-	ssize_t n = writev(r->fd, iov, 2);
+	scope_close int fd =
+	    openat(d->dir_fd, r->name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	ssize_t n = pwritev(fd, iov, 2, (off_t)r->file_bytes);
 	if (n == (ssize_t)size) {
 		r->last_ns = head.end_ns;
+		r->file_bytes += size;
 		d->packets++;
 		d->bytes += size;
 		return 0;
 	}
 	/* A torn packet would hide all that follow: take it back. */
 	int rc = n < 0 ? -errno : -ENOSPC;
-	off_t end = lseek(r->fd, 0, SEEK_CUR);
-	if (n > 0 && end >= n && !ftruncate(r->fd, end - n))
-		lseek(r->fd, end - n, SEEK_SET);
-	return rc;
+	return ftruncate(fd, (off_t)r->file_bytes) ? -errno : rc;
 }
 
 /* The slot in @state that holds packet @seq, or -1. */
@@ -191,19 +201,26 @@ static int ring_find(const struct af_drain_ring *r, uint64_t seq, bool open_too)
 	return -1;
 }
 
-static uint64_t ring_pump(struct af_drain *d, struct af_drain_ring *r, bool all)
+static void drain_lose(struct af_drain *d, int rc)
+{
+	if (!d->error)
+		d->error = rc;
+	d->lost_packets++;
+}
+
+/* @last: the ring goes away, with what cannot be written now. */
+static uint64_t ring_pump(struct af_drain *d, struct af_drain_ring *r, bool last)
 {
 	uint64_t moved = 0;
 
-	for (int slot; (slot = ring_find(r, r->next_seq, all)) >= 0; moved++) {
+	for (int slot; (slot = ring_find(r, r->next_seq, last)) >= 0; moved++) {
 		const struct af_packet *p =
 		    (void *)((char *)r->ring + AF_RING_PAGE + (size_t)slot * AF_SLOT_BYTES);
-		int rc = r->fd < 0 ? -EIO : packet_write(d, r, p);
-		if (rc) {
-			if (!d->error)
-				d->error = rc;
-			d->lost_packets++;
-		}
+		int rc = packet_write(d, r, p);
+		if (rc && !last)
+			break;
+		if (rc)
+			drain_lose(d, rc);
 		r->next_seq++;
 		r->discarded = p->discarded;
 		atomic_store_explicit(&r->ring->state[slot], AF_SLOT_FREE, memory_order_release);
@@ -215,10 +232,10 @@ uint64_t af_drain_pump(struct af_drain *d)
 {
 	uint64_t moved = 0;
 
-	drain_look(d);
+	if (may_be_new(d))
+		af_drain_look(d);
 	for (uint32_t i = 0; i < d->nr; i++)
-		if (!d->rings[i].finished)
-			moved += ring_pump(d, &d->rings[i], false);
+		moved += ring_pump(d, &d->rings[i], false);
 	return moved;
 }
 
@@ -244,22 +261,26 @@ static void ring_last_word(struct af_drain *d, struct af_drain_ring *r)
 	    .pid = r->ring->pid,
 	    .tid = r->ring->pid,
 	};
-	if (r->fd < 0 || packet_write(d, r, &p))
-		d->lost_packets++;
+	int rc = packet_write(d, r, &p);
+	if (rc)
+		drain_lose(d, rc);
 	r->next_seq++;
 }
 
 void af_drain_finish(struct af_drain *d, uint32_t process)
 {
-	drain_look(d);
+	uint32_t kept = 0;
+
 	for (uint32_t i = 0; i < d->nr; i++) {
 		struct af_drain_ring *r = &d->rings[i];
-		if (r->finished || (process && r->ring->process != process))
+		if (process && r->ring->process != process) {
+			d->rings[kept++] = *r;
 			continue;
+		}
 		ring_pump(d, r, true);
 		ring_last_word(d, r);
 		unlinkat(d->shm_fd, r->name, 0);
-		ring_close(r);
-		r->finished = true;
+		munmap(r->ring, AF_RING_BYTES);
 	}
+	d->nr = kept;
 }

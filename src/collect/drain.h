@@ -12,45 +12,57 @@
 
 struct af_err;
 
+/*
+ * A ring that is not finished. No descriptor is kept for its stream file: there may be thousands of
+ * threads, and a packet is 64 KiB.
+ */
 struct af_drain_ring {
 	char name[40];
 	struct af_ring *ring;
-	uint32_t nr_slots; /* mapped */
-	int fd;            /* stream file */
+	uint64_t file_bytes; /* of the stream file: where the next packet goes */
 	uint64_t next_seq;
 	uint64_t discarded; /* events, as the last packet moved tells */
 	uint64_t last_ns;   /* end of the last packet moved */
-	bool finished;      /* no more will come: its ring is gone */
 };
 
 struct af_drain {
-	int shm_fd, dir_fd; /* borrowed directories */
+	int shm_fd, dir_fd;                   /* borrowed directories */
+	const _Atomic uint64_t *nr_instances; /* borrowed: grows before a ring is made; or NULL */
+	uint64_t looked_instances;            /* its value at the last look */
+	uint32_t looks_left;                  /* looks to come although it has not changed */
 	struct af_drain_ring *rings;
 	uint32_t nr, cap;
 	uint64_t packets, bytes; /* written */
 	uint64_t lost_packets;   /* could not be written */
-	uint64_t discarded;      /* events dropped after the last packet of their ring */
-	int error;               /* the first -errno that writing gave */
+	int error;               /* -errno of the first of them */
 };
 
-void af_drain_open(struct af_drain *d, int shm_fd, int dir_fd);
+/* @nr_instances tells when there may be new rings; NULL: always. */
+void af_drain_open(struct af_drain *d, int shm_fd, int dir_fd,
+                   const _Atomic uint64_t *nr_instances);
 void af_drain_close(struct af_drain *d);
 
-/* Look for new rings, then move all full packets. Returns the number of packets moved. */
+/* Look for new rings, whatever the count of instances says. */
+void af_drain_look(struct af_drain *d);
+
+/*
+ * Look for new rings where there may be some, then move all full packets. Returns the number of
+ * packets moved. A packet that cannot be written (a full disk) stays in its ring for later: when
+ * the ring is full the target counts what it drops.
+ */
 uint64_t af_drain_pump(struct af_drain *d);
 
 /*
- * Take everything of the rings of @process (0: of all), also the packets that are still being
+ * Take everything of the known rings of @process (0: of all), also the packets that are still being
  * filled up to their last whole event; then the rings are removed. For processes that have ended,
- * and at the end.
+ * after a look, and at the end.
  */
 void af_drain_finish(struct af_drain *d, uint32_t process);
 
 /*
  * Where to go on in a stream file that may have been left by a killed recorder: after its last
- * whole packet. What follows is cut off, and the file's position is at its end. Returns the
- * sequence number of the next packet; @ring (may be NULL) takes what the last
- * one says.
+ * whole packet. What follows is cut off. Returns the sequence number of the next packet; @ring (may
+ * be NULL) takes the size and what the last packet says.
  */
 uint64_t af_drain_file_resume(int fd, struct af_drain_ring *ring);
 

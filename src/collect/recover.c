@@ -116,7 +116,8 @@ static void recover_shm(const char *dir, int dir_fd, const char *shm, struct rec
 
 	struct af_drain drain;
 	control->stop = 1; /* the program may be alive */
-	af_drain_open(&drain, shm_fd, dir_fd);
+	af_drain_open(&drain, shm_fd, dir_fd, NULL);
+	af_drain_look(&drain);
 	af_drain_finish(&drain, 0);
 	was->lost_packets = drain.lost_packets;
 	was->no_stream = control->lost_no_stream;

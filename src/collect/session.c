@@ -162,7 +162,7 @@ static int streams_make(struct af_recording *r, struct af_err *err)
 	int shm_fd = open(r->shm, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (shm_fd < 0)
 		return af_fail(err, -errno, "cannot open %s", r->shm);
-	af_drain_open(&r->drain, shm_fd, r->dir_fd);
+	af_drain_open(&r->drain, shm_fd, r->dir_fd, &r->control->nr_instances);
 	return af_door_open(&r->door, r->shm, err);
 }
 
@@ -191,7 +191,8 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 int af_session_open(struct af_recording *r, const struct af_session_options *options,
                     struct af_err *err)
 {
-	*r = (struct af_recording){.dir_fd = -1, .lock_fd = -1, .door.fd = -1, .options = options};
+	*r = (struct af_recording){.dir_fd = -1, .lock_fd = -1, .options = options};
+	r->door.fd = r->door.ends = -1;
 	r->drain.shm_fd = r->drain.dir_fd = -1;
 	r->stream.fd = -1;
 	r->start_ns = af_now_ns();
@@ -239,11 +240,9 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	struct af_session *s = r->control;
 
 	s->stop = 1;
-	af_door_pump(&r->door);
-	for (uint32_t i = 0; i < r->door.nr; i++) {
-		af_guest_look(&r->door.guests[i]);
-		r->still_running += !r->door.guests[i].ended;
-	}
+	af_target_look(r);
+	r->still_running = r->door.nr;
+	s->sampler_failed += r->door.nr_refused;
 	af_drain_finish(&r->drain, 0);
 	af_session_anchor(r);
 	session_lost(r, AF_LOST_NO_STREAM, s->lost_no_stream);

@@ -42,6 +42,7 @@ struct af_recording {
 	struct af_stream stream; /* the recorder's own */
 	const struct af_session_options *options;
 	int child;
+	uint32_t child_process; /* ordinal of the last image that the child ran, as far as known */
 	int status;             /* wait status of the child */
 	uint32_t still_running; /* processes of the program that outlived it */
 	uint64_t start_ns, end_ns;

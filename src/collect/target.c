@@ -22,6 +22,34 @@ enum {
 	LOOK_NS = 1000000000,
 };
 
+/*
+ * What the recorder changes of itself and the program must find as it was: a shell that ignores
+ * SIGCHLD would have the program's status thrown away; a limit on the size of files is an error to
+ * us, not a signal; thousands of processes leave two descriptors each.
+ */
+struct inherited {
+	struct sigaction child, file_size;
+	struct rlimit files;
+};
+
+static void inherited_change(struct inherited *was)
+{
+	struct sigaction usual = {.sa_handler = SIG_DFL}, ignore = {.sa_handler = SIG_IGN};
+
+	sigaction(SIGCHLD, &usual, &was->child);
+	sigaction(SIGXFSZ, &ignore, &was->file_size);
+	if (!getrlimit(RLIMIT_NOFILE, &was->files))
+		setrlimit(RLIMIT_NOFILE,
+		          &(struct rlimit){was->files.rlim_max, was->files.rlim_max});
+}
+
+static void inherited_restore(const struct inherited *was)
+{
+	sigaction(SIGCHLD, &was->child, NULL);
+	sigaction(SIGXFSZ, &was->file_size, NULL);
+	setrlimit(RLIMIT_NOFILE, &was->files);
+}
+
 /* Put @path in front of a list variable that may be set already. */
 static void env_prepend(const char *name, const char *path)
 {
@@ -34,8 +62,10 @@ static void env_prepend(const char *name, const char *path)
 		setenv(name, both, 1);
 }
 
-static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask, int report)
+static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask,
+                       const struct inherited *was, int report)
 {
+	inherited_restore(was);
 	env_prepend("LD_PRELOAD", r->options->library);
 	if (r->options->flags & AF_SESSION_OPENCL)
 		env_prepend("OPENCL_LAYERS", r->options->library);
@@ -50,7 +80,7 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 
 /* Fork and exec; learns through a pipe whether the exec worked. */
 static int child_start(struct af_recording *r, char **argv, const sigset_t *mask,
-                       struct af_err *err)
+                       const struct inherited *was, struct af_err *err)
 {
 	int ends[2];
 
@@ -64,7 +94,7 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 		return af_fail(err, rc, "cannot start a process");
 	}
 	if (!r->child)
-		child_exec(r, argv, mask, ends[1]);
+		child_exec(r, argv, mask, was, ends[1]);
 	close(ends[1]);
 
 	int rc = 0;
@@ -90,21 +120,40 @@ static void guest_write_usage(struct af_recording *r, const struct af_guest *g)
 	              .max_rss_bytes = g->max_rss_bytes, .source = AF_USAGE_LAST_SEEN);
 }
 
-/* Once a second: who has ended, what do the others use. */
+/* Those that have ended leave nothing in shared memory. */
+static void guests_leave(struct af_recording *r)
+{
+	if (!r->door.nr_ended)
+		return;
+	af_drain_look(&r->drain);
+	for (uint32_t i = 0; i < r->door.nr; i++) {
+		const struct af_guest *g = &r->door.guests[i];
+		if (!g->ended)
+			continue;
+		af_drain_finish(&r->drain, g->process);
+		if (g->pid == r->child)
+			r->child_process = g->process;
+		/* What a process used under its earlier programs, only the kernel knows. */
+		if (!g->replaced)
+			guest_write_usage(r, g);
+	}
+	af_door_sweep(&r->door);
+}
+
+void af_target_look(struct af_recording *r)
+{
+	af_door_pump(&r->door);
+	af_door_look(&r->door);
+	guests_leave(r);
+}
+
+/* Once a second. */
 static void look_around(struct af_recording *r)
 {
 	af_session_anchor(r);
 	af_stream_flush(&r->stream); /* what is written survives us */
-	for (uint32_t i = 0; i < r->door.nr; i++) {
-		struct af_guest *g = &r->door.guests[i];
-		if (g->ended)
-			continue;
-		af_guest_look(g);
-		if (g->ended) {
-			af_drain_finish(&r->drain, g->process);
-			guest_write_usage(r, g);
-		}
-	}
+	af_drain_look(&r->drain);
+	af_target_look(r);
 }
 
 /* True when the child has ended. */
@@ -114,8 +163,8 @@ static bool child_reap(struct af_recording *r)
 
 	if (wait4(r->child, &r->status, WNOHANG, &used) != r->child)
 		return false;
-	uint32_t process = 0;
-	for (uint32_t i = 0; i < r->door.nr; i++) /* the last image it ran */
+	uint32_t process = r->child_process;
+	for (uint32_t i = 0; i < r->door.nr; i++)
 		if (r->door.guests[i].pid == r->child)
 			process = r->door.guests[i].process;
 	af_stream_put(&r->stream, process_end, af_now_ns(), .process = process, .status = r->status,
@@ -138,40 +187,52 @@ static void signals_pass_on(struct af_recording *r, int fd)
 			kill(r->child, (int)s.ssi_signo);
 }
 
+/* After --duration: nothing is sampled any more, the program goes on. */
+static void recording_stop(struct af_recording *r)
+{
+	r->control->stop = 1;
+	af_door_release(&r->door);
+	af_session_note(r, "stopped", "after --duration");
+}
+
 static void target_loop(struct af_recording *r, int signals)
 {
 	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
-	                       {.fd = r->door.fd, .events = POLLIN}};
-	uint64_t looked_ns = af_now_ns(), begin_ns = looked_ns;
+	                       {.fd = r->door.fd, .events = POLLIN},
+	                       {.fd = r->door.ends, .events = POLLIN}};
+	uint64_t begin_ns = af_now_ns(), looked_ns = begin_ns, pumped_ns = begin_ns;
 	int tick = TICK_BUSY_MS;
-	bool stopped = false;
 
 	for (;;) {
-		poll(fds, 2, tick);
+		poll(fds, 3, tick);
 		signals_pass_on(r, signals);
 		af_door_pump(&r->door);
+		guests_leave(r);
 		if (child_reap(r))
 			return;
-		tick = !stopped && af_drain_pump(&r->drain) ? TICK_BUSY_MS : TICK_IDLE_MS;
 
+		/* Processes may come and go far more often than rings need us. */
 		uint64_t now = af_now_ns();
+		if (now - pumped_ns >= TICK_BUSY_MS * 1000000ull) {
+			pumped_ns = now;
+			tick = af_drain_pump(&r->drain) ? TICK_BUSY_MS : TICK_IDLE_MS;
+		}
 		if (now - looked_ns >= LOOK_NS) {
 			looked_ns = now;
 			look_around(r);
 		}
-		if (r->options->duration_ns && !stopped &&
-		    now - begin_ns >= r->options->duration_ns) {
-			r->control->stop = 1;
-			stopped = true;
-			af_session_note(r, "stopped", "after --duration");
-		}
+		if (r->options->duration_ns && !r->control->stop &&
+		    now - begin_ns >= r->options->duration_ns)
+			recording_stop(r);
 	}
 }
 
 int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
 {
+	struct inherited was;
 	sigset_t ours, before;
 
+	inherited_change(&was);
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGCHLD);
 	sigaddset(&ours, SIGINT);
@@ -185,7 +246,7 @@ int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
 	af_session_anchor(r);
 	af_stream_flush(&r->stream);
 	if (!rc)
-		rc = child_start(r, argv, &before, err);
+		rc = child_start(r, argv, &before, &was, err);
 	if (!rc)
 		target_loop(r, signals);
 	/* The rest of the work is ours: a second Ctrl-C may end it. */

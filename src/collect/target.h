@@ -15,4 +15,7 @@ struct af_recording;
  */
 int af_target_run(struct af_recording *r, char **argv, struct af_err *err);
 
+/* See who has ended, bring home what they wrote, and look at what the others use. */
+void af_target_look(struct af_recording *r);
+
 #endif
