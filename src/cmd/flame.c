@@ -218,9 +218,7 @@ static const struct af_option flame_options[] = {
     {AF_OPT_DOUBLE, "factor", 0, "N", "multiply shown counts", AT(picture.factor)},
     {AF_OPT_U64, "total", 0, "N", "draw as part of this larger total", AT(total)},
     {AF_OPT_GROUP, NULL, 0, NULL, "Colours", 0},
-    {AF_OPT_STRING, "colors", 0, "PALETTE",
-     "by kind of frame unless named: hot mem io wakeup chain java js perl python rust red green "
-     "blue aqua yellow purple orange violet pink gpu",
+    {AF_OPT_STRING, "colors", 0, "PALETTE", "by kind of frame unless a palette is named, see above",
      AT(picture.palette)},
     {AF_OPT_STRING, "bgcolors", 0, "COLOUR", "yellow blue green grey or #rrggbb",
      AT(picture.bgcolors)},
@@ -241,7 +239,9 @@ const struct af_command af_command_flame = {
     .summary = "Draw a flame graph of a trace or of folded text",
     .details =
 	"The name of the output decides the format: .svg, .html, .folded, .txt. Without one, "
-	"folded text\ngoes to standard output. DIR is aflame.data unless given.",
+	"folded text\ngoes to standard output. DIR is aflame.data unless given.\n\n"
+	"Palettes: hot mem io wakeup chain java js perl python rust red green blue aqua "
+	"yellow\npurple orange violet pink gpu.",
     .examples = "aflame flame -o cpu.svg --view cpu\tCPU samples as an SVG\n"
 		"aflame flame -o report.html\tall views and tables in one page\n"
 		"perf script | stackcollapse-perf.pl | aflame flame --folded - -o perf.svg\tdraw "
