@@ -8,6 +8,7 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "sym/elf_file.h"
+#include "sym/fde.h"
 #include "sym/lines.h"
 #include "sym/sym.h"
 #include "sym/symtab.h"
@@ -18,12 +19,15 @@ struct af_sym_module {
 	enum af_symbol_source reason; /* why there are no answers, 0 when there are */
 	struct af_file file, debug_file;
 	struct af_elf elf, debug; /* debug.data is NULL without a separate debug file */
+	const char *name;         /* last part of the path */
 	struct af_symtab symbols;
+	struct af_fde_table fdes;
 	struct af_lines lines;
 	bool lines_open, lines_tried;
 	struct af_arena strings;
-	struct af_map names; /* name as in the file → const char * as people know it */
-	struct af_map files; /* file name as in the debug information → const char * */
+	struct af_map names;   /* name as in the file → const char * as people know it */
+	struct af_map files;   /* file name as in the debug information → const char * */
+	struct af_map unnamed; /* start of a function without a symbol → const char * */
 };
 
 /* This machine's own vDSO, which the kernel has mapped in us as in everybody. */
@@ -111,6 +115,14 @@ static void module_find_debug(struct af_sym_module *m, const char *path, const c
 	af_buf_free(&b);
 }
 
+/* Where the last part of the first @len bytes of @path begins. */
+static size_t module_last_part(const char *path, size_t len)
+{
+	const char *slash = len ? memrchr(path, '/', len) : NULL;
+
+	return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
 struct af_sym_module *af_sym_module_open(const char *path, const uint8_t *build_id,
                                          uint32_t build_id_len, const char *root)
 {
@@ -133,6 +145,9 @@ struct af_sym_module *af_sym_module_open(const char *path, const uint8_t *build_
 		af_symtab_add(&m->symbols, &m->debug);
 	af_plt_add(&m->symbols, &m->elf);
 	af_symtab_build(&m->symbols);
+	af_fde_open(&m->fdes, &m->elf);
+	size_t len = strlen(path);
+	m->name = af_arena_strdup(&m->strings, path, len) + module_last_part(path, len);
 	return m;
 }
 
@@ -147,6 +162,7 @@ void af_sym_module_close(struct af_sym_module *m)
 	af_file_unmap(&m->file);
 	af_map_free(&m->names);
 	af_map_free(&m->files);
+	af_map_free(&m->unnamed);
 	af_arena_free(&m->strings);
 	free(m);
 }
@@ -163,14 +179,6 @@ static const char *module_function(struct af_sym_module *m, const char *name)
 		free(function);
 	}
 	return (const char *)(uintptr_t)*known;
-}
-
-/* Where the last part of the first @len bytes of @path begins. */
-static size_t module_last_part(const char *path, size_t len)
-{
-	const char *slash = len ? memrchr(path, '/', len) : NULL;
-
-	return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
 /* Take ".", ".." and doubled slashes out of @path, in place and without asking the disk. */
@@ -238,6 +246,34 @@ static struct af_lines *module_lines(struct af_sym_module *m)
 	return m->lines_open ? &m->lines : NULL;
 }
 
+/* A name for the function that starts at @start, of what is known: file and address. */
+static const char *module_unnamed(struct af_sym_module *m, uint64_t start)
+{
+	uint64_t *known = af_map_at(&m->unnamed, start, NULL);
+
+	if (!*known) {
+		struct af_buf b = {0};
+
+		af_buf_fmt(&b, "%s!0x%llx", m->name, (unsigned long long)start);
+		*known = (uintptr_t)af_arena_strdup(&m->strings, b.data, b.len);
+		af_buf_free(&b);
+	}
+	return (const char *)(uintptr_t)*known;
+}
+
+/* Without a symbol the unwind table still tells functions apart. */
+static void module_answer_start(struct af_sym_module *m, uint64_t vaddr,
+                                struct af_sym_answer *answer)
+{
+	uint64_t start;
+
+	if (answer->nr || !af_fde_find(&m->fdes, vaddr, &start))
+		return;
+	answer->source = AF_SYMBOL_FDE;
+	answer->symbol_offset = vaddr - start;
+	answer->frames[answer->nr++] = (struct af_sym_frame){.function = module_unnamed(m, start)};
+}
+
 void af_sym_lookup(struct af_sym_module *m, uint64_t vaddr, struct af_sym_answer *answer)
 {
 	struct af_lines_frame frames[AF_SYM_INLINES];
@@ -263,8 +299,10 @@ void af_sym_lookup(struct af_sym_module *m, uint64_t vaddr, struct af_sym_answer
 
 	/* The symbol table has the last word on the function itself: it knows its linkage name. */
 	const struct af_symtab_entry *s = af_symtab_find(&m->symbols, vaddr);
-	if (!s)
+	if (!s) {
+		module_answer_start(m, vaddr, answer);
 		return;
+	}
 	if (!answer->nr) {
 		answer->source = s->source;
 		answer->frames[answer->nr++] = (struct af_sym_frame){0};

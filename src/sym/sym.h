@@ -23,9 +23,13 @@ enum {
 };
 
 struct af_sym_frame {
-	const char *function; /* as af_function_name() makes it; NULL when not known */
-	const char *file;     /* NULL when not known */
-	uint32_t line;        /* 0 when not known */
+	/*
+	 * As af_function_name() makes it; `FILE!0xADDRESS`, where it starts in the file, when the
+	 * source is AF_SYMBOL_FDE; NULL when not known.
+	 */
+	const char *function;
+	const char *file; /* NULL when not known */
+	uint32_t line;    /* 0 when not known */
 };
 
 struct af_sym_answer {

@@ -376,7 +376,8 @@ enum af_op {
 	S(6, BUILD_ID, "the file is not the one that ran")                                         \
 	S(7, NO_SYMBOL, "no symbol covers the address")                                            \
 	S(8, NO_MODULE, "no file is mapped at the address")                                        \
-	S(9, PLT, "procedure linkage table")
+	S(9, PLT, "procedure linkage table")                                                       \
+	S(10, FDE, "unwind table: the function's start only")
 
 enum af_symbol_source {
 #define AF_S(number, NAME, meaning) AF_SYMBOL_##NAME = number,

@@ -1,14 +1,15 @@
 /*
- * The ELF reader on hostile bytes: sections, symbol tables, linkage tables, build-id, and the names
- * found through the demangler. Checked on the way: an answer covers the address it was asked for,
- * and every name ends inside the input. An odd last byte asks for headers that are mostly right, so
- * that what is behind them is reached without seeds.
+ * The ELF reader on hostile bytes: sections, symbol tables, linkage tables, unwind tables,
+ * build-id, and the names found through the demangler. Checked on the way: an answer covers the
+ * address it was asked for, and every name ends inside the input. An odd last byte asks for headers
+ * that are mostly right, so that what is behind them is reached without seeds.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sym/elf_file.h"
+#include "sym/fde.h"
 #include "sym/sym.h"
 #include "sym/symtab.h"
 
@@ -37,6 +38,18 @@ static void check_name(const char *symbol)
 	free(name);
 }
 
+static void check_fdes(const struct af_elf *e)
+{
+	struct af_fde_table t;
+	uint64_t start;
+
+	af_fde_open(&t, e);
+	for (uint64_t vaddr = 0; vaddr < 0x10000; vaddr += 31)
+		if (af_fde_find(&t, vaddr, &start) && start > vaddr)
+			abort();
+	af_fde_find(&t, UINT64_MAX, &start);
+}
+
 /* A section whose bytes are in the file, of one of the types that are read. */
 static void mend_section(uint8_t *at, size_t size)
 {
@@ -55,6 +68,24 @@ static void mend_section(uint8_t *at, size_t size)
 	memcpy(at, &s, sizeof s);
 }
 
+/* The whole file is loaded at 0, and somewhere in it an unwind table begins. */
+static void mend_segments(uint8_t *data, size_t size, size_t at)
+{
+	Elf64_Phdr p[2];
+
+	if (size < at + sizeof p)
+		return;
+	memcpy(p, data + at, sizeof p);
+	p[0].p_type = PT_LOAD;
+	p[0].p_offset = p[0].p_vaddr = 0;
+	p[0].p_filesz = size;
+	p[1].p_type = PT_GNU_EH_FRAME;
+	p[1].p_vaddr %= size;
+	memcpy(data + at, p, sizeof p);
+	if (p[1].p_vaddr >= at + sizeof p && size - p[1].p_vaddr >= 4)
+		memcpy(data + p[1].p_vaddr, "\x01\x1b\x03\x3b", 4);
+}
+
 static void mend_headers(uint8_t *data, size_t size)
 {
 	Elf64_Ehdr h;
@@ -69,11 +100,14 @@ static void mend_headers(uint8_t *data, size_t size)
 	h.e_shentsize = sizeof(Elf64_Shdr);
 	h.e_shnum = 8;
 	h.e_shstrndx %= 8;
+	h.e_phoff = h.e_shoff + h.e_shnum * sizeof(Elf64_Shdr);
+	h.e_phnum = 2;
 	h.e_phentsize = sizeof(Elf64_Phdr);
 	memcpy(data, &h, sizeof h);
 	for (size_t at = h.e_shoff; at + sizeof(Elf64_Shdr) <= size && at < h.e_shoff + 8 * 64;
 	     at += sizeof(Elf64_Shdr))
 		mend_section(data + at, size);
+	mend_segments(data, size, h.e_phoff);
 }
 
 static void read_image(const uint8_t *data, size_t size)
@@ -104,6 +138,7 @@ static void read_image(const uint8_t *data, size_t size)
 	}
 	check_address(&t, 0);
 	check_address(&t, UINT64_MAX);
+	check_fdes(&e);
 	af_symtab_free(&t);
 }
 

@@ -1,0 +1,118 @@
+#include "sym/fde.h"
+
+#include <string.h>
+
+/* What DW_EH_PE_* the header of the table may name (LSB 10.5.1). */
+enum { PE_FORMAT = 0x0f, PE_UDATA4 = 0x03, PE_DATAREL_SDATA4 = 0x3b, PE_OMIT = 0xff };
+
+enum { FDE_HEADER = 4, FDE_ENTRY = 8 };
+
+static int32_t load_i32(const uint8_t *p)
+{
+	int32_t v;
+
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+static uint32_t load_u32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+/* The bytes at @vaddr and how many there are, NULL when the file has none there. */
+static const uint8_t *fde_bytes(const struct af_elf *e, uint64_t vaddr, uint64_t *left)
+{
+	Elf64_Phdr p;
+
+	for (uint32_t i = 0; af_elf_segment(e, i, &p); i++) {
+		uint64_t in = vaddr - p.p_vaddr;
+
+		if (p.p_type != PT_LOAD || vaddr < p.p_vaddr || in >= p.p_filesz ||
+		    p.p_offset > e->size || in >= e->size - p.p_offset)
+			continue;
+		uint64_t segment = p.p_filesz - in, file = e->size - p.p_offset - in;
+		*left = segment < file ? segment : file;
+		return e->data + p.p_offset + in;
+	}
+	return NULL;
+}
+
+/* Bytes of the pointer to .eh_frame, which is not needed here; 0 when that cannot be told. */
+static unsigned fde_pointer_size(uint8_t encoding)
+{
+	static const uint8_t sizes[16] = {
+	    [0x0] = 8, [0x2] = 2, [0x3] = 4, [0x4] = 8, [0xa] = 2, [0xb] = 4, [0xc] = 8};
+
+	return encoding == PE_OMIT ? 0 : sizes[encoding & PE_FORMAT];
+}
+
+void af_fde_open(struct af_fde_table *t, const struct af_elf *elf)
+{
+	Elf64_Phdr p;
+	uint32_t i = 0;
+
+	*t = (struct af_fde_table){.elf = elf};
+	while (af_elf_segment(elf, i, &p) && p.p_type != PT_GNU_EH_FRAME)
+		i++;
+	if (!af_elf_segment(elf, i, &p))
+		return;
+
+	uint64_t left = 0;
+	const uint8_t *at = fde_bytes(elf, p.p_vaddr, &left);
+	if (!at || left < FDE_HEADER || at[0] != 1 || at[2] != PE_UDATA4 ||
+	    at[3] != PE_DATAREL_SDATA4)
+		return;
+	uint64_t skip = FDE_HEADER + fde_pointer_size(at[1]);
+	if (skip == FDE_HEADER || left < skip + 4)
+		return;
+	uint64_t most = (left - skip - 4) / FDE_ENTRY;
+	uint32_t nr = load_u32(at + skip);
+	t->entries = at + skip + 4;
+	t->nr = nr < most ? nr : (uint32_t)most;
+	t->base = p.p_vaddr;
+}
+
+static uint64_t fde_start(const struct af_fde_table *t, uint32_t i)
+{
+	return t->base + (uint64_t)(int64_t)load_i32(t->entries + (uint64_t)i * FDE_ENTRY);
+}
+
+/*
+ * Whether @vaddr is behind the end of the function that entry @i says starts at @start. The FDE
+ * says how long it is: after its length and the pointer to its CIE come the start, mostly 32 bits
+ * relative to where it stands, and the length of the code. One where the start is not that is in
+ * another encoding, and its function reaches to the next.
+ */
+static bool fde_ends_before(const struct af_fde_table *t, uint32_t i, uint64_t start,
+                            uint64_t vaddr)
+{
+	int32_t relative = load_i32(t->entries + (uint64_t)i * FDE_ENTRY + 4);
+	uint64_t fde = t->base + (uint64_t)(int64_t)relative, left;
+	const uint8_t *at = fde_bytes(t->elf, fde, &left);
+
+	if (!at || left < 16 || fde + 8 + (uint64_t)(int64_t)load_i32(at + 8) != start)
+		return false;
+	return vaddr - start >= load_u32(at + 12);
+}
+
+bool af_fde_find(const struct af_fde_table *t, uint64_t vaddr, uint64_t *start)
+{
+	uint32_t low = 0, high = t->nr;
+
+	/* The first entry that starts after @vaddr. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (fde_start(t, middle) <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return false;
+	*start = fde_start(t, low - 1);
+	return *start <= vaddr && !fde_ends_before(t, low - 1, *start, vaddr);
+}
