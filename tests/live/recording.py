@@ -1,7 +1,7 @@
 """Recording a program and reading what came of it.
 
-record() runs `aflame record` and holds every trace to the same: the program's own exit status, not a
-word on standard error, and babeltrace2 (where there is one) counting the events that `aflame
+record() runs `aflame record` and holds every trace to the same: the program's own exit status, not
+a word on standard error, and babeltrace2 (where there is one) counting the events that `aflame
 print` counts.
 """
 
@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 
-from machine import AFLAME, WORKPLACE
+from machine import AFLAME, SAMPLERS, WORKPLACE, need, probes, program
 from tap import expect, note
 
 _numbers = itertools.count(1)
@@ -20,6 +20,9 @@ _numbers = itertools.count(1)
 # How often to look: with perf so often that 2 points are four standard errors or more of a second's
 # samples; a timer gives no more than 250 signals a second whatever is asked.
 RATES = {"perf": 9973, "timer": 997, "none": 99}
+
+# aflame's own exit statuses: it could not be done, the command line makes no sense.
+FAILED, USAGE = 1, 2
 
 KIND_SUFFIX = re.compile(r"_\[[a-zA-Z]\]$")
 
@@ -36,7 +39,11 @@ def aflame(*words, **how):
     how.setdefault("timeout", 240)
     text = how.pop("text", True)
     done = subprocess.run(
-        [AFLAME, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, **how
+        [AFLAME, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        check=False,
+        **how,
     )
     if text:
         done.stdout = done.stdout.decode("utf-8", "surrogateescape")
@@ -47,7 +54,10 @@ def aflame(*words, **how):
 def must(*words, **how):
     """Output of an aflame command that has to work."""
     done = aflame(*words, **how)
-    expect(done.returncode == 0, "aflame %s: status %d\n%s" % (" ".join(map(str, words)), done.returncode, done.stderr))
+    expect(
+        done.returncode == 0,
+        "aflame %s: status %d\n%s" % (" ".join(map(str, words)), done.returncode, done.stderr),
+    )
     return done.stdout
 
 
@@ -94,9 +104,14 @@ class Trace:
 def babeltrace_count(path):
     done = subprocess.run(
         ["babeltrace2", path, "-c", "sink.utils.counter"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        check=False,
     )
-    found = re.findall(r"(\d+) Event messages", done.stdout)  # the running count, the last is the end
+    found = re.findall(
+        r"(\d+) Event messages", done.stdout
+    )  # the running count, the last is the end
     expect(done.returncode == 0 and found, "babeltrace2: %s%s" % (done.stdout, done.stderr))
     return int(found[-1])
 
@@ -133,12 +148,25 @@ def parse_truth(output):
     return truth
 
 
-def record(*command, sampler="none", rate=None, options=(), status=0, quiet=True, check=True, **how):
+def record(
+    *command, sampler="none", rate=None, options=(), status=0, quiet=True, check=True, **how
+):
     """Records @command and returns the Recording; fails when the status is not @status."""
     path = new_path()
     done = aflame(
-        "record", "-q", "-o", path, "--sample", sampler, "-F", rate or RATES[sampler], *options,
-        "--", *command, text=False, **how
+        "record",
+        "-q",
+        "-o",
+        path,
+        "--sample",
+        sampler,
+        "-F",
+        rate or RATES[sampler],
+        *options,
+        "--",
+        *command,
+        text=False,
+        **how,
     )
     said = "status %d\n%s" % (done.returncode, done.stderr.decode("utf-8", "replace"))
     expect(status is None or done.returncode == status, "%s: %s" % (command[0], said))
@@ -148,3 +176,23 @@ def record(*command, sampler="none", rate=None, options=(), status=0, quiet=True
     if check:
         recording.check()
     return recording
+
+
+def sampled(scale="0.1"):
+    """A recording with samples, by whichever sampler works."""
+    working = [name for name in SAMPLERS if not probes()[name]]
+    if not working:
+        need(SAMPLERS[0])
+    return record(program("shares"), scale, sampler=working[0])
+
+
+def refused(status, pattern, *words, **how):
+    """aflame @words exits with @status and one line that matches."""
+    done = aflame(*words, **how)
+    said = "status %d: %s" % (done.returncode, done.stderr)
+    expect(done.returncode == status, said)
+    expect(re.search(pattern, done.stderr), "%r is not in %s" % (pattern, said))
+    expect(done.stderr.startswith("aflame"), said)
+    expect(done.stderr.count("\n") == 1 and done.stderr.endswith("\n"), "not one line: %s" % said)
+    expect(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", done.stderr), "control characters: %r" % said)
+    return done

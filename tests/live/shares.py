@@ -73,7 +73,9 @@ def check_rooted(recording, roots=("_start", "clone3", "clone")):
     stacks = recording.stacks()
     total = sum(weight for _, weight in stacks)
     rooted = sum(weight for frames, weight in stacks if len(frames) > 1 and frames[1] in roots)
-    others = sorted({frames[1] for frames, _ in stacks if len(frames) > 1 and frames[1] not in roots})
+    others = sorted(
+        {frames[1] for frames, _ in stacks if len(frames) > 1 and frames[1] not in roots}
+    )
     expect(rooted >= 0.99 * total, "%.2f %% stands on %s" % (100 - 100 * rooted / total, others))
 
 

@@ -6,8 +6,8 @@
 
     run_cases()    # at the foot of the file
 
-A case fails by raising AssertionError (expect, equal, near), is left out by raising Skip, and may say
-more with note(). Cases run in the order of their definition; `FILE BUILD WORDS` runs only those
+A case fails by raising AssertionError (expect, equal, near), is left out by raising Skip, and may
+say more with note(). Cases run in the order of their definition; `FILE BUILD WORDS` runs only those
 whose sentence holds WORDS.
 """
 

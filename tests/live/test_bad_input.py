@@ -1,35 +1,25 @@
 #!/usr/bin/env python3
 """What cannot work says why and what to do, exits non-zero, and does the program no harm."""
 
-import ctypes
-import errno
-import json
 import os
-import platform
 import re
 import shutil
-import struct
 import subprocess
 import xml.etree.ElementTree
 
-from machine import AFLAME, SAMPLERS, WORKPLACE, need, need_tool, probes, program
-from recording import Trace, aflame, must, new_path, record
-from tap import Skip, case, equal, expect, note, run_cases
-
-USAGE = 2  # the exit status of a command line that makes no sense
-FAILED = 1
-
-
-def refused(status, pattern, *words, **how):
-    """aflame @words exits with @status and one line that matches."""
-    done = aflame(*words, **how)
-    said = "status %d: %s" % (done.returncode, done.stderr)
-    expect(done.returncode == status, said)
-    expect(re.search(pattern, done.stderr), "%r is not in %s" % (pattern, said))
-    expect(done.stderr.startswith("aflame"), said)
-    expect(done.stderr.count("\n") == 1 and done.stderr.endswith("\n"), "not one line: %s" % said)
-    expect(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", done.stderr), "control characters: %r" % said)
-    return done
+from machine import AFLAME, WORKPLACE, program
+from recording import (
+    FAILED,
+    USAGE,
+    Trace,
+    aflame,
+    must,
+    new_path,
+    record,
+    refused,
+    sampled,
+)
+from tap import case, equal, expect, note, run_cases
 
 
 def recording_refused(status, pattern, *command):
@@ -50,14 +40,6 @@ def trace_bytes(path):
             with open(os.path.join(folder, name), "rb") as file:
                 found[os.path.relpath(os.path.join(folder, name), path)] = file.read()
     return found
-
-
-def sampled(scale="0.1"):
-    """A recording with samples, by whichever sampler works."""
-    working = [name for name in SAMPLERS if not probes()[name]]
-    if not working:
-        need(SAMPLERS[0])
-    return record(program("shares"), scale, sampler=working[0])
 
 
 def file_with(content, name="file", mode=0o644):
@@ -115,13 +97,23 @@ def _():
 
 @case("a trace into a directory that is not there")
 def _():
-    refused(FAILED, r"no/such/place.*No such file", "record", "-q", "-o", "no/such/place", "--", "true")
+    refused(
+        FAILED, r"no/such/place.*No such file", "record", "-q", "-o", "no/such/place", "--", "true"
+    )
 
 
 @case("a trace where a file is, or a folder of something else")
 def _():
     path = file_with(b"precious")
-    refused(FAILED, r"is not a directory: choose another name with -o", "record", "-o", path, "--", "true")
+    refused(
+        FAILED,
+        r"is not a directory: choose another name with -o",
+        "record",
+        "-o",
+        path,
+        "--",
+        "true",
+    )
     refused(FAILED, r"is not a directory", "record", "--force", "-o", path, "--", "true")
     with open(path, "rb") as file:
         equal(file.read(), b"precious", "the file")
@@ -129,7 +121,16 @@ def _():
     os.mkdir(folder)
     shutil.copy(path, os.path.join(folder, "thesis"))
     for force in ([], ["--force"]):
-        refused(FAILED, r"is not an aflame trace: choose another name", "record", *force, "-o", folder, "--", "true")
+        refused(
+            FAILED,
+            r"is not an aflame trace: choose another name",
+            "record",
+            *force,
+            "-o",
+            folder,
+            "--",
+            "true",
+        )
     equal(trace_bytes(folder), {"thesis": b"precious"}, "the folder")
 
 
@@ -138,13 +139,21 @@ def _():
     folder = new_path("folder")
     os.mkdir(folder)
     for number in range(3):
-        must("record", "-q", "--sample", "none", "--", "sh", "-c", "exit 0", str(number), cwd=folder)
+        must(
+            "record", "-q", "--sample", "none", "--", "sh", "-c", "exit 0", str(number), cwd=folder
+        )
     equal(sorted(os.listdir(folder)), ["aflame.data", "aflame.data.old"], "traces")
-    commands = [Trace(os.path.join(folder, name)).fields("process")[0]["cmdline"][-1:]
-                for name in ("aflame.data", "aflame.data.old")]
+    commands = [
+        Trace(os.path.join(folder, name)).fields("process")[0]["cmdline"][-1:]
+        for name in ("aflame.data", "aflame.data.old")
+    ]
     equal(commands, ["2", "1"], "runs in aflame.data and aflame.data.old")
     must("record", "-q", "-f", "--sample", "none", "--", "sh", "-c", "exit 0", "3", cwd=folder)
-    equal(Trace(os.path.join(folder, "aflame.data.old")).fields("process")[0]["cmdline"][-1:], "1", "the kept run")
+    equal(
+        Trace(os.path.join(folder, "aflame.data.old")).fields("process")[0]["cmdline"][-1:],
+        "1",
+        "the kept run",
+    )
 
 
 @case("a trace is private")
@@ -167,85 +176,6 @@ def _():
     equal(os.listdir(victim), [], "files made through the link")
 
 
-# --- file systems without room
-
-
-def with_mounts(script, *words):
-    """Runs a shell script in a mount namespace of its own, as root there."""
-    need_tool("unshare")
-    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-r", "-m"]
-    if subprocess.run([*unshare, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
-        raise Skip("no namespaces to mount in here")
-    done = subprocess.run([*unshare, "sh", "-c", script, "sh", AFLAME, *words], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, cwd=WORKPLACE,
-                          check=False, timeout=120)
-    if done.returncode == 99:
-        raise Skip("nothing can be mounted here: %s" % done.stderr.strip())
-    return done
-
-
-def mounted(options, then):
-    folder = new_path("mount")
-    os.mkdir(folder)
-    return "mount -t tmpfs -o %s none '%s' || exit 99; cd '%s'; %s" % (options, folder, folder, then)
-
-
-@case("a full disk: the program runs on, and a message names the cause and the fix")
-def _():
-    need("perf")
-    for size, what in (("64k", "small"), ("16k", "tiny")):
-        done = with_mounts(mounted("size=" + size, '"$1" record -q -F 9973 --sample perf -- "$2" 0.3; echo "status $?";'
-                                   '"$1" print --count'), program("shares"))
-        note("%s: %s" % (what, done.stderr.strip()))
-        expect("truth share.a 0." in done.stdout, "the program did not end: %s" % done.stdout)
-        expect("status 1\n" in done.stdout, "recorded with %s" % done.stdout)
-        expect("No space left on device" in done.stderr, done.stderr)
-        expect(re.search(r"free some|another.*-o|-o.*another", done.stderr), "no word of what to do: %s" % done.stderr)
-        if what == "small":
-            expect(re.search(r"^total +\d+$", done.stdout, re.M), "what there is of the trace cannot be read: %s" % done.stderr)
-
-
-@case("a full disk when report, flame and print write their results")
-def _():
-    run = sampled()
-    for words in (["flame"], ["report", "summary"], ["report", "top", "--json"], ["print"], ["print", "--json"], ["help"]):
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([AFLAME, *words] + ([run.path] if words != ["help"] else []), stdout=full,
-                                  stderr=subprocess.PIPE, universal_newlines=True, check=False)
-        equal((done.returncode, "No space left on device" in done.stderr), (1, True), "(status, message) of %s" % words)
-
-
-@case("a read-only folder")
-def _():
-    run = sampled()
-    done = with_mounts(mounted("ro", '"$1" record -q -- true; echo "status $?";'
-                               '"$1" flame -o x.svg "$2"; echo "status $?"'), run.path)
-    equal(done.stdout, "status 1\nstatus 1\n", "exit statuses")
-    expect(re.search(r"^aflame record: .*Read-only file system.*\naflame flame: .*Read-only file system", done.stderr), done.stderr)
-
-
-@case("a /dev/shm without room: the program runs on, nothing recorded is a failure")
-def _():
-    need("perf")
-    shm = "mount -t tmpfs -o size=%s none /dev/shm || exit 99; "
-    record_words = '"$1" record -q -o "$3" --sample perf -- "$2" 0.3; echo "status $?"; "$1" doctor --json; echo "doctor $?"'
-    for size in ("4k", "64k"):
-        done = with_mounts(shm % size + record_words, program("shares"), new_path())
-        note("%s: %s" % (size, done.stderr.strip()))
-        expect("truth share.a 0." in done.stdout, "the program did not end: %s" % done.stdout)
-        expect("/dev/shm" in done.stderr, "no word of /dev/shm: %s" % done.stderr)
-        expect("status 0" not in done.stdout, "nothing was recorded, but: %s" % done.stdout)
-        expect("doctor 1" in done.stdout, "doctor finds nothing wrong")
-
-
-@case("a /dev/shm that is read-only: said by record and by doctor")
-def _():
-    done = with_mounts('mount -t tmpfs -o ro none /dev/shm || exit 99; "$1" record -q -o "$2" -- true; echo "status $?";'
-                       '"$1" doctor --json; echo "doctor $?"', new_path())
-    expect(re.search(r"/dev/shm.*Read-only file system", done.stderr), done.stderr)
-    expect("status 1" in done.stdout and "doctor 1" in done.stdout, done.stdout)
-
-
 # --- traces that are none
 
 
@@ -266,11 +196,16 @@ def _():
     foreign = new_path("foreign")
     os.mkdir(foreign)
     with open(os.path.join(foreign, "metadata"), "w", encoding="ascii") as file:
-        file.write('/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\nenv { tracer_name = "lttng-ust"; };\n')
+        file.write(
+            "/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = le; };\n"
+            'env { tracer_name = "lttng-ust"; };\n'
+        )
     with open(os.path.join(foreign, "channel0_0"), "wb") as file:
         file.write(b"\xc1\x1f\xfc\xc1" + bytes(4092))
     for words in (["flame"], ["report"], ["print"]):
-        refused(USAGE, r"is a CTF trace, but not of aflame: read it with babeltrace2", *words, foreign)
+        refused(
+            USAGE, r"is a CTF trace, but not of aflame: read it with babeltrace2", *words, foreign
+        )
 
 
 @case("a trace from a newer aflame")
@@ -282,14 +217,19 @@ def _():
     with open(metadata, "w", encoding="utf-8") as file:
         file.write(text.replace("aflame_trace_version = 1;", "aflame_trace_version = 99;"))
     for words in (["flame"], ["report"], ["print"]):
-        refused(FAILED, r"of version 99 .*reads up to version \d+: upgrade aflame", *words, run.path)
+        refused(
+            FAILED, r"of version 99 .*reads up to version \d+: upgrade aflame", *words, run.path
+        )
 
 
 @case("a damaged trace is read as far as it goes, with a line that says so")
 def _():
     run = sampled("0.3")
     whole = run.counts()["total"]
-    stream = max((os.path.join(run.path, n) for n in os.listdir(run.path) if re.match(r"s\d", n)), key=os.path.getsize)
+    stream = max(
+        (os.path.join(run.path, n) for n in os.listdir(run.path) if re.match(r"s\d", n)),
+        key=os.path.getsize,
+    )
     size = os.path.getsize(stream)
     with open(stream, "r+b") as file:
         file.truncate(size - 100)
@@ -301,7 +241,10 @@ def _():
     with open(stream, "r+b") as file:
         file.write(os.urandom(size))
     done = aflame("flame", run.path)
-    expect(done.returncode in (0, FAILED) and "damaged" in done.stderr, "status %d: %s" % (done.returncode, done.stderr))
+    expect(
+        done.returncode in (0, FAILED) and "damaged" in done.stderr,
+        "status %d: %s" % (done.returncode, done.stderr),
+    )
 
 
 # --- command lines
@@ -350,7 +293,14 @@ def _():
 def _():
     for words, pattern in VALUES:
         refused(USAGE, pattern, *words)
-    refused(USAGE, r"no weight called kilos.*time, samples, count, bytes", "flame", "--weight", "kilos", sampled().path)
+    refused(
+        USAGE,
+        r"no weight called kilos.*time, samples, count, bytes",
+        "flame",
+        "--weight",
+        "kilos",
+        sampled().path,
+    )
 
 
 @case("an option of the program is the program's")
@@ -365,7 +315,9 @@ def _():
 def _():
     run = sampled()
     for name in ("x.svg", "x.html", "x.folded"):
-        refused(FAILED, r"no/such/%s: No such file" % name, "flame", "-o", "no/such/" + name, run.path)
+        refused(
+            FAILED, r"no/such/%s: No such file" % name, "flame", "-o", "no/such/" + name, run.path
+        )
     refused(FAILED, r"no/such/x: No such file", "print", "-o", "no/such/x", run.path)
 
 
@@ -378,8 +330,14 @@ def _():
     for path in (junk, program("shares")):
         for output in ([], ["-o", new_path("x") + ".svg"]):
             done = aflame("flame", "--folded", path, *output)
-            expect(done.returncode == USAGE and "not folded stacks" in done.stderr, "status %d: %r" % (done.returncode, done.stderr))
-            expect(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", done.stderr), "control characters: %r" % done.stderr)
+            expect(
+                done.returncode == USAGE and "not folded stacks" in done.stderr,
+                "status %d: %r" % (done.returncode, done.stderr),
+            )
+            expect(
+                not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", done.stderr),
+                "control characters: %r" % done.stderr,
+            )
             expect(not output or not os.path.exists(output[1]), "a picture was made of it")
     refused(FAILED, r"nosuchfile: No such file", "flame", "--folded", "nosuchfile")
     refused(FAILED, r"is a directory", "flame", "--folded", WORKPLACE)
@@ -408,69 +366,13 @@ def _():
 def _():
     run = record(program("shares"), "0.05")
     line = '"$1" print "$2" | head -n 1 >/dev/null; echo done'
-    done = subprocess.run(["sh", "-c", line, "sh", AFLAME, run.path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", AFLAME, run.path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
     equal((done.stdout, done.stderr), (b"done\n", b""), "(stdout, stderr)")
-
-
-@case("doctor's JSON parses, and its exit status is 0 where programs can be sampled")
-def _():
-    done = aflame("doctor", "--json")
-    answer = json.loads(done.stdout)
-    works = {c["name"]: c["works"] for c in answer["collectors"]}
-    equal(set(works), {"perf", "timer", "opencl"}, "collectors")
-    expect(all(c["works"] or c["says"] for c in answer["collectors"]), "a collector fails without a reason")
-    can = (works["perf"] or works["timer"]) and answer["shm"]["works"]
-    equal(done.returncode, 0 if can else 1, "status")
-    equal(aflame("doctor").returncode, done.returncode, "status of the text")
-
-
-REFUSABLE = {"perf_event_open": 298, "timer_create": 222}  # system calls of x86-64
-
-
-def refusing(*calls):
-    """For preexec_fn: the kernel refuses these calls (EPERM), as container runtimes have it do."""
-    if platform.machine() != "x86_64":
-        raise Skip("system call numbers of x86-64")
-    code = [(0x20, 0, 0, 0)]  # load the call's number
-    for call in calls:
-        code += [(0x15, 0, 1, REFUSABLE[call]), (0x06, 0, 0, 0x00050000 | errno.EPERM)]
-    code += [(0x06, 0, 0, 0x7FFF0000)]  # allow the others
-    packed = b"".join(struct.pack("HBBI", *line) for line in code)
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def apply():
-        buffer = ctypes.create_string_buffer(packed)
-        program_of = struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer))
-        if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.create_string_buffer(program_of), 0, 0):
-            raise OSError(ctypes.get_errno(), "seccomp")
-
-    return apply
-
-
-@case("where perf events are refused the timer takes their place, and a line says why")
-def _():
-    need("timer")
-    refuse = refusing("perf_event_open")
-    refused(FAILED, r"--sample perf does not work here.*perf", "record", "-q", "--sample", "perf", "--", "true", preexec_fn=refuse)
-    doctor = aflame("doctor", "--json", preexec_fn=refuse)
-    equal(doctor.returncode, 0, "doctor's status")
-    perf = [c for c in json.loads(doctor.stdout)["collectors"] if c["name"] == "perf"][0]
-    note(perf["says"])
-    equal(perf["works"], False, "doctor on perf")
-    run = record(program("shares"), "0.3", sampler="auto", rate=997, quiet=False, preexec_fn=refuse)
-    said = run.stderr.decode()
-    expect(re.search(r"^aflame: .*perf.*\n\Z", said) and "timer" in said, "said: %s" % said)
-    expect(len(run.events("sample")) > 20, "%d samples" % len(run.events("sample")))
-
-
-@case("where nothing can sample the program runs on, and a line says so")
-def _():
-    refuse = refusing("perf_event_open", "timer_create")
-    equal(aflame("doctor", preexec_fn=refuse).returncode, 1, "doctor's status")
-    run = record(program("prints"), sampler="auto", rate=997, quiet=False, status=42, preexec_fn=refuse)
-    said = run.stderr.decode().replace("to stderr\n", "")
-    note(said)
-    expect(said.startswith("aflame: no CPU samples"), "said: %s" % said)
 
 
 @case("help of every command is on standard output and names every option")

@@ -2,10 +2,10 @@
 """OpenCL work on a real driver (PoCL will do): every command with its call path, its times on the
 trace's clock, its bytes, and the programs that ran."""
 
-import hashlib
 import os
 import re
 
+from device_work import check_complete, check_objects, check_work, kernel_names, works
 from machine import BUILD, SOURCE, need, program, pythons
 from recording import bare, must, record
 from shares import having, weight_of
@@ -19,86 +19,33 @@ def recorded(name, *words, sampler="none", **how):
     return run
 
 
-class Work:
-    """One piece of device work: its shape, its launch, its times on the trace's clock."""
-
-    def __init__(self, event, shape, launch):
-        f = event["fields"]
-        self.op, self.queue, self.kernel = shape["op"], shape["queue"], shape["kernel"]
-        self.shape, self.launch = shape, launch
-        self.status = f.get("status", 0)
-        self.delivered = event["time_ns"]
-        self.queued, self.submit, self.start, self.end = (f[k + "_ns"] for k in ("queued", "submit", "start", "end"))
-        self.stamped = self.queued is not None
-
-
-def works(run):
-    """All device work of a recording, in the order of the trace."""
-    launches = {(e["process"], e["fields"]["correlation"]): e for e in run.events("launch")}
-    shapes = {(e["stream"], e["fields"]["shape"]): e["fields"] for e in run.events("shape")}
-    events = sorted(run.events("work") + run.events("work_long"), key=lambda e: e["time_ns"])
-    return [Work(e, shapes[e["stream"], e["fields"]["shape"]],
-                 launches.get((e["process"], e["fields"]["correlation"]))) for e in events]
-
-
-def kernel_names(run):
-    return {e["fields"]["kernel"]: e["fields"]["name"] for e in run.events("kernel")}
-
-
-def check_work(run):
-    """What is true of every trace with device work."""
-    launches = [(e["process"], e["fields"]["correlation"]) for e in run.events("launch")]
-    equal(len(launches), len(set(launches)), "distinct correlations")
-    done = [(e["process"], e["fields"]["correlation"]) for e in run.events("work") + run.events("work_long")]
-    equal(len(done), len(set(done)), "distinct correlations of work")
-    equal(set(done) - set(launches), set(), "work without a launch")
-    first = min(e["time_ns"] for e in run.events("note"))
-    last = max(e["time_ns"] for e in run.events("note"))
-    slack = 1000000  # the driver's clock and ours are read one after the other
-    for work in works(run):
-        if not work.stamped:
-            expect(work.status < 0, "no times, but no error either")
-            continue
-        expect(work.queued <= work.submit <= work.start <= work.end, "times out of order: %s" % vars(work))
-        expect(first - slack <= work.queued and work.end <= last + slack, "work outside of the run: %s" % vars(work))
-        after = work.queued - work.launch["time_ns"]
-        expect(-slack <= after < 250 * slack, "queued %d ns after its call" % after)
-        before = work.delivered - work.end
-        expect(before >= -slack, "work ends %d ns after it was told of" % -before)
-
-
-def check_complete(run):
-    equal(len(run.events("work")) + len(run.events("work_long")), len(run.events("launch")), "work for launches")
-    equal([e["fields"] for e in run.events("lost")], [], "losses")
-
-
-def check_objects(run):
-    """objects/ holds what the PROGRAM events name, under its own SHA-256, and nothing else."""
-    named = set()
-    for p in run.fields("program"):
-        expect(p["object"], "an object that was not kept: %s" % p)
-        with open(os.path.join(run.path, "objects", p["object"]), "rb") as file:
-            data = file.read()
-        equal(len(data), p["size"], "size of %s" % p["object"])
-        equal(hashlib.sha256(data).hexdigest(), p["object"], "SHA-256")
-        named.add(p["object"])
-    equal(set(os.listdir(os.path.join(run.path, "objects"))), named, "files in objects/")
-    return named
-
-
 @case("device time is split over kernels and call paths as it was spent", tries=3)
 def _():
     run = recorded("cl_paths", "profile")
     check_complete(run)
     stacks = [([bare(f) for f in frames], w) for frames, w in run.stacks(view="gpu")]
-    parts = {"%s_path.%s" % (path, kernel): having("main", "run", path + "_path", "launch_" + kernel, kernel)
-             for path in ("hot", "cold") for kernel in ("k1", "k2")}
+    parts = {
+        "%s_path.%s"
+        % (path, kernel): having("main", "run", path + "_path", "launch_" + kernel, kernel)
+        for path in ("hot", "cold")
+        for kernel in ("k1", "k2")
+    }
     weights = {name: weight_of(stacks, wanted) for name, wanted in parts.items()}
     for name, weight in weights.items():
         near(weight / sum(weights.values()), run.truth["share." + name], 0.005, name)
-    near(sum(weights.values()) / 1e6 / run.truth["device_ms"], 1, 0.005, "device time over what the program saw")
+    near(
+        sum(weights.values()) / 1e6 / run.truth["device_ms"],
+        1,
+        0.005,
+        "device time over what the program saw",
+    )
     counts = run.stacks(view="gpu", weight="count")
-    for name, want in (("hot_path.k1", 120), ("hot_path.k2", 120), ("cold_path.k1", 40), ("cold_path.k2", 40)):
+    for name, want in (
+        ("hot_path.k1", 120),
+        ("hot_path.k2", 120),
+        ("cold_path.k1", 40),
+        ("cold_path.k2", 40),
+    ):
         equal(weight_of(counts, parts[name]), want, "launches of " + name)
 
 
@@ -119,7 +66,10 @@ def _():
     run = recorded("cl_paths", "0.3")
     ends = 0
     for work in works(run):
-        expect(work.start >= ends - 1000, "work starts %d ns before the one before has ended" % (ends - work.start))
+        expect(
+            work.start >= ends - 1000,
+            "work starts %d ns before the one before has ended" % (ends - work.start),
+        )
         ends = work.end
 
 
@@ -156,7 +106,7 @@ def _():
             expect(delay_ms >= 200, "the wait for the user event is not in its times")
     for key, want in run.truth.items():
         if key.startswith("launches.") and want:
-            equal(launched.pop(key[len("launches."):], 0), want, key)
+            equal(launched.pop(key[len("launches.") :], 0), want, key)
     equal(launched, {}, "other kernels")
     equal(len(queues_of["in_context"]), 8, "queues of in_context")
     equal(len(queues_of["producer"] | queues_of["consumer"]), 2, "queues of producer and consumer")
@@ -164,7 +114,10 @@ def _():
     flags = {q["queue"]: q["flags"] for q in run.fields("queue")}
     for queue in queues_of["top"]:
         expect("OUT_OF_ORDER" in flags[queue], "flags of the diamond's queue: %s" % flags[queue])
-    expect(not any("USER_PROFILING" in f for f in flags.values()), "profiling that nobody asked for: %s" % flags)
+    expect(
+        not any("USER_PROFILING" in f for f in flags.values()),
+        "profiling that nobody asked for: %s" % flags,
+    )
     contexts = {q["queue"]: q["context"] for q in run.fields("queue")}
     equal(len({contexts[q] for q in queues_of["in_context"]}), 8, "contexts of in_context")
 
@@ -188,9 +141,16 @@ def _():
     last = {}
     for work in sorted((w for w in works(run) if w.op == "KERNEL"), key=lambda w: w.start):
         name = names[work.kernel]
-        before = {"left": ["top"], "right": ["top"], "bottom": ["left", "right"], "consumer": ["producer"]}
+        before = {
+            "left": ["top"],
+            "right": ["top"],
+            "bottom": ["left", "right"],
+            "consumer": ["producer"],
+        }
         for other in before.get(name, []):
-            expect(last[other] <= work.start + 1000, "%s starts before %s has ended" % (name, other))
+            expect(
+                last[other] <= work.start + 1000, "%s starts before %s has ended" % (name, other)
+            )
         last[name] = work.end
 
 
@@ -205,9 +165,20 @@ def _():
 
 
 OPS = {
-    "write": "WRITE", "write_rect": "WRITE", "read": "READ", "read_rect": "READ", "copy": "COPY",
-    "copy_rect": "COPY", "svm_memcpy": "COPY", "fill": "FILL", "svm_fill": "FILL", "map": "MAP",
-    "svm_map": "MAP", "unmap": "UNMAP", "svm_unmap": "UNMAP", "migrate": "MIGRATE",
+    "write": "WRITE",
+    "write_rect": "WRITE",
+    "read": "READ",
+    "read_rect": "READ",
+    "copy": "COPY",
+    "copy_rect": "COPY",
+    "svm_memcpy": "COPY",
+    "fill": "FILL",
+    "svm_fill": "FILL",
+    "map": "MAP",
+    "svm_map": "MAP",
+    "unmap": "UNMAP",
+    "svm_unmap": "UNMAP",
+    "migrate": "MIGRATE",
 }
 
 
@@ -267,7 +238,7 @@ def _():
         expect(1 <= done <= 20, "%d pieces of work" % done)
         if done < 20:
             summary = must("report", "summary", run.path)
-            lost = summary[summary.index("What was lost"):]
+            lost = summary[summary.index("What was lost") :]
             expect(re.search(r"\b%d\b" % (20 - done), lost), lost)
 
 
@@ -308,7 +279,11 @@ def _():
 def _():
     need("opencl")
     run = record(program("cl_paths"), "0.1", options=["--api", "none"])
-    equal([run.counts().get(k, 0) for k in ("launch", "work", "queue")], [0, 0, 0], "launches, work, queues")
+    equal(
+        [run.counts().get(k, 0) for k in ("launch", "work", "queue")],
+        [0, 0, 0],
+        "launches, work, queues",
+    )
 
 
 # --- the demo: a transformer block
@@ -324,8 +299,15 @@ def _():
     check_work(run)
     check_complete(run)
     stacks = run.stacks(view="gpu")
-    for stage, kernel in (("block_attention", "softmax_rows"), ("attention_scores", "matmul"), ("block_norm", "layer_norm")):
-        expect(weight_of(stacks, having("main", "run_step", stage, kernel)), "no %s under %s" % (kernel, stage))
+    for stage, kernel in (
+        ("block_attention", "softmax_rows"),
+        ("attention_scores", "matmul"),
+        ("block_norm", "layer_norm"),
+    ):
+        expect(
+            weight_of(stacks, having("main", "run_step", stage, kernel)),
+            "no %s under %s" % (kernel, stage),
+        )
 
 
 @case("the demo in Python: device work stands on the lines of train.py")
@@ -337,7 +319,15 @@ def _():
     library = os.path.join(BUILD, "demo/libdemoblock.so")
     script = os.path.join(SOURCE, "demo/train.py")
     for version, python in [found[0], found[-1]]:
-        run = record(python, script, "--library", library, "--steps", "8", env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"))
+        run = record(
+            python,
+            script,
+            "--library",
+            library,
+            "--steps",
+            "8",
+            env=dict(os.environ, PYTHONDONTWRITEBYTECODE="1"),
+        )
         check_work(run)
         check_complete(run)
         check_demo_paths(run.stacks(view="gpu"), version)
@@ -345,15 +335,24 @@ def _():
 
 def check_demo_paths(stacks, version):
     total = sum(w for _, w in stacks)
-    order = [r"<module> \(train\.py:\d+\)$", r"main \(train\.py:\d+\)$", r".*train_step \(train\.py:\d+\)$",
-             r".*forward \(train\.py:\d+\)$", r"device_launch$", r"matmul$"]
+    order = [
+        r"<module> \(train\.py:\d+\)$",
+        r"main \(train\.py:\d+\)$",
+        r".*train_step \(train\.py:\d+\)$",
+        r".*forward \(train\.py:\d+\)$",
+        r"device_launch$",
+        r"matmul$",
+    ]
 
     def wanted(frames):
         rest = iter(frames)
         return all(any(re.match(p, f) for f in rest) for p in order)
 
     share = weight_of(stacks, wanted) / total
-    note("Python %s: %.2f of the device time is matmul under train_step and forward" % (version, share))
+    note(
+        "Python %s: %.2f of the device time is matmul under train_step and forward"
+        % (version, share)
+    )
     expect(share > 0.3, "Python %s: the path is not there" % version)
     in_script = weight_of(stacks, lambda f: any("(train.py:" in x for x in f))
     expect(in_script >= 0.99 * total, "device time outside of train.py")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the commands make of one trace: every format, view and weight tells the same, twice alike."""
+"""What the commands make of one trace: every format, view and weight tells the same, twice."""
 
 import functools
 import hashlib
@@ -9,8 +9,8 @@ import re
 import shutil
 import xml.etree.ElementTree
 
-from machine import SAMPLERS, need, probes, program
-from recording import aflame, bare, must, new_path, parse_folded, record
+from machine import need, probes, program
+from recording import aflame, bare, must, new_path, parse_folded, record, sampled
 from shares import having, weight_of
 from tap import case, equal, expect, near, note, run_cases
 
@@ -18,19 +18,18 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @functools.lru_cache(maxsize=None)
-def sampled():
+def one_run():
     """One recording of shares for all cases that only read."""
-    working = [name for name in SAMPLERS if not probes()[name]]
-    if not working:
-        need(SAMPLERS[0])
-    return record(program("shares"), "0.4", sampler=working[0])
+    return sampled("0.4")
 
 
 @functools.lru_cache(maxsize=None)
 def device():
     """One recording of device work and samples."""
     need("opencl")
-    return record(program("cl_copies"), "0.3", sampler="auto" if not probes()["perf"] else "none", rate=997)
+    return record(
+        program("cl_copies"), "0.3", sampler="auto" if not probes()["perf"] else "none", rate=997
+    )
 
 
 def read(path):
@@ -43,13 +42,16 @@ def read(path):
 
 @case("a flame graph is folded text, SVG, HTML or indented text by the name of its file")
 def _():
-    run = sampled()
+    run = one_run()
     begins = {".folded": b"shares;", ".svg": b"<?xml", ".html": b"<!doctype html>", ".txt": b""}
     for suffix, begin in begins.items():
         path = new_path("out") + suffix
         equal(must("flame", "-o", path, run.path), "", "standard output")
         data = read(path)
-        expect(data.lower().startswith(begin) and len(data) > 50, "%s begins with %r" % (suffix, data[:60]))
+        expect(
+            data.lower().startswith(begin) and len(data) > 50,
+            "%s begins with %r" % (suffix, data[:60]),
+        )
         if suffix != ".html":
             for name in (b"main", b"run", b"a"):
                 expect(name in data, "%s is not in the %s" % (name, suffix))
@@ -67,15 +69,22 @@ def _():
     path = new_path("out")
     with open(path, "wb") as file:
         file.write(b"x" * 10000000)
-    must("flame", "-o", path, "--format", "svg", sampled().path)
+    must("flame", "-o", path, "--format", "svg", one_run().path)
     data = read(path)
-    expect(data.startswith(b"<?xml") and data.rstrip().endswith(b"</svg>"), "the old file shows through")
-    equal(must("flame", "-o", "-", "--format", "svg", sampled().path).encode(), data, "SVG on standard output")
+    expect(
+        data.startswith(b"<?xml") and data.rstrip().endswith(b"</svg>"),
+        "the old file shows through",
+    )
+    equal(
+        must("flame", "-o", "-", "--format", "svg", one_run().path).encode(),
+        data,
+        "SVG on standard output",
+    )
 
 
 @case("the sums of the folded text are those of the samples")
 def _():
-    run = sampled()
+    run = one_run()
     samples = run.fields("sample")
     equal(sum(w for _, w in run.stacks(weight="time")), sum(s["weight_ns"] for s in samples), "ns")
     equal(sum(w for _, w in run.stacks(weight="samples")), len(samples), "samples")
@@ -83,7 +92,7 @@ def _():
 
 @case("the SVG shows the shares of the folded text")
 def _():
-    run = sampled()
+    run = one_run()
     path = new_path("out") + ".svg"
     must("flame", "-o", path, "--minwidth", "0", run.path)
     root = xml.etree.ElementTree.parse(path).getroot()
@@ -100,7 +109,7 @@ def _():
 
 @case("an SVG of folded text is the SVG of its trace")
 def _():
-    run = sampled()
+    run = one_run()
     folded = new_path("out") + ".folded"
     must("flame", "-o", folded, run.path)
     for words in ([], ["--inverted"], ["--reverse"]):
@@ -115,7 +124,10 @@ def _():
 @case("views are of the samples, of the device, and of both")
 def _():
     run = device()
-    sums = {view: sum(w for _, w in run.stacks(view=view, weight="count")) for view in ("cpu", "gpu", "all")}
+    sums = {
+        view: sum(w for _, w in run.stacks(view=view, weight="count"))
+        for view in ("cpu", "gpu", "all")
+    }
     note(sums)
     launches = run.counts()["launch"]
     equal(sums["gpu"], launches, "pieces of work in --view gpu")
@@ -129,12 +141,23 @@ def _():
 @case("weights are time, count and bytes of the device")
 def _():
     run = device()
-    equal(sum(w for _, w in run.stacks(view="gpu", weight="bytes")),
-          sum(v for k, v in run.truth.items() if k.startswith("bytes.")), "bytes")
-    equal(sum(w for _, w in run.stacks(view="gpu", weight="count")),
-          sum(v for k, v in run.truth.items() if k.startswith("calls.")), "count")
+    equal(
+        sum(w for _, w in run.stacks(view="gpu", weight="bytes")),
+        sum(v for k, v in run.truth.items() if k.startswith("bytes.")),
+        "bytes",
+    )
+    equal(
+        sum(w for _, w in run.stacks(view="gpu", weight="count")),
+        sum(v for k, v in run.truth.items() if k.startswith("calls.")),
+        "count",
+    )
     spent = sum(busy_ns(f) for f in run.fields("work") + run.fields("work_long"))
-    near(sum(w for _, w in run.stacks(view="gpu", weight="time")) / spent, 1, 0.001, "device time over that of the events")
+    near(
+        sum(w for _, w in run.stacks(view="gpu", weight="time")) / spent,
+        1,
+        0.001,
+        "device time over that of the events",
+    )
 
 
 def busy_ns(work):
@@ -143,7 +166,7 @@ def busy_ns(work):
 
 @case("folded text read and written again is the same")
 def _():
-    text = must("flame", sampled().path)
+    text = must("flame", one_run().path)
     again = aflame("flame", "--folded", "-", input=text.encode(), stdin=None)
     equal((again.returncode, again.stdout), (0, text), "(status, text)")
 
@@ -153,9 +176,17 @@ def _():
     path = new_path("out") + ".html"
     must("flame", "-o", path, device().path)
     text = read(path).decode("utf-8")
-    found = [u for u in re.findall(r"https?://[^\"'\s<>)]+", text) if not u.startswith("http://www.w3.org/")]
+    found = [
+        u
+        for u in re.findall(r"https?://[^\"'\s<>)]+", text)
+        if not u.startswith("http://www.w3.org/")
+    ]
     equal(found, [], "addresses in report.html")
-    equal(re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=[\"']?(?!data:)[^\"'>]+", text), [], "what it would load")
+    equal(
+        re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=[\"']?(?!data:)[^\"'>]+", text),
+        [],
+        "what it would load",
+    )
 
 
 # --- report and print
@@ -163,7 +194,7 @@ def _():
 
 @case("reports as JSON parse line by line, and say what the flame graph says")
 def _():
-    run = sampled()
+    run = one_run()
     text = must("report", "top", "--json", run.path)
     tables = [json.loads(line) for line in text.splitlines()]
     top = [t for t in tables if t["name"] == "cpu_top"][0]
@@ -181,23 +212,33 @@ def _():
 
 @case("report's limit is a number of rows")
 def _():
-    run = sampled()
+    run = one_run()
     for limit in (1, 2):
-        tables = [json.loads(l) for l in must("report", "top", "--json", "-n", limit, run.path).splitlines()]
+        tables = [
+            json.loads(l)
+            for l in must("report", "top", "--json", "-n", limit, run.path).splitlines()
+        ]
         expect(all(len(t["rows"]) <= limit for t in tables), "more than %d rows" % limit)
 
 
 @case("the summary tells the run: command, end, processes, samples, losses, costs")
 def _():
-    text = must("report", "summary", sampled().path)
-    for pattern in (r"command +\S*/shares 0\.4", r"ended +with status 0", r"processes +1\b", r"CPU samples +\w+",
-                    r"What was lost\n +nothing", r"What it cost", r"recorder's own CPU time"):
+    text = must("report", "summary", one_run().path)
+    for pattern in (
+        r"command +\S*/shares 0\.4",
+        r"ended +with status 0",
+        r"processes +1\b",
+        r"CPU samples +\w+",
+        r"What was lost\n +nothing",
+        r"What it cost",
+        r"recorder's own CPU time",
+    ):
         expect(re.search(pattern, text), "no %r in:\n%s" % (pattern, text))
 
 
 @case("print --json is one object a line, in order of time, as many as are counted")
 def _():
-    for run in (sampled(), device()):
+    for run in (one_run(), device()):
         lines = must("print", "--json", run.path).splitlines()
         events = [json.loads(line) for line in lines]
         counts = run.counts()
@@ -223,15 +264,28 @@ def _():
         return [json.loads(line) for line in must("print", "--json", *words, run.path).splitlines()]
 
     launch = next(e for e in events if e["kind"] == "launch")
-    equal(filtered("-k", "launch,work"), [e for e in events if e["kind"] in ("launch", "work")], "-k")
+    equal(
+        filtered("-k", "launch,work"), [e for e in events if e["kind"] in ("launch", "work")], "-k"
+    )
     equal(filtered("--process", "1"), [e for e in events if e["process"] == 1], "--process")
-    equal(filtered("--pid", launch["pid"]), [e for e in events if e["pid"] == launch["pid"]], "--pid")
-    equal(filtered("--tid", launch["tid"]), [e for e in events if e["tid"] == launch["tid"]], "--tid")
-    equal(filtered("--stream", launch["stream"]), [e for e in events if e["stream"] == launch["stream"]], "--stream")
+    equal(
+        filtered("--pid", launch["pid"]), [e for e in events if e["pid"] == launch["pid"]], "--pid"
+    )
+    equal(
+        filtered("--tid", launch["tid"]), [e for e in events if e["tid"] == launch["tid"]], "--tid"
+    )
+    equal(
+        filtered("--stream", launch["stream"]),
+        [e for e in events if e["stream"] == launch["stream"]],
+        "--stream",
+    )
     equal(filtered("-n", "7"), events[:7], "-n")
     begin, end = launch["time_ns"] - first, launch["time_ns"] - first + 5000000
-    equal(filtered("--from", "%dns" % begin, "--to", "%dns" % end),
-          [e for e in events if begin <= e["time_ns"] - first <= end], "--from --to")
+    equal(
+        filtered("--from", "%dns" % begin, "--to", "%dns" % end),
+        [e for e in events if begin <= e["time_ns"] - first <= end],
+        "--from --to",
+    )
 
 
 # --- once more
@@ -240,15 +294,30 @@ def _():
 @case("the same trace gives the same bytes, twice and from another place")
 def _():
     elsewhere = new_path("copy")
-    for run in (sampled(), device()):
+    for run in (one_run(), device()):
         shutil.rmtree(elsewhere, ignore_errors=True)
         shutil.copytree(run.path, elsewhere)
-        for words in (["flame", "--format", "svg"], ["flame", "--format", "html"], ["flame"], ["flame", "--view", "all"],
-                      ["report", "summary"], ["report", "top", "--json"], ["report", "tree"], ["print"], ["print", "--json"]):
+        for words in (
+            ["flame", "--format", "svg"],
+            ["flame", "--format", "html"],
+            ["flame"],
+            ["flame", "--view", "all"],
+            ["report", "summary"],
+            ["report", "top", "--json"],
+            ["report", "tree"],
+            ["print"],
+            ["print", "--json"],
+        ):
             outputs = [aflame(*words, path, text=False) for path in (run.path, run.path, elsewhere)]
             hashes = [hashlib.sha256(o.stdout).hexdigest() for o in outputs]
-            expect(outputs[0].returncode == 0 and outputs[0].stdout, "%s fails: %s" % (words, outputs[0].stderr))
-            expect(len(set(hashes)) == 1, "%s: outputs of %s bytes differ" % (words, [len(o.stdout) for o in outputs]))
+            expect(
+                outputs[0].returncode == 0 and outputs[0].stdout,
+                "%s fails: %s" % (words, outputs[0].stderr),
+            )
+            expect(
+                len(set(hashes)) == 1,
+                "%s: outputs of %s bytes differ" % (words, [len(o.stdout) for o in outputs]),
+            )
 
 
 @case("reading a trace changes nothing in it")
@@ -256,8 +325,11 @@ def _():
     run = device()
 
     def state():
-        return {os.path.join(f, n): (os.stat(os.path.join(f, n)).st_mtime_ns, read(os.path.join(f, n)))
-                for f, _, names in os.walk(run.path) for n in names}
+        return {
+            os.path.join(f, n): (os.stat(os.path.join(f, n)).st_mtime_ns, read(os.path.join(f, n)))
+            for f, _, names in os.walk(run.path)
+            for n in names
+        }
 
     before = state()
     for words in (["flame"], ["report"], ["print", "--count"]):
@@ -284,14 +356,25 @@ def _():
     equal(done.returncode, 0, "status")
     equal(sorted(os.listdir(folder)), ["aflame.data", "report.html"], "files")
     expect("Where CPU time went" in done.stderr and "report.html" in done.stderr, done.stderr)
-    expect(done.stdout.startswith("truth share.a"), "standard output is the program's alone: %s" % done.stdout[:200])
+    expect(
+        done.stdout.startswith("truth share.a"),
+        "standard output is the program's alone: %s" % done.stdout[:200],
+    )
     text = read(os.path.join(folder, "report.html"))
-    expect(text.lower().startswith(b"<!doctype html>") and text.rstrip().endswith(b"</html>"), "no whole page")
+    expect(
+        text.lower().startswith(b"<!doctype html>") and text.rstrip().endswith(b"</html>"),
+        "no whole page",
+    )
 
 
 @case("names with every kind of character come through unharmed")
 def _():
-    lines = ["a<b>&\"c' 1", "x;y`$(z) 2", "\u00fc\u4e2d\U0001f600;\\n 3", "</script><script>alert(1)</script> 4"]
+    lines = [
+        "a<b>&\"c' 1",
+        "x;y`$(z) 2",
+        "\u00fc\u4e2d\U0001f600;\\n 3",
+        "</script><script>alert(1)</script> 4",
+    ]
     text = "\n".join(lines) + "\n"
     again = aflame("flame", "--folded", "-", input=text.encode(), stdin=None)
     equal(sorted(parse_folded(again.stdout)), sorted(parse_folded(text)), "folded")
@@ -300,9 +383,19 @@ def _():
         equal((page.returncode, page.stderr), (0, ""), "(status, stderr) of " + form)
         expect("<script>alert(1)" not in page.stdout, "%s has a script of the input" % form)
         if form == "svg":
-            titles = [t.text for t in xml.etree.ElementTree.fromstring(page.stdout.encode()).iter(SVG + "title")]
-            for name in ("a<b>&\"c'", "\u00fc\u4e2d\U0001f600", "</script><script>alert(1)</script>"):
-                expect(any(t and t.startswith(name) for t in titles), "%s is not a title: %s" % (name, titles))
+            titles = [
+                t.text
+                for t in xml.etree.ElementTree.fromstring(page.stdout.encode()).iter(SVG + "title")
+            ]
+            for name in (
+                "a<b>&\"c'",
+                "\u00fc\u4e2d\U0001f600",
+                "</script><script>alert(1)</script>",
+            ):
+                expect(
+                    any(t and t.startswith(name) for t in titles),
+                    "%s is not a title: %s" % (name, titles),
+                )
 
 
 run_cases()

@@ -30,7 +30,9 @@ def python(name, file):
 def script(sampler, interpreter, name, *words, **how):
     need(sampler)
     environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
-    return record(interpreter, os.path.join(SCRIPTS, name), *words, sampler=sampler, env=environment, **how)
+    return record(
+        interpreter, os.path.join(SCRIPTS, name), *words, sampler=sampler, env=environment, **how
+    )
 
 
 def check_flat(sampler, interpreter):
@@ -41,7 +43,10 @@ def check_flat(sampler, interpreter):
     check_whole(run)
     frames = {f for frames, _ in run.stacks() for f in frames if f.startswith("a (")}
     lines = {int(f[:-1].rsplit(":", 1)[1]) for f in frames}
-    expect(lines and lines <= lines_of(os.path.join(SCRIPTS, file), "a"), "lines of a: %s" % sorted(lines))
+    expect(
+        lines and lines <= lines_of(os.path.join(SCRIPTS, file), "a"),
+        "lines of a: %s" % sorted(lines),
+    )
 
 
 def lines_of(path, function):
@@ -64,12 +69,16 @@ def check_mixed(sampler, interpreter):
     back = [*drive, python("call_back", file), r"c_calls_back$"]
     calls_back = in_order(*back)
     in_callback = in_order(*back, python("py_callback", file), spin)
-    check_shares(run, sampler, {
-        "py_work": in_order(*drive, python("py_work", file), spin),
-        "c_work": in_order(*drive, python("call_c", file), r"c_work$"),
-        "c_itself": lambda f: calls_back(f) and not in_callback(f) and f[-1] == "c_calls_back",
-        "py_callback": in_callback,
-    })
+    check_shares(
+        run,
+        sampler,
+        {
+            "py_work": in_order(*drive, python("py_work", file), spin),
+            "c_work": in_order(*drive, python("call_c", file), r"c_work$"),
+            "c_itself": lambda f: calls_back(f) and not in_callback(f) and f[-1] == "c_calls_back",
+            "py_callback": in_callback,
+        },
+    )
     check_whole(run)
     for frames, _ in run.stacks():
         for name in ("main", "drive", "py_callback"):
@@ -80,8 +89,10 @@ def check_mixed(sampler, interpreter):
 def check_threads(sampler, interpreter):
     run = script(sampler, interpreter, "py_threads.py", "0.8")
     file = "py_threads.py"
-    bodies = {n: in_order(r"start_thread|clone", python("run_thread", file), python(n, file))
-              for n in ("x_work", "y_work", "z_work")}
+    bodies = {
+        n: in_order(r"start_thread|clone", python("run_thread", file), python(n, file))
+        for n in ("x_work", "y_work", "z_work")
+    }
     check_shares(run, sampler, bodies)
     check_whole(run)
 
@@ -90,10 +101,14 @@ def check_forks(sampler, interpreter):
     # The tracker that multiprocessing starts ends a moment later than the program: a line says so.
     run = script(sampler, interpreter, "py_fork.py", "0.8", quiet=False)
     file = "py_fork.py"
-    parts = {n: in_order(python(n, file), python("spin", "py_burn.py"))
-             for n in ("parent_work", "child_work", "pool_work")}
+    parts = {
+        n: in_order(python(n, file), python("spin", "py_burn.py"))
+        for n in ("parent_work", "child_work", "pool_work")
+    }
     # The same number of turns each, at the mercy of what else the machine does.
-    check_shares(run, sampler, parts, {"parent_work": 0.25, "child_work": 0.25, "pool_work": 0.5}, bar=0.1)
+    check_shares(
+        run, sampler, parts, {"parent_work": 0.25, "child_work": 0.25, "pool_work": 0.5}, bar=0.1
+    )
     check_whole(run)
     working = {e["process"] for e in run.events("sample")}
     expect(len(working) >= 4, "samples of %d processes" % len(working))
@@ -111,11 +126,16 @@ def add_cases():
     found = pythons()
     for version, path in found:
         for sentence, check in CHECKS.items():
-            case("perf: Python %s: %s" % (version, sentence), tries=3)(lambda c=check, p=path: c("perf", p))
+            case("perf: Python %s: %s" % (version, sentence), tries=3)(
+                lambda c=check, p=path: c("perf", p)
+            )
     for version, path in found[-1:]:
         for sentence, check in CHECKS.items():
-            case("timer: Python %s: %s" % (version, sentence), tries=3)(lambda c=check, p=path: c("timer", p))
+            case("timer: Python %s: %s" % (version, sentence), tries=3)(
+                lambda c=check, p=path: c("timer", p)
+            )
     if not found:
+
         @case("Python frames are right")
         def _():
             raise Skip("no Python from 3.8 to 3.14 here")
@@ -127,7 +147,13 @@ def _():
     found = pythons()
     if not found:
         raise Skip("no Python from 3.8 to 3.14 here")
-    run = record(found[-1][1], os.path.join(SCRIPTS, "py_shares.py"), "0.2", sampler="perf", options=["--no-python"])
+    run = record(
+        found[-1][1],
+        os.path.join(SCRIPTS, "py_shares.py"),
+        "0.2",
+        sampler="perf",
+        options=["--no-python"],
+    )
     frames = {f for frames, _ in run.stacks() for f in frames}
     equal([f for f in frames if "py_shares.py:" in f], [], "Python frames")
     evals = weight_of(run.stacks(), lambda f: any("_PyEval_EvalFrameDefault" in x for x in f))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from machine import AFLAME, SAMPLERS, SCRIPTS, WORKPLACE, need, need_tool, program
+from machine import AFLAME, SAMPLERS, WORKPLACE, need, need_tool, program
 from recording import Trace, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
 
@@ -21,13 +21,15 @@ def unrecorded(*command, **how):
     """(status as a shell tells it, standard output, standard error) without aflame."""
     how.setdefault("stdin", subprocess.DEVNULL)
     how.setdefault("cwd", WORKPLACE)
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=120, **how)
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=120, **how
+    )
     status = done.returncode if done.returncode >= 0 else 128 - done.returncode
     return status, done.stdout, done.stderr
 
 
 def both(sampler, *command, **how):
-    """Runs a command without and with aflame; returns the two (status, stdout, stderr), the recording."""
+    """Without and with aflame: the two (status, stdout, stderr), and the recording."""
     need(sampler)
     before = unrecorded(*command, **how)
     run = record(*command, sampler=sampler, status=None, quiet=False, **how)
@@ -80,10 +82,17 @@ def add_programs():
     for sampler in SAMPLERS:
         for words, command in EXACT.items():
             case("%s: nothing changes: %s" % (sampler, words))(
-                lambda s=sampler, c=command: same(s, program(c[0]), *c[1:]))
+                lambda s=sampler, c=command: same(s, program(c[0]), *c[1:])
+            )
         for words, (command, status) in MEASURED.items():
-            case("%s: nothing changes: %s" % (sampler, words), tries=2 if "sigprof" in command[0] else 1)(
-                lambda s=sampler, c=command, st=status: same_but_numbers(s, program(c[0]), *c[1:], status=st))
+            case(
+                "%s: nothing changes: %s" % (sampler, words),
+                tries=2 if "sigprof" in command[0] else 1,
+            )(
+                lambda s=sampler, c=command, st=status: same_but_numbers(
+                    s, program(c[0]), *c[1:], status=st
+                )
+            )
 
 
 add_programs()
@@ -92,12 +101,19 @@ add_programs()
 @case("the work before a crash is in the trace")
 def _():
     need("perf")
-    for how, number in (("abort", signal.SIGABRT), ("segv", signal.SIGSEGV), ("kill", signal.SIGKILL)):
+    for how, number in (
+        ("abort", signal.SIGABRT),
+        ("segv", signal.SIGSEGV),
+        ("kill", signal.SIGKILL),
+    ):
         run = record(program("crash"), how, "0.3", sampler="perf", status=128 + number, quiet=False)
         frames = [frames for frames, _ in run.stacks() if frames[-1] == "before_crash"]
         expect(frames, "no sample in before_crash (%s)" % how)
         notes = {n["key"]: n["value"] for n in run.fields("note")}
-        expect("signal %d" % number in notes["end.status"], "the end is told as %s" % notes["end.status"])
+        expect(
+            "signal %d" % number in notes["end.status"],
+            "the end is told as %s" % notes["end.status"],
+        )
 
 
 @case("a static program runs as ever, and a message says why nothing was recorded")
@@ -111,8 +127,14 @@ def _():
 
 def record_raw(*command, sampler="perf", **how):
     how.setdefault("stdin", subprocess.DEVNULL)
-    return subprocess.run([AFLAME, "record", "-q", "-o", new_path(), "--sample", sampler, "--", *command],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=60, **how)
+    return subprocess.run(
+        [AFLAME, "record", "-q", "-o", new_path(), "--sample", sampler, "--", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+        **how,
+    )
 
 
 # --- pipes and input
@@ -131,7 +153,10 @@ def _():
 
 @case("a recorded program is one part of a shell's pipeline")
 def _():
-    line = "printf 'b\\na\\n' | '%s' record -q -o '%s' --sample perf -- sort | tr a-z A-Z" % (AFLAME, new_path())
+    line = "printf 'b\\na\\n' | '%s' record -q -o '%s' --sample perf -- sort | tr a-z A-Z" % (
+        AFLAME,
+        new_path(),
+    )
     equal(unrecorded("sh", "-c", line), (0, b"A\nB\n", b""), "(status, stdout, stderr)")
 
 
@@ -150,7 +175,9 @@ def _():
     env = need_tool("env")
     environment = dict(os.environ, WITH_BLANK="a b\nc", LD_LIBRARY_PATH="/nowhere")
     before, after, _ = both("perf", env, "-0", env=environment)
-    old, new = ({v.split(b"=", 1)[0].decode(): v for v in o[1].split(b"\0") if v} for o in (before, after))
+    old, new = (
+        {v.split(b"=", 1)[0].decode(): v for v in o[1].split(b"\0") if v} for o in (before, after)
+    )
     equal(set(new) - set(old), ADDED_VARIABLES - set(old), "added variables")
     equal({k for k in old if old[k] != new.get(k)}, set(), "changed variables")
 
@@ -161,7 +188,10 @@ def _():
     own = os.path.join(os.path.dirname(program("shares")), "libpycalls.so")
     _, after, _ = both("perf", env, env=dict(os.environ, LD_PRELOAD=own))
     lines = [l for l in after[1].decode().splitlines() if l.startswith("LD_PRELOAD=")]
-    expect(len(lines) == 1 and lines[0].endswith(own) and "libaflame.so" in lines[0], "LD_PRELOAD: %s" % lines)
+    expect(
+        len(lines) == 1 and lines[0].endswith(own) and "libaflame.so" in lines[0],
+        "LD_PRELOAD: %s" % lines,
+    )
 
 
 @case("no descriptor is added")
@@ -181,33 +211,47 @@ def _():
 
     grep = need_tool("grep")
     for sampler in SAMPLERS:
-        same(sampler, grep, "-E", "^(Threads|SigBlk|SigIgn|Umask|Uid|Gid|NoNewPrivs|Cpus_allowed):", "/proc/self/status",
-             preexec_fn=odd)
+        same(
+            sampler,
+            grep,
+            "-E",
+            "^(Threads|SigBlk|SigIgn|Umask|Uid|Gid|NoNewPrivs|Cpus_allowed):",
+            "/proc/self/status",
+            preexec_fn=odd,
+        )
         same(sampler, "cat", "/proc/self/limits", preexec_fn=odd)
 
 
 @case("the program stays in the recorder's process group and directory")
 def _():
     code = "import os; print(os.getpgrp(), os.getsid(0), os.getcwd())"
-    equal(record(sys.executable, "-c", code, sampler="perf").stdout, unrecorded(sys.executable, "-c", code)[1], "them")
+    equal(
+        record(sys.executable, "-c", code, sampler="perf").stdout,
+        unrecorded(sys.executable, "-c", code)[1],
+        "them",
+    )
 
 
 @case("signal handlers that the program asks for are those it set")
 def _():
-    code = ("import signal as s\n"
-            "for n in (s.SIGTRAP, s.SIGPROF, s.SIGSEGV, s.SIGBUS, s.SIGINT): print(n, s.getsignal(n))\n"
-            "s.signal(s.SIGPROF, s.SIG_IGN); print(s.getsignal(s.SIGPROF))\n"
-            "s.signal(s.SIGTRAP, s.SIG_DFL); print(s.getsignal(s.SIGTRAP))\n")
+    code = (
+        "import signal as s\n"
+        "for n in (s.SIGTRAP, s.SIGPROF, s.SIGSEGV, s.SIGBUS, s.SIGINT): print(n, s.getsignal(n))\n"
+        "s.signal(s.SIGPROF, s.SIG_IGN); print(s.getsignal(s.SIGPROF))\n"
+        "s.signal(s.SIGTRAP, s.SIG_DFL); print(s.getsignal(s.SIGTRAP))\n"
+    )
     for sampler in SAMPLERS:
         same(sampler, sys.executable, "-c", code)
 
 
 @case("a child of a recorded program can be waited for, and only it")
 def _():
-    code = ("import os, subprocess\n"
-            "print(subprocess.run(['true']).returncode, subprocess.run(['false']).returncode)\n"
-            "try: print(os.waitpid(-1, 0))\n"
-            "except ChildProcessError: print('no more children')\n")
+    code = (
+        "import os, subprocess\n"
+        "print(subprocess.run(['true']).returncode, subprocess.run(['false']).returncode)\n"
+        "try: print(os.waitpid(-1, 0))\n"
+        "except ChildProcessError: print('no more children')\n"
+    )
     for sampler in SAMPLERS:
         same(sampler, sys.executable, "-c", code)
 
@@ -237,7 +281,11 @@ class Background:
         self.trace = Trace(new_path())
         self.process = subprocess.Popen(
             [AFLAME, "record", "-q", "-o", self.trace.path, "--sample", sampler, "--", *command],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
         equal(self.process.stdout.readline(), b"ready\n", "its first line")
 
     def end(self):
@@ -277,7 +325,10 @@ def read_until(fd, text):
     got = b""
     end = time.monotonic() + 30
     while text not in got:
-        expect(time.monotonic() < end and select.select([fd], [], [], 30)[0], "no %r in %r" % (text, got))
+        expect(
+            time.monotonic() < end and select.select([fd], [], [], 30)[0],
+            "no %r in %r" % (text, got),
+        )
         try:
             part = os.read(fd, 4096)
         except OSError:  # the other end is closed
@@ -293,14 +344,21 @@ def _():
     trace = Trace(new_path())
     pid, terminal = pty.fork()
     if pid == 0:
-        os.execv(AFLAME, [AFLAME, "record", "-q", "-o", trace.path, "--", sys.executable, "-c", COUNTER])
+        os.execv(
+            AFLAME, [AFLAME, "record", "-q", "-o", trace.path, "--", sys.executable, "-c", COUNTER]
+        )
     try:
         read_until(terminal, b"ready")
         os.write(terminal, b"\x03")
         got = read_until(terminal, b"interrupted 1")
         note(got)
-        equal(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if hasattr(os, "waitstatus_to_exitcode")
-              else os.waitpid(pid, 0)[1] >> 8, 7, "status")
+        equal(
+            os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            if hasattr(os, "waitstatus_to_exitcode")
+            else os.waitpid(pid, 0)[1] >> 8,
+            7,
+            "status",
+        )
     finally:
         os.close(terminal)
     trace.check()

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Machines that cannot do what is wanted: full and read-only file systems, samplers that the kernel
+refuses. A message names the cause and the fix, and the program runs on."""
+
+import ctypes
+import errno
+import json
+import os
+import platform
+import re
+import struct
+import subprocess
+
+from machine import AFLAME, WORKPLACE, need, need_tool, program
+from recording import FAILED, aflame, new_path, record, refused, sampled
+from tap import Skip, case, equal, expect, note, run_cases
+
+
+def with_mounts(script, *words):
+    """Runs a shell script in a mount namespace of its own, as root there."""
+    need_tool("unshare")
+    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-r", "-m"]
+    if subprocess.run([*unshare, "true"], stderr=subprocess.DEVNULL, check=False).returncode:
+        raise Skip("no namespaces to mount in here")
+    done = subprocess.run(
+        [*unshare, "sh", "-c", script, "sh", AFLAME, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        cwd=WORKPLACE,
+        check=False,
+        timeout=120,
+    )
+    if done.returncode == 99:
+        raise Skip("nothing can be mounted here: %s" % done.stderr.strip())
+    return done
+
+
+def mounted(options, then):
+    folder = new_path("mount")
+    os.mkdir(folder)
+    return "mount -t tmpfs -o %s none '%s' || exit 99; cd '%s'; %s" % (
+        options,
+        folder,
+        folder,
+        then,
+    )
+
+
+@case("a full disk: the program runs on, and a message names the cause and the fix")
+def _():
+    need("perf")
+    for size, what in (("64k", "small"), ("16k", "tiny")):
+        done = with_mounts(
+            mounted(
+                "size=" + size,
+                '"$1" record -q -F 9973 --sample perf -- "$2" 0.3; echo "status $?";'
+                '"$1" print --count',
+            ),
+            program("shares"),
+        )
+        note("%s: %s" % (what, done.stderr.strip()))
+        expect("truth share.a 0." in done.stdout, "the program did not end: %s" % done.stdout)
+        expect("status 1\n" in done.stdout, "recorded with %s" % done.stdout)
+        expect("No space left on device" in done.stderr, done.stderr)
+        expect(
+            re.search(r"free some|another.*-o|-o.*another", done.stderr),
+            "no word of what to do: %s" % done.stderr,
+        )
+        if what == "small":
+            expect(
+                re.search(r"^total +\d+$", done.stdout, re.M),
+                "what there is of the trace cannot be read: %s" % done.stderr,
+            )
+
+
+@case("a full disk when report, flame and print write their results")
+def _():
+    run = sampled()
+    for words in (
+        ["flame"],
+        ["report", "summary"],
+        ["report", "top", "--json"],
+        ["print"],
+        ["print", "--json"],
+        ["help"],
+    ):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [AFLAME, *words] + ([run.path] if words != ["help"] else []),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                universal_newlines=True,
+                check=False,
+            )
+        equal(
+            (done.returncode, "No space left on device" in done.stderr),
+            (1, True),
+            "(status, message) of %s" % words,
+        )
+
+
+@case("a read-only folder")
+def _():
+    run = sampled()
+    done = with_mounts(
+        mounted(
+            "ro",
+            '"$1" record -q -- true; echo "status $?";'
+            '"$1" flame -o x.svg "$2"; echo "status $?"',
+        ),
+        run.path,
+    )
+    equal(done.stdout, "status 1\nstatus 1\n", "exit statuses")
+    expect(
+        re.search(
+            r"^aflame record: .*Read-only file system.*\naflame flame: .*Read-only file system",
+            done.stderr,
+        ),
+        done.stderr,
+    )
+
+
+@case("a /dev/shm without room: the program runs on, nothing recorded is a failure")
+def _():
+    need("perf")
+    shm = "mount -t tmpfs -o size=%s none /dev/shm || exit 99; "
+    record_words = (
+        '"$1" record -q -o "$3" --sample perf -- "$2" 0.3; echo "status $?";'
+        '"$1" doctor --json; echo "doctor $?"'
+    )
+    for size in ("4k", "64k"):
+        done = with_mounts(shm % size + record_words, program("shares"), new_path())
+        note("%s: %s" % (size, done.stderr.strip()))
+        expect("truth share.a 0." in done.stdout, "the program did not end: %s" % done.stdout)
+        expect("/dev/shm" in done.stderr, "no word of /dev/shm: %s" % done.stderr)
+        expect("status 0" not in done.stdout, "nothing was recorded, but: %s" % done.stdout)
+        expect("doctor 1" in done.stdout, "doctor finds nothing wrong")
+
+
+@case("a /dev/shm that is read-only: said by record and by doctor")
+def _():
+    done = with_mounts(
+        "mount -t tmpfs -o ro none /dev/shm || exit 99;"
+        '"$1" record -q -o "$2" -- true; echo "status $?";'
+        '"$1" doctor --json; echo "doctor $?"',
+        new_path(),
+    )
+    expect(re.search(r"/dev/shm.*Read-only file system", done.stderr), done.stderr)
+    expect("status 1" in done.stdout and "doctor 1" in done.stdout, done.stdout)
+
+
+# --- samplers
+
+
+@case("doctor's JSON parses, and its exit status is 0 where programs can be sampled")
+def _():
+    done = aflame("doctor", "--json")
+    answer = json.loads(done.stdout)
+    works = {c["name"]: c["works"] for c in answer["collectors"]}
+    equal(set(works), {"perf", "timer", "opencl"}, "collectors")
+    expect(
+        all(c["works"] or c["says"] for c in answer["collectors"]),
+        "a collector fails without a reason",
+    )
+    can = (works["perf"] or works["timer"]) and answer["shm"]["works"]
+    equal(done.returncode, 0 if can else 1, "status")
+    equal(aflame("doctor").returncode, done.returncode, "status of the text")
+
+
+REFUSABLE = {"perf_event_open": 298, "timer_create": 222}  # system calls of x86-64
+
+
+def refusing(*calls):
+    """For preexec_fn: the kernel refuses these calls (EPERM), as container runtimes have it do."""
+    if platform.machine() != "x86_64":
+        raise Skip("system call numbers of x86-64")
+    code = [(0x20, 0, 0, 0)]  # load the call's number
+    for call in calls:
+        code += [(0x15, 0, 1, REFUSABLE[call]), (0x06, 0, 0, 0x00050000 | errno.EPERM)]
+    code += [(0x06, 0, 0, 0x7FFF0000)]  # allow the others
+    packed = b"".join(struct.pack("HBBI", *line) for line in code)
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def apply():
+        buffer = ctypes.create_string_buffer(packed)
+        program_of = struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer))
+        if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(
+            22, 2, ctypes.create_string_buffer(program_of), 0, 0
+        ):
+            raise OSError(ctypes.get_errno(), "seccomp")
+
+    return apply
+
+
+@case("where perf events are refused the timer takes their place, and a line says why")
+def _():
+    need("timer")
+    refuse = refusing("perf_event_open")
+    refused(
+        FAILED,
+        r"--sample perf does not work here.*perf",
+        "record",
+        "-q",
+        "--sample",
+        "perf",
+        "--",
+        "true",
+        preexec_fn=refuse,
+    )
+    doctor = aflame("doctor", "--json", preexec_fn=refuse)
+    equal(doctor.returncode, 0, "doctor's status")
+    perf = [c for c in json.loads(doctor.stdout)["collectors"] if c["name"] == "perf"][0]
+    note(perf["says"])
+    equal(perf["works"], False, "doctor on perf")
+    run = record(program("shares"), "0.3", sampler="auto", rate=997, quiet=False, preexec_fn=refuse)
+    said = run.stderr.decode()
+    expect(re.search(r"^aflame: .*perf.*\n\Z", said) and "timer" in said, "said: %s" % said)
+    expect(len(run.events("sample")) > 20, "%d samples" % len(run.events("sample")))
+
+
+@case("where nothing can sample the program runs on, and a line says so")
+def _():
+    refuse = refusing("perf_event_open", "timer_create")
+    equal(aflame("doctor", preexec_fn=refuse).returncode, 1, "doctor's status")
+    run = record(
+        program("prints"), sampler="auto", rate=997, quiet=False, status=42, preexec_fn=refuse
+    )
+    said = run.stderr.decode().replace("to stderr\n", "")
+    note(said)
+    expect(said.startswith("aflame: no CPU samples"), "said: %s" % said)
+
+
+run_cases()
