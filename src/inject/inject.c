@@ -29,6 +29,7 @@ static struct {
 	 */
 	volatile uint32_t *alive;
 	uint32_t parent; /* process ordinal we were forked from */
+	pid_t pid;       /* of the process that the page above is alive in */
 } inject;
 
 struct af_session *af_inject_session(void)
@@ -152,6 +153,7 @@ static void write_process(void)
 static void begin_process(void)
 {
 	atomic_store(&inject.process, atomic_fetch_add(&inject.session->nr_processes, 1) + 1);
+	inject.pid = getpid();
 	*inject.alive = 1;
 	write_process();
 	af_sampler_start();
@@ -170,15 +172,29 @@ static void after_fork(void)
 void af_inject_check_fork(void)
 {
 	if (__builtin_expect(inject.alive && !*inject.alive, 0)) {
+		inject.pid = getpid();
 		*inject.alive = 1;
 		after_fork();
 	}
 }
 
+bool af_inject_in_vfork_child(void)
+{
+	return inject.alive && *inject.alive && inject.pid != getpid();
+}
+
+void af_inject_silence(void)
+{
+	inject.session = NULL;
+}
+
 static void fork_child(void)
 {
+	int saved = errno;
+
 	if (af_inject_session())
 		af_inject_check_fork();
+	errno = saved;
 }
 
 static struct af_session *session_map(const char *dir)

@@ -40,6 +40,15 @@ uint32_t af_inject_next_id(_Atomic uint32_t *counter);
  */
 void af_inject_check_fork(void);
 
+/*
+ * Is this a child of vfork() (or the like) that runs in its parent's memory? Nothing it does may be
+ * remembered here.
+ */
+bool af_inject_in_vfork_child(void);
+
+/* No more recording in this process, not even by a system call. */
+void af_inject_silence(void);
+
 /* Incremented in every forked child: what was made under another value is the parent's. */
 uint32_t af_inject_generation(void);
 

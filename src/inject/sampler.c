@@ -43,7 +43,7 @@ static uint64_t siginfo_perf_data(const siginfo_t *info)
 	return *(const uint64_t *)((const char *)&info->si_addr + sizeof(void *));
 }
 
-static bool is_ours(int signo, const siginfo_t *info)
+bool af_sampler_is_ours(int signo, const siginfo_t *info)
 {
 	if (signo == SIGTRAP)
 		return info->si_code == TRAP_PERF && siginfo_perf_data(info) == AF_SAMPLER_COOKIE;
@@ -61,7 +61,7 @@ static bool after_syscall(const struct af_regs *regs)
 
 bool af_sampler_signal(int signo, siginfo_t *info, void *context)
 {
-	if (!is_ours(signo, info))
+	if (!af_sampler_is_ours(signo, info))
 		return false;
 
 	struct af_session *session = af_inject_session();

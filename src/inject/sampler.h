@@ -17,6 +17,9 @@ void af_sampler_start(void);
 /* The sampling handler: true when the signal was a sample of ours. Preserves errno itself not. */
 bool af_sampler_signal(int signo, siginfo_t *info, void *context);
 
+/* Is this signal a sample? Only its @info is looked at. */
+bool af_sampler_is_ours(int signo, const siginfo_t *info);
+
 /* The two ways. 0 or -errno; *@fd receives a descriptor to hand to the recorder, or -1. */
 int af_sampler_perf_start(uint64_t period_ns, int *fd);
 int af_sampler_timer_start(uint64_t period_ns);

@@ -5,13 +5,12 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "inject/inject.h"
 #include "inject/modules.h"
 #include "inject/sampler.h"
-
-#define DOOR __attribute__((visibility("default")))
 
 /* Room for one of the four signals we share with the program. */
 struct shared_signal {
@@ -22,6 +21,16 @@ struct shared_signal {
 
 static struct shared_signal shared[] = {
     {.signo = SIGTRAP}, {.signo = SIGPROF}, {.signo = SIGSEGV}, {.signo = SIGBUS}};
+
+/*
+ * Of alternate stacks with less there is no room for a second signal frame (up to 3.5 KiB with
+ * AVX-512, 11 with AMX) and a walk on top of the program's handler.
+ */
+enum { ALTERNATE_LEAST = 32 << 10 };
+
+static volatile bool alternate_is_small;
+static volatile bool held[_NSIG]; /* during whose handler we block the sampling signal */
+static volatile int sampling;
 
 static int (*real_sigaction)(int, const struct sigaction *, struct sigaction *);
 
@@ -42,30 +51,53 @@ static int call_real(int signo, const struct sigaction *act, struct sigaction *o
 
 static void signals_handle(int signo, siginfo_t *info, void *context);
 
+static bool is_handled(const struct sigaction *act)
+{
+	return act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN;
+}
+
+/* Give @act to the kernel; on small stacks of their own handlers hold samples back. */
+static int install_held(int signo, const struct sigaction *act)
+{
+	struct sigaction more = *act;
+
+	if (!alternate_is_small || !sampling || !is_handled(act) || !(act->sa_flags & SA_ONSTACK) ||
+	    sigismember(&act->sa_mask, sampling)) {
+		held[signo] = false;
+		return call_real(signo, act, NULL);
+	}
+	sigaddset(&more.sa_mask, sampling);
+	int rc = call_real(signo, &more, NULL);
+	if (!rc)
+		held[signo] = true;
+	return rc;
+}
+
 /*
- * Ours, as close to the program's as can be: its mask, its choice of stack, its restart behaviour
- * are the kernel's business then. SA_RESETHAND is played by shared_forward().
+ * Ours, as close to the program's as can be: its choice of stack and its restart behaviour are the
+ * kernel's business then. SA_RESETHAND is played by shared_forward(). A sample is taken with all
+ * signals blocked: a handler that ran on top of it would go unsampled, as would the thread for ever
+ * if it jumped out. A fault must get through, for guarded reads.
  */
 static int shared_install(struct shared_signal *s)
 {
+	bool fault = s->signo == SIGSEGV || s->signo == SIGBUS;
 	struct sigaction act = s->program;
-	bool handled = s->program.sa_handler != SIG_DFL && s->program.sa_handler != SIG_IGN;
 
-	if (!handled) {
-		act.sa_flags = SA_RESTART | SA_ONSTACK;
-		/*
-		 * A signal that comes together with a sample would run its handler on top of ours,
-		 * which keeps its own signal blocked: all that time would go unsampled. A fault
-		 * must get through, for guarded reads.
-		 */
+	if (!is_handled(&s->program)) {
+		act.sa_flags = SA_RESTART;
+		sigemptyset(&act.sa_mask);
+	}
+	if (!fault) {
 		sigfillset(&act.sa_mask);
 		sigdelset(&act.sa_mask, SIGSEGV);
 		sigdelset(&act.sa_mask, SIGBUS);
+		act.sa_flags &= ~SA_NODEFER;
 	}
 	act.sa_flags |= SA_SIGINFO;
 	act.sa_flags &= ~(int)SA_RESETHAND;
 	act.sa_sigaction = signals_handle;
-	int rc = call_real(s->signo, &act, NULL);
+	int rc = install_held(s->signo, &act);
 	s->ours = !rc;
 	return rc;
 }
@@ -87,7 +119,32 @@ void af_signals_start(void)
 
 void af_signals_sample(int signo)
 {
+	sampling = signo;
 	shared_take(signo);
+}
+
+int af_signals_sampling(void)
+{
+	return sampling;
+}
+
+bool af_signals_shares(int signo)
+{
+	const struct shared_signal *s = shared_find(signo);
+
+	return s && s->ours;
+}
+
+void af_signals_alternate(size_t size)
+{
+	struct sigaction act;
+
+	if (size >= ALTERNATE_LEAST || alternate_is_small)
+		return;
+	alternate_is_small = true;
+	for (int signo = 1; signo < _NSIG; signo++)
+		if (!call_real(signo, NULL, &act) && act.sa_flags & SA_ONSTACK && is_handled(&act))
+			install_held(signo, &act);
 }
 
 /* The default action of all four is to end the process: let the kernel do it, with the same core.
@@ -100,6 +157,22 @@ static void shared_die(int signo, const siginfo_t *info)
 	/* A fault happens again by itself when we return; what was sent must be sent again. */
 	if (info->si_code <= 0 || signo == SIGTRAP || signo == SIGPROF)
 		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
+}
+
+/* The mask that the kernel would have given the program's handler. The kernel's sigset is a word.
+ */
+static void mask_as_program(const struct shared_signal *s, const struct sigaction *program,
+                            void *context)
+{
+	const ucontext_t *interrupted = context;
+	uint64_t mask, more;
+
+	memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
+	memcpy(&more, &program->sa_mask, sizeof more);
+	mask |= more;
+	if (!(program->sa_flags & SA_NODEFER))
+		mask |= 1ull << (s->signo - 1);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
 }
 
 static void shared_forward(struct shared_signal *s, siginfo_t *info, void *context)
@@ -118,6 +191,8 @@ static void shared_forward(struct shared_signal *s, siginfo_t *info, void *conte
 		s->program.sa_handler = SIG_DFL;
 		s->program.sa_flags = 0;
 	}
+	if (!fault)
+		mask_as_program(s, &program, context);
 	if (program.sa_flags & SA_SIGINFO)
 		program.sa_sigaction(s->signo, info, context);
 	else
@@ -139,45 +214,41 @@ static void signals_handle(int signo, siginfo_t *info, void *context)
 	shared_forward(shared_find(signo), info, context);
 }
 
-/* sigaction(2) for the program. */
-DOOR int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
+/*
+ * sigaction(2) for the program. A child of vfork() has signal actions of its own but our memory:
+ * what it asks for goes to the kernel as it is.
+ */
+__attribute__((visibility("default"))) int sigaction(int signo, const struct sigaction *act,
+                                                     struct sigaction *old)
 {
 	struct shared_signal *s = shared_find(signo);
 
-	if (!s || !s->ours)
+	if (s && s->ours) {
+		struct sigaction before = s->program;
+		if (act && af_inject_in_vfork_child()) {
+			if (call_real(signo, act, NULL))
+				return -1;
+		} else if (act) {
+			s->program = *act;
+			if (shared_install(s)) {
+				s->program = before;
+				return -1;
+			}
+		}
+		if (old)
+			*old = before;
+		return 0;
+	}
+	if (signo < 1 || signo >= _NSIG || !sampling || af_inject_in_vfork_child())
 		return call_real(signo, act, old);
 
-	struct sigaction before = s->program;
-	if (act) {
-		s->program = *act;
-		if (shared_install(s)) {
-			s->program = before;
-			return -1;
-		}
-	}
+	bool was_held = held[signo];
+	struct sigaction before;
+	if (call_real(signo, NULL, &before) || (act && install_held(signo, act)))
+		return -1;
+	if (was_held)
+		sigdelset(&before.sa_mask, sampling);
 	if (old)
 		*old = before;
 	return 0;
-}
-
-static sighandler_t signal_with_flags(int signo, sighandler_t handler, int flags)
-{
-	struct sigaction act = {.sa_handler = handler, .sa_flags = flags}, old;
-
-	if (!(flags & (int)SA_NODEFER))
-		sigaddset(&act.sa_mask, signo);
-	return sigaction(signo, &act, &old) ? SIG_ERR : old.sa_handler;
-}
-
-/* signal(3), BSD semantics as in glibc; it does not go through the sigaction symbol. */
-DOOR sighandler_t signal(int signo, sighandler_t handler)
-{
-	struct shared_signal *s = shared_find(signo);
-	static sighandler_t (*real)(int, sighandler_t);
-
-	if (s && s->ours)
-		return signal_with_flags(signo, handler, SA_RESTART);
-	if (!real)
-		real = (__typeof__(real))dlsym(RTLD_NEXT, "signal");
-	return real(signo, handler);
 }

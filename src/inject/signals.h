@@ -1,13 +1,17 @@
 /*
  * Four signals are ours in a recorded process: SIGTRAP and SIGPROF carry samples, SIGSEGV and
- * SIGBUS repair guarded reads. The program may use all of them as before: sigaction() and signal()
- * are interposed for these four, its action is kept aside, and the kernel gets ours with the
- * program's flags and mask. What is not ours is handed on exactly as the kernel would have
- * delivered it.
+ * SIGBUS repair guarded reads. The program may use all of them as before: every function that sets
+ * a handler or waits for a signal is interposed (signals_doors.c), its action is kept aside, and
+ * the kernel gets ours. What is not ours is handed on exactly as the kernel would have delivered
+ * it.
+ *
+ * A handler on a small stack of its own (sigaltstack) has no room for a sample on top of it: then
+ * samples wait until such handlers are done.
  */
 #ifndef AF_INJECT_SIGNALS_H
 #define AF_INJECT_SIGNALS_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 /* Install the repair of guarded reads; before the first walk. */
@@ -15,5 +19,14 @@ void af_signals_start(void);
 
 /* Install the handler of the sampling signal @signo (SIGTRAP or SIGPROF). */
 void af_signals_sample(int signo);
+
+/* The sampling signal of this process, 0 when it is not sampled. */
+int af_signals_sampling(void);
+
+/* Is our handler installed for @signo? */
+bool af_signals_shares(int signo);
+
+/* The program has an alternate stack of @size bytes now. */
+void af_signals_alternate(size_t size);
 
 #endif

@@ -1,0 +1,214 @@
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <time.h>
+
+#include "inject/inject.h"
+#include "inject/sampler.h"
+#include "inject/signals.h"
+#include "trace/stream.h"
+
+/*
+ * glibc's other ways to set a handler do not go through the sigaction symbol, and those that wait
+ * for signals would be given ours. Each does for the signals that we share what its page of POSIX
+ * or of the manual says, and is glibc's own for all others.
+ */
+
+/* The old ones are deprecated for those who call them. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+#define DOOR __attribute__((visibility("default")))
+
+/* The function that we stand before. */
+#define REAL(name)                                                                                 \
+	({                                                                                         \
+		static __typeof__(&name) real_;                                                    \
+		if (!real_)                                                                        \
+			real_ = (__typeof__(&name))dlsym(RTLD_NEXT, #name);                        \
+		real_;                                                                             \
+	})
+
+/* Not declared everywhere any more. */
+DOOR sighandler_t bsd_signal(int signo, sighandler_t handler);
+DOOR sighandler_t ssignal(int signo, sighandler_t handler);
+DOOR sighandler_t sysv_signal(int signo, sighandler_t handler);
+DOOR sighandler_t __sysv_signal(int signo, sighandler_t handler);
+DOOR int siginterrupt(int signo, int interrupt);
+DOOR sighandler_t sigset(int signo, sighandler_t disposition);
+DOOR int sigignore(int signo);
+
+static volatile bool interrupts[_NSIG]; /* siginterrupt(3) */
+
+static sighandler_t signal_with_flags(int signo, sighandler_t handler, int flags)
+{
+	struct sigaction act = {.sa_handler = handler, .sa_flags = flags}, old;
+
+	if (!(flags & (int)(SA_NODEFER | SA_RESETHAND)))
+		sigaddset(&act.sa_mask, signo);
+	return sigaction(signo, &act, &old) ? SIG_ERR : old.sa_handler;
+}
+
+/* BSD semantics, as in glibc. */
+DOOR sighandler_t signal(int signo, sighandler_t handler)
+{
+	if (!af_signals_shares(signo))
+		return REAL(signal)(signo, handler);
+	return signal_with_flags(signo, handler, interrupts[signo] ? 0 : SA_RESTART);
+}
+
+DOOR sighandler_t bsd_signal(int signo, sighandler_t handler)
+{
+	return signal(signo, handler);
+}
+
+DOOR sighandler_t ssignal(int signo, sighandler_t handler)
+{
+	return signal(signo, handler);
+}
+
+DOOR sighandler_t sysv_signal(int signo, sighandler_t handler)
+{
+	if (!af_signals_shares(signo))
+		return REAL(sysv_signal)(signo, handler);
+	return signal_with_flags(signo, handler, (int)(SA_RESETHAND | SA_NODEFER));
+}
+
+/* What signal() is in programs compiled for System V or strict X/Open. */
+DOOR sighandler_t __sysv_signal(int signo, sighandler_t handler)
+{
+	return sysv_signal(signo, handler);
+}
+
+DOOR int siginterrupt(int signo, int interrupt)
+{
+	struct sigaction act;
+
+	if (!af_signals_shares(signo))
+		return REAL(siginterrupt)(signo, interrupt);
+	if (sigaction(signo, NULL, &act))
+		return -1;
+	interrupts[signo] = interrupt;
+	act.sa_flags = interrupt ? act.sa_flags & ~SA_RESTART : act.sa_flags | SA_RESTART;
+	return sigaction(signo, &act, NULL);
+}
+
+DOOR sighandler_t sigset(int signo, sighandler_t disposition)
+{
+	sigset_t one, before;
+	struct sigaction act = {.sa_handler = disposition}, old;
+
+	if (!af_signals_shares(signo))
+		return REAL(sigset)(signo, disposition);
+	sigemptyset(&one);
+	sigaddset(&one, signo);
+	if (disposition == SIG_HOLD) {
+		if (sigaction(signo, NULL, &old) || sigprocmask(SIG_BLOCK, &one, &before))
+			return SIG_ERR;
+	} else if (sigaction(signo, &act, &old) || sigprocmask(SIG_UNBLOCK, &one, &before)) {
+		return SIG_ERR;
+	}
+	return sigismember(&before, signo) ? SIG_HOLD : old.sa_handler;
+}
+
+DOOR int sigignore(int signo)
+{
+	struct sigaction act = {.sa_handler = SIG_IGN};
+
+	return af_signals_shares(signo) ? sigaction(signo, &act, NULL) : REAL(sigignore)(signo);
+}
+
+static void time_left(struct timespec *left, uint64_t end_ns)
+{
+	uint64_t now = af_now_ns(), ns = end_ns > now ? end_ns - now : 0;
+
+	*left = (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+}
+
+/* A sample that came while its signal was blocked is nothing the program waits for. */
+DOOR int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	__typeof__(&sigtimedwait) real = REAL(sigtimedwait);
+	struct timespec left;
+	siginfo_t got;
+
+	int signo = af_signals_sampling();
+	if (!signo || !sigismember(set, signo))
+		return real(set, info, timeout);
+	uint64_t end_ns = 0;
+	if (timeout) {
+		left = *timeout;
+		end_ns = af_now_ns() + (uint64_t)left.tv_sec * 1000000000u + (uint64_t)left.tv_nsec;
+	}
+	for (;;) {
+		int rc = real(set, &got, timeout ? &left : NULL);
+		if (rc < 0)
+			return rc;
+		if (!af_sampler_is_ours(rc, &got)) {
+			if (info)
+				*info = got;
+			return rc;
+		}
+		if (timeout)
+			time_left(&left, end_ns);
+	}
+}
+
+DOOR int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+	return sigtimedwait(set, info, NULL);
+}
+
+DOOR int sigwait(const sigset_t *set, int *signo)
+{
+	int rc;
+
+	do
+		rc = sigtimedwait(set, NULL, NULL);
+	while (rc < 0 && errno == EINTR);
+	if (rc < 0)
+		return errno;
+	*signo = rc;
+	return 0;
+}
+
+/* A descriptor cannot be read past a sample: ours is left out of what it gives. */
+DOOR int signalfd(int fd, const sigset_t *mask, int flags)
+{
+	int signo = af_signals_sampling();
+	sigset_t less;
+
+	if (!signo || !sigismember(mask, signo))
+		return REAL(signalfd)(fd, mask, flags);
+	less = *mask;
+	sigdelset(&less, signo);
+	return REAL(signalfd)(fd, &less, flags);
+}
+
+DOOR int sigaltstack(const stack_t *stack, stack_t *old)
+{
+	int rc = REAL(sigaltstack)(stack, old);
+
+	if (!rc && stack && !(stack->ss_flags & SS_DISABLE) && !af_inject_in_vfork_child())
+		af_signals_alternate(stack->ss_size);
+	return rc;
+}
+
+/* Strict seccomp kills for any system call but four: from there on we make none. */
+DOOR int prctl(int option, ...)
+{
+	unsigned long arg[4];
+	va_list ap;
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		arg[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (option == PR_SET_SECCOMP && arg[0] == SECCOMP_MODE_STRICT)
+		af_inject_silence();
+	return REAL(prctl)(option, arg[0], arg[1], arg[2], arg[3]);
+}
