@@ -48,22 +48,33 @@ static size_t text_columns(const char *s)
 	return n;
 }
 
+/* Where code point @n of @s begins. */
+static size_t text_offset(const char *s, size_t n)
+{
+	size_t i = 0;
+
+	for (; s[i]; i++)
+		if ((s[i] & 0xc0) != 0x80 && !n--)
+			break;
+	return i;
+}
+
 /* A name, made harmless for a terminal and cut in the middle when too long. */
 static void cell_text(struct af_buf *b, const char *s, bool cut)
 {
-	size_t len = strlen(s), keep = NAME_MAX_COLUMNS / 2 - 1;
-	bool too_long = cut && len > NAME_MAX_COLUMNS;
+	struct af_buf shown = {0};
 
-	for (size_t i = 0; i < len; i++) {
-		if (too_long && i == keep) {
-			af_buf_str(b, "..");
-			i = len - keep;
-			while (i < len && (s[i] & 0xc0) == 0x80)
-				i++;
-		}
-		if (i < len)
-			af_buf_char(b, (unsigned char)s[i] < ' ' || s[i] == 0x7f ? '?' : s[i]);
+	af_buf_str(&shown, "");
+	af_buf_terminal(&shown, s, strlen(s), "");
+	size_t columns = text_columns(shown.data), keep = NAME_MAX_COLUMNS / 2 - 1;
+	if (cut && columns > NAME_MAX_COLUMNS) {
+		af_buf_add(b, shown.data, text_offset(shown.data, keep));
+		af_buf_str(b, "..");
+		af_buf_str(b, shown.data + text_offset(shown.data, columns - keep));
+	} else {
+		af_buf_add(b, shown.data, shown.len);
 	}
+	af_buf_free(&shown);
 }
 
 static void cell_format(struct af_buf *b, const struct af_column *column, const struct af_cell *c,
@@ -160,8 +171,11 @@ void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, b
 	}
 	if (nr_rows < t->nr_rows)
 		af_buf_fmt(b, "  … and %u more\n", t->nr_rows - nr_rows);
-	if (t->note)
-		af_buf_fmt(b, "  %s%s\n", t->nr_rows ? "* " : "", t->note);
+	if (t->note) {
+		af_buf_str(b, t->nr_rows ? "  * " : "  ");
+		af_buf_terminal(b, t->note, strlen(t->note), "");
+		af_buf_char(b, '\n');
+	}
 	af_buf_free(&cell);
 }
 

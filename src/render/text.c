@@ -8,13 +8,6 @@
 #include "render/label.h"
 #include "render/render.h"
 
-/* A terminal must not be told what to do by a name. */
-static void text_name(struct af_buf *b, const char *s, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		af_buf_char(b, (unsigned char)s[i] < ' ' || s[i] == 0x7f ? '?' : s[i]);
-}
-
 static void text_line(struct af_buf *b, const struct af_tree *t, uint32_t w, uint64_t value,
                       uint32_t depth, const struct af_picture *p)
 {
@@ -53,7 +46,7 @@ static void text_node(struct af_buf *b, const struct af_tree *t, uint32_t w, uin
 	if (t->nodes[node].name == AF_TREE_GAP && node)
 		return;
 	text_line(b, t, w, t->total[w][node], depth, p);
-	text_name(b, text, len);
+	af_buf_terminal(b, text, len, ""); /* it must not be told what to do by a name */
 	af_buf_char(b, '\n');
 	uint64_t small = text_small(t, w, node, min, &nr);
 	if (!nr)
