@@ -11,13 +11,12 @@
 #include "base/err.h"
 #include "base/scope.h"
 
-static int file_map(struct af_file *f, int dirfd, const char *name, int flags)
+int af_file_map_fd(struct af_file *f, int fd)
 {
-	*f = (struct af_file){0};
-
-	scope_close int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
 	struct stat st;
-	if (fd < 0 || fstat(fd, &st))
+
+	*f = (struct af_file){0};
+	if (fstat(fd, &st))
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
@@ -32,6 +31,14 @@ static int file_map(struct af_file *f, int dirfd, const char *name, int flags)
 	f->data = p;
 	f->size = (size_t)st.st_size;
 	return 0;
+}
+
+static int file_map(struct af_file *f, int dirfd, const char *name, int flags)
+{
+	scope_close int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+
+	*f = (struct af_file){0};
+	return fd < 0 ? -errno : af_file_map_fd(f, fd);
 }
 
 int af_file_map(struct af_file *f, const char *path, struct af_err *err)

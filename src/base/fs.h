@@ -16,6 +16,9 @@ struct af_file {
 /* Maps @path whole. Refuses what is not a regular file. */
 int af_file_map(struct af_file *f, const char *path, struct af_err *err);
 
+/* The same for an open file, from its beginning wherever it was read to: 0 or -errno. */
+int af_file_map_fd(struct af_file *f, int fd);
+
 /*
  * The same for @name in the directory @dirfd, never through a symbolic link: 0 or -errno, -EISDIR
  * for a directory, -EINVAL for what is neither that nor a regular file.

@@ -67,16 +67,22 @@ static int flame_format(const struct flame_options *o, const struct af_format **
 	    by, known);
 }
 
-static int read_all(int fd, char **data, size_t *size, struct af_err *err)
+/* Standard input to its end, without a copy where it is a whole file: then @data stays NULL. */
+static int read_stdin(struct af_file *file, char **data, size_t *size, struct af_err *err)
 {
 	size_t cap = 1 << 20;
 
+	if (!lseek(0, 0, SEEK_CUR) && !af_file_map_fd(file, 0) && file->size) {
+		*size = file->size;
+		lseek(0, 0, SEEK_END); /* where reading would have left it */
+		return 0;
+	}
 	*data = af_xrealloc(NULL, cap);
 	*size = 0;
 	for (;;) {
 		if (*size == cap)
 			*data = af_xrealloc(*data, cap *= 2);
-		ssize_t n = read(fd, *data + *size, cap - *size);
+		ssize_t n = read(0, *data + *size, cap - *size);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -119,7 +125,7 @@ static int flame_folded(const struct flame_options *o, const struct af_picture_j
 	int rc;
 
 	if (!strcmp(o->folded, "-")) {
-		rc = read_all(0, &data, &size, err);
+		rc = read_stdin(&file, &data, &size, err);
 	} else {
 		rc = af_file_map(&file, o->folded, err);
 		size = file.size;
