@@ -226,10 +226,10 @@ static void warn_end(const struct af_recording *r)
 		fprintf(stderr, "aflame: CPU samples could not be started in %llu processes\n",
 		        (unsigned long long)r->control->sampler_failed);
 	if (r->control->lost_no_stream && r->drain.packets)
-		fprintf(
-		    stderr,
-		    "aflame: %llu events were lost as no stream could be made: is /dev/shm full?\n",
-		    (unsigned long long)r->control->lost_no_stream);
+		fprintf(stderr,
+		        "aflame: %llu events were lost as no stream could be made: is /dev/shm "
+		        "full, or ulimit -f or -v too low?\n",
+		        (unsigned long long)r->control->lost_no_stream);
 }
 
 /* After the program has ended: bring everything home, then name the addresses. */
@@ -256,8 +256,9 @@ static int record_end(struct af_recording *r, char **words, struct af_err *err)
 	if (no_streams)
 		return af_fail_plain(
 		    err, -ENOSPC,
-		    "nothing was recorded: no stream could be made in /dev/shm: free "
-		    "some of it, or give the container more (--shm-size=1g)");
+		    "nothing was recorded: no stream could be made in /dev/shm: free some of it, "
+		    "give the container more (--shm-size=1g), or lift the limit on the size of "
+		    "files (ulimit -f)");
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,6 +197,7 @@ int af_session_open(struct af_recording *r, const struct af_session_options *opt
 	r->drain.shm_fd = r->drain.dir_fd = -1;
 	r->stream.fd = -1;
 	r->start_ns = af_now_ns();
+	r->old_sigxfsz = signal(SIGXFSZ, SIG_IGN);
 
 	int rc = session_make(r, options, err);
 	if (rc)

@@ -41,6 +41,7 @@ struct af_recording {
 	struct af_door door;
 	struct af_stream stream; /* the recorder's own */
 	const struct af_session_options *options;
+	void (*old_sigxfsz)(int); /* for the program: ours is to get EFBIG instead */
 	int child;
 	uint32_t child_process; /* ordinal of the last image that the child ran, as far as known */
 	int status;             /* wait status of the child */

@@ -70,6 +70,7 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 	if (r->options->flags & AF_SESSION_OPENCL)
 		env_prepend("OPENCL_LAYERS", r->options->library);
 	setenv(AF_SESSION_ENV, r->shm, 1);
+	signal(SIGXFSZ, r->old_sigxfsz);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 
