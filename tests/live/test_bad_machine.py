@@ -151,6 +151,38 @@ def _():
     expect("status 1" in done.stdout and "doctor 1" in done.stdout, done.stdout)
 
 
+# --- limits
+
+
+@case("tight limits (files, their size, memory, stack) change nothing for the program")
+def _():
+    command = "ulimit %s; exec " + program("shares") + " 0.05"
+    for limit in ("-f 8", "-n 4", "-v 8000", "-s 64", "-l 0", "-t 2"):
+        run = record("sh", "-c", command % limit, sampler="perf", quiet=False)
+        note(
+            "ulimit %s: %d samples %s"
+            % (limit, len(run.events("sample")), run.stderr.decode().strip())
+        )
+        expect("share.a" in run.truth, "ulimit %s: it did not end" % limit)
+        if not run.events("sample"):
+            expect(b"were lost" in run.stderr, "ulimit %s: nothing was recorded, unsaid" % limit)
+
+
+@case("a limit on the size of files that holds for the recorder too is told")
+def _():
+    line = 'ulimit -f 32; "$1" record -q -o "$3" -- "$2" 0.05'
+    done = subprocess.run(
+        ["sh", "-c", line, "sh", AFLAME, program("shares"), new_path()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        check=False,
+    )
+    equal(done.returncode, FAILED, "status")
+    expect("truth share.a" in done.stdout, "the program did not end: %s" % done.stdout)
+    expect("ulimit -f" in done.stderr, done.stderr)
+
+
 # --- samplers
 
 

@@ -4,6 +4,7 @@ threads and environment as without aflame."""
 
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -254,6 +255,36 @@ def _():
     )
     for sampler in SAMPLERS:
         same(sampler, sys.executable, "-c", code)
+
+
+# --- lives of their own
+
+
+@case("a process that outlives the program goes on, and is told of")
+def _():
+    need("perf")
+    path = new_path("late")
+    line = "(sleep 0.4; echo late >'%s') </dev/null >/dev/null 2>&1 & sleep 0.1; exit 3" % path
+    run = record("sh", "-c", line, sampler="perf", status=3, quiet=False)
+    expect(re.search(rb"^aflame: [12] process(es)? of the program go", run.stderr), run.stderr)
+    end = time.monotonic() + 20
+    while not os.path.exists(path) and time.monotonic() < end:
+        time.sleep(0.05)
+    expect(os.path.exists(path), "it did not live to write its file")
+
+
+@case("a recorder is recorded like any program, and records")
+def _():
+    need("perf")
+    inner = Trace(new_path())
+    outer = record(
+        *(AFLAME, "record", "-q", "-o", inner.path, "-F", "997", "--sample", "perf", "--"),
+        *(program("shares"), "0.2"),
+        sampler="perf",
+    )
+    inner.check()
+    expect("aflame" in {os.path.basename(p["exe"]) for p in outer.fields("process")}, "no aflame")
+    expect(len(inner.events("sample")) > 50, "%d samples inside" % len(inner.events("sample")))
 
 
 # --- signals
