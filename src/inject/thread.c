@@ -22,6 +22,10 @@ enum { POOL_MAX = 8192 };
 static struct af_thread **pool;
 static _Atomic uint32_t pool_nr;
 
+/* No new stream is tried before: each try costs 20 us, and hooks are called often. */
+static _Atomic uint64_t retry_ns;
+enum { RETRY_NS = 100000000 };
+
 static pthread_key_t exit_key;
 static bool exit_key_usable;
 
@@ -37,9 +41,31 @@ static uint32_t thread_id(void)
 	return (uint32_t)syscall(SYS_gettid);
 }
 
+static void sample_write(struct af_thread *t, const struct af_sample *s, uint64_t weight_ns)
+{
+	uint32_t stack = af_callpath_stack(&t->callpaths, &t->stream, &s->stack);
+	uint32_t py = af_callpath_python(&t->callpaths, &t->stream, &s->stack);
+	uint32_t path = stack ? af_callpath_pair(&t->callpaths, &t->stream, stack, py) : 0;
+
+	af_stream_put(&t->stream, sample, s->time_ns, .callpath = path, .flags = s->flags,
+	              .weight_ns = weight_ns);
+}
+
+static void pending_write(struct af_thread *t)
+{
+	uint64_t weight_ns;
+
+	while ((weight_ns = atomic_exchange(&t->pending_ns, 0)))
+		sample_write(t, &t->pending, weight_ns);
+	t->has_pending = false;
+}
+
+/* While inside: what was set aside until the context is let go of is written, not lost. */
 static void thread_release(struct af_thread *t)
 {
 	self.context = NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+	pending_write(t);
 	atomic_store_explicit(&t->owner, 0, memory_order_release);
 }
 
@@ -48,8 +74,11 @@ static void thread_exits(void *context)
 	struct af_thread *t = context;
 
 	self.exiting = true;
-	if (t == self.context && self.generation == af_inject_generation() && !self.inside)
-		thread_release(t);
+	if (t != self.context || self.generation != af_inject_generation() || self.inside)
+		return;
+	/* A sample that came in the middle would release the context a second time. */
+	self.inside = 1;
+	af_thread_leave(t);
 }
 
 int af_thread_init(void)
@@ -82,6 +111,7 @@ void af_thread_after_fork(void)
 		pool[i] = NULL;
 	}
 	atomic_store(&pool_nr, 0);
+	atomic_store(&retry_ns, 0);
 	self.context = NULL;
 	self.inside = 0;
 }
@@ -108,28 +138,40 @@ static bool thread_open_stream(struct af_thread *t, uint32_t n, uint32_t tid)
 	return true;
 }
 
-static struct af_thread *thread_new(uint32_t tid)
+static struct af_thread *thread_make(uint32_t n, uint32_t tid)
 {
-	uint32_t n = atomic_fetch_add(&pool_nr, 1);
-	if (n >= POOL_MAX) {
-		atomic_fetch_sub(&pool_nr, 1);
-		return NULL;
-	}
-
 	struct af_thread *t = thread_map(sizeof *t);
 	struct af_unwinder *u = thread_map(af_unwinder_size());
+
 	if (!t || !u || !thread_open_stream(t, n, tid)) {
 		if (t)
 			munmap(t, sizeof *t);
 		if (u)
 			munmap(u, af_unwinder_size());
-		return NULL; /* its place in the pool stays empty */
+		return NULL;
 	}
 	af_unwinder_init(u);
 	t->unwinder = u;
 	atomic_store(&t->owner, tid);
-	__atomic_store_n(&pool[n], t, __ATOMIC_RELEASE);
 	return t;
+}
+
+static struct af_thread *thread_new(uint32_t tid)
+{
+	uint64_t now = af_now_ns();
+
+	if (now < atomic_load(&retry_ns) || atomic_load(&pool_nr) >= POOL_MAX)
+		return NULL;
+	uint32_t n = atomic_fetch_add(&pool_nr, 1), after = n + 1;
+	struct af_thread *t = n < POOL_MAX ? thread_make(n, tid) : NULL;
+	if (t) {
+		__atomic_store_n(&pool[n], t, __ATOMIC_RELEASE);
+		return t;
+	}
+	/* The place is given back unless somebody took the next; then it stays empty. */
+	atomic_compare_exchange_strong(&pool_nr, &after, n);
+	atomic_store(&retry_ns, now + RETRY_NS);
+	return NULL;
 }
 
 static bool thread_is_dead(uint32_t tid)
@@ -170,8 +212,11 @@ static struct af_thread *thread_acquire(void)
 	uint32_t tid = thread_id();
 	struct af_thread *t = pool_take(tid, false);
 
-	/* Without a destructor, or with many contexts, look for the dead before adding one. */
-	if (!t && (!exit_key_usable || atomic_load(&pool_nr) >= 64))
+	/*
+	 * Without a destructor look for the dead before adding one; now and then anyway, for
+	 * threads that ended without destructors.
+	 */
+	if (!t && (!exit_key_usable || atomic_load(&pool_nr) % 64 == 63))
 		t = pool_take(tid, true);
 	if (!t)
 		t = thread_new(tid);
@@ -180,7 +225,6 @@ static struct af_thread *thread_acquire(void)
 
 	af_stream_owner(&t->stream, tid);
 	af_unwinder_init(t->unwinder);
-	t->has_pending = false;
 	self.context = t;
 	self.generation = af_inject_generation();
 	if (exit_key_usable && !self.exiting)
@@ -195,8 +239,9 @@ static struct af_thread *thread_context(void)
 	if (self.context && self.generation == af_inject_generation())
 		return self.context;
 	struct af_thread *t = thread_acquire();
-	if (!t && af_inject_session())
-		atomic_fetch_add(&af_inject_session()->lost_no_stream, 1);
+	struct af_session *session = af_inject_session();
+	if (!t && session)
+		atomic_fetch_add(&session->lost_no_stream, 1);
 	return t;
 }
 
@@ -216,39 +261,25 @@ struct af_thread *af_thread_enter(void)
 	return t;
 }
 
-static void sample_write(struct af_thread *t, const struct af_sample *s)
-{
-	uint32_t stack = af_callpath_stack(&t->callpaths, &t->stream, &s->stack);
-	uint32_t py = af_callpath_python(&t->callpaths, &t->stream, &s->stack);
-	uint32_t path = stack ? af_callpath_pair(&t->callpaths, &t->stream, stack, py) : 0;
-
-	af_stream_put(&t->stream, sample, s->time_ns, .callpath = path, .flags = s->flags,
-	              .weight_ns = s->weight_ns);
-}
-
 void af_thread_leave(struct af_thread *t)
 {
-	for (;;) {
-		if (t->has_pending) {
-			sample_write(t, &t->pending);
-			t->has_pending = false;
-		}
+	do {
+		self.inside = 1;
+		atomic_signal_fence(memory_order_seq_cst);
+		pending_write(t);
 		if (self.exiting)
 			thread_release(t);
 		atomic_signal_fence(memory_order_seq_cst);
 		self.inside = 0;
 		atomic_signal_fence(memory_order_seq_cst);
 		/* A sample may have come between the look and the door. */
-		if (!t->has_pending || self.exiting)
-			return;
-		self.inside = 1;
-	}
+	} while (!self.exiting && atomic_load(&t->pending_ns));
 }
 
-static void capture_python(struct af_capture *c)
+static void capture_python(const struct af_session *session, struct af_capture *c)
 {
 	c->nr_py = 0;
-	if (af_python_ready() && af_inject_session()->flags & AF_SESSION_PYTHON)
+	if (af_python_ready() && session->flags & AF_SESSION_PYTHON)
 		c->nr_py = af_python_frames(c->py, AF_STACK_MAX, &c->py_stop);
 }
 
@@ -286,22 +317,23 @@ uint32_t af_thread_callpath(struct af_thread *t, const struct af_regs *regs)
 		atomic_fetch_add_explicit(&session->replay_misses, 1, memory_order_relaxed);
 	}
 
-	capture_python(c);
+	capture_python(session, c);
 	uint32_t py = af_callpath_python(&t->callpaths, &t->stream, c);
 	return stack ? af_callpath_pair(&t->callpaths, &t->stream, stack, py) : 0;
 }
 
-static void sample_set_aside(struct af_thread *t, const struct af_sample *s)
+static void sample_set_aside(struct af_session *session, struct af_thread *t)
 {
+	const struct af_sample *s = &t->sample;
+
 	if (t->has_pending) {
 		/* A second tick inside one hook: it stands at the place of the first. */
-		t->pending.weight_ns += s->weight_ns;
 		t->pending.flags |= AF_SAMPLE_MERGED;
-		atomic_fetch_add(&af_inject_session()->lost_busy, 1);
+		atomic_fetch_add(&t->pending_ns, s->weight_ns);
+		atomic_fetch_add(&session->lost_busy, 1);
 		return;
 	}
 	t->pending.time_ns = s->time_ns;
-	t->pending.weight_ns = s->weight_ns;
 	t->pending.flags = s->flags;
 	t->pending.stack.nr = s->stack.nr;
 	t->pending.stack.nr_py = s->stack.nr_py;
@@ -312,6 +344,7 @@ static void sample_set_aside(struct af_thread *t, const struct af_sample *s)
 	memcpy(t->pending.stack.py, s->stack.py, s->stack.nr_py * sizeof *s->stack.py);
 	atomic_signal_fence(memory_order_seq_cst);
 	t->has_pending = true;
+	atomic_fetch_add(&t->pending_ns, s->weight_ns);
 }
 
 void af_thread_sample(const struct af_regs *regs, uint64_t weight_ns, uint32_t flags)
@@ -341,12 +374,12 @@ void af_thread_sample(const struct af_regs *regs, uint64_t weight_ns, uint32_t f
 	s->stack.generation = af_modules_generation();
 	s->stack.nr =
 	    af_unwind_walk(t->unwinder, regs, true, s->stack.pcs, AF_STACK_MAX, &s->stack.stop);
-	capture_python(&s->stack);
+	capture_python(session, &s->stack);
 	if (was_inside) {
-		sample_set_aside(t, s);
+		sample_set_aside(session, t);
 		return;
 	}
-	sample_write(t, s);
+	sample_write(t, s, weight_ns);
 	if (self.exiting)
 		thread_release(t);
 	self.inside = 0;

@@ -43,11 +43,16 @@ struct af_thread {
 	struct af_callpaths callpaths;
 	struct af_shape_memo shapes;
 	struct af_unwinder *unwinder;
-	struct af_capture hook;   /* scratch of af_thread_callpath */
-	struct af_sample sample;  /* scratch of the sampling handler */
-	struct af_sample pending; /* a sample that hit between enter and leave */
-	volatile bool has_pending;
-	_Atomic uint32_t owner; /* tid, 0 while in the pool */
+	struct af_capture hook;  /* scratch of af_thread_callpath */
+	struct af_sample sample; /* scratch of the sampling handler */
+	/*
+	 * A sample that hit between enter and leave. Its weight is apart: more may be added to it
+	 * while it is written.
+	 */
+	struct af_sample pending;
+	_Atomic uint64_t pending_ns;
+	volatile bool has_pending; /* the stack of @pending is in use */
+	_Atomic uint32_t owner;    /* tid, 0 while in the pool */
 };
 
 /* Make the pool; in the constructor. */

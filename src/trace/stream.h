@@ -44,7 +44,7 @@ uint64_t af_now_ns(void);
 /*
  * A stream in shared memory: makes @path (mode 0600, must not exist), reserves its first slots and
  * maps it. The descriptor is not kept. -ENOSPC when the file system has no room: touching a page
- * that could not be reserved would be a SIGBUS in the target.
+ * that could not be reserved would be a SIGBUS in the target. -EFBIG under a limit of file sizes.
  */
 int af_stream_open_ring(struct af_stream *s, const char *path, uint64_t instance, uint32_t process,
                         uint32_t pid, uint32_t tid);
