@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,6 +63,14 @@ void af_file_unmap(struct af_file *f)
 	if (f->data)
 		munmap((void *)f->data, f->size);
 	*f = (struct af_file){0};
+}
+
+bool af_file_size_allowed(uint64_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+	       limit.rlim_cur >= size;
 }
 
 int af_write_all(int fd, const void *data, size_t len)

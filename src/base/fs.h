@@ -2,6 +2,7 @@
 #ifndef AF_BASE_FS_H
 #define AF_BASE_FS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,12 @@ int af_file_map_fd(struct af_file *f, int fd);
 int af_file_map_at(struct af_file *f, int dirfd, const char *name);
 
 void af_file_unmap(struct af_file *f);
+
+/*
+ * May this process make a file of @size bytes (RLIMIT_FSIZE)? Where it may not, trying is more than
+ * an error: SIGXFSZ ends a process that does not expect it. Async-signal-safe.
+ */
+bool af_file_size_allowed(uint64_t size);
 
 /* write(2) until all @len bytes are out; 0 or -errno (a full disk is -ENOSPC). */
 int af_write_all(int fd, const void *data, size_t len);

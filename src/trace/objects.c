@@ -53,6 +53,8 @@ int af_object_put(int trace_dirfd, const void *data, size_t size, char name[AF_S
 	char temporary[64];
 
 	af_sha256_hex(data, size, name);
+	if (!af_file_size_allowed(size))
+		return -EFBIG;
 
 	scope_close int dirfd = open_or_make_objects(trace_dirfd);
 	if (dirfd < 0)

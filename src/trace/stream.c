@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,20 +41,11 @@ static int ring_reserve(int fd, void *probe_page, uint32_t *nr_slots)
 	return 0;
 }
 
-/* Where files may not become that large, trying is not an error but SIGXFSZ, which is deadly. */
-static bool ring_allowed(void)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
-	       limit.rlim_cur >= AF_RING_BYTES;
-}
-
 int af_stream_open_ring(struct af_stream *s, const char *path, uint64_t instance, uint32_t process,
                         uint32_t pid, uint32_t tid)
 {
 	*s = (struct af_stream){.fd = -1};
-	if (!ring_allowed())
+	if (!af_file_size_allowed(AF_RING_BYTES))
 		return -EFBIG;
 
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
