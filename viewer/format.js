@@ -16,8 +16,9 @@ function formatNs(value) {
   return scaled(value, STEPS_NS) || '0 ns';
 }
 
+/* Folded text may count in fractions; of a great number they are not worth the room. */
 function formatCount(value) {
-  return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
+  return value.toLocaleString('en-US', { maximumFractionDigits: value < 1000 ? 2 : 0 });
 }
 
 function formatBytes(value) {

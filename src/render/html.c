@@ -228,7 +228,11 @@ static void add_tree_meta(struct af_buf *b, const struct html_tree *t, uint32_t 
 		af_buf_str(b, ",\"unit\":");
 		add_json(b, t->weights[w].unit);
 		af_buf_str(b, ",\"scale\":");
-		af_buf_u64(b, t->weights[w].scale);
+		if (t->weights[w].parts == 1)
+			af_buf_u64(b, t->weights[w].scale);
+		else
+			af_buf_fmt(b, "%.17g",
+			           (double)t->weights[w].scale / (double)t->weights[w].parts);
 		if (t->weights[w].same >= 0)
 			af_buf_fmt(b, ",\"same\":%d", t->weights[w].same);
 		af_buf_char(b, '}');

@@ -138,6 +138,7 @@ static void pack_weights(struct html_tree *h, const struct af_tree *t)
 		weight->name = strdup(name ? name : "weight");
 		weight->unit = strdup(unit ? unit : "");
 		weight->scale = common_divisor(t->self[w], t->nr);
+		weight->parts = t->weights[w].scale ? t->weights[w].scale : 1;
 		weight->same = same_column(t, h->weights, w);
 	}
 }

@@ -10,8 +10,8 @@
  *		their pictures, U+2400 and on; bytes that are not UTF-8 are left to the browser.
  *	tree	nodes in preorder, the root first. Columns of varints (7 bits a byte, least first):
  *		depth of the node before plus one less own depth; name's id (0 for the root); then
- *self divided by `scale`, one column a weight, but none for a weight that is `same` as an earlier
- *one after that division.
+ *		self divided by `scale`, one column a weight, but none for a weight that is `same`
+ *		as an earlier one after that division.
  */
 #ifndef AF_RENDER_HTML_PACK_H
 #define AF_RENDER_HTML_PACK_H
@@ -25,6 +25,7 @@
 struct html_weight {
 	char *name, *unit;
 	uint64_t scale; /* greatest common divisor of the column, 1 for an empty one */
+	uint64_t parts; /* the column counts these of the unit: more than 1 for folded fractions */
 	int same;       /* index of the weight with the same column, or -1 */
 	struct af_buf column;
 };

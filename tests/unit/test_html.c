@@ -172,8 +172,8 @@ static void two_trees_share_names_and_kinds_keep_them_apart(void **state)
 	af_tree_close(&b);
 }
 
-/* The page for one tree and one table whose texts are all @text. NUL-terminated, for free(). */
-static char *render_page(const char *text)
+/* The page for @t and one table, whose texts are all @text. NUL-terminated, for free(). */
+static char *render_tree(const struct af_tree *t, const char *text)
 {
 	static const struct af_column column[] = {{"text", AF_CELL_TEXT}};
 	struct af_picture picture = {.title = text, .subtitle = text, .notes = text};
@@ -181,27 +181,34 @@ static char *render_page(const char *text)
 	    .fd = memfd_create("page", MFD_CLOEXEC), .picture = &picture, .label = text};
 	const struct af_format *html = af_format_for("report.html");
 	struct af_facts facts = {0};
-	struct af_tree t;
 	struct af_err err = {0};
 
-	small_tree(&t);
-	add_frame(&t, 0, text, AF_FRAME_NATIVE);
-	af_tree_finish(&t);
 	struct af_table *table = af_facts_table(&facts, text, text, column, 1);
 	af_table_row(&facts, table)->text = text;
 	table->note = text;
 	assert_int_equal(html->begin(&r, &err), 0);
-	assert_int_equal(html->tree(&r, &t, &err), 0);
+	assert_int_equal(html->tree(&r, t, &err), 0);
 	assert_int_equal(html->facts(&r, &facts, &err), 0);
 	assert_int_equal(html->end(&r, &err), 0);
 	assert_null(r.state);
 	af_facts_free(&facts);
-	af_tree_close(&t);
 
 	off_t size = lseek(r.fd, 0, SEEK_END);
 	char *page = calloc(1, (size_t)size + 1);
 	assert_int_equal(pread(r.fd, page, (size_t)size, 0), size);
 	close(r.fd);
+	return page;
+}
+
+static char *render_page(const char *text)
+{
+	struct af_tree t;
+
+	small_tree(&t);
+	add_frame(&t, 0, text, AF_FRAME_NATIVE);
+	af_tree_finish(&t);
+	char *page = render_tree(&t, text);
+	af_tree_close(&t);
 	return page;
 }
 
@@ -221,6 +228,21 @@ static unsigned count(const char *page, const char *needle)
 	for (; (page = strstr(page, needle)); page++)
 		nr++;
 	return nr;
+}
+
+static void fractions_of_a_count_are_told_to_the_viewer(void **state)
+{
+	static const struct af_tree_weight millionths = {"samples", "samples", 1000000};
+	struct af_tree t;
+
+	af_tree_open(&t, &millionths, 1);
+	af_tree_add(&t, add_frame(&t, 0, "a", AF_FRAME_NATIVE), 0, 1500000);
+	af_tree_add(&t, add_frame(&t, 0, "b", AF_FRAME_NATIVE), 0, 2250000);
+	af_tree_finish(&t);
+	char *page = render_tree(&t, "x");
+	assert_int_equal(count(page, "\"scale\":0.75}"), 1);
+	free(page);
+	af_tree_close(&t);
 }
 
 static void no_text_becomes_markup(void **state)
@@ -301,6 +323,7 @@ int main(void)
 	    cmocka_unit_test(time_that_is_samples_times_a_period_is_stored_once),
 	    cmocka_unit_test(two_trees_share_names_and_kinds_keep_them_apart),
 	    cmocka_unit_test(same_shapes_give_the_same_bytes),
+	    cmocka_unit_test(fractions_of_a_count_are_told_to_the_viewer),
 	    cmocka_unit_test(no_text_becomes_markup),
 	    cmocka_unit_test(policy_names_the_digests_of_script_and_style),
 	    cmocka_unit_test(unknown_weight_is_refused),
