@@ -13,6 +13,8 @@
 #define TRAP_PERF 6
 #endif
 
+enum { PREEMPTED_NS = 1000000 };
+
 void af_sampler_start(void)
 {
 	struct af_session *session = af_inject_session();
@@ -83,8 +85,11 @@ bool af_sampler_signal(int signo, siginfo_t *info, void *context)
 	}
 	af_thread_sample(&regs, weight_ns, flags);
 
-	atomic_fetch_add_explicit(&session->handler_ns, af_now_ns() - begin_ns,
-	                          memory_order_relaxed);
-	atomic_fetch_add_explicit(&session->handler_calls, 1, memory_order_relaxed);
+	/* A handler that was preempted says nothing of what it cost. */
+	uint64_t took_ns = af_now_ns() - begin_ns;
+	if (took_ns < PREEMPTED_NS) {
+		atomic_fetch_add_explicit(&session->handler_ns, took_ns, memory_order_relaxed);
+		atomic_fetch_add_explicit(&session->handler_calls, 1, memory_order_relaxed);
+	}
 	return true;
 }

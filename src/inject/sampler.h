@@ -1,8 +1,8 @@
 /*
  * CPU samples without privileges. Two ways, one chosen by the recorder for the session:
  * perf: one perf_event_open task-clock event with sigtrap, inherited by all later threads;
- * timer: a CPU-time timer for each thread, armed by a controller thread that watches
- * /proc/self/task from the program's first thread on, each signal weighted by the timer's overruns.
+ * timer: a CPU-time timer for each thread, armed by the thread itself before it runs, each signal
+ * weighted by the timer's overruns.
  */
 #ifndef AF_INJECT_SAMPLER_H
 #define AF_INJECT_SAMPLER_H

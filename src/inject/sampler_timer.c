@@ -1,13 +1,12 @@
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,40 +14,32 @@
 #include "inject/sampler.h"
 
 /*
- * The controller: a thread of ours that arms a timer on the CPU clock of every other thread. It is
- * started with the program's first thread, for a process of one thread may do what one of two may
- * not (setns, unshare), and must look the same to itself. It looks for new threads every few ms, so
- * a thread that lives shorter is not sampled; what a thread had used before it was armed goes
- * unsampled too, and is part of the unsampled CPU time that the summary shows.
+ * Every thread arms a timer on its own CPU clock before it runs what it was made for, and deletes
+ * it when it ends. (A thread of ours that watched /proc/self/task would see no thread in its first
+ * milliseconds, and would hold the lowest free descriptor at moments when the program counts on
+ * it.) Threads made by a bare clone(), or by libc for itself, are not sampled: the summary shows
+ * them as CPU time without samples.
  */
 
-enum {
-	TIMERS_MAX = 4096,
-	LOOK_NS = 10000000,
+/* What a new thread was made for, from its maker's call until it runs. */
+struct start {
+	_Atomic uint32_t taken;
+	void *(*run)(void *); /* one of the two */
+	int (*run_c11)(void *);
+	void *arg;
 };
 
-struct thread_timer {
-	uint32_t tid; /* 0: free */
-	int timer;    /* the kernel's id */
-	bool seen;
-};
+enum { STARTS_MAX = 1024 };
 
 static struct {
-	struct thread_timer timers[TIMERS_MAX];
-	uint32_t nr;
-	uint64_t period_ns;
-	uint32_t own_tid;
-	_Atomic uint32_t started; /* the controller */
+	uint64_t period_ns; /* 0: not sampling by timers */
+	pthread_key_t key;  /* the thread's timer, plus one; its destructor deletes it */
+	bool has_key;
+	struct start starts[STARTS_MAX];
 } control;
 
-/* The CPU clock of a thread, as the kernel numbers them (include/linux/posix-timers.h). */
-static clockid_t thread_clock(uint32_t tid)
-{
-	return (clockid_t)((~tid << 3) | 6);
-}
-
 /* The raw system calls: glibc's timer_create allocates and may start a helper thread. */
-static int timer_arm(uint32_t tid, int *timer)
+static int timer_arm(int *timer)
 {
 	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
 	struct itimerspec when = {
@@ -57,9 +48,9 @@ static int timer_arm(uint32_t tid, int *timer)
 	};
 
 	ev.sigev_value.sival_ptr = (void *)(uintptr_t)AF_SAMPLER_COOKIE;
-	ev._sigev_un._tid = (pid_t)tid;
+	ev._sigev_un._tid = (pid_t)syscall(SYS_gettid);
 	when.it_value = when.it_interval;
-	if (syscall(SYS_timer_create, thread_clock(tid), &ev, timer))
+	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &ev, timer))
 		return -errno;
 	if (syscall(SYS_timer_settime, *timer, 0, &when, NULL)) {
 		int rc = -errno;
@@ -69,113 +60,118 @@ static int timer_arm(uint32_t tid, int *timer)
 	return 0;
 }
 
-static void thread_seen(uint32_t tid)
+static void thread_ends(void *timer_and_one)
 {
-	struct thread_timer *free_slot = NULL;
-
-	for (uint32_t i = 0; i < control.nr; i++) {
-		struct thread_timer *t = &control.timers[i];
-		if (t->tid == tid) {
-			t->seen = true;
-			return;
-		}
-		if (!t->tid && !free_slot)
-			free_slot = t;
-	}
-	if (!free_slot) {
-		if (control.nr == TIMERS_MAX)
-			return;
-		free_slot = &control.timers[control.nr++];
-	}
-	if (!timer_arm(tid, &free_slot->timer)) {
-		free_slot->tid = tid;
-		free_slot->seen = true;
-	}
+	syscall(SYS_timer_delete, (int)((intptr_t)timer_and_one - 1));
 }
 
-static void forget_dead(void)
+/* Sample the calling thread. */
+static int thread_arm(void)
 {
-	for (uint32_t i = 0; i < control.nr; i++) {
-		struct thread_timer *t = &control.timers[i];
-		if (t->tid && !t->seen) {
-			syscall(SYS_timer_delete, t->timer);
-			t->tid = 0;
-		}
-		t->seen = false;
-	}
-}
+	int timer = 0, rc = timer_arm(&timer);
 
-static void look_at_threads(void)
-{
-	DIR *d = opendir("/proc/self/task");
-	if (!d)
-		return;
-	for (struct dirent *e; (e = readdir(d));) {
-		uint32_t tid = (uint32_t)strtoul(e->d_name, NULL, 10);
-		if (tid && tid != control.own_tid)
-			thread_seen(tid);
-	}
-	closedir(d);
-	forget_dead();
-}
-
-static void *controller(void *arg)
-{
-	uint32_t generation = (uint32_t)(uintptr_t)arg;
-
-	control.own_tid = (uint32_t)syscall(SYS_gettid);
-	while (af_inject_session() && generation == af_inject_generation()) {
-		look_at_threads();
-		nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
-	}
-	for (uint32_t i = 0; i < control.nr; i++)
-		if (control.timers[i].tid)
-			syscall(SYS_timer_delete, control.timers[i].timer);
-	return NULL;
-}
-
-static int (*real_pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-
-static int controller_start(void)
-{
-	sigset_t all, before;
-	pthread_t thread;
-	pthread_attr_t attr;
-
-	/* Every signal is the program's own: none may be delivered to the controller. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, 64 << 10);
-	int rc = -real_pthread_create(&thread, &attr, controller,
-	                              (void *)(uintptr_t)af_inject_generation());
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!rc && control.has_key)
+		pthread_setspecific(control.key, (void *)((intptr_t)timer + 1));
 	return rc;
+}
+
+static void count_failed(void)
+{
+	struct af_session *session = af_inject_session();
+
+	if (session)
+		atomic_fetch_add(&session->sampler_failed, 1);
+}
+
+/* The new thread's side: takes @slot's contents and frees it. */
+static struct start start_begin(void *slot)
+{
+	struct start *s = slot;
+	struct start mine = {.run = s->run, .run_c11 = s->run_c11, .arg = s->arg};
+
+	atomic_store_explicit(&s->taken, 0, memory_order_release);
+	if (thread_arm())
+		count_failed();
+	return mine;
+}
+
+/* Both end in a jump, so that no frame of ours is left beneath the thread's. */
+static void *start_thread(void *slot)
+{
+	struct start s = start_begin(slot);
+
+	return s.run(s.arg);
+}
+
+static int start_thread_c11(void *slot)
+{
+	struct start s = start_begin(slot);
+
+	return s.run_c11(s.arg);
+}
+
+/* A place for what a thread is to run; NULL when it is not to be sampled. */
+static struct start *start_take(void *arg)
+{
+	if (!control.period_ns || !af_inject_session())
+		return NULL;
+	for (uint32_t i = 0; i < STARTS_MAX; i++) {
+		struct start *s = &control.starts[i];
+		uint32_t expected = 0;
+		if (atomic_load_explicit(&s->taken, memory_order_relaxed) ||
+		    !atomic_compare_exchange_strong(&s->taken, &expected, 1))
+			continue;
+		s->run = NULL;
+		s->run_c11 = NULL;
+		s->arg = arg;
+		return s;
+	}
+	count_failed();
+	return NULL;
 }
 
 int af_sampler_timer_start(uint64_t period_ns)
 {
-	/* A forked child has none of its parent's timers, and no controller. */
-	memset(&control, 0, sizeof control);
+	/* A forked child has none of its parent's timers, and none of the threads it was making. */
+	if (control.period_ns)
+		memset(control.starts, 0, sizeof control.starts);
+	if (!control.has_key)
+		control.has_key = !pthread_key_create(&control.key, thread_ends);
 	control.period_ns = period_ns;
-	thread_seen((uint32_t)syscall(SYS_gettid));
-	return 0;
+	if (control.has_key)
+		pthread_setspecific(control.key, NULL);
+	return thread_arm();
 }
 
-/* Interposed to learn that the process has more than one thread from now on. */
 __attribute__((visibility("default"))) int
-pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
 {
-	if (!real_pthread_create)
-		real_pthread_create =
-		    (__typeof__(real_pthread_create))dlsym(RTLD_NEXT, "pthread_create");
-	int rc = real_pthread_create(thread, attr, start, arg);
+	static __typeof__(&pthread_create) real;
 
-	uint32_t expected = 0;
-	if (!rc && control.period_ns && af_inject_session() &&
-	    atomic_compare_exchange_strong(&control.started, &expected, 1) && controller_start())
-		atomic_fetch_add(&af_inject_session()->sampler_failed, 1);
+	if (!real)
+		real = (__typeof__(real))dlsym(RTLD_NEXT, "pthread_create");
+	struct start *s = start_take(arg);
+	if (!s)
+		return real(thread, attr, run, arg);
+	s->run = run;
+	int rc = real(thread, attr, start_thread, s);
+	if (rc)
+		atomic_store(&s->taken, 0);
+	return rc;
+}
+
+__attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_start_t run, void *arg)
+{
+	static __typeof__(&thrd_create) real;
+
+	if (!real)
+		real = (__typeof__(real))dlsym(RTLD_NEXT, "thrd_create");
+	struct start *s = start_take(arg);
+	if (!s)
+		return real(thread, run, arg);
+	s->run_c11 = run;
+	int rc = real(thread, start_thread_c11, s);
+	if (rc != thrd_success)
+		atomic_store(&s->taken, 0);
 	return rc;
 }
