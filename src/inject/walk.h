@@ -71,7 +71,8 @@ UNWIND_INLINE bool unwind_load(struct af_unwinder *u, struct unwind_frame *f, ui
 		f->start = start;
 		f->size = size;
 	}
-	/* What was proved readable is not NULL. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
+	/* What was proved readable is not NULL. */
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
 	*value = *(const volatile uint64_t *)addr;
 	return true;
 }
