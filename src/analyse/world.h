@@ -97,7 +97,7 @@ struct af_world {
 	struct af_queue *queues;
 	uint32_t nr_queues;
 	struct af_clocks clocks; /* of the devices; whoever wants them reads them first */
-	struct af_note *notes; /* in order */
+	struct af_note *notes;   /* in order */
 	struct af_note **notes_end;
 	uint64_t lost[AF_LOST_END]; /* by reason */
 	uint64_t symbols_with[AF_SYMBOL_END];
