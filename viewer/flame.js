@@ -230,11 +230,11 @@ class FlameView {
       const x = (left[i] - from) * scale;
       const hit = hits && hits[name[i]];
       if (width < NARROW) {
-        if (!hidden && width > 0) narrow.add(depth[i], x, hit);
+        if (!hidden && width > 0 && !tree.isGap(i)) narrow.add(depth[i], x, hit);
         i = end[i];
         continue;
       }
-      if (!hidden) {
+      if (!hidden && !tree.isGap(i)) {
         if (i === 0) this.box(to, 0, x, y, width, palette.root, palette.text);
         else if (!hits) this.box(to, i, x, y, width, color(i), palette.text);
         else if (hit) this.box(to, i, x, y, width, palette.match, palette.matchText);
@@ -336,7 +336,7 @@ class FlameView {
       if ((total[child] / total[root]) * this.width < NARROW) return -1;
       node = child;
     }
-    return node;
+    return tree.isGap(node) ? -1 : node;
   }
 
   /* Where @node is drawn: {x, y, width} in the canvas. */

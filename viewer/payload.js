@@ -59,6 +59,9 @@ class Names {
     this.count = text.length;
     this.ids = null;
     this.shorts = new Map();
+    /* Names of gaps sort before all others. */
+    const first = text.findIndex((name) => name !== '');
+    this.nrBlank = first < 0 ? text.length : first;
   }
 
   static async load() {

@@ -32,6 +32,11 @@ class Tree {
     this.end = end;
   }
 
+  /* A gap of a flame chart: own weight of the node above, which stands for the time it was seen. */
+  isGap(i) {
+    return i > 0 && this.name[i] < this.names.nrBlank;
+  }
+
   /* Totals of weight w, by node. */
   total(w) {
     if (!this.totals[w]) {
@@ -130,6 +135,12 @@ class Tree {
     for (let i = Math.max(root, 1); i < end[root]; i++) {
       while (stack.length && i >= end[stack[stack.length - 1]]) open[name[stack.pop()]]--;
       const id = name[i];
+      if (this.isGap(i)) {
+        if (stack.length)
+          for (let w = 0; w < nrWeights; w++)
+            self[w][name[stack[stack.length - 1]]] += this.self[w][i];
+        continue;
+      }
       frames[id]++;
       const outer = open[id]++ === 0;
       stack.push(i);

@@ -434,6 +434,26 @@ static void make_large(struct af_render *r, struct af_err *err, int gpu, uint32_
 	af_tree_close(&t);
 }
 
+/* A flame chart in millionths: b, then a itself, then c; 1.5, 1 and 2.5 of 5 samples. */
+static void make_chart(struct af_render *r, struct af_err *err)
+{
+	static const struct af_tree_weight millionths = {"samples", "samples", 1000000};
+	struct af_tree t;
+
+	af_tree_open(&t, &millionths, 1);
+	t.ordered = true;
+	uint32_t a = af_tree_child(&t, 0, af_tree_name(&t, "a", 1, AF_FRAME_NATIVE, 0));
+	uint32_t b = af_tree_child(&t, a, af_tree_name(&t, "b", 1, AF_FRAME_NATIVE, 0));
+	af_tree_add(&t, b, 0, 1500000);
+	af_tree_add(&t, af_tree_child(&t, a, AF_TREE_GAP), 0, 1000000);
+	uint32_t c = af_tree_child(&t, a, af_tree_name(&t, "c", 1, AF_FRAME_NATIVE, 0));
+	af_tree_add(&t, c, 0, 2500000);
+	af_tree_finish(&t);
+	r->label = "cpu";
+	af_format_html.tree(r, &t, err);
+	af_tree_close(&t);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -457,11 +477,13 @@ int main(int argc, char **argv)
 		make_difference(&r, &err);
 	else if (!strcmp(what, "hostile"))
 		make_hostile(&r, &err);
+	else if (!strcmp(what, "chart"))
+		make_chart(&r, &err);
 	else if ((!strcmp(what, "cpu") || !strcmp(what, "gpu")) && nr_nodes)
 		make_large(&r, &err, what[0] == 'g', nr_nodes);
 	else if (strcmp(what, "empty")) {
-		fprintf(stderr,
-		        "usage: report_maker known|sample|hostile|difference|empty|cpu N|gpu N\n");
+		fprintf(stderr, "usage: report_maker "
+		                "known|sample|hostile|difference|chart|empty|cpu N|gpu N\n");
 		return 2;
 	}
 	if (af_format_html.end(&r, &err)) {

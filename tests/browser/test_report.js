@@ -1,6 +1,6 @@
 /*
  * The report in a real browser. Arguments: the folder with known.html, sample.html, hostile.html,
- * difference.html, empty.html and cpu.html (20,000 frames). Prints TAP. Numbers come from
+ * difference.html, chart.html, empty.html and cpu.html (20,000 frames). Prints TAP. Numbers come from
  * report_maker.c.
  */
 'use strict';
@@ -57,6 +57,16 @@ test('a report draws all its frames with their exact weights', 'known', {}, asyn
   const labels = await drawnLabels(page);
   for (const label of ['all · 10.0 µs', 'app', 'main (a.py:1)', 'work', 'leaf', 'sys_read'])
     assert.ok(labels.includes(label), `${label} in ${labels}`);
+});
+
+test('a flame chart has gaps where a function runs itself', 'chart', {}, async (page) => {
+  const labels = await drawnLabels(page);
+  assert.deepEqual(labels.sort(), ['a', 'all · 5 samples', 'b', 'c']);
+  assert.deepEqual(await app(page, '[0.1, 0.4, 0.6].map((x) => app.tree.text(app.flame.nodeIn(2, x)))'),
+    ['b', undefined, 'c']);
+  assert.deepEqual(await app(page, `(() => { const f = app.tree.functions(0);
+    return f.ids.map((id) => [app.tree.names.text[id], f.self[0][id], f.total[0][id]]); })()`),
+  [['a', 1, 5], ['b', 1.5, 1.5], ['c', 2.5, 2.5]]);
 });
 
 test('the canvas is as wide as a frame is heavy', 'known', {}, async (page) => {
