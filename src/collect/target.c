@@ -24,20 +24,19 @@ enum {
 
 /*
  * What the recorder changes of itself and the program must find as it was: a shell that ignores
- * SIGCHLD would have the program's status thrown away; a limit on the size of files is an error to
- * us, not a signal; thousands of processes leave two descriptors each.
+ * SIGCHLD would have the program's status thrown away; thousands of processes leave two
+ * descriptors each.
  */
 struct inherited {
-	struct sigaction child, file_size;
+	struct sigaction child;
 	struct rlimit files;
 };
 
 static void inherited_change(struct inherited *was)
 {
-	struct sigaction usual = {.sa_handler = SIG_DFL}, ignore = {.sa_handler = SIG_IGN};
+	struct sigaction usual = {.sa_handler = SIG_DFL};
 
 	sigaction(SIGCHLD, &usual, &was->child);
-	sigaction(SIGXFSZ, &ignore, &was->file_size);
 	if (!getrlimit(RLIMIT_NOFILE, &was->files))
 		setrlimit(RLIMIT_NOFILE,
 		          &(struct rlimit){was->files.rlim_max, was->files.rlim_max});
@@ -46,7 +45,6 @@ static void inherited_change(struct inherited *was)
 static void inherited_restore(const struct inherited *was)
 {
 	sigaction(SIGCHLD, &was->child, NULL);
-	sigaction(SIGXFSZ, &was->file_size, NULL);
 	setrlimit(RLIMIT_NOFILE, &was->files);
 }
 
