@@ -30,10 +30,8 @@ static void print_names(struct af_buf *b, const char *const *names, uint32_t nr,
 
 static void names_cannot_tell_the_terminal_what_to_do(void **state)
 {
-	static const char *const names[] = {"a\033[2Jb\n",
-	                                    "\xc2\x9b"
-	                                    "2J",
-	                                    "x\xff", "q\xe2\x80\xae", "\"plain\\\" äß"};
+	static const char *const names[] = {"a\033[2Jb\n", "\302\2332J", "x\xff", "q\xe2\x80\xae",
+	                                    "\"plain\\\" äß"};
 	struct af_buf b = {0};
 
 	print_names(&b, names, 5, "first damage: s\033]0;\a");
