@@ -127,6 +127,18 @@ static void recover_shm(const char *dir, int dir_fd, const char *shm, struct rec
 	af_remove_tree(shm);
 }
 
+/*
+ * What is finished here is cut and written to: never in a directory where others may have put links
+ * to files of ours, and never from a pipe that nobody writes.
+ */
+static bool session_is_ours(int dir_fd, int fd)
+{
+	struct stat dir, file;
+
+	return !fstat(dir_fd, &dir) && dir.st_uid == geteuid() && !fstat(fd, &file) &&
+	       S_ISREG(file.st_mode);
+}
+
 int af_recover(const char *dir, struct af_err *err)
 {
 	char shm[64];
@@ -134,13 +146,19 @@ int af_recover(const char *dir, struct af_err *err)
 	scope_close int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir_fd < 0)
 		return 0;
-	scope_close int fd = openat(dir_fd, AF_SESSION_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	scope_close int fd =
+	    openat(dir_fd, AF_SESSION_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0) {
 		if (errno == ENOENT)
 			return 0;
 		return af_fail(err, -errno,
 		               "the trace %s is unfinished and cannot be finished here", dir);
 	}
+	if (!session_is_ours(dir_fd, fd))
+		return af_fail_plain(err, -EPERM,
+		                     "the trace %s is unfinished and not yours: let its owner read "
+		                     "it once, which finishes it",
+		                     dir);
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return af_fail_plain(
 		    err, -EBUSY, "%s is still being recorded: wait for the program to end", dir);
