@@ -1,6 +1,10 @@
 #include "inject/sampler.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "inject/arch/arch.h"
@@ -15,6 +19,38 @@
 
 enum { PREEMPTED_NS = 1000000 };
 
+/*
+ * Go's runtime installs its handlers by the bare system call, over ours, and dies of a SIGTRAP that
+ * it does not know. Its linker marks programs by a note of owner "Go" and type 4 (the build id).
+ */
+static bool is_go(void)
+{
+	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+	unsigned long nr = getauxval(AT_PHNUM);
+	uintptr_t bias = 0;
+
+	for (unsigned long i = 0; ph && i < nr; i++)
+		if (ph[i].p_type == PT_PHDR)
+			bias = (uintptr_t)ph - ph[i].p_vaddr;
+	for (unsigned long i = 0; ph && i < nr; i++) {
+		if (ph[i].p_type != PT_NOTE)
+			continue;
+		const char *at = (const char *)(bias + ph[i].p_vaddr), *end = at + ph[i].p_memsz;
+		while ((size_t)(end - at) >= sizeof(ElfW(Nhdr)) + 4) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			if (note->n_type == 4 && note->n_namesz == 4 &&
+			    !memcmp(note + 1, "Go\0", 4))
+				return true;
+			size_t size = sizeof *note + ((note->n_namesz + 3ull) & ~3ull) +
+			              ((note->n_descsz + 3ull) & ~3ull);
+			if (size > (size_t)(end - at))
+				break;
+			at += size;
+		}
+	}
+	return false;
+}
+
 void af_sampler_start(void)
 {
 	struct af_session *session = af_inject_session();
@@ -22,7 +58,9 @@ void af_sampler_start(void)
 
 	if (!session)
 		return;
-	if (session->cpu_mode == AF_CPU_PERF) {
+	if (session->cpu_mode && is_go()) {
+		rc = -EOPNOTSUPP;
+	} else if (session->cpu_mode == AF_CPU_PERF) {
 		af_signals_sample(SIGTRAP);
 		rc = af_sampler_perf_start(session->sample_period_ns, &fd);
 	} else if (session->cpu_mode == AF_CPU_TIMER) {

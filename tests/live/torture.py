@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from machine import AFLAME, SAMPLERS, need, program
-from recording import Trace, new_path, record
+from recording import Trace, aflame, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
 
 # A word of programs/torture.c: its number, and what is true.
@@ -67,6 +67,23 @@ def _():
     for sampler in SAMPLERS:
         run = torture("jumps", 20, sampler=sampler)
         expect(sampled_ms(run) > 0.8 * run.truth["late_ms"], "%.0f ms were sampled" % sampled_ms(run))
+
+
+@case("a program whose runtime sets signals behind our back is not sampled, and that is told")
+def _():
+    for sampler in SAMPLERS:
+        need(sampler)
+        run = record(program("bare_signals"), sampler=sampler, rate=999, quiet=False)
+        expect(b"could not be started in 1 processes" in run.stderr, run.stderr)
+
+
+@case("an unfinished trace whose .session is a pipe is refused, not waited for")
+def _():
+    path = new_path()
+    os.mkdir(path)
+    os.mkfifo(path + "/.session")
+    done = aflame("flame", path, timeout=20)
+    expect(done.returncode and "unfinished" in done.stderr, "status %d: %s" % (done.returncode, done.stderr))
 
 
 def ignoring():
