@@ -10,8 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "inject/inject.h"
 #include "inject/sampler.h"
+#include "trace/stream.h"
 
 /*
  * Every thread arms a timer on its own CPU clock before it runs what it was made for, and deletes
@@ -49,7 +51,14 @@ static int timer_arm(int *timer)
 
 	ev.sigev_value.sival_ptr = (void *)(uintptr_t)AF_SAMPLER_COOKIE;
 	ev._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-	when.it_value = when.it_interval;
+	/*
+	 * The first at a random part of the period: then a thread has a sample for each period of
+	 * its time on average, however short it lives.
+	 */
+	when.it_value.tv_nsec =
+	    1 + (long)(af_mix(af_now_ns() ^ (uint64_t)ev._sigev_un._tid << 40) % control.period_ns);
+	if (when.it_value.tv_nsec > 999999999)
+		when.it_value = when.it_interval;
 	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &ev, timer))
 		return -errno;
 	if (syscall(SYS_timer_settime, *timer, 0, &when, NULL)) {
