@@ -270,6 +270,8 @@ static int small_stack(int number)
 static void *steals_descriptors(void *arg)
 {
 	(void)arg;
+	work(30000); /* its stream is made with its first sample, by a descriptor that it closes */
+	pthread_barrier_wait(&all_here);
 	work(2000000);
 	return NULL;
 }
@@ -279,8 +281,10 @@ static int lowest_descriptor(int number)
 {
 	pthread_t t;
 
+	pthread_barrier_init(&all_here, NULL, 2);
 	if (pthread_create(&t, NULL, steals_descriptors, NULL))
 		return 1;
+	pthread_barrier_wait(&all_here);
 	for (int i = 0; i < number; i++) {
 		close(0);
 		if (open("/dev/null", O_RDONLY))
