@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/scope.h"
+#include "collect/recover.h"
 #include "collect/target.h"
 #include "trace/reader.h"
 
@@ -66,8 +67,15 @@ static int dir_make_room(const char *dir, bool force, struct af_err *err)
 		                     "%s exists and is not an aflame trace: choose another name "
 		                     "with -o",
 		                     dir);
+
+	/* What a killed recorder left in shared memory is found by this name only. */
+	int rc = af_recover(dir, err);
+	if (rc < 0)
+		return rc;
+	if (rc)
+		af_recovered(dir);
 	if (force) {
-		int rc = af_remove_tree(dir);
+		rc = af_remove_tree(dir);
 		return rc ? af_fail(err, rc, "cannot remove the old trace %s", dir) : 0;
 	}
 

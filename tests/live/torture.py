@@ -86,6 +86,28 @@ def _():
     expect(done.returncode and "unfinished" in done.stderr, "status %d: %s" % (done.returncode, done.stderr))
 
 
+@case("recording over a trace whose recorder was killed finishes that first; over one that lives is refused")
+def _():
+    need("perf")
+    path = new_path()
+    recorder = subprocess.Popen([AFLAME, "record", "-q", "-o", path, "--sample", "perf", "--",
+                                 program("torture"), "waits"], stderr=subprocess.DEVNULL)
+    while not glob.glob(path + "/.session") or not open(path + "/.session").read():
+        time.sleep(0.01)
+    time.sleep(0.2)
+    with open(path + "/.session") as file:
+        shared = file.read()
+    done = aflame("record", "-q", "-f", "-o", path, "--", program("torture"), "nothing")
+    expect("still being recorded" in done.stderr, "status %d: %s" % (done.returncode, done.stderr))
+    recorder.kill()
+    recorder.wait()
+    expect(os.path.isdir(shared), "nothing was left to finish")
+    done = aflame("record", "-q", "-o", path, "--", program("torture"), "nothing")
+    equal((done.returncode, done.stderr), (0, ""), "(status, stderr)")
+    expect(not os.path.exists(shared), "%s is left" % shared)
+    expect(Trace(path + ".old").counts()["process"] == 1, "the old trace is not whole")
+
+
 def ignoring():
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
