@@ -1,8 +1,8 @@
 /*
  * Rings that another process filled with anything, and the stream file that a killed recorder left.
  * The input makes a file's beginning, then a ring whose head and packets are mostly right. Checked
- * on the way: every byte that was written is of a whole packet, a pump takes no packet twice, and
- * afterwards the ring is gone.
+ * on the way: what was written is whole packets of whole events and no more than the ring's packet
+ * of that number said, a pump takes no packet twice, and afterwards the ring is gone.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -79,8 +79,10 @@ static int file_make(int dir, size_t size)
 	return fd;
 }
 
+static struct af_packet told[SLOTS]; /* the packets as the ring has them */
+
 /* A packet that is right but for what its first byte says. */
-static void packet_make(struct input *in, uint8_t *at, uint64_t seq)
+static struct af_packet packet_make(struct input *in, uint8_t *at, uint64_t seq)
 {
 	uint8_t twist = take_byte(in), nr_events = take_byte(in) % EVENTS;
 	struct af_packet p = {.magic = AF_PACKET_MAGIC,
@@ -109,6 +111,7 @@ static void packet_make(struct input *in, uint8_t *at, uint64_t seq)
 	if (twist & 32)
 		take_bytes(in, &p, sizeof p);
 	memcpy(at, &p, sizeof p);
+	return p;
 }
 
 static void ring_make(struct input *in)
@@ -130,7 +133,7 @@ static void ring_make(struct input *in)
 		ring.state[AF_RING_SLOTS - 1] = take_byte(in);
 	memcpy(at, &ring, sizeof ring);
 	for (unsigned i = 0; i < SLOTS; i++)
-		packet_make(in, at + AF_RING_PAGE + (size_t)i * AF_SLOT_BYTES, i);
+		told[i] = packet_make(in, at + AF_RING_PAGE + (size_t)i * AF_SLOT_BYTES, i);
 	munmap(at, AF_RING_BYTES);
 	close(fd);
 }
@@ -155,18 +158,68 @@ static void file_left_make(struct input *in)
 	close(fd);
 }
 
-/* What is in the file is whole packets: to go on after it cuts nothing off. */
-static void check_file(void)
+/* Whether a packet of the ring has this number and says at least so much. */
+static bool was_told(const struct af_packet *p)
 {
-	struct stat before, after;
+	for (int i = 0; i < SLOTS; i++)
+		if (told[i].seq == p->seq && told[i].content_bits / 8 >= p->content_bits / 8)
+			return true;
+	/* The last word, about events that were dropped after all packets. */
+	return p->content_bits == sizeof *p * 8;
+}
+
+/* The packets from @at on, which the drain wrote. */
+static void check_packets(const uint8_t *bytes, size_t at, size_t size)
+{
+	struct af_event_header h;
+	struct af_packet p;
+
+	while (at < size) {
+		memcpy(&p, bytes + at, sizeof p);
+		size_t end = at + p.content_bits / 8;
+		if (p.magic != AF_PACKET_MAGIC || p.packet_bits != p.content_bits ||
+		    p.end_ns < p.begin_ns || end > size || !was_told(&p))
+			abort();
+		for (at += sizeof p; end - at >= sizeof h; at += h.size) {
+			memcpy(&h, bytes + at, sizeof h);
+			if (h.size < sizeof h || h.size > end - at)
+				abort();
+		}
+		if (at != end)
+			abort();
+	}
+}
+
+/* To go on after what is in the file cuts nothing off. @left bytes are of the killed recorder. */
+static void check_file(size_t left)
+{
+	static uint8_t bytes[3 * 512 + (SLOTS + 2) * AF_SLOT_BYTES];
+	struct stat st;
 	int fd = openat(dir_fd, name, O_RDWR);
 
-	if (fd < 0 || fstat(fd, &before))
+	if (fd < 0)
 		abort();
+	ssize_t size = pread(fd, bytes, sizeof bytes, 0);
+	if (size < (ssize_t)left)
+		abort();
+	check_packets(bytes, left, (size_t)size);
 	af_drain_file_resume(fd, NULL);
-	if (fstat(fd, &after) || before.st_size != after.st_size)
+	if (fstat(fd, &st) || st.st_size != size)
 		abort();
 	close(fd);
+}
+
+/* Bytes of whole packets in the file that was left. */
+static size_t file_left_whole(void)
+{
+	struct stat st;
+	int fd = openat(dir_fd, name, O_RDWR);
+
+	af_drain_file_resume(fd, NULL);
+	if (fd < 0 || fstat(fd, &st))
+		abort();
+	close(fd);
+	return (size_t)st.st_size;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -176,17 +229,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	folders_make();
 	file_left_make(&in);
+	size_t left = file_left_whole();
 	ring_make(&in);
 	af_drain_open(&d, shm_fd, dir_fd, NULL);
 	af_drain_pump(&d);
 	bool known = d.nr;
 	if (d.packets)
-		check_file();
+		check_file(left);
 	if (af_drain_pump(&d))
 		abort(); /* nobody filled a slot in between */
 	af_drain_finish(&d, 0);
 	if (d.packets)
-		check_file();
+		check_file(left);
 	if (known && !faccessat(shm_fd, name, F_OK, 0))
 		abort();
 	af_drain_close(&d);
