@@ -54,6 +54,18 @@ def need(collector):
         raise Skip("%s: %s" % (collector, " ".join(reason.split())))
 
 
+def samplers():
+    """Those that work here, the best first; skips the case when none does."""
+    found = [name for name in SAMPLERS if not probes()[name]]
+    if not found:
+        need(SAMPLERS[0])
+    return found
+
+
+def any_sampler():
+    return samplers()[0]
+
+
 def need_tool(name):
     path = shutil.which(name)
     if not path:

@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 
-from machine import AFLAME, SAMPLERS, WORKPLACE, need, probes, program
+from machine import AFLAME, SAMPLERS, WORKPLACE, any_sampler, need, program
 from tap import expect, note
 
 _numbers = itertools.count(1)
@@ -152,6 +152,8 @@ def record(
     *command, sampler="none", rate=None, options=(), status=0, quiet=True, check=True, **how
 ):
     """Records @command and returns the Recording; fails when the status is not @status."""
+    if sampler in SAMPLERS:
+        need(sampler)
     path = new_path()
     done = aflame(
         "record",
@@ -180,10 +182,7 @@ def record(
 
 def sampled(scale="0.1"):
     """A recording with samples, by whichever sampler works."""
-    working = [name for name in SAMPLERS if not probes()[name]]
-    if not working:
-        need(SAMPLERS[0])
-    return record(program("shares"), scale, sampler=working[0])
+    return record(program("shares"), scale, sampler=any_sampler())
 
 
 def refused(status, pattern, *words, **how):

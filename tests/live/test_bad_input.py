@@ -28,7 +28,7 @@ def recording_refused(status, pattern, *command):
     os.mkdir(folder)
     must("record", "-q", "--sample", "none", "--", "true", cwd=folder)
     before = trace_bytes(os.path.join(folder, "aflame.data"))
-    refused(status, pattern, "record", "-q", "--", *command, cwd=folder)
+    refused(status, pattern, "record", "-q", "--sample", "none", "--", *command, cwd=folder)
     equal(os.listdir(folder), ["aflame.data"], "files")
     equal(trace_bytes(os.path.join(folder, "aflame.data")), before, "the old trace")
 
@@ -75,7 +75,8 @@ def _():
     path = file_with(b"#!/no/such/interpreter\n", mode=0o755)
     folder = new_path("folder")
     os.mkdir(folder)
-    refused(FAILED, r"cannot run .*No such file", "record", "-q", "--", path, cwd=folder)
+    words = ["record", "--sample", "none", "--", path]
+    refused(FAILED, r"cannot run .*No such file", *words, cwd=folder)
     equal(os.listdir(folder), [], "files left behind")
 
 
@@ -89,49 +90,34 @@ def _():
     gone = subprocess.Popen(["true"])
     gone.wait()
     refused(FAILED, r"no process %d: it may have ended" % gone.pid, "record", "-p", gone.pid)
-    refused(FAILED, r"no process 99999999999", "record", "-p", "99999999999")
+    refused(FAILED, r"no process 99999999999", "record", "--sample", "none", "-p", "99999999999")
 
 
 # --- where the trace goes
 
 
+def place_refused(pattern, place, *force):
+    words = ["record", *force, "--sample", "none", "-o", place, "--", "true"]
+    refused(FAILED, pattern, *words)
+
+
 @case("a trace into a directory that is not there")
 def _():
-    refused(
-        FAILED, r"no/such/place.*No such file", "record", "-q", "-o", "no/such/place", "--", "true"
-    )
+    place_refused(r"no/such/place.*No such file", "no/such/place")
 
 
 @case("a trace where a file is, or a folder of something else")
 def _():
     path = file_with(b"precious")
-    refused(
-        FAILED,
-        r"is not a directory: choose another name with -o",
-        "record",
-        "-o",
-        path,
-        "--",
-        "true",
-    )
-    refused(FAILED, r"is not a directory", "record", "--force", "-o", path, "--", "true")
-    with open(path, "rb") as file:
-        equal(file.read(), b"precious", "the file")
     folder = new_path("folder")
     os.mkdir(folder)
     shutil.copy(path, os.path.join(folder, "thesis"))
     for force in ([], ["--force"]):
-        refused(
-            FAILED,
-            r"is not an aflame trace: choose another name",
-            "record",
-            *force,
-            "-o",
-            folder,
-            "--",
-            "true",
-        )
+        place_refused(r"is not a directory: choose another name with -o", path, *force)
+        place_refused(r"is not an aflame trace: choose another name", folder, *force)
     equal(trace_bytes(folder), {"thesis": b"precious"}, "the folder")
+    with open(path, "rb") as file:
+        equal(file.read(), b"precious", "the file")
 
 
 @case("an old trace is kept as .old, or replaced with --force")

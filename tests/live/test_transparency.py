@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from machine import AFLAME, SAMPLERS, WORKPLACE, need, need_tool, program
+from machine import AFLAME, SAMPLERS, WORKPLACE, any_sampler, need, need_tool, program, samplers
 from recording import Trace, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
 
@@ -101,13 +101,14 @@ add_programs()
 
 @case("the work before a crash is in the trace")
 def _():
-    need("perf")
     for how, number in (
         ("abort", signal.SIGABRT),
         ("segv", signal.SIGSEGV),
         ("kill", signal.SIGKILL),
     ):
-        run = record(program("crash"), how, "0.3", sampler="perf", status=128 + number, quiet=False)
+        run = record(
+            program("crash"), how, "0.3", sampler=any_sampler(), status=128 + number, quiet=False
+        )
         frames = [frames for frames, _ in run.stacks() if frames[-1] == "before_crash"]
         expect(frames, "no sample in before_crash (%s)" % how)
         notes = {n["key"]: n["value"] for n in run.fields("note")}
@@ -126,7 +127,7 @@ def _():
         expect(b"statically linked" in done.stderr, done.stderr.decode())
 
 
-def record_raw(*command, sampler="perf", **how):
+def record_raw(*command, sampler="none", **how):
     how.setdefault("stdin", subprocess.DEVNULL)
     return subprocess.run(
         [AFLAME, "record", "-q", "-o", new_path(), "--sample", sampler, "--", *command],
@@ -148,13 +149,13 @@ def _():
     with open(path, "wb") as file:
         file.write(data)
     with open(path, "rb") as file:
-        run = record("cat", sampler="perf", stdin=file)
+        run = record("cat", sampler=any_sampler(), stdin=file)
     expect(run.stdout == data, "cat gave %d bytes of %d" % (len(run.stdout), len(data)))
 
 
 @case("a recorded program is one part of a shell's pipeline")
 def _():
-    line = "printf 'b\\na\\n' | '%s' record -q -o '%s' --sample perf -- sort | tr a-z A-Z" % (
+    line = "printf 'b\\na\\n' | '%s' record -q -o '%s' --sample none -- sort | tr a-z A-Z" % (
         AFLAME,
         new_path(),
     )
@@ -163,7 +164,9 @@ def _():
 
 @case("a recorded shell runs a pipeline of its own")
 def _():
-    run = same("perf", "sh", "-c", "printf 'b\\na\\na\\n' | sort | uniq -c | tr -d ' '; exit 5")
+    run = same(
+        any_sampler(), "sh", "-c", "printf 'b\\na\\na\\n' | sort | uniq -c | tr -d ' '; exit 5"
+    )
     programs = {os.path.basename(p["exe"]) for p in run.fields("process")}
     expect({"sort", "uniq", "tr"} <= programs, "processes: %s" % sorted(programs))
 
@@ -175,7 +178,7 @@ def _():
 def _():
     env = need_tool("env")
     environment = dict(os.environ, WITH_BLANK="a b\nc", LD_LIBRARY_PATH="/nowhere")
-    before, after, _ = both("perf", env, "-0", env=environment)
+    before, after, _ = both(any_sampler(), env, "-0", env=environment)
     old, new = (
         {v.split(b"=", 1)[0].decode(): v for v in o[1].split(b"\0") if v} for o in (before, after)
     )
@@ -187,7 +190,7 @@ def _():
 def _():
     env = need_tool("env")
     own = os.path.join(os.path.dirname(program("shares")), "libpycalls.so")
-    _, after, _ = both("perf", env, env=dict(os.environ, LD_PRELOAD=own))
+    _, after, _ = both(any_sampler(), env, env=dict(os.environ, LD_PRELOAD=own))
     lines = [l for l in after[1].decode().splitlines() if l.startswith("LD_PRELOAD=")]
     expect(
         len(lines) == 1 and lines[0].endswith(own) and "libaflame.so" in lines[0],
@@ -198,7 +201,7 @@ def _():
 @case("no descriptor is added")
 def _():
     ls = need_tool("ls")
-    for sampler in SAMPLERS:
+    for sampler in samplers():
         same(sampler, ls, "/proc/self/fd")
         same(sampler, sys.executable, "-c", "import os; print(sorted(os.listdir('/proc/self/fd')))")
 
@@ -211,7 +214,7 @@ def _():
         os.umask(0o27)
 
     grep = need_tool("grep")
-    for sampler in SAMPLERS:
+    for sampler in samplers():
         same(
             sampler,
             grep,
@@ -227,7 +230,7 @@ def _():
 def _():
     code = "import os; print(os.getpgrp(), os.getsid(0), os.getcwd())"
     equal(
-        record(sys.executable, "-c", code, sampler="perf").stdout,
+        record(sys.executable, "-c", code, sampler=any_sampler()).stdout,
         unrecorded(sys.executable, "-c", code)[1],
         "them",
     )
@@ -241,7 +244,7 @@ def _():
         "s.signal(s.SIGPROF, s.SIG_IGN); print(s.getsignal(s.SIGPROF))\n"
         "s.signal(s.SIGTRAP, s.SIG_DFL); print(s.getsignal(s.SIGTRAP))\n"
     )
-    for sampler in SAMPLERS:
+    for sampler in samplers():
         same(sampler, sys.executable, "-c", code)
 
 
@@ -253,7 +256,7 @@ def _():
         "try: print(os.waitpid(-1, 0))\n"
         "except ChildProcessError: print('no more children')\n"
     )
-    for sampler in SAMPLERS:
+    for sampler in samplers():
         same(sampler, sys.executable, "-c", code)
 
 
@@ -262,10 +265,9 @@ def _():
 
 @case("a process that outlives the program goes on, and is told of")
 def _():
-    need("perf")
     path = new_path("late")
-    line = "(sleep 0.4; echo late >'%s') </dev/null >/dev/null 2>&1 & sleep 0.1; exit 3" % path
-    run = record("sh", "-c", line, sampler="perf", status=3, quiet=False)
+    line = "(sleep 2; echo late >'%s') </dev/null >/dev/null 2>&1 & sleep 0.7; exit 3" % path
+    run = record("sh", "-c", line, sampler=any_sampler(), status=3, quiet=False)
     expect(re.search(rb"^aflame: [12] process(es)? of the program go", run.stderr), run.stderr)
     end = time.monotonic() + 20
     while not os.path.exists(path) and time.monotonic() < end:
@@ -275,12 +277,11 @@ def _():
 
 @case("a recorder is recorded like any program, and records")
 def _():
-    need("perf")
     inner = Trace(new_path())
     outer = record(
-        *(AFLAME, "record", "-q", "-o", inner.path, "-F", "997", "--sample", "perf", "--"),
+        *(AFLAME, "record", "-q", "-o", inner.path, "-F", "997", "--sample", any_sampler(), "--"),
         *(program("shares"), "0.2"),
-        sampler="perf",
+        sampler=any_sampler(),
     )
     inner.check()
     expect("aflame" in {os.path.basename(p["exe"]) for p in outer.fields("process")}, "no aflame")
@@ -307,8 +308,8 @@ sys.exit(7)
 class Background:
     """A recording that goes on; in a session of its own, so that its group can be signalled."""
 
-    def __init__(self, *command, sampler="perf"):
-        need(sampler)
+    def __init__(self, *command, sampler=None):
+        sampler = sampler or any_sampler()
         self.trace = Trace(new_path())
         self.process = subprocess.Popen(
             [AFLAME, "record", "-q", "-o", self.trace.path, "--sample", sampler, "--", *command],
@@ -328,7 +329,7 @@ class Background:
 
 @case("an interrupt of the process group ends program and recording well")
 def _():
-    for sampler in SAMPLERS:
+    for sampler in samplers():
         run = Background(program("sigint_wait"), sampler=sampler)
         os.killpg(run.process.pid, signal.SIGINT)
         equal(run.end(), (7, b"interrupted\n", b""), "(status, stdout, stderr)")
@@ -371,7 +372,6 @@ def read_until(fd, text):
 
 @case("Ctrl-C at a terminal reaches the program once, and the trace is whole")
 def _():
-    need("perf")
     trace = Trace(new_path())
     pid, terminal = pty.fork()
     if pid == 0:
@@ -397,8 +397,7 @@ def _():
 
 @case("recording stops after --duration and the program goes on")
 def _():
-    need("perf")
-    run = record(program("shares"), "0.6", sampler="perf", options=["--duration", "300ms"])
+    run = record(program("shares"), "0.6", sampler=any_sampler(), options=["--duration", "300ms"])
     sampled_ms = sum(s["weight_ns"] for s in run.fields("sample")) / 1e6
     note("%.0f ms sampled of %.0f" % (sampled_ms, run.truth["cpu_ms"]))
     expect(0 < sampled_ms < 0.7 * run.truth["cpu_ms"], "%.0f ms were sampled" % sampled_ms)
