@@ -115,7 +115,7 @@ def check_forks(sampler, interpreter):
 
 
 CHECKS = {
-    "shares of Python functions are within 2 points": check_flat,
+    "shares of Python functions are right": check_flat,
     "Python that calls C that calls Python is one stack in that order": check_mixed,
     "Python threads have their shares": check_threads,
     "forked and spawned Pythons are followed": check_forks,
