@@ -141,8 +141,10 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 		row_lost(f, t, af_lost_text(i), w->lost[i]);
 	row_lost(f, t, "damaged packets of the trace, stepped over", w->damaged_packets);
 	row_lost(f, t, "bytes of the trace that could not be read", w->damaged_bytes);
+	/* Those that the target itself counted as unfinished are in the list already. */
+	uint64_t unfinished = out->launches_unfinished, told = w->lost[AF_LOST_UNFINISHED];
 	row_lost(f, t, "launches whose device work was not seen to complete",
-	         out->launches_unfinished);
+	         unfinished > told ? unfinished - told : 0);
 	row_lost(f, t, "launches that the device refused", out->works_failed);
 	row_lost(f, t, "pieces of device work without a launch", out->works_unlaunched);
 	if (r->sampled_ns) {

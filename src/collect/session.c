@@ -86,8 +86,8 @@ static int dir_make_room(const char *dir, bool force, struct af_err *err)
 		return af_fail(err, -errno, "cannot remove %s", old);
 	if (rename(dir, old))
 		return af_fail(err, -errno,
-		               "cannot keep the old trace as %s (use --force to "
-		               "replace it)",
+		               "cannot keep the old trace as %s: make the folder "
+		               "writable, or choose another name with -o",
 		               old);
 	return 0;
 }
