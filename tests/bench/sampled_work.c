@@ -36,7 +36,7 @@ static void *worker(void *arg)
 
 int main(int argc, char **argv)
 {
-	long units = argc > 1 ? atol(argv[1]) : 200000;
+	long units = argc > 1 ? atol(argv[1]) : 100000;
 	pthread_t other;
 	struct rusage r;
 
