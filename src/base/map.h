@@ -36,6 +36,14 @@ static inline uint64_t af_mix(uint64_t x)
 	return x ^ x >> 32;
 }
 
+/* The product of two words, folded: what hashes of many words are made of. */
+static inline uint64_t af_mul_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 p = (unsigned __int128)a * b;
+
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
 /* Hash of @len bytes. */
 uint64_t af_hash(const void *data, size_t len);
 

@@ -74,13 +74,6 @@ int af_py_codes_open(void)
 	return 0;
 }
 
-static uint64_t mul_fold(uint64_t a, uint64_t b)
-{
-	unsigned __int128 p = (unsigned __int128)a * b;
-
-	return (uint64_t)p ^ (uint64_t)(p >> 64);
-}
-
 /*
  * What tells a code object from all others, also from the next one at its address. From 3.12 on
  * each has a version of its own. Before, it is made of the fields that never change, among them
@@ -96,7 +89,8 @@ static inline int key_read(const struct af_py_layout *l, uint64_t address, uint6
 	if (af_guarded_read(w, address + l->code_key_from, len))
 		return -EFAULT;
 	for (unsigned i = 0; i < len / 8; i += 2)
-		k ^= mul_fold(w[i] ^ (0xa0761d6478bd642full + i), w[i + 1] ^ 0xe7037ed1a0b428dbull);
+		k ^= af_mul_fold(w[i] ^ (0xa0761d6478bd642full + i),
+		                 w[i + 1] ^ 0xe7037ed1a0b428dbull);
 	*key = k;
 	if (l->version >= 0x30c)
 		return 0;
@@ -106,7 +100,7 @@ static inline int key_read(const struct af_py_layout *l, uint64_t address, uint6
 		return -EFAULT;
 	if (lines[0] < 8)
 		lines[2] &= ~(~0ull << lines[0] * 8);
-	*key ^= mul_fold(lines[0] ^ 0x8ebc6af09c88c6e3ull, lines[2] ^ 0x589965cc75374cc3ull);
+	*key ^= af_mul_fold(lines[0] ^ 0x8ebc6af09c88c6e3ull, lines[2] ^ 0x589965cc75374cc3ull);
 	return 0;
 }
 
