@@ -26,7 +26,8 @@ uint64_t af_handles_get(const struct af_handles *h, uint64_t key)
 	if (!t || !key)
 		return 0;
 	struct af_handle_slot *s = table_slot(t, key);
-	if (!atomic_load_explicit(&s->key, memory_order_acquire))
+	/* A slot that was free when it was found may be another key's by now. */
+	if (atomic_load_explicit(&s->key, memory_order_acquire) != key)
 		return 0;
 	return atomic_load_explicit(&s->value, memory_order_acquire);
 }
