@@ -347,6 +347,8 @@ def _():
 
 @case("SIGTERM and SIGHUP of the recorder alone end the program as they would")
 def _():
+    # Under nohup the program would ignore it, as it should.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for number in (signal.SIGTERM, signal.SIGHUP):
         run = Background(program("sigint_wait"))
         os.kill(run.process.pid, number)
