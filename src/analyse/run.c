@@ -8,7 +8,7 @@
 #include "analyse/pass.h"
 
 struct run {
-	uint64_t sampled_ns, samples, in_kernel_ns, merged;
+	uint64_t sampled_ns, in_kernel_ns;
 	uint64_t incomplete_ns, unknown_ns; /* samples whose stack is cut short, or not known */
 	struct af_map process_ns;           /* sampled, by ordinal */
 };
@@ -20,12 +20,9 @@ static void run_sample(void *self, const struct af_world *w, const struct af_eve
 
 	if (!af_event_decode(ev, &s, sizeof s, NULL))
 		return;
-	r->samples++;
 	r->sampled_ns += s.weight_ns;
 	if (s.flags & AF_SAMPLE_SYSCALL)
 		r->in_kernel_ns += s.weight_ns;
-	if (s.flags & AF_SAMPLE_MERGED)
-		r->merged++;
 	*af_map_at(&r->process_ns, ev->process, NULL) += s.weight_ns;
 	uint32_t path = af_world_path(w, ev, s.callpath);
 	const struct af_stack *stack = path ? &w->stacks[w->paths[path].stack] : NULL;
@@ -182,8 +179,6 @@ static void table_cost(const struct af_world *w, struct af_facts *f)
 		row_text(f, t, "the recorder's own CPU time",
 		         af_facts_text(f, "%s, %.2f %% of one core", ns_text(f, recorder),
 		                       run ? (double)recorder * 100 / (double)run : 0));
-	if (w->symbols_with[AF_SYMBOL_DWARF] || w->symbols_with[AF_SYMBOL_SYMTAB])
-		row_note(f, t, w, "naming addresses", "cost.symbols");
 	row_note(f, t, w, "replayed stacks", "replay.hits");
 	row_note(f, t, w, "replayed stacks that were wrong", "replay.wrong");
 }

@@ -290,8 +290,6 @@ static void learn_symbol(struct af_world *w, const struct af_event *ev)
 	    .nr_frames = tails[0].len / 3,
 	    .frames = frames,
 	};
-	if (fixed.source < AF_SYMBOL_END)
-		w->symbols_with[fixed.source]++;
 	uint64_t *slot = af_map_at(&w->by_symbol, symbol_key(fixed.process, fixed.address), NULL);
 	s->next = (struct af_symbol *)(uintptr_t)*slot;
 	*slot = (uintptr_t)s;

@@ -100,7 +100,6 @@ struct af_world {
 	struct af_note *notes;   /* in order */
 	struct af_note **notes_end;
 	uint64_t lost[AF_LOST_END]; /* by reason */
-	uint64_t symbols_with[AF_SYMBOL_END];
 
 	/* What the reader says when all has been read. */
 	uint64_t damaged_packets, damaged_bytes, trace_bytes;
