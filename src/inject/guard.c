@@ -1,17 +1,14 @@
 #include "inject/guard.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "inject/arch/arch.h"
-
-static atomic_bool guard_armed;
+atomic_bool af_guard_armed;
 
 void af_guard_arm(bool armed)
 {
-	atomic_store_explicit(&guard_armed, armed, memory_order_release);
+	atomic_store_explicit(&af_guard_armed, armed, memory_order_release);
 }
 
 /*
@@ -47,7 +44,7 @@ int af_probed_read(void *dst, uint64_t addr, size_t len)
 
 int af_guarded_read(void *dst, uint64_t addr, size_t len)
 {
-	if (atomic_load_explicit(&guard_armed, memory_order_acquire) && addr + len >= addr)
+	if (atomic_load_explicit(&af_guard_armed, memory_order_acquire) && addr + len >= addr)
 		return af_arch_guarded_copy(dst, (const void *)addr, len);
 	return af_probed_read(dst, addr, len);
 }

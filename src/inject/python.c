@@ -195,33 +195,44 @@ static bool top_frame(const struct af_py_layout *l, bool outer, uint64_t *frame)
 	*frame = 0;
 	if (!tstate)
 		return true;
-	if (af_guarded_read(frame, tstate + l->tstate_frame, sizeof *frame))
+	if (af_guarded_word(frame, tstate + l->tstate_frame))
 		return false;
 	if (l->cframe_frame == AF_PY_NO_CFRAME || !*frame)
 		return true;
-	if (outer && af_guarded_read(frame, *frame + l->cframe_previous, sizeof *frame))
+	if (outer && af_guarded_word(frame, *frame + l->cframe_previous))
 		return false;
-	return !af_guarded_read(frame, *frame + l->cframe_frame, sizeof *frame);
+	return !af_guarded_word(frame, *frame + l->cframe_frame);
 }
 
-static inline uint64_t frame_word(const struct af_py_layout *l, const uint8_t *frame, unsigned at)
-{
-	uint64_t w;
+/* What is read of a frame. */
+struct frame_words {
+	uint64_t code, back, instr;
+	uint8_t entry;
+};
 
-	memcpy(&w, frame + (at - l->frame_from), sizeof w);
-	return w;
+static inline bool frame_read(const struct af_py_layout *l, uint64_t frame, struct frame_words *f)
+{
+	uint64_t entry = 0;
+
+	if (af_guarded_word(&f->code, frame + l->frame_code) ||
+	    af_guarded_word(&f->back, frame + l->frame_back) ||
+	    af_guarded_word(&f->instr, frame + l->frame_instr))
+		return false;
+	/* The byte in the word that holds it: frames are aligned, none ends between. */
+	if (l->chain != AF_PY_EACH && af_guarded_word(&entry, frame + (l->frame_entry & ~7u)))
+		return false;
+	f->entry = (uint8_t)(entry >> l->frame_entry % 8 * 8);
+	return true;
 }
 
 /* Last instruction in bytes; whatever cannot be one counts as "not begun". */
-static inline uint32_t frame_lasti(const struct af_py_layout *l, const uint8_t *frame,
-                                   uint64_t code)
+static inline uint32_t frame_lasti(const struct af_py_layout *l, uint64_t instr, uint64_t code)
 {
 	if (l->lasti_scale) {
-		int32_t lasti;
-		memcpy(&lasti, frame + (l->frame_instr - l->frame_from), sizeof lasti);
+		int32_t lasti = (int32_t)instr;
 		return lasti < 0 ? (uint32_t)-2 : (uint32_t)lasti * l->lasti_scale;
 	}
-	int64_t lasti = (int64_t)(frame_word(l, frame, l->frame_instr) - code - l->code_bytes);
+	int64_t lasti = (int64_t)(instr - code - l->code_bytes);
 	return lasti < 0 || lasti > INT32_MAX ? (uint32_t)-2 : (uint32_t)lasti;
 }
 
@@ -229,23 +240,21 @@ static inline uint32_t frame_lasti(const struct af_py_layout *l, const uint8_t *
  * Add the frame to @frames: itself, a border, or both. Returns how many entries, 0 when its code
  * is none.
  */
-static inline unsigned frame_add(const struct af_py_layout *l, const uint8_t *frame,
+static inline unsigned frame_add(const struct af_py_layout *l, const struct frame_words *f,
                                  uint64_t *frames)
 {
-	uint8_t entry = l->chain == AF_PY_EACH ? 0 : frame[l->frame_entry - l->frame_from];
-
-	if (l->chain == AF_PY_SHIM && entry >= l->entry_is) {
+	if (l->chain == AF_PY_SHIM && f->entry >= l->entry_is) {
 		frames[0] = AF_PY_BORDER;
 		return 1;
 	}
 
 	/* The low bits are a tag from 3.14 on; before, objects are aligned. */
-	uint64_t code = frame_word(l, frame, l->frame_code) & ~3ull;
+	uint64_t code = f->code & ~3ull;
 	uint32_t index = af_py_code_index(l, code);
 	if (index == AF_PY_NO_CODE)
 		return 0;
-	frames[0] = (uint64_t)index << 32 | frame_lasti(l, frame, code);
-	if (l->chain == AF_PY_SHIM || (l->chain == AF_PY_ENTRY && entry != l->entry_is))
+	frames[0] = (uint64_t)index << 32 | frame_lasti(l, f->instr, code);
+	if (l->chain == AF_PY_SHIM || (l->chain == AF_PY_ENTRY && f->entry != l->entry_is))
 		return 1;
 	frames[1] = AF_PY_BORDER;
 	return 2;
@@ -255,21 +264,21 @@ static inline unsigned frame_add(const struct af_py_layout *l, const uint8_t *fr
 static unsigned frames_walk(const struct af_py_layout *l, bool outer, uint64_t *frames,
                             unsigned max, enum af_stop *stop)
 {
-	uint8_t bytes[AF_PY_FRAME_BYTES];
+	struct frame_words f;
 	uint64_t frame;
 	unsigned nr = 0;
 
 	*stop = AF_STOP_UNREADABLE;
 	if (!top_frame(l, outer, &frame))
 		return 0;
-	for (; frame; frame = frame_word(l, bytes, l->frame_back)) {
+	for (; frame; frame = f.back) {
 		if (nr + 2 > max) {
 			*stop = AF_STOP_TOO_DEEP;
 			return nr;
 		}
-		if (af_guarded_read(bytes, frame + l->frame_from, l->frame_to - l->frame_from))
+		if (!frame_read(l, frame, &f))
 			return nr;
-		unsigned added = frame_add(l, bytes, frames + nr);
+		unsigned added = frame_add(l, &f, frames + nr);
 		if (!added) {
 			*stop = AF_STOP_BAD_FRAME;
 			return nr;

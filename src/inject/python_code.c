@@ -82,25 +82,25 @@ int af_py_codes_open(void)
  */
 static inline int key_read(const struct af_py_layout *l, uint64_t address, uint64_t *key)
 {
-	uint64_t w[AF_PY_KEY_BYTES / 8], lines[3];
-	unsigned len = l->code_key_to - l->code_key_from;
-	uint64_t k = address * 0x9e3779b97f4a7c15ull;
+	uint64_t k = address * 0x9e3779b97f4a7c15ull, a, b;
 
-	if (af_guarded_read(w, address + l->code_key_from, len))
-		return -EFAULT;
-	for (unsigned i = 0; i < len / 8; i += 2)
-		k ^= af_mul_fold(w[i] ^ (0xa0761d6478bd642full + i),
-		                 w[i + 1] ^ 0xe7037ed1a0b428dbull);
+	for (unsigned at = l->code_key_from; at < l->code_key_to; at += 16) {
+		if (af_guarded_word(&a, address + at) || af_guarded_word(&b, address + at + 8))
+			return -EFAULT;
+		k ^= af_mul_fold(a ^ (0xa0761d6478bd642full + at), b ^ 0xe7037ed1a0b428dbull);
+	}
 	*key = k;
 	if (l->version >= 0x30c)
 		return 0;
 
 	/* The size and the first bytes of a bytes object; its own hash between them may change. */
-	if (af_guarded_read(lines, w[(l->code_lines - l->code_key_from) / 8] + 16, sizeof lines))
+	uint64_t lines, size, first;
+	if (af_guarded_word(&lines, address + l->code_lines) ||
+	    af_guarded_word(&size, lines + 16) || af_guarded_word(&first, lines + 32))
 		return -EFAULT;
-	if (lines[0] < 8)
-		lines[2] &= ~(~0ull << lines[0] * 8);
-	*key ^= af_mul_fold(lines[0] ^ 0x8ebc6af09c88c6e3ull, lines[2] ^ 0x589965cc75374cc3ull);
+	if (size < 8)
+		first &= ~(~0ull << size * 8);
+	*key ^= af_mul_fold(size ^ 0x8ebc6af09c88c6e3ull, first ^ 0x589965cc75374cc3ull);
 	return 0;
 }
 

@@ -10,7 +10,6 @@ static const struct af_py_layout layouts[] = {
 	{
 		.version = 0x308, .chain = AF_PY_EACH,
 		.tstate_frame = 24, .cframe_frame = AF_PY_NO_CFRAME,
-		.frame_from = 24, .frame_to = 112,
 		.frame_code = 32, .frame_back = 24, .frame_instr = 104, .lasti_scale = 1,
 		.code_first_line = 40, .code_file = 104, .code_name = 112, .code_lines = 120,
 		.code_key_from = 32, .code_key_to = 128,
@@ -19,7 +18,6 @@ static const struct af_py_layout layouts[] = {
 	{
 		.version = 0x309, .chain = AF_PY_EACH,
 		.tstate_frame = 24, .cframe_frame = AF_PY_NO_CFRAME,
-		.frame_from = 24, .frame_to = 112,
 		.frame_code = 32, .frame_back = 24, .frame_instr = 104, .lasti_scale = 1,
 		.code_first_line = 40, .code_file = 104, .code_name = 112, .code_lines = 120,
 		.code_key_from = 32, .code_key_to = 128,
@@ -28,7 +26,6 @@ static const struct af_py_layout layouts[] = {
 	{
 		.version = 0x30a, .chain = AF_PY_EACH,
 		.tstate_frame = 24, .cframe_frame = AF_PY_NO_CFRAME,
-		.frame_from = 24, .frame_to = 104,
 		.frame_code = 32, .frame_back = 24, .frame_instr = 96, .lasti_scale = 2,
 		.code_first_line = 40, .code_file = 104, .code_name = 112, .code_lines = 120,
 		.code_key_from = 32, .code_key_to = 128,
@@ -37,7 +34,6 @@ static const struct af_py_layout layouts[] = {
 	{
 		.version = 0x30b, .chain = AF_PY_ENTRY, .entry_is = 1,
 		.tstate_frame = 56, .cframe_frame = 8, .cframe_previous = 16,
-		.frame_from = 32, .frame_to = 72,
 		.frame_code = 32, .frame_back = 48, .frame_instr = 56, .frame_entry = 68,
 		.code_first_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136,
 		.code_bytes = 184, .code_key_from = 64, .code_key_to = 144,
@@ -46,7 +42,6 @@ static const struct af_py_layout layouts[] = {
 	{
 		.version = 0x30c, .chain = AF_PY_SHIM, .entry_is = 3,
 		.tstate_frame = 56, .cframe_frame = 0, .cframe_previous = 8,
-		.frame_from = 0, .frame_to = 72,
 		.frame_code = 0, .frame_back = 8, .frame_instr = 56, .frame_entry = 70,
 		.code_first_line = 68, .code_file = 112, .code_name = 128, .code_lines = 136,
 		.code_bytes = 192, .code_key_from = 88, .code_key_to = 104,
@@ -55,7 +50,6 @@ static const struct af_py_layout layouts[] = {
 	{
 		.version = 0x30d, .chain = AF_PY_SHIM, .entry_is = 3,
 		.tstate_frame = 72, .cframe_frame = AF_PY_NO_CFRAME,
-		.frame_from = 0, .frame_to = 72,
 		.frame_code = 0, .frame_back = 8, .frame_instr = 56, .frame_entry = 70,
 		.code_first_line = 68, .code_file = 112, .code_name = 128, .code_lines = 136,
 		.code_bytes = 200, .code_key_from = 88, .code_key_to = 104,
@@ -64,7 +58,6 @@ static const struct af_py_layout layouts[] = {
 	{
 		.version = 0x30e, .chain = AF_PY_SHIM, .entry_is = 3,
 		.tstate_frame = 72, .cframe_frame = AF_PY_NO_CFRAME,
-		.frame_from = 0, .frame_to = 80,
 		.frame_code = 0, .frame_back = 8, .frame_instr = 56, .frame_entry = 74,
 		.code_first_line = 68, .code_file = 112, .code_name = 128, .code_lines = 136,
 		.code_bytes = 208, .code_key_from = 88, .code_key_to = 104,

@@ -29,15 +29,15 @@ struct af_py_layout {
 	uint16_t cframe_frame; /* in _PyCFrame, or AF_PY_NO_CFRAME */
 	uint16_t cframe_previous;
 
-	/* In PyFrameObject or _PyInterpreterFrame. What is read lies in [frame_from, frame_to). */
-	uint16_t frame_from, frame_to;
+	/* In PyFrameObject or _PyInterpreterFrame. */
 	uint16_t frame_code, frame_back, frame_entry;
 	uint16_t frame_instr; /* int f_lasti up to 3.10, later a pointer into the code */
 	uint8_t lasti_scale;  /* bytes for one of f_lasti; 0: it is a pointer */
 
 	/*
-	 * In PyCodeObject. What lies in [code_key_from, code_key_to) never changes and tells it
-	 * from others: up to 3.11 most of its fields, from 3.12 on co_version, which is unique.
+	 * In PyCodeObject. What lies in [code_key_from, code_key_to), a multiple of 16 bytes,
+	 * never changes and tells it from others: up to 3.11 most of its fields, from 3.12 on
+	 * co_version, which is unique.
 	 */
 	uint16_t code_first_line, code_file, code_name, code_lines;
 	uint16_t code_bytes; /* co_code_adaptive, the base of the instruction pointer */
@@ -47,8 +47,6 @@ struct af_py_layout {
 };
 
 enum {
-	AF_PY_FRAME_BYTES = 96,   /* at least frame_to - frame_from of every layout */
-	AF_PY_KEY_BYTES = 96,     /* at least code_key_to - code_key_from; a multiple of 16 */
 	AF_PY_OFFSETS_BYTES = 768 /* at least _Py_DebugOffsets of every version that has them */
 };
 

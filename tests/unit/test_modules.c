@@ -394,6 +394,14 @@ static void check_guarded_reads(void)
 		assert_int_equal(af_guarded_read(got, (uint64_t)pages + 4097 - len, len),
 		                 len ? -EFAULT : 0);
 	}
+	for (uint64_t at = (uint64_t)pages + 4080; at <= (uint64_t)pages + 4100; at++) {
+		uint64_t word = 0x55, wanted;
+		bool there = at <= (uint64_t)pages + 4088;
+		assert_int_equal(af_guarded_word(&word, at), there ? 0 : -EFAULT);
+		memcpy(&wanted, there ? (char *)at : (char *)&(uint64_t){0x55}, sizeof wanted);
+		assert_int_equal(word, wanted);
+	}
+	assert_int_equal(af_guarded_word(&(uint64_t){0}, 1ull << 63), -EFAULT);
 	assert_int_equal(af_guarded_read(got, (uint64_t)pages + 4096, 1), -EFAULT);
 	assert_int_equal(af_guarded_read(got, 0, 8), -EFAULT);
 	assert_int_equal(af_guarded_read(got, 8, 8), -EFAULT);

@@ -90,13 +90,9 @@ static void each_known_version_has_a_layout(void **state)
 		const struct af_py_layout *l = af_py_layout(version);
 		assert_non_null(l);
 		assert_int_equal(l->version, version);
-		assert_true(l->frame_to - l->frame_from <= AF_PY_FRAME_BYTES);
-		assert_true(l->code_key_to - l->code_key_from <= AF_PY_KEY_BYTES);
 		assert_int_equal((l->code_key_to - l->code_key_from) % 16, 0);
-		assert_in_range(l->frame_code, l->frame_from, l->frame_to - 8);
-		assert_in_range(l->frame_back, l->frame_from, l->frame_to - 8);
-		assert_in_range(l->frame_instr, l->frame_from, l->frame_to - 4);
-		assert_true(l->chain == AF_PY_EACH || l->frame_entry < l->frame_to);
+		assert_int_equal(l->frame_code % 8 | l->frame_back % 8 | l->frame_instr % 8, 0);
+		assert_true(l->code_key_from < l->code_key_to);
 	}
 	assert_null(af_py_layout(0x307));
 	assert_null(af_py_layout(0x30f));

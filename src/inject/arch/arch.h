@@ -7,7 +7,7 @@
  *	AF_ARCH_SIGFRAME_{PC,SP,FP,BASE}	saved registers, relative to sp in the signal
  *restorer af_arch_syscall()		a system call that leaves errno alone af_arch_code_rule()
  *what the instructions tell where no table does af_arch_special_rule(), af_arch_after_call()
- *	af_arch_guarded_copy(), af_arch_guard_fault()
+ *	af_arch_guarded_copy(), af_arch_guarded_word(), af_arch_guard_fault()
  *	af_arch_context()		registers out of a ucontext
  */
 #ifndef AF_INJECT_ARCH_ARCH_H

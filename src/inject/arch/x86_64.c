@@ -153,15 +153,32 @@ __asm__(".pushsection .text\n"
 
 _Static_assert(EFAULT == 14, "the repair returns -EFAULT");
 
+/* A row of the table that af_arch_guarded_word() leaves. */
+struct guarded_word {
+	int32_t load, fault;
+};
+
 bool af_arch_guard_fault(ucontext_t *uc)
 {
 	extern const char af_guard_begin[] __attribute__((visibility("hidden")));
 	extern const char af_guard_end[] __attribute__((visibility("hidden")));
 	extern const char af_guard_repair[] __attribute__((visibility("hidden")));
+	extern const struct guarded_word __start_af_guarded_words[]
+	    __attribute__((visibility("hidden"), weak));
+	extern const struct guarded_word __stop_af_guarded_words[]
+	    __attribute__((visibility("hidden"), weak));
 	greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
 
-	if (*pc < (greg_t)af_guard_begin || *pc >= (greg_t)af_guard_end)
-		return false;
-	*pc = (greg_t)af_guard_repair;
-	return true;
+	if (*pc >= (greg_t)af_guard_begin && *pc < (greg_t)af_guard_end) {
+		*pc = (greg_t)af_guard_repair;
+		return true;
+	}
+	for (const struct guarded_word *g = __start_af_guarded_words; g < __stop_af_guarded_words;
+	     g++) {
+		if (*pc != (greg_t)&g->load + g->load)
+			continue;
+		*pc = (greg_t)&g->fault + g->fault;
+		return true;
+	}
+	return false;
 }

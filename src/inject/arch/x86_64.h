@@ -5,6 +5,7 @@
 #ifndef AF_INJECT_ARCH_X86_64_H
 #define AF_INJECT_ARCH_X86_64_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -75,5 +76,28 @@ bool af_arch_code_rule(const uint8_t *code, bool leaf, struct af_rule *rule);
 /* Copy; 0, or -EFAULT when af_arch_guard_fault() was told of a fault in it. */
 int af_arch_guarded_copy(void *dst, const void *src, size_t len);
 bool af_arch_guard_fault(ucontext_t *uc);
+
+/*
+ * The same of one word. Each place this is compiled into leaves a row in a table of its own
+ * section: where the load is and where to go when it faults, both relative to the row.
+ */
+static inline int af_arch_guarded_word(uint64_t *word, uint64_t addr)
+{
+	uint64_t w;
+
+	__asm__ goto("1:	mov (%[addr]),%[w]\n"
+	             "	.pushsection af_guarded_words,\"a\"\n"
+	             "	.p2align 2\n"
+	             "	.long 1b-.,%l[fault]-.\n"
+	             "	.popsection\n"
+	             : [w] "=r"(w)
+	             : [addr] "r"(addr)
+	             :
+	             : fault);
+	*word = w;
+	return 0;
+fault:
+	return -EFAULT;
+}
 
 #endif
