@@ -14,7 +14,7 @@ struct replay_record {
 	uint64_t pc, sp, fp;
 	uint32_t id;
 	uint16_t nr; /* a multiple of REPLAY_CHUNK; the last slot is repeated */
-	uint16_t last_word;
+	uint16_t first_word, last_word;
 	bool uses_fp;
 	uint64_t values[];
 };
@@ -71,7 +71,8 @@ UNWIND_WALKER uint32_t af_unwind_replay(struct af_unwinder *u, const struct af_r
 			continue;
 		const struct replay_record *r = (void *)(u->arena + (uint32_t)set[way] - 1);
 		if (r->pc != regs->pc || r->sp != regs->sp || (r->uses_fp && r->fp != regs->fp) ||
-		    !af_readable_known(u, r->sp, r->sp + r->last_word * 8ull + 7))
+		    !af_readable_known(u, r->sp + r->first_word * 8ull,
+		                       r->sp + r->last_word * 8ull + 7))
 			continue;
 		if (replay_same(r))
 			return r->id;
@@ -91,7 +92,7 @@ static void replay_reset(struct af_unwinder *u)
 static uint32_t replay_finish(struct replay_record *r, const struct unwind_tape *tape)
 {
 	uint32_t nr = tape->nr, padded = (nr + REPLAY_CHUNK - 1) / REPLAY_CHUNK * REPLAY_CHUNK;
-	uint16_t last_word = 0;
+	uint16_t first_word = UINT16_MAX, last_word = 0;
 
 	if (tape->bad || !nr)
 		return 0;
@@ -102,9 +103,12 @@ static uint32_t replay_finish(struct replay_record *r, const struct unwind_tape 
 	uint16_t *words = record_words(r, padded);
 	for (uint32_t i = 0; i < padded; i++) {
 		words[i] = tape->words[i < nr ? i : nr - 1];
+		if (words[i] < first_word)
+			first_word = words[i];
 		if (words[i] > last_word)
 			last_word = words[i];
 	}
+	r->first_word = first_word;
 	r->last_word = last_word;
 	return record_size(padded);
 }

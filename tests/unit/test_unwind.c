@@ -637,6 +637,7 @@ NOINLINE static void replay_by(unsigned path, int depth)
 }
 
 static unsigned replay_fiber_path;
+static size_t replay_fiber_lower; /* bytes its stack begins below the top */
 
 static void replay_fiber(void)
 {
@@ -653,7 +654,7 @@ static uint32_t replay_path(unsigned path, uint32_t id)
 	replay_fiber_path = path;
 	getcontext(&fiber_other);
 	fiber_other.uc_stack.ss_sp = stack;
-	fiber_other.uc_stack.ss_size = sizeof stack;
+	fiber_other.uc_stack.ss_size = sizeof stack - replay_fiber_lower;
 	makecontext(&fiber_other, replay_fiber, 0);
 	swapcontext(&fiber_main, &fiber_other);
 	return replayed;
@@ -665,6 +666,17 @@ static void a_stack_is_known_again(void **state)
 	assert_int_equal(replay_path(0, 77), 0);
 	assert_int_equal(replay_path(0, 0), 77);
 	assert_int_equal(replay_path(0, 0), 77);
+}
+
+static void a_stack_is_known_again_wherever_a_page_ends(void **state)
+{
+	for (uint32_t i = 0; i < 4096 / 16; i++) {
+		af_unwinder_init(unwinder);
+		replay_fiber_lower = i * 16;
+		assert_int_equal(replay_path(0, 1000 + i), 0);
+		assert_int_equal(replay_path(0, 0), 1000 + i);
+	}
+	replay_fiber_lower = 0;
 }
 
 static void another_stack_with_the_same_registers_is_not_taken_for_it(void **state)
@@ -807,6 +819,7 @@ int main(void)
 	    cmocka_unit_test(threads_are_complete_at_their_start),
 	    cmocka_unit_test(any_registers_are_survived),
 	    cmocka_unit_test(a_stack_is_known_again),
+	    cmocka_unit_test(a_stack_is_known_again_wherever_a_page_ends),
 	    cmocka_unit_test(another_stack_with_the_same_registers_is_not_taken_for_it),
 	    cmocka_unit_test(eight_stacks_with_the_same_registers_are_known_apart),
 	    cmocka_unit_test(a_replay_is_never_wrong_however_many_stacks_come),
