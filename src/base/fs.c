@@ -4,66 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/err.h"
-#include "base/scope.h"
-
-int af_file_map_fd(struct af_file *f, int fd)
-{
-	struct stat st;
-
-	*f = (struct af_file){0};
-	if (fstat(fd, &st))
-		return -errno;
-	if (S_ISDIR(st.st_mode))
-		return -EISDIR;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	if (!st.st_size)
-		return 0;
-
-	void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
-	f->data = p;
-	f->size = (size_t)st.st_size;
-	return 0;
-}
-
-static int file_map(struct af_file *f, int dirfd, const char *name, int flags)
-{
-	scope_close int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
-
-	*f = (struct af_file){0};
-	return fd < 0 ? -errno : af_file_map_fd(f, fd);
-}
-
-int af_file_map(struct af_file *f, const char *path, struct af_err *err)
-{
-	int rc = file_map(f, AT_FDCWD, path, 0);
-
-	if (rc == -EISDIR)
-		return af_fail_plain(err, rc, "%s is a directory, not a file", path);
-	if (rc == -EINVAL)
-		return af_fail_plain(err, rc, "%s is not a regular file", path);
-	return rc ? af_fail(err, rc, "cannot read %s", path) : 0;
-}
-
-int af_file_map_at(struct af_file *f, int dirfd, const char *name)
-{
-	return file_map(f, dirfd, name, O_NOFOLLOW);
-}
-
-void af_file_unmap(struct af_file *f)
-{
-	if (f->data)
-		munmap((void *)f->data, f->size);
-	*f = (struct af_file){0};
-}
 
 bool af_file_size_allowed(uint64_t size)
 {

@@ -8,10 +8,16 @@
 
 struct af_err;
 
-/* A file mapped read-only. data is NULL for an empty file. */
+/*
+ * A file mapped read-only. data is NULL for an empty file. What somebody cuts off while it is
+ * mapped, or what the disk fails to give, reads as zeros from then on and af_file_cut() tells; it
+ * would end the program by a SIGBUS otherwise. For that the first map installs a handler of SIGBUS,
+ * which hands on what is none of these. Any thread.
+ */
 struct af_file {
 	const uint8_t *data;
 	size_t size;
+	struct af_file_watch *watch; /* fs_map.c's own */
 };
 
 /* Maps @path whole. Refuses what is not a regular file. */
@@ -27,6 +33,12 @@ int af_file_map_fd(struct af_file *f, int fd);
 int af_file_map_at(struct af_file *f, int dirfd, const char *name);
 
 void af_file_unmap(struct af_file *f);
+
+/*
+ * Path of a file that could not be read to its end while it was mapped, since this program began;
+ * NULL: there is none. Stays valid.
+ */
+const char *af_file_cut(void);
 
 /*
  * May this process make a file of @size bytes (RLIMIT_FSIZE)? Where it may not, trying is more than

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/nearest.h"
@@ -115,6 +116,11 @@ int main(int argc, char **argv)
 	int rc = cmd ? command_run(cmd, argc > 2 ? argc - 2 : 0, argv + 2, &err) : -EINVAL;
 
 	rc = stdout_check(rc, &err);
+	if (cmd && af_file_cut())
+		fprintf(stderr,
+		        "aflame %s: %s could not be read to its end (cut short meanwhile, or a "
+		        "disk error): the rest of it is missing here\n",
+		        cmd->name, af_file_cut());
 	if (rc < 0) {
 		if (cmd)
 			fprintf(stderr, "aflame %s: %s\n", cmd->name, err.msg);

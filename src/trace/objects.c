@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/fs.h"
 #include "base/scope.h"
 
@@ -71,21 +70,4 @@ int af_object_put(int trace_dirfd, const void *data, size_t size, char name[AF_S
 	if (rc)
 		unlinkat(dirfd, temporary, 0);
 	return rc;
-}
-
-bool af_object_name_ok(const char *name)
-{
-	return strlen(name) == AF_SHA256_HEX - 1 &&
-	       strspn(name, "0123456789abcdef") == AF_SHA256_HEX - 1;
-}
-
-int af_object_map(struct af_file *f, int trace_dirfd, const char *name, struct af_err *err)
-{
-	*f = (struct af_file){0};
-	if (!af_object_name_ok(name))
-		return af_fail_plain(err, -EINVAL, "an object of the trace has an impossible name");
-
-	scope_close int dirfd = open_objects(trace_dirfd);
-	int rc = dirfd < 0 ? dirfd : af_file_map_at(f, dirfd, name);
-	return rc ? af_fail(err, rc, "cannot read the trace's object %s", name) : 0;
 }

@@ -42,8 +42,13 @@ def trace_bytes(path):
     return found
 
 
-def file_with(content, name="file", mode=0o644):
-    path = new_path(name)
+def longest_stream(run):
+    paths = (os.path.join(run.path, n) for n in os.listdir(run.path) if re.match(r"s\d", n))
+    return max(paths, key=os.path.getsize)
+
+
+def file_with(content, name="file", mode=0o644, path=None):
+    path = path or new_path(name)
     with open(path, "wb") as file:
         file.write(content)
     os.chmod(path, mode)
@@ -212,10 +217,7 @@ def _():
 def _():
     run = sampled("0.3")
     whole = run.counts()["total"]
-    stream = max(
-        (os.path.join(run.path, n) for n in os.listdir(run.path) if re.match(r"s\d", n)),
-        key=os.path.getsize,
-    )
+    stream = longest_stream(run)
     size = os.path.getsize(stream)
     with open(stream, "r+b") as file:
         file.truncate(size - 100)
@@ -231,6 +233,33 @@ def _():
         done.returncode in (0, FAILED) and "damaged" in done.stderr,
         "status %d: %s" % (done.returncode, done.stderr),
     )
+
+
+def reading(*words):
+    """aflame while it reads: it has begun to write, and waits for its output to be taken."""
+    reader = subprocess.Popen(
+        [AFLAME, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    )
+    expect(os.read(reader.stdout.fileno(), 1), "no output: %s" % " ".join(words))
+    return reader
+
+
+@case("a stream that somebody cuts off while it is read costs its end, with a line that says so")
+def _():
+    run = sampled()
+    stream = longest_stream(run)
+    with open(stream, "rb") as file:
+        packets = file.read()
+    # The same packets again and again are damage, too, but more than can be read at once.
+    file_with(packets * (1 + (1 << 21) // len(packets)), path=stream)
+    whole = len(must("print", run.path))
+    reader = reading("print", run.path)
+    os.truncate(stream, 0)
+    rest, words = reader.communicate(timeout=60)
+    equal(reader.returncode, 0, "status")
+    expect(0 < len(rest) < whole / 2, "%d of %d bytes of text" % (len(rest), whole))
+    said = "aflame print: %s could not be read to its end" % os.path.realpath(stream)
+    expect(said in words.decode(), "no word of it: %r" % words)
 
 
 # --- command lines

@@ -6,7 +6,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fs.h"
 #include "sym/elf_file.h"
@@ -165,6 +167,36 @@ static void more_frames_than_fit_keep_the_function(void **state)
 	af_file_unmap(&f);
 }
 
+/* Wherever it is cut, before or after its lines were first looked at. */
+static void a_file_that_is_cut_while_it_is_read_loses_names(void **state)
+{
+	static const char path[] = "/tmp/aflame-test-lines-cut";
+	struct af_sym_answer a;
+	struct af_file f;
+
+	assert_int_equal(af_file_map(&f, "/proc/self/exe", NULL), 0);
+	for (int i = 0; i < 20; i++) {
+		int fd = af_create_private(AT_FDCWD, path);
+		assert_true(fd >= 0);
+		assert_int_equal(af_write_all(fd, f.data, f.size), 0);
+		struct af_sym_module *m = af_sym_module_open(path, NULL, 0, NULL);
+		if (i & 1) {
+			af_sym_lookup(m, place_vaddr(), &a);
+			assert_string_equal(a.frames[a.nr - 1].function, "place_outer");
+		}
+		assert_int_equal(ftruncate(fd, (off_t)f.size / 20 * i), 0);
+		for (uint64_t vaddr = 0; vaddr < 0x10000; vaddr += 8) {
+			af_sym_lookup(m, vaddr, &a);
+			assert_true(a.nr <= AF_SYM_INLINES);
+		}
+		af_sym_module_close(m);
+		close(fd);
+	}
+	assert_string_equal(af_file_cut(), path);
+	af_file_unmap(&f);
+	unlink(path);
+}
+
 static void what_is_no_elf_file_has_no_lines(void **state)
 {
 	struct af_lines l;
@@ -179,6 +211,8 @@ static void what_is_no_elf_file_has_no_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    /* The first: cmocka takes SIGBUS' handler away at the end of a test. */
+	    cmocka_unit_test(a_file_that_is_cut_while_it_is_read_loses_names),
 	    cmocka_unit_test(inlined_calls_come_innermost_first),
 #ifndef __clang__
 	    cmocka_unit_test(a_name_that_is_local_comes_with_its_scope),
