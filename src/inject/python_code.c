@@ -76,31 +76,40 @@ int af_py_codes_open(void)
 
 /*
  * What tells a code object from all others, also from the next one at its address. From 3.12 on
- * each has a version of its own. Before, it is made of the fields that never change, among them
- * the pointers to its names; and because all of these may come back when source is compiled again
- * and again under one name (a prompt, exec), of the length and the beginning of the line table.
+ * each has a version of its own. Before, it is made of what is shown of it: the first line, the
+ * pointers to its names and line table, and because these may come back when source is compiled
+ * again and again (a prompt, exec), of the hash of its name, and the length and the beginning of
+ * the line table.
  */
 static inline int key_read(const struct af_py_layout *l, uint64_t address, uint64_t *key)
 {
-	uint64_t k = address * 0x9e3779b97f4a7c15ull, a, b;
+	uint64_t a, b, line, name, file, lines;
 
-	for (unsigned at = l->code_key_from; at < l->code_key_to; at += 16) {
-		if (af_guarded_word(&a, address + at) || af_guarded_word(&b, address + at + 8))
+	if (l->code_key) {
+		if (af_guarded_word(&a, address + l->code_key) ||
+		    af_guarded_word(&b, address + l->code_key + 8))
 			return -EFAULT;
-		k ^= af_mul_fold(a ^ (0xa0761d6478bd642full + at), b ^ 0xe7037ed1a0b428dbull);
-	}
-	*key = k;
-	if (l->version >= 0x30c)
+		*key = address * 0x9e3779b97f4a7c15ull ^
+		       af_mul_fold(a ^ 0xa0761d6478bd642full, b ^ 0xe7037ed1a0b428dbull);
 		return 0;
+	}
 
-	/* The size and the first bytes of a bytes object; its own hash between them may change. */
-	uint64_t lines, size, first;
-	if (af_guarded_word(&lines, address + l->code_lines) ||
-	    af_guarded_word(&size, lines + 16) || af_guarded_word(&first, lines + 32))
+	if (af_guarded_word(&line, address + l->code_first_line) ||
+	    af_guarded_word(&name, address + l->code_name) ||
+	    af_guarded_word(&file, address + l->code_file) ||
+	    af_guarded_word(&lines, address + l->code_lines))
 		return -EFAULT;
-	if (size < 8)
-		first &= ~(~0ull << size * 8);
-	*key ^= af_mul_fold(size ^ 0x8ebc6af09c88c6e3ull, first ^ 0x589965cc75374cc3ull);
+	*key = address * 0x9e3779b97f4a7c15ull ^
+	       af_mul_fold(name ^ 0xa0761d6478bd642full, file ^ 0xe7037ed1a0b428dbull);
+
+	/* Of a str its hash; of a bytes object the size and what it holds, not its hash between. */
+	if (af_guarded_word(&name, name + 24) || af_guarded_word(&a, lines + 16) ||
+	    af_guarded_word(&b, lines + 32))
+		return -EFAULT;
+	if (a < 8)
+		b &= ~(~0ull << a * 8);
+	*key ^= af_mul_fold(name ^ 0x8ebc6af09c88c6e3ull, (uint32_t)line ^ lines << 24);
+	*key ^= af_mul_fold(a ^ 0x1d8e4e27c47d124full, b ^ 0x589965cc75374cc3ull);
 	return 0;
 }
 

@@ -12,7 +12,6 @@ static const struct af_py_layout layouts[] = {
 		.tstate_frame = 24, .cframe_frame = AF_PY_NO_CFRAME,
 		.frame_code = 32, .frame_back = 24, .frame_instr = 104, .lasti_scale = 1,
 		.code_first_line = 40, .code_file = 104, .code_name = 112, .code_lines = 120,
-		.code_key_from = 32, .code_key_to = 128,
 		.str_ascii = 48, .str_compact = 72,
 	},
 	{
@@ -20,7 +19,6 @@ static const struct af_py_layout layouts[] = {
 		.tstate_frame = 24, .cframe_frame = AF_PY_NO_CFRAME,
 		.frame_code = 32, .frame_back = 24, .frame_instr = 104, .lasti_scale = 1,
 		.code_first_line = 40, .code_file = 104, .code_name = 112, .code_lines = 120,
-		.code_key_from = 32, .code_key_to = 128,
 		.str_ascii = 48, .str_compact = 72,
 	},
 	{
@@ -28,7 +26,6 @@ static const struct af_py_layout layouts[] = {
 		.tstate_frame = 24, .cframe_frame = AF_PY_NO_CFRAME,
 		.frame_code = 32, .frame_back = 24, .frame_instr = 96, .lasti_scale = 2,
 		.code_first_line = 40, .code_file = 104, .code_name = 112, .code_lines = 120,
-		.code_key_from = 32, .code_key_to = 128,
 		.str_ascii = 48, .str_compact = 72,
 	},
 	{
@@ -36,7 +33,7 @@ static const struct af_py_layout layouts[] = {
 		.tstate_frame = 56, .cframe_frame = 8, .cframe_previous = 16,
 		.frame_code = 32, .frame_back = 48, .frame_instr = 56, .frame_entry = 68,
 		.code_first_line = 72, .code_file = 112, .code_name = 128, .code_lines = 136,
-		.code_bytes = 184, .code_key_from = 64, .code_key_to = 144,
+		.code_bytes = 184,
 		.str_ascii = 48, .str_compact = 72,
 	},
 	{
@@ -44,7 +41,7 @@ static const struct af_py_layout layouts[] = {
 		.tstate_frame = 56, .cframe_frame = 0, .cframe_previous = 8,
 		.frame_code = 0, .frame_back = 8, .frame_instr = 56, .frame_entry = 70,
 		.code_first_line = 68, .code_file = 112, .code_name = 128, .code_lines = 136,
-		.code_bytes = 192, .code_key_from = 88, .code_key_to = 104,
+		.code_bytes = 192, .code_key = 88,
 		.str_ascii = 40, .str_compact = 56,
 	},
 	{
@@ -52,7 +49,7 @@ static const struct af_py_layout layouts[] = {
 		.tstate_frame = 72, .cframe_frame = AF_PY_NO_CFRAME,
 		.frame_code = 0, .frame_back = 8, .frame_instr = 56, .frame_entry = 70,
 		.code_first_line = 68, .code_file = 112, .code_name = 128, .code_lines = 136,
-		.code_bytes = 200, .code_key_from = 88, .code_key_to = 104,
+		.code_bytes = 200, .code_key = 88,
 		.str_ascii = 40, .str_compact = 56,
 	},
 	{
@@ -60,7 +57,7 @@ static const struct af_py_layout layouts[] = {
 		.tstate_frame = 72, .cframe_frame = AF_PY_NO_CFRAME,
 		.frame_code = 0, .frame_back = 8, .frame_instr = 56, .frame_entry = 74,
 		.code_first_line = 68, .code_file = 112, .code_name = 128, .code_lines = 136,
-		.code_bytes = 208, .code_key_from = 88, .code_key_to = 104,
+		.code_bytes = 208, .code_key = 88,
 		.str_ascii = 40, .str_compact = 56,
 	},
 };

@@ -34,14 +34,10 @@ struct af_py_layout {
 	uint16_t frame_instr; /* int f_lasti up to 3.10, later a pointer into the code */
 	uint8_t lasti_scale;  /* bytes for one of f_lasti; 0: it is a pointer */
 
-	/*
-	 * In PyCodeObject. What lies in [code_key_from, code_key_to), a multiple of 16 bytes,
-	 * never changes and tells it from others: up to 3.11 most of its fields, from 3.12 on
-	 * co_version, which is unique.
-	 */
+	/* In PyCodeObject. */
 	uint16_t code_first_line, code_file, code_name, code_lines;
 	uint16_t code_bytes; /* co_code_adaptive, the base of the instruction pointer */
-	uint16_t code_key_from, code_key_to;
+	uint16_t code_key;   /* 16 bytes with co_version, which is unique; 0 before 3.12 */
 
 	uint16_t str_ascii, str_compact; /* where the characters of a str begin */
 };
