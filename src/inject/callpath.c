@@ -141,7 +141,9 @@ uint32_t af_callpath_stack(struct af_callpaths *p, struct af_stream *s, const st
 	return *slot = ++p->next_stack;
 }
 
-uint32_t af_callpath_python(struct af_callpaths *p, struct af_stream *s, const struct af_capture *c)
+/* The id of the Python stack in @c; 0 when there is none. */
+static uint32_t callpath_python(struct af_callpaths *p, struct af_stream *s,
+                                const struct af_capture *c)
 {
 	if (!c->nr_py)
 		return 0;
@@ -160,8 +162,8 @@ uint32_t af_callpath_python(struct af_callpaths *p, struct af_stream *s, const s
 	return *slot = ++p->next_py_stack;
 }
 
-uint32_t af_callpath_pair(struct af_callpaths *p, struct af_stream *s, uint32_t stack,
-                          uint32_t py_stack)
+static uint32_t callpath_pair(struct af_callpaths *p, struct af_stream *s, uint32_t stack,
+                              uint32_t py_stack)
 {
 	uint32_t *slot;
 	uint32_t id = memo_find(&p->paths, af_mix((uint64_t)stack << 32 | py_stack) | 1, &slot);
@@ -172,4 +174,35 @@ uint32_t af_callpath_pair(struct af_callpaths *p, struct af_stream *s, uint32_t 
 	                   .stack = stack, .py_stack = py_stack))
 		return 0;
 	return *slot = ++p->next_callpath;
+}
+
+static bool words_same(const uint64_t *a, const uint64_t *b, uint32_t nr)
+{
+	uint64_t differ = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		differ |= a[i] ^ b[i];
+	return !differ;
+}
+
+uint32_t af_callpath_path(struct af_callpaths *p, struct af_stream *s, uint32_t stack,
+                          const struct af_capture *c)
+{
+	struct af_recent_path *r = &p->recent[stack % AF_RECENT_PATHS];
+	bool whole = c->nr_py <= AF_RECENT_PY && (!c->nr_py || c->py_stop == AF_STOP_COMPLETE);
+
+	if (!stack)
+		return 0;
+	if (whole && r->stack == stack && r->nr_py == c->nr_py &&
+	    words_same(r->py, c->py, c->nr_py))
+		return r->callpath;
+
+	uint32_t path = callpath_pair(p, s, stack, callpath_python(p, s, c));
+	if (whole && path) {
+		r->stack = stack;
+		r->callpath = path;
+		r->nr_py = c->nr_py;
+		memcpy(r->py, c->py, c->nr_py * sizeof *c->py);
+	}
+	return path;
 }

@@ -16,6 +16,8 @@ struct af_capture;
 enum {
 	AF_MEMO_WAYS = 4,
 	AF_MEMO_SETS = 512,
+	AF_RECENT_PATHS = 64,
+	AF_RECENT_PY = 29, /* Python entries of a path that is kept whole */
 };
 
 /* hash → id, set-associative; the oldest of a set gives way. */
@@ -24,22 +26,26 @@ struct af_memo {
 	uint32_t id[AF_MEMO_SETS][AF_MEMO_WAYS];
 };
 
+/* The call path that a native stack was last part of, with its Python stack in full. */
+struct af_recent_path {
+	uint32_t stack, callpath, nr_py;
+	uint64_t py[AF_RECENT_PY];
+};
+
 struct af_callpaths {
 	uint32_t next_stack, next_py_stack, next_callpath; /* ids handed out so far */
 	uint32_t generation; /* of the mappings that the stacks were walked in */
 	struct af_memo stacks, py_stacks, paths;
+	struct af_recent_path recent[AF_RECENT_PATHS]; /* by stack */
 };
 
 /* The id of the native stack in @c, defined in @s when new; 0 when it could not be written. */
 uint32_t af_callpath_stack(struct af_callpaths *p, struct af_stream *s, const struct af_capture *c);
 
-/* The id of the Python stack in @c; 0 when there is none. */
-uint32_t af_callpath_python(struct af_callpaths *p, struct af_stream *s,
-                            const struct af_capture *c);
-
-/* The id of the pair; 0 when it could not be written. */
-uint32_t af_callpath_pair(struct af_callpaths *p, struct af_stream *s, uint32_t stack,
-                          uint32_t py_stack);
+/* The id of @stack under the Python stack in @c; 0 for no stack, or when it could not be written.
+ */
+uint32_t af_callpath_path(struct af_callpaths *p, struct af_stream *s, uint32_t stack,
+                          const struct af_capture *c);
 
 /* Mappings and code objects are defined once for each process: start over, in a forked child. */
 void af_callpath_after_fork(void);

@@ -44,8 +44,7 @@ static uint32_t thread_id(void)
 static void sample_write(struct af_thread *t, const struct af_sample *s, uint64_t weight_ns)
 {
 	uint32_t stack = af_callpath_stack(&t->callpaths, &t->stream, &s->stack);
-	uint32_t py = af_callpath_python(&t->callpaths, &t->stream, &s->stack);
-	uint32_t path = stack ? af_callpath_pair(&t->callpaths, &t->stream, stack, py) : 0;
+	uint32_t path = af_callpath_path(&t->callpaths, &t->stream, stack, &s->stack);
 
 	af_stream_put(&t->stream, sample, s->time_ns, .callpath = path, .flags = s->flags,
 	              .weight_ns = weight_ns);
@@ -55,7 +54,8 @@ static void pending_write(struct af_thread *t)
 {
 	uint64_t weight_ns;
 
-	while ((weight_ns = atomic_exchange(&t->pending_ns, 0)))
+	/* A look is cheaper than an exchange; what comes after it, the caller's loop sees. */
+	while (atomic_load(&t->pending_ns) && (weight_ns = atomic_exchange(&t->pending_ns, 0)))
 		sample_write(t, &t->pending, weight_ns);
 	t->has_pending = false;
 }
@@ -318,8 +318,7 @@ uint32_t af_thread_callpath(struct af_thread *t, const struct af_regs *regs)
 	}
 
 	capture_python(session, c);
-	uint32_t py = af_callpath_python(&t->callpaths, &t->stream, c);
-	return stack ? af_callpath_pair(&t->callpaths, &t->stream, stack, py) : 0;
+	return af_callpath_path(&t->callpaths, &t->stream, stack, c);
 }
 
 static void sample_set_aside(struct af_session *session, struct af_thread *t)

@@ -15,7 +15,7 @@
 #include "inject/thread.h"
 #include "stacks_chain.h"
 
-enum { CAPTURES = 4000 };
+enum { CAPTURES = 4000, FRAMES = 40 };
 
 static uint64_t taken[CAPTURES];
 static uint32_t nr_taken;
@@ -39,8 +39,7 @@ static void walk_callpath(struct af_thread *t, const struct af_regs *regs)
 	uint32_t stack = af_callpath_stack(&t->callpaths, &t->stream, c);
 	af_unwind_remember(t->unwinder, stack);
 	c->nr_py = af_python_frames(c->py, AF_STACK_MAX, &c->py_stop);
-	uint32_t py = af_callpath_python(&t->callpaths, &t->stream, c);
-	af_callpath_pair(&t->callpaths, &t->stream, stack, py);
+	af_callpath_path(&t->callpaths, &t->stream, stack, c);
 }
 
 __attribute__((noinline)) static void hook(struct chain *chain)
@@ -82,12 +81,21 @@ __attribute__((visibility("default"))) int callpath_take(unsigned long path);
 __attribute__((visibility("default"))) int callpath_report(const char *what, double ghz);
 __attribute__((visibility("default"))) void callpath_walk(int walk);
 
-/* One capture, 25 functions below the caller (the interpreter's own make it 40); @path picks one of
- * many stacks of that shape. */
+/*
+ * One capture, so many functions below the caller that with the interpreter's own it is FRAMES;
+ * @path picks one of many stacks of that shape.
+ */
 int callpath_take(unsigned long path)
 {
-	struct chain chain = {.depth = 25, .path = path, .probe = hook};
+	static int depth = -1;
+	struct chain chain = {.path = path, .probe = hook};
 
+	if (depth < 0) {
+		chain_without_fp(&chain);
+		depth = nr_native < FRAMES ? (int)(FRAMES - nr_native) : 0;
+		nr_native = 0;
+	}
+	chain.depth = depth;
 	chain_without_fp(&chain);
 	return chain.sum;
 }

@@ -9,8 +9,15 @@
 #include <string.h>
 
 #define NEXT(n)                                                                                    \
-	(chain->path >> (left % 64) & 1 ? first(chain_##n(chain, left - 1))                        \
-	                                : second(chain_##n(chain, left - 1)))
+	(left <= 0                        ? end(chain)                                             \
+	 : chain->path >> (left % 64) & 1 ? first(chain_##n(chain, left - 1))                      \
+	                                  : second(chain_##n(chain, left - 1)))
+
+static inline int end(struct chain *chain)
+{
+	chain->probe(chain);
+	return 1;
+}
 
 /* Work after the call, different at the two places, so that no call is a jump or shared. */
 static inline int first(int v)
@@ -64,10 +71,6 @@ LEVEL chain_registers(struct chain *chain, int left)
 
 LEVEL chain_plain(struct chain *chain, int left)
 {
-	if (left <= 0) {
-		chain->probe(chain);
-		return 1;
-	}
 	return NEXT(registers);
 }
 

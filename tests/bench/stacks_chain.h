@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct chain {
-	int depth;     /* functions below the entry; rounded up to a multiple of five */
+	int depth;     /* functions below the four of the entry */
 	uint64_t path; /* one bit a level */
 	void (*probe)(struct chain *chain);
 	void *data;
