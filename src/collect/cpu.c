@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/scope.h"
+#include "trace/cpu_event.h"
 
 enum {
 	PROBE_PERIOD_NS = 500000,
@@ -62,23 +62,12 @@ static void probe_listen(int signo)
  */
 static int perf_try(void)
 {
-	struct perf_event_attr attr = {
-	    .type = PERF_TYPE_SOFTWARE,
-	    .size = sizeof attr,
-	    .config = PERF_COUNT_SW_TASK_CLOCK,
-	    .sample_period = PROBE_PERIOD_NS,
-	    .exclude_kernel = 1,
-	    .exclude_hv = 1,
-	    .inherit = 1,
-	    .inherit_thread = 1,
-	    .remove_on_exec = 1,
-	    .sigtrap = 1,
-	};
 	sigset_t trap;
 
 	probe_listen(SIGTRAP);
-	if (syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC) < 0)
-		return PROBE_ERRNO + errno;
+	int fd = af_cpu_event_open(PROBE_PERIOD_NS);
+	if (fd < 0)
+		return PROBE_ERRNO - fd;
 	probe_spin();
 	if (!probe_signals)
 		return PROBE_NO_SIGNAL;

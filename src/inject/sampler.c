@@ -12,6 +12,7 @@
 #include "inject/modules.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
+#include "trace/cpu_event.h"
 
 #ifndef TRAP_PERF
 #define TRAP_PERF 6
@@ -62,7 +63,9 @@ void af_sampler_start(void)
 		rc = -EOPNOTSUPP;
 	} else if (session->cpu_mode == AF_CPU_PERF) {
 		af_signals_sample(SIGTRAP);
-		rc = af_sampler_perf_start(session->sample_period_ns, &fd);
+		/* In the constructor there is only this thread; all others inherit from it. */
+		fd = af_cpu_event_open(session->sample_period_ns);
+		rc = fd < 0 ? fd : 0;
 	} else if (session->cpu_mode == AF_CPU_TIMER) {
 		af_signals_sample(SIGPROF);
 		rc = af_sampler_timer_start(session->sample_period_ns);

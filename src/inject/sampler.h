@@ -20,11 +20,7 @@ bool af_sampler_signal(int signo, siginfo_t *info, void *context);
 /* Is this signal a sample? Only its @info is looked at. */
 bool af_sampler_is_ours(int signo, const siginfo_t *info);
 
-/* The two ways. 0 or -errno; *@fd receives a descriptor to hand to the recorder, or -1. */
-int af_sampler_perf_start(uint64_t period_ns, int *fd);
+/* The second way; af_cpu_event_open() is the first. 0 or -errno. */
 int af_sampler_timer_start(uint64_t period_ns);
-
-/* What si_perf_data and si_value carry, so that a program's own events are told from ours. */
-#define AF_SAMPLER_COOKIE 0xaf1a3e5au
 
 #endif

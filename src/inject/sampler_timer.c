@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "inject/inject.h"
 #include "inject/sampler.h"
+#include "trace/cpu_event.h"
 #include "trace/stream.h"
 
 /*

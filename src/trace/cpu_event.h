@@ -1,0 +1,20 @@
+/*
+ * The perf event that samples CPU time: what the sampler opens in a target, and the recorder's
+ * probe before it, so that what was tried is what will be used.
+ */
+#ifndef AF_TRACE_CPU_EVENT_H
+#define AF_TRACE_CPU_EVENT_H
+
+#include <stdint.h>
+
+/* What si_perf_data and si_value carry, so that a program's own events are told from ours. */
+#define AF_SAMPLER_COOKIE 0xaf1a3e5au
+
+/*
+ * A SIGTRAP each @period_ns of the calling thread's CPU time in user mode; threads that it creates
+ * inherit the event (perf_event_open(2): sigtrap, inherit_thread and remove_on_exec are of Linux
+ * 5.13). Returns a descriptor or -errno. Libc only.
+ */
+int af_cpu_event_open(uint64_t period_ns);
+
+#endif
