@@ -1,0 +1,67 @@
+/*
+ * Stacks whose shape is known, for tests of the unwinder: every function on the way notes its own
+ * return address, and the walk from take() must find exactly those.
+ */
+#ifndef AF_TESTS_UNWIND_STACKS_H
+#define AF_TESTS_UNWIND_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inject/unwind.h"
+
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#define KEEPS_FP
+#else
+#define NOINLINE __attribute__((noinline, noclone))
+#define KEEPS_FP __attribute__((optimize("no-omit-frame-pointer")))
+#endif
+/* Something to do after a call, so that it is none of the last kind. */
+#define AFTER_CALL() __asm__ volatile("")
+
+struct walk {
+	unsigned nr;
+	enum af_stop stop;
+	uint64_t pcs[AF_STACK_MAX];
+};
+
+extern struct af_unwinder *unwinder; /* main() makes it */
+
+/* A new one, to be unmapped by who wants it gone. */
+struct af_unwinder *unwinder_make(void);
+
+void walk_from(const struct af_regs *regs, bool leaf, struct walk *w);
+
+/* Walk the stack of the caller into @taken. */
+void take(void);
+extern struct walk taken;
+
+/* Return addresses from the outside in, noted on the way to take(). */
+extern uint64_t noted[AF_STACK_MAX];
+extern unsigned nr_noted;
+
+#define NOTE_CALLER() (noted[nr_noted++] = (uint64_t)__builtin_return_address(0))
+
+/* Frames that were noted since the last look, from the inside out, are those at @from of @w. */
+void assert_noted(const struct walk *w, unsigned from);
+
+/* take() beneath @n frames of one function, frames of every make, and a tail call. */
+int shape_recursive(int n);
+int shape_sum(const volatile int *v);
+void shape_tail(int n);
+
+/* Code that no table describes: a copy of @len bytes that call their first argument. */
+void (*jit_make(const void *code, size_t len))(void (*)(void));
+
+#define JIT(bytes) jit_make(bytes, sizeof(bytes) - 1)
+
+/* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret */
+static const char jit_with_fp[] = "\x55\x48\x89\xe5\xff\xd7\x5d\xc3";
+/* sub $8,%rsp; call *%rdi; add $8,%rsp; ret: CPython's perf trampoline, but for the register */
+static const char jit_trampoline[] = "\x48\x83\xec\x08\xff\xd7\x48\x83\xc4\x08\xc3";
+
+void shape_jit(void (*jit)(void (*)(void)), void (*target)(void));
+
+#endif
