@@ -27,6 +27,7 @@
 #include "render/embed.h"
 #include "render/html_pack.h"
 #include "render/render.h"
+#include "render/tables.h"
 
 AF_EMBED(report_css);
 AF_EMBED(dom_js);
@@ -52,7 +53,7 @@ enum { NOSCRIPT_ROWS = 50 };
 
 struct html {
 	struct html_pack pack;
-	struct af_buf facts;    /* JSON: tables, with commas between */
+	struct af_buf facts;    /* tables by af_table_json(), with commas between */
 	struct af_buf noscript; /* the same as markup, for when scripts do not run */
 };
 
@@ -75,11 +76,6 @@ static int html_tree(struct af_render *r, const struct af_tree *t, struct af_err
 
 /* facts */
 
-static const char *const html_units[] = {
-    [AF_CELL_TEXT] = "text",   [AF_CELL_COUNT] = "count",     [AF_CELL_NS] = "ns",
-    [AF_CELL_BYTES] = "bytes", [AF_CELL_PERCENT] = "percent",
-};
-
 static void add_json(struct af_buf *b, const char *text)
 {
 	af_buf_json(b, text ? text : "", text ? strlen(text) : 0);
@@ -88,32 +84,6 @@ static void add_json(struct af_buf *b, const char *text)
 static void add_xml(struct af_buf *b, const char *text)
 {
 	af_buf_xml(b, text ? text : "", text ? strlen(text) : 0);
-}
-
-static void facts_json(struct af_buf *b, const struct af_table *t)
-{
-	af_buf_str(b, b->len ? ",\n{\"name\":" : "{\"name\":");
-	add_json(b, t->name);
-	af_buf_str(b, ",\"title\":");
-	add_json(b, t->title);
-	af_buf_str(b, ",\"note\":");
-	add_json(b, t->note);
-	af_buf_str(b, ",\"columns\":[");
-	for (uint32_t c = 0; c < t->nr_columns; c++) {
-		af_buf_str(b, c ? ",{\"title\":" : "{\"title\":");
-		add_json(b, t->columns[c].title);
-		af_buf_fmt(b, ",\"unit\":\"%s\"}", html_units[t->columns[c].unit]);
-	}
-	af_buf_str(b, "],\"rows\":[");
-	for (uint32_t i = 0; i < t->nr_rows * t->nr_columns; i++) {
-		uint32_t c = i % t->nr_columns;
-		af_buf_str(b, c ? "," : i ? "],[" : "[");
-		if (t->columns[c].unit == AF_CELL_TEXT)
-			add_json(b, t->cells[i].text);
-		else
-			af_buf_u64(b, t->cells[i].value);
-	}
-	af_buf_str(b, t->nr_rows && t->nr_columns ? "]]}" : "]}");
 }
 
 static void facts_markup(struct af_buf *b, const struct af_table *t)
@@ -126,8 +96,10 @@ static void facts_markup(struct af_buf *b, const struct af_table *t)
 	for (uint32_t c = 0; c < t->nr_columns; c++) {
 		af_buf_str(b, "<th>");
 		add_xml(b, t->columns[c].title);
-		if (t->columns[c].unit == AF_CELL_NS || t->columns[c].unit == AF_CELL_BYTES)
-			af_buf_fmt(b, " (%s)", html_units[t->columns[c].unit]);
+		if (t->columns[c].unit == AF_CELL_NS)
+			af_buf_str(b, " (ns)");
+		if (t->columns[c].unit == AF_CELL_BYTES)
+			af_buf_str(b, " (bytes)");
 	}
 	for (uint32_t i = 0; i < nr_rows * t->nr_columns; i++) {
 		const struct af_cell *cell = &t->cells[i];
@@ -152,7 +124,9 @@ static int html_facts(struct af_render *r, const struct af_facts *f, struct af_e
 	struct html *h = r->state;
 
 	for (const struct af_table *t = f->first; t; t = t->next) {
-		facts_json(&h->facts, t);
+		if (h->facts.len)
+			af_buf_str(&h->facts, ",\n");
+		af_table_json(&h->facts, t, 0);
 		facts_markup(&h->noscript, t);
 	}
 	return 0;

@@ -16,8 +16,10 @@ struct af_table;
  */
 void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, bool colour);
 
-/* One table as {"name","title","note","columns":[{"title","unit"}],"rows":[[…]]}; ns, bytes and
- * counts as numbers, percentages as hundredths. */
+/*
+ * One table as {"name","title","note","columns":[{"title","unit"}],"nr_rows","rows":[[…]]}; ns,
+ * bytes and counts as numbers, percentages as hundredths. What report.html carries, too.
+ */
 void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit);
 
 /* All tables as {"format":1,"tables":[…]} and a newline. */
