@@ -193,6 +193,42 @@ typedef int64_t af_i64;
 #define AF_MAPPING_GONE_FIELDS(F)                                                                  \
 	F(FIX, u32, generation, "modules were unloaded: addresses seen before may be reused")
 
+#define AF_KSTACK_FIELDS(F)                                                                        \
+	F(FIX, u32, kstack, "kernel stack id of this stream")                                      \
+	F(FIX, u32, stop, "enum af_stop")                                                          \
+	F(SEQ, x64, pcs, "leaf first, as in STACK; SYMBOLs of process 0 name them")
+
+#define AF_KSAMPLE_FIELDS(F)                                                                       \
+	F(FIX, u32, callpath, "user part, 0 for none")                                             \
+	F(FIX, u32, kstack, "kernel part, 0 for none")                                             \
+	F(FIX, u32, flags, "enum af_sample_flag")                                                  \
+	F(FIX, u32, cpu, "")                                                                       \
+	F(FIX, u64, weight_ns, "CPU time this sample stands for")
+
+#define AF_OFFCPU_FIELDS(F)                                                                        \
+	F(FIX, u32, callpath, "user part, 0 for none")                                             \
+	F(FIX, u32, kstack, "kernel part, 0 for none")                                             \
+	F(FIX, u32, state, "enum af_thread_state: why it left the CPU")                            \
+	F(FIX, u64, blocked_ns, "until it was woken, or back on a CPU when no WAKE was seen")      \
+	F(FIX, u64, queued_ns,                                                                     \
+	  "from then until it was on a CPU again, which is this event's time")                     \
+	F(FIX, u64, wake, "the WAKE that ended it, 0 when it was not recorded")
+
+#define AF_WAKE_FIELDS(F)                                                                          \
+	F(FIX, u64, wake, "unique in the trace, from 1")                                           \
+	F(FIX, u32, tid, "the thread that was woken")                                              \
+	F(FIX, u32, callpath, "of the waker: user part, 0 for none")                               \
+	F(FIX, u32, kstack, "kernel part, 0 for none")
+
+#define AF_PROCESS_NOTE_FIELDS(F)                                                                  \
+	F(FIX, u32, process, "process ordinal")                                                    \
+	F(STR, str, key, "cgroup, container, …")                                                   \
+	F(STR, str, value, "text")
+
+#define AF_COMM_FIELDS(F)                                                                          \
+	F(FIX, u32, tid, "")                                                                       \
+	F(STR, str, name, "the thread's comm from here on")
+
 /*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
@@ -219,7 +255,13 @@ typedef int64_t af_i64;
 	K(20, WORK_LONG, work_long, "the same, with full stamps or an error")                      \
 	K(21, STRING, string, "defines a string")                                                  \
 	K(22, SYMBOL, symbol, "names of an address")                                               \
-	K(23, MAPPING_GONE, mapping_gone, "code was unmapped")
+	K(23, MAPPING_GONE, mapping_gone, "code was unmapped")                                     \
+	K(24, KSTACK, kstack, "defines a kernel stack")                                            \
+	K(25, KSAMPLE, ksample, "the kernel found a thread on the CPU here")                       \
+	K(26, OFFCPU, offcpu, "a thread is back on a CPU after it was off")                        \
+	K(27, WAKE, wake, "a thread woke another")                                                 \
+	K(28, PROCESS_NOTE, process_note, "a fact about a process")                                \
+	K(29, COMM, comm, "a thread was renamed")
 
 #define AF_TRACE_VERSION 1
 
@@ -266,7 +308,11 @@ AF_KINDS(AF_K)
 	L(7, DISK_FULL, "the trace could not be written")                                          \
 	L(8, UNFINISHED, "device work that had not completed when recording ended")                \
 	L(9, TABLE_FULL, "a table of fixed size in the target was full")                           \
-	L(10, THROTTLED, "samples the kernel delivered late or not at all")
+	L(10, THROTTLED, "samples the kernel delivered late or not at all")                        \
+	L(11, KERNEL_RING, "the kernel's ring was full: the recorder did not read fast enough")    \
+	L(12, NO_JOIN, "kernel parts of samples whose user part never came")                       \
+	L(13, OLDEST, "older events that gave way to newer ones, as --ring asks")                  \
+	L(14, PAUSED, "recording was switched off here, as --ctl or --delay asked")
 
 enum af_lost {
 #define AF_L(number, NAME, meaning) AF_LOST_##NAME = number,
@@ -283,7 +329,8 @@ enum af_lost {
 	S(3, UNREADABLE, "stack memory that cannot be read")                                       \
 	S(4, TOO_DEEP, "deeper than the limit")                                                    \
 	S(5, UNSUPPORTED, "an unwind rule that is not supported")                                  \
-	S(6, NOT_WALKED, "this stack was not walked")
+	S(6, NOT_WALKED, "this stack was not walked")                                              \
+	S(7, FRAME_POINTERS, "followed by frame pointers only: functions without one are missing")
 
 enum af_stop {
 #define AF_S(number, NAME, meaning) AF_STOP_##NAME = number,
@@ -314,6 +361,26 @@ enum af_mapping_flag {
 enum af_sample_flag {
 	AF_SAMPLE_SYSCALL = 1, /* the time was in the kernel, in the system call at the leaf */
 	AF_SAMPLE_MERGED = 2,  /* stands for several ticks that could not be told apart */
+	AF_SAMPLE_JOINS =
+	    4, /* KSAMPLE: the next SAMPLE of this thread has its user part and weight */
+};
+
+/* Why a thread left the CPU (the kernel's task states). On disk; names are what graphs show. */
+#define AF_STATES(S)                                                                               \
+	S(0, RUNNABLE, "waiting for a CPU")                                                        \
+	S(1, SLEEPING, "sleeping")                                                                 \
+	S(2, DISK, "uninterruptible wait")                                                         \
+	S(3, STOPPED, "stopped")                                                                   \
+	S(4, TRACED, "stopped by a debugger")                                                      \
+	S(5, PARKED, "parked")                                                                     \
+	S(6, IDLE, "idle")                                                                         \
+	S(7, DEAD, "exiting")
+
+enum af_thread_state {
+#define AF_S(number, NAME, name) AF_STATE_##NAME = number,
+	AF_STATES(AF_S)
+#undef AF_S
+	    AF_STATE_END
 };
 
 enum af_device_type {

@@ -52,6 +52,7 @@ uint32_t af_field_size(enum af_field_type type)
 static const struct af_value_info lost_values[] = {AF_LOSTS(VALUE)};
 static const struct af_value_info stop_values[] = {AF_STOPS(VALUE)};
 static const struct af_value_info op_values[] = {AF_OPS(VALUE)};
+static const struct af_value_info state_values[] = {AF_STATES(VALUE)};
 static const struct af_value_info symbol_source_values[] = {AF_SYMBOL_SOURCES(VALUE)};
 
 /* Enumerations that event.h has without a table. */
@@ -78,6 +79,7 @@ static const struct af_value_info mapping_values[] = {
 static const struct af_value_info sample_values[] = {
     NAMED(SAMPLE, SYSCALL, "the time was in the kernel, in the system call at the leaf"),
     NAMED(SAMPLE, MERGED, "stands for several ticks that could not be told apart"),
+    NAMED(SAMPLE, JOINS, "the next SAMPLE of this thread has its user part and weight"),
 };
 static const struct af_value_info device_values[] = {
     NAMED(DEVICE, CPU, ""),
@@ -108,6 +110,7 @@ static const struct af_value_info object_values[] = {
 static const struct af_enum_info enums[] = {
     ENUM("af_lost", false, lost_values),
     ENUM("af_stop", false, stop_values),
+    ENUM("af_thread_state", false, state_values),
     ENUM("af_op", false, op_values),
     ENUM("af_symbol_source", false, symbol_source_values),
     ENUM("af_clock_id", false, clock_values),
