@@ -110,8 +110,8 @@ static const struct af_value_info object_values[] = {
 static const struct af_enum_info enums[] = {
     ENUM("af_lost", false, lost_values),
     ENUM("af_stop", false, stop_values),
-    ENUM("af_thread_state", false, state_values),
     ENUM("af_op", false, op_values),
+    ENUM("af_thread_state", false, state_values),
     ENUM("af_symbol_source", false, symbol_source_values),
     ENUM("af_clock_id", false, clock_values),
     ENUM("af_usage_source", false, usage_values),
@@ -171,4 +171,9 @@ const char *af_stop_text(uint32_t stop)
 const char *af_op_text(uint32_t op)
 {
 	return enum_text(&enums[2], op);
+}
+
+const char *af_state_text(uint32_t state)
+{
+	return enum_text(&enums[3], state);
 }

@@ -66,10 +66,11 @@ const struct af_enum_info *af_field_enum(const struct af_field_info *field);
 /* The name of @value, or NULL. */
 const char *af_enum_name(const struct af_enum_info *e, uint32_t value);
 
-/* What a LOST reason, a stop, an op means to people, or "unknown". */
+/* What a LOST reason, a stop, an op, a thread state means to people, or "unknown". */
 const char *af_lost_text(uint32_t reason);
 const char *af_stop_text(uint32_t stop);
 const char *af_op_text(uint32_t op);
+const char *af_state_text(uint32_t state);
 
 /* A tail field: points into the event, unaligned. */
 struct af_tail_view {
