@@ -68,7 +68,7 @@ def check_whole(recording):
     expect(whole >= 0.99, "only %.2f %% in whole stacks: %s" % (100 * whole, weights))
 
 
-def check_rooted(recording, roots=("_start", "clone3", "clone")):
+def check_rooted(recording, roots=("_start", "clone3", "__clone3", "clone")):
     """The same as the flame graph shows it: 99 % of the width stands on one of @roots."""
     stacks = recording.stacks()
     total = sum(weight for _, weight in stacks)
