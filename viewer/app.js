@@ -45,7 +45,7 @@ class App extends Page {
       } else {
         let best = -1;
         for (let child = node + 1; child < tree.end[node]; child = tree.end[child])
-          if (best < 0 || total[child] > total[best]) best = child;
+          if (!tree.isGap(child) && (best < 0 || total[child] > total[best])) best = child;
         if (best < 0) return;
         node = best;
       }
@@ -53,7 +53,7 @@ class App extends Page {
       const row = tree.depth[node];
       const step = key === 'ArrowRight' ? 1 : -1;
       let i = node + step;
-      const seen = () => tree.depth[i] === row && total[i] > 0;
+      const seen = () => tree.depth[i] === row && total[i] > 0 && !tree.isGap(i);
       while (i > root && i < tree.end[root] && !seen()) i += step;
       if (i <= root || i >= tree.end[root]) return;
       node = i;

@@ -14,9 +14,10 @@ const FINE = 5e-5;        /* a twentieth of a pixel's width of a usual window */
 /* Every stack with a self weight. */
 function stackPointers(tree) {
   const nodes = [];
+  const columns = tree.weights.map((_, w) => tree.own(w));
   for (let i = 1; i < tree.n; i++)
-    if (tree.self.some((column) => column[i] > 0)) nodes.push(i);
-  return { nodes: Uint32Array.from(nodes), columns: tree.self };
+    if (columns.some((column) => column[i] > 0)) nodes.push(i);
+  return { nodes: Uint32Array.from(nodes), columns };
 }
 
 /* The outermost calls of a function with their totals. */

@@ -162,9 +162,11 @@ class Page extends Layout {
     const shares = this.memo('legend', [base, w], () => {
       const sum = new Float64Array(KINDS.length);
       const seen = new Uint8Array(KINDS.length);
+      const own = base.own(w);
       for (let i = 1; i < base.n; i++) {
+        if (base.isGap(i)) continue;
         const kind = this.names.kind[base.name[i]];
-        sum[kind] += base.self[w][i];
+        sum[kind] += own[i];
         seen[kind] = 1;
       }
       return { sum, seen };
@@ -202,8 +204,9 @@ class Page extends Layout {
     const { unit } = forward.weights[w];
     this.sandwichName.textContent = fn;
     this.sandwichName.title = fn;
+    const own = forward.own(w);
     let self = 0;
-    for (let i = 1; i < forward.n; i++) if (hits[forward.name[i]]) self += forward.self[w][i];
+    for (let i = 1; i < forward.n; i++) if (hits[forward.name[i]]) self += own[i];
     this.sandwichFacts.textContent = `${formatWeight(total, unit)} total, ` +
       `${formatWeight(self, unit)} self, ${formatPercent(total, forward.total(w)[0])} of all`;
     const common = { w, selected: -1, palette, hits: this.match && this.match.hits };
@@ -231,7 +234,7 @@ class Page extends Layout {
       });
     this.strip.replaceChildren(
       tile(`total ${name}`, formatWeight(forward.total(w)[0], unit)),
-      tile('frames', formatCount(forward.n - 1)), ...tiles);
+      tile('frames', formatCount(forward.n - 1 - forward.nrGaps)), ...tiles);
   }
 
   hover(view, node, event) {

@@ -4,7 +4,7 @@ function frameFacts(tree, node, root) {
   return tree.weights.map(({ name, unit }, w) => {
     const total = tree.total(w);
     return {
-      name, unit, empty: !(total[0] > 0), self: tree.self[w][node], total: total[node],
+      name, unit, empty: !(total[0] > 0), self: tree.own(w)[node], total: total[node],
       all: total[0], zoom: total[root],
     };
   }).filter((fact) => !fact.empty);

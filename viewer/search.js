@@ -14,7 +14,7 @@ function matchNames(names, query, exactCase) {
   const { re, literal } = searchRegExp(query, exactCase);
   const hits = new Uint8Array(names.count);
   let nr = 0;
-  for (let id = 0; id < names.count; id++)
+  for (let id = names.nrBlank; id < names.count; id++)
     if (re.test(names.text[id])) {
       hits[id] = 1;
       nr++;

@@ -39,7 +39,8 @@ function nameSet(names, ids) {
 
 /*
  * The one walk all transforms share: place(i, above) returns where node i of the old tree goes in
- * the new one, given where its parent went; NOWHERE loses the frame and its self.
+ * the new one, given where its parent went; NOWHERE loses the frame and its self. Children of a
+ * name become one, so time means nothing any more: a chart's gaps end in the nodes above.
  */
 const NOWHERE = 0xffffffff;
 
@@ -48,7 +49,8 @@ function rebuild(tree, place) {
   const to = new Uint32Array(tree.n);
   tree.self.forEach((column, w) => { builder.self[w][0] = column[0]; });
   for (let i = 1; i < tree.n; i++) {
-    const node = place(i, to[tree.parent[i]], builder);
+    const above = to[tree.parent[i]];
+    const node = tree.isGap(i) ? above : place(i, above, builder);
     to[i] = node;
     if (node === NOWHERE) continue;
     for (let w = 0; w < tree.self.length; w++) builder.self[w][node] += tree.self[w][i];

@@ -11,6 +11,7 @@ class Tree {
     this.name = name;
     this.self = self;
     this.totals = [];
+    this.owns = [];
     this.lefts = [];
     this.linkUp();
   }
@@ -19,7 +20,9 @@ class Tree {
     const { n, depth } = this;
     const parent = new Uint32Array(n);
     const end = new Uint32Array(n);
+    this.nrGaps = 0;
     for (let i = 1; i < n; i++) {
+      if (this.isGap(i)) this.nrGaps++;
       let above = i - 1;
       while (depth[above] >= depth[i]) above = parent[above];
       parent[i] = above;
@@ -35,6 +38,21 @@ class Tree {
   /* A gap of a flame chart: own weight of the node above, which stands for the time it was seen. */
   isGap(i) {
     return i > 0 && this.name[i] < this.names.nrBlank;
+  }
+
+  /* Own weights by node, those of gaps with the nodes they belong to. */
+  own(w) {
+    if (!this.nrGaps) return this.self[w];
+    if (!this.owns[w]) {
+      const own = Float64Array.from(this.self[w]);
+      for (let i = 1; i < this.n; i++)
+        if (this.isGap(i)) {
+          own[this.parent[i]] += own[i];
+          own[i] = 0;
+        }
+      this.owns[w] = own;
+    }
+    return this.owns[w];
   }
 
   /* Totals of weight w, by node. */
@@ -131,21 +149,17 @@ class Tree {
     const self = this.weights.map(() => new Float64Array(names.count));
     const total = this.weights.map(() => new Float64Array(names.count));
     const totals = this.weights.map((_, w) => this.total(w));
+    const owns = this.weights.map((_, w) => this.own(w));
     const stack = [];
     for (let i = Math.max(root, 1); i < end[root]; i++) {
+      if (this.isGap(i)) continue;
       while (stack.length && i >= end[stack[stack.length - 1]]) open[name[stack.pop()]]--;
       const id = name[i];
-      if (this.isGap(i)) {
-        if (stack.length)
-          for (let w = 0; w < nrWeights; w++)
-            self[w][name[stack[stack.length - 1]]] += this.self[w][i];
-        continue;
-      }
       frames[id]++;
       const outer = open[id]++ === 0;
       stack.push(i);
       for (let w = 0; w < nrWeights; w++) {
-        self[w][id] += this.self[w][i];
+        self[w][id] += owns[w][i];
         if (outer) total[w][id] += totals[w][i];
       }
     }
@@ -231,7 +245,7 @@ function preorder(names, weights, n, parent, name, self, first, next) {
   return { tree: new Tree(names, weights, depth, ids, columns), from };
 }
 
-/* The same tree with the heaviest child first. */
+/* The same tree with the heaviest child first; gaps have no place in that order. */
 function heavyFirst(tree, w) {
   const { n, parent, end } = tree;
   const total = tree.total(w);
@@ -239,17 +253,21 @@ function heavyFirst(tree, w) {
   const next = new Uint32Array(n);
   for (let i = 0; i < n; i++) {
     if (end[i] === i + 1) continue;
-    if (end[i + 1] === end[i]) {
+    if (end[i + 1] === end[i] && !tree.nrGaps) {
       first[i] = i + 1;
       continue;
     }
     const kids = [];
-    for (let child = i + 1; child < end[i]; child = end[child]) kids.push(child);
+    for (let child = i + 1; child < end[i]; child = end[child])
+      if (!tree.isGap(child)) kids.push(child);
+    if (!kids.length) continue;
     kids.sort((a, b) => total[b] - total[a] || a - b);
     first[i] = kids[0];
     for (let k = 1; k < kids.length; k++) next[kids[k - 1]] = kids[k];
   }
-  const made = preorder(tree.names, tree.weights, n, parent, tree.name, tree.self, first, next);
+  const own = tree.weights.map((_, k) => tree.own(k));
+  const made = preorder(tree.names, tree.weights, n - tree.nrGaps, parent, tree.name, own, first,
+    next);
   made.tree.pruned = tree.pruned;
   if (tree.pruned) made.tree.totals = tree.totals.map((t) => t && t.map((_, i) => t[made.from[i]]));
   return made.tree;

@@ -434,7 +434,7 @@ static void make_large(struct af_render *r, struct af_err *err, int gpu, uint32_
 	af_tree_close(&t);
 }
 
-/* A flame chart in millionths: b, then a itself, then c; 1.5, 1 and 2.5 of 5 samples. */
+/* A flame chart in millionths: b, then the Python a itself, then c; 1.5, 1, 2.5 of 5 samples. */
 static void make_chart(struct af_render *r, struct af_err *err)
 {
 	static const struct af_tree_weight millionths = {"samples", "samples", 1000000};
@@ -442,7 +442,7 @@ static void make_chart(struct af_render *r, struct af_err *err)
 
 	af_tree_open(&t, &millionths, 1);
 	t.ordered = true;
-	uint32_t a = af_tree_child(&t, 0, af_tree_name(&t, "a", 1, AF_FRAME_NATIVE, 0));
+	uint32_t a = af_tree_child(&t, 0, af_tree_name(&t, "a", 1, AF_FRAME_PYTHON, 0));
 	uint32_t b = af_tree_child(&t, a, af_tree_name(&t, "b", 1, AF_FRAME_NATIVE, 0));
 	af_tree_add(&t, b, 0, 1500000);
 	af_tree_add(&t, af_tree_child(&t, a, AF_TREE_GAP), 0, 1000000);

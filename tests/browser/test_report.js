@@ -69,6 +69,42 @@ test('a flame chart has gaps where a function runs itself', 'chart', {}, async (
   [['a', 1, 5], ['b', 1.5, 1.5], ['c', 2.5, 2.5]]);
 });
 
+test('gaps of a flame chart are no frames', 'chart', {}, async (page) => {
+  const kinds = async () => (await page.locator('.legend-item').allTextContents()).sort();
+  const boxes = () => app(page, `[...Array(app.tree.n).keys()].slice(1).map((i) =>
+    [app.tree.stackText(i).replaceAll('\\n', ';'), app.tree.total(0)[i]])`);
+  assert.deepEqual(await kinds(), ['native80.0%', 'python20.0%']);
+  assert.match(await page.locator('.strip').innerText(), /frames\s*3/i);
+
+  /* b and c have nothing between them; up from a, the heavier child is a frame. */
+  await press(page, 'ArrowUp', 'ArrowUp', 'ArrowLeft');
+  assert.equal(await app(page, 'app.tree.text(app.node)'), 'b');
+  assert.equal(await app(page, `app.details.el.querySelector('.details-facts').innerText
+    .includes('1.5')`), true);
+  await press(page, 'ArrowDown');
+  assert.deepEqual(await app(page, 'app.tree.own(0)[app.node]'), 1);
+  await press(page, 'Escape');
+  await search(page, '^');
+  await page.keyboard.press('Enter');
+  await settle(page);
+  assert.equal(await matched(page), '100%');
+  await page.locator('.search input').fill('^$');
+  await settle(page);
+  assert.equal(await matched(page), '0%');
+  await page.locator('.search input').fill('');
+  await page.locator('.search input').blur();
+  await settle(page);
+
+  await press(page, 'r');
+  assert.deepEqual(await boxes(), [['a', 1], ['b', 1.5], ['b;a', 1.5], ['c', 2.5], ['c;a', 2.5]]);
+  await press(page, 'r', 'o');
+  assert.deepEqual(await boxes(), [['a', 5], ['a;c', 2.5], ['a;b', 1.5]]);
+  assert.deepEqual(await app(page, '[app.tree.own(0)[1], app.tree.total(0)[0]]'), [1, 5]);
+  await page.evaluate(() => window.aflame.app.toggleOp('kind:native'));
+  await settle(page);
+  assert.deepEqual(await boxes(), [['a', 5]]);
+});
+
 test('the canvas is as wide as a frame is heavy', 'known', {}, async (page) => {
   const widths = await app(page, `[${nodeOf('work')}, ${nodeOf('idle')}].map((i) =>
     app.flame.placeOf(i).width / app.flame.width)`);
