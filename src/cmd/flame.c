@@ -6,19 +6,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/picture.h"
 #include "cmd/study.h"
+#include "render/attributes.h"
+#include "render/encoding.h"
+#include "render/palette_map.h"
 
 struct flame_options {
-	const char *output, *format, *folded, *view, *weight, *min_width, *height_text;
+	const char *output, *format, *folded, *view, *weight, *min_width, *encoding;
+	const char *colors_file, *attributes_file;
+	struct af_palette_map colors;
+	struct af_attributes attributes;
 	bool differential, negate;
 	struct af_picture picture;
-	uint64_t width, height, font_size;
-	uint64_t total;
+	uint64_t width, height;
 };
 
 static const struct flame_options flame_defaults = {.output = "-"};
@@ -30,8 +36,6 @@ static int flame_picture(struct flame_options *o, struct af_err *err)
 	p->weight = o->weight;
 	p->width = (uint32_t)o->width;
 	p->frame_height = (uint32_t)o->height;
-	p->font_size = (uint32_t)o->font_size;
-	p->total = o->total;
 	if (o->min_width) {
 		char *end;
 		p->min_width = strtod(o->min_width, &end);
@@ -114,12 +118,25 @@ static int flame_parse(struct af_tree *t, const struct flame_options *o, const c
 	return rc;
 }
 
+/* Files of another encoding become UTF-8 in @text, which then has what is to be read. */
+static int flame_recode(const struct flame_options *o, const char **data, size_t *size,
+                        struct af_buf *text, struct af_err *err)
+{
+	if (af_encoding_is_utf8(o->encoding))
+		return 0;
+	int rc = af_encoding_read(o->encoding, *data, *size, text, err);
+	*data = text->data;
+	*size = text->len;
+	return rc;
+}
+
 static int flame_folded(const struct flame_options *o, const struct af_picture_job *job,
                         struct af_err *err)
 {
 	struct af_picture_job drawn = *job;
 	struct af_tree tree = {0};
 	struct af_file file = {0};
+	struct af_buf recoded = {0};
 	scope_free char *data = NULL;
 	size_t size = 0;
 	int rc;
@@ -130,12 +147,16 @@ static int flame_folded(const struct flame_options *o, const struct af_picture_j
 		rc = af_file_map(&file, o->folded, err);
 		size = file.size;
 	}
+	const char *text = data ? data : (const char *)file.data;
 	if (!rc)
-		rc = flame_parse(&tree, o, data ? data : (const char *)file.data, size, err);
+		rc = flame_recode(o, &text, &size, &recoded, err);
+	if (!rc)
+		rc = flame_parse(&tree, o, text, size, err);
 	drawn.tree = &tree;
 	if (!rc)
 		rc = af_picture_write(&drawn, err);
 	af_tree_close(&tree);
+	af_buf_free(&recoded);
 	af_file_unmap(&file);
 	return rc;
 }
@@ -171,14 +192,62 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	return rc;
 }
 
+static int flame_attributes(struct flame_options *o, struct af_err *err)
+{
+	struct af_buf recoded = {0};
+	struct af_file file;
+	int rc = af_file_map(&file, o->attributes_file, err);
+	const char *text = (const char *)file.data;
+	size_t size = file.size;
+
+	if (!rc)
+		rc = flame_recode(o, &text, &size, &recoded, err);
+	if (!rc)
+		rc = af_attributes_open(&o->attributes, text, size, o->attributes_file, err);
+	o->picture.attributes = &o->attributes;
+	af_buf_free(&recoded);
+	af_file_unmap(&file);
+	return rc;
+}
+
+static int flame_files(struct flame_options *o, const struct af_format *format, struct af_err *err)
+{
+	const char *only_svg = o->colors_file ? "cp" : o->attributes_file ? "nameattr" : NULL;
+
+	if (only_svg && strcmp(format->name, "svg"))
+		return af_fail_plain(err, -EINVAL, "--%s is for .svg, not for %s", only_svg,
+		                     format->extension);
+	/* --cp is a flag of flamegraph.pl: what follows it may not be meant as its file. */
+	if (o->colors_file && (!*o->colors_file || !strncmp(o->colors_file, "--", 2)))
+		return af_fail_plain(err, -EINVAL, "--cp needs a file: --cp palette.map");
+	int rc = o->attributes_file ? flame_attributes(o, err) : 0;
+	if (!rc && o->colors_file) {
+		rc = af_palette_map_open(&o->colors, o->colors_file, err);
+		o->picture.colors = &o->colors;
+	}
+	return rc;
+}
+
+static int flame_draw(struct flame_options *o, int nr_words, char **words, struct af_err *err)
+{
+	struct af_picture_job job = {.file = o->output, .picture = &o->picture};
+	int rc = flame_format(o, &job.format, err);
+
+	if (!rc)
+		rc = flame_files(o, job.format, err);
+	if (!rc)
+		rc = o->folded ? flame_folded(o, &job, err)
+		               : flame_trace(o, af_trace_dir(nr_words, words), &job, err);
+	if (!rc && o->colors_file)
+		rc = af_palette_map_save(&o->colors, err);
+	return rc;
+}
+
 static int flame_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	struct flame_options *o = state;
-	struct af_picture_job job = {.file = o->output, .picture = &o->picture};
 	int rc = flame_picture(o, err);
 
-	if (!rc)
-		rc = flame_format(o, &job.format, err);
 	if (rc)
 		return rc;
 	if (nr_words > 1 || (nr_words && o->folded))
@@ -186,9 +255,10 @@ static int flame_run(void *state, int nr_words, char **words, struct af_err *err
 		                     words[nr_words - 1]);
 	o->picture.differential = o->differential;
 	o->picture.negate = o->negate;
-	if (o->folded)
-		return flame_folded(o, &job, err);
-	return flame_trace(o, af_trace_dir(nr_words, words), &job, err);
+	rc = flame_draw(o, nr_words, words, err);
+	af_palette_map_close(&o->colors);
+	af_attributes_close(&o->attributes);
+	return rc;
 }
 
 #define AT(field) offsetof(struct flame_options, field)
@@ -218,14 +288,20 @@ static const struct af_option flame_options[] = {
     {AF_OPT_STRING, "countname", 0, "TEXT", "what is counted", AT(picture.count_name)},
     {AF_OPT_STRING, "nametype", 0, "TEXT", "what a frame is (Function:)", AT(picture.name_type)},
     {AF_OPT_STRING, "fonttype", 0, "FONT", "of the text (Verdana)", AT(picture.font_type)},
-    {AF_OPT_U64, "fontsize", 0, "PIXELS", "of the text (12)", AT(font_size)},
+    {AF_OPT_DOUBLE, "fontsize", 0, "PIXELS", "of the text (12)", AT(picture.font_size)},
     {AF_OPT_DOUBLE, "fontwidth", 0, "N", "of a character, in font sizes (0.59)",
      AT(picture.font_width)},
     {AF_OPT_DOUBLE, "factor", 0, "N", "multiply shown counts", AT(picture.factor)},
-    {AF_OPT_U64, "total", 0, "N", "draw as part of this larger total", AT(total)},
+    {AF_OPT_DOUBLE, "total", 0, "N", "draw as part of this larger total", AT(picture.total)},
+    {AF_OPT_STRING, "nameattr", 0, "FILE", "attributes of frames: title, href, class, style, …",
+     AT(attributes_file)},
+    {AF_OPT_STRING, "encoding", 0, "NAME", "of the files that are read (UTF-8)", AT(encoding)},
     {AF_OPT_GROUP, NULL, 0, NULL, "Colours", 0},
     {AF_OPT_STRING, "colors", 0, "PALETTE", "by kind of frame unless a palette is named, see above",
      AT(picture.palette)},
+    {AF_OPT_STRING, "color", 0, "PALETTE", "the same", AT(picture.palette)},
+    {AF_OPT_STRING, "cp", 0, "FILE", "keep the colours of functions in FILE, across pictures",
+     AT(colors_file)},
     {AF_OPT_STRING, "bgcolors", 0, "COLOUR", "yellow blue green grey or #rrggbb",
      AT(picture.bgcolors)},
     {AF_OPT_STRING, "search-color", 0, "#RRGGBB", "of what a search finds",
@@ -247,7 +323,9 @@ const struct af_command af_command_flame = {
 	"The name of the output decides the format: .svg, .html, .folded, .txt. Without one, "
 	"folded text\ngoes to standard output. DIR is aflame.data unless given.\n\n"
 	"Palettes: hot mem io wakeup chain java js perl python rust red green blue aqua "
-	"yellow\npurple orange violet pink gpu.",
+	"yellow\npurple orange violet pink gpu.\n\n"
+	"Files, as docs/flamegraph.md has them: --cp NAME->rgb(R,G,B); --nameattr NAME, a tab,\n"
+	"attribute=value, a tab, …",
     .examples = "aflame flame -o cpu.svg --view cpu\tCPU samples as an SVG\n"
 		"aflame flame -o report.html\tall views and tables in one page\n"
 		"perf script | stackcollapse-perf.pl | aflame flame --folded - -o perf.svg\tdraw "

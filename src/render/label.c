@@ -137,3 +137,19 @@ const char *af_label_text(const struct af_tree *t, uint32_t node, size_t *len)
 		*len -= 4;
 	return s;
 }
+
+void af_label_key(struct af_buf *b, const char *text, size_t len, enum af_frame frame)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if (c < ' ' || c == 0x7f)
+			c = ' ';
+		else if (c == '<' || c == '>')
+			c = c == '<' ? '(' : ')';
+		else if (c == ';')
+			c = ':';
+		af_buf_char(b, (char)c);
+	}
+	af_buf_str(b, af_frame_suffix(frame));
+}

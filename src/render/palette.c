@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "render/palette_map.h"
 #include "render/render.h"
 
 /* A range of colours; a name picks its place in it. */
@@ -241,7 +242,7 @@ int af_palette_open(struct af_palette *pal, const struct af_picture *p, const st
 {
 	const char *name = p->palette ? p->palette : palette_default(t);
 
-	*pal = (struct af_palette){.hash = p->hash, .random = p->random_colors};
+	*pal = (struct af_palette){.hash = p->hash, .random = p->random_colors, .map = p->colors};
 	pal->spec = palette_find(name);
 	if (!pal->spec)
 		return af_fail_plain(err, -EINVAL, "no palette called %s", name);
@@ -267,18 +268,16 @@ static uint32_t place_by_letters(const char *text, size_t len)
 	return place > 1 ? 255 : (uint32_t)(place * 255);
 }
 
-uint32_t af_palette_color(struct af_palette *pal, const char *text, size_t len, enum af_frame frame)
+static uint32_t palette_choose(struct af_palette *pal, const struct palette_frame *f)
 {
-	struct palette_frame f = {text, len, frame};
 	const struct palette_hue *hue =
-	    &hues[pal->spec->rule ? pal->spec->rule(&f) : pal->spec->hue];
-	uint64_t place = pal->random ? af_mix(++pal->random_state) : af_mix(af_hash(text, len));
+	    &hues[pal->spec->rule ? pal->spec->rule(f) : pal->spec->hue];
+	uint64_t place =
+	    pal->random ? af_mix(++pal->random_state) : af_mix(af_hash(f->text, f->len));
 	uint32_t rgb = 0;
 
-	if (frame == AF_FRAME_MARK && len && text[0] == '-')
-		return len == 1 ? 0xc8c8c8 : 0xa0a0a0; /* separators between stacks */
 	if (pal->hash)
-		place = place_by_letters(text, len) * 0x10101u;
+		place = place_by_letters(f->text, f->len) * 0x10101u;
 	/* The mixed ranges vary by channel; a plain hue stays the hue it is. */
 	bool mixed = hue == &hues[HUE_HOT] || hue == &hues[HUE_MEM];
 	for (int i = 0; i < 3; i++) {
@@ -286,6 +285,23 @@ uint32_t af_palette_color(struct af_palette *pal, const char *text, size_t len, 
 		rgb = rgb << 8 | (uint32_t)(hue->from[i] + (hue->to[i] - hue->from[i]) * at / 255);
 	}
 	return rgb;
+}
+
+uint32_t af_palette_color(struct af_palette *pal, const char *text, size_t len, enum af_frame frame)
+{
+	struct palette_frame f = {text, len, frame};
+
+	if (frame == AF_FRAME_MARK && len && text[0] == '-')
+		return len == 1 ? 0xc8c8c8 : 0xa0a0a0; /* separators between stacks */
+	uint32_t rgb = palette_choose(pal, &f);
+	return pal->map ? af_palette_map_keep(pal->map, text, len, frame, rgb) : rgb;
+}
+
+uint32_t af_palette_root(struct af_palette *pal)
+{
+	uint32_t rgb = af_palette_kind(AF_FRAME_MARK);
+
+	return pal->map ? af_palette_map_keep(pal->map, "", 0, AF_FRAME_MARK, rgb) : rgb;
 }
 
 uint32_t af_palette_kind(enum af_frame frame)

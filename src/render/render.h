@@ -9,9 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct af_attributes;
 struct af_err;
-struct af_tree;
 struct af_facts;
+struct af_palette_map;
+struct af_tree;
 
 /* What the user asked of a picture. Zeroed: the defaults. Formats ignore what they cannot show. */
 struct af_picture {
@@ -19,11 +21,14 @@ struct af_picture {
 	const char *weight;  /* column to draw, NULL: the first */
 	const char *palette; /* a name of palette.h; NULL: by kind when known, else hot */
 	const char *bgcolors, *search_color;
+	struct af_palette_map *colors;    /* remembered by name, and new ones added; or NULL */
+	struct af_attributes *attributes; /* of frames, by name; or NULL */
 	const char *count_name, *name_type, *font_type;
 	double min_width; /* in pixels, or in percent when min_width_percent; 0: 0.1 pixels */
 	bool min_width_percent;
 	bool all_frames; /* no minimum width at all */
-	uint32_t width, frame_height, font_size;
+	uint32_t width, frame_height;
+	double font_size;
 	double font_width; /* of an average character, in font sizes; 0: 0.59 */
 	bool inverted, flamechart, hash, random_colors, no_sort, truncate_right;
 	bool reverse;      /* the format reverses the tree itself */
@@ -31,7 +36,7 @@ struct af_picture {
 	bool differential; /* columns 0 and 1 are before and after; widths are after */
 	bool negate;       /* swap the hues of a difference */
 	double factor;     /* multiplies displayed counts; 0: 1 */
-	uint64_t total;    /* override, ignored when smaller than the sum */
+	double total;      /* override, ignored when smaller than the sum */
 };
 
 struct af_render {

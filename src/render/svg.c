@@ -65,10 +65,13 @@ static void svg_head(struct svg *s)
 	af_label_fixed(b, s->width, 0);
 	af_buf_char(b, ' ');
 	af_label_fixed(b, s->height, 0);
-	af_buf_str(b, "\" xmlns=\"http://www.w3.org/2000/svg\" font-family=\"");
+	af_buf_str(b, "\" xmlns=\"http://www.w3.org/2000/svg\"");
+	if (p->attributes)
+		af_buf_str(b, " xmlns:xlink=\"http://www.w3.org/1999/xlink\"");
+	af_buf_str(b, " font-family=\"");
 	af_label_xml(b, font, strlen(font));
 	af_buf_str(b, ", 'DejaVu Sans', sans-serif\" font-size=\"");
-	af_label_fixed(b, s->font_size, 0);
+	af_label_fixed(b, s->font_size, s->font_size == floor(s->font_size) ? 0 : 2);
 	af_buf_str(b, "\">\n<!-- Flame graph made by aflame " AFLAME_VERSION " -->\n");
 	if (p->notes) {
 		af_buf_str(b, "<desc>");
@@ -230,13 +233,15 @@ static int svg_measure(struct svg *s, struct af_err *err)
 	s->width = p->width ? p->width : 1200;
 	s->pad = SVG_PAD;
 	s->frame_height = p->frame_height ? p->frame_height : 16;
-	s->font_size = p->font_size ? p->font_size : 12;
+	s->font_size = p->font_size > 0 ? p->font_size : 12;
 	s->char_width = s->font_size * (p->font_width > 0 ? p->font_width : 0.59);
 	if (s->width < 4 * s->pad || s->width > SVG_MAX_WIDTH)
 		return af_fail_plain(err, -EINVAL, "a picture cannot be %u pixels wide", p->width);
 	s->total = s->tree->total[s->weight][0];
-	if (p->total > s->total)
-		s->total = p->total;
+	uint64_t scale = s->tree->weights[s->weight].scale;
+	double total = p->total * (double)(scale > 1 ? scale : 1);
+	if (total > (double)s->total)
+		s->total = total < 1.8e19 ? (uint64_t)total : UINT64_MAX;
 	s->unit_px = s->total ? (s->width - 2 * s->pad) / (double)s->total : 0;
 	double min = p->min_width > 0 ? p->min_width : p->all_frames ? 0 : 0.1;
 	if (p->min_width_percent && p->min_width > 0)
@@ -258,12 +263,14 @@ static int svg_draw(struct svg *s, struct af_err *err)
 		return rc;
 	if (p->differential)
 		s->most = svg_most_changed(s->tree);
-	s->legend = !strcmp(af_palette_name(&s->palette), "kind");
+	/* Remembered colours need not be by kind. */
+	s->legend = !p->colors && !strcmp(af_palette_name(&s->palette), "kind");
 	svg_place(&s->layout, s, s->tree);
 	s->top = s->font_size * (p->subtitle ? 5 : 3);
 	if (s->legend || p->differential)
 		s->top += s->font_size * 1.5;
-	s->bottom = s->font_size * 2 + 10;
+	s->top = ceil(s->top);
+	s->bottom = ceil(s->font_size * 2 + 10);
 	s->height = s->top + (s->layout.depth + 1) * s->frame_height + s->bottom;
 	svg_head(s);
 	svg_header(s);

@@ -4,6 +4,7 @@
 
 #include "analyse/tree.h"
 #include "base/buf.h"
+#include "render/attributes.h"
 #include "render/palette.h"
 #include "render/render.h"
 
@@ -45,6 +46,10 @@ void svg_script(struct svg *s);
 
 /* 0xrrggbb of a node of the tree drawn or of its reverse. */
 uint32_t svg_color(struct svg *s, const struct af_tree *t, uint32_t node);
+
+/* What the user said of a frame, or NULL. */
+const struct af_frame_attributes *svg_attributes(const struct svg *s, const struct af_tree *t,
+                                                 uint32_t node);
 
 /* "(123 samples, 4.56%)" and changes when it is a difference, as XML. */
 void svg_counts(struct svg *s, const struct af_tree *t, uint32_t node);

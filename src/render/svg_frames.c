@@ -55,7 +55,7 @@ uint32_t svg_color(struct svg *s, const struct af_tree *t, uint32_t node)
 		return af_palette_delta(delta, s->most, s->picture->negate);
 	}
 	if (!node)
-		return af_palette_kind(AF_FRAME_MARK);
+		return af_palette_root(&s->palette);
 	return af_palette_color(&s->palette, text, len, af_tree_frame(t, t->nodes[node].name));
 }
 
@@ -126,23 +126,86 @@ static void frame_text(struct svg *s, const struct svg_frame *f, double x, doubl
 	af_buf_str(&s->out, "</text>");
 }
 
+const struct af_frame_attributes *svg_attributes(const struct svg *s, const struct af_tree *t,
+                                                 uint32_t node)
+{
+	size_t len;
+	const char *text = af_tree_text(t, t->nodes[node].name, &len);
+
+	if (!s->picture->attributes)
+		return NULL;
+	/* The root's kind is of no meaning: its key is "". */
+	return af_attributes_get(s->picture->attributes, text, len,
+	                         node ? af_tree_frame(t, t->nodes[node].name) : AF_FRAME_NATIVE);
+}
+
+static void frame_attribute(struct af_buf *b, const char *name, const char *value)
+{
+	af_buf_fmt(b, " %s=\"", name);
+	af_label_xml(b, value, strlen(value));
+	af_buf_char(b, '"');
+}
+
+static void frame_attributes(struct af_buf *b, const struct af_frame_attributes *a, bool of_link)
+{
+	for (const struct af_attribute *i = a->first; i; i = i->next)
+		if (i->of_link == of_link)
+			frame_attribute(b, i->name, i->value);
+}
+
+static void frame_name(struct svg *s, const struct svg_frame *f)
+{
+	size_t len;
+	const char *text = af_label_text(s->tree, f->node, &len);
+
+	af_label_xml(&s->out, text, len);
+	af_buf_char(&s->out, ' ');
+	svg_counts(s, s->tree, f->node);
+}
+
+/* <g>, title, and <a> when it is a link. The script finds a name that the title is not in
+ * data-frame. */
+static void frame_open(struct svg *s, const struct svg_frame *f,
+                       const struct af_frame_attributes *a)
+{
+	struct af_buf *b = &s->out;
+
+	af_buf_str(b, "<g");
+	if (a && a->title) {
+		af_buf_str(b, " data-frame=\"");
+		frame_name(s, f);
+		af_buf_char(b, '"');
+	}
+	if (a)
+		frame_attributes(b, a, false);
+	af_buf_str(b, "><title>");
+	if (a && a->title)
+		af_label_xml(b, a->title, strlen(a->title));
+	else
+		frame_name(s, f);
+	af_buf_str(b, "</title>");
+	if (!a || !a->href)
+		return;
+	af_buf_str(b, "<a");
+	frame_attribute(b, "xlink:href", a->href);
+	frame_attribute(b, "target", a->target ? a->target : "_top");
+	frame_attributes(b, a, true);
+	af_buf_char(b, '>');
+}
+
 void svg_frames(struct svg *s)
 {
 	for (uint32_t i = 0; i < s->layout.nr; i++) {
 		const struct svg_frame *f = &s->layout.frames[i];
+		const struct af_frame_attributes *a = svg_attributes(s, s->tree, f->node);
 		double x = s->pad + (double)f->start * s->unit_px;
 		double y = s->picture->inverted
 		               ? s->top + f->depth * s->frame_height
 		               : s->height - s->bottom - (f->depth + 1) * s->frame_height + 1;
 		struct af_buf *b = &s->out;
-		size_t len;
-		const char *text = af_label_text(s->tree, f->node, &len);
 
-		af_buf_str(b, "<g><title>");
-		af_label_xml(b, text, len);
-		af_buf_char(b, ' ');
-		svg_counts(s, s->tree, f->node);
-		af_buf_str(b, "</title><rect x=\"");
+		frame_open(s, f, a);
+		af_buf_str(b, "<rect x=\"");
 		af_label_fixed(b, x, 2);
 		af_buf_str(b, "\" y=\"");
 		af_label_fixed(b, y, 0);
@@ -152,6 +215,6 @@ void svg_frames(struct svg *s)
 		af_label_fixed(b, s->frame_height - 1, 0);
 		af_buf_fmt(b, "\" fill=\"#%06x\" rx=\"2\"/>", svg_color(s, s->tree, f->node));
 		frame_text(s, f, x, y);
-		af_buf_str(b, "</g>\n");
+		af_buf_str(b, a && a->href ? "</a></g>\n" : "</g>\n");
 	}
 }

@@ -84,6 +84,57 @@ static void script_counts(struct svg *s, const struct af_tree *t, uint32_t node)
 	af_buf_free(&text);
 }
 
+/* "name":"value" */
+static void script_pair(struct svg *s, const char *name, const char *value)
+{
+	char last = s->out.data[s->out.len - 1];
+
+	af_buf_fmt(&s->out, last == '{' ? "\"%s\":" : ",\"%s\":", name);
+	script_string(s, value, strlen(value));
+}
+
+static void script_pairs(struct svg *s, const struct af_frame_attributes *a, bool of_link)
+{
+	af_buf_str(&s->out, of_link ? ",\"a\":{" : "\"g\":{");
+	for (const struct af_attribute *i = a->first; i; i = i->next)
+		if (i->of_link == of_link)
+			script_pair(s, i->name, i->value);
+	if (of_link) {
+		script_pair(s, "href", a->href);
+		script_pair(s, "target", a->target ? a->target : "_top");
+	}
+	af_buf_char(&s->out, '}');
+}
+
+/* By the id of a name what the user said of it: the frames of the reverse are made by the script.
+ */
+static void script_attributes(struct svg *s, const struct af_tree *t, const struct svg_layout *l,
+                              const uint32_t *ids)
+{
+	bool *said = af_xcalloc(t->nr_names, sizeof *said);
+	bool comma = false;
+
+	af_buf_str(&s->out, ",\n\"attributes\":{");
+	for (uint32_t i = 0; i < l->nr; i++) {
+		uint32_t node = l->frames[i].node, name = t->nodes[node].name;
+		const struct af_frame_attributes *a = svg_attributes(s, t, node);
+
+		if (!a || said[name])
+			continue;
+		said[name] = true;
+		af_buf_fmt(&s->out, "%s\"%u\":{", comma ? "," : "", ids[name] - 1);
+		comma = true;
+		script_pairs(s, a, false);
+		if (a->title)
+			script_pair(s, "title", a->title);
+		if (a->href)
+			script_pairs(s, a, true);
+		af_buf_char(&s->out, '}');
+	}
+	af_buf_char(&s->out, '}');
+	free(said);
+}
+
 /* Reversed: places, names by id, and by frame the name's id, the colour and the counts. */
 static void script_reverse(struct svg *s, const struct af_tree *t, const struct svg_layout *l)
 {
@@ -111,7 +162,10 @@ static void script_reverse(struct svg *s, const struct af_tree *t, const struct 
 		           svg_color(s, t, node));
 		script_counts(s, t, node);
 	}
-	af_buf_str(b, "]}");
+	af_buf_char(b, ']');
+	if (s->picture->attributes)
+		script_attributes(s, t, l, ids);
+	af_buf_char(b, '}');
 	free(ids);
 }
 

@@ -4,7 +4,9 @@ function aflame(data) {
 	const script = document.currentScript;
 	const svg = (script && script.ownerSVGElement) || document.documentElement;
 	const one = (selector) => svg.querySelector(selector);
-	const details = one(".details"), matched = one(".matched"), back = one(".back");
+	/* Frames may have classes of the user's: only children of the picture are ours. */
+	const part = (name) => one(":scope > ." + name);
+	const details = part("details"), matched = part("matched"), back = part("back");
 
 	/*
 	 * A view is one tree: its group of frames and, by frame, parents first: depth, start and
@@ -34,10 +36,12 @@ function aflame(data) {
 	}
 
 	function mainView() {
-		const v = viewOf(one(".frames"), data.places);
+		const v = viewOf(part("frames"), data.places);
 		const groups = v.group.children;
 		for (let i = 0; i < v.n; i++) {
-			const g = groups[i], title = g.firstChild.textContent;
+			const g = groups[i];
+			/* A title of the user's own is not what the frame is called. */
+			const title = g.getAttribute("data-frame") || g.firstChild.textContent;
 			adopt(v, i, g);
 			v.title[i] = title;
 			v.name[i] = title.slice(0, title.lastIndexOf(" ("));
@@ -59,12 +63,14 @@ function aflame(data) {
 		const r = data.reverse, group = make("g", {class: "frames"});
 		const v = viewOf(group, r.places);
 		for (let i = 0; i < v.n; i++) {
-			const g = make("g", {}, group);
-			v.name[i] = r.names[r.frames[3 * i]];
+			const id = r.frames[3 * i], said = (r.attributes || {})[id] || {};
+			const g = make("g", said.g, group);
+			v.name[i] = r.names[id];
 			v.title[i] = v.name[i] + " " + r.frames[3 * i + 2];
 			v.fill[i] = "#" + r.frames[3 * i + 1].toString(16).padStart(6, "0");
-			make("title", {}, g).textContent = v.title[i];
-			make("rect", {height: data.frameHeight - 1, fill: v.fill[i], rx: 2}, g);
+			make("title", {}, g).textContent = said.title || v.title[i];
+			make("rect", {height: data.frameHeight - 1, fill: v.fill[i], rx: 2},
+				said.a ? make("a", said.a, g) : g);
 			adopt(v, i, g);
 		}
 		views[0].group.after(group);
@@ -110,7 +116,7 @@ function aflame(data) {
 		if (!e) {
 			if (!text)
 				return;
-			e = v.text[i] = make("text", {}, v.g[i]);
+			e = v.text[i] = make("text", {}, v.rect[i].parentNode);
 		}
 		e.textContent = text;
 		e.setAttribute("x", x + 3);
@@ -378,7 +384,8 @@ function aflame(data) {
 	};
 
 	function key(e) {
-		if (e.target && e.target.tagName && e.target.tagName.toLowerCase() === "input")
+		const tag = e.target && e.target.tagName ? e.target.tagName.toLowerCase() : "";
+		if (tag === "input" || (tag === "a" && e.key === "Enter"))
 			return;
 		const control = e.ctrlKey || e.metaKey;
 		if (e.key === "F3" || (control && e.key === "f") || (!control && e.key === "/"))
@@ -412,8 +419,14 @@ function aflame(data) {
 		const g = e.target.closest && e.target.closest("g");
 		return g && g.frame !== undefined ? g.frame : -1;
 	};
+	/* A frame that is a link is followed; with Ctrl it is zoomed like any other. */
 	svg.addEventListener("click", (e) => {
 		const action = e.target.getAttribute && e.target.getAttribute("data-do");
+		const link = e.target.closest && e.target.closest("a");
+		if (link && !e.ctrlKey && !e.metaKey)
+			return;
+		if (link)
+			e.preventDefault();
 		if (action)
 			actions[action]();
 		else if (frameOf(e) >= 0)

@@ -3,7 +3,7 @@
  * measure and compare.
  *
  *	folded2svg [--FORMAT] [--inverted] [--reverse] [--flamechart] [--diff] [--all] [--width N]
- *	           [--colors P] [--title T] [--notes T] [--fluid] IN > OUT
+ *	           [--colors P] [--title T] [--notes T] [--fluid] [--nameattr FILE] IN > OUT
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +12,13 @@
 #include "analyse/tree.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "render/attributes.h"
 #include "render/render.h"
 
 struct options {
 	struct af_picture picture;
-	const char *format, *in;
+	const char *format, *in, *attributes_file;
+	struct af_attributes attributes;
 };
 
 static void options_parse(struct options *o, char **argv)
@@ -45,6 +47,8 @@ static void options_parse(struct options *o, char **argv)
 			p->title = *++argv;
 		else if (!strcmp(a, "--notes") && argv[1])
 			p->notes = *++argv;
+		else if (!strcmp(a, "--nameattr") && argv[1])
+			o->attributes_file = *++argv;
 		else if (!strncmp(a, "--", 2) && af_format_for(a + 2))
 			o->format = a + 2;
 		else
@@ -85,15 +89,29 @@ static int convert(const struct options *o, struct af_err *err)
 	return rc;
 }
 
+static int read_attributes(struct options *o, struct af_err *err)
+{
+	struct af_file file;
+	int rc = af_file_map(&file, o->attributes_file, err);
+
+	if (!rc)
+		rc = af_attributes_open(&o->attributes, (const char *)file.data, file.size,
+		                        o->attributes_file, err);
+	o->picture.attributes = &o->attributes;
+	af_file_unmap(&file);
+	return rc;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = {0};
 	struct af_err err = {0};
 
 	options_parse(&o, argv);
-	if (!o.in || convert(&o, &err)) {
+	if (!o.in || (o.attributes_file && read_attributes(&o, &err)) || convert(&o, &err)) {
 		fprintf(stderr, "folded2svg: %s\n", o.in ? err.msg : "no input");
 		return 1;
 	}
+	af_attributes_close(&o.attributes);
 	return 0;
 }

@@ -13,7 +13,7 @@ const tests = [];
 const test = (name, file, body, options = {}) => tests.push({ name, file, body, options });
 
 /* What is seen: by frame its name, place and label, drawn ones only, parents first. */
-const frames = (page) => page.evaluate(() => [...document.querySelectorAll('.frames')]
+const frames = (page) => page.evaluate(() => [...document.querySelectorAll('svg > .frames')]
   .filter((group) => group.style.display !== 'none')
   .flatMap((group) => [...group.children])
   .filter((g) => g.style.display !== 'none')
@@ -179,6 +179,48 @@ test('a chart has no reverse button', 'chart', async (page) => {
   assert.equal(await page.evaluate(() => document.querySelector('[data-do=reverse]')), null);
   await press(page, 'r');
   assert.equal((await frames(page)).filter((f) => f.name === 'm').length, 2);
+});
+
+/* A click where the frame is, as a person does it. */
+const point = async (page, name, options) => {
+  const at = await page.evaluate((wanted) => {
+    const g = [...document.querySelectorAll('svg > .frames')].filter((f) => f.style.display !== 'none')
+      .flatMap((f) => [...f.children]).find((c) => c.querySelector('title').textContent === wanted);
+    const box = g.querySelector('rect').getBoundingClientRect();
+    return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  }, name);
+  await page.mouse.move(at.x, at.y);
+  if (options.control) await page.keyboard.down('Control');
+  await page.mouse.click(at.x, at.y);
+  if (options.control) await page.keyboard.up('Control');
+};
+
+test('a frame with a link is followed, and zoomed with Ctrl', 'linked', async (page) => {
+  assert.equal((await frames(page)).length, 19);
+  await point(page, 'own (words)', { control: true });
+  near((await frame(page, 'own')).width, 1180);
+  assert.equal(await text(page, 'svg > .details'), 'Function: read (180 samples, 19.74%)');
+  assert.match(page.url(), /linked\.svg\?/);
+  assert.equal((await frame(page, 'own')).label, 'read');
+  await page.keyboard.press('Escape');
+  await point(page, 'own (words)', {});
+  await page.waitForURL(/diff\.svg/);
+});
+
+test('attributes do not change what is found, and are in the reverse too', 'linked', async (page) => {
+  await press(page, '/');
+  await page.keyboard.type('^read');
+  assert.equal(await text(page, 'svg > .matched'), 'Matched: 19.74% (1 frame)');
+  await press(page, 'Escape');
+  await press(page, 'r');
+  assert.equal(await text(page, 'svg > .matched'), 'Matched: 19.74% (1 frame)');
+  const own = await page.evaluate(() => [...document.querySelectorAll('svg > .frames')]
+    .find((f) => f.style.display !== 'none').querySelector('[data-team=io]').style.opacity);
+  assert.equal(own, '0.5');
+  await point(page, 'own (words)', { control: true });
+  assert.match(page.url(), /linked\.svg\?.*y=/);
+  await point(page, 'own (words)', {});
+  await page.waitForURL(/diff\.svg/);
 });
 
 test('a fluid picture follows the window', 'fluid', async (page) => {

@@ -11,9 +11,11 @@
 #include "analyse/tree.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "render/attributes.h"
 #include "render/embed.h"
 #include "render/label.h"
 #include "render/palette.h"
+#include "render/palette_map.h"
 #include "render/render.h"
 
 AF_EMBED(svg_script);
@@ -124,6 +126,50 @@ static void a_name_cannot_leave_its_place(void **state)
 	free(svg);
 }
 
+static void what_is_said_of_a_frame_cannot_leave_its_place(void **state)
+{
+	const char *said = "a\ttitle=</title><script>]]>\thref=\"><script>\tclass=\"><script>\t"
+			   "a_extra=rel='\"><script>]]>'\tid=\xff\xef\xbf\xbe\tdata-x=]]>\n";
+	struct af_attributes attributes;
+	const struct af_picture p = {.attributes = &attributes};
+	struct af_err err = {0};
+
+	assert_int_equal(af_attributes_open(&attributes, said, strlen(said), "f", &err), 0);
+	char *svg = draw("a;b 1\n", &p, &err);
+	assert_null(strstr(svg, "<script>"));
+	assert_ptr_equal(strstr(svg, "]]>"), strstr(svg, "]]></script>"));
+	assert_non_null(strstr(svg, "<g data-frame=\"a (1 samples, 100.00%)\" "
+	                            "class=\"&quot;&gt;&lt;script&gt;\" "
+	                            "id=\"\xef\xbf\xbd\xef\xbf\xbd\" "
+	                            "data-x=\"]]&gt;\"><title>&lt;/title&gt;"));
+	assert_non_null(strstr(svg, "<a xlink:href=\"&quot;&gt;&lt;script&gt;\" target=\"_top\" "
+	                            "rel=\"&quot;&gt;&lt;script&gt;]]&gt;\"><rect "));
+	assert_non_null(strstr(svg, " xmlns:xlink=\"http://www.w3.org/1999/xlink\""));
+	free(svg);
+	af_attributes_close(&attributes);
+}
+
+static void remembered_colors_are_drawn_and_new_ones_remembered(void **state)
+{
+	struct af_palette_map map;
+	const struct af_picture p = {.colors = &map}, diff = {.colors = &map, .differential = true};
+	struct af_err err = {0};
+
+	assert_int_equal(af_palette_map_open(&map, "/nowhere/map", &err), 0);
+	af_palette_map_keep(&map, "a", 1, AF_FRAME_KERNEL, 0x123456);
+	af_palette_map_keep(&map, "", 0, AF_FRAME_NATIVE, 0x654321);
+	free(draw("x 1 2\n", &diff, &err));
+	assert_int_equal(map.nr_added, 2);
+	char *svg = draw("a_[k];-;b 1\nhair 1\na_[k];wide 1000000\n", &p, &err);
+	assert_non_null(strstr(svg, "fill=\"#123456\""));
+	assert_non_null(strstr(svg, "fill=\"#654321\""));
+	/* Kinds may have any colour now. */
+	assert_null(strstr(svg, "class=\"legend\""));
+	free(svg);
+	assert_int_equal(map.nr_added, 3); /* "wide", nothing that is too narrow to be seen */
+	af_palette_map_close(&map);
+}
+
 static void the_script_ends_no_section_early(void **state)
 {
 	assert_null(strstr((const char *)af_embed_svg_script, "]]>"));
@@ -177,6 +223,8 @@ static void nothing_and_too_much_are_still_pictures(void **state)
 	assert_has("a 18446744073709551615\nb 18446744073709551615\n", &plain, "</svg>");
 	const struct af_picture total = {.total = 200};
 	assert_has("a 100\n", &total, "<title>a (100 samples, 50.00%)</title>");
+	const struct af_picture fraction = {.total = 2.5};
+	assert_has("a 0.5\n", &fraction, "<title>a (0.5 samples, 20.00%)</title>");
 }
 
 static void every_palette_has_a_color_for_every_kind(void **state)
@@ -276,6 +324,8 @@ int main(void)
 	    cmocka_unit_test(labels_say_name_weight_and_share),
 	    cmocka_unit_test(frames_below_the_minimum_width_are_left_out),
 	    cmocka_unit_test(a_name_cannot_leave_its_place),
+	    cmocka_unit_test(what_is_said_of_a_frame_cannot_leave_its_place),
+	    cmocka_unit_test(remembered_colors_are_drawn_and_new_ones_remembered),
 	    cmocka_unit_test(the_script_ends_no_section_early),
 	    cmocka_unit_test(a_difference_counts_whole_subtrees),
 	    cmocka_unit_test(a_difference_needs_two_columns),
