@@ -39,10 +39,7 @@ static struct device_row *devices_row(struct devices *d, const struct af_world *
 	uint64_t *slot = af_map_at(&d->by_row, key, &fresh);
 
 	if (fresh) {
-		if (d->nr_rows == d->cap_rows) {
-			d->cap_rows = d->cap_rows ? d->cap_rows * 2 : 64;
-			d->rows = af_xrealloc(d->rows, d->cap_rows * sizeof *d->rows);
-		}
+		AF_GROW(d->rows, d->nr_rows, d->cap_rows);
 		d->rows[d->nr_rows] = (struct device_row){.process = s->process,
 		                                          .op = s->is.op,
 		                                          .kernel = s->is.kernel,
@@ -59,10 +56,7 @@ static struct device_busy *devices_busy(struct devices *d, uint32_t process, uin
 	uint64_t *slot = af_map_at(&d->by_busy, (uint64_t)process << 32 | device, &fresh);
 
 	if (fresh) {
-		if (d->nr_busy == d->cap_busy) {
-			d->cap_busy = d->cap_busy ? d->cap_busy * 2 : 16;
-			d->busy = af_xrealloc(d->busy, d->cap_busy * sizeof *d->busy);
-		}
+		AF_GROW(d->busy, d->nr_busy, d->cap_busy);
 		d->busy[d->nr_busy] = (struct device_busy){.process = process, .device = device};
 		*slot = d->nr_busy++;
 	}

@@ -36,10 +36,7 @@ static struct flame_sum *flame_sum(struct flame *f, uint32_t path, uint32_t proc
 	    af_map_at(&f->by_sum, who << 32 | (uint64_t)label << 1 | in_kernel, &fresh);
 
 	if (fresh) {
-		if (f->nr == f->cap) {
-			f->cap = f->cap ? f->cap * 2 : 1024;
-			f->sums = af_xrealloc(f->sums, f->cap * sizeof *f->sums);
-		}
+		AF_GROW(f->sums, f->nr, f->cap);
 		f->sums[f->nr] = (struct flame_sum){
 		    .path = path, .process = process, .label = label, .in_kernel = in_kernel};
 		*slot = f->nr++;

@@ -27,4 +27,13 @@ char *af_arena_strdup(struct af_arena *a, const char *s, size_t len);
 void *af_xrealloc(void *p, size_t size);
 void *af_xcalloc(size_t n, size_t size);
 
+/* Make room for one more in @array, which has @nr of @cap elements. Lvalues without effects. */
+#define AF_GROW(array, nr, cap)                                                                    \
+	do {                                                                                       \
+		if ((nr) == (cap)) {                                                               \
+			(cap) = (cap) ? (cap)*2 : 16;                                              \
+			(array) = af_xrealloc(array, (size_t)(cap) * sizeof *(array));             \
+		}                                                                                  \
+	} while (0)
+
 #endif

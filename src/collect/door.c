@@ -85,10 +85,7 @@ static void door_admit(struct af_door *d, const struct af_hello *hello, int pid,
 			guest_leaves(d, old);
 		}
 	}
-	if (d->nr == d->cap) {
-		d->cap = d->cap ? d->cap * 2 : 16;
-		d->guests = af_xrealloc(d->guests, d->cap * sizeof *d->guests);
-	}
+	AF_GROW(d->guests, d->nr, d->cap);
 	struct af_guest *g = &d->guests[d->nr++];
 	*g = (struct af_guest){.process = hello->process, .pid = pid, .pidfd = -1, .fd = fd};
 	guest_watch(d, g);

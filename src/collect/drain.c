@@ -82,10 +82,7 @@ static void drain_add(struct af_drain *d, const char *name)
 	scope_close int fd = openat(d->dir_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)
 		r.next_seq = af_drain_file_resume(fd, &r);
-	if (d->nr == d->cap) {
-		d->cap = d->cap ? d->cap * 2 : 64;
-		d->rings = af_xrealloc(d->rings, d->cap * sizeof *d->rings);
-	}
+	AF_GROW(d->rings, d->nr, d->cap);
 	d->rings[d->nr++] = r;
 }
 

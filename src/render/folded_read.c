@@ -202,10 +202,7 @@ static const char *folded_stack(struct folded_reader *r, const char *line, uint3
 
 		if (d == FOLDED_MAX_DEPTH)
 			return "more than 65536 frames";
-		if (d == r->cap) {
-			r->cap = r->cap ? r->cap * 2 : 256;
-			r->frames = af_xrealloc(r->frames, r->cap * sizeof *r->frames);
-		}
+		AF_GROW(r->frames, d, r->cap);
 		size_t text = size;
 		enum af_frame kind = folded_kind(frame, &text);
 		node = af_tree_child(r->tree, node, af_tree_name(r->tree, frame, text, kind, 1));

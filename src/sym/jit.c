@@ -79,10 +79,7 @@ static void jit_line(struct af_jit *j, char *line)
 
 	if (!jit_number(&line, &start) || !jit_number(&line, &size) || !*line)
 		return;
-	if (j->nr == j->cap) {
-		j->cap = j->cap ? j->cap * 2 : 256;
-		j->entries = af_xrealloc(j->entries, (size_t)j->cap * sizeof *j->entries);
-	}
+	AF_GROW(j->entries, j->nr, j->cap);
 	uint64_t end = start + size < start ? UINT64_MAX : start + size;
 	j->entries[j->nr] = (struct af_jit_entry){start, line};
 	af_ranges_add(&j->ranges, start, end, 0, j->nr++);

@@ -69,10 +69,7 @@ static bool lines_ranges(Dwarf_Die *die, struct af_ranges *ranges, uint32_t dept
 
 static void lines_add_unit(struct af_lines *l, const Dwarf_Die *die, const Dwarf_Die *scope)
 {
-	if (l->nr_units == l->cap_units) {
-		l->cap_units = l->cap_units ? l->cap_units * 2 : 64;
-		l->units = af_xrealloc(l->units, l->cap_units * sizeof *l->units);
-	}
+	AF_GROW(l->units, l->nr_units, l->cap_units);
 	l->units[l->nr_units] = (struct lines_unit){.die = *die, .scope = *scope};
 	lines_ranges(&l->units[l->nr_units].scope, &l->by_address, 1, l->nr_units);
 	if (die != scope)
@@ -173,10 +170,7 @@ void af_lines_close(struct af_lines *l)
 
 static void lines_add_function(struct lines_unit *u, Dwarf_Die *die)
 {
-	if (u->nr_functions == u->cap_functions) {
-		u->cap_functions = u->cap_functions ? u->cap_functions * 2 : 16;
-		u->functions = af_xrealloc(u->functions, u->cap_functions * sizeof *u->functions);
-	}
+	AF_GROW(u->functions, u->nr_functions, u->cap_functions);
 	u->functions[u->nr_functions] = (struct lines_function){.die = *die};
 	/* Most are declarations and what was inlined everywhere. */
 	if (lines_ranges(die, &u->by_address, 0, u->nr_functions))
@@ -215,10 +209,7 @@ static void lines_list(struct lines_unit *u, Dwarf_Die *parent, uint32_t scope, 
 
 static uint32_t lines_add_call(struct lines_function *f, Dwarf_Die *die, uint32_t parent)
 {
-	if (f->nr_calls == f->cap_calls) {
-		f->cap_calls = f->cap_calls ? f->cap_calls * 2 : 16;
-		f->calls = af_xrealloc(f->calls, f->cap_calls * sizeof *f->calls);
-	}
+	AF_GROW(f->calls, f->nr_calls, f->cap_calls);
 	f->calls[f->nr_calls] = (struct lines_call){.die = *die, .parent = parent};
 	return f->nr_calls++;
 }

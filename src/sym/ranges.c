@@ -21,10 +21,7 @@ void af_ranges_add(struct af_ranges *r, uint64_t start, uint64_t end, uint32_t p
 {
 	if (start >= end || r->nr >= RANGES_MOST)
 		return;
-	if (r->nr == r->cap) {
-		r->cap = r->cap ? r->cap * 2 : 64;
-		r->items = af_xrealloc(r->items, r->cap * sizeof *r->items);
-	}
+	AF_GROW(r->items, r->nr, r->cap);
 	if (r->nr && start < r->items[r->nr - 1].start)
 		r->unsorted = true;
 	r->items[r->nr] = (struct af_range){start, end, priority, value, (uint32_t)r->nr};

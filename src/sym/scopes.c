@@ -17,10 +17,7 @@ void af_scopes_free(struct af_scopes *s)
 
 uint32_t af_scopes_add(struct af_scopes *s, Dwarf_Off offset, uint32_t parent)
 {
-	if (s->nr == s->cap) {
-		s->cap = s->cap ? s->cap * 2 : 64;
-		s->at = af_xrealloc(s->at, s->cap * sizeof *s->at);
-	}
+	AF_GROW(s->at, s->nr, s->cap);
 	s->at[s->nr] = (struct af_scope){offset, parent};
 	return s->nr++;
 }

@@ -20,10 +20,7 @@ void af_symtab_put(struct af_symtab *t, const struct af_symtab_entry *entry)
 {
 	if (t->nr == UINT32_MAX / 4)
 		return;
-	if (t->nr == t->cap) {
-		t->cap = t->cap ? t->cap * 2 : 256;
-		t->entries = af_xrealloc(t->entries, (size_t)t->cap * sizeof *t->entries);
-	}
+	AF_GROW(t->entries, t->nr, t->cap);
 	t->entries[t->nr++] = *entry;
 }
 

@@ -56,10 +56,7 @@ static void clocks_reading(struct af_clocks *c, const struct af_event *ev)
 	if (!af_event_decode(ev, &f, sizeof f, NULL) || f.clock != AF_CLOCK_DEVICE ||
 	    !reading_can_be(ev, &f))
 		return;
-	if (c->nr_readings == c->cap_readings) {
-		c->cap_readings = c->cap_readings ? c->cap_readings * 2 : 64;
-		c->readings = af_xrealloc(c->readings, c->cap_readings * sizeof *c->readings);
-	}
+	AF_GROW(c->readings, c->nr_readings, c->cap_readings);
 	c->readings[c->nr_readings++] = (struct clock_reading){
 	    .device = clock_key(ev->process, f.device),
 	    .pair = {f.foreign, f.mono_ns, f.uncertainty_ns},
