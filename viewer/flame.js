@@ -181,25 +181,30 @@ class FlameView {
     this.frame = 0;
     if (!this.tree || !this.width) return;
     const { context } = this;
-    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    context.fillStyle = this.palette.paper;
-    context.fillRect(0, 0, this.width, this.height);
-    context.font = `${this.size}px ${FONT}`;
-    context.textBaseline = 'middle';
-    this.drawn = this.paint({
-      width: this.width, height: this.height, pixel: 1 / this.ratio, y: (depth) => this.y(depth),
-      rect: (x, y, w, hgt, color) => {
-        context.fillStyle = color;
-        context.fillRect(x, y, w, hgt);
-      },
-      text: (x, y, text, color) => {
-        context.fillStyle = color;
-        context.fillText(text, x, y);
-      },
-      frame: (x, y, w, hgt, color) => {
+    this.drawn = this.paintCanvas(context, this.ratio, this.height, (depth) => this.y(depth),
+      (x, y, w, hgt, color) => {
         context.strokeStyle = color;
         context.lineWidth = 2;
         context.strokeRect(x + 1, y + 1, Math.max(0, w - 2), hgt - 2);
+      });
+  }
+
+  /* Paint on a canvas of @ratio pixels to one of the page's. Returns the number of boxes. */
+  paintCanvas(context, ratio, height, y, frame) {
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = this.palette.paper;
+    context.fillRect(0, 0, this.width, height);
+    context.font = `${this.size}px ${FONT}`;
+    context.textBaseline = 'middle';
+    return this.paint({
+      width: this.width, height, pixel: 1 / ratio, y, frame,
+      rect: (x, top, w, hgt, color) => {
+        context.fillStyle = color;
+        context.fillRect(x, top, w, hgt);
+      },
+      text: (x, top, text, color) => {
+        context.fillStyle = color;
+        context.fillText(text, x, top);
       },
     });
   }
@@ -392,23 +397,7 @@ class FlameView {
     const scale = height * 2 <= 16384 ? 2 : 1;
     const canvas = h('canvas', { width: this.width * scale, height: height * scale });
     const context = canvas.getContext('2d', { alpha: false });
-    context.setTransform(scale, 0, 0, scale, 0, 0);
-    context.fillStyle = this.palette.paper;
-    context.fillRect(0, 0, this.width, height);
-    context.font = `${this.size}px ${FONT}`;
-    context.textBaseline = 'middle';
-    this.paint({
-      width: this.width, height, pixel: 1 / scale, y,
-      rect: (x, top, w, hgt, color) => {
-        context.fillStyle = color;
-        context.fillRect(x, top, w, hgt);
-      },
-      text: (x, top, text, color) => {
-        context.fillStyle = color;
-        context.fillText(text, x, top);
-      },
-      frame: () => {},
-    });
+    this.paintCanvas(context, scale, height, y, () => {});
     canvas.toBlob(done, 'image/png');
   }
 }
