@@ -5,7 +5,14 @@
 /* What DW_EH_PE_* the header of the table may name (LSB 10.5.1). */
 enum { PE_FORMAT = 0x0f, PE_UDATA4 = 0x03, PE_DATAREL_SDATA4 = 0x3b, PE_OMIT = 0xff };
 
-enum { FDE_HEADER = 4, FDE_ENTRY = 8 };
+enum {
+	FDE_HEADER = 4,
+	FDE_ENTRY = 8,
+	FDE_FIXED = 16, /* of an FDE, to the length of its augmentation */
+};
+
+/* Instructions that say where the frame or a register is (DWARF 5, 7.24). */
+enum { CFA_DEF_CFA = 0x0c, CFA_EXPRESSION = 0x10, CFA_OFFSET = 0x80 };
 
 static int32_t load_i32(const uint8_t *p)
 {
@@ -23,8 +30,7 @@ static uint32_t load_u32(const uint8_t *p)
 	return v;
 }
 
-/* The bytes at @vaddr and how many there are, NULL when the file has none there. */
-static const uint8_t *fde_bytes(const struct af_elf *e, uint64_t vaddr, uint64_t *left)
+const uint8_t *af_fde_bytes(const struct af_elf *e, uint64_t vaddr, uint64_t *left)
 {
 	Elf64_Phdr p;
 
@@ -62,7 +68,7 @@ void af_fde_open(struct af_fde_table *t, const struct af_elf *elf)
 		return;
 
 	uint64_t left = 0;
-	const uint8_t *at = fde_bytes(elf, p.p_vaddr, &left);
+	const uint8_t *at = af_fde_bytes(elf, p.p_vaddr, &left);
 	if (!at || left < FDE_HEADER || at[0] != 1 || at[2] != PE_UDATA4 ||
 	    at[3] != PE_DATAREL_SDATA4)
 		return;
@@ -82,24 +88,34 @@ static uint64_t fde_start(const struct af_fde_table *t, uint32_t i)
 }
 
 /*
- * Whether @vaddr is behind the end of the function that entry @i says starts at @start. The FDE
- * says how long it is: after its length and the pointer to its CIE come the start, mostly 32 bits
- * relative to where it stands, and the length of the code. One where the start is not that is in
- * another encoding, and its function reaches to the next.
+ * The FDE of entry @i, which says that its function starts at @start: after its length and the
+ * pointer to its CIE come the start, mostly 32 bits relative to where it stands, and the length of
+ * the code. NULL for one where the start is not that: it is in another encoding.
  */
+static const uint8_t *fde_of(const struct af_fde_table *t, uint32_t i, uint64_t start,
+                             uint64_t *fde, uint64_t *left)
+{
+	int32_t relative = load_i32(t->entries + (uint64_t)i * FDE_ENTRY + 4);
+
+	*fde = t->base + (uint64_t)(int64_t)relative;
+	const uint8_t *at = af_fde_bytes(t->elf, *fde, left);
+	if (!at || *left < FDE_FIXED || *fde + 8 + (uint64_t)(int64_t)load_i32(at + 8) != start)
+		return NULL;
+	return at;
+}
+
+/* Whether @vaddr is behind the end of it; the function of an FDE not read reaches to the next. */
 static bool fde_ends_before(const struct af_fde_table *t, uint32_t i, uint64_t start,
                             uint64_t vaddr)
 {
-	int32_t relative = load_i32(t->entries + (uint64_t)i * FDE_ENTRY + 4);
-	uint64_t fde = t->base + (uint64_t)(int64_t)relative, left;
-	const uint8_t *at = fde_bytes(t->elf, fde, &left);
+	uint64_t fde, left;
+	const uint8_t *at = fde_of(t, i, start, &fde, &left);
 
-	if (!at || left < 16 || fde + 8 + (uint64_t)(int64_t)load_i32(at + 8) != start)
-		return false;
-	return vaddr - start >= load_u32(at + 12);
+	return at && vaddr - start >= load_u32(at + 12);
 }
 
-bool af_fde_find(const struct af_fde_table *t, uint64_t vaddr, uint64_t *start)
+/* The entry that starts last of those not after @vaddr. */
+static bool fde_entry(const struct af_fde_table *t, uint64_t vaddr, uint32_t *i)
 {
 	uint32_t low = 0, high = t->nr;
 
@@ -111,8 +127,48 @@ bool af_fde_find(const struct af_fde_table *t, uint64_t vaddr, uint64_t *start)
 		else
 			high = middle;
 	}
-	if (!low)
+	*i = low - 1;
+	return low != 0;
+}
+
+bool af_fde_find(const struct af_fde_table *t, uint64_t vaddr, uint64_t *start)
+{
+	uint32_t i;
+
+	if (!fde_entry(t, vaddr, &i))
 		return false;
-	*start = fde_start(t, low - 1);
-	return *start <= vaddr && !fde_ends_before(t, low - 1, *start, vaddr);
+	*start = fde_start(t, i);
+	return *start <= vaddr && !fde_ends_before(t, i, *start, vaddr);
+}
+
+/* Whether the augmentation of the CIE that the FDE names begins with z: then it has a length. */
+static bool fde_has_augmentation(const struct af_fde_table *t, const uint8_t *at, uint64_t fde)
+{
+	uint64_t left;
+	const uint8_t *cie = af_fde_bytes(t->elf, fde + 4 - load_u32(at + 4), &left);
+
+	return cie && left >= 10 && cie[9] == 'z';
+}
+
+uint32_t af_fde_part_len(const struct af_fde_table *t, uint64_t start)
+{
+	uint64_t fde, left;
+	uint32_t i;
+
+	if (!fde_entry(t, start, &i) || fde_start(t, i) != start)
+		return 0;
+	const uint8_t *at = fde_of(t, i, start, &fde, &left);
+	if (!at || left == FDE_FIXED || !fde_has_augmentation(t, at, fde))
+		return 0;
+
+	/* A length of 128 or more, which takes another byte, is in no FDE with 32-bit pointers. */
+	uint64_t program = FDE_FIXED + 1 + (uint64_t)at[FDE_FIXED];
+	uint64_t end = 4 + (uint64_t)load_u32(at);
+	if (at[FDE_FIXED] >= 0x80 || program >= end || program >= left)
+		return 0;
+
+	/* A function begins with its return address on top: rows come after an instruction. */
+	uint8_t first = at[program];
+	bool moved = first >= CFA_OFFSET || (first >= CFA_DEF_CFA && first <= CFA_EXPRESSION);
+	return moved ? load_u32(at + 12) : 0;
 }

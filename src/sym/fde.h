@@ -25,4 +25,14 @@ void af_fde_open(struct af_fde_table *t, const struct af_elf *elf);
 /* The start of the function that covers @vaddr; false when none is known to. Tens of ns. */
 bool af_fde_find(const struct af_fde_table *t, uint64_t vaddr, uint64_t *start);
 
+/*
+ * The length of the code at @start when its FDE says that a stack frame is there before the first
+ * instruction: no function begins like that, but a part of one that a compiler has put elsewhere.
+ * 0 for everything else.
+ */
+uint32_t af_fde_part_len(const struct af_fde_table *t, uint64_t start);
+
+/* The bytes of the file at @vaddr and how many there are, NULL when it has none there. */
+const uint8_t *af_fde_bytes(const struct af_elf *e, uint64_t vaddr, uint64_t *left);
+
 #endif

@@ -10,6 +10,7 @@
 #include "sym/elf_file.h"
 #include "sym/fde.h"
 #include "sym/lines.h"
+#include "sym/part.h"
 #include "sym/sym.h"
 #include "sym/symtab.h"
 
@@ -28,6 +29,7 @@ struct af_sym_module {
 	struct af_map names;   /* name as in the file → const char * as people know it */
 	struct af_map files;   /* file name as in the debug information → const char * */
 	struct af_map unnamed; /* start of a function without a symbol → const char * */
+	struct af_map wholes;  /* start of what has no symbol → start of its function */
 };
 
 /* This machine's own vDSO, which the kernel has mapped in us as in everybody. */
@@ -163,6 +165,7 @@ void af_sym_module_close(struct af_sym_module *m)
 	af_map_free(&m->names);
 	af_map_free(&m->files);
 	af_map_free(&m->unnamed);
+	af_map_free(&m->wholes);
 	af_arena_free(&m->strings);
 	free(m);
 }
@@ -261,6 +264,17 @@ static const char *module_unnamed(struct af_sym_module *m, uint64_t start)
 	return (const char *)(uintptr_t)*known;
 }
 
+/* The start of the function that what starts at @start is a part of, or is. */
+static uint64_t module_whole(struct af_sym_module *m, uint64_t start)
+{
+	uint64_t whole;
+	uint64_t *known = af_map_at(&m->wholes, start, NULL);
+
+	if (!*known)
+		*known = af_part_whole(&m->fdes, start, &whole) ? whole : start;
+	return *known;
+}
+
 /* Without a symbol the unwind table still tells functions apart. */
 static void module_answer_start(struct af_sym_module *m, uint64_t vaddr,
                                 struct af_sym_answer *answer)
@@ -269,9 +283,14 @@ static void module_answer_start(struct af_sym_module *m, uint64_t vaddr,
 
 	if (answer->nr || !af_fde_find(&m->fdes, vaddr, &start))
 		return;
-	answer->source = AF_SYMBOL_FDE;
+
+	uint64_t whole = module_whole(m, start);
+	const struct af_symtab_entry *s =
+	    whole == start ? NULL : af_symtab_find(&m->symbols, whole);
+	answer->source = s ? s->source : AF_SYMBOL_FDE;
 	answer->symbol_offset = vaddr - start;
-	answer->frames[answer->nr++] = (struct af_sym_frame){.function = module_unnamed(m, start)};
+	answer->frames[answer->nr++] = (struct af_sym_frame){
+	    .function = s ? module_function(m, s->name) : module_unnamed(m, whole)};
 }
 
 void af_sym_lookup(struct af_sym_module *m, uint64_t vaddr, struct af_sym_answer *answer)

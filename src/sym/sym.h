@@ -34,7 +34,7 @@ struct af_sym_frame {
 
 struct af_sym_answer {
 	enum af_symbol_source source;
-	uint64_t symbol_offset;                     /* address less the start of the function */
+	uint64_t symbol_offset;                     /* address less the start of this part of it */
 	uint32_t nr;                                /* at least 1 unless source says why not */
 	struct af_sym_frame frames[AF_SYM_INLINES]; /* innermost inlined first */
 };

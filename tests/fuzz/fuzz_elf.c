@@ -10,6 +10,7 @@
 
 #include "sym/elf_file.h"
 #include "sym/fde.h"
+#include "sym/part.h"
 #include "sym/sym.h"
 #include "sym/symtab.h"
 
@@ -41,12 +42,15 @@ static void check_name(const char *symbol)
 static void check_fdes(const struct af_elf *e)
 {
 	struct af_fde_table t;
-	uint64_t start;
+	uint64_t start, whole;
 
 	af_fde_open(&t, e);
-	for (uint64_t vaddr = 0; vaddr < 0x10000; vaddr += 31)
-		if (af_fde_find(&t, vaddr, &start) && start > vaddr)
+	for (uint64_t vaddr = 0; vaddr < 0x10000; vaddr += 31) {
+		if (!af_fde_find(&t, vaddr, &start))
+			continue;
+		if (start > vaddr || (af_part_whole(&t, start, &whole) && whole == start))
 			abort();
+	}
 	af_fde_find(&t, UINT64_MAX, &start);
 }
 

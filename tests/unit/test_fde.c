@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sym/part.h"
 #include "sym/sym.h"
 
 /*
@@ -27,7 +28,8 @@ static void put(uint8_t *at, uint32_t value)
 	memcpy(at, &value, sizeof value);
 }
 
-static void make_file(uint8_t file[SIZE])
+/* Loaded as a whole, its table for @nr functions. */
+static void make_headers(uint8_t *file, size_t size, uint32_t nr)
 {
 	Elf64_Ehdr h = {.e_machine = EM_X86_64,
 	                .e_type = ET_DYN,
@@ -35,17 +37,22 @@ static void make_file(uint8_t file[SIZE])
 	                .e_phnum = 2,
 	                .e_phentsize = sizeof(Elf64_Phdr)};
 	Elf64_Phdr p[2] = {
-	    {.p_type = PT_LOAD, .p_offset = 0, .p_vaddr = LOAD_AT, .p_filesz = SIZE},
+	    {.p_type = PT_LOAD, .p_offset = 0, .p_vaddr = LOAD_AT, .p_filesz = size},
 	    {.p_type = PT_GNU_EH_FRAME, .p_offset = TABLE, .p_vaddr = LOAD_AT + TABLE}};
 
-	memset(file, 0, SIZE);
+	memset(file, 0, size);
 	memcpy(h.e_ident, ELFMAG, SELFMAG);
 	h.e_ident[EI_CLASS] = ELFCLASS64;
 	h.e_ident[EI_DATA] = ELFDATA2LSB;
 	memcpy(file, &h, sizeof h);
 	memcpy(file + sizeof h, p, sizeof p);
 	memcpy(file + TABLE, "\x01\x1b\x03\x3b", 4);
-	put(file + TABLE + 8, FUNCTIONS);
+	put(file + TABLE + 8, nr);
+}
+
+static void make_file(uint8_t file[SIZE])
+{
+	make_headers(file, SIZE, FUNCTIONS);
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		uint32_t fde = FDES + i * 0x20;
 		put(file + TABLE + 12 + i * 8, starts[i] - (LOAD_AT + TABLE));
@@ -131,6 +138,139 @@ static void damaged_tables_are_read_inside_their_bounds(void **state)
 	}
 }
 
+/*
+ * A file with code: a function, a part, and another function. The first instruction in the FDE of
+ * the part says where its stack frame is; in those of functions the code goes on first.
+ */
+enum { WHOLE = 0x10400, PART = 0x10440, OTHER = 0x10460, CIE = 0x280, PARTS_SIZE = 0x480 };
+enum { CFA_ADVANCE = 0x41, CFA_DEF_CFA_OFFSET = 0x0e };
+
+static const uint32_t pieces[4] = {WHOLE, PART, OTHER, LOAD_AT + PARTS_SIZE};
+
+static void make_parts(uint8_t file[PARTS_SIZE])
+{
+	make_headers(file, PARTS_SIZE, 3);
+	memcpy(file + CIE + 9, "zR", 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t fde = FDES + i * 0x20;
+		put(file + TABLE + 12 + i * 8, pieces[i] - (LOAD_AT + TABLE));
+		put(file + TABLE + 16 + i * 8, fde - TABLE);
+		put(file + fde, 0x1c);
+		put(file + fde + 4, fde + 4 - CIE);
+		put(file + fde + 8, pieces[i] - (LOAD_AT + fde + 8));
+		put(file + fde + 12, pieces[i + 1] - pieces[i]);
+		file[fde + 17] = pieces[i] == PART ? CFA_DEF_CFA_OFFSET : CFA_ADVANCE;
+	}
+}
+
+/* Put a jump to @target at @offset in the part: JMP, or JE when @is_je. Returns what follows. */
+static uint32_t put_jump(uint8_t *file, uint32_t offset, bool is_je, uint32_t target)
+{
+	uint8_t *code = file + PART - LOAD_AT + offset;
+	uint32_t len = is_je ? 2 : 1;
+
+	memcpy(code, is_je ? "\x0f\x84" : "\xe9", len);
+	put(code + len, target - (PART + offset + len + 4));
+	return offset + len + 4;
+}
+
+/* The function that what starts at @start is a part of, 0 for none. */
+static uint64_t whole_of(const uint8_t *file, size_t size, uint64_t start)
+{
+	uint8_t *copy = malloc(size);
+	struct af_fde_table t;
+	struct af_elf e;
+	uint64_t whole;
+
+	memcpy(copy, file, size);
+	assert_int_equal(af_elf_parse(&e, copy, size), 0);
+	af_fde_open(&t, &e);
+	bool is = af_part_whole(&t, start, &whole);
+	free(copy);
+	return is ? whole : 0;
+}
+
+static void a_part_belongs_to_the_function_it_jumps_back_into(void **state)
+{
+	for (int is_je = 0; is_je < 2; is_je++) {
+		uint8_t file[PARTS_SIZE];
+
+		make_parts(file);
+		assert_int_equal(whole_of(file, sizeof file, PART), 0);
+		/* Where a call may go says nothing, nor does a loop. */
+		uint32_t at = put_jump(file, 1, is_je, OTHER);
+		at = put_jump(file, at, is_je, PART + 1);
+		assert_int_equal(whole_of(file, sizeof file, PART), 0);
+		at = put_jump(file, at, is_je, WHOLE + 8);
+		assert_int_equal(whole_of(file, sizeof file, PART), WHOLE);
+		/* What looks like a jump is outvoted, but only when it is. */
+		at = put_jump(file, at, is_je, OTHER + 4);
+		assert_int_equal(whole_of(file, sizeof file, PART), 0);
+		put_jump(file, at, is_je, WHOLE + 9);
+		assert_int_equal(whole_of(file, sizeof file, PART), WHOLE);
+	}
+}
+
+static void a_function_is_no_part(void **state)
+{
+	uint8_t file[PARTS_SIZE];
+
+	make_parts(file);
+	put_jump(file, 1, false, WHOLE + 8);
+	file[FDES + 0x20 + 17] = CFA_ADVANCE;
+	assert_int_equal(whole_of(file, sizeof file, PART), 0);
+	assert_int_equal(whole_of(file, sizeof file, WHOLE), 0);
+	/* Nor is what does not start there, or has no length of its augmentation. */
+	make_parts(file);
+	put_jump(file, 1, false, WHOLE + 8);
+	assert_int_equal(whole_of(file, sizeof file, PART + 1), 0);
+	file[CIE + 9] = 'R';
+	assert_int_equal(whole_of(file, sizeof file, PART), 0);
+}
+
+static void damaged_parts_are_read_inside_their_bounds(void **state)
+{
+	uint8_t file[PARTS_SIZE], damaged[PARTS_SIZE];
+
+	make_parts(file);
+	put_jump(file, 0x20 - 5, false, WHOLE + 8);
+	for (size_t size = sizeof(Elf64_Ehdr); size < PARTS_SIZE; size++)
+		assert_int_equal(whole_of(file, size, PART), size < OTHER - LOAD_AT ? 0 : WHOLE);
+
+	srand(6);
+	for (int round = 0; round < 20000; round++) {
+		memcpy(damaged, file, sizeof file);
+		for (int i = 0; i < 4; i++)
+			damaged[sizeof(Elf64_Ehdr) +
+			        (size_t)rand() % (PARTS_SIZE - sizeof(Elf64_Ehdr))] =
+			    (uint8_t)rand();
+		whole_of(damaged, PARTS_SIZE, PART);
+	}
+}
+
+/* A function with a part elsewhere, as gcc writes it. */
+__asm__(".pushsection .text\n"
+        ".type part_owner, @function\n"
+        "part_owner:\n"
+        ".cfi_startproc\n"
+        "	sub $8, %rsp\n"
+        ".cfi_def_cfa_offset 16\n"
+        "	jmp 1f\n"
+        "2:	add $8, %rsp\n"
+        ".cfi_def_cfa_offset 8\n"
+        "	ret\n"
+        ".cfi_endproc\n"
+        ".size part_owner, . - part_owner\n"
+        ".section .text.unlikely, \"ax\", @progbits\n"
+        "part_elsewhere:\n"
+        ".cfi_startproc\n"
+        ".cfi_def_cfa_offset 16\n"
+        "1:	nop\n"
+        "	jmp 2b\n"
+        ".cfi_endproc\n"
+        ".popsection\n");
+extern const char part_elsewhere[];
+
 /* Three functions of this program, to be found again without their names. */
 __attribute__((noinline)) static int first(int x)
 {
@@ -151,7 +291,8 @@ static int strip_this_program(char path[64])
 	if (fd < 0)
 		return -1;
 	close(fd);
-	snprintf(command, sizeof command, "strip -o %s /proc/%d/exe 2>/dev/null", path, getpid());
+	snprintf(command, sizeof command, "strip -K part_owner -o %s /proc/%d/exe 2>/dev/null",
+	         path, getpid());
 	return system(command);
 }
 
@@ -185,6 +326,11 @@ static void functions_of_a_stripped_program_are_told_apart(void **state)
 		         (unsigned long long)vaddr);
 		assert_string_equal(unnamed.frames[0].function, want);
 	}
+	/* A part has the name of its function, and a place of its own. */
+	af_sym_lookup(stripped, (uint64_t)(part_elsewhere - __executable_start) + 1, &unnamed);
+	assert_int_equal(unnamed.source, AF_SYMBOL_SYMTAB);
+	assert_string_equal(unnamed.frames[0].function, "part_owner");
+	assert_int_equal(unnamed.symbol_offset, 1);
 	/* The headers are no function. */
 	af_sym_lookup(stripped, 8, &unnamed);
 	assert_int_equal(unnamed.source, AF_SYMBOL_NO_SYMBOL);
@@ -199,6 +345,9 @@ int main(void)
 	    cmocka_unit_test(an_address_belongs_to_the_function_that_covers_it),
 	    cmocka_unit_test(a_table_in_a_form_that_is_not_read_finds_nothing),
 	    cmocka_unit_test(damaged_tables_are_read_inside_their_bounds),
+	    cmocka_unit_test(a_part_belongs_to_the_function_it_jumps_back_into),
+	    cmocka_unit_test(a_function_is_no_part),
+	    cmocka_unit_test(damaged_parts_are_read_inside_their_bounds),
 	    cmocka_unit_test(functions_of_a_stripped_program_are_told_apart),
 	};
 
