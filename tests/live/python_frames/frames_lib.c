@@ -7,6 +7,7 @@
  */
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -120,18 +121,41 @@ int aft_walk_at_most(unsigned max, unsigned *stop)
 	return nr;
 }
 
-/* Native calls of the eval loop on this stack, by the exported symbol and unwinder of the system.
+/*
+ * Whether the code at @pc is the eval loop: by the exported symbol, or where a compiler has put
+ * parts of it elsewhere by what names them in a recording.
  */
+static bool is_eval(char *pc)
+{
+	static struct af_sym_module *module;
+	static struct af_sym_answer answer;
+	struct link_map *map, *interpreter_map;
+	Dl_info info;
+
+	if (!dladdr1(pc, &info, (void **)&map, RTLD_DL_LINKMAP))
+		return false;
+	if (info.dli_sname)
+		return !strcmp(info.dli_sname, "_PyEval_EvalFrameDefault");
+	if (!dladdr1((void *)interpreter(), &info, (void **)&interpreter_map, RTLD_DL_LINKMAP) ||
+	    map != interpreter_map)
+		return false;
+	if (!module)
+		module = af_sym_module_open(*map->l_name ? map->l_name : "/proc/self/exe", NULL, 0,
+		                            NULL);
+	af_sym_lookup(module, (uint64_t)pc - map->l_addr, &answer);
+	return answer.nr &&
+	       !strcmp(answer.frames[answer.nr - 1].function ?: "", "_PyEval_EvalFrameDefault");
+}
+
+/* Native calls of the eval loop on this stack, as the system unwinds it. One thread at a time. */
 int aft_natives(void)
 {
 	static void *pcs[ENTRIES_MAX];
-	Dl_info info;
 	int natives = 0;
 
 	int nr = backtrace(pcs, ENTRIES_MAX);
 	for (int i = 0; i < nr; i++)
-		natives += dladdr((char *)pcs[i] - 1, &info) && info.dli_sname &&
-		           !strcmp(info.dli_sname, "_PyEval_EvalFrameDefault");
+		natives += is_eval((char *)pcs[i] - 1);
 	return natives;
 }
 
