@@ -1,7 +1,9 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -12,13 +14,14 @@
 #include "trace/stream.h"
 
 #define BAKE_STREAM "symbols"
-#define BAKE_DRAFT ".symbols.tmp" /* readers pass over names with a dot */
+#define BAKE_DRAFT ".symbols.tmp"      /* readers pass over names with a dot */
+#define BAKE_CLOCK_STEP_NS 60000000000 /* more is another boot, or a machine that slept */
 #define BAKE_INSTANCE (UINT64_C(1) << 32)
 
 /* CLOCK and PROCESS_END are wanted for their times: the end of the trace. */
 #define BAKE_WANTED                                                                                \
 	(1ull << AF_KIND_PROCESS | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_CLOCK |           \
-	 1ull << AF_KIND_MAPPING | 1ull << AF_KIND_STACK)
+	 1ull << AF_KIND_MAPPING | 1ull << AF_KIND_STACK | 1ull << AF_KIND_KSTACK)
 
 struct bake {
 	struct af_sym_job *job;
@@ -65,6 +68,16 @@ static void bake_stack(struct bake *b, const struct af_event *ev)
 		                 tails[0].len);
 }
 
+/* Process 0 stands for the kernel, which is the same for all. */
+static void bake_kstack(struct bake *b, const struct af_event *ev)
+{
+	struct af_ev_kstack fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
+		af_sym_job_stack(b->job, 0, 0, tails[0].data, tails[0].len);
+}
+
 static void bake_event(struct bake *b, const struct af_event *ev)
 {
 	b->last_ns = ev->time_ns > b->last_ns ? ev->time_ns : b->last_ns;
@@ -80,6 +93,9 @@ static void bake_event(struct bake *b, const struct af_event *ev)
 		break;
 	case AF_KIND_STACK:
 		bake_stack(b, ev);
+		break;
+	case AF_KIND_KSTACK:
+		bake_kstack(b, ev);
 		break;
 	}
 }
@@ -103,6 +119,27 @@ static int bake_write(const struct bake *b, int dirfd)
 	if (rc)
 		unlinkat(dirfd, BAKE_DRAFT, 0);
 	return rc;
+}
+
+static uint64_t bake_clock_ns(clockid_t clock)
+{
+	struct timespec t = {0};
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * Kernel addresses change from boot to boot, and a trace may be finished later or elsewhere. What
+ * tells is where the clock of the trace, which starts with the machine, stands in the epoch.
+ */
+static const char *bake_kallsyms(const struct bake *b)
+{
+	uint64_t now_ns = bake_clock_ns(CLOCK_MONOTONIC);
+	int64_t off_ns = (int64_t)(bake_clock_ns(CLOCK_REALTIME) - now_ns - b->epoch_ns);
+	bool same = b->epoch_ns && b->last_ns <= now_ns && llabs(off_ns) < BAKE_CLOCK_STEP_NS;
+
+	return same ? "/proc/kallsyms" : NULL;
 }
 
 /* Maps of run-time compilers are believed when this user, the trace's owner or root wrote them. */
@@ -138,6 +175,7 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 	af_trace_close(trace);
 
 	places.epoch_ns = b.epoch_ns;
+	places.kallsyms = bake_kallsyms(&b);
 	bake_trust(&places.trust, dirfd);
 	af_sym_job_run(b.job, &places, progress, arg);
 	if (af_sym_job_nr(b.job))

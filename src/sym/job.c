@@ -10,7 +10,10 @@
 
 struct af_sym_job *af_sym_job_open(void)
 {
-	return af_xcalloc(1, sizeof(struct af_sym_job));
+	struct af_sym_job *job = af_xcalloc(1, sizeof *job);
+
+	pthread_mutex_init(&job->lock, NULL);
+	return job;
 }
 
 static void job_module_free(struct job_module *m)
@@ -35,6 +38,8 @@ void af_sym_job_close(struct af_sym_job *job)
 	af_map_free(&job->by_key);
 	af_map_free(&job->seen);
 	af_strtab_free(&job->keys);
+	af_strtab_free(&job->note_texts);
+	pthread_mutex_destroy(&job->lock);
 	free(job);
 }
 
@@ -44,21 +49,25 @@ void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t pid, 
 	job->processes[job->nr_processes++] = (struct job_process){ordinal, pid, start_ns};
 }
 
-/* The module of (@path, @build_id, flags); its strings point into the key. */
-static uint32_t job_module(struct af_sym_job *job, const char *path, size_t path_len,
-                           const uint8_t *build_id, uint32_t build_id_len, bool replaced,
-                           uint32_t jit_of)
+/*
+ * The module that is like @m, whose path has @path_len bytes; its strings point into the key. Files
+ * that can be told apart are shared by all processes.
+ */
+static uint32_t job_module(struct af_sym_job *job, const struct job_module *m, size_t path_len)
 {
+	struct {
+		uint32_t kind, of; /* process ordinal + 1, 0 for all */
+	} owner = {m->kind, m->kind == JOB_JIT || m->replaced ? m->process + 1 : 0};
 	struct af_buf key = {0};
-	const char *nul = memchr(path, 0, path_len);
+	const char *nul = memchr(m->path, 0, path_len);
 
-	path_len = nul ? (size_t)(nul - path) : path_len;
-	af_buf_add(&key, path, path_len);
+	path_len = nul ? (size_t)(nul - m->path) : path_len;
+	af_buf_add(&key, m->path, path_len);
 	af_buf_char(&key, 0);
-	af_buf_add(&key, &jit_of, sizeof jit_of);
-	af_buf_char(&key, replaced);
-	if (build_id_len)
-		af_buf_add(&key, build_id, build_id_len);
+	af_buf_add(&key, &owner, sizeof owner);
+	af_buf_char(&key, m->replaced);
+	if (m->build_id_len)
+		af_buf_add(&key, m->build_id, m->build_id_len);
 	uint32_t id = af_strtab_id(&job->keys, key.data, key.len);
 	af_buf_free(&key);
 
@@ -67,14 +76,11 @@ static uint32_t job_module(struct af_sym_job *job, const char *path, size_t path
 		const char *text = af_strtab_get(&job->keys, id);
 
 		job_grow(job->modules, job->nr_modules, job->cap_modules);
-		job->modules[job->nr_modules++] = (struct job_module){
-		    .path = text,
-		    .build_id = (const uint8_t *)text + path_len + 1 + sizeof jit_of + 1,
-		    .build_id_len = build_id_len,
-		    .replaced = replaced,
-		    .jit_of = jit_of,
-		    .mapped = path_len > 0,
-		};
+		struct job_module *own = &job->modules[job->nr_modules++];
+		*own = *m;
+		own->path = text;
+		own->build_id = (const uint8_t *)text + path_len + 1 + sizeof owner + 1;
+		own->mapped = path_len > 0;
 		*known = job->nr_modules;
 	}
 	return (uint32_t)*known - 1;
@@ -85,17 +91,23 @@ void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct a
                         size_t path_len)
 {
 	bool jit = ev->flags & AF_MAPPING_JIT;
+	struct job_module m = {
+	    .kind = jit ? JOB_JIT : JOB_FILE,
+	    .path = path,
+	    .build_id = build_id,
+	    .build_id_len = build_id_len,
+	    .replaced = (ev->flags & AF_MAPPING_DELETED) && !build_id_len,
+	    .process = process,
+	};
 
 	path_len = path_len < AF_SYM_NAME_MAX ? path_len : AF_SYM_NAME_MAX - 1;
-	bool replaced = (ev->flags & AF_MAPPING_DELETED) && !build_id_len;
 
 	job_grow(job->mappings, job->nr_mappings, job->cap_mappings);
 	job->mappings[job->nr_mappings] = (struct job_mapping){
 	    .process = process,
 	    .generation = ev->generation,
 	    .order = job->nr_mappings,
-	    .module = job_module(job, path, path_len, build_id, build_id_len, replaced,
-	                         jit ? process + 1 : 0),
+	    .module = job_module(job, &m, path_len),
 	    .start = ev->start,
 	    .end = ev->end,
 	    .bias = jit ? 0 : ev->bias,
@@ -156,6 +168,18 @@ static int job_place_order(const void *a, const void *b)
 	return x->generation < y->generation ? -1 : x->generation > y->generation;
 }
 
+/* What may name an address that is in no mapping of @process. */
+static uint32_t job_module_elsewhere(struct af_sym_job *job, uint32_t process)
+{
+	static const char kernel[] = "[kernel]";
+	struct job_module m = {.path = "", .process = process};
+
+	/* Nothing is known to be there; what a run-time compiler wrote may know. */
+	m.kind = process ? JOB_JIT : JOB_KERNEL;
+	m.path = process ? "" : kernel;
+	return job_module(job, &m, process ? 0 : sizeof kernel - 1);
+}
+
 /* Which module each of @places[0..nr), all of one process and generation, lies in. */
 static void job_place_group(struct af_sym_job *job, struct job_place *places, size_t nr,
                             uint32_t first_mapping)
@@ -174,9 +198,7 @@ static void job_place_group(struct af_sym_job *job, struct job_place *places, si
 		uint32_t k = af_ranges_find(&ranges, places[i].address);
 
 		if (k == AF_RANGES_NONE) {
-			/* Nothing is known to be there; a run-time compiler's map may know. */
-			places[i].module =
-			    job_module(job, "", 0, NULL, 0, false, places->process + 1);
+			places[i].module = job_module_elsewhere(job, places->process);
 			places[i].vaddr = places[i].address;
 		} else {
 			places[i].module = job->mappings[k].module;
@@ -297,7 +319,7 @@ static void job_write_place(struct job_writer *w, const struct af_sym_job *job,
 	    .process = p->process,
 	    .address = p->address,
 	    .generation = p->generation,
-	    .module = job_string(w, m->path),
+	    .module = job_string(w, a->module ? af_strtab_get(&m->strings, a->module) : m->path),
 	    .offset = p->vaddr,
 	    .source = a->source,
 	};
@@ -308,6 +330,14 @@ static void job_write_place(struct job_writer *w, const struct af_sym_job *job,
 void af_sym_job_write(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns)
 {
 	struct job_writer w = {.stream = s, .time_ns = time_ns};
+
+	for (uint32_t i = 0; i < job->nr_notes; i++) {
+		const char *key = af_strtab_get(&job->note_texts, job->notes[i].key);
+		const char *text = af_strtab_get(&job->note_texts, job->notes[i].text);
+		struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0},
+		                         {text, (uint32_t)strlen(text), 0}};
+		af_stream_put_tail(s, AF_KIND_NOTE, time_ns, "", 0, tail, 2);
+	}
 
 	for (size_t i = 0; i < job->nr_places; i++)
 		if (!job_repeats(job, i))

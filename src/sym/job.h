@@ -28,13 +28,17 @@ void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct a
                         const uint8_t *build_id, uint32_t build_id_len, const char *path,
                         size_t path_len);
 
-/* @nr addresses (8 bytes each, unaligned) of a stack that was walked in @generation. */
+/*
+ * @nr addresses (8 bytes each, unaligned) of a stack that was walked in @generation. Those of
+ * process 0 are the kernel's.
+ */
 void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generation,
                       const uint8_t *pcs, uint32_t nr);
 
 struct af_sym_places {
 	const char *root;     /* prefix of all files of modules, or NULL */
 	const char *perf_dir; /* holds perf-PID.map */
+	const char *kallsyms; /* the kernel's symbols, NULL: not those of the kernel that ran */
 	/* The epoch's time less the trace's, 0 when not known: tells which maps are too old. */
 	uint64_t epoch_ns;
 	struct af_jit_trust trust; /* not_before_ns is filled in for each process */
@@ -48,8 +52,9 @@ void af_sym_job_run(struct af_sym_job *job, const struct af_sym_places *places,
 uint64_t af_sym_job_nr(const struct af_sym_job *job);
 
 /*
- * Write STRING and SYMBOL events at @time_ns: an address of a process once for each generation at
- * which its meaning changes. What does not get into the stream is for af_stream_close() to tell.
+ * Write STRING, SYMBOL and NOTE events at @time_ns: an address of a process once for each
+ * generation at which its meaning changes. What does not get into the stream is for
+ * af_stream_close() to tell.
  */
 void af_sym_job_write(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns);
 

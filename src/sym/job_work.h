@@ -2,6 +2,7 @@
 #ifndef AF_SYM_JOB_WORK_H
 #define AF_SYM_JOB_WORK_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/arena.h"
@@ -9,14 +10,21 @@
 #include "base/strtab.h"
 #include "sym/job.h"
 
-/* A file (or the map of a run-time compiler) and the addresses to look up in it. */
+enum job_kind {
+	JOB_FILE,   /* an ELF file */
+	JOB_JIT,    /* what a run-time compiler made in one process */
+	JOB_KERNEL, /* the kernel, its modules and BPF programs */
+};
+
+/* Where names come from, and the addresses to look up in it. */
 struct job_module {
+	enum job_kind kind;
 	const char *path;
 	const uint8_t *build_id;
 	uint32_t build_id_len;
-	bool replaced;   /* another file may be at the path, and no build-id to tell */
-	uint32_t jit_of; /* process ordinal + 1 for a run-time compiler's map, else 0 */
-	bool mapped;     /* the process has something there */
+	bool replaced;    /* another file may be at the path, and no build-id to tell */
+	uint32_t process; /* ordinal: whose code it is, of a file the first one that had it */
+	bool mapped;      /* the process has something there */
 
 	uint64_t *vaddrs; /* sorted, each once */
 	uint32_t nr, cap;
@@ -28,6 +36,7 @@ struct job_module {
 
 struct job_answer {
 	uint32_t source, first, nr; /* frames */
+	uint32_t module;            /* string, 0: the module's path */
 };
 
 struct job_mapping {
@@ -42,6 +51,13 @@ struct job_place {
 	uint64_t address, vaddr;
 	uint32_t module;
 };
+
+/* Something the user should know, as a NOTE: ids of strings. */
+struct job_note {
+	uint32_t key, text;
+};
+
+enum { JOB_NOTES = 32 };
 
 struct job_process {
 	uint32_t ordinal, pid;
@@ -67,6 +83,10 @@ struct af_sym_job {
 	_Atomic uint32_t next;
 	_Atomic uint64_t resolved, modules_done;
 	uint64_t nr_addresses;
+	pthread_mutex_t lock; /* of the notes */
+	struct af_strtab note_texts;
+	struct job_note notes[JOB_NOTES];
+	uint32_t nr_notes;
 };
 
 /* Room for one more element at the end of @array. */
@@ -77,6 +97,17 @@ struct af_sym_job {
 			(array) = af_xrealloc((array), (size_t)(cap) * sizeof *(array));           \
 		}                                                                                  \
 	} while (0)
+
+/* Called for each address that has been looked up. */
+typedef void af_sym_job_tick(struct af_sym_job *job, void *arg);
+
+/* Answer all addresses of @m; for one thread at a time for each module. */
+void af_sym_job_answer(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
+                       void *arg);
+
+/* Say something once, as a NOTE of the trace. Any thread. */
+void af_sym_job_note(struct af_sym_job *job, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Find the module of each address, and give each module its addresses. */
 void af_sym_job_place(struct af_sym_job *job);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -412,6 +413,141 @@ static void code_outside_all_files_is_looked_up_in_the_jit_map(void **state)
 	assert_int_equal(nr_jit, 1);
 }
 
+/* What one SYMBOL or NOTE of the job's stream said. */
+struct job_told {
+	uint32_t sources[8], nr, nr_notes;
+	char modules[8][64], functions[8][64], note[256];
+};
+
+static void job_read(const struct bench *b, struct job_told *told)
+{
+	struct af_map strings = {0};
+	struct af_trace *t;
+	struct af_event ev;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	*told = (struct job_told){0};
+	assert_int_equal(af_trace_open(&t, b->dir, 0, NULL), 0);
+	while (af_trace_next(t, &ev)) {
+		struct af_ev_string string;
+		struct af_ev_symbol symbol;
+
+		if (ev.kind == AF_KIND_STRING) {
+			assert_true(af_event_decode(&ev, &string, sizeof string, tails));
+			*af_map_at(&strings, string.string, NULL) = (uintptr_t)tails[0].data;
+		} else if (ev.kind == AF_KIND_NOTE) {
+			assert_true(af_event_decode(&ev, NULL, 0, tails));
+			snprintf(told->note, sizeof told->note, "%s: %s", tails[0].data,
+			         tails[1].data);
+			told->nr_notes++;
+		} else if (ev.kind == AF_KIND_SYMBOL && told->nr < 8) {
+			uint32_t function = 0;
+
+			assert_true(af_event_decode(&ev, &symbol, sizeof symbol, tails));
+			if (tails[0].len)
+				memcpy(&function, tails[0].data, sizeof function);
+			uint64_t *module = af_map_get(&strings, symbol.module),
+				 *name = af_map_get(&strings, function);
+			told->sources[told->nr] = symbol.source;
+			snprintf(told->modules[told->nr], 64, "%s", module ? (char *)*module : "");
+			snprintf(told->functions[told->nr], 64, "%s", name ? (char *)*name : "");
+			told->nr++;
+		}
+	}
+	af_map_free(&strings);
+	af_trace_close(t);
+}
+
+static void kernel_addresses_are_those_of_process_0(void **state)
+{
+	struct bench *b = *state;
+	uint64_t pcs[] = {0xffffffff81000010, 0xffffffffc0001010, 0xffffffff91000010};
+	struct af_sym_job *job = af_sym_job_open();
+	char path[128];
+	struct af_sym_places places = {.kallsyms = path};
+	struct job_told told;
+
+	snprintf(path, sizeof path, "%s/.kallsyms", b->dir);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("ffffffff81000000 T do_work.isra.0\nffffffffc0001000 t send_it\t[veth]\n", f);
+	fclose(f);
+	af_sym_job_stack(job, 0, 0, (const uint8_t *)pcs, 3);
+	af_sym_job_run(job, &places, NULL, NULL);
+	af_sym_job_write(job, &b->stream, 5);
+	af_sym_job_close(job);
+	assert_int_equal(af_stream_close(&b->stream), 0);
+
+	job_read(b, &told);
+	assert_int_equal(told.nr, 3);
+	assert_string_equal(told.functions[0], "do_work");
+	assert_string_equal(told.modules[0], "[kernel]");
+	assert_int_equal(told.sources[0], AF_SYMBOL_SYMTAB);
+	assert_string_equal(told.functions[1], "");
+	assert_string_equal(told.modules[1], "[kernel]");
+	assert_int_equal(told.sources[1], AF_SYMBOL_NO_SYMBOL);
+	assert_string_equal(told.functions[2], "send_it");
+	assert_string_equal(told.modules[2], "[veth]");
+	assert_int_equal(told.nr_notes, 0);
+}
+
+static void a_kernel_without_names_is_explained(void **state)
+{
+	struct bench *b = *state;
+	uint64_t pc = 0xffffffff81000010;
+	struct af_sym_job *job = af_sym_job_open();
+	char path[128];
+	struct af_sym_places places = {.kallsyms = path};
+	struct job_told told;
+
+	snprintf(path, sizeof path, "%s/.kallsyms", b->dir);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("0000000000000000 T do_work\n", f);
+	fclose(f);
+	af_sym_job_stack(job, 0, 0, (const uint8_t *)&pc, 1);
+	af_sym_job_run(job, &places, NULL, NULL);
+	af_sym_job_write(job, &b->stream, 5);
+	af_sym_job_close(job);
+	assert_int_equal(af_stream_close(&b->stream), 0);
+
+	job_read(b, &told);
+	assert_int_equal(told.nr, 1);
+	assert_int_equal(told.sources[0], AF_SYMBOL_NO_FILE);
+	assert_string_equal(told.modules[0], "[kernel]");
+	assert_int_equal(told.nr_notes, 1);
+	assert_non_null(strstr(told.note, "kptr_restrict"));
+}
+
+/* The clock of a trace made in this boot stands where this machine's does. */
+static void kernel_names_are_of_the_boot_that_was_recorded(void **state)
+{
+	struct bench *b = *state;
+	struct timespec mono, real;
+	uint64_t pc = 0xffffffffffff0000;
+	struct job_told told;
+
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	clock_gettime(CLOCK_REALTIME, &real);
+	struct af_ev_clock clock = {
+	    .clock = AF_CLOCK_REALTIME,
+	    .mono_ns = (uint64_t)mono.tv_sec * 1000000000u,
+	    .foreign = (uint64_t)(real.tv_sec - 3600) * 1000000000u,
+	};
+	struct af_ev_kstack stack = {.kstack = 1};
+	struct af_tail tail = {&pc, 8, 8};
+	assert_true(
+	    af_stream_put_tail(&b->stream, AF_KIND_CLOCK, 1, &clock, sizeof clock, NULL, 0));
+	assert_true(
+	    af_stream_put_tail(&b->stream, AF_KIND_KSTACK, 2, &stack, sizeof stack, &tail, 1));
+	bench_bake(b);
+	job_read(b, &told);
+	assert_int_equal(told.nr, 1);
+	assert_int_equal(told.sources[0], AF_SYMBOL_NO_FILE);
+	assert_string_equal(told.modules[0], "[kernel]");
+	assert_non_null(strstr(told.note, "boot"));
+}
+
 struct progress {
 	struct af_sym_progress last;
 	uint32_t calls;
@@ -459,6 +595,9 @@ int main(void)
 	    bench_test(jit_code_is_named_by_the_last_line_for_it),
 	    bench_test(a_jit_map_of_another_is_not_believed),
 	    bench_test(code_outside_all_files_is_looked_up_in_the_jit_map),
+	    bench_test(kernel_addresses_are_those_of_process_0),
+	    bench_test(a_kernel_without_names_is_explained),
+	    bench_test(kernel_names_are_of_the_boot_that_was_recorded),
 	    bench_test(progress_ends_at_everything),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
