@@ -79,7 +79,8 @@ static bool map_line(struct af_palette_map *m, const char *line, size_t len)
 
 static int map_read(struct af_palette_map *m, const struct af_file *file, struct af_err *err)
 {
-	const char *at = (const char *)file->data, *end = at + file->size;
+	const char *at = (const char *)file->data;
+	const char *end = at ? at + file->size : at; /* an empty file is not mapped */
 
 	for (uint64_t nr = 1; at < end; nr++) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));

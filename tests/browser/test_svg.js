@@ -207,6 +207,13 @@ test('a frame with a link is followed, and zoomed with Ctrl', 'linked', async (p
   await page.waitForURL(/diff\.svg/);
 });
 
+test('Enter follows the link that has the focus, not the frame that was picked', 'linked', async (page) => {
+  await press(page, 'ArrowUp');
+  await page.evaluate(() => document.querySelector('a').focus());
+  await press(page, 'Enter');
+  await page.waitForURL(/diff\.svg/);
+});
+
 test('attributes do not change what is found, and are in the reverse too', 'linked', async (page) => {
   await press(page, '/');
   await page.keyboard.type('^read');
