@@ -173,8 +173,9 @@ bool af_arch_guard_fault(ucontext_t *uc)
 		*pc = (greg_t)af_guard_repair;
 		return true;
 	}
-	for (const struct guarded_word *g = __start_af_guarded_words; g < __stop_af_guarded_words;
-	     g++) {
+	size_t nr = ((uintptr_t)__stop_af_guarded_words - (uintptr_t)__start_af_guarded_words) /
+	            sizeof(struct guarded_word);
+	for (const struct guarded_word *g = __start_af_guarded_words; nr--; g++) {
 		if (*pc != (greg_t)&g->load + g->load)
 			continue;
 		*pc = (greg_t)&g->fault + g->fault;

@@ -83,7 +83,7 @@ bool af_arch_guard_fault(ucontext_t *uc);
  */
 static inline int af_arch_guarded_word(uint64_t *word, uint64_t addr)
 {
-	uint64_t w;
+	uint64_t w = 0;
 
 	__asm__ goto("1:	mov (%[addr]),%[w]\n"
 	             "	.pushsection af_guarded_words,\"a\"\n"
