@@ -90,6 +90,8 @@ enum af_py_native af_py_native(const char *symbol)
 
 	if (!len)
 		return AF_PY_NATIVE_OTHER;
+	if (name_begins(symbol, len, "py::"))
+		return AF_PY_NATIVE_TRAMPOLINE;
 	if (name_is(symbol, len, "_PyEval_EvalFrameDefault"))
 		return AF_PY_NATIVE_EVAL;
 	if (name_begins(symbol, len, "_TAIL_CALL_"))
@@ -106,8 +108,8 @@ enum af_py_native af_py_native(const char *symbol)
 }
 
 /*
- * The native frames from @at on that are one call of the eval loop: steps and the loop's own
- * frame. Returns how many, 0 when @at is none of them.
+ * The native frames from @at on that are one call of the eval loop: steps, the loop's own frame
+ * and the trampoline that called it. Returns how many, 0 when @at is none of them.
  */
 static uint32_t eval_len(const uint8_t *native, uint32_t nr, uint32_t at)
 {
@@ -115,8 +117,10 @@ static uint32_t eval_len(const uint8_t *native, uint32_t nr, uint32_t at)
 
 	while (end < nr && native[end] == AF_PY_NATIVE_STEP)
 		end++;
-	if (end < nr && native[end] == AF_PY_NATIVE_EVAL)
-		return end + 1 - at;
+	if (end < nr && native[end] == AF_PY_NATIVE_EVAL) {
+		end++;
+		return end + (end < nr && native[end] == AF_PY_NATIVE_TRAMPOLINE) - at;
+	}
 	/* A step whose loop cannot be seen. */
 	return end - at ? 1 : 0;
 }

@@ -17,6 +17,8 @@ enum af_py_native {
 	AF_PY_NATIVE_STEP, /* one instruction's function of it (3.14 with tail calls): the frame of
 	                      the eval loop that it belongs to lies next to it, outside */
 	AF_PY_NATIVE_GLUE, /* what the interpreter goes through from one function to the next */
+	AF_PY_NATIVE_TRAMPOLINE, /* -X perf: code made for one Python function, which calls the
+	                            eval loop for it */
 };
 
 /*
@@ -41,7 +43,8 @@ struct af_py_merged {
  * PY_STACK event (leaf first, with borders). Writes the merged stack, leaf first, to @out, which
  * has room for nr_native + nr_python, and returns its length.
  *
- * A native call of the eval loop is replaced by the Python frames of its group. Groups and calls
+ * A native call of the eval loop, with its trampoline, is replaced by the Python frames of its
+ * group. Groups and calls
  * are matched from the outermost inwards, because a thread may be stopped where the innermost call
  * has not entered its frame, or has left it: such a call stays as it is. When one of the stacks
  * was cut at its outer end (@native_complete, @python_complete) they are matched from the leaf.

@@ -13,9 +13,9 @@
 enum { MAX = 64 };
 
 /*
- * Stacks as text, leaf first. Native: E eval, S step, g glue, a letter of its own for anything
- * else. Python: digits, '|' a border. Merged: native frames as they were, Python frames as digits;
- * glue as it was.
+ * Stacks as text, leaf first. Native: E eval, S step, T trampoline, g glue, a letter of its own for
+ * anything else. Python: digits, '|' a border. Merged: native frames as they were, Python frames as
+ * digits; glue as it was.
  */
 static void expect(const char *native, bool native_complete, const char *python,
                    bool python_complete, const char *merged)
@@ -29,6 +29,7 @@ static void expect(const char *native, bool native_complete, const char *python,
 	for (uint32_t i = 0; i < nr_native; i++)
 		kinds[i] = native[i] == 'E'   ? AF_PY_NATIVE_EVAL
 		           : native[i] == 'S' ? AF_PY_NATIVE_STEP
+		           : native[i] == 'T' ? AF_PY_NATIVE_TRAMPOLINE
 		           : native[i] == 'g' ? AF_PY_NATIVE_GLUE
 		                              : AF_PY_NATIVE_OTHER;
 	for (uint32_t i = 0; i < nr_python; i++)
@@ -101,19 +102,29 @@ static void steps_are_part_of_the_call_next_to_them(void **state)
 	expect("cSgEm", true, "1|2|", true, "c1g2m");
 }
 
+static void trampolines_are_part_of_the_call_they_make(void **state)
+{
+	expect("cETgETEm", true, "1|2|3|", true, "c1g23m");
+	expect("SETgETm", true, "2|", true, "SETg2m");
+	/* The call was not made yet, or has returned. */
+	expect("TgETm", true, "2|", true, "Tg2m");
+}
+
 static void native_stack_alone_is_unchanged(void **state)
 {
 	expect("abcgd", true, "", true, "abcgd");
 	expect("", true, "", true, "");
 }
 
-static void eval_loop_is_known_with_any_suffix(void **state)
+static void eval_loop_and_trampolines_are_known(void **state)
 {
 	assert_int_equal(af_py_native("_PyEval_EvalFrameDefault"), AF_PY_NATIVE_EVAL);
 	assert_int_equal(af_py_native("_PyEval_EvalFrameDefault.cold"), AF_PY_NATIVE_EVAL);
 	assert_int_equal(af_py_native("_PyEval_EvalFrameDefault.part.0"), AF_PY_NATIVE_EVAL);
 	assert_int_equal(af_py_native("_PyEval_EvalFrameDefault.lto_priv.0.cold"),
 	                 AF_PY_NATIVE_EVAL);
+	assert_int_equal(af_py_native("py::main:/srv/a b/x.py"), AF_PY_NATIVE_TRAMPOLINE);
+	assert_int_equal(af_py_native("py:main"), AF_PY_NATIVE_OTHER);
 	assert_int_equal(af_py_native("_TAIL_CALL_LOAD_FAST"), AF_PY_NATIVE_STEP);
 	assert_int_equal(af_py_native("_TAIL_CALL_CALL_PY_GENERAL.llvm.17"), AF_PY_NATIVE_STEP);
 }
@@ -164,7 +175,7 @@ static void glue_is_what_leads_from_one_function_to_the_next(void **state)
 static void no_frame_is_lost_or_moved(void **state)
 {
 	static const uint8_t kinds[] = {AF_PY_NATIVE_OTHER, AF_PY_NATIVE_EVAL, AF_PY_NATIVE_STEP,
-	                                AF_PY_NATIVE_GLUE};
+	                                AF_PY_NATIVE_TRAMPOLINE};
 	uint64_t random = 88172645463325252ull;
 
 	for (int round = 0; round < 20000; round++) {
@@ -206,8 +217,9 @@ int main(void)
 	    cmocka_unit_test(cut_native_stack_is_matched_from_the_leaf),
 	    cmocka_unit_test(cut_python_stack_is_matched_from_the_leaf),
 	    cmocka_unit_test(steps_are_part_of_the_call_next_to_them),
+	    cmocka_unit_test(trampolines_are_part_of_the_call_they_make),
 	    cmocka_unit_test(native_stack_alone_is_unchanged),
-	    cmocka_unit_test(eval_loop_is_known_with_any_suffix),
+	    cmocka_unit_test(eval_loop_and_trampolines_are_known),
 	    cmocka_unit_test(glue_is_what_leads_from_one_function_to_the_next),
 	    cmocka_unit_test(no_frame_is_lost_or_moved),
 	};
