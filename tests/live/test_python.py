@@ -27,12 +27,11 @@ def python(name, file):
     return r"%s \(%s:\d+\)$" % (re.escape(name), re.escape(file))
 
 
-def script(sampler, interpreter, name, *words, **how):
+def script(sampler, interpreter, name, *words, switches=(), **how):
     need(sampler)
     environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
-    return record(
-        interpreter, os.path.join(SCRIPTS, name), *words, sampler=sampler, env=environment, **how
-    )
+    path = os.path.join(SCRIPTS, name)
+    return record(interpreter, *switches, path, *words, sampler=sampler, env=environment, **how)
 
 
 def check_flat(sampler, interpreter):
@@ -114,6 +113,18 @@ def check_forks(sampler, interpreter):
     expect(len(working) >= 4, "samples of %d processes" % len(working))
 
 
+def check_trampolines(sampler, interpreter):
+    """-X perf: the code that is made for each Python function is no frame beside it."""
+    run = script(sampler, interpreter, "py_shares.py", "0.7", switches=["-X", "perf"])
+    file = "py_shares.py"
+    outside = [python(n, file) for n in ("<module>", "main", "run")]
+    check_shares(run, sampler, {n: in_order(*outside, python(n, file)) for n in "abc"})
+    check_whole(run)
+    made = weight_of(run.stacks(), lambda frames: any(f.startswith("py::") for f in frames))
+    total = sum(w for _, w in run.stacks())
+    expect(made < 0.03 * total, "%.2f %% has trampolines" % (100 * made / total))
+
+
 CHECKS = {
     "shares of Python functions are right": check_flat,
     "Python that calls C that calls Python is one stack in that order": check_mixed,
@@ -128,6 +139,10 @@ def add_cases():
         for sentence, check in CHECKS.items():
             case("perf: Python %s: %s" % (version, sentence), tries=3)(
                 lambda c=check, p=path: c("perf", p)
+            )
+        if [int(number) for number in version.split(".")] >= [3, 12]:
+            case("perf: Python %s: -X perf adds no frames" % version, tries=3)(
+                lambda p=path: check_trampolines("perf", p)
             )
     for version, path in found[-1:]:
         for sentence, check in CHECKS.items():
