@@ -10,15 +10,19 @@ enum { PASSES_MAX = 16, PROGRESS_EVERY = 1 << 16 };
 static void results_open(struct af_results *r)
 {
 	static const struct af_tree_weight weights[] = {
-	    [AF_WEIGHT_TIME] = {"time", "ns"},
-	    [AF_WEIGHT_SAMPLES] = {"samples", "samples"},
-	    [AF_WEIGHT_COUNT] = {"count", "launches"},
-	    [AF_WEIGHT_BYTES] = {"bytes", "bytes"},
+	    [AF_WEIGHT_TIME] = {"time", "ns"},         [AF_WEIGHT_SAMPLES] = {"samples", "samples"},
+	    [AF_WEIGHT_COUNT] = {"count", "launches"}, [AF_WEIGHT_BYTES] = {"bytes", "bytes"},
+	    [AF_WEIGHT_OFF_CPU] = {"off-cpu", "ns"},
+	};
+	static const struct af_tree_weight waits[] = {
+	    [AF_WAKERS_OFF_CPU] = {"off-cpu", "ns"},
+	    [AF_WAKERS_COUNT] = {"count", "waits"},
 	};
 
 	*r = (struct af_results){0};
-	for (int i = 0; i < AF_VIEWS; i++)
-		af_tree_open(&r->trees[i], weights, 4);
+	for (int i = 0; i < AF_VIEW_WAKERS; i++)
+		af_tree_open(&r->trees[i], weights, AF_WEIGHTS);
+	af_tree_open(&r->trees[AF_VIEW_WAKERS], waits, 2);
 }
 
 void af_results_close(struct af_results *r)
@@ -40,48 +44,81 @@ static void note_damage(struct af_world *w, const struct af_trace *t)
 	w->trace_bytes = af_trace_size(t);
 }
 
+/* One reading of a trace. */
+struct analysis {
+	const struct af_pass_ops *const *passes;
+	void *state[PASSES_MAX];
+	struct af_world world;
+	struct af_samples samples;
+	struct af_trace *trace;
+};
+
+static void analysis_sample(void *arg, const struct af_sample *s)
+{
+	struct analysis *a = arg;
+
+	for (int i = 0; a->passes[i]; i++)
+		if (a->passes[i]->sample)
+			a->passes[i]->sample(a->state[i], &a->world, s);
+}
+
+static void analysis_event(struct analysis *a, const struct af_event *ev)
+{
+	af_world_event(&a->world, ev);
+	af_samples_event(&a->samples, &a->world, ev);
+	for (int i = 0; a->passes[i]; i++)
+		if (ev->kind < AF_KIND_MAX && a->passes[i]->wants & 1ull << ev->kind)
+			a->passes[i]->event(a->state[i], &a->world, ev);
+}
+
+static int analysis_open(struct analysis *a, const char *dir, struct af_err *err)
+{
+	uint64_t wanted = AF_WORLD_WANTS | AF_SAMPLES_WANTS;
+
+	for (int i = 0; a->passes[i]; i++)
+		wanted |= a->passes[i]->wants;
+	a->samples.take = analysis_sample;
+	a->samples.arg = a;
+	int rc = wanted & ANALYSE_WORK ? af_clocks_read(&a->world.clocks, dir, err) : 0;
+	return rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
+}
+
+static void analysis_finish(struct analysis *a, struct af_results *out)
+{
+	note_damage(&a->world, a->trace);
+	a->world.lost[AF_LOST_NO_JOIN] += af_samples_end(&a->samples);
+	af_trace_damage_text(af_trace_damage(a->trace), out->damage, sizeof out->damage);
+	for (int i = 0; a->passes[i]; i++) {
+		a->passes[i]->finish(a->state[i], &a->world, out);
+		if (a->passes[i]->close)
+			a->passes[i]->close(a->state[i]);
+		free(a->state[i]);
+	}
+	for (int i = 0; i < AF_VIEWS; i++)
+		af_tree_finish(&out->trees[i]);
+	af_trace_close(a->trace);
+}
+
 int af_analyse(const char *dir, const struct af_pass_ops *const *passes, struct af_results *out,
                void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
                struct af_err *err)
 {
-	void *state[PASSES_MAX] = {0};
-	uint64_t wanted = AF_WORLD_WANTS;
-	struct af_world world = {0};
-	struct af_trace *trace;
+	struct analysis a = {.passes = passes};
 	struct af_event ev;
 
 	results_open(out);
-	for (int i = 0; passes[i]; i++)
-		wanted |= passes[i]->wants;
-	int rc = wanted & ANALYSE_WORK ? af_clocks_read(&world.clocks, dir, err) : 0;
-	if (!rc)
-		rc = af_trace_open(&trace, dir, wanted, err);
-	if (rc) {
-		af_world_close(&world);
-		return rc;
-	}
-	for (int i = 0; passes[i]; i++)
-		state[i] = af_xcalloc(1, passes[i]->state_size);
-
-	for (uint64_t n = 1; af_trace_next(trace, &ev); n++) {
-		af_world_event(&world, &ev);
+	int rc = analysis_open(&a, dir, err);
+	if (!rc) {
 		for (int i = 0; passes[i]; i++)
-			if (ev.kind < AF_KIND_MAX && passes[i]->wants & 1ull << ev.kind)
-				passes[i]->event(state[i], &world, &ev);
-		if (progress && n % PROGRESS_EVERY == 0)
-			progress(arg, af_trace_position(trace), af_trace_size(trace));
+			a.state[i] = af_xcalloc(1, passes[i]->state_size);
+		for (uint64_t n = 1; af_trace_next(a.trace, &ev); n++) {
+			analysis_event(&a, &ev);
+			if (progress && n % PROGRESS_EVERY == 0)
+				progress(arg, af_trace_position(a.trace), af_trace_size(a.trace));
+		}
+		analysis_finish(&a, out);
 	}
-	note_damage(&world, trace);
-	af_trace_damage_text(af_trace_damage(trace), out->damage, sizeof out->damage);
-	for (int i = 0; passes[i]; i++) {
-		passes[i]->finish(state[i], &world, out);
-		if (passes[i]->close)
-			passes[i]->close(state[i]);
-		free(state[i]);
-	}
-	for (int i = 0; i < AF_VIEWS; i++)
-		af_tree_finish(&out->trees[i]);
-	af_trace_close(trace);
-	af_world_close(&world);
-	return 0;
+	af_samples_free(&a.samples);
+	af_world_close(&a.world);
+	return rc;
 }

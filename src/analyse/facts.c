@@ -45,6 +45,20 @@ struct af_cell *af_table_row(struct af_facts *f, struct af_table *t)
 	return t->cells + (size_t)t->nr_rows++ * t->nr_columns;
 }
 
+bool af_table_hides(const struct af_table *t, uint32_t c)
+{
+	const struct af_column *column = &t->columns[c];
+
+	if (column->show != AF_SHOW_USED)
+		return column->show == AF_SHOW_NEVER;
+	for (uint32_t r = 0; r < t->nr_rows; r++) {
+		const struct af_cell *cell = &t->cells[(size_t)r * t->nr_columns + c];
+		if (column->unit == AF_CELL_TEXT ? cell->text && *cell->text : cell->value != 0)
+			return false;
+	}
+	return true;
+}
+
 const char *af_facts_text(struct af_facts *f, const char *fmt, ...)
 {
 	va_list ap, again;
@@ -58,4 +72,13 @@ const char *af_facts_text(struct af_facts *f, const char *fmt, ...)
 		vsnprintf(text, (size_t)len + 1, fmt, again);
 	va_end(again);
 	return text;
+}
+
+const char *af_facts_ns(struct af_facts *f, uint64_t ns)
+{
+	if (ns >= 1000000000)
+		return af_facts_text(f, "%.3f s", (double)ns / 1e9);
+	if (ns >= 1000000)
+		return af_facts_text(f, "%.3f ms", (double)ns / 1e6);
+	return af_facts_text(f, "%.3f us", (double)ns / 1e3);
 }

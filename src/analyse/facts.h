@@ -6,6 +6,7 @@
 #ifndef AF_ANALYSE_FACTS_H
 #define AF_ANALYSE_FACTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -18,9 +19,17 @@ enum af_cell_unit {
 	AF_CELL_PERCENT, /* value is in hundredths of a percent */
 };
 
+/* Which columns people see; programs get all of them. */
+enum af_column_show {
+	AF_SHOW_ALWAYS,
+	AF_SHOW_USED, /* when a row has something there: not 0, not "" */
+	AF_SHOW_NEVER /* numbers and names for programs */
+};
+
 struct af_column {
 	const char *title;
 	enum af_cell_unit unit;
+	enum af_column_show show;
 };
 
 struct af_cell {
@@ -28,7 +37,7 @@ struct af_cell {
 	uint64_t value;   /* the other units */
 };
 
-enum { AF_TABLE_COLUMNS = 10 };
+enum { AF_TABLE_COLUMNS = 18 };
 
 struct af_table {
 	const char *name;  /* for --json: "cpu_top" */
@@ -55,8 +64,14 @@ struct af_table *af_facts_table(struct af_facts *f, const char *name, const char
 /* A new row, zeroed: nr_columns cells for the caller to fill. Valid until the next row. */
 struct af_cell *af_table_row(struct af_facts *f, struct af_table *t);
 
+/* Is column @c of @t not for people, as it stands? */
+bool af_table_hides(const struct af_table *t, uint32_t c);
+
 /* A string that lives as long as the facts. */
 const char *af_facts_text(struct af_facts *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* A time for a sentence: "1.500 ms". Lives as long as the facts. */
+const char *af_facts_ns(struct af_facts *f, uint64_t ns);
 
 #endif

@@ -1,59 +1,72 @@
 /*
- * Where did the time go? Samples and device work, added up by call path while the trace is read;
- * the trees are built when it ends, as names come last.
+ * Where did the time go? Samples, waits and device work, added up by call path while the trace is
+ * read; the trees are built when it ends, as names come last.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/frames.h"
 #include "analyse/join.h"
 #include "analyse/pass.h"
+#include "analyse/places.h"
+#include "analyse/waits.h"
 #include "analyse/work.h"
 
-/* What one path did with one piece of device work, or (label 0) on the CPU. */
+/*
+ * What was done at one place: 0 is being on the CPU, a thread's state (FLAME_STATE added) being off
+ * it, anything else device work: the shape of the world that stands for its label.
+ */
+#define FLAME_STATE (1u << 31)
+
 struct flame_sum {
-	uint32_t path, process;
-	uint32_t label; /* 0: CPU; else shape index of the world, the first of its label */
-	bool in_kernel; /* the sampled time was in a system call */
-	uint64_t value[4];
+	uint32_t place, what;
+	uint64_t value[AF_WEIGHTS];
 };
 
 struct flame {
 	struct af_join waiting;
-	struct af_map by_sum;   /* (path or process, label) → index */
+	struct af_places places;
+	struct af_map by_sum;   /* (place, what) → index */
 	struct af_map by_label; /* operation and kernel → shape index that stands for it */
 	struct flame_sum *sums;
 	uint32_t nr, cap;
 	uint64_t failed, unlaunched;
 };
 
-static struct flame_sum *flame_sum(struct flame *f, uint32_t path, uint32_t process, uint32_t label,
-                                   bool in_kernel)
+static uint64_t *flame_at(struct flame *f, const struct af_place *at, uint32_t what)
 {
-	uint64_t who = path ? path : (uint64_t)process | 1ull << 31;
+	uint32_t place = af_places_number(&f->places, at);
 	bool fresh;
-	uint64_t *slot =
-	    af_map_at(&f->by_sum, who << 32 | (uint64_t)label << 1 | in_kernel, &fresh);
+	uint64_t *slot = af_map_at(&f->by_sum, (uint64_t)place << 32 | what, &fresh);
 
 	if (fresh) {
 		AF_GROW(f->sums, f->nr, f->cap);
-		f->sums[f->nr] = (struct flame_sum){
-		    .path = path, .process = process, .label = label, .in_kernel = in_kernel};
+		f->sums[f->nr] = (struct flame_sum){.place = place, .what = what};
 		*slot = f->nr++;
 	}
-	return &f->sums[*slot];
+	return f->sums[*slot].value;
 }
 
-static void flame_sample(struct flame *f, const struct af_world *w, const struct af_event *ev)
+static void flame_sample(void *self, const struct af_world *w, const struct af_sample *s)
 {
-	struct af_ev_sample s;
+	uint64_t *value = flame_at(self, &s->at, 0);
 
-	if (!af_event_decode(ev, &s, sizeof s, NULL))
+	value[AF_WEIGHT_TIME] += s->weight_ns;
+	value[AF_WEIGHT_SAMPLES]++;
+}
+
+/* Blocked, then waiting for its turn: both end in a frame of their own. */
+static void flame_wait(struct flame *f, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_wait wait;
+
+	if (!af_wait_read(w, ev, &wait))
 		return;
-	struct flame_sum *sum = flame_sum(f, af_world_path(w, ev, s.callpath), ev->process, 0,
-	                                  s.flags & AF_SAMPLE_SYSCALL);
-	sum->value[AF_WEIGHT_TIME] += s.weight_ns;
-	sum->value[AF_WEIGHT_SAMPLES]++;
+	if (wait.blocked_ns)
+		flame_at(f, &wait.at, FLAME_STATE + wait.state)[AF_WEIGHT_OFF_CPU] +=
+		    wait.blocked_ns;
+	if (wait.queued_ns)
+		flame_at(f, &wait.at, FLAME_STATE + AF_STATE_RUNNABLE)[AF_WEIGHT_OFF_CPU] +=
+		    wait.queued_ns;
 }
 
 static void flame_launch(struct flame *f, const struct af_world *w, const struct af_event *ev)
@@ -62,11 +75,10 @@ static void flame_launch(struct flame *f, const struct af_world *w, const struct
 
 	if (!af_event_decode(ev, &l, sizeof l, NULL) || !ev->process)
 		return;
-	struct af_launch launch = {
-	    .correlation = l.correlation,
+	struct af_cause launch = {
+	    .id = l.correlation,
 	    .process = ev->process,
-	    .path = af_world_path(w, ev, l.callpath),
-	    .time_ns = ev->time_ns,
+	    .what = af_world_path(w, ev, l.callpath),
 	};
 	af_join_put(&f->waiting, &launch);
 }
@@ -86,7 +98,7 @@ static uint32_t flame_label(struct flame *f, const struct af_world *w, uint32_t 
 
 static void flame_work(struct flame *f, const struct af_world *w, const struct af_event *ev)
 {
-	struct af_launch launch = {.path = 0};
+	struct af_cause launch = {.what = 0};
 	struct af_work work;
 
 	if (!af_work_read(ev, &work))
@@ -97,18 +109,18 @@ static void flame_work(struct flame *f, const struct af_world *w, const struct a
 	uint32_t shape = af_world_shape(w, ev, work.shape);
 	if (work.status || !shape)
 		return;
-	struct flame_sum *sum =
-	    flame_sum(f, launch.path, ev->process, flame_label(f, w, shape), false);
-	sum->value[AF_WEIGHT_TIME] += af_work_busy_ns(&work);
-	sum->value[AF_WEIGHT_COUNT]++;
-	sum->value[AF_WEIGHT_BYTES] += w->shapes[shape].is.bytes;
+	struct af_place at = {.process = ev->process, .path = launch.what};
+	uint64_t *value = flame_at(f, &at, flame_label(f, w, shape));
+	value[AF_WEIGHT_TIME] += af_work_busy_ns(&work);
+	value[AF_WEIGHT_COUNT]++;
+	value[AF_WEIGHT_BYTES] += w->shapes[shape].is.bytes;
 }
 
 static void flame_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	switch (ev->kind) {
-	case AF_KIND_SAMPLE:
-		flame_sample(self, w, ev);
+	case AF_KIND_OFFCPU:
+		flame_wait(self, w, ev);
 		break;
 	case AF_KIND_LAUNCH:
 		flame_launch(self, w, ev);
@@ -118,26 +130,22 @@ static void flame_event(void *self, const struct af_world *w, const struct af_ev
 	}
 }
 
-static uint32_t frame_under(struct af_tree *t, uint32_t parent, const char *text,
-                            enum af_frame kind)
+static void flame_add(struct af_tree *t, const struct af_world *w, const struct flame *f,
+                      const struct flame_sum *s)
 {
-	return af_tree_child(t, parent, af_tree_name(t, text, strlen(text), kind, 0));
-}
+	uint32_t node = af_frames_node(t, w, &f->places.all[s->place]);
 
-static void flame_add(struct af_tree *t, const struct af_world *w, const struct flame_sum *s)
-{
-	uint32_t node = af_frames_node(t, w, s->path, s->process);
-
-	if (s->in_kernel)
-		node = frame_under(t, node, "[kernel]", AF_FRAME_KERNEL);
-	if (s->label) {
-		const struct af_shape *shape = &w->shapes[s->label];
+	if (s->what >= FLAME_STATE) {
+		node =
+		    af_frames_under(t, node, af_wait_frame(s->what - FLAME_STATE), AF_FRAME_MARK);
+	} else if (s->what) {
+		const struct af_shape *shape = &w->shapes[s->what];
 		const char *name = shape->is.op == AF_OP_KERNEL
 		                       ? af_world_kernel(w, shape->process, shape->is.kernel)
 		                       : af_op_text(shape->is.op);
-		node = frame_under(t, node, *name ? name : "[unnamed kernel]", AF_FRAME_GPU);
+		node = af_frames_under(t, node, *name ? name : "[unnamed kernel]", AF_FRAME_GPU);
 	}
-	for (uint32_t i = 0; i < 4; i++)
+	for (uint32_t i = 0; i < AF_WEIGHTS; i++)
 		af_tree_add(t, node, i, s->value[i]);
 }
 
@@ -150,8 +158,9 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 	out->works_unlaunched = f->unlaunched;
 	for (uint32_t i = 0; i < f->nr; i++) {
 		const struct flame_sum *s = &f->sums[i];
-		flame_add(&out->trees[s->label ? AF_VIEW_GPU : AF_VIEW_CPU], w, s);
-		flame_add(&out->trees[AF_VIEW_ALL], w, s);
+		bool device = s->what && s->what < FLAME_STATE;
+		flame_add(&out->trees[device ? AF_VIEW_GPU : AF_VIEW_CPU], w, f, s);
+		flame_add(&out->trees[AF_VIEW_ALL], w, f, s);
 	}
 }
 
@@ -160,6 +169,7 @@ static void flame_close(void *self)
 	struct flame *f = self;
 
 	af_join_free(&f->waiting);
+	af_places_free(&f->places);
 	af_map_free(&f->by_sum);
 	af_map_free(&f->by_label);
 	free(f->sums);
@@ -168,10 +178,11 @@ static void flame_close(void *self)
 const struct af_pass_ops af_pass_flame = {
     .name = "flame",
     .question = "where did the time go?",
-    .wants = 1ull << AF_KIND_SAMPLE | 1ull << AF_KIND_LAUNCH | 1ull << AF_KIND_WORK |
+    .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_LAUNCH | 1ull << AF_KIND_WORK |
              1ull << AF_KIND_WORK_LONG,
     .state_size = sizeof(struct flame),
     .event = flame_event,
+    .sample = flame_sample,
     .finish = flame_finish,
     .close = flame_close,
 };

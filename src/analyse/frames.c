@@ -7,7 +7,7 @@
 #include "analyse/pymerge.h"
 #include "sym/sym.h"
 
-static uint32_t under(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind)
+uint32_t af_frames_under(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind)
 {
 	return af_tree_child(t, parent, af_tree_name(t, text, strlen(text), kind, 0));
 }
@@ -20,7 +20,7 @@ static const char *base_name(const char *path)
 
 /* An address without a name still has its module and the reason. */
 static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint32_t parent,
-                              const struct af_symbol *s)
+                              const struct af_symbol *s, enum af_frame kind)
 {
 	static const char *const reasons[AF_SYMBOL_END] = {
 	    [AF_SYMBOL_NO_FILE] = "file gone",
@@ -30,11 +30,20 @@ static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint3
 	};
 	const char *module = s ? af_strtab_get(&w->strings, s->module) : "";
 	const char *reason = s && s->source < AF_SYMBOL_END ? reasons[s->source] : NULL;
+	const char *name = *module                   ? base_name(module)
+	                   : kind == AF_FRAME_KERNEL ? "kernel"
+	                                             : "unknown";
+	size_t len = strlen(name);
 	char text[512];
 
-	snprintf(text, sizeof text, "[%s: %s]", *module ? base_name(module) : "unknown",
-	         reason ? reason : "not named");
-	return under(t, parent, text, *module ? AF_FRAME_NATIVE : AF_FRAME_MARK);
+	/* Modules that are no files stand in brackets already: [nfs], [vdso]. */
+	if (len > 2 && *name == '[' && name[len - 1] == ']') {
+		name++;
+		len -= 2;
+	}
+	snprintf(text, sizeof text, "[%.*s: %s]", (int)len, name, reason ? reason : "not named");
+	return af_frames_under(t, parent, text,
+	                       *module || kind == AF_FRAME_KERNEL ? kind : AF_FRAME_MARK);
 }
 
 /* A function; the ones that PoCL makes of OpenCL kernels go by the kernel's name. */
@@ -46,10 +55,10 @@ static uint32_t frame_named(struct af_tree *t, uint32_t parent, const char *name
 
 	if (kernel)
 		return af_tree_child(t, parent, af_tree_name(t, kernel, len, AF_FRAME_GPU, 0));
-	return under(t, parent, name,
-	             inlined                      ? AF_FRAME_INLINED
-	             : s->source == AF_SYMBOL_JIT ? AF_FRAME_JIT
-	                                          : AF_FRAME_NATIVE);
+	return af_frames_under(t, parent, name,
+	                       inlined                      ? AF_FRAME_INLINED
+	                       : s->source == AF_SYMBOL_JIT ? AF_FRAME_JIT
+	                                                    : AF_FRAME_NATIVE);
 }
 
 /* One address: its function, then what was inlined into it, from the outside in. */
@@ -59,13 +68,13 @@ static uint32_t frame_native(struct af_tree *t, const struct af_world *w, uint32
 	const struct af_symbol *s = af_world_symbol(w, stack->process, pc, stack->generation);
 
 	if (!s || !s->nr_frames)
-		return frame_unnamed(t, w, parent, s);
+		return frame_unnamed(t, w, parent, s, AF_FRAME_NATIVE);
 	for (uint32_t i = s->nr_frames; i-- > 0;) {
 		const char *name = af_strtab_get(&w->strings, s->frames[i * 3]);
 		if (*name)
 			parent = frame_named(t, parent, name, s, i + 1 < s->nr_frames);
 		else
-			parent = frame_unnamed(t, w, parent, s);
+			parent = frame_unnamed(t, w, parent, s, AF_FRAME_NATIVE);
 	}
 	return parent;
 }
@@ -77,20 +86,22 @@ static uint32_t frame_python(struct af_tree *t, const struct af_world *w, uint32
 	char text[1024];
 
 	if (!c)
-		return under(t, parent, "[python function not known]", AF_FRAME_MARK);
+		return af_frames_under(t, parent, "[python function not known]", AF_FRAME_MARK);
 	int line = af_py_line(c->version, c->lines, c->lines_len, c->first_line, (uint32_t)entry);
 	if (line < 0)
 		line = c->first_line;
 	snprintf(text, sizeof text, "%s (%s:%d)", c->name, base_name(c->file), line);
-	return under(t, parent, text, AF_FRAME_PYTHON);
+	return af_frames_under(t, parent, text, AF_FRAME_PYTHON);
 }
 
 static uint32_t frame_truncated(struct af_tree *t, uint32_t parent, uint32_t stop)
 {
 	char text[160];
 
+	if (stop == AF_STOP_FRAME_POINTERS)
+		return af_frames_under(t, parent, "[frame pointers only]", AF_FRAME_MARK);
 	snprintf(text, sizeof text, "[truncated: %s]", af_stop_text(stop));
-	return under(t, parent, text, AF_FRAME_MARK);
+	return af_frames_under(t, parent, text, AF_FRAME_MARK);
 }
 
 /* What a native frame is to the interpreter; its function is the outermost of its symbol. */
@@ -133,20 +144,92 @@ static uint32_t frames_with_python(struct af_tree *t, const struct af_world *w, 
 	return node;
 }
 
-uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, uint32_t path,
-                        uint32_t process)
+/* Where processes and threads begin: glibc, musl, the dynamic linker, Go. */
+static bool is_start(const char *name)
 {
-	const struct af_process *p = af_world_process(w, process);
-	uint32_t node =
-	    under(t, 0, p && *p->name ? p->name : "[unknown process]", AF_FRAME_PROCESS);
+	static const char *const starts[] = {
+	    "_start",
+	    "_start_c",
+	    "_dl_start_user",
+	    "__libc_start_main",
+	    "clone",
+	    "__clone",
+	    "__clone3",
+	    "clone3",
+	    "__clone_internal",
+	    "start_thread",
+	    "start",
+	    "thread_start",
+	    "runtime.goexit",
+	    "runtime.goexit.abi0",
+	    "runtime.rt0_go",
+	    "runtime.rt0_go.abi0",
+	    "runtime.mstart",
+	    "runtime.mstart.abi0",
+	    "_rt0_amd64_linux",
+	    "_rt0_amd64",
+	};
 
+	for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (!strcmp(name, starts[i]))
+			return true;
+	return !strncmp(name, "__libc_start_main_", 18);
+}
+
+bool af_frames_whole(const struct af_world *w, const struct af_stack *stack)
+{
+	if (stack->stop != AF_STOP_FRAME_POINTERS || !stack->nr)
+		return stack->stop == AF_STOP_COMPLETE;
+	const struct af_symbol *s =
+	    af_world_symbol(w, stack->process, stack->pcs[stack->nr - 1], stack->generation);
+
+	return s && s->nr_frames &&
+	       is_start(af_strtab_get(&w->strings, s->frames[(s->nr_frames - 1) * 3]));
+}
+
+static uint32_t frames_user(struct af_tree *t, const struct af_world *w, uint32_t node,
+                            uint32_t path)
+{
 	if (!path || !w->paths[path].stack)
-		return under(t, node, "[stack not recorded]", AF_FRAME_MARK);
+		return af_frames_under(t, node, "[stack not recorded]", AF_FRAME_MARK);
 	const struct af_stack *stack = &w->stacks[w->paths[path].stack];
 	const struct af_stack *py =
 	    w->paths[path].py_stack ? &w->py_stacks[w->paths[path].py_stack] : NULL;
-	if (stack->stop != AF_STOP_COMPLETE)
+	if (!af_frames_whole(w, stack))
 		node = frame_truncated(t, node, stack->stop);
 	return py ? frames_with_python(t, w, node, stack, py)
 	          : frames_native_only(t, w, node, stack);
+}
+
+static uint32_t frames_kernel(struct af_tree *t, const struct af_world *w, uint32_t node,
+                              const struct af_stack *stack)
+{
+	if (stack->stop != AF_STOP_COMPLETE)
+		node = frame_truncated(t, node, stack->stop);
+	for (uint32_t i = stack->nr; i-- > 0;) {
+		const struct af_symbol *s = af_world_kernel_symbol(w, stack->pcs[i]);
+		uint32_t at = s ? s->nr_frames : 0;
+		if (!at)
+			node = frame_unnamed(t, w, node, s, AF_FRAME_KERNEL);
+		while (at-- > 0)
+			node =
+			    af_frames_under(t, node, af_strtab_get(&w->strings, s->frames[at * 3]),
+			                    AF_FRAME_KERNEL);
+	}
+	return node;
+}
+
+uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struct af_place *at)
+{
+	const struct af_process *p = af_world_process(w, at->process);
+	uint32_t node =
+	    af_frames_under(t, 0, p && *p->name ? p->name : "[unknown process]", AF_FRAME_PROCESS);
+
+	if (at->path == AF_PATH_MISSED)
+		node = af_frames_under(t, node, "[user stack not recorded]", AF_FRAME_MARK);
+	else if (at->path != AF_PATH_NONE)
+		node = frames_user(t, w, node, at->path);
+	if (at->kstack == AF_KSTACK_MISSED)
+		return af_frames_under(t, node, "[kernel]", AF_FRAME_KERNEL);
+	return at->kstack ? frames_kernel(t, w, node, &w->kstacks[at->kstack]) : node;
 }

@@ -1,18 +1,33 @@
 /*
- * The frames of a call path, root first, as they appear in a tree: process, [truncated: …],
- * native functions with what was inlined into them, Python functions in place of the
- * interpreter's own frames.
+ * The frames of a place, root first, as they appear in a tree: process, a mark that says why the
+ * user part is not whole, native functions with what was inlined into them, Python functions in
+ * place of the interpreter's own frames, and above them what the kernel did for it all.
+ *
+ * Marks: [truncated: …] where the walk had to end; [frame pointers only] where it followed those
+ * alone and did not get to where a process or a thread starts (then nothing tells whether callers
+ * are missing; where it did, the stack goes for complete); [stack not recorded] and, below frames
+ * of the kernel whose user part never came, [user stack not recorded].
  */
 #ifndef AF_ANALYSE_FRAMES_H
 #define AF_ANALYSE_FRAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/places.h"
 #include "analyse/tree.h"
 #include "analyse/world.h"
 
-/* The node of @path (world index, 0: not known) in @t, its frames made as needed. */
-uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, uint32_t path,
-                        uint32_t process);
+/* The node of @at in @t, its frames made as needed. */
+uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struct af_place *at);
+
+/* The child of @parent with the NUL-terminated @text as its name. */
+uint32_t af_frames_under(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind);
+
+/*
+ * Did the walk of @stack get to where its process or thread starts? Of stacks by frame pointers
+ * only known when the world has all names.
+ */
+bool af_frames_whole(const struct af_world *w, const struct af_stack *stack);
 
 #endif

@@ -11,9 +11,9 @@ void af_join_free(struct af_join *j)
 	*j = (struct af_join){0};
 }
 
-static uint64_t home(const struct af_join *j, uint32_t process, uint64_t correlation)
+static uint64_t home(const struct af_join *j, uint32_t process, uint64_t id)
 {
-	return af_mix(correlation ^ (uint64_t)process << 48) & (j->cap - 1);
+	return af_mix(id ^ (uint64_t)process << 48) & (j->cap - 1);
 }
 
 static void join_grow(struct af_join *j)
@@ -29,14 +29,14 @@ static void join_grow(struct af_join *j)
 	free(old.slots);
 }
 
-void af_join_put(struct af_join *j, const struct af_launch *l)
+void af_join_put(struct af_join *j, const struct af_cause *c)
 {
 	if (j->nr * 2 >= j->cap)
 		join_grow(j);
-	uint64_t i = home(j, l->process, l->correlation);
+	uint64_t i = home(j, c->process, c->id);
 	while (j->slots[i].process)
 		i = (i + 1) & (j->cap - 1);
-	j->slots[i] = *l;
+	j->slots[i] = *c;
 	j->nr++;
 }
 
@@ -46,7 +46,7 @@ static void join_close_gap(struct af_join *j, uint64_t gap)
 	uint64_t mask = j->cap - 1;
 
 	for (uint64_t i = (gap + 1) & mask; j->slots[i].process; i = (i + 1) & mask) {
-		uint64_t at = home(j, j->slots[i].process, j->slots[i].correlation);
+		uint64_t at = home(j, j->slots[i].process, j->slots[i].id);
 		if (((i - at) & mask) >= ((i - gap) & mask)) {
 			j->slots[gap] = j->slots[i];
 			gap = i;
@@ -55,15 +55,15 @@ static void join_close_gap(struct af_join *j, uint64_t gap)
 	j->slots[gap].process = 0;
 }
 
-bool af_join_take(struct af_join *j, uint32_t process, uint64_t correlation, struct af_launch *l)
+bool af_join_take(struct af_join *j, uint32_t process, uint64_t id, struct af_cause *c)
 {
 	if (!j->nr)
 		return false;
-	uint64_t i = home(j, process, correlation);
+	uint64_t i = home(j, process, id);
 	for (; j->slots[i].process; i = (i + 1) & (j->cap - 1)) {
-		if (j->slots[i].process != process || j->slots[i].correlation != correlation)
+		if (j->slots[i].process != process || j->slots[i].id != id)
 			continue;
-		*l = j->slots[i];
+		*c = j->slots[i];
 		join_close_gap(j, i);
 		j->nr--;
 		return true;

@@ -10,20 +10,30 @@
 #include <stdint.h>
 
 #include "analyse/facts.h"
+#include "analyse/samples.h"
 #include "analyse/tree.h"
 #include "analyse/world.h"
 
 struct af_err;
 
 enum af_view {
-	AF_VIEW_CPU, /* where threads were on the CPU */
-	AF_VIEW_GPU, /* what devices did, under the stacks that asked for it */
-	AF_VIEW_ALL, /* both in one tree */
+	AF_VIEW_CPU,    /* where threads were, on a CPU or (as a weight of its own) off it */
+	AF_VIEW_GPU,    /* what devices did, under the stacks that asked for it */
+	AF_VIEW_ALL,    /* both in one tree */
+	AF_VIEW_WAKERS, /* what threads waited for, and above it the stacks that ended it */
 	AF_VIEWS
 };
 
-/* Weights of the trees, by column. */
-enum { AF_WEIGHT_TIME, AF_WEIGHT_SAMPLES, AF_WEIGHT_COUNT, AF_WEIGHT_BYTES };
+/* Weights of the trees, by column; the view of wakers has two of its own. */
+enum {
+	AF_WEIGHT_TIME,
+	AF_WEIGHT_SAMPLES,
+	AF_WEIGHT_COUNT,
+	AF_WEIGHT_BYTES,
+	AF_WEIGHT_OFF_CPU,
+	AF_WEIGHTS
+};
+enum { AF_WAKERS_OFF_CPU, AF_WAKERS_COUNT };
 
 /* What all passes together found. */
 struct af_results {
@@ -37,16 +47,21 @@ struct af_results {
 struct af_pass_ops {
 	const char *name;
 	const char *question;
-	uint64_t wants;    /* bits 1 << AF_KIND_…; what the world wants comes anyway */
+	uint64_t wants; /* bits 1 << AF_KIND_… for event(); what the world wants comes anyway */
 	size_t state_size; /* zeroed and passed as @self */
 
 	void (*event)(void *self, const struct af_world *w, const struct af_event *ev);
+	/* CPU samples, as all who saw them agree: in place of the events that they are made of. */
+	void (*sample)(void *self, const struct af_world *w, const struct af_sample *s);
 	void (*finish)(void *self, const struct af_world *w, struct af_results *out);
 	void (*close)(void *self);
 };
 
 extern const struct af_pass_ops af_pass_flame;
+extern const struct af_pass_ops af_pass_wakers;
+extern const struct af_pass_ops af_pass_blocked;
 extern const struct af_pass_ops af_pass_devices;
+extern const struct af_pass_ops af_pass_who;
 extern const struct af_pass_ops af_pass_run;
 
 /*

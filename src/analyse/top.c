@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/blocked.h"
 #include "base/arena.h"
 
 struct top_row {
@@ -34,17 +35,32 @@ static bool top_is_recursive(const struct af_tree *t, uint32_t node)
 	return false;
 }
 
+/*
+ * Whose own the weight of @node is. Every off-CPU path ends in the scheduler, so there it is the
+ * function of the program that waited, or the kernel's, where there is no program.
+ */
+static uint32_t top_owner(const struct af_tree *t, uint32_t node, bool waiting)
+{
+	if (!waiting)
+		return node;
+	uint32_t user = af_blocked_user(t, node);
+	uint32_t owner = user ? user : af_blocked_kernel(t, node);
+	return owner ? owner : node;
+}
+
 static struct top_row *top_rows(const struct af_tree *t, uint32_t weight)
 {
 	struct top_row *rows = af_xcalloc(t->nr_names, sizeof *rows);
 
 	for (uint32_t i = 0; i < t->nr_names; i++)
 		rows[i].name = i;
+	bool waiting = !strcmp(t->weights[weight].name, "off-cpu");
 	for (uint32_t n = 1; n < t->nr; n++) {
-		struct top_row *r = &rows[t->nodes[n].name];
-		r->self += t->self[weight][n];
+		if (!t->total[weight][n])
+			continue;
+		rows[t->nodes[top_owner(t, n, waiting)].name].self += t->self[weight][n];
 		if (!top_is_recursive(t, n))
-			r->total += t->total[weight][n];
+			rows[t->nodes[n].name].total += t->total[weight][n];
 	}
 	qsort(rows, t->nr_names, sizeof *rows, top_order);
 	return rows;
@@ -53,9 +69,13 @@ static struct top_row *top_rows(const struct af_tree *t, uint32_t weight)
 void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, const char *name,
                   const char *title, uint32_t limit)
 {
-	static const struct af_column columns[] = {
-	    {"Function", AF_CELL_TEXT},       {"Self", AF_CELL_NS},
-	    {"Self share", AF_CELL_PERCENT},  {"Total", AF_CELL_NS},
+	const char *measure = t->weights[weight].unit;
+	enum af_cell_unit unit = !strcmp(measure, "ns")      ? AF_CELL_NS
+	                         : !strcmp(measure, "bytes") ? AF_CELL_BYTES
+	                                                     : AF_CELL_COUNT;
+	const struct af_column columns[] = {
+	    {"Function", AF_CELL_TEXT},       {"Self", unit},
+	    {"Self share", AF_CELL_PERCENT},  {"Total", unit},
 	    {"Total share", AF_CELL_PERCENT}, {"Kind", AF_CELL_TEXT},
 	};
 	uint64_t all = t->total[weight][0];

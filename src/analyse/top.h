@@ -5,8 +5,10 @@
 #include "analyse/facts.h"
 #include "analyse/tree.h"
 
-/* Add the table to @f: at most @limit rows (0: all) by self weight. No table when the tree is
- * empty. */
+/*
+ * Add the table to @f: at most @limit rows (0: all) by self weight. No table when the tree is
+ * empty. Off-CPU time is the function's own that waited, whatever the kernel did for it.
+ */
 void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, const char *name,
                   const char *title, uint32_t limit);
 

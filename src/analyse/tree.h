@@ -35,12 +35,12 @@ enum af_frame {
 	    AF_FRAME_END
 };
 
-enum { AF_TREE_WEIGHTS = 4 };
+enum { AF_TREE_WEIGHTS = 5 };
 enum { AF_TREE_GAP = 0 }; /* name id of the root and of a flame chart's gaps: "" */
 
 /* One column of weights. */
 struct af_tree_weight {
-	const char *name; /* "time", "samples", "count", "bytes": what --weight takes */
+	const char *name; /* "time", "samples", "off-cpu", …: what --weight takes */
 	const char *unit; /* "ns", "samples", "launches", "bytes" */
 	uint64_t scale;   /* values are in 1/scale of the unit (folded fractions); 0 means 1 */
 };

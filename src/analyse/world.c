@@ -3,15 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/world_private.h"
+
 void af_world_close(struct af_world *w)
 {
-	struct af_map *maps[] = {&w->by_stack,  &w->by_py_stack, &w->by_path, &w->by_shape,
-	                         &w->by_string, &w->by_symbol,   &w->by_code, &w->by_kernel,
-	                         &w->by_device, &w->by_queue};
+	struct af_map *maps[] = {&w->by_stack,  &w->by_py_stack, &w->by_path,   &w->by_shape,
+	                         &w->by_string, &w->by_symbol,   &w->by_code,   &w->by_kernel,
+	                         &w->by_device, &w->by_queue,    &w->by_kstack, &w->by_thread};
 
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
 	free(w->processes);
+	free(w->threads);
+	free(w->kstacks);
 	free(w->stacks);
 	free(w->py_stacks);
 	free(w->paths);
@@ -22,102 +26,6 @@ void af_world_close(struct af_world *w)
 	af_strtab_free(&w->strings);
 	af_arena_free(&w->arena);
 	*w = (struct af_world){0};
-}
-
-/* Make room for one more in an array that starts at index 1; returns its index. */
-#define WORLD_ADD(w, array)                                                                        \
-	({                                                                                         \
-		if (!(w)->nr_##array)                                                              \
-			(w)->nr_##array = 1;                                                       \
-		if ((w)->nr_##array >= (w)->cap_##array) {                                         \
-			(w)->cap_##array = (w)->cap_##array ? (w)->cap_##array * 2 : 64;           \
-			(w)->array =                                                               \
-			    af_xrealloc((w)->array, (w)->cap_##array * sizeof *(w)->array);        \
-			if ((w)->nr_##array == 1)                                                  \
-				memset((w)->array, 0, sizeof *(w)->array);                         \
-		}                                                                                  \
-		(w)->nr_##array++;                                                                 \
-	})
-
-static uint64_t key(uint32_t scope, uint32_t id)
-{
-	return (uint64_t)scope << 32 | id;
-}
-
-static uint32_t find(const struct af_map *m, uint32_t scope, uint32_t id)
-{
-	const uint64_t *v = af_map_get(m, key(scope, id));
-	return v ? (uint32_t)*v : 0;
-}
-
-static const char *view_text(struct af_world *w, const struct af_tail_view *v)
-{
-	return af_arena_strdup(&w->arena, (const char *)v->data, v->len);
-}
-
-static uint64_t *view_u64s(struct af_world *w, const struct af_tail_view *v)
-{
-	uint64_t *copy = af_arena_alloc(&w->arena, (size_t)v->len * 8);
-	memcpy(copy, v->data, (size_t)v->len * 8);
-	return copy;
-}
-
-/* Ordinals are dense, but a damaged trace may name any. */
-static struct af_process *process_at(struct af_world *w, uint32_t ordinal)
-{
-	if (ordinal > 1u << 20)
-		return NULL;
-	if (ordinal >= w->nr_processes) {
-		uint32_t nr = ordinal + 1;
-		w->processes = af_xrealloc(w->processes, nr * sizeof *w->processes);
-		for (uint32_t i = w->nr_processes; i < nr; i++)
-			w->processes[i] = (struct af_process){
-			    .ordinal = i, .exe = "", .cmdline = "", .name = "", .status = -1};
-		w->nr_processes = nr;
-	}
-	return &w->processes[ordinal];
-}
-
-static void learn_process(struct af_world *w, const struct af_event *ev)
-{
-	struct af_ev_process fixed;
-	struct af_tail_view tails[AF_TAILS_MAX];
-
-	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
-		return;
-	struct af_process *p = process_at(w, ev->process);
-	if (!p)
-		return;
-	p->pid = fixed.pid;
-	p->ppid = fixed.ppid;
-	p->parent = fixed.parent;
-	p->exe = view_text(w, &tails[0]);
-	p->cmdline = view_text(w, &tails[1]);
-	const char *slash = strrchr(p->exe, '/');
-	p->name = slash ? slash + 1 : p->exe;
-	p->start_ns = ev->time_ns;
-}
-
-/* The process knows best; then wait4, though that includes children; then /proc. */
-static void learn_usage(struct af_world *w, const struct af_event *ev)
-{
-	struct af_ev_process_end fixed;
-	struct af_tail_view tails[AF_TAILS_MAX];
-
-	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
-		return;
-	struct af_process *p = process_at(w, fixed.process);
-	if (!p)
-		return;
-	if (fixed.status != -1)
-		p->status = fixed.status;
-	if (p->has_usage && p->usage_source <= fixed.source)
-		return;
-	p->has_usage = true;
-	p->usage_source = fixed.source;
-	p->user_ns = fixed.user_ns;
-	p->kernel_ns = fixed.kernel_ns;
-	p->max_rss_bytes = fixed.max_rss_bytes;
 }
 
 static void learn_stack(struct af_world *w, const struct af_event *ev)
@@ -133,9 +41,25 @@ static void learn_stack(struct af_world *w, const struct af_event *ev)
 	    .generation = fixed.generation,
 	    .stop = fixed.stop,
 	    .nr = tails[0].len,
-	    .pcs = view_u64s(w, &tails[0]),
+	    .pcs = world_u64s(w, &tails[0]),
 	};
-	*af_map_at(&w->by_stack, key(ev->stream, fixed.stack), NULL) = i;
+	*af_map_at(&w->by_stack, world_key(ev->stream, fixed.stack), NULL) = i;
+}
+
+static void learn_kstack(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_kstack fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	uint32_t i = WORLD_ADD(w, kstacks);
+	w->kstacks[i] = (struct af_stack){
+	    .stop = fixed.stop,
+	    .nr = tails[0].len,
+	    .pcs = world_u64s(w, &tails[0]),
+	};
+	*af_map_at(&w->by_kstack, world_key(ev->stream, fixed.kstack), NULL) = i;
 }
 
 static void learn_py_stack(struct af_world *w, const struct af_event *ev)
@@ -150,9 +74,9 @@ static void learn_py_stack(struct af_world *w, const struct af_event *ev)
 	    .process = ev->process,
 	    .stop = fixed.stop,
 	    .nr = tails[0].len,
-	    .pcs = view_u64s(w, &tails[0]),
+	    .pcs = world_u64s(w, &tails[0]),
 	};
-	*af_map_at(&w->by_py_stack, key(ev->stream, fixed.py_stack), NULL) = i;
+	*af_map_at(&w->by_py_stack, world_key(ev->stream, fixed.py_stack), NULL) = i;
 }
 
 static void learn_path(struct af_world *w, const struct af_event *ev)
@@ -165,10 +89,10 @@ static void learn_path(struct af_world *w, const struct af_event *ev)
 	uint32_t i = WORLD_ADD(w, paths);
 	w->paths[i] = (struct af_path){
 	    .process = ev->process,
-	    .stack = find(&w->by_stack, ev->stream, fixed.stack),
-	    .py_stack = find(&w->by_py_stack, ev->stream, fixed.py_stack),
+	    .stack = world_find(&w->by_stack, ev->stream, fixed.stack),
+	    .py_stack = world_find(&w->by_py_stack, ev->stream, fixed.py_stack),
 	};
-	*af_map_at(&w->by_path, key(ev->stream, fixed.callpath), NULL) = i;
+	*af_map_at(&w->by_path, world_key(ev->stream, fixed.callpath), NULL) = i;
 }
 
 static void learn_code(struct af_world *w, const struct af_event *ev)
@@ -182,12 +106,12 @@ static void learn_code(struct af_world *w, const struct af_event *ev)
 	*c = (struct af_code){
 	    .version = fixed.version,
 	    .first_line = fixed.first_line,
-	    .lines = (const uint8_t *)view_text(w, &tails[0]),
+	    .lines = (const uint8_t *)world_text(w, &tails[0]),
 	    .lines_len = tails[0].len,
-	    .name = view_text(w, &tails[1]),
-	    .file = view_text(w, &tails[2]),
+	    .name = world_text(w, &tails[1]),
+	    .file = world_text(w, &tails[2]),
 	};
-	*af_map_at(&w->by_code, key(ev->process, fixed.code), NULL) = (uintptr_t)c;
+	*af_map_at(&w->by_code, world_key(ev->process, fixed.code), NULL) = (uintptr_t)c;
 }
 
 static void learn_device(struct af_world *w, const struct af_event *ev)
@@ -204,11 +128,11 @@ static void learn_device(struct af_world *w, const struct af_event *ev)
 	    .parent = fixed.parent,
 	    .type = fixed.type,
 	    .api = fixed.api,
-	    .name = view_text(w, &tails[0]),
-	    .vendor = view_text(w, &tails[1]),
-	    .driver = view_text(w, &tails[2]),
+	    .name = world_text(w, &tails[0]),
+	    .vendor = world_text(w, &tails[1]),
+	    .driver = world_text(w, &tails[2]),
 	};
-	*af_map_at(&w->by_device, key(ev->process, fixed.device), NULL) = i;
+	*af_map_at(&w->by_device, world_key(ev->process, fixed.device), NULL) = i;
 }
 
 static void learn_queue(struct af_world *w, const struct af_event *ev)
@@ -226,7 +150,7 @@ static void learn_queue(struct af_world *w, const struct af_event *ev)
 	    .context = fixed.context,
 	    .flags = fixed.flags,
 	};
-	*af_map_at(&w->by_queue, key(ev->process, fixed.queue), NULL) = i;
+	*af_map_at(&w->by_queue, world_key(ev->process, fixed.queue), NULL) = i;
 }
 
 static void learn_kernel(struct af_world *w, const struct af_event *ev)
@@ -236,8 +160,8 @@ static void learn_kernel(struct af_world *w, const struct af_event *ev)
 
 	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
 		return;
-	*af_map_at(&w->by_kernel, key(ev->process, fixed.kernel), NULL) =
-	    (uintptr_t)view_text(w, &tails[0]);
+	*af_map_at(&w->by_kernel, world_key(ev->process, fixed.kernel), NULL) =
+	    (uintptr_t)world_text(w, &tails[0]);
 }
 
 static void learn_shape(struct af_world *w, const struct af_event *ev)
@@ -249,7 +173,7 @@ static void learn_shape(struct af_world *w, const struct af_event *ev)
 		return;
 	uint32_t i = WORLD_ADD(w, shapes);
 	w->shapes[i] = (struct af_shape){.process = ev->process, .is = fixed};
-	*af_map_at(&w->by_shape, key(ev->stream, fixed.shape), NULL) = i;
+	*af_map_at(&w->by_shape, world_key(ev->stream, fixed.shape), NULL) = i;
 }
 
 static void learn_string(struct af_world *w, const struct af_event *ev)
@@ -259,7 +183,7 @@ static void learn_string(struct af_world *w, const struct af_event *ev)
 
 	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
 		return;
-	*af_map_at(&w->by_string, key(ev->stream, fixed.string), NULL) =
+	*af_map_at(&w->by_string, world_key(ev->stream, fixed.string), NULL) =
 	    af_strtab_id(&w->strings, (const char *)tails[0].data, tails[0].len);
 }
 
@@ -279,12 +203,12 @@ static void learn_symbol(struct af_world *w, const struct af_event *ev)
 	uint32_t *frames = af_arena_alloc(&w->arena, (size_t)tails[0].len * 4);
 	memcpy(frames, tails[0].data, (size_t)tails[0].len * 4);
 	for (uint32_t i = 0; i + 2 < tails[0].len; i += 3) {
-		frames[i] = find(&w->by_string, ev->stream, frames[i]);
-		frames[i + 1] = find(&w->by_string, ev->stream, frames[i + 1]);
+		frames[i] = world_find(&w->by_string, ev->stream, frames[i]);
+		frames[i + 1] = world_find(&w->by_string, ev->stream, frames[i + 1]);
 	}
 	*s = (struct af_symbol){
 	    .generation = fixed.generation,
-	    .module = find(&w->by_string, ev->stream, fixed.module),
+	    .module = world_find(&w->by_string, ev->stream, fixed.module),
 	    .source = fixed.source,
 	    .offset = fixed.offset,
 	    .nr_frames = tails[0].len / 3,
@@ -293,21 +217,6 @@ static void learn_symbol(struct af_world *w, const struct af_event *ev)
 	uint64_t *slot = af_map_at(&w->by_symbol, symbol_key(fixed.process, fixed.address), NULL);
 	s->next = (struct af_symbol *)(uintptr_t)*slot;
 	*slot = (uintptr_t)s;
-}
-
-static void learn_note(struct af_world *w, const struct af_event *ev)
-{
-	struct af_tail_view tails[AF_TAILS_MAX];
-
-	if (!af_event_decode(ev, NULL, 0, tails))
-		return;
-	struct af_note *n = af_arena_alloc(&w->arena, sizeof *n);
-	n->key = view_text(w, &tails[0]);
-	n->value = view_text(w, &tails[1]);
-	if (!w->notes_end)
-		w->notes_end = &w->notes;
-	*w->notes_end = n;
-	w->notes_end = &n->next;
 }
 
 static void learn_lost(struct af_world *w, const struct af_event *ev)
@@ -322,13 +231,24 @@ static void learn_lost(struct af_world *w, const struct af_event *ev)
 void af_world_event(struct af_world *w, const struct af_event *ev)
 {
 	static void (*const learn[AF_KIND_MAX])(struct af_world *, const struct af_event *) = {
-	    [AF_KIND_LOST] = learn_lost,       [AF_KIND_NOTE] = learn_note,
-	    [AF_KIND_PROCESS] = learn_process, [AF_KIND_PROCESS_END] = learn_usage,
-	    [AF_KIND_STACK] = learn_stack,     [AF_KIND_PY_STACK] = learn_py_stack,
-	    [AF_KIND_PY_CODE] = learn_code,    [AF_KIND_CALLPATH] = learn_path,
-	    [AF_KIND_DEVICE] = learn_device,   [AF_KIND_QUEUE] = learn_queue,
-	    [AF_KIND_KERNEL] = learn_kernel,   [AF_KIND_SHAPE] = learn_shape,
-	    [AF_KIND_STRING] = learn_string,   [AF_KIND_SYMBOL] = learn_symbol,
+	    [AF_KIND_LOST] = learn_lost,
+	    [AF_KIND_NOTE] = world_learn_note,
+	    [AF_KIND_PROCESS] = world_learn_process,
+	    [AF_KIND_PROCESS_END] = world_learn_process_end,
+	    [AF_KIND_PROCESS_NOTE] = world_learn_process_note,
+	    [AF_KIND_THREAD] = world_learn_thread,
+	    [AF_KIND_COMM] = world_learn_comm,
+	    [AF_KIND_STACK] = learn_stack,
+	    [AF_KIND_KSTACK] = learn_kstack,
+	    [AF_KIND_PY_STACK] = learn_py_stack,
+	    [AF_KIND_PY_CODE] = learn_code,
+	    [AF_KIND_CALLPATH] = learn_path,
+	    [AF_KIND_DEVICE] = learn_device,
+	    [AF_KIND_QUEUE] = learn_queue,
+	    [AF_KIND_KERNEL] = learn_kernel,
+	    [AF_KIND_SHAPE] = learn_shape,
+	    [AF_KIND_STRING] = learn_string,
+	    [AF_KIND_SYMBOL] = learn_symbol,
 	};
 
 	w->nr_events++;
@@ -343,12 +263,23 @@ void af_world_event(struct af_world *w, const struct af_event *ev)
 
 uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath)
 {
-	return find(&w->by_path, ev->stream, callpath);
+	return world_find(&w->by_path, ev->stream, callpath);
+}
+
+uint32_t af_world_kstack(const struct af_world *w, const struct af_event *ev, uint32_t kstack)
+{
+	return world_find(&w->by_kstack, ev->stream, kstack);
 }
 
 uint32_t af_world_shape(const struct af_world *w, const struct af_event *ev, uint32_t shape)
 {
-	return find(&w->by_shape, ev->stream, shape);
+	return world_find(&w->by_shape, ev->stream, shape);
+}
+
+/* Addresses of the kernel are the same in all processes and never reused while it runs. */
+const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_t address)
+{
+	return af_world_symbol(w, 0, address, 0);
 }
 
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,
@@ -370,37 +301,24 @@ const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t proce
 
 const struct af_code *af_world_code(const struct af_world *w, uint32_t process, uint32_t code)
 {
-	const uint64_t *v = af_map_get(&w->by_code, key(process, code));
+	const uint64_t *v = af_map_get(&w->by_code, world_key(process, code));
 	return v ? (const void *)(uintptr_t)*v : NULL;
 }
 
 const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel)
 {
-	const uint64_t *v = af_map_get(&w->by_kernel, key(process, kernel));
+	const uint64_t *v = af_map_get(&w->by_kernel, world_key(process, kernel));
 	return v ? (const char *)(uintptr_t)*v : "";
 }
 
 const struct af_device *af_world_device(const struct af_world *w, uint32_t process, uint32_t id)
 {
-	uint32_t i = find(&w->by_device, process, id);
+	uint32_t i = world_find(&w->by_device, process, id);
 	return i ? &w->devices[i] : NULL;
 }
 
 const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id)
 {
-	uint32_t i = find(&w->by_queue, process, id);
+	uint32_t i = world_find(&w->by_queue, process, id);
 	return i ? &w->queues[i] : NULL;
-}
-
-const struct af_process *af_world_process(const struct af_world *w, uint32_t ordinal)
-{
-	return ordinal < w->nr_processes ? &w->processes[ordinal] : NULL;
-}
-
-const char *af_world_note(const struct af_world *w, const char *name)
-{
-	for (const struct af_note *n = w->notes; n; n = n->next)
-		if (!strcmp(n->key, name))
-			return n->value;
-	return NULL;
 }

@@ -18,14 +18,26 @@
 #include "trace/clock.h"
 #include "trace/reader.h"
 
+struct af_note {
+	const char *key, *value;
+	struct af_note *next;
+};
+
 struct af_process {
 	uint32_t ordinal, pid, ppid, parent;
-	const char *exe, *cmdline, *name; /* name: the last part of exe */
-	uint64_t start_ns;
+	const char *exe, *cmdline;
+	const char *name;      /* the last part of exe, or the comm of its first thread, or "" */
+	struct af_note *notes; /* cgroup, container, …; the latest first */
+	uint64_t start_ns, end_ns; /* 0: the trace does not say */
 	bool has_usage;
 	uint32_t usage_source; /* enum af_usage_source: the best seen */
 	int32_t status;
 	uint64_t user_ns, kernel_ns, max_rss_bytes;
+};
+
+struct af_thread {
+	uint32_t process, tid;
+	const char *name; /* its comm, the latest */
 };
 
 struct af_stack {
@@ -71,11 +83,6 @@ struct af_shape {
 	struct af_ev_shape is; /* ids as in the trace: of the process */
 };
 
-struct af_note {
-	const char *key, *value;
-	struct af_note *next;
-};
-
 struct af_world {
 	struct af_arena arena;
 	struct af_strtab strings;
@@ -84,10 +91,14 @@ struct af_world {
 
 	struct af_process *processes; /* by ordinal; entry 0 is the recorder */
 	uint32_t nr_processes;
+	struct af_thread *threads;
+	uint32_t nr_threads;
 	struct af_stack *stacks;
 	uint32_t nr_stacks;
 	struct af_stack *py_stacks; /* pcs are PY_STACK frames */
 	uint32_t nr_py_stacks;
+	struct af_stack *kstacks; /* of the kernel: process and generation are 0 */
+	uint32_t nr_kstacks;
 	struct af_path *paths;
 	uint32_t nr_paths;
 	struct af_shape *shapes;
@@ -107,9 +118,9 @@ struct af_world {
 
 	/* private: (stream, id), (process, id) and the like to indexes */
 	struct af_map by_stack, by_py_stack, by_path, by_shape, by_string;
-	struct af_map by_symbol, by_code, by_kernel, by_device, by_queue;
-	uint32_t cap_processes, cap_stacks, cap_py_stacks, cap_paths, cap_shapes, cap_devices,
-	    cap_queues;
+	struct af_map by_symbol, by_code, by_kernel, by_device, by_queue, by_kstack, by_thread;
+	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
+	    cap_shapes, cap_devices, cap_queues;
 };
 
 /* A zeroed struct is an empty world. */
@@ -121,22 +132,28 @@ void af_world_close(struct af_world *w);
 	 1ull << AF_KIND_PROCESS | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_STACK |           \
 	 1ull << AF_KIND_PY_STACK | 1ull << AF_KIND_PY_CODE | 1ull << AF_KIND_CALLPATH |           \
 	 1ull << AF_KIND_DEVICE | 1ull << AF_KIND_QUEUE | 1ull << AF_KIND_KERNEL |                 \
-	 1ull << AF_KIND_SHAPE | 1ull << AF_KIND_STRING | 1ull << AF_KIND_SYMBOL)
+	 1ull << AF_KIND_SHAPE | 1ull << AF_KIND_STRING | 1ull << AF_KIND_SYMBOL |                 \
+	 1ull << AF_KIND_THREAD | 1ull << AF_KIND_COMM | 1ull << AF_KIND_KSTACK |                  \
+	 1ull << AF_KIND_PROCESS_NOTE)
 
 void af_world_event(struct af_world *w, const struct af_event *ev);
 
 /* World indexes of what an event names by its stream's ids; 0 when it was never defined. */
 uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath);
+uint32_t af_world_kstack(const struct af_world *w, const struct af_event *ev, uint32_t kstack);
 uint32_t af_world_shape(const struct af_world *w, const struct af_event *ev, uint32_t shape);
 
 /* Names; NULL or "" when the trace does not have them. */
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,
                                         uint64_t address, uint32_t generation);
+const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_t address);
 const struct af_code *af_world_code(const struct af_world *w, uint32_t process, uint32_t code);
 const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel);
 const struct af_device *af_world_device(const struct af_world *w, uint32_t process, uint32_t id);
 const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id);
 const struct af_process *af_world_process(const struct af_world *w, uint32_t ordinal);
+const struct af_thread *af_world_thread(const struct af_world *w, uint32_t process, uint32_t tid);
+const char *af_process_note(const struct af_process *p, const char *key);
 const char *af_world_note(const struct af_world *w, const char *key);
 
 #endif

@@ -169,6 +169,24 @@ static int view_index(const char *name)
 	return AF_VIEW_ALL;
 }
 
+/* A picture of nothing is no picture: say what the trace lacks, and how it would have it. */
+static int flame_has(const struct flame_options *o, const char *dir, const struct af_tree *t,
+                     const char *view, struct af_err *err)
+{
+	int weight = o->weight ? af_tree_weight(t, o->weight) : 0;
+	const char *fix = !strcmp(view, "wakers") ? ": record it with --off-cpu=wakers" : "";
+
+	if (t->nr <= 1)
+		return af_fail_plain(err, -ENODATA, "the trace %s has nothing for --view %s%s", dir,
+		                     view, fix);
+	if (weight < 0 || t->total[weight][0])
+		return 0;
+	if (!strcmp(t->weights[weight].name, "off-cpu"))
+		fix = ": record it with --off-cpu";
+	return af_fail_plain(err, -ENODATA, "the trace %s has no weight %s in --view %s%s", dir,
+	                     t->weights[weight].name, view, fix);
+}
+
 static int flame_trace(const struct flame_options *o, const char *dir,
                        const struct af_picture_job *job, struct af_err *err)
 {
@@ -182,9 +200,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		int v = view_index(o->view ? o->view : "all");
 		drawn.tree = &r.trees[v];
 		drawn.label = af_view_names[v];
-		if (drawn.tree->nr <= 1)
-			rc = af_fail_plain(err, -ENODATA, "the trace %s has nothing for --view %s",
-			                   dir, af_view_names[v]);
+		rc = flame_has(o, dir, drawn.tree, af_view_names[v], err);
 	}
 	if (!rc)
 		rc = af_picture_write(&drawn, err);
@@ -269,8 +285,10 @@ static const struct af_option flame_options[] = {
      AT(format)},
     {AF_OPT_STRING, "folded", 0, "FILE", "draw folded text instead of a trace; - is standard input",
      AT(folded)},
-    {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, or all in one tree", AT(view), "cpu|gpu|all"},
-    {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count or bytes (time)", AT(weight)},
+    {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all in one tree, or wakers: who ended the waits",
+     AT(view), "cpu|gpu|all|wakers"},
+    {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes or off-cpu (time)",
+     AT(weight)},
     {AF_OPT_GROUP, NULL, 0, NULL, "Layout", 0},
     {AF_OPT_FLAG, "inverted", 'i', NULL, "icicle: root at the top", AT(picture.inverted)},
     {AF_OPT_FLAG, "reverse", 'r', NULL, "merge stacks from their leaves", AT(picture.reverse)},
@@ -327,6 +345,7 @@ const struct af_command af_command_flame = {
 	"Files, as docs/flamegraph.md has them: --cp NAME->rgb(R,G,B); --nameattr NAME, a tab,\n"
 	"attribute=value, a tab, …",
     .examples = "aflame flame -o cpu.svg --view cpu\tCPU samples as an SVG\n"
+		"aflame flame -w off-cpu -o waits.svg\twhere threads waited, and for what\n"
 		"aflame flame -o report.html\tall views and tables in one page\n"
 		"perf script | stackcollapse-perf.pl | aflame flame --folded - -o perf.svg\tdraw "
 		"what another tool collected",

@@ -11,7 +11,24 @@
 #include "base/err.h"
 #include "base/scope.h"
 
-const char *const af_view_names[AF_VIEWS] = {"cpu", "gpu", "all"};
+const char *const af_view_names[AF_VIEWS] = {"cpu", "gpu", "all", "wakers"};
+
+/* One of several views; the weight that was asked for may be one that only others have. */
+static int picture_view(struct af_render *r, const struct af_picture_job *job, int view,
+                        struct af_err *err)
+{
+	const struct af_tree *t = &job->results->trees[view];
+	const char *weight = job->picture->weight;
+	struct af_picture any = *job->picture;
+
+	any.weight = NULL;
+	r->label = af_view_names[view];
+	if (weight && view == AF_VIEW_WAKERS && af_tree_weight(t, weight) < 0)
+		r->picture = &any;
+	int rc = job->format->tree(r, t, err);
+	r->picture = job->picture;
+	return rc;
+}
 
 static int picture_trees(struct af_render *r, const struct af_picture_job *job, struct af_err *err)
 {
@@ -30,8 +47,7 @@ static int picture_trees(struct af_render *r, const struct af_picture_job *job, 
 		                                  job->results->trees[AF_VIEW_GPU].nr <= 1);
 		if (alone)
 			continue;
-		r->label = af_view_names[v];
-		int rc = job->format->tree(r, t, err);
+		int rc = picture_view(r, job, v, err);
 		if (rc)
 			return rc;
 	}

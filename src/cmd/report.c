@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/top.h"
 #include "base/err.h"
 #include "cmd/commands.h"
 #include "cmd/nearest.h"
@@ -46,20 +47,59 @@ static int report_summary(const struct report_options *o, const struct af_result
 	return 0;
 }
 
-static int report_top(const struct report_options *o, const struct af_results *r)
+static int report_view(const struct report_options *o, int standard)
+{
+	for (int v = 0; o->view && v < AF_VIEWS; v++)
+		if (!strcmp(o->view, af_view_names[v]))
+			return v;
+	return standard;
+}
+
+static void report_table(struct af_buf *b, const struct report_options *o, const struct af_table *t)
+{
+	if (o->json) {
+		af_table_json(b, t, (uint32_t)o->limit);
+		af_buf_char(b, '\n');
+	} else {
+		af_table_text(b, t, (uint32_t)o->limit, af_colour(stdout));
+	}
+}
+
+/* The functions of one view by one weight. */
+static int report_top_of(const struct report_options *o, const struct af_results *r,
+                         struct af_err *err)
+{
+	struct af_picture picture = {.weight = o->weight};
+	int v = report_view(o, AF_VIEW_CPU);
+	const struct af_tree *t = &r->trees[v];
+	struct af_facts facts = {0};
+	struct af_buf b = {0};
+	int weight = af_picture_weight(&picture, t, err);
+
+	if (weight < 0)
+		return weight;
+	const char *name = t->weights[weight].name;
+	if (!t->total[weight][0])
+		return af_fail_plain(err, -ENODATA, "the trace has no %s in the view %s", name,
+		                     af_view_names[v]);
+	af_top_table(&facts, t, (uint32_t)weight, af_facts_text(&facts, "%s_top", name),
+	             af_facts_text(&facts, "Functions by %s", name), 0);
+	report_table(&b, o, facts.first);
+	print_buf(&b);
+	af_facts_free(&facts);
+	return 0;
+}
+
+static int report_top(const struct report_options *o, const struct af_results *r,
+                      struct af_err *err)
 {
 	struct af_buf b = {0};
 
-	for (const struct af_table *t = r->facts.first; t; t = t->next) {
-		if (strcmp(t->name, "cpu_top") && strcmp(t->name, "kernels"))
-			continue;
-		if (o->json) {
-			af_table_json(&b, t, (uint32_t)o->limit);
-			af_buf_char(&b, '\n');
-		} else {
-			af_table_text(&b, t, (uint32_t)o->limit, af_colour(stdout));
-		}
-	}
+	if (o->view || o->weight)
+		return report_top_of(o, r, err);
+	for (const struct af_table *t = r->facts.first; t; t = t->next)
+		if (!strcmp(t->name, "cpu_top") || !strcmp(t->name, "kernels"))
+			report_table(&b, o, t);
 	if (!b.len)
 		af_buf_str(&b, "");
 	print_buf(&b);
@@ -71,12 +111,12 @@ static int report_tree(const struct report_options *o, const struct af_results *
 {
 	struct af_picture picture = {.weight = o->weight};
 	struct af_picture_job job = {
-	    .format = af_format_for("text"), .file = "-", .picture = &picture, .results = NULL};
+	    .format = af_format_for("text"),
+	    .file = "-",
+	    .picture = &picture,
+	    .tree = &r->trees[report_view(o, AF_VIEW_ALL)],
+	};
 
-	job.tree = &r->trees[AF_VIEW_ALL];
-	for (int v = 0; o->view && v < AF_VIEWS; v++)
-		if (!strcmp(o->view, af_view_names[v]))
-			job.tree = &r->trees[v];
 	return af_picture_write(&job, err);
 }
 
@@ -104,7 +144,7 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		    "folded text");
 	int rc = af_study(af_trace_dir(nr_words, words), &r, err);
 	if (!rc && !strcmp(kind, "top"))
-		rc = report_top(o, &r);
+		rc = report_top(o, &r, err);
 	else if (!rc && !strcmp(kind, "tree"))
 		rc = report_tree(o, &r, err);
 	else if (!rc)
@@ -118,9 +158,10 @@ static const struct af_option report_options[] = {
      offsetof(struct report_options, json)},
     {AF_OPT_U64, "limit", 'n', "N", "rows of a table, 0 for all (20)",
      offsetof(struct report_options, limit)},
-    {AF_OPT_CHOICE, "view", 0, "VIEW", "of the tree: cpu, gpu, or all",
-     offsetof(struct report_options, view), "cpu|gpu|all"},
-    {AF_OPT_STRING, "weight", 'w', "WEIGHT", "of the tree: time, samples, count or bytes (time)",
+    {AF_OPT_CHOICE, "view", 0, "VIEW", "of top and tree: cpu, gpu, all, or wakers",
+     offsetof(struct report_options, view), "cpu|gpu|all|wakers"},
+    {AF_OPT_STRING, "weight", 'w', "WEIGHT",
+     "of top and tree: time, samples, count, bytes or off-cpu (time)",
      offsetof(struct report_options, weight)},
     {AF_OPT_END},
 };
@@ -129,9 +170,12 @@ const struct af_command af_command_report = {
     .name = "report",
     .usage = "[summary|top|tree] [OPTIONS] [DIR]",
     .summary = "Print what a trace tells, as tables or a tree",
-    .details = "summary: the run, where CPU and device time went, what was lost, what it cost.\n"
-	       "top: the heaviest functions and kernels. tree: the flame graph as indented text.",
-    .examples = "aflame report top --json --limit 50\tfor a script or an agent",
+    .details =
+	"summary: the run, its processes and threads, where CPU and device time went, where\n"
+	"threads waited, what was lost, what it cost.\n"
+	"top: the heaviest functions and kernels. tree: the flame graph as indented text.",
+    .examples = "aflame report top --json --limit 50\tfor a script or an agent\n"
+		"aflame report top -w off-cpu\tthe functions that waited",
     .options = report_options,
     .state_size = sizeof(struct report_options),
     .defaults = &report_defaults,

@@ -26,8 +26,13 @@ static void study_progress(void *arg, uint64_t done, uint64_t size)
 
 int af_study(const char *dir, struct af_results *r, struct af_err *err)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_flame, &af_pass_devices,
-	                                                   &af_pass_run, NULL};
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
+	                                                   &af_pass_wakers,
+	                                                   &af_pass_devices,
+	                                                   &af_pass_run,
+	                                                   &af_pass_who,
+	                                                   &af_pass_blocked,
+	                                                   NULL};
 	struct study_progress progress = {.next_ns = af_now_ns() + 500000000};
 
 	*r = (struct af_results){0};

@@ -11,14 +11,17 @@
 enum { SUMMARY_ROWS = 10 };
 
 /* The order for people: what the run was, where time went, what was lost, what it cost. */
-static const char *const order[] = {"run",     "cpu_time", "cpu_top", "devices",
-                                    "kernels", "copies",   "lost",    "cost"};
+static const char *const order[] = {"run",     "processes", "threads", "cpu_top", "blocked",
+                                    "devices", "kernels",   "copies",  "lost",    "cost"};
 
 void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit)
 {
 	for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
 		for (const struct af_table *t = f->first; t; t = t->next) {
 			if (strcmp(t->name, order[i]) || (!t->nr_rows && !t->note))
+				continue;
+			/* A program with one thread is in the table of processes already. */
+			if (!strcmp(t->name, "threads") && t->nr_rows < 2)
 				continue;
 			if (b->len)
 				af_buf_char(b, '\n');

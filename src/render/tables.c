@@ -113,62 +113,75 @@ static void put_aligned(struct af_buf *b, const char *s, size_t width, bool left
 		af_buf_str(b, "  ");
 }
 
-static void table_widths(const struct af_table *t, uint32_t nr_rows, bool cut,
-                         size_t widths[AF_TABLE_COLUMNS])
+/* The columns that people see, in order. */
+struct table_shown {
+	uint32_t nr;
+	uint32_t columns[AF_TABLE_COLUMNS];
+	size_t widths[AF_TABLE_COLUMNS];
+	bool header;
+};
+
+static void table_shown(const struct af_table *t, uint32_t nr_rows, struct table_shown *shown)
 {
 	struct af_buf cell = {0};
 
+	*shown = (struct table_shown){0};
 	for (uint32_t c = 0; c < t->nr_columns; c++) {
-		widths[c] = text_columns(t->columns[c].title);
+		if (af_table_hides(t, c))
+			continue;
+		shown->header |= *t->columns[c].title != 0;
+		shown->columns[shown->nr++] = c;
+	}
+	for (uint32_t i = 0; i < shown->nr; i++) {
+		uint32_t c = shown->columns[i];
+		shown->widths[i] = text_columns(t->columns[c].title);
 		for (uint32_t r = 0; r < nr_rows; r++) {
 			cell.len = 0;
 			af_buf_str(&cell, "");
-			cell_format(&cell, &t->columns[c], &t->cells[r * t->nr_columns + c], cut);
+			cell_format(&cell, &t->columns[c], &t->cells[(size_t)r * t->nr_columns + c],
+			            shown->header);
 			size_t n = text_columns(cell.data);
-			if (n > widths[c])
-				widths[c] = n;
+			if (n > shown->widths[i])
+				shown->widths[i] = n;
 		}
 	}
 	af_buf_free(&cell);
 }
 
-static bool table_has_header(const struct af_table *t)
+/* Row @r, or the titles when @r is nr_rows. */
+static void table_line(struct af_buf *b, const struct af_table *t, const struct table_shown *shown,
+                       uint32_t r)
 {
-	for (uint32_t c = 0; c < t->nr_columns; c++)
-		if (*t->columns[c].title)
-			return true;
-	return false;
+	struct af_buf cell = {0};
+
+	af_buf_str(b, "  ");
+	for (uint32_t i = 0; i < shown->nr; i++) {
+		uint32_t c = shown->columns[i];
+		cell.len = 0;
+		af_buf_str(&cell, "");
+		if (r == t->nr_rows)
+			af_buf_str(&cell, t->columns[c].title);
+		else
+			cell_format(&cell, &t->columns[c], &t->cells[(size_t)r * t->nr_columns + c],
+			            shown->header);
+		put_aligned(b, cell.data, shown->widths[i], t->columns[c].unit == AF_CELL_TEXT,
+		            i + 1 == shown->nr);
+	}
+	af_buf_char(b, '\n');
+	af_buf_free(&cell);
 }
 
 void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, bool colour)
 {
 	uint32_t nr_rows = limit && t->nr_rows > limit ? limit : t->nr_rows;
-	bool header = table_has_header(t);
-	size_t widths[AF_TABLE_COLUMNS];
-	struct af_buf cell = {0};
+	struct table_shown shown;
 
-	table_widths(t, nr_rows, header, widths);
+	table_shown(t, nr_rows, &shown);
 	af_buf_fmt(b, "%s%s%s\n", colour ? "\033[1m" : "", t->title, colour ? "\033[0m" : "");
-	for (uint32_t c = 0; header && nr_rows && c < t->nr_columns; c++) {
-		if (!c)
-			af_buf_str(b, "  ");
-		put_aligned(b, t->columns[c].title, widths[c], t->columns[c].unit == AF_CELL_TEXT,
-		            c + 1 == t->nr_columns);
-	}
-	if (header && nr_rows)
-		af_buf_char(b, '\n');
-	for (uint32_t r = 0; r < nr_rows; r++) {
-		af_buf_str(b, "  ");
-		for (uint32_t c = 0; c < t->nr_columns; c++) {
-			cell.len = 0;
-			af_buf_str(&cell, "");
-			cell_format(&cell, &t->columns[c], &t->cells[r * t->nr_columns + c],
-			            header);
-			put_aligned(b, cell.data, widths[c], t->columns[c].unit == AF_CELL_TEXT,
-			            c + 1 == t->nr_columns);
-		}
-		af_buf_char(b, '\n');
-	}
+	if (shown.header && nr_rows)
+		table_line(b, t, &shown, t->nr_rows);
+	for (uint32_t r = 0; r < nr_rows; r++)
+		table_line(b, t, &shown, r);
 	if (nr_rows < t->nr_rows)
 		af_buf_fmt(b, "  … and %u more\n", t->nr_rows - nr_rows);
 	if (t->note) {
@@ -176,7 +189,6 @@ void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, b
 		af_buf_terminal(b, t->note, strlen(t->note), "");
 		af_buf_char(b, '\n');
 	}
-	af_buf_free(&cell);
 }
 
 static void json_text(struct af_buf *b, const char *s)
@@ -202,7 +214,8 @@ void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 	for (uint32_t c = 0; c < t->nr_columns; c++) {
 		af_buf_str(b, c ? ",{\"title\":" : "{\"title\":");
 		json_text(b, t->columns[c].title);
-		af_buf_fmt(b, ",\"unit\":\"%s\"}", units[t->columns[c].unit]);
+		af_buf_fmt(b, ",\"unit\":\"%s\"%s}", units[t->columns[c].unit],
+		           af_table_hides(t, c) ? ",\"hidden\":true" : "");
 	}
 	af_buf_fmt(b, "],\"nr_rows\":%u,\"rows\":[", t->nr_rows);
 	for (uint32_t r = 0; r < nr_rows; r++) {

@@ -18,7 +18,8 @@ void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, b
 
 /*
  * One table as {"name","title","note","columns":[{"title","unit"}],"nr_rows","rows":[[…]]}; ns,
- * bytes and counts as numbers, percentages as hundredths. What report.html carries, too.
+ * bytes and counts as numbers, percentages as hundredths. What report.html carries, too. Columns
+ * that are there for programs only, or have nothing in any row, are `"hidden":true`.
  */
 void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit);
 

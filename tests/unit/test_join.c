@@ -10,14 +10,14 @@
 static void launch_is_taken_once(void **state)
 {
 	struct af_join j = {0};
-	struct af_launch l;
+	struct af_cause l;
 
 	(void)state;
-	af_join_put(&j, &(struct af_launch){.correlation = 7, .process = 1, .path = 3});
+	af_join_put(&j, &(struct af_cause){.id = 7, .process = 1, .what = 3});
 	assert_false(af_join_take(&j, 1, 8, &l));
 	assert_false(af_join_take(&j, 2, 7, &l));
 	assert_true(af_join_take(&j, 1, 7, &l));
-	assert_int_equal(l.path, 3);
+	assert_int_equal(l.what, 3);
 	assert_false(af_join_take(&j, 1, 7, &l));
 	assert_int_equal(j.nr, 0);
 	af_join_free(&j);
@@ -26,7 +26,7 @@ static void launch_is_taken_once(void **state)
 static void empty_join_has_nothing(void **state)
 {
 	struct af_join j = {0};
-	struct af_launch l;
+	struct af_cause l;
 
 	(void)state;
 	assert_false(af_join_take(&j, 1, 1, &l));
@@ -39,7 +39,7 @@ static void deletion_keeps_the_others_findable(void **state)
 	enum { N = 5000 };
 	static uint8_t there[N];
 	struct af_join j = {0};
-	struct af_launch l;
+	struct af_cause l;
 	uint64_t seed = 1, in = 0;
 
 	(void)state;
@@ -48,13 +48,13 @@ static void deletion_keeps_the_others_findable(void **state)
 		uint32_t k = (uint32_t)(seed >> 40) % N;
 		if (there[k]) {
 			assert_true(af_join_take(&j, 1 + k % 3, k, &l));
-			assert_int_equal(l.path, k + 1);
+			assert_int_equal(l.what, k + 1);
 			there[k] = 0;
 			in--;
 		} else {
 			assert_false(af_join_take(&j, 1 + k % 3, k, &l));
-			af_join_put(&j, &(struct af_launch){
-					    .correlation = k, .process = 1 + k % 3, .path = k + 1});
+			af_join_put(
+			    &j, &(struct af_cause){.id = k, .process = 1 + k % 3, .what = k + 1});
 			there[k] = 1;
 			in++;
 		}
@@ -69,11 +69,11 @@ static void deletion_keeps_the_others_findable(void **state)
 static void memory_follows_what_is_in_flight(void **state)
 {
 	struct af_join j = {0};
-	struct af_launch l;
+	struct af_cause l;
 
 	(void)state;
 	for (uint64_t i = 0; i < 1000000; i++) {
-		af_join_put(&j, &(struct af_launch){.correlation = i, .process = 1});
+		af_join_put(&j, &(struct af_cause){.id = i, .process = 1});
 		if (i >= 100)
 			assert_true(af_join_take(&j, 1, i - 100, &l));
 	}

@@ -1,0 +1,260 @@
+/*
+ * What did threads wait for? The heaviest off-CPU paths as a table: the functions that waited, what
+ * the kernel did for them, how often and how long.
+ */
+#include "analyse/blocked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/frames.h"
+#include "analyse/pass.h"
+#include "analyse/waits.h"
+#include "base/buf.h"
+
+enum { BLOCKED_ROWS = 1000, BLOCKED_SHOWN = 3 };
+
+struct blocked_sum {
+	uint32_t place, state;
+	uint64_t ns, count, longest_ns;
+};
+
+struct blocked {
+	struct af_places places;
+	struct af_map by_sum;
+	struct blocked_sum *sums;
+	uint32_t nr, cap;
+};
+
+static void blocked_add(struct blocked *b, const struct af_place *at, uint32_t state, uint64_t ns)
+{
+	if (!ns)
+		return;
+	uint32_t place = af_places_number(&b->places, at);
+	bool fresh;
+	uint64_t *slot = af_map_at(&b->by_sum, (uint64_t)place << 32 | state, &fresh);
+	if (fresh) {
+		AF_GROW(b->sums, b->nr, b->cap);
+		b->sums[b->nr] = (struct blocked_sum){.place = place, .state = state};
+		*slot = b->nr++;
+	}
+	struct blocked_sum *s = &b->sums[*slot];
+	s->ns += ns;
+	s->count++;
+	if (ns > s->longest_ns)
+		s->longest_ns = ns;
+}
+
+static void blocked_event(void *self, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_wait wait;
+
+	if (!af_wait_read(w, ev, &wait))
+		return;
+	blocked_add(self, &wait.at, wait.state, wait.blocked_ns);
+	blocked_add(self, &wait.at, AF_STATE_RUNNABLE, wait.queued_ns);
+}
+
+static enum af_frame frame_of(const struct af_tree *t, uint32_t node)
+{
+	return af_tree_frame(t, t->nodes[node].name);
+}
+
+uint32_t af_blocked_user(const struct af_tree *t, uint32_t node)
+{
+	for (; node; node = t->nodes[node].parent) {
+		enum af_frame frame = frame_of(t, node);
+		if (frame == AF_FRAME_PROCESS)
+			return 0;
+		if (frame != AF_FRAME_KERNEL && frame != AF_FRAME_MARK)
+			return node;
+	}
+	return 0;
+}
+
+/* The scheduler itself, and what watches it. */
+static bool is_scheduler(const char *name, size_t len)
+{
+	static const char *const starts[] = {"schedule",     "io_schedule", "preempt_schedule",
+	                                     "cond_resched", "bpf_",        "traceiter_"};
+
+	while (len && *name == '_') {
+		name++;
+		len--;
+	}
+	for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (len >= strlen(starts[i]) && !memcmp(name, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+uint32_t af_blocked_kernel(const struct af_tree *t, uint32_t node)
+{
+	for (; node; node = t->nodes[node].parent) {
+		enum af_frame frame = frame_of(t, node);
+		size_t len;
+		const char *name = af_tree_text(t, t->nodes[node].name, &len);
+		if (frame == AF_FRAME_KERNEL && !is_scheduler(name, len))
+			return node;
+		if (frame != AF_FRAME_KERNEL && frame != AF_FRAME_MARK)
+			return 0;
+	}
+	return 0;
+}
+
+/* Sums by the node of their path: what is called the same is one row. */
+struct blocked_rows {
+	struct af_tree tree;
+	struct blocked_sum *by_node; /* place holds the node */
+	uint64_t all_ns;
+};
+
+static void rows_make(struct blocked_rows *r, const struct blocked *b, const struct af_world *w)
+{
+	static const struct af_tree_weight none[] = {{"none", ""}};
+	uint32_t *nodes = af_xcalloc(b->nr, sizeof *nodes);
+
+	*r = (struct blocked_rows){0};
+	af_tree_open(&r->tree, none, 1);
+	for (uint32_t i = 0; i < b->nr; i++)
+		nodes[i] = af_frames_under(
+		    &r->tree, af_frames_node(&r->tree, w, &b->places.all[b->sums[i].place]),
+		    af_wait_frame(b->sums[i].state), AF_FRAME_MARK);
+	r->by_node = af_xcalloc(r->tree.nr, sizeof *r->by_node);
+	for (uint32_t i = 0; i < b->nr; i++) {
+		struct blocked_sum *s = &r->by_node[nodes[i]];
+		s->place = nodes[i];
+		s->state = b->sums[i].state;
+		s->ns += b->sums[i].ns;
+		s->count += b->sums[i].count;
+		if (b->sums[i].longest_ns > s->longest_ns)
+			s->longest_ns = b->sums[i].longest_ns;
+		r->all_ns += b->sums[i].ns;
+	}
+	free(nodes);
+}
+
+static void rows_free(struct blocked_rows *r)
+{
+	af_tree_close(&r->tree);
+	free(r->by_node);
+}
+
+/* The heaviest first, but idle threads of the kernel only after all that have something to do. */
+static int row_order(const void *a, const void *b)
+{
+	const struct blocked_sum *x = a, *y = b;
+	bool x_idle = x->state == AF_STATE_IDLE, y_idle = y->state == AF_STATE_IDLE;
+
+	if (x->count && y->count && x_idle != y_idle)
+		return x_idle ? 1 : -1;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/*
+ * The path down to @node, outermost first: all of it, or its last @most frames that are the
+ * program's own.
+ */
+static const char *path_text(struct af_facts *f, const struct af_tree *t, uint32_t node,
+                             const char *between, uint32_t most)
+{
+	uint32_t stack[4096], nr = 0;
+	struct af_buf text = {0};
+
+	for (; node && nr < most && nr < 4096; node = t->nodes[node].parent) {
+		if (most == BLOCKED_SHOWN && frame_of(t, node) == AF_FRAME_PROCESS)
+			break;
+		stack[nr++] = node;
+	}
+	while (nr-- > 0) {
+		size_t len;
+		const char *name = af_tree_text(t, t->nodes[stack[nr]].name, &len);
+		if (text.len)
+			af_buf_str(&text, between);
+		af_buf_add(&text, name, len);
+		af_buf_str(&text, af_frame_suffix(frame_of(t, stack[nr])));
+	}
+	const char *kept = af_facts_text(f, "%.*s", (int)text.len, text.len ? text.data : "");
+	af_buf_free(&text);
+	return kept;
+}
+
+static const char *node_text(struct af_facts *f, const struct af_tree *t, uint32_t node)
+{
+	size_t len;
+	const char *name = af_tree_text(t, t->nodes[node].name, &len);
+
+	return af_facts_text(f, "%.*s", (int)len, name);
+}
+
+static uint32_t node_process(const struct af_tree *t, uint32_t node)
+{
+	while (node && t->nodes[node].parent)
+		node = t->nodes[node].parent;
+	return node;
+}
+
+static void blocked_row(struct af_facts *f, struct af_table *table, const struct blocked_rows *r,
+                        const struct blocked_sum *s)
+{
+	const struct af_tree *t = &r->tree;
+	uint32_t user = af_blocked_user(t, s->place), kernel = af_blocked_kernel(t, s->place);
+	struct af_cell *c = af_table_row(f, table);
+
+	c[0].text = user ? path_text(f, t, user, " > ", BLOCKED_SHOWN) : "";
+	c[1].text = kernel ? node_text(f, t, kernel) : "";
+	c[2].text = s->state < AF_STATE_END ? af_state_text(s->state) : "off CPU";
+	c[3].value = s->ns;
+	c[4].value = r->all_ns ? (uint64_t)((double)s->ns * 1e4 / (double)r->all_ns + 0.5) : 0;
+	c[5].value = s->count;
+	c[6].value = s->ns / s->count;
+	c[7].value = s->longest_ns;
+	c[8].text = node_text(f, t, node_process(t, s->place));
+	c[9].text = path_text(f, t, s->place, ";", UINT32_MAX);
+}
+
+static void blocked_finish(void *self, const struct af_world *w, struct af_results *out)
+{
+	static const struct af_column columns[] = {
+	    {"Waited in", AF_CELL_TEXT}, {"Kernel", AF_CELL_TEXT},
+	    {"State", AF_CELL_TEXT},     {"Time", AF_CELL_NS},
+	    {"Share", AF_CELL_PERCENT},  {"Waits", AF_CELL_COUNT},
+	    {"Mean", AF_CELL_NS},        {"Longest", AF_CELL_NS},
+	    {"Process", AF_CELL_TEXT},   {"Path", AF_CELL_TEXT, AF_SHOW_NEVER},
+	};
+	struct blocked *b = self;
+	struct blocked_rows rows;
+	struct af_facts *f = &out->facts;
+
+	if (!b->nr)
+		return;
+	rows_make(&rows, b, w);
+	uint32_t nr = rows.tree.nr;
+	qsort(rows.by_node, nr, sizeof *rows.by_node, row_order);
+	struct af_table *table =
+	    af_facts_table(f, "blocked", "Where threads were off the CPU", columns, 10);
+	for (uint32_t i = 0; i < nr && i < BLOCKED_ROWS && rows.by_node[i].count; i++)
+		blocked_row(f, table, &rows, &rows.by_node[i]);
+	rows_free(&rows);
+}
+
+static void blocked_close(void *self)
+{
+	struct blocked *b = self;
+
+	af_places_free(&b->places);
+	af_map_free(&b->by_sum);
+	free(b->sums);
+}
+
+const struct af_pass_ops af_pass_blocked = {
+    .name = "blocked",
+    .question = "what did threads wait for?",
+    .wants = 1ull << AF_KIND_OFFCPU,
+    .state_size = sizeof(struct blocked),
+    .event = blocked_event,
+    .finish = blocked_finish,
+    .close = blocked_close,
+};

@@ -1,0 +1,43 @@
+#include "analyse/places.h"
+
+#include <stdlib.h>
+
+#include "analyse/world.h"
+#include "base/arena.h"
+
+void af_places_free(struct af_places *p)
+{
+	af_map_free(&p->by_user);
+	af_map_free(&p->by_place);
+	free(p->all);
+	*p = (struct af_places){0};
+}
+
+/* In two steps, as a key of the map has 64 bits: first the user part gets a number. */
+uint32_t af_places_number(struct af_places *p, const struct af_place *at)
+{
+	bool fresh;
+	uint64_t *user = af_map_at(&p->by_user, (uint64_t)at->process << 32 | at->path, &fresh);
+
+	if (fresh)
+		*user = p->by_user.nr;
+	uint64_t *number = af_map_at(&p->by_place, *user << 32 | at->kstack, &fresh);
+	if (fresh) {
+		AF_GROW(p->all, p->nr, p->cap);
+		p->all[p->nr] = *at;
+		*number = p->nr++;
+	}
+	return (uint32_t)*number;
+}
+
+struct af_place af_place_of(const struct af_world *w, const struct af_event *ev, uint32_t callpath,
+                            uint32_t kstack)
+{
+	uint32_t known = kstack ? af_world_kstack(w, ev, kstack) : 0;
+
+	return (struct af_place){
+	    .process = ev->process,
+	    .path = callpath ? af_world_path(w, ev, callpath) : AF_PATH_NONE,
+	    .kstack = kstack && !known ? AF_KSTACK_MISSED : known,
+	};
+}

@@ -1,0 +1,28 @@
+#include "analyse/waits.h"
+
+#include "analyse/world.h"
+
+bool af_wait_read(const struct af_world *w, const struct af_event *ev, struct af_wait *wait)
+{
+	struct af_ev_offcpu o;
+
+	if (ev->kind != AF_KIND_OFFCPU || !af_event_decode(ev, &o, sizeof o, NULL))
+		return false;
+	*wait = (struct af_wait){
+	    .at = af_place_of(w, ev, o.callpath, o.kstack),
+	    .tid = ev->tid,
+	    .state = o.state < AF_STATE_END ? o.state : AF_STATE_END,
+	    .blocked_ns = o.blocked_ns,
+	    .queued_ns = o.queued_ns,
+	    .wake = o.wake,
+	};
+	return true;
+}
+
+const char *af_wait_frame(uint32_t state)
+{
+#define AF_S(number, NAME, name) [number] = "[" name "]",
+	static const char *const frames[] = {AF_STATES(AF_S)};
+#undef AF_S
+	return state < AF_STATE_END ? frames[state] : "[off CPU]";
+}

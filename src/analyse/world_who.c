@@ -1,0 +1,174 @@
+/* Who was there: processes, their threads, and what was noted of them and of the run. */
+#include <string.h>
+
+#include "analyse/world_private.h"
+
+/* Ordinals are dense, but a damaged trace may name any. */
+static struct af_process *process_at(struct af_world *w, uint32_t ordinal)
+{
+	if (ordinal > 1u << 20)
+		return NULL;
+	if (ordinal >= w->cap_processes) {
+		w->cap_processes = ordinal < 32 ? 64 : ordinal * 2;
+		w->processes = af_xrealloc(w->processes, w->cap_processes * sizeof *w->processes);
+	}
+	for (; w->nr_processes <= ordinal; w->nr_processes++)
+		w->processes[w->nr_processes] = (struct af_process){
+		    .ordinal = w->nr_processes,
+		    .exe = "",
+		    .cmdline = "",
+		    .name = "",
+		    .status = -1,
+		};
+	return &w->processes[ordinal];
+}
+
+void world_learn_process(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_process fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	struct af_process *p = process_at(w, ev->process);
+	if (!p)
+		return;
+	p->pid = fixed.pid;
+	p->ppid = fixed.ppid;
+	p->parent = fixed.parent;
+	p->exe = world_text(w, &tails[0]);
+	p->cmdline = world_text(w, &tails[1]);
+	const char *slash = strrchr(p->exe, '/');
+	const char *name = slash ? slash + 1 : p->exe;
+	if (*name)
+		p->name = name;
+	p->start_ns = ev->time_ns;
+}
+
+/* The process knows best; then wait4, though that includes children; then /proc. */
+void world_learn_process_end(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_process_end fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	struct af_process *p = process_at(w, fixed.process);
+	if (!p)
+		return;
+	p->end_ns = ev->time_ns;
+	if (fixed.status != -1)
+		p->status = fixed.status;
+	if (p->has_usage && p->usage_source <= fixed.source)
+		return;
+	p->has_usage = true;
+	p->usage_source = fixed.source;
+	p->user_ns = fixed.user_ns;
+	p->kernel_ns = fixed.kernel_ns;
+	p->max_rss_bytes = fixed.max_rss_bytes;
+}
+
+static struct af_note *note_of(struct af_world *w, const struct af_tail_view *tails)
+{
+	struct af_note *n = af_arena_alloc(&w->arena, sizeof *n);
+
+	n->key = world_text(w, &tails[0]);
+	n->value = world_text(w, &tails[1]);
+	return n;
+}
+
+void world_learn_process_note(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_process_note fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	struct af_process *p = process_at(w, fixed.process);
+	if (!p)
+		return;
+	struct af_note *n = note_of(w, tails);
+	n->next = p->notes;
+	p->notes = n;
+}
+
+void world_learn_note(struct af_world *w, const struct af_event *ev)
+{
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, NULL, 0, tails))
+		return;
+	if (!w->notes_end)
+		w->notes_end = &w->notes;
+	*w->notes_end = note_of(w, tails);
+	w->notes_end = &(*w->notes_end)->next;
+}
+
+/* A process that the trace says nothing else of goes by the name of its first thread. */
+static void thread_named(struct af_world *w, const struct af_event *ev, uint32_t tid,
+                         const struct af_tail_view *name)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(&w->by_thread, world_key(ev->process, tid), &fresh);
+
+	if (fresh) {
+		uint32_t i = WORLD_ADD(w, threads);
+		w->threads[i] = (struct af_thread){.process = ev->process, .tid = tid, .name = ""};
+		*slot = i;
+	}
+	if (!name->len)
+		return;
+	struct af_thread *t = &w->threads[*slot];
+	if (strcmp(t->name, (const char *)name->data))
+		t->name = world_text(w, name);
+	struct af_process *p = process_at(w, ev->process);
+	if (p && tid == ev->pid && !*p->exe)
+		p->name = t->name;
+}
+
+void world_learn_thread(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_thread fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, tails) && ev->process)
+		thread_named(w, ev, fixed.tid, &tails[0]);
+}
+
+void world_learn_comm(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_comm fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, tails) && ev->process)
+		thread_named(w, ev, fixed.tid, &tails[0]);
+}
+
+const struct af_process *af_world_process(const struct af_world *w, uint32_t ordinal)
+{
+	return ordinal < w->nr_processes ? &w->processes[ordinal] : NULL;
+}
+
+const struct af_thread *af_world_thread(const struct af_world *w, uint32_t process, uint32_t tid)
+{
+	uint32_t i = world_find(&w->by_thread, process, tid);
+	return i ? &w->threads[i] : NULL;
+}
+
+static const char *note_value(const struct af_note *n, const char *key)
+{
+	for (; n; n = n->next)
+		if (!strcmp(n->key, key))
+			return n->value;
+	return NULL;
+}
+
+const char *af_world_note(const struct af_world *w, const char *key)
+{
+	return note_value(w->notes, key);
+}
+
+const char *af_process_note(const struct af_process *p, const char *key)
+{
+	return note_value(p->notes, key);
+}
