@@ -22,6 +22,7 @@
 #include "collect/collect.h"
 #include "collect/session.h"
 #include "collect/target.h"
+#include "sym/sym.h"
 
 const struct af_record_options af_record_defaults = {
     .output = "aflame.data",
@@ -273,13 +274,46 @@ static int refuse_pid(uint64_t pid, struct af_err *err)
 	    "does not have: start the program under `aflame record -- PROGRAM`");
 }
 
+/* What is smaller holds hardly more than the definitions that a trace cannot be without. */
+#define RING_LEAST_BYTES (1u << 20)
+
+static int bounds_check(const struct af_record_options *o, struct af_err *err)
+{
+	if (o->ring_bytes && o->max_bytes)
+		return af_fail_plain(err, -EINVAL,
+		                     "--ring keeps the newest events and --max-size the oldest: "
+		                     "choose one of them");
+	if (o->ring_bytes && o->ring_bytes < RING_LEAST_BYTES)
+		return af_fail_plain(err, -EINVAL,
+		                     "--ring is too small to hold what events refer to: give it 1M "
+		                     "or more");
+	return 0;
+}
+
+/* In a process of its own, beside the recording. */
+static int snapshot_names(const char *dir, struct af_err *err)
+{
+	return af_sym_bake(dir, NULL, NULL, err);
+}
+
+static void snapshot_tell(const char *line)
+{
+	fprintf(stderr, "aflame: %s\n", line);
+}
+
 int af_record(const struct af_record_options *o, int nr_words, char **words, struct af_err *err)
 {
 	struct af_session_options s = {
 	    .dir = o->output,
 	    .force = o->force,
 	    .flags = (o->no_python ? 0 : AF_SESSION_PYTHON) | (o->verify ? AF_SESSION_VERIFY : 0),
+	    .delay_ns = o->delay_ns,
 	    .duration_ns = o->duration_ns,
+	    .max_bytes = o->max_bytes,
+	    .ring_bytes = o->ring_bytes,
+	    .ctl = o->ctl,
+	    .finish_copy = snapshot_names,
+	    .tell = snapshot_tell,
 	};
 	char library[PATH_MAX], sampler[600];
 	static struct af_recording r;
@@ -289,7 +323,9 @@ int af_record(const struct af_record_options *o, int nr_words, char **words, str
 	if (!nr_words)
 		return af_fail_plain(err, -EINVAL,
 		                     "no program to record: aflame record -- PROGRAM [ARGUMENTS]");
-	int rc = program_check(words[0], err);
+	int rc = bounds_check(o, err);
+	if (!rc)
+		rc = program_check(words[0], err);
 	if (!rc)
 		rc = library_find(library, err);
 	if (!rc)

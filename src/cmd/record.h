@@ -13,7 +13,9 @@ struct af_record_options {
 	const char *api;    /* list of collectors, "none", NULL: all that work */
 	const char *sample; /* "auto", "perf", "timer", "none" */
 	uint64_t rate;      /* samples a second */
-	uint64_t duration_ns;
+	uint64_t duration_ns, delay_ns;
+	uint64_t max_bytes, ring_bytes;
+	const char *ctl; /* path of the FIFO */
 	bool no_python, verify, quiet;
 	uint64_t pid;
 	/* of `run` */
@@ -54,6 +56,32 @@ struct af_record_options {
 	     "stop recording after this long; the program "                                          \
 	     "goes on",                                                                              \
 	     offsetof(type, duration_ns)},                                                           \
+	    {AF_OPT_TIME,                                                                            \
+	     "delay",                                                                                \
+	     0,                                                                                      \
+	     "TIME",                                                                                 \
+	     "start recording after this long",                                                      \
+	     offsetof(type, delay_ns)},                                                              \
+	    {AF_OPT_SIZE,                                                                            \
+	     "max-size",                                                                             \
+	     0,                                                                                      \
+	     "SIZE",                                                                                 \
+	     "stop recording when the trace is so large: 10M, 1G; "                                  \
+	     "the program goes on",                                                                  \
+	     offsetof(type, max_bytes)},                                                             \
+	    {AF_OPT_SIZE,                                                                            \
+	     "ring",                                                                                 \
+	     0,                                                                                      \
+	     "SIZE",                                                                                 \
+	     "keep only the newest events, within this size",                                        \
+	     offsetof(type, ring_bytes)},                                                            \
+	    {AF_OPT_STRING,                                                                          \
+	     "ctl",                                                                                  \
+	     0,                                                                                      \
+	     "FIFO",                                                                                 \
+	     "take lines from here: on, off, snapshot [DIR], stop, "                                 \
+	     "status; answers are in FIFO.ack",                                                      \
+	     offsetof(type, ctl)},                                                                   \
 	    {AF_OPT_U64, "pid", 'p', "PID", "record a running process", offsetof(type, pid)},        \
 	    {AF_OPT_FLAG,                                                                            \
 	     "no-python",                                                                            \

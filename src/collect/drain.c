@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -79,7 +80,14 @@ static void drain_add(struct af_drain *d, const char *name)
 	if (!r.ring)
 		return;
 	strcpy(r.name, name);
-	scope_close int fd = openat(d->dir_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	char file[AF_SEGMENT_NAME];
+	snprintf(file, sizeof file, "%s", name);
+	if (d->segments) {
+		r.stream = af_segments_stream(d->segments, name, r.ring->process);
+		d->segments->streams[r.stream].ended = false;
+		af_segments_name(d->segments, r.stream, file);
+	}
+	scope_close int fd = openat(d->dir_fd, file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)
 		r.next_seq = af_drain_file_resume(fd, &r);
 	AF_GROW(d->rings, d->nr, d->cap);
@@ -147,29 +155,48 @@ static uint32_t packet_check(const struct af_packet *p, uint32_t size, uint64_t 
 	return at;
 }
 
-static int packet_write(struct af_drain *d, struct af_drain_ring *r, const struct af_packet *p)
+/* The header of @p as it is to be on disk; its size, 0 when it is no packet. */
+static uint32_t packet_head(const struct af_packet *p, struct af_packet *head)
 {
-	struct af_packet head = *p;
 	uint64_t bits =
 	    atomic_load_explicit((_Atomic uint64_t *)&p->content_bits, memory_order_acquire);
 	uint32_t size = bits / 8 > AF_SLOT_BYTES ? AF_SLOT_BYTES : (uint32_t)(bits / 8);
 
-	if (size < sizeof head)
+	*head = *p;
+	if (size < sizeof *head)
 		return 0;
-	size = packet_check(p, size, &head.end_ns);
-	if (head.end_ns < head.begin_ns)
-		head.end_ns = head.begin_ns;
-	head.content_bits = head.packet_bits = (uint64_t)size * 8;
+	size = packet_check(p, size, &head->end_ns);
+	if (head->end_ns < head->begin_ns)
+		head->end_ns = head->begin_ns;
+	head->content_bits = head->packet_bits = (uint64_t)size * 8;
+	return size;
+}
+
+static int packet_write(struct af_drain *d, struct af_drain_ring *r, const struct af_packet *p)
+{
+	struct af_packet head;
+	uint32_t size = packet_head(p, &head);
+	char name[AF_SEGMENT_NAME];
+
+	if (!size)
+		return 0;
+	snprintf(name, sizeof name, "%s", r->name);
+	if (d->segments)
+		head.instance |=
+		    af_segments_place(d->segments, r->stream, size, name, &r->file_bytes);
 
 	struct iovec iov[2] = {{&head, sizeof head}, {(char *)p + sizeof head, size - sizeof head}};
 	scope_close int fd =
-	    openat(d->dir_fd, r->name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	    openat(d->dir_fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	ssize_t n = pwritev(fd, iov, 2, (off_t)r->file_bytes);
 	if (n == (ssize_t)size) {
 		r->last_ns = head.end_ns;
 		r->file_bytes += size;
+		if (d->segments)
+			af_segments_wrote(d->segments, r->stream, &head,
+			                  (const char *)p + sizeof *p);
 		d->packets++;
 		d->bytes += size;
 		return 0;
@@ -276,8 +303,54 @@ void af_drain_finish(struct af_drain *d, uint32_t process)
 		}
 		ring_pump(d, r, true);
 		ring_last_word(d, r);
+		if (d->segments)
+			af_segments_end(d->segments, r->stream);
 		unlinkat(d->shm_fd, r->name, 0);
 		munmap(r->ring, AF_RING_BYTES);
 	}
 	d->nr = kept;
+}
+
+/* The packet that is being filled; a copy, as it may be filled further and reused meanwhile. */
+static void rest_take(const struct af_drain_ring *r, uint64_t instance_bits,
+                      struct af_drain_rest *rest)
+{
+	int slot = ring_find(r, r->next_seq, true);
+
+	if (slot < 0)
+		return;
+	const struct af_packet *p =
+	    (void *)((char *)r->ring + AF_RING_PAGE + (size_t)slot * AF_SLOT_BYTES);
+	struct af_packet head;
+	uint32_t size = packet_head(p, &head);
+	if (!size || head.seq != r->next_seq)
+		return;
+	head.instance |= instance_bits;
+	rest->packet = af_xrealloc(NULL, size);
+	rest->size = size;
+	memcpy(rest->packet, &head, sizeof head);
+	memcpy(rest->packet + sizeof head, p + 1, size - sizeof head);
+}
+
+uint32_t af_drain_rests(struct af_drain *d, struct af_drain_rest **rests)
+{
+	*rests = af_xcalloc(d->nr + 1, sizeof **rests);
+	for (uint32_t i = 0; i < d->nr; i++) {
+		struct af_drain_rest *rest = &(*rests)[i];
+		const struct af_drain_ring *r = &d->rings[i];
+		uint64_t instance_bits = 0;
+		snprintf(rest->name, sizeof rest->name, "%s", r->name);
+		if (d->segments)
+			instance_bits = af_segments_name(d->segments, r->stream, rest->name);
+		rest->file_bytes = r->file_bytes;
+		rest_take(r, instance_bits, rest);
+	}
+	return d->nr;
+}
+
+void af_drain_rests_free(struct af_drain_rest *rests, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		free(rests[i].packet);
+	free(rests);
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/segments.h"
 #include "trace/packet.h"
 
 struct af_err;
@@ -23,6 +24,7 @@ struct af_drain_ring {
 	uint64_t next_seq;
 	uint64_t discarded; /* events, as the last packet moved tells */
 	uint64_t last_ns;   /* end of the last packet moved */
+	uint32_t stream;    /* number in the segments, when there are */
 };
 
 struct af_drain {
@@ -30,6 +32,7 @@ struct af_drain {
 	const _Atomic uint64_t *nr_instances; /* borrowed: grows before a ring is made; or NULL */
 	uint64_t looked_instances;            /* its value at the last look */
 	uint32_t looks_left;                  /* looks to come although it has not changed */
+	struct af_segments *segments;         /* borrowed; NULL: each stream is one file */
 	struct af_drain_ring *rings;
 	uint32_t nr, cap;
 	uint64_t packets, bytes; /* written */
@@ -41,6 +44,21 @@ struct af_drain {
 void af_drain_open(struct af_drain *d, int shm_fd, int dir_fd,
                    const _Atomic uint64_t *nr_instances);
 void af_drain_close(struct af_drain *d);
+
+/* What is whole in a ring and not yet on disk. */
+struct af_drain_rest {
+	char name[AF_SEGMENT_NAME]; /* of the stream's file */
+	uint64_t file_bytes;        /* of it so far: what is behind that came later */
+	uint8_t *packet;            /* as on disk, to follow there; NULL: nothing */
+	size_t size;
+};
+
+/*
+ * What each ring holds of an open packet, for a copy of the trace as it is now. Returns how many;
+ * *@rests is the caller's, to be freed with af_drain_rests_free().
+ */
+uint32_t af_drain_rests(struct af_drain *d, struct af_drain_rest **rests);
+void af_drain_rests_free(struct af_drain_rest *rests, uint32_t nr);
 
 /* Look for new rings, whatever the count of instances says. */
 void af_drain_look(struct af_drain *d);

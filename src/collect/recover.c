@@ -68,7 +68,8 @@ static int shm_open_ours(const char *name)
 
 /* What was lost while nobody drained. */
 struct recovered {
-	uint64_t lost_packets, no_stream, busy;
+	uint64_t lost_packets, no_stream, busy, oldest;
+	uint64_t lost[AF_LOST_END]; /* told by what gave way */
 };
 
 static void recover_lost(struct af_stream *s, enum af_lost reason, uint64_t count)
@@ -93,6 +94,9 @@ static void recover_note(int dir_fd, const struct recovered *was)
 	recover_lost(&s, AF_LOST_DISK_FULL, was->lost_packets);
 	recover_lost(&s, AF_LOST_NO_STREAM, was->no_stream);
 	recover_lost(&s, AF_LOST_BUSY, was->busy);
+	recover_lost(&s, AF_LOST_OLDEST, was->oldest);
+	for (uint32_t reason = 1; reason < AF_LOST_END; reason++)
+		recover_lost(&s, reason, was->lost[reason]);
 	af_stream_close(&s);
 }
 
@@ -115,14 +119,23 @@ static void recover_shm(const char *dir, int dir_fd, const char *shm, struct rec
 		return;
 
 	struct af_drain drain;
-	control->stop = 1; /* the program may be alive */
+	struct af_segments segments;
+	control->state = AF_SESSION_OVER; /* the program may be alive */
 	af_drain_open(&drain, shm_fd, dir_fd, NULL);
+	af_segments_open(&segments, dir_fd, control);
+	if (control->ring_bytes) {
+		af_segments_load(&segments);
+		drain.segments = &segments;
+	}
 	af_drain_look(&drain);
 	af_drain_finish(&drain, 0);
 	was->lost_packets = drain.lost_packets;
 	was->no_stream = control->lost_no_stream;
 	was->busy = control->lost_busy;
+	was->oldest = control->lost_oldest;
+	memcpy(was->lost, segments.lost, sizeof was->lost);
 	af_drain_close(&drain);
+	af_segments_close(&segments);
 	munmap(control, sizeof *control);
 	af_remove_tree(shm);
 }

@@ -154,6 +154,7 @@ static int control_make(struct af_recording *r, const struct af_session_options 
 	s->cpu_mode = o->cpu_mode;
 	s->recorder_pid = (uint32_t)getpid();
 	s->sample_period_ns = o->sample_period_ns;
+	s->ring_bytes = o->ring_bytes;
 	snprintf(s->trace_dir, sizeof s->trace_dir, "%s", r->dir);
 	atomic_thread_fence(memory_order_release);
 	s->magic = AF_SESSION_MAGIC;
@@ -172,7 +173,18 @@ static int streams_make(struct af_recording *r, struct af_err *err)
 	if (shm_fd < 0)
 		return af_fail(err, -errno, "cannot open %s", r->shm);
 	af_drain_open(&r->drain, shm_fd, r->dir_fd, &r->control->nr_instances);
+	if (r->options->ring_bytes) {
+		af_segments_open(&r->segments, r->dir_fd, r->control);
+		r->drain.segments = &r->segments;
+	}
 	return af_door_open(&r->door, r->shm, err);
+}
+
+static void guest_admit(void *arg, const struct af_guest *g)
+{
+	const struct af_recording *r = arg;
+
+	af_bpf_admit(r->bpf, g);
 }
 
 static int session_make(struct af_recording *r, const struct af_session_options *o,
@@ -194,6 +206,12 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 		                       clock_ns(CLOCK_REALTIME), err);
 	if (!rc)
 		rc = streams_make(r, err);
+	if (!rc && o->bpf.on)
+		rc = af_bpf_open(&r->bpf, r, err);
+	r->door.on_guest = guest_admit;
+	r->door.arg = r;
+	if (!rc && o->ctl)
+		rc = af_ctl_open(&r->ctl, o->ctl, err);
 	return rc;
 }
 
@@ -203,6 +221,7 @@ int af_session_open(struct af_recording *r, const struct af_session_options *opt
 	*r = (struct af_recording){.dir_fd = -1, .lock_fd = -1, .options = options};
 	r->door.fd = r->door.ends = -1;
 	r->drain.shm_fd = r->drain.dir_fd = -1;
+	r->ctl.fd = r->ctl.ack_fd = -1;
 	r->stream.fd = -1;
 	r->start_ns = af_now_ns();
 	r->old_sigxfsz = signal(SIGXFSZ, SIG_IGN);
@@ -245,19 +264,32 @@ static void session_lost(struct af_recording *r, enum af_lost reason, uint64_t c
 		af_stream_put(&r->stream, lost, af_now_ns(), .reason = reason, .count = count);
 }
 
+void af_session_lost_again(struct af_recording *r)
+{
+	for (uint32_t reason = 1; reason < AF_LOST_END; reason++) {
+		session_lost(r, reason, r->segments.lost[reason]);
+		r->segments.lost[reason] = 0;
+	}
+}
+
 int af_session_finish(struct af_recording *r, struct af_err *err)
 {
 	struct af_session *s = r->control;
 
-	s->stop = 1;
+	af_bounds_end(r);
+	s->state = AF_SESSION_OVER;
+	af_snapshot_wait(r);
 	af_target_look(r);
 	r->still_running = r->door.nr;
+	af_bpf_stop(r->bpf);
 	s->sampler_failed += r->door.nr_refused;
 	af_drain_finish(&r->drain, 0);
 	af_session_anchor(r);
 	session_lost(r, AF_LOST_NO_STREAM, s->lost_no_stream);
 	session_lost(r, AF_LOST_BUSY, s->lost_busy);
 	session_lost(r, AF_LOST_DISK_FULL, r->drain.lost_packets);
+	session_lost(r, AF_LOST_OLDEST, s->lost_oldest);
+	af_session_lost_again(r);
 
 	struct rusage own;
 	getrusage(RUSAGE_SELF, &own);
@@ -273,7 +305,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	}
 	r->end_ns = af_now_ns();
 	af_session_note(r, "end_ns", "%llu", (unsigned long long)r->end_ns);
-	r->trace_bytes = r->drain.bytes;
+	r->trace_bytes = af_bounds_bytes(r);
 	int rc = af_stream_close(&r->stream);
 	if (r->drain.error)
 		rc = r->drain.error;
@@ -289,10 +321,14 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 
 static void session_release(struct af_recording *r)
 {
+	af_bpf_close(r->bpf);
+	r->bpf = NULL;
 	af_door_close(&r->door);
 	if (r->drain.shm_fd >= 0)
 		close(r->drain.shm_fd);
 	af_drain_close(&r->drain);
+	af_segments_close(&r->segments);
+	af_ctl_close(&r->ctl);
 	if (r->control)
 		munmap(r->control, sizeof *r->control);
 	r->control = NULL;
@@ -315,7 +351,7 @@ void af_session_close(struct af_recording *r)
 void af_session_abandon(struct af_recording *r)
 {
 	if (r->control)
-		r->control->stop = 1;
+		r->control->state = AF_SESSION_OVER;
 	if (r->stream.fd >= 0)
 		af_stream_close(&r->stream);
 	session_release(r);

@@ -15,8 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/bounds.h"
+#include "collect/bpf.h"
+#include "collect/ctl.h"
 #include "collect/door.h"
 #include "collect/drain.h"
+#include "collect/segments.h"
+#include "collect/snapshot.h"
 #include "trace/session.h"
 #include "trace/stream.h"
 
@@ -28,8 +33,16 @@ struct af_session_options {
 	uint32_t flags;  /* enum af_session_flag */
 	enum af_cpu_mode cpu_mode;
 	uint64_t sample_period_ns;
+	uint64_t delay_ns;    /* recording is off for so long at first */
 	uint64_t duration_ns; /* 0: until the program ends */
-	const char *library;  /* path of libaflame.so */
+	uint64_t max_bytes;   /* recording stops when the trace is so large; 0: no bound */
+	uint64_t ring_bytes;  /* only the newest events are kept, in so much; 0: all are */
+	const char *ctl;      /* path of the FIFO, or NULL */
+	/* Name the addresses of the snapshot in @dir; called in a process of its own. */
+	int (*finish_copy)(const char *dir, struct af_err *err);
+	void (*tell)(const char *line); /* the user, of what happens meanwhile; or NULL */
+	const char *library;            /* path of libaflame.so */
+	struct af_bpf_options bpf;
 };
 
 struct af_recording {
@@ -38,7 +51,12 @@ struct af_recording {
 	int dir_fd, lock_fd;
 	struct af_session *control;
 	struct af_drain drain;
+	struct af_segments segments; /* with ring_bytes */
 	struct af_door door;
+	struct af_bpf *bpf; /* NULL: not used */
+	struct af_bounds bounds;
+	struct af_ctl ctl;
+	struct af_snapshots snapshots;
 	struct af_stream stream; /* the recorder's own */
 	const struct af_session_options *options;
 	void (*old_sigxfsz)(int); /* for the program: ours is to get EFBIG instead */
@@ -60,6 +78,9 @@ void af_session_note(struct af_recording *r, const char *key, const char *fmt, .
 
 /* Write a CLOCK pair into it. */
 void af_session_anchor(struct af_recording *r);
+
+/* Write what LOST events said that gave way to newer ones. */
+void af_session_lost_again(struct af_recording *r);
 
 /* Returns -ENOSPC and the like when parts of the trace could not be written. */
 int af_session_finish(struct af_recording *r, struct af_err *err);

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/scope.h"
+#include "collect/group.h"
 #include "collect/session.h"
 
 enum {
@@ -85,6 +86,7 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 
 	if (pipe2(ends, O_CLOEXEC))
 		return af_fail(err, -errno, "cannot make a pipe");
+	af_bpf_adopt(r->bpf, true);
 	r->child = fork();
 	if (r->child < 0) {
 		int rc = -errno;
@@ -94,6 +96,8 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 	}
 	if (!r->child)
 		child_exec(r, argv, mask, was, ends[1]);
+	af_bpf_adopt(r->bpf, false);
+	af_bpf_drop_privileges(r->bpf);
 	close(ends[1]);
 
 	int rc = 0;
@@ -153,6 +157,7 @@ static void look_around(struct af_recording *r)
 	af_stream_flush(&r->stream); /* what is written survives us */
 	af_drain_look(&r->drain);
 	af_target_look(r);
+	af_session_lost_again(r);
 }
 
 /* True when the child has ended. */
@@ -166,6 +171,8 @@ static bool child_reap(struct af_recording *r)
 	for (uint32_t i = 0; i < r->door.nr; i++)
 		if (r->door.guests[i].pid == r->child)
 			process = r->door.guests[i].process;
+	if (!process)
+		process = af_bpf_process_of(r->bpf, r->child);
 	af_stream_put(&r->stream, process_end, af_now_ns(), .process = process, .status = r->status,
 	              .user_ns = timeval_ns(&used.ru_utime),
 	              .kernel_ns = timeval_ns(&used.ru_stime),
@@ -174,38 +181,55 @@ static bool child_reap(struct af_recording *r)
 }
 
 /*
- * What came from the terminal has reached the program too, as it is in the same foreground group;
- * what was sent to us by somebody is passed on.
+ * What came from the terminal has reached the program too, as it is in the same foreground group,
+ * and so has what somebody sent to the group; what was sent to us alone is passed on.
  */
-static void signals_pass_on(struct af_recording *r, int fd)
+static bool signal_has_reached(const struct af_recording *r, struct af_group *group,
+                               const struct signalfd_siginfo *s)
+{
+	if (s->ssi_code > 0)
+		return true;
+	return getpgid(r->child) == getpgrp() &&
+	       af_group_got(group, (int)s->ssi_signo, (int)s->ssi_pid);
+}
+
+static void snapshot_by_signal(struct af_recording *r)
+{
+	struct af_err err = {0};
+
+	if (af_snapshot_start(r, NULL, false, &err) && r->options->tell)
+		r->options->tell(err.msg);
+}
+
+static void signals_take(struct af_recording *r, struct af_group *group, int fd)
 {
 	struct signalfd_siginfo s;
 
-	while (read(fd, &s, sizeof s) == (ssize_t)sizeof s)
-		if (s.ssi_signo != SIGCHLD && s.ssi_code <= 0)
+	while (read(fd, &s, sizeof s) == (ssize_t)sizeof s) {
+		if (s.ssi_signo == SIGUSR2)
+			snapshot_by_signal(r);
+		else if (s.ssi_signo != SIGCHLD && !signal_has_reached(r, group, &s))
 			kill(r->child, (int)s.ssi_signo);
+	}
 }
 
-/* After --duration: nothing is sampled any more, the program goes on. */
-static void recording_stop(struct af_recording *r)
-{
-	r->control->stop = 1;
-	af_door_release(&r->door);
-	af_session_note(r, "stopped", "after --duration");
-}
-
-static void target_loop(struct af_recording *r, int signals)
+static void target_loop(struct af_recording *r, struct af_group *group, int signals)
 {
 	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
 	                       {.fd = r->door.fd, .events = POLLIN},
-	                       {.fd = r->door.ends, .events = POLLIN}};
+	                       {.fd = r->door.ends, .events = POLLIN},
+	                       {.fd = r->ctl.fd, .events = POLLIN},
+	                       {.fd = af_bpf_fd(r->bpf), .events = POLLIN}};
 	uint64_t begin_ns = af_now_ns(), looked_ns = begin_ns, pumped_ns = begin_ns;
 	int tick = TICK_BUSY_MS;
 
 	for (;;) {
-		poll(fds, 3, tick);
-		signals_pass_on(r, signals);
+		poll(fds, 5, tick);
+		signals_take(r, group, signals);
+		af_ctl_pump(r);
+		af_snapshot_reap(r);
 		af_door_pump(&r->door);
+		af_bpf_pump(r->bpf);
 		guests_leave(r);
 		if (child_reap(r))
 			return;
@@ -220,16 +244,15 @@ static void target_loop(struct af_recording *r, int signals)
 			looked_ns = now;
 			look_around(r);
 		}
-		if (r->options->duration_ns && !r->control->stop &&
-		    now - begin_ns >= r->options->duration_ns)
-			recording_stop(r);
+		af_bounds_look(r);
 	}
 }
 
 int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
 {
 	struct inherited was;
-	sigset_t ours, before;
+	struct af_group group;
+	sigset_t ours, before, snapshot;
 
 	inherited_change(&was);
 	sigemptyset(&ours);
@@ -238,17 +261,24 @@ int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
 	sigaddset(&ours, SIGQUIT);
+	sigaddset(&ours, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &ours, &before);
+	sigemptyset(&snapshot);
+	sigaddset(&snapshot, SIGUSR2);
 	scope_close int signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
 	int rc = signals < 0 ? af_fail(err, -errno, "cannot wait for signals") : 0;
 
 	af_session_anchor(r);
 	af_stream_flush(&r->stream);
+	af_bounds_begin(r);
+	af_group_watch(&group, &ours);
 	if (!rc)
 		rc = child_start(r, argv, &before, &was, err);
 	if (!rc)
-		target_loop(r, signals);
-	/* The rest of the work is ours: a second Ctrl-C may end it. */
+		target_loop(r, &group, signals);
+	af_group_leave(&group);
+	/* The rest of the work is ours: a second Ctrl-C may end it. A snapshot comes too late. */
 	sigprocmask(SIG_SETMASK, &before, NULL);
+	sigprocmask(SIG_BLOCK, &snapshot, NULL);
 	return rc;
 }

@@ -17,6 +17,11 @@ void af_callpath_after_fork(void)
 	atomic_store(&defined_codes, 0);
 }
 
+void af_callpath_forget(struct af_callpaths *p)
+{
+	*p = (struct af_callpaths){.generation = p->generation};
+}
+
 /* Of @nr words, by pairs whose products do not wait for one another: this is a hot path. */
 static uint64_t hash_words(const uint64_t *w, uint32_t nr)
 {

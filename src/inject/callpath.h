@@ -47,6 +47,9 @@ uint32_t af_callpath_stack(struct af_callpaths *p, struct af_stream *s, const st
 uint32_t af_callpath_path(struct af_callpaths *p, struct af_stream *s, uint32_t stack,
                           const struct af_capture *c);
 
+/* Nothing is defined any more: ids are given from 1 again. */
+void af_callpath_forget(struct af_callpaths *p);
+
 /* Mappings and code objects are defined once for each process: start over, in a forked child. */
 void af_callpath_after_fork(void);
 

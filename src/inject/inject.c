@@ -36,7 +36,16 @@ struct af_session *af_inject_session(void)
 {
 	struct af_session *s = inject.session;
 
-	if (!s || atomic_load_explicit(&s->stop, memory_order_relaxed))
+	if (!s || atomic_load_explicit(&s->state, memory_order_relaxed) == AF_SESSION_OVER)
+		return NULL;
+	return s;
+}
+
+struct af_session *af_inject_recording(void)
+{
+	struct af_session *s = inject.session;
+
+	if (!s || atomic_load_explicit(&s->state, memory_order_relaxed) != AF_SESSION_ON)
 		return NULL;
 	return s;
 }
@@ -61,7 +70,7 @@ uint32_t af_inject_next_id(_Atomic uint32_t *counter)
 	return atomic_fetch_add(counter, 1) + 1;
 }
 
-bool af_inject_hello(int fd, int sampler_error)
+bool af_inject_hello(int fd, int sampler_error, bool sees_kernel)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	struct af_hello hello = {
@@ -69,6 +78,8 @@ bool af_inject_hello(int fd, int sampler_error)
 	    .pid = (uint32_t)getpid(),
 	    .has_fd = fd >= 0,
 	    .sampler_error = sampler_error,
+	    .sees_kernel = sees_kernel,
+	    .time_ns = af_now_ns(),
 	};
 	union {
 		struct cmsghdr header;
@@ -210,7 +221,8 @@ static struct af_session *session_map(const char *dir)
 	close(fd);
 	if (s == MAP_FAILED)
 		return NULL;
-	if (s->magic != AF_SESSION_MAGIC || s->version != AF_TRACE_VERSION || s->stop) {
+	if (s->magic != AF_SESSION_MAGIC || s->version != AF_TRACE_VERSION ||
+	    s->state == AF_SESSION_OVER) {
 		munmap(s, sizeof *s);
 		return NULL;
 	}

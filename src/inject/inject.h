@@ -16,8 +16,14 @@
 /* Attach this process to the session in the environment; idempotent. False: not recording. */
 bool af_inject_start(void);
 
-/* The session, NULL when not recording (or no longer). Fit for hot paths and handlers. */
+/*
+ * The session, NULL when not recording (or no longer); also while it is paused, for definitions.
+ * Fit for hot paths and handlers.
+ */
 struct af_session *af_inject_session(void);
+
+/* The same for what is recorded while recording is on only: samples and launches. */
+struct af_session *af_inject_recording(void);
 
 /* This process's ordinal in the trace; changes in a forked child. */
 uint32_t af_inject_process(void);
@@ -29,7 +35,7 @@ const char *af_inject_dir(void);
  * Say hello at the recorder's door, handing @fd over when it is not -1 (the caller still closes its
  * own). False when nobody listens.
  */
-bool af_inject_hello(int fd, int sampler_error);
+bool af_inject_hello(int fd, int sampler_error, bool sees_kernel);
 
 /* Process-wide dense numbers, from 1, for definitions: devices, queues, programs, kernels. */
 uint32_t af_inject_next_id(_Atomic uint32_t *counter);

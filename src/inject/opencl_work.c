@@ -164,7 +164,7 @@ void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue)
 	struct af_regs regs = call->regs;
 
 	*call = (struct af_opencl_call){.regs = regs};
-	if (!af_inject_session())
+	if (!af_inject_recording())
 		return;
 	af_opencl_check_fork();
 	struct af_opencl_queue *q = af_opencl_queue(queue);

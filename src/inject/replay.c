@@ -88,6 +88,12 @@ static void replay_reset(struct af_unwinder *u)
 	u->replay_generation = af_modules_generation();
 }
 
+void af_unwind_forget_stacks(struct af_unwinder *u)
+{
+	replay_reset(u);
+	u->pending = 0;
+}
+
 /* Turn the tape into a record at the end of the arena, where its values already are. */
 static uint32_t replay_finish(struct replay_record *r, const struct unwind_tape *tape)
 {

@@ -25,8 +25,9 @@ struct af_shape_memo {
 
 /*
  * The id of @shape (its own `shape` member is ignored) in stream @s, defined there at @now when
- * new. Between af_thread_enter() and af_thread_leave(). An id is never given twice: a shape that
- * fell out of the memo gets a new one. Returns 0 when the definition was discarded.
+ * new. Between af_thread_enter() and af_thread_leave(). A shape that fell out of the memo gets
+ * a new id; one is never given twice while the memo lives. Returns 0 when the definition was
+ * discarded.
  */
 uint32_t af_shape_id(struct af_shape_memo *m, struct af_stream *s, uint64_t now,
                      const struct af_ev_shape *shape);

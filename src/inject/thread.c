@@ -245,9 +245,24 @@ static struct af_thread *thread_context(void)
 	return t;
 }
 
+/* A new round: everything is defined anew where it is used again. Not in the midst of an event. */
+static void thread_see_round(struct af_thread *t, const struct af_session *session)
+{
+	uint32_t round = atomic_load_explicit(&session->round, memory_order_relaxed);
+
+	if (__builtin_expect(t->round == round, 1))
+		return;
+	t->round = round;
+	af_callpath_forget(&t->callpaths);
+	memset(&t->shapes, 0, sizeof t->shapes);
+	af_unwind_forget_stacks(t->unwinder);
+}
+
 struct af_thread *af_thread_enter(void)
 {
-	if (!af_inject_session())
+	struct af_session *session = af_inject_session();
+
+	if (!session)
 		return NULL;
 	af_inject_check_fork();
 	if (self.inside)
@@ -256,7 +271,9 @@ struct af_thread *af_thread_enter(void)
 	atomic_signal_fence(memory_order_seq_cst);
 
 	struct af_thread *t = thread_context();
-	if (!t)
+	if (t)
+		thread_see_round(t, session);
+	else
 		self.inside = 0;
 	return t;
 }
@@ -366,6 +383,8 @@ void af_thread_sample(const struct af_regs *regs, uint64_t weight_ns, uint32_t f
 		return;
 	}
 
+	if (!was_inside)
+		thread_see_round(t, session);
 	struct af_sample *s = &t->sample;
 	s->time_ns = af_now_ns();
 	s->weight_ns = weight_ns;

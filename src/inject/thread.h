@@ -53,6 +53,7 @@ struct af_thread {
 	_Atomic uint64_t pending_ns;
 	volatile bool has_pending; /* the stack of @pending is in use */
 	_Atomic uint32_t owner;    /* tid, 0 while in the pool */
+	uint32_t round;            /* of the session, in which its ids were given */
 };
 
 /* Make the pool; in the constructor. */

@@ -50,6 +50,9 @@ size_t af_unwinder_size(void);
  */
 void af_unwinder_init(struct af_unwinder *u);
 
+/* No stack is remembered any more: their ids have no meaning. */
+void af_unwind_forget_stacks(struct af_unwinder *u);
+
 /*
  * Walk from @regs. Writes at most @max addresses to @pcs, leaf first: regs->pc as it is (also the
  * frames that a signal interrupted), return addresses less one. *@stop says why it ended. @leaf is

@@ -77,10 +77,33 @@ static size_t find_header(const struct af_cursor *c, size_t from, size_t to)
 	return to;
 }
 
+/*
+ * A file may begin in the middle of its stream, where --ring let the oldest give way: then the
+ * first event says so.
+ */
+static bool begins_in_the_middle(const struct af_cursor *c, size_t at)
+{
+	struct {
+		struct af_event_header header;
+		struct af_ev_lost lost;
+	} __attribute__((packed)) first;
+
+	if (c->started || c->size - at < sizeof(struct af_packet) + sizeof first)
+		return false;
+	memcpy(&first, c->data + at + sizeof(struct af_packet), sizeof first);
+	return first.header.kind == AF_KIND_LOST && first.header.size == sizeof first &&
+	       first.lost.reason == AF_LOST_OLDEST;
+}
+
 /* Note what the sequence number and the count of discarded events say. */
 static void packet_account(struct af_cursor *c, const struct af_packet *p)
 {
 	struct af_trace_damage *d = c->filter->damage;
+
+	if (begins_in_the_middle(c, c->next)) {
+		c->seq = p->seq;
+		c->discarded = p->discarded;
+	}
 
 	if (p->seq < c->seq || p->seq - c->seq > SEQ_GAP_MAX) {
 		cursor_damage(c, c->next, "packet %llu where packet %llu was due",

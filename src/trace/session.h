@@ -20,11 +20,25 @@ enum af_cpu_mode {
 	AF_CPU_TIMER = 2, /* per-thread CPU-time timers */
 };
 
+/*
+ * May be changed at any moment by the recorder; samplers and hooks load it once, relaxed. While
+ * PAUSED what happens is not recorded, but definitions (processes, modules, devices, kernels) and
+ * the end of device work that was launched before are.
+ */
+enum af_session_state {
+	AF_SESSION_ON = 0,
+	AF_SESSION_OVER = 1, /* for good: go silent */
+	AF_SESSION_PAUSED = 2,
+};
+
 enum af_session_flag {
 	AF_SESSION_OPENCL = 1,
 	AF_SESSION_VERIFY = 2, /* walk beside every replay and compare (debugging) */
 	AF_SESSION_PYTHON = 4,
+	AF_SESSION_KERNEL = 8, /* the recorder adds what threads do in the kernel, and starts samplers */
 };
+
+enum { AF_SAMPLED_SLOTS = 64 };
 
 /* The page `control`. Fixed before the first target starts, but for the atomics. */
 struct af_session {
@@ -34,7 +48,7 @@ struct af_session {
 	uint32_t cpu_mode;
 	uint32_t recorder_pid;
 	uint64_t sample_period_ns;
-	_Atomic uint32_t stop;         /* recording is over: go silent */
+	_Atomic uint32_t state;        /* enum af_session_state */
 	_Atomic uint32_t nr_processes; /* last process ordinal handed out */
 	_Atomic uint64_t nr_instances; /* last stream instance handed out */
 	/* What the targets report of themselves, summed over processes. */
@@ -44,7 +58,20 @@ struct af_session {
 	_Atomic uint64_t lost_no_stream; /* events: no stream could be made */
 	_Atomic uint64_t lost_busy;      /* samples merged or dropped inside a sample */
 	_Atomic uint64_t sampler_failed; /* processes whose sampler could not be started */
-	char trace_dir[1024];            /* absolute path of the trace */
+	/*
+	 * With --ring: raised now and then; a stream that sees it changed forgets which stacks,
+	 * call paths and shapes it has defined and gives ids from 1 again, so that old definitions
+	 * can go.
+	 */
+	_Atomic uint32_t round;
+	uint64_t ring_bytes;          /* what the trace may take on disk, 0: no bound */
+	_Atomic uint64_t lost_oldest; /* events that gave way to newer ones */
+	/*
+	 * With AF_SESSION_KERNEL: process ordinals, each in the slot of its remainder, whose event the
+	 * recorder has taken over. Threads made earlier would be sampled without what it adds.
+	 */
+	_Atomic uint32_t sampled[AF_SAMPLED_SLOTS];
+	char trace_dir[1024];         /* absolute path of the trace */
 };
 
 /* The datagram a process sends to `door`, with at most one descriptor beside it. */
@@ -53,6 +80,9 @@ struct af_hello {
 	uint32_t pid;          /* as it sees itself; the socket's credentials say how we see it */
 	uint32_t has_fd;       /* a perf event: to be kept open for the process */
 	int32_t sampler_error; /* 0, or the -errno the sampler failed with */
+	uint32_t sees_kernel;  /* the event counts in the kernel too, and waits to be enabled */
+	uint32_t pad;
+	uint64_t time_ns; /* of the hello: the program that runs now sent it */
 };
 
 #endif

@@ -1,0 +1,109 @@
+#include "collect/bounds.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+
+#include "collect/session.h"
+
+/*
+ * The samplers and hooks see the session's state. That no tick comes in vain is a kindness: where
+ * the recorder holds the event, it is switched off, also in threads that inherited it.
+ */
+static void events_switch(struct af_recording *r, bool on)
+{
+	for (uint32_t i = 0; i < r->door.nr; i++)
+		if (r->door.guests[i].fd >= 0)
+			ioctl(r->door.guests[i].fd,
+			      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+static void gap_end(struct af_recording *r)
+{
+	struct af_bounds *b = &r->bounds;
+
+	if (!b->off_since_ns)
+		return;
+	uint64_t now = af_now_ns(), gap_ns = now - b->off_since_ns;
+	b->off_since_ns = 0;
+	b->off_ns += gap_ns;
+	af_stream_put(&r->stream, lost, now, .reason = AF_LOST_PAUSED, .count = gap_ns);
+}
+
+void af_bounds_begin(struct af_recording *r)
+{
+	r->bounds = (struct af_bounds){.begin_ns = af_now_ns()};
+	if (r->options->delay_ns)
+		af_bounds_pause(r);
+}
+
+int af_bounds_pause(struct af_recording *r)
+{
+	if (r->control->state == AF_SESSION_OVER)
+		return -EALREADY;
+	if (r->control->state == AF_SESSION_PAUSED)
+		return 0;
+	r->control->state = AF_SESSION_PAUSED;
+	r->bounds.off_since_ns = af_now_ns();
+	events_switch(r, false);
+	return 0;
+}
+
+int af_bounds_resume(struct af_recording *r)
+{
+	if (r->control->state == AF_SESSION_OVER)
+		return -EALREADY;
+	if (r->control->state == AF_SESSION_ON)
+		return 0;
+	r->control->state = AF_SESSION_ON;
+	gap_end(r);
+	events_switch(r, true);
+	return 0;
+}
+
+void af_bounds_stop(struct af_recording *r, const char *why)
+{
+	if (r->control->state == AF_SESSION_OVER)
+		return;
+	if (!r->bounds.off_since_ns)
+		r->bounds.off_since_ns = af_now_ns();
+	r->control->state = AF_SESSION_OVER;
+	af_door_release(&r->door);
+	af_session_note(r, "stopped", "%s", why);
+}
+
+void af_bounds_end(struct af_recording *r)
+{
+	gap_end(r);
+}
+
+uint64_t af_bounds_bytes(const struct af_recording *r)
+{
+	return r->drain.segments ? r->segments.bytes : r->drain.bytes;
+}
+
+void af_bounds_look(struct af_recording *r)
+{
+	const struct af_session_options *o = r->options;
+	struct af_bounds *b = &r->bounds;
+	uint64_t now = af_now_ns();
+	char why[80];
+
+	if (r->control->state == AF_SESSION_OVER)
+		return;
+	if (o->delay_ns && !b->delay_over && now - b->begin_ns >= o->delay_ns) {
+		b->delay_over = true;
+		af_bounds_resume(r);
+	}
+	/* Processes may have begun meanwhile. */
+	if (r->control->state == AF_SESSION_PAUSED)
+		events_switch(r, false);
+	if (o->duration_ns && now - b->begin_ns >= o->delay_ns + o->duration_ns)
+		af_bounds_stop(r, "after --duration");
+	if (o->max_bytes && af_bounds_bytes(r) >= o->max_bytes) {
+		snprintf(why, sizeof why, "the trace reached --max-size (%llu bytes)",
+		         (unsigned long long)o->max_bytes);
+		af_bounds_stop(r, why);
+	}
+}

@@ -1,0 +1,343 @@
+#include "collect/segments.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/fs.h"
+#include "base/scope.h"
+#include "collect/carry.h"
+#include "trace/packet.h"
+#include "trace/session.h"
+
+#define SEGMENT_DRAFT ".segment" /* readers pass over names with a dot */
+
+enum {
+	ROUNDS = 16,         /* the bound is this many rounds: what gives way at a time */
+	INSTANCE_SHIFT = 40, /* of the segment's number in the stream's instance */
+};
+
+void af_segments_open(struct af_segments *s, int dir_fd, struct af_session *session)
+{
+	*s = (struct af_segments){.dir_fd = dir_fd, .session = session};
+}
+
+void af_segments_close(struct af_segments *s)
+{
+	free(s->files);
+	free(s->streams);
+	*s = (struct af_segments){.dir_fd = -1};
+}
+
+uint32_t af_segments_stream(struct af_segments *s, const char *name, uint32_t process)
+{
+	for (uint32_t i = s->nr_streams; i-- > 0;)
+		if (!strcmp(s->streams[i].name, name))
+			return i;
+	AF_GROW(s->streams, s->nr_streams, s->cap_streams);
+	struct af_segment_stream *st = &s->streams[s->nr_streams];
+	*st = (struct af_segment_stream){
+	    .process = process, .newest = UINT32_MAX, .round = s->session->round};
+	snprintf(st->name, sizeof st->name, "%s", name);
+	return s->nr_streams++;
+}
+
+static void segment_name(const struct af_segments *s, uint32_t stream, uint32_t number,
+                         char name[AF_SEGMENT_NAME])
+{
+	if (number)
+		snprintf(name, AF_SEGMENT_NAME, "%s.%u", s->streams[stream].name, number);
+	else
+		snprintf(name, AF_SEGMENT_NAME, "%s", s->streams[stream].name);
+}
+
+uint64_t af_segments_name(const struct af_segments *s, uint32_t stream, char name[AF_SEGMENT_NAME])
+{
+	uint32_t newest = s->streams[stream].newest;
+
+	if (newest == UINT32_MAX)
+		newest = 0;
+	segment_name(s, stream, newest, name);
+	return (uint64_t)newest << INSTANCE_SHIFT;
+}
+
+static struct af_segment *segment_add(struct af_segments *s, uint32_t stream, uint32_t number)
+{
+	uint32_t i = 0;
+
+	while (i < s->nr_files && !s->files[i].gone)
+		i++;
+	if (i == s->nr_files) {
+		AF_GROW(s->files, s->nr_files, s->cap_files);
+		s->nr_files++;
+	}
+	s->files[i] = (struct af_segment){.stream = stream, .number = number};
+	return &s->files[i];
+}
+
+static struct af_segment *segment_newest(struct af_segments *s, uint32_t stream)
+{
+	for (uint32_t i = 0; i < s->nr_files; i++) {
+		struct af_segment *f = &s->files[i];
+		if (!f->gone && f->stream == stream && f->number == s->streams[stream].newest)
+			return f;
+	}
+	s->streams[stream].newest = 0;
+	return segment_add(s, stream, 0);
+}
+
+static void segment_remove(struct af_segments *s, struct af_segment *f)
+{
+	char name[AF_SEGMENT_NAME];
+
+	segment_name(s, f->stream, f->number, name);
+	unlinkat(s->dir_fd, name, 0);
+	atomic_fetch_add(&s->session->lost_oldest, f->events);
+	s->lost[AF_LOST_RING_FULL] += f->discarded;
+	s->bytes -= f->bytes;
+	f->gone = true;
+}
+
+/* Its LOST events go with it, so they are told again. */
+static void segment_give_way(struct af_segments *s, struct af_segment *f)
+{
+	char name[AF_SEGMENT_NAME];
+	struct af_carry c;
+
+	segment_name(s, f->stream, f->number, name);
+	if (!af_carry_read(&c, s->dir_fd, name))
+		for (int i = 0; i < AF_LOST_END; i++)
+			s->lost[i] += c.lost[i];
+	af_carry_free(&c);
+	segment_remove(s, f);
+}
+
+/*
+ * The packet that a segment begins with. Its LOST tells readers that what came before is elsewhere,
+ * or gave way, and is no damage.
+ */
+static int carry_write(const struct af_segments *s, const struct af_carry *c, uint32_t number,
+                       const char *name)
+{
+	struct {
+		struct af_event_header header;
+		struct af_ev_lost lost;
+	} __attribute__((packed)) first = {
+	    .header = {.kind = AF_KIND_LOST, .size = sizeof first, .time_ns = c->first_ns},
+	    .lost = {.reason = AF_LOST_OLDEST},
+	};
+	struct af_packet head = c->last;
+	size_t size = sizeof head + sizeof first + c->len;
+	struct iovec iov[] = {{&head, sizeof head}, {&first, sizeof first}, {c->data, c->len}};
+
+	head.instance &= (1ull << INSTANCE_SHIFT) - 1;
+	head.instance |= (uint64_t)number << INSTANCE_SHIFT;
+	head.packet_bits = head.content_bits = size * 8;
+	if (!c->len)
+		first.header.time_ns = head.end_ns;
+	head.begin_ns = first.header.time_ns;
+
+	scope_close int fd = af_create_private(s->dir_fd, SEGMENT_DRAFT);
+	if (fd < 0)
+		return fd;
+	ssize_t n = writev(fd, iov, 3);
+	int rc = n < 0 ? -errno : n != (ssize_t)size ? -ENOSPC : 0;
+	if (!rc && renameat(s->dir_fd, SEGMENT_DRAFT, s->dir_fd, name))
+		rc = -errno;
+	if (rc)
+		unlinkat(s->dir_fd, SEGMENT_DRAFT, 0);
+	return rc;
+}
+
+/* Begin a new file of the stream. */
+static int stream_roll(struct af_segments *s, uint32_t stream)
+{
+	struct af_segment_stream *st = &s->streams[stream];
+	char name[AF_SEGMENT_NAME];
+	struct af_carry c;
+
+	af_segments_name(s, stream, name);
+	int rc = af_carry_read(&c, s->dir_fd, name);
+	if (rc)
+		return rc;
+	if (c.last.magic == AF_PACKET_MAGIC) {
+		segment_name(s, stream, st->newest + 1, name);
+		rc = carry_write(s, &c, st->newest + 1, name);
+	} else {
+		rc = -ENODATA;
+	}
+	if (!rc) {
+		st->newest++;
+		st->round = s->session->round;
+		st->carried_bytes = c.len;
+		struct af_segment *f = segment_add(s, stream, st->newest);
+		f->bytes = sizeof c.last + sizeof(struct af_event_header) +
+		           sizeof(struct af_ev_lost) + c.len;
+		f->end_ns = c.last.end_ns;
+		s->bytes += f->bytes;
+	}
+	af_carry_free(&c);
+	return rc;
+}
+
+/* Has the process ended, with no event of it left? */
+static bool process_is_over(const struct af_segments *s, uint32_t process)
+{
+	for (uint32_t i = 0; i < s->nr_streams; i++)
+		if (s->streams[i].process == process && !s->streams[i].ended)
+			return false;
+	for (uint32_t i = 0; i < s->nr_files; i++)
+		if (!s->files[i].gone && s->files[i].events &&
+		    s->streams[s->files[i].stream].process == process)
+			return false;
+	return true;
+}
+
+static void process_forget(struct af_segments *s, uint32_t process)
+{
+	for (uint32_t i = 0; i < s->nr_files; i++)
+		if (!s->files[i].gone && s->streams[s->files[i].stream].process == process)
+			segment_give_way(s, &s->files[i]);
+}
+
+/* The file whose last event is the oldest, of those that have an event to lose. */
+static struct af_segment *segment_oldest(struct af_segments *s)
+{
+	struct af_segment *oldest = NULL;
+
+	for (uint32_t i = 0; i < s->nr_files; i++) {
+		struct af_segment *f = &s->files[i];
+		const struct af_segment_stream *st = &s->streams[f->stream];
+		bool newest = f->number == st->newest;
+		if (f->gone || (newest && !f->events) ||
+		    (newest && !st->ended && st->round == s->session->round))
+			continue;
+		if (!oldest || f->end_ns < oldest->end_ns)
+			oldest = f;
+	}
+	return oldest;
+}
+
+/* False when nothing is left that could. */
+static bool oldest_gives_way(struct af_segments *s)
+{
+	struct af_segment *f = segment_oldest(s);
+
+	if (!f)
+		return false;
+	uint32_t stream = f->stream, process = s->streams[stream].process;
+	uint32_t at = (uint32_t)(f - s->files);
+	if (f->number == s->streams[stream].newest && stream_roll(s, stream))
+		return false;
+	segment_give_way(s, &s->files[at]);
+	if (process_is_over(s, process))
+		process_forget(s, process);
+	return true;
+}
+
+uint64_t af_segments_place(struct af_segments *s, uint32_t stream, size_t size,
+                           char name[AF_SEGMENT_NAME], uint64_t *offset)
+{
+	struct af_segment_stream *st = &s->streams[stream];
+	struct af_segment *f = segment_newest(s, stream);
+	uint64_t bound = s->session->ring_bytes;
+
+	if (s->round_bytes > bound / ROUNDS) {
+		s->round_bytes = 0;
+		atomic_fetch_add(&s->session->round, 1);
+	}
+	/* Not for so few events that what is carried along would be most of the trace. */
+	if (st->round != s->session->round && f->bytes >= 3 * st->carried_bytes && f->events)
+		stream_roll(s, stream); /* when it fails the old file goes on */
+	while (s->bytes + size > bound - bound / ROUNDS && oldest_gives_way(s))
+		;
+	*offset = segment_newest(s, stream)->bytes;
+	return af_segments_name(s, stream, name);
+}
+
+void af_segments_wrote(struct af_segments *s, uint32_t stream, const struct af_packet *head,
+                       const void *content)
+{
+	struct af_segment *f = segment_newest(s, stream);
+	struct af_segment_stream *st = &s->streams[stream];
+	uint64_t size = head->packet_bits / 8;
+
+	f->bytes += size;
+	f->events += af_carry_events(content, size - sizeof *head);
+	f->end_ns = head->end_ns;
+	if (head->discarded > st->last_discarded)
+		f->discarded += head->discarded - st->last_discarded;
+	st->last_discarded = head->discarded;
+	s->bytes += size;
+	s->round_bytes += size;
+}
+
+void af_segments_end(struct af_segments *s, uint32_t stream)
+{
+	s->streams[stream].ended = true;
+}
+
+/* "s1-0" and "s1-0.2", with the number behind the dot. */
+static bool segment_parse(const char *file, char stream[40], uint32_t *number)
+{
+	unsigned process, n, at = 0;
+
+	if (sscanf(file, "s%u-%u%n", &process, &n, &at) != 2 || at >= 40)
+		return false;
+	memcpy(stream, file, at);
+	stream[at] = 0;
+	*number = 0;
+	if (!file[at])
+		return true;
+	int end = 0;
+	return sscanf(file + at, ".%u%n", number, &end) == 1 && !file[at + (unsigned)end];
+}
+
+static void segment_load(struct af_segments *s, const char *file)
+{
+	char name[40];
+	uint32_t number;
+	struct af_carry c;
+
+	if (!segment_parse(file, name, &number) || af_carry_read(&c, s->dir_fd, file))
+		return;
+	uint32_t stream = af_segments_stream(s, name, c.last.process);
+	struct af_segment_stream *st = &s->streams[stream];
+	struct af_segment *f = segment_add(s, stream, number);
+	f->bytes = c.bytes;
+	f->events = c.events;
+	f->discarded = c.discarded;
+	f->end_ns = c.last.end_ns;
+	s->bytes += c.bytes;
+	if (st->newest == UINT32_MAX || number > st->newest) {
+		st->newest = number;
+		st->last_discarded = c.last.discarded;
+		st->carried_bytes = c.len;
+	}
+	st->ended = true; /* until somebody goes on with it */
+	af_carry_free(&c);
+}
+
+void af_segments_load(struct af_segments *s)
+{
+	int fd = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(dir));)
+		if (e->d_name[0] == 's' && isdigit((unsigned char)e->d_name[1]))
+			segment_load(s, e->d_name);
+	closedir(dir);
+	unlinkat(s->dir_fd, SEGMENT_DRAFT, 0);
+}

@@ -1,0 +1,78 @@
+/*
+ * The files of a trace that keeps only its newest events (--ring). A stream is cut into segments:
+ * files `s1-0`, `s1-0.1`, `s1-0.2` and so on, each of which begins with a packet of the definitions
+ * that its events may need (carry.h), so that every file reads alone and the oldest are simply
+ * removed. Nothing is ever rewritten: a recorder that is killed leaves whole files.
+ *
+ *	af_segments_open() → { af_segments_stream() → { af_segments_place → af_segments_wrote }*
+ *	→ af_segments_end() }* → af_segments_close()
+ */
+#ifndef AF_COLLECT_SEGMENTS_H
+#define AF_COLLECT_SEGMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/event.h"
+
+struct af_packet;
+struct af_session;
+
+/* A file. */
+struct af_segment {
+	uint32_t stream, number;
+	uint64_t bytes, events, discarded, end_ns;
+	bool gone;
+};
+
+struct af_segment_stream {
+	char name[40];
+	uint32_t process;
+	uint32_t newest;        /* number of the segment that is written to */
+	uint32_t round;         /* of the session, when that began */
+	uint64_t carried_bytes; /* of definitions it began with */
+	uint64_t last_discarded;
+	bool ended;
+};
+
+struct af_segments {
+	int dir_fd;                 /* borrowed */
+	struct af_session *session; /* borrowed: the bound, the round, what gave way */
+	uint64_t bytes;             /* of all files */
+	uint64_t round_bytes;       /* written since the round began */
+	struct af_segment *files;
+	struct af_segment_stream *streams;
+	uint32_t nr_files, cap_files, nr_streams, cap_streams;
+	uint64_t lost[AF_LOST_END]; /* what LOST events told that gave way: to be told again */
+};
+
+void af_segments_open(struct af_segments *s, int dir_fd, struct af_session *session);
+void af_segments_close(struct af_segments *s);
+
+/* Take in the files that are there already, after the recorder was killed. */
+void af_segments_load(struct af_segments *s);
+
+/* The number of stream @name, found or made. */
+uint32_t af_segments_stream(struct af_segments *s, const char *name, uint32_t process);
+
+enum { AF_SEGMENT_NAME = 56 };
+
+/* The file that the stream is written to; what to add to the instance of its packets. */
+uint64_t af_segments_name(const struct af_segments *s, uint32_t stream, char name[AF_SEGMENT_NAME]);
+
+/*
+ * Before @size bytes are written to the stream: the oldest give way, a new file is begun when the
+ * round is over. @name and *@offset tell where to write; returns as af_segments_name().
+ */
+uint64_t af_segments_place(struct af_segments *s, uint32_t stream, size_t size,
+                           char name[AF_SEGMENT_NAME], uint64_t *offset);
+
+/* A packet was written there. */
+void af_segments_wrote(struct af_segments *s, uint32_t stream, const struct af_packet *head,
+                       const void *content);
+
+/* Nothing more will be written to the stream. */
+void af_segments_end(struct af_segments *s, uint32_t stream);
+
+#endif
