@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/forms/forms.h"
 #include "cmd/nearest.h"
 
 const struct af_command *const af_commands[] = {
@@ -22,9 +23,18 @@ const char *af_trace_dir(int nr_words, char **words)
 	return nr_words ? words[0] : "aflame.data";
 }
 
+struct help_options {
+	const char *as;
+};
+
 static int help_run(void *state, int nr_words, char **words, struct af_err *err)
 {
-	(void)state;
+	const struct help_options *o = state;
+
+	if (strcmp(o->as, "text")) {
+		af_form_print(o->as);
+		return 0;
+	}
 	if (!nr_words) {
 		af_help_print(NULL);
 		return 0;
@@ -36,10 +46,21 @@ static int help_run(void *state, int nr_words, char **words, struct af_err *err)
 	return 0;
 }
 
+static const struct af_option help_options[] = {
+    {AF_OPT_CHOICE, "as", 0, "FORM", "the man page, or completions for a shell, of all commands",
+     offsetof(struct help_options, as), "text|" AF_FORMS},
+    {AF_OPT_END},
+};
+
 const struct af_command af_command_help = {
     .name = "help",
-    .usage = "[COMMAND]",
+    .usage = "[OPTIONS] [COMMAND]",
     .summary = "Show the commands, or the options of one",
+    .examples = "aflame help --as man | man -l -\tthe man page, where it is not installed\n"
+		"source <(aflame help --as bash)\tcompletions, likewise\n",
+    .options = help_options,
+    .state_size = sizeof(struct help_options),
+    .defaults = &(const struct help_options){.as = "text"},
     .run = help_run,
 };
 
