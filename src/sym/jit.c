@@ -12,7 +12,7 @@
 
 enum { JIT_FILE_MAX = 256 << 20 };
 
-static int jit_check(const struct stat *st, const struct af_jit_trust *trust)
+int af_jit_check(const struct stat *st, const struct af_jit_trust *trust)
 {
 	uint64_t written_ns =
 	    (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
@@ -24,26 +24,25 @@ static int jit_check(const struct stat *st, const struct af_jit_trust *trust)
 		ours = ours || trust->owners[i] == st->st_uid;
 	if (!ours)
 		return -EPERM;
-	if (written_ns < trust->not_before_ns)
-		return -ESTALE;
-	return st->st_size > JIT_FILE_MAX ? -EFBIG : 0;
+	return written_ns < trust->not_before_ns ? -ESTALE : 0;
 }
 
 /* The whole file, read rather than mapped: its writer may still be there, and truncate it. */
-static int jit_read(char **text, const char *path, const struct af_jit_trust *trust)
+static int jit_read(char **text, int fd, const struct af_jit_trust *trust)
 {
-	scope_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st))
+	if (fstat(fd, &st))
 		return -errno;
-	int rc = jit_check(&st, trust);
+	int rc = af_jit_check(&st, trust);
 	if (rc)
 		return rc;
+	if (st.st_size > JIT_FILE_MAX)
+		return -EFBIG;
 	size_t size = (size_t)st.st_size, have = 0;
 	scope_free char *all = af_xrealloc(NULL, size + 1);
 	while (have < size) {
-		ssize_t n = read(fd, all + have, size - have);
+		ssize_t n = pread(fd, all + have, size - have, (off_t)have);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -85,20 +84,30 @@ static void jit_line(struct af_jit *j, char *line)
 	af_ranges_add(&j->ranges, start, end, 0, j->nr++);
 }
 
-int af_jit_open(struct af_jit *j, const char *path, const struct af_jit_trust *trust)
+int af_jit_open_fd(struct af_jit *j, int fd, const struct af_jit_trust *trust)
 {
 	*j = (struct af_jit){0};
-	int rc = jit_read(&j->text, path, trust);
+	int rc = jit_read(&j->text, fd, trust);
 	if (rc)
 		return rc;
 	for (char *line = j->text, *next; line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = 0;
+		else if (trust->growing)
+			break;
 		jit_line(j, line);
 	}
 	af_ranges_build(&j->ranges);
 	return 0;
+}
+
+int af_jit_open(struct af_jit *j, const char *path, const struct af_jit_trust *trust)
+{
+	scope_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	*j = (struct af_jit){0};
+	return fd < 0 ? -errno : af_jit_open_fd(j, fd, trust);
 }
 
 void af_jit_close(struct af_jit *j)

@@ -8,6 +8,7 @@
 #ifndef AF_SYM_JIT_H
 #define AF_SYM_JIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,11 +30,22 @@ struct af_jit_trust {
 	uid_t owners[3];
 	uint32_t nr_owners;
 	uint64_t not_before_ns; /* of the epoch: an older map is of another process with this id */
+	bool growing;           /* the process runs: the last line may not be all there */
 };
+
+struct stat;
+
+/* 0, or why @trust does not hold for a file: -EINVAL for what is no file, -EPERM, -ESTALE. */
+int af_jit_check(const struct stat *st, const struct af_jit_trust *trust);
+
+/* The same as af_jit_open() for an open file, which stays the caller's. */
+int af_jit_open_fd(struct af_jit *j, int fd, const struct af_jit_trust *trust);
 
 /*
  * Read the map at @path. -EPERM when the file is not @trust's, -ESTALE when it is too old, -EFBIG
- * beyond 256 MiB; symbolic links and what is no file are refused. On failure *@j is empty.
+ * beyond 256 MiB; symbolic links and what is no file are refused. Its writer may still be there:
+ * with
+ * @trust->growing a last line without its end is left out. On failure *@j is empty.
  */
 int af_jit_open(struct af_jit *j, const char *path, const struct af_jit_trust *trust);
 void af_jit_close(struct af_jit *j);

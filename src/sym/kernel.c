@@ -71,10 +71,7 @@ static void kernel_line(struct af_kernel *k, char *line)
 	uint64_t start = strtoull(address, &end, 16);
 	if (errno || *end || !start)
 		return;
-	if (k->nr == k->cap) {
-		k->cap = k->cap ? k->cap * 2 : 1 << 16;
-		k->symbols = af_xrealloc(k->symbols, (size_t)k->cap * sizeof *k->symbols);
-	}
+	AF_GROW(k->symbols, k->nr, k->cap);
 	k->symbols[k->nr++] = (struct af_kernel_symbol){
 	    .start = start,
 	    .name = name,

@@ -116,18 +116,28 @@ static void lines_add_aranges(struct af_lines *l)
 	}
 }
 
-int af_lines_open(struct af_lines *l, const uint8_t *data, size_t size)
+static struct Dwarf *lines_dwarf(const struct af_lines_image *image, struct Elf **elf)
+{
+	*elf = elf_memory((char *)image->data, image->size);
+	return *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
+}
+
+int af_lines_open(struct af_lines *l, const struct af_lines_image *image,
+                  const struct af_lines_image *alternate)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	*l = (struct af_lines){0};
 	pthread_once(&once, lines_elf_once);
-	l->elf = elf_memory((char *)data, size);
-	l->dwarf = l->elf ? dwarf_begin_elf(l->elf, DWARF_C_READ, NULL) : NULL;
+	l->dwarf = lines_dwarf(image, &l->elf);
 	if (!l->dwarf) {
 		af_lines_close(l);
 		return -ENODATA;
 	}
+	if (alternate)
+		l->dwarf_alternate = lines_dwarf(alternate, &l->elf_alternate);
+	if (l->dwarf_alternate)
+		dwarf_setalt(l->dwarf, l->dwarf_alternate);
 
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die, split;
@@ -165,6 +175,8 @@ void af_lines_close(struct af_lines *l)
 	af_ranges_free(&l->by_address);
 	dwarf_end(l->dwarf);
 	elf_end(l->elf);
+	dwarf_end(l->dwarf_alternate);
+	elf_end(l->elf_alternate);
 	*l = (struct af_lines){0};
 }
 

@@ -17,9 +17,15 @@
 
 struct Dwarf;
 
+/* An ELF file in memory, in private pages that libelf may write to. */
+struct af_lines_image {
+	const uint8_t *data;
+	size_t size;
+};
+
 struct af_lines {
-	struct Elf *elf;
-	struct Dwarf *dwarf;
+	struct Elf *elf, *elf_alternate;
+	struct Dwarf *dwarf, *dwarf_alternate;
 	struct lines_unit *units;
 	uint32_t nr_units, cap_units;
 	struct af_ranges by_address; /* → unit */
@@ -36,11 +42,12 @@ struct af_lines_frame {
 };
 
 /*
- * @data is an ELF image that outlives the struct, in private pages that libelf may write to (it
- * does when sections are compressed). -ENODATA when it holds no debug information that can be read;
- * the struct is then empty and answers nothing.
+ * @image, and @alternate (may be NULL), the file that its .gnu_debugaltlink names, outlive the
+ * struct; libelf writes to them when sections are compressed. -ENODATA when there is no debug
+ * information that can be read; the struct is then empty and answers nothing.
  */
-int af_lines_open(struct af_lines *l, const uint8_t *data, size_t size);
+int af_lines_open(struct af_lines *l, const struct af_lines_image *image,
+                  const struct af_lines_image *alternate);
 void af_lines_close(struct af_lines *l);
 
 /*

@@ -1,3 +1,6 @@
+#include "sym/module.h"
+
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -5,22 +8,25 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/fs.h"
 #include "base/map.h"
 #include "sym/elf_file.h"
 #include "sym/fde.h"
 #include "sym/lines.h"
 #include "sym/part.h"
-#include "sym/sym.h"
 #include "sym/symtab.h"
+#include "sym/unpack.h"
 
 enum { MODULE_VDSO_MAX = 64 << 10 };
 
 struct af_sym_module {
-	enum af_symbol_source reason; /* why there are no answers, 0 when there are */
-	struct af_file file, debug_file;
-	struct af_elf elf, debug; /* debug.data is NULL without a separate debug file */
-	const char *name;         /* last part of the path */
+	enum af_symbol_source reason;     /* why there are no answers, 0 when there are */
+	struct af_found file;             /* of the module; also the vDSO, which is no file */
+	struct af_found debug;            /* separate debug file */
+	struct af_found alternate[2];     /* what dwz took out of the two above */
+	struct af_elf mini;               /* MiniDebugInfo */
+	uint8_t *mini_data, *unpacked[4]; /* malloc'd: file, debug, and their alternates */
+	const char *name;                 /* last part of the path */
+	bool ready;                       /* the tables below are built */
 	struct af_symtab symbols;
 	struct af_fde_table fdes;
 	struct af_lines lines;
@@ -42,21 +48,7 @@ static int module_map_vdso(struct af_sym_module *m)
 		return -1;
 	memcpy(&h, image, sizeof h);
 	size_t size = h.e_shoff + (size_t)h.e_shnum * h.e_shentsize;
-	return size > MODULE_VDSO_MAX ? -1 : af_elf_parse(&m->elf, image, size);
-}
-
-static int module_map(struct af_sym_module *m, const char *path, const char *root)
-{
-	if (!strcmp(path, "[vdso]"))
-		return module_map_vdso(m);
-	if (*path != '/')
-		return -1;
-	struct af_buf full = {0};
-	af_buf_str(&full, root ? root : "");
-	af_buf_str(&full, path);
-	int rc = af_file_map(&m->file, full.data, NULL);
-	af_buf_free(&full);
-	return rc ? rc : af_elf_parse(&m->elf, m->file.data, m->file.size);
+	return size > MODULE_VDSO_MAX ? -1 : af_elf_parse(&m->file.elf, image, size);
 }
 
 static bool module_has(const struct af_elf *e, const char *section)
@@ -64,57 +56,6 @@ static bool module_has(const struct af_elf *e, const char *section)
 	Elf64_Shdr s;
 
 	return af_elf_named(e, section, &s) && s.sh_type != SHT_NOBITS && s.sh_size;
-}
-
-/* Take @path for the separate debug file when it carries the build-id of the module. */
-static bool module_try_debug(struct af_sym_module *m, const char *path, const uint8_t *id,
-                             uint32_t len)
-{
-	uint8_t other[AF_ELF_BUILD_ID_MAX];
-
-	if (af_file_map(&m->debug_file, path, NULL))
-		return false;
-	if (!af_elf_parse(&m->debug, m->debug_file.data, m->debug_file.size) &&
-	    af_elf_build_id(&m->debug, other) == len && !memcmp(other, id, len))
-		return true;
-	af_file_unmap(&m->debug_file);
-	m->debug = (struct af_elf){0};
-	return false;
-}
-
-/* Where gdb looks (GDB manual, "Separate Debug Files"), for files that have a build-id. */
-static void module_find_debug(struct af_sym_module *m, const char *path, const char *root)
-{
-	uint8_t id[AF_ELF_BUILD_ID_MAX];
-	uint32_t len = af_elf_build_id(&m->elf, id);
-	struct af_buf b = {0};
-	Elf64_Shdr s;
-
-	if (len < 2 || *path != '/')
-		return;
-	if (!root)
-		root = "";
-	af_buf_fmt(&b, "%s/usr/lib/debug/.build-id/%02x/", root, id[0]);
-	for (uint32_t i = 1; i < len; i++)
-		af_buf_fmt(&b, "%02x", id[i]);
-	af_buf_str(&b, ".debug");
-	bool found = module_try_debug(m, b.data, id, len);
-
-	const char *link = NULL;
-	if (!found && af_elf_named(&m->elf, ".gnu_debuglink", &s))
-		link = af_elf_string(&m->elf, &s, 0);
-	if (link && *link && !strchr(link, '/')) {
-		static const char *const places[] = {"%s%.*s%s", "%s%.*s.debug/%s",
-		                                     "%s/usr/lib/debug%.*s%s"};
-		int directory = (int)(strrchr(path, '/') + 1 - path);
-
-		for (size_t i = 0; !found && i < sizeof places / sizeof *places; i++) {
-			b.len = 0;
-			af_buf_fmt(&b, places[i], root, directory, path, link);
-			found = module_try_debug(m, b.data, id, len);
-		}
-	}
-	af_buf_free(&b);
 }
 
 /* Where the last part of the first @len bytes of @path begins. */
@@ -125,32 +66,87 @@ static size_t module_last_part(const char *path, size_t len)
 	return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
+/* The file and what belongs to it; 0 or why there is none. */
+static enum af_symbol_source module_files(struct af_sym_module *m, const char *path,
+                                          bool trust_path, const uint8_t *id, uint32_t id_len,
+                                          const struct af_finder *finder)
+{
+	if (!strcmp(path, "[vdso]")) {
+		uint8_t other[AF_ELF_BUILD_ID_MAX];
+
+		if (module_map_vdso(m))
+			return AF_SYMBOL_NO_FILE;
+		if (id_len &&
+		    (af_elf_build_id(&m->file.elf, other) != id_len || memcmp(other, id, id_len)))
+			return AF_SYMBOL_BUILD_ID;
+		return 0;
+	}
+	int rc = af_finder_file(finder, &m->file, path, trust_path, id, id_len);
+	/* The debug file has the names too. */
+	if (rc)
+		return af_finder_debug_by_id(finder, &m->debug, id, id_len) ? 0
+		       : rc == -ESTALE                                      ? AF_SYMBOL_BUILD_ID
+		                                                            : AF_SYMBOL_NO_FILE;
+	bool lines =
+	    module_has(&m->file.elf, ".debug_info") || module_has(&m->file.elf, ".zdebug_info");
+	if (!lines || !module_has(&m->file.elf, ".symtab"))
+		af_finder_debug(finder, &m->debug, &m->file.elf, path);
+	if (lines)
+		af_finder_alternate(finder, &m->alternate[0], &m->file.elf, m->file.path);
+	return 0;
+}
+
+struct af_sym_module *af_sym_module_find(const char *path, bool trust_path, const uint8_t *build_id,
+                                         uint32_t build_id_len, const struct af_finder *finder)
+{
+	struct af_sym_module *m = af_xcalloc(1, sizeof *m);
+	size_t len = strlen(path);
+
+	m->name = af_arena_strdup(&m->strings, path, len) + module_last_part(path, len);
+	m->reason = module_files(m, path, trust_path, build_id, build_id_len, finder);
+	if (m->debug.elf.data)
+		af_finder_alternate(finder, &m->alternate[1], &m->debug.elf, m->debug.path);
+	return m;
+}
+
 struct af_sym_module *af_sym_module_open(const char *path, const uint8_t *build_id,
                                          uint32_t build_id_len, const char *root)
 {
-	struct af_sym_module *m = af_xcalloc(1, sizeof *m);
-	uint8_t id[AF_ELF_BUILD_ID_MAX];
+	return af_sym_module_find(path, true, build_id, build_id_len,
+	                          &(struct af_finder){.root = root});
+}
 
-	if (module_map(m, path, root)) {
-		m->reason = AF_SYMBOL_NO_FILE;
-		return m;
+/* MiniDebugInfo is of use only where nobody has stripped less. */
+static void module_open_mini(struct af_sym_module *m)
+{
+	size_t size;
+
+	if (module_has(&m->file.elf, ".symtab") || m->debug.elf.data ||
+	    af_unpack_minidebug(&m->file.elf, &m->mini_data, &size))
+		return;
+	if (af_elf_parse(&m->mini, m->mini_data, size))
+		m->mini = (struct af_elf){0};
+}
+
+/* Build what lookups need; not before the first of them. */
+static void module_ready(struct af_sym_module *m)
+{
+	if (m->ready)
+		return;
+	m->ready = true;
+	if (m->file.elf.data) {
+		module_open_mini(m);
+		af_symtab_add(&m->symbols, &m->file.elf);
 	}
-	if (build_id_len &&
-	    (af_elf_build_id(&m->elf, id) != build_id_len || memcmp(id, build_id, build_id_len))) {
-		m->reason = AF_SYMBOL_BUILD_ID;
-		return m;
+	if (m->debug.elf.data)
+		af_symtab_add(&m->symbols, &m->debug.elf);
+	if (m->mini.data)
+		af_symtab_add(&m->symbols, &m->mini);
+	if (m->file.elf.data) {
+		af_plt_add(&m->symbols, &m->file.elf);
+		af_fde_open(&m->fdes, &m->file.elf);
 	}
-	if (!module_has(&m->elf, ".symtab") || !module_has(&m->elf, ".debug_info"))
-		module_find_debug(m, path, root);
-	af_symtab_add(&m->symbols, &m->elf);
-	if (m->debug.data)
-		af_symtab_add(&m->symbols, &m->debug);
-	af_plt_add(&m->symbols, &m->elf);
 	af_symtab_build(&m->symbols);
-	af_fde_open(&m->fdes, &m->elf);
-	size_t len = strlen(path);
-	m->name = af_arena_strdup(&m->strings, path, len) + module_last_part(path, len);
-	return m;
 }
 
 void af_sym_module_close(struct af_sym_module *m)
@@ -160,8 +156,13 @@ void af_sym_module_close(struct af_sym_module *m)
 	if (m->lines_open)
 		af_lines_close(&m->lines);
 	af_symtab_free(&m->symbols);
-	af_file_unmap(&m->debug_file);
-	af_file_unmap(&m->file);
+	af_found_close(&m->alternate[0]);
+	af_found_close(&m->alternate[1]);
+	af_found_close(&m->debug);
+	af_found_close(&m->file);
+	for (size_t i = 0; i < sizeof m->unpacked / sizeof *m->unpacked; i++)
+		free(m->unpacked[i]);
+	free(m->mini_data);
 	af_map_free(&m->names);
 	af_map_free(&m->files);
 	af_map_free(&m->unnamed);
@@ -231,20 +232,42 @@ static const char *module_file(struct af_sym_module *m, const struct af_lines_fr
 	return (const char *)(uintptr_t)*known;
 }
 
-/* Lines of a mapped file. libelf unpacks compressed sections by changing our copy of the headers.
+/*
+ * The bytes of @f for libelf, which unpacks compressed sections by changing our copy of the
+ * headers; where it cannot unpack them we do.
  */
-static bool module_open_lines(struct af_sym_module *m, const struct af_file *f)
+static bool module_dwarf_bytes(const struct af_found *f, uint8_t **unpacked,
+                               struct af_lines_image *image)
 {
-	return f->data && !mprotect((void *)f->data, f->size, PROT_READ | PROT_WRITE) &&
-	       !af_lines_open(&m->lines, f->data, f->size);
+	if (!f->elf.data)
+		return false;
+	int rc = af_unpack_zstd(&f->elf, unpacked, &image->size);
+	image->data = rc ? f->elf.data : *unpacked;
+	if (!rc)
+		return true;
+	image->size = f->elf.size;
+	return rc == -ENODATA && f->file.data &&
+	       !mprotect((void *)f->file.data, f->file.size, PROT_READ | PROT_WRITE);
+}
+
+/* Lines of @f, whose alternate is in @alternate. */
+static bool module_open_lines(struct af_sym_module *m, const struct af_found *f,
+                              const struct af_found *alternate, uint8_t *unpacked[2])
+{
+	struct af_lines_image image, other;
+
+	if (!module_dwarf_bytes(f, &unpacked[0], &image))
+		return false;
+	bool two = module_dwarf_bytes(alternate, &unpacked[1], &other);
+	return !af_lines_open(&m->lines, &image, two ? &other : NULL);
 }
 
 static struct af_lines *module_lines(struct af_sym_module *m)
 {
 	if (!m->lines_tried) {
 		m->lines_tried = true;
-		m->lines_open =
-		    module_open_lines(m, &m->file) || module_open_lines(m, &m->debug_file);
+		m->lines_open = module_open_lines(m, &m->file, &m->alternate[0], &m->unpacked[0]) ||
+		                module_open_lines(m, &m->debug, &m->alternate[1], &m->unpacked[2]);
 	}
 	return m->lines_open ? &m->lines : NULL;
 }
@@ -303,6 +326,7 @@ void af_sym_lookup(struct af_sym_module *m, uint64_t vaddr, struct af_sym_answer
 	answer->source = m->reason;
 	if (m->reason)
 		return;
+	module_ready(m);
 	answer->source = AF_SYMBOL_NO_SYMBOL;
 	lines = module_lines(m);
 	if (lines)

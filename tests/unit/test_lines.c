@@ -158,7 +158,7 @@ static void more_frames_than_fit_keep_the_function(void **state)
 	if (!lines_built_in())
 		skip(); /* built without -g */
 	assert_int_equal(af_file_map(&f, "/proc/self/exe", NULL), 0);
-	assert_int_equal(af_lines_open(&l, f.data, f.size), 0);
+	assert_int_equal(af_lines_open(&l, &(struct af_lines_image){f.data, f.size}, NULL), 0);
 	assert_int_equal(af_lines_find(&l, place_vaddr(), frames, 2), 2);
 	assert_string_equal(frames[0].name, "place_inner");
 	assert_string_equal(frames[1].name, "place_outer");
@@ -203,7 +203,7 @@ static void what_is_no_elf_file_has_no_lines(void **state)
 	struct af_lines_frame frame;
 	static const uint8_t bytes[100] = "not an ELF file";
 
-	assert_true(af_lines_open(&l, bytes, sizeof bytes) < 0);
+	assert_true(af_lines_open(&l, &(struct af_lines_image){bytes, sizeof bytes}, NULL) < 0);
 	assert_int_equal(af_lines_find(&l, 0x1000, &frame, 1), 0);
 	af_lines_close(&l);
 }

@@ -1,0 +1,15 @@
+/* Modules as the work of a trace opens them: af_sym_module_open() with more places to look in. */
+#ifndef AF_SYM_MODULE_H
+#define AF_SYM_MODULE_H
+
+#include "sym/finder.h"
+#include "sym/sym.h"
+
+/*
+ * As af_sym_module_open(). @trust_path: what is at @path is the file although no build-id says so.
+ * @finder need not outlive the call.
+ */
+struct af_sym_module *af_sym_module_find(const char *path, bool trust_path, const uint8_t *build_id,
+                                         uint32_t build_id_len, const struct af_finder *finder);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * What is compressed inside an ELF file: MiniDebugInfo (section .gnu_debugdata: an ELF file with a
+ * symbol table, as xz; GDB manual, "Debugging information in a special section"), and sections of
+ * debug information compressed by zstd (System V gABI, "Compression Header"), which libelf can
+ * unpack only since elfutils 0.189. What zlib has compressed libelf unpacks itself.
+ */
+#ifndef AF_SYM_UNPACK_H
+#define AF_SYM_UNPACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sym/elf_file.h"
+
+/*
+ * The file inside .gnu_debugdata into *@data, malloc'd. -ENODATA when @e has no such section,
+ * -EBADMSG when it is damaged, -EFBIG when it holds more than 256 MiB. Any thread.
+ */
+int af_unpack_minidebug(const struct af_elf *e, uint8_t **data, size_t *size);
+
+/*
+ * A copy of @e, malloc'd, in which no section that libdw reads is compressed by zstd; one that
+ * cannot be unpacked has become empty. -ENODATA when there is none such, and no copy is needed;
+ * -EFBIG when it would need more than 2 GiB. Any thread.
+ */
+int af_unpack_zstd(const struct af_elf *e, uint8_t **data, size_t *size);
+
+#endif
