@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 #include "collect/bounds.h"
-#include "collect/bpf.h"
 #include "collect/ctl.h"
 #include "collect/door.h"
 #include "collect/drain.h"
@@ -42,7 +41,6 @@ struct af_session_options {
 	int (*finish_copy)(const char *dir, struct af_err *err);
 	void (*tell)(const char *line); /* the user, of what happens meanwhile; or NULL */
 	const char *library;            /* path of libaflame.so */
-	struct af_bpf_options bpf;
 };
 
 struct af_recording {
@@ -53,7 +51,6 @@ struct af_recording {
 	struct af_drain drain;
 	struct af_segments segments; /* with ring_bytes */
 	struct af_door door;
-	struct af_bpf *bpf; /* NULL: not used */
 	struct af_bounds bounds;
 	struct af_ctl ctl;
 	struct af_snapshots snapshots;

@@ -86,7 +86,6 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 
 	if (pipe2(ends, O_CLOEXEC))
 		return af_fail(err, -errno, "cannot make a pipe");
-	af_bpf_adopt(r->bpf, true);
 	r->child = fork();
 	if (r->child < 0) {
 		int rc = -errno;
@@ -96,8 +95,6 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 	}
 	if (!r->child)
 		child_exec(r, argv, mask, was, ends[1]);
-	af_bpf_adopt(r->bpf, false);
-	af_bpf_drop_privileges(r->bpf);
 	close(ends[1]);
 
 	int rc = 0;
@@ -171,8 +168,6 @@ static bool child_reap(struct af_recording *r)
 	for (uint32_t i = 0; i < r->door.nr; i++)
 		if (r->door.guests[i].pid == r->child)
 			process = r->door.guests[i].process;
-	if (!process)
-		process = af_bpf_process_of(r->bpf, r->child);
 	af_stream_put(&r->stream, process_end, af_now_ns(), .process = process, .status = r->status,
 	              .user_ns = timeval_ns(&used.ru_utime),
 	              .kernel_ns = timeval_ns(&used.ru_stime),
@@ -218,18 +213,16 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
 	                       {.fd = r->door.fd, .events = POLLIN},
 	                       {.fd = r->door.ends, .events = POLLIN},
-	                       {.fd = r->ctl.fd, .events = POLLIN},
-	                       {.fd = af_bpf_fd(r->bpf), .events = POLLIN}};
+	                       {.fd = r->ctl.fd, .events = POLLIN}};
 	uint64_t begin_ns = af_now_ns(), looked_ns = begin_ns, pumped_ns = begin_ns;
 	int tick = TICK_BUSY_MS;
 
 	for (;;) {
-		poll(fds, 5, tick);
+		poll(fds, 4, tick);
 		signals_take(r, group, signals);
 		af_ctl_pump(r);
 		af_snapshot_reap(r);
 		af_door_pump(&r->door);
-		af_bpf_pump(r->bpf);
 		guests_leave(r);
 		if (child_reap(r))
 			return;
