@@ -162,7 +162,7 @@ class Page extends Layout {
     const shares = this.memo('legend', [base, w], () => {
       const sum = new Float64Array(KINDS.length);
       const seen = new Uint8Array(KINDS.length);
-      const own = base.own(w);
+      const own = base.functionOwn(w);
       for (let i = 1; i < base.n; i++) {
         if (base.isGap(i)) continue;
         const kind = this.names.kind[base.name[i]];
@@ -204,7 +204,7 @@ class Page extends Layout {
     const { unit } = forward.weights[w];
     this.sandwichName.textContent = fn;
     this.sandwichName.title = fn;
-    const own = forward.own(w);
+    const own = forward.functionOwn(w);
     let self = 0;
     for (let i = 1; i < forward.n; i++) if (hits[forward.name[i]]) self += own[i];
     this.sandwichFacts.textContent = `${formatWeight(total, unit)} total, ` +

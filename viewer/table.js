@@ -174,6 +174,7 @@ const FACT_ROWS = 200;
 /* A table of facts; a cell whose text is a function's name is a link to it. */
 function factTable(table, isName, onname) {
   const rows = table.rows.slice(0, FACT_ROWS);
+  const shown = [...table.columns.keys()].filter((k) => !table.columns[k].hidden);
   const numeric = (k) => table.columns[k].unit !== 'text';
   const cell = (value, k) => {
     const text = formatCell(value, table.columns[k].unit);
@@ -187,9 +188,9 @@ function factTable(table, isName, onname) {
     h('h2', {}, table.title || table.name),
     table.rows.length > 0 && h('div', { class: 'card-scroll' }, h('table', {},
       table.columns.some((column) => column.title)
-        && h('thead', {}, h('tr', {}, table.columns.map((column, k) => (
-          h('th', { scope: 'col', class: numeric(k) ? 'number' : '' }, column.title))))),
-      h('tbody', {}, rows.map((row) => h('tr', {}, row.map(cell)))))),
+        && h('thead', {}, h('tr', {}, shown.map((k) => (
+          h('th', { scope: 'col', class: numeric(k) ? 'number' : '' }, table.columns[k].title))))),
+      h('tbody', {}, rows.map((row) => h('tr', {}, shown.map((k) => cell(row[k], k))))))),
     table.rows.length > rows.length
       && h('p', { class: 'note' }, `${formatCount(table.rows.length - rows.length)} more rows ` +
         'are not shown; aflame report --json prints all of them.'),

@@ -1,3 +1,6 @@
+/* The kernel's functions that put a thread to sleep, whatever for. */
+const SCHEDULER = /^_*((io_|preempt_)?schedule|cond_resched|bpf_|traceiter_)/;
+
 /*
  * A tree of frames as columns in preorder, node 0 the root. Nodes are indexes; the subtree of i is
  * [i, end[i]). Never changed once made: transforms make new ones.
@@ -53,6 +56,34 @@ class Tree {
       this.owns[w] = own;
     }
     return this.owns[w];
+  }
+
+  /*
+   * Own weights as functions have them. Every off-CPU path ends in the scheduler and in what the
+   * thread waited for: there the time is the own of the program's function that waited, or of the
+   * kernel's where there is no program.
+   */
+  functionOwn(w) {
+    const own = this.own(w);
+    if (this.weights[w].name !== 'off-cpu') return own;
+    if (!this.owns[`f${w}`]) {
+      const moved = new Float64Array(this.n);
+      for (let i = 1; i < this.n; i++) if (own[i] > 0) moved[this.waiting(i)] += own[i];
+      this.owns[`f${w}`] = moved;
+    }
+    return this.owns[`f${w}`];
+  }
+
+  /* The function that waited, on the path that ends at node i. */
+  waiting(i) {
+    let kernel = 0;
+    for (let at = i; at > 0; at = this.parent[at]) {
+      const kind = KINDS[this.kind(at)];
+      if (kind === 'process') break;
+      if (kind === 'kernel' && !kernel && !SCHEDULER.test(this.text(at))) kernel = at;
+      if (kind !== 'kernel' && kind !== 'mark') return at;
+    }
+    return kernel || i;
   }
 
   /* Totals of weight w, by node. */
@@ -149,7 +180,7 @@ class Tree {
     const self = this.weights.map(() => new Float64Array(names.count));
     const total = this.weights.map(() => new Float64Array(names.count));
     const totals = this.weights.map((_, w) => this.total(w));
-    const owns = this.weights.map((_, w) => this.own(w));
+    const owns = this.weights.map((_, w) => this.functionOwn(w));
     const stack = [];
     for (let i = Math.max(root, 1); i < end[root]; i++) {
       if (this.isGap(i)) continue;

@@ -89,11 +89,16 @@ static void add_xml(struct af_buf *b, const char *text)
 static void facts_markup(struct af_buf *b, const struct af_table *t)
 {
 	uint32_t nr_rows = t->nr_rows < NOSCRIPT_ROWS ? t->nr_rows : NOSCRIPT_ROWS;
+	bool hidden[AF_TABLE_COLUMNS];
 
+	for (uint32_t c = 0; c < t->nr_columns; c++)
+		hidden[c] = af_table_hides(t, c);
 	af_buf_str(b, "<h2>");
 	add_xml(b, t->title);
 	af_buf_str(b, "</h2>\n<table><tr>");
 	for (uint32_t c = 0; c < t->nr_columns; c++) {
+		if (hidden[c])
+			continue;
 		af_buf_str(b, "<th>");
 		add_xml(b, t->columns[c].title);
 		if (t->columns[c].unit == AF_CELL_NS)
@@ -103,7 +108,11 @@ static void facts_markup(struct af_buf *b, const struct af_table *t)
 	}
 	for (uint32_t i = 0; i < nr_rows * t->nr_columns; i++) {
 		const struct af_cell *cell = &t->cells[i];
-		af_buf_str(b, i % t->nr_columns ? "<td>" : "\n<tr><td>");
+		if (!(i % t->nr_columns))
+			af_buf_str(b, "\n<tr>");
+		if (hidden[i % t->nr_columns])
+			continue;
+		af_buf_str(b, "<td>");
 		switch (t->columns[i % t->nr_columns].unit) {
 		case AF_CELL_TEXT:
 			add_xml(b, cell->text);

@@ -157,6 +157,53 @@ static void make_known(struct af_render *r, struct af_err *err)
 	af_tree_close(&gpu);
 }
 
+/* Off-CPU time beside CPU time, and who ended it; a table that programs have more columns of. */
+static void make_waits(struct af_render *r, struct af_err *err)
+{
+	static const struct af_tree_weight weights[] = {
+	    {"time", "ns"}, {"samples", "samples"}, {"off-cpu", "ns"}};
+	static const struct af_tree_weight waits[] = {{"off-cpu", "ns"}, {"count", "waits"}};
+	static const struct af_column columns[] = {
+	    {"Process", AF_CELL_TEXT},
+	    {"Blocked", AF_CELL_NS, AF_SHOW_USED},
+	    {"Waiting for CPU", AF_CELL_NS, AF_SHOW_USED},
+	    {"Pid", AF_CELL_COUNT, AF_SHOW_NEVER},
+	};
+	struct af_tree cpu, wakers;
+	struct af_facts facts = {0};
+
+	af_tree_open(&cpu, weights, 3);
+	add_stack(&cpu, "P:app;n:main;n:work", 6000, 6);
+	af_tree_add(&cpu,
+	            stack_node(&cpu, "P:app;n:main;n:take;k:pipe_read;k:schedule;m:[sleeping]"), 2,
+	            4000);
+	af_tree_add(
+	    &cpu,
+	    stack_node(&cpu, "P:app;n:main;n:take;k:pipe_read;k:schedule;m:[waiting for a CPU]"), 2,
+	    500);
+	af_tree_add(&cpu, stack_node(&cpu, "P:kswapd0;k:kswapd;k:schedule;m:[sleeping]"), 2, 500);
+	af_tree_finish(&cpu);
+	af_tree_open(&wakers, waits, 2);
+	uint32_t node =
+	    stack_node(&wakers, "P:app;n:main;n:take;m:[sleeping];m:--;k:wake_up;n:put;P:feeder");
+	af_tree_add(&wakers, node, 0, 4000);
+	af_tree_add(&wakers, node, 1, 2);
+	af_tree_finish(&wakers);
+	struct af_table *table = af_facts_table(&facts, "processes", "Processes", columns, 4);
+	struct af_cell *cell = af_table_row(&facts, table);
+	cell[0].text = "  app [7]";
+	cell[1].value = 4000;
+	cell[3].value = 7;
+	r->label = "cpu";
+	af_format_html.tree(r, &cpu, err);
+	r->label = "wakers";
+	af_format_html.tree(r, &wakers, err);
+	af_format_html.facts(r, &facts, err);
+	af_facts_free(&facts);
+	af_tree_close(&cpu);
+	af_tree_close(&wakers);
+}
+
 static void make_difference(struct af_render *r, struct af_err *err)
 {
 	static const struct af_tree_weight weights[] = {{"before", "samples"},
@@ -473,6 +520,8 @@ int main(int argc, char **argv)
 		make_known(&r, &err);
 	else if (!strcmp(what, "sample"))
 		make_sample(&r, &err);
+	else if (!strcmp(what, "waits"))
+		make_waits(&r, &err);
 	else if (picture.differential)
 		make_difference(&r, &err);
 	else if (!strcmp(what, "hostile"))
@@ -483,7 +532,7 @@ int main(int argc, char **argv)
 		make_large(&r, &err, what[0] == 'g', nr_nodes);
 	else if (strcmp(what, "empty")) {
 		fprintf(stderr, "usage: report_maker "
-		                "known|sample|hostile|difference|chart|empty|cpu N|gpu N\n");
+		                "known|waits|sample|hostile|difference|chart|empty|cpu N|gpu N\n");
 		return 2;
 	}
 	if (af_format_html.end(&r, &err)) {

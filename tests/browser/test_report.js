@@ -306,6 +306,39 @@ test('views and weights switch, and empty weights are not offered', 'known', {},
   assert.equal(await app(page, 'app.tree.total(app.w)[0]'), 3);
 });
 
+test('off-CPU time is a weight, and the own of the function that waited', 'waits', {},
+  async (page) => {
+    const weights = async () => (await page.locator('[aria-label="Weight"] button')
+      .allTextContents());
+    const self = () => app(page, `(() => { const f = app.forward.functions(0);
+      const w = app.w;
+      return f.ids.filter((id) => f.self[w][id] > 0)
+        .map((id) => [app.names.text[id], f.self[w][id], f.total[w][id]]); })()`);
+    assert.deepEqual(await weights(), ['time', 'samples', 'off-cpu']);
+    assert.deepEqual(await self(), [['work', 6000, 6000]]);
+    await page.locator('[aria-label="Weight"] button', { hasText: 'off-cpu' }).click();
+    await settle(page);
+    assert.match(await page.evaluate('location.hash'), /w=off-cpu/);
+    assert.ok((await drawnLabels(page)).includes('[sleeping]'));
+    assert.deepEqual(await self(), [['kswapd', 500, 500], ['take', 4500, 4500]]);
+    const kinds = await page.locator('.legend-item').allTextContents();
+    assert.ok(kinds.includes('native90.0%') && kinds.includes('kernel10.0%'), `${kinds}`);
+
+    /* The view of wakers has weights of its own; where time went on CPUs is not among them. */
+    await press(page, 'v');
+    assert.deepEqual(await weights(), ['off-cpu', 'count']);
+    assert.equal(await app(page, 'app.tree.total(app.w)[0]'), 4000);
+    assert.equal(await app(page, `app.tree.stackText(${nodeOf('feeder')}).replaceAll('\\n', ';')`),
+      'app;main;take;[sleeping];--;wake_up;put;feeder');
+  });
+
+test('columns for programs, and those without anything, are not shown', 'waits',
+  { hash: '#tab=facts' }, async (page) => {
+    const table = page.locator('[data-table="processes"]');
+    assert.deepEqual(await table.locator('th').allTextContents(), ['Process', 'Blocked']);
+    assert.deepEqual(await table.locator('td').allTextContents(), ['  app [7]', '4.00 µs']);
+  });
+
 test('the address alone brings the same view back', 'known', {}, async (page, context, file) => {
   await press(page, 'i', 'o', 'g', 'w');
   await clickFrame(page, 'glued');
