@@ -156,3 +156,25 @@ OURS int fstat64(int fd, struct stat64 *st)
 {
 	return (int)syscall(SYS_fstat, fd, st);
 }
+
+/* System calls whose functions are younger than 2.17. */
+OURS ssize_t copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size_t size,
+                             unsigned flags)
+{
+	return syscall(SYS_copy_file_range, from, from_at, to, to_at, size, flags);
+}
+
+OURS int memfd_create(const char *name, unsigned flags)
+{
+	return (int)syscall(SYS_memfd_create, name, flags);
+}
+
+OURS ssize_t getrandom(void *bytes, size_t size, unsigned flags)
+{
+	return syscall(SYS_getrandom, bytes, size, flags);
+}
+
+OURS pid_t gettid(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}

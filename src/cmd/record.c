@@ -17,6 +17,7 @@
 #include "base/fs.h"
 #include "base/scope.h"
 #include "cmd/commands.h"
+#include "cmd/library.h"
 #include "cmd/names.h"
 #include "cmd/summary.h"
 #include "collect/collect.h"
@@ -29,46 +30,6 @@ const struct af_record_options af_record_defaults = {
     .sample = "auto",
     .rate = 99,
 };
-
-/* libaflame.so beside the program as built, as installed, or where $AFLAME_LIBRARY says. */
-static int library_find(char path[PATH_MAX], struct af_err *err)
-{
-	static const char *const places[] = {"../lib/aflame/libaflame.so",
-	                                     "../lib/x86_64-linux-gnu/aflame/libaflame.so",
-	                                     "../inject/libaflame.so", NULL};
-	const char *named = getenv("AFLAME_LIBRARY");
-	char exe[PATH_MAX], try[PATH_MAX + 64];
-
-	if (named && *named) {
-		if (!realpath(named, path))
-			return af_fail(err, -errno, "$AFLAME_LIBRARY: cannot find %s", named);
-		return 0;
-	}
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-	exe[n > 0 ? n : 0] = 0;
-	char *slash = strrchr(exe, '/');
-	if (slash)
-		slash[1] = 0;
-	for (int i = 0; places[i]; i++) {
-		snprintf(try, sizeof try, "%s%s", exe, places[i]);
-		if (realpath(try, path))
-			return 0;
-	}
-	return af_fail_plain(err, -ENOENT,
-	                     "libaflame.so is not beside aflame: install both, or name it in "
-	                     "$AFLAME_LIBRARY");
-}
-
-/* ld.so splits LD_PRELOAD at blanks and colons, without any way to quote. */
-static int library_check(const char *path, struct af_err *err)
-{
-	if (strpbrk(path, " :"))
-		return af_fail_plain(err, -EINVAL,
-		                     "the path %s has a blank or a colon, which LD_PRELOAD cannot "
-		                     "carry: install aflame elsewhere",
-		                     path);
-	return 0;
-}
 
 static int choose_sampler(const struct af_record_options *o, struct af_session_options *s,
                           char *why, size_t size, struct af_err *err)
@@ -327,9 +288,7 @@ int af_record(const struct af_record_options *o, int nr_words, char **words, str
 	if (!rc)
 		rc = program_check(words[0], err);
 	if (!rc)
-		rc = library_find(library, err);
-	if (!rc)
-		rc = library_check(library, err);
+		rc = af_library_find(library, err);
 	if (!rc)
 		rc = choose_sampler(o, &s, sampler, sizeof sampler, err);
 	if (!rc)
