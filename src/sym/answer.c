@@ -7,8 +7,9 @@
 
 #include "sym/job_work.h"
 #include "sym/kernel.h"
+#include "sym/module.h"
 
-enum { JOB_SLACK_NS = 1000000000 }; /* files' times are coarser than the trace's */
+enum { JOB_SEARCHED = 4 }; /* processes whose copy of a file is looked for */
 
 void af_sym_job_note(struct af_sym_job *job, const char *key, const char *fmt, ...)
 {
@@ -39,7 +40,7 @@ static uint32_t job_text(struct job_module *m, const char *text)
 	return af_strtab_id(&m->strings, cut, af_sym_cut(cut, sizeof cut, sizeof cut - 1));
 }
 
-static void job_answer(struct job_module *m, uint32_t i, const struct af_sym_answer *a)
+void af_sym_job_answered(struct job_module *m, uint32_t i, const struct af_sym_answer *a)
 {
 	m->answers[i] = (struct job_answer){a->source, m->nr_frames, a->nr, 0};
 	for (uint32_t k = 0; k < a->nr; k++) {
@@ -53,54 +54,101 @@ static void job_answer(struct job_module *m, uint32_t i, const struct af_sym_ans
 	}
 }
 
-static void job_run_jit(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
-                        void *arg)
+const struct job_process *af_sym_job_find(const struct af_sym_job *job, uint32_t ordinal)
 {
-	struct af_jit_trust trust = job->where->trust;
-	struct af_jit map = {0};
-	char path[512];
-	uint32_t pid = 0;
+	for (uint32_t i = 0; i < job->nr_processes; i++)
+		if (job->processes[i].ordinal == ordinal)
+			return &job->processes[i];
+	return NULL;
+}
 
-	for (uint32_t i = 0; i < job->nr_processes; i++) {
-		if (job->processes[i].ordinal != m->process)
+const struct af_live_process *af_sym_job_live(struct af_sym_job *job, uint32_t ordinal)
+{
+	const struct job_process *p = af_sym_job_find(job, ordinal);
+
+	if (!p || !job->where->proc)
+		return NULL;
+	pthread_mutex_lock(&job->lock);
+	if (!job->live_open)
+		af_live_open(&job->live, job->where->proc);
+	job->live_open = true;
+	pthread_mutex_unlock(&job->lock);
+	return af_live_find(&job->live, (pid_t)p->pid, p->start_ns + job->where->boottime_ns,
+	                    p->exe);
+}
+
+/* Where else a file may be than at its path: with the processes that have it, while they live. */
+struct job_search {
+	struct af_sym_job *job;
+	const struct job_module *module;
+	uint32_t mapping, way, nr; /* the next to try; processes that live so far */
+};
+
+static int job_try(const struct job_search *s, const struct af_live_process *p)
+{
+	const struct af_live *live = &s->job->live;
+	const struct job_mapping *mapping = &s->job->mappings[s->mapping];
+	/* A build-id says more than a name. */
+	const char *path = s->module->build_id_len ? NULL : s->module->path;
+
+	switch (s->way) {
+	case 0:
+		return af_live_open_mapped(live, p, mapping->start, path);
+	case 1:
+		return mapping->main ? af_live_open_exe(live, p, path) : -ENOENT;
+	default:
+		return s->module->replaced ? -ENOENT : af_live_open_path(live, p, s->module->path);
+	}
+}
+
+static int job_further(void *arg, uint32_t nth)
+{
+	enum { WAYS = 3 };
+	struct job_search *s = arg;
+	const struct job_module *modules = s->job->modules;
+
+	(void)nth;
+	for (; s->mapping < s->job->nr_mappings && s->nr < JOB_SEARCHED; s->mapping++) {
+		const struct job_mapping *mapping = &s->job->mappings[s->mapping];
+		if (&modules[mapping->module] != s->module)
 			continue;
-		pid = job->processes[i].pid;
-		if (job->where->epoch_ns)
-			trust.not_before_ns =
-			    job->processes[i].start_ns + job->where->epoch_ns - JOB_SLACK_NS;
-	}
-	if (pid && job->where->perf_dir) {
-		snprintf(path, sizeof path, "%s/perf-%u.map", job->where->perf_dir, pid);
-		af_jit_open(&map, path, &trust);
-	}
-	for (uint32_t i = 0; i < m->nr; i++) {
-		const struct af_jit_entry *e = af_jit_find(&map, m->vaddrs[i]);
-		struct af_sym_answer a = {.source = m->mapped ? AF_SYMBOL_NO_SYMBOL
-		                                              : AF_SYMBOL_NO_MODULE};
-
-		if (e) {
-			a.source = AF_SYMBOL_JIT;
-			a.nr = 1;
-			a.frames[0].function = e->name;
+		const struct af_live_process *p = af_sym_job_live(s->job, mapping->process);
+		if (p && s->way < WAYS) {
+			int fd = job_try(s, p);
+			s->way++;
+			return fd < 0 ? AF_FINDER_NOTHING : fd;
 		}
-		job_answer(m, i, &a);
-		tick(job, arg);
+		s->nr += p != NULL;
+		s->way = 0;
 	}
-	af_jit_close(&map);
+	return AF_FINDER_END;
+}
+
+static struct af_sym_module *job_open_file(struct af_sym_job *job, const struct job_module *m)
+{
+	struct job_search search = {.job = job, .module = m};
+	const struct af_live_process *live = NULL;
+	struct af_finder finder = {.root = job->where->root,
+	                           .fetch = job->fetch,
+	                           .further = job->where->proc ? job_further : NULL,
+	                           .arg = &search};
+
+	/* Without a build-id the same path elsewhere would do as well. */
+	if (!m->build_id_len)
+		live = af_sym_job_live(job, m->process);
+	finder.further_first = live && live->elsewhere;
+	return af_sym_module_find(m->path, !m->replaced, m->build_id, m->build_id_len, &finder);
 }
 
 static void job_run_file(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
                          void *arg)
 {
-	struct af_sym_answer a = {.source = AF_SYMBOL_BUILD_ID};
-	struct af_sym_module *file = NULL;
+	struct af_sym_module *file = job_open_file(job, m);
+	struct af_sym_answer a;
 
-	if (!m->replaced)
-		file = af_sym_module_open(m->path, m->build_id, m->build_id_len, job->where->root);
 	for (uint32_t i = 0; i < m->nr; i++) {
-		if (file)
-			af_sym_lookup(file, m->vaddrs[i], &a);
-		job_answer(m, i, &a);
+		af_sym_lookup(file, m->wanted[i].vaddr, &a);
+		af_sym_job_answered(m, i, &a);
 		tick(job, arg);
 	}
 	af_sym_module_close(file);
@@ -116,7 +164,7 @@ static void job_answer_kernel(struct job_module *m, uint32_t i, const struct af_
 		a.nr = 1;
 		a.frames[0].function = name;
 	}
-	job_answer(m, i, &a);
+	af_sym_job_answered(m, i, &a);
 	if (s)
 		m->answers[i].module = job_text(m, s->module);
 	free(name);
@@ -151,9 +199,9 @@ static void job_run_kernel(struct af_sym_job *job, struct job_module *m, af_sym_
 		job_note_kernel(job, path, rc);
 	for (uint32_t i = 0; i < m->nr; i++) {
 		if (rc)
-			job_answer(m, i, &none);
+			af_sym_job_answered(m, i, &none);
 		else
-			job_answer_kernel(m, i, af_kernel_find(&kernel, m->vaddrs[i]));
+			job_answer_kernel(m, i, af_kernel_find(&kernel, m->wanted[i].vaddr));
 		tick(job, arg);
 	}
 	af_kernel_close(&kernel);
@@ -169,7 +217,7 @@ void af_sym_job_answer(struct af_sym_job *job, struct job_module *m, af_sym_job_
 		job_run_file(job, m, tick, arg);
 		break;
 	case JOB_JIT:
-		job_run_jit(job, m, tick, arg);
+		af_sym_job_answer_jit(job, m, tick, arg);
 		break;
 	case JOB_KERNEL:
 		job_run_kernel(job, m, tick, arg);

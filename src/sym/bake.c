@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,7 +22,8 @@
 /* CLOCK and PROCESS_END are wanted for their times: the end of the trace. */
 #define BAKE_WANTED                                                                                \
 	(1ull << AF_KIND_PROCESS | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_CLOCK |           \
-	 1ull << AF_KIND_MAPPING | 1ull << AF_KIND_STACK | 1ull << AF_KIND_KSTACK)
+	 1ull << AF_KIND_MAPPING | 1ull << AF_KIND_STACK | 1ull << AF_KIND_KSTACK |                \
+	 1ull << AF_KIND_PROCESS_NOTE)
 
 struct bake {
 	struct af_sym_job *job;
@@ -45,7 +47,8 @@ static void bake_process(struct bake *b, const struct af_event *ev)
 	struct af_tail_view tails[AF_TAILS_MAX];
 
 	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
-		af_sym_job_process(b->job, ev->process, fixed.pid, ev->time_ns);
+		af_sym_job_process(b->job, ev->process, fixed.pid, ev->time_ns,
+		                   (const char *)tails[0].data);
 }
 
 static void bake_mapping(struct bake *b, const struct af_event *ev)
@@ -64,7 +67,7 @@ static void bake_stack(struct bake *b, const struct af_event *ev)
 	struct af_tail_view tails[AF_TAILS_MAX];
 
 	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
-		af_sym_job_stack(b->job, ev->process, fixed.generation, tails[0].data,
+		af_sym_job_stack(b->job, ev->process, fixed.generation, ev->time_ns, tails[0].data,
 		                 tails[0].len);
 }
 
@@ -75,7 +78,21 @@ static void bake_kstack(struct bake *b, const struct af_event *ev)
 	struct af_tail_view tails[AF_TAILS_MAX];
 
 	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
-		af_sym_job_stack(b->job, 0, 0, tails[0].data, tails[0].len);
+		af_sym_job_stack(b->job, 0, 0, ev->time_ns, tails[0].data, tails[0].len);
+}
+
+/* Of the facts about a process only its user matters here. */
+static void bake_process_note(struct bake *b, const struct af_event *ev)
+{
+	struct af_ev_process_note fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+	unsigned uid;
+	char end;
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, tails) &&
+	    !strcmp((const char *)tails[0].data, "uid") &&
+	    sscanf((const char *)tails[1].data, "%u%c", &uid, &end) == 1)
+		af_sym_job_user(b->job, fixed.process, uid);
 }
 
 static void bake_event(struct bake *b, const struct af_event *ev)
@@ -96,6 +113,9 @@ static void bake_event(struct bake *b, const struct af_event *ev)
 		break;
 	case AF_KIND_KSTACK:
 		bake_kstack(b, ev);
+		break;
+	case AF_KIND_PROCESS_NOTE:
+		bake_process_note(b, ev);
 		break;
 	}
 }
@@ -130,16 +150,15 @@ static uint64_t bake_clock_ns(clockid_t clock)
 }
 
 /*
- * Kernel addresses change from boot to boot, and a trace may be finished later or elsewhere. What
- * tells is where the clock of the trace, which starts with the machine, stands in the epoch.
+ * Kernel addresses and processes are of one boot, and a trace may be finished later or elsewhere.
+ * What tells is where the clock of the trace, which starts with the machine, stands in the epoch.
  */
-static const char *bake_kallsyms(const struct bake *b)
+static bool bake_is_this_boot(const struct bake *b)
 {
 	uint64_t now_ns = bake_clock_ns(CLOCK_MONOTONIC);
 	int64_t off_ns = (int64_t)(bake_clock_ns(CLOCK_REALTIME) - now_ns - b->epoch_ns);
-	bool same = b->epoch_ns && b->last_ns <= now_ns && llabs(off_ns) < BAKE_CLOCK_STEP_NS;
 
-	return same ? "/proc/kallsyms" : NULL;
+	return b->epoch_ns && b->last_ns <= now_ns && llabs(off_ns) < BAKE_CLOCK_STEP_NS;
 }
 
 /* Maps of run-time compilers are believed when this user, the trace's owner or root wrote them. */
@@ -156,7 +175,12 @@ static void bake_trust(struct af_jit_trust *trust, int dirfd)
 int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym_progress *p),
                 void *arg, struct af_err *err)
 {
-	struct af_sym_places places = {.perf_dir = "/tmp"};
+	char dumps[512]; /* LLVM's */
+	struct af_sym_places places = {
+	    .perf_dir = "/tmp",
+	    .dump_dirs = {"/tmp", "."},
+	    .debuginfod = true,
+	};
 	struct af_trace *trace;
 	struct af_event ev;
 	int rc = af_trace_open(&trace, dir, BAKE_WANTED, err);
@@ -174,9 +198,17 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 		bake_event(&b, &ev);
 	af_trace_close(trace);
 
+	if (bake_is_this_boot(&b)) {
+		places.kallsyms = "/proc/kallsyms";
+		places.proc = "/proc";
+	}
 	places.epoch_ns = b.epoch_ns;
-	places.kallsyms = bake_kallsyms(&b);
+	places.boottime_ns = bake_clock_ns(CLOCK_BOOTTIME) - bake_clock_ns(CLOCK_MONOTONIC);
 	bake_trust(&places.trust, dirfd);
+	if (getenv("HOME")) {
+		snprintf(dumps, sizeof dumps, "%s/.debug/jit/*", getenv("HOME"));
+		places.dump_dirs[2] = dumps;
+	}
 	af_sym_job_run(b.job, &places, progress, arg);
 	if (af_sym_job_nr(b.job))
 		rc = bake_write(&b, dirfd);

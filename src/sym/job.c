@@ -18,7 +18,7 @@ struct af_sym_job *af_sym_job_open(void)
 
 static void job_module_free(struct job_module *m)
 {
-	free(m->vaddrs);
+	free(m->wanted);
 	free(m->answers);
 	free(m->frames);
 	af_strtab_free(&m->strings);
@@ -33,6 +33,7 @@ void af_sym_job_close(struct af_sym_job *job)
 	free(job->modules);
 	free(job->mappings);
 	free(job->processes);
+	free(job->dumps);
 	free(job->places);
 	free(job->order);
 	af_map_free(&job->by_key);
@@ -40,13 +41,31 @@ void af_sym_job_close(struct af_sym_job *job)
 	af_strtab_free(&job->keys);
 	af_strtab_free(&job->note_texts);
 	pthread_mutex_destroy(&job->lock);
+	af_live_close(&job->live);
 	free(job);
 }
 
-void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t pid, uint64_t start_ns)
+void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t pid, uint64_t start_ns,
+                        const char *exe)
 {
+	uint32_t id = af_strtab_id_z(&job->keys, exe);
+
 	job_grow(job->processes, job->nr_processes, job->cap_processes);
-	job->processes[job->nr_processes++] = (struct job_process){ordinal, pid, start_ns};
+	job->processes[job->nr_processes++] = (struct job_process){
+	    .ordinal = ordinal,
+	    .pid = pid,
+	    .start_ns = start_ns,
+	    .exe = *exe ? af_strtab_get(&job->keys, id) : NULL,
+	};
+}
+
+void af_sym_job_user(struct af_sym_job *job, uint32_t ordinal, uid_t uid)
+{
+	for (uint32_t i = 0; i < job->nr_processes; i++)
+		if (job->processes[i].ordinal == ordinal) {
+			job->processes[i].user_known = true;
+			job->processes[i].user = uid;
+		}
 }
 
 /*
@@ -86,11 +105,39 @@ static uint32_t job_module(struct af_sym_job *job, const struct job_module *m, s
 	return (uint32_t)*known - 1;
 }
 
+/*
+ * Whether what the kernel calls @path is no file with code of its own: anonymous memory under its
+ * many names, and the file that a run-time compiler maps to show where it tells of its code.
+ */
+static bool job_is_anonymous(const char *path, size_t len, bool *dump)
+{
+	static const char *const names[] = {"//anon",  "[anon",     "[heap]", "[stack",
+	                                    "/memfd:", "/dev/zero", "/SYSV",  "anon_inode:"};
+	const char *slash = memrchr(path, '/', len);
+	size_t tail = slash ? len - (size_t)(slash - path) : 0;
+
+	*dump = tail > strlen("/jit-.dump") && !memcmp(slash, "/jit-", 5) &&
+	        !memcmp(path + len - 5, ".dump", 5);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (len >= strlen(names[i]) && !memcmp(path, names[i], strlen(names[i])))
+			return true;
+	return *dump;
+}
+
+static void job_dump(struct af_sym_job *job, uint32_t process, const char *path, size_t len)
+{
+	uint32_t id = af_strtab_id(&job->keys, path, len);
+
+	job_grow(job->dumps, job->nr_dumps, job->cap_dumps);
+	job->dumps[job->nr_dumps++] = (struct job_dump){process, af_strtab_get(&job->keys, id)};
+}
+
 void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct af_ev_mapping *ev,
                         const uint8_t *build_id, uint32_t build_id_len, const char *path,
                         size_t path_len)
 {
-	bool jit = ev->flags & AF_MAPPING_JIT;
+	bool dump, anonymous = job_is_anonymous(path, path_len, &dump) && !build_id_len;
+	bool jit = anonymous || ev->flags & AF_MAPPING_JIT;
 	struct job_module m = {
 	    .kind = jit ? JOB_JIT : JOB_FILE,
 	    .path = path,
@@ -102,12 +149,15 @@ void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct a
 
 	path_len = path_len < AF_SYM_NAME_MAX ? path_len : AF_SYM_NAME_MAX - 1;
 
+	if (dump)
+		job_dump(job, process, path, path_len);
 	job_grow(job->mappings, job->nr_mappings, job->cap_mappings);
 	job->mappings[job->nr_mappings] = (struct job_mapping){
 	    .process = process,
 	    .generation = ev->generation,
 	    .order = job->nr_mappings,
 	    .module = job_module(job, &m, path_len),
+	    .main = ev->flags & AF_MAPPING_MAIN,
 	    .start = ev->start,
 	    .end = ev->end,
 	    .bias = jit ? 0 : ev->bias,
@@ -116,7 +166,7 @@ void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct a
 }
 
 void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generation,
-                      const uint8_t *pcs, uint32_t nr)
+                      uint64_t time_ns, const uint8_t *pcs, uint32_t nr)
 {
 	uint64_t scope = af_mix((uint64_t)process << 32 | generation);
 
@@ -131,7 +181,11 @@ void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generat
 			continue;
 		job_grow(job->places, job->nr_places, job->cap_places);
 		job->places[job->nr_places++] = (struct job_place){
-		    .process = process, .generation = generation, .address = address};
+		    .process = process,
+		    .generation = generation,
+		    .address = address,
+		    .time_ns = time_ns,
+		};
 	}
 }
 
@@ -208,31 +262,42 @@ static void job_place_group(struct af_sym_job *job, struct job_place *places, si
 	af_ranges_free(&ranges);
 }
 
-static int job_u64_order(const void *a, const void *b)
+/* By address, then when it was first seen. */
+static int job_wanted_order(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	const struct job_wanted *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	if (x->vaddr != y->vaddr)
+		return x->vaddr < y->vaddr ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static int job_wanted_find(const void *key, const void *element)
+{
+	uint64_t vaddr = *(const uint64_t *)key, at = ((const struct job_wanted *)element)->vaddr;
+
+	return vaddr < at ? -1 : vaddr > at;
 }
 
 /* Give each module the addresses to look up, sorted, each once. */
 static void job_collect(struct af_sym_job *job)
 {
 	for (size_t i = 0; i < job->nr_places; i++) {
-		struct job_module *m = &job->modules[job->places[i].module];
+		const struct job_place *p = &job->places[i];
+		struct job_module *m = &job->modules[p->module];
 
-		job_grow(m->vaddrs, m->nr, m->cap);
-		m->vaddrs[m->nr++] = job->places[i].vaddr;
+		job_grow(m->wanted, m->nr, m->cap);
+		m->wanted[m->nr++] = (struct job_wanted){p->vaddr, p->time_ns};
 	}
 	for (uint32_t i = 0; i < job->nr_modules; i++) {
 		struct job_module *m = &job->modules[i];
 		uint32_t nr = 0;
 
 		if (m->nr)
-			qsort(m->vaddrs, m->nr, sizeof *m->vaddrs, job_u64_order);
+			qsort(m->wanted, m->nr, sizeof *m->wanted, job_wanted_order);
 		for (uint32_t k = 0; k < m->nr; k++)
-			if (!nr || m->vaddrs[nr - 1] != m->vaddrs[k])
-				m->vaddrs[nr++] = m->vaddrs[k];
+			if (!nr || m->wanted[nr - 1].vaddr != m->wanted[k].vaddr)
+				m->wanted[nr++] = m->wanted[k];
 		m->nr = nr;
 		m->answers = af_xcalloc(nr, sizeof *m->answers);
 		job->nr_addresses += nr;
@@ -306,8 +371,9 @@ static void job_write_place(struct job_writer *w, const struct af_sym_job *job,
                             const struct job_place *p)
 {
 	const struct job_module *m = &job->modules[p->module];
-	const uint64_t *at = bsearch(&p->vaddr, m->vaddrs, m->nr, sizeof *m->vaddrs, job_u64_order);
-	const struct job_answer *a = &m->answers[at - m->vaddrs];
+	const struct job_wanted *at =
+	    bsearch(&p->vaddr, m->wanted, m->nr, sizeof *m->wanted, job_wanted_find);
+	const struct job_answer *a = &m->answers[at - m->wanted];
 	uint32_t frames[AF_SYM_INLINES * 3];
 
 	for (uint32_t i = 0; i < a->nr * 3; i++) {

@@ -7,8 +7,10 @@
 #ifndef AF_SYM_JOB_H
 #define AF_SYM_JOB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sym/jit.h"
 #include "sym/sym.h"
@@ -20,8 +22,15 @@ struct af_sym_job;
 struct af_sym_job *af_sym_job_open(void);
 void af_sym_job_close(struct af_sym_job *job);
 
-/* Process @ordinal had id @pid and began at @start_ns on the trace's clock. */
-void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t pid, uint64_t start_ns);
+/*
+ * Process @ordinal called itself @pid, began at @start_ns on the trace's clock and ran @exe, which
+ * is copied; "" when that is not known.
+ */
+void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t pid, uint64_t start_ns,
+                        const char *exe);
+
+/* The user whose process it was, when that is known: whose files about it are believed. */
+void af_sym_job_user(struct af_sym_job *job, uint32_t ordinal, uid_t uid);
 
 /* A MAPPING event of @process; everything is copied. Any order, before or after the stacks. */
 void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct af_ev_mapping *ev,
@@ -29,19 +38,25 @@ void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct a
                         size_t path_len);
 
 /*
- * @nr addresses (8 bytes each, unaligned) of a stack that was walked in @generation. Those of
- * process 0 are the kernel's.
+ * @nr addresses (8 bytes each, unaligned) of a stack that was first seen at @time_ns, walked in
+ * @generation; stacks come in the order of time. Those of process 0 are the kernel's.
  */
 void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generation,
-                      const uint8_t *pcs, uint32_t nr);
+                      uint64_t time_ns, const uint8_t *pcs, uint32_t nr);
 
 struct af_sym_places {
 	const char *root;     /* prefix of all files of modules, or NULL */
 	const char *perf_dir; /* holds perf-PID.map */
+	/* Folders, as patterns for glob(3), that may hold jit-PID.dump. */
+	const char *dump_dirs[4];
 	const char *kallsyms; /* the kernel's symbols, NULL: not those of the kernel that ran */
+	/* /proc, for what still runs; NULL: it is not this boot of this machine that ran. */
+	const char *proc;
+	bool debuginfod; /* ask servers, if the environment names some */
 	/* The epoch's time less the trace's, 0 when not known: tells which maps are too old. */
 	uint64_t epoch_ns;
-	struct af_jit_trust trust; /* not_before_ns is filled in for each process */
+	uint64_t boottime_ns;      /* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
+	struct af_jit_trust trust; /* of processes whose user is not known; no times */
 };
 
 /* Resolve everything, on all processors. @progress (may be NULL) is called from this thread. */

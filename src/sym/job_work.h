@@ -1,4 +1,5 @@
-/* Inside of struct af_sym_job, for job.c (what is asked, what is written) and resolve.c. */
+/* Inside of struct af_sym_job, for job.c (what is asked, what is written),
+ * resolve.c (who works on what) and answer*.c. */
 #ifndef AF_SYM_JOB_WORK_H
 #define AF_SYM_JOB_WORK_H
 
@@ -8,7 +9,9 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/strtab.h"
+#include "sym/fetch.h"
 #include "sym/job.h"
+#include "sym/live.h"
 
 enum job_kind {
 	JOB_FILE,   /* an ELF file */
@@ -26,12 +29,17 @@ struct job_module {
 	uint32_t process; /* ordinal: whose code it is, of a file the first one that had it */
 	bool mapped;      /* the process has something there */
 
-	uint64_t *vaddrs; /* sorted, each once */
+	struct job_wanted *wanted; /* sorted, each address once */
 	uint32_t nr, cap;
-	struct job_answer *answers; /* one for each of vaddrs */
+	struct job_answer *answers; /* one for each wanted */
 	struct af_strtab strings;
 	uint32_t *frames; /* three each, ids of strings */
 	uint32_t nr_frames, cap_frames;
+};
+
+struct job_wanted {
+	uint64_t vaddr;
+	uint64_t time_ns; /* first seen: what lay there then is named */
 };
 
 struct job_answer {
@@ -42,13 +50,14 @@ struct job_answer {
 struct job_mapping {
 	uint32_t process, generation, order;
 	uint32_t module;
+	bool main; /* the executable */
 	uint64_t start, end, bias;
 };
 
 /* An address of a stack. */
 struct job_place {
 	uint32_t process, generation;
-	uint64_t address, vaddr;
+	uint64_t address, vaddr, time_ns;
 	uint32_t module;
 };
 
@@ -62,6 +71,15 @@ enum { JOB_NOTES = 32 };
 struct job_process {
 	uint32_t ordinal, pid;
 	uint64_t start_ns;
+	const char *exe; /* NULL: not known */
+	bool user_known;
+	uid_t user;
+};
+
+/* A file jit-PID.dump that the process had mapped. */
+struct job_dump {
+	uint32_t process;
+	const char *path;
 };
 
 struct af_sym_job {
@@ -73,6 +91,8 @@ struct af_sym_job {
 	uint32_t nr_mappings, cap_mappings;
 	struct job_process *processes;
 	uint32_t nr_processes, cap_processes;
+	struct job_dump *dumps;
+	uint32_t nr_dumps, cap_dumps;
 	struct af_map seen; /* hash of (process, generation, address) */
 	struct job_place *places;
 	size_t nr_places, cap_places;
@@ -83,7 +103,10 @@ struct af_sym_job {
 	_Atomic uint32_t next;
 	_Atomic uint64_t resolved, modules_done;
 	uint64_t nr_addresses;
-	pthread_mutex_t lock; /* of the notes */
+	struct af_fetch *fetch; /* NULL: not asked for */
+	pthread_mutex_t lock;   /* of what follows */
+	bool live_open;
+	struct af_live live;
 	struct af_strtab note_texts;
 	struct job_note notes[JOB_NOTES];
 	uint32_t nr_notes;
@@ -100,6 +123,19 @@ struct af_sym_job {
 
 /* Called for each address that has been looked up. */
 typedef void af_sym_job_tick(struct af_sym_job *job, void *arg);
+
+/* Store the answer to address @i of @m. */
+void af_sym_job_answered(struct job_module *m, uint32_t i, const struct af_sym_answer *a);
+
+/* Answer what run-time compilers made. */
+void af_sym_job_answer_jit(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
+                           void *arg);
+
+/* The process @ordinal of the trace, NULL when it is not known. */
+const struct job_process *af_sym_job_find(const struct af_sym_job *job, uint32_t ordinal);
+
+/* The same as it runs now, NULL when it does not. Any thread. */
+const struct af_live_process *af_sym_job_live(struct af_sym_job *job, uint32_t ordinal);
 
 /* Answer all addresses of @m; for one thread at a time for each module. */
 void af_sym_job_answer(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,

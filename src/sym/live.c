@@ -108,14 +108,38 @@ void af_live_close(struct af_live *l)
 	*l = (struct af_live){0};
 }
 
-const struct af_live_process *af_live_find(const struct af_live *l, pid_t own_pid, uint64_t seen_ns)
+/* Whether what the kernel calls @told is the file that was at @path. */
+static bool live_is_file(const char *told, const char *path)
+{
+	size_t len = strlen(path);
+
+	return !strncmp(told, path, len) && (!told[len] || !strcmp(told + len, " (deleted)"));
+}
+
+/* The file that the process runs, into @file; false when that is not to be seen. */
+static bool live_exe(const struct af_live *l, const struct af_live_process *p, char *file,
+                     size_t size)
+{
+	char link[LIVE_PATH + 64];
+
+	live_path(link, l, p->pid, "exe");
+	ssize_t len = readlink(link, file, size - 1);
+	file[len > 0 ? len : 0] = 0;
+	return len > 0;
+}
+
+const struct af_live_process *af_live_find(const struct af_live *l, pid_t own_pid, uint64_t seen_ns,
+                                           const char *exe)
 {
 	const struct af_live_process *found = NULL;
+	char file[4096];
 
 	for (uint32_t i = 0; i < l->nr; i++) {
 		const struct af_live_process *p = &l->processes[i];
 
 		if (p->own_pid != own_pid || p->start_ns > seen_ns + LIVE_SLACK_NS)
+			continue;
+		if (exe && (!live_exe(l, p, file, sizeof file) || !live_is_file(file, exe)))
 			continue;
 		if (found)
 			return NULL;
@@ -139,34 +163,37 @@ static bool live_map_line(char *line, uint64_t *start, uint64_t *end, char **pat
 	return true;
 }
 
-int af_live_open_mapped(const struct af_live *l, const struct af_live_process *p, uint64_t address)
+int af_live_open_mapped(const struct af_live *l, const struct af_live_process *p, uint64_t address,
+                        const char *path)
 {
 	scope_fclose FILE *f = live_fopen(l, p->pid, "maps");
 	scope_free char *line = NULL;
-	char path[LIVE_PATH + 64], range[64], *file;
+	char link[LIVE_PATH + 64], range[64], *file;
 	uint64_t start, end;
 	size_t cap = 0;
 
 	while (f && getline(&line, &cap, f) > 0) {
 		if (!live_map_line(line, &start, &end, &file) || address < start || address >= end)
 			continue;
-		if (*file != '/')
+		if (*file != '/' || (path && !live_is_file(file, path)))
 			return -ENOENT;
 		snprintf(range, sizeof range, "map_files/%llx-%llx", (unsigned long long)start,
 		         (unsigned long long)end);
-		live_path(path, l, p->pid, range);
-		int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+		live_path(link, l, p->pid, range);
+		int fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 		return fd < 0 ? -errno : fd;
 	}
 	return -ENOENT;
 }
 
-int af_live_open_exe(const struct af_live *l, const struct af_live_process *p)
+int af_live_open_exe(const struct af_live *l, const struct af_live_process *p, const char *path)
 {
-	char path[LIVE_PATH + 64];
+	char link[LIVE_PATH + 64], file[4096];
 
-	live_path(path, l, p->pid, "exe");
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (!live_exe(l, p, file, sizeof file) || (path && !live_is_file(file, path)))
+		return -ENOENT;
+	live_path(link, l, p->pid, "exe");
+	int fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

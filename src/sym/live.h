@@ -29,19 +29,21 @@ void af_live_open(struct af_live *l, const char *proc);
 void af_live_close(struct af_live *l);
 
 /*
- * The process with @own_pid that was there at @seen_ns (CLOCK_BOOTTIME); NULL when there is none,
- * or more than one that it could be.
+ * The process with @own_pid that was there at @seen_ns (CLOCK_BOOTTIME) and runs @exe (NULL: any);
+ * NULL when there is none, or more than one that it could be.
  */
-const struct af_live_process *af_live_find(const struct af_live *l, pid_t own_pid,
-                                           uint64_t seen_ns);
+const struct af_live_process *af_live_find(const struct af_live *l, pid_t own_pid, uint64_t seen_ns,
+                                           const char *exe);
 
 /*
  * Open for reading, as descriptors of the caller, or -errno: what is mapped at @address, also when
- * it was deleted (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN); the executable; the file at the
- * absolute @path as the process sees it, not itself a symbolic link, never outside of its root.
+ * it was deleted (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN), and the executable, both only
+ * when that is or was @path (NULL: whatever it is); the file at the absolute @path as the process
+ * sees it, not itself a symbolic link, never outside of its root.
  */
-int af_live_open_mapped(const struct af_live *l, const struct af_live_process *p, uint64_t address);
-int af_live_open_exe(const struct af_live *l, const struct af_live_process *p);
+int af_live_open_mapped(const struct af_live *l, const struct af_live_process *p, uint64_t address,
+                        const char *path);
+int af_live_open_exe(const struct af_live *l, const struct af_live_process *p, const char *path);
 int af_live_open_path(const struct af_live *l, const struct af_live_process *p, const char *path);
 
 /*

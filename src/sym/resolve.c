@@ -1,13 +1,17 @@
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "sym/job_work.h"
 
 enum {
 	JOB_THREADS = 64,
 	JOB_STACK = 8 << 20, /* the demangler takes 100 bytes for each byte of a name */
-	JOB_REPORT = 1024,   /* addresses between two reports of progress */
+	JOB_WAIT_NS = 200000000,
+	JOB_REPORT = 1024, /* addresses between two reports of progress */
 };
 
 /* Take modules until none is left. */
@@ -33,19 +37,26 @@ static void *job_thread(void *job)
 }
 
 struct job_report {
+	struct af_sym_job *job;
 	void (*progress)(void *arg, const struct af_sym_progress *p);
 	void *arg;
 	uint32_t countdown;
 };
 
-static void job_tell(struct af_sym_job *job, const struct job_report *r)
+static void job_tell(const struct job_report *r)
 {
+	struct af_sym_job *job = r->job;
 	struct af_sym_progress p = {
 	    .addresses = job->nr_addresses,
 	    .resolved = atomic_load(&job->resolved),
 	    .modules = job->nr_modules,
 	    .modules_done = atomic_load(&job->modules_done),
 	};
+
+	if (job->fetch) {
+		p.fetching = atomic_load(&af_fetch_state(job->fetch)->under_way);
+		p.fetched_bytes = atomic_load(&af_fetch_state(job->fetch)->bytes);
+	}
 
 	if (r->progress)
 		r->progress(r->arg, &p);
@@ -59,7 +70,40 @@ static void job_tick_report(struct af_sym_job *job, void *arg)
 	if (--r->countdown)
 		return;
 	r->countdown = JOB_REPORT;
-	job_tell(job, r);
+	job_tell(r);
+}
+
+/* While this thread waits for a server. */
+static void job_tick_fetch(void *arg)
+{
+	job_tell(arg);
+}
+
+/* Wait for @thread, and go on telling how far it is. */
+static void job_join(pthread_t thread, const struct job_report *r)
+{
+	struct timespec until;
+
+	do {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += JOB_WAIT_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		job_tell(r);
+	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
+}
+
+/* What came of asking servers, to a user who asked for it. */
+static void job_note_fetch(struct af_sym_job *job)
+{
+	int rc = job->fetch ? atomic_load(&af_fetch_state(job->fetch)->failed) : 0;
+
+	if (rc == -ENOSYS)
+		af_sym_job_note(job, "symbols.debuginfod",
+		                "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not installed");
+	else if (rc)
+		af_sym_job_note(job, "symbols.debuginfod",
+		                "no server was asked any more after one failed: %s", strerror(-rc));
 }
 
 static int job_by_size(const void *a, const void *b, void *modules)
@@ -82,12 +126,14 @@ static uint32_t job_nr_threads(const struct af_sym_job *job)
 void af_sym_job_run(struct af_sym_job *job, const struct af_sym_places *places,
                     void (*progress)(void *arg, const struct af_sym_progress *p), void *arg)
 {
-	struct job_report report = {progress, arg, JOB_REPORT};
+	struct job_report report = {job, progress, arg, JOB_REPORT};
 	pthread_t threads[JOB_THREADS];
 	pthread_attr_t attr;
 	uint32_t nr = 0;
 
 	job->where = places;
+	if (places->debuginfod)
+		job->fetch = af_fetch_open(job_tick_fetch, &report);
 	af_sym_job_place(job);
 	job->order = af_xcalloc(job->nr_modules, sizeof *job->order);
 	for (uint32_t i = 0; i < job->nr_modules; i++)
@@ -104,6 +150,9 @@ void af_sym_job_run(struct af_sym_job *job, const struct af_sym_places *places,
 	pthread_attr_destroy(&attr);
 	job_work(job, job_tick_report, &report);
 	for (uint32_t i = 0; i < nr; i++)
-		pthread_join(threads[i], NULL);
-	job_tell(job, &report);
+		job_join(threads[i], &report);
+	job_note_fetch(job);
+	af_fetch_close(job->fetch);
+	job->fetch = NULL;
+	job_tell(&report);
 }

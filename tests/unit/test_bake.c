@@ -384,9 +384,10 @@ static void code_outside_all_files_is_looked_up_in_the_jit_map(void **state)
 	                               .trust = {.owners = {geteuid()}, .nr_owners = 1}};
 
 	write_map(b, "1000 100 hot loop\n");
-	af_sym_job_process(job, 1, 77, 0);
-	af_sym_job_stack(job, 1, 0, (const uint8_t *)pcs, 2);
-	af_sym_job_stack(job, 2, 0, (const uint8_t *)pcs, 2); /* another process, without a map */
+	af_sym_job_process(job, 1, 77, 0, "");
+	af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)pcs, 2);
+	af_sym_job_stack(job, 2, 0, 0, (const uint8_t *)pcs,
+	                 2); /* another process, without a map */
 	af_sym_job_run(job, &places, NULL, NULL);
 	assert_int_equal(af_sym_job_nr(job), 4);
 	af_sym_job_write(job, &b->stream, 5);
@@ -472,7 +473,7 @@ static void kernel_addresses_are_those_of_process_0(void **state)
 	assert_non_null(f);
 	fputs("ffffffff81000000 T do_work.isra.0\nffffffffc0001000 t send_it\t[veth]\n", f);
 	fclose(f);
-	af_sym_job_stack(job, 0, 0, (const uint8_t *)pcs, 3);
+	af_sym_job_stack(job, 0, 0, 0, (const uint8_t *)pcs, 3);
 	af_sym_job_run(job, &places, NULL, NULL);
 	af_sym_job_write(job, &b->stream, 5);
 	af_sym_job_close(job);
@@ -505,7 +506,7 @@ static void a_kernel_without_names_is_explained(void **state)
 	assert_non_null(f);
 	fputs("0000000000000000 T do_work\n", f);
 	fclose(f);
-	af_sym_job_stack(job, 0, 0, (const uint8_t *)&pc, 1);
+	af_sym_job_stack(job, 0, 0, 0, (const uint8_t *)&pc, 1);
 	af_sym_job_run(job, &places, NULL, NULL);
 	af_sym_job_write(job, &b->stream, 5);
 	af_sym_job_close(job);
