@@ -94,7 +94,7 @@ static int python_open(const struct af_module *m, uint64_t tstate, struct af_err
 	if (!l)
 		return af_fail_plain(err, -ENOTSUP,
 		                     "Python %s: frames cannot be read, its layout "
-		                     "is not known (3.8 to 3.14 are)",
+		                     "is not known (3.8 to 3.15 are)",
 		                     text);
 	int rc = offsets_check(m, l, err);
 	if (rc)
@@ -236,6 +236,12 @@ static inline uint32_t frame_lasti(const struct af_py_layout *l, uint64_t instr,
 	return lasti < 0 || lasti > INT32_MAX ? (uint32_t)-2 : (uint32_t)lasti;
 }
 
+/* What 3.15 has at the end of the chain, PyThreadState.base_frame. */
+static inline bool frame_is_base(const struct af_py_layout *l, const struct frame_words *f)
+{
+	return l->has_base && !f->back && f->entry >= l->entry_is;
+}
+
 /*
  * Add the frame to @frames: itself, a border, or both. Returns how many entries, 0 when its code
  * is none.
@@ -278,6 +284,8 @@ static unsigned frames_walk(const struct af_py_layout *l, bool outer, uint64_t *
 		}
 		if (!frame_read(l, frame, &f))
 			return nr;
+		if (frame_is_base(l, &f))
+			break;
 		unsigned added = frame_add(l, &f, frames + nr);
 		if (!added) {
 			*stop = AF_STOP_BAD_FRAME;

@@ -1,6 +1,6 @@
 /*
  * CPython frames of the calling thread, read without the GIL and without running the interpreter.
- * Offsets come from a table per minor version (3.8 to 3.14), checked when the interpreter is met
+ * Offsets come from a table per minor version (3.8 to 3.15), checked when the interpreter is met
  * against _Py_DebugOffsets where it has them (3.13 and later), and against the first code objects
  * seen. An interpreter that the table does not describe gives no frames and a status that says so.
  *

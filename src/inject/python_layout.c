@@ -60,6 +60,14 @@ static const struct af_py_layout layouts[] = {
 		.code_bytes = 208, .code_key = 88,
 		.str_ascii = 40, .str_compact = 56,
 	},
+	{
+		.version = 0x30f, .chain = AF_PY_SHIM, .entry_is = 3, .has_base = 1,
+		.tstate_frame = 72, .cframe_frame = AF_PY_NO_CFRAME,
+		.frame_code = 0, .frame_back = 8, .frame_instr = 56, .frame_entry = 74,
+		.code_first_line = 68, .code_file = 112, .code_name = 128, .code_lines = 136,
+		.code_bytes = 208, .code_key = 88,
+		.str_ascii = 40, .str_compact = 56,
+	},
 };
 /* clang-format on */
 
@@ -71,48 +79,51 @@ const struct af_py_layout *af_py_layout(uint32_t version)
 	return NULL;
 }
 
+enum { FIRST_WITH_OFFSETS = 0x30d, NR_WITH_OFFSETS = 3 };
+
+/* Bytes of _Py_DebugOffsets that are looked at, per minor version. */
+static const uint16_t offsets_need[NR_WITH_OFFSETS] = {584, 760, 744};
+
 /*
- * Where _Py_DebugOffsets of a minor version holds the offset that a field of the layout must have.
- * Both are u64 after the eight bytes of the cookie.
+ * Where _Py_DebugOffsets of a minor version holds the offset that a field of the layout must have:
+ * a u64 each.
  */
-struct known_field {
-	uint16_t at_313, at_314;
+static const struct known_field {
+	uint16_t at[NR_WITH_OFFSETS];
 	uint16_t member; /* of struct af_py_layout */
 	const char *name;
-};
-
-#define FIELD(at_313, at_314, member, name)                                                        \
+} fields[] = {
+#define FIELD(at_313, at_314, at_315, member, name)                                                \
 	{                                                                                          \
-		at_313, at_314, offsetof(struct af_py_layout, member), name                        \
+		{at_313, at_314, at_315}, offsetof(struct af_py_layout, member), name              \
 	}
-
-static const struct known_field fields[] = {
-    FIELD(184, 208, tstate_frame, "thread_state.current_frame"),
-    FIELD(232, 256, frame_back, "interpreter_frame.previous"),
-    FIELD(240, 264, frame_code, "interpreter_frame.executable"),
-    FIELD(248, 272, frame_instr, "interpreter_frame.instr_ptr"),
-    FIELD(264, 288, frame_entry, "interpreter_frame.owner"),
-    FIELD(280, 320, code_file, "code_object.filename"),
-    FIELD(296, 336, code_name, "code_object.qualname"),
-    FIELD(304, 344, code_lines, "code_object.linetable"),
-    FIELD(312, 352, code_first_line, "code_object.firstlineno"),
-    FIELD(344, 384, code_bytes, "code_object.co_code_adaptive"),
-    FIELD(560, 640, str_ascii, "unicode_object.asciiobject_size"),
+    FIELD(184, 208, 208, tstate_frame, "thread_state.current_frame"),
+    FIELD(232, 256, 320, frame_back, "interpreter_frame.previous"),
+    FIELD(240, 264, 328, frame_code, "interpreter_frame.executable"),
+    FIELD(248, 272, 336, frame_instr, "interpreter_frame.instr_ptr"),
+    FIELD(264, 288, 352, frame_entry, "interpreter_frame.owner"),
+    FIELD(280, 320, 384, code_file, "code_object.filename"),
+    FIELD(296, 336, 400, code_name, "code_object.qualname"),
+    FIELD(304, 344, 408, code_lines, "code_object.linetable"),
+    FIELD(312, 352, 416, code_first_line, "code_object.firstlineno"),
+    FIELD(344, 384, 448, code_bytes, "code_object.co_code_adaptive"),
+    FIELD(560, 640, 736, str_ascii, "unicode_object.asciiobject_size"),
+#undef FIELD
 };
 
 /* What the code takes as given in every version. */
 static const struct {
-	uint16_t at_313, at_314, value;
+	uint16_t at[NR_WITH_OFFSETS], value;
 	const char *name;
 } constants[] = {
-    {360, 408, 8, "pyobject.ob_type"},      {376, 424, 24, "type_object.tp_name"},
-    {520, 600, 16, "bytes_object.ob_size"}, {528, 608, 32, "bytes_object.ob_sval"},
-    {544, 624, 32, "unicode_object.state"}, {552, 632, 16, "unicode_object.length"},
+    {{360, 408, 472}, 8, "pyobject.ob_type"},      {{376, 424, 488}, 24, "type_object.tp_name"},
+    {{520, 600, 696}, 16, "bytes_object.ob_size"}, {{528, 608, 704}, 32, "bytes_object.ob_sval"},
+    {{544, 624, 720}, 32, "unicode_object.state"}, {{552, 632, 728}, 16, "unicode_object.length"},
 };
 
 int af_py_layout_has_offsets(const struct af_py_layout *l)
 {
-	return l->version >= 0x30d;
+	return l->version >= FIRST_WITH_OFFSETS;
 }
 
 static uint64_t word_at(const void *offsets, size_t at)
@@ -136,10 +147,10 @@ static int differs(const struct af_py_layout *l, const char *name, uint64_t is, 
 int af_py_layout_verify(const struct af_py_layout *l, const void *offsets, size_t len,
                         struct af_err *err)
 {
-	int is_313 = l->version == 0x30d;
-	size_t need = is_313 ? 584 : 760;
+	unsigned minor = l->version - FIRST_WITH_OFFSETS;
 
-	if (len < need || memcmp(offsets, "xdebugpy", 8) != 0)
+	if (minor >= NR_WITH_OFFSETS || len < offsets_need[minor] ||
+	    memcmp(offsets, "xdebugpy", 8) != 0)
 		return af_fail_plain(err, -ENOTSUP, "Python 3.%u has no _Py_DebugOffsets",
 		                     l->version & 0xffu);
 	if (word_at(offsets, 8) >> 16 != l->version)
@@ -154,14 +165,14 @@ int af_py_layout_verify(const struct af_py_layout *l, const void *offsets, size_
 
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		const struct known_field *f = &fields[i];
-		uint64_t is = word_at(offsets, is_313 ? f->at_313 : f->at_314);
+		uint64_t is = word_at(offsets, f->at[minor]);
 		uint16_t want;
 		memcpy(&want, (const char *)l + f->member, sizeof want);
 		if (is != want)
 			return differs(l, f->name, is, want, err);
 	}
 	for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
-		uint64_t is = word_at(offsets, is_313 ? constants[i].at_313 : constants[i].at_314);
+		uint64_t is = word_at(offsets, constants[i].at[minor]);
 		if (is != constants[i].value)
 			return differs(l, constants[i].name, is, constants[i].value, err);
 	}

@@ -1,7 +1,7 @@
 /*
  * Where CPython keeps what a stack needs, per minor version: 64-bit release builds with the GIL.
- * Offsets of 3.8 to 3.13 were read from DWARF and validated against traceback; those of 3.14 come
- * from its published headers and count only when _Py_DebugOffsets of the interpreter agree.
+ * Offsets were read from DWARF and validated against traceback; from 3.13 on an interpreter's own
+ * _Py_DebugOffsets must agree with them.
  */
 #ifndef AF_INJECT_PYTHON_LAYOUT_H
 #define AF_INJECT_PYTHON_LAYOUT_H
@@ -24,6 +24,7 @@ struct af_py_layout {
 	uint16_t version; /* PY_VERSION_HEX >> 16 */
 	uint8_t chain;    /* enum af_py_chain */
 	uint8_t entry_is; /* AF_PY_ENTRY: exactly this; AF_PY_SHIM: at least this */
+	uint8_t has_base; /* AF_PY_SHIM: outermost is a shim of the thread, of no native call */
 
 	uint16_t tstate_frame; /* in PyThreadState: the frame, or the _PyCFrame that points to it */
 	uint16_t cframe_frame; /* in _PyCFrame, or AF_PY_NO_CFRAME */

@@ -315,7 +315,7 @@ def _():
     need("opencl")
     found = pythons()
     if not found:
-        raise Skip("no Python from 3.8 to 3.14 here")
+        raise Skip("no Python from 3.8 to 3.15 here")
     library = os.path.join(BUILD, "demo/libdemoblock.so")
     script = os.path.join(SOURCE, "demo/train.py")
     for version, python in [found[0], found[-1]]:

@@ -153,7 +153,7 @@ def add_cases():
 
         @case("Python frames are right")
         def _():
-            raise Skip("no Python from 3.8 to 3.14 here")
+            raise Skip("no Python from 3.8 to 3.15 here")
 
 
 @case("--no-python leaves the interpreter's own frames")
@@ -161,7 +161,7 @@ def _():
     need("perf")
     found = pythons()
     if not found:
-        raise Skip("no Python from 3.8 to 3.14 here")
+        raise Skip("no Python from 3.8 to 3.15 here")
     run = record(
         found[-1][1],
         os.path.join(SCRIPTS, "py_shares.py"),

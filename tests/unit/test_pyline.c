@@ -30,7 +30,7 @@ static void frame_that_has_not_begun_is_at_the_first_line(void **state)
 {
 	static const uint8_t none[] = {0xf8}; /* the only entry has no line */
 
-	for (uint32_t version = 0x308; version <= 0x30e; version++) {
+	for (uint32_t version = 0x308; version <= 0x30f; version++) {
 		assert_int_equal(af_py_line(version, none, sizeof none, 7, (uint32_t)-2), 7);
 		assert_int_equal(af_py_line(version, NULL, 0, 7, (uint32_t)-1), 7);
 	}
@@ -86,7 +86,7 @@ static void any_bytes_give_a_line_or_none(void **state)
 			random ^= random << 17;
 			bytes[i] = (uint8_t)(random >> 32);
 		}
-		for (uint32_t version = 0x308; version <= 0x30e; version++)
+		for (uint32_t version = 0x308; version <= 0x30f; version++)
 			assert_true(af_py_line(version, bytes, sizeof bytes, (int32_t)random,
 			                       (uint32_t)(random >> 40)) >= -1);
 	}

@@ -17,7 +17,8 @@
 	uint64_t runtime_size, runtime_finalizing, runtime_interpreters_head;
 #define OFFSETS_THREAD                                                                             \
 	uint64_t thread_size, thread_prev, thread_next, thread_interp, thread_current_frame,       \
-	    thread_id, thread_native_id, thread_datastack, thread_status;                          \
+	    thread_id, thread_native_id, thread_datastack, thread_status;
+#define OFFSETS_FRAME                                                                              \
 	uint64_t frame_size, frame_previous, frame_executable, frame_instr_ptr, frame_localsplus,  \
 	    frame_owner;
 #define OFFSETS_CODE                                                                               \
@@ -41,6 +42,7 @@ struct offsets_313 {
 	OFFSETS_HEAD
 	uint64_t interpreter[13];
 	OFFSETS_THREAD
+	OFFSETS_FRAME
 	OFFSETS_CODE
 	OFFSETS_OBJECTS
 	OFFSETS_REST
@@ -50,6 +52,7 @@ struct offsets_314 {
 	OFFSETS_HEAD
 	uint64_t interpreter[16];
 	OFFSETS_THREAD
+	OFFSETS_FRAME
 	uint64_t frame_stackpointer, frame_tlbc_index;
 	OFFSETS_CODE
 	uint64_t code_tlbc;
@@ -58,6 +61,24 @@ struct offsets_314 {
 	OFFSETS_REST
 	uint64_t gen_object[4], llist_node[2], debugger_support[6];
 };
+
+struct offsets_315 {
+	OFFSETS_HEAD
+	uint64_t interpreter[16];
+	OFFSETS_THREAD
+	uint64_t thread_more[8];
+	OFFSETS_FRAME
+	uint64_t frame_stackpointer, frame_tlbc_index;
+	OFFSETS_CODE
+	uint64_t code_tlbc;
+	uint64_t object_size, object_type;
+	uint64_t type_size, type_name, type_repr, type_flags, type_more[2];
+	uint64_t heap_type[2], tuple[3], list[3], set[4];
+	OFFSETS_REST
+	uint64_t more[16];
+};
+
+_Static_assert(sizeof(struct offsets_315) == 888, "3.15.2");
 
 #define FILL(o, hex, owner, adaptive)                                                              \
 	do {                                                                                       \
@@ -86,7 +107,7 @@ struct offsets_314 {
 
 static void each_known_version_has_a_layout(void **state)
 {
-	for (uint32_t version = 0x308; version <= 0x30e; version++) {
+	for (uint32_t version = 0x308; version <= 0x30f; version++) {
 		const struct af_py_layout *l = af_py_layout(version);
 		assert_non_null(l);
 		assert_int_equal(l->version, version);
@@ -94,20 +115,23 @@ static void each_known_version_has_a_layout(void **state)
 		assert_true(!l->code_key == (version < 0x30c));
 	}
 	assert_null(af_py_layout(0x307));
-	assert_null(af_py_layout(0x30f));
+	assert_null(af_py_layout(0x310));
 	assert_null(af_py_layout(0));
 }
 
-static void offsets_of_3_13_and_3_14_agree_with_the_table(void **state)
+static void offsets_of_each_version_agree_with_the_table(void **state)
 {
 	struct offsets_313 o313;
 	struct offsets_314 o314;
+	struct offsets_315 o315;
 	struct af_err err = {0};
 
 	FILL(o313, 0x030d00f0, 70, 200);
 	assert_int_equal(af_py_layout_verify(af_py_layout(0x30d), &o313, sizeof o313, &err), 0);
 	FILL(o314, 0x030e02f0, 74, 208);
 	assert_int_equal(af_py_layout_verify(af_py_layout(0x30e), &o314, sizeof o314, &err), 0);
+	FILL(o315, 0x030f02f0, 74, 208);
+	assert_int_equal(af_py_layout_verify(af_py_layout(0x30f), &o315, sizeof o315, &err), 0);
 	assert_int_equal(err.code, 0);
 }
 
@@ -165,7 +189,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(each_known_version_has_a_layout),
-	    cmocka_unit_test(offsets_of_3_13_and_3_14_agree_with_the_table),
+	    cmocka_unit_test(offsets_of_each_version_agree_with_the_table),
 	    cmocka_unit_test(free_threaded_build_is_refused_by_name),
 	    cmocka_unit_test(offset_that_differs_is_named),
 	    cmocka_unit_test(every_offset_that_is_used_is_compared),

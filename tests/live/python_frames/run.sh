@@ -25,7 +25,7 @@ lines() {
 
 found=$("$here/pythons")
 if [ -z "$found" ]; then
-	echo "1..0 # SKIP no Python from 3.8 to 3.14 is installed"
+	echo "1..0 # SKIP no Python from 3.8 to 3.15 is installed"
 	exit 0
 fi
 while read -r version python; do
