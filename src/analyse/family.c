@@ -1,11 +1,11 @@
 #include "analyse/family.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/world.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/strtab.h"
 
 /* Members while they are found: lists of children in order of arrival. */
 struct family_node {
@@ -22,7 +22,7 @@ struct family_maker {
 	struct family_node *nodes;
 	uint32_t nr_nodes, cap_nodes;
 	struct af_map by_name; /* (parent node, name) → node of the short-lived ones */
-	struct af_map names;   /* hash of a name → its number */
+	struct af_strtab names;
 };
 
 static bool is_short(const struct family_maker *m, uint32_t p)
@@ -104,18 +104,17 @@ static uint32_t node_add(struct family_maker *m, uint32_t process, uint32_t pare
 
 static uint32_t node_of_one(struct family_maker *m, uint32_t p)
 {
-	uint32_t parent = m->parent[p] ? m->node[m->parent[p]] : 0;
-	const char *name = m->w->processes[p].name;
+	uint64_t parent = m->parent[p] ? m->node[m->parent[p]] : 0;
 	bool fresh;
 
 	if (!is_short(m, p))
-		return node_add(m, p, parent);
-	uint64_t *number = af_map_at(&m->names, af_hash(name, strlen(name)), &fresh);
+		return node_add(m, p, (uint32_t)parent);
+	uint32_t name = af_strtab_id_z(&m->names, m->w->processes[p].name);
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): 14 takes it for an int
+	 */
+	uint64_t *slot = af_map_at(&m->by_name, parent << 32 | name, &fresh);
 	if (fresh)
-		*number = m->names.nr;
-	uint64_t *slot = af_map_at(&m->by_name, (uint64_t)parent << 32 | *number, &fresh);
-	if (fresh)
-		*slot = node_add(m, p, parent);
+		*slot = node_add(m, p, (uint32_t)parent);
 	else
 		m->nodes[*slot].count++;
 	return (uint32_t)*slot;
@@ -185,7 +184,7 @@ void af_family_make(struct af_family *f, const struct af_world *w, const bool *t
 	nodes_make(&m);
 	members_make(f, &m);
 	af_map_free(&m.by_name);
-	af_map_free(&m.names);
+	af_strtab_free(&m.names);
 	free(m.nodes);
 	free(m.parent);
 	free(m.node);

@@ -89,7 +89,7 @@ static void add_xml(struct af_buf *b, const char *text)
 static void facts_markup(struct af_buf *b, const struct af_table *t)
 {
 	uint32_t nr_rows = t->nr_rows < NOSCRIPT_ROWS ? t->nr_rows : NOSCRIPT_ROWS;
-	bool hidden[AF_TABLE_COLUMNS];
+	bool hidden[AF_TABLE_COLUMNS] = {0};
 
 	for (uint32_t c = 0; c < t->nr_columns; c++)
 		hidden[c] = af_table_hides(t, c);
