@@ -110,8 +110,8 @@ static uint32_t node_of_one(struct family_maker *m, uint32_t p)
 	if (!is_short(m, p))
 		return node_add(m, p, (uint32_t)parent);
 	uint32_t name = af_strtab_id_z(&m->names, m->w->processes[p].name);
-	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): 14 takes it for an int
-	 */
+	/* clang-tidy 14 takes a part for an int. */
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
 	uint64_t *slot = af_map_at(&m->by_name, parent << 32 | name, &fresh);
 	if (fresh)
 		*slot = node_add(m, p, (uint32_t)parent);
