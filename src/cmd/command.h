@@ -21,6 +21,7 @@ enum af_option_type {
 	AF_OPT_TIME,   /* uint64_t ns: 10, 1.5s, 20ms, 5us, 2min; a bare number is seconds */
 	AF_OPT_DOUBLE, /* double */
 	AF_OPT_CHOICE, /* const char *, one of choices (separated by '|') */
+	AF_OPT_OPTIONAL, /* the same as --name=CHOICE; --name alone is the first of them */
 	AF_OPT_LIST,   /* struct af_strings: may be given again */
 	AF_OPT_GROUP,  /* no option: a heading in --help */
 };

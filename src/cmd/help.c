@@ -17,12 +17,14 @@ static void help_option(const struct af_option *o)
 	n = o->letter ? snprintf(left, sizeof left, "  -%c, --%s", o->letter, o->name)
 	              : snprintf(left, sizeof left, "      --%s", o->name);
 	if (o->arg)
-		snprintf(left + n, sizeof left - (size_t)n, " %s", o->arg);
+		snprintf(left + n, sizeof left - (size_t)n,
+		         o->type == AF_OPT_OPTIONAL ? "[=%s]" : " %s", o->arg);
 	if (strlen(left) < HELP_COLUMN)
 		printf("%-*s%s", HELP_COLUMN, left, o->help);
 	else
 		printf("%s\n%*s%s", left, HELP_COLUMN, "", o->help);
-	if (o->type == AF_OPT_CHOICE && !strstr(o->help, o->choices))
+	if ((o->type == AF_OPT_CHOICE || o->type == AF_OPT_OPTIONAL) &&
+	    !strstr(o->help, o->choices))
 		printf(" (%s)", o->choices);
 	putchar('\n');
 }

@@ -122,6 +122,7 @@ static int option_store(const struct af_option *o, void *state, const char *text
 		list_add(at, text);
 		break;
 	case AF_OPT_CHOICE:
+	case AF_OPT_OPTIONAL:
 		if (!choice_allows(o->choices, text))
 			return af_fail_plain(err, -EINVAL, "--%s takes one of %s, not \"%s\"",
 			                     o->name, o->choices, text);
@@ -148,6 +149,17 @@ static int option_store(const struct af_option *o, void *state, const char *text
 		return af_fail_plain(err, rc, "--%s %s: \"%s\" is no such value", o->name, o->arg,
 		                     text);
 	return 0;
+}
+
+/* The first of its choices. It lives as long as the program, as the words of the command line do.
+ */
+static int option_store_first(const struct af_option *o, void *state, struct af_err *err)
+{
+	size_t len = strcspn(o->choices, "|");
+	char *first = af_xcalloc(1, len + 1);
+
+	memcpy(first, o->choices, len);
+	return option_store(o, state, first, err);
 }
 
 static int option_unknown(const struct af_command *cmd, const char *name, struct af_err *err)
@@ -186,6 +198,8 @@ static int parse_long(const struct af_command *cmd, void *state, char **argv, in
 	}
 	if (equals)
 		return option_store(o, state, equals + 1, err);
+	if (o->type == AF_OPT_OPTIONAL)
+		return option_store_first(o, state, err);
 	if (*i + 1 >= argc)
 		return af_fail_plain(err, -EINVAL, "--%s needs a value: --%s %s", o->name, o->name,
 		                     o->arg);

@@ -19,6 +19,7 @@
 #include "cmd/commands.h"
 #include "cmd/library.h"
 #include "cmd/names.h"
+#include "cmd/scope.h"
 #include "cmd/summary.h"
 #include "collect/collect.h"
 #include "collect/session.h"
@@ -79,7 +80,7 @@ static int choose_apis(const struct af_record_options *o, struct af_session_opti
 		char name[32];
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(p, ","), p);
 		const struct af_collector_ops *c = af_collector_find(name);
-		if (strcmp(name, "none") && strcmp(name, "all") && (!c || !c->flags))
+		if (strcmp(name, "none") && strcmp(name, "all") && (!c || c->cpu_mode))
 			return af_fail_plain(err, -EINVAL,
 			                     "--api knows opencl, all and none, not \"%s\"", name);
 	}
@@ -209,6 +210,9 @@ static int record_end(struct af_recording *r, char **words, struct af_err *err)
 	af_session_close(r);
 	if (rc)
 		return rc;
+	if (!nr_processes && !words[0])
+		return af_fail_plain(err, -ESRCH,
+		                     "nothing was recorded: none of the processes ran");
 	if (!nr_processes) {
 		const char *why = why_not_loaded(words[0]);
 		return af_fail_plain(
@@ -222,17 +226,6 @@ static int record_end(struct af_recording *r, char **words, struct af_err *err)
 		    "give the container more (--shm-size=1g), or lift the limit on the size of "
 		    "files (ulimit -f)");
 	return 0;
-}
-
-static int refuse_pid(uint64_t pid, struct af_err *err)
-{
-	if (pid > INT_MAX || (kill((pid_t)pid, 0) && errno == ESRCH))
-		return af_fail_plain(err, -ESRCH, "no process %llu: it may have ended",
-		                     (unsigned long long)pid);
-	return af_fail_plain(
-	    err, -EOPNOTSUPP,
-	    "recording a running process needs the bpf collector, which this build "
-	    "does not have: start the program under `aflame record -- PROGRAM`");
 }
 
 /* What is smaller holds hardly more than the definitions that a trace cannot be without. */
@@ -279,17 +272,19 @@ int af_record(const struct af_record_options *o, int nr_words, char **words, str
 	char library[PATH_MAX], sampler[600];
 	static struct af_recording r;
 
-	if (o->pid)
-		return refuse_pid(o->pid, err);
-	if (!nr_words)
+	bool bpf = false;
+
+	if (!nr_words && !o->pids && !o->all)
 		return af_fail_plain(err, -EINVAL,
 		                     "no program to record: aflame record -- PROGRAM [ARGUMENTS]");
 	int rc = bounds_check(o, err);
-	if (!rc)
+	if (!rc && nr_words)
 		rc = program_check(words[0], err);
 	if (!rc)
 		rc = af_library_find(library, err);
 	if (!rc)
+		rc = af_scope_choose(o, nr_words, &s, &bpf, sampler, sizeof sampler, err);
+	if (!rc && !bpf)
 		rc = choose_sampler(o, &s, sampler, sizeof sampler, err);
 	if (!rc)
 		rc = choose_apis(o, &s, err);
@@ -303,7 +298,7 @@ int af_record(const struct af_record_options *o, int nr_words, char **words, str
 	if (rc)
 		return rc;
 	note_run(&r, sampler, nr_words, words);
-	rc = af_target_run(&r, words, err);
+	rc = af_target_run(&r, nr_words ? words : NULL, err);
 	if (rc) {
 		af_session_abandon(&r);
 		return rc;
@@ -339,7 +334,7 @@ static const struct af_option record_options[] = {
 
 const struct af_command af_command_record = {
     .name = "record",
-    .usage = "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+    .usage = "[OPTIONS] [-p PID | -a | [--] PROGRAM [ARGUMENTS]]",
     .summary = "Run a program and record where its time goes",
     .details =
 	"The program runs as it would without: same output, same exit status, same signals.\n"

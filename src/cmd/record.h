@@ -11,13 +11,16 @@ struct af_record_options {
 	const char *output;
 	bool force;
 	const char *api;    /* list of collectors, "none", NULL: all that work */
-	const char *sample; /* "auto", "perf", "timer", "none" */
+	const char *sample; /* "auto", "bpf", "perf", "timer", "none" */
 	uint64_t rate;      /* samples a second */
 	uint64_t duration_ns, delay_ns;
 	uint64_t max_bytes, ring_bytes;
 	const char *ctl; /* path of the FIFO */
 	bool no_python, verify, quiet;
-	uint64_t pid;
+	const char *pids;    /* list of running processes */
+	bool all;            /* every process there is */
+	const char *off_cpu; /* "blocked", "wakers", NULL */
+	uint64_t min_block_ns;
 	/* of `run` */
 	const char *report;
 	bool no_report;
@@ -46,7 +49,7 @@ struct af_record_options {
 	     "HOW",                                                                                  \
 	     "how to sample the CPU",                                                                \
 	     offsetof(type, sample),                                                                 \
-	     "auto|perf|timer|none"},                                                                \
+	     "auto|bpf|perf|timer|none"},                                                            \
 	    {AF_OPT_U64,          "rate", 'F', "HZ", "CPU samples a second and thread (99)",         \
 	     offsetof(type, rate)},                                                                  \
 	    {AF_OPT_TIME,                                                                            \
@@ -82,7 +85,26 @@ struct af_record_options {
 	     "take lines from here: on, off, snapshot [DIR], stop, "                                 \
 	     "status; answers are in FIFO.ack",                                                      \
 	     offsetof(type, ctl)},                                                                   \
-	    {AF_OPT_U64, "pid", 'p', "PID", "record a running process", offsetof(type, pid)},        \
+	    {AF_OPT_STRING,                                                                          \
+	     "pid",                                                                                  \
+	     'p',                                                                                    \
+	     "PID[,PID]",                                                                            \
+	     "record running processes and their later children",                                    \
+	     offsetof(type, pids)},                                                                  \
+	    {AF_OPT_FLAG, "all", 'a', NULL, "record all processes", offsetof(type, all)},            \
+	    {AF_OPT_OPTIONAL,                                                                        \
+	     "off-cpu",                                                                              \
+	     0,                                                                                      \
+	     "WHAT",                                                                                 \
+	     "also where threads were off the CPU, and with wakers who woke them",                   \
+	     offsetof(type, off_cpu),                                                                \
+	     "blocked|wakers"},                                                                      \
+	    {AF_OPT_TIME,                                                                            \
+	     "min-block",                                                                            \
+	     0,                                                                                      \
+	     "TIME",                                                                                 \
+	     "leave out shorter times off the CPU",                                                  \
+	     offsetof(type, min_block_ns)},                                                          \
 	    {AF_OPT_FLAG,                                                                            \
 	     "no-python",                                                                            \
 	     0,                                                                                      \

@@ -4,8 +4,18 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "collect/bpf.h"
 #include "collect/cpu.h"
 #include "trace/session.h"
+
+/* Threads of processes that carry libaflame are sampled by their own event where that works. */
+static const struct af_collector_ops collector_bpf = {
+    .name = "bpf",
+    .summary = "CPU samples with kernel stacks, of any process; off-CPU time and wakers",
+    .cpu_mode = AF_CPU_PERF,
+    .flags = AF_SESSION_KERNEL,
+    .probe = af_bpf_probe,
+};
 
 static const struct af_collector_ops collector_perf = {
     .name = "perf",
@@ -29,10 +39,7 @@ static const struct af_collector_ops collector_opencl = {
 };
 
 const struct af_collector_ops *const af_collectors[] = {
-    &collector_perf,
-    &collector_timer,
-    &collector_opencl,
-    NULL,
+    &collector_bpf, &collector_perf, &collector_timer, &collector_opencl, NULL,
 };
 
 const struct af_collector_ops *af_collector_find(const char *name)

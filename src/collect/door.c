@@ -87,7 +87,15 @@ static void door_admit(struct af_door *d, const struct af_hello *hello, int pid,
 	}
 	AF_GROW(d->guests, d->nr, d->cap);
 	struct af_guest *g = &d->guests[d->nr++];
-	*g = (struct af_guest){.process = hello->process, .pid = pid, .pidfd = -1, .fd = fd};
+	*g = (struct af_guest){.process = hello->process,
+	                       .pid = pid,
+	                       .ns_pid = hello->pid,
+	                       .hello_ns = hello->time_ns,
+	                       .sees_kernel = hello->sees_kernel,
+	                       .pidfd = -1,
+	                       .fd = fd};
+	if (d->on_guest)
+		d->on_guest(d->arg, g);
 	guest_watch(d, g);
 }
 

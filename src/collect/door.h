@@ -15,6 +15,9 @@ struct af_hello;
 struct af_guest {
 	uint32_t process; /* ordinal */
 	int pid;          /* as we see it */
+	uint32_t ns_pid;  /* as it sees itself */
+	uint64_t hello_ns;
+	bool sees_kernel; /* what it handed over: see struct af_hello */
 	int pidfd;        /* -1 where the kernel has none */
 	int fd;           /* what it handed over, -1 for nothing */
 	bool ended;
@@ -29,6 +32,9 @@ struct af_door {
 	uint32_t nr, cap;
 	uint32_t nr_ended;
 	uint32_t nr_refused; /* descriptors that there was no room for */
+	/* Told of each that comes; may be NULL. */
+	void (*on_guest)(void *arg, const struct af_guest *g);
+	void *arg;
 };
 
 /* Make the socket `door` in directory @shm. */

@@ -180,6 +180,13 @@ static int streams_make(struct af_recording *r, struct af_err *err)
 	return af_door_open(&r->door, r->shm, err);
 }
 
+static void guest_admit(void *arg, const struct af_guest *g)
+{
+	const struct af_recording *r = arg;
+
+	af_bpf_admit(r->bpf, g);
+}
+
 static int session_make(struct af_recording *r, const struct af_session_options *o,
                         struct af_err *err)
 {
@@ -199,6 +206,10 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 		                       clock_ns(CLOCK_REALTIME), err);
 	if (!rc)
 		rc = streams_make(r, err);
+	if (!rc && o->bpf.on)
+		rc = af_bpf_open(&r->bpf, r, err);
+	r->door.on_guest = guest_admit;
+	r->door.arg = r;
 	if (!rc && o->ctl)
 		rc = af_ctl_open(&r->ctl, o->ctl, err);
 	return rc;
@@ -270,6 +281,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	af_snapshot_wait(r);
 	af_target_look(r);
 	r->still_running = r->door.nr;
+	af_bpf_stop(r->bpf);
 	s->sampler_failed += r->door.nr_refused;
 	af_drain_finish(&r->drain, 0);
 	af_session_anchor(r);
@@ -309,6 +321,8 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 
 static void session_release(struct af_recording *r)
 {
+	af_bpf_close(r->bpf);
+	r->bpf = NULL;
 	af_door_close(&r->door);
 	if (r->drain.shm_fd >= 0)
 		close(r->drain.shm_fd);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "collect/bounds.h"
+#include "collect/bpf.h"
 #include "collect/ctl.h"
 #include "collect/door.h"
 #include "collect/drain.h"
@@ -41,6 +42,7 @@ struct af_session_options {
 	int (*finish_copy)(const char *dir, struct af_err *err);
 	void (*tell)(const char *line); /* the user, of what happens meanwhile; or NULL */
 	const char *library;            /* path of libaflame.so */
+	struct af_bpf_options bpf;
 };
 
 struct af_recording {
@@ -51,13 +53,15 @@ struct af_recording {
 	struct af_drain drain;
 	struct af_segments segments; /* with ring_bytes */
 	struct af_door door;
+	struct af_bpf *bpf; /* NULL: not used */
 	struct af_bounds bounds;
 	struct af_ctl ctl;
 	struct af_snapshots snapshots;
 	struct af_stream stream; /* the recorder's own */
 	const struct af_session_options *options;
 	void (*old_sigxfsz)(int); /* for the program: ours is to get EFBIG instead */
-	int child;
+	int child;                /* 0: what is recorded was not started here */
+	bool asked_to_end;        /* then: by Ctrl-C or the like */
 	uint32_t child_process; /* ordinal of the last image that the child ran, as far as known */
 	int status;             /* wait status of the child */
 	uint32_t still_running; /* processes of the program that outlived it */

@@ -86,6 +86,7 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 
 	if (pipe2(ends, O_CLOEXEC))
 		return af_fail(err, -errno, "cannot make a pipe");
+	af_bpf_adopt(r->bpf, true);
 	r->child = fork();
 	if (r->child < 0) {
 		int rc = -errno;
@@ -95,6 +96,8 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 	}
 	if (!r->child)
 		child_exec(r, argv, mask, was, ends[1]);
+	af_bpf_adopt(r->bpf, false);
+	af_bpf_drop_privileges(r->bpf);
 	close(ends[1]);
 
 	int rc = 0;
@@ -157,17 +160,22 @@ static void look_around(struct af_recording *r)
 	af_session_lost_again(r);
 }
 
-/* True when the child has ended. */
+/* True when the child has ended, or what else was recorded. */
 static bool child_reap(struct af_recording *r)
 {
 	struct rusage used;
 
+	if (!r->child)
+		return r->asked_to_end || r->control->state == AF_SESSION_OVER ||
+		       (r->options->bpf.nr_pids && !af_bpf_nr_alive(r->bpf));
 	if (wait4(r->child, &r->status, WNOHANG, &used) != r->child)
 		return false;
 	uint32_t process = r->child_process;
 	for (uint32_t i = 0; i < r->door.nr; i++)
 		if (r->door.guests[i].pid == r->child)
 			process = r->door.guests[i].process;
+	if (!process)
+		process = af_bpf_process_of(r->bpf, r->child);
 	af_stream_put(&r->stream, process_end, af_now_ns(), .process = process, .status = r->status,
 	              .user_ns = timeval_ns(&used.ru_utime),
 	              .kernel_ns = timeval_ns(&used.ru_stime),
@@ -203,6 +211,8 @@ static void signals_take(struct af_recording *r, struct af_group *group, int fd)
 	while (read(fd, &s, sizeof s) == (ssize_t)sizeof s) {
 		if (s.ssi_signo == SIGUSR2)
 			snapshot_by_signal(r);
+		else if (!r->child && s.ssi_signo != SIGCHLD)
+			r->asked_to_end = true;
 		else if (s.ssi_signo != SIGCHLD && !signal_has_reached(r, group, &s))
 			kill(r->child, (int)s.ssi_signo);
 	}
@@ -213,17 +223,20 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
 	                       {.fd = r->door.fd, .events = POLLIN},
 	                       {.fd = r->door.ends, .events = POLLIN},
-	                       {.fd = r->ctl.fd, .events = POLLIN}};
+	                       {.fd = r->ctl.fd, .events = POLLIN},
+	                       {.fd = af_bpf_fd(r->bpf), .events = POLLIN}};
 	uint64_t begin_ns = af_now_ns(), looked_ns = begin_ns, pumped_ns = begin_ns;
 	int tick = TICK_BUSY_MS;
 
 	for (;;) {
-		poll(fds, 4, tick);
+		poll(fds, 5, tick);
 		signals_take(r, group, signals);
 		af_ctl_pump(r);
 		af_snapshot_reap(r);
 		af_door_pump(&r->door);
+		af_bpf_pump(r->bpf);
 		guests_leave(r);
+		af_bounds_look(r);
 		if (child_reap(r))
 			return;
 
@@ -237,7 +250,6 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 			looked_ns = now;
 			look_around(r);
 		}
-		af_bounds_look(r);
 	}
 }
 
@@ -265,7 +277,7 @@ int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
 	af_stream_flush(&r->stream);
 	af_bounds_begin(r);
 	af_group_watch(&group, &ours);
-	if (!rc)
+	if (!rc && argv)
 		rc = child_start(r, argv, &before, &was, err);
 	if (!rc)
 		target_loop(r, &group, signals);

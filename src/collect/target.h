@@ -8,7 +8,8 @@ struct af_recording;
 /*
  * Run @argv with the library loaded, and drain until it ends (or the duration is over; the program
  * then goes on unrecorded and is waited for). Fails only when the program could not be started:
- * -ENOENT, -EACCES… with a message. Its wait status is in r->status.
+ * -ENOENT, -EACCES… with a message. Its wait status is in r->status. Without @argv what
+ * r->options->bpf names is recorded, until it has ended or a signal asks to stop.
  *
  * Ctrl-C reaches the program by itself; SIGINT, SIGTERM and SIGHUP sent to the recorder alone are
  * passed on. The recording goes on until the program has ended.

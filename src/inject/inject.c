@@ -70,7 +70,7 @@ uint32_t af_inject_next_id(_Atomic uint32_t *counter)
 	return atomic_fetch_add(counter, 1) + 1;
 }
 
-bool af_inject_hello(int fd, int sampler_error)
+bool af_inject_hello(int fd, int sampler_error, bool sees_kernel)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	struct af_hello hello = {
@@ -78,6 +78,8 @@ bool af_inject_hello(int fd, int sampler_error)
 	    .pid = (uint32_t)getpid(),
 	    .has_fd = fd >= 0,
 	    .sampler_error = sampler_error,
+	    .sees_kernel = sees_kernel,
+	    .time_ns = af_now_ns(),
 	};
 	union {
 		struct cmsghdr header;

@@ -35,7 +35,7 @@ const char *af_inject_dir(void);
  * Say hello at the recorder's door, handing @fd over when it is not -1 (the caller still closes its
  * own). False when nobody listens.
  */
-bool af_inject_hello(int fd, int sampler_error);
+bool af_inject_hello(int fd, int sampler_error, bool sees_kernel);
 
 /* Process-wide dense numbers, from 1, for definitions: devices, queues, programs, kernels. */
 uint32_t af_inject_next_id(_Atomic uint32_t *counter);

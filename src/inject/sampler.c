@@ -5,6 +5,9 @@
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "inject/arch/arch.h"
@@ -18,7 +21,24 @@
 #define TRAP_PERF 6
 #endif
 
-enum { PREEMPTED_NS = 1000000 };
+enum { PREEMPTED_NS = 1000000, AWAIT_NAPS = 1000 };
+
+/*
+ * Before Linux 6.1 the signal of a tick in the kernel is sent at once, and a system call that then
+ * would wait ends with EINTR instead (commit ca6c21327c6a, perf: Fix missing SIGTRAPs).
+ */
+static bool kernel_ticks_are_harmless(void)
+{
+	struct utsname u;
+	unsigned at = 0, version[2] = {0};
+
+	if (uname(&u))
+		return false;
+	for (int i = 0; i < 2; i++, at++)
+		for (; u.release[at] >= '0' && u.release[at] <= '9'; at++)
+			version[i] = version[i] * 10 + (unsigned)(u.release[at] - '0');
+	return version[0] > 6 || (version[0] == 6 && version[1] >= 1);
+}
 
 /*
  * Go's runtime installs its handlers by the bare system call, over ours, and dies of a SIGTRAP that
@@ -52,9 +72,48 @@ static bool is_go(void)
 	return false;
 }
 
+/*
+ * Where the recorder adds what happens in the kernel it also starts the event: until then, it
+ * samples us from outside. Who has no right to see the kernel leaves that part to it.
+ */
+static int event_open(const struct af_session *session, bool *sees_kernel)
+{
+	bool joined = session->flags & AF_SESSION_KERNEL;
+	int fd;
+
+	*sees_kernel = joined && kernel_ticks_are_harmless();
+	fd = af_cpu_event_open(session->sample_period_ns, *sees_kernel, !joined);
+	if ((fd == -EACCES || fd == -EPERM) && *sees_kernel) {
+		*sees_kernel = false;
+		fd = af_cpu_event_open(session->sample_period_ns, false, false);
+	}
+	return fd;
+}
+
+void af_sampler_await(void)
+{
+	struct af_session *session = af_inject_session();
+	uint32_t own = af_inject_process();
+	struct timespec nap = {.tv_nsec = 100000};
+
+	if (!session || session->cpu_mode != AF_CPU_PERF || !(session->flags & AF_SESSION_KERNEL))
+		return;
+	static uint32_t awaited; /* at most once for each process: nobody may come */
+	if (awaited == own)
+		return;
+	awaited = own;
+	for (int i = 0; i < AWAIT_NAPS; i++) {
+		if (atomic_load(&session->sampled[own % AF_SAMPLED_SLOTS]) == own ||
+		    session->state == AF_SESSION_OVER)
+			return;
+		syscall(SYS_nanosleep, &nap, NULL);
+	}
+}
+
 void af_sampler_start(void)
 {
 	struct af_session *session = af_inject_session();
+	bool sees_kernel = false;
 	int fd = -1, rc = 0;
 
 	if (!session)
@@ -64,7 +123,7 @@ void af_sampler_start(void)
 	} else if (session->cpu_mode == AF_CPU_PERF) {
 		af_signals_sample(SIGTRAP);
 		/* In the constructor there is only this thread; all others inherit from it. */
-		fd = af_cpu_event_open(session->sample_period_ns);
+		fd = event_open(session, &sees_kernel);
 		rc = fd < 0 ? fd : 0;
 	} else if (session->cpu_mode == AF_CPU_TIMER) {
 		af_signals_sample(SIGPROF);
@@ -73,7 +132,7 @@ void af_sampler_start(void)
 	if (rc)
 		atomic_fetch_add(&session->sampler_failed, 1);
 	/* The recorder keeps the event: the program may close every descriptor it finds. */
-	if (af_inject_hello(fd, rc) && fd >= 0)
+	if (af_inject_hello(fd, rc, sees_kernel) && fd >= 0)
 		close(fd);
 }
 

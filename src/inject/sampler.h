@@ -14,6 +14,12 @@
 /* Start sampling this process as the session says, and say hello at the recorder's door. */
 void af_sampler_start(void);
 
+/*
+ * Before a thread is made: wait, a tenth of a second at most and once, until the recorder has what
+ * it adds to the event that threads inherit.
+ */
+void af_sampler_await(void);
+
 /* The sampling handler: true when the signal was a sample of ours. Preserves errno itself not. */
 bool af_sampler_signal(int signo, siginfo_t *info, void *context);
 

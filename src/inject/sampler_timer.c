@@ -160,6 +160,7 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void 
 
 	if (!real)
 		real = (__typeof__(real))dlsym(RTLD_NEXT, "pthread_create");
+	af_sampler_await();
 	struct start *s = start_take(arg);
 	if (!s)
 		return real(thread, attr, run, arg);
@@ -176,6 +177,7 @@ __attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_star
 
 	if (!real)
 		real = (__typeof__(real))dlsym(RTLD_NEXT, "thrd_create");
+	af_sampler_await();
 	struct start *s = start_take(arg);
 	if (!s)
 		return real(thread, run, arg);

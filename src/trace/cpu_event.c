@@ -5,16 +5,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Kernel time is excluded: perf_event_paranoid 2 grants no more, and a tick there would have no
- * user stack of its own to stand on. */
-int af_cpu_event_open(uint64_t period_ns)
+/*
+ * Alone we exclude the kernel's time: perf_event_paranoid 2 grants no more, and a tick there would
+ * have no user stack of its own to stand on.
+ */
+int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled)
 {
 	struct perf_event_attr attr = {
 	    .type = PERF_TYPE_SOFTWARE,
 	    .size = sizeof attr,
 	    .config = PERF_COUNT_SW_TASK_CLOCK,
 	    .sample_period = period_ns,
-	    .exclude_kernel = 1,
+	    .disabled = !enabled,
+	    .exclude_kernel = !kernel,
 	    .exclude_hv = 1,
 	    .inherit = 1,
 	    .inherit_thread = 1,

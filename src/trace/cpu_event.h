@@ -5,6 +5,7 @@
 #ifndef AF_TRACE_CPU_EVENT_H
 #define AF_TRACE_CPU_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What si_perf_data and si_value carry, so that a program's own events are told from ours. */
@@ -13,8 +14,9 @@
 /*
  * A SIGTRAP each @period_ns of the calling thread's CPU time in user mode; threads that it creates
  * inherit the event (perf_event_open(2): sigtrap, inherit_thread and remove_on_exec are of Linux
- * 5.13). Returns a descriptor or -errno. Libc only.
+ * 5.13). With @kernel also of its time in the kernel, where the signal waits for the way out of it.
+ * Not @enabled: who gets the descriptor will. Returns a descriptor or -errno. Libc only.
  */
-int af_cpu_event_open(uint64_t period_ns);
+int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled);
 
 #endif

@@ -35,7 +35,10 @@ enum af_session_flag {
 	AF_SESSION_OPENCL = 1,
 	AF_SESSION_VERIFY = 2, /* walk beside every replay and compare (debugging) */
 	AF_SESSION_PYTHON = 4,
+	AF_SESSION_KERNEL = 8, /* the recorder adds what threads do in the kernel, and starts samplers */
 };
+
+enum { AF_SAMPLED_SLOTS = 64 };
 
 /* The page `control`. Fixed before the first target starts, but for the atomics. */
 struct af_session {
@@ -63,6 +66,11 @@ struct af_session {
 	_Atomic uint32_t round;
 	uint64_t ring_bytes;          /* what the trace may take on disk, 0: no bound */
 	_Atomic uint64_t lost_oldest; /* events that gave way to newer ones */
+	/*
+	 * With AF_SESSION_KERNEL: process ordinals, each in the slot of its remainder, whose event the
+	 * recorder has taken over. Threads made earlier would be sampled without what it adds.
+	 */
+	_Atomic uint32_t sampled[AF_SAMPLED_SLOTS];
 	char trace_dir[1024];         /* absolute path of the trace */
 };
 
@@ -72,6 +80,9 @@ struct af_hello {
 	uint32_t pid;          /* as it sees itself; the socket's credentials say how we see it */
 	uint32_t has_fd;       /* a perf event: to be kept open for the process */
 	int32_t sampler_error; /* 0, or the -errno the sampler failed with */
+	uint32_t sees_kernel;  /* the event counts in the kernel too, and waits to be enabled */
+	uint32_t pad;
+	uint64_t time_ns; /* of the hello: the program that runs now sent it */
 };
 
 #endif

@@ -1,0 +1,94 @@
+/*
+ * What the programs read of the kernel, and no more: libbpf finds where each member lies in the
+ * kernel that runs (CO-RE, preserve_access_index), so these declarations need neither be complete
+ * nor in order. A struct with ___ in its name is the same struct in another version of Linux.
+ */
+#ifndef AF_BPF_KERN_H
+#define AF_BPF_KERN_H
+
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include <bpf/bpf_core_read.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* level + 1 of them, the outermost namespace first */
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
+struct atomic_counter {
+	int counter;
+};
+
+struct signal_struct {
+	struct atomic_counter live;
+	__u64 utime, stime;
+	unsigned long long sum_sched_runtime;
+	unsigned long maxrss;
+	int group_exit_code;
+};
+
+struct mm_struct {
+	unsigned long arg_start, arg_end;
+};
+
+struct task_struct {
+	unsigned int flags;
+	unsigned int __state; /* since Linux 5.14 */
+	int pid, tgid;
+	int exit_code;
+	struct pid *thread_pid;
+	struct task_struct *group_leader;
+	struct task_struct *real_parent;
+	struct signal_struct *signal;
+	struct mm_struct *mm;
+	struct sched_entity se;
+	__u64 utime, stime;
+	char comm[16];
+};
+
+struct task_struct___before_5_14 {
+	long state;
+};
+
+struct linux_binprm {
+	const char *filename;
+};
+
+#pragma clang attribute pop
+
+/* include/linux/sched.h. None of them has changed since 5.8. */
+enum {
+	KERN_PF_EXITING = 0x4,
+	KERN_PF_KTHREAD = 0x200000,
+	KERN_TASK_INTERRUPTIBLE = 0x1,
+	KERN_TASK_UNINTERRUPTIBLE = 0x2,
+	KERN_TASK_STOPPED = 0x4,
+	KERN_TASK_TRACED = 0x8,
+	KERN_TASK_EXIT = 0x10 | 0x20 | 0x80, /* dead, a zombie, gone */
+	KERN_TASK_PARKED = 0x40,
+	KERN_TASK_NOLOAD = 0x400,
+};
+
+#endif

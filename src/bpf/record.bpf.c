@@ -1,0 +1,457 @@
+/*
+ * The programs of the collector `bpf`. Three concerns: what runs (cpu_sample, task_sample), what
+ * does not (on_switch, on_waking), and whom all this is about (on_fork, on_exec, on_exit,
+ * on_rename). Only helpers and map types of Linux 5.8 are used.
+ *
+ * License of this file: Dual BSD/GPL, as the kernel asks of programs that use its helpers.
+ */
+#include "record.h"
+#include "kern.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Set by the recorder before the programs are loaded. */
+const volatile __u32 recorder_pid;        /* in its own namespace */
+const volatile __u32 recorder_ns;         /* its pid namespace, 0: the initial one */
+const volatile __u64 min_block_ns;        /* shorter blocks are not reported */
+const volatile _Bool all_processes;       /* not only those in `scope` */
+const volatile _Bool wakers;              /* also who ended a block */
+const volatile __u64 ring_low = 64 << 10; /* bytes in the ring that are worth a wake-up */
+
+/* Changed by it at run time. */
+_Bool adopts; /* what the recorder forks now is to be recorded */
+_Bool silent; /* nothing is recorded, but whom it would be about is followed */
+
+__u64 counts[AF_BPF_COUNTS];
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} ring SEC(".maps");
+
+/* Processes to record, by pid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u32);
+} scope SEC(".maps");
+
+/* Processes with an event of their own: enum af_bpf_cover. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u32);
+} covered SEC(".maps");
+
+/* Threads that were on a CPU once; out_ns is set while they are off it. By the kernel's own tid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 10240);
+	__type(key, __u32);
+	__type(value, struct af_bpf_stacks);
+} slots SEC(".maps");
+
+/*
+ * Where records are put together. A sample may interrupt the making of another kind of record on
+ * its CPU, so each kind has its own.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 3);
+	__type(key, __u32);
+	__type(value, struct af_bpf_stacks);
+} stacks_scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct af_bpf_text);
+} text_scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} wake_numbers SEC(".maps");
+
+enum { SCRATCH_SAMPLE = 0, SCRATCH_WAKE = 1, SCRATCH_SLOT = 2 };
+
+/* The number that @task's process or thread has in the recorder's namespace. */
+static __always_inline __u32 seen_number(const struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	unsigned int level = BPF_CORE_READ(pid, level);
+
+	for (unsigned int i = 0; i < 8; i++) {
+		if (i > level)
+			break;
+		struct upid *at = (void *)pid->numbers + i * bpf_core_type_size(struct upid);
+		if (BPF_CORE_READ(at, ns, ns.inum) == recorder_ns)
+			return BPF_CORE_READ(at, nr);
+	}
+	return 0;
+}
+
+static __always_inline __u32 innermost_number(const struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	unsigned int level = BPF_CORE_READ(pid, level);
+
+	struct upid *at = (void *)pid->numbers + (level & 31) * bpf_core_type_size(struct upid);
+	return BPF_CORE_READ(at, nr);
+}
+
+static __always_inline __u32 seen_tgid(const struct task_struct *task)
+{
+	if (!recorder_ns)
+		return BPF_CORE_READ(task, tgid);
+	return seen_number(BPF_CORE_READ(task, group_leader));
+}
+
+static __always_inline __u32 seen_current(void)
+{
+	if (!recorder_ns)
+		return bpf_get_current_pid_tgid() >> 32;
+	return seen_number(
+	    BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), group_leader));
+}
+
+static __always_inline _Bool in_scope(__u32 pid)
+{
+	if (!pid || pid == recorder_pid)
+		return 0;
+	return all_processes || bpf_map_lookup_elem(&scope, &pid);
+}
+
+static __always_inline void head_fill(struct af_bpf_head *h, __u32 kind,
+                                      const struct task_struct *task)
+{
+	h->time_ns = bpf_ktime_get_ns();
+	h->kind = kind;
+	h->cpu = bpf_get_smp_processor_id();
+	h->pid = seen_tgid(task);
+	h->tid = recorder_ns ? seen_number(task) : BPF_CORE_READ(task, pid);
+	h->ns_pid = innermost_number(BPF_CORE_READ(task, group_leader));
+	h->ns_tid = innermost_number(task);
+	bpf_probe_read_kernel(h->comm, sizeof h->comm, task->comm);
+}
+
+/* The recorder looks several times a second by itself: waking it for each record would cost more.
+ */
+static __always_inline void emit(void *record, __u64 size)
+{
+	__u64 flags = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= ring_low ? BPF_RB_FORCE_WAKEUP
+	                                                                      : BPF_RB_NO_WAKEUP;
+
+	if (bpf_ringbuf_output(&ring, record, size, flags))
+		__sync_fetch_and_add(&counts[AF_BPF_COUNT_RING_FULL], 1);
+}
+
+/* Returns at most @limit; the barrier keeps the compiler from comparing a copy of @n. */
+static __always_inline __u64 bytes_of(long n, __u64 limit)
+{
+	__u64 bytes = n;
+
+	asm volatile("" : "+r"(bytes));
+	if ((__s64)bytes < 0)
+		return 0;
+	return bytes > limit ? limit : bytes;
+}
+
+static __always_inline void stacks_take(void *ctx, struct af_bpf_stacks *s, _Bool kernel,
+                                        _Bool user)
+{
+	__u64 used = 0;
+
+	if (kernel)
+		used = bytes_of(bpf_get_stack(ctx, s->pcs, AF_BPF_KERNEL_MAX * 8, 0),
+		                AF_BPF_KERNEL_MAX * 8);
+	s->kernel_bytes = used;
+	s->user_bytes = 0;
+	if (user)
+		s->user_bytes = bytes_of(bpf_get_stack(ctx, (void *)s->pcs + used,
+		                                       AF_BPF_USER_MAX * 8, BPF_F_USER_STACK),
+		                         AF_BPF_USER_MAX * 8);
+}
+
+static __always_inline void stacks_emit(struct af_bpf_stacks *s)
+{
+	__u64 bytes = (__u64)s->kernel_bytes + s->user_bytes;
+
+	asm volatile("" : "+r"(bytes));
+	if (bytes > sizeof s->pcs)
+		return;
+	emit(s, __builtin_offsetof(struct af_bpf_stacks, pcs) + bytes);
+}
+
+static __always_inline struct af_bpf_stacks *scratch(__u32 which)
+{
+	return bpf_map_lookup_elem(&stacks_scratch, &which);
+}
+
+/* ---- what runs ---- */
+
+static __always_inline _Bool user_mode(const struct bpf_perf_event_data *ctx)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (ctx->regs.cs & 3) == 3;
+#else
+#error "user_mode() is not written for this machine"
+#endif
+}
+
+static __always_inline void sample(struct bpf_perf_event_data *ctx, _Bool kernel, _Bool user,
+                                   __u32 joins)
+{
+	struct af_bpf_stacks *s = scratch(SCRATCH_SAMPLE);
+
+	if (!s)
+		return;
+	head_fill(&s->head, AF_BPF_SAMPLE, (void *)bpf_get_current_task());
+	s->what = joins;
+	stacks_take(ctx, s, kernel, user);
+	stacks_emit(s);
+}
+
+/* On the clock of each CPU: everybody in scope who has no event of their own. */
+SEC("perf_event")
+int cpu_sample(struct bpf_perf_event_data *ctx)
+{
+	if (silent || !(__u32)bpf_get_current_pid_tgid())
+		return 0; /* or idle */
+	__u32 pid = seen_current();
+	if (!in_scope(pid))
+		return 0;
+	_Bool user = user_mode(ctx);
+	const __u32 *how = bpf_map_lookup_elem(&covered, &pid);
+	if (how && (*how == AF_BPF_COVER_ALL || user))
+		return 0;
+	sample(ctx, !user, 1, 0);
+	return 0;
+}
+
+/*
+ * On the event of a process that carries libaflame. In user mode its handler takes the stack; in
+ * the kernel the signal waits for the way out, and what is on top is seen only from here. A thread
+ * that is exiting never goes out.
+ */
+SEC("perf_event")
+int task_sample(struct bpf_perf_event_data *ctx)
+{
+	if (user_mode(ctx) || silent)
+		return 1;
+	const struct task_struct *task = (void *)bpf_get_current_task();
+	_Bool exits = BPF_CORE_READ(task, flags) & KERN_PF_EXITING;
+	sample(ctx, 1, exits, !exits);
+	return 1;
+}
+
+/* ---- what does not run ---- */
+
+static __always_inline __u32 task_state(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->__state))
+		return BPF_CORE_READ(task, __state);
+	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+}
+
+/* enum af_thread_state of src/trace/event.h */
+static __always_inline __u32 state_code(__u32 state)
+{
+	if (!(state & 0x7f))
+		return 0;
+	if (state & KERN_TASK_INTERRUPTIBLE)
+		return 1;
+	if (state & KERN_TASK_UNINTERRUPTIBLE)
+		return state & KERN_TASK_NOLOAD ? 6 : 2;
+	if (state & KERN_TASK_STOPPED)
+		return 3;
+	if (state & KERN_TASK_TRACED)
+		return 4;
+	return state & KERN_TASK_PARKED ? 5 : 0;
+}
+
+static __always_inline struct af_bpf_stacks *slot_of(__u32 tid)
+{
+	struct af_bpf_stacks *s = bpf_map_lookup_elem(&slots, &tid), *empty;
+
+	if (s)
+		return s;
+	empty = scratch(SCRATCH_SLOT); /* never written to */
+	if (empty && bpf_map_update_elem(&slots, &tid, empty, BPF_ANY))
+		__sync_fetch_and_add(&counts[AF_BPF_COUNT_NO_SLOT], 1);
+	return bpf_map_lookup_elem(&slots, &tid);
+}
+
+static __always_inline void switch_out(void *ctx, struct task_struct *task, _Bool preempted)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+
+	if (silent || !tid || !in_scope(seen_current()))
+		return;
+	__u32 state = task_state(task);
+	if (!preempted && state & KERN_TASK_EXIT) {
+		bpf_map_delete_elem(&slots, &tid);
+		return;
+	}
+	if (all_processes && BPF_CORE_READ(task, flags) & KERN_PF_KTHREAD)
+		return; /* they sleep for a living */
+	struct af_bpf_stacks *s = slot_of(tid);
+	if (!s)
+		return;
+	head_fill(&s->head, AF_BPF_OFFCPU, task);
+	s->what = preempted ? 0 : state_code(state);
+	s->woken_ns = s->wake = 0;
+	stacks_take(ctx, s, 1, 1);
+	s->out_ns = s->head.time_ns;
+}
+
+static __always_inline void switch_in(const struct task_struct *task)
+{
+	__u32 tid = BPF_CORE_READ(task, pid);
+	struct af_bpf_stacks *s = bpf_map_lookup_elem(&slots, &tid);
+
+	if (!s || !s->out_ns)
+		return;
+	__u64 now = bpf_ktime_get_ns();
+	if (!silent && now - s->out_ns >= min_block_ns) {
+		s->head.time_ns = now;
+		s->head.cpu = bpf_get_smp_processor_id();
+		stacks_emit(s);
+	}
+	s->out_ns = 0;
+}
+
+/* (bool preempt, struct task_struct *prev, struct task_struct *next, …) */
+SEC("raw_tp/sched_switch")
+int on_switch(struct bpf_raw_tracepoint_args *ctx)
+{
+	switch_out(ctx, (void *)ctx->args[1], ctx->args[0]);
+	switch_in((void *)ctx->args[2]);
+	return 0;
+}
+
+/* (struct task_struct *p), in the waker: the moment, and who it was. */
+SEC("raw_tp/sched_waking")
+int on_waking(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct task_struct *task = (void *)ctx->args[0];
+	__u32 tid = BPF_CORE_READ(task, pid), zero = 0;
+	struct af_bpf_stacks *s = bpf_map_lookup_elem(&slots, &tid), *w;
+
+	if (!s || !s->out_ns || s->woken_ns)
+		return 0;
+	__u64 now = bpf_ktime_get_ns();
+	s->woken_ns = now;
+	if (!wakers || silent || now - s->out_ns < min_block_ns)
+		return 0;
+	__u64 *number = bpf_map_lookup_elem(&wake_numbers, &zero);
+	w = scratch(SCRATCH_WAKE);
+	if (!number || !w)
+		return 0;
+	head_fill(&w->head, AF_BPF_WAKE, (void *)bpf_get_current_task());
+	w->wake = ++*number << 12 | w->head.cpu;
+	w->what = s->head.ns_tid;
+	s->wake = w->wake;
+	stacks_take(ctx, w, 1, 1);
+	stacks_emit(w);
+	return 0;
+}
+
+/* ---- whom it is about ---- */
+
+/* (struct task_struct *parent, struct task_struct *child) */
+SEC("raw_tp/sched_process_fork")
+int on_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
+	__u32 pid = seen_tgid(child), from = seen_tgid(parent), one = 1;
+
+	if (all_processes || !pid || pid == from)
+		return 0;
+	if (in_scope(from) || (adopts && from == recorder_pid))
+		bpf_map_update_elem(&scope, &pid, &one, BPF_ANY);
+	return 0;
+}
+
+/* (struct task_struct *task, pid_t old, struct linux_binprm *bprm): its event is gone. */
+SEC("raw_tp/sched_process_exec")
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	struct linux_binprm *bprm = (void *)ctx->args[2];
+	__u32 pid = seen_current(), zero = 0;
+
+	if (!in_scope(pid))
+		return 0;
+	bpf_map_delete_elem(&covered, &pid);
+	struct af_bpf_text *t = bpf_map_lookup_elem(&text_scratch, &zero);
+	if (!t)
+		return 0;
+	head_fill(&t->head, AF_BPF_EXEC, task);
+	t->file_bytes = bytes_of(
+	    bpf_probe_read_kernel_str(t->text, AF_BPF_TEXT_MAX, BPF_CORE_READ(bprm, filename)),
+	    AF_BPF_TEXT_MAX);
+	__u64 start = BPF_CORE_READ(task, mm, arg_start);
+	__u64 size = BPF_CORE_READ(task, mm, arg_end) - start;
+	if (size > AF_BPF_TEXT_MAX)
+		size = AF_BPF_TEXT_MAX;
+	t->args_bytes = 0;
+	if (!bpf_probe_read_user(t->text + AF_BPF_TEXT_MAX, size, (void *)start))
+		t->args_bytes = size;
+	emit(t, sizeof *t);
+	return 0;
+}
+
+static __always_inline void exit_usage(struct af_bpf_exit *e, const struct task_struct *task)
+{
+	e->utime += BPF_CORE_READ(task, utime);
+	e->stime += BPF_CORE_READ(task, stime);
+	e->runtime_ns += BPF_CORE_READ(task, se.sum_exec_runtime);
+}
+
+/* (struct task_struct *task, …): each thread; the last one speaks for the process. */
+SEC("raw_tp/sched_process_exit")
+int on_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct task_struct *task = (void *)ctx->args[0];
+	const struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+	const struct signal_struct *signal = BPF_CORE_READ(task, signal);
+
+	if (!in_scope(seen_current()) || BPF_CORE_READ(signal, live.counter))
+		return 0;
+	struct af_bpf_exit e = {
+	    .utime = BPF_CORE_READ(signal, utime),
+	    .stime = BPF_CORE_READ(signal, stime),
+	    .runtime_ns = BPF_CORE_READ(signal, sum_sched_runtime),
+	    .max_rss_pages = BPF_CORE_READ(signal, maxrss),
+	};
+	head_fill(&e.head, AF_BPF_EXIT, task);
+	exit_usage(&e, task);
+	if (leader != task)
+		exit_usage(&e, leader);
+	e.status = BPF_CORE_READ(signal, group_exit_code);
+	if (!e.status)
+		e.status = BPF_CORE_READ(task, exit_code);
+	emit(&e, sizeof e);
+	return 0;
+}
+
+/* (struct task_struct *task, const char *comm), before the change */
+SEC("raw_tp/task_rename")
+int on_rename(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct task_struct *task = (void *)ctx->args[0];
+	struct af_bpf_head h = {};
+
+	if (!in_scope(seen_tgid(task)))
+		return 0;
+	head_fill(&h, AF_BPF_COMM, task);
+	bpf_probe_read_kernel_str(h.comm, sizeof h.comm, (void *)ctx->args[1]);
+	emit(&h, sizeof h);
+	return 0;
+}

@@ -1,0 +1,87 @@
+/*
+ * What the programs in the kernel hand to the recorder: records in a ring buffer, all beginning
+ * with struct af_bpf_head. Both sides are built together, so nothing here is on disk.
+ *
+ * Process and thread ids come twice: as the recorder's pid namespace has them (`pid`, `tid`), and
+ * as the innermost one of the thread has them (`ns_pid`, `ns_tid`), which is what the thread itself
+ * sees and what libaflame writes.
+ */
+#ifndef AF_BPF_RECORD_H
+#define AF_BPF_RECORD_H
+
+#include <linux/types.h>
+
+#ifdef __bpf__
+typedef __u64 af_bpf_address;
+#else
+#include <stdint.h>
+typedef uint64_t af_bpf_address;
+#endif
+
+enum {
+	AF_BPF_KERNEL_MAX = 64, /* frames of a stack that are kept */
+	AF_BPF_USER_MAX = 128,
+	AF_BPF_TEXT_MAX = 512, /* bytes of a file name, and as many of the arguments */
+};
+
+enum af_bpf_kind {
+	AF_BPF_SAMPLE = 1,
+	AF_BPF_OFFCPU = 2,
+	AF_BPF_WAKE = 3,
+	AF_BPF_EXEC = 4,
+	AF_BPF_EXIT = 5,
+	AF_BPF_COMM = 6,
+};
+
+/* How much of a process is sampled by its own event, and so left alone by the CPU's. */
+enum af_bpf_cover {
+	AF_BPF_COVER_USER = 1, /* user mode only */
+	AF_BPF_COVER_ALL = 2,
+};
+
+struct af_bpf_head {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u32 kind;    /* enum af_bpf_kind */
+	__u32 cpu;
+	__u32 pid, tid; /* 0: not visible in the recorder's namespace, or the idle task */
+	__u32 ns_pid, ns_tid;
+	char comm[16];
+};
+
+/* SAMPLE, OFFCPU, WAKE: @pcs holds the kernel's part and then the user's. */
+struct af_bpf_stacks {
+	struct af_bpf_head head;
+	__u64 out_ns;   /* OFFCPU: when it left the CPU */
+	__u64 woken_ns; /* OFFCPU: when it was woken, 0: nobody was seen to */
+	__u64 wake;     /* OFFCPU: the WAKE that ended it, 0: none; WAKE: its own number */
+	__u32 what; /* SAMPLE: 1 joins the next SAMPLE of the thread; OFFCPU: enum af_thread_state;
+	               WAKE: the thread that was woken, as it sees itself */
+	__u32 kernel_bytes, user_bytes;
+	__u32 pad;
+	af_bpf_address pcs[AF_BPF_KERNEL_MAX + AF_BPF_USER_MAX];
+};
+
+/* EXEC: @text is the file name and, NUL-separated, the arguments; COMM: the new name. */
+struct af_bpf_text {
+	struct af_bpf_head head;
+	__u32 file_bytes, args_bytes;
+	char text[2 * AF_BPF_TEXT_MAX];
+};
+
+/* EXIT: of a whole process, by its last thread. */
+struct af_bpf_exit {
+	struct af_bpf_head head;
+	__u64 utime, stime;  /* ns as the scheduler's tick found it: their ratio */
+	__u64 runtime_ns;    /* exact sum of both */
+	__u64 max_rss_pages; /* 0: not known */
+	__s32 status;        /* as wait(2) gives it */
+	__u32 pad;
+};
+
+enum af_bpf_count {
+	AF_BPF_COUNT_RING_FULL = 0, /* records that the ring had no room for */
+	AF_BPF_COUNT_NO_SLOT = 1,   /* threads whose blocking could not be remembered */
+	AF_BPF_COUNTS = 2,
+};
+
+#endif

@@ -1,0 +1,377 @@
+#include "collect/bpf_private.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "collect/session.h"
+#include "record.skel.h"
+
+#ifndef CAP_PERFMON /* since Linux 5.8 */
+#define CAP_PERFMON 38
+#define CAP_BPF 39
+#endif
+
+enum { PUMP_EACH = 4096 }; /* records, then the drain has its turn */
+
+/* From the ring into the queue, as it is. */
+static int queue_add(void *arg, void *data, size_t size)
+{
+	struct bpf_queue *q = &((struct af_bpf *)arg)->queue;
+	uint64_t bytes = size;
+	size_t room = sizeof bytes + ((size + 7) & ~7ull);
+
+	if (size < sizeof(struct af_bpf_head))
+		return 0;
+	if (q->head && q->head == q->len)
+		q->head = q->len = 0;
+	if (q->len + room > q->cap && q->head > q->cap / 2) {
+		memmove(q->data, q->data + q->head, q->len - q->head);
+		q->len -= q->head;
+		q->head = 0;
+	}
+	while (q->len + room > q->cap) {
+		q->cap = q->cap ? q->cap * 2 : 1 << 20;
+		q->data = af_xrealloc(q->data, q->cap);
+	}
+	memcpy(q->data + q->len, &bytes, sizeof bytes);
+	memcpy(q->data + q->len + sizeof bytes, data, size);
+	q->len += room;
+	return 0;
+}
+
+/* The oldest record, in place; NULL when it is not old enough. */
+static void *queue_take(struct bpf_queue *q, uint64_t until_ns, size_t *size)
+{
+	uint64_t bytes;
+
+	if (q->head == q->len)
+		return NULL;
+	memcpy(&bytes, q->data + q->head, sizeof bytes);
+	struct af_bpf_head *h = (void *)(q->data + q->head + sizeof bytes);
+	if (h->time_ns > until_ns)
+		return NULL;
+	q->head += sizeof bytes + ((bytes + 7) & ~7ull);
+	*size = bytes;
+	return h;
+}
+
+static void watch(struct af_bpf *b, uint32_t pid)
+{
+	uint32_t one = 1;
+
+	bpf_image_need(b, pid, af_now_ns())->in_scope = true;
+	bpf_map__update_elem(b->programs->maps.scope, &pid, sizeof pid, &one, sizeof one, BPF_ANY);
+}
+
+static int bpf_start(struct af_bpf *b, struct af_err *err)
+{
+	int rc = bpf_programs_load(b, err);
+
+	if (!rc)
+		rc = af_sideband_open(&b->sideband, err);
+	if (rc)
+		return rc;
+	b->ring = ring_buffer__new(bpf_map__fd(b->programs->maps.ring), queue_add, b, NULL);
+	if (!b->ring)
+		return af_fail(err, -errno, "cannot map the kernel's ring");
+	if (b->options->off_cpu)
+		bpf_kernel_read(&b->kernel);
+	b->own_cgroup = bpf_image_need(b, (uint32_t)getpid(), af_now_ns())->cgroup;
+	bpf_image_at(b, (uint32_t)getpid(), UINT64_MAX)->in_scope = false;
+	rc = bpf_programs_attach(b, err);
+	for (uint32_t i = 0; !rc && i < b->options->nr_pids; i++)
+		watch(b, b->options->pids[i]);
+	return rc;
+}
+
+int af_bpf_open(struct af_bpf **at, struct af_recording *r, struct af_err *err)
+{
+	struct af_bpf *b = *at = af_xcalloc(1, sizeof *b);
+
+	b->r = r;
+	b->options = &r->options->bpf;
+	b->period_ns = r->control->sample_period_ns;
+	int rc = bpf_start(b, err);
+	if (rc) {
+		af_bpf_close(b);
+		*at = NULL;
+	}
+	return rc;
+}
+
+void af_bpf_adopt(struct af_bpf *b, bool on)
+{
+	if (b)
+		b->programs->bss->adopts = on;
+}
+
+void af_bpf_drop_privileges(const struct af_bpf *b)
+{
+	static const int kept[] = {CAP_BPF,          CAP_PERFMON,         CAP_SYS_PTRACE,
+	                           CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_KILL,
+	                           CAP_SYSLOG};
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+	uint64_t keep = 0;
+
+	if (!b || syscall(SYS_capget, &head, data))
+		return;
+	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+		keep |= 1ull << kept[i];
+	for (int i = 0; i < 2; i++) {
+		data[i].permitted &= (uint32_t)(keep >> 32 * i);
+		data[i].effective &= (uint32_t)(keep >> 32 * i);
+		data[i].inheritable = 0;
+	}
+	syscall(SYS_capset, &head, data);
+}
+
+static void sideband_pump(struct af_bpf *b, uint64_t until_ns)
+{
+	const struct af_sideband_event *e;
+
+	af_sideband_read(&b->sideband);
+	while ((e = af_sideband_next(&b->sideband, until_ns)))
+		bpf_image_sideband(b, e);
+}
+
+/* The recorder's word that @g is sampled; threads wait for it (inject/sampler.h). */
+static void say_sampled(struct af_bpf *b, uint32_t process)
+{
+	struct af_session *s = b->r->control;
+
+	atomic_store(&s->sampled[process % AF_SAMPLED_SLOTS], process);
+}
+
+void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
+{
+	if (!b)
+		return;
+	sideband_pump(b, af_now_ns());
+	struct bpf_image *i = bpf_image_need(b, (uint32_t)g->pid, g->hello_ns);
+	/* Too late for what was written of it under a number of its own. */
+	if (i->process)
+		bpf_out_close(b, i);
+	i->process = g->process;
+	i->ns_pid = g->ns_pid;
+	i->hello = i->in_scope = true;
+	i->written = false;
+
+	uint32_t pid = (uint32_t)g->pid, how = AF_BPF_COVER_USER, one = 1;
+	if (b->options->samples && g->fd >= 0) {
+		if (g->sees_kernel && !ioctl(g->fd, PERF_EVENT_IOC_SET_BPF,
+		                             bpf_program__fd(b->programs->progs.task_sample)))
+			how = AF_BPF_COVER_ALL;
+		if (how == AF_BPF_COVER_ALL || !g->sees_kernel) {
+			bpf_map__update_elem(b->programs->maps.covered, &pid, sizeof pid, &how,
+			                     sizeof how, BPF_ANY);
+			ioctl(g->fd, PERF_EVENT_IOC_ENABLE, 0);
+		}
+	}
+	bpf_map__update_elem(b->programs->maps.scope, &pid, sizeof pid, &one, sizeof one, BPF_ANY);
+	say_sampled(b, g->process);
+}
+
+int af_bpf_fd(const struct af_bpf *b)
+{
+	return b ? ring_buffer__epoll_fd(b->ring) : -1;
+}
+
+uint32_t af_bpf_nr_alive(const struct af_bpf *b)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t k = 0; b && k < b->options->nr_pids; k++) {
+		const uint64_t *at = af_map_get(&b->by_pid, b->options->pids[k]);
+		const struct bpf_image *i = at ? (void *)(uintptr_t)*at : NULL;
+		nr += i && !i->ended;
+	}
+	return nr;
+}
+
+static void process_over(struct af_bpf *b, struct bpf_image *i, const struct af_bpf_exit *e)
+{
+	bpf_image_exit(i, b, e);
+	bpf_map__delete_elem(b->programs->maps.scope, &i->pid, sizeof i->pid, 0);
+	bpf_map__delete_elem(b->programs->maps.covered, &i->pid, sizeof i->pid, 0);
+}
+
+static bool has_size(const struct af_bpf_stacks *s, size_t size)
+{
+	size_t head = offsetof(struct af_bpf_stacks, pcs);
+
+	return size >= head && s->kernel_bytes <= AF_BPF_KERNEL_MAX * 8 &&
+	       s->user_bytes <= AF_BPF_USER_MAX * 8 &&
+	       size - head >= (size_t)s->kernel_bytes + s->user_bytes;
+}
+
+/*
+ * What a record is about. The moments between our fork and the exec of the program are the
+ * program's: there is no process that it was forked from.
+ */
+static struct bpf_image *image_of(struct af_bpf *b, const struct af_bpf_head *h)
+{
+	struct bpf_image *i = bpf_image_need(b, h->pid, h->time_ns), *next;
+
+	if ((int)h->pid != b->r->child || i->exec || i->older)
+		return i;
+	for (next = bpf_image_at(b, h->pid, UINT64_MAX); next != i && next->older != i;)
+		next = next->older;
+	return next;
+}
+
+static void stacks_write(struct af_bpf *b, struct bpf_image *i, struct af_bpf_stacks *s)
+{
+	/* In the middle of an exec the addresses are of what is gone. */
+	if (i && i->exec && !i->begun)
+		s->user_bytes = 0;
+	bpf_write_stacks(b, i, s);
+}
+
+static void record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
+{
+	struct bpf_image *i = h->pid ? image_of(b, h) : NULL;
+
+	if (i && !i->ns_pid)
+		i->ns_pid = h->ns_pid;
+	switch (h->kind) {
+	case AF_BPF_SAMPLE:
+	case AF_BPF_OFFCPU:
+	case AF_BPF_WAKE:
+		if (has_size((void *)h, size) && (i || h->kind == AF_BPF_WAKE))
+			stacks_write(b, i, (void *)h);
+		break;
+	case AF_BPF_EXEC:
+		if (i && size >= sizeof(struct af_bpf_text)) {
+			bpf_image_exec(i, b, (void *)h);
+			for (struct bpf_image *was = i->older; was; was = was->older)
+				bpf_out_close(b, was);
+		}
+		break;
+	case AF_BPF_EXIT:
+		if (i && size >= sizeof(struct af_bpf_exit))
+			process_over(b, i, (void *)h);
+		break;
+	case AF_BPF_COMM:
+		/* libaflame tells it of its own; an exec renames too, before it is one. */
+		if (i && !i->hello && i->out && i->out->tid)
+			bpf_write_comm(b, i, h);
+		break;
+	}
+}
+
+static void queue_write(struct af_bpf *b, uint64_t until_ns)
+{
+	struct af_bpf_head *h;
+	size_t size;
+	uint32_t nr = 0;
+
+	while ((h = queue_take(&b->queue, until_ns, &size))) {
+		record_write(b, h, size);
+		if (!(++nr % PUMP_EACH))
+			af_drain_pump(&b->r->drain);
+	}
+}
+
+static void losses_write(struct af_bpf *b)
+{
+	uint64_t lost[] = {b->programs->bss->counts[AF_BPF_COUNT_RING_FULL] + b->sideband.lost,
+	                   b->programs->bss->counts[AF_BPF_COUNT_NO_SLOT]};
+	static const enum af_lost reasons[] = {AF_LOST_KERNEL_RING, AF_LOST_TABLE_FULL};
+
+	for (int i = 0; i < 2; i++) {
+		if (lost[i] > b->counted[i])
+			af_stream_put(&b->r->stream, lost, af_now_ns(), .reason = reasons[i],
+			              .count = lost[i] - b->counted[i]);
+		b->counted[i] = lost[i];
+	}
+}
+
+void af_bpf_pump(struct af_bpf *b)
+{
+	if (!b || b->stopped)
+		return;
+	if (b->r->control->state == AF_SESSION_OVER) {
+		af_bpf_stop(b);
+		return;
+	}
+	b->programs->bss->silent = b->r->control->state != AF_SESSION_ON;
+	uint64_t now = af_now_ns();
+	ring_buffer__consume(b->ring);
+	sideband_pump(b, now);
+	queue_write(b, now - HOLD_NS);
+	losses_write(b);
+}
+
+/* Who is off the CPU when recording ends has been so until then. */
+static void blocked_write(struct af_bpf *b)
+{
+	uint64_t now = af_now_ns();
+	static struct af_bpf_stacks s;
+	uint32_t tid, *last = NULL;
+	int fd = bpf_map__fd(b->programs->maps.slots);
+
+	for (; !bpf_map_get_next_key(fd, last, &tid); last = &tid) {
+		if (bpf_map_lookup_elem(fd, &tid, &s) || !s.out_ns || now < s.out_ns ||
+		    now - s.out_ns < b->options->min_block_ns)
+			continue;
+		s.head.time_ns = now;
+		if (has_size(&s, sizeof s))
+			record_write(b, &s.head, sizeof s);
+	}
+}
+
+void af_bpf_stop(struct af_bpf *b)
+{
+	if (!b || b->stopped)
+		return;
+	b->programs->bss->silent = true;
+	uint64_t now = af_now_ns();
+	ring_buffer__consume(b->ring);
+	sideband_pump(b, now);
+	queue_write(b, UINT64_MAX);
+	if (b->options->off_cpu)
+		blocked_write(b);
+	b->stopped = true;
+	losses_write(b);
+	/* Those that nothing was seen of but that they lived. */
+	for (uint32_t k = 0; k < b->nr_images; k++) {
+		struct bpf_image *i = b->images[k];
+		if (i->in_scope && !b->options->all && !i->ended &&
+		    bpf_image_at(b, i->pid, UINT64_MAX) == i)
+			bpf_image_introduce(b, i);
+		bpf_out_close(b, i);
+	}
+	bpf_idle_close(b);
+}
+
+void af_bpf_close(struct af_bpf *b)
+{
+	if (!b)
+		return;
+	ring_buffer__free(b->ring);
+	bpf_programs_close(b);
+	af_sideband_close(&b->sideband);
+	bpf_images_free(b);
+	af_strtab_free(&b->strings);
+	free(b->queue.data);
+	free(b);
+}
+
+uint32_t af_bpf_process_of(struct af_bpf *b, int pid)
+{
+	struct bpf_image *i = b ? bpf_image_at(b, (uint32_t)pid, UINT64_MAX) : NULL;
+
+	return i ? bpf_image_process(b, i) : 0;
+}

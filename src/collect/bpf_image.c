@@ -1,0 +1,378 @@
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/scope.h"
+#include "collect/bpf_private.h"
+#include "collect/session.h"
+
+static const char *text_of(const struct af_bpf *b, uint32_t string)
+{
+	return af_strtab_get(&b->strings, string);
+}
+
+static struct bpf_image *image_newest(struct af_bpf *b, uint32_t pid)
+{
+	const uint64_t *at = af_map_get(&b->by_pid, pid);
+
+	return at ? (struct bpf_image *)(uintptr_t)*at : NULL;
+}
+
+struct bpf_image *bpf_image_at(struct af_bpf *b, uint32_t pid, uint64_t time_ns)
+{
+	struct bpf_image *i = image_newest(b, pid);
+
+	while (i && i->start_ns > time_ns)
+		i = i->older;
+	return i;
+}
+
+static struct bpf_image *image_new(struct af_bpf *b, uint32_t pid, uint64_t start_ns)
+{
+	struct bpf_image *i = af_xcalloc(1, sizeof *i);
+	uint64_t *at = af_map_at(&b->by_pid, pid, NULL);
+
+	i->pid = pid;
+	i->start_ns = start_ns;
+	i->older = (struct bpf_image *)(uintptr_t)*at;
+	*at = (uint64_t)(uintptr_t)i;
+	AF_GROW(b->images, b->nr_images, b->cap_images);
+	b->images[b->nr_images++] = i;
+	return i;
+}
+
+/* Up to @size - 1 bytes of /proc/@pid/@name; 0 when it is gone. */
+static size_t proc_read(uint32_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
+	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+	text[n > 0 ? n : 0] = 0;
+	return n > 0 ? (size_t)n : 0;
+}
+
+static uint32_t words_joined(struct af_bpf *b, char *words, size_t len)
+{
+	while (len && !words[len - 1])
+		len--;
+	for (size_t i = 0; i < len; i++)
+		if (!words[i])
+			words[i] = ' ';
+	return af_strtab_id(&b->strings, words, len);
+}
+
+/* The process's place in the tree of version 2, or the first there is in version 1: cgroups(7). */
+static void image_read_cgroup(struct af_bpf *b, struct bpf_image *i)
+{
+	char text[4096], *best = NULL;
+
+	proc_read(i->pid, "cgroup", text, sizeof text);
+	for (char *line = text; *line;) {
+		size_t len = strcspn(line, "\n");
+		char *next = line + len + (line[len] == '\n');
+		line[len] = 0;
+		char *path = strchr(line, ':');
+		path = path ? strchr(path + 1, ':') : NULL;
+		if (path && (!best || !strncmp(line, "0::", 3)) && strcmp(path + 1, "/") != 0)
+			best = path + 1;
+		line = next;
+	}
+	i->cgroup = best ? af_strtab_id_z(&b->strings, best) : 0;
+}
+
+/* What can be read of a process that was there before us, or that nobody told us of. */
+static void image_read_proc(struct af_bpf *b, struct bpf_image *i)
+{
+	char text[4096], path[64];
+
+	snprintf(path, sizeof path, "/proc/%u/exe", i->pid);
+	ssize_t n = readlink(path, text, sizeof text);
+	if (n > 0)
+		i->exe = af_strtab_id(&b->strings, text, (size_t)n);
+	n = (ssize_t)proc_read(i->pid, "cmdline", text, sizeof text);
+	i->cmdline = words_joined(b, text, (size_t)n);
+	proc_read(i->pid, "comm", text, sizeof text);
+	text[strcspn(text, "\n")] = 0;
+	i->comm = af_strtab_id_z(&b->strings, text);
+	proc_read(i->pid, "status", text, sizeof text);
+	const char *ids = strstr(text, "\nNSpid:");
+	if (ids) {
+		size_t len = strcspn(ids + 1, "\n");
+		while (len && ids[len] != '\t')
+			len--;
+		i->ns_pid = (uint32_t)strtoul(ids + len + 1, NULL, 10);
+	}
+	image_read_cgroup(b, i);
+	bpf_mappings_read(b, i);
+}
+
+struct bpf_image *bpf_image_need(struct af_bpf *b, uint32_t pid, uint64_t time_ns)
+{
+	struct bpf_image *i = bpf_image_at(b, pid, time_ns);
+
+	if (i || image_newest(b, pid))
+		return i ? i : image_newest(b, pid);
+	i = image_new(b, pid, 0);
+	i->in_scope = b->options->all;
+	image_read_proc(b, i);
+	return i;
+}
+
+/* Of a process that nobody has told of before, its parent's or its own past is all we know. */
+static void sideband_fork(struct af_bpf *b, const struct af_sideband_event *e)
+{
+	struct bpf_image *from = image_newest(b, e->parent);
+	bool ours = b->r->child > 0 && e->pid == (uint32_t)b->r->child;
+
+	if (!from && b->options->all)
+		from = bpf_image_need(b, e->parent, e->time_ns);
+	if (!ours && (!from || !from->in_scope))
+		return;
+	struct bpf_image *i = image_new(b, e->pid, e->time_ns);
+	i->in_scope = true;
+	if (ours)
+		image_read_proc(b, i);
+	if (ours || !from)
+		return;
+	i->from = from;
+	i->comm = from->comm;
+	i->cgroup = from->cgroup;
+	i->generation = from->generation;
+}
+
+static void sideband_exec(struct af_bpf *b, const struct af_sideband_event *e)
+{
+	struct bpf_image *was = image_newest(b, e->pid);
+
+	if (!was && b->options->all)
+		was = bpf_image_need(b, e->pid, e->time_ns);
+	if (!was || !was->in_scope)
+		return;
+	struct bpf_image *i = image_new(b, e->pid, e->time_ns);
+	i->exec = i->in_scope = true;
+	i->from = was;
+	i->ns_pid = was->ns_pid;
+	i->comm = af_strtab_id_z(&b->strings, af_sideband_text(&b->sideband, e));
+	i->cgroup = was->cgroup;
+	image_read_cgroup(b, i);
+}
+
+static void sideband_mmap(struct af_bpf *b, const struct af_sideband_event *e)
+{
+	struct bpf_image *i = bpf_image_at(b, e->pid, e->time_ns);
+
+	if (!i || e->start + e->size < e->start)
+		return;
+	struct bpf_mapping m = {
+	    .start = e->start,
+	    .end = e->start + e->size,
+	    .offset = e->offset,
+	    .time_ns = e->time_ns,
+	    .path = af_strtab_id_z(&b->strings, af_sideband_text(&b->sideband, e)),
+	    .build_id_size = e->build_id_size,
+	};
+	memcpy(m.build_id, e->build_id, sizeof m.build_id);
+	/* The kernel maps the program first, then its interpreter. */
+	if (i->exec && !i->nr_maps && !i->exe)
+		i->exe = m.path;
+	bpf_mapping_add(i, m);
+}
+
+void bpf_image_sideband(struct af_bpf *b, const struct af_sideband_event *e)
+{
+	switch (e->kind) {
+	case AF_SIDEBAND_FORK:
+		sideband_fork(b, e);
+		break;
+	case AF_SIDEBAND_EXEC:
+		sideband_exec(b, e);
+		break;
+	case AF_SIDEBAND_MMAP:
+		sideband_mmap(b, e);
+		break;
+	}
+}
+
+void bpf_image_exec(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_text *t)
+{
+	char args[AF_BPF_TEXT_MAX];
+	uint32_t bytes = t->args_bytes < sizeof args ? t->args_bytes : sizeof args;
+
+	i->ns_pid = t->head.ns_pid;
+	i->begun = true;
+	if (!i->exe)
+		i->exe = af_strtab_id(&b->strings, t->text,
+		                      strnlen(t->text, t->file_bytes < AF_BPF_TEXT_MAX
+		                                           ? t->file_bytes
+		                                           : AF_BPF_TEXT_MAX));
+	memcpy(args, t->text + AF_BPF_TEXT_MAX, bytes);
+	i->cmdline = words_joined(b, args, bytes);
+}
+
+uint32_t bpf_image_process(struct af_bpf *b, struct bpf_image *i)
+{
+	if (!i->process)
+		i->process = atomic_fetch_add(&b->r->control->nr_processes, 1) + 1;
+	return i->process;
+}
+
+static void process_note(struct af_stream *s, uint32_t process, const char *key, const char *value,
+                         size_t len)
+{
+	struct af_ev_process_note ev = {.process = process};
+	struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0}, {value, (uint32_t)len, 0}};
+
+	af_stream_put_tail(s, AF_KIND_PROCESS_NOTE, af_now_ns(), &ev, sizeof ev, tail, 2);
+}
+
+/* What the engines put in front of a container's id, the last part of its path. */
+static const char *container_engine(const char *name, size_t len)
+{
+	static const struct {
+		const char *prefix, *engine;
+	} engines[] = {
+	    {"docker-", "docker"}, {"libpod-", "podman"},   {"cri-containerd-", "containerd"},
+	    {"crio-", "cri-o"},    {"lxc.payload.", "lxc"}, {"machine-", "machine"},
+	};
+
+	for (size_t k = 0; k < sizeof engines / sizeof *engines; k++)
+		if (len > strlen(engines[k].prefix) &&
+		    !strncmp(name, engines[k].prefix, strlen(engines[k].prefix)))
+			return engines[k].engine;
+	return NULL;
+}
+
+/*
+ * A container's id is 64 hexadecimal digits in one part of the path, bare (/docker/ID,
+ * kubepods/…/ID) or in a unit's name (docker-ID.scope).
+ */
+static void container_note(struct af_stream *s, uint32_t process, const char *cgroup)
+{
+	for (const char *part = cgroup; *part;) {
+		size_t len = strcspn(part, "/");
+		size_t at = 0, digits;
+		while (at < len) {
+			digits = strspn(part + at, "0123456789abcdef");
+			if (digits >= 64)
+				break;
+			at += digits ? digits : 1;
+		}
+		if (at < len) {
+			const char *engine = container_engine(part, len);
+			char id[96];
+			int n = snprintf(
+			    id, sizeof id, "%s%s%.12s",
+			    engine                       ? engine
+			    : strstr(cgroup, "kubepods") ? "k8s"
+			    : strstr(cgroup, "docker")   ? "docker"
+							 : "",
+			    engine || strstr(cgroup, "kubepods") || strstr(cgroup, "docker") ? ":"
+											     : "",
+			    part + at);
+			process_note(s, process, "container", id, (size_t)n);
+			return;
+		}
+		part += len + (part[len] == '/');
+	}
+}
+
+/* What a fork runs is what its parent ran, as the kernel may tell of that only after the fork. */
+static const struct bpf_image *image_program(const struct bpf_image *i)
+{
+	while (!i->exec && !i->exe && i->from)
+		i = i->from;
+	return i;
+}
+
+void bpf_image_introduce(struct af_bpf *b, struct bpf_image *i)
+{
+	struct af_stream *s = i->out ? &i->out->stream : &b->r->stream;
+	uint32_t process = bpf_image_process(b, i);
+
+	if (i->written)
+		return;
+	i->written = true;
+	if (!i->hello) {
+		const struct bpf_image *program = image_program(i);
+		const char *exe = text_of(b, program->exe);
+		const char *cmdline = text_of(b, program->cmdline);
+		if (!*exe)
+			exe = text_of(b, i->comm); /* a thread of the kernel has only that */
+		const struct bpf_image *from = i;
+		while (from && from->exec)
+			from = from->from;
+		from = from ? from->from : NULL;
+		struct af_ev_process ev = {
+		    .pid = i->ns_pid ? i->ns_pid : i->pid,
+		    .ppid = from ? from->ns_pid ? from->ns_pid : from->pid : 0,
+		    .parent = i->exec || !i->from ? 0 : bpf_image_process(b, i->from),
+		};
+		struct af_tail tail[] = {
+		    {exe, (uint32_t)strlen(exe), 0},
+		    {cmdline, (uint32_t)strlen(cmdline), 0},
+		};
+		uint64_t begin_ns = i->start_ns > b->r->start_ns ? i->start_ns : b->r->start_ns;
+		/* The process stands in the packet's header. */
+		if (!i->out) {
+			af_stream_flush(s);
+			s->process = process;
+		}
+		af_stream_put_tail(s, AF_KIND_PROCESS, i->out ? begin_ns : af_now_ns(), &ev,
+		                   sizeof ev, tail, 2);
+		if (!i->out) {
+			af_stream_flush(s);
+			s->process = 0;
+		}
+	}
+	const char *cgroup = text_of(b, i->cgroup);
+	if (*cgroup && i->cgroup != b->own_cgroup) {
+		process_note(&b->r->stream, process, "cgroup", cgroup, strlen(cgroup));
+		container_note(&b->r->stream, process, cgroup);
+	}
+}
+
+void bpf_image_exit(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_exit *e)
+{
+	uint64_t ticks = e->utime + e->stime;
+
+	i->ended = true;
+	if (!i->ns_pid)
+		i->ns_pid = e->head.ns_pid;
+	if (!i->comm)
+		i->comm = af_strtab_id(&b->strings, e->head.comm,
+		                       strnlen(e->head.comm, sizeof e->head.comm));
+	if (!i->hello && i->in_scope) {
+		bpf_image_introduce(b, i);
+		/* As the kernel does it for wait(2): the exact sum, shared out by ticks. */
+		uint64_t kernel_ns =
+		    ticks ? (uint64_t)((double)e->runtime_ns * (double)e->stime / (double)ticks)
+			  : 0;
+		/* Of the program itself, who waits for it tells. */
+		if (i->pid != (uint32_t)b->r->child)
+			af_stream_put(&b->r->stream, process_end, af_now_ns(),
+			              .process = i->process, .status = e->status,
+			              .user_ns = e->runtime_ns - kernel_ns, .kernel_ns = kernel_ns,
+			              .max_rss_bytes =
+			                  e->max_rss_pages * (uint64_t)sysconf(_SC_PAGESIZE),
+			              .source = AF_USAGE_SELF);
+	}
+	for (; i; i = i->older)
+		bpf_out_close(b, i);
+}
+
+void bpf_images_free(struct af_bpf *b)
+{
+	for (uint32_t k = 0; k < b->nr_images; k++) {
+		bpf_out_close(b, b->images[k]);
+		free(b->images[k]->maps);
+		free(b->images[k]);
+	}
+	free(b->images);
+	af_map_free(&b->by_pid);
+}

@@ -1,0 +1,160 @@
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/scope.h"
+#include "collect/bpf_private.h"
+
+void bpf_mapping_add(struct bpf_image *image, struct bpf_mapping m)
+{
+	/* Where something was mapped before, what follows is of another generation. */
+	for (const struct bpf_image *i = image; i; i = i->exec ? NULL : i->from)
+		for (uint32_t k = 0; k < i->nr_maps; k++) {
+			const struct bpf_mapping *old = &i->maps[k];
+			bool same = old->start == m.start && old->end == m.end &&
+			            old->path == m.path && old->offset == m.offset;
+			if (!same && old->start < m.end && m.start < old->end &&
+			    old->generation == image->generation) {
+				image->generation++;
+				k = i->nr_maps;
+			}
+		}
+	m.generation = image->generation;
+	AF_GROW(image->maps, image->nr_maps, image->cap_maps);
+	image->maps[image->nr_maps++] = m;
+}
+
+/* proc(5): start-end perms offset dev inode path */
+void bpf_mappings_read(struct af_bpf *b, struct bpf_image *image)
+{
+	char name[64], line[PATH_MAX + 128], perms[8];
+	unsigned long long start, end, offset;
+
+	snprintf(name, sizeof name, "/proc/%u/maps", image->pid);
+	scope_fclose FILE *f = fopen(name, "re");
+	while (f && fgets(line, sizeof line, f)) {
+		int at = 0;
+		if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &start, &end, perms, &offset,
+		           &at) != 4 ||
+		    perms[2] != 'x' || !at)
+			continue;
+		line[strcspn(line, "\n")] = 0;
+		const char *path = line[at] ? line + at : "//anon";
+		bpf_mapping_add(image, (struct bpf_mapping){
+					   .start = start,
+					   .end = end,
+					   .offset = offset,
+					   .path = af_strtab_id_z(&b->strings, path),
+				       });
+	}
+}
+
+uint32_t bpf_mapping_generation(const struct bpf_image *image, uint64_t time_ns)
+{
+	for (uint32_t i = image->nr_maps; i--;)
+		if (image->maps[i].time_ns <= time_ns)
+			return image->maps[i].generation;
+	return image->exec || !image->from ? 0 : image->from->generation;
+}
+
+/*
+ * How far the file's addresses are from where they run: by the segment that holds @offset. The file
+ * is opened as the process sees it, while it is there to ask.
+ */
+static uint64_t file_bias(uint32_t pid, const char *path, uint64_t start, uint64_t offset)
+{
+	char there[PATH_MAX + 64];
+	Elf64_Ehdr e;
+
+	snprintf(there, sizeof there, "/proc/%u/root%s", pid, path);
+	scope_close int fd = open(there, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || pread(fd, &e, sizeof e, 0) != (ssize_t)sizeof e ||
+	    memcmp(e.e_ident, ELFMAG, SELFMAG) || e.e_ident[EI_CLASS] != ELFCLASS64)
+		return start - offset;
+	for (int i = 0; i < e.e_phnum && i < 128; i++) {
+		Elf64_Phdr p;
+		if (pread(fd, &p, sizeof p, (off_t)(e.e_phoff + (uint64_t)i * sizeof p)) !=
+		    (ssize_t)sizeof p)
+			break;
+		uint64_t page = p.p_offset & ~4095ull;
+		if (p.p_type == PT_LOAD && p.p_flags & PF_X && offset >= page &&
+		    offset < p.p_offset + p.p_filesz)
+			return start - (p.p_vaddr - p.p_offset + offset);
+	}
+	return start - offset;
+}
+
+/* In another mount namespace the path means another file here. */
+static bool other_root(uint32_t pid)
+{
+	char path[64];
+	struct stat theirs, ours;
+
+	snprintf(path, sizeof path, "/proc/%u/ns/mnt", pid);
+	return !stat(path, &theirs) && !stat("/proc/self/ns/mnt", &ours) &&
+	       theirs.st_ino != ours.st_ino;
+}
+
+static void mapping_write(struct af_bpf *b, struct bpf_image *image, const struct bpf_mapping *m,
+                          uint64_t time_ns)
+{
+	static const char gone[] = " (deleted)";
+	char path[PATH_MAX + 32];
+	struct af_ev_mapping ev = {
+	    .start = m->start,
+	    .end = m->end,
+	    .bias = m->start,
+	    .generation = BPF_GENERATION + m->generation,
+	};
+
+	snprintf(path, sizeof path, "%s", af_strtab_get(&b->strings, m->path));
+	size_t len = strlen(path);
+	if (len > sizeof gone - 1 && !strcmp(path + len - (sizeof gone - 1), gone)) {
+		path[len - (sizeof gone - 1)] = 0;
+		ev.flags |= AF_MAPPING_DELETED;
+	}
+	if (path[0] == '/' && path[1] != '/') {
+		ev.bias = file_bias(image->pid, path, m->start, m->offset);
+		if (image->exe && !strcmp(path, af_strtab_get(&b->strings, image->exe)))
+			ev.flags |= AF_MAPPING_MAIN;
+		if (other_root(image->pid)) {
+			char inside[PATH_MAX];
+			snprintf(inside, sizeof inside, "%s", path);
+			snprintf(path, sizeof path, "/proc/%u/root%s", image->pid, inside);
+		}
+	} else if (strcmp(path, "[vdso]") != 0) {
+		ev.flags |= AF_MAPPING_JIT;
+		strcpy(path, "[jit]");
+	}
+	struct af_tail tail[] = {
+	    {m->build_id, m->build_id_size, 1},
+	    {path, (uint32_t)strlen(path), 0},
+	};
+	af_stream_put_tail(&image->out->stream, AF_KIND_MAPPING, time_ns, &ev, sizeof ev, tail, 2);
+}
+
+/* A fork's code is its parent's as it was at the fork. */
+static void inherited_write(struct af_bpf *b, struct bpf_image *image, const struct bpf_image *from,
+                            uint64_t until_ns, uint64_t time_ns)
+{
+	if (!from->exec && from->from)
+		inherited_write(b, image, from->from, from->start_ns, time_ns);
+	for (uint32_t i = 0; i < from->nr_maps && from->maps[i].time_ns <= until_ns; i++)
+		mapping_write(b, image, &from->maps[i], time_ns);
+}
+
+void bpf_mappings_write(struct af_bpf *b, struct bpf_image *image, uint64_t time_ns)
+{
+	if (!image->nr_maps_written && !image->exec && image->from && !image->out->nr_stacks)
+		inherited_write(b, image, image->from, image->start_ns, time_ns);
+	for (; image->nr_maps_written < image->nr_maps; image->nr_maps_written++)
+		mapping_write(b, image, &image->maps[image->nr_maps_written], time_ns);
+}

@@ -1,0 +1,162 @@
+/*
+ * What the files of the collector `bpf` share.
+ *
+ *	bpf_programs.c  loading and attaching
+ *	bpf.c           the hand-over at the door, the pump, privileges
+ *	bpf_image.c     which program a pid ran when, its ordinal and its words
+ *	bpf_mapping.c   what code it had mapped
+ *	bpf_stream.c    events in the process's stream
+ *	bpf_kernel.c    what must be known of the kernel's own code
+ *
+ * Samples are looked at HOLD_NS after they were taken: by then a process that carries libaflame
+ * has said hello, and what the side-band tells of the time before is here, from whatever CPU.
+ */
+#ifndef AF_COLLECT_BPF_PRIVATE_H
+#define AF_COLLECT_BPF_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/strtab.h"
+#include "bpf/record.h"
+#include "collect/bpf.h"
+#include "collect/bpf_sideband.h"
+#include "trace/stream.h"
+
+enum { HOLD_NS = 200000000 };
+
+/*
+ * Generations of what is seen from here lie above all that libaflame counts itself, so that its
+ * stacks are never looked up in mappings of ours, which may be of another time.
+ */
+#define BPF_GENERATION 0x80000000u
+
+struct bpf_mapping {
+	uint64_t start, end, offset;
+	uint64_t time_ns;    /* 0: was there before us */
+	uint32_t generation; /* less BPF_GENERATION */
+	uint32_t path;       /* string */
+	uint32_t build_id_size;
+	uint8_t build_id[20];
+};
+
+struct bpf_out {
+	struct af_stream stream;
+	uint32_t finish_as; /* what af_drain_finish() knows the ring by */
+	uint32_t tid;       /* whose events come now */
+	struct af_map kstacks, stacks;
+	uint32_t nr_kstacks, nr_stacks;
+};
+
+/* One program that one process ran: from its fork or exec to its end or the next exec. */
+struct bpf_image {
+	uint32_t pid;            /* in our namespace */
+	uint32_t ns_pid;         /* as it sees itself, 0: not known yet */
+	uint32_t process;        /* ordinal, 0: none yet */
+	uint64_t start_ns;       /* 0: before us */
+	struct bpf_image *from;  /* whom it was forked from, or what ran in it before */
+	struct bpf_image *older; /* what ran under this pid before */
+	bool exec;               /* began by an exec, not by a fork */
+	bool begun;              /* the exec is over: its own code runs */
+	bool hello;              /* carries libaflame, which writes PROCESS and its own samples */
+	bool in_scope;
+	bool written; /* PROCESS is */
+	bool ended;
+	uint32_t comm, exe, cmdline, cgroup; /* strings */
+	struct bpf_mapping *maps; /* its own; a fork also has those of @from until then */
+	uint32_t nr_maps, cap_maps, nr_maps_written;
+	uint32_t generation;
+	struct bpf_out *out; /* NULL: nothing to write so far */
+};
+
+/* Of /proc/kallsyms; all 0 where it tells nothing. */
+struct bpf_kernel {
+	uint64_t schedule, schedule_end;
+	uint64_t wake_up, wake_up_end;
+	uint64_t irq_entry, irq_entry_end, softirq_entry, softirq_entry_end;
+};
+
+struct bpf_queue {
+	char *data;
+	size_t head, len, cap;
+};
+
+struct af_bpf {
+	struct af_recording *r;
+	const struct af_bpf_options *options;
+	uint64_t period_ns;          /* of samples */
+	struct record_bpf *programs; /* the skeleton */
+	struct ring_buffer *ring;
+	struct bpf_link **links; /* cpu_sample on each CPU */
+	uint32_t nr_links;
+	struct af_sideband sideband;
+	struct bpf_queue queue;
+	struct af_strtab strings;
+	struct bpf_image **images;
+	uint32_t nr_images, cap_images;
+	struct af_map by_pid; /* newest image */
+	struct bpf_kernel kernel;
+	struct bpf_out *idle; /* wake-ups by interrupts */
+	uint32_t own_cgroup;  /* string */
+	uint64_t counted[AF_BPF_COUNTS], lost_sideband;
+	bool stopped;
+};
+
+/* bpf_programs.c: by b->options and b->period_ns. */
+int bpf_programs_load(struct af_bpf *b, struct af_err *err);
+int bpf_programs_attach(struct af_bpf *b, struct af_err *err);
+void bpf_programs_close(struct af_bpf *b);
+
+/* bpf_image.c */
+
+/* The image that ran as @pid at @time_ns; NULL when that is not known. */
+struct bpf_image *bpf_image_at(struct af_bpf *b, uint32_t pid, uint64_t time_ns);
+
+/* The same, made from /proc when there is none. */
+struct bpf_image *bpf_image_need(struct af_bpf *b, uint32_t pid, uint64_t time_ns);
+
+void bpf_image_sideband(struct af_bpf *b, const struct af_sideband_event *e);
+
+/* Its number in the trace, given now if it has none; @image is past HOLD_NS or over. */
+uint32_t bpf_image_process(struct af_bpf *b, struct bpf_image *image);
+
+/* Write its PROCESS and notes unless that was done. */
+void bpf_image_introduce(struct af_bpf *b, struct bpf_image *image);
+
+void bpf_image_exec(struct bpf_image *image, struct af_bpf *b, const struct af_bpf_text *t);
+void bpf_image_exit(struct bpf_image *image, struct af_bpf *b, const struct af_bpf_exit *e);
+void bpf_images_free(struct af_bpf *b);
+
+/* bpf_mapping.c */
+void bpf_mapping_add(struct bpf_image *image, struct bpf_mapping m);
+void bpf_mappings_read(struct af_bpf *b, struct bpf_image *image); /* /proc/PID/maps */
+
+/* Generation of what was mapped at @time_ns. */
+uint32_t bpf_mapping_generation(const struct bpf_image *image, uint64_t time_ns);
+
+/* Write the MAPPINGs that are not written yet. */
+void bpf_mappings_write(struct af_bpf *b, struct bpf_image *image, uint64_t time_ns);
+
+/* bpf_stream.c */
+
+/* The stream of @image, made when there is none; NULL: it cannot be (counted). */
+struct bpf_out *bpf_out_of(struct af_bpf *b, struct bpf_image *image);
+void bpf_out_close(struct af_bpf *b, struct bpf_image *image);
+/* @image NULL: the idle task, which only wakes. Makes of addresses what is looked up. */
+void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_stacks *s);
+void bpf_write_comm(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_head *h);
+void bpf_idle_close(struct af_bpf *b);
+
+/* bpf_kernel.c */
+void bpf_kernel_read(struct bpf_kernel *k);
+
+/* How many of the leaf frames of @s are the tracing itself. */
+uint32_t bpf_kernel_skip(const struct bpf_kernel *k, const struct af_bpf_stacks *s);
+
+/* Was the waker an interrupt, and not the thread that it hit? */
+bool bpf_kernel_in_irq(const struct bpf_kernel *k, const struct af_bpf_stacks *s);
+
+#endif

@@ -1,0 +1,115 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+#include "collect/bpf_private.h"
+
+enum { PROBE_PERIOD_NS = 1000000000 };
+
+static const char getting_it[] =
+    "run aflame as root, or give it the rights once: setcap "
+    "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog=ep $(command -v aflame)";
+
+static bool has_capabilities(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+
+	if (syscall(SYS_capget, &head, data))
+		return false;
+	uint64_t has = data[0].effective | (uint64_t)data[1].effective << 32;
+	return has >> CAP_SYS_ADMIN & 1 || (has >> CAP_BPF & 1 && has >> CAP_PERFMON & 1);
+}
+
+static bool file_has(const char *path, const char *words)
+{
+	char text[512];
+	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+
+	text[n > 0 ? n : 0] = 0;
+	return strstr(text, words) != NULL;
+}
+
+static bool kernel_is_at_least(unsigned major, unsigned minor)
+{
+	struct utsname u;
+	unsigned x, y;
+
+	return !uname(&u) && sscanf(u.release, "%u.%u", &x, &y) == 2 &&
+	       (x > major || (x == major && y >= minor));
+}
+
+/* Why it cannot work, as far as it can be told without trying. */
+static int probe_look(struct af_err *err)
+{
+	if (!kernel_is_at_least(5, 8))
+		return af_fail_plain(err, -EOPNOTSUPP, "Linux 5.8 or later is needed");
+	if (!has_capabilities())
+		return af_fail_plain(err, -EPERM, "the kernel shows itself to root only: %s",
+		                     getting_it);
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return af_fail_plain(
+		    err, -ENOENT,
+		    "this kernel does not describe itself (no /sys/kernel/btf/vmlinux): "
+		    "boot one that is built with CONFIG_DEBUG_INFO_BTF");
+	if (file_has("/sys/kernel/security/lockdown", "[confidentiality]"))
+		return af_fail_plain(err, -EPERM,
+		                     "the kernel is locked down: boot with lockdown=integrity, or "
+		                     "without Secure Boot");
+	return 0;
+}
+
+/* What @rc most likely means, which the kernel gave although we have the capabilities. */
+static int probe_explain(int rc, struct af_err *err)
+{
+	struct rlimit memlock;
+
+	if (rc == -EPERM && !kernel_is_at_least(5, 11) && !getrlimit(RLIMIT_MEMLOCK, &memlock) &&
+	    memlock.rlim_cur != RLIM_INFINITY)
+		return af_fail_plain(
+		    err, rc,
+		    "this kernel counts BPF memory as locked memory: lift the limit "
+		    "with ulimit -l unlimited");
+	if ((rc == -EPERM || rc == -EACCES) && !file_has("/proc/self/status", "\nSeccomp:\t0"))
+		return af_fail_plain(
+		    err, rc,
+		    "a filter of system calls refuses it, as in a container: run it "
+		    "with --cap-add BPF --cap-add PERFMON, or --privileged");
+	if (rc == -EACCES || rc == -EPERM)
+		return af_fail_plain(
+		    err, rc, "the kernel refuses it although the capabilities are there (%s)",
+		    err->msg);
+	return rc;
+}
+
+int af_bpf_probe(char *words, size_t size, struct af_err *err)
+{
+	static const struct af_bpf_options options = {.samples = true,
+	                                              .off_cpu = AF_OFF_CPU_WAKERS};
+	struct af_bpf b = {.options = &options, .period_ns = PROBE_PERIOD_NS};
+	int rc = probe_look(err);
+
+	if (rc)
+		return rc;
+	rc = bpf_programs_load(&b, err);
+	if (!rc)
+		rc = bpf_programs_attach(&b, err);
+	if (!rc)
+		rc = af_sideband_open(&b.sideband, err);
+	af_sideband_close(&b.sideband);
+	bpf_programs_close(&b);
+	if (rc)
+		return probe_explain(rc, err);
+	snprintf(words, size, "kernel stacks, static and running programs, off-CPU time");
+	return 0;
+}
