@@ -222,8 +222,11 @@ static uint32_t frames_kernel(struct af_tree *t, const struct af_world *w, uint3
 uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struct af_place *at)
 {
 	const struct af_process *p = af_world_process(w, at->process);
-	uint32_t node =
-	    af_frames_under(t, 0, p && *p->name ? p->name : "[unknown process]", AF_FRAME_PROCESS);
+	/* In the recorder's streams the kernel acts for no process: an interrupt woke somebody. */
+	const char *name = !at->process    ? "[interrupt]"
+	                   : p && *p->name ? p->name
+	                                   : "[unknown process]";
+	uint32_t node = af_frames_under(t, 0, name, AF_FRAME_PROCESS);
 
 	if (at->path == AF_PATH_MISSED)
 		node = af_frames_under(t, node, "[user stack not recorded]", AF_FRAME_MARK);

@@ -6,7 +6,7 @@
 
 struct samples_tick {
 	uint64_t time_ns, weight_ns;
-	uint32_t kstack;
+	uint32_t path, kstack; /* path: what the kernel itself could tell of the user part */
 };
 
 struct samples_thread {
@@ -29,15 +29,16 @@ static struct samples_thread *thread_of(struct af_samples *s, const struct af_ev
 	return &s->threads[*slot];
 }
 
-/* What waits for this thread, all with the same user part. */
+/* What waits for this thread, all with one user part; when that never came, with the kernel's. */
 static void hand_over(struct af_samples *s, struct samples_thread *t, uint32_t path)
 {
 	for (uint32_t i = 0; i < t->nr; i++) {
+		bool own = path == AF_PATH_MISSED && t->ticks[i].path != AF_PATH_NONE;
 		struct af_sample sample = {
 		    .time_ns = t->ticks[i].time_ns,
 		    .weight_ns = t->ticks[i].weight_ns,
 		    .tid = t->tid,
-		    .at = {t->process, path, t->ticks[i].kstack},
+		    .at = {t->process, own ? t->ticks[i].path : path, t->ticks[i].kstack},
 		    .in_kernel = true,
 		};
 		s->take(s->arg, &sample);
@@ -55,8 +56,12 @@ static void take_ksample(struct af_samples *s, const struct af_world *w, const s
 	if (k.flags & AF_SAMPLE_JOINS) {
 		struct samples_thread *t = thread_of(s, ev);
 		AF_GROW(t->ticks, t->nr, t->cap);
-		t->ticks[t->nr++] = (struct samples_tick){ev->time_ns, k.weight_ns,
-		                                          at.kstack ? at.kstack : AF_KSTACK_MISSED};
+		t->ticks[t->nr++] = (struct samples_tick){
+		    .time_ns = ev->time_ns,
+		    .weight_ns = k.weight_ns,
+		    .path = at.path,
+		    .kstack = at.kstack ? at.kstack : AF_KSTACK_MISSED,
+		};
 		return;
 	}
 	struct af_sample sample = {
