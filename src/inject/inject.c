@@ -194,8 +194,14 @@ bool af_inject_in_vfork_child(void)
 	return inject.alive && *inject.alive && inject.pid != getpid();
 }
 
-void af_inject_silence(void)
+void af_inject_forbidden(void)
 {
+	struct af_thread *t = af_thread_enter();
+
+	if (t) {
+		write_note(t, "silent", "a program forbade itself (seccomp) what recording needs");
+		af_thread_leave(t);
+	}
 	inject.session = NULL;
 }
 

@@ -52,8 +52,11 @@ void af_inject_check_fork(void);
  */
 bool af_inject_in_vfork_child(void);
 
-/* No more recording in this process, not even by a system call. */
-void af_inject_silence(void);
+/*
+ * No more recording in this process, not even by a system call, as it is about to forbid itself
+ * those. The trace is told.
+ */
+void af_inject_forbidden(void);
 
 /* Incremented in every forked child: what was made under another value is the parent's. */
 uint32_t af_inject_generation(void);

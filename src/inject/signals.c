@@ -51,6 +51,11 @@ static int call_real(int signo, const struct sigaction *act, struct sigaction *o
 
 static void signals_handle(int signo, siginfo_t *info, void *context);
 
+static bool is_fault(int signo)
+{
+	return signo == SIGSEGV || signo == SIGBUS;
+}
+
 static bool is_handled(const struct sigaction *act)
 {
 	return act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN;
@@ -81,7 +86,7 @@ static int install_held(int signo, const struct sigaction *act)
  */
 static int shared_install(struct shared_signal *s)
 {
-	bool fault = s->signo == SIGSEGV || s->signo == SIGBUS;
+	bool fault = is_fault(s->signo);
 	struct sigaction act = s->program;
 
 	if (!is_handled(&s->program)) {
@@ -178,7 +183,7 @@ static void mask_as_program(const struct shared_signal *s, const struct sigactio
 static void shared_forward(struct shared_signal *s, siginfo_t *info, void *context)
 {
 	struct sigaction program = s->program;
-	bool fault = (s->signo == SIGSEGV || s->signo == SIGBUS) && info->si_code > 0;
+	bool fault = is_fault(s->signo) && info->si_code > 0;
 
 	if (program.sa_handler == SIG_IGN && !fault)
 		return;
@@ -203,7 +208,7 @@ static void signals_handle(int signo, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
-	if (signo == SIGSEGV || signo == SIGBUS) {
+	if (is_fault(signo)) {
 		if (info->si_code > 0 && af_guard_fault(context))
 			return;
 	} else if (af_sampler_signal(signo, info, context)) {
@@ -212,6 +217,22 @@ static void signals_handle(int signo, siginfo_t *info, void *context)
 	}
 	errno = saved;
 	shared_forward(shared_find(signo), info, context);
+}
+
+void af_signals_before_exec(bool faults)
+{
+	for (unsigned i = 0; i < sizeof shared / sizeof *shared; i++) {
+		struct shared_signal *s = &shared[i];
+		if (s->ours && s->program.sa_handler == SIG_IGN && (faults || !is_fault(s->signo)))
+			call_real(s->signo, &s->program, NULL);
+	}
+}
+
+void af_signals_after_exec(void)
+{
+	for (unsigned i = 0; i < sizeof shared / sizeof *shared; i++)
+		if (shared[i].ours && shared[i].program.sa_handler == SIG_IGN)
+			shared_install(&shared[i]);
 }
 
 /*

@@ -26,6 +26,14 @@ int af_signals_sampling(void);
 /* Is our handler installed for @signo? */
 bool af_signals_shares(int signo);
 
+/*
+ * Signals that are ignored stay so in the next image, but ours are handled: so what the program
+ * ignores is given to the kernel as it is just before an exec, and taken back when that failed.
+ * @faults: SIGSEGV and SIGBUS too, after which a guarded read may end the process.
+ */
+void af_signals_before_exec(bool faults);
+void af_signals_after_exec(void);
+
 /* The program has an alternate stack of @size bytes now. */
 void af_signals_alternate(size_t size);
 

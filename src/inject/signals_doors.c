@@ -1,15 +1,19 @@
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <time.h>
 
+#include "inject/arch/arch.h"
 #include "inject/inject.h"
 #include "inject/sampler.h"
+#include "inject/seccomp.h"
 #include "inject/signals.h"
 #include "trace/stream.h"
 
@@ -198,7 +202,16 @@ DOOR int sigaltstack(const stack_t *stack, stack_t *old)
 	return rc;
 }
 
-/* Strict seccomp kills for any system call but four: from there on we make none. */
+/*
+ * A filter that ends the program for what recording calls; strict seccomp does for any system call
+ * but four. From there on we make none. The filter only adds to those that are there already.
+ */
+static void seccomp_comes(bool strict, unsigned long filter)
+{
+	if (strict || af_seccomp_forbids((const struct sock_fprog *)filter))
+		af_inject_forbidden();
+}
+
 DOOR int prctl(int option, ...)
 {
 	unsigned long arg[4];
@@ -208,7 +221,29 @@ DOOR int prctl(int option, ...)
 	for (int i = 0; i < 4; i++)
 		arg[i] = va_arg(ap, unsigned long);
 	va_end(ap);
-	if (option == PR_SET_SECCOMP && arg[0] == SECCOMP_MODE_STRICT)
-		af_inject_silence();
+	if (option == PR_SET_SECCOMP)
+		seccomp_comes(arg[0] == SECCOMP_MODE_STRICT, arg[1]);
 	return REAL(prctl)(option, arg[0], arg[1], arg[2], arg[3]);
+}
+
+/* glibc has no function for seccomp(2), so all its users call this one. */
+DOOR long syscall(long number, ...)
+{
+	long arg[6];
+	va_list ap;
+
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		arg[i] = va_arg(ap, long);
+	va_end(ap);
+	if (number == SYS_seccomp && arg[0] == SECCOMP_SET_MODE_STRICT)
+		seccomp_comes(true, 0);
+	else if (number == SYS_seccomp && arg[0] == SECCOMP_SET_MODE_FILTER)
+		seccomp_comes(false, (unsigned long)arg[2]);
+	long rc = af_arch_syscall6(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+	if (rc < 0 && rc >= -4095) {
+		errno = (int)-rc;
+		return -1;
+	}
+	return rc;
 }

@@ -34,6 +34,9 @@ enum {
 	AF_ARCH_CODE = AF_ARCH_CODE_BEFORE + AF_ARCH_CODE_AFTER,
 };
 
+/* What seccomp filters know the machine by. */
+#define AF_ARCH_AUDIT AUDIT_ARCH_X86_64
+
 static inline long af_arch_syscall(long nr, long a, long b, long c, long d)
 {
 	register long r10 __asm__("r10") = d;
@@ -42,6 +45,20 @@ static inline long af_arch_syscall(long nr, long a, long b, long c, long d)
 	__asm__ volatile("syscall"
 	                 : "=a"(rc)
 	                 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10)
+	                 : "rcx", "r11", "memory");
+	return rc;
+}
+
+static inline long af_arch_syscall6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long rc;
+
+	__asm__ volatile("syscall"
+	                 : "=a"(rc)
+	                 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 	                 : "rcx", "r11", "memory");
 	return rc;
 }
