@@ -105,14 +105,28 @@ static void interpreter_is(unsigned long version)
 	tstate.frame = NULL;
 }
 
+struct fake_word {
+	uint16_t at, offset;
+};
+
 static void offsets_of_314(void)
 {
-	static const struct {
-		uint16_t at, offset;
-	} words[] = {
+	static const struct fake_word words[] = {
 	    {208, 72},  {256, 8},   {264, 0},  {272, 56},  {288, 74}, {320, 112},
 	    {336, 128}, {344, 136}, {352, 68}, {384, 208}, {640, 40}, {408, 8},
 	    {424, 24},  {600, 16},  {608, 32}, {624, 32},  {632, 16},
+	};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		_PyRuntime[words[i].at / 8] = words[i].offset;
+}
+
+static void offsets_of_315(void)
+{
+	static const struct fake_word words[] = {
+	    {208, 72},  {320, 8},   {328, 0},  {336, 56},  {352, 74}, {384, 112},
+	    {400, 128}, {408, 136}, {416, 68}, {448, 208}, {736, 40}, {472, 8},
+	    {488, 24},  {696, 16},  {704, 32}, {720, 32},  {728, 16},
 	};
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -246,6 +260,32 @@ static void frames_of_3_14_are_read_through_their_tags(void **state)
 	assert_true(entries[0] != AF_PY_BORDER);
 }
 
+/* The thread's own shim at the end is no border: no native call of the eval loop made it. */
+static void chain_of_3_15_ends_in_the_base_of_the_thread(void **state)
+{
+	struct fake_code c = code(1005, 10, &name_a);
+	struct fake_frame base = frame(NULL, 0, NULL, 3, 1);
+	struct fake_frame shim = frame(NULL, 0, &base, 3, 1);
+	struct fake_frame leaf = frame(&c, 3, &shim, 0, 1);
+	uint64_t entries[16];
+	enum af_stop stop;
+
+	interpreter_is(0x030f02f0);
+	offsets_of_315();
+	assert_true(meet());
+	tstate.frame = &leaf;
+	assert_int_equal(af_python_frames(entries, 16, &stop), 2);
+	assert_int_equal(stop, AF_STOP_COMPLETE);
+	assert_int_equal((uint32_t)entries[0], 6);
+	assert_int_equal(af_python_code(entries[0] >> 32)->version, 0x30f);
+	assert_true(entries[1] == AF_PY_BORDER);
+
+	/* A thread that runs no Python now. */
+	tstate.frame = &base;
+	assert_int_equal(af_python_frames(entries, 16, &stop), 0);
+	assert_int_equal(stop, AF_STOP_COMPLETE);
+}
+
 static void thread_without_python_has_no_frames(void **state)
 {
 	uint64_t entries[4];
@@ -310,6 +350,7 @@ int main(void)
 	    cmocka_unit_test_setup(interpreter_that_contradicts_the_table_says_where, start),
 	    cmocka_unit_test_setup(version_is_the_status_of_one_that_can_be_read, start),
 	    cmocka_unit_test_setup(frames_of_3_14_are_read_through_their_tags, start),
+	    cmocka_unit_test_setup(chain_of_3_15_ends_in_the_base_of_the_thread, start),
 	    cmocka_unit_test_setup(thread_without_python_has_no_frames, start),
 	    cmocka_unit_test_setup(broken_chain_ends_with_its_reason, start),
 	    cmocka_unit_test_setup(frames_that_never_make_sense_refuse_the_interpreter, start),
