@@ -153,28 +153,24 @@ static int row_order(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/*
- * The path down to @node, outermost first: all of it, or its last @most frames that are the
- * program's own.
- */
-static const char *path_text(struct af_facts *f, const struct af_tree *t, uint32_t node,
-                             const char *between, uint32_t most)
+/* The path down to @node, outermost first: all of it, or the last functions of the program. */
+static const char *path_text(struct af_facts *f, const struct af_tree *t, uint32_t node, bool all)
 {
-	uint32_t stack[4096], nr = 0;
+	uint32_t stack[4096], nr = 0, most = all ? 4096 : BLOCKED_SHOWN;
 	struct af_buf text = {0};
 
-	for (; node && nr < most && nr < 4096; node = t->nodes[node].parent) {
-		if (most == BLOCKED_SHOWN && frame_of(t, node) == AF_FRAME_PROCESS)
-			break;
-		stack[nr++] = node;
+	for (; node && nr < most; node = t->nodes[node].parent) {
+		enum af_frame frame = frame_of(t, node);
+		if (all || (frame != AF_FRAME_MARK && frame != AF_FRAME_PROCESS))
+			stack[nr++] = node;
 	}
 	while (nr-- > 0) {
 		size_t len;
 		const char *name = af_tree_text(t, t->nodes[stack[nr]].name, &len);
 		if (text.len)
-			af_buf_str(&text, between);
+			af_buf_str(&text, all ? ";" : " > ");
 		af_buf_add(&text, name, len);
-		af_buf_str(&text, af_frame_suffix(frame_of(t, stack[nr])));
+		af_buf_str(&text, all ? af_frame_suffix(frame_of(t, stack[nr])) : "");
 	}
 	const char *kept = af_facts_text(f, "%.*s", (int)text.len, text.len ? text.data : "");
 	af_buf_free(&text);
@@ -203,7 +199,7 @@ static void blocked_row(struct af_facts *f, struct af_table *table, const struct
 	uint32_t user = af_blocked_user(t, s->place), kernel = af_blocked_kernel(t, s->place);
 	struct af_cell *c = af_table_row(f, table);
 
-	c[0].text = user ? path_text(f, t, user, " > ", BLOCKED_SHOWN) : "";
+	c[0].text = user ? path_text(f, t, user, false) : "";
 	c[1].text = kernel ? node_text(f, t, kernel) : "";
 	c[2].text = s->state < AF_STATE_END ? af_state_text(s->state) : "off CPU";
 	c[3].value = s->ns;
@@ -212,7 +208,7 @@ static void blocked_row(struct af_facts *f, struct af_table *table, const struct
 	c[6].value = s->ns / s->count;
 	c[7].value = s->longest_ns;
 	c[8].text = node_text(f, t, node_process(t, s->place));
-	c[9].text = path_text(f, t, s->place, ";", UINT32_MAX);
+	c[9].text = path_text(f, t, s->place, true);
 }
 
 static void blocked_finish(void *self, const struct af_world *w, struct af_results *out)

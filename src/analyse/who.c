@@ -225,8 +225,25 @@ static bool groups_differ(const struct af_world *w, const bool *there)
 	return false;
 }
 
+/* CPU time by ordinal, whoever knows more of it; wait4 counts that of children too. */
+static uint64_t *processes_busy(const struct who *who, const struct af_world *w)
+{
+	uint64_t *busy = af_xcalloc((size_t)w->nr_processes + 1, sizeof *busy);
+
+	for (uint32_t i = 0; i < who->nr; i++)
+		if (who->threads[i].process < w->nr_processes)
+			busy[who->threads[i].process] += who->threads[i].use.sampled_ns;
+	for (uint32_t p = 1; p < w->nr_processes; p++) {
+		const struct af_process *process = &w->processes[p];
+		uint64_t used = process->user_ns + process->kernel_ns;
+		if (process->usage_source != AF_USAGE_WAIT && used > busy[p])
+			busy[p] = used;
+	}
+	return busy;
+}
+
 static void table_processes(const struct who *who, const struct af_world *w, const bool *there,
-                            struct af_facts *f)
+                            const struct af_family *family, struct af_facts *f)
 {
 	struct af_column columns[] = {
 	    {"Process", AF_CELL_TEXT, AF_SHOW_ALWAYS},
@@ -249,18 +266,31 @@ static void table_processes(const struct who *who, const struct af_world *w, con
 	};
 	struct af_table *t =
 	    af_facts_table(f, "processes", "Processes", columns, sizeof columns / sizeof *columns);
-	struct af_family family;
+	struct member_sum *sums = members_sum(who, w, family);
 
-	af_family_make(&family, w, there);
-	struct member_sum *sums = members_sum(who, w, &family);
-	for (uint32_t m = 0; m < family.nr; m++)
-		process_row(f, t, w, &family, &sums[m], m);
+	for (uint32_t m = 0; m < family->nr; m++)
+		process_row(f, t, w, family, &sums[m], m);
 	t->note = kernel_note(who, w, f);
 	free(sums);
-	af_family_free(&family);
 }
 
 /* threads */
+
+/* A thread that went on in another image of its process is one thread, and by that image's name. */
+static void threads_join(struct who *who, const struct af_family *family, uint32_t nr_processes)
+{
+	struct who whole = {0};
+
+	for (uint32_t i = 0; i < who->nr; i++) {
+		const struct who_thread *t = &who->threads[i];
+		uint32_t p = t->process < nr_processes ? family->image_of[t->process] : 0;
+		use_add(who_use(&whole, p ? p : t->process, t->tid), &t->use);
+	}
+	af_map_free(&who->by_thread);
+	free(who->threads);
+	whole.stacks_ns = who->stacks_ns;
+	*who = whole;
+}
 
 static int thread_order(const void *a, const void *b)
 {
@@ -322,8 +352,14 @@ static void who_finish(void *self, const struct af_world *w, struct af_results *
 		if (who->threads[i].process < w->nr_processes)
 			there[who->threads[i].process] = true;
 	there[0] = false;
-	table_processes(who, w, there, &out->facts);
+	uint64_t *busy = processes_busy(who, w);
+	struct af_family family;
+	af_family_make(&family, w, there, busy);
+	table_processes(who, w, there, &family, &out->facts);
+	threads_join(who, &family, w->nr_processes);
 	table_threads(who, w, &out->facts);
+	af_family_free(&family);
+	free(busy);
 	free(there);
 }
 

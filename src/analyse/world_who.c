@@ -38,7 +38,8 @@ void world_learn_process(struct af_world *w, const struct af_event *ev)
 	p->parent = fixed.parent;
 	p->exe = world_text(w, &tails[0]);
 	p->cmdline = world_text(w, &tails[1]);
-	const char *slash = strrchr(p->exe, '/');
+	/* A thread of the kernel has no file: its name is its own, ksoftirqd/1. */
+	const char *slash = *p->exe == '/' ? strrchr(p->exe, '/') : NULL;
 	const char *name = slash ? slash + 1 : p->exe;
 	if (*name)
 		p->name = name;
