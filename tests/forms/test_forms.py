@@ -37,11 +37,11 @@ def commands():
 
 
 def options(command):
-    """(letter or None, name, value or None) of each."""
+    """(letter or None, name, how its value follows: "", " VALUE", "[=VALUE]") of each."""
     for line in aflame("help", command).splitlines():
-        m = re.match(r"  (?:-(.), |    )--([a-z0-9-]+)(?: (\S+))?(?:  |$)", line)
+        m = re.match(r"  (?:-(.), |    )--([a-z0-9-]+)( \S+|\[=\S+\])?(?:  |$)", line)
         if m:
-            yield m.groups()
+            yield m.group(1), m.group(2), m.group(3) or ""
 
 
 def choices(command, name):
@@ -68,7 +68,7 @@ def _():
             row = ".It%s Fl -%s%s" % (
                 " Fl %s ," % letter if letter else "",
                 name,
-                " Ar " + value if value else "",
+                re.sub(r"^\[=(.*)\]", r" Ns Oo = Ns Ar \1 Oc", re.sub(r"^ ", " Ar ", value)),
             )
             expect(row in rows, "%s: no row %r" % (command, row))
             nr += 1
@@ -169,6 +169,8 @@ def _():
     with Bash(os.path.join(FORMS, "aflame"), HOME) as s:
         equal(s.complete("aflame flame --view=cp"), ["--view=cpu"], "a choice")
         equal(len(s.complete("aflame flame --view=")), len(choices("flame", "view")), "choices")
+        equal(s.complete("aflame record --off-cpu=w"), ["--off-cpu=wakers"], "a choice or none")
+        equal(s.complete("aflame record --off-cpu printen"), ["printenv"], "behind none")
 
 
 @case("shellcheck has nothing to say of bash's")

@@ -15,7 +15,8 @@ _aflame_command()
 	esac
 }
 
-# What the value of option $2 of command $1 is; fails when it takes none.
+# What the value of option $2 of command $1 is, behind a = when it may be left out; fails when it
+# takes none.
 _aflame_option()
 {
 	case $1:$2 in
@@ -104,7 +105,7 @@ _aflame()
 		elif [[ ${COMP_WORDS[i]} == -- ]]; then
 			ended=1
 		elif _aflame_option "$command" "${COMP_WORDS[i]}"; then
-			pending=$value
+			[[ $value == =* && ${COMP_WORDS[i + 1]} != = ]] || pending=${value#=}
 		fi
 	done
 

@@ -24,7 +24,7 @@ void af_expect_value(const struct af_option *o, struct af_expected *e)
 	*e = (struct af_expected){.words = o->choices};
 	if (o->choices) {
 		e->words_len = strlen(o->choices);
-		e->list = o->type != AF_OPT_CHOICE && o->arg && !strcmp(o->arg, "LIST");
+		e->list = o->arg && !strcmp(o->arg, "LIST");
 	} else if (o->arg) {
 		e->files = holds(o->arg, strlen(o->arg), "FILE") || !strcmp(o->arg, "FIFO");
 		e->dirs = holds(o->arg, strlen(o->arg), "DIR");

@@ -144,8 +144,9 @@ static void man_option(const struct af_option *o)
 	printf(" Fl \\-");
 	man_text(o->name, strlen(o->name));
 	if (o->arg) {
-		printf(" Ar ");
+		printf(o->type == AF_OPT_OPTIONAL ? " Ns Oo = Ns Ar " : " Ar ");
 		man_argument(o->arg, strlen(o->arg));
+		printf(o->type == AF_OPT_OPTIONAL ? " Oc" : "");
 	}
 	putchar('\n');
 	man_fill(o->help, strlen(o->help));

@@ -93,8 +93,9 @@ static void bash_value(const struct af_command *cmd, const struct af_option *o)
 	printf("\t%s:--%s", cmd->name, o->name);
 	if (o->letter)
 		printf(" | %s:-%c", cmd->name, o->letter);
-	printf(") value='%s", e.words ? (e.list ? "list" : "words")
-	                              : (e.files ? "files" : (e.dirs ? "dirs" : "any")));
+	printf(") value='%s%s", o->type == AF_OPT_OPTIONAL ? "=" : "",
+	       e.words ? (e.list ? "list" : "words")
+	               : (e.files ? "files" : (e.dirs ? "dirs" : "any")));
 	print_words(&e, " ");
 	puts("' ;;");
 }
@@ -140,7 +141,7 @@ static void zsh_value(const struct af_option *o)
 	if (o->type == AF_OPT_FLAG)
 		return;
 	af_expect_value(o, &e);
-	putchar(':');
+	printf(o->type == AF_OPT_OPTIONAL ? "::" : ":");
 	print_quoted(o->arg, ":\\");
 	putchar(':');
 	if (e.words) {
@@ -154,7 +155,8 @@ static void zsh_value(const struct af_option *o)
 
 static void zsh_option(const struct af_command *cmd, const struct af_option *o)
 {
-	bool value = o->type != AF_OPT_FLAG, again = o->type == AF_OPT_LIST;
+	const char *value = o->type == AF_OPT_FLAG ? "" : o->type == AF_OPT_OPTIONAL ? "=-" : "=";
+	bool again = o->type == AF_OPT_LIST;
 
 	(void)cmd;
 	printf("\t\t\t'");
@@ -165,9 +167,9 @@ static void zsh_option(const struct af_command *cmd, const struct af_option *o)
 	else
 		printf("'");
 	if (o->letter)
-		printf("{-%c%s,--%s%s}'", o->letter, value ? "+" : "", o->name, value ? "=" : "");
+		printf("{-%c%s,--%s%s}'", o->letter, *value ? "+" : "", o->name, value);
 	else
-		printf("--%s%s'", o->name, value ? "=" : "");
+		printf("--%s%s'", o->name, value);
 	zsh_value(o);
 	puts("' \\");
 }
@@ -230,7 +232,8 @@ static void fish_option(const struct af_command *cmd, const struct af_option *o)
 	if (o->type != AF_OPT_FLAG) {
 		af_expect_value(o, &e);
 		if (e.words) {
-			printf(e.list ? " -x -a '(__aflame_list" : " -x -a '");
+			printf(o->type == AF_OPT_OPTIONAL ? " -f -a '" : " -x -a '");
+			printf(e.list ? "(__aflame_list" : "");
 			print_words(&e, " ");
 			printf(e.list ? ")'" : "'");
 		} else {
@@ -250,7 +253,7 @@ static void fish_program(const struct af_command *cmd)
 	fish_begin(cmd);
 	printf(" -a '(__fish_complete_subcommand --fcs-skip=2 -");
 	for (const struct af_option *o = cmd->options; o && o->type != AF_OPT_END; o++) {
-		if (o->type == AF_OPT_GROUP || o->type == AF_OPT_FLAG)
+		if (o->type == AF_OPT_GROUP || o->type == AF_OPT_FLAG || o->type == AF_OPT_OPTIONAL)
 			continue;
 		if (o->letter)
 			printf(" -%c", o->letter);
