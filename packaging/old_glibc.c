@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -47,6 +48,8 @@ OLD(int, dlinfo, "2.3.3", (void *library, int what, void *info), (library, what,
 
 /* libpthread, until 2.34. */
 OLD(int, pthread_join, "2.2.5", (pthread_t thread, void **result), (thread, result))
+OLD(int, pthread_timedjoin_np, "2.3.3",
+    (pthread_t thread, void **result, const struct timespec *until), (thread, result, until))
 OLD(int, pthread_detach, "2.2.5", (pthread_t thread), (thread))
 OLD(int, pthread_kill, "2.2.5", (pthread_t thread, int signal), (thread, signal))
 OLD(int, pthread_setname_np, "2.12", (pthread_t thread, const char *name), (thread, name))
@@ -77,6 +80,15 @@ OLD(int, pthread_create, "2.2.5",
     (pthread_t * thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg),
     (thread, attr, run, arg))
 #endif
+
+/* One that looks at what a broken link points to as well (2.27). */
+OLD(int, glob64, "2.2.5",
+    (const char *restrict pattern, int flags, int (*failed)(const char *path, int error),
+     glob64_t *restrict found),
+    (pattern, flags, failed, found))
+
+/* One that differs in what a "b" in the mode means (2.22). */
+OLD(FILE *, fmemopen, "2.2.5", (void *bytes, size_t size, const char *mode), (bytes, size, mode))
 
 /* C23's, which differ in taking 0b101 (2.38). */
 #define OLD_NUMBER(type, name)                                                                     \
