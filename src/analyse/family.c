@@ -221,11 +221,12 @@ static void members_make(struct af_family *f, const struct family_maker *m)
 		f->members[f->nr] = (struct af_family_member){
 		    .process = child->process,
 		    .count = child->count,
-		    .depth = depth++,
+		    .depth = depth,
 		    .parent = at ? index[at] : f->nr,
 		};
 		at = order[next[at]++];
 		index[at] = f->nr++;
+		depth++;
 	}
 	f->member_of = af_xcalloc(m->nr, sizeof *f->member_of);
 	for (uint32_t p = 0; p < m->nr; p++)
