@@ -54,16 +54,23 @@ static void table_run(const struct af_world *w, struct af_facts *f)
 	row_note(f, t, w, "command", "cmd");
 	row_note(f, t, w, "host", "host");
 	row_note(f, t, w, "ended", "end.status");
-	row_text(f, t, "recorded for",
-	         af_facts_ns(f, w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0));
+	const char *length =
+	    af_facts_ns(f, w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0);
+	if (w->lost[AF_LOST_PAUSED])
+		length = af_facts_text(f, "%s, and was off for %s", length,
+		                       af_facts_ns(f, w->lost[AF_LOST_PAUSED]));
+	row_text(f, t, "recorded for", length);
+	row_note(f, t, w, "recording ended", "stopped");
 	row_text(f, t, "processes", af_facts_text(f, "%u", nr));
 	row_note(f, t, w, "CPU samples", "collector.cpu");
 	row_note(f, t, w, "OpenCL", "collector.opencl");
 	row_note(f, t, w, "Python", "python");
+	row_note(f, t, w, "went silent", "silent");
 	row_text(f, t, "trace",
 	         af_facts_text(f, "%llu events, %.1f MB", (unsigned long long)w->nr_events,
 	                       (double)w->trace_bytes / 1e6));
 	row_note(f, t, w, "recovered", "recovered");
+	row_note(f, t, w, "snapshot", "snapshot");
 }
 
 static void row_lost(struct af_facts *f, struct af_table *t, const char *what, uint64_t count)

@@ -63,16 +63,19 @@ static int value_scaled(const char *text, const char *const units[], const doubl
 
 static int value_size(const char *text, uint64_t *value)
 {
-	static const char *const units[] = {"", "b", "k", "kb", "m", "mb", "g", "gb", NULL};
-	static const double scales[] = {1, 1, 1024, 1024, 1048576, 1048576, 1073741824, 1073741824};
+	static const char *const units[] = {"",  "b",  "k",   "kb", "kib", "m",   "mb", "mib",
+	                                    "g", "gb", "gib", "t",  "tb",  "tib", NULL};
+	const double k = 1024, m = k * k, g = m * k, t = g * k;
+	const double scales[] = {1, 1, k, k, k, m, m, m, g, g, g, t, t, t};
 
 	return value_scaled(text, units, scales, value);
 }
 
 static int value_time(const char *text, uint64_t *value)
 {
-	static const char *const units[] = {"", "s", "ms", "us", "ns", "min", "h", NULL};
-	static const double scales[] = {1e9, 1e9, 1e6, 1e3, 1, 60e9, 3600e9};
+	static const char *const units[] = {"",  "s",   "sec", "ms", "us", "ns",
+	                                    "m", "min", "h",   "d",  NULL};
+	static const double scales[] = {1e9, 1e9, 1e9, 1e6, 1e3, 1, 60e9, 60e9, 3600e9, 86400e9};
 
 	return value_scaled(text, units, scales, value);
 }
@@ -102,6 +105,16 @@ static void list_add(struct af_strings *list, const char *text)
 {
 	list->items = af_xrealloc(list->items, (list->nr + 1) * sizeof *list->items);
 	list->items[list->nr++] = text;
+}
+
+/* What would be one. */
+static const char *option_hint(enum af_option_type type)
+{
+	if (type == AF_OPT_SIZE)
+		return ": 64k, 10M and 1G are";
+	if (type == AF_OPT_TIME)
+		return ": 10s, 1.5s, 200ms, 5min and 1h are";
+	return "";
 }
 
 static int option_store(const struct af_option *o, void *state, const char *text,
@@ -146,8 +159,8 @@ static int option_store(const struct af_option *o, void *state, const char *text
 		break;
 	}
 	if (rc)
-		return af_fail_plain(err, rc, "--%s %s: \"%s\" is no such value", o->name, o->arg,
-		                     text);
+		return af_fail_plain(err, rc, "--%s %s: \"%s\" is no such value%s", o->name, o->arg,
+		                     text, option_hint(o->type));
 	return 0;
 }
 

@@ -65,7 +65,7 @@ static int perf_try(void)
 	sigset_t trap;
 
 	probe_listen(SIGTRAP);
-	int fd = af_cpu_event_open(PROBE_PERIOD_NS, false, true);
+	int fd = af_cpu_event_open(PROBE_PERIOD_NS, false, true, AF_PROBE_COOKIE);
 	if (fd < 0)
 		return PROBE_ERRNO - fd;
 	probe_spin();

@@ -82,10 +82,10 @@ static int event_open(const struct af_session *session, bool *sees_kernel)
 	int fd;
 
 	*sees_kernel = joined && kernel_ticks_are_harmless();
-	fd = af_cpu_event_open(session->sample_period_ns, *sees_kernel, !joined);
+	fd = af_cpu_event_open(session->sample_period_ns, *sees_kernel, !joined, AF_SAMPLER_COOKIE);
 	if ((fd == -EACCES || fd == -EPERM) && *sees_kernel) {
 		*sees_kernel = false;
-		fd = af_cpu_event_open(session->sample_period_ns, false, false);
+		fd = af_cpu_event_open(session->sample_period_ns, false, false, AF_SAMPLER_COOKIE);
 	}
 	return fd;
 }

@@ -9,7 +9,7 @@
  * Alone we exclude the kernel's time: perf_event_paranoid 2 grants no more, and a tick there would
  * have no user stack of its own to stand on.
  */
-int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled)
+int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled, uint64_t cookie)
 {
 	struct perf_event_attr attr = {
 	    .type = PERF_TYPE_SOFTWARE,
@@ -23,7 +23,7 @@ int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled)
 	    .inherit_thread = 1,
 	    .remove_on_exec = 1,
 	    .sigtrap = 1,
-	    .sig_data = AF_SAMPLER_COOKIE,
+	    .sig_data = cookie,
 	};
 
 	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);

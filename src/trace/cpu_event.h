@@ -10,13 +10,15 @@
 
 /* What si_perf_data and si_value carry, so that a program's own events are told from ours. */
 #define AF_SAMPLER_COOKIE 0xaf1a3e5au
+#define AF_PROBE_COOKIE 0xaf1a3e5bu /* a recorder that is recorded tries what works */
 
 /*
  * A SIGTRAP each @period_ns of the calling thread's CPU time in user mode; threads that it creates
  * inherit the event (perf_event_open(2): sigtrap, inherit_thread and remove_on_exec are of Linux
  * 5.13). With @kernel also of its time in the kernel, where the signal waits for the way out of it.
- * Not @enabled: who gets the descriptor will. Returns a descriptor or -errno. Libc only.
+ * Not @enabled: who gets the descriptor will. @cookie comes with each. Returns a descriptor or
+ * -errno. Libc only.
  */
-int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled);
+int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled, uint64_t cookie);
 
 #endif

@@ -105,15 +105,19 @@ static void units_are_understood(void **state)
 	static const struct {
 		const char *line;
 		uint64_t want;
-	} times[] = {{"--time 2", 2000000000},    {"--time 1.5s", 1500000000},
-	             {"--time 20ms", 20000000},   {"--time 5us", 5000},
-	             {"--time 7ns", 7},           {"--time 2min", 120000000000},
-	             {"--time 1h", 3600000000000}},
-	  sizes[] = {{"--size 12", 12},
-	             {"--size 64k", 65536},
-	             {"--size 10M", 10485760},
-	             {"--size 2G", 2147483648},
-	             {"--size 1KB", 1024}};
+	} times[] = {{"--time 2", 2000000000},
+	             {"--time 1.5s", 1500000000},
+	             {"--time 20ms", 20000000},
+	             {"--time 5us", 5000},
+	             {"--time 7ns", 7},
+	             {"--time 2min", 120000000000},
+	             {"--time 5m", 300000000000},
+	             {"--time 1h", 3600000000000},
+	             {"--time 1d", 86400000000000}},
+	  sizes[] = {{"--size 12", 12},           {"--size 64k", 65536},
+	             {"--size 10M", 10485760},    {"--size 2G", 2147483648},
+	             {"--size 1KB", 1024},        {"--size 1.5GiB", 1610612736},
+	             {"--size 1T", 1099511627776}};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof times / sizeof *times; i++) {
@@ -150,6 +154,8 @@ static void nonsense_is_refused_by_name(void **state)
 	           {"--time -5s", "\"-5s\""},
 	           {"--size 1e300", "\"1e300\""},
 	           {"--size nan", "\"nan\""},
+	           {"--size 10X", "10M"},
+	           {"--time 10x", "200ms"},
 	           {"--ratio 1.5x", "\"1.5x\""}};
 
 	(void)state;
