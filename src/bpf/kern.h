@@ -58,6 +58,7 @@ struct task_struct {
 	unsigned int __state; /* since Linux 5.14 */
 	int pid, tgid;
 	int exit_code;
+	void *stack;
 	struct pid *thread_pid;
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;

@@ -162,25 +162,64 @@ static __always_inline __u64 bytes_of(long n, __u64 limit)
 	return bytes > limit ? limit : bytes;
 }
 
-static __always_inline void stacks_take(void *ctx, struct af_bpf_stacks *s, _Bool kernel,
-                                        _Bool user)
+/*
+ * The user's registers lie at the top of the kernel's stack, which is THREAD_SIZE large and has two
+ * words of padding where the kernel knows FRED. They are what they seem when they hold the program
+ * counter that the helper found there.
+ */
+static __always_inline _Bool user_registers(struct af_bpf_stacks *s, __u64 ip)
 {
-	__u64 used = 0;
+	const char *stack = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), stack);
+	struct pt_regs regs;
+
+	for (int i = 0; i < 4; i++) {
+		const char *top = stack + (i & 1 ? 32768 : 16384) - (i & 2 ? 16 : 0);
+		if (bpf_probe_read_kernel(&regs, sizeof regs, top - sizeof regs) || regs.rip != ip)
+			continue;
+		s->sp = regs.rsp;
+		s->fp = regs.rbp;
+		return 1;
+	}
+	return 0;
+}
+
+static __always_inline void stacks_take(void *ctx, struct af_bpf_stacks *s, _Bool kernel,
+                                        _Bool user, const struct pt_regs *regs)
+{
+	__u64 used = 0, user_bytes;
 
 	if (kernel)
 		used = bytes_of(bpf_get_stack(ctx, s->pcs, AF_BPF_KERNEL_MAX * 8, 0),
 		                AF_BPF_KERNEL_MAX * 8);
 	s->kernel_bytes = used;
-	s->user_bytes = 0;
-	if (user)
-		s->user_bytes = bytes_of(bpf_get_stack(ctx, (void *)s->pcs + used,
-		                                       AF_BPF_USER_MAX * 8, BPF_F_USER_STACK),
-		                         AF_BPF_USER_MAX * 8);
+	s->user_bytes = s->stack_bytes = 0;
+	if (!user)
+		return;
+	user_bytes = bytes_of(
+	    bpf_get_stack(ctx, (void *)s->pcs + used, AF_BPF_USER_MAX * 8, BPF_F_USER_STACK),
+	    AF_BPF_USER_MAX * 8);
+	s->user_bytes = user_bytes;
+	if (!user_bytes)
+		return;
+	if (regs) {
+		s->sp = regs->rsp;
+		s->fp = regs->rbp;
+	} else if (!user_registers(s, *(__u64 *)((void *)s->pcs + used))) {
+		return;
+	}
+	used += user_bytes;
+	asm volatile("" : "+r"(used));
+	if (used > (AF_BPF_KERNEL_MAX + AF_BPF_USER_MAX) * 8)
+		return;
+	if (!bpf_probe_read_user((void *)s->pcs + used, AF_BPF_WORDS_MAX * 8, (void *)s->sp))
+		s->stack_bytes = AF_BPF_WORDS_MAX * 8;
+	else if (!bpf_probe_read_user((void *)s->pcs + used, AF_BPF_WORDS_MAX, (void *)s->sp))
+		s->stack_bytes = AF_BPF_WORDS_MAX; /* near its end */
 }
 
 static __always_inline void stacks_emit(struct af_bpf_stacks *s)
 {
-	__u64 bytes = (__u64)s->kernel_bytes + s->user_bytes;
+	__u64 bytes = (__u64)s->kernel_bytes + s->user_bytes + s->stack_bytes;
 
 	asm volatile("" : "+r"(bytes));
 	if (bytes > sizeof s->pcs)
@@ -213,7 +252,7 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, _Bool kernel
 		return;
 	head_fill(&s->head, AF_BPF_SAMPLE, (void *)bpf_get_current_task());
 	s->what = joins;
-	stacks_take(ctx, s, kernel, user);
+	stacks_take(ctx, s, kernel, user, kernel ? 0 : (const struct pt_regs *)&ctx->regs);
 	stacks_emit(s);
 }
 
@@ -306,7 +345,7 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, _Boo
 	head_fill(&s->head, AF_BPF_OFFCPU, task);
 	s->what = preempted ? 0 : state_code(state);
 	s->woken_ns = s->wake = 0;
-	stacks_take(ctx, s, 1, 1);
+	stacks_take(ctx, s, 1, 1, 0);
 	s->out_ns = s->head.time_ns;
 }
 
@@ -357,7 +396,7 @@ int on_waking(struct bpf_raw_tracepoint_args *ctx)
 	w->wake = ++*number << 12 | w->head.cpu;
 	w->what = s->head.ns_tid;
 	s->wake = w->wake;
-	stacks_take(ctx, w, 1, 1);
+	stacks_take(ctx, w, 1, 1, 0);
 	stacks_emit(w);
 	return 0;
 }

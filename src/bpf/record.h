@@ -21,6 +21,7 @@ typedef uint64_t af_bpf_address;
 enum {
 	AF_BPF_KERNEL_MAX = 64, /* frames of a stack that are kept */
 	AF_BPF_USER_MAX = 128,
+	AF_BPF_WORDS_MAX = 64, /* of the user's stack, copied from its top */
 	AF_BPF_TEXT_MAX = 512, /* bytes of a file name, and as many of the arguments */
 };
 
@@ -48,7 +49,10 @@ struct af_bpf_head {
 	char comm[16];
 };
 
-/* SAMPLE, OFFCPU, WAKE: @pcs holds the kernel's part and then the user's. */
+/*
+ * SAMPLE, OFFCPU, WAKE: @pcs holds the kernel's part, then the user's as frame pointers lead, then
+ * the top of the user's stack, by which functions without a frame pointer are found.
+ */
 struct af_bpf_stacks {
 	struct af_bpf_head head;
 	__u64 out_ns;   /* OFFCPU: when it left the CPU */
@@ -56,9 +60,9 @@ struct af_bpf_stacks {
 	__u64 wake;     /* OFFCPU: the WAKE that ended it, 0: none; WAKE: its own number */
 	__u32 what; /* SAMPLE: 1 joins the next SAMPLE of the thread; OFFCPU: enum af_thread_state;
 	               WAKE: the thread that was woken, as it sees itself */
-	__u32 kernel_bytes, user_bytes;
-	__u32 pad;
-	af_bpf_address pcs[AF_BPF_KERNEL_MAX + AF_BPF_USER_MAX];
+	__u32 kernel_bytes, user_bytes, stack_bytes;
+	af_bpf_address sp, fp; /* the user's; of what @stack_bytes are of */
+	af_bpf_address pcs[AF_BPF_KERNEL_MAX + AF_BPF_USER_MAX + AF_BPF_WORDS_MAX];
 };
 
 /* EXEC: @text is the file name and, NUL-separated, the arguments; COMM: the new name. */

@@ -198,10 +198,9 @@ static void warn_end(const struct af_recording *r)
 /* After the program has ended: bring everything home, then name the addresses. */
 static int record_end(struct af_recording *r, char **words, struct af_err *err)
 {
-	uint32_t nr_processes = r->control->nr_processes;
-
 	note_end(r);
 	int rc = af_session_finish(r, err);
+	uint32_t nr_processes = r->control->nr_processes;
 	bool no_streams = r->control->lost_no_stream && !r->drain.packets;
 	warn_end(r);
 	int named = af_names_add(r->dir, NULL, rc ? NULL : err);

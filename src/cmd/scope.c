@@ -23,11 +23,11 @@ static int pids_parse(const char *list, struct af_bpf_options *bpf, struct af_er
 	for (const char *p = list; *p;) {
 		char *end;
 		unsigned long pid = strtoul(p, &end, 10);
-		if (end == p || (*end && *end != ',') || !pid || pid > INT_MAX)
+		if (end == p || (*end && *end != ',') || !pid)
 			return af_fail_plain(err, -EINVAL,
 			                     "-p takes process ids separated by commas, not \"%s\"",
 			                     list);
-		if (kill((pid_t)pid, 0) && errno == ESRCH)
+		if (pid > INT_MAX || (kill((pid_t)pid, 0) && errno == ESRCH))
 			return af_fail_plain(err, -ESRCH, "no process %lu: it may have ended", pid);
 		AF_GROW(pids, bpf->nr_pids, cap);
 		pids[bpf->nr_pids++] = (uint32_t)pid;

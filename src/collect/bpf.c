@@ -212,8 +212,8 @@ static bool has_size(const struct af_bpf_stacks *s, size_t size)
 	size_t head = offsetof(struct af_bpf_stacks, pcs);
 
 	return size >= head && s->kernel_bytes <= AF_BPF_KERNEL_MAX * 8 &&
-	       s->user_bytes <= AF_BPF_USER_MAX * 8 &&
-	       size - head >= (size_t)s->kernel_bytes + s->user_bytes;
+	       s->user_bytes <= AF_BPF_USER_MAX * 8 && s->stack_bytes <= AF_BPF_WORDS_MAX * 8 &&
+	       size - head >= (size_t)s->kernel_bytes + s->user_bytes + s->stack_bytes;
 }
 
 /*
@@ -235,7 +235,7 @@ static void stacks_write(struct af_bpf *b, struct bpf_image *i, struct af_bpf_st
 {
 	/* In the middle of an exec the addresses are of what is gone. */
 	if (i && i->exec && !i->begun)
-		s->user_bytes = 0;
+		s->user_bytes = s->stack_bytes = 0;
 	bpf_write_stacks(b, i, s);
 }
 
@@ -364,6 +364,7 @@ void af_bpf_close(struct af_bpf *b)
 	bpf_programs_close(b);
 	af_sideband_close(&b->sideband);
 	bpf_images_free(b);
+	bpf_unwind_close(b);
 	af_strtab_free(&b->strings);
 	free(b->queue.data);
 	free(b);

@@ -371,6 +371,7 @@ void bpf_images_free(struct af_bpf *b)
 	for (uint32_t k = 0; k < b->nr_images; k++) {
 		bpf_out_close(b, b->images[k]);
 		free(b->images[k]->maps);
+		af_map_free(&b->images[k]->rules);
 		free(b->images[k]);
 	}
 	free(b->images);

@@ -63,21 +63,13 @@ uint32_t bpf_mapping_generation(const struct bpf_image *image, uint64_t time_ns)
 	return image->exec || !image->from ? 0 : image->from->generation;
 }
 
-/*
- * How far the file's addresses are from where they run: by the segment that holds @offset. The file
- * is opened as the process sees it, while it is there to ask.
- */
-static uint64_t file_bias(uint32_t pid, const char *path, uint64_t start, uint64_t offset)
+/* By the segment that holds @offset. */
+static uint64_t elf_bias(int fd, uint64_t start, uint64_t offset)
 {
-	char there[PATH_MAX + 64];
 	Elf64_Ehdr e;
 
-	snprintf(there, sizeof there, "/proc/%u/root%s", pid, path);
-	scope_close int fd = open(there, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || pread(fd, &e, sizeof e, 0) != (ssize_t)sizeof e ||
-	    memcmp(e.e_ident, ELFMAG, SELFMAG) || e.e_ident[EI_CLASS] != ELFCLASS64)
+	if (pread(fd, &e, sizeof e, 0) != (ssize_t)sizeof e || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
+	    e.e_ident[EI_CLASS] != ELFCLASS64)
 		return start - offset;
 	for (int i = 0; i < e.e_phnum && i < 128; i++) {
 		Elf64_Phdr p;
@@ -90,6 +82,32 @@ static uint64_t file_bias(uint32_t pid, const char *path, uint64_t start, uint64
 			return start - (p.p_vaddr - p.p_offset + offset);
 	}
 	return start - offset;
+}
+
+/* The file is opened as the process sees it, while it is there to ask. */
+uint64_t bpf_mapping_bias(const struct af_bpf *b, const struct bpf_image *image,
+                          const struct bpf_mapping *m, int *fd)
+{
+	const char *path = af_strtab_get(&b->strings, m->path);
+	char there[PATH_MAX + 64];
+
+	*fd = -1;
+	if (path[0] != '/' || path[1] == '/')
+		return m->start;
+	snprintf(there, sizeof there, "/proc/%u/root%s", image->pid, path);
+	*fd = open(there, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (*fd < 0)
+		*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return *fd < 0 ? m->start - m->offset : elf_bias(*fd, m->start, m->offset);
+}
+
+const struct bpf_mapping *bpf_mapping_at(const struct bpf_image *image, uint64_t address)
+{
+	for (const struct bpf_image *i = image; i; i = i->exec ? NULL : i->from)
+		for (uint32_t k = i->nr_maps; k--;)
+			if (address >= i->maps[k].start && address < i->maps[k].end)
+				return &i->maps[k];
+	return NULL;
 }
 
 /* In another mount namespace the path means another file here. */
@@ -122,7 +140,8 @@ static void mapping_write(struct af_bpf *b, struct bpf_image *image, const struc
 		ev.flags |= AF_MAPPING_DELETED;
 	}
 	if (path[0] == '/' && path[1] != '/') {
-		ev.bias = file_bias(image->pid, path, m->start, m->offset);
+		scope_close int fd = -1;
+		ev.bias = bpf_mapping_bias(b, image, m, &fd);
 		if (image->exe && !strcmp(path, af_strtab_get(&b->strings, image->exe)))
 			ev.flags |= AF_MAPPING_MAIN;
 		if (other_root(image->pid)) {
@@ -153,7 +172,7 @@ static void inherited_write(struct af_bpf *b, struct bpf_image *image, const str
 
 void bpf_mappings_write(struct af_bpf *b, struct bpf_image *image, uint64_t time_ns)
 {
-	if (!image->nr_maps_written && !image->exec && image->from && !image->out->nr_stacks)
+	if (!image->nr_maps_written && !image->exec && image->from && image->out->nr_stacks == 1)
 		inherited_write(b, image, image->from, image->start_ns, time_ns);
 	for (; image->nr_maps_written < image->nr_maps; image->nr_maps_written++)
 		mapping_write(b, image, &image->maps[image->nr_maps_written], time_ns);

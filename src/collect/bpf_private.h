@@ -5,6 +5,7 @@
  *	bpf.c           the hand-over at the door, the pump, privileges
  *	bpf_image.c     which program a pid ran when, its ordinal and its words
  *	bpf_mapping.c   what code it had mapped
+ *	bpf_unwind.c    frames without a frame pointer
  *	bpf_stream.c    events in the process's stream
  *	bpf_kernel.c    what must be known of the kernel's own code
  *
@@ -70,6 +71,7 @@ struct bpf_image {
 	uint32_t nr_maps, cap_maps, nr_maps_written;
 	uint32_t generation;
 	struct bpf_out *out; /* NULL: nothing to write so far */
+	struct af_map rules; /* of bpf_unwind.c, by address */
 };
 
 /* Of /proc/kallsyms; all 0 where it tells nothing. */
@@ -100,6 +102,7 @@ struct af_bpf {
 	struct af_map by_pid; /* newest image */
 	struct bpf_kernel kernel;
 	struct bpf_out *idle; /* wake-ups by interrupts */
+	struct af_map tables; /* of bpf_unwind.c, by path */
 	uint32_t own_cgroup;  /* string */
 	uint64_t counted[AF_BPF_COUNTS], lost_sideband;
 	bool stopped;
@@ -139,6 +142,24 @@ uint32_t bpf_mapping_generation(const struct bpf_image *image, uint64_t time_ns)
 
 /* Write the MAPPINGs that are not written yet. */
 void bpf_mappings_write(struct af_bpf *b, struct bpf_image *image, uint64_t time_ns);
+
+/* What is mapped at @address; the newest, when that has changed. NULL: nothing known. */
+const struct bpf_mapping *bpf_mapping_at(const struct bpf_image *image, uint64_t address);
+
+/* How far @m's file is from where it runs, and an open descriptor of it, or -1. */
+uint64_t bpf_mapping_bias(const struct af_bpf *b, const struct bpf_image *image,
+                          const struct bpf_mapping *m, int *fd);
+
+/* bpf_unwind.c */
+
+/*
+ * The user's part of @s, leaf first, into @pcs: by the unwind tables as far as the copied piece of
+ * the stack reaches, then as the kernel followed frame pointers. Returns how many. Callers' program
+ * counters are return addresses less one. *@complete: the last has no caller.
+ */
+uint32_t bpf_unwind(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_stacks *s,
+                    uint64_t *pcs, uint32_t max, bool *complete);
+void bpf_unwind_close(struct af_bpf *b);
 
 /* bpf_stream.c */
 

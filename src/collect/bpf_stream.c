@@ -107,37 +107,28 @@ static uint32_t out_kstack(struct bpf_out *out, struct af_bpf_stacks *s, uint32_
 	return out->nr_kstacks;
 }
 
-/* A chain of frame pointers may end in anything. */
-static uint32_t user_frames(uint64_t *pcs, uint32_t nr)
-{
-	for (uint32_t i = 0; i < nr; i++) {
-		if (pcs[i] < 4096 || pcs[i] >> 47)
-			return i;
-		pcs[i] -= i > 0;
-	}
-	return nr;
-}
-
 /* The user's part as a call path; 0 for none. */
-static uint32_t out_callpath(struct af_bpf *b, struct bpf_image *image, struct af_bpf_stacks *s)
+static uint32_t out_callpath(struct af_bpf *b, struct bpf_image *image,
+                             const struct af_bpf_stacks *s)
 {
 	struct bpf_out *out = image->out;
-	uint64_t *pcs = s->pcs + s->kernel_bytes / 8;
-	uint32_t nr = user_frames(pcs, s->user_bytes / 8);
+	uint64_t pcs[AF_BPF_USER_MAX + AF_BPF_WORDS_MAX];
+	bool fresh, complete;
+	uint32_t nr = bpf_unwind(b, image, s, pcs, sizeof pcs / sizeof *pcs, &complete);
 	uint32_t generation = bpf_mapping_generation(image, s->head.time_ns);
-	bool fresh;
 
 	if (!nr)
 		return 0;
 	uint64_t *id = af_map_at(&out->stacks, stack_key(pcs, nr, generation), &fresh);
 	if (!fresh)
 		return (uint32_t)*id;
-	*id = out->nr_stacks + 1;
+	*id = ++out->nr_stacks;
 	bpf_mappings_write(b, image, s->head.time_ns);
-	out->nr_stacks++;
 	struct af_ev_stack ev = {
 	    .stack = out->nr_stacks,
-	    .stop = nr >= KERNEL_LIMIT ? AF_STOP_TOO_DEEP : AF_STOP_FRAME_POINTERS,
+	    .stop = complete                            ? AF_STOP_COMPLETE
+	            : s->user_bytes / 8 >= KERNEL_LIMIT ? AF_STOP_TOO_DEEP
+	                                                : AF_STOP_FRAME_POINTERS,
 	    .generation = BPF_GENERATION + generation,
 	};
 	struct af_tail tail = {pcs, nr * 8, 8};
