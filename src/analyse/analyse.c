@@ -64,10 +64,13 @@ static void analysis_sample(void *arg, const struct af_sample *s)
 
 static void analysis_event(struct analysis *a, const struct af_event *ev)
 {
+	uint64_t kind = ev->kind < AF_KIND_MAX ? 1ull << ev->kind : 0;
+
 	af_world_event(&a->world, ev);
-	af_samples_event(&a->samples, &a->world, ev);
+	if (kind & AF_SAMPLES_WANTS)
+		af_samples_event(&a->samples, &a->world, ev);
 	for (int i = 0; a->passes[i]; i++)
-		if (ev->kind < AF_KIND_MAX && a->passes[i]->wants & 1ull << ev->kind)
+		if (kind & a->passes[i]->wants)
 			a->passes[i]->event(a->state[i], &a->world, ev);
 }
 

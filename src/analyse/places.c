@@ -7,21 +7,29 @@
 
 void af_places_free(struct af_places *p)
 {
-	af_map_free(&p->by_user);
 	af_map_free(&p->by_place);
 	free(p->all);
 	*p = (struct af_places){0};
 }
 
-/* In two steps, as a key of the map has 64 bits: first the user part gets a number. */
+/*
+ * The user part in 32 bits: a path of the world is of one process; where there is none, the process
+ * tells places apart, and the world knows less than 2^21 of those.
+ */
+static uint64_t user_of(const struct af_place *at)
+{
+	uint32_t process = at->process < 1u << 21 ? at->process : 1u << 21;
+
+	if (at->path && at->path < AF_PATH_MISSED)
+		return at->path;
+	return 1u << 31 | process << 2 | (at->path & 3);
+}
+
 uint32_t af_places_number(struct af_places *p, const struct af_place *at)
 {
 	bool fresh;
-	uint64_t *user = af_map_at(&p->by_user, (uint64_t)at->process << 32 | at->path, &fresh);
+	uint64_t *number = af_map_at(&p->by_place, user_of(at) << 32 | at->kstack, &fresh);
 
-	if (fresh)
-		*user = p->by_user.nr;
-	uint64_t *number = af_map_at(&p->by_place, *user << 32 | at->kstack, &fresh);
 	if (fresh) {
 		AF_GROW(p->all, p->nr, p->cap);
 		p->all[p->nr] = *at;

@@ -28,7 +28,7 @@ struct af_place {
 struct af_places {
 	struct af_place *all; /* by number, from 0 */
 	uint32_t nr, cap;
-	struct af_map by_user, by_place; /* private */
+	struct af_map by_place; /* private */
 };
 
 /* A zeroed struct is empty. */
