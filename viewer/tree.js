@@ -80,6 +80,7 @@ class Tree {
     for (let at = i; at > 0; at = this.parent[at]) {
       const kind = KINDS[this.kind(at)];
       if (kind === 'process') break;
+      if (kind === 'mark' && this.text(at) === '--') return i;
       if (kind === 'kernel' && !kernel && !SCHEDULER.test(this.text(at))) kernel = at;
       if (kind !== 'kernel' && kind !== 'mark') return at;
     }

@@ -8,7 +8,7 @@
 
 /*
  * From @node, the end of an off-CPU path, inwards: the function of the program that waited; 0 when
- * the path has none (a kernel thread).
+ * the path has none (a kernel thread, or the process that ended a wait).
  */
 uint32_t af_blocked_user(const struct af_tree *t, uint32_t node);
 

@@ -37,7 +37,7 @@ struct af_cell {
 	uint64_t value;   /* the other units */
 };
 
-enum { AF_TABLE_COLUMNS = 18 };
+enum { AF_TABLE_COLUMNS = 20 };
 
 struct af_table {
 	const char *name;  /* for --json: "cpu_top" */

@@ -39,7 +39,7 @@ static void row_note(struct af_facts *f, struct af_table *t, const struct af_wor
 {
 	const char *value = af_world_note(w, key);
 
-	if (value)
+	if (value && *value)
 		row_text(f, t, what, af_facts_text(f, "%s", value));
 }
 

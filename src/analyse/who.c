@@ -125,13 +125,20 @@ static const char *status_text(struct af_facts *f, const struct af_family_member
 	return af_facts_text(f, "exit %d", WEXITSTATUS(status));
 }
 
-/* Where a process runs, for people: its container, or else its control group. */
+static const char *note_or_nothing(const struct af_process *p, const char *key)
+{
+	const char *value = af_process_note(p, key);
+
+	return value ? value : "";
+}
+
+/* Where a process runs, for people: its container, or else the last part of its control group. */
 static const char *process_group(const struct af_process *p)
 {
-	const char *container = af_process_note(p, "container"),
-		   *cgroup = af_process_note(p, "cgroup");
+	const char *container = note_or_nothing(p, "container"),
+		   *cgroup = note_or_nothing(p, "cgroup"), *slash = strrchr(cgroup, '/');
 
-	return container ? container : cgroup ? cgroup : "";
+	return *container ? container : slash && slash[1] ? slash + 1 : cgroup;
 }
 
 static const char *measured_text(const struct af_process *p)
@@ -170,6 +177,8 @@ static void process_row(struct af_facts *f, struct af_table *t, const struct af_
 	c[14].value = m->parent == member ? 0 : family->members[m->parent].process;
 	c[15].value = m->count;
 	c[16].text = af_facts_text(f, "%s", p->cmdline);
+	c[17].text = af_facts_text(f, "%s", note_or_nothing(p, "container"));
+	c[18].text = af_facts_text(f, "%s", note_or_nothing(p, "cgroup"));
 }
 
 /* Kernel time that the processes used and no sample was of: what wait4 says is of all of them. */
@@ -263,6 +272,8 @@ static void table_processes(const struct who *who, const struct af_world *w, con
 	    {"Parent", AF_CELL_COUNT, AF_SHOW_NEVER},
 	    {"Count", AF_CELL_COUNT, AF_SHOW_NEVER},
 	    {"Command", AF_CELL_TEXT, AF_SHOW_NEVER},
+	    {"Container", AF_CELL_TEXT, AF_SHOW_NEVER},
+	    {"Control group", AF_CELL_TEXT, AF_SHOW_NEVER},
 	};
 	struct af_table *t =
 	    af_facts_table(f, "processes", "Processes", columns, sizeof columns / sizeof *columns);

@@ -188,6 +188,8 @@ static void make_waits(struct af_render *r, struct af_err *err)
 	    stack_node(&wakers, "P:app;n:main;n:take;m:[sleeping];m:--;k:wake_up;n:put;P:feeder");
 	af_tree_add(&wakers, node, 0, 4000);
 	af_tree_add(&wakers, node, 1, 2);
+	node = stack_node(&wakers, "P:app;n:main;n:take;m:[sleeping];m:--;m:[waker not recorded]");
+	af_tree_add(&wakers, node, 0, 1000);
 	af_tree_finish(&wakers);
 	struct af_table *table = af_facts_table(&facts, "processes", "Processes", columns, 4);
 	struct af_cell *cell = af_table_row(&facts, table);

@@ -327,7 +327,8 @@ test('off-CPU time is a weight, and the own of the function that waited', 'waits
     /* The view of wakers has weights of its own; where time went on CPUs is not among them. */
     await press(page, 'v');
     assert.deepEqual(await weights(), ['off-cpu', 'count']);
-    assert.equal(await app(page, 'app.tree.total(app.w)[0]'), 4000);
+    assert.equal(await app(page, 'app.tree.total(app.w)[0]'), 5000);
+    assert.deepEqual(await self(), [['[waker not recorded]', 1000, 1000], ['feeder', 4000, 4000]]);
     assert.equal(await app(page, `app.tree.stackText(${nodeOf('feeder')}).replaceAll('\\n', ';')`),
       'app;main;take;[sleeping];--;wake_up;put;feeder');
   });
