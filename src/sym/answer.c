@@ -140,17 +140,55 @@ static struct af_sym_module *job_open_file(struct af_sym_job *job, const struct 
 	return af_sym_module_find(m->path, !m->replaced, m->build_id, m->build_id_len, &finder);
 }
 
+/* The answers of a module one by one, for the cache. */
+struct job_told {
+	const struct job_module *module;
+	uint32_t at;
+};
+
+static bool job_tell_next(void *arg, uint64_t *vaddr, struct af_sym_answer *answer)
+{
+	struct job_told *told = arg;
+	const struct job_module *m = told->module;
+
+	if (told->at == m->nr)
+		return false;
+	const struct job_answer *a = &m->answers[told->at];
+	*vaddr = m->wanted[told->at++].vaddr;
+	*answer = (struct af_sym_answer){.source = a->source, .nr = a->nr};
+	for (uint32_t i = 0; i < a->nr; i++) {
+		const uint32_t *frame = &m->frames[a->first + i * 3];
+
+		answer->frames[i].function = af_strtab_get(&m->strings, frame[0]);
+		answer->frames[i].file = af_strtab_get(&m->strings, frame[1]);
+		answer->frames[i].line = frame[2];
+	}
+	return true;
+}
+
 static void job_run_file(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
                          void *arg)
 {
 	struct af_sym_module *file = job_open_file(job, m);
+	uint8_t id[AF_ELF_BUILD_ID_MAX];
+	struct af_cache_names known = {0};
 	struct af_sym_answer a;
+	uint32_t len, fresh = 0;
+	uint64_t key = af_sym_module_key(file, id, &len);
 
+	if (key)
+		af_cache_load(&job->cache, &known, id, len, key);
 	for (uint32_t i = 0; i < m->nr; i++) {
-		af_sym_lookup(file, m->wanted[i].vaddr, &a);
+		if (!af_cache_find(&known, m->wanted[i].vaddr, &a)) {
+			af_sym_lookup(file, m->wanted[i].vaddr, &a);
+			fresh++;
+		}
 		af_sym_job_answered(m, i, &a);
 		tick(job, arg);
 	}
+	if (fresh)
+		af_cache_save(&job->cache, &known, job_tell_next, &(struct job_told){m, 0});
+	af_cache_unload(&known);
 	af_sym_module_close(file);
 }
 

@@ -179,6 +179,7 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 	struct af_sym_places places = {
 	    .perf_dir = "/tmp",
 	    .dump_dirs = {"/tmp", "."},
+	    .cache = true,
 	    .debuginfod = true,
 	};
 	struct af_trace *trace;

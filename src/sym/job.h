@@ -52,6 +52,7 @@ struct af_sym_places {
 	const char *kallsyms; /* the kernel's symbols, NULL: not those of the kernel that ran */
 	/* /proc, for what still runs; NULL: it is not this boot of this machine that ran. */
 	const char *proc;
+	bool cache;      /* use the user's cache of names */
 	bool debuginfod; /* ask servers, if the environment names some */
 	/* The epoch's time less the trace's, 0 when not known: tells which maps are too old. */
 	uint64_t epoch_ns;

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/strtab.h"
+#include "sym/cache.h"
 #include "sym/fetch.h"
 #include "sym/job.h"
 #include "sym/live.h"
@@ -104,7 +105,8 @@ struct af_sym_job {
 	_Atomic uint64_t resolved, modules_done;
 	uint64_t nr_addresses;
 	struct af_fetch *fetch; /* NULL: not asked for */
-	pthread_mutex_t lock;   /* of what follows */
+	struct af_cache cache;
+	pthread_mutex_t lock; /* of what follows */
 	bool live_open;
 	struct af_live live;
 	struct af_strtab note_texts;

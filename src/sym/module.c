@@ -109,6 +109,32 @@ struct af_sym_module *af_sym_module_find(const char *path, bool trust_path, cons
 	return m;
 }
 
+static uint64_t module_key_of(uint64_t key, const struct af_found *f)
+{
+	uint8_t id[AF_ELF_BUILD_ID_MAX];
+	uint32_t len = f->elf.data ? af_elf_build_id(&f->elf, id) : 0;
+
+	key = af_mix(key ^ f->elf.size);
+	key = af_mix(key ^ af_hash(f->path ? f->path : "", f->path ? strlen(f->path) : 0));
+	return len ? af_mix(key ^ af_hash(id, len)) : key;
+}
+
+uint64_t af_sym_module_key(const struct af_sym_module *m, uint8_t build_id[AF_ELF_BUILD_ID_MAX],
+                           uint32_t *len)
+{
+	const struct af_elf *e = m->file.elf.data ? &m->file.elf : &m->debug.elf;
+	uint64_t key = af_hash(AFLAME_VERSION, sizeof AFLAME_VERSION);
+
+	*len = e->data && !m->reason ? af_elf_build_id(e, build_id) : 0;
+	if (!*len)
+		return 0;
+	key = module_key_of(key, &m->file);
+	key = module_key_of(key, &m->debug);
+	key = module_key_of(key, &m->alternate[0]);
+	key = module_key_of(key, &m->alternate[1]);
+	return key | 1;
+}
+
 struct af_sym_module *af_sym_module_open(const char *path, const uint8_t *build_id,
                                          uint32_t build_id_len, const char *root)
 {

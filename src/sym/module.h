@@ -12,4 +12,11 @@
 struct af_sym_module *af_sym_module_find(const char *path, bool trust_path, const uint8_t *build_id,
                                          uint32_t build_id_len, const struct af_finder *finder);
 
+/*
+ * What stands for all files that the answers of @m are made of: a cache of answers holds as long as
+ * it is the same. 0: nothing to be kept. @build_id gets the one of the file, *@len bytes.
+ */
+uint64_t af_sym_module_key(const struct af_sym_module *m, uint8_t build_id[AF_ELF_BUILD_ID_MAX],
+                           uint32_t *len);
+
 #endif

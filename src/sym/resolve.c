@@ -132,6 +132,9 @@ void af_sym_job_run(struct af_sym_job *job, const struct af_sym_places *places,
 	uint32_t nr = 0;
 
 	job->where = places;
+	job->cache.dirfd = -1;
+	if (places->cache)
+		af_cache_open(&job->cache, NULL);
 	if (places->debuginfod)
 		job->fetch = af_fetch_open(job_tick_fetch, &report);
 	af_sym_job_place(job);
@@ -151,6 +154,7 @@ void af_sym_job_run(struct af_sym_job *job, const struct af_sym_places *places,
 	job_work(job, job_tick_report, &report);
 	for (uint32_t i = 0; i < nr; i++)
 		job_join(threads[i], &report);
+	af_cache_close(&job->cache);
 	job_note_fetch(job);
 	af_fetch_close(job->fetch);
 	job->fetch = NULL;
