@@ -171,20 +171,22 @@ def _():
 
 def bare_root():
     """A root with a glibc and a program to record, and not even a shell."""
+    folder = os.path.basename(unpacked())
+    if not os.path.exists(SHARES):
+        raise Skip("shares was not built here")
     root = tempfile.mkdtemp(prefix="root-", dir=WORKPLACE)
     os.chmod(root, 0o755)
-    for folder in "proc", "dev/shm", "tmp", "my tools: new", "lib64", "bin":
-        os.makedirs(os.path.join(root, folder))
+    for place in "proc", "dev/shm", "tmp", "my tools: new", "lib64", "bin":
+        os.makedirs(os.path.join(root, place))
     os.chmod(os.path.join(root, "tmp"), 0o1777)
     loaded = run("ldd", PORTABLE).stdout + run("ldd", SHARES).stdout
     libraries = set(re.findall(r"(?:=> )?(/\S+) \(0x", loaded))
     expect(len(libraries) < len(MODULES) + 2, "these are many libraries: %s" % libraries)
     for path in libraries:
-        folder = root + os.path.dirname(path)
-        os.makedirs(folder, exist_ok=True)
-        shutil.copy(path, folder)
+        os.makedirs(root + os.path.dirname(path), exist_ok=True)
+        shutil.copy(path, root + path)
     shutil.copy(SHARES, os.path.join(root, "bin/shares"))
-    os.symlink("../my tools: new/%s/bin/aflame" % os.path.basename(unpacked()), root + "/bin/aflame")
+    os.symlink("../my tools: new/%s/bin/aflame" % folder, root + "/bin/aflame")
     return root
 
 
@@ -221,8 +223,6 @@ def bare(root, user, *words, status=0):
 
 
 def alone(user):
-    if not os.path.exists(SHARES):
-        raise Skip("shares was not built here")
     root = bare_root()
     doctor = json.loads(bare(root, user, "doctor", "--json"))
     expect(doctor["shm"]["works"], "doctor: %s" % doctor)
