@@ -181,10 +181,13 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 		                     view, fix);
 	if (weight < 0 || t->total[weight][0])
 		return 0;
-	if (!strcmp(t->weights[weight].name, "off-cpu"))
-		fix = ": record it with --off-cpu";
+	/* Asked for, no stacks is an answer; but off-CPU time may not have been recorded. */
+	bool off_cpu = !strcmp(t->weights[weight].name, "off-cpu");
+	if (o->weight && !off_cpu)
+		return 0;
 	return af_fail_plain(err, -ENODATA, "the trace %s has no weight %s in --view %s%s", dir,
-	                     t->weights[weight].name, view, fix);
+	                     t->weights[weight].name, view,
+	                     off_cpu ? ": record it with --off-cpu" : "");
 }
 
 static int flame_trace(const struct flame_options *o, const char *dir,
@@ -282,13 +285,13 @@ static int flame_run(void *state, int nr_words, char **words, struct af_err *err
 static const struct af_option flame_options[] = {
     {AF_OPT_STRING, "output", 'o', "FILE", "file to write, - for standard output (-)", AT(output)},
     {AF_OPT_STRING, "format", 0, "NAME", "svg, html, folded or text, when the name does not tell",
-     AT(format)},
+     AT(format), "svg|html|folded|text"},
     {AF_OPT_STRING, "folded", 0, "FILE", "draw folded text instead of a trace; - is standard input",
      AT(folded)},
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all in one tree, or wakers: who ended the waits",
      AT(view), "cpu|gpu|all|wakers"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes or off-cpu (time)",
-     AT(weight)},
+     AT(weight), AF_WEIGHT_WORDS},
     {AF_OPT_GROUP, NULL, 0, NULL, "Layout", 0},
     {AF_OPT_FLAG, "inverted", 'i', NULL, "icicle: root at the top", AT(picture.inverted)},
     {AF_OPT_FLAG, "reverse", 'r', NULL, "merge stacks from their leaves", AT(picture.reverse)},
