@@ -14,16 +14,16 @@ struct af_err;
 
 enum af_option_type {
 	AF_OPT_END = 0,
-	AF_OPT_FLAG,   /* bool: set to true */
-	AF_OPT_STRING, /* const char * */
-	AF_OPT_U64,    /* uint64_t, decimal or 0x */
-	AF_OPT_SIZE,   /* uint64_t: 64k, 10M, 2G (powers of 1024) */
-	AF_OPT_TIME,   /* uint64_t ns: 10, 1.5s, 20ms, 5us, 2min; a bare number is seconds */
-	AF_OPT_DOUBLE, /* double */
-	AF_OPT_CHOICE, /* const char *, one of choices (separated by '|') */
+	AF_OPT_FLAG,     /* bool: set to true */
+	AF_OPT_STRING,   /* const char * */
+	AF_OPT_U64,      /* uint64_t, decimal or 0x */
+	AF_OPT_SIZE,     /* uint64_t: 64k, 10M, 2G (powers of 1024) */
+	AF_OPT_TIME,     /* uint64_t ns: 10, 1.5s, 20ms, 5us, 2min; a bare number is seconds */
+	AF_OPT_DOUBLE,   /* double */
+	AF_OPT_CHOICE,   /* const char *, one of choices (separated by '|') */
 	AF_OPT_OPTIONAL, /* the same as --name=CHOICE; --name alone is the first of them */
-	AF_OPT_LIST,   /* struct af_strings: may be given again */
-	AF_OPT_GROUP,  /* no option: a heading in --help */
+	AF_OPT_LIST,     /* struct af_strings: may be given again */
+	AF_OPT_GROUP,    /* no option: a heading in --help */
 };
 
 struct af_option {
@@ -33,7 +33,7 @@ struct af_option {
 	const char *arg;     /* "DIR": what the value is called; NULL for a flag */
 	const char *help;    /* one line */
 	size_t offset;       /* of the field in the command's struct */
-	const char *choices; /* AF_OPT_CHOICE: "cpu|gpu|all" */
+	const char *choices; /* "cpu|gpu|all"; where any text is taken, words to complete */
 };
 
 struct af_strings {

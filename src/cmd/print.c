@@ -265,13 +265,16 @@ static int print_run(void *state, int nr_words, char **words, struct af_err *err
 }
 
 #define AT(field) offsetof(struct print, field)
+#define KIND_WORD(number, id, name, text) #name "|"
+
 static const struct af_option print_options[] = {
     {AF_OPT_STRING, "output", 'o', "FILE", "write to FILE, - for standard output", AT(output)},
     {AF_OPT_FLAG, "json", 0, NULL, "one JSON object a line", AT(json)},
     {AF_OPT_FLAG, "raw", 0, NULL, "stamps of device work as the device gave them", AT(raw)},
     {AF_OPT_FLAG, "count", 0, NULL, "only the number of events of each kind", AT(count)},
     {AF_OPT_GROUP, .help = "Which events"},
-    {AF_OPT_LIST, "kind", 'k', "LIST", "only these kinds, separated by commas", AT(kinds)},
+    {AF_OPT_LIST, "kind", 'k', "LIST", "only these kinds, separated by commas", AT(kinds),
+     AF_KINDS(KIND_WORD)},
     {AF_OPT_U64, "process", 0, "N", "only of the process shown as pN", AT(process)},
     {AF_OPT_U64, "pid", 'p', "PID", "only of this process id", AT(pid)},
     {AF_OPT_U64, "tid", 't', "TID", "only of this thread id", AT(tid)},

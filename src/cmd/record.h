@@ -42,7 +42,8 @@ struct af_record_options {
 	     0,                                                                                      \
 	     "LIST",                                                                                 \
 	     "GPU APIs to record: opencl, none (all that work)",                                     \
-	     offsetof(type, api)},                                                                   \
+	     offsetof(type, api),                                                                    \
+	     "opencl|all|none"},                                                                     \
 	    {AF_OPT_CHOICE,                                                                          \
 	     "sample",                                                                               \
 	     0,                                                                                      \

@@ -162,7 +162,7 @@ static const struct af_option report_options[] = {
      offsetof(struct report_options, view), "cpu|gpu|all|wakers"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT",
      "of top and tree: time, samples, count, bytes or off-cpu (time)",
-     offsetof(struct report_options, weight)},
+     offsetof(struct report_options, weight), AF_WEIGHT_WORDS},
     {AF_OPT_END},
 };
 

@@ -6,6 +6,9 @@
 
 struct af_err;
 
+/* What trees are weighed by, for completions; which of them a tree has, its trace tells. */
+#define AF_WEIGHT_WORDS "time|samples|count|bytes|off-cpu"
+
 /*
  * Prepare (finish what a killed recorder left), read and analyse the trace in @dir, with progress
  * on a terminal when it takes long. The top tables are added to the facts. Results are the caller's

@@ -140,6 +140,9 @@ def answers(shell, script):
         views = choices("flame", "view")
         equal(sorted(s.complete("aflame flame --view ")), sorted(views), "a choice")
         equal(s.complete("aflame record --sample tim"), ["timer"], "a choice begun")
+        holds(s.complete("aflame flame --weight "), ["time", "samples", "off-cpu"], "a weight")
+        got = [word.rstrip(",") for word in s.complete("aflame print --kind launch,clo")]
+        equal(got, ["launch,clock"], "a list")
         equal(s.complete("aflame flame --folded sta"), ["stacks.folded"], "a file")
         equal([w.rstrip("/") for w in s.complete("aflame record -o else")], ["elsewhere"], "a directory")
         got = [w.rstrip("/") for w in s.complete("aflame flame ")]

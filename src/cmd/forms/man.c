@@ -150,7 +150,8 @@ static void man_option(const struct af_option *o)
 	}
 	putchar('\n');
 	man_fill(o->help, strlen(o->help));
-	if (o->choices && !strstr(o->help, o->choices)) {
+	if ((o->type == AF_OPT_CHOICE || o->type == AF_OPT_OPTIONAL) &&
+	    !strstr(o->help, o->choices)) {
 		putchar('(');
 		man_text(o->choices, strlen(o->choices));
 		puts(")");
