@@ -280,6 +280,31 @@ static const struct af_jitdump_code *jitdump_search(const struct af_jitdump *d, 
 	return best;
 }
 
+/* Bytes that continue a character of UTF-8 which begins with @first (RFC 3629); -1: none does. */
+static int jitdump_continued(uint8_t first)
+{
+	return first < 0x80                    ? 0
+	       : first >= 0xc2 && first < 0xe0 ? 1
+	       : first >= 0xe0 && first < 0xf0 ? 2
+	       : first >= 0xf0 && first < 0xf5 ? 3
+	                                       : -1;
+}
+
+/* V8 writes whatever lies in memory as the file of code of its first compiler (node 20). */
+static bool jitdump_is_text(const char *s)
+{
+	for (const uint8_t *p = (const uint8_t *)s; *p; p++) {
+		int more = jitdump_continued(*p);
+
+		if (more < 0 || *p < 0x20 || *p == 0x7f)
+			return false;
+		while (more--)
+			if ((*++p & 0xc0) != 0x80)
+				return false;
+	}
+	return *s;
+}
+
 /* The entry with the greatest address up to @address has the line. */
 static void jitdump_line(const struct af_jitdump *d, const struct af_jitdump_table *t,
                          uint64_t address, struct af_jitdump_answer *answer)
@@ -307,7 +332,7 @@ static void jitdump_line(const struct af_jitdump *d, const struct af_jitdump_tab
 		if (line.address > address || line.address < best)
 			continue;
 		best = line.address;
-		answer->file = file && *file ? file : NULL;
+		answer->file = file;
 		answer->line = line.line;
 	}
 }
@@ -325,5 +350,9 @@ bool af_jitdump_find(struct af_jitdump *d, uint64_t address, uint64_t time_ns,
 	*answer = (struct af_jitdump_answer){.name = c->name, .start = c->start};
 	if (c->lines)
 		jitdump_line(d, &d->tables[c->lines - 1], address - c->start + c->loaded, answer);
+	if (answer->file && !jitdump_is_text(answer->file)) {
+		answer->file = NULL;
+		answer->line = 0;
+	}
 	return true;
 }

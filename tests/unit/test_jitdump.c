@@ -134,12 +134,18 @@ static void lines_belong_to_the_code_loaded_next(void **state)
 	dump_lines(&b, 0x1000, 16, "new.js", 50, 3);
 	dump_load(&b, 100, 0x1000, code, 0x80, 1, "one");
 	dump_load(&b, 100, 0x2000, code, 0x80, 2, "without");
+	dump_lines(&b, 0x3000, 0, "T\xdd", 4, 1);
+	dump_load(&b, 100, 0x3000, code, 0x80, 3, "junk");
+	dump_lines(&b, 0x4000, 0, "gr\xc3\xbc\xc3\x9f.js", 4, 1);
+	dump_load(&b, 100, 0x4000, code, 0x80, 4, "text");
 	assert_int_equal(open_dump(&d, &b), 0);
 	assert_line(&d, 0x100f, NULL, 0); /* before the first line */
 	assert_line(&d, 0x1010, "new.js", 50);
 	assert_line(&d, 0x1020, "new.js", 51);
 	assert_line(&d, 0x107f, "new.js", 52);
 	assert_line(&d, 0x2000, NULL, 0);
+	assert_line(&d, 0x3000, NULL, 0); /* what is no text is no file */
+	assert_line(&d, 0x4000, "gr\xc3\xbc\xc3\x9f.js", 4);
 	af_jitdump_close(&d);
 	af_buf_free(&b);
 }

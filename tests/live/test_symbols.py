@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Names of code that run-time compilers make, and of files that are gone."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+
+from machine import WORKPLACE, any_sampler, need_tool, program
+from recording import bare, new_path, record
+from tap import Skip, case, equal, expect, note, run_cases
+
+
+def share(recording, pattern):
+    """The part of the samples that have a frame like @pattern in their stack."""
+    stacks = recording.stacks()
+    whole = sum(weight for _, weight in stacks)
+    found = sum(w for frames, w in stacks if any(re.search(pattern, f) for f in frames))
+    expect(whole > 0, "no samples")
+    return found / whole
+
+
+SCRIPT = """
+function hotInner(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 31 + i) | 0; return s; }
+function hotOuter(ms) { const end = Date.now() + ms; let s = 0;
+  while (Date.now() < end) s ^= hotInner(20000); return s; }
+hotOuter(600);
+"""
+
+
+def node_run(*options):
+    node = need_tool("node")
+    script = new_path("hot") + ".js"
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(SCRIPT)
+    sampler = any_sampler()
+    return record(node, *options, script, sampler=sampler, rate=997, quiet=False)
+
+
+@case("functions of node are named by its perf map")
+def _():
+    recording = node_run("--perf-basic-prof")
+    part = share(recording, r"hot(Inner|Outer)")
+    note("the hot functions have %.2f of the samples" % part)
+    expect(part > 0.3, "the hot functions have only %.2f of the samples" % part)
+
+
+@case("functions of node are named by its jitdump, with lines")
+def _():
+    recording = node_run("--perf-prof")
+    part = share(recording, r"hot(Inner|Outer)")
+    expect(part > 0.3, "the hot functions have only %.2f of the samples" % part)
+    strings = {f["string"]: f["text"] for f in recording.fields("string")}
+    lines = set()
+    for fields in recording.fields("symbol"):
+        frames = fields["frames"]
+        for i in range(0, len(frames), 3):
+            if "hotInner" in strings.get(frames[i], "") and frames[i + 2]:
+                lines.add((os.path.basename(strings[frames[i + 1]]), frames[i + 2]))
+    note("lines of hotInner: %s" % sorted(lines))
+    expect(lines, "hotInner has no line")
+    expect(all(name.startswith("hot") and line == 2 for name, line in lines), str(lines))
+
+
+@case("code that a program makes and moves has the name of its time")
+def _():
+    recording = record(program("writes_jitdump"), sampler=any_sampler(), rate=997, quiet=False)
+    truth = {f: share(recording, "^%s" % f) for f in ("jit_first", "jit_second", "jit_moved")}
+    note(str(truth))
+    for name, part in truth.items():
+        expect(0.15 < part < 0.55, "%s has %.2f of the samples" % (name, part))
+    equal(share(recording, "jit_wrong"), 0, "share of what came later")
+
+
+@case("a library that is deleted while the program runs is told of by name and reason")
+def _():
+    copy = new_path("shares")
+    shutil.copy(program("shares"), copy)
+    script = new_path("run") + ".sh"
+    with open(script, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n%s 0.2 & sleep 0.3; rm -f %s; wait\n" % (copy, copy))
+    os.chmod(script, 0o755)
+    recording = record(script, sampler=any_sampler(), rate=997, quiet=False)
+    unknown = [f for f in functions(recording) if f.strip("[]").startswith("unknown:")]
+    expect(not unknown, "a frame does not name its module: %s" % unknown)
+
+
+def stripped_shares():
+    """(program without symbols, folder with its debug file)"""
+    for tool in ("objcopy", "strip"):
+        need_tool(tool)
+    folder = new_path("debug")
+    os.mkdir(folder)
+    stripped = new_path("stripped")
+    whole = program("shares")
+    subprocess.run(
+        ["objcopy", "--only-keep-debug", whole, os.path.join(folder, "shares.debug")], check=True
+    )
+    subprocess.run(["strip", "-o", stripped, whole], check=True)
+    return stripped, folder
+
+
+class Server:
+    """debuginfod over a folder, on a port that was free a moment ago."""
+
+    def __init__(self, folder):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.log = open(new_path("debuginfod"), "w+b")
+        self.process = subprocess.Popen(
+            [need_tool("debuginfod"), "-F", "-vv", "-p", str(self.port), "-d", ":memory:", folder],
+            stdout=self.log,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+        )
+        self.url = "http://127.0.0.1:%d" % self.port
+
+    def said(self):
+        self.log.flush()
+        self.log.seek(0)
+        return self.log.read().decode("utf-8", "replace")
+
+    def wait(self):
+        """Until it has looked through its folder; skips the case when it does not come up."""
+        for _ in range(100):
+            try:
+                with urllib.request.urlopen(self.url + "/metrics", timeout=5) as answer:
+                    text = answer.read().decode()
+                if re.search(r'scanned_total\{source="file"\} [1-9]', text) or re.search(
+                    r"thread_work_total.*groom", text
+                ):
+                    return
+            except OSError:
+                pass
+            time.sleep(0.1)
+        raise Skip("debuginfod does not come up here")
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+
+
+def asked(url):
+    """An environment in which that server is asked, and nothing is remembered."""
+    kept = new_path("kept")
+    os.makedirs(kept)
+    return dict(
+        os.environ, DEBUGINFOD_URLS=url, DEBUGINFOD_CACHE_PATH=kept, XDG_CACHE_HOME=kept
+    )
+
+
+def functions(recording):
+    return {bare(f) for stack, _ in recording.stacks() for f in stack}
+
+
+def notes(recording):
+    return {f["key"]: f["value"] for f in recording.fields("note")}
+
+
+@case("a server is asked for debug information when the environment names it, and only then")
+def _():
+    stripped, folder = stripped_shares()
+    server = Server(folder)
+    try:
+        server.wait()
+        sampler = any_sampler()
+        whole = record(program("shares"), "0.1", sampler=sampler)
+        wanted = {f for f in functions(whole) if re.match(r"[a-z_]+$", f)} - {"shares"}
+        expect(len(wanted) > 2, "the program has too few functions: %s" % wanted)
+        known = functions(record(stripped, "0.1", sampler=sampler, env=asked("")))
+        own = wanted - known
+        expect(own, "no function needs the server")
+        expect("/buildid/" not in server.said(), "a server was asked without being named")
+        recording = record(stripped, "0.1", sampler=sampler, env=asked(server.url))
+        expect("/buildid/" in server.said(), "the server was not asked")
+        missing = own - functions(recording)
+        note("%d functions from the server, not sampled: %s" % (len(own), sorted(missing)))
+        expect(len(missing) * 4 <= len(own), "not named: %s" % missing)
+    finally:
+        server.close()
+
+
+@case("a server that does not answer costs its names and a word, not the recording")
+def _():
+    stripped, _ = stripped_shares()
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        url = "http://127.0.0.1:%d" % deaf.getsockname()[1]
+        recording = record(stripped, "0.1", sampler=any_sampler(), env=asked(url))
+    word = notes(recording).get("symbols.debuginfod", "")
+    note(word)
+    expect("server" in word or "libdebuginfod" in word, "no note says so")
+
+
+run_cases()
