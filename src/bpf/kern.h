@@ -66,6 +66,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct sched_entity se;
 	__u64 utime, stime;
+	__u64 start_time; /* CLOCK_MONOTONIC */
 	char comm[16];
 };
 

@@ -13,6 +13,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* Set by the recorder before the programs are loaded. */
 const volatile __u32 recorder_pid;        /* in its own namespace */
 const volatile __u32 recorder_ns;         /* its pid namespace, 0: the initial one */
+const volatile __u64 period_ns;           /* of samples */
 const volatile __u64 min_block_ns;        /* shorter blocks are not reported */
 const volatile _Bool all_processes;       /* not only those in `scope` */
 const volatile _Bool wakers;              /* also who ended a block */
@@ -37,12 +38,12 @@ struct {
 	__type(value, __u32);
 } scope SEC(".maps");
 
-/* Processes with an event of their own: enum af_bpf_cover. */
+/* Processes with an event of their own. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u32);
-	__type(value, __u32);
+	__type(value, struct af_bpf_covered);
 } covered SEC(".maps");
 
 /* Threads that were on a CPU once; out_ns is set while they are off it. By the kernel's own tid. */
@@ -101,6 +102,8 @@ static __always_inline __u32 innermost_number(const struct task_struct *task)
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	unsigned int level = BPF_CORE_READ(pid, level);
 
+	if (!pid) /* at the end of its exit */
+		return BPF_CORE_READ(task, pid);
 	struct upid *at = (void *)pid->numbers + (level & 31) * bpf_core_type_size(struct upid);
 	return BPF_CORE_READ(at, nr);
 }
@@ -256,6 +259,21 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, _Bool kernel
 	stacks_emit(s);
 }
 
+/*
+ * The event of a thread begins to count when the thread does, so it never sees what is over before
+ * the first period is, and of the rest it misses half a period on average: of a thousand threads
+ * that live for microseconds, everything. The clock of the CPU takes this half: the sum is right,
+ * whatever their length.
+ */
+static __always_inline _Bool is_young(const struct af_bpf_covered *c)
+{
+	__u64 start = BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), start_time);
+
+	if (c->since_ns > start)
+		start = c->since_ns;
+	return bpf_ktime_get_ns() - start < period_ns / 2;
+}
+
 /* On the clock of each CPU: everybody in scope who has no event of their own. */
 SEC("perf_event")
 int cpu_sample(struct bpf_perf_event_data *ctx)
@@ -266,9 +284,11 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 	if (!in_scope(pid))
 		return 0;
 	_Bool user = user_mode(ctx);
-	const __u32 *how = bpf_map_lookup_elem(&covered, &pid);
-	if (how && (*how == AF_BPF_COVER_ALL || user))
+	struct af_bpf_covered *c = bpf_map_lookup_elem(&covered, &pid);
+	if (c && (c->how == AF_BPF_COVER_ALL || user) && !is_young(c)) {
+		__sync_fetch_and_add(&c->nr_clock, 1);
 		return 0;
+	}
 	sample(ctx, !user, 1, 0);
 	return 0;
 }
@@ -281,6 +301,10 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int task_sample(struct bpf_perf_event_data *ctx)
 {
+	__u32 pid = seen_current();
+	struct af_bpf_covered *c = bpf_map_lookup_elem(&covered, &pid);
+	if (c)
+		__sync_fetch_and_add(&c->nr_own, 1);
 	if (user_mode(ctx) || silent)
 		return 1;
 	const struct task_struct *task = (void *)bpf_get_current_task();

@@ -40,6 +40,15 @@ enum af_bpf_cover {
 	AF_BPF_COVER_ALL = 2,
 };
 
+struct af_bpf_covered {
+	__u32 how; /* enum af_bpf_cover */
+	__u32 pad;
+	__u64 since_ns; /* CLOCK_MONOTONIC */
+	/* How often the CPU's clock found the process, and its own event did: alike, or it is no
+	 * use. */
+	__u64 nr_clock, nr_own;
+};
+
 struct af_bpf_head {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u32 kind;    /* enum af_bpf_kind */

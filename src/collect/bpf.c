@@ -22,7 +22,11 @@
 #define CAP_BPF 39
 #endif
 
-enum { PUMP_EACH = 4096 }; /* records, then the drain has its turn */
+enum {
+	PUMP_EACH = 4096, /* records, then the drain has its turn */
+	LOOK_NS = 20000000,
+	WINDOW = 48, /* ticks */
+};
 
 /* From the ring into the queue, as it is. */
 static int queue_add(void *arg, void *data, size_t size)
@@ -160,6 +164,7 @@ void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
 		return;
 	sideband_pump(b, af_now_ns());
 	struct bpf_image *i = bpf_image_need(b, (uint32_t)g->pid, g->hello_ns);
+	bool runs = i == bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
 	/* Too late for what was written of it under a number of its own. */
 	if (i->process)
 		bpf_out_close(b, i);
@@ -168,17 +173,24 @@ void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
 	i->hello = i->in_scope = true;
 	i->written = false;
 
-	uint32_t pid = (uint32_t)g->pid, how = AF_BPF_COVER_USER, one = 1;
-	if (b->options->samples && g->fd >= 0) {
+	struct af_bpf_covered c = {.how = AF_BPF_COVER_USER};
+	uint32_t pid = (uint32_t)g->pid, one = 1;
+	if (b->options->samples && g->fd >= 0 && runs) {
 		if (g->sees_kernel && !ioctl(g->fd, PERF_EVENT_IOC_SET_BPF,
 		                             bpf_program__fd(b->programs->progs.task_sample)))
-			how = AF_BPF_COVER_ALL;
-		if (how == AF_BPF_COVER_ALL || !g->sees_kernel) {
-			bpf_map__update_elem(b->programs->maps.covered, &pid, sizeof pid, &how,
-			                     sizeof how, BPF_ANY);
+			c.how = AF_BPF_COVER_ALL;
+		if (c.how == AF_BPF_COVER_ALL || !g->sees_kernel) {
+			c.since_ns = af_now_ns();
+			bpf_map__update_elem(b->programs->maps.covered, &pid, sizeof pid, &c,
+			                     sizeof c, BPF_ANY);
 			ioctl(g->fd, PERF_EVENT_IOC_ENABLE, 0);
 		}
 	}
+	i->covered = c.how == AF_BPF_COVER_ALL && c.since_ns;
+	/* What has taken its place meanwhile has no event: on_exec may have come before us. */
+	sideband_pump(b, af_now_ns());
+	if (i != bpf_image_at(b, pid, UINT64_MAX))
+		bpf_map__delete_elem(b->programs->maps.covered, &pid, sizeof pid, 0);
 	bpf_map__update_elem(b->programs->maps.scope, &pid, sizeof pid, &one, sizeof one, BPF_ANY);
 	say_sampled(b, g->process);
 }
@@ -298,6 +310,42 @@ static void losses_write(struct af_bpf *b)
 	}
 }
 
+/*
+ * When a thread ends soon after a switch to it, the kernel may let the other's event end in its
+ * place (perf_event_context_sched_out(): clones are swapped, not switched), and what was left of
+ * its period with it. A program that makes threads all the time is hardly sampled then: the CPU's
+ * clock takes it over. Half of WINDOW ticks apart is what chance does not bring about.
+ */
+static void cover_look(struct af_bpf *b, const struct af_guest *g)
+{
+	struct bpf_image *i = bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
+	struct bpf_map *map = b->programs->maps.covered;
+	struct af_bpf_covered c;
+
+	if (!i || !i->covered || g->ended || g->fd < 0 ||
+	    bpf_map__lookup_elem(map, &i->pid, sizeof i->pid, &c, sizeof c, 0))
+		return;
+	uint64_t nr_clock = c.nr_clock - i->nr_clock, nr_own = c.nr_own - i->nr_own;
+	if (nr_clock < WINDOW)
+		return;
+	if (nr_own < nr_clock / 2) {
+		ioctl(g->fd, PERF_EVENT_IOC_DISABLE, 0);
+		bpf_map__delete_elem(map, &i->pid, sizeof i->pid, 0);
+		i->covered = false;
+		af_stream_put(&b->r->stream, lost, af_now_ns(), .reason = AF_LOST_THROTTLED,
+		              .count = nr_clock - nr_own);
+	}
+	i->nr_clock = c.nr_clock;
+	i->nr_own = c.nr_own;
+}
+
+static void covers_look(struct af_bpf *b, uint64_t now)
+{
+	b->looked_ns = now;
+	for (uint32_t k = 0; k < b->r->door.nr; k++)
+		cover_look(b, &b->r->door.guests[k]);
+}
+
 void af_bpf_pump(struct af_bpf *b)
 {
 	if (!b || b->stopped)
@@ -312,6 +360,8 @@ void af_bpf_pump(struct af_bpf *b)
 	sideband_pump(b, now);
 	queue_write(b, now - HOLD_NS);
 	losses_write(b);
+	if (now - b->looked_ns >= LOOK_NS)
+		covers_look(b, now);
 }
 
 /* Who is off the CPU when recording ends has been so until then. */

@@ -64,7 +64,9 @@ struct bpf_image {
 	bool begun;              /* the exec is over: its own code runs */
 	bool hello;              /* carries libaflame, which writes PROCESS and its own samples */
 	bool in_scope;
-	bool written; /* PROCESS is */
+	bool written;              /* PROCESS is */
+	bool covered;              /* by an event of its own, enum af_bpf_cover ALL */
+	uint64_t nr_clock, nr_own; /* of struct af_bpf_covered when last looked at */
 	bool ended;
 	uint32_t comm, exe, cmdline, cgroup; /* strings */
 	struct bpf_mapping *maps; /* its own; a fork also has those of @from until then */
@@ -105,6 +107,7 @@ struct af_bpf {
 	struct af_map tables; /* of bpf_unwind.c, by path */
 	uint32_t own_cgroup;  /* string */
 	uint64_t counted[AF_BPF_COUNTS], lost_sideband;
+	uint64_t looked_ns; /* at what covers are worth */
 	bool stopped;
 };
 

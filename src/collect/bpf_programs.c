@@ -64,6 +64,7 @@ int bpf_programs_load(struct af_bpf *b, struct af_err *err)
 		return af_fail(err, -errno, "cannot open the BPF programs");
 	p->rodata->recorder_pid = (uint32_t)getpid();
 	p->rodata->recorder_ns = pid_namespace();
+	p->rodata->period_ns = b->period_ns;
 	p->rodata->min_block_ns = b->options->min_block_ns;
 	p->rodata->all_processes = b->options->all;
 	p->rodata->wakers = b->options->off_cpu == AF_OFF_CPU_WAKERS;

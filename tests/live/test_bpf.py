@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+"""What the kernel adds: its stacks, programs that cannot be preloaded, time off the CPU."""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+
+from machine import AFLAME, need, need_tool, program
+from recording import Trace, bare, must, new_path, parse_truth, record
+from shares import TWO_POINTS, having, weight_of
+from tap import Skip, case, equal, expect, near, run_cases
+
+RATE = 4999
+
+
+def kernel_record(name, *words, options=(), rate=RATE, **how):
+    need("bpf")
+    run = record(program(name), *words, sampler="bpf", rate=rate, options=options, **how)
+    return no_losses(run)
+
+
+def losses(trace):
+    lost = {}
+    for fields in trace.fields("lost"):
+        lost[fields["reason"]] = lost.get(fields["reason"], 0) + fields["count"]
+    return lost
+
+
+def no_losses(trace):
+    lost = losses(trace)
+    expect(not set(lost) - {"PAUSED", "THROTTLED"}, "lost: %s" % lost)
+    return trace
+
+
+def record_waiting(words, options=()):
+    """A shell that runs already does @words once it is recorded by -p: (trace, its output)."""
+    need("bpf")
+    path = new_path()
+    shell = subprocess.Popen(
+        ["sh", "-c", "read go; " + words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    recorder = subprocess.Popen(
+        [AFLAME, "record", "-q", "-o", path, "-F", str(RATE), *options, "-p", str(shell.pid)]
+    )
+    time.sleep(1)
+    output = shell.communicate("go\n", timeout=60)[0]
+    equal(recorder.wait(timeout=60), 0, "status of the recorder")
+    trace = Trace(path)
+    trace.check()
+    return no_losses(trace), output
+
+
+def cpu_ns(trace):
+    return sum(weight for _, weight in trace.stacks())
+
+
+def check_cpu(trace, truth_ms):
+    """Nothing is counted twice and nothing is missing but what the trace says is."""
+    ms = cpu_ns(trace) / 1e6 + losses(trace).get("THROTTLED", 0) * 1e3 / RATE
+    near(ms / truth_ms, 1, TWO_POINTS, "CPU time in samples over rusage")
+
+
+def check_states(trace, truth):
+    """Sleeping, computing, in the kernel: as much of each as there was, and where."""
+    truth_us = {"sleep": truth["slept_us"], "user": truth["user_us"], "kernel": truth["kernel_us"]}
+    whole = sum(truth_us.values())
+    on, off = trace.stacks(), trace.stacks(weight="off-cpu")
+    got = {
+        "sleep": weight_of(off, having("main", "sleep_part", "do_nanosleep")),
+        "user": weight_of(on, having("main", "user_part")),
+        "kernel": weight_of(on, having("main", "kernel_part")),
+    }
+    for name, weight in got.items():
+        near(weight / 1000 / whole, truth_us[name] / whole, TWO_POINTS, name)
+
+
+@case("a program that sleeps, computes and reads is reported so", tries=3)
+def _():
+    run = kernel_record("states", "2", options=["--off-cpu"])
+    check_states(run, run.truth)
+
+
+@case("so is a static one", tries=3)
+def _():
+    run = kernel_record("static_states", "2", options=["--off-cpu"])
+    check_states(run, run.truth)
+    check_cpu(run, run.truth["cpu_ms"])
+
+
+@case("so is one that runs already", tries=3)
+def _():
+    need("bpf")
+    trace, output = record_waiting("exec %s 2" % program("states"), options=["--off-cpu"])
+    check_states(trace, parse_truth(output.encode()))
+
+
+@case("the kernel's share of a program is that of getrusage", tries=3)
+def _():
+    run = kernel_record("syscall_bound")
+    stacks = run.stacks()
+    kernel = sum(w for frames, w in stacks if frames[-1].endswith("_[k]"))
+    near(kernel / cpu_ns(run), run.truth["share.rusage_system"], TWO_POINTS, "in the kernel")
+    check_cpu(run, run.truth["cpu_ms"])
+
+
+@case("no moment of a process that carries libaflame is counted twice or lost", tries=3)
+def _():
+    run = kernel_record("shares", "1")
+    check_cpu(run, run.truth["cpu_ms"])
+    samples = run.counts().get("sample", 0)
+    expect(samples > 0.9 * RATE * run.truth["cpu_ms"] / 1000, "%d samples inside" % samples)
+
+
+@case("nor of threads", tries=3)
+def _():
+    run = kernel_record("threads", "0.5")
+    ends = [e for e in run.fields("process_end") if e["source"] == "WAIT"]
+    check_cpu(run, (ends[-1]["user_ns"] + ends[-1]["kernel_ns"]) / 1e6)
+
+
+@case("nor of children by fork, vfork, spawn and exec", tries=3)
+def _():
+    run = kernel_record("forks", "1")
+    ends = [e for e in run.fields("process_end") if e["source"] == "WAIT"]
+    check_cpu(run, (ends[-1]["user_ns"] + ends[-1]["kernel_ns"]) / 1e6)
+    stacks = run.stacks()
+    for work in ("parent", "child", "grandchild", "vforked", "spawned", "executed"):
+        share = weight_of(stacks, having(work + "_work")) / cpu_ns(run)
+        near(share, 1 / 6, TWO_POINTS, work)
+
+
+@case("nor of a program that runs already, with the children it has later", tries=3)
+def _():
+    trace, _ = record_waiting("%s 0.5; %s 0.5" % (program("forks"), program("static_states")))
+    used = sum(e["user_ns"] + e["kernel_ns"] for e in trace.fields("process_end"))
+    check_cpu(trace, used / 1e6)
+    names = {os.path.basename(p["exe"]) for p in trace.fields("process")}
+    expect({"forks", "static_states"} <= names, names)
+
+
+@case("processes that live for a moment keep their names")
+def _():
+    true = need_tool("true")
+    script = "i=0; while [ $i -lt 100 ]; do %s $i; %s; i=$((i+1)); done" % (
+        true,
+        program("static_hello"),
+    )
+    need("bpf")
+    run = record(need_tool("sh"), "-c", script, sampler="bpf", rate=99)
+    processes = run.fields("process")
+    trues = [p for p in processes if p["cmdline"].startswith(true + " ")]
+    equal(sorted(int(p["cmdline"].split()[1]) for p in trues), list(range(100)), "of true")
+    statics = [p for p in processes if os.path.basename(p["exe"]) == "static_hello"]
+    equal(len(statics), 100, "of the static program")
+    ends = {e["process"]: e for e in run.fields("process_end")}
+    expect(all(e["status"] in (0, -1) for e in ends.values()), "a status")
+
+
+@case("a process in a pid namespace is known by the pid that it sees", tries=3)
+def _():
+    need("bpf")
+    unshare = need_tool("unshare")
+    if subprocess.run([unshare, "--pid", "--fork", "true"], check=False).returncode:
+        raise Skip("pid namespaces are refused")
+    for name in ("shares", "static_states"):
+        run = record(
+            unshare, "--pid", "--fork", program(name), "0.5", sampler="bpf", rate=RATE
+        )
+        inside = [p for p in run.fields("process") if os.path.basename(p["exe"]) == name]
+        equal([p["pid"] for p in inside], [1], "pids of " + name)
+        ours = sum(w for frames, w in run.stacks() if bare(frames[0]) == name)
+        near(ours / 1e6 / run.truth["cpu_ms"], 1, 2 * TWO_POINTS, "CPU time of " + name)
+        expect("NO_JOIN" not in [e["reason"] for e in run.fields("lost")], "kernel parts left")
+
+
+def programs_in_kernel():
+    bpftool = shutil.which("bpftool") or "/usr/sbin/bpftool"
+    if not os.path.exists(bpftool):
+        raise Skip("bpftool is not installed")
+    listed = subprocess.run([bpftool, "prog", "list"], stdout=subprocess.PIPE, check=True).stdout
+    return len(re.findall(rb"name (cpu_sample|task_sample|on_switch)", listed))
+
+
+@case("a recorder that is killed leaves nothing in the kernel, and its trace opens", tries=3)
+def _():
+    need("bpf")
+    before = programs_in_kernel()
+    path = new_path()
+    recorder = subprocess.Popen(
+        [AFLAME, "record", "-q", "-o", path, "-F", "997", "--off-cpu", "--", program("states"), "3"],
+        stdout=subprocess.PIPE,
+    )
+    time.sleep(1)
+    expect(programs_in_kernel() > before, "no program was there")
+    recorder.kill()
+    recorder.communicate(timeout=60)
+    for _ in range(50):
+        if programs_in_kernel() == before:
+            break
+        time.sleep(0.1)
+    equal(programs_in_kernel(), before, "programs left")
+    trace = Trace(path)
+    must("print", "--count", path)
+    expect(weight_of(trace.stacks(), having("main", "kernel_part")) > 0, "no kernel stacks")
+
+
+@case("all processes of the machine are seen, also those that nobody named", tries=3)
+def _():
+    need("bpf")
+    other = subprocess.Popen([program("static_states"), "1"], stdout=subprocess.DEVNULL)
+    path = new_path()
+    recorder = subprocess.Popen(
+        [AFLAME, "record", "-q", "-o", path, "-F", "997", "-a", "-d", "0.7"]
+    )
+    equal(recorder.wait(timeout=60), 0, "status")
+    other.wait(timeout=60)
+    trace = Trace(path)
+    trace.check()
+    seen = [f for f, _ in trace.stacks() if f[0] == "static_states" and "user_part" in map(bare, f)]
+    expect(seen, "the other program is not there")
+    pids = {p["pid"] for p in trace.fields("process")}
+    expect(recorder.pid not in pids, "the recorder records itself")
+
+
+@case("a known wait is blocked time of its whole length", tries=3)
+def _():
+    run = kernel_record("wakes", options=["--off-cpu"], rate=99)
+    waits = weight_of(run.stacks(weight="off-cpu"), having("main", "wait_for_it"))
+    near(waits / 1000 / run.truth["waited_us"], 1, TWO_POINTS, "blocked over the clock")
+
+
+@case("a wait is shown with the thread that ended it, and where it did", tries=3)
+def _():
+    run = kernel_record("wakes", options=["--off-cpu=wakers"], rate=99)
+    tid = int(run.truth["tid"])
+    wakes = {w["fields"]["wake"]: w for w in run.events("wake")}
+    waits = [e for e in run.events("offcpu") if e["tid"] == tid and e["fields"]["wake"]]
+    named = [wakes[e["fields"]["wake"]] for e in waits if e["fields"]["wake"] in wakes]
+    expect(len(named) >= 0.95 * run.truth["rounds"], "%d wakes of %s" % (len(named), run.truth))
+    names = {t["fields"]["tid"]: t["fields"]["name"] for t in run.events("thread")}
+    names.update({c["fields"]["tid"]: c["fields"]["name"] for c in run.events("comm")})
+    who = [names.get(w["tid"]) for w in named]
+    expect(who.count("waker") >= 0.95 * len(who), "woken by %s" % set(who))
+
+
+@case("--min-block leaves out what is shorter")
+def _():
+    run = kernel_record("wakes", options=["--off-cpu", "--min-block", "100ms"], rate=99)
+    short = [e for e in run.fields("offcpu") if e["blocked_ns"] + e["queued_ns"] < 100e6]
+    equal(short, [], "blocks of less")
+
+
+@case("without the rights all is as before, and a line says what they would add")
+def _():
+    need("bpf")
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    need_tool("setpriv")
+    where = "/dev/shm/aflame-test-%d" % os.getpid()
+    os.mkdir(where)
+    os.chmod(where, 0o777)
+    try:
+        command = nobody + [AFLAME, "record", "-o", where + "/t", "--off-cpu", "--", "true"]
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+        if "cannot find" in done.stderr or done.returncode in (126, 127):
+            raise Skip("the build cannot be read by others")
+        equal(done.returncode, 1, "status of --off-cpu")
+        expect("--off-cpu needs" in done.stderr and "setcap" in done.stderr, done.stderr)
+        command = nobody + [AFLAME, "record", "-q", "-o", where + "/t", "--", program("shares"), "0.1"]
+        done = subprocess.run(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
+        )
+        equal(done.returncode, 0, "status: %s" % done.stderr)
+        expect(Trace(where + "/t").counts().get("sample"), "no samples")
+    finally:
+        shutil.rmtree(where, ignore_errors=True)
+
+
+run_cases()
