@@ -84,17 +84,43 @@ static void wakers_event(void *self, const struct af_world *w, const struct af_e
 	sum->count++;
 }
 
-/* The frames of @at above @node, innermost first. @scratch is a tree to make them in. */
-static uint32_t wakers_turned(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                              uint32_t node, const struct af_place *at)
+/* Making the tree: what one place, or one name, has become is asked for again and again. */
+struct wakers_maker {
+	const struct af_world *w;
+	const struct af_place *places;
+	struct af_tree *tree, scratch; /* scratch: stacks of wakers, as they were */
+	uint32_t *asleep;              /* by place: its node of @tree, 0: not made yet */
+	uint32_t *awake;               /* by place: its node of @scratch */
+	struct af_map names;           /* of scratch → of the tree */
+};
+
+static uint32_t maker_asleep(struct wakers_maker *m, uint32_t place)
 {
-	for (uint32_t n = af_frames_node(scratch, w, at); n; n = scratch->nodes[n].parent) {
+	if (!m->asleep[place])
+		m->asleep[place] = af_frames_node(m->tree, m->w, &m->places[place]);
+	return m->asleep[place];
+}
+
+static uint32_t maker_name(struct wakers_maker *m, uint32_t name)
+{
+	bool fresh;
+	uint64_t *known = af_map_at(&m->names, name, &fresh);
+
+	if (fresh) {
 		size_t len;
-		uint32_t name = scratch->nodes[n].name;
-		const char *text = af_tree_text(scratch, name, &len);
-		node = af_tree_child(t, node,
-		                     af_tree_name(t, text, len, af_tree_frame(scratch, name), 0));
+		const char *text = af_tree_text(&m->scratch, name, &len);
+		*known = af_tree_name(m->tree, text, len, af_tree_frame(&m->scratch, name), 0);
 	}
+	return (uint32_t)*known;
+}
+
+/* The frames of @place above @node, innermost first. */
+static uint32_t maker_turned(struct wakers_maker *m, uint32_t node, uint32_t place)
+{
+	if (!m->awake[place])
+		m->awake[place] = af_frames_node(&m->scratch, m->w, &m->places[place]);
+	for (uint32_t n = m->awake[place]; n; n = m->scratch.nodes[n].parent)
+		node = af_tree_child(m->tree, node, maker_name(m, m->scratch.nodes[n].name));
 	return node;
 }
 
@@ -102,26 +128,31 @@ static void wakers_finish(void *self, const struct af_world *w, struct af_result
 {
 	static const struct af_tree_weight none[] = {{"none", ""}};
 	struct af_tree *t = &out->trees[AF_VIEW_WAKERS];
-	struct wakers *k = self;
-	struct af_tree scratch;
+	const struct wakers *k = self;
+	struct wakers_maker m = {.w = w, .places = k->places.all, .tree = t};
 
 	/* Where no waker was recorded, this would only be the view of off-CPU time again. */
 	if (!k->any)
 		return;
-	af_tree_open(&scratch, none, 1);
+	af_tree_open(&m.scratch, none, 1);
+	m.asleep = af_xcalloc(k->places.nr, sizeof *m.asleep);
+	m.awake = af_xcalloc(k->places.nr, sizeof *m.awake);
 	for (uint32_t i = 0; i < k->nr; i++) {
 		const struct wakers_sum *s = &k->sums[i];
-		uint32_t node = af_frames_node(t, w, &k->places.all[s->sleeper]);
+		uint32_t node = maker_asleep(&m, s->sleeper);
 		node = af_frames_under(t, node, af_wait_frame(s->state), AF_FRAME_MARK);
 		node = af_frames_under(t, node, "--", AF_FRAME_MARK);
 		if (s->waker == WAKER_UNKNOWN)
 			node = af_frames_under(t, node, "[waker not recorded]", AF_FRAME_MARK);
 		else
-			node = wakers_turned(t, &scratch, w, node, &k->places.all[s->waker]);
+			node = maker_turned(&m, node, s->waker);
 		af_tree_add(t, node, AF_WAKERS_OFF_CPU, s->blocked_ns);
 		af_tree_add(t, node, AF_WAKERS_COUNT, s->count);
 	}
-	af_tree_close(&scratch);
+	af_tree_close(&m.scratch);
+	af_map_free(&m.names);
+	free(m.asleep);
+	free(m.awake);
 }
 
 static void wakers_close(void *self)
