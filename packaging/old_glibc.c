@@ -25,8 +25,6 @@
 #include <unistd.h>
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
-/* glibc says of pthread_setspecific that it does not look at what is stored. */
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
 #define OURS __attribute__((visibility("hidden")))
 
@@ -52,7 +50,6 @@ OLD(int, pthread_timedjoin_np, "2.3.3",
     (pthread_t thread, void **result, const struct timespec *until), (thread, result, until))
 OLD(int, pthread_detach, "2.2.5", (pthread_t thread), (thread))
 OLD(int, pthread_kill, "2.2.5", (pthread_t thread, int signal), (thread, signal))
-OLD(int, pthread_setname_np, "2.12", (pthread_t thread, const char *name), (thread, name))
 OLD(int, pthread_sigmask, "2.2.5", (int how, const sigset_t *set, sigset_t *before),
     (how, set, before))
 OLD(int, pthread_attr_setstacksize, "2.2.5", (pthread_attr_t * attr, size_t size), (attr, size))

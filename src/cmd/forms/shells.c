@@ -5,7 +5,7 @@
 #include "cmd/forms/expect.h"
 #include "cmd/forms/forms.h"
 
-/* One row of a table: what differs between shells. */
+/* What is printed for each command, for each of its options, and behind them; NULL is nothing. */
 struct shell {
 	void (*command)(const struct af_command *cmd);
 	void (*option)(const struct af_command *cmd, const struct af_option *o);
