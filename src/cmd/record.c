@@ -191,22 +191,30 @@ static void warn_end(const struct af_recording *r)
 	if (r->control->lost_no_stream && r->drain.packets)
 		fprintf(stderr,
 		        "aflame: %llu events were lost as no stream could be made: is /dev/shm "
-		        "full, or ulimit -f or -v too low?\n",
+		        "full or hidden from the program (chroot, another user), or ulimit -f or "
+		        "-v too low?\n",
 		        (unsigned long long)r->control->lost_no_stream);
 }
 
 /* After the program has ended: bring everything home, then name the addresses. */
 static int record_end(struct af_recording *r, char **words, struct af_err *err)
 {
+	struct af_err moved_err = {0};
+
 	note_end(r);
 	int rc = af_session_finish(r, err);
+	int moved = af_session_find(r, &moved_err);
 	uint32_t nr_processes = r->control->nr_processes;
 	bool no_streams = r->control->lost_no_stream && !r->drain.packets;
 	warn_end(r);
-	int named = af_names_add(r->dir, NULL, rc ? NULL : err);
+	int named = moved == -ENOENT ? 0 : af_names_add(r->dir, NULL, rc ? NULL : err);
 	if (!rc)
 		rc = named;
 	af_session_close(r);
+	if (moved && (!rc || moved == -ENOENT)) {
+		*err = moved_err;
+		return moved;
+	}
 	if (rc)
 		return rc;
 	if (!nr_processes && !words[0])

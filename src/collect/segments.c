@@ -287,17 +287,18 @@ void af_segments_end(struct af_segments *s, uint32_t stream)
 /* "s1-0" and "s1-0.2", with the number behind the dot. */
 static bool segment_parse(const char *file, char stream[40], uint32_t *number)
 {
-	unsigned process, n, at = 0;
+	unsigned process, n;
+	int at = 0;
 
 	if (sscanf(file, "s%u-%u%n", &process, &n, &at) != 2 || at >= 40)
 		return false;
-	memcpy(stream, file, at);
+	memcpy(stream, file, (size_t)at);
 	stream[at] = 0;
 	*number = 0;
 	if (!file[at])
 		return true;
 	int end = 0;
-	return sscanf(file + at, ".%u%n", number, &end) == 1 && !file[at + (unsigned)end];
+	return sscanf(file + at, ".%u%n", number, &end) == 1 && !file[at + end];
 }
 
 static void segment_load(struct af_segments *s, const char *file)

@@ -319,6 +319,30 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	return 0;
 }
 
+int af_session_find(struct af_recording *r, struct af_err *err)
+{
+	char link[32], now[sizeof r->dir] = "";
+	struct stat was, is;
+
+	if (fstat(r->dir_fd, &was) || !was.st_nlink)
+		return af_fail_plain(err, -ENOENT,
+		                     "the trace directory %s was removed while it was recorded: "
+		                     "nothing of it is left",
+		                     r->dir);
+	if (!stat(r->dir, &is) && is.st_dev == was.st_dev && is.st_ino == was.st_ino)
+		return 0;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", r->dir_fd);
+	if (readlink(link, now, sizeof now - 1) <= 0)
+		return af_fail(err, -errno, "cannot find the trace directory %s again", r->dir);
+	af_fail_plain(
+	    err, -ESTALE,
+	    "the trace directory %.400s was renamed while it was recorded: the trace is in "
+	    "%.400s, whole",
+	    r->dir, now);
+	snprintf(r->dir, sizeof r->dir, "%s", now);
+	return -ESTALE;
+}
+
 static void session_release(struct af_recording *r)
 {
 	af_bpf_close(r->bpf);

@@ -86,6 +86,12 @@ void af_session_lost_again(struct af_recording *r);
 /* Returns -ENOSPC and the like when parts of the trace could not be written. */
 int af_session_finish(struct af_recording *r, struct af_err *err);
 
+/*
+ * Where is the trace? -ENOENT: its directory was removed meanwhile; -ESTALE: it was renamed, and
+ * @r->dir is its name now. Both with a message.
+ */
+int af_session_find(struct af_recording *r, struct af_err *err);
+
 void af_session_close(struct af_recording *r);
 
 /* Undo af_session_open: nothing was recorded. */

@@ -220,17 +220,17 @@ static int name_take(struct af_recording *r, const char *asked, char dir[1024], 
 	return rc ? af_fail(err, rc, "cannot make the snapshot %s", dir) : 0;
 }
 
-int af_snapshot_start(struct af_recording *r, const char *asked, bool by_ctl, struct af_err *err)
+int af_snapshot_start(struct af_recording *r, const char *dir, bool asked, struct af_err *err)
 {
 	struct af_snapshots *s = &r->snapshots;
-	struct af_snapshot new = {.asked = by_ctl};
+	struct af_snapshot new = {.asked = asked};
 	char draft[1040];
 	int report[2];
 
 	if (s->nr >= SNAPSHOTS_AT_ONCE)
 		return af_fail_plain(err, -EBUSY,
 		                     "%u snapshots are being made: wait for one of them", s->nr);
-	int rc = name_take(r, asked, new.dir, draft, err);
+	int rc = name_take(r, dir, new.dir, draft, err);
 	if (rc)
 		return rc;
 	if (pipe2(report, O_CLOEXEC)) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """kill -9 of the target, of the recorder, of both, at random moments: every trace opens, and every
-event that was completed is in it.   kill9.py AFLAME PROGRAMS [ROUNDS [SEED]]"""
+event that was completed is in it, or with --ring is counted.
+kill9.py AFLAME PROGRAMS [ROUNDS [SEED [OPTIONS OF record]]]"""
 import json
 import os
 import random
@@ -15,6 +16,7 @@ import time
 aflame, programs = sys.argv[1], sys.argv[2]
 rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 50
 seed = int(sys.argv[4]) if len(sys.argv) > 4 else int(time.time())
+options = sys.argv[5:]
 random.seed(seed)
 THREADS = 3
 
@@ -62,7 +64,7 @@ def events(trace):
     for table in damage["tables"]:
         if table["name"] == "lost":
             for what, count in table["rows"]:
-                if "drain" in what or "no stream" in what:
+                if "drain" in what or "no stream" in what or "gave way" in what:
                     lost += count
                 if "damaged" in what or "could not be read" in what:
                     raise RuntimeError(f"the trace is damaged: {what}: {count}")
@@ -71,7 +73,7 @@ def events(trace):
 
 def one_round(victim, folder):
     trace, file = folder + "/t", folder + "/made"
-    recorder = subprocess.Popen([aflame, "record", "-q", "-f", "-F", "499", "-o", trace, "--",
+    recorder = subprocess.Popen([aflame, "record", "-q", "-f", "-F", "499", "-o", trace, *options, "--",
                                  programs + "/kill_target", file, str(THREADS)],
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     target = pid_of_target(recorder.pid)

@@ -1,0 +1,423 @@
+"""Hard knocks: what is done to a recording and by the programs in it. Each knock is a function that
+returns what was lost (and where it is told), fails by AssertionError, and is left out by Skip. The
+live test runs the short ones; tests/bench/torture runs all, longer, and prints the table."""
+
+import glob
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from machine import AFLAME, BUILD, PROGRAMS, SOURCE, WORKPLACE, any_sampler, need, need_tool, program, samplers
+from recording import Recording, Trace, aflame, new_path
+from tap import Skip, equal, expect
+
+KNOCKS = []
+
+
+def knock(sentence, quick=True):
+    """@quick: also in the live test."""
+
+    def add(function):
+        KNOCKS.append((sentence, function, quick))
+        return function
+
+    return add
+
+
+def run(*command, sampler=None, rate=999, options=(), env=None, before=None, timeout=120, out=None):
+    """(CompletedProcess, Recording) of a recorded command."""
+    path = out or new_path()
+    sampler = sampler or any_sampler()
+    done = subprocess.run(
+        [AFLAME, "record", "-q", "-o", path, "--sample", sampler, "-F", str(rate), *options, "--", *command],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env,
+        preexec_fn=before, timeout=timeout, cwd=WORKPLACE, check=False)
+    return done, Recording(path, done)
+
+
+def bare(*command, **how):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=120, cwd=WORKPLACE, check=False, **how)
+    return done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stdout
+
+
+def told(trace):
+    """What the trace says was lost, but for stacks cut short."""
+    answer = json.loads(aflame("report", "summary", "--json", "--limit", "0", trace.path).stdout)
+    rows = [t["rows"] for t in answer["tables"] if t["name"] == "lost"][0]
+    rows = [(what, n) for what, n in rows if "per 10,000" not in what]
+    expect(not [w for w, _ in rows if "damage" in w or "could not be read" in w], "damage: %s" % rows)
+    return "; ".join("%d: %s" % (n, what) for what, n in rows) or "nothing"
+
+
+def same(word, number=0, sampler=None, rate=999):
+    before = bare(program("knocks"), word, str(number))
+    if before[0] == 77:
+        raise Skip("this machine cannot do it")
+    done, trace = run(program("knocks"), word, str(number), sampler=sampler, rate=rate)
+    equal((done.returncode, done.stdout), before, "(status, output)")
+    trace.check()
+    if word not in ("bomb",):
+        expect(len(trace.events("sample")) >= 1, "no samples")
+    return told(trace)
+
+
+def add_programs():
+    words = (
+        ("close_all", 0, "a program closes every descriptor"),
+        ("chrooted", 0, "chroot into an empty directory"),
+        ("pivoted", 0, "pivot_root in a mount namespace of its own"),
+        ("mounts", 0, "another /dev/shm is mounted over the recorder's"),
+        ("drops_user", 0, "setuid to nobody"),
+        ("bomb", 4, "a fork bomb of 780 processes"),
+        ("many_threads", 2000, "2000 threads at once"),
+        ("deep_recursion", 0, "stack overflows caught on an alternate stack"),
+        ("spawns", 0, "posix_spawn and vfork by turns"),
+        ("daemonise", 0, "a daemon, twice forked, that outlives its parent"),
+        ("own_handlers", 0, "SIGSEGV, SIGBUS, SIGPROF, SIGTRAP handled by the program"),
+        ("small_stacks", 0, "threads on the smallest stacks, rlimit stack of 256k"),
+        ("seccomp_kills", 0, "a seccomp filter that kills for what recording needs, by prctl"),
+        ("seccomp_kills", 1, "the same by the bare system call"),
+        ("seccomp_refuses", 0, "a seccomp filter that refuses files, sockets and perf events"),
+        ("ignores", 0, "signals ignored over fork and exec"),
+        ("limits", 0, "rlimit of 4 descriptors, set by the program"),
+        ("limits", 1, "rlimit of 0 bytes for files, set by the program"),
+        ("limits", 2, "rlimit of 1 MiB of address space, set by the program"),
+        ("limits", 3, "rlimit of one process, set by the program"),
+    )
+    for word, number, sentence in words:
+        def one(long, w=word, n=number):
+            return " | ".join("%s: %s" % (s, same(w, n, s)) for s in (samplers() if long else samplers()[:1]))
+        knock(sentence, word not in ("limits",))(one)
+
+
+add_programs()
+
+
+# --- how programs are started
+
+
+@knock("env -i: the library is not loaded into what it starts", False)
+def _(long):
+    done, trace = run("env", "-i", program("knocks"), "works", "50")
+    equal((done.returncode, done.stdout), (0, b"worked\n"), "(status, output)")
+    return "the program itself, as its environment is gone; %s" % told(trace)
+
+
+@knock("LD_PRELOAD is in use by the program already", False)
+def _(long):
+    own = os.path.join(PROGRAMS, "libpycalls.so")
+    done, trace = run("sh", "-c", 'case $LD_PRELOAD in *libaflame.so:%s) exec "%s" works 100;; esac; exit 9'
+                      % (own, program("knocks")), env=dict(os.environ, LD_PRELOAD=own))
+    equal((done.returncode, done.stdout), (0, b"worked\n"), "(status, output)")
+    expect(len(trace.events("sample")) > 5, "samples")
+    return told(trace)
+
+
+@knock("a static program, alone and beneath a shell", False)
+def _(long):
+    done, _ = run(program("static_hello"))
+    equal(done.stdout, b"hello\n", "output")
+    done, trace = run("sh", "-c", "%s; %s works 50" % (program("static_hello"), program("knocks")))
+    equal((done.returncode, done.stdout), (0, b"hello\nworked\n"), "(status, output)")
+    return "the static program itself, told when it is alone; %s" % told(trace)
+
+
+@knock("a script whose #! names another script", False)
+def _(long):
+    first, second = new_path(), new_path()
+    for path, text in ((first, "#!/bin/sh\nexec /bin/sh \"$@\"\n"), (second, "#!%s\n%s works 50\n" % (first, program("knocks")))):
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+    done, trace = run(second)
+    equal((done.returncode, done.stdout), (0, b"worked\n"), "(status, output)")
+    expect(len(trace.events("sample")) > 3, "samples")
+    return told(trace)
+
+
+@knock("a set-user-id program, started by nobody", False)
+def _(long):
+    if os.geteuid():
+        raise Skip("needs root to make one")
+    home = "/tmp/aflame-setuid-%d" % os.getpid()
+    os.mkdir(home, 0o777)
+    os.chmod(home, 0o777)
+    try:
+        copy = home + "/id"
+        shutil.copy("/usr/bin/id", copy)
+        os.chmod(copy, 0o4755)
+
+        def nobody():
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+
+        reach = subprocess.run([AFLAME, "version"], preexec_fn=nobody, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        if reach.returncode:
+            raise Skip("nobody may not run %s" % AFLAME)
+        before = bare(copy, "-u", preexec_fn=nobody)
+        done = subprocess.run([AFLAME, "record", "-q", "-o", home + "/t", "--sample", "none", "--", copy, "-u"],
+                              preexec_fn=nobody, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        equal(done.stdout, before[1], "output")
+        expect(b"set-user-id" in done.stderr, done.stderr.decode())
+        return "all of it; told: %s" % done.stderr.decode().strip()
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+# --- the machine
+
+
+def mounted(script, *words, timeout=120):
+    """Runs a shell script in a mount namespace of its own: $1 is aflame, $2 a folder."""
+    need_tool("unshare")
+    folder = new_path("mount")
+    os.mkdir(folder)
+    done = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", AFLAME, folder, *map(str, words)],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          cwd=WORKPLACE, check=False, timeout=timeout)
+    if done.returncode == 99 or "Operation not permitted" in done.stderr and "unshare" in done.stderr:
+        raise Skip("nothing can be mounted here: %s" % done.stderr.strip()[-200:])
+    return done
+
+
+RECORD = '"$1" record -q -f -F 9973 --sample %s -o "$2/t" -- %s/knocks works %d; echo "status $?"; '
+COUNT = '"$1" print --count "$2/t" | grep -E "sample|total"; '
+
+
+def recording(ms):
+    return RECORD % (any_sampler(), PROGRAMS, ms)
+
+
+@knock("a disk that is full from the start")
+def _(long):
+    done = mounted('mount -t tmpfs -o size=16k none "$2" || exit 99; ' + recording(300))
+    expect("worked" in done.stdout and "status 1" in done.stdout, done.stdout + done.stderr)
+    expect("No space left" in done.stderr and "free some" in done.stderr, done.stderr)
+    return "told: %s" % done.stderr.strip().splitlines()[-1]
+
+
+@knock("a disk that fills meanwhile, and is freed again")
+def _(long):
+    done = mounted(
+        'mount -t tmpfs -o size=4m none "$2" || exit 99; (sleep 0.4; head -c 8m /dev/zero >"$2/fill"; sleep 0.4;'
+        'rm "$2/fill") 2>/dev/null & ' + recording(800) + COUNT)
+    expect("worked" in done.stdout and "sample" in done.stdout, done.stdout + done.stderr)
+    if "status 0" in done.stdout:
+        return "nothing: the rings held it (%s)" % " ".join(done.stdout.split()[-4:])
+    expect("No space left" in done.stderr, done.stderr)
+    return "told: %s" % done.stderr.strip().splitlines()[-1]
+
+
+@knock("a quota that is reached", False)
+def _(long):
+    done = mounted('mount -t tmpfs -o usrquota,usrquota_block_hardlimit=128k none "$2" || exit 99; chmod 777 "$2"; '
+                   + recording(400))
+    expect("worked" in done.stdout, done.stdout + done.stderr)
+    expect("status 0" not in done.stdout and re.search("quota|space", done.stderr), done.stdout + done.stderr)
+    return "told: %s" % done.stderr.strip().splitlines()[-1]
+
+
+@knock("a read-only disk", False)
+def _(long):
+    done = mounted('mount -t tmpfs -o ro none "$2" || exit 99; ' + recording(50))
+    expect("Read-only" in done.stderr and "status 1" in done.stdout, done.stdout + done.stderr)
+    return "all; told, and the program is not started: %s" % done.stderr.strip()
+
+
+@knock("a /dev/shm without room", False)
+def _(long):
+    lines = []
+    for size in ("4k", "64k", "200k", "1m"):
+        done = mounted("mount -t tmpfs -o size=%s none /dev/shm || exit 99; " % size + recording(200))
+        expect("worked" in done.stdout, done.stdout + done.stderr)
+        if "status 0" not in done.stdout:
+            expect("/dev/shm" in done.stderr, done.stderr)
+        lines.append("%s: %s" % (size, done.stderr.strip().splitlines()[-1][15:90] if done.stderr else "recorded"))
+    return "; ".join(lines)
+
+
+def while_recording(ms, act, after=0.4, **how):
+    """Starts a recording, lets @act(recorder, path) knock, returns (status, out, err, path)."""
+    path = new_path()
+    process = subprocess.Popen(
+        [AFLAME, "record", "-q", "-o", path, "--sample", any_sampler(), "-F", "999", *how.pop("options", ()), "--",
+         program("knocks"), "works", str(ms)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=WORKPLACE, **how)
+    time.sleep(after)
+    act(process, path)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out.decode(), err.decode(), path
+
+
+@knock("the trace directory is removed meanwhile")
+def _(long):
+    status, out, err, path = while_recording(1500 if long else 900, lambda p, t: shutil.rmtree(t))
+    expect("worked" in out, "the program: %s" % out)
+    expect(status == 1 and "removed" in err, "status %d: %s" % (status, err))
+    expect(not os.path.exists(path), "something is there again")
+    return "all; told: %s" % err.strip().splitlines()[-1]
+
+
+@knock("the trace directory is renamed meanwhile")
+def _(long):
+    status, out, err, path = while_recording(900, lambda p, t: os.rename(t, t + "-moved"))
+    expect("worked" in out, "the program: %s" % out)
+    moved = Trace(path + "-moved")
+    expect(status == 1 and "renamed" in err, "status %d: %s" % (status, err))
+    expect(len(moved.events("sample")) > 100, "%d samples" % len(moved.events("sample")))
+    return "nothing; told: %s" % err.strip().splitlines()[-1]
+
+
+@knock("/dev/shm is swept while it is in use", False)
+def _(long):
+    def sweep(process, path):
+        with open(path + "/.session") as file:
+            shared = file.read()
+        expect(shared.startswith("/dev/shm/aflame."), shared)
+        shutil.rmtree(shared)
+    status, out, err, path = while_recording(900, sweep)
+    expect("worked" in out, "the program: %s" % out)
+    trace = Trace(path)
+    trace.check()
+    expect(len(trace.events("sample")) > 50, "%d samples" % len(trace.events("sample")))
+    return "%s; %s" % (told(trace), err.strip() or "status %d" % status)
+
+
+@knock("limits on the recorder and the program: -f -n -v -u", False)
+def _(long):
+    lines = []
+    for what, flag, value in ((resource.RLIMIT_FSIZE, "-f", 1 << 16), (resource.RLIMIT_NOFILE, "-n", 8),
+                              (resource.RLIMIT_AS, "-v", 64 << 20), (resource.RLIMIT_NPROC, "-u", 1)):
+        done, trace = run(program("knocks"), "works", "200", rate=9973,
+                          before=lambda w=what, v=value: resource.setrlimit(w, (v, v)))
+        expect(b"worked" in done.stdout or done.returncode, "status %d, %s" % (done.returncode, done.stdout))
+        expect(done.returncode == 0 or done.stderr.startswith(b"aflame"), done.stderr)
+        lines.append("%s: %s" % (flag, done.stderr.decode().strip().splitlines()[-1][:90] if done.stderr else "recorded"))
+    return "; ".join(lines)
+
+
+@knock("the wall clock is set back and forth", False)
+def _(long):
+    # Setting the clock of a machine that others use would be a knock to them: what the recorder
+    # writes of it is written here, with steps of days.
+    need_tool("sh")
+    text = ["0.000000000 s0 p0 1/1 clock clock=REALTIME device=0 mono_ns=0 foreign=%d uncertainty_ns=100" % 10**18]
+    done, trace = run(program("knocks"), "works", "100")
+    equal(done.returncode, 0, "status")
+    before = trace.stacks()
+    path = trace.path + "/recorder"
+    with open(path, "rb") as file:
+        data = bytearray(file.read())
+    changed = 0
+    at = 0
+    while at + 80 <= len(data):
+        size = int.from_bytes(data[at + 16:at + 24], "little") // 8
+        event = at + 80
+        while event + 12 <= at + size:
+            kind = int.from_bytes(data[event:event + 2], "little")
+            length = int.from_bytes(data[event + 2:event + 4], "little")
+            if kind == 3:
+                foreign = event + 12 + 16
+                stamp = int.from_bytes(data[foreign:foreign + 8], "little")
+                stamp += (-1) ** changed * 86400 * 10**9 * 30
+                data[foreign:foreign + 8] = stamp.to_bytes(8, "little")
+                changed += 1
+            event += length
+        at += size
+    expect(changed >= 2, "%d pairs" % changed)
+    with open(path, "wb") as file:
+        file.write(data)
+    trace.check()
+    equal(trace.stacks(), before, "the flame graph with a clock that steps by months")
+    del text
+    return "nothing: all times are CLOCK_MONOTONIC's (the steps were put into the trace, not the machine)"
+
+
+# --- stopped, killed
+
+
+@knock("SIGSTOP and SIGCONT of the program, at random")
+def _(long):
+    def act(process, path):
+        for _ in range(40 if long else 6):
+            kids = open("/proc/%d/task/%d/children" % (process.pid, process.pid)).read().split()
+            for kid in kids:
+                os.kill(int(kid), signal.SIGSTOP)
+            time.sleep(random.uniform(0, 0.05))
+            for kid in kids:
+                os.kill(int(kid), signal.SIGCONT)
+            time.sleep(random.uniform(0, 0.05))
+    status, out, err, path = while_recording(1500, act, 0.2)
+    equal((status, out, err), (0, "worked\n", ""), "(status, output, errors)")
+    trace = Trace(path)
+    trace.check()
+    sampled = sum(s["weight_ns"] for s in trace.fields("sample")) / 1e6
+    expect(sampled > 0.85 * 3000 * 0.5, "%d ms" % sampled)
+    return told(trace)
+
+
+@knock("SIGSTOP and SIGCONT of the recorder, at random", False)
+def _(long):
+    def act(process, path):
+        for _ in range(40 if long else 6):
+            os.kill(process.pid, signal.SIGSTOP)
+            time.sleep(random.uniform(0, 0.05))
+            os.kill(process.pid, signal.SIGCONT)
+            time.sleep(random.uniform(0, 0.05))
+    status, out, err, path = while_recording(1500, act, 0.2)
+    equal((status, out, err), (0, "worked\n", ""), "(status, output, errors)")
+    Trace(path).check()
+    return told(Trace(path))
+
+
+@knock("the recorder dies of SIGSEGV, SIGABRT, SIGBUS", False)
+def _(long):
+    for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS):
+        status, out, _, path = while_recording(600, lambda p, t, n=number: p.send_signal(n))
+        equal(status, -number, "status")
+        time.sleep(0.7)
+        trace = Trace(path)
+        aflame("flame", path)
+        trace.check()
+        expect(len(trace.events("sample")) > 50, "%d samples" % len(trace.events("sample")))
+    return "what was not yet written when it died"
+
+
+@knock("the recorder has no standard input, output or error", False)
+def _(long):
+    path = new_path()
+    line = 'exec 0<&- 1>&- 2>&-; "%s" record -q -o "%s" --sample %s -F 999 -- "%s" works 200' % (
+        AFLAME, path, any_sampler(), program("knocks"))
+    subprocess.run(["sh", "-c", line], check=False, timeout=60)
+    trace = Trace(path)
+    trace.check()
+    expect(len(trace.events("sample")) > 50, "%d samples" % len(trace.events("sample")))
+    return told(trace)
+
+
+def kill9(rounds, *words):
+    done = subprocess.run([sys.executable, os.path.join(SOURCE, "tests/live/kill9.py"), AFLAME, PROGRAMS,
+                           str(rounds), str(random.randrange(10**6)), *words],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=3000)
+    bad = [l for l in done.stdout.splitlines() if l.startswith("not ok") or l.startswith("# round")]
+    expect(done.returncode == 0 and not bad, done.stdout[-2000:])
+    return "; ".join(l.split(" - ")[1] for l in done.stdout.splitlines() if l.startswith("ok"))
+
+
+@knock("kill -9 of target, recorder, both, 200 times, threads being born and dying", False)
+def _(long):
+    return kill9(200 if long else 6)
+
+
+@knock("the same with --ring", False)
+def _(long):
+    return kill9(60 if long else 6, "--ring", "1M")
