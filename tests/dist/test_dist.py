@@ -237,7 +237,12 @@ def alone(user):
 
 @case("alone with a glibc, read-only, through a link, at a path with blanks, it records and draws")
 def _():
-    alone("")
+    try:
+        alone("")
+    finally:
+        for link in glob.glob("/dev/shm/aflame-lib-%d/*" % os.geteuid()):
+            if os.readlink(link).startswith("/my tools: new/"):
+                os.unlink(link)
 
 
 @case("the same as a user who is not root")
