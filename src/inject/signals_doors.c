@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include "inject/sampler.h"
 #include "inject/seccomp.h"
 #include "inject/signals.h"
+#include "inject/thread.h"
 #include "trace/stream.h"
 
 /*
@@ -223,7 +225,20 @@ DOOR int prctl(int option, ...)
 	va_end(ap);
 	if (option == PR_SET_SECCOMP)
 		seccomp_comes(arg[0] == SECCOMP_MODE_STRICT, arg[1]);
-	return REAL(prctl)(option, arg[0], arg[1], arg[2], arg[3]);
+	int rc = REAL(prctl)(option, arg[0], arg[1], arg[2], arg[3]);
+	if (option == PR_SET_NAME && !rc)
+		af_thread_renamed();
+	return rc;
+}
+
+/* Of another thread the name is seen when that one begins to write. */
+DOOR int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int rc = REAL(pthread_setname_np)(thread, name);
+
+	if (!rc && pthread_equal(thread, pthread_self()))
+		af_thread_renamed();
+	return rc;
 }
 
 /* glibc has no function for seccomp(2), so all its users call this one. */

@@ -197,6 +197,25 @@ static struct af_thread *pool_take(uint32_t tid, bool dead)
 	return NULL;
 }
 
+void af_thread_renamed(void)
+{
+	int saved = errno;
+	struct af_thread *t = NULL;
+	char name[16] = "";
+
+	if (self.context && self.generation == af_inject_generation() &&
+	    !af_inject_in_vfork_child())
+		t = af_thread_enter();
+	if (t) {
+		syscall(SYS_prctl, PR_GET_NAME, name);
+		struct af_ev_comm ev = {.tid = thread_id()};
+		struct af_tail tail = {name, (uint32_t)strnlen(name, sizeof name), 0};
+		af_stream_put_tail(&t->stream, AF_KIND_COMM, af_now_ns(), &ev, sizeof ev, &tail, 1);
+		af_thread_leave(t);
+	}
+	errno = saved;
+}
+
 static void thread_write_name(struct af_thread *t, uint32_t tid)
 {
 	char name[16] = "";

@@ -70,6 +70,12 @@ struct af_thread *af_thread_enter(void);
 void af_thread_leave(struct af_thread *t);
 
 /*
+ * The calling thread has another name from now on. A thread that has written nothing yet says its
+ * name when it does.
+ */
+void af_thread_renamed(void);
+
+/*
  * The id of the call path that leads to the caller of the hook: native stack, Python frames and
  * their definitions are written to the stream when new. @regs are those at the hook's entry
  * (AF_REGS_CALLER): pc is a return address.

@@ -306,6 +306,15 @@ def _():
     expect(abs(kernel - run.truth["share.rusage_system"]) < 0.02, "kernel share %f" % kernel)
 
 
+@for_samplers("a thread that takes another name is told of")
+def _(sampler):
+    run = sampled(sampler, "wakes")
+    begun = {t["fields"]["tid"]: t["fields"]["name"] for t in run.events("thread")}
+    tid = int(run.truth["tid"])
+    equal(begun[tid], "wakes", "its first name")
+    equal([c["name"] for c in run.fields("comm") if c["tid"] == tid], ["sleeper"], "its next")
+
+
 @case("timer: time in system calls is under the call that took it", tries=3)
 def _():
     run = sampled("timer", "syscall_bound")
