@@ -294,10 +294,9 @@ struct cache_writer {
 
 static uint32_t cache_put_string(struct cache_writer *w, const char *text)
 {
-	uint32_t id = af_strtab_id_z(&w->known, text ? text : "");
-
-	if (!id)
+	if (!text || !*text)
 		return 0;
+	uint32_t id = af_strtab_id_z(&w->known, text);
 	if (id >= w->cap) {
 		uint32_t cap = id * 2 + 64;
 

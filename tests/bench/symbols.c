@@ -3,17 +3,24 @@
  *
  *	symbols pcs FILE NR		print NR addresses, spread over the code
  *	symbols names FILE <PCS		print "FUNCTION\nFILE:LINE" for each, innermost, as
- *addr2line -fC symbols time FILE <PCS		print times, in CPU time
+ *					addr2line -fC
+ *	symbols time FILE <PCS		print times, in CPU time
+ *	symbols job NR FILE...		the work of a bake: NR addresses of all FILEs together, from
+ *					looking up to the bytes of a trace; CPU time and memory
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/fs.h"
 #include "sym/elf_file.h"
+#include "sym/job.h"
 #include "sym/sym.h"
 #include "sym/symtab.h"
+#include "trace/stream.h"
 
 enum { SYMBOLS_PCS = 1 << 20, SYMBOLS_ROUNDS = 20 };
 
@@ -38,6 +45,14 @@ static int table_open(struct af_symtab *t, struct af_file *f, const char *path)
 	return 0;
 }
 
+/* Marsaglia, Xorshift RNGs, 2003. */
+static uint64_t next_random(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	return *x ^= *x << 17;
+}
+
 /* Every function gets its share by size, in an order that has nothing to do with addresses. */
 static int print_pcs(const char *path, unsigned nr)
 {
@@ -48,8 +63,7 @@ static int print_pcs(const char *path, unsigned nr)
 		return 1;
 	uint64_t low = t.ranges.starts[0], high = t.ranges.starts[t.ranges.nr_segments - 1];
 	for (uint64_t x = 1; nr;) {
-		x ^= x << 13, x ^= x >> 7, x ^= x << 17; /* Marsaglia, Xorshift RNGs, 2003 */
-		uint64_t vaddr = low + x % (high - low);
+		uint64_t vaddr = low + next_random(&x) % (high - low);
 		const struct af_symtab_entry *s = af_symtab_find(&t, vaddr);
 		if (!s || s->source == AF_SYMBOL_PLT || !s->size)
 			continue;
@@ -130,17 +144,77 @@ static int print_times(const char *path, const uint64_t *pcs, size_t nr)
 	return 0;
 }
 
+/* What a trace would say of @file, mapped at its place in a process; every address in a stack. */
+static void job_add(struct af_sym_job *job, uint32_t nr, uint32_t place, const char *file)
+{
+	const struct af_ev_mapping at = {.start = (uint64_t)(place + 1) << 40,
+	                                 .end = (uint64_t)(place + 2) << 40,
+	                                 .bias = (uint64_t)(place + 1) << 40};
+	struct af_symtab t;
+	struct af_file f;
+
+	if (table_open(&t, &f, file) || !t.ranges.nr_segments)
+		return;
+	uint64_t low = t.ranges.starts[0], high = t.ranges.starts[t.ranges.nr_segments - 1];
+	af_sym_job_mapping(job, 1, &at, NULL, 0, file, strlen(file));
+	for (uint64_t x = place + 1; nr;) {
+		uint64_t vaddr = low + next_random(&x) % (high - low), pc = vaddr + at.bias;
+		const struct af_symtab_entry *s = af_symtab_find(&t, vaddr);
+
+		if (!s || s->source == AF_SYMBOL_PLT || !s->size)
+			continue;
+		af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
+		nr--;
+	}
+	af_symtab_free(&t);
+	af_file_unmap(&f);
+}
+
+static long peak_mib(void)
+{
+	struct rusage u;
+
+	return getrusage(RUSAGE_SELF, &u) ? 0 : u.ru_maxrss / 1024;
+}
+
+static int print_job(uint32_t nr, int nr_files, char **files)
+{
+	struct af_sym_places places = {.cache = getenv("SYMBOLS_CACHE") != NULL};
+	struct af_sym_job *job = af_sym_job_open();
+	struct af_stream stream;
+
+	for (int i = 0; i < nr_files; i++)
+		job_add(job, nr / (uint32_t)nr_files, (uint32_t)i, files[i]);
+	long before = peak_mib();
+	double start = now_ms();
+	af_sym_job_run(job, &places, NULL, NULL);
+	double named = now_ms();
+	if (af_stream_open_file(&stream, memfd_create("symbols", 0), 1, 0))
+		return 1;
+	af_sym_job_write(job, &stream, 1);
+	double written = now_ms();
+	printf("  bake of %llu addresses in %d files: named in %.2f s, written in %.2f s of CPU "
+	       "time, %ld MiB at most (%ld before)\n",
+	       (unsigned long long)af_sym_job_nr(job), nr_files, (named - start) / 1e3,
+	       (written - named) / 1e3, peak_mib(), before);
+	af_sym_job_close(job);
+	return af_stream_close(&stream) != 0;
+}
+
 int main(int argc, char **argv)
 {
 	static uint64_t pcs[SYMBOLS_PCS];
 
 	if (argc == 4 && !strcmp(argv[1], "pcs"))
 		return print_pcs(argv[2], (unsigned)strtoul(argv[3], NULL, 10));
+	if (argc >= 4 && !strcmp(argv[1], "job"))
+		return print_job((uint32_t)strtoul(argv[2], NULL, 10), argc - 3, argv + 3);
 	size_t nr = argc == 3 ? read_pcs(pcs) : 0;
 	if (nr && !strcmp(argv[1], "names"))
 		return print_names(argv[2], pcs, nr);
 	if (nr && !strcmp(argv[1], "time"))
 		return print_times(argv[2], pcs, nr);
-	fputs("usage: symbols pcs FILE NR | names FILE <PCS | time FILE <PCS\n", stderr);
+	fputs("usage: symbols pcs FILE NR | names FILE <PCS | time FILE <PCS | job NR FILE...\n",
+	      stderr);
 	return 2;
 }
