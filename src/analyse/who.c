@@ -204,16 +204,21 @@ static const char *kernel_note(const struct who *who, const struct af_world *w, 
 	for (uint32_t i = 0; i < who->nr; i++)
 		seen += who->threads[i].use.kernel_ns;
 	uint64_t unseen = unseen_ns(w, seen, &all);
-	const char *rest =
-	    unseen ? af_facts_text(f, "; no sample saw %s of it", af_facts_ns(f, unseen)) : "";
 
-	if (!seen && w->nr_kstacks <= 1)
+	if (!seen && w->nr_kstacks <= 1 && !all)
 		return "samples see user mode only: kernel time is not in the flame graph";
+	if (!seen && w->nr_kstacks <= 1)
+		return af_facts_text(f,
+		                     "samples see user mode only: %s of kernel time is not in the "
+		                     "flame graph (record --sample bpf has it, as root)",
+		                     af_facts_ns(f, all));
 	if (seen && !who->stacks_ns)
 		return af_facts_text(f,
 		                     "%s of the sampled time was in system calls: it is under "
 		                     "[kernel] frames",
 		                     af_facts_ns(f, seen));
+	const char *rest =
+	    unseen ? af_facts_text(f, "; no sample saw another %s", af_facts_ns(f, unseen)) : "";
 	return af_facts_text(f, "%s of kernel time was sampled, and is under the kernel's frames%s",
 	                     af_facts_ns(f, seen), rest);
 }
