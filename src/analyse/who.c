@@ -217,8 +217,11 @@ static const char *kernel_note(const struct who *who, const struct af_world *w, 
 		                     "%s of the sampled time was in system calls: it is under "
 		                     "[kernel] frames",
 		                     af_facts_ns(f, seen));
-	const char *rest =
-	    unseen ? af_facts_text(f, "; no sample saw another %s", af_facts_ns(f, unseen)) : "";
+	/* What was running before brings along what it had used by then. */
+	const char *cmd = af_world_note(w, "cmd");
+	const char *rest = unseen && cmd && *cmd ? af_facts_text(f, "; no sample saw another %s",
+	                                                         af_facts_ns(f, unseen))
+	                                         : "";
 	return af_facts_text(f, "%s of kernel time was sampled, and is under the kernel's frames%s",
 	                     af_facts_ns(f, seen), rest);
 }
