@@ -14,6 +14,7 @@
 
 enum {
 	JIT_DUMPS = 8,             /* of one process */
+	JIT_ANCESTORS = 4,         /* whose code a process may have from before a fork */
 	JIT_SLACK_NS = 1000000000, /* files' times are coarser than the trace's */
 };
 
@@ -157,22 +158,39 @@ static bool jit_find(struct jit_process *p, const struct job_wanted *w, struct a
 	return e;
 }
 
+/* A process and those it was forked from: the number of them. */
+static uint32_t jit_open_line(struct jit_process line[JIT_ANCESTORS], struct af_sym_job *job,
+                              uint32_t ordinal)
+{
+	uint32_t nr = 0;
+
+	do {
+		const struct job_process *known = af_sym_job_find(job, ordinal);
+
+		jit_open(&line[nr++], job, ordinal);
+		ordinal = known ? known->parent : 0;
+	} while (ordinal && nr < JIT_ANCESTORS);
+	return nr;
+}
+
 void af_sym_job_answer_jit(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
                            void *arg)
 {
-	struct jit_process p;
+	struct jit_process line[JIT_ANCESTORS];
+	uint32_t nr = jit_open_line(line, job, m->process);
 
-	jit_open(&p, job, m->process);
 	for (uint32_t i = 0; i < m->nr; i++) {
 		struct af_sym_answer a = {.source = m->mapped ? AF_SYMBOL_NO_SYMBOL
 		                                              : AF_SYMBOL_NO_MODULE};
 
-		if (jit_find(&p, &m->wanted[i], &a.frames[0])) {
-			a.source = AF_SYMBOL_JIT;
-			a.nr = 1;
-		}
+		for (uint32_t k = 0; k < nr && !a.nr; k++)
+			if (jit_find(&line[k], &m->wanted[i], &a.frames[0])) {
+				a.source = AF_SYMBOL_JIT;
+				a.nr = 1;
+			}
 		af_sym_job_answered(m, i, &a);
 		tick(job, arg);
 	}
-	jit_close(&p);
+	while (nr)
+		jit_close(&line[--nr]);
 }

@@ -47,7 +47,7 @@ static void bake_process(struct bake *b, const struct af_event *ev)
 	struct af_tail_view tails[AF_TAILS_MAX];
 
 	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
-		af_sym_job_process(b->job, ev->process, fixed.pid, ev->time_ns,
+		af_sym_job_process(b->job, ev->process, fixed.parent, fixed.pid, ev->time_ns,
 		                   (const char *)tails[0].data);
 }
 

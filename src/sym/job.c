@@ -45,14 +45,15 @@ void af_sym_job_close(struct af_sym_job *job)
 	free(job);
 }
 
-void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t pid, uint64_t start_ns,
-                        const char *exe)
+void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t parent, uint32_t pid,
+                        uint64_t start_ns, const char *exe)
 {
 	uint32_t id = af_strtab_id_z(&job->keys, exe);
 
 	job_grow(job->processes, job->nr_processes, job->cap_processes);
 	job->processes[job->nr_processes++] = (struct job_process){
 	    .ordinal = ordinal,
+	    .parent = parent,
 	    .pid = pid,
 	    .start_ns = start_ns,
 	    .exe = *exe ? af_strtab_get(&job->keys, id) : NULL,

@@ -24,10 +24,11 @@ void af_sym_job_close(struct af_sym_job *job);
 
 /*
  * Process @ordinal called itself @pid, began at @start_ns on the trace's clock and ran @exe, which
- * is copied; "" when that is not known.
+ * is copied; "" when that is not known. @parent is the ordinal of the one it was forked from, whose
+ * code it has, 0 for none.
  */
-void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t pid, uint64_t start_ns,
-                        const char *exe);
+void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t parent, uint32_t pid,
+                        uint64_t start_ns, const char *exe);
 
 /* The user whose process it was, when that is known: whose files about it are believed. */
 void af_sym_job_user(struct af_sym_job *job, uint32_t ordinal, uid_t uid);

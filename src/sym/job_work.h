@@ -70,7 +70,7 @@ struct job_note {
 enum { JOB_NOTES = 32 };
 
 struct job_process {
-	uint32_t ordinal, pid;
+	uint32_t ordinal, parent, pid;
 	uint64_t start_ns;
 	const char *exe; /* NULL: not known */
 	bool user_known;

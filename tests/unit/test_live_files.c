@@ -172,7 +172,7 @@ static void a_file_deleted_under_a_process_is_read_through_it(void **state)
 		ev.flags = AF_MAPPING_DELETED | (turn == 0 ? AF_MAPPING_MAIN : 0);
 		if (turn == 2)
 			end_child(pid);
-		af_sym_job_process(job, 1, (uint32_t)pid, now_ns(CLOCK_MONOTONIC), path);
+		af_sym_job_process(job, 1, 0, (uint32_t)pid, now_ns(CLOCK_MONOTONIC), path);
 		af_sym_job_mapping(job, 1, &ev, NULL, 0, path, strlen(path));
 		af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
 		af_sym_job_run(job, &where, NULL, NULL);
@@ -215,7 +215,7 @@ static void a_file_replaced_under_a_process_is_read_through_it(void **state)
 
 	struct af_sym_job *job = af_sym_job_open();
 	ev.flags = AF_MAPPING_MAIN;
-	af_sym_job_process(job, 1, (uint32_t)pid, now_ns(CLOCK_MONOTONIC), path);
+	af_sym_job_process(job, 1, 0, (uint32_t)pid, now_ns(CLOCK_MONOTONIC), path);
 	af_sym_job_mapping(job, 1, &ev, id, len, path, strlen(path));
 	af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
 	af_sym_job_run(job, &where, NULL, NULL);
@@ -284,7 +284,7 @@ static void a_map_in_another_namespace_is_found(void **state)
 		struct af_sym_job *job = af_sym_job_open();
 
 		/* The process 1 out here is another program. */
-		af_sym_job_process(job, 1, 1, now_ns(CLOCK_MONOTONIC), exe);
+		af_sym_job_process(job, 1, 0, 1, now_ns(CLOCK_MONOTONIC), exe);
 		af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
 		af_sym_job_run(job, &where, NULL, NULL);
 		const char *function = answer(job, &source);
@@ -310,7 +310,7 @@ static void a_map_of_another_user_is_told_of(void **state)
 	char path[160];
 	snprintf(path, sizeof path, "%s/perf-4000000.map", dir);
 	assert_int_equal(chown(path, 4242, 4242), 0);
-	af_sym_job_process(job, 1, 4000000, 0, "");
+	af_sym_job_process(job, 1, 0, 4000000, 0, "");
 	af_sym_job_user(job, 1, 1000);
 	af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
 	af_sym_job_run(job, &where, NULL, NULL);
@@ -322,7 +322,7 @@ static void a_map_of_another_user_is_told_of(void **state)
 
 	/* The same file is the process's own when that is the user's. */
 	job = af_sym_job_open();
-	af_sym_job_process(job, 1, 4000000, 0, "");
+	af_sym_job_process(job, 1, 0, 4000000, 0, "");
 	af_sym_job_user(job, 1, 4242);
 	af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
 	af_sym_job_run(job, &where, NULL, NULL);
@@ -352,7 +352,7 @@ static void a_dump_is_found_by_its_mapping(void **state)
 	assert_true(mark != MAP_FAILED);
 	for (uint64_t time_ns = 150; time_ns <= 250; time_ns += 100) {
 		job = af_sym_job_open();
-		af_sym_job_process(job, 1, (uint32_t)getpid(), now_ns(CLOCK_MONOTONIC), "");
+		af_sym_job_process(job, 1, 0, (uint32_t)getpid(), now_ns(CLOCK_MONOTONIC), "");
 		af_sym_job_stack(job, 1, 0, time_ns, (const uint8_t *)&pc, 1);
 		af_sym_job_run(job, &where, NULL, NULL);
 		const char *function = answer(job, &source);
@@ -367,7 +367,7 @@ static void a_dump_is_found_by_its_mapping(void **state)
 	struct af_ev_mapping ev = {.start = 0x7000, .end = 0x8000};
 	where.proc = NULL;
 	job = af_sym_job_open();
-	af_sym_job_process(job, 1, (uint32_t)getpid(), 0, "");
+	af_sym_job_process(job, 1, 0, (uint32_t)getpid(), 0, "");
 	af_sym_job_mapping(job, 1, &ev, NULL, 0, path, strlen(path));
 	af_sym_job_stack(job, 1, 0, 150, (const uint8_t *)&pc, 1);
 	af_sym_job_run(job, &where, NULL, NULL);
@@ -379,7 +379,7 @@ static void a_dump_is_found_by_its_mapping(void **state)
 	snprintf(pattern, sizeof pattern, "%s/*", dir);
 	where.dump_dirs[0] = pattern;
 	job = af_sym_job_open();
-	af_sym_job_process(job, 1, (uint32_t)getpid(), 0, "");
+	af_sym_job_process(job, 1, 0, (uint32_t)getpid(), 0, "");
 	af_sym_job_stack(job, 1, 0, 250, (const uint8_t *)&pc, 1);
 	af_sym_job_run(job, &where, NULL, NULL);
 	assert_string_equal(answer(job, &source), "after");
