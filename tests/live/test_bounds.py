@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 
+from device_work import kernel_names
 from machine import AFLAME, WORKPLACE, any_sampler, need, program, samplers
 from recording import RATES, USAGE, Trace, aflame, must, new_path, record, refused
 from tap import case, equal, expect, near, note, run_cases
@@ -184,6 +185,31 @@ def _():
         note("%s: %d before, %d in the gap, %d after" % (sampler, len(before), len(inside), len(after)))
         expect(before and after and not inside, "samples")
         expect(not os.path.exists(live.fifo), "the FIFO is left")
+
+
+@case("--ctl off in the midst of OpenCL: what was launched before is seen to its end, what after is not there")
+def _():
+    need("opencl")
+    live = Live(sampler="none", command=(program("cl_loop"), "600000", "100"))
+    time.sleep(0.3)
+    equal(live.ask("off"), "ok off", "answer")
+    time.sleep(0.2)
+    equal(live.ask("on"), "ok on", "answer")
+    time.sleep(0.3)
+    equal(live.ask("off"), "ok off", "answer")
+    trace = live.end(kill=False)
+    equal(live.process.returncode, 0, "status")
+    launches = {e["fields"]["correlation"] for e in trace.events("launch")}
+    works = {e["fields"]["correlation"] for e in trace.events("work") + trace.events("work_long")}
+    note("%d launches of 600000, %d pieces of work" % (len(launches), len(works)))
+    equal((len(launches - works), len(works - launches)), (0, 0), "launches without work, work without launch")
+    expect(100 < len(launches) < 600000, "launches")
+    gaps = [(e["time_ns"] - e["fields"]["count"], e["time_ns"]) for e in trace.events("lost")
+            if e["fields"]["reason"] == "PAUSED"]
+    equal(len(gaps), 2, "gaps")
+    inside = [e for e in trace.events("launch") for b, t in gaps if b + 5e6 < e["time_ns"] < t - 1e6]
+    equal(len(inside), 0, "launches in the gaps")
+    expect(kernel_names(trace), "no kernel has a name")
 
 
 @case("--ctl stop: for good; the program goes on")
