@@ -346,10 +346,20 @@ const struct af_command af_command_record = {
     .details =
 	"The program runs as it would without: same output, same exit status, same signals.\n"
 	"CPU samples, Python frames and OpenCL work are recorded with their stacks into a\n"
-	"trace directory, which the other commands read. The exit status is the program's.",
+	"trace directory, which the other commands read. The exit status is the program's.\n"
+	"\n"
+	"Bounds leave the program alone: it runs on when --duration or --max-size ends the\n"
+	"recording. --max-size is exceeded by what threads hold at that moment, 64 KiB each.\n"
+	"--ring counts what events and their definitions take; names and GPU code come on top.\n"
+	"A SIGUSR2 to the recorder makes a snapshot: DIR.1, DIR.2, … are traces of their own\n"
+	"with all there is so far, while recording goes on. --ctl makes FIFO and FIFO.ack where\n"
+	"they are not; each line in it is answered by a line, \"ok …\" or \"error …\".",
     .examples = "aflame record -- python3 train.py\trecord into aflame.data\n"
 		"aflame record -F 999 -o run2 -- ./solver -n 100\tten times the samples, another "
-		"name",
+		"name\n"
+		"aflame record --ring 64M -- ./server\tits newest events; kill -USR2 keeps them as "
+		"aflame.data.1\n"
+		"aflame record --ctl ctl --delay 1d -- ./job\toff until `echo on >ctl`",
     .flags = AF_CMD_STOP_AT_WORD,
     .options = record_options,
     .state_size = sizeof(struct af_record_options),
