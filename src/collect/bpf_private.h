@@ -48,7 +48,6 @@ struct bpf_out {
 	struct af_stream stream;
 	uint32_t finish_as; /* what af_drain_finish() knows the ring by */
 	uint32_t tid;       /* whose events come now */
-	uint32_t round;     /* of the session, in which its ids were given */
 	struct af_map kstacks, stacks;
 	uint32_t nr_kstacks, nr_stacks;
 };

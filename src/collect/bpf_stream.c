@@ -84,19 +84,6 @@ static uint64_t stack_key(const uint64_t *pcs, uint32_t nr, uint32_t generation)
 	                   generation * 2ull + 0x9e3779b97f4a7c15ull);
 }
 
-/* A new round of --ring: what is used again is defined again, from id 1 on. */
-static void out_see_round(const struct af_bpf *b, struct bpf_out *out)
-{
-	uint32_t round = b->r->control->round;
-
-	if (out->round == round)
-		return;
-	out->round = round;
-	af_map_free(&out->kstacks);
-	af_map_free(&out->stacks);
-	out->nr_kstacks = out->nr_stacks = 0;
-}
-
 /* The kernel's part from frame @skip on; 0 for none. */
 static uint32_t out_kstack(struct bpf_out *out, struct af_bpf_stacks *s, uint32_t skip)
 {
@@ -183,7 +170,6 @@ void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_s
 	if (!out)
 		return;
 	out_thread(out, &s->head);
-	out_see_round(b, out);
 	uint32_t kstack = out_kstack(out, s, skip);
 	if (image)
 		callpath = out_callpath(b, image, s);
