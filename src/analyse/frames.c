@@ -158,8 +158,6 @@ static bool is_start(const char *name)
 	    "clone3",
 	    "__clone_internal",
 	    "start_thread",
-	    "start",
-	    "thread_start",
 	    "runtime.goexit",
 	    "runtime.goexit.abi0",
 	    "runtime.rt0_go",
