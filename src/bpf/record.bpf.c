@@ -366,7 +366,12 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, _Boo
 	struct af_bpf_stacks *s = slot_of(tid);
 	if (!s)
 		return;
-	head_fill(&s->head, AF_BPF_OFFCPU, task);
+	/* Who it is stays the same as long as the slot. */
+	if (!s->head.kind)
+		head_fill(&s->head, AF_BPF_OFFCPU, task);
+	else
+		bpf_get_current_comm(s->head.comm, sizeof s->head.comm);
+	s->head.time_ns = bpf_ktime_get_ns();
 	s->what = preempted ? 0 : state_code(state);
 	s->woken_ns = s->wake = 0;
 	stacks_take(ctx, s, 1, 1, 0);

@@ -18,7 +18,7 @@
 /* PID[,PID…] */
 static int pids_parse(const char *list, struct af_bpf_options *bpf, struct af_err *err)
 {
-	uint32_t *pids = NULL, cap = 0;
+	uint32_t *pids = NULL, nr = 0, cap = 0;
 
 	for (const char *p = list; *p;) {
 		char *end;
@@ -29,12 +29,13 @@ static int pids_parse(const char *list, struct af_bpf_options *bpf, struct af_er
 			                     list);
 		if (pid > INT_MAX || (kill((pid_t)pid, 0) && errno == ESRCH))
 			return af_fail_plain(err, -ESRCH, "no process %lu: it may have ended", pid);
-		AF_GROW(pids, bpf->nr_pids, cap);
-		pids[bpf->nr_pids++] = (uint32_t)pid;
-		bpf->pids = pids;
+		AF_GROW(pids, nr, cap);
+		pids[nr++] = (uint32_t)pid;
 		p = *end ? end + 1 : end;
 	}
-	if (!bpf->nr_pids)
+	bpf->pids = pids;
+	bpf->nr_pids = nr;
+	if (!nr)
 		return af_fail_plain(err, -EINVAL, "-p needs a process id");
 	return 0;
 }
@@ -94,6 +95,12 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
 	if (rc && asked)
 		return af_while(err, rc, "--sample bpf does not work here");
 	if (rc) {
+		if (!o->quiet)
+			fprintf(stderr,
+			        "aflame: kernel stacks and programs that cannot be loaded into are "
+			        "left "
+			        "out: %s\n",
+			        err->msg);
 		*err = (struct af_err){0};
 		return 0;
 	}

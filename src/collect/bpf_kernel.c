@@ -1,60 +1,56 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/scope.h"
 #include "collect/bpf_private.h"
 
-struct span {
+struct mark {
 	const char *name;
-	uint64_t *start, *end;
+	uint64_t *start, *end; /* @end: of the function, NULL for a mere mark */
 };
 
-static void span_start(const struct span *s, size_t nr, uint64_t address, const char *name)
+/* A line is "address type name" and, of modules, their name: those come after the kernel's own. */
+static bool line_read(const char *line, uint64_t *address, const char **name, size_t *len)
 {
-	for (size_t i = 0; i < nr; i++)
-		if (!strcmp(s[i].name, name))
-			*s[i].start = address;
+	char *end;
+
+	*address = strtoull(line, &end, 16);
+	if (end[0] != ' ' || !end[1] || end[2] != ' ')
+		return false;
+	*name = end + 3;
+	*len = strcspn(*name, "\n\t");
+	return (*name)[*len] != '\t';
 }
 
-/* The lines are not in order of address: a symbol ends where the next one above it begins. */
-static void span_end(const struct span *s, size_t nr, uint64_t address)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (address > *s[i].start && (!*s[i].end || address < *s[i].end))
-			*s[i].end = address;
-}
-
+/* In order of address: a function ends where the next symbol begins. */
 void bpf_kernel_read(struct bpf_kernel *k)
 {
-	uint64_t irq_end = 0, softirq_end = 0, ignored = 0;
-	const struct span functions[] = {
+	const struct mark marks[] = {
 	    {"__schedule", &k->schedule, &k->schedule_end},
 	    {"try_to_wake_up", &k->wake_up, &k->wake_up_end},
+	    {"__irqentry_text_start", &k->irq_entry, NULL},
+	    {"__irqentry_text_end", &k->irq_entry_end, NULL},
+	    {"__softirqentry_text_start", &k->softirq_entry, NULL},
+	    {"__softirqentry_text_end", &k->softirq_entry_end, NULL},
 	};
-	const struct span marks[] = {
-	    {"__irqentry_text_start", &k->irq_entry, &ignored},
-	    {"__irqentry_text_end", &irq_end, &ignored},
-	    {"__softirqentry_text_start", &k->softirq_entry, &ignored},
-	    {"__softirqentry_text_end", &softirq_end, &ignored},
-	};
-	FILE *f = fopen("/proc/kallsyms", "re");
-	char line[256], name[128], type;
-	unsigned long long address;
+	enum { NR = sizeof marks / sizeof *marks };
+	scope_fclose FILE *f = fopen("/proc/kallsyms", "re");
+	uint64_t address, *end = NULL;
+	char line[512];
+	const char *name;
+	size_t len;
 
-	if (!f)
-		return;
-	while (fgets(line, sizeof line, f)) {
-		if (sscanf(line, "%llx %c %127s", &address, &type, name) != 3)
-			continue;
-		span_start(functions, 2, address, name);
-		span_start(marks, 4, address, name);
+	while (f && fgets(line, sizeof line, f) && line_read(line, &address, &name, &len)) {
+		if (end && !*end)
+			*end = address;
+		end = NULL;
+		for (int i = 0; i < NR; i++)
+			if (len == strlen(marks[i].name) && !memcmp(name, marks[i].name, len)) {
+				*marks[i].start = address;
+				end = marks[i].end;
+			}
 	}
-	k->irq_entry_end = irq_end;
-	k->softirq_entry_end = softirq_end;
-	rewind(f);
-	while (k->schedule && fgets(line, sizeof line, f))
-		if (sscanf(line, "%llx %c", &address, &type) == 2 && (type == 't' || type == 'T'))
-			span_end(functions, 2, address);
-	fclose(f);
 }
 
 static uint32_t frames_above(const struct af_bpf_stacks *s, uint64_t start, uint64_t end)

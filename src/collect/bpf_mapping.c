@@ -172,8 +172,9 @@ static void inherited_write(struct af_bpf *b, struct bpf_image *image, const str
 
 void bpf_mappings_write(struct af_bpf *b, struct bpf_image *image, uint64_t time_ns)
 {
-	if (!image->nr_maps_written && !image->exec && image->from && image->out->nr_stacks == 1)
+	if (!image->inherited_written && !image->exec && image->from)
 		inherited_write(b, image, image->from, image->start_ns, time_ns);
+	image->inherited_written = true;
 	for (; image->nr_maps_written < image->nr_maps; image->nr_maps_written++)
 		mapping_write(b, image, &image->maps[image->nr_maps_written], time_ns);
 }

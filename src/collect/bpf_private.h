@@ -50,6 +50,7 @@ struct bpf_out {
 	uint32_t tid;       /* whose events come now */
 	struct af_map kstacks, stacks;
 	uint32_t nr_kstacks, nr_stacks;
+	uint32_t round; /* of struct af_session: then ids begin again */
 };
 
 /* One program that one process ran: from its fork or exec to its end or the next exec. */
@@ -65,6 +66,7 @@ struct bpf_image {
 	bool hello;              /* carries libaflame, which writes PROCESS and its own samples */
 	bool in_scope;
 	bool written;              /* PROCESS is */
+	bool inherited_written;    /* MAPPINGs of @from are */
 	bool covered;              /* by an event of its own, enum af_bpf_cover ALL */
 	uint64_t nr_clock, nr_own; /* of struct af_bpf_covered when last looked at */
 	bool ended;

@@ -180,8 +180,9 @@ static void ring_read(struct af_sideband *s, const struct af_sideband_ring *r)
 		if (h->size < sizeof *h || h->size > head - tail)
 			break;
 		if (at + h->size > RING_BYTES) { /* it goes on at the beginning */
-			memcpy(whole, data + at, RING_BYTES - at);
-			memcpy(whole + RING_BYTES - at, data, at + h->size - RING_BYTES);
+			size_t first = RING_BYTES - at, size = h->size;
+			memcpy(whole, data + at, first);
+			memcpy(whole + first, data, size - first);
 			h = (const void *)whole;
 		}
 		take(s, h);

@@ -31,6 +31,7 @@ static struct bpf_out *out_open(struct af_bpf *b, uint32_t process, uint32_t pid
 	 * The drain finishes rings by process, and it does so for a guest that ended while samples
 	 * of it are still held back here: ours go by a number that is no process.
 	 */
+	out->round = atomic_load(&control->round);
 	out->finish_as = 1u << 31 | (uint32_t)instance;
 	out->stream.ring->process = out->finish_as;
 	return out;
@@ -64,6 +65,21 @@ void bpf_out_close(struct af_bpf *b, struct bpf_image *image)
 	if (image->out)
 		out_close(b, image->out);
 	image->out = NULL;
+	image->nr_maps_written = 0;
+	image->inherited_written = false;
+}
+
+static void out_see_round(const struct af_bpf *b, struct bpf_out *out)
+{
+	uint32_t round = atomic_load_explicit(&b->r->control->round, memory_order_relaxed);
+
+	if (out->round == round)
+		return;
+	out->round = round;
+	af_map_free(&out->kstacks);
+	af_map_free(&out->stacks);
+	out->kstacks = out->stacks = (struct af_map){0};
+	out->nr_kstacks = out->nr_stacks = 0;
 }
 
 static void out_thread(struct bpf_out *out, const struct af_bpf_head *h)
@@ -169,6 +185,7 @@ void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_s
 	}
 	if (!out)
 		return;
+	out_see_round(b, out);
 	out_thread(out, &s->head);
 	uint32_t kstack = out_kstack(out, s, skip);
 	if (image)

@@ -10,7 +10,7 @@ import time
 from machine import AFLAME, need, need_tool, program
 from recording import Trace, bare, must, new_path, parse_truth, record
 from shares import TWO_POINTS, having, weight_of
-from tap import Skip, case, equal, expect, near, run_cases
+from tap import Skip, case, equal, expect, near, note, run_cases
 
 RATE = 4999
 
@@ -99,12 +99,14 @@ def _():
     check_states(trace, parse_truth(output.encode()))
 
 
-@case("the kernel's share of a program is that of getrusage", tries=3)
+@case("the kernel's share of a program is what its CPU clock says", tries=3)
 def _():
     run = kernel_record("syscall_bound")
     stacks = run.stacks()
     kernel = sum(w for frames, w in stacks if frames[-1].endswith("_[k]"))
-    near(kernel / cpu_ns(run), run.truth["share.rusage_system"], TWO_POINTS, "in the kernel")
+    # getrusage splits by the scheduler's ticks: of a second, itself within three points.
+    note("share of system time by getrusage: %.4f" % run.truth["share.rusage_system"])
+    near(kernel / cpu_ns(run), run.truth["share.kernel_work"], TWO_POINTS, "in the kernel")
     check_cpu(run, run.truth["cpu_ms"])
 
 
