@@ -350,7 +350,8 @@ const struct af_command af_command_record = {
 	"\n"
 	"Bounds leave the program alone: it runs on when --duration or --max-size ends the\n"
 	"recording. --max-size is exceeded by what threads hold at that moment, 64 KiB each.\n"
-	"--ring counts what events and their definitions take; names and GPU code come on top.\n"
+	"--ring counts what events and their definitions take; names, GPU code and a line for\n"
+	"each process that has ended come on top. --duration counts from the end of --delay.\n"
 	"A SIGUSR2 to the recorder makes a snapshot: DIR.1, DIR.2, … are traces of their own\n"
 	"with all there is so far, while recording goes on. --ctl makes FIFO and FIFO.ack where\n"
 	"they are not; each line in it is answered by a line, \"ok …\" or \"error …\".",

@@ -22,7 +22,7 @@ struct group_news {
 };
 
 /* Nothing of the recorder's may be held open here, standard output least of all. */
-_Noreturn static void group_child(int fd, const sigset_t *set)
+_Noreturn static void group_child(int fd, int parent, const sigset_t *set)
 {
 	siginfo_t info;
 	sigset_t all;
@@ -30,6 +30,8 @@ _Noreturn static void group_child(int fd, const sigset_t *set)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
 	prctl(PR_SET_NAME, "aflame-group");
 	dup2(fd, 0);
 	if (syscall(SYS_close_range, 1u, ~0u, 0u))
@@ -50,9 +52,10 @@ void af_group_watch(struct af_group *g, const sigset_t *set)
 	*g = (struct af_group){.fd = -1};
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
 		return;
+	int parent = getpid();
 	g->pid = fork();
 	if (!g->pid)
-		group_child(ends[1], set);
+		group_child(ends[1], parent, set);
 	close(ends[1]);
 	if (g->pid < 0) {
 		g->pid = 0;

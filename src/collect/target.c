@@ -22,6 +22,7 @@ enum {
 	TICK_IDLE_MS = 100,
 	TICK_BPF_MS = 20, /* events of processes are watched whether they work */
 	LOOK_NS = 1000000000,
+	RING_ANCHOR_LOOKS = 60,
 };
 
 /*
@@ -154,7 +155,9 @@ void af_target_look(struct af_recording *r)
 /* Once a second. */
 static void look_around(struct af_recording *r)
 {
-	af_session_anchor(r);
+	/* Nothing of our own stream gives way in a ring: there it has to grow slowly. */
+	if (!r->options->ring_bytes || r->nr_looks++ % RING_ANCHOR_LOOKS == 0)
+		af_session_anchor(r);
 	af_stream_flush(&r->stream); /* what is written survives us */
 	af_drain_look(&r->drain);
 	af_target_look(r);

@@ -1,10 +1,10 @@
-#include <dlfcn.h>
 #include <errno.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <unistd.h>
 
+#include "inject/doors.h"
 #include "inject/signals.h"
 
 /*
@@ -13,26 +13,20 @@
  * default.
  */
 
-#define DOOR __attribute__((visibility("default")))
-
-/* The function that we stand before. */
-#define REAL(name)                                                                                 \
+#define WITH_IGNORED(faults, call)                                                                 \
 	({                                                                                         \
-		static __typeof__(&name) real_;                                                    \
-		if (!real_)                                                                        \
-			real_ = (__typeof__(&name))dlsym(RTLD_NEXT, #name);                        \
-		real_;                                                                             \
-	})
-
-/* It returns only where it failed. */
-#define EXEC(call)                                                                                 \
-	({                                                                                         \
-		af_signals_before_exec(true);                                                      \
+		af_signals_before_exec(faults);                                                    \
 		int rc_ = (call), saved_ = errno;                                                  \
 		af_signals_after_exec();                                                           \
 		errno = saved_;                                                                    \
 		rc_;                                                                               \
 	})
+
+/* They return only where they failed. */
+#define EXEC(call) WITH_IGNORED(true, call)
+
+/* A fault in a guarded read must be survived meanwhile: other threads go on. */
+#define SPAWN(call) WITH_IGNORED(false, call)
 
 DOOR int execve(const char *path, char *const argv[], char *const envp[])
 {
@@ -117,16 +111,6 @@ DOOR int execle(const char *path, const char *arg, ...)
 	va_end(ap);
 	return EXEC(REAL(execve)(path, argv, envp));
 }
-
-/* A fault in a guarded read must be survived meanwhile: other threads go on. */
-#define SPAWN(call)                                                                                \
-	({                                                                                         \
-		af_signals_before_exec(false);                                                     \
-		int rc_ = (call), saved_ = errno;                                                  \
-		af_signals_after_exec();                                                           \
-		errno = saved_;                                                                    \
-		rc_;                                                                               \
-	})
 
 DOOR int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                      const posix_spawnattr_t *attr, char *const argv[], char *const envp[])

@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 
 #include "inject/arch/arch.h"
+#include "inject/doors.h"
 #include "inject/inject.h"
 #include "inject/sampler.h"
 #include "inject/seccomp.h"
@@ -27,17 +27,6 @@
 
 /* The old ones are deprecated for those who call them. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-
-#define DOOR __attribute__((visibility("default")))
-
-/* The function that we stand before. */
-#define REAL(name)                                                                                 \
-	({                                                                                         \
-		static __typeof__(&name) real_;                                                    \
-		if (!real_)                                                                        \
-			real_ = (__typeof__(&name))dlsym(RTLD_NEXT, #name);                        \
-		real_;                                                                             \
-	})
 
 /* Not declared everywhere any more. */
 DOOR sighandler_t bsd_signal(int signo, sighandler_t handler);
