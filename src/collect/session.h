@@ -57,7 +57,7 @@ struct af_recording {
 	struct af_bounds bounds;
 	struct af_ctl ctl;
 	struct af_snapshots snapshots;
-	uint32_t nr_looks; /* around, once a second */
+	uint32_t nr_looks;       /* around, once a second */
 	struct af_stream stream; /* the recorder's own */
 	const struct af_session_options *options;
 	void (*old_sigxfsz)(int); /* for the program: ours is to get EFBIG instead */
