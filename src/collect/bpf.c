@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -20,6 +21,9 @@
 #ifndef CAP_PERFMON /* since Linux 5.8 */
 #define CAP_PERFMON 38
 #define CAP_BPF 39
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE /* since Linux 5.9 */
+#define CAP_CHECKPOINT_RESTORE 40
 #endif
 
 enum {
@@ -78,6 +82,17 @@ static void watch(struct af_bpf *b, uint32_t pid)
 	bpf_map__update_elem(b->programs->maps.scope, &pid, sizeof pid, &one, sizeof one, BPF_ANY);
 }
 
+/*
+ * Not before the program is forked: what we have mapped and touched by then would be in its peak of
+ * memory (wait4). The kernel writes from the start.
+ */
+static bool ring_map(struct af_bpf *b)
+{
+	if (!b->ring)
+		b->ring = ring_buffer__new(bpf_map__fd(b->programs->maps.ring), queue_add, b, NULL);
+	return b->ring != NULL;
+}
+
 static int bpf_start(struct af_bpf *b, struct af_err *err)
 {
 	int rc = bpf_programs_load(b, err);
@@ -86,9 +101,6 @@ static int bpf_start(struct af_bpf *b, struct af_err *err)
 		rc = af_sideband_open(&b->sideband, err);
 	if (rc)
 		return rc;
-	b->ring = ring_buffer__new(bpf_map__fd(b->programs->maps.ring), queue_add, b, NULL);
-	if (!b->ring)
-		return af_fail(err, -errno, "cannot map the kernel's ring");
 	if (b->options->off_cpu)
 		bpf_kernel_read(&b->kernel);
 	b->own_cgroup = bpf_image_need(b, (uint32_t)getpid(), af_now_ns())->cgroup;
@@ -96,6 +108,7 @@ static int bpf_start(struct af_bpf *b, struct af_err *err)
 	rc = bpf_programs_attach(b, err);
 	for (uint32_t i = 0; !rc && i < b->options->nr_pids; i++)
 		watch(b, b->options->pids[i]);
+	malloc_trim(0); /* the kernel's types, which libbpf has read */
 	return rc;
 }
 
@@ -122,9 +135,10 @@ void af_bpf_adopt(struct af_bpf *b, bool on)
 
 void af_bpf_drop_privileges(const struct af_bpf *b)
 {
-	static const int kept[] = {CAP_BPF,          CAP_PERFMON,         CAP_SYS_PTRACE,
-	                           CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_KILL,
-	                           CAP_SYSLOG};
+	/* Of the last: files that were replaced while they are mapped (/proc/PID/map_files). */
+	static const int kept[] = {CAP_BPF,          CAP_PERFMON,           CAP_SYS_PTRACE,
+	                           CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,   CAP_KILL,
+	                           CAP_SYSLOG,       CAP_CHECKPOINT_RESTORE};
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {{0}};
 	uint64_t keep = 0;
@@ -195,9 +209,9 @@ void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
 	say_sampled(b, g->process);
 }
 
-int af_bpf_fd(const struct af_bpf *b)
+int af_bpf_fd(struct af_bpf *b)
 {
-	return b ? ring_buffer__epoll_fd(b->ring) : -1;
+	return b && ring_map(b) ? ring_buffer__epoll_fd(b->ring) : -1;
 }
 
 uint32_t af_bpf_nr_alive(const struct af_bpf *b)
@@ -356,7 +370,8 @@ void af_bpf_pump(struct af_bpf *b)
 	}
 	b->programs->bss->silent = b->r->control->state != AF_SESSION_ON;
 	uint64_t now = af_now_ns();
-	ring_buffer__consume(b->ring);
+	if (ring_map(b))
+		ring_buffer__consume(b->ring);
 	sideband_pump(b, now);
 	queue_write(b, now - HOLD_NS);
 	losses_write(b);
@@ -388,7 +403,8 @@ void af_bpf_stop(struct af_bpf *b)
 		return;
 	b->programs->bss->silent = true;
 	uint64_t now = af_now_ns();
-	ring_buffer__consume(b->ring);
+	if (ring_map(b))
+		ring_buffer__consume(b->ring);
 	sideband_pump(b, now);
 	queue_write(b, UINT64_MAX);
 	if (b->options->off_cpu)

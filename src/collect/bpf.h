@@ -62,8 +62,9 @@ void af_bpf_drop_privileges(const struct af_bpf *b);
  */
 void af_bpf_admit(struct af_bpf *b, const struct af_guest *g);
 
-/* Readable when the kernel's ring wants to be read early; -1 for none. */
-int af_bpf_fd(const struct af_bpf *b);
+/* Readable when the kernel's ring wants to be read early; -1 for none. After the program has begun.
+ */
+int af_bpf_fd(struct af_bpf *b);
 
 void af_bpf_pump(struct af_bpf *b);
 

@@ -285,6 +285,8 @@ int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
 	af_group_watch(&group, &ours);
 	if (!rc && argv)
 		rc = child_start(r, argv, &before, &was, err);
+	else
+		af_bpf_drop_privileges(r->bpf);
 	if (!rc)
 		target_loop(r, &group, signals);
 	af_group_leave(&group);

@@ -211,6 +211,29 @@ def _():
     expect(weight_of(trace.stacks(), having("main", "kernel_part")) > 0, "no kernel stacks")
 
 
+@case("the recorder keeps few privileges, and the program all of its own")
+def _():
+    need("bpf")
+
+    def effective(pid):
+        with open("/proc/%d/status" % pid) as status:
+            return int(re.search(r"CapEff:\s*(\w+)", status.read()).group(1), 16)
+
+    path = new_path()
+    recorder = subprocess.Popen(
+        [AFLAME, "record", "-q", "-o", path, "--", "sh", "-c", "echo $$; read end"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    program_pid = int(recorder.stdout.readline())
+    kept, had = effective(recorder.pid), effective(program_pid)
+    recorder.communicate("\n", timeout=60)
+    equal(had, effective(os.getpid()), "capabilities of the program")
+    equal(kept & (1 << 21 | 1 << 16 | 1 << 12), 0, "sys_admin, sys_module, net_admin of the recorder")
+    expect(kept & had == kept, "more than there was")
+
+
 @case("all processes of the machine are seen, also those that nobody named", tries=3)
 def _():
     need("bpf")
