@@ -290,7 +290,7 @@ static int jitdump_continued(uint8_t first)
 	                                       : -1;
 }
 
-/* V8 writes whatever lies in memory as the file of code of its first compiler (node 20). */
+/* V8 (node 20) writes what lies in memory in place of many a file's name. */
 static bool jitdump_is_text(const char *s)
 {
 	for (const uint8_t *p = (const uint8_t *)s; *p; p++) {
@@ -303,6 +303,26 @@ static bool jitdump_is_text(const char *s)
 				return false;
 	}
 	return *s;
+}
+
+/* V8's names of functions have the file too: "JS:*work /app/main.js:12:5". NULL: not this one. */
+static const char *jitdump_file_in(struct af_jitdump *d, const char *name)
+{
+	const char *file = strrchr(name, ' ');
+	size_t len = file ? strlen(++file) : 0;
+
+	for (int part = 0; part < 2; part++) {
+		size_t digits = 0;
+
+		while (digits < len && file[len - 1 - digits] >= '0' &&
+		       file[len - 1 - digits] <= '9')
+			digits++;
+		if (!digits || digits + 1 >= len || file[len - 1 - digits] != ':')
+			return NULL;
+		len -= digits + 1;
+	}
+	const char *copy = af_arena_strdup(&d->arena, file, len);
+	return jitdump_is_text(copy) ? copy : NULL;
 }
 
 /* The entry with the greatest address up to @address has the line. */
@@ -350,9 +370,13 @@ bool af_jitdump_find(struct af_jitdump *d, uint64_t address, uint64_t time_ns,
 	*answer = (struct af_jitdump_answer){.name = c->name, .start = c->start};
 	if (c->lines)
 		jitdump_line(d, &d->tables[c->lines - 1], address - c->start + c->loaded, answer);
-	if (answer->file && !jitdump_is_text(answer->file)) {
-		answer->file = NULL;
+	const char *own = answer->file ? jitdump_file_in(d, c->name) : NULL;
+	/* Lines of inlined functions are of other files, which V8 gives as paths and URLs. */
+	if (own && *answer->file != '/' && !strchr(answer->file, ':'))
+		answer->file = own;
+	if (answer->file && !jitdump_is_text(answer->file))
+		answer->file = own;
+	if (!answer->file)
 		answer->line = 0;
-	}
 	return true;
 }

@@ -58,11 +58,11 @@ def _():
     for fields in recording.fields("symbol"):
         frames = fields["frames"]
         for i in range(0, len(frames), 3):
-            if "hotInner" in strings.get(frames[i], "") and frames[i + 2]:
+            if re.search("hot(Inner|Outer)", strings.get(frames[i], "")) and frames[i + 2]:
                 lines.add((os.path.basename(strings[frames[i + 1]]), frames[i + 2]))
-    note("lines of hotInner: %s" % sorted(lines))
-    expect(lines, "hotInner has no line")
-    expect(all(name.startswith("hot") and line == 2 for name, line in lines), str(lines))
+    note("lines of the hot functions: %s" % sorted(lines))
+    expect(lines, "the hot functions have no line")
+    expect(all(name.startswith("hot") and 2 <= line <= 4 for name, line in lines), str(lines))
 
 
 @case("code that a program makes and moves has the name of its time")
@@ -154,8 +154,14 @@ def asked(url):
     )
 
 
-def functions(recording):
-    return {bare(f) for stack, _ in recording.stacks() for f in stack}
+def functions(recording, part=0):
+    """The functions that have at least that part of the samples in their stacks."""
+    weights, whole = {}, 0
+    for stack, weight in recording.stacks():
+        whole += weight
+        for name in {bare(f) for f in stack}:
+            weights[name] = weights.get(name, 0) + weight
+    return {name for name, weight in weights.items() if weight >= part * whole}
 
 
 def notes(recording):
@@ -170,7 +176,7 @@ def _():
         server.wait()
         sampler = any_sampler()
         whole = record(program("shares"), "0.1", sampler=sampler)
-        wanted = {f for f in functions(whole) if re.match(r"[a-z_]+$", f)} - {"shares"}
+        wanted = {f for f in functions(whole, 0.05) if re.match(r"[a-z_]+$", f)} - {"shares"}
         expect(len(wanted) > 2, "the program has too few functions: %s" % wanted)
         known = functions(record(stripped, "0.1", sampler=sampler, env=asked("")))
         own = wanted - known
@@ -179,8 +185,8 @@ def _():
         recording = record(stripped, "0.1", sampler=sampler, env=asked(server.url))
         expect("/buildid/" in server.said(), "the server was not asked")
         missing = own - functions(recording)
-        note("%d functions from the server, not sampled: %s" % (len(own), sorted(missing)))
-        expect(len(missing) * 4 <= len(own), "not named: %s" % missing)
+        note("from the server: %s" % sorted(own))
+        expect(not missing, "not named: %s" % missing)
     finally:
         server.close()
 

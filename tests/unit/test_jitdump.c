@@ -136,6 +136,14 @@ static void lines_belong_to_the_code_loaded_next(void **state)
 	dump_load(&b, 100, 0x2000, code, 0x80, 2, "without");
 	dump_lines(&b, 0x3000, 0, "T\xdd", 4, 1);
 	dump_load(&b, 100, 0x3000, code, 0x80, 3, "junk");
+	dump_lines(&b, 0x5000, 0, "T\xdd", 7, 1);
+	dump_load(&b, 100, 0x5000, code, 0x80, 5, "JS:*work /app/main.js:6:12");
+	dump_lines(&b, 0x6000, 0, "T\xdd", 7, 1);
+	dump_load(&b, 100, 0x6000, code, 0x80, 6, "JS:*work :6:12");
+	dump_lines(&b, 0x7000, 0, "6+4", 7, 1);
+	dump_load(&b, 100, 0x7000, code, 0x80, 7, "JS:*work /app/main.js:6:12");
+	dump_lines(&b, 0x8000, 0, "node:fs", 7, 1);
+	dump_load(&b, 100, 0x8000, code, 0x80, 8, "JS:*work /app/main.js:6:12");
 	dump_lines(&b, 0x4000, 0, "gr\xc3\xbc\xc3\x9f.js", 4, 1);
 	dump_load(&b, 100, 0x4000, code, 0x80, 4, "text");
 	assert_int_equal(open_dump(&d, &b), 0);
@@ -144,7 +152,12 @@ static void lines_belong_to_the_code_loaded_next(void **state)
 	assert_line(&d, 0x1020, "new.js", 51);
 	assert_line(&d, 0x107f, "new.js", 52);
 	assert_line(&d, 0x2000, NULL, 0);
-	assert_line(&d, 0x3000, NULL, 0); /* what is no text is no file */
+	/* What is no text is no file; V8 has it in the name of the function too. */
+	assert_line(&d, 0x3000, NULL, 0);
+	assert_line(&d, 0x5000, "/app/main.js", 7);
+	assert_line(&d, 0x6000, NULL, 0);
+	assert_line(&d, 0x7000, "/app/main.js", 7);
+	assert_line(&d, 0x8000, "node:fs", 7);
 	assert_line(&d, 0x4000, "gr\xc3\xbc\xc3\x9f.js", 4);
 	af_jitdump_close(&d);
 	af_buf_free(&b);
