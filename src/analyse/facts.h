@@ -35,6 +35,7 @@ struct af_column {
 struct af_cell {
 	const char *text; /* AF_CELL_TEXT */
 	uint64_t value;   /* the other units */
+	bool unknown;     /* there is no value: a blank, null in JSON */
 };
 
 enum { AF_TABLE_COLUMNS = 20 };

@@ -12,7 +12,7 @@
 struct member_sum {
 	struct who_use use;
 	uint64_t user_ns, kernel_ns, max_rss_bytes;
-	uint32_t failed, ended;
+	uint32_t failed, ended, measured;
 };
 
 static struct member_sum *members_sum(const struct who *who, const struct af_world *w,
@@ -29,6 +29,7 @@ static struct member_sum *members_sum(const struct who *who, const struct af_wor
 		s->kernel_ns += process->kernel_ns;
 		if (process->max_rss_bytes > s->max_rss_bytes)
 			s->max_rss_bytes = process->max_rss_bytes;
+		s->measured += process->has_usage;
 		s->ended += process->status != -1;
 		s->failed += process->status > 0;
 	}
@@ -98,6 +99,7 @@ static void process_row(struct af_facts *f, struct af_table *t, const struct af_
 	c[5].value = s->use.blocked_ns;
 	c[6].value = s->use.queued_ns;
 	c[7].value = s->max_rss_bytes;
+	c[1].unknown = c[2].unknown = c[7].unknown = !s->measured;
 	c[8].text = status_text(f, m, s, p->status);
 	c[9].text = af_facts_text(f, "%s", process_group(p));
 	c[10].text = measured_text(p);
@@ -135,9 +137,11 @@ static const char *kernel_note(const struct who *who, const struct af_world *w, 
 		seen += who->threads[i].use.kernel_ns;
 	uint64_t unseen = unseen_ns(w, seen, &all);
 
-	if (!seen && w->nr_kstacks <= 1 && !all)
+	const char *sampler = af_world_note(w, "collector.cpu");
+	bool can_see = w->nr_kstacks > 1 || (sampler && !strncmp(sampler, "bpf", 3));
+	if (!seen && !can_see && !all)
 		return "samples see user mode only: kernel time is not in the flame graph";
-	if (!seen && w->nr_kstacks <= 1)
+	if (!seen && !can_see)
 		return af_facts_text(f,
 		                     "samples see user mode only: %s of kernel time is not in the "
 		                     "flame graph (record --sample bpf has it, as root)",
@@ -149,6 +153,11 @@ static const char *kernel_note(const struct who *who, const struct af_world *w, 
 		                     af_facts_ns(f, seen));
 	/* What was running before brings along what it had used by then. */
 	const char *cmd = af_world_note(w, "cmd");
+	if (!seen)
+		return unseen && cmd && *cmd
+		           ? af_facts_text(f, "no sample hit the kernel, where %s were spent",
+		                           af_facts_ns(f, unseen))
+		           : "no sample hit the kernel";
 	const char *rest = unseen && cmd && *cmd ? af_facts_text(f, "; no sample saw another %s",
 	                                                         af_facts_ns(f, unseen))
 	                                         : "";

@@ -26,8 +26,9 @@ struct af_note {
 struct af_process {
 	uint32_t ordinal, pid, ppid, parent;
 	const char *exe, *cmdline;
-	const char *name;      /* the last part of exe, or the comm of its first thread, or "" */
-	struct af_note *notes; /* cgroup, container, …; the latest first */
+	const char *comm;          /* the first one of its first thread, or "" */
+	const char *name;          /* what it goes by: see process_name() in world_who.c; or "" */
+	struct af_note *notes;     /* cgroup, container, …; the latest first */
 	uint64_t start_ns, end_ns; /* 0: the trace does not say */
 	bool has_usage;
 	uint32_t usage_source; /* enum af_usage_source: the best seen */

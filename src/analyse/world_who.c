@@ -17,10 +17,45 @@ static struct af_process *process_at(struct af_world *w, uint32_t ordinal)
 		    .ordinal = w->nr_processes,
 		    .exe = "",
 		    .cmdline = "",
+		    .comm = "",
 		    .name = "",
 		    .status = -1,
 		};
 	return &w->processes[ordinal];
+}
+
+static const char *last_part(const char *path, size_t len)
+{
+	const char *slash = memrchr(path, '/', len);
+
+	return slash ? slash + 1 : path;
+}
+
+/*
+ * A process goes by the file it runs; but by what it was called, where one file is many programs
+ * (busybox, redis-check-rdb) or runs a script: the comm that one of its first two words bears out.
+ */
+static void process_name(struct af_world *w, struct af_process *p)
+{
+	/* A thread of the kernel has no file: its name is its own, ksoftirqd/1. */
+	const char *name = *p->exe == '/' ? last_part(p->exe, strlen(p->exe)) : p->exe;
+	const char *word = p->cmdline;
+	size_t comm_len = strlen(p->comm);
+
+	p->name = *name ? name : p->comm;
+	if (!comm_len || !*name || !strncmp(name, p->comm, comm_len))
+		return;
+	for (int i = 0; i < 2 && *word; i++) {
+		size_t len = strcspn(word, " ");
+		const char *part = last_part(word, len);
+		size_t part_len = len - (size_t)(part - word);
+		if (part_len >= comm_len && !strncmp(part, p->comm, comm_len)) {
+			p->name = af_arena_strdup(&w->arena, part, part_len);
+			return;
+		}
+		word += len;
+		word += strspn(word, " ");
+	}
 }
 
 void world_learn_process(struct af_world *w, const struct af_event *ev)
@@ -38,11 +73,7 @@ void world_learn_process(struct af_world *w, const struct af_event *ev)
 	p->parent = fixed.parent;
 	p->exe = world_text(w, &tails[0]);
 	p->cmdline = world_text(w, &tails[1]);
-	/* A thread of the kernel has no file: its name is its own, ksoftirqd/1. */
-	const char *slash = *p->exe == '/' ? strrchr(p->exe, '/') : NULL;
-	const char *name = slash ? slash + 1 : p->exe;
-	if (*name)
-		p->name = name;
+	process_name(w, p);
 	p->start_ns = ev->time_ns;
 }
 
@@ -105,7 +136,6 @@ void world_learn_note(struct af_world *w, const struct af_event *ev)
 	w->notes_end = &(*w->notes_end)->next;
 }
 
-/* A process that the trace says nothing else of goes by the name of its first thread. */
 static void thread_named(struct af_world *w, const struct af_event *ev, uint32_t tid,
                          const struct af_tail_view *name)
 {
@@ -123,8 +153,10 @@ static void thread_named(struct af_world *w, const struct af_event *ev, uint32_t
 	if (strcmp(t->name, (const char *)name->data))
 		t->name = world_text(w, name);
 	struct af_process *p = process_at(w, ev->process);
-	if (p && tid == ev->pid && !*p->exe)
-		p->name = t->name;
+	if (p && tid == ev->pid && !*p->comm) {
+		p->comm = t->name;
+		process_name(w, p);
+	}
 }
 
 void world_learn_thread(struct af_world *w, const struct af_event *ev)

@@ -80,6 +80,8 @@ static void cell_text(struct af_buf *b, const char *s, bool cut)
 static void cell_format(struct af_buf *b, const struct af_column *column, const struct af_cell *c,
                         bool cut)
 {
+	if (c->unknown)
+		return;
 	switch (column->unit) {
 	case AF_CELL_TEXT:
 		cell_text(b, c->text ? c->text : "", cut);
@@ -224,7 +226,9 @@ void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 			const struct af_cell *cell = &t->cells[r * t->nr_columns + c];
 			if (c)
 				af_buf_char(b, ',');
-			if (t->columns[c].unit == AF_CELL_TEXT)
+			if (cell->unknown)
+				json_text(b, NULL);
+			else if (t->columns[c].unit == AF_CELL_TEXT)
 				json_text(b, cell->text ? cell->text : "");
 			else
 				af_buf_u64(b, cell->value);
