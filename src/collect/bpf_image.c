@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/scope.h"
 #include "collect/bpf_private.h"
+#include "collect/cgroup.h"
 #include "collect/session.h"
 
 static const char *text_of(const struct af_bpf *b, uint32_t string)
@@ -67,10 +68,14 @@ static uint32_t words_joined(struct af_bpf *b, char *words, size_t len)
 	return af_strtab_id(&b->strings, words, len);
 }
 
-/* The process's place in the tree of version 2, or the first there is in version 1: cgroups(7). */
+/*
+ * Of the process's places in the trees (cgroups(7)): one that is a container's, else that of
+ * version 2, else the first that is any.
+ */
 static void image_read_cgroup(struct af_bpf *b, struct bpf_image *i)
 {
-	char text[4096], *best = NULL;
+	char text[4096], name[64], *best = NULL;
+	int best_worth = 0;
 
 	proc_read(i->pid, "cgroup", text, sizeof text);
 	for (char *line = text; *line;) {
@@ -79,8 +84,14 @@ static void image_read_cgroup(struct af_bpf *b, struct bpf_image *i)
 		line[len] = 0;
 		char *path = strchr(line, ':');
 		path = path ? strchr(path + 1, ':') : NULL;
-		if (path && (!best || !strncmp(line, "0::", 3)) && strcmp(path + 1, "/") != 0)
+		int worth = !path || !strcmp(path + 1, "/")                  ? 0
+		            : af_container_name(path + 1, name, sizeof name) ? 3
+		            : !strncmp(line, "0::", 3)                       ? 2
+		                                                             : 1;
+		if (worth > best_worth) {
+			best_worth = worth;
 			best = path + 1;
+		}
 		line = next;
 	}
 	i->cgroup = best ? af_strtab_id_z(&b->strings, best) : 0;
@@ -231,57 +242,6 @@ static void process_note(struct af_stream *s, uint32_t process, const char *key,
 	af_stream_put_tail(s, AF_KIND_PROCESS_NOTE, af_now_ns(), &ev, sizeof ev, tail, 2);
 }
 
-/* What the engines put in front of a container's id, the last part of its path. */
-static const char *container_engine(const char *name, size_t len)
-{
-	static const struct {
-		const char *prefix, *engine;
-	} engines[] = {
-	    {"docker-", "docker"}, {"libpod-", "podman"},   {"cri-containerd-", "containerd"},
-	    {"crio-", "cri-o"},    {"lxc.payload.", "lxc"}, {"machine-", "machine"},
-	};
-
-	for (size_t k = 0; k < sizeof engines / sizeof *engines; k++)
-		if (len > strlen(engines[k].prefix) &&
-		    !strncmp(name, engines[k].prefix, strlen(engines[k].prefix)))
-			return engines[k].engine;
-	return NULL;
-}
-
-/*
- * A container's id is 64 hexadecimal digits in one part of the path, bare (/docker/ID,
- * kubepods/…/ID) or in a unit's name (docker-ID.scope).
- */
-static void container_note(struct af_stream *s, uint32_t process, const char *cgroup)
-{
-	for (const char *part = cgroup; *part;) {
-		size_t len = strcspn(part, "/");
-		size_t at = 0, digits;
-		while (at < len) {
-			digits = strspn(part + at, "0123456789abcdef");
-			if (digits >= 64)
-				break;
-			at += digits ? digits : 1;
-		}
-		if (at < len) {
-			const char *engine = container_engine(part, len);
-			char id[96];
-			int n = snprintf(
-			    id, sizeof id, "%s%s%.12s",
-			    engine                       ? engine
-			    : strstr(cgroup, "kubepods") ? "k8s"
-			    : strstr(cgroup, "docker")   ? "docker"
-							 : "",
-			    engine || strstr(cgroup, "kubepods") || strstr(cgroup, "docker") ? ":"
-											     : "",
-			    part + at);
-			process_note(s, process, "container", id, (size_t)n);
-			return;
-		}
-		part += len + (part[len] == '/');
-	}
-}
-
 /* What a fork runs is what its parent ran, as the kernel may tell of that only after the fork. */
 static const struct bpf_image *image_program(const struct bpf_image *i)
 {
@@ -333,7 +293,9 @@ void bpf_image_introduce(struct af_bpf *b, struct bpf_image *i)
 	const char *cgroup = text_of(b, i->cgroup);
 	if (*cgroup && i->cgroup != b->own_cgroup) {
 		process_note(&b->r->stream, process, "cgroup", cgroup, strlen(cgroup));
-		container_note(&b->r->stream, process, cgroup);
+		char name[64];
+		if (af_container_name(cgroup, name, sizeof name))
+			process_note(&b->r->stream, process, "container", name, strlen(name));
 	}
 }
 

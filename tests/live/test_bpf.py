@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What the kernel adds: its stacks, programs that cannot be preloaded, time off the CPU."""
 
+import glob
 import os
 import re
 import shutil
@@ -178,6 +179,31 @@ def _():
         ours = sum(w for frames, w in run.stacks() if bare(frames[0]) == name)
         near(ours / 1e6 / run.truth["cpu_ms"], 1, 2 * TWO_POINTS, "CPU time of " + name)
         expect("NO_JOIN" not in [e["reason"] for e in run.fields("lost")], "kernel parts left")
+
+
+@case("a process in a container is told to be there")
+def _():
+    need("bpf")
+    digits = "%064x" % (os.getpid() * 0x123456789ABCDEF123)
+    trees = ["/sys/fs/cgroup", *glob.glob("/sys/fs/cgroup/*")]
+    tree = next((t for t in trees if os.path.exists(t + "/cgroup.procs")), None)
+    if not tree:
+        raise Skip("no control groups here")
+    place = "%s/docker-%s.scope" % (tree, digits)
+    try:
+        os.mkdir(place)
+    except OSError as error:
+        raise Skip("no control group can be made: %s" % error) from error
+    try:
+        words = "echo $$ > %s/cgroup.procs && exec %s 0.1" % (place, program("static_states"))
+        run = record(need_tool("sh"), "-c", words, sampler="bpf", rate=99)
+    finally:
+        os.rmdir(place)
+    names = {p["process"]: p for p in run.events("process")}
+    notes = [n for n in run.fields("process_note") if n["key"] == "container"]
+    equal({n["value"] for n in notes}, {"docker:" + digits[:12]}, "containers")
+    inside = {os.path.basename(names[n["process"]]["fields"]["exe"]) for n in notes}
+    expect("static_states" in inside, "in there: %s" % inside)
 
 
 def programs_in_kernel():

@@ -13,7 +13,7 @@
 
 struct values {
 	bool flag, other;
-	const char *text, *choice;
+	const char *text, *choice, *maybe;
 	uint64_t number, size, time_ns;
 	double ratio;
 	struct af_strings list;
@@ -27,6 +27,7 @@ static const struct af_option table[] = {
     {AF_OPT_STRING, "output", 'o', "FILE", "text", AT(text)},
     {AF_OPT_GROUP, NULL, 0, NULL, "A heading", 0},
     {AF_OPT_CHOICE, "view", 0, "VIEW", "one of some", AT(choice), "cpu|gpu|all"},
+    {AF_OPT_OPTIONAL, "off", 0, "WHAT", "with or without", AT(maybe), "some|more"},
     {AF_OPT_U64, "number", 'n', "N", "a number", AT(number)},
     {AF_OPT_SIZE, "size", 0, "SIZE", "bytes", AT(size)},
     {AF_OPT_TIME, "time", 0, "TIME", "a time", AT(time_ns)},
@@ -184,9 +185,24 @@ static void lists_collect(void **state)
 	assert_string_equal(v.list.items[1], "b");
 }
 
+static void an_optional_value_follows_an_equals_sign_or_is_the_first_choice(void **state)
+{
+	(void)state;
+	assert_int_equal(parse(&plain, "--off more"), 1);
+	assert_string_equal(v.maybe, "some");
+	assert_string_equal(args[0], "more");
+	free((char *)v.maybe);
+	assert_int_equal(parse(&plain, "--off=more"), 0);
+	assert_string_equal(v.maybe, "more");
+	assert_int_equal(parse(&plain, "--off=none"), -EINVAL);
+	assert_int_equal(parse(&plain, ""), 0);
+	assert_null(v.maybe);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(an_optional_value_follows_an_equals_sign_or_is_the_first_choice),
 	    cmocka_unit_test(forms_of_an_option_mean_the_same),
 	    cmocka_unit_test(words_come_first_and_end_in_null),
 	    cmocka_unit_test(a_program_keeps_its_options),
