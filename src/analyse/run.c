@@ -54,11 +54,12 @@ static void table_run(const struct af_world *w, struct af_facts *f)
 	row_note(f, t, w, "command", "cmd");
 	row_note(f, t, w, "host", "host");
 	row_note(f, t, w, "ended", "end.status");
-	const char *length =
-	    af_facts_ns(f, w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0);
-	if (w->lost[AF_LOST_PAUSED])
-		length = af_facts_text(f, "%s, and was off for %s", length,
-		                       af_facts_ns(f, w->lost[AF_LOST_PAUSED]));
+	uint64_t off_ns = w->lost[AF_LOST_PAUSED];
+	uint64_t length_ns = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
+	const char *length = af_facts_ns(f, length_ns > off_ns ? length_ns - off_ns : 0);
+	/* Recording that was ended was off until the program ended: nobody asks how long. */
+	if (off_ns && !af_world_note(w, "stopped"))
+		length = af_facts_text(f, "%s, and was off for %s", length, af_facts_ns(f, off_ns));
 	row_text(f, t, "recorded for", length);
 	row_note(f, t, w, "recording ended", "stopped");
 	row_text(f, t, "processes", af_facts_text(f, "%u", nr));
@@ -66,6 +67,9 @@ static void table_run(const struct af_world *w, struct af_facts *f)
 	row_note(f, t, w, "OpenCL", "collector.opencl");
 	row_note(f, t, w, "Python", "python");
 	row_note(f, t, w, "went silent", "silent");
+	row_note(f, t, w, "kernel names", "symbols.kernel");
+	row_note(f, t, w, "JIT names", "symbols.jit");
+	row_note(f, t, w, "debuginfod", "symbols.debuginfod");
 	row_text(f, t, "trace",
 	         af_facts_text(f, "%llu events, %.1f MB", (unsigned long long)w->nr_events,
 	                       (double)w->trace_bytes / 1e6));
@@ -117,7 +121,8 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 	struct af_table *t = af_facts_table(f, "lost", "What was lost", columns, 2);
 
 	for (uint32_t i = 0; i < AF_LOST_END; i++)
-		row_lost(f, t, af_lost_text(i), w->lost[i]);
+		if (i != AF_LOST_PAUSED) /* time, which the run's table has; and it was asked for */
+			row_lost(f, t, af_lost_text(i), w->lost[i]);
 	row_lost(f, t, "damaged packets of the trace, stepped over", w->damaged_packets);
 	row_lost(f, t, "bytes of the trace that could not be read", w->damaged_bytes);
 	/* Those that the target itself counted as unfinished are in the list already. */

@@ -17,6 +17,10 @@ static void names_progress(void *arg, const struct af_sym_progress *p)
 	*shown_ns = now;
 	fprintf(stderr, "\raflame: naming addresses: %llu of %llu", (unsigned long long)p->resolved,
 	        (unsigned long long)p->addresses);
+	if (p->fetching)
+		fprintf(stderr, ", asking debuginfod for %u files, %.1f MB so far", p->fetching,
+		        (double)p->fetched_bytes / 1e6);
+	fprintf(stderr, "\033[K");
 }
 
 int af_names_add(const char *dir, uint64_t *spent_ns, struct af_err *err)

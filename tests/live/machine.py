@@ -23,6 +23,7 @@ os.environ.pop("MALLOC_PERTURB_", None)
 # Everything that a test file makes lies here and is removed when it ends.
 _workplace = tempfile.TemporaryDirectory(prefix="aflame-live-")
 WORKPLACE = _workplace.name
+os.environ["XDG_CACHE_HOME"] = os.path.join(WORKPLACE, "cache")
 
 SAMPLERS = ("perf", "timer")
 
