@@ -32,6 +32,7 @@ static struct bpf_out *out_open(struct af_bpf *b, uint32_t process, uint32_t pid
 	 * of it are still held back here: ours go by a number that is no process.
 	 */
 	out->round = atomic_load(&control->round);
+	out->tid = UINT32_MAX; /* nobody yet: 0 is the interrupts */
 	out->finish_as = 1u << 31 | (uint32_t)instance;
 	out->stream.ring->process = out->finish_as;
 	return out;

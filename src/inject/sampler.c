@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
@@ -21,7 +22,7 @@
 #define TRAP_PERF 6
 #endif
 
-enum { PREEMPTED_NS = 1000000, AWAIT_NAPS = 1000 };
+enum { PREEMPTED_NS = 1000000 };
 
 /*
  * Before Linux 6.1 the signal of a tick in the kernel is sent at once, and a system call that then
@@ -94,7 +95,7 @@ void af_sampler_await(void)
 {
 	struct af_session *session = af_inject_session();
 	uint32_t own = af_inject_process();
-	struct timespec nap = {.tv_nsec = 100000};
+	struct timespec patience = {.tv_nsec = 100000000};
 
 	if (!session || session->cpu_mode != AF_CPU_PERF || !(session->flags & AF_SESSION_KERNEL))
 		return;
@@ -102,12 +103,11 @@ void af_sampler_await(void)
 	if (awaited == own)
 		return;
 	awaited = own;
-	for (int i = 0; i < AWAIT_NAPS; i++) {
-		if (atomic_load(&session->sampled[own % AF_SAMPLED_SLOTS]) == own ||
-		    session->state == AF_SESSION_OVER)
-			return;
-		syscall(SYS_nanosleep, &nap, NULL);
-	}
+	_Atomic uint32_t *slot = &session->sampled[own % AF_SAMPLED_SLOTS];
+	for (uint32_t is; (is = atomic_load(slot)) != own && session->state != AF_SESSION_OVER;)
+		if (syscall(SYS_futex, slot, FUTEX_WAIT, is, &patience, NULL, 0) &&
+		    errno != EAGAIN && errno != EINTR)
+			break;
 }
 
 void af_sampler_start(void)

@@ -35,7 +35,8 @@ enum af_session_flag {
 	AF_SESSION_OPENCL = 1,
 	AF_SESSION_VERIFY = 2, /* walk beside every replay and compare (debugging) */
 	AF_SESSION_PYTHON = 4,
-	AF_SESSION_KERNEL = 8, /* the recorder adds what threads do in the kernel, and starts samplers */
+	AF_SESSION_KERNEL =
+	    8, /* the recorder adds what threads do in the kernel, and starts samplers */
 };
 
 enum { AF_SAMPLED_SLOTS = 64 };
@@ -67,11 +68,12 @@ struct af_session {
 	uint64_t ring_bytes;          /* what the trace may take on disk, 0: no bound */
 	_Atomic uint64_t lost_oldest; /* events that gave way to newer ones */
 	/*
-	 * With AF_SESSION_KERNEL: process ordinals, each in the slot of its remainder, whose event the
-	 * recorder has taken over. Threads made earlier would be sampled without what it adds.
+	 * With AF_SESSION_KERNEL: process ordinals, each in the slot of its remainder, whose event
+	 * the recorder has taken over; it wakes who waits there (futex). Threads made earlier would
+	 * be sampled without what it adds.
 	 */
 	_Atomic uint32_t sampled[AF_SAMPLED_SLOTS];
-	char trace_dir[1024];         /* absolute path of the trace */
+	char trace_dir[1024]; /* absolute path of the trace */
 };
 
 /* The datagram a process sends to `door`, with at most one descriptor beside it. */

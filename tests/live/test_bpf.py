@@ -290,8 +290,9 @@ def _():
     run = kernel_record("wakes", options=["--off-cpu=wakers"], rate=99)
     tid = int(run.truth["tid"])
     wakes = {w["fields"]["wake"]: w for w in run.events("wake")}
-    waits = [e for e in run.events("offcpu") if e["tid"] == tid and e["fields"]["wake"]]
-    named = [wakes[e["fields"]["wake"]] for e in waits if e["fields"]["wake"] in wakes]
+    waits = [e["fields"] for e in run.events("offcpu") if e["tid"] == tid]
+    long_waits = [w for w in waits if w["blocked_ns"] > 3e6]
+    named = [wakes[w["wake"]] for w in long_waits if w["wake"] in wakes]
     expect(len(named) >= 0.95 * run.truth["rounds"], "%d wakes of %s" % (len(named), run.truth))
     names = {t["fields"]["tid"]: t["fields"]["name"] for t in run.events("thread")}
     names.update({c["fields"]["tid"]: c["fields"]["name"] for c in run.events("comm")})
