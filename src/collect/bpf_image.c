@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -68,6 +69,18 @@ static uint32_t words_joined(struct af_bpf *b, char *words, size_t len)
 	return af_strtab_id(&b->strings, words, len);
 }
 
+static void image_read_user(struct bpf_image *i)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof path, "/proc/%u", i->pid);
+	if (stat(path, &st))
+		return;
+	i->has_user = true;
+	i->user = st.st_uid;
+}
+
 /*
  * Of the process's places in the trees (cgroups(7)): one that is a container's, else that of
  * version 2, else the first that is any.
@@ -120,6 +133,7 @@ static void image_read_proc(struct af_bpf *b, struct bpf_image *i)
 		i->ns_pid = (uint32_t)strtoul(ids + len + 1, NULL, 10);
 	}
 	image_read_cgroup(b, i);
+	image_read_user(i);
 	bpf_mappings_read(b, i);
 }
 
@@ -154,6 +168,8 @@ static void sideband_fork(struct af_bpf *b, const struct af_sideband_event *e)
 	i->from = from;
 	i->comm = from->comm;
 	i->cgroup = from->cgroup;
+	i->has_user = from->has_user;
+	i->user = from->user;
 	i->generation = from->generation;
 }
 
@@ -171,7 +187,10 @@ static void sideband_exec(struct af_bpf *b, const struct af_sideband_event *e)
 	i->ns_pid = was->ns_pid;
 	i->comm = af_strtab_id_z(&b->strings, af_sideband_text(&b->sideband, e));
 	i->cgroup = was->cgroup;
+	i->has_user = was->has_user;
+	i->user = was->user;
 	image_read_cgroup(b, i);
+	image_read_user(i);
 }
 
 static void sideband_mmap(struct af_bpf *b, const struct af_sideband_event *e)
@@ -289,6 +308,12 @@ void bpf_image_introduce(struct af_bpf *b, struct bpf_image *i)
 			af_stream_flush(s);
 			s->process = 0;
 		}
+	}
+	/* Whose files of run-time compiled code are believed when it is gone: ours are anyway. */
+	if (i->has_user && i->user != geteuid()) {
+		char user[16];
+		snprintf(user, sizeof user, "%u", i->user);
+		process_note(&b->r->stream, process, "uid", user, strlen(user));
 	}
 	const char *cgroup = text_of(b, i->cgroup);
 	if (*cgroup && i->cgroup != b->own_cgroup) {

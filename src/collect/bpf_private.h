@@ -71,6 +71,8 @@ struct bpf_image {
 	uint64_t nr_clock, nr_own; /* of struct af_bpf_covered when last looked at */
 	bool ended;
 	uint32_t comm, exe, cmdline, cgroup; /* strings */
+	bool has_user;
+	uint32_t user;            /* its effective uid when it was last looked at */
 	struct bpf_mapping *maps; /* its own; a fork also has those of @from until then */
 	uint32_t nr_maps, cap_maps, nr_maps_written;
 	uint32_t generation;

@@ -4,9 +4,11 @@
  * find these, as far as the piece of the stack that the kernel copied reaches.
  */
 #include <dwarf.h>
+#include <elf.h>
 #include <elfutils/libdw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -24,20 +26,43 @@ struct rule {
 
 struct tables {
 	int fd;
+	char *image; /* what has no file */
 	Elf *elf;
 	Dwarf_CFI *cfi;
 };
 
-static struct tables *tables_of(struct af_bpf *b, uint32_t path, int fd)
+/* The kernel maps the same code into all 64-bit processes: our own copy tells of theirs. */
+static void vdso_open(struct tables *t)
 {
-	uint64_t *at = af_map_at(&b->tables, path, NULL);
+	const Elf64_Ehdr *own = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+
+	if (!own)
+		return;
+	size_t size = own->e_shoff + (size_t)own->e_shnum * own->e_shentsize;
+	t->image = af_xcalloc(1, size);
+	memcpy(t->image, own, size);
+	t->elf = elf_memory(t->image, size);
+}
+
+static struct tables *tables_of(struct af_bpf *b, const struct bpf_mapping *m, int fd)
+{
+	static struct tables none;
+	bool vdso = !strcmp(af_strtab_get(&b->strings, m->path), "[vdso]");
+
+	if (vdso && !(m->start >> 32))
+		return &none; /* a 32-bit process has another one */
+
+	uint64_t *at = af_map_at(&b->tables, m->path, NULL);
 	struct tables *t = (struct tables *)(uintptr_t)*at;
 
 	if (t)
 		return t;
 	t = af_xcalloc(1, sizeof *t);
 	t->fd = fd < 0 ? -1 : dup(fd);
-	if (t->fd >= 0 && elf_version(EV_CURRENT) != EV_NONE)
+	bool usable = elf_version(EV_CURRENT) != EV_NONE;
+	if (usable && vdso)
+		vdso_open(t);
+	else if (usable && t->fd >= 0)
 		t->elf = elf_begin(t->fd, ELF_C_READ_MMAP, NULL);
 	if (t->elf)
 		t->cfi = dwarf_getcfi_elf(t->elf);
@@ -53,6 +78,7 @@ void bpf_unwind_close(struct af_bpf *b)
 			continue;
 		dwarf_cfi_end(t->cfi);
 		elf_end(t->elf);
+		free(t->image);
 		if (t->fd >= 0)
 			close(t->fd);
 		free(t);
@@ -122,7 +148,7 @@ static struct rule rule_at(struct af_bpf *b, struct bpf_image *image, uint64_t p
 	int fd = -1;
 	if (m) {
 		uint64_t bias = bpf_mapping_bias(b, image, m, &fd);
-		r = rule_read(tables_of(b, m->path, fd)->cfi, pc - bias);
+		r = rule_read(tables_of(b, m, fd)->cfi, pc - bias);
 	}
 	if (fd >= 0)
 		close(fd);

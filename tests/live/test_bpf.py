@@ -181,6 +181,16 @@ def _():
         expect("NO_JOIN" not in [e["reason"] for e in run.fields("lost")], "kernel parts left")
 
 
+@case("another user's process is told to be that user's")
+def _():
+    if os.geteuid():
+        raise Skip("needs root")
+    other = "exec setpriv --reuid 65534 --clear-groups %s 0.3" % program("static_states")
+    trace, _output = record_waiting(other)
+    users = [n["value"] for n in trace.fields("process_note") if n["key"] == "uid"]
+    equal(set(users), {"65534"}, "users")
+
+
 @case("a process in a container is told to be there")
 def _():
     need("bpf")
