@@ -1,8 +1,6 @@
 #include "cmd/record.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/program.h"
 #include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/library.h"
@@ -89,32 +88,13 @@ static int choose_apis(const struct af_record_options *o, struct af_session_opti
 	return 0;
 }
 
-/* Where execvp would find @program; false when it would not. */
-static bool program_find(const char *program, char path[PATH_MAX])
-{
-	if (strchr(program, '/')) {
-		snprintf(path, PATH_MAX, "%s", program);
-		return !access(path, F_OK);
-	}
-	const char *dirs = getenv("PATH");
-	for (const char *d = dirs ? dirs : "/bin:/usr/bin";; d++) {
-		int len = (int)strcspn(d, ":");
-		snprintf(path, PATH_MAX, "%.*s%s%s", len, d, len ? "/" : "./", program);
-		if (!access(path, X_OK))
-			return true;
-		d += len;
-		if (!*d)
-			return false;
-	}
-}
-
 /* Before an old trace is set aside for nothing. */
 static int program_check(const char *program, struct af_err *err)
 {
 	char path[PATH_MAX];
 	struct stat st;
 
-	if (!program_find(program, path))
+	if (!af_program_find(program, path))
 		return strchr(program, '/')
 		           ? af_fail_plain(err, -ENOENT, "no program %s", program)
 		           : af_fail_plain(err, -ENOENT, "no program %s in $PATH", program);
@@ -129,23 +109,22 @@ static int program_check(const char *program, struct af_err *err)
 static const char *why_not_loaded(const char *program)
 {
 	char path[PATH_MAX];
-	Elf64_Ehdr e;
 
-	if (!program_find(program, path))
+	if (!af_program_find(program, path))
 		return NULL;
-	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, &e, sizeof e) != (ssize_t)sizeof e || memcmp(e.e_ident, ELFMAG, 4))
-		return NULL;
-	if (e.e_ident[EI_CLASS] != ELFCLASS64)
+	switch (af_program_preload(path)) {
+	case AF_PRELOAD_STATIC:
+		return "it is statically linked";
+	case AF_PRELOAD_32_BIT:
 		return "it is a 32-bit program";
-	for (int i = 0; i < e.e_phnum; i++) {
-		Elf64_Phdr p;
-		if (pread(fd, &p, sizeof p, (off_t)(e.e_phoff + (uint64_t)i * sizeof p)) ==
-		        sizeof p &&
-		    p.p_type == PT_INTERP)
-			return "it is set-user-id, or replaced its environment";
+	case AF_PRELOAD_MUSL:
+		return "it is linked against musl, not glibc";
+	case AF_PRELOAD_WORKS:
+		return "it is set-user-id, or replaced its environment";
+	case AF_PRELOAD_UNKNOWN:
+		break;
 	}
-	return "it is statically linked";
+	return NULL;
 }
 
 static void note_run(struct af_recording *r, const char *sampler, int nr_words, char **words)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/program.h"
 #include "base/scope.h"
 #include "collect/group.h"
 #include "collect/session.h"
@@ -63,11 +64,20 @@ static void env_prepend(const char *name, const char *path)
 		setenv(name, both, 1);
 }
 
+/* A program that can only be harmed by the library: it runs without it. */
+static bool program_refuses(const char *program)
+{
+	char path[PATH_MAX];
+
+	return af_program_find(program, path) && af_preload_harms(af_program_preload(path));
+}
+
 static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask,
                        const struct inherited *was, int report)
 {
 	inherited_restore(was);
-	env_prepend("LD_PRELOAD", r->options->library);
+	if (!program_refuses(argv[0]))
+		env_prepend("LD_PRELOAD", r->options->library);
 	if (r->options->flags & AF_SESSION_OPENCL)
 		env_prepend("OPENCL_LAYERS", r->options->library);
 	setenv(AF_SESSION_ENV, r->shm, 1);

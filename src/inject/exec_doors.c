@@ -2,14 +2,17 @@
 #include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "inject/doors.h"
 #include "inject/signals.h"
 
 /*
  * The functions that run another program, interposed for the signals that it is to inherit as
- * ignored (signals.h). glibc's system() and popen() start a shell from within: there they are as by
+ * ignored (signals.h), and for those that our library would break (base/program.h): they are run
+ * without it. glibc's system() and popen() start a shell from within: there signals are as by
  * default.
  */
 
@@ -28,23 +31,146 @@
 /* A fault in a guarded read must be survived meanwhile: other threads go on. */
 #define SPAWN(call) WITH_IGNORED(false, call)
 
+/* Would our library harm the program? */
+static bool path_harmed(const char *path)
+{
+	int saved = errno;
+	bool harms = af_preload_harms(af_program_preload(path));
+
+	errno = saved;
+	return harms;
+}
+
+/* The same of one to be searched for, and where it was found. */
+static bool file_harmed(const char *file, char path[PATH_MAX])
+{
+	int saved = errno;
+	bool found = af_program_find(file, path);
+
+	errno = saved;
+	return found && path_harmed(path);
+}
+
+static size_t nr_vars(char *const envp[])
+{
+	size_t nr = 1;
+
+	for (; envp && envp[nr - 1]; nr++)
+		;
+	return nr;
+}
+
+#define PRELOAD "LD_PRELOAD="
+
+/* Of all that there are: nobody keeps a program from having two. */
+static size_t preload_size(char *const envp[])
+{
+	size_t size = 1;
+
+	for (; envp && *envp; envp++)
+		if (!strncmp(*envp, PRELOAD, strlen(PRELOAD)))
+			size += strlen(*envp) + 1;
+	return size;
+}
+
+static bool is_us(const char *name, size_t len)
+{
+	static const char us[] = "libaflame.so";
+
+	return len >= strlen(us) && !memcmp(name + len - strlen(us), us, strlen(us));
+}
+
+/* ld.so(8): the names are separated by colons or spaces. False when none but ours is in the list.
+ */
+static bool preload_without_us(char *to, const char *from)
+{
+	size_t at = strlen(PRELOAD), len;
+
+	memcpy(to, from, at);
+	for (from += at; *from; from += len) {
+		len = strcspn(from, ": ");
+		if (len && !is_us(from, len)) {
+			if (to[at - 1] != '=')
+				to[at++] = ':';
+			memcpy(to + at, from, len);
+			at += len;
+		}
+		len += from[len] != 0;
+	}
+	to[at] = 0;
+	return to[at - 1] != '=';
+}
+
+/* @envp into @vars, of nr_vars(); its LD_PRELOAD, without us, into @text, of preload_size(). */
+static void env_without_us(char **vars, char *text, char *const envp[])
+{
+	for (; envp && *envp; envp++) {
+		if (strncmp(*envp, PRELOAD, strlen(PRELOAD))) {
+			*vars++ = *envp;
+		} else if (preload_without_us(text, *envp)) {
+			*vars++ = text;
+			text += strlen(text) + 1;
+		}
+	}
+	*vars = NULL;
+}
+
+/* The stack is all the memory that a child of vfork() may use. */
+static int exec_without_us(const char *path, char *const argv[], char *const envp[])
+{
+	char *vars[nr_vars(envp)], text[preload_size(envp)];
+
+	env_without_us(vars, text, envp);
+	return EXEC(REAL(execve)(path, argv, vars));
+}
+
+static int spawn_without_us(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                            const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+{
+	char *vars[nr_vars(envp)], text[preload_size(envp)];
+
+	env_without_us(vars, text, envp);
+	return SPAWN(REAL(posix_spawn)(pid, path, actions, attr, argv, vars));
+}
+
+/* A path is not searched for. */
+static int exec_path(const char *path, char *const argv[], char *const envp[])
+{
+	if (path_harmed(path))
+		return exec_without_us(path, argv, envp);
+	return EXEC(REAL(execve)(path, argv, envp));
+}
+
+static int exec_file(const char *file, char *const argv[])
+{
+	char path[PATH_MAX];
+
+	if (file_harmed(file, path))
+		return exec_without_us(path, argv, environ);
+	return EXEC(REAL(execvp)(file, argv));
+}
+
 DOOR int execve(const char *path, char *const argv[], char *const envp[])
 {
-	return EXEC(REAL(execve)(path, argv, envp));
+	return exec_path(path, argv, envp);
 }
 
 DOOR int execv(const char *path, char *const argv[])
 {
-	return EXEC(REAL(execve)(path, argv, environ));
+	return exec_path(path, argv, environ);
 }
 
 DOOR int execvp(const char *file, char *const argv[])
 {
-	return EXEC(REAL(execvp)(file, argv));
+	return exec_file(file, argv);
 }
 
 DOOR int execvpe(const char *file, char *const argv[], char *const envp[])
 {
+	char path[PATH_MAX];
+
+	if (file_harmed(file, path))
+		return exec_without_us(path, argv, envp);
 	return EXEC(REAL(execvpe)(file, argv, envp));
 }
 
@@ -84,7 +210,7 @@ DOOR int execl(const char *path, const char *arg, ...)
 	char *argv[nr];
 	take_words(argv, arg, nr, &ap);
 	va_end(ap);
-	return EXEC(REAL(execve)(path, argv, environ));
+	return exec_path(path, argv, environ);
 }
 
 DOOR int execlp(const char *file, const char *arg, ...)
@@ -96,7 +222,7 @@ DOOR int execlp(const char *file, const char *arg, ...)
 	char *argv[nr];
 	take_words(argv, arg, nr, &ap);
 	va_end(ap);
-	return EXEC(REAL(execvp)(file, argv));
+	return exec_file(file, argv);
 }
 
 DOOR int execle(const char *path, const char *arg, ...)
@@ -109,17 +235,23 @@ DOOR int execle(const char *path, const char *arg, ...)
 	take_words(argv, arg, nr, &ap);
 	char *const *envp = va_arg(ap, char *const *);
 	va_end(ap);
-	return EXEC(REAL(execve)(path, argv, envp));
+	return exec_path(path, argv, envp);
 }
 
 DOOR int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                      const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
+	if (path_harmed(path))
+		return spawn_without_us(pid, path, actions, attr, argv, envp);
 	return SPAWN(REAL(posix_spawn)(pid, path, actions, attr, argv, envp));
 }
 
 DOOR int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
                       const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
+	char path[PATH_MAX];
+
+	if (file_harmed(file, path))
+		return spawn_without_us(pid, path, actions, attr, argv, envp);
 	return SPAWN(REAL(posix_spawnp)(pid, file, actions, attr, argv, envp));
 }

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <linux/futex.h>
 #include <string.h>
@@ -74,6 +75,26 @@ static bool is_go(void)
 }
 
 /*
+ * A debugger stops at every SIGTRAP, as if it had met a breakpoint, before any handler sees it;
+ * SIGPROF it passes on. What is forked by a process that was debugged keeps to its way.
+ */
+static bool is_debugged(void)
+{
+	static bool was;
+	char text[512];
+
+	int fd = was ? -1 : open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return was;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	const char *tracer = strstr(text, "\nTracerPid:\t");
+	was = tracer && tracer[strlen("\nTracerPid:\t")] != '0';
+	return was;
+}
+
+/*
  * Where the recorder adds what happens in the kernel it also starts the event: until then, it
  * samples us from outside. Who has no right to see the kernel leaves that part to it.
  */
@@ -118,14 +139,18 @@ void af_sampler_start(void)
 
 	if (!session)
 		return;
-	if (session->cpu_mode && is_go()) {
+	uint32_t mode = session->cpu_mode;
+	/* A recorder that samples processes from outside does so until it is given an event. */
+	if (mode == AF_CPU_PERF && is_debugged())
+		mode = session->flags & AF_SESSION_KERNEL ? 0 : AF_CPU_TIMER;
+	if (mode && is_go()) {
 		rc = -EOPNOTSUPP;
-	} else if (session->cpu_mode == AF_CPU_PERF) {
+	} else if (mode == AF_CPU_PERF) {
 		af_signals_sample(SIGTRAP);
 		/* In the constructor there is only this thread; all others inherit from it. */
 		fd = event_open(session, &sees_kernel);
 		rc = fd < 0 ? fd : 0;
-	} else if (session->cpu_mode == AF_CPU_TIMER) {
+	} else if (mode == AF_CPU_TIMER) {
 		af_signals_sample(SIGPROF);
 		rc = af_sampler_timer_start(session->sample_period_ns);
 	}

@@ -14,7 +14,8 @@ import subprocess
 import sys
 import time
 
-from machine import AFLAME, BUILD, PROGRAMS, SOURCE, WORKPLACE, any_sampler, need, need_tool, program, samplers
+from machine import (
+    AFLAME, BUILD, PROGRAMS, SCRIPTS, SOURCE, WORKPLACE, any_sampler, need, need_tool, probes, program, samplers)
 from recording import Recording, Trace, aflame, new_path
 from tap import Skip, equal, expect
 
@@ -171,6 +172,115 @@ def _(long):
         return "all of it; told: %s" % done.stderr.decode().strip()
     finally:
         shutil.rmtree(home, ignore_errors=True)
+
+
+# --- what cannot be loaded into, what is debugged, what switches stacks
+
+
+def starts_of(path):
+    """The ways that one program starts another."""
+    return (
+        [path],
+        ["sh", "-c", "%s; exit $?" % path],
+        ["sh", "-c", "exec env X=1 /usr/bin/env %s" % path],
+        [sys.executable, "-c", "import os, sys; os.execv(sys.argv[1], sys.argv[1:])", path],
+        [sys.executable, "-c", "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)", path],
+        ["sh", "-c", 'env "$0" -c "import os, sys; os.execvp(\'env\', [\'env\', sys.argv[1]])" %s' % path, sys.executable],
+    )
+
+
+def as_ever(command, sampler):
+    """Recorded, the command's output and status are as they are without; what we said of it."""
+    done, trace = run(*command, sampler=sampler)
+    said = [l for l in done.stderr.decode().splitlines() if not l.startswith("aflame record: nothing was recorded")]
+    equal((done.stdout, said), (b"worked\n", []), "(output, errors) of %s" % command)
+    if len(said) == len(done.stderr.splitlines()):
+        equal(done.returncode, 7, "the status of %s" % command)
+    return done.stderr.decode().strip(), trace
+
+
+def keeps_out(name, reason):
+    path = program(name)
+    equal(bare(path), (7, b"worked\n"), "(status, output)")
+    for sampler in samplers():
+        for command in starts_of(path):
+            said, _ = as_ever(command, sampler)
+            expect((reason in said) == (command == [path]), "of %s: %s" % (command, said))
+    if probes().get("bpf", "none"):
+        return "all of it; told when it is alone"
+    _, trace = as_ever([path], "bpf")
+    expect(len(trace.events("ksample")) > 50, "%d samples by the kernel" % len(trace.events("ksample")))
+    return "all of it from inside, nothing from outside"
+
+
+@knock("a program linked against musl, however it is started")
+def _(long):
+    return keeps_out("foreign_musl", "musl")
+
+
+@knock("a 32-bit program, however it is started")
+def _(long):
+    return keeps_out("foreign_32", "32-bit")
+
+
+@knock("chains of exec: sh, env, python, the program")
+def _(long):
+    for sampler in samplers():
+        for command in starts_of(program("foreign_64")):
+            _, trace = as_ever(command, sampler)
+            expect(any("work" in f for f, _ in trace.stacks()), "work, started by %s, is not there" % command)
+    return told(trace)
+
+
+@knock("what else is to be preloaded into a 32-bit program")
+def _(long):
+    command = [sys.executable, "-c", "import os, subprocess, sys; sys.exit(subprocess.run(sys.argv[1], env=dict(os.environ,"
+               " LD_PRELOAD=os.environ.get('LD_PRELOAD', '') + ':/nowhere.so')).returncode)", program("foreign_32")]
+    before = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    expect(b"/nowhere.so" in before.stderr, before.stderr.decode())
+    done, trace = run(*command)
+    equal((done.returncode, done.stdout, done.stderr), (7, before.stdout, before.stderr), "(status, output, errors)")
+    return told(trace)
+
+
+def gdb(*words):
+    return [need_tool("gdb"), "-nx", "-batch", "-ex", "set debuginfod enabled off", *words, program("foreign_64")]
+
+
+@knock("a program under gdb: its breakpoints, and no trap of ours")
+def _(long):
+    command = gdb("-ex", "break puts", "-ex", "run", "-ex", "bt", "-ex", "continue")
+    before = bare(*command)
+    expect(b"Breakpoint 1, " in before[1] and b"exited with code 07" in before[1], before[1].decode())
+    number = re.compile(rb"process [0-9]+|0x[0-9a-f]+")
+    for sampler in samplers() + ([] if probes().get("bpf", "none") else ["bpf"]):
+        done, trace = run(*command, sampler=sampler)
+        equal((done.returncode, number.sub(b"N", done.stdout)), (before[0], number.sub(b"N", before[1])),
+              "(status, output) with %s" % sampler)
+        expect(any("work" in f for f, _ in trace.stacks()), "work is not sampled with %s" % sampler)
+    return told(trace)
+
+
+@knock("greenlets")
+def _(long):
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import greenlet"], stderr=subprocess.DEVNULL, check=False).returncode:
+        raise Skip("%s has no greenlet" % python)
+    command = [python, os.path.join(SCRIPTS, "py_greenlets.py")]
+    before = bare(*command)
+    for sampler in samplers():
+        done, trace = run(*command, sampler=sampler)
+        equal((done.returncode, done.stdout, done.stderr), (*before, b""), "(status, output, errors)")
+        share = {}
+        for frames, weight in trace.stacks():
+            who = [n for n in ("first", "second") if any(f.startswith(n + " ") for f in frames)]
+            if any(f.startswith("burn ") for f in frames):
+                equal(len(who), 1, "the number of greenlets on %s" % frames)
+                share[who[0]] = share.get(who[0], 0) + weight
+        equal(sorted(share), ["first", "second"], "who burns")
+        part = share["first"] / sum(share.values())
+        expect(abs(part - 0.6) < 0.12, "first has %.3f of burn" % part)
+    return told(trace)
 
 
 # --- the machine
