@@ -7,6 +7,7 @@
 
 #include "base/program.h"
 #include "inject/doors.h"
+#include "inject/sampler.h"
 #include "inject/signals.h"
 
 /*
@@ -26,7 +27,14 @@
 	})
 
 /* They return only where they failed. */
-#define EXEC(call) WITH_IGNORED(true, call)
+#define EXEC(call)                                                                                 \
+	({                                                                                         \
+		af_sampler_exec(true);                                                             \
+		int failed_ = WITH_IGNORED(true, call), why_ = errno;                              \
+		af_sampler_exec(false);                                                            \
+		errno = why_;                                                                      \
+		failed_;                                                                           \
+	})
 
 /* A fault in a guarded read must be survived meanwhile: other threads go on. */
 #define SPAWN(call) WITH_IGNORED(false, call)

@@ -7,6 +7,7 @@
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -168,6 +169,15 @@ void af_sampler_start(void)
 static uint64_t siginfo_perf_data(const siginfo_t *info)
 {
 	return *(const uint64_t *)((const char *)&info->si_addr + sizeof(void *));
+}
+
+void af_sampler_exec(bool begins)
+{
+	struct af_session *session = af_inject_session();
+
+	if (session && session->cpu_mode == AF_CPU_PERF && session->flags & AF_SESSION_KERNEL &&
+	    !af_inject_in_vfork_child())
+		prctl(begins ? PR_TASK_PERF_EVENTS_DISABLE : PR_TASK_PERF_EVENTS_ENABLE);
 }
 
 bool af_sampler_is_ours(int signo, const siginfo_t *info)

@@ -20,6 +20,13 @@ void af_sampler_start(void);
  */
 void af_sampler_await(void);
 
+/*
+ * Around execve(): the signal of a tick within it would reach the new program, and end it. Switches
+ * off the events that the calling thread has opened, and on again when execve() has failed. What
+ * was inherited (a child of vfork(), another thread than the first) has no such switch.
+ */
+void af_sampler_exec(bool begins);
+
 /* The sampling handler: true when the signal was a sample of ours. Preserves errno itself not. */
 bool af_sampler_signal(int signo, siginfo_t *info, void *context);
 

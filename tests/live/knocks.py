@@ -232,6 +232,22 @@ def _(long):
     return told(trace)
 
 
+@knock("ticks in execve end no program")
+def _(long):
+    need("bpf")
+    need_tool("bash")
+    first, second = new_path(), new_path()
+    for path, text in ((first, "#!/bin/bash\nfor ((i = 0; i < 3000; i++)); do :; done\nexec %s\n" % second),
+                       (second, "#!/usr/bin/env bash\nexec /bin/echo hi\n")):
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+    rounds = 400 if long else 40
+    done, trace = run("bash", "-c", "for ((n = 0; n < %d; n++)); do %s; done" % (rounds, first), sampler="bpf")
+    equal((done.returncode, done.stdout, done.stderr), (0, b"hi\n" * rounds, b""), "(status, output, errors)")
+    return told(trace)
+
+
 @knock("what else is to be preloaded into a 32-bit program")
 def _(long):
     command = [sys.executable, "-c", "import os, subprocess, sys; sys.exit(subprocess.run(sys.argv[1], env=dict(os.environ,"
