@@ -1,6 +1,5 @@
 /* Answers addresses of code that run-time compilers made, by what they wrote about it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +52,7 @@ static int jit_open_path(const struct jit_process *p, const char *path)
 	if (p->live && *path == '/')
 		fd = af_live_open_path(&p->job->live, p->live, path);
 	if (fd < 0)
-		fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		fd = af_jit_open_path(path);
 	return fd;
 }
 
@@ -65,7 +64,7 @@ static void jit_open_map(struct jit_process *p)
 		return;
 	snprintf(path, sizeof path, "%s/perf-%u.map", p->job->where->perf_dir, p->pid);
 	scope_close int fd = jit_open_path(p, path);
-	int rc = fd < 0 ? -ENOENT : af_jit_open_fd(&p->map, fd, &p->trust);
+	int rc = fd < 0 ? -ENOENT : af_jit_open(&p->map, fd, &p->trust);
 	if (rc)
 		jit_refused(p, path, fd, rc);
 }

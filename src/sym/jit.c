@@ -84,7 +84,14 @@ static void jit_line(struct af_jit *j, char *line)
 	af_ranges_add(&j->ranges, start, end, 0, j->nr++);
 }
 
-int af_jit_open_fd(struct af_jit *j, int fd, const struct af_jit_trust *trust)
+int af_jit_open_path(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int af_jit_open(struct af_jit *j, int fd, const struct af_jit_trust *trust)
 {
 	*j = (struct af_jit){0};
 	int rc = jit_read(&j->text, fd, trust);
@@ -100,14 +107,6 @@ int af_jit_open_fd(struct af_jit *j, int fd, const struct af_jit_trust *trust)
 	}
 	af_ranges_build(&j->ranges);
 	return 0;
-}
-
-int af_jit_open(struct af_jit *j, const char *path, const struct af_jit_trust *trust)
-{
-	scope_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	*j = (struct af_jit){0};
-	return fd < 0 ? -errno : af_jit_open_fd(j, fd, trust);
 }
 
 void af_jit_close(struct af_jit *j)

@@ -3,7 +3,7 @@
  * (linux/tools/perf/Documentation/jit-interface.txt): lines of START SIZE NAME in hexadecimal.
  * Where lines overlap the last one holds: the code was replaced.
  *
- *	af_jit_open → { af_jit_find }* → af_jit_close
+ *	af_jit_open_path → af_jit_open → { af_jit_find }* → af_jit_close
  */
 #ifndef AF_SYM_JIT_H
 #define AF_SYM_JIT_H
@@ -38,16 +38,15 @@ struct stat;
 /* 0, or why @trust does not hold for a file: -EINVAL for what is no file, -EPERM, -ESTALE. */
 int af_jit_check(const struct stat *st, const struct af_jit_trust *trust);
 
-/* The same as af_jit_open() for an open file, which stays the caller's. */
-int af_jit_open_fd(struct af_jit *j, int fd, const struct af_jit_trust *trust);
+/* A descriptor of a map or dump, or -errno; a symbolic link is not followed. */
+int af_jit_open_path(const char *path);
 
 /*
- * Read the map at @path. -EPERM when the file is not @trust's, -ESTALE when it is too old, -EFBIG
- * beyond 256 MiB; symbolic links and what is no file are refused. Its writer may still be there:
- * with
- * @trust->growing a last line without its end is left out. On failure *@j is empty.
+ * Read the map open as @fd, which stays the caller's. -EPERM when the file is not @trust's, -ESTALE
+ * when it is too old, -EFBIG beyond 256 MiB; what is no file is refused. Its writer may still be
+ * there: with @trust->growing a last line without its end is left out. On failure *@j is empty.
  */
-int af_jit_open(struct af_jit *j, const char *path, const struct af_jit_trust *trust);
+int af_jit_open(struct af_jit *j, int fd, const struct af_jit_trust *trust);
 void af_jit_close(struct af_jit *j);
 
 /* The code at run-time address @address, or NULL. */

@@ -48,8 +48,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct af_jit j;
 
 	map_write(data, size);
-	if (af_jit_open(&j, map_path, &trust))
+	int fd = af_jit_open_path(map_path);
+	if (fd < 0 || af_jit_open(&j, fd, &trust))
 		abort();
+	close(fd);
 	for (uint32_t i = 0; i < j.nr; i++) {
 		const struct af_jit_entry *e = &j.entries[i];
 		if (!*e->name || e->name < j.text || e->name + strlen(e->name) > j.text + size)

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/map.h"
+#include "base/scope.h"
 #include "sym/elf_file.h"
 #include "sym/job.h"
 #include "sym/sym.h"
@@ -320,6 +321,13 @@ static void write_map(const struct bench *b, const char *text)
 	fclose(f);
 }
 
+static int open_map(struct af_jit *j, const char *path, const struct af_jit_trust *trust)
+{
+	*j = (struct af_jit){0};
+	scope_close int fd = af_jit_open_path(path);
+	return fd < 0 ? fd : af_jit_open(j, fd, trust);
+}
+
 static void jit_code_is_named_by_the_last_line_for_it(void **state)
 {
 	struct bench *b = *state;
@@ -336,7 +344,7 @@ static void jit_code_is_named_by_the_last_line_for_it(void **state)
 	             "ffffffffffffff00 fff end of memory\n"
 	             "3000 10 no newline");
 	snprintf(path, sizeof path, "%s/perf-77.map", b->dir);
-	assert_int_equal(af_jit_open(&j, path, &trust), 0);
+	assert_int_equal(open_map(&j, path, &trust), 0);
 	assert_int_equal(j.nr, 5);
 	assert_string_equal(af_jit_find(&j, 0x1000)->name, "first one");
 	assert_string_equal(af_jit_find(&j, 0x1085)->name, "py::second:/a b.py");
@@ -361,16 +369,16 @@ static void a_jit_map_of_another_is_not_believed(void **state)
 	assert_int_equal(stat(path, &st), 0);
 
 	struct af_jit_trust stranger = {.owners = {st.st_uid + 1}, .nr_owners = 1};
-	assert_int_equal(af_jit_open(&j, path, &stranger), -EPERM);
+	assert_int_equal(open_map(&j, path, &stranger), -EPERM);
 	struct af_jit_trust later = {.owners = {st.st_uid},
 	                             .nr_owners = 1,
 	                             .not_before_ns = ((uint64_t)st.st_mtime + 2) * 1000000000u};
-	assert_int_equal(af_jit_open(&j, path, &later), -ESTALE);
+	assert_int_equal(open_map(&j, path, &later), -ESTALE);
 	later.not_before_ns = 0;
 	assert_int_equal(symlink(path, other), 0);
-	assert_int_equal(af_jit_open(&j, other, &later), -ELOOP);
+	assert_int_equal(open_map(&j, other, &later), -ELOOP);
 	assert_null(af_jit_find(&j, 0x1000));
-	assert_int_equal(af_jit_open(&j, path, &later), 0);
+	assert_int_equal(open_map(&j, path, &later), 0);
 	assert_non_null(af_jit_find(&j, 0x1000));
 	af_jit_close(&j);
 }
