@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/pass.h"
 #include "base/err.h"
@@ -7,19 +8,30 @@ enum { PASSES_MAX = 16, PROGRESS_EVERY = 1 << 16 };
 
 #define ANALYSE_WORK (1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG)
 
-static void results_open(struct af_results *r)
+static const struct af_tree_weight weights[] = {
+    [AF_WEIGHT_TIME] = {"time", "ns"},         [AF_WEIGHT_SAMPLES] = {"samples", "samples"},
+    [AF_WEIGHT_COUNT] = {"count", "launches"}, [AF_WEIGHT_BYTES] = {"bytes", "bytes"},
+    [AF_WEIGHT_OFF_CPU] = {"off-cpu", "ns"},
+};
+
+uint32_t af_asked_weight(const char *name)
 {
-	static const struct af_tree_weight weights[] = {
-	    [AF_WEIGHT_TIME] = {"time", "ns"},         [AF_WEIGHT_SAMPLES] = {"samples", "samples"},
-	    [AF_WEIGHT_COUNT] = {"count", "launches"}, [AF_WEIGHT_BYTES] = {"bytes", "bytes"},
-	    [AF_WEIGHT_OFF_CPU] = {"off-cpu", "ns"},
-	};
+	if (!name)
+		return 1 << AF_WEIGHT_TIME;
+	for (int i = 0; i < AF_WEIGHTS; i++)
+		if (!strcmp(weights[i].name, name))
+			return 1u << i;
+	return 0;
+}
+
+static void results_open(struct af_results *r, const struct af_asked *asked)
+{
 	static const struct af_tree_weight waits[] = {
 	    [AF_WAKERS_OFF_CPU] = {"off-cpu", "ns"},
 	    [AF_WAKERS_COUNT] = {"count", "waits"},
 	};
 
-	*r = (struct af_results){0};
+	*r = (struct af_results){.asked = *asked};
 	for (int i = 0; i < AF_VIEW_WAKERS; i++)
 		af_tree_open(&r->trees[i], weights, AF_WEIGHTS);
 	af_tree_open(&r->trees[AF_VIEW_WAKERS], waits, 2);
@@ -46,7 +58,7 @@ static void note_damage(struct af_world *w, const struct af_trace *t)
 
 /* One reading of a trace. */
 struct analysis {
-	const struct af_pass_ops *const *passes;
+	const struct af_pass_ops *passes[PASSES_MAX + 1]; /* that run, NULL-terminated */
 	void *state[PASSES_MAX];
 	struct af_world world;
 	struct af_samples samples;
@@ -70,7 +82,7 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 	if (kind & AF_SAMPLES_WANTS)
 		af_samples_event(&a->samples, &a->world, ev);
 	for (int i = 0; a->passes[i]; i++)
-		if (kind & a->passes[i]->wants)
+		if (a->passes[i]->event && kind & a->passes[i]->wants)
 			a->passes[i]->event(a->state[i], &a->world, ev);
 }
 
@@ -86,6 +98,14 @@ static int analysis_open(struct analysis *a, const char *dir, struct af_err *err
 	return rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
 }
 
+static void analysis_drop(struct analysis *a, int pass)
+{
+	if (a->state[pass] && a->passes[pass]->close)
+		a->passes[pass]->close(a->state[pass]);
+	free(a->state[pass]);
+	a->state[pass] = NULL;
+}
+
 static void analysis_finish(struct analysis *a, struct af_results *out)
 {
 	note_damage(&a->world, a->trace);
@@ -93,27 +113,40 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	af_trace_damage_text(af_trace_damage(a->trace), out->damage, sizeof out->damage);
 	for (int i = 0; a->passes[i]; i++) {
 		a->passes[i]->finish(a->state[i], &a->world, out);
-		if (a->passes[i]->close)
-			a->passes[i]->close(a->state[i]);
-		free(a->state[i]);
+		analysis_drop(a, i);
 	}
 	for (int i = 0; i < AF_VIEWS; i++)
 		af_tree_finish(&out->trees[i]);
 	af_trace_close(a->trace);
 }
 
-int af_analyse(const char *dir, const struct af_pass_ops *const *passes, struct af_results *out,
+static void analysis_choose(struct analysis *a, const struct af_pass_ops *const *passes,
+                            uint32_t answers)
+{
+	int nr = 0;
+
+	for (int i = 0; passes[i]; i++) {
+		if (!(passes[i]->answers & answers))
+			continue;
+		if (nr == PASSES_MAX)
+			abort(); /* A pass was added, and PASSES_MAX was not. */
+		a->state[nr] = af_xcalloc(1, passes[i]->state_size);
+		a->passes[nr++] = passes[i];
+	}
+}
+
+int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
+               const struct af_asked *asked, struct af_results *out,
                void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
                struct af_err *err)
 {
-	struct analysis a = {.passes = passes};
+	struct analysis a = {0};
 	struct af_event ev;
 
-	results_open(out);
+	results_open(out, asked);
+	analysis_choose(&a, passes, asked->answers);
 	int rc = analysis_open(&a, dir, err);
 	if (!rc) {
-		for (int i = 0; passes[i]; i++)
-			a.state[i] = af_xcalloc(1, passes[i]->state_size);
 		for (uint64_t n = 1; af_trace_next(a.trace, &ev); n++) {
 			analysis_event(&a, &ev);
 			if (progress && n % PROGRESS_EVERY == 0)
@@ -121,6 +154,8 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes, struct 
 		}
 		analysis_finish(&a, out);
 	}
+	for (int i = 0; a.passes[i]; i++)
+		analysis_drop(&a, i);
 	af_samples_free(&a.samples);
 	af_world_close(&a.world);
 	return rc;

@@ -257,6 +257,7 @@ static void blocked_close(void *self)
 const struct af_pass_ops af_pass_blocked = {
     .name = "blocked",
     .question = "what did threads wait for?",
+    .answers = AF_ANSWER_TABLES,
     .wants = 1ull << AF_KIND_OFFCPU,
     .state_size = sizeof(struct blocked),
     .event = blocked_event,

@@ -224,6 +224,7 @@ static void devices_close(void *self)
 const struct af_pass_ops af_pass_devices = {
     .name = "devices",
     .question = "what did the devices do?",
+    .answers = AF_ANSWER_TABLES | AF_ANSWER_TOP,
     .wants = 1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG,
     .state_size = sizeof(struct devices),
     .event = devices_event,

@@ -149,18 +149,53 @@ static void flame_add(struct af_tree *t, const struct af_world *w, const struct 
 		af_tree_add(t, node, i, s->value[i]);
 }
 
+/* Which weights @s has something of, as bits. */
+static uint32_t flame_has(const struct flame_sum *s)
+{
+	uint32_t has = 0;
+
+	for (uint32_t i = 0; i < AF_WEIGHTS; i++)
+		has |= (uint32_t) !!s->value[i] << i;
+	return has;
+}
+
+static enum af_view flame_view(const struct flame_sum *s)
+{
+	return s->what && s->what < FLAME_STATE ? AF_VIEW_GPU : AF_VIEW_CPU;
+}
+
+/* The trees to make: with one view all there is, the one of both is that again. */
+static uint32_t flame_trees(const struct flame *f, struct af_results *out)
+{
+	const uint32_t both = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU, all = 1 << AF_VIEW_ALL;
+
+	for (uint32_t i = 0; i < f->nr; i++) {
+		uint32_t has = flame_has(&f->sums[i]);
+		out->has[flame_view(&f->sums[i])] |= has;
+		out->has[AF_VIEW_ALL] |= has;
+	}
+	bool alone = !out->has[AF_VIEW_CPU] || !out->has[AF_VIEW_GPU];
+	uint32_t asked = out->asked.answers;
+	return alone && (asked & both) == both ? asked & ~all : asked;
+}
+
 static void flame_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	struct flame *f = self;
+	uint32_t trees = flame_trees(f, out);
 
 	out->launches_unfinished = f->waiting.nr;
 	out->works_failed = f->failed;
 	out->works_unlaunched = f->unlaunched;
 	for (uint32_t i = 0; i < f->nr; i++) {
 		const struct flame_sum *s = &f->sums[i];
-		bool device = s->what && s->what < FLAME_STATE;
-		flame_add(&out->trees[device ? AF_VIEW_GPU : AF_VIEW_CPU], w, f, s);
-		flame_add(&out->trees[AF_VIEW_ALL], w, f, s);
+		enum af_view view = flame_view(s);
+		if (!(flame_has(s) & out->asked.weights))
+			continue;
+		if (trees & 1u << view)
+			flame_add(&out->trees[view], w, f, s);
+		if (trees & 1u << AF_VIEW_ALL)
+			flame_add(&out->trees[AF_VIEW_ALL], w, f, s);
 	}
 }
 
@@ -178,6 +213,7 @@ static void flame_close(void *self)
 const struct af_pass_ops af_pass_flame = {
     .name = "flame",
     .question = "where did the time go?",
+    .answers = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL | AF_ANSWER_TABLES,
     .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_LAUNCH | 1ull << AF_KIND_WORK |
              1ull << AF_KIND_WORK_LONG,
     .state_size = sizeof(struct flame),

@@ -35,9 +35,31 @@ enum {
 };
 enum { AF_WAKERS_OFF_CPU, AF_WAKERS_COUNT };
 
+/* Answers besides the trees, which are bits 1 << AF_VIEW_… */
+enum {
+	AF_ANSWER_TABLES = 1 << AF_VIEWS, /* all there are */
+	AF_ANSWER_TOP = 2 << AF_VIEWS, /* of the tables only the heaviest functions and kernels */
+};
+
+/* What is asked of a trace: making what nobody looks at may take longer than all the rest. */
+struct af_asked {
+	uint32_t answers; /* trees and AF_ANSWER_… */
+	uint32_t weights; /* bits 1 << AF_WEIGHT_…: trees need not have what has none of these */
+};
+
+#define AF_ASKED_ALL ((struct af_asked){UINT32_MAX, UINT32_MAX})
+
+/* The bit of the weight called @name; time's for NULL, none when no weight has that name. */
+uint32_t af_asked_weight(const char *name);
+
 /* What all passes together found. */
 struct af_results {
-	struct af_tree trees[AF_VIEWS]; /* finished when all passes are */
+	struct af_asked asked;
+	/* Finished when all passes are. The one of both is left empty where it would be the same as
+	 * another that was asked for too. */
+	struct af_tree trees[AF_VIEWS];
+	uint32_t has[AF_VIEWS]; /* bits of the tree's weights that were not zero, asked for or not;
+	                           known of those trees whose pass ran */
 	struct af_facts facts;
 	/* Launches and work that do not belong together, as the flame pass found. */
 	uint64_t launches_unfinished, works_failed, works_unlaunched;
@@ -47,8 +69,9 @@ struct af_results {
 struct af_pass_ops {
 	const char *name;
 	const char *question;
-	uint64_t wants; /* bits 1 << AF_KIND_… for event(); what the world wants comes anyway */
+	uint32_t answers;  /* as in struct af_asked: it does not run where none of these is asked */
 	size_t state_size; /* zeroed and passed as @self */
+	uint64_t wants; /* bits 1 << AF_KIND_… for event(); what the world wants comes anyway */
 
 	void (*event)(void *self, const struct af_world *w, const struct af_event *ev);
 	/* CPU samples, as all who saw them agree: in place of the events that they are made of. */
@@ -65,11 +88,12 @@ extern const struct af_pass_ops af_pass_who;
 extern const struct af_pass_ops af_pass_run;
 
 /*
- * Read the trace in @dir once and run @passes (NULL-terminated) over it, in order. @progress (may
- * be NULL) gets bytes done and bytes in all. The results are the caller's to close, also after a
- * failure.
+ * Read the trace in @dir once and run those of @passes (NULL-terminated) that answer what is @asked
+ * over it, in order. @progress (may be NULL) gets bytes done and bytes in all. The results are the
+ * caller's to close, also after a failure.
  */
-int af_analyse(const char *dir, const struct af_pass_ops *const *passes, struct af_results *out,
+int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
+               const struct af_asked *asked, struct af_results *out,
                void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
                struct af_err *err);
 

@@ -184,6 +184,8 @@ static void run_close(void *self)
 const struct af_pass_ops af_pass_run = {
     .name = "run",
     .question = "what was this run?",
+    .answers = AF_ANSWER_TABLES,
+    .wants = UINT64_MAX, /* the world counts what is read */
     .state_size = sizeof(struct run),
     .sample = run_sample,
     .finish = run_finish,

@@ -134,6 +134,7 @@ static void wakers_finish(void *self, const struct af_world *w, struct af_result
 	/* Where no waker was recorded, this would only be the view of off-CPU time again. */
 	if (!k->any)
 		return;
+	out->has[AF_VIEW_WAKERS] = 1 << AF_WAKERS_OFF_CPU | 1 << AF_WAKERS_COUNT;
 	af_tree_open(&m.scratch, none, 1);
 	m.asleep = af_xcalloc(k->places.nr, sizeof *m.asleep);
 	m.awake = af_xcalloc(k->places.nr, sizeof *m.awake);
@@ -169,6 +170,7 @@ static void wakers_close(void *self)
 const struct af_pass_ops af_pass_wakers = {
     .name = "wakers",
     .question = "who ended the waits?",
+    .answers = 1 << AF_VIEW_WAKERS,
     .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_WAKE,
     .state_size = sizeof(struct wakers),
     .event = wakers_event,

@@ -105,6 +105,7 @@ static void who_close(void *self)
 const struct af_pass_ops af_pass_who = {
     .name = "who",
     .question = "who was there?",
+    .answers = AF_ANSWER_TABLES,
     .wants = 1ull << AF_KIND_OFFCPU,
     .state_size = sizeof(struct who),
     .event = who_event,

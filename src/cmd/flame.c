@@ -170,16 +170,18 @@ static int view_index(const char *name)
 }
 
 /* A picture of nothing is no picture: say what the trace lacks, and how it would have it. */
-static int flame_has(const struct flame_options *o, const char *dir, const struct af_tree *t,
-                     const char *view, struct af_err *err)
+static int flame_has(const struct flame_options *o, const char *dir, const struct af_results *r,
+                     int v, struct af_err *err)
 {
+	const struct af_tree *t = &r->trees[v];
+	const char *view = af_view_names[v];
 	int weight = o->weight ? af_tree_weight(t, o->weight) : 0;
 	const char *fix = !strcmp(view, "wakers") ? ": record it with --off-cpu=wakers" : "";
 
-	if (t->nr <= 1)
+	if (!r->has[v])
 		return af_fail_plain(err, -ENODATA, "the trace %s has nothing for --view %s%s", dir,
 		                     view, fix);
-	if (weight < 0 || t->total[weight][0])
+	if (weight < 0 || r->has[v] & 1u << weight)
 		return 0;
 	/* Asked for, no stacks is an answer; but off-CPU time may not have been recorded. */
 	bool off_cpu = !strcmp(t->weights[weight].name, "off-cpu");
@@ -190,20 +192,35 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	                     off_cpu ? ": record it with --off-cpu" : "");
 }
 
+/* A page shows all weights and the tables; a picture is of one weight. */
+static struct af_asked flame_asked(const struct flame_options *o, const struct af_format *format,
+                                   int view)
+{
+	struct af_asked asked = AF_ASKED_ALL;
+
+	if (view >= 0)
+		asked.answers = 1u << view | (format->facts ? AF_ANSWER_TABLES : 0);
+	if (!format->facts)
+		asked.weights = af_asked_weight(o->weight);
+	return asked;
+}
+
 static int flame_trace(const struct flame_options *o, const char *dir,
                        const struct af_picture_job *job, struct af_err *err)
 {
 	struct af_picture_job drawn = *job;
+	/* report.html holds all views unless one is asked for; a picture shows one. */
+	bool one = o->view || strcmp(job->format->name, "html");
+	int v = one ? view_index(o->view ? o->view : "all") : -1;
+	struct af_asked asked = flame_asked(o, job->format, v);
 	struct af_results r;
-	int rc = af_study(dir, &r, err);
+	int rc = af_study(dir, &asked, &r, err);
 
 	drawn.results = &r;
-	/* report.html holds all views unless one is asked for; a picture shows one. */
-	if (!rc && (o->view || strcmp(job->format->name, "html"))) {
-		int v = view_index(o->view ? o->view : "all");
+	if (!rc && one) {
 		drawn.tree = &r.trees[v];
 		drawn.label = af_view_names[v];
-		rc = flame_has(o, dir, drawn.tree, af_view_names[v], err);
+		rc = flame_has(o, dir, &r, v, err);
 	}
 	if (!rc)
 		rc = af_picture_write(&drawn, err);

@@ -120,6 +120,20 @@ static int report_tree(const struct report_options *o, const struct af_results *
 	return af_picture_write(&job, err);
 }
 
+static struct af_asked report_asked(const struct report_options *o, const char *kind)
+{
+	bool top = !strcmp(kind, "top");
+
+	if (!strcmp(kind, "summary"))
+		return AF_ASKED_TABLES;
+	if (top && !o->view && !o->weight)
+		return (struct af_asked){AF_ANSWER_TOP, 0};
+	return (struct af_asked){
+	    .answers = 1u << report_view(o, top ? AF_VIEW_CPU : AF_VIEW_ALL),
+	    .weights = af_asked_weight(o->weight),
+	};
+}
+
 static int report_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct report_options *o = state;
@@ -142,7 +156,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		    err, -EINVAL,
 		    "the tree is for people: `aflame flame` gives it to programs, as "
 		    "folded text");
-	int rc = af_study(af_trace_dir(nr_words, words), &r, err);
+	struct af_asked asked = report_asked(o, kind);
+	int rc = af_study(af_trace_dir(nr_words, words), &asked, &r, err);
 	if (!rc && !strcmp(kind, "top"))
 		rc = report_top(o, &r, err);
 	else if (!rc && !strcmp(kind, "tree"))

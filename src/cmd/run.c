@@ -58,7 +58,7 @@ static int run_run(void *state, int nr_words, char **words, struct af_err *err)
 
 	if (status < 0)
 		return status;
-	int rc = af_study(o->output, &r, err);
+	int rc = af_study(o->output, o->no_report ? &AF_ASKED_TABLES : &AF_ASKED_ALL, &r, err);
 	if (!rc && !o->quiet)
 		run_summary(&r);
 	if (!rc && !o->no_report)

@@ -24,7 +24,8 @@ static void study_progress(void *arg, uint64_t done, uint64_t size)
 	fprintf(stderr, "\raflame: reading the trace: %.0f %%", (double)done * 100 / (double)size);
 }
 
-int af_study(const char *dir, struct af_results *r, struct af_err *err)
+int af_study(const char *dir, const struct af_asked *asked, struct af_results *r,
+             struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
 	                                                   &af_pass_wakers,
@@ -33,19 +34,27 @@ int af_study(const char *dir, struct af_results *r, struct af_err *err)
 	                                                   &af_pass_who,
 	                                                   &af_pass_blocked,
 	                                                   NULL};
+	bool top = asked->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP);
+	struct af_asked all = *asked;
 	struct study_progress progress = {.next_ns = af_now_ns() + 500000000};
 
+	if (top) {
+		all.answers |= 1 << AF_VIEW_CPU;
+		all.weights |= 1 << AF_WEIGHT_TIME;
+	}
 	*r = (struct af_results){0};
 	int rc = af_trace_prepare(dir, err);
 	if (!rc)
-		rc = af_analyse(dir, passes, r, isatty(2) ? study_progress : NULL, &progress, err);
+		rc = af_analyse(dir, passes, &all, r, isatty(2) ? study_progress : NULL, &progress,
+		                err);
 	if (progress.shown)
 		fprintf(stderr, "\r\033[K");
 	if (rc)
 		return rc;
 	if (r->damage[0])
 		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, r->damage);
-	af_top_table(&r->facts, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
-	             "Where CPU time went: functions", 1000);
+	if (top)
+		af_top_table(&r->facts, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
+		             "Where CPU time went: functions", 1000);
 	return 0;
 }

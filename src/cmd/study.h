@@ -10,10 +10,14 @@ struct af_err;
 #define AF_WEIGHT_WORDS "time|samples|count|bytes|off-cpu"
 
 /*
- * Prepare (finish what a killed recorder left), read and analyse the trace in @dir, with progress
- * on a terminal when it takes long. The top tables are added to the facts. Results are the caller's
- * to close, also after a failure.
+ * Prepare (finish what a killed recorder left), read and analyse the trace in @dir for what is
+ * @asked, with progress on a terminal when it takes long. The top table is added to the facts where
+ * tables are asked for. Results are the caller's to close, also after a failure.
  */
-int af_study(const char *dir, struct af_results *r, struct af_err *err);
+int af_study(const char *dir, const struct af_asked *asked, struct af_results *r,
+             struct af_err *err);
+
+/* What is asked for the tables alone. */
+#define AF_ASKED_TABLES ((struct af_asked){AF_ANSWER_TABLES, 0})
 
 #endif

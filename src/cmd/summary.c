@@ -41,7 +41,7 @@ int af_summary_print(const char *dir, FILE *out, struct af_err *err)
 {
 	struct af_results r;
 	struct af_buf b = {0};
-	int rc = af_study(dir, &r, err);
+	int rc = af_study(dir, &AF_ASKED_TABLES, &r, err);
 
 	if (!rc) {
 		af_buf_char(&b, '\n');
