@@ -67,6 +67,7 @@ static void table_run(const struct af_world *w, struct af_facts *f)
 	row_note(f, t, w, "OpenCL", "collector.opencl");
 	row_note(f, t, w, "Python", "python");
 	row_note(f, t, w, "went silent", "silent");
+	row_note(f, t, w, "a debugger", "debugger");
 	row_note(f, t, w, "kernel names", "symbols.kernel");
 	row_note(f, t, w, "JIT names", "symbols.jit");
 	row_note(f, t, w, "debuginfod", "symbols.debuginfod");

@@ -55,6 +55,7 @@ struct mm_struct {
 
 struct task_struct {
 	unsigned int flags;
+	unsigned int ptrace;  /* not 0: somebody is attached */
 	unsigned int __state; /* since Linux 5.14 */
 	int pid, tgid;
 	int exit_code;
@@ -91,6 +92,8 @@ enum {
 	KERN_TASK_EXIT = 0x10 | 0x20 | 0x80, /* dead, a zombie, gone */
 	KERN_TASK_PARKED = 0x40,
 	KERN_TASK_NOLOAD = 0x400,
+	KERN_NR_EXECVE = 59, /* arch/x86/entry/syscalls/syscall_64.tbl */
+	KERN_NR_EXECVEAT = 322,
 };
 
 #endif

@@ -17,6 +17,7 @@ const volatile __u64 period_ns;           /* of samples */
 const volatile __u64 min_block_ns;        /* shorter blocks are not reported */
 const volatile _Bool all_processes;       /* not only those in `scope` */
 const volatile _Bool wakers;              /* also who ended a block */
+const volatile _Bool mutes;               /* 0 from task_sample() keeps the signal back */
 const volatile __u64 ring_low = 64 << 10; /* bytes in the ring that are worth a wake-up */
 
 /* Changed by it at run time. */
@@ -294,9 +295,31 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 }
 
 /*
+ * Is the thread in the system call execve() or execveat()? The user's registers, which hold its
+ * number, lie where user_registers() says: they are what they seem when their segments are those of
+ * a 64-bit program.
+ */
+static __always_inline _Bool in_execve(const struct task_struct *task)
+{
+	const char *stack = BPF_CORE_READ(task, stack);
+	struct pt_regs regs;
+
+	for (int i = 0; i < 4; i++) {
+		const char *top = stack + (i & 1 ? 32768 : 16384) - (i & 2 ? 16 : 0);
+		if (!bpf_probe_read_kernel(&regs, sizeof regs, top - sizeof regs) &&
+		    (regs.cs & 0xffff) == 0x33 && (regs.ss & 0xffff) == 0x2b &&
+		    (regs.orig_rax == KERN_NR_EXECVE || regs.orig_rax == KERN_NR_EXECVEAT))
+			return 1;
+	}
+	return 0;
+}
+
+/*
  * On the event of a process that carries libaflame. In user mode its handler takes the stack; in
- * the kernel the signal waits for the way out, and what is on top is seen only from here. A thread
- * that is exiting never goes out.
+ * the kernel the signal waits for the way out, and what is on top is seen only from here. Some must
+ * not be sent it, and are sampled whole from here: a thread that is exiting never goes out, one
+ * that goes out of execve() is another program, which the signal would end, and a debugger would
+ * stop at it.
  */
 SEC("perf_event")
 int task_sample(struct bpf_perf_event_data *ctx)
@@ -305,12 +328,12 @@ int task_sample(struct bpf_perf_event_data *ctx)
 	struct af_bpf_covered *c = bpf_map_lookup_elem(&covered, &pid);
 	if (c)
 		__sync_fetch_and_add(&c->nr_own, 1);
-	if (user_mode(ctx) || silent)
-		return 1;
 	const struct task_struct *task = (void *)bpf_get_current_task();
-	_Bool exits = BPF_CORE_READ(task, flags) & KERN_PF_EXITING;
-	sample(ctx, 1, exits, !exits);
-	return 1;
+	_Bool user = user_mode(ctx), exits = BPF_CORE_READ(task, flags) & KERN_PF_EXITING;
+	_Bool mute = mutes && (BPF_CORE_READ(task, ptrace) || (!user && in_execve(task)));
+	if (!silent && (!user || mute))
+		sample(ctx, !user, exits || mute, !exits && !mute);
+	return !mute;
 }
 
 /* ---- what does not run ---- */

@@ -179,6 +179,21 @@ static void say_sampled(struct af_bpf *b, uint32_t process)
 	syscall(SYS_futex, slot, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* From here on @i's own event samples it, and not the clock of the CPU. */
+static void cover_begin(struct af_bpf *b, struct bpf_image *i, const struct af_guest *g)
+{
+	struct af_bpf_covered c = {
+	    .how = g->sees_kernel ? AF_BPF_COVER_ALL : AF_BPF_COVER_USER,
+	    .since_ns = af_now_ns(),
+	};
+
+	bpf_map__update_elem(b->programs->maps.covered, &i->pid, sizeof i->pid, &c, sizeof c,
+	                     BPF_ANY);
+	ioctl(g->fd, PERF_EVENT_IOC_ENABLE, 0);
+	i->covered = g->sees_kernel;
+	i->nr_clock = i->nr_own = 0;
+}
+
 void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
 {
 	if (!b)
@@ -194,20 +209,12 @@ void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
 	i->hello = i->in_scope = true;
 	i->written = false;
 
-	struct af_bpf_covered c = {.how = AF_BPF_COVER_USER};
 	uint32_t pid = (uint32_t)g->pid, one = 1;
-	if (b->options->samples && g->fd >= 0 && runs) {
-		if (g->sees_kernel && !ioctl(g->fd, PERF_EVENT_IOC_SET_BPF,
-		                             bpf_program__fd(b->programs->progs.task_sample)))
-			c.how = AF_BPF_COVER_ALL;
-		if (c.how == AF_BPF_COVER_ALL || !g->sees_kernel) {
-			c.since_ns = af_now_ns();
-			bpf_map__update_elem(b->programs->maps.covered, &pid, sizeof pid, &c,
-			                     sizeof c, BPF_ANY);
-			ioctl(g->fd, PERF_EVENT_IOC_ENABLE, 0);
-		}
-	}
-	i->covered = c.how == AF_BPF_COVER_ALL && c.since_ns;
+	i->covered = false;
+	if (b->options->samples && g->fd >= 0 && runs &&
+	    (!g->sees_kernel || !ioctl(g->fd, PERF_EVENT_IOC_SET_BPF,
+	                               bpf_program__fd(b->programs->progs.task_sample))))
+		cover_begin(b, i, g);
 	/* What has taken its place meanwhile has no event: on_exec may have come before us. */
 	sideband_pump(b, af_now_ns());
 	if (i != bpf_image_at(b, pid, UINT64_MAX))
@@ -252,6 +259,28 @@ static void cover_end(struct af_bpf *b, struct bpf_image *i)
 	}
 	i->covered = false;
 	bpf_map__delete_elem(map, &i->pid, sizeof i->pid, 0);
+}
+
+bool af_bpf_hold(struct af_bpf *b, const struct af_guest *g)
+{
+	struct bpf_image *i = bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
+	struct af_bpf_covered c;
+
+	if (!i || i->process != g->process ||
+	    bpf_map__lookup_elem(b->programs->maps.covered, &i->pid, sizeof i->pid, &c, sizeof c,
+	                         0))
+		return false;
+	ioctl(g->fd, PERF_EVENT_IOC_DISABLE, 0);
+	cover_end(b, i);
+	return true;
+}
+
+void af_bpf_resume(struct af_bpf *b, const struct af_guest *g)
+{
+	struct bpf_image *i = bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
+
+	if (i && i->process == g->process)
+		cover_begin(b, i, g);
 }
 
 static void process_over(struct af_bpf *b, struct bpf_image *i, const struct af_bpf_exit *e)

@@ -62,6 +62,13 @@ void af_bpf_drop_privileges(const struct af_bpf *b);
  */
 void af_bpf_admit(struct af_bpf *b, const struct af_guest *g);
 
+/*
+ * A debugger has come to @g: its event is off until af_bpf_resume(), and the clock of the CPU
+ * samples it. False when it has no event that was on.
+ */
+bool af_bpf_hold(struct af_bpf *b, const struct af_guest *g);
+void af_bpf_resume(struct af_bpf *b, const struct af_guest *g);
+
 /* Readable when the kernel's ring wants to be read early; -1 for none. After the program has begun.
  */
 int af_bpf_fd(struct af_bpf *b);

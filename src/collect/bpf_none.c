@@ -38,6 +38,19 @@ void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
 	(void)g;
 }
 
+bool af_bpf_hold(struct af_bpf *b, const struct af_guest *g)
+{
+	(void)b;
+	(void)g;
+	return false;
+}
+
+void af_bpf_resume(struct af_bpf *b, const struct af_guest *g)
+{
+	(void)b;
+	(void)g;
+}
+
 int af_bpf_fd(struct af_bpf *b)
 {
 	(void)b;

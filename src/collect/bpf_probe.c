@@ -1,16 +1,14 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/scope.h"
+#include "base/proc.h"
 #include "collect/bpf_private.h"
 
 enum { PROBE_PERIOD_NS = 1000000000 };
@@ -33,26 +31,15 @@ static bool has_capabilities(void)
 static bool file_has(const char *path, const char *words)
 {
 	char text[512];
-	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 
-	text[n > 0 ? n : 0] = 0;
+	af_read_text(path, text, sizeof text);
 	return strstr(text, words) != NULL;
-}
-
-static bool kernel_is_at_least(unsigned major, unsigned minor)
-{
-	struct utsname u;
-	unsigned x, y;
-
-	return !uname(&u) && sscanf(u.release, "%u.%u", &x, &y) == 2 &&
-	       (x > major || (x == major && y >= minor));
 }
 
 /* Why it cannot work, as far as it can be told without trying. */
 static int probe_look(struct af_err *err)
 {
-	if (!kernel_is_at_least(5, 8))
+	if (!af_linux_is_at_least(5, 8))
 		return af_fail_plain(err, -EOPNOTSUPP, "Linux 5.8 or later is needed");
 	if (!has_capabilities())
 		return af_fail_plain(err, -EPERM, "the kernel shows itself to root only: %s",
@@ -74,7 +61,7 @@ static int probe_explain(int rc, struct af_err *err)
 {
 	struct rlimit memlock;
 
-	if (rc == -EPERM && !kernel_is_at_least(5, 11) && !getrlimit(RLIMIT_MEMLOCK, &memlock) &&
+	if (rc == -EPERM && !af_linux_is_at_least(5, 11) && !getrlimit(RLIMIT_MEMLOCK, &memlock) &&
 	    memlock.rlim_cur != RLIM_INFINITY)
 		return af_fail_plain(
 		    err, rc,

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/proc.h"
 #include "record.skel.h"
 
 enum {
@@ -67,6 +68,9 @@ int bpf_programs_load(struct af_bpf *b, struct af_err *err)
 	p->rodata->period_ns = b->period_ns;
 	p->rodata->min_block_ns = b->options->min_block_ns;
 	p->rodata->all_processes = b->options->all;
+	/* Before, it keeps back only what would be written (perf/bpf: Allow a BPF program to
+	 * suppress all sample side effects). */
+	p->rodata->mutes = af_linux_is_at_least(6, 10);
 	p->rodata->wakers = b->options->off_cpu == AF_OFF_CPU_WAKERS;
 	p->rodata->ring_low = ring_bytes(b, nr_cpus) / 4;
 	bpf_map__set_max_entries(p->maps.ring, ring_bytes(b, nr_cpus));

@@ -1,7 +1,6 @@
 #include "collect/cpu.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/scope.h"
+#include "base/proc.h"
 #include "trace/cpu_event.h"
 
 enum {
@@ -120,10 +119,9 @@ static int probe_in_child(int (*try)(void))
 
 static int paranoid_level(void)
 {
-	char text[16] = "";
-	scope_close int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC);
+	char text[16];
 
-	if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+	if (!af_read_text("/proc/sys/kernel/perf_event_paranoid", text, sizeof text))
 		return 99;
 	return atoi(text);
 }

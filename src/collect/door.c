@@ -1,7 +1,6 @@
 #include "collect/door.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/proc.h"
 #include "trace/session.h"
 
 int af_door_open(struct af_door *d, const char *shm, struct af_err *err)
@@ -134,20 +134,14 @@ static bool door_receive(struct af_door *d)
 }
 
 /* utime and stime are fields 14 and 15 of /proc/PID/stat, rss (pages) 24: proc(5). */
-static bool guest_read_stat(struct af_guest *g)
+bool af_guest_look(struct af_guest *g)
 {
-	char path[64], line[1024];
+	char line[1024];
 	unsigned long user = 0, kernel = 0;
 	long rss = 0;
 
-	snprintf(path, sizeof path, "/proc/%d/stat", g->pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
+	if (!af_proc_read(g->pid, "stat", line, sizeof line))
 		return false;
-	line[n] = 0;
 	const char *rest = strrchr(line, ')'); /* the name may hold anything */
 	char state = 0;
 	if (!rest || sscanf(rest + 1,
@@ -170,7 +164,7 @@ static bool guest_read_stat(struct af_guest *g)
  */
 static void guest_look(struct af_door *d, struct af_guest *g)
 {
-	bool alive = guest_read_stat(g);
+	bool alive = af_guest_look(g);
 
 	if (g->pidfd < 0 && !alive)
 		guest_leaves(d, g);
@@ -187,7 +181,7 @@ static void door_watch(struct af_door *d)
 			for (uint32_t i = 0; i < d->nr; i++)
 				if (d->guests[i].process == ends[k].data.u32 &&
 				    !d->guests[i].ended) {
-					guest_read_stat(&d->guests[i]);
+					af_guest_look(&d->guests[i]);
 					guest_leaves(d, &d->guests[i]);
 				}
 	} while (n == 64);

@@ -23,6 +23,9 @@ struct af_guest {
 	bool ended;
 	bool replaced;                              /* not ended, but runs another program now */
 	uint64_t user_ns, kernel_ns, max_rss_bytes; /* when last looked at */
+	/* Of debugger.c: is one attached, is the event off for it, and user_ns when it came. */
+	bool debugged, held;
+	uint64_t debugged_user_ns;
 };
 
 struct af_door {
@@ -46,6 +49,9 @@ void af_door_pump(struct af_door *d);
 
 /* Look at the CPU time of all, and for who ended unnoticed. */
 void af_door_look(struct af_door *d);
+
+/* Look at its CPU time and memory; false: it has ended, or seems to. */
+bool af_guest_look(struct af_guest *g);
 
 /* Let go of what the guests handed over: they are no longer sampled. */
 void af_door_release(struct af_door *d);

@@ -281,12 +281,15 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	af_snapshot_wait(r);
 	af_target_look(r);
 	r->still_running = r->door.nr;
+	for (uint32_t i = 0; i < r->door.nr; i++)
+		af_debuggers_leave(r, &r->door.guests[i]);
 	af_bpf_stop(r->bpf);
 	s->sampler_failed += r->door.nr_refused;
 	af_drain_finish(&r->drain, 0);
 	af_session_anchor(r);
 	session_lost(r, AF_LOST_NO_STREAM, s->lost_no_stream);
 	session_lost(r, AF_LOST_BUSY, s->lost_busy);
+	session_lost(r, AF_LOST_FORBIDDEN, s->lost_forbidden);
 	session_lost(r, AF_LOST_DISK_FULL, r->drain.lost_packets);
 	session_lost(r, AF_LOST_OLDEST, s->lost_oldest);
 	af_session_lost_again(r);

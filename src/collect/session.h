@@ -18,6 +18,7 @@
 #include "collect/bounds.h"
 #include "collect/bpf.h"
 #include "collect/ctl.h"
+#include "collect/debugger.h"
 #include "collect/door.h"
 #include "collect/drain.h"
 #include "collect/segments.h"
@@ -57,6 +58,7 @@ struct af_recording {
 	struct af_bounds bounds;
 	struct af_ctl ctl;
 	struct af_snapshots snapshots;
+	struct af_debuggers debuggers;
 	uint32_t nr_looks;       /* around, once a second */
 	struct af_stream stream; /* the recorder's own */
 	const struct af_session_options *options;

@@ -142,9 +142,10 @@ static void guests_leave(struct af_recording *r)
 		return;
 	af_drain_look(&r->drain);
 	for (uint32_t i = 0; i < r->door.nr; i++) {
-		const struct af_guest *g = &r->door.guests[i];
+		struct af_guest *g = &r->door.guests[i];
 		if (!g->ended)
 			continue;
+		af_debuggers_leave(r, g);
 		af_drain_finish(&r->drain, g->process);
 		if (g->pid == r->child)
 			r->child_process = g->process;
@@ -248,6 +249,7 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 		af_ctl_pump(r);
 		af_snapshot_reap(r);
 		af_door_pump(&r->door);
+		af_debuggers_look(r);
 		af_bpf_pump(r->bpf);
 		guests_leave(r);
 		af_bounds_look(r);

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/proc.h"
 #include "inject/modules.h"
 #include "inject/python.h"
 #include "inject/sampler.h"
@@ -20,6 +21,7 @@
 
 static struct {
 	struct af_session *session;
+	struct af_session *forbidden; /* what it was, when nothing but memory may be touched */
 	char dir[256];
 	_Atomic uint32_t process;
 	_Atomic uint32_t generation;
@@ -110,17 +112,6 @@ bool af_inject_hello(int fd, int sampler_error, bool sees_kernel)
 	return n == (ssize_t)sizeof hello;
 }
 
-static size_t read_file(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, buf, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	buf[n > 0 ? n : 0] = 0;
-	return n > 0 ? (size_t)n : 0;
-}
-
 static void write_note(struct af_thread *t, const char *key, const char *value)
 {
 	struct af_tail tail[] = {
@@ -139,7 +130,7 @@ static void write_process(void)
 
 	char exe[1024], cmdline[2048];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe);
-	size_t len = read_file("/proc/self/cmdline", cmdline, sizeof cmdline);
+	size_t len = af_proc_read(0, "cmdline", cmdline, sizeof cmdline);
 
 	while (len && !cmdline[len - 1])
 		len--;
@@ -194,15 +185,28 @@ bool af_inject_in_vfork_child(void)
 	return inject.alive && *inject.alive && inject.pid != getpid();
 }
 
-void af_inject_forbidden(void)
+void af_inject_note(const char *key, const char *value)
 {
 	struct af_thread *t = af_thread_enter();
 
 	if (t) {
-		write_note(t, "silent", "a program forbade itself (seccomp) what recording needs");
+		write_note(t, key, value);
 		af_thread_leave(t);
 	}
+}
+
+void af_inject_forbidden(void)
+{
+	af_inject_note("silent", "a program forbade itself (seccomp) what recording needs");
+	inject.forbidden = inject.session;
 	inject.session = NULL;
+}
+
+void af_inject_forbidden_sample(void)
+{
+	if (inject.forbidden)
+		atomic_fetch_add_explicit(&inject.forbidden->lost_forbidden, 1,
+		                          memory_order_relaxed);
 }
 
 static void fork_child(void)

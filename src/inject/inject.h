@@ -58,6 +58,12 @@ bool af_inject_in_vfork_child(void);
  */
 void af_inject_forbidden(void);
 
+/* Count a sample that comes after that. In handlers. */
+void af_inject_forbidden_sample(void);
+
+/* A fact about this process, for the summary: a NOTE in the calling thread's stream. */
+void af_inject_note(const char *key, const char *value);
+
 /* Incremented in every forked child: what was made under another value is the parent's. */
 uint32_t af_inject_generation(void);
 

@@ -2,17 +2,16 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/proc.h"
 #include "inject/arch/arch.h"
 #include "inject/inject.h"
 #include "inject/modules.h"
@@ -32,15 +31,7 @@ enum { PREEMPTED_NS = 1000000 };
  */
 static bool kernel_ticks_are_harmless(void)
 {
-	struct utsname u;
-	unsigned at = 0, version[2] = {0};
-
-	if (uname(&u))
-		return false;
-	for (int i = 0; i < 2; i++, at++)
-		for (; u.release[at] >= '0' && u.release[at] <= '9'; at++)
-			version[i] = version[i] * 10 + (unsigned)(u.release[at] - '0');
-	return version[0] > 6 || (version[0] == 6 && version[1] >= 1);
+	return af_linux_is_at_least(6, 1);
 }
 
 /*
@@ -82,16 +73,8 @@ static bool is_go(void)
 static bool is_debugged(void)
 {
 	static bool was;
-	char text[512];
 
-	int fd = was ? -1 : open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return was;
-	ssize_t n = read(fd, text, sizeof text - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
-	const char *tracer = strstr(text, "\nTracerPid:\t");
-	was = tracer && tracer[strlen("\nTracerPid:\t")] != '0';
+	was = was || af_proc_is_traced(0);
 	return was;
 }
 
@@ -142,8 +125,11 @@ void af_sampler_start(void)
 		return;
 	uint32_t mode = session->cpu_mode;
 	/* A recorder that samples processes from outside does so until it is given an event. */
-	if (mode == AF_CPU_PERF && is_debugged())
+	if (mode == AF_CPU_PERF && is_debugged()) {
 		mode = session->flags & AF_SESSION_KERNEL ? 0 : AF_CPU_TIMER;
+		af_inject_note("debugger", mode ? "had started a program: sampled by the timer"
+		                                : "had started a program: sampled from outside");
+	}
 	if (mode && is_go()) {
 		rc = -EOPNOTSUPP;
 	} else if (mode == AF_CPU_PERF) {
@@ -175,8 +161,9 @@ void af_sampler_exec(bool begins)
 {
 	struct af_session *session = af_inject_session();
 
+	/* From Linux 6.10 on the recorder's program keeps the signal back (src/bpf). */
 	if (session && session->cpu_mode == AF_CPU_PERF && session->flags & AF_SESSION_KERNEL &&
-	    !af_inject_in_vfork_child())
+	    !af_inject_in_vfork_child() && !af_linux_is_at_least(6, 10))
 		prctl(begins ? PR_TASK_PERF_EVENTS_DISABLE : PR_TASK_PERF_EVENTS_ENABLE);
 }
 
@@ -202,8 +189,10 @@ bool af_sampler_signal(int signo, siginfo_t *info, void *context)
 		return false;
 
 	struct af_session *session = af_inject_recording();
-	if (!session)
+	if (!session) {
+		af_inject_forbidden_sample();
 		return true;
+	}
 
 	uint64_t begin_ns = af_now_ns();
 	uint64_t weight_ns = session->sample_period_ns;

@@ -73,7 +73,8 @@ struct af_session {
 	 * be sampled without what it adds.
 	 */
 	_Atomic uint32_t sampled[AF_SAMPLED_SLOTS];
-	char trace_dir[1024]; /* absolute path of the trace */
+	_Atomic uint64_t lost_forbidden; /* samples in processes that may not write (seccomp) */
+	char trace_dir[1024];            /* absolute path of the trace */
 };
 
 /* The datagram a process sends to `door`, with at most one descriptor beside it. */

@@ -248,6 +248,12 @@ def _(long):
     return told(trace)
 
 
+@knock("nor where a thread that is not the first runs it")
+def _(long):
+    need("bpf")
+    return same("thread_execs", 1000 if long else 200, "bpf", 9973)
+
+
 @knock("what else is to be preloaded into a 32-bit program")
 def _(long):
     command = [sys.executable, "-c", "import os, subprocess, sys; sys.exit(subprocess.run(sys.argv[1], env=dict(os.environ,"
@@ -274,6 +280,45 @@ def _(long):
         equal((done.returncode, number.sub(b"N", done.stdout)), (before[0], number.sub(b"N", before[1])),
               "(status, output) with %s" % sampler)
         expect(any("work" in f for f, _ in trace.stacks()), "work is not sampled with %s" % sampler)
+    return told(trace)
+
+
+def gdb_at(sampler, *words):
+    """A program that works, recorded, while gdb comes to it; what gdb said, and the trace."""
+    said = []
+
+    def attach(recorder, path):
+        with open("/proc/%d/task/%d/children" % (recorder.pid, recorder.pid)) as file:
+            pid = next(c for c in file.read().split() if "knocks" in os.readlink("/proc/%s/exe" % c))
+        said.append(bare(need_tool("gdb"), "-nx", "-batch", "-ex", "set debuginfod enabled off", *words, "-p", pid)[1].decode())
+        if "Operation not permitted" in said[0]:
+            process = recorder.communicate()
+            raise Skip("gdb may not attach: %s" % process[1])
+
+    status, out, err, path = while_recording(1000, attach, sampler=sampler)
+    equal((status, out), (0, "worked\n"), "(status, output) with %s: %s" % (sampler, err))
+    expect("SIGTRAP" not in said[0], "with %s gdb says: %s" % (sampler, said[0]))
+    return said[0], Trace(path)
+
+
+@knock("gdb comes to a recorded program, and stays")
+def _(long):
+    lost = []
+    for sampler in samplers() + ([] if probes().get("bpf", "none") else ["bpf"]):
+        said, trace = gdb_at(sampler, "-ex", "break puts", "-ex", "continue", "-ex", "bt", "-ex", "detach")
+        expect("Breakpoint 1, " in said, said)
+        lost.append("%s: %s" % (sampler, told(trace)))
+        equal("debugger" in lost[-1], sampler == "perf", "what is told to be lost: %s" % lost[-1])
+    return " | ".join(lost)
+
+
+@knock("gdb comes to a recorded program, and goes")
+def _(long):
+    for sampler in samplers() + ([] if probes().get("bpf", "none") else ["bpf"]):
+        said, trace = gdb_at(sampler, "-ex", "bt", "-ex", "detach")
+        expect("works" in said and "detached" in said, said)
+        ms = sum(weight for frames, weight in trace.stacks() if "work" in " ".join(frames)) / 1e6
+        expect(ms > 1300, "of 2 s, %s has %d ms" % (sampler, ms))
     return told(trace)
 
 
@@ -375,7 +420,7 @@ def while_recording(ms, act, after=0.4, **how):
     """Starts a recording, lets @act(recorder, path) knock, returns (status, out, err, path)."""
     path = new_path()
     process = subprocess.Popen(
-        [AFLAME, "record", "-q", "-o", path, "--sample", any_sampler(), "-F", "999", *how.pop("options", ()), "--",
+        [AFLAME, "record", "-q", "-o", path, "--sample", how.pop("sampler", any_sampler()), "-F", "999", *how.pop("options", ()), "--",
          program("knocks"), "works", str(ms)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=WORKPLACE, **how)
     time.sleep(after)

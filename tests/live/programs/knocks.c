@@ -410,6 +410,28 @@ static int ignores(int number)
 	return 9;
 }
 
+static void *thread_execs_next(void *left)
+{
+	char number[16];
+
+	snprintf(number, sizeof number, "%d", *(int *)left - 1);
+	execl("/proc/self/exe", "knocks", "thread_execs", number, (char *)NULL);
+	return left;
+}
+
+/* NUMBER programs, each run by a thread of the one before that is not its first. */
+static int thread_execs(int number)
+{
+	pthread_t thread;
+
+	if (number > 0) {
+		if (!pthread_create(&thread, NULL, thread_execs_next, &number))
+			pthread_join(thread, NULL);
+		return 1;
+	}
+	return after();
+}
+
 static int limits(int number)
 {
 	static const int which[] = {RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_NPROC};
@@ -467,6 +489,7 @@ static const struct {
     {"seccomp_kills", seccomp_kills},
     {"seccomp_refuses", seccomp_refuses},
     {"ignores", ignores},
+    {"thread_execs", thread_execs},
     {"limits", limits},
     {"works", works},
     {"nothing", nothing},
@@ -479,7 +502,7 @@ int main(int argc, char **argv)
 		if (strcmp(words[i].word, argv[1]))
 			continue;
 		int number = argc > 2 ? atoi(argv[2]) : 0;
-		if (words[i].run != nothing && words[i].run != bomb)
+		if (words[i].run != nothing && words[i].run != bomb && words[i].run != thread_execs)
 			work(BEFORE_US);
 		return words[i].run(number);
 	}

@@ -1,0 +1,53 @@
+#include "base/proc.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+size_t af_read_text(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	return n > 0 ? (size_t)n : 0;
+}
+
+size_t af_proc_read(int pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+
+	if (pid)
+		snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+	else
+		snprintf(path, sizeof path, "/proc/self/%s", name);
+	return af_read_text(path, text, size);
+}
+
+bool af_proc_is_traced(int pid)
+{
+	static const char key[] = "\nTracerPid:\t";
+	char text[512];
+
+	af_proc_read(pid, "status", text, sizeof text);
+	const char *tracer = strstr(text, key);
+	return tracer && tracer[strlen(key)] != '0';
+}
+
+bool af_linux_is_at_least(unsigned major, unsigned minor)
+{
+	unsigned at = 0, is[2] = {0};
+	struct utsname u;
+
+	if (uname(&u))
+		return false;
+	for (int i = 0; i < 2; i++, at++)
+		for (; u.release[at] >= '0' && u.release[at] <= '9'; at++)
+			is[i] = is[i] * 10 + (unsigned)(u.release[at] - '0');
+	return is[0] > major || (is[0] == major && is[1] >= minor);
+}

@@ -1,0 +1,26 @@
+/*
+ * What the kernel tells in small files, and which Linux it is. Nothing here allocates, and the
+ * first descriptor that is free is in use for a moment only: it also runs in recorded programs.
+ */
+#ifndef AF_BASE_PROC_H
+#define AF_BASE_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Up to @size - 1 bytes of the file @path as one read(2) gives them, with a NUL behind: what one
+ * call returns of a file in /proc belongs together. Returns how many; 0 when it cannot be read.
+ */
+size_t af_read_text(const char *path, char *text, size_t size);
+
+/* The same of /proc/@pid/@name; @pid 0: of this process. */
+size_t af_proc_read(int pid, const char *name, char *text, size_t size);
+
+/* Is a debugger, or another that uses ptrace(2), attached to it (TracerPid: proc(5))? */
+bool af_proc_is_traced(int pid);
+
+/* Does uname(2) say that this is Linux @major.@minor or later? */
+bool af_linux_is_at_least(unsigned major, unsigned minor);
+
+#endif

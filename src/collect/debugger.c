@@ -1,0 +1,75 @@
+#include "collect/debugger.h"
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+
+#include "base/proc.h"
+#include "collect/session.h"
+
+enum {
+	LOOK_NS = 40000000,
+	LOOK_AT = 16, /* guests at once: some 10 us each */
+};
+
+static void debugger_comes(struct af_recording *r, struct af_guest *g)
+{
+	af_guest_look(g);
+	g->debugged = true;
+	g->debugged_user_ns = g->user_ns;
+	if (r->bpf)
+		g->held = af_bpf_hold(r->bpf, g);
+	else
+		g->held = !ioctl(g->fd, PERF_EVENT_IOC_DISABLE, 0);
+	af_session_note(r, "debugger", "was attached to process %u: %s while it was", g->ns_pid,
+	                r->bpf ? "sampled from outside" : "not sampled");
+}
+
+/* Its event counted in user mode only. */
+void af_debuggers_leave(struct af_recording *r, struct af_guest *g)
+{
+	uint64_t period_ns = r->control->sample_period_ns;
+
+	if (!g->debugged)
+		return;
+	g->debugged = false;
+	if (r->bpf || !g->held)
+		return;
+	uint64_t lost = (g->user_ns - g->debugged_user_ns) / period_ns;
+	if (lost)
+		af_stream_put(&r->stream, lost, af_now_ns(), .reason = AF_LOST_DEBUGGER,
+		              .count = lost);
+}
+
+static void debugger_goes(struct af_recording *r, struct af_guest *g)
+{
+	af_guest_look(g);
+	af_debuggers_leave(r, g);
+	if (!g->held)
+		return;
+	g->held = false;
+	if (r->bpf)
+		af_bpf_resume(r->bpf, g);
+	else
+		ioctl(g->fd, PERF_EVENT_IOC_ENABLE, 0);
+}
+
+void af_debuggers_look(struct af_recording *r)
+{
+	struct af_debuggers *d = &r->debuggers;
+	uint32_t nr = r->door.nr < LOOK_AT ? r->door.nr : LOOK_AT;
+	uint64_t now = af_now_ns();
+
+	if (now - d->looked_ns < LOOK_NS)
+		return;
+	d->looked_ns = now;
+	for (; nr; nr--, d->next++) {
+		struct af_guest *g = &r->door.guests[d->next % r->door.nr];
+		if (g->ended || g->fd < 0)
+			continue;
+		bool traced = af_proc_is_traced(g->pid);
+		if (traced && !g->debugged)
+			debugger_comes(r, g);
+		else if (!traced && g->debugged)
+			debugger_goes(r, g);
+	}
+}
