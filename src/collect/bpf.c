@@ -433,6 +433,7 @@ void af_bpf_pump(struct af_bpf *b)
 	losses_write(b);
 	if (now - b->looked_ns >= LOOK_NS)
 		covers_look(b, now);
+	bpf_forget(b, now);
 }
 
 /* Who is off the CPU when recording ends has been so until then. */

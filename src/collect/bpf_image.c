@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/proc.h"
+#include "base/scope.h"
 #include "collect/bpf_private.h"
 #include "collect/cgroup.h"
 #include "collect/session.h"
@@ -46,6 +47,32 @@ static struct bpf_image *image_new(struct af_bpf *b, uint32_t pid, uint64_t star
 	return i;
 }
 
+/* Up to @size - 1 bytes of /proc/@pid/@name; 0 when it is gone. */
+static size_t proc_read(uint32_t pid, const char *name, char *text, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
+	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+	text[n > 0 ? n : 0] = 0;
+	return n > 0 ? (size_t)n : 0;
+}
+
+static void image_adopt(struct bpf_image *i, struct bpf_image *from)
+{
+	i->from = from;
+	if (from)
+		from->nr_forked++;
+}
+
+void bpf_image_orphan(struct bpf_image *i)
+{
+	if (i->from)
+		i->from->nr_forked--;
+	i->from = NULL;
+}
+
 static uint32_t words_joined(struct af_bpf *b, char *words, size_t len)
 {
 	while (len && !words[len - 1])
@@ -77,7 +104,7 @@ static void image_read_cgroup(struct af_bpf *b, struct bpf_image *i)
 	char text[4096], name[64], *best = NULL;
 	int best_worth = 0;
 
-	af_proc_read((int)i->pid, "cgroup", text, sizeof text);
+	proc_read(i->pid, "cgroup", text, sizeof text);
 	for (char *line = text; *line;) {
 		size_t len = strcspn(line, "\n");
 		char *next = line + len + (line[len] == '\n');
@@ -106,12 +133,12 @@ static void image_read_proc(struct af_bpf *b, struct bpf_image *i)
 	ssize_t n = readlink(path, text, sizeof text);
 	if (n > 0)
 		i->exe = af_strtab_id(&b->strings, text, (size_t)n);
-	n = (ssize_t)af_proc_read((int)i->pid, "cmdline", text, sizeof text);
+	n = (ssize_t)proc_read(i->pid, "cmdline", text, sizeof text);
 	i->cmdline = words_joined(b, text, (size_t)n);
-	af_proc_read((int)i->pid, "comm", text, sizeof text);
+	proc_read(i->pid, "comm", text, sizeof text);
 	text[strcspn(text, "\n")] = 0;
 	i->comm = af_strtab_id_z(&b->strings, text);
-	af_proc_read((int)i->pid, "status", text, sizeof text);
+	proc_read(i->pid, "status", text, sizeof text);
 	const char *ids = strstr(text, "\nNSpid:");
 	if (ids) {
 		size_t len = strcspn(ids + 1, "\n");
@@ -152,7 +179,7 @@ static void sideband_fork(struct af_bpf *b, const struct af_sideband_event *e)
 		image_read_proc(b, i);
 	if (ours || !from)
 		return;
-	i->from = from;
+	image_adopt(i, from);
 	i->comm = from->comm;
 	i->cgroup = from->cgroup;
 	i->has_user = from->has_user;
@@ -170,7 +197,7 @@ static void sideband_exec(struct af_bpf *b, const struct af_sideband_event *e)
 		return;
 	struct bpf_image *i = image_new(b, e->pid, e->time_ns);
 	i->exec = i->in_scope = true;
-	i->from = was;
+	image_adopt(i, was->from);
 	i->ns_pid = was->ns_pid;
 	i->comm = af_strtab_id_z(&b->strings, af_sideband_text(&b->sideband, e));
 	i->cgroup = was->cgroup;
@@ -270,10 +297,7 @@ void bpf_image_introduce(struct af_bpf *b, struct bpf_image *i)
 		const char *cmdline = text_of(b, program->cmdline);
 		if (!*exe)
 			exe = text_of(b, i->comm); /* a thread of the kernel has only that */
-		const struct bpf_image *from = i;
-		while (from && from->exec)
-			from = from->from;
-		from = from ? from->from : NULL;
+		const struct bpf_image *from = i->from;
 		struct af_ev_process ev = {
 		    .pid = i->ns_pid ? i->ns_pid : i->pid,
 		    .ppid = from ? from->ns_pid ? from->ns_pid : from->pid : 0,
@@ -296,6 +320,8 @@ void bpf_image_introduce(struct af_bpf *b, struct bpf_image *i)
 			s->process = 0;
 		}
 	}
+	if (i->exec) /* its code is its own, and whose child it is has been written */
+		bpf_image_orphan(i);
 	/* Whose files of run-time compiled code are believed when it is gone: ours are anyway. */
 	if (i->has_user && i->user != geteuid()) {
 		char user[16];
@@ -316,6 +342,7 @@ void bpf_image_exit(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_e
 	uint64_t ticks = e->utime + e->stime;
 
 	i->ended = true;
+	i->ended_ns = af_now_ns();
 	if (!i->ns_pid)
 		i->ns_pid = e->head.ns_pid;
 	if (!i->comm)
@@ -336,17 +363,24 @@ void bpf_image_exit(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_e
 			                  e->max_rss_pages * (uint64_t)sysconf(_SC_PAGESIZE),
 			              .source = AF_USAGE_SELF);
 	}
-	for (; i; i = i->older)
+	for (; i; i = i->older) {
 		bpf_out_close(b, i);
+		af_map_free(&i->rules);
+	}
+}
+
+void bpf_image_free(struct bpf_image *i)
+{
+	free(i->maps);
+	af_map_free(&i->rules);
+	free(i);
 }
 
 void bpf_images_free(struct af_bpf *b)
 {
 	for (uint32_t k = 0; k < b->nr_images; k++) {
 		bpf_out_close(b, b->images[k]);
-		free(b->images[k]->maps);
-		af_map_free(&b->images[k]->rules);
-		free(b->images[k]);
+		bpf_image_free(b->images[k]);
 	}
 	free(b->images);
 	af_map_free(&b->by_pid);

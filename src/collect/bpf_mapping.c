@@ -11,20 +11,32 @@
 #include "base/scope.h"
 #include "collect/bpf_private.h"
 
+static bool is_same(const struct bpf_mapping *a, const struct bpf_mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->path == b->path &&
+	       a->offset == b->offset;
+}
+
 void bpf_mapping_add(struct bpf_image *image, struct bpf_mapping m)
 {
+	uint32_t before = image->generation;
+
 	/* Where something was mapped before, what follows is of another generation. */
 	for (const struct bpf_image *i = image; i; i = i->exec ? NULL : i->from)
 		for (uint32_t k = 0; k < i->nr_maps; k++) {
 			const struct bpf_mapping *old = &i->maps[k];
-			bool same = old->start == m.start && old->end == m.end &&
-			            old->path == m.path && old->offset == m.offset;
-			if (!same && old->start < m.end && m.start < old->end &&
+			if (!is_same(old, &m) && old->start < m.end && m.start < old->end &&
 			    old->generation == image->generation) {
 				image->generation++;
 				k = i->nr_maps;
 			}
 		}
+	if (image->generation != before)
+		af_map_free(&image->rules); /* of other code */
+	/* Run-time compilers protect and unprotect the same pages, and each time is told. */
+	for (uint32_t k = image->nr_maps; k--;)
+		if (image->maps[k].generation == image->generation && is_same(&image->maps[k], &m))
+			return;
 	m.generation = image->generation;
 	AF_GROW(image->maps, image->nr_maps, image->cap_maps);
 	image->maps[image->nr_maps++] = m;

@@ -8,6 +8,7 @@
  *	bpf_unwind.c    frames without a frame pointer
  *	bpf_stream.c    events in the process's stream
  *	bpf_kernel.c    what must be known of the kernel's own code
+ *	bpf_forget.c    giving back what is over
  *
  * Samples are looked at HOLD_NS after they were taken: by then a process that carries libaflame
  * has said hello, and what the side-band tells of the time before is here, from whatever CPU.
@@ -59,7 +60,8 @@ struct bpf_image {
 	uint32_t ns_pid;         /* as it sees itself, 0: not known yet */
 	uint32_t process;        /* ordinal, 0: none yet */
 	uint64_t start_ns;       /* 0: before us */
-	struct bpf_image *from;  /* whom it was forked from, or what ran in it before */
+	struct bpf_image *from;  /* what forked the process; NULL: not known, or not needed */
+	uint32_t nr_forked;      /* images whose @from this is */
 	struct bpf_image *older; /* what ran under this pid before */
 	bool exec;               /* began by an exec, not by a fork */
 	bool begun;              /* the exec is over: its own code runs */
@@ -69,7 +71,8 @@ struct bpf_image {
 	bool inherited_written;    /* MAPPINGs of @from are */
 	bool covered;              /* by an event of its own, enum af_bpf_cover ALL */
 	uint64_t nr_clock, nr_own; /* of struct af_bpf_covered when last looked at */
-	bool ended;
+	bool ended, forgotten;
+	uint64_t ended_ns;                   /* when we knew */
 	uint32_t comm, exe, cmdline, cgroup; /* strings */
 	bool has_user;
 	uint32_t user;            /* its effective uid when it was last looked at */
@@ -108,10 +111,12 @@ struct af_bpf {
 	struct af_map by_pid; /* newest image */
 	struct bpf_kernel kernel;
 	struct bpf_out *idle; /* wake-ups by interrupts */
-	struct af_map tables; /* of bpf_unwind.c, by path */
+	struct af_map tables; /* of bpf_unwind.c, by file */
 	uint32_t own_cgroup;  /* string */
 	uint64_t counted[AF_BPF_COUNTS], lost_sideband;
-	uint64_t looked_ns; /* at what covers are worth */
+	uint64_t looked_ns;  /* at what covers are worth */
+	uint64_t forgot_ns;  /* what is over, last */
+	size_t strings_kept; /* bytes, by then */
 	bool stopped;
 };
 
@@ -138,6 +143,11 @@ void bpf_image_introduce(struct af_bpf *b, struct bpf_image *image);
 
 void bpf_image_exec(struct bpf_image *image, struct af_bpf *b, const struct af_bpf_text *t);
 void bpf_image_exit(struct bpf_image *image, struct af_bpf *b, const struct af_bpf_exit *e);
+
+/* Nothing more is asked of who forked it. */
+void bpf_image_orphan(struct bpf_image *image);
+
+void bpf_image_free(struct bpf_image *image);
 void bpf_images_free(struct af_bpf *b);
 
 /* bpf_mapping.c */
@@ -177,6 +187,9 @@ void bpf_out_close(struct af_bpf *b, struct bpf_image *image);
 void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_stacks *s);
 void bpf_write_comm(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_head *h);
 void bpf_idle_close(struct af_bpf *b);
+
+/* bpf_forget.c: now and then, when all records of before HOLD_NS are written. */
+void bpf_forget(struct af_bpf *b, uint64_t now);
 
 /* bpf_kernel.c */
 void bpf_kernel_read(struct bpf_kernel *k);
