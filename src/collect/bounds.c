@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "collect/session.h"
 
@@ -83,6 +84,18 @@ uint64_t af_bounds_bytes(const struct af_recording *r)
 	return r->drain.segments ? r->segments.bytes : r->drain.bytes;
 }
 
+/*
+ * What the trace will be when nothing more is recorded, but for names: the rings are still to be
+ * written, and a thread's may hold little for a long time.
+ */
+static uint64_t bytes_to_come(const struct af_recording *r)
+{
+	off_t own = lseek(r->stream.fd, 0, SEEK_CUR);
+
+	return af_bounds_bytes(r) + af_drain_held(&r->drain) + (own > 0 ? (uint64_t)own : 0) +
+	       r->stream.used;
+}
+
 void af_bounds_look(struct af_recording *r)
 {
 	const struct af_session_options *o = r->options;
@@ -101,7 +114,7 @@ void af_bounds_look(struct af_recording *r)
 		events_switch(r, false);
 	if (o->duration_ns && now - b->begin_ns >= o->delay_ns + o->duration_ns)
 		af_bounds_stop(r, "after --duration");
-	if (o->max_bytes && af_bounds_bytes(r) >= o->max_bytes) {
+	if (o->max_bytes && bytes_to_come(r) >= o->max_bytes) {
 		snprintf(why, sizeof why, "the trace reached --max-size (%llu bytes)",
 		         (unsigned long long)o->max_bytes);
 		af_bounds_stop(r, why);

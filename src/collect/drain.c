@@ -155,12 +155,24 @@ static uint32_t packet_check(const struct af_packet *p, uint32_t size, uint64_t 
 	return at;
 }
 
-/* The header of @p as it is to be on disk; its size, 0 when it is no packet. */
-static uint32_t packet_head(const struct af_packet *p, struct af_packet *head)
+static const struct af_packet *ring_packet(const struct af_ring *ring, uint32_t slot)
+{
+	return (const void *)((const char *)ring + AF_RING_PAGE + (size_t)slot * AF_SLOT_BYTES);
+}
+
+/* Bytes up to the end of its last whole event, as its writer says. */
+static uint32_t packet_content(const struct af_packet *p)
 {
 	uint64_t bits =
 	    atomic_load_explicit((_Atomic uint64_t *)&p->content_bits, memory_order_acquire);
-	uint32_t size = bits / 8 > AF_SLOT_BYTES ? AF_SLOT_BYTES : (uint32_t)(bits / 8);
+
+	return bits / 8 > AF_SLOT_BYTES ? AF_SLOT_BYTES : (uint32_t)(bits / 8);
+}
+
+/* The header of @p as it is to be on disk; its size, 0 when it is no packet. */
+static uint32_t packet_head(const struct af_packet *p, struct af_packet *head)
+{
+	uint32_t size = packet_content(p);
 
 	*head = *p;
 	if (size < sizeof *head)
@@ -217,8 +229,7 @@ static int ring_find(const struct af_drain_ring *r, uint64_t seq, bool open_too)
 		uint8_t state = atomic_load_explicit(&r->ring->state[i], memory_order_acquire);
 		if (state != AF_SLOT_FULL && !(open_too && state == AF_SLOT_OPEN))
 			continue;
-		const struct af_packet *p =
-		    (void *)((char *)r->ring + AF_RING_PAGE + (size_t)i * AF_SLOT_BYTES);
+		const struct af_packet *p = ring_packet(r->ring, i);
 		if (p->magic == AF_PACKET_MAGIC && p->seq == seq)
 			return (int)i;
 	}
@@ -238,8 +249,7 @@ static uint64_t ring_pump(struct af_drain *d, struct af_drain_ring *r, bool last
 	uint64_t moved = 0;
 
 	for (int slot; (slot = ring_find(r, r->next_seq, last)) >= 0; moved++) {
-		const struct af_packet *p =
-		    (void *)((char *)r->ring + AF_RING_PAGE + (size_t)slot * AF_SLOT_BYTES);
+		const struct af_packet *p = ring_packet(r->ring, (uint32_t)slot);
 		int rc = packet_write(d, r, p);
 		if (rc && !last)
 			break;
@@ -261,6 +271,25 @@ uint64_t af_drain_pump(struct af_drain *d)
 	for (uint32_t i = 0; i < d->nr; i++)
 		moved += ring_pump(d, &d->rings[i], false);
 	return moved;
+}
+
+uint64_t af_drain_held(const struct af_drain *d)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < d->nr; i++) {
+		struct af_ring *ring = d->rings[i].ring;
+		uint32_t nr = atomic_load_explicit(&ring->nr_slots, memory_order_acquire);
+		for (uint32_t slot = 0; slot < nr && slot < AF_RING_SLOTS; slot++) {
+			const struct af_packet *p = ring_packet(ring, slot);
+			if (atomic_load_explicit(&ring->state[slot], memory_order_acquire) ==
+			    AF_SLOT_FREE)
+				continue;
+			uint64_t size = packet_content(p);
+			bytes += size > sizeof *p ? size : 0;
+		}
+	}
+	return bytes;
 }
 
 /*
@@ -319,8 +348,7 @@ static void rest_take(const struct af_drain_ring *r, uint64_t instance_bits,
 
 	if (slot < 0)
 		return;
-	const struct af_packet *p =
-	    (void *)((char *)r->ring + AF_RING_PAGE + (size_t)slot * AF_SLOT_BYTES);
+	const struct af_packet *p = ring_packet(r->ring, (uint32_t)slot);
 	struct af_packet head;
 	uint32_t size = packet_head(p, &head);
 	if (!size || head.seq != r->next_seq)

@@ -70,6 +70,9 @@ void af_drain_look(struct af_drain *d);
  */
 uint64_t af_drain_pump(struct af_drain *d);
 
+/* Bytes of packets that the known rings hold, whole and open ones. */
+uint64_t af_drain_held(const struct af_drain *d);
+
 /*
  * Take everything of the known rings of @process (0: of all), also the packets that are still being
  * filled up to their last whole event; then the rings are removed. For processes that have ended,

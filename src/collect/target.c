@@ -260,9 +260,9 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 		uint64_t now = af_now_ns();
 		if (now - pumped_ns >= TICK_BUSY_MS * 1000000ull) {
 			pumped_ns = now;
-			tick = af_drain_pump(&r->drain) ? TICK_BUSY_MS
-			       : r->bpf                 ? TICK_BPF_MS
-			                                : TICK_IDLE_MS;
+			tick = af_drain_pump(&r->drain) || r->options->max_bytes ? TICK_BUSY_MS
+			       : r->bpf                                          ? TICK_BPF_MS
+			                                                         : TICK_IDLE_MS;
 		}
 		if (now - looked_ns >= LOOK_NS) {
 			looked_ns = now;

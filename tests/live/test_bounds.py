@@ -4,6 +4,7 @@ on. What was not recorded is told."""
 
 import glob
 import os
+import re
 import select
 import signal
 import subprocess
@@ -70,6 +71,16 @@ class Live:
         os.write(self.send, line.encode() + b"\n")
         return self.answer()
 
+    def grow(self, size):
+        """Waits until the trace has @size bytes more than now."""
+        def has():
+            return int(re.search(r"(\d+) bytes", self.ask("status"))[1])
+
+        goal, end = has() + size, time.monotonic() + 20
+        while has() < goal:
+            expect(time.monotonic() < end, "nothing is recorded")
+            time.sleep(0.05)
+
     def end(self, kill=True):
         for pid in self.processes() if kill else ():
             os.kill(pid, signal.SIGKILL)
@@ -110,6 +121,20 @@ def _():
     expect(stopped and "--max-size" in stopped[0], stopped)
     expect(lost(run, "PAUSED") > 0, "no word of what is missing")
     expect("--max-size" in must("report", "summary", run.path), "the summary does not say it")
+
+
+@case("--max-size counts what many threads hold")
+def _():
+    need("perf")
+    code = ("import threading, time\nend = time.monotonic() + 1.5\n"
+            "def work():\n    while time.monotonic() < end: sum(range(200))\n"
+            "threads = [threading.Thread(target=work) for _ in range(24)]\n"
+            "for t in threads: t.start()\nfor t in threads: t.join()\n")
+    run = record("python3", "-c", code, sampler="perf", rate=20000, options=["--max-size", "256k"])
+    size = disk_bytes(run.path)
+    note("%d bytes" % size)
+    expect(200 << 10 <= size <= 600 << 10, "%d bytes: two packets of each thread are 3 MiB" % size)
+    expect([n for n in run.fields("note") if n["key"] == "stopped"], "it was not stopped")
 
 
 @case("--ring keeps the newest events within its size, readable, and counts what gave way")
@@ -191,11 +216,11 @@ def _():
 def _():
     need("opencl")
     live = Live(sampler="none", command=(program("cl_loop"), "600000", "100"))
-    time.sleep(0.3)
+    live.grow(500000)
     equal(live.ask("off"), "ok off", "answer")
     time.sleep(0.2)
     equal(live.ask("on"), "ok on", "answer")
-    time.sleep(0.3)
+    live.grow(500000)
     equal(live.ask("off"), "ok off", "answer")
     trace = live.end(kill=False)
     equal(live.process.returncode, 0, "status")
