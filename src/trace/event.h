@@ -23,6 +23,9 @@
 
 typedef uint8_t af_u8;
 typedef uint16_t af_u16;
+typedef struct {
+	uint8_t byte[3]; /* little-endian: af_u24_make(), af_u24_value() */
+} __attribute__((packed)) af_u24;
 typedef uint32_t af_u32;
 typedef uint64_t af_u64;
 typedef uint64_t af_x64; /* printed in hexadecimal: an address or a handle */
@@ -229,6 +232,80 @@ typedef int64_t af_i64;
 	F(FIX, u32, tid, "")                                                                       \
 	F(STR, str, name, "the thread's comm from here on")
 
+#define AF_FUNCTION_FIELDS(F)                                                                      \
+	F(FIX, u32, function, "function id of this process, from 1")                               \
+	F(FIX, u32, api, "enum af_api")                                                            \
+	F(FIX, u32, does, "enum af_does: what calls of it are for")                                \
+	F(STR, str, name, "as the API calls it")
+
+#define AF_CALL_FIELDS(F)                                                                          \
+	F(FIX, u32, callpath, "who called, up to the API's own frames; 0 when not known")          \
+	F(FIX, u32, correlation, "low half: see GPU_WORK")                                         \
+	F(FIX, u8, function, "")                                                                   \
+	F(FIX, u24, duration_ns, "this event's time is the call's end")
+
+#define AF_CALL_LONG_FIELDS(F)                                                                     \
+	F(FIX, u32, callpath, "")                                                                  \
+	F(FIX, u32, correlation, "")                                                               \
+	F(FIX, u32, function, "")                                                                  \
+	F(FIX, u64, duration_ns, "")                                                               \
+	F(FIX, i32, status, "0, or the runtime's error")
+
+#define AF_GPU_WORK_FIELDS(F)                                                                      \
+	F(FIX, u32, shape, "")                                                                     \
+	F(FIX, u32, correlation,                                                                   \
+	  "low half of the number of the call that asked for it, which is unique in the process: " \
+	  "of all calls with this half, the one nearest in time")                                  \
+	F(FIX, u64, start_ns, "on the device's clock")                                             \
+	F(FIX, u32, busy_ns, "end less start")                                                     \
+	F(FIX, u32, node, "of the graph that was launched, 0 when launched by itself")
+
+#define AF_GPU_WORK_LONG_FIELDS(F)                                                                 \
+	F(FIX, u32, shape, "")                                                                     \
+	F(FIX, u32, correlation, "")                                                               \
+	F(FIX, u64, start_ns, "on the device's clock; 0: the driver gave no stamp")                \
+	F(FIX, u64, end_ns, "")                                                                    \
+	F(FIX, u32, node, "")
+
+#define AF_GRAPH_NODE_FIELDS(F)                                                                    \
+	F(FIX, u32, node,                                                                          \
+	  "node id of this process, from 1; a later definition of it holds for "                   \
+	  "launches from then on")                                                                 \
+	F(FIX, u32, graph, "as the runtime numbers graphs")                                        \
+	F(FIX, u32, original, "node it was cloned or updated from, 0 for none")                    \
+	F(FIX, u32, callpath, "who made it (captured it), 0 for a clone")
+
+#define AF_LAUNCH_CONFIG_FIELDS(F)                                                                 \
+	F(FIX, u32, shape, "more of this shape, a kernel's")                                       \
+	F(FIX, u32, registers, "a thread")                                                         \
+	F(FIX, u32, static_shared, "bytes a block")                                                \
+	F(FIX, u32, dynamic_shared, "bytes a block")                                               \
+	F(FIX, u32, local, "bytes a thread")                                                       \
+	F(FIX, u32, cluster_x, "blocks, 0 for no clusters")                                        \
+	F(FIX, u32, cluster_y, "")                                                                 \
+	F(FIX, u32, cluster_z, "")
+
+#define AF_MEMORY_FIELDS(F)                                                                        \
+	F(FIX, u32, does, "enum af_does: ALLOC or FREE")                                           \
+	F(FIX, u32, memory, "enum af_memory")                                                      \
+	F(FIX, u32, device, "0 for the host's")                                                    \
+	F(FIX, u32, correlation, "of the CALL that did it")                                        \
+	F(FIX, x64, address, "or the handle, of memory that is mapped later")                      \
+	F(FIX, u64, bytes, "0 for a FREE: as it was allocated")
+
+#define AF_RANGE_FIELDS(F)                                                                         \
+	F(FIX, u32, edge, "enum af_range_edge")                                                    \
+	F(FIX, u32, color, "ARGB as the program gave it, 0 for none")                              \
+	F(FIX, u64, range, "of a START and its END, 0 for what nests by thread")                   \
+	F(STR, str, domain, "")                                                                    \
+	F(STR, str, name, "empty at an end")
+
+#define AF_OVERHEAD_FIELDS(F)                                                                      \
+	F(FIX, u32, overhead, "enum af_overhead: what the tracing itself cost, as it says")        \
+	F(FIX, u32, device, "whose clock the stamps are on")                                       \
+	F(FIX, u64, start_ns, "")                                                                  \
+	F(FIX, u64, busy_ns, "")
+
 /*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
@@ -261,7 +338,17 @@ typedef int64_t af_i64;
 	K(26, OFFCPU, offcpu, "a thread is back on a CPU after it was off")                        \
 	K(27, WAKE, wake, "a thread woke another")                                                 \
 	K(28, PROCESS_NOTE, process_note, "a fact about a process")                                \
-	K(29, COMM, comm, "a thread was renamed")
+	K(29, COMM, comm, "a thread was renamed")                                                  \
+	K(30, FUNCTION, function, "defines a function of a device API")                            \
+	K(31, CALL, call, "a thread called a device API, and is back")                             \
+	K(32, CALL_LONG, call_long, "the same: it took long, or failed")                           \
+	K(33, GPU_WORK, gpu_work, "a device did a piece of work that a CALL asked for")            \
+	K(34, GPU_WORK_LONG, gpu_work_long, "the same: it took long, or has no stamps")            \
+	K(35, GRAPH_NODE, graph_node, "defines a node of a graph of work")                         \
+	K(36, LAUNCH_CONFIG, launch_config, "what else a kernel's shape is")                       \
+	K(37, MEMORY, memory, "device memory, or memory that a device sees, came or went")         \
+	K(38, RANGE, range, "the program says what it is doing (NVTX)")                            \
+	K(39, OVERHEAD, overhead, "what tracing cost, by the driver's own account")
 
 #define AF_TRACE_VERSION 1
 
@@ -426,13 +513,78 @@ enum af_object_form {
 	O(9, MARKER, "marker")                                                                     \
 	O(10, BARRIER, "barrier")                                                                  \
 	O(11, NATIVE, "native function")                                                           \
-	O(12, FREE, "free")
+	O(12, FREE, "free")                                                                        \
+	O(13, PEER, "copy device to another device")                                               \
+	O(14, HOST, "copy host to host")                                                           \
+	O(15, GRAPH, "graph")
 
 enum af_op {
 #define AF_O(number, NAME, name) AF_OP_##NAME = number,
 	AF_OPS(AF_O)
 #undef AF_O
 	    AF_OP_END
+};
+
+/* What calls of a device API are for. On disk; names are what tables show. */
+#define AF_DOES(D)                                                                                 \
+	D(1, LAUNCH, "launch")                                                                     \
+	D(2, COPY, "copy")                                                                         \
+	D(3, FILL, "fill")                                                                         \
+	D(4, SYNC, "wait")                                                                         \
+	D(5, ALLOC, "allocate")                                                                    \
+	D(6, FREE, "free")                                                                         \
+	D(7, GRAPH_LAUNCH, "graph launch")                                                         \
+	D(8, GRAPH, "make a graph")                                                                \
+	D(9, LOAD, "load code")                                                                    \
+	D(10, OTHER, "other")
+
+enum af_does {
+#define AF_D(number, NAME, name) AF_DOES_##NAME = number,
+	AF_DOES(AF_D)
+#undef AF_D
+	    AF_DOES_END
+};
+
+/* Whose memory it is. On disk; names are what tables show. */
+#define AF_MEMORIES(M)                                                                             \
+	M(1, DEVICE, "device")                                                                     \
+	M(2, MANAGED, "managed")                                                                   \
+	M(3, PINNED, "pinned host")                                                                \
+	M(4, POOL, "device, stream-ordered")                                                       \
+	M(5, VIRTUAL, "device, mapped by hand")
+
+enum af_memory {
+#define AF_M(number, NAME, name) AF_MEMORY_##NAME = number,
+	AF_MEMORIES(AF_M)
+#undef AF_M
+	    AF_MEMORY_END
+};
+
+enum af_range_edge {
+	AF_RANGE_PUSH = 1, /* begins, and ends with the next POP of the thread and domain */
+	AF_RANGE_POP = 2,
+	AF_RANGE_START = 3, /* begins, and ends with the END of the same range, on any thread */
+	AF_RANGE_END = 4,
+	AF_RANGE_MARK = 5
+};
+
+/* CUPTI's CUpti_ActivityOverheadKind, by name. On disk; names are what tables show. */
+#define AF_OVERHEADS(O)                                                                            \
+	O(1, DRIVER_COMPILER, "driver: compiling")                                                 \
+	O(2, BUFFER_FLUSH, "flushing buffers")                                                     \
+	O(3, INSTRUMENTATION, "instrumenting code")                                                \
+	O(4, RESOURCE, "making tracing's own resources")                                           \
+	O(5, LAZY_LOADING, "run-time loading of functions")                                        \
+	O(6, COMMAND_BUFFER_FULL, "command buffer full")                                           \
+	O(7, ACTIVITY_BUFFER, "asking for buffers")                                                \
+	O(8, UVM, "unified memory")                                                                \
+	O(9, OTHER, "other")
+
+enum af_overhead {
+#define AF_O(number, NAME, name) AF_OVERHEAD_##NAME = number,
+	AF_OVERHEADS(AF_O)
+#undef AF_O
+	    AF_OVERHEAD_END
 };
 
 /* Where the names of a SYMBOL came from, or why it has none. On disk. */
@@ -456,5 +608,17 @@ enum af_symbol_source {
 };
 
 #define AF_PY_BORDER UINT64_MAX /* in PY_STACK frames */
+
+enum { AF_U24_MAX = (1 << 24) - 1 };
+
+static inline af_u24 af_u24_make(uint32_t v)
+{
+	return (af_u24){{(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16)}};
+}
+
+static inline uint32_t af_u24_value(af_u24 v)
+{
+	return v.byte[0] | (uint32_t)v.byte[1] << 8 | (uint32_t)v.byte[2] << 16;
+}
 
 #endif

@@ -42,8 +42,8 @@ const struct af_kind_info *af_kind_info(uint16_t kind)
 uint32_t af_field_size(enum af_field_type type)
 {
 	static const uint8_t sizes[] = {
-	    [AF_TYPE_u8] = 1,  [AF_TYPE_u16] = 2, [AF_TYPE_u32] = 4, [AF_TYPE_u64] = 8,
-	    [AF_TYPE_x64] = 8, [AF_TYPE_i32] = 4, [AF_TYPE_i64] = 8,
+	    [AF_TYPE_u8] = 1,  [AF_TYPE_u16] = 2, [AF_TYPE_u24] = 3, [AF_TYPE_u32] = 4,
+	    [AF_TYPE_u64] = 8, [AF_TYPE_x64] = 8, [AF_TYPE_i32] = 4, [AF_TYPE_i64] = 8,
 	};
 	return type < sizeof sizes ? sizes[type] : 0;
 }
@@ -53,6 +53,9 @@ static const struct af_value_info lost_values[] = {AF_LOSTS(VALUE)};
 static const struct af_value_info stop_values[] = {AF_STOPS(VALUE)};
 static const struct af_value_info op_values[] = {AF_OPS(VALUE)};
 static const struct af_value_info state_values[] = {AF_STATES(VALUE)};
+static const struct af_value_info does_values[] = {AF_DOES(VALUE)};
+static const struct af_value_info memory_values[] = {AF_MEMORIES(VALUE)};
+static const struct af_value_info overhead_values[] = {AF_OVERHEADS(VALUE)};
 static const struct af_value_info symbol_source_values[] = {AF_SYMBOL_SOURCES(VALUE)};
 
 /* Enumerations that event.h has without a table. */
@@ -91,6 +94,13 @@ static const struct af_value_info api_values[] = {
     NAMED(API, OPENCL, ""), NAMED(API, CUDA, ""),   NAMED(API, LEVEL_ZERO, ""),
     NAMED(API, HIP, ""),    NAMED(API, OPENMP, ""),
 };
+static const struct af_value_info range_values[] = {
+    NAMED(RANGE, PUSH, "begins, and ends with the next POP of the thread and domain"),
+    NAMED(RANGE, POP, ""),
+    NAMED(RANGE, START, "begins, and ends with the END of the same range, on any thread"),
+    NAMED(RANGE, END, ""),
+    NAMED(RANGE, MARK, ""),
+};
 static const struct af_value_info queue_values[] = {
     NAMED(QUEUE, OUT_OF_ORDER, ""),
     NAMED(QUEUE, USER_PROFILING, "the program had asked for event times itself"),
@@ -112,6 +122,10 @@ static const struct af_enum_info enums[] = {
     ENUM("af_stop", false, stop_values),
     ENUM("af_op", false, op_values),
     ENUM("af_thread_state", false, state_values),
+    ENUM("af_does", false, does_values),
+    ENUM("af_memory", false, memory_values),
+    ENUM("af_overhead", false, overhead_values),
+    ENUM("af_range_edge", false, range_values),
     ENUM("af_symbol_source", false, symbol_source_values),
     ENUM("af_clock_id", false, clock_values),
     ENUM("af_usage_source", false, usage_values),
@@ -176,4 +190,19 @@ const char *af_op_text(uint32_t op)
 const char *af_state_text(uint32_t state)
 {
 	return enum_text(&enums[3], state);
+}
+
+const char *af_does_text(uint32_t does)
+{
+	return enum_text(&enums[4], does);
+}
+
+const char *af_memory_text(uint32_t memory)
+{
+	return enum_text(&enums[5], memory);
+}
+
+const char *af_overhead_text(uint32_t overhead)
+{
+	return enum_text(&enums[6], overhead);
 }
