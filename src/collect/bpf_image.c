@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/scope.h"
+#include "base/proc.h"
 #include "collect/bpf_private.h"
 #include "collect/cgroup.h"
 #include "collect/session.h"
@@ -45,18 +44,6 @@ static struct bpf_image *image_new(struct af_bpf *b, uint32_t pid, uint64_t star
 	AF_GROW(b->images, b->nr_images, b->cap_images);
 	b->images[b->nr_images++] = i;
 	return i;
-}
-
-/* Up to @size - 1 bytes of /proc/@pid/@name; 0 when it is gone. */
-static size_t proc_read(uint32_t pid, const char *name, char *text, size_t size)
-{
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
-	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
-	text[n > 0 ? n : 0] = 0;
-	return n > 0 ? (size_t)n : 0;
 }
 
 static void image_adopt(struct bpf_image *i, struct bpf_image *from)
@@ -104,7 +91,7 @@ static void image_read_cgroup(struct af_bpf *b, struct bpf_image *i)
 	char text[4096], name[64], *best = NULL;
 	int best_worth = 0;
 
-	proc_read(i->pid, "cgroup", text, sizeof text);
+	af_proc_read((int)i->pid, "cgroup", text, sizeof text);
 	for (char *line = text; *line;) {
 		size_t len = strcspn(line, "\n");
 		char *next = line + len + (line[len] == '\n');
@@ -133,12 +120,12 @@ static void image_read_proc(struct af_bpf *b, struct bpf_image *i)
 	ssize_t n = readlink(path, text, sizeof text);
 	if (n > 0)
 		i->exe = af_strtab_id(&b->strings, text, (size_t)n);
-	n = (ssize_t)proc_read(i->pid, "cmdline", text, sizeof text);
+	n = (ssize_t)af_proc_read((int)i->pid, "cmdline", text, sizeof text);
 	i->cmdline = words_joined(b, text, (size_t)n);
-	proc_read(i->pid, "comm", text, sizeof text);
+	af_proc_read((int)i->pid, "comm", text, sizeof text);
 	text[strcspn(text, "\n")] = 0;
 	i->comm = af_strtab_id_z(&b->strings, text);
-	proc_read(i->pid, "status", text, sizeof text);
+	af_proc_read((int)i->pid, "status", text, sizeof text);
 	const char *ids = strstr(text, "\nNSpid:");
 	if (ids) {
 		size_t len = strcspn(ids + 1, "\n");
