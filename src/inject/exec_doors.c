@@ -2,19 +2,24 @@
 #include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/program.h"
 #include "inject/doors.h"
+#include "inject/inject.h"
 #include "inject/sampler.h"
 #include "inject/signals.h"
+#include "inject/thread.h"
+#include "trace/stream.h"
 
 /*
  * The functions that run another program, interposed for the signals that it is to inherit as
  * ignored (signals.h), and for those that our library would break (base/program.h): they are run
- * without it. glibc's system() and popen() start a shell from within: there signals are as by
- * default.
+ * without it. system() and popen() start a shell from within glibc, which no door of ours sees.
  */
 
 #define WITH_IGNORED(faults, call)                                                                 \
@@ -262,4 +267,45 @@ DOOR int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
 	if (file_harmed(file, path))
 		return spawn_without_us(pid, path, actions, attr, argv, envp);
 	return SPAWN(REAL(posix_spawnp)(pid, file, actions, attr, argv, envp));
+}
+
+DOOR FILE *popen(const char *command, const char *type)
+{
+	af_signals_before_exec(false);
+	FILE *f = REAL(popen)(command, type);
+	int saved = errno;
+	af_signals_after_exec();
+	errno = saved;
+	return f;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * It also waits for the shell. Where the program ignores the signal of samples, other threads have
+ * none meanwhile: what they use is counted as lost.
+ */
+DOOR int system(const char *command)
+{
+	struct af_session *session = af_inject_recording();
+
+	if (!af_signals_sampling_is_ignored() || !session)
+		return SPAWN(REAL(system)(command));
+	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	int status = SPAWN(REAL(system)(command)), saved = errno;
+	uint64_t lost = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) / session->sample_period_ns;
+	struct af_thread *t = lost ? af_thread_enter() : NULL;
+	if (t) {
+		af_stream_put(&t->stream, lost, af_now_ns(), .reason = AF_LOST_THROTTLED,
+		              .count = lost);
+		af_thread_leave(t);
+	}
+	errno = saved;
+	return status;
 }

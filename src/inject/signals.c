@@ -133,6 +133,13 @@ int af_signals_sampling(void)
 	return sampling;
 }
 
+bool af_signals_sampling_is_ignored(void)
+{
+	const struct shared_signal *s = shared_find(sampling);
+
+	return s && s->ours && s->program.sa_handler == SIG_IGN;
+}
+
 bool af_signals_shares(int signo)
 {
 	const struct shared_signal *s = shared_find(signo);

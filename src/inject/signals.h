@@ -23,6 +23,9 @@ void af_signals_sample(int signo);
 /* The sampling signal of this process, 0 when it is not sampled. */
 int af_signals_sampling(void);
 
+/* Does the program ignore that signal, as far as it knows? */
+bool af_signals_sampling_is_ignored(void);
+
 /* Is our handler installed for @signo? */
 bool af_signals_shares(int signo);
 
