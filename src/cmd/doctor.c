@@ -7,6 +7,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/proc.h"
+#include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/summary.h"
 #include "collect/collect.h"
@@ -25,11 +27,12 @@ static void doctor_json(struct af_buf *b, const struct af_collector_ops *c, bool
 	af_buf_char(b, '}');
 }
 
-static void doctor_json_end(struct af_buf *b, bool shm, const char *words)
+/* What is no collector. */
+static void doctor_json_fact(struct af_buf *b, const char *key, bool works, const char *words)
 {
-	af_buf_fmt(b, "],\"shm\":{\"works\":%s,\"says\":", shm ? "true" : "false");
+	af_buf_fmt(b, ",\"%s\":{\"works\":%s,\"says\":", key, works ? "true" : "false");
 	af_buf_json(b, words, strlen(words));
-	printf("{\"format\":1,\"collectors\":[%s}}\n", b->data);
+	af_buf_char(b, '}');
 }
 
 static void doctor_line(bool works, const char *name, const char *words, const char *summary)
@@ -64,6 +67,41 @@ static bool doctor_shm(char *words, size_t size)
 	return mb >= 16;
 }
 
+/* Does the kernel tell where its functions are? Without that its stacks are but numbers. */
+static bool kallsyms_tell(void)
+{
+	scope_fclose FILE *f = fopen("/proc/kallsyms", "re");
+	char line[512];
+
+	while (f && fgets(line, sizeof line, f))
+		if (strtoull(line, NULL, 16))
+			return true;
+	return false;
+}
+
+static bool doctor_kernel(char *words, size_t size)
+{
+	char level[8];
+
+	if (kallsyms_tell()) {
+		snprintf(words, size, "functions of the kernel have names");
+		return true;
+	}
+	af_read_text("/proc/sys/kernel/kptr_restrict", level, sizeof level);
+	if (access("/proc/kallsyms", R_OK))
+		snprintf(words, size,
+		         "functions of the kernel have no names, as there is no /proc/kallsyms");
+	else if (atoi(level) > 1)
+		snprintf(words, size,
+		         "functions of the kernel have no names: run `sysctl "
+		         "kernel.kptr_restrict=1` as root");
+	else
+		snprintf(words, size,
+		         "functions of the kernel have names for root only, or with cap_syslog (in "
+		         "a container: --cap-add SYSLOG)");
+	return false;
+}
+
 static int doctor_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct doctor_options *o = state;
@@ -84,11 +122,20 @@ static int doctor_run(void *state, int nr_words, char **words, struct af_err *er
 		else
 			doctor_line(works, c->name, works ? says : why.msg, c->summary);
 	}
+	if (o->json)
+		af_buf_char(&json, ']');
+	bool kernel = doctor_kernel(says, sizeof says);
+	if (o->json)
+		doctor_json_fact(&json, "kernel_names", kernel, says);
+	else
+		doctor_line(kernel, "kernel", says, NULL);
 	bool shm = doctor_shm(says, sizeof says);
 	if (o->json)
-		doctor_json_end(&json, shm, says);
+		doctor_json_fact(&json, "shm", shm, says);
 	else
 		doctor_line(shm, "shm", says, NULL);
+	if (o->json)
+		printf("{\"format\":1,\"collectors\":[%s}\n", json.data);
 	af_buf_free(&json);
 	return cpu && shm ? 0 : 1;
 }

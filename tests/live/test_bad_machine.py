@@ -201,6 +201,25 @@ def _():
     equal(aflame("doctor").returncode, done.returncode, "status of the text")
 
 
+@case("a kernel that hides where its functions are: doctor says what shows them")
+def _():
+    hidden, level = new_path(), new_path()
+    with open(hidden, "w") as file:
+        file.write("0000000000000000 T _text\n0000000000000000 T schedule\n")
+    for number, says in (("2", "sysctl kernel.kptr_restrict=1"), ("1", "cap_syslog")):
+        with open(level, "w") as file:
+            file.write(number + "\n")
+        done = with_mounts(
+            'mount --bind "$2" /proc/kallsyms && mount --bind "$3" /proc/sys/kernel/kptr_restrict ||'
+            ' exit 99; "$1" doctor; "$1" doctor --json',
+            hidden,
+            level,
+        )
+        line = re.search(r"^does not +kernel  .*", done.stdout, re.M)
+        expect(line and says in line.group(), done.stdout)
+        expect(says in json.loads(done.stdout.splitlines()[-1])["kernel_names"]["says"], done.stdout)
+
+
 REFUSABLE = {"perf_event_open": 298, "timer_create": 222}  # system calls of x86-64
 
 
