@@ -50,6 +50,22 @@ extern volatile uint64_t burn_sink;
 		burn_sink = x;                                                                     \
 	}
 
+/*
+ * Defines a leaf, int name(int fd, int64_t ns), that reads zeros from @fd, /dev/zero, until the
+ * thread has spent that much; 0, or -1 when it cannot.
+ */
+#define READ_FUNCTION(name, bytes)                                                                 \
+	APART static int name(int fd, int64_t ns)                                                  \
+	{                                                                                          \
+		static char page[bytes];                                                           \
+		const int64_t end = burn_thread_ns() + ns;                                         \
+                                                                                                   \
+		while (burn_thread_ns() < end)                                                     \
+			if (read(fd, page, sizeof page) != sizeof page)                            \
+				return -1;                                                         \
+		return 0;                                                                          \
+	}
+
 /* Odd factors, so that functions with the same loop are not the same code. */
 #define BURN_A UINT64_C(0x9e3779b97f4a7c15)
 #define BURN_B UINT64_C(0xbf58476d1ce4e5b9)

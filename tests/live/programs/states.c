@@ -35,16 +35,7 @@ APART static void user_part(int64_t ns)
 	burn_sink++;
 }
 
-APART static int kernel_part(int fd, int64_t ns)
-{
-	static char page[512 * 1024];
-	const int64_t end = burn_thread_ns() + ns;
-
-	while (burn_thread_ns() < end)
-		if (read(fd, page, sizeof page) != sizeof page)
-			return -1;
-	return 0;
-}
+READ_FUNCTION(kernel_part, 512 * 1024)
 
 int main(int argc, char **argv)
 {

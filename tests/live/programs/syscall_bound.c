@@ -23,17 +23,7 @@ static int64_t timeval_us(struct timeval tv)
 
 BURN_FUNCTION(user_work, BURN_A)
 
-/* Reads zeros until the thread has spent that much. */
-APART static int kernel_work(int fd, int64_t ns)
-{
-	static char page[256 * 1024];
-	const int64_t end = burn_thread_ns() + ns;
-
-	while (burn_thread_ns() < end)
-		if (read(fd, page, sizeof page) != sizeof page)
-			return -1;
-	return 0;
-}
+READ_FUNCTION(kernel_work, 256 * 1024)
 
 int main(int argc, char **argv)
 {
