@@ -315,7 +315,7 @@ void af_thread_leave(struct af_thread *t)
 static void capture_python(const struct af_session *session, struct af_capture *c)
 {
 	c->nr_py = 0;
-	if (af_python_ready() && session->flags & AF_SESSION_PYTHON)
+	if (session->flags & AF_SESSION_PYTHON)
 		c->nr_py = af_python_frames(c->py, AF_STACK_MAX, &c->py_stop);
 }
 
