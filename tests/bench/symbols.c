@@ -1,7 +1,8 @@
 /*
  * For tests/bench/symbols: addresses of a file's functions, and how long it takes to name them.
  *
- *	symbols pcs FILE NR		print NR addresses, spread over the code
+ *	symbols pcs FILE NR		print NR addresses, spread over the code; of functions, where
+ *					those are known
  *	symbols names FILE <PCS		print "FUNCTION\nFILE:LINE" for each, innermost, as
  *					addr2line -fC
  *	symbols time FILE <PCS		print times, in CPU time
@@ -53,23 +54,73 @@ static uint64_t next_random(uint64_t *x)
 	return *x ^= *x << 17;
 }
 
-/* Every function gets its share by size, in an order that has nothing to do with addresses. */
+/* Where a file's code is: every function gets its share by size, in an order of its own. */
+struct code {
+	struct af_file file;
+	struct af_symtab table;
+	uint64_t low, high, x;
+	bool stripped; /* hardly a function is known: any address of the code */
+};
+
+static void code_span(struct code *c, const struct af_elf *e)
+{
+	Elf64_Shdr s;
+
+	for (uint32_t i = 0; i < e->nr_sections; i++) {
+		if (!af_elf_section(e, i, &s) || !(s.sh_flags & SHF_EXECINSTR) ||
+		    s.sh_size <= c->high - c->low)
+			continue;
+		c->low = s.sh_addr;
+		c->high = s.sh_addr + s.sh_size;
+	}
+}
+
+static int code_open(struct code *c, const char *path, uint64_t seed)
+{
+	struct af_elf e;
+
+	*c = (struct code){.x = seed};
+	if (table_open(&c->table, &c->file, path))
+		return -1;
+	uint64_t known = 0;
+	for (uint32_t i = 0; i < c->table.nr; i++)
+		if (c->table.entries[i].source != AF_SYMBOL_PLT)
+			known += c->table.entries[i].size;
+	if (!af_elf_parse(&e, c->file.data, c->file.size))
+		code_span(c, &e);
+	c->stripped = known < (c->high - c->low) / 10;
+	if (!c->stripped && c->table.ranges.nr_segments) {
+		c->low = c->table.ranges.starts[0];
+		c->high = c->table.ranges.starts[c->table.ranges.nr_segments - 1];
+	}
+	return c->low < c->high ? 0 : -1;
+}
+
+static uint64_t code_next(struct code *c)
+{
+	for (;;) {
+		uint64_t vaddr = c->low + next_random(&c->x) % (c->high - c->low);
+		const struct af_symtab_entry *s = af_symtab_find(&c->table, vaddr);
+		if (c->stripped || (s && s->source != AF_SYMBOL_PLT && s->size))
+			return vaddr;
+	}
+}
+
+static void code_close(struct code *c)
+{
+	af_symtab_free(&c->table);
+	af_file_unmap(&c->file);
+}
+
 static int print_pcs(const char *path, unsigned nr)
 {
-	struct af_symtab t;
-	struct af_file f;
+	struct code code;
 
-	if (table_open(&t, &f, path) || !t.ranges.nr_segments)
+	if (code_open(&code, path, 1))
 		return 1;
-	uint64_t low = t.ranges.starts[0], high = t.ranges.starts[t.ranges.nr_segments - 1];
-	for (uint64_t x = 1; nr;) {
-		uint64_t vaddr = low + next_random(&x) % (high - low);
-		const struct af_symtab_entry *s = af_symtab_find(&t, vaddr);
-		if (!s || s->source == AF_SYMBOL_PLT || !s->size)
-			continue;
-		printf("0x%llx\n", (unsigned long long)vaddr);
-		nr--;
-	}
+	while (nr-- > 0)
+		printf("0x%llx\n", (unsigned long long)code_next(&code));
+	code_close(&code);
 	return 0;
 }
 
@@ -147,27 +198,19 @@ static int print_times(const char *path, const uint64_t *pcs, size_t nr)
 /* What a trace would say of @file, mapped at its place in a process; every address in a stack. */
 static void job_add(struct af_sym_job *job, uint32_t nr, uint32_t place, const char *file)
 {
-	const struct af_ev_mapping at = {.start = (uint64_t)(place + 1) << 40,
-	                                 .end = (uint64_t)(place + 2) << 40,
-	                                 .bias = (uint64_t)(place + 1) << 40};
-	struct af_symtab t;
-	struct af_file f;
+	struct code code;
 
-	if (table_open(&t, &f, file) || !t.ranges.nr_segments)
+	if (code_open(&code, file, place + 1))
 		return;
-	uint64_t low = t.ranges.starts[0], high = t.ranges.starts[t.ranges.nr_segments - 1];
+	struct af_ev_mapping at = {.start = (uint64_t)(place + 1) << 40,
+	                           .end = (uint64_t)(place + 2) << 40};
+	at.bias = at.start - (code.low & ~0xfffull);
 	af_sym_job_mapping(job, 1, &at, NULL, 0, file, strlen(file));
-	for (uint64_t x = place + 1; nr;) {
-		uint64_t vaddr = low + next_random(&x) % (high - low), pc = vaddr + at.bias;
-		const struct af_symtab_entry *s = af_symtab_find(&t, vaddr);
-
-		if (!s || s->source == AF_SYMBOL_PLT || !s->size)
-			continue;
+	while (nr-- > 0) {
+		uint64_t pc = code_next(&code) + at.bias;
 		af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
-		nr--;
 	}
-	af_symtab_free(&t);
-	af_file_unmap(&f);
+	code_close(&code);
 }
 
 static long peak_mib(void)
