@@ -1,8 +1,7 @@
 /*
  * For tests/bench/symbols: addresses of a file's functions, and how long it takes to name them.
  *
- *	symbols pcs FILE NR		print NR addresses, spread over the code; of functions, where
- *					those are known
+ *	symbols pcs FILE NR		print NR addresses, spread over the code
  *	symbols names FILE <PCS		print "FUNCTION\nFILE:LINE" for each, innermost, as
  *					addr2line -fC
  *	symbols time FILE <PCS		print times, in CPU time
