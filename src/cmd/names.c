@@ -42,6 +42,12 @@ int af_trace_prepare(const char *dir, struct af_err *err)
 
 	if (rc <= 0)
 		return rc;
+	if (rc == 2) {
+		fprintf(stderr,
+		        "aflame: %s is unfinished, on a read-only disk: what is there is shown\n",
+		        dir);
+		return 0;
+	}
 	fprintf(stderr, "aflame: the recorder of %s was killed: finishing the trace\n", dir);
 	rc = af_names_add(dir, NULL, err);
 	if (!rc)

@@ -184,6 +184,21 @@ static uint32_t packet_head(const struct af_packet *p, struct af_packet *head)
 	return size;
 }
 
+/*
+ * The disk took no more than @size bytes of a packet. A torn one would hide all that follow, and to
+ * cut it off may take room too, where files are copied on write: it becomes a packet of the events
+ * that are whole, until it is written anew.
+ */
+static void packet_shorten(struct af_drain_ring *r, const struct af_packet *p,
+                           struct af_packet head, uint32_t size, int fd)
+{
+	head.packet_bits = (uint64_t)size * 8;
+	head.content_bits = (uint64_t)packet_check(p, size, &head.end_ns) * 8;
+	r->torn = true;
+	/* Where that takes room as well (btrfs), readers take what is whole of it. */
+	(void)!pwrite(fd, &head, sizeof head, (off_t)r->file_bytes);
+}
+
 static int packet_write(struct af_drain *d, struct af_drain_ring *r, const struct af_packet *p)
 {
 	struct af_packet head;
@@ -206,6 +221,8 @@ static int packet_write(struct af_drain *d, struct af_drain_ring *r, const struc
 	if (n == (ssize_t)size) {
 		r->last_ns = head.end_ns;
 		r->file_bytes += size;
+		if (r->torn)
+			r->torn = ftruncate(fd, (off_t)r->file_bytes) != 0;
 		if (d->segments)
 			af_segments_wrote(d->segments, r->stream, &head,
 			                  (const char *)p + sizeof *p);
@@ -213,9 +230,12 @@ static int packet_write(struct af_drain *d, struct af_drain_ring *r, const struc
 		d->bytes += size;
 		return 0;
 	}
-	/* A torn packet would hide all that follow: take it back. */
 	int rc = n < 0 ? -errno : -ENOSPC;
-	return ftruncate(fd, (off_t)r->file_bytes) ? -errno : rc;
+	if (n > (ssize_t)sizeof head)
+		packet_shorten(r, p, head, (uint32_t)n, fd);
+	else if (n > 0 && ftruncate(fd, (off_t)r->file_bytes))
+		rc = -errno;
+	return rc;
 }
 
 /* The slot in @state that holds packet @seq, or -1. */

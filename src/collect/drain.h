@@ -25,6 +25,7 @@ struct af_drain_ring {
 	uint64_t discarded; /* events, as the last packet moved tells */
 	uint64_t last_ns;   /* end of the last packet moved */
 	uint32_t stream;    /* number in the segments, when there are */
+	bool torn;          /* behind file_bytes is what there was room for of the next packet */
 };
 
 struct af_drain {

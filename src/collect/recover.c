@@ -20,6 +20,8 @@
 #include "trace/session.h"
 #include "trace/stream.h"
 
+static const char still_recorded[] = "%s is still being recorded: wait for the program to end";
+
 /* "/dev/shm/aflame." and six characters of mkdtemp. */
 static bool shm_name_is_ours(const char *s)
 {
@@ -152,6 +154,17 @@ static bool session_is_ours(int dir_fd, int fd)
 	       S_ISREG(file.st_mode);
 }
 
+/* On a read-only disk what is there is all there can be. */
+static int recover_nothing(const char *dir, int dir_fd, struct af_err *err)
+{
+	scope_close int fd =
+	    openat(dir_fd, AF_SESSION_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
+		return af_fail_plain(err, -EBUSY, still_recorded, dir);
+	return 2;
+}
+
 int af_recover(const char *dir, struct af_err *err)
 {
 	char shm[64];
@@ -164,6 +177,8 @@ int af_recover(const char *dir, struct af_err *err)
 	if (fd < 0) {
 		if (errno == ENOENT)
 			return 0;
+		if (errno == EROFS)
+			return recover_nothing(dir, dir_fd, err);
 		return af_fail(err, -errno,
 		               "the trace %s is unfinished and cannot be finished here", dir);
 	}
@@ -173,8 +188,7 @@ int af_recover(const char *dir, struct af_err *err)
 		                     "it once, which finishes it",
 		                     dir);
 	if (flock(fd, LOCK_EX | LOCK_NB))
-		return af_fail_plain(
-		    err, -EBUSY, "%s is still being recorded: wait for the program to end", dir);
+		return af_fail_plain(err, -EBUSY, still_recorded, dir);
 	ssize_t n = read(fd, shm, sizeof shm - 1);
 	shm[n > 0 ? n : 0] = 0;
 

@@ -72,7 +72,7 @@ static int dir_make_room(const char *dir, bool force, struct af_err *err)
 	int rc = af_recover(dir, err);
 	if (rc < 0)
 		return rc;
-	if (rc)
+	if (rc == 1)
 		af_recovered(dir);
 	if (force) {
 		rc = af_remove_tree(dir);

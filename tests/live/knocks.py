@@ -397,6 +397,87 @@ def _(long):
     return "told: %s" % done.stderr.strip().splitlines()[-1]
 
 
+# A disk of its own in a file: $3 is the file, $4 makes the file system.
+DISK = ('truncate -s 128M "$3" && $4 "$3" >&2 && mount -o loop "$3" "$2" || exit 99; rm "$3"; ')
+
+
+def on_disk(maker, script, *words):
+    need_tool(maker.split()[0])
+    if os.geteuid():
+        raise Skip("needs root to mount one")
+    file = new_path("disk")
+    try:
+        return mounted(DISK + script + ' umount "$2"', file, maker, *words)
+    finally:
+        if os.path.exists(file):
+            os.unlink(file)
+
+
+def meanwhile(act, undo="true"):
+    """Shell: @act while a program is recorded on the disk, @undo 0.8 s later; how many samples there are."""
+    return ('(sleep 1.2; cd /; %s; sleep 0.8; %s) & ' % (act, undo) + recording(2500) + 'wait; ' + COUNT)
+
+
+def nr_samples(done):
+    found = re.search(r"^sample +(\d+)", done.stdout, re.M)
+    return int(found[1]) if found else 0
+
+
+@knock("a disk quota that is reached")
+def _(long):
+    # ext4 and XFS know quotas only where the kernel was built with them; btrfs always does.
+    need_tool("btrfs")
+    done = on_disk("mkfs.btrfs -q", 'cd "$2" && btrfs quota enable . && btrfs subvolume create t >&2 && '
+                   'btrfs qgroup limit 256k t || exit 99; cd /; mkdir "$2/t/sub"; set -- "$1" "$2/t/sub" "$2"; '
+                   + recording(1200) + COUNT + 'set -- "$1" "$3";')
+    expect("worked" in done.stdout, done.stdout + done.stderr)
+    expect("status 1" in done.stdout and "quota" in done.stderr, done.stdout + done.stderr)
+    expect(nr_samples(done) > 100, "%d samples" % nr_samples(done))
+    return "%d samples are there; told: %s" % (nr_samples(done), [l for l in done.stderr.splitlines() if "quota" in l][0])
+
+
+@knock("a disk quota that is reached, and raised soon after", False)
+def _(long):
+    need_tool("btrfs")
+    done = on_disk("mkfs.btrfs -q", 'cd "$2" && btrfs quota enable . && btrfs subvolume create t >&2 && '
+                   'btrfs qgroup limit 192k t || exit 99; cd /; mkdir "$2/t/sub"; '
+                   'set -- "$1" "$2/t/sub" "$2"; (sleep 0.9; btrfs qgroup limit none "$3/t") & '
+                   + recording(1200) + "wait; " + COUNT + 'set -- "$1" "$3";')
+    expect("worked" in done.stdout, done.stdout + done.stderr)
+    expect("status 0" in done.stdout, done.stdout + done.stderr)
+    return "nothing: the rings held it; %d samples" % nr_samples(done)
+
+
+@knock("a disk that becomes read-only meanwhile", False)
+def _(long):
+    # What the kernel does of itself after an error: mount(8) refuses while files are open. What the
+    # journal did not hold by then is gone, so it is given time.
+    done = on_disk("mkfs.ext4 -q -E lazy_itable_init=0", meanwhile('sync -f "$2"; mount -o remount,abort "$2"'))
+    expect("worked" in done.stdout, done.stdout + done.stderr)
+    expect("status 1" in done.stdout and "Read-only" in done.stderr, done.stdout + done.stderr)
+    expect(nr_samples(done) > 100 and "unfinished" in done.stderr, done.stdout + done.stderr)
+    return "%d samples are there; told: %s" % (nr_samples(done), done.stderr.strip().splitlines()[-1])
+
+
+@knock("a disk that fails meanwhile", False)
+def _(long):
+    shut = ("%s -c 'import fcntl, os, struct, sys; "
+            "fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack(\"I\", 1))' \"$2\"" % sys.executable)
+    done = on_disk("mkfs.ext4 -q -E lazy_itable_init=0", meanwhile(shut))
+    expect("worked" in done.stdout, done.stdout + done.stderr)
+    expect("status 1" in done.stdout and re.search("rror", done.stderr), done.stdout + done.stderr)
+    return "told: %s" % [l for l in done.stderr.splitlines() if "record" in l][0]
+
+
+@knock("a disk that stands still for 0.8 s", False)
+def _(long):
+    need_tool("fsfreeze")
+    done = on_disk("mkfs.ext4 -q -E lazy_itable_init=0", meanwhile('fsfreeze -f "$2"', 'fsfreeze -u "$2"'))
+    expect("worked" in done.stdout and "status 0" in done.stdout, done.stdout + done.stderr)
+    expect(nr_samples(done) > 5000, "%d samples" % nr_samples(done))
+    return "nothing: the rings held it; %d samples" % nr_samples(done)
+
+
 @knock("a read-only disk", False)
 def _(long):
     done = mounted('mount -t tmpfs -o ro none "$2" || exit 99; ' + recording(50))
