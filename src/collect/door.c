@@ -99,6 +99,15 @@ static void door_admit(struct af_door *d, const struct af_hello *hello, int pid,
 	guest_watch(d, g);
 }
 
+static void door_answer(struct af_door *d, const struct af_hello *hello, int pid)
+{
+	for (uint32_t i = 0; d->on_ask && i < d->nr; i++) {
+		struct af_guest *g = &d->guests[i];
+		if (g->pid == pid && g->process == hello->process && !g->ended)
+			d->on_ask(d->arg, g, hello->ask);
+	}
+}
+
 static bool door_receive(struct af_door *d)
 {
 	struct af_hello hello;
@@ -124,11 +133,14 @@ static bool door_receive(struct af_door *d)
 			memcpy(&fd, CMSG_DATA(c), sizeof fd);
 	}
 	bool welcome = n == (ssize_t)sizeof hello && who.pid > 0 && who.uid == geteuid();
-	if (welcome && hello.has_fd && fd < 0)
+	bool asks = welcome && hello.ask != AF_ASK_ADMIT;
+	if (welcome && !asks && hello.has_fd && fd < 0)
 		d->nr_refused++;
-	if (welcome)
+	if (asks)
+		door_answer(d, &hello, who.pid);
+	else if (welcome)
 		door_admit(d, &hello, who.pid, fd);
-	else if (fd >= 0)
+	if ((asks || !welcome) && fd >= 0)
 		close(fd);
 	return true;
 }

@@ -187,6 +187,21 @@ static void guest_admit(void *arg, const struct af_guest *g)
 	af_bpf_admit(r->bpf, g);
 }
 
+/* Where the collector bpf is not, the event does not count in the kernel. */
+static void guest_asks(void *arg, struct af_guest *g, uint32_t ask)
+{
+	const struct af_recording *r = arg;
+
+	if (!r->bpf || g->fd < 0 || g->debugged)
+		return;
+	if (ask == AF_ASK_EXEC_BEGINS && !g->held)
+		g->held = af_bpf_hold(r->bpf, g);
+	else if (ask == AF_ASK_EXEC_FAILED && g->held) {
+		g->held = false;
+		af_bpf_resume(r->bpf, g);
+	}
+}
+
 static int session_make(struct af_recording *r, const struct af_session_options *o,
                         struct af_err *err)
 {
@@ -209,6 +224,7 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 	if (!rc && o->bpf.on)
 		rc = af_bpf_open(&r->bpf, r, err);
 	r->door.on_guest = guest_admit;
+	r->door.on_ask = guest_asks;
 	r->door.arg = r;
 	if (!rc && o->ctl)
 		rc = af_ctl_open(&r->ctl, o->ctl, err);

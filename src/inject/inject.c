@@ -72,24 +72,16 @@ uint32_t af_inject_next_id(_Atomic uint32_t *counter)
 	return atomic_fetch_add(counter, 1) + 1;
 }
 
-bool af_inject_hello(int fd, int sampler_error, bool sees_kernel)
+static bool door_send(const struct af_hello *hello, int fd)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	struct af_hello hello = {
-	    .process = af_inject_process(),
-	    .pid = (uint32_t)getpid(),
-	    .has_fd = fd >= 0,
-	    .sampler_error = sampler_error,
-	    .sees_kernel = sees_kernel,
-	    .time_ns = af_now_ns(),
-	};
 	union {
 		struct cmsghdr header;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = {.header = {.cmsg_level = SOL_SOCKET,
 	                        .cmsg_type = SCM_RIGHTS,
 	                        .cmsg_len = CMSG_LEN(sizeof(int))}};
-	struct iovec iov = {&hello, sizeof hello};
+	struct iovec iov = {(void *)hello, sizeof *hello};
 	struct msghdr msg = {
 	    .msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &iov, .msg_iovlen = 1};
 
@@ -109,7 +101,39 @@ bool af_inject_hello(int fd, int sampler_error, bool sees_kernel)
 	setsockopt(door, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 	ssize_t n = sendmsg(door, &msg, MSG_NOSIGNAL);
 	close(door);
-	return n == (ssize_t)sizeof hello;
+	return n == (ssize_t)sizeof *hello;
+}
+
+bool af_inject_hello(int fd, int sampler_error, bool sees_kernel)
+{
+	struct af_hello hello = {
+	    .process = af_inject_process(),
+	    .pid = (uint32_t)getpid(),
+	    .has_fd = fd >= 0,
+	    .sampler_error = sampler_error,
+	    .sees_kernel = sees_kernel,
+	    .time_ns = af_now_ns(),
+	};
+
+	return door_send(&hello, fd);
+}
+
+void af_inject_ask(enum af_ask ask)
+{
+	struct af_hello hello = {
+	    .process = af_inject_process(), .pid = (uint32_t)getpid(), .has_fd = 1, .ask = ask};
+	struct timeval patience = {.tv_usec = 100000};
+	int ends[2];
+	char none;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return;
+	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	bool sent = door_send(&hello, ends[1]);
+	close(ends[1]);
+	while (sent && read(ends[0], &none, 1) < 0 && errno == EINTR)
+		;
+	close(ends[0]);
 }
 
 static void write_note(struct af_thread *t, const char *key, const char *value)

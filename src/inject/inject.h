@@ -37,6 +37,9 @@ const char *af_inject_dir(void);
  */
 bool af_inject_hello(int fd, int sampler_error, bool sees_kernel);
 
+/* Ask at the door for what is not a hello, and wait for the answer: a tenth of a second at most. */
+void af_inject_ask(enum af_ask ask);
+
 /* Process-wide dense numbers, from 1, for definitions: devices, queues, programs, kernels. */
 uint32_t af_inject_next_id(_Atomic uint32_t *counter);
 

@@ -162,9 +162,14 @@ void af_sampler_exec(bool begins)
 	struct af_session *session = af_inject_session();
 
 	/* From Linux 6.10 on the recorder's program keeps the signal back (src/bpf). */
-	if (session && session->cpu_mode == AF_CPU_PERF && session->flags & AF_SESSION_KERNEL &&
-	    !af_inject_in_vfork_child() && !af_linux_is_at_least(6, 10))
+	if (!session || session->cpu_mode != AF_CPU_PERF || !(session->flags & AF_SESSION_KERNEL) ||
+	    af_inject_in_vfork_child() || af_linux_is_at_least(6, 10))
+		return;
+	/* The first thread has opened the event; others have no switch of their own. */
+	if (syscall(SYS_gettid) == getpid())
 		prctl(begins ? PR_TASK_PERF_EVENTS_DISABLE : PR_TASK_PERF_EVENTS_ENABLE);
+	else
+		af_inject_ask(begins ? AF_ASK_EXEC_BEGINS : AF_ASK_EXEC_FAILED);
 }
 
 bool af_sampler_is_ours(int signo, const siginfo_t *info)

@@ -22,10 +22,8 @@ void af_sampler_await(void);
 
 /*
  * Around execve(): the signal of a tick within it would reach the new program, and end it. Where
- * the recorder cannot keep that back, before Linux 6.10, this switches off the events that the
- * calling thread has opened, and on again when execve() has failed. A thread that is not the first
- * has none of its own: there it is left to chance. Nor has a child of vfork(), which is not sampled
- * at all.
+ * the recorder cannot keep that back, before Linux 6.10, this switches the process's event off, and
+ * on again when execve() has failed. A child of vfork() has none.
  */
 void af_sampler_exec(bool begins);
 

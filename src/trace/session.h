@@ -77,15 +77,25 @@ struct af_session {
 	char trace_dir[1024];            /* absolute path of the trace */
 };
 
-/* The datagram a process sends to `door`, with at most one descriptor beside it. */
+enum af_ask {
+	AF_ASK_ADMIT = 0, /* the process begins */
+	/* A thread goes into execve(): its process's event is to be off, and on if it came back. */
+	AF_ASK_EXEC_BEGINS = 1,
+	AF_ASK_EXEC_FAILED = 2,
+};
+
+/*
+ * The datagram a process sends to `door`, with at most one descriptor beside it. What is asked
+ * later comes with one end of a socket: that it is closed is the answer.
+ */
 struct af_hello {
 	uint32_t process;      /* its ordinal */
 	uint32_t pid;          /* as it sees itself; the socket's credentials say how we see it */
 	uint32_t has_fd;       /* a perf event: to be kept open for the process */
 	int32_t sampler_error; /* 0, or the -errno the sampler failed with */
 	uint32_t sees_kernel;  /* the event counts in the kernel too, and waits to be enabled */
-	uint32_t pad;
-	uint64_t time_ns; /* of the hello: the program that runs now sent it */
+	uint32_t ask;          /* enum af_ask */
+	uint64_t time_ns;      /* of the hello: the program that runs now sent it */
 };
 
 #endif
