@@ -68,9 +68,9 @@ static void devices_event(void *self, const struct af_world *w, const struct af_
 	struct devices *d = self;
 	struct af_work work;
 
-	if (!af_work_read(ev, &work))
+	if (!af_work_read(w, ev, &work))
 		return;
-	uint32_t shape = af_world_shape(w, ev, work.shape);
+	uint32_t shape = work.shape;
 	if (work.status || !shape) {
 		d->failed += work.status != 0;
 		d->unknown += !work.status && !shape;
@@ -84,7 +84,7 @@ static void devices_event(void *self, const struct af_world *w, const struct af_
 
 	if (!work.end_ns)
 		d->unstamped++;
-	af_work_place(w, ev, &work, NULL);
+	af_work_place(w, &work, NULL);
 	row->count++;
 	row->time_ns += ns;
 	row->bytes += s->is.bytes;

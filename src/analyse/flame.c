@@ -101,12 +101,12 @@ static void flame_work(struct flame *f, const struct af_world *w, const struct a
 	struct af_cause launch = {.what = 0};
 	struct af_work work;
 
-	if (!af_work_read(ev, &work))
+	if (!af_work_read(w, ev, &work))
 		return;
-	if (!af_join_take(&f->waiting, ev->process, work.correlation, &launch))
+	if (!af_join_take(&f->waiting, ev->process, work.id, &launch))
 		f->unlaunched++;
 	f->failed += work.status != 0;
-	uint32_t shape = af_world_shape(w, ev, work.shape);
+	uint32_t shape = work.shape;
 	if (work.status || !shape)
 		return;
 	struct af_place at = {.process = ev->process, .path = launch.what};

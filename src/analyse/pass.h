@@ -12,6 +12,7 @@
 #include "analyse/facts.h"
 #include "analyse/samples.h"
 #include "analyse/tree.h"
+#include "analyse/work.h"
 #include "analyse/world.h"
 
 struct af_err;
@@ -61,8 +62,9 @@ struct af_results {
 	uint32_t has[AF_VIEWS]; /* bits of the tree's weights that were not zero, asked for or not;
 	                           known of those trees whose pass ran */
 	struct af_facts facts;
-	/* Launches and work that do not belong together, as the flame pass found. */
-	uint64_t launches_unfinished, works_failed, works_unlaunched;
+	/* Launches and work that do not belong together, when a pass takes work: see launches.h. */
+	uint64_t launches_unfinished, works_failed, works_unlaunched, works_unstamped,
+	    works_unknown;
 	char damage[768]; /* of the trace, in one line; "" for none */
 };
 
@@ -76,6 +78,11 @@ struct af_pass_ops {
 	void (*event)(void *self, const struct af_world *w, const struct af_event *ev);
 	/* CPU samples, as all who saw them agree: in place of the events that they are made of. */
 	void (*sample)(void *self, const struct af_world *w, const struct af_sample *s);
+	/*
+	 * Device work of all APIs with the call that asked for it, in about the order in which it
+	 * ended. Who calls af_work_place() on a copy has AF_KIND_CLOCK among its wants.
+	 */
+	void (*work)(void *self, const struct af_world *w, const struct af_work *work);
 	void (*finish)(void *self, const struct af_world *w, struct af_results *out);
 	void (*close)(void *self);
 };

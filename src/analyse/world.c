@@ -7,9 +7,10 @@
 
 void af_world_close(struct af_world *w)
 {
-	struct af_map *maps[] = {&w->by_stack,  &w->by_py_stack, &w->by_path,   &w->by_shape,
-	                         &w->by_string, &w->by_symbol,   &w->by_code,   &w->by_kernel,
-	                         &w->by_device, &w->by_queue,    &w->by_kstack, &w->by_thread};
+	struct af_map *maps[] = {&w->by_stack,    &w->by_py_stack, &w->by_path,   &w->by_shape,
+	                         &w->by_string,   &w->by_symbol,   &w->by_code,   &w->by_kernel,
+	                         &w->by_device,   &w->by_queue,    &w->by_kstack, &w->by_thread,
+	                         &w->by_function, &w->by_node};
 
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
@@ -22,6 +23,8 @@ void af_world_close(struct af_world *w)
 	free(w->shapes);
 	free(w->devices);
 	free(w->queues);
+	free(w->functions);
+	free(w->nodes);
 	af_clocks_free(&w->clocks);
 	af_strtab_free(&w->strings);
 	af_arena_free(&w->arena);
@@ -114,68 +117,6 @@ static void learn_code(struct af_world *w, const struct af_event *ev)
 	*af_map_at(&w->by_code, world_key(ev->process, fixed.code), NULL) = (uintptr_t)c;
 }
 
-static void learn_device(struct af_world *w, const struct af_event *ev)
-{
-	struct af_ev_device fixed;
-	struct af_tail_view tails[AF_TAILS_MAX];
-
-	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
-		return;
-	uint32_t i = WORLD_ADD(w, devices);
-	w->devices[i] = (struct af_device){
-	    .process = ev->process,
-	    .id = fixed.device,
-	    .parent = fixed.parent,
-	    .type = fixed.type,
-	    .api = fixed.api,
-	    .name = world_text(w, &tails[0]),
-	    .vendor = world_text(w, &tails[1]),
-	    .driver = world_text(w, &tails[2]),
-	};
-	*af_map_at(&w->by_device, world_key(ev->process, fixed.device), NULL) = i;
-}
-
-static void learn_queue(struct af_world *w, const struct af_event *ev)
-{
-	struct af_ev_queue fixed;
-	struct af_tail_view tails[AF_TAILS_MAX];
-
-	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
-		return;
-	uint32_t i = WORLD_ADD(w, queues);
-	w->queues[i] = (struct af_queue){
-	    .process = ev->process,
-	    .id = fixed.queue,
-	    .device = fixed.device,
-	    .context = fixed.context,
-	    .flags = fixed.flags,
-	};
-	*af_map_at(&w->by_queue, world_key(ev->process, fixed.queue), NULL) = i;
-}
-
-static void learn_kernel(struct af_world *w, const struct af_event *ev)
-{
-	struct af_ev_kernel fixed;
-	struct af_tail_view tails[AF_TAILS_MAX];
-
-	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
-		return;
-	*af_map_at(&w->by_kernel, world_key(ev->process, fixed.kernel), NULL) =
-	    (uintptr_t)world_text(w, &tails[0]);
-}
-
-static void learn_shape(struct af_world *w, const struct af_event *ev)
-{
-	struct af_ev_shape fixed;
-	struct af_tail_view tails[AF_TAILS_MAX];
-
-	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
-		return;
-	uint32_t i = WORLD_ADD(w, shapes);
-	w->shapes[i] = (struct af_shape){.process = ev->process, .is = fixed};
-	*af_map_at(&w->by_shape, world_key(ev->stream, fixed.shape), NULL) = i;
-}
-
 static void learn_string(struct af_world *w, const struct af_event *ev)
 {
 	struct af_ev_string fixed;
@@ -243,12 +184,15 @@ void af_world_event(struct af_world *w, const struct af_event *ev)
 	    [AF_KIND_PY_STACK] = learn_py_stack,
 	    [AF_KIND_PY_CODE] = learn_code,
 	    [AF_KIND_CALLPATH] = learn_path,
-	    [AF_KIND_DEVICE] = learn_device,
-	    [AF_KIND_QUEUE] = learn_queue,
-	    [AF_KIND_KERNEL] = learn_kernel,
-	    [AF_KIND_SHAPE] = learn_shape,
+	    [AF_KIND_DEVICE] = world_learn_device,
+	    [AF_KIND_QUEUE] = world_learn_queue,
+	    [AF_KIND_KERNEL] = world_learn_kernel,
+	    [AF_KIND_SHAPE] = world_learn_shape,
 	    [AF_KIND_STRING] = learn_string,
 	    [AF_KIND_SYMBOL] = learn_symbol,
+	    [AF_KIND_FUNCTION] = world_learn_function,
+	    [AF_KIND_GRAPH_NODE] = world_learn_node,
+	    [AF_KIND_LAUNCH_CONFIG] = world_learn_config,
 	};
 
 	w->nr_events++;
@@ -269,11 +213,6 @@ uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint
 uint32_t af_world_kstack(const struct af_world *w, const struct af_event *ev, uint32_t kstack)
 {
 	return world_find(&w->by_kstack, ev->stream, kstack);
-}
-
-uint32_t af_world_shape(const struct af_world *w, const struct af_event *ev, uint32_t shape)
-{
-	return world_find(&w->by_shape, ev->stream, shape);
 }
 
 /* Addresses of the kernel are the same in all processes and never reused while it runs. */
@@ -303,22 +242,4 @@ const struct af_code *af_world_code(const struct af_world *w, uint32_t process, 
 {
 	const uint64_t *v = af_map_get(&w->by_code, world_key(process, code));
 	return v ? (const void *)(uintptr_t)*v : NULL;
-}
-
-const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel)
-{
-	const uint64_t *v = af_map_get(&w->by_kernel, world_key(process, kernel));
-	return v ? (const char *)(uintptr_t)*v : "";
-}
-
-const struct af_device *af_world_device(const struct af_world *w, uint32_t process, uint32_t id)
-{
-	uint32_t i = world_find(&w->by_device, process, id);
-	return i ? &w->devices[i] : NULL;
-}
-
-const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id)
-{
-	uint32_t i = world_find(&w->by_queue, process, id);
-	return i ? &w->queues[i] : NULL;
 }

@@ -81,7 +81,24 @@ struct af_queue {
 
 struct af_shape {
 	uint32_t process;
-	struct af_ev_shape is; /* ids as in the trace: of the process */
+	struct af_ev_shape is;                    /* ids as in the trace: of the process */
+	const struct af_ev_launch_config *config; /* NULL: not known */
+};
+
+/* A function of a device API. */
+struct af_function {
+	uint32_t process, id, api;
+	uint32_t does; /* enum af_does */
+	const char *name;
+};
+
+/* A node of a graph of work, as one definition has it. */
+struct af_node {
+	uint32_t process, id, graph;
+	uint32_t original; /* node id it was cloned or updated from, 0 for none */
+	uint32_t path;     /* call path of the world: who made it; 0 for a clone */
+	uint32_t before;   /* the definition that this one replaced, 0 for none */
+	uint64_t since_ns;
 };
 
 struct af_world {
@@ -108,6 +125,10 @@ struct af_world {
 	uint32_t nr_devices;
 	struct af_queue *queues;
 	uint32_t nr_queues;
+	struct af_function *functions;
+	uint32_t nr_functions;
+	struct af_node *nodes;
+	uint32_t nr_nodes;
 	struct af_clocks clocks; /* of the devices; whoever wants them reads them first */
 	struct af_note *notes;   /* in order */
 	struct af_note **notes_end;
@@ -120,8 +141,9 @@ struct af_world {
 	/* private: (stream, id), (process, id) and the like to indexes */
 	struct af_map by_stack, by_py_stack, by_path, by_shape, by_string;
 	struct af_map by_symbol, by_code, by_kernel, by_device, by_queue, by_kstack, by_thread;
+	struct af_map by_function, by_node;
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
-	    cap_shapes, cap_devices, cap_queues;
+	    cap_shapes, cap_devices, cap_queues, cap_functions, cap_nodes;
 };
 
 /* A zeroed struct is an empty world. */
@@ -135,7 +157,8 @@ void af_world_close(struct af_world *w);
 	 1ull << AF_KIND_DEVICE | 1ull << AF_KIND_QUEUE | 1ull << AF_KIND_KERNEL |                 \
 	 1ull << AF_KIND_SHAPE | 1ull << AF_KIND_STRING | 1ull << AF_KIND_SYMBOL |                 \
 	 1ull << AF_KIND_THREAD | 1ull << AF_KIND_COMM | 1ull << AF_KIND_KSTACK |                  \
-	 1ull << AF_KIND_PROCESS_NOTE)
+	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_FUNCTION | 1ull << AF_KIND_GRAPH_NODE |    \
+	 1ull << AF_KIND_LAUNCH_CONFIG)
 
 void af_world_event(struct af_world *w, const struct af_event *ev);
 
@@ -143,6 +166,21 @@ void af_world_event(struct af_world *w, const struct af_event *ev);
 uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath);
 uint32_t af_world_kstack(const struct af_world *w, const struct af_event *ev, uint32_t kstack);
 uint32_t af_world_shape(const struct af_world *w, const struct af_event *ev, uint32_t shape);
+
+/* The function of a device API that the process numbers @id; 0 when it was never defined. */
+uint32_t af_world_function(const struct af_world *w, uint32_t process, uint32_t id);
+
+/*
+ * The definition of the process's node @id that held at @time_ns, an index of w->nodes; the oldest
+ * when all are later; 0 when there is none.
+ */
+uint32_t af_world_node(const struct af_world *w, uint32_t process, uint32_t id, uint64_t time_ns);
+
+/*
+ * The call path (0: not known) of the call that made, mostly captured, the node that @node, an
+ * index of w->nodes, was cloned or updated from, as things were at @time_ns.
+ */
+uint32_t af_world_node_path(const struct af_world *w, uint32_t node, uint64_t time_ns);
 
 /* Names; NULL or "" when the trace does not have them. */
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,

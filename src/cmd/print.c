@@ -139,8 +139,8 @@ static int print_events(struct printing *now, int fd)
 	printer.raw = p->raw;
 	for (uint64_t n = 0; n < p->limit && !rc && print_next(now, &ev); n++) {
 		struct af_work work;
-		bool placed = now->placing && af_work_read(&ev, &work) &&
-		              af_work_place(&now->world, &ev, &work, NULL);
+		bool placed = now->placing && af_work_read(&now->world, &ev, &work) &&
+		              af_work_place(&now->world, &work, NULL);
 		af_event_print(&printer, &ev, placed ? &work : NULL, &b);
 		if (b.len >= FLUSH_BYTES)
 			rc = af_buf_flush(&b, fd);

@@ -311,8 +311,8 @@ static void place_works(const struct made *made, struct af_work works[2], bool p
 				continue;
 			}
 			af_world_event(&world, &ev);
-			if (af_work_read(&ev, &works[nr])) {
-				placed[nr] = af_work_place(&world, &ev, &works[nr], NULL);
+			if (af_work_read(&world, &ev, &works[nr])) {
+				placed[nr] = af_work_place(&world, &works[nr], NULL);
 				nr++;
 			}
 		}
