@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/proc.h"
 #include "base/scope.h"
 #include "cmd/commands.h"
+#include "cmd/library.h"
 #include "cmd/summary.h"
 #include "collect/collect.h"
 
@@ -106,11 +108,14 @@ static int doctor_run(void *state, int nr_words, char **words, struct af_err *er
 {
 	const struct doctor_options *o = state;
 	struct af_buf json = {0};
-	char says[600];
+	char says[600], library[PATH_MAX];
 	bool cpu = false;
+	struct af_err none = {0};
 
 	if (nr_words)
 		return af_fail_plain(err, -EINVAL, "doctor takes no words: %s", words[0]);
+	if (!af_library_find(library, &none))
+		af_collect_library(library);
 	for (int i = 0; af_collectors[i]; i++) {
 		const struct af_collector_ops *c = af_collectors[i];
 		struct af_err why = {0};

@@ -71,7 +71,7 @@ static bool list_has(const char *list, const char *name)
 	return false;
 }
 
-/* A layer does no harm where there is no OpenCL, so the default needs no probe. */
+/* A layer does no harm where there is no OpenCL or CUDA, so the default needs no probe. */
 static int choose_apis(const struct af_record_options *o, struct af_session_options *s,
                        struct af_err *err)
 {
@@ -81,10 +81,15 @@ static int choose_apis(const struct af_record_options *o, struct af_session_opti
 		const struct af_collector_ops *c = af_collector_find(name);
 		if (strcmp(name, "none") && strcmp(name, "all") && (!c || c->cpu_mode))
 			return af_fail_plain(err, -EINVAL,
-			                     "--api knows opencl, all and none, not \"%s\"", name);
+			                     "--api knows cuda, opencl, all and none, not \"%s\"",
+			                     name);
 	}
-	if (!o->api || list_has(o->api, "opencl") || list_has(o->api, "all"))
-		s->flags |= AF_SESSION_OPENCL;
+	for (int i = 0; af_collectors[i]; i++) {
+		const struct af_collector_ops *c = af_collectors[i];
+		if (!c->cpu_mode &&
+		    (!o->api || list_has(o->api, c->name) || list_has(o->api, "all")))
+			s->flags |= c->flags;
+	}
 	return 0;
 }
 
@@ -144,6 +149,9 @@ static void note_run(struct af_recording *r, const char *sampler, int nr_words, 
 	af_session_note(r, "collector.cpu", "%s", sampler);
 	if (r->options->flags & AF_SESSION_OPENCL)
 		af_session_note(r, "collector.opencl", "recorded by a loader layer");
+	const char *other = getenv("CUDA_INJECTION64_PATH");
+	if (r->options->flags & AF_SESSION_CUDA && other && *other)
+		af_session_note(r, "collector.cuda", "in place of CUDA_INJECTION64_PATH=%s", other);
 }
 
 static void note_end(struct af_recording *r)

@@ -41,7 +41,7 @@ struct af_record_options {
 	     "api",                                                                                  \
 	     0,                                                                                      \
 	     "LIST",                                                                                 \
-	     "GPU APIs to record: opencl, none (all that work)",                                     \
+	     "GPU APIs to record: cuda, opencl, none (all that work)",                                     \
 	     offsetof(type, api),                                                                    \
 	     "opencl|all|none"},                                                                     \
 	    {AF_OPT_CHOICE,                                                                          \

@@ -38,8 +38,15 @@ static const struct af_collector_ops collector_opencl = {
     .probe = af_opencl_probe,
 };
 
+static const struct af_collector_ops collector_cuda = {
+    .name = "cuda",
+    .summary = "CUDA kernels, copies, graphs and memory, with the stack of each call",
+    .flags = AF_SESSION_CUDA,
+    .probe = af_cuda_probe,
+};
+
 const struct af_collector_ops *const af_collectors[] = {
-    &collector_bpf, &collector_perf, &collector_timer, &collector_opencl, NULL,
+    &collector_bpf, &collector_perf, &collector_timer, &collector_opencl, &collector_cuda, NULL,
 };
 
 const struct af_collector_ops *af_collector_find(const char *name)

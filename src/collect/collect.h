@@ -33,7 +33,13 @@ const struct af_collector_ops *af_collector_find(const char *name);
  */
 const struct af_collector_ops *af_collector_best_cpu(char *why, size_t size);
 
+/* Where libaflame.so is, for the probes that load it; the string stays the caller's. */
+void af_collect_library(const char *path);
+
 /* src/collect/opencl.c */
 int af_opencl_probe(char *words, size_t size, struct af_err *err);
+
+/* src/collect/cuda.c */
+int af_cuda_probe(char *words, size_t size, struct af_err *err);
 
 #endif

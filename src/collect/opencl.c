@@ -4,25 +4,19 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/scope.h"
+#include "collect/ask.h"
 #include "collect/collect.h"
-#include "trace/session.h"
 
 enum {
-	PROBE_SECONDS = 10,
 	PLATFORMS_MAX = 16,
 	/* OpenCL 3.0 and cl_loader_info; the headers are not needed to record. */
 	CL_PLATFORM_VERSION = 0x0901,
@@ -126,67 +120,25 @@ static void loader_ask(struct opencl_found *f)
 		platform_describe(&l, platforms[i], f);
 }
 
-static _Noreturn void probe_child(int out, const char *scratch)
-{
-	struct opencl_found f = {0};
-	int null = open("/dev/null", O_RDWR);
+/* A scratch directory: PoCL leaves files in its cache even when nothing is compiled. */
+static char scratch[] = "/tmp/aflame-probe-XXXXXX";
 
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
-	dup2(null, STDERR_FILENO);
+static void opencl_ask(void *answer)
+{
 	unsetenv("OPENCL_LAYERS");
-	unsetenv(AF_SESSION_ENV);
-	/* PoCL leaves files in its cache even when nothing is compiled. */
 	setenv("POCL_CACHE_DIR", scratch, 1);
-	signal(SIGALRM, SIG_DFL);
-	alarm(PROBE_SECONDS); /* also when our parent is gone */
-	loader_ask(&f);
-	/* Not exit(): drivers and this program's own handlers have nothing to do here. */
-	_exit(af_write_all(out, &f, sizeof f) ? 1 : 0);
-}
-
-/* Run the child; 0 and its answer, or the reason there is none. */
-static int probe_run(struct opencl_found *f, const char *scratch, struct af_err *err)
-{
-	int ends[2], status = 0;
-
-	if (pipe2(ends, O_CLOEXEC))
-		return af_fail(err, -errno, "cannot make a pipe");
-	scope_close int from = ends[0];
-	pid_t pid = fork();
-	if (!pid)
-		probe_child(ends[1], scratch);
-	close(ends[1]);
-	if (pid < 0)
-		return af_fail(err, -errno, "cannot fork");
-
-	size_t got = 0;
-	ssize_t n;
-	while ((n = read(from, (char *)f + got, sizeof *f - got)) > 0 || (n < 0 && errno == EINTR))
-		got += n > 0 ? (size_t)n : 0;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (got == sizeof *f)
-		return 0;
-	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-		return af_fail_plain(err, -ETIMEDOUT,
-		                     "an OpenCL driver did not answer in %d s: see "
-		                     "/etc/OpenCL/vendors",
-		                     PROBE_SECONDS);
-	return af_fail_plain(err, -EIO,
-	                     "an OpenCL driver crashed when asked for its devices (%s): see "
-	                     "/etc/OpenCL/vendors",
-	                     WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "exited");
+	loader_ask(answer);
 }
 
 int af_opencl_probe(char *words, size_t size, struct af_err *err)
 {
 	struct opencl_found f = {0};
-	char scratch[] = "/tmp/aflame-probe-XXXXXX";
 
+	memset(scratch + strlen(scratch) - 6, 'X', 6); /* it may be asked again */
 	if (!mkdtemp(scratch))
 		return af_fail(err, -errno, "cannot make %s", scratch);
-	int rc = probe_run(&f, scratch, err);
+	int rc =
+	    af_ask(opencl_ask, &f, sizeof f, "an OpenCL driver", "see /etc/OpenCL/vendors", err);
 	af_remove_tree(scratch);
 	if (rc)
 		return rc;

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/program.h"
 #include "base/scope.h"
+#include "collect/condense.h"
 #include "collect/group.h"
 #include "collect/session.h"
 
@@ -80,6 +81,9 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 		env_prepend("LD_PRELOAD", r->options->library);
 	if (r->options->flags & AF_SESSION_OPENCL)
 		env_prepend("OPENCL_LAYERS", r->options->library);
+	/* The driver takes one library only: another tool's gives way, and the summary says so. */
+	if (r->options->flags & AF_SESSION_CUDA)
+		setenv("CUDA_INJECTION64_PATH", r->options->library, 1);
 	setenv(AF_SESSION_ENV, r->shm, 1);
 	signal(SIGXFSZ, r->old_sigxfsz);
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -166,10 +170,12 @@ void af_target_look(struct af_recording *r)
 /* Once a second. */
 static void look_around(struct af_recording *r)
 {
-	/* Nothing of our own stream gives way in a ring: there it has to grow slowly. */
+	/* In a ring our own stream is to grow slowly. */
 	if (!r->options->ring_bytes || r->nr_looks++ % RING_ANCHOR_LOOKS == 0)
 		af_session_anchor(r);
 	af_stream_flush(&r->stream); /* what is written survives us */
+	if (r->options->ring_bytes)
+		af_condense_look(&r->segments, &r->stream, "recorder");
 	af_drain_look(&r->drain);
 	af_target_look(r);
 	af_session_lost_again(r);

@@ -1,14 +1,12 @@
 #include "inject/opencl.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/map.h"
 #include "inject/handles.h"
 #include "inject/inject.h"
-#include "trace/objects.h"
+#include "inject/keep.h"
 
 enum {
 	PROGRAM_DEVICES = 64, /* a program's binaries are kept for as many devices */
@@ -33,26 +31,13 @@ static void *scratch_map(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Keep bytes in the trace; @name is empty when that did not work (another mount namespace, a full
- * disk): the definition says so. */
-static void object_keep(const void *data, size_t size, char name[AF_SHA256_HEX])
-{
-	const struct af_session *session = af_inject_session();
-	int dir = session ? open(session->trace_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-	if (dir < 0 || af_object_put(dir, data, size, name))
-		name[0] = 0;
-	if (dir >= 0)
-		close(dir);
-}
-
 static void program_define(uint32_t id, uint32_t device, enum af_object_form form, const void *data,
                            size_t size, const char *options)
 {
 	char object[AF_SHA256_HEX] = "";
 
 	if (data && size)
-		object_keep(data, size, object);
+		af_object_keep(data, size, object);
 	struct af_thread *t = af_thread_enter();
 	if (!t)
 		return;

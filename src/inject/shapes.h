@@ -15,12 +15,19 @@ struct af_stream;
 enum {
 	AF_SHAPE_SETS = 128,
 	AF_SHAPE_WAYS = 4,
+	AF_SHAPE_CONFIGS = 256,
+};
+
+/* Which LAUNCH_CONFIG was last written for a shape: the hash of its content. */
+struct af_shape_config {
+	uint32_t shape, hash;
 };
 
 struct af_shape_memo {
 	struct af_ev_shape entries[AF_SHAPE_SETS][AF_SHAPE_WAYS]; /* shape 0: free */
 	uint8_t victim[AF_SHAPE_SETS];
-	uint32_t nr_ids; /* last id given in this stream */
+	struct af_shape_config configs[AF_SHAPE_CONFIGS]; /* by shape, direct-mapped; the user's */
+	uint32_t nr_ids;                                  /* last id given in this stream */
 };
 
 /*

@@ -12,15 +12,21 @@
 #include "inject/modules.h"
 #include "inject/sampler.h"
 
-/* Room for one of the four signals we share with the program. */
+/* Room for one of the signals we share with the program. */
 struct shared_signal {
 	int signo;
 	bool ours;                /* our handler is installed */
 	struct sigaction program; /* what the program believes is installed */
 };
 
-static struct shared_signal shared[] = {
-    {.signo = SIGTRAP}, {.signo = SIGPROF}, {.signo = SIGSEGV}, {.signo = SIGBUS}};
+/* The last ones only where somebody wants to know that they end the program. */
+static struct shared_signal shared[] = {{.signo = SIGTRAP}, {.signo = SIGPROF}, {.signo = SIGSEGV},
+                                        {.signo = SIGBUS},  {.signo = SIGINT},  {.signo = SIGTERM},
+                                        {.signo = SIGHUP},  {.signo = SIGQUIT}, {.signo = SIGABRT},
+                                        {.signo = SIGILL},  {.signo = SIGFPE}};
+enum { SHARED_ENDING = 4 };
+
+static void (*volatile ending)(void);
 
 /*
  * Of alternate stacks with less there is no room for a second signal frame (up to 3.5 KiB with
@@ -54,6 +60,11 @@ static void signals_handle(int signo, siginfo_t *info, void *context);
 static bool is_fault(int signo)
 {
 	return signo == SIGSEGV || signo == SIGBUS;
+}
+
+static bool is_synchronous(int signo)
+{
+	return is_fault(signo) || signo == SIGILL || signo == SIGFPE;
 }
 
 static bool is_handled(const struct sigaction *act)
@@ -122,6 +133,18 @@ void af_signals_start(void)
 	af_guard_arm(true);
 }
 
+/* Only where the default action is the program's wish now: what it handles or ignores is its own.
+ */
+void af_signals_ending(void (*last)(void))
+{
+	struct sigaction act;
+
+	ending = last;
+	for (unsigned i = SHARED_ENDING; i < sizeof shared / sizeof *shared; i++)
+		if (!call_real(shared[i].signo, NULL, &act) && act.sa_handler == SIG_DFL)
+			shared_take(shared[i].signo);
+}
+
 void af_signals_sample(int signo)
 {
 	sampling = signo;
@@ -159,7 +182,8 @@ void af_signals_alternate(size_t size)
 			install_held(signo, &act);
 }
 
-/* The default action of all four is to end the process: let the kernel do it, with the same core.
+/* The default action of all of them is to end the process: let the kernel do it, with the same
+ * core.
  */
 static void shared_die(int signo, const siginfo_t *info)
 {
@@ -167,7 +191,7 @@ static void shared_die(int signo, const siginfo_t *info)
 
 	call_real(signo, &act, NULL);
 	/* A fault happens again by itself when we return; what was sent must be sent again. */
-	if (info->si_code <= 0 || signo == SIGTRAP || signo == SIGPROF)
+	if (info->si_code <= 0 || !is_synchronous(signo))
 		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
 }
 
@@ -196,6 +220,8 @@ static void shared_forward(struct shared_signal *s, siginfo_t *info, void *conte
 		return;
 	if (program.sa_handler == SIG_DFL || program.sa_handler == SIG_IGN) {
 		s->ours = false;
+		if (ending)
+			ending();
 		shared_die(s->signo, info);
 		return;
 	}

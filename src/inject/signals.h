@@ -26,6 +26,13 @@ int af_signals_sampling(void);
 /* Does the program ignore that signal, as far as it knows? */
 bool af_signals_sampling_is_ignored(void);
 
+/*
+ * Call @last, which must be fit for a handler, before a signal ends the program by its default
+ * action. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGILL and SIGFPE are then shared too, where
+ * nobody handles or ignores them yet. Once.
+ */
+void af_signals_ending(void (*last)(void));
+
 /* Is our handler installed for @signo? */
 bool af_signals_shares(int signo);
 

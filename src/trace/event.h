@@ -401,7 +401,8 @@ AF_KINDS(AF_K)
 	L(13, OLDEST, "older events that gave way to newer ones, as --ring asks")                  \
 	L(14, PAUSED, "nanoseconds with recording off, as --ctl, --delay or --max-size asked")     \
 	L(15, DEBUGGER, "samples while a debugger was attached")                                   \
-	L(16, FORBIDDEN, "samples of who had forbidden itself (seccomp) to write them")
+	L(16, FORBIDDEN, "samples of who had forbidden itself (seccomp) to write them")            \
+	L(17, DROPPED, "records of device work that the driver dropped: no buffer was free")
 
 enum af_lost {
 #define AF_L(number, NAME, meaning) AF_LOST_##NAME = number,
@@ -435,9 +436,10 @@ enum af_clock_id {
 };
 
 enum af_usage_source {
-	AF_USAGE_SELF = 1,     /* the process itself, as it ended */
-	AF_USAGE_WAIT = 2,     /* wait4: the process and the children it waited for */
-	AF_USAGE_LAST_SEEN = 3 /* /proc, at most a second before it ended */
+	AF_USAGE_SELF = 1,      /* the process itself, as it ended */
+	AF_USAGE_WAIT = 2,      /* wait4: the process and the children it waited for */
+	AF_USAGE_LAST_SEEN = 3, /* /proc, at most a second before it ended */
+	AF_USAGE_WATCHED = 4,   /* the difference while it was watched, in ticks of /proc */
 };
 
 enum af_mapping_flag {

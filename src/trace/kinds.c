@@ -72,6 +72,7 @@ static const struct af_value_info usage_values[] = {
     NAMED(USAGE, SELF, "the process itself, as it ended"),
     NAMED(USAGE, WAIT, "wait4: the process and the children it waited for"),
     NAMED(USAGE, LAST_SEEN, "/proc, at most a second before it ended"),
+    NAMED(USAGE, WATCHED, "the difference while it was watched, in ticks of /proc"),
 };
 static const struct af_value_info mapping_values[] = {
     NAMED(MAPPING, DELETED, "the file was replaced or removed"),

@@ -37,6 +37,7 @@ enum af_session_flag {
 	AF_SESSION_PYTHON = 4,
 	AF_SESSION_KERNEL =
 	    8, /* the recorder adds what threads do in the kernel, and starts samplers */
+	AF_SESSION_CUDA = 16,
 };
 
 enum { AF_SAMPLED_SLOTS = 64 };

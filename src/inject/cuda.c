@@ -1,0 +1,237 @@
+#include "inject/cuda.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "inject/cuda_functions.h"
+#include "inject/inject.h"
+#include "inject/keep.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct af_cupti af_cupti;
+
+static struct {
+	void *subscriber;
+	_Atomic uint32_t generation; /* of the process it is on in; 0: off */
+	_Atomic uint32_t fatal;      /* CUPTI has ended itself */
+	_Atomic uint32_t nr_programs;
+} cuda;
+
+bool af_cuda_on(void)
+{
+	return atomic_load_explicit(&cuda.generation, memory_order_relaxed) ==
+	           af_inject_generation() &&
+	       af_inject_session();
+}
+
+static void cuda_note(const char *value)
+{
+	struct af_thread *t = af_thread_enter();
+	struct af_tail tail[] = {{"cuda", 4, 0}, {value, (uint32_t)strlen(value), 0}};
+
+	if (!t)
+		return;
+	af_stream_put_tail(&t->stream, AF_KIND_NOTE, af_now_ns(), "", 0, tail, 2);
+	af_thread_leave(t);
+}
+
+void af_cuda_lost(enum af_lost reason, uint64_t count)
+{
+	struct af_thread *t = count ? af_thread_enter() : NULL;
+
+	if (!t)
+		return;
+	af_stream_put(&t->stream, lost, af_now_ns(), .reason = reason, .count = count);
+	af_thread_leave(t);
+}
+
+static void module_loaded(const struct af_cupti_module *m)
+{
+	char object[AF_OBJECT_NAME] = "";
+
+	if (!m->cubin || !m->size)
+		return;
+	af_object_keep(m->cubin, m->size, object);
+	struct af_thread *t = af_thread_enter();
+	if (!t)
+		return;
+	struct af_ev_program ev = {
+	    .program = af_inject_next_id(&cuda.nr_programs),
+	    .form = AF_OBJECT_NATIVE,
+	    .size = m->size,
+	};
+	struct af_tail tail[] = {{object, (uint32_t)strlen(object), 0}, {"", 0, 0}};
+	af_stream_put_tail(&t->stream, AF_KIND_PROGRAM, af_now_ns(), &ev, sizeof ev, tail, 2);
+	af_thread_leave(t);
+}
+
+static void resource(uint32_t id, const struct af_cupti_resource_data *r,
+                     const struct af_regs *regs)
+{
+	switch (id) {
+	case AF_CUPTI_CONTEXT_CREATED:
+		af_cuda_thread_start();
+		break;
+	case AF_CUPTI_MODULE_LOADED:
+		module_loaded(r->what);
+		break;
+	case AF_CUPTI_GRAPHNODE_CREATED:
+	case AF_CUPTI_GRAPHNODE_CLONED:
+	case AF_CUPTI_GRAPHNODE_UPDATED:
+		af_cuda_graph(id, r->what, regs);
+		break;
+	default:
+		break;
+	}
+}
+
+static void cuda_callback(void *arg, uint32_t domain, uint32_t id, const void *data)
+{
+	struct af_regs regs;
+	(void)arg;
+
+	AF_REGS_CALLER(&regs);
+	if (!af_cuda_on())
+		return;
+	if (domain == AF_CUPTI_DRIVER_API)
+		af_cuda_call(id, data, &regs);
+	else if (domain == AF_CUPTI_RESOURCE)
+		resource(id, data, &regs);
+	else if (domain == AF_CUPTI_STATE && id == AF_CUPTI_FATAL_ERROR &&
+	         !atomic_exchange(&cuda.fatal, 1))
+		cuda_note("stopped: CUPTI met a fatal error and ended itself");
+}
+
+static const char *result_text(enum af_cupti_result rc)
+{
+	const char *text = NULL;
+
+	return af_cupti.GetResultString(rc, &text) || !text ? "unknown error" : text;
+}
+
+/* What CUPTI refuses, and what can be done about it. */
+static void refusal(enum af_cupti_result rc, char *words, size_t size)
+{
+	const char *fix = "";
+
+	if (rc == AF_CUPTI_OTHER_SUBSCRIBER)
+		fix = ": another profiler has CUPTI (nsys, torch.profiler, DCGM); run without it";
+	else if (rc == AF_CUPTI_PRIVILEGES)
+		fix = ": allow it with the driver option NVreg_RestrictProfilingToAdminUsers=0, or "
+		      "run as root";
+	else if (rc == AF_CUPTI_VIRTUALIZED)
+		fix = ": the hypervisor must allow profiling of its virtual GPUs";
+	snprintf(words, size, "CUPTI refused (%s)%s", result_text(rc), fix);
+}
+
+static void callbacks_enable(void)
+{
+	static const uint32_t resources[] = {AF_CUPTI_CONTEXT_CREATED, AF_CUPTI_MODULE_LOADED,
+	                                     AF_CUPTI_GRAPHNODE_CREATED, AF_CUPTI_GRAPHNODE_CLONED,
+	                                     AF_CUPTI_GRAPHNODE_UPDATED};
+
+	/* One that this CUPTI does not know yet is left out. */
+#define AF_F(id, name, does) af_cupti.EnableCallback(1, cuda.subscriber, AF_CUPTI_DRIVER_API, id);
+	AF_CUDA_FUNCTIONS(AF_F)
+#undef AF_F
+	for (unsigned i = 0; i < sizeof resources / sizeof *resources; i++)
+		af_cupti.EnableCallback(1, cuda.subscriber, AF_CUPTI_RESOURCE, resources[i]);
+	af_cupti.EnableCallback(1, cuda.subscriber, AF_CUPTI_STATE, AF_CUPTI_FATAL_ERROR);
+}
+
+static int driver_version(void)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	uint32_t (*get)(int *) = driver ? dlsym(driver, "cuDriverGetVersion") : NULL;
+	int version = 0;
+
+	return get && !get(&version) ? version : 0;
+}
+
+/* Load CUPTI and subscribe: *@words says what was loaded, or what went wrong. */
+static bool cupti_open(char *words, size_t size)
+{
+	char path[512];
+	uint32_t version = 0;
+	int driver = driver_version();
+
+	if (!driver) {
+		snprintf(words, size, "no NVIDIA driver (libcuda.so.1)");
+		return false;
+	}
+	void *library = af_cuda_find(driver, path, sizeof path);
+	if (!library) {
+		snprintf(words, size, "%s", path);
+		return false;
+	}
+	if (!af_cuda_resolve(library, words, size))
+		return false;
+	enum af_cupti_result rc = af_cupti.Subscribe(&cuda.subscriber, cuda_callback, NULL);
+	if (rc) {
+		refusal(rc, words, size);
+		return false;
+	}
+	af_cupti.GetVersion(&version);
+	snprintf(words, size, "CUPTI %u from %s, driver for CUDA %d.%d", version, path,
+	         driver / 1000, driver % 1000 / 10);
+	return true;
+}
+
+static void cupti_close(void)
+{
+	af_cupti.Unsubscribe(cuda.subscriber);
+	cuda.subscriber = NULL;
+}
+
+static void cuda_start(void)
+{
+	char words[1024], why[512];
+
+	if (!cupti_open(words, sizeof words)) {
+		snprintf(why, sizeof why, "not recorded: %.490s", words);
+		cuda_note(why);
+		return;
+	}
+	enum af_cupti_result rc = af_cuda_activity_start();
+	if (rc) {
+		refusal(rc, words, sizeof words);
+		snprintf(why, sizeof why, "not recorded: %.490s", words);
+		cuda_note(why);
+		cupti_close();
+		return;
+	}
+	cuda_note(words);
+	af_cuda_functions_define();
+	atomic_store(&cuda.generation, af_inject_generation());
+	callbacks_enable();
+}
+
+/*
+ * The driver's door (CUDA_INJECTION64_PATH): called once, in the first cuInit of the process. What
+ * it returns, 1 for success, the driver does not act upon.
+ */
+EXPORT int InitializeInjection(void);
+int InitializeInjection(void)
+{
+	static _Atomic uint32_t called;
+	const struct af_session *session = af_inject_start() ? af_inject_session() : NULL;
+
+	if (session && session->flags & AF_SESSION_CUDA && !atomic_exchange(&called, 1))
+		cuda_start();
+	return 1;
+}
+
+/*
+ * For `aflame doctor`, in a child of its own that has called cuInit: would CUDA be recorded? @words
+ * gets what with, or why not. The same code as in a recorded program, so the answer is true.
+ */
+EXPORT int aflame_cuda_probe(char *words, size_t size);
+int aflame_cuda_probe(char *words, size_t size)
+{
+	if (!cupti_open(words, size))
+		return 0;
+	cupti_close();
+	return 1;
+}

@@ -1,0 +1,176 @@
+#include "inject/cuda.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "inject/inject.h"
+#include "inject/signals.h"
+
+/*
+ * CUPTI hands a buffer over when it is full. So that what is in half-full ones is in the trace
+ * within a second, whatever ends the program, a thread of our own asks for them: it must not be
+ * done from a callback (CUPTI locks up) nor before there is a context (it does, too). The thread is
+ * there only where CUDA is, which has threads of its own.
+ */
+enum { FLUSH_MS = 500, LAST_MS = 1000, DEVICES_MAX = 64, CLOCK_TRIES = 3 };
+
+static struct {
+	_Atomic uint32_t started;
+	_Atomic uint32_t generation;  /* of the process whose thread it is */
+	_Atomic uint32_t asked, done; /* last flushes asked for and done: futexes */
+} flusher;
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value, long ms)
+{
+	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &t, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* The narrowest of a few readings: CUPTI's stamps are all on one clock. */
+static bool clock_read(struct af_ev_clock *best)
+{
+	best->uncertainty_ns = UINT64_MAX;
+	for (int i = 0; i < CLOCK_TRIES; i++) {
+		uint64_t foreign, begin = af_now_ns();
+		if (af_cupti.GetTimestamp(&foreign))
+			return false;
+		uint64_t width = af_now_ns() - begin;
+		if (width >= best->uncertainty_ns)
+			continue;
+		best->mono_ns = begin + width / 2;
+		best->foreign = foreign;
+		best->uncertainty_ns = width;
+	}
+	return true;
+}
+
+static void clocks_write(void)
+{
+	uint64_t devices = atomic_load(&af_cuda_devices);
+	struct af_ev_clock pair = {.clock = AF_CLOCK_DEVICE};
+
+	if (!clock_read(&pair))
+		return;
+	struct af_thread *t = af_thread_enter();
+	if (!t)
+		return;
+	for (; devices; devices &= devices - 1) {
+		pair.device = (uint32_t)__builtin_ctzll(devices) + 1;
+		void *at = af_stream_begin(&t->stream, AF_KIND_CLOCK, af_now_ns(), sizeof pair);
+		if (!at)
+			continue;
+		memcpy(at, &pair, sizeof pair);
+		af_stream_end(&t->stream);
+	}
+	af_thread_leave(t);
+}
+
+static void device_define(uint32_t id, const char *name, const char *driver)
+{
+	struct af_thread *t = af_thread_enter();
+	struct af_ev_device ev = {.device = id, .type = AF_DEVICE_GPU, .api = AF_API_CUDA};
+	struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0},
+	                         {"NVIDIA", 6, 0},
+	                         {driver, (uint32_t)strlen(driver), 0}};
+
+	if (!t)
+		return;
+	af_stream_put_tail(&t->stream, AF_KIND_DEVICE, af_now_ns(), &ev, sizeof ev, tail, 3);
+	af_thread_leave(t);
+}
+
+/* On our own thread, where CUDA may be called. */
+static void devices_define(void)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	uint32_t (*count)(int *) = cuda ? dlsym(cuda, "cuDeviceGetCount") : NULL;
+	uint32_t (*get)(int *, int) = cuda ? dlsym(cuda, "cuDeviceGet") : NULL;
+	uint32_t (*name)(char *, int, int) = cuda ? dlsym(cuda, "cuDeviceGetName") : NULL;
+	int nr = 0, device = 0;
+	char text[256];
+
+	if (!count || !get || !name || count(&nr))
+		return;
+	for (int i = 0; i < nr && i < DEVICES_MAX; i++) {
+		if (get(&device, i) || name(text, sizeof text - 1, device))
+			continue;
+		text[sizeof text - 1] = 0;
+		device_define(af_cuda_device((uint32_t)i), text, "CUDA");
+	}
+}
+
+static void *flusher_run(void *arg)
+{
+	uint32_t asked = 0;
+	(void)arg;
+
+	prctl(PR_SET_NAME, "aflame");
+	devices_define();
+	clocks_write();
+	while (af_cuda_on()) {
+		futex_wait(&flusher.asked, asked, FLUSH_MS);
+		asked = atomic_load(&flusher.asked);
+		bool last = asked != atomic_load(&flusher.done);
+		af_cupti.ActivityFlushAll(last ? AF_CUPTI_FLUSH_FORCED : 0);
+		clocks_write();
+		atomic_store(&flusher.done, asked);
+		futex_wake(&flusher.done);
+	}
+	return NULL;
+}
+
+void af_cuda_last(void)
+{
+	uint64_t until = af_now_ns() + (uint64_t)LAST_MS * 1000000, now;
+	int saved = errno;
+
+	if (!af_cuda_on() || atomic_load(&flusher.generation) != af_inject_generation())
+		return;
+	uint32_t ticket = atomic_fetch_add(&flusher.asked, 1) + 1, done;
+	futex_wake(&flusher.asked);
+	while ((int32_t)((done = atomic_load(&flusher.done)) - ticket) < 0 &&
+	       (now = af_now_ns()) < until)
+		futex_wait(&flusher.done, done, (long)((until - now) / 1000000) + 1);
+	errno = saved;
+}
+
+/* Ours are for us: the program's signals must not land on a thread it does not know. */
+void af_cuda_thread_start(void)
+{
+	pthread_t thread;
+	sigset_t block, old;
+	uint32_t first = 0;
+
+	if (!atomic_compare_exchange_strong(&flusher.started, &first, 1))
+		return;
+	sigfillset(&block);
+	sigdelset(&block, SIGTRAP);
+	sigdelset(&block, SIGPROF);
+	sigdelset(&block, SIGSEGV);
+	sigdelset(&block, SIGBUS);
+	pthread_sigmask(SIG_SETMASK, &block, &old);
+	int rc = pthread_create(&thread, NULL, flusher_run, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc)
+		return;
+	pthread_detach(thread);
+	atomic_store(&flusher.generation, af_inject_generation());
+	/* Registered after CUPTI's own, so it runs before CUPTI is taken down. */
+	atexit(af_cuda_last);
+	af_signals_ending(af_cuda_last);
+}
