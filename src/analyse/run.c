@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/family.h"
 #include "analyse/frames.h"
 #include "analyse/pass.h"
+#include "base/arena.h"
 
 struct run {
 	uint64_t sampled_ns, unknown_ns; /* unknown: no stack at all */
@@ -43,14 +45,33 @@ static void row_note(struct af_facts *f, struct af_table *t, const struct af_wor
 		row_text(f, t, what, af_facts_text(f, "%s", value));
 }
 
+/* An exec makes another image, not another process. */
+static const char *processes_text(const struct af_world *w, struct af_facts *f)
+{
+	bool *there = af_xcalloc((size_t)w->nr_processes + 1, sizeof *there);
+	uint64_t *busy = af_xcalloc((size_t)w->nr_processes + 1, sizeof *busy);
+	struct af_family family;
+	uint32_t nr = 0, execs = 0;
+
+	for (uint32_t i = 1; i < w->nr_processes; i++)
+		there[i] = w->processes[i].start_ns != 0;
+	af_family_make(&family, w, there, busy);
+	for (uint32_t i = 1; i < w->nr_processes; i++) {
+		nr += there[i] && family.image_of[i] == i;
+		execs += there[i] && family.image_of[i] != i;
+	}
+	af_family_free(&family);
+	free(busy);
+	free(there);
+	return execs ? af_facts_text(f, "%u, with %u exec%s", nr, execs, execs == 1 ? "" : "s")
+	             : af_facts_text(f, "%u", nr);
+}
+
 static void table_run(const struct af_world *w, struct af_facts *f)
 {
 	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
 	struct af_table *t = af_facts_table(f, "run", "The run", columns, 2);
-	uint32_t nr = 0;
 
-	for (uint32_t i = 1; i < w->nr_processes; i++)
-		nr += w->processes[i].start_ns != 0;
 	row_note(f, t, w, "command", "cmd");
 	row_note(f, t, w, "host", "host");
 	row_note(f, t, w, "ended", "end.status");
@@ -62,9 +83,11 @@ static void table_run(const struct af_world *w, struct af_facts *f)
 		length = af_facts_text(f, "%s, and was off for %s", length, af_facts_ns(f, off_ns));
 	row_text(f, t, "recorded for", length);
 	row_note(f, t, w, "recording ended", "stopped");
-	row_text(f, t, "processes", af_facts_text(f, "%u", nr));
+	row_text(f, t, "processes", processes_text(w, f));
 	row_note(f, t, w, "CPU samples", "collector.cpu");
 	row_note(f, t, w, "OpenCL", "collector.opencl");
+	row_note(f, t, w, "CUDA", "cuda");
+	row_note(f, t, w, "CUDA recorded", "collector.cuda");
 	row_note(f, t, w, "Python", "python");
 	row_note(f, t, w, "went silent", "silent");
 	row_note(f, t, w, "a debugger", "debugger");

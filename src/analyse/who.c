@@ -37,11 +37,14 @@ static void who_sample(void *self, const struct af_world *w, const struct af_sam
 
 static void who_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
+	struct who *who = self;
 	struct af_wait wait;
 
+	if (ev->kind == AF_KIND_WAKE)
+		*af_map_at(&who->wakers, ev->process, NULL) = 1;
 	if (!af_wait_read(w, ev, &wait))
 		return;
-	struct who_use *use = who_use(self, wait.at.process, wait.tid);
+	struct who_use *use = who_use(who, wait.at.process, wait.tid);
 	use->blocked_ns += wait.blocked_ns;
 	use->queued_ns += wait.queued_ns;
 	use->waits++;
@@ -78,11 +81,16 @@ static void who_finish(void *self, const struct af_world *w, struct af_results *
 	struct who *who = self;
 	bool *there = af_xcalloc((size_t)w->nr_processes + 1, sizeof *there);
 
+	/* Who only woke others is none of those that were recorded. */
 	for (uint32_t p = 1; p < w->nr_processes; p++)
-		there[p] = w->processes[p].start_ns || w->processes[p].has_usage;
+		there[p] = w->processes[p].has_usage ||
+		           (w->processes[p].start_ns && !af_map_get(&who->wakers, p));
 	for (uint32_t i = 0; i < who->nr; i++)
 		if (who->threads[i].process < w->nr_processes)
 			there[who->threads[i].process] = true;
+	for (uint32_t p = w->nr_processes; p-- > 1;)
+		if (there[p] && w->processes[p].parent < w->nr_processes)
+			there[w->processes[p].parent] = true;
 	there[0] = false;
 	uint64_t *busy = processes_busy(who, w);
 	struct af_family family;
@@ -99,6 +107,7 @@ static void who_close(void *self)
 	struct who *who = self;
 
 	af_map_free(&who->by_thread);
+	af_map_free(&who->wakers);
 	free(who->threads);
 }
 
@@ -106,7 +115,7 @@ const struct af_pass_ops af_pass_who = {
     .name = "who",
     .question = "who was there?",
     .answers = AF_ANSWER_TABLES,
-    .wants = 1ull << AF_KIND_OFFCPU,
+    .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_WAKE,
     .state_size = sizeof(struct who),
     .event = who_event,
     .sample = who_sample,

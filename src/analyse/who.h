@@ -23,6 +23,7 @@ struct who_thread {
 
 struct who {
 	struct af_map by_thread;
+	struct af_map wakers; /* ordinals of those who woke somebody */
 	struct who_thread *threads;
 	uint32_t nr, cap;
 	uint64_t stacks_ns; /* in the kernel, with its stack */

@@ -74,11 +74,11 @@ static const char *process_group(const struct af_process *p)
 
 static const char *measured_text(const struct af_process *p)
 {
-	static const char *const sources[] = {"not known", "by the process as it ended",
-	                                      "by wait4: with its children",
-	                                      "up to a second before it ended"};
+	static const char *const sources[] = {
+	    "not known", "by the process as it ended", "by wait4: with its children",
+	    "up to a second before it ended", "while it was watched"};
 
-	return sources[p->has_usage && p->usage_source < 4 ? p->usage_source : 0];
+	return sources[p->has_usage && p->usage_source < 5 ? p->usage_source : 0];
 }
 
 static void process_row(struct af_facts *f, struct af_table *t, const struct af_world *w,

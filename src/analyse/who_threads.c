@@ -22,7 +22,7 @@ static const struct af_family_member *member_of(const struct af_world *w,
  */
 static void threads_join(struct who *who, const struct af_world *w, const struct af_family *family)
 {
-	struct who whole = {.stacks_ns = who->stacks_ns};
+	struct who whole = {.stacks_ns = who->stacks_ns, .wakers = who->wakers};
 
 	for (uint32_t i = 0; i < who->nr; i++) {
 		const struct who_thread *t = &who->threads[i];

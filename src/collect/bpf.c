@@ -110,6 +110,7 @@ static int bpf_start(struct af_bpf *b, struct af_err *err)
 	b->own_cgroup = bpf_image_need(b, (uint32_t)getpid(), af_now_ns())->cgroup;
 	bpf_image_at(b, (uint32_t)getpid(), UINT64_MAX)->in_scope = false;
 	rc = bpf_programs_attach(b, err);
+	bpf_usage_begin(b);
 	for (uint32_t i = 0; !rc && i < b->options->nr_pids; i++)
 		watch(b, b->options->pids[i]);
 	malloc_trim(0); /* the kernel's types, which libbpf has read */
@@ -471,9 +472,11 @@ void af_bpf_stop(struct af_bpf *b)
 	/* Those that nothing was seen of but that they lived. */
 	for (uint32_t k = 0; k < b->nr_images; k++) {
 		struct bpf_image *i = b->images[k];
-		if (i->in_scope && !b->options->all && !i->ended &&
-		    bpf_image_at(b, i->pid, UINT64_MAX) == i)
-			bpf_image_introduce(b, i);
+		if (i->in_scope && !i->ended && bpf_image_at(b, i->pid, UINT64_MAX) == i) {
+			if (!b->options->all)
+				bpf_image_introduce(b, i);
+			bpf_usage_end(b, i);
+		}
 		bpf_out_close(b, i);
 	}
 	bpf_idle_close(b);
@@ -488,6 +491,7 @@ void af_bpf_close(struct af_bpf *b)
 	af_sideband_close(&b->sideband);
 	bpf_images_free(b);
 	bpf_unwind_close(b);
+	bpf_usage_close(b);
 	af_strtab_free(&b->strings);
 	free(b->queue.data);
 	free(b);

@@ -161,6 +161,7 @@ static void sideband_fork(struct af_bpf *b, const struct af_sideband_event *e)
 	if (!ours && (!from || !from->in_scope))
 		return;
 	struct bpf_image *i = image_new(b, e->pid, e->time_ns);
+	bpf_usage_fresh(b, e->pid);
 	i->in_scope = true;
 	if (ours)
 		image_read_proc(b, i);
@@ -326,8 +327,6 @@ void bpf_image_introduce(struct af_bpf *b, struct bpf_image *i)
 
 void bpf_image_exit(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_exit *e)
 {
-	uint64_t ticks = e->utime + e->stime;
-
 	i->ended = true;
 	i->ended_ns = af_now_ns();
 	if (!i->ns_pid)
@@ -335,20 +334,10 @@ void bpf_image_exit(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_e
 	if (!i->comm)
 		i->comm = af_strtab_id(&b->strings, e->head.comm,
 		                       strnlen(e->head.comm, sizeof e->head.comm));
-	if (!i->hello && i->in_scope) {
-		bpf_image_introduce(b, i);
-		/* As the kernel does it for wait(2): the exact sum, shared out by ticks. */
-		uint64_t kernel_ns =
-		    ticks ? (uint64_t)((double)e->runtime_ns * (double)e->stime / (double)ticks)
-			  : 0;
-		/* Of the program itself, who waits for it tells. */
-		if (i->pid != (uint32_t)b->r->child)
-			af_stream_put(&b->r->stream, process_end, af_now_ns(),
-			              .process = i->process, .status = e->status,
-			              .user_ns = e->runtime_ns - kernel_ns, .kernel_ns = kernel_ns,
-			              .max_rss_bytes =
-			                  e->max_rss_pages * (uint64_t)sysconf(_SC_PAGESIZE),
-			              .source = AF_USAGE_SELF);
+	if (i->in_scope) {
+		if (!i->hello)
+			bpf_image_introduce(b, i);
+		bpf_usage_exit(b, i, e);
 	}
 	for (; i; i = i->older) {
 		bpf_out_close(b, i);

@@ -8,6 +8,7 @@
  *	bpf_unwind.c    frames without a frame pointer
  *	bpf_stream.c    events in the process's stream
  *	bpf_kernel.c    what must be known of the kernel's own code
+ *	bpf_usage.c     the CPU time they used
  *	bpf_forget.c    giving back what is over
  *
  * Samples are looked at HOLD_NS after they were taken: by then a process that carries libaflame
@@ -95,6 +96,10 @@ struct bpf_queue {
 	size_t head, len, cap;
 };
 
+struct bpf_used {
+	uint64_t user_ns, kernel_ns;
+};
+
 struct af_bpf {
 	struct af_recording *r;
 	const struct af_bpf_options *options;
@@ -108,7 +113,10 @@ struct af_bpf {
 	struct af_strtab strings;
 	struct bpf_image **images;
 	uint32_t nr_images, cap_images;
-	struct af_map by_pid; /* newest image */
+	struct af_map by_pid;  /* newest image */
+	struct bpf_used *used; /* by those who were there before us, until then */
+	uint32_t nr_used, cap_used;
+	struct af_map used_by_pid; /* number in @used, from 1 */
 	struct bpf_kernel kernel;
 	struct bpf_out *idle; /* wake-ups by interrupts */
 	struct af_map tables; /* of bpf_unwind.c, by file */
@@ -187,6 +195,16 @@ void bpf_out_close(struct af_bpf *b, struct bpf_image *image);
 void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_stacks *s);
 void bpf_write_comm(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_head *h);
 void bpf_idle_close(struct af_bpf *b);
+
+/* bpf_usage.c */
+/* Remember what those have used who are going to be watched. */
+void bpf_usage_begin(struct af_bpf *b);
+/* @pid is a new process: whoever had it before us is gone. */
+void bpf_usage_fresh(struct af_bpf *b, uint32_t pid);
+/* Write PROCESS_END: of @image, which ended; and, when recording ends, of one that goes on. */
+void bpf_usage_exit(struct af_bpf *b, const struct bpf_image *image, const struct af_bpf_exit *e);
+void bpf_usage_end(struct af_bpf *b, const struct bpf_image *image);
+void bpf_usage_close(struct af_bpf *b);
 
 /* bpf_forget.c: now and then, when all records of before HOLD_NS are written. */
 void bpf_forget(struct af_bpf *b, uint64_t now);

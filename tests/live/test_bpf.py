@@ -160,8 +160,33 @@ def _():
     equal(sorted(int(p["cmdline"].split()[1]) for p in trues), list(range(100)), "of true")
     statics = [p for p in processes if os.path.basename(p["exe"]) == "static_hello"]
     equal(len(statics), 100, "of the static program")
-    ends = {e["process"]: e for e in run.fields("process_end")}
-    expect(all(e["status"] in (0, -1) for e in ends.values()), "a status")
+    ends = run.fields("process_end")
+    expect(all(e["status"] in (0, -1) for e in ends), "a status")
+    ended = {e["process"] for e in ends if e["status"] == 0}
+    expect(len(ended) > 200, "processes with a status: %d" % len(ended))
+
+
+@case("a process tells what it used while it was watched", tries=3)
+def _():
+    need("bpf")
+    path = new_path()
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as busy:
+        time.sleep(1)
+        began = time.monotonic()
+        done = subprocess.run(
+            [AFLAME, "record", "-q", "-o", path, "-d", "0.5s", "-p", str(busy.pid)],
+            check=False,
+            timeout=60,
+        )
+        took_ms = (time.monotonic() - began) * 1e3
+        busy.kill()
+    equal(done.returncode, 0, "status of the recorder")
+    trace = Trace(path)
+    ends = trace.fields("process_end")
+    equal(len(ends), 1, "ends")
+    used_ms = (ends[0]["user_ns"] + ends[0]["kernel_ns"]) / 1e6
+    expect(used_ms <= took_ms + 20, "%.0f ms of CPU in %.0f ms" % (used_ms, took_ms))
+    expect(used_ms >= cpu_ns(trace) / 1e6 - 40, "%.0f ms of CPU are too few" % used_ms)
 
 
 @case("a process in a pid namespace is known by the pid that it sees", tries=3)
