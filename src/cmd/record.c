@@ -338,8 +338,8 @@ const struct af_command af_command_record = {
 	"Bounds leave the program alone: it runs on when --duration or --max-size ends the\n"
 	"recording. --max-size counts what threads hold, and is exceeded by what comes in 10 ms\n"
 	"(the kernel's part: in 200 ms); names and GPU code come on top, as they do for --ring.\n"
-	"--ring counts what events and their definitions take; names, GPU code and a line for\n"
-	"each process that has ended come on top. --duration counts from the end of --delay.\n"
+	"--ring keeps a recording of any length within its size: what is left is the newest\n"
+	"events and the processes that they are of. --duration counts from the end of --delay.\n"
 	"A SIGUSR2 to the recorder makes a snapshot: DIR.1, DIR.2, … are traces of their own\n"
 	"with all there is so far, while recording goes on. --ctl makes FIFO and FIFO.ack where\n"
 	"they are not; each line in it is answered by a line, \"ok …\" or \"error …\".",

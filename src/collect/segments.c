@@ -38,15 +38,23 @@ void af_segments_close(struct af_segments *s)
 
 uint32_t af_segments_stream(struct af_segments *s, const char *name, uint32_t process)
 {
-	for (uint32_t i = s->nr_streams; i-- > 0;)
+	uint32_t free = s->nr_streams;
+
+	for (uint32_t i = s->nr_streams; i-- > 0;) {
 		if (!strcmp(s->streams[i].name, name))
 			return i;
-	AF_GROW(s->streams, s->nr_streams, s->cap_streams);
-	struct af_segment_stream *st = &s->streams[s->nr_streams];
+		if (!s->streams[i].name[0])
+			free = i;
+	}
+	if (free == s->nr_streams) {
+		AF_GROW(s->streams, s->nr_streams, s->cap_streams);
+		s->nr_streams++;
+	}
+	struct af_segment_stream *st = &s->streams[free];
 	*st = (struct af_segment_stream){
 	    .process = process, .newest = UINT32_MAX, .round = s->session->round};
 	snprintf(st->name, sizeof st->name, "%s", name);
-	return s->nr_streams++;
+	return free;
 }
 
 static void segment_name(const struct af_segments *s, uint32_t stream, uint32_t number,
@@ -98,8 +106,9 @@ static void segment_remove(struct af_segments *s, struct af_segment *f)
 	char name[AF_SEGMENT_NAME];
 
 	segment_name(s, f->stream, f->number, name);
-	unlinkat(s->dir_fd, name, 0);
+	/* In this order: who is killed within a system call has ended it. */
 	atomic_fetch_add(&s->session->lost_oldest, f->events);
+	unlinkat(s->dir_fd, name, 0);
 	s->lost[AF_LOST_RING_FULL] += f->discarded;
 	s->bytes -= f->bytes;
 	f->gone = true;
@@ -205,9 +214,16 @@ static void process_forget(struct af_segments *s, uint32_t process)
 	for (uint32_t i = 0; i < s->nr_files; i++)
 		if (!s->files[i].gone && s->streams[s->files[i].stream].process == process)
 			segment_give_way(s, &s->files[i]);
+	for (uint32_t i = 0; i < s->nr_streams; i++)
+		if (s->streams[i].process == process)
+			s->streams[i] = (struct af_segment_stream){
+			    .process = UINT32_MAX, .newest = UINT32_MAX, .ended = true};
 }
 
-/* The file whose last event is the oldest, of those that have an event to lose. */
+/*
+ * The file whose last event is the oldest, of those that have an event to lose, or are of a process
+ * that has none.
+ */
 static struct af_segment *segment_oldest(struct af_segments *s)
 {
 	struct af_segment *oldest = NULL;
@@ -216,7 +232,7 @@ static struct af_segment *segment_oldest(struct af_segments *s)
 		struct af_segment *f = &s->files[i];
 		const struct af_segment_stream *st = &s->streams[f->stream];
 		bool newest = f->number == st->newest;
-		if (f->gone || (newest && !f->events) ||
+		if (f->gone || (newest && !f->events && !st->over) ||
 		    (newest && !st->ended && st->round == s->session->round))
 			continue;
 		if (!oldest || f->end_ns < oldest->end_ns)
@@ -234,6 +250,11 @@ static bool oldest_gives_way(struct af_segments *s)
 		return false;
 	uint32_t stream = f->stream, process = s->streams[stream].process;
 	uint32_t at = (uint32_t)(f - s->files);
+	s->gone_ns = f->end_ns;
+	if (s->streams[stream].over) {
+		process_forget(s, process);
+		return true;
+	}
 	if (f->number == s->streams[stream].newest && stream_roll(s, stream))
 		return false;
 	segment_give_way(s, &s->files[at]);
@@ -256,7 +277,7 @@ uint64_t af_segments_place(struct af_segments *s, uint32_t stream, size_t size,
 	/* Not for so few events that what is carried along would be most of the trace. */
 	if (st->round != s->session->round && f->bytes >= 3 * st->carried_bytes && f->events)
 		stream_roll(s, stream); /* when it fails the old file goes on */
-	while (s->bytes + size > bound - bound / ROUNDS && oldest_gives_way(s))
+	while (s->bytes + s->own_bytes + size > bound - bound / ROUNDS && oldest_gives_way(s))
 		;
 	*offset = segment_newest(s, stream)->bytes;
 	return af_segments_name(s, stream, name);
@@ -281,7 +302,14 @@ void af_segments_wrote(struct af_segments *s, uint32_t stream, const struct af_p
 
 void af_segments_end(struct af_segments *s, uint32_t stream)
 {
+	uint32_t process = s->streams[stream].process;
+
 	s->streams[stream].ended = true;
+	if (!process_is_over(s, process))
+		return;
+	for (uint32_t i = 0; i < s->nr_streams; i++)
+		if (s->streams[i].process == process)
+			s->streams[i].over = true;
 }
 
 /* "s1-0" and "s1-0.2", with the number behind the dot. */

@@ -34,12 +34,16 @@ struct af_segment_stream {
 	uint64_t carried_bytes; /* of definitions it began with */
 	uint64_t last_discarded;
 	bool ended;
+	bool over; /* its process has ended without an event that is left */
 };
 
 struct af_segments {
 	int dir_fd;                 /* borrowed */
 	struct af_session *session; /* borrowed: the bound, the round, what gave way */
 	uint64_t bytes;             /* of all files */
+	uint64_t own_bytes;         /* of the recorder's stream, which counts too (condense.h) */
+	uint64_t condensed_bytes;   /* of it, when it was last written anew */
+	uint64_t gone_ns;           /* what gave way last was up to then */
 	uint64_t round_bytes;       /* written since the round began */
 	struct af_segment *files;
 	struct af_segment_stream *streams;

@@ -12,6 +12,7 @@
 
 #include "base/fs.h"
 #include "collect/carry.h"
+#include "collect/condense.h"
 #include "collect/segments.h"
 #include "trace/session.h"
 #include "trace_maker.h"
@@ -233,6 +234,77 @@ static void a_process_that_is_over_leaves_nothing_behind(void **state)
 	assert_int_equal(sum_dir(r).events + r->session.lost_oldest, made);
 }
 
+static void processes_that_never_had_an_event_give_way(void **state)
+{
+	struct rig *r = *state;
+
+	r->session.ring_bytes = 1 << 20;
+	for (uint32_t process = 1; process <= 3000; process++) {
+		struct made m;
+		struct af_stream s;
+		char name[32];
+
+		snprintf(name, sizeof name, "s%u-0", process);
+		maker_open(&m, &s, 0);
+		for (uint32_t id = 1; id <= 20; id++)
+			put_stack(&s, id, 1000 * process + id);
+		maker_close(&m, &s);
+		uint32_t stream = af_segments_stream(&r->segments, name, process);
+		rig_write(r, stream, (const struct af_packet *)m.data);
+		af_segments_end(&r->segments, stream);
+		free(m.data);
+	}
+	struct sum sum = sum_dir(r);
+	assert_in_range(sum.bytes, 1 << 19, 1 << 20);
+	assert_true(r->segments.nr_streams < 2000); /* places are used again */
+	assert_int_not_equal(faccessat(r->dir_fd, "s1-0", F_OK, 0), 0);
+	assert_int_equal(faccessat(r->dir_fd, "s3000-0", F_OK, 0), 0);
+}
+
+static void the_recorders_stream_forgets_processes_of_which_nothing_is_left(void **state)
+{
+	struct rig *r = *state;
+	struct af_stream s;
+	struct af_file f;
+	struct af_trace *t;
+	struct af_event ev;
+	unsigned ends = 0, notes = 0;
+	struct af_tail note[] = {{"cmd", 3, 0}, {"x", 1, 0}};
+
+	file_open(r, &s, "recorder");
+	s.process = 0;
+	af_stream_put_tail(&s, AF_KIND_NOTE, 900, "", 0, note, 2);
+	for (uint32_t process = 1; process <= 100; process++) {
+		af_stream_put(&s, process_end, 1000 + process, .process = process);
+		af_stream_put(&s, lost, 1000 + process, AF_LOST_BUSY, 5);
+		af_stream_flush(&s);
+	}
+	af_segments_stream(&r->segments, "s7-0", 7);
+	assert_int_equal(af_condense(&r->segments, &s, "recorder", 5000), 0);
+	assert_int_equal(r->session.lost_oldest, 99);
+	assert_int_equal(r->segments.lost[AF_LOST_BUSY], 500);
+	af_stream_put(&s, process_end, 6000, .process = 200);
+	af_stream_flush(&s);
+	/* Again, with what that began with. */
+	assert_int_equal(af_condense(&r->segments, &s, "recorder", 5000), 0);
+	af_stream_put(&s, process_end, 7000, .process = 201);
+	assert_int_equal(af_stream_close(&s), 0);
+
+	assert_int_equal(af_file_map_at(&f, r->dir_fd, "recorder"), 0);
+	struct af_stream_bytes bytes = {.data = f.data, .size = f.size};
+	assert_int_equal(af_trace_open_memory(&t, &bytes, 1, 0), 0);
+	while (af_trace_next(t, &ev)) {
+		ends += ev.kind == AF_KIND_PROCESS_END;
+		notes += ev.kind == AF_KIND_NOTE;
+	}
+	assert_int_equal(ends, 3);
+	assert_int_equal(notes, 1);
+	assert_int_equal(af_trace_damage(t)->packets + af_trace_damage(t)->missing, 0);
+	af_trace_close(t);
+	af_file_unmap(&f);
+	assert_int_not_equal(faccessat(r->dir_fd, ".segment", F_OK, 0), 0);
+}
+
 static void files_of_a_killed_recorder_are_taken_in(void **state)
 {
 	struct rig *r = *state;
@@ -281,6 +353,8 @@ int main(void)
 	    TEST(ids_that_begin_anew_end_those_before),
 	    TEST(the_oldest_give_way_and_are_counted),
 	    TEST(a_process_that_is_over_leaves_nothing_behind),
+	    TEST(processes_that_never_had_an_event_give_way),
+	    TEST(the_recorders_stream_forgets_processes_of_which_nothing_is_left),
 	    TEST(files_of_a_killed_recorder_are_taken_in),
 	    TEST(damaged_files_are_read_as_far_as_they_go),
 	};
