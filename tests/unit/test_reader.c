@@ -4,13 +4,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <errno.h>
 #include <stdio.h>
 
-#include "base/err.h"
-#include "base/fs.h"
-#include "trace/objects.h"
-#include "trace/session.h"
 #include "trace_maker.h"
 
 /* What a reading of one or more streams gave. */
@@ -421,202 +416,9 @@ static void one_wrong_bit_costs_at_most_its_packet(void **state)
 	free(m.data);
 }
 
-/* A directory of its own for each test. */
-static int make_dir(void **state)
-{
-	char name[] = "/tmp/aflame-reader-XXXXXX";
-
-	*state = mkdtemp(name) ? strdup(name) : NULL;
-	return *state ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-	af_remove_tree(*state);
-	free(*state);
-	return 0;
-}
-
-static void put_file(const char *dir, const char *name, const void *data, size_t size)
-{
-	char path[300];
-
-	snprintf(path, sizeof path, "%s/%s", dir, name);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(af_write_all(fd, data, size), 0);
-	close(fd);
-}
-
-static void put_metadata(const char *dir)
-{
-	struct af_err err = {0};
-	int fd = open(dir, O_RDONLY | O_DIRECTORY);
-
-	assert_int_equal(af_metadata_write(fd, 5, 1000, &err), 0);
-	close(fd);
-}
-
-static void assert_refused(const char *dir, int rc, const char *why)
-{
-	struct af_err err = {0};
-	struct af_trace *t = NULL;
-
-	assert_int_equal(af_trace_open(&t, dir, 0, &err), rc);
-	assert_null(t);
-	if (!strstr(err.msg, why))
-		fail_msg("'%s' does not say '%s'", err.msg, why);
-}
-
-static void directory_is_read_with_natural_order_of_names(void **state)
-{
-	const char *dir = *state;
-	struct af_err err = {0};
-	struct af_trace *t;
-	struct af_event ev;
-	struct made m;
-	char path[300];
-
-	put_metadata(dir);
-	for (unsigned i = 1; i <= 11; i++) {
-		char name[16];
-		snprintf(name, sizeof name, "s%u", i);
-		maker_samples(&m, i, 2, 3, 1000, 0);
-		put_file(dir, name, m.data, m.size);
-		free(m.data);
-	}
-	put_file(dir, ".session", "x", 1);
-	put_file(dir, "empty", "", 0);
-	snprintf(path, sizeof path, "%s/objects", dir);
-	assert_int_equal(mkdir(path, 0700), 0);
-	snprintf(path, sizeof path, "%s/link", dir);
-	assert_int_equal(symlink("s1", path), 0);
-
-	assert_int_equal(af_trace_open(&t, dir, 0, &err), 0);
-	assert_int_equal(af_trace_nr_streams(t), 12);
-	for (unsigned i = 0; i < 66; i++) {
-		assert_true(af_trace_next(t, &ev));
-		/* "empty" sorts before "s1". */
-		assert_int_equal(ev.stream, 1 + i / 6);
-		assert_int_equal(ev.process, 2 + i / 6);
-	}
-	assert_false(af_trace_next(t, &ev));
-	assert_string_equal(af_trace_env(t, "tracer_name"), "aflame");
-	assert_string_equal(af_trace_env(t, "aflame_version"), AFLAME_VERSION);
-	assert_null(af_trace_env(t, "no such key"));
-	af_trace_close(t);
-}
-
-static void a_stream_that_is_cut_while_it_is_read_costs_its_end(void **state)
-{
-	struct af_err err = {0};
-	struct af_trace *t;
-	struct af_event ev;
-	struct made m;
-	char path[300];
-	unsigned nr = 0;
-
-	put_metadata(*state);
-	maker_samples(&m, 1, 1, 100000, 1000, 1);
-	put_file(*state, "s1", m.data, m.size);
-	free(m.data);
-	snprintf(path, sizeof path, "%s/s1", (const char *)*state);
-	assert_int_equal(af_trace_open(&t, *state, 0, &err), 0);
-	for (; nr < 1000; nr++)
-		assert_true(af_trace_next(t, &ev));
-	assert_int_equal(truncate(path, (off_t)m.size / 2), 0);
-	while (af_trace_next(t, &ev)) {
-		assert_int_equal(ev.kind, AF_KIND_SAMPLE);
-		nr++;
-	}
-	assert_in_range(nr, 40000, 50000);
-	assert_true(af_trace_damage(t)->bytes > 0);
-	assert_string_equal(af_file_cut(), path);
-	af_trace_close(t);
-}
-
-static void objects_are_read_through_the_trace(void **state)
-{
-	struct af_err err = {0};
-	char name[AF_SHA256_HEX];
-	struct af_trace *t;
-	struct af_file f;
-	int fd = open(*state, O_RDONLY | O_DIRECTORY);
-
-	put_metadata(*state);
-	assert_int_equal(af_object_put(fd, "code", 4, name), 0);
-	close(fd);
-	assert_int_equal(af_trace_open(&t, *state, 0, &err), 0);
-	assert_int_equal(af_trace_object(t, name, &f, &err), 0);
-	assert_int_equal(f.size, 4);
-	assert_memory_equal(f.data, "code", 4);
-	af_file_unmap(&f);
-	assert_int_equal(af_trace_object(t, "../metadata", &f, &err), -EINVAL);
-	af_trace_close(t);
-}
-
-static void what_is_no_trace_is_refused_with_the_reason(void **state)
-{
-	const char *dir = *state;
-	char path[300];
-
-	snprintf(path, sizeof path, "%s/nothing", dir);
-	assert_refused(path, -ENOENT, "run `aflame record -- CMD` first");
-	put_file(dir, "file", "x", 1);
-	snprintf(path, sizeof path, "%s/file", dir);
-	assert_refused(path, -ENOTDIR, "is a file, and a trace is a directory");
-	assert_refused(dir, -ENOENT, "has no file named metadata");
-	put_file(dir, ".session", "", 0);
-	assert_refused(dir, -EBUSY, "is not finished");
-	put_file(dir, "metadata", "", 0);
-	assert_refused(dir, -EINVAL, "not CTF 1.8 text");
-	put_file(dir, "metadata", "\x57\x1d\xd1\x75 packets", 12);
-	assert_refused(dir, -EINVAL, "not CTF 1.8 text");
-}
-
-static void foreign_and_newer_traces_are_refused(void **state)
-{
-	static const char foreign[] =
-	    "/* CTF 1.8 */ env { hostname = \"env { aflame_trace_version = 1; }\"; };";
-	static const char newer[] = "/* CTF 1.8 */\n/* env { x = 1; } */ env{aflame_version="
-				    "\"9.1\";aflame_trace_version=99;};";
-
-	put_file(*state, "metadata", foreign, sizeof foreign - 1);
-	assert_refused(*state, -EINVAL, "not of aflame: read it with babeltrace2");
-	put_file(*state, "metadata", newer, sizeof newer - 1);
-	assert_refused(*state, -EPROTONOSUPPORT, "version 99 (written by aflame 9.1)");
-	assert_refused(*state, -EPROTONOSUPPORT, "reads up to version 1: upgrade aflame");
-}
-
-static void cut_metadata_is_refused_or_read(void **state)
-{
-	struct af_buf b = {0};
-	struct af_env env;
-
-	af_metadata_text(&b, 5, 1000, "ho\"st");
-	for (size_t len = 0; len <= b.len; len++) {
-		/* A copy that ends where the text does, so that a sanitizer sees an overrun. */
-		char *text = malloc(len + !len);
-		memcpy(text, b.data, len);
-		int rc = af_metadata_read(&env, text, len, "x", NULL);
-		if (!rc)
-			assert_string_equal(af_env_get(&env, "hostname"), "ho_st");
-		assert_true(rc == 0 || rc == -EINVAL);
-		af_env_free(&env);
-		free(text);
-	}
-	assert_int_equal(af_metadata_read(&env, b.data, b.len, "x", NULL), 0);
-	af_env_free(&env);
-	af_buf_free(&b);
-}
-
-#define ON_DISK(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    /* The first: cmocka takes SIGBUS' handler away at the end of a test. */
-	    ON_DISK(a_stream_that_is_cut_while_it_is_read_costs_its_end),
 	    cmocka_unit_test(streams_are_merged_by_time),
 	    cmocka_unit_test(ties_go_by_stream),
 	    cmocka_unit_test(no_streams_and_empty_streams_have_no_events),
@@ -635,11 +437,6 @@ int main(void)
 	    cmocka_unit_test(sequence_number_that_cannot_be_is_no_loss),
 	    cmocka_unit_test(discarded_events_are_summed_over_streams),
 	    cmocka_unit_test(one_wrong_bit_costs_at_most_its_packet),
-	    ON_DISK(directory_is_read_with_natural_order_of_names),
-	    ON_DISK(objects_are_read_through_the_trace),
-	    ON_DISK(what_is_no_trace_is_refused_with_the_reason),
-	    ON_DISK(foreign_and_newer_traces_are_refused),
-	    cmocka_unit_test(cut_metadata_is_refused_or_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
