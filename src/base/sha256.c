@@ -1,9 +1,15 @@
 #include "base/sha256.h"
 
+#include <stdbool.h>
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
 /* FIPS 180-4, 4.2.2: the fractional parts of the cube roots of the first 64 primes. */
-static const uint32_t round_constants[64] = {
+static const uint32_t round_constants[64] __attribute__((aligned(16))) = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -46,6 +52,79 @@ static void sha256_block(uint32_t state[8], const uint8_t *p)
 		state[i] += s[i];
 }
 
+static bool plain;
+
+void af_sha256_plain(bool on)
+{
+	plain = on;
+}
+
+#if defined(__x86_64__)
+/* CPUID leaf 7: bit 29 of EBX is SHA; leaf 1: bit 19 of ECX is SSE4.1. */
+static bool has_sha(void)
+{
+	static int8_t known; /* 0: not asked, else 1 or -1; asking twice does no harm */
+	unsigned a, b, c, d;
+
+	if (!known) {
+		bool sse = __get_cpuid(1, &a, &b, &c, &d) && c & 1u << 19;
+		bool sha = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & 1u << 29;
+		known = sse && sha ? 1 : -1;
+	}
+	return known > 0;
+}
+
+/*
+ * The same with the processor's own instructions (Intel, "SHA Extensions"), which take the state as
+ * the words ABEF and CDGH, and do two rounds at a time: ten times faster.
+ */
+__attribute__((target("sha,sse4.1"))) static void sha256_blocks_sha(uint32_t state[8],
+                                                                    const uint8_t *p, size_t nr)
+{
+	const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+	const __m128i *k = (const __m128i *)round_constants;
+	__m128i m[4], badc = _mm_shuffle_epi32(_mm_loadu_si128((__m128i *)state), 0xb1);
+	__m128i hgfe = _mm_shuffle_epi32(_mm_loadu_si128((__m128i *)(state + 4)), 0x1b);
+	__m128i abef = _mm_alignr_epi8(badc, hgfe, 8), cdgh = _mm_blend_epi16(hgfe, badc, 0xf0);
+
+	for (; nr; nr--, p += 64) {
+		__m128i abef_was = abef, cdgh_was = cdgh;
+		for (int i = 0; i < 16; i++) {
+			__m128i *w = &m[i % 4], last = m[(i + 3) % 4];
+			if (i < 4)
+				*w =
+				    _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)p + i), swap);
+			else
+				*w = _mm_sha256msg2_epu32(
+				    _mm_add_epi32(_mm_sha256msg1_epu32(*w, m[(i + 1) % 4]),
+				                  _mm_alignr_epi8(last, m[(i + 2) % 4], 4)),
+				    last);
+			__m128i wk = _mm_add_epi32(*w, k[i]);
+			cdgh = _mm_sha256rnds2_epu32(cdgh, abef, wk);
+			abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(wk, 0x0e));
+		}
+		abef = _mm_add_epi32(abef, abef_was);
+		cdgh = _mm_add_epi32(cdgh, cdgh_was);
+	}
+
+	__m128i feba = _mm_shuffle_epi32(abef, 0x1b), dchg = _mm_shuffle_epi32(cdgh, 0xb1);
+	_mm_storeu_si128((__m128i *)state, _mm_blend_epi16(feba, dchg, 0xf0));
+	_mm_storeu_si128((__m128i *)(state + 4), _mm_alignr_epi8(dchg, feba, 8));
+}
+#endif
+
+static void sha256_blocks(uint32_t state[8], const uint8_t *p, size_t nr)
+{
+#if defined(__x86_64__)
+	if (!plain && has_sha()) {
+		sha256_blocks_sha(state, p, nr);
+		return;
+	}
+#endif
+	for (; nr; nr--, p += 64)
+		sha256_block(state, p);
+}
+
 void af_sha256_init(struct af_sha256 *s)
 {
 	*s = (struct af_sha256){.state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
@@ -65,12 +144,12 @@ void af_sha256_add(struct af_sha256 *s, const void *data, size_t len)
 		len -= n;
 		if (held + n < 64)
 			return;
-		sha256_block(s->state, s->block);
+		sha256_blocks(s->state, s->block, 1);
 	}
-	for (; len >= 64; p += 64, len -= 64)
-		sha256_block(s->state, p);
-	if (len)
-		memcpy(s->block, p, len);
+	if (len >= 64)
+		sha256_blocks(s->state, p, len / 64);
+	if (len % 64)
+		memcpy(s->block, p + len / 64 * 64, len % 64);
 }
 
 void af_sha256_end(struct af_sha256 *s, uint8_t digest[AF_SHA256_BYTES])

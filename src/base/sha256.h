@@ -6,6 +6,7 @@
 #ifndef AF_BASE_SHA256_H
 #define AF_BASE_SHA256_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,5 +26,8 @@ void af_sha256(const void *data, size_t len, uint8_t digest[AF_SHA256_BYTES]);
 
 /* The digest in lower-case hexadecimal. */
 void af_sha256_hex(const void *data, size_t len, char hex[AF_SHA256_HEX]);
+
+/* For tests: without the processor's own instructions from now on. */
+void af_sha256_plain(bool on);
 
 #endif
