@@ -1,12 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/launches.h"
 #include "analyse/pass.h"
 #include "base/err.h"
 
 enum { PASSES_MAX = 16, PROGRESS_EVERY = 1 << 16 };
-
-#define ANALYSE_WORK (1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG)
 
 static const struct af_tree_weight weights[] = {
     [AF_WEIGHT_TIME] = {"time", "ns"},         [AF_WEIGHT_SAMPLES] = {"samples", "samples"},
@@ -62,6 +61,8 @@ struct analysis {
 	void *state[PASSES_MAX];
 	struct af_world world;
 	struct af_samples samples;
+	struct af_launches launches;
+	bool joins; /* a pass takes work */
 	struct af_trace *trace;
 };
 
@@ -74,6 +75,15 @@ static void analysis_sample(void *arg, const struct af_sample *s)
 			a->passes[i]->sample(a->state[i], &a->world, s);
 }
 
+static void analysis_work(void *arg, const struct af_work *work)
+{
+	struct analysis *a = arg;
+
+	for (int i = 0; a->passes[i]; i++)
+		if (a->passes[i]->work)
+			a->passes[i]->work(a->state[i], &a->world, work);
+}
+
 static void analysis_event(struct analysis *a, const struct af_event *ev)
 {
 	uint64_t kind = ev->kind < AF_KIND_MAX ? 1ull << ev->kind : 0;
@@ -81,6 +91,8 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 	af_world_event(&a->world, ev);
 	if (kind & AF_SAMPLES_WANTS)
 		af_samples_event(&a->samples, &a->world, ev);
+	if (a->joins && kind & AF_LAUNCHES_WANTS)
+		af_launches_event(&a->launches, &a->world, ev);
 	for (int i = 0; a->passes[i]; i++)
 		if (a->passes[i]->event && kind & a->passes[i]->wants)
 			a->passes[i]->event(a->state[i], &a->world, ev);
@@ -88,13 +100,19 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 
 static int analysis_open(struct analysis *a, const char *dir, struct af_err *err)
 {
-	uint64_t wanted = AF_WORLD_WANTS | AF_SAMPLES_WANTS;
+	uint64_t wanted = AF_WORLD_WANTS | AF_SAMPLES_WANTS, asked = 0;
 
-	for (int i = 0; a->passes[i]; i++)
-		wanted |= a->passes[i]->wants;
+	for (int i = 0; a->passes[i]; i++) {
+		asked |= a->passes[i]->wants;
+		a->joins |= a->passes[i]->work != NULL;
+	}
+	wanted |= asked | (a->joins ? AF_LAUNCHES_WANTS : 0);
 	a->samples.take = analysis_sample;
-	a->samples.arg = a;
-	int rc = wanted & ANALYSE_WORK ? af_clocks_read(&a->world.clocks, dir, err) : 0;
+	a->launches.take = analysis_work;
+	a->samples.arg = a->launches.arg = a;
+	/* It takes a reading of the trace, as pairs of readings count for what was before them. */
+	bool clocks = a->joins && asked & 1ull << AF_KIND_CLOCK;
+	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, err) : 0;
 	return rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
 }
 
@@ -110,6 +128,12 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 {
 	note_damage(&a->world, a->trace);
 	a->world.lost[AF_LOST_NO_JOIN] += af_samples_end(&a->samples);
+	af_launches_end(&a->launches, &a->world);
+	out->launches_unfinished = a->launches.unfinished;
+	out->works_failed = a->launches.failed;
+	out->works_unlaunched = a->launches.unlaunched;
+	out->works_unstamped = a->launches.unstamped;
+	out->works_unknown = a->launches.unknown;
 	af_trace_damage_text(af_trace_damage(a->trace), out->damage, sizeof out->damage);
 	for (int i = 0; a->passes[i]; i++) {
 		a->passes[i]->finish(a->state[i], &a->world, out);
@@ -157,6 +181,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 	for (int i = 0; a.passes[i]; i++)
 		analysis_drop(&a, i);
 	af_samples_free(&a.samples);
+	af_launches_free(&a.launches);
 	af_world_close(&a.world);
 	return rc;
 }

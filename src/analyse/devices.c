@@ -25,7 +25,6 @@ struct devices {
 	uint32_t nr_rows, cap_rows;
 	struct device_busy *busy;
 	uint32_t nr_busy, cap_busy;
-	uint64_t failed, unstamped, unknown;
 };
 
 /* Kernels are told apart by name: programs built twice have the same kernels. */
@@ -63,27 +62,18 @@ static struct device_busy *devices_busy(struct devices *d, uint32_t process, uin
 	return &d->busy[*slot];
 }
 
-static void devices_event(void *self, const struct af_world *w, const struct af_event *ev)
+static void devices_work(void *self, const struct af_world *w, const struct af_work *is)
 {
 	struct devices *d = self;
-	struct af_work work;
+	struct af_work work = *is;
 
-	if (!af_work_read(w, ev, &work))
+	if (work.status || !work.shape)
 		return;
-	uint32_t shape = work.shape;
-	if (work.status || !shape) {
-		d->failed += work.status != 0;
-		d->unknown += !work.status && !shape;
-		return;
-	}
-	const struct af_shape *s = &w->shapes[shape];
-	const struct af_queue *queue = af_world_queue(w, s->process, s->is.queue);
-	uint32_t device = queue ? queue->device : 0;
+	const struct af_shape *s = &w->shapes[work.shape];
+	uint32_t device = af_work_device(w, &work);
 	struct device_row *row = devices_row(d, w, s, device);
 	uint64_t ns = af_work_busy_ns(&work);
 
-	if (!work.end_ns)
-		d->unstamped++;
 	af_work_place(w, &work, NULL);
 	row->count++;
 	row->time_ns += ns;
@@ -225,9 +215,9 @@ const struct af_pass_ops af_pass_devices = {
     .name = "devices",
     .question = "what did the devices do?",
     .answers = AF_ANSWER_TABLES | AF_ANSWER_TOP,
-    .wants = 1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG,
+    .wants = 1ull << AF_KIND_CLOCK,
     .state_size = sizeof(struct devices),
-    .event = devices_event,
+    .work = devices_work,
     .finish = devices_finish,
     .close = devices_close,
 };

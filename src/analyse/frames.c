@@ -115,16 +115,18 @@ static enum af_py_native native_role(const struct af_world *w, const struct af_s
 	return af_py_native(af_strtab_get(&w->strings, s->frames[(s->nr_frames - 1) * 3]));
 }
 
+/* Of @stack, leaf first, from @first on. */
 static uint32_t frames_native_only(struct af_tree *t, const struct af_world *w, uint32_t node,
-                                   const struct af_stack *stack)
+                                   const struct af_stack *stack, uint32_t first)
 {
-	for (uint32_t i = stack->nr; i-- > 0;)
+	for (uint32_t i = stack->nr; i-- > first;)
 		node = frame_native(t, w, node, stack, stack->pcs[i]);
 	return node;
 }
 
 static uint32_t frames_with_python(struct af_tree *t, const struct af_world *w, uint32_t node,
-                                   const struct af_stack *stack, const struct af_stack *py)
+                                   const struct af_stack *stack, uint32_t first,
+                                   const struct af_stack *py)
 {
 	uint8_t *roles = af_xcalloc(stack->nr, 1);
 	struct af_py_merged *merged = af_xcalloc((size_t)stack->nr + py->nr, sizeof *merged);
@@ -135,6 +137,8 @@ static uint32_t frames_with_python(struct af_tree *t, const struct af_world *w, 
 	                          py->nr, py->stop == AF_STOP_COMPLETE, merged);
 	for (uint32_t i = nr; i-- > 0;) {
 		const struct af_py_merged *m = &merged[i];
+		if (m->kind != AF_PY_MERGED_PYTHON && m->index < first)
+			continue;
 		node = m->kind == AF_PY_MERGED_PYTHON
 		           ? frame_python(t, w, node, py->process, py->pcs[m->index])
 		           : frame_native(t, w, node, stack, stack->pcs[m->index]);
@@ -185,18 +189,75 @@ bool af_frames_whole(const struct af_world *w, const struct af_stack *stack)
 	       is_start(af_strtab_get(&w->strings, s->frames[(s->nr_frames - 1) * 3]));
 }
 
-static uint32_t frames_user(struct af_tree *t, const struct af_world *w, uint32_t node,
-                            uint32_t path)
+static uint32_t
+frames_user(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t path,
+            uint32_t (*first_of)(const struct af_world *w, const struct af_stack *stack))
 {
 	if (!path || !w->paths[path].stack)
 		return af_frames_under(t, node, "[stack not recorded]", AF_FRAME_MARK);
 	const struct af_stack *stack = &w->stacks[w->paths[path].stack];
 	const struct af_stack *py =
 	    w->paths[path].py_stack ? &w->py_stacks[w->paths[path].py_stack] : NULL;
+	uint32_t first = first_of ? first_of(w, stack) : 0;
 	if (!af_frames_whole(w, stack))
 		node = frame_truncated(t, node, stack->stop);
-	return py ? frames_with_python(t, w, node, stack, py)
-	          : frames_native_only(t, w, node, stack);
+	return py ? frames_with_python(t, w, node, stack, first, py)
+	          : frames_native_only(t, w, node, stack, first);
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+	return !strncmp(text, start, strlen(start));
+}
+
+/* What a frame is to a call of CUDA. */
+enum frame_cuda {
+	FRAME_CUDA_NOT,
+	FRAME_CUDA_BELOW,   /* the driver, and what is called back by it */
+	FRAME_CUDA_WITHIN,  /* the runtime, within itself */
+	FRAME_CUDA_RUNTIME, /* a function of the runtime's interface */
+};
+
+/* The runtime is a library, or linked into the program: then its own functions have such names. */
+static enum frame_cuda frame_cuda(const struct af_world *w, const struct af_stack *stack,
+                                  uint32_t i)
+{
+	const struct af_symbol *s =
+	    af_world_symbol(w, stack->process, stack->pcs[i], stack->generation);
+
+	if (!s)
+		return FRAME_CUDA_NOT;
+	const char *module = base_name(af_strtab_get(&w->strings, s->module));
+	const char *name = s->nr_frames && s->source != AF_SYMBOL_FDE
+	                       ? af_strtab_get(&w->strings, s->frames[(s->nr_frames - 1) * 3])
+	                       : "";
+	if (starts_with(module, "libcuda.so") || starts_with(module, "libcupti.so") ||
+	    starts_with(module, "libaflame.so"))
+		return FRAME_CUDA_BELOW;
+	if (starts_with(name, "libcudart_static_") || starts_with(name, "__cudart"))
+		return FRAME_CUDA_WITHIN;
+	if (starts_with(module, "libcudart.so"))
+		return starts_with(name, "cuda") ? FRAME_CUDA_RUNTIME : FRAME_CUDA_WITHIN;
+	return starts_with(name, "cuda") ? FRAME_CUDA_RUNTIME : FRAME_CUDA_NOT;
+}
+
+/* How many frames at the leaf of @stack are not shown. */
+static uint32_t frames_below_call(const struct af_world *w, const struct af_stack *stack)
+{
+	uint32_t first = 0;
+
+	while (first < stack->nr && frame_cuda(w, stack, first) == FRAME_CUDA_BELOW)
+		first++;
+	uint32_t at = first;
+	while (at < stack->nr && frame_cuda(w, stack, at) == FRAME_CUDA_WITHIN)
+		at++;
+	bool runtime = at < stack->nr && frame_cuda(w, stack, at) == FRAME_CUDA_RUNTIME;
+	return runtime ? at : first;
+}
+
+uint32_t af_frames_call(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t path)
+{
+	return frames_user(t, w, node, path, frames_below_call);
 }
 
 static uint32_t frames_kernel(struct af_tree *t, const struct af_world *w, uint32_t node,
@@ -217,19 +278,23 @@ static uint32_t frames_kernel(struct af_tree *t, const struct af_world *w, uint3
 	return node;
 }
 
+uint32_t af_frames_process(struct af_tree *t, const struct af_world *w, uint32_t process)
+{
+	const struct af_process *p = af_world_process(w, process);
+	/* In the recorder's streams the kernel acts for no process: an interrupt woke somebody. */
+	const char *name = !process ? "[interrupt]" : p && *p->name ? p->name : "[unknown process]";
+
+	return af_frames_under(t, 0, name, AF_FRAME_PROCESS);
+}
+
 uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struct af_place *at)
 {
-	const struct af_process *p = af_world_process(w, at->process);
-	/* In the recorder's streams the kernel acts for no process: an interrupt woke somebody. */
-	const char *name = !at->process    ? "[interrupt]"
-	                   : p && *p->name ? p->name
-	                                   : "[unknown process]";
-	uint32_t node = af_frames_under(t, 0, name, AF_FRAME_PROCESS);
+	uint32_t node = af_frames_process(t, w, at->process);
 
 	if (at->path == AF_PATH_MISSED)
 		node = af_frames_under(t, node, "[user stack not recorded]", AF_FRAME_MARK);
 	else if (at->path != AF_PATH_NONE)
-		node = frames_user(t, w, node, at->path);
+		node = frames_user(t, w, node, at->path, NULL);
 	if (at->kstack == AF_KSTACK_MISSED)
 		return af_frames_under(t, node, "[kernel]", AF_FRAME_KERNEL);
 	return at->kstack ? frames_kernel(t, w, node, &w->kstacks[at->kstack]) : node;

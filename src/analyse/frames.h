@@ -21,6 +21,16 @@
 /* The node of @at in @t, its frames made as needed. */
 uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struct af_place *at);
 
+/* The frame of the process with this ordinal: the first of all its stacks. */
+uint32_t af_frames_process(struct af_tree *t, const struct af_world *w, uint32_t process);
+
+/*
+ * Below @node the frames of @path, an index of the world, 0 for a path that the trace does not
+ * have, up to the call of a device's API: what lies between it and us is left out, the driver and
+ * CUPTI, and what the CUDA runtime calls within itself; its own function stays.
+ */
+uint32_t af_frames_call(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t path);
+
 /* The child of @parent with the NUL-terminated @text as its name. */
 uint32_t af_frames_under(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind);
 

@@ -26,7 +26,7 @@
 
 enum {
 	AF_LAUNCHES_WINDOW = 1 << 16,  /* calls, of each process and API */
-	AF_LAUNCHES_WAITING = 1 << 22, /* calls, of each process and API */
+	AF_LAUNCHES_WAITING = 1 << 21, /* calls, of each process and API */
 	AF_LAUNCHES_EARLY = 1 << 16,   /* works without a call yet, of all */
 };
 #define AF_LAUNCHES_EARLY_NS 10000000000ull
@@ -51,6 +51,7 @@ struct af_launches {
 	uint32_t nr_tables, cap_tables;
 	struct af_map by_table;
 	struct launches_early *early; /* a ring of AF_LAUNCHES_EARLY */
+	struct launches_lists *lists;
 	uint32_t early_first, early_nr;
 	uint64_t *captured_ns; /* by stream: when its last node of a graph was made */
 	uint32_t nr_streams;

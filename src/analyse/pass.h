@@ -42,13 +42,21 @@ enum {
 	AF_ANSWER_TOP = 2 << AF_VIEWS, /* of the tables only the heaviest functions and kernels */
 };
 
+/* Frames that device work has between its process and its stack. */
+enum af_group {
+	AF_GROUP_NONE,
+	AF_GROUP_DEVICE, /* [device 1: NAME] */
+	AF_GROUP_QUEUE   /* the same, and [stream 7], of OpenCL [queue 1] */
+};
+
 /* What is asked of a trace: making what nobody looks at may take longer than all the rest. */
 struct af_asked {
 	uint32_t answers; /* trees and AF_ANSWER_… */
 	uint32_t weights; /* bits 1 << AF_WEIGHT_…: trees need not have what has none of these */
+	enum af_group group;
 };
 
-#define AF_ASKED_ALL ((struct af_asked){UINT32_MAX, UINT32_MAX})
+#define AF_ASKED_ALL ((struct af_asked){UINT32_MAX, UINT32_MAX, AF_GROUP_NONE})
 
 /* The bit of the weight called @name; time's for NULL, none when no weight has that name. */
 uint32_t af_asked_weight(const char *name);

@@ -178,9 +178,9 @@ uint32_t af_world_node(const struct af_world *w, uint32_t process, uint32_t id, 
 
 /*
  * The call path (0: not known) of the call that made, mostly captured, the node that @node, an
- * index of w->nodes, was cloned or updated from, as things were at @time_ns.
+ * index of w->nodes, was cloned or updated from: each as it was when it was copied.
  */
-uint32_t af_world_node_path(const struct af_world *w, uint32_t node, uint64_t time_ns);
+uint32_t af_world_node_path(const struct af_world *w, uint32_t node);
 
 /* Names; NULL or "" when the trace does not have them. */
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,

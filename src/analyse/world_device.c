@@ -177,13 +177,13 @@ uint32_t af_world_node(const struct af_world *w, uint32_t process, uint32_t id, 
 	return i;
 }
 
-uint32_t af_world_node_path(const struct af_world *w, uint32_t node, uint64_t time_ns)
+uint32_t af_world_node_path(const struct af_world *w, uint32_t node)
 {
 	for (uint32_t n = 0; node && n < WORLD_ORIGINALS_MAX; n++) {
 		const struct af_node *is = &w->nodes[node];
 		if (is->path || !is->original)
 			return is->path;
-		node = af_world_node(w, is->process, is->original, time_ns);
+		node = af_world_node(w, is->process, is->original, is->since_ns);
 	}
 	return 0;
 }

@@ -1,0 +1,200 @@
+#include "analyse/flame_work.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/frames.h"
+
+/* A call: who called what. */
+struct flame_site {
+	uint32_t process, path, function;
+};
+
+/* Work that is one frame: @shape stands for all of its operation, kernel and queue. */
+struct flame_what {
+	uint32_t shape;
+	uint32_t node; /* of a graph, w->nodes; 0 for none */
+};
+
+struct flame_job {
+	uint32_t site, what;
+	uint64_t time_ns, count, bytes;
+};
+
+static uint32_t site_of(struct flame_work *f, const struct af_work *work)
+{
+	/* A path is of one process; where there is none the process is in its place. */
+	uint64_t who = work->path ? work->path : 1u << 31 | work->process;
+	bool fresh;
+
+	if (f->last_site < f->nr_sites) {
+		const struct flame_site *last = &f->sites[f->last_site];
+		if (last->path == work->path && last->function == work->function &&
+		    last->process == work->process)
+			return f->last_site;
+	}
+	uint64_t *slot = af_map_at(&f->by_site, who << 32 | work->function, &fresh);
+	if (fresh) {
+		AF_GROW(f->sites, f->nr_sites, f->cap_sites);
+		f->sites[f->nr_sites] =
+		    (struct flame_site){work->process, work->path, work->function};
+		*slot = f->nr_sites++;
+	}
+	return f->last_site = (uint32_t)*slot;
+}
+
+static uint32_t what_new(struct flame_work *f, uint32_t shape, uint32_t node)
+{
+	AF_GROW(f->whats, f->nr_whats, f->cap_whats);
+	f->whats[f->nr_whats] = (struct flame_what){shape, node};
+	return f->nr_whats++;
+}
+
+/* Sizes do not split frames. */
+static uint32_t what_of_shape(struct flame_work *f, const struct af_world *w, uint32_t shape)
+{
+	const struct af_shape *s = &w->shapes[shape];
+	bool fresh;
+
+	if (shape >= f->nr_labels) {
+		uint32_t nr = (shape + 1) * 2;
+		f->label_of = af_xrealloc(f->label_of, nr * sizeof *f->label_of);
+		memset(f->label_of + f->nr_labels, 0, (nr - f->nr_labels) * sizeof *f->label_of);
+		f->nr_labels = nr;
+	}
+	if (!f->label_of[shape]) {
+		const uint32_t label[] = {s->process, s->is.op, s->is.kernel, s->is.queue};
+		uint64_t *slot = af_map_at(&f->by_label, af_hash(label, sizeof label), &fresh);
+		if (fresh)
+			*slot = what_new(f, shape, 0);
+		f->label_of[shape] = (uint32_t)*slot + 1;
+	}
+	return f->label_of[shape] - 1;
+}
+
+static uint32_t what_of(struct flame_work *f, const struct af_world *w, const struct af_work *work)
+{
+	uint32_t what = what_of_shape(f, w, work->shape);
+	bool fresh;
+
+	if (!work->node)
+		return what;
+	uint64_t *slot = af_map_at(&f->by_node, (uint64_t)what << 32 | work->node, &fresh);
+	if (fresh)
+		*slot = what_new(f, f->whats[what].shape, work->node);
+	return (uint32_t)*slot;
+}
+
+void flame_work_add(struct flame_work *f, const struct af_world *w, const struct af_work *work)
+{
+	if (work->status || !work->shape)
+		return;
+	uint32_t site = site_of(f, work), what = what_of(f, w, work);
+	bool fresh;
+	uint64_t *slot = af_map_at(&f->by_job, (uint64_t)site << 32 | what, &fresh);
+
+	if (fresh) {
+		AF_GROW(f->jobs, f->nr_jobs, f->cap_jobs);
+		f->jobs[f->nr_jobs] = (struct flame_job){.site = site, .what = what};
+		*slot = f->nr_jobs++;
+	}
+	struct flame_job *job = &f->jobs[*slot];
+	job->time_ns += af_work_busy_ns(work);
+	job->count++;
+	job->bytes += w->shapes[work->shape].is.bytes;
+}
+
+static uint32_t job_has(const struct flame_job *j)
+{
+	return (uint32_t) !!j->time_ns << AF_WEIGHT_TIME | 1 << AF_WEIGHT_COUNT |
+	       (uint32_t) !!j->bytes << AF_WEIGHT_BYTES;
+}
+
+uint32_t flame_work_has(const struct flame_work *f)
+{
+	uint32_t has = 0;
+
+	for (uint32_t i = 0; i < f->nr_jobs; i++)
+		has |= job_has(&f->jobs[i]);
+	return has;
+}
+
+/* Whose work it is, below the process. */
+static uint32_t draw_group(struct af_tree *t, const struct af_world *w, uint32_t node,
+                           const struct af_shape *shape, enum af_group group)
+{
+	const struct af_queue *queue = af_world_queue(w, shape->process, shape->is.queue);
+	const struct af_device *device =
+	    queue ? af_world_device(w, shape->process, queue->device) : NULL;
+	char text[256];
+
+	if (group == AF_GROUP_NONE)
+		return node;
+	snprintf(text, sizeof text, "[device %u: %s]", queue ? queue->device : 0,
+	         device ? device->name : "not known");
+	node = af_frames_under(t, node, text, AF_FRAME_GPU);
+	if (group == AF_GROUP_DEVICE)
+		return node;
+	snprintf(text, sizeof text, "[%s %u]",
+	         device && device->api == AF_API_CUDA ? "stream" : "queue", shape->is.queue);
+	return af_frames_under(t, node, text, AF_FRAME_GPU);
+}
+
+/* The graph that was launched, and who captured the node of it. */
+static uint32_t draw_node(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t of)
+{
+	uint32_t path = af_world_node_path(w, of);
+	char text[32];
+
+	snprintf(text, sizeof text, "[graph %u]", w->nodes[of].graph);
+	node = af_frames_under(t, node, text, AF_FRAME_GPU);
+	return af_frames_call(t, w, node, path);
+}
+
+static uint32_t draw_job(struct af_tree *t, const struct af_world *w, const struct flame_work *f,
+                         const struct flame_job *job, enum af_group group)
+{
+	const struct flame_site *site = &f->sites[job->site];
+	const struct flame_what *what = &f->whats[job->what];
+	const struct af_shape *shape = &w->shapes[what->shape];
+	uint32_t node = af_frames_process(t, w, site->process);
+
+	node = draw_group(t, w, node, shape, group);
+	node = af_frames_call(t, w, node, site->path);
+	if (site->function && *w->functions[site->function].name)
+		node = af_frames_under(t, node, w->functions[site->function].name, AF_FRAME_NATIVE);
+	if (what->node)
+		node = draw_node(t, w, node, what->node);
+	const char *name = shape->is.op == AF_OP_KERNEL
+	                       ? af_world_kernel(w, shape->process, shape->is.kernel)
+	                       : af_op_text(shape->is.op);
+	return af_frames_under(t, node, *name ? name : "[unnamed kernel]", AF_FRAME_GPU);
+}
+
+void flame_work_draw(const struct flame_work *f, const struct af_world *w, struct af_tree *t,
+                     const struct af_asked *asked)
+{
+	for (uint32_t i = 0; i < f->nr_jobs; i++) {
+		const struct flame_job *job = &f->jobs[i];
+		if (!(job_has(job) & asked->weights))
+			continue;
+		uint32_t node = draw_job(t, w, f, job, asked->group);
+		af_tree_add(t, node, AF_WEIGHT_TIME, job->time_ns);
+		af_tree_add(t, node, AF_WEIGHT_COUNT, job->count);
+		af_tree_add(t, node, AF_WEIGHT_BYTES, job->bytes);
+	}
+}
+
+void flame_work_free(struct flame_work *f)
+{
+	free(f->sites);
+	free(f->whats);
+	free(f->jobs);
+	free(f->label_of);
+	af_map_free(&f->by_site);
+	af_map_free(&f->by_label);
+	af_map_free(&f->by_node);
+	af_map_free(&f->by_job);
+	*f = (struct flame_work){0};
+}

@@ -1,0 +1,38 @@
+/*
+ * The device's part of the flame graph: work added up by the call that asked for it, while the
+ * trace is read, and drawn when all names are known.
+ *
+ *	{ flame_work_add }* → flame_work_has, flame_work_draw → flame_work_free
+ */
+#ifndef AF_ANALYSE_FLAME_WORK_H
+#define AF_ANALYSE_FLAME_WORK_H
+
+#include <stdint.h>
+
+#include "analyse/pass.h"
+#include "base/map.h"
+
+struct flame_work {
+	struct flame_site *sites; /* calls */
+	struct flame_what *whats; /* what was done */
+	struct flame_job *jobs;   /* both, with their weights */
+	uint32_t nr_sites, cap_sites, nr_whats, cap_whats, nr_jobs, cap_jobs;
+	struct af_map by_site, by_label, by_node, by_job;
+	uint32_t *label_of; /* by shape: what it is, plus 1; 0 not known yet */
+	uint32_t nr_labels;
+	uint32_t last_site; /* most works have the call of the one before */
+};
+
+void flame_work_add(struct flame_work *f, const struct af_world *w, const struct af_work *work);
+
+/* Which weights there are, as bits. */
+uint32_t flame_work_has(const struct flame_work *f);
+
+/* Add to @t what has one of @weights. */
+void flame_work_draw(const struct flame_work *f, const struct af_world *w, struct af_tree *t,
+                     const struct af_asked *asked);
+
+/* A zeroed struct is empty. */
+void flame_work_free(struct flame_work *f);
+
+#endif
