@@ -1,0 +1,2 @@
+/* The module that driver.cu loads: built as a fatbin. */
+#include "truth.h"

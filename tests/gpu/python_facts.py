@@ -1,0 +1,142 @@
+"""Python programs: PyTorch, torch.compile, CUDA graphs, Triton, JAX, CuPy, and several processes. Each
+process is recorded once and does several things; what a launch belongs to is told by its time."""
+
+import bisect
+import concurrent.futures
+import os
+import subprocess
+import sys
+
+from cuda_facts import guarded
+from facts import check_kernels, check_launches, check_python, check_trace, has_stack, percent
+from machine import PYTHON, truth_of
+from trace import Trace
+
+# file, what it imports, arguments, seconds
+RUNS = [
+    ("torch_all.py", "torch", 180),
+    ("processes.py", "torch", 120),
+    ("jax_steps.py", "jax", 120),
+    ("cupy_steps.py", "cupy", 120),
+]
+
+
+def has_module(name):
+    code = "import importlib.util, sys; sys.exit(not importlib.util.find_spec(%r))" % name
+    return subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def by_section(sections, launches):
+    """[launches of each section]"""
+    starts = [s["start"] for s in sections]
+    found = [[] for _ in sections]
+    for call in launches:
+        at = bisect.bisect_right(starts, call.begin()) - 1
+        if at >= 0 and call.end <= sections[at]["end"]:
+            found[at].append(call)
+    return found
+
+
+def check_section(table, trace, section, launches):
+    name = section["name"]
+    theirs = set(map(id, launches))
+    kernels = [w for w in trace.kernels() if w.call and id(w.call) in theirs]
+    check_launches(table, name, launches)
+    check_python(table, name, trace, launches)
+    table.fact(name + ": kernels", kernels, "some", len(kernels))
+    if "graph" in section:
+        check_graph(table, trace, name, section["graph"], kernels)
+    elif not any(c.does == "GRAPH_LAUNCH" for c in launches):
+        # (Where JAX makes graphs on its own, launches that it captures have no kernel.)
+        empty = [c for c in launches if not c.works and not c.status and c.does == "LAUNCH"]
+        seen = "%d of %d have none" % (len(empty), len(launches))
+        table.fact(name + ": every launch has its kernel", not empty, "all", seen)
+    for kernel, want in section.get("kernels", {}).items():
+        found = [w for w in kernels if w.shape["name"].startswith(kernel)]
+        table.equal("%s: launches of %s" % (name, kernel), len(found), want)
+
+
+def check_graph(table, trace, name, function, kernels):
+    """Kernels of graphs have the Python frames of who captured them."""
+    of_graphs = [w for w in kernels if w.node]
+    paths = [trace.captured(w) for w in of_graphs]
+    with_python = sum(bool(p and p.python and p.python.pcs) for p in paths)
+    table.fact(
+        name + ": kernels of graphs have the Python stack that captured them",
+        of_graphs and with_python >= 0.99 * len(of_graphs),
+        "99 % of them at least",
+        percent(with_python, len(of_graphs)),
+    )
+    if function:
+        found = sum(function in trace.names(p) for p in paths)
+        table.fact(
+            "%s: captured by %s" % (name, function),
+            of_graphs and found == len(of_graphs),
+            "all, and at least one",
+            percent(found, len(of_graphs)),
+        )
+
+
+def check_processes(table, trace, pids):
+    """The forked one ends by _exit, so its last kernels may be lost."""
+    ordinals = {}
+    for ordinal, pid in trace.processes.items():
+        ordinals.setdefault(pid, set()).add(ordinal)
+    for what, pid in pids.items():
+        calls = [c for c in trace.launches() if c.process in ordinals.get(pid, ())]
+        kernels = [w for w in trace.kernels() if w.process in ordinals.get(pid, ())]
+        good = sum(has_stack(c) and "compute" in trace.names(c.path) for c in calls)
+        table.fact(
+            "processes: launches of %s are under its function" % what,
+            (kernels or what == "forked") and good >= 40,
+            "40 launches at least, and kernels",
+            "%d of %d, %d kernels" % (good, len(calls), len(kernels)),
+        )
+
+
+def check_program(table, machine, file, recorded):
+    path, done = recorded
+    truth = truth_of(done)
+    if not table.fact(
+        file + ": ends well",
+        done.returncode == 0 and truth,
+        "status 0",
+        "status %d %s" % (done.returncode, done.stderr.strip()[-600:] if done.returncode else ""),
+    ):
+        return
+    for name, reason in truth["skipped"].items():
+        table.skip(name, reason)
+    trace = Trace(machine, path)
+    table.note(
+        "%s: %d calls, %d kernels, %d processes"
+        % (file, len(trace.calls), len(trace.kernels()), len(trace.processes))
+    )
+    check_kernels(table, file, trace.kernels())
+    check_trace(table, file, trace)
+    sections = truth["sections"]
+    for section, launches in zip(sections, by_section(sections, trace.launches())):
+        check_section(table, trace, section, launches)
+    if "pids" in truth:
+        check_processes(table, trace, truth["pids"])
+
+
+def run_python(table, machine, quick):
+    """All at the same time: they take seconds to start, and none is timed."""
+    chosen = []
+    for file, module, seconds in RUNS:
+        if has_module(module):
+            chosen.append((file, seconds))
+        else:
+            table.skip(file, "no %s here" % module)
+
+    def record(job):
+        file, seconds = job
+        words = ["quick"] if quick else []
+        command = [sys.executable, os.path.join(PYTHON, file), *words]
+        cache = {"TORCHINDUCTOR_CACHE_DIR": machine.work, "TRITON_CACHE_DIR": machine.work + "/t"}
+        return machine.record(command, timeout=seconds, env=cache)
+
+    with concurrent.futures.ThreadPoolExecutor(len(RUNS)) as pool:
+        recorded = list(pool.map(record, chosen))
+    for (file, _), one in zip(chosen, recorded):
+        guarded(table, file, check_program, table, machine, file, one)
