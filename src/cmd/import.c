@@ -1,0 +1,153 @@
+/* aflame import: what other profilers wrote, as a trace that all other commands read. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/scope.h"
+#include "cmd/commands.h"
+#include "cmd/names.h"
+#include "exchange/draft.h"
+#include "exchange/import.h"
+#include "trace/reader.h"
+
+struct import_options {
+	const char *output;
+	uint64_t rate;
+	bool force, quiet;
+};
+
+static const struct import_options import_defaults = {.output = "aflame.data", .rate = 50};
+
+/* An old trace gives way only when that was asked for, and only a trace. */
+static int import_make_room(const struct import_options *o, struct af_err *err)
+{
+	struct stat st;
+	struct af_trace *t;
+
+	if (lstat(o->output, &st))
+		return errno == ENOENT ? 0 : af_fail(err, -errno, "cannot look at %s", o->output);
+	if (S_ISDIR(st.st_mode) && !rmdir(o->output))
+		return 0; /* it was empty */
+	if (!o->force || !S_ISDIR(st.st_mode))
+		return af_fail_plain(err, -EEXIST,
+		                     "%s exists: choose another name with -o, or replace a trace "
+		                     "with --force",
+		                     o->output);
+	int rc = af_trace_prepare(o->output, err);
+	if (!rc)
+		rc = af_trace_open(&t, o->output, 0, err);
+	if (rc)
+		return af_while(err, rc, "--force replaces nothing but traces");
+	af_trace_close(t);
+	rc = af_remove_tree(o->output);
+	return rc ? af_fail(err, rc, "cannot remove the old trace %s", o->output) : 0;
+}
+
+static int import_read(struct af_draft *d, int nr, char **files, struct af_err *err)
+{
+	char complaint[256];
+
+	for (int i = 0; i < nr; i++) {
+		int rc = af_import_file(d, files[i], (uint32_t)i, complaint, sizeof complaint, err);
+		if (rc)
+			return rc;
+		if (*complaint)
+			fprintf(stderr, "aflame import: %s: %s\n", files[i], complaint);
+	}
+	return 0;
+}
+
+static int import_write(const struct import_options *o, struct af_draft *d, struct af_err *err)
+{
+	int rc = import_make_room(o, err);
+
+	if (rc)
+		return rc;
+	if (mkdir(o->output, 0700))
+		return af_fail(err, -errno, "cannot make the trace directory %s", o->output);
+	scope_close int dir = open(o->output, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (dir < 0)
+		return af_fail(err, -errno, "cannot open %s", o->output);
+	rc = af_draft_write(d, dir, err);
+	if (rc)
+		af_remove_tree(o->output);
+	return rc;
+}
+
+static void import_tell(const struct import_options *o, const struct af_draft *d)
+{
+	fprintf(stderr,
+	        "aflame import: %s: %llu CPU samples, %llu host slices, %llu pieces of device "
+	        "work, %u threads\n",
+	        o->output, (unsigned long long)d->nr_samples, (unsigned long long)d->nr_slices,
+	        (unsigned long long)d->nr_works, d->nr_threads);
+	for (int i = 0; i < AF_DRAFT_UNUSED_END; i++)
+		if (d->unused[i])
+			fprintf(stderr, "  not used: %llu %s\n", (unsigned long long)d->unused[i],
+			        af_draft_unused_text((enum af_draft_unused)i));
+}
+
+static int import_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	const struct import_options *o = state;
+	struct af_draft d;
+
+	if (!nr_words)
+		return af_fail_plain(err, -EINVAL, "import takes the files to read");
+	if (!o->rate || o->rate > 1000000000)
+		return af_fail_plain(err, -EINVAL, "--rate is samples a second, at least 1");
+	af_draft_open(&d);
+	d.sample_weight_ns = 1000000000 / o->rate;
+	int rc = import_read(&d, nr_words, words, err);
+	if (!rc && d.nr_samples)
+		af_draft_note(&d, "import.rate", "%llu samples a second, as --rate says",
+		              (unsigned long long)o->rate);
+	if (!rc)
+		rc = import_write(o, &d, err);
+	if (!rc && !o->quiet)
+		import_tell(o, &d);
+	af_draft_close(&d);
+	return rc;
+}
+
+static const struct af_option import_options[] = {
+    {AF_OPT_STRING, "output", 'o', "DIR", "trace to make (aflame.data)",
+     offsetof(struct import_options, output)},
+    {AF_OPT_FLAG, "force", 'f', NULL, "replace an old trace",
+     offsetof(struct import_options, force)},
+    {AF_OPT_U64, "rate", 'F', "HZ", "how many CPU samples a second were taken (50)",
+     offsetof(struct import_options, rate)},
+    {AF_OPT_FLAG, "quiet", 'q', NULL, "no summary", offsetof(struct import_options, quiet)},
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_import = {
+    .name = "import",
+    .usage = "[OPTIONS] FILE...",
+    .summary = "Make a trace of what other profilers wrote",
+    .details =
+	"Files are read plain or gzipped, and say themselves what they are: traces of PyTorch's\n"
+	"profiler (Kineto JSON), GPU traces of gpuperf (JSON) and its CPU samples (extended\n"
+	"folded text: timestamp comm pid tid cpu stack).\n"
+	"\n"
+	"Device work gets the stack of the call with its correlation, nothing is matched by time.\n"
+	"In PyTorch's traces that is what the operators and Python functions around the call say;\n"
+	"gpuperf's tell no stacks of calls. Each file of PyTorch's is a process of its own, those\n"
+	"of gpuperf belong together.\n"
+	"\n"
+	"A file that ends too early is used up to there. What could not be used is counted on\n"
+	"standard error and in the trace (aflame print -k note). Extended folded text does not\n"
+	"say how often samples were taken: tell it with --rate.",
+    .examples = "aflame import trace.json.gz -o run1 && aflame report run1\ta PyTorch trace\n"
+		"aflame import rank0.json rank1.json\tseveral processes in one trace\n"
+		"aflame import cpu.txt gpu.json -o run2\tboth halves of gpuperf's\n",
+    .options = import_options,
+    .state_size = sizeof(struct import_options),
+    .defaults = &import_defaults,
+    .run = import_run,
+};

@@ -1,0 +1,201 @@
+#include "exchange/draft.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "exchange/json.h"
+
+#define DRAFT_TIME_MAX (INT64_MAX / 2) /* ends can be added without thinking */
+
+void af_draft_open(struct af_draft *d)
+{
+	*d = (struct af_draft){.sample_weight_ns = 20000000};
+	AF_GROW(d->nodes, d->nr_nodes, d->cap_nodes);
+	d->nodes[d->nr_nodes++] = (struct af_draft_node){0};
+}
+
+void af_draft_close(struct af_draft *d)
+{
+	for (uint32_t i = 0; i < d->nr_notes; i++) {
+		free(d->notes[i].key);
+		free(d->notes[i].value);
+	}
+	void *arrays[] = {d->processes, d->threads, d->slices, d->works, d->samples,
+	                  d->shapes,    d->nodes,   d->frames, d->notes};
+	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
+		free(arrays[i]);
+	struct af_map *maps[] = {&d->by_process, &d->by_thread, &d->by_shape,
+	                         &d->by_node,    &d->by_frame,  &d->device_names};
+	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
+		af_map_free(maps[i]);
+	af_strtab_free(&d->names);
+	*d = (struct af_draft){0};
+}
+
+const char *af_draft_unused_text(enum af_draft_unused unused)
+{
+	static const char *const texts[] = {
+#define AF_D(NAME, text) [AF_DRAFT_##NAME##_UNUSED] = text,
+	    AF_DRAFT_UNUSED(AF_D)
+#undef AF_D
+	};
+
+	return texts[unused];
+}
+
+void af_draft_note(struct af_draft *d, const char *key, const char *fmt, ...)
+{
+	char value[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(value, sizeof value, fmt, ap);
+	va_end(ap);
+	AF_GROW(d->notes, d->nr_notes, d->cap_notes);
+	d->notes[d->nr_notes++] = (struct af_draft_note){strdup(key), strdup(value)};
+}
+
+uint32_t af_draft_name(struct af_draft *d, const char *text, size_t len)
+{
+	const char *nul = memchr(text, 0, len);
+
+	return af_strtab_id(&d->names, text, nul ? (size_t)(nul - text) : len);
+}
+
+uint32_t af_draft_process(struct af_draft *d, uint32_t space, uint32_t pid)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(&d->by_process, (uint64_t)space << 32 | pid, &fresh);
+
+	if (fresh) {
+		AF_GROW(d->processes, d->nr_processes, d->cap_processes);
+		d->processes[d->nr_processes] =
+		    (struct af_draft_process){.space = space, .pid = pid};
+		*slot = d->nr_processes++;
+	}
+	return (uint32_t)*slot;
+}
+
+uint32_t af_draft_thread(struct af_draft *d, uint32_t process, uint32_t tid)
+{
+	uint64_t key = (uint64_t)process << 32 | tid;
+	uint64_t *known = af_map_get(&d->by_thread, key);
+
+	if (known)
+		return (uint32_t)*known;
+	if (d->nr_threads == AF_DRAFT_THREADS) {
+		d->unused[AF_DRAFT_THREADS_UNUSED]++;
+		return UINT32_MAX;
+	}
+	AF_GROW(d->threads, d->nr_threads, d->cap_threads);
+	d->threads[d->nr_threads] = (struct af_draft_thread){.process = process, .tid = tid};
+	d->processes[process].threads++;
+	*af_map_at(&d->by_thread, key, NULL) = d->nr_threads;
+	return d->nr_threads++;
+}
+
+bool af_draft_python(const char *name, size_t *file_len, int32_t *line, const char **function)
+{
+	for (const char *end = name; (end = strstr(end, "): ")); end++) {
+		const char *digits = end;
+		while (digits > name && digits[-1] >= '0' && digits[-1] <= '9')
+			digits--;
+		if (digits == end || end - digits > 9 || digits - name < 2 || digits[-1] != '(')
+			continue;
+		*file_len = (size_t)(digits - 1 - name);
+		*line = (int32_t)strtol(digits, NULL, 10);
+		*function = end + 3;
+		return **function != 0;
+	}
+	return false;
+}
+
+static uint32_t draft_frame(struct af_draft *d, uint32_t name, enum af_draft_frame kind)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(&d->by_frame, (uint64_t)kind << 32 | name, &fresh);
+
+	if (fresh) {
+		AF_GROW(d->frames, d->nr_frames, d->cap_frames);
+		d->frames[d->nr_frames] = (struct af_draft_frame_of){name, kind};
+		*slot = d->nr_frames++;
+	}
+	return (uint32_t)*slot;
+}
+
+uint32_t af_draft_node(struct af_draft *d, uint32_t parent, uint32_t name, enum af_draft_frame kind)
+{
+	bool fresh;
+
+	if (d->nodes[parent].depth == AF_DRAFT_DEPTH) {
+		d->unused[AF_DRAFT_DEPTH_UNUSED]++;
+		return parent;
+	}
+	uint32_t frame = draft_frame(d, name, kind);
+	uint64_t *slot = af_map_at(&d->by_node, (uint64_t)parent << 32 | frame, &fresh);
+	if (fresh) {
+		AF_GROW(d->nodes, d->nr_nodes, d->cap_nodes);
+		d->nodes[d->nr_nodes] = (struct af_draft_node){
+		    .parent = parent, .frame = frame, .depth = d->nodes[parent].depth + 1};
+		*slot = d->nr_nodes++;
+	}
+	return (uint32_t)*slot;
+}
+
+static bool times_can_be(struct af_draft *d, uint64_t start_ns, uint64_t busy_ns)
+{
+	if (start_ns <= DRAFT_TIME_MAX && busy_ns <= DRAFT_TIME_MAX)
+		return true;
+	d->unused[AF_DRAFT_TIMES_UNUSED]++;
+	return false;
+}
+
+void af_draft_slice(struct af_draft *d, enum af_draft_slice_kind kind,
+                    const struct af_draft_slice *s)
+{
+	if (!times_can_be(d, s->start_ns, s->busy_ns))
+		return;
+	AF_GROW(d->slices, d->nr_slices, d->cap_slices);
+	d->slices[d->nr_slices] = *s;
+	d->slices[d->nr_slices++].thread |= (uint32_t)kind << 24;
+}
+
+void af_draft_work(struct af_draft *d, const struct af_draft_work *w,
+                   const struct af_draft_shape *shape)
+{
+	uint64_t hash = af_hash(shape, sizeof *shape);
+	bool fresh;
+
+	if (!times_can_be(d, w->start_ns, w->busy_ns))
+		return;
+	/* The rare shapes with the same hash come one after the other. */
+	uint64_t *slot = af_map_at(&d->by_shape, hash, &fresh);
+	while (!fresh && memcmp(&d->shapes[*slot], shape, sizeof *shape))
+		slot = af_map_at(&d->by_shape, ++hash, &fresh);
+	if (fresh) {
+		*slot = d->nr_shapes;
+		AF_GROW(d->shapes, d->nr_shapes, d->cap_shapes);
+		d->shapes[d->nr_shapes++] = *shape;
+	}
+	AF_GROW(d->works, d->nr_works, d->cap_works);
+	d->works[d->nr_works] = *w;
+	d->works[d->nr_works++].shape = (uint32_t)*slot;
+}
+
+void af_draft_sample(struct af_draft *d, const struct af_draft_sample *s)
+{
+	if (!times_can_be(d, s->time_ns, 0))
+		return;
+	AF_GROW(d->samples, d->nr_samples, d->cap_samples);
+	d->samples[d->nr_samples++] = *s;
+}
+
+void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const char *name,
+                     size_t len)
+{
+	*af_map_at(&d->device_names, (uint64_t)space << 32 | device, NULL) =
+	    af_draft_name(d, name, len);
+}

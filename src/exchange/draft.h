@@ -1,0 +1,188 @@
+/*
+ * A trace that is made of what another profiler wrote. Importers add processes, threads, slices,
+ * samples and device work in any order; when all is there it is sorted and written as a trace
+ * directory that all commands read. Memory is some 32 bytes an entry.
+ *
+ *	af_draft_open → { af_draft_… }* → af_draft_write → af_draft_close
+ *
+ * Frames of other profilers have names and no addresses; how they stand in the trace is in
+ * docs/format.md, "Imported traces". Times are nanoseconds since 1970 or since whatever the file
+ * counts from. Out of memory ends the program. One thread at a time.
+ */
+#ifndef AF_EXCHANGE_DRAFT_H
+#define AF_EXCHANGE_DRAFT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/strtab.h"
+#include "trace/event.h"
+
+struct af_err;
+
+enum {
+	AF_DRAFT_THREADS = 1 << 14, /* each becomes a file */
+	AF_DRAFT_DEPTH = 1024,      /* frames of a stack: inner ones are left out */
+};
+
+enum af_draft_frame {
+	AF_DRAFT_NATIVE,
+	AF_DRAFT_PYTHON, /* "file.py(12): function" */
+	AF_DRAFT_KERNEL, /* of the operating system */
+};
+
+/* What an interval on a thread is. */
+enum af_draft_slice_kind {
+	AF_DRAFT_OP = AF_DRAFT_NATIVE,       /* is a frame of what it encloses */
+	AF_DRAFT_FUNCTION = AF_DRAFT_PYTHON, /* so is this */
+	AF_DRAFT_RANGE = 2,                  /* RANGE, no frame */
+	AF_DRAFT_CALL = 3,                   /* CALL of a device API; its name is the function's */
+};
+
+/* Why something could not be used: D(NAME, what is counted). */
+#define AF_DRAFT_UNUSED(D)                                                                         \
+	D(OTHER, "events of kinds that have no place in a trace")                                  \
+	D(FIELDS, "events without a time, name or thread that could be read")                      \
+	D(TIMES, "events with times that cannot be")                                               \
+	D(LINES, "lines that are no samples")                                                      \
+	D(TEXTS, "names that were cut, as they are longer than 8 kB")                              \
+	D(THREADS, "events of threads beyond the first 16384")                                     \
+	D(DEPTH, "frames deeper than 1024")                                                        \
+	D(OVERLAPS, "slices that end after the one they began in: cut there")                      \
+	D(NESTED, "calls inside of a call with the same correlation")                              \
+	D(UNASKED, "pieces of device work whose call is not in the file: they have no stack")      \
+	D(CORRELATIONS, "correlations of more than 32 bits")
+
+enum af_draft_unused {
+#define AF_D(NAME, text) AF_DRAFT_##NAME##_UNUSED,
+	AF_DRAFT_UNUSED(AF_D)
+#undef AF_D
+	    AF_DRAFT_UNUSED_END
+};
+
+struct af_draft_slice {
+	uint64_t start_ns, busy_ns;
+	uint32_t name;        /* of names */
+	uint32_t thread;      /* index, 24 bits; kind above */
+	uint32_t correlation; /* of a call, 0: none */
+	uint32_t api;         /* of a call: enum af_api */
+};
+
+struct af_draft_work {
+	uint64_t start_ns, busy_ns;
+	uint32_t shape; /* index in shapes */
+	uint32_t correlation;
+	uint32_t process; /* index; UINT32_MAX until af_draft_write: that of its call */
+	uint32_t space;   /* of correlations */
+};
+
+struct af_draft_sample {
+	uint64_t time_ns;
+	uint32_t thread, node, kernel_node; /* 0: none */
+	uint32_t cpu;
+};
+
+/* What a piece of device work is; without holes, as it is compared as bytes. */
+struct af_draft_shape {
+	uint64_t bytes;
+	uint64_t global[3];
+	uint32_t local[3];
+	uint32_t op, kernel; /* kernel: of names, 0 for none */
+	uint32_t device, context, stream;
+	uint32_t registers, shared; /* bytes of a block, static and dynamic */
+};
+
+struct af_draft_process {
+	uint32_t space; /* file it is from, where correlations mean something */
+	uint32_t pid;
+	uint32_t exe;     /* of names */
+	uint32_t threads; /* how many */
+};
+
+struct af_draft_thread {
+	uint32_t process; /* index */
+	uint32_t tid;
+	uint32_t name; /* of names */
+};
+
+struct af_draft_node {
+	uint32_t parent, frame; /* frame: index in frames */
+	uint32_t depth;
+	uint32_t defined; /* private to the writer: in which stream */
+};
+
+struct af_draft {
+	struct af_strtab names;
+	struct af_draft_process *processes;
+	struct af_draft_thread *threads;
+	struct af_draft_slice *slices;
+	struct af_draft_work *works;
+	struct af_draft_sample *samples;
+	struct af_draft_shape *shapes;
+	struct af_draft_node *nodes; /* 0: none */
+	struct af_draft_frame_of {
+		uint32_t name, kind;
+	} * frames;
+	uint64_t nr_slices, cap_slices, nr_works, cap_works, nr_samples, cap_samples;
+	uint32_t nr_processes, cap_processes, nr_threads, cap_threads, nr_shapes, cap_shapes;
+	uint32_t nr_nodes, cap_nodes, nr_frames, cap_frames;
+	struct af_map by_process, by_thread, by_shape, by_node, by_frame;
+	struct af_map device_names; /* space and device → name */
+	uint64_t sample_weight_ns;
+	uint64_t unused[AF_DRAFT_UNUSED_END];
+	uint64_t damaged; /* places where a file could not be understood */
+	struct af_draft_note {
+		char *key, *value;
+	} * notes;
+	uint32_t nr_notes, cap_notes;
+};
+
+void af_draft_open(struct af_draft *d);
+void af_draft_close(struct af_draft *d); /* a zeroed one is fine */
+
+/* A fact about the import for people, as a NOTE. */
+void af_draft_note(struct af_draft *d, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The id of a name; bytes that a trace cannot hold in a string end it. */
+uint32_t af_draft_name(struct af_draft *d, const char *text, size_t len);
+
+/* Indexes, made when new. UINT32_MAX: one thread too many, which is counted. */
+uint32_t af_draft_process(struct af_draft *d, uint32_t space, uint32_t pid);
+uint32_t af_draft_thread(struct af_draft *d, uint32_t process, uint32_t tid);
+
+/* The stack @parent (0: empty) and @name inside of it; @parent itself when that is too deep. */
+uint32_t af_draft_node(struct af_draft *d, uint32_t parent, uint32_t name,
+                       enum af_draft_frame kind);
+
+void af_draft_slice(struct af_draft *d, enum af_draft_slice_kind kind,
+                    const struct af_draft_slice *s);
+void af_draft_work(struct af_draft *d, const struct af_draft_work *w,
+                   const struct af_draft_shape *shape);
+void af_draft_sample(struct af_draft *d, const struct af_draft_sample *s);
+void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const char *name,
+                     size_t len);
+
+/*
+ * The parts of a Python frame's name, "file.py(12): function", as Kineto writes it. False: it has
+ * none (a built-in function, a module of torch.nn).
+ */
+bool af_draft_python(const char *name, size_t *file_len, int32_t *line, const char **function);
+
+/* How many events the trace will have got from the files. */
+static inline uint64_t af_draft_nr(const struct af_draft *d)
+{
+	return d->nr_slices + d->nr_works + d->nr_samples;
+}
+
+/*
+ * Write the trace into the directory @dirfd, which is empty. What turns out unusable is counted
+ * meanwhile. The draft is used up.
+ */
+int af_draft_write(struct af_draft *d, int dirfd, struct af_err *err);
+
+/* What @unused counts, for people. */
+const char *af_draft_unused_text(enum af_draft_unused unused);
+
+#endif

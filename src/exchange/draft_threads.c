@@ -1,0 +1,229 @@
+/* The host's side: slices nest in time on their thread, and so say where each call came from. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "exchange/draft_write.h"
+
+enum { OPEN_MAX = 4 * AF_DRAFT_DEPTH };
+#define ROUNDING_NS 1000 /* Kineto's clocks and roundings make ends of neighbours differ so far */
+
+/* A slice that has begun. */
+struct open_slice {
+	const struct af_draft_slice *slice;
+	uint64_t end_ns;
+	uint32_t node;
+};
+
+struct sweep {
+	struct draft_writer *w;
+	uint32_t process; /* index */
+	uint32_t nr;
+	struct open_slice open[OPEN_MAX];
+};
+
+static enum af_draft_slice_kind kind_of(const struct af_draft_slice *s)
+{
+	return (enum af_draft_slice_kind)(s->thread >> 24);
+}
+
+static uint32_t thread_of(const struct af_draft_slice *s)
+{
+	return s->thread & AF_U24_MAX;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* By thread and time, outer ones first: of equal ones ranges, Python, operators, calls. */
+static int slice_order(const void *a, const void *b)
+{
+	static const uint8_t rank[] = {
+	    [AF_DRAFT_RANGE] = 0, [AF_DRAFT_FUNCTION] = 1, [AF_DRAFT_OP] = 2, [AF_DRAFT_CALL] = 3};
+	const struct af_draft_slice *x = a, *y = b;
+	int d = compare(thread_of(x), thread_of(y));
+
+	if (!d)
+		d = compare(x->start_ns, y->start_ns);
+	if (!d)
+		d = compare(y->busy_ns, x->busy_ns);
+	if (!d)
+		d = compare(rank[kind_of(x)], rank[kind_of(y)]);
+	if (!d)
+		d = compare(x->correlation, y->correlation);
+	return d ? d : compare(x->name, y->name);
+}
+
+static void write_range(struct sweep *s, enum af_range_edge edge, uint64_t time_ns,
+                        const char *name)
+{
+	struct af_ev_range range = {.edge = edge};
+
+	draft_put(s->w, AF_KIND_RANGE, time_ns, &range, sizeof range, "PyTorch", name);
+}
+
+static void write_call(struct sweep *s, const struct open_slice *o)
+{
+	struct af_stream *out = &s->w->stream;
+	uint64_t duration_ns = o->end_ns - o->slice->start_ns, time_ns = o->end_ns + s->w->shift_ns;
+	uint32_t function = draft_use(&s->w->functions, s->process, o->slice->name);
+
+	if (o->node)
+		draft_define_stack(s->w, s->process, o->node, o->end_ns);
+	if (function <= UINT8_MAX && duration_ns <= AF_U24_MAX)
+		af_stream_put(out, call, time_ns, .callpath = o->node,
+		              .correlation = o->slice->correlation, .function = (uint8_t)function,
+		              .duration_ns = af_u24_make((uint32_t)duration_ns));
+	else
+		af_stream_put(out, call_long, time_ns, .callpath = o->node,
+		              .correlation = o->slice->correlation, .function = function,
+		              .duration_ns = duration_ns);
+}
+
+/* What has ended by @time_ns; inner slices never end after outer ones. */
+static void sweep_to(struct sweep *s, uint64_t time_ns)
+{
+	while (s->nr && s->open[s->nr - 1].end_ns <= time_ns) {
+		const struct open_slice *o = &s->open[--s->nr];
+		if (kind_of(o->slice) == AF_DRAFT_CALL)
+			write_call(s, o);
+		else if (kind_of(o->slice) == AF_DRAFT_RANGE)
+			write_range(s, AF_RANGE_POP, o->end_ns, "");
+	}
+}
+
+/* A runtime's call to the driver on behalf of the one that is open already. */
+static bool call_is_same(const struct sweep *s, const struct af_draft_slice *slice)
+{
+	for (uint32_t i = s->nr; slice->correlation && i-- > 0;)
+		if (kind_of(s->open[i].slice) == AF_DRAFT_CALL &&
+		    s->open[i].slice->correlation == slice->correlation)
+			return true;
+	return false;
+}
+
+static void sweep_slice(struct sweep *s, const struct af_draft_slice *slice)
+{
+	struct af_draft *d = s->w->draft;
+	enum af_draft_slice_kind kind = kind_of(slice);
+
+	sweep_to(s, slice->start_ns);
+	struct open_slice o = {slice, slice->start_ns + slice->busy_ns, 0};
+	if (s->nr == OPEN_MAX) {
+		d->unused[AF_DRAFT_DEPTH_UNUSED]++;
+		return;
+	}
+	if (s->nr) {
+		const struct open_slice *outer = &s->open[s->nr - 1];
+		if (o.end_ns > outer->end_ns) {
+			d->unused[AF_DRAFT_OVERLAPS_UNUSED] +=
+			    o.end_ns - outer->end_ns > ROUNDING_NS;
+			o.end_ns = outer->end_ns;
+		}
+		o.node = outer->node;
+	}
+	if (kind == AF_DRAFT_CALL && call_is_same(s, slice)) {
+		d->unused[AF_DRAFT_NESTED_UNUSED]++;
+		return;
+	}
+	if (kind == AF_DRAFT_OP || kind == AF_DRAFT_FUNCTION)
+		o.node = af_draft_node(d, o.node, slice->name, (enum af_draft_frame)kind);
+	else if (kind == AF_DRAFT_RANGE)
+		write_range(s, AF_RANGE_PUSH, slice->start_ns,
+		            af_strtab_get(&d->names, slice->name));
+	s->open[s->nr++] = o;
+}
+
+static void open_thread(struct draft_writer *w, const char *file, uint32_t thread)
+{
+	const struct af_draft_thread *t = &w->draft->threads[thread];
+	struct af_ev_thread fixed = {.tid = t->tid};
+
+	draft_stream_open(w, file, thread, t->process + 1, t->tid);
+	draft_put(w, AF_KIND_THREAD, w->begin_ns, &fixed, sizeof fixed,
+	          af_strtab_get(&w->draft->names, t->name), NULL);
+}
+
+void draft_write_threads(struct draft_writer *w)
+{
+	struct af_draft *d = w->draft;
+	struct sweep *s = af_xcalloc(1, sizeof *s);
+
+	s->w = w;
+	if (d->nr_slices)
+		qsort(d->slices, d->nr_slices, sizeof *d->slices, slice_order);
+	for (uint64_t i = 0; i < d->nr_slices && !w->error;) {
+		uint32_t thread = thread_of(&d->slices[i]);
+		s->process = d->threads[thread].process;
+		open_thread(w, "thread", thread);
+		for (; i < d->nr_slices && thread_of(&d->slices[i]) == thread; i++)
+			sweep_slice(s, &d->slices[i]);
+		sweep_to(s, UINT64_MAX);
+		draft_stream_close(w);
+	}
+	free(s);
+}
+
+static int sample_order(const void *a, const void *b)
+{
+	const struct af_draft_sample *x = a, *y = b;
+	int d = compare(x->thread, y->thread);
+
+	return d ? d : compare(x->time_ns, y->time_ns);
+}
+
+void draft_write_samples(struct draft_writer *w)
+{
+	struct af_draft *d = w->draft;
+	uint32_t thread = UINT32_MAX;
+
+	if (d->nr_samples)
+		qsort(d->samples, d->nr_samples, sizeof *d->samples, sample_order);
+	for (uint64_t i = 0; i < d->nr_samples && !w->error; i++) {
+		const struct af_draft_sample *s = &d->samples[i];
+		if (s->thread != thread) {
+			if (i)
+				draft_stream_close(w);
+			open_thread(w, "samples", thread = s->thread);
+		}
+		if (s->node)
+			draft_define_stack(w, d->threads[thread].process, s->node, s->time_ns);
+		if (s->kernel_node)
+			draft_define_kernel_stack(w, s->kernel_node, s->time_ns);
+		af_stream_put(&w->stream, ksample, s->time_ns + w->shift_ns, .callpath = s->node,
+		              .kstack = s->kernel_node, .cpu = s->cpu,
+		              .weight_ns = d->sample_weight_ns);
+	}
+	if (d->nr_samples)
+		draft_stream_close(w);
+}
+
+uint32_t draft_function_does(const char *name)
+{
+	static const struct {
+		const char *part;
+		enum af_does does;
+	} parts[] = {
+	    {"GraphLaunch", AF_DOES_GRAPH_LAUNCH},
+	    {"Graph", AF_DOES_GRAPH},
+	    {"Capture", AF_DOES_GRAPH},
+	    {"Launch", AF_DOES_LAUNCH},
+	    {"Memcpy", AF_DOES_COPY},
+	    {"Memset", AF_DOES_FILL},
+	    {"Synchronize", AF_DOES_SYNC},
+	    {"Malloc", AF_DOES_ALLOC},
+	    {"MemAlloc", AF_DOES_ALLOC},
+	    {"HostAlloc", AF_DOES_ALLOC},
+	    {"MemCreate", AF_DOES_ALLOC},
+	    {"Free", AF_DOES_FREE},
+	    {"ModuleLoad", AF_DOES_LOAD},
+	    {"LibraryLoad", AF_DOES_LOAD},
+	};
+
+	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (strstr(name, parts[i].part))
+			return parts[i].does;
+	return AF_DOES_OTHER;
+}

@@ -1,0 +1,388 @@
+/*
+ * A draft as a trace directory. Streams are written one after the other, since times in a stream
+ * must not go back and a thread's events lie anywhere in the files; a reader merges them by time.
+ * Definitions come last and carry the time of the beginning: only then is known what is in use.
+ */
+#include "exchange/draft_write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "trace/metadata.h"
+
+enum {
+	ADDRESS_STEP = 16, /* between frames: addresses that look like functions */
+	ADDRESS_EVAL = 16, /* stands for CPython's eval loop, whose place Python frames take */
+	ADDRESS_FIRST = 32,
+	PYTHON_VERSION = 0x30c, /* any: there is no line table */
+};
+#define ADDRESS_KERNEL UINT64_C(0xffffffff00000000)
+#define SHIFT_NS UINT64_C(1000000000)
+
+uint32_t draft_use(struct draft_uses *u, uint32_t process, uint32_t what)
+{
+	bool fresh;
+	uint64_t *id = af_map_at(&u->by_what, (uint64_t)process << 32 | what, &fresh);
+
+	if (!fresh)
+		return (uint32_t)*id;
+	*id = ++*af_map_at(&u->last, process, NULL);
+	AF_GROW(u->all, u->nr, u->cap);
+	u->all[u->nr++] = (struct draft_use){process, what, (uint32_t)*id};
+	return (uint32_t)*id;
+}
+
+static void uses_free(struct draft_uses *u)
+{
+	af_map_free(&u->by_what);
+	af_map_free(&u->last);
+	free(u->all);
+}
+
+void draft_stream_open(struct draft_writer *w, const char *name, uint32_t number, uint32_t process,
+                       uint32_t tid)
+{
+	char file[32];
+
+	snprintf(file, sizeof file, "%s-%u", name, number);
+	int fd = af_create_private(w->dirfd, file);
+	int rc = fd < 0 ? fd : af_stream_open_file(&w->stream, fd, ++w->nr_streams, process);
+	if (rc && !w->error)
+		w->error = rc;
+	w->stream.pid = process ? w->draft->processes[process - 1].pid : 0;
+	w->stream.tid = tid;
+}
+
+void draft_stream_close(struct draft_writer *w)
+{
+	int rc = w->stream.packet ? af_stream_close(&w->stream) : 0;
+
+	if (rc && !w->error)
+		w->error = rc;
+}
+
+void draft_put(struct draft_writer *w, enum af_kind kind, uint64_t time_ns, const void *fixed,
+               size_t size, const char *first, const char *second)
+{
+	struct af_tail tail[2] = {{first, first ? (uint32_t)strlen(first) : 0, 0},
+	                          {second, second ? (uint32_t)strlen(second) : 0, 0}};
+
+	af_stream_put_tail(&w->stream, kind, time_ns + w->shift_ns, fixed, size, tail,
+	                   !!first + !!second);
+}
+
+static uint64_t frame_address(uint32_t frame)
+{
+	return ADDRESS_FIRST + (uint64_t)frame * ADDRESS_STEP;
+}
+
+/*
+ * Python frames lie in the Python stack, each behind a border of its own, and the native stack has
+ * a call of the eval loop for each: so a reader puts them back exactly where they were.
+ */
+void draft_define_stack(struct draft_writer *w, uint32_t process, uint32_t node, uint64_t time_ns)
+{
+	struct af_draft *d = w->draft;
+	uint64_t pcs[AF_DRAFT_DEPTH], python[2 * AF_DRAFT_DEPTH];
+	uint32_t nr = 0, nr_python = 0;
+
+	if (d->nodes[node].defined == w->nr_streams)
+		return;
+	d->nodes[node].defined = w->nr_streams;
+	for (uint32_t at = node; at; at = d->nodes[at].parent) {
+		uint32_t frame = d->nodes[at].frame;
+		draft_use(&w->frames, process, frame);
+		if (d->frames[frame].kind == AF_DRAFT_PYTHON) {
+			pcs[nr++] = ADDRESS_EVAL;
+			python[nr_python++] = (uint64_t)(frame + 1) << 32;
+			python[nr_python++] = AF_PY_BORDER;
+		} else {
+			pcs[nr++] = frame_address(frame);
+		}
+	}
+	time_ns += w->shift_ns;
+	struct af_ev_stack stack = {.stack = node};
+	struct af_tail tail = {pcs, nr * 8, 8};
+	af_stream_put_tail(&w->stream, AF_KIND_STACK, time_ns, &stack, sizeof stack, &tail, 1);
+	if (nr_python) {
+		struct af_ev_py_stack py = {.py_stack = node};
+		struct af_tail frames = {python, nr_python * 8, 8};
+		af_stream_put_tail(&w->stream, AF_KIND_PY_STACK, time_ns, &py, sizeof py, &frames,
+		                   1);
+	}
+	af_stream_put(&w->stream, callpath, time_ns, .callpath = node, .stack = node,
+	              .py_stack = nr_python ? node : 0);
+}
+
+void draft_define_kernel_stack(struct draft_writer *w, uint32_t node, uint64_t time_ns)
+{
+	struct af_draft *d = w->draft;
+	uint64_t pcs[AF_DRAFT_DEPTH];
+	uint32_t nr = 0;
+
+	if (d->nodes[node].defined == w->nr_streams)
+		return;
+	d->nodes[node].defined = w->nr_streams;
+	for (uint32_t at = node; at; at = d->nodes[at].parent) {
+		draft_use(&w->frames, UINT32_MAX, d->nodes[at].frame);
+		pcs[nr++] = ADDRESS_KERNEL + frame_address(d->nodes[at].frame);
+	}
+	struct af_ev_kstack stack = {.kstack = node};
+	struct af_tail tail = {pcs, nr * 8, 8};
+	af_stream_put_tail(&w->stream, AF_KIND_KSTACK, time_ns + w->shift_ns, &stack, sizeof stack,
+	                   &tail, 1);
+}
+
+static void write_process(struct draft_writer *w, uint32_t process)
+{
+	struct af_draft *d = w->draft;
+	struct af_draft_process *p = &d->processes[process];
+	struct af_ev_process fixed = {.pid = p->pid};
+	struct af_ev_mapping mapping = {
+	    .start = ADDRESS_EVAL, .end = frame_address(d->nr_frames), .flags = AF_MAPPING_JIT};
+	struct af_tail tail[2] = {{NULL, 0, 1}, {"[imported]", 10, 0}};
+
+	draft_put(w, AF_KIND_PROCESS, w->begin_ns, &fixed, sizeof fixed,
+	          af_strtab_get(&d->names, p->exe), "");
+	af_stream_put_tail(&w->stream, AF_KIND_MAPPING, w->begin_ns + w->shift_ns, &mapping,
+	                   sizeof mapping, tail, 2);
+}
+
+/* Imported stamps are on the trace's clock already, and a device without a clock has no times. */
+static void write_device(struct draft_writer *w, const struct draft_use *u)
+{
+	struct af_draft *d = w->draft;
+	uint32_t space = d->processes[u->process].space;
+	const uint64_t *name = af_map_get(&d->device_names, (uint64_t)space << 32 | u->what);
+	struct af_ev_device device = {
+	    .device = u->what + 1, .type = AF_DEVICE_GPU, .api = AF_API_CUDA};
+	struct af_tail tail[3] = {{"", 0, 0}, {"", 0, 0}, {"", 0, 0}};
+	uint64_t now_ns = w->begin_ns + w->shift_ns;
+	char text[32];
+
+	snprintf(text, sizeof text, "GPU %u", u->what);
+	tail[0].data = name ? af_strtab_get(&d->names, (uint32_t)*name) : text;
+	tail[0].len = (uint32_t)strlen(tail[0].data);
+	af_stream_put_tail(&w->stream, AF_KIND_DEVICE, now_ns, &device, sizeof device, tail, 3);
+	af_stream_put(&w->stream, clock, now_ns, .clock = AF_CLOCK_DEVICE, .device = device.device,
+	              .mono_ns = now_ns, .foreign = now_ns);
+}
+
+static void write_queue(struct draft_writer *w, const struct draft_use *u)
+{
+	const struct draft_queue *q = &w->queue_list[u->what];
+
+	af_stream_put(&w->stream, queue, w->begin_ns + w->shift_ns, .queue = u->id,
+	              .device = q->device + 1, .context = q->context ? q->context : 1,
+	              .handle = q->stream);
+}
+
+static void write_kernel(struct draft_writer *w, const struct draft_use *u)
+{
+	struct af_ev_kernel fixed = {.kernel = u->id};
+
+	draft_put(w, AF_KIND_KERNEL, w->begin_ns, &fixed, sizeof fixed,
+	          af_strtab_get(&w->draft->names, u->what), NULL);
+}
+
+static void write_function(struct draft_writer *w, const struct draft_use *u)
+{
+	const char *name = af_strtab_get(&w->draft->names, u->what);
+	struct af_ev_function fixed = {.function = u->id,
+	                               .api = strncmp(name, "hip", 3) ? AF_API_CUDA : AF_API_HIP,
+	                               .does = draft_function_does(name)};
+
+	draft_put(w, AF_KIND_FUNCTION, w->begin_ns, &fixed, sizeof fixed, name, NULL);
+}
+
+static void write_code(struct draft_writer *w, const struct draft_use *u)
+{
+	const struct af_draft_frame_of *frame = &w->draft->frames[u->what];
+	const char *name = af_strtab_get(&w->draft->names, frame->name), *function = name;
+	size_t file_len = 0;
+	int32_t line = 0;
+
+	af_draft_python(name, &file_len, &line, &function);
+	struct af_ev_py_code code = {
+	    .code = u->what + 1, .version = PYTHON_VERSION, .first_line = line};
+	struct af_tail tail[3] = {
+	    {NULL, 0, 1}, {function, (uint32_t)strlen(function), 0}, {name, (uint32_t)file_len, 0}};
+	af_stream_put_tail(&w->stream, AF_KIND_PY_CODE, w->begin_ns + w->shift_ns, &code,
+	                   sizeof code, tail, 3);
+}
+
+static int use_order(const void *a, const void *b)
+{
+	const struct draft_use *x = a, *y = b;
+
+	return x->process != y->process ? (x->process < y->process ? -1 : 1)
+	                                : (x->id > y->id) - (x->id < y->id);
+}
+
+static void write_definitions(struct draft_writer *w)
+{
+	struct draft_uses *by_process[] = {&w->devices, &w->queues, &w->kernels, &w->functions,
+	                                   &w->frames};
+	static void (*const write[])(struct draft_writer *, const struct draft_use *) = {
+	    write_device, write_queue, write_kernel, write_function, NULL};
+	uint32_t at[5] = {0};
+
+	for (int k = 0; k < 5; k++)
+		if (by_process[k]->nr)
+			qsort(by_process[k]->all, by_process[k]->nr, sizeof(struct draft_use),
+			      use_order);
+	for (uint32_t p = 0; p < w->draft->nr_processes && !w->error; p++) {
+		draft_stream_open(w, "defs", p, p + 1, w->draft->processes[p].pid);
+		write_process(w, p);
+		for (int k = 0; k < 5; k++) {
+			struct draft_uses *u = by_process[k];
+			for (; at[k] < u->nr && u->all[at[k]].process == p; at[k]++) {
+				const struct draft_use *use = &u->all[at[k]];
+				if (write[k])
+					write[k](w, use);
+				else if (w->draft->frames[use->what].kind == AF_DRAFT_PYTHON)
+					write_code(w, use);
+			}
+		}
+		draft_stream_close(w);
+	}
+}
+
+static void write_string(struct draft_writer *w, uint8_t *done, uint32_t name)
+{
+	struct af_ev_string fixed = {.string = name};
+
+	if (!name || done[name])
+		return;
+	done[name] = 1;
+	draft_put(w, AF_KIND_STRING, w->begin_ns, &fixed, sizeof fixed,
+	          af_strtab_get(&w->draft->names, name), NULL);
+}
+
+static void write_symbol(struct draft_writer *w, uint32_t process, uint64_t address, uint32_t name,
+                         uint32_t module)
+{
+	uint32_t frames[3] = {name};
+	struct af_ev_symbol symbol = {.process = process,
+	                              .address = address,
+	                              .module = module,
+	                              .offset = address,
+	                              .source = AF_SYMBOL_SYMTAB};
+	struct af_tail tail = {frames, sizeof frames, 4};
+
+	af_stream_put_tail(&w->stream, AF_KIND_SYMBOL, w->begin_ns + w->shift_ns, &symbol,
+	                   sizeof symbol, &tail, 1);
+}
+
+/* Not in a stream called `symbols`: naming the trace anew would replace it. */
+static void write_names(struct draft_writer *w)
+{
+	struct af_draft *d = w->draft;
+	uint32_t eval = af_draft_name(d, "_PyEval_EvalFrameDefault", 24);
+	uint32_t module = af_draft_name(d, "[imported]", 10), of_eval = UINT32_MAX;
+	uint8_t *done = af_xcalloc(d->names.nr, 1);
+
+	draft_stream_open(w, "names", 0, 0, 0);
+	write_string(w, done, eval);
+	write_string(w, done, module);
+	for (uint32_t i = 0; i < w->frames.nr && !w->error; i++) {
+		const struct draft_use *u = &w->frames.all[i];
+		const struct af_draft_frame_of *frame = &d->frames[u->what];
+		if (frame->kind == AF_DRAFT_PYTHON) {
+			if (of_eval != u->process)
+				write_symbol(w, u->process + 1, ADDRESS_EVAL, eval, module);
+			of_eval = u->process;
+			continue;
+		}
+		write_string(w, done, frame->name);
+		if (u->process == UINT32_MAX)
+			write_symbol(w, 0, ADDRESS_KERNEL + frame_address(u->what), frame->name, 0);
+		else
+			write_symbol(w, u->process + 1, frame_address(u->what), frame->name,
+			             module);
+	}
+	draft_stream_close(w);
+	free(done);
+}
+
+static void write_note(struct draft_writer *w, const char *key, const char *value)
+{
+	draft_put(w, AF_KIND_NOTE, w->begin_ns, "", 0, key, value);
+}
+
+static void write_notes(struct draft_writer *w)
+{
+	static const char *const names[] = {
+#define AF_D(NAME, text) [AF_DRAFT_##NAME##_UNUSED] = "import.unused." #NAME,
+	    AF_DRAFT_UNUSED(AF_D)
+#undef AF_D
+	};
+	struct af_draft *d = w->draft;
+	char value[256];
+
+	draft_stream_open(w, "run", 0, 0, 0);
+	for (uint32_t i = 0; i < d->nr_notes; i++)
+		write_note(w, d->notes[i].key, d->notes[i].value);
+	for (int i = 0; i < AF_DRAFT_UNUSED_END; i++) {
+		if (!d->unused[i])
+			continue;
+		snprintf(value, sizeof value, "%llu %s", (unsigned long long)d->unused[i],
+		         af_draft_unused_text((enum af_draft_unused)i));
+		write_note(w, names[i], value);
+	}
+	if (d->damaged)
+		af_stream_put(&w->stream, lost, w->begin_ns + w->shift_ns,
+		              .reason = AF_LOST_DAMAGED, .count = d->damaged);
+	draft_stream_close(w);
+}
+
+static void span_add(struct draft_writer *w, uint64_t start_ns, uint64_t busy_ns)
+{
+	if (start_ns < w->begin_ns)
+		w->begin_ns = start_ns;
+	if (start_ns + busy_ns > w->end_ns)
+		w->end_ns = start_ns + busy_ns;
+}
+
+static void span_find(struct draft_writer *w)
+{
+	const struct af_draft *d = w->draft;
+
+	w->begin_ns = UINT64_MAX;
+	for (uint64_t i = 0; i < d->nr_slices; i++)
+		span_add(w, d->slices[i].start_ns, d->slices[i].busy_ns);
+	for (uint64_t i = 0; i < d->nr_works; i++)
+		span_add(w, d->works[i].start_ns, d->works[i].busy_ns);
+	for (uint64_t i = 0; i < d->nr_samples; i++)
+		span_add(w, d->samples[i].time_ns, 0);
+	if (w->begin_ns == UINT64_MAX)
+		w->begin_ns = 0;
+	w->shift_ns = w->begin_ns ? 0 : SHIFT_NS;
+}
+
+int af_draft_write(struct af_draft *d, int dirfd, struct af_err *err)
+{
+	struct draft_writer w = {.draft = d, .dirfd = dirfd};
+
+	span_find(&w);
+	int rc = af_metadata_write(dirfd, w.begin_ns + w.shift_ns, w.begin_ns + w.shift_ns, err);
+	if (rc)
+		return rc;
+	draft_write_works(&w);
+	draft_write_threads(&w);
+	draft_write_samples(&w);
+	write_definitions(&w);
+	write_names(&w);
+	write_notes(&w);
+	struct draft_uses *uses[] = {&w.frames, &w.functions, &w.kernels, &w.queues, &w.devices};
+	for (unsigned i = 0; i < sizeof uses / sizeof *uses; i++)
+		uses_free(uses[i]);
+	af_map_free(&w.by_queue);
+	free(w.queue_list);
+	free(w.shape_defined);
+	return w.error ? af_fail(err, w.error, "cannot write the trace") : 0;
+}

@@ -1,0 +1,64 @@
+/* What the files that write a draft share. */
+#ifndef AF_EXCHANGE_DRAFT_WRITE_H
+#define AF_EXCHANGE_DRAFT_WRITE_H
+
+#include "base/map.h"
+#include "exchange/draft.h"
+#include "trace/stream.h"
+
+/* Something of a process that gets an id there when it is first used. */
+struct draft_use {
+	uint32_t process, what, id;
+};
+
+struct draft_uses {
+	struct af_map by_what; /* process and what → id */
+	struct draft_use *all; /* in the order of their ids, within a process */
+	uint32_t nr, cap;
+	struct af_map last; /* process → last id */
+};
+
+struct draft_queue {
+	uint32_t device, context, stream;
+};
+
+struct draft_writer {
+	struct af_draft *draft;
+	int dirfd;
+	struct af_stream stream; /* the one being written */
+	uint32_t nr_streams;     /* so far: also the mark of what is defined in the current one */
+	uint64_t begin_ns, end_ns;
+	uint64_t shift_ns; /* added to all times, so that none is 0 */
+	int error;
+	struct draft_uses frames, functions, kernels, queues, devices;
+	struct draft_queue *queue_list; /* what the uses of queues are numbers of */
+	uint32_t nr_queues, cap_queues;
+	struct af_map by_queue;
+	uint32_t *shape_defined; /* by shape: in which stream */
+};
+
+/* The id of @what in @process, from 1. */
+uint32_t draft_use(struct draft_uses *u, uint32_t process, uint32_t what);
+
+/* One stream at a time: @name gets @number appended. */
+void draft_stream_open(struct draft_writer *w, const char *name, uint32_t number, uint32_t process,
+                       uint32_t tid);
+void draft_stream_close(struct draft_writer *w);
+
+/* Put one event with up to two strings behind the fixed part. */
+void draft_put(struct draft_writer *w, enum af_kind kind, uint64_t time_ns, const void *fixed,
+               size_t size, const char *first, const char *second);
+
+/* Define the stack of @node in the current stream, of process index @process. */
+void draft_define_stack(struct draft_writer *w, uint32_t process, uint32_t node, uint64_t time_ns);
+void draft_define_kernel_stack(struct draft_writer *w, uint32_t node, uint64_t time_ns);
+
+/* The streams of threads, of samples, of device work. */
+void draft_write_threads(struct draft_writer *w);
+void draft_write_samples(struct draft_writer *w);
+void draft_write_works(struct draft_writer *w);
+
+/* What calls of the function are for, by its name: enum af_does. */
+uint32_t draft_function_does(const char *name);
+
+#endif

@@ -1,0 +1,103 @@
+#include "exchange/import.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/err.h"
+#include "exchange/draft.h"
+
+/* An open file, some of whose bytes were looked at already. */
+struct import_file {
+	gzFile gz;
+	char first[512];
+	size_t nr_first, at;
+};
+
+static ssize_t file_read(void *arg, void *to, size_t size)
+{
+	struct import_file *f = arg;
+
+	if (f->at < f->nr_first) {
+		size_t n = f->nr_first - f->at < size ? f->nr_first - f->at : size;
+		memcpy(to, f->first + f->at, n);
+		f->at += n;
+		return (ssize_t)n;
+	}
+	int n = gzread(f->gz, to, size > 1u << 30 ? 1u << 30 : (unsigned)size);
+	if (n >= 0)
+		return n;
+	int code;
+	gzerror(f->gz, &code);
+	return code == Z_ERRNO ? -EIO : -EBADMSG;
+}
+
+static int file_open(struct import_file *f, const char *path, struct af_err *err)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st)) {
+		int rc = -errno;
+		if (fd >= 0)
+			close(fd);
+		return af_fail(err, rc, "cannot read %s", path);
+	}
+	if (S_ISDIR(st.st_mode)) {
+		close(fd);
+		return af_fail_plain(err, -EISDIR, "%s is a directory: name the files in it", path);
+	}
+	f->gz = gzdopen(fd, "rb");
+	if (!f->gz) {
+		close(fd);
+		return af_fail(err, -ENOMEM, "cannot read %s", path);
+	}
+	gzbuffer(f->gz, AF_JSON_BUFFER);
+	int n = gzread(f->gz, f->first, sizeof f->first);
+	if (n <= 0) {
+		gzclose(f->gz);
+		return n ? af_fail_plain(err, -EIO, "%s cannot be read: damaged gzip", path)
+		         : af_fail_plain(err, -ENODATA, "%s is empty", path);
+	}
+	f->nr_first = (size_t)n;
+	return 0;
+}
+
+static bool is_json(const struct import_file *f)
+{
+	size_t i = 0;
+
+	while (i < f->nr_first && strchr(" \t\r\n", f->first[i] ? f->first[i] : 'x'))
+		i++;
+	return i < f->nr_first && (f->first[i] == '{' || f->first[i] == '[');
+}
+
+int af_import_file(struct af_draft *d, const char *path, uint32_t number, char *complaint,
+                   size_t size, struct af_err *err)
+{
+	struct import_file f = {0};
+	struct af_import_source in = {file_read, &f, path};
+	uint64_t before = af_draft_nr(d);
+	int rc = file_open(&f, path, err);
+
+	*complaint = 0;
+	if (rc)
+		return rc;
+	bool json = is_json(&f);
+	if (json)
+		af_import_json(d, &in, number, complaint, size);
+	else
+		af_import_folded(d, &in, complaint, size);
+	gzclose(f.gz);
+	if (af_draft_nr(d) == before)
+		return af_fail_plain(err, -EBADMSG, "nothing in %s is of use here%s%s%s", path,
+		                     *complaint ? ": " : "", complaint,
+		                     json ? " (of JSON: traces of PyTorch and of gpuperf)"
+		                          : " (of text: `timestamp comm pid tid cpu stack`)");
+	af_draft_note(d, "import.file", "%s", path);
+	return 0;
+}

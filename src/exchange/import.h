@@ -1,0 +1,47 @@
+/*
+ * Files of other profilers, read into a draft. Plain or gzipped; what a file is, its bytes say:
+ *
+ *	text		gpuperf's extended folded samples, a line each:
+ *			`timestamp_ns comm pid tid cpu f1;f2;…`, the root first, frames of the
+ *			operating system's kernel with `_[k]` behind
+ *	JSON		Trace Event Format: of PyTorch (Kineto) or of gpuperf, told apart by the
+ *			categories of the events
+ *
+ * Device work belongs to the call with its correlation, never to what happened at the same time;
+ * host slices nest in time on their thread, which in Kineto's files is exact. All files of gpuperf
+ * tell of the same processes; a file of Kineto's has processes of its own.
+ */
+#ifndef AF_EXCHANGE_IMPORT_H
+#define AF_EXCHANGE_IMPORT_H
+
+#include <stdint.h>
+
+#include "exchange/json.h"
+
+struct af_draft;
+struct af_err;
+
+/* Where bytes come from: a source as of json.h, with one for tests that reads memory. */
+struct af_import_source {
+	af_json_source *read;
+	void *arg;
+	const char *name; /* for messages and notes */
+};
+
+/*
+ * Add what is in the file @path; @number (from 0) tells the files of one import apart. A file that
+ * ends too early or is no JSON from some byte on is used up to there, counted in draft->damaged,
+ * and
+ * @complaint says what is wrong ("" otherwise). Fails when the file cannot be read, or nothing in
+ * it could be used.
+ */
+int af_import_file(struct af_draft *d, const char *path, uint32_t number, char *complaint,
+                   size_t size, struct af_err *err);
+
+/* The same for bytes: what af_import_file() calls, and fuzzers do. */
+void af_import_json(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+                    char *complaint, size_t size);
+void af_import_folded(struct af_draft *d, const struct af_import_source *in, char *complaint,
+                      size_t size);
+
+#endif
