@@ -82,8 +82,10 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 	if (r->options->flags & AF_SESSION_OPENCL)
 		env_prepend("OPENCL_LAYERS", r->options->library);
 	/* The driver takes one library only: another tool's gives way, and the summary says so. */
-	if (r->options->flags & AF_SESSION_CUDA)
+	if (r->options->flags & AF_SESSION_CUDA) {
 		setenv("CUDA_INJECTION64_PATH", r->options->library, 1);
+		setenv("NVTX_INJECTION64_PATH", r->options->library, 1);
+	}
 	setenv(AF_SESSION_ENV, r->shm, 1);
 	signal(SIGXFSZ, r->old_sigxfsz);
 	sigprocmask(SIG_SETMASK, mask, NULL);

@@ -26,7 +26,7 @@ enum { FLUSH_MS = 500, LAST_MS = 1000, DEVICES_MAX = 64, CLOCK_TRIES = 3 };
 static struct {
 	_Atomic uint32_t started;
 	_Atomic uint32_t generation;  /* of the process whose thread it is */
-	_Atomic uint32_t asked, done; /* last flushes asked for and done: futexes */
+	_Atomic uint32_t asked, done; /* the last flush: futexes */
 } flusher;
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, long ms)
@@ -122,15 +122,16 @@ static void *flusher_run(void *arg)
 	prctl(PR_SET_NAME, "aflame");
 	devices_define();
 	clocks_write();
-	while (af_cuda_on()) {
-		futex_wait(&flusher.asked, asked, FLUSH_MS);
+	while (af_cuda_on() && !asked) {
+		futex_wait(&flusher.asked, 0, FLUSH_MS);
 		asked = atomic_load(&flusher.asked);
-		bool last = asked != atomic_load(&flusher.done);
-		af_cupti.ActivityFlushAll(last ? AF_CUPTI_FLUSH_FORCED : 0);
+		af_cupti.ActivityFlushAll(asked ? AF_CUPTI_FLUSH_FORCED : 0);
 		clocks_write();
-		atomic_store(&flusher.done, asked);
-		futex_wake(&flusher.done);
 	}
+	/* CUPTI is taken down after the last time, and must not be asked again. */
+	atomic_store(&flusher.generation, 0);
+	atomic_store(&flusher.done, 1);
+	futex_wake(&flusher.done);
 	return NULL;
 }
 
@@ -141,12 +142,25 @@ void af_cuda_last(void)
 
 	if (!af_cuda_on() || atomic_load(&flusher.generation) != af_inject_generation())
 		return;
-	uint32_t ticket = atomic_fetch_add(&flusher.asked, 1) + 1, done;
+	atomic_store(&flusher.asked, 1);
 	futex_wake(&flusher.asked);
-	while ((int32_t)((done = atomic_load(&flusher.done)) - ticket) < 0 &&
-	       (now = af_now_ns()) < until)
-		futex_wait(&flusher.done, done, (long)((until - now) / 1000000) + 1);
+	while (!atomic_load(&flusher.done) && (now = af_now_ns()) < until)
+		futex_wait(&flusher.done, 0, (long)((until - now) / 1000000) + 1);
 	errno = saved;
+}
+
+/* The end that runs no atexit handlers: Python's os._exit, and children of multiprocessing. */
+__attribute__((visibility("default"))) _Noreturn void _exit(int status)
+{
+	if (af_inject_session() && !af_inject_in_vfork_child())
+		af_cuda_last();
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+__attribute__((visibility("default"))) _Noreturn void _Exit(int status)
+{
+	_exit(status);
 }
 
 /* Ours are for us: the program's signals must not land on a thread it does not know. */
