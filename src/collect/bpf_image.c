@@ -335,7 +335,9 @@ void bpf_image_exit(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_e
 		i->comm = af_strtab_id(&b->strings, e->head.comm,
 		                       strnlen(e->head.comm, sizeof e->head.comm));
 	if (i->in_scope) {
-		if (!i->hello)
+		if (i->hello)
+			bpf_markers_write(b, i);
+		else
 			bpf_image_introduce(b, i);
 		bpf_usage_exit(b, i, e);
 	}

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/scope.h"
 #include "collect/bpf_private.h"
+#include "collect/session.h"
 
 static bool is_same(const struct bpf_mapping *a, const struct bpf_mapping *b)
 {
@@ -189,4 +190,40 @@ void bpf_mappings_write(struct af_bpf *b, struct bpf_image *image, uint64_t time
 	image->inherited_written = true;
 	for (; image->nr_maps_written < image->nr_maps; image->nr_maps_written++)
 		mapping_write(b, image, &image->maps[image->nr_maps_written], time_ns);
+}
+
+/* jit-PID.dump, which nobody executes: docs/symbols.md. */
+static bool is_marker(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t len = name ? strlen(name) : 0;
+
+	return len > strlen("/jit-.dump") && !strncmp(name, "/jit-", 5) &&
+	       !strcmp(name + len - 5, ".dump");
+}
+
+void bpf_markers_write(struct af_bpf *b, const struct bpf_image *image)
+{
+	struct af_stream *s = &b->r->stream;
+
+	for (uint32_t i = image->nr_maps_written; i < image->nr_maps; i++) {
+		const struct bpf_mapping *m = &image->maps[i];
+		const char *path = af_strtab_get(&b->strings, m->path);
+		struct af_ev_mapping ev = {
+		    .start = m->start,
+		    .end = m->end,
+		    .bias = m->start,
+		    .flags = AF_MAPPING_JIT,
+		    .generation = BPF_GENERATION + m->generation,
+		};
+		struct af_tail tail[] = {{NULL, 0, 1}, {path, (uint32_t)strlen(path), 0}};
+		if (!is_marker(path))
+			continue;
+		/* The process stands in the packet's header. */
+		af_stream_flush(s);
+		s->process = image->process;
+		af_stream_put_tail(s, AF_KIND_MAPPING, af_now_ns(), &ev, sizeof ev, tail, 2);
+		af_stream_flush(s);
+		s->process = 0;
+	}
 }

@@ -168,6 +168,12 @@ uint32_t bpf_mapping_generation(const struct bpf_image *image, uint64_t time_ns)
 /* Write the MAPPINGs that are not written yet. */
 void bpf_mappings_write(struct af_bpf *b, struct bpf_image *image, uint64_t time_ns);
 
+/*
+ * Of one that carries libaflame, and is over: MAPPINGs of what run-time compilers map as a sign of
+ * where they tell of their code, which libaflame, looking for code, has no reason to write.
+ */
+void bpf_markers_write(struct af_bpf *b, const struct bpf_image *image);
+
 /* What is mapped at @address; the newest, when that has changed. NULL: nothing known. */
 const struct bpf_mapping *bpf_mapping_at(const struct bpf_image *image, uint64_t address);
 

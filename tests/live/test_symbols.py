@@ -9,7 +9,7 @@ import subprocess
 import time
 import urllib.request
 
-from machine import WORKPLACE, any_sampler, need_tool, program
+from machine import WORKPLACE, any_sampler, need, need_tool, program
 from recording import bare, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
 
@@ -73,6 +73,17 @@ def _():
     for name, part in truth.items():
         expect(0.15 < part < 0.55, "%s has %.2f of the samples" % (name, part))
     equal(share(recording, "jit_wrong"), 0, "share of what came later")
+
+
+@case("a jitdump is found where its marker says, when the process is over")
+def _():
+    need("bpf")
+    folder = new_path("dumps")
+    os.mkdir(folder)
+    script = "cd %s && %s; cd /" % (folder, program("writes_jitdump"))
+    recording = record("sh", "-c", script, sampler="bpf", rate=20, quiet=False)
+    part = share(recording, "^jit_(first|second|moved)")
+    expect(part > 0.8, "the code of the dump has %.2f of the samples" % part)
 
 
 @case("a library that is deleted while the program runs is told of by name and reason")
