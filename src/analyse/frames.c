@@ -18,7 +18,11 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* An address without a name still has its module and the reason. */
+/*
+ * An address without a name still has its module and the reason, in fewer words than
+ * AF_SYMBOL_SOURCES has. Not its offset, which would make a frame of each address; `print -k
+ * symbol` tells.
+ */
 static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint32_t parent,
                               const struct af_symbol *s, enum af_frame kind)
 {
