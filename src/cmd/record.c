@@ -90,6 +90,10 @@ static int choose_apis(const struct af_record_options *o, struct af_session_opti
 		    (!o->api || list_has(o->api, c->name) || list_has(o->api, "all")))
 			s->flags |= c->flags;
 	}
+	if (o->cuda_graphs && !strcmp(o->cuda_graphs, "whole"))
+		s->flags |= AF_SESSION_GRAPHS_WHOLE;
+	else if (o->cuda_graphs && !strcmp(o->cuda_graphs, "nodes"))
+		s->flags |= AF_SESSION_GRAPHS_NODES;
 	return 0;
 }
 

@@ -16,6 +16,7 @@ struct af_record_options {
 	uint64_t duration_ns, delay_ns;
 	uint64_t max_bytes, ring_bytes;
 	const char *ctl; /* path of the FIFO */
+	const char *cuda_graphs; /* "nodes", "whole", "auto", NULL */
 	bool no_python, verify, quiet;
 	const char *pids;    /* list of running processes */
 	bool all;            /* every process there is */
@@ -43,7 +44,15 @@ struct af_record_options {
 	     "LIST",                                                                                 \
 	     "GPU APIs to record: cuda, opencl, none (all that work)",                                     \
 	     offsetof(type, api),                                                                    \
-	     "opencl|all|none"},                                                                     \
+	     "cuda|opencl|all|none"},                                                                     \
+	    {AF_OPT_CHOICE,                                                                          \
+	     "cuda-graphs",                                                                          \
+	     0,                                                                                      \
+	     "HOW",                                                                                  \
+	     "time each node of CUDA graphs, or each graph as a whole, which is cheaper: auto "      \
+	     "changes to whole above 100,000 nodes a second, and says so",                           \
+	     offsetof(type, cuda_graphs),                                                            \
+	     "auto|nodes|whole"},                                                                    \
 	    {AF_OPT_CHOICE,                                                                          \
 	     "sample",                                                                               \
 	     0,                                                                                      \

@@ -26,10 +26,11 @@ bool af_cuda_on(void)
 	       af_inject_session();
 }
 
-static void cuda_note(const char *value)
+void af_cuda_note(const char *key, const char *value)
 {
 	struct af_thread *t = af_thread_enter();
-	struct af_tail tail[] = {{"cuda", 4, 0}, {value, (uint32_t)strlen(value), 0}};
+	struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0},
+	                         {value, (uint32_t)strlen(value), 0}};
 
 	if (!t)
 		return;
@@ -101,7 +102,7 @@ static void cuda_callback(void *arg, uint32_t domain, uint32_t id, const void *d
 		resource(id, data, &regs);
 	else if (domain == AF_CUPTI_STATE && id == AF_CUPTI_FATAL_ERROR &&
 	         !atomic_exchange(&cuda.fatal, 1))
-		cuda_note("stopped: CUPTI met a fatal error and ended itself");
+		af_cuda_note("cuda", "stopped: CUPTI met a fatal error and ended itself");
 }
 
 static const char *result_text(enum af_cupti_result rc)
@@ -191,18 +192,18 @@ static void cuda_start(void)
 
 	if (!cupti_open(words, sizeof words)) {
 		snprintf(why, sizeof why, "not recorded: %.490s", words);
-		cuda_note(why);
+		af_cuda_note("cuda", why);
 		return;
 	}
 	enum af_cupti_result rc = af_cuda_activity_start();
 	if (rc) {
 		refusal(rc, words, sizeof words);
 		snprintf(why, sizeof why, "not recorded: %.490s", words);
-		cuda_note(why);
+		af_cuda_note("cuda", why);
 		cupti_close();
 		return;
 	}
-	cuda_note(words);
+	af_cuda_note("cuda", words);
 	af_cuda_functions_define();
 	atomic_store(&cuda.generation, af_inject_generation());
 	callbacks_enable();

@@ -54,8 +54,17 @@ void af_cuda_functions_define(void);
  * the first error. */
 enum af_cupti_result af_cuda_activity_start(void);
 
-/* The queue of a stream, and the device, defined when new. */
+/* The id of a device, whose clock is then read too. */
 uint32_t af_cuda_device(uint32_t ordinal);
+
+/*
+ * Now and then, by the flushing thread: where so many nodes of graphs are timed that it slows the
+ * program, graphs are timed as a whole from then on, if nobody asked for the nodes.
+ */
+void af_cuda_graphs_look(uint64_t now_ns);
+
+/* Write a NOTE: "cuda" and so on. */
+void af_cuda_note(const char *key, const char *value);
 
 /* The id of a node by CUPTI's (graph << 32 | index); 0 for 0. */
 uint32_t af_cuda_node(uint64_t node);

@@ -34,6 +34,12 @@ static _Atomic uint32_t nr_queue_ids, nr_kernel_ids;
 
 _Atomic uint64_t af_cuda_devices;
 
+/* Timing a node costs the device about a microsecond: this many cost it a tenth of its time. */
+enum { NODES_A_SECOND = 100000 };
+
+static _Atomic uint64_t nr_nodes_timed;
+static bool graphs_whole;
+
 static void buffer_request(uint8_t **buffer, size_t *size, size_t *nr_records_max)
 {
 	uint8_t *b = NULL;
@@ -115,6 +121,8 @@ struct piece {
 static void piece_write(struct af_thread *t, const struct piece *p, uint32_t shape, uint64_t now)
 {
 	uint32_t node = af_cuda_node(p->node);
+	if (node)
+		atomic_fetch_add_explicit(&nr_nodes_timed, 1, memory_order_relaxed);
 	uint64_t busy = p->end - p->start;
 
 	if (__builtin_expect(p->start && p->end >= p->start && busy <= UINT32_MAX, 1)) {
@@ -306,8 +314,29 @@ static void buffer_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 		af_cuda_lost(AF_LOST_DROPPED, dropped);
 }
 
+void af_cuda_graphs_look(uint64_t now_ns)
+{
+	static uint64_t before_ns, before_nr;
+	uint64_t nr = atomic_load_explicit(&nr_nodes_timed, memory_order_relaxed);
+	uint64_t passed_ns = now_ns - before_ns, timed = nr - before_nr;
+	const struct af_session *session = af_inject_session();
+
+	if (!session || session->flags & AF_SESSION_GRAPHS_NODES || graphs_whole)
+		return;
+	bool many = before_ns && timed > NODES_A_SECOND * passed_ns / 1000000000;
+	before_ns = now_ns;
+	before_nr = nr;
+	if (!many || af_cupti.ActivityEnable(AF_CUPTI_GRAPH_TRACE))
+		return;
+	graphs_whole = true;
+	af_cuda_note("cuda.graphs", "timed as a whole after the first ones, as more than 100,000 "
+	                            "nodes a second ran: --cuda-graphs=nodes times each");
+}
+
 enum af_cupti_result af_cuda_activity_start(void)
 {
+	const struct af_session *session = af_inject_session();
+
 	/* KERNEL would do without CONCURRENT, but runs one kernel after the other. */
 	static const uint32_t wanted[] = {AF_CUPTI_CONCURRENT_KERNEL, AF_CUPTI_MEMCPY,
 	                                  AF_CUPTI_MEMSET, AF_CUPTI_MEMCPY_PEER, AF_CUPTI_OVERHEAD};
@@ -316,6 +345,11 @@ enum af_cupti_result af_cuda_activity_start(void)
 	af_cupti.ActivitySetAttribute(AF_CUPTI_DEVICE_BUFFER_POOL_LIMIT, &size, &limit);
 	enum af_cupti_result rc =
 	    af_cupti.ActivityRegisterCallbacks(buffer_request, buffer_complete);
+	if (!rc && session && session->flags & AF_SESSION_GRAPHS_WHOLE) {
+		rc = af_cupti.ActivityEnable(AF_CUPTI_GRAPH_TRACE);
+		graphs_whole = true;
+		af_cuda_note("cuda.graphs", "timed as a whole, as --cuda-graphs asked");
+	}
 	for (unsigned i = 0; i < sizeof wanted / sizeof *wanted && !rc; i++)
 		rc = af_cupti.ActivityEnable(wanted[i]);
 	return rc;

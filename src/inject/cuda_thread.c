@@ -5,6 +5,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -101,16 +102,18 @@ static void devices_define(void)
 	uint32_t (*count)(int *) = cuda ? dlsym(cuda, "cuDeviceGetCount") : NULL;
 	uint32_t (*get)(int *, int) = cuda ? dlsym(cuda, "cuDeviceGet") : NULL;
 	uint32_t (*name)(char *, int, int) = cuda ? dlsym(cuda, "cuDeviceGetName") : NULL;
-	int nr = 0, device = 0;
-	char text[256];
+	uint32_t (*version)(int *) = cuda ? dlsym(cuda, "cuDriverGetVersion") : NULL;
+	int nr = 0, device = 0, driver = 0;
+	char text[256], words[32];
 
-	if (!count || !get || !name || count(&nr))
+	if (!count || !get || !name || !version || count(&nr) || version(&driver))
 		return;
+	snprintf(words, sizeof words, "CUDA %d.%d", driver / 1000, driver % 1000 / 10);
 	for (int i = 0; i < nr && i < DEVICES_MAX; i++) {
 		if (get(&device, i) || name(text, sizeof text - 1, device))
 			continue;
 		text[sizeof text - 1] = 0;
-		device_define(af_cuda_device((uint32_t)i), text, "CUDA");
+		device_define(af_cuda_device((uint32_t)i), text, words);
 	}
 }
 
@@ -127,6 +130,7 @@ static void *flusher_run(void *arg)
 		asked = atomic_load(&flusher.asked);
 		af_cupti.ActivityFlushAll(asked ? AF_CUPTI_FLUSH_FORCED : 0);
 		clocks_write();
+		af_cuda_graphs_look(af_now_ns());
 	}
 	/* CUPTI is taken down after the last time, and must not be asked again. */
 	atomic_store(&flusher.generation, 0);

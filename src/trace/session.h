@@ -38,6 +38,8 @@ enum af_session_flag {
 	AF_SESSION_KERNEL =
 	    8, /* the recorder adds what threads do in the kernel, and starts samplers */
 	AF_SESSION_CUDA = 16,
+	AF_SESSION_GRAPHS_WHOLE = 32, /* CUDA graphs: one record a launch, … */
+	AF_SESSION_GRAPHS_NODES = 64, /* … or one a node; neither: by how many there are */
 };
 
 enum { AF_SAMPLED_SLOTS = 64 };
