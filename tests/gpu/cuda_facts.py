@@ -35,7 +35,7 @@ def launches_by_path(trace, paths):
 def check_truth(table, name, trace, truth):
     if truth["launches"]:
         got = launches_by_path(trace, truth["launches"])
-        table.equal(name + ": kernels by the function that launched them", got, truth["launches"])
+        table.equal(name + ": kernels by who launched them", got, truth["launches"])
 
 
 def check_shares(table, name, trace, truth):
@@ -82,7 +82,9 @@ def check_paths(table, machine, name, trace, truth):
     check_shares(table, name, trace, truth)
     check_flame(table, machine, name, trace, truth)
     top = machine.output("report", "top", "--view", "gpu", "--json", trace.path)
-    table.fact(name + ": k1 and k2 in `report top --json`", '"k1' in top and '"k2' in top, "both", True)
+    table.fact(
+        name + ": k1 and k2 in `report top --json`", '"k1' in top and '"k2' in top, "both", True
+    )
 
 
 def check_streams(table, machine, name, trace, truth):
@@ -103,7 +105,10 @@ def check_contexts(table, machine, name, trace, truth):
 def check_sizes(table, machine, name, trace, truth):
     for path, want in truth["sizes"].items():
         got = {
-            tuple(w.shape[k] for k in ("global_x", "global_y", "global_z", "local_x", "local_y", "local_z"))
+            tuple(
+                w.shape[k]
+                for k in ("global_x", "global_y", "global_z", "local_x", "local_y", "local_z")
+            )
             for w in trace.kernels()
             if w.call and path in trace.names(w.call.path)
         }
@@ -130,7 +135,11 @@ def check_graphs(table, machine, name, trace, truth):
             replay = trace.names(work.call.path) if work.call else ()
             capture = trace.names(trace.captured(work))
             for i, r in enumerate(truth["graph"]):
-                if r["replay"] in replay and r["capture"] in capture and r["kernel"] == work.shape["name"]:
+                if (
+                    r["replay"] in replay
+                    and r["capture"] in capture
+                    and r["kernel"] == work.shape["name"]
+                ):
                     counts[i] = counts.get(i, 0) + 1
     for i, r in enumerate(truth["graph"]):
         sentence = "%s: %s of %s, replayed by %s" % (name, r["kernel"], r["capture"], r["replay"])
@@ -177,7 +186,9 @@ def check_copies(table, machine, name, trace, truth):
         table.fact("%s: allocations of %s memory" % (name, memory), seen == want, want, seen)
         freed = {m["address"] for m in trace.memory if m["does"] == "FREE"}
         missing = sum(m["bytes"] == size and m["address"] not in freed for m in found)
-        table.fact("%s: %s memory is freed" % (name, memory), not missing, "all", "%d not" % missing)
+        table.fact(
+            "%s: %s memory is freed" % (name, memory), not missing, "all", "%d not" % missing
+        )
 
 
 def check_errors(table, machine, name, trace, truth):

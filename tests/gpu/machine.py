@@ -9,7 +9,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import sysconfig
 import tarfile
 import tempfile
@@ -19,7 +18,7 @@ SOURCE = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = os.path.join(HERE, "programs")
 PYTHON = os.path.join(HERE, "python")
 
-# GRAPHS.cu → options beside those of all; a name may be built twice.
+# What is built → its source, and options beside those of all.
 BUILDS = {
     "paths": ("paths.cu", []),
     "paths_shared": ("paths.cu", ["-cudart", "shared"]),
@@ -50,7 +49,11 @@ class Machine:
         self.work = tempfile.mkdtemp(prefix="aflame-gpu-")
         self.keep = keep
         os.environ["XDG_CACHE_HOME"] = os.path.join(self.work, "cache")
-        self.aflame = self._unpacked(os.path.abspath(aflame))
+        try:
+            self.aflame = self._unpacked(os.path.abspath(aflame))
+        except Missing:
+            self.close()
+            raise
         self.nvcc = shutil.which("nvcc") or first(sorted(glob.glob("/usr/local/cuda*/bin/nvcc")))
         self.built, self.errors, self.traces = {}, {}, 0
 
@@ -106,6 +109,12 @@ class Machine:
         both = [os.path.join(top, d) for d in ("include", "targets/x86_64-linux/include")]
         return ["-I", cupti, *[w for d in both for w in ("-I", d)]]
 
+    def _links(self):
+        """The shared cudart need not be where the loader looks."""
+        top = os.path.dirname(os.path.dirname(os.path.realpath(self.nvcc)))
+        found = first(os.path.join(top, d) for d in ("targets/x86_64-linux/lib", "lib64"))
+        return ["-lcuda", *(["-Xlinker", "-rpath=" + found] if found else [])]
+
     def _compile(self, name, command):
         done = subprocess.run(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=self.work
@@ -131,7 +140,7 @@ class Machine:
                     name,
                     os.path.join(PROGRAMS, file),
                     *options,
-                    *([] if "-fatbin" in options else ["-lcuda"]),
+                    *([] if "-fatbin" in options else self._links()),
                 ]
         else:
             self.errors["nvcc"] = "not found"
@@ -217,7 +226,3 @@ def truth_of(done):
     """What the program printed as its truth, or None."""
     found = re.findall(r"^truth (\{.*\})$", done.stdout, re.M)
     return json.loads(found[-1]) if found else None
-
-
-def is_python_exe():
-    return sys.executable or "python3"

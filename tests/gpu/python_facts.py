@@ -1,4 +1,4 @@
-"""Python programs: PyTorch, torch.compile, CUDA graphs, Triton, JAX, CuPy, and several processes. Each
+"""Python programs: PyTorch, torch.compile, CUDA graphs, Triton, JAX, CuPy, several processes. Each
 process is recorded once and does several things; what a launch belongs to is told by its time."""
 
 import bisect

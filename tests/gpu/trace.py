@@ -1,6 +1,6 @@
-"""The CUDA work of one trace, read as a stream from `aflame print --json` and joined by hand: calls with
-their stacks, work with its calls, nodes of graphs with who captured them. Nothing of aflame's own
-analysis is used, so this checks the recorder alone."""
+"""The CUDA work of one trace, read as a stream from `aflame print --json` and joined by hand: calls
+with their stacks, work with its calls, nodes of graphs with who captured them. None of its own
+analyses is used: this checks the recorder alone."""
 
 import bisect
 
@@ -39,7 +39,7 @@ class Call:
 
 
 class Work:
-    __slots__ = ("process", "correlation", "shape", "node", "start", "busy", "device_clock", "call")
+    __slots__ = ("process", "correlation", "shape", "node", "start", "busy", "call")
 
 
 class Trace:
@@ -49,7 +49,7 @@ class Trace:
         self.works, self.lost, self.memory, self.processes = [], [], [], {}
         self.repeated = 0
         self._functions, self._kernels, self._queues, self._codes = {}, {}, {}, {}
-        self._nodes, self._clocks = {}, {}
+        self._nodes, self._clocks, self._parents = {}, {}, {}
         self._stacks, self._py_stacks, self._paths, self._shapes = {}, {}, {}, {}
         self._strings, self._symbols = {}, {}
         for event in machine.json_lines(path, KINDS):
@@ -63,6 +63,7 @@ class Trace:
 
     def _on_process(self, event, f):
         self.processes[event["process"]] = f["pid"]
+        self._parents[event["process"]] = f["parent"]
 
     def _on_thread(self, event, f):
         pass
@@ -98,7 +99,9 @@ class Trace:
     def _on_callpath(self, event, f):
         stream = event["stream"]
         native = self._stacks.get((stream, f["stack"]))
-        self._paths[stream, f["callpath"]] = Path(native, self._py_stacks.get((stream, f["py_stack"])))
+        self._paths[stream, f["callpath"]] = Path(
+            native, self._py_stacks.get((stream, f["py_stack"]))
+        )
 
     def _on_string(self, event, f):
         self._strings[event["stream"], f["string"]] = f["text"]
@@ -110,7 +113,7 @@ class Trace:
 
     def _on_shape(self, event, f):
         process = event["process"]
-        f["name"] = self._kernels.get((process, f["kernel"]), "")
+        f["name"] = self._of(self._kernels, process, f["kernel"], "")
         f["queue_key"] = (process, f["queue"])
         self._shapes[event["stream"], f["shape"]] = f
 
@@ -122,7 +125,9 @@ class Trace:
     def _on_call(self, event, f):
         call = Call()
         call.process, call.tid, call.end = event["process"], event["tid"], event["time_ns"]
-        call.function, call.does = self._functions.get((call.process, f["function"]), ("?", "?"))
+        call.function, call.does = self._of(
+            self._functions, call.process, f["function"], ("?", "?")
+        )
         call.path = self._paths.get((event["stream"], f["callpath"])) if f["callpath"] else None
         call.duration, call.status, call.works = f["duration_ns"], f.get("status", 0), 0
         key = call.process, f["correlation"]
@@ -152,6 +157,12 @@ class Trace:
     def _on_memory(self, event, f):
         self.memory.append(f)
 
+    def _of(self, table, process, number, unknown):
+        """What a process knows by a number: itself, or from whom it was forked."""
+        while process and (process, number) not in table:
+            process = self._parents.get(process, 0)
+        return table.get((process, number), unknown)
+
     # ---- questions
 
     def launches(self):
@@ -168,7 +179,9 @@ class Trace:
         if path is None:
             return frozenset()
         if path._names is None:
-            path._names = frozenset(self._native(path.native)) | frozenset(self._python(path.python))
+            path._names = frozenset(self._native(path.native)) | frozenset(
+                self._python(path.python)
+            )
         return path._names
 
     def _native(self, stack):
@@ -177,7 +190,9 @@ class Trace:
         for pc in stack.pcs:
             versions = self._symbols.get((stack.process, pc), ())
             # The newest version of at most the stack's generation, or the first there is.
-            fitting = [n for g, n in versions if g <= stack.generation] or [n for _, n in versions[:1]]
+            fitting = [n for g, n in versions if g <= stack.generation] or [
+                n for _, n in versions[:1]
+            ]
             if fitting:
                 yield from fitting[-1]
 
@@ -187,10 +202,10 @@ class Trace:
         for frame in stack.pcs:
             code = int(frame, 16) >> 32
             if code != BORDER:
-                yield self._codes.get((stack.process, code), "?")
+                yield self._of(self._codes, stack.process, code, "?")
 
     def captured(self, work):
-        """The call path that captured the node of this work, as of its launch; None when not known."""
+        """Who captured the node of this work, as of its launch; None when not known."""
         node, seen = work.node, 0
         when = work.call.end if work.call else None
         while node and seen < 16:

@@ -1,5 +1,5 @@
-"""Several processes with CUDA: one forked before CUDA starts, DataLoader's workers (forked, no CUDA),
-and two that multiprocessing spawns. Each that computes is in `pids`, with its launches' function."""
+"""Several processes with CUDA: one forked before CUDA starts, DataLoader's workers (forked, without
+CUDA), and two that multiprocessing spawns. Each that computes is in the truth's `pids`."""
 
 import multiprocessing
 import os
@@ -56,7 +56,14 @@ def main():
     pids = [queue.get() for _ in children]
     for process in children:
         process.join()
-    print_truth(pids={"the parent": os.getpid(), "forked": child, "spawned": pids[0], "spawned too": pids[1]})
+    print_truth(
+        pids={
+            "the parent": os.getpid(),
+            "forked": child,
+            "spawned": pids[0],
+            "spawned too": pids[1],
+        }
+    )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The truth of a Python program: sections, each with its begin and end on CLOCK_MONOTONIC, the trace's
-clock. Sections do not overlap, and a section ends when the device has done its work."""
+"""The truth of a Python program: sections, each with its begin and end on the clock of the trace,
+CLOCK_MONOTONIC. They do not overlap, and end when the device has done its work."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ FOUND = {"sections": [], "skipped": {}}
 
 @contextlib.contextmanager
 def section(name, settle, **truth):
-    """@settle waits for the device. @truth: kernels={name: count}, graph=True, captured_by=function."""
+    """@settle waits for the device. @truth: kernels={name: count}, graph=who captures it or ''."""
     settle()
     start = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     try:

@@ -1,8 +1,8 @@
-"""A worker that measures PyTorch training steps: reads lines `WHAT N [PROFILE]`, answers each by a line
+"""A worker that measures PyTorch training steps: reads lines `WHAT N [PROFILE]`, answers each by
 {"ms": a step, "user": CPU ms a step, "system": the same}, until its input ends.
 
-WHAT: small (6-layer encoder, d=512, batch 8x128, AdamW: the launches are the bound) or
-large (12 layers, d=2048, batch 16x512, bf16: the GPU is). PROFILE: PyTorch's own profiler,
+WHAT: small (6-layer encoder, d=512, batch 8x128, AdamW: bound by launches) or large (12 layers,
+d=2048, batch 16x512, bf16: bound by the GPU). PROFILE: PyTorch's own profiler,
 cuda, cpu+cuda or stack."""
 
 import json

@@ -1,5 +1,5 @@
-"""PyTorch in one process: torch_all.py [quick]. Eager training, CUDA graphs, a serving loop that replays
-a graph for each batch size, Triton; and, but for quick, torch.compile with and without CUDA graphs."""
+"""PyTorch in one process: torch_all.py [quick]. Eager training, CUDA graphs, a serving loop that
+replays a graph for each batch size, Triton; unless quick, torch.compile without and with graphs."""
 
 import sys
 
