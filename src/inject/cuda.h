@@ -47,6 +47,9 @@ bool af_cuda_resolve(void *library, char *words, size_t size);
 /* The callback of the domain DRIVER_API. */
 void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af_regs *regs);
 
+/* Was this call made while recording was off? */
+bool af_cuda_skipped(uint32_t correlation);
+
 /* A FUNCTION for each that can be called; before the first CALL. */
 void af_cuda_functions_define(void);
 

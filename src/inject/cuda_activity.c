@@ -170,6 +170,8 @@ static void config_write(struct af_thread *t, uint32_t shape, const struct af_cu
 
 static void kernel_read(struct af_thread *t, const struct af_cupti_kernel *k, uint64_t now)
 {
+	if (af_cuda_skipped(k->correlation))
+		return;
 	struct piece p = {
 	    .shape = {.op = AF_OP_KERNEL,
 	              .queue = queue_of(t, k->device, k->context, k->stream),
@@ -206,7 +208,8 @@ static uint32_t copy_op(uint32_t kind)
 
 static void other_write(struct af_thread *t, const struct piece *p, uint64_t now)
 {
-	piece_write(t, p, af_shape_id(&t->shapes, &t->stream, now, &p->shape), now);
+	if (!af_cuda_skipped(p->correlation))
+		piece_write(t, p, af_shape_id(&t->shapes, &t->stream, now, &p->shape), now);
 }
 
 /* Copies, fills and graphs as a whole: the same fields, elsewhere in each record. */

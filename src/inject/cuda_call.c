@@ -63,6 +63,28 @@ static struct af_handles contexts = AF_HANDLES_INIT; /* → device + 1 */
 /* Where the outermost call in progress has its stack; 0: none. Calls within it are its business. */
 static __thread uint64_t outer_sp;
 
+/*
+ * Calls made while recording was off, each in the slot of its remainder: what devices do for them
+ * is not recorded either. Touched only where recording is ever off.
+ */
+enum { SKIPPED_SLOTS = 1 << 16 };
+static _Atomic uint32_t skipped[SKIPPED_SLOTS];
+static _Atomic bool any_skipped;
+
+bool af_cuda_skipped(uint32_t correlation)
+{
+	return __builtin_expect(atomic_load_explicit(&any_skipped, memory_order_relaxed), 0) &&
+	       atomic_load_explicit(&skipped[correlation % SKIPPED_SLOTS], memory_order_relaxed) ==
+	           correlation;
+}
+
+static void call_skip(uint32_t correlation)
+{
+	atomic_store_explicit(&skipped[correlation % SKIPPED_SLOTS], correlation,
+	                      memory_order_relaxed);
+	atomic_store_explicit(&any_skipped, true, memory_order_relaxed);
+}
+
 void af_cuda_functions_define(void)
 {
 	static const struct {
@@ -177,4 +199,6 @@ void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af
 	outer_sp = 0;
 	if (af_inject_recording())
 		call_write(call, function, begin_ns, regs);
+	else
+		call_skip(call->correlation);
 }
