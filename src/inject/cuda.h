@@ -85,6 +85,9 @@ void af_cuda_thread_start(void);
  */
 void af_cuda_last(void);
 
+/* Has that been asked for? What is flushed now has not come to its end. */
+bool af_cuda_ending(void);
+
 /* Devices seen so far, a bit each by ordinal: their clocks are read each second. */
 extern _Atomic uint64_t af_cuda_devices;
 

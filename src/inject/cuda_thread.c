@@ -139,6 +139,11 @@ static void *flusher_run(void *arg)
 	return NULL;
 }
 
+bool af_cuda_ending(void)
+{
+	return atomic_load_explicit(&flusher.asked, memory_order_relaxed);
+}
+
 void af_cuda_last(void)
 {
 	uint64_t until = af_now_ns() + (uint64_t)LAST_MS * 1000000, now;
