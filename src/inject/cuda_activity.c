@@ -135,11 +135,10 @@ static void piece_write(struct af_thread *t, const struct piece *p, uint32_t sha
 	af_stream_put(&t->stream, gpu_work_long, now, .shape = shape, .correlation = p->correlation,
 	              .start_ns = stamped ? p->start : 0, .end_ns = stamped ? p->end : 0,
 	              .node = node);
-	/* Flushed while it ran, as the program ended; or the driver had no stamps for it. */
+	/* Flushed while it ran, as the program ends; or the driver had no stamps for it. */
 	if (!stamped)
 		af_stream_put(&t->stream, lost, now,
-		              .reason =
-		                  p->start && !p->end ? AF_LOST_UNFINISHED : AF_LOST_NO_STAMPS,
+		              .reason = af_cuda_ending() ? AF_LOST_UNFINISHED : AF_LOST_NO_STAMPS,
 		              .count = 1);
 }
 
