@@ -5,6 +5,7 @@
 #include "cmd/command.h"
 
 extern const struct af_command af_command_doctor;
+extern const struct af_command af_command_export;
 extern const struct af_command af_command_flame;
 extern const struct af_command af_command_help;
 extern const struct af_command af_command_import;

@@ -144,7 +144,7 @@ static void write_process(struct draft_writer *w, uint32_t process)
 	struct af_ev_process fixed = {.pid = p->pid};
 	struct af_ev_mapping mapping = {
 	    .start = ADDRESS_EVAL, .end = frame_address(d->nr_frames), .flags = AF_MAPPING_JIT};
-	struct af_tail tail[2] = {{NULL, 0, 1}, {"[imported]", 10, 0}};
+	struct af_tail tail[2] = {{"", 0, 1}, {"[imported]", 10, 0}};
 
 	draft_put(w, AF_KIND_PROCESS, w->begin_ns, &fixed, sizeof fixed,
 	          af_strtab_get(&d->names, p->exe), "");
@@ -210,7 +210,7 @@ static void write_code(struct draft_writer *w, const struct draft_use *u)
 	struct af_ev_py_code code = {
 	    .code = u->what + 1, .version = PYTHON_VERSION, .first_line = line};
 	struct af_tail tail[3] = {
-	    {NULL, 0, 1}, {function, (uint32_t)strlen(function), 0}, {name, (uint32_t)file_len, 0}};
+	    {"", 0, 1}, {function, (uint32_t)strlen(function), 0}, {name, (uint32_t)file_len, 0}};
 	af_stream_put_tail(&w->stream, AF_KIND_PY_CODE, w->begin_ns + w->shift_ns, &code,
 	                   sizeof code, tail, 3);
 }

@@ -1,0 +1,43 @@
+/*
+ * A trace in formats of other tools, for what reads those. One row of the table each; a writer
+ * reads the trace as often as it has to and holds what is unique in it, not its events.
+ *
+ *	gpuperf-cpu	gpuperf's extended folded text, a line a CPU sample, in order of time as far
+ *			as the trace has it: `timestamp_ns comm pid tid cpu f1;f2;…`. Blanks of a
+ *			comm are `_`, as gpuperf's own reader wants it; `;` in a name is `:`; the
+ *			cpu is 0 where the sampler did not tell it.
+ *	gpuperf-gpu	gpuperf's GPU trace in Trace Event Format. It has no cbid, which traces do
+ *			not keep, and no fills, which the format does not know.
+ *	gpuperf-folded	gpuperf's merged text: `f1;…;cudaLaunchKernel;[GPU_Kernel]name µs`, but
+ *			joined by correlation. Work that is no kernel is `[GPU_MemCopy]name`.
+ */
+#ifndef AF_EXCHANGE_EXPORT_H
+#define AF_EXCHANGE_EXPORT_H
+
+#include <stdint.h>
+
+struct af_err;
+
+/* What was written, and what of the trace the format cannot say. */
+struct af_export_count {
+	uint64_t written;
+	uint64_t left_out;
+};
+
+struct af_export_format {
+	const char *name;
+	const char *unit;     /* "CPU samples" */
+	const char *left_out; /* "pieces of device work that are fills or have no times" */
+	/* Write the trace in @dir to @fd. 0 or -errno with a message. */
+	int (*write)(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
+};
+
+#define AF_EXPORT_NAMES "gpuperf-cpu|gpuperf-gpu|gpuperf-folded"
+
+extern const struct af_export_format af_export_formats[]; /* ended by a NULL name */
+
+int af_export_samples(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
+int af_export_events(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
+int af_export_merged(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
+
+#endif
