@@ -166,6 +166,12 @@ static void call_write(const struct af_cupti_call *call, uint32_t function, uint
 	if (!t)
 		return;
 	uint32_t callpath = af_thread_callpath(t, regs);
+	/* A new stack has been defined in the meantime: the event is later, and the call begins
+	 * when it began, before what the device did for it. */
+	if (__builtin_expect(end_ns < t->stream.last_ns, 0)) {
+		end_ns = t->stream.last_ns;
+		duration_ns = end_ns - begin_ns;
+	}
 	if (__builtin_expect(!status && duration_ns <= AF_U24_MAX, 1))
 		af_stream_put(&t->stream, call, end_ns, .callpath = callpath,
 		              .correlation = call->correlation, .function = (uint8_t)function,
