@@ -36,6 +36,7 @@ static pthread_t activity_thread;
 static bool activity_has_thread;
 static unsigned activity_asked, activity_answered; /* flushes */
 static bool activity_forced;
+static bool activity_is_down; /* the process's atexit handlers have come to CUPTI's own */
 
 static void activity_add(struct mock_record *record)
 {
@@ -194,6 +195,12 @@ static void *activity_run(void *arg)
 	return NULL;
 }
 
+/* From here on the real one waits for ever for its thread. */
+static void activity_go_down(void)
+{
+	activity_is_down = true;
+}
+
 CUDA_API uint32_t cuptiActivityRegisterCallbacks(cupti_request_fn request,
                                                  cupti_complete_fn complete)
 {
@@ -203,8 +210,10 @@ CUDA_API uint32_t cuptiActivityRegisterCallbacks(cupti_request_fn request,
 	pthread_mutex_lock(&activity_lock);
 	activity_request = request;
 	activity_complete = complete;
-	if (!activity_has_thread)
+	if (!activity_has_thread) {
 		activity_has_thread = !pthread_create(&activity_thread, NULL, activity_run, NULL);
+		atexit(activity_go_down);
+	}
 	pthread_mutex_unlock(&activity_lock);
 	return CUPTI_OK;
 }
@@ -244,6 +253,10 @@ CUDA_API uint32_t cuptiActivityFlushAll(uint32_t flags)
 
 	if (!activity_has_thread || pthread_equal(pthread_self(), activity_thread))
 		return CUPTI_INVALID_OPERATION;
+	if (activity_is_down) {
+		fputs("mock CUPTI: a flush after its end\n", stderr);
+		abort();
+	}
 	pthread_mutex_lock(&activity_lock);
 	mine = ++activity_asked;
 	activity_forced |= flags & 1;
