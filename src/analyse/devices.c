@@ -1,22 +1,24 @@
 /*
  * What did the devices do? Two tables: kernels and copies, each with how often, how long and on
- * which device; and how much of the run each device was busy.
+ * which device; and how much of the run each device was busy, on whose clock gaps are exact.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/busy.h"
 #include "analyse/pass.h"
-#include "analyse/work.h"
 
 /* All work of one operation and kernel on one device. */
 struct device_row {
 	uint32_t process, op, kernel, device;
-	uint64_t count, time_ns, min_ns, max_ns, bytes, wait_ns;
+	uint32_t shape; /* of the longest */
+	uint64_t count, time_ns, min_ns, max_ns, bytes, wait_ns, nr_waits;
 };
 
 struct device_busy {
 	uint32_t process, device;
-	uint64_t busy_ns, count;
+	uint64_t work_ns, count;
+	struct af_busy busy; /* on the device's clock */
 };
 
 struct devices {
@@ -25,11 +27,16 @@ struct devices {
 	uint32_t nr_rows, cap_rows;
 	struct device_busy *busy;
 	uint32_t nr_busy, cap_busy;
+	/* By shape of the world: where its work is added up. */
+	struct devices_place {
+		uint32_t row, busy; /* indexes plus 1, 0 not known yet */
+	} * places;
+	uint32_t nr_places;
 };
 
 /* Kernels are told apart by name: programs built twice have the same kernels. */
-static struct device_row *devices_row(struct devices *d, const struct af_world *w,
-                                      const struct af_shape *s, uint32_t device)
+static uint32_t devices_row(struct devices *d, const struct af_world *w, const struct af_shape *s,
+                            uint32_t device)
 {
 	const char *name = af_world_kernel(w, s->process, s->is.kernel);
 	uint64_t key =
@@ -46,10 +53,10 @@ static struct device_row *devices_row(struct devices *d, const struct af_world *
 		                                          .min_ns = UINT64_MAX};
 		*slot = d->nr_rows++;
 	}
-	return &d->rows[*slot];
+	return (uint32_t)*slot;
 }
 
-static struct device_busy *devices_busy(struct devices *d, uint32_t process, uint32_t device)
+static uint32_t devices_busy(struct devices *d, uint32_t process, uint32_t device)
 {
 	bool fresh;
 	uint64_t *slot = af_map_at(&d->by_busy, (uint64_t)process << 32 | device, &fresh);
@@ -59,35 +66,67 @@ static struct device_busy *devices_busy(struct devices *d, uint32_t process, uin
 		d->busy[d->nr_busy] = (struct device_busy){.process = process, .device = device};
 		*slot = d->nr_busy++;
 	}
-	return &d->busy[*slot];
+	return (uint32_t)*slot;
+}
+
+static const struct devices_place *devices_place(struct devices *d, const struct af_world *w,
+                                                 const struct af_work *work)
+{
+	const struct af_shape *s = &w->shapes[work->shape];
+
+	if (work->shape >= d->nr_places) {
+		uint32_t nr = (work->shape + 1) * 2;
+		d->places = af_xrealloc(d->places, nr * sizeof *d->places);
+		memset(d->places + d->nr_places, 0, (nr - d->nr_places) * sizeof *d->places);
+		d->nr_places = nr;
+	}
+	struct devices_place *place = &d->places[work->shape];
+	if (!place->row) {
+		uint32_t device = af_work_device(w, work);
+		place->row = devices_row(d, w, s, device) + 1;
+		place->busy = devices_busy(d, s->process, device) + 1;
+	}
+	return place;
+}
+
+/* From the call until the device began, of what was not part of a graph. */
+static void row_wait(struct device_row *row, const struct af_world *w, struct af_work *work)
+{
+	bool placed = af_work_place(w, work, NULL);
+	/* OpenCL has both on one clock, which need not be known. */
+	uint64_t from_ns = work->queued_ns ? work->queued_ns : placed ? work->call_start_ns : 0;
+
+	if (work->node || !from_ns || !work->start_ns)
+		return;
+	row->nr_waits++;
+	row->wait_ns += work->start_ns > from_ns ? work->start_ns - from_ns : 0;
 }
 
 static void devices_work(void *self, const struct af_world *w, const struct af_work *is)
 {
 	struct devices *d = self;
 	struct af_work work = *is;
+	uint64_t ns = af_work_busy_ns(is);
 
 	if (work.status || !work.shape)
 		return;
-	const struct af_shape *s = &w->shapes[work.shape];
-	uint32_t device = af_work_device(w, &work);
-	struct device_row *row = devices_row(d, w, s, device);
-	uint64_t ns = af_work_busy_ns(&work);
-
-	af_work_place(w, &work, NULL);
+	const struct devices_place *place = devices_place(d, w, is);
+	struct device_row *row = &d->rows[place->row - 1];
+	struct device_busy *busy = &d->busy[place->busy - 1];
 	row->count++;
 	row->time_ns += ns;
-	row->bytes += s->is.bytes;
-	if (ns < row->min_ns)
+	row->bytes += w->shapes[work.shape].is.bytes;
+	if (work.end_ns && ns < row->min_ns)
 		row->min_ns = ns;
-	if (ns > row->max_ns)
+	if (ns > row->max_ns || !row->shape) {
 		row->max_ns = ns;
-	if (work.queued_ns && work.start_ns > work.queued_ns)
-		row->wait_ns += work.start_ns - work.queued_ns;
-
-	struct device_busy *busy = devices_busy(d, s->process, device);
-	busy->busy_ns += ns;
+		row->shape = work.shape;
+	}
+	busy->work_ns += ns;
 	busy->count++;
+	if (ns)
+		af_busy_add(&busy->busy, work.start_ns, work.end_ns);
+	row_wait(row, w, &work);
 }
 
 static int row_order(const void *a, const void *b)
@@ -107,12 +146,45 @@ static const char *device_name(const struct af_world *w, uint32_t process, uint3
 	return d ? d->name : "unknown device";
 }
 
+/* How the longest of a kernel was launched. */
+static void row_launch(const struct device_row *r, const struct af_world *w, struct af_facts *f,
+                       struct af_cell *c)
+{
+	const struct af_shape *s = &w->shapes[r->shape];
+	const struct af_ev_launch_config *config = s->config;
+	const struct af_ev_shape *is = &s->is;
+
+	c[0].unknown = c[1].unknown = !config;
+	c[2].text = c[3].text = "";
+	if (!config)
+		return;
+	c[0].value = config->registers;
+	c[1].value = (uint64_t)config->static_shared + config->dynamic_shared;
+	if (!is->local_x || !is->local_y || !is->local_z)
+		return;
+	c[2].text =
+	    af_facts_text(f, "%llu x %llu x %llu", (unsigned long long)(is->global_x / is->local_x),
+	                  (unsigned long long)(is->global_y / is->local_y),
+	                  (unsigned long long)(is->global_z / is->local_z));
+	c[3].text = af_facts_text(f, "%u x %u x %u", is->local_x, is->local_y, is->local_z);
+}
+
 static void table_kernels(const struct devices *d, const struct af_world *w, struct af_facts *f)
 {
 	static const struct af_column columns[] = {
-	    {"Kernel", AF_CELL_TEXT}, {"Time", AF_CELL_NS},   {"Share", AF_CELL_PERCENT},
-	    {"Calls", AF_CELL_COUNT}, {"Mean", AF_CELL_NS},   {"Min", AF_CELL_NS},
-	    {"Max", AF_CELL_NS},      {"Queued", AF_CELL_NS}, {"Device", AF_CELL_TEXT},
+	    {"Kernel", AF_CELL_TEXT},
+	    {"Time", AF_CELL_NS},
+	    {"Share", AF_CELL_PERCENT},
+	    {"Calls", AF_CELL_COUNT},
+	    {"Mean", AF_CELL_NS},
+	    {"Min", AF_CELL_NS},
+	    {"Max", AF_CELL_NS},
+	    {"Queued", AF_CELL_NS},
+	    {"Registers", AF_CELL_COUNT, AF_SHOW_USED},
+	    {"Shared", AF_CELL_BYTES, AF_SHOW_USED},
+	    {"Grid", AF_CELL_TEXT, AF_SHOW_USED},
+	    {"Block", AF_CELL_TEXT, AF_SHOW_USED},
+	    {"Device", AF_CELL_TEXT},
 	};
 	struct af_table *t = NULL;
 	uint64_t all = 0;
@@ -125,18 +197,22 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 			continue;
 		if (!t)
 			t = af_facts_table(f, "kernels", "Where device time went: kernels", columns,
-			                   9);
+			                   13);
 		const char *name = af_world_kernel(w, r->process, r->kernel);
 		struct af_cell *c = af_table_row(f, t);
 		c[0].text = af_facts_text(f, "%s", *name ? name : "[unnamed kernel]");
 		c[1].value = r->time_ns;
-		c[2].value = all ? r->time_ns * 10000 / all : 0;
+		c[2].value = all ? (uint64_t)((double)r->time_ns * 1e4 / (double)all) : 0;
 		c[3].value = r->count;
 		c[4].value = r->time_ns / r->count;
-		c[5].value = r->min_ns;
+		c[5].value = r->min_ns == UINT64_MAX ? 0 : r->min_ns;
 		c[6].value = r->max_ns;
-		c[7].value = r->wait_ns / r->count;
-		c[8].text = af_facts_text(f, "%s", device_name(w, r->process, r->device));
+		c[7].value = r->nr_waits ? r->wait_ns / r->nr_waits : 0;
+		row_launch(r, w, f, c + 8);
+		c[12].text = af_facts_text(f, "%s", device_name(w, r->process, r->device));
+		if (*c[10].text)
+			t->note = "registers, shared memory, grid and block are those of the "
+				  "longest launch";
 	}
 }
 
@@ -168,25 +244,32 @@ static void table_copies(const struct devices *d, const struct af_world *w, stru
 static void table_devices(const struct devices *d, const struct af_world *w, struct af_facts *f)
 {
 	static const struct af_column columns[] = {
-	    {"Device", AF_CELL_TEXT},        {"Busy", AF_CELL_NS},
-	    {"Of the run", AF_CELL_PERCENT}, {"Pieces of work", AF_CELL_COUNT},
+	    {"Device", AF_CELL_TEXT},          {"Busy", AF_CELL_NS},
+	    {"Of the run", AF_CELL_PERCENT},   {"Added up", AF_CELL_NS},
+	    {"Pieces of work", AF_CELL_COUNT}, {"Process", AF_CELL_TEXT, AF_SHOW_USED},
 	    {"Driver", AF_CELL_TEXT},
 	};
 	uint64_t run = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
+	bool many = false;
 
 	if (!d->nr_busy)
 		return;
-	struct af_table *t = af_facts_table(f, "devices", "Devices", columns, 5);
-	t->note = "busy time is the sum over queues: work that overlaps counts for each";
+	struct af_table *t = af_facts_table(f, "devices", "Devices", columns, 7);
+	t->note = "busy with one piece of work at least; added up, what overlaps counts for each";
+	for (uint32_t i = 1; i < d->nr_busy; i++)
+		many |= d->busy[i].process != d->busy[0].process;
 	for (uint32_t i = 0; i < d->nr_busy; i++) {
 		const struct device_busy *b = &d->busy[i];
 		const struct af_device *device = af_world_device(w, b->process, b->device);
+		const struct af_process *p = many ? af_world_process(w, b->process) : NULL;
 		struct af_cell *c = af_table_row(f, t);
 		c[0].text = af_facts_text(f, "%s", device_name(w, b->process, b->device));
-		c[1].value = b->busy_ns;
-		c[2].value = run ? (uint64_t)((double)b->busy_ns * 10000 / (double)run) : 0;
-		c[3].value = b->count;
-		c[4].text = af_facts_text(f, "%s", device ? device->driver : "");
+		c[1].value = b->busy.busy_ns;
+		c[2].value = run ? (uint64_t)((double)b->busy.busy_ns * 1e4 / (double)run) : 0;
+		c[3].value = b->work_ns;
+		c[4].value = b->count;
+		c[5].text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+		c[6].text = af_facts_text(f, "%s", device ? device->driver : "");
 	}
 }
 
@@ -194,6 +277,8 @@ static void devices_finish(void *self, const struct af_world *w, struct af_resul
 {
 	struct devices *d = self;
 
+	for (uint32_t i = 0; i < d->nr_busy; i++)
+		af_busy_end(&d->busy[i].busy);
 	if (d->nr_rows)
 		qsort(d->rows, d->nr_rows, sizeof *d->rows, row_order);
 	table_devices(d, w, &out->facts);
@@ -207,8 +292,11 @@ static void devices_close(void *self)
 
 	af_map_free(&d->by_row);
 	af_map_free(&d->by_busy);
+	for (uint32_t i = 0; i < d->nr_busy; i++)
+		af_busy_free(&d->busy[i].busy);
 	free(d->rows);
 	free(d->busy);
+	free(d->places);
 }
 
 const struct af_pass_ops af_pass_devices = {

@@ -156,6 +156,11 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 	         unfinished > told ? unfinished - told : 0);
 	row_lost(f, t, "launches that the device refused", out->works_failed);
 	row_lost(f, t, "pieces of device work without a launch", out->works_unlaunched);
+	uint64_t unstamped = out->works_unstamped;
+	told = w->lost[AF_LOST_NO_STAMPS];
+	row_lost(f, t, "pieces of device work without times",
+	         unstamped > told ? unstamped - told : 0);
+	row_lost(f, t, "pieces of device work of which nothing else is known", out->works_unknown);
 	lost_stacks(r, w, f, t);
 	if (!t->nr_rows)
 		t->note = "nothing";

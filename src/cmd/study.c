@@ -30,6 +30,8 @@ int af_study(const char *dir, const struct af_asked *asked, struct af_results *r
 	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
 	                                                   &af_pass_wakers,
 	                                                   &af_pass_devices,
+	                                                   &af_pass_calls,
+	                                                   &af_pass_memory,
 	                                                   &af_pass_run,
 	                                                   &af_pass_who,
 	                                                   &af_pass_blocked,
