@@ -92,6 +92,23 @@ static size_t utf8_len(const unsigned char *p, size_t left)
 	return n;
 }
 
+void af_buf_utf8(struct af_buf *b, const char *s, size_t len)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	size_t whole = 0; /* start of what goes out as it is */
+
+	for (size_t i = 0, n; i < len; i += n) {
+		n = utf8_len(p + i, len - i);
+		if (n)
+			continue;
+		af_buf_add(b, s + whole, i - whole);
+		af_buf_str(b, "\xef\xbf\xbd");
+		n = 1;
+		whole = i + 1;
+	}
+	af_buf_add(b, s + whole, len - whole);
+}
+
 void af_buf_json(struct af_buf *b, const char *s, size_t len)
 {
 	const unsigned char *p = (const unsigned char *)s;

@@ -18,6 +18,9 @@ void af_buf_char(struct af_buf *b, char c);
 void af_buf_u64(struct af_buf *b, uint64_t v); /* decimal, fast */
 void af_buf_fmt(struct af_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* @s as UTF-8: bytes that are not become U+FFFD. */
+void af_buf_utf8(struct af_buf *b, const char *s, size_t len);
+
 /* @s as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 void af_buf_json(struct af_buf *b, const char *s, size_t len);
 

@@ -1,15 +1,8 @@
 #include "cmd/picture.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <stddef.h>
 
-#include "base/err.h"
-#include "base/scope.h"
+#include "cmd/partial.h"
 
 const char *const af_view_names[AF_VIEWS] = {"cpu", "gpu", "all", "wakers"};
 
@@ -54,8 +47,9 @@ static int picture_trees(struct af_render *r, const struct af_picture_job *job, 
 	return 0;
 }
 
-static int picture_render(int fd, const struct af_picture_job *job, struct af_err *err)
+static int picture_render(int fd, void *arg, struct af_err *err)
 {
+	const struct af_picture_job *job = arg;
 	const struct af_format *f = job->format;
 	struct af_render r = {.fd = fd, .picture = job->picture};
 	int rc = f->begin ? f->begin(&r, err) : 0;
@@ -74,24 +68,7 @@ static int picture_render(int fd, const struct af_picture_job *job, struct af_er
 
 int af_picture_write(const struct af_picture_job *job, struct af_err *err)
 {
-	char partial[PATH_MAX];
-	struct stat st;
+	struct af_picture_job copy = *job;
 
-	if (!strcmp(job->file, "-"))
-		return picture_render(1, job, err);
-
-	/* A device or a pipe is written to; a file is replaced when the new one is whole. */
-	bool in_place = !stat(job->file, &st) && !S_ISREG(st.st_mode);
-	if ((size_t)snprintf(partial, sizeof partial, in_place ? "%s" : "%s.part", job->file) >=
-	    sizeof partial)
-		return af_fail_plain(err, -ENAMETOOLONG, "the name %s is too long", job->file);
-	scope_close int fd = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return af_fail(err, -errno, "cannot write %s", job->file);
-	int rc = picture_render(fd, job, err);
-	if (!rc && !in_place && rename(partial, job->file))
-		rc = af_fail(err, -errno, "cannot write %s", job->file);
-	if (rc && !in_place)
-		unlink(partial);
-	return rc ? af_while(err, rc, "while writing %s", job->file) : 0;
+	return af_partial_write(job->file, picture_render, &copy, err);
 }

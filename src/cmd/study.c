@@ -1,28 +1,10 @@
 #include "cmd/study.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 #include "analyse/top.h"
 #include "cmd/names.h"
-#include "trace/stream.h"
-
-struct study_progress {
-	uint64_t next_ns;
-	bool shown;
-};
-
-static void study_progress(void *arg, uint64_t done, uint64_t size)
-{
-	struct study_progress *p = arg;
-	uint64_t now = af_now_ns();
-
-	if (now < p->next_ns || !size)
-		return;
-	p->next_ns = now + 200000000;
-	p->shown = true;
-	fprintf(stderr, "\raflame: reading the trace: %.0f %%", (double)done * 100 / (double)size);
-}
+#include "cmd/progress.h"
 
 int af_study(const char *dir, const struct af_asked *asked, struct af_results *r,
              struct af_err *err)
@@ -38,7 +20,7 @@ int af_study(const char *dir, const struct af_asked *asked, struct af_results *r
 	                                                   NULL};
 	bool top = asked->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP);
 	struct af_asked all = *asked;
-	struct study_progress progress = {.next_ns = af_now_ns() + 500000000};
+	struct af_progress progress = af_progress_begin("reading the trace");
 
 	if (top) {
 		all.answers |= 1 << AF_VIEW_CPU;
@@ -47,10 +29,8 @@ int af_study(const char *dir, const struct af_asked *asked, struct af_results *r
 	*r = (struct af_results){0};
 	int rc = af_trace_prepare(dir, err);
 	if (!rc)
-		rc = af_analyse(dir, passes, &all, r, isatty(2) ? study_progress : NULL, &progress,
-		                err);
-	if (progress.shown)
-		fprintf(stderr, "\r\033[K");
+		rc = af_analyse(dir, passes, &all, r, af_progress_tell, &progress, err);
+	af_progress_end(&progress);
 	if (rc)
 		return rc;
 	if (r->damage[0])

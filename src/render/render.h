@@ -1,7 +1,8 @@
 /*
  * Formats. One const struct af_format each, listed in formats.c; the file's name decides which is
  * used (`-o out.svg`). A format never computes: it is given finished shapes. Calls in order: begin,
- * any number of facts and tree, end; begin and end may be NULL.
+ * any number of facts and tree, or of track, slice and point, end; begin and end may be NULL. A
+ * format is of trees or of slices (af_slices_formats), as these have nothing in common to draw.
  */
 #ifndef AF_RENDER_RENDER_H
 #define AF_RENDER_RENDER_H
@@ -13,6 +14,10 @@ struct af_attributes;
 struct af_err;
 struct af_facts;
 struct af_palette_map;
+struct af_point;
+struct af_slice;
+struct af_slices;
+struct af_track;
 struct af_tree;
 
 /* What the user asked of a picture. Zeroed: the defaults. Formats ignore what they cannot show. */
@@ -43,16 +48,22 @@ struct af_render {
 	int fd;
 	const struct af_picture *picture;
 	const char *label; /* of the tree handed over next, "gpu"; NULL when there is only one */
-	void *state;       /* the format's own, between begin and end */
+	const struct af_slices *slices; /* what slices refer to; complete at end */
+	bool gzip;                      /* of slices: compress the file */
+	void *state;                    /* the format's own, between begin and end */
 };
 
 struct af_format {
 	const char *name;      /* "svg" */
-	const char *extension; /* ".svg" */
+	const char *extension; /* ".svg"; several of slices: ".pftrace|.pb" */
 	const char *summary;
 	int (*begin)(struct af_render *r, struct af_err *err);
 	int (*tree)(struct af_render *r, const struct af_tree *t, struct af_err *err);
 	int (*facts)(struct af_render *r, const struct af_facts *f, struct af_err *err);
+	/* As slices.h has them; 0, or -errno without a message: a file cannot be written. */
+	int (*track)(struct af_render *r, const struct af_track *t);
+	int (*slice)(struct af_render *r, const struct af_slice *s);
+	int (*point)(struct af_render *r, const struct af_point *p);
 	int (*end)(struct af_render *r, struct af_err *err); /* frees state, also after a failure */
 };
 
@@ -60,6 +71,11 @@ extern const struct af_format *const af_formats[]; /* NULL-terminated */
 
 /* The format for a file name or a format's name, or NULL. */
 const struct af_format *af_format_for(const char *name);
+
+extern const struct af_format *const af_slices_formats[]; /* NULL-terminated */
+
+/* The same among those of slices; *@gzip tells whether the name ends in .gz besides. */
+const struct af_format *af_slices_format_for(const char *name, bool *gzip);
 
 /* The column that the picture asks for, or -EINVAL with the names there are. */
 int af_picture_weight(const struct af_picture *p, const struct af_tree *t, struct af_err *err);

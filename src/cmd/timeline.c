@@ -1,0 +1,234 @@
+/* aflame timeline: a trace as slices on tracks, for viewers of timelines. */
+#include "analyse/timeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/scope.h"
+#include "cmd/commands.h"
+#include "cmd/names.h"
+#include "cmd/nearest.h"
+#include "cmd/partial.h"
+#include "cmd/progress.h"
+#include "render/render.h"
+
+struct timeline_options {
+	const char *output, *format;
+	struct af_strings parts;
+	struct af_timeline_asked asked;
+};
+
+static const struct timeline_options timeline_defaults = {
+    .output = "-",
+    .asked = {.process = UINT64_MAX, .pid = UINT64_MAX},
+};
+
+/* The format is what the file's name says; standard output is JSON. */
+static int timeline_format(const struct timeline_options *o, const struct af_format **format,
+                           bool *gzip, struct af_err *err)
+{
+	bool named;
+	const char *file = strcmp(o->output, "-") ? o->output : "json";
+
+	*gzip = false;
+	*format = af_slices_format_for(file, gzip);
+	if (o->format)
+		*format = af_slices_format_for(o->format, &named);
+	if (*format)
+		return 0;
+	return af_fail_plain(err, -EINVAL,
+	                     "no format for %s: name a file that ends in .json, .perfetto-trace, "
+	                     ".pftrace or .pb, or any of these and .gz, or give --format",
+	                     o->format ? o->format : o->output);
+}
+
+static int part_named(const char *word, uint32_t *parts, struct af_err *err)
+{
+#define PART(NAME, word) word,
+	static const char *const words[] = {AF_TIMELINE_PARTS(PART)};
+#undef PART
+	struct af_nearest near;
+
+	af_nearest_init(&near, word);
+	for (int part = 0; part < AF_TIMELINE_END; part++) {
+		if (!strcmp(words[part], word)) {
+			*parts |= 1u << part;
+			return 0;
+		}
+		af_nearest_offer(&near, words[part]);
+	}
+	const char *best = af_nearest_best(&near);
+	return af_fail_plain(err, -EINVAL,
+	                     "no part of a timeline is called %s%s%s: see `aflame "
+	                     "timeline --help`",
+	                     word, best ? ": did you mean " : "", best ? best : "");
+}
+
+static int timeline_parts(struct timeline_options *o, struct af_err *err)
+{
+	for (uint32_t i = 0; i < o->parts.nr; i++) {
+		scope_free char *list = strdup(o->parts.items[i]);
+		if (!list)
+			return af_fail(err, -ENOMEM, "cannot read --show");
+		for (char *rest = list, *word; (word = strsep(&rest, ","));) {
+			int rc = part_named(word, &o->asked.parts, err);
+			if (rc)
+				return rc;
+		}
+	}
+	return 0;
+}
+
+/* Where slices go: a format and its file. */
+struct timeline_to {
+	const struct af_format *format;
+	struct af_render render;
+};
+
+static int to_track(void *arg, const struct af_track *t)
+{
+	struct timeline_to *to = arg;
+
+	return to->format->track(&to->render, t);
+}
+
+static int to_slice(void *arg, const struct af_slice *s)
+{
+	struct timeline_to *to = arg;
+
+	return to->format->slice(&to->render, s);
+}
+
+static int to_point(void *arg, const struct af_point *p)
+{
+	struct timeline_to *to = arg;
+
+	return to->format->point(&to->render, p);
+}
+
+/* For af_partial_write(). */
+struct timeline_job {
+	struct af_timeline *timeline;
+	struct timeline_to to;
+};
+
+static int timeline_render(int fd, void *arg, struct af_err *err)
+{
+	struct timeline_job *job = arg;
+	struct timeline_to *to = &job->to;
+	struct af_slices_sink sink = {to, to_track, to_slice, to_point};
+
+	to->render.fd = fd;
+	to->render.slices = af_timeline_slices(job->timeline);
+	int rc = to->format->begin(&to->render, err);
+	if (rc)
+		return rc;
+	rc = af_timeline_run(job->timeline, &sink, err);
+	int end = to->format->end(&to->render, err && err->code ? NULL : err);
+	return rc ? rc : end;
+}
+
+/* What is not in the file, in a line; the file says it too. */
+static void timeline_tell(const struct af_slices *all, const char *dir)
+{
+	struct af_slices_fact facts[AF_SLICES_FACTS];
+	int nr = af_slices_facts(all, facts);
+
+	if (*all->damage)
+		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, all->damage);
+	for (int i = 0; i < nr; i++)
+		if (facts[i].loss)
+			fprintf(stderr, "aflame timeline: %s: %llu\n", facts[i].name,
+			        (unsigned long long)facts[i].number);
+	if (!all->nr_slices && !all->nr_points)
+		fprintf(stderr, "aflame timeline: there is nothing to show\n");
+}
+
+static int timeline_write(const struct timeline_options *o, const char *dir,
+                          struct timeline_job *job, struct af_err *err)
+{
+	struct af_progress progress = af_progress_begin("reading the trace");
+	int rc = af_timeline_open(&job->timeline, dir, &o->asked, af_progress_tell, &progress, err);
+
+	if (!rc)
+		rc = af_partial_write(o->output, timeline_render, job, err);
+	af_progress_end(&progress);
+	if (!rc)
+		timeline_tell(af_timeline_slices(job->timeline), dir);
+	af_timeline_close(job->timeline);
+	return rc;
+}
+
+static int timeline_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	struct timeline_options *o = state;
+	const char *dir = af_trace_dir(nr_words, words);
+	struct timeline_job job = {0};
+
+	if (nr_words > 1)
+		return af_fail_plain(err, -EINVAL, "timeline takes one trace directory, not %d",
+		                     nr_words);
+	if (o->asked.to_ns && o->asked.to_ns <= o->asked.from_ns)
+		return af_fail_plain(err, -EINVAL, "--to is not after --from");
+	int rc = timeline_format(o, &job.to.format, &job.to.render.gzip, err);
+	if (!rc)
+		rc = timeline_parts(o, err);
+	if (!rc)
+		rc = af_trace_prepare(dir, err);
+	return rc ? rc : timeline_write(o, dir, &job, err);
+}
+
+#define AT(field) offsetof(struct timeline_options, field)
+#define PART_WORD(NAME, word) word "|"
+
+static const struct af_option timeline_options[] = {
+    {AF_OPT_STRING, "output", 'o', "FILE", "file to write, - for standard output (-)", AT(output)},
+    {AF_OPT_STRING, "format", 0, "NAME", "json or perfetto, when the name does not tell",
+     AT(format), "json|perfetto"},
+    {AF_OPT_GROUP, .help = "What is in it"},
+    {AF_OPT_LIST, "show", 0, "LIST", "only these parts, separated by commas, see above (all)",
+     AT(parts), AF_TIMELINE_PARTS(PART_WORD)},
+    {AF_OPT_TIME, "from", 0, "TIME", "from this time after the start of the trace",
+     AT(asked.from_ns)},
+    {AF_OPT_TIME, "to", 0, "TIME", "up to this time after the start of the trace", AT(asked.to_ns)},
+    {AF_OPT_TIME, "min", 0, "TIME", "leave shorter slices out", AT(asked.min_ns)},
+    {AF_OPT_U64, "process", 0, "N", "only of the process that `aflame print` shows as pN",
+     AT(asked.process)},
+    {AF_OPT_U64, "pid", 'p', "PID", "only of this process id", AT(asked.pid)},
+    {AF_OPT_U64, "limit", 'n', "N", "at most N slices", AT(asked.limit)},
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_timeline = {
+    .name = "timeline",
+    .usage = "[OPTIONS] [DIR]",
+    .summary = "Write a trace as a timeline, for ui.perfetto.dev or chrome://tracing",
+    .details =
+	"The name of the output decides the format: .json is Chrome's trace events, and\n"
+	".perfetto-trace, .pftrace or .pb is Perfetto's own, which is smaller and opens\n"
+	"faster; with .gz behind it is compressed. Without a name, JSON goes to standard\n"
+	"output. DIR is aflame.data unless given.\n"
+	"\n"
+	"Parts: calls of device APIs by thread; work of devices by queue or stream, with an\n"
+	"arrow from the call that asked for it; ranges and marks of NVTX; run, where samples\n"
+	"found a thread on the CPU; waits, where it was off it and why; memory of devices in\n"
+	"use; overhead of tracing as the driver tells it; lost, what was dropped and when.\n"
+	"\n"
+	"Slices that overlap and do not lie within one another stand on tracks side by side.\n"
+	"What could not be shown is told on standard error and in the file.",
+    .examples =
+	"aflame timeline -o run.perfetto-trace\tto be opened in ui.perfetto.dev\n"
+	"aflame timeline -o run.json.gz --show calls,work --from 2s --to 2.5s\thalf a second of "
+	"calls and device work\n"
+	"aflame timeline | jq '.otherData'\twhat the trace holds, and what is missing\n",
+    .options = timeline_options,
+    .state_size = sizeof(struct timeline_options),
+    .defaults = &timeline_defaults,
+    .run = timeline_run,
+};
