@@ -9,7 +9,8 @@ import json
 import os
 
 from machine import BUILD, program
-from recording import record
+from recording import bare, record
+from shares import having, weight_of
 from tap import equal, expect
 
 MOCK = os.path.join(BUILD, "tests/mock_cuda")
@@ -33,11 +34,12 @@ def truth_of(run):
 
 
 def cuda_run(name, *words, parts=("driver", "cupti13", "runtime"), knobs=None, **how):
-    """A recording of the program @name, on a machine with @parts of CUDA that behaves as @knobs."""
+    """A recording of the program @name (or a path), on a machine with @parts of CUDA that behaves as @knobs."""
     driver = 12040 if "cupti12" in parts else 13000
     usual = {"MOCK_CUDA_DEVICES": 1, "MOCK_CUDA_VERSION": driver}
     env = machine_with(*parts, **dict(usual, **(knobs or {})))
-    return record(program(name), *words, env=env, **how)
+    command = name if os.path.isabs(name) else program(name)
+    return record(command, *words, env=env, **how)
 
 
 class Call:
@@ -172,3 +174,31 @@ def check_cuda(run, lost=False):
 def cuda_notes(run):
     """What the collector says of itself, one per process."""
     return [f["value"] for f in run.fields("note") if f["key"] == "cuda"]
+
+
+def kernels_of(truth):
+    return {name: truth[name] for name in ("k1", "k2", "k3", "k4") if truth.get(name)}
+
+
+def bare_stacks(run, **how):
+    """Device work by stack, frames without the suffixes that say their kinds."""
+    return [([bare(f) for f in frames], w) for frames, w in run.stacks(view="gpu", **how)]
+
+
+def check_paths(run):
+    """All that is true of cuda_paths, to the nanosecond."""
+    truth = truth_of(run)
+    cuda = check_cuda(run)
+    equal(len(cuda.named("cuLaunchKernel")), truth["launches"], "launches")
+    equal(len(cuda.named("cuCtxSynchronize")), truth["syncs"], "waits")
+    equal(sum(cuda.kernels().values()), truth["launches"], "kernels")
+    stacks = bare_stacks(run)
+    for path in ("hot_path", "cold_path"):
+        for kernel in ("k1", "k2"):
+            wanted = having("main", path, "launch_" + kernel, "cuLaunchKernel", kernel)
+            equal(
+                weight_of(stacks, wanted),
+                truth["ns.%s.%s" % (path, kernel)],
+                "nanoseconds of %s under %s" % (kernel, path),
+            )
+    equal(sum(w for _, w in stacks), 200000 * truth["launches"], "device time in all")

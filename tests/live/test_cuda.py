@@ -5,40 +5,22 @@ and bytes. Kernels on the mock take exactly as long as they were told to."""
 import os
 import re
 
-from cuda_work import check_cuda, cuda_notes, cuda_run, machine_with, truth_of
-from machine import program
-from recording import aflame, bare, must, new_path, record
+from cuda_work import (
+    bare_stacks,
+    check_cuda,
+    check_paths,
+    cuda_notes,
+    cuda_run,
+    kernels_of,
+    truth_of,
+)
+from machine import SCRIPTS, any_sampler, pythons
+from recording import must
 from shares import having, weight_of
 from tap import case, equal, expect, note, run_cases
 
 
-def bare_stacks(run, **how):
-    return [([bare(f) for f in frames], w) for frames, w in run.stacks(view="gpu", **how)]
-
-
-def kernels_of(truth):
-    return {name: truth[name] for name in ("k1", "k2", "k3", "k4") if truth.get(name)}
-
-
 # --- launches
-
-
-def check_paths(run):
-    truth = truth_of(run)
-    cuda = check_cuda(run)
-    equal(len(cuda.named("cuLaunchKernel")), truth["launches"], "launches")
-    equal(len(cuda.named("cuCtxSynchronize")), truth["syncs"], "waits")
-    equal(sum(cuda.kernels().values()), truth["launches"], "kernels")
-    stacks = bare_stacks(run)
-    for path in ("hot_path", "cold_path"):
-        for kernel in ("k1", "k2"):
-            wanted = having("main", path, "launch_" + kernel, "cuLaunchKernel", kernel)
-            equal(
-                weight_of(stacks, wanted),
-                truth["ns.%s.%s" % (path, kernel)],
-                "nanoseconds of %s under %s" % (kernel, path),
-            )
-    equal(sum(w for _, w in stacks), 200000 * truth["launches"], "device time in all")
 
 
 @case("device time is under the call paths that asked for it, to the nanosecond")
@@ -214,191 +196,80 @@ def _():
     equal(weight_of(stacks, having("replay_updated", "k3")), truth["k3"], "k3")
 
 
-# --- what CUPTI gets wrong
+# --- as a whole
 
 
-def lost_by_reason(run):
-    found = {}
-    for f in run.fields("lost"):
-        found[f["reason"]] = found.get(f["reason"], 0) + f["count"]
-    return found
-
-
-@case("records without stamps are counted and weigh nothing")
+@case("graphs timed as a whole are one piece of work under each replay")
 def _():
-    run = cuda_run("cuda_paths", knobs={"MOCK_CUPTI_ZERO_EVERY": 10})
-    cuda = check_cuda(run, lost=True)
-    unstamped = [w for w in cuda.works if w.start is None]
-    lost = lost_by_reason(run)
-    note("%d without stamps, lost: %s" % (len(unstamped), lost))
-    equal(max(len(unstamped), lost.get("NO_STAMPS", 0)), 8, "records without stamps")
-    stacks = bare_stacks(run)
-    expect(0 < sum(w for _, w in stacks) < 80 * 200000, "their time is not known, and nothing")
-
-
-@case("records that CUPTI drops are counted")
-def _():
-    run = cuda_run("cuda_paths", knobs={"MOCK_CUPTI_DROP_EVERY": 8})
-    cuda = check_cuda(run, lost=True)
-    equal(sum(cuda.kernels().values()), 70, "kernels that were told")
-    lost = lost_by_reason(run)
-    equal(sum(lost.values()), 10, "losses: %s" % lost)
-    expect("10" in must("report", "summary", run.path), "the summary does not say so")
-
-
-@case("a slow flush at the end is waited for")
-def _():
-    check_paths(cuda_run("cuda_paths", knobs={"MOCK_CUPTI_FLUSH_MS": 300}))
-
-
-@case("CUPTI that gives up in the middle ends the recording of CUDA, not the program")
-def _():
-    run = cuda_run("cuda_paths", knobs={"MOCK_CUPTI_FATAL_AFTER": 20})
-    expect(any("fatal" in n for n in cuda_notes(run)), cuda_notes(run))
-    equal(truth_of(run)["launches"], 80, "the program's own count")
-
-
-# --- no CUPTI
-
-
-def broken_cupti():
-    """A folder of libraries that are none: what the machine itself has must not be found."""
-    folder = new_path("broken")
-    os.mkdir(folder)
-    for major in (12, 13):
-        with open(os.path.join(folder, "libcupti.so.%d" % major), "w") as file:
-            file.write("not a library")
-    return folder
-
-
-def refused(name, pattern, **how):
-    """The program runs as ever, nothing of CUDA is recorded, and the trace says why."""
-    run = cuda_run("cuda_paths", "2", **how)
-    equal(truth_of(run)["launches"], 16, "the program's own count")
-    equal([run.counts().get(k, 0) for k in ("gpu_work", "call")], [0, 0], "work and calls")
-    said = " ".join(cuda_notes(run))
-    note("%s: %s" % (name, said))
-    expect(re.search(pattern, said), "%s: %r is not in %r" % (name, pattern, said))
-
-
-@case("without a CUPTI that can be loaded the program runs, and the trace says what is missing")
-def _():
-    refused("none", r"^not recorded: .*(CUPTI|libcupti)", parts=("driver", broken_cupti()))
-
-
-@case("a CUPTI that somebody else holds is left alone")
-def _():
-    refused("held", r"another profiler", knobs={"MOCK_CUPTI_HELD": 1})
-
-
-@case("a CUPTI that is too old or too new is not used")
-def _():
-    refused("old", r"old|12\.4|18", knobs={"MOCK_CUPTI_VERSION": 18})
-    refused("new", r"new|14", knobs={"MOCK_CUPTI_VERSION": 140000})
-
-
-@case("a CUPTI that may not trace says what to allow")
-def _():
-    refused(
-        "may not", r"NVreg_RestrictProfilingToAdminUsers", knobs={"MOCK_CUPTI_ENABLE_ERROR": 35}
-    )
-
-
-@case("--api none leaves CUDA alone, and programs without CUDA have no word of it")
-def _():
-    run = cuda_run("cuda_paths", "2", options=["--api", "none"])
-    equal(run.counts().get("call", 0), 0, "calls")
-    run = record(program("short"), env=machine_with("driver", "cupti13"))
-    equal(cuda_notes(run), [], "what is said of CUDA")
-
-
-@case("doctor says whether CUDA can be recorded, and if not why")
-def _():
-    for parts, knobs, pattern in (
-        (("driver", "cupti13"), {}, r"works +cuda"),
-        (("driver", "cupti12"), {"MOCK_CUDA_VERSION": 12040}, r"works +cuda"),
-        (("driver", broken_cupti()), {}, r"does not +cuda .*(CUPTI|libcupti)"),
-        (("driver", "cupti13"), {"MOCK_CUPTI_HELD": 1}, r"does not +cuda .*another profiler"),
-        (("driver", "cupti13"), {"MOCK_CUPTI_VERSION": 18}, r"does not +cuda "),
-        (("driver", "cupti13"), {"MOCK_CUDA_DEVICES": 0}, r"does not +cuda "),
-        (("cupti13",), {}, r"does not +cuda .*no NVIDIA driver"),
-    ):
-        done = aflame("doctor", env=machine_with(*parts, **knobs))
-        line = next((t for t in done.stdout.splitlines() if " cuda " in t), "")
-        note(line)
-        expect(re.search(pattern, line), "%s %s: %r" % (parts, knobs, line))
-
-
-# --- ends
-
-SIGINT, SIGKILL, SIGTERM, SIGABRT = 2, 9, 15, 6
-
-
-@case("what was done is recorded however the program ends, but for SIGKILL")
-def _():
-    for how, status in (
-        ("return", 9),
-        ("exit", 9),
-        ("_exit", 9),
-        ("destroy", 9),
-        ("abort", 128 + SIGABRT),
-        (str(SIGTERM), 128 + SIGTERM),
-        (str(SIGINT), 128 + SIGINT),
-    ):
-        run = cuda_run("cuda_exits", how, status=status)
-        cuda = check_cuda(run, lost=True)
-        equal(cuda.kernels().get("k1"), 20, "k1, waited for (%s)" % how)
-        equal(len(cuda.named("cuLaunchKernel")), 25, "launches (%s)" % how)
-        note("%s: %s, lost: %s" % (how, cuda.kernels(), lost_by_reason(run)))
-        known = sum(cuda.kernels().values()) + sum(lost_by_reason(run).values())
-        expect(known >= 25, "%s: work is missing, and nobody says so" % how)
-
-
-@case("SIGKILL loses no call, and at most what was not flushed")
-def _():
-    run = cuda_run("cuda_exits", str(SIGKILL), status=128 + SIGKILL)
-    cuda = check_cuda(run, lost=True)
-    equal(len(cuda.named("cuLaunchKernel")), 25, "launches")
-
-
-@case("a thread that launches while the process ends harms nobody")
-def _():
-    for _ in range(5):
-        run = cuda_run("cuda_exits", "thread", status=9)
-        cuda = check_cuda(run, lost=True)
-        equal(cuda.kernels().get("k1"), 20, "k1")
-        expect(cuda.kernels().get("k3", 0) > 0, "no k3")
-
-
-@case("forked and executed children are recorded as processes of their own")
-def _():
-    run = cuda_run("cuda_forks")
+    run = cuda_run("cuda_graphs", options=["--cuda-graphs", "whole"])
     truth, cuda = truth_of(run), check_cuda(run)
-    equal(cuda.kernels(), kernels_of(truth), "kernels")
+    equal({w.op for w in cuda.works}, {"GRAPH"}, "operations")
+    equal(len(cuda.works), truth["graph_launches"], "graphs that ran")
     stacks = bare_stacks(run, weight="count")
-    for function, kernel in (("in_child", "k1"), ("in_parent", "k2"), ("in_exec", "k3")):
-        equal(weight_of(stacks, having("main", function, kernel)), truth[kernel], kernel)
-    with_work = {e["process"] for e in run.events("gpu_work") + run.events("gpu_work_long")}
-    equal(len(with_work), 3, "processes with work")
+    for replay in ("replay_original", "replay_clone", "replay_updated"):
+        got = weight_of(stacks, having("main", replay, "cuGraphLaunch"))
+        equal(got, truth["count." + replay] / 3, "graphs of " + replay)
+    spent = sum(w for _, w in bare_stacks(run))
+    expect(spent >= 15 * 70000 + 5 * 40000 + 50000, "%d ns of device time" % spent)
 
 
-@case("CUDA_INJECTION64_PATH of the user's own is replaced, and that is said")
+@case("kernels launched from Python stand under its lines, in every thread")
 def _():
-    env = machine_with("driver", "cupti13", CUDA_INJECTION64_PATH="/nonexistent/tool.so")
-    path = new_path()
-    done = aflame("record", "-o", path, "--", program("cuda_paths"), "2", env=env)
-    equal(done.returncode, 0, "status")
-    said = must("print", "--json", "-k", "note", path)
-    expect("/nonexistent/tool.so" in said, "what was replaced is not in the trace")
+    for version, python in pythons()[:1] + pythons()[-1:]:
+        run = cuda_run(python, os.path.join(SCRIPTS, "cuda_python.py"), "20")
+        truth, cuda = truth_of(run), check_cuda(run)
+        equal(cuda.kernels(), kernels_of(truth), "kernels")
+        stacks = [
+            ([f.split(" (")[0].split(".")[-1] for f in frames], w)
+            for frames, w in bare_stacks(run, weight="count")
+        ]
+        for names, kernel in (
+            (("main", "train", "forward", "launch"), "k1"),
+            (("main", "train", "backward", "launch"), "k2"),
+            (("aside", "launch"), "k3"),
+        ):
+            wanted = having(*names, "cuLaunchKernel", kernel)
+            equal(
+                weight_of(stacks, wanted), 20, "Python %s: %s under %s" % (version, kernel, names)
+            )
 
 
-@case("the modules that were loaded are kept under their SHA-256")
+@case("CPU samples and CUDA work are in one trace")
 def _():
-    from device_work import check_objects
+    run = cuda_run("cuda_paths", "100", sampler=any_sampler(), rate=999)
+    check_paths(run)
+    kinds = {frames[-1][-4:] for frames, _ in run.stacks(view="all")}
+    expect("_[G]" in kinds, "no device work in --view all")
 
-    run = cuda_run("cuda_paths", "1")
-    equal(len(check_objects(run)), 1, "objects")
-    equal([p["form"] for p in run.fields("program")], ["NATIVE"], "forms")
+
+@case("what was launched with recording off is not recorded, nor what it asked for")
+def _():
+    run = cuda_run("cuda_paths", "300", options=["--delay", "200ms"])
+    cuda = check_cuda(run, lost=True)
+    launches = len(cuda.named("cuLaunchKernel"))
+    note("%d of %d launches were made with recording on" % (launches, 8 * 300))
+    expect(0 < launches < 8 * 300, "%d launches" % launches)
+    equal(len(cuda.works), launches, "kernels")
+
+
+@case("--verify finds every replayed stack to be the walked one")
+def _():
+    run = cuda_run("cuda_paths", "1000", "1000", options=["--verify"])
+    notes = {n["key"]: n["value"] for n in run.fields("note")}
+    expect(int(notes["replay.hits"]) > 7000, "replays: %s" % notes["replay.hits"])
+    equal(notes["replay.wrong"], "0", "wrong replays")
+    size = sum(
+        os.path.getsize(os.path.join(run.path, f)) for f in os.listdir(run.path) if f != "objects"
+    )
+    note("%d bytes a launch and its kernel, all in all" % (size / 8000))
+
+
+@case("the summary counts launches, kernels and what they took")
+def _():
+    text = must("report", "summary", cuda_run("cuda_paths").path)
+    expect(re.search(r"k1 +12\.000 ms +75\.00 %", text), text)
+    expect(re.search(r"k2 +4\.000 ms +25\.00 %", text), text)
+    expect(re.search(r"cuLaunchKernel .* 80 ", text), text)
 
 
 run_cases()

@@ -185,14 +185,19 @@ int cuGraphInstantiateWithFlags(struct CUgraphExec_st **exec, struct CUgraph_st 
 	MOCK_CALL(643, &params, graph_instantiate(exec, graph));
 }
 
-/* One piece of work as long as all of the graph's. */
+/* One piece of work as long as all of the graph's; its host functions are called behind it. */
 static int graph_enqueue_whole(struct CUstream_st *stream, const struct CUgraph_st *graph)
 {
 	struct mock_work whole = {.op = MOCK_GRAPH, .graph = graph->id};
+	int rc;
 
 	for (const struct CUgraphNode_st *n = graph->nodes; n; n = n->next)
 		whole.duration_ns += n->work.duration_ns;
-	return mock_enqueue(stream, &whole);
+	rc = mock_enqueue(stream, &whole);
+	for (const struct CUgraphNode_st *n = graph->nodes; n && !rc; n = n->next)
+		if (n->work.op == MOCK_HOST)
+			rc = mock_enqueue(stream, &n->work);
+	return rc;
 }
 
 static int graph_launch(const struct CUgraphExec_st *exec, struct CUstream_st *handle)

@@ -127,7 +127,7 @@ __attribute__((noinline)) static void replay_host(struct CUgraphExec_st *exec)
 int main(int argc, char **argv)
 {
 	const uint64_t replays = cuda_number(argc, argv, 1, 5);
-	struct cuda_update_result result;
+	struct cuda_update_result result = {0};
 	struct CUgraph_st *graphs[4];
 	struct CUgraphExec_st *execs[3];
 
