@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 from cuda_facts import guarded
-from facts import check_kernels, check_launches, check_python, check_trace, has_stack, percent
+from facts import check_kernels, check_launches, check_python, check_trace
+from facts import has_stack, percent, runs_python
 from machine import PYTHON, truth_of
 from trace import Trace
 
@@ -42,7 +43,10 @@ def check_section(table, trace, section, launches):
     theirs = set(map(id, launches))
     kernels = [w for w in trace.kernels() if w.call and id(w.call) in theirs]
     check_launches(table, name, launches)
-    check_python(table, name, trace, launches)
+    if section.get("own_threads") and not any(runs_python(trace, c) for c in launches):
+        table.skip(name + ": Python frames", "threads without Python make all launches")
+    else:
+        check_python(table, name, trace, launches)
     table.fact(name + ": kernels", kernels, "some", len(kernels))
     if "graph" in section:
         check_graph(table, trace, name, section["graph"], kernels)
@@ -106,6 +110,8 @@ def check_program(table, machine, file, recorded):
         return
     for name, reason in truth["skipped"].items():
         table.skip(name, reason)
+    for name, error in truth["broken"].items():
+        table.fact(name + ": runs", False, "no error", error)
     trace = Trace(machine, path)
     table.note(
         "%s: %d calls, %d kernels, %d processes"

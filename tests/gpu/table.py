@@ -18,7 +18,7 @@ class Table:
         self.budgets = {"met": 0, "MISSED": 0}
 
     def heading(self, text):
-        print("\n== %s (%.0f s)" % (text, time.monotonic() - START), flush=True)
+        print("\n== %s (%.0f s)" % (text, self.seconds()), flush=True)
 
     def row(self, result, sentence, seen=""):
         self.count[result] += 1
@@ -53,13 +53,18 @@ class Table:
             verdict = "%s (at most %g)" % (word, limit)
         print("%-58s %10.2f %-7s %-22s %s" % (what, value, unit, spread, verdict), flush=True)
 
+    @staticmethod
+    def seconds():
+        """Since the run began."""
+        return time.monotonic() - START
+
     def end(self):
         """Prints the sums; the exit status of the run."""
         print()
         for failure in self.failures:
             print("failed: %s" % failure)
         print("budgets: %(met)d met, %(MISSED)d missed" % self.budgets)
-        print("%d s" % (time.monotonic() - START))
+        print("%d s" % self.seconds())
         print(
             "%d passed, %d failed, %d skipped"
             % (self.count[PASSED], self.count[FAILED], self.count[SKIPPED])

@@ -7,7 +7,7 @@
 enum { LAUNCHES = 60, SIZE = 1 << 20 };
 
 static CUfunction function_k1, function_k2;
-static unsigned ns = 5000;
+static unsigned long long ns = 5000;
 static void *arguments[] = {&ns};
 
 CALLPATH void by_launch_kernel(void)

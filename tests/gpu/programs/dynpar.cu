@@ -6,12 +6,12 @@
 
 enum { LAUNCHES = 20 };
 
-extern "C" __global__ void child(unsigned ns)
+extern "C" __global__ void child(unsigned long long ns)
 {
 	spin(ns);
 }
 
-extern "C" __global__ void parent(unsigned ns)
+extern "C" __global__ void parent(unsigned long long ns)
 {
 	child<<<1, 1>>>(ns);
 	child<<<1, 1>>>(ns);

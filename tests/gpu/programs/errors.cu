@@ -8,7 +8,7 @@
 
 enum { LAUNCHES = 20 };
 
-extern "C" __global__ void never(unsigned ns)
+extern "C" __global__ void never(unsigned long long ns)
 {
 	spin(ns);
 }

@@ -4,15 +4,15 @@
 
 enum { LAUNCHES = 40 };
 
-static unsigned ns = 5000;
+static unsigned long long ns = 5000;
 static void *arguments[] = {&ns};
 
-extern "C" __global__ void k_together(unsigned duration_ns)
+extern "C" __global__ void k_together(unsigned long long duration_ns)
 {
 	spin(duration_ns);
 }
 
-extern "C" __global__ void k_cluster(unsigned duration_ns)
+extern "C" __global__ void k_cluster(unsigned long long duration_ns)
 {
 	spin(duration_ns);
 }

@@ -11,7 +11,7 @@
 
 enum { BATCH = 50, BATCHES = 40, SETTLED = 18, PAUSE_NS = 50000000 };
 
-CALLPATH void launches(unsigned ns)
+CALLPATH void launches(unsigned long long ns)
 {
 	for (int i = 0; i < BATCH; i++)
 		k1<<<1, 1>>>(ns);

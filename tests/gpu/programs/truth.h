@@ -51,7 +51,7 @@ static inline __device__ unsigned long long device_ns(void)
 	return now;
 }
 
-static inline __device__ void spin(unsigned ns)
+static inline __device__ void spin(unsigned long long ns)
 {
 	const unsigned long long start = device_ns();
 
@@ -60,12 +60,12 @@ static inline __device__ void spin(unsigned ns)
 }
 
 /* Kernels keep their names: extern "C". k1 and k2 differ in name only. */
-extern "C" __global__ void k1(unsigned ns)
+extern "C" __global__ void k1(unsigned long long ns)
 {
 	spin(ns);
 }
 
-extern "C" __global__ void k2(unsigned ns)
+extern "C" __global__ void k2(unsigned long long ns)
 {
 	spin(ns);
 }

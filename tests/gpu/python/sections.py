@@ -5,19 +5,20 @@ import contextlib
 import json
 import time
 
-FOUND = {"sections": [], "skipped": {}}
+FOUND = {"sections": [], "skipped": {}, "broken": {}}
 
 
 @contextlib.contextmanager
 def section(name, settle, **truth):
-    """@settle waits for the device. @truth: kernels={name: count}, graph=who captures it or ''."""
+    """@settle waits for the device. @truth: kernels={name: count}, graph=who captures it or '';
+    own_threads=True where threads without Python may do all launches."""
     settle()
     start = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     try:
         yield
         settle()
     except Exception as error:  # the others still count
-        FOUND["skipped"][name] = repr(error)[:300]
+        FOUND["broken"][name] = repr(error)[:300]
         return
     end = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     FOUND["sections"].append({"name": name, "start": start, "end": end, **truth})
