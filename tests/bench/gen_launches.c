@@ -1,6 +1,8 @@
 /*
- * gen_launches DIR LAUNCHES: a trace with so many launches from 500 call paths on 4 threads, each
- * with its piece of device work, as a training run makes them. For tests/bench/launches.
+ * gen_launches DIR LAUNCHES [cuda]: a trace with so many launches from 500 call paths on 4 threads,
+ * each with its piece of device work, as a training run makes them: of OpenCL, or of CUDA, where
+ * another thread writes works as buffers of 8192 fill, every tenth call is a wait, and a graph of
+ * 32 kernels is launched for every 1000 launches. For tests/bench/launches.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,9 +14,10 @@
 #include "trace/metadata.h"
 #include "trace/stream.h"
 
-enum { STREAMS = 4, PATHS = 500, KERNELS = 40, DEPTH = 40 };
+enum { STREAMS = 4, PATHS = 500, KERNELS = 40, DEPTH = 40, BUFFER = 8192, NODES = 32 };
+enum { LAUNCH = 1, WAIT, GRAPH_LAUNCH };
 
-static struct af_stream streams[STREAMS], names;
+static struct af_stream streams[STREAMS], names, buffers;
 
 static void define_paths(struct af_stream *s, uint64_t now)
 {
@@ -26,9 +29,14 @@ static void define_paths(struct af_stream *s, uint64_t now)
 		struct af_tail tail = {pcs, sizeof pcs, 8};
 		af_stream_put_tail(s, AF_KIND_STACK, now, &stack, sizeof stack, &tail, 1);
 		af_stream_put(s, callpath, now, p, p, 0);
+	}
+}
+
+static void define_shapes(struct af_stream *s, uint64_t now)
+{
+	for (uint32_t p = 1; p <= PATHS; p++)
 		af_stream_put(s, shape, now, .shape = p, .op = AF_OP_KERNEL, .queue = 1,
 		              .kernel = 1 + p % KERNELS, .global_x = p);
-	}
 }
 
 static void define_names(uint64_t now)
@@ -55,14 +63,87 @@ static void define_names(uint64_t now)
 	}
 }
 
+static void define_function(uint32_t id, uint32_t does, const char *name)
+{
+	struct af_ev_function function = {.function = id, .api = AF_API_CUDA, .does = does};
+	struct af_tail tail = {name, (uint32_t)strlen(name), 0};
+
+	af_stream_put_tail(&streams[0], AF_KIND_FUNCTION, 1000, &function, sizeof function, &tail,
+	                   1);
+}
+
+static void define_cuda(void)
+{
+	define_function(LAUNCH, AF_DOES_LAUNCH, "cuLaunchKernel");
+	define_function(WAIT, AF_DOES_SYNC, "cuStreamSynchronize");
+	define_function(GRAPH_LAUNCH, AF_DOES_GRAPH_LAUNCH, "cuGraphLaunch");
+	for (uint32_t n = 1; n <= NODES; n++) {
+		af_stream_put(&streams[0], graph_node, 1000, n, 1, 0, n);
+		af_stream_put(&streams[0], graph_node, 1000, NODES + n, 2, n, 0);
+	}
+}
+
+static uint32_t path_of(uint64_t n)
+{
+	return 1 + (uint32_t)(n * 2654435761u >> 12) % PATHS;
+}
+
+static void put_opencl(uint64_t n)
+{
+	struct af_stream *s = &streams[n / 64 % STREAMS];
+	uint32_t path = path_of(n);
+
+	af_stream_put(s, launch, 2000 + n * 100, path, n + 1);
+	if (n >= 512) /* the device is some way behind */
+		af_stream_put(s, work, 2000 + n * 100, path, n - 511, n * 100, 10, 20, 70);
+}
+
+static uint32_t cuda_function(uint64_t n)
+{
+	return n % 1000 == 999 ? GRAPH_LAUNCH : n % 11 == 10 ? WAIT : LAUNCH;
+}
+
+static void put_cuda(uint64_t n)
+{
+	uint64_t now = 2000 + n * 100;
+	uint32_t first = (uint32_t)n - 2 * BUFFER;
+
+	af_stream_put(&streams[n / 64 % STREAMS], call, now, path_of(n), (uint32_t)n,
+	              (uint8_t)cuda_function(n), af_u24_make(90));
+	if (n % BUFFER || n < 2 * BUFFER)
+		return;
+	for (uint32_t i = first; i < first + BUFFER; i++) {
+		uint32_t function = cuda_function(i);
+		if (function == LAUNCH)
+			af_stream_put(&buffers, gpu_work, now, path_of(i), i, i * 100ull, 70, 0);
+		for (uint32_t k = 1; k <= NODES && function == GRAPH_LAUNCH; k++)
+			af_stream_put(&buffers, gpu_work, now, k, i, i * 100ull, 70, NODES + k);
+	}
+}
+
+static int open_streams(int dir)
+{
+	struct af_stream *all[] = {&streams[0], &streams[1], &streams[2],
+	                           &streams[3], &buffers,    &names};
+	char name[16];
+
+	for (uint32_t i = 0; i < STREAMS + 2; i++) {
+		snprintf(name, sizeof name, "s%u", i);
+		int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+		if (fd < 0 || af_stream_open_file(all[i], fd, i + 1, all[i] != &names))
+			return -1;
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t nr = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
+	bool cuda = argc > 3 && !strcmp(argv[3], "cuda");
 	struct af_err err = {0};
-	char name[16];
 
-	if (!nr || mkdir(argv[1], 0700)) {
-		fprintf(stderr, "gen_launches DIR LAUNCHES (DIR must not exist)\n");
+	if (!nr || (argc > 3 && !cuda) || mkdir(argv[1], 0700)) {
+		fprintf(stderr, "gen_launches DIR LAUNCHES [cuda] (DIR must not exist)\n");
 		return 2;
 	}
 	int dir = open(argv[1], O_RDONLY | O_DIRECTORY);
@@ -70,23 +151,25 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", err.msg);
 		return 1;
 	}
-	for (uint32_t i = 0; i <= STREAMS; i++) {
-		snprintf(name, sizeof name, "s%u", i);
-		int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
-		af_stream_open_file(i < STREAMS ? &streams[i] : &names, fd, i + 1, i < STREAMS);
-		if (i < STREAMS)
-			define_paths(&streams[i], 1000);
+	if (open_streams(dir)) {
+		perror(argv[1]);
+		return 1;
 	}
+	for (uint32_t i = 0; i < STREAMS; i++) {
+		define_paths(&streams[i], 1000);
+		define_shapes(&streams[i], 1000);
+	}
+	define_shapes(&buffers, 1000);
+	if (cuda)
+		define_cuda();
 	define_names(2000 + nr * 100);
-	for (uint64_t n = 0; n < nr; n++) {
-		struct af_stream *s = &streams[n / 64 % STREAMS];
-		uint32_t path = 1 + (uint32_t)(n * 2654435761u >> 12) % PATHS;
-		af_stream_put(s, launch, 2000 + n * 100, path, n + 1);
-		if (n >= 512) /* the device is some way behind */
-			af_stream_put(s, work, 2000 + n * 100, path, n - 511, n * 100, 10, 20, 70);
-	}
-	int rc = 0;
+	for (uint64_t n = 0; n < nr; n++)
+		if (cuda)
+			put_cuda(n);
+		else
+			put_opencl(n);
+	int rc = af_stream_close(&buffers) | af_stream_close(&names);
 	for (uint32_t i = 0; i < STREAMS; i++)
 		rc |= af_stream_close(&streams[i]);
-	return rc | af_stream_close(&names) ? 1 : 0;
+	return rc ? 1 : 0;
 }
