@@ -15,6 +15,7 @@
 enum {
 	BUFFER_BYTES = 256 << 10,
 	BUFFERS_MAX = 192,
+	BUFFERS_READY = 8, /* made before the first launch */
 	/* What CUPTI keeps of a device's stamps until it has read them; its own default is 250. */
 	DEVICE_BUFFERS_MAX = 64,
 	RECORD_BYTES = 200, /* about, for counting what was thrown away */
@@ -40,6 +41,16 @@ enum { NODES_A_SECOND = 100000 };
 static _Atomic uint64_t nr_nodes_timed;
 static bool graphs_whole;
 
+/* With its pages: a fault for every twentieth launch would be most of what a launch costs. */
+static uint8_t *buffer_map(void)
+{
+	if (atomic_fetch_add(&buffers.nr, 1) >= BUFFERS_MAX)
+		return NULL;
+	uint8_t *b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	return b == MAP_FAILED ? NULL : b;
+}
+
 static void buffer_request(uint8_t **buffer, size_t *size, size_t *nr_records_max)
 {
 	uint8_t *b = NULL;
@@ -49,12 +60,8 @@ static void buffer_request(uint8_t **buffer, size_t *size, size_t *nr_records_ma
 	for (uint32_t i = 0; i < BUFFERS_MAX && !b; i++)
 		if (atomic_load_explicit(&buffers.free[i], memory_order_relaxed))
 			b = atomic_exchange(&buffers.free[i], NULL);
-	if (!b && atomic_fetch_add(&buffers.nr, 1) < BUFFERS_MAX) {
-		b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		         -1, 0);
-		if (b == MAP_FAILED)
-			b = NULL;
-	}
+	if (!b)
+		b = buffer_map();
 	*buffer = b ? b : discarded;
 }
 
@@ -344,6 +351,11 @@ enum af_cupti_result af_cuda_activity_start(void)
 	                                  AF_CUPTI_MEMSET, AF_CUPTI_MEMCPY_PEER, AF_CUPTI_OVERHEAD};
 	size_t limit = DEVICE_BUFFERS_MAX, size = sizeof limit;
 
+	for (int i = 0; i < BUFFERS_READY; i++) {
+		uint8_t *b = buffer_map();
+		if (b)
+			buffer_return(b);
+	}
 	af_cupti.ActivitySetAttribute(AF_CUPTI_DEVICE_BUFFER_POOL_LIMIT, &size, &limit);
 	enum af_cupti_result rc =
 	    af_cupti.ActivityRegisterCallbacks(buffer_request, buffer_complete);
