@@ -109,7 +109,16 @@ enum {
 	WORLD_ORIGINALS_MAX = 64,  /* clones of clones; in a damaged trace they may go round */
 };
 
-/* A definition that says what the one before it says is none: rings on disk repeat them. */
+/* Rings on disk repeat definitions. */
+static bool node_repeats(const struct af_world *w, uint32_t before,
+                         const struct af_ev_graph_node *fixed, uint32_t path)
+{
+	const struct af_node *b = &w->nodes[before];
+
+	return before && b->graph == fixed->graph && b->original == fixed->original &&
+	       b->path == path;
+}
+
 void world_learn_node(struct af_world *w, const struct af_event *ev)
 {
 	struct af_ev_graph_node fixed;
@@ -119,9 +128,8 @@ void world_learn_node(struct af_world *w, const struct af_event *ev)
 	uint64_t *slot = af_map_at(&w->by_node, world_key(ev->process, fixed.node), NULL);
 	uint32_t path = fixed.callpath ? af_world_path(w, ev, fixed.callpath) : 0;
 	uint32_t before = (uint32_t)*slot;
-	const struct af_node *b = before ? &w->nodes[before] : NULL;
 
-	if (b && b->graph == fixed.graph && b->original == fixed.original && b->path == path)
+	if (node_repeats(w, before, &fixed, path))
 		return;
 	uint32_t i = WORLD_ADD(w, nodes);
 	w->nodes[i] = (struct af_node){
