@@ -61,7 +61,7 @@ class Machine:
         if os.path.isfile(path) and tarfile.is_tarfile(path):
             with tarfile.open(path) as tar:
                 tar.extractall(self.work, filter="data")
-                path = os.path.join(self.work, tar.getnames()[0].split("/")[0])
+            path = first(glob.glob(self.work + "/*/")) or path
         found = first(os.path.join(path, p) for p in ("bin/aflame", "src/cmd/aflame"))
         if not found:
             raise Missing("no tarball and no folder with bin/aflame in it: %s" % path)
@@ -144,7 +144,7 @@ class Machine:
                 ]
         else:
             self.errors["nvcc"] = "not found"
-        cc = ["cc", "-O2", "-Wall", "-I", os.path.join(SOURCE, "src")]
+        cc = [shutil.which("cc") or "gcc", "-O2", "-Wall", "-I", os.path.join(SOURCE, "src")]
         try:
             layouts = os.path.join(HERE, "layouts.c")
             jobs["layouts"] = [*cc, *self._includes(), "-o", "layouts", layouts]

@@ -74,7 +74,8 @@ class Trace:
     def _on_clock(self, event, f):
         if f["clock"] == "DEVICE":
             key = event["process"], f["device"]
-            self._clocks.setdefault(key, []).append((f["foreign"], f["mono_ns"]))
+            pair = f["foreign"], f["mono_ns"], f["uncertainty_ns"]
+            self._clocks.setdefault(key, []).append(pair)
 
     def _on_function(self, event, f):
         self._functions[event["process"], f["function"]] = (f["name"], f["does"])
@@ -231,5 +232,6 @@ class Trace:
         pairs = self._clocks.get((work.process, queue.get("device")))
         if not pairs:
             return None
-        foreign, mono = min(pairs, key=lambda p: abs(p[0] - work.start))
+        # Clocks drift by less than a thousandth, so a good pair far away may be the better one.
+        foreign, mono, _ = min(pairs, key=lambda p: p[2] + abs(p[0] - work.start) // 1000)
         return work.start - foreign + mono
