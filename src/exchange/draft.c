@@ -24,7 +24,7 @@ void af_draft_close(struct af_draft *d)
 		free(d->notes[i].value);
 	}
 	void *arrays[] = {d->processes, d->threads, d->slices, d->works, d->samples,
-	                  d->shapes,    d->nodes,   d->frames, d->notes};
+	                  d->shapes,    d->nodes,   d->frames, d->notes, d->links};
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
 		free(arrays[i]);
 	struct af_map *maps[] = {&d->by_process, &d->by_thread, &d->by_shape,
@@ -191,6 +191,12 @@ void af_draft_sample(struct af_draft *d, const struct af_draft_sample *s)
 		return;
 	AF_GROW(d->samples, d->nr_samples, d->cap_samples);
 	d->samples[d->nr_samples++] = *s;
+}
+
+void af_draft_link(struct af_draft *d, const struct af_draft_link *l)
+{
+	AF_GROW(d->links, d->nr_links, d->cap_links);
+	d->links[d->nr_links++] = *l;
 }
 
 void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const char *name,

@@ -66,7 +66,13 @@ struct af_draft_slice {
 	uint32_t name;        /* of names */
 	uint32_t thread;      /* index, 24 bits; kind above */
 	uint32_t correlation; /* of a call, 0: none */
-	uint32_t api;         /* of a call: enum af_api */
+	uint32_t pad;
+};
+
+/* An operator that runs backwards for one that ran forwards, each the one that began then. */
+struct af_draft_link {
+	uint64_t forward_ns, backward_ns;
+	uint32_t forward_thread, backward_thread;
 };
 
 struct af_draft_work {
@@ -119,12 +125,14 @@ struct af_draft {
 	struct af_draft_slice *slices;
 	struct af_draft_work *works;
 	struct af_draft_sample *samples;
+	struct af_draft_link *links;
 	struct af_draft_shape *shapes;
 	struct af_draft_node *nodes; /* 0: none */
 	struct af_draft_frame_of {
 		uint32_t name, kind;
 	} * frames;
 	uint64_t nr_slices, cap_slices, nr_works, cap_works, nr_samples, cap_samples;
+	uint64_t nr_links, cap_links;
 	uint32_t nr_processes, cap_processes, nr_threads, cap_threads, nr_shapes, cap_shapes;
 	uint32_t nr_nodes, cap_nodes, nr_frames, cap_frames;
 	struct af_map by_process, by_thread, by_shape, by_node, by_frame;
@@ -161,6 +169,7 @@ void af_draft_slice(struct af_draft *d, enum af_draft_slice_kind kind,
 void af_draft_work(struct af_draft *d, const struct af_draft_work *w,
                    const struct af_draft_shape *shape);
 void af_draft_sample(struct af_draft *d, const struct af_draft_sample *s);
+void af_draft_link(struct af_draft *d, const struct af_draft_link *l);
 void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const char *name,
                      size_t len);
 

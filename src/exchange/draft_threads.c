@@ -13,11 +13,16 @@ struct open_slice {
 	const struct af_draft_slice *slice;
 	uint64_t end_ns;
 	uint32_t node;
+	bool in_python; /* it is a Python function or inside of one */
+	bool linked;    /* its stack begins with that of the forward operator */
 };
 
 struct sweep {
 	struct draft_writer *w;
-	uint32_t process; /* index */
+	uint32_t process;       /* index */
+	bool dry;               /* only to find the stacks of forward operators */
+	struct af_map forward;  /* moment on a thread → the stack of the operator that began */
+	struct af_map backward; /* moment → the moment of its forward operator */
 	uint32_t nr;
 	struct open_slice open[OPEN_MAX];
 };
@@ -56,6 +61,13 @@ static int slice_order(const void *a, const void *b)
 	return d ? d : compare(x->name, y->name);
 }
 
+static uint64_t moment(uint32_t thread, uint64_t ns)
+{
+	const uint64_t words[2] = {thread, ns};
+
+	return af_hash(words, sizeof words);
+}
+
 static void write_range(struct sweep *s, enum af_range_edge edge, uint64_t time_ns,
                         const char *name)
 {
@@ -87,6 +99,8 @@ static void sweep_to(struct sweep *s, uint64_t time_ns)
 {
 	while (s->nr && s->open[s->nr - 1].end_ns <= time_ns) {
 		const struct open_slice *o = &s->open[--s->nr];
+		if (s->dry)
+			continue;
 		if (kind_of(o->slice) == AF_DRAFT_CALL)
 			write_call(s, o);
 		else if (kind_of(o->slice) == AF_DRAFT_RANGE)
@@ -104,13 +118,36 @@ static bool call_is_same(const struct sweep *s, const struct af_draft_slice *sli
 	return false;
 }
 
+/*
+ * An operator is a frame on what it is in. Where autograd's own threads run it backwards there is
+ * no Python around it, and what it is in is the forward operator that it was made by.
+ */
+static void open_operator(struct sweep *s, struct open_slice *o)
+{
+	struct af_draft *d = s->w->draft;
+	uint64_t now = moment(thread_of(o->slice), o->slice->start_ns);
+	const uint64_t *from =
+	    s->dry || o->in_python || o->linked ? NULL : af_map_get(&s->backward, now);
+	const uint64_t *forward = from ? af_map_get(&s->forward, *from) : NULL;
+
+	if (forward && *forward) {
+		o->linked = true;
+		o->node = af_draft_node(d, (uint32_t)*forward, af_draft_name(d, "[backward]", 10),
+		                        AF_DRAFT_NATIVE);
+	}
+	o->node = af_draft_node(d, o->node, o->slice->name, AF_DRAFT_NATIVE);
+	uint64_t *wanted = s->dry ? af_map_get(&s->forward, now) : NULL;
+	if (wanted)
+		*wanted = o->node;
+}
+
 static void sweep_slice(struct sweep *s, const struct af_draft_slice *slice)
 {
 	struct af_draft *d = s->w->draft;
 	enum af_draft_slice_kind kind = kind_of(slice);
 
 	sweep_to(s, slice->start_ns);
-	struct open_slice o = {slice, slice->start_ns + slice->busy_ns, 0};
+	struct open_slice o = {.slice = slice, .end_ns = slice->start_ns + slice->busy_ns};
 	if (s->nr == OPEN_MAX) {
 		d->unused[AF_DRAFT_DEPTH_UNUSED]++;
 		return;
@@ -123,16 +160,22 @@ static void sweep_slice(struct sweep *s, const struct af_draft_slice *slice)
 			o.end_ns = outer->end_ns;
 		}
 		o.node = outer->node;
+		o.in_python = outer->in_python;
+		o.linked = outer->linked;
 	}
 	if (kind == AF_DRAFT_CALL && call_is_same(s, slice)) {
 		d->unused[AF_DRAFT_NESTED_UNUSED]++;
 		return;
 	}
-	if (kind == AF_DRAFT_OP || kind == AF_DRAFT_FUNCTION)
-		o.node = af_draft_node(d, o.node, slice->name, (enum af_draft_frame)kind);
-	else if (kind == AF_DRAFT_RANGE)
+	if (kind == AF_DRAFT_OP) {
+		open_operator(s, &o);
+	} else if (kind == AF_DRAFT_FUNCTION) {
+		o.in_python = true;
+		o.node = af_draft_node(d, o.node, slice->name, AF_DRAFT_PYTHON);
+	} else if (kind == AF_DRAFT_RANGE && !s->dry) {
 		write_range(s, AF_RANGE_PUSH, slice->start_ns,
 		            af_strtab_get(&d->names, slice->name));
+	}
 	s->open[s->nr++] = o;
 }
 
@@ -146,6 +189,46 @@ static void open_thread(struct draft_writer *w, const char *file, uint32_t threa
 	          af_strtab_get(&w->draft->names, t->name), NULL);
 }
 
+/* All slices of the thread that has @i; the first one behind them. */
+static uint64_t sweep_thread(struct sweep *s, uint64_t i)
+{
+	const struct af_draft *d = s->w->draft;
+	uint32_t thread = thread_of(&d->slices[i]);
+
+	s->process = d->threads[thread].process;
+	if (!s->dry)
+		open_thread(s->w, "thread", thread);
+	for (; i < d->nr_slices && thread_of(&d->slices[i]) == thread; i++)
+		sweep_slice(s, &d->slices[i]);
+	sweep_to(s, UINT64_MAX);
+	if (!s->dry)
+		draft_stream_close(s->w);
+	return i;
+}
+
+/* The stacks of the operators that others run backwards for. */
+static void find_forward(struct sweep *s)
+{
+	struct af_draft *d = s->w->draft;
+	uint64_t unused[AF_DRAFT_UNUSED_END];
+
+	for (uint64_t i = 0; i < d->nr_links; i++) {
+		const struct af_draft_link *l = &d->links[i];
+		uint64_t from = moment(l->forward_thread, l->forward_ns);
+		*af_map_at(&s->forward, from, NULL) = 0;
+		*af_map_at(&s->backward, moment(l->backward_thread, l->backward_ns), NULL) = from;
+	}
+	if (!d->nr_links)
+		return;
+	/* What is left out is counted when it is written. */
+	memcpy(unused, d->unused, sizeof unused);
+	s->dry = true;
+	for (uint64_t i = 0; i < d->nr_slices;)
+		i = sweep_thread(s, i);
+	s->dry = false;
+	memcpy(d->unused, unused, sizeof unused);
+}
+
 void draft_write_threads(struct draft_writer *w)
 {
 	struct af_draft *d = w->draft;
@@ -154,15 +237,11 @@ void draft_write_threads(struct draft_writer *w)
 	s->w = w;
 	if (d->nr_slices)
 		qsort(d->slices, d->nr_slices, sizeof *d->slices, slice_order);
-	for (uint64_t i = 0; i < d->nr_slices && !w->error;) {
-		uint32_t thread = thread_of(&d->slices[i]);
-		s->process = d->threads[thread].process;
-		open_thread(w, "thread", thread);
-		for (; i < d->nr_slices && thread_of(&d->slices[i]) == thread; i++)
-			sweep_slice(s, &d->slices[i]);
-		sweep_to(s, UINT64_MAX);
-		draft_stream_close(w);
-	}
+	find_forward(s);
+	for (uint64_t i = 0; i < d->nr_slices && !w->error;)
+		i = sweep_thread(s, i);
+	af_map_free(&s->forward);
+	af_map_free(&s->backward);
 	free(s);
 }
 

@@ -12,6 +12,7 @@ enum { DEVICES_MAX = 4096 };
 enum event_kind {
 	EVENT_NONE,
 	EVENT_KNOWN, /* says what something else says too */
+	EVENT_FLOW,  /* from an operator to the one that runs backwards for it */
 	EVENT_OP,
 	EVENT_FUNCTION,
 	EVENT_RANGE,
@@ -27,23 +28,15 @@ static const struct category {
 	enum event_kind kind;
 	bool gpuperf;
 } categories[] = {
-    {"cpu_op", EVENT_OP, false},
-    {"python_function", EVENT_FUNCTION, false},
-    {"kernel", EVENT_KERNEL, false},
-    {"cuda_runtime", EVENT_CALL, false},
-    {"cuda_driver", EVENT_CALL, false},
-    {"ac2g", EVENT_KNOWN, false},
-    {"gpu_memcpy", EVENT_COPY, false},
-    {"gpu_memset", EVENT_FILL, false},
-    {"user_annotation", EVENT_RANGE, false},
-    {"Operator", EVENT_OP, false},
-    {"Kernel", EVENT_KERNEL, false},
-    {"Runtime", EVENT_CALL, false},
-    {"Memcpy", EVENT_COPY, false},
-    {"Memset", EVENT_FILL, false},
-    {"GPU_Kernel", EVENT_KERNEL, true},
-    {"CUDA_Runtime", EVENT_CALL, true},
-    {"CUDA_Driver", EVENT_CALL, true},
+    {"cpu_op", EVENT_OP, false},        {"python_function", EVENT_FUNCTION, false},
+    {"kernel", EVENT_KERNEL, false},    {"cuda_runtime", EVENT_CALL, false},
+    {"cuda_driver", EVENT_CALL, false}, {"ac2g", EVENT_KNOWN, false},
+    {"fwdbwd", EVENT_FLOW, false},      {"gpu_memcpy", EVENT_COPY, false},
+    {"gpu_memset", EVENT_FILL, false},  {"user_annotation", EVENT_RANGE, false},
+    {"Operator", EVENT_OP, false},      {"Kernel", EVENT_KERNEL, false},
+    {"Runtime", EVENT_CALL, false},     {"Memcpy", EVENT_COPY, false},
+    {"Memset", EVENT_FILL, false},      {"GPU_Kernel", EVENT_KERNEL, true},
+    {"CUDA_Runtime", EVENT_CALL, true}, {"CUDA_Driver", EVENT_CALL, true},
     {"MemCopy", EVENT_COPY, true},
 };
 
@@ -56,7 +49,7 @@ struct number {
 struct event {
 	char phase, category[24], name[AF_JSON_TEXT_MAX + 1], label[AF_JSON_TEXT_MAX + 1];
 	size_t name_len, label_len; /* label: args.name, of metadata */
-	struct number ts_ns, dur_ns, pid, tid;
+	struct number ts_ns, dur_ns, pid, tid, id;
 	struct number correlation, device, context, stream, bytes, registers, shared;
 	struct number grid[3], block[3];
 };
@@ -67,6 +60,13 @@ struct naming {
 	bool thread;
 };
 
+/* One end of an arrow. */
+struct flow {
+	uint64_t ns;
+	uint32_t id, thread;
+	bool end;
+};
+
 struct import_json {
 	struct af_draft *draft;
 	struct af_json json;
@@ -74,6 +74,8 @@ struct import_json {
 	int64_t base_ns;
 	struct naming *namings;
 	uint32_t nr_namings, cap_namings;
+	struct flow *flows;
+	uint64_t nr_flows, cap_flows;
 	uint64_t first_slice, first_work; /* of this file */
 	struct event event;
 };
@@ -206,6 +208,8 @@ static bool take_member(struct import_json *in)
 		return take_number(j, 3, &e->ts_ns);
 	if (is(j, "dur"))
 		return take_number(j, 3, &e->dur_ns);
+	if (is(j, "id"))
+		return take_number(j, 0, &e->id);
 	if (is(j, "pid"))
 		return take_id(j, &e->pid);
 	if (is(j, "tid"))
@@ -344,6 +348,25 @@ static void device_event(struct import_json *in, const struct category *c)
 	af_draft_work(in->draft, &work, &shape);
 }
 
+static void flow_event(struct import_json *in)
+{
+	const struct event *e = &in->event;
+
+	if (!fits_u32(&e->pid) || !fits_u32(&e->tid) || !fits_u32(&e->id)) {
+		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		return;
+	}
+	uint32_t process = af_draft_process(in->draft, in->space, u32_of(&e->pid));
+	uint32_t thread = af_draft_thread(in->draft, process, u32_of(&e->tid));
+	if (thread == UINT32_MAX)
+		return;
+	AF_GROW(in->flows, in->nr_flows, in->cap_flows);
+	in->flows[in->nr_flows++] = (struct flow){.ns = (uint64_t)e->ts_ns.value,
+	                                          .id = u32_of(&e->id),
+	                                          .thread = thread,
+	                                          .end = e->phase == 'f'};
+}
+
 static void metadata_event(struct import_json *in)
 {
 	const struct event *e = &in->event;
@@ -375,13 +398,17 @@ static void event_use(struct import_json *in)
 	}
 	if (c && c->kind == EVENT_KNOWN)
 		return;
-	if (!c || in->event.phase != 'X') {
+	char phase = in->event.phase;
+	bool flow = c && c->kind == EVENT_FLOW && (phase == 's' || phase == 'f');
+	if (!c || (!flow && (phase != 'X' || c->kind == EVENT_FLOW))) {
 		in->draft->unused[AF_DRAFT_OTHER_UNUSED]++;
 		return;
 	}
 	if (!event_times(in))
 		return;
-	if (c->kind >= EVENT_KERNEL)
+	if (flow)
+		flow_event(in);
+	else if (c->kind >= EVENT_KERNEL)
 		device_event(in, c);
 	else
 		host_event(in, c);
@@ -475,6 +502,35 @@ static bool take_top(struct import_json *in)
 	return token == AF_JSON_OBJECT_END;
 }
 
+static int flow_order(const void *a, const void *b)
+{
+	const struct flow *x = a, *y = b;
+
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	if (x->end != y->end)
+		return x->end ? 1 : -1;
+	return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* A beginning and an end with one id are an arrow. */
+static void flows_join(struct import_json *in)
+{
+	uint64_t base = (uint64_t)in->base_ns;
+
+	if (in->nr_flows)
+		qsort(in->flows, in->nr_flows, sizeof *in->flows, flow_order);
+	for (uint64_t i = 0; i + 1 < in->nr_flows; i++) {
+		const struct flow *from = &in->flows[i], *to = from + 1;
+		if (from->id != to->id || from->end || !to->end)
+			continue;
+		struct af_draft_link link = {from->ns + base, to->ns + base, from->thread,
+		                             to->thread};
+		af_draft_link(in->draft, &link);
+	}
+	free(in->flows);
+}
+
 /* What the file may say behind the events that it is about. */
 static void finish(struct import_json *in)
 {
@@ -496,6 +552,7 @@ static void finish(struct import_json *in)
 			d->threads[*t].name = n->name;
 	}
 	free(in->namings);
+	flows_join(in);
 }
 
 void af_import_json(struct af_draft *d, const struct af_import_source *source, uint32_t number,
