@@ -2,7 +2,8 @@
 
 import concurrent.futures
 
-from facts import check_captured, check_kernels, check_launches, check_trace, percent
+from facts import check_captured, check_device_time, check_kernels, check_launches
+from facts import check_trace, percent
 from machine import Missing, truth_of
 from trace import Trace
 
@@ -271,6 +272,7 @@ def check_run(table, machine, name, check, recorded, program):
     check_truth(table, name, trace, truth)
     if "sticky" not in truth:
         check_trace(table, name, trace)
+        check_device_time(table, machine, name, trace)
     check(table, machine, name, trace, truth)
 
 

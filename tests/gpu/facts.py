@@ -111,3 +111,17 @@ def _ahead_ns(trace, work):
     """How long before its call it began; None where there is no stamp or no call."""
     start = trace.started(work)
     return work.call.begin() - start if start is not None and work.call else None
+
+
+def check_device_time(table, machine, name, trace):
+    """`aflame flame` has all of it. Returns its text."""
+    folded = machine.output("flame", "--view", "gpu", trace.path)
+    shown = sum(float(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
+    busy = sum(w.busy for w in trace.works if w.start)
+    table.fact(
+        name + ": the flame graph has all device time",
+        busy and abs(shown / busy - 1) <= 0.001,
+        "%.3f ms" % (busy / 1e6),
+        "%.3f ms" % (shown / 1e6),
+    )
+    return folded

@@ -3,6 +3,7 @@ everything that is built and recorded, removed at the end."""
 
 import concurrent.futures
 import glob
+import itertools
 import json
 import os
 import re
@@ -55,7 +56,7 @@ class Machine:
             self.close()
             raise
         self.nvcc = shutil.which("nvcc") or first(sorted(glob.glob("/usr/local/cuda*/bin/nvcc")))
-        self.built, self.errors, self.traces = {}, {}, 0
+        self.built, self.errors, self.numbers = {}, {}, itertools.count(1)
 
     def _unpacked(self, path):
         if os.path.isfile(path) and tarfile.is_tarfile(path):
@@ -166,8 +167,7 @@ class Machine:
     # ---- running
 
     def new_trace(self):
-        self.traces += 1
-        return os.path.join(self.work, "trace-%d" % self.traces)
+        return os.path.join(self.work, "trace-%d" % next(self.numbers))
 
     def record_command(self, trace, command, options=()):
         return [self.aflame, "record", "-q", "-o", trace, *options, "--", *command]

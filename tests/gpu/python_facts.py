@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from cuda_facts import guarded
-from facts import check_kernels, check_launches, check_python, check_trace
+from facts import check_device_time, check_kernels, check_launches, check_python, check_trace
 from facts import has_stack, percent, runs_python
 from machine import PYTHON, truth_of
 from trace import Trace
@@ -121,6 +121,9 @@ def check_program(table, machine, file, recorded):
     )
     check_kernels(table, file, trace.kernels())
     check_trace(table, file, trace)
+    folded = check_device_time(table, machine, file, trace)
+    missing = [f for f in truth.get("functions", []) if f + " (" not in folded]
+    table.fact(file + ": its functions are in the flame graph", not missing, "all", missing or True)
     sections = truth["sections"]
     for section, launches in zip(sections, by_section(sections, trace.launches())):
         check_section(table, trace, section, launches)
