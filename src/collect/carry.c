@@ -43,6 +43,9 @@ static const uint8_t keys[AF_KIND_MAX] = {
     [AF_KIND_KSTACK] = CARRY_STREAM_ID,
     [AF_KIND_PROCESS_NOTE] = CARRY_NOTE,
     [AF_KIND_COMM] = CARRY_ID,
+    [AF_KIND_FUNCTION] = CARRY_ID,
+    [AF_KIND_GRAPH_NODE] = CARRY_ID,
+    [AF_KIND_LAUNCH_CONFIG] = CARRY_STREAM_ID,
 };
 
 /* Clock and device; start to generation; program, device and form; process to generation. */
@@ -59,6 +62,7 @@ struct definition {
 	uint16_t kind;
 	uint32_t series; /* how often ids of its kind had begun anew */
 	bool replaced;
+	bool needed; /* although ids have begun anew */
 };
 
 struct carrying {
@@ -170,6 +174,53 @@ static void carry_packets(struct carrying *w, const uint8_t *data, size_t size)
 	}
 }
 
+/* Index in w->found, plus one, of what defines @id at this place of the pass. */
+static uint64_t *carry_defines(struct af_map *now, uint16_t kind, uint32_t id)
+{
+	return af_map_at(now, (uint64_t)kind << 32 | id, NULL);
+}
+
+static void carry_need(struct carrying *w, struct af_map *now, uint16_t kind, uint32_t id)
+{
+	uint64_t found = id ? *carry_defines(now, kind, id) : 0;
+	struct af_ev_callpath path;
+
+	if (!found || w->found[found - 1].needed)
+		return;
+	struct definition *d = &w->found[found - 1];
+	d->needed = true;
+	if (kind != AF_KIND_CALLPATH || d->size < sizeof(struct af_event_header) + sizeof path)
+		return;
+	memcpy(&path, d->at + sizeof(struct af_event_header), sizeof path);
+	carry_need(w, now, AF_KIND_STACK, path.stack);
+	carry_need(w, now, AF_KIND_PY_STACK, path.py_stack);
+}
+
+/*
+ * A node of a graph lives longer than the ids it was defined with: the call path of its capture
+ * comes along, as it was there, and holds until the ids that began anew take its place.
+ */
+static void carry_captures(struct carrying *w)
+{
+	struct af_map now = {0};
+	struct af_ev_graph_node node;
+
+	for (uint32_t i = 0; i < w->nr; i++) {
+		const struct definition *d = &w->found[i];
+		const uint8_t *payload = d->at + sizeof(struct af_event_header);
+		size_t size = d->size - sizeof(struct af_event_header);
+		uint32_t id = 0;
+		if (keys[d->kind] == CARRY_STREAM_ID && size >= sizeof id) {
+			memcpy(&id, payload, sizeof id);
+			*carry_defines(&now, d->kind, id) = i + 1;
+		} else if (d->kind == AF_KIND_GRAPH_NODE && !d->replaced && size >= sizeof node) {
+			memcpy(&node, payload, sizeof node);
+			carry_need(w, &now, AF_KIND_CALLPATH, node.callpath);
+		}
+	}
+	af_map_free(&now);
+}
+
 /* Copy what still holds, before the file is unmapped. */
 static void carry_keep(struct carrying *w)
 {
@@ -180,6 +231,7 @@ static void carry_keep(struct carrying *w)
 		struct definition *d = &w->found[i];
 		if (keys[d->kind] == CARRY_STREAM_ID && d->series != w->series[d->kind])
 			d->replaced = true;
+		d->replaced &= !d->needed;
 		len += d->replaced ? 0 : d->size;
 	}
 	c->data = af_xrealloc(NULL, len + 1);
@@ -204,6 +256,7 @@ int af_carry_read(struct af_carry *c, int dir_fd, const char *name)
 	if (rc)
 		return rc;
 	carry_packets(&w, f.data, f.size);
+	carry_captures(&w);
 	carry_keep(&w);
 	free(w.found);
 	af_map_free(&w.last);

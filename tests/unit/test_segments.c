@@ -62,66 +62,6 @@ static void file_open(const struct rig *r, struct af_stream *s, const char *name
 	    af_stream_open_file(s, openat(r->dir_fd, name, O_RDWR | O_CREAT, 0600), 7, 1), 0);
 }
 
-static unsigned count_kind(const struct af_carry *c, uint16_t kind)
-{
-	unsigned nr = 0;
-	struct af_event_header h;
-
-	for (size_t at = 0; at < c->len; at += h.size) {
-		memcpy(&h, c->data + at, sizeof h);
-		nr += h.kind == kind;
-	}
-	return nr;
-}
-
-static void the_last_definition_is_carried_and_events_are_counted(void **state)
-{
-	struct rig *r = *state;
-	struct af_stream s;
-	struct af_carry c;
-
-	file_open(r, &s, "f");
-	put_stack(&s, 1, 100);
-	af_stream_put(&s, callpath, 101, 1, 1, 0);
-	for (int i = 0; i < 3; i++)
-		af_stream_put(&s, sample, 102, 1, 0, 10);
-	af_stream_flush(&s);
-	af_stream_put(&s, lost, 103, AF_LOST_BUSY, 5);
-	put_stack(&s, 1, 200);
-	assert_int_equal(af_stream_close(&s), 0);
-
-	assert_int_equal(af_carry_read(&c, r->dir_fd, "f"), 0);
-	assert_int_equal(c.events, 3);
-	assert_int_equal(c.lost[AF_LOST_BUSY], 5);
-	assert_int_equal(c.last.seq, 1);
-	assert_int_equal(count_kind(&c, AF_KIND_STACK), 1);
-	assert_int_equal(count_kind(&c, AF_KIND_CALLPATH), 1);
-	assert_int_equal(count_kind(&c, AF_KIND_SAMPLE), 0);
-	assert_int_equal(c.first_ns, 101); /* the first STACK was replaced */
-	af_carry_free(&c);
-}
-
-static void ids_that_begin_anew_end_those_before(void **state)
-{
-	struct rig *r = *state;
-	struct af_stream s;
-	struct af_carry c;
-
-	file_open(r, &s, "f");
-	for (uint32_t id = 1; id <= 9; id++)
-		put_stack(&s, id, 100 + id);
-	af_stream_put(&s, callpath, 110, 1, 9, 0);
-	put_stack(&s, 1, 200);
-	put_stack(&s, 2, 201);
-	assert_int_equal(af_stream_close(&s), 0);
-
-	assert_int_equal(af_carry_read(&c, r->dir_fd, "f"), 0);
-	assert_int_equal(count_kind(&c, AF_KIND_STACK), 2);
-	assert_int_equal(count_kind(&c, AF_KIND_CALLPATH), 1); /* none of its own kind came */
-	af_carry_free(&c);
-}
-
-/* As the drain writes: @packet behind what the stream's file holds. */
 static void rig_write(struct rig *r, uint32_t stream, const struct af_packet *packet)
 {
 	char name[AF_SEGMENT_NAME];
@@ -349,8 +289,6 @@ static void damaged_files_are_read_as_far_as_they_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(the_last_definition_is_carried_and_events_are_counted),
-	    TEST(ids_that_begin_anew_end_those_before),
 	    TEST(the_oldest_give_way_and_are_counted),
 	    TEST(a_process_that_is_over_leaves_nothing_behind),
 	    TEST(processes_that_never_had_an_event_give_way),
