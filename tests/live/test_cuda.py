@@ -252,6 +252,21 @@ def _():
     equal(len(cuda.works), launches, "kernels")
 
 
+@case("the newest work, with --ring, has its function's name and its capture's stack")
+def _():
+    run = cuda_run("cuda_graphs", "3000", options=["--ring", "1M"])
+    stacks = bare_stacks(run, weight="count")
+    total = sum(w for _, w in stacks)
+    captured = weight_of(stacks, lambda f: any(name.startswith("capture_") for name in f))
+    note("%d pieces of work are left" % total)
+    expect(total > 1000, "%d pieces of work" % total)
+    equal(captured, total, "those under where they were captured")
+    replayed = weight_of(stacks, lambda f: "main" in f[:5])
+    named = weight_of(stacks, lambda f: "main" in f[:5] and "cuGraphLaunch" in f)
+    expect(replayed > 1000, "%d with the stack of their replay" % replayed)
+    equal(named, replayed, "those under cuGraphLaunch")
+
+
 @case("--verify finds every replayed stack to be the walked one")
 def _():
     run = cuda_run("cuda_paths", "1000", "1000", options=["--verify"])

@@ -139,7 +139,7 @@ def _():
 
 # --- ends
 
-SIGINT, SIGKILL, SIGTERM, SIGABRT = 2, 9, 15, 6
+SIGINT, SIGABRT, SIGKILL, SIGSEGV, SIGTERM = 2, 6, 9, 11, 15
 
 
 @case("what was done is recorded however the program ends, but for SIGKILL")
@@ -149,6 +149,9 @@ def _():
         ("exit", 9),
         ("_exit", 9),
         ("destroy", 9),
+        ("quick_exit", 9),
+        ("handler", 9),
+        ("crash", 128 + SIGSEGV),
         ("abort", 128 + SIGABRT),
         (str(SIGTERM), 128 + SIGTERM),
         (str(SIGINT), 128 + SIGINT),
@@ -167,6 +170,10 @@ def _():
     run = cuda_run("cuda_exits", str(SIGKILL), status=128 + SIGKILL)
     cuda = check_cuda(run, lost=True)
     equal(len(cuda.named("cuLaunchKernel")), 25, "launches")
+    missing = 25 - sum(cuda.kernels().values())
+    summary = must("report", "summary", run.path)
+    lost = summary[summary.index("What was lost") :]
+    expect(re.search(r"launches whose device work.* %d\n" % missing, lost), lost)
 
 
 @case("a thread that launches while the process ends harms nobody")

@@ -2,7 +2,10 @@
  * cuda_exits HOW: a process with CUDA work that ends in some way.
  *
  * Truth: 20 times k1 of 20 us, waited for; then 5 times k2 of 2 ms, not waited for; then the end:
- *	return, exit, _exit, abort, or a signal's number, raised
+ *	return, exit, _exit, quick_exit, abort, or a signal's number, raised
+ *	exec		executes /bin/true
+ *	handler		SIGTERM, raised, with a handler of the program's that calls _exit
+ *	crash		writes to where nothing is
  *	wait SECONDS	sleeps, for whoever sends a signal; "ready" is on standard output before
  *	thread		a thread launches for ever while main returns
  *	destroy		main destroys the context with k2 in flight
@@ -35,6 +38,28 @@ static void *launch_for_ever(void *arg)
 	return NULL;
 }
 
+static void on_signal(int signal)
+{
+	(void)signal;
+	_exit(STATUS);
+}
+
+static void end_otherwise(const char *how)
+{
+	volatile uintptr_t nowhere = 8;
+
+	if (!strcmp(how, "quick_exit"))
+		quick_exit(STATUS);
+	if (!strcmp(how, "exec"))
+		execl("/bin/true", "true", NULL);
+	if (!strcmp(how, "crash"))
+		*(volatile int *)nowhere = 1;
+	if (!strcmp(how, "handler")) {
+		signal(SIGTERM, on_signal);
+		raise(SIGTERM);
+	}
+}
+
 __attribute__((noinline)) static void end(const char *how)
 {
 	pthread_t thread;
@@ -53,6 +78,7 @@ __attribute__((noinline)) static void end(const char *how)
 	}
 	if (atoi(how))
 		raise(atoi(how));
+	end_otherwise(how);
 }
 
 int main(int argc, char **argv)
