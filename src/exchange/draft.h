@@ -51,7 +51,7 @@ enum af_draft_slice_kind {
 	D(DEPTH, "frames deeper than 1024")                                                        \
 	D(OVERLAPS, "slices that end after the one they began in: cut there")                      \
 	D(NESTED, "calls inside of a call with the same correlation")                              \
-	D(UNASKED, "pieces of device work whose call is not in the file: they have no stack")      \
+	D(UNASKED, "pieces of device work without a call or operator in the file: no stack")       \
 	D(CORRELATIONS, "correlations of more than 32 bits")
 
 enum af_draft_unused {
@@ -66,7 +66,7 @@ struct af_draft_slice {
 	uint32_t name;        /* of names */
 	uint32_t thread;      /* index, 24 bits; kind above */
 	uint32_t correlation; /* of a call, 0: none */
-	uint32_t pad;
+	uint32_t external;    /* id of an operator, 0: none */
 };
 
 /* An operator that runs backwards for one that ran forwards, each the one that began then. */
@@ -79,8 +79,8 @@ struct af_draft_work {
 	uint64_t start_ns, busy_ns;
 	uint32_t shape; /* index in shapes */
 	uint32_t correlation;
-	uint32_t process; /* index; UINT32_MAX until af_draft_write: that of its call */
-	uint32_t space;   /* of correlations */
+	uint32_t space;    /* of ids; once written: index of its process */
+	uint32_t external; /* of the operator it is for, where its call is not known; 0: none */
 };
 
 struct af_draft_sample {

@@ -94,6 +94,28 @@ static void write_call(struct sweep *s, const struct open_slice *o)
 		              .duration_ns = duration_ns);
 }
 
+/* Work for an operator whose call is not in the file: the operator stands for the call. */
+static void write_orphans(struct sweep *s, const struct open_slice *o)
+{
+	struct draft_writer *w = s->w;
+	uint32_t space = w->draft->processes[s->process].space, last = 0;
+	struct draft_orphan *at = draft_orphans(w, space, o->slice->external);
+	const struct draft_orphan *end = w->orphans + w->nr_orphans;
+
+	/* Another operator with the same id comes too late. */
+	for (; at && at < end && at->space == space && at->external == o->slice->external &&
+	       at->process == s->process;
+	     at++) {
+		at->process = UINT32_MAX;
+		if (at->correlation == last)
+			continue;
+		last = at->correlation;
+		draft_define_stack(w, s->process, o->node, o->end_ns);
+		af_stream_put(&w->stream, call_long, o->end_ns + w->shift_ns, .callpath = o->node,
+		              .correlation = last, .duration_ns = o->end_ns - o->slice->start_ns);
+	}
+}
+
 /* What has ended by @time_ns; inner slices never end after outer ones. */
 static void sweep_to(struct sweep *s, uint64_t time_ns)
 {
@@ -105,6 +127,8 @@ static void sweep_to(struct sweep *s, uint64_t time_ns)
 			write_call(s, o);
 		else if (kind_of(o->slice) == AF_DRAFT_RANGE)
 			write_range(s, AF_RANGE_POP, o->end_ns, "");
+		else if (o->slice->external && s->w->nr_orphans)
+			write_orphans(s, o);
 	}
 }
 

@@ -52,33 +52,101 @@ static uint32_t process_of_space(struct af_draft *d, uint32_t space)
 	return af_draft_process(d, space, 0);
 }
 
-static void works_find_process(struct af_draft *d)
+static int orphan_order(const void *a, const void *b)
 {
+	const struct draft_orphan *x = a, *y = b;
+	int d = compare(x->space, y->space);
+
+	if (!d)
+		d = compare(x->external, y->external);
+	if (!d)
+		d = compare(x->correlation, y->correlation);
+	return d ? d : compare(x->work, y->work);
+}
+
+struct draft_orphan *draft_orphans(const struct draft_writer *w, uint32_t space, uint32_t external)
+{
+	const struct draft_orphan key = {.space = space, .external = external};
+	uint64_t from = 0, to = w->nr_orphans;
+
+	while (from < to) {
+		uint64_t middle = from + (to - from) / 2;
+		if (orphan_order(&w->orphans[middle], &key) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	if (from == w->nr_orphans || w->orphans[from].space != space ||
+	    w->orphans[from].external != external)
+		return NULL;
+	return &w->orphans[from];
+}
+
+/* Which process has the operators that orphans are for. */
+static void orphans_find_process(struct draft_writer *w)
+{
+	struct af_draft *d = w->draft;
+	const struct draft_orphan *end = w->orphans + w->nr_orphans;
+
+	if (!w->nr_orphans)
+		return;
+	qsort(w->orphans, w->nr_orphans, sizeof *w->orphans, orphan_order);
+	for (uint64_t i = 0; i < d->nr_slices; i++) {
+		const struct af_draft_slice *s = &d->slices[i];
+		if (!s->external)
+			continue;
+		uint32_t process = d->threads[s->thread & AF_U24_MAX].process;
+		struct draft_orphan *o = draft_orphans(w, d->processes[process].space, s->external);
+		for (; o && o < end && o->space == d->processes[process].space &&
+		       o->external == s->external && o->process == UINT32_MAX;
+		     o++)
+			o->process = process;
+	}
+}
+
+/* Of every work, by its call; else by its operator; else the first of its file. */
+static void works_find_process(struct draft_writer *w)
+{
+	struct af_draft *d = w->draft;
 	uint64_t nr;
 	struct caller *all = callers_make(d, &nr);
 	uint32_t space = UINT32_MAX, process = 0;
 
 	for (uint64_t i = 0; i < d->nr_works; i++) {
-		struct af_draft_work *w = &d->works[i];
-		struct caller key = {w->space, w->correlation, 0}, *found = NULL;
-		if (w->correlation && nr)
+		struct af_draft_work *work = &d->works[i];
+		struct caller key = {work->space, work->correlation, 0}, *found = NULL;
+		if (work->correlation && nr)
 			found = bsearch(&key, all, nr, sizeof *all, caller_order);
-		if (found) {
-			w->process = found->process;
+		if (!found) {
+			AF_GROW(w->orphans, w->nr_orphans, w->cap_orphans);
+			w->orphans[w->nr_orphans++] = (struct draft_orphan){
+			    .space = work->space,
+			    .external = work->correlation ? work->external : 0,
+			    .correlation = work->correlation,
+			    .process = UINT32_MAX,
+			    .work = i,
+			};
 			continue;
 		}
-		d->unused[AF_DRAFT_UNASKED_UNUSED]++;
-		if (w->space != space)
-			process = process_of_space(d, space = w->space);
-		w->process = process;
+		work->space = found->process;
 	}
 	free(all);
+	orphans_find_process(w);
+	for (uint64_t i = 0; i < w->nr_orphans; i++) {
+		struct draft_orphan *o = &w->orphans[i];
+		if (o->process == UINT32_MAX) {
+			d->unused[AF_DRAFT_UNASKED_UNUSED]++;
+			if (o->space != space)
+				process = process_of_space(d, space = o->space);
+		}
+		d->works[o->work].space = o->process == UINT32_MAX ? process : o->process;
+	}
 }
 
 static int work_order(const void *a, const void *b)
 {
 	const struct af_draft_work *x = a, *y = b;
-	int d = compare(x->process, y->process);
+	int d = compare(x->space, y->space);
 
 	if (!d)
 		d = compare(x->start_ns + x->busy_ns, y->start_ns + y->busy_ns);
@@ -126,7 +194,7 @@ static void write_work(struct draft_writer *w, const struct af_draft_work *work)
 {
 	uint64_t start_ns = work->start_ns + w->shift_ns, end_ns = start_ns + work->busy_ns;
 
-	define_shape(w, work->process, work->shape, end_ns);
+	define_shape(w, work->space, work->shape, end_ns);
 	if (work->busy_ns <= UINT32_MAX)
 		af_stream_put(&w->stream, gpu_work, end_ns, .shape = work->shape + 1,
 		              .correlation = work->correlation, .start_ns = start_ns,
@@ -144,15 +212,15 @@ void draft_write_works(struct draft_writer *w)
 
 	if (!d->nr_works)
 		return;
-	works_find_process(d);
+	works_find_process(w);
 	qsort(d->works, d->nr_works, sizeof *d->works, work_order);
 	w->shape_defined = af_xcalloc(d->nr_shapes, sizeof *w->shape_defined);
 	for (uint64_t i = 0; i < d->nr_works && !w->error; i++) {
 		const struct af_draft_work *work = &d->works[i];
-		if (work->process != process) {
+		if (work->space != process) {
 			if (i)
 				draft_stream_close(w);
-			process = work->process;
+			process = work->space;
 			draft_stream_open(w, "gpu", process, process + 1,
 			                  d->processes[process].pid);
 		}

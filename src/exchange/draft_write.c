@@ -384,5 +384,6 @@ int af_draft_write(struct af_draft *d, int dirfd, struct af_err *err)
 	af_map_free(&w.by_queue);
 	free(w.queue_list);
 	free(w.shape_defined);
+	free(w.orphans);
 	return w.error ? af_fail(err, w.error, "cannot write the trace") : 0;
 }

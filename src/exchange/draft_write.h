@@ -22,6 +22,13 @@ struct draft_queue {
 	uint32_t device, context, stream;
 };
 
+/* Work whose call is not known, but the operator that it was for. */
+struct draft_orphan {
+	uint32_t space, external, correlation;
+	uint32_t process; /* index; UINT32_MAX: there is no such operator */
+	uint64_t work;
+};
+
 struct draft_writer {
 	struct af_draft *draft;
 	int dirfd;
@@ -34,7 +41,9 @@ struct draft_writer {
 	struct draft_queue *queue_list; /* what the uses of queues are numbers of */
 	uint32_t nr_queues, cap_queues;
 	struct af_map by_queue;
-	uint32_t *shape_defined; /* by shape: in which stream */
+	uint32_t *shape_defined;      /* by shape: in which stream */
+	struct draft_orphan *orphans; /* by space, operator, correlation */
+	uint64_t nr_orphans, cap_orphans;
 };
 
 /* The id of @what in @process, from 1. */
@@ -52,6 +61,9 @@ void draft_put(struct draft_writer *w, enum af_kind kind, uint64_t time_ns, cons
 /* Define the stack of @node in the current stream, of process index @process. */
 void draft_define_stack(struct draft_writer *w, uint32_t process, uint32_t node, uint64_t time_ns);
 void draft_define_kernel_stack(struct draft_writer *w, uint32_t node, uint64_t time_ns);
+
+/* The first orphan of operator @external, or NULL; the others of it come behind. */
+struct draft_orphan *draft_orphans(const struct draft_writer *w, uint32_t space, uint32_t external);
 
 /* The streams of threads, of samples, of device work. */
 void draft_write_threads(struct draft_writer *w);

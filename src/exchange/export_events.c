@@ -48,11 +48,14 @@ static void call_write(struct export_events *x, const struct af_call *c)
 	const struct af_world *w = &x->trace.whole;
 	const struct af_process *p = af_world_process(w, c->process);
 	const char *name = c->function < w->nr_functions ? w->functions[c->function].name : NULL;
-	/* The driver's functions are cu…, a runtime's cuda… and hip…. */
-	bool driver = name && !strncmp(name, "cu", 2) && strncmp(name, "cuda", 4) != 0;
 
-	event_begin(x, driver ? "Driver: " : "Runtime: ", name && *name ? name : "unknown",
-	            c->start_ns, c->end_ns - c->start_ns);
+	/* An import's stand-in for a call has no function. */
+	if (!c->function || !name || !*name)
+		return;
+	/* The driver's functions are cu…, a runtime's cuda… and hip…. */
+	bool driver = !strncmp(name, "cu", 2) && strncmp(name, "cuda", 4) != 0;
+	event_begin(x, driver ? "Driver: " : "Runtime: ", name, c->start_ns,
+	            c->end_ns - c->start_ns);
 	af_buf_fmt(&x->out,
 	           ", \"tid\": %u, \"pid\": %u, \"cat\": \"%s\", \"args\": {\"correlationId\": "
 	           "%u}}",

@@ -50,7 +50,7 @@ struct event {
 	char phase, category[24], name[AF_JSON_TEXT_MAX + 1], label[AF_JSON_TEXT_MAX + 1];
 	size_t name_len, label_len; /* label: args.name, of metadata */
 	struct number ts_ns, dur_ns, pid, tid, id;
-	struct number correlation, device, context, stream, bytes, registers, shared;
+	struct number correlation, external, device, context, stream, bytes, registers, shared;
 	struct number grid[3], block[3];
 };
 
@@ -154,6 +154,7 @@ static bool take_arg(struct import_json *in)
 	} numbers[] = {
 	    {"correlation", &e->correlation},
 	    {"correlationId", &e->correlation},
+	    {"External id", &e->external},
 	    {"device", &e->device},
 	    {"deviceId", &e->device},
 	    {"context", &e->context},
@@ -282,6 +283,7 @@ static void host_event(struct import_json *in, const struct category *c)
 	}
 	if (kind == AF_DRAFT_FUNCTION && !af_draft_python(e->name, &len, &line, &function))
 		kind = AF_DRAFT_OP;
+	uint32_t external = c->kind == EVENT_OP ? u32_of(&e->external) : 0;
 	uint32_t process = af_draft_process(d, c->gpuperf ? 0 : in->space, u32_of(&e->pid));
 	uint32_t thread = af_draft_thread(d, process, u32_of(&e->tid));
 	if (thread == UINT32_MAX)
@@ -292,6 +294,7 @@ static void host_event(struct import_json *in, const struct category *c)
 	    .name = event_name(in, c->gpuperf),
 	    .thread = thread,
 	    .correlation = kind == AF_DRAFT_CALL ? event_correlation(in) : 0,
+	    .external = external,
 	};
 	af_draft_slice(d, kind, &s);
 }
@@ -337,8 +340,8 @@ static void device_event(struct import_json *in, const struct category *c)
 	    .start_ns = (uint64_t)e->ts_ns.value,
 	    .busy_ns = (uint64_t)e->dur_ns.value,
 	    .correlation = event_correlation(in),
-	    .process = UINT32_MAX,
 	    .space = c->gpuperf ? 0 : in->space,
+	    .external = u32_of(&e->external),
 	};
 
 	if (c->kind == EVENT_KERNEL) {
