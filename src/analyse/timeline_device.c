@@ -14,7 +14,15 @@ struct timeline_counter {
  */
 static uint64_t flow_of(uint32_t process, uint32_t api, uint64_t correlation)
 {
-	return af_mix((uint64_t)process << 8 | api) ^ (uint32_t)correlation;
+	return (uint64_t)process << 40 | (uint64_t)(api & 0xff) << 32 | (uint32_t)correlation;
+}
+
+/* A node of a graph is one of many works of its call. */
+static enum af_flow way_of(const struct af_work *work)
+{
+	if (!work->launched)
+		return AF_FLOW_NONE;
+	return work->node_id ? AF_FLOW_THROUGH : AF_FLOW_TO;
 }
 
 static bool does_work(uint32_t does)
@@ -115,7 +123,7 @@ void timeline_work(void *timeline, const struct af_work *joined)
 	    .graph = work.node ? t->world.nodes[work.node].graph : 0,
 	    .correlation = (uint32_t)work.id,
 	    .queued_ns = since_ns && since_ns < work.start_ns ? work.start_ns - since_ns : 0,
-	    .way = work.node_id ? AF_FLOW_THROUGH : AF_FLOW_TO,
+	    .way = way_of(&work),
 	    .flow = flow_of(work.process, work.api, work.id),
 	};
 	uint32_t queue = t->world.shapes[work.shape].is.queue;

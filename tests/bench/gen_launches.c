@@ -136,6 +136,19 @@ static int open_streams(int dir)
 	return 0;
 }
 
+/* What work is done by; its clock began just before the first launch. */
+static void define_device(struct af_stream *s, bool of_cuda)
+{
+	struct af_ev_device device = {
+	    .device = 1, .type = AF_DEVICE_GPU, .api = of_cuda ? AF_API_CUDA : AF_API_OPENCL};
+	struct af_tail tails[] = {{"Mock", 4, 0}, {"aflame", 6, 0}, {"1", 1, 0}};
+
+	af_stream_put_tail(s, AF_KIND_DEVICE, 2000, &device, sizeof device, tails, 3);
+	af_stream_put(s, queue, 2000, .queue = 1, .device = 1, .context = 1);
+	af_stream_put(s, clock, 2000, .clock = AF_CLOCK_DEVICE, .device = 1, .mono_ns = 2000,
+	              .foreign = 1, .uncertainty_ns = 10);
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t nr = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
@@ -163,6 +176,7 @@ int main(int argc, char **argv)
 	if (cuda)
 		define_cuda();
 	define_names(2000 + nr * 100);
+	define_device(&streams[0], cuda);
 	for (uint64_t n = 0; n < nr; n++)
 		if (cuda)
 			put_cuda(n);
