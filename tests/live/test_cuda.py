@@ -103,6 +103,23 @@ def _():
     check_streams(cuda_run("cuda_streams", knobs={"MOCK_CUDA_DEVICES": 2}))
 
 
+@case("threads that come and go, with contexts and graphs of their own, lose nothing")
+def _():
+    sampling = {"sampler": any_sampler(), "rate": 4999, "options": ["--cuda-graphs", "nodes"]}
+    run = cuda_run("cuda_threads", knobs={"MOCK_CUPTI_CORRELATION": 0xFFFFF000}, **sampling)
+    truth, cuda = truth_of(run), check_cuda(run)
+    equal(cuda.kernels(), kernels_of(truth), "kernels")
+    equal(cuda.by_op()["FILL"][0], truth["fills"], "fills")
+    stacks = bare_stacks(run, weight="count")
+    for names, want in (
+        (("thread_run", "plain", "k1"), truth["k1"]),
+        (("thread_run", "replayed", "cuGraphLaunch", "thread_run", "captured", "k2"), truth["k2"]),
+        (("thread_run", "replayed", "cuGraphLaunch", "thread_run", "captured", "k3"), truth["k3"]),
+        (("thread_run", "filled", "fill"), truth["fills"]),
+    ):
+        equal(weight_of(stacks, having(*names)), want, ";".join(names))
+
+
 OPS = {"write": "WRITE", "read": "READ", "copy": "COPY", "fill": "FILL", "peer": "PEER"}
 MEMORIES = {"device": "DEVICE", "pinned": "PINNED", "managed": "MANAGED", "pool": "POOL"}
 
