@@ -11,7 +11,9 @@
 /* All work of one operation and kernel on one device. */
 struct device_row {
 	uint32_t process, op, kernel, device;
-	uint32_t shape; /* of the longest */
+	/* Of the longest. */
+	uint32_t shape;
+	const struct af_ev_launch_config *config;
 	uint64_t count, time_ns, min_ns, max_ns, bytes, wait_ns, nr_waits;
 };
 
@@ -121,6 +123,7 @@ static void devices_work(void *self, const struct af_world *w, const struct af_w
 	if (ns > row->max_ns || !row->shape) {
 		row->max_ns = ns;
 		row->shape = work.shape;
+		row->config = w->shapes[work.shape].config;
 	}
 	busy->work_ns += ns;
 	busy->count++;
@@ -150,9 +153,8 @@ static const char *device_name(const struct af_world *w, uint32_t process, uint3
 static void row_launch(const struct device_row *r, const struct af_world *w, struct af_facts *f,
                        struct af_cell *c)
 {
-	const struct af_shape *s = &w->shapes[r->shape];
-	const struct af_ev_launch_config *config = s->config;
-	const struct af_ev_shape *is = &s->is;
+	const struct af_ev_launch_config *config = r->config;
+	const struct af_ev_shape *is = &w->shapes[r->shape].is;
 
 	c[0].unknown = c[1].unknown = !config;
 	c[2].text = c[3].text = "";

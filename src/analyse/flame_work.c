@@ -120,52 +120,81 @@ uint32_t flame_work_has(const struct flame_work *f)
 	return has;
 }
 
-/* Whose work it is, below the process. */
-static uint32_t draw_group(struct af_tree *t, const struct af_world *w, uint32_t node,
-                           const struct af_shape *shape, enum af_group group)
+uint32_t flame_process(struct af_tree *t, const struct af_world *w, uint32_t process,
+                       enum af_grouping group)
+{
+	const struct af_process *p = af_world_process(w, process);
+	const char *rank = p && group == AF_GROUP_RANK ? af_process_note(p, "rank") : NULL;
+	uint32_t node = af_frames_process(t, w, process);
+	char text[64];
+
+	if (!rank)
+		return node;
+	snprintf(text, sizeof text, "[rank %s]", rank);
+	return af_frames_under(t, node, text, AF_FRAME_PROCESS);
+}
+
+static void queue_name(char *text, size_t size, const struct af_queue *queue,
+                       const struct af_device *device)
+{
+	unsigned long long stream = queue->handle;
+
+	if (!device || device->api != AF_API_CUDA)
+		snprintf(text, size, "[queue %u]", queue->id);
+	else if (queue->context == 1)
+		snprintf(text, size, "[stream %llu]", stream);
+	else
+		snprintf(text, size, "[context %u, stream %llu]", queue->context, stream);
+}
+
+/* Whose work it is, between the process and the stack. */
+static uint32_t draw_queue(struct af_tree *t, const struct af_world *w, uint32_t node,
+                           const struct af_shape *shape, enum af_grouping group)
 {
 	const struct af_queue *queue = af_world_queue(w, shape->process, shape->is.queue);
 	const struct af_device *device =
 	    queue ? af_world_device(w, shape->process, queue->device) : NULL;
 	char text[256];
 
-	if (group == AF_GROUP_NONE)
+	if (group != AF_GROUP_DEVICE && group != AF_GROUP_QUEUE)
 		return node;
-	snprintf(text, sizeof text, "[device %u: %s]", queue ? queue->device : 0,
-	         device ? device->name : "not known");
+	if (!queue)
+		return af_frames_under(t, node, "[device not known]", AF_FRAME_MARK);
+	snprintf(text, sizeof text, "[device %u: %s]", queue->device, device ? device->name : "");
 	node = af_frames_under(t, node, text, AF_FRAME_GPU);
 	if (group == AF_GROUP_DEVICE)
 		return node;
-	snprintf(text, sizeof text, "[%s %u]",
-	         device && device->api == AF_API_CUDA ? "stream" : "queue", shape->is.queue);
+	queue_name(text, sizeof text, queue, device);
 	return af_frames_under(t, node, text, AF_FRAME_GPU);
 }
 
-/* The graph that was launched, and who captured the node of it. */
-static uint32_t draw_node(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t of)
+static uint32_t draw_graph(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t of)
 {
-	uint32_t path = af_world_node_path(w, of);
 	char text[32];
 
 	snprintf(text, sizeof text, "[graph %u]", w->nodes[of].graph);
-	node = af_frames_under(t, node, text, AF_FRAME_GPU);
-	return af_frames_call(t, w, node, path);
+	return af_frames_under(t, node, text, AF_FRAME_GPU);
 }
 
 static uint32_t draw_job(struct af_tree *t, const struct af_world *w, const struct flame_work *f,
-                         const struct flame_job *job, enum af_group group)
+                         const struct flame_job *job, enum af_grouping group)
 {
 	const struct flame_site *site = &f->sites[job->site];
 	const struct flame_what *what = &f->whats[job->what];
 	const struct af_shape *shape = &w->shapes[what->shape];
-	uint32_t node = af_frames_process(t, w, site->process);
+	uint32_t node = flame_process(t, w, site->process, group);
 
-	node = draw_group(t, w, node, shape, group);
+	node = draw_queue(t, w, node, shape, group);
 	node = af_frames_call(t, w, node, site->path);
 	if (site->function && *w->functions[site->function].name)
 		node = af_frames_under(t, node, w->functions[site->function].name, AF_FRAME_NATIVE);
 	if (what->node)
-		node = draw_node(t, w, node, what->node);
+		node = draw_graph(t, w, node, what->node);
+	/* Of a graph that was timed as a whole no node is meant. */
+	if (what->node && shape->is.op == AF_OP_GRAPH)
+		return node;
+	if (what->node) /* who captured it */
+		node = af_frames_call(t, w, node, af_world_node_path(w, what->node));
 	const char *name = shape->is.op == AF_OP_KERNEL
 	                       ? af_world_kernel(w, shape->process, shape->is.kernel)
 	                       : af_op_text(shape->is.op);

@@ -28,9 +28,13 @@ void flame_work_add(struct flame_work *f, const struct af_world *w, const struct
 /* Which weights there are, as bits. */
 uint32_t flame_work_has(const struct flame_work *f);
 
-/* Add to @t what has one of @weights. */
+/* Add to @t what has one of the weights that are asked for, grouped as asked. */
 void flame_work_draw(const struct flame_work *f, const struct af_world *w, struct af_tree *t,
                      const struct af_asked *asked);
+
+/* The frames of a process: its own, and its rank where that is asked for. */
+uint32_t flame_process(struct af_tree *t, const struct af_world *w, uint32_t process,
+                       enum af_grouping group);
 
 /* A zeroed struct is empty. */
 void flame_work_free(struct flame_work *f);

@@ -291,10 +291,9 @@ uint32_t af_frames_process(struct af_tree *t, const struct af_world *w, uint32_t
 	return af_frames_under(t, 0, name, AF_FRAME_PROCESS);
 }
 
-uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struct af_place *at)
+uint32_t af_frames_place(struct af_tree *t, const struct af_world *w, uint32_t node,
+                         const struct af_place *at)
 {
-	uint32_t node = af_frames_process(t, w, at->process);
-
 	if (at->path == AF_PATH_MISSED)
 		node = af_frames_under(t, node, "[user stack not recorded]", AF_FRAME_MARK);
 	else if (at->path != AF_PATH_NONE)
@@ -302,4 +301,9 @@ uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struc
 	if (at->kstack == AF_KSTACK_MISSED)
 		return af_frames_under(t, node, "[kernel]", AF_FRAME_KERNEL);
 	return at->kstack ? frames_kernel(t, w, node, &w->kstacks[at->kstack]) : node;
+}
+
+uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struct af_place *at)
+{
+	return af_frames_place(t, w, af_frames_process(t, w, at->process), at);
 }

@@ -21,6 +21,10 @@
 /* The node of @at in @t, its frames made as needed. */
 uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struct af_place *at);
 
+/* The same without its process, below @node. */
+uint32_t af_frames_place(struct af_tree *t, const struct af_world *w, uint32_t node,
+                         const struct af_place *at);
+
 /* The frame of the process with this ordinal: the first of all its stacks. */
 uint32_t af_frames_process(struct af_tree *t, const struct af_world *w, uint32_t process);
 

@@ -42,10 +42,11 @@ enum {
 	AF_ANSWER_TOP = 2 << AF_VIEWS, /* of the tables only the heaviest functions and kernels */
 };
 
-/* Frames that device work has between its process and its stack. */
-enum af_group {
+/* Frames between a process and its stacks. */
+enum af_grouping {
 	AF_GROUP_NONE,
-	AF_GROUP_DEVICE, /* [device 1: NAME] */
+	AF_GROUP_RANK,   /* [rank 3], of processes that have one: MPI's, torchrun's */
+	AF_GROUP_DEVICE, /* of device work: [device 1: NAME] */
 	AF_GROUP_QUEUE   /* the same, and [stream 7], of OpenCL [queue 1] */
 };
 
@@ -53,7 +54,7 @@ enum af_group {
 struct af_asked {
 	uint32_t answers; /* trees and AF_ANSWER_… */
 	uint32_t weights; /* bits 1 << AF_WEIGHT_…: trees need not have what has none of these */
-	enum af_group group;
+	enum af_grouping group;
 };
 
 #define AF_ASKED_ALL ((struct af_asked){UINT32_MAX, UINT32_MAX, AF_GROUP_NONE})

@@ -138,6 +138,15 @@ static void lost_stacks(const struct run *r, const struct af_world *w, struct af
 	         (uint64_t)((double)r->unknown_ns * 1e4 / all));
 }
 
+/* Take from both what both count. */
+static void untold(uint64_t *seen, uint64_t *told)
+{
+	uint64_t both = *seen < *told ? *seen : *told;
+
+	*seen -= both;
+	*told -= both;
+}
+
 static void table_lost(const struct run *r, const struct af_world *w, struct af_results *out)
 {
 	static const struct af_column columns[] = {{"What", AF_CELL_TEXT},
@@ -151,15 +160,15 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 	row_lost(f, t, "damaged packets of the trace, stepped over", w->damaged_packets);
 	row_lost(f, t, "bytes of the trace that could not be read", w->damaged_bytes);
 	/* Those that the target itself counted as unfinished are in the list already. */
-	uint64_t unfinished = out->launches_unfinished, told = w->lost[AF_LOST_UNFINISHED];
-	row_lost(f, t, "launches whose device work was not seen to complete",
-	         unfinished > told ? unfinished - told : 0);
+	uint64_t unstamped = out->works_unstamped, unfinished = out->launches_unfinished;
+	uint64_t told = w->lost[AF_LOST_UNFINISHED];
+	untold(&unstamped, &(uint64_t){w->lost[AF_LOST_NO_STAMPS]});
+	untold(&unstamped, &told);
+	untold(&unfinished, &told);
+	row_lost(f, t, "launches whose device work was not seen to complete", unfinished);
 	row_lost(f, t, "launches that the device refused", out->works_failed);
 	row_lost(f, t, "pieces of device work without a launch", out->works_unlaunched);
-	uint64_t unstamped = out->works_unstamped;
-	told = w->lost[AF_LOST_NO_STAMPS];
-	row_lost(f, t, "pieces of device work without times",
-	         unstamped > told ? unstamped - told : 0);
+	row_lost(f, t, "pieces of device work without times", unstamped);
 	row_lost(f, t, "pieces of device work of which nothing else is known", out->works_unknown);
 	lost_stacks(r, w, f, t);
 	if (!t->nr_rows)

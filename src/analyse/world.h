@@ -77,6 +77,7 @@ struct af_device {
 
 struct af_queue {
 	uint32_t process, id, device, context, flags;
+	uint64_t handle; /* the runtime's own: of CUDA what it numbers streams by, in a context */
 };
 
 struct af_shape {

@@ -40,6 +40,7 @@ void world_learn_queue(struct af_world *w, const struct af_event *ev)
 	    .device = fixed.device,
 	    .context = fixed.context,
 	    .flags = fixed.flags,
+	    .handle = fixed.handle,
 	};
 	*af_map_at(&w->by_queue, world_key(ev->process, fixed.queue), NULL) = i;
 }

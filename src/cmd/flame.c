@@ -203,7 +203,8 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 	if (!format->facts)
 		asked.weights = af_asked_weight(o->weight);
 	if (o->group)
-		asked.group = !strcmp(o->group, "device")   ? AF_GROUP_DEVICE
+		asked.group = !strcmp(o->group, "rank")     ? AF_GROUP_RANK
+		              : !strcmp(o->group, "device") ? AF_GROUP_DEVICE
 		              : !strcmp(o->group, "stream") ? AF_GROUP_QUEUE
 		                                            : AF_GROUP_NONE;
 	return asked;
@@ -313,8 +314,8 @@ static const struct af_option flame_options[] = {
      AT(view), "cpu|gpu|all|wakers"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes or off-cpu (time)",
      AT(weight), AF_WEIGHT_WORDS},
-    {AF_OPT_CHOICE, "group", 0, "BY", "device work by device, or by stream (queue) of it, or none",
-     AT(group), "device|stream|none"},
+    {AF_OPT_CHOICE, "group", 0, "BY", "stacks by rank; device work by device, or by stream of it",
+     AT(group), "rank|device|stream|none"},
     {AF_OPT_GROUP, NULL, 0, NULL, "Layout", 0},
     {AF_OPT_FLAG, "inverted", 'i', NULL, "icicle: root at the top", AT(picture.inverted)},
     {AF_OPT_FLAG, "reverse", 'r', NULL, "merge stacks from their leaves", AT(picture.reverse)},
