@@ -86,10 +86,10 @@ struct draft_orphan *draft_orphans(const struct draft_writer *w, uint32_t space,
 static void orphans_find_process(struct draft_writer *w)
 {
 	struct af_draft *d = w->draft;
-	const struct draft_orphan *end = w->orphans + w->nr_orphans;
 
 	if (!w->nr_orphans)
 		return;
+	const struct draft_orphan *end = w->orphans + w->nr_orphans;
 	qsort(w->orphans, w->nr_orphans, sizeof *w->orphans, orphan_order);
 	for (uint64_t i = 0; i < d->nr_slices; i++) {
 		const struct af_draft_slice *s = &d->slices[i];

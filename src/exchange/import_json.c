@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "exchange/draft.h"
 #include "exchange/import.h"
+#include "exchange/import_event.h"
 
 enum { DEVICES_MAX = 4096 };
 
@@ -40,20 +41,6 @@ static const struct category {
     {"MemCopy", EVENT_COPY, true},
 };
 
-/* A number that an event may have. */
-struct number {
-	bool given;
-	int64_t value;
-};
-
-struct event {
-	char phase, category[24], name[AF_JSON_TEXT_MAX + 1], label[AF_JSON_TEXT_MAX + 1];
-	size_t name_len, label_len; /* label: args.name, of metadata */
-	struct number ts_ns, dur_ns, pid, tid, id;
-	struct number correlation, external, device, context, stream, bytes, registers, shared;
-	struct number grid[3], block[3];
-};
-
 /* A name that an event of phase M gives; whose it is may come later. */
 struct naming {
 	uint32_t pid, tid, name;
@@ -77,166 +64,13 @@ struct import_json {
 	struct flow *flows;
 	uint64_t nr_flows, cap_flows;
 	uint64_t first_slice, first_work; /* of this file */
-	struct event event;
+	struct import_event event;
 };
-
-static bool is(const struct af_json *j, const char *text)
-{
-	size_t len = strlen(text);
-
-	return j->len == len && !memcmp(j->text, text, len);
-}
-
-/* The value that is read next, if it is a number (also one in quotes), times 10^@power. */
-static bool take_number(struct af_json *j, int power, struct number *n)
-{
-	enum af_json_token token = af_json_next(j);
-
-	if (token == AF_JSON_NUMBER || token == AF_JSON_STRING) {
-		n->given = !j->cut && af_json_fixed(j->text, j->len, power, &n->value);
-		return true;
-	}
-	return af_json_skip(j, token);
-}
-
-/* A thread or a device may be a number or have one at its end: GPU0_Stream7. */
-static bool take_id(struct af_json *j, struct number *n)
-{
-	enum af_json_token token = af_json_next(j);
-
-	if (token != AF_JSON_NUMBER && token != AF_JSON_STRING)
-		return af_json_skip(j, token);
-	size_t from = j->len;
-	while (from && j->text[from - 1] >= '0' && j->text[from - 1] <= '9')
-		from--;
-	if (token == AF_JSON_NUMBER || (from == 1 && *j->text == '-'))
-		from = 0;
-	n->given = !j->cut && af_json_fixed(j->text + from, j->len - from, 0, &n->value);
-	return true;
-}
-
-static bool take_text(struct import_json *in, char *to, size_t size, size_t *len)
-{
-	struct af_json *j = &in->json;
-	enum af_json_token token = af_json_next(j);
-
-	if (token != AF_JSON_STRING)
-		return af_json_skip(j, token);
-	*len = j->len < size ? j->len : size - 1;
-	memcpy(to, j->text, *len);
-	to[*len] = 0;
-	in->draft->unused[AF_DRAFT_TEXTS_UNUSED] += j->cut;
-	return true;
-}
-
-static bool take_three(struct af_json *j, struct number n[3])
-{
-	enum af_json_token token = af_json_next(j);
-
-	if (token != AF_JSON_ARRAY)
-		return af_json_skip(j, token);
-	for (int i = 0; (token = af_json_next(j)) != AF_JSON_ARRAY_END; i++) {
-		if (token == AF_JSON_NUMBER && i < 3)
-			n[i].given = !j->cut && af_json_fixed(j->text, j->len, 0, &n[i].value);
-		else if (!af_json_skip(j, token))
-			return false;
-	}
-	return true;
-}
-
-static bool take_arg(struct import_json *in)
-{
-	struct event *e = &in->event;
-	struct af_json *j = &in->json;
-	const struct {
-		const char *name;
-		struct number *to;
-	} numbers[] = {
-	    {"correlation", &e->correlation},
-	    {"correlationId", &e->correlation},
-	    {"External id", &e->external},
-	    {"device", &e->device},
-	    {"deviceId", &e->device},
-	    {"context", &e->context},
-	    {"contextId", &e->context},
-	    {"stream", &e->stream},
-	    {"streamId", &e->stream},
-	    {"bytes", &e->bytes},
-	    {"size", &e->bytes},
-	    {"registers per thread", &e->registers},
-	    {"shared memory", &e->shared},
-	};
-
-	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		if (is(j, numbers[i].name))
-			return take_number(j, 0, numbers[i].to);
-	if (is(j, "grid"))
-		return take_three(j, e->grid);
-	if (is(j, "block"))
-		return take_three(j, e->block);
-	if (is(j, "name"))
-		return take_text(in, e->label, sizeof e->label, &e->label_len);
-	return af_json_skip(j, af_json_next(j));
-}
-
-static bool take_args(struct import_json *in)
-{
-	struct af_json *j = &in->json;
-	enum af_json_token token = af_json_next(j);
-
-	if (token != AF_JSON_OBJECT)
-		return af_json_skip(j, token);
-	while ((token = af_json_next(j)) == AF_JSON_KEY)
-		if (!take_arg(in))
-			return false;
-	return token == AF_JSON_OBJECT_END;
-}
-
-static bool take_member(struct import_json *in)
-{
-	struct event *e = &in->event;
-	struct af_json *j = &in->json;
-	size_t len;
-	char phase[4] = "";
-
-	if (is(j, "name"))
-		return take_text(in, e->name, sizeof e->name, &e->name_len);
-	if (is(j, "cat"))
-		return take_text(in, e->category, sizeof e->category, &len);
-	if (is(j, "args"))
-		return take_args(in);
-	if (is(j, "ts"))
-		return take_number(j, 3, &e->ts_ns);
-	if (is(j, "dur"))
-		return take_number(j, 3, &e->dur_ns);
-	if (is(j, "id"))
-		return take_number(j, 0, &e->id);
-	if (is(j, "pid"))
-		return take_id(j, &e->pid);
-	if (is(j, "tid"))
-		return take_id(j, &e->tid);
-	if (!is(j, "ph"))
-		return af_json_skip(j, af_json_next(j));
-	if (!take_text(in, phase, sizeof phase, &len))
-		return false;
-	e->phase = phase[0];
-	return true;
-}
-
-static bool fits_u32(const struct number *n)
-{
-	return n->given && n->value >= 0 && n->value <= UINT32_MAX;
-}
-
-static uint32_t u32_of(const struct number *n)
-{
-	return fits_u32(n) ? (uint32_t)n->value : 0;
-}
 
 /* gpuperf's names say again what they are: "Kernel: saxpy". */
 static uint32_t event_name(struct import_json *in, bool gpuperf)
 {
-	const struct event *e = &in->event;
+	const struct import_event *e = &in->event;
 	const char *name = e->name, *colon = gpuperf ? strstr(name, ": ") : NULL;
 
 	if (colon)
@@ -246,17 +80,17 @@ static uint32_t event_name(struct import_json *in, bool gpuperf)
 
 static uint32_t event_correlation(struct import_json *in)
 {
-	const struct number *n = &in->event.correlation;
+	const struct import_number *n = &in->event.correlation;
 
-	if (n->given && !fits_u32(n))
+	if (n->given && !import_fits(n))
 		in->draft->unused[AF_DRAFT_CORRELATIONS_UNUSED]++;
-	return u32_of(n);
+	return import_u32(n);
 }
 
 /* False: the event has no times, or none that can be. */
 static bool event_times(struct import_json *in)
 {
-	struct event *e = &in->event;
+	struct import_event *e = &in->event;
 	bool given = e->ts_ns.given && (e->dur_ns.given || e->phase != 'X');
 
 	if (given && e->ts_ns.value >= 0 && (!e->dur_ns.given || e->dur_ns.value >= 0))
@@ -267,7 +101,7 @@ static bool event_times(struct import_json *in)
 
 static void host_event(struct import_json *in, const struct category *c)
 {
-	const struct event *e = &in->event;
+	const struct import_event *e = &in->event;
 	struct af_draft *d = in->draft;
 	enum af_draft_slice_kind kind = c->kind == EVENT_OP         ? AF_DRAFT_OP
 	                                : c->kind == EVENT_FUNCTION ? AF_DRAFT_FUNCTION
@@ -277,15 +111,15 @@ static void host_event(struct import_json *in, const struct category *c)
 	size_t len;
 	int32_t line;
 
-	if (!fits_u32(&e->pid) || !fits_u32(&e->tid) || !e->name_len) {
+	if (!import_fits(&e->pid) || !import_fits(&e->tid) || !e->name_len) {
 		d->unused[AF_DRAFT_FIELDS_UNUSED]++;
 		return;
 	}
 	if (kind == AF_DRAFT_FUNCTION && !af_draft_python(e->name, &len, &line, &function))
 		kind = AF_DRAFT_OP;
-	uint32_t external = c->kind == EVENT_OP ? u32_of(&e->external) : 0;
-	uint32_t process = af_draft_process(d, c->gpuperf ? 0 : in->space, u32_of(&e->pid));
-	uint32_t thread = af_draft_thread(d, process, u32_of(&e->tid));
+	uint32_t external = c->kind == EVENT_OP ? import_u32(&e->external) : 0;
+	uint32_t process = af_draft_process(d, c->gpuperf ? 0 : in->space, import_u32(&e->pid));
+	uint32_t thread = af_draft_thread(d, process, import_u32(&e->tid));
 	if (thread == UINT32_MAX)
 		return;
 	struct af_draft_slice s = {
@@ -313,35 +147,35 @@ static uint32_t copy_op(const char *name)
 	return AF_OP_COPY;
 }
 
-static void shape_dimensions(const struct event *e, struct af_draft_shape *s)
+static void shape_dimensions(const struct import_event *e, struct af_draft_shape *s)
 {
 	for (int i = 0; i < 3; i++) {
-		s->local[i] = u32_of(&e->block[i]);
-		s->global[i] = (uint64_t)u32_of(&e->grid[i]) * s->local[i];
+		s->local[i] = import_u32(&e->block[i]);
+		s->global[i] = (uint64_t)import_u32(&e->grid[i]) * s->local[i];
 	}
 }
 
 static void device_event(struct import_json *in, const struct category *c)
 {
-	const struct event *e = &in->event;
-	uint32_t device = u32_of(e->device.given ? &e->device : &e->pid);
+	const struct import_event *e = &in->event;
+	uint32_t device = import_u32(e->device.given ? &e->device : &e->pid);
 	struct af_draft_shape shape = {
 	    .op = c->kind == EVENT_KERNEL ? AF_OP_KERNEL
 	          : c->kind == EVENT_FILL ? AF_OP_FILL
 	                                  : copy_op(e->name),
 	    .bytes = e->bytes.given && e->bytes.value > 0 ? (uint64_t)e->bytes.value : 0,
 	    .device = device < DEVICES_MAX ? device : 0,
-	    .context = u32_of(&e->context),
-	    .stream = u32_of(e->stream.given ? &e->stream : &e->tid),
-	    .registers = u32_of(&e->registers),
-	    .shared = u32_of(&e->shared),
+	    .context = import_u32(&e->context),
+	    .stream = import_u32(e->stream.given ? &e->stream : &e->tid),
+	    .registers = import_u32(&e->registers),
+	    .shared = import_u32(&e->shared),
 	};
 	struct af_draft_work work = {
 	    .start_ns = (uint64_t)e->ts_ns.value,
 	    .busy_ns = (uint64_t)e->dur_ns.value,
 	    .correlation = event_correlation(in),
 	    .space = c->gpuperf ? 0 : in->space,
-	    .external = u32_of(&e->external),
+	    .external = import_u32(&e->external),
 	};
 
 	if (c->kind == EVENT_KERNEL) {
@@ -353,37 +187,37 @@ static void device_event(struct import_json *in, const struct category *c)
 
 static void flow_event(struct import_json *in)
 {
-	const struct event *e = &in->event;
+	const struct import_event *e = &in->event;
 
-	if (!fits_u32(&e->pid) || !fits_u32(&e->tid) || !fits_u32(&e->id)) {
+	if (!import_fits(&e->pid) || !import_fits(&e->tid) || !import_fits(&e->id)) {
 		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
 		return;
 	}
-	uint32_t process = af_draft_process(in->draft, in->space, u32_of(&e->pid));
-	uint32_t thread = af_draft_thread(in->draft, process, u32_of(&e->tid));
+	uint32_t process = af_draft_process(in->draft, in->space, import_u32(&e->pid));
+	uint32_t thread = af_draft_thread(in->draft, process, import_u32(&e->tid));
 	if (thread == UINT32_MAX)
 		return;
 	AF_GROW(in->flows, in->nr_flows, in->cap_flows);
 	in->flows[in->nr_flows++] = (struct flow){.ns = (uint64_t)e->ts_ns.value,
-	                                          .id = u32_of(&e->id),
+	                                          .id = import_u32(&e->id),
 	                                          .thread = thread,
 	                                          .end = e->phase == 'f'};
 }
 
 static void metadata_event(struct import_json *in)
 {
-	const struct event *e = &in->event;
+	const struct import_event *e = &in->event;
 	bool thread = !strcmp(e->name, "thread_name");
 
-	if ((!thread && strcmp(e->name, "process_name")) || !e->label_len || !fits_u32(&e->pid))
+	if ((!thread && strcmp(e->name, "process_name")) || !e->label_len || !import_fits(&e->pid))
 		return;
 	AF_GROW(in->namings, in->nr_namings, in->cap_namings);
 	in->namings[in->nr_namings++] =
-	    (struct naming){u32_of(&e->pid), u32_of(&e->tid),
+	    (struct naming){import_u32(&e->pid), import_u32(&e->tid),
 	                    af_draft_name(in->draft, e->label, e->label_len), thread};
 }
 
-static const struct category *event_category(const struct event *e)
+static const struct category *event_category(const struct import_event *e)
 {
 	for (unsigned i = 0; i < sizeof categories / sizeof *categories; i++)
 		if (!strcmp(e->category, categories[i].name))
@@ -417,24 +251,15 @@ static void event_use(struct import_json *in)
 		host_event(in, c);
 }
 
-static void event_reset(struct event *e)
-{
-	e->phase = e->category[0] = e->name[0] = e->label[0] = 0;
-	e->name_len = e->label_len = 0;
-	memset(&e->ts_ns, 0, sizeof *e - offsetof(struct event, ts_ns));
-}
-
 static bool take_events(struct import_json *in)
 {
 	struct af_json *j = &in->json;
 	enum af_json_token token;
 
 	while ((token = af_json_next(j)) == AF_JSON_OBJECT) {
-		event_reset(&in->event);
-		while ((token = af_json_next(j)) == AF_JSON_KEY)
-			if (!take_member(in))
-				return false;
-		if (token != AF_JSON_OBJECT_END)
+		bool read = import_event_read(j, &in->event);
+		in->draft->unused[AF_DRAFT_TEXTS_UNUSED] += in->event.cut;
+		if (!read)
 			return false;
 		event_use(in);
 	}
@@ -444,21 +269,25 @@ static bool take_events(struct import_json *in)
 static bool take_device(struct import_json *in)
 {
 	struct af_json *j = &in->json;
-	struct number id = {0};
+	struct import_event *e = &in->event;
+	struct import_number id = {0};
 	enum af_json_token token;
 
-	event_reset(&in->event);
+	e->label_len = 0;
 	while ((token = af_json_next(j)) == AF_JSON_KEY) {
-		bool read = is(j, "id")     ? take_number(j, 0, &id)
-		            : is(j, "name") ? take_text(in, in->event.label, sizeof in->event.label,
-		                                        &in->event.label_len)
-		                            : af_json_skip(j, af_json_next(j));
+		bool read;
+		if (import_is(j, "id"))
+			read = import_take_number(j, 0, &id);
+		else if (import_is(j, "name"))
+			read = import_take_text(j, e->label, sizeof e->label, &e->label_len,
+			                        &in->draft->unused[AF_DRAFT_TEXTS_UNUSED]);
+		else
+			read = af_json_skip(j, af_json_next(j));
 		if (!read)
 			return false;
 	}
-	if (fits_u32(&id) && in->event.label_len)
-		af_draft_device(in->draft, in->space, u32_of(&id), in->event.label,
-		                in->event.label_len);
+	if (import_fits(&id) && e->label_len)
+		af_draft_device(in->draft, in->space, import_u32(&id), e->label, e->label_len);
 	return token == AF_JSON_OBJECT_END;
 }
 
@@ -485,15 +314,15 @@ static bool take_top(struct import_json *in)
 	if (token != AF_JSON_OBJECT)
 		return false;
 	while ((token = af_json_next(j)) == AF_JSON_KEY) {
-		struct number base = {0};
+		struct import_number base = {0};
 		bool read;
-		if (is(j, "traceEvents")) {
+		if (import_is(j, "traceEvents")) {
 			token = af_json_next(j);
 			read = token == AF_JSON_ARRAY ? take_events(in) : af_json_skip(j, token);
-		} else if (is(j, "deviceProperties")) {
+		} else if (import_is(j, "deviceProperties")) {
 			read = take_devices(in);
-		} else if (is(j, "baseTimeNanoseconds")) {
-			read = take_number(j, 0, &base);
+		} else if (import_is(j, "baseTimeNanoseconds")) {
+			read = import_take_number(j, 0, &base);
 			if (base.given && base.value > 0 && base.value < INT64_MAX / 4)
 				in->base_ns = base.value;
 		} else {
