@@ -16,133 +16,132 @@
 #define FLAME_STATE (1u << 31)
 
 struct flame_sum {
-  uint32_t place, what;
-  uint64_t value[AF_WEIGHTS];
+	uint32_t place, what;
+	uint64_t value[AF_WEIGHTS];
 };
 
 struct flame {
-  struct af_places places;
-  struct af_map by_sum; /* (place, what) → index */
-  struct flame_sum *sums;
-  uint32_t nr, cap;
-  struct flame_work work;
+	struct af_places places;
+	struct af_map by_sum; /* (place, what) → index */
+	struct flame_sum *sums;
+	uint32_t nr, cap;
+	struct flame_work work;
 };
 
-static uint64_t *flame_at(struct flame *f, const struct af_place *at,
-                          uint32_t what) {
-  uint32_t place = af_places_number(&f->places, at);
-  bool fresh;
-  uint64_t *slot = af_map_at(&f->by_sum, (uint64_t)place << 32 | what, &fresh);
+static uint64_t *flame_at(struct flame *f, const struct af_place *at, uint32_t what)
+{
+	uint32_t place = af_places_number(&f->places, at);
+	bool fresh;
+	uint64_t *slot = af_map_at(&f->by_sum, (uint64_t)place << 32 | what, &fresh);
 
-  if (fresh) {
-    AF_GROW(f->sums, f->nr, f->cap);
-    f->sums[f->nr] = (struct flame_sum){.place = place, .what = what};
-    *slot = f->nr++;
-  }
-  return f->sums[*slot].value;
+	if (fresh) {
+		AF_GROW(f->sums, f->nr, f->cap);
+		f->sums[f->nr] = (struct flame_sum){.place = place, .what = what};
+		*slot = f->nr++;
+	}
+	return f->sums[*slot].value;
 }
 
-static void flame_sample(void *self, const struct af_world *w,
-                         const struct af_sample *s) {
-  uint64_t *value = flame_at(self, &s->at, 0);
+static void flame_sample(void *self, const struct af_world *w, const struct af_sample *s)
+{
+	uint64_t *value = flame_at(self, &s->at, 0);
 
-  value[AF_WEIGHT_TIME] += s->weight_ns;
-  value[AF_WEIGHT_SAMPLES]++;
+	value[AF_WEIGHT_TIME] += s->weight_ns;
+	value[AF_WEIGHT_SAMPLES]++;
 }
 
 /* Blocked, then waiting for its turn: both end in a frame of their own. */
-static void flame_event(void *self, const struct af_world *w,
-                        const struct af_event *ev) {
-  struct af_wait wait;
+static void flame_event(void *self, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_wait wait;
 
-  if (!af_wait_read(w, ev, &wait))
-    return;
-  if (wait.blocked_ns)
-    flame_at(self, &wait.at, FLAME_STATE + wait.state)[AF_WEIGHT_OFF_CPU] +=
-        wait.blocked_ns;
-  if (wait.queued_ns)
-    flame_at(self, &wait.at,
-             FLAME_STATE + AF_STATE_RUNNABLE)[AF_WEIGHT_OFF_CPU] +=
-        wait.queued_ns;
+	if (!af_wait_read(w, ev, &wait))
+		return;
+	if (wait.blocked_ns)
+		flame_at(self, &wait.at, FLAME_STATE + wait.state)[AF_WEIGHT_OFF_CPU] +=
+		    wait.blocked_ns;
+	if (wait.queued_ns)
+		flame_at(self, &wait.at, FLAME_STATE + AF_STATE_RUNNABLE)[AF_WEIGHT_OFF_CPU] +=
+		    wait.queued_ns;
 }
 
-static void flame_take_work(void *self, const struct af_world *w,
-                            const struct af_work *work) {
-  struct flame *f = self;
+static void flame_take_work(void *self, const struct af_world *w, const struct af_work *work)
+{
+	struct flame *f = self;
 
-  flame_work_add(&f->work, w, work);
+	flame_work_add(&f->work, w, work);
 }
 
-static void flame_add(struct af_tree *t, const struct af_world *w,
-                      const struct flame *f, const struct flame_sum *s,
-                      const struct af_asked *asked) {
-  const struct af_place *at = &f->places.all[s->place];
-  uint32_t node = flame_process(t, w, at->process, asked->group);
+static void flame_add(struct af_tree *t, const struct af_world *w, const struct flame *f,
+                      const struct flame_sum *s, const struct af_asked *asked)
+{
+	const struct af_place *at = &f->places.all[s->place];
+	uint32_t node = flame_process(t, w, at->process, asked->group);
 
-  node = af_frames_place(t, w, node, at);
-
-  if (s->what)
-    node = af_frames_under(t, node, af_wait_frame(s->what - FLAME_STATE),
-                           AF_FRAME_MARK);
-  for (uint32_t i = 0; i < AF_WEIGHTS; i++)
-    af_tree_add(t, node, i, s->value[i]);
+	node = af_frames_place(t, w, node, at);
+	if (s->what)
+		node =
+		    af_frames_under(t, node, af_wait_frame(s->what - FLAME_STATE), AF_FRAME_MARK);
+	for (uint32_t i = 0; i < AF_WEIGHTS; i++)
+		af_tree_add(t, node, i, s->value[i]);
 }
 
 /* Which weights @s has something of, as bits. */
-static uint32_t flame_has(const struct flame_sum *s) {
-  uint32_t has = 0;
+static uint32_t flame_has(const struct flame_sum *s)
+{
+	uint32_t has = 0;
 
-  for (uint32_t i = 0; i < AF_WEIGHTS; i++)
-    has |= (uint32_t) !!s->value[i] << i;
-  return has;
+	for (uint32_t i = 0; i < AF_WEIGHTS; i++)
+		has |= (uint32_t) !!s->value[i] << i;
+	return has;
 }
 
 /* The trees to make: with one view all there is, the one of both is that again.
  */
-static uint32_t flame_trees(const struct flame *f, struct af_results *out) {
-  const uint32_t both = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU,
-                 all = 1 << AF_VIEW_ALL;
+static uint32_t flame_trees(const struct flame *f, struct af_results *out)
+{
+	const uint32_t both = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU, all = 1 << AF_VIEW_ALL;
 
-  for (uint32_t i = 0; i < f->nr; i++)
-    out->has[AF_VIEW_CPU] |= flame_has(&f->sums[i]);
-  out->has[AF_VIEW_GPU] = flame_work_has(&f->work);
-  out->has[AF_VIEW_ALL] = out->has[AF_VIEW_CPU] | out->has[AF_VIEW_GPU];
-  bool alone = !out->has[AF_VIEW_CPU] || !out->has[AF_VIEW_GPU];
-  uint32_t asked = out->asked.answers;
-  return alone && (asked & both) == both ? asked & ~all : asked;
+	for (uint32_t i = 0; i < f->nr; i++)
+		out->has[AF_VIEW_CPU] |= flame_has(&f->sums[i]);
+	out->has[AF_VIEW_GPU] = flame_work_has(&f->work);
+	out->has[AF_VIEW_ALL] = out->has[AF_VIEW_CPU] | out->has[AF_VIEW_GPU];
+	bool alone = !out->has[AF_VIEW_CPU] || !out->has[AF_VIEW_GPU];
+	uint32_t asked = out->asked.answers;
+	return alone && (asked & both) == both ? asked & ~all : asked;
 }
 
-static void flame_finish(void *self, const struct af_world *w,
-                         struct af_results *out) {
-  const struct flame *f = self;
-  uint32_t trees = flame_trees(f, out);
+static void flame_finish(void *self, const struct af_world *w, struct af_results *out)
+{
+	const struct flame *f = self;
+	uint32_t trees = flame_trees(f, out);
 
-  for (uint32_t v = 0; v <= AF_VIEW_ALL; v++) {
-    struct af_tree *t = &out->trees[v];
-    if (!(trees & 1u << v))
-      continue;
-    for (uint32_t i = 0; v != AF_VIEW_GPU && i < f->nr; i++)
-      if (flame_has(&f->sums[i]) & out->asked.weights)
-        flame_add(t, w, f, &f->sums[i], &out->asked);
-    if (v != AF_VIEW_CPU)
-      flame_work_draw(&f->work, w, t, &out->asked);
-  }
+	for (uint32_t v = 0; v <= AF_VIEW_ALL; v++) {
+		struct af_tree *t = &out->trees[v];
+		if (!(trees & 1u << v))
+			continue;
+		for (uint32_t i = 0; v != AF_VIEW_GPU && i < f->nr; i++)
+			if (flame_has(&f->sums[i]) & out->asked.weights)
+				flame_add(t, w, f, &f->sums[i], &out->asked);
+		if (v != AF_VIEW_CPU)
+			flame_work_draw(&f->work, w, t, &out->asked);
+	}
 }
 
-static void flame_close(void *self) {
-  struct flame *f = self;
+static void flame_close(void *self)
+{
+	struct flame *f = self;
 
-  af_places_free(&f->places);
-  af_map_free(&f->by_sum);
-  free(f->sums);
-  flame_work_free(&f->work);
+	af_places_free(&f->places);
+	af_map_free(&f->by_sum);
+	free(f->sums);
+	flame_work_free(&f->work);
 }
 
 const struct af_pass_ops af_pass_flame = {
     .name = "flame",
     .question = "where did the time go?",
-    .answers = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL |
-               AF_ANSWER_TABLES,
+    .answers = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL | AF_ANSWER_TABLES,
     .wants = 1ull << AF_KIND_OFFCPU,
     .state_size = sizeof(struct flame),
     .event = flame_event,
