@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Real recordings out to other tools' formats and in again: nothing is lost that the format has."""
+
+import collections
+import functools
+import json
+import re
+
+from machine import any_sampler, need, program
+from recording import must, new_path, parse_folded, record, sampled
+from tap import case, equal, expect, note, run_cases
+
+
+@functools.lru_cache(maxsize=None)
+def samples():
+    return sampled("0.3")
+
+
+@functools.lru_cache(maxsize=None)
+def device():
+    need("opencl")
+    return record(program("cl_paths"), "0.3", sampler=any_sampler(), rate=997)
+
+
+def plain(stacks):
+    """Without the marks of kinds, which gpuperf's text has for kernel frames only."""
+    out = collections.Counter()
+    for stack, count in stacks:
+        out[tuple(re.sub(r"_\[[ij]\]$", "", frame) for frame in stack)] += count
+    return out
+
+
+def folded(path, *words):
+    return plain(parse_folded(must("flame", *words, path)))
+
+
+@case("samples exported as gpuperf's text and imported are the same stacks, as often")
+def _():
+    text, again = new_path("cpu") + ".txt", new_path("again")
+    must("export", "--format", "gpuperf-cpu", "-o", text, samples().path)
+    must("import", "-q", "-o", again, text)
+    want = folded(samples().path, "--view", "cpu", "-w", "samples")
+    expect(sum(want.values()) > 20, "too few samples: %d" % sum(want.values()))
+    equal(folded(again, "--view", "cpu", "-w", "samples"), want, "stacks")
+    note("%d samples, %d stacks" % (sum(want.values()), len(want)))
+
+
+@case("gpuperf's own reader takes every line: five words and a stack, times that are now")
+def _():
+    run = samples()
+    lines = must("export", "--format", "gpuperf-cpu", run.path).splitlines()
+    notes = must("print", "-k", "clock", "--json", run.path).splitlines()
+    pairs = [json.loads(line)["fields"] for line in notes]
+    since_1970 = int([p for p in pairs if p["clock"] == "REALTIME"][0]["foreign"])
+    for line in lines:
+        time, _comm, pid, tid, cpu, stack = line.split(None, 5)
+        expect(int(pid) > 0 and int(tid) > 0 and int(cpu) >= 0 and stack, line)
+        expect(abs(int(time) - since_1970) < 600e9, "%s is not within ten minutes" % time)
+
+
+@case("device work exported as gpuperf's JSON has each kernel, with its times and sizes")
+def _():
+    run = device()
+    data = json.loads(must("export", "--format", "gpuperf-gpu", run.path))
+    kernels = [e for e in data["traceEvents"] if e["cat"] == "GPU_Kernel"]
+    count, total = collections.Counter(), collections.Counter()
+    for event in kernels:
+        expect(event["ph"] == "X" and event["name"].startswith("Kernel: "), event)
+        expect(event["pid"] == "Device_0" and event["tid"].startswith("GPU0_Stream"), event)
+        name = event["name"][len("Kernel: ") :]
+        count[name] += 1
+        total[name] += round(event["dur"] * 1000)
+    want_count, want_total = collections.Counter(), collections.Counter()
+    for weight, into in (("count", want_count), ("time", want_total)):
+        for stack, value in parse_folded(must("flame", "--view", "gpu", "-w", weight, run.path)):
+            into[re.sub(r"_\[G\]$", "", stack[-1])] += value
+    kernels_of = {name: want_count[name] for name in count}
+    expect(count, "no kernels")
+    equal(dict(count), kernels_of, "kernels")
+    equal(dict(total), {name: want_total[name] for name in total}, "their times")
+
+
+@case("the merged text has the same stacks, in microseconds")
+def _():
+    run = device()
+    merged = parse_folded(must("export", "--format", "gpuperf-folded", run.path))
+    want = parse_folded(must("flame", "--view", "gpu", run.path))
+    expect(any(stack[-1].startswith("[GPU_Kernel]") for stack, _ in merged), "no kernels")
+    got_us, want_us = sum(us for _, us in merged), sum(ns for _, ns in want) / 1000
+    expect(abs(got_us - want_us) <= len(want), "%d us, not %d" % (got_us, want_us))
+
+
+run_cases()
