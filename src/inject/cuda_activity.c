@@ -145,7 +145,8 @@ static void piece_write(struct af_thread *t, const struct piece *p, uint32_t sha
 	/* Flushed while it ran, as the program ends; or the driver had no stamps for it. */
 	if (!stamped)
 		af_stream_put(&t->stream, lost, now,
-		              .reason = af_cuda_ending() ? AF_LOST_UNFINISHED : AF_LOST_NO_STAMPS,
+		              .reason = af_cuda_ending() && !p->end ? AF_LOST_UNFINISHED
+		                                                    : AF_LOST_NO_STAMPS,
 		              .count = 1);
 }
 
