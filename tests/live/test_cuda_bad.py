@@ -44,6 +44,15 @@ def _():
     expect(0 < sum(w for _, w in stacks) < 80 * 200000, "their time is not known, and nothing")
 
 
+@case("records that end before they start are counted and weigh nothing")
+def _():
+    run = cuda_run("cuda_paths", knobs={"MOCK_CUPTI_SWAP_EVERY": 8})
+    check_cuda(run, lost=True)
+    equal(lost_by_reason(run), {"NO_STAMPS": 10}, "losses")
+    total = sum(w for _, w in bare_stacks(run))
+    expect(0 < total < 80 * 200000, "%d ns of device time" % total)
+
+
 @case("records that CUPTI drops are counted")
 def _():
     run = cuda_run("cuda_paths", knobs={"MOCK_CUPTI_DROP_EVERY": 8})

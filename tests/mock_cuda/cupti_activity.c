@@ -76,6 +76,8 @@ void cupti_work(const struct mock_work *work)
 		activity_dropped++;
 	} else {
 		cupti_record_fill(&record, work, !activity_is_nth("MOCK_CUPTI_ZERO_EVERY"));
+		if (activity_is_nth("MOCK_CUPTI_SWAP_EVERY"))
+			cupti_record_swap(&record);
 		activity_add(&record);
 	}
 	pthread_mutex_unlock(&activity_lock);

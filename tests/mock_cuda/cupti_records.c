@@ -145,6 +145,15 @@ void cupti_record_unstamp(struct mock_record *record)
 	memset(record->bytes + record_start(record), 0, 2 * sizeof(uint64_t));
 }
 
+void cupti_record_swap(struct mock_record *record)
+{
+	uint64_t stamps[2];
+
+	memcpy(stamps, record->bytes + record_start(record), sizeof(stamps));
+	put64(record, record_start(record), stamps[1]);
+	put64(record, record_start(record) + 8, stamps[0]);
+}
+
 void cupti_record_fill(struct mock_record *record, const struct mock_work *work, bool has_stamps)
 {
 	const uint32_t kind = cupti_record_kind(work);

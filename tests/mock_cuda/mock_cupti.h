@@ -11,6 +11,7 @@
  *	MOCK_CUPTI_ENABLE_KIND	for this kind only
  *	MOCK_CUPTI_CORRELATION	number of the first call (1); near 2^32 for a wrap
  *	MOCK_CUPTI_ZERO_EVERY	every so many records have no stamps
+ *	MOCK_CUPTI_SWAP_EVERY	every so many records end before they start
  *	MOCK_CUPTI_DROP_EVERY	every so many records are dropped, and counted
  *	MOCK_CUPTI_FLUSH_MS	a flush takes so long
  *	MOCK_CUPTI_FATAL_AFTER	after so many records CUPTI gives up (domain STATE, fatal error)
@@ -60,6 +61,7 @@ uint32_t cupti_record_kind(const struct mock_work *work);
 /* Fills @record; without its stamps when there are none. */
 void cupti_record_fill(struct mock_record *record, const struct mock_work *work, bool has_stamps);
 void cupti_record_unstamp(struct mock_record *record);
+void cupti_record_swap(struct mock_record *record); /* its start and its end */
 void cupti_record_overhead(struct mock_record *record, uint32_t overhead, uint64_t start_ns,
                            uint64_t end_ns);
 
