@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "analyse/flame_seen.h"
 #include "analyse/flame_work.h"
 #include "analyse/frames.h"
 #include "analyse/pass.h"
@@ -26,6 +27,7 @@ struct flame {
 	struct flame_sum *sums;
 	uint32_t nr, cap;
 	struct flame_work work;
+	struct flame_seen seen;
 };
 
 static uint64_t *flame_at(struct flame *f, const struct af_place *at, uint32_t what)
@@ -50,11 +52,15 @@ static void flame_sample(void *self, const struct af_world *w, const struct af_s
 	value[AF_WEIGHT_SAMPLES]++;
 }
 
-/* Blocked, then waiting for its turn: both end in a frame of their own. */
+/* Of a wait: blocked, then waiting for its turn: both end in a frame of their own. */
 static void flame_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
+	struct flame *f = self;
+	struct af_call call;
 	struct af_wait wait;
 
+	if (af_call_seen_read(w, ev, &call))
+		flame_seen_add(&f->seen, w, &call);
 	if (!af_wait_read(w, ev, &wait))
 		return;
 	if (wait.blocked_ns)
@@ -104,7 +110,7 @@ static uint32_t flame_trees(const struct flame *f, struct af_results *out)
 
 	for (uint32_t i = 0; i < f->nr; i++)
 		out->has[AF_VIEW_CPU] |= flame_has(&f->sums[i]);
-	out->has[AF_VIEW_GPU] = flame_work_has(&f->work);
+	out->has[AF_VIEW_GPU] = flame_work_has(&f->work) | flame_seen_has(&f->seen);
 	out->has[AF_VIEW_ALL] = out->has[AF_VIEW_CPU] | out->has[AF_VIEW_GPU];
 	bool alone = !out->has[AF_VIEW_CPU] || !out->has[AF_VIEW_GPU];
 	uint32_t asked = out->asked.answers;
@@ -125,6 +131,8 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 				flame_add(t, w, f, &f->sums[i], &out->asked);
 		if (v != AF_VIEW_CPU)
 			flame_work_draw(&f->work, w, t, &out->asked);
+		if (v != AF_VIEW_CPU)
+			flame_seen_draw(&f->seen, w, t, &out->asked);
 	}
 }
 
@@ -136,13 +144,14 @@ static void flame_close(void *self)
 	af_map_free(&f->by_sum);
 	free(f->sums);
 	flame_work_free(&f->work);
+	flame_seen_free(&f->seen);
 }
 
 const struct af_pass_ops af_pass_flame = {
     .name = "flame",
     .question = "where did the time go?",
     .answers = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL | AF_ANSWER_TABLES,
-    .wants = 1ull << AF_KIND_OFFCPU,
+    .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN,
     .state_size = sizeof(struct flame),
     .event = flame_event,
     .sample = flame_sample,

@@ -101,6 +101,7 @@ extern const struct af_pass_ops af_pass_wakers;
 extern const struct af_pass_ops af_pass_blocked;
 extern const struct af_pass_ops af_pass_devices;
 extern const struct af_pass_ops af_pass_calls;
+extern const struct af_pass_ops af_pass_seen;
 extern const struct af_pass_ops af_pass_memory;
 extern const struct af_pass_ops af_pass_who;
 extern const struct af_pass_ops af_pass_run;

@@ -128,6 +128,25 @@ bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af
 	return true;
 }
 
+bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, struct af_call *call)
+{
+	struct af_ev_call_seen f;
+
+	if (ev->kind != AF_KIND_CALL_SEEN || !af_event_decode(ev, &f, sizeof f, NULL))
+		return false;
+	*call = (struct af_call){
+	    .process = ev->process,
+	    .tid = ev->tid,
+	    .stream = ev->stream,
+	    .path = f.callpath ? af_world_path(w, ev, f.callpath) : 0,
+	    .function = af_world_function(w, ev->process, f.function),
+	    .correlation = f.correlation,
+	    .start_ns = ev->time_ns,
+	    .end_ns = ev->time_ns,
+	};
+	return true;
+}
+
 uint32_t af_work_device(const struct af_world *w, const struct af_work *work)
 {
 	const struct af_queue *queue =

@@ -50,6 +50,12 @@ bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af
 bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af_call *call);
 
 /*
+ * False when @ev is not CALL_SEEN, or malformed. Start and end are both when it began: nothing
+ * tells how long it took. @w has seen @ev.
+ */
+bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, struct af_call *call);
+
+/*
  * Make the stamps of @work times of the trace; end stays exactly as long after start as the device
  * had it. Needs w->clocks, and the shape and the queue in @w. False, and nothing is changed, when
  * the trace does not have the clock. *@uncertainty_ns (may be NULL) is how far off they may be.

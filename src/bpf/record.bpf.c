@@ -1,7 +1,7 @@
 /*
- * The programs of the collector `bpf`. Three concerns: what runs (cpu_sample, task_sample), what
- * does not (on_switch, on_waking), and whom all this is about (on_fork, on_exec, on_exit,
- * on_rename). Only helpers and map types of Linux 5.8 are used.
+ * The programs of the collector `bpf`. Four concerns: what runs (cpu_sample, task_sample), what
+ * does not (on_switch, on_waking), who calls a device's API (device_call), and whom all this is
+ * about (on_fork, on_exec, on_exit, on_rename). Only helpers and map types of Linux 5.8 are used.
  *
  * License of this file: Dual BSD/GPL, as the kernel asks of programs that use its helpers.
  */
@@ -23,6 +23,7 @@ const volatile __u64 ring_low = 64 << 10; /* bytes in the ring that are worth a 
 /* Changed by it at run time. */
 _Bool adopts; /* what the recorder forks now is to be recorded */
 _Bool silent; /* nothing is recorded, but whom it would be about is followed */
+_Bool probes; /* calls of device APIs are seen */
 
 __u64 counts[AF_BPF_COUNTS];
 
@@ -54,6 +55,17 @@ struct {
 	__type(key, __u32);
 	__type(value, struct af_bpf_stacks);
 } slots SEC(".maps");
+
+/*
+ * Threads that called a device's API, by the kernel's own tid. A uprobe's program may be preempted,
+ * and another thread then be in it on the same CPU: its records are put together here.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, struct af_bpf_stacks);
+} callers SEC(".maps");
 
 /*
  * Where records are put together. A sample may interrupt the making of another kind of record on
@@ -236,6 +248,19 @@ static __always_inline struct af_bpf_stacks *scratch(__u32 which)
 	return bpf_map_lookup_elem(&stacks_scratch, &which);
 }
 
+/* What @map keeps of a thread, empty at first. */
+static __always_inline struct af_bpf_stacks *kept_of(void *map, __u32 tid, __u32 count)
+{
+	struct af_bpf_stacks *s = bpf_map_lookup_elem(map, &tid), *empty;
+
+	if (s)
+		return s;
+	empty = scratch(SCRATCH_SLOT); /* never written to */
+	if (empty && bpf_map_update_elem(map, &tid, empty, BPF_ANY))
+		__sync_fetch_and_add(&counts[count], 1);
+	return bpf_map_lookup_elem(map, &tid);
+}
+
 /* ---- what runs ---- */
 
 static __always_inline _Bool user_mode(const struct bpf_perf_event_data *ctx)
@@ -336,6 +361,48 @@ int task_sample(struct bpf_perf_event_data *ctx)
 	return !mute;
 }
 
+/* ---- who calls a device's API ---- */
+
+static __always_inline void caller_stack_take(struct pt_regs *ctx, struct af_bpf_stacks *s)
+{
+	__u64 used = bytes_of(bpf_get_stack(ctx, s->pcs, AF_BPF_USER_MAX * 8, BPF_F_USER_STACK),
+	                      AF_BPF_USER_MAX * 8);
+
+	s->kernel_bytes = 0;
+	s->user_bytes = used;
+	s->stack_bytes = 0;
+	s->sp = ctx->rsp;
+	s->fp = ctx->rbp;
+	if (!bpf_probe_read_user((void *)s->pcs + used, AF_BPF_CALL_WORDS_MAX * 8, (void *)s->sp))
+		s->stack_bytes = AF_BPF_CALL_WORDS_MAX * 8;
+	else if (!bpf_probe_read_user((void *)s->pcs + used, AF_BPF_WORDS_MAX, (void *)s->sp))
+		s->stack_bytes = AF_BPF_WORDS_MAX;
+}
+
+/* At the entry of a function of the API: its address says which. */
+SEC("uprobe")
+int device_call(struct pt_regs *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 tid = bpf_get_current_pid_tgid();
+
+	if (silent || !in_scope(seen_current()))
+		return 0;
+	struct af_bpf_stacks *s = kept_of(&callers, tid, AF_BPF_COUNT_NO_CALLER);
+	if (!s)
+		return 0;
+	/* Who it is stays the same as long as the entry. */
+	if (!s->head.kind)
+		head_fill(&s->head, AF_BPF_CALL, task);
+	else
+		bpf_get_current_comm(s->head.comm, sizeof s->head.comm);
+	s->head.time_ns = bpf_ktime_get_ns();
+	s->head.cpu = bpf_get_smp_processor_id();
+	caller_stack_take(ctx, s);
+	stacks_emit(s);
+	return 0;
+}
+
 /* ---- what does not run ---- */
 
 static __always_inline __u32 task_state(struct task_struct *task)
@@ -361,18 +428,6 @@ static __always_inline __u32 state_code(__u32 state)
 	return state & KERN_TASK_PARKED ? 5 : 0;
 }
 
-static __always_inline struct af_bpf_stacks *slot_of(__u32 tid)
-{
-	struct af_bpf_stacks *s = bpf_map_lookup_elem(&slots, &tid), *empty;
-
-	if (s)
-		return s;
-	empty = scratch(SCRATCH_SLOT); /* never written to */
-	if (empty && bpf_map_update_elem(&slots, &tid, empty, BPF_ANY))
-		__sync_fetch_and_add(&counts[AF_BPF_COUNT_NO_SLOT], 1);
-	return bpf_map_lookup_elem(&slots, &tid);
-}
-
 static __always_inline void switch_out(void *ctx, struct task_struct *task, _Bool preempted)
 {
 	__u32 tid = bpf_get_current_pid_tgid();
@@ -386,7 +441,7 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, _Boo
 	}
 	if (all_processes && BPF_CORE_READ(task, flags) & KERN_PF_KTHREAD)
 		return; /* they sleep for a living */
-	struct af_bpf_stacks *s = slot_of(tid);
+	struct af_bpf_stacks *s = kept_of(&slots, tid, AF_BPF_COUNT_NO_SLOT);
 	if (!s)
 		return;
 	/* Who it is stays the same as long as the slot. */
@@ -512,7 +567,10 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	const struct task_struct *task = (void *)ctx->args[0];
 	const struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	const struct signal_struct *signal = BPF_CORE_READ(task, signal);
+	__u32 tid = bpf_get_current_pid_tgid();
 
+	if (probes)
+		bpf_map_delete_elem(&callers, &tid);
 	if (!in_scope(seen_current()) || BPF_CORE_READ(signal, live.counter))
 		return 0;
 	struct af_bpf_exit e = {

@@ -22,6 +22,8 @@ enum {
 	AF_BPF_KERNEL_MAX = 64, /* frames of a stack that are kept */
 	AF_BPF_USER_MAX = 128,
 	AF_BPF_WORDS_MAX = 64, /* of the user's stack, copied from its top */
+	/* Of a CALL's, which has no kernel part and takes its room. */
+	AF_BPF_CALL_WORDS_MAX = AF_BPF_KERNEL_MAX + AF_BPF_WORDS_MAX,
 	AF_BPF_TEXT_MAX = 512, /* bytes of a file name, and as many of the arguments */
 };
 
@@ -32,6 +34,7 @@ enum af_bpf_kind {
 	AF_BPF_EXEC = 4,
 	AF_BPF_EXIT = 5,
 	AF_BPF_COMM = 6,
+	AF_BPF_CALL = 7,
 };
 
 /* How much of a process is sampled by its own event, and so left alone by the CPU's. */
@@ -59,8 +62,8 @@ struct af_bpf_head {
 };
 
 /*
- * SAMPLE, OFFCPU, WAKE: @pcs holds the kernel's part, then the user's as frame pointers lead, then
- * the top of the user's stack, by which functions without a frame pointer are found.
+ * SAMPLE, OFFCPU, WAKE, CALL: @pcs holds the kernel's part, then the user's as frame pointers lead,
+ * then the top of the user's stack, by which functions without a frame pointer are found.
  */
 struct af_bpf_stacks {
 	struct af_bpf_head head;
@@ -94,7 +97,8 @@ struct af_bpf_exit {
 enum af_bpf_count {
 	AF_BPF_COUNT_RING_FULL = 0, /* records that the ring had no room for */
 	AF_BPF_COUNT_NO_SLOT = 1,   /* threads whose blocking could not be remembered */
-	AF_BPF_COUNTS = 2,
+	AF_BPF_COUNT_NO_CALLER = 2, /* calls of a thread that there was no room for */
+	AF_BPF_COUNTS = 3,
 };
 
 #endif

@@ -202,6 +202,7 @@ void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
 	sideband_pump(b, af_now_ns());
 	struct bpf_image *i = bpf_image_need(b, (uint32_t)g->pid, g->hello_ns);
 	bool runs = i == bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
+	bpf_calls_end(b, i);
 	/* Too late for what was written of it under a number of its own. */
 	if (i->process)
 		bpf_out_close(b, i);
@@ -298,7 +299,8 @@ static bool has_size(const struct af_bpf_stacks *s, size_t size)
 	size_t head = offsetof(struct af_bpf_stacks, pcs);
 
 	return size >= head && s->kernel_bytes <= AF_BPF_KERNEL_MAX * 8 &&
-	       s->user_bytes <= AF_BPF_USER_MAX * 8 && s->stack_bytes <= AF_BPF_WORDS_MAX * 8 &&
+	       s->user_bytes <= AF_BPF_USER_MAX * 8 &&
+	       s->stack_bytes <= AF_BPF_CALL_WORDS_MAX * 8 - s->kernel_bytes &&
 	       size - head >= (size_t)s->kernel_bytes + s->user_bytes + s->stack_bytes;
 }
 
@@ -325,6 +327,13 @@ static void stacks_write(struct af_bpf *b, struct bpf_image *i, struct af_bpf_st
 	bpf_write_stacks(b, i, s);
 }
 
+static void call_write(struct af_bpf *b, struct bpf_image *i, struct af_bpf_stacks *s)
+{
+	s->what = bpf_calls_function(i, s);
+	if (s->what)
+		bpf_write_stacks(b, i, s);
+}
+
 static void record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
 {
 	struct bpf_image *i = h->pid ? image_of(b, h) : NULL;
@@ -338,11 +347,17 @@ static void record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
 		if (has_size((void *)h, size) && (i || h->kind == AF_BPF_WAKE))
 			stacks_write(b, i, (void *)h);
 		break;
+	case AF_BPF_CALL:
+		if (i && !i->hello && has_size((void *)h, size))
+			call_write(b, i, (void *)h);
+		break;
 	case AF_BPF_EXEC:
 		if (i && size >= sizeof(struct af_bpf_text)) {
 			bpf_image_exec(i, b, (void *)h);
-			for (struct bpf_image *was = i->older; was; was = was->older)
+			for (struct bpf_image *was = i->older; was; was = was->older) {
 				bpf_out_close(b, was);
+				bpf_calls_end(b, was);
+			}
 		}
 		break;
 	case AF_BPF_EXIT:
@@ -373,10 +388,12 @@ static void queue_write(struct af_bpf *b, uint64_t until_ns)
 static void losses_write(struct af_bpf *b)
 {
 	uint64_t lost[] = {b->programs->bss->counts[AF_BPF_COUNT_RING_FULL] + b->sideband.lost,
-	                   b->programs->bss->counts[AF_BPF_COUNT_NO_SLOT]};
-	static const enum af_lost reasons[] = {AF_LOST_KERNEL_RING, AF_LOST_TABLE_FULL};
+	                   b->programs->bss->counts[AF_BPF_COUNT_NO_SLOT],
+	                   b->programs->bss->counts[AF_BPF_COUNT_NO_CALLER]};
+	static const enum af_lost reasons[] = {AF_LOST_KERNEL_RING, AF_LOST_TABLE_FULL,
+	                                       AF_LOST_TABLE_FULL};
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < AF_BPF_COUNTS; i++) {
 		if (lost[i] > b->counted[i])
 			af_stream_put(&b->r->stream, lost, af_now_ns(), .reason = reasons[i],
 			              .count = lost[i] - b->counted[i]);
@@ -432,6 +449,8 @@ void af_bpf_pump(struct af_bpf *b)
 	sideband_pump(b, now);
 	queue_write(b, now - HOLD_NS);
 	losses_write(b);
+	if (b->nr_callers)
+		bpf_calls_look(b, now);
 	if (now - b->looked_ns >= LOOK_NS)
 		covers_look(b, now);
 	bpf_forget(b, now);
@@ -490,6 +509,7 @@ void af_bpf_close(struct af_bpf *b)
 	bpf_programs_close(b);
 	af_sideband_close(&b->sideband);
 	bpf_images_free(b);
+	bpf_calls_close(b);
 	bpf_unwind_close(b);
 	bpf_usage_close(b);
 	af_strtab_free(&b->strings);

@@ -68,7 +68,7 @@ static void images_forget(struct af_bpf *b, uint64_t now)
 	pids_forget(b, now);
 	for (uint32_t k = 0; k < b->nr_images; k++) {
 		if (b->images[k]->forgotten)
-			bpf_image_free(b->images[k]);
+			bpf_image_free(b, b->images[k]);
 		else
 			b->images[kept++] = b->images[k];
 	}

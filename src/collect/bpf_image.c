@@ -173,6 +173,7 @@ static void sideband_fork(struct af_bpf *b, const struct af_sideband_event *e)
 	i->has_user = from->has_user;
 	i->user = from->user;
 	i->generation = from->generation;
+	bpf_calls_fork(b, i, from);
 }
 
 static void sideband_exec(struct af_bpf *b, const struct af_sideband_event *e)
@@ -214,6 +215,7 @@ static void sideband_mmap(struct af_bpf *b, const struct af_sideband_event *e)
 	if (i->exec && !i->nr_maps && !i->exe)
 		i->exe = m.path;
 	bpf_mapping_add(i, m);
+	bpf_calls_see(b, i, af_strtab_get(&b->strings, m.path));
 }
 
 void bpf_image_sideband(struct af_bpf *b, const struct af_sideband_event *e)
@@ -343,12 +345,14 @@ void bpf_image_exit(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_e
 	}
 	for (; i; i = i->older) {
 		bpf_out_close(b, i);
+		bpf_calls_end(b, i);
 		af_map_free(&i->rules);
 	}
 }
 
-void bpf_image_free(struct bpf_image *i)
+void bpf_image_free(struct af_bpf *b, struct bpf_image *i)
 {
+	bpf_calls_end(b, i);
 	free(i->maps);
 	af_map_free(&i->rules);
 	free(i);
@@ -358,7 +362,7 @@ void bpf_images_free(struct af_bpf *b)
 {
 	for (uint32_t k = 0; k < b->nr_images; k++) {
 		bpf_out_close(b, b->images[k]);
-		bpf_image_free(b->images[k]);
+		bpf_image_free(b, b->images[k]);
 	}
 	free(b->images);
 	af_map_free(&b->by_pid);

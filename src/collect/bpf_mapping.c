@@ -65,6 +65,7 @@ void bpf_mappings_read(struct af_bpf *b, struct bpf_image *image)
 					   .offset = offset,
 					   .path = af_strtab_id_z(&b->strings, path),
 				       });
+		bpf_calls_see(b, image, path);
 	}
 }
 

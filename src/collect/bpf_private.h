@@ -7,6 +7,7 @@
  *	bpf_mapping.c   what code it had mapped
  *	bpf_unwind.c    frames without a frame pointer
  *	bpf_stream.c    events in the process's stream
+ *	bpf_calls.c     calls of CUDA by who carries no libaflame
  *	bpf_kernel.c    what must be known of the kernel's own code
  *	bpf_usage.c     the CPU time they used
  *	bpf_forget.c    giving back what is over
@@ -37,6 +38,12 @@ enum { HOLD_NS = 200000000 };
  */
 #define BPF_GENERATION 0x80000000u
 
+enum {
+	BPF_FUNCTIONS_MAX = 256, /* of device APIs */
+	/* BPF_TRACE_UPROBE_MULTI of include/uapi/linux/bpf.h, since Linux 6.6 */
+	BPF_TRACE_UPROBES = 48,
+};
+
 struct bpf_mapping {
 	uint64_t start, end, offset;
 	uint64_t time_ns;    /* 0: was there before us */
@@ -52,8 +59,19 @@ struct bpf_out {
 	uint32_t tid;       /* whose events come now */
 	struct af_map kstacks, stacks;
 	uint32_t nr_kstacks, nr_stacks;
-	uint32_t round; /* of struct af_session: then ids begin again */
+	uint32_t round;                             /* of struct af_session: then ids begin again */
+	uint64_t functions[BPF_FUNCTIONS_MAX / 64]; /* bits of those that are defined */
 };
+
+/* Are calls of device APIs to be seen from here? */
+enum bpf_calls {
+	BPF_CALLS_NONE, /* there is no such API that we know of */
+	BPF_CALLS_WANTED,
+	BPF_CALLS_OVER, /* probed, or not to be */
+};
+
+struct bpf_library;
+struct bpf_probes;
 
 /* One program that one process ran: from its fork or exec to its end or the next exec. */
 struct bpf_image {
@@ -82,6 +100,9 @@ struct bpf_image {
 	uint32_t generation;
 	struct bpf_out *out; /* NULL: nothing to write so far */
 	struct af_map rules; /* of bpf_unwind.c, by address */
+	enum bpf_calls calls;
+	struct bpf_probes *probes;         /* of its calls, or NULL */
+	const struct bpf_library *library; /* that they are in */
 };
 
 /* Of /proc/kallsyms; all 0 where it tells nothing. */
@@ -122,9 +143,12 @@ struct af_bpf {
 	struct af_map tables; /* of bpf_unwind.c, by file */
 	uint32_t own_cgroup;  /* string */
 	uint64_t counted[AF_BPF_COUNTS], lost_sideband;
-	uint64_t looked_ns;  /* at what covers are worth */
-	uint64_t forgot_ns;  /* what is over, last */
-	size_t strings_kept; /* bytes, by then */
+	uint64_t looked_ns;            /* at what covers are worth */
+	uint64_t forgot_ns;            /* what is over, last */
+	size_t strings_kept;           /* bytes, by then */
+	uint32_t nr_callers;           /* images whose calls are WANTED */
+	struct bpf_library *libraries; /* with functions to be probed */
+	bool told_refusal;             /* that they cannot be */
 	bool stopped;
 };
 
@@ -155,7 +179,7 @@ void bpf_image_exit(struct bpf_image *image, struct af_bpf *b, const struct af_b
 /* Nothing more is asked of who forked it. */
 void bpf_image_orphan(struct bpf_image *image);
 
-void bpf_image_free(struct bpf_image *image);
+void bpf_image_free(struct af_bpf *b, struct bpf_image *image);
 void bpf_images_free(struct af_bpf *b);
 
 /* bpf_mapping.c */
@@ -201,6 +225,31 @@ void bpf_out_close(struct af_bpf *b, struct bpf_image *image);
 void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_stacks *s);
 void bpf_write_comm(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_head *h);
 void bpf_idle_close(struct af_bpf *b);
+
+/* bpf_calls.c */
+
+struct record_bpf;
+
+/* Does the kernel probe many functions at once, by a program that is loaded for that? */
+bool bpf_calls_at_once(void);
+
+/* Probe ourselves for a moment: 0, or -errno. */
+int bpf_calls_try(const struct record_bpf *programs);
+
+/* @image maps @path; or was forked from @from. */
+void bpf_calls_see(struct af_bpf *b, struct bpf_image *image, const char *path);
+void bpf_calls_fork(struct af_bpf *b, struct bpf_image *image, const struct bpf_image *from);
+
+/* Now and then: probe who is WANTED and old enough to have said hello, and did not. */
+void bpf_calls_look(struct af_bpf *b, uint64_t now);
+
+/* No more probes of @image: it is over, or tells of its calls itself. */
+void bpf_calls_end(struct af_bpf *b, struct bpf_image *image);
+
+/* The id of the function that the CALL @s is of; 0 for one that is to be left out. */
+uint32_t bpf_calls_function(const struct bpf_image *image, const struct af_bpf_stacks *s);
+void bpf_calls_write(struct bpf_out *out, uint64_t time_ns, uint32_t function, uint32_t callpath);
+void bpf_calls_close(struct af_bpf *b);
 
 /* bpf_usage.c */
 /* Remember what those have used who are going to be watched. */

@@ -74,6 +74,9 @@ int bpf_programs_load(struct af_bpf *b, struct af_err *err)
 	p->rodata->wakers = b->options->off_cpu == AF_OFF_CPU_WAKERS;
 	p->rodata->ring_low = ring_bytes(b, nr_cpus) / 4;
 	bpf_map__set_max_entries(p->maps.ring, ring_bytes(b, nr_cpus));
+	if (bpf_calls_at_once())
+		bpf_program__set_expected_attach_type(p->progs.device_call,
+		                                      (enum bpf_attach_type)BPF_TRACE_UPROBES);
 	if (!b->options->off_cpu) {
 		bpf_map__set_max_entries(p->maps.slots, 1);
 		bpf_program__set_autoload(p->progs.on_switch, false);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inject/cuda_functions.h"
+#include "trace/cuda_functions.h"
 #include "inject/inject.h"
 #include "inject/keep.h"
 

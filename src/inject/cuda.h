@@ -9,7 +9,7 @@
  *	cuda_activity.c  buffers and records of what devices did: GPU_WORK and its definitions
  *	cuda_graph.c     nodes of graphs: GRAPH_NODE
  *	cuda_thread.c    the thread that flushes, reads the clocks, and sees to the end
- *	cuda_functions.h which functions; cupti.h what of CUPTI is used
+ *	trace/cuda_functions.h which functions; cupti.h what of CUPTI is used
  *
  * Calls are seen in the domain of the driver API only: every launch passes there, the runtime's
  * too, at half the price of both, and the runtime's function is in the stack anyway.

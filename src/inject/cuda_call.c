@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "inject/cuda_functions.h"
+#include "trace/cuda_functions.h"
 #include "inject/handles.h"
 #include "inject/inject.h"
 

@@ -306,6 +306,11 @@ typedef int64_t af_i64;
 	F(FIX, u64, start_ns, "")                                                                  \
 	F(FIX, u64, busy_ns, "")
 
+#define AF_CALL_SEEN_FIELDS(F)                                                                     \
+	F(FIX, u32, callpath, "who called; 0 when not known")                                      \
+	F(FIX, u32, function, "this event's time is the call's beginning")                         \
+	F(FIX, u32, correlation, "of the CALL that is the same, 0 when not known")
+
 /*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
@@ -348,7 +353,8 @@ typedef int64_t af_i64;
 	K(36, LAUNCH_CONFIG, launch_config, "what else a kernel's shape is")                       \
 	K(37, MEMORY, memory, "device memory, or memory that a device sees, came or went")         \
 	K(38, RANGE, range, "the program says what it is doing (NVTX)")                            \
-	K(39, OVERHEAD, overhead, "what tracing cost, by the driver's own account")
+	K(39, OVERHEAD, overhead, "what tracing cost, by the driver's own account")                \
+	K(40, CALL_SEEN, call_seen, "a thread called a device API, as the kernel saw it")
 
 #define AF_TRACE_VERSION 1
 

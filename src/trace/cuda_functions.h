@@ -7,8 +7,8 @@
  * Not here: what only asks (cuEventQuery, cuPointerGetAttribute): programs call it millions of
  * times, and it neither puts work on a device nor waits.
  */
-#ifndef AF_INJECT_CUDA_FUNCTIONS_H
-#define AF_INJECT_CUDA_FUNCTIONS_H
+#ifndef AF_TRACE_CUDA_FUNCTIONS_H
+#define AF_TRACE_CUDA_FUNCTIONS_H
 
 #define AF_CUDA_FUNCTIONS(F)                                                                       \
 	F(17, cuCtxSynchronize, SYNC)                                                              \

@@ -1,0 +1,516 @@
+/*
+ * Calls of the CUDA driver by processes that carry no libaflame: the kernel's probes (uprobes) at
+ * the entries of libcuda's functions, wherever the process has that file from. What is seen is who
+ * called what and when: how long it took, and what the device did then, is not.
+ *
+ * Only entries are probed. A probe of the return writes its own address over the caller's on the
+ * stack: whoever else walks that stack (an exception, a sampler, we ourselves) loses its way there.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <limits.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/proc.h"
+#include "base/scope.h"
+#include "collect/bpf_private.h"
+#include "collect/session.h"
+#include "record.skel.h"
+#include "trace/cuda_functions.h"
+
+enum {
+	SITES_MAX = 1024,
+};
+
+/* The ids that libaflame gives the functions too. */
+static const struct {
+	const char *name;
+	uint32_t does;
+} functions[] = {{"", 0},
+#define AF_F(id, name, does) {#name, AF_DOES_##does},
+                 AF_CUDA_FUNCTIONS(AF_F)
+#undef AF_F
+};
+
+enum { NR_FUNCTIONS = sizeof functions / sizeof *functions };
+
+_Static_assert(sizeof functions / sizeof *functions <= BPF_FUNCTIONS_MAX,
+               "a bit of struct bpf_out for each");
+
+/* Where to probe: an offset in the file. */
+struct site {
+	uint64_t offset;
+	uint32_t function;
+};
+
+struct bpf_library {
+	dev_t dev;
+	ino_t ino;
+	struct site *sites; /* by offset */
+	uint32_t nr;
+	struct bpf_library *next;
+};
+
+struct bpf_probes {
+	int fd;                 /* of all, from Linux 6.10 on, or -1 */
+	struct bpf_link **each; /* before */
+	uint32_t nr;
+};
+
+bool bpf_calls_at_once(void)
+{
+	/* Before, one that is for a process is for its first thread only. */
+	return af_linux_is_at_least(6, 10);
+}
+
+/* ---- which addresses ---- */
+
+static bool is_wanted(uint32_t does)
+{
+	return does != AF_DOES_GRAPH && does != AF_DOES_LOAD && does != AF_DOES_OTHER;
+}
+
+static uint32_t function_named(const char *name)
+{
+	if (name[0] != 'c' || name[1] != 'u')
+		return 0;
+	for (uint32_t i = 1; i < NR_FUNCTIONS; i++)
+		if (!strcmp(functions[i].name, name))
+			return is_wanted(functions[i].does) ? i : 0;
+	return 0;
+}
+
+/*
+ * Instructions that the kernel follows by itself cost a probe a tenth of those that it must let the
+ * processor step over (arch/x86/kernel/uprobes.c: push, jumps, nops).
+ */
+static bool is_push(const uint8_t *at)
+{
+	return (at[0] & 0xf8) == 0x50 || (at[0] == 0x41 && (at[1] & 0xf8) == 0x50);
+}
+
+static bool is_branch(const uint8_t *at)
+{
+	return (at[0] & 0xf0) == 0x70 || (at[0] == 0x0f && (at[1] & 0xf0) == 0x80);
+}
+
+/*
+ * How far from the entry in @code the probe goes. NVIDIA's functions begin with a comparison of a
+ * variable and a jump that depends on it: at the jump registers and stack are still the caller's.
+ */
+static uint32_t entry_skip(const uint8_t *code, uint32_t size)
+{
+	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint32_t at = size >= 4 && !memcmp(code, endbr64, 4) ? 4 : 0;
+
+	if (at + 12 > size || is_push(code + at))
+		return at;
+	/* cmp[lb] $number, place(%rip) */
+	uint32_t compare = code[at + 1] != 0x3d                   ? 0
+	                   : code[at] == 0x81                     ? 10
+	                   : code[at] == 0x80 || code[at] == 0x83 ? 7
+	                                                          : 0;
+	return compare && is_branch(code + at + compare) ? at + compare : at;
+}
+
+/* Where the code at @address lies in the file; false when it does not. */
+static bool file_offset(Elf *elf, uint64_t address, uint64_t *offset)
+{
+	size_t nr = 0;
+	GElf_Phdr p;
+
+	elf_getphdrnum(elf, &nr);
+	for (size_t i = 0; i < nr && gelf_getphdr(elf, (int)i, &p); i++)
+		if (p.p_type == PT_LOAD && p.p_flags & PF_X && address >= p.p_vaddr &&
+		    address - p.p_vaddr < p.p_filesz) {
+			*offset = address - p.p_vaddr + p.p_offset;
+			return true;
+		}
+	return false;
+}
+
+static int site_order(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->function < y->function ? -1 : x->function > y->function;
+}
+
+static void site_add(struct bpf_library *l, Elf *elf, int fd, uint64_t address, uint32_t function)
+{
+	uint8_t code[16];
+	uint64_t offset;
+
+	if (l->nr == SITES_MAX || !file_offset(elf, address, &offset))
+		return;
+	ssize_t n = pread(fd, code, sizeof code, (off_t)offset);
+	if (n > 0)
+		l->sites[l->nr++] = (struct site){offset + entry_skip(code, (uint32_t)n), function};
+}
+
+/* Two names of one function are one call: the first name it is. */
+static void sites_sort(struct bpf_library *l)
+{
+	uint32_t kept = 0;
+
+	qsort(l->sites, l->nr, sizeof *l->sites, site_order);
+	for (uint32_t i = 0; i < l->nr; i++)
+		if (!kept || l->sites[kept - 1].offset != l->sites[i].offset)
+			l->sites[kept++] = l->sites[i];
+	l->nr = kept;
+}
+
+static void sites_read(struct bpf_library *l, int fd)
+{
+	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	Elf_Scn *section = NULL;
+	GElf_Shdr head;
+	GElf_Sym symbol;
+
+	l->sites = af_xcalloc(SITES_MAX, sizeof *l->sites);
+	while (elf && (section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &head) || head.sh_type != SHT_DYNSYM)
+			continue;
+		Elf_Data *data = elf_getdata(section, NULL);
+		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+			const char *name = elf_strptr(elf, head.sh_link, symbol.st_name);
+			uint32_t function = name ? function_named(name) : 0;
+			if (function && symbol.st_shndx != SHN_UNDEF &&
+			    GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
+				site_add(l, elf, fd, symbol.st_value, function);
+		}
+	}
+	elf_end(elf);
+	sites_sort(l);
+}
+
+static struct bpf_library *library_of(struct af_bpf *b, int fd)
+{
+	struct bpf_library *l;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return NULL;
+	for (l = b->libraries; l; l = l->next)
+		if (l->dev == st.st_dev && l->ino == st.st_ino)
+			return l;
+	l = af_xcalloc(1, sizeof *l);
+	l->dev = st.st_dev;
+	l->ino = st.st_ino;
+	sites_read(l, fd);
+	l->next = b->libraries;
+	b->libraries = l;
+	return l;
+}
+
+/* ---- probes ---- */
+
+/* bpf(2), BPF_LINK_CREATE: struct bpf_attr.link_create as of Linux 6.6, which libbpf 1.1 lacks. */
+static int probe_at_once(int program, const char *path, const struct bpf_library *l, uint32_t pid)
+{
+	struct {
+		uint32_t program, target, type, flags;
+		uint64_t path, offsets, references, cookies;
+		uint32_t nr, multi_flags, pid, pad;
+	} attr = {
+	    .program = (uint32_t)program,
+	    .type = BPF_TRACE_UPROBES,
+	    .path = (uintptr_t)path,
+	    .nr = l->nr,
+	    .pid = pid,
+	};
+	uint64_t *offsets = af_xcalloc(l->nr, sizeof *offsets);
+
+	for (uint32_t i = 0; i < l->nr; i++)
+		offsets[i] = l->sites[i].offset;
+	attr.offsets = (uintptr_t)offsets;
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof attr);
+	int rc = fd < 0 ? -errno : fd;
+	free(offsets);
+	return rc;
+}
+
+/* Each is a descriptor: of many processes they are more than the usual 1,024. */
+static void descriptors_allow(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int probe_each(struct bpf_probes *p, struct bpf_program *program, const char *path,
+                      const struct bpf_library *l, uint32_t pid)
+{
+	descriptors_allow();
+	p->each = af_xcalloc(l->nr, sizeof *p->each);
+	for (uint32_t i = 0; i < l->nr; i++) {
+		struct bpf_link *link =
+		    bpf_program__attach_uprobe(program, false, (int)pid, path, l->sites[i].offset);
+		if (!link)
+			return -errno;
+		p->each[p->nr++] = link;
+	}
+	return 0;
+}
+
+static void probes_free(struct bpf_probes *p)
+{
+	if (!p)
+		return;
+	if (p->fd >= 0)
+		close(p->fd);
+	for (uint32_t i = 0; i < p->nr; i++)
+		bpf_link__destroy(p->each[i]);
+	free(p->each);
+	free(p);
+}
+
+static int probes_open(struct bpf_probes **at, const struct record_bpf *programs, const char *path,
+                       const struct bpf_library *l, uint32_t pid)
+{
+	struct bpf_probes *p = *at = af_xcalloc(1, sizeof *p);
+	int rc;
+
+	p->fd = -1;
+	if (bpf_calls_at_once())
+		rc = p->fd =
+		    probe_at_once(bpf_program__fd(programs->progs.device_call), path, l, pid);
+	else
+		rc = probe_each(p, programs->progs.device_call, path, l, pid);
+	if (rc >= 0)
+		return 0;
+	probes_free(p);
+	*at = NULL;
+	return rc;
+}
+
+int bpf_calls_try(const struct record_bpf *programs)
+{
+	uint64_t here = (uintptr_t)bpf_calls_try;
+	unsigned long long start, end, offset;
+	struct site site = {0};
+	struct bpf_library own = {.sites = &site, .nr = 1};
+	struct bpf_probes *p = NULL;
+	char line[PATH_MAX + 128];
+
+	scope_fclose FILE *f = fopen("/proc/self/maps", "re");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "%llx-%llx %*s %llx", &start, &end, &offset) == 3 &&
+		    here >= start && here < end)
+			site.offset = here - start + offset;
+	int rc = probes_open(&p, programs, "/proc/self/exe", &own, (uint32_t)getpid());
+	probes_free(p);
+	return rc;
+}
+
+/* ---- whose ---- */
+
+static bool is_driver(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return name && path[1] != '/' && !strncmp(name, "/libcuda.so", sizeof "/libcuda.so" - 1);
+}
+
+void bpf_calls_see(struct af_bpf *b, struct bpf_image *image, const char *path)
+{
+	if (image->calls == BPF_CALLS_NONE && b->r && b->r->control->flags & AF_SESSION_CUDA &&
+	    is_driver(path)) {
+		image->calls = BPF_CALLS_WANTED;
+		b->nr_callers++;
+	}
+}
+
+/* What forked may call where it forked from has not yet: its code is there. */
+void bpf_calls_fork(struct af_bpf *b, struct bpf_image *image, const struct bpf_image *from)
+{
+	if (from->calls == BPF_CALLS_NONE)
+		return;
+	image->calls = BPF_CALLS_WANTED;
+	b->nr_callers++;
+}
+
+void bpf_calls_end(struct af_bpf *b, struct bpf_image *image)
+{
+	if (image->calls == BPF_CALLS_WANTED)
+		b->nr_callers--;
+	if (image->calls != BPF_CALLS_NONE)
+		image->calls = BPF_CALLS_OVER;
+	probes_free(image->probes);
+	image->probes = NULL;
+}
+
+static const struct bpf_mapping *driver_mapping(const struct af_bpf *b,
+                                                const struct bpf_image *image)
+{
+	for (const struct bpf_image *i = image; i; i = i->exec ? NULL : i->from)
+		for (uint32_t k = i->nr_maps; k--;)
+			if (is_driver(af_strtab_get(&b->strings, i->maps[k].path)))
+				return &i->maps[k];
+	return NULL;
+}
+
+/*
+ * The file as the process has it mapped, whatever lies under its name by now, or, where that may
+ * not be opened, what its name means to the process. -1, and *@path is of no use.
+ */
+static int driver_open(const struct af_bpf *b, const struct bpf_image *image, char *path,
+                       size_t size)
+{
+	const struct bpf_mapping *m = driver_mapping(b, image);
+
+	if (!m)
+		return -1;
+	snprintf(path, size, "/proc/%u/map_files/%llx-%llx", image->pid,
+	         (unsigned long long)m->start, (unsigned long long)m->end);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, size, "/proc/%u/root%s", image->pid, af_strtab_get(&b->strings, m->path));
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+static void calls_say(struct af_bpf *b, const struct bpf_image *image, const char *words)
+{
+	af_session_note(b->r, "cuda.seen", "%s (%u): %s", af_strtab_get(&b->strings, image->comm),
+	                image->pid, words);
+}
+
+static void calls_refused(struct af_bpf *b, const struct bpf_image *image, int rc)
+{
+	char words[256];
+
+	snprintf(words, sizeof words, "calls are not seen: %s (%s)", strerror(-rc),
+	         rc == -EPERM || rc == -EACCES ? "run aflame as root"
+	                                       : "the kernel must be built with CONFIG_UPROBES");
+	calls_say(b, image, words);
+	if (b->r->options->tell && !b->told_refusal)
+		b->r->options->tell(words);
+	b->told_refusal = true;
+}
+
+static void calls_begin(struct af_bpf *b, struct bpf_image *image)
+{
+	char path[PATH_MAX + 64], words[160];
+
+	b->nr_callers--;
+	image->calls = BPF_CALLS_OVER;
+	scope_close int fd = driver_open(b, image, path, sizeof path);
+	struct bpf_library *l = fd < 0 ? NULL : library_of(b, fd);
+	if (!l || !l->nr) {
+		calls_say(b, image, "calls are not seen: its libcuda cannot be read");
+		return;
+	}
+	image->library = l;
+	b->programs->bss->probes = true;
+	int rc = probes_open(&image->probes, b->programs, path, l, image->pid);
+	if (rc == -ESRCH || rc == -ENOENT)
+		return; /* it has ended meanwhile */
+	if (rc) {
+		calls_refused(b, image, rc);
+		return;
+	}
+	snprintf(words, sizeof words,
+	         "calls of %u functions of libcuda are seen from outside: no device times, which "
+	         "aflame run has",
+	         l->nr);
+	calls_say(b, image, words);
+}
+
+/* Not yet: who carries libaflame, which tells more, has not said so when it is that young. */
+static bool is_early(const struct af_bpf *b, const struct bpf_image *image, uint64_t now)
+{
+	return b->r->child > 0 && now - image->start_ns < HOLD_NS;
+}
+
+void bpf_calls_look(struct af_bpf *b, uint64_t now)
+{
+	for (uint32_t k = 0; b->nr_callers && k < b->nr_images; k++) {
+		struct bpf_image *i = b->images[k];
+		if (i->calls != BPF_CALLS_WANTED || is_early(b, i, now))
+			continue;
+		if (i->in_scope && !i->hello && !i->ended &&
+		    bpf_image_at(b, i->pid, UINT64_MAX) == i)
+			calls_begin(b, i);
+		else
+			bpf_calls_end(b, i);
+	}
+}
+
+void bpf_calls_close(struct af_bpf *b)
+{
+	for (struct bpf_library *l = b->libraries, *next; l; l = next) {
+		next = l->next;
+		free(l->sites);
+		free(l);
+	}
+	b->libraries = NULL;
+}
+
+/* ---- what they called ---- */
+
+static const struct bpf_library *library_at(const struct bpf_image *image)
+{
+	for (; image; image = image->exec ? NULL : image->from)
+		if (image->library)
+			return image->library;
+	return NULL;
+}
+
+uint32_t bpf_calls_function(const struct bpf_image *image, const struct af_bpf_stacks *s)
+{
+	const struct bpf_library *l = library_at(image);
+	const struct bpf_mapping *m = s->user_bytes ? bpf_mapping_at(image, s->pcs[0]) : NULL;
+
+	if (!l || !m || s->kernel_bytes)
+		return 0;
+	/* What the driver calls within itself is part of a call that was seen. */
+	uint64_t caller = s->stack_bytes ? s->pcs[s->user_bytes / 8] : 0;
+	const struct bpf_mapping *from = bpf_mapping_at(image, caller);
+	if (from && from->path == m->path)
+		return 0;
+	struct site key = {.offset = s->pcs[0] - m->start + m->offset};
+	for (uint32_t low = 0, high = l->nr; low < high;) {
+		uint32_t middle = (low + high) / 2;
+		if (l->sites[middle].offset == key.offset)
+			return l->sites[middle].function;
+		if (l->sites[middle].offset < key.offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return 0;
+}
+
+void bpf_calls_write(struct bpf_out *out, uint64_t time_ns, uint32_t function, uint32_t callpath)
+{
+	uint64_t *word = &out->functions[function / 64], bit = 1ull << function % 64;
+
+	if (!(*word & bit)) {
+		const char *name = functions[function].name;
+		struct af_ev_function ev = {function, AF_API_CUDA, functions[function].does};
+		struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0}};
+		af_stream_put_tail(&out->stream, AF_KIND_FUNCTION, time_ns, &ev, sizeof ev, tail,
+		                   1);
+		*word |= bit;
+	}
+	af_stream_put(&out->stream, call_seen, time_ns, .callpath = callpath, .function = function);
+}
