@@ -145,9 +145,12 @@ static void write_process(struct draft_writer *w, uint32_t process)
 	struct af_ev_mapping mapping = {
 	    .start = ADDRESS_EVAL, .end = frame_address(d->nr_frames), .flags = AF_MAPPING_JIT};
 	struct af_tail tail[2] = {{"", 0, 1}, {"[imported]", 10, 0}};
+	const char *exe = af_strtab_get(&d->names, p->exe);
+	char by_pid[32];
 
-	draft_put(w, AF_KIND_PROCESS, w->begin_ns, &fixed, sizeof fixed,
-	          af_strtab_get(&d->names, p->exe), "");
+	snprintf(by_pid, sizeof by_pid, "[pid %u]", p->pid);
+
+	draft_put(w, AF_KIND_PROCESS, w->begin_ns, &fixed, sizeof fixed, *exe ? exe : by_pid, "");
 	af_stream_put_tail(&w->stream, AF_KIND_MAPPING, w->begin_ns + w->shift_ns, &mapping,
 	                   sizeof mapping, tail, 2);
 }
