@@ -2,10 +2,12 @@
 """The CUDA collector where something is wrong with CUPTI or there is none, and at the end of processes:
 on the mock of tests/mock_cuda."""
 
+import ctypes
 import os
 import re
 
 from cuda_work import (
+    MOCK,
     bare_stacks,
     check_cuda,
     check_paths,
@@ -68,6 +70,17 @@ def _():
     check_paths(cuda_run("cuda_paths", knobs={"MOCK_CUPTI_FLUSH_MS": 300}))
 
 
+@case("a CUPTI that the program has loaded is the one that is used")
+def _():
+    loaded = {
+        "MOCK_CUDA_VERSION": 13000,
+        "LD_PRELOAD": os.path.join(MOCK, "cupti12/libcupti.so.12"),
+    }
+    run = cuda_run("cuda_paths", parts=("driver", "cupti13"), knobs=loaded)
+    check_paths(run)
+    expect("libcupti.so.12" in cuda_notes(run)[0], cuda_notes(run))
+
+
 @case("CUPTI that gives up in the middle ends the recording of CUDA, not the program")
 def _():
     run = cuda_run("cuda_paths", knobs={"MOCK_CUPTI_FATAL_AFTER": 20})
@@ -76,6 +89,15 @@ def _():
 
 
 # --- no CUPTI
+
+
+def has_driver():
+    """Of this machine's own."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def broken_cupti():
@@ -140,6 +162,8 @@ def _():
         (("driver", "cupti13"), {"MOCK_CUDA_DEVICES": 0}, r"does not +cuda "),
         (("cupti13",), {}, r"does not +cuda .*no NVIDIA driver"),
     ):
+        if "driver" not in parts and has_driver():
+            continue
         done = aflame("doctor", env=machine_with(*parts, **knobs))
         line = next((t for t in done.stdout.splitlines() if " cuda " in t), "")
         note(line)
