@@ -34,6 +34,7 @@ static void results_open(struct af_results *r, const struct af_asked *asked)
 	for (int i = 0; i < AF_VIEW_WAKERS; i++)
 		af_tree_open(&r->trees[i], weights, AF_WEIGHTS);
 	af_tree_open(&r->trees[AF_VIEW_WAKERS], waits, 2);
+	af_tree_open(&r->trees[AF_VIEW_IDLE], weights, 1);
 }
 
 void af_results_close(struct af_results *r)
@@ -134,6 +135,7 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	out->works_unlaunched = a->launches.unlaunched;
 	out->works_unstamped = a->launches.unstamped;
 	out->works_unknown = a->launches.unknown;
+	out->start_ns = af_trace_start_ns(a->trace);
 	af_trace_damage_text(af_trace_damage(a->trace), out->damage, sizeof out->damage);
 	for (int i = 0; a->passes[i]; i++) {
 		a->passes[i]->finish(a->state[i], &a->world, out);

@@ -22,10 +22,11 @@ enum af_view {
 	AF_VIEW_GPU,    /* what devices did, under the stacks that asked for it */
 	AF_VIEW_ALL,    /* both in one tree */
 	AF_VIEW_WAKERS, /* what threads waited for, and above it the stacks that ended it */
+	AF_VIEW_IDLE,   /* when devices did nothing, and what the threads that use them did then */
 	AF_VIEWS
 };
 
-/* Weights of the trees, by column; the view of wakers has two of its own. */
+/* Weights of the trees, by column; the view of wakers has two of its own, idle only time. */
 enum {
 	AF_WEIGHT_TIME,
 	AF_WEIGHT_SAMPLES,
@@ -39,7 +40,8 @@ enum { AF_WAKERS_OFF_CPU, AF_WAKERS_COUNT };
 /* Answers besides the trees, which are bits 1 << AF_VIEW_… */
 enum {
 	AF_ANSWER_TABLES = 1 << AF_VIEWS, /* all there are */
-	AF_ANSWER_TOP = 2 << AF_VIEWS, /* of the tables only the heaviest functions and kernels */
+	AF_ANSWER_TOP = 2 << AF_VIEWS,  /* of the tables only the heaviest functions and kernels */
+	AF_ANSWER_GAPS = 4 << AF_VIEWS, /* of the tables only why devices were idle */
 };
 
 /* Frames between a process and its stacks. */
@@ -74,6 +76,7 @@ struct af_results {
 	/* Launches and work that do not belong together, when a pass takes work: see launches.h. */
 	uint64_t launches_unfinished, works_failed, works_unlaunched, works_unstamped,
 	    works_unknown;
+	uint64_t start_ns; /* of the trace: what times are shown relative to */
 	char damage[768]; /* of the trace, in one line; "" for none */
 };
 
@@ -103,6 +106,7 @@ extern const struct af_pass_ops af_pass_devices;
 extern const struct af_pass_ops af_pass_calls;
 extern const struct af_pass_ops af_pass_seen;
 extern const struct af_pass_ops af_pass_memory;
+extern const struct af_pass_ops af_pass_idle;
 extern const struct af_pass_ops af_pass_who;
 extern const struct af_pass_ops af_pass_run;
 

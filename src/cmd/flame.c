@@ -176,7 +176,9 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	const struct af_tree *t = &r->trees[v];
 	const char *view = af_view_names[v];
 	int weight = o->weight ? af_tree_weight(t, o->weight) : 0;
-	const char *fix = !strcmp(view, "wakers") ? ": record it with --off-cpu=wakers" : "";
+	const char *fix = v == AF_VIEW_WAKERS ? ": record it with --off-cpu=wakers"
+	                  : v == AF_VIEW_IDLE ? ": no work of a device with its times"
+	                                      : "";
 
 	if (!r->has[v])
 		return af_fail_plain(err, -ENODATA, "the trace %s has nothing for --view %s%s", dir,
@@ -310,8 +312,9 @@ static const struct af_option flame_options[] = {
      AT(format), "svg|html|folded|text"},
     {AF_OPT_STRING, "folded", 0, "FILE", "draw folded text instead of a trace; - is standard input",
      AT(folded)},
-    {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all in one tree, or wakers: who ended the waits",
-     AT(view), "cpu|gpu|all|wakers"},
+    {AF_OPT_CHOICE, "view", 0, "VIEW",
+     "cpu, gpu, all in one tree, wakers of waits, idle: why devices were", AT(view),
+     "cpu|gpu|all|wakers|idle"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes or off-cpu (time)",
      AT(weight), AF_WEIGHT_WORDS},
     {AF_OPT_CHOICE, "group", 0, "BY", "stacks by rank; device work by device, or by stream of it",

@@ -4,7 +4,7 @@
 
 #include "cmd/partial.h"
 
-const char *const af_view_names[AF_VIEWS] = {"cpu", "gpu", "all", "wakers"};
+const char *const af_view_names[AF_VIEWS] = {"cpu", "gpu", "all", "wakers", "idle"};
 
 /* One of several views; the weight that was asked for may be one that only others have. */
 static int picture_view(struct af_render *r, const struct af_picture_job *job, int view,
@@ -16,7 +16,7 @@ static int picture_view(struct af_render *r, const struct af_picture_job *job, i
 
 	any.weight = NULL;
 	r->label = af_view_names[view];
-	if (weight && view == AF_VIEW_WAKERS && af_tree_weight(t, weight) < 0)
+	if (weight && view >= AF_VIEW_WAKERS && af_tree_weight(t, weight) < 0)
 		r->picture = &any;
 	int rc = job->format->tree(r, t, err);
 	r->picture = job->picture;

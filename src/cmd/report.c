@@ -19,7 +19,7 @@ struct report_options {
 
 static const struct report_options report_defaults = {.limit = 20};
 
-static const char *const report_kinds[] = {"summary", "top", "tree", NULL};
+static const char *const report_kinds[] = {"summary", "top", "tree", "gaps", NULL};
 
 static const char *report_kind(const char *word)
 {
@@ -120,12 +120,41 @@ static int report_tree(const struct report_options *o, const struct af_results *
 	return af_picture_write(&job, err);
 }
 
+/* Why devices were idle: the verdict, its figures, and the longest gaps. */
+static int report_gaps(const struct report_options *o, const struct af_results *r, const char *dir,
+                       struct af_err *err)
+{
+	static const char *const names[] = {"verdict", "idle", "gaps"};
+	struct af_buf b = {0};
+
+	if (!r->has[AF_VIEW_IDLE])
+		return af_fail_plain(err, -ENODATA,
+		                     "the trace %s has no work of a device with its times", dir);
+	if (o->json) {
+		af_facts_json(&b, &r->facts, (uint32_t)o->limit);
+		print_buf(&b);
+		return 0;
+	}
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		for (const struct af_table *t = r->facts.first; t; t = t->next) {
+			if (strcmp(t->name, names[i]) || !t->nr_rows)
+				continue;
+			if (b.len)
+				af_buf_char(&b, '\n');
+			report_table(&b, o, t);
+		}
+	print_buf(&b);
+	return 0;
+}
+
 static struct af_asked report_asked(const struct report_options *o, const char *kind)
 {
 	bool top = !strcmp(kind, "top");
 
 	if (!strcmp(kind, "summary"))
 		return AF_ASKED_TABLES;
+	if (!strcmp(kind, "gaps"))
+		return (struct af_asked){.answers = AF_ANSWER_GAPS};
 	if (top && !o->view && !o->weight)
 		return (struct af_asked){AF_ANSWER_TOP, 0};
 	return (struct af_asked){
@@ -141,8 +170,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 	struct af_results r;
 
 	if (!kind && nr_words > 1)
-		return af_fail_plain(err, -EINVAL, "no report %s: there is summary, top, tree",
-		                     words[0]);
+		return af_fail_plain(err, -EINVAL,
+		                     "no report %s: there is summary, top, tree, gaps", words[0]);
 	if (nr_words && kind) {
 		words++;
 		nr_words--;
@@ -162,6 +191,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		rc = report_top(o, &r, err);
 	else if (!rc && !strcmp(kind, "tree"))
 		rc = report_tree(o, &r, err);
+	else if (!rc && !strcmp(kind, "gaps"))
+		rc = report_gaps(o, &r, af_trace_dir(nr_words, words), err);
 	else if (!rc)
 		rc = report_summary(o, &r);
 	af_results_close(&r);
@@ -173,8 +204,8 @@ static const struct af_option report_options[] = {
      offsetof(struct report_options, json)},
     {AF_OPT_U64, "limit", 'n', "N", "rows of a table, 0 for all (20)",
      offsetof(struct report_options, limit)},
-    {AF_OPT_CHOICE, "view", 0, "VIEW", "of top and tree: cpu, gpu, all, or wakers",
-     offsetof(struct report_options, view), "cpu|gpu|all|wakers"},
+    {AF_OPT_CHOICE, "view", 0, "VIEW", "of top and tree: cpu, gpu, all, wakers or idle",
+     offsetof(struct report_options, view), "cpu|gpu|all|wakers|idle"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT",
      "of top and tree: time, samples, count, bytes or off-cpu (time)",
      offsetof(struct report_options, weight), AF_WEIGHT_WORDS},
@@ -183,14 +214,16 @@ static const struct af_option report_options[] = {
 
 const struct af_command af_command_report = {
     .name = "report",
-    .usage = "[summary|top|tree] [OPTIONS] [DIR]",
+    .usage = "[summary|top|tree|gaps] [OPTIONS] [DIR]",
     .summary = "Print what a trace tells, as tables or a tree",
     .details =
 	"summary: the run, its processes and threads, where CPU and device time went, where\n"
 	"threads waited, what was lost, what it cost.\n"
-	"top: the heaviest functions and kernels. tree: the flame graph as indented text.",
+	"top: the heaviest functions and kernels. tree: the flame graph as indented text.\n"
+	"gaps: what holds devices back, and the longest times that they had nothing to do.",
     .examples = "aflame report top --json --limit 50\tfor a script or an agent\n"
-		"aflame report top -w off-cpu\tthe functions that waited",
+		"aflame report top -w off-cpu\tthe functions that waited\n"
+		"aflame report gaps\twhy the device was idle",
     .options = report_options,
     .state_size = sizeof(struct report_options),
     .defaults = &report_defaults,

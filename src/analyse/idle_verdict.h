@@ -1,0 +1,50 @@
+/*
+ * What holds a device back, in one word and the figures behind it. docs/gpu.md says what each
+ * figure is; the thresholds are there too.
+ */
+#ifndef AF_ANALYSE_IDLE_VERDICT_H
+#define AF_ANALYSE_IDLE_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where the time from a device's first work to its last went. V(NAME, title, text) */
+#define AF_IDLE_SHARES(V)                                                                          \
+	V(KERNELS, "Kernels", "kernels")                                                           \
+	V(COPIES, "Only copies", "only copies")                                                    \
+	V(QUEUED, "Queued", "work launched before")                                                \
+	V(HOST, "Host", "host code and launches")                                                  \
+	V(COPY, "Copying", "in copy calls")                                                        \
+	V(SYNC, "Waiting", "after and in waits")                                                   \
+	V(INPUT, "Input", "off the CPU or loading data")                                           \
+	V(UNSEEN, "Not seen", "not seen")
+
+enum idle_share {
+#define AF_V(NAME, title, text) IDLE_SHARE_##NAME,
+	AF_IDLE_SHARES(AF_V)
+#undef AF_V
+	    IDLE_SHARES
+};
+
+enum idle_verdict {
+	IDLE_VERDICT_BUSY,
+	IDLE_VERDICT_LAUNCH,
+	IDLE_VERDICT_COPY,
+	IDLE_VERDICT_SYNC,
+	IDLE_VERDICT_INPUT,
+	IDLE_VERDICT_UNSEEN,
+	IDLE_VERDICT_MIXED,
+	IDLE_VERDICTS
+};
+
+enum {
+	AF_IDLE_BUSY_PERCENT = 80, /* of the time kernels ran or waited for the device: busy */
+	AF_IDLE_MOST_PERCENT = 50  /* of the rest one cause has more: it is the verdict */
+};
+
+enum idle_verdict idle_verdict(const uint64_t shares_ns[IDLE_SHARES]);
+
+/* "launch-bound"; of a busy device that is no GPU "device-bound". */
+const char *idle_verdict_text(enum idle_verdict v, bool is_gpu);
+
+#endif
