@@ -1,5 +1,5 @@
 /*
- * cuda_graphs [REPLAYS]: graphs captured, cloned, updated and replayed.
+ * cuda_graphs [REPLAYS [SHORTER]]: graphs captured, cloned, updated and replayed.
  *
  * Truth: capture_first() puts k1 (50 us), a fill and k2 (20 us) into a graph, k2 on a second stream
  * that joined the capture by an event. replay_original() replays it REPLAYS (5) times,
@@ -14,6 +14,7 @@ static struct cuda cuda;
 static struct CUstream_st *main_stream, *side_stream;
 static uint64_t buffer;
 static int host_calls;
+static uint64_t shorter;
 
 static void host_function(void *arg)
 {
@@ -28,7 +29,7 @@ __attribute__((noinline)) static void capture_side(struct CUfunc_st *kernel, uin
 	CUDA_CHECK(cuEventCreate(&join, 0));
 	CUDA_CHECK(cuEventRecord(fork, main_stream));
 	CUDA_CHECK(cuStreamWaitEvent(side_stream, fork, 0));
-	cuda_launch(kernel, side_stream, ns);
+	cuda_launch(kernel, side_stream, ns / shorter);
 	CUDA_CHECK(cuEventRecord(join, side_stream));
 	CUDA_CHECK(cuStreamWaitEvent(main_stream, join, 0));
 	CUDA_CHECK(cuEventDestroy_v2(fork));
@@ -51,7 +52,7 @@ static struct CUgraph_st *capture_end(void)
 __attribute__((noinline)) static struct CUgraph_st *capture_first(void)
 {
 	capture_begin();
-	cuda_launch(cuda.k[0], main_stream, 50000);
+	cuda_launch(cuda.k[0], main_stream, 50000 / shorter);
 	CUDA_CHECK(cuMemsetD32Async(buffer, 1, 1024, main_stream));
 	capture_side(cuda.k[1], 20000);
 	return capture_end();
@@ -60,7 +61,7 @@ __attribute__((noinline)) static struct CUgraph_st *capture_first(void)
 __attribute__((noinline)) static struct CUgraph_st *capture_second(void)
 {
 	capture_begin();
-	cuda_launch(cuda.k[2], main_stream, 30000);
+	cuda_launch(cuda.k[2], main_stream, 30000 / shorter);
 	CUDA_CHECK(cuMemsetD32Async(buffer, 2, 1024, main_stream));
 	capture_side(cuda.k[3], 10000);
 	return capture_end();
@@ -69,7 +70,7 @@ __attribute__((noinline)) static struct CUgraph_st *capture_second(void)
 __attribute__((noinline)) static struct CUgraph_st *capture_host(void)
 {
 	capture_begin();
-	cuda_launch(cuda.k[0], main_stream, 50000);
+	cuda_launch(cuda.k[0], main_stream, 50000 / shorter);
 	CUDA_CHECK(cuLaunchHostFunc(main_stream, host_function, &host_calls));
 	return capture_end();
 }
@@ -131,6 +132,7 @@ int main(int argc, char **argv)
 	struct CUgraph_st *graphs[4];
 	struct CUgraphExec_st *execs[3];
 
+	shorter = cuda_number(argc, argv, 2, 1);
 	cuda_open(&cuda, 0);
 	main_stream = cuda_stream();
 	side_stream = cuda_stream();
