@@ -1,14 +1,12 @@
 /* aflame export: a trace in the formats of other tools. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
-#include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/names.h"
+#include "cmd/partial.h"
 #include "exchange/export.h"
 
 struct export_options {
@@ -36,12 +34,24 @@ static void export_tell(const struct af_export_format *f, const struct af_export
 		        (unsigned long long)c->left_out, f->left_out);
 }
 
+/* One export, for af_partial_write(). */
+struct exporting {
+	const struct af_export_format *format;
+	const char *dir;
+	struct af_export_count count;
+};
+
+static int export_write(int fd, void *arg, struct af_err *err)
+{
+	struct exporting *x = arg;
+
+	return x->format->write(x->dir, fd, &x->count, err);
+}
+
 static int export_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct export_options *o = state;
-	const char *dir = af_trace_dir(nr_words, words);
-	bool to_stdout = !strcmp(o->output, "-");
-	struct af_export_count count = {0};
+	struct exporting x = {.dir = af_trace_dir(nr_words, words)};
 
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "export takes one trace directory, not %d",
@@ -49,21 +59,14 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 	if (!o->format)
 		return af_fail_plain(err, -EINVAL,
 		                     "name the format with --format: " AF_EXPORT_NAMES);
-	const struct af_export_format *f = export_format(o->format);
-	int rc = af_trace_prepare(dir, err);
-	if (rc)
-		return rc;
-
-	scope_close int file = -1;
-	if (!to_stdout)
-		file = open(o->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (!to_stdout && file < 0)
-		return af_fail(err, -errno, "cannot write %s", o->output);
-	rc = f->write(dir, to_stdout ? STDOUT_FILENO : file, &count, err);
+	x.format = export_format(o->format);
+	int rc = af_trace_prepare(x.dir, err);
+	if (!rc)
+		rc = af_partial_write(o->output, export_write, &x, err);
 	if (rc == -EPIPE) /* the reader has seen enough */
 		return 0;
 	if (!rc)
-		export_tell(f, &count, dir);
+		export_tell(x.format, &x.count, x.dir);
 	return rc;
 }
 

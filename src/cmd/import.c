@@ -11,6 +11,7 @@
 #include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/names.h"
+#include "cmd/progress.h"
 #include "exchange/draft.h"
 #include "exchange/import.h"
 #include "trace/reader.h"
@@ -53,7 +54,11 @@ static int import_read(struct af_draft *d, int nr, char **files, struct af_err *
 	char complaint[256];
 
 	for (int i = 0; i < nr; i++) {
-		int rc = af_import_file(d, files[i], (uint32_t)i, complaint, sizeof complaint, err);
+		struct af_progress progress = af_progress_begin("reading");
+		struct af_import_watch watch = {af_progress_tell, &progress};
+		int rc = af_import_file(d, files[i], (uint32_t)i, &watch, complaint,
+		                        sizeof complaint, err);
+		af_progress_end(&progress);
 		if (rc)
 			return rc;
 		if (*complaint)

@@ -16,6 +16,8 @@ struct import_file {
 	gzFile gz;
 	char first[512];
 	size_t nr_first, at;
+	const struct af_import_watch *watch;
+	uint64_t size;
 };
 
 static ssize_t file_read(void *arg, void *to, size_t size)
@@ -28,6 +30,9 @@ static ssize_t file_read(void *arg, void *to, size_t size)
 		f->at += n;
 		return (ssize_t)n;
 	}
+	z_off_t done = f->watch ? gzoffset(f->gz) : 0;
+	if (done > 0)
+		f->watch->tell(f->watch->arg, (uint64_t)done, f->size);
 	int n = gzread(f->gz, to, size > 1u << 30 ? 1u << 30 : (unsigned)size);
 	if (n >= 0)
 		return n;
@@ -39,7 +44,7 @@ static ssize_t file_read(void *arg, void *to, size_t size)
 static int file_open(struct import_file *f, const char *path, struct af_err *err)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
 
 	if (fd < 0 || fstat(fd, &st)) {
 		int rc = -errno;
@@ -56,6 +61,7 @@ static int file_open(struct import_file *f, const char *path, struct af_err *err
 		close(fd);
 		return af_fail(err, -ENOMEM, "cannot read %s", path);
 	}
+	f->size = (uint64_t)st.st_size;
 	gzbuffer(f->gz, AF_JSON_BUFFER);
 	int n = gzread(f->gz, f->first, sizeof f->first);
 	if (n <= 0) {
@@ -76,10 +82,11 @@ static bool is_json(const struct import_file *f)
 	return i < f->nr_first && (f->first[i] == '{' || f->first[i] == '[');
 }
 
-int af_import_file(struct af_draft *d, const char *path, uint32_t number, char *complaint,
-                   size_t size, struct af_err *err)
+int af_import_file(struct af_draft *d, const char *path, uint32_t number,
+                   const struct af_import_watch *watch, char *complaint, size_t size,
+                   struct af_err *err)
 {
-	struct import_file f = {0};
+	struct import_file f = {.watch = watch};
 	struct af_import_source in = {file_read, &f, path};
 	uint64_t before = af_draft_nr(d);
 	int rc = file_open(&f, path, err);

@@ -28,15 +28,23 @@ struct af_import_source {
 	const char *name; /* for messages and notes */
 };
 
+/* Who wants to hear how far a file is read. */
+struct af_import_watch {
+	void (*tell)(void *arg, uint64_t done,
+	             uint64_t size); /* bytes of the file, as it is on disk */
+	void *arg;
+};
+
 /*
- * Add what is in the file @path; @number (from 0) tells the files of one import apart. A file that
- * ends too early or is no JSON from some byte on is used up to there, counted in draft->damaged,
- * and
+ * Add what is in the file @path ("-": standard input), @watch (may be NULL) being told meanwhile;
+ * @number (from 0) tells the files of one import apart. A file that ends too early or is no JSON
+ * from some byte on is used up to there, counted in draft->damaged, and
  * @complaint says what is wrong ("" otherwise). Fails when the file cannot be read, or nothing in
  * it could be used.
  */
-int af_import_file(struct af_draft *d, const char *path, uint32_t number, char *complaint,
-                   size_t size, struct af_err *err);
+int af_import_file(struct af_draft *d, const char *path, uint32_t number,
+                   const struct af_import_watch *watch, char *complaint, size_t size,
+                   struct af_err *err);
 
 /* The same for bytes: what af_import_file() calls, and fuzzers do. */
 void af_import_json(struct af_draft *d, const struct af_import_source *in, uint32_t number,
