@@ -26,7 +26,7 @@ struct rows_row {
 	uint32_t first;
 	bool nests;
 	struct rows_held *held; /* a heap: the earliest, of these the outermost, is the first */
-	uint32_t nr, cap;
+	uint32_t nr, cap, most;
 	uint64_t nr_put;
 	struct rows_lane *lanes;
 	uint32_t nr_lanes, cap_lanes;
@@ -40,10 +40,12 @@ uint32_t af_rows_track(struct af_rows *r, struct af_track *t)
 	return t->id;
 }
 
-uint32_t af_rows_add(struct af_rows *r, const struct af_track *like, uint32_t first, bool nests)
+uint32_t af_rows_add(struct af_rows *r, const struct af_track *like, uint32_t first, uint32_t held,
+                     bool nests)
 {
 	AF_GROW(r->rows, r->nr, r->cap);
-	r->rows[r->nr] = (struct rows_row){.like = *like, .first = first, .nests = nests};
+	r->rows[r->nr] =
+	    (struct rows_row){.like = *like, .first = first, .most = held, .nests = nests};
 	return r->nr++;
 }
 
@@ -101,7 +103,7 @@ static struct rows_lane *lane_add(struct af_rows *r, struct rows_row *row)
 
 	AF_GROW(row->lanes, row->nr_lanes, row->cap_lanes);
 	row->nr_lanes++;
-	t.lane = lane;
+	t.lane += lane;
 	row->lanes[lane] = (struct rows_lane){
 	    .track = lane || !row->first ? af_rows_track(r, &t) : row->first,
 	    .ends_ns = af_xcalloc(row->nests ? AF_ROWS_DEPTH : 1, sizeof(uint64_t)),
@@ -145,7 +147,7 @@ void af_rows_put(struct af_rows *r, uint32_t row, const struct af_slice *s)
 	if (h.slice.end_ns < h.slice.start_ns)
 		h.slice.end_ns = h.slice.start_ns;
 	held_push(at, &h);
-	if (at->nr > AF_ROWS_WAIT)
+	if (at->nr > at->most)
 		rows_hand_over(r, at);
 }
 

@@ -11,9 +11,9 @@
  * begin together. Between tracks there is no order. Times are of the trace's clock, in
  * nanoseconds.
  *
- * struct af_rows brings slices that come in nearly any order into that form: a row keeps the latest
- * AF_ROWS_WAIT, hands over the earliest of them when one more comes, and spreads what would cross
- * over several tracks, its lanes.
+ * struct af_rows brings slices that come in nearly any order into that form: a row keeps some of
+ *the latest, hands over the earliest of them when one more comes, and spreads what would cross over
+ * several tracks, its lanes.
  *
  *	af_rows_track, af_rows_add, af_rows_put, af_rows_point → af_rows_flush → af_rows_free
  */
@@ -31,9 +31,8 @@ struct af_tree;
 struct af_world;
 
 enum {
-	AF_ROWS_WAIT = 1024, /* slices of a row that are held back */
-	AF_ROWS_LANES = 64,  /* tracks of a row; what crosses on all of them is left out */
-	AF_ROWS_DEPTH = 64,  /* slices within one another on a track */
+	AF_ROWS_LANES = 64, /* tracks of a row; what crosses on all of them is left out */
+	AF_ROWS_DEPTH = 64, /* slices within one another on a track */
 };
 
 enum af_track_kind {
@@ -178,10 +177,12 @@ uint32_t af_rows_track(struct af_rows *r, struct af_track *t);
 
 /*
  * A new row, returns its number. Its tracks are made of *@like when they are needed; the first one
- * is @first unless that is 0. Where it @nests slices may lie within one another, else each of
- * two that overlap gets a lane of its own.
+ * is @first unless that is 0; their lanes count from @like's. It holds @held slices back: as many
+ * as may come before one that is earlier. Where it @nests slices may lie within one another, else
+ * each of two that overlap gets a lane of its own.
  */
-uint32_t af_rows_add(struct af_rows *r, const struct af_track *like, uint32_t first, bool nests);
+uint32_t af_rows_add(struct af_rows *r, const struct af_track *like, uint32_t first, uint32_t held,
+                     bool nests);
 
 /* The slice's track is filled in. An end before the start is taken for the start. */
 void af_rows_put(struct af_rows *r, uint32_t row, const struct af_slice *s);

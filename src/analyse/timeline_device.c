@@ -51,7 +51,7 @@ void timeline_call(struct af_timeline *t, const struct af_event *ev)
 		s.way = AF_FLOW_FROM;
 		s.flow = flow_of(call.process, f ? f->api : AF_API_CUDA, call.correlation);
 	}
-	af_rows_put(&t->rows, timeline_row(t, ROW_CALLS, call.process, call.tid, ""), &s);
+	timeline_put(t, ROW_CALLS, call.process, &(struct timeline_row_id){.number = call.tid}, &s);
 }
 
 /* Of OpenCL's calls the trace has the moment in which they were made. */
@@ -73,7 +73,7 @@ void timeline_launch(struct af_timeline *t, const struct af_event *ev)
 	    .way = AF_FLOW_FROM,
 	    .flow = flow_of(ev->process, AF_API_OPENCL, l.correlation),
 	};
-	af_rows_put(&t->rows, timeline_row(t, ROW_CALLS, ev->process, ev->tid, ""), &s);
+	timeline_put(t, ROW_CALLS, ev->process, &(struct timeline_row_id){.number = ev->tid}, &s);
 }
 
 static const char *work_name(const struct af_world *w, uint32_t shape)
@@ -126,8 +126,8 @@ void timeline_work(void *timeline, const struct af_work *joined)
 	    .way = way_of(&work),
 	    .flow = flow_of(work.process, work.api, work.id),
 	};
-	uint32_t queue = t->world.shapes[work.shape].is.queue;
-	af_rows_put(&t->rows, timeline_row(t, ROW_QUEUE, work.process, queue, ""), &s);
+	struct timeline_row_id id = {.number = t->world.shapes[work.shape].is.queue};
+	timeline_put(t, ROW_QUEUE, work.process, &id, &s);
 }
 
 static struct timeline_counter *counter_of(struct af_timeline *t, uint32_t process, uint32_t device,
@@ -198,5 +198,6 @@ void timeline_overhead(struct af_timeline *t, const struct af_event *ev)
 	    .name = timeline_name(t, af_overhead_text(o.overhead)),
 	};
 	if (timeline_wants(t, s.start_ns, s.end_ns))
-		af_rows_put(&t->rows, timeline_row(t, ROW_OVERHEAD, ev->process, o.device, ""), &s);
+		timeline_put(t, ROW_OVERHEAD, ev->process,
+		             &(struct timeline_row_id){.number = o.device}, &s);
 }

@@ -32,7 +32,7 @@ struct af_timeline {
 	struct af_map by_call; /* call path and function, or that and a node of a graph → stack */
 	struct af_map by_pid;  /* the latest process of each */
 	struct af_map by_track; /* process, thread or device → track */
-	struct af_map by_row;   /* kind, process, id and text → row */
+	struct af_map by_row;   /* what row_of() is given → row */
 	uint32_t nr_children;   /* ranks handed out */
 
 	struct af_map by_run; /* process and thread → index */
@@ -42,6 +42,7 @@ struct af_timeline {
 	struct af_map by_nest; /* process, thread and domain → index */
 	struct timeline_nest *nests;
 	uint32_t nr_nests, cap_nests;
+	bool ended;             /* what is open now has no end in the trace */
 	struct af_join started; /* ranges with START and no END yet: what is an index */
 	struct timeline_range *ranges;
 	uint32_t nr_ranges, cap_ranges, free_range;
@@ -52,7 +53,7 @@ struct af_timeline {
 	uint32_t nr_counters, cap_counters;
 };
 
-/* Rows of a process, by what they are; @id tells those of one kind apart. */
+/* Rows of a process, by what they are. */
 enum timeline_row_kind {
 	ROW_CALLS,
 	ROW_RANGES,
@@ -89,8 +90,15 @@ uint32_t timeline_leaf(struct af_timeline *t, uint32_t node);
 uint32_t timeline_process(struct af_timeline *t, uint32_t process);
 uint32_t timeline_thread(struct af_timeline *t, uint32_t process, uint32_t tid);
 uint32_t timeline_device(struct af_timeline *t, uint32_t process, uint32_t device);
-uint32_t timeline_row(struct af_timeline *t, enum timeline_row_kind kind, uint32_t process,
-                      uint32_t id, const char *text);
+
+/* What tells rows of one kind in a process apart. */
+struct timeline_row_id {
+	uint32_t number; /* of a thread, a queue, a device */
+	uint32_t depth;  /* of ranges within one another: a row each, as their ends come in order */
+	const char *domain; /* of ranges, NULL for none */
+};
+void timeline_put(struct af_timeline *t, enum timeline_row_kind kind, uint32_t process,
+                  const struct timeline_row_id *id, const struct af_slice *s);
 uint32_t timeline_counter(struct af_timeline *t, uint32_t process, uint32_t device,
                           const char *name);
 

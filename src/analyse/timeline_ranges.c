@@ -11,7 +11,8 @@ struct timeline_range {
 	uint32_t process;
 	uint32_t name, domain; /* of the timeline's names */
 	uint32_t color;
-	uint32_t next; /* of those not in use, 1 added */
+	uint32_t depth; /* ranges of the thread and domain that it lies in */
+	uint32_t next;  /* of those not in use, 1 added */
 	bool used;
 };
 
@@ -24,7 +25,7 @@ struct timeline_nest {
 };
 
 static void range_put(struct af_timeline *t, const struct timeline_range *r,
-                      enum timeline_row_kind kind, uint32_t tid, uint64_t end_ns, bool open)
+                      enum timeline_row_kind kind, uint32_t tid, uint64_t end_ns)
 {
 	if (!timeline_wants(t, r->start_ns, end_ns))
 		return;
@@ -34,10 +35,14 @@ static void range_put(struct af_timeline *t, const struct timeline_range *r,
 	    .end_ns = end_ns,
 	    .name = r->name,
 	    .value = r->color,
-	    .open = open,
+	    .open = t->ended,
 	};
-	const char *domain = af_strtab_get(&t->names, r->domain);
-	af_rows_put(&t->rows, timeline_row(t, kind, r->process, tid, domain), &s);
+	struct timeline_row_id id = {
+	    .number = tid,
+	    .depth = r->depth,
+	    .domain = af_strtab_get(&t->names, r->domain),
+	};
+	timeline_put(t, kind, r->process, &id, &s);
 }
 
 static struct timeline_nest *nest_of(struct af_timeline *t, uint32_t process, uint32_t tid,
@@ -64,13 +69,14 @@ static void nest_push(struct timeline_nest *n, const struct timeline_range *r)
 		return;
 	AF_GROW(n->open, depth, n->cap);
 	n->open[depth] = *r;
+	n->open[depth].depth = depth;
 }
 
 /* A POP without its PUSH began before the trace. */
-static void nest_pop(struct af_timeline *t, struct timeline_nest *n, uint64_t end_ns, bool open)
+static void nest_pop(struct af_timeline *t, struct timeline_nest *n, uint64_t end_ns)
 {
 	if (n->depth && --n->depth < RANGES_DEEP)
-		range_put(t, &n->open[n->depth], ROW_RANGES, n->tid, end_ns, open);
+		range_put(t, &n->open[n->depth], ROW_RANGES, n->tid, end_ns);
 }
 
 static void range_start(struct af_timeline *t, const struct timeline_range *r, uint64_t id)
@@ -95,7 +101,7 @@ static void range_end(struct af_timeline *t, uint32_t process, uint64_t id, uint
 	if (!af_join_take(&t->started, process, id, &c))
 		return;
 	struct timeline_range *r = &t->ranges[c.what - 1];
-	range_put(t, r, ROW_STARTED, 0, end_ns, false);
+	range_put(t, r, ROW_STARTED, 0, end_ns);
 	r->used = false;
 	r->next = t->free_range;
 	t->free_range = c.what;
@@ -120,7 +126,7 @@ void timeline_range(struct af_timeline *t, const struct af_event *ev)
 		nest_push(nest_of(t, ev->process, ev->tid, r.domain), &r);
 		break;
 	case AF_RANGE_POP:
-		nest_pop(t, nest_of(t, ev->process, ev->tid, r.domain), ev->time_ns, false);
+		nest_pop(t, nest_of(t, ev->process, ev->tid, r.domain), ev->time_ns);
 		break;
 	case AF_RANGE_START:
 		range_start(t, &r, f.range);
@@ -129,7 +135,9 @@ void timeline_range(struct af_timeline *t, const struct af_event *ev)
 		range_end(t, ev->process, f.range, ev->time_ns);
 		break;
 	case AF_RANGE_MARK:
-		range_put(t, &r, ROW_RANGES, ev->tid, ev->time_ns, false);
+		r.depth = nest_of(t, ev->process, ev->tid, r.domain)->depth;
+		r.depth = r.depth < RANGES_DEEP ? r.depth : RANGES_DEEP;
+		range_put(t, &r, ROW_RANGES, ev->tid, ev->time_ns);
 		break;
 	}
 }
@@ -138,12 +146,13 @@ void timeline_ranges_end(struct af_timeline *t)
 {
 	uint64_t end_ns = t->world.last_ns;
 
+	t->ended = true;
 	for (uint32_t i = 0; i < t->nr_nests; i++)
 		while (t->nests[i].depth)
-			nest_pop(t, &t->nests[i], end_ns, true);
+			nest_pop(t, &t->nests[i], end_ns);
 	for (uint32_t i = 0; i < t->nr_ranges; i++)
 		if (t->ranges[i].used)
-			range_put(t, &t->ranges[i], ROW_STARTED, 0, end_ns, true);
+			range_put(t, &t->ranges[i], ROW_STARTED, 0, end_ns);
 }
 
 void timeline_ranges_free(struct af_timeline *t)

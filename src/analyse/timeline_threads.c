@@ -14,7 +14,8 @@ struct timeline_run {
 static void run_put(struct af_timeline *t, const struct timeline_run *r)
 {
 	if (r->slice.value && timeline_wants(t, r->slice.start_ns, r->slice.end_ns))
-		af_rows_put(&t->rows, timeline_row(t, ROW_RUN, r->process, r->tid, ""), &r->slice);
+		timeline_put(t, ROW_RUN, r->process, &(struct timeline_row_id){.number = r->tid},
+		             &r->slice);
 }
 
 static struct timeline_run *run_of(struct af_timeline *t, uint32_t process, uint32_t tid)
@@ -90,7 +91,8 @@ static void wait_put(struct af_timeline *t, const struct af_wait *wait, uint32_t
 	    .name = wait_name(t, state),
 	    .stack = timeline_stack(t, &wait->at),
 	};
-	af_rows_put(&t->rows, timeline_row(t, ROW_WAITS, wait->at.process, wait->tid, ""), &s);
+	timeline_put(t, ROW_WAITS, wait->at.process, &(struct timeline_row_id){.number = wait->tid},
+	             &s);
 }
 
 void timeline_wait(struct af_timeline *t, const struct af_event *ev)
@@ -118,5 +120,5 @@ void timeline_lost(struct af_timeline *t, const struct af_event *ev)
 	    .name = timeline_name(t, af_lost_text(l.reason)),
 	    .value = l.count,
 	};
-	af_rows_put(&t->rows, timeline_row(t, ROW_LOST, ev->process, 0, ""), &s);
+	timeline_put(t, ROW_LOST, ev->process, &(struct timeline_row_id){0}, &s);
 }

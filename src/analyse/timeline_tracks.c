@@ -136,63 +136,80 @@ static void row_of_queue(struct af_timeline *t, struct af_track *track, uint32_t
 	                  : text_of(t, "%s %u", what, id);
 }
 
-/* Of a row's track what its kind, its id and its text say; returns the track it begins on. */
-static uint32_t row_describe(struct af_timeline *t, struct af_track *track,
-                             enum timeline_row_kind kind, uint32_t process, uint32_t id,
-                             const char *text)
+static const char *name_of_ranges(struct af_timeline *t, const char *what, const char *domain)
 {
-	track->rank = RANK_ROWS + kind;
-	switch (kind) {
-	case ROW_CALLS:
-		row_of_thread(t, track, process, id, kind);
-		track->name = "calls";
-		return track->parent;
-	case ROW_RANGES:
-		row_of_thread(t, track, process, id, kind);
-		track->name = *text ? text_of(t, "NVTX: %s", text) : "NVTX";
-		break;
-	case ROW_RUN:
-		row_of_thread(t, track, process, id, kind);
-		track->name = "on CPU (samples)";
-		break;
-	case ROW_WAITS:
-		row_of_thread(t, track, process, id, kind);
-		track->name = "off CPU";
-		break;
-	case ROW_QUEUE:
-		row_of_queue(t, track, process, id);
-		break;
-	case ROW_STARTED:
-		track->name = *text ? text_of(t, "NVTX ranges: %s", text) : "NVTX ranges";
-		break;
-	case ROW_OVERHEAD:
-		track->name = "tracing overhead";
-		break;
-	case ROW_LOST:
-		track->name = "lost";
-		break;
-	}
-	if (!track->parent)
-		track->parent = timeline_process(t, process);
-	return 0;
+	return domain && *domain ? text_of(t, "%s: %s", what, domain) : what;
 }
 
-uint32_t timeline_row(struct af_timeline *t, enum timeline_row_kind kind, uint32_t process,
-                      uint32_t id, const char *text)
+/* Of a row's track what its kind and its id say; returns the track it begins on. */
+static uint32_t row_describe(struct af_timeline *t, struct af_track *track,
+                             enum timeline_row_kind kind, uint32_t process,
+                             const struct timeline_row_id *id)
 {
-	uint32_t more = *text ? af_strtab_id_z(&t->names, text) : 0;
+	static const char *const names[] = {
+	    [ROW_CALLS] = "calls",         [ROW_RUN] = "on CPU (samples)",
+	    [ROW_WAITS] = "off CPU",       [ROW_OVERHEAD] = "tracing overhead",
+	    [ROW_LOST] = "lost",           [ROW_RANGES] = "NVTX",
+	    [ROW_STARTED] = "NVTX ranges", [ROW_QUEUE] = "queue",
+	};
+
+	track->rank = RANK_ROWS + kind;
+	track->lane = id->depth;
+	track->name = name_of_ranges(t, names[kind], id->domain);
+	switch (kind) {
+	case ROW_QUEUE:
+		row_of_queue(t, track, process, id->number);
+		return 0;
+	case ROW_CALLS:
+		row_of_thread(t, track, process, id->number, kind);
+		return track->parent;
+	case ROW_RANGES:
+	case ROW_RUN:
+	case ROW_WAITS:
+		row_of_thread(t, track, process, id->number, kind);
+		return 0;
+	default:
+		track->parent = timeline_process(t, process);
+		return 0;
+	}
+}
+
+/* How many slices of a kind may come before one that began earlier. */
+static uint32_t row_held(enum timeline_row_kind kind)
+{
+	switch (kind) {
+	case ROW_CALLS:
+		return 256; /* those that lie within one another */
+	case ROW_QUEUE:
+	case ROW_STARTED:
+		return 1024;
+	default:
+		return 8;
+	}
+}
+
+static uint32_t row_of(struct af_timeline *t, enum timeline_row_kind kind, uint32_t process,
+                       const struct timeline_row_id *id)
+{
 	bool numbers = kind == ROW_QUEUE || kind == ROW_OVERHEAD; /* by each image anew */
-	uint64_t key = key_of(kind, numbers ? process : last_image(t, process), id, more);
+	uint32_t domain = id->domain ? af_strtab_id_z(&t->names, id->domain) : 0;
+	uint64_t key = key_of(kind | id->depth << 8, numbers ? process : last_image(t, process),
+	                      id->number, domain);
 	const uint64_t *known = af_map_get(&t->by_row, key);
 
 	if (known)
 		return (uint32_t)*known;
 	struct af_track track = {.kind = AF_TRACK_ROW, .pid = pid_of(t, process)};
-	uint32_t first = row_describe(t, &track, kind, process, id, text);
-	bool nests = kind == ROW_CALLS || kind == ROW_RANGES;
-	uint32_t row = af_rows_add(&t->rows, &track, first, nests);
+	uint32_t first = row_describe(t, &track, kind, process, id);
+	uint32_t row = af_rows_add(&t->rows, &track, first, row_held(kind), kind == ROW_CALLS);
 	*af_map_at(&t->by_row, key, NULL) = row;
 	return row;
+}
+
+void timeline_put(struct af_timeline *t, enum timeline_row_kind kind, uint32_t process,
+                  const struct timeline_row_id *id, const struct af_slice *s)
+{
+	af_rows_put(&t->rows, row_of(t, kind, process, id), s);
 }
 
 uint32_t timeline_counter(struct af_timeline *t, uint32_t process, uint32_t device,

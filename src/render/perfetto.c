@@ -228,7 +228,7 @@ static int perfetto_track(struct af_render *r, const struct af_track *t)
 		perfetto_text(p, b, TRACK_NAME, t->name, strlen(t->name));
 	track_kind(p, b, t);
 	pb_varint(b, TRACK_CHILDREN, CHILDREN_BY_RANK);
-	pb_varint(b, TRACK_RANK, t->rank);
+	pb_varint(b, TRACK_RANK, (uint64_t)t->rank << 6 | (t->lane < 63 ? t->lane : 63));
 	pb_close(b, at);
 	pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
 	pb_close(b, packet);

@@ -10,7 +10,7 @@
 #include "analyse/slices.h"
 #include "base/arena.h"
 
-enum { TAKEN = 8192, TRACKS = 128 };
+enum { TAKEN = 8192, TRACKS = 128, HELD = 1024 };
 
 struct taken {
 	struct af_slice slices[TAKEN];
@@ -62,7 +62,7 @@ static void bench_open(struct bench *b, bool nests)
 	b->taken = af_xcalloc(1, sizeof *b->taken);
 	b->sink = (struct af_slices_sink){b->taken, take_track, take_slice, take_point};
 	b->rows = (struct af_rows){.sink = &b->sink};
-	b->row = af_rows_add(&b->rows, &like, 0, nests);
+	b->row = af_rows_add(&b->rows, &like, 0, HELD, nests);
 }
 
 static void put(struct bench *b, uint64_t start_ns, uint64_t end_ns)
@@ -165,7 +165,7 @@ static void the_first_lane_may_be_a_track_that_is_there(void **state)
 	(void)state;
 	bench_open(&b, true);
 	like.parent = af_rows_track(&b.rows, &thread);
-	b.row = af_rows_add(&b.rows, &like, like.parent, true);
+	b.row = af_rows_add(&b.rows, &like, like.parent, HELD, true);
 	put(&b, 10, 30);
 	put(&b, 20, 40);
 	af_rows_flush(&b.rows);
@@ -194,6 +194,24 @@ static void nearly_any_order_becomes_tracks_that_do_not_cross(void **state)
 	assert_int_equal(b.rows.nr_slices, b.taken->nr);
 	assert_int_equal(b.rows.crossing, 0);
 	assert_true(b.taken->nr_tracks > 1);
+	bench_close(&b);
+}
+
+static void no_more_is_held_back_than_asked_for(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, true);
+	for (uint64_t i = 0; i < HELD; i++)
+		put(&b, 10 * i, 10 * i + 5);
+	assert_int_equal(b.taken->nr, 0);
+	put(&b, 10 * HELD, 10 * HELD + 5);
+	assert_int_equal(b.taken->nr, 1);
+	put(&b, 0, 1000000); /* too late to be around those that are out */
+	af_rows_flush(&b.rows);
+	check(b.taken);
+	assert_int_equal(b.taken->nr_tracks, 2);
 	bench_close(&b);
 }
 
@@ -262,6 +280,7 @@ int main(void)
 	    cmocka_unit_test(a_row_that_does_not_nest_puts_what_lies_within_beside),
 	    cmocka_unit_test(the_first_lane_may_be_a_track_that_is_there),
 	    cmocka_unit_test(nearly_any_order_becomes_tracks_that_do_not_cross),
+	    cmocka_unit_test(no_more_is_held_back_than_asked_for),
 	    cmocka_unit_test(more_than_all_lanes_can_take_is_left_out_and_counted),
 	    cmocka_unit_test(a_deep_nest_goes_on_beside),
 	    cmocka_unit_test(an_end_before_the_start_is_an_instant),
