@@ -87,7 +87,7 @@ int af_import_file(struct af_draft *d, const char *path, uint32_t number,
                    struct af_err *err)
 {
 	struct import_file f = {.watch = watch};
-	struct af_import_source in = {file_read, &f, path};
+	struct af_import_source in = {file_read, &f};
 	uint64_t before = af_draft_nr(d);
 	int rc = file_open(&f, path, err);
 

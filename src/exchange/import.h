@@ -25,22 +25,20 @@ struct af_err;
 struct af_import_source {
 	af_json_source *read;
 	void *arg;
-	const char *name; /* for messages and notes */
 };
 
 /* Who wants to hear how far a file is read. */
 struct af_import_watch {
-	void (*tell)(void *arg, uint64_t done,
-	             uint64_t size); /* bytes of the file, as it is on disk */
+	/* In bytes of the file, as it is on disk; @size is 0 when not known. */
+	void (*tell)(void *arg, uint64_t done, uint64_t size);
 	void *arg;
 };
 
 /*
  * Add what is in the file @path ("-": standard input), @watch (may be NULL) being told meanwhile;
  * @number (from 0) tells the files of one import apart. A file that ends too early or is no JSON
- * from some byte on is used up to there, counted in draft->damaged, and
- * @complaint says what is wrong ("" otherwise). Fails when the file cannot be read, or nothing in
- * it could be used.
+ * from some byte on is used up to there, counted in draft->damaged, and @complaint says what is
+ * wrong ("" otherwise). Fails when the file cannot be read, or nothing in it could be used.
  */
 int af_import_file(struct af_draft *d, const char *path, uint32_t number,
                    const struct af_import_watch *watch, char *complaint, size_t size,

@@ -6,7 +6,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_bytes b = {data, data + size, 1 + size / 3};
-	struct af_import_source in = {fuzz_read, &b, "fuzz"};
+	struct af_import_source in = {fuzz_read, &b};
 	struct af_draft d;
 	char complaint[256] = "";
 

@@ -35,7 +35,7 @@ static uint64_t tokens(const uint8_t *data, size_t size, size_t piece)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_bytes b = {data, data + size, SIZE_MAX};
-	struct af_import_source in = {fuzz_read, &b, "fuzz"};
+	struct af_import_source in = {fuzz_read, &b};
 	struct af_draft d;
 	char complaint[256] = "";
 
