@@ -212,7 +212,7 @@ static void blocked_row(struct af_facts *f, struct af_table *table, const struct
 	c[1].text = kernel ? node_text(f, t, kernel) : "";
 	c[2].text = s->state < AF_STATE_END ? af_state_text(s->state) : "off CPU";
 	c[3].value = s->ns;
-	c[4].value = r->all_ns ? (uint64_t)((double)s->ns * 1e4 / (double)r->all_ns + 0.5) : 0;
+	c[4].value = af_facts_ratio(s->ns, r->all_ns, 1e4);
 	c[5].value = s->count;
 	c[6].value = s->ns / s->count;
 	c[7].value = s->longest_ns;

@@ -111,7 +111,7 @@ static void table_calls(const struct calls *c, const struct af_world *w, struct 
 		struct af_cell *cell = af_table_row(f, t);
 		cell[0].text = is ? af_facts_text(f, "%s", is->name) : "[not known]";
 		cell[1].value = r->time_ns;
-		cell[2].value = all ? (uint64_t)((double)r->time_ns * 1e4 / (double)all + 0.5) : 0;
+		cell[2].value = af_facts_ratio(r->time_ns, all, 1e4);
 		cell[3].value = r->count;
 		cell[4].value = r->time_ns / r->count;
 		cell[5].value = r->max_ns;

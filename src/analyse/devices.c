@@ -204,7 +204,7 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 		struct af_cell *c = af_table_row(f, t);
 		c[0].text = af_facts_text(f, "%s", *name ? name : "[unnamed kernel]");
 		c[1].value = r->time_ns;
-		c[2].value = all ? (uint64_t)((double)r->time_ns * 1e4 / (double)all) : 0;
+		c[2].value = af_facts_ratio(r->time_ns, all, 1e4);
 		c[3].value = r->count;
 		c[4].value = r->time_ns / r->count;
 		c[5].value = r->min_ns == UINT64_MAX ? 0 : r->min_ns;
@@ -237,8 +237,7 @@ static void table_copies(const struct devices *d, const struct af_world *w, stru
 		c[1].value = r->time_ns;
 		c[2].value = r->count;
 		c[3].value = r->bytes;
-		c[4].value =
-		    r->time_ns ? (uint64_t)((double)r->bytes * 1e9 / (double)r->time_ns) : 0;
+		c[4].value = af_facts_ratio(r->bytes, r->time_ns, 1e9);
 		c[5].text = af_facts_text(f, "%s", device_name(w, r->process, r->device));
 	}
 }
@@ -267,7 +266,7 @@ static void table_devices(const struct devices *d, const struct af_world *w, str
 		struct af_cell *c = af_table_row(f, t);
 		c[0].text = af_facts_text(f, "%s", device_name(w, b->process, b->device));
 		c[1].value = b->busy.busy_ns;
-		c[2].value = run ? (uint64_t)((double)b->busy.busy_ns * 1e4 / (double)run) : 0;
+		c[2].value = af_facts_ratio(b->busy.busy_ns, run, 1e4);
 		c[3].value = b->work_ns;
 		c[4].value = b->count;
 		c[5].text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";

@@ -59,6 +59,13 @@ bool af_table_hides(const struct af_table *t, uint32_t c)
 	return true;
 }
 
+uint64_t af_facts_ratio(uint64_t part, uint64_t whole, double scale)
+{
+	double value = whole ? (double)part * scale / (double)whole + 0.5 : 0;
+
+	return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
+}
+
 const char *af_facts_text(struct af_facts *f, const char *fmt, ...)
 {
 	va_list ap, again;

@@ -68,6 +68,12 @@ struct af_cell *af_table_row(struct af_facts *f, struct af_table *t);
 /* Is column @c of @t not for people, as it stands? */
 bool af_table_hides(const struct af_table *t, uint32_t c);
 
+/*
+ * @part of @whole times @scale, as a cell's value: 10000 for a share; 0 when there is no whole.
+ * What a damaged trace makes too large is the largest there is.
+ */
+uint64_t af_facts_ratio(uint64_t part, uint64_t whole, double scale);
+
 /* A string that lives as long as the facts. */
 const char *af_facts_text(struct af_facts *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -130,13 +130,12 @@ static void lost_stacks(const struct run *r, const struct af_world *w, struct af
 		else
 			cut_ns += slot->value;
 	}
-	double all = r->sampled_ns ? (double)r->sampled_ns : 1;
 	row_lost(f, t, "samples per 10,000 with a stack that is cut short",
-	         (uint64_t)((double)cut_ns * 1e4 / all));
+	         af_facts_ratio(cut_ns, r->sampled_ns, 1e4));
 	row_lost(f, t, "samples per 10,000 with a stack by frame pointers only",
-	         (uint64_t)((double)pointers_ns * 1e4 / all));
+	         af_facts_ratio(pointers_ns, r->sampled_ns, 1e4));
 	row_lost(f, t, "samples per 10,000 with no stack",
-	         (uint64_t)((double)r->unknown_ns * 1e4 / all));
+	         af_facts_ratio(r->unknown_ns, r->sampled_ns, 1e4));
 }
 
 /* Take from both what both count. */

@@ -90,9 +90,9 @@ void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, 
 		struct af_cell *c = af_table_row(f, table);
 		c[0].text = af_facts_text(f, "%.*s", (int)len, text);
 		c[1].value = rows[i].self;
-		c[2].value = (uint64_t)((double)rows[i].self * 1e4 / (double)all + 0.5);
+		c[2].value = af_facts_ratio(rows[i].self, all, 1e4);
 		c[3].value = rows[i].total;
-		c[4].value = (uint64_t)((double)rows[i].total * 1e4 / (double)all + 0.5);
+		c[4].value = af_facts_ratio(rows[i].total, all, 1e4);
 		c[5].text = af_frame_name(af_tree_frame(t, rows[i].name));
 	}
 	free(rows);

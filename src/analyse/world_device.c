@@ -114,10 +114,11 @@ enum {
 static bool node_repeats(const struct af_world *w, uint32_t before,
                          const struct af_ev_graph_node *fixed, uint32_t path)
 {
+	if (!before)
+		return false;
 	const struct af_node *b = &w->nodes[before];
 
-	return before && b->graph == fixed->graph && b->original == fixed->original &&
-	       b->path == path;
+	return b->graph == fixed->graph && b->original == fixed->original && b->path == path;
 }
 
 void world_learn_node(struct af_world *w, const struct af_event *ev)

@@ -1,0 +1,190 @@
+/*
+ * All passes on hostile traces: well-formed packets and events whose fields are anything, mostly
+ * small numbers, so that ids meet their definitions, nodes go round and works find calls. Checked:
+ * the trees' totals are what their children add up to.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/pass.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "trace/packet.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct input {
+	const uint8_t *data;
+	size_t left;
+};
+
+static uint8_t take_byte(struct input *in)
+{
+	if (!in->left)
+		return 0;
+	in->left--;
+	return *in->data++;
+}
+
+/* One value of @size bytes: small, or near the ends of its type, or any. */
+static void put_value(struct input *in, struct af_buf *b, uint32_t size)
+{
+	uint8_t c = take_byte(in);
+	uint64_t value = c % 16;
+
+	if (c >= 224)
+		for (uint32_t i = 0; i < size; i++)
+			value = value << 8 | take_byte(in);
+	else if (c >= 208)
+		value = -value;
+	else if (c >= 192)
+		value = (uint64_t)take_byte(in) << 4;
+	af_buf_add(b, &value, size);
+}
+
+static void put_tail(struct input *in, struct af_buf *b, const struct af_field_info *f)
+{
+	uint32_t nr = take_byte(in) % 6, size = af_field_size(f->type);
+
+	if (f->class == AF_FIELD_STR) {
+		for (uint32_t i = 0; i < nr; i++)
+			af_buf_char(b, (char)(1 + take_byte(in) % 255));
+		af_buf_char(b, 0);
+		return;
+	}
+	af_buf_add(b, &nr, 4);
+	for (uint32_t i = 0; i < nr; i++)
+		put_value(in, b, size);
+}
+
+static void put_event(struct input *in, struct af_buf *b, uint64_t *time_ns)
+{
+	struct af_event_header h = {.kind = take_byte(in) % AF_KIND_END};
+	const struct af_kind_info *info = af_kind_info(h.kind);
+	uint8_t later = take_byte(in);
+	size_t at = b->len;
+
+	if (!info)
+		return;
+	*time_ns += later < 250 ? later : 1ull << (later - 220);
+	h.time_ns = *time_ns;
+	af_buf_add(b, &h, sizeof h);
+	for (uint32_t i = 0; i < info->nr_fields; i++)
+		if (info->fields[i].class == AF_FIELD_FIX)
+			put_value(in, b, af_field_size(info->fields[i].type));
+		else
+			put_tail(in, b, &info->fields[i]);
+	h.size = (uint16_t)(b->len - at);
+	memcpy(b->data + at, &h, sizeof h);
+}
+
+static void put_packet(struct input *in, struct af_buf *b, uint32_t stream, uint64_t seq,
+                       uint64_t *time_ns)
+{
+	uint8_t what = take_byte(in), nr = 1 + take_byte(in) % 32;
+	size_t at = b->len;
+	struct af_packet p = {.magic = AF_PACKET_MAGIC,
+	                      .instance = stream + 1,
+	                      .begin_ns = *time_ns,
+	                      .seq = seq,
+	                      .process = what % 3,
+	                      .pid = what % 3 + 10,
+	                      .tid = what % 5};
+
+	af_buf_add(b, &p, sizeof p);
+	while (nr--)
+		put_event(in, b, time_ns);
+	p.end_ns = *time_ns;
+	p.packet_bits = p.content_bits = (b->len - at) * 8;
+	memcpy(b->data + at, &p, sizeof p);
+}
+
+static void check_tree(const struct af_tree *t)
+{
+	for (uint32_t w = 0; w < t->nr_weights; w++) {
+		uint64_t sum = 0;
+		bool most = false;
+		for (uint32_t n = 0; n < t->nr; n++)
+			most |= __builtin_add_overflow(sum, t->self[w][n], &sum);
+		if (!most && !t->saturated && sum != t->total[w][0])
+			abort();
+	}
+}
+
+static void analyse(const char *dir, enum af_grouping group)
+{
+	static const struct af_pass_ops *const passes[] = {
+	    &af_pass_flame, &af_pass_wakers,  &af_pass_devices,
+	    &af_pass_calls, &af_pass_memory,  &af_pass_run,
+	    &af_pass_who,   &af_pass_blocked, NULL};
+	struct af_asked asked = AF_ASKED_ALL;
+	struct af_results r;
+	struct af_err err = {0};
+
+	asked.group = group;
+	if (!af_analyse(dir, passes, &asked, &r, NULL, NULL, &err))
+		for (int v = 0; v < AF_VIEWS; v++)
+			if (r.trees[v].nr_weights)
+				check_tree(&r.trees[v]);
+	af_results_close(&r);
+}
+
+static char trace_path[] = "/dev/shm/fuzz-analyse-XXXXXX";
+
+static void trace_remove(void)
+{
+	static const char *const files[] = {"metadata", "s0", "s1"};
+	char path[sizeof trace_path + 16];
+
+	for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
+		snprintf(path, sizeof path, "%s/%s", trace_path, files[i]);
+		unlink(path);
+	}
+	rmdir(trace_path);
+}
+
+/* The trace's directory, and its two streams, which each input fills anew. */
+static const char *trace_dir(int fds[2])
+{
+	static int files[2];
+	struct af_err err = {0};
+
+	if (!files[0]) {
+		if (!mkdtemp(trace_path) || atexit(trace_remove))
+			abort();
+		int fd = open(trace_path, O_RDONLY | O_DIRECTORY);
+		if (fd < 0 || af_metadata_write(fd, 0, 0, &err))
+			abort();
+		files[0] = openat(fd, "s0", O_RDWR | O_CREAT, 0600);
+		files[1] = openat(fd, "s1", O_RDWR | O_CREAT, 0600);
+	}
+	memcpy(fds, files, sizeof files);
+	return trace_path;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct input in = {data, size};
+	struct af_buf streams[2] = {{0}, {0}};
+	uint64_t seq[2] = {0}, time_ns[2] = {1000, 1000};
+	enum af_grouping group = take_byte(&in) % (AF_GROUP_QUEUE + 1);
+	int fds[2];
+
+	while (in.left) {
+		int s = take_byte(&in) & 1;
+		put_packet(&in, &streams[s], (uint32_t)s, seq[s]++, &time_ns[s]);
+	}
+	const char *dir = trace_dir(fds);
+	for (int s = 0; s < 2; s++) {
+		if (ftruncate(fds[s], 0) ||
+		    (streams[s].len &&
+		     pwrite(fds[s], streams[s].data, streams[s].len, 0) != (ssize_t)streams[s].len))
+			abort();
+		af_buf_free(&streams[s]);
+	}
+	analyse(dir, group);
+	return 0;
+}
