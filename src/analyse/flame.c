@@ -1,7 +1,6 @@
 /*
- * Where did the time go? Samples, waits and device work, added up by call path
- * while the trace is read; the trees are built when it ends, as names come
- * last.
+ * Where did the time go? Samples, waits and device work, added up by call path while the trace is
+ * read; the trees are built when it ends, as names come last.
  */
 #include <stdlib.h>
 
@@ -12,8 +11,7 @@
 #include "analyse/places.h"
 #include "analyse/waits.h"
 
-/* What a thread did at a place: 0 is being on the CPU, FLAME_STATE and a state
- * being off it. */
+/* What a thread did at a place: 0 is being on the CPU, FLAME_STATE and a state being off it. */
 #define FLAME_STATE (1u << 31)
 
 struct flame_sum {
@@ -85,6 +83,7 @@ static void flame_add(struct af_tree *t, const struct af_world *w, const struct 
 	uint32_t node = flame_process(t, w, at->process, asked->group);
 
 	node = af_frames_place(t, w, node, at);
+
 	if (s->what)
 		node =
 		    af_frames_under(t, node, af_wait_frame(s->what - FLAME_STATE), AF_FRAME_MARK);
@@ -102,8 +101,7 @@ static uint32_t flame_has(const struct flame_sum *s)
 	return has;
 }
 
-/* The trees to make: with one view all there is, the one of both is that again.
- */
+/* The trees to make: with one view all there is, the one of both is that again. */
 static uint32_t flame_trees(const struct flame *f, struct af_results *out)
 {
 	const uint32_t both = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU, all = 1 << AF_VIEW_ALL;

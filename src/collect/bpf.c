@@ -113,6 +113,8 @@ static int bpf_start(struct af_bpf *b, struct af_err *err)
 	bpf_usage_begin(b);
 	for (uint32_t i = 0; !rc && i < b->options->nr_pids; i++)
 		watch(b, b->options->pids[i]);
+	if (!rc && b->options->all)
+		bpf_calls_find(b);
 	malloc_trim(0); /* the kernel's types, which libbpf has read */
 	return rc;
 }

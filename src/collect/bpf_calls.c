@@ -6,6 +6,7 @@
  * Only entries are probed. A probe of the return writes its own address over the caller's on the
  * stack: whoever else walks that stack (an exception, a sampler, we ourselves) loses its way there.
  */
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +28,7 @@
 #include "base/proc.h"
 #include "base/scope.h"
 #include "collect/bpf_private.h"
+#include "collect/probe_place.h"
 #include "collect/session.h"
 #include "record.skel.h"
 #include "trace/cuda_functions.h"
@@ -93,39 +95,6 @@ static uint32_t function_named(const char *name)
 	return 0;
 }
 
-/*
- * Instructions that the kernel follows by itself cost a probe a tenth of those that it must let the
- * processor step over (arch/x86/kernel/uprobes.c: push, jumps, nops).
- */
-static bool is_push(const uint8_t *at)
-{
-	return (at[0] & 0xf8) == 0x50 || (at[0] == 0x41 && (at[1] & 0xf8) == 0x50);
-}
-
-static bool is_branch(const uint8_t *at)
-{
-	return (at[0] & 0xf0) == 0x70 || (at[0] == 0x0f && (at[1] & 0xf0) == 0x80);
-}
-
-/*
- * How far from the entry in @code the probe goes. NVIDIA's functions begin with a comparison of a
- * variable and a jump that depends on it: at the jump registers and stack are still the caller's.
- */
-static uint32_t entry_skip(const uint8_t *code, uint32_t size)
-{
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	uint32_t at = size >= 4 && !memcmp(code, endbr64, 4) ? 4 : 0;
-
-	if (at + 12 > size || is_push(code + at))
-		return at;
-	/* cmp[lb] $number, place(%rip) */
-	uint32_t compare = code[at + 1] != 0x3d                   ? 0
-	                   : code[at] == 0x81                     ? 10
-	                   : code[at] == 0x80 || code[at] == 0x83 ? 7
-	                                                          : 0;
-	return compare && is_branch(code + at + compare) ? at + compare : at;
-}
-
 /* Where the code at @address lies in the file; false when it does not. */
 static bool file_offset(Elf *elf, uint64_t address, uint64_t *offset)
 {
@@ -153,14 +122,15 @@ static int site_order(const void *a, const void *b)
 
 static void site_add(struct bpf_library *l, Elf *elf, int fd, uint64_t address, uint32_t function)
 {
-	uint8_t code[16];
+	uint8_t code[AF_PROBE_CODE];
 	uint64_t offset;
 
 	if (l->nr == SITES_MAX || !file_offset(elf, address, &offset))
 		return;
 	ssize_t n = pread(fd, code, sizeof code, (off_t)offset);
 	if (n > 0)
-		l->sites[l->nr++] = (struct site){offset + entry_skip(code, (uint32_t)n), function};
+		l->sites[l->nr++] =
+		    (struct site){offset + af_probe_place(code, (uint32_t)n), function};
 }
 
 /* Two names of one function are one call: the first name it is. */
@@ -337,6 +307,34 @@ void bpf_calls_see(struct af_bpf *b, struct bpf_image *image, const char *path)
 		image->calls = BPF_CALLS_WANTED;
 		b->nr_callers++;
 	}
+}
+
+static bool maps_driver(uint32_t pid)
+{
+	char name[64], line[PATH_MAX + 128];
+
+	snprintf(name, sizeof name, "/proc/%u/maps", pid);
+	scope_fclose FILE *f = fopen(name, "re");
+	while (f && fgets(line, sizeof line, f)) {
+		const char *path = strchr(line, '/');
+		if (path && is_driver(path))
+			return true;
+	}
+	return false;
+}
+
+void bpf_calls_find(struct af_bpf *b)
+{
+	DIR *all = b->r->control->flags & AF_SESSION_CUDA ? opendir("/proc") : NULL;
+	const struct dirent *e;
+
+	while (all && (e = readdir(all))) {
+		uint32_t pid = (uint32_t)strtoul(e->d_name, NULL, 10);
+		if (pid && maps_driver(pid))
+			bpf_image_need(b, pid, af_now_ns());
+	}
+	if (all)
+		closedir(all);
 }
 
 /* What forked may call where it forked from has not yet: its code is there. */

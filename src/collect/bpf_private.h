@@ -240,6 +240,9 @@ int bpf_calls_try(const struct record_bpf *programs);
 void bpf_calls_see(struct af_bpf *b, struct bpf_image *image, const char *path);
 void bpf_calls_fork(struct af_bpf *b, struct bpf_image *image, const struct bpf_image *from);
 
+/* Of all processes those that map a driver now: nothing else need tell of them before they call. */
+void bpf_calls_find(struct af_bpf *b);
+
 /* Now and then: probe who is WANTED and old enough to have said hello, and did not. */
 void bpf_calls_look(struct af_bpf *b, uint64_t now);
 

@@ -93,10 +93,15 @@ int af_bpf_probe(char *words, size_t size, struct af_err *err)
 		rc = bpf_programs_attach(&b, err);
 	if (!rc)
 		rc = af_sideband_open(&b.sideband, err);
+	int calls_rc = rc ? rc : bpf_calls_try(b.programs);
 	af_sideband_close(&b.sideband);
 	bpf_programs_close(&b);
 	if (rc)
 		return probe_explain(rc, err);
-	snprintf(words, size, "kernel stacks, static and running programs, off-CPU time");
+	snprintf(words, size, "kernel stacks, static and running programs, off-CPU time%s",
+	         !calls_rc ? ", their CUDA calls"
+	         : calls_rc == -EPERM || calls_rc == -EACCES
+	             ? "; no CUDA calls from outside (run it as root)"
+	             : "; no CUDA calls from outside (the kernel lacks CONFIG_UPROBES)");
 	return 0;
 }

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""CUDA calls of programs that nothing was loaded into, as the kernel's probes see them: on the mock
+of a driver, which is probed as the real one is."""
+
+import json
+import os
+import shutil
+import subprocess
+import time
+
+from cuda_work import MOCK, machine_with
+from machine import AFLAME, need, program
+from recording import Trace, must, new_path
+from shares import having, weight_of
+from tap import case, equal, expect, run_cases
+
+ROUNDS = 1000
+SOON = 1  # seconds until a recorder has begun, and has seen what began
+
+
+class Waiting:
+    """A program that has made its CUDA ready and goes on when it is told to."""
+
+    def __init__(self, *before, driver=None, words=()):
+        env = machine_with("driver", "runtime", MOCK_CUDA_DEVICES=1)
+        if driver:
+            env["LD_LIBRARY_PATH"] = driver + ":" + env["LD_LIBRARY_PATH"]
+        command = [*before, program("cuda_waits"), str(ROUNDS), *words]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, text=True
+        )
+
+    def ready(self):
+        equal(self.process.stdout.readline(), "ready\n", "the program's first words")
+        return self
+
+    def say(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def go(self):
+        output = self.process.communicate("\n", timeout=60)[0]
+        equal(self.process.returncode, 0, "status of the program")
+        return json.loads(output.splitlines()[-1])
+
+
+def recorder(*options):
+    need("bpf")
+    path = new_path()
+    words = [AFLAME, "record", "-q", "-o", path, *options]
+    return path, subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+
+
+def recorded(path, process):
+    said = process.communicate(timeout=60)[1]
+    equal((process.returncode, said), (0, ""), "the recorder")
+    trace = Trace(path)
+    trace.check()
+    lost = [f for f in trace.fields("lost") if f["reason"] != "PAUSED"]
+    equal(lost, [], "losses")
+    return trace
+
+
+def seen(trace):
+    """{function: calls}"""
+    names = {
+        (e["stream"], e["fields"]["function"]): e["fields"]["name"]
+        for e in trace.events("function")
+    }
+    calls = {}
+    for event in trace.events("call_seen"):
+        name = names[event["stream"], event["fields"]["function"]]
+        calls[name] = calls.get(name, 0) + 1
+    return calls
+
+
+def check_seen(trace, truth):
+    """Every call, once, under the path that made it; nothing is said of devices."""
+    equal(seen(trace), truth, "calls")
+    counts = trace.counts()
+    for kind in ("call", "call_long", "gpu_work", "gpu_work_long", "device"):
+        equal(counts.get(kind, 0), 0, kind)
+    stacks = trace.stacks(view="gpu", weight="count")
+    leaf = "[launch seen from outside]"
+    for path, each in (("hot_path", 3), ("cold_path", 1)):
+        got = weight_of(stacks, having("main", path, "launch", "cuLaunchKernel", leaf))
+        equal(got, each * ROUNDS, "launches of " + path)
+    copies = having("main", "hot_path", "cuMemcpyHtoD_v2", "[copy seen from outside]")
+    equal(weight_of(stacks, copies), ROUNDS, "copies")
+    equal(sum(w for _, w in stacks), 5 * ROUNDS, "launches and copies")
+    tables = json.loads(must("report", "--json", trace.path))["tables"]
+    expect(any(t["name"] == "calls_seen" for t in tables), "no table of calls seen")
+
+
+@case("a program that runs already: every call under its path, and no device times")
+def _():
+    waiting = Waiting().ready()
+    run = recorder("-p", str(waiting.process.pid))
+    time.sleep(SOON)
+    truth = waiting.go()
+    check_seen(recorded(*run), truth)
+
+
+@case("what a watched process starts later is seen too")
+def _():
+    waiting = Waiting("sh", "-c", 'read go; "$@"; exit $?', "sh")
+    run = recorder("-p", str(waiting.process.pid))
+    time.sleep(SOON)
+    waiting.say()
+    waiting.ready()
+    time.sleep(SOON)
+    truth = waiting.go()
+    check_seen(recorded(*run), truth)
+
+
+@case("so is what it forks with the driver mapped")
+def _():
+    waiting = Waiting(words=["1"]).ready()
+    run = recorder("-p", str(waiting.process.pid))
+    time.sleep(SOON)
+    waiting.say()
+    waiting.ready()
+    time.sleep(SOON)
+    truth = waiting.go()
+    check_seen(recorded(*run), truth)
+
+
+@case("with -a every program is seen")
+def _():
+    waiting = Waiting().ready()
+    run = recorder("-a", "-d", "3s")
+    time.sleep(SOON)
+    truth = waiting.go()
+    run[1].wait()
+    trace = Trace(run[0])
+    equal(seen(trace), truth, "calls")
+
+
+@case("a driver that was replaced since is probed as it is mapped")
+def _():
+    folder = new_path("driver")
+    os.mkdir(folder)
+    for name in os.listdir(os.path.join(MOCK, "driver")):
+        if name.startswith("libcuda.so") and not name.endswith(".p"):
+            shutil.copy(os.path.join(MOCK, "driver", name), folder)
+    waiting = Waiting(driver=folder).ready()
+    with open("/proc/%d/maps" % waiting.process.pid) as file:
+        expect(folder in file.read(), "the copy is not what is mapped")
+    for name in os.listdir(folder):
+        os.unlink(os.path.join(folder, name))
+    run = recorder("-p", str(waiting.process.pid))
+    time.sleep(SOON)
+    truth = waiting.go()
+    trace = recorded(*run)
+    equal(seen(trace), truth, "calls")
+
+
+@case("what a recorded program starts without libaflame is seen from outside")
+def _():
+    need("bpf")
+    path = new_path()
+    waiting = Waiting(
+        AFLAME, "record", "-q", "-o", path, "--sample", "bpf", "--", "env", "-u", "LD_PRELOAD", "-u",
+        "CUDA_INJECTION64_PATH",
+    ).ready()  # fmt: skip
+    time.sleep(SOON)
+    truth = waiting.go()
+    check_seen(Trace(path), truth)
+
+
+@case("who carries libaflame tells of its calls itself, once")
+def _():
+    need("bpf")
+    path = new_path()
+    waiting = Waiting(AFLAME, "record", "-q", "-o", path, "--sample", "bpf", "--").ready()
+    time.sleep(SOON)
+    waiting.go()
+    equal(Trace(path).counts().get("call_seen", 0), 0, "calls seen from outside")
+
+
+@case("--api none leaves it alone")
+def _():
+    waiting = Waiting().ready()
+    run = recorder("--api", "none", "-p", str(waiting.process.pid))
+    time.sleep(SOON)
+    waiting.go()
+    equal(recorded(*run).counts().get("call_seen", 0), 0, "calls seen")
+
+
+run_cases()
