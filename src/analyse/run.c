@@ -161,8 +161,8 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 	row_lost(f, t, "bytes of the trace that could not be read", w->damaged_bytes);
 	/* Those that the target itself counted as unfinished are in the list already. */
 	uint64_t unstamped = out->works_unstamped, unfinished = out->launches_unfinished;
-	uint64_t told = w->lost[AF_LOST_UNFINISHED];
-	untold(&unstamped, &(uint64_t){w->lost[AF_LOST_NO_STAMPS]});
+	uint64_t told = w->lost[AF_LOST_UNFINISHED], no_stamps = w->lost[AF_LOST_NO_STAMPS];
+	untold(&unstamped, &no_stamps);
 	untold(&unstamped, &told);
 	untold(&unfinished, &told);
 	row_lost(f, t, "launches whose device work was not seen to complete", unfinished);
