@@ -12,8 +12,9 @@ static void busy_settle(struct af_busy *b, uint32_t nr)
 		if (b->settled)
 			b->settled(b->arg, &b->open[i]);
 	}
-	if (nr)
-		b->settled_ns = b->open[nr - 1].end_ns;
+	if (!nr)
+		return;
+	b->settled_ns = b->open[nr - 1].end_ns;
 	b->nr -= nr;
 	memmove(b->open, b->open + nr, b->nr * sizeof *b->open);
 }
