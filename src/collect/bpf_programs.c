@@ -14,12 +14,14 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/proc.h"
+#include "collect/session.h"
 #include "record.skel.h"
 
 enum {
 	RING_MIN = 1 << 20, /* bytes */
 	RING_MAX = 64 << 20,
 	RING_OFF_CPU = 16 << 20, /* switches come in bursts */
+	RING_CALLS = 8 << 20,    /* so do launches, each with a kilobyte of stack */
 	RECORD_GUESS = 700,      /* bytes of a sample */
 };
 
@@ -36,6 +38,9 @@ static uint32_t ring_bytes(const struct af_bpf *b, long nr_cpus)
 	uint64_t period_ns = b->period_ns;
 	uint64_t want = b->options->off_cpu ? RING_OFF_CPU : RING_MIN, bytes = RING_MIN;
 
+	if (b->r && b->r->control->flags & AF_SESSION_CUDA &&
+	    (b->options->all || b->options->nr_pids))
+		want += RING_CALLS;
 	if (b->options->samples && period_ns)
 		want += 500000000ull / period_ns * (uint64_t)nr_cpus * RECORD_GUESS;
 	while (bytes < want && bytes < RING_MAX)
