@@ -202,7 +202,7 @@ uint32_t timeline_leaf(struct af_timeline *t, uint32_t node)
 static uint64_t timeline_kinds(const struct af_timeline *t)
 {
 	static const uint64_t of[AF_TIMELINE_END] = {
-	    [AF_TIMELINE_CALLS] = BIT(LAUNCH) | BIT(CALL) | BIT(CALL_LONG),
+	    [AF_TIMELINE_CALLS] = BIT(LAUNCH) | BIT(CALL) | BIT(CALL_LONG) | BIT(CALL_SEEN),
 	    [AF_TIMELINE_WORK] = AF_LAUNCHES_WANTS,
 	    [AF_TIMELINE_RANGES] = BIT(RANGE),
 	    [AF_TIMELINE_RUN] = AF_SAMPLES_WANTS,
@@ -236,6 +236,7 @@ static void timeline_event(struct af_timeline *t, const struct af_event *ev)
 		break;
 	case AF_KIND_CALL:
 	case AF_KIND_CALL_LONG:
+	case AF_KIND_CALL_SEEN:
 		if (timeline_shows(t, AF_TIMELINE_CALLS))
 			timeline_call(t, ev);
 		break;

@@ -35,7 +35,11 @@ void timeline_call(struct af_timeline *t, const struct af_event *ev)
 {
 	struct af_call call;
 
-	if (!af_call_read(&t->world, ev, &call) || !timeline_wants(t, call.start_ns, call.end_ns))
+	if (!af_call_read(&t->world, ev, &call) && !af_call_seen_read(&t->world, ev, &call))
+		return;
+	/* What the kernel saw of a call that the process itself tells of adds nothing. */
+	bool seen = ev->kind == AF_KIND_CALL_SEEN;
+	if ((seen && call.correlation) || !timeline_wants(t, call.start_ns, call.end_ns))
 		return;
 	const struct af_function *f = call.function ? &t->world.functions[call.function] : NULL;
 	struct af_slice s = {
@@ -47,7 +51,7 @@ void timeline_call(struct af_timeline *t, const struct af_event *ev)
 	    .correlation = call.correlation,
 	    .status = call.status,
 	};
-	if (!f || does_work(f->does)) {
+	if (!seen && (!f || does_work(f->does))) {
 		s.way = AF_FLOW_FROM;
 		s.flow = flow_of(call.process, f ? f->api : AF_API_CUDA, call.correlation);
 	}

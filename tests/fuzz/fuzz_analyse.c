@@ -1,7 +1,8 @@
 /*
- * All passes on hostile traces: well-formed packets and events whose fields are anything, mostly
- * small numbers, so that ids meet their definitions, nodes go round and works find calls. Checked:
- * the trees' totals are what their children add up to.
+ * All passes, and the timeline, on hostile traces: well-formed packets and events whose fields are
+ * anything, mostly small numbers, so that ids meet their definitions, nodes go round and works find
+ * calls. Checked: the trees' totals are what their children add up to, and the timeline's tracks
+ * come before what lies on them, whose starts never go back.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "analyse/pass.h"
+#include "analyse/timeline.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "trace/packet.h"
@@ -132,6 +134,57 @@ static void analyse(const char *dir, enum af_grouping group)
 	af_results_close(&r);
 }
 
+/* Of each track the latest slice's start: they never go back. */
+struct tracks {
+	uint64_t *starts_ns;
+	uint32_t nr;
+};
+
+static int check_track(void *arg, const struct af_track *t)
+{
+	struct tracks *tracks = arg;
+
+	if (t->id != ++tracks->nr || t->parent >= t->id)
+		abort();
+	tracks->starts_ns = realloc(tracks->starts_ns, (t->id + 1) * sizeof *tracks->starts_ns);
+	tracks->starts_ns[t->id] = 0;
+	return 0;
+}
+
+static int check_slice(void *arg, const struct af_slice *s)
+{
+	struct tracks *tracks = arg;
+
+	if (!s->track || s->track > tracks->nr || s->end_ns < s->start_ns ||
+	    s->start_ns < tracks->starts_ns[s->track])
+		abort();
+	tracks->starts_ns[s->track] = s->start_ns;
+	return 0;
+}
+
+static int check_point(void *arg, const struct af_point *p)
+{
+	struct tracks *tracks = arg;
+
+	if (!p->track || p->track > tracks->nr)
+		abort();
+	return 0;
+}
+
+static void timeline(const char *dir)
+{
+	struct af_timeline_asked asked = {.process = UINT64_MAX, .pid = UINT64_MAX};
+	struct tracks tracks = {0};
+	struct af_slices_sink sink = {&tracks, check_track, check_slice, check_point};
+	struct af_timeline *t;
+	struct af_err err = {0};
+
+	if (!af_timeline_open(&t, dir, &asked, NULL, NULL, &err))
+		af_timeline_run(t, &sink, &err);
+	af_timeline_close(t);
+	free(tracks.starts_ns);
+}
+
 static char trace_path[] = "/dev/shm/fuzz-analyse-XXXXXX";
 
 static void trace_remove(void)
@@ -186,5 +239,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		af_buf_free(&streams[s]);
 	}
 	analyse(dir, group);
+	timeline(dir);
 	return 0;
 }
