@@ -149,6 +149,13 @@ static const char *device_name(const struct af_world *w, uint32_t process, uint3
 	return d ? d->name : "unknown device";
 }
 
+static const char *process_name(const struct af_world *w, struct af_facts *f, uint32_t process)
+{
+	const struct af_process *p = af_world_process(w, process);
+
+	return p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+}
+
 /* How the longest of a kernel was launched. */
 static void row_launch(const struct device_row *r, const struct af_world *w, struct af_facts *f,
                        struct af_cell *c)
@@ -187,6 +194,7 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 	    {"Grid", AF_CELL_TEXT, AF_SHOW_USED},
 	    {"Block", AF_CELL_TEXT, AF_SHOW_USED},
 	    {"Device", AF_CELL_TEXT},
+	    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
 	};
 	struct af_table *t = NULL;
 	uint64_t all = 0;
@@ -199,7 +207,7 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 			continue;
 		if (!t)
 			t = af_facts_table(f, "kernels", "Where device time went: kernels", columns,
-			                   13);
+			                   14);
 		const char *name = af_world_kernel(w, r->process, r->kernel);
 		struct af_cell *c = af_table_row(f, t);
 		c[0].text = af_facts_text(f, "%s", *name ? name : "[unnamed kernel]");
@@ -212,6 +220,7 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 		c[7].value = r->nr_waits ? r->wait_ns / r->nr_waits : 0;
 		row_launch(r, w, f, c + 8);
 		c[12].text = af_facts_text(f, "%s", device_name(w, r->process, r->device));
+		c[13].text = process_name(w, f, r->process);
 		if (*c[10].text)
 			t->note = "registers, shared memory, grid and block are those of the "
 				  "longest launch";
@@ -223,6 +232,7 @@ static void table_copies(const struct devices *d, const struct af_world *w, stru
 	static const struct af_column columns[] = {
 	    {"Operation", AF_CELL_TEXT}, {"Time", AF_CELL_NS},          {"Calls", AF_CELL_COUNT},
 	    {"Bytes", AF_CELL_BYTES},    {"Per second", AF_CELL_BYTES}, {"Device", AF_CELL_TEXT},
+	    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
 	};
 	struct af_table *t = NULL;
 
@@ -231,7 +241,7 @@ static void table_copies(const struct devices *d, const struct af_world *w, stru
 		if (r->op == AF_OP_KERNEL)
 			continue;
 		if (!t)
-			t = af_facts_table(f, "copies", "Copies and other device work", columns, 6);
+			t = af_facts_table(f, "copies", "Copies and other device work", columns, 7);
 		struct af_cell *c = af_table_row(f, t);
 		c[0].text = af_op_text(r->op);
 		c[1].value = r->time_ns;
@@ -239,6 +249,7 @@ static void table_copies(const struct devices *d, const struct af_world *w, stru
 		c[3].value = r->bytes;
 		c[4].value = af_facts_ratio(r->bytes, r->time_ns, 1e9);
 		c[5].text = af_facts_text(f, "%s", device_name(w, r->process, r->device));
+		c[6].text = process_name(w, f, r->process);
 	}
 }
 
@@ -262,14 +273,13 @@ static void table_devices(const struct devices *d, const struct af_world *w, str
 	for (uint32_t i = 0; i < d->nr_busy; i++) {
 		const struct device_busy *b = &d->busy[i];
 		const struct af_device *device = af_world_device(w, b->process, b->device);
-		const struct af_process *p = many ? af_world_process(w, b->process) : NULL;
 		struct af_cell *c = af_table_row(f, t);
 		c[0].text = af_facts_text(f, "%s", device_name(w, b->process, b->device));
 		c[1].value = b->busy.busy_ns;
 		c[2].value = af_facts_ratio(b->busy.busy_ns, run, 1e4);
 		c[3].value = b->work_ns;
 		c[4].value = b->count;
-		c[5].text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+		c[5].text = many ? process_name(w, f, b->process) : "";
 		c[6].text = af_facts_text(f, "%s", device ? device->driver : "");
 	}
 }

@@ -130,9 +130,8 @@ static enum idle_reason reason_of_function(const char *name, size_t len)
 /* Does a name look like that of code that loads data? docs/gpu.md has the list. */
 static bool loads_data(const char *name, size_t len)
 {
-	static const char *const words[] = {
-	    "dataloader",       "data_loader", "dataset",   "fetch.py",
-	    "tensorflow::data", "dali::",      "webdataset"};
+	static const char *const words[] = {"dataloader", "data_loader",      "dataset",
+	                                    "fetch.py",   "tensorflow::data", "dali::"};
 
 	for (unsigned k = 0; k < sizeof words / sizeof *words; k++) {
 		size_t word = strlen(words[k]);

@@ -111,7 +111,7 @@ static uint64_t shares_sum(const struct shares *s)
 /* In hundredths of a percent. */
 static uint64_t part_of(uint64_t part, uint64_t all)
 {
-	return all ? (uint64_t)((double)part * 1e4 / (double)all + 0.5) : 0;
+	return af_facts_ratio(part, all, 1e4);
 }
 
 static const char *verdict_text(const struct idle *i, const struct af_world *w,

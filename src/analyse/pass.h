@@ -42,6 +42,8 @@ enum {
 	AF_ANSWER_TABLES = 1 << AF_VIEWS, /* all there are */
 	AF_ANSWER_TOP = 2 << AF_VIEWS,  /* of the tables only the heaviest functions and kernels */
 	AF_ANSWER_GAPS = 4 << AF_VIEWS, /* of the tables only why devices were idle */
+	AF_ANSWER_TALLY =
+	    8 << AF_VIEWS, /* the table of calls by process and path too: not for people as it is */
 };
 
 /* Frames between a process and its stacks. */
@@ -59,7 +61,7 @@ struct af_asked {
 	enum af_grouping group;
 };
 
-#define AF_ASKED_ALL ((struct af_asked){UINT32_MAX, UINT32_MAX, AF_GROUP_NONE})
+#define AF_ASKED_ALL ((struct af_asked){AF_ANSWER_TALLY - 1, UINT32_MAX, AF_GROUP_NONE})
 
 /* The bit of the weight called @name; time's for NULL, none when no weight has that name. */
 uint32_t af_asked_weight(const char *name);
@@ -107,6 +109,7 @@ extern const struct af_pass_ops af_pass_calls;
 extern const struct af_pass_ops af_pass_seen;
 extern const struct af_pass_ops af_pass_memory;
 extern const struct af_pass_ops af_pass_idle;
+extern const struct af_pass_ops af_pass_tally;
 extern const struct af_pass_ops af_pass_who;
 extern const struct af_pass_ops af_pass_run;
 

@@ -16,6 +16,7 @@ int af_study(const char *dir, const struct af_asked *asked, struct af_results *r
 	                                                   &af_pass_seen,
 	                                                   &af_pass_memory,
 	                                                   &af_pass_idle,
+	                                                   &af_pass_tally,
 	                                                   &af_pass_run,
 	                                                   &af_pass_who,
 	                                                   &af_pass_blocked,

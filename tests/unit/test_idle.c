@@ -31,6 +31,7 @@ static enum idle_verdict verdict(uint64_t kernels, uint64_t queued, uint64_t hos
 
 static void a_device_with_work_four_fifths_of_the_time_is_busy(void **state)
 {
+	(void)state;
 	assert_int_equal(verdict(80, 0, 20, 0, 0, 0, 0), IDLE_VERDICT_BUSY);
 	assert_int_equal(verdict(70, 10, 20, 0, 0, 0, 0), IDLE_VERDICT_BUSY);
 	assert_int_equal(verdict(79, 0, 21, 0, 0, 0, 0), IDLE_VERDICT_LAUNCH);
@@ -38,6 +39,7 @@ static void a_device_with_work_four_fifths_of_the_time_is_busy(void **state)
 
 static void more_than_half_of_the_rest_is_a_verdict(void **state)
 {
+	(void)state;
 	assert_int_equal(verdict(10, 0, 46, 15, 15, 14, 0), IDLE_VERDICT_LAUNCH);
 	assert_int_equal(verdict(10, 0, 15, 46, 15, 14, 0), IDLE_VERDICT_COPY);
 	assert_int_equal(verdict(10, 0, 15, 15, 46, 14, 0), IDLE_VERDICT_SYNC);
@@ -51,6 +53,7 @@ static void copies_alone_on_the_device_count_for_copying(void **state)
 	const uint64_t shares[IDLE_SHARES] = {
 	    [IDLE_SHARE_KERNELS] = 40, [IDLE_SHARE_COPIES] = 31, [IDLE_SHARE_HOST] = 29};
 
+	(void)state;
 	assert_int_equal(idle_verdict(shares), IDLE_VERDICT_COPY);
 }
 
@@ -58,11 +61,13 @@ static void times_that_cannot_be_do_not_overflow_a_verdict(void **state)
 {
 	const uint64_t big = UINT64_MAX / 4;
 
+	(void)state;
 	assert_int_equal(verdict(big, 0, big, 0, 0, 0, 0), IDLE_VERDICT_LAUNCH);
 }
 
 static void only_a_busy_gpu_is_called_one(void **state)
 {
+	(void)state;
 	assert_string_equal(idle_verdict_text(IDLE_VERDICT_BUSY, true), "GPU-bound");
 	assert_string_equal(idle_verdict_text(IDLE_VERDICT_BUSY, false), "device-bound");
 	assert_string_equal(idle_verdict_text(IDLE_VERDICT_SYNC, true), "sync-bound");
@@ -127,6 +132,7 @@ static void work_that_was_launched_before_its_gap_is_nobodys_fault(void **state)
 	const struct idle_piece e = ends(10, 20);
 	struct fixture f;
 
+	(void)state;
 	fixture_open(&f);
 	tick(&f, 150, 1000);
 	idle_explain(&f.i, &f.w, 0, IDLE_BETWEEN, 100, 200, &e);
@@ -140,6 +146,7 @@ static void a_gap_is_its_pieces(void **state)
 	const struct idle_piece e = ends(160, 180);
 	struct fixture f;
 
+	(void)state;
 	fixture_open(&f);
 	call(&f, 90, 110);
 	call(&f, 160, 180);
@@ -158,6 +165,7 @@ static void samples_are_never_more_than_the_time_there_was(void **state)
 	const struct idle_piece e = ends(200, 300);
 	struct fixture f;
 
+	(void)state;
 	fixture_open(&f);
 	tick(&f, 110, 10000);
 	tick(&f, 120, 30000);
@@ -171,6 +179,7 @@ static void work_that_begins_within_its_call_was_never_on_its_way(void **state)
 	const struct idle_piece e = ends(150, 400);
 	struct fixture f;
 
+	(void)state;
 	fixture_open(&f);
 	call(&f, 150, 400);
 	idle_explain(&f.i, &f.w, 0, IDLE_BETWEEN, 100, 200, &e);
@@ -185,6 +194,7 @@ static void a_call_that_waits_for_its_own_work_drains_the_device(void **state)
 	const struct idle_piece e = ends(150, 160);
 	struct fixture f;
 
+	(void)state;
 	fixture_open(&f);
 	f.device.launched = true;
 	f.device.tid = 7;
@@ -203,6 +213,7 @@ static void no_time_is_no_gap(void **state)
 	const struct idle_piece e = ends(10, 20);
 	struct fixture f;
 
+	(void)state;
 	fixture_open(&f);
 	idle_explain(&f.i, &f.w, 0, IDLE_BETWEEN, 100, 100, &e);
 	idle_explain(&f.i, &f.w, 0, IDLE_BETWEEN, 100, 50, &e);
@@ -217,6 +228,7 @@ static void of_many_gaps_the_longest_are_kept(void **state)
 	uint64_t at_ns = 1000, sum_ns = 0;
 	struct fixture f;
 
+	(void)state;
 	fixture_open(&f);
 	for (uint64_t k = 0; k < 3 * AF_IDLE_LONGEST; k++) {
 		/* 1 to 3000, each once, in no order. */
@@ -239,6 +251,7 @@ static void waits_longer_than_the_time_there_was_begin_with_it(void **state)
 	    .at = {1, 4, 0}, .tid = 7, .blocked_ns = UINT64_MAX, .queued_ns = 30};
 	struct fixture f;
 
+	(void)state;
 	fixture_open(&f);
 	idle_wait(&f.i, &wait, 100);
 	const struct idle_thread *t = idle_thread(&f.i, 1, 7);
@@ -265,6 +278,7 @@ static void overlapping_work_is_busy_once(void **state)
 {
 	struct fixture f;
 
+	(void)state;
 	fixture_open(&f);
 	piece(&f.i, 300, 400);
 	piece(&f.i, 100, 200);
@@ -287,6 +301,7 @@ static void what_is_long_past_is_settled_and_forgotten(void **state)
 	const uint64_t step_ns = 1000000;
 	struct fixture f;
 
+	(void)state;
 	fixture_open(&f);
 	for (uint64_t k = 1; k <= 100000; k++) {
 		uint64_t at_ns = k * step_ns;

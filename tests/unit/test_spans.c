@@ -28,6 +28,7 @@ static void spans_that_overlap_are_the_first_ones(void **state)
 {
 	struct af_span s[] = {{20, 60, 0, 2}, {10, 40, 0, 1}, {50, 55, 0, 3}};
 
+	(void)state;
 	assert_int_equal(af_spans_tidy(s, NR(s)), 2);
 	assert_int_equal(s[0].what, 1);
 	assert_int_equal(s[0].end_ns, 40);
@@ -40,6 +41,7 @@ static void of_spans_that_begin_together_the_longest_counts(void **state)
 {
 	struct af_span s[] = {{10, 20, 0, 1}, {10, 30, 0, 2}};
 
+	(void)state;
 	assert_int_equal(af_spans_tidy(s, NR(s)), 1);
 	assert_int_equal(s[0].what, 2);
 }
@@ -48,6 +50,7 @@ static void empty_and_turned_round_spans_are_nothing(void **state)
 {
 	struct af_span s[] = {{10, 10, 0, 1}, {30, 20, 0, 2}, {UINT64_MAX, 0, 0, 3}, {5, 6, 0, 4}};
 
+	(void)state;
 	assert_int_equal(af_spans_tidy(s, NR(s)), 1);
 	assert_int_equal(s[0].what, 4);
 	assert_int_equal(af_spans_tidy(NULL, 0), 0);
@@ -57,6 +60,7 @@ static void tidying_twice_changes_nothing(void **state)
 {
 	struct af_span s[] = {{0, 5, 0, 1}, {5, 9, 0, 2}, {8, 12, 0, 3}};
 
+	(void)state;
 	assert_int_equal(af_spans_tidy(s, NR(s)), 3);
 	assert_int_equal(s[2].start_ns, 9);
 	assert_int_equal(af_spans_tidy(s, 3), 3);
@@ -67,6 +71,7 @@ static void a_span_holds_its_start_and_not_its_end(void **state)
 {
 	const struct af_span s[] = {{10, 20, 0, 1}, {20, 30, 0, 2}};
 
+	(void)state;
 	assert_null(af_spans_has(s, NR(s), 9));
 	assert_int_equal(af_spans_has(s, NR(s), 10)->what, 1);
 	assert_int_equal(af_spans_has(s, NR(s), 20)->what, 2);
@@ -81,6 +86,7 @@ static void a_walk_shares_out_every_instant_once(void **state)
 	const struct af_spans s = {calls, waits, NR(calls), NR(waits)};
 	struct told t = {.nr = 0};
 
+	(void)state;
 	assert_int_equal(af_spans_walk(&s, 0, 100, tell, &t), 5 + 30);
 	assert_int_equal(t.first_ns[1], 10);
 	assert_int_equal(t.first_ns[2], 10);
@@ -95,6 +101,7 @@ static void a_walk_keeps_to_its_stretch(void **state)
 	const struct af_spans s = {calls, waits, NR(calls), NR(waits)};
 	struct told t = {.nr = 0};
 
+	(void)state;
 	assert_int_equal(af_spans_walk(&s, 15, 42, tell, &t), 0);
 	assert_int_equal(t.first_ns[1], 5);
 	assert_int_equal(t.first_ns[2], 2);
@@ -108,6 +115,7 @@ static void what_calls_hold_wholly_is_no_wait(void **state)
 	const struct af_spans s = {calls, waits, NR(calls), NR(waits)};
 	struct told t = {.nr = 0};
 
+	(void)state;
 	assert_int_equal(af_spans_walk(&s, 0, 100, tell, &t), 0);
 	assert_int_equal(t.nr, 1);
 	assert_int_equal(t.first_ns[1], 100);
@@ -119,6 +127,7 @@ static void an_empty_stretch_has_nothing(void **state)
 	const struct af_spans s = {calls, calls, 1, 1};
 	struct told t = {.nr = 0};
 
+	(void)state;
 	assert_int_equal(af_spans_walk(&s, 50, 50, tell, &t), 0);
 	assert_int_equal(af_spans_walk(&s, 60, 50, tell, &t), 0);
 	assert_int_equal(t.nr, 0);
@@ -130,6 +139,7 @@ static void times_at_the_end_of_the_world_add_up(void **state)
 	const struct af_spans s = {calls, NULL, NR(calls), 0};
 	struct told t = {.nr = 0};
 
+	(void)state;
 	assert_int_equal(af_spans_walk(&s, 0, UINT64_MAX, tell, &t), UINT64_MAX - 2);
 	assert_int_equal(t.first_ns[1], 1);
 	assert_int_equal(t.first_ns[2], 1);

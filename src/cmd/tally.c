@@ -1,0 +1,138 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/fold.h"
+#include "base/err.h"
+#include "cmd/commands.h"
+#include "cmd/study.h"
+#include "cmd/summary.h"
+#include "render/tables.h"
+
+struct tally_options {
+	bool json;
+	uint64_t limit;
+	const char *sort, *group;
+};
+
+static const struct tally_options tally_defaults = {.limit = 20, .sort = "time", .group = "none"};
+
+/* The tables that a tally is made of, in its order, and what a row of each is about. */
+static const struct tally_part {
+	const char *table, *key;
+} tally_parts[] = {
+    {"api", "Function"},
+    {"kernels", "Kernel"},
+    {"copies", "Operation"},
+    {"memory", "Memory"},
+};
+
+/* Memory is never added up over devices and processes: peaks are not at the same time. */
+static bool tally_folds(const struct af_table *t)
+{
+	return strcmp(t->name, "memory") != 0;
+}
+
+static struct af_table *tally_fold(const struct tally_options *o, const struct tally_part *part,
+                                   const struct af_table *t, struct af_facts *f)
+{
+	static const char *const all[] = {"Process", "Device", NULL};
+	const char *by_process[] = {part->key, "Process", NULL};
+	const char *by_device[] = {part->key, "Process", "Device", NULL};
+	const char *alone[] = {part->key, NULL};
+
+	if (!tally_folds(t))
+		return af_table_fold(f, t, by_device, all);
+	if (!strcmp(o->group, "process"))
+		return af_table_fold(f, t, by_process, all);
+	if (!strcmp(o->group, "device"))
+		return af_table_fold(f, t, by_device, all);
+	return af_table_fold(f, t, alone, all);
+}
+
+static void tally_sort(const struct tally_options *o, const struct tally_part *part,
+                       struct af_table *t)
+{
+	static const char *const columns[][2] = {
+	    {"time", "Time"}, {"calls", "Calls"}, {"mean", "Mean"}, {"min", "Min"}, {"max", "Max"},
+	};
+	int c = !strcmp(o->sort, "name") ? af_table_column(t, part->key) : -1;
+
+	/* What has no times, or the same, is in the order of calls. */
+	int calls = af_table_column(t, "Calls");
+	if (calls >= 0)
+		af_table_sort(t, (uint32_t)calls);
+	for (unsigned i = 0; i < sizeof columns / sizeof *columns; i++)
+		if (!strcmp(o->sort, columns[i][0]))
+			c = af_table_column(t, columns[i][1]);
+	if (c >= 0)
+		af_table_sort(t, (uint32_t)c);
+}
+
+static void tally_print(const struct tally_options *o, const struct af_facts *f)
+{
+	struct af_buf b = {0};
+
+	if (o->json)
+		af_facts_json(&b, f, (uint32_t)o->limit);
+	for (const struct af_table *t = f->first; t && !o->json; t = t->next) {
+		if (b.len)
+			af_buf_char(&b, '\n');
+		af_table_text(&b, t, (uint32_t)o->limit, af_colour(stdout));
+	}
+	fwrite(b.data, 1, b.len, stdout);
+	af_buf_free(&b);
+}
+
+static int tally_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	const struct af_asked asked = {.answers = AF_ANSWER_TABLES | AF_ANSWER_TALLY};
+	const struct tally_options *o = state;
+	const char *dir = af_trace_dir(nr_words, words);
+	struct af_facts f = {0};
+	struct af_results r;
+
+	if (nr_words > 1)
+		return af_fail_plain(err, -EINVAL, "one trace, not %s too", words[1]);
+	int rc = af_study(dir, &asked, &r, err);
+	for (unsigned i = 0; !rc && i < sizeof tally_parts / sizeof *tally_parts; i++)
+		for (const struct af_table *t = r.facts.first; t; t = t->next)
+			if (!strcmp(t->name, tally_parts[i].table))
+				tally_sort(o, &tally_parts[i],
+				           tally_fold(o, &tally_parts[i], t, &f));
+	if (!rc && !f.first)
+		rc = af_fail_plain(err, -ENODATA, "the trace %s has no calls of a device's API",
+		                   dir);
+	if (!rc)
+		tally_print(o, &f);
+	af_facts_free(&f);
+	af_results_close(&r);
+	return rc;
+}
+
+static const struct af_option tally_options[] = {
+    {AF_OPT_FLAG, "json", 0, NULL, "for programs: the tables as JSON",
+     offsetof(struct tally_options, json)},
+    {AF_OPT_U64, "limit", 'n', "N", "rows of a table, 0 for all (20)",
+     offsetof(struct tally_options, limit)},
+    {AF_OPT_CHOICE, "sort", 's', "BY", "the rows' order (time)",
+     offsetof(struct tally_options, sort), "time|calls|mean|min|max|name"},
+    {AF_OPT_CHOICE, "group", 'g', "BY", "rows of their own for each process, or device of it",
+     offsetof(struct tally_options, group), "none|process|device"},
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_tally = {
+    .name = "tally",
+    .usage = "[OPTIONS] [DIR]",
+    .summary = "Add up calls of device APIs, kernels, copies and memory",
+    .details = "What programs called, by the name of the CUDA runtime's function where that called "
+	       "the driver;\nwhat devices did for it; the memory that they handed out. OpenCL's "
+	       "calls are counted by what they\nenqueued.",
+    .examples = "aflame tally --sort calls\twhat is called most often\n"
+		"aflame tally --group process --json\tfor each rank, for programs",
+    .options = tally_options,
+    .state_size = sizeof(struct tally_options),
+    .defaults = &tally_defaults,
+    .run = tally_run,
+};
