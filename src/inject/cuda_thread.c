@@ -26,8 +26,10 @@ enum { FLUSH_MS = 500, LAST_MS = 1000, DEVICES_MAX = 64, CLOCK_TRIES = 3 };
 
 static struct {
 	_Atomic uint32_t started;
-	_Atomic uint32_t generation;  /* of the process whose thread it is */
-	_Atomic uint32_t asked, done; /* the last flush: futexes */
+	_Atomic uint32_t generation;   /* of the process whose thread it is */
+	_Atomic uint32_t bell, ending; /* a flush is wanted (a futex that counts); the last one */
+	_Atomic uint32_t answered,
+	    done; /* futexes: the bell as it was heard; the last one is over */
 } flusher;
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t value, long ms)
@@ -119,17 +121,20 @@ static void devices_define(void)
 
 static void *flusher_run(void *arg)
 {
-	uint32_t asked = 0;
+	uint32_t heard = 0, ending = 0;
 	(void)arg;
 
 	prctl(PR_SET_NAME, "aflame");
 	devices_define();
 	clocks_write();
-	while (af_cuda_on() && !asked) {
-		futex_wait(&flusher.asked, 0, FLUSH_MS);
-		asked = atomic_load(&flusher.asked);
-		af_cupti.ActivityFlushAll(asked ? AF_CUPTI_FLUSH_FORCED : 0);
+	while (af_cuda_on() && !ending) {
+		futex_wait(&flusher.bell, heard, FLUSH_MS);
+		heard = atomic_load(&flusher.bell);
+		ending = atomic_load(&flusher.ending);
+		af_cupti.ActivityFlushAll(ending ? AF_CUPTI_FLUSH_FORCED : 0);
 		clocks_write();
+		atomic_store(&flusher.answered, heard);
+		futex_wake(&flusher.answered);
 		af_cuda_graphs_look(af_now_ns());
 	}
 	/* CUPTI is taken down after the last time, and must not be asked again. */
@@ -141,7 +146,20 @@ static void *flusher_run(void *arg)
 
 bool af_cuda_ending(void)
 {
-	return atomic_load_explicit(&flusher.asked, memory_order_relaxed);
+	return atomic_load_explicit(&flusher.ending, memory_order_relaxed);
+}
+
+static bool flusher_is_there(void)
+{
+	return af_cuda_on() && atomic_load(&flusher.generation) == af_inject_generation();
+}
+
+static uint32_t flusher_ring(void)
+{
+	uint32_t mine = atomic_fetch_add(&flusher.bell, 1) + 1;
+
+	futex_wake(&flusher.bell);
+	return mine;
 }
 
 void af_cuda_last(void)
@@ -149,12 +167,27 @@ void af_cuda_last(void)
 	uint64_t until = af_now_ns() + (uint64_t)LAST_MS * 1000000, now;
 	int saved = errno;
 
-	if (!af_cuda_on() || atomic_load(&flusher.generation) != af_inject_generation())
+	if (!flusher_is_there())
 		return;
-	atomic_store(&flusher.asked, 1);
-	futex_wake(&flusher.asked);
+	atomic_store(&flusher.ending, 1);
+	flusher_ring();
 	while (!atomic_load(&flusher.done) && (now = af_now_ns()) < until)
 		futex_wait(&flusher.done, 0, (long)((until - now) / 1000000) + 1);
+	errno = saved;
+}
+
+void af_cuda_before_exec(void)
+{
+	uint64_t until = af_now_ns() + (uint64_t)LAST_MS * 1000000, now;
+	int saved = errno;
+	uint32_t seen;
+
+	if (!af_inject_session() || af_inject_in_vfork_child() || !flusher_is_there())
+		return;
+	uint32_t mine = flusher_ring();
+	while ((int32_t)((seen = atomic_load(&flusher.answered)) - mine) < 0 &&
+	       (now = af_now_ns()) < until)
+		futex_wait(&flusher.answered, seen, (long)((until - now) / 1000000) + 1);
 	errno = saved;
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/program.h"
+#include "inject/cuda.h"
 #include "inject/doors.h"
 #include "inject/inject.h"
 #include "inject/sampler.h"
@@ -34,6 +35,7 @@
 /* They return only where they failed. */
 #define EXEC(call)                                                                                 \
 	({                                                                                         \
+		af_cuda_before_exec();                                                             \
 		af_sampler_exec(true);                                                             \
 		int failed_ = WITH_IGNORED(true, call), why_ = errno;                              \
 		af_sampler_exec(false);                                                            \
