@@ -198,6 +198,16 @@ def _():
         expect(known >= 25, "%s: work is missing, and nobody says so" % how)
 
 
+@case("what was done when the process executes another program is recorded, the rest is counted")
+def _():
+    run = cuda_run("cuda_exits", "exec")
+    cuda = check_cuda(run, lost=True)
+    equal(cuda.kernels(), {"k1": 20}, "kernels that had run")
+    equal(len(cuda.named("cuLaunchKernel")), 25, "launches")
+    summary = must("report", "summary", run.path)
+    expect(re.search(r"launches whose device work.* 5\n", summary), summary)
+
+
 @case("SIGKILL loses no call, and at most what was not flushed")
 def _():
     run = cuda_run("cuda_exits", str(SIGKILL), status=128 + SIGKILL)
