@@ -15,7 +15,13 @@ from machine import AFLAME, SAMPLERS, WORKPLACE, any_sampler, need, need_tool, p
 from recording import Trace, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
 
-ADDED_VARIABLES = {"LD_PRELOAD", "OPENCL_LAYERS", "AFLAME_SESSION"}
+ADDED_VARIABLES = {
+    "LD_PRELOAD",
+    "OPENCL_LAYERS",
+    "CUDA_INJECTION64_PATH",
+    "NVTX_INJECTION64_PATH",
+    "AFLAME_SESSION",
+}
 
 
 def unrecorded(*command, **how):
@@ -174,7 +180,7 @@ def _():
 # --- what the program sees of itself
 
 
-@case("the environment has three more variables and is otherwise the same")
+@case("the environment has five more variables and is otherwise the same")
 def _():
     env = need_tool("env")
     environment = dict(os.environ, WITH_BLANK="a b\nc", LD_LIBRARY_PATH="/nowhere")
