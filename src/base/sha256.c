@@ -90,15 +90,16 @@ __attribute__((target("sha,sse4.1"))) static void sha256_blocks_sha(uint32_t sta
 	for (; nr; nr--, p += 64) {
 		__m128i abef_was = abef, cdgh_was = cdgh;
 		for (int i = 0; i < 16; i++) {
-			__m128i *w = &m[i % 4], last = m[(i + 3) % 4];
+			__m128i *w = &m[i % 4];
 			if (i < 4)
 				*w =
 				    _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)p + i), swap);
 			else
 				*w = _mm_sha256msg2_epu32(
-				    _mm_add_epi32(_mm_sha256msg1_epu32(*w, m[(i + 1) % 4]),
-				                  _mm_alignr_epi8(last, m[(i + 2) % 4], 4)),
-				    last);
+				    _mm_add_epi32(
+					_mm_sha256msg1_epu32(*w, m[(i + 1) % 4]),
+					_mm_alignr_epi8(m[(i + 3) % 4], m[(i + 2) % 4], 4)),
+				    m[(i + 3) % 4]);
 			__m128i wk = _mm_add_epi32(*w, k[i]);
 			cdgh = _mm_sha256rnds2_epu32(cdgh, abef, wk);
 			abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(wk, 0x0e));

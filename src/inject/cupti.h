@@ -124,7 +124,7 @@ struct af_cupti_kernel {
 	void *policy;
 	uint32_t channel, channel_type;
 	uint32_t cluster[3];
-	uint32_t cluster_policy, local_total_high, local_total_low;
+	uint32_t cluster_policy, local_total_v2[2];
 };
 
 /* CUpti_ActivityMemcpy5 (12.4) and 6 (13.0) */
