@@ -55,7 +55,7 @@ struct af_track {
 	enum af_cell_unit unit; /* of a counter */
 };
 
-/* What a slice is. N(NAME, text): the text is its category in files. */
+/* What a slice is. S(NAME, text): the text is its category in files. */
 #define AF_SLICES(S)                                                                               \
 	S(CALL, "call")   /* a thread called a device API; an instant: it handed work over */      \
 	S(WORK, "work")   /* a device did something */                                             \

@@ -17,7 +17,7 @@
 struct af_err;
 struct af_timeline;
 
-/* What a timeline shows. T(NAME, word, help) */
+/* What a timeline shows. T(NAME, word) */
 #define AF_TIMELINE_PARTS(T)                                                                       \
 	T(CALLS, "calls")       /* of device APIs, by thread */                                    \
 	T(WORK, "work")         /* of devices, by queue */                                         \
