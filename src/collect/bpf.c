@@ -154,6 +154,9 @@ void af_bpf_drop_privileges(const struct af_bpf *b)
 		return;
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		keep |= 1ull << kept[i];
+	/* Each probe by itself is an event that is for nobody else (perf_uprobe_event_init()). */
+	if (!bpf_calls_at_once() && b->r->control->flags & AF_SESSION_CUDA)
+		keep |= 1ull << CAP_SYS_ADMIN;
 	for (int i = 0; i < 2; i++) {
 		data[i].permitted &= (uint32_t)(keep >> 32 * i);
 		data[i].effective &= (uint32_t)(keep >> 32 * i);

@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-#include "trace/cuda_functions.h"
 #include "inject/handles.h"
 #include "inject/inject.h"
+#include "inject/usdt.h"
+#include "trace/cuda_functions.h"
 
 /* Dense numbers of the functions: their ids in the trace, from 1. */
 enum function {
@@ -156,6 +157,9 @@ static void memory_write(struct af_thread *t, uint64_t now, uint32_t function,
 	}
 }
 
+/* aflame:cuda_call(function, correlation): what the CALL says that is being written. */
+AF_USDT_PLACE(cuda_call);
+
 static void call_write(const struct af_cupti_call *call, uint32_t function, uint64_t begin_ns,
                        const struct af_regs *regs)
 {
@@ -165,6 +169,7 @@ static void call_write(const struct af_cupti_call *call, uint32_t function, uint
 
 	if (!t)
 		return;
+	AF_USDT(cuda_call, function, call->correlation);
 	uint32_t callpath = af_thread_callpath(t, regs);
 	/* A new stack has been defined in the meantime: the event is later, and the call begins
 	 * when it began, before what the device did for it. */

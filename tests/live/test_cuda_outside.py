@@ -2,17 +2,20 @@
 """CUDA calls of programs that nothing was loaded into, as the kernel's probes see them: on the mock
 of a driver, which is probed as the real one is."""
 
+import ctypes
 import json
 import os
+import re
 import shutil
+import struct
 import subprocess
 import time
 
 from cuda_work import MOCK, machine_with
-from machine import AFLAME, need, program
+from machine import AFLAME, need, need_tool, program
 from recording import Trace, must, new_path
 from shares import having, weight_of
-from tap import case, equal, expect, run_cases
+from tap import Skip, case, equal, expect, run_cases
 
 ROUNDS = 1000
 SOON = 1  # seconds until a recorder has begun, and has seen what began
@@ -21,8 +24,8 @@ SOON = 1  # seconds until a recorder has begun, and has seen what began
 class Waiting:
     """A program that has made its CUDA ready and goes on when it is told to."""
 
-    def __init__(self, *before, driver=None, words=()):
-        env = machine_with("driver", "runtime", MOCK_CUDA_DEVICES=1)
+    def __init__(self, *before, driver=None, words=(), parts=("driver", "runtime")):
+        env = machine_with(*parts, MOCK_CUDA_DEVICES=1)
         if driver:
             env["LD_LIBRARY_PATH"] = driver + ":" + env["LD_LIBRARY_PATH"]
         command = [*before, program("cuda_waits"), str(ROUNDS), *words]
@@ -185,6 +188,64 @@ def _():
     time.sleep(SOON)
     waiting.go()
     equal(recorded(*run).counts().get("call_seen", 0), 0, "calls seen")
+
+
+def usdt_of(library, name):
+    """(offset in the file of the place, of its semaphore): the note says addresses."""
+    notes = subprocess.run(["readelf", "-nW", library], stdout=subprocess.PIPE, text=True, check=True)
+    found = re.search(
+        r"Provider: aflame\s+Name: %s\s+Location: (\w+), Base: \w+, Semaphore: (\w+)\s+"
+        r"Arguments: 4@%%edi 4@%%esi" % name,
+        notes.stdout,
+    )
+    expect(found, "no aflame:%s in the notes of %s" % (name, library))
+    heads = subprocess.run(["readelf", "-lW", library], stdout=subprocess.PIPE, text=True, check=True)
+    loads = re.findall(r"LOAD +(0x\w+) (0x\w+) 0x\w+ (0x\w+)", heads.stdout)
+
+    def in_file(address):
+        for offset, start, size in (map(lambda x: int(x, 16), load) for load in loads):
+            if start <= address < start + size:
+                return address - start + offset
+        raise AssertionError("%#x is not in the file" % address)
+
+    return [in_file(int(word, 16)) for word in found.groups()]
+
+
+def probe_open(library, offset, semaphore, pid):
+    """A descriptor that counts how often @pid comes by (perf_event_open(2), the PMU uprobe)."""
+    with open("/sys/bus/event_source/devices/uprobe/type") as file:
+        kind = int(file.read())
+    path = ctypes.create_string_buffer(library.encode())
+    attr = struct.pack("<IIQQQQQIIQQ", kind, 128, semaphore << 32, 0, 0, 0, 0, 0, 0,
+                       ctypes.addressof(path), offset).ljust(128, b"\0")  # fmt: skip
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.syscall(298, attr, pid, -1, -1, 0)
+    if fd < 0:
+        raise Skip("no uprobes here: " + os.strerror(ctypes.get_errno()))
+    return fd
+
+
+@case("other tracers see the calls that libaflame writes, by their numbers")
+def _():
+    need("bpf")
+    need_tool("readelf")
+    path = new_path()
+    waiting = Waiting(AFLAME, "record", "-q", "-o", path, "--sample", "none", "--",
+                      parts=("driver", "runtime", "cupti13")).ready()  # fmt: skip
+    with open("/proc/%d/task/%d/children" % ((waiting.process.pid,) * 2)) as file:
+        pid = int(file.read().split()[-1])
+    library = os.path.join(os.path.dirname(AFLAME), "../inject/libaflame.so")
+    before = Trace(path)
+    fd = probe_open(library, *usdt_of(library, "cuda_call"), pid)
+    truth = waiting.go()
+    hits = int.from_bytes(os.read(fd, 8), "little")
+    os.close(fd)
+    names = {f["function"]: f["name"] for f in before.fields("function")}
+    calls = [f for kind in ("call", "call_long") for f in before.fields(kind)]
+    mine = [f for f in calls if names[f["function"]] in truth]
+    equal(len(mine), sum(truth.values()), "calls in the trace")
+    # What was called before the probe came: the module, and what is not in the program's truth.
+    equal(hits, len(mine), "calls that the probe saw")
 
 
 run_cases()
