@@ -246,19 +246,19 @@ static void settle_works(struct idle *i, const struct af_world *w, uint64_t unti
 	i->nr_works -= n;
 	if (i->nr_works)
 		memmove(i->works, i->works + n, i->nr_works * sizeof *i->works);
-	i->settled_ns = until_ns;
+	if (until_ns > i->settled_ns)
+		i->settled_ns = until_ns;
 }
 
 /* Until when nothing of a process can be asked for any more: its devices' open gaps begin later. */
-static void settled_processes(const struct idle *i, const struct af_world *w, uint64_t *until_ns)
+static void settled_processes(const struct idle *i, struct af_map *until_ns)
 {
 	for (uint32_t n = 0; n < i->nr_devices; n++) {
 		const struct idle_device *d = &i->devices[n];
-		if (d->process >= w->nr_processes)
-			continue;
+		bool fresh;
 		uint64_t ns = shorter(d->nr_works ? d->end_ns : 0, i->settled_ns);
-		uint64_t *of = &until_ns[d->process];
-		*of = *of == UINT64_MAX ? ns : shorter(*of, ns);
+		uint64_t *of = af_map_at(until_ns, d->process, &fresh);
+		*of = fresh ? ns : shorter(*of, ns);
 	}
 }
 
@@ -295,22 +295,20 @@ static void forget_oldest(struct idle *i)
 	}
 }
 
-static void forget(struct idle *i, const struct af_world *w)
+static void forget(struct idle *i)
 {
-	uint64_t *until_ns = af_xcalloc((size_t)w->nr_processes + 1, sizeof *until_ns);
+	struct af_map until_ns = {0};
 
-	for (uint32_t p = 0; p < w->nr_processes; p++)
-		until_ns[p] = UINT64_MAX;
-	settled_processes(i, w, until_ns);
+	settled_processes(i, &until_ns);
 	i->held = 0;
 	for (uint32_t n = 0; n < i->nr_threads; n++) {
 		struct idle_thread *t = &i->threads[n];
-		uint64_t ns = t->process < w->nr_processes ? until_ns[t->process] : UINT64_MAX;
 		/* A process that has no device may get one: what it did until then counts. */
-		thread_forget(i, t, ns == UINT64_MAX ? 0 : ns);
+		const uint64_t *ns = af_map_get(&until_ns, t->process);
+		thread_forget(i, t, ns ? *ns : 0);
 	}
 	forget_oldest(i);
-	free(until_ns);
+	af_map_free(&until_ns);
 }
 
 void idle_settle(struct idle *i, const struct af_world *w)
@@ -321,7 +319,11 @@ void idle_settle(struct idle *i, const struct af_world *w)
 	threads_tidy(i);
 	if (i->now_ns > AF_IDLE_LATE_NS)
 		settle_works(i, w, i->now_ns - AF_IDLE_LATE_NS);
-	forget(i, w);
+	if (i->nr_works > AF_IDLE_WORKS) {
+		qsort(i->works, i->nr_works, sizeof *i->works, piece_order);
+		settle_works(i, w, i->works[i->nr_works / 2].start_ns);
+	}
+	forget(i);
 }
 
 void idle_end(struct idle *i, const struct af_world *w)

@@ -36,6 +36,7 @@ struct af_world;
 enum {
 	AF_IDLE_SETTLE = 1 << 20, /* records between two settlings */
 	AF_IDLE_HELD = 1 << 22,   /* records that are held at most, besides work */
+	AF_IDLE_WORKS = 1 << 21,  /* works that are: of more the earlier half is settled sooner */
 	AF_IDLE_LONGEST = 1000,   /* gaps that are told one by one */
 	AF_IDLE_CAUSES = 16       /* of each of them */
 };

@@ -262,7 +262,7 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 
 	if (to_ns <= from_ns)
 		return;
-	if (known && phase == IDLE_BETWEEN && ends->call_end_ns > from_ns)
+	if (known && ends && phase == IDLE_BETWEEN && ends->call_end_ns > from_ns)
 		story.drained = is_drained(d, ends, from_ns) ||
 		                is_waiting(w, idle_thread(i, d->process, story.tid), from_ns);
 	d->phase_ns[phase] += to_ns - from_ns;
@@ -275,6 +275,6 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 		explained_add(&e, IDLE_KIND_NO_CALL, 0, 0, to_ns - from_ns);
 	i->stories[e.story].left_ns += e.left_ns;
 	i->stories[e.story].sampled_ns += e.sampled_ns;
-	if (phase == IDLE_BETWEEN)
+	if (ends && phase == IDLE_BETWEEN)
 		gap_put(&e, &story, from_ns, to_ns, ends);
 }

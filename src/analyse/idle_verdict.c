@@ -10,7 +10,7 @@ static bool reaches(uint64_t part, uint64_t all, uint64_t percent)
 
 enum idle_verdict idle_verdict(const uint64_t shares_ns[IDLE_SHARES])
 {
-	uint64_t held_ns[IDLE_VERDICTS] = {
+	const uint64_t held_ns[IDLE_VERDICTS] = {
 	    [IDLE_VERDICT_LAUNCH] = shares_ns[IDLE_SHARE_HOST],
 	    [IDLE_VERDICT_COPY] = shares_ns[IDLE_SHARE_COPIES] + shares_ns[IDLE_SHARE_COPY],
 	    [IDLE_VERDICT_SYNC] = shares_ns[IDLE_SHARE_SYNC],

@@ -37,17 +37,12 @@ static struct af_table *tally_fold(const struct tally_options *o, const struct t
                                    const struct af_table *t, struct af_facts *f)
 {
 	static const char *const all[] = {"Process", "Device", NULL};
-	const char *by_process[] = {part->key, "Process", NULL};
-	const char *by_device[] = {part->key, "Process", "Device", NULL};
-	const char *alone[] = {part->key, NULL};
+	bool apart = !tally_folds(t) || !strcmp(o->group, "device");
+	bool by_process = apart || !strcmp(o->group, "process");
+	const char *keys[] = {part->key, by_process ? "Process" : NULL, apart ? "Device" : NULL,
+	                      NULL};
 
-	if (!tally_folds(t))
-		return af_table_fold(f, t, by_device, all);
-	if (!strcmp(o->group, "process"))
-		return af_table_fold(f, t, by_process, all);
-	if (!strcmp(o->group, "device"))
-		return af_table_fold(f, t, by_device, all);
-	return af_table_fold(f, t, alone, all);
+	return af_table_fold(f, t, keys, all);
 }
 
 static void tally_sort(const struct tally_options *o, const struct tally_part *part,
