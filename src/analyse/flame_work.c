@@ -176,8 +176,61 @@ static uint32_t draw_graph(struct af_tree *t, const struct af_world *w, uint32_t
 	return af_frames_under(t, node, text, AF_FRAME_GPU);
 }
 
-static uint32_t draw_job(struct af_tree *t, const struct af_world *w, const struct flame_work *f,
-                         const struct flame_job *job, enum af_grouping group)
+static uint32_t node_depth(const struct af_tree *t, uint32_t node)
+{
+	uint32_t depth = 0;
+
+	for (; node; node = t->nodes[node].parent)
+		depth++;
+	return depth;
+}
+
+/* The frame that two stacks have both, from the root on; 0 for none. */
+static uint32_t node_common(const struct af_tree *t, uint32_t a, uint32_t b)
+{
+	uint32_t depth_a = node_depth(t, a), depth_b = node_depth(t, b);
+
+	for (; depth_a > depth_b; depth_a--)
+		a = t->nodes[a].parent;
+	for (; depth_b > depth_a; depth_b--)
+		b = t->nodes[b].parent;
+	while (a != b) {
+		a = t->nodes[a].parent;
+		b = t->nodes[b].parent;
+	}
+	return a;
+}
+
+/* The frames of @from's stacks below @above and down to @node, under @to of @t. */
+static uint32_t draw_between(struct af_tree *t, uint32_t to, const struct af_tree *from,
+                             uint32_t above, uint32_t node)
+{
+	size_t len;
+
+	if (node == above)
+		return to;
+	to = draw_between(t, to, from, above, from->nodes[node].parent);
+	uint32_t name = from->nodes[node].name;
+	const char *text = af_tree_text(from, name, &len);
+	return af_tree_child(t, to, af_tree_name(t, text, len, af_tree_frame(from, name), 0));
+}
+
+/*
+ * Who captured a node, beneath who launched its graph: what both stacks begin with, main() and the
+ * loop around it all, is there already.
+ */
+static uint32_t draw_capture(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
+                             uint32_t node, uint32_t launch, uint32_t capture)
+{
+	uint32_t a = af_frames_call(scratch, w, 0, launch);
+	uint32_t b = af_frames_call(scratch, w, 0, capture);
+
+	return draw_between(t, node, scratch, node_common(scratch, a, b), b);
+}
+
+static uint32_t draw_job(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
+                         const struct flame_work *f, const struct flame_job *job,
+                         enum af_grouping group)
 {
 	const struct flame_site *site = &f->sites[job->site];
 	const struct flame_what *what = &f->whats[job->what];
@@ -193,8 +246,9 @@ static uint32_t draw_job(struct af_tree *t, const struct af_world *w, const stru
 	/* Of a graph that was timed as a whole no node is meant. */
 	if (what->node && shape->is.op == AF_OP_GRAPH)
 		return node;
-	if (what->node) /* who captured it */
-		node = af_frames_call(t, w, node, af_world_node_path(w, what->node));
+	if (what->node)
+		node = draw_capture(t, scratch, w, node, site->path,
+		                    af_world_node_path(w, what->node));
 	const char *name = shape->is.op == AF_OP_KERNEL
 	                       ? af_world_kernel(w, shape->process, shape->is.kernel)
 	                       : af_op_text(shape->is.op);
@@ -204,15 +258,20 @@ static uint32_t draw_job(struct af_tree *t, const struct af_world *w, const stru
 void flame_work_draw(const struct flame_work *f, const struct af_world *w, struct af_tree *t,
                      const struct af_asked *asked)
 {
+	static const struct af_tree_weight none = {"none", ""};
+	struct af_tree scratch = {0};
+
+	af_tree_open(&scratch, &none, 1);
 	for (uint32_t i = 0; i < f->nr_jobs; i++) {
 		const struct flame_job *job = &f->jobs[i];
 		if (!(job_has(job) & asked->weights))
 			continue;
-		uint32_t node = draw_job(t, w, f, job, asked->group);
+		uint32_t node = draw_job(t, &scratch, w, f, job, asked->group);
 		af_tree_add(t, node, AF_WEIGHT_TIME, job->time_ns);
 		af_tree_add(t, node, AF_WEIGHT_COUNT, job->count);
 		af_tree_add(t, node, AF_WEIGHT_BYTES, job->bytes);
 	}
+	af_tree_close(&scratch);
 }
 
 void flame_work_free(struct flame_work *f)
