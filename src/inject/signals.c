@@ -23,7 +23,8 @@ struct shared_signal {
 static struct shared_signal shared[] = {{.signo = SIGTRAP}, {.signo = SIGPROF}, {.signo = SIGSEGV},
                                         {.signo = SIGBUS},  {.signo = SIGINT},  {.signo = SIGTERM},
                                         {.signo = SIGHUP},  {.signo = SIGQUIT}, {.signo = SIGABRT},
-                                        {.signo = SIGILL},  {.signo = SIGFPE}};
+                                        {.signo = SIGILL},  {.signo = SIGFPE},  {.signo = SIGPIPE},
+                                        {.signo = SIGALRM}, {.signo = SIGUSR1}, {.signo = SIGUSR2}};
 enum { SHARED_ENDING = 4 };
 
 static void (*volatile ending)(void);

@@ -28,7 +28,7 @@ bool af_signals_sampling_is_ignored(void);
 
 /*
  * Call @last, which must be fit for a handler, before a signal ends the program by its default
- * action. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGILL and SIGFPE are then shared too, where
+ * action. SIGINT, SIGTERM and the others that usually end programs are then shared too, where
  * nobody handles or ignores them yet. Once.
  */
 void af_signals_ending(void (*last)(void));

@@ -149,8 +149,8 @@
 	F(514, cuGraphLaunch, GRAPH_LAUNCH)                                                        \
 	F(515, cuGraphLaunch_ptsz, GRAPH_LAUNCH)                                                   \
 	F(523, cuGraphClone, GRAPH)                                                                \
-	F(527, cuLaunchHostFunc, LAUNCH)                                                           \
-	F(528, cuLaunchHostFunc_ptsz, LAUNCH)                                                      \
+	F(527, cuLaunchHostFunc, OTHER)                                                            \
+	F(528, cuLaunchHostFunc_ptsz, OTHER)                                                       \
 	F(538, cuGraphExecKernelNodeSetParams, GRAPH)                                              \
 	F(539, cuStreamBeginCapture_v2, GRAPH)                                                     \
 	F(540, cuStreamBeginCapture_v2_ptsz, GRAPH)                                                \
