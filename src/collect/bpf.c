@@ -290,6 +290,16 @@ void af_bpf_resume(struct af_bpf *b, const struct af_guest *g)
 		cover_begin(b, i, g);
 }
 
+void af_bpf_see_calls(struct af_bpf *b, const struct af_guest *g)
+{
+	if (!b)
+		return;
+	sideband_pump(b, af_now_ns()); /* where its driver is */
+	struct bpf_image *i = bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
+	if (i && i->process == g->process)
+		bpf_calls_outside(b, i);
+}
+
 static void process_over(struct af_bpf *b, struct bpf_image *i, const struct af_bpf_exit *e)
 {
 	bpf_image_exit(i, b, e);
@@ -353,7 +363,7 @@ static void record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
 			stacks_write(b, i, (void *)h);
 		break;
 	case AF_BPF_CALL:
-		if (i && !i->hello && has_size((void *)h, size))
+		if (i && bpf_calls_are_ours(i) && has_size((void *)h, size))
 			call_write(b, i, (void *)h);
 		break;
 	case AF_BPF_EXEC:

@@ -69,6 +69,9 @@ void af_bpf_admit(struct af_bpf *b, const struct af_guest *g);
 bool af_bpf_hold(struct af_bpf *b, const struct af_guest *g);
 void af_bpf_resume(struct af_bpf *b, const struct af_guest *g);
 
+/* @g cannot record its CUDA calls itself: they are seen from outside from here on. */
+void af_bpf_see_calls(struct af_bpf *b, const struct af_guest *g);
+
 /* Readable when the kernel's ring wants to be read early; -1 for none. After the program has begun.
  */
 int af_bpf_fd(struct af_bpf *b);

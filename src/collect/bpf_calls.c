@@ -436,7 +436,7 @@ static void calls_begin(struct af_bpf *b, struct bpf_image *image)
 /* Not yet: who carries libaflame, which tells more, has not said so when it is that young. */
 static bool is_early(const struct af_bpf *b, const struct bpf_image *image, uint64_t now)
 {
-	return b->r->child > 0 && now - image->start_ns < HOLD_NS;
+	return b->r->child > 0 && !image->outside && now - image->start_ns < HOLD_NS;
 }
 
 void bpf_calls_look(struct af_bpf *b, uint64_t now)
@@ -445,12 +445,21 @@ void bpf_calls_look(struct af_bpf *b, uint64_t now)
 		struct bpf_image *i = b->images[k];
 		if (i->calls != BPF_CALLS_WANTED || is_early(b, i, now))
 			continue;
-		if (i->in_scope && !i->hello && !i->ended &&
+		if (i->in_scope && bpf_calls_are_ours(i) && !i->ended &&
 		    bpf_image_at(b, i->pid, UINT64_MAX) == i)
 			calls_begin(b, i);
 		else
 			bpf_calls_end(b, i);
 	}
+}
+
+void bpf_calls_outside(struct af_bpf *b, struct bpf_image *image)
+{
+	image->outside = true;
+	if (image->calls != BPF_CALLS_WANTED)
+		b->nr_callers++;
+	image->calls = BPF_CALLS_WANTED;
+	bpf_calls_look(b, af_now_ns());
 }
 
 void bpf_calls_close(struct af_bpf *b)

@@ -101,6 +101,7 @@ struct bpf_image {
 	struct bpf_out *out; /* NULL: nothing to write so far */
 	struct af_map rules; /* of bpf_unwind.c, by address */
 	enum bpf_calls calls;
+	bool outside;                      /* it carries libaflame, which cannot see them */
 	struct bpf_probes *probes;         /* of its calls, or NULL */
 	const struct bpf_library *library; /* that they are in */
 };
@@ -245,6 +246,14 @@ void bpf_calls_find(struct af_bpf *b);
 
 /* Now and then: probe who is WANTED and old enough to have said hello, and did not. */
 void bpf_calls_look(struct af_bpf *b, uint64_t now);
+
+/* @image carries libaflame, which cannot see its calls: probe it now. */
+void bpf_calls_outside(struct af_bpf *b, struct bpf_image *image);
+
+static inline bool bpf_calls_are_ours(const struct bpf_image *image)
+{
+	return !image->hello || image->outside;
+}
 
 /* No more probes of @image: it is over, or tells of its calls itself. */
 void bpf_calls_end(struct af_bpf *b, struct bpf_image *image);

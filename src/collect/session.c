@@ -192,6 +192,8 @@ static void guest_asks(void *arg, struct af_guest *g, uint32_t ask)
 {
 	const struct af_recording *r = arg;
 
+	if (ask == AF_ASK_CUDA_OUTSIDE)
+		af_bpf_see_calls(r->bpf, g);
 	if (!r->bpf || g->fd < 0 || g->debugged)
 		return;
 	if (ask == AF_ASK_EXEC_BEGINS && !g->held)

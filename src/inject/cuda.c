@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trace/cuda_functions.h"
 #include "inject/inject.h"
 #include "inject/keep.h"
+#include "trace/cuda_functions.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -186,20 +186,29 @@ static void cupti_close(void)
 	cuda.subscriber = NULL;
 }
 
+/* The recorder may see the calls from outside, without what devices do. */
+static void cuda_give_up(const char *words)
+{
+	char why[512];
+
+	snprintf(why, sizeof why, "not recorded: %.490s", words);
+	af_cuda_note("cuda", why);
+	if (af_inject_session()->flags & AF_SESSION_KERNEL)
+		af_inject_ask(AF_ASK_CUDA_OUTSIDE);
+}
+
 static void cuda_start(void)
 {
-	char words[1024], why[512];
+	char words[1024];
 
 	if (!cupti_open(words, sizeof words)) {
-		snprintf(why, sizeof why, "not recorded: %.490s", words);
-		af_cuda_note("cuda", why);
+		cuda_give_up(words);
 		return;
 	}
 	enum af_cupti_result rc = af_cuda_activity_start();
 	if (rc) {
 		refusal(rc, words, sizeof words);
-		snprintf(why, sizeof why, "not recorded: %.490s", words);
-		af_cuda_note("cuda", why);
+		cuda_give_up(words);
 		cupti_close();
 		return;
 	}

@@ -85,6 +85,8 @@ enum af_ask {
 	/* A thread goes into execve(): its process's event is to be off, and on if it came back. */
 	AF_ASK_EXEC_BEGINS = 1,
 	AF_ASK_EXEC_FAILED = 2,
+	/* CUDA cannot be recorded from within: somebody else has CUPTI, or there is none. */
+	AF_ASK_CUDA_OUTSIDE = 3,
 };
 
 /*
