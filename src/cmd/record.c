@@ -94,6 +94,8 @@ static int choose_apis(const struct af_record_options *o, struct af_session_opti
 		s->flags |= AF_SESSION_GRAPHS_WHOLE;
 	else if (o->cuda_graphs && !strcmp(o->cuda_graphs, "nodes"))
 		s->flags |= AF_SESSION_GRAPHS_NODES;
+	if (o->autograd && !(s->flags & AF_SESSION_CUDA))
+		return af_fail_plain(err, -EINVAL, "--autograd needs --api cuda");
 	return 0;
 }
 
@@ -258,7 +260,8 @@ int af_record(const struct af_record_options *o, int nr_words, char **words, str
 	struct af_session_options s = {
 	    .dir = o->output,
 	    .force = o->force,
-	    .flags = (o->no_python ? 0 : AF_SESSION_PYTHON) | (o->verify ? AF_SESSION_VERIFY : 0),
+	    .flags = (o->no_python ? 0 : AF_SESSION_PYTHON) | (o->verify ? AF_SESSION_VERIFY : 0) |
+	             (o->autograd ? AF_SESSION_AUTOGRAD : 0),
 	    .delay_ns = o->delay_ns,
 	    .duration_ns = o->duration_ns,
 	    .max_bytes = o->max_bytes,

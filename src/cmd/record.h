@@ -17,7 +17,7 @@ struct af_record_options {
 	uint64_t max_bytes, ring_bytes;
 	const char *ctl; /* path of the FIFO */
 	const char *cuda_graphs; /* "nodes", "whole", "auto", NULL */
-	bool no_python, verify, quiet;
+	bool no_python, autograd, verify, quiet;
 	const char *pids;    /* list of running processes */
 	bool all;            /* every process there is */
 	const char *off_cpu; /* "blocked", "wakers", NULL */
@@ -53,6 +53,13 @@ struct af_record_options {
 	     "changes to whole above 100,000 nodes a second, and says so",                           \
 	     offsetof(type, cuda_graphs),                                                            \
 	     "auto|nodes|whole"},                                                                    \
+	    {AF_OPT_FLAG,                                                                            \
+	     "autograd",                                                                             \
+	     0,                                                                                      \
+	     NULL,                                                                                   \
+	     "PyTorch: the work of a backward pass under the forward operation that it goes back "   \
+	     "to; turns on emit_nvtx() in the program",                                              \
+	     offsetof(type, autograd)},                                                              \
 	    {AF_OPT_CHOICE,                                                                          \
 	     "sample",                                                                               \
 	     0,                                                                                      \

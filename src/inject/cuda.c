@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inject/autograd.h"
 #include "inject/inject.h"
 #include "inject/keep.h"
 #include "trace/cuda_functions.h"
@@ -74,9 +75,11 @@ static void resource(uint32_t id, const struct af_cupti_resource_data *r,
 	switch (id) {
 	case AF_CUPTI_CONTEXT_CREATED:
 		af_cuda_thread_start();
+		af_autograd_look();
 		break;
 	case AF_CUPTI_MODULE_LOADED:
 		module_loaded(r->what);
+		af_autograd_look();
 		break;
 	case AF_CUPTI_GRAPHNODE_CREATED:
 	case AF_CUPTI_GRAPHNODE_CLONED:
@@ -216,6 +219,7 @@ static void cuda_start(void)
 	af_cuda_functions_define();
 	atomic_store(&cuda.generation, af_inject_generation());
 	callbacks_enable();
+	af_autograd_start();
 }
 
 /*

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "inject/autograd.h"
 #include "inject/inject.h"
 #include "inject/signals.h"
 
@@ -136,7 +137,9 @@ static void *flusher_run(void *arg)
 		atomic_store(&flusher.answered, heard);
 		futex_wake(&flusher.answered);
 		af_cuda_graphs_look(af_now_ns());
+		af_autograd_look();
 	}
+	af_autograd_end();
 	/* CUPTI is taken down after the last time, and must not be asked again. */
 	atomic_store(&flusher.generation, 0);
 	atomic_store(&flusher.done, 1);

@@ -15,6 +15,10 @@
 #include "inject/inject.h"
 #include "inject/thread.h"
 
+/* As PyTorch's emit_nvtx() has them. */
+#define SEQUENCE ", seq = "
+#define EVALUATES "autograd::engine::evaluate_function: "
+
 enum { MESSAGE_BYTES = 1024, ARENA_BYTES = 64 << 10, DOMAINS = 8 };
 
 /* NvtxExportTableID, NvtxCallbackModule, NvtxCallbackIdCore and NvtxCallbackIdCore2. */
@@ -78,6 +82,9 @@ static _Atomic uint32_t nr_domains;
 
 /* How deep the thread is in ranges, by domain: what push and pop return. */
 static __thread int32_t depths[DOMAINS];
+
+/* What the thread begins next is what autograd's engine evaluates. */
+static __thread bool evaluates;
 
 /* A message as the program gave it, of one of four kinds, into @text. */
 static uint32_t wide_text(const wchar_t *from, char *text, uint32_t room)
@@ -144,14 +151,54 @@ static struct nvtx_name *name_wide(const wchar_t *wide, uint32_t number)
 /* One thing that the program says. */
 struct saying {
 	enum af_range_edge edge;
+	const struct af_regs *regs;     /* of who says it, at a PUSH */
 	const struct nvtx_name *domain; /* NULL: the default one */
 	const char *text;
 	uint32_t len, color;
 	uint64_t range;
 };
 
+/*
+ * PyTorch's emit_nvtx() tells the number of the backward function that an operation makes, if it
+ * makes one. In a range of the engine's, on the other hand, it is that of the function that runs.
+ */
+static void operation_write(struct af_thread *t, const struct saying *s)
+{
+	const char *at = memmem(s->text, s->len, SEQUENCE, strlen(SEQUENCE));
+	const char *over = s->text + s->len;
+	struct af_ev_operation ev = {0};
+
+	if (!at || at + strlen(SEQUENCE) == over)
+		return;
+	for (at += strlen(SEQUENCE); at < over && *at >= '0' && *at <= '9'; at++)
+		ev.sequence = ev.sequence * 10 + (uint64_t)(*at - '0');
+	ev.callpath = af_thread_callpath(t, s->regs);
+	void *to = af_stream_begin(&t->stream, AF_KIND_OPERATION, af_now_ns(), sizeof ev);
+	if (!to)
+		return;
+	memcpy(to, &ev, sizeof ev);
+	af_stream_end(&t->stream);
+}
+
+static bool begins_evaluation(const struct saying *s)
+{
+	return s->edge == AF_RANGE_PUSH && s->text && s->len > strlen(EVALUATES) &&
+	       !memcmp(s->text, EVALUATES, strlen(EVALUATES));
+}
+
+static bool tells_operations(void)
+{
+	const struct af_session *session = af_inject_session();
+
+	return session && session->flags & AF_SESSION_AUTOGRAD;
+}
+
 static void say(const struct saying *s)
 {
+	bool evaluated = evaluates;
+
+	if (s->edge == AF_RANGE_PUSH || s->edge == AF_RANGE_POP)
+		evaluates = begins_evaluation(s);
 	struct af_thread *t = af_inject_recording() ? af_thread_enter() : NULL;
 	struct af_ev_range ev = {.edge = s->edge, .color = s->color, .range = s->range};
 	struct af_tail tail[] = {
@@ -162,29 +209,37 @@ static void say(const struct saying *s)
 	if (!t)
 		return;
 	af_stream_put_tail(&t->stream, AF_KIND_RANGE, af_now_ns(), &ev, sizeof ev, tail, 2);
+	if (s->regs && s->text && !evaluated && !evaluates && tells_operations())
+		operation_write(t, s);
 	af_thread_leave(t);
 }
 
-static void say_text(enum af_range_edge edge, uint64_t range, const char *text)
+static void say_text(enum af_range_edge edge, uint64_t range, const char *text,
+                     const struct af_regs *regs)
 {
 	say(&(struct saying){.edge = edge,
+	                     .regs = regs,
 	                     .range = range,
 	                     .text = text,
 	                     .len = text ? (uint32_t)strnlen(text, MESSAGE_BYTES) : 0});
 }
 
-static void say_wide(enum af_range_edge edge, uint64_t range, const wchar_t *wide)
+static void say_wide(enum af_range_edge edge, uint64_t range, const wchar_t *wide,
+                     const struct af_regs *regs)
 {
 	char text[MESSAGE_BYTES];
 
-	say(&(struct saying){
-	    .edge = edge, .range = range, .text = text, .len = wide_text(wide, text, sizeof text)});
+	say(&(struct saying){.edge = edge,
+	                     .regs = regs,
+	                     .range = range,
+	                     .text = text,
+	                     .len = wide_text(wide, text, sizeof text)});
 }
 
 static void say_attributes(enum af_range_edge edge, uint64_t range, const struct nvtx_name *domain,
-                           const struct nvtx_attributes *a)
+                           const struct nvtx_attributes *a, const struct af_regs *regs)
 {
-	struct saying s = {.edge = edge, .range = range, .domain = domain};
+	struct saying s = {.edge = edge, .regs = regs, .range = range, .domain = domain};
 	char wide[MESSAGE_BYTES];
 	const struct nvtx_name *registered;
 
@@ -224,24 +279,24 @@ static uint64_t range_new(void)
 
 static void mark_ex(const struct nvtx_attributes *a)
 {
-	say_attributes(AF_RANGE_MARK, 0, NULL, a);
+	say_attributes(AF_RANGE_MARK, 0, NULL, a, NULL);
 }
 
 static void mark(const char *text)
 {
-	say_text(AF_RANGE_MARK, 0, text);
+	say_text(AF_RANGE_MARK, 0, text, NULL);
 }
 
 static void mark_wide(const wchar_t *text)
 {
-	say_wide(AF_RANGE_MARK, 0, text);
+	say_wide(AF_RANGE_MARK, 0, text, NULL);
 }
 
 static uint64_t start_ex(const struct nvtx_attributes *a)
 {
 	uint64_t range = range_new();
 
-	say_attributes(AF_RANGE_START, range, NULL, a);
+	say_attributes(AF_RANGE_START, range, NULL, a, NULL);
 	return range;
 }
 
@@ -249,7 +304,7 @@ static uint64_t start(const char *text)
 {
 	uint64_t range = range_new();
 
-	say_text(AF_RANGE_START, range, text);
+	say_text(AF_RANGE_START, range, text, NULL);
 	return range;
 }
 
@@ -257,49 +312,58 @@ static uint64_t start_wide(const wchar_t *text)
 {
 	uint64_t range = range_new();
 
-	say_wide(AF_RANGE_START, range, text);
+	say_wide(AF_RANGE_START, range, text, NULL);
 	return range;
 }
 
 static void end(uint64_t range)
 {
-	say_text(AF_RANGE_END, range, NULL);
+	say_text(AF_RANGE_END, range, NULL, NULL);
 }
 
 static int push_ex(const struct nvtx_attributes *a)
 {
-	say_attributes(AF_RANGE_PUSH, 0, NULL, a);
+	struct af_regs regs;
+
+	AF_REGS_CALLER(&regs);
+	say_attributes(AF_RANGE_PUSH, 0, NULL, a, &regs);
 	return (*depth(NULL))++;
 }
 
 static int push(const char *text)
 {
-	say_text(AF_RANGE_PUSH, 0, text);
+	struct af_regs regs;
+
+	AF_REGS_CALLER(&regs);
+	say_text(AF_RANGE_PUSH, 0, text, &regs);
 	return (*depth(NULL))++;
 }
 
 static int push_wide(const wchar_t *text)
 {
-	say_wide(AF_RANGE_PUSH, 0, text);
+	struct af_regs regs;
+
+	AF_REGS_CALLER(&regs);
+	say_wide(AF_RANGE_PUSH, 0, text, &regs);
 	return (*depth(NULL))++;
 }
 
 static int pop(void)
 {
-	say_text(AF_RANGE_POP, 0, NULL);
+	say_text(AF_RANGE_POP, 0, NULL, NULL);
 	return --*depth(NULL);
 }
 
 static void domain_mark_ex(const struct nvtx_name *domain, const struct nvtx_attributes *a)
 {
-	say_attributes(AF_RANGE_MARK, 0, domain, a);
+	say_attributes(AF_RANGE_MARK, 0, domain, a, NULL);
 }
 
 static uint64_t domain_start_ex(const struct nvtx_name *domain, const struct nvtx_attributes *a)
 {
 	uint64_t range = range_new();
 
-	say_attributes(AF_RANGE_START, range, domain, a);
+	say_attributes(AF_RANGE_START, range, domain, a, NULL);
 	return range;
 }
 
@@ -310,7 +374,10 @@ static void domain_end(const struct nvtx_name *domain, uint64_t range)
 
 static int domain_push_ex(const struct nvtx_name *domain, const struct nvtx_attributes *a)
 {
-	say_attributes(AF_RANGE_PUSH, 0, domain, a);
+	struct af_regs regs;
+
+	AF_REGS_CALLER(&regs);
+	say_attributes(AF_RANGE_PUSH, 0, domain, a, &regs);
 	return (*depth(domain))++;
 }
 

@@ -311,6 +311,12 @@ typedef int64_t af_i64;
 	F(FIX, u32, function, "this event's time is the call's beginning")                         \
 	F(FIX, u32, correlation, "of the CALL that is the same, 0 when not known")
 
+#define AF_OPERATION_FIELDS(F)                                                                     \
+	F(FIX, u64, sequence,                                                                      \
+	  "number of the backward function that this makes, if it makes one: of those with the "   \
+	  "number the latest")                                                                     \
+	F(FIX, u32, callpath, "who asked for the operation")
+
 /*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
@@ -354,7 +360,8 @@ typedef int64_t af_i64;
 	K(37, MEMORY, memory, "device memory, or memory that a device sees, came or went")         \
 	K(38, RANGE, range, "the program says what it is doing (NVTX)")                            \
 	K(39, OVERHEAD, overhead, "what tracing cost, by the driver's own account")                \
-	K(40, CALL_SEEN, call_seen, "a thread called a device API, as the kernel saw it")
+	K(40, CALL_SEEN, call_seen, "a thread called a device API, as the kernel saw it")          \
+	K(41, OPERATION, operation, "autograd does an operation that it may go back to")
 
 #define AF_TRACE_VERSION 1
 
