@@ -67,10 +67,20 @@ struct analysis {
 	struct af_trace *trace;
 };
 
+/* Was the thread doing now what is not asked for? */
+static bool analysis_outside(const struct analysis *a, uint32_t process, uint32_t tid)
+{
+	const struct af_doings *r = &a->world.doings;
+
+	return r->only && !af_doings_inside(r, af_doings_now(r, process, tid));
+}
+
 static void analysis_sample(void *arg, const struct af_sample *s)
 {
 	struct analysis *a = arg;
 
+	if (analysis_outside(a, s->at.process, s->tid))
+		return;
 	for (int i = 0; a->passes[i]; i++)
 		if (a->passes[i]->sample)
 			a->passes[i]->sample(a->state[i], &a->world, s);
@@ -80,6 +90,8 @@ static void analysis_work(void *arg, const struct af_work *work)
 {
 	struct analysis *a = arg;
 
+	if (!af_doings_inside(&a->world.doings, work->doing))
+		return;
 	for (int i = 0; a->passes[i]; i++)
 		if (a->passes[i]->work)
 			a->passes[i]->work(a->state[i], &a->world, work);
@@ -94,6 +106,9 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 		af_samples_event(&a->samples, &a->world, ev);
 	if (a->joins && kind & AF_LAUNCHES_WANTS)
 		af_launches_event(&a->launches, &a->world, ev);
+	if (kind & (1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN) &&
+	    analysis_outside(a, ev->process, ev->tid))
+		return;
 	for (int i = 0; a->passes[i]; i++)
 		if (a->passes[i]->event && kind & a->passes[i]->wants)
 			a->passes[i]->event(a->state[i], &a->world, ev);
@@ -171,6 +186,8 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 
 	results_open(out, asked);
 	analysis_choose(&a, passes, asked->answers);
+	a.world.doings.apart = asked->ranges || asked->range;
+	a.world.doings.only = asked->range;
 	int rc = analysis_open(&a, dir, err);
 	if (!rc) {
 		for (uint64_t n = 1; af_trace_next(a.trace, &ev); n++) {

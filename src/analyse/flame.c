@@ -16,35 +16,57 @@
 
 struct flame_sum {
 	uint32_t place, what;
+	uint32_t doing; /* of w->doings, where ranges are frames */
 	uint64_t value[AF_WEIGHTS];
 };
 
 struct flame {
 	struct af_places places;
-	struct af_map by_sum; /* (place, what) → index */
+	struct af_map by_sum;    /* (place, aspect) → index */
+	struct af_map by_aspect; /* (doing, what) → number; without doing it is what */
 	struct flame_sum *sums;
 	uint32_t nr, cap;
 	struct flame_work work;
 	struct flame_seen seen;
 };
 
-static uint64_t *flame_at(struct flame *f, const struct af_place *at, uint32_t what)
+/* Numbers of what was done inside of ranges lie between 0 and FLAME_STATE. */
+static uint32_t flame_aspect(struct flame *f, uint32_t what, uint32_t doing)
+{
+	bool fresh;
+
+	if (!doing)
+		return what;
+	uint64_t *slot = af_map_at(&f->by_aspect, (uint64_t)doing << 32 | what, &fresh);
+	if (fresh)
+		*slot = f->by_aspect.nr;
+	return (uint32_t)*slot;
+}
+
+static uint64_t *flame_at(struct flame *f, const struct af_place *at, uint32_t what, uint32_t doing)
 {
 	uint32_t place = af_places_number(&f->places, at);
+	uint32_t aspect = flame_aspect(f, what, doing);
 	bool fresh;
-	uint64_t *slot = af_map_at(&f->by_sum, (uint64_t)place << 32 | what, &fresh);
+	uint64_t *slot = af_map_at(&f->by_sum, (uint64_t)place << 32 | aspect, &fresh);
 
 	if (fresh) {
 		AF_GROW(f->sums, f->nr, f->cap);
-		f->sums[f->nr] = (struct flame_sum){.place = place, .what = what};
+		f->sums[f->nr] = (struct flame_sum){.place = place, .what = what, .doing = doing};
 		*slot = f->nr++;
 	}
 	return f->sums[*slot].value;
 }
 
+/* What the thread is inside of; work goes back to another operation, a thread does not. */
+static uint32_t flame_doing(const struct af_world *w, uint32_t process, uint32_t tid)
+{
+	return w->doings.apart ? af_doings_now(&w->doings, process, tid) : 0;
+}
+
 static void flame_sample(void *self, const struct af_world *w, const struct af_sample *s)
 {
-	uint64_t *value = flame_at(self, &s->at, 0);
+	uint64_t *value = flame_at(self, &s->at, 0, flame_doing(w, s->at.process, s->tid));
 
 	value[AF_WEIGHT_TIME] += s->weight_ns;
 	value[AF_WEIGHT_SAMPLES]++;
@@ -61,12 +83,13 @@ static void flame_event(void *self, const struct af_world *w, const struct af_ev
 		flame_seen_add(&f->seen, w, &call);
 	if (!af_wait_read(w, ev, &wait))
 		return;
+	uint32_t doing = flame_doing(w, wait.at.process, wait.tid);
 	if (wait.blocked_ns)
-		flame_at(self, &wait.at, FLAME_STATE + wait.state)[AF_WEIGHT_OFF_CPU] +=
+		flame_at(self, &wait.at, FLAME_STATE + wait.state, doing)[AF_WEIGHT_OFF_CPU] +=
 		    wait.blocked_ns;
 	if (wait.queued_ns)
-		flame_at(self, &wait.at, FLAME_STATE + AF_STATE_RUNNABLE)[AF_WEIGHT_OFF_CPU] +=
-		    wait.queued_ns;
+		flame_at(self, &wait.at, FLAME_STATE + AF_STATE_RUNNABLE,
+		         doing)[AF_WEIGHT_OFF_CPU] += wait.queued_ns;
 }
 
 static void flame_take_work(void *self, const struct af_world *w, const struct af_work *work)
@@ -82,6 +105,8 @@ static void flame_add(struct af_tree *t, const struct af_world *w, const struct 
 	const struct af_place *at = &f->places.all[s->place];
 	uint32_t node = flame_process(t, w, at->process, asked->group);
 
+	if (asked->ranges)
+		node = af_frames_ranges(t, w, node, s->doing);
 	node = af_frames_place(t, w, node, at);
 
 	if (s->what)
@@ -140,6 +165,7 @@ static void flame_close(void *self)
 
 	af_places_free(&f->places);
 	af_map_free(&f->by_sum);
+	af_map_free(&f->by_aspect);
 	free(f->sums);
 	flame_work_free(&f->work);
 	flame_seen_free(&f->seen);

@@ -9,6 +9,7 @@
 /* A call: who called what. */
 struct flame_site {
 	uint32_t process, path, function;
+	uint32_t doing; /* of w->doings */
 };
 
 /* Work that is one frame: @shape stands for all of its operation, kernel and queue. */
@@ -31,14 +32,18 @@ static uint32_t site_of(struct flame_work *f, const struct af_work *work)
 	if (f->last_site < f->nr_sites) {
 		const struct flame_site *last = &f->sites[f->last_site];
 		if (last->path == work->path && last->function == work->function &&
-		    last->process == work->process)
+		    last->process == work->process && last->doing == work->doing)
 			return f->last_site;
 	}
 	uint64_t *slot = af_map_at(&f->by_site, who << 32 | work->function, &fresh);
+	if (fresh)
+		*slot = f->nr_callers++;
+	/* Who calls the same while doing something else. */
+	slot = af_map_at(&f->by_doing, *slot << 32 | work->doing, &fresh);
 	if (fresh) {
 		AF_GROW(f->sites, f->nr_sites, f->cap_sites);
 		f->sites[f->nr_sites] =
-		    (struct flame_site){work->process, work->path, work->function};
+		    (struct flame_site){work->process, work->path, work->function, work->doing};
 		*slot = f->nr_sites++;
 	}
 	return f->last_site = (uint32_t)*slot;
@@ -228,16 +233,31 @@ static uint32_t draw_capture(struct af_tree *t, struct af_tree *scratch, const s
 	return draw_between(t, node, scratch, node_common(scratch, a, b), b);
 }
 
+/* What autograd goes back to comes first: there the user finds their own code. */
+static uint32_t draw_forward(struct af_tree *t, const struct af_world *w, uint32_t node,
+                             const struct flame_site *site)
+{
+	uint32_t forward = af_doings_get(&w->doings, site->doing).forward;
+
+	if (!forward)
+		return node;
+	node = af_frames_operation(t, w, node, forward);
+	return af_frames_under(t, node, "[backward]", AF_FRAME_MARK);
+}
+
 static uint32_t draw_job(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
                          const struct flame_work *f, const struct flame_job *job,
-                         enum af_grouping group)
+                         const struct af_asked *asked)
 {
 	const struct flame_site *site = &f->sites[job->site];
 	const struct flame_what *what = &f->whats[job->what];
 	const struct af_shape *shape = &w->shapes[what->shape];
-	uint32_t node = flame_process(t, w, site->process, group);
+	uint32_t node = flame_process(t, w, site->process, asked->group);
 
-	node = draw_queue(t, w, node, shape, group);
+	node = draw_queue(t, w, node, shape, asked->group);
+	node = draw_forward(t, w, node, site);
+	if (asked->ranges)
+		node = af_frames_ranges(t, w, node, site->doing);
 	node = af_frames_call(t, w, node, site->path);
 	if (site->function && *w->functions[site->function].name)
 		node = af_frames_under(t, node, w->functions[site->function].name, AF_FRAME_NATIVE);
@@ -266,7 +286,7 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 		const struct flame_job *job = &f->jobs[i];
 		if (!(job_has(job) & asked->weights))
 			continue;
-		uint32_t node = draw_job(t, &scratch, w, f, job, asked->group);
+		uint32_t node = draw_job(t, &scratch, w, f, job, asked);
 		af_tree_add(t, node, AF_WEIGHT_TIME, job->time_ns);
 		af_tree_add(t, node, AF_WEIGHT_COUNT, job->count);
 		af_tree_add(t, node, AF_WEIGHT_BYTES, job->bytes);
@@ -281,6 +301,7 @@ void flame_work_free(struct flame_work *f)
 	free(f->jobs);
 	free(f->label_of);
 	af_map_free(&f->by_site);
+	af_map_free(&f->by_doing);
 	af_map_free(&f->by_label);
 	af_map_free(&f->by_node);
 	af_map_free(&f->by_job);

@@ -264,6 +264,43 @@ uint32_t af_frames_call(struct af_tree *t, const struct af_world *w, uint32_t no
 	return frames_user(t, w, node, path, frames_below_call);
 }
 
+enum { FRAMES_TELLING = 16 }; /* that many at most it takes to tell profilers */
+
+/* How many frames at the leaf of @stack are not shown: what tells profilers of an operation. */
+static uint32_t frames_below_operation(const struct af_world *w, const struct af_stack *stack)
+{
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < stack->nr && i < FRAMES_TELLING; i++) {
+		const struct af_symbol *s =
+		    af_world_symbol(w, stack->process, stack->pcs[i], stack->generation);
+		for (uint32_t f = 0; s && f < s->nr_frames; f++) {
+			const char *name = af_strtab_get(&w->strings, s->frames[f * 3]);
+			if (starts_with(name, "at::RecordFunction::") || strstr(name, "nvtx") ||
+			    strstr(name, "NVTX"))
+				first = i + 1;
+		}
+	}
+	return first < stack->nr ? first : 0;
+}
+
+uint32_t af_frames_operation(struct af_tree *t, const struct af_world *w, uint32_t node,
+                             uint32_t path)
+{
+	return frames_user(t, w, node, path, frames_below_operation);
+}
+
+uint32_t af_frames_ranges(struct af_tree *t, const struct af_world *w, uint32_t node,
+                          uint32_t doing)
+{
+	const char *names[AF_DOINGS_DEEP];
+	uint32_t nr = af_doings_names(&w->doings, af_doings_get(&w->doings, doing).nest, names);
+
+	for (uint32_t i = 0; i < nr; i++)
+		node = af_frames_under(t, node, names[i], AF_FRAME_MARK);
+	return node;
+}
+
 static uint32_t frames_kernel(struct af_tree *t, const struct af_world *w, uint32_t node,
                               const struct af_stack *stack)
 {

@@ -25,6 +25,10 @@ uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struc
 uint32_t af_frames_place(struct af_tree *t, const struct af_world *w, uint32_t node,
                          const struct af_place *at);
 
+/* Below @node the names of the ranges that @doing, of w->doings, is inside of. */
+uint32_t af_frames_ranges(struct af_tree *t, const struct af_world *w, uint32_t node,
+                          uint32_t doing);
+
 /* The frame of the process with this ordinal: the first of all its stacks. */
 uint32_t af_frames_process(struct af_tree *t, const struct af_world *w, uint32_t process);
 
@@ -34,6 +38,13 @@ uint32_t af_frames_process(struct af_tree *t, const struct af_world *w, uint32_t
  * CUPTI, and what the CUDA runtime calls within itself; its own function stays.
  */
 uint32_t af_frames_call(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t path);
+
+/*
+ * Below @node the frames of @path up to an operation of PyTorch: without what it does to tell
+ * profilers of itself.
+ */
+uint32_t af_frames_operation(struct af_tree *t, const struct af_world *w, uint32_t node,
+                             uint32_t path);
 
 /* The child of @parent with the NUL-terminated @text as its name. */
 uint32_t af_frames_under(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind);

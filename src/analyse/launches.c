@@ -44,6 +44,7 @@ static void hand_over(struct af_launches *l, const struct af_world *w, struct af
 		work->tid = call->tid;
 		work->path = call->path;
 		work->function = call->function;
+		work->doing = call->doing;
 		work->call_start_ns = call->start_ns;
 		work->call_end_ns = call->end_ns;
 		at_ns = call->start_ns;
@@ -165,6 +166,7 @@ static void take_launch(struct af_launches *l, const struct af_world *w, const s
 	    .end_ns = ev->time_ns,
 	    .path = af_world_path(w, ev, fixed.callpath),
 	    .tid = ev->tid,
+	    .doing = af_doings_now(&w->doings, ev->process, ev->tid),
 	    .waits = true,
 	    .missed = true,
 	};
@@ -197,6 +199,7 @@ static void take_call(struct af_launches *l, const struct af_world *w, const str
 	    .path = is.path,
 	    .tid = is.tid,
 	    .function = is.function,
+	    .doing = af_doings_now(&w->doings, is.process, is.tid),
 	    .waits = waits,
 	    .missed = waits && launches,
 	    .many = does == AF_DOES_GRAPH_LAUNCH,

@@ -11,7 +11,7 @@
 
 struct launches_call {
 	uint64_t id, start_ns, end_ns;
-	uint32_t path, tid, function;
+	uint32_t path, tid, function, doing;
 	bool used;
 	bool waits;  /* it should get work */
 	bool missed; /* and that it got none is worth saying */

@@ -153,7 +153,7 @@ static void memory_finish(void *self, const struct af_world *w, struct af_result
 		c[4].value = r->bytes;
 		c[5].value = r->nr_allocs;
 		c[6].value = r->nr_frees;
-		c[7].text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+		c[7].text = p ? af_facts_text(f, "%s [%u]%s", p->name, p->pid, p->rank) : "";
 	}
 	if (m->strange)
 		t->note =

@@ -59,9 +59,12 @@ struct af_asked {
 	uint32_t answers; /* trees and AF_ANSWER_… */
 	uint32_t weights; /* bits 1 << AF_WEIGHT_…: trees need not have what has none of these */
 	enum af_grouping group;
+	bool ranges;       /* frames of NVTX's ranges, between the process and the stack */
+	const char *range; /* only what happened inside of a range of this name; NULL: all */
 };
 
-#define AF_ASKED_ALL ((struct af_asked){AF_ANSWER_TALLY - 1, UINT32_MAX, AF_GROUP_NONE})
+#define AF_ASKED_ALL                                                                               \
+	((struct af_asked){AF_ANSWER_TALLY - 1, UINT32_MAX, AF_GROUP_NONE, false, NULL})
 
 /* The bit of the weight called @name; time's for NULL, none when no weight has that name. */
 uint32_t af_asked_weight(const char *name);

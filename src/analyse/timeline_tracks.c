@@ -65,7 +65,7 @@ uint32_t timeline_process(struct af_timeline *t, uint32_t image)
 	    .pid = pid_of(t, process),
 	    .rank = process,
 	    .name = !process        ? "aflame record"
-	            : p && *p->name ? text_of(t, "%s", p->name)
+	            : p && *p->name ? text_of(t, "%s%s", p->name, p->rank)
 	                            : "[unknown process]",
 	};
 	return (uint32_t)(*slot = af_rows_track(&t->rows, &track));

@@ -90,8 +90,9 @@ static void process_row(struct af_facts *f, struct af_table *t, const struct af_
 	int indent = (int)(m->depth < 20 ? 2 * m->depth : 40);
 	struct af_cell *c = af_table_row(f, t);
 
-	c[0].text = m->count > 1 ? af_facts_text(f, "%*s%s × %u", indent, "", name, m->count)
-	                         : af_facts_text(f, "%*s%s [%u]", indent, "", name, p->pid);
+	c[0].text = m->count > 1
+	                ? af_facts_text(f, "%*s%s × %u", indent, "", name, m->count)
+	                : af_facts_text(f, "%*s%s [%u]%s", indent, "", name, p->pid, p->rank);
 	c[1].value = s->user_ns;
 	c[2].value = s->kernel_ns;
 	c[3].value = s->use.sampled_ns;

@@ -65,9 +65,9 @@ static void thread_row(struct af_facts *f, struct af_table *t, const struct af_w
 
 	c[0].text = th->tid ? af_facts_text(f, "%s [%u]", name, th->tid)
 	                    : af_facts_text(f, "all of %s", name);
-	c[1].text = m && m->count > 1
-	                ? af_facts_text(f, "%s × %u", p ? p->name : "", m->count)
-	                : af_facts_text(f, "%s [%u]", p ? p->name : "", p ? p->pid : 0);
+	c[1].text = m && m->count > 1 ? af_facts_text(f, "%s × %u", p ? p->name : "", m->count)
+	                              : af_facts_text(f, "%s [%u]%s", p ? p->name : "",
+	                                              p ? p->pid : 0, p ? p->rank : "");
 	c[2].value = th->use.sampled_ns;
 	c[3].value = th->use.kernel_ns;
 	c[4].value = th->use.blocked_ns;

@@ -29,6 +29,7 @@ struct af_work {
 	uint32_t path;     /* where: call path of the world, 0 not known */
 	uint32_t function; /* what: function of the world, 0 not known (OpenCL) */
 	uint32_t node;     /* w->nodes: the definition that held at the call, 0 for none */
+	uint32_t doing;    /* of w->doings: what the caller said it was doing, 0 nothing */
 	uint64_t call_start_ns, call_end_ns; /* on the trace's clock; OpenCL: both the same */
 };
 

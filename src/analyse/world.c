@@ -26,6 +26,7 @@ void af_world_close(struct af_world *w)
 	free(w->functions);
 	free(w->nodes);
 	af_clocks_free(&w->clocks);
+	af_doings_free(&w->doings);
 	af_strtab_free(&w->strings);
 	af_arena_free(&w->arena);
 	*w = (struct af_world){0};
@@ -160,6 +161,11 @@ static void learn_symbol(struct af_world *w, const struct af_event *ev)
 	*slot = (uintptr_t)s;
 }
 
+static void learn_range(struct af_world *w, const struct af_event *ev)
+{
+	af_doings_event(&w->doings, w, ev);
+}
+
 static void learn_lost(struct af_world *w, const struct af_event *ev)
 {
 	struct af_ev_lost fixed;
@@ -193,6 +199,8 @@ void af_world_event(struct af_world *w, const struct af_event *ev)
 	    [AF_KIND_FUNCTION] = world_learn_function,
 	    [AF_KIND_GRAPH_NODE] = world_learn_node,
 	    [AF_KIND_LAUNCH_CONFIG] = world_learn_config,
+	    [AF_KIND_RANGE] = learn_range,
+	    [AF_KIND_OPERATION] = learn_range,
 	};
 
 	w->nr_events++;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/doings.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/strtab.h"
@@ -28,6 +29,7 @@ struct af_process {
 	const char *exe, *cmdline;
 	const char *comm;          /* the first one of its first thread, or "" */
 	const char *name;          /* what it goes by: see process_name() in world_who.c; or "" */
+	const char *rank;          /* " rank 3", for behind its name and pid; or "" */
 	struct af_note *notes;     /* cgroup, container, …; the latest first */
 	uint64_t start_ns, end_ns; /* 0: the trace does not say */
 	bool has_usage;
@@ -131,6 +133,7 @@ struct af_world {
 	struct af_node *nodes;
 	uint32_t nr_nodes;
 	struct af_clocks clocks; /* of the devices; whoever wants them reads them first */
+	struct af_doings doings; /* what threads are doing, by their own word */
 	struct af_note *notes;   /* in order */
 	struct af_note **notes_end;
 	uint64_t lost[AF_LOST_END]; /* by reason */
@@ -159,7 +162,7 @@ void af_world_close(struct af_world *w);
 	 1ull << AF_KIND_SHAPE | 1ull << AF_KIND_STRING | 1ull << AF_KIND_SYMBOL |                 \
 	 1ull << AF_KIND_THREAD | 1ull << AF_KIND_COMM | 1ull << AF_KIND_KSTACK |                  \
 	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_FUNCTION | 1ull << AF_KIND_GRAPH_NODE |    \
-	 1ull << AF_KIND_LAUNCH_CONFIG)
+	 1ull << AF_KIND_LAUNCH_CONFIG | 1ull << AF_KIND_RANGE | 1ull << AF_KIND_OPERATION)
 
 void af_world_event(struct af_world *w, const struct af_event *ev);
 

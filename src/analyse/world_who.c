@@ -1,4 +1,5 @@
 /* Who was there: processes, their threads, and what was noted of them and of the run. */
+#include <stdio.h>
 #include <string.h>
 
 #include "analyse/world_private.h"
@@ -19,6 +20,7 @@ static struct af_process *process_at(struct af_world *w, uint32_t ordinal)
 		    .cmdline = "",
 		    .comm = "",
 		    .name = "",
+		    .rank = "",
 		    .status = -1,
 		};
 	return &w->processes[ordinal];
@@ -122,6 +124,11 @@ void world_learn_process_note(struct af_world *w, const struct af_event *ev)
 	struct af_note *n = note_of(w, tails);
 	n->next = p->notes;
 	p->notes = n;
+	if (!strcmp(n->key, "rank") && *n->value) {
+		char text[64];
+		snprintf(text, sizeof text, " rank %.40s", n->value);
+		p->rank = af_arena_strdup(&w->arena, text, strlen(text));
+	}
 }
 
 void world_learn_note(struct af_world *w, const struct af_event *ev)

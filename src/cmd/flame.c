@@ -18,11 +18,11 @@
 #include "render/palette_map.h"
 
 struct flame_options {
-	const char *output, *format, *folded, *view, *weight, *group, *min_width, *encoding;
+	const char *output, *format, *folded, *view, *weight, *group, *range, *min_width, *encoding;
 	const char *colors_file, *attributes_file;
 	struct af_palette_map colors;
 	struct af_attributes attributes;
-	bool differential, negate;
+	bool differential, negate, ranges;
 	struct af_picture picture;
 	uint64_t width, height;
 };
@@ -180,6 +180,10 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	                  : v == AF_VIEW_IDLE ? ": no work of a device with its times"
 	                                      : "";
 
+	if (!r->has[v] && o->range)
+		return af_fail_plain(err, -ENODATA,
+		                     "the trace %s has nothing for --view %s inside a range \"%s\"",
+		                     dir, view, o->range);
 	if (!r->has[v])
 		return af_fail_plain(err, -ENODATA, "the trace %s has nothing for --view %s%s", dir,
 		                     view, fix);
@@ -209,6 +213,8 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 		              : !strcmp(o->group, "device") ? AF_GROUP_DEVICE
 		              : !strcmp(o->group, "stream") ? AF_GROUP_QUEUE
 		                                            : AF_GROUP_NONE;
+	asked.ranges = o->ranges;
+	asked.range = o->range;
 	return asked;
 }
 
@@ -319,6 +325,10 @@ static const struct af_option flame_options[] = {
      AT(weight), AF_WEIGHT_WORDS},
     {AF_OPT_CHOICE, "group", 0, "BY", "stacks by rank; device work by device, or by stream of it",
      AT(group), "rank|device|stream|none"},
+    {AF_OPT_FLAG, "ranges", 0, NULL, "frames of the program's NVTX ranges, below the stacks",
+     AT(ranges)},
+    {AF_OPT_STRING, "range", 0, "NAME", "only what happened inside of an NVTX range of this name",
+     AT(range)},
     {AF_OPT_GROUP, NULL, 0, NULL, "Layout", 0},
     {AF_OPT_FLAG, "inverted", 'i', NULL, "icicle: root at the top", AT(picture.inverted)},
     {AF_OPT_FLAG, "reverse", 'r', NULL, "merge stacks from their leaves", AT(picture.reverse)},
