@@ -26,6 +26,7 @@ enum { PY_FILE_INPUT = 257 };
 
 /*
  * Without `said` it is too early: while torch is being imported it has not all of its attributes.
+ * emit_nvtx() waits for the device, which would break a capture of a graph that is under way.
  * What is no Exception, as a KeyboardInterrupt of the program's own handler, is left to the
  * program.
  */
@@ -33,7 +34,8 @@ static const char program[] =
     "try:\n"
     "    import sys\n"
     "    torch = sys.modules.get('torch')\n"
-    "    ready = torch is not None and torch.cuda.is_initialized()\n"
+    "    ready = torch is not None and torch.cuda.is_initialized() and \\\n"
+    "        not torch.cuda.is_current_stream_capturing()\n"
     "except Exception:\n"
     "    ready = False\n"
     "if ready:\n"

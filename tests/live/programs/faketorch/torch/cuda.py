@@ -1,6 +1,7 @@
 import torch
 
 _started = [False]
+_captures = []
 
 
 def init():
@@ -10,6 +11,12 @@ def init():
 
 def is_initialized():
     return _started[0]
+
+
+def is_current_stream_capturing():
+    """As after a capture that has just ended: the first to ask is told that one is under way."""
+    _captures.append(True)
+    return len(_captures) == 1
 
 
 def synchronize():
