@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/busy.h"
+#include "analyse/device_name.h"
 #include "analyse/pass.h"
 
 /* All work of one operation and kernel on one device. */
@@ -143,12 +144,6 @@ static int row_order(const void *a, const void *b)
 	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
 }
 
-static const char *device_name(const struct af_world *w, uint32_t process, uint32_t device)
-{
-	const struct af_device *d = af_world_device(w, process, device);
-	return d ? d->name : "unknown device";
-}
-
 static const char *process_name(const struct af_world *w, struct af_facts *f, uint32_t process)
 {
 	const struct af_process *p = af_world_process(w, process);
@@ -219,7 +214,7 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 		c[6].value = r->max_ns;
 		c[7].value = r->nr_waits ? r->wait_ns / r->nr_waits : 0;
 		row_launch(r, w, f, c + 8);
-		c[12].text = af_facts_text(f, "%s", device_name(w, r->process, r->device));
+		c[12].text = af_device_name(f, w, r->process, r->device);
 		c[13].text = process_name(w, f, r->process);
 		if (*c[10].text)
 			t->note = "registers, shared memory, grid and block are those of the "
@@ -248,7 +243,7 @@ static void table_copies(const struct devices *d, const struct af_world *w, stru
 		c[2].value = r->count;
 		c[3].value = r->bytes;
 		c[4].value = af_facts_ratio(r->bytes, r->time_ns, 1e9);
-		c[5].text = af_facts_text(f, "%s", device_name(w, r->process, r->device));
+		c[5].text = af_device_name(f, w, r->process, r->device);
 		c[6].text = process_name(w, f, r->process);
 	}
 }
@@ -274,7 +269,7 @@ static void table_devices(const struct devices *d, const struct af_world *w, str
 		const struct device_busy *b = &d->busy[i];
 		const struct af_device *device = af_world_device(w, b->process, b->device);
 		struct af_cell *c = af_table_row(f, t);
-		c[0].text = af_facts_text(f, "%s", device_name(w, b->process, b->device));
+		c[0].text = af_device_name(f, w, b->process, b->device);
 		c[1].value = b->busy.busy_ns;
 		c[2].value = af_facts_ratio(b->busy.busy_ns, run, 1e4);
 		c[3].value = b->work_ns;

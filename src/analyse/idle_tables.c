@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/blocked.h"
+#include "analyse/device_name.h"
 #include "analyse/facts.h"
 #include "analyse/idle_verdict.h"
 #include "analyse/tree.h"
@@ -18,15 +19,6 @@ struct shares {
 	uint64_t sampled_ns; /* of them by samples */
 };
 
-static uint32_t devices_of(const struct idle *i, uint32_t process)
-{
-	uint32_t nr = 0;
-
-	for (uint32_t n = 0; n < i->nr_devices; n++)
-		nr += i->devices[n].process == process;
-	return nr;
-}
-
 static bool many_processes(const struct idle *i)
 {
 	for (uint32_t n = 1; n < i->nr_devices; n++)
@@ -39,12 +31,9 @@ const char *idle_device_name(const struct idle *i, const struct af_world *w, str
                              uint32_t device)
 {
 	const struct idle_device *d = &i->devices[device];
-	const struct af_device *is = af_world_device(w, d->process, d->id);
 	const struct af_process *p = af_world_process(w, d->process);
-	const char *name = af_facts_text(f, "%s", is ? is->name : "unknown device");
+	const char *name = af_device_name(f, w, d->process, d->id);
 
-	if (devices_of(i, d->process) > 1)
-		name = af_facts_text(f, "%s #%u", name, d->id);
 	if (many_processes(i) && p)
 		name = af_facts_text(f, "%s of %s [%u]", name, p->name, p->pid);
 	return name;

@@ -1,6 +1,7 @@
 /* How much memory did devices hand out, and how much of it at a time? One row a device and kind. */
 #include <stdlib.h>
 
+#include "analyse/device_name.h"
 #include "analyse/pass.h"
 
 struct memory_row {
@@ -140,13 +141,10 @@ static void memory_finish(void *self, const struct af_world *w, struct af_result
 		const struct memory_row *r = &m->rows[i];
 		if (memory_repeats(m, r))
 			continue;
-		const struct af_device *device = af_world_device(w, r->process, r->device);
 		const struct af_process *p = af_world_process(w, r->process);
 		const char *memory = af_memory_text(r->memory);
 		struct af_cell *c = af_table_row(f, t);
-		c[0].text = device      ? af_facts_text(f, "%s", device->name)
-		            : r->device ? "unknown device"
-		                        : "host";
+		c[0].text = r->device ? af_device_name(f, w, r->process, r->device) : "host";
 		c[1].text = !r->memory ? "all" : *memory ? memory : "other";
 		c[2].value = r->peak_bytes;
 		c[3].value = r->now_bytes;

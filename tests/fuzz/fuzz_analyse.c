@@ -118,14 +118,22 @@ static void check_tree(const struct af_tree *t)
 
 static void analyse(const char *dir, enum af_grouping group)
 {
-	static const struct af_pass_ops *const passes[] = {
-	    &af_pass_flame, &af_pass_wakers,  &af_pass_devices,
-	    &af_pass_calls, &af_pass_memory,  &af_pass_run,
-	    &af_pass_who,   &af_pass_blocked, NULL};
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
+	                                                   &af_pass_wakers,
+	                                                   &af_pass_devices,
+	                                                   &af_pass_calls,
+	                                                   &af_pass_memory,
+	                                                   &af_pass_run,
+	                                                   &af_pass_who,
+	                                                   &af_pass_blocked,
+	                                                   &af_pass_idle,
+	                                                   &af_pass_tally,
+	                                                   NULL};
 	struct af_asked asked = AF_ASKED_ALL;
 	struct af_results r;
 	struct af_err err = {0};
 
+	asked.answers |= AF_ANSWER_TALLY;
 	asked.group = group;
 	if (!af_analyse(dir, passes, &asked, &r, NULL, NULL, &err))
 		for (int v = 0; v < AF_VIEWS; v++)
