@@ -195,7 +195,9 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 		return 0;
 	return af_fail_plain(err, -ENODATA, "the trace %s has no weight %s in --view %s%s", dir,
 	                     t->weights[weight].name, view,
-	                     off_cpu ? ": record it with --off-cpu" : "");
+	                     off_cpu                             ? ": record it with --off-cpu"
+	                     : r->has[v] & 1u << AF_WEIGHT_COUNT ? ": --weight count has launches"
+	                                                         : "");
 }
 
 /* A page shows all weights and the tables; a picture is of one weight. */
