@@ -225,8 +225,12 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 static void table_copies(const struct devices *d, const struct af_world *w, struct af_facts *f)
 {
 	static const struct af_column columns[] = {
-	    {"Operation", AF_CELL_TEXT}, {"Time", AF_CELL_NS},          {"Calls", AF_CELL_COUNT},
-	    {"Bytes", AF_CELL_BYTES},    {"Per second", AF_CELL_BYTES}, {"Device", AF_CELL_TEXT},
+	    {"Operation", AF_CELL_TEXT},
+	    {"Time", AF_CELL_NS},
+	    {"Calls", AF_CELL_COUNT},
+	    {"Bytes", AF_CELL_BYTES},
+	    {"Per second", AF_CELL_BYTES},
+	    {"Device", AF_CELL_TEXT},
 	    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
 	};
 	struct af_table *t = NULL;
