@@ -82,7 +82,7 @@ struct af_results {
 	uint64_t launches_unfinished, works_failed, works_unlaunched, works_unstamped,
 	    works_unknown;
 	uint64_t start_ns; /* of the trace: what times are shown relative to */
-	char damage[768]; /* of the trace, in one line; "" for none */
+	char damage[768];  /* of the trace, in one line; "" for none */
 };
 
 struct af_pass_ops {

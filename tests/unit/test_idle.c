@@ -189,6 +189,11 @@ static void work_that_begins_within_its_call_was_never_on_its_way(void **state)
 	fixture_close(&f);
 }
 
+static bool drained(const struct idle *i, uint32_t story)
+{
+	return i->stories && story < i->nr_stories && i->stories[story].drained;
+}
+
 static void a_call_that_waits_for_its_own_work_drains_the_device(void **state)
 {
 	const struct idle_piece e = ends(150, 160);
@@ -201,10 +206,10 @@ static void a_call_that_waits_for_its_own_work_drains_the_device(void **state)
 	f.device.call_start_ns = 50;
 	f.device.call_end_ns = 110;
 	idle_explain(&f.i, &f.w, 0, IDLE_BETWEEN, 100, 200, &e);
-	assert_true(f.i.stories && f.i.stories[0].drained);
+	assert_true(drained(&f.i, 0));
 	idle_explain(&f.i, &f.w, 0, IDLE_BETWEEN, 110, 200, &e);
 	assert_int_equal(f.i.nr_stories, 2);
-	assert_false(f.i.stories[1].drained);
+	assert_false(drained(&f.i, 1));
 	fixture_close(&f);
 }
 
