@@ -192,6 +192,12 @@ static bool is_long(const struct idle *i, uint64_t ns)
 	       ns > i->longest[0].end_ns - i->longest[0].start_ns;
 }
 
+/*
+ * As far as a program can be ahead of its device by what it has launched. Of a gap that is longer,
+ * not the wait before it is the reason.
+ */
+enum { AHEAD_NS = 10000000 };
+
 /* Was the thread waiting for the device when it ran out of work: for what it had last been told? */
 static bool is_drained(const struct idle_device *d, const struct idle_piece *ends, uint64_t from_ns)
 {
@@ -262,7 +268,8 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 
 	if (to_ns <= from_ns)
 		return;
-	if (known && ends && phase == IDLE_BETWEEN && ends->call_end_ns > from_ns)
+	if (known && ends && phase == IDLE_BETWEEN && ends->call_end_ns > from_ns &&
+	    to_ns - from_ns <= AHEAD_NS)
 		story.drained = is_drained(d, ends, from_ns) ||
 		                is_waiting(w, idle_thread(i, d->process, story.tid), from_ns);
 	d->phase_ns[phase] += to_ns - from_ns;
