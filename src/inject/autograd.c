@@ -27,8 +27,8 @@ enum { PY_FILE_INPUT = 257 };
 /*
  * Without `said` it is too early: while torch is being imported it has not all of its attributes.
  * emit_nvtx() waits for the device, which would break a capture of a graph that is under way.
- * What is no Exception, as a KeyboardInterrupt of the program's own handler, is left to the
- * program.
+ * PyTorch warns of one that is not left before the program ends. What is no Exception, as a
+ * KeyboardInterrupt of the program's own handler, is left to the program.
  */
 static const char program[] =
     "try:\n"
@@ -42,6 +42,8 @@ static const char program[] =
     "    try:\n"
     "        emit = torch.autograd.profiler.emit_nvtx()\n"
     "        emit.__enter__()\n"
+    "        import atexit\n"
+    "        atexit.register(emit.__exit__, None, None, None)\n"
     "        said = 'on, by emit_nvtx() of PyTorch ' + str(torch.__version__)\n"
     "    except Exception as error:\n"
     "        said = 'not recorded: emit_nvtx() raised %s: %s' % (type(error).__name__, error)\n";

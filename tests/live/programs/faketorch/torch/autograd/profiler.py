@@ -13,3 +13,6 @@ class emit_nvtx:
         torch.cuda.synchronize()
         torch._engine.torch_emit()
         return self
+
+    def __exit__(self, *_):
+        return False
