@@ -15,7 +15,7 @@ struct af_record_options {
 	uint64_t rate;      /* samples a second */
 	uint64_t duration_ns, delay_ns;
 	uint64_t max_bytes, ring_bytes;
-	const char *ctl; /* path of the FIFO */
+	const char *ctl;         /* path of the FIFO */
 	const char *cuda_graphs; /* "nodes", "whole", "auto", NULL */
 	bool no_python, autograd, verify, quiet;
 	const char *pids;    /* list of running processes */
@@ -42,9 +42,9 @@ struct af_record_options {
 	     "api",                                                                                  \
 	     0,                                                                                      \
 	     "LIST",                                                                                 \
-	     "GPU APIs to record: cuda, opencl, none (all that work)",                                     \
+	     "GPU APIs to record: cuda, opencl, none (all that work)",                               \
 	     offsetof(type, api),                                                                    \
-	     "cuda|opencl|all|none"},                                                                     \
+	     "cuda|opencl|all|none"},                                                                \
 	    {AF_OPT_CHOICE,                                                                          \
 	     "cuda-graphs",                                                                          \
 	     0,                                                                                      \
