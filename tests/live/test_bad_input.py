@@ -283,7 +283,7 @@ VALUES = [
     (["record", "-F", "abc", "--", "true"], r"--rate.*abc"),
     (["record", "-F"], r"-F needs a value"),
     (["record", "-d", "5parsecs", "--", "true"], r"--duration.*5parsecs"),
-    (["record", "--api", "cuda", "--", "true"], r"--api knows .*cuda"),
+    (["record", "--api", "vulkan", "--", "true"], r"--api knows .*vulkan"),
     (["record", "-Z", "--", "true"], r"-Z"),
     (["flame", "--view", "front"], r"--view takes one of cpu\|gpu\|all"),
     (["flame", "-o", "picture.jpeg"], r"picture\.jpeg.*\.svg"),
