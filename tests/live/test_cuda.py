@@ -2,6 +2,7 @@
 """The CUDA collector on the mock of a driver and of CUPTI: no GPU, but the same collector, programs
 and bytes. Kernels on the mock take exactly as long as they were told to."""
 
+import json
 import os
 import re
 
@@ -33,6 +34,63 @@ def _():
     run = cuda_run("cuda_paths", parts=("driver", "cupti12"))
     check_paths(run)
     expect("libcupti.so.12" in cuda_notes(run)[0], cuda_notes(run))
+
+
+RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded/h200")
+
+
+def as_told(run, event):
+    """A piece of work in the words of the file that was made beside the records."""
+    fields = event["fields"]
+
+    def newest(kind, key, value):
+        same = [e for e in run.events(kind) if e["process"] == event["process"]]
+        if kind in ("shape", "launch_config"):
+            same = [e for e in same if e["stream"] == event["stream"]]
+        return [e["fields"] for e in same if e["fields"][key] == value][-1]
+
+    shape = newest("shape", "shape", fields["shape"])
+    queue = newest("queue", "queue", shape["queue"])
+    told = {
+        "op": shape["op"],
+        "correlation": fields["correlation"],
+        "start": fields["start_ns"],
+        "end": fields["start_ns"] + fields["busy_ns"],
+        "device": queue["device"] - 1,
+        "context": queue["context"],
+        "stream": int(queue["handle"], 16),
+    }
+    if shape["op"] != "KERNEL":
+        return dict(told, bytes=shape["bytes"])
+    config = newest("launch_config", "shape", fields["shape"])
+    block = [shape["local_" + axis] for axis in "xyz"]
+    return dict(
+        told,
+        name=newest("kernel", "kernel", shape["kernel"])["name"],
+        grid=[shape["global_" + axis] // n for axis, n in zip("xyz", block)],
+        block=block,
+        registers=config["registers"],
+        static=config["static_shared"],
+        dynamic=config["dynamic_shared"],
+        local=config["local"],
+        cluster=[config["cluster_" + axis] for axis in "xyz"],
+    )
+
+
+@case("records that an H200 made are read as NVIDIA's own headers read them")
+def _():
+    run = cuda_run("cuda_paths", "1", knobs={"MOCK_CUPTI_RECORDED": RECORDED + ".records"})
+    with open(RECORDED + ".json", encoding="ascii") as file:
+        want = [json.loads(line) for line in file]
+    first, last = (f(r["start"] for r in want) for f in (min, max))
+    works = [e for e in run.events("gpu_work") if first <= e["fields"]["start_ns"] <= last]
+    got = [as_told(run, e) for e in works]
+    nodes = [e["fields"]["node"] for e in works]
+    equal(len(got), len(want), "records")
+    for one, record in zip(got, want):
+        node = record.pop("node")
+        equal(one, record, "a record")
+        expect(bool(nodes.pop(0)) == bool(node), "a node of a graph")
 
 
 @case("correlation numbers may wrap")

@@ -261,6 +261,8 @@ CUDA_API uint32_t cuptiActivityFlushAll(uint32_t flags)
 	}
 	pthread_mutex_lock(&activity_lock);
 	mine = ++activity_asked;
+	if (mine == 1)
+		cupti_recorded(activity_add);
 	activity_forced |= flags & 1;
 	pthread_cond_broadcast(&activity_changed);
 	while ((int)(activity_answered - mine) < 0)

@@ -14,6 +14,7 @@
  *	MOCK_CUPTI_SWAP_EVERY	every so many records end before they start
  *	MOCK_CUPTI_DROP_EVERY	every so many records are dropped, and counted
  *	MOCK_CUPTI_FLUSH_MS	a flush takes so long
+ *	MOCK_CUPTI_RECORDED	a file of real records (tests/gpu/recorded), which come with the first flush
  *	MOCK_CUPTI_FATAL_AFTER	after so many records CUPTI gives up (domain STATE, fatal error)
  */
 #ifndef MOCK_CUPTI_H
@@ -64,6 +65,9 @@ void cupti_record_unstamp(struct mock_record *record);
 void cupti_record_swap(struct mock_record *record); /* its start and its end */
 void cupti_record_overhead(struct mock_record *record, uint32_t overhead, uint64_t start_ns,
                            uint64_t end_ns);
+
+/* cupti_recorded.c. Calls @add for each record of the file, if there is one. */
+void cupti_recorded(void (*add)(struct mock_record *record));
 
 /* cupti_activity.c */
 void cupti_work(const struct mock_work *work);
