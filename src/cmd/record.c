@@ -92,8 +92,6 @@ static int choose_apis(const struct af_record_options *o, struct af_session_opti
 	}
 	if (o->cuda_graphs && !strcmp(o->cuda_graphs, "whole"))
 		s->flags |= AF_SESSION_GRAPHS_WHOLE;
-	else if (o->cuda_graphs && !strcmp(o->cuda_graphs, "nodes"))
-		s->flags |= AF_SESSION_GRAPHS_NODES;
 	if (o->autograd && !(s->flags & AF_SESSION_CUDA))
 		return af_fail_plain(err, -EINVAL, "--autograd needs --api cuda");
 	return 0;

@@ -16,7 +16,7 @@ struct af_record_options {
 	uint64_t duration_ns, delay_ns;
 	uint64_t max_bytes, ring_bytes;
 	const char *ctl;         /* path of the FIFO */
-	const char *cuda_graphs; /* "nodes", "whole", "auto", NULL */
+	const char *cuda_graphs; /* "nodes", "whole", NULL */
 	bool no_python, autograd, verify, quiet;
 	const char *pids;    /* list of running processes */
 	bool all;            /* every process there is */
@@ -49,10 +49,10 @@ struct af_record_options {
 	     "cuda-graphs",                                                                          \
 	     0,                                                                                      \
 	     "HOW",                                                                                  \
-	     "time each node of CUDA graphs, or each graph as a whole, which is cheaper: auto "      \
-	     "changes to whole above 100,000 nodes a second, and says so",                           \
+	     "time each node of CUDA graphs (nodes), or each launch as a whole, which costs "        \
+	     "less",                                                                                 \
 	     offsetof(type, cuda_graphs),                                                            \
-	     "auto|nodes|whole"},                                                                    \
+	     "nodes|whole"},                                                                         \
 	    {AF_OPT_FLAG,                                                                            \
 	     "autograd",                                                                             \
 	     0,                                                                                      \

@@ -62,7 +62,7 @@ uint32_t af_cuda_device(uint32_t ordinal);
 
 /*
  * Now and then, by the flushing thread: where so many nodes of graphs are timed that it slows the
- * program, graphs are timed as a whole from then on, if nobody asked for the nodes.
+ * program, that is said.
  */
 void af_cuda_graphs_look(uint64_t now_ns);
 

@@ -39,7 +39,7 @@ _Atomic uint64_t af_cuda_devices;
 enum { NODES_A_SECOND = 100000 };
 
 static _Atomic uint64_t nr_nodes_timed;
-static bool graphs_whole;
+static bool said_many;
 
 /* With its pages: a fault for every twentieth launch would be most of what a launch costs. */
 static uint8_t *buffer_map(void)
@@ -324,23 +324,25 @@ static void buffer_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 		af_cuda_lost(AF_LOST_DROPPED, dropped);
 }
 
+/*
+ * Only said: enabling GRAPH_TRACE while graphs run ends the program (CUPTI 13.0 on an H200), so how
+ * they are timed is chosen before.
+ */
 void af_cuda_graphs_look(uint64_t now_ns)
 {
 	static uint64_t before_ns, before_nr;
 	uint64_t nr = atomic_load_explicit(&nr_nodes_timed, memory_order_relaxed);
 	uint64_t passed_ns = now_ns - before_ns, timed = nr - before_nr;
-	const struct af_session *session = af_inject_session();
 
-	if (!session || session->flags & AF_SESSION_GRAPHS_NODES || graphs_whole)
+	if (said_many)
 		return;
-	bool many = before_ns && timed > NODES_A_SECOND * passed_ns / 1000000000;
+	said_many = before_ns && timed > NODES_A_SECOND * passed_ns / 1000000000;
 	before_ns = now_ns;
 	before_nr = nr;
-	if (!many || af_cupti.ActivityEnable(AF_CUPTI_GRAPH_TRACE))
-		return;
-	graphs_whole = true;
-	af_cuda_note("cuda.graphs", "timed as a whole after the first ones, as more than 100,000 "
-	                            "nodes a second ran: --cuda-graphs=nodes times each");
+	if (said_many)
+		af_cuda_note("cuda.graphs",
+		             "more than 100,000 nodes a second were timed, which costs the device "
+		             "about 1 us each: --cuda-graphs=whole times graphs as a whole");
 }
 
 enum af_cupti_result af_cuda_activity_start(void)
@@ -362,7 +364,6 @@ enum af_cupti_result af_cuda_activity_start(void)
 	    af_cupti.ActivityRegisterCallbacks(buffer_request, buffer_complete);
 	if (!rc && session && session->flags & AF_SESSION_GRAPHS_WHOLE) {
 		rc = af_cupti.ActivityEnable(AF_CUPTI_GRAPH_TRACE);
-		graphs_whole = true;
 		af_cuda_note("cuda.graphs", "timed as a whole, as --cuda-graphs asked");
 	}
 	for (unsigned i = 0; i < sizeof wanted / sizeof *wanted && !rc; i++)

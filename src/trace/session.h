@@ -38,8 +38,7 @@ enum af_session_flag {
 	AF_SESSION_KERNEL =
 	    8, /* the recorder adds what threads do in the kernel, and starts samplers */
 	AF_SESSION_CUDA = 16,
-	AF_SESSION_GRAPHS_WHOLE = 32, /* CUDA graphs: one record a launch, … */
-	AF_SESSION_GRAPHS_NODES = 64, /* … or one a node; neither: by how many there are */
+	AF_SESSION_GRAPHS_WHOLE = 32, /* CUDA graphs: one record a launch, not one a node */
 	AF_SESSION_AUTOGRAD = 128,    /* PyTorch is asked to tell of autograd's operations */
 };
 

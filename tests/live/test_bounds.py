@@ -116,7 +116,7 @@ def _():
     expect("share.a" in run.truth, "it did not end")
     size = disk_bytes(run.path)
     note("%d bytes" % size)
-    expect(100 << 10 <= size <= 300 << 10, "%d bytes" % size)
+    expect(90 << 10 <= size <= 300 << 10, "%d bytes" % size)
     stopped = [n["value"] for n in run.fields("note") if n["key"] == "stopped"]
     expect(stopped and "--max-size" in stopped[0], stopped)
     expect(lost(run, "PAUSED") > 0, "no word of what is missing")
