@@ -231,6 +231,6 @@ void af_cuda_thread_start(void)
 	atomic_store(&flusher.generation, af_inject_generation());
 	/* Registered after CUPTI's own, so it runs before CUPTI is taken down. */
 	atexit(af_cuda_last);
-	at_quick_exit(af_cuda_last);
+	(void)!at_quick_exit(af_cuda_last);
 	af_signals_ending(af_cuda_last);
 }

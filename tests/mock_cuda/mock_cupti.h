@@ -14,8 +14,9 @@
  *	MOCK_CUPTI_SWAP_EVERY	every so many records end before they start
  *	MOCK_CUPTI_DROP_EVERY	every so many records are dropped, and counted
  *	MOCK_CUPTI_FLUSH_MS	a flush takes so long
- *	MOCK_CUPTI_RECORDED	a file of real records (tests/gpu/recorded), which come with the first flush
- *	MOCK_CUPTI_FATAL_AFTER	after so many records CUPTI gives up (domain STATE, fatal error)
+ *	MOCK_CUPTI_RECORDED	a file of real records (tests/gpu/recorded), which come with the
+ *first flush MOCK_CUPTI_FATAL_AFTER	after so many records CUPTI gives up (domain STATE, fatal
+ *error)
  */
 #ifndef MOCK_CUPTI_H
 #define MOCK_CUPTI_H
