@@ -130,19 +130,25 @@ static void refusal(enum af_cupti_result rc, char *words, size_t size)
 	snprintf(words, size, "CUPTI refused (%s)%s", result_text(rc), fix);
 }
 
-static void callbacks_enable(void)
+static void callbacks_enable(bool on)
 {
 	static const uint32_t resources[] = {AF_CUPTI_CONTEXT_CREATED, AF_CUPTI_MODULE_LOADED,
 	                                     AF_CUPTI_GRAPHNODE_CREATED, AF_CUPTI_GRAPHNODE_CLONED,
 	                                     AF_CUPTI_GRAPHNODE_UPDATED};
 
 	/* One that this CUPTI does not know yet is left out. */
-#define AF_F(id, name, does) af_cupti.EnableCallback(1, cuda.subscriber, AF_CUPTI_DRIVER_API, id);
+#define AF_F(id, name, does) af_cupti.EnableCallback(on, cuda.subscriber, AF_CUPTI_DRIVER_API, id);
 	AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
 	for (unsigned i = 0; i < sizeof resources / sizeof *resources; i++)
-		af_cupti.EnableCallback(1, cuda.subscriber, AF_CUPTI_RESOURCE, resources[i]);
-	af_cupti.EnableCallback(1, cuda.subscriber, AF_CUPTI_STATE, AF_CUPTI_FATAL_ERROR);
+		af_cupti.EnableCallback(on, cuda.subscriber, AF_CUPTI_RESOURCE, resources[i]);
+	af_cupti.EnableCallback(on, cuda.subscriber, AF_CUPTI_STATE, AF_CUPTI_FATAL_ERROR);
+}
+
+void af_cuda_stop(void)
+{
+	callbacks_enable(false);
+	af_cuda_activity_stop();
 }
 
 static int driver_version(void)
@@ -218,7 +224,7 @@ static void cuda_start(void)
 	af_cuda_note("cuda", words);
 	af_cuda_functions_define();
 	atomic_store(&cuda.generation, af_inject_generation());
-	callbacks_enable();
+	callbacks_enable(true);
 	af_autograd_start();
 }
 

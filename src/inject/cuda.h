@@ -75,6 +75,13 @@ uint32_t af_cuda_node(uint64_t node);
 /* The callbacks of the domain RESOURCE that tell of nodes. */
 void af_cuda_graph(uint32_t id, const struct af_cupti_graph *g, const struct af_regs *regs);
 
+/*
+ * Recording is over and the program goes on: ask CUPTI for nothing any more, so that it costs
+ * (almost) nothing either. By the flushing thread.
+ */
+void af_cuda_stop(void);
+void af_cuda_activity_stop(void);
+
 /* A context has been made: there is something to flush now. Starts the thread. */
 void af_cuda_thread_start(void);
 

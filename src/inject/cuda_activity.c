@@ -345,13 +345,19 @@ void af_cuda_graphs_look(uint64_t now_ns)
 		             "about 1 us each: --cuda-graphs=whole times graphs as a whole");
 }
 
+/* KERNEL would do without CONCURRENT, but runs one kernel after the other. */
+static const uint32_t wanted[] = {AF_CUPTI_CONCURRENT_KERNEL, AF_CUPTI_MEMCPY, AF_CUPTI_MEMSET,
+                                  AF_CUPTI_MEMCPY_PEER, AF_CUPTI_OVERHEAD};
+
+void af_cuda_activity_stop(void)
+{
+	for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++)
+		af_cupti.ActivityDisable(wanted[i]);
+}
+
 enum af_cupti_result af_cuda_activity_start(void)
 {
 	const struct af_session *session = af_inject_session();
-
-	/* KERNEL would do without CONCURRENT, but runs one kernel after the other. */
-	static const uint32_t wanted[] = {AF_CUPTI_CONCURRENT_KERNEL, AF_CUPTI_MEMCPY,
-	                                  AF_CUPTI_MEMSET, AF_CUPTI_MEMCPY_PEER, AF_CUPTI_OVERHEAD};
 	size_t limit = DEVICE_BUFFERS_MAX, size = sizeof limit;
 
 	for (int i = 0; i < BUFFERS_READY; i++) {

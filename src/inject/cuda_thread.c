@@ -140,6 +140,8 @@ static void *flusher_run(void *arg)
 		af_autograd_look();
 	}
 	af_autograd_end();
+	if (!ending)
+		af_cuda_stop();
 	/* CUPTI is taken down after the last time, and must not be asked again. */
 	atomic_store(&flusher.generation, 0);
 	atomic_store(&flusher.done, 1);
