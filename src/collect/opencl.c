@@ -33,6 +33,7 @@ struct opencl_found {
 	bool loader, layers;
 	uint32_t nr_platforms;
 	uint32_t nr_devices;
+	char scratch[32]; /* a directory; asked with, not answered */
 	char loader_name[64];
 	char platforms[256];
 };
@@ -120,23 +121,25 @@ static void loader_ask(struct opencl_found *f)
 		platform_describe(&l, platforms[i], f);
 }
 
-/* A scratch directory: PoCL leaves files in its cache even when nothing is compiled. */
-static char scratch[] = "/tmp/aflame-probe-XXXXXX";
-
 static void opencl_ask(void *answer)
 {
+	struct opencl_found *f = answer;
+
 	unsetenv("OPENCL_LAYERS");
-	setenv("POCL_CACHE_DIR", scratch, 1);
-	loader_ask(answer);
+	/* PoCL leaves files in its cache even when nothing is compiled. */
+	setenv("POCL_CACHE_DIR", f->scratch, 1);
+	loader_ask(f);
 }
 
 int af_opencl_probe(char *words, size_t size, struct af_err *err)
 {
 	struct opencl_found f = {0};
+	/* Ours, and not what comes back from the child: it is removed. */
+	char scratch[sizeof f.scratch] = "/tmp/aflame-probe-XXXXXX";
 
-	memset(scratch + strlen(scratch) - 6, 'X', 6); /* it may be asked again */
 	if (!mkdtemp(scratch))
 		return af_fail(err, -errno, "cannot make %s", scratch);
+	memcpy(f.scratch, scratch, sizeof scratch);
 	int rc =
 	    af_ask(opencl_ask, &f, sizeof f, "an OpenCL driver", "see /etc/OpenCL/vendors", err);
 	af_remove_tree(scratch);

@@ -27,46 +27,11 @@ bool af_cuda_on(void)
 	       af_inject_session();
 }
 
-void af_cuda_note(const char *key, const char *value)
-{
-	struct af_thread *t = af_thread_enter();
-	struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0},
-	                         {value, (uint32_t)strlen(value), 0}};
-
-	if (!t)
-		return;
-	af_stream_put_tail(&t->stream, AF_KIND_NOTE, af_now_ns(), "", 0, tail, 2);
-	af_thread_leave(t);
-}
-
-void af_cuda_lost(enum af_lost reason, uint64_t count)
-{
-	struct af_thread *t = count ? af_thread_enter() : NULL;
-
-	if (!t)
-		return;
-	af_stream_put(&t->stream, lost, af_now_ns(), .reason = reason, .count = count);
-	af_thread_leave(t);
-}
-
 static void module_loaded(const struct af_cupti_module *m)
 {
-	char object[AF_OBJECT_NAME] = "";
-
-	if (!m->cubin || !m->size)
-		return;
-	af_object_keep(m->cubin, m->size, object);
-	struct af_thread *t = af_thread_enter();
-	if (!t)
-		return;
-	struct af_ev_program ev = {
-	    .program = af_inject_next_id(&cuda.nr_programs),
-	    .form = AF_OBJECT_NATIVE,
-	    .size = m->size,
-	};
-	struct af_tail tail[] = {{object, (uint32_t)strlen(object), 0}, {"", 0, 0}};
-	af_stream_put_tail(&t->stream, AF_KIND_PROGRAM, af_now_ns(), &ev, sizeof ev, tail, 2);
-	af_thread_leave(t);
+	if (m->cubin && m->size)
+		af_program_define(af_inject_next_id(&cuda.nr_programs), 0, AF_OBJECT_NATIVE,
+		                  m->cubin, m->size, "");
 }
 
 static void resource(uint32_t id, const struct af_cupti_resource_data *r,
@@ -105,7 +70,7 @@ static void cuda_callback(void *arg, uint32_t domain, uint32_t id, const void *d
 		resource(id, data, &regs);
 	else if (domain == AF_CUPTI_STATE && id == AF_CUPTI_FATAL_ERROR &&
 	         !atomic_exchange(&cuda.fatal, 1))
-		af_cuda_note("cuda", "stopped: CUPTI met a fatal error and ended itself");
+		af_inject_note("cuda", "stopped: CUPTI met a fatal error and ended itself");
 }
 
 static const char *result_text(enum af_cupti_result rc)
@@ -201,7 +166,7 @@ static void cuda_give_up(const char *words)
 	char why[512];
 
 	snprintf(why, sizeof why, "not recorded: %.490s", words);
-	af_cuda_note("cuda", why);
+	af_inject_note("cuda", why);
 	if (af_inject_session()->flags & AF_SESSION_KERNEL)
 		af_inject_ask(AF_ASK_CUDA_OUTSIDE);
 }
@@ -221,7 +186,7 @@ static void cuda_start(void)
 		cupti_close();
 		return;
 	}
-	af_cuda_note("cuda", words);
+	af_inject_note("cuda", words);
 	af_cuda_functions_define();
 	atomic_store(&cuda.generation, af_inject_generation());
 	callbacks_enable(true);

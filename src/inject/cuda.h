@@ -66,9 +66,6 @@ uint32_t af_cuda_device(uint32_t ordinal);
  */
 void af_cuda_graphs_look(uint64_t now_ns);
 
-/* Write a NOTE: "cuda" and so on. */
-void af_cuda_note(const char *key, const char *value);
-
 /* The id of a node by CUPTI's (graph << 32 | index); 0 for 0. */
 uint32_t af_cuda_node(uint64_t node);
 
@@ -103,8 +100,5 @@ void af_cuda_before_exec(void);
 
 /* Devices seen so far, a bit each by ordinal: their clocks are read each second. */
 extern _Atomic uint64_t af_cuda_devices;
-
-/* Count something that was not recorded. */
-void af_cuda_lost(enum af_lost reason, uint64_t count);
 
 #endif

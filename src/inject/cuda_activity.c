@@ -19,7 +19,6 @@ enum {
 	/* What CUPTI keeps of a device's stamps until it has read them; its own default is 250. */
 	DEVICE_BUFFERS_MAX = 64,
 	RECORD_BYTES = 200, /* about, for counting what was thrown away */
-	CONFIGS = 256,
 };
 
 static struct {
@@ -309,7 +308,7 @@ static void buffer_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 	if (!buffer)
 		return;
 	if (buffer == discarded) {
-		af_cuda_lost(AF_LOST_DROPPED, valid / RECORD_BYTES);
+		af_inject_lost(AF_LOST_DROPPED, valid / RECORD_BYTES);
 		return;
 	}
 	struct af_thread *t = valid && af_cuda_on() ? af_thread_enter() : NULL;
@@ -321,7 +320,7 @@ static void buffer_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 	}
 	buffer_return(buffer);
 	if (!af_cupti.ActivityGetNumDroppedRecords(context, stream, &dropped))
-		af_cuda_lost(AF_LOST_DROPPED, dropped);
+		af_inject_lost(AF_LOST_DROPPED, dropped);
 }
 
 /*
@@ -340,9 +339,10 @@ void af_cuda_graphs_look(uint64_t now_ns)
 	before_ns = now_ns;
 	before_nr = nr;
 	if (said_many)
-		af_cuda_note("cuda.graphs",
-		             "more than 100,000 nodes a second were timed, which costs the device "
-		             "about 1 us each: --cuda-graphs=whole times graphs as a whole");
+		af_inject_note(
+		    "cuda.graphs",
+		    "more than 100,000 nodes a second were timed, which costs the device "
+		    "about 1 us each: --cuda-graphs=whole times graphs as a whole");
 }
 
 /* KERNEL would do without CONCURRENT, but runs one kernel after the other. */
@@ -370,7 +370,7 @@ enum af_cupti_result af_cuda_activity_start(void)
 	    af_cupti.ActivityRegisterCallbacks(buffer_request, buffer_complete);
 	if (!rc && session && session->flags & AF_SESSION_GRAPHS_WHOLE) {
 		rc = af_cupti.ActivityEnable(AF_CUPTI_GRAPH_TRACE);
-		af_cuda_note("cuda.graphs", "timed as a whole, as --cuda-graphs asked");
+		af_inject_note("cuda.graphs", "timed as a whole, as --cuda-graphs asked");
 	}
 	for (unsigned i = 0; i < sizeof wanted / sizeof *wanted && !rc; i++)
 		rc = af_cupti.ActivityEnable(wanted[i]);

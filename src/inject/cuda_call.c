@@ -37,7 +37,6 @@ enum memory_form {
 static const struct {
 	uint8_t does, memory, form;
 } memories[FUNCTIONS] = {
-    [FUNCTION_cuMemAlloc] = {AF_DOES_ALLOC, AF_MEMORY_DEVICE, FORM_NONE},
     [FUNCTION_cuMemAlloc_v2] = {AF_DOES_ALLOC, AF_MEMORY_DEVICE, FORM_MADE},
     [FUNCTION_cuMemAllocPitch_v2] = {AF_DOES_ALLOC, AF_MEMORY_DEVICE, FORM_PITCH},
     [FUNCTION_cuMemAllocHost_v2] = {AF_DOES_ALLOC, AF_MEMORY_PINNED, FORM_MADE},

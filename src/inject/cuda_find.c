@@ -16,7 +16,6 @@
  */
 
 struct search {
-	int major; /* of the driver */
 	void *found;
 	char path[PATH_MAX];     /* of it */
 	char tried[PATH_MAX];    /* the last one that was there and could not be loaded */
@@ -131,7 +130,8 @@ static bool search_major(struct search *s, int major)
 
 void *af_cuda_find(int driver_version, char *words, size_t size)
 {
-	struct search s = {.major = driver_version / 1000};
+	struct search s = {0};
+	int driver = driver_version / 1000;
 
 	dl_iterate_phdr(search_mapped, &s);
 	if (*s.path && search_take(&s, s.path, RTLD_NOLOAD)) {
@@ -139,7 +139,7 @@ void *af_cuda_find(int driver_version, char *words, size_t size)
 		return s.found;
 	}
 	/* The driver's own, then older ones, which it serves as well. */
-	for (int major = s.major < AF_CUPTI_LAST_MAJOR ? s.major : AF_CUPTI_LAST_MAJOR;
+	for (int major = driver < AF_CUPTI_LAST_MAJOR ? driver : AF_CUPTI_LAST_MAJOR;
 	     major >= 12 && !s.found; major--)
 		search_major(&s, major);
 	if (s.found)
@@ -150,7 +150,7 @@ void *af_cuda_find(int driver_version, char *words, size_t size)
 		snprintf(words, size,
 		         "no libcupti.so.%d: pip install nvidia-cuda-cupti, or set CUDA_HOME to a "
 		         "CUDA toolkit",
-		         s.major);
+		         driver);
 	return s.found;
 }
 

@@ -159,41 +159,32 @@ static bool flusher_is_there(void)
 	return af_cuda_on() && atomic_load(&flusher.generation) == af_inject_generation();
 }
 
-static uint32_t flusher_ring(void)
+/* Wake it, and wait a second at most until it has answered, or with @end until it has ended. */
+static void flusher_ring(bool end)
 {
-	uint32_t mine = atomic_fetch_add(&flusher.bell, 1) + 1;
+	uint64_t until = af_now_ns() + (uint64_t)LAST_MS * 1000000, now;
+	_Atomic uint32_t *word = end ? &flusher.done : &flusher.answered;
+	int saved = errno;
+	uint32_t mine = atomic_fetch_add(&flusher.bell, 1) + 1, want = end ? 1 : mine, seen;
 
 	futex_wake(&flusher.bell);
-	return mine;
+	while ((int32_t)((seen = atomic_load(word)) - want) < 0 && (now = af_now_ns()) < until)
+		futex_wait(word, seen, (long)((until - now) / 1000000) + 1);
+	errno = saved;
 }
 
 void af_cuda_last(void)
 {
-	uint64_t until = af_now_ns() + (uint64_t)LAST_MS * 1000000, now;
-	int saved = errno;
-
 	if (!flusher_is_there())
 		return;
 	atomic_store(&flusher.ending, 1);
-	flusher_ring();
-	while (!atomic_load(&flusher.done) && (now = af_now_ns()) < until)
-		futex_wait(&flusher.done, 0, (long)((until - now) / 1000000) + 1);
-	errno = saved;
+	flusher_ring(true);
 }
 
 void af_cuda_before_exec(void)
 {
-	uint64_t until = af_now_ns() + (uint64_t)LAST_MS * 1000000, now;
-	int saved = errno;
-	uint32_t seen;
-
-	if (!af_inject_session() || af_inject_in_vfork_child() || !flusher_is_there())
-		return;
-	uint32_t mine = flusher_ring();
-	while ((int32_t)((seen = atomic_load(&flusher.answered)) - mine) < 0 &&
-	       (now = af_now_ns()) < until)
-		futex_wait(&flusher.answered, seen, (long)((until - now) / 1000000) + 1);
-	errno = saved;
+	if (af_inject_session() && !af_inject_in_vfork_child() && flusher_is_there())
+		flusher_ring(false);
 }
 
 /* The end that runs no atexit handlers: Python's os._exit, and children of multiprocessing. */

@@ -301,13 +301,8 @@ DOOR int system(const char *command)
 		return SPAWN(REAL(system)(command));
 	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int status = SPAWN(REAL(system)(command)), saved = errno;
-	uint64_t lost = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) / session->sample_period_ns;
-	struct af_thread *t = lost ? af_thread_enter() : NULL;
-	if (t) {
-		af_stream_put(&t->stream, lost, af_now_ns(), .reason = AF_LOST_THROTTLED,
-		              .count = lost);
-		af_thread_leave(t);
-	}
+	uint64_t passed_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
+	af_inject_lost(AF_LOST_THROTTLED, passed_ns / session->sample_period_ns);
 	errno = saved;
 	return status;
 }

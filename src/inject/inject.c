@@ -238,6 +238,16 @@ void af_inject_note(const char *key, const char *value)
 	}
 }
 
+void af_inject_lost(enum af_lost reason, uint64_t count)
+{
+	struct af_thread *t = count ? af_thread_enter() : NULL;
+
+	if (!t)
+		return;
+	af_stream_put(&t->stream, lost, af_now_ns(), .reason = reason, .count = count);
+	af_thread_leave(t);
+}
+
 void af_inject_forbidden(void)
 {
 	af_inject_note("silent", "a program forbade itself (seccomp) what recording needs");

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/event.h"
 #include "trace/session.h"
 
 /* Attach this process to the session in the environment; idempotent. False: not recording. */
@@ -66,6 +67,9 @@ void af_inject_forbidden_sample(void);
 
 /* A fact about this process, for the summary: a NOTE in the calling thread's stream. */
 void af_inject_note(const char *key, const char *value);
+
+/* Count something that was not recorded, there too; 0 of it is nothing. */
+void af_inject_lost(enum af_lost reason, uint64_t count);
 
 /* Incremented in every forked child: what was made under another value is the parent's. */
 uint32_t af_inject_generation(void);

@@ -1,18 +1,41 @@
 #include "inject/keep.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "inject/inject.h"
+#include "inject/thread.h"
+#include "trace/objects.h"
 
-void af_object_keep(const void *data, size_t size, char name[AF_OBJECT_NAME])
+enum { OPTIONS_BYTES = 8192 };
+
+static void object_keep(const void *data, size_t size, char name[AF_SHA256_HEX])
 {
 	const struct af_session *session = af_inject_session();
 	int dir = session ? open(session->trace_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
-	name[0] = 0;
 	if (dir < 0 || af_object_put(dir, data, size, name))
 		name[0] = 0;
 	if (dir >= 0)
 		close(dir);
+}
+
+void af_program_define(uint32_t id, uint32_t device, enum af_object_form form, const void *data,
+                       size_t size, const char *options)
+{
+	char object[AF_SHA256_HEX] = "";
+
+	if (data && size)
+		object_keep(data, size, object);
+	struct af_thread *t = af_thread_enter();
+	if (!t)
+		return;
+	struct af_ev_program ev = {.program = id, .device = device, .form = form, .size = size};
+	struct af_tail tail[] = {
+	    {object, (uint32_t)strlen(object), 0},
+	    {options, (uint32_t)strnlen(options, OPTIONS_BYTES), 0},
+	};
+	af_stream_put_tail(&t->stream, AF_KIND_PROGRAM, af_now_ns(), &ev, sizeof ev, tail, 2);
+	af_thread_leave(t);
 }

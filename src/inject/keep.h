@@ -3,16 +3,16 @@
 #define AF_INJECT_KEEP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
-#include "trace/objects.h"
-
-enum { AF_OBJECT_NAME = AF_SHA256_HEX };
+#include "trace/event.h"
 
 /*
- * Keep @size bytes at @data in the trace. @name gets the object's name; it is empty when that did
- * not work (another mount namespace, a full disk), and a definition that carries it says so. Not in
- * a handler; opens a descriptor for a moment.
+ * Write the PROGRAM @id, and keep its @size bytes at @data, if there are any. Where they could not
+ * be kept (another mount namespace, a full disk) the definition says so. Not in a handler; opens a
+ * descriptor for a moment.
  */
-void af_object_keep(const void *data, size_t size, char name[AF_OBJECT_NAME]);
+void af_program_define(uint32_t id, uint32_t device, enum af_object_form form, const void *data,
+                       size_t size, const char *options);
 
 #endif

@@ -126,13 +126,3 @@ void af_opencl_check_fork(void)
 	af_opencl_programs_after_fork();
 	af_opencl_work_after_fork();
 }
-
-void af_opencl_lost(enum af_lost reason, uint64_t count)
-{
-	struct af_thread *t = af_thread_enter();
-
-	if (!t)
-		return;
-	af_stream_put(&t->stream, lost, af_now_ns(), .reason = reason, .count = count);
-	af_thread_leave(t);
-}

@@ -182,7 +182,4 @@ void af_opencl_harvest_all(void);
 /* At exit, while the runtime still lives: that, and the last pairs of clocks. */
 void af_opencl_work_flush(void);
 
-/* Count something that was not recorded. */
-void af_opencl_lost(enum af_lost reason, uint64_t count);
-
 #endif

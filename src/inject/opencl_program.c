@@ -11,7 +11,6 @@
 enum {
 	PROGRAM_DEVICES = 64, /* a program's binaries are kept for as many devices */
 	KERNEL_NAME_BYTES = 4096,
-	OPTIONS_BYTES = 8192,
 };
 
 /* In the value of a program: its binaries were kept since the last build. */
@@ -29,25 +28,6 @@ static void *scratch_map(size_t size)
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
-}
-
-static void program_define(uint32_t id, uint32_t device, enum af_object_form form, const void *data,
-                           size_t size, const char *options)
-{
-	char object[AF_SHA256_HEX] = "";
-
-	if (data && size)
-		af_object_keep(data, size, object);
-	struct af_thread *t = af_thread_enter();
-	if (!t)
-		return;
-	struct af_ev_program ev = {.program = id, .device = device, .form = form, .size = size};
-	struct af_tail tail[] = {
-	    {object, (uint32_t)strlen(object), 0},
-	    {options, (uint32_t)strnlen(options, OPTIONS_BYTES), 0},
-	};
-	af_stream_put_tail(&t->stream, AF_KIND_PROGRAM, af_now_ns(), &ev, sizeof ev, tail, 2);
-	af_thread_leave(t);
 }
 
 /* A handle that comes back is another program. */
@@ -96,7 +76,7 @@ static cl_program CL_API_CALL opencl_create_program(cl_context context, cl_uint 
 		memcpy(p, strings[i], len);
 		p += len;
 	}
-	program_define(program_new(program), 0, AF_OBJECT_SOURCE, text, size, "");
+	af_program_define(program_new(program), 0, AF_OBJECT_SOURCE, text, size, "");
 	if (text)
 		munmap(text, size);
 	return program;
@@ -108,7 +88,7 @@ static cl_program CL_API_CALL opencl_create_program_with_il(cl_context context, 
 	cl_program program = af_opencl_next.clCreateProgramWithIL(context, il, length, errcode_ret);
 
 	if (recording(program))
-		program_define(program_new(program), 0, AF_OBJECT_IL, il, length, "");
+		af_program_define(program_new(program), 0, AF_OBJECT_IL, il, length, "");
 	return program;
 }
 
@@ -124,7 +104,7 @@ static cl_program CL_API_CALL opencl_create_program_with_binary(
 	uint32_t id = program_new(program);
 	for (cl_uint i = 0; i < num_devices; i++) {
 		const struct af_opencl_device *d = af_opencl_device(devices[i]);
-		program_define(id, d ? d->id : 0, AF_OBJECT_BINARY, binaries[i], lengths[i], "");
+		af_program_define(id, d ? d->id : 0, AF_OBJECT_BINARY, binaries[i], lengths[i], "");
 	}
 	return program;
 }
@@ -139,7 +119,7 @@ static cl_program CL_API_CALL opencl_create_program_with_built_in(cl_context con
 	    context, num_devices, devices, names, errcode_ret);
 
 	if (recording(program))
-		program_define(program_new(program), 0, AF_OBJECT_BINARY, NULL, 0, "");
+		af_program_define(program_new(program), 0, AF_OBJECT_BINARY, NULL, 0, "");
 	return program;
 }
 
@@ -216,8 +196,8 @@ static void program_keep(cl_program program, const char *options)
 	for (cl_uint i = 0; memory && i < b.nr; i++) {
 		const struct af_opencl_device *d = af_opencl_device(b.devices[i]);
 		if (b.sizes[i])
-			program_define(id, d ? d->id : 0, AF_OBJECT_BINARY, b.data[i], b.sizes[i],
-			               options ? options : "");
+			af_program_define(id, d ? d->id : 0, AF_OBJECT_BINARY, b.data[i],
+			                  b.sizes[i], options ? options : "");
 	}
 	if (memory)
 		munmap(memory, size);

@@ -169,7 +169,7 @@ void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue)
 	af_opencl_check_fork();
 	struct af_opencl_queue *q = af_opencl_queue(queue);
 	if (!q && af_opencl_queues_full())
-		af_opencl_lost(AF_LOST_TABLE_FULL, 1);
+		af_inject_lost(AF_LOST_TABLE_FULL, 1);
 	struct af_thread *t = q ? af_thread_enter() : NULL;
 	if (!t)
 		return;
@@ -441,8 +441,7 @@ __attribute__((destructor)) static void opencl_destructor(void)
 		struct af_opencl_queue *q = af_opencl_queue_at(i);
 		unfinished += q ? atomic_load(&q->nr_pending) : 0;
 	}
-	if (unfinished)
-		af_opencl_lost(AF_LOST_UNFINISHED, unfinished);
+	af_inject_lost(AF_LOST_UNFINISHED, unfinished);
 }
 
 /* The parent's events are the parent's to release. */
