@@ -16,20 +16,9 @@
 #include "base/err.h"
 #include "trace/packet.h"
 
+#include "input.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-struct input {
-	const uint8_t *data;
-	size_t left;
-};
-
-static uint8_t take_byte(struct input *in)
-{
-	if (!in->left)
-		return 0;
-	in->left--;
-	return *in->data++;
-}
 
 /* One value of @size bytes: small, or near the ends of its type, or any. */
 static void put_value(struct input *in, struct af_buf *b, uint32_t size)

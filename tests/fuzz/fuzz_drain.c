@@ -17,23 +17,12 @@
 #include "collect/drain.h"
 #include "trace/event.h"
 
+#include "input.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { SLOTS = 4, EVENTS = 6 };
 static const char name[] = "s1-1";
-
-struct input {
-	const uint8_t *data;
-	size_t left;
-};
-
-static uint8_t take_byte(struct input *in)
-{
-	if (!in->left)
-		return 0;
-	in->left--;
-	return *in->data++;
-}
 
 static void take_bytes(struct input *in, void *to, size_t n)
 {

@@ -15,20 +15,9 @@
 #include "trace/clock.h"
 #include "trace/merge.h"
 
+#include "input.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-struct input {
-	const uint8_t *data;
-	size_t left;
-};
-
-static uint8_t take_byte(struct input *in)
-{
-	if (!in->left)
-		return 0;
-	in->left--;
-	return *in->data++;
-}
 
 static void take_bytes(struct input *in, struct af_buf *b, size_t n)
 {
