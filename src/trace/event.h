@@ -317,6 +317,41 @@ typedef int64_t af_i64;
 	  "number the latest")                                                                     \
 	F(FIX, u32, callpath, "who asked for the operation")
 
+#define AF_STALL_FIELDS(F)                                                                         \
+	F(FIX, u32, stall, "stall reason id of this process, from 1")                              \
+	F(FIX, u32, device, "whose reason it is, 0: any device's")                                 \
+	F(FIX, u32, flags, "enum af_stall_flag")                                                   \
+	F(STR, str, name, "as the driver names it")
+
+#define AF_CODE_FIELDS(F)                                                                          \
+	F(FIX, u32, code, "id of this process, from 1: a function of device code")                 \
+	F(FIX, u32, program, "whose function it is, 0: see crc")                                   \
+	F(FIX, u32, symbol, "its number in the object's symbol table, 0 when not known")           \
+	F(FIX, x64, crc, "of the object, see PROGRAM_CRC, which may come later; 0 for none")       \
+	F(STR, str, name, "as the object names it")
+
+#define AF_PROGRAM_CRC_FIELDS(F)                                                                   \
+	F(FIX, u32, program, "")                                                                   \
+	F(FIX, x64, crc, "what the driver calls the same object when it tells of samples")
+
+#define AF_GPU_WINDOW_FIELDS(F)                                                                    \
+	F(FIX, u32, window, "window id of this process, from 1: samples that were read together")  \
+	F(FIX, u32, device, "")                                                                    \
+	F(FIX, u32, flags, "enum af_window_flag")                                                  \
+	F(FIX, u64, start_ns, "on the trace's clock: no sample of it is older")                    \
+	F(FIX, u64, end_ns, "nor younger")                                                         \
+	F(FIX, u64, period_cycles, "of the device, between two samples of one of its processors")  \
+	F(FIX, u64, samples, "in all, with those of the next two fields")                          \
+	F(FIX, u64, dropped, "by the device: its buffer was full")                                 \
+	F(FIX, u64, other, "in code that the driver does not tell of: its own")
+
+#define AF_GPU_SAMPLE_FIELDS(F)                                                                    \
+	F(FIX, u32, window, "")                                                                    \
+	F(FIX, u32, code, "")                                                                      \
+	F(FIX, u32, offset, "of the instruction, in bytes from the function's first")              \
+	F(FIX, u32, correlation, "of the kernel's call where the window is SERIALIZED, else 0")    \
+	F(SEQ, u32, counts, "two each: stall reason, samples")
+
 /*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
@@ -361,7 +396,12 @@ typedef int64_t af_i64;
 	K(38, RANGE, range, "the program says what it is doing (NVTX)")                            \
 	K(39, OVERHEAD, overhead, "what tracing cost, by the driver's own account")                \
 	K(40, CALL_SEEN, call_seen, "a thread called a device API, as the kernel saw it")          \
-	K(41, OPERATION, operation, "autograd does an operation that it may go back to")
+	K(41, OPERATION, operation, "autograd does an operation that it may go back to")           \
+	K(42, STALL, stall, "defines a reason why instructions of a device stall")                 \
+	K(43, CODE, code, "defines a function of device code")                                     \
+	K(44, PROGRAM_CRC, program_crc, "another name of a program")                               \
+	K(45, GPU_WINDOW, gpu_window, "samples of what a device executes were read")               \
+	K(46, GPU_SAMPLE, gpu_sample, "how often a device was at an instruction, and why")
 
 #define AF_TRACE_VERSION 1
 
@@ -623,6 +663,17 @@ enum af_symbol_source {
 };
 
 #define AF_PY_BORDER UINT64_MAX /* in PY_STACK frames */
+
+/* Every sample has its reason; of those that stand for no instruction issued there is a second. */
+enum af_stall_flag {
+	AF_STALL_NOT_ISSUED =
+	    1, /* counts the samples of its namesake in which nothing was issued */
+};
+
+enum af_window_flag {
+	AF_WINDOW_SERIALIZED = 1, /* one kernel at a time ran: each sample has its kernel's call */
+	AF_WINDOW_FULL = 2,       /* the device's buffer was full, so samples are missing */
+};
 
 enum { AF_U24_MAX = (1 << 24) - 1 };
 

@@ -107,6 +107,13 @@ static const struct af_value_info queue_values[] = {
     NAMED(QUEUE, USER_PROFILING, "the program had asked for event times itself"),
     NAMED(QUEUE, ON_DEVICE, ""),
 };
+static const struct af_value_info stall_values[] = {
+    NAMED(STALL, NOT_ISSUED, "counts the samples of its namesake in which nothing was issued"),
+};
+static const struct af_value_info window_values[] = {
+    NAMED(WINDOW, SERIALIZED, "one kernel at a time ran: each sample has its kernel's call"),
+    NAMED(WINDOW, FULL, "the device's buffer was full, so samples are missing"),
+};
 static const struct af_value_info object_values[] = {
     NAMED(OBJECT, SOURCE, "program text"),
     NAMED(OBJECT, BINARY, "what the driver gives back for the device"),
@@ -136,6 +143,8 @@ static const struct af_enum_info enums[] = {
     ENUM("af_api", false, api_values),
     ENUM("af_queue_flag", true, queue_values),
     ENUM("af_object_form", false, object_values),
+    ENUM("af_stall_flag", true, stall_values),
+    ENUM("af_window_flag", true, window_values),
 };
 
 const struct af_enum_info *af_field_enum(const struct af_field_info *field)
