@@ -86,7 +86,7 @@ static uint32_t frame_native(struct af_tree *t, const struct af_world *w, uint32
 static uint32_t frame_python(struct af_tree *t, const struct af_world *w, uint32_t parent,
                              uint32_t process, uint64_t entry)
 {
-	const struct af_code *c = af_world_code(w, process, (uint32_t)(entry >> 32));
+	const struct af_py_code *c = af_world_py_code(w, process, (uint32_t)(entry >> 32));
 	char text[1024];
 
 	if (!c)

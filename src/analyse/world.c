@@ -7,9 +7,9 @@
 
 void af_world_close(struct af_world *w)
 {
-	struct af_map *maps[] = {&w->by_stack,    &w->by_py_stack, &w->by_path,   &w->by_shape,
-	                         &w->by_string,   &w->by_symbol,   &w->by_code,   &w->by_kernel,
-	                         &w->by_device,   &w->by_queue,    &w->by_kstack, &w->by_thread,
+	struct af_map *maps[] = {&w->by_stack,    &w->by_py_stack, &w->by_path,    &w->by_shape,
+	                         &w->by_string,   &w->by_symbol,   &w->by_py_code, &w->by_kernel,
+	                         &w->by_device,   &w->by_queue,    &w->by_kstack,  &w->by_thread,
 	                         &w->by_function, &w->by_node};
 
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
@@ -106,8 +106,8 @@ static void learn_code(struct af_world *w, const struct af_event *ev)
 
 	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
 		return;
-	struct af_code *c = af_arena_alloc(&w->arena, sizeof *c);
-	*c = (struct af_code){
+	struct af_py_code *c = af_arena_alloc(&w->arena, sizeof *c);
+	*c = (struct af_py_code){
 	    .version = fixed.version,
 	    .first_line = fixed.first_line,
 	    .lines = (const uint8_t *)world_text(w, &tails[0]),
@@ -115,7 +115,7 @@ static void learn_code(struct af_world *w, const struct af_event *ev)
 	    .name = world_text(w, &tails[1]),
 	    .file = world_text(w, &tails[2]),
 	};
-	*af_map_at(&w->by_code, world_key(ev->process, fixed.code), NULL) = (uintptr_t)c;
+	*af_map_at(&w->by_py_code, world_key(ev->process, fixed.code), NULL) = (uintptr_t)c;
 }
 
 static void learn_string(struct af_world *w, const struct af_event *ev)
@@ -246,8 +246,8 @@ const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t proce
 	return best;
 }
 
-const struct af_code *af_world_code(const struct af_world *w, uint32_t process, uint32_t code)
+const struct af_py_code *af_world_py_code(const struct af_world *w, uint32_t process, uint32_t code)
 {
-	const uint64_t *v = af_map_get(&w->by_code, world_key(process, code));
+	const uint64_t *v = af_map_get(&w->by_py_code, world_key(process, code));
 	return v ? (const void *)(uintptr_t)*v : NULL;
 }

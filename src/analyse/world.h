@@ -64,7 +64,7 @@ struct af_symbol {
 	struct af_symbol *next; /* of the same address, another generation */
 };
 
-struct af_code {
+struct af_py_code {
 	uint32_t version;
 	int32_t first_line;
 	const char *name, *file;
@@ -144,7 +144,7 @@ struct af_world {
 
 	/* private: (stream, id), (process, id) and the like to indexes */
 	struct af_map by_stack, by_py_stack, by_path, by_shape, by_string;
-	struct af_map by_symbol, by_code, by_kernel, by_device, by_queue, by_kstack, by_thread;
+	struct af_map by_symbol, by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread;
 	struct af_map by_function, by_node;
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
 	    cap_shapes, cap_devices, cap_queues, cap_functions, cap_nodes;
@@ -190,7 +190,8 @@ uint32_t af_world_node_path(const struct af_world *w, uint32_t node);
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,
                                         uint64_t address, uint32_t generation);
 const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_t address);
-const struct af_code *af_world_code(const struct af_world *w, uint32_t process, uint32_t code);
+const struct af_py_code *af_world_py_code(const struct af_world *w, uint32_t process,
+                                          uint32_t code);
 const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel);
 const struct af_device *af_world_device(const struct af_world *w, uint32_t process, uint32_t id);
 const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id);
