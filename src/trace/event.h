@@ -352,6 +352,13 @@ typedef int64_t af_i64;
 	F(FIX, u32, correlation, "of the kernel's call where the window is SERIALIZED, else 0")    \
 	F(SEQ, u32, counts, "two each: stall reason, samples")
 
+#define AF_CODE_ADDRESS_FIELDS(F)                                                                  \
+	F(FIX, u32, process, "as in the SYMBOL of the address, which it follows")                  \
+	F(FIX, x64, address, "")                                                                   \
+	F(FIX, u32, generation, "")                                                                \
+	F(FIX, u32, code, "the function, of this stream's process")                                \
+	F(FIX, u32, offset, "in bytes from the function's first")
+
 /*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
@@ -401,7 +408,8 @@ typedef int64_t af_i64;
 	K(43, CODE, code, "defines a function of device code")                                     \
 	K(44, PROGRAM_CRC, program_crc, "another name of a program")                               \
 	K(45, GPU_WINDOW, gpu_window, "samples of what a device executes were read")               \
-	K(46, GPU_SAMPLE, gpu_sample, "how often a device was at an instruction, and why")
+	K(46, GPU_SAMPLE, gpu_sample, "how often a device was at an instruction, and why")         \
+	K(47, CODE_ADDRESS, code_address, "an address lies in device code, which ran on the host")
 
 #define AF_TRACE_VERSION 1
 
