@@ -30,6 +30,7 @@ static size_t activity_dropped;
 
 /* The buffer being filled: the thread's own. */
 static uint8_t *activity_buffer;
+static bool activity_zeroed; /* the client says that its buffers come so */
 static size_t activity_size, activity_valid, activity_room;
 
 static pthread_t activity_thread;
@@ -121,6 +122,11 @@ static bool activity_open(size_t needed)
 		fprintf(stderr, "mock CUPTI: a buffer at %p\n", (void *)activity_buffer);
 		abort();
 	}
+	for (size_t i = 0; activity_zeroed && i < activity_size; i++)
+		if (activity_buffer[i]) {
+			fprintf(stderr, "mock CUPTI: a buffer that is not zeroed, as was said\n");
+			abort();
+		}
 	if (activity_buffer && activity_size < needed)
 		activity_deliver();
 	return activity_buffer;
@@ -282,10 +288,14 @@ CUDA_API uint32_t cuptiActivityFlushPeriod(uint32_t ms)
 	return CUPTI_OK;
 }
 
+enum { ATTRIBUTE_ZEROED = 5 };
+
 CUDA_API uint32_t cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
 {
 	if (!size || !value)
 		return CUPTI_INVALID_PARAMETER;
+	if (attribute == ATTRIBUTE_ZEROED)
+		activity_zeroed = *(const uint8_t *)value;
 	return attribute <= (cupti_is_13() ? 9 : 8) ? CUPTI_OK : CUPTI_INVALID_PARAMETER;
 }
 
