@@ -7,10 +7,11 @@
 
 void af_world_close(struct af_world *w)
 {
-	struct af_map *maps[] = {&w->by_stack,    &w->by_py_stack, &w->by_path,    &w->by_shape,
-	                         &w->by_string,   &w->by_symbol,   &w->by_py_code, &w->by_kernel,
-	                         &w->by_device,   &w->by_queue,    &w->by_kstack,  &w->by_thread,
-	                         &w->by_function, &w->by_node};
+	struct af_map *maps[] = {&w->by_stack,    &w->by_py_stack, &w->by_path,      &w->by_shape,
+	                         &w->by_string,   &w->by_symbol,   &w->by_py_code,   &w->by_kernel,
+	                         &w->by_device,   &w->by_queue,    &w->by_kstack,    &w->by_thread,
+	                         &w->by_function, &w->by_node,     &w->by_program,   &w->by_crc,
+	                         &w->by_code,     &w->by_stall,    &w->by_stall_name};
 
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
@@ -25,6 +26,9 @@ void af_world_close(struct af_world *w)
 	free(w->queues);
 	free(w->functions);
 	free(w->nodes);
+	free(w->programs);
+	free(w->codes);
+	free(w->stalls);
 	af_clocks_free(&w->clocks);
 	af_doings_free(&w->doings);
 	af_strtab_free(&w->strings);
@@ -201,6 +205,10 @@ void af_world_event(struct af_world *w, const struct af_event *ev)
 	    [AF_KIND_LAUNCH_CONFIG] = world_learn_config,
 	    [AF_KIND_RANGE] = learn_range,
 	    [AF_KIND_OPERATION] = learn_range,
+	    [AF_KIND_PROGRAM] = world_learn_program,
+	    [AF_KIND_PROGRAM_CRC] = world_learn_crc,
+	    [AF_KIND_CODE] = world_learn_code,
+	    [AF_KIND_STALL] = world_learn_stall,
 	};
 
 	w->nr_events++;

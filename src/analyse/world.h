@@ -88,6 +88,34 @@ struct af_shape {
 	const struct af_ev_launch_config *config; /* NULL: not known */
 };
 
+/* A captured object of device code. */
+struct af_program {
+	uint32_t process, id, device;
+	uint32_t form;      /* enum af_object_form */
+	uint32_t before;    /* another form of the same program, of w->programs; 0: none */
+	uint64_t size;      /* bytes */
+	const char *object; /* its name in objects/, or "" */
+};
+
+/* A function of device code, which samples of instructions name. */
+struct af_device_code {
+	uint32_t process, id;
+	uint32_t program; /* as the process numbers them, 0: the one that goes by crc */
+	uint32_t symbol;  /* number in the object's symbol table, 0 not known */
+	uint64_t crc;
+	/* Strings of the world, as the object has them: the function's own name; the kernel's that
+	 * it is within, of "$kernel$function", else the same. */
+	uint32_t name, kernel;
+	const char *shown; /* for people: demangled, and without its kernel */
+};
+
+/* Why instructions of a device stall. */
+struct af_stall_reason {
+	uint32_t process, id, device;
+	uint32_t flags;   /* enum af_stall_flag */
+	const char *name; /* as the driver has it */
+};
+
 /* A function of a device API. */
 struct af_function {
 	uint32_t process, id, api;
@@ -132,6 +160,12 @@ struct af_world {
 	uint32_t nr_functions;
 	struct af_node *nodes;
 	uint32_t nr_nodes;
+	struct af_program *programs;
+	uint32_t nr_programs;
+	struct af_device_code *codes;
+	uint32_t nr_codes;
+	struct af_stall_reason *stalls;
+	uint32_t nr_stalls;
 	struct af_clocks clocks; /* of the devices; whoever wants them reads them first */
 	struct af_doings doings; /* what threads are doing, by their own word */
 	struct af_note *notes;   /* in order */
@@ -145,9 +179,10 @@ struct af_world {
 	/* private: (stream, id), (process, id) and the like to indexes */
 	struct af_map by_stack, by_py_stack, by_path, by_shape, by_string;
 	struct af_map by_symbol, by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread;
-	struct af_map by_function, by_node;
+	struct af_map by_function, by_node, by_program, by_crc, by_code, by_stall, by_stall_name;
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
-	    cap_shapes, cap_devices, cap_queues, cap_functions, cap_nodes;
+	    cap_shapes, cap_devices, cap_queues, cap_functions, cap_nodes, cap_programs, cap_codes,
+	    cap_stalls;
 };
 
 /* A zeroed struct is an empty world. */
@@ -162,7 +197,9 @@ void af_world_close(struct af_world *w);
 	 1ull << AF_KIND_SHAPE | 1ull << AF_KIND_STRING | 1ull << AF_KIND_SYMBOL |                 \
 	 1ull << AF_KIND_THREAD | 1ull << AF_KIND_COMM | 1ull << AF_KIND_KSTACK |                  \
 	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_FUNCTION | 1ull << AF_KIND_GRAPH_NODE |    \
-	 1ull << AF_KIND_LAUNCH_CONFIG | 1ull << AF_KIND_RANGE | 1ull << AF_KIND_OPERATION)
+	 1ull << AF_KIND_LAUNCH_CONFIG | 1ull << AF_KIND_RANGE | 1ull << AF_KIND_OPERATION |       \
+	 1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_CODE | 1ull << AF_KIND_PROGRAM_CRC |            \
+	 1ull << AF_KIND_STALL)
 
 void af_world_event(struct af_world *w, const struct af_event *ev);
 
@@ -186,6 +223,29 @@ uint32_t af_world_node(const struct af_world *w, uint32_t process, uint32_t id, 
  */
 uint32_t af_world_node_path(const struct af_world *w, uint32_t node);
 
+/* Code and stall reasons as the process numbers them; 0 when they were never defined. */
+uint32_t af_world_code(const struct af_world *w, uint32_t process, uint32_t id);
+uint32_t af_world_stall(const struct af_world *w, uint32_t process, uint32_t id);
+
+/*
+ * The reason that @stall, an index of w->stalls, counts samples of: itself, or where it is one of
+ * the NOT_ISSUED its namesake without that word at the end, 0 when the trace does not have it.
+ */
+uint32_t af_world_stall_of(const struct af_world *w, uint32_t stall);
+
+/*
+ * The program of @code, an index of w->codes, as far as is known by now: an index of w->programs,
+ * of several forms the one that runs; 0 when there is none.
+ */
+uint32_t af_world_code_program(const struct af_world *w, uint32_t code);
+
+/*
+ * A code that no event defines: the function @name, "" for all there are, of the object @object of
+ * @process. The same one for the same names. An index of w->codes.
+ */
+uint32_t af_world_code_make(struct af_world *w, uint32_t process, const char *object,
+                            const char *name);
+
 /* Names; NULL or "" when the trace does not have them. */
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,
                                         uint64_t address, uint32_t generation);
@@ -193,6 +253,8 @@ const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_
 const struct af_py_code *af_world_py_code(const struct af_world *w, uint32_t process,
                                           uint32_t code);
 const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel);
+/* The same as the runtime has it, mangled: a string of the world, 0 for none. */
+uint32_t af_world_kernel_name(const struct af_world *w, uint32_t process, uint32_t kernel);
 const struct af_device *af_world_device(const struct af_world *w, uint32_t process, uint32_t id);
 const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id);
 const struct af_process *af_world_process(const struct af_world *w, uint32_t ordinal);

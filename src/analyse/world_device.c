@@ -3,7 +3,6 @@
 
 #include "analyse/world_private.h"
 #include "base/arena.h"
-#include "sym/sym.h"
 
 void world_learn_device(struct af_world *w, const struct af_event *ev)
 {
@@ -45,6 +44,11 @@ void world_learn_queue(struct af_world *w, const struct af_event *ev)
 	*af_map_at(&w->by_queue, world_key(ev->process, fixed.queue), NULL) = i;
 }
 
+struct world_kernel {
+	const char *name; /* for people */
+	uint32_t raw;     /* string of the world */
+};
+
 /* Compilers of C++ for devices mangle as those for hosts do. */
 void world_learn_kernel(struct af_world *w, const struct af_event *ev)
 {
@@ -53,12 +57,10 @@ void world_learn_kernel(struct af_world *w, const struct af_event *ev)
 
 	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
 		return;
-	const char *name = world_text(w, &tails[0]);
-	char *clear = !strncmp(name, "_Z", 2) ? af_demangle(name) : NULL;
-	if (clear)
-		name = af_arena_strdup(&w->arena, clear, strlen(clear));
-	free(clear);
-	*af_map_at(&w->by_kernel, world_key(ev->process, fixed.kernel), NULL) = (uintptr_t)name;
+	struct world_kernel *k = af_arena_alloc(&w->arena, sizeof *k);
+	k->raw = af_strtab_id(&w->strings, (const char *)tails[0].data, tails[0].len);
+	k->name = world_shown(w, af_strtab_get(&w->strings, k->raw));
+	*af_map_at(&w->by_kernel, world_key(ev->process, fixed.kernel), NULL) = (uintptr_t)k;
 }
 
 void world_learn_shape(struct af_world *w, const struct af_event *ev)
@@ -154,7 +156,13 @@ uint32_t af_world_shape(const struct af_world *w, const struct af_event *ev, uin
 const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel)
 {
 	const uint64_t *v = af_map_get(&w->by_kernel, world_key(process, kernel));
-	return v ? (const char *)(uintptr_t)*v : "";
+	return v ? ((const struct world_kernel *)(uintptr_t)*v)->name : "";
+}
+
+uint32_t af_world_kernel_name(const struct af_world *w, uint32_t process, uint32_t kernel)
+{
+	const uint64_t *v = af_map_get(&w->by_kernel, world_key(process, kernel));
+	return v ? ((const struct world_kernel *)(uintptr_t)*v)->raw : 0;
 }
 
 const struct af_device *af_world_device(const struct af_world *w, uint32_t process, uint32_t id)

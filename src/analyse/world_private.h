@@ -63,4 +63,13 @@ void world_learn_config(struct af_world *w, const struct af_event *ev); /* LAUNC
 void world_learn_function(struct af_world *w, const struct af_event *ev);
 void world_learn_node(struct af_world *w, const struct af_event *ev); /* GRAPH_NODE */
 
+/* @name demangled, or as it is; a string that lives as long as the world. */
+const char *world_shown(struct af_world *w, const char *name);
+
+/* Of device code. */
+void world_learn_program(struct af_world *w, const struct af_event *ev);
+void world_learn_crc(struct af_world *w, const struct af_event *ev); /* PROGRAM_CRC */
+void world_learn_code(struct af_world *w, const struct af_event *ev);
+void world_learn_stall(struct af_world *w, const struct af_event *ev);
+
 #endif

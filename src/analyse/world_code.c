@@ -1,0 +1,202 @@
+/* The world of device code: objects, their functions, and why instructions of them stall. */
+#include <stdlib.h>
+
+#include "analyse/world_private.h"
+#include "base/arena.h"
+#include "sym/sym.h"
+
+const char *world_shown(struct af_world *w, const char *name)
+{
+	char *clear = !strncmp(name, "_Z", 2) ? af_demangle(name) : NULL;
+
+	if (clear)
+		name = af_arena_strdup(&w->arena, clear, strlen(clear));
+	free(clear);
+	return name;
+}
+
+/* Rings on disk repeat definitions. */
+static void program_add(struct af_world *w, const struct af_program *p)
+{
+	uint64_t *slot = af_map_at(&w->by_program, world_key(p->process, p->id), NULL);
+	uint32_t before = (uint32_t)*slot;
+
+	for (uint32_t i = before; i; i = w->programs[i].before)
+		if (w->programs[i].form == p->form)
+			return;
+	uint32_t i = WORLD_ADD(w, programs);
+	w->programs[i] = *p;
+	w->programs[i].before = before;
+	*slot = i;
+}
+
+void world_learn_program(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_program fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails) || fixed.form > AF_OBJECT_NATIVE)
+		return;
+	const struct af_program p = {
+	    .process = ev->process,
+	    .id = fixed.program,
+	    .device = fixed.device,
+	    .form = fixed.form,
+	    .size = fixed.size,
+	    .object = world_text(w, &tails[0]),
+	};
+	program_add(w, &p);
+}
+
+static uint64_t crc_key(uint32_t process, uint64_t crc)
+{
+	return af_mix(crc) ^ (uint64_t)process << 40;
+}
+
+void world_learn_crc(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_program_crc fixed;
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, NULL))
+		*af_map_at(&w->by_crc, crc_key(ev->process, fixed.crc), NULL) = fixed.program;
+}
+
+/* Of "$kernel$function" the two; a function that is not within a kernel is both. */
+static void code_names(struct af_world *w, struct af_device_code *c, const char *name)
+{
+	const char *inner = *name == '$' ? strchr(name + 1, '$') : NULL;
+	const char *shown = inner && inner[1] ? inner + 1 : name;
+
+	c->name = c->kernel = af_strtab_id_z(&w->strings, name);
+	if (inner)
+		c->kernel = af_strtab_id(&w->strings, name + 1, (size_t)(inner - name - 1));
+	if (shown == name)
+		shown = af_strtab_get(&w->strings, c->name);
+	else
+		shown = af_arena_strdup(&w->arena, shown, strlen(shown));
+	c->shown = world_shown(w, shown);
+}
+
+void world_learn_code(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_code fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+	bool fresh;
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	uint64_t *slot = af_map_at(&w->by_code, world_key(ev->process, fixed.code), &fresh);
+	uint32_t i = fresh ? WORLD_ADD(w, codes) : (uint32_t)*slot;
+
+	*slot = i;
+	w->codes[i] = (struct af_device_code){
+	    .process = ev->process,
+	    .id = fixed.code,
+	    .program = fixed.program,
+	    .symbol = fixed.symbol,
+	    .crc = fixed.crc,
+	};
+	code_names(w, &w->codes[i], (const char *)tails[0].data);
+}
+
+static uint64_t stall_key(uint32_t process, uint32_t device, const char *name, size_t len)
+{
+	return af_hash(name, len) ^ af_mix((uint64_t)process << 32 | device);
+}
+
+void world_learn_stall(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_stall fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+	bool fresh;
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	uint64_t *slot = af_map_at(&w->by_stall, world_key(ev->process, fixed.stall), &fresh);
+	uint32_t i = fresh ? WORLD_ADD(w, stalls) : (uint32_t)*slot;
+
+	*slot = i;
+	w->stalls[i] = (struct af_stall_reason){
+	    .process = ev->process,
+	    .id = fixed.stall,
+	    .device = fixed.device,
+	    .flags = fixed.flags,
+	    .name = world_text(w, &tails[0]),
+	};
+	if (!(fixed.flags & AF_STALL_NOT_ISSUED))
+		*af_map_at(
+		    &w->by_stall_name,
+		    stall_key(ev->process, fixed.device, (const char *)tails[0].data, tails[0].len),
+		    NULL) = i;
+}
+
+uint32_t af_world_code(const struct af_world *w, uint32_t process, uint32_t id)
+{
+	return world_find(&w->by_code, process, id);
+}
+
+uint32_t af_world_stall(const struct af_world *w, uint32_t process, uint32_t id)
+{
+	return world_find(&w->by_stall, process, id);
+}
+
+uint32_t af_world_stall_of(const struct af_world *w, uint32_t stall)
+{
+	static const char not_issued[] = "_not_issued";
+	const struct af_stall_reason *s = &w->stalls[stall];
+
+	if (!stall || !(s->flags & AF_STALL_NOT_ISSUED))
+		return stall;
+	size_t len = strlen(s->name), end = sizeof not_issued - 1;
+	if (len < end || strcmp(s->name + len - end, not_issued))
+		return 0;
+	const uint64_t *slot =
+	    af_map_get(&w->by_stall_name, stall_key(s->process, s->device, s->name, len - end));
+	return slot ? (uint32_t)*slot : 0;
+}
+
+uint32_t af_world_code_program(const struct af_world *w, uint32_t code)
+{
+	const struct af_device_code *c = &w->codes[code];
+	uint32_t id = c->program, best = 0;
+
+	if (!code)
+		return 0;
+	if (!id && c->crc) {
+		const uint64_t *slot = af_map_get(&w->by_crc, crc_key(c->process, c->crc));
+		id = slot ? (uint32_t)*slot : 0;
+	}
+	/* Forms are numbered from the source on. */
+	for (uint32_t i = id ? world_find(&w->by_program, c->process, id) : 0; i;
+	     i = w->programs[i].before)
+		if (!best || w->programs[i].form > w->programs[best].form)
+			best = i;
+	return best;
+}
+
+uint32_t af_world_code_make(struct af_world *w, uint32_t process, const char *object,
+                            const char *name)
+{
+	/* Ids of the trace are below these: they count up from 1. */
+	uint32_t program = UINT32_MAX - af_strtab_id_z(&w->strings, object);
+	uint32_t id = UINT32_MAX - af_strtab_id_z(&w->strings, name);
+	bool fresh;
+	uint64_t key = (af_mix((uint64_t)program << 32 | id) ^ process) | 1ull << 63;
+	uint64_t *slot = af_map_at(&w->by_code, key, &fresh);
+
+	if (!fresh)
+		return (uint32_t)*slot;
+	uint32_t i = WORLD_ADD(w, codes);
+	*slot = i;
+	w->codes[i] = (struct af_device_code){.process = process, .id = id, .program = program};
+	code_names(w, &w->codes[i], name);
+	if (!world_find(&w->by_program, process, program)) {
+		const struct af_program p = {
+		    .process = process,
+		    .id = program,
+		    .form = AF_OBJECT_NATIVE,
+		    .object = af_arena_strdup(&w->arena, object, strlen(object))};
+		program_add(w, &p);
+	}
+	return i;
+}
