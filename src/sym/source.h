@@ -1,0 +1,35 @@
+/*
+ * Lines of source files, read where they are now: traces name files of the machine that the program
+ * was built on. What a trace names is hostile and what is read may end up in a report that is
+ *handed on, so only regular files are opened that are called as source code is, and never more of
+ *one than AF_SOURCE_MOST bytes.
+ *
+ *	af_source_open → { af_source_line, af_source_where }* → af_source_close
+ */
+#ifndef AF_SYM_SOURCE_H
+#define AF_SYM_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { AF_SOURCE_MOST = 16 << 20 };
+
+struct af_source;
+
+/* @dirs (may be NULL): directories, with colons between, where sources may be that have moved. */
+void af_source_open(struct af_source **out, const char *dirs);
+void af_source_close(struct af_source *s);
+
+/*
+ * Line @line (from 1) of @file, without its end; not NUL-terminated, *@len bytes that live as long
+ * as @s. NULL when the file or the line is not there.
+ */
+const char *af_source_line(struct af_source *s, const char *file, uint32_t line, size_t *len);
+
+/*
+ * Where @file was found, NULL when it was not: as it is called if that is there, else below the
+ * directories with as much of its path as fits.
+ */
+const char *af_source_where(struct af_source *s, const char *file);
+
+#endif
