@@ -189,6 +189,7 @@ static void job_run_file(struct af_sym_job *job, struct job_module *m, af_sym_jo
 	if (fresh)
 		af_cache_save(&job->cache, &known, job_tell_next, &(struct job_told){m, 0});
 	af_cache_unload(&known);
+	af_sym_job_code(job, m, file);
 	af_sym_module_close(file);
 }
 

@@ -11,6 +11,7 @@
 #include "base/fs.h"
 #include "base/scope.h"
 #include "sym/job.h"
+#include "trace/objects.h"
 #include "trace/reader.h"
 #include "trace/stream.h"
 
@@ -172,6 +173,11 @@ static void bake_trust(struct af_jit_trust *trust, int dirfd)
 		trust->owners[trust->nr_owners++] = st.st_uid;
 }
 
+static int bake_keep(void *dirfd, const void *data, size_t size, char name[AF_SHA256_HEX])
+{
+	return af_object_put(*(const int *)dirfd, data, size, name);
+}
+
 int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym_progress *p),
                 void *arg, struct af_err *err)
 {
@@ -206,6 +212,8 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 	places.epoch_ns = b.epoch_ns;
 	places.boottime_ns = bake_clock_ns(CLOCK_BOOTTIME) - bake_clock_ns(CLOCK_MONOTONIC);
 	bake_trust(&places.trust, dirfd);
+	places.keep = bake_keep;
+	places.keep_arg = &dirfd;
 	if (getenv("HOME")) {
 		snprintf(dumps, sizeof dumps, "%s/.debug/jit/*", getenv("HOME"));
 		places.dump_dirs[2] = dumps;

@@ -21,6 +21,7 @@ static void job_module_free(struct job_module *m)
 	free(m->wanted);
 	free(m->answers);
 	free(m->frames);
+	af_sym_job_code_free(m);
 	af_strtab_free(&m->strings);
 }
 
@@ -392,6 +393,7 @@ static void job_write_place(struct job_writer *w, const struct af_sym_job *job,
 	};
 	struct af_tail tail = {frames, a->nr * 3 * (uint32_t)sizeof *frames, sizeof *frames};
 	af_stream_put_tail(w->stream, AF_KIND_SYMBOL, w->time_ns, &ev, sizeof ev, &tail, 1);
+	af_sym_job_write_code_address(m, (uint32_t)(at - m->wanted), &ev, w->stream, w->time_ns);
 }
 
 void af_sym_job_write(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns)
@@ -406,6 +408,7 @@ void af_sym_job_write(struct af_sym_job *job, struct af_stream *s, uint64_t time
 		af_stream_put_tail(s, AF_KIND_NOTE, time_ns, "", 0, tail, 2);
 	}
 
+	af_sym_job_write_codes(job, s, time_ns);
 	for (size_t i = 0; i < job->nr_places; i++)
 		if (!job_repeats(job, i))
 			job_write_place(&w, job, &job->places[i]);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/sha256.h"
 #include "sym/jit.h"
 #include "sym/sym.h"
 
@@ -59,6 +60,10 @@ struct af_sym_places {
 	uint64_t epoch_ns;
 	uint64_t boottime_ns;      /* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
 	struct af_jit_trust trust; /* of processes whose user is not known; no times */
+	/* Puts an object of device code into the trace, any thread: af_object_put(). NULL: nowhere.
+	 */
+	int (*keep)(void *arg, const void *data, size_t size, char name[AF_SHA256_HEX]);
+	void *keep_arg;
 };
 
 /* Resolve everything, on all processors. @progress (may be NULL) is called from this thread. */
@@ -70,7 +75,8 @@ uint64_t af_sym_job_nr(const struct af_sym_job *job);
 
 /*
  * Write STRING, SYMBOL and NOTE events at @time_ns: an address of a process once for each
- * generation at which its meaning changes. What does not get into the stream is for
+ * generation at which its meaning changes. Device code that was kept becomes PROGRAM, CODE and
+ * CODE_ADDRESS. What does not get into the stream is for
  * af_stream_close() to tell.
  */
 void af_sym_job_write(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns);

@@ -36,6 +36,7 @@ struct job_module {
 	struct af_strtab strings;
 	uint32_t *frames; /* three each, ids of strings */
 	uint32_t nr_frames, cap_frames;
+	struct job_code *code; /* NULL: it is not device code, or could not be kept */
 };
 
 struct job_wanted {
@@ -103,6 +104,7 @@ struct af_sym_job {
 	uint32_t *order; /* modules, the one with most addresses first */
 	_Atomic uint32_t next;
 	_Atomic uint64_t resolved, modules_done;
+	_Atomic uint32_t nr_objects; /* of device code */
 	uint64_t nr_addresses;
 	struct af_fetch *fetch; /* NULL: not asked for */
 	struct af_cache cache;
@@ -146,6 +148,17 @@ void af_sym_job_answer(struct af_sym_job *job, struct job_module *m, af_sym_job_
 /* Say something once, as a NOTE of the trace. Any thread. */
 void af_sym_job_note(struct af_sym_job *job, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Keep @file as device code if it is, and find the functions of its addresses. Any thread. */
+void af_sym_job_code(struct af_sym_job *job, struct job_module *m,
+                     const struct af_sym_module *file);
+void af_sym_job_code_free(struct job_module *m);
+
+/* Define what was kept, and say that the @wanted-th address of @m lies in it, if it does. */
+void af_sym_job_write_codes(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns);
+void af_sym_job_write_code_address(const struct job_module *m, uint32_t wanted,
+                                   const struct af_ev_symbol *symbol, struct af_stream *s,
+                                   uint64_t time_ns);
 
 /* Find the module of each address, and give each module its addresses. */
 void af_sym_job_place(struct af_sym_job *job);

@@ -19,4 +19,7 @@ struct af_sym_module *af_sym_module_find(const char *path, bool trust_path, cons
 uint64_t af_sym_module_key(const struct af_sym_module *m, uint8_t build_id[AF_ELF_BUILD_ID_MAX],
                            uint32_t *len);
 
+/* The file itself, *@size bytes that live as long as @m; NULL when it was not found. */
+const void *af_sym_module_bytes(const struct af_sym_module *m, size_t *size);
+
 #endif
