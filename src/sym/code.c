@@ -116,6 +116,8 @@ void af_code_close(struct af_code *c)
 		return;
 	free(c->functions);
 	free(c->by_name);
+	code_lines_close(&c->lines);
+	af_map_free(&c->paths);
 	af_map_free(&c->shown);
 	af_arena_free(&c->strings);
 	free(c);

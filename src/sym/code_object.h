@@ -6,8 +6,23 @@
 #include "base/map.h"
 #include "sym/code.h"
 #include "sym/elf_file.h"
+#include "sym/line_table.h"
+#include "sym/lines.h"
 
 enum { CODE_EM_CUDA = 190 };
+
+/* What is known of lines; read when the first is asked for. */
+struct code_lines {
+	bool read;
+	struct af_line_table source, ptx;
+	Elf64_Shdr names;    /* .debug_str */
+	struct af_map files; /* file of source + 1 → const char * */
+	/* .debug_info, by a copy of the object in which each section has an address of its own. */
+	struct af_lines full;
+	bool full_open;
+	uint8_t *copy;
+	uint64_t *bases; /* of each section in the copy; NULL: addresses are as in the object */
+};
 
 struct af_code {
 	struct af_elf elf;
@@ -21,6 +36,8 @@ struct af_code {
 	uint32_t *by_name; /* functions in the order of names */
 	struct af_arena strings;
 	struct af_map shown; /* name as in the object → const char *, as people know it */
+	struct af_map paths; /* file name as in the object → const char * */
+	struct code_lines lines;
 };
 
 /* Add a function; its name as people know it, and what it is within, are found later. */
@@ -35,5 +52,10 @@ const char *code_plain_name(const char *name);
 /* The functions of an object for each machine. */
 void code_read_cubin(struct af_code *c);
 void code_read_host(struct af_code *c);
+
+/* Read .debug_info, where there is one, for libdw: full, copy and bases of @c's lines. */
+void code_read_full(struct af_code *c);
+
+void code_lines_close(struct code_lines *l);
 
 #endif

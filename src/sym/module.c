@@ -13,6 +13,7 @@
 #include "sym/fde.h"
 #include "sym/lines.h"
 #include "sym/part.h"
+#include "sym/source_path.h"
 #include "sym/symtab.h"
 #include "sym/unpack.h"
 
@@ -135,12 +136,6 @@ uint64_t af_sym_module_key(const struct af_sym_module *m, uint8_t build_id[AF_EL
 	return key | 1;
 }
 
-const void *af_sym_module_bytes(const struct af_sym_module *m, size_t *size)
-{
-	*size = m->file.elf.size;
-	return m->reason ? NULL : m->file.elf.data;
-}
-
 struct af_sym_module *af_sym_module_open(const char *path, const uint8_t *build_id,
                                          uint32_t build_id_len, const char *root)
 {
@@ -217,33 +212,6 @@ static const char *module_function(struct af_sym_module *m, const char *name)
 	return (const char *)(uintptr_t)*known;
 }
 
-/* Take ".", ".." and doubled slashes out of @path, in place and without asking the disk. */
-static void module_clean_path(char *path)
-{
-	size_t root = *path == '/', out = root, len;
-
-	for (const char *part = path + root; *part; part += len + (part[len] == '/')) {
-		len = strcspn(part, "/");
-		if (!len || (len == 1 && *part == '.'))
-			continue;
-		if (len == 2 && !memcmp(part, "..", 2)) {
-			size_t last = module_last_part(path, out);
-
-			if (out > root && !(out - last == 2 && !memcmp(path + last, "..", 2))) {
-				out = last > root ? last - 1 : root;
-				continue;
-			}
-			if (root)
-				continue;
-		}
-		if (out > root)
-			path[out++] = '/';
-		memmove(path + out, part, len);
-		out += len;
-	}
-	path[out] = 0;
-}
-
 static const char *module_file(struct af_sym_module *m, const struct af_lines_frame *frame)
 {
 	if (!frame->file || !*frame->file)
@@ -252,12 +220,7 @@ static const char *module_file(struct af_sym_module *m, const struct af_lines_fr
 	if (!*known) {
 		struct af_buf b = {0};
 
-		if (*frame->file != '/' && frame->directory && *frame->directory) {
-			af_buf_str(&b, frame->directory);
-			af_buf_char(&b, '/');
-		}
-		af_buf_str(&b, frame->file);
-		module_clean_path(b.data);
+		af_source_path(&b, frame->directory, frame->file);
 		*known = (uintptr_t)af_arena_strdup(&m->strings, b.data, strlen(b.data));
 		af_buf_free(&b);
 	}
