@@ -136,6 +136,12 @@ uint64_t af_sym_module_key(const struct af_sym_module *m, uint8_t build_id[AF_EL
 	return key | 1;
 }
 
+const void *af_sym_module_bytes(const struct af_sym_module *m, size_t *size)
+{
+	*size = m->file.elf.size;
+	return m->reason ? NULL : m->file.elf.data;
+}
+
 struct af_sym_module *af_sym_module_open(const char *path, const uint8_t *build_id,
                                          uint32_t build_id_len, const char *root)
 {
