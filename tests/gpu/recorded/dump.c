@@ -5,7 +5,9 @@
  * (MOCK_CUPTI_RECORDED), and tests/live/test_cuda.py compares what it made of them.
  *
  *	cc -shared -fPIC -I$CUDA/include dump.c -o dump.so -lcupti; DUMP=h200
- *CUDA_INJECTION64_PATH=$PWD/dump.so ./program
+ *	CUDA_INJECTION64_PATH=$PWD/dump.so ./program
+ *
+ * DUMP_GRAPHS=whole has graphs timed as a whole. Headers of CUDA 12.4 or later, and their CUPTI.
  *
  * An entry of the first file: u32 size, u32 length of the kernel's name, the record, the name.
  */
@@ -13,6 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if CUPTI_API_VERSION >= 130000
+typedef CUpti_ActivityKernel10 kernel_record;
+typedef CUpti_ActivityMemcpy6 copy_record;
+#else
+typedef CUpti_ActivityKernel9 kernel_record;
+typedef CUpti_ActivityMemcpy5 copy_record;
+#endif
 
 enum { BUFFER_SIZE = 1 << 20 };
 
@@ -43,7 +53,7 @@ static void keep(const void *record, uint32_t size, const char *name)
 	        (unsigned long long)(r)->end, (r)->deviceId, (r)->contextId, (r)->streamId,        \
 	        (unsigned long long)(r)->graphNodeId)
 
-static void kernel(const CUpti_ActivityKernel10 *k)
+static void kernel(const kernel_record *k)
 {
 	keep(k, sizeof *k, k->name);
 	COMMON(k, "KERNEL");
@@ -76,9 +86,21 @@ static void bytes(uint64_t n)
 	fprintf(said, ",\"bytes\":%llu}\n", (unsigned long long)n);
 }
 
+/* Its node is that of the graph, as the collector has it. */
+static void graph(const CUpti_ActivityGraphTrace2 *g)
+{
+	keep(g, sizeof *g, NULL);
+	fprintf(said,
+	        "{\"op\":\"GRAPH\",\"correlation\":%u,\"start\":%llu,\"end\":%llu,\"device\":%u,"
+	        "\"context\":%u,\"stream\":%u,\"node\":%llu",
+	        g->correlationId, (unsigned long long)g->start, (unsigned long long)g->end,
+	        g->deviceId, g->contextId, g->streamId, (unsigned long long)g->graphId << 32);
+	bytes(0);
+}
+
 static void record(const CUpti_Activity *r)
 {
-	const CUpti_ActivityMemcpy6 *copy = (const void *)r;
+	const copy_record *copy = (const void *)r;
 	const CUpti_ActivityMemcpyPtoP4 *peer = (const void *)r;
 	const CUpti_ActivityMemset4 *set = (const void *)r;
 
@@ -95,6 +117,9 @@ static void record(const CUpti_Activity *r)
 		keep(r, sizeof *peer, NULL);
 		COMMON(peer, "PEER");
 		bytes(peer->bytes);
+		break;
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+		graph((const void *)r);
 		break;
 	case CUPTI_ACTIVITY_KIND_MEMSET:
 		keep(r, sizeof *set, NULL);
@@ -129,7 +154,8 @@ int InitializeInjection(void)
 	static const CUpti_ActivityKind kinds[] = {
 	    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
 	    CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
-	const char *base = getenv("DUMP") ? getenv("DUMP") : "cupti";
+	const char *base = getenv("DUMP") ? getenv("DUMP") : "cupti",
+		   *graphs = getenv("DUMP_GRAPHS");
 	char path[4096];
 
 	snprintf(path, sizeof path, "%s.records", base);
@@ -141,6 +167,8 @@ int InitializeInjection(void)
 	cuptiActivityRegisterCallbacks(request, complete);
 	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		cuptiActivityEnable(kinds[i]);
+	if (graphs && !strcmp(graphs, "whole"))
+		cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 	atexit(end);
 	return 1;
 }
