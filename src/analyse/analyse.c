@@ -150,6 +150,7 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	out->works_unlaunched = a->launches.unlaunched;
 	out->works_unstamped = a->launches.unstamped;
 	out->works_unknown = a->launches.unknown;
+	out->calls_seen_alone = a->launches.seen_alone;
 	out->start_ns = af_trace_start_ns(a->trace);
 	af_trace_damage_text(af_trace_damage(a->trace), out->damage, sizeof out->damage);
 	for (int i = 0; a->passes[i]; i++) {

@@ -23,7 +23,8 @@ void flame_seen_add(struct flame_seen *f, const struct af_world *w, const struct
 	const uint32_t key[] = {call->process, call->path, call->function};
 	bool fresh;
 
-	if (!call->function || !is_work(w->functions[call->function].does))
+	/* One with a number is a launch like any other: launches.h. */
+	if (call->correlation || !call->function || !is_work(w->functions[call->function].does))
 		return;
 	uint64_t *slot = af_map_at(&f->by_call, af_hash(key, sizeof key), &fresh);
 	if (fresh) {

@@ -181,6 +181,29 @@ static bool was_captured(const struct af_launches *l, const struct af_call *call
 	return call->stream < l->nr_streams && l->captured_ns[call->stream] >= call->start_ns;
 }
 
+static struct launches_call call_launches(const struct af_launches *l, const struct af_world *w,
+                                          struct launches_table *t, const struct af_call *is)
+{
+	uint32_t does = is->function ? w->functions[is->function].does : 0;
+	bool launches = does == AF_DOES_LAUNCH || does == AF_DOES_GRAPH_LAUNCH;
+	bool works = !does || launches || does == AF_DOES_COPY || does == AF_DOES_FILL;
+	bool waits = works && !is->status && !was_captured(l, is);
+
+	return (struct launches_call){
+	    .id = launches_extend(t, is->correlation),
+	    .start_ns = is->start_ns,
+	    .end_ns = is->end_ns,
+	    .path = is->path,
+	    .tid = is->tid,
+	    .function = is->function,
+	    .doing = af_doings_now(&w->doings, is->process, is->tid),
+	    .waits = waits,
+	    .missed = waits && launches,
+	    .many = does == AF_DOES_GRAPH_LAUNCH,
+	    .failed = launches && is->status,
+	};
+}
+
 static void take_call(struct af_launches *l, const struct af_world *w, const struct af_event *ev)
 {
 	struct af_call is;
@@ -188,23 +211,32 @@ static void take_call(struct af_launches *l, const struct af_world *w, const str
 	if (!af_call_read(w, ev, &is))
 		return;
 	struct launches_table *t = table_of(l, ev->process, AF_API_CUDA);
-	uint32_t does = is.function ? w->functions[is.function].does : 0;
-	bool launches = does == AF_DOES_LAUNCH || does == AF_DOES_GRAPH_LAUNCH;
-	bool works = !does || launches || does == AF_DOES_COPY || does == AF_DOES_FILL;
-	bool waits = works && !is.status && !was_captured(l, &is);
-	struct launches_call call = {
-	    .id = launches_extend(t, is.correlation),
-	    .start_ns = is.start_ns,
-	    .end_ns = is.end_ns,
-	    .path = is.path,
-	    .tid = is.tid,
-	    .function = is.function,
-	    .doing = af_doings_now(&w->doings, is.process, is.tid),
-	    .waits = waits,
-	    .missed = waits && launches,
-	    .many = does == AF_DOES_GRAPH_LAUNCH,
-	};
-	l->failed += launches && is.status;
+	struct launches_call call = call_launches(l, w, t, &is);
+	const struct launches_call *was = l->seen_alone ? launches_find(t, call.id) : NULL;
+
+	l->seen_alone -= was && was->seen;
+	l->failed += call.failed;
+	launches_call(l, w, t, &call);
+}
+
+/*
+ * What the kernel saw of a call that libaflame was about to write: where that is here, it tells
+ * more, and where it was lost this is as good for the work, by the same id.
+ */
+static void take_call_seen(struct af_launches *l, const struct af_world *w,
+                           const struct af_event *ev)
+{
+	struct af_call is;
+
+	if (!af_call_seen_read(w, ev, &is) || !is.correlation)
+		return;
+	struct launches_table *t = table_of(l, ev->process, AF_API_CUDA);
+	struct launches_call call = call_launches(l, w, t, &is);
+
+	if (launches_find(t, call.id))
+		return;
+	call.seen = true;
+	l->seen_alone++;
 	launches_call(l, w, t, &call);
 }
 
@@ -253,6 +285,9 @@ void af_launches_event(struct af_launches *l, const struct af_world *w, const st
 	case AF_KIND_CALL:
 	case AF_KIND_CALL_LONG:
 		take_call(l, w, ev);
+		break;
+	case AF_KIND_CALL_SEEN:
+		take_call_seen(l, w, ev);
 		break;
 	case AF_KIND_GRAPH_NODE:
 		take_node(l, ev);

@@ -1,6 +1,7 @@
 /*
  * Device work under the call that asked for it, for every pass alike: OpenCL's LAUNCH and WORK,
- * CUDA's CALL and GPU_WORK become one struct af_work each.
+ * CUDA's CALL, or where that was lost a CALL_SEEN with its id, and GPU_WORK become one struct
+ * af_work each.
  *
  *	{ af_launches_event }* → af_launches_end → af_launches_free
  *
@@ -45,6 +46,7 @@ struct af_launches {
 	uint64_t failed;     /* works with an error, and CUDA's launches that the driver refused */
 	uint64_t unstamped;  /* works without times */
 	uint64_t unknown;    /* works whose shape the trace does not have */
+	uint64_t seen_alone; /* calls that only the kernel saw, with the number that they have */
 
 	/* private */
 	struct launches_table *tables; /* of each process and API */
@@ -60,7 +62,7 @@ struct af_launches {
 #define AF_LAUNCHES_WANTS                                                                          \
 	(1ull << AF_KIND_LAUNCH | 1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG |               \
 	 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_GPU_WORK |             \
-	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_GRAPH_NODE)
+	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_GRAPH_NODE | 1ull << AF_KIND_CALL_SEEN)
 
 void af_launches_event(struct af_launches *l, const struct af_world *w, const struct af_event *ev);
 

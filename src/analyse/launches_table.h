@@ -17,6 +17,8 @@ struct launches_call {
 	bool missed; /* and that it got none is worth saying */
 	bool many;   /* it may get many */
 	bool worked; /* it got some */
+	bool failed; /* a launch that the driver refused */
+	bool seen;   /* by the kernel only */
 };
 
 struct launches_table {

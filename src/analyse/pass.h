@@ -80,7 +80,7 @@ struct af_results {
 	struct af_facts facts;
 	/* Launches and work that do not belong together, when a pass takes work: see launches.h. */
 	uint64_t launches_unfinished, works_failed, works_unlaunched, works_unstamped,
-	    works_unknown;
+	    works_unknown, calls_seen_alone;
 	uint64_t start_ns; /* of the trace: what times are shown relative to */
 	char damage[768];  /* of the trace, in one line; "" for none */
 };

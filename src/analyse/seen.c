@@ -1,6 +1,7 @@
 /*
  * Which calls of device APIs did the kernel see? Those of programs that nothing was loaded into:
- * how often each function was called in each process, and no more than that is known of them.
+ * how often each function was called in each process, and no more than that is known of them. And
+ * how many it saw of those that were to be recorded in the program.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct seen {
 	struct af_map by_row;
 	struct seen_row *rows;
 	uint32_t nr, cap;
+	uint64_t nr_twice; /* that have the number of a call */
 };
 
 static void seen_event(void *self, const struct af_world *w, const struct af_event *ev)
@@ -26,6 +28,10 @@ static void seen_event(void *self, const struct af_world *w, const struct af_eve
 
 	if (!af_call_seen_read(w, ev, &call))
 		return;
+	if (call.correlation) {
+		s->nr_twice++;
+		return;
+	}
 	uint64_t key = (uint64_t)call.process << 32 | call.function;
 	uint64_t *slot = af_map_at(&s->by_row, key, &fresh);
 	if (fresh) {
@@ -47,6 +53,25 @@ static int row_order(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
+static void twice_finish(const struct seen *s, struct af_results *out)
+{
+	static const struct af_column columns[] = {
+	    {"Seen", AF_CELL_COUNT},
+	    {"Not recorded", AF_CELL_COUNT},
+	};
+	struct af_facts *f = &out->facts;
+
+	if (!s->nr_twice)
+		return;
+	struct af_table *t = af_facts_table(f, "calls_twice", "Calls of CUDA, seen twice", columns,
+	                                    sizeof columns / sizeof *columns);
+	t->note = "by libaflame and by the kernel; what was not recorded in the program has its "
+		  "stack from the kernel";
+	struct af_cell *c = af_table_row(f, t);
+	c[0].value = s->nr_twice;
+	c[1].value = out->calls_seen_alone;
+}
+
 static void seen_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	static const struct af_column columns[] = {
@@ -56,6 +81,7 @@ static void seen_finish(void *self, const struct af_world *w, struct af_results 
 	const struct seen *s = self;
 	struct af_facts *f = &out->facts;
 
+	twice_finish(s, out);
 	if (!s->nr)
 		return;
 	qsort(s->rows, s->nr, sizeof *s->rows, row_order);

@@ -22,7 +22,7 @@ enum {
 	AF_BPF_KERNEL_MAX = 64, /* frames of a stack that are kept */
 	AF_BPF_USER_MAX = 128,
 	AF_BPF_WORDS_MAX = 64, /* of the user's stack, copied from its top */
-	/* Of a CALL's, which has no kernel part and takes its room. */
+	/* Of calls', which have no kernel part and take its room. */
 	AF_BPF_CALL_WORDS_MAX = AF_BPF_KERNEL_MAX + AF_BPF_WORDS_MAX,
 	AF_BPF_TEXT_MAX = 512, /* bytes of a file name, and as many of the arguments */
 };
@@ -35,6 +35,7 @@ enum af_bpf_kind {
 	AF_BPF_EXIT = 5,
 	AF_BPF_COMM = 6,
 	AF_BPF_CALL = 7,
+	AF_BPF_RECORDED_CALL = 8,
 };
 
 /* How much of a process is sampled by its own event, and so left alone by the CPU's. */
@@ -62,16 +63,18 @@ struct af_bpf_head {
 };
 
 /*
- * SAMPLE, OFFCPU, WAKE, CALL: @pcs holds the kernel's part, then the user's as frame pointers lead,
- * then the top of the user's stack, by which functions without a frame pointer are found.
+ * SAMPLE, OFFCPU, WAKE, CALLs: @pcs holds the kernel's part, then the user's as frame pointers
+ * lead, then the top of the user's stack, by which functions without a frame pointer are found.
  */
 struct af_bpf_stacks {
 	struct af_bpf_head head;
 	__u64 out_ns;   /* OFFCPU: when it left the CPU */
 	__u64 woken_ns; /* OFFCPU: when it was woken, 0: nobody was seen to */
-	__u64 wake;     /* OFFCPU: the WAKE that ended it, 0: none; WAKE: its own number */
+	__u64 wake;     /* OFFCPU: the WAKE that ended it, 0: none; WAKE: its own number;
+	                   RECORDED_CALL: the call's */
 	__u32 what; /* SAMPLE: 1 joins the next SAMPLE of the thread; OFFCPU: enum af_thread_state;
-	               WAKE: the thread that was woken, as it sees itself */
+	               WAKE: the thread that was woken, as it sees itself; RECORDED_CALL: the
+	               function */
 	__u32 kernel_bytes, user_bytes, stack_bytes;
 	af_bpf_address sp, fp; /* the user's; of what @stack_bytes are of */
 	af_bpf_address pcs[AF_BPF_KERNEL_MAX + AF_BPF_USER_MAX + AF_BPF_WORDS_MAX];

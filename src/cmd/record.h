@@ -17,6 +17,7 @@ struct af_record_options {
 	uint64_t max_bytes, ring_bytes;
 	const char *ctl;         /* path of the FIFO */
 	const char *cuda_graphs; /* "nodes", "whole", NULL */
+	const char *cuda_calls;  /* "once", "twice", NULL */
 	bool no_python, autograd, verify, quiet;
 	const char *pids;    /* list of running processes */
 	bool all;            /* every process there is */
@@ -53,6 +54,14 @@ struct af_record_options {
 	     "less",                                                                                 \
 	     offsetof(type, cuda_graphs),                                                            \
 	     "nodes|whole"},                                                                         \
+	    {AF_OPT_CHOICE,                                                                          \
+	     "cuda-calls",                                                                           \
+	     0,                                                                                      \
+	     "HOW",                                                                                  \
+	     "twice: the kernel sees the calls, too, that are recorded in the program; what was "    \
+	     "lost there keeps its stack; 1 to 4 us a call",                                         \
+	     offsetof(type, cuda_calls),                                                             \
+	     "once|twice"},                                                                          \
 	    {AF_OPT_FLAG,                                                                            \
 	     "autograd",                                                                             \
 	     0,                                                                                      \

@@ -51,6 +51,11 @@ static int words_check(const struct af_record_options *o, int nr_words, struct a
 	return 0;
 }
 
+static bool calls_twice(const struct af_record_options *o)
+{
+	return o->cuda_calls && !strcmp(o->cuda_calls, "twice");
+}
+
 /* What makes the kernel's part necessary; NULL: it would only be better. */
 static const char *needs_bpf(const struct af_record_options *o)
 {
@@ -58,6 +63,8 @@ static const char *needs_bpf(const struct af_record_options *o)
 		return "recording a running process";
 	if (o->all)
 		return "recording all processes";
+	if (calls_twice(o))
+		return "--cuda-calls=twice";
 	return o->off_cpu ? "--off-cpu" : NULL;
 }
 
@@ -107,6 +114,7 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
 	s->bpf.on = true;
 	s->bpf.all = o->all;
 	s->bpf.min_block_ns = o->min_block_ns;
+	s->bpf.calls_twice = calls_twice(o);
 	if (o->off_cpu)
 		s->bpf.off_cpu =
 		    !strcmp(o->off_cpu, "wakers") ? AF_OFF_CPU_WAKERS : AF_OFF_CPU_BLOCKED;

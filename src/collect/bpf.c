@@ -155,7 +155,7 @@ void af_bpf_drop_privileges(const struct af_bpf *b)
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		keep |= 1ull << kept[i];
 	/* Each probe by itself is an event that is for nobody else (perf_uprobe_event_init()). */
-	if (!bpf_calls_at_once() && b->r->control->flags & AF_SESSION_CUDA)
+	if (!bpf_probes_at_once() && b->r->control->flags & AF_SESSION_CUDA)
 		keep |= 1ull << CAP_SYS_ADMIN;
 	for (int i = 0; i < 2; i++) {
 		data[i].permitted &= (uint32_t)(keep >> 32 * i);
@@ -207,7 +207,7 @@ void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
 	sideband_pump(b, af_now_ns());
 	struct bpf_image *i = bpf_image_need(b, (uint32_t)g->pid, g->hello_ns);
 	bool runs = i == bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
-	bpf_calls_end(b, i);
+	bpf_calls_admit(b, i);
 	/* Too late for what was written of it under a number of its own. */
 	if (i->process)
 		bpf_out_close(b, i);
@@ -365,6 +365,10 @@ static void record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
 	case AF_BPF_CALL:
 		if (i && bpf_calls_are_ours(i) && has_size((void *)h, size))
 			call_write(b, i, (void *)h);
+		break;
+	case AF_BPF_RECORDED_CALL:
+		if (i && has_size((void *)h, size) && bpf_calls_recorded(i, (void *)h))
+			bpf_write_stacks(b, i, (void *)h);
 		break;
 	case AF_BPF_EXEC:
 		if (i && size >= sizeof(struct af_bpf_text)) {

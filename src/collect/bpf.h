@@ -39,6 +39,7 @@ struct af_bpf_options {
 	uint32_t nr_pids;     /* with none and not @all: what af_bpf_adopt() adds */
 	enum af_off_cpu off_cpu;
 	uint64_t min_block_ns; /* shorter ones are left out */
+	bool calls_twice;      /* calls of CUDA that libaflame records are seen by the kernel too */
 };
 
 /* af_collector_ops.probe: loads and attaches the real programs for a moment. */

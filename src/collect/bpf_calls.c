@@ -12,20 +12,16 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
-#include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/proc.h"
 #include "base/scope.h"
 #include "collect/bpf_private.h"
 #include "collect/probe_place.h"
@@ -66,18 +62,6 @@ struct bpf_library {
 	struct bpf_library *next;
 };
 
-struct bpf_probes {
-	int fd;                 /* of all, from Linux 6.10 on, or -1 */
-	struct bpf_link **each; /* before */
-	uint32_t nr;
-};
-
-bool bpf_calls_at_once(void)
-{
-	/* Before, one that is for a process is for its first thread only. */
-	return af_linux_is_at_least(6, 10);
-}
-
 /* ---- which addresses ---- */
 
 static bool is_wanted(uint32_t does)
@@ -95,15 +79,14 @@ static uint32_t function_named(const char *name)
 	return 0;
 }
 
-/* Where the code at @address lies in the file; false when it does not. */
-static bool file_offset(Elf *elf, uint64_t address, uint64_t *offset)
+bool bpf_file_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offset)
 {
 	size_t nr = 0;
 	GElf_Phdr p;
 
 	elf_getphdrnum(elf, &nr);
 	for (size_t i = 0; i < nr && gelf_getphdr(elf, (int)i, &p); i++)
-		if (p.p_type == PT_LOAD && p.p_flags & PF_X && address >= p.p_vaddr &&
+		if (p.p_type == PT_LOAD && p.p_flags & flags && address >= p.p_vaddr &&
 		    address - p.p_vaddr < p.p_filesz) {
 			*offset = address - p.p_vaddr + p.p_offset;
 			return true;
@@ -125,7 +108,7 @@ static void site_add(struct bpf_library *l, Elf *elf, int fd, uint64_t address, 
 	uint8_t code[AF_PROBE_CODE];
 	uint64_t offset;
 
-	if (l->nr == SITES_MAX || !file_offset(elf, address, &offset))
+	if (l->nr == SITES_MAX || !bpf_file_offset(elf, address, PF_X, &offset))
 		return;
 	ssize_t n = pread(fd, code, sizeof code, (off_t)offset);
 	if (n > 0)
@@ -190,85 +173,16 @@ static struct bpf_library *library_of(struct af_bpf *b, int fd)
 
 /* ---- probes ---- */
 
-/* bpf(2), BPF_LINK_CREATE: struct bpf_attr.link_create as of Linux 6.6, which libbpf 1.1 lacks. */
-static int probe_at_once(int program, const char *path, const struct bpf_library *l, uint32_t pid)
+static int library_probe(struct bpf_probes **to, const struct record_bpf *programs,
+                         const char *path, const struct bpf_library *l, uint32_t pid)
 {
-	struct {
-		uint32_t program, target, type, flags;
-		uint64_t path, offsets, references, cookies;
-		uint32_t nr, multi_flags, pid, pad;
-	} attr = {
-	    .program = (uint32_t)program,
-	    .type = BPF_TRACE_UPROBES,
-	    .path = (uintptr_t)path,
-	    .nr = l->nr,
-	    .pid = pid,
-	};
 	uint64_t *offsets = af_xcalloc(l->nr, sizeof *offsets);
+	struct bpf_places at = {.offsets = offsets, .nr = l->nr};
 
 	for (uint32_t i = 0; i < l->nr; i++)
 		offsets[i] = l->sites[i].offset;
-	attr.offsets = (uintptr_t)offsets;
-	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof attr);
-	int rc = fd < 0 ? -errno : fd;
+	int rc = bpf_probes_open(to, programs->progs.device_call, path, &at, pid);
 	free(offsets);
-	return rc;
-}
-
-/* Each is a descriptor: of many processes they are more than the usual 1,024. */
-static void descriptors_allow(void)
-{
-	struct rlimit limit;
-
-	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
-static int probe_each(struct bpf_probes *p, struct bpf_program *program, const char *path,
-                      const struct bpf_library *l, uint32_t pid)
-{
-	descriptors_allow();
-	p->each = af_xcalloc(l->nr, sizeof *p->each);
-	for (uint32_t i = 0; i < l->nr; i++) {
-		struct bpf_link *link =
-		    bpf_program__attach_uprobe(program, false, (int)pid, path, l->sites[i].offset);
-		if (!link)
-			return -errno;
-		p->each[p->nr++] = link;
-	}
-	return 0;
-}
-
-static void probes_free(struct bpf_probes *p)
-{
-	if (!p)
-		return;
-	if (p->fd >= 0)
-		close(p->fd);
-	for (uint32_t i = 0; i < p->nr; i++)
-		bpf_link__destroy(p->each[i]);
-	free(p->each);
-	free(p);
-}
-
-static int probes_open(struct bpf_probes **at, const struct record_bpf *programs, const char *path,
-                       const struct bpf_library *l, uint32_t pid)
-{
-	struct bpf_probes *p = *at = af_xcalloc(1, sizeof *p);
-	int rc;
-
-	p->fd = -1;
-	if (bpf_calls_at_once())
-		rc = p->fd =
-		    probe_at_once(bpf_program__fd(programs->progs.device_call), path, l, pid);
-	else
-		rc = probe_each(p, programs->progs.device_call, path, l, pid);
-	if (rc >= 0)
-		return 0;
-	probes_free(p);
-	*at = NULL;
 	return rc;
 }
 
@@ -276,8 +190,8 @@ int bpf_calls_try(const struct record_bpf *programs)
 {
 	uint64_t here = (uintptr_t)bpf_calls_try;
 	unsigned long long start, end, offset;
-	struct site site = {0};
-	struct bpf_library own = {.sites = &site, .nr = 1};
+	uint64_t at = 0;
+	struct bpf_places own = {.offsets = &at, .nr = 1};
 	struct bpf_probes *p = NULL;
 	char line[PATH_MAX + 128];
 
@@ -285,9 +199,10 @@ int bpf_calls_try(const struct record_bpf *programs)
 	while (f && fgets(line, sizeof line, f))
 		if (sscanf(line, "%llx-%llx %*s %llx", &start, &end, &offset) == 3 &&
 		    here >= start && here < end)
-			site.offset = here - start + offset;
-	int rc = probes_open(&p, programs, "/proc/self/exe", &own, (uint32_t)getpid());
-	probes_free(p);
+			at = here - start + offset;
+	int rc = bpf_probes_open(&p, programs->progs.device_call, "/proc/self/exe", &own,
+	                         (uint32_t)getpid());
+	bpf_probes_free(p);
 	return rc;
 }
 
@@ -352,16 +267,27 @@ void bpf_calls_end(struct af_bpf *b, struct bpf_image *image)
 		b->nr_callers--;
 	if (image->calls != BPF_CALLS_NONE)
 		image->calls = BPF_CALLS_OVER;
-	probes_free(image->probes);
+	bpf_probes_free(image->probes);
 	image->probes = NULL;
 }
 
-static const struct bpf_mapping *driver_mapping(const struct af_bpf *b,
-                                                const struct bpf_image *image)
+void bpf_calls_admit(struct af_bpf *b, struct bpf_image *image)
+{
+	bool has_driver = image->calls != BPF_CALLS_NONE;
+
+	bpf_calls_end(b, image);
+	if (!has_driver || !b->options->calls_twice)
+		return;
+	image->calls = BPF_CALLS_WANTED;
+	b->nr_callers++;
+}
+
+static const struct bpf_mapping *mapping_of(const struct af_bpf *b, const struct bpf_image *image,
+                                            bool (*is)(const char *path))
 {
 	for (const struct bpf_image *i = image; i; i = i->exec ? NULL : i->from)
 		for (uint32_t k = i->nr_maps; k--;)
-			if (is_driver(af_strtab_get(&b->strings, i->maps[k].path)))
+			if (is(af_strtab_get(&b->strings, i->maps[k].path)))
 				return &i->maps[k];
 	return NULL;
 }
@@ -370,10 +296,10 @@ static const struct bpf_mapping *driver_mapping(const struct af_bpf *b,
  * The file as the process has it mapped, whatever lies under its name by now, or, where that may
  * not be opened, what its name means to the process. -1, and *@path is of no use.
  */
-static int driver_open(const struct af_bpf *b, const struct bpf_image *image, char *path,
-                       size_t size)
+static int mapping_open(const struct af_bpf *b, const struct bpf_image *image,
+                        bool (*is)(const char *path), char *path, size_t size)
 {
-	const struct bpf_mapping *m = driver_mapping(b, image);
+	const struct bpf_mapping *m = mapping_of(b, image, is);
 
 	if (!m)
 		return -1;
@@ -409,9 +335,7 @@ static void calls_begin(struct af_bpf *b, struct bpf_image *image)
 {
 	char path[PATH_MAX + 64], words[160];
 
-	b->nr_callers--;
-	image->calls = BPF_CALLS_OVER;
-	scope_close int fd = driver_open(b, image, path, sizeof path);
+	scope_close int fd = mapping_open(b, image, is_driver, path, sizeof path);
 	struct bpf_library *l = fd < 0 ? NULL : library_of(b, fd);
 	if (!l || !l->nr) {
 		calls_say(b, image, "calls are not seen: its libcuda cannot be read");
@@ -419,7 +343,7 @@ static void calls_begin(struct af_bpf *b, struct bpf_image *image)
 	}
 	image->library = l;
 	b->programs->bss->probes = true;
-	int rc = probes_open(&image->probes, b->programs, path, l, image->pid);
+	int rc = library_probe(&image->probes, b->programs, path, l, image->pid);
 	if (rc == -ESRCH || rc == -ENOENT)
 		return; /* it has ended meanwhile */
 	if (rc) {
@@ -433,10 +357,49 @@ static void calls_begin(struct af_bpf *b, struct bpf_image *image)
 	calls_say(b, image, words);
 }
 
+static bool is_libaflame(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return name && !strcmp(name, "/libaflame.so");
+}
+
+/* The calls that libaflame records, where it says of each that it does. */
+static void twice_begin(struct af_bpf *b, struct bpf_image *image)
+{
+	char path[PATH_MAX + 64];
+	uint64_t offset, semaphore;
+	struct bpf_places at = {.offsets = &offset, .semaphores = &semaphore, .nr = 1};
+
+	scope_close int fd = mapping_open(b, image, is_libaflame, path, sizeof path);
+	if (fd < 0 || !bpf_usdt_find(fd, "aflame", "cuda_call", &offset, &semaphore)) {
+		calls_say(b, image, "calls are not seen twice: its libaflame.so cannot be read");
+		return;
+	}
+	b->programs->bss->probes = true;
+	int rc = bpf_probes_open(&image->probes, b->programs->progs.recorded_call, path, &at,
+	                         image->pid);
+	if (rc && rc != -ESRCH && rc != -ENOENT)
+		calls_refused(b, image, rc);
+	else if (!rc)
+		calls_say(b, image, "calls are also seen by the kernel, by their numbers");
+}
+
 /* Not yet: who carries libaflame, which tells more, has not said so when it is that young. */
 static bool is_early(const struct af_bpf *b, const struct bpf_image *image, uint64_t now)
 {
-	return b->r->child > 0 && !image->outside && now - image->start_ns < HOLD_NS;
+	return b->r->child > 0 && !image->outside && !image->hello &&
+	       now - image->start_ns < HOLD_NS;
+}
+
+static void image_begin(struct af_bpf *b, struct bpf_image *image)
+{
+	b->nr_callers--;
+	image->calls = BPF_CALLS_OVER;
+	if (bpf_calls_are_ours(image))
+		calls_begin(b, image);
+	else
+		twice_begin(b, image);
 }
 
 void bpf_calls_look(struct af_bpf *b, uint64_t now)
@@ -445,9 +408,9 @@ void bpf_calls_look(struct af_bpf *b, uint64_t now)
 		struct bpf_image *i = b->images[k];
 		if (i->calls != BPF_CALLS_WANTED || is_early(b, i, now))
 			continue;
-		if (i->in_scope && bpf_calls_are_ours(i) && !i->ended &&
-		    bpf_image_at(b, i->pid, UINT64_MAX) == i)
-			calls_begin(b, i);
+		if (i->in_scope && (bpf_calls_are_ours(i) || b->options->calls_twice) &&
+		    !i->ended && bpf_image_at(b, i->pid, UINT64_MAX) == i)
+			image_begin(b, i);
 		else
 			bpf_calls_end(b, i);
 	}
@@ -456,6 +419,8 @@ void bpf_calls_look(struct af_bpf *b, uint64_t now)
 void bpf_calls_outside(struct af_bpf *b, struct bpf_image *image)
 {
 	image->outside = true;
+	bpf_probes_free(image->probes);
+	image->probes = NULL;
 	if (image->calls != BPF_CALLS_WANTED)
 		b->nr_callers++;
 	image->calls = BPF_CALLS_WANTED;
@@ -507,8 +472,15 @@ uint32_t bpf_calls_function(const struct bpf_image *image, const struct af_bpf_s
 	return 0;
 }
 
-void bpf_calls_write(struct bpf_out *out, uint64_t time_ns, uint32_t function, uint32_t callpath)
+bool bpf_calls_recorded(const struct bpf_image *image, const struct af_bpf_stacks *s)
 {
+	return !bpf_calls_are_ours(image) && s->what && s->what < NR_FUNCTIONS;
+}
+
+void bpf_calls_write(struct bpf_out *out, const struct af_bpf_stacks *s, uint32_t callpath)
+{
+	uint64_t time_ns = s->head.time_ns;
+	uint32_t function = s->what;
 	uint64_t *word = &out->functions[function / 64], bit = 1ull << function % 64;
 
 	if (!(*word & bit)) {
@@ -519,5 +491,6 @@ void bpf_calls_write(struct bpf_out *out, uint64_t time_ns, uint32_t function, u
 		                   1);
 		*word |= bit;
 	}
-	af_stream_put(&out->stream, call_seen, time_ns, .callpath = callpath, .function = function);
+	af_stream_put(&out->stream, call_seen, time_ns, .callpath = callpath, .function = function,
+	              .correlation = (uint32_t)s->wake);
 }

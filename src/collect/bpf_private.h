@@ -7,7 +7,8 @@
  *	bpf_mapping.c   what code it had mapped
  *	bpf_unwind.c    frames without a frame pointer
  *	bpf_stream.c    events in the process's stream
- *	bpf_calls.c     calls of CUDA by who carries no libaflame
+ *	bpf_calls.c     calls of CUDA by who carries no libaflame, and on request by who does
+ *	bpf_probes.c    uprobes; bpf_usdt.c where a library wants them
  *	bpf_kernel.c    what must be known of the kernel's own code
  *	bpf_usage.c     the CPU time they used
  *	bpf_forget.c    giving back what is over
@@ -21,6 +22,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <libelf.h>
 
 #include "base/buf.h"
 #include "base/map.h"
@@ -227,12 +230,33 @@ void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_s
 void bpf_write_comm(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_head *h);
 void bpf_idle_close(struct af_bpf *b);
 
-/* bpf_calls.c */
+/* bpf_probes.c */
 
+struct bpf_program;
 struct record_bpf;
 
+/* Places in a file; @semaphores of those that count who looks on, in the file too, or NULL. */
+struct bpf_places {
+	const uint64_t *offsets, *semaphores;
+	uint32_t nr;
+};
+
 /* Does the kernel probe many functions at once, by a program that is loaded for that? */
-bool bpf_calls_at_once(void);
+bool bpf_probes_at_once(void);
+
+/* @program at @at of the file @path, in the process @pid only. 0, or -errno and *@to is NULL. */
+int bpf_probes_open(struct bpf_probes **to, const struct bpf_program *program, const char *path,
+                    const struct bpf_places *at, uint32_t pid);
+void bpf_probes_free(struct bpf_probes *p);
+
+/* bpf_usdt.c: the place @provider:@name of the file and its semaphore, as offsets; or false. */
+bool bpf_usdt_find(int fd, const char *provider, const char *name, uint64_t *offset,
+                   uint64_t *semaphore);
+
+/* bpf_calls.c */
+
+/* Where @address lies in the file, in a segment with one of @flags (PF_X); false: in none. */
+bool bpf_file_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offset);
 
 /* Probe ourselves for a moment: 0, or -errno. */
 int bpf_calls_try(const struct record_bpf *programs);
@@ -247,6 +271,9 @@ void bpf_calls_find(struct af_bpf *b);
 /* Now and then: probe who is WANTED and old enough to have said hello, and did not. */
 void bpf_calls_look(struct af_bpf *b, uint64_t now);
 
+/* @image carries libaflame: it is left alone, or its calls are seen at libaflame's own place. */
+void bpf_calls_admit(struct af_bpf *b, struct bpf_image *image);
+
 /* @image carries libaflame, which cannot see its calls: probe it now. */
 void bpf_calls_outside(struct af_bpf *b, struct bpf_image *image);
 
@@ -260,7 +287,12 @@ void bpf_calls_end(struct af_bpf *b, struct bpf_image *image);
 
 /* The id of the function that the CALL @s is of; 0 for one that is to be left out. */
 uint32_t bpf_calls_function(const struct bpf_image *image, const struct af_bpf_stacks *s);
-void bpf_calls_write(struct bpf_out *out, uint64_t time_ns, uint32_t function, uint32_t callpath);
+
+/* Is the RECORDED_CALL @s what it should be? Its function and number are its own words. */
+bool bpf_calls_recorded(const struct bpf_image *image, const struct af_bpf_stacks *s);
+
+/* A CALL_SEEN of the function @s->what with the number @s->wake. */
+void bpf_calls_write(struct bpf_out *out, const struct af_bpf_stacks *s, uint32_t callpath);
 void bpf_calls_close(struct af_bpf *b);
 
 /* bpf_usage.c */

@@ -39,7 +39,7 @@ static uint32_t ring_bytes(const struct af_bpf *b, long nr_cpus)
 	uint64_t want = b->options->off_cpu ? RING_OFF_CPU : RING_MIN, bytes = RING_MIN;
 
 	if (b->r && b->r->control->flags & AF_SESSION_CUDA &&
-	    (b->options->all || b->options->nr_pids))
+	    (b->options->all || b->options->nr_pids || b->options->calls_twice))
 		want += RING_CALLS;
 	if (b->options->samples && period_ns)
 		want += 500000000ull / period_ns * (uint64_t)nr_cpus * RECORD_GUESS;
@@ -79,9 +79,13 @@ int bpf_programs_load(struct af_bpf *b, struct af_err *err)
 	p->rodata->wakers = b->options->off_cpu == AF_OFF_CPU_WAKERS;
 	p->rodata->ring_low = ring_bytes(b, nr_cpus) / 4;
 	bpf_map__set_max_entries(p->maps.ring, ring_bytes(b, nr_cpus));
-	if (bpf_calls_at_once())
+	if (bpf_probes_at_once()) {
 		bpf_program__set_expected_attach_type(p->progs.device_call,
 		                                      (enum bpf_attach_type)BPF_TRACE_UPROBES);
+		bpf_program__set_expected_attach_type(p->progs.recorded_call,
+		                                      (enum bpf_attach_type)BPF_TRACE_UPROBES);
+	}
+	bpf_program__set_autoload(p->progs.recorded_call, b->options->calls_twice);
 	if (!b->options->off_cpu) {
 		bpf_map__set_max_entries(p->maps.slots, 1);
 		bpf_program__set_autoload(p->progs.on_switch, false);

@@ -156,7 +156,7 @@ static void memory_write(struct af_thread *t, uint64_t now, uint32_t function,
 	}
 }
 
-/* aflame:cuda_call(function, correlation): what the CALL says that is being written. */
+/* aflame:cuda_call(function, correlation): what the CALL says that is about to be written. */
 AF_USDT_PLACE(cuda_call);
 
 static void call_write(const struct af_cupti_call *call, uint32_t function, uint64_t begin_ns,
@@ -164,11 +164,11 @@ static void call_write(const struct af_cupti_call *call, uint32_t function, uint
 {
 	uint64_t end_ns = af_now_ns(), duration_ns = end_ns - begin_ns;
 	int32_t status = call->result ? (int32_t)*call->result : 0;
-	struct af_thread *t = af_thread_enter();
 
+	AF_USDT(cuda_call, function, call->correlation);
+	struct af_thread *t = af_thread_enter();
 	if (!t)
 		return;
-	AF_USDT(cuda_call, function, call->correlation);
 	uint32_t callpath = af_thread_callpath(t, regs);
 	/* A new stack has been defined in the meantime: the event is later, and the call begins
 	 * when it began, before what the device did for it. */

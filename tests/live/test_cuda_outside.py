@@ -193,6 +193,37 @@ def _():
     check_seen(Trace(path), truth)
 
 
+@case("--cuda-calls=twice: both see each call, by the same number, under the same path")
+def _():
+    need("bpf")
+    path = new_path()
+    waiting = Waiting(AFLAME, "record", "-q", "-o", path, "--sample", "none", "--cuda-calls=twice", "--",
+                      parts=("driver", "runtime", "cupti13")).ready()  # fmt: skip
+    time.sleep(SOON)
+    truth = waiting.go()
+    trace = Trace(path)
+    trace.check()
+    names = {f["function"]: f["name"] for f in trace.fields("function")}
+    inside = {
+        f["correlation"]: names[f["function"]]
+        for kind in ("call", "call_long")
+        for f in trace.fields(kind)
+    }
+    both = [f for f in trace.fields("call_seen") if f["correlation"] in inside]
+    equal(len(both), len(trace.fields("call_seen")), "calls seen that have their call")
+    for f in both:
+        equal(names[f["function"]], inside[f["correlation"]], "function of a number")
+    got = {name: sum(names[f["function"]] == name for f in both) for name in truth}
+    # What was called before the probe came is in the program's calls alone.
+    launches = {n: c for n, c in truth.items() if not n.startswith("cuMem") or "cpy" in n}
+    equal({name: got[name] for name in launches}, launches, "calls seen twice")
+    stacks = trace.stacks(view="gpu", weight="count")
+    hot = weight_of(stacks, having("main", "hot_path", "launch", "cuLaunchKernel"))
+    equal(hot, 3 * ROUNDS, "launches of hot_path: counted once")
+    leaf = having("[launch seen from outside]")
+    equal(weight_of(stacks, leaf), 0, "launches from outside")
+
+
 @case("--api none leaves it alone")
 def _():
     waiting = Waiting().ready()
