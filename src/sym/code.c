@@ -91,6 +91,12 @@ int af_code_open(struct af_code **out, const void *bytes, size_t size, struct af
 	struct af_code *c = af_xcalloc(1, sizeof *c);
 
 	*out = NULL;
+	if (code_is_listing(bytes, size)) {
+		code_read_listing(c, bytes, size);
+		code_sort(c);
+		*out = c;
+		return 0;
+	}
 	if (af_elf_parse(&c->elf, bytes, size)) {
 		free(c);
 		return af_fail_plain(err, -ENOEXEC, "not an ELF file of 64 bits");
@@ -115,6 +121,7 @@ void af_code_close(struct af_code *c)
 	if (!c)
 		return;
 	free(c->functions);
+	free(c->insns);
 	free(c->by_name);
 	code_lines_close(&c->lines);
 	af_map_free(&c->paths);
@@ -208,7 +215,7 @@ int af_code_innermost(const struct af_code *c, uint32_t i, uint64_t offset, uint
 
 int af_code_find_address(const struct af_code *c, uint64_t address, uint64_t *offset)
 {
-	uint32_t low = 0, high = c->sm ? 0 : c->nr;
+	uint32_t low = 0, high = c->elf.machine == CODE_EM_CUDA ? 0 : c->nr;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;

@@ -1,7 +1,8 @@
 /*
  * Code of a device, as an ELF object of it in memory has it: its functions, and the source lines of
  * each instruction with the whole chain of inlined calls. Objects are NVIDIA's cubins (ELF machine
- * 190, ABI 7 and 8) and shared objects for the host, which is what PoCL makes of kernels.
+ * 190, ABI 7 and 8), shared objects for the host, which is what PoCL makes of kernels, and
+ * listings: text, of what another profiler said that instructions are.
  *
  *	af_code_open → { af_code_find, af_code_function, af_code_frames }* → af_code_close
  *
@@ -40,6 +41,9 @@ struct af_code_frame {
 
 /* The file of lines in the PTX that the object was made of, where no source lines are known. */
 extern const char AF_CODE_PTX[];
+
+/* What a listing begins with. */
+extern const char AF_CODE_LISTING[];
 
 /*
  * Open the object in the @size bytes at @bytes, which outlive it. -ENOEXEC for what is no object of
@@ -81,5 +85,8 @@ int af_code_find_address(const struct af_code *c, uint64_t address, uint64_t *of
  */
 uint32_t af_code_frames(struct af_code *c, uint32_t i, uint64_t offset,
                         struct af_code_frame *frames, uint32_t most);
+
+/* What a listing says that the instruction at @offset of function @i is; NULL: it says nothing. */
+const char *af_code_text(const struct af_code *c, uint32_t i, uint64_t offset);
 
 #endif

@@ -12,7 +12,7 @@ static void code_read_lines(struct af_code *c)
 		return;
 	l->read = true;
 	code_read_full(c);
-	if (!c->sm)
+	if (c->elf.machine != CODE_EM_CUDA)
 		return;
 	af_line_table_read(&l->source, &c->elf, ".debug_line");
 	af_line_table_read(&l->ptx, &c->elf, ".nv_debug_line_sass");
@@ -107,6 +107,8 @@ uint32_t af_code_frames(struct af_code *c, uint32_t i, uint64_t offset,
 
 	if (innermost < 0 || !most)
 		return 0;
+	if (c->nr_insns)
+		return code_listing_frames(c, i, frames, most);
 	code_read_lines(c);
 	const struct code_function *f = &c->functions[innermost];
 	uint64_t address = f->known.start + within;

@@ -1,5 +1,91 @@
+/*
+ * .debug_info of an object for libdw. In a cubin every function is at 0 of its section, and
+ * relocations say of which: a copy of it has them applied, as if the sections lay behind each
+ * other.
+ */
+#include <stdlib.h>
+#include <string.h>
+
 #include "sym/code_object.h"
+#include "sym/unpack.h"
+
+enum {
+	FULL_FIRST = 1 << 20, /* address of the first section; 0 would be code that is not there */
+	FULL_ALIGN = 1 << 12,
+	/* Types of relocations, as ptxas writes them. */
+	FULL_R_32 = 1,
+	FULL_R_64 = 2,
+};
+
+static void full_lay_out(struct af_code *c)
+{
+	struct code_lines *l = &c->lines;
+	uint64_t next = FULL_FIRST;
+	Elf64_Shdr s;
+
+	l->bases = af_xcalloc(c->elf.nr_sections, sizeof *l->bases);
+	for (uint32_t i = 1; i < c->elf.nr_sections; i++) {
+		if (!af_elf_section(&c->elf, i, &s) || !(s.sh_flags & SHF_EXECINSTR))
+			continue;
+		l->bases[i] = next;
+		next += (s.sh_size | (FULL_ALIGN - 1)) + 1;
+	}
+}
+
+struct full_target {
+	const struct af_code *c;
+	uint8_t *bytes; /* of the section in the copy */
+	uint64_t size;
+};
+
+static void full_relocate(void *arg, const struct af_elf_relocation *r)
+{
+	struct full_target *t = arg;
+	const struct af_code *c = t->c;
+	uint64_t size = r->type == FULL_R_64 ? 8 : r->type == FULL_R_32 ? 4 : 0, addend = 0;
+
+	if (!size || r->offset > t->size || size > t->size - r->offset)
+		return;
+	if (r->in_place)
+		memcpy(&addend, t->bytes + r->offset, size);
+	uint64_t value = r->value + addend;
+	if (r->section < c->elf.nr_sections)
+		value += c->lines.bases[r->section];
+	memcpy(t->bytes + r->offset, &value, size);
+}
+
+static void full_place(struct af_code *c)
+{
+	static const char *const names[] = {".debug_info",       ".debug_line", ".debug_ranges",
+	                                    ".debug_rnglists",   ".debug_addr", ".debug_aranges",
+	                                    ".debug_str_offsets"};
+
+	full_lay_out(c);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		uint32_t number = af_elf_number(&c->elf, names[i]);
+		Elf64_Shdr s;
+
+		if (!af_elf_section(&c->elf, number, &s) || s.sh_type == SHT_NOBITS)
+			continue;
+		struct full_target t = {
+		    .c = c, .bytes = c->lines.copy + s.sh_offset, .size = s.sh_size};
+		af_elf_relocations(&c->elf, number, full_relocate, &t);
+	}
+}
+
 void code_read_full(struct af_code *c)
 {
-	(void)c;
+	struct af_lines_image image = {.size = c->elf.size};
+	struct code_lines *l = &c->lines;
+
+	if (!af_elf_number(&c->elf, ".debug_info"))
+		return;
+	if (c->elf.machine == CODE_EM_CUDA || af_unpack_zstd(&c->elf, &l->copy, &image.size)) {
+		l->copy = af_xrealloc(NULL, c->elf.size);
+		memcpy(l->copy, c->elf.data, c->elf.size);
+	}
+	if (c->elf.machine == CODE_EM_CUDA)
+		full_place(c);
+	image.data = l->copy;
+	l->full_open = !af_lines_open(&l->full, &image, NULL);
 }

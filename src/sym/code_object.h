@@ -24,6 +24,11 @@ struct code_lines {
 	uint64_t *bases; /* of each section in the copy; NULL: addresses are as in the object */
 };
 
+struct code_insn {
+	uint32_t offset;
+	const char *text;
+};
+
 struct af_code {
 	struct af_elf elf;
 	char arch[16];
@@ -31,6 +36,9 @@ struct af_code {
 	struct code_function {
 		struct af_code_function known;
 		uint32_t section; /* of the cubin */
+		/* Of a listing. */
+		const char *file;
+		uint32_t first_insn, nr_insns;
 	} * functions;
 	uint32_t nr, cap;
 	uint32_t *by_name; /* functions in the order of names */
@@ -38,6 +46,8 @@ struct af_code {
 	struct af_map shown; /* name as in the object → const char *, as people know it */
 	struct af_map paths; /* file name as in the object → const char * */
 	struct code_lines lines;
+	struct code_insn *insns; /* of a listing */
+	uint32_t nr_insns, cap_insns;
 };
 
 /* Add a function; its name as people know it, and what it is within, are found later. */
@@ -52,6 +62,12 @@ const char *code_plain_name(const char *name);
 /* The functions of an object for each machine. */
 void code_read_cubin(struct af_code *c);
 void code_read_host(struct af_code *c);
+
+/* An object of text instead: code_listing.c. */
+bool code_is_listing(const void *bytes, size_t size);
+void code_read_listing(struct af_code *c, const char *bytes, size_t size);
+uint32_t code_listing_frames(struct af_code *c, uint32_t i, struct af_code_frame *frames,
+                             uint32_t most);
 
 /* Read .debug_info, where there is one, for libdw: full, copy and bases of @c's lines. */
 void code_read_full(struct af_code *c);

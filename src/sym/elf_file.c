@@ -69,20 +69,63 @@ bool af_elf_segment(const struct af_elf *e, uint32_t i, Elf64_Phdr *p)
 	return true;
 }
 
-bool af_elf_named(const struct af_elf *e, const char *name, Elf64_Shdr *s)
+uint32_t af_elf_number(const struct af_elf *e, const char *name)
 {
-	Elf64_Shdr names;
+	Elf64_Shdr names, s;
 
 	if (!af_elf_section(e, e->names, &names) || names.sh_type == SHT_NOBITS)
-		return false;
+		return 0;
 	for (uint32_t i = 1; i < e->nr_sections; i++) {
-		if (!af_elf_section(e, i, s))
+		if (!af_elf_section(e, i, &s))
 			continue;
-		const char *is = af_elf_string(e, &names, s->sh_name);
+		const char *is = af_elf_string(e, &names, s.sh_name);
 		if (is && !strcmp(is, name))
-			return true;
+			return i;
 	}
-	return false;
+	return 0;
+}
+
+bool af_elf_named(const struct af_elf *e, const char *name, Elf64_Shdr *s)
+{
+	return af_elf_section(e, af_elf_number(e, name), s);
+}
+
+static void elf_relocate(const struct af_elf *e, const Elf64_Shdr *table,
+                         void (*each)(void *arg, const struct af_elf_relocation *r), void *arg)
+{
+	bool in_place = table->sh_type == SHT_REL;
+	size_t size = in_place ? sizeof(Elf64_Rel) : sizeof(Elf64_Rela);
+	Elf64_Shdr symbols;
+
+	if (!af_elf_section(e, table->sh_link, &symbols) || symbols.sh_type != SHT_SYMTAB)
+		return;
+	for (uint64_t i = 0; i < table->sh_size / size; i++) {
+		Elf64_Rela r = {0};
+		Elf64_Sym s;
+
+		memcpy(&r, af_elf_bytes(e, table) + i * size, size);
+		if (ELF64_R_SYM(r.r_info) >= symbols.sh_size / sizeof s)
+			continue;
+		memcpy(&s, af_elf_bytes(e, &symbols) + ELF64_R_SYM(r.r_info) * sizeof s, sizeof s);
+		each(arg, &(struct af_elf_relocation){
+			      .offset = r.r_offset,
+			      .type = ELF64_R_TYPE(r.r_info),
+			      .section = s.st_shndx,
+			      .value = s.st_value + (uint64_t)r.r_addend,
+			      .in_place = in_place,
+			  });
+	}
+}
+
+void af_elf_relocations(const struct af_elf *e, uint32_t number,
+                        void (*each)(void *arg, const struct af_elf_relocation *r), void *arg)
+{
+	Elf64_Shdr s;
+
+	for (uint32_t i = 1; i < e->nr_sections; i++)
+		if (af_elf_section(e, i, &s) && (s.sh_type == SHT_REL || s.sh_type == SHT_RELA) &&
+		    s.sh_info == number)
+			elf_relocate(e, &s, each, arg);
 }
 
 const char *af_elf_string(const struct af_elf *e, const Elf64_Shdr *strings, uint64_t offset)

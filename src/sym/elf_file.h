@@ -32,7 +32,8 @@ int af_elf_parse(struct af_elf *e, const uint8_t *data, size_t size);
 bool af_elf_section(const struct af_elf *e, uint32_t i, Elf64_Shdr *s);
 bool af_elf_segment(const struct af_elf *e, uint32_t i, Elf64_Phdr *p);
 
-/* The section called @name; false when there is none. */
+/* The section called @name, and its number; false, or 0, when there is none. */
+uint32_t af_elf_number(const struct af_elf *e, const char *name);
 bool af_elf_named(const struct af_elf *e, const char *name, Elf64_Shdr *s);
 
 /* The string at @offset of string table @strings, NULL when it does not end in the table. */
@@ -40,6 +41,18 @@ const char *af_elf_string(const struct af_elf *e, const Elf64_Shdr *strings, uin
 
 /* NT_GNU_BUILD_ID into @id: its length, 0 for none. */
 uint32_t af_elf_build_id(const struct af_elf *e, uint8_t id[AF_ELF_BUILD_ID_MAX]);
+
+struct af_elf_relocation {
+	uint64_t offset; /* in the section that is relocated */
+	uint32_t type;
+	uint32_t section; /* of the symbol */
+	uint64_t value;   /* of the symbol, with the addend unless that is in place */
+	bool in_place;    /* the addend is what stands there (SHT_REL) */
+};
+
+/* Call @each with every relocation of section @number (gABI, "Relocation"). */
+void af_elf_relocations(const struct af_elf *e, uint32_t number,
+                        void (*each)(void *arg, const struct af_elf_relocation *r), void *arg);
 
 /* The bytes of a section that has some in the file. */
 static inline const uint8_t *af_elf_bytes(const struct af_elf *e, const Elf64_Shdr *s)

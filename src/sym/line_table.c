@@ -1,7 +1,6 @@
 #include "sym/line_table.h"
 
 #include <dwarf.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -16,18 +15,11 @@ enum {
 	LINE_INLINED_CALL = 0x90,
 };
 
-/* Where a relocation puts what stands at @offset. */
-struct line_place {
-	uint64_t offset, address;
-	uint32_t section;
-	bool in_place; /* what stands there is to be added */
-};
-
 struct line_reader {
 	struct af_line_table *table;
 	struct line_header header;
 	const uint8_t *start; /* of the section, which relocations count from */
-	struct line_place *places;
+	struct af_elf_relocation *places;
 	uint32_t nr_places, cap_places;
 	struct af_line_row row; /* the state machine's registers */
 	uint32_t first;         /* row of the sequence */
@@ -36,53 +28,17 @@ struct line_reader {
 
 static int line_place_order(const void *a, const void *b)
 {
-	const struct line_place *x = a, *y = b;
+	const struct af_elf_relocation *x = a, *y = b;
 
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* A relocation: where its symbol is, and its addend. */
-static void line_add_place(struct line_reader *r, const struct af_elf *e, const Elf64_Shdr *symbols,
-                           const Elf64_Rela *rela, bool in_place)
+static void line_add_place(void *arg, const struct af_elf_relocation *relocation)
 {
-	uint64_t i = ELF64_R_SYM(rela->r_info);
-	Elf64_Sym s;
+	struct line_reader *r = arg;
 
-	if (i >= symbols->sh_size / sizeof s)
-		return;
-	memcpy(&s, af_elf_bytes(e, symbols) + i * sizeof s, sizeof s);
 	AF_GROW(r->places, r->nr_places, r->cap_places);
-	r->places[r->nr_places++] = (struct line_place){
-	    .offset = rela->r_offset,
-	    .address = s.st_value + (in_place ? 0 : (uint64_t)rela->r_addend),
-	    .section = s.st_shndx,
-	    .in_place = in_place,
-	};
-}
-
-/* The relocations of section @name: of SHT_REL up to sm_75, of SHT_RELA since. */
-static void line_places(struct line_reader *r, const struct af_elf *e, const char *name)
-{
-	char relocations[64];
-	Elf64_Shdr table, symbols;
-
-	for (int in_place = 0; in_place < 2; in_place++) {
-		size_t each = in_place ? sizeof(Elf64_Rel) : sizeof(Elf64_Rela);
-
-		snprintf(relocations, sizeof relocations, in_place ? ".rel%s" : ".rela%s", name);
-		if (!af_elf_named(e, relocations, &table) ||
-		    table.sh_type != (in_place ? SHT_REL : SHT_RELA) ||
-		    !af_elf_section(e, table.sh_link, &symbols) || symbols.sh_type != SHT_SYMTAB)
-			continue;
-		for (uint64_t i = 0; i < table.sh_size / each; i++) {
-			Elf64_Rela rela = {0};
-
-			memcpy(&rela, af_elf_bytes(e, &table) + i * each, each);
-			line_add_place(r, e, &symbols, &rela, in_place);
-		}
-	}
-	if (r->nr_places)
-		qsort(r->places, r->nr_places, sizeof *r->places, line_place_order);
+	r->places[r->nr_places++] = *relocation;
 }
 
 static void line_reset(struct line_reader *r)
@@ -113,15 +69,15 @@ static void line_set_address(struct line_reader *r, struct line_cursor *c)
 {
 	uint64_t offset = (uint64_t)(c->at - r->start);
 	uint64_t size = (uint64_t)(c->end - c->at);
-	struct line_place key = {.offset = offset};
-	const struct line_place *p =
+	struct af_elf_relocation key = {.offset = offset};
+	const struct af_elf_relocation *p =
 	    r->nr_places ? bsearch(&key, r->places, r->nr_places, sizeof key, line_place_order)
 			 : NULL;
 
 	r->row.address = line_uint(c, size < 8 ? (unsigned)size : 8);
 	r->placed = p;
 	if (p) {
-		r->row.address = p->address + (p->in_place ? r->row.address : 0);
+		r->row.address = p->value + (p->in_place ? r->row.address : 0);
 		r->row.section = p->section;
 	}
 }
@@ -239,13 +195,16 @@ void af_line_table_read(struct af_line_table *t, const struct af_elf *e, const c
 	Elf64_Shdr s;
 
 	*t = (struct af_line_table){0};
-	if (!af_elf_named(e, name, &s) || s.sh_type == SHT_NOBITS)
+	uint32_t number = af_elf_number(e, name);
+	if (!af_elf_section(e, number, &s) || s.sh_type == SHT_NOBITS)
 		return;
 	if (!af_elf_named(e, ".debug_str", &strings.str))
 		strings.str.sh_type = SHT_NOBITS;
 	if (!af_elf_named(e, ".debug_line_str", &strings.line_str))
 		strings.line_str.sh_type = SHT_NOBITS;
-	line_places(&r, e, name);
+	af_elf_relocations(e, number, line_add_place, &r);
+	if (r.nr_places)
+		qsort(r.places, r.nr_places, sizeof *r.places, line_place_order);
 	r.start = af_elf_bytes(e, &s);
 	struct line_cursor c = {.at = r.start, .end = r.start + s.sh_size};
 	while (c.at < c.end && !c.bad) {

@@ -19,6 +19,7 @@ enum {
 struct lines_unit {
 	Dwarf_Die die;   /* holds the line table */
 	Dwarf_Die scope; /* holds the functions; differs from die with split DWARF */
+	bool placed;     /* it says where its code is */
 	bool listed;     /* functions have been found */
 	const char *directory;
 	struct lines_function *functions;
@@ -70,10 +71,11 @@ static bool lines_ranges(Dwarf_Die *die, struct af_ranges *ranges, uint32_t dept
 static void lines_add_unit(struct af_lines *l, const Dwarf_Die *die, const Dwarf_Die *scope)
 {
 	AF_GROW(l->units, l->nr_units, l->cap_units);
-	l->units[l->nr_units] = (struct lines_unit){.die = *die, .scope = *scope};
-	lines_ranges(&l->units[l->nr_units].scope, &l->by_address, 1, l->nr_units);
+	struct lines_unit *u = &l->units[l->nr_units];
+	*u = (struct lines_unit){.die = *die, .scope = *scope};
+	u->placed = lines_ranges(&u->scope, &l->by_address, 1, l->nr_units);
 	if (die != scope)
-		lines_ranges(&l->units[l->nr_units].die, &l->by_address, 1, l->nr_units);
+		lines_ranges(&u->die, &l->by_address, 1, l->nr_units);
 	l->nr_units++;
 }
 
@@ -116,70 +118,6 @@ static void lines_add_aranges(struct af_lines *l)
 	}
 }
 
-static struct Dwarf *lines_dwarf(const struct af_lines_image *image, struct Elf **elf)
-{
-	*elf = elf_memory((char *)image->data, image->size);
-	return *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
-}
-
-int af_lines_open(struct af_lines *l, const struct af_lines_image *image,
-                  const struct af_lines_image *alternate)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	*l = (struct af_lines){0};
-	pthread_once(&once, lines_elf_once);
-	l->dwarf = lines_dwarf(image, &l->elf);
-	if (!l->dwarf) {
-		af_lines_close(l);
-		return -ENODATA;
-	}
-	if (alternate)
-		l->dwarf_alternate = lines_dwarf(alternate, &l->elf_alternate);
-	if (l->dwarf_alternate)
-		dwarf_setalt(l->dwarf, l->dwarf_alternate);
-
-	Dwarf_CU *cu = NULL;
-	Dwarf_Die die, split;
-	uint8_t type;
-	while (!dwarf_get_units(l->dwarf, cu, &cu, NULL, &type, &die, &split)) {
-		if (type == DW_UT_compile || type == DW_UT_partial)
-			lines_add_unit(l, &die, &die);
-		else if (type == DW_UT_skeleton)
-			lines_add_unit(l, &die, dwarf_tag(&split) ? &split : &die);
-	}
-	lines_add_aranges(l);
-	af_ranges_build(&l->by_address);
-	if (l->by_address.nr_segments)
-		return 0;
-	af_lines_close(l);
-	return -ENODATA;
-}
-
-void af_lines_close(struct af_lines *l)
-{
-	for (uint32_t i = 0; i < l->nr_units; i++) {
-		struct lines_unit *u = &l->units[i];
-
-		for (uint32_t k = 0; k < u->nr_functions; k++) {
-			af_ranges_free(&u->functions[k].by_address);
-			free(u->functions[k].calls);
-		}
-		af_ranges_free(&u->by_address);
-		af_scopes_free(&u->scopes);
-		free(u->functions);
-	}
-	free(l->units);
-	af_map_free(&l->names);
-	af_arena_free(&l->strings);
-	af_ranges_free(&l->by_address);
-	dwarf_end(l->dwarf);
-	elf_end(l->elf);
-	dwarf_end(l->dwarf_alternate);
-	elf_end(l->elf_alternate);
-	*l = (struct af_lines){0};
-}
-
 static void lines_add_function(struct lines_unit *u, Dwarf_Die *die)
 {
 	AF_GROW(u->functions, u->nr_functions, u->cap_functions);
@@ -217,6 +155,97 @@ static void lines_list(struct lines_unit *u, Dwarf_Die *parent, uint32_t scope, 
 			break;
 		}
 	} while (!dwarf_siblingof(&die, &die));
+}
+
+static void lines_list_unit(struct lines_unit *u)
+{
+	uint32_t left = LINES_UNIT_DIES;
+	Dwarf_Attribute attr;
+
+	u->listed = true;
+	if (dwarf_attr(&u->die, DW_AT_comp_dir, &attr))
+		u->directory = dwarf_formstring(&attr);
+	lines_list(u, &u->scope, AF_SCOPES_NONE, 0, &left);
+	af_ranges_build(&u->by_address);
+}
+
+/* NVIDIA's units say where they begin and not where they end: they are where their functions are.
+ */
+static void lines_place(struct af_lines *l, uint32_t unit)
+{
+	struct lines_unit *u = &l->units[unit];
+
+	if (u->placed || !dwarf_hasattr(&u->scope, DW_AT_low_pc))
+		return;
+	lines_list_unit(u);
+	for (uint32_t i = 0; i < u->nr_functions; i++)
+		lines_ranges(&u->functions[i].die, &l->by_address, 0, unit);
+}
+
+static struct Dwarf *lines_dwarf(const struct af_lines_image *image, struct Elf **elf)
+{
+	*elf = elf_memory((char *)image->data, image->size);
+	return *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
+}
+
+int af_lines_open(struct af_lines *l, const struct af_lines_image *image,
+                  const struct af_lines_image *alternate)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	*l = (struct af_lines){0};
+	pthread_once(&once, lines_elf_once);
+	l->dwarf = lines_dwarf(image, &l->elf);
+	if (!l->dwarf) {
+		af_lines_close(l);
+		return -ENODATA;
+	}
+	if (alternate)
+		l->dwarf_alternate = lines_dwarf(alternate, &l->elf_alternate);
+	if (l->dwarf_alternate)
+		dwarf_setalt(l->dwarf, l->dwarf_alternate);
+
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die, split;
+	uint8_t type;
+	while (!dwarf_get_units(l->dwarf, cu, &cu, NULL, &type, &die, &split)) {
+		if (type == DW_UT_compile || type == DW_UT_partial)
+			lines_add_unit(l, &die, &die);
+		else if (type == DW_UT_skeleton)
+			lines_add_unit(l, &die, dwarf_tag(&split) ? &split : &die);
+	}
+	lines_add_aranges(l);
+	for (uint32_t i = 0; i < l->nr_units; i++)
+		lines_place(l, i);
+	af_ranges_build(&l->by_address);
+	if (l->by_address.nr_segments)
+		return 0;
+	af_lines_close(l);
+	return -ENODATA;
+}
+
+void af_lines_close(struct af_lines *l)
+{
+	for (uint32_t i = 0; i < l->nr_units; i++) {
+		struct lines_unit *u = &l->units[i];
+
+		for (uint32_t k = 0; k < u->nr_functions; k++) {
+			af_ranges_free(&u->functions[k].by_address);
+			free(u->functions[k].calls);
+		}
+		af_ranges_free(&u->by_address);
+		af_scopes_free(&u->scopes);
+		free(u->functions);
+	}
+	free(l->units);
+	af_map_free(&l->names);
+	af_arena_free(&l->strings);
+	af_ranges_free(&l->by_address);
+	dwarf_end(l->dwarf);
+	elf_end(l->elf);
+	dwarf_end(l->dwarf_alternate);
+	elf_end(l->elf_alternate);
+	*l = (struct af_lines){0};
 }
 
 static uint32_t lines_add_call(struct lines_function *f, Dwarf_Die *die, uint32_t parent)
@@ -317,23 +346,15 @@ static struct lines_call *lines_call_at(struct af_lines *l, struct lines_unit *u
 /* The function of @unit that @vaddr lies in, with its inlined calls; NULL for none. */
 static struct lines_function *lines_function_at(struct lines_unit *u, uint64_t vaddr)
 {
-	uint32_t left = LINES_UNIT_DIES;
-
-	if (!u->listed) {
-		Dwarf_Attribute attr;
-
-		u->listed = true;
-		if (dwarf_attr(&u->die, DW_AT_comp_dir, &attr))
-			u->directory = dwarf_formstring(&attr);
-		lines_list(u, &u->scope, AF_SCOPES_NONE, 0, &left);
-		af_ranges_build(&u->by_address);
-	}
+	if (!u->listed)
+		lines_list_unit(u);
 	uint32_t i = af_ranges_find(&u->by_address, vaddr);
 	if (i == AF_RANGES_NONE)
 		return NULL;
 	struct lines_function *f = &u->functions[i];
 	if (!f->walked) {
-		left = LINES_SCOPES;
+		uint32_t left = LINES_SCOPES;
+
 		f->walked = true;
 		f->declared = af_scopes_declaration(&f->die).addr;
 		lines_walk(f, &f->die, AF_RANGES_NONE, 1, &left);
