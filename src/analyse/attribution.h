@@ -32,8 +32,8 @@ struct af_work;
 struct af_world;
 
 #define AF_ATTRIBUTION_LATE_NS 15000000000ull
-#define AF_ATTRIBUTION_NEAR_NS 10000000ull /* what ends or begins that near may be off by clocks   \
-	                                    */
+/* Clocks may be off by so much: a kernel that ended or began this near to the window. */
+#define AF_ATTRIBUTION_NEAR_NS 10000000ull
 
 enum {
 	AF_ATTRIBUTION_PARTS = 1 << 20, /* of a sample */
@@ -132,7 +132,7 @@ void af_attribution_end(struct af_attribution *a, const struct af_world *w);
 /* A zeroed struct is empty. */
 void af_attribution_free(struct af_attribution *a);
 
-/* The job that @work is of, -1 for none; also when it is not recorded. After the end. */
+/* The index of the job, -1 for none: no work of it was seen since there are samples. */
 int64_t af_attribution_job(const struct af_attribution *a, const struct af_job_key *is);
 
 /*

@@ -15,6 +15,8 @@ const char *world_shown(struct af_world *w, const char *name)
 	return name;
 }
 
+enum { WORLD_FORMS = 16 }; /* more than there are of an object */
+
 /* Rings on disk repeat definitions. */
 static void program_add(struct af_world *w, const struct af_program *p)
 {
@@ -35,7 +37,7 @@ void world_learn_program(struct af_world *w, const struct af_event *ev)
 	struct af_ev_program fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
 
-	if (!af_event_decode(ev, &fixed, sizeof fixed, tails) || fixed.form > AF_OBJECT_NATIVE)
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails) || fixed.form >= WORLD_FORMS)
 		return;
 	const struct af_program p = {
 	    .process = ev->process,

@@ -1,0 +1,204 @@
+/* Whose are the samples of a code, of the works of one window? And the sums of it all. */
+#include "analyse/attribution_private.h"
+#include "analyse/work.h"
+#include "analyse/world.h"
+#include "base/arena.h"
+
+void attribution_round(struct attribution_private *p)
+{
+	p->round++;
+	p->nr_touched = p->nr_shares = 0;
+}
+
+void attribution_touch(struct attribution_private *p, uint32_t job, uint64_t busy_ns,
+                       uint64_t near_ns)
+{
+	struct attribution_seen *s = &p->seen[job];
+	struct attribution_kernel *k = &p->kernels[p->kernel_of[job]];
+
+	if (s->round != p->round) {
+		if (k->round != p->round)
+			*k = (struct attribution_kernel){.round = p->round};
+		*s = (struct attribution_seen){.round = p->round, .next = k->first};
+		k->first = job + 1;
+		AF_GROW(p->touched, p->nr_touched, p->cap_touched);
+		p->touched[p->nr_touched++] = job;
+	}
+	s->busy_ns += busy_ns;
+	s->near_ns += near_ns;
+}
+
+void attribution_share(struct attribution_private *p, uint32_t job, uint64_t weight)
+{
+	AF_GROW(p->shares, p->nr_shares, p->cap_shares);
+	p->shares[p->nr_shares++] = (struct attribution_share){job, weight};
+}
+
+/* Is it the same frame of the same stack, whatever stream it ran in? */
+static bool same_path(const struct af_job *a, const struct af_job *b)
+{
+	return a->is.process == b->is.process && a->is.path == b->is.path &&
+	       a->is.function == b->is.function && a->is.node == b->is.node &&
+	       a->is.op == b->is.op && a->name == b->name;
+}
+
+struct attribution_choice attribution_among(const struct af_attribution *a, uint32_t first)
+{
+	struct attribution_private *p = a->private_;
+	struct attribution_choice c = {
+	    .round = p->round, .first = first, .nr = p->nr_shares - first, .exact = true};
+
+	for (uint32_t i = first; i < p->nr_shares; i++) {
+		c.weight += p->shares[i].weight;
+		c.exact &= same_path(&a->jobs[p->shares[first].job], &a->jobs[p->shares[i].job]);
+	}
+	/* Works of no length are as good as one another. */
+	for (uint32_t i = first; !c.weight && i < p->nr_shares; i++)
+		p->shares[i].weight = 1;
+	if (!c.weight)
+		c.weight = c.nr;
+	return c;
+}
+
+uint64_t attribution_object(const struct af_world *w, uint32_t code, uint32_t name)
+{
+	const struct af_device_code *c = &w->codes[code];
+	uint64_t object = c->crc ? c->crc : c->program;
+
+	if (!object)
+		return 0;
+	return af_mix(af_mix(object) ^ ((uint64_t)c->process << 32 | !!c->crc)) ^ af_mix(name);
+}
+
+/* Shares of the jobs of kernel @k, that ran in the window or, where @near, beside it. */
+static void share_kernel(struct attribution_private *p, const struct attribution_kernel *k,
+                         bool near)
+{
+	for (uint32_t i = k->first; i; i = p->seen[i - 1].next) {
+		const struct attribution_seen *s = &p->seen[i - 1];
+		if (near)
+			attribution_share(p, i - 1, s->near_ns);
+		else if (s->busy_ns)
+			attribution_share(p, i - 1, s->busy_ns);
+	}
+}
+
+/* A function that kernels call: shares of those of its object. */
+static void share_callers(struct af_attribution *a, const struct af_world *w, uint32_t code)
+{
+	struct attribution_private *p = a->private_;
+
+	for (uint32_t i = 0; i < p->nr_touched; i++) {
+		uint32_t job = p->touched[i], name = a->jobs[job].name;
+		uint64_t object = name ? attribution_object(w, code, name) : 0;
+		if (object && p->seen[job].busy_ns && af_map_get(&p->by_object, object))
+			attribution_share(p, job, p->seen[job].busy_ns);
+	}
+}
+
+/* Of graphs that were timed as a whole no kernel is told. */
+static void share_graphs(struct af_attribution *a)
+{
+	struct attribution_private *p = a->private_;
+
+	for (uint32_t i = 0; i < p->nr_touched; i++)
+		if (a->jobs[p->touched[i]].is.op == AF_OP_GRAPH && p->seen[p->touched[i]].busy_ns)
+			attribution_share(p, p->touched[i], p->seen[p->touched[i]].busy_ns);
+}
+
+static void choose(struct af_attribution *a, const struct af_world *w, uint32_t code,
+                   struct attribution_choice *choice)
+{
+	struct attribution_private *p = a->private_;
+	const struct af_device_code *c = &w->codes[code];
+	const uint64_t *slot = c->kernel ? af_map_get(&p->by_name, c->kernel) : NULL;
+	const struct attribution_kernel *k = slot ? &p->kernels[*slot] : NULL;
+	uint32_t first = p->nr_shares;
+	bool near = false;
+
+	if (k && k->round == p->round) {
+		share_kernel(p, k, false);
+		near = p->nr_shares == first;
+		if (near)
+			share_kernel(p, k, true);
+	}
+	if (!k)
+		share_callers(a, w, code);
+	if (p->nr_shares == first)
+		share_graphs(a);
+	*choice = attribution_among(a, first);
+	choice->exact &= !near;
+}
+
+const struct attribution_choice *attribution_choose(struct af_attribution *a,
+                                                    const struct af_world *w, uint32_t code)
+{
+	struct attribution_private *p = a->private_;
+
+	if (!code)
+		return NULL;
+	if (code >= p->nr_choices) {
+		uint32_t nr = (code + 1) * 2;
+		p->choices = af_xrealloc(p->choices, nr * sizeof *p->choices);
+		for (uint32_t i = p->nr_choices; i < nr; i++)
+			p->choices[i] = (struct attribution_choice){0};
+		p->nr_choices = nr;
+	}
+	struct attribution_choice *choice = &p->choices[code];
+	if (choice->round != p->round)
+		choose(a, w, code, choice);
+	return choice->nr ? choice : NULL;
+}
+
+static struct af_attributed *found_at(struct af_attribution *a, uint32_t job,
+                                      const struct attribution_put *what, uint32_t stall)
+{
+	struct attribution_private *p = a->private_;
+	const uint64_t key[] = {(uint64_t)job << 32 | what->code, what->offset, stall};
+	bool fresh;
+	uint64_t *slot = af_map_at(&p->by_found, af_hash(key, sizeof key), &fresh);
+
+	if (fresh) {
+		AF_GROW(a->found, a->nr_found, p->cap_found);
+		a->found[a->nr_found] = (struct af_attributed){
+		    .job = job, .code = what->code, .offset = what->offset, .stall = stall};
+		*slot = a->nr_found++;
+	}
+	return &a->found[*slot];
+}
+
+static bool not_issued(const struct af_world *w, uint32_t stall)
+{
+	return stall && w->stalls[stall].flags & AF_STALL_NOT_ISSUED;
+}
+
+void attribution_put(struct af_attribution *a, const struct af_world *w,
+                     const struct attribution_choice *choice, const struct attribution_put *what)
+{
+	struct attribution_private *p = a->private_;
+	struct af_sampled_device *d = &a->devices[what->place];
+	const struct attribution_share none = {p->places[what->place].job, 1};
+	const struct attribution_choice nobody = {.nr = 1, .weight = 1};
+	const struct attribution_share *shares = choice ? &p->shares[choice->first] : &none;
+	bool latency = not_issued(w, what->stall), exact = choice && choice->exact;
+	uint32_t reason = af_world_stall_of(w, what->stall);
+	uint64_t all = (uint64_t)what->count * AF_ATTRIBUTION_PARTS, before = 0;
+
+	if (!latency)
+		*(!choice ? &d->unattributed : exact ? &d->exact : &d->apportioned) += what->count;
+	if (!choice)
+		choice = &nobody;
+	for (uint32_t i = 0; i < choice->nr; i++) {
+		uint64_t parts =
+		    af_attribution_share(all, before, shares[i].weight, choice->weight);
+		struct af_attributed *f =
+		    found_at(a, shares[i].job, what, reason ? reason : what->stall);
+		before += shares[i].weight;
+		if (latency)
+			f->latency_parts += parts;
+		else
+			f->parts += parts;
+		if (exact && !latency)
+			f->exact_parts += parts;
+	}
+}

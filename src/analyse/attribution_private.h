@@ -1,0 +1,129 @@
+/* What the files of attribution share: what is held, and what joining takes to hand. */
+#ifndef AF_ANALYSE_ATTRIBUTION_PRIVATE_H
+#define AF_ANALYSE_ATTRIBUTION_PRIVATE_H
+
+#include "analyse/attribution.h"
+
+/* A work, on the trace's clock. */
+struct attribution_piece {
+	uint64_t start_ns, end_ns;
+	uint32_t job;
+	uint32_t correlation; /* low half of its call's number */
+};
+
+/* Samples as an event has them: ids are the process's, whose definitions may come later. */
+struct attribution_count {
+	uint32_t code, stall, offset, correlation, count;
+};
+
+struct attribution_window {
+	uint32_t process, place; /* place: 0 until the window's own event comes */
+	uint32_t flags;
+	bool tried;  /* what is left of it found nothing */
+	bool listed; /* its place has it among the windows that are held */
+	uint64_t start_ns, end_ns;
+	struct attribution_count *counts;
+	uint32_t nr, cap;
+};
+
+/* A device: devices[] has the same index. */
+struct attribution_place {
+	uint32_t job; /* of what finds no work */
+	struct attribution_piece *pieces;
+	uint32_t *windows; /* that are held */
+	struct af_host_sample *hosts;
+	uint32_t nr_pieces, cap_pieces, nr_sorted, nr_windows, cap_windows, nr_hosts, cap_hosts;
+	bool late; /* a work came that began before settled_ns */
+	uint64_t settled_ns;
+};
+
+/* What a job did in the window that is being joined. */
+struct attribution_seen {
+	uint32_t round;            /* of the joining that the rest is of */
+	uint32_t next;             /* job of the same kernel, plus 1 */
+	uint64_t busy_ns, near_ns; /* within the window; of works beside it */
+};
+
+struct attribution_kernel {
+	uint32_t round, first; /* job, plus 1 */
+};
+
+struct attribution_share {
+	uint32_t job;
+	uint64_t weight;
+};
+
+/* Where samples of one code go. */
+struct attribution_choice {
+	uint32_t round;
+	uint32_t first, nr; /* of the shares */
+	bool exact;
+	uint64_t weight; /* of all of them */
+};
+
+struct attribution_private {
+	struct attribution_place *places;
+	struct attribution_window *windows; /* 0 is none */
+	uint32_t cap_places, nr_windows, cap_windows, cap_jobs, cap_found;
+	struct af_map by_place, by_window, by_job, by_found;
+	struct af_map by_name;   /* of a kernel → index of kernels */
+	struct af_map by_object; /* object and name of a function → 1 */
+	uint32_t last_job;
+	uint64_t now_ns, settled_ns;
+	uint64_t held, works; /* counts; pieces */
+
+	/* by job, by kernel, by code */
+	struct attribution_seen *seen;
+	struct attribution_kernel *kernels;
+	struct attribution_choice *choices;
+	uint32_t *kernel_of; /* by job */
+	uint32_t nr_kernels, cap_kernels, cap_seen, nr_choices;
+
+	/* of one joining */
+	uint32_t round;
+	struct attribution_share *shares;
+	uint32_t *active;  /* pieces */
+	uint32_t *touched; /* jobs */
+	uint32_t nr_shares, cap_shares, nr_active, cap_active, nr_touched, cap_touched;
+};
+
+/*
+ * Join what @place holds of windows that end until @until_ns; with @all also what finds nothing,
+ * which then is unattributed.
+ */
+void attribution_settle(struct af_attribution *a, const struct af_world *w, uint32_t place,
+                        uint64_t until_ns, bool all);
+
+/* Put @nr counts at @counts, of process and device of @place, among those of no work. */
+void attribution_give_up(struct af_attribution *a, const struct af_world *w, uint32_t place,
+                         const struct attribution_count *counts, uint32_t nr);
+
+/*
+ * Where samples of the process's @code go, in the window whose works are touched: NULL where
+ * nothing that was touched ran it. Valid until the next round.
+ */
+const struct attribution_choice *attribution_choose(struct af_attribution *a,
+                                                    const struct af_world *w, uint32_t code);
+
+/* The same of the shares from @first on, as they are. */
+struct attribution_choice attribution_among(const struct af_attribution *a, uint32_t first);
+
+/* Begin a round: nothing is touched. Then @job did so much in the window and near it. */
+void attribution_round(struct attribution_private *p);
+void attribution_touch(struct attribution_private *p, uint32_t job, uint64_t busy_ns,
+                       uint64_t near_ns);
+void attribution_share(struct attribution_private *p, uint32_t job, uint64_t weight);
+
+/* Which object @code is of, and that it has a function called @name; 0 when it is not known. */
+uint64_t attribution_object(const struct af_world *w, uint32_t code, uint32_t name);
+
+struct attribution_put {
+	uint32_t place, code, stall, count; /* as the world has them */
+	uint64_t offset;
+};
+
+/* Samples to the jobs of @choice, NULL: to none. */
+void attribution_put(struct af_attribution *a, const struct af_world *w,
+                     const struct attribution_choice *choice, const struct attribution_put *what);
+
+#endif
