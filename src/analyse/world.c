@@ -7,11 +7,11 @@
 
 void af_world_close(struct af_world *w)
 {
-	struct af_map *maps[] = {&w->by_stack,    &w->by_py_stack, &w->by_path,      &w->by_shape,
-	                         &w->by_string,   &w->by_symbol,   &w->by_py_code,   &w->by_kernel,
-	                         &w->by_device,   &w->by_queue,    &w->by_kstack,    &w->by_thread,
-	                         &w->by_function, &w->by_node,     &w->by_program,   &w->by_crc,
-	                         &w->by_code,     &w->by_stall,    &w->by_stall_name};
+	struct af_map *maps[] = {
+	    &w->by_stack,  &w->by_py_stack, &w->by_path,     &w->by_shape,      &w->by_string,
+	    &w->by_symbol, &w->by_py_code,  &w->by_kernel,   &w->by_device,     &w->by_queue,
+	    &w->by_kstack, &w->by_thread,   &w->by_function, &w->by_node,       &w->by_program,
+	    &w->by_crc,    &w->by_code,     &w->by_stall,    &w->by_stall_name, &w->by_address};
 
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
@@ -29,6 +29,7 @@ void af_world_close(struct af_world *w)
 	free(w->programs);
 	free(w->codes);
 	free(w->stalls);
+	free(w->host_codes);
 	af_clocks_free(&w->clocks);
 	af_doings_free(&w->doings);
 	af_strtab_free(&w->strings);

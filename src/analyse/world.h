@@ -19,6 +19,8 @@
 #include "trace/clock.h"
 #include "trace/reader.h"
 
+struct af_err;
+
 struct af_note {
 	const char *key, *value;
 	struct af_note *next;
@@ -109,6 +111,15 @@ struct af_device_code {
 	const char *shown; /* for people: demangled, and without its kernel */
 };
 
+/* An address of a process that lies in device code, which ran on the host. */
+struct af_host_code {
+	uint32_t process, generation; /* from which it holds, up to the next of the address */
+	uint32_t code;                /* of w->codes, 0: from then on it does not */
+	uint32_t kernel;              /* string of the world, 0: several have this code */
+	uint32_t offset;              /* from the code's first byte */
+	uint32_t before;              /* another of the address, of w->host_codes; 0: none */
+};
+
 /* Why instructions of a device stall. */
 struct af_stall_reason {
 	uint32_t process, id, device;
@@ -166,6 +177,8 @@ struct af_world {
 	uint32_t nr_codes;
 	struct af_stall_reason *stalls;
 	uint32_t nr_stalls;
+	struct af_host_code *host_codes; /* after af_world_read_ahead() */
+	uint32_t nr_host_codes;
 	struct af_clocks clocks; /* of the devices; whoever wants them reads them first */
 	struct af_doings doings; /* what threads are doing, by their own word */
 	struct af_note *notes;   /* in order */
@@ -180,9 +193,10 @@ struct af_world {
 	struct af_map by_stack, by_py_stack, by_path, by_shape, by_string;
 	struct af_map by_symbol, by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread;
 	struct af_map by_function, by_node, by_program, by_crc, by_code, by_stall, by_stall_name;
+	struct af_map by_address;
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
 	    cap_shapes, cap_devices, cap_queues, cap_functions, cap_nodes, cap_programs, cap_codes,
-	    cap_stalls;
+	    cap_stalls, cap_host_codes;
 };
 
 /* A zeroed struct is an empty world. */
@@ -202,6 +216,13 @@ void af_world_close(struct af_world *w);
 	 1ull << AF_KIND_STALL)
 
 void af_world_event(struct af_world *w, const struct af_event *ev);
+
+/*
+ * Read of the trace in @dir what counts for all of it wherever in it it stands, into a world that
+ * has seen nothing: the clocks of devices, and device code that ran on the host. 0, or what
+ * af_trace_open() says.
+ */
+int af_world_read_ahead(struct af_world *w, const char *dir, struct af_err *err);
 
 /* World indexes of what an event names by its stream's ids; 0 when it was never defined. */
 uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath);
@@ -245,6 +266,13 @@ uint32_t af_world_code_program(const struct af_world *w, uint32_t code);
  */
 uint32_t af_world_code_make(struct af_world *w, uint32_t process, const char *object,
                             const char *name);
+
+/* The device code that @address lay in, as the process had it in @generation; NULL: in none. */
+const struct af_host_code *af_world_host_code(const struct af_world *w, uint32_t process,
+                                              uint64_t address, uint32_t generation);
+
+/* The first device of @process that is the host's processors, parts of it are the same; 0: none. */
+uint32_t af_world_host_device(const struct af_world *w, uint32_t process);
 
 /* Names; NULL or "" when the trace does not have them. */
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,

@@ -353,6 +353,9 @@ struct job_writer {
 	uint64_t time_ns;
 	struct af_strtab strings;
 	uint32_t written; /* ids up to here are defined in the stream */
+	uint64_t address; /* the last one that was written, */
+	uint32_t process; /* whose it was, */
+	bool code;        /* and whether it was in device code */
 };
 
 static uint32_t job_string(struct job_writer *w, const char *text)
@@ -393,7 +396,11 @@ static void job_write_place(struct job_writer *w, const struct af_sym_job *job,
 	};
 	struct af_tail tail = {frames, a->nr * 3 * (uint32_t)sizeof *frames, sizeof *frames};
 	af_stream_put_tail(w->stream, AF_KIND_SYMBOL, w->time_ns, &ev, sizeof ev, &tail, 1);
-	af_sym_job_write_code_address(m, (uint32_t)(at - m->wanted), &ev, w->stream, w->time_ns);
+	bool before = w->code && w->process == p->process && w->address == p->address;
+	w->code = af_sym_job_write_code_address(m, (uint32_t)(at - m->wanted), before, &ev,
+	                                        w->stream, w->time_ns);
+	w->process = p->process;
+	w->address = p->address;
 }
 
 void af_sym_job_write(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns)

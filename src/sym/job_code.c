@@ -143,15 +143,17 @@ void af_sym_job_write_codes(struct af_sym_job *job, struct af_stream *s, uint64_
 	}
 }
 
-void af_sym_job_write_code_address(const struct job_module *m, uint32_t wanted,
+bool af_sym_job_write_code_address(const struct job_module *m, uint32_t wanted, bool before,
                                    const struct af_ev_symbol *symbol, struct af_stream *s,
                                    uint64_t time_ns)
 {
 	const struct job_code_at *at = m->code ? &m->code->at[wanted] : NULL;
+	bool is = at && at->function;
 
-	if (at && at->function)
+	if (is || before)
 		af_stream_put(s, code_address, time_ns, .process = symbol->process,
 		              .address = symbol->address, .generation = symbol->generation,
-		              .code = m->code->functions[at->function - 1].code,
-		              .offset = at->offset);
+		              .code = is ? m->code->functions[at->function - 1].code : 0,
+		              .offset = is ? at->offset : 0);
+	return is;
 }

@@ -154,9 +154,13 @@ void af_sym_job_code(struct af_sym_job *job, struct job_module *m,
                      const struct af_sym_module *file);
 void af_sym_job_code_free(struct job_module *m);
 
-/* Define what was kept, and say that the @wanted-th address of @m lies in it, if it does. */
 void af_sym_job_write_codes(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns);
-void af_sym_job_write_code_address(const struct job_module *m, uint32_t wanted,
+
+/*
+ * Say whether the @wanted-th address of @m, which @symbol names, lies in device code, and return
+ * it. @before: so it did in an earlier generation.
+ */
+bool af_sym_job_write_code_address(const struct job_module *m, uint32_t wanted, bool before,
                                    const struct af_ev_symbol *symbol, struct af_stream *s,
                                    uint64_t time_ns);
 

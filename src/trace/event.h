@@ -356,7 +356,7 @@ typedef int64_t af_i64;
 	F(FIX, u32, process, "as in the SYMBOL of the address, which it follows")                  \
 	F(FIX, x64, address, "")                                                                   \
 	F(FIX, u32, generation, "")                                                                \
-	F(FIX, u32, code, "the function, of this stream's process")                                \
+	F(FIX, u32, code, "the function, of this stream's process; 0: in none any more")           \
 	F(FIX, u32, offset, "in bytes from the function's first")
 
 /*
