@@ -65,10 +65,28 @@ static uint32_t frame_named(struct af_tree *t, uint32_t parent, const char *name
 	                                                    : AF_FRAME_NATIVE);
 }
 
+/* An address of the operating system's kernel, with what was inlined there. */
+static uint32_t frame_kernel(struct af_tree *t, const struct af_world *w, uint32_t parent,
+                             uint64_t pc)
+{
+	const struct af_symbol *s = af_world_kernel_symbol(w, pc);
+	uint32_t at = s ? s->nr_frames : 0;
+
+	if (!at)
+		return frame_unnamed(t, w, parent, s, AF_FRAME_KERNEL);
+	while (at-- > 0)
+		parent = af_frames_under(t, parent, af_strtab_get(&w->strings, s->frames[at * 3]),
+		                         AF_FRAME_KERNEL);
+	return parent;
+}
+
 /* One address: its function, then what was inlined into it, from the outside in. */
 static uint32_t frame_native(struct af_tree *t, const struct af_world *w, uint32_t parent,
                              const struct af_stack *stack, uint64_t pc)
 {
+	/* Of an imported stack that goes on in there. */
+	if (pc >> 63)
+		return frame_kernel(t, w, parent, pc);
 	const struct af_symbol *s = af_world_symbol(w, stack->process, pc, stack->generation);
 
 	if (!s || !s->nr_frames)
@@ -94,7 +112,10 @@ static uint32_t frame_python(struct af_tree *t, const struct af_world *w, uint32
 	int line = af_py_line(c->version, c->lines, c->lines_len, c->first_line, (uint32_t)entry);
 	if (line < 0)
 		line = c->first_line;
-	snprintf(text, sizeof text, "%s (%s:%d)", c->name, base_name(c->file), line);
+	if (line)
+		snprintf(text, sizeof text, "%s (%s:%d)", c->name, base_name(c->file), line);
+	else
+		snprintf(text, sizeof text, "%s (%s)", c->name, base_name(c->file));
 	return af_frames_under(t, parent, text, AF_FRAME_PYTHON);
 }
 
@@ -306,16 +327,8 @@ static uint32_t frames_kernel(struct af_tree *t, const struct af_world *w, uint3
 {
 	if (stack->stop != AF_STOP_COMPLETE)
 		node = frame_truncated(t, node, stack->stop);
-	for (uint32_t i = stack->nr; i-- > 0;) {
-		const struct af_symbol *s = af_world_kernel_symbol(w, stack->pcs[i]);
-		uint32_t at = s ? s->nr_frames : 0;
-		if (!at)
-			node = frame_unnamed(t, w, node, s, AF_FRAME_KERNEL);
-		while (at-- > 0)
-			node =
-			    af_frames_under(t, node, af_strtab_get(&w->strings, s->frames[at * 3]),
-			                    AF_FRAME_KERNEL);
-	}
+	for (uint32_t i = stack->nr; i-- > 0;)
+		node = frame_kernel(t, w, node, stack->pcs[i]);
 	return node;
 }
 

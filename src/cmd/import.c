@@ -91,6 +91,9 @@ static void import_tell(const struct import_options *o, const struct af_draft *d
 	        "work, %u threads\n",
 	        o->output, (unsigned long long)d->nr_samples, (unsigned long long)d->nr_slices,
 	        (unsigned long long)d->nr_works, d->nr_threads);
+	if (d->stalls.nr)
+		fprintf(stderr, "  %llu counts of device instructions, of %u launches\n",
+		        (unsigned long long)d->stalls.nr, d->stalls.nr_launches);
 	for (int i = 0; i < AF_DRAFT_UNUSED_END; i++)
 		if (d->unused[i])
 			fprintf(stderr, "  not used: %llu %s\n", (unsigned long long)d->unused[i],
@@ -138,20 +141,23 @@ const struct af_command af_command_import = {
     .details =
 	"Files are read plain or gzipped, and say themselves what they are: traces of PyTorch's\n"
 	"profiler (Kineto JSON), GPU traces of gpuperf (JSON) and its CPU samples (extended\n"
-	"folded text: timestamp comm pid tid cpu stack).\n"
+	"folded text: timestamp comm pid tid cpu stack), profiles of Intel's iaprof (text, of all\n"
+	"its versions).\n"
 	"\n"
 	"Device work gets the stack of the call with its correlation, nothing is matched by time.\n"
 	"In PyTorch's traces that is what the operators and Python functions around the call say;\n"
 	"where autograd's threads run an operator backwards, it is the forward operator's stack,\n"
 	"then [backward]. gpuperf's tell no stacks of calls. Each file of PyTorch's is a process\n"
-	"of its own, those of gpuperf belong together.\n"
+	"of its own, those of gpuperf belong together. iaprof's have samples of the GPU's\n"
+	"instructions, with the stack that launched the kernel last, and no times of kernels.\n"
 	"\n"
 	"A file that ends too early is used up to there. What could not be used is counted on\n"
 	"standard error and in the trace (aflame print -k note). Extended folded text does not\n"
 	"say how often samples were taken: tell it with --rate.",
     .examples = "aflame import trace.json.gz -o run1 && aflame report run1\ta PyTorch trace\n"
 		"aflame import rank0.json rank1.json\tseveral processes in one trace\n"
-		"aflame import cpu.txt gpu.json -o run2\tboth halves of gpuperf's\n",
+		"aflame import cpu.txt gpu.json -o run2\tboth halves of gpuperf's\n"
+		"aflame import profile.iaprof -o run3\tan Intel GPU\n",
     .options = import_options,
     .state_size = sizeof(struct import_options),
     .defaults = &import_defaults,

@@ -31,6 +31,7 @@ void af_draft_close(struct af_draft *d)
 	                         &d->by_node,    &d->by_frame,  &d->device_names};
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
+	draft_stalls_free(&d->stalls);
 	af_strtab_free(&d->names);
 	*d = (struct af_draft){0};
 }
@@ -145,7 +146,7 @@ uint32_t af_draft_node(struct af_draft *d, uint32_t parent, uint32_t name, enum 
 	return (uint32_t)*slot;
 }
 
-static bool times_can_be(struct af_draft *d, uint64_t start_ns, uint64_t busy_ns)
+bool af_draft_times(struct af_draft *d, uint64_t start_ns, uint64_t busy_ns)
 {
 	if (start_ns <= DRAFT_TIME_MAX && busy_ns <= DRAFT_TIME_MAX)
 		return true;
@@ -156,7 +157,7 @@ static bool times_can_be(struct af_draft *d, uint64_t start_ns, uint64_t busy_ns
 void af_draft_slice(struct af_draft *d, enum af_draft_slice_kind kind,
                     const struct af_draft_slice *s)
 {
-	if (!times_can_be(d, s->start_ns, s->busy_ns))
+	if (!af_draft_times(d, s->start_ns, s->busy_ns))
 		return;
 	AF_GROW(d->slices, d->nr_slices, d->cap_slices);
 	d->slices[d->nr_slices] = *s;
@@ -169,7 +170,7 @@ void af_draft_work(struct af_draft *d, const struct af_draft_work *w,
 	uint64_t hash = af_hash(shape, sizeof *shape);
 	bool fresh;
 
-	if (!times_can_be(d, w->start_ns, w->busy_ns))
+	if (!af_draft_times(d, w->start_ns, w->busy_ns))
 		return;
 	/* The rare shapes with the same hash come one after the other. */
 	uint64_t *slot = af_map_at(&d->by_shape, hash, &fresh);
@@ -187,7 +188,7 @@ void af_draft_work(struct af_draft *d, const struct af_draft_work *w,
 
 void af_draft_sample(struct af_draft *d, const struct af_draft_sample *s)
 {
-	if (!times_can_be(d, s->time_ns, 0))
+	if (!af_draft_times(d, s->time_ns, 0))
 		return;
 	AF_GROW(d->samples, d->nr_samples, d->cap_samples);
 	d->samples[d->nr_samples++] = *s;

@@ -17,6 +17,7 @@
 
 #include "base/map.h"
 #include "base/strtab.h"
+#include "exchange/draft_stalls.h"
 #include "trace/event.h"
 
 struct af_err;
@@ -52,7 +53,8 @@ enum af_draft_slice_kind {
 	D(OVERLAPS, "slices that end after the one they began in: cut there")                      \
 	D(NESTED, "calls inside of a call with the same correlation")                              \
 	D(UNASKED, "pieces of device work without a call or operator in the file: no stack")       \
-	D(CORRELATIONS, "correlations of more than 32 bits")
+	D(CORRELATIONS, "correlations of more than 32 bits")                                       \
+	D(STRINGS, "references to strings that the file does not have")
 
 enum af_draft_unused {
 #define AF_D(NAME, text) AF_DRAFT_##NAME##_UNUSED,
@@ -104,6 +106,7 @@ struct af_draft_process {
 	uint32_t pid;
 	uint32_t exe;     /* of names */
 	uint32_t threads; /* how many */
+	uint32_t api;     /* enum af_api of its devices, 0: CUDA */
 };
 
 struct af_draft_thread {
@@ -137,6 +140,7 @@ struct af_draft {
 	uint32_t nr_nodes, cap_nodes, nr_frames, cap_frames;
 	struct af_map by_process, by_thread, by_shape, by_node, by_frame;
 	struct af_map device_names; /* space and device → name */
+	struct af_draft_stalls stalls;
 	uint64_t sample_weight_ns;
 	uint64_t unused[AF_DRAFT_UNUSED_END];
 	uint64_t damaged; /* places where a file could not be understood */
@@ -160,6 +164,9 @@ uint32_t af_draft_name(struct af_draft *d, const char *text, size_t len);
 uint32_t af_draft_process(struct af_draft *d, uint32_t space, uint32_t pid);
 uint32_t af_draft_thread(struct af_draft *d, uint32_t process, uint32_t tid);
 
+/* Whether these are times that a trace can have; counted when not. */
+bool af_draft_times(struct af_draft *d, uint64_t start_ns, uint64_t busy_ns);
+
 /* The stack @parent (0: empty) and @name inside of it; @parent itself when that is too deep. */
 uint32_t af_draft_node(struct af_draft *d, uint32_t parent, uint32_t name,
                        enum af_draft_frame kind);
@@ -182,7 +189,7 @@ bool af_draft_python(const char *name, size_t *file_len, int32_t *line, const ch
 /* How many events the trace will have got from the files. */
 static inline uint64_t af_draft_nr(const struct af_draft *d)
 {
-	return d->nr_slices + d->nr_works + d->nr_samples;
+	return d->nr_slices + d->nr_works + d->nr_samples + d->stalls.nr;
 }
 
 /*

@@ -155,18 +155,17 @@ static int work_order(const void *a, const void *b)
 	return d ? d : compare(x->correlation, y->correlation);
 }
 
-static uint32_t queue_of(struct draft_writer *w, uint32_t process,
-                         const struct af_draft_shape *shape)
+uint32_t draft_queue_use(struct draft_writer *w, uint32_t process, const struct draft_queue *q)
 {
-	struct draft_queue q = {shape->device, shape->context, shape->stream};
 	bool fresh;
-	uint64_t *slot = af_map_at(&w->by_queue, af_hash(&q, sizeof q), &fresh);
+	uint64_t *slot = af_map_at(&w->by_queue, af_hash(q, sizeof *q), &fresh);
 
 	if (fresh) {
 		*slot = w->nr_queues;
 		AF_GROW(w->queue_list, w->nr_queues, w->cap_queues);
-		w->queue_list[w->nr_queues++] = q;
+		w->queue_list[w->nr_queues++] = *q;
 	}
+	draft_use(&w->devices, process, q->device);
 	return draft_use(&w->queues, process, (uint32_t)*slot);
 }
 
@@ -178,9 +177,10 @@ static void define_shape(struct draft_writer *w, uint32_t process, uint32_t inde
 	if (w->shape_defined[index] == w->nr_streams)
 		return;
 	w->shape_defined[index] = w->nr_streams;
-	draft_use(&w->devices, process, s->device);
 	af_stream_put(
-	    out, shape, time_ns, .shape = index + 1, .op = s->op, .queue = queue_of(w, process, s),
+	    out, shape, time_ns, .shape = index + 1, .op = s->op,
+	    .queue = draft_queue_use(w, process,
+	                             &(struct draft_queue){s->device, s->context, s->stream}),
 	    .kernel = s->op == AF_OP_KERNEL ? draft_use(&w->kernels, process, s->kernel) : 0,
 	    .bytes = s->bytes, .global_x = s->global[0], .global_y = s->global[1],
 	    .global_z = s->global[2], .local_x = s->local[0], .local_y = s->local[1],

@@ -19,6 +19,7 @@ enum {
 	ADDRESS_EVAL = 16, /* stands for CPython's eval loop, whose place Python frames take */
 	ADDRESS_FIRST = 32,
 	PYTHON_VERSION = 0x30c, /* any: there is no line table */
+	DRAFT_USES = 7,
 };
 #define ADDRESS_KERNEL UINT64_C(0xffffffff00000000)
 #define SHIFT_NS UINT64_C(1000000000)
@@ -95,8 +96,11 @@ void draft_define_stack(struct draft_writer *w, uint32_t process, uint32_t node,
 	d->nodes[node].defined = w->nr_streams;
 	for (uint32_t at = node; at; at = d->nodes[at].parent) {
 		uint32_t frame = d->nodes[at].frame;
-		draft_use(&w->frames, process, frame);
-		if (d->frames[frame].kind == AF_DRAFT_PYTHON) {
+		bool kernel = d->frames[frame].kind == AF_DRAFT_KERNEL;
+		draft_use(&w->frames, kernel ? UINT32_MAX : process, frame);
+		if (kernel) {
+			pcs[nr++] = ADDRESS_KERNEL + frame_address(frame);
+		} else if (d->frames[frame].kind == AF_DRAFT_PYTHON) {
 			pcs[nr++] = ADDRESS_EVAL;
 			python[nr_python++] = (uint64_t)(frame + 1) << 32;
 			python[nr_python++] = AF_PY_BORDER;
@@ -159,10 +163,10 @@ static void write_process(struct draft_writer *w, uint32_t process)
 static void write_device(struct draft_writer *w, const struct draft_use *u)
 {
 	struct af_draft *d = w->draft;
-	uint32_t space = d->processes[u->process].space;
+	uint32_t space = d->processes[u->process].space, api = d->processes[u->process].api;
 	const uint64_t *name = af_map_get(&d->device_names, (uint64_t)space << 32 | u->what);
 	struct af_ev_device device = {
-	    .device = u->what + 1, .type = AF_DEVICE_GPU, .api = AF_API_CUDA};
+	    .device = u->what + 1, .type = AF_DEVICE_GPU, .api = api ? api : AF_API_CUDA};
 	struct af_tail tail[3] = {{"", 0, 0}, {"", 0, 0}, {"", 0, 0}};
 	uint64_t now_ns = w->begin_ns + w->shift_ns;
 	char text[32];
@@ -228,20 +232,23 @@ static int use_order(const void *a, const void *b)
 
 static void write_definitions(struct draft_writer *w)
 {
-	struct draft_uses *by_process[] = {&w->devices, &w->queues, &w->kernels, &w->functions,
-	                                   &w->frames};
-	static void (*const write[])(struct draft_writer *, const struct draft_use *) = {
-	    write_device, write_queue, write_kernel, write_function, NULL};
-	uint32_t at[5] = {0};
+	struct draft_uses *by_process[DRAFT_USES] = {&w->devices, &w->queues,  &w->kernels,
+	                                             &w->codes,   &w->reasons, &w->functions,
+	                                             &w->frames};
+	static void (*const write[DRAFT_USES])(struct draft_writer *, const struct draft_use *) = {
+	    write_device,       write_queue,    write_kernel, draft_write_code,
+	    draft_write_reason, write_function, NULL};
+	uint32_t at[DRAFT_USES] = {0};
 
-	for (int k = 0; k < 5; k++)
+	for (int k = 0; k < DRAFT_USES; k++)
 		if (by_process[k]->nr)
 			qsort(by_process[k]->all, by_process[k]->nr, sizeof(struct draft_use),
 			      use_order);
 	for (uint32_t p = 0; p < w->draft->nr_processes && !w->error; p++) {
 		draft_stream_open(w, "defs", p, p + 1, w->draft->processes[p].pid);
 		write_process(w, p);
-		for (int k = 0; k < 5; k++) {
+		draft_write_listing(w, p);
+		for (int k = 0; k < DRAFT_USES; k++) {
 			struct draft_uses *u = by_process[k];
 			for (; at[k] < u->nr && u->all[at[k]].process == p; at[k]++) {
 				const struct draft_use *use = &u->all[at[k]];
@@ -362,6 +369,9 @@ static void span_find(struct draft_writer *w)
 		span_add(w, d->works[i].start_ns, d->works[i].busy_ns);
 	for (uint64_t i = 0; i < d->nr_samples; i++)
 		span_add(w, d->samples[i].time_ns, 0);
+	for (uint32_t i = 0; i < d->stalls.nr_windows; i++)
+		span_add(w, d->stalls.windows[i].start_ns,
+		         d->stalls.windows[i].end_ns - d->stalls.windows[i].start_ns);
 	if (w->begin_ns == UINT64_MAX)
 		w->begin_ns = 0;
 	w->shift_ns = w->begin_ns ? 0 : SHIFT_NS;
@@ -378,10 +388,12 @@ int af_draft_write(struct af_draft *d, int dirfd, struct af_err *err)
 	draft_write_works(&w);
 	draft_write_threads(&w);
 	draft_write_samples(&w);
+	draft_write_stalls(&w);
 	write_definitions(&w);
 	write_names(&w);
 	write_notes(&w);
-	struct draft_uses *uses[] = {&w.frames, &w.functions, &w.kernels, &w.queues, &w.devices};
+	struct draft_uses *uses[DRAFT_USES] = {&w.frames,  &w.functions, &w.kernels, &w.queues,
+	                                       &w.devices, &w.codes,     &w.reasons};
 	for (unsigned i = 0; i < sizeof uses / sizeof *uses; i++)
 		uses_free(uses[i]);
 	af_map_free(&w.by_queue);

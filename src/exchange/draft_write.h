@@ -3,6 +3,7 @@
 #define AF_EXCHANGE_DRAFT_WRITE_H
 
 #include "base/map.h"
+#include "base/sha256.h"
 #include "exchange/draft.h"
 #include "trace/stream.h"
 
@@ -37,11 +38,14 @@ struct draft_writer {
 	uint64_t begin_ns, end_ns;
 	uint64_t shift_ns; /* added to all times, so that none is 0 */
 	int error;
-	struct draft_uses frames, functions, kernels, queues, devices;
+	struct draft_uses frames, functions, kernels, queues, devices, codes, reasons;
 	struct draft_queue *queue_list; /* what the uses of queues are numbers of */
 	uint32_t nr_queues, cap_queues;
 	struct af_map by_queue;
-	uint32_t *shape_defined;      /* by shape: in which stream */
+	uint32_t *shape_defined; /* by shape: in which stream */
+	bool *launch_written;
+	char listing[AF_SHA256_HEX]; /* object of all code that is known */
+	uint64_t listing_size;
 	struct draft_orphan *orphans; /* by space, operator, correlation */
 	uint64_t nr_orphans, cap_orphans;
 };
@@ -65,10 +69,19 @@ void draft_define_kernel_stack(struct draft_writer *w, uint32_t node, uint64_t t
 /* The first orphan of operator @external, or NULL; the others of it come behind. */
 struct draft_orphan *draft_orphans(const struct draft_writer *w, uint32_t space, uint32_t external);
 
+/* The id of the queue in @process, defined with its device. */
+uint32_t draft_queue_use(struct draft_writer *w, uint32_t process, const struct draft_queue *q);
+
+/* The listing of all code is an object of the trace: its PROGRAM in a @process that has code. */
+void draft_write_listing(struct draft_writer *w, uint32_t process);
+void draft_write_code(struct draft_writer *w, const struct draft_use *u);
+void draft_write_reason(struct draft_writer *w, const struct draft_use *u);
+
 /* The streams of threads, of samples, of device work. */
 void draft_write_threads(struct draft_writer *w);
 void draft_write_samples(struct draft_writer *w);
 void draft_write_works(struct draft_writer *w);
+void draft_write_stalls(struct draft_writer *w);
 
 /* What calls of the function are for, by its name: enum af_does. */
 uint32_t draft_function_does(const char *name);

@@ -82,6 +82,11 @@ static bool is_json(const struct import_file *f)
 	return i < f->nr_first && (f->first[i] == '{' || f->first[i] == '[');
 }
 
+static bool is_iaprof(const struct import_file *f)
+{
+	return af_import_is_iaprof(f->first, f->nr_first);
+}
+
 int af_import_file(struct af_draft *d, const char *path, uint32_t number,
                    const struct af_import_watch *watch, char *complaint, size_t size,
                    struct af_err *err)
@@ -97,6 +102,8 @@ int af_import_file(struct af_draft *d, const char *path, uint32_t number,
 	bool json = is_json(&f);
 	if (json)
 		af_import_json(d, &in, number, complaint, size);
+	else if (is_iaprof(&f))
+		af_import_iaprof(d, &in, number, complaint, size);
 	else
 		af_import_folded(d, &in, complaint, size);
 	gzclose(f.gz);
@@ -104,7 +111,8 @@ int af_import_file(struct af_draft *d, const char *path, uint32_t number,
 		return af_fail_plain(err, -EBADMSG, "nothing in %s is of use here%s%s%s", path,
 		                     *complaint ? ": " : "", complaint,
 		                     json ? " (of JSON: traces of PyTorch and of gpuperf)"
-		                          : " (of text: `timestamp comm pid tid cpu stack`)");
+		                          : " (of text: `timestamp comm pid tid cpu stack`, "
+		                            "and profiles of iaprof)");
 	af_draft_note(d, "import.file", "%s", path);
 	return 0;
 }

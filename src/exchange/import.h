@@ -4,16 +4,19 @@
  *	text		gpuperf's extended folded samples, a line each:
  *			`timestamp_ns comm pid tid cpu f1;f2;…`, the root first, frames of the
  *			operating system's kernel with `_[k]` behind
+ *	text		iaprof's profile of a GPU, of any of its generations: lines of a word and
+ *			fields behind tabs, see import_iaprof.c
  *	JSON		Trace Event Format: of PyTorch (Kineto) or of gpuperf, told apart by the
  *			categories of the events
  *
  * Device work belongs to the call with its correlation, never to what happened at the same time;
  * host slices nest in time on their thread, which in Kineto's files is exact. All files of gpuperf
- * tell of the same processes; a file of Kineto's has processes of its own.
+ * tell of the same processes; a file of Kineto's or of iaprof's has processes of its own.
  */
 #ifndef AF_EXCHANGE_IMPORT_H
 #define AF_EXCHANGE_IMPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "exchange/json.h"
@@ -49,5 +52,10 @@ void af_import_json(struct af_draft *d, const struct af_import_source *in, uint3
                     char *complaint, size_t size);
 void af_import_folded(struct af_draft *d, const struct af_import_source *in, char *complaint,
                       size_t size);
+void af_import_iaprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+                      char *complaint, size_t size);
+
+/* Whether a file that begins with the @len bytes at @text is iaprof's. */
+bool af_import_is_iaprof(const char *text, size_t len);
 
 #endif

@@ -1,12 +1,11 @@
 /* gpuperf's extended folded samples: `timestamp_ns comm pid tid cpu f1;f2;…`. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "exchange/draft.h"
 #include "exchange/import.h"
+#include "exchange/import_lines.h"
 
 enum { LINE_MAX_BYTES = 256 << 10, TEXT_MAX = AF_JSON_TEXT_MAX };
 
@@ -143,9 +142,12 @@ static bool line_read(struct folded *f, const char *p, const char *end)
 	return true;
 }
 
-static void line_take(struct folded *f, const char *p, size_t len)
+static void line_take(void *arg, char *p, size_t len, bool cut)
 {
+	struct folded *f = arg;
+
 	f->line++;
+	f->draft->unused[AF_DRAFT_TEXTS_UNUSED] += cut;
 	while (len && (p[len - 1] == '\r' || p[len - 1] == ' '))
 		len--;
 	if (!len || line_read(f, p, p + len))
@@ -155,45 +157,12 @@ static void line_take(struct folded *f, const char *p, size_t len)
 	f->draft->unused[AF_DRAFT_LINES_UNUSED]++;
 }
 
-/* Lines of a source through one buffer; of a line that is too long the first part counts. */
-static ssize_t lines_read(struct folded *f, const struct af_import_source *in, char *buffer)
-{
-	size_t len = 0;
-	bool skipping = false;
-	ssize_t n;
-
-	while ((n = in->read(in->arg, buffer + len, LINE_MAX_BYTES - len)) > 0) {
-		size_t from = 0, end = len + (size_t)n;
-		for (char *nl; (nl = memchr(buffer + from, '\n', end - from));) {
-			if (!skipping)
-				line_take(f, buffer + from, (size_t)(nl - buffer) - from);
-			skipping = false;
-			from = (size_t)(nl - buffer) + 1;
-		}
-		if (skipping)
-			from = end;
-		len = end - from;
-		memmove(buffer, buffer + from, len);
-		if (len == LINE_MAX_BYTES) {
-			line_take(f, buffer, len);
-			f->draft->unused[AF_DRAFT_TEXTS_UNUSED]++;
-			len = 0;
-			skipping = true;
-		}
-	}
-	if (len)
-		line_take(f, buffer, len);
-	return n;
-}
-
 void af_import_folded(struct af_draft *d, const struct af_import_source *in, char *complaint,
                       size_t size)
 {
 	struct folded f = {.draft = d};
-	char *buffer = af_xrealloc(NULL, LINE_MAX_BYTES);
-	ssize_t rc = lines_read(&f, in, buffer);
+	ssize_t rc = import_lines(in, LINE_MAX_BYTES, line_take, &f);
 
-	free(buffer);
 	if (rc < 0) {
 		d->damaged++;
 		snprintf(complaint, size, "line %llu: the file cannot be read further",

@@ -82,6 +82,8 @@ static enum af_frame folded_kind(const char *s, size_t *len)
 		size_t i = n - 1;
 		while (i > 0 && s[i - 1] >= '0' && s[i - 1] <= '9')
 			i--;
+		if (i == n - 1 && n > 6 && !memcmp(s + n - 4, ".py", 3) && memchr(s, '(', n))
+			return AF_FRAME_PYTHON;
 		if (i > 4 && i < n - 1 && s[i - 1] == ':' &&
 		    (!memcmp(s + i - 4, ".py", 3) || s[i - 2] == '>'))
 			return AF_FRAME_PYTHON;

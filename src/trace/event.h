@@ -560,7 +560,8 @@ enum af_object_form {
 	AF_OBJECT_SOURCE = 1, /* program text */
 	AF_OBJECT_BINARY = 2, /* what the driver gives back for the device */
 	AF_OBJECT_IL = 3,     /* SPIR-V or another intermediate language */
-	AF_OBJECT_NATIVE = 4  /* machine code the device runs: ELF, cubin */
+	AF_OBJECT_NATIVE = 4, /* machine code the device runs: ELF, cubin */
+	AF_OBJECT_LISTING = 5 /* text: instructions as another profiler named them */
 };
 
 /* What a piece of device work is. On disk; names are what tables and graphs show. */

@@ -119,6 +119,7 @@ static const struct af_value_info object_values[] = {
     NAMED(OBJECT, BINARY, "what the driver gives back for the device"),
     NAMED(OBJECT, IL, "SPIR-V or another intermediate language"),
     NAMED(OBJECT, NATIVE, "machine code the device runs: ELF, cubin"),
+    NAMED(OBJECT, LISTING, "text: instructions as another profiler named them"),
 };
 
 #define ENUM(name, flags, values)                                                                  \

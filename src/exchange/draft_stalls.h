@@ -1,0 +1,67 @@
+/*
+ * Samples of device instructions, for a draft: how often in a window of time an instruction of
+ * device code was found, why it did not issue, and which launch of the code that was of. Profilers
+ * of this kind tell neither when a kernel ran nor for how long, only from which stack it came.
+ *
+ *	af_draft_window, af_draft_code → af_draft_launch, af_draft_insn → af_draft_stall
+ *
+ * Indexes are made when new; all of this lives in the draft. 24 bytes a stall.
+ */
+#ifndef AF_EXCHANGE_DRAFT_STALLS_H
+#define AF_EXCHANGE_DRAFT_STALLS_H
+
+#include <stdint.h>
+
+#include "base/map.h"
+
+struct af_draft;
+
+/* A function of device code. Names are of draft->names. */
+struct af_draft_code {
+	uint32_t process, name, file; /* file: of its source, 0 not known */
+};
+
+/* A kernel, as launched from one stack; 0 is none. Its number is its correlation. */
+struct af_draft_launch {
+	uint32_t code, node; /* node: 0 when the stack is not known */
+};
+
+struct af_draft_insn {
+	uint32_t code, offset, text;
+};
+
+struct af_draft_window {
+	uint64_t start_ns, end_ns;
+};
+
+struct af_draft_stall {
+	uint32_t window, process;
+	uint32_t launch; /* 0: in no code that is known, and there is nothing else to say of it */
+	uint32_t offset, reason; /* reason: of draft->names */
+	uint32_t count;
+};
+
+struct af_draft_stalls {
+	struct af_draft_code *codes;
+	struct af_draft_launch *launches;
+	struct af_draft_insn *insns;
+	struct af_draft_window *windows;
+	struct af_draft_stall *stalls;
+	uint64_t nr, cap;
+	uint32_t nr_codes, cap_codes, nr_launches, cap_launches, nr_insns, cap_insns;
+	uint32_t nr_windows, cap_windows;
+	struct af_map by_code, by_launch, by_insn;
+};
+
+void draft_stalls_free(struct af_draft_stalls *s); /* a zeroed one is fine */
+
+uint32_t af_draft_code(struct af_draft *d, const struct af_draft_code *code);
+/* From 1 on. A @node of 0 is a launch too, of which the stack is not known. */
+uint32_t af_draft_launch(struct af_draft *d, uint32_t code, uint32_t node);
+/* What the instruction at @offset is; what was said first stays. */
+void af_draft_insn(struct af_draft *d, const struct af_draft_insn *insn);
+/* Windows come in order of time. One that cannot be is UINT32_MAX, and counted. */
+uint32_t af_draft_window(struct af_draft *d, uint64_t start_ns, uint64_t end_ns);
+void af_draft_stall(struct af_draft *d, const struct af_draft_stall *s);
+
+#endif

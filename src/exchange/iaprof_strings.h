@@ -1,0 +1,46 @@
+/*
+ * The strings of an iaprof profile: names, and stacks that are already text, `main;f;g_[k];`. A
+ * stack is taken apart when it comes, so that memory grows with what is new in it. iaprof also
+ * writes each sample's whole path as a string, for viewers that look no further: those are not
+ * kept.
+ *
+ * One id may be asked for as a name and as a stack.
+ */
+#ifndef AF_EXCHANGE_IAPROF_STRINGS_H
+#define AF_EXCHANGE_IAPROF_STRINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+
+struct af_draft;
+
+struct iaprof_strings {
+	struct af_draft *draft;
+	struct af_map by_id; /* id → index */
+	struct iaprof_string {
+		uint32_t name; /* of the draft, when it is no stack */
+		uint32_t node;
+		bool stack;
+	} * all;
+	uint32_t nr, cap;
+};
+
+void iaprof_strings_free(struct iaprof_strings *s);
+
+/* @id is the @len bytes at @text from here on. False: it was something else before. */
+bool iaprof_string_put(struct iaprof_strings *s, uint64_t id, const char *text, size_t len);
+
+/* What @id stands for; 0 for id 0 and for one that the file does not have, which is counted. */
+uint32_t iaprof_name(struct iaprof_strings *s, uint64_t id);
+uint32_t iaprof_stack(struct iaprof_strings *s, uint64_t id);
+
+/* The stack @above, 0 for none, and on top of it the frames of @node. */
+uint32_t iaprof_stack_join(struct af_draft *d, uint32_t above, uint32_t node);
+
+/* A name of the draft, cut when it is too long. */
+uint32_t iaprof_text(struct af_draft *d, const char *text, size_t len);
+
+#endif

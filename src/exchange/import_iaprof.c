@@ -1,0 +1,473 @@
+/*
+ * iaprof's profile of a GPU as text: what it executed, at which instructions, and why it stalled,
+ * under the stack that last launched the kernel. There were three ways to write it, all of lines
+ * that are a word and fields behind tabs; numbers are ids of strings unless said otherwise.
+ *
+ *	string ID TEXT			in all of them, before the id is used; 0 is no string
+ *
+ * In one line, with texts in the place of ids at first:
+ *	interval_start N, interval_end N
+ *	eustall COMM PID USTACK KSTACK DEBUG SYSTEM FILE SYMBOL INSN STALL 0xOFFSET COUNT
+ *
+ * With what stays the same left out:
+ *	interval_start N SECONDS, interval_end N
+ *	proc_name COMM, pid PID, ustack STACK, kstack STACK, shader_type NUMBER, gpu_file FILE,
+ *	gpu_symbol SYMBOL, insn_text INSN
+ *	e PATH STALL OFFSET COUNT	the offset in hexadecimal
+ *
+ * Since 2026:
+ *	interval N SECONDS
+ *	kernel 0xADDRESS COMM PID STACK FILE SYMBOL
+ *	eustall 0xOFFSET INSN COUNT…	ten, of the reasons below, in this order
+ *	metric NAME NUMBER		of the whole device; eu-stall-… are sums of all samples
+ *
+ * Counts of an interval are written when it ends, with the time of that moment.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exchange/draft.h"
+#include "exchange/iaprof_strings.h"
+#include "exchange/import.h"
+#include "exchange/import_lines.h"
+
+enum {
+	LINE_MAX_BYTES = 1 << 20,
+	FIELDS_MAX = 16,
+	FIELDS_STALL = 13, /* the word and twelve fields, in both kinds of eustall */
+	REASONS = 10,
+};
+#define INTERVAL_NS UINT64_C(10000000) /* what iaprof does when it is not told */
+
+static const char *const reasons[REASONS] = {"active", "control", "pipestall",  "send",  "dist_acc",
+                                             "sbid",   "sync",    "inst_fetch", "other", "tdr"};
+
+/* What the samples that follow are of. */
+struct iaprof_state {
+	uint32_t comm, file, symbol, insn; /* names */
+	uint32_t ustack, kstack;           /* nodes */
+	uint32_t pid;
+};
+
+struct import_iaprof {
+	struct af_draft *draft;
+	struct iaprof_strings strings;
+	struct iaprof_state state;
+	struct af_map by_process, nr_comms; /* pid and comm → process; pid → how many comms */
+	uint32_t number;
+	uint32_t window; /* UINT32_MAX: before the first */
+	uint32_t reasons[REASONS];
+	uint64_t given, metered; /* samples of this interval: of instructions, by the metrics */
+	uint64_t last_ns;
+	uint64_t line, bad, first_bad;
+	char *fields[FIELDS_MAX];
+	unsigned nr;
+};
+
+static bool number_read(const char *text, int base, uint64_t *value)
+{
+	char *end;
+
+	if (base == 16 && text[0] == '0' && text[1] == 'x')
+		text += 2;
+	if (!*text || strlen(text) > 20 ||
+	    strspn(text, base == 16 ? "0123456789abcdefABCDEF" : "0123456789") != strlen(text))
+		return false;
+	*value = strtoull(text, &end, base);
+	return true;
+}
+
+/* Seconds with a fraction, exactly. */
+static bool seconds_read(const char *text, uint64_t *ns)
+{
+	uint64_t whole = 0, unit = 1000000000;
+	size_t digits = strspn(text, "0123456789");
+
+	if (!digits || digits > 10)
+		return false;
+	for (; digits--; text++)
+		whole = whole * 10 + (uint64_t)(*text - '0');
+	*ns = whole * unit;
+	if (*text == '.')
+		while (*++text >= '0' && *text <= '9')
+			*ns += (uint64_t)(*text - '0') * (unit /= 10);
+	return !*text;
+}
+
+static bool field_number(struct import_iaprof *in, unsigned i, int base, uint64_t *value)
+{
+	return i < in->nr && number_read(in->fields[i], base, value);
+}
+
+/* A name by its id, or spelled out. */
+static uint32_t field_name(struct import_iaprof *in, unsigned i)
+{
+	uint64_t id;
+
+	if (number_read(in->fields[i], 10, &id))
+		return iaprof_name(&in->strings, id);
+	return iaprof_text(in->draft, in->fields[i], strlen(in->fields[i]));
+}
+
+static uint32_t field_stack(struct import_iaprof *in, unsigned i)
+{
+	uint64_t id;
+
+	return number_read(in->fields[i], 10, &id) ? iaprof_stack(&in->strings, id) : 0;
+}
+
+/* What iaprof says where it does not know. */
+static uint32_t known(struct import_iaprof *in, uint32_t name)
+{
+	static const char *const none[] = {"[unknown file]", "<unknown>", "[failed decode]"};
+	const char *text = af_strtab_get(&in->draft->names, name);
+
+	for (unsigned i = 0; i < sizeof none / sizeof *none; i++)
+		if (!strcmp(text, none[i]))
+			return 0;
+	return name;
+}
+
+/*
+ * A thread's comm is what iaprof knows of a process: each pid and comm is a process of its own, as
+ * in its pictures.
+ */
+static uint32_t process_of(struct import_iaprof *in, uint32_t pid, uint32_t comm)
+{
+	struct af_draft *d = in->draft;
+	bool fresh;
+	uint64_t *slot = af_map_at(&in->by_process, (uint64_t)pid << 32 | comm, &fresh);
+
+	if (!fresh)
+		return (uint32_t)*slot;
+	uint64_t *comms = af_map_at(&in->nr_comms, pid, NULL);
+	/* A space of the file's own, one for each further comm. */
+	uint32_t space = in->number + 1 + ((uint32_t)(*comms)++ << 20);
+	uint32_t process = af_draft_process(d, space, pid);
+	d->processes[process].api = AF_API_LEVEL_ZERO;
+	d->processes[process].exe = comm || pid ? comm : af_draft_name(d, "[unknown process]", 17);
+	af_draft_device(d, space, 0, "Intel GPU", 9);
+	*slot = process;
+	return process;
+}
+
+/* Samples that come before any interval does get one that ends when that begins. */
+static uint32_t window_now(struct import_iaprof *in)
+{
+	if (in->window == UINT32_MAX)
+		in->window = af_draft_window(in->draft, 0, 0);
+	return in->window;
+}
+
+static void stall_add(struct import_iaprof *in, uint64_t offset, uint32_t reason, uint64_t count)
+{
+	struct af_draft *d = in->draft;
+	const struct iaprof_state *s = &in->state;
+
+	if (!count)
+		return;
+	if (offset > UINT32_MAX || count > UINT32_MAX) {
+		d->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		return;
+	}
+	uint32_t process = process_of(in, s->pid, s->comm);
+	uint32_t code = af_draft_code(d, &(struct af_draft_code){process, s->symbol, s->file});
+	uint32_t node = iaprof_stack_join(d, s->ustack, s->kstack);
+	if (s->insn)
+		af_draft_insn(d, &(struct af_draft_insn){code, (uint32_t)offset, s->insn});
+	af_draft_stall(d, &(struct af_draft_stall){.window = window_now(in),
+	                                           .process = process,
+	                                           .launch = af_draft_launch(d, code, node),
+	                                           .offset = (uint32_t)offset,
+	                                           .reason = reason,
+	                                           .count = (uint32_t)count});
+	in->given += count;
+}
+
+/* What the device's sums have more than its kernels is in code that iaprof does not know. */
+static void interval_close(struct import_iaprof *in)
+{
+	uint64_t other = in->metered > in->given ? in->metered - in->given : 0;
+
+	if (other)
+		af_draft_stall(in->draft, &(struct af_draft_stall){.window = window_now(in),
+		                                                   .process = process_of(in, 0, 0),
+		                                                   .count = other > UINT32_MAX
+		                                                                ? UINT32_MAX
+		                                                                : (uint32_t)other});
+	in->given = in->metered = 0;
+}
+
+static bool take_interval(struct import_iaprof *in)
+{
+	struct af_draft_stalls *s = &in->draft->stalls;
+	uint64_t number, end_ns, start_ns;
+
+	if (!field_number(in, 1, 10, &number))
+		return false;
+	interval_close(in);
+	/* Those of 2025 did not tell when. */
+	if (in->nr < 3)
+		end_ns = (number < INT64_MAX / INTERVAL_NS ? number + 1 : 0) * INTERVAL_NS;
+	else if (!seconds_read(in->fields[2], &end_ns))
+		return false;
+	start_ns = in->last_ns;
+	if (!start_ns || start_ns > end_ns)
+		start_ns = end_ns > INTERVAL_NS ? end_ns - INTERVAL_NS : 0;
+	if (!in->last_ns && in->window != UINT32_MAX)
+		s->windows[in->window] = (struct af_draft_window){start_ns, start_ns};
+	uint32_t window = af_draft_window(in->draft, start_ns, end_ns);
+	if (window == UINT32_MAX)
+		return false;
+	in->window = window;
+	in->last_ns = end_ns;
+	return true;
+}
+
+static bool take_string(struct import_iaprof *in)
+{
+	uint64_t id;
+
+	if (in->nr != 3 || !field_number(in, 1, 10, &id))
+		return false;
+	/* Another profile begins: nothing that was said before holds there. */
+	if (!iaprof_string_put(&in->strings, id, in->fields[2], strlen(in->fields[2])) && id == 1)
+		in->state = (struct iaprof_state){0};
+	return true;
+}
+
+/* A line that says what is other than before. */
+static bool take_state(struct import_iaprof *in)
+{
+	static const struct {
+		const char *word;
+		size_t at;
+	} names[] = {{"proc_name", offsetof(struct iaprof_state, comm)},
+	             {"gpu_file", offsetof(struct iaprof_state, file)},
+	             {"gpu_symbol", offsetof(struct iaprof_state, symbol)},
+	             {"insn_text", offsetof(struct iaprof_state, insn)}},
+	  stacks[] = {{"ustack", offsetof(struct iaprof_state, ustack)},
+	              {"kstack", offsetof(struct iaprof_state, kstack)}};
+	uint64_t n;
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(in->fields[0], names[i].word) && field_number(in, 1, 10, &n)) {
+			*(uint32_t *)((char *)&in->state + names[i].at) =
+			    known(in, iaprof_name(&in->strings, n));
+			return true;
+		}
+	for (unsigned i = 0; i < sizeof stacks / sizeof *stacks; i++)
+		if (!strcmp(in->fields[0], stacks[i].word) && field_number(in, 1, 10, &n)) {
+			*(uint32_t *)((char *)&in->state + stacks[i].at) =
+			    iaprof_stack(&in->strings, n);
+			return true;
+		}
+	if (strcmp(in->fields[0], "pid") != 0 || !field_number(in, 1, 10, &n) || n > UINT32_MAX)
+		return false;
+	in->state.pid = (uint32_t)n;
+	return true;
+}
+
+static bool take_e(struct import_iaprof *in)
+{
+	uint64_t reason, offset, count;
+
+	if (!field_number(in, 2, 10, &reason) || !field_number(in, 3, 16, &offset) ||
+	    !field_number(in, 4, 10, &count))
+		return false;
+	stall_add(in, offset, iaprof_name(&in->strings, reason), count);
+	return true;
+}
+
+static bool take_kernel(struct import_iaprof *in)
+{
+	struct iaprof_state *s = &in->state;
+	uint64_t address, pid;
+
+	if (in->nr < 7 || !field_number(in, 1, 16, &address) || !field_number(in, 3, 10, &pid) ||
+	    pid > UINT32_MAX)
+		return false;
+	*s = (struct iaprof_state){
+	    .comm = field_name(in, 2),
+	    .pid = (uint32_t)pid,
+	    .ustack = field_stack(in, 4),
+	    .file = known(in, field_name(in, 5)),
+	    .symbol = field_name(in, 6),
+	};
+	/* Without a symbol it goes by its address, as it did before 2026. */
+	if (!s->symbol)
+		s->symbol = iaprof_text(in->draft, in->fields[1], strlen(in->fields[1]));
+	return true;
+}
+
+/* All that is known of a sample, in one line. */
+static bool take_wide(struct import_iaprof *in)
+{
+	uint64_t pid, offset, count;
+
+	if (!field_number(in, 2, 10, &pid) || pid > UINT32_MAX ||
+	    !field_number(in, 11, 16, &offset) || !field_number(in, 12, 10, &count))
+		return false;
+	in->state = (struct iaprof_state){
+	    .comm = field_name(in, 1),
+	    .pid = (uint32_t)pid,
+	    .ustack = field_stack(in, 3),
+	    .kstack = field_stack(in, 4),
+	    .file = known(in, field_name(in, 7)),
+	    .symbol = field_name(in, 8),
+	    .insn = known(in, field_name(in, 9)),
+	};
+	stall_add(in, offset, field_name(in, 10), count);
+	return true;
+}
+
+static bool take_eustall(struct import_iaprof *in)
+{
+	uint64_t offset, counts[REASONS];
+
+	if (in->nr != FIELDS_STALL)
+		return false;
+	if (strncmp(in->fields[1], "0x", 2) != 0 || !strncmp(in->fields[11], "0x", 2))
+		return take_wide(in);
+	bool good = field_number(in, 1, 16, &offset);
+	for (unsigned i = 0; i < REASONS; i++)
+		good = good && field_number(in, 3 + i, 10, &counts[i]);
+	if (!good)
+		return false;
+	in->state.insn = known(in, field_name(in, 2));
+	for (unsigned i = 0; i < REASONS; i++)
+		stall_add(in, offset, in->reasons[i], counts[i]);
+	return true;
+}
+
+/* Frequency and how busy the device was have no place in a trace; sums of samples are read. */
+static bool take_metric(struct import_iaprof *in)
+{
+	uint64_t value;
+
+	if (in->nr < 3)
+		return false;
+	if (strncmp(in->fields[1], "eu-stall-", 9) != 0)
+		in->draft->unused[AF_DRAFT_OTHER_UNUSED]++;
+	else if (!field_number(in, 2, 10, &value) ||
+	         __builtin_add_overflow(in->metered, value, &in->metered))
+		return false;
+	return true;
+}
+
+static bool take_nothing(struct import_iaprof *in)
+{
+	(void)in;
+	return true;
+}
+
+/* A frame was shown: there is no place for that. */
+static bool take_frame(struct import_iaprof *in)
+{
+	in->draft->unused[AF_DRAFT_OTHER_UNUSED]++;
+	return true;
+}
+
+static const struct {
+	const char *word;
+	bool (*take)(struct import_iaprof *in);
+} lines[] = {
+    {"e", take_e},
+    {"string", take_string},
+    {"proc_name", take_state},
+    {"pid", take_state},
+    {"ustack", take_state},
+    {"kstack", take_state},
+    {"gpu_file", take_state},
+    {"gpu_symbol", take_state},
+    {"insn_text", take_state},
+    {"shader_type", take_nothing}, /* the symbol says it */
+    {"eustall", take_eustall},
+    {"kernel", take_kernel},
+    {"interval", take_interval},
+    {"interval_start", take_interval},
+    {"interval_end", take_nothing},
+    {"metric", take_metric},
+    {"frame", take_frame},
+};
+
+bool af_import_is_iaprof(const char *text, size_t len)
+{
+	const char *end = text + len;
+
+	/* A file may begin in the middle of a line. */
+	for (const char *at = text; at; at = memchr(at, '\n', (size_t)(end - at))) {
+		at += at != text;
+		for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
+			size_t n = strlen(lines[i].word);
+			if ((size_t)(end - at) > n && !memcmp(at, lines[i].word, n) &&
+			    at[n] == '\t')
+				return true;
+		}
+	}
+	return false;
+}
+
+static void line_split(struct import_iaprof *in, char *p)
+{
+	/* The text of a string may have tabs. */
+	unsigned most = !strncmp(p, "string\t", 7) ? 3 : FIELDS_MAX;
+
+	for (in->nr = 0; p && in->nr < most;) {
+		in->fields[in->nr++] = p;
+		p = in->nr < most ? strchr(p, '\t') : NULL;
+		if (p)
+			*p++ = 0;
+	}
+}
+
+static bool line_read(struct import_iaprof *in, char *p)
+{
+	line_split(in, p);
+	for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++)
+		if (!strcmp(in->fields[0], lines[i].word))
+			return lines[i].take(in);
+	return false;
+}
+
+static void line_take(void *arg, char *p, size_t len, bool cut)
+{
+	struct import_iaprof *in = arg;
+
+	in->line++;
+	in->draft->unused[AF_DRAFT_TEXTS_UNUSED] += cut;
+	if (len && p[len - 1] == '\r')
+		p[--len] = 0;
+	if (!len || line_read(in, p))
+		return;
+	if (!in->bad++)
+		in->first_bad = in->line;
+	in->draft->unused[AF_DRAFT_LINES_UNUSED]++;
+}
+
+void af_import_iaprof(struct af_draft *d, const struct af_import_source *source, uint32_t number,
+                      char *complaint, size_t size)
+{
+	struct import_iaprof in = {
+	    .draft = d, .strings = {.draft = d}, .number = number, .window = UINT32_MAX};
+
+	for (unsigned i = 0; i < REASONS; i++)
+		in.reasons[i] = af_draft_name(d, reasons[i], strlen(reasons[i]));
+	ssize_t rc = import_lines(source, LINE_MAX_BYTES, line_take, &in);
+
+	interval_close(&in);
+	iaprof_strings_free(&in.strings);
+	af_map_free(&in.by_process);
+	af_map_free(&in.nr_comms);
+	if (rc < 0) {
+		d->damaged++;
+		snprintf(complaint, size, "line %llu: the file cannot be read further",
+		         (unsigned long long)in.line);
+	} else if (in.bad) {
+		snprintf(complaint, size,
+		         "%llu of %llu lines are none of iaprof's, the first: line %llu",
+		         (unsigned long long)in.bad, (unsigned long long)in.line,
+		         (unsigned long long)in.first_bad);
+	}
+}

@@ -1,0 +1,42 @@
+#include "exchange/import_lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "exchange/import.h"
+
+ssize_t import_lines(const struct af_import_source *in, size_t most,
+                     void (*take)(void *arg, char *line, size_t len, bool cut), void *arg)
+{
+	char *buffer = af_xrealloc(NULL, most + 1);
+	size_t len = 0;
+	bool skipping = false;
+	ssize_t n;
+
+	while ((n = in->read(in->arg, buffer + len, most - len)) > 0) {
+		size_t from = 0, end = len + (size_t)n;
+		for (char *nl; (nl = memchr(buffer + from, '\n', end - from));) {
+			*nl = 0;
+			if (!skipping)
+				take(arg, buffer + from, (size_t)(nl - buffer) - from, false);
+			skipping = false;
+			from = (size_t)(nl - buffer) + 1;
+		}
+		if (skipping)
+			from = end;
+		len = end - from;
+		memmove(buffer, buffer + from, len);
+		if (len == most) {
+			buffer[len] = 0;
+			take(arg, buffer, len, true);
+			len = 0;
+			skipping = true;
+		}
+	}
+	buffer[len] = 0;
+	if (len)
+		take(arg, buffer, len, false);
+	free(buffer);
+	return n;
+}
