@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "sym/line_header.h"
+#include "sym/line_names.h"
 
 enum {
 	LINE_ROWS = 32 << 20, /* a GiB of them; cuts a program that is made to be long */
@@ -24,6 +25,8 @@ struct line_reader {
 	struct af_line_row row; /* the state machine's registers */
 	uint32_t first;         /* row of the sequence */
 	bool placed;            /* the section is known */
+	uint32_t *programs;     /* the first row of each */
+	uint32_t nr_programs, cap_programs;
 };
 
 static int line_place_order(const void *a, const void *b)
@@ -90,7 +93,7 @@ static void line_inlined_call(struct line_reader *r, struct line_cursor *c)
 	r->row.caller = caller && caller <= r->table->nr_rows - r->first
 	                    ? r->first + (uint32_t)caller - 1
 	                    : AF_LINE_NONE;
-	r->row.name = name < UINT32_MAX ? (uint32_t)name : 0;
+	r->row.name = name < AF_LINE_NONE ? (uint32_t)name : AF_LINE_NONE;
 }
 
 static void line_extended(struct line_reader *r, struct line_cursor *c)
@@ -208,10 +211,14 @@ void af_line_table_read(struct af_line_table *t, const struct af_elf *e, const c
 	r.start = af_elf_bytes(e, &s);
 	struct line_cursor c = {.at = r.start, .end = r.start + s.sh_size};
 	while (c.at < c.end && !c.bad) {
+		AF_GROW(r.programs, r.nr_programs, r.cap_programs);
+		r.programs[r.nr_programs++] = t->nr_rows;
 		if (line_header_read(&r.header, &c, t, &strings))
 			line_run(&r);
 		free(r.header.directories);
 	}
+	line_names_place(t, e, &strings.str, r.programs, r.nr_programs);
+	free(r.programs);
 	free(r.places);
 	if (!t->nr_rows)
 		return;
