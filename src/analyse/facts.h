@@ -38,7 +38,7 @@ struct af_cell {
 	bool unknown;     /* there is no value: a blank, null in JSON */
 };
 
-enum { AF_TABLE_COLUMNS = 20 };
+enum { AF_TABLE_COLUMNS = 48 };
 
 struct af_table {
 	const char *name;  /* for --json: "cpu_top" */

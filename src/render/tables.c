@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/facts.h"
+#include "render/columns.h"
 #include "render/label.h"
 
 enum { NAME_MAX_COLUMNS = 60 };
@@ -38,27 +39,6 @@ static void cell_bytes(struct af_buf *b, uint64_t bytes)
 	af_buf_str(b, units[i]);
 }
 
-/* Columns a UTF-8 text takes, near enough: its code points. */
-static size_t text_columns(const char *s)
-{
-	size_t n = 0;
-
-	for (; *s; s++)
-		n += (*s & 0xc0) != 0x80;
-	return n;
-}
-
-/* Where code point @n of @s begins. */
-static size_t text_offset(const char *s, size_t n)
-{
-	size_t i = 0;
-
-	for (; s[i]; i++)
-		if ((s[i] & 0xc0) != 0x80 && !n--)
-			break;
-	return i;
-}
-
 /* A name, made harmless for a terminal and cut in the middle when too long. */
 static void cell_text(struct af_buf *b, const char *s, bool cut)
 {
@@ -66,11 +46,11 @@ static void cell_text(struct af_buf *b, const char *s, bool cut)
 
 	af_buf_str(&shown, "");
 	af_buf_terminal(&shown, s, strlen(s), "");
-	size_t columns = text_columns(shown.data), keep = NAME_MAX_COLUMNS / 2 - 1;
+	size_t columns = af_columns_of(shown.data), keep = NAME_MAX_COLUMNS / 2 - 1;
 	if (cut && columns > NAME_MAX_COLUMNS) {
-		af_buf_add(b, shown.data, text_offset(shown.data, keep));
+		af_buf_add(b, shown.data, af_columns_offset(shown.data, keep));
 		af_buf_str(b, "..");
-		af_buf_str(b, shown.data + text_offset(shown.data, columns - keep));
+		af_buf_str(b, shown.data + af_columns_offset(shown.data, columns - keep));
 	} else {
 		af_buf_add(b, shown.data, shown.len);
 	}
@@ -104,7 +84,7 @@ static void cell_format(struct af_buf *b, const struct af_column *column, const 
 
 static void put_aligned(struct af_buf *b, const char *s, size_t width, bool left, bool last)
 {
-	size_t n = text_columns(s), pad = n < width ? width - n : 0;
+	size_t n = af_columns_of(s), pad = n < width ? width - n : 0;
 
 	if (!left)
 		af_buf_fmt(b, "%*s", (int)pad, "");
@@ -136,13 +116,13 @@ static void table_shown(const struct af_table *t, uint32_t nr_rows, struct table
 	}
 	for (uint32_t i = 0; i < shown->nr; i++) {
 		uint32_t c = shown->columns[i];
-		shown->widths[i] = text_columns(t->columns[c].title);
+		shown->widths[i] = af_columns_of(t->columns[c].title);
 		for (uint32_t r = 0; r < nr_rows; r++) {
 			cell.len = 0;
 			af_buf_str(&cell, "");
 			cell_format(&cell, &t->columns[c], &t->cells[(size_t)r * t->nr_columns + c],
 			            shown->header);
-			size_t n = text_columns(cell.data);
+			size_t n = af_columns_of(cell.data);
 			if (n > shown->widths[i])
 				shown->widths[i] = n;
 		}

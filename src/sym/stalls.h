@@ -25,6 +25,7 @@ struct af_stall {
 	const char *name; /* for frames and columns: "long scoreboard" */
 	char letter; /* in bars of a terminal; among the reasons of one device no other has it */
 	enum af_stall_sort sort;
+	bool awaits;         /* the result of an instruction before: which one, can be told */
 	const char *meaning; /* one sentence */
 	const char *advice;  /* one sentence of what to try, NULL where there is nothing to try */
 };
