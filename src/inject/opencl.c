@@ -78,6 +78,7 @@ static void opencl_wrap(cl_uint num_entries, const cl_icd_dispatch *target)
 	af_opencl_wrap_devices(&opencl_wrappers);
 	af_opencl_wrap_queues(&opencl_wrappers);
 	af_opencl_wrap_programs(&opencl_wrappers);
+	af_opencl_wrap_native(&opencl_wrappers);
 	af_opencl_wrap_enqueues(&opencl_wrappers);
 	af_opencl_wrap_waits(&opencl_wrappers);
 	af_opencl_wrap_extensions(&opencl_wrappers);

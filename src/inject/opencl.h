@@ -6,6 +6,7 @@
  *	opencl_device.c    devices and their parts
  *	opencl_queue.c     contexts and queues; profiling forced on
  *	opencl_program.c   programs, kernels, and the objects they are made of
+ *	opencl_native.c    what the driver made of kernels and loaded into this process
  *	opencl_enqueue.c   what puts work on a queue
  *	opencl_extension.c the same for functions that are got by name
  *	opencl_wait.c      what waits for work, or asks after it
@@ -46,6 +47,7 @@ extern struct _cl_icd_dispatch af_opencl_next;
 void af_opencl_wrap_devices(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_queues(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_programs(struct _cl_icd_dispatch *d);
+void af_opencl_wrap_native(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_enqueues(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_waits(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_extensions(struct _cl_icd_dispatch *d);
@@ -114,6 +116,7 @@ uint32_t af_opencl_nr_queues(void);
 /* Ids of the process, defined in the trace when new; 0 when not known. */
 struct af_opencl_device *af_opencl_device(cl_device_id handle);
 uint32_t af_opencl_program(cl_program handle);
+uint32_t af_opencl_program_id(void); /* of one that has no handle */
 uint32_t af_opencl_kernel(cl_kernel handle);
 
 /* One call that puts work on a queue, from its entry to its return. */

@@ -30,6 +30,11 @@ static void *scratch_map(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+uint32_t af_opencl_program_id(void)
+{
+	return af_inject_next_id(&nr_program_ids);
+}
+
 /* A handle that comes back is another program. */
 static uint32_t program_new(cl_program handle)
 {

@@ -77,11 +77,15 @@ const struct af_live_process *af_sym_job_live(struct af_sym_job *job, uint32_t o
 	                    p->exe);
 }
 
-/* Where else a file may be than at its path: with the processes that have it, while they live. */
+/*
+ * Where else a file may be than at its path: with the processes that have it, while they live; or
+ * the trace has it.
+ */
 struct job_search {
 	struct af_sym_job *job;
 	const struct job_module *module;
 	uint32_t mapping, way, nr; /* the next to try; processes that live so far */
+	uint32_t object;
 };
 
 static int job_try(const struct job_search *s, const struct af_live_process *p)
@@ -99,6 +103,18 @@ static int job_try(const struct job_search *s, const struct af_live_process *p)
 	default:
 		return s->module->replaced ? -ENOENT : af_live_open_path(live, p, s->module->path);
 	}
+}
+
+/* Only a build-id tells what an object is a copy of. */
+static int job_try_object(struct job_search *s)
+{
+	const struct af_sym_job *job = s->job;
+
+	if (!s->module->build_id_len || !job->where->open || s->object == job->nr_objects)
+		return AF_FINDER_END;
+	int fd = job->where->open(job->where->objects,
+	                          af_strtab_get(&job->keys, job->objects[s->object++]));
+	return fd < 0 ? AF_FINDER_NOTHING : fd;
 }
 
 static int job_further(void *arg, uint32_t nth)
@@ -121,17 +137,15 @@ static int job_further(void *arg, uint32_t nth)
 		s->nr += p != NULL;
 		s->way = 0;
 	}
-	return AF_FINDER_END;
+	return job_try_object(s);
 }
 
 static struct af_sym_module *job_open_file(struct af_sym_job *job, const struct job_module *m)
 {
 	struct job_search search = {.job = job, .module = m};
 	const struct af_live_process *live = NULL;
-	struct af_finder finder = {.root = job->where->root,
-	                           .fetch = job->fetch,
-	                           .further = job->where->proc ? job_further : NULL,
-	                           .arg = &search};
+	struct af_finder finder = {
+	    .root = job->where->root, .fetch = job->fetch, .further = job_further, .arg = &search};
 
 	/* Without a build-id the same path elsewhere would do as well. */
 	if (!m->build_id_len)

@@ -24,7 +24,7 @@
 #define BAKE_WANTED                                                                                \
 	(1ull << AF_KIND_PROCESS | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_CLOCK |           \
 	 1ull << AF_KIND_MAPPING | 1ull << AF_KIND_STACK | 1ull << AF_KIND_KSTACK |                \
-	 1ull << AF_KIND_PROCESS_NOTE)
+	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_PROGRAM)
 
 struct bake {
 	struct af_sym_job *job;
@@ -96,6 +96,16 @@ static void bake_process_note(struct bake *b, const struct af_event *ev)
 		af_sym_job_user(b->job, fixed.process, uid);
 }
 
+static void bake_program(struct bake *b, const struct af_event *ev)
+{
+	struct af_ev_program fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, tails) && ev->process &&
+	    fixed.form == AF_OBJECT_NATIVE && af_object_name_ok((const char *)tails[0].data))
+		af_sym_job_object(b->job, (const char *)tails[0].data);
+}
+
 static void bake_event(struct bake *b, const struct af_event *ev)
 {
 	b->last_ns = ev->time_ns > b->last_ns ? ev->time_ns : b->last_ns;
@@ -117,6 +127,9 @@ static void bake_event(struct bake *b, const struct af_event *ev)
 		break;
 	case AF_KIND_PROCESS_NOTE:
 		bake_process_note(b, ev);
+		break;
+	case AF_KIND_PROGRAM:
+		bake_program(b, ev);
 		break;
 	}
 }
@@ -178,6 +191,14 @@ static int bake_keep(void *dirfd, const void *data, size_t size, char name[AF_SH
 	return af_object_put(*(const int *)dirfd, data, size, name);
 }
 
+static int bake_open(void *dirfd, const char *name)
+{
+	char path[sizeof AF_OBJECTS_DIR "/" + AF_SHA256_HEX];
+
+	snprintf(path, sizeof path, AF_OBJECTS_DIR "/%s", name);
+	return openat(*(const int *)dirfd, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym_progress *p),
                 void *arg, struct af_err *err)
 {
@@ -213,7 +234,8 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 	places.boottime_ns = bake_clock_ns(CLOCK_BOOTTIME) - bake_clock_ns(CLOCK_MONOTONIC);
 	bake_trust(&places.trust, dirfd);
 	places.keep = bake_keep;
-	places.keep_arg = &dirfd;
+	places.open = bake_open;
+	places.objects = &dirfd;
 	if (getenv("HOME")) {
 		snprintf(dumps, sizeof dumps, "%s/.debug/jit/*", getenv("HOME"));
 		places.dump_dirs[2] = dumps;

@@ -35,6 +35,7 @@ void af_sym_job_close(struct af_sym_job *job)
 	free(job->mappings);
 	free(job->processes);
 	free(job->dumps);
+	free(job->objects);
 	free(job->places);
 	free(job->order);
 	af_map_free(&job->by_key);
@@ -59,6 +60,12 @@ void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t paren
 	    .start_ns = start_ns,
 	    .exe = *exe ? af_strtab_get(&job->keys, id) : NULL,
 	};
+}
+
+void af_sym_job_object(struct af_sym_job *job, const char *name)
+{
+	job_grow(job->objects, job->nr_objects, job->cap_objects);
+	job->objects[job->nr_objects++] = af_strtab_id_z(&job->keys, name);
 }
 
 void af_sym_job_user(struct af_sym_job *job, uint32_t ordinal, uid_t uid)

@@ -46,6 +46,12 @@ void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct a
 void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generation,
                       uint64_t time_ns, const uint8_t *pcs, uint32_t nr);
 
+/*
+ * The trace holds an object of machine code under this name: what it is a copy of may be gone.
+ * Copied.
+ */
+void af_sym_job_object(struct af_sym_job *job, const char *name);
+
 struct af_sym_places {
 	const char *root;     /* prefix of all files of modules, or NULL */
 	const char *perf_dir; /* holds perf-PID.map */
@@ -60,10 +66,13 @@ struct af_sym_places {
 	uint64_t epoch_ns;
 	uint64_t boottime_ns;      /* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
 	struct af_jit_trust trust; /* of processes whose user is not known; no times */
-	/* Puts an object of device code into the trace, any thread: af_object_put(). NULL: nowhere.
+	/*
+	 * The trace's objects, any thread: puts one into it, as af_object_put(); opens one, a
+	 * descriptor. NULL: there are none.
 	 */
 	int (*keep)(void *arg, const void *data, size_t size, char name[AF_SHA256_HEX]);
-	void *keep_arg;
+	int (*open)(void *arg, const char *name);
+	void *objects;
 };
 
 /* Resolve everything, on all processors. @progress (may be NULL) is called from this thread. */

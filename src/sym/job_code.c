@@ -95,10 +95,10 @@ void af_sym_job_code(struct af_sym_job *job, struct job_module *m, const struct 
 	if (!where->keep || !bytes || size > JOB_OBJECT_SIZE || !job_has_kernel(m) ||
 	    af_code_open(&code, bytes, size, NULL))
 		return;
-	if (atomic_fetch_add(&job->nr_objects, 1) < JOB_OBJECTS) {
+	if (atomic_fetch_add(&job->nr_kept, 1) < JOB_OBJECTS) {
 		m->code = af_xcalloc(1, sizeof *m->code + m->nr * sizeof *m->code->at);
 		m->code->size = size;
-		if (where->keep(where->keep_arg, bytes, size, m->code->object))
+		if (where->keep(where->objects, bytes, size, m->code->object))
 			af_sym_job_code_free(m);
 		else
 			job_code_place(m, code);

@@ -95,6 +95,8 @@ struct af_sym_job {
 	uint32_t nr_processes, cap_processes;
 	struct job_dump *dumps;
 	uint32_t nr_dumps, cap_dumps;
+	uint32_t *objects; /* of the trace: strings of keys */
+	uint32_t nr_objects, cap_objects;
 	struct af_map seen; /* hash of (process, generation, address) */
 	struct job_place *places;
 	size_t nr_places, cap_places;
@@ -104,7 +106,7 @@ struct af_sym_job {
 	uint32_t *order; /* modules, the one with most addresses first */
 	_Atomic uint32_t next;
 	_Atomic uint64_t resolved, modules_done;
-	_Atomic uint32_t nr_objects; /* of device code */
+	_Atomic uint32_t nr_kept; /* objects of device code */
 	uint64_t nr_addresses;
 	struct af_fetch *fetch; /* NULL: not asked for */
 	struct af_cache cache;
