@@ -34,6 +34,7 @@ struct af_option {
 	const char *help;    /* one line */
 	size_t offset;       /* of the field in the command's struct */
 	const char *choices; /* "cpu|gpu|all"; where any text is taken, words to complete */
+	bool any;            /* a choice, or else any text: the command looks at it */
 };
 
 struct af_strings {

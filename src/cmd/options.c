@@ -136,7 +136,7 @@ static int option_store(const struct af_option *o, void *state, const char *text
 		break;
 	case AF_OPT_CHOICE:
 	case AF_OPT_OPTIONAL:
-		if (!choice_allows(o->choices, text))
+		if (!o->any && !choice_allows(o->choices, text))
 			return af_fail_plain(err, -EINVAL, "--%s takes one of %s, not \"%s\"",
 			                     o->name, o->choices, text);
 		*(const char **)at = text;

@@ -71,6 +71,33 @@ static bool list_has(const char *list, const char *name)
 	return false;
 }
 
+#define GPU_SAMPLES_LEAST 1000
+#define GPU_SAMPLES_MOST 100000000
+
+/* "exact", or samples a second: 100000, 100k, 1M. */
+static int choose_gpu_samples(const char *how, struct af_session_options *s, struct af_err *err)
+{
+	char *end;
+	double rate;
+
+	s->flags |= AF_SESSION_GPU_SAMPLES;
+	if (!strcmp(how, "exact")) {
+		s->flags |= AF_SESSION_GPU_EXACT;
+		s->gpu_samples_second = 100000;
+		return 0;
+	}
+	rate = strtod(how, &end);
+	if (*end == 'k' || *end == 'M')
+		rate *= *end++ == 'k' ? 1e3 : 1e6;
+	if (end == how || *end || !(rate >= GPU_SAMPLES_LEAST && rate <= GPU_SAMPLES_MOST))
+		return af_fail_plain(err, -EINVAL,
+		                     "--gpu-samples takes 1k to 100M samples a second, or exact, "
+		                     "not \"%s\"",
+		                     how);
+	s->gpu_samples_second = (uint64_t)rate;
+	return 0;
+}
+
 /* A layer does no harm where there is no OpenCL or CUDA, so the default needs no probe. */
 static int choose_apis(const struct af_record_options *o, struct af_session_options *s,
                        struct af_err *err)
@@ -79,7 +106,7 @@ static int choose_apis(const struct af_record_options *o, struct af_session_opti
 		char name[32];
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(p, ","), p);
 		const struct af_collector_ops *c = af_collector_find(name);
-		if (strcmp(name, "none") && strcmp(name, "all") && (!c || c->cpu_mode))
+		if (strcmp(name, "none") && strcmp(name, "all") && (!c || c->cpu_mode || !c->flags))
 			return af_fail_plain(err, -EINVAL,
 			                     "--api knows cuda, opencl, all and none, not \"%s\"",
 			                     name);
@@ -94,7 +121,11 @@ static int choose_apis(const struct af_record_options *o, struct af_session_opti
 		s->flags |= AF_SESSION_GRAPHS_WHOLE;
 	if (o->autograd && !(s->flags & AF_SESSION_CUDA))
 		return af_fail_plain(err, -EINVAL, "--autograd needs --api cuda");
-	return 0;
+	if (!o->gpu_samples)
+		return 0;
+	if (!(s->flags & AF_SESSION_CUDA))
+		return af_fail_plain(err, -EINVAL, "--gpu-samples needs --api cuda");
+	return choose_gpu_samples(o->gpu_samples, s, err);
 }
 
 /* Before an old trace is set aside for nothing. */

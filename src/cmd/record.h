@@ -18,6 +18,7 @@ struct af_record_options {
 	const char *ctl;         /* path of the FIFO */
 	const char *cuda_graphs; /* "nodes", "whole", NULL */
 	const char *cuda_calls;  /* "once", "twice", NULL */
+	const char *gpu_samples; /* a rate, "exact", NULL */
 	bool no_python, autograd, verify, quiet;
 	const char *pids;    /* list of running processes */
 	bool all;            /* every process there is */
@@ -62,6 +63,15 @@ struct af_record_options {
 	     "lost there keeps its stack; 1 to 4 us a call",                                         \
 	     offsetof(type, cuda_calls),                                                             \
 	     "once|twice"},                                                                          \
+	    {AF_OPT_OPTIONAL,                                                                        \
+	     "gpu-samples",                                                                          \
+	     0,                                                                                      \
+	     "RATE",                                                                                 \
+	     "which instructions GPUs execute, and what they wait for: so many samples a second "    \
+	     "of a GPU (100k), or exact: one kernel after the other, many times slower",             \
+	     offsetof(type, gpu_samples),                                                            \
+	     "100k|exact",                                                                           \
+	     true},                                                                                  \
 	    {AF_OPT_FLAG,                                                                            \
 	     "autograd",                                                                             \
 	     0,                                                                                      \

@@ -46,6 +46,9 @@ static const uint8_t keys[AF_KIND_MAX] = {
     [AF_KIND_FUNCTION] = CARRY_ID,
     [AF_KIND_GRAPH_NODE] = CARRY_ID,
     [AF_KIND_LAUNCH_CONFIG] = CARRY_STREAM_ID,
+    [AF_KIND_STALL] = CARRY_ID,
+    [AF_KIND_CODE] = CARRY_ID,
+    [AF_KIND_PROGRAM_CRC] = CARRY_ID,
 };
 
 /* Clock and device; start to generation; program, device and form; process to generation. */

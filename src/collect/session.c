@@ -154,6 +154,7 @@ static int control_make(struct af_recording *r, const struct af_session_options 
 	s->cpu_mode = o->cpu_mode;
 	s->recorder_pid = (uint32_t)getpid();
 	s->sample_period_ns = o->sample_period_ns;
+	s->gpu_samples_second = o->gpu_samples_second;
 	s->ring_bytes = o->ring_bytes;
 	snprintf(s->trace_dir, sizeof s->trace_dir, "%s", r->dir);
 	atomic_thread_fence(memory_order_release);

@@ -34,11 +34,12 @@ struct af_session_options {
 	uint32_t flags;  /* enum af_session_flag */
 	enum af_cpu_mode cpu_mode;
 	uint64_t sample_period_ns;
-	uint64_t delay_ns;    /* recording is off for so long at first */
-	uint64_t duration_ns; /* 0: until the program ends */
-	uint64_t max_bytes;   /* recording stops when the trace is so large; 0: no bound */
-	uint64_t ring_bytes;  /* only the newest events are kept, in so much; 0: all are */
-	const char *ctl;      /* path of the FIFO, or NULL */
+	uint64_t gpu_samples_second; /* with AF_SESSION_GPU_SAMPLES */
+	uint64_t delay_ns;           /* recording is off for so long at first */
+	uint64_t duration_ns;        /* 0: until the program ends */
+	uint64_t max_bytes;          /* recording stops when the trace is so large; 0: no bound */
+	uint64_t ring_bytes;         /* only the newest events are kept, in so much; 0: all are */
+	const char *ctl;             /* path of the FIFO, or NULL */
 	/* Name the addresses of the snapshot in @dir; called in a process of its own. */
 	int (*finish_copy)(const char *dir, struct af_err *err);
 	void (*tell)(const char *line); /* the user, of what happens meanwhile; or NULL */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "inject/autograd.h"
+#include "inject/cuda_pc.h"
 #include "inject/inject.h"
 #include "inject/keep.h"
 #include "trace/cuda_functions.h"
@@ -14,7 +15,7 @@
 struct af_cupti af_cupti;
 
 static struct {
-	void *subscriber;
+	void *library, *subscriber;
 	_Atomic uint32_t generation; /* of the process it is on in; 0: off */
 	_Atomic uint32_t fatal;      /* CUPTI has ended itself */
 	_Atomic uint32_t nr_programs;
@@ -29,9 +30,11 @@ bool af_cuda_on(void)
 
 static void module_loaded(const struct af_cupti_module *m)
 {
-	if (m->cubin && m->size)
-		af_program_define(af_inject_next_id(&cuda.nr_programs), 0, AF_OBJECT_NATIVE,
-		                  m->cubin, m->size, "");
+	if (!m->cubin || !m->size)
+		return;
+	uint32_t program = af_inject_next_id(&cuda.nr_programs);
+	af_program_define(program, 0, AF_OBJECT_NATIVE, m->cubin, m->size, "");
+	af_cuda_pc_module(program, m);
 }
 
 static void resource(uint32_t id, const struct af_cupti_resource_data *r,
@@ -39,12 +42,19 @@ static void resource(uint32_t id, const struct af_cupti_resource_data *r,
 {
 	switch (id) {
 	case AF_CUPTI_CONTEXT_CREATED:
+		af_cuda_pc_context(r->context);
 		af_cuda_thread_start();
 		af_autograd_look();
+		break;
+	case AF_CUPTI_CONTEXT_DESTROY_STARTING:
+		af_cuda_pc_context_ends(r->context);
 		break;
 	case AF_CUPTI_MODULE_LOADED:
 		module_loaded(r->what);
 		af_autograd_look();
+		break;
+	case AF_CUPTI_MODULE_UNLOAD_STARTING:
+		af_cuda_pc_module_ends(r->context);
 		break;
 	case AF_CUPTI_GRAPHNODE_CREATED:
 	case AF_CUPTI_GRAPHNODE_CLONED:
@@ -95,24 +105,28 @@ static void refusal(enum af_cupti_result rc, char *words, size_t size)
 	snprintf(words, size, "CUPTI refused (%s)%s", result_text(rc), fix);
 }
 
-static void callbacks_enable(bool on)
+/* The last two are for sampling. */
+static void callbacks_enable(bool on, bool samples)
 {
-	static const uint32_t resources[] = {AF_CUPTI_CONTEXT_CREATED, AF_CUPTI_MODULE_LOADED,
-	                                     AF_CUPTI_GRAPHNODE_CREATED, AF_CUPTI_GRAPHNODE_CLONED,
-	                                     AF_CUPTI_GRAPHNODE_UPDATED};
+	static const uint32_t resources[] = {
+	    AF_CUPTI_CONTEXT_CREATED,       AF_CUPTI_MODULE_LOADED,
+	    AF_CUPTI_GRAPHNODE_CREATED,     AF_CUPTI_GRAPHNODE_CLONED,
+	    AF_CUPTI_GRAPHNODE_UPDATED,     AF_CUPTI_CONTEXT_DESTROY_STARTING,
+	    AF_CUPTI_MODULE_UNLOAD_STARTING};
+	unsigned nr = sizeof resources / sizeof *resources - (samples ? 0 : 2);
 
 	/* One that this CUPTI does not know yet is left out. */
 #define AF_F(id, name, does) af_cupti.EnableCallback(on, cuda.subscriber, AF_CUPTI_DRIVER_API, id);
 	AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
-	for (unsigned i = 0; i < sizeof resources / sizeof *resources; i++)
+	for (unsigned i = 0; i < nr; i++)
 		af_cupti.EnableCallback(on, cuda.subscriber, AF_CUPTI_RESOURCE, resources[i]);
 	af_cupti.EnableCallback(on, cuda.subscriber, AF_CUPTI_STATE, AF_CUPTI_FATAL_ERROR);
 }
 
 void af_cuda_stop(void)
 {
-	callbacks_enable(false);
+	callbacks_enable(false, true);
 	af_cuda_activity_stop();
 }
 
@@ -136,12 +150,12 @@ static bool cupti_open(char *words, size_t size)
 		snprintf(words, size, "no NVIDIA driver (libcuda.so.1)");
 		return false;
 	}
-	void *library = af_cuda_find(driver, path, sizeof path);
-	if (!library) {
+	cuda.library = af_cuda_find(driver, path, sizeof path);
+	if (!cuda.library) {
 		snprintf(words, size, "%s", path);
 		return false;
 	}
-	if (!af_cuda_resolve(library, words, size))
+	if (!af_cuda_resolve(cuda.library, words, size))
 		return false;
 	enum af_cupti_result rc = af_cupti.Subscribe(&cuda.subscriber, cuda_callback, NULL);
 	if (rc) {
@@ -189,7 +203,7 @@ static void cuda_start(void)
 	af_inject_note("cuda", words);
 	af_cuda_functions_define();
 	atomic_store(&cuda.generation, af_inject_generation());
-	callbacks_enable(true);
+	callbacks_enable(true, af_cuda_pc_start(cuda.library));
 	af_autograd_start();
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "inject/autograd.h"
+#include "inject/cuda_pc.h"
 #include "inject/inject.h"
 #include "inject/signals.h"
 
@@ -120,6 +121,22 @@ static void devices_define(void)
 	}
 }
 
+/* Until it is rung for, or time to flush; samples are read more often. True: rung for. */
+static bool flusher_wait(uint32_t heard)
+{
+	uint64_t until_ns = af_now_ns() + FLUSH_MS * 1000000ull, now_ns;
+
+	while (af_cuda_on() && atomic_load(&flusher.bell) == heard &&
+	       (now_ns = af_now_ns()) < until_ns) {
+		uint32_t ms = (uint32_t)((until_ns - now_ns) / 1000000) + 1;
+		uint32_t read_ms = af_cuda_pc_interval_ms();
+		futex_wait(&flusher.bell, heard, read_ms && read_ms < ms ? read_ms : ms);
+		if (atomic_load(&flusher.bell) == heard)
+			af_cuda_pc_read();
+	}
+	return atomic_load(&flusher.bell) != heard;
+}
+
 static void *flusher_run(void *arg)
 {
 	uint32_t heard = 0, ending = 0;
@@ -129,10 +146,12 @@ static void *flusher_run(void *arg)
 	devices_define();
 	clocks_write();
 	while (af_cuda_on() && !ending) {
-		futex_wait(&flusher.bell, heard, FLUSH_MS);
+		bool rung = flusher_wait(heard);
 		heard = atomic_load(&flusher.bell);
 		ending = atomic_load(&flusher.ending);
 		af_cupti.ActivityFlushAll(ending ? AF_CUPTI_FLUSH_FORCED : 0);
+		if (rung && !ending)
+			af_cuda_pc_read_now();
 		clocks_write();
 		atomic_store(&flusher.answered, heard);
 		futex_wake(&flusher.answered);
@@ -140,6 +159,7 @@ static void *flusher_run(void *arg)
 		af_autograd_look();
 	}
 	af_autograd_end();
+	af_cuda_pc_stop();
 	if (!ending)
 		af_cuda_stop();
 	/* CUPTI is taken down after the last time, and must not be asked again. */

@@ -40,6 +40,8 @@ enum af_session_flag {
 	AF_SESSION_CUDA = 16,
 	AF_SESSION_GRAPHS_WHOLE = 32, /* CUDA graphs: one record a launch, not one a node */
 	AF_SESSION_AUTOGRAD = 128,    /* PyTorch is asked to tell of autograd's operations */
+	AF_SESSION_GPU_SAMPLES = 256, /* instructions that GPUs execute are sampled */
+	AF_SESSION_GPU_EXACT = 512,   /* … one kernel after the other, with its launch */
 };
 
 enum { AF_SAMPLED_SLOTS = 64 };
@@ -52,6 +54,7 @@ struct af_session {
 	uint32_t cpu_mode;
 	uint32_t recorder_pid;
 	uint64_t sample_period_ns;
+	uint64_t gpu_samples_second;   /* of each GPU, all its processors busy */
 	_Atomic uint32_t state;        /* enum af_session_state */
 	_Atomic uint32_t nr_processes; /* last process ordinal handed out */
 	_Atomic uint64_t nr_instances; /* last stream instance handed out */

@@ -1,13 +1,15 @@
 /*
- * Compares every layout and number of src/inject/cupti.h with the CUPTI headers of this machine, at
- * compile time: it compiles or it says which is wrong. Run, it names the CUPTI it was compiled
- * with.
+ * Compares every layout and number of src/inject/cupti.h and cupti_pc.h with the CUPTI headers of
+ * this machine, at compile time: it compiles or it says which is wrong. Run, it names the CUPTI it
+ * was compiled with.
  *
  *   cc -I src -I CUDA/include tests/gpu/layouts.c -o layouts && ./layouts
  */
 #include "inject/cupti.h"
+#include "inject/cupti_pc.h"
 
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <stdio.h>
 
 #if CUPTI_API_VERSION >= 130000
@@ -43,14 +45,18 @@
 #define VALUE(ours, theirs) _Static_assert((long)(ours) == (long)(theirs), #ours " is not " #theirs)
 
 VALUE(AF_CUPTI_SUCCESS, CUPTI_SUCCESS);
+VALUE(AF_CUPTI_OUT_OF_MEMORY, CUPTI_ERROR_OUT_OF_MEMORY);
 VALUE(AF_CUPTI_MAX_LIMIT_REACHED, CUPTI_ERROR_MAX_LIMIT_REACHED);
 VALUE(AF_CUPTI_NOT_COMPATIBLE, CUPTI_ERROR_NOT_COMPATIBLE);
 VALUE(AF_CUPTI_NOT_INITIALIZED, CUPTI_ERROR_NOT_INITIALIZED);
 VALUE(AF_CUPTI_INVALID_KIND, CUPTI_ERROR_INVALID_KIND);
+VALUE(AF_CUPTI_HARDWARE_BUSY, CUPTI_ERROR_HARDWARE_BUSY);
 VALUE(AF_CUPTI_NOT_SUPPORTED, CUPTI_ERROR_NOT_SUPPORTED);
 VALUE(AF_CUPTI_VIRTUALIZED, CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED);
 VALUE(AF_CUPTI_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
 VALUE(AF_CUPTI_OTHER_SUBSCRIBER, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+VALUE(AF_CUPTI_VIRTUAL_PRIVILEGES, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
+VALUE(AF_CUPTI_CONFIDENTIAL, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED);
 VALUE(AF_CUPTI_CMP_DEVICE, CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED);
 VALUE(AF_CUPTI_UNKNOWN, CUPTI_ERROR_UNKNOWN);
 
@@ -232,6 +238,90 @@ SAME(af_cupti_overhead, start, CUpti_ActivityOverhead3, start);
 SAME(af_cupti_overhead, end, CUpti_ActivityOverhead3, end);
 SAME(af_cupti_overhead, correlation, CUpti_ActivityOverhead3, correlationId);
 WITHIN(af_cupti_overhead, CUpti_ActivityOverhead3);
+
+VALUE(AF_CUPTI_PC_PERIOD, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD);
+VALUE(AF_CUPTI_PC_SCRATCH_BYTES, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE);
+VALUE(AF_CUPTI_PC_HARDWARE_BYTES, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE);
+VALUE(AF_CUPTI_PC_MODE, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE);
+VALUE(AF_CUPTI_PC_START_STOP, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_ENABLE_START_STOP_CONTROL);
+VALUE(AF_CUPTI_PC_BUFFER, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER);
+VALUE(AF_CUPTI_PC_SLEEP_MS,
+      CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN);
+VALUE(AF_CUPTI_PC_CONTINUOUS, CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS);
+VALUE(AF_CUPTI_PC_SERIALIZED, CUPTI_PC_SAMPLING_COLLECTION_MODE_KERNEL_SERIALIZED);
+VALUE(AF_CUPTI_PC_NAME_BYTES, CUPTI_STALL_REASON_STRING_SIZE);
+
+SAME(af_cupti_pc_stall, index, CUpti_PCSamplingStallReason, pcSamplingStallReasonIndex);
+SAME(af_cupti_pc_stall, samples, CUpti_PCSamplingStallReason, samples);
+WITHIN(af_cupti_pc_stall, CUpti_PCSamplingStallReason);
+SAME(af_cupti_pc, size, CUpti_PCSamplingPCData, size);
+SAME(af_cupti_pc, crc, CUpti_PCSamplingPCData, cubinCrc);
+SAME(af_cupti_pc, offset, CUpti_PCSamplingPCData, pcOffset);
+SAME(af_cupti_pc, symbol, CUpti_PCSamplingPCData, functionIndex);
+SAME(af_cupti_pc, name, CUpti_PCSamplingPCData, functionName);
+SAME(af_cupti_pc, nr_stalls, CUpti_PCSamplingPCData, stallReasonCount);
+SAME(af_cupti_pc, stalls, CUpti_PCSamplingPCData, stallReason);
+SAME(af_cupti_pc, correlation, CUpti_PCSamplingPCData, correlationId);
+WITHIN(af_cupti_pc, CUpti_PCSamplingPCData);
+SAME(af_cupti_pc_data, size, CUpti_PCSamplingData, size);
+SAME(af_cupti_pc_data, nr_max, CUpti_PCSamplingData, collectNumPcs);
+SAME(af_cupti_pc_data, samples, CUpti_PCSamplingData, totalSamples);
+SAME(af_cupti_pc_data, dropped, CUpti_PCSamplingData, droppedSamples);
+SAME(af_cupti_pc_data, nr, CUpti_PCSamplingData, totalNumPcs);
+SAME(af_cupti_pc_data, nr_remaining, CUpti_PCSamplingData, remainingNumPcs);
+SAME(af_cupti_pc_data, range, CUpti_PCSamplingData, rangeId);
+SAME(af_cupti_pc_data, pcs, CUpti_PCSamplingData, pPcData);
+SAME(af_cupti_pc_data, other, CUpti_PCSamplingData, nonUsrKernelsTotalSamples);
+SAME(af_cupti_pc_data, full, CUpti_PCSamplingData, hardwareBufferFull);
+WITHIN(af_cupti_pc_data, CUpti_PCSamplingData);
+SAME(af_cupti_pc_setting, attribute, CUpti_PCSamplingConfigurationInfo, attributeType);
+SAME(af_cupti_pc_setting, status, CUpti_PCSamplingConfigurationInfo, attributeStatus);
+SAME(af_cupti_pc_setting, value, CUpti_PCSamplingConfigurationInfo, attributeData);
+WITHIN(af_cupti_pc_setting, CUpti_PCSamplingConfigurationInfo);
+SAME(af_cupti_pc_settings, size, CUpti_PCSamplingConfigurationInfoParams, size);
+SAME(af_cupti_pc_settings, private, CUpti_PCSamplingConfigurationInfoParams, pPriv);
+SAME(af_cupti_pc_settings, context, CUpti_PCSamplingConfigurationInfoParams, ctx);
+SAME(af_cupti_pc_settings, nr, CUpti_PCSamplingConfigurationInfoParams, numAttributes);
+SAME(af_cupti_pc_settings, settings, CUpti_PCSamplingConfigurationInfoParams,
+     pPCSamplingConfigurationInfo);
+WITHIN(af_cupti_pc_settings, CUpti_PCSamplingConfigurationInfoParams);
+SAME(af_cupti_pc_context, size, CUpti_PCSamplingEnableParams, size);
+SAME(af_cupti_pc_context, private, CUpti_PCSamplingEnableParams, pPriv);
+SAME(af_cupti_pc_context, context, CUpti_PCSamplingEnableParams, ctx);
+WITHIN(af_cupti_pc_context, CUpti_PCSamplingEnableParams);
+SAME(af_cupti_pc_context, context, CUpti_PCSamplingDisableParams, ctx);
+WITHIN(af_cupti_pc_context, CUpti_PCSamplingDisableParams);
+SAME(af_cupti_pc_context, context, CUpti_PCSamplingStartParams, ctx);
+WITHIN(af_cupti_pc_context, CUpti_PCSamplingStartParams);
+SAME(af_cupti_pc_context, context, CUpti_PCSamplingStopParams, ctx);
+WITHIN(af_cupti_pc_context, CUpti_PCSamplingStopParams);
+SAME(af_cupti_pc_get, size, CUpti_PCSamplingGetDataParams, size);
+SAME(af_cupti_pc_get, private, CUpti_PCSamplingGetDataParams, pPriv);
+SAME(af_cupti_pc_get, context, CUpti_PCSamplingGetDataParams, ctx);
+SAME(af_cupti_pc_get, data, CUpti_PCSamplingGetDataParams, pcSamplingData);
+WITHIN(af_cupti_pc_get, CUpti_PCSamplingGetDataParams);
+SAME(af_cupti_pc_nr_reasons, size, CUpti_PCSamplingGetNumStallReasonsParams, size);
+SAME(af_cupti_pc_nr_reasons, private, CUpti_PCSamplingGetNumStallReasonsParams, pPriv);
+SAME(af_cupti_pc_nr_reasons, context, CUpti_PCSamplingGetNumStallReasonsParams, ctx);
+SAME(af_cupti_pc_nr_reasons, nr, CUpti_PCSamplingGetNumStallReasonsParams, numStallReasons);
+WITHIN(af_cupti_pc_nr_reasons, CUpti_PCSamplingGetNumStallReasonsParams);
+SAME(af_cupti_pc_reasons, size, CUpti_PCSamplingGetStallReasonsParams, size);
+SAME(af_cupti_pc_reasons, private, CUpti_PCSamplingGetStallReasonsParams, pPriv);
+SAME(af_cupti_pc_reasons, context, CUpti_PCSamplingGetStallReasonsParams, ctx);
+SAME(af_cupti_pc_reasons, nr, CUpti_PCSamplingGetStallReasonsParams, numStallReasons);
+SAME(af_cupti_pc_reasons, indices, CUpti_PCSamplingGetStallReasonsParams, stallReasonIndex);
+SAME(af_cupti_pc_reasons, names, CUpti_PCSamplingGetStallReasonsParams, stallReasons);
+WITHIN(af_cupti_pc_reasons, CUpti_PCSamplingGetStallReasonsParams);
+SAME(af_cupti_cubin_crc, size, CUpti_GetCubinCrcParams, size);
+SAME(af_cupti_cubin_crc, cubin_size, CUpti_GetCubinCrcParams, cubinSize);
+SAME(af_cupti_cubin_crc, cubin, CUpti_GetCubinCrcParams, cubin);
+SAME(af_cupti_cubin_crc, crc, CUpti_GetCubinCrcParams, cubinCrc);
+WITHIN(af_cupti_cubin_crc, CUpti_GetCubinCrcParams);
+/* An array of them is CUPTI's to walk. */
+_Static_assert(sizeof(struct af_cupti_pc) == sizeof(CUpti_PCSamplingPCData) &&
+                   sizeof(struct af_cupti_pc_stall) == sizeof(CUpti_PCSamplingStallReason) &&
+                   sizeof(struct af_cupti_pc_setting) == sizeof(CUpti_PCSamplingConfigurationInfo),
+               "elements of arrays are not as large as CUPTI's");
 
 int main(void)
 {

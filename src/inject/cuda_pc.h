@@ -1,0 +1,119 @@
+/*
+ * The collector `cuda-pc`: which instructions a GPU executes, and why they stall, by CUPTI's PC
+ * sampling. The device samples by itself and kernels run as they would; what it found is read a few
+ * times a second.
+ *
+ *	cuda_pc.c        when: contexts, modules, the flushing thread
+ *	cuda_pc_read.c   one device: begin, read, recover, end
+ *	cuda_pc_setup.c  which period; what CUPTI is told, and what its refusals mean
+ *	cuda_pc_write.c  what was read: STALL, CODE, GPU_WINDOW, GPU_SAMPLE
+ *
+ * One context of a device can be sampled at a time, by one process. CUPTI gives names of functions
+ * that are gone once their module is, so it is read before each unload too; that and the reading
+ * thread exclude one another by the only lock that is held while CUPTI is called: a callback waits
+ * for it a bounded time, then leaves the samples to the thread.
+ */
+#ifndef AF_INJECT_CUDA_PC_H
+#define AF_INJECT_CUDA_PC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inject/cupti.h"
+#include "inject/cupti_pc.h"
+
+enum {
+	AF_PC_REASONS_MAX = 128,
+	AF_PC_DEVICES_MAX = 16,
+	AF_PC_INSTRUCTIONS = 8192, /* read at once */
+	AF_PC_KEPT = 4096,         /* that CUPTI hands over by itself */
+};
+
+/* One device, while one of its contexts is sampled. */
+struct af_pc_device {
+	void *context;   /* NULL: none is */
+	uint32_t device; /* id */
+	bool exact;      /* one kernel after the other, in windows */
+	bool is_broken;  /* given up */
+	uint32_t period; /* cycles, as a power of two */
+	uint32_t nr_recoveries;
+	uint64_t since_ns; /* what is read next is not older */
+	uint32_t nr_reasons;
+	uint32_t stalls[AF_PC_REASONS_MAX]; /* CUPTI's index → id */
+	struct af_cupti_pc_data *data;      /* what GetData fills */
+	struct af_cupti_pc_data *kept;      /* what CUPTI fills by itself */
+};
+
+extern struct af_cupti_pc_functions af_cupti_pc;
+
+/* ---- cuda_pc.c, called by cuda.c and cuda_thread.c */
+
+/* Is sampling asked for, and does this CUPTI have it? Once, before the first context. */
+bool af_cuda_pc_start(void *library);
+
+/* Callbacks. */
+void af_cuda_pc_context(void *context);
+void af_cuda_pc_context_ends(void *context);
+void af_cuda_pc_module(uint32_t program, const struct af_cupti_module *m);
+void af_cuda_pc_module_ends(void *context);
+
+/* By the flushing thread: milliseconds until it is to read again, 0 where nothing is sampled. */
+uint32_t af_cuda_pc_interval_ms(void);
+void af_cuda_pc_read(void);
+void af_cuda_pc_read_now(void); /* whenever that is */
+void af_cuda_pc_stop(void);     /* with what is left */
+
+/* ---- cuda_pc_read.c, all under the lock */
+
+/* Start sampling @context of @d, or say why not. */
+void af_pc_begin(struct af_pc_device *d, void *context);
+
+/* Write what there is by now. Afterwards @d->context is NULL where sampling had to end. */
+void af_pc_read(struct af_pc_device *d);
+
+/* Write what CUPTI handed over by itself, as it does when modules come and go. */
+void af_pc_kept_read(struct af_pc_device *d);
+
+/* With what is left. */
+void af_pc_end(struct af_pc_device *d);
+
+/* ---- cuda_pc_setup.c */
+
+bool af_pc_resolve(void *library, const char **missing);
+
+/* A buffer for @nr instructions with @nr_reasons each; NULL without memory. Never freed. */
+struct af_cupti_pc_data *af_pc_buffer(size_t nr, uint32_t nr_reasons);
+
+/* Its counts are what there is room for when CUPTI gets it, and what there is afterwards. */
+void af_pc_buffer_empty(struct af_cupti_pc_data *data, uint32_t nr_reasons);
+
+/* Start sampling @d->context; else @words say why not and what would help. */
+bool af_pc_enable(struct af_pc_device *d, char *words, size_t size);
+uint32_t af_pc_disable(struct af_pc_device *d);
+
+/* What CUPTI refused, and what would help. */
+void af_pc_refusal(uint32_t rc, const char *what, char *words, size_t size);
+
+/* Exact: from here to there one kernel runs after the other. */
+void af_pc_window_begin(struct af_pc_device *d);
+void af_pc_window_end(struct af_pc_device *d);
+
+/* ---- cuda_pc_write.c */
+
+/* Define the reasons why @d's instructions stall. False: CUPTI would not say. */
+bool af_pc_reasons_define(struct af_pc_device *d);
+
+struct af_pc_window {
+	uint64_t start_ns, end_ns;
+	uint32_t flags; /* enum af_window_flag */
+};
+
+/* Write what CUPTI put into @data. */
+void af_pc_write(const struct af_pc_device *d, const struct af_pc_window *w,
+                 const struct af_cupti_pc_data *data);
+
+/* A program's other name. */
+void af_pc_crc_define(uint32_t program, uint64_t crc);
+
+#endif

@@ -1,0 +1,210 @@
+#include "inject/cuda_pc.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/cuda.h"
+#include "inject/inject.h"
+
+/* CUdevice_attribute */
+enum { ATTRIBUTE_CLOCK_KHZ = 13, ATTRIBUTE_PROCESSORS = 16 };
+
+enum {
+	PERIOD_LEAST = 5, /* CUPTI's bounds, as powers of two */
+	PERIOD_MOST = 31,
+	PERIOD_BLIND = 20, /* where the driver does not tell how large the device is */
+	SCRATCH_BYTES = 16 << 20,
+	HARDWARE_BYTES = 64 << 20,
+	SLEEP_MS = 50,
+};
+
+struct af_cupti_pc_functions af_cupti_pc;
+
+bool af_pc_resolve(void *library, const char **missing)
+{
+#define AF_P(name, params)                                                                         \
+	af_cupti_pc.name = (__typeof__(af_cupti_pc.name))dlsym(library, "cupti" #name);            \
+	if (!af_cupti_pc.name) {                                                                   \
+		*missing = "cupti" #name;                                                          \
+		return false;                                                                      \
+	}
+	AF_CUPTI_PC_FUNCTIONS(AF_P)
+#undef AF_P
+	return true;
+}
+
+struct af_cupti_pc_data *af_pc_buffer(size_t nr, uint32_t nr_reasons)
+{
+	struct af_cupti_pc_data *data = calloc(1, sizeof *data);
+	struct af_cupti_pc *pcs = calloc(nr, sizeof *pcs);
+	struct af_cupti_pc_stall *stalls = calloc(nr * nr_reasons, sizeof *stalls);
+
+	if (!data || !pcs || !stalls) {
+		free(data);
+		free(pcs);
+		free(stalls);
+		return NULL;
+	}
+	*data = (struct af_cupti_pc_data){.size = sizeof *data, .nr_max = nr, .pcs = pcs};
+	for (size_t i = 0; i < nr; i++)
+		pcs[i] = (struct af_cupti_pc){.size = sizeof *pcs,
+		                              .nr_stalls = nr_reasons,
+		                              .stalls = stalls + i * nr_reasons};
+	return data;
+}
+
+void af_pc_buffer_empty(struct af_cupti_pc_data *data, uint32_t nr_reasons)
+{
+	for (size_t i = 0; i < data->nr && i < data->nr_max; i++)
+		data->pcs[i].nr_stalls = nr_reasons;
+	data->nr = data->nr_remaining = 0;
+	data->samples = data->dropped = data->other = 0;
+	data->full = 0;
+}
+
+/* Cycles of all processors of a device in a second; 0: not known. */
+static double device_cycles(uint32_t ordinal)
+{
+	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	uint32_t (*ask)(int *, int, int) = cuda ? dlsym(cuda, "cuDeviceGetAttribute") : NULL;
+	int khz = 0, processors = 0;
+
+	if (!ask || ask(&khz, ATTRIBUTE_CLOCK_KHZ, (int)ordinal) ||
+	    ask(&processors, ATTRIBUTE_PROCESSORS, (int)ordinal) || khz <= 0 || processors <= 0)
+		return 0;
+	return 1e3 * khz * processors;
+}
+
+/* So that the device brings about as many samples as are asked for when all of it is busy. */
+static uint32_t period_for(double cycles, uint64_t samples)
+{
+	uint32_t period = PERIOD_LEAST;
+
+	if (cycles <= 0 || !samples)
+		return PERIOD_BLIND;
+	/* To the nearest: half a power of two is 1.41. */
+	while (period < PERIOD_MOST && cycles / (double)(1ull << period) > 1.41 * (double)samples)
+		period++;
+	return period;
+}
+
+static enum af_cupti_result settings_apply(const struct af_pc_device *d)
+{
+	struct af_cupti_pc_setting s[] = {
+	    {.attribute = AF_CUPTI_PC_MODE,
+	     .value.number = d->exact ? AF_CUPTI_PC_SERIALIZED : AF_CUPTI_PC_CONTINUOUS},
+	    {.attribute = AF_CUPTI_PC_PERIOD, .value.number = d->period},
+	    {.attribute = AF_CUPTI_PC_BUFFER, .value.buffer = d->kept},
+	    {.attribute = AF_CUPTI_PC_SCRATCH_BYTES, .value.bytes = SCRATCH_BYTES},
+	    {.attribute = AF_CUPTI_PC_HARDWARE_BYTES, .value.bytes = HARDWARE_BYTES},
+	    {.attribute = AF_CUPTI_PC_SLEEP_MS, .value.number = SLEEP_MS},
+	    {.attribute = AF_CUPTI_PC_START_STOP, .value.number = d->exact},
+	};
+	struct af_cupti_pc_settings all = {sizeof all, NULL, d->context, sizeof s / sizeof *s, s};
+
+	return af_cupti_pc.PCSamplingSetConfigurationAttribute(&all);
+}
+
+static const char *refusal_fix(uint32_t rc)
+{
+	switch (rc) {
+	case AF_CUPTI_PRIVILEGES:
+		return "only root may (in a container: --cap-add SYS_ADMIN), or everybody with "
+		       "the driver option NVreg_RestrictProfilingToAdminUsers=0 "
+		       "(ERR_NVGPUCTRPERM)";
+	case AF_CUPTI_HARDWARE_BUSY:
+		return "another profiler samples this GPU: pause DCGM (dcgmi profmon --pause), "
+		       "end ncu, nsys or the other aflame";
+	case AF_CUPTI_MIG_DEVICE:
+		return "a slice of a GPU (MIG) cannot be sampled: use a GPU without MIG";
+	case AF_CUPTI_VIRTUALIZED:
+	case AF_CUPTI_VIRTUAL_PRIVILEGES:
+		return "the hypervisor must allow profiling of its virtual GPUs";
+	case AF_CUPTI_CONFIDENTIAL:
+		return "not while confidential computing protects the GPU";
+	case AF_CUPTI_NOT_SUPPORTED:
+		return "this GPU, or its mode (MIG, vGPU), cannot be sampled: Turing and later "
+		       "can";
+	case AF_CUPTI_OUT_OF_MEMORY:
+		return "it needs memory of the GPU, 64 MB";
+	default:
+		return "CUPTI fails at it";
+	}
+}
+
+void af_pc_refusal(uint32_t rc, const char *what, char *words, size_t size)
+{
+	const char *text = NULL;
+
+	if (af_cupti.GetResultString(rc, &text) || !text)
+		text = "unknown error";
+	snprintf(words, size, "%s (%s from %s)", refusal_fix(rc), text, what);
+}
+
+uint32_t af_pc_disable(struct af_pc_device *d)
+{
+	struct af_cupti_pc_context c = {sizeof c, NULL, d->context};
+
+	return af_cupti_pc.PCSamplingDisable(&c);
+}
+
+void af_pc_window_begin(struct af_pc_device *d)
+{
+	struct af_cupti_pc_context c = {sizeof c, NULL, d->context};
+
+	af_cupti_pc.PCSamplingStart(&c);
+}
+
+void af_pc_window_end(struct af_pc_device *d)
+{
+	struct af_cupti_pc_context c = {sizeof c, NULL, d->context};
+
+	af_cupti_pc.PCSamplingStop(&c);
+}
+
+static bool buffers_make(struct af_pc_device *d)
+{
+	if (!d->data)
+		d->data = af_pc_buffer(AF_PC_INSTRUCTIONS, d->nr_reasons);
+	if (!d->kept)
+		d->kept = af_pc_buffer(AF_PC_KEPT, d->nr_reasons);
+	return d->data && d->kept;
+}
+
+/* What follows Enable. */
+static bool enabled_set_up(struct af_pc_device *d, char *words, size_t size)
+{
+	if (!d->nr_reasons && !af_pc_reasons_define(d)) {
+		snprintf(words, size, "CUPTI does not say which reasons to stall there are");
+		return false;
+	}
+	if (!buffers_make(d)) {
+		snprintf(words, size, "no memory for what is read");
+		return false;
+	}
+	uint32_t rc = settings_apply(d);
+	if (rc)
+		af_pc_refusal(rc, "cuptiPCSamplingSetConfigurationAttribute", words, size);
+	return !rc;
+}
+
+bool af_pc_enable(struct af_pc_device *d, char *words, size_t size)
+{
+	const struct af_session *session = af_inject_session();
+	struct af_cupti_pc_context c = {sizeof c, NULL, d->context};
+
+	if (!d->period)
+		d->period = period_for(device_cycles(d->device - 1),
+		                       session ? session->gpu_samples_second : 0);
+	uint32_t rc = af_cupti_pc.PCSamplingEnable(&c);
+	if (rc) {
+		af_pc_refusal(rc, "cuptiPCSamplingEnable", words, size);
+		return false;
+	}
+	if (enabled_set_up(d, words, size))
+		return true;
+	af_pc_disable(d);
+	return false;
+}
