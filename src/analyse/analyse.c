@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyse/launches.h"
+#include "analyse/match.h"
 #include "analyse/pass.h"
 #include "base/err.h"
 
@@ -63,7 +64,8 @@ struct analysis {
 	struct af_world world;
 	struct af_samples samples;
 	struct af_launches launches;
-	bool joins; /* a pass takes work */
+	struct af_match match; /* behind it, where that is asked for */
+	bool joins;            /* a pass takes work */
 	struct af_trace *trace;
 };
 
@@ -86,6 +88,22 @@ static void analysis_sample(void *arg, const struct af_sample *s)
 			a->passes[i]->sample(a->state[i], &a->world, s);
 }
 
+static void analysis_match(void *arg, const struct af_work *work)
+{
+	struct analysis *a = arg;
+
+	af_match_work(&a->match, &a->world, work);
+}
+
+static void analysis_match_event(struct analysis *a, const struct af_event *ev)
+{
+	struct af_call call;
+
+	af_match_until(&a->match, &a->world, ev->time_ns);
+	if (af_call_seen_read(&a->world, ev, &call))
+		af_match_seen(&a->match, &a->world, &call);
+}
+
 static void analysis_work(void *arg, const struct af_work *work)
 {
 	struct analysis *a = arg;
@@ -104,6 +122,8 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 	af_world_event(&a->world, ev);
 	if (kind & AF_SAMPLES_WANTS)
 		af_samples_event(&a->samples, &a->world, ev);
+	if (a->match.on)
+		analysis_match_event(a, ev);
 	if (a->joins && kind & AF_LAUNCHES_WANTS)
 		af_launches_event(&a->launches, &a->world, ev);
 	if (kind & (1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN) &&
@@ -124,10 +144,11 @@ static int analysis_open(struct analysis *a, const char *dir, struct af_err *err
 	}
 	wanted |= asked | (a->joins ? AF_LAUNCHES_WANTS : 0);
 	a->samples.take = analysis_sample;
-	a->launches.take = analysis_work;
-	a->samples.arg = a->launches.arg = a;
+	a->launches.take = a->match.on ? analysis_match : analysis_work;
+	a->match.take = analysis_work;
+	a->samples.arg = a->launches.arg = a->match.arg = a;
 	/* It takes a reading of the trace, as pairs of readings count for what was before them. */
-	bool clocks = a->joins && asked & 1ull << AF_KIND_CLOCK;
+	bool clocks = a->joins && (a->match.on || asked & 1ull << AF_KIND_CLOCK);
 	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, err) : 0;
 	return rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
 }
@@ -145,11 +166,13 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	note_damage(&a->world, a->trace);
 	a->world.lost[AF_LOST_NO_JOIN] += af_samples_end(&a->samples);
 	af_launches_end(&a->launches, &a->world);
+	af_match_end(&a->match, &a->world);
 	out->launches_unfinished = a->launches.unfinished;
 	out->works_failed = a->launches.failed;
 	out->works_unlaunched = a->launches.unlaunched;
 	out->works_unstamped = a->launches.unstamped;
 	out->works_unknown = a->launches.unknown;
+	out->works_matched = a->match.matched;
 	out->calls_seen_alone = a->launches.seen_alone;
 	out->start_ns = af_trace_start_ns(a->trace);
 	af_trace_damage_text(af_trace_damage(a->trace), out->damage, sizeof out->damage);
@@ -189,6 +212,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 	analysis_choose(&a, passes, asked->answers);
 	a.world.doings.apart = asked->ranges || asked->range;
 	a.world.doings.only = asked->range;
+	a.match.on = asked->by_time;
 	int rc = analysis_open(&a, dir, err);
 	if (!rc) {
 		for (uint64_t n = 1; af_trace_next(a.trace, &ev); n++) {
@@ -202,6 +226,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 		analysis_drop(&a, i);
 	af_samples_free(&a.samples);
 	af_launches_free(&a.launches);
+	af_match_free(&a.match);
 	af_world_close(&a.world);
 	return rc;
 }

@@ -97,6 +97,8 @@ static void flame_take_work(void *self, const struct af_world *w, const struct a
 	struct flame *f = self;
 
 	flame_work_add(&f->work, w, work);
+	if (work->matched && !work->matched_again)
+		flame_seen_matched(&f->seen, work);
 }
 
 static void flame_add(struct af_tree *t, const struct af_world *w, const struct flame *f,

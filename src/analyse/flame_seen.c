@@ -18,27 +18,42 @@ static bool is_work(uint32_t does)
 	       does == AF_DOES_FILL;
 }
 
+static struct flame_seen_sum *sum_of(struct flame_seen *f, uint32_t process, uint32_t path,
+                                     uint32_t function)
+{
+	const uint32_t key[] = {process, path, function};
+	bool fresh;
+	uint64_t *slot = af_map_at(&f->by_call, af_hash(key, sizeof key), &fresh);
+
+	if (fresh) {
+		AF_GROW(f->sums, f->nr, f->cap);
+		f->sums[f->nr] = (struct flame_seen_sum){process, path, function, 0};
+		*slot = f->nr++;
+	}
+	return &f->sums[*slot];
+}
+
 void flame_seen_add(struct flame_seen *f, const struct af_world *w, const struct af_call *call)
 {
-	const uint32_t key[] = {call->process, call->path, call->function};
-	bool fresh;
-
 	/* One with a number is a launch like any other: launches.h. */
 	if (call->correlation || !call->function || !is_work(w->functions[call->function].does))
 		return;
-	uint64_t *slot = af_map_at(&f->by_call, af_hash(key, sizeof key), &fresh);
-	if (fresh) {
-		AF_GROW(f->sums, f->nr, f->cap);
-		f->sums[f->nr] =
-		    (struct flame_seen_sum){call->process, call->path, call->function, 0};
-		*slot = f->nr++;
-	}
-	f->sums[*slot].count++;
+	sum_of(f, call->process, call->path, call->function)->count++;
+}
+
+void flame_seen_matched(struct flame_seen *f, const struct af_work *work)
+{
+	struct flame_seen_sum *s = sum_of(f, work->process, work->path, work->matched);
+
+	s->count -= s->count != 0;
 }
 
 uint32_t flame_seen_has(const struct flame_seen *f)
 {
-	return f->nr ? 1 << AF_WEIGHT_COUNT : 0;
+	for (uint32_t i = 0; i < f->nr; i++)
+		if (f->sums[i].count)
+			return 1 << AF_WEIGHT_COUNT;
+	return 0;
 }
 
 void flame_seen_draw(const struct flame_seen *f, const struct af_world *w, struct af_tree *t,
@@ -49,6 +64,8 @@ void flame_seen_draw(const struct flame_seen *f, const struct af_world *w, struc
 	for (uint32_t i = 0; i < f->nr && asked->weights & 1 << AF_WEIGHT_COUNT; i++) {
 		const struct flame_seen_sum *s = &f->sums[i];
 		const struct af_function *function = &w->functions[s->function];
+		if (!s->count)
+			continue;
 		uint32_t node = af_frames_process(t, w, s->process);
 
 		node = af_frames_call(t, w, node, s->path);

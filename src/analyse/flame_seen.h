@@ -21,6 +21,9 @@ struct flame_seen {
 
 void flame_seen_add(struct flame_seen *f, const struct af_world *w, const struct af_call *call);
 
+/* One of the calls is known to be @work's, which is drawn in its place. */
+void flame_seen_matched(struct flame_seen *f, const struct af_work *work);
+
 /* Which weights there are, as bits. */
 uint32_t flame_seen_has(const struct flame_seen *f);
 

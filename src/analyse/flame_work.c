@@ -10,6 +10,7 @@
 struct flame_site {
 	uint32_t process, path, function;
 	uint32_t doing; /* of w->doings */
+	bool matched;   /* the path is that of a call at about the time */
 };
 
 /* Work that is one frame: @shape stands for all of its operation, kernel and queue. */
@@ -32,18 +33,20 @@ static uint32_t site_of(struct flame_work *f, const struct af_work *work)
 	if (f->last_site < f->nr_sites) {
 		const struct flame_site *last = &f->sites[f->last_site];
 		if (last->path == work->path && last->function == work->function &&
-		    last->process == work->process && last->doing == work->doing)
+		    last->process == work->process && last->doing == work->doing &&
+		    last->matched == (work->matched != 0))
 			return f->last_site;
 	}
 	uint64_t *slot = af_map_at(&f->by_site, who << 32 | work->function, &fresh);
 	if (fresh)
 		*slot = f->nr_callers++;
 	/* Who calls the same while doing something else. */
-	slot = af_map_at(&f->by_doing, *slot << 32 | work->doing, &fresh);
+	slot =
+	    af_map_at(&f->by_doing, (*slot * 2 + (work->matched != 0)) << 32 | work->doing, &fresh);
 	if (fresh) {
 		AF_GROW(f->sites, f->nr_sites, f->cap_sites);
-		f->sites[f->nr_sites] =
-		    (struct flame_site){work->process, work->path, work->function, work->doing};
+		f->sites[f->nr_sites] = (struct flame_site){
+		    work->process, work->path, work->function, work->doing, work->matched != 0};
 		*slot = f->nr_sites++;
 	}
 	return f->last_site = (uint32_t)*slot;
@@ -261,6 +264,8 @@ static uint32_t draw_job(struct af_tree *t, struct af_tree *scratch, const struc
 	node = af_frames_call(t, w, node, site->path);
 	if (site->function && *w->functions[site->function].name)
 		node = af_frames_under(t, node, w->functions[site->function].name, AF_FRAME_NATIVE);
+	if (site->matched)
+		node = af_frames_under(t, node, "[matched by time]", AF_FRAME_MARK);
 	if (what->node)
 		node = draw_graph(t, w, node, what->node);
 	/* Of a graph that was timed as a whole no node is meant. */

@@ -61,10 +61,11 @@ struct af_asked {
 	enum af_grouping group;
 	bool ranges;       /* frames of NVTX's ranges, between the process and the stack */
 	const char *range; /* only what happened inside of a range of this name; NULL: all */
+	bool by_time;      /* match work without a stack with calls seen from outside: match.h */
 };
 
 #define AF_ASKED_ALL                                                                               \
-	((struct af_asked){AF_ANSWER_TALLY - 1, UINT32_MAX, AF_GROUP_NONE, false, NULL})
+	((struct af_asked){AF_ANSWER_TALLY - 1, UINT32_MAX, AF_GROUP_NONE, false, NULL, false})
 
 /* The bit of the weight called @name; time's for NULL, none when no weight has that name. */
 uint32_t af_asked_weight(const char *name);
@@ -80,7 +81,7 @@ struct af_results {
 	struct af_facts facts;
 	/* Launches and work that do not belong together, when a pass takes work: see launches.h. */
 	uint64_t launches_unfinished, works_failed, works_unlaunched, works_unstamped,
-	    works_unknown, calls_seen_alone;
+	    works_unknown, works_matched, calls_seen_alone;
 	uint64_t start_ns; /* of the trace: what times are shown relative to */
 	char damage[768];  /* of the trace, in one line; "" for none */
 };

@@ -169,6 +169,8 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 	row_lost(f, t, "launches whose device work was not seen to complete", unfinished);
 	row_lost(f, t, "launches that the device refused", out->works_failed);
 	row_lost(f, t, "pieces of device work without a launch", out->works_unlaunched);
+	row_lost(f, t, "pieces of device work with the stack of a call at about its time",
+	         out->works_matched);
 	row_lost(f, t, "pieces of device work without times", unstamped);
 	row_lost(f, t, "pieces of device work of which nothing else is known", out->works_unknown);
 	lost_stacks(r, w, f, t);

@@ -31,6 +31,11 @@ struct af_work {
 	uint32_t node;     /* w->nodes: the definition that held at the call, 0 for none */
 	uint32_t doing;    /* of w->doings: what the caller said it was doing, 0 nothing */
 	uint64_t call_start_ns, call_end_ns; /* on the trace's clock; OpenCL: both the same */
+
+	/* From here on by match.c. */
+	uint32_t matched;   /* function of the world: a call seen from outside that is this one's by
+	                       time, and has its path; 0: nothing here is a guess */
+	bool matched_again; /* so is other work, which came before */
 };
 
 /* A call of a device API, as its thread was back from it. */

@@ -22,7 +22,7 @@ struct flame_options {
 	const char *colors_file, *attributes_file;
 	struct af_palette_map colors;
 	struct af_attributes attributes;
-	bool differential, negate, ranges;
+	bool differential, negate, ranges, by_time;
 	struct af_picture picture;
 	uint64_t width, height;
 };
@@ -217,6 +217,7 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 		                                            : AF_GROUP_NONE;
 	asked.ranges = o->ranges;
 	asked.range = o->range;
+	asked.by_time = o->by_time;
 	return asked;
 }
 
@@ -331,6 +332,10 @@ static const struct af_option flame_options[] = {
      AT(ranges)},
     {AF_OPT_STRING, "range", 0, "NAME", "only what happened inside of an NVTX range of this name",
      AT(range)},
+    {AF_OPT_FLAG, "match-by-time", 0, NULL,
+     "device work without a stack under a call seen from outside at about its time: a guess, and "
+     "marked",
+     AT(by_time)},
     {AF_OPT_GROUP, NULL, 0, NULL, "Layout", 0},
     {AF_OPT_FLAG, "inverted", 'i', NULL, "icicle: root at the top", AT(picture.inverted)},
     {AF_OPT_FLAG, "reverse", 'r', NULL, "merge stacks from their leaves", AT(picture.reverse)},

@@ -19,7 +19,7 @@
 struct import_options {
 	const char *output;
 	uint64_t rate;
-	bool force, quiet;
+	bool force, quiet, calls;
 };
 
 static const struct import_options import_defaults = {.output = "aflame.data", .rate = 50};
@@ -111,6 +111,7 @@ static int import_run(void *state, int nr_words, char **words, struct af_err *er
 		return af_fail_plain(err, -EINVAL, "--rate is samples a second, at least 1");
 	af_draft_open(&d);
 	d.sample_weight_ns = 1000000000 / o->rate;
+	d.calls = o->calls;
 	int rc = import_read(&d, nr_words, words, err);
 	if (!rc && d.nr_samples)
 		af_draft_note(&d, "import.rate", "%llu samples a second, as --rate says",
@@ -130,6 +131,9 @@ static const struct af_option import_options[] = {
      offsetof(struct import_options, force)},
     {AF_OPT_U64, "rate", 'F', "HZ", "how many CPU samples a second were taken (50)",
      offsetof(struct import_options, rate)},
+    {AF_OPT_FLAG, "calls", 0, NULL,
+     "gpuperf with --uprobe: stacks that end in a function of CUDA are calls of it, not samples",
+     offsetof(struct import_options, calls)},
     {AF_OPT_FLAG, "quiet", 'q', NULL, "no summary", offsetof(struct import_options, quiet)},
     {AF_OPT_END},
 };
@@ -147,9 +151,11 @@ const struct af_command af_command_import = {
 	"Device work gets the stack of the call with its correlation, nothing is matched by time.\n"
 	"In PyTorch's traces that is what the operators and Python functions around the call say;\n"
 	"where autograd's threads run an operator backwards, it is the forward operator's stack,\n"
-	"then [backward]. gpuperf's tell no stacks of calls. Each file of PyTorch's is a process\n"
-	"of its own, those of gpuperf belong together. iaprof's have samples of the GPU's\n"
-	"instructions, with the stack that launched the kernel last, and no times of kernels.\n"
+	"then [backward]. gpuperf's tell no stacks of calls: there are those that its probe took\n"
+	"at about the time (--calls), and `aflame flame --match-by-time` goes by that if it must.\n"
+	"Each file of PyTorch's is a process of its own, gpuperf's belong together. iaprof's have\n"
+	"samples of the GPU's instructions, with the stack that launched the kernel last, and no\n"
+	"times of kernels.\n"
 	"\n"
 	"A file that ends too early is used up to there. What could not be used is counted on\n"
 	"standard error and in the trace (aflame print -k note). Extended folded text does not\n"
@@ -157,6 +163,8 @@ const struct af_command af_command_import = {
     .examples = "aflame import trace.json.gz -o run1 && aflame report run1\ta PyTorch trace\n"
 		"aflame import rank0.json rank1.json\tseveral processes in one trace\n"
 		"aflame import cpu.txt gpu.json -o run2\tboth halves of gpuperf's\n"
+		"aflame import --calls cpu.txt gpu.json && aflame flame --match-by-time\tits "
+		"kernels under stacks of launches\n"
 		"aflame import profile.iaprof -o run3\tan Intel GPU\n",
     .options = import_options,
     .state_size = sizeof(struct import_options),

@@ -61,8 +61,10 @@ static int probe_each(struct bpf_probes *p, const struct bpf_program *program, c
 	descriptors_allow();
 	p->each = af_xcalloc(at->nr, sizeof *p->each);
 	for (uint32_t i = 0; i < at->nr; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, options,
-		            .ref_ctr_offset = at->semaphores ? at->semaphores[i] : 0);
+		struct bpf_uprobe_opts options = {
+		    .sz = sizeof options,
+		    .ref_ctr_offset = at->semaphores ? at->semaphores[i] : 0,
+		};
 		struct bpf_link *link = bpf_program__attach_uprobe_opts(program, (int)pid, path,
 		                                                        at->offsets[i], &options);
 		if (!link)

@@ -142,6 +142,7 @@ struct af_draft {
 	struct af_map device_names; /* space and device → name */
 	struct af_draft_stalls stalls;
 	uint64_t sample_weight_ns;
+	bool calls; /* samples at the entry of a function of CUDA are calls of it, seen */
 	uint64_t unused[AF_DRAFT_UNUSED_END];
 	uint64_t damaged; /* places where a file could not be understood */
 	struct af_draft_note {

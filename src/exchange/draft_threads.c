@@ -277,6 +277,17 @@ static int sample_order(const void *a, const void *b)
 	return d ? d : compare(x->time_ns, y->time_ns);
 }
 
+/* The function that the stack was taken at the entry of; 0: it is none that asks for work. */
+static uint32_t call_of(const struct af_draft *d, const struct af_draft_sample *s)
+{
+	uint32_t name = s->node ? d->frames[d->nodes[s->node].frame].name : 0;
+	const char *text = name ? af_strtab_get(&d->names, name) : "";
+
+	if (!d->calls || s->kernel_node || strncmp(text, "cu", 2))
+		return 0;
+	return draft_function_does(text) == AF_DOES_OTHER ? 0 : name;
+}
+
 void draft_write_samples(struct draft_writer *w)
 {
 	struct af_draft *d = w->draft;
@@ -291,13 +302,20 @@ void draft_write_samples(struct draft_writer *w)
 				draft_stream_close(w);
 			open_thread(w, "samples", thread = s->thread);
 		}
-		if (s->node)
-			draft_define_stack(w, d->threads[thread].process, s->node, s->time_ns);
+		uint32_t function = call_of(d, s), process = d->threads[thread].process;
+		uint32_t node = function ? d->nodes[s->node].parent : s->node;
+		if (node)
+			draft_define_stack(w, process, node, s->time_ns);
 		if (s->kernel_node)
 			draft_define_kernel_stack(w, s->kernel_node, s->time_ns);
-		af_stream_put(&w->stream, ksample, s->time_ns + w->shift_ns, .callpath = s->node,
-		              .kstack = s->kernel_node, .cpu = s->cpu,
-		              .weight_ns = d->sample_weight_ns);
+		if (function)
+			af_stream_put(&w->stream, call_seen, s->time_ns + w->shift_ns,
+			              .callpath = node,
+			              .function = draft_use(&w->functions, process, function));
+		else
+			af_stream_put(&w->stream, ksample, s->time_ns + w->shift_ns,
+			              .callpath = node, .kstack = s->kernel_node, .cpu = s->cpu,
+			              .weight_ns = d->sample_weight_ns);
 	}
 	if (d->nr_samples)
 		draft_stream_close(w);
