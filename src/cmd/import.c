@@ -92,8 +92,9 @@ static void import_tell(const struct import_options *o, const struct af_draft *d
 	        o->output, (unsigned long long)d->nr_samples, (unsigned long long)d->nr_slices,
 	        (unsigned long long)d->nr_works, d->nr_threads);
 	if (d->stalls.nr)
-		fprintf(stderr, "  %llu counts of device instructions, of %u launches\n",
-		        (unsigned long long)d->stalls.nr, d->stalls.nr_launches);
+		fprintf(stderr,
+		        "  %llu counts of samples of device instructions, of %u functions\n",
+		        (unsigned long long)d->stalls.nr, d->stalls.nr_codes);
 	for (int i = 0; i < AF_DRAFT_UNUSED_END; i++)
 		if (d->unused[i])
 			fprintf(stderr, "  not used: %llu %s\n", (unsigned long long)d->unused[i],

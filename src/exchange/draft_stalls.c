@@ -104,45 +104,49 @@ static int stall_order(const void *a, const void *b)
 }
 
 /* Where neither a process nor a stack is known there was no call to speak of: no correlation. */
-static uint32_t launch_correlation(const struct af_draft *d, uint32_t launch)
+static bool is_launch(const struct af_draft *d, uint32_t launch)
 {
+	if (!launch)
+		return false;
 	const struct af_draft_launch *l = &d->stalls.launches[launch];
-
-	return l->node || d->processes[d->stalls.codes[l->code].process].pid ? launch : 0;
+	return l->node || d->processes[d->stalls.codes[l->code].process].pid;
 }
 
-/* A launch that was not seen before has a call, which has the stack, and work that has no times. */
-static void write_launch(struct draft_writer *w, uint32_t launch, uint64_t time_ns)
+/*
+ * That a kernel was seen in a window is a call, which has the stack, and work of no length, both as
+ * the window ended: no more is known of when it ran.
+ */
+static void write_launch(struct draft_writer *w, uint32_t launch, uint32_t correlation,
+                         const struct af_draft_window *window)
 {
 	const struct af_draft_launch *l = &w->draft->stalls.launches[launch];
 	const struct af_draft_code *code = &w->draft->stalls.codes[l->code];
+	uint64_t end_ns = window->end_ns + w->shift_ns;
 	struct af_stream *out = &w->stream;
 
-	if (w->launch_written[launch] || !launch_correlation(w->draft, launch))
-		return;
-	w->launch_written[launch] = true;
 	if (l->node)
-		draft_define_stack(w, code->process, l->node, time_ns);
-	af_stream_put(out, call_long, time_ns + w->shift_ns, .callpath = l->node,
-	              .correlation = launch);
+		draft_define_stack(w, code->process, l->node, window->end_ns);
+	af_stream_put(out, call_long, end_ns, .callpath = l->node, .correlation = correlation);
 	/* A shape's id is of this stream: the code's is as good as any. */
-	af_stream_put(out, shape, time_ns + w->shift_ns, .shape = l->code + 1, .op = AF_OP_KERNEL,
-	              .queue = draft_queue_use(w, code->process, &(struct draft_queue){0}),
-	              .kernel = draft_use(&w->kernels, code->process, code->name));
-	af_stream_put(out, gpu_work_long, time_ns + w->shift_ns, .shape = l->code + 1,
-	              .correlation = launch);
+	if (!w->code_written[l->code])
+		af_stream_put(out, shape, end_ns, .shape = l->code + 1, .op = AF_OP_KERNEL,
+		              .queue = draft_queue_use(w, code->process, &(struct draft_queue){0}),
+		              .kernel = draft_use(&w->kernels, code->process, code->name));
+	w->code_written[l->code] = true;
+	af_stream_put(out, gpu_work, end_ns, .shape = l->code + 1, .correlation = correlation,
+	              .start_ns = end_ns);
 }
 
 /* The samples of one instruction, @nr from @s on. */
 static void write_insn(struct draft_writer *w, const struct af_draft_stall *s, uint64_t nr,
-                       uint64_t time_ns)
+                       uint32_t correlation, uint64_t time_ns)
 {
 	uint32_t counts[COUNTS_MAX][2];
 	uint32_t code = w->draft->stalls.launches[s->launch].code;
 	struct af_ev_gpu_sample fixed = {.window = s->window + 1,
 	                                 .code = draft_use(&w->codes, s->process, code),
 	                                 .offset = s->offset,
-	                                 .correlation = launch_correlation(w->draft, s->launch)};
+	                                 .correlation = correlation};
 
 	for (uint64_t i = 0; i < nr;) {
 		uint32_t n = 0;
@@ -156,8 +160,37 @@ static void write_insn(struct draft_writer *w, const struct af_draft_stall *s, u
 	}
 }
 
-/* All of one process and window, @nr from @s on. */
-static void write_window(struct draft_writer *w, const struct af_draft_stall *s, uint64_t nr)
+/* Launches have numbers in their order, from @correlation + 1 on; returns the last. */
+static uint32_t write_launches(struct draft_writer *w, const struct af_draft_stall *s, uint64_t nr,
+                               uint32_t correlation)
+{
+	for (uint64_t i = 0; i < nr; i++)
+		if ((!i || s[i].launch != s[i - 1].launch) && is_launch(w->draft, s[i].launch))
+			write_launch(w, s[i].launch, ++correlation,
+			             &w->draft->stalls.windows[s->window]);
+	return correlation;
+}
+
+static void write_samples(struct draft_writer *w, const struct af_draft_stall *s, uint64_t nr,
+                          uint32_t correlation)
+{
+	uint64_t end_ns = w->draft->stalls.windows[s->window].end_ns;
+
+	for (uint64_t i = 0, to; i < nr; i = to) {
+		bool launch = is_launch(w->draft, s[i].launch);
+		if ((!i || s[i].launch != s[i - 1].launch) && launch)
+			correlation++;
+		for (to = i + 1;
+		     to < nr && s[to].launch == s[i].launch && s[to].offset == s[i].offset;)
+			to++;
+		if (s[i].launch)
+			write_insn(w, s + i, to - i, launch ? correlation : 0, end_ns);
+	}
+}
+
+/* All of one process and window, @nr from @s on. Returns the last correlation. */
+static uint32_t write_window(struct draft_writer *w, const struct af_draft_stall *s, uint64_t nr,
+                             uint32_t correlation)
 {
 	const struct af_draft_window *window = &w->draft->stalls.windows[s->window];
 	uint64_t samples = 0, other = 0;
@@ -165,32 +198,26 @@ static void write_window(struct draft_writer *w, const struct af_draft_stall *s,
 	for (uint64_t i = 0; i < nr; i++) {
 		samples += s[i].count;
 		other += s[i].launch ? 0 : s[i].count;
-		if (s[i].launch)
-			write_launch(w, s[i].launch, window->start_ns);
 	}
+	uint32_t last = write_launches(w, s, nr, correlation);
 	draft_use(&w->devices, s->process, 0);
 	af_stream_put(&w->stream, gpu_window, window->end_ns + w->shift_ns, .window = s->window + 1,
 	              .device = 1, .flags = AF_WINDOW_SERIALIZED,
 	              .start_ns = window->start_ns + w->shift_ns,
 	              .end_ns = window->end_ns + w->shift_ns, .samples = samples, .other = other);
-	for (uint64_t i = 0, to; i < nr; i = to) {
-		for (to = i + 1;
-		     to < nr && s[to].launch == s[i].launch && s[to].offset == s[i].offset;)
-			to++;
-		if (s[i].launch)
-			write_insn(w, s + i, to - i, window->end_ns);
-	}
+	write_samples(w, s, nr, correlation);
+	return last;
 }
 
 void draft_write_stalls(struct draft_writer *w)
 {
 	struct af_draft_stalls *s = &w->draft->stalls;
-	uint32_t process = UINT32_MAX;
+	uint32_t process = UINT32_MAX, correlation = 0;
 
 	if (!s->nr)
 		return;
 	qsort(s->stalls, s->nr, sizeof *s->stalls, stall_order);
-	w->launch_written = af_xcalloc(s->nr_launches + 1, sizeof *w->launch_written);
+	w->code_written = af_xcalloc(s->nr_codes + 1, sizeof *w->code_written);
 	for (uint64_t i = 0, to; i < s->nr && !w->error; i = to) {
 		for (to = i + 1; to < s->nr && s->stalls[to].process == s->stalls[i].process &&
 		                 s->stalls[to].window == s->stalls[i].window;)
@@ -202,10 +229,10 @@ void draft_write_stalls(struct draft_writer *w)
 			uint32_t pid = w->draft->processes[process].pid;
 			draft_stream_open(w, "stalls", process, process + 1, pid);
 		}
-		write_window(w, s->stalls + i, to - i);
+		correlation = write_window(w, s->stalls + i, to - i, correlation);
 	}
 	draft_stream_close(w);
-	free(w->launch_written);
+	free(w->code_written);
 }
 
 void draft_write_code(struct draft_writer *w, const struct draft_use *u)

@@ -21,7 +21,7 @@ struct af_draft_code {
 	uint32_t process, name, file; /* file: of its source, 0 not known */
 };
 
-/* A kernel, as launched from one stack; 0 is none. Its number is its correlation. */
+/* A kernel, as launched from one stack; 0 is none. */
 struct af_draft_launch {
 	uint32_t code, node; /* node: 0 when the stack is not known */
 };

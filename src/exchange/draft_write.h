@@ -43,7 +43,7 @@ struct draft_writer {
 	uint32_t nr_queues, cap_queues;
 	struct af_map by_queue;
 	uint32_t *shape_defined; /* by shape: in which stream */
-	bool *launch_written;
+	bool *code_written;
 	char listing[AF_SHA256_HEX]; /* object of all code that is known */
 	uint64_t listing_size;
 	struct draft_orphan *orphans; /* by space, operator, correlation */

@@ -135,7 +135,12 @@ static uint32_t stack_name(struct af_draft *d, uint32_t node)
 uint32_t iaprof_name(struct iaprof_strings *s, uint64_t id)
 {
 	struct iaprof_string *string = string_get(s, id);
+	char text[32];
 
+	if (!string && id)
+		return af_draft_name(
+		    s->draft, text,
+		    (size_t)snprintf(text, sizeof text, "[string %llu]", (unsigned long long)id));
 	if (!string)
 		return 0;
 	if (string->stack && !string->name)

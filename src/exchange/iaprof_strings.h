@@ -33,7 +33,8 @@ void iaprof_strings_free(struct iaprof_strings *s);
 /* @id is the @len bytes at @text from here on. False: it was something else before. */
 bool iaprof_string_put(struct iaprof_strings *s, uint64_t id, const char *text, size_t len);
 
-/* What @id stands for; 0 for id 0 and for one that the file does not have, which is counted. */
+/* What @id stands for; 0 for id 0. One that the file does not have is counted: its number as a
+ * name, no stack. */
 uint32_t iaprof_name(struct iaprof_strings *s, uint64_t id);
 uint32_t iaprof_stack(struct iaprof_strings *s, uint64_t id);
 

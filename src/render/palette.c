@@ -163,9 +163,9 @@ static enum hue rule_gpu(const struct palette_frame *f)
 {
 	if (f->kind == AF_FRAME_GPU_INSN)
 		return HUE_GREEN;
-	if (f->kind == AF_FRAME_GPU || begins(f, "NEO"))
+	if (f->kind == AF_FRAME_GPU || begins(f, "NEOxx"))
 		return HUE_AQUA;
-	if (f->kind == AF_FRAME_PYTHON)
+	if (f->kind == AF_FRAME_PYTHON || begins(f, "py::"))
 		return HUE_PINK;
 	return rule_native(f);
 }

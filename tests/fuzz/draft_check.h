@@ -15,8 +15,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "exchange/draft.h"
 #include "exchange/import.h"
+#include "trace/objects.h"
 #include "trace/reader.h"
 
 /* Bytes, given in pieces so that tokens are parted. */
@@ -63,7 +65,8 @@ static inline void fuzz_dir_empty(void)
 
 	for (struct dirent *e; d && (e = readdir(d));) {
 		snprintf(path, sizeof path, "%s/%s", fuzz_dir, e->d_name);
-		unlink(path);
+		if (unlink(path) && !strcmp(e->d_name, AF_OBJECTS_DIR))
+			af_remove_tree(path);
 	}
 	if (d)
 		closedir(d);
@@ -83,7 +86,7 @@ static inline void fuzz_check_trace(uint64_t most)
 	while (af_trace_next(t, &ev))
 		nr += ev.kind == AF_KIND_CALL || ev.kind == AF_KIND_CALL_LONG ||
 		      ev.kind == AF_KIND_KSAMPLE || ev.kind == AF_KIND_GPU_WORK ||
-		      ev.kind == AF_KIND_GPU_WORK_LONG;
+		      ev.kind == AF_KIND_GPU_WORK_LONG || ev.kind == AF_KIND_GPU_SAMPLE;
 	const struct af_trace_damage *d = af_trace_damage(t);
 	if (d->packets || d->events || d->discarded || d->missing || d->retimed || nr > most)
 		abort();
@@ -94,7 +97,8 @@ static inline void fuzz_check_trace(uint64_t most)
 static inline void fuzz_check_draft(struct af_draft *d)
 {
 	struct af_err err = {0};
-	uint64_t most = af_draft_nr(d) + d->nr_works; /* which may each get a call */
+	/* Work may get a call each, samples a call and work. */
+	uint64_t most = af_draft_nr(d) + d->nr_works + 2 * d->stalls.nr;
 
 	if (af_draft_nr(d)) {
 		fuzz_dir_make();
