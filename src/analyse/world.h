@@ -177,7 +177,7 @@ struct af_world {
 	uint32_t nr_codes;
 	struct af_stall_reason *stalls;
 	uint32_t nr_stalls;
-	struct af_host_code *host_codes; /* after af_world_read_ahead() */
+	struct af_host_code *host_codes; /* after af_world_read_host_code() */
 	uint32_t nr_host_codes;
 	struct af_clocks clocks; /* of the devices; whoever wants them reads them first */
 	struct af_doings doings; /* what threads are doing, by their own word */
@@ -218,11 +218,10 @@ void af_world_close(struct af_world *w);
 void af_world_event(struct af_world *w, const struct af_event *ev);
 
 /*
- * Read of the trace in @dir what counts for all of it wherever in it it stands, into a world that
- * has seen nothing: the clocks of devices, and device code that ran on the host. 0, or what
- * af_trace_open() says.
+ * Read of the trace in @dir which device code ran on the host: that comes with the names, last, and
+ * samples are told apart as they come. 0, or what af_trace_open() says.
  */
-int af_world_read_ahead(struct af_world *w, const char *dir, struct af_err *err);
+int af_world_read_host_code(struct af_world *w, const char *dir, struct af_err *err);
 
 /* World indexes of what an event names by its stream's ids; 0 when it was never defined. */
 uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath);

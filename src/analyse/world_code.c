@@ -90,6 +90,9 @@ void world_learn_code(struct af_world *w, const struct af_event *ev)
 	uint64_t *slot = af_map_at(&w->by_code, world_key(ev->process, fixed.code), &fresh);
 	uint32_t i = fresh ? WORLD_ADD(w, codes) : (uint32_t)*slot;
 
+	/* What ran on the host was read ahead. */
+	if (!fresh && !ev->process)
+		return;
 	*slot = i;
 	w->codes[i] = (struct af_device_code){
 	    .process = ev->process,

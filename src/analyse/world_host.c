@@ -9,7 +9,6 @@
 #include "sym/sym.h"
 
 #define HOST_WANTS (1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_CODE | 1ull << AF_KIND_CODE_ADDRESS)
-#define CLOCK_WANTS (1ull << AF_KIND_CLOCK | 1ull << AF_KIND_DEVICE)
 
 /* In the map of programs: it has code of several kernels. */
 #define HOST_KERNELS UINT32_MAX
@@ -37,62 +36,80 @@ static void learn_address(struct af_world *w, const struct af_event *ev)
 	*slot = i;
 }
 
-/* A kernel's name where @code was made of one, 0 for a function that kernels call. */
-static uint32_t kernel_of(struct af_world *w, uint32_t code)
+/*
+ * The kernel that the function @c was made of, a string of the world, 0 for none; it then goes by
+ * that name. *@whole: of all that the kernel does for a work-group, so nobody else calls it.
+ */
+static uint32_t kernel_of(struct af_world *w, struct af_device_code *c, bool *whole)
 {
 	size_t len;
-	const char *name =
-	    af_sym_kernel_name(af_strtab_get(&w->strings, w->codes[code].name), &len);
+	const char *name = af_sym_kernel_name(af_strtab_get(&w->strings, c->name), &len);
 
-	return name ? af_strtab_id(&w->strings, name, len) : 0;
+	if (!name)
+		return 0;
+	*whole = name[len];
+	c->shown = af_arena_strdup(&w->arena, name, len);
+	return af_strtab_id(&w->strings, name, len);
 }
 
-/* What kernels call is theirs, where there is one kernel that it can be. */
+static void note_kernel(struct af_map *kernels, uint32_t program, uint32_t kernel)
+{
+	uint64_t *slot = af_map_at(kernels, program, NULL);
+
+	*slot = *slot && *slot != kernel ? HOST_KERNELS : kernel;
+}
+
+/* What kernels call, other kernels too, is theirs, where there is one kernel that it can be. */
 static void name_kernels(struct af_world *w)
 {
-	struct af_map kernels = {0};
+	struct af_map whole = {0}, part = {0};
 
 	for (uint32_t i = 1; i < w->nr_codes; i++) {
-		uint32_t kernel = kernel_of(w, i);
-		uint64_t *slot =
-		    af_map_at(&kernels, world_key(w->codes[i].process, w->codes[i].program), NULL);
+		struct af_device_code *c = &w->codes[i];
+		bool is_whole = false;
+		uint32_t kernel = c->process ? 0 : kernel_of(w, c, &is_whole);
+
 		if (kernel)
-			*slot = *slot && *slot != kernel ? HOST_KERNELS : kernel;
+			note_kernel(is_whole ? &whole : &part, c->program, kernel);
 	}
 	for (uint32_t i = 1; i < w->nr_host_codes; i++) {
 		struct af_host_code *h = &w->host_codes[i];
-		const struct af_device_code *c = &w->codes[h->code];
-		uint32_t of_program = world_find(&kernels, c->process, c->program);
-
 		if (!h->code)
 			continue;
-		h->kernel = kernel_of(w, h->code);
-		if (!h->kernel && of_program != HOST_KERNELS)
-			h->kernel = of_program;
+		struct af_device_code *c = &w->codes[h->code];
+		const uint64_t *slot = af_map_get(&whole, c->program);
+
+		if (!slot)
+			slot = af_map_get(&part, c->program);
+		if (!slot || *slot == HOST_KERNELS)
+			continue;
+		h->kernel = (uint32_t)*slot;
+		if (strcmp(c->shown, af_strtab_get(&w->strings, h->kernel)))
+			c->kernel = h->kernel;
 	}
-	af_map_free(&kernels);
+	af_map_free(&whole);
+	af_map_free(&part);
 }
 
-int af_world_read_ahead(struct af_world *w, const char *dir, struct af_err *err)
+int af_world_read_host_code(struct af_world *w, const char *dir, struct af_err *err)
 {
 	struct af_trace *t;
 	struct af_event ev;
-	int rc = af_trace_open(&t, dir, CLOCK_WANTS | HOST_WANTS, err);
+	int rc = af_trace_open(&t, dir, HOST_WANTS, err);
 
 	if (rc)
 		return rc;
 	while (af_trace_next(t, &ev)) {
-		if (1ull << ev.kind & CLOCK_WANTS)
-			af_clocks_event(&w->clocks, &ev);
-		else if (!ev.process && ev.kind == AF_KIND_PROGRAM)
+		if (ev.process)
+			continue;
+		if (ev.kind == AF_KIND_PROGRAM)
 			world_learn_program(w, &ev);
-		else if (!ev.process && ev.kind == AF_KIND_CODE)
+		else if (ev.kind == AF_KIND_CODE)
 			world_learn_code(w, &ev);
-		else if (ev.kind == AF_KIND_CODE_ADDRESS)
+		else
 			learn_address(w, &ev);
 	}
 	af_trace_close(t);
-	af_clocks_build(&w->clocks);
 	name_kernels(w);
 	return 0;
 }

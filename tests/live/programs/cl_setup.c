@@ -46,7 +46,7 @@ static void build(struct cl *cl, const char *source)
 
 	cl->program = clCreateProgramWithSource(cl->context, 1, &source, NULL, &rc);
 	cl_check(rc, "clCreateProgramWithSource");
-	CL_CHECK(clBuildProgram(cl->program, 0, NULL, NULL, NULL, NULL));
+	CL_CHECK(clBuildProgram(cl->program, 0, NULL, getenv("CL_PROGRAMS_OPTIONS"), NULL, NULL));
 }
 
 void cl_open(struct cl *cl, const char *source)

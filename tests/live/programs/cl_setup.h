@@ -2,7 +2,8 @@
  * What the OpenCL programs of known behaviour share: one device, one context, one program, and the
  * rule that an unexpected error ends the program with status 2 and a line on standard error.
  *
- * CL_PROGRAMS_DEVICE in the environment picks the device by index over all platforms (0).
+ * CL_PROGRAMS_DEVICE in the environment picks the device by index over all platforms (0),
+ * CL_PROGRAMS_OPTIONS has options for the compiler.
  */
 #ifndef LIVE_CL_SETUP_H
 #define LIVE_CL_SETUP_H
