@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/code_names.h"
 #include "analyse/launches.h"
 #include "analyse/match.h"
 #include "analyse/pass.h"
@@ -43,6 +44,7 @@ void af_results_close(struct af_results *r)
 	for (int i = 0; i < AF_VIEWS; i++)
 		af_tree_close(&r->trees[i]);
 	af_facts_free(&r->facts);
+	af_facts_free(&r->annotated);
 }
 
 /* What the reader itself has to say, as facts like any other. */
@@ -65,7 +67,12 @@ struct analysis {
 	struct af_samples samples;
 	struct af_launches launches;
 	struct af_match match; /* behind it, where that is asked for */
-	bool joins;            /* a pass takes work */
+	struct af_attribution attribution;
+	struct af_code_names code_names;
+	const char *dir;
+	bool joins;      /* a pass takes work */
+	bool attributes; /* a pass looks at samples of instructions */
+	bool has_clocks;
 	struct af_trace *trace;
 };
 
@@ -108,11 +115,25 @@ static void analysis_work(void *arg, const struct af_work *work)
 {
 	struct analysis *a = arg;
 
+	/* What is not asked for was sampled all the same. */
+	if (af_attribution_active(&a->attribution))
+		af_attribution_work(&a->attribution, &a->world, work);
 	if (!af_doings_inside(&a->world.doings, work->doing))
 		return;
 	for (int i = 0; a->passes[i]; i++)
 		if (a->passes[i]->work)
 			a->passes[i]->work(a->state[i], &a->world, work);
+}
+
+/* Clocks take a reading of the trace, which nobody else may have needed. */
+static void analysis_device_sample(struct analysis *a, const struct af_event *ev)
+{
+	struct af_err err = {0};
+
+	if (!a->has_clocks)
+		af_clocks_read(&a->world.clocks, a->dir, &err);
+	a->has_clocks = true;
+	af_attribution_event(&a->attribution, &a->world, ev);
 }
 
 static void analysis_event(struct analysis *a, const struct af_event *ev)
@@ -126,6 +147,8 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 		analysis_match_event(a, ev);
 	if (a->joins && kind & AF_LAUNCHES_WANTS)
 		af_launches_event(&a->launches, &a->world, ev);
+	if (a->attributes && kind & AF_ATTRIBUTION_WANTS)
+		analysis_device_sample(a, ev);
 	if (kind & (1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN) &&
 	    analysis_outside(a, ev->process, ev->tid))
 		return;
@@ -134,21 +157,38 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 			a->passes[i]->event(a->state[i], &a->world, ev);
 }
 
-static int analysis_open(struct analysis *a, const char *dir, struct af_err *err)
+/* For which answers anybody would look at samples of instructions. */
+static uint32_t analysis_depth(const struct af_asked *asked)
+{
+	const uint32_t trees = (1 << AF_VIEWS) - 1;
+	bool shallow =
+	    asked->depth == AF_DEPTH_KERNEL && !(asked->weights & 1 << AF_WEIGHT_SAMPLES);
+
+	return shallow ? asked->answers & ~trees : asked->answers;
+}
+
+static int analysis_open(struct analysis *a, const char *dir, const struct af_asked *what,
+                         struct af_err *err)
 {
 	uint64_t wanted = AF_WORLD_WANTS | AF_SAMPLES_WANTS, asked = 0;
 
 	for (int i = 0; a->passes[i]; i++) {
 		asked |= a->passes[i]->wants;
+		a->attributes |= (a->passes[i]->attributes & analysis_depth(what)) != 0;
 		a->joins |= a->passes[i]->work != NULL;
 	}
+	a->joins |= a->attributes;
 	wanted |= asked | (a->joins ? AF_LAUNCHES_WANTS : 0);
+	wanted |= a->attributes ? AF_ATTRIBUTION_WANTS : 0;
 	a->samples.take = analysis_sample;
 	a->launches.take = a->match.on ? analysis_match : analysis_work;
 	a->match.take = analysis_work;
 	a->samples.arg = a->launches.arg = a->match.arg = a;
 	/* It takes a reading of the trace, as pairs of readings count for what was before them. */
 	bool clocks = a->joins && (a->match.on || asked & 1ull << AF_KIND_CLOCK);
+	a->dir = dir;
+	a->has_clocks = clocks;
+	af_code_names_open(&a->code_names, dir);
 	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, err) : 0;
 	return rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
 }
@@ -161,11 +201,33 @@ static void analysis_drop(struct analysis *a, int pass)
 	a->state[pass] = NULL;
 }
 
+static void analysis_sampled(struct analysis *a, struct af_results *out)
+{
+	struct af_sampled_device *sum = &out->sampled;
+
+	af_attribution_end(&a->attribution, &a->world);
+	out->attribution = af_attribution_active(&a->attribution) ? &a->attribution : NULL;
+	out->code_names = &a->code_names;
+	for (uint32_t i = 0; i < a->attribution.nr_devices; i++) {
+		const struct af_sampled_device *d = &a->attribution.devices[i];
+		sum->windows += d->windows;
+		sum->full_windows += d->full_windows;
+		sum->serialized_windows += d->serialized_windows;
+		sum->samples += d->samples;
+		sum->exact += d->exact;
+		sum->apportioned += d->apportioned;
+		sum->unattributed += d->unattributed;
+		sum->dropped += d->dropped;
+		sum->other += d->other;
+	}
+}
+
 static void analysis_finish(struct analysis *a, struct af_results *out)
 {
 	note_damage(&a->world, a->trace);
 	a->world.lost[AF_LOST_NO_JOIN] += af_samples_end(&a->samples);
 	af_launches_end(&a->launches, &a->world);
+	analysis_sampled(a, out);
 	af_match_end(&a->match, &a->world);
 	out->launches_unfinished = a->launches.unfinished;
 	out->works_failed = a->launches.failed;
@@ -180,6 +242,8 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 		a->passes[i]->finish(a->state[i], &a->world, out);
 		analysis_drop(a, i);
 	}
+	out->attribution = NULL;
+	out->code_names = NULL;
 	for (int i = 0; i < AF_VIEWS; i++)
 		af_tree_finish(&out->trees[i]);
 	af_trace_close(a->trace);
@@ -213,7 +277,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 	a.world.doings.apart = asked->ranges || asked->range;
 	a.world.doings.only = asked->range;
 	a.match.on = asked->by_time;
-	int rc = analysis_open(&a, dir, err);
+	int rc = analysis_open(&a, dir, asked, err);
 	if (!rc) {
 		for (uint64_t n = 1; af_trace_next(a.trace, &ev); n++) {
 			analysis_event(&a, &ev);
@@ -226,6 +290,8 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 		analysis_drop(&a, i);
 	af_samples_free(&a.samples);
 	af_launches_free(&a.launches);
+	af_attribution_free(&a.attribution);
+	af_code_names_close(&a.code_names);
 	af_match_free(&a.match);
 	af_world_close(&a.world);
 	return rc;

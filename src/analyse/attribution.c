@@ -11,10 +11,8 @@
 
 static struct attribution_private *attribution_open(struct af_attribution *a)
 {
-	if (!a->private_) {
+	if (!a->private_)
 		a->private_ = af_xcalloc(1, sizeof *a->private_);
-		a->private_->nr_windows = 1;
-	}
 	return a->private_;
 }
 
@@ -83,7 +81,7 @@ static void attribution_give_up_unknown(struct af_attribution *a, const struct a
 {
 	struct attribution_private *p = a->private_;
 
-	for (uint32_t i = 1; i < p->nr_windows; i++) {
+	for (uint32_t i = 0; i < p->nr_windows; i++) {
 		struct attribution_window *win = &p->windows[i];
 		if (win->place || !win->nr)
 			continue;
@@ -371,7 +369,7 @@ void af_attribution_free(struct af_attribution *a)
 		free(p->places[i].hosts);
 	}
 	free(a->devices);
-	for (uint32_t i = 1; p && i < p->nr_windows; i++)
+	for (uint32_t i = 0; p && i < p->nr_windows; i++)
 		free(p->windows[i].counts);
 	if (p) {
 		struct af_map *maps[] = {&p->by_place, &p->by_window, &p->by_job,

@@ -93,6 +93,11 @@ struct af_host_sample {
 	uint64_t time_ns;
 };
 
+enum { AF_SAMPLED_TEXT = 256 };
+
+/* In a sentence what became of the samples of @d; false when there are none. */
+bool af_sampled_text(char text[AF_SAMPLED_TEXT], const struct af_sampled_device *d);
+
 struct af_attribution {
 	/* Read after af_attribution_end. */
 	struct af_job *jobs;

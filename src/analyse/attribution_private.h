@@ -63,7 +63,7 @@ struct attribution_choice {
 
 struct attribution_private {
 	struct attribution_place *places;
-	struct attribution_window *windows; /* 0 is none */
+	struct attribution_window *windows;
 	uint32_t cap_places, nr_windows, cap_windows, cap_jobs, cap_found;
 	struct af_map by_place, by_window, by_job, by_found;
 	struct af_map by_name;   /* of a kernel → index of kernels */

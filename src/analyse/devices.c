@@ -8,6 +8,7 @@
 #include "analyse/busy.h"
 #include "analyse/device_name.h"
 #include "analyse/pass.h"
+#include "sym/stalls.h"
 
 /* All work of one operation and kernel on one device. */
 struct device_row {
@@ -16,6 +17,9 @@ struct device_row {
 	uint32_t shape;
 	const struct af_ev_launch_config *config;
 	uint64_t count, time_ns, min_ns, max_ns, bytes, wait_ns, nr_waits;
+	/* Of samples of its instructions, in parts. */
+	uint64_t sampled, exact, stalled; /* stalled: with the commonest reason but to be issued */
+	uint32_t stall;
 };
 
 struct device_busy {
@@ -38,12 +42,18 @@ struct devices {
 };
 
 /* Kernels are told apart by name: programs built twice have the same kernels. */
+static uint64_t row_key(const struct af_world *w, uint32_t process, uint32_t op, uint32_t kernel,
+                        uint32_t device)
+{
+	const char *name = af_world_kernel(w, process, kernel);
+
+	return af_mix((uint64_t)process << 32 | device) ^ (af_hash(name, strlen(name)) + op);
+}
+
 static uint32_t devices_row(struct devices *d, const struct af_world *w, const struct af_shape *s,
                             uint32_t device)
 {
-	const char *name = af_world_kernel(w, s->process, s->is.kernel);
-	uint64_t key =
-	    af_mix((uint64_t)s->process << 32 | device) ^ (af_hash(name, strlen(name)) + s->is.op);
+	uint64_t key = row_key(w, s->process, s->is.op, s->is.kernel, device);
 	bool fresh;
 	uint64_t *slot = af_map_at(&d->by_row, key, &fresh);
 
@@ -144,6 +154,65 @@ static int row_order(const void *a, const void *b)
 	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
 }
 
+/* Is it a reason to wait? */
+static bool is_stall(const struct af_world *w, uint32_t stall)
+{
+	const struct af_stall *s = stall ? af_stall_find(w->stalls[stall].name) : NULL;
+
+	return stall && !(s && s->sort == AF_STALL_ISSUED);
+}
+
+/* Samples of @job to the row of its kernel; by_stall: (row, stall) → parts. */
+static void row_sampled(struct devices *d, const struct af_world *w, const struct af_attribution *a,
+                        const struct af_job *job, struct af_map *by_stall)
+{
+	const struct af_job_key *is = &job->is;
+	const uint64_t *slot =
+	    af_map_get(&d->by_row, row_key(w, is->process, is->op, is->kernel, is->device));
+
+	if (!slot)
+		return;
+	struct device_row *row = &d->rows[*slot];
+	for (uint32_t i = job->first; i < job->first + job->nr; i++) {
+		const struct af_attributed *f = &a->found[i];
+		row->sampled += f->parts;
+		row->exact += f->exact_parts;
+		if (!is_stall(w, f->stall))
+			continue;
+		uint64_t *parts = af_map_at(by_stall, *slot << 32 | f->stall, NULL);
+		*parts += f->parts;
+		if (*parts > row->stalled) {
+			row->stalled = *parts;
+			row->stall = f->stall;
+		}
+	}
+}
+
+/* Before the rows are sorted. */
+static void devices_sampled(struct devices *d, const struct af_world *w,
+                            const struct af_attribution *a)
+{
+	struct af_map by_stall = {0};
+
+	for (uint32_t j = 0; a && j < a->nr_jobs; j++)
+		if (a->jobs[j].recorded && a->jobs[j].nr)
+			row_sampled(d, w, a, &a->jobs[j], &by_stall);
+	af_map_free(&by_stall);
+}
+
+static void cells_sampled(const struct device_row *r, const struct af_world *w, struct af_facts *f,
+                          struct af_cell *c)
+{
+	char name[AF_STALL_NAME];
+
+	c[0].value = r->sampled / AF_ATTRIBUTION_PARTS;
+	c[1].value = af_facts_ratio(r->exact, r->sampled, 1e4);
+	c[2].text =
+	    r->stall ? af_facts_text(f, "%s %.0f %%", af_stall_name(w->stalls[r->stall].name, name),
+	                             100 * (double)r->stalled / (double)r->sampled)
+		     : "";
+}
+
 static const char *process_name(const struct af_world *w, struct af_facts *f, uint32_t process)
 {
 	const struct af_process *p = af_world_process(w, process);
@@ -190,6 +259,9 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 	    {"Block", AF_CELL_TEXT, AF_SHOW_USED},
 	    {"Device", AF_CELL_TEXT},
 	    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
+	    {"Samples", AF_CELL_COUNT, AF_SHOW_USED},
+	    {"Exact", AF_CELL_PERCENT, AF_SHOW_NEVER},
+	    {"Stalled most by", AF_CELL_TEXT, AF_SHOW_USED},
 	};
 	struct af_table *t = NULL;
 	uint64_t all = 0;
@@ -202,7 +274,7 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 			continue;
 		if (!t)
 			t = af_facts_table(f, "kernels", "Where device time went: kernels", columns,
-			                   14);
+			                   17);
 		const char *name = af_world_kernel(w, r->process, r->kernel);
 		struct af_cell *c = af_table_row(f, t);
 		c[0].text = af_facts_text(f, "%s", *name ? name : "[unnamed kernel]");
@@ -216,6 +288,7 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 		row_launch(r, w, f, c + 8);
 		c[12].text = af_device_name(f, w, r->process, r->device);
 		c[13].text = process_name(w, f, r->process);
+		cells_sampled(r, w, f, c + 14);
 		if (*c[10].text)
 			t->note = "registers, shared memory, grid and block are those of the "
 				  "longest launch";
@@ -289,6 +362,7 @@ static void devices_finish(void *self, const struct af_world *w, struct af_resul
 
 	for (uint32_t i = 0; i < d->nr_busy; i++)
 		af_busy_end(&d->busy[i].busy);
+	devices_sampled(d, w, out->attribution);
 	if (d->nr_rows)
 		qsort(d->rows, d->nr_rows, sizeof *d->rows, row_order);
 	table_devices(d, w, &out->facts);
@@ -313,6 +387,7 @@ const struct af_pass_ops af_pass_devices = {
     .name = "devices",
     .question = "what did the devices do?",
     .answers = AF_ANSWER_TABLES | AF_ANSWER_TOP,
+    .attributes = AF_ANSWER_TABLES | AF_ANSWER_TOP,
     .wants = 1ull << AF_KIND_CLOCK,
     .state_size = sizeof(struct devices),
     .work = devices_work,

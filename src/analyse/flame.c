@@ -136,6 +136,8 @@ static uint32_t flame_trees(const struct flame *f, struct af_results *out)
 	for (uint32_t i = 0; i < f->nr; i++)
 		out->has[AF_VIEW_CPU] |= flame_has(&f->sums[i]);
 	out->has[AF_VIEW_GPU] = flame_work_has(&f->work) | flame_seen_has(&f->seen);
+	if (out->sampled.exact + out->sampled.apportioned + out->sampled.unattributed)
+		out->has[AF_VIEW_GPU] |= 1 << AF_WEIGHT_SAMPLES;
 	out->has[AF_VIEW_ALL] = out->has[AF_VIEW_CPU] | out->has[AF_VIEW_GPU];
 	bool alone = !out->has[AF_VIEW_CPU] || !out->has[AF_VIEW_GPU];
 	uint32_t asked = out->asked.answers;
@@ -146,6 +148,9 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 {
 	const struct flame *f = self;
 	uint32_t trees = flame_trees(f, out);
+	/* Samples of devices and of CPUs are no two of a kind: in one tree they would not add up.
+	 */
+	bool cpu_samples = out->has[AF_VIEW_CPU] & 1 << AF_WEIGHT_SAMPLES;
 
 	for (uint32_t v = 0; v <= AF_VIEW_ALL; v++) {
 		struct af_tree *t = &out->trees[v];
@@ -155,7 +160,7 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 			if (flame_has(&f->sums[i]) & out->asked.weights)
 				flame_add(t, w, f, &f->sums[i], &out->asked);
 		if (v != AF_VIEW_CPU)
-			flame_work_draw(&f->work, w, t, &out->asked);
+			flame_work_draw(&f->work, w, t, out, v == AF_VIEW_GPU || !cpu_samples);
 		if (v != AF_VIEW_CPU)
 			flame_seen_draw(&f->seen, w, t, &out->asked);
 	}
@@ -177,6 +182,7 @@ const struct af_pass_ops af_pass_flame = {
     .name = "flame",
     .question = "where did the time go?",
     .answers = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL | AF_ANSWER_TABLES,
+    .attributes = 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL,
     .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN,
     .state_size = sizeof(struct flame),
     .event = flame_event,

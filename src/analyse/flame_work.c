@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/flame_insn.h"
 #include "analyse/frames.h"
 
 /* A call: who called what. */
@@ -155,6 +156,18 @@ static void queue_name(char *text, size_t size, const struct af_queue *queue,
 		snprintf(text, size, "[context %u, stream %llu]", queue->context, stream);
 }
 
+static uint32_t draw_device(struct af_tree *t, const struct af_world *w, uint32_t node,
+                            uint32_t process, uint32_t id)
+{
+	const struct af_device *device = af_world_device(w, process, id);
+	char text[256];
+
+	if (!id)
+		return af_frames_under(t, node, "[device not known]", AF_FRAME_MARK);
+	snprintf(text, sizeof text, "[device %u: %s]", id, device ? device->name : "");
+	return af_frames_under(t, node, text, AF_FRAME_GPU);
+}
+
 /* Whose work it is, between the process and the stack. */
 static uint32_t draw_queue(struct af_tree *t, const struct af_world *w, uint32_t node,
                            const struct af_shape *shape, enum af_grouping group)
@@ -166,11 +179,8 @@ static uint32_t draw_queue(struct af_tree *t, const struct af_world *w, uint32_t
 
 	if (group != AF_GROUP_DEVICE && group != AF_GROUP_QUEUE)
 		return node;
-	if (!queue)
-		return af_frames_under(t, node, "[device not known]", AF_FRAME_MARK);
-	snprintf(text, sizeof text, "[device %u: %s]", queue->device, device ? device->name : "");
-	node = af_frames_under(t, node, text, AF_FRAME_GPU);
-	if (group == AF_GROUP_DEVICE)
+	node = draw_device(t, w, node, shape->process, queue ? queue->device : 0);
+	if (group == AF_GROUP_DEVICE || !queue)
 		return node;
 	queue_name(text, sizeof text, queue, device);
 	return af_frames_under(t, node, text, AF_FRAME_GPU);
@@ -280,22 +290,71 @@ static uint32_t draw_job(struct af_tree *t, struct af_tree *scratch, const struc
 	return af_frames_under(t, node, *name ? name : "[unnamed kernel]", AF_FRAME_GPU);
 }
 
+static struct af_job_key job_key(const struct flame_work *f, const struct af_world *w,
+                                 const struct flame_job *job)
+{
+	const struct flame_site *site = &f->sites[job->site];
+	const struct flame_what *what = &f->whats[job->what];
+	const struct af_shape *shape = &w->shapes[what->shape];
+	const struct af_queue *queue = af_world_queue(w, shape->process, shape->is.queue);
+
+	return (struct af_job_key){
+	    .process = site->process,
+	    .device = queue ? queue->device : 0,
+	    .path = site->path,
+	    .function = site->function,
+	    .doing = site->doing,
+	    .node = what->node,
+	    .op = shape->is.op,
+	    .kernel = shape->is.kernel,
+	    .queue = shape->is.queue,
+	};
+}
+
+/* Samples that belong to no work have no stack. */
+static void draw_unrecorded(struct flame_insn *insn, const struct af_world *w, struct af_tree *t,
+                            const struct af_asked *asked)
+{
+	const struct af_attribution *a = insn->results->attribution;
+
+	for (uint32_t i = 0; a && !asked->range && i < a->nr_jobs; i++) {
+		const struct af_job *job = &a->jobs[i];
+		if (job->recorded || !job->parts || !insn->samples)
+			continue;
+		uint32_t node = flame_process(t, w, job->is.process, asked->group);
+		if (asked->group == AF_GROUP_DEVICE || asked->group == AF_GROUP_QUEUE)
+			node = draw_device(t, w, node, job->is.process, job->is.device);
+		flame_insn_draw_unrecorded(insn, job, node);
+	}
+}
+
+/* Which weights of @job there are in this tree: samples only where they were taken. */
+static uint32_t job_shows(const struct flame_insn *insn, const struct flame_job *job,
+                          const struct af_job_key *key)
+{
+	return job_has(job) | (uint32_t)flame_insn_has(insn, key) << AF_WEIGHT_SAMPLES;
+}
+
 void flame_work_draw(const struct flame_work *f, const struct af_world *w, struct af_tree *t,
-                     const struct af_asked *asked)
+                     const struct af_results *results, bool samples)
 {
 	static const struct af_tree_weight none = {"none", ""};
+	struct flame_insn insn = flame_insn_open(t, w, results, samples);
+	const struct af_asked *asked = &results->asked;
 	struct af_tree scratch = {0};
 
 	af_tree_open(&scratch, &none, 1);
 	for (uint32_t i = 0; i < f->nr_jobs; i++) {
 		const struct flame_job *job = &f->jobs[i];
-		if (!(job_has(job) & asked->weights))
+		const struct af_job_key key = job_key(f, w, job);
+		if (!(job_shows(&insn, job, &key) & asked->weights))
 			continue;
 		uint32_t node = draw_job(t, &scratch, w, f, job, asked);
-		af_tree_add(t, node, AF_WEIGHT_TIME, job->time_ns);
+		flame_insn_draw(&insn, &key, node, job->time_ns);
 		af_tree_add(t, node, AF_WEIGHT_COUNT, job->count);
 		af_tree_add(t, node, AF_WEIGHT_BYTES, job->bytes);
 	}
+	draw_unrecorded(&insn, w, t, asked);
 	af_tree_close(&scratch);
 }
 

@@ -28,9 +28,12 @@ void flame_work_add(struct flame_work *f, const struct af_world *w, const struct
 /* Which weights there are, as bits. */
 uint32_t flame_work_has(const struct flame_work *f);
 
-/* Add to @t what has one of the weights that are asked for, grouped as asked. */
+/*
+ * Add to @t what has one of the weights that are asked for, grouped as asked, and what samples of
+ * instructions tell of it; samples themselves are a weight where @samples.
+ */
 void flame_work_draw(const struct flame_work *f, const struct af_world *w, struct af_tree *t,
-                     const struct af_asked *asked);
+                     const struct af_results *results, bool samples);
 
 /* The frames of a process: its own, and its rank where that is asked for. */
 uint32_t flame_process(struct af_tree *t, const struct af_world *w, uint32_t process,

@@ -9,12 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/attribution.h"
 #include "analyse/facts.h"
 #include "analyse/samples.h"
 #include "analyse/tree.h"
 #include "analyse/work.h"
 #include "analyse/world.h"
 
+struct af_code_names;
 struct af_err;
 
 enum af_view {
@@ -44,6 +46,8 @@ enum {
 	AF_ANSWER_GAPS = 4 << AF_VIEWS, /* of the tables only why devices were idle */
 	AF_ANSWER_TALLY =
 	    8 << AF_VIEWS, /* the table of calls by process and path too: not for people as it is */
+	AF_ANSWER_STALLS = 16 << AF_VIEWS,   /* of the tables only why instructions stalled */
+	AF_ANSWER_ANNOTATE = 32 << AF_VIEWS, /* kernels in full: af_results.annotated */
 };
 
 /* Frames between a process and its stacks. */
@@ -54,6 +58,15 @@ enum af_grouping {
 	AF_GROUP_QUEUE   /* the same, and [stream 7], of OpenCL [queue 1] */
 };
 
+/* How far into kernels stacks go, where instructions of them were sampled. */
+enum af_depth {
+	AF_DEPTH_BEST, /* to lines, and where none is known to instructions */
+	AF_DEPTH_KERNEL,
+	AF_DEPTH_LINE,
+	AF_DEPTH_INSN, /* below their lines */
+	AF_DEPTH_STALL /* and why they did not go on */
+};
+
 /* What is asked of a trace: making what nobody looks at may take longer than all the rest. */
 struct af_asked {
 	uint32_t answers; /* trees and AF_ANSWER_… */
@@ -61,11 +74,22 @@ struct af_asked {
 	enum af_grouping group;
 	bool ranges;       /* frames of NVTX's ranges, between the process and the stack */
 	const char *range; /* only what happened inside of a range of this name; NULL: all */
+	enum af_depth depth;
+	/* Of AF_ANSWER_ANNOTATE, as struct af_annotate_with has the rest. */
+	const char *kernel; /* a part of its name; NULL: those that took most time */
+	uint32_t kernels;   /* of these at most so many; 0: one */
+	uint32_t context, rows;
+	const char *sources; /* directories to look for them, with colons between; or NULL */
 	bool by_time;      /* match work without a stack with calls seen from outside: match.h */
 };
 
+/* What report.html shows. */
 #define AF_ASKED_ALL                                                                               \
-	((struct af_asked){AF_ANSWER_TALLY - 1, UINT32_MAX, AF_GROUP_NONE, false, NULL, false})
+	((struct af_asked){.answers = (AF_ANSWER_TALLY - 1) | AF_ANSWER_ANNOTATE,                  \
+	                   .weights = UINT32_MAX,                                                  \
+	                   .kernels = 24,                                                          \
+	                   .context = 8,                                                           \
+	                   .rows = 2000})
 
 /* The bit of the weight called @name; time's for NULL, none when no weight has that name. */
 uint32_t af_asked_weight(const char *name);
@@ -79,18 +103,25 @@ struct af_results {
 	uint32_t has[AF_VIEWS]; /* bits of the tree's weights that were not zero, asked for or not;
 	                           known of those trees whose pass ran */
 	struct af_facts facts;
+	struct af_facts annotated; /* kernels, each the tables that af_annotate() makes */
 	/* Launches and work that do not belong together, when a pass takes work: see launches.h. */
 	uint64_t launches_unfinished, works_failed, works_unlaunched, works_unstamped,
 	    works_unknown, works_matched, calls_seen_alone;
-	uint64_t start_ns; /* of the trace: what times are shown relative to */
-	char damage[768];  /* of the trace, in one line; "" for none */
+	/* Samples of instructions of all devices, when a pass asks for them. The first two are for
+	 * finish() alone; NULL when there are no samples. */
+	const struct af_attribution *attribution;
+	struct af_code_names *code_names;
+	struct af_sampled_device sampled; /* the sums */
+	uint64_t start_ns;                /* of the trace: what times are shown relative to */
+	char damage[768];                 /* of the trace, in one line; "" for none */
 };
 
 struct af_pass_ops {
 	const char *name;
 	const char *question;
-	uint32_t answers;  /* as in struct af_asked: it does not run where none of these is asked */
-	size_t state_size; /* zeroed and passed as @self */
+	uint32_t answers; /* as in struct af_asked: it does not run where none of these is asked */
+	uint32_t attributes; /* for which of these finish() looks at samples of instructions */
+	size_t state_size;   /* zeroed and passed as @self */
 	uint64_t wants; /* bits 1 << AF_KIND_… for event(); what the world wants comes anyway */
 
 	void (*event)(void *self, const struct af_world *w, const struct af_event *ev);
@@ -108,6 +139,7 @@ struct af_pass_ops {
 extern const struct af_pass_ops af_pass_flame;
 extern const struct af_pass_ops af_pass_wakers;
 extern const struct af_pass_ops af_pass_blocked;
+extern const struct af_pass_ops af_pass_annotated;
 extern const struct af_pass_ops af_pass_devices;
 extern const struct af_pass_ops af_pass_calls;
 extern const struct af_pass_ops af_pass_seen;
@@ -116,6 +148,7 @@ extern const struct af_pass_ops af_pass_idle;
 extern const struct af_pass_ops af_pass_tally;
 extern const struct af_pass_ops af_pass_who;
 extern const struct af_pass_ops af_pass_run;
+extern const struct af_pass_ops af_pass_sampled;
 
 /*
  * Read the trace in @dir once and run those of @passes (NULL-terminated) that answer what is @asked

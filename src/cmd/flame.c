@@ -18,7 +18,8 @@
 #include "render/palette_map.h"
 
 struct flame_options {
-	const char *output, *format, *folded, *view, *weight, *group, *range, *min_width, *encoding;
+	const char *output, *format, *folded, *view, *weight, *group, *range, *depth, *min_width;
+	const char *encoding;
 	const char *colors_file, *attributes_file;
 	struct af_palette_map colors;
 	struct af_attributes attributes;
@@ -200,6 +201,36 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	                                                         : "");
 }
 
+static enum af_depth flame_depth(const struct flame_options *o)
+{
+	static const char *const names[] = {[AF_DEPTH_KERNEL] = "kernel",
+	                                    [AF_DEPTH_LINE] = "line",
+	                                    [AF_DEPTH_INSN] = "insn",
+	                                    [AF_DEPTH_STALL] = "stall"};
+
+	for (int i = AF_DEPTH_KERNEL; o->depth && i <= AF_DEPTH_STALL; i++)
+		if (!strcmp(o->depth, names[i]))
+			return (enum af_depth)i;
+	return AF_DEPTH_BEST;
+}
+
+/* How far samples of instructions are to be believed, where they are in the picture. */
+static void flame_sampled(const struct flame_options *o, const char *dir,
+                          const struct af_results *r, int view)
+{
+	char text[AF_SAMPLED_TEXT];
+
+	if (view >= 0 && view != AF_VIEW_GPU && view != AF_VIEW_ALL)
+		return;
+	if (af_sampled_text(text, &r->sampled))
+		fprintf(stderr, "aflame flame: %s\n", text);
+	else if (o->depth && strcmp(o->depth, "kernel"))
+		fprintf(stderr,
+		        "aflame flame: the trace %s has no samples of instructions of devices: "
+		        "record it with --gpu-samples\n",
+		        dir);
+}
+
 /* A page shows all weights and the tables; a picture is of one weight. */
 static struct af_asked flame_asked(const struct flame_options *o, const struct af_format *format,
                                    int view)
@@ -207,7 +238,8 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 	struct af_asked asked = AF_ASKED_ALL;
 
 	if (view >= 0)
-		asked.answers = 1u << view | (format->facts ? AF_ANSWER_TABLES : 0);
+		asked.answers =
+		    1u << view | (format->facts ? AF_ANSWER_TABLES | AF_ANSWER_ANNOTATE : 0);
 	if (!format->facts)
 		asked.weights = af_asked_weight(o->weight);
 	if (o->group)
@@ -217,6 +249,7 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 		                                            : AF_GROUP_NONE;
 	asked.ranges = o->ranges;
 	asked.range = o->range;
+	asked.depth = flame_depth(o);
 	asked.by_time = o->by_time;
 	return asked;
 }
@@ -240,6 +273,8 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	}
 	if (!rc)
 		rc = af_picture_write(&drawn, err);
+	if (!rc)
+		flame_sampled(o, dir, &r, v);
 	af_results_close(&r);
 	return rc;
 }
@@ -332,6 +367,9 @@ static const struct af_option flame_options[] = {
      AT(ranges)},
     {AF_OPT_STRING, "range", 0, "NAME", "only what happened inside of an NVTX range of this name",
      AT(range)},
+    {AF_OPT_CHOICE, "depth", 0, "DEPTH",
+     "of sampled kernels: kernel, line, insn, stall (lines, else instructions)", AT(depth),
+     "kernel|line|insn|stall"},
     {AF_OPT_FLAG, "match-by-time", 0, NULL,
      "device work without a stack under a call seen from outside at about its time: a guess, and "
      "marked",
@@ -391,11 +429,14 @@ const struct af_command af_command_flame = {
 	"yellow\npurple orange violet pink gpu.\n\n"
 	"Files, as docs/flamegraph.md has them: --cp NAME->rgb(R,G,B); --nameattr NAME, a tab,\n"
 	"attribute=value, a tab, …",
-    .examples = "aflame flame -o cpu.svg --view cpu\tCPU samples as an SVG\n"
-		"aflame flame -w off-cpu -o waits.svg\twhere threads waited, and for what\n"
-		"aflame flame -o report.html\tall views and tables in one page\n"
-		"perf script | stackcollapse-perf.pl | aflame flame --folded - -o perf.svg\tdraw "
-		"what another tool collected",
+    .examples =
+	"aflame flame -o cpu.svg --view cpu\tCPU samples as an SVG\n"
+	"aflame flame -w off-cpu -o waits.svg\twhere threads waited, and for what\n"
+	"aflame flame --view gpu --depth stall -o gpu.svg\tdown to why instructions of kernels "
+	"stalled\n"
+	"aflame flame -o report.html\tall views and tables in one page\n"
+	"perf script | stackcollapse-perf.pl | aflame flame --folded - -o perf.svg\tdraw "
+	"what another tool collected",
     .options = flame_options,
     .state_size = sizeof(struct flame_options),
     .defaults = &flame_defaults,

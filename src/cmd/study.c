@@ -12,7 +12,7 @@ int af_study(const char *dir, const struct af_asked *asked, struct af_results *r
 	static const struct af_pass_ops *const passes[] = {
 	    &af_pass_flame, &af_pass_wakers, &af_pass_devices, &af_pass_calls,
 	    &af_pass_seen,  &af_pass_memory, &af_pass_idle,    &af_pass_tally,
-	    &af_pass_run,   &af_pass_who,    &af_pass_blocked, NULL};
+	    &af_pass_run,   &af_pass_who,    &af_pass_blocked, &af_pass_sampled, NULL};
 	bool top = asked->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP);
 	struct af_asked all = *asked;
 	struct af_progress progress = af_progress_begin("reading the trace");

@@ -1,0 +1,153 @@
+#include "analyse/flame_insn.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/attribution.h"
+#include "analyse/code_names.h"
+#include "analyse/frames.h"
+#include "sym/stalls.h"
+
+struct flame_insn flame_insn_open(struct af_tree *t, const struct af_world *w,
+                                  const struct af_results *results, bool samples)
+{
+	return (struct flame_insn){
+	    .tree = t,
+	    .world = w,
+	    .results = results,
+	    .depth = results->asked.depth,
+	    .samples = samples && results->asked.weights & 1 << AF_WEIGHT_SAMPLES,
+	};
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static uint32_t draw_line(struct af_tree *t, uint32_t node, const struct af_code_frame *f,
+                          const char *function)
+{
+	char text[1024];
+
+	if (f->function)
+		function = f->function;
+	if (!f->file)
+		snprintf(text, sizeof text, "%s", function);
+	else if (!f->line)
+		snprintf(text, sizeof text, "%s (%s)", function, base_name(f->file));
+	else
+		snprintf(text, sizeof text, "%s (%s:%u)", function, base_name(f->file), f->line);
+	return af_frames_under(t, node, text, AF_FRAME_GPU);
+}
+
+/* Lines from the outermost in, then the instruction. */
+static uint32_t draw_place(const struct flame_insn *d, uint32_t node, const struct af_attributed *f)
+{
+	const struct af_world *w = d->world;
+	struct af_code_names *names = d->results->code_names;
+	const struct af_device_code *code = &w->codes[f->code];
+	struct af_code_frame frames[AF_CODE_FRAMES];
+	char insn[256];
+
+	if (d->depth == AF_DEPTH_KERNEL || !f->code)
+		return node;
+	uint32_t nr = af_code_names_frames(names, w, f->code, f->offset, frames, AF_CODE_FRAMES);
+	for (uint32_t i = nr; i-- > 0;)
+		node = draw_line(d->tree, node, &frames[i], code->shown);
+	if (!nr && code->kernel != code->name)
+		node = af_frames_under(d->tree, node, code->shown, AF_FRAME_GPU);
+	if (d->depth == AF_DEPTH_LINE || (d->depth == AF_DEPTH_BEST && nr))
+		return node;
+	const char *text = af_code_names_text(names, w, f->code, f->offset);
+	if (!text && d->depth == AF_DEPTH_BEST)
+		return node;
+	snprintf(insn, sizeof insn, "0x%04llx%s%s", (unsigned long long)f->offset, text ? " " : "",
+	         text ? text : "");
+	return af_frames_under(d->tree, node, insn, AF_FRAME_GPU_INSN);
+}
+
+static uint32_t draw_stall(const struct flame_insn *d, uint32_t node, uint32_t stall)
+{
+	char name[AF_STALL_NAME], text[AF_STALL_NAME + 2];
+
+	if (d->depth != AF_DEPTH_STALL || !stall)
+		return node;
+	snprintf(text, sizeof text, "[%s]", af_stall_name(d->world->stalls[stall].name, name));
+	return af_frames_under(d->tree, node, text, AF_FRAME_GPU_INSN);
+}
+
+static void add_samples(struct flame_insn *d, uint32_t node, uint64_t parts)
+{
+	if (!d->samples)
+		return;
+	d->parts += parts;
+	af_tree_add(d->tree, node, AF_WEIGHT_SAMPLES, d->parts / AF_ATTRIBUTION_PARTS);
+	d->parts %= AF_ATTRIBUTION_PARTS;
+}
+
+/* A graph that was timed as a whole has no frame of a kernel yet, nor has what has no work. */
+static uint32_t draw_kernel(const struct flame_insn *d, const struct af_job *job, uint32_t node,
+                            const struct af_attributed *f)
+{
+	if (job->name)
+		return node;
+	if (!f->code)
+		return af_frames_under(d->tree, node, "[code not known]", AF_FRAME_MARK);
+	return af_frames_under(d->tree, node, d->world->codes[f->code].shown, AF_FRAME_GPU);
+}
+
+static void draw_found(struct flame_insn *d, const struct af_job *job, uint32_t node,
+                       uint64_t time_ns)
+{
+	const struct af_attributed *found = d->results->attribution->found + job->first;
+	uint32_t place = node;
+	uint64_t before = 0;
+
+	for (uint32_t i = 0; i < job->nr; i++) {
+		const struct af_attributed *f = &found[i];
+		if (!f->parts)
+			continue;
+		if (place == node || f->code != f[-1].code || f->offset != f[-1].offset)
+			place = draw_place(d, draw_kernel(d, job, node, f), f);
+		uint32_t leaf = draw_stall(d, place, f->stall);
+		af_tree_add(d->tree, leaf, AF_WEIGHT_TIME,
+		            af_attribution_share(time_ns, before, f->parts, job->parts));
+		add_samples(d, leaf, f->parts);
+		before += f->parts;
+	}
+}
+
+/* The job @is, NULL when it has no samples. */
+static const struct af_job *insn_job(const struct flame_insn *d, const struct af_job_key *is)
+{
+	const struct af_attribution *a = d->results->attribution;
+	int64_t at = a ? af_attribution_job(a, is) : -1;
+
+	return at >= 0 && a->jobs[at].parts ? &a->jobs[at] : NULL;
+}
+
+bool flame_insn_has(const struct flame_insn *d, const struct af_job_key *is)
+{
+	return d->samples && insn_job(d, is);
+}
+
+void flame_insn_draw(struct flame_insn *d, const struct af_job_key *is, uint32_t node,
+                     uint64_t time_ns)
+{
+	const struct af_job *job = insn_job(d, is);
+
+	if (job)
+		draw_found(d, job, node, time_ns);
+	else
+		af_tree_add(d->tree, node, AF_WEIGHT_TIME, time_ns);
+}
+
+void flame_insn_draw_unrecorded(struct flame_insn *d, const struct af_job *job, uint32_t node)
+{
+	if (!d->samples || !job->parts)
+		return;
+	node = af_frames_under(d->tree, node, "[samples of no recorded kernel]", AF_FRAME_MARK);
+	draw_found(d, job, node, 0);
+}
