@@ -276,7 +276,8 @@ void af_attribution_work(struct af_attribution *a, const struct af_world *w,
 		a->unplaced++;
 		return;
 	}
-	struct attribution_place *place = &p->places[place_of(a, key.process, key.device)];
+	uint32_t at = place_of(a, key.process, key.device); /* may move the places */
+	struct attribution_place *place = &p->places[at];
 	AF_GROW(place->pieces, place->nr_pieces, place->cap_pieces);
 	place->pieces[place->nr_pieces++] = (struct attribution_piece){
 	    .start_ns = work.start_ns,
