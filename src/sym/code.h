@@ -86,6 +86,9 @@ int af_code_find_address(const struct af_code *c, uint64_t address, uint64_t *of
 uint32_t af_code_frames(struct af_code *c, uint32_t i, uint64_t offset,
                         struct af_code_frame *frames, uint32_t most);
 
+/* Line @line, from 1, of the PTX that the object was made of and holds; NULL: it does not. */
+const char *af_code_ptx(struct af_code *c, uint32_t line);
+
 /* What a listing says that the instruction at @offset of function @i is; NULL: it says nothing. */
 const char *af_code_text(const struct af_code *c, uint32_t i, uint64_t offset);
 

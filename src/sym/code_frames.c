@@ -4,6 +4,22 @@
 #include "sym/code_object.h"
 #include "sym/source_path.h"
 
+/* .nv_debug_ptx_txt: each line with a NUL behind it. Of several texts lines do not say which. */
+static void code_read_texts(struct af_code *c)
+{
+	struct code_lines *l = &c->lines;
+	Elf64_Shdr s;
+
+	if (l->ptx.nr_programs != 1 || !af_elf_named(&c->elf, ".nv_debug_ptx_txt", &s) ||
+	    s.sh_type == SHT_NOBITS)
+		return;
+	const char *at = (const char *)af_elf_bytes(&c->elf, &s), *end = at + s.sh_size, *nul;
+	for (; at < end && (nul = memchr(at, 0, (size_t)(end - at))); at = nul + 1) {
+		AF_GROW(l->texts, l->nr_texts, l->cap_texts);
+		l->texts[l->nr_texts++] = at;
+	}
+}
+
 static void code_read_lines(struct af_code *c)
 {
 	struct code_lines *l = &c->lines;
@@ -11,11 +27,14 @@ static void code_read_lines(struct af_code *c)
 	if (l->read)
 		return;
 	l->read = true;
+	if (!c->elf.data)
+		return;
 	code_read_full(c);
 	if (c->elf.machine != CODE_EM_CUDA)
 		return;
 	af_line_table_read(&l->source, &c->elf, ".debug_line");
 	af_line_table_read(&l->ptx, &c->elf, ".nv_debug_line_sass");
+	code_read_texts(c);
 	if (!af_elf_named(&c->elf, ".debug_str", &l->names))
 		l->names.sh_type = SHT_NOBITS;
 }
@@ -26,6 +45,7 @@ void code_lines_close(struct code_lines *l)
 	af_line_table_free(&l->ptx);
 	if (l->full_open)
 		af_lines_close(&l->full);
+	free(l->texts);
 	free(l->copy);
 	free(l->bases);
 }
@@ -135,4 +155,10 @@ uint32_t af_code_frames(struct af_code *c, uint32_t i, uint64_t offset,
 	if (nr)
 		frames[nr - 1].function = f->known.shown;
 	return nr;
+}
+
+const char *af_code_ptx(struct af_code *c, uint32_t line)
+{
+	code_read_lines(c);
+	return line && line <= c->lines.nr_texts ? c->lines.texts[line - 1] : NULL;
 }

@@ -15,8 +15,9 @@ enum { CODE_EM_CUDA = 190 };
 struct code_lines {
 	bool read;
 	struct af_line_table source, ptx;
-	Elf64_Shdr names;    /* .debug_str */
-	struct af_map files; /* file of source + 1 → const char * */
+	Elf64_Shdr names;   /* .debug_str */
+	const char **texts; /* lines of the PTX */
+	uint32_t nr_texts, cap_texts;
 	/* .debug_info, by a copy of the object in which each section has an address of its own. */
 	struct af_lines full;
 	bool full_open;

@@ -218,6 +218,7 @@ void af_line_table_read(struct af_line_table *t, const struct af_elf *e, const c
 		free(r.header.directories);
 	}
 	line_names_place(t, e, &strings.str, r.programs, r.nr_programs);
+	t->nr_programs = r.nr_programs;
 	free(r.programs);
 	free(r.places);
 	if (!t->nr_rows)

@@ -35,6 +35,7 @@ struct af_line_table {
 	struct af_line_file *files;
 	uint32_t nr_files, cap_files;
 	uint32_t *order; /* rows by section and address */
+	uint32_t nr_programs;
 };
 
 /*

@@ -248,7 +248,7 @@ static void lines_are_those_of_the_nvdisasm_here(void **state)
 			cubin_close(&c);
 		}
 	if (!nr) {
-		print_message("no nvdisasm in PATH, nor named by AFLAME_NVDISASM\n");
+		print_message("# no nvdisasm in PATH, nor named by AFLAME_NVDISASM\n");
 		skip();
 	}
 }
@@ -318,7 +318,7 @@ static void lines_are_cuptis(void **state)
 
 	(void)state;
 	if (!s2s) {
-		print_message("no libcupti that tells lines, nor one named by AFLAME_CUPTI\n");
+		print_message("# no libcupti that tells lines, nor one named by AFLAME_CUPTI\n");
 		skip();
 	}
 	for
@@ -374,7 +374,7 @@ static unsigned names_check(struct cubin *c, uint32_t i, uint64_t at, unsigned *
 		size_t len = strcspn(frames[k].function, "<");
 		if (len == strlen(name) && !strncmp(frames[k].function, name, len))
 			continue;
-		print_message("%s, function %u, 0x%llx: frame %u is %s at line %u, in %s\n",
+		print_message("# %s, function %u, 0x%llx: frame %u is %s at line %u, in %s\n",
 		              c->name, i, (unsigned long long)at, k, frames[k].function,
 		              frames[k].line, name);
 		++*nr_wrong;
@@ -525,6 +525,27 @@ static void fewer_frames_than_there_are(void **state)
 	cubin_close(&c);
 }
 
+/* What the number of a thread is read by, in SASS and in the PTX it was made of. */
+static void lines_of_ptx(void **state)
+{
+	struct af_code_frame frame;
+	struct cubin c;
+
+	(void)state;
+	cubin_open(&c, "13.0-sm_90-ptx");
+	int i = af_code_find(c.code, "_Z5scaleIdEvPT_S0_", 0);
+	assert_int_equal(af_code_frames(c.code, (uint32_t)i, 0x10, &frame, 1), 1);
+	assert_ptr_equal(frame.file, AF_CODE_PTX);
+	assert_string_equal(frame.function, "scale<double>");
+	assert_non_null(strstr(af_code_ptx(c.code, frame.line), "%tid.x;"));
+	assert_null(af_code_ptx(c.code, 0));
+	assert_null(af_code_ptx(c.code, 1u << 30));
+	cubin_close(&c);
+	cubin_open(&c, "13.0-sm_90-none");
+	assert_null(af_code_ptx(c.code, 10));
+	cubin_close(&c);
+}
+
 /* This very program: its functions by their names and addresses, its lines by libdw. */
 static __attribute__((noinline)) int host_function(int x)
 {
@@ -583,6 +604,7 @@ int main(void)
 	    cmocka_unit_test(chains_are_whole),
 	    cmocka_unit_test(functions_within_kernels),
 	    cmocka_unit_test(fewer_frames_than_there_are),
+	    cmocka_unit_test(lines_of_ptx),
 	    cmocka_unit_test(objects_for_the_host),
 	    cmocka_unit_test(what_is_no_object),
 	};
