@@ -19,7 +19,13 @@ static struct {
 	_Atomic uint32_t generation; /* of the process it is on in; 0: off */
 	_Atomic uint32_t fatal;      /* CUPTI has ended itself */
 	_Atomic uint32_t nr_programs;
+	bool updates_told;
 } cuda;
+
+bool af_cuda_updates_told(void)
+{
+	return cuda.updates_told;
+}
 
 bool af_cuda_on(void)
 {
@@ -109,13 +115,14 @@ static void refusal(enum af_cupti_result rc, char *words, size_t size)
 static void callbacks_enable(bool on, bool samples)
 {
 	static const uint32_t resources[] = {
-	    AF_CUPTI_CONTEXT_CREATED,       AF_CUPTI_MODULE_LOADED,
-	    AF_CUPTI_GRAPHNODE_CREATED,     AF_CUPTI_GRAPHNODE_CLONED,
-	    AF_CUPTI_GRAPHNODE_UPDATED,     AF_CUPTI_CONTEXT_DESTROY_STARTING,
-	    AF_CUPTI_MODULE_UNLOAD_STARTING};
+	    AF_CUPTI_CONTEXT_CREATED,          AF_CUPTI_MODULE_LOADED,
+	    AF_CUPTI_GRAPHNODE_CREATED,        AF_CUPTI_GRAPHNODE_CLONED,
+	    AF_CUPTI_CONTEXT_DESTROY_STARTING, AF_CUPTI_MODULE_UNLOAD_STARTING};
 	unsigned nr = sizeof resources / sizeof *resources - (samples ? 0 : 2);
 
 	/* One that this CUPTI does not know yet is left out. */
+	cuda.updates_told = !af_cupti.EnableCallback(on, cuda.subscriber, AF_CUPTI_RESOURCE,
+	                                             AF_CUPTI_GRAPHNODE_UPDATED);
 #define AF_F(id, name, does) af_cupti.EnableCallback(on, cuda.subscriber, AF_CUPTI_DRIVER_API, id);
 	AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F

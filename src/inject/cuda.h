@@ -69,6 +69,12 @@ void af_cuda_graphs_look(uint64_t now_ns);
 /* The id of a node by CUPTI's (graph << 32 | index); 0 for 0. */
 uint32_t af_cuda_node(uint64_t node);
 
+/* An executable graph is another one now, and CUPTI does not tell which of its nodes are. */
+void af_cuda_graph_updated(void *exec, const struct af_regs *regs);
+
+/* Does CUPTI tell of each node of a graph that is updated? */
+bool af_cuda_updates_told(void);
+
 /* The callbacks of the domain RESOURCE that tell of nodes. */
 void af_cuda_graph(uint32_t id, const struct af_cupti_graph *g, const struct af_regs *regs);
 

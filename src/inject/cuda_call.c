@@ -189,6 +189,11 @@ static void call_write(const struct af_cupti_call *call, uint32_t function, uint
 	af_thread_leave(t);
 }
 
+static bool is_graph_update(uint32_t function)
+{
+	return function == FUNCTION_cuGraphExecUpdate || function == FUNCTION_cuGraphExecUpdate_v2;
+}
+
 /* The stack is taken at the exit: it is the same, and one event tells the whole call. */
 void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af_regs *regs)
 {
@@ -211,4 +216,8 @@ void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af
 		call_write(call, function, begin_ns, regs);
 	else
 		call_skip(call->correlation);
+	/* Definitions, which are written also where recording is off. */
+	if (__builtin_expect(is_graph_update(function), 0) && !af_cuda_updates_told() &&
+	    call->params && call->result && !*call->result)
+		af_cuda_graph_updated(*(void *const *)call->params, regs);
 }

@@ -7,7 +7,8 @@
  * A record of a graph's work names a node of the copy that the executable graph has of its own.
  * Nodes are told of as they are made: by the call that captures or adds one, with its stack; by a
  * clone, with the node it is a copy of, and making an executable graph clones too. An update of an
- * executable graph keeps its nodes and gives them another origin.
+ * executable graph keeps its nodes and gives them another origin: CUPTI tells of each since 13.0.
+ * Before that who captured them is not known any more, and who updated the graph stands for it.
  */
 
 static struct af_handles nodes = AF_HANDLES_INIT; /* CUPTI's id + 1 → ours */
@@ -52,4 +53,27 @@ void af_cuda_graph(uint32_t id, const struct af_cupti_graph *g, const struct af_
 	else if (id == AF_CUPTI_GRAPHNODE_UPDATED)
 		/* Here `original` is the node that stays, `node` the one it is now like. */
 		node_write(node_id(g->original_node), node_id(g->node), regs);
+}
+
+struct update {
+	uint32_t graph;
+	const struct af_regs *regs;
+};
+
+static void node_updated(void *arg, uint64_t key, uint64_t ours)
+{
+	const struct update *u = arg;
+	uint64_t node = key - 1;
+	(void)ours;
+
+	if (node >> 32 == u->graph)
+		node_write(node, 0, u->regs);
+}
+
+void af_cuda_graph_updated(void *exec, const struct af_regs *regs)
+{
+	struct update u = {.regs = regs};
+
+	if (exec && !af_cupti.GetGraphExecId(exec, &u.graph) && u.graph)
+		af_handles_each(&nodes, node_updated, &u);
 }

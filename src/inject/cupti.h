@@ -238,6 +238,7 @@ typedef void (*af_cupti_complete)(void *context, uint32_t stream, uint8_t *buffe
 	P(ActivitySetAttribute, (uint32_t attribute, size_t * size, void *value))                  \
 	P(GetTimestamp, (uint64_t * ns))                                                           \
 	P(GetGraphNodeId, (void *node, uint64_t *id))                                              \
+	P(GetGraphExecId, (void *exec, uint32_t *id))                                              \
 	P(GetDeviceId, (void *context, uint32_t *device))
 
 /* cupti.GetVersion() and so on. Each returns an enum af_cupti_result. */

@@ -102,6 +102,19 @@ uint64_t af_handles_claim(struct af_handles *h, uint64_t key, uint64_t value)
 	return known;
 }
 
+void af_handles_each(const struct af_handles *h,
+                     void (*each)(void *arg, uint64_t key, uint64_t value), void *arg)
+{
+	const struct af_handle_table *t = atomic_load_explicit(&h->table, memory_order_acquire);
+
+	for (uint64_t i = 0; t && i < t->nr_slots; i++) {
+		uint64_t key = atomic_load_explicit(&t->slots[i].key, memory_order_acquire);
+		uint64_t value = atomic_load_explicit(&t->slots[i].value, memory_order_acquire);
+		if (key && value)
+			each(arg, key, value);
+	}
+}
+
 void af_handles_after_fork(struct af_handles *h)
 {
 	struct af_handle_table *t = atomic_load(&h->table);

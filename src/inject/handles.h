@@ -42,6 +42,10 @@ void af_handles_set(struct af_handles *h, uint64_t key, uint64_t value);
  */
 uint64_t af_handles_claim(struct af_handles *h, uint64_t key, uint64_t value);
 
+/* All keys that have a value, in no order; what is set meanwhile may be missed. Any thread. */
+void af_handles_each(const struct af_handles *h,
+                     void (*each)(void *arg, uint64_t key, uint64_t value), void *arg);
+
 /* Forget everything and remake the lock: in a forked child, while it has one thread. */
 void af_handles_after_fork(struct af_handles *h);
 

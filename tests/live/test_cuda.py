@@ -36,7 +36,7 @@ def _():
     expect("libcupti.so.12" in cuda_notes(run)[0], cuda_notes(run))
 
 
-RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded/h200")
+RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded")
 
 
 def as_told(run, event):
@@ -77,10 +77,10 @@ def as_told(run, event):
     )
 
 
-@case("records that an H200 made are read as NVIDIA's own headers read them")
-def _():
-    run = cuda_run("cuda_paths", "1", knobs={"MOCK_CUPTI_RECORDED": RECORDED + ".records"})
-    with open(RECORDED + ".json", encoding="ascii") as file:
+def check_recorded(name, **how):
+    knobs = {"MOCK_CUPTI_RECORDED": os.path.join(RECORDED, name + ".records")}
+    run = cuda_run("cuda_paths", "1", knobs=knobs, **how)
+    with open(os.path.join(RECORDED, name + ".json"), encoding="ascii") as file:
         want = [json.loads(line) for line in file]
     first, last = (f(r["start"] for r in want) for f in (min, max))
     works = [e for e in run.events("gpu_work") if first <= e["fields"]["start_ns"] <= last]
@@ -91,6 +91,20 @@ def _():
         node = record.pop("node")
         equal(one, record, "a record")
         expect(bool(nodes.pop(0)) == bool(node), "a node of a graph")
+
+
+for name in ("h200", "h200_whole"):
+
+    @case("records that an H200 made are read as NVIDIA's own headers read them (%s)" % name)
+    def _(name=name):
+        check_recorded(name)
+
+
+for name in ("h200_cupti12", "h200_cupti12_whole"):
+
+    @case("records that CUPTI 12.4 made on an H200 are read as its headers read them (%s)" % name)
+    def _(name=name):
+        check_recorded(name, parts=("driver", "cupti12"))
 
 
 @case("correlation numbers may wrap")
@@ -222,14 +236,14 @@ def _():
 # --- graphs
 
 
-def check_graphs(run):
+def check_graphs(run, updated=0):
     truth, cuda = truth_of(run), check_cuda(run)
     equal(len(cuda.named("cuGraphLaunch")), truth["graph_launches"], "graph launches")
     equal(cuda.kernels(), kernels_of(truth), "kernels")
     equal(cuda.by_op()["FILL"][0], truth["fills"], "fills")
     expect(all(w.node for w in cuda.works), "work of a graph without its node")
     captured = [n for n in run.fields("graph_node") if n["callpath"]]
-    equal(len(captured), truth["captured"], "nodes with the stack of their capture")
+    equal(len(captured), truth["captured"] + updated, "nodes with the stack of their capture")
     return truth, bare_stacks(run, weight="count")
 
 
@@ -263,12 +277,15 @@ def _():
     equal(weight_of(stacks, having("replay_updated", "capture_first")), 0, "of the first capture")
 
 
-@case("graphs of CUPTI 12.4, which does not tell of updates, are whole otherwise")
+@case("CUPTI 12.4 does not tell what an update is like: who updated stands for who captured")
 def _():
-    truth, stacks = check_graphs(cuda_run("cuda_graphs", parts=("driver", "cupti12")))
+    truth, stacks = check_graphs(cuda_run("cuda_graphs", parts=("driver", "cupti12")), updated=3)
     wanted = having("replay_clone", "cuGraphLaunch", "capture_first", "k1")
     equal(weight_of(stacks, wanted), truth["count.replay_clone"] / 3, "k1 of the clone")
     equal(weight_of(stacks, having("replay_updated", "k3")), truth["k3"], "k3")
+    equal(weight_of(stacks, having("replay_updated", "capture_first")), 0, "of the first capture")
+    wanted = having("replay_updated", "cuGraphExecUpdate_v2", "k3")
+    equal(weight_of(stacks, wanted), truth["k3"], "k3 below the update")
 
 
 # --- as a whole
