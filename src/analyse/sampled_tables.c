@@ -10,7 +10,7 @@
 
 enum {
 	STALLS_FIXED = 6, /* columns before the reasons */
-	STALLS_SHOWN = 6, /* reasons that people see; the others are "Rest" to them */
+	STALLS_SHOWN = 4, /* reasons that people see; the others are "Rest" to them */
 	STALLS_MOST = AF_TABLE_COLUMNS - STALLS_FIXED - 1
 };
 

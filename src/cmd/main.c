@@ -17,6 +17,7 @@ const struct af_command *const af_commands[] = {
     &af_command_record,
     &af_command_flame,
     &af_command_report,
+    &af_command_annotate,
     &af_command_tally,
     &af_command_timeline,
     &af_command_print,

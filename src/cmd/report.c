@@ -4,11 +4,13 @@
 
 #include "analyse/top.h"
 #include "base/err.h"
+#include "cmd/annotate.h"
 #include "cmd/commands.h"
 #include "cmd/nearest.h"
 #include "cmd/picture.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
+#include "render/annotate.h"
 #include "render/tables.h"
 
 struct report_options {
@@ -19,7 +21,8 @@ struct report_options {
 
 static const struct report_options report_defaults = {.limit = 20};
 
-static const char *const report_kinds[] = {"summary", "top", "tree", "gaps", NULL};
+static const char *const report_kinds[] = {"summary", "top",      "tree", "gaps",
+                                           "stalls",  "annotate", NULL};
 
 static const char *report_kind(const char *word)
 {
@@ -147,6 +150,43 @@ static int report_gaps(const struct report_options *o, const struct af_results *
 	return 0;
 }
 
+/* Why instructions of kernels stalled, and what the reasons mean. */
+static int report_stalls(const struct report_options *o, const struct af_results *r,
+                         const char *dir, struct af_err *err)
+{
+	const struct af_annotate_look look = {
+	    .width = af_annotate_width(),
+	    .colour = af_colour(stdout),
+	};
+	const struct af_table *stalls = NULL, *reasons = NULL;
+	struct af_buf b = {0};
+
+	for (const struct af_table *t = r->facts.first; t; t = t->next) {
+		stalls = !strcmp(t->name, "stalls") ? t : stalls;
+		reasons = !strcmp(t->name, "reasons") ? t : reasons;
+	}
+	if (!stalls)
+		return af_annotate_none(dir, err);
+	if (o->json) {
+		af_facts_json(&b, &r->facts, (uint32_t)o->limit);
+	} else {
+		report_table(&b, o, stalls);
+		af_buf_char(&b, '\n');
+		if (reasons)
+			af_annotate_legend(&b, reasons, &look);
+	}
+	print_buf(&b);
+	return 0;
+}
+
+/* The kernel that took most time; `aflame annotate` shows the others. */
+static int report_annotate(const struct report_options *o, const char *dir, struct af_err *err)
+{
+	const struct af_annotate_shown shown = {.json = o->json, .limit = o->limit};
+
+	return af_annotate_show(dir, &shown, err);
+}
+
 static struct af_asked report_asked(const struct report_options *o, const char *kind)
 {
 	bool top = !strcmp(kind, "top");
@@ -155,6 +195,8 @@ static struct af_asked report_asked(const struct report_options *o, const char *
 		return AF_ASKED_TABLES;
 	if (!strcmp(kind, "gaps"))
 		return (struct af_asked){.answers = AF_ANSWER_GAPS};
+	if (!strcmp(kind, "stalls"))
+		return (struct af_asked){.answers = AF_ANSWER_STALLS};
 	if (top && !o->view && !o->weight)
 		return (struct af_asked){AF_ANSWER_TOP, 0};
 	return (struct af_asked){
@@ -171,7 +213,9 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 
 	if (!kind && nr_words > 1)
 		return af_fail_plain(err, -EINVAL,
-		                     "no report %s: there is summary, top, tree, gaps", words[0]);
+		                     "no report %s: there is summary, top, tree, gaps, "
+		                     "stalls, annotate",
+		                     words[0]);
 	if (nr_words && kind) {
 		words++;
 		nr_words--;
@@ -185,6 +229,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		    err, -EINVAL,
 		    "the tree is for people: `aflame flame` gives it to programs, as "
 		    "folded text");
+	if (!strcmp(kind, "annotate"))
+		return report_annotate(o, af_trace_dir(nr_words, words), err);
 	struct af_asked asked = report_asked(o, kind);
 	int rc = af_study(af_trace_dir(nr_words, words), &asked, &r, err);
 	if (!rc && !strcmp(kind, "top"))
@@ -193,6 +239,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		rc = report_tree(o, &r, err);
 	else if (!rc && !strcmp(kind, "gaps"))
 		rc = report_gaps(o, &r, af_trace_dir(nr_words, words), err);
+	else if (!rc && !strcmp(kind, "stalls"))
+		rc = report_stalls(o, &r, af_trace_dir(nr_words, words), err);
 	else if (!rc)
 		rc = report_summary(o, &r);
 	af_results_close(&r);
@@ -214,13 +262,16 @@ static const struct af_option report_options[] = {
 
 const struct af_command af_command_report = {
     .name = "report",
-    .usage = "[summary|top|tree|gaps] [OPTIONS] [DIR]",
+    .usage = "[summary|top|tree|gaps|stalls|annotate] [OPTIONS] [DIR]",
     .summary = "Print what a trace tells, as tables or a tree",
     .details =
 	"summary: the run, its processes and threads, where CPU and device time went, where\n"
 	"threads waited, what was lost, what it cost.\n"
 	"top: the heaviest functions and kernels. tree: the flame graph as indented text.\n"
-	"gaps: what holds devices back, and the longest times that they had nothing to do.",
+	"gaps: what holds devices back, and the longest times that they had nothing to do.\n"
+	"stalls: what instructions of kernels waited for, and what that means. annotate: the "
+	"kernel\n"
+	"that took most time, as `aflame annotate` shows any of them. Both take --gpu-samples.",
     .examples = "aflame report top --json --limit 50\tfor a script or an agent\n"
 		"aflame report top -w off-cpu\tthe functions that waited\n"
 		"aflame report gaps\twhy the device was idle",

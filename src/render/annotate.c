@@ -151,7 +151,7 @@ void af_annotate_legend(struct af_buf *b, const struct af_table *reasons,
 		af_buf_str(b, "  ");
 		af_columns_text(b, c[AF_REASON_NAME].text, 18, true);
 		annotate_share(&p, &c[AF_REASON_SHARE]);
-		af_buf_str(b, "  ");
+		af_buf_str(b, *c[AF_REASON_MEANING].text ? "  " : "");
 		af_columns_wrap(b, c[AF_REASON_MEANING].text, 33, look->width, 33);
 	}
 	for (uint32_t r = 0; r < reasons->nr_rows && advised < 2; r++) {

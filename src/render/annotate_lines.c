@@ -152,11 +152,25 @@ static bool line_shown(const struct annotate_page *p, uint32_t r)
 	return rank && (!p->look->limit || rank <= p->look->limit);
 }
 
+/* Is the source of the file of row @r there? Then an empty line is one. */
+static bool line_known(const struct annotate_page *p, uint32_t r)
+{
+	const char *file = annotate_cell(p->lines, r, AF_LINE_FILE)->text;
+
+	for (uint32_t k = 0; k < p->lines->nr_rows; k++)
+		if (*annotate_cell(p->lines, k, AF_LINE_SOURCE)->text &&
+		    !strcmp(annotate_cell(p->lines, k, AF_LINE_FILE)->text, file))
+			return true;
+	return false;
+}
+
 /* Is @r within a few lines of one that is shown? Rows of the same file only. */
 static bool line_near(const struct annotate_page *p, uint32_t r)
 {
 	const struct af_cell *c = annotate_cell(p->lines, r, 0);
 
+	if (!*c[AF_LINE_SOURCE].text && !line_shown(p, r) && !line_known(p, r))
+		return false; /* its number would be all there is to see */
 	for (uint32_t k = r > NEIGHBOURS ? r - NEIGHBOURS : 0;
 	     k <= r + NEIGHBOURS && k < p->lines->nr_rows; k++) {
 		const struct af_cell *other = annotate_cell(p->lines, k, 0);

@@ -1,0 +1,63 @@
+/* What an annotated kernel is made of before it is tables: annotate.c gathers, _tables.c writes. */
+#ifndef AF_ANALYSE_ANNOTATE_PRIVATE_H
+#define AF_ANALYSE_ANNOTATE_PRIVATE_H
+
+#include "analyse/annotate.h"
+#include "analyse/facts.h"
+#include "analyse/sampled.h"
+#include "base/map.h"
+#include "sym/code.h"
+#include "sym/sass.h"
+
+enum { ANNOTATE_REASONS = AF_TABLE_COLUMNS - AF_INSN_REASONS, ANNOTATE_WAITS = 4 };
+
+struct annotated_insn {
+	uint32_t offset;
+	uint32_t line;      /* of lines, innermost; UINT32_MAX: not known */
+	uint32_t rank;      /* from 1, 0 without samples */
+	uint32_t first, nr; /* samples: function->at[first] and on */
+	double samples, time_ns;
+	uint32_t waits[ANNOTATE_WAITS], nr_waits;
+	bool keep;
+};
+
+struct annotated_line {
+	const char *file; /* of facts; "" when not known */
+	uint32_t number, file_order;
+	const char *function; /* whose line it is, innermost; "" not known */
+	uint32_t rank;
+	double samples, time_ns, with_inlined;
+	uint32_t counted; /* the instruction (plus 1) that with_inlined was last counted for */
+	double reasons[ANNOTATE_REASONS];
+};
+
+struct annotation {
+	struct af_facts *f;
+	const struct af_sampled *s;
+	const struct af_sampled_function *function;
+	const struct af_annotate_with *with;
+	struct af_code *code; /* NULL: not there, @missing says why */
+	int index;            /* of the function in it, -1 */
+	const char *missing;
+	struct af_table *kernel;     /* the table of facts */
+	char text[AF_SASS_TEXT_MAX]; /* of the instruction that was decoded last */
+	uint32_t reasons[ANNOTATE_REASONS], nr_reasons; /* by column */
+	struct annotated_insn *insns;
+	uint32_t nr_insns, cap_insns;
+	struct annotated_line *lines;
+	uint32_t nr_lines, cap_lines;
+	struct af_map by_line;
+	bool lines_known, ptx; /* any instruction has a line; it is one of the PTX */
+};
+
+/* The column of @reason, or UINT32_MAX. */
+uint32_t annotation_column(const struct annotation *a, uint32_t reason);
+
+/* What the instruction at @offset is; NULL when that is not known. */
+const char *annotation_text(struct annotation *a, uint32_t offset);
+
+/* The tables "kernel", "lines" and "insns". */
+void annotation_tables(struct annotation *a);
+void annotation_kernel(struct annotation *a);
+
+#endif

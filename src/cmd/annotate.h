@@ -1,0 +1,28 @@
+/* Showing one kernel, for the commands that do. */
+#ifndef AF_CMD_ANNOTATE_H
+#define AF_CMD_ANNOTATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct af_err;
+
+enum { AF_ANNOTATE_LIMIT = 20 }; /* lines or instructions, unless said otherwise */
+
+struct af_annotate_shown {
+	const char *kernel;  /* its name or a part of it, NULL: the heaviest */
+	const char *sources; /* directories with colons between, or NULL */
+	bool by_insn, json;
+	uint64_t limit; /* 0: all */
+};
+
+/* Print the kernel to standard output; where the name means several, these to standard error. */
+int af_annotate_show(const char *dir, const struct af_annotate_shown *shown, struct af_err *err);
+
+/* That the trace in @dir has no samples to show. */
+int af_annotate_none(const char *dir, struct af_err *err);
+
+/* Columns of the terminal; what COLUMNS says or 120 where standard output is none. */
+uint32_t af_annotate_width(void);
+
+#endif
