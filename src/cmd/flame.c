@@ -170,6 +170,14 @@ static int view_index(const char *name)
 	return AF_VIEW_ALL;
 }
 
+/* Profiles that only sample have no time, as imported ones of iaprof: samples are what is meant. */
+static bool flame_only_samples(const struct flame_options *o, const struct af_results *r, int v)
+{
+	const uint32_t time = 1 << AF_WEIGHT_TIME, samples = 1 << AF_WEIGHT_SAMPLES;
+
+	return !o->weight && (r->has[v] & (time | samples)) == samples && r->sampled.samples;
+}
+
 /* A picture of nothing is no picture: say what the trace lacks, and how it would have it. */
 static int flame_has(const struct flame_options *o, const char *dir, const struct af_results *r,
                      int v, struct af_err *err)
@@ -177,6 +185,7 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	const struct af_tree *t = &r->trees[v];
 	const char *view = af_view_names[v];
 	int weight = o->weight ? af_tree_weight(t, o->weight) : 0;
+	bool only_samples = flame_only_samples(o, r, v);
 	const char *fix = v == AF_VIEW_WAKERS ? ": record it with --off-cpu=wakers"
 	                  : v == AF_VIEW_IDLE ? ": no work of a device with its times"
 	                                      : "";
@@ -188,7 +197,7 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	if (!r->has[v])
 		return af_fail_plain(err, -ENODATA, "the trace %s has nothing for --view %s%s", dir,
 		                     view, fix);
-	if (weight < 0 || r->has[v] & 1u << weight)
+	if (weight < 0 || r->has[v] & 1u << weight || only_samples)
 		return 0;
 	/* Asked for, no stacks is an answer; but off-CPU time may not have been recorded. */
 	bool off_cpu = !strcmp(t->weights[weight].name, "off-cpu");
@@ -258,6 +267,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
                        const struct af_picture_job *job, struct af_err *err)
 {
 	struct af_picture_job drawn = *job;
+	struct af_picture picture = *job->picture;
 	/* report.html holds all views unless one is asked for; a picture shows one. */
 	bool one = o->view || strcmp(job->format->name, "html");
 	int v = one ? view_index(o->view ? o->view : "all") : -1;
@@ -265,6 +275,13 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	struct af_results r;
 	int rc = af_study(dir, &asked, &r, err);
 
+	if (!rc && one && flame_only_samples(o, &r, v)) {
+		af_results_close(&r);
+		picture.weight = "samples";
+		drawn.picture = &picture;
+		asked.weights |= 1 << AF_WEIGHT_SAMPLES;
+		rc = af_study(dir, &asked, &r, err);
+	}
 	drawn.results = &r;
 	if (!rc && one) {
 		drawn.tree = &r.trees[v];

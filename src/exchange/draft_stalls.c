@@ -285,6 +285,8 @@ static void listing_make(struct draft_writer *w, struct af_buf *b)
 		for (; i < s->nr_insns && s->insns[i].code == c; i++) {
 			af_buf_fmt(b, "i\t%x\t", s->insns[i].offset);
 			listing_text(b, af_strtab_get(&d->names, s->insns[i].text));
+			if (s->insns[i].line)
+				af_buf_fmt(b, "\t%u", s->insns[i].line);
 			af_buf_char(b, '\n');
 		}
 	}

@@ -27,7 +27,8 @@ struct af_draft_launch {
 };
 
 struct af_draft_insn {
-	uint32_t code, offset, text;
+	uint32_t code, offset;
+	uint32_t text, line; /* 0: not known */
 };
 
 struct af_draft_window {

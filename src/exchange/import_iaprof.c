@@ -21,7 +21,8 @@
  *	eustall 0xOFFSET INSN COUNT…	ten, of the reasons below, in this order
  *	metric NAME NUMBER		of the whole device; eu-stall-… are sums of all samples
  *
- * Counts of an interval are written when it ends, with the time of that moment.
+ * A symbol may have its line behind it, "kernel line 12", where the file is known. Counts of an
+ * interval are written when it ends, with the time of that moment.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ struct iaprof_state {
 	uint32_t comm, file, symbol, insn; /* names */
 	uint32_t ustack, kstack;           /* nodes */
 	uint32_t pid;
+	uint32_t line; /* of the file; it was part of the symbol */
 };
 
 struct import_iaprof {
@@ -129,6 +131,21 @@ static uint32_t known(struct import_iaprof *in, uint32_t name)
 	return name;
 }
 
+/* "symbol line 12", as it is where the line is known. */
+static void symbol_set(struct import_iaprof *in, uint32_t name)
+{
+	const char *text = af_strtab_get(&in->draft->names, name), *at = strrchr(text, ' ');
+	uint64_t line;
+
+	in->state.symbol = name;
+	in->state.line = 0;
+	if (!at || at - text < 6 || memcmp(at - 5, " line", 5) != 0 ||
+	    !number_read(at + 1, 10, &line) || line > INT32_MAX)
+		return;
+	in->state.line = (uint32_t)line;
+	in->state.symbol = af_draft_name(in->draft, text, (size_t)(at - 5 - text));
+}
+
 /*
  * A thread's comm is what iaprof knows of a process: each pid and comm is a process of its own, as
  * in its pictures.
@@ -174,8 +191,8 @@ static void stall_add(struct import_iaprof *in, uint64_t offset, uint32_t reason
 	uint32_t process = process_of(in, s->pid, s->comm);
 	uint32_t code = af_draft_code(d, &(struct af_draft_code){process, s->symbol, s->file});
 	uint32_t node = iaprof_stack_join(d, s->ustack, s->kstack);
-	if (s->insn)
-		af_draft_insn(d, &(struct af_draft_insn){code, (uint32_t)offset, s->insn});
+	if (s->insn || s->line)
+		af_draft_insn(d, &(struct af_draft_insn){code, (uint32_t)offset, s->insn, s->line});
 	af_draft_stall(d, &(struct af_draft_stall){.window = window_now(in),
 	                                           .process = process,
 	                                           .launch = af_draft_launch(d, code, node),
@@ -245,7 +262,6 @@ static bool take_state(struct import_iaprof *in)
 		size_t at;
 	} names[] = {{"proc_name", offsetof(struct iaprof_state, comm)},
 	             {"gpu_file", offsetof(struct iaprof_state, file)},
-	             {"gpu_symbol", offsetof(struct iaprof_state, symbol)},
 	             {"insn_text", offsetof(struct iaprof_state, insn)}},
 	  stacks[] = {{"ustack", offsetof(struct iaprof_state, ustack)},
 	              {"kstack", offsetof(struct iaprof_state, kstack)}};
@@ -263,6 +279,10 @@ static bool take_state(struct import_iaprof *in)
 			    iaprof_stack(&in->strings, n);
 			return true;
 		}
+	if (!strcmp(in->fields[0], "gpu_symbol") && field_number(in, 1, 10, &n)) {
+		symbol_set(in, iaprof_name(&in->strings, n));
+		return true;
+	}
 	if (strcmp(in->fields[0], "pid") != 0 || !field_number(in, 1, 10, &n) || n > UINT32_MAX)
 		return false;
 	in->state.pid = (uint32_t)n;
@@ -293,8 +313,8 @@ static bool take_kernel(struct import_iaprof *in)
 	    .pid = (uint32_t)pid,
 	    .ustack = field_stack(in, 4),
 	    .file = known(in, field_name(in, 5)),
-	    .symbol = field_name(in, 6),
 	};
+	symbol_set(in, field_name(in, 6));
 	/* Without a symbol it goes by its address, as it did before 2026. */
 	if (!s->symbol)
 		s->symbol = iaprof_text(in->draft, in->fields[1], strlen(in->fields[1]));
@@ -315,9 +335,9 @@ static bool take_wide(struct import_iaprof *in)
 	    .ustack = field_stack(in, 3),
 	    .kstack = field_stack(in, 4),
 	    .file = known(in, field_name(in, 7)),
-	    .symbol = field_name(in, 8),
 	    .insn = known(in, field_name(in, 9)),
 	};
+	symbol_set(in, field_name(in, 8));
 	stall_add(in, offset, field_name(in, 10), count);
 	return true;
 }
@@ -394,17 +414,19 @@ static const struct {
 
 bool af_import_is_iaprof(const char *text, size_t len)
 {
-	const char *end = text + len;
+	const char *end = text + len, *next;
 
 	/* A file may begin in the middle of a line. */
-	for (const char *at = text; at; at = memchr(at, '\n', (size_t)(end - at))) {
-		at += at != text;
+	for (const char *at = text; at < end; at = next + 1) {
 		for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
 			size_t n = strlen(lines[i].word);
 			if ((size_t)(end - at) > n && !memcmp(at, lines[i].word, n) &&
 			    at[n] == '\t')
 				return true;
 		}
+		next = memchr(at, '\n', (size_t)(end - at));
+		if (!next)
+			break;
 	}
 	return false;
 }

@@ -128,7 +128,7 @@ uint32_t af_code_frames(struct af_code *c, uint32_t i, uint64_t offset,
 	if (innermost < 0 || !most)
 		return 0;
 	if (c->nr_insns)
-		return code_listing_frames(c, i, frames, most);
+		return code_listing_frames(c, i, offset, frames, most);
 	code_read_lines(c);
 	const struct code_function *f = &c->functions[innermost];
 	uint64_t address = f->known.start + within;

@@ -4,7 +4,7 @@
  *
  *	aflame listing 1
  *	f	NUMBER	NAME	FILE		a function; its instructions follow
- *	i	OFFSET	TEXT			offset in hexadecimal
+ *	i	OFFSET	TEXT	LINE		offset in hexadecimal; no line, or 0: not known
  */
 #include <stdlib.h>
 #include <string.h>
@@ -62,18 +62,20 @@ static void listing_function(struct af_code *c, char *const fields[LISTING_FIELD
 	c->functions[nr].first_insn = c->nr_insns;
 }
 
-static void listing_insn(struct af_code *c, char *const fields[LISTING_FIELDS])
+static void listing_insn(struct af_code *c, char *const fields[LISTING_FIELDS], unsigned nr)
 {
-	uint32_t offset;
+	uint32_t offset, line;
 
 	if (!c->nr || !listing_number(fields[1], 16, &offset))
 		return;
+	if (nr < 4 || !listing_number(fields[3], 10, &line))
+		line = 0;
 	struct code_function *f = &c->functions[c->nr - 1];
 	/* Looked up by bisection: what comes in no order is left out. */
 	if (f->nr_insns && c->insns[c->nr_insns - 1].offset >= offset)
 		return;
 	AF_GROW(c->insns, c->nr_insns, c->cap_insns);
-	c->insns[c->nr_insns++] = (struct code_insn){offset, fields[2]};
+	c->insns[c->nr_insns++] = (struct code_insn){offset, line, fields[2]};
 	f->nr_insns++;
 	f->known.size = (uint64_t)offset + 1;
 }
@@ -92,37 +94,45 @@ void code_read_listing(struct af_code *c, const char *bytes, size_t size)
 		unsigned nr = listing_fields(line, fields);
 		if (nr == 4 && !strcmp(fields[0], "f"))
 			listing_function(c, fields);
-		else if (nr == 3 && !strcmp(fields[0], "i"))
-			listing_insn(c, fields);
+		else if (nr >= 3 && !strcmp(fields[0], "i"))
+			listing_insn(c, fields, nr);
 	}
 }
 
-uint32_t code_listing_frames(struct af_code *c, uint32_t i, struct af_code_frame *frames,
-                             uint32_t most)
+static const struct code_insn *listing_at(const struct af_code *c, uint32_t i, uint64_t offset)
 {
-	const struct code_function *f = &c->functions[i];
-
-	if (!most || !f->file || !*f->file)
-		return 0;
-	frames[0] = (struct af_code_frame){.function = f->known.shown, .file = f->file};
-	return 1;
-}
-
-const char *af_code_text(const struct af_code *c, uint32_t i, uint64_t offset)
-{
-	if (i >= c->nr)
-		return NULL;
 	const struct code_function *f = &c->functions[i];
 	uint32_t low = 0, high = f->nr_insns;
+
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		const struct code_insn *insn = &c->insns[f->first_insn + middle];
 		if (insn->offset == offset)
-			return insn->text;
+			return insn;
 		if (insn->offset < offset)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	return NULL;
+}
+
+uint32_t code_listing_frames(struct af_code *c, uint32_t i, uint64_t offset,
+                             struct af_code_frame *frames, uint32_t most)
+{
+	const struct code_function *f = &c->functions[i];
+	const struct code_insn *insn = listing_at(c, i, offset);
+
+	if (!most || !f->file || !*f->file)
+		return 0;
+	frames[0] = (struct af_code_frame){
+	    .function = f->known.shown, .file = f->file, .line = insn ? insn->line : 0};
+	return 1;
+}
+
+const char *af_code_text(const struct af_code *c, uint32_t i, uint64_t offset)
+{
+	const struct code_insn *insn = i < c->nr ? listing_at(c, i, offset) : NULL;
+
+	return insn && *insn->text ? insn->text : NULL;
 }

@@ -26,7 +26,7 @@ struct code_lines {
 };
 
 struct code_insn {
-	uint32_t offset;
+	uint32_t offset, line;
 	const char *text;
 };
 
@@ -67,8 +67,8 @@ void code_read_host(struct af_code *c);
 /* An object of text instead: code_listing.c. */
 bool code_is_listing(const void *bytes, size_t size);
 void code_read_listing(struct af_code *c, const char *bytes, size_t size);
-uint32_t code_listing_frames(struct af_code *c, uint32_t i, struct af_code_frame *frames,
-                             uint32_t most);
+uint32_t code_listing_frames(struct af_code *c, uint32_t i, uint64_t offset,
+                             struct af_code_frame *frames, uint32_t most);
 
 /* Read .debug_info, where there is one, for libdw: full, copy and bases of @c's lines. */
 void code_read_full(struct af_code *c);

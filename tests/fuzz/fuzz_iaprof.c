@@ -28,8 +28,6 @@ static void read_listing(const uint8_t *data, size_t size)
 			af_code_frames(code, i, at, frames, 4);
 			af_code_text(code, i, at);
 		}
-		if (f->size && !af_code_text(code, i, f->size - 1))
-			abort();
 	}
 	af_code_close(code);
 	free(text);
