@@ -189,6 +189,7 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_as
 	a->dir = dir;
 	a->has_clocks = clocks;
 	af_code_names_open(&a->code_names, dir);
+	a->attribution.names = &a->code_names;
 	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, err) : 0;
 	return rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
 }

@@ -195,18 +195,6 @@ static void take_sample(struct af_attribution *a, const struct af_event *ev)
 	window_hold(p, win);
 }
 
-static void take_code(struct af_attribution *a, const struct af_world *w, const struct af_event *ev)
-{
-	struct af_ev_code fixed;
-
-	if (!af_event_decode(ev, &fixed, sizeof fixed, NULL))
-		return;
-	uint32_t code = af_world_code(w, ev->process, fixed.code);
-	uint64_t object = code ? attribution_object(w, code, w->codes[code].name) : 0;
-	if (object)
-		*af_map_at(&a->private_->by_object, object, NULL) = 1;
-}
-
 void af_attribution_event(struct af_attribution *a, const struct af_world *w,
                           const struct af_event *ev)
 {
@@ -217,8 +205,6 @@ void af_attribution_event(struct af_attribution *a, const struct af_world *w,
 		take_window(a, ev);
 	else if (ev->kind == AF_KIND_GPU_SAMPLE)
 		take_sample(a, ev);
-	else if (ev->kind == AF_KIND_CODE)
-		take_code(a, w, ev);
 	attribution_now(a, w, ev->time_ns);
 }
 
@@ -373,8 +359,8 @@ void af_attribution_free(struct af_attribution *a)
 	for (uint32_t i = 0; p && i < p->nr_windows; i++)
 		free(p->windows[i].counts);
 	if (p) {
-		struct af_map *maps[] = {&p->by_place, &p->by_window, &p->by_job,
-		                         &p->by_found, &p->by_name,   &p->by_object};
+		struct af_map *maps[] = {&p->by_place, &p->by_window, &p->by_job, &p->by_found,
+		                         &p->by_name};
 		void *arrays[] = {p->places,    p->windows, p->seen,   p->kernels, p->choices,
 		                  p->kernel_of, p->shares,  p->active, p->touched};
 		for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)

@@ -6,7 +6,7 @@
  *
  * A sample says which instruction of which code, not who launched it. It was taken within a window
  * of time, and belongs to the kernels of the code's name that its device ran in that window: a
- * function that is called by kernels belongs to those of its object. Where all of them have one
+ * function that kernels call belongs to those of its object. Where all of them have one
  * call path and node of a graph this is exact, and so it is where the driver ran one kernel at a
  * time and gave the number of its launch; else samples are apportioned by the kernels' busy time
  * within the window. What finds no kernel is kept, and is said to be unattributed.
@@ -27,6 +27,7 @@
 #include "base/map.h"
 #include "trace/event.h"
 
+struct af_code_names;
 struct af_event;
 struct af_work;
 struct af_world;
@@ -99,6 +100,9 @@ enum { AF_SAMPLED_TEXT = 256 };
 bool af_sampled_text(char text[AF_SAMPLED_TEXT], const struct af_sampled_device *d);
 
 struct af_attribution {
+	/* What functions kernels may call; set before anything else, NULL: nobody knows. */
+	struct af_code_names *names;
+
 	/* Read after af_attribution_end. */
 	struct af_job *jobs;
 	struct af_attributed *found; /* by job, code, offset, stall */

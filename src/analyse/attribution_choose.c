@@ -1,5 +1,6 @@
 /* Whose are the samples of a code, of the works of one window? And the sums of it all. */
 #include "analyse/attribution_private.h"
+#include "analyse/code_names.h"
 #include "analyse/work.h"
 #include "analyse/world.h"
 #include "base/arena.h"
@@ -60,16 +61,6 @@ struct attribution_choice attribution_among(const struct af_attribution *a, uint
 	return c;
 }
 
-uint64_t attribution_object(const struct af_world *w, uint32_t code, uint32_t name)
-{
-	const struct af_device_code *c = &w->codes[code];
-	uint64_t object = c->crc ? c->crc : c->program;
-
-	if (!object)
-		return 0;
-	return af_mix(af_mix(object) ^ ((uint64_t)c->process << 32 | !!c->crc)) ^ af_mix(name);
-}
-
 /* Shares of the jobs of kernel @k, that ran in the window or, where @near, beside it. */
 static void share_kernel(struct attribution_private *p, const struct attribution_kernel *k,
                          bool near)
@@ -83,15 +74,15 @@ static void share_kernel(struct attribution_private *p, const struct attribution
 	}
 }
 
-/* A function that kernels call: shares of those of its object. */
+/* A function that kernels call: shares of those that may. */
 static void share_callers(struct af_attribution *a, const struct af_world *w, uint32_t code)
 {
 	struct attribution_private *p = a->private_;
 
-	for (uint32_t i = 0; i < p->nr_touched; i++) {
+	for (uint32_t i = 0; a->names && i < p->nr_touched; i++) {
 		uint32_t job = p->touched[i], name = a->jobs[job].name;
-		uint64_t object = name ? attribution_object(w, code, name) : 0;
-		if (object && p->seen[job].busy_ns && af_map_get(&p->by_object, object))
+		if (name && p->seen[job].busy_ns &&
+		    af_code_names_runs(a->names, w, code, af_strtab_get(&w->strings, name)))
 			attribution_share(p, job, p->seen[job].busy_ns);
 	}
 }

@@ -66,8 +66,7 @@ struct attribution_private {
 	struct attribution_window *windows;
 	uint32_t cap_places, nr_windows, cap_windows, cap_jobs, cap_found;
 	struct af_map by_place, by_window, by_job, by_found;
-	struct af_map by_name;   /* of a kernel → index of kernels */
-	struct af_map by_object; /* object and name of a function → 1 */
+	struct af_map by_name; /* of a kernel → index of kernels */
 	uint32_t last_job;
 	uint64_t now_ns, settled_ns;
 	uint64_t held, works; /* counts; pieces */
@@ -113,9 +112,6 @@ void attribution_round(struct attribution_private *p);
 void attribution_touch(struct attribution_private *p, uint32_t job, uint64_t busy_ns,
                        uint64_t near_ns);
 void attribution_share(struct attribution_private *p, uint32_t job, uint64_t weight);
-
-/* Which object @code is of, and that it has a function called @name; 0 when it is not known. */
-uint64_t attribution_object(const struct af_world *w, uint32_t code, uint32_t name);
 
 struct attribution_put {
 	uint32_t place, code, stall, count; /* as the world has them */

@@ -45,7 +45,7 @@ static void code_find(struct af_code_names *n, const struct af_world *w, uint32_
 	int function =
 	    object ? af_code_find(object, af_strtab_get(&w->strings, c->name), c->symbol) : -1;
 
-	name->known = true;
+	name->known = program != 0; /* which program it is of may still come */
 	name->object = function < 0 ? NULL : object;
 	name->function = function < 0 ? 0 : (uint32_t)function;
 }
@@ -65,6 +65,29 @@ static const struct code_name *code_name(struct af_code_names *n, const struct a
 	if (!name->known)
 		code_find(n, w, code, name);
 	return name->object ? name : NULL;
+}
+
+const struct af_code_function *af_code_names_function(struct af_code_names *n,
+                                                      const struct af_world *w, uint32_t code)
+{
+	const struct code_name *name = code_name(n, w, code);
+
+	return name ? af_code_function(name->object, name->function) : NULL;
+}
+
+bool af_code_names_runs(struct af_code_names *n, const struct af_world *w, uint32_t code,
+                        const char *kernel)
+{
+	const struct code_name *name = code_name(n, w, code);
+
+	if (!name)
+		return false;
+	uint32_t within = af_code_function(name->object, name->function)->within;
+	const struct af_code_function *holds = af_code_function(name->object, within);
+	if (holds->entry)
+		return !strcmp(holds->name, kernel);
+	int entry = af_code_find(name->object, kernel, 0);
+	return entry >= 0 && af_code_function(name->object, (uint32_t)entry)->entry;
 }
 
 uint32_t af_code_names_frames(struct af_code_names *n, const struct af_world *w, uint32_t code,

@@ -29,6 +29,17 @@ void af_code_names_close(struct af_code_names *n);
 /* Objects of the trace; NULL when there cannot be any. */
 struct af_code_store *af_code_names_store(struct af_code_names *n);
 
+/* The function that @code is, NULL when the trace does not have its object. */
+const struct af_code_function *af_code_names_function(struct af_code_names *n,
+                                                      const struct af_world *w, uint32_t code);
+
+/*
+ * Is the kernel @name one that may run @code: the code's own, the one that holds it, or, of a
+ * function that any may call, one of its object? False when the trace does not have the object.
+ */
+bool af_code_names_runs(struct af_code_names *n, const struct af_world *w, uint32_t code,
+                        const char *name);
+
 /*
  * Frames of the instruction at @offset of @code, an index of w->codes: see af_code_frames(). 0: no
  * line is known.
