@@ -7,11 +7,12 @@
 
 void af_world_close(struct af_world *w)
 {
-	struct af_map *maps[] = {
-	    &w->by_stack,  &w->by_py_stack, &w->by_path,     &w->by_shape,      &w->by_string,
-	    &w->by_symbol, &w->by_py_code,  &w->by_kernel,   &w->by_device,     &w->by_queue,
-	    &w->by_kstack, &w->by_thread,   &w->by_function, &w->by_node,       &w->by_program,
-	    &w->by_crc,    &w->by_code,     &w->by_stall,    &w->by_stall_name, &w->by_address};
+	struct af_map *maps[] = {&w->by_stack,  &w->by_py_stack, &w->by_path,    &w->by_shape,
+	                         &w->by_string, &w->by_symbol,   &w->by_py_code, &w->by_kernel,
+	                         &w->by_device, &w->by_queue,    &w->by_gpu,     &w->by_kstack,
+	                         &w->by_thread, &w->by_function, &w->by_node,    &w->by_program,
+	                         &w->by_crc,    &w->by_code,     &w->by_stall,   &w->by_stall_name,
+	                         &w->by_address};
 
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
@@ -197,6 +198,7 @@ void af_world_event(struct af_world *w, const struct af_event *ev)
 	    [AF_KIND_CALLPATH] = learn_path,
 	    [AF_KIND_DEVICE] = world_learn_device,
 	    [AF_KIND_QUEUE] = world_learn_queue,
+	    [AF_KIND_DEVICE_NOTE] = world_learn_device_note,
 	    [AF_KIND_KERNEL] = world_learn_kernel,
 	    [AF_KIND_SHAPE] = world_learn_shape,
 	    [AF_KIND_STRING] = learn_string,

@@ -191,7 +191,8 @@ struct af_world {
 
 	/* private: (stream, id), (process, id) and the like to indexes */
 	struct af_map by_stack, by_py_stack, by_path, by_shape, by_string;
-	struct af_map by_symbol, by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread;
+	struct af_map by_symbol, by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread,
+	    by_gpu;
 	struct af_map by_function, by_node, by_program, by_crc, by_code, by_stall, by_stall_name;
 	struct af_map by_address;
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
@@ -213,7 +214,7 @@ void af_world_close(struct af_world *w);
 	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_FUNCTION | 1ull << AF_KIND_GRAPH_NODE |    \
 	 1ull << AF_KIND_LAUNCH_CONFIG | 1ull << AF_KIND_RANGE | 1ull << AF_KIND_OPERATION |       \
 	 1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_CODE | 1ull << AF_KIND_PROGRAM_CRC |            \
-	 1ull << AF_KIND_STALL)
+	 1ull << AF_KIND_STALL | 1ull << AF_KIND_DEVICE_NOTE)
 
 void af_world_event(struct af_world *w, const struct af_event *ev);
 
@@ -283,6 +284,9 @@ const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t
 /* The same as the runtime has it, mangled: a string of the world, 0 for none. */
 uint32_t af_world_kernel_name(const struct af_world *w, uint32_t process, uint32_t kernel);
 const struct af_device *af_world_device(const struct af_world *w, uint32_t process, uint32_t id);
+
+/* Its UUID, as a string of the world, which all processes that use it have; 0: not known. */
+uint32_t af_world_gpu(const struct af_world *w, uint32_t process, uint32_t device);
 const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id);
 const struct af_process *af_world_process(const struct af_world *w, uint32_t ordinal);
 const struct af_thread *af_world_thread(const struct af_world *w, uint32_t process, uint32_t tid);

@@ -1,5 +1,6 @@
 /* The world of devices: what they are, what runs on them, and the calls that make it run. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/world_private.h"
 #include "base/arena.h"
@@ -23,6 +24,18 @@ void world_learn_device(struct af_world *w, const struct af_event *ev)
 	    .driver = world_text(w, &tails[2]),
 	};
 	*af_map_at(&w->by_device, world_key(ev->process, fixed.device), NULL) = i;
+}
+
+void world_learn_device_note(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_device_note fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails) ||
+	    strcmp((const char *)tails[0].data, "uuid") || !tails[1].len)
+		return;
+	*af_map_at(&w->by_gpu, world_key(ev->process, fixed.device), NULL) =
+	    af_strtab_id(&w->strings, (const char *)tails[1].data, tails[1].len);
 }
 
 void world_learn_queue(struct af_world *w, const struct af_event *ev)
@@ -169,6 +182,11 @@ const struct af_device *af_world_device(const struct af_world *w, uint32_t proce
 {
 	uint32_t i = world_find(&w->by_device, process, id);
 	return i ? &w->devices[i] : NULL;
+}
+
+uint32_t af_world_gpu(const struct af_world *w, uint32_t process, uint32_t device)
+{
+	return world_find(&w->by_gpu, process, device);
 }
 
 const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id)

@@ -56,6 +56,7 @@ void world_learn_note(struct af_world *w, const struct af_event *ev);
 
 /* Of devices and what they do; each learns from the kind it is named after. */
 void world_learn_device(struct af_world *w, const struct af_event *ev);
+void world_learn_device_note(struct af_world *w, const struct af_event *ev);
 void world_learn_queue(struct af_world *w, const struct af_event *ev);
 void world_learn_kernel(struct af_world *w, const struct af_event *ev);
 void world_learn_shape(struct af_world *w, const struct af_event *ev);

@@ -49,6 +49,7 @@ static const uint8_t keys[AF_KIND_MAX] = {
     [AF_KIND_STALL] = CARRY_ID,
     [AF_KIND_CODE] = CARRY_ID,
     [AF_KIND_PROGRAM_CRC] = CARRY_ID,
+    [AF_KIND_DEVICE_NOTE] = CARRY_NOTE,
 };
 
 /* Clock and device; start to generation; program, device and form; process to generation. */
@@ -98,7 +99,7 @@ static uint64_t definition_key(struct carrying *w, uint16_t kind, const uint8_t 
 		key = af_hash(payload, size < heads[kind] ? size : heads[kind]);
 		break;
 	case CARRY_NOTE: {
-		size_t before = kind == AF_KIND_PROCESS_NOTE ? 4 : 0;
+		size_t before = kind == AF_KIND_PROCESS_NOTE || kind == AF_KIND_DEVICE_NOTE ? 4 : 0;
 		if (size > before)
 			key = af_hash(payload, before + strnlen((const char *)payload + before,
 			                                        size - before));

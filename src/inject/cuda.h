@@ -8,6 +8,7 @@
  *	cuda_call.c      calls of the driver API: CALL, MEMORY
  *	cuda_activity.c  buffers and records of what devices did: GPU_WORK and its definitions
  *	cuda_graph.c     nodes of graphs: GRAPH_NODE
+ *	cuda_device.c    what the devices are: DEVICE and its notes
  *	cuda_thread.c    the thread that flushes, reads the clocks, and sees to the end
  *	trace/cuda_functions.h which functions; cupti.h what of CUPTI is used
  *
@@ -59,6 +60,9 @@ enum af_cupti_result af_cuda_activity_start(void);
 
 /* The id of a device, whose clock is then read too. */
 uint32_t af_cuda_device(uint32_t ordinal);
+
+/* A DEVICE for each that there is, with what tells it from others. By a thread of ours. */
+void af_cuda_devices_define(void);
 
 /*
  * Now and then, by the flushing thread: where so many nodes of graphs are timed that it slows the

@@ -1,11 +1,9 @@
 #include "inject/cuda.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -24,7 +22,7 @@
  * done from a callback (CUPTI locks up) nor before there is a context (it does, too). The thread is
  * there only where CUDA is, which has threads of its own.
  */
-enum { FLUSH_MS = 500, LAST_MS = 1000, DEVICES_MAX = 64, CLOCK_TRIES = 3 };
+enum { FLUSH_MS = 500, LAST_MS = 1000, CLOCK_TRIES = 3 };
 
 static struct {
 	_Atomic uint32_t started;
@@ -85,42 +83,6 @@ static void clocks_write(void)
 	af_thread_leave(t);
 }
 
-static void device_define(uint32_t id, const char *name, const char *driver)
-{
-	struct af_thread *t = af_thread_enter();
-	struct af_ev_device ev = {.device = id, .type = AF_DEVICE_GPU, .api = AF_API_CUDA};
-	struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0},
-	                         {"NVIDIA", 6, 0},
-	                         {driver, (uint32_t)strlen(driver), 0}};
-
-	if (!t)
-		return;
-	af_stream_put_tail(&t->stream, AF_KIND_DEVICE, af_now_ns(), &ev, sizeof ev, tail, 3);
-	af_thread_leave(t);
-}
-
-/* On our own thread, where CUDA may be called. */
-static void devices_define(void)
-{
-	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	uint32_t (*count)(int *) = cuda ? dlsym(cuda, "cuDeviceGetCount") : NULL;
-	uint32_t (*get)(int *, int) = cuda ? dlsym(cuda, "cuDeviceGet") : NULL;
-	uint32_t (*name)(char *, int, int) = cuda ? dlsym(cuda, "cuDeviceGetName") : NULL;
-	uint32_t (*version)(int *) = cuda ? dlsym(cuda, "cuDriverGetVersion") : NULL;
-	int nr = 0, device = 0, driver = 0;
-	char text[256], words[32];
-
-	if (!count || !get || !name || !version || count(&nr) || version(&driver))
-		return;
-	snprintf(words, sizeof words, "CUDA %d.%d", driver / 1000, driver % 1000 / 10);
-	for (int i = 0; i < nr && i < DEVICES_MAX; i++) {
-		if (get(&device, i) || name(text, sizeof text - 1, device))
-			continue;
-		text[sizeof text - 1] = 0;
-		device_define(af_cuda_device((uint32_t)i), text, words);
-	}
-}
-
 /* Until it is rung for, or time to flush; samples are read more often. True: rung for. */
 static bool flusher_wait(uint32_t heard)
 {
@@ -143,7 +105,7 @@ static void *flusher_run(void *arg)
 	(void)arg;
 
 	prctl(PR_SET_NAME, "aflame");
-	devices_define();
+	af_cuda_devices_define();
 	clocks_write();
 	while (af_cuda_on() && !ending) {
 		bool rung = flusher_wait(heard);

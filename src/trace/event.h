@@ -359,6 +359,13 @@ typedef int64_t af_i64;
 	F(FIX, u32, code, "the function, of this stream's process; 0: in none any more")           \
 	F(FIX, u32, offset, "in bytes from the function's first")
 
+#define AF_DEVICE_NOTE_FIELDS(F)                                                                   \
+	F(FIX, u32, device, "")                                                                    \
+	F(STR, str, key,                                                                           \
+	  "uuid, the same in all processes that use the device; processors, clock_khz, "           \
+	  "memory_bytes, capability, pci, …")                                                      \
+	F(STR, str, value, "text")
+
 /*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
@@ -409,7 +416,8 @@ typedef int64_t af_i64;
 	K(44, PROGRAM_CRC, program_crc, "another name of a program")                               \
 	K(45, GPU_WINDOW, gpu_window, "samples of what a device executes were read")               \
 	K(46, GPU_SAMPLE, gpu_sample, "how often a device was at an instruction, and why")         \
-	K(47, CODE_ADDRESS, code_address, "an address lies in device code, which ran on the host")
+	K(47, CODE_ADDRESS, code_address, "an address lies in device code, which ran on the host") \
+	K(48, DEVICE_NOTE, device_note, "a fact about a device")
 
 #define AF_TRACE_VERSION 1
 
