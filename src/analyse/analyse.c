@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyse/code_names.h"
+#include "analyse/host_samples.h"
 #include "analyse/launches.h"
 #include "analyse/match.h"
 #include "analyse/pass.h"
@@ -73,6 +74,8 @@ struct analysis {
 	bool joins;      /* a pass takes work */
 	bool attributes; /* a pass looks at samples of instructions */
 	bool has_clocks;
+	struct af_host_samples hosts;
+	bool tells_hosts; /* which samples of CPUs are in device code matters, and is not read */
 	struct af_trace *trace;
 };
 
@@ -87,12 +90,16 @@ static bool analysis_outside(const struct analysis *a, uint32_t process, uint32_
 static void analysis_sample(void *arg, const struct af_sample *s)
 {
 	struct analysis *a = arg;
+	struct af_sample sample = *s;
 
+	/* Here too, what is not asked for was sampled all the same. */
+	sample.on_device =
+	    af_host_samples_take(&a->hosts, &a->world, a->attributes ? &a->attribution : NULL, s);
 	if (analysis_outside(a, s->at.process, s->tid))
 		return;
 	for (int i = 0; a->passes[i]; i++)
 		if (a->passes[i]->sample)
-			a->passes[i]->sample(a->state[i], &a->world, s);
+			a->passes[i]->sample(a->state[i], &a->world, &sample);
 }
 
 static void analysis_match(void *arg, const struct af_work *work)
@@ -126,14 +133,34 @@ static void analysis_work(void *arg, const struct af_work *work)
 }
 
 /* Clocks take a reading of the trace, which nobody else may have needed. */
-static void analysis_device_sample(struct analysis *a, const struct af_event *ev)
+static void analysis_clocks(struct analysis *a)
 {
 	struct af_err err = {0};
 
 	if (!a->has_clocks)
 		af_clocks_read(&a->world.clocks, a->dir, &err);
 	a->has_clocks = true;
+}
+
+static void analysis_device_sample(struct analysis *a, const struct af_event *ev)
+{
+	analysis_clocks(a);
 	af_attribution_event(&a->attribution, &a->world, ev);
+}
+
+/* So does host code, which there is when a device is the host. Then no kernel has run yet. */
+static void analysis_device(struct analysis *a, const struct af_event *ev)
+{
+	struct af_err err = {0};
+
+	if (!af_world_host_device(&a->world, ev->process))
+		return;
+	a->tells_hosts = false;
+	af_world_read_host_code(&a->world, a->dir, &err);
+	if (a->world.nr_host_codes && a->attributes) {
+		analysis_clocks(a);
+		af_attribution_expect(&a->attribution);
+	}
 }
 
 static void analysis_event(struct analysis *a, const struct af_event *ev)
@@ -141,6 +168,8 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 	uint64_t kind = ev->kind < AF_KIND_MAX ? 1ull << ev->kind : 0;
 
 	af_world_event(&a->world, ev);
+	if (a->tells_hosts && ev->kind == AF_KIND_DEVICE)
+		analysis_device(a, ev);
 	if (kind & AF_SAMPLES_WANTS)
 		af_samples_event(&a->samples, &a->world, ev);
 	if (a->match.on)
@@ -178,6 +207,7 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_as
 		a->joins |= a->passes[i]->work != NULL;
 	}
 	a->joins |= a->attributes;
+	a->tells_hosts = a->attributes || what->answers & 1 << AF_VIEW_ALL;
 	wanted |= asked | (a->joins ? AF_LAUNCHES_WANTS : 0);
 	wanted |= a->attributes ? AF_ATTRIBUTION_WANTS : 0;
 	a->samples.take = analysis_sample;
@@ -291,6 +321,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 		analysis_drop(&a, i);
 	af_samples_free(&a.samples);
 	af_launches_free(&a.launches);
+	af_host_samples_free(&a.hosts);
 	af_attribution_free(&a.attribution);
 	af_code_names_close(&a.code_names);
 	af_match_free(&a.match);

@@ -16,6 +16,11 @@ static struct attribution_private *attribution_open(struct af_attribution *a)
 	return a->private_;
 }
 
+void af_attribution_expect(struct af_attribution *a)
+{
+	attribution_open(a);
+}
+
 static uint32_t job_add(struct af_attribution *a, const struct af_job_key *is, bool recorded,
                         uint32_t name)
 {
@@ -235,6 +240,16 @@ static bool runs_code(uint32_t op)
 	return op == AF_OP_KERNEL || op == AF_OP_NATIVE || op == AF_OP_GRAPH;
 }
 
+/* Samples do not tell parts of the host from the whole. */
+static uint32_t place_of_work(struct af_attribution *a, const struct af_world *w,
+                              const struct af_job_key *is)
+{
+	const struct af_device *d = af_world_device(w, is->process, is->device);
+	bool host = d && d->type == AF_DEVICE_CPU;
+
+	return place_of(a, is->process, host ? af_world_host_device(w, is->process) : is->device);
+}
+
 void af_attribution_work(struct af_attribution *a, const struct af_world *w,
                          const struct af_work *is)
 {
@@ -262,7 +277,7 @@ void af_attribution_work(struct af_attribution *a, const struct af_world *w,
 		a->unplaced++;
 		return;
 	}
-	uint32_t at = place_of(a, key.process, key.device); /* may move the places */
+	uint32_t at = place_of_work(a, w, &key); /* may move the places */
 	struct attribution_place *place = &p->places[at];
 	AF_GROW(place->pieces, place->nr_pieces, place->cap_pieces);
 	place->pieces[place->nr_pieces++] = (struct attribution_piece){

@@ -122,6 +122,9 @@ struct af_attribution {
 void af_attribution_event(struct af_attribution *a, const struct af_world *w,
                           const struct af_event *ev);
 
+/* Samples will come, and maybe later than the work that they are of. */
+void af_attribution_expect(struct af_attribution *a);
+
 /* Did anything of samples come? Before that nobody needs to tell it of work. */
 static inline bool af_attribution_active(const struct af_attribution *a)
 {

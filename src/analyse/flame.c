@@ -11,8 +11,12 @@
 #include "analyse/places.h"
 #include "analyse/waits.h"
 
-/* What a thread did at a place: 0 is being on the CPU, FLAME_STATE and a state being off it. */
+/*
+ * What a thread did at a place: 0 is being on the CPU, FLAME_DEVICE the same as the device that it
+ * works for, FLAME_STATE and a state being off it.
+ */
 #define FLAME_STATE (1u << 31)
+#define FLAME_DEVICE (FLAME_STATE - 1)
 
 struct flame_sum {
 	uint32_t place, what;
@@ -66,7 +70,8 @@ static uint32_t flame_doing(const struct af_world *w, uint32_t process, uint32_t
 
 static void flame_sample(void *self, const struct af_world *w, const struct af_sample *s)
 {
-	uint64_t *value = flame_at(self, &s->at, 0, flame_doing(w, s->at.process, s->tid));
+	uint64_t *value = flame_at(self, &s->at, s->on_device ? FLAME_DEVICE : 0,
+	                           flame_doing(w, s->at.process, s->tid));
 
 	value[AF_WEIGHT_TIME] += s->weight_ns;
 	value[AF_WEIGHT_SAMPLES]++;
@@ -101,8 +106,14 @@ static void flame_take_work(void *self, const struct af_world *w, const struct a
 		flame_seen_matched(&f->seen, work);
 }
 
+/* Where work is in the tree too, its time is there: the thread's is the same once more. */
+static bool flame_elsewhere(const struct flame_sum *s, uint32_t weight, bool with_work)
+{
+	return with_work && s->what == FLAME_DEVICE && weight == AF_WEIGHT_TIME;
+}
+
 static void flame_add(struct af_tree *t, const struct af_world *w, const struct flame *f,
-                      const struct flame_sum *s, const struct af_asked *asked)
+                      const struct flame_sum *s, const struct af_asked *asked, bool with_work)
 {
 	const struct af_place *at = &f->places.all[s->place];
 	uint32_t node = flame_process(t, w, at->process, asked->group);
@@ -111,20 +122,22 @@ static void flame_add(struct af_tree *t, const struct af_world *w, const struct 
 		node = af_frames_ranges(t, w, node, s->doing);
 	node = af_frames_place(t, w, node, at);
 
-	if (s->what)
+	if (s->what >= FLAME_STATE)
 		node =
 		    af_frames_under(t, node, af_wait_frame(s->what - FLAME_STATE), AF_FRAME_MARK);
 	for (uint32_t i = 0; i < AF_WEIGHTS; i++)
-		af_tree_add(t, node, i, s->value[i]);
+		if (!flame_elsewhere(s, i, with_work))
+			af_tree_add(t, node, i, s->value[i]);
 }
 
 /* Which weights @s has something of, as bits. */
-static uint32_t flame_has(const struct flame_sum *s)
+static uint32_t flame_has(const struct flame_sum *s, bool with_work)
 {
 	uint32_t has = 0;
 
 	for (uint32_t i = 0; i < AF_WEIGHTS; i++)
-		has |= (uint32_t) !!s->value[i] << i;
+		if (s->value[i] && !flame_elsewhere(s, i, with_work))
+			has |= 1u << i;
 	return has;
 }
 
@@ -134,7 +147,7 @@ static uint32_t flame_trees(const struct flame *f, struct af_results *out)
 	const uint32_t both = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU, all = 1 << AF_VIEW_ALL;
 
 	for (uint32_t i = 0; i < f->nr; i++)
-		out->has[AF_VIEW_CPU] |= flame_has(&f->sums[i]);
+		out->has[AF_VIEW_CPU] |= flame_has(&f->sums[i], false);
 	out->has[AF_VIEW_GPU] = flame_work_has(&f->work) | flame_seen_has(&f->seen);
 	if (out->sampled.exact + out->sampled.apportioned + out->sampled.unattributed)
 		out->has[AF_VIEW_GPU] |= 1 << AF_WEIGHT_SAMPLES;
@@ -157,8 +170,8 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 		if (!(trees & 1u << v))
 			continue;
 		for (uint32_t i = 0; v != AF_VIEW_GPU && i < f->nr; i++)
-			if (flame_has(&f->sums[i]) & out->asked.weights)
-				flame_add(t, w, f, &f->sums[i], &out->asked);
+			if (flame_has(&f->sums[i], v == AF_VIEW_ALL) & out->asked.weights)
+				flame_add(t, w, f, &f->sums[i], &out->asked, v == AF_VIEW_ALL);
 		if (v != AF_VIEW_CPU)
 			flame_work_draw(&f->work, w, t, out, v == AF_VIEW_GPU || !cpu_samples);
 		if (v != AF_VIEW_CPU)

@@ -48,6 +48,8 @@ bool af_host_samples_take(struct af_host_samples *h, const struct af_world *w,
 	uint32_t device = at ? af_world_host_device(w, s->at.process) : 0;
 	if (!device)
 		return false;
+	if (!a)
+		return true;
 	const struct af_host_code *code = &w->host_codes[at];
 	const struct af_host_sample sample = {
 	    .process = s->at.process,

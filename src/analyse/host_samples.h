@@ -20,7 +20,8 @@ struct af_host_samples {
 	uint32_t nr;
 };
 
-/* Hand over @s if it is one: then true. The world has read host code. */
+/* Hand over @s, to @a unless that is NULL, if it is one: then true. The world has read host code.
+ */
 bool af_host_samples_take(struct af_host_samples *h, const struct af_world *w,
                           struct af_attribution *a, const struct af_sample *s);
 

@@ -24,6 +24,7 @@ struct af_sample {
 	uint32_t tid;
 	struct af_place at;
 	bool in_kernel; /* with or without a stack of the kernel */
+	bool on_device; /* in code of a device that is the host: set by analyse.c */
 };
 
 typedef void af_samples_take(void *arg, const struct af_sample *s);
