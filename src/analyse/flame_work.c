@@ -170,16 +170,16 @@ static uint32_t draw_device(struct af_tree *t, const struct af_world *w, uint32_
 
 /* Whose work it is, between the process and the stack. */
 static uint32_t draw_queue(struct af_tree *t, const struct af_world *w, uint32_t node,
-                           const struct af_shape *shape, enum af_grouping group)
+                           const struct af_job_key *is, enum af_grouping group)
 {
-	const struct af_queue *queue = af_world_queue(w, shape->process, shape->is.queue);
+	const struct af_queue *queue = af_world_queue(w, is->process, is->queue);
 	const struct af_device *device =
-	    queue ? af_world_device(w, shape->process, queue->device) : NULL;
+	    queue ? af_world_device(w, is->process, queue->device) : NULL;
 	char text[256];
 
 	if (group != AF_GROUP_DEVICE && group != AF_GROUP_QUEUE)
 		return node;
-	node = draw_device(t, w, node, shape->process, queue ? queue->device : 0);
+	node = draw_device(t, w, node, is->process, queue ? queue->device : 0);
 	if (group == AF_GROUP_DEVICE || !queue)
 		return node;
 	queue_name(text, sizeof text, queue, device);
@@ -248,9 +248,9 @@ static uint32_t draw_capture(struct af_tree *t, struct af_tree *scratch, const s
 
 /* What autograd goes back to comes first: there the user finds their own code. */
 static uint32_t draw_forward(struct af_tree *t, const struct af_world *w, uint32_t node,
-                             const struct flame_site *site)
+                             uint32_t doing)
 {
-	uint32_t forward = af_doings_get(&w->doings, site->doing).forward;
+	uint32_t forward = af_doings_get(&w->doings, doing).forward;
 
 	if (!forward)
 		return node;
@@ -258,35 +258,37 @@ static uint32_t draw_forward(struct af_tree *t, const struct af_world *w, uint32
 	return af_frames_under(t, node, "[backward]", AF_FRAME_MARK);
 }
 
-static uint32_t draw_job(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                         const struct flame_work *f, const struct flame_job *job,
-                         const struct af_asked *asked)
+uint32_t flame_job_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
+                         const struct af_job_key *is, bool matched, const struct af_asked *asked)
 {
-	const struct flame_site *site = &f->sites[job->site];
-	const struct flame_what *what = &f->whats[job->what];
-	const struct af_shape *shape = &w->shapes[what->shape];
-	uint32_t node = flame_process(t, w, site->process, asked->group);
+	uint32_t node = flame_process(t, w, is->process, asked->group);
 
-	node = draw_queue(t, w, node, shape, asked->group);
-	node = draw_forward(t, w, node, site);
+	node = draw_queue(t, w, node, is, asked->group);
+	node = draw_forward(t, w, node, is->doing);
 	if (asked->ranges)
-		node = af_frames_ranges(t, w, node, site->doing);
-	node = af_frames_call(t, w, node, site->path);
-	if (site->function && *w->functions[site->function].name)
-		node = af_frames_under(t, node, w->functions[site->function].name, AF_FRAME_NATIVE);
-	if (site->matched)
+		node = af_frames_ranges(t, w, node, is->doing);
+	node = af_frames_call(t, w, node, is->path);
+	if (is->function && *w->functions[is->function].name)
+		node = af_frames_under(t, node, w->functions[is->function].name, AF_FRAME_NATIVE);
+	if (matched)
 		node = af_frames_under(t, node, "[matched by time]", AF_FRAME_MARK);
-	if (what->node)
-		node = draw_graph(t, w, node, what->node);
+	if (is->node)
+		node = draw_graph(t, w, node, is->node);
 	/* Of a graph that was timed as a whole no node is meant. */
-	if (what->node && shape->is.op == AF_OP_GRAPH)
+	if (is->node && is->op != AF_OP_GRAPH)
+		node = draw_capture(t, scratch, w, node, is->path, af_world_node_path(w, is->node));
+	return node;
+}
+
+static uint32_t draw_job(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
+                         const struct af_job_key *is, bool matched, const struct af_asked *asked)
+{
+	uint32_t node = flame_job_stack(t, scratch, w, is, matched, asked);
+
+	if (is->node && is->op == AF_OP_GRAPH)
 		return node;
-	if (what->node)
-		node = draw_capture(t, scratch, w, node, site->path,
-		                    af_world_node_path(w, what->node));
-	const char *name = shape->is.op == AF_OP_KERNEL
-	                       ? af_world_kernel(w, shape->process, shape->is.kernel)
-	                       : af_op_text(shape->is.op);
+	const char *name = is->op == AF_OP_KERNEL ? af_world_kernel(w, is->process, is->kernel)
+	                                          : af_op_text(is->op);
 	return af_frames_under(t, node, *name ? name : "[unnamed kernel]", AF_FRAME_GPU);
 }
 
@@ -349,7 +351,8 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 		const struct af_job_key key = job_key(f, w, job);
 		if (!(job_shows(&insn, job, &key) & asked->weights))
 			continue;
-		uint32_t node = draw_job(t, &scratch, w, f, job, asked);
+		bool matched = f->sites[job->site].matched;
+		uint32_t node = draw_job(t, &scratch, w, &key, matched, asked);
 		flame_insn_draw(&insn, &key, node, job->time_ns);
 		af_tree_add(t, node, AF_WEIGHT_COUNT, job->count);
 		af_tree_add(t, node, AF_WEIGHT_BYTES, job->bytes);

@@ -35,6 +35,13 @@ uint32_t flame_work_has(const struct flame_work *f);
 void flame_work_draw(const struct flame_work *f, const struct af_world *w, struct af_tree *t,
                      const struct af_results *results, bool samples);
 
+/*
+ * The frames of @is up to its kernel, which is not among them; where a graph was timed as a whole,
+ * up to the graph. @scratch is an open tree of nobody else's. @matched: with its call by time only.
+ */
+uint32_t flame_job_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
+                         const struct af_job_key *is, bool matched, const struct af_asked *asked);
+
 /* The frames of a process: its own, and its rank where that is asked for. */
 uint32_t flame_process(struct af_tree *t, const struct af_world *w, uint32_t process,
                        enum af_grouping group);

@@ -48,6 +48,7 @@ enum {
 	    8 << AF_VIEWS, /* the table of calls by process and path too: not for people as it is */
 	AF_ANSWER_STALLS = 16 << AF_VIEWS,   /* of the tables only why instructions stalled */
 	AF_ANSWER_ANNOTATE = 32 << AF_VIEWS, /* kernels in full: af_results.annotated */
+	AF_ANSWER_OWN = 64 << AF_VIEWS,      /* what a pass of the asker's own answers */
 };
 
 /* Frames between a process and its stacks. */
@@ -81,6 +82,7 @@ struct af_asked {
 	uint32_t context, rows;
 	const char *sources; /* directories to look for them, with colons between; or NULL */
 	bool by_time;      /* match work without a stack with calls seen from outside: match.h */
+	void *own;         /* for AF_ANSWER_OWN: the pass finds it in the results */
 };
 
 /* What report.html shows. */

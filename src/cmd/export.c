@@ -88,9 +88,14 @@ const struct af_command af_command_export = {
 	"is what it merges of both: stack;[GPU_Kernel]name and microseconds, but each kernel is\n"
 	"under the stack of the call that launched it. aflame import reads the first two.\n"
 	"\n"
+	"iaprof is the profile of Intel's iaprof, of any device's instruction samples: text that\n"
+	"its flame command and aflame import read; samples of CPUs have no place in it.\n"
+	"iaprof-folded is what that command makes of it, for flamegraph.pl --colors=gpu.\n"
+	"\n"
 	"Folded text for flame graphs is a format of aflame flame.",
     .examples = "aflame export --format gpuperf-gpu -o gpu.json run1\tfor chrome://tracing\n"
-		"aflame export --format gpuperf-cpu run1 > cpu.txt\tevery CPU sample\n",
+		"aflame export --format gpuperf-cpu run1 > cpu.txt\tevery CPU sample\n"
+		"aflame export --format iaprof-folded run1 | flamegraph.pl --colors=gpu\n",
     .options = export_options,
     .state_size = sizeof(struct export_options),
     .defaults = &export_defaults,

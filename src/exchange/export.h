@@ -10,6 +10,9 @@
  *			not keep, and no fills, which the format does not know.
  *	gpuperf-folded	gpuperf's merged text: `f1;…;cudaLaunchKernel;[GPU_Kernel]name µs`, but
  *			joined by correlation. Work that is no kernel is `[GPU_MemCopy]name`.
+ *	iaprof		samples of device instructions as iaprof's profile: see import_iaprof.c
+ *	iaprof-folded	what iaprof's `flame` makes of that:
+ *			`comm;pid;f1;…;-;file_[G];kernel_[G];insn_[g];stall_[g];0xoffset_[g] n`
  */
 #ifndef AF_EXCHANGE_EXPORT_H
 #define AF_EXCHANGE_EXPORT_H
@@ -32,12 +35,15 @@ struct af_export_format {
 	int (*write)(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
 };
 
-#define AF_EXPORT_NAMES "gpuperf-cpu|gpuperf-gpu|gpuperf-folded"
+#define AF_EXPORT_NAMES "gpuperf-cpu|gpuperf-gpu|gpuperf-folded|iaprof|iaprof-folded"
 
 extern const struct af_export_format af_export_formats[]; /* ended by a NULL name */
 
 int af_export_samples(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
 int af_export_events(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
 int af_export_merged(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
+int af_export_iaprof(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
+int af_export_iaprof_folded(const char *dir, int fd, struct af_export_count *count,
+                            struct af_err *err);
 
 #endif

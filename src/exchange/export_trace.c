@@ -127,5 +127,9 @@ const struct af_export_format af_export_formats[] = {
      "pieces of device work: fills, or without times", af_export_events},
     {"gpuperf-folded", "stacks of device work", "stacks of less than half a microsecond",
      af_export_merged},
+    {"iaprof", "samples of device instructions", "samples in code that is not known",
+     af_export_iaprof},
+    {"iaprof-folded", "samples of device instructions", "samples in code that is not known",
+     af_export_iaprof_folded},
     {NULL, NULL, NULL, NULL},
 };
