@@ -135,6 +135,15 @@ class App extends Page {
     this.update({ ops: this.state.ops.slice(0, -1) });
   }
 
+  /* The kernel of this name among those that are there in full, or -1. */
+  annotatedAt(name) {
+    return this.meta.annotated.findIndex((_, k) => annotatedName(this.meta, k) === name);
+  }
+
+  showSource(name) {
+    return this.update({ tab: 'source', kernel: name, nth: -1 });
+  }
+
   /* The function that keys act on: what is chosen on the page in front. */
   chosenName() {
     if (this.state.tab === 'sandwich') return this.state.fn || this.heaviest();
@@ -145,8 +154,9 @@ class App extends Page {
 
   act(key) {
     const name = this.chosenName();
-    if (name) frameActions(this, name).find((action) => action.key === key).run();
-    else this.say('Select a frame first');
+    const action = name && frameActions(this, name).find((other) => other.key === key);
+    if (action) action.run();
+    else this.say(name ? 'No instructions of it were sampled' : 'Select a frame first');
   }
 
   copyTable() {

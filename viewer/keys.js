@@ -20,6 +20,7 @@ const KEYS = [
     ['h', 'hide: merge into its callers', (app) => app.act('h')],
     ['x', 'remove the stacks through it', (app) => app.act('x')],
     ['s', 'sandwich: callers and callees', (app) => app.act('s')],
+    ['a', 'lines and instructions of a sampled kernel', (app) => app.act('a')],
     ['y', 'copy its stack', (app) => app.copyStack()],
   ]],
   ['Whole graph', [
@@ -29,7 +30,7 @@ const KEYS = [
     ['u', 'undo the last transform', (app) => app.undo()],
   ]],
   ['View', [
-    ['1 2 3 4', 'flame graph, functions, sandwich, run', null],
+    ['1 2 3 4 5', 'flame graph, functions, sandwich, run, source of sampled kernels', null],
     ['v', 'next view (CPU, GPU, all)', (app) => app.cycle('view')],
     ['w', 'next weight', (app) => app.cycle('w')],
     ['i', 'flame or icicle', (app) => app.cycle('shape')],
@@ -55,7 +56,7 @@ function onKey(app, event) {
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   const onButton = event.target instanceof HTMLButtonElement;
   if (onButton && (event.key === 'Enter' || event.key === ' ')) return;
-  const tab = TABS[Number(event.key) - 1];
+  const tab = app.tabList[Number(event.key) - 1];
   const run = tab ? () => app.update({ tab: tab.value }) : KEY_ACTIONS.get(event.key);
   if (run) run(app);
   else if (event.key.startsWith('Arrow') && app.state.tab === 'flame') app.arrow(event.key);

@@ -5,6 +5,7 @@ const TABS = [
   { value: 'top', text: 'Functions' },
   { value: 'sandwich', text: 'Sandwich' },
   { value: 'facts', text: 'Run' },
+  { value: 'source', text: 'Source' },
 ];
 
 class Layout extends Model {
@@ -14,6 +15,8 @@ class Layout extends Model {
     this.tooltip.differential = meta.picture.differential;
     this.menu = new Menu();
     this.details = new Details(this);
+    this.annotate = new Annotate(this);
+    this.tabList = TABS.filter(({ value }) => value !== 'source' || meta.annotated.length);
     this.buildSearch();
     this.buildControls();
     this.buildPages();
@@ -43,12 +46,13 @@ class Layout extends Model {
     this.tabs = h('div', { class: 'tabs', role: 'tablist', onkeydown: (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
-      const at = TABS.findIndex((tab) => tab.value === this.state.tab);
-      const to = (at + step + TABS.length) % TABS.length;
-      this.update({ tab: TABS[to].value }).then(() => this.tabs.children[to].focus());
+      const list = this.tabList;
+      const at = list.findIndex((tab) => tab.value === this.state.tab);
+      const to = (at + step + list.length) % list.length;
+      this.update({ tab: list[to].value }).then(() => this.tabs.children[to].focus());
       event.preventDefault();
       event.stopPropagation();
-    } }, TABS.map((tab) => h('button', {
+    } }, this.tabList.map((tab) => h('button', {
       type: 'button', role: 'tab', id: `tab-${tab.value}`, 'aria-controls': `page-${tab.value}`,
       onclick: () => this.update({ tab: tab.value }) }, tab.text)));
     this.views = segmented('View', meta.trees.map((tree) => ({ value: tree.label,
@@ -118,6 +122,7 @@ class Layout extends Model {
         h('div', { class: 'flame-frame' }, h('span', { class: 'corner' }, 'Callees'),
           this.calleesHost))),
       facts: h('section', { class: 'page' }, this.factsHost),
+      source: h('section', { class: 'page' }, this.annotate.el),
     };
     for (const [name, page] of Object.entries(this.pages)) {
       page.id = `page-${name}`;
@@ -173,8 +178,11 @@ class Layout extends Model {
   buildFacts() {
     const isName = (text) => text.length > 1 && this.names.find(text).length > 0;
     const toFlame = (name) => this.update({ tab: 'flame', q: exactly(name), exact: true });
+    const pick = (table) => (name) => (table.name === 'stalls' && this.annotatedAt(name) >= 0
+      ? this.showSource(name) : toFlame(name));
+    const known = (text) => isName(text) || this.annotatedAt(text) >= 0;
     const cards = (wanted) => h('div', { class: 'cards-column' }, this.meta.facts.filter(wanted)
-      .map((table) => factTable(table, isName, toFlame)));
+      .map((table) => factTable(table, known, pick(table))));
     this.factsHost.append(cards((table) => table.columns.length <= 2),
       cards((table) => table.columns.length > 2));
     if (this.meta.notes) this.factsHost.append(h('p', { class: 'note' }, this.meta.notes));

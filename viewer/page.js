@@ -28,6 +28,7 @@ class Page extends Layout {
     if (!await this.compute()) return;
     this.drawPage();
     this.busy.hidden = true;
+    await this.annotating;
   }
 
   /* Before long work on @tree: let the browser show a note, if a tree has to be made. */
@@ -51,7 +52,8 @@ class Page extends Layout {
       tab.tabIndex = on ? 0 : -1;
     }
     for (const [name, page] of Object.entries(this.pages)) page.hidden = name !== state.tab;
-    this.tools.hidden = state.tab === 'facts';
+    this.tools.hidden = state.tab === 'facts' || state.tab === 'source';
+    if (state.tab === 'source') this.drawSource(palette);
     if (!meta.trees.length) {
       this.emptyNote.hidden = false;
       this.emptyNote.textContent = 'This report carries no stacks.';
@@ -65,6 +67,14 @@ class Page extends Layout {
     if (state.tab === 'flame') this.drawFlame(palette);
     else if (state.tab === 'top') this.drawTop(palette);
     else if (state.tab === 'sandwich') this.drawSandwich(palette);
+  }
+
+  /* Of several kernels of one name the address says which. */
+  drawSource(palette) {
+    const { meta, state } = this;
+    const nth = meta.annotated[state.nth] && annotatedName(meta, state.nth) === state.kernel
+      ? state.nth : this.annotatedAt(state.kernel);
+    if (meta.annotated.length) this.annotating = this.annotate.show(Math.max(0, nth), palette);
   }
 
   drawWeights() {

@@ -64,6 +64,8 @@ function frameActions(app, name) {
       run: () => app.update({ tab: 'sandwich', fn: name }) },
     { text: 'Search', key: '*', tip: 'highlight this function everywhere',
       run: () => app.searchFor(name) },
+    ...(app.annotatedAt(name) >= 0 ? [{ text: 'Source', key: 'a',
+      tip: 'its lines and instructions, with samples', run: () => app.showSource(name) }] : []),
   ];
 }
 

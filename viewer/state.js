@@ -4,11 +4,12 @@
  *	tab, view (tree's label), w (weight's name), shape (flame|icicle), dir (callees|callers),
  *	order (name|heavy), z (zoom, name ids joined by dots), x (selection, the same), q (search),
  *	case, o (one a transform), fn (the sandwich's function), theme, panel,
+ *	kernel and nth (its name and place in the list of the tab of sources),
  *	delta and norm (of a difference: colours by it, of shares)
  */
 
 const DEFAULTS = {
-  tab: 'flame', view: '', w: '', shape: 'flame', dir: 'callees', order: 'name', z: [], x: [], q: '',
+  tab: 'flame', kernel: '', nth: -1, view: '', w: '', shape: 'flame', dir: 'callees', order: 'name', z: [], x: [], q: '',
   exact: false, ops: [], fn: '', theme: 'auto', panel: true, delta: true,
   norm: false,
 };

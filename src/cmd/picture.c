@@ -47,6 +47,19 @@ static int picture_trees(struct af_render *r, const struct af_picture_job *job, 
 	return 0;
 }
 
+/* Tables, and those of annotated kernels apart. */
+static int picture_facts(struct af_render *r, const struct af_picture_job *job, struct af_err *err)
+{
+	int rc = job->format->facts(r, &job->results->facts, err);
+
+	if (rc || !job->results->annotated.first)
+		return rc;
+	r->label = "annotated";
+	rc = job->format->facts(r, &job->results->annotated, err);
+	r->label = NULL;
+	return rc;
+}
+
 static int picture_render(int fd, void *arg, struct af_err *err)
 {
 	const struct af_picture_job *job = arg;
@@ -55,7 +68,7 @@ static int picture_render(int fd, void *arg, struct af_err *err)
 	int rc = f->begin ? f->begin(&r, err) : 0;
 
 	if (!rc && f->facts && job->results)
-		rc = f->facts(&r, &job->results->facts, err);
+		rc = picture_facts(&r, job, err);
 	if (!rc)
 		rc = picture_trees(&r, job, err);
 	if (f->end) {

@@ -5,7 +5,8 @@
  *	af-report	JSON: title, kinds of frames, what each tree's columns are, the facts
  *	af-names	all names of frames, a blob
  *	af-tree-0…	one blob a tree, in the order they were rendered; decoded when first looked
- *at
+ *			at
+ *	af-annotated-0…	one blob a kernel, see html_annotate.h
  *
  * Blobs are described in html_pack.h. Nothing that comes from a profile is markup: names are in
  * base64, JSON has no `<`, the rest is escaped; a Content-Security-Policy that knows the digests
@@ -25,6 +26,7 @@
 #include "base/err.h"
 #include "base/sha256.h"
 #include "render/embed.h"
+#include "render/html_annotate.h"
 #include "render/html_pack.h"
 #include "render/render.h"
 #include "render/tables.h"
@@ -42,6 +44,7 @@ AF_EMBED(state_js);
 AF_EMBED(flame_js);
 AF_EMBED(table_js);
 AF_EMBED(panel_js);
+AF_EMBED(annotate_js);
 AF_EMBED(keys_js);
 AF_EMBED(model_js);
 AF_EMBED(layout_js);
@@ -53,6 +56,7 @@ enum { NOSCRIPT_ROWS = 50 };
 
 struct html {
 	struct html_pack pack;
+	struct html_annotated annotated;
 	struct af_buf facts;    /* tables by af_table_json(), with commas between */
 	struct af_buf noscript; /* the same as markup, for when scripts do not run */
 };
@@ -132,6 +136,10 @@ static int html_facts(struct af_render *r, const struct af_facts *f, struct af_e
 {
 	struct html *h = r->state;
 
+	if (r->label && !strcmp(r->label, "annotated")) {
+		int rc = html_annotated_add(&h->annotated, f);
+		return rc ? af_fail(err, rc, "cannot compress the report") : 0;
+	}
 	for (const struct af_table *t = f->first; t; t = t->next) {
 		if (h->facts.len)
 			af_buf_str(&h->facts, ",\n");
@@ -159,8 +167,8 @@ static void add_script(struct af_buf *b)
 	    PART(dom_js),        PART(format_js),  PART(palette_js), PART(payload_js),
 	    PART(tree_js),       PART(callers_js), PART(search_js),  PART(state_js),
 	    PART(transforms_js), PART(flame_js),   PART(table_js),   PART(panel_js),
-	    PART(keys_js),       PART(model_js),   PART(layout_js),  PART(page_js),
-	    PART(app_js),        PART(main_js),
+	    PART(annotate_js),   PART(keys_js),    PART(model_js),   PART(layout_js),
+	    PART(page_js),       PART(app_js),     PART(main_js),
 	};
 #undef PART
 	af_buf_str(b, "(() => {\n'use strict';\n");
@@ -246,7 +254,11 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_p
 	af_buf_fmt(b, "],\n\"names\":%u,\"trees\":[", html_pack_nr_names(&h->pack));
 	for (const struct html_tree *t = h->pack.first; t; t = t->next)
 		add_tree_meta(b, t, index++);
-	af_buf_str(b, "],\n\"facts\":[");
+	af_buf_str(b, "],\n\"annotated\":[");
+	if (h->annotated.list.len)
+		af_buf_add(b, h->annotated.list.data, h->annotated.list.len);
+	af_buf_fmt(b, "],\"annotatedLeftOut\":%u", h->annotated.nr_left_out);
+	af_buf_str(b, ",\n\"facts\":[");
 	if (h->facts.len)
 		af_buf_add(b, h->facts.data, h->facts.len);
 	af_buf_str(b, "]}</script>\n");
@@ -264,6 +276,7 @@ static int add_blobs(struct af_buf *b, const struct html *h)
 		rc = html_pack_tree(&h->pack, t, b);
 	}
 	af_buf_str(b, "</script>\n");
+	html_annotated_write(&h->annotated, b);
 	return rc;
 }
 
@@ -302,6 +315,7 @@ static int html_end(struct af_render *r, struct af_err *err)
 	int rc = write_page(h, r, err);
 
 	html_pack_free(&h->pack);
+	html_annotated_free(&h->annotated);
 	af_buf_free(&h->facts);
 	af_buf_free(&h->noscript);
 	free(h);

@@ -251,6 +251,16 @@ int html_pack_names(const struct html_pack *p, struct af_buf *out)
 	return rc;
 }
 
+int html_pack_text(const struct af_buf *text, struct af_buf *out)
+{
+	struct af_buf plain = {0};
+
+	add_section(&plain, text);
+	int rc = add_deflated(out, &plain);
+	af_buf_free(&plain);
+	return rc;
+}
+
 int html_pack_tree(const struct html_pack *p, const struct html_tree *t, struct af_buf *out)
 {
 	struct af_buf plain = {0}, names = {0}, none = {0};

@@ -61,6 +61,9 @@ uint32_t html_pack_nr_names(const struct html_pack *p);
 int html_pack_names(const struct html_pack *p, struct af_buf *out);
 int html_pack_tree(const struct html_pack *p, const struct html_tree *t, struct af_buf *out);
 
+/* Append a blob of one section, which is @text: 0, or -ENOMEM. */
+int html_pack_text(const struct af_buf *text, struct af_buf *out);
+
 /* Append base64 (RFC 4648, with padding). */
 void html_base64(struct af_buf *out, const void *data, size_t len);
 

@@ -47,7 +47,9 @@ struct af_picture {
 struct af_render {
 	int fd;
 	const struct af_picture *picture;
-	const char *label; /* of the tree handed over next, "gpu"; NULL when there is only one */
+	/* Of the tree handed over next, "gpu"; NULL when there is only one. Of facts: NULL, or
+	 * "annotated" for kernels as af_annotate() has them. */
+	const char *label;
 	const struct af_slices *slices; /* what slices refer to; complete at end */
 	bool gzip;                      /* of slices: compress the file */
 	void *state;                    /* the format's own, between begin and end */

@@ -6,6 +6,7 @@
  *	report_maker sample	what a training step looks like: the picture in the documentation
  *	report_maker hostile	names and facts that try to leave their place
  *	report_maker difference	counts before and after
+ *	report_maker annotated	kernels with lines and instructions, see report_annotated.c
  *	report_maker empty	no tree at all
  *	report_maker cpu N	N frames, shaped like the stacks of a large C++ program
  *	report_maker gpu N	N frames, shaped like instruction samples under launches
@@ -19,6 +20,7 @@
 #include "analyse/tree.h"
 #include "base/err.h"
 #include "render/render.h"
+#include "report_annotated.h"
 
 extern const struct af_format af_format_html;
 
@@ -503,6 +505,22 @@ static void make_chart(struct af_render *r, struct af_err *err)
 	af_tree_close(&t);
 }
 
+static void make_kernels(struct af_render *r, struct af_err *err)
+{
+	struct af_tree gpu;
+
+	if (make_annotated(r, &af_format_html, err))
+		exit(1);
+	af_tree_open(&gpu, gpu_weights, 4);
+	uint32_t node = stack_node(&gpu, "P:app;n:cudaLaunchKernel;G:latency(float*)");
+	af_tree_add(&gpu, node, 0, 5000);
+	af_tree_add(&gpu, node, 2, 3);
+	af_tree_finish(&gpu);
+	r->label = "gpu";
+	af_format_html.tree(r, &gpu, err);
+	af_tree_close(&gpu);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -522,6 +540,8 @@ int main(int argc, char **argv)
 		make_known(&r, &err);
 	else if (!strcmp(what, "sample"))
 		make_sample(&r, &err);
+	else if (!strcmp(what, "annotated"))
+		make_kernels(&r, &err);
 	else if (!strcmp(what, "waits"))
 		make_waits(&r, &err);
 	else if (picture.differential)
@@ -533,8 +553,10 @@ int main(int argc, char **argv)
 	else if ((!strcmp(what, "cpu") || !strcmp(what, "gpu")) && nr_nodes)
 		make_large(&r, &err, what[0] == 'g', nr_nodes);
 	else if (strcmp(what, "empty")) {
-		fprintf(stderr, "usage: report_maker "
-		                "known|waits|sample|hostile|difference|chart|empty|cpu N|gpu N\n");
+		fprintf(
+		    stderr,
+		    "usage: report_maker "
+		    "known|annotated|waits|sample|hostile|difference|chart|empty|cpu N|gpu N\n");
 		return 2;
 	}
 	if (af_format_html.end(&r, &err)) {

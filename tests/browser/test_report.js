@@ -1,7 +1,7 @@
 /*
- * The report in a real browser. Arguments: the folder with known.html, sample.html, hostile.html,
- * difference.html, chart.html, empty.html and cpu.html (20,000 frames). Prints TAP. Numbers come from
- * report_maker.c.
+ * The report in a real browser. Arguments: the folder with known.html, annotated.html, sample.html,
+ * hostile.html, difference.html, chart.html, empty.html and cpu.html (20,000 frames). Prints TAP.
+ * Numbers come from report_maker.c.
  */
 'use strict';
 
@@ -540,6 +540,8 @@ test('a narrow window and a resize keep the graph', 'sample', {}, async (page) =
     await page.locator('.flame-host').first().evaluate((el) => el.clientWidth));
   assert.ok((await drawnLabels(page)).length > 5);
 });
+
+require('./annotate_tests.js')({ test, app, settle, press, clickFrame });
 
 async function run(browser, { file, options, body }) {
   const path_ = path.join(folder, `${file}.html`);
