@@ -34,6 +34,7 @@ static void code_read_lines(struct af_code *c)
 		return;
 	af_line_table_read(&l->source, &c->elf, ".debug_line");
 	af_line_table_read(&l->ptx, &c->elf, ".nv_debug_line_sass");
+	l->paths = af_xcalloc(l->source.nr_files, sizeof *l->paths);
 	code_read_texts(c);
 	if (!af_elf_named(&c->elf, ".debug_str", &l->names))
 		l->names.sh_type = SHT_NOBITS;
@@ -46,33 +47,49 @@ void code_lines_close(struct code_lines *l)
 	if (l->full_open)
 		af_lines_close(&l->full);
 	free(l->texts);
+	free(l->paths);
 	free(l->copy);
 	free(l->bases);
 }
 
-/* The path of @name in @directory; kept by the place that @name stands at. */
+/* The path of @name in @directory, kept in @c. */
 static const char *code_path(struct af_code *c, const char *directory, const char *name)
 {
-	if (!name || !*name)
-		return NULL;
-	uint64_t *known = af_map_at(&c->paths, (uintptr_t)name, NULL);
-	if (!*known) {
-		struct af_buf b = {0};
+	struct af_buf b = {0};
 
-		af_source_path(&b, directory, name);
-		*known = (uintptr_t)af_arena_strdup(&c->strings, b.data, b.len);
-		af_buf_free(&b);
-	}
+	af_source_path(&b, directory, name);
+	const char *path = af_arena_strdup(&c->strings, b.data, b.len);
+	af_buf_free(&b);
+	return path;
+}
+
+/* The path of file @i of the line table. */
+static const char *code_row_path(struct af_code *c, uint32_t i)
+{
+	const struct af_line_file *f = &c->lines.source.files[i];
+
+	if (!c->lines.paths[i] && f->name && *f->name)
+		c->lines.paths[i] = code_path(c, f->directory, f->name);
+	return c->lines.paths[i];
+}
+
+/* The same of a file as libdw has it: it has one string for each. */
+static const char *code_full_path(struct af_code *c, const struct af_lines_frame *f)
+{
+	if (!f->file || !*f->file)
+		return NULL;
+	uint64_t *known = af_map_at(&c->paths, (uintptr_t)f->file, NULL);
+	if (!*known)
+		*known = (uintptr_t)code_path(c, f->directory, f->file);
 	return (const char *)(uintptr_t)*known;
 }
 
 static struct af_code_frame code_row_frame(struct af_code *c, const struct af_line_row *row)
 {
-	const struct af_line_table *t = &c->lines.source;
 	struct af_code_frame frame = {.line = row->line};
 
 	if (row->file != AF_LINE_NONE)
-		frame.file = code_path(c, t->files[row->file].directory, t->files[row->file].name);
+		frame.file = code_row_path(c, row->file);
 	if (row->caller != AF_LINE_NONE)
 		frame.function = code_shown(c, af_elf_string(&c->elf, &c->lines.names, row->name));
 	return frame;
@@ -112,7 +129,7 @@ static uint32_t code_full(struct af_code *c, uint32_t section, uint64_t address,
 	for (uint32_t i = 0; i < nr; i++)
 		frames[i] = (struct af_code_frame){
 		    .function = code_shown(c, found[i].name),
-		    .file = code_path(c, found[i].directory, found[i].file),
+		    .file = code_full_path(c, &found[i]),
 		    .line = found[i].line,
 		};
 	return nr;

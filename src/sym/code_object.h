@@ -16,6 +16,7 @@ struct code_lines {
 	bool read;
 	struct af_line_table source, ptx;
 	Elf64_Shdr names;   /* .debug_str */
+	const char **paths; /* of files of source; NULL: not asked for yet */
 	const char **texts; /* lines of the PTX */
 	uint32_t nr_texts, cap_texts;
 	/* .debug_info, by a copy of the object in which each section has an address of its own. */
@@ -45,7 +46,7 @@ struct af_code {
 	uint32_t *by_name; /* functions in the order of names */
 	struct af_arena strings;
 	struct af_map shown; /* name as in the object → const char *, as people know it */
-	struct af_map paths; /* file name as in the object → const char * */
+	struct af_map paths; /* file name as libdw has it → const char * */
 	struct code_lines lines;
 	struct code_insn *insns; /* of a listing */
 	uint32_t nr_insns, cap_insns;
