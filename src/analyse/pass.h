@@ -81,8 +81,8 @@ struct af_asked {
 	uint32_t kernels;   /* of these at most so many; 0: one */
 	uint32_t context, rows;
 	const char *sources; /* directories to look for them, with colons between; or NULL */
-	bool by_time;      /* match work without a stack with calls seen from outside: match.h */
-	void *own;         /* for AF_ANSWER_OWN: the pass finds it in the results */
+	bool by_time;        /* match work without a stack with calls seen from outside: match.h */
+	void *own;           /* for AF_ANSWER_OWN: the pass finds it in the results */
 };
 
 /* What report.html shows. */

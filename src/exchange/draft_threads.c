@@ -25,6 +25,9 @@ struct sweep {
 	struct af_map backward; /* moment → the moment of its forward operator */
 	uint32_t nr;
 	struct open_slice open[OPEN_MAX];
+	/* Ranges nest in each other only: one begins in the function that opens it, and goes on. */
+	uint32_t nr_ranges;
+	uint64_t range_ends_ns[OPEN_MAX];
 };
 
 static enum af_draft_slice_kind kind_of(const struct af_draft_slice *s)
@@ -116,20 +119,51 @@ static void write_orphans(struct sweep *s, const struct open_slice *o)
 	}
 }
 
+static void slice_close(struct sweep *s)
+{
+	const struct open_slice *o = &s->open[--s->nr];
+
+	if (s->dry)
+		return;
+	if (kind_of(o->slice) == AF_DRAFT_CALL)
+		write_call(s, o);
+	else if (o->slice->external && s->w->nr_orphans)
+		write_orphans(s, o);
+}
+
 /* What has ended by @time_ns; inner slices never end after outer ones. */
 static void sweep_to(struct sweep *s, uint64_t time_ns)
 {
-	while (s->nr && s->open[s->nr - 1].end_ns <= time_ns) {
-		const struct open_slice *o = &s->open[--s->nr];
-		if (s->dry)
-			continue;
-		if (kind_of(o->slice) == AF_DRAFT_CALL)
-			write_call(s, o);
-		else if (kind_of(o->slice) == AF_DRAFT_RANGE)
-			write_range(s, AF_RANGE_POP, o->end_ns, "");
-		else if (o->slice->external && s->w->nr_orphans)
-			write_orphans(s, o);
+	for (;;) {
+		uint64_t slice_ns = s->nr ? s->open[s->nr - 1].end_ns : UINT64_MAX;
+		uint64_t range_ns = s->nr_ranges ? s->range_ends_ns[s->nr_ranges - 1] : UINT64_MAX;
+		if (s->nr && slice_ns <= time_ns && slice_ns <= range_ns) {
+			slice_close(s);
+		} else if (s->nr_ranges && range_ns <= time_ns) {
+			s->nr_ranges--;
+			write_range(s, AF_RANGE_POP, range_ns, "");
+		} else {
+			return;
+		}
 	}
+}
+
+static void range_open(struct sweep *s, const struct af_draft_slice *slice)
+{
+	struct af_draft *d = s->w->draft;
+	uint64_t end_ns = slice->start_ns + slice->busy_ns;
+
+	if (s->nr_ranges == OPEN_MAX) {
+		d->unused[AF_DRAFT_DEPTH_UNUSED]++;
+		return;
+	}
+	uint64_t outer_ns = s->nr_ranges ? s->range_ends_ns[s->nr_ranges - 1] : UINT64_MAX;
+	if (end_ns > outer_ns) {
+		d->unused[AF_DRAFT_OVERLAPS_UNUSED] += end_ns - outer_ns > ROUNDING_NS;
+		end_ns = outer_ns;
+	}
+	s->range_ends_ns[s->nr_ranges++] = end_ns;
+	write_range(s, AF_RANGE_PUSH, slice->start_ns, af_strtab_get(&d->names, slice->name));
 }
 
 /* A runtime's call to the driver on behalf of the one that is open already. */
@@ -171,6 +205,11 @@ static void sweep_slice(struct sweep *s, const struct af_draft_slice *slice)
 	enum af_draft_slice_kind kind = kind_of(slice);
 
 	sweep_to(s, slice->start_ns);
+	if (kind == AF_DRAFT_RANGE) {
+		if (!s->dry)
+			range_open(s, slice);
+		return;
+	}
 	struct open_slice o = {.slice = slice, .end_ns = slice->start_ns + slice->busy_ns};
 	if (s->nr == OPEN_MAX) {
 		d->unused[AF_DRAFT_DEPTH_UNUSED]++;
@@ -196,9 +235,6 @@ static void sweep_slice(struct sweep *s, const struct af_draft_slice *slice)
 	} else if (kind == AF_DRAFT_FUNCTION) {
 		o.in_python = true;
 		o.node = af_draft_node(d, o.node, slice->name, AF_DRAFT_PYTHON);
-	} else if (kind == AF_DRAFT_RANGE && !s->dry) {
-		write_range(s, AF_RANGE_PUSH, slice->start_ns,
-		            af_strtab_get(&d->names, slice->name));
 	}
 	s->open[s->nr++] = o;
 }

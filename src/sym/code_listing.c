@@ -26,12 +26,8 @@ static unsigned listing_fields(char *line, char *fields[LISTING_FIELDS])
 {
 	unsigned nr = 0;
 
-	for (char *at = line; at && nr < LISTING_FIELDS; nr++) {
-		fields[nr] = at;
-		at = strchr(at, '\t');
-		if (at)
-			*at++ = 0;
-	}
+	while (line && nr < LISTING_FIELDS)
+		fields[nr++] = strsep(&line, "\t");
 	return nr;
 }
 

@@ -4,8 +4,10 @@
 import collections
 import functools
 import json
+import os
 import re
 
+import kineto
 from machine import any_sampler, need, program
 from recording import must, new_path, parse_folded, record, sampled
 from tap import case, equal, expect, note, run_cases
@@ -88,6 +90,63 @@ def _():
     expect(any(stack[-1].startswith("[GPU_Kernel]") for stack, _ in merged), "no kernels")
     got_us, want_us = sum(us for _, us in merged), sum(ns for _, ns in want) / 1000
     expect(abs(got_us - want_us) <= len(want), "%d us, not %d" % (got_us, want_us))
+
+
+@functools.lru_cache(maxsize=None)
+def pytorch():
+    """A step of a transformer, as PyTorch 2.11 recorded it on an H200: the trace and its import."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = os.path.join(here, "..", "golden", "exchange", "pytorch.json.gz")
+    trace = new_path("pytorch")
+    must("import", "-q", "-o", trace, path)
+    return kineto.Trace(path), trace
+
+
+def events(trace, *kinds):
+    words = [word for kind in kinds for word in ("-k", kind)]
+    return [json.loads(line) for line in must("print", "--json", *words, trace).splitlines()]
+
+
+@case("a trace of PyTorch's: each kernel as often and as long as another reading has it")
+def _():
+    want, trace = pytorch()
+    names, shapes, got = {}, {}, collections.defaultdict(lambda: (0, 0))
+    for event in events(trace, "kernel", "shape", "gpu_work", "gpu_work_long"):
+        fields, process = event["fields"], event["process"]
+        if event["kind"] == "kernel":
+            names[process, fields["kernel"]] = fields["name"]
+        elif event["kind"] == "shape":
+            shapes[event["stream"], fields["shape"]] = fields
+        elif shapes[event["stream"], fields["shape"]]["op"] == "KERNEL":
+            name = names[process, shapes[event["stream"], fields["shape"]]["kernel"]]
+            busy = fields.get("busy_ns", fields.get("end_ns", 0) - fields["start_ns"])
+            got[name] = got[name][0] + 1, got[name][1] + busy
+    equal(dict(got), want.kernels(), "kernels")
+    note("%d kernels of %d names" % (sum(n for n, _ in got.values()), len(got)))
+
+
+@case("a trace of PyTorch's: every call, and the stack of every piece of work")
+def _():
+    want, trace = pytorch()
+    calls = sum(len(want.by[cat]) for cat in kineto.CALLS)
+    equal(len(events(trace, "call", "call_long")), calls, "calls")
+    equal(sum(e["ph"] == "s" for e in want.by["ac2g"]), len(want.work), "arrows to work")
+    got = collections.Counter()
+    for stack, count in parse_folded(must("flame", "--view", "gpu", "-w", "count", trace)):
+        got[tuple(stack[1:-1])] += count
+    equal(got, want.stacks(), "stacks")
+    note("%d pieces of work, %d stacks" % (len(want.work), len(got)))
+    expect(any("[backward]" in stack for stack in got), "no stack goes back to a forward operator")
+
+
+@case("a trace of PyTorch's: a range begins in the function that opens it, and goes on")
+def _():
+    want, trace = pytorch()
+    name = "Optimizer.step#AdamW.step"
+    text = must("flame", "--view", "gpu", "-w", "count", "--range", name, trace)
+    got = sum(count for _, count in parse_folded(text))
+    expect(got > 5, "only %d" % got)
+    equal(got, want.within(name), "pieces of work inside of the range")
 
 
 run_cases()
