@@ -198,27 +198,32 @@ static uint64_t process_start_ns(const struct af_world *w, uint32_t process)
 	return p && p->start_ns > w->first_ns ? p->start_ns : w->first_ns;
 }
 
-static void device_begin(struct idle *i, const struct af_world *w, const struct idle_piece *first)
+static void device_begin(struct idle *i, const struct af_world *w, uint32_t device,
+                         const struct idle_piece *first)
 {
-	struct idle_device *d = &i->devices[first->device];
+	struct idle_device *d = &i->devices[device];
 	uint64_t start_ns = process_start_ns(w, d->process);
 
 	d->first_ns = first->start_ns;
-	idle_explain(i, w, first->device, IDLE_BEFORE, start_ns, first->start_ns, first);
+	idle_explain(i, w, device, IDLE_BEFORE, start_ns, first->start_ns, first);
 }
 
-static void device_take(struct idle *i, const struct af_world *w, const struct idle_piece *p)
+/* @device: the piece's own, or the GPU that this is. */
+static void device_take(struct idle *i, const struct af_world *w, uint32_t device,
+                        const struct idle_piece *p)
 {
-	struct idle_device *d = &i->devices[p->device];
+	struct idle_device *d = &i->devices[device];
 
 	if (!d->nr_works++)
-		device_begin(i, w, p);
+		device_begin(i, w, device, p);
 	else if (p->start_ns > d->end_ns)
-		idle_explain(i, w, p->device, IDLE_BETWEEN, d->end_ns, p->start_ns, p);
+		idle_explain(i, w, device, IDLE_BETWEEN, d->end_ns, p->start_ns, p);
 	uint64_t from_ns = p->start_ns > d->end_ns ? p->start_ns : d->end_ns;
 	if (p->end_ns > from_ns) {
 		d->busy_ns += p->end_ns - from_ns;
 		d->end_ns = p->end_ns;
+		d->process = i->devices[p->device].process;
+		d->id = i->devices[p->device].id;
 		d->launched = p->launched;
 		d->tid = p->tid;
 		d->call_start_ns = p->call_start_ns;
@@ -235,13 +240,16 @@ static void settle_works(struct idle *i, const struct af_world *w, uint64_t unti
 {
 	uint32_t n = 0;
 
+	idle_shared_look(i, w);
 	if (i->nr_works)
 		qsort(i->works, i->nr_works, sizeof *i->works, piece_order);
 	for (; n < i->nr_works && i->works[n].start_ns <= until_ns; n++) {
 		const struct idle_device *d = &i->devices[i->works[n].device];
 		i->late += d->nr_works && i->works[n].start_ns < d->first_ns;
 		i->late += d->nr_works && i->works[n].start_ns < i->settled_ns;
-		device_take(i, w, &i->works[n]);
+		device_take(i, w, i->works[n].device, &i->works[n]);
+		if (d->shared)
+			device_take(i, w, d->shared, &i->works[n]);
 	}
 	i->nr_works -= n;
 	if (i->nr_works)
@@ -351,6 +359,7 @@ void idle_free(struct idle *i)
 	af_map_free(&i->by_thread);
 	af_map_free(&i->by_story);
 	af_map_free(&i->by_sum);
+	af_map_free(&i->by_gpu);
 	free(i->devices);
 	free(i->threads);
 	free(i->works);
@@ -398,6 +407,7 @@ static void pass_finish(void *self, const struct af_world *w, struct af_results 
 	idle_names_open(&names, i, w);
 	names.start_ns = out->start_ns;
 	if (out->asked.answers & tables) {
+		idle_table_shared(&names, &out->facts);
 		idle_table_verdict(&names, &out->facts);
 		idle_table_gaps(&names, &out->facts);
 	}

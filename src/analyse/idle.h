@@ -89,8 +89,16 @@ struct idle_gap {
 	struct idle_cause causes[AF_IDLE_CAUSES]; /* the longest first */
 };
 
+/*
+ * What a process calls a device, or a GPU that several of them use, with what all did there: that
+ * one's @process and @id are those of who was the last at work.
+ */
 struct idle_device {
 	uint32_t process, id;
+	uint32_t gpu;        /* string of the world, 0: not known */
+	uint32_t shared;     /* index of the GPU, if it is one of several processes; else 0 */
+	uint32_t nr_sharing; /* of such a GPU: how many; else 0 */
+	bool joined;         /* it is in by_gpu */
 	uint64_t nr_works, nr_gaps;
 	uint64_t first_ns, end_ns, kernels_end_ns; /* of its work so far; end: 0 for none yet */
 	uint64_t busy_ns, kernels_ns; /* laid over one another: all work, and kernels alone */
@@ -124,6 +132,7 @@ struct idle_piece {
 struct idle {
 	struct af_places places;
 	struct af_map by_device, by_thread, by_story, by_sum;
+	struct af_map by_gpu; /* string of the world → the first device that is it */
 	struct idle_device *devices;
 	struct idle_thread *threads;
 	struct idle_piece *works;
@@ -155,6 +164,12 @@ void idle_free(struct idle *i);
 /* Explain [@from_ns, @to_ns) of @device; @ends is the work that ends it, NULL after the last. */
 void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enum idle_phase phase,
                   uint64_t from_ns, uint64_t to_ns, const struct idle_piece *ends);
+
+/* What was explained so far of the device @from was of @to as well, which is new. */
+void idle_explain_copy(struct idle *i, uint32_t from, uint32_t to);
+
+/* idle_shared.c: find devices that are one GPU; before works are settled. */
+void idle_shared_look(struct idle *i, const struct af_world *w);
 
 /* The thread, made when it is new. Valid until the next call. */
 struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid);
@@ -211,6 +226,7 @@ uint64_t idle_sum_ns(const struct idle *i, const struct idle_sum *sum);
 
 /* What is said of it all. */
 void idle_tree(struct idle_names *n, struct af_results *out);
+void idle_table_shared(struct idle_names *n, struct af_facts *f);
 void idle_table_verdict(struct idle_names *n, struct af_facts *f);
 void idle_table_gaps(struct idle_names *n, struct af_facts *f);
 

@@ -199,10 +199,11 @@ static bool is_long(const struct idle *i, uint64_t ns)
 enum { AHEAD_NS = 10000000 };
 
 /* Was the thread waiting for the device when it ran out of work: for what it had last been told? */
-static bool is_drained(const struct idle_device *d, const struct idle_piece *ends, uint64_t from_ns)
+static bool is_drained(const struct idle_device *d, const struct idle_piece *ends, uint32_t process,
+                       uint64_t from_ns)
 {
-	return d->launched && ends && ends->launched && d->tid == ends->tid &&
-	       d->call_start_ns < from_ns && d->call_end_ns > from_ns;
+	return d->launched && ends && ends->launched && d->process == process &&
+	       d->tid == ends->tid && d->call_start_ns < from_ns && d->call_end_ns > from_ns;
 }
 
 /* Or in a call that is there for waiting? */
@@ -256,10 +257,11 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 {
 	struct idle_device *d = &i->devices[device];
 	bool known = ends ? ends->launched : d->launched;
+	uint32_t process = ends ? i->devices[ends->device].process : d->process;
 	struct idle_story story = {
 	    .device = device,
 	    .phase = phase,
-	    .process = d->process,
+	    .process = process,
 	    .tid = !known ? 0
 	           : ends ? ends->tid
 	                  : d->tid,
@@ -270,8 +272,8 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 		return;
 	if (known && ends && phase == IDLE_BETWEEN && ends->call_end_ns > from_ns &&
 	    to_ns - from_ns <= AHEAD_NS)
-		story.drained = is_drained(d, ends, from_ns) ||
-		                is_waiting(w, idle_thread(i, d->process, story.tid), from_ns);
+		story.drained = is_drained(d, ends, process, from_ns) ||
+		                is_waiting(w, idle_thread(i, process, story.tid), from_ns);
 	d->phase_ns[phase] += to_ns - from_ns;
 	e.i = i;
 	e.story = story_of(i, &story);
@@ -284,4 +286,34 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 	i->stories[e.story].sampled_ns += e.sampled_ns;
 	if (ends && phase == IDLE_BETWEEN)
 		gap_put(&e, &story, from_ns, to_ns, ends);
+}
+
+void idle_explain_copy(struct idle *i, uint32_t from, uint32_t to)
+{
+	uint32_t nr_stories = i->nr_stories, nr_sums = i->nr_sums, nr_longest = i->nr_longest;
+	struct idle_gap *longest = af_xcalloc((size_t)nr_longest + 1, sizeof *longest);
+
+	for (uint32_t n = 0; n < nr_stories; n++) {
+		struct idle_story story = i->stories[n];
+		story.device = to;
+		if (i->stories[n].device == from)
+			story_of(i, &story);
+	}
+	for (uint32_t n = 0; n < nr_sums; n++) {
+		struct idle_sum sum = i->sums[n];
+		struct idle_story story = i->stories[sum.story];
+		if (story.device != from)
+			continue;
+		story.device = to;
+		sum.story = story_of(i, &story);
+		sum_add(i, &sum);
+	}
+	if (nr_longest)
+		memcpy(longest, i->longest, nr_longest * sizeof *longest);
+	for (uint32_t n = 0; n < nr_longest; n++) {
+		longest[n].device = longest[n].device == from ? to : UINT32_MAX;
+		if (longest[n].device == to && is_long(i, longest[n].end_ns - longest[n].start_ns))
+			longest_put(i, &longest[n]);
+	}
+	free(longest);
 }

@@ -34,6 +34,9 @@ const char *idle_device_name(const struct idle *i, const struct af_world *w, str
 	const struct af_process *p = af_world_process(w, d->process);
 	const char *name = af_device_name(f, w, d->process, d->id);
 
+	if (d->nr_sharing)
+		return af_facts_text(f, "%s (%.12s) of %u processes", name,
+		                     af_strtab_get(&w->strings, d->gpu), d->nr_sharing);
 	if (many_processes(i) && p)
 		name = af_facts_text(f, "%s of %s [%u]", name, p->name, p->pid);
 	return name;
@@ -319,10 +322,10 @@ static const char *gap_end(const struct af_world *w, struct af_facts *f, const s
 	return af_facts_text(f, "%s", *name ? name : "[unnamed kernel]");
 }
 
-static const char *gap_thread(const struct idle *i, const struct af_world *w, struct af_facts *f,
+static const char *gap_thread(const struct af_world *w, struct af_facts *f,
                               const struct idle_gap *gap)
 {
-	const struct af_thread *t = af_world_thread(w, i->devices[gap->device].process, gap->tid);
+	const struct af_thread *t = af_world_thread(w, w->shapes[gap->shape].process, gap->tid);
 
 	return gap->tid ? af_facts_text(f, "%s [%u]", t && t->name ? t->name : "", gap->tid) : "";
 }
@@ -344,7 +347,7 @@ static void gap_row(struct idle_names *n, struct af_facts *f, struct af_table *t
 		c[4 + 2 * k].text = told ? reason_where(n, f, &reasons[k]) : "";
 	}
 	c[7].text = gap->drained ? "yes" : "";
-	c[8].text = gap_thread(n->i, n->w, f, gap);
+	c[8].text = gap_thread(n->w, f, gap);
 	c[9].text = idle_device_name(n->i, n->w, f, gap->device);
 }
 

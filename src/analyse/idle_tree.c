@@ -73,7 +73,7 @@ static void tree_sum(struct moved *m, struct idle_names *n, const uint32_t *root
 {
 	uint64_t ns = idle_sum_ns(n->i, sum);
 
-	if (!ns)
+	if (!ns || !roots[sum->story])
 		return;
 	uint32_t stack = idle_names_node(n, sum->kind, sum->place, sum->what);
 	enum idle_reason reason = idle_reason(n, sum->kind, sum->place, sum->what);
@@ -87,7 +87,7 @@ static void tree_unseen(struct moved *m, struct idle_names *n, const uint32_t *r
 {
 	const struct idle_story *s = &n->i->stories[story];
 
-	if (s->left_ns <= s->sampled_ns)
+	if (s->left_ns <= s->sampled_ns || !roots[story])
 		return;
 	uint32_t node =
 	    af_frames_under(m->to, roots[story], idle_reason_frame(IDLE_UNSEEN), AF_FRAME_MARK);
@@ -101,8 +101,10 @@ void idle_tree(struct idle_names *n, struct af_results *out)
 	const struct idle *i = n->i;
 
 	uint32_t *roots = af_xcalloc(i->nr_stories, sizeof *roots);
+	/* Where several processes share a GPU it is idle when none of them has work there. */
 	for (uint32_t k = 0; k < i->nr_stories; k++)
-		roots[k] = story_node(n, out, &i->stories[k]);
+		if (!i->devices[i->stories[k].device].shared)
+			roots[k] = story_node(n, out, &i->stories[k]);
 	for (uint32_t k = 0; k < i->nr_sums; k++)
 		tree_sum(&m, n, roots, &i->sums[k]);
 	for (uint32_t k = 0; k < i->nr_stories; k++)

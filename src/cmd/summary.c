@@ -11,10 +11,10 @@
 enum { SUMMARY_ROWS = 10 };
 
 /* The order for people: what the run was, where time went, what was lost, what it cost. */
-static const char *const order[] = {"run",     "verdict", "processes", "threads",    "cpu_top",
-                                    "blocked", "devices", "idle",      "kernels",    "samples",
-                                    "stalls",  "copies",  "calls",     "calls_seen", "calls_twice",
-                                    "memory",  "lost",    "cost",      "overhead"};
+static const char *const order[] = {"run",         "verdict", "processes", "threads", "cpu_top",
+                                    "blocked",     "devices", "gpus",      "idle",    "kernels",
+                                    "samples",     "stalls",  "copies",    "calls",   "calls_seen",
+                                    "calls_twice", "memory",  "lost",      "cost",    "overhead"};
 
 void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit)
 {

@@ -13,10 +13,11 @@ from cuda_work import (
     cuda_notes,
     cuda_run,
     kernels_of,
+    machine_with,
     truth_of,
 )
-from machine import SCRIPTS, any_sampler, pythons
-from recording import must
+from machine import SCRIPTS, any_sampler, program, pythons
+from recording import must, record
 from shares import having, weight_of
 from tap import Skip, case, equal, expect, note, run_cases
 
@@ -173,6 +174,25 @@ def _():
 @case("streams of two devices are told apart")
 def _():
     check_streams(cuda_run("cuda_streams", knobs={"MOCK_CUDA_DEVICES": 2}))
+
+
+@case("a GPU that processes share is one, and has the work of all")
+def _():
+    env = machine_with("driver", "cupti13", "runtime", MOCK_CUDA_DEVICES=2, MOCK_CUDA_GPU=7)
+    launches = program("cuda_launches")
+    run = record("sh", "-c", '"$1" & "$1" & MOCK_CUDA_GPU=8 "$1"; wait', "sh", launches, env=env)
+    notes = {(e["process"], e["fields"]["device"]): e["fields"]["value"]
+             for e in run.events("device_note") if e["fields"]["key"] == "uuid"}  # fmt: skip
+    equal(len(set(notes.values())), 4, "devices of two machines' GPUs")
+    uuid = "GPU-07afafaf-afaf-afaf-afaf-afafafafaf00"
+    tables = json.loads(must("report", "--json", run.path))["tables"]
+    rows = [t["rows"] for t in tables if t["name"] == "gpus"]
+    equal(len(rows), 1, "tables of shared GPUs")
+    equal([(row[1], row[6]) for row in rows[0]], [(2, uuid)], "shared GPUs")
+    sharing = {process for (process, device), u in notes.items() if u == uuid}
+    works = [e for e in run.events("gpu_work") + run.events("gpu_work_long")
+             if e["process"] in sharing]  # fmt: skip
+    equal(rows[0][0][5], len(works), "pieces of work")
 
 
 @case("threads that come and go, with contexts and graphs of their own, lose nothing")

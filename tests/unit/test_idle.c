@@ -331,6 +331,32 @@ static void what_is_long_past_is_settled_and_forgotten(void **state)
 	fixture_close(&f);
 }
 
+/* When a second process comes to a GPU, what the first's device was is what the GPU was. */
+static void what_was_explained_of_one_device_is_copied_to_another(void **state)
+{
+	const struct idle_piece e = ends(120, 180), later = ends(250, 280);
+	struct fixture f;
+
+	(void)state;
+	fixture_open(&f);
+	tick(&f, 110, 100);
+	call(&f, 120, 180);
+	idle_explain(&f.i, &f.w, 0, IDLE_BETWEEN, 100, 200, &e);
+	idle_explain(&f.i, &f.w, 0, IDLE_BETWEEN, 220, 300, &later);
+	uint32_t nr_sums = f.i.nr_sums, nr_stories = f.i.nr_stories;
+	uint64_t called = sum_of(&f.i, IDLE_KIND_CALL), ticked = sum_of(&f.i, IDLE_KIND_TICK);
+
+	idle_explain_copy(&f.i, 0, 1);
+	assert_int_equal(f.i.nr_sums, 2 * nr_sums);
+	assert_int_equal(f.i.nr_stories, 2 * nr_stories);
+	assert_int_equal(sum_of(&f.i, IDLE_KIND_CALL), 2 * called);
+	assert_int_equal(sum_of(&f.i, IDLE_KIND_TICK), 2 * ticked);
+	assert_int_equal(f.i.nr_longest, 4);
+	for (uint32_t k = nr_sums; k < f.i.nr_sums; k++)
+		assert_int_equal(f.i.stories[f.i.sums[k].story].device, 1);
+	fixture_close(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -349,6 +375,7 @@ int main(void)
 	    cmocka_unit_test(waits_longer_than_the_time_there_was_begin_with_it),
 	    cmocka_unit_test(overlapping_work_is_busy_once),
 	    cmocka_unit_test(what_is_long_past_is_settled_and_forgotten),
+	    cmocka_unit_test(what_was_explained_of_one_device_is_copied_to_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
