@@ -82,8 +82,6 @@ static void code_sort(struct af_code *c)
 		c->by_name[i] = i;
 	}
 	qsort_r(c->by_name, c->nr, sizeof *c->by_name, code_name_order, c);
-	for (uint32_t i = 0; i < c->nr; i++)
-		c->functions[i].known.shown = code_shown(c, c->functions[i].known.name);
 }
 
 int af_code_open(struct af_code **out, const void *bytes, size_t size, struct af_err *err)
@@ -145,9 +143,14 @@ uint32_t af_code_nr_functions(const struct af_code *c)
 	return c->nr;
 }
 
-const struct af_code_function *af_code_function(const struct af_code *c, uint32_t i)
+const struct af_code_function *af_code_function(struct af_code *c, uint32_t i)
 {
-	return i < c->nr ? &c->functions[i].known : NULL;
+	struct af_code_function *f = i < c->nr ? &c->functions[i].known : NULL;
+
+	/* Names of templates are long and many, and few are asked for. */
+	if (f && !f->shown)
+		f->shown = code_shown(c, f->name);
+	return f;
 }
 
 /* A function within a kernel by its own name: -1 when there is none, or several without @symbol. */

@@ -60,7 +60,7 @@ uint32_t af_code_sm(const struct af_code *c);
 
 /* Functions in the order of sections and addresses; a kernel before those within it. */
 uint32_t af_code_nr_functions(const struct af_code *c);
-const struct af_code_function *af_code_function(const struct af_code *c, uint32_t i);
+const struct af_code_function *af_code_function(struct af_code *c, uint32_t i);
 
 /*
  * The function called @name, -1 for none: of several the one whose number is @symbol (0: not

@@ -170,7 +170,7 @@ uint32_t af_code_frames(struct af_code *c, uint32_t i, uint64_t offset,
 		frames[0] = (struct af_code_frame){.file = AF_CODE_PTX, .line = row->line};
 	}
 	if (nr)
-		frames[nr - 1].function = f->known.shown;
+		frames[nr - 1].function = af_code_function(c, (uint32_t)innermost)->shown;
 	return nr;
 }
 

@@ -67,7 +67,7 @@ static uint32_t job_function_of(struct job_module *m, struct af_map *by_function
 	return (uint32_t)*known;
 }
 
-static void job_code_place(struct job_module *m, const struct af_code *code)
+static void job_code_place(struct job_module *m, struct af_code *code)
 {
 	struct af_map by_function = {0};
 
