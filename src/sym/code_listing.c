@@ -121,8 +121,9 @@ uint32_t code_listing_frames(struct af_code *c, uint32_t i, uint64_t offset,
 
 	if (!most || !f->file || !*f->file)
 		return 0;
-	frames[0] = (struct af_code_frame){
-	    .function = f->known.shown, .file = f->file, .line = insn ? insn->line : 0};
+	frames[0] = (struct af_code_frame){.function = af_code_function(c, i)->shown,
+	                                   .file = f->file,
+	                                   .line = insn ? insn->line : 0};
 	return 1;
 }
 
