@@ -73,6 +73,7 @@ static bool list_has(const char *list, const char *name)
 
 #define GPU_SAMPLES_LEAST 1000
 #define GPU_SAMPLES_MOST 100000000
+#define GPU_SAMPLES_EXACT 10000000 /* while they are taken */
 
 /* "exact", or samples a second: 100000, 100k, 1M. */
 static int choose_gpu_samples(const char *how, struct af_session_options *s, struct af_err *err)
@@ -83,7 +84,7 @@ static int choose_gpu_samples(const char *how, struct af_session_options *s, str
 	s->flags |= AF_SESSION_GPU_SAMPLES;
 	if (!strcmp(how, "exact")) {
 		s->flags |= AF_SESSION_GPU_EXACT;
-		s->gpu_samples_second = 100000;
+		s->gpu_samples_second = GPU_SAMPLES_EXACT;
 		return 0;
 	}
 	rate = strtod(how, &end);

@@ -67,8 +67,9 @@ struct af_record_options {
 	     "gpu-samples",                                                                          \
 	     0,                                                                                      \
 	     "RATE",                                                                                 \
-	     "which instructions GPUs execute, and what they wait for: so many samples a second "    \
-	     "of a GPU (100k), or exact: one kernel after the other, many times slower",             \
+	     "which instructions GPUs execute, and what they wait for: about so many samples a "     \
+	     "second of a GPU (100k); exact: with the launch of each, for which kernels run one "    \
+	     "after the other for 20 ms of every 200",                                               \
 	     offsetof(type, gpu_samples),                                                            \
 	     "100k|exact",                                                                           \
 	     true},                                                                                  \

@@ -45,8 +45,21 @@ static const struct af_collector_ops collector_cuda = {
     .probe = af_cuda_probe,
 };
 
+/* A part of the one before, which --gpu-samples turns on. */
+static const struct af_collector_ops collector_cuda_pc = {
+    .name = "cuda-pc",
+    .summary = "samples of the instructions that NVIDIA GPUs execute, and why they stall",
+    .probe = af_cuda_pc_probe,
+};
+
 const struct af_collector_ops *const af_collectors[] = {
-    &collector_bpf, &collector_perf, &collector_timer, &collector_opencl, &collector_cuda, NULL,
+    &collector_bpf,
+    &collector_perf,
+    &collector_timer,
+    &collector_opencl,
+    &collector_cuda,
+    &collector_cuda_pc,
+    NULL,
 };
 
 const struct af_collector_ops *af_collector_find(const char *name)

@@ -41,5 +41,6 @@ int af_opencl_probe(char *words, size_t size, struct af_err *err);
 
 /* src/collect/cuda.c */
 int af_cuda_probe(char *words, size_t size, struct af_err *err);
+int af_cuda_pc_probe(char *words, size_t size, struct af_err *err);
 
 #endif

@@ -34,6 +34,11 @@ bool af_cuda_on(void)
 	       af_inject_session();
 }
 
+void *af_cuda_library(void)
+{
+	return cuda.library;
+}
+
 static void module_loaded(const struct af_cupti_module *m)
 {
 	if (!m->cubin || !m->size)

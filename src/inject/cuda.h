@@ -45,6 +45,9 @@ void *af_cuda_find(int driver_version, char *words, size_t size);
 /* Resolve all of af_cupti from @library; false, and @words says what is missing or wrong. */
 bool af_cuda_resolve(void *library, char *words, size_t size);
 
+/* The CUPTI in use, as dlopen gave it. */
+void *af_cuda_library(void);
+
 /* The callback of the domain DRIVER_API. */
 void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af_regs *regs);
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "inject/cuda_pc.h"
 #include "inject/handles.h"
 #include "inject/inject.h"
 #include "inject/usdt.h"
@@ -58,10 +59,20 @@ static const struct {
     [FUNCTION_cuMemRelease] = {AF_DOES_FREE, AF_MEMORY_VIRTUAL, FORM_HANDLED},
 };
 
+/* Those that a change of sampling must not meet. */
+static const bool is_launch[FUNCTIONS] = {
+#define AF_F(id, name, does)                                                                       \
+	[FUNCTION_##name] =                                                                        \
+	    AF_DOES_##does == AF_DOES_LAUNCH || AF_DOES_##does == AF_DOES_GRAPH_LAUNCH,
+    AF_CUDA_FUNCTIONS(AF_F)
+#undef AF_F
+};
+
 static struct af_handles contexts = AF_HANDLES_INIT; /* → device + 1 */
 
 /* Where the outermost call in progress has its stack; 0: none. Calls within it are its business. */
 static __thread uint64_t outer_sp;
+static __thread bool in_gate;
 
 /*
  * Calls made while recording was off, each in the slot of its remainder: what devices do for them
@@ -203,6 +214,8 @@ void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af
 		return;
 	if (call->site == AF_CUPTI_ENTER) {
 		bool nested = outer_sp && regs->sp < outer_sp;
+		if (!nested && is_launch[function])
+			in_gate = af_pc_gate_enter();
 		*call->data = nested ? 0 : af_now_ns();
 		if (!nested)
 			outer_sp = regs->sp;
@@ -212,6 +225,9 @@ void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af
 	if (!begin_ns)
 		return;
 	outer_sp = 0;
+	if (in_gate)
+		af_pc_gate_leave();
+	in_gate = false;
 	if (af_inject_recording())
 		call_write(call, function, begin_ns, regs);
 	else

@@ -10,11 +10,11 @@
 
 enum {
 	READ_MS = 250,
+	EXACT_MS = 20, /* exact: so long of each so many kernels run one after the other */
+	EXACT_EVERY_MS = 200,
+	AGAIN_MS = 5,
 	LOCK_MS = 200,  /* what a callback waits at most */
 	QUIET_MS = 300, /* nothing is read beside modules that go, or have just gone */
-	/* Exact: of each so many, kernels run one after the other for so long. */
-	EXACT_MS = 20,
-	EXACT_EVERY_MS = 200,
 };
 
 static struct {
@@ -24,7 +24,7 @@ static struct {
 	_Atomic uint32_t nr; /* devices that are sampled */
 	_Atomic uint64_t quiet_until_ns;
 	_Atomic uint64_t next_ns; /* when the thread reads */
-	bool exact, in_window, said_second;
+	bool exact, said_second;
 } pc = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool pc_lock(void)
@@ -91,14 +91,8 @@ void af_cuda_pc_context(void *context)
 	}
 	if (!d->context && !d->is_broken && atomic_load(&pc.on))
 		af_pc_begin(d, context);
+	atomic_store(&pc.next_ns, af_now_ns() + READ_MS * 1000000ull);
 	pc_unlock();
-}
-
-static void device_end(struct af_pc_device *d)
-{
-	if (pc.in_window)
-		af_pc_window_end(d);
-	af_pc_end(d);
 }
 
 void af_cuda_pc_context_ends(void *context)
@@ -107,7 +101,7 @@ void af_cuda_pc_context_ends(void *context)
 		return;
 	struct af_pc_device *d = device_of(context);
 	if (d)
-		device_end(d);
+		af_pc_end(d);
 	pc_unlock();
 }
 
@@ -134,37 +128,40 @@ void af_cuda_pc_module_ends(void *context)
 	pc_unlock();
 }
 
-/* Exact: a window begins, or ends. */
-static void window_turn(struct af_pc_device *d)
+static void all_read(void)
 {
-	if (pc.in_window) {
-		af_pc_window_end(d);
-	} else {
-		d->since_ns = af_now_ns();
-		af_pc_window_begin(d);
-	}
+	for (uint32_t i = 0; i < AF_PC_DEVICES_MAX; i++)
+		if (pc.devices[i].context)
+			af_pc_read(&pc.devices[i]);
 }
 
-/* A module that has just gone was read before. */
-static void all_read(bool quiet)
+/* Milliseconds until the next time. */
+static uint32_t device_turn(struct af_pc_device *d)
 {
+	if (d->exact && !af_pc_window_turn(d))
+		return AGAIN_MS;
+	if (d->exact)
+		return d->in_window ? EXACT_MS : EXACT_EVERY_MS - EXACT_MS;
+	/* A module that has just gone was read before. */
+	if (af_now_ns() >= atomic_load(&pc.quiet_until_ns))
+		af_pc_read(d);
+	return READ_MS;
+}
+
+static uint32_t all_turn(void)
+{
+	uint32_t least = READ_MS;
+
 	for (uint32_t i = 0; i < AF_PC_DEVICES_MAX; i++) {
 		struct af_pc_device *d = &pc.devices[i];
 		if (!d->context)
 			continue;
-		if (pc.exact)
-			window_turn(d);
-		if (!quiet && !(pc.exact && !pc.in_window))
-			af_pc_read(d);
+		uint32_t ms = device_turn(d);
+		least = ms < least ? ms : least;
+		if (d->context)
+			af_pc_adapt(d);
 	}
-	pc.in_window ^= pc.exact;
-}
-
-static uint64_t interval_ns(void)
-{
-	uint32_t ms = !pc.exact ? READ_MS : pc.in_window ? EXACT_MS : EXACT_EVERY_MS - EXACT_MS;
-
-	return ms * 1000000ull;
+	return least;
 }
 
 uint32_t af_cuda_pc_interval_ms(void)
@@ -183,8 +180,7 @@ void af_cuda_pc_read(void)
 	if (!atomic_load(&pc.nr) || now_ns < atomic_load(&pc.next_ns))
 		return;
 	pthread_mutex_lock(&pc.lock);
-	all_read(now_ns < atomic_load(&pc.quiet_until_ns));
-	atomic_store(&pc.next_ns, now_ns + interval_ns());
+	atomic_store(&pc.next_ns, now_ns + all_turn() * 1000000ull);
 	pc_unlock();
 }
 
@@ -194,18 +190,17 @@ void af_cuda_pc_read_now(void)
 	if (!atomic_load(&pc.nr))
 		return;
 	pthread_mutex_lock(&pc.lock);
-	for (uint32_t i = 0; i < AF_PC_DEVICES_MAX; i++)
-		if (pc.devices[i].context)
-			af_pc_read(&pc.devices[i]);
+	all_read();
 	pc_unlock();
 }
 
-void af_cuda_pc_stop(void)
+void af_cuda_pc_last(void)
 {
-	if (!atomic_exchange(&pc.on, false) || !pc_lock())
+	if (!atomic_exchange(&pc.on, false) || !atomic_load(&pc.nr))
 		return;
+	pthread_mutex_lock(&pc.lock);
 	for (uint32_t i = 0; i < AF_PC_DEVICES_MAX; i++)
 		if (pc.devices[i].context)
-			device_end(&pc.devices[i]);
+			af_pc_end(&pc.devices[i]);
 	pc_unlock();
 }

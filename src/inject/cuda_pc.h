@@ -4,7 +4,9 @@
  * times a second.
  *
  *	cuda_pc.c        when: contexts, modules, the flushing thread
- *	cuda_pc_read.c   one device: begin, read, recover, end
+ *	cuda_pc_read.c   one device: begin, read, adapt, end
+ *	cuda_pc_gate.c   nobody launches here while CUPTI changes what it does
+ *	cuda_pc_claim.c  one process a GPU
  *	cuda_pc_setup.c  which period; what CUPTI is told, and what its refusals mean
  *	cuda_pc_write.c  what was read: STALL, CODE, GPU_WINDOW, GPU_SAMPLE
  *
@@ -12,6 +14,11 @@
  * that are gone once their module is, so it is read before each unload too; that and the reading
  * thread exclude one another by the only lock that is held while CUPTI is called: a callback waits
  * for it a bounded time, then leaves the samples to the thread.
+ *
+ * CUPTI (13.0, on an H200) never comes back from Disable, Start or Stop while a thread launches, so
+ * those are done behind a gate that launches pass. It takes another period or mode only after it
+ *has been off, which costs the program some 150 ms; and it crashes where Enable is not followed by
+ *a buffer of ours, and where a second context of a device is enabled.
  */
 #ifndef AF_INJECT_CUDA_PC_H
 #define AF_INJECT_CUDA_PC_H
@@ -34,11 +41,15 @@ enum {
 struct af_pc_device {
 	void *context;   /* NULL: none is */
 	uint32_t device; /* id */
-	bool exact;      /* one kernel after the other, in windows */
-	bool is_broken;  /* given up */
-	uint32_t period; /* cycles, as a power of two */
-	uint32_t nr_recoveries;
-	uint64_t since_ns; /* what is read next is not older */
+	uint64_t claim;
+	bool is_broken;        /* given up */
+	bool is_full;          /* its buffer: nothing comes until it has been off */
+	bool exact, in_window; /* kernels run one after the other, while in a window */
+	uint32_t period;       /* cycles, as a power of two */
+	uint32_t nr_restarts;
+	uint64_t samples_second;         /* asked for */
+	uint64_t enabled_ns, nr_samples; /* since then */
+	uint64_t since_ns;               /* what is read next is not older */
 	uint32_t nr_reasons;
 	uint32_t stalls[AF_PC_REASONS_MAX]; /* CUPTI's index → id */
 	struct af_cupti_pc_data *data;      /* what GetData fills */
@@ -62,21 +73,36 @@ void af_cuda_pc_module_ends(void *context);
 uint32_t af_cuda_pc_interval_ms(void);
 void af_cuda_pc_read(void);
 void af_cuda_pc_read_now(void); /* whenever that is */
-void af_cuda_pc_stop(void);     /* with what is left */
+void af_cuda_pc_last(void);     /* before the end */
 
 /* ---- cuda_pc_read.c, all under the lock */
 
-/* Start sampling @context of @d, or say why not. */
+/* Start sampling @context of @d, or say why not. In the callback that tells of the context. */
 void af_pc_begin(struct af_pc_device *d, void *context);
 
 /* Write what there is by now. Afterwards @d->context is NULL where sampling had to end. */
 void af_pc_read(struct af_pc_device *d);
 
+/*
+ * By the flushing thread, now and then: another period where the one in use brings far too many or
+ * too few, or the buffer was full.
+ */
+void af_pc_adapt(struct af_pc_device *d);
+
+/* Exact: a window ends, or begins. False: not now, as a launch takes long. */
+bool af_pc_window_turn(struct af_pc_device *d);
+
 /* Write what CUPTI handed over by itself, as it does when modules come and go. */
 void af_pc_kept_read(struct af_pc_device *d);
 
-/* With what is left. */
+/* No more after this, but what is left. CUPTI tears down what goes with a context by itself. */
 void af_pc_end(struct af_pc_device *d);
+
+/* ---- cuda_pc_claim.c */
+
+/* This GPU is ours to sample, of all processes of the recording; 0: it is another's. */
+uint64_t af_pc_claim(uint32_t ordinal);
+void af_pc_unclaim(uint64_t claim);
 
 /* ---- cuda_pc_setup.c */
 
@@ -92,12 +118,25 @@ void af_pc_buffer_empty(struct af_cupti_pc_data *data, uint32_t nr_reasons);
 bool af_pc_enable(struct af_pc_device *d, char *words, size_t size);
 uint32_t af_pc_disable(struct af_pc_device *d);
 
+/* Exact: from one to the other one kernel runs after the other. */
+uint32_t af_pc_start(struct af_pc_device *d);
+uint32_t af_pc_stop(struct af_pc_device *d);
+
 /* What CUPTI refused, and what would help. */
 void af_pc_refusal(uint32_t rc, const char *what, char *words, size_t size);
 
-/* Exact: from here to there one kernel runs after the other. */
-void af_pc_window_begin(struct af_pc_device *d);
-void af_pc_window_end(struct af_pc_device *d);
+/* ---- cuda_pc_gate.c */
+
+/* From now on launches pass it. */
+void af_pc_gate_use(void);
+
+/* A launch is about to begin: wait, half a second at most, while it is closed. True: leave it. */
+bool af_pc_gate_enter(void);
+void af_pc_gate_leave(void);
+
+/* By the flushing thread: wait until nobody is inside. False: some launch takes long. */
+bool af_pc_gate_close(void);
+void af_pc_gate_open(void);
 
 /* ---- cuda_pc_write.c */
 

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "inject/cuda.h"
 #include "inject/inject.h"
@@ -9,12 +10,17 @@
 enum {
 	/*
 	 * How old what is read may be: CUPTI's own thread takes it over from the device every 20
-	 * ms, and falls behind when there is much.
+	 * ms, and falls behind when there is much. (A few samples of each processor stay in the
+	 * device when it falls idle, and come with the next kernel.)
 	 */
-	LATE_MS = 200,
+	LATE_MS = 100,
+	LAST_US = 50000, /* after which what the device found before can be read */
 	ROUNDS_MAX = 64,
-	RECOVERIES_MAX = 8,
-	COARSER = 2, /* after a full buffer, as a power of two */
+	RESTARTS_MAX = 6,
+	COARSER = 2, /* after a full buffer: powers of two */
+	FINER_MOST = 5,
+	ADAPT_MS = 2000, /* a period is judged by so long */
+	FAR_OFF = 4,     /* factor of what was asked for */
 };
 
 static void say(const struct af_pc_device *d, const char *what, const char *why)
@@ -42,32 +48,95 @@ void af_pc_kept_read(struct af_pc_device *d)
 
 static void device_give_up(struct af_pc_device *d, const char *why)
 {
-	say(d, "no more samples: ", why);
+	say(d, d->since_ns ? "no more samples: " : "no samples: ", why);
 	d->is_broken = true;
 	d->context = NULL;
+	af_pc_unclaim(d->claim);
 }
 
-/*
- * The device's buffer was full, after which CUPTI gives nothing any more until it has been off. So
- * that it does not happen again samples come less often.
- */
-static void device_recover(struct af_pc_device *d)
+/* Off and on again, with another period; unless a launch takes long, then later. */
+static void device_restart(struct af_pc_device *d, int step)
+{
+	char words[600];
+
+	if (d->nr_restarts >= RESTARTS_MAX || !af_pc_gate_close())
+		return;
+	af_pc_disable(d);
+	af_pc_kept_read(d);
+	d->period = (uint32_t)((int)d->period + step);
+	d->nr_restarts++;
+	d->is_full = false;
+	bool works = af_pc_enable(d, words, sizeof words);
+	d->since_ns = d->enabled_ns = af_now_ns();
+	d->nr_samples = 0;
+	af_pc_gate_open();
+	if (!works) {
+		device_give_up(d, words);
+		return;
+	}
+	snprintf(words, sizeof words, "each processor every 2^%u cycles from here on", d->period);
+	say(d, words, "");
+}
+
+/* Powers of two from @a to @b, rounded down. */
+static int steps_between(double a, double b)
+{
+	int steps = 0;
+
+	for (; a * 2 <= b; a *= 2)
+		steps++;
+	return steps;
+}
+
+void af_pc_adapt(struct af_pc_device *d)
+{
+	double wanted = (double)d->samples_second;
+	double ms = (double)(af_now_ns() - d->enabled_ns) / 1e6;
+	double brought = (double)d->nr_samples / ms * 1e3;
+
+	if (d->is_full) {
+		device_restart(d, COARSER);
+		return;
+	}
+	if (d->exact || ms < ADAPT_MS || !d->nr_samples)
+		return;
+	if (brought > FAR_OFF * wanted) {
+		device_restart(d, steps_between(wanted, brought));
+	} else if (brought * FAR_OFF < wanted && !d->nr_restarts) {
+		int steps = steps_between(brought, wanted);
+		device_restart(d, -(steps < FINER_MOST ? steps : FINER_MOST));
+	}
+}
+
+bool af_pc_window_turn(struct af_pc_device *d)
+{
+	if (!af_pc_gate_close())
+		return false;
+	if (d->in_window)
+		af_pc_stop(d);
+	else
+		d->since_ns = af_now_ns();
+	if (!d->in_window)
+		af_pc_start(d);
+	af_pc_gate_open();
+	if (d->in_window)
+		af_pc_read(d);
+	d->in_window = !d->in_window;
+	return true;
+}
+
+/* That is counted, as a window without samples; af_pc_adapt() sees to the rest. */
+static void device_full(struct af_pc_device *d)
 {
 	struct af_pc_window w = window_until_now(d);
 	struct af_cupti_pc_data nothing = {.full = 1};
-	char why[600];
 
+	if (d->is_full)
+		return;
+	d->is_full = true;
 	af_pc_write(d, &w, &nothing);
-	af_pc_disable(d);
-	af_pc_kept_read(d);
-	d->period += COARSER;
-	d->since_ns = af_now_ns();
-	if (d->nr_recoveries++ >= RECOVERIES_MAX)
-		device_give_up(d, "its buffer was full again and again");
-	else if (!af_pc_enable(d, why, sizeof why))
-		device_give_up(d, why);
-	else
-		say(d, "its buffer was full, so it samples four times less often", "");
+	if (d->nr_restarts >= RESTARTS_MAX)
+		device_give_up(d, "its buffer was full again: ask for fewer samples a second");
 }
 
 void af_pc_read(struct af_pc_device *d)
@@ -83,14 +152,14 @@ void af_pc_read(struct af_pc_device *d)
 		struct af_pc_window w = window_until_now(d);
 		if (!rc && (!i || d->data->nr))
 			af_pc_write(d, &w, d->data);
+		d->nr_samples += rc ? 0 : d->data->samples;
 		if (!d->data->nr_remaining)
 			break;
 	}
 	if (rc == AF_CUPTI_OUT_OF_MEMORY) {
-		device_recover(d);
+		device_full(d);
 	} else if (rc) {
 		af_pc_refusal(rc, "cuptiPCSamplingGetData", why, sizeof why);
-		af_pc_disable(d);
 		device_give_up(d, why);
 	} else if (begin_ns > d->since_ns + late_ns) {
 		d->since_ns = begin_ns - late_ns;
@@ -99,18 +168,27 @@ void af_pc_read(struct af_pc_device *d)
 
 void af_pc_begin(struct af_pc_device *d, void *context)
 {
+	const struct af_session *session = af_inject_session();
 	char why[600], words[200];
 
 	d->context = context;
-	if (!af_pc_enable(d, why, sizeof why)) {
-		say(d, "no samples: ", why);
+	d->samples_second = session ? session->gpu_samples_second : 0;
+	d->claim = af_pc_claim(d->device - 1);
+	if (!d->claim) {
+		say(d, "no samples: ", "another process of this recording samples it already");
 		d->context = NULL;
-		d->is_broken = true;
 		return;
 	}
-	d->since_ns = af_now_ns();
+	if (!af_pc_enable(d, why, sizeof why)) {
+		device_give_up(d, why);
+		return;
+	}
+	d->since_ns = d->enabled_ns = af_now_ns();
+	d->nr_samples = 0;
+	af_pc_gate_use();
 	snprintf(words, sizeof words, "each processor every 2^%u cycles, %u reasons to stall%s",
-	         d->period, d->nr_reasons, d->exact ? "; one kernel after the other" : "");
+	         d->period, d->nr_reasons,
+	         d->exact ? "; one kernel after the other, now and then" : "");
 	say(d, words, "");
 }
 
@@ -119,7 +197,8 @@ void af_pc_end(struct af_pc_device *d)
 	af_pc_read(d);
 	if (!d->context)
 		return;
-	af_pc_disable(d);
-	af_pc_kept_read(d);
+	usleep(LAST_US);
+	af_pc_read(d);
 	d->context = NULL;
+	af_pc_unclaim(d->claim);
 }

@@ -8,6 +8,8 @@
 #include "inject/cuda.h"
 #include "inject/inject.h"
 
+#define EXPORT __attribute__((visibility("default")))
+
 /* CUdevice_attribute */
 enum { ATTRIBUTE_CLOCK_KHZ = 13, ATTRIBUTE_PROCESSORS = 16 };
 
@@ -16,8 +18,11 @@ enum {
 	PERIOD_MOST = 31,
 	PERIOD_BLIND = 20, /* where the driver does not tell how large the device is */
 	SCRATCH_BYTES = 16 << 20,
-	HARDWARE_BYTES = 64 << 20,
-	SLEEP_MS = 50,
+	SLEEP_MS = 20,
+	/* The device's buffer lies in the host's memory, pinned; a sample takes about 30 bytes. */
+	HARDWARE_BYTES_LEAST = 64 << 20,
+	HARDWARE_BYTES_MOST = 512 << 20,
+	SAMPLE_BYTES = 32,
 };
 
 struct af_cupti_pc_functions af_cupti_pc;
@@ -90,6 +95,16 @@ static uint32_t period_for(double cycles, uint64_t samples)
 	return period;
 }
 
+/* For a second of a device that is busy as a whole; exact ones are read after each window. */
+static size_t hardware_bytes(const struct af_pc_device *d)
+{
+	uint64_t bytes = d->exact ? 0 : d->samples_second * SAMPLE_BYTES;
+
+	return bytes < HARDWARE_BYTES_LEAST  ? HARDWARE_BYTES_LEAST
+	       : bytes > HARDWARE_BYTES_MOST ? HARDWARE_BYTES_MOST
+	                                     : bytes;
+}
+
 static enum af_cupti_result settings_apply(const struct af_pc_device *d)
 {
 	struct af_cupti_pc_setting s[] = {
@@ -98,7 +113,7 @@ static enum af_cupti_result settings_apply(const struct af_pc_device *d)
 	    {.attribute = AF_CUPTI_PC_PERIOD, .value.number = d->period},
 	    {.attribute = AF_CUPTI_PC_BUFFER, .value.buffer = d->kept},
 	    {.attribute = AF_CUPTI_PC_SCRATCH_BYTES, .value.bytes = SCRATCH_BYTES},
-	    {.attribute = AF_CUPTI_PC_HARDWARE_BYTES, .value.bytes = HARDWARE_BYTES},
+	    {.attribute = AF_CUPTI_PC_HARDWARE_BYTES, .value.bytes = hardware_bytes(d)},
 	    {.attribute = AF_CUPTI_PC_SLEEP_MS, .value.number = SLEEP_MS},
 	    {.attribute = AF_CUPTI_PC_START_STOP, .value.number = d->exact},
 	};
@@ -128,7 +143,7 @@ static const char *refusal_fix(uint32_t rc)
 		return "this GPU, or its mode (MIG, vGPU), cannot be sampled: Turing and later "
 		       "can";
 	case AF_CUPTI_OUT_OF_MEMORY:
-		return "it needs memory of the GPU, 64 MB";
+		return "there is no memory for it: give fewer samples a second";
 	default:
 		return "CUPTI fails at it";
 	}
@@ -150,18 +165,18 @@ uint32_t af_pc_disable(struct af_pc_device *d)
 	return af_cupti_pc.PCSamplingDisable(&c);
 }
 
-void af_pc_window_begin(struct af_pc_device *d)
+uint32_t af_pc_start(struct af_pc_device *d)
 {
 	struct af_cupti_pc_context c = {sizeof c, NULL, d->context};
 
-	af_cupti_pc.PCSamplingStart(&c);
+	return af_cupti_pc.PCSamplingStart(&c);
 }
 
-void af_pc_window_end(struct af_pc_device *d)
+uint32_t af_pc_stop(struct af_pc_device *d)
 {
 	struct af_cupti_pc_context c = {sizeof c, NULL, d->context};
 
-	af_cupti_pc.PCSamplingStop(&c);
+	return af_cupti_pc.PCSamplingStop(&c);
 }
 
 static bool buffers_make(struct af_pc_device *d)
@@ -192,12 +207,10 @@ static bool enabled_set_up(struct af_pc_device *d, char *words, size_t size)
 
 bool af_pc_enable(struct af_pc_device *d, char *words, size_t size)
 {
-	const struct af_session *session = af_inject_session();
 	struct af_cupti_pc_context c = {sizeof c, NULL, d->context};
 
 	if (!d->period)
-		d->period = period_for(device_cycles(d->device - 1),
-		                       session ? session->gpu_samples_second : 0);
+		d->period = period_for(device_cycles(d->device - 1), d->samples_second);
 	uint32_t rc = af_cupti_pc.PCSamplingEnable(&c);
 	if (rc) {
 		af_pc_refusal(rc, "cuptiPCSamplingEnable", words, size);
@@ -207,4 +220,54 @@ bool af_pc_enable(struct af_pc_device *d, char *words, size_t size)
 		return true;
 	af_pc_disable(d);
 	return false;
+}
+
+static bool probe_context(void *context, char *words, size_t size)
+{
+	struct af_cupti_pc_context c = {sizeof c, NULL, context};
+	size_t nr = 0;
+	struct af_cupti_pc_nr_reasons count = {sizeof count, NULL, context, &nr};
+	uint32_t rc = af_cupti_pc.PCSamplingEnable(&c);
+
+	if (rc) {
+		af_pc_refusal(rc, "cuptiPCSamplingEnable", words, size);
+		return false;
+	}
+	rc = af_cupti_pc.PCSamplingGetNumStallReasons(&count);
+	af_cupti_pc.PCSamplingDisable(&c);
+	if (rc)
+		af_pc_refusal(rc, "cuptiPCSamplingGetNumStallReasons", words, size);
+	else
+		snprintf(words, size, "the first GPU tells %zu reasons to stall", nr);
+	return !rc;
+}
+
+/*
+ * For `aflame doctor`, in a child of its own where aflame_cuda_probe found CUPTI to work (and left
+ * it resolved): would GPUs be sampled? Tries it in a context of the first one.
+ */
+EXPORT int aflame_cuda_pc_probe(char *words, size_t size);
+int aflame_cuda_pc_probe(char *words, size_t size)
+{
+	const char *missing = "";
+	void *context = NULL, *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	uint32_t (*retain)(void **, int) = cuda ? dlsym(cuda, "cuDevicePrimaryCtxRetain") : NULL;
+	uint32_t (*release)(int) = cuda ? dlsym(cuda, "cuDevicePrimaryCtxRelease_v2") : NULL;
+	uint32_t rc;
+
+	if (!af_pc_resolve(af_cuda_library(), &missing)) {
+		snprintf(words, size, "this CUPTI has no %s", missing);
+		return 0;
+	}
+	if (!retain || !release)
+		return 0;
+	rc = retain(&context, 0);
+	if (rc) {
+		snprintf(words, size, "no context can be made on the first GPU (CUDA error %u)",
+		         rc);
+		return 0;
+	}
+	bool works = probe_context(context, words, size);
+	release(0);
+	return works;
 }

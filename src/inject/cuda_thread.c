@@ -121,7 +121,7 @@ static void *flusher_run(void *arg)
 		af_autograd_look();
 	}
 	af_autograd_end();
-	af_cuda_pc_stop();
+	af_cuda_pc_last();
 	if (!ending)
 		af_cuda_stop();
 	/* CUPTI is taken down after the last time, and must not be asked again. */

@@ -44,7 +44,7 @@ enum af_session_flag {
 	AF_SESSION_GPU_EXACT = 512,   /* … one kernel after the other, with its launch */
 };
 
-enum { AF_SAMPLED_SLOTS = 64 };
+enum { AF_SAMPLED_SLOTS = 64, AF_GPUS_SAMPLED = 16 };
 
 /* The page `control`. Fixed before the first target starts, but for the atomics. */
 struct af_session {
@@ -80,7 +80,10 @@ struct af_session {
 	 */
 	_Atomic uint32_t sampled[AF_SAMPLED_SLOTS];
 	_Atomic uint64_t lost_forbidden; /* samples in processes that may not write (seccomp) */
-	char trace_dir[1024];            /* absolute path of the trace */
+	/* GPUs whose instructions are sampled, by one process each: hash of the UUID << 32 | pid.
+	 */
+	_Atomic uint64_t gpus_sampled[AF_GPUS_SAMPLED];
+	char trace_dir[1024]; /* absolute path of the trace */
 };
 
 enum af_ask {

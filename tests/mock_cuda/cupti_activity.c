@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mock_cupti_pc.h"
+
 typedef void (*cupti_request_fn)(uint8_t **buffer, size_t *size, size_t *nr_records_max);
 typedef void (*cupti_complete_fn)(void *context, uint32_t stream, uint8_t *buffer, size_t size,
                                   size_t valid);
@@ -68,6 +70,7 @@ void cupti_work(const struct mock_work *work)
 	struct mock_record record;
 	bool is_fatal;
 
+	cupti_pc_work(work);
 	if (!activity_is_on[cupti_record_kind(work)])
 		return;
 	pthread_mutex_lock(&activity_lock);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mock_cupti_pc.h"
+
 typedef void (*cupti_callback_fn)(void *arg, uint32_t domain, uint32_t id, const void *data);
 
 #ifndef MOCK_CUPTI_DEFAULT_VERSION
@@ -116,10 +118,16 @@ static void callback_resource(enum mock_resource what, struct CUctx_st *context,
 	const struct callback_resource told = {context, handle, data};
 	const uint64_t now_ns = mock_now();
 
-	if (what == MOCK_MODULE_LOADED)
+	if (what == MOCK_MODULE_LOADED) {
 		cupti_overhead(CALLBACK_OVERHEAD_INSTRUMENTATION, now_ns, now_ns + 1000);
+		cupti_pc_module(data);
+	}
+	if (what == MOCK_MODULE_UNLOAD_STARTING)
+		cupti_pc_unload(context, data, false);
 	if (what < callback_nr_ids(CUPTI_RESOURCE) && callback_wants(CUPTI_RESOURCE, what))
 		callback_function(callback_arg, CUPTI_RESOURCE, what, &told);
+	if (what == MOCK_MODULE_UNLOAD_STARTING)
+		cupti_pc_unload(context, data, true);
 }
 
 void cupti_fatal(void)
@@ -231,6 +239,7 @@ CUDA_API uint32_t cuptiGetResultString(uint32_t result, const char **text)
 	*text = result == CUPTI_OK ? "CUPTI_SUCCESS"
 	        : result == CUPTI_OTHER_SUBSCRIBER
 	            ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
+	        : result == 26                 ? "CUPTI_ERROR_HARDWARE_BUSY"
 	        : result == 35                 ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
 	        : result == CUPTI_INVALID_KIND ? "CUPTI_ERROR_INVALID_KIND"
 	                                       : "CUPTI_ERROR_UNKNOWN";

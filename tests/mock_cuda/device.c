@@ -89,6 +89,27 @@ int cuDeviceGetName(char *name, int size, int device)
 	MOCK_CALL(5, &params, device_name(name, size, device));
 }
 
+static int device_attribute(int *value, int attribute, int device)
+{
+	enum { CLOCK_KHZ = 13, PROCESSORS = 16 };
+
+	if (device < 0 || device >= mock_nr_devices() || !value)
+		return CUDA_INVALID_DEVICE;
+	if (attribute != CLOCK_KHZ && attribute != PROCESSORS)
+		return CUDA_INVALID_VALUE;
+	*value = attribute == CLOCK_KHZ ? MOCK_CLOCK_KHZ : MOCK_PROCESSORS;
+	return CUDA_OK;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+	struct {
+		int *value, attribute, device;
+	} params = {value, attribute, device};
+
+	MOCK_CALL(9, &params, device_attribute(value, attribute, device));
+}
+
 /* The stream whose end everybody of its context waits for, or that waits for everybody. */
 static uint64_t device_others_done(const struct CUstream_st *stream)
 {

@@ -5,7 +5,8 @@
  * timelines, so that when something runs is known when it is enqueued, and waits wait for it
  * really.
  *
- * Environment: MOCK_CUDA_DEVICES (1), MOCK_CUDA_MEMORY, bytes of each device (1 << 34).
+ * Environment: MOCK_CUDA_DEVICES (1), MOCK_CUDA_MEMORY, bytes of each device (1 << 34). A device
+ * has MOCK_PROCESSORS of MOCK_CLOCK_KHZ.
  *
  * This header is what the files of the mock share; the mock of CUPTI (mock_cupti.h) hangs itself in
  * by mock_set_tool. One lock, mock_lock, guards everything that is not a thread's own; callbacks
@@ -21,6 +22,7 @@
 #include "../live/programs/cuda_driver.h"
 
 enum { MOCK_DEVICES_MAX = 16, MOCK_DEFAULT_STREAM_ID = 7 };
+enum { MOCK_PROCESSORS = 4, MOCK_CLOCK_KHZ = 1000000 };
 
 enum mock_op { MOCK_KERNEL, MOCK_COPY, MOCK_PEER, MOCK_FILL, MOCK_HOST, MOCK_GRAPH };
 
@@ -33,6 +35,7 @@ struct mock_work {
 	enum mock_op op;
 	uint64_t duration_ns;
 	const char *name; /* a kernel's, never freed */
+	const struct CUfunc_st *code;
 	uint32_t grid[3], block[3], cluster[3], shared_bytes;
 	uint64_t bytes;
 	uint32_t value;
@@ -80,9 +83,12 @@ struct CUmod_st {
 	struct CUfunc_st *functions;
 };
 
+/* Never freed: records and samples of it may come later than its module goes. */
 struct CUfunc_st {
 	struct CUfunc_st *next;
 	const char *name;
+	uint32_t module, symbol; /* the module's id; its place in the symbol table */
+	uint32_t bytes;
 };
 
 struct CUgraphNode_st {

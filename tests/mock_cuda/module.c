@@ -1,7 +1,7 @@
 /*
- * Modules and kernels. A module's kernels are what its PTX text has behind `.entry`; the cubin that
- * tools are shown is an ELF header of the right kind with that text behind it. A kernel's
- * parameters are not kept but for the first, its duration.
+ * Modules and kernels. A module is a real cubin, or PTX text, whose kernels are what it has behind
+ * `.entry`; the cubin that tools are shown then is an ELF header of the right kind with that text
+ * behind it. A kernel's parameters are not kept but for the first, its duration.
  */
 #include "mock_cuda.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODULE_MACHINE_CUDA = 190, MODULE_BLOCK_MAX = 1024 };
+enum { MODULE_MACHINE_CUDA = 190, MODULE_BLOCK_MAX = 1024, MODULE_TEXT_CODE_BYTES = 1024 };
 
 static void *module_cubin(const char *text, size_t *bytes)
 {
@@ -31,42 +31,84 @@ static void *module_cubin(const char *text, size_t *bytes)
 	return cubin;
 }
 
-static void module_add_functions(struct CUmod_st *module, const char *text)
+static void module_add_function(struct CUmod_st *module, char *name, uint32_t symbol,
+                                uint32_t bytes)
 {
+	struct CUfunc_st *f = calloc(1, sizeof(*f));
+
+	if (!f || !name)
+		abort();
+	*f = (struct CUfunc_st){module->functions, name, module->id, symbol, bytes};
+	module->functions = f;
+}
+
+static void module_of_text(struct CUmod_st *module, const char *text)
+{
+	uint32_t symbol = 0;
+
+	module->cubin = module_cubin(text, &module->cubin_bytes);
 	for (const char *at = text; (at = strstr(at, ".entry")); at++) {
 		const char *name = at + strlen(".entry");
-		struct CUfunc_st *f = calloc(1, sizeof(*f));
 
 		name += strspn(name, " \t\n");
-		if (!f)
-			abort();
-		f->name = strndup(name, strcspn(name, " \t\n("));
-		f->next = module->functions;
-		module->functions = f;
+		module_add_function(module, strndup(name, strcspn(name, " \t\n(")), ++symbol,
+		                    MODULE_TEXT_CODE_BYTES);
 	}
 }
 
-static int module_load(struct CUmod_st **module, const char *text)
+/* The tests' own cubins, so nothing is checked. */
+static void module_of_cubin(struct CUmod_st *module, const char *image)
+{
+	const Elf64_Ehdr *elf = (const void *)image;
+	const Elf64_Shdr *sections = (const void *)(image + elf->e_shoff);
+	size_t bytes = elf->e_shoff + (size_t)elf->e_shnum * sizeof(*sections);
+
+	for (unsigned i = 0; i < elf->e_shnum; i++) {
+		const Elf64_Shdr *s = &sections[i];
+		const Elf64_Sym *symbols = (const void *)(image + s->sh_offset);
+
+		if (s->sh_type != SHT_NOBITS && s->sh_offset + s->sh_size > bytes)
+			bytes = s->sh_offset + s->sh_size;
+		for (uint32_t n = 0; s->sh_type == SHT_SYMTAB && n < s->sh_size / sizeof(*symbols);
+		     n++) {
+			const char *names = image + sections[s->sh_link].sh_offset;
+
+			if (symbols[n].st_info == ELF64_ST_INFO(STB_GLOBAL, STT_FUNC))
+				module_add_function(module, strdup(names + symbols[n].st_name), n,
+				                    (uint32_t)symbols[n].st_size);
+		}
+	}
+	module->cubin = malloc(bytes);
+	if (!module->cubin)
+		abort();
+	memcpy(module->cubin, image, bytes);
+	module->cubin_bytes = bytes;
+}
+
+static int module_load(struct CUmod_st **module, const char *image)
 {
 	static uint32_t last_id;
+	const bool is_cubin = image && !memcmp(image, ELFMAG, SELFMAG);
 	struct mock_module_data data;
 	struct CUmod_st *m;
 
-	if (!module || !text)
+	if (!module || !image)
 		return CUDA_INVALID_VALUE;
 	if (!mock_context() || mock_context()->is_gone)
 		return CUDA_INVALID_CONTEXT;
-	if (!strstr(text, ".version"))
+	if (!is_cubin && !strstr(image, ".version"))
 		return CUDA_INVALID_PTX;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return CUDA_OUT_OF_MEMORY;
 	m->context = mock_context();
-	m->cubin = module_cubin(text, &m->cubin_bytes);
-	module_add_functions(m, text);
 	pthread_mutex_lock(&mock_lock);
 	m->id = ++last_id;
 	pthread_mutex_unlock(&mock_lock);
+	if (is_cubin)
+		module_of_cubin(m, image);
+	else
+		module_of_text(m, image);
 	data = (struct mock_module_data){m->id, m->cubin_bytes, m->cubin};
 	mock_resource(MOCK_MODULE_LOADED, m->context, NULL, &data);
 	*module = m;
@@ -153,6 +195,7 @@ static int kernel_launch(const struct cuda_launch_config *config, const struct C
 			memcpy(work.cluster, config->attributes[i].value.cluster,
 			       sizeof(work.cluster));
 	work.name = function->name;
+	work.code = function;
 	memcpy(&work.duration_ns, params[0], sizeof(work.duration_ns));
 	if (stream->capture)
 		return mock_graph_append(stream, &work);

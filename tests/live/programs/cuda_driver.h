@@ -74,6 +74,7 @@ CUDA_API int cuGetErrorName(int error, const char **name);
 CUDA_API int cuDeviceGetCount(int *count);
 CUDA_API int cuDeviceGet(int *device, int ordinal);
 CUDA_API int cuDeviceGetName(char *name, int size, int device);
+CUDA_API int cuDeviceGetAttribute(int *value, int attribute, int device);
 CUDA_API int cuDevicePrimaryCtxRetain(struct CUctx_st **context, int device);
 CUDA_API int cuDevicePrimaryCtxRelease_v2(int device);
 CUDA_API int cuCtxCreate_v2(struct CUctx_st **context, unsigned flags, int device);
