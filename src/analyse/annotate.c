@@ -52,7 +52,10 @@ static void annotation_open(struct annotation *a)
 	}
 	a->code = a->with->codes ? af_code_store_get(a->with->codes, fn->object) : NULL;
 	if (!a->code) {
-		a->missing = a->with->codes ? af_code_store_reason(a->with->codes, fn->object) : "";
+		a->missing = a->with->codes
+		                 ? af_facts_text(a->f, "%s",
+		                                 af_code_store_reason(a->with->codes, fn->object))
+		                 : "the trace does not have its code";
 		return;
 	}
 	a->index = af_code_find(a->code, fn->name, fn->symbol);

@@ -48,7 +48,7 @@ static struct annotated_code code_place(struct gathering *g, const struct af_att
 	    .symbol = dc->symbol,
 	};
 	const char *object = names.object;
-	struct af_code *code = *object ? af_code_store_get(g->store, object) : NULL;
+	struct af_code *code = *object && g->store ? af_code_store_get(g->store, object) : NULL;
 	uint64_t shift = 0;
 	int i = -1;
 

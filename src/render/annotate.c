@@ -140,6 +140,7 @@ void af_annotate_legend(struct af_buf *b, const struct af_table *reasons,
 {
 	struct annotate_page p = {.b = b, .look = look, .reasons = reasons};
 	uint32_t advised = 0;
+	size_t from = b->len;
 
 	annotate_bold(&p);
 	af_buf_fmt(b, "%s\n", reasons->title);
@@ -165,6 +166,7 @@ void af_annotate_legend(struct af_buf *b, const struct af_table *reasons,
 		af_columns_wrap(b, c[AF_REASON_ADVICE].text,
 		                12 + af_columns_of(c[AF_REASON_NAME].text), look->width, 4);
 	}
+	af_columns_trim(b, from);
 }
 
 static uint64_t most_samples(const struct af_table *t, uint32_t column)
@@ -181,6 +183,7 @@ void af_annotate_text(struct af_buf *b, const struct af_table *first,
                       const struct af_annotate_look *look)
 {
 	struct annotate_page p = {.b = b, .look = look, .kernel = first};
+	size_t from = b->len;
 
 	for (const struct af_table *t = first->next; t && strcmp(t->name, "kernel") != 0;
 	     t = t->next) {
@@ -202,4 +205,5 @@ void af_annotate_text(struct af_buf *b, const struct af_table *first,
 		p.most = most_samples(p.lines, AF_LINE_SAMPLES);
 		annotate_by_line(&p);
 	}
+	af_columns_trim(b, from);
 }

@@ -216,6 +216,17 @@ static void put_function(struct annotate_page *p, uint32_t r, const char **funct
 	af_buf_char(p->b, '\n');
 }
 
+/* The share of instructions that are of no line. */
+static uint64_t insns_without_line(const struct annotate_page *p)
+{
+	uint64_t share = 0;
+
+	for (uint32_t i = 0; i < p->insns->nr_rows; i++)
+		if (!*annotate_cell(p->insns, i, AF_INSN_FILE)->text)
+			share += annotate_cell(p->insns, i, AF_INSN_SHARE)->value;
+	return share;
+}
+
 void annotate_by_line(struct annotate_page *p)
 {
 	struct by_line by;
@@ -239,6 +250,9 @@ void annotate_by_line(struct annotate_page *p)
 	}
 	if (nr_left_out)
 		af_buf_fmt(p->b, "  … and %u more lines with %.2f %%\n", nr_left_out,
+		           (double)left_out / 100);
+	if ((left_out = insns_without_line(p)))
+		af_buf_fmt(p->b, "  … and %.2f %% in instructions of which no line is known\n",
 		           (double)left_out / 100);
 	if (p->lines->note)
 		af_buf_fmt(p->b, "  * %s\n", p->lines->note);

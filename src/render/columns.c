@@ -67,3 +67,16 @@ void af_columns_wrap(struct af_buf *b, const char *s, size_t used, size_t width,
 	}
 	af_buf_char(b, '\n');
 }
+
+void af_columns_trim(struct af_buf *b, size_t from)
+{
+	size_t to = from;
+
+	for (size_t i = from; i < b->len; i++) {
+		while (b->data[i] == '\n' && to > from && b->data[to - 1] == ' ')
+			to--;
+		b->data[to++] = b->data[i];
+	}
+	if (b->len > from)
+		b->data[b->len = to] = 0;
+}

@@ -22,6 +22,9 @@ void af_columns_text(struct af_buf *b, const char *s, size_t width, bool pad);
 /* The same for what is no text of others: numbers, to the right. */
 void af_columns_right(struct af_buf *b, const char *s, size_t width);
 
+/* Take the spaces before each end of line away, from byte @from of @b on. */
+void af_columns_trim(struct af_buf *b, size_t from);
+
 /*
  * @s in lines of at most @width, broken between words; all but the first begin with @indent spaces.
  * Ends with a newline.
