@@ -109,39 +109,108 @@ static uint32_t sass_width(const struct sass_bits *b, char letter, char next)
 {
 	uint32_t size = sass_field(b, 73, 3);
 
-	if (next == '*')
-		return size == 5 ? 2 : size == 6 ? 4 : 1;
-	if (next == '@')
-		return 1 + sass_field(b, 72, 1);
+	switch (next) {
+	case '*':
+		return size == 5 ? 2 : size >= 6 ? 4 : 1;
+	case '%':
+		return size == 2 || size == 5 || size == 6 ? 2 : 1;
+	case '^':
+		return size == 7 ? 2 : 1;
+	case '&':
+		return UINT32_C(1) << sass_field(b, 72, 2);
+	case '+':
+		return 1 + sass_field(b, 80, 1);
+	case '!':
+		return 1 + sass_field(b, 73, 1);
+	case '@':
+		return 1 +
+		       (sass_field(b, 72, 1) && (!sass_field(b, 91, 1) || sass_field(b, 90, 1)));
+	}
 	return letter >= 'A' && letter <= 'Z' ? 2 : 1;
+}
+
+/* Components of a texture: two in the first register, what is more in another. */
+static void sass_texture(const struct sass_bits *b, struct af_sass *out)
+{
+	uint32_t nr = (uint32_t)__builtin_popcount(sass_field(b, 72, 4));
+	bool is_line = !sass_field(b, 61, 3);
+
+	sass_add(b, &out->writes, false, 16, nr < 2 ? nr : 2);
+	sass_add(b, &out->writes, false, 64, nr < 2 ? 0 : nr - 2);
+	sass_add(b, &out->reads, false, 24, is_line ? 1 : 2);
+	sass_add(b, &out->reads, false, 32, 1);
+	sass_predicate(b, &out->writes, false, 81);
+}
+
+/* D = A B + C of a warp group: B, and A where it is none of registers, lie in shared memory. */
+static void sass_group_matrix(const struct sass_bits *b, struct af_sass *out)
+{
+	uint32_t nr = (sass_field(b, 53, 5) + 1) * (sass_field(b, 75, 1) ? 4 : 2);
+	bool registers = sass_field(b, 9, 3) == 6;
+
+	sass_add(b, &out->writes, false, 16, nr);
+	sass_add(b, &out->reads, false, 64, nr);
+	sass_add(b, &out->reads, true, registers ? 32 : 24, 4);
+	if (registers)
+		sass_add(b, &out->reads, false, 24, 4);
+}
+
+/* The same of a warp. Shapes of integers are not told apart: the widest is taken. */
+static void sass_matrix(const struct sass_bits *b, struct af_sass *out)
+{
+	bool is_half = !strcmp(out->name, "HMMA"), small = b->sm < 80 && !is_half;
+	uint32_t d = small ? 2 : 4, a_regs = small ? 1 : 4, b_regs = small ? 1 : 2;
+
+	if (is_half) {
+		d = sass_field(b, 76, 1) || sass_field(b, 78, 1) ? 4 : 2;
+		b_regs = 1 + sass_field(b, 75, 1);
+		a_regs = 2 * b_regs;
+	} else if (!strcmp(out->name, "DMMA")) {
+		a_regs = 2;
+	}
+	sass_add(b, &out->writes, false, 16, d);
+	sass_add(b, &out->reads, false, 24, a_regs);
+	sass_add(b, &out->reads, false, 32, b_regs);
+	sass_add(b, &out->reads, false, 64, d);
+}
+
+/* What no letter of an operand says. */
+static void sass_shape(const struct sass_bits *b, struct af_sass *out, char letter)
+{
+	if (letter == 'k')
+		sass_texture(b, out);
+	if (letter == 'm')
+		(out->opcode & 0x1f0) == 0x1f0 ? sass_group_matrix(b, out) : sass_matrix(b, out);
+	if (letter == 'n') {
+		sass_add(b, &out->writes, false, 16, 1 + (sass_field(b, 75, 2) == 3));
+		sass_source(b, out, false, 1 + (sass_field(b, 84, 2) == 3));
+	}
+	if (letter == 'h' && (1 << sass_field(b, 9, 3) & 6))
+		sass_add(b, &out->reads, false, 32, 1);
+	if (letter == 'h' && (1 << sass_field(b, 9, 3) & 0x12))
+		sass_add(b, &out->reads, false, 64, 1);
 }
 
 static void sass_register(const struct sass_bits *b, struct af_sass *out, char letter, uint32_t nr)
 {
-	switch (letter | 0x20) {
-	case 'd':
+	char lower = (char)(letter | 0x20);
+
+	if (lower == 'd')
 		sass_add(b, &out->writes, b->uniform, 16, nr);
-		break;
-	case 'w':
+	else if (lower == 'w')
 		sass_add(b, &out->writes, true, 16, nr);
-		break;
-	case 'a':
+	else if (lower == 'a')
 		sass_add(b, &out->reads, b->uniform, 24, nr);
-		break;
-	case 'b':
-	case 'c':
-		sass_source(b, out, (letter | 0x20) == 'c', nr);
-		break;
-	case 's':
-	case 'r':
-		sass_add(b, &out->reads, false, letter == 's' ? 32 : 64, nr);
-		break;
-	case 'u':
-	case 'v':
-		if (sass_field(b, 91, 1))
-			sass_add(b, &out->reads, true, (letter | 0x20) == 'u' ? 32 : 64, nr);
-		break;
-	}
+	else if (lower == 'b' || lower == 'c')
+		sass_source(b, out, lower == 'c', nr);
+	else if (lower == 't')
+		sass_source(b, out, sass_field(b, 9, 3) != 1, nr);
+	else if (lower == 's' || lower == 'r' || lower == 'i')
+		sass_add(b, &out->reads, false, lower == 's' ? 32 : lower == 'r' ? 64 : 16, nr);
+	else if ((lower == 'u' || lower == 'v') && sass_field(b, 91, 1))
+		sass_add(b, &out->reads, true, lower == 'u' ? 32 : 64, nr);
+	else
+		sass_shape(b, out, letter);
 }
 
 static void sass_predicates(const struct sass_bits *b, struct af_sass *out, char letter)

@@ -51,6 +51,16 @@ struct af_sass {
  */
 bool af_sass_decode(uint32_t sm, const uint8_t bytes[AF_SASS_BYTES], struct af_sass *out);
 
+/*
+ * What the instruction at @offset of the @size bytes at @code waits for: offsets of at most @most
+ * instructions. First come those that set a barrier which it waits for, of them first the ones
+ * whose registers it uses, then those of which it uses a register that is ready after a fixed time.
+ * All that may be on the way there count: through jumps, loops and joins. Calls and indirect jumps
+ * are not followed, and after many instructions the search ends. Returns how many. Any thread.
+ */
+uint32_t af_sass_producers(uint32_t sm, const uint8_t *code, size_t size, uint32_t offset,
+                           uint32_t *out, uint32_t most);
+
 /* "@!P0 LDG", or "@!P0 0x1a3?" for what is not known. Returns @text. */
 const char *af_sass_text(const struct af_sass *s, char text[AF_SASS_TEXT_MAX]);
 
