@@ -1,5 +1,4 @@
 /* An annotated kernel as tables; what they hold is said in annotate.h. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,16 +7,6 @@
 #include "sym/source.h"
 
 enum { SOURCE_COLUMNS = 400 }; /* bytes of a line of source at most */
-
-static uint64_t share(double part, double whole)
-{
-	return whole > 0 && part > 0 ? (uint64_t)(fmin(part / whole, 1) * 1e4 + 0.5) : 0;
-}
-
-static uint64_t rounded(double value)
-{
-	return value > 0 ? (uint64_t)fmin(value + 0.5, 0x1p63) : 0;
-}
 
 /* the table of facts */
 
@@ -52,7 +41,7 @@ void annotation_kernel(struct annotation *a)
 	            af_facts_text(a->f, "%.2f %% of them for sure",
 	                          fn->samples > 0 ? 100 * fn->exact / fn->samples : 0));
 	if (fn->time_ns > 0)
-		kernel_fact(a, "Time", af_facts_ns(a->f, rounded(fn->time_ns)));
+		kernel_fact(a, "Time", af_facts_ns(a->f, af_facts_count(fn->time_ns)));
 }
 
 /* What is missing is only known in the end. */
@@ -112,12 +101,12 @@ static void line_row(struct annotation *a, struct af_table *t, const struct anno
 	c[AF_LINE_NUMBER].value = l->number;
 	c[AF_LINE_FUNCTION].text = l->function;
 	c[AF_LINE_SOURCE].text = line_text(a, l);
-	c[AF_LINE_SAMPLES].value = rounded(l->samples);
-	c[AF_LINE_SHARE].value = share(l->samples, a->function->samples);
-	c[AF_LINE_TIME].value = rounded(l->time_ns);
-	c[AF_LINE_WITH_INLINED].value = rounded(l->with_inlined);
+	c[AF_LINE_SAMPLES].value = af_facts_count(l->samples);
+	c[AF_LINE_SHARE].value = af_facts_share(l->samples, a->function->samples);
+	c[AF_LINE_TIME].value = af_facts_count(l->time_ns);
+	c[AF_LINE_WITH_INLINED].value = af_facts_count(l->with_inlined);
 	for (uint32_t i = 0; i < a->nr_reasons; i++)
-		c[AF_LINE_REASONS + i].value = rounded(l->reasons[i]);
+		c[AF_LINE_REASONS + i].value = af_facts_count(l->reasons[i]);
 }
 
 /* Files of lines that cannot be shown, by name: "a.cu, b.h". */
@@ -268,14 +257,15 @@ static void insn_row(struct annotation *a, struct af_table *t, const struct anno
 	c[AF_INSN_FILE].text = l ? l->file : "";
 	c[AF_INSN_LINE].value = l ? l->number : 0;
 	c[AF_INSN_INLINED].text = insn_inlined(a, insn);
-	c[AF_INSN_SAMPLES].value = rounded(insn->samples);
-	c[AF_INSN_SHARE].value = share(insn->samples, a->function->samples);
-	c[AF_INSN_TIME].value = rounded(insn->time_ns);
+	c[AF_INSN_SAMPLES].value = af_facts_count(insn->samples);
+	c[AF_INSN_SHARE].value = af_facts_share(insn->samples, a->function->samples);
+	c[AF_INSN_TIME].value = af_facts_count(insn->time_ns);
 	c[AF_INSN_WAITS].text = insn_waits(a, insn);
 	for (uint32_t k = insn->first; k < insn->first + insn->nr; k++) {
 		uint32_t column = annotation_column(a, a->function->at[k].reason);
 		if (column != UINT32_MAX)
-			c[AF_INSN_REASONS + column].value = rounded(a->function->at[k].samples);
+			c[AF_INSN_REASONS + column].value =
+			    af_facts_count(a->function->at[k].samples);
 	}
 }
 

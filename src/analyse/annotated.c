@@ -110,8 +110,8 @@ static void matches_table(struct af_facts *f, const struct af_sampled *s, const 
 		const struct af_sampled_function *fn = &s->functions[found ? found[i] : i];
 		struct af_cell *c = af_table_row(f, t);
 		c[0].text = af_facts_text(f, "%s", fn->shown);
-		c[1].value = (uint64_t)(fn->samples + 0.5);
-		c[2].value = (uint64_t)(fn->time_ns + 0.5);
+		c[1].value = af_facts_count(fn->samples);
+		c[2].value = af_facts_count(fn->time_ns);
 		c[3].text = af_facts_text(f, "%s", fn->name);
 		c[4].text = af_facts_text(f, "%s", fn->object);
 	}

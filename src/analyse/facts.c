@@ -66,6 +66,20 @@ uint64_t af_facts_ratio(uint64_t part, uint64_t whole, double scale)
 	return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
 }
 
+uint64_t af_facts_share(double part, double whole)
+{
+	if (!(whole > 0) || !(part > 0))
+		return 0;
+	return part < whole ? (uint64_t)(part / whole * 1e4 + 0.5) : 10000;
+}
+
+uint64_t af_facts_count(double value)
+{
+	if (!(value > 0))
+		return 0;
+	return value < 0x1p63 ? (uint64_t)(value + 0.5) : UINT64_MAX;
+}
+
 const char *af_facts_text(struct af_facts *f, const char *fmt, ...)
 {
 	va_list ap, again;

@@ -74,6 +74,13 @@ bool af_table_hides(const struct af_table *t, uint32_t c);
  */
 uint64_t af_facts_ratio(uint64_t part, uint64_t whole, double scale);
 
+/* The same of amounts that have fractions: @part of @whole in hundredths of a percent, at most all.
+ */
+uint64_t af_facts_share(double part, double whole);
+
+/* @value rounded; 0 for what is less. */
+uint64_t af_facts_count(double value);
+
 /* A string that lives as long as the facts. */
 const char *af_facts_text(struct af_facts *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

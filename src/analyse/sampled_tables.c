@@ -1,5 +1,4 @@
 /* Why kernels stall, as tables: a kernel a row, and what the reasons mean. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "analyse/annotate.h"
@@ -70,16 +69,6 @@ static void tally_free(struct tally *t)
 	free(t->order);
 }
 
-static uint64_t share(double part, double whole)
-{
-	return whole > 0 && part > 0 ? (uint64_t)(fmin(part / whole, 1) * 1e4 + 0.5) : 0;
-}
-
-static uint64_t whole(double value)
-{
-	return value > 0 ? (uint64_t)fmin(value + 0.5, 0x1p63) : 0;
-}
-
 /* What the samples of @f say that it waits for most: a reason that is no stall only for want. */
 static const char *top_reason(const struct af_sampled *s, const struct tally *own,
                               struct af_facts *f)
@@ -103,16 +92,17 @@ static void stalls_row(struct af_table *t, const struct af_sampled *s,
 	struct af_cell *c = af_table_row(f, t);
 	c[0].text = af_facts_text(f, "%s", function->shown);
 	c[1].text = af_facts_text(f, "%s", function->device);
-	c[2].value = whole(function->samples);
-	c[3].value = whole(function->time_ns);
-	c[4].value = share(function->exact, function->samples);
+	c[2].value = af_facts_count(function->samples);
+	c[3].value = af_facts_count(function->time_ns);
+	c[4].value = af_facts_share(function->exact, function->samples);
 	c[5].text = top_reason(s, &own, f);
-	for (uint32_t i = 0; i < all->nr && i < STALLS_MOST; i++) {
+	for (uint32_t i = 0; i < all->nr; i++) {
 		double samples = own.samples[all->order[i]];
-		c[STALLS_FIXED + i].value = share(samples, own.all);
+		if (i < STALLS_MOST)
+			c[STALLS_FIXED + i].value = af_facts_share(samples, own.all);
 		rest += i < STALLS_SHOWN ? 0 : samples;
 	}
-	c[t->nr_columns - 1].value = share(rest, own.all);
+	c[t->nr_columns - 1].value = af_facts_share(rest, own.all);
 	tally_free(&own);
 }
 
@@ -169,9 +159,9 @@ static void reasons_table(const struct af_sampled *s, const struct tally *tally,
 		struct af_cell *c = af_table_row(f, t);
 		c[AF_REASON_LETTER].text = letter(stall, f);
 		c[AF_REASON_NAME].text = af_sampled_reason_name(s, r, f);
-		c[AF_REASON_SAMPLES].value = whole(tally->samples[r]);
-		c[AF_REASON_SHARE].value = share(tally->samples[r], tally->all);
-		c[AF_REASON_IDLE].value = share(tally->idle[r], tally->samples[r]);
+		c[AF_REASON_SAMPLES].value = af_facts_count(tally->samples[r]);
+		c[AF_REASON_SHARE].value = af_facts_share(tally->samples[r], tally->all);
+		c[AF_REASON_IDLE].value = af_facts_share(tally->idle[r], tally->samples[r]);
 		c[AF_REASON_SORT].text = sorts[stall ? stall->sort : AF_STALL_OTHER];
 		c[AF_REASON_MEANING].text = stall ? stall->meaning : "";
 		c[AF_REASON_ADVICE].text = stall && stall->advice ? stall->advice : "";

@@ -117,6 +117,7 @@ static void analyse(const char *dir, enum af_grouping group)
 	                                                   &af_pass_blocked,
 	                                                   &af_pass_idle,
 	                                                   &af_pass_tally,
+	                                                   &af_pass_annotated,
 	                                                   NULL};
 	struct af_asked asked = AF_ASKED_ALL;
 	struct af_results r;
