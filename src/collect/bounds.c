@@ -8,6 +8,8 @@
 
 #include "collect/session.h"
 
+enum { LAST_MS = 150 }; /* for what was running, and for a thread that has to get a CPU first */
+
 /*
  * The samplers and hooks see the session's state. That no tick comes in vain is a kindness: where
  * the recorder holds the event, it is switched off, also in threads that inherited it.
@@ -53,7 +55,7 @@ int af_bounds_pause(struct af_recording *r)
 
 int af_bounds_resume(struct af_recording *r)
 {
-	if (r->control->state == AF_SESSION_OVER)
+	if (r->control->state == AF_SESSION_OVER || r->bounds.last_ns)
 		return -EALREADY;
 	if (r->control->state == AF_SESSION_ON)
 		return 0;
@@ -71,7 +73,27 @@ void af_bounds_stop(struct af_recording *r, const char *why)
 		r->bounds.off_since_ns = af_now_ns();
 	r->control->state = AF_SESSION_OVER;
 	af_door_release(&r->door);
-	af_session_note(r, "stopped", "%s", why);
+	if (!r->bounds.last_ns)
+		af_session_note(r, "stopped", "%s", why);
+}
+
+/*
+ * What devices did until now is handed over within AF_SESSION_FLUSH_MS, and a little later what was
+ * running. Meanwhile nothing new is recorded.
+ */
+static void bounds_last(struct af_recording *r, uint64_t now, const char *why)
+{
+	struct af_bounds *b = &r->bounds;
+	uint64_t wait_ns =
+	    r->control->nr_flushers ? (AF_SESSION_FLUSH_MS + LAST_MS) * 1000000ull : 0;
+
+	if (wait_ns && !b->last_ns) {
+		af_bounds_pause(r);
+		af_session_note(r, "stopped", "%s", why);
+		b->last_ns = now;
+	}
+	if (now - b->last_ns >= wait_ns)
+		af_bounds_stop(r, why);
 }
 
 void af_bounds_end(struct af_recording *r)
@@ -113,7 +135,7 @@ void af_bounds_look(struct af_recording *r)
 	if (r->control->state == AF_SESSION_PAUSED)
 		events_switch(r, false);
 	if (o->duration_ns && now - b->begin_ns >= o->delay_ns + o->duration_ns)
-		af_bounds_stop(r, "after --duration");
+		bounds_last(r, now, "after --duration");
 	if (o->max_bytes && bytes_to_come(r) >= o->max_bytes) {
 		snprintf(why, sizeof why, "the trace reached --max-size (%llu bytes)",
 		         (unsigned long long)o->max_bytes);

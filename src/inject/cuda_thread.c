@@ -22,7 +22,7 @@
  * done from a callback (CUPTI locks up) nor before there is a context (it does, too). The thread is
  * there only where CUDA is, which has threads of its own.
  */
-enum { FLUSH_MS = 500, LAST_MS = 1000, CLOCK_TRIES = 3 };
+enum { LAST_MS = 1000, CLOCK_TRIES = 3 };
 
 static struct {
 	_Atomic uint32_t started;
@@ -86,7 +86,7 @@ static void clocks_write(void)
 /* Until it is rung for, or time to flush; samples are read more often. True: rung for. */
 static bool flusher_wait(uint32_t heard)
 {
-	uint64_t until_ns = af_now_ns() + FLUSH_MS * 1000000ull, now_ns;
+	uint64_t until_ns = af_now_ns() + AF_SESSION_FLUSH_MS * 1000000ull, now_ns;
 
 	while (af_cuda_on() && atomic_load(&flusher.bell) == heard &&
 	       (now_ns = af_now_ns()) < until_ns) {
@@ -102,11 +102,14 @@ static bool flusher_wait(uint32_t heard)
 static void *flusher_run(void *arg)
 {
 	uint32_t heard = 0, ending = 0;
+	struct af_session *session = af_inject_session();
 	(void)arg;
 
 	prctl(PR_SET_NAME, "aflame");
 	af_cuda_devices_define();
 	clocks_write();
+	if (session)
+		atomic_fetch_add(&session->nr_flushers, 1);
 	while (af_cuda_on() && !ending) {
 		bool rung = flusher_wait(heard);
 		heard = atomic_load(&flusher.bell);
@@ -124,6 +127,8 @@ static void *flusher_run(void *arg)
 	af_cuda_pc_last();
 	if (!ending)
 		af_cuda_stop();
+	else if (session)
+		atomic_fetch_sub(&session->nr_flushers, 1);
 	/* CUPTI is taken down after the last time, and must not be asked again. */
 	atomic_store(&flusher.generation, 0);
 	atomic_store(&flusher.done, 1);

@@ -44,7 +44,7 @@ enum af_session_flag {
 	AF_SESSION_GPU_EXACT = 512,   /* … one kernel after the other, with its launch */
 };
 
-enum { AF_SAMPLED_SLOTS = 64, AF_GPUS_SAMPLED = 16 };
+enum { AF_SAMPLED_SLOTS = 64, AF_GPUS_SAMPLED = 16, AF_SESSION_FLUSH_MS = 500 };
 
 /* The page `control`. Fixed before the first target starts, but for the atomics. */
 struct af_session {
@@ -83,6 +83,8 @@ struct af_session {
 	/* GPUs whose instructions are sampled, by one process each: hash of the UUID << 32 | pid.
 	 */
 	_Atomic uint64_t gpus_sampled[AF_GPUS_SAMPLED];
+	/* Processes that hand over what devices did every AF_SESSION_FLUSH_MS; some may be gone. */
+	_Atomic uint32_t nr_flushers;
 	char trace_dir[1024]; /* absolute path of the trace */
 };
 

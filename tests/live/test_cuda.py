@@ -374,6 +374,17 @@ def _():
     equal(len(cuda.works), launches, "kernels")
 
 
+@case("--duration loses nothing of a program that goes on")
+def _():
+    # Launches until the end and beyond; what ran when recording ended was launched before that.
+    run = cuda_run("cuda_paths", "1500", options=["--duration", "700ms"])
+    cuda = check_cuda(run, lost=True)
+    launches = len(cuda.named("cuLaunchKernel"))
+    expect(0 < launches < 8 * 1500, "%d launches" % launches)
+    equal(len(cuda.works), launches, "kernels")
+    equal([f["value"] for f in run.fields("note") if f["key"] == "stopped"], ["after --duration"])
+
+
 @case("the newest work, with --ring, has its function's name and its capture's stack")
 def _():
     run = cuda_run("cuda_graphs", "3000", options=["--ring", "1M"])
