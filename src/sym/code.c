@@ -34,7 +34,10 @@ const char *code_shown(struct af_code *c, const char *name)
 		return NULL;
 	uint64_t *known = af_map_at(&c->shown, (uintptr_t)name, NULL);
 	if (!*known) {
-		char *shown = af_function_name(code_plain_name(name));
+		size_t len;
+		const char *kernel = af_sym_kernel_name(name, &len);
+		char *shown =
+		    kernel ? strndup(kernel, len) : af_function_name(code_plain_name(name));
 
 		*known = (uintptr_t)af_arena_strdup(&c->strings, shown, strlen(shown));
 		free(shown);
