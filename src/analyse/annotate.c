@@ -9,7 +9,6 @@
 #include "sym/code_store.h"
 #include "sym/sass.h"
 #include "sym/source.h"
-#include "sym/stalls.h"
 
 enum {
 	INSNS_MOST = 1 << 17, /* of a function that are listed */
@@ -164,28 +163,6 @@ static uint32_t *ranked(uint32_t nr, int (*compare)(const void *, const void *, 
 	return order;
 }
 
-/* Was @insn waiting for something that an instruction before it makes? */
-static bool insn_awaits(const struct annotation *a, const struct annotated_insn *insn)
-{
-	for (uint32_t k = 0; k < insn->nr; k++) {
-		uint32_t reason = a->function->at[insn->first + k].reason;
-		const struct af_stall *stall =
-		    af_stall_find(af_strtab_get(&a->s->strings, a->s->reasons[reason]));
-		if (reason && stall && stall->awaits)
-			return true;
-	}
-	return false;
-}
-
-static void insn_waits(struct annotation *a, struct annotated_insn *insn)
-{
-	const struct af_code_function *cf = af_code_function(a->code, (uint32_t)a->index);
-	uint32_t sm = af_code_sm(a->code);
-
-	if (!sm || !cf->bytes || insn->offset >= cf->size || !insn_awaits(a, insn))
-		return;
-}
-
 static void insns_rank(struct annotation *a)
 {
 	uint32_t *order = ranked(a->nr_insns, rank_order, a->insns);
@@ -193,7 +170,7 @@ static void insns_rank(struct annotation *a)
 	for (uint32_t i = 0; i < a->nr_insns && a->insns[order[i]].samples > 0; i++) {
 		a->insns[order[i]].rank = i + 1;
 		if (i < WAITS_MOST && a->index >= 0)
-			insn_waits(a, &a->insns[order[i]]);
+			annotation_waits(a, &a->insns[order[i]]);
 	}
 	free(order);
 }

@@ -56,6 +56,9 @@ uint32_t annotation_column(const struct annotation *a, uint32_t reason);
 /* What the instruction at @offset is; NULL when that is not known. */
 const char *annotation_text(struct annotation *a, uint32_t offset);
 
+/* Find what @insn waits for: the results of which instructions. */
+void annotation_waits(struct annotation *a, struct annotated_insn *insn);
+
 /* The tables "kernel", "lines" and "insns". */
 void annotation_tables(struct annotation *a);
 void annotation_kernel(struct annotation *a);

@@ -1,5 +1,6 @@
 #include "render/annotate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,14 @@ void annotate_share(struct annotate_page *p, const struct af_cell *share)
 	}
 	af_columns_right(p->b, text.data, 8);
 	af_buf_free(&text);
+}
+
+void annotate_offset(struct annotate_page *p, uint64_t offset)
+{
+	char text[24];
+
+	snprintf(text, sizeof text, "0x%04llx", (unsigned long long)offset);
+	af_buf_fmt(p->b, "  %-7s  ", text);
 }
 
 /* bars */

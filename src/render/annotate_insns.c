@@ -40,7 +40,7 @@ static void insn_line(struct annotate_page *p, uint32_t r, size_t text_width, si
 	af_buf_free(&samples);
 	af_buf_str(p->b, "  ");
 	annotate_bar(p, p->insns, r, AF_INSN_REASONS, c[AF_INSN_SAMPLES].value);
-	af_buf_fmt(p->b, "  0x%05llx  ", (unsigned long long)c[AF_INSN_OFFSET].value);
+	annotate_offset(p, c[AF_INSN_OFFSET].value);
 	af_columns_text(p->b, c[AF_INSN_TEXT].text, text_width, *c[AF_INSN_FILE].text != 0);
 	if (*c[AF_INSN_FILE].text) {
 		af_buf_str(p->b, "  ");

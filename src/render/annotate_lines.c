@@ -92,7 +92,7 @@ static void put_insn(struct annotate_page *p, uint32_t i, size_t width)
 	annotate_share(p, &c[AF_INSN_SHARE]);
 	af_buf_str(p->b, "  ");
 	annotate_bar(p, p->insns, i, AF_INSN_REASONS, c[AF_INSN_SAMPLES].value);
-	af_buf_fmt(p->b, "  0x%05llx  ", (unsigned long long)c[AF_INSN_OFFSET].value);
+	annotate_offset(p, c[AF_INSN_OFFSET].value);
 	af_columns_text(p->b, c[AF_INSN_TEXT].text, width, false);
 }
 

@@ -37,6 +37,9 @@ void annotate_plain(const struct annotate_page *p);
 /* "12.34 %", to the right of 8 columns; blank for 0. */
 void annotate_share(struct annotate_page *p, const struct af_cell *share);
 
+/* "  0x0040   " */
+void annotate_offset(struct annotate_page *p, uint64_t offset);
+
 /* The row of @t's instruction at @offset, or UINT32_MAX. */
 uint32_t annotate_insn(const struct af_table *t, uint64_t offset);
 
