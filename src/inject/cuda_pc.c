@@ -31,11 +31,11 @@ static bool pc_lock(void)
 {
 	struct timespec until;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
+	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_nsec += LOCK_MS * 1000000l;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	return !pthread_mutex_clocklock(&pc.lock, CLOCK_MONOTONIC, &until);
+	return !pthread_mutex_timedlock(&pc.lock, &until);
 }
 
 static void pc_unlock(void)

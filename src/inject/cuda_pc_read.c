@@ -143,6 +143,7 @@ void af_pc_read(struct af_pc_device *d)
 {
 	uint64_t begin_ns = af_now_ns(), late_ns = LATE_MS * 1000000ull;
 	struct af_cupti_pc_get get = {sizeof get, NULL, d->context, d->data};
+	uint64_t before = d->nr_samples;
 	uint32_t rc = 0;
 	char why[600];
 
@@ -161,7 +162,7 @@ void af_pc_read(struct af_pc_device *d)
 	} else if (rc) {
 		af_pc_refusal(rc, "cuptiPCSamplingGetData", why, sizeof why);
 		device_give_up(d, why);
-	} else if (begin_ns > d->since_ns + late_ns) {
+	} else if (d->nr_samples != before && begin_ns > d->since_ns + late_ns) {
 		d->since_ns = begin_ns - late_ns;
 	}
 }

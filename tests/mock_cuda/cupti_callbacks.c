@@ -128,6 +128,8 @@ static void callback_resource(enum mock_resource what, struct CUctx_st *context,
 		callback_function(callback_arg, CUPTI_RESOURCE, what, &told);
 	if (what == MOCK_MODULE_UNLOAD_STARTING)
 		cupti_pc_unload(context, data, true);
+	if (what == MOCK_CONTEXT_DESTROY_STARTING)
+		cupti_pc_context_ends(context);
 }
 
 void cupti_fatal(void)

@@ -313,6 +313,18 @@ void cupti_pc_unload(struct CUctx_st *context, const struct mock_module_data *m,
 	pthread_mutex_unlock(&pc_mutex);
 }
 
+/* What goes with a context is torn down when the tool knows. */
+void cupti_pc_context_ends(struct CUctx_st *context)
+{
+	struct pc_context *c;
+
+	pthread_mutex_lock(&pc_mutex);
+	c = pc_of(context);
+	if (c)
+		c->is_on = false;
+	pthread_mutex_unlock(&pc_mutex);
+}
+
 /* ---- the API */
 
 CUDA_API uint32_t cuptiPCSamplingEnable(const struct mock_pc_params *p)

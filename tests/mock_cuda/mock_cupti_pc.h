@@ -97,6 +97,7 @@ struct mock_cubin_crc {
 };
 
 void cupti_pc_work(const struct mock_work *work);
+void cupti_pc_context_ends(struct CUctx_st *context);
 void cupti_pc_module(const struct mock_module_data *m);
 /* Before, and after, the tool is told that it goes. */
 void cupti_pc_unload(struct CUctx_st *context, const struct mock_module_data *m, bool is_after);

@@ -62,7 +62,10 @@ static void module_of_cubin(struct CUmod_st *module, const char *image)
 	const Elf64_Ehdr *elf = (const void *)image;
 	const Elf64_Shdr *sections = (const void *)(image + elf->e_shoff);
 	size_t bytes = elf->e_shoff + (size_t)elf->e_shnum * sizeof(*sections);
+	const size_t segments = elf->e_phoff + (size_t)elf->e_phnum * elf->e_phentsize;
 
+	if (segments > bytes)
+		bytes = segments;
 	for (unsigned i = 0; i < elf->e_shnum; i++) {
 		const Elf64_Shdr *s = &sections[i];
 		const Elf64_Sym *symbols = (const void *)(image + s->sh_offset);

@@ -1,5 +1,5 @@
 /*
- * cuda_samples HOW [ROUNDS [CUBIN]]: kernels that last long enough to be sampled.
+ * cuda_samples HOW [ROUNDS [CUBIN KERNEL]]: kernels that last long enough to be sampled.
  *
  * Truth, of nanoseconds by path: each of ROUNDS (5) waits for k1 of 30 ms under hot_path and of 10
  *ms under cold_path, and for k2 of 20 ms.
@@ -9,8 +9,9 @@
  *	contexts	half of the rounds in a second context of the device
  *	destroy	the context is destroyed at the end, with samples not read yet
  *	exec	the process becomes `true` at the end
- *	cubin	the first kernel of the file CUBIN, 30 ms in each round
- *	idle	nothing runs for a second, between the first half of the rounds and the second
+ *	cubin	KERNEL of the file CUBIN, 30 ms in each round
+ *	sparse	each round is 60 us of kernels in 100 ms
+ *	reset	half of the rounds in another context, made when the first has been destroyed
  */
 #include "cuda_setup.h"
 
@@ -19,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MS = 1000000, CUBIN_MAX = 1 << 20 };
+enum { US = 1000, MS = 1000000, CUBIN_MAX = 1 << 20 };
 
 static struct cuda cuda;
 
@@ -47,6 +48,13 @@ static void one_round(void)
 	cold_path();
 	run(cuda.k[1], 20 * MS);
 	cuda_truth("ns.k2", 20 * MS);
+}
+
+static void sparse(void)
+{
+	run(cuda.k[0], 60 * US);
+	cuda_truth("ns.k1", 60 * US);
+	usleep(100000);
 }
 
 static void churn(void)
@@ -94,12 +102,14 @@ int main(int argc, char **argv)
 
 	cuda_open(&cuda, 0);
 	for (uint64_t i = 0; i < rounds; i++) {
-		if (i == rounds / 2 && !strcmp(how, "contexts"))
+		if (i == rounds / 2 && !strcmp(how, "reset"))
+			CUDA_CHECK(cuCtxDestroy_v2(cuda.context));
+		if (i == rounds / 2 && (!strcmp(how, "contexts") || !strcmp(how, "reset")))
 			second_context();
-		if (i == rounds / 2 && !strcmp(how, "idle"))
-			sleep(1);
 		if (!strcmp(how, "churn"))
 			churn();
+		else if (!strcmp(how, "sparse"))
+			sparse();
 		else if (!strcmp(how, "cubin") && argc > 4)
 			run_cubin(argv[3], argv[4]);
 		else
