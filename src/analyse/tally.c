@@ -1,7 +1,8 @@
 /*
  * Who called which function of a device's API, how often, how long? As the table of calls, but by
  * process and by the name that people know: the CUDA runtime's where its function called the
- * driver. OpenCL's calls have no events of their own; what was enqueued is counted.
+ * driver. OpenCL's calls have no events of their own; what was enqueued is counted. Calls that only
+ * the kernel saw have no times.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -12,10 +13,12 @@
 #include "analyse/work.h"
 #include "base/arena.h"
 
+enum { TALLY_SEEN = UINT16_MAX };
+
 /* All calls of one function from one call path; of OpenCL of one operation. */
 struct tally_row {
 	uint32_t process, function, path;
-	uint32_t op; /* enum af_op; 0: a call with its times */
+	uint32_t op; /* enum af_op, or TALLY_SEEN; 0: a call with its times */
 	uint64_t count, failed, time_ns, min_ns, max_ns;
 };
 
@@ -48,6 +51,9 @@ static void tally_event(void *self, const struct af_world *w, const struct af_ev
 {
 	struct af_call call;
 
+	/* One with a number is a CALL, too. */
+	if (af_call_seen_read(w, ev, &call) && !call.correlation)
+		tally_row(self, call.process, call.function, call.path, TALLY_SEEN)->count++;
 	if (!af_call_read(w, ev, &call))
 		return;
 	struct tally_row *row = tally_row(self, call.process, call.function, call.path, 0);
@@ -90,9 +96,14 @@ static void tally_cells(const struct tally_row *r, const struct af_world *w, str
 	const struct af_process *p = af_world_process(w, r->process);
 	const char *driver = is ? af_facts_text(f, "%s", is->name) : "[not known]";
 
-	if (r->op)
+	/* Names of their own: where a process has both, their times are not to be mixed. */
+	if (r->op == TALLY_SEEN)
+		driver = af_facts_text(f, "[seen] %s", driver);
+	else if (r->op)
 		driver = af_facts_text(f, "[enqueue] %s", af_op_text(r->op));
-	c[0].text = *runtime ? runtime : driver;
+	c[0].text = !*runtime             ? driver
+	            : r->op == TALLY_SEEN ? af_facts_text(f, "[seen] %s", runtime)
+	                                  : runtime;
 	c[1].text = *runtime ? driver : "";
 	c[2].value = r->time_ns;
 	c[4].value = r->count;
@@ -153,7 +164,7 @@ const struct af_pass_ops af_pass_tally = {
     .name = "tally",
     .question = "who called which function of a device's API?",
     .answers = AF_ANSWER_TALLY,
-    .wants = 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG,
+    .wants = 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_CALL_SEEN,
     .state_size = sizeof(struct tally),
     .event = tally_event,
     .work = tally_work,
