@@ -306,19 +306,6 @@ void af_attribution_host_sample(struct af_attribution *a, const struct af_world 
 	attribution_now(a, w, s->time_ns);
 }
 
-static int found_order(const void *a, const void *b)
-{
-	const struct af_attributed *x = a, *y = b;
-
-	if (x->job != y->job)
-		return x->job < y->job ? -1 : 1;
-	if (x->code != y->code)
-		return x->code < y->code ? -1 : 1;
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return x->stall < y->stall ? -1 : x->stall > y->stall;
-}
-
 /* To each job its own, and of its time to each its share. */
 static void found_deal(struct af_attribution *a)
 {
@@ -347,8 +334,7 @@ void af_attribution_end(struct af_attribution *a, const struct af_world *w)
 	for (uint32_t place = 0; place < a->nr_devices; place++)
 		attribution_settle(a, w, place, UINT64_MAX, true);
 	attribution_give_up_unknown(a, w);
-	if (a->nr_found)
-		qsort(a->found, a->nr_found, sizeof *a->found, found_order);
+	attribution_expand(a);
 	found_deal(a);
 }
 
@@ -374,12 +360,12 @@ void af_attribution_free(struct af_attribution *a)
 	for (uint32_t i = 0; p && i < p->nr_windows; i++)
 		free(p->windows[i].counts);
 	if (p) {
-		struct af_map *maps[] = {&p->by_place, &p->by_window, &p->by_job, &p->by_found,
-		                         &p->by_name};
+		struct af_map *maps[] = {&p->by_place, &p->by_window, &p->by_job, &p->by_name};
 		void *arrays[] = {p->places,    p->windows, p->seen,   p->kernels, p->choices,
-		                  p->kernel_of, p->shares,  p->active, p->touched};
+		                  p->kernel_of, p->shares,  p->active, p->touched, p->chosen};
 		for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 			af_map_free(maps[i]);
+		attribution_sums_free(p);
 		for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
 			free(arrays[i]);
 	}

@@ -8,7 +8,7 @@
 void attribution_round(struct attribution_private *p)
 {
 	p->round++;
-	p->nr_touched = p->nr_shares = 0;
+	p->nr_touched = p->nr_shares = p->nr_chosen = 0;
 }
 
 void attribution_touch(struct attribution_private *p, uint32_t job, uint64_t busy_ns,
@@ -46,8 +46,11 @@ static bool same_path(const struct af_job *a, const struct af_job *b)
 struct attribution_choice attribution_among(const struct af_attribution *a, uint32_t first)
 {
 	struct attribution_private *p = a->private_;
-	struct attribution_choice c = {
-	    .round = p->round, .first = first, .nr = p->nr_shares - first, .exact = true};
+	struct attribution_choice c = {.round = p->round,
+	                               .first = first,
+	                               .nr = p->nr_shares - first,
+	                               .exact = true,
+	                               .recorded = true};
 
 	for (uint32_t i = first; i < p->nr_shares; i++) {
 		c.weight += p->shares[i].weight;
@@ -121,8 +124,8 @@ static void choose(struct af_attribution *a, const struct af_world *w, uint32_t 
 	choice->exact &= !near;
 }
 
-const struct attribution_choice *attribution_choose(struct af_attribution *a,
-                                                    const struct af_world *w, uint32_t code)
+struct attribution_choice *attribution_choose(struct af_attribution *a, const struct af_world *w,
+                                              uint32_t code)
 {
 	struct attribution_private *p = a->private_;
 
@@ -136,26 +139,12 @@ const struct attribution_choice *attribution_choose(struct af_attribution *a,
 		p->nr_choices = nr;
 	}
 	struct attribution_choice *choice = &p->choices[code];
-	if (choice->round != p->round)
+	if (choice->round != p->round) {
 		choose(a, w, code, choice);
-	return choice->nr ? choice : NULL;
-}
-
-static struct af_attributed *found_at(struct af_attribution *a, uint32_t job,
-                                      const struct attribution_put *what, uint32_t stall)
-{
-	struct attribution_private *p = a->private_;
-	const uint64_t key[] = {(uint64_t)job << 32 | what->code, what->offset, stall};
-	bool fresh;
-	uint64_t *slot = af_map_at(&p->by_found, af_hash(key, sizeof key), &fresh);
-
-	if (fresh) {
-		AF_GROW(a->found, a->nr_found, p->cap_found);
-		a->found[a->nr_found] = (struct af_attributed){
-		    .job = job, .code = what->code, .offset = what->offset, .stall = stall};
-		*slot = a->nr_found++;
+		AF_GROW(p->chosen, p->nr_chosen, p->cap_chosen);
+		p->chosen[p->nr_chosen++] = code;
 	}
-	return &a->found[*slot];
+	return choice->nr ? choice : NULL;
 }
 
 static bool not_issued(const struct af_world *w, uint32_t stall)
@@ -163,33 +152,28 @@ static bool not_issued(const struct af_world *w, uint32_t stall)
 	return stall && w->stalls[stall].flags & AF_STALL_NOT_ISSUED;
 }
 
+void attribution_divide_choice(struct attribution_private *p, struct attribution_choice *choice)
+{
+	if (choice->group)
+		attribution_divide(p, choice->group - 1, choice, choice->count);
+	choice->count = 0;
+}
+
 void attribution_put(struct af_attribution *a, const struct af_world *w,
-                     const struct attribution_choice *choice, const struct attribution_put *what)
+                     struct attribution_choice *choice, const struct attribution_put *what)
 {
 	struct attribution_private *p = a->private_;
 	struct af_sampled_device *d = &a->devices[what->place];
-	const struct attribution_share none = {p->places[what->place].job, 1};
-	const struct attribution_choice nobody = {.nr = 1, .weight = 1};
-	const struct attribution_share *shares = choice ? &p->shares[choice->first] : &none;
-	bool latency = not_issued(w, what->stall), exact = choice && choice->exact;
 	uint32_t reason = af_world_stall_of(w, what->stall);
-	uint64_t all = (uint64_t)what->count * AF_ATTRIBUTION_PARTS, before = 0;
+	bool latency = not_issued(w, what->stall);
 
 	if (!latency)
-		*(!choice ? &d->unattributed : exact ? &d->exact : &d->apportioned) += what->count;
-	if (!choice)
-		choice = &nobody;
-	for (uint32_t i = 0; i < choice->nr; i++) {
-		uint64_t parts =
-		    af_attribution_share(all, before, shares[i].weight, choice->weight);
-		struct af_attributed *f =
-		    found_at(a, shares[i].job, what, reason ? reason : what->stall);
-		before += shares[i].weight;
-		if (latency)
-			f->latency_parts += parts;
-		else
-			f->parts += parts;
-		if (exact && !latency)
-			f->exact_parts += parts;
-	}
+		*(!choice->recorded ? &d->unattributed
+		  : choice->exact   ? &d->exact
+		                    : &d->apportioned) += what->count;
+	if (!choice->group)
+		choice->group = attribution_group(p, what->code, choice) + 1;
+	attribution_count(p, choice->group - 1, what->offset, reason ? reason : what->stall,
+	                  what->count, latency);
+	choice->count += latency ? 0 : what->count;
 }

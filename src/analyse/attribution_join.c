@@ -92,11 +92,10 @@ static void touch_window(struct attribution_private *p, const struct attribution
 }
 
 /* The jobs of the call numbered @correlation, of a kernel named as the code of the samples. */
-static const struct attribution_choice *choose_call(struct af_attribution *a,
-                                                    const struct af_world *w,
-                                                    const struct attribution_place *place,
-                                                    uint32_t code, uint32_t correlation,
-                                                    struct attribution_choice *choice)
+static struct attribution_choice *choose_call(struct af_attribution *a, const struct af_world *w,
+                                              const struct attribution_place *place, uint32_t code,
+                                              uint32_t correlation,
+                                              struct attribution_choice *choice)
 {
 	struct attribution_private *p = a->private_;
 	uint32_t first = p->nr_shares;
@@ -121,22 +120,22 @@ static uint32_t join_counts(struct af_attribution *a, const struct af_world *w,
 {
 	struct attribution_private *p = a->private_;
 	const struct attribution_place *place = &p->places[win->place - 1];
-	const struct attribution_choice *call = NULL;
-	struct attribution_choice memory;
+	struct attribution_choice memory = {0}, *call = NULL;
 	uint32_t left = 0, last_code = 0, last_call = 0;
 
 	for (uint32_t i = 0; i < win->nr; i++) {
 		const struct attribution_count c = win->counts[i];
 		uint32_t code = af_world_code(w, win->process, c.code);
-		bool known = code == last_code && c.correlation == last_call;
-		if (!known && code && c.correlation && win->flags & AF_WINDOW_SERIALIZED)
-			call = choose_call(a, w, place, code, c.correlation, &memory);
-		else if (!known)
+		bool same = code == last_code && c.correlation == last_call;
+		if (!same) {
+			attribution_divide_choice(p, &memory);
 			call = NULL;
+		}
+		if (!same && code && c.correlation && win->flags & AF_WINDOW_SERIALIZED)
+			call = choose_call(a, w, place, code, c.correlation, &memory);
 		last_code = code;
 		last_call = c.correlation;
-		const struct attribution_choice *choice =
-		    call ? call : attribution_choose(a, w, code);
+		struct attribution_choice *choice = call ? call : attribution_choose(a, w, code);
 		const struct attribution_put put = {win->place - 1, code,
 		                                    af_world_stall(w, win->process, c.stall),
 		                                    c.count, c.offset};
@@ -145,7 +144,27 @@ static uint32_t join_counts(struct af_attribution *a, const struct af_world *w,
 		else
 			win->counts[left++] = c;
 	}
+	attribution_divide_choice(p, &memory);
+	for (uint32_t i = 0; i < p->nr_chosen; i++)
+		attribution_divide_choice(p, &p->choices[p->chosen[i]]);
 	return left;
+}
+
+/* The one job of @place that is no work's, all of it. */
+static struct attribution_choice choose_nobody(struct attribution_private *p, uint32_t place)
+{
+	attribution_round(p);
+	attribution_share(p, p->places[place].job, 1);
+	return (struct attribution_choice){.round = p->round, .nr = 1, .weight = 1};
+}
+
+static void put_nobody(struct af_attribution *a, const struct af_world *w,
+                       const struct attribution_put *put)
+{
+	struct attribution_choice nobody = choose_nobody(a->private_, put->place);
+
+	attribution_put(a, w, &nobody, put);
+	attribution_divide_choice(a->private_, &nobody);
 }
 
 void attribution_give_up(struct af_attribution *a, const struct af_world *w, uint32_t place,
@@ -157,7 +176,7 @@ void attribution_give_up(struct af_attribution *a, const struct af_world *w, uin
 		const struct attribution_put put = {
 		    place, af_world_code(w, process, counts[i].code),
 		    af_world_stall(w, process, counts[i].stall), counts[i].count, counts[i].offset};
-		attribution_put(a, w, NULL, &put);
+		put_nobody(a, w, &put);
 	}
 }
 
@@ -277,10 +296,14 @@ static void join_hosts(struct af_attribution *a, const struct af_world *w, uint3
 			choice = choose_host(a, place, &s);
 		}
 		const struct attribution_put put = {at, s.code, 0, 1, s.offset};
-		if (choice.nr || (all && s.time_ns <= until_ns))
-			attribution_put(a, w, choice.nr ? &choice : NULL, &put);
-		else
+		if (choice.nr) {
+			attribution_put(a, w, &choice, &put);
+			attribution_divide_choice(p, &choice);
+		} else if (all && s.time_ns <= until_ns) {
+			put_nobody(a, w, &put);
+		} else {
 			place->hosts[kept++] = s;
+		}
 	}
 	p->held -= nr - kept;
 	place->nr_hosts = kept;

@@ -56,16 +56,20 @@ struct attribution_share {
 /* Where samples of one code go. */
 struct attribution_choice {
 	uint32_t round;
-	uint32_t first, nr; /* of the shares */
-	bool exact;
-	uint64_t weight; /* of all of them */
+	uint32_t first, nr;   /* of the shares */
+	bool exact, recorded; /* recorded: belongs to works */
+	uint64_t weight;      /* of all of them */
+	/* Of the sums; and how many samples there are to be divided among the shares. */
+	uint32_t group; /* plus 1, 0: none yet */
+	uint64_t count;
 };
 
 struct attribution_private {
 	struct attribution_place *places;
 	struct attribution_window *windows;
 	uint32_t cap_places, nr_windows, cap_windows, cap_jobs, cap_found;
-	struct af_map by_place, by_window, by_job, by_found;
+	struct attribution_sums *sums;
+	struct af_map by_place, by_window, by_job;
 	struct af_map by_name; /* of a kernel → index of kernels */
 	uint32_t last_job;
 	uint64_t now_ns, settled_ns;
@@ -83,7 +87,9 @@ struct attribution_private {
 	struct attribution_share *shares;
 	uint32_t *active;  /* pieces */
 	uint32_t *touched; /* jobs */
-	uint32_t nr_shares, cap_shares, nr_active, cap_active, nr_touched, cap_touched;
+	uint32_t *chosen;  /* codes */
+	uint32_t nr_shares, cap_shares, nr_active, cap_active, nr_touched, cap_touched, nr_chosen,
+	    cap_chosen;
 };
 
 /*
@@ -101,8 +107,8 @@ void attribution_give_up(struct af_attribution *a, const struct af_world *w, uin
  * Where samples of the process's @code go, in the window whose works are touched: NULL where
  * nothing that was touched ran it. Valid until the next round.
  */
-const struct attribution_choice *attribution_choose(struct af_attribution *a,
-                                                    const struct af_world *w, uint32_t code);
+struct attribution_choice *attribution_choose(struct af_attribution *a, const struct af_world *w,
+                                              uint32_t code);
 
 /* The same of the shares from @first on, as they are. */
 struct attribution_choice attribution_among(const struct af_attribution *a, uint32_t first);
@@ -118,8 +124,24 @@ struct attribution_put {
 	uint64_t offset;
 };
 
-/* Samples to the jobs of @choice, NULL: to none. */
+/* Samples to @choice, to be divided among its jobs later. */
 void attribution_put(struct af_attribution *a, const struct af_world *w,
-                     const struct attribution_choice *choice, const struct attribution_put *what);
+                     struct attribution_choice *choice, const struct attribution_put *what);
+
+/* Divide what was put to @choice since the last time. */
+void attribution_divide_choice(struct attribution_private *p, struct attribution_choice *choice);
+
+/*
+ * Sums: a group for each set of jobs that share samples of a code; what was sampled in it; and how
+ * many samples were divided among its jobs, as @choice weighs them. At the end all of it is found.
+ */
+uint32_t attribution_group(struct attribution_private *p, uint32_t code,
+                           const struct attribution_choice *choice);
+void attribution_count(struct attribution_private *p, uint32_t group, uint64_t offset,
+                       uint32_t stall, uint32_t count, bool latency);
+void attribution_divide(struct attribution_private *p, uint32_t group,
+                        const struct attribution_choice *choice, uint64_t count);
+void attribution_expand(struct af_attribution *a);
+void attribution_sums_free(struct attribution_private *p);
 
 #endif

@@ -1,11 +1,13 @@
 #include "analyse/flame_insn.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/attribution.h"
 #include "analyse/code_names.h"
 #include "analyse/frames.h"
+#include "base/arena.h"
 #include "sym/stalls.h"
 
 struct flame_insn flame_insn_open(struct af_tree *t, const struct af_world *w,
@@ -26,8 +28,13 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static uint32_t draw_line(struct af_tree *t, uint32_t node, const struct af_code_frame *f,
-                          const char *function)
+static void name_add(struct flame_insn *d, const char *text, enum af_frame kind)
+{
+	AF_GROW(d->names, d->nr_names, d->cap_names);
+	d->names[d->nr_names++] = af_tree_name(d->tree, text, strlen(text), kind, 0);
+}
+
+static void name_line(struct flame_insn *d, const struct af_code_frame *f, const char *function)
 {
 	char text[1024];
 
@@ -39,11 +46,11 @@ static uint32_t draw_line(struct af_tree *t, uint32_t node, const struct af_code
 		snprintf(text, sizeof text, "%s (%s)", function, base_name(f->file));
 	else
 		snprintf(text, sizeof text, "%s (%s:%u)", function, base_name(f->file), f->line);
-	return af_frames_under(t, node, text, AF_FRAME_GPU);
+	name_add(d, text, AF_FRAME_GPU);
 }
 
 /* Lines from the outermost in, then the instruction. */
-static uint32_t draw_place(const struct flame_insn *d, uint32_t node, const struct af_attributed *f)
+static void name_place(struct flame_insn *d, const struct af_attributed *f)
 {
 	const struct af_world *w = d->world;
 	struct af_code_names *names = d->results->code_names;
@@ -51,31 +58,64 @@ static uint32_t draw_place(const struct flame_insn *d, uint32_t node, const stru
 	struct af_code_frame frames[AF_CODE_FRAMES];
 	char insn[256];
 
-	if (d->depth == AF_DEPTH_KERNEL || !f->code)
-		return node;
 	uint32_t nr = af_code_names_frames(names, w, f->code, f->offset, frames, AF_CODE_FRAMES);
 	for (uint32_t i = nr; i-- > 0;)
-		node = draw_line(d->tree, node, &frames[i], code->shown);
+		name_line(d, &frames[i], code->shown);
 	if (!nr && code->kernel != code->name)
-		node = af_frames_under(d->tree, node, code->shown, AF_FRAME_GPU);
+		name_add(d, code->shown, AF_FRAME_GPU);
 	if (d->depth == AF_DEPTH_LINE || (d->depth == AF_DEPTH_BEST && nr))
-		return node;
+		return;
 	const char *text = af_code_names_text(names, w, f->code, f->offset);
 	if (!text && d->depth == AF_DEPTH_BEST)
-		return node;
+		return;
 	snprintf(insn, sizeof insn, "0x%04llx%s%s", (unsigned long long)f->offset, text ? " " : "",
 	         text ? text : "");
-	return af_frames_under(d->tree, node, insn, AF_FRAME_GPU_INSN);
+	name_add(d, insn, AF_FRAME_GPU_INSN);
 }
 
-static uint32_t draw_stall(const struct flame_insn *d, uint32_t node, uint32_t stall)
+static uint32_t draw_place(struct flame_insn *d, uint32_t node, const struct af_attributed *f)
 {
+	const uint64_t key[] = {f->code, f->offset};
+	bool fresh;
+
+	if (d->depth == AF_DEPTH_KERNEL || !f->code)
+		return node;
+	uint64_t *slot = af_map_at(&d->by_place, af_hash(key, sizeof key), &fresh);
+	if (fresh) {
+		uint32_t at = d->nr_names;
+		AF_GROW(d->names, d->nr_names, d->cap_names);
+		d->nr_names++;
+		name_place(d, f);
+		d->names[at] = d->nr_names - at - 1;
+		*slot = at;
+	}
+	const uint32_t at = (uint32_t)*slot;
+	for (uint32_t i = 1; i <= d->names[at]; i++)
+		node = af_tree_child(d->tree, node, d->names[at + i]);
+	return node;
+}
+
+static uint32_t draw_stall(struct flame_insn *d, uint32_t node, uint32_t stall)
+{
+	const struct af_world *w = d->world;
 	char name[AF_STALL_NAME], text[AF_STALL_NAME + 2];
 
 	if (d->depth != AF_DEPTH_STALL || !stall)
 		return node;
-	snprintf(text, sizeof text, "[%s]", af_stall_name(d->world->stalls[stall].name, name));
-	return af_frames_under(d->tree, node, text, AF_FRAME_GPU_INSN);
+	if (!d->stalls)
+		d->stalls = af_xcalloc(w->nr_stalls, sizeof *d->stalls);
+	if (!d->stalls[stall]) {
+		snprintf(text, sizeof text, "[%s]", af_stall_name(w->stalls[stall].name, name));
+		d->stalls[stall] = af_tree_name(d->tree, text, strlen(text), AF_FRAME_GPU_INSN, 0);
+	}
+	return af_tree_child(d->tree, node, d->stalls[stall]);
+}
+
+void flame_insn_close(struct flame_insn *d)
+{
+	af_map_free(&d->by_place);
+	free(d->names);
+	free(d->stalls);
 }
 
 static void add_samples(struct flame_insn *d, uint32_t node, uint64_t parts)

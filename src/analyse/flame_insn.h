@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "analyse/pass.h"
+#include "base/map.h"
 
 struct flame_insn {
 	struct af_tree *tree;
@@ -17,11 +18,18 @@ struct flame_insn {
 	enum af_depth depth;
 	bool samples;   /* are a weight here */
 	uint64_t parts; /* of a sample that are still to be added, as samples are whole */
+
+	/* private: frames of a place are the same in all jobs, as names of the tree */
+	struct af_map by_place; /* → index of names: how many, then they */
+	uint32_t *names, *stalls;
+	uint32_t nr_names, cap_names;
 };
 
 /* @samples: those of CPUs are in another tree, or there are none. */
 struct flame_insn flame_insn_open(struct af_tree *t, const struct af_world *w,
                                   const struct af_results *results, bool samples);
+
+void flame_insn_close(struct flame_insn *d);
 
 /* Are samples a weight here, and has the job @is any? */
 bool flame_insn_has(const struct flame_insn *d, const struct af_job_key *is);

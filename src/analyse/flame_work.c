@@ -358,6 +358,7 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 		af_tree_add(t, node, AF_WEIGHT_BYTES, job->bytes);
 	}
 	draw_unrecorded(&insn, w, t, asked);
+	flame_insn_close(&insn);
 	af_tree_close(&scratch);
 }
 

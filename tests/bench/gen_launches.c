@@ -1,8 +1,10 @@
 /*
- * gen_launches DIR LAUNCHES [cuda]: a trace with so many launches from 500 call paths on 4 threads,
- * each with its piece of device work, as a training run makes them: of OpenCL, or of CUDA, where
- * another thread writes works as buffers of 8192 fill, every tenth call is a wait, and a graph of
- * 32 kernels is launched for every 1000 launches. For tests/bench/launches.
+ * gen_launches DIR LAUNCHES [cuda|sampled]: a trace with so many launches from 500 call paths on 4
+ * threads, each with its piece of device work, as a training run makes them: of OpenCL, or of CUDA,
+ * where another thread writes works as buffers of 8192 fill, every tenth call is a wait, and a
+ * graph of 32 kernels is launched for every 1000 launches. Sampled, launches are 10 us apart
+ * instead of 100 ns, and every 50 ms 4000 instructions were found with two stall reasons each. For
+ * tests/bench/launches.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,9 +17,11 @@
 #include "trace/stream.h"
 
 enum { STREAMS = 4, PATHS = 500, KERNELS = 40, DEPTH = 40, BUFFER = 8192, NODES = 32 };
+enum { INSNS = 100, REASONS = 16, WINDOW = 5000 };
 enum { LAUNCH = 1, WAIT, GRAPH_LAUNCH };
 
-static struct af_stream streams[STREAMS], names, buffers;
+static struct af_stream streams[STREAMS], names, buffers, samples;
+static uint64_t step_ns = 100;
 
 static void define_paths(struct af_stream *s, uint64_t now)
 {
@@ -83,6 +87,43 @@ static void define_cuda(void)
 	}
 }
 
+static void define_samples(void)
+{
+	char text[64];
+
+	for (uint32_t i = 1; i <= REASONS; i++) {
+		struct af_ev_stall stall = {.stall = i, .device = 1};
+		snprintf(text, sizeof text, "reason_%u", i);
+		struct af_tail tail = {text, (uint32_t)strlen(text), 0};
+		af_stream_put_tail(&samples, AF_KIND_STALL, 1000, &stall, sizeof stall, &tail, 1);
+	}
+	for (uint32_t k = 1; k <= KERNELS; k++) {
+		struct af_ev_code code = {.code = k, .crc = 1};
+		snprintf(text, sizeof text, "kernel_%u", k);
+		struct af_tail tail = {text, (uint32_t)strlen(text), 0};
+		af_stream_put_tail(&samples, AF_KIND_CODE, 1000, &code, sizeof code, &tail, 1);
+	}
+}
+
+/* What ran in the last WINDOW launches, told as they end. */
+static void put_samples(uint64_t n)
+{
+	uint64_t now = 2000 + n * step_ns;
+	uint32_t window = (uint32_t)(n / WINDOW);
+
+	for (uint32_t i = 0; i < KERNELS * INSNS; i++) {
+		uint32_t counts[] = {1 + i % REASONS, 3, 1 + (i + 5) % REASONS, 1};
+		struct af_ev_gpu_sample sample = {
+		    .window = window, .code = 1 + i / INSNS, .offset = i % INSNS * 16};
+		struct af_tail tail = {counts, sizeof counts, 4};
+		af_stream_put_tail(&samples, AF_KIND_GPU_SAMPLE, now, &sample, sizeof sample, &tail,
+		                   1);
+	}
+	af_stream_put(&samples, gpu_window, now, .window = window, .device = 1,
+	              .start_ns = now - WINDOW * step_ns, .end_ns = now, .period_cycles = 4096,
+	              .samples = 4 * KERNELS * INSNS);
+}
+
 static uint32_t path_of(uint64_t n)
 {
 	return 1 + (uint32_t)(n * 2654435761u >> 12) % PATHS;
@@ -105,8 +146,8 @@ static uint32_t cuda_function(uint64_t n)
 
 static void put_cuda(uint64_t n)
 {
-	uint64_t now = 2000 + n * 100;
-	uint32_t first = (uint32_t)n - 2 * BUFFER;
+	uint64_t now = 2000 + n * step_ns;
+	uint32_t first = (uint32_t)n - 2 * BUFFER, busy_ns = (uint32_t)(step_ns * 7 / 10);
 
 	af_stream_put(&streams[n / 64 % STREAMS], call, now, path_of(n), (uint32_t)n,
 	              (uint8_t)cuda_function(n), af_u24_make(90));
@@ -115,19 +156,21 @@ static void put_cuda(uint64_t n)
 	for (uint32_t i = first; i < first + BUFFER; i++) {
 		uint32_t function = cuda_function(i);
 		if (function == LAUNCH)
-			af_stream_put(&buffers, gpu_work, now, path_of(i), i, i * 100ull, 70, 0);
+			af_stream_put(&buffers, gpu_work, now, path_of(i), i, i * step_ns, busy_ns,
+			              0);
 		for (uint32_t k = 1; k <= NODES && function == GRAPH_LAUNCH; k++)
-			af_stream_put(&buffers, gpu_work, now, k, i, i * 100ull, 70, NODES + k);
+			af_stream_put(&buffers, gpu_work, now, k, i, i * step_ns, busy_ns,
+			              NODES + k);
 	}
 }
 
 static int open_streams(int dir)
 {
-	struct af_stream *all[] = {&streams[0], &streams[1], &streams[2],
-	                           &streams[3], &buffers,    &names};
+	struct af_stream *all[] = {&streams[0], &streams[1], &streams[2], &streams[3],
+	                           &buffers,    &samples,    &names};
 	char name[16];
 
-	for (uint32_t i = 0; i < STREAMS + 2; i++) {
+	for (uint32_t i = 0; i < STREAMS + 3; i++) {
 		snprintf(name, sizeof name, "s%u", i);
 		int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
 		if (fd < 0 || af_stream_open_file(all[i], fd, i + 1, all[i] != &names))
@@ -152,11 +195,12 @@ static void define_device(struct af_stream *s, bool of_cuda)
 int main(int argc, char **argv)
 {
 	uint64_t nr = argc > 2 ? strtoull(argv[2], NULL, 0) : 0;
-	bool cuda = argc > 3 && !strcmp(argv[3], "cuda");
+	bool sampled = argc > 3 && !strcmp(argv[3], "sampled");
+	bool cuda = sampled || (argc > 3 && !strcmp(argv[3], "cuda"));
 	struct af_err err = {0};
 
 	if (!nr || (argc > 3 && !cuda) || mkdir(argv[1], 0700)) {
-		fprintf(stderr, "gen_launches DIR LAUNCHES [cuda] (DIR must not exist)\n");
+		fprintf(stderr, "gen_launches DIR LAUNCHES [cuda|sampled] (no DIR yet)\n");
 		return 2;
 	}
 	int dir = open(argv[1], O_RDONLY | O_DIRECTORY);
@@ -175,14 +219,21 @@ int main(int argc, char **argv)
 	define_shapes(&buffers, 1000);
 	if (cuda)
 		define_cuda();
-	define_names(2000 + nr * 100);
+	if (sampled) {
+		step_ns = 10000;
+		define_samples();
+	}
+	define_names(2000 + nr * step_ns);
 	define_device(&streams[0], cuda);
-	for (uint64_t n = 0; n < nr; n++)
+	for (uint64_t n = 0; n < nr; n++) {
 		if (cuda)
 			put_cuda(n);
 		else
 			put_opencl(n);
-	int rc = af_stream_close(&buffers) | af_stream_close(&names);
+		if (sampled && n && n % WINDOW == 0)
+			put_samples(n);
+	}
+	int rc = af_stream_close(&buffers) | af_stream_close(&names) | af_stream_close(&samples);
 	for (uint32_t i = 0; i < STREAMS; i++)
 		rc |= af_stream_close(&streams[i]);
 	return rc ? 1 : 0;
