@@ -331,7 +331,9 @@ void attribution_settle(struct af_attribution *a, const struct af_world *w, uint
 	place_sort(place);
 	uint64_t first_ns = join_windows(a, w, place, until_ns, all);
 	join_hosts(a, w, at, until_ns, all);
-	forget(p, place, first_ns < until_ns ? first_ns : until_ns);
+	uint64_t before_ns = first_ns < until_ns ? first_ns : until_ns;
+	/* Samples of the window that is being read may still come. */
+	forget(p, place, before_ns < p->now_ns ? before_ns : p->now_ns);
 	if (until_ns > place->settled_ns && until_ns < UINT64_MAX)
 		place->settled_ns = until_ns;
 	place->late = false;

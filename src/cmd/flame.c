@@ -170,12 +170,20 @@ static int view_index(const char *name)
 	return AF_VIEW_ALL;
 }
 
-/* Profiles that only sample have no time, as imported ones of iaprof: samples are what is meant. */
+/*
+ * Profiles that only sample have no time, as imported ones of iaprof: samples are what is meant.
+ * Whether there are any is known when they were looked at.
+ */
 static bool flame_only_samples(const struct flame_options *o, const struct af_results *r, int v)
 {
 	const uint32_t time = 1 << AF_WEIGHT_TIME, samples = 1 << AF_WEIGHT_SAMPLES;
 
 	return !o->weight && (r->has[v] & (time | samples)) == samples && r->sampled.samples;
+}
+
+static bool flame_lacks_time(const struct flame_options *o, const struct af_results *r, int v)
+{
+	return !o->weight && r->has[v] && !(r->has[v] & 1 << AF_WEIGHT_TIME);
 }
 
 /* A picture of nothing is no picture: say what the trace lacks, and how it would have it. */
@@ -275,12 +283,14 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	struct af_results r;
 	int rc = af_study(dir, &asked, &r, err);
 
-	if (!rc && one && flame_only_samples(o, &r, v)) {
+	if (!rc && one && flame_lacks_time(o, &r, v)) {
 		af_results_close(&r);
-		picture.weight = "samples";
-		drawn.picture = &picture;
 		asked.weights |= 1 << AF_WEIGHT_SAMPLES;
 		rc = af_study(dir, &asked, &r, err);
+		if (!rc && flame_only_samples(o, &r, v)) {
+			picture.weight = "samples";
+			drawn.picture = &picture;
+		}
 	}
 	drawn.results = &r;
 	if (!rc && one) {

@@ -92,6 +92,39 @@ def _():
     expect(abs(got_us - want_us) <= len(want), "%d us, not %d" % (got_us, want_us))
 
 
+def graph(trace, depth):
+    words = ("--view", "gpu", "-w", "samples", "--depth", depth)
+    return parse_folded(must("flame", *words, trace))
+
+
+@case("samples of PoCL's kernels exported as iaprof's profile and imported are the same graphs")
+def _():
+    need("opencl")
+    run = device()
+    text, again = new_path("iaprof") + ".txt", new_path("again")
+    must("export", "--format", "iaprof", "-o", text, run.path)
+    must("import", "-q", "-o", again, text)
+    for depth in ("kernel", "line", "insn"):
+        want = graph(run.path, depth)
+        equal(graph(again, depth), want, "the graph to " + depth)
+    expect(sum(count for _, count in want) > 50, "too few samples: %r" % want)
+    note("%d samples, %d stacks" % (sum(count for _, count in want), len(want)))
+
+
+@case("what iaprof's flame would print has its frames and suffixes, and a count that is one")
+def _():
+    need("opencl")
+    run = device()
+    form = r"(?P<comm>[^;]+);(?P<pid>\d+);(?:[^;]+;)*-;[^;]+_\[G\];[^;]+_\[G\];[^;]+_\[g\];[^;]+_\[g\]"
+    form += r";0x[0-9a-f]+_\[g\] (?P<count>\d+)"
+    total = 0
+    for line in must("export", "--format", "iaprof-folded", run.path).splitlines():
+        parts = re.fullmatch(form, line)
+        expect(parts, line)
+        total += int(parts["count"])
+    equal(total, sum(count for _, count in graph(run.path, "kernel")), "samples")
+
+
 @functools.lru_cache(maxsize=None)
 def pytorch():
     """A step of a transformer, as PyTorch 2.11 recorded it on an H200: the trace and its import."""
