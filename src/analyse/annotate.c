@@ -5,8 +5,8 @@
 
 #include "analyse/annotate_private.h"
 #include "base/arena.h"
-#include "base/err.h"
 #include "sym/code_store.h"
+#include "sym/listing.h"
 #include "sym/sass.h"
 #include "sym/source.h"
 
@@ -23,21 +23,9 @@ uint32_t annotation_column(const struct annotation *a, uint32_t reason)
 	return UINT32_MAX;
 }
 
-/* As a listing has it, else what the decoder makes of it. */
-const char *annotation_text(struct annotation *a, uint32_t offset)
+const char *annotation_text(const struct annotation *a, uint32_t offset)
 {
-	const struct af_code_function *cf;
-	struct af_sass sass;
-
-	if (a->index < 0)
-		return NULL;
-	cf = af_code_function(a->code, (uint32_t)a->index);
-	const char *text = af_code_text(a->code, (uint32_t)a->index, offset);
-	if (text || !af_code_sm(a->code) || !cf->bytes || cf->size < AF_SASS_BYTES ||
-	    offset > cf->size - AF_SASS_BYTES)
-		return text;
-	af_sass_decode(af_code_sm(a->code), cf->bytes + offset, &sass);
-	return af_sass_text(&sass, a->text);
+	return a->listing ? af_listing_text(a->listing, (uint32_t)a->index, offset) : NULL;
 }
 
 static void annotation_open(struct annotation *a)
@@ -60,6 +48,8 @@ static void annotation_open(struct annotation *a)
 	a->index = af_code_find(a->code, fn->name, fn->symbol);
 	if (a->index < 0)
 		a->missing = "the object does not have this function";
+	else
+		a->listing = af_listing_open(a->code, fn->object);
 }
 
 /* instructions */
@@ -239,20 +229,32 @@ static void insn_lines(struct annotation *a, uint32_t i)
 	}
 }
 
+const char *annotation_source(struct annotation *a, const char *file, uint32_t line, size_t *len)
+{
+	const char *text = NULL;
+
+	if (!strcmp(file, AF_CODE_PTX))
+		text = af_code_ptx(a->code, line);
+	else if (a->with->sources)
+		return af_source_line(a->with->sources, file, line, len);
+	*len = text ? strlen(text) : 0;
+	return text;
+}
+
 /* Lines around those that have samples, as far as the file has them. */
 static void lines_around(struct annotation *a)
 {
 	uint32_t nr = a->nr_lines, context = a->with->context < 3 ? a->with->context : 3;
 	size_t len;
 
-	for (uint32_t i = 0; i < nr && a->with->sources; i++) {
+	for (uint32_t i = 0; i < nr; i++) {
 		const char *file = a->lines[i].file;
 		uint32_t number = a->lines[i].number;
 		uint32_t first = number > context ? number - context : 1;
 		if (!(a->lines[i].with_inlined > 0))
 			continue;
 		for (uint32_t k = first; k <= number + context && k >= first; k++)
-			if (af_source_line(a->with->sources, file, k, &len))
+			if (annotation_source(a, file, k, &len))
 				line_at(a, file, k);
 	}
 }
@@ -328,6 +330,7 @@ void af_annotate(struct af_facts *f, const struct af_sampled *s, uint32_t functi
 	lines_around(&a);
 	lines_sort(&a);
 	annotation_tables(&a);
+	af_listing_close(a.listing);
 	free(a.insns);
 	free(a.lines);
 	af_map_free(&a.by_line);

@@ -7,9 +7,10 @@
 #include "analyse/sampled.h"
 #include "base/map.h"
 #include "sym/code.h"
-#include "sym/sass.h"
 
 enum { ANNOTATE_REASONS = AF_TABLE_COLUMNS - AF_INSN_REASONS, ANNOTATE_WAITS = 4 };
+
+struct af_listing;
 
 struct annotated_insn {
 	uint32_t offset;
@@ -39,8 +40,8 @@ struct annotation {
 	struct af_code *code; /* NULL: not there, @missing says why */
 	int index;            /* of the function in it, -1 */
 	const char *missing;
-	struct af_table *kernel;     /* the table of facts */
-	char text[AF_SASS_TEXT_MAX]; /* of the instruction that was decoded last */
+	struct af_table *kernel;    /* the table of facts */
+	struct af_listing *listing; /* of its instructions, NULL without the object */
 	uint32_t reasons[ANNOTATE_REASONS], nr_reasons; /* by column */
 	struct annotated_insn *insns;
 	uint32_t nr_insns, cap_insns;
@@ -54,7 +55,10 @@ struct annotation {
 uint32_t annotation_column(const struct annotation *a, uint32_t reason);
 
 /* What the instruction at @offset is; NULL when that is not known. */
-const char *annotation_text(struct annotation *a, uint32_t offset);
+const char *annotation_text(const struct annotation *a, uint32_t offset);
+
+/* Line @line of @file, *@len bytes; NULL when it is not there. */
+const char *annotation_source(struct annotation *a, const char *file, uint32_t line, size_t *len);
 
 /* Find what @insn waits for: the results of which instructions. */
 void annotation_waits(struct annotation *a, struct annotated_insn *insn);

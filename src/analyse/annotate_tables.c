@@ -4,6 +4,7 @@
 
 #include "analyse/annotate_private.h"
 #include "base/arena.h"
+#include "sym/listing.h"
 #include "sym/source.h"
 
 enum { SOURCE_COLUMNS = 400 }; /* bytes of a line of source at most */
@@ -47,6 +48,12 @@ void annotation_kernel(struct annotation *a)
 /* What is missing is only known in the end. */
 static void kernel_notes(struct annotation *a, const char *files)
 {
+	if (a->listing && *af_listing_source(a->listing))
+		kernel_fact(a, "Instructions",
+		            af_facts_text(a->f, "by %s", af_listing_source(a->listing)));
+	if (a->listing)
+		kernel_fact(a, "No full text",
+		            af_facts_text(a->f, "%s", af_listing_reason(a->listing)));
 	if (a->missing)
 		kernel_fact(a, "No code", a->missing);
 	else if (!a->lines_known)
@@ -75,8 +82,7 @@ static const char *line_text(struct annotation *a, const struct annotated_line *
 {
 	char text[SOURCE_COLUMNS + 1];
 	size_t len = 0, nr = 0;
-	const char *source =
-	    a->with->sources ? af_source_line(a->with->sources, l->file, l->number, &len) : NULL;
+	const char *source = annotation_source(a, l->file, l->number, &len);
 
 	for (size_t i = 0; source && i < len && nr < SOURCE_COLUMNS; i++) {
 		if (source[i] != '\t') {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analyse/annotate_private.h"
+#include "sym/sass.h"
 #include "sym/stalls.h"
 
 enum { WAITS_LOOKED_AT = 32 }; /* producers of one instruction */

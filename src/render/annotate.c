@@ -120,7 +120,7 @@ uint32_t annotate_insn(const struct af_table *t, uint64_t offset)
 	           : UINT32_MAX;
 }
 
-void annotate_waits(struct annotate_page *p, uint32_t r, size_t indent)
+void annotate_waits(struct annotate_page *p, uint32_t r, size_t indent, size_t line)
 {
 	const char *at = annotate_cell(p->insns, r, AF_INSN_WAITS)->text;
 	char *end;
@@ -130,7 +130,9 @@ void annotate_waits(struct annotate_page *p, uint32_t r, size_t indent)
 		uint32_t row = annotate_insn(p->insns, offset);
 		if (end == at)
 			return;
-		af_buf_fmt(p->b, "%*s", (int)indent, "");
+		if (line)
+			af_buf_fmt(p->b, "%*s|", (int)line, "");
+		af_buf_fmt(p->b, "%*s", (int)(line ? indent - line - 1 : indent), "");
 		annotate_faint(p);
 		af_buf_fmt(p->b, "waits for 0x%04llx  ", (unsigned long long)offset);
 		size_t used = indent + 18;

@@ -49,7 +49,7 @@ static void insn_line(struct annotate_page *p, uint32_t r, size_t text_width, si
 		annotate_plain(p);
 	}
 	af_buf_char(p->b, '\n');
-	annotate_waits(p, r, BEFORE_TEXT);
+	annotate_waits(p, r, BEFORE_TEXT, 0);
 }
 
 static bool insn_shown(const struct annotate_page *p, uint32_t r)
@@ -68,10 +68,20 @@ static bool insn_near(const struct annotate_page *p, uint32_t r)
 	return false;
 }
 
+/* Is the line of any instruction known? */
+static bool has_places(const struct annotate_page *p)
+{
+	for (uint32_t r = 0; r < p->insns->nr_rows; r++)
+		if (*annotate_cell(p->insns, r, AF_INSN_FILE)->text)
+			return true;
+	return false;
+}
+
 void annotate_by_insn(struct annotate_page *p)
 {
 	size_t room = p->look->width > BEFORE_TEXT + 40 ? p->look->width - BEFORE_TEXT : 40;
-	size_t text_width = room * 55 / 100, place_width = room - text_width - 2;
+	size_t text_width = has_places(p) ? room * 55 / 100 : room;
+	size_t place_width = room > text_width + 2 ? room - text_width - 2 : 0;
 	uint32_t nr_left_out = 0;
 	uint64_t left_out = 0;
 	bool gap = false;

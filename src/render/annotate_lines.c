@@ -138,8 +138,11 @@ static void put_both(struct annotate_page *p, const struct by_line *by, uint32_t
 		if (!*annotate_cell(p->insns, rows[k], AF_INSN_WAITS)->text)
 			continue;
 		af_buf_char(p->b, '\n');
-		annotate_waits(p, rows[k],
-		               beside ? BEFORE_SOURCE + source + 3 + BEFORE_INSN : 4 + BEFORE_INSN);
+		if (beside)
+			annotate_waits(p, rows[k], BEFORE_SOURCE + source + 3 + BEFORE_INSN,
+			               BEFORE_SOURCE + source + 1);
+		else
+			annotate_waits(p, rows[k], 4 + BEFORE_INSN, 0);
 		p->b->data[--p->b->len] = 0; /* its newline is put below, or before the next */
 	}
 	af_buf_char(p->b, '\n');

@@ -43,8 +43,11 @@ void annotate_offset(struct annotate_page *p, uint64_t offset);
 /* The row of @t's instruction at @offset, or UINT32_MAX. */
 uint32_t annotate_insn(const struct af_table *t, uint64_t offset);
 
-/* "waits for 0x0040 LDG.E R2, [R2.64]" for each, after @indent columns; nothing for nothing. */
-void annotate_waits(struct annotate_page *p, uint32_t r, size_t indent);
+/*
+ * "waits for 0x0040 LDG.E R2, [R2.64]" for each, after @indent columns, with the line between
+ * source and instructions at column @line (0: none); nothing for nothing.
+ */
+void annotate_waits(struct annotate_page *p, uint32_t r, size_t indent, size_t line);
 
 /* The two ways to lay it out. */
 void annotate_by_line(struct annotate_page *p);
