@@ -81,7 +81,6 @@ void code_read_listing(struct af_code *c, const char *bytes, size_t size)
 	char *text = af_arena_strdup(&c->strings, bytes, size), *end = text + size;
 	char *fields[LISTING_FIELDS];
 
-	strcpy(c->arch, "listing");
 	for (char *line = text + sizeof AF_CODE_LISTING - 1, *stop; line < end; line = stop + 1) {
 		stop = memchr(line, '\n', (size_t)(end - line));
 		if (!stop)

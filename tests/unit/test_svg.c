@@ -259,14 +259,17 @@ static void the_gpu_palette_tells_layers_apart(void **state)
 	assert_int_equal(af_palette_open(&pal, &p, &t, NULL), 0);
 	uint32_t green = af_palette_color(&pal, "send", 4, AF_FRAME_GPU_INSN);
 	uint32_t aqua = af_palette_color(&pal, "kernel", 6, AF_FRAME_GPU);
-	uint32_t neo = af_palette_color(&pal, "NEOapi", 6, AF_FRAME_NATIVE);
+	uint32_t neo = af_palette_color(&pal, "NEOxx", 5, AF_FRAME_NATIVE);
 	uint32_t pink = af_palette_color(&pal, "f (a.py:1)", 10, AF_FRAME_PYTHON);
 	uint32_t yellow = af_palette_color(&pal, "a::b", 4, AF_FRAME_NATIVE);
 	uint32_t red = af_palette_color(&pal, "main", 4, AF_FRAME_NATIVE);
+	uint32_t perf_map = af_palette_color(&pal, "py::f", 5, AF_FRAME_NATIVE);
 	assert_true((green >> 8 & 255) > (green >> 16) && (green >> 8 & 255) > (green & 255));
 	assert_true((aqua & 255) > (aqua >> 16) && (aqua >> 8 & 255) > (aqua >> 16));
 	assert_true((neo & 255) > (neo >> 16) && (neo >> 8 & 255) > (neo >> 16));
 	assert_true((pink >> 16) > (pink >> 8 & 255) && (pink & 255) > (pink >> 8 & 255));
+	assert_true((perf_map >> 16) > (perf_map >> 8 & 255) &&
+	            (perf_map & 255) > (perf_map >> 8 & 255));
 	assert_true((yellow >> 8 & 255) > (yellow & 255) && (yellow >> 16) > (yellow & 255));
 	assert_true((red >> 16) > (red >> 8 & 255) + 60 && (red >> 16) > (red & 255) + 60);
 	assert_int_equal(af_palette_color(&pal, "-", 1, AF_FRAME_MARK), 0xc8c8c8);
