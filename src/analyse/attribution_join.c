@@ -37,14 +37,17 @@ static void merge_pieces(struct attribution_piece *into, const struct attributio
 /* What came since the last time is put in order, and then among the rest. */
 static void place_sort(struct attribution_place *place)
 {
-	struct attribution_piece *all = place->pieces, *fresh = all + place->nr_sorted;
+	struct attribution_piece *all = place->pieces, *fresh;
 	uint32_t nr = place->nr_pieces - place->nr_sorted, at = 1;
 
+	if (!nr)
+		return;
+	fresh = all + place->nr_sorted;
 	while (at < nr && piece_order(&fresh[at - 1], &fresh[at]) <= 0)
 		at++;
 	if (at < nr)
 		qsort(fresh, nr, sizeof *fresh, piece_order);
-	if (nr && place->nr_sorted && piece_order(fresh - 1, fresh) > 0) {
+	if (place->nr_sorted && piece_order(fresh - 1, fresh) > 0) {
 		struct attribution_piece *merged =
 		    af_xrealloc(NULL, place->cap_pieces * sizeof *merged);
 		merge_pieces(merged, all, place->nr_sorted, fresh, nr);

@@ -106,9 +106,7 @@ def loops_of(path, function):
     return [
         (first, last)
         for first, last in back
-        if not any(
-            (a, b) != (first, last) and first <= a and b <= last for a, b in back
-        )
+        if not any((a, b) != (first, last) and first <= a and b <= last for a, b in back)
     ]
 
 
