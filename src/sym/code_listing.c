@@ -47,7 +47,7 @@ static void listing_function(struct af_code *c, char *const fields[LISTING_FIELD
 {
 	struct af_code_function f = {.name = fields[2], .entry = true};
 
-	if (!listing_number(fields[1], 10, &f.symbol))
+	if (!*f.name || !listing_number(fields[1], 10, &f.symbol))
 		return;
 	/* Each as if it had a section of its own: none holds another. */
 	uint32_t nr = c->nr;
