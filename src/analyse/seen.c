@@ -91,12 +91,13 @@ static void seen_finish(void *self, const struct af_world *w, struct af_results 
 		  "known; aflame run -- PROGRAM records both";
 	for (uint32_t i = 0; i < s->nr; i++) {
 		const struct seen_row *r = &s->rows[i];
-		const struct af_function *function = &w->functions[r->function];
+		const struct af_function *function =
+		    r->function ? &w->functions[r->function] : NULL;
 		const struct af_process *p = af_world_process(w, r->process);
 		struct af_cell *c = af_table_row(f, t);
 		c[0].text =
-		    af_facts_text(f, "%s", r->function ? function->name : "[function not known]");
-		c[1].text = r->function ? af_does_text(function->does) : "";
+		    af_facts_text(f, "%s", function ? function->name : "[function not known]");
+		c[1].text = function ? af_does_text(function->does) : "";
 		c[2].value = r->count;
 		c[3].text = af_facts_text(f, "%s", p ? p->name : "");
 		c[4].value = p ? p->pid : 0;

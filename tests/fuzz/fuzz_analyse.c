@@ -66,6 +66,8 @@ static void put_event(struct input *in, struct af_buf *b, uint64_t *time_ns)
 	for (uint32_t i = 0; i < info->nr_fields; i++)
 		if (info->fields[i].class == AF_FIELD_FIX)
 			put_value(in, b, af_field_size(info->fields[i].type));
+		else if (h.kind == AF_KIND_DEVICE_NOTE && i == 1)
+			af_buf_add(b, "uuid", 5); /* the one that means something */
 		else
 			put_tail(in, b, &info->fields[i]);
 	h.size = (uint16_t)(b->len - at);
@@ -111,6 +113,7 @@ static void analyse(const char *dir, enum af_grouping group)
 	                                                   &af_pass_wakers,
 	                                                   &af_pass_devices,
 	                                                   &af_pass_calls,
+	                                                   &af_pass_seen,
 	                                                   &af_pass_memory,
 	                                                   &af_pass_run,
 	                                                   &af_pass_who,
@@ -125,6 +128,7 @@ static void analyse(const char *dir, enum af_grouping group)
 
 	asked.answers |= AF_ANSWER_TALLY;
 	asked.group = group;
+	asked.by_time = group & 1;
 	if (!af_analyse(dir, passes, &asked, &r, NULL, NULL, &err))
 		for (int v = 0; v < AF_VIEWS; v++)
 			if (r.trees[v].nr_weights)
