@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "inject/handles.h"
 #include "inject/inject.h"
+#include "inject/kernels.h"
 
 /*
  * Buffers are mapped, used over and over, and never more than BUFFERS_MAX: a device that makes
@@ -20,6 +21,7 @@ enum {
 	 * the host's memory. It begins with 3; its own limit is 250. */
 	DEVICE_BUFFERS_MAX = 32,
 	RECORD_BYTES = 200, /* about, for counting what was thrown away */
+	KERNEL_NAME_BYTES = 60000,
 };
 
 static struct {
@@ -29,9 +31,10 @@ static struct {
 
 static uint8_t discarded[BUFFER_BYTES] __attribute__((aligned(64)));
 
-static struct af_handles queues = AF_HANDLES_INIT;  /* context << 32 | stream, + 1 → id */
-static struct af_handles kernels = AF_HANDLES_INIT; /* hash of the name → id */
-static _Atomic uint32_t nr_queue_ids, nr_kernel_ids;
+static struct af_handles queues = AF_HANDLES_INIT; /* context << 32 | stream, + 1 → id */
+/* By name alone: a record does not say which module its kernel is of. */
+static struct af_kernels kernels = AF_KERNELS_INIT;
+static _Atomic uint32_t nr_queue_ids;
 
 _Atomic uint64_t af_cuda_devices;
 
@@ -100,26 +103,6 @@ static uint32_t queue_of(struct af_thread *t, uint32_t device, uint32_t context,
 	return (uint32_t)known;
 }
 
-/* By name alone: the record does not say which module the kernel is of. */
-static uint32_t kernel_of(struct af_thread *t, const char *name)
-{
-	size_t len = strnlen(name, 60000);
-	uint64_t hash = af_hash(name, len) | 1;
-	uint64_t known = af_handles_get(&kernels, hash);
-
-	if (__builtin_expect(known != 0, 1))
-		return (uint32_t)known;
-	uint32_t id = af_inject_next_id(&nr_kernel_ids);
-	known = af_handles_claim(&kernels, hash, id);
-	if (known == id) {
-		struct af_ev_kernel ev = {.kernel = id};
-		struct af_tail tail[] = {{name, (uint32_t)len, 0}};
-		af_stream_put_tail(&t->stream, AF_KIND_KERNEL, af_now_ns(), &ev, sizeof ev, tail,
-		                   1);
-	}
-	return (uint32_t)known;
-}
-
 /* A piece of work as a record tells it, whatever its kind. */
 struct piece {
 	struct af_ev_shape shape;
@@ -177,6 +160,11 @@ static void config_write(struct af_thread *t, uint32_t shape, const struct af_cu
 		*known = (struct af_shape_config){shape, hash};
 }
 
+static uint32_t kernel_of(struct af_thread *t, const char *name)
+{
+	return name ? af_kernel_id(&kernels, t, 0, name, strnlen(name, KERNEL_NAME_BYTES)) : 0;
+}
+
 static void kernel_read(struct af_thread *t, const struct af_cupti_kernel *k, uint64_t now)
 {
 	if (af_cuda_skipped(k->correlation))
@@ -184,7 +172,7 @@ static void kernel_read(struct af_thread *t, const struct af_cupti_kernel *k, ui
 	struct piece p = {
 	    .shape = {.op = AF_OP_KERNEL,
 	              .queue = queue_of(t, k->device, k->context, k->stream),
-	              .kernel = k->name ? kernel_of(t, k->name) : 0,
+	              .kernel = kernel_of(t, k->name),
 	              .global_x = (uint64_t)k->grid[0] * k->block[0],
 	              .global_y = (uint64_t)k->grid[1] * k->block[1],
 	              .global_z = (uint64_t)k->grid[2] * k->block[2],

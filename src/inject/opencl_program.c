@@ -3,10 +3,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/map.h"
 #include "inject/handles.h"
 #include "inject/inject.h"
 #include "inject/keep.h"
+#include "inject/kernels.h"
 
 enum {
 	PROGRAM_DEVICES = 64, /* a program's binaries are kept for as many devices */
@@ -18,9 +18,10 @@ enum {
 
 static struct af_handles opencl_programs = AF_HANDLES_INIT; /* → id, PROGRAM_KEPT */
 static struct af_handles opencl_kernels = AF_HANDLES_INIT;  /* → id */
-static struct af_handles kernel_names = AF_HANDLES_INIT;    /* hash of program and name → id */
+/* By name, not by handle: programs make the same kernel over and over. */
+static struct af_kernels kernels = AF_KERNELS_INIT;
 
-static _Atomic uint32_t nr_program_ids, nr_kernel_ids;
+static _Atomic uint32_t nr_program_ids;
 
 /* Memory for the time of a call, not from the program's heap. */
 static void *scratch_map(size_t size)
@@ -252,35 +253,6 @@ static cl_program CL_API_CALL opencl_link_program(cl_context context, cl_uint nu
 	return program;
 }
 
-static void kernel_define(uint32_t id, uint32_t program, const char *name)
-{
-	struct af_thread *t = af_thread_enter();
-
-	if (!t)
-		return;
-	struct af_ev_kernel ev = {.kernel = id, .program = program};
-	struct af_tail tail = {name, (uint32_t)strnlen(name, KERNEL_NAME_BYTES), 0};
-	af_stream_put_tail(&t->stream, AF_KIND_KERNEL, af_now_ns(), &ev, sizeof ev, &tail, 1);
-	af_thread_leave(t);
-}
-
-/* Of a name in a program, not of a handle: programs make the same kernel over and over. */
-static uint32_t kernel_named(uint32_t program, const char *name)
-{
-	uint64_t hash = af_mix(program + 1);
-
-	for (const char *p = name; *p; p++)
-		hash = af_mix(hash ^ (uint8_t)*p);
-	uint32_t known = (uint32_t)af_handles_get(&kernel_names, hash);
-	if (known)
-		return known;
-	uint32_t id = af_inject_next_id(&nr_kernel_ids);
-	known = (uint32_t)af_handles_claim(&kernel_names, hash, id);
-	if (known == id)
-		kernel_define(id, program, name);
-	return known;
-}
-
 /* Ask the driver what a kernel is called and belongs to. */
 static uint32_t kernel_register(cl_kernel kernel)
 {
@@ -292,7 +264,7 @@ static uint32_t kernel_register(cl_kernel kernel)
 	                                   NULL))
 		name[0] = 0;
 	name[sizeof name - 1] = 0;
-	uint32_t id = kernel_named(af_opencl_program(program), name);
+	uint32_t id = af_kernel_id(&kernels, NULL, af_opencl_program(program), name, strlen(name));
 	af_handles_set(&opencl_kernels, (uintptr_t)kernel, id);
 	return id;
 }
@@ -365,5 +337,5 @@ void af_opencl_programs_after_fork(void)
 {
 	af_handles_after_fork(&opencl_programs);
 	af_handles_after_fork(&opencl_kernels);
-	af_handles_after_fork(&kernel_names);
+	af_handles_after_fork(&kernels.ids);
 }
