@@ -216,7 +216,8 @@ static int count_order(const void *a, const void *b)
 
 static void rank_counts(struct attribution_sums *s)
 {
-	qsort(s->counts, s->nr_counts, sizeof *s->counts, count_order);
+	if (s->nr_counts)
+		qsort(s->counts, s->nr_counts, sizeof *s->counts, count_order);
 	for (uint32_t i = 0; i < s->nr_counts; i++) {
 		struct sums_group *g = &s->groups[s->counts[i].group];
 		if (!g->nr++)

@@ -6,11 +6,12 @@
 #include "analyse/world.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "sym/listing.h"
 
 struct code_name {
 	bool known;
 	struct af_code *object; /* NULL: the trace does not have it, or not this function of it */
-	uint32_t function;
+	uint32_t function, program;
 };
 
 void af_code_names_open(struct af_code_names *n, const char *dir)
@@ -20,6 +21,10 @@ void af_code_names_open(struct af_code_names *n, const char *dir)
 
 void af_code_names_close(struct af_code_names *n)
 {
+	for (size_t i = 0; i < n->listings.cap; i++)
+		if (n->listings.slots[i].used)
+			af_listing_close((void *)(uintptr_t)n->listings.slots[i].value);
+	af_map_free(&n->listings);
 	free(n->codes);
 	af_code_store_close(n->store);
 	*n = (struct af_code_names){0};
@@ -48,6 +53,7 @@ static void code_find(struct af_code_names *n, const struct af_world *w, uint32_
 	name->known = program != 0; /* which program it is of may still come */
 	name->object = function < 0 ? NULL : object;
 	name->function = function < 0 ? 0 : (uint32_t)function;
+	name->program = program;
 }
 
 static const struct code_name *code_name(struct af_code_names *n, const struct af_world *w,
@@ -102,6 +108,12 @@ const char *af_code_names_text(struct af_code_names *n, const struct af_world *w
                                uint64_t offset)
 {
 	const struct code_name *name = code_name(n, w, code);
+	bool fresh;
 
-	return name ? af_code_text(name->object, name->function, offset) : NULL;
+	if (!name)
+		return NULL;
+	uint64_t *slot = af_map_at(&n->listings, (uintptr_t)name->object, &fresh);
+	if (fresh)
+		*slot = (uintptr_t)af_listing_open(name->object, w->programs[name->program].object);
+	return af_listing_text((void *)(uintptr_t)*slot, name->function, offset);
 }

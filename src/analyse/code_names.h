@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "base/map.h"
 #include "sym/code_store.h"
 
 struct af_world;
@@ -17,9 +18,10 @@ struct af_code_names {
 	const char *dir;
 	struct af_code_store *store;
 
-	/* private: by code of the world */
+	/* private: by code of the world; texts by object */
 	struct code_name *codes;
 	uint32_t nr_codes;
+	struct af_map listings;
 };
 
 /* Of the trace in @dir, which outlives it. Nothing is read yet. */
@@ -47,7 +49,8 @@ bool af_code_names_runs(struct af_code_names *n, const struct af_world *w, uint3
 uint32_t af_code_names_frames(struct af_code_names *n, const struct af_world *w, uint32_t code,
                               uint64_t offset, struct af_code_frame *frames, uint32_t most);
 
-/* The text of that instruction, NULL when it is not known. Valid until the next call. */
+/* The text of that instruction, NULL when it is not known: may run a disassembler. Lives as long
+ * as @n. */
 const char *af_code_names_text(struct af_code_names *n, const struct af_world *w, uint32_t code,
                                uint64_t offset);
 

@@ -148,10 +148,9 @@ uint32_t af_world_stall(const struct af_world *w, uint32_t process, uint32_t id)
 uint32_t af_world_stall_of(const struct af_world *w, uint32_t stall)
 {
 	static const char not_issued[] = "_not_issued";
-	const struct af_stall_reason *s = &w->stalls[stall];
-
-	if (!stall || !(s->flags & AF_STALL_NOT_ISSUED))
+	if (!stall || !(w->stalls[stall].flags & AF_STALL_NOT_ISSUED))
 		return stall;
+	const struct af_stall_reason *s = &w->stalls[stall];
 	size_t len = strlen(s->name), end = sizeof not_issued - 1;
 	if (len < end || strcmp(s->name + len - end, not_issued))
 		return 0;
@@ -162,11 +161,10 @@ uint32_t af_world_stall_of(const struct af_world *w, uint32_t stall)
 
 uint32_t af_world_code_program(const struct af_world *w, uint32_t code)
 {
-	const struct af_device_code *c = &w->codes[code];
-	uint32_t id = c->program, best = 0;
-
 	if (!code)
 		return 0;
+	const struct af_device_code *c = &w->codes[code];
+	uint32_t id = c->program, best = 0;
 	if (!id && c->crc) {
 		const uint64_t *slot = af_map_get(&w->by_crc, crc_key(c->process, c->crc));
 		id = slot ? (uint32_t)*slot : 0;

@@ -107,27 +107,55 @@ static void check_tree(const struct af_tree *t)
 	}
 }
 
-static void analyse(const char *dir, enum af_grouping group)
+/* Samples go in and come out, all of them, and a job's time is its instructions'. */
+static void check_finish(void *self, const struct af_world *w, struct af_results *out)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
-	                                                   &af_pass_wakers,
-	                                                   &af_pass_devices,
-	                                                   &af_pass_calls,
-	                                                   &af_pass_seen,
-	                                                   &af_pass_memory,
-	                                                   &af_pass_run,
-	                                                   &af_pass_who,
-	                                                   &af_pass_blocked,
-	                                                   &af_pass_idle,
-	                                                   &af_pass_tally,
-	                                                   &af_pass_annotated,
-	                                                   NULL};
+	const struct af_attribution *a = out->attribution;
+	uint64_t parts = 0, told = 0;
+
+	(void)self;
+	(void)w;
+	for (uint32_t i = 0; a && i < a->nr_devices; i++)
+		told +=
+		    a->devices[i].exact + a->devices[i].apportioned + a->devices[i].unattributed;
+	for (uint32_t j = 0; a && j < a->nr_jobs; j++) {
+		const struct af_job *job = &a->jobs[j];
+		uint64_t sum = 0, time_ns = 0;
+		for (uint32_t i = job->first; i < job->first + job->nr; i++) {
+			if (a->found[i].job != j || a->found[i].exact_parts > a->found[i].parts)
+				abort();
+			sum += a->found[i].parts;
+			time_ns += a->found[i].time_ns;
+		}
+		if (sum != job->parts || (told < 1u << 31 && sum && time_ns != job->time_ns))
+			abort();
+		parts += sum;
+	}
+	if (told < 1ull << 43 && parts != told * AF_ATTRIBUTION_PARTS)
+		abort();
+}
+
+static const struct af_pass_ops check_pass = {
+    .name = "check",
+    .answers = UINT32_MAX,
+    .attributes = UINT32_MAX,
+    .state_size = 1,
+    .finish = check_finish,
+};
+
+static void analyse(const char *dir, enum af_grouping group, enum af_depth depth)
+{
+	static const struct af_pass_ops *const passes[] = {
+	    &af_pass_flame,  &af_pass_wakers,  &af_pass_devices,   &af_pass_calls,   &af_pass_seen,
+	    &af_pass_memory, &af_pass_run,     &af_pass_who,       &af_pass_blocked, &af_pass_idle,
+	    &af_pass_tally,  &af_pass_sampled, &af_pass_annotated, &check_pass,      NULL};
 	struct af_asked asked = AF_ASKED_ALL;
 	struct af_results r;
 	struct af_err err = {0};
 
 	asked.answers |= AF_ANSWER_TALLY;
 	asked.group = group;
+	asked.depth = depth;
 	asked.by_time = group & 1;
 	if (!af_analyse(dir, passes, &asked, &r, NULL, NULL, &err))
 		for (int v = 0; v < AF_VIEWS; v++)
@@ -225,7 +253,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct input in = {data, size};
 	struct af_buf streams[2] = {{0}, {0}};
 	uint64_t seq[2] = {0}, time_ns[2] = {1000, 1000};
-	enum af_grouping group = take_byte(&in) % (AF_GROUP_QUEUE + 1);
+	uint8_t how = take_byte(&in);
+	enum af_grouping group = how % (AF_GROUP_QUEUE + 1);
+	enum af_depth depth = how / 4 % (AF_DEPTH_STALL + 1);
 	int fds[2];
 
 	while (in.left) {
@@ -240,7 +270,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		af_buf_free(&streams[s]);
 	}
-	analyse(dir, group);
+	analyse(dir, group, depth);
 	timeline(dir);
 	return 0;
 }

@@ -30,7 +30,7 @@ static void take_bytes(struct input *in, struct af_buf *b, size_t n)
 
 static void make_event(struct input *in, struct af_buf *b, uint64_t *time_ns)
 {
-	struct af_event_header h = {.kind = take_byte(in) % 28};
+	struct af_event_header h = {.kind = take_byte(in) % (AF_KIND_END + 1)};
 	const struct af_kind_info *info = af_kind_info(h.kind);
 	uint8_t what = take_byte(in);
 	size_t at = b->len, payload = what >> 2;

@@ -1,0 +1,327 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyse/attribution.h"
+#include "analyse/work.h"
+#include "analyse/world.h"
+
+#define SECOND 1000000000ull
+
+enum { KERNEL = 1, OTHER };
+
+/* One process with one device, whose clock is the trace's, and two kernels with their codes. */
+struct rig {
+	struct af_world world;
+	struct af_attribution a;
+	uint64_t now_ns;
+	uint32_t windows, calls;
+};
+
+static void rig_event(struct rig *r, uint32_t kind, const void *payload, size_t size)
+{
+	struct af_event ev = {.kind = (uint16_t)kind,
+	                      .time_ns = r->now_ns,
+	                      .process = 1,
+	                      .pid = 100,
+	                      .tid = 101,
+	                      .payload = payload,
+	                      .payload_size = (uint32_t)size};
+
+	af_world_event(&r->world, &ev);
+	af_clocks_event(&r->world.clocks, &ev);
+	if (1ull << kind & AF_ATTRIBUTION_WANTS)
+		af_attribution_event(&r->a, &r->world, &ev);
+}
+
+static void rig_kernel(struct rig *r, uint32_t id, char letter)
+{
+	struct {
+		struct af_ev_kernel is;
+		char name[2];
+	} __attribute__((packed)) kernel = {{.kernel = id}, {letter}};
+	struct {
+		struct af_ev_code is;
+		char name[2];
+	} __attribute__((packed)) code = {{.code = id, .crc = 7}, {letter}};
+	struct af_ev_shape shape = {.shape = id, .op = AF_OP_KERNEL, .queue = 1, .kernel = id};
+
+	rig_event(r, AF_KIND_KERNEL, &kernel, sizeof kernel);
+	rig_event(r, AF_KIND_CODE, &code, sizeof code);
+	rig_event(r, AF_KIND_SHAPE, &shape, sizeof shape);
+}
+
+static struct rig *rig_open(void)
+{
+	struct rig *r = calloc(1, sizeof *r);
+	struct {
+		struct af_ev_device is;
+		char texts[3];
+	} __attribute__((packed)) device = {{.device = 1, .api = AF_API_CUDA}, ""};
+	struct af_ev_queue queue = {.queue = 1, .device = 1, .context = 1};
+	struct af_ev_clock clock = {.clock = AF_CLOCK_DEVICE,
+	                            .device = 1,
+	                            .mono_ns = SECOND,
+	                            .foreign = SECOND,
+	                            .uncertainty_ns = 1};
+
+	r->now_ns = SECOND;
+	rig_event(r, AF_KIND_DEVICE, &device, sizeof device);
+	rig_event(r, AF_KIND_QUEUE, &queue, sizeof queue);
+	rig_event(r, AF_KIND_CLOCK, &clock, sizeof clock);
+	af_clocks_build(&r->world.clocks);
+	rig_kernel(r, KERNEL, 'k');
+	rig_kernel(r, OTHER, 'o');
+	return r;
+}
+
+static void rig_close(struct rig *r)
+{
+	af_attribution_free(&r->a);
+	af_world_close(&r->world);
+	free(r);
+}
+
+/* The kernel ran, launched from a call path of this number; its record comes now. */
+static void rig_work(struct rig *r, uint32_t kernel, uint32_t path, uint64_t start_ns,
+                     uint64_t end_ns)
+{
+	struct af_work work = {.process = 1,
+	                       .api = AF_API_CUDA,
+	                       .shape = kernel,
+	                       .id = ++r->calls,
+	                       .start_ns = start_ns,
+	                       .end_ns = end_ns,
+	                       .path = path};
+
+	af_attribution_work(&r->a, &r->world, &work);
+}
+
+static void rig_window(struct rig *r, uint64_t start_ns, uint64_t end_ns, uint32_t flags)
+{
+	struct af_ev_gpu_window window = {.window = ++r->windows,
+	                                  .device = 1,
+	                                  .flags = flags,
+	                                  .start_ns = start_ns,
+	                                  .end_ns = end_ns};
+
+	rig_event(r, AF_KIND_GPU_WINDOW, &window, sizeof window);
+}
+
+/* Samples of the window last begun. */
+static void rig_sample(struct rig *r, uint32_t code, uint32_t offset, uint32_t call, uint32_t count)
+{
+	struct {
+		struct af_ev_gpu_sample is;
+		uint32_t nr, counts[2];
+	} __attribute__((packed))
+	sample = {{.window = r->windows, .code = code, .offset = offset, .correlation = call},
+	          2,
+	          {0, count}};
+
+	rig_event(r, AF_KIND_GPU_SAMPLE, &sample, sizeof sample);
+}
+
+/* Parts of all that was launched from @path, of all when 0. */
+static uint64_t rig_parts(const struct rig *r, uint32_t path)
+{
+	uint64_t parts = 0;
+
+	for (uint32_t j = 0; j < r->a.nr_jobs; j++)
+		if (!path || (r->a.jobs[j].recorded && r->a.jobs[j].is.path == path))
+			parts += r->a.jobs[j].parts;
+	return parts;
+}
+
+static double rig_samples(const struct rig *r, uint32_t path)
+{
+	return (double)rig_parts(r, path) / AF_ATTRIBUTION_PARTS;
+}
+
+static void rig_told(const struct rig *r, uint64_t exact, uint64_t apportioned,
+                     uint64_t unattributed)
+{
+	uint64_t is[3] = {0};
+
+	for (uint32_t i = 0; i < r->a.nr_devices; i++) {
+		is[0] += r->a.devices[i].exact;
+		is[1] += r->a.devices[i].apportioned;
+		is[2] += r->a.devices[i].unattributed;
+	}
+	assert_int_equal(is[0], exact);
+	assert_int_equal(is[1], apportioned);
+	assert_int_equal(is[2], unattributed);
+	assert_int_equal(rig_parts(r, 0),
+	                 (exact + apportioned + unattributed) * AF_ATTRIBUTION_PARTS);
+}
+
+static void shares_add_up(void **state)
+{
+	uint64_t random = 1;
+
+	for (int i = 0; i < 10000; i++) {
+		uint64_t weights[16], all = 0, before = 0, sum = 0, whole;
+		random = af_mix(random + (uint64_t)i);
+		whole = random >> random % 60;
+		for (int k = 0; k < 16; k++) {
+			weights[k] = af_mix(random + (uint64_t)k) >> 8 >> random % 50;
+			all += weights[k];
+		}
+		for (int k = 0; k < 16; k++) {
+			uint64_t share = af_attribution_share(whole, before, weights[k], all);
+			double fair = all ? (double)whole * (double)weights[k] / (double)all : 0;
+			assert_true(all == 0 || (double)share >= fair * (1 - 1e-9) - 1);
+			assert_true((double)share <= fair * (1 + 1e-9) + 1);
+			before += weights[k];
+			sum += share;
+		}
+		assert_int_equal(sum, all ? whole : 0);
+	}
+}
+
+static void one_path_is_exact_and_two_share(void **state)
+{
+	struct rig *r = rig_open();
+
+	rig_work(r, KERNEL, 1, 2 * SECOND, 2 * SECOND + 100);
+	rig_work(r, OTHER, 2, 2 * SECOND + 100, 2 * SECOND + 200);
+	rig_work(r, KERNEL, 1, 2 * SECOND + 300, 2 * SECOND + 600);
+	/* Of this a third is within the window. */
+	rig_work(r, KERNEL, 3, 2 * SECOND + 900, 2 * SECOND + 1200);
+	rig_window(r, 2 * SECOND, 2 * SECOND + 1000, 0);
+	rig_sample(r, OTHER, 16, 0, 7);
+	rig_sample(r, KERNEL, 16, 0, 3);
+	rig_sample(r, KERNEL, 32, 0, 2);
+	af_attribution_end(&r->a, &r->world);
+	rig_told(r, 7, 5, 0);
+	assert_true(rig_samples(r, 2) == 7);
+	assert_float_equal(rig_samples(r, 1), 4, 1e-5);
+	assert_float_equal(rig_samples(r, 3), 1, 1e-5);
+	rig_close(r);
+}
+
+/* A window that is due is joined; who came later than that may still have what nobody claimed. */
+static void records_may_be_late(void **state)
+{
+	struct rig *r = rig_open();
+
+	rig_window(r, 2 * SECOND, 3 * SECOND, 0);
+	rig_sample(r, KERNEL, 16, 0, 5);
+	rig_sample(r, OTHER, 16, 0, 3);
+	r->now_ns = 10 * SECOND;
+	rig_work(r, KERNEL, 1, 2 * SECOND, 2 * SECOND + 100);
+	for (int i = 0; i < 30; i++) {
+		r->now_ns += SECOND;
+		rig_window(r, r->now_ns - SECOND, r->now_ns, 0);
+	}
+	/* It ran for half a minute, and was sampled in the first second of that. */
+	rig_work(r, OTHER, 2, 2 * SECOND + 500, 32 * SECOND);
+	af_attribution_end(&r->a, &r->world);
+	rig_told(r, 8, 0, 0);
+	assert_true(rig_samples(r, 1) == 5);
+	assert_true(rig_samples(r, 2) == 3);
+	rig_close(r);
+}
+
+static void what_has_no_work_is_kept(void **state)
+{
+	struct rig *r = rig_open();
+
+	rig_window(r, 2 * SECOND, 2 * SECOND + 100, 0);
+	rig_work(r, KERNEL, 1, 2 * SECOND + 200000000, 2 * SECOND + 200000100);
+	/* This near it may be the clocks; but it is not exact. */
+	rig_work(r, OTHER, 2, 2 * SECOND + 300, 2 * SECOND + 400);
+	rig_sample(r, KERNEL, 16, 0, 4);
+	rig_sample(r, OTHER, 16, 0, 2);
+	rig_sample(r, 99, 16, 0, 1);
+	r->windows = 77;
+	rig_sample(r, KERNEL, 16, 0, 8);
+	af_attribution_end(&r->a, &r->world);
+	rig_told(r, 0, 2, 13);
+	rig_close(r);
+}
+
+static void calls_are_told_where_kernels_run_one_by_one(void **state)
+{
+	struct rig *r = rig_open();
+
+	rig_work(r, KERNEL, 1, 2 * SECOND, 2 * SECOND + 100);
+	rig_work(r, KERNEL, 2, 2 * SECOND + 100, 2 * SECOND + 900);
+	rig_window(r, 2 * SECOND, 2 * SECOND + 1000, AF_WINDOW_SERIALIZED);
+	rig_sample(r, KERNEL, 16, 1, 6);
+	rig_sample(r, KERNEL, 16, 2, 3);
+	rig_sample(r, KERNEL, 32, 1, 1);
+	rig_sample(r, KERNEL, 32, 77, 9); /* a call that nobody knows */
+	af_attribution_end(&r->a, &r->world);
+	rig_told(r, 10, 9, 0);
+	assert_float_equal(rig_samples(r, 1), 7 + 1, 1e-5);
+	assert_float_equal(rig_samples(r, 2), 3 + 8, 1e-5);
+	rig_close(r);
+}
+
+/* More sets of call paths than are kept apart: what each has is right nevertheless. */
+static void many_mixtures_add_up(void **state)
+{
+	struct rig *r = rig_open();
+	double paths[8] = {0};
+
+	for (uint32_t i = 0; i < 200; i++) {
+		uint64_t from = (10 + i) * SECOND, all = 0, busy[8] = {0};
+		r->now_ns = from + SECOND;
+		for (uint32_t p = 1; p < 8; p++)
+			if ((i + 1) >> (p - 1) & 1) {
+				busy[p] = p * 1000;
+				rig_work(r, KERNEL, p, from + SECOND / 2,
+				         from + SECOND / 2 + busy[p]);
+			}
+		for (uint32_t p = 1; p < 8; p++)
+			all += busy[p];
+		rig_window(r, from, from + SECOND, 0);
+		rig_sample(r, KERNEL, i % 3 * 16, 0, 10);
+		for (uint32_t p = 1; p < 8 && all; p++)
+			paths[p] += 10.0 * (double)busy[p] / (double)all;
+	}
+	af_attribution_end(&r->a, &r->world);
+	assert_int_equal(rig_parts(r, 0), 2000ull * AF_ATTRIBUTION_PARTS);
+	for (uint32_t p = 1; p < 8; p++)
+		assert_float_equal(rig_samples(r, p), paths[p], 1e-2);
+	rig_close(r);
+}
+
+/* Beyond what is held, windows are joined sooner, and what then finds nothing is given up. */
+static void held_samples_are_bounded(void **state)
+{
+	struct rig *r = rig_open();
+	uint64_t nr = 0;
+
+	rig_work(r, OTHER, 1, 2 * SECOND, 3 * SECOND);
+	for (uint32_t i = 0; i < AF_ATTRIBUTION_HELD / 1000 + 1000; i++) {
+		r->now_ns += 1000;
+		rig_window(r, r->now_ns - 1000, r->now_ns, 0);
+		for (uint32_t k = 0; k < 1000; k++, nr++)
+			rig_sample(r, KERNEL, k * 16, 0, 1);
+	}
+	af_attribution_end(&r->a, &r->world);
+	rig_told(r, 0, 0, nr);
+	rig_close(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(shares_add_up),
+	    cmocka_unit_test(one_path_is_exact_and_two_share),
+	    cmocka_unit_test(records_may_be_late),
+	    cmocka_unit_test(what_has_no_work_is_kept),
+	    cmocka_unit_test(calls_are_told_where_kernels_run_one_by_one),
+	    cmocka_unit_test(many_mixtures_add_up),
+	    cmocka_unit_test(held_samples_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
