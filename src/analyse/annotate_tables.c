@@ -33,7 +33,7 @@ void annotation_kernel(struct annotation *a)
 	if (strcmp(fn->name, fn->shown) != 0)
 		kernel_fact(a, "Symbol", af_facts_text(a->f, "%s", fn->name));
 	kernel_fact(a, "Device", af_facts_text(a->f, "%s", fn->device));
-	if (a->code)
+	if (a->code && strcmp(af_code_arch(a->code), "listing") != 0)
 		kernel_fact(a, "Code for", af_facts_text(a->f, "%s", af_code_arch(a->code)));
 	kernel_fact(a, "Samples",
 	            af_facts_text(a->f, "%.0f (%.2f %% of all)", fn->samples,

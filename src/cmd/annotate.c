@@ -177,7 +177,7 @@ static const struct af_option annotate_options[] = {
      offsetof(struct annotate_options, by), "line|insn"},
     {AF_OPT_U64, "limit", 'n', "N", "lines or instructions of most samples, 0 for all (20)",
      offsetof(struct annotate_options, limit)},
-    {AF_OPT_STRING, "source", 's', "DIR[:DIR]", "where sources are that were moved",
+    {AF_OPT_STRING, "source", 's', "DIR", "where sources are that were moved; several with colons",
      offsetof(struct annotate_options, sources)},
     {AF_OPT_FLAG, "json", 0, NULL, "for programs: the tables as JSON, all rows unless limited",
      offsetof(struct annotate_options, json)},
