@@ -70,12 +70,11 @@ static struct annotated_code code_place(struct gathering *g, const struct af_att
 static void gather(struct gathering *g, const struct af_attributed *at)
 {
 	const struct af_attribution *a = g->out->attribution;
-	struct annotated_code *known = &g->codes[at->code], place;
-	bool named = *af_strtab_get(&g->w->strings, g->w->codes[at->code].name) != 0;
 
 	if (!at->code || !at->parts)
 		return;
-	place = *known;
+	struct annotated_code *known = &g->codes[at->code], place = *known;
+	bool named = *af_strtab_get(&g->w->strings, g->w->codes[at->code].name) != 0;
 	if (!place.known)
 		place = code_place(g, at, &a->jobs[at->job]);
 	if (named)
