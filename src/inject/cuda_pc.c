@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "inject/cuda.h"
@@ -12,6 +14,7 @@ enum {
 	READ_MS = 250,
 	EXACT_MS = 20, /* exact: so long of each so many kernels run one after the other */
 	EXACT_EVERY_MS = 200,
+	EXACT_READ_MS = 50, /* there is not room for the instructions of many kernels */
 	AGAIN_MS = 5,
 	LOCK_MS = 200,  /* what a callback waits at most */
 	QUIET_MS = 300, /* nothing is read beside modules that go, or have just gone */
@@ -24,7 +27,7 @@ static struct {
 	_Atomic uint32_t nr; /* devices that are sampled */
 	_Atomic uint64_t quiet_until_ns;
 	_Atomic uint64_t next_ns; /* when the thread reads */
-	bool exact, said_second;
+	bool exact, whole, said_second;
 } pc = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool pc_lock(void)
@@ -62,6 +65,8 @@ bool af_cuda_pc_start(void *library)
 		return false;
 	}
 	pc.exact = session->flags & AF_SESSION_GPU_EXACT;
+	const char *how = getenv("AFLAME_GPU_EXACT");
+	pc.whole = how && !strcmp(how, "whole");
 	atomic_store(&pc.on, true);
 	return true;
 }
@@ -84,6 +89,7 @@ void af_cuda_pc_context(void *context)
 	struct af_pc_device *d = &pc.devices[ordinal];
 	d->device = af_cuda_device(ordinal);
 	d->exact = pc.exact;
+	d->by_windows = pc.exact && !pc.whole;
 	if (d->context && !pc.said_second) {
 		pc.said_second = true;
 		af_inject_note("cuda.samples", "of one context of a device only, the first: CUPTI "
@@ -138,14 +144,14 @@ static void all_read(void)
 /* Milliseconds until the next time. */
 static uint32_t device_turn(struct af_pc_device *d)
 {
-	if (d->exact && !af_pc_window_turn(d))
+	if (d->by_windows && !af_pc_window_turn(d))
 		return AGAIN_MS;
-	if (d->exact)
+	if (d->by_windows)
 		return d->in_window ? EXACT_MS : EXACT_EVERY_MS - EXACT_MS;
 	/* A module that has just gone was read before. */
 	if (af_now_ns() >= atomic_load(&pc.quiet_until_ns))
 		af_pc_read(d);
-	return READ_MS;
+	return d->exact ? EXACT_READ_MS : READ_MS;
 }
 
 static uint32_t all_turn(void)

@@ -35,6 +35,8 @@ enum {
 	AF_PC_DEVICES_MAX = 16,
 	AF_PC_INSTRUCTIONS = 8192, /* read at once */
 	AF_PC_KEPT = 4096,         /* that CUPTI hands over by itself */
+	/* Exact: CUPTI keeps so many between two readings, then adds samples to a wrong launch. */
+	AF_PC_KEPT_EXACT = 32768,
 };
 
 /* One device, while one of its contexts is sampled. */
@@ -42,10 +44,11 @@ struct af_pc_device {
 	void *context;   /* NULL: none is */
 	uint32_t device; /* id */
 	uint64_t claim;
-	bool is_broken;        /* given up */
-	bool is_full;          /* its buffer: nothing comes until it has been off */
-	bool exact, in_window; /* kernels run one after the other, while in a window */
-	uint32_t period;       /* cycles, as a power of two */
+	bool is_broken;             /* given up */
+	bool is_full;               /* its buffer: nothing comes until it has been off */
+	bool exact;                 /* kernels run one after the other */
+	bool by_windows, in_window; /* … now and then only */
+	uint32_t period;            /* cycles, as a power of two */
 	uint32_t nr_restarts;
 	uint64_t samples_second;         /* asked for */
 	uint64_t enabled_ns, nr_samples; /* since then */

@@ -98,6 +98,9 @@ void af_pc_adapt(struct af_pc_device *d)
 		device_restart(d, COARSER);
 		return;
 	}
+	/* From the first samples on: programs load for long. */
+	if (!d->nr_samples)
+		d->enabled_ns = af_now_ns();
 	if (d->exact || ms < ADAPT_MS || !d->nr_samples)
 		return;
 	if (brought > FAR_OFF * wanted) {
@@ -143,7 +146,7 @@ void af_pc_read(struct af_pc_device *d)
 {
 	uint64_t begin_ns = af_now_ns(), late_ns = LATE_MS * 1000000ull;
 	struct af_cupti_pc_get get = {sizeof get, NULL, d->context, d->data};
-	uint64_t before = d->nr_samples;
+	uint64_t before = d->nr_samples, nr = 0;
 	uint32_t rc = 0;
 	char why[600];
 
@@ -151,6 +154,9 @@ void af_pc_read(struct af_pc_device *d)
 		af_pc_buffer_empty(d->data, d->nr_reasons);
 		rc = af_cupti_pc.PCSamplingGetData(&get);
 		struct af_pc_window w = window_until_now(d);
+		nr += d->data->nr;
+		if (d->exact && nr + d->data->nr_remaining >= AF_PC_KEPT_EXACT)
+			w.flags |= AF_WINDOW_FULL;
 		if (!rc && (!i || d->data->nr))
 			af_pc_write(d, &w, d->data);
 		d->nr_samples += rc ? 0 : d->data->samples;
@@ -188,8 +194,7 @@ void af_pc_begin(struct af_pc_device *d, void *context)
 	d->nr_samples = 0;
 	af_pc_gate_use();
 	snprintf(words, sizeof words, "each processor every 2^%u cycles, %u reasons to stall%s",
-	         d->period, d->nr_reasons,
-	         d->exact ? "; one kernel after the other, now and then" : "");
+	         d->period, d->nr_reasons, d->exact ? "; one kernel after the other" : "");
 	say(d, words, "");
 }
 

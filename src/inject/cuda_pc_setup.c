@@ -115,7 +115,7 @@ static enum af_cupti_result settings_apply(const struct af_pc_device *d)
 	    {.attribute = AF_CUPTI_PC_SCRATCH_BYTES, .value.bytes = SCRATCH_BYTES},
 	    {.attribute = AF_CUPTI_PC_HARDWARE_BYTES, .value.bytes = hardware_bytes(d)},
 	    {.attribute = AF_CUPTI_PC_SLEEP_MS, .value.number = SLEEP_MS},
-	    {.attribute = AF_CUPTI_PC_START_STOP, .value.number = d->exact},
+	    {.attribute = AF_CUPTI_PC_START_STOP, .value.number = d->by_windows},
 	};
 	struct af_cupti_pc_settings all = {sizeof all, NULL, d->context, sizeof s / sizeof *s, s};
 
@@ -184,7 +184,7 @@ static bool buffers_make(struct af_pc_device *d)
 	if (!d->data)
 		d->data = af_pc_buffer(AF_PC_INSTRUCTIONS, d->nr_reasons);
 	if (!d->kept)
-		d->kept = af_pc_buffer(AF_PC_KEPT, d->nr_reasons);
+		d->kept = af_pc_buffer(d->exact ? AF_PC_KEPT_EXACT : AF_PC_KEPT, d->nr_reasons);
 	return d->data && d->kept;
 }
 

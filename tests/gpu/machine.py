@@ -33,6 +33,7 @@ BUILDS = {
     "errors": ("errors.cu", []),
     "exits": ("exits.cu", []),
     "launches": ("launches.cu", []),
+    "stalls": ("stalls.cu", ["-lineinfo"]),
     "kernels.fatbin": ("kernels.cu", ["-fatbin"]),
 }
 

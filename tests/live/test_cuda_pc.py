@@ -155,7 +155,8 @@ def _():
         file.write(packed.read())
     run, samples = sampled("cubin", "3", cubin, "two_deep")
     (code,) = samples.codes.values()
-    equal((code["name"], code["symbol"]), ("two_deep", symbol_of(cubin, "two_deep")), "the function")
+    equal(code["name"], "two_deep", "the function")
+    equal(code["symbol"], symbol_of(cubin, "two_deep"), "its number")
     kept = samples.programs[code["program"]]["object"]
     with open(os.path.join(run.path, "objects", kept), "rb") as one, open(cubin, "rb") as other:
         expect(one.read() == other.read(), "the object is not what was loaded")
@@ -171,7 +172,8 @@ def symbol_of(path, name):
 def _():
     run, samples = sampled("churn", "200", knobs={"MOCK_CUPTI_PC_FORGETS": 1})
     check_cuda(run)
-    want = expected(truth_of(run)["ns.k3"], max(f["period_cycles"] for f in samples.windows.values()))
+    period = max(f["period_cycles"] for f in samples.windows.values())
+    want = expected(truth_of(run)["ns.k3"], period)
     near(samples.of("k3") / want, 1, 0.05, "samples of k3, of those there were")
 
 
