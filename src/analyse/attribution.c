@@ -60,7 +60,8 @@ static uint32_t place_of(struct af_attribution *a, uint32_t process, uint32_t de
 	if (p->cap_places != cap)
 		a->devices = af_xrealloc(a->devices, p->cap_places * sizeof *a->devices);
 	a->devices[place] = (struct af_sampled_device){.process = process, .device = device};
-	p->places[place] = (struct attribution_place){.job = job_add(a, &none, false, 0)};
+	p->places[place] = (struct attribution_place){.job = job_add(a, &none, false, 0),
+	                                              .near_ns = AF_ATTRIBUTION_NEAR_NS};
 	return place;
 }
 
@@ -140,6 +141,16 @@ static void window_hold(struct attribution_private *p, struct attribution_window
 	win->listed = true;
 }
 
+/* How near to windows works are kept for them. */
+static uint64_t window_near(const struct attribution_window *win, uint64_t near_ns)
+{
+	uint64_t ns = win->end_ns > win->start_ns ? win->end_ns - win->start_ns : 0;
+
+	if (ns > AF_ATTRIBUTION_NEAR_MOST_NS)
+		ns = AF_ATTRIBUTION_NEAR_MOST_NS;
+	return ns > near_ns ? ns : near_ns;
+}
+
 static void take_window(struct af_attribution *a, const struct af_event *ev)
 {
 	struct attribution_private *p = a->private_;
@@ -156,6 +167,7 @@ static void take_window(struct af_attribution *a, const struct af_event *ev)
 	win->flags = fixed.flags;
 	win->start_ns = fixed.start_ns;
 	win->end_ns = fixed.end_ns;
+	p->places[at].near_ns = window_near(win, p->places[at].near_ns);
 	window_hold(p, win);
 	d->windows++;
 	d->full_windows += !!(fixed.flags & AF_WINDOW_FULL);

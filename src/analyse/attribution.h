@@ -33,8 +33,12 @@ struct af_work;
 struct af_world;
 
 #define AF_ATTRIBUTION_LATE_NS 15000000000ull
-/* Clocks may be off by so much: a kernel that ended or began this near to the window. */
+/*
+ * A kernel that ran near to the window, and not in it, may have been sampled all the same: clocks
+ * are off, and drivers hand over late. Near is as far as the window is long, within these.
+ */
 #define AF_ATTRIBUTION_NEAR_NS 10000000ull
+#define AF_ATTRIBUTION_NEAR_MOST_NS 2000000000ull
 
 enum {
 	AF_ATTRIBUTION_PARTS = 1 << 20, /* of a sample */

@@ -87,7 +87,7 @@ static void touch_window(struct attribution_private *p, const struct attribution
 		const struct attribution_piece *is = &place->pieces[p->active[i]];
 		uint64_t from_ns = is->start_ns > start_ns ? is->start_ns : start_ns;
 		uint64_t to_ns = is->end_ns < end_ns ? is->end_ns : end_ns;
-		if (is->start_ns >= later(end_ns, AF_ATTRIBUTION_NEAR_NS))
+		if (is->start_ns >= later(end_ns, place->near_ns))
 			continue;
 		attribution_touch(p, is->job, to_ns > from_ns ? to_ns - from_ns : 0,
 		                  is->end_ns - is->start_ns);
@@ -237,7 +237,7 @@ static uint64_t join_windows(struct af_attribution *a, const struct af_world *w,
 	for (uint32_t i = 0; i < nr; i++) {
 		struct attribution_window *win = &p->windows[order[i].window];
 		bool due = win->end_ns <= until_ns && (!win->tried || place->late || all);
-		uint64_t near_ns = AF_ATTRIBUTION_NEAR_NS;
+		uint64_t near_ns = place->near_ns;
 		if (due) {
 			activate(p, place, &next,
 			         win->start_ns > near_ns ? win->start_ns - near_ns : 0,
@@ -319,7 +319,7 @@ static void forget(struct attribution_private *p, struct attribution_place *plac
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < place->nr_pieces; i++)
-		if (later(place->pieces[i].end_ns, AF_ATTRIBUTION_NEAR_NS) >= before_ns)
+		if (later(place->pieces[i].end_ns, place->near_ns) >= before_ns)
 			place->pieces[kept++] = place->pieces[i];
 	p->works -= place->nr_pieces - kept;
 	place->nr_pieces = place->nr_sorted = kept;

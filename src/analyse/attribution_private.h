@@ -33,7 +33,8 @@ struct attribution_place {
 	uint32_t *windows; /* that are held */
 	struct af_host_sample *hosts;
 	uint32_t nr_pieces, cap_pieces, nr_sorted, nr_windows, cap_windows, nr_hosts, cap_hosts;
-	bool late; /* a work came that began before settled_ns */
+	bool late;        /* a work came that began before settled_ns */
+	uint64_t near_ns; /* how near to a window is near */
 	uint64_t settled_ns;
 };
 

@@ -271,7 +271,7 @@ static void many_mixtures_add_up(void **state)
 	double paths[8] = {0};
 
 	for (uint32_t i = 0; i < 200; i++) {
-		uint64_t from = (10 + i) * SECOND, all = 0, busy[8] = {0};
+		uint64_t from = (10 + i * 4) * SECOND, all = 0, busy[8] = {0};
 		r->now_ns = from + SECOND;
 		for (uint32_t p = 1; p < 8; p++)
 			if ((i + 1) >> (p - 1) & 1) {
