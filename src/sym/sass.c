@@ -125,6 +125,9 @@ static uint32_t sass_width(const struct sass_bits *b, char letter, char next)
 	case '@':
 		return 1 +
 		       (sass_field(b, 72, 1) && (!sass_field(b, 91, 1) || sass_field(b, 90, 1)));
+	case '=':
+		return 1 +
+		       (sass_field(b, 72, 1) && !(sass_field(b, 91, 1) && sass_field(b, 90, 1)));
 	}
 	return letter >= 'A' && letter <= 'Z' ? 2 : 1;
 }
@@ -248,6 +251,12 @@ static void sass_operands(const struct sass_bits *b, struct af_sass *out, const 
 		sass_predicates(b, out, *c);
 		if (*c == 'x')
 			always = always && sass_field(b, 87, 4) == AF_SASS_ALWAYS;
+		if (*c == 'g') {
+			unsigned at = b->sm < 100 ? 68 : 24;
+
+			sass_predicate(b, &out->reads, true, at);
+			always = always && sass_field(b, at, 4) == AF_SASS_ALWAYS;
+		}
 		if (*c == 'j' || *c == 'e')
 			out->ends = always;
 		if (*c == 'j') {

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The decoder of instructions (src/sym/sass.c) against NVIDIA's disassembler, where there is one.
 
-    tests/gpu/sass.py [--seconds N] [--only opcodes,cubins] [FILE ...]
+    tests/gpu/sass.py [--seconds N] [--only opcodes,registers,cubins] [FILE ...]
 
 opcodes    all 4096 of each architecture that nvdisasm knows, with operands made up: what is a
            name there and not here, or another one
 cubins     instructions of the cubins in FILE (libraries, programs, cubins; without any: PyTorch's
            and CUDA's own libraries, and tests/gpu/programs compiled for every architecture)
+registers  of the cubins compiled here: what each instruction reads and writes
 
 It needs python3, cc and nvdisasm; cuobjdump and nvcc where they are. It prints tables; what it has
 no room for is in the file that it names at the end.
@@ -26,6 +27,8 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests/unit/sass"))
+import truth  # noqa: E402
 NOP = struct.pack("<QQ", 0x7918, 0x000FC00000000000)
 ROWS = 150
 CUBIN_MAX = 3 << 20  # larger ones take nvdisasm minutes
@@ -368,11 +371,50 @@ def cubins(machine, paths, seconds, log):
     return {sm: sorted(words) for sm, words in pools.items()}
 
 
+# ---- registers ----
+
+def registers_of(args):
+    machine, path = args
+    sm, rows, example, nr = arch_of(path), collections.Counter(), {}, 0
+    try:
+        known = list(truth.instructions(machine.nvdisasm, path))
+    except subprocess.CalledProcessError:
+        return sm, nr, rows, example
+    words = [bytes.fromhex(word)[::-1] for word, _, _, _ in known]
+    for (word, text, reads, writes), line in zip(known, machine.ours(sm, words, True)):
+        name, _, sets = line.partition("\t")
+        ours = [set(x.split(",")[1:]) for x in sets.split()]
+        nr += 1
+        if [set(reads), set(writes)] != ours and "CALL" not in name:
+            key = int(word[-3:], 16), name.split()[-1]
+            rows[key] += 1
+            example[key] = (word, text, "theirs", ",".join(reads), ">", ",".join(writes),
+                            "ours", ",".join(sorted(ours[0])), ">", ",".join(sorted(ours[1])))
+    return sm, nr, rows, example
+
+
+def registers(machine, paths):
+    """Those read and written, as the life ranges have them that nvdisasm prints."""
+    count, rows, examples = collections.Counter(), collections.defaultdict(collections.Counter), {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for sm, nr, differ, example in pool.map(registers_of, [(machine, p) for p in paths]):
+            count[sm] += nr
+            for key, n in differ.items():
+                rows[key][sm] += n
+                examples[key] = example[key]
+    for sm in sorted(count):
+        print("registers sm_%-4d %8d instructions, %d differ"
+              % (sm, count[sm], sum(r[sm] for r in rows.values())))
+    for key in sorted(rows, key=lambda k: -sum(rows[k].values()))[:ROWS]:
+        print("%03x %-10s {%s} %s" % (key + (" ".join("%d:%d" % x for x in sorted(
+            rows[key].items())), " ".join(examples[key])[:400])))
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     p.add_argument("--seconds", type=int, default=100,
                    help="for opcodes, for taking cubins out, for comparing them")
-    p.add_argument("--only", default="opcodes,cubins")
+    p.add_argument("--only", default="opcodes,registers,cubins")
     p.add_argument("--log", default=os.path.join(os.environ.get("OUT", "."), "sass.log"))
     p.add_argument("files", nargs="*")
     a = p.parse_args()
@@ -387,6 +429,8 @@ def main():
         if "opcodes" in a.only:
             pools[0] = [w for some in pools.values() for w in some][:3000]
             opcodes(machine, pools, a.seconds, log)
+        if "registers" in a.only:
+            registers(machine, compiled)
         if "cubins" in a.only:
             paths = extract(machine, a.files or libraries(), a.seconds)
             cubins(machine, paths, a.seconds, log)
