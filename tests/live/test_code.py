@@ -3,6 +3,7 @@
 threads are samples of instructions, each below the call path that launched the kernel."""
 
 import functools
+import json
 import os
 import re
 import shutil
@@ -87,8 +88,8 @@ def _():
     equal(sum(w for _, w in times), sum(w for _, w in shallow), "time at any depth")
 
 
-def loops_of(path, function):
-    """[(first, last)] offsets of the innermost loops of @function, by objdump."""
+def disassembled(path, function):
+    """{offset: (mnemonic, offset that it jumps to or None)} of @function, by objdump."""
     text = subprocess.run(
         [need_tool("objdump"), "-d", "--no-show-raw-insn", path],
         stdout=subprocess.PIPE,
@@ -98,11 +99,18 @@ def loops_of(path, function):
     body = re.search(r"^([0-9a-f]+) <%s>:\n(.*?)(?:\n\n|\Z)" % function, text, re.M | re.S)
     expect(body, "%s is not in its object" % function)
     start = int(body.group(1), 16)
-    back = []
-    for at, target in re.findall(r"^ *([0-9a-f]+):\tj\w+ +([0-9a-f]+) ", body.group(2), re.M):
-        first, last = int(target, 16) - start, int(at, 16) - start
-        if 0 <= first < last:
-            back.append((first, last))
+    insns = {}
+    for at, mnemonic, operands in re.findall(
+        r"^ *([0-9a-f]+):\t(\w+) *(.*)$", body.group(2), re.M
+    ):
+        target = re.match(r"([0-9a-f]+) <", operands) if mnemonic.startswith("j") else None
+        insns[int(at, 16) - start] = (mnemonic, target and int(target.group(1), 16) - start)
+    return insns
+
+
+def loops_of(insns):
+    """[(first, last)] offsets of the innermost loops."""
+    back = [(to, at) for at, (_, to) in insns.items() if to is not None and 0 <= to < at]
     return [
         (first, last)
         for first, last in back
@@ -123,19 +131,22 @@ def codes_of(run):
     }
 
 
-@case("the hot instructions are those of the kernel's loop", tries=3)
+@case("the hot instructions are those of the kernel's loop, and are called what they are", tries=3)
 def _():
     run = recorded(program("cl_paths"), "0.5")
     stacks, _ = stacks_of(run, "insn")
     for function, path in codes_of(run).items():
         kernel = re.sub(r"^_pocl_kernel_(\w+?)_workgroup\w*$", r"\1", function)
-        loops = loops_of(path, function)
-        inside = weight_of(
-            stacks,
-            lambda f, k=kernel, l=loops: k in f
-            and any(a <= int(f[-1].split()[0], 16) <= b for a, b in l),
-        )
-        whole = weight_of(stacks, lambda f, k=kernel: k in f)
+        insns = disassembled(path, function)
+        loops = loops_of(insns)
+        whole = inside = 0
+        for frames, weight in stacks:
+            if kernel not in map(bare, frames):
+                continue
+            offset, *text = bare(frames[-1]).split()
+            equal(text[:1], [insns[int(offset, 16)][0]], "the instruction at " + offset)
+            whole += weight
+            inside += weight if any(a <= int(offset, 16) <= b for a, b in loops) else 0
         note("%s: %d of %d samples in the loops %s" % (kernel, inside, whole, loops))
         expect(whole and inside >= 0.95 * whole, "%d of %d in the loop" % (inside, whole))
 
@@ -215,6 +226,36 @@ def _():
     expect(python >= 0.99 * whole, "only %d of %d stand on the script" % (python, whole))
     matmul = weight_of(stacks, lambda f: "matmul" in f)
     expect(matmul > 0.5 * whole, "matmul has %d of %d" % (matmul, whole))
+
+
+
+def annotated(run, *arguments):
+    """The tables of `aflame annotate`, their rows as dictionaries."""
+    told = json.loads(must("annotate", "--json", *arguments, run.path))
+    return {
+        table["name"]: [
+            dict(zip((column["title"] for column in table["columns"]), row))
+            for row in table["rows"]
+        ]
+        for table in told["tables"]
+    }
+
+
+@case("annotate has the kernel's lines, by the text in the trace, and its instructions", tries=3)
+def _():
+    need_tool("objdump")
+    run = recorded(program("cl_paths"), "0.3", options="-g -cl-opt-disable")
+    tables = annotated(run, "spin")
+    insns = [row for row in tables["insns"] if row["Samples"]]
+    whole = sum(row["Samples"] for row in insns)
+    stacks, _ = stacks_of(run, "insn")
+    near(whole, sum(w for f, w in stacks if any("spin" in x for x in f)), 1, "samples of spin")
+    expect(all(row["Text"] for row in insns), "an instruction has no text: %s" % insns)
+    equal(sum(row["Samples"] for row in tables["lines"]), whole, "samples of its lines")
+    planted = sum(row["Samples"] for row in tables["lines"] if "x ^= x" in row["Source"])
+    expect(planted > 0.9 * whole, "the loop has %d of %d: %s" % (planted, whole, tables["lines"]))
+    shown = must("annotate", "spin", run.path)
+    expect(re.search(r"^ +[\d.]+ % +\d+ +#+ +\d+ +x \^= x << 13;$", shown, re.M), shown)
 
 
 run_cases()
