@@ -50,15 +50,34 @@ static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint3
 	                       *module || kind == AF_FRAME_KERNEL ? kind : AF_FRAME_MARK);
 }
 
+/* Imported names have their kind behind them, where it was known, as folded text does. */
+static enum af_frame kind_behind(const char *name, size_t *len)
+{
+	for (enum af_frame f = 0; f < AF_FRAME_END; f++) {
+		const char *suffix = af_frame_suffix(f);
+		size_t n = strlen(suffix);
+		if (n && *len > n && !memcmp(name + *len - n, suffix, n)) {
+			*len -= n;
+			return f;
+		}
+	}
+	return AF_FRAME_NATIVE;
+}
+
 /* A function; the ones that PoCL makes of OpenCL kernels go by the kernel's name. */
-static uint32_t frame_named(struct af_tree *t, uint32_t parent, const char *name,
-                            const struct af_symbol *s, bool inlined)
+static uint32_t frame_named(struct af_tree *t, const struct af_world *w, uint32_t parent,
+                            const char *name, const struct af_symbol *s, bool inlined)
 {
 	size_t len;
 	const char *kernel = af_sym_kernel_name(name, &len);
 
 	if (kernel)
 		return af_tree_child(t, parent, af_tree_name(t, kernel, len, AF_FRAME_GPU, 0));
+	if (!strcmp(af_strtab_get(&w->strings, s->module), "[imported]")) {
+		len = strlen(name);
+		enum af_frame kind = kind_behind(name, &len);
+		return af_tree_child(t, parent, af_tree_name(t, name, len, kind, 0));
+	}
 	return af_frames_under(t, parent, name,
 	                       inlined                      ? AF_FRAME_INLINED
 	                       : s->source == AF_SYMBOL_JIT ? AF_FRAME_JIT
@@ -94,7 +113,7 @@ static uint32_t frame_native(struct af_tree *t, const struct af_world *w, uint32
 	for (uint32_t i = s->nr_frames; i-- > 0;) {
 		const char *name = af_strtab_get(&w->strings, s->frames[i * 3]);
 		if (*name)
-			parent = frame_named(t, parent, name, s, i + 1 < s->nr_frames);
+			parent = frame_named(t, w, parent, name, s, i + 1 < s->nr_frames);
 		else
 			parent = frame_unnamed(t, w, parent, s, AF_FRAME_NATIVE);
 	}

@@ -82,7 +82,8 @@ static void stack_frame(void *arg, const char *text, size_t len, uint32_t kind, 
 	(void)last;
 	if (kind != AF_FRAME_PYTHON || !python_add(b, text, len))
 		export_frame_text(b, text, len);
-	af_buf_str(b, kind == AF_FRAME_KERNEL ? "_[k];" : ";");
+	af_buf_str(b, af_frame_suffix((enum af_frame)kind));
+	af_buf_char(b, ';');
 }
 
 /* The process of @job and the stack that launched it. */

@@ -479,6 +479,8 @@ void af_import_iaprof(struct af_draft *d, const struct af_import_source *source,
 	ssize_t rc = import_lines(source, LINE_MAX_BYTES, line_take, &in);
 
 	interval_close(&in);
+	af_draft_note(d, "import.stacks",
+	              "of each kernel's last launch, as iaprof keeps no others");
 	iaprof_strings_free(&in.strings);
 	af_map_free(&in.by_process);
 	af_map_free(&in.nr_comms);

@@ -8,6 +8,7 @@ import os
 import re
 
 import kineto
+from cuda_work import cuda_run
 from machine import any_sampler, need, program
 from recording import must, new_path, parse_folded, record, sampled
 from tap import case, equal, expect, note, run_cases
@@ -97,23 +98,42 @@ def graph(trace, depth):
     return parse_folded(must("flame", *words, trace))
 
 
-@case("samples of PoCL's kernels exported as iaprof's profile and imported are the same graphs")
-def _():
-    need("opencl")
-    run = device()
+def there_and_back(run, depths, least):
+    """The graphs of the trace of an export are those of the trace."""
     text, again = new_path("iaprof") + ".txt", new_path("again")
     must("export", "--format", "iaprof", "-o", text, run.path)
     must("import", "-q", "-o", again, text)
-    for depth in ("kernel", "line", "insn"):
+    for depth in depths:
         want = graph(run.path, depth)
         equal(graph(again, depth), want, "the graph to " + depth)
-    expect(sum(count for _, count in want) > 50, "too few samples: %r" % want)
-    note("%d samples, %d stacks" % (sum(count for _, count in want), len(want)))
+    total = sum(count for _, count in want)
+    expect(total >= least, "%d samples" % total)
+    note("%d samples, %d stacks" % (total, len(want)))
+    return want
+
+
+@case("samples of PoCL's kernels exported as iaprof's profile and imported are the same graphs")
+def _():
+    there_and_back(device(), ("kernel", "line", "insn"), 50)
+
+
+@case("so are samples of CUDA's, with their stall reasons")
+def _():
+    run = cuda_run("cuda_samples", "paths", "5", options=["--gpu-samples"])
+    want = there_and_back(run, ("kernel", "line", "stall"), 1000)
+    expect(any("[long scoreboard]_[g]" in stack for stack, _ in want), "no such reason")
+    expect(any("cold_path" in stack for stack, _ in want), "no such path")
+
+
+@case("so are those of graphs, beneath who captured their nodes")
+def _():
+    run = cuda_run("cuda_graphs", options=["--gpu-samples"])
+    want = there_and_back(run, ("kernel", "line", "stall"), 50)
+    expect(any("[graph" in frame for stack, _ in want for frame in stack), "no graph")
 
 
 @case("what iaprof's flame would print has its frames and suffixes, and a count that is one")
 def _():
-    need("opencl")
     run = device()
     form = r"(?P<comm>[^;]+);(?P<pid>\d+);(?:[^;]+;)*-;[^;]+_\[G\];[^;]+_\[G\];[^;]+_\[g\];[^;]+_\[g\]"
     form += r";0x[0-9a-f]+_\[g\] (?P<count>\d+)"
