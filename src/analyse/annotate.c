@@ -5,10 +5,12 @@
 
 #include "analyse/annotate_private.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "sym/code_store.h"
 #include "sym/listing.h"
 #include "sym/sass.h"
 #include "sym/source.h"
+#include "trace/objects.h"
 
 enum {
 	INSNS_MOST = 1 << 17, /* of a function that are listed */
@@ -167,6 +169,23 @@ static void insns_rank(struct annotation *a)
 
 /* lines */
 
+/*
+ * PoCL compiles a program's text from a file with a name of its own, which is gone afterwards: the
+ * trace has the text.
+ */
+static void source_of_program(struct annotation *a, const char *file)
+{
+	const char *source = a->function->source, *slash = strrchr(file, '/');
+	struct af_buf path = {0};
+
+	if (!a->with->dir || !a->with->sources || !af_object_name_ok(source) || !slash ||
+	    strncmp(slash, "/tempfile", strlen("/tempfile")) != 0)
+		return;
+	af_buf_fmt(&path, "%s/" AF_OBJECTS_DIR "/%s", a->with->dir, source);
+	af_source_bind(a->with->sources, file, path.data);
+	af_buf_free(&path);
+}
+
 static uint32_t line_at(struct annotation *a, const char *file, uint32_t number)
 {
 	uint64_t key = af_mix(af_hash(file, strlen(file)) + number);
@@ -177,6 +196,7 @@ static uint32_t line_at(struct annotation *a, const char *file, uint32_t number)
 		return (uint32_t)*slot;
 	*slot = a->nr_lines;
 	AF_GROW(a->lines, a->nr_lines, a->cap_lines);
+	source_of_program(a, file);
 	a->lines[a->nr_lines] = (struct annotated_line){
 	    .file = af_facts_text(a->f, "%s", file),
 	    .number = number,

@@ -32,6 +32,7 @@ void annotation_kernel(struct annotation *a)
 	kernel_fact(a, "Kernel", af_facts_text(a->f, "%s", fn->shown));
 	if (strcmp(fn->name, fn->shown) != 0)
 		kernel_fact(a, "Symbol", af_facts_text(a->f, "%s", fn->name));
+	kernel_fact(a, "Same name", a->with->others);
 	kernel_fact(a, "Device", af_facts_text(a->f, "%s", fn->device));
 	if (a->code && strcmp(af_code_arch(a->code), "listing") != 0)
 		kernel_fact(a, "Code for", af_facts_text(a->f, "%s", af_code_arch(a->code)));

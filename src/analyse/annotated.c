@@ -23,13 +23,33 @@ struct annotated_code {
 	uint64_t shift;    /* of its offsets in that function */
 };
 
+/* Which program each kernel of each process is of. */
+struct annotated {
+	struct af_map programs;
+};
+
 struct gathering {
+	const struct annotated *self;
 	const struct af_world *w;
 	struct af_results *out;
 	struct af_code_store *store;
 	struct af_sampled sampled;
 	struct annotated_code *codes;
 };
+
+/* The text that the job's kernel was compiled of, as an object's name, "" when there is none. */
+static const char *program_source(const struct gathering *g, const struct af_job *job)
+{
+	const struct af_world *w = g->w;
+	const uint64_t *program =
+	    af_map_get(&g->self->programs, (uint64_t)job->is.process << 32 | job->is.kernel);
+
+	for (uint32_t i = 1; program && i < w->nr_programs; i++)
+		if (w->programs[i].process == job->is.process && w->programs[i].id == *program &&
+		    w->programs[i].form == AF_OBJECT_SOURCE)
+			return w->programs[i].object;
+	return "";
+}
 
 /*
  * What samples of @code are counted for: the kernel that has the function within, where the object
@@ -45,6 +65,7 @@ static struct annotated_code code_place(struct gathering *g, const struct af_att
 	    .shown = dc->shown,
 	    .object = program ? g->w->programs[program].object : "",
 	    .device = af_device_name(&g->out->facts, g->w, job->is.process, job->is.device),
+	    .source = program_source(g, job),
 	    .symbol = dc->symbol,
 	};
 	const char *object = names.object;
@@ -116,18 +137,44 @@ static void matches_table(struct af_facts *f, const struct af_sampled *s, const 
 	}
 }
 
+/* Are those at @found called the same? Kernels are compiled more than once. */
+static bool same_name(const struct af_sampled *s, const uint32_t *found, uint32_t nr)
+{
+	for (uint32_t i = 1; i < nr; i++)
+		if (strcmp(s->functions[found[i]].name, s->functions[found[0]].name) != 0)
+			return false;
+	return true;
+}
+
+/* "3 more with other code, the next is spin@e15b6105" */
+static const char *others_text(struct gathering *g, const uint32_t *found, uint32_t nr)
+{
+	const struct af_sampled_function *next = &g->sampled.functions[found[1]];
+
+	if (!*next->object)
+		return af_facts_text(&g->out->annotated, "%u more with other code", nr - 1);
+	return af_facts_text(&g->out->annotated, "%u more with other code, the next is %s@%.8s",
+	                     nr - 1, next->name, next->object);
+}
+
 static void annotate(struct gathering *g)
 {
 	const struct af_asked *asked = &g->out->asked;
 	struct af_facts *f = &g->out->annotated;
 	uint32_t found[MATCHES_MOST], most = asked->kernels ? asked->kernels : 1;
 	uint32_t nr_all = g->sampled.nr_functions;
-	struct af_annotate_with with = {
-	    .codes = g->store, .context = asked->context, .most = asked->rows};
+	struct af_annotate_with with = {.codes = g->store,
+	                                .dir = g->out->code_names->dir,
+	                                .context = asked->context,
+	                                .most = asked->rows};
 
 	if (!nr_all)
 		return;
 	uint32_t nr = af_sampled_match(&g->sampled, asked->kernel, found, MATCHES_MOST);
+	if (nr > 1 && same_name(&g->sampled, found, nr < MATCHES_MOST ? nr : MATCHES_MOST)) {
+		with.others = others_text(g, found, nr);
+		nr = 1;
+	}
 	if (asked->kernel && nr != 1) {
 		nr = nr < MATCHES_MOST ? nr : MATCHES_MOST;
 		matches_table(f, &g->sampled, nr ? found : NULL, nr ? nr : nr_all);
@@ -140,10 +187,27 @@ static void annotate(struct gathering *g)
 	af_source_close(with.sources);
 }
 
+static void annotated_event(void *self, const struct af_world *w, const struct af_event *ev)
+{
+	struct annotated *a = self;
+	struct af_ev_kernel fixed;
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, NULL))
+		*af_map_at(&a->programs, (uint64_t)ev->process << 32 | fixed.kernel, NULL) =
+		    fixed.program;
+}
+
+static void annotated_close(void *self)
+{
+	struct annotated *a = self;
+
+	af_map_free(&a->programs);
+}
+
 static void annotated_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	const struct af_attribution *a = out->attribution;
-	struct gathering g = {.w = w, .out = out};
+	struct gathering g = {.self = self, .w = w, .out = out};
 
 	if (!a)
 		return;
@@ -165,5 +229,9 @@ const struct af_pass_ops af_pass_annotated = {
     .question = "Which instructions are kernels at, and why do they stall?",
     .answers = AF_ANSWER_TABLES | AF_ANSWER_STALLS | AF_ANSWER_ANNOTATE,
     .attributes = AF_ANSWER_TABLES | AF_ANSWER_STALLS | AF_ANSWER_ANNOTATE,
+    .state_size = sizeof(struct annotated),
+    .wants = 1ull << AF_KIND_KERNEL,
+    .event = annotated_event,
     .finish = annotated_finish,
+    .close = annotated_close,
 };

@@ -5,6 +5,7 @@
 
 #include "analyse/facts.h"
 #include "base/arena.h"
+#include "base/scope.h"
 #include "sym/stalls.h"
 
 void af_sampled_free(struct af_sampled *s)
@@ -40,6 +41,7 @@ uint32_t af_sampled_function(struct af_sampled *s, const struct af_sampled_funct
 	    .shown = sampled_text(s, names->shown ? names->shown : names->name),
 	    .object = sampled_text(s, names->object),
 	    .device = sampled_text(s, names->device),
+	    .source = sampled_text(s, names->source),
 	    .symbol = names->symbol,
 	};
 	return s->nr_functions++;
@@ -161,6 +163,14 @@ static int match_grade(const struct af_sampled_function *f, const char *name)
 	return strstr(f->name, name) || strstr(f->shown, name) ? 1 : 0;
 }
 
+/* Where the object's name follows in NAME@1f3c: the @, or the end. */
+static const char *name_object(const char *name)
+{
+	const char *at = strrchr(name, '@'), *end = name + strlen(name);
+
+	return at && at[1] && !at[1 + strspn(at + 1, "0123456789abcdef")] ? at : end;
+}
+
 uint32_t af_sampled_match(const struct af_sampled *s, const char *name, uint32_t *out,
                           uint32_t most)
 {
@@ -171,9 +181,13 @@ uint32_t af_sampled_match(const struct af_sampled *s, const char *name, uint32_t
 			out[0] = 0;
 		return s->nr_functions ? 1 : 0;
 	}
+	const char *object = name_object(name);
+	scope_free char *bare = strndup(name, (size_t)(object - name));
+	object += *object == '@';
 	for (int grade = 2; grade && !nr; grade--)
 		for (uint32_t i = 0; i < s->nr_functions; i++) {
-			if (match_grade(&s->functions[i], name) != grade)
+			if (match_grade(&s->functions[i], bare) != grade ||
+			    strncmp(s->functions[i].object, object, strlen(object)) != 0)
 				continue;
 			if (nr < most)
 				out[nr] = i;

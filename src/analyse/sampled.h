@@ -30,6 +30,7 @@ struct af_sampled_function {
 	const char *shown;  /* for people */
 	const char *object; /* its name in objects/, "" when the trace does not have it */
 	const char *device; /* what it ran on, "" when not known */
+	const char *source; /* the name in objects/ of its program's text, "" when there is none */
 	uint32_t symbol;    /* number in the object's symbol table, 0 not known */
 	double samples, exact, time_ns;
 	struct af_sampled_at *at; /* in order of offsets, then of reasons */
@@ -82,7 +83,8 @@ void af_sampled_reasons(const struct af_sampled *s, uint32_t function, uint32_t 
 /*
  * Functions that @name may mean, NULL for the first: those that are called exactly that (as the
  * object has it, as people know it, or without its parameters), else those whose name has it
- * within. Returns how many; @out gets indices of at most @most.
+ * within. "NAME@1f3c" is the function of that name whose object's name begins so. Returns how many;
+ * @out gets indices of at most @most.
  */
 uint32_t af_sampled_match(const struct af_sampled *s, const char *name, uint32_t *out,
                           uint32_t most);

@@ -134,6 +134,16 @@ static struct source_file *source_file(struct af_source *s, const char *file)
 	return &s->files[id];
 }
 
+void af_source_bind(struct af_source *s, const char *file, const char *path)
+{
+	struct source_file *f = source_file(s, file);
+
+	if (f->where || !source_map(f, path))
+		return;
+	f->where = af_arena_strdup(&s->names.arena, path, strlen(path));
+	source_split(f);
+}
+
 void af_source_open(struct af_source **out, const char *dirs)
 {
 	*out = af_xcalloc(1, sizeof **out);

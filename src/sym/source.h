@@ -21,6 +21,12 @@ void af_source_open(struct af_source **out, const char *dirs);
 void af_source_close(struct af_source *s);
 
 /*
+ * What @file would say is in the file at @path, which is another name for it: a copy. Only for a
+ * @file that is not found.
+ */
+void af_source_bind(struct af_source *s, const char *file, const char *path);
+
+/*
  * Line @line (from 1) of @file, without its end; not NUL-terminated, *@len bytes that live as long
  * as @s. NULL when the file or the line is not there.
  */

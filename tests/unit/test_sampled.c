@@ -87,6 +87,11 @@ static void names_are_matched_as_people_write_them(void **state)
 	assert_int_equal(match(&s, "_Z", NULL), 4);
 	assert_int_equal(match(&s, "mul", NULL), 0);
 	assert_int_equal(af_sampled_match(&s, "_Z", NULL, 0), 4);
+	assert_int_equal(match(&s, "gemm@abc", "_Z4gemmPfS_"), 1);
+	assert_int_equal(match(&s, "gemm@a", "_Z4gemmPfS_"), 1);
+	assert_int_equal(match(&s, "gemm@ab1", NULL), 0);
+	assert_int_equal(match(&s, "gemm@", NULL), 0);
+	assert_int_equal(match(&s, "@abc", NULL), 4);
 	af_sampled_free(&s);
 	assert_int_equal(match(&s, NULL, NULL), 0);
 }

@@ -127,12 +127,28 @@ static void only_sources_are_read(void **state)
 	af_source_close(s);
 }
 
+/* A copy stands for a file only where that is gone. */
+static void a_copy_stands_for_a_file_that_is_gone(void **state)
+{
+	struct af_source *s;
+
+	af_source_open(&s, NULL);
+	af_source_bind(s, "/gone/tempfile_x.cl", path("secret"));
+	expect_line(s, "/gone/tempfile_x.cl", 1, "key");
+	af_source_bind(s, path("a/x.h"), path("secret"));
+	expect_line(s, path("a/x.h"), 1, "header");
+	af_source_bind(s, "/gone/y.cl", path("not there"));
+	assert_null(af_source_where(s, "/gone/y.cl"));
+	af_source_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(lines_are_those_of_the_file),
 	    cmocka_unit_test(moved_files_are_found_by_the_end_of_their_path),
 	    cmocka_unit_test(only_sources_are_read),
+	    cmocka_unit_test(a_copy_stands_for_a_file_that_is_gone),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
