@@ -77,12 +77,26 @@ static void resource(uint32_t id, const struct af_cupti_resource_data *r,
 	}
 }
 
+/* What sampling has to see also when recording is over, to end well. */
+static void sampling(uint32_t domain, uint32_t id, const void *data)
+{
+	const struct af_cupti_call *call = data;
+	const struct af_cupti_resource_data *r = data;
+
+	if (domain == AF_CUPTI_DRIVER_API)
+		af_cuda_call_gate(id, call->site);
+	else if (domain == AF_CUPTI_RESOURCE && id == AF_CUPTI_CONTEXT_DESTROY_STARTING)
+		af_cuda_pc_context_gone(r->context);
+}
+
 static void cuda_callback(void *arg, uint32_t domain, uint32_t id, const void *data)
 {
 	struct af_regs regs;
 	(void)arg;
 
 	AF_REGS_CALLER(&regs);
+	if (af_pc_gate_is_used())
+		sampling(domain, id, data);
 	if (!af_cuda_on())
 		return;
 	if (domain == AF_CUPTI_DRIVER_API)

@@ -48,6 +48,12 @@ bool af_cuda_resolve(void *library, char *words, size_t size);
 /* The CUPTI in use, as dlopen gave it. */
 void *af_cuda_library(void);
 
+/*
+ * Launches pass the gate of sampling (cuda_pc.h). Also when recording is over, as sampling has then
+ * to be ended.
+ */
+void af_cuda_call_gate(uint32_t id, uint32_t site);
+
 /* The callback of the domain DRIVER_API. */
 void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af_regs *regs);
 

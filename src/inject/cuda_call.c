@@ -72,6 +72,9 @@ static struct af_handles contexts = AF_HANDLES_INIT; /* → device + 1 */
 
 /* Where the outermost call in progress has its stack; 0: none. Calls within it are its business. */
 static __thread uint64_t outer_sp;
+
+/* Launches in progress of this thread, and whether the outermost one is to leave the gate. */
+static __thread uint32_t launches;
 static __thread bool in_gate;
 
 /*
@@ -205,6 +208,21 @@ static bool is_graph_update(uint32_t function)
 	return function == FUNCTION_cuGraphExecUpdate || function == FUNCTION_cuGraphExecUpdate_v2;
 }
 
+void af_cuda_call_gate(uint32_t id, uint32_t site)
+{
+	if (id >= CALLBACKS_MAX || !is_launch[functions[id]])
+		return;
+	if (site == AF_CUPTI_ENTER) {
+		if (!launches++)
+			in_gate = af_pc_gate_enter();
+		return;
+	}
+	if (launches && !--launches && in_gate) {
+		in_gate = false;
+		af_pc_gate_leave();
+	}
+}
+
 /* The stack is taken at the exit: it is the same, and one event tells the whole call. */
 void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af_regs *regs)
 {
@@ -214,8 +232,6 @@ void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af
 		return;
 	if (call->site == AF_CUPTI_ENTER) {
 		bool nested = outer_sp && regs->sp < outer_sp;
-		if (!nested && is_launch[function])
-			in_gate = af_pc_gate_enter();
 		*call->data = nested ? 0 : af_now_ns();
 		if (!nested)
 			outer_sp = regs->sp;
@@ -225,9 +241,6 @@ void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af
 	if (!begin_ns)
 		return;
 	outer_sp = 0;
-	if (in_gate)
-		af_pc_gate_leave();
-	in_gate = false;
 	if (af_inject_recording())
 		call_write(call, function, begin_ns, regs);
 	else

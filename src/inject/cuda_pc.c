@@ -16,6 +16,7 @@ enum {
 	EXACT_EVERY_MS = 200,
 	EXACT_READ_MS = 50, /* there is not room for the instructions of many kernels */
 	AGAIN_MS = 5,
+	OFF_TRIES = 100,
 	LOCK_MS = 200,  /* what a callback waits at most */
 	QUIET_MS = 300, /* nothing is read beside modules that go, or have just gone */
 };
@@ -99,6 +100,15 @@ void af_cuda_pc_context(void *context)
 		af_pc_begin(d, context);
 	atomic_store(&pc.next_ns, af_now_ns() + READ_MS * 1000000ull);
 	pc_unlock();
+}
+
+/* CUPTI takes down what goes with it. */
+void af_cuda_pc_context_gone(void *context)
+{
+	for (uint32_t i = 0; i < AF_PC_DEVICES_MAX; i++) {
+		void *there = context;
+		atomic_compare_exchange_strong(&pc.devices[i].enabled, &there, NULL);
+	}
 }
 
 void af_cuda_pc_context_ends(void *context)
@@ -198,6 +208,20 @@ void af_cuda_pc_read_now(void)
 	pthread_mutex_lock(&pc.lock);
 	all_read();
 	pc_unlock();
+}
+
+void af_cuda_pc_off(void)
+{
+	if (!af_pc_gate_is_used())
+		return;
+	for (int tries = 0; tries < OFF_TRIES; tries++) {
+		if (!af_pc_gate_close())
+			continue;
+		for (uint32_t i = 0; i < AF_PC_DEVICES_MAX; i++)
+			af_pc_disable(&pc.devices[i]);
+		af_pc_gate_open();
+		return;
+	}
 }
 
 void af_cuda_pc_last(void)

@@ -23,6 +23,7 @@
 #ifndef AF_INJECT_CUDA_PC_H
 #define AF_INJECT_CUDA_PC_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,8 +42,9 @@ enum {
 
 /* One device, while one of its contexts is sampled. */
 struct af_pc_device {
-	void *context;   /* NULL: none is */
-	uint32_t device; /* id */
+	void *context;         /* NULL: none is */
+	void *_Atomic enabled; /* that CUPTI samples, wanted or not */
+	uint32_t device;       /* id */
 	uint64_t claim;
 	bool is_broken;             /* given up */
 	bool is_full;               /* its buffer: nothing comes until it has been off */
@@ -69,6 +71,7 @@ bool af_cuda_pc_start(void *library);
 /* Callbacks. */
 void af_cuda_pc_context(void *context);
 void af_cuda_pc_context_ends(void *context);
+void af_cuda_pc_context_gone(void *context); /* the same when recording is over */
 void af_cuda_pc_module(uint32_t program, const struct af_cupti_module *m);
 void af_cuda_pc_module_ends(void *context);
 
@@ -77,6 +80,7 @@ uint32_t af_cuda_pc_interval_ms(void);
 void af_cuda_pc_read(void);
 void af_cuda_pc_read_now(void); /* whenever that is */
 void af_cuda_pc_last(void);     /* before the end */
+void af_cuda_pc_off(void);      /* after it, where the program goes on */
 
 /* ---- cuda_pc_read.c, all under the lock */
 
@@ -132,6 +136,7 @@ void af_pc_refusal(uint32_t rc, const char *what, char *words, size_t size);
 
 /* From now on launches pass it. */
 void af_pc_gate_use(void);
+bool af_pc_gate_is_used(void);
 
 /* A launch is about to begin: wait, half a second at most, while it is closed. True: leave it. */
 bool af_pc_gate_enter(void);

@@ -25,13 +25,16 @@ void af_pc_gate_use(void)
 	atomic_store(&gate.on, 1);
 }
 
+bool af_pc_gate_is_used(void)
+{
+	return atomic_load_explicit(&gate.on, memory_order_relaxed);
+}
+
 bool af_pc_gate_enter(void)
 {
 	struct timespec t = {.tv_nsec = ENTER_MS * 1000000l};
 	int saved = errno;
 
-	if (__builtin_expect(!atomic_load_explicit(&gate.on, memory_order_relaxed), 1))
-		return false;
 	atomic_fetch_add(&gate.inside, 1);
 	if (__builtin_expect(!atomic_load(&gate.closed), 1))
 		return true;

@@ -160,9 +160,9 @@ void af_pc_refusal(uint32_t rc, const char *what, char *words, size_t size)
 
 uint32_t af_pc_disable(struct af_pc_device *d)
 {
-	struct af_cupti_pc_context c = {sizeof c, NULL, d->context};
+	struct af_cupti_pc_context c = {sizeof c, NULL, atomic_exchange(&d->enabled, NULL)};
 
-	return af_cupti_pc.PCSamplingDisable(&c);
+	return c.context ? af_cupti_pc.PCSamplingDisable(&c) : 0;
 }
 
 uint32_t af_pc_start(struct af_pc_device *d)
@@ -216,6 +216,7 @@ bool af_pc_enable(struct af_pc_device *d, char *words, size_t size)
 		af_pc_refusal(rc, "cuptiPCSamplingEnable", words, size);
 		return false;
 	}
+	atomic_store(&d->enabled, d->context);
 	if (enabled_set_up(d, words, size))
 		return true;
 	af_pc_disable(d);

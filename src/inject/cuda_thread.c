@@ -125,9 +125,10 @@ static void *flusher_run(void *arg)
 	}
 	af_autograd_end();
 	af_cuda_pc_last();
-	if (!ending)
+	if (!ending) {
+		af_cuda_pc_off();
 		af_cuda_stop();
-	else if (session)
+	} else if (session)
 		atomic_fetch_sub(&session->nr_flushers, 1);
 	/* CUPTI is taken down after the last time, and must not be asked again. */
 	atomic_store(&flusher.generation, 0);

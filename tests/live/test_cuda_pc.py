@@ -287,6 +287,26 @@ def _():
     equal(len({e["process"] for e in run.events("gpu_window")}), 1, "processes that were sampled")
 
 
+@case("sampling is changed only while nobody launches, on however many threads")
+def _():
+    knobs = {"MOCK_CUPTI_PC_LAUNCH_US": 100, "MOCK_CUPTI_PC_FULL": 500}
+    for rate in ("=1M", "=exact"):
+        run = cuda_run("cuda_threads", "6", "24", options=["--gpu-samples" + rate], knobs=knobs)
+        check_cuda(run)
+        note(notes(run))
+        note("%d windows" % len(run.fields("gpu_window")))
+
+
+@case("a recording that ends before the program leaves it as it was, not sampled any more")
+def _():
+    run, samples = sampled("paths", "25", options=["--duration", "500ms"], check=False)
+    equal(truth_of(run)["rounds"], 25, "the program's own count")
+    periods = {f["period_cycles"] for f in samples.windows.values()}
+    want = expected(truth_of(run)["ns.k1"], max(periods))
+    note("%d of %d samples" % (samples.of("k1"), want))
+    expect(0 < samples.of("k1") < 0.6 * want, "samples after the end")
+
+
 @case("nothing is sampled while recording is off")
 def _():
     run, samples = sampled("paths", "10", options=["--delay", "300ms"], check=False)

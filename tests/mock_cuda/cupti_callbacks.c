@@ -93,6 +93,13 @@ static void callback_call(struct mock_call *call, bool is_exit)
 	callback_function(callback_arg, call->domain, call->cbid, &data);
 }
 
+static bool callback_is_launch(uint32_t cbid)
+{
+	enum { KERNEL = 307, COOPERATIVE = 477, GRAPH = 514, KERNEL_EX = 652 };
+
+	return cbid == KERNEL || cbid == COOPERATIVE || cbid == GRAPH || cbid == KERNEL_EX;
+}
+
 static void callback_enter(struct mock_call *call)
 {
 	const struct mock_call *outer = call->outer;
@@ -104,10 +111,15 @@ static void callback_enter(struct mock_call *call)
 	call->is_told = callback_wants(call->domain, call->cbid);
 	if (call->is_told)
 		callback_call(call, false);
+	call->is_launch = call->domain == CUPTI_DRIVER && callback_is_launch(call->cbid);
+	if (call->is_launch)
+		cupti_pc_launching(1);
 }
 
 static void callback_leave(struct mock_call *call)
 {
+	if (call->is_launch)
+		cupti_pc_launching(-1);
 	if (call->is_told && callback_wants(call->domain, call->cbid))
 		callback_call(call, true);
 }

@@ -13,6 +13,7 @@
  */
 #include "mock_cupti.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,21 @@ static void pc_die(const char *why)
 {
 	fprintf(stderr, "mock CUPTI: %s\n", why);
 	abort();
+}
+
+static atomic_int pc_launches;
+
+void cupti_pc_launching(int change)
+{
+	atomic_fetch_add(&pc_launches, change);
+	if (change > 0 && mock_setting("MOCK_CUPTI_PC_LAUNCH_US", 0))
+		usleep((useconds_t)mock_setting("MOCK_CUPTI_PC_LAUNCH_US", 0));
+}
+
+static void pc_check_launches(void)
+{
+	if (atomic_load(&pc_launches))
+		pc_die("sampling is changed while somebody launches");
 }
 
 static struct pc_context *pc_of(const struct CUctx_st *context)
@@ -364,6 +380,7 @@ CUDA_API uint32_t cuptiPCSamplingDisable(const struct mock_pc_params *p)
 
 	if (p->size != sizeof(*p))
 		return CUPTI_INVALID_PARAMETER;
+	pc_check_launches();
 	pthread_mutex_lock(&pc_mutex);
 	c = pc_of(p->context);
 	if (c && c->is_on) {
@@ -423,6 +440,7 @@ static uint32_t pc_start(const struct mock_pc_params *p, bool is_started)
 	struct pc_context *c;
 	uint32_t rc = CUPTI_INVALID_OPERATION;
 
+	pc_check_launches();
 	pthread_mutex_lock(&pc_mutex);
 	c = p->size == sizeof(*p) ? pc_of(p->context) : NULL;
 	if (c && c->is_on && c->begins_by_hand && c->is_started != is_started) {

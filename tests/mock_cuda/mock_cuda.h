@@ -118,6 +118,7 @@ struct mock_call {
 	uint32_t correlation;
 	uint64_t data;
 	bool is_told; /* at the entry, so at the exit as well */
+	bool is_launch;
 	struct mock_call *outer;
 };
 

@@ -10,6 +10,7 @@
  *	MOCK_CUPTI_PC_FULL	the device's buffer is full after so many samples
  *	MOCK_CUPTI_PC_FORGETS	1: samples of a module that has gone are lost if not read before
  *	MOCK_CUPTI_PC_KEEPS	1: they are put into the configured buffer as it goes
+ *	MOCK_CUPTI_PC_LAUNCH_US	a launch takes so long
  *	MOCK_CUPTI_PC_TRUTH	a file that gets what was sampled (cupti_pc.c)
  */
 #ifndef MOCK_CUPTI_PC_H
@@ -98,6 +99,8 @@ struct mock_cubin_crc {
 
 void cupti_pc_work(const struct mock_work *work);
 void cupti_pc_context_ends(struct CUctx_st *context);
+/* A launch begins (1), or is over (-1). */
+void cupti_pc_launching(int change);
 void cupti_pc_module(const struct mock_module_data *m);
 /* Before, and after, the tool is told that it goes. */
 void cupti_pc_unload(struct CUctx_st *context, const struct mock_module_data *m, bool is_after);
