@@ -29,7 +29,7 @@
 #include <string.h>
 
 #include "exchange/draft.h"
-#include "exchange/iaprof_strings.h"
+#include "exchange/iaprof_profile.h"
 #include "exchange/import.h"
 #include "exchange/import_lines.h"
 
@@ -39,46 +39,17 @@ enum {
 	FIELDS_STALL = 13, /* the word and twelve fields, in both kinds of eustall */
 	REASONS = 10,
 };
-#define INTERVAL_NS UINT64_C(10000000) /* what iaprof does when it is not told */
 
 static const char *const reasons[REASONS] = {"active", "control", "pipestall",  "send",  "dist_acc",
                                              "sbid",   "sync",    "inst_fetch", "other", "tdr"};
 
-/* What the samples that follow are of. */
-struct iaprof_state {
-	uint32_t comm, file, symbol, insn; /* names */
-	uint32_t ustack, kstack;           /* nodes */
-	uint32_t pid;
-	uint32_t line; /* of the file; it was part of the symbol */
-};
-
 struct import_iaprof {
-	struct af_draft *draft;
-	struct iaprof_strings strings;
-	struct iaprof_state state;
-	struct af_map by_process, nr_comms; /* pid and comm → process; pid → how many comms */
-	uint32_t number;
-	uint32_t window; /* UINT32_MAX: before the first */
+	struct iaprof_profile profile;
 	uint32_t reasons[REASONS];
-	uint64_t given, metered; /* samples of this interval: of instructions, by the metrics */
-	uint64_t last_ns;
 	uint64_t line, bad, first_bad;
 	char *fields[FIELDS_MAX];
 	unsigned nr;
 };
-
-static bool number_read(const char *text, int base, uint64_t *value)
-{
-	char *end;
-
-	if (base == 16 && text[0] == '0' && text[1] == 'x')
-		text += 2;
-	if (!*text || strlen(text) > 20 ||
-	    strspn(text, base == 16 ? "0123456789abcdefABCDEF" : "0123456789") != strlen(text))
-		return false;
-	*value = strtoull(text, &end, base);
-	return true;
-}
 
 /* Seconds with a fraction, exactly. */
 static bool seconds_read(const char *text, uint64_t *ns)
@@ -99,7 +70,7 @@ static bool seconds_read(const char *text, uint64_t *ns)
 
 static bool field_number(struct import_iaprof *in, unsigned i, int base, uint64_t *value)
 {
-	return i < in->nr && number_read(in->fields[i], base, value);
+	return i < in->nr && iaprof_number(in->fields[i], base, value);
 }
 
 /* A name by its id, or spelled out. */
@@ -107,139 +78,25 @@ static uint32_t field_name(struct import_iaprof *in, unsigned i)
 {
 	uint64_t id;
 
-	if (number_read(in->fields[i], 10, &id))
-		return iaprof_name(&in->strings, id);
-	return iaprof_text(in->draft, in->fields[i], strlen(in->fields[i]));
+	if (iaprof_number(in->fields[i], 10, &id))
+		return iaprof_name(&in->profile.strings, id);
+	return iaprof_text(in->profile.draft, in->fields[i], strlen(in->fields[i]));
 }
 
 static uint32_t field_stack(struct import_iaprof *in, unsigned i)
 {
 	uint64_t id;
 
-	return number_read(in->fields[i], 10, &id) ? iaprof_stack(&in->strings, id) : 0;
-}
-
-/* What iaprof says where it does not know. */
-static uint32_t known(struct import_iaprof *in, uint32_t name)
-{
-	static const char *const none[] = {"[unknown file]", "<unknown>", "[failed decode]"};
-	const char *text = af_strtab_get(&in->draft->names, name);
-
-	for (unsigned i = 0; i < sizeof none / sizeof *none; i++)
-		if (!strcmp(text, none[i]))
-			return 0;
-	return name;
-}
-
-/* "symbol line 12", as it is where the line is known. */
-static void symbol_set(struct import_iaprof *in, uint32_t name)
-{
-	const char *text = af_strtab_get(&in->draft->names, name), *at = strrchr(text, ' ');
-	uint64_t line;
-
-	in->state.symbol = name;
-	in->state.line = 0;
-	if (!at || at - text < 6 || memcmp(at - 5, " line", 5) != 0 ||
-	    !number_read(at + 1, 10, &line) || line > INT32_MAX)
-		return;
-	in->state.line = (uint32_t)line;
-	in->state.symbol = af_draft_name(in->draft, text, (size_t)(at - 5 - text));
-}
-
-/*
- * A thread's comm is what iaprof knows of a process: each pid and comm is a process of its own, as
- * in its pictures.
- */
-static uint32_t process_of(struct import_iaprof *in, uint32_t pid, uint32_t comm)
-{
-	struct af_draft *d = in->draft;
-	bool fresh;
-	uint64_t *slot = af_map_at(&in->by_process, (uint64_t)pid << 32 | comm, &fresh);
-
-	if (!fresh)
-		return (uint32_t)*slot;
-	uint64_t *comms = af_map_at(&in->nr_comms, pid, NULL);
-	/* A space of the file's own, one for each further comm. */
-	uint32_t space = in->number + 1 + ((uint32_t)(*comms)++ << 20);
-	uint32_t process = af_draft_process(d, space, pid);
-	d->processes[process].api = AF_API_LEVEL_ZERO;
-	d->processes[process].exe = comm || pid ? comm : af_draft_name(d, "[unknown process]", 17);
-	af_draft_device(d, space, 0, "Intel GPU", 9);
-	*slot = process;
-	return process;
-}
-
-/* Samples that come before any interval does get one that ends when that begins. */
-static uint32_t window_now(struct import_iaprof *in)
-{
-	if (in->window == UINT32_MAX)
-		in->window = af_draft_window(in->draft, 0, 0);
-	return in->window;
-}
-
-static void stall_add(struct import_iaprof *in, uint64_t offset, uint32_t reason, uint64_t count)
-{
-	struct af_draft *d = in->draft;
-	const struct iaprof_state *s = &in->state;
-
-	if (!count)
-		return;
-	if (offset > UINT32_MAX || count > UINT32_MAX) {
-		d->unused[AF_DRAFT_FIELDS_UNUSED]++;
-		return;
-	}
-	uint32_t process = process_of(in, s->pid, s->comm);
-	uint32_t code = af_draft_code(d, &(struct af_draft_code){process, s->symbol, s->file});
-	uint32_t node = iaprof_stack_join(d, s->ustack, s->kstack);
-	if (s->insn || s->line)
-		af_draft_insn(d, &(struct af_draft_insn){code, (uint32_t)offset, s->insn, s->line});
-	af_draft_stall(d, &(struct af_draft_stall){.window = window_now(in),
-	                                           .process = process,
-	                                           .launch = af_draft_launch(d, code, node),
-	                                           .offset = (uint32_t)offset,
-	                                           .reason = reason,
-	                                           .count = (uint32_t)count});
-	in->given += count;
-}
-
-/* What the device's sums have more than its kernels is in code that iaprof does not know. */
-static void interval_close(struct import_iaprof *in)
-{
-	uint64_t other = in->metered > in->given ? in->metered - in->given : 0;
-
-	if (other)
-		af_draft_stall(in->draft, &(struct af_draft_stall){.window = window_now(in),
-		                                                   .process = process_of(in, 0, 0),
-		                                                   .count = other > UINT32_MAX
-		                                                                ? UINT32_MAX
-		                                                                : (uint32_t)other});
-	in->given = in->metered = 0;
+	return iaprof_number(in->fields[i], 10, &id) ? iaprof_stack(&in->profile.strings, id) : 0;
 }
 
 static bool take_interval(struct import_iaprof *in)
 {
-	struct af_draft_stalls *s = &in->draft->stalls;
-	uint64_t number, end_ns, start_ns;
+	uint64_t nth, end_ns;
 
-	if (!field_number(in, 1, 10, &number))
+	if (!field_number(in, 1, 10, &nth) || (in->nr > 2 && !seconds_read(in->fields[2], &end_ns)))
 		return false;
-	interval_close(in);
-	/* Those of 2025 did not tell when. */
-	if (in->nr < 3)
-		end_ns = (number < INT64_MAX / INTERVAL_NS ? number + 1 : 0) * INTERVAL_NS;
-	else if (!seconds_read(in->fields[2], &end_ns))
-		return false;
-	start_ns = in->last_ns;
-	if (!start_ns || start_ns > end_ns)
-		start_ns = end_ns > INTERVAL_NS ? end_ns - INTERVAL_NS : 0;
-	if (!in->last_ns && in->window != UINT32_MAX)
-		s->windows[in->window] = (struct af_draft_window){start_ns, start_ns};
-	uint32_t window = af_draft_window(in->draft, start_ns, end_ns);
-	if (window == UINT32_MAX)
-		return false;
-	in->window = window;
-	in->last_ns = end_ns;
-	return true;
+	return iaprof_interval(&in->profile, nth, in->nr > 2 ? &end_ns : NULL);
 }
 
 static bool take_string(struct import_iaprof *in)
@@ -249,8 +106,9 @@ static bool take_string(struct import_iaprof *in)
 	if (in->nr != 3 || !field_number(in, 1, 10, &id))
 		return false;
 	/* Another profile begins: nothing that was said before holds there. */
-	if (!iaprof_string_put(&in->strings, id, in->fields[2], strlen(in->fields[2])) && id == 1)
-		in->state = (struct iaprof_state){0};
+	if (!iaprof_string_put(&in->profile.strings, id, in->fields[2], strlen(in->fields[2])) &&
+	    id == 1)
+		in->profile.state = (struct iaprof_state){0};
 	return true;
 }
 
@@ -269,23 +127,23 @@ static bool take_state(struct import_iaprof *in)
 
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(in->fields[0], names[i].word) && field_number(in, 1, 10, &n)) {
-			*(uint32_t *)((char *)&in->state + names[i].at) =
-			    known(in, iaprof_name(&in->strings, n));
+			*(uint32_t *)((char *)&in->profile.state + names[i].at) =
+			    iaprof_known(&in->profile, iaprof_name(&in->profile.strings, n));
 			return true;
 		}
 	for (unsigned i = 0; i < sizeof stacks / sizeof *stacks; i++)
 		if (!strcmp(in->fields[0], stacks[i].word) && field_number(in, 1, 10, &n)) {
-			*(uint32_t *)((char *)&in->state + stacks[i].at) =
-			    iaprof_stack(&in->strings, n);
+			*(uint32_t *)((char *)&in->profile.state + stacks[i].at) =
+			    iaprof_stack(&in->profile.strings, n);
 			return true;
 		}
 	if (!strcmp(in->fields[0], "gpu_symbol") && field_number(in, 1, 10, &n)) {
-		symbol_set(in, iaprof_name(&in->strings, n));
+		iaprof_symbol(&in->profile, iaprof_name(&in->profile.strings, n));
 		return true;
 	}
 	if (strcmp(in->fields[0], "pid") != 0 || !field_number(in, 1, 10, &n) || n > UINT32_MAX)
 		return false;
-	in->state.pid = (uint32_t)n;
+	in->profile.state.pid = (uint32_t)n;
 	return true;
 }
 
@@ -296,13 +154,13 @@ static bool take_e(struct import_iaprof *in)
 	if (!field_number(in, 2, 10, &reason) || !field_number(in, 3, 16, &offset) ||
 	    !field_number(in, 4, 10, &count))
 		return false;
-	stall_add(in, offset, iaprof_name(&in->strings, reason), count);
+	iaprof_stall(&in->profile, offset, iaprof_name(&in->profile.strings, reason), count);
 	return true;
 }
 
 static bool take_kernel(struct import_iaprof *in)
 {
-	struct iaprof_state *s = &in->state;
+	struct iaprof_state *s = &in->profile.state;
 	uint64_t address, pid;
 
 	if (in->nr < 7 || !field_number(in, 1, 16, &address) || !field_number(in, 3, 10, &pid) ||
@@ -312,12 +170,12 @@ static bool take_kernel(struct import_iaprof *in)
 	    .comm = field_name(in, 2),
 	    .pid = (uint32_t)pid,
 	    .ustack = field_stack(in, 4),
-	    .file = known(in, field_name(in, 5)),
+	    .file = iaprof_known(&in->profile, field_name(in, 5)),
 	};
-	symbol_set(in, field_name(in, 6));
+	iaprof_symbol(&in->profile, field_name(in, 6));
 	/* Without a symbol it goes by its address, as it did before 2026. */
 	if (!s->symbol)
-		s->symbol = iaprof_text(in->draft, in->fields[1], strlen(in->fields[1]));
+		s->symbol = iaprof_text(in->profile.draft, in->fields[1], strlen(in->fields[1]));
 	return true;
 }
 
@@ -329,16 +187,16 @@ static bool take_wide(struct import_iaprof *in)
 	if (!field_number(in, 2, 10, &pid) || pid > UINT32_MAX ||
 	    !field_number(in, 11, 16, &offset) || !field_number(in, 12, 10, &count))
 		return false;
-	in->state = (struct iaprof_state){
+	in->profile.state = (struct iaprof_state){
 	    .comm = field_name(in, 1),
 	    .pid = (uint32_t)pid,
 	    .ustack = field_stack(in, 3),
 	    .kstack = field_stack(in, 4),
-	    .file = known(in, field_name(in, 7)),
-	    .insn = known(in, field_name(in, 9)),
+	    .file = iaprof_known(&in->profile, field_name(in, 7)),
+	    .insn = iaprof_known(&in->profile, field_name(in, 9)),
 	};
-	symbol_set(in, field_name(in, 8));
-	stall_add(in, offset, field_name(in, 10), count);
+	iaprof_symbol(&in->profile, field_name(in, 8));
+	iaprof_stall(&in->profile, offset, field_name(in, 10), count);
 	return true;
 }
 
@@ -355,9 +213,9 @@ static bool take_eustall(struct import_iaprof *in)
 		good = good && field_number(in, 3 + i, 10, &counts[i]);
 	if (!good)
 		return false;
-	in->state.insn = known(in, field_name(in, 2));
+	in->profile.state.insn = iaprof_known(&in->profile, field_name(in, 2));
 	for (unsigned i = 0; i < REASONS; i++)
-		stall_add(in, offset, in->reasons[i], counts[i]);
+		iaprof_stall(&in->profile, offset, in->reasons[i], counts[i]);
 	return true;
 }
 
@@ -369,9 +227,9 @@ static bool take_metric(struct import_iaprof *in)
 	if (in->nr < 3)
 		return false;
 	if (strncmp(in->fields[1], "eu-stall-", 9) != 0)
-		in->draft->unused[AF_DRAFT_OTHER_UNUSED]++;
+		in->profile.draft->unused[AF_DRAFT_OTHER_UNUSED]++;
 	else if (!field_number(in, 2, 10, &value) ||
-	         __builtin_add_overflow(in->metered, value, &in->metered))
+	         __builtin_add_overflow(in->profile.metered, value, &in->profile.metered))
 		return false;
 	return true;
 }
@@ -385,7 +243,7 @@ static bool take_nothing(struct import_iaprof *in)
 /* A frame was shown: there is no place for that. */
 static bool take_frame(struct import_iaprof *in)
 {
-	in->draft->unused[AF_DRAFT_OTHER_UNUSED]++;
+	in->profile.draft->unused[AF_DRAFT_OTHER_UNUSED]++;
 	return true;
 }
 
@@ -458,32 +316,29 @@ static void line_take(void *arg, char *p, size_t len, bool cut)
 	struct import_iaprof *in = arg;
 
 	in->line++;
-	in->draft->unused[AF_DRAFT_TEXTS_UNUSED] += cut;
+	in->profile.draft->unused[AF_DRAFT_TEXTS_UNUSED] += cut;
 	if (len && p[len - 1] == '\r')
 		p[--len] = 0;
 	if (!len || line_read(in, p))
 		return;
 	if (!in->bad++)
 		in->first_bad = in->line;
-	in->draft->unused[AF_DRAFT_LINES_UNUSED]++;
+	in->profile.draft->unused[AF_DRAFT_LINES_UNUSED]++;
 }
 
 void af_import_iaprof(struct af_draft *d, const struct af_import_source *source, uint32_t number,
                       char *complaint, size_t size)
 {
-	struct import_iaprof in = {
-	    .draft = d, .strings = {.draft = d}, .number = number, .window = UINT32_MAX};
+	struct import_iaprof in = {0};
 
+	iaprof_profile_open(&in.profile, d, number);
 	for (unsigned i = 0; i < REASONS; i++)
 		in.reasons[i] = af_draft_name(d, reasons[i], strlen(reasons[i]));
 	ssize_t rc = import_lines(source, LINE_MAX_BYTES, line_take, &in);
 
-	interval_close(&in);
+	iaprof_profile_close(&in.profile);
 	af_draft_note(d, "import.stacks",
 	              "of each kernel's last launch, as iaprof keeps no others");
-	iaprof_strings_free(&in.strings);
-	af_map_free(&in.by_process);
-	af_map_free(&in.nr_comms);
 	if (rc < 0) {
 		d->damaged++;
 		snprintf(complaint, size, "line %llu: the file cannot be read further",
