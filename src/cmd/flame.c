@@ -395,7 +395,7 @@ static const struct af_option flame_options[] = {
     {AF_OPT_STRING, "range", 0, "NAME", "only what happened inside of an NVTX range of this name",
      AT(range)},
     {AF_OPT_CHOICE, "depth", 0, "DEPTH",
-     "of sampled kernels: kernel, line, insn, stall (lines, else instructions)", AT(depth),
+     "how far into sampled kernels (to lines, where none is known to instructions)", AT(depth),
      "kernel|line|insn|stall"},
     {AF_OPT_FLAG, "match-by-time", 0, NULL,
      "device work without a stack under a call seen from outside at about its time: a guess, and "
