@@ -1,5 +1,6 @@
 #include "base/tool.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -7,6 +8,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -34,6 +36,22 @@ static int64_t tool_now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* Descriptors that it is not to have: ours are closed by exec, others' may not be. */
+static void tool_close(posix_spawn_file_actions_t *actions)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir))) {
+		int fd = atoi(d->d_name);
+
+		if (fd > AF_TOOL_INPUT_FD && fd != dirfd(dir))
+			posix_spawn_file_actions_addclose(actions, fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 /* Signals as a new program expects them, whatever ours are. */
 static int tool_spawn(const struct af_tool *t, int out, int err, pid_t *pid)
 {
@@ -56,6 +74,9 @@ static int tool_spawn(const struct af_tool *t, int out, int err, pid_t *pid)
 	posix_spawn_file_actions_adddup2(&actions, err, 2);
 	if (t->input >= 0)
 		posix_spawn_file_actions_adddup2(&actions, t->input, AF_TOOL_INPUT_FD);
+	else
+		posix_spawn_file_actions_addclose(&actions, AF_TOOL_INPUT_FD);
+	tool_close(&actions);
 	int rc = posix_spawn(pid, t->path, &actions, &attr, (char *const *)t->argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);

@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/proc.h"
@@ -14,6 +15,7 @@
 #include "cmd/library.h"
 #include "cmd/summary.h"
 #include "collect/collect.h"
+#include "sym/disassembler.h"
 
 struct doctor_options {
 	bool json;
@@ -104,6 +106,23 @@ static bool doctor_kernel(char *words, size_t size)
 	return false;
 }
 
+/* Without it instructions of a GPU have names, but no operands. */
+static bool doctor_code(char *words, size_t size)
+{
+	scope_free struct af_disassembler *d = af_xcalloc(1, sizeof *d);
+	bool found = af_disassembler_find(d, false, 0);
+
+	if (found)
+		snprintf(words, size, "instructions of GPUs as %.400s has them (by %s)", d->path,
+		         d->from);
+	else
+		snprintf(words, size,
+		         "no nvdisasm: instructions of GPUs are shown without operands; put it in "
+		         "$PATH, "
+		         "or name it in $AFLAME_NVDISASM");
+	return found;
+}
+
 static int doctor_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct doctor_options *o = state;
@@ -134,6 +153,11 @@ static int doctor_run(void *state, int nr_words, char **words, struct af_err *er
 		doctor_json_fact(&json, "kernel_names", kernel, says);
 	else
 		doctor_line(kernel, "kernel", says, NULL);
+	bool code = doctor_code(says, sizeof says);
+	if (o->json)
+		doctor_json_fact(&json, "disassembler", code, says);
+	else
+		doctor_line(code, "code", says, NULL);
 	bool shm = doctor_shm(says, sizeof says);
 	if (o->json)
 		doctor_json_fact(&json, "shm", shm, says);

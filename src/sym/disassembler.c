@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,10 +189,8 @@ int af_disassembler_run(const struct af_disassembler *d, struct af_code *code, i
 	if (d->is_objdump)
 		argv[n++] = "--no-show-raw-insn";
 	if (fn && d->is_objdump) {
-		snprintf(first, sizeof first, "--start-address=%#llx",
-		         (unsigned long long)fn->start);
-		snprintf(last, sizeof last, "--stop-address=%#llx",
-		         (unsigned long long)(fn->start + fn->size));
+		snprintf(first, sizeof first, "--start-address=%#" PRIx64, fn->start);
+		snprintf(last, sizeof last, "--stop-address=%#" PRIx64, fn->start + fn->size);
 		argv[n++] = first;
 		argv[n++] = last;
 	} else if (fn) {

@@ -211,6 +211,8 @@ static void section_line(struct parse_section *s, struct af_buf *lines, struct p
 		const char *end = memrchr(line.at, ';', line.len);
 
 		parse_blanks(&line);
+		while (end && end > line.at && end[-1] == ' ')
+			end--;
 		if (end && end > line.at)
 			section_insn(s, offset,
 			             (struct parse_text){line.at, (size_t)(end - line.at)});
