@@ -58,7 +58,8 @@ static int merged_write(const struct af_tree *t, int fd, struct af_export_count 
 int af_export_merged(const char *dir, int fd, struct af_export_count *count, struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_flame, NULL};
-	const struct af_asked asked = {1 << AF_VIEW_GPU, 1 << AF_WEIGHT_TIME};
+	const struct af_asked asked = {
+	    .answers = 1 << AF_VIEW_GPU, .weights = 1 << AF_WEIGHT_TIME, .depth = AF_DEPTH_KERNEL};
 	struct af_results r;
 
 	int rc = af_analyse(dir, passes, &asked, &r, NULL, NULL, err);

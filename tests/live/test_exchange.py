@@ -75,7 +75,8 @@ def _():
         total[name] += round(event["dur"] * 1000)
     want_count, want_total = collections.Counter(), collections.Counter()
     for weight, into in (("count", want_count), ("time", want_total)):
-        for stack, value in parse_folded(must("flame", "--view", "gpu", "-w", weight, run.path)):
+        words = ("--view", "gpu", "--depth", "kernel", "-w", weight)
+        for stack, value in parse_folded(must("flame", *words, run.path)):
             into[re.sub(r"_\[G\]$", "", stack[-1])] += value
     kernels_of = {name: want_count[name] for name in count}
     expect(count, "no kernels")
@@ -87,7 +88,7 @@ def _():
 def _():
     run = device()
     merged = parse_folded(must("export", "--format", "gpuperf-folded", run.path))
-    want = parse_folded(must("flame", "--view", "gpu", run.path))
+    want = parse_folded(must("flame", "--view", "gpu", "--depth", "kernel", run.path))
     expect(any(stack[-1].startswith("[GPU_Kernel]") for stack, _ in merged), "no kernels")
     got_us, want_us = sum(us for _, us in merged), sum(ns for _, ns in want) / 1000
     expect(abs(got_us - want_us) <= len(want), "%d us, not %d" % (got_us, want_us))
