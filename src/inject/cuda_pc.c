@@ -96,9 +96,10 @@ void af_cuda_pc_context(void *context)
 		af_inject_note("cuda.samples", "of one context of a device only, the first: CUPTI "
 		                               "samples one at a time");
 	}
-	if (!d->context && !d->is_broken && atomic_load(&pc.on))
+	if (!d->context && !d->is_broken && atomic_load(&pc.on)) {
 		af_pc_begin(d, context);
-	atomic_store(&pc.next_ns, af_now_ns() + READ_MS * 1000000ull);
+		atomic_store(&pc.next_ns, af_now_ns() + READ_MS * 1000000ull);
+	}
 	pc_unlock();
 }
 
@@ -131,13 +132,11 @@ void af_cuda_pc_module(uint32_t program, const struct af_cupti_module *m)
 
 void af_cuda_pc_module_ends(void *context)
 {
-	if (!atomic_load(&pc.nr))
-		return;
-	atomic_store(&pc.quiet_until_ns, af_now_ns() + QUIET_MS * 1000000ull);
-	if (!pc_lock())
+	if (!atomic_load(&pc.nr) || !pc_lock())
 		return;
 	struct af_pc_device *d = device_of(context);
 	if (d) {
+		atomic_store(&pc.quiet_until_ns, af_now_ns() + QUIET_MS * 1000000ull);
 		af_pc_kept_read(d);
 		af_pc_read(d);
 	}

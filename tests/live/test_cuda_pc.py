@@ -289,12 +289,13 @@ def _():
 
 @case("sampling is changed only while nobody launches, on however many threads")
 def _():
-    knobs = {"MOCK_CUPTI_PC_LAUNCH_US": 100, "MOCK_CUPTI_PC_FULL": 500}
-    for rate in ("=1M", "=exact"):
+    knobs = {"MOCK_CUPTI_PC_LAUNCH_US": 100, "MOCK_CUPTI_PC_FULL": 50000}
+    for rate in ("=20M", "=exact"):
         run = cuda_run("cuda_threads", "6", "24", options=["--gpu-samples" + rate], knobs=knobs)
         check_cuda(run)
         note(notes(run))
-        note("%d windows" % len(run.fields("gpu_window")))
+        windows = len(run.fields("gpu_window"))
+        expect(windows >= 5, "%d windows: modules of other contexts come and go" % windows)
 
 
 @case("a recording that ends before the program leaves it as it was, not sampled any more")
