@@ -45,6 +45,29 @@ const char *code_shown(struct af_code *c, const char *name)
 	return (const char *)(uintptr_t)*known;
 }
 
+bool code_section(const struct af_code *c, uint32_t i, Elf64_Shdr *s)
+{
+	return af_elf_section(&c->elf, i, s) && s->sh_type == SHT_PROGBITS &&
+	       s->sh_flags & SHF_EXECINSTR;
+}
+
+void code_each_symbol(struct af_code *c, void (*each)(struct af_code *c, const Elf64_Sym *s,
+                                                      uint32_t number, const char *name))
+{
+	Elf64_Shdr table, strings;
+
+	if (!af_elf_named(&c->elf, ".symtab", &table) || table.sh_type != SHT_SYMTAB ||
+	    !af_elf_section(&c->elf, table.sh_link, &strings))
+		return;
+	const uint8_t *p = af_elf_bytes(&c->elf, &table);
+	for (uint32_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); i++) {
+		Elf64_Sym s;
+
+		memcpy(&s, p + (size_t)i * sizeof s, sizeof s);
+		each(c, &s, i, af_elf_string(&c->elf, &strings, s.st_name));
+	}
+}
+
 /* By section and place; what holds others before them. */
 static int code_place_order(const void *a, const void *b)
 {
@@ -104,6 +127,8 @@ int af_code_open(struct af_code **out, const void *bytes, size_t size, struct af
 	}
 	if (c->elf.machine == CODE_EM_CUDA) {
 		code_read_cubin(c);
+	} else if (c->elf.machine == EM_INTELGT) {
+		code_read_zebin(c);
 	} else if (c->elf.machine == EM_X86_64 || c->elf.machine == EM_AARCH64) {
 		code_read_host(c);
 	} else {
@@ -219,9 +244,20 @@ int af_code_innermost(const struct af_code *c, uint32_t i, uint64_t offset, uint
 	return (int)last;
 }
 
+uint64_t af_code_next(const struct af_code *c, uint32_t i, uint64_t offset)
+{
+	const struct af_code_function *f = &c->functions[i].known;
+
+	if (c->sm)
+		return offset + CODE_SASS_BYTES;
+	if (c->elf.machine == EM_INTELGT && offset < f->size)
+		return offset + code_zebin_step(f->bytes + offset, f->size - offset);
+	return offset + 1;
+}
+
 int af_code_find_address(const struct af_code *c, uint64_t address, uint64_t *offset)
 {
-	uint32_t low = 0, high = c->elf.machine == CODE_EM_CUDA ? 0 : c->nr;
+	uint32_t low = 0, high = code_by_section(c) ? 0 : c->nr;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;

@@ -1,8 +1,8 @@
 /*
  * Code of a device, as an ELF object of it in memory has it: its functions, and the source lines of
  * each instruction with the whole chain of inlined calls. Objects are NVIDIA's cubins (ELF machine
- * 190, ABI 7 and 8), shared objects for the host, which is what PoCL makes of kernels, and
- * listings: text, of what another profiler said that instructions are.
+ * 190, ABI 7 and 8), Intel's zebins (machine 205), shared objects for the host, which is what PoCL
+ * makes of kernels, and listings: text, of what another profiler said that instructions are.
  *
  *	af_code_open → { af_code_find, af_code_function, af_code_frames }* → af_code_close
  *
@@ -52,7 +52,10 @@ extern const char AF_CODE_LISTING[];
 int af_code_open(struct af_code **out, const void *bytes, size_t size, struct af_err *err);
 void af_code_close(struct af_code *c);
 
-/* What it runs on, as compilers name it: "sm_90" (also for sm_90a), "x86_64"; "" when not known. */
+/*
+ * What it runs on, as compilers name it: "sm_90" (also for sm_90a), "xe-hpc" ("intel" when it does
+ * not say), "x86_64"; "" when not known.
+ */
 const char *af_code_arch(const struct af_code *c);
 
 /* 90 for sm_90; 0 when it is no cubin. */
@@ -74,6 +77,12 @@ int af_code_find(const struct af_code *c, const char *name, uint32_t symbol);
  * @i itself, or one of those within it. -1 when it is outside of @i.
  */
 int af_code_innermost(const struct af_code *c, uint32_t i, uint64_t offset, uint64_t *within);
+
+/*
+ * The offset in function @i of what follows the instruction at @offset. Where instructions do not
+ * tell their length, which is on the host, the next byte's.
+ */
+uint64_t af_code_next(const struct af_code *c, uint32_t i, uint64_t offset);
 
 /* The function at @address of an object for the host, -1 for none. */
 int af_code_find_address(const struct af_code *c, uint64_t address, uint64_t *offset);

@@ -23,19 +23,12 @@ static void cubin_arch(struct af_code *c)
 		snprintf(c->arch, sizeof c->arch, "sm_%u", c->sm);
 }
 
-/* The bytes of section @i, when it holds code. */
-static bool cubin_code(const struct af_code *c, uint32_t i, Elf64_Shdr *s)
-{
-	return af_elf_section(&c->elf, i, s) && s->sh_type == SHT_PROGBITS &&
-	       s->sh_flags & SHF_EXECINSTR;
-}
-
 static void cubin_symbol(struct af_code *c, const Elf64_Sym *s, uint32_t number, const char *name)
 {
 	Elf64_Shdr text;
 
 	if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || !name || !*name ||
-	    !cubin_code(c, s->st_shndx, &text) || s->st_value >= text.sh_size)
+	    !code_section(c, s->st_shndx, &text) || s->st_value >= text.sh_size)
 		return;
 	uint64_t left = text.sh_size - s->st_value;
 	code_add(c, s->st_shndx,
@@ -51,17 +44,6 @@ static void cubin_symbol(struct af_code *c, const Elf64_Sym *s, uint32_t number,
 
 void code_read_cubin(struct af_code *c)
 {
-	Elf64_Shdr table, strings;
-
 	cubin_arch(c);
-	if (!af_elf_named(&c->elf, ".symtab", &table) || table.sh_type != SHT_SYMTAB ||
-	    !af_elf_section(&c->elf, table.sh_link, &strings))
-		return;
-	const uint8_t *p = af_elf_bytes(&c->elf, &table);
-	for (uint32_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); i++) {
-		Elf64_Sym s;
-
-		memcpy(&s, p + (size_t)i * sizeof s, sizeof s);
-		cubin_symbol(c, &s, i, af_elf_string(&c->elf, &strings, s.st_name));
-	}
+	code_each_symbol(c, cubin_symbol);
 }

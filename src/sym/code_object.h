@@ -9,7 +9,10 @@
 #include "sym/line_table.h"
 #include "sym/lines.h"
 
-enum { CODE_EM_CUDA = 190 };
+enum {
+	CODE_EM_CUDA = 190,
+	CODE_SASS_BYTES = 16, /* of an instruction in a cubin */
+};
 
 /* What is known of lines; read when the first is asked for. */
 struct code_lines {
@@ -61,8 +64,22 @@ const char *code_shown(struct af_code *c, const char *name);
 /* The name of a function without "$kernel$" before it. */
 const char *code_plain_name(const char *name);
 
+/* Places are counted from the start of a section, not addresses. */
+static inline bool code_by_section(const struct af_code *c)
+{
+	return c->elf.machine == CODE_EM_CUDA || c->elf.machine == EM_INTELGT;
+}
+
+/* Section @i, when it holds code. */
+bool code_section(const struct af_code *c, uint32_t i, Elf64_Shdr *s);
+
+/* Call @each with every symbol of the object; @name may be NULL. */
+void code_each_symbol(struct af_code *c, void (*each)(struct af_code *c, const Elf64_Sym *s,
+                                                      uint32_t number, const char *name));
+
 /* The functions of an object for each machine. */
 void code_read_cubin(struct af_code *c);
+void code_read_zebin(struct af_code *c);
 void code_read_host(struct af_code *c);
 
 /* An object of text instead: code_listing.c. */
@@ -70,6 +87,9 @@ bool code_is_listing(const void *bytes, size_t size);
 void code_read_listing(struct af_code *c, const char *bytes, size_t size);
 uint32_t code_listing_frames(struct af_code *c, uint32_t i, uint64_t offset,
                              struct af_code_frame *frames, uint32_t most);
+
+/* The bytes of the instruction of a zebin's that begins with @bytes, of which @left are there. */
+uint32_t code_zebin_step(const uint8_t *bytes, uint64_t left);
 
 /* Read .debug_info, where there is one, for libdw: full, copy and bases of @c's lines. */
 void code_read_full(struct af_code *c);
