@@ -92,8 +92,8 @@ static bool parse_hex(struct parse_text *t, uint64_t *v)
 /* The text of an instruction on one line: blanks as one, and nothing that a terminal would obey. */
 static void parse_put(struct af_buf *lines, uint64_t offset, struct parse_text text)
 {
+	size_t start = lines->len, from;
 	char last = ' ';
-	size_t from;
 
 	af_buf_fmt(lines, "i %llx ", (unsigned long long)offset);
 	from = lines->len;
@@ -104,7 +104,10 @@ static void parse_put(struct af_buf *lines, uint64_t offset, struct parse_text t
 			continue;
 		af_buf_char(lines, last = c);
 	}
-	af_buf_char(lines, '\n');
+	if (lines->len == from)
+		lines->len = start;
+	else
+		af_buf_char(lines, '\n');
 }
 
 static void section_label(struct parse_section *s, struct parse_text name)
