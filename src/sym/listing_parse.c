@@ -105,7 +105,7 @@ static void parse_put(struct af_buf *lines, uint64_t offset, struct parse_text t
 		af_buf_char(lines, last = c);
 	}
 	if (lines->len == from)
-		lines->len = start;
+		lines->data[lines->len = start] = 0;
 	else
 		af_buf_char(lines, '\n');
 }
