@@ -37,12 +37,11 @@ extern "C" __global__ void barrier(float *out, int steps)
 {
 	float x = (float)threadIdx.x;
 
-	for (int i = 0; i < steps; i++) {
+	/* A warp that waits there has the barrier behind it: it is at what follows. */
+	for (int i = 0; i < steps; i++, __syncthreads()) // hot: barrier barrier
 		if (threadIdx.x < 32)
 			for (int j = 0; j < 100; j++)
 				x = x * 1.0001f + 0.5f;
-		__syncthreads(); // hot: barrier barrier
-	}
 	out[blockIdx.x * blockDim.x + threadIdx.x] = x;
 }
 
@@ -86,23 +85,16 @@ extern "C" __global__ void icache(float *out, int steps)
 	out[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;
 }
 
-/* Each lane of a warp goes another way, in turn, and the ways are short. */
+#define WAY(n) case n: asm volatile("xor.b32 %0, %0, %1;" : "+r"(x) : "n"(0x1234567 * (n + 1) & 0x7fffffe0)); break;
+#define WAYS(n) WAY(n) WAY(n + 1) WAY(n + 2) WAY(n + 3) WAY(n + 4) WAY(n + 5) WAY(n + 6) WAY(n + 7)
+
+/* Each lane of a warp goes another way, one after the other, and the ways are short. */
 extern "C" __global__ void divergent(float *out, int steps)
 {
-	unsigned x = threadIdx.x * 2654435761u;
+	unsigned x = threadIdx.x;
 
 	for (int i = 0; i < steps; i++) {
-		switch ((x >> 7) & 7) { // hot: divergent branch_resolving
-		case 0: asm volatile("add.u32 %0, %0, 12345;" : "+r"(x)); break;
-		case 1: asm volatile("xor.b32 %0, %0, 23456;" : "+r"(x)); break;
-		case 2: asm volatile("sub.u32 %0, %0, 34567;" : "+r"(x)); break;
-		case 3: asm volatile("or.b32 %0, %0, 45678;" : "+r"(x)); break;
-		case 4: asm volatile("mul.lo.u32 %0, %0, 56789;" : "+r"(x)); break;
-		case 5: asm volatile("shl.b32 %0, %0, 1;" : "+r"(x)); break;
-		case 6: asm volatile("not.b32 %0, %0;" : "+r"(x)); break;
-		default: asm volatile("shr.u32 %0, %0, 1;" : "+r"(x)); break;
-		}
-		x = x * 1664525u + 1013904223u;
+		switch (x & 31) { WAYS(0) WAYS(8) WAYS(16) WAYS(24) } // hot: divergent branch_resolving
 	}
 	out[blockIdx.x * blockDim.x + threadIdx.x] = (float)x;
 }
