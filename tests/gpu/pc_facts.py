@@ -72,15 +72,18 @@ class Samples:
         return found
 
 
-def check_samples(table, name, samples):
-    """True of every trace."""
+def check_samples(table, name, samples, exact=False):
+    """True of every trace. Exact ones may have windows of more instructions than CUPTI keeps."""
     counted = sum(samples.counts.values())
     said = samples.total("samples") - samples.total("other") - samples.total("dropped")
     true = counted and counted == said
     table.fact(name + ": all samples of the windows are there", true, said, counted)
     full = [f for f in samples.windows.values() if "FULL" in f["flags"]]
     seen = "%d full, %d dropped" % (len(full), samples.total("dropped"))
-    table.fact(name + ": no window is full, none dropped", seen[0] == "0", "0", seen)
+    if exact:
+        table.note("%s: %s" % (name, seen))
+    else:
+        table.fact(name + ": no window is full, none dropped", seen == "0 full, 0 dropped", "0", seen)
     table.equal(name + ": samples of code that is not in the trace", samples.unknown, 0)
     order = sorted((f["start_ns"], f["end_ns"]) for f in samples.windows.values())
     gaps = [b[0] - a[1] for a, b in zip(order, order[1:]) if b[0] > a[1]]
@@ -195,7 +198,7 @@ def both_ways(table, machine, what, command, timeout=150):
             return None
         table.note("%s, %s: %.1f s" % (what, how, time.monotonic() - begin))
         found.append((path, Samples(machine, path)))
-        check_samples(table, "%s, %s" % (what, how), found[-1][1])
+        check_samples(table, "%s, %s" % (what, how), found[-1][1], how == "exact")
     shares = [paths_and_kernels(machine, path) for path, _ in found]
     compare(table, what + ": call path and kernel", *shares)
     compare_instructions(table, what, found[0][1], found[1][1])
