@@ -83,7 +83,8 @@ def check_samples(table, name, samples, exact=False):
     if exact:
         table.note("%s: %s" % (name, seen))
     else:
-        table.fact(name + ": no window is full, none dropped", seen == "0 full, 0 dropped", "0", seen)
+        text = "0 full, 0 dropped"
+        table.fact(name + ": no window is full, none dropped", seen == text, text, seen)
     table.equal(name + ": samples of code that is not in the trace", samples.unknown, 0)
     order = sorted((f["start_ns"], f["end_ns"]) for f in samples.windows.values())
     gaps = [b[0] - a[1] for a, b in zip(order, order[1:]) if b[0] > a[1]]
