@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "sym/code_store.h"
 #include "sym/listing.h"
-#include "sym/sass.h"
 #include "sym/source.h"
 #include "trace/objects.h"
 
@@ -74,10 +73,11 @@ static void insns_of_code(struct annotation *a)
 	if (a->index < 0)
 		return;
 	cf = af_code_function(a->code, (uint32_t)a->index);
-	step = af_code_sm(a->code) ? AF_SASS_BYTES : 1;
+	/* 1 where instructions do not tell their length: then the text says where they are. */
+	step = af_code_next(a->code, (uint32_t)a->index, 0);
 	if (cf->size / step > INSNS_MOST * (uint64_t)(step == 1 ? 8 : 1))
 		return;
-	for (uint64_t at = 0; at < cf->size; at += step)
+	for (uint64_t at = 0; at < cf->size; at = af_code_next(a->code, (uint32_t)a->index, at))
 		if (step > 1 || annotation_text(a, (uint32_t)at))
 			insn_add(a, at);
 }
