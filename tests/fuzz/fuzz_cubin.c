@@ -1,7 +1,7 @@
 /*
  * Device code of hostile bytes: a whole object, or, when the first byte says so, the sections of a
- * cubin, whose lengths the next bytes say. Checked on the way: functions lie in the object and
- * within each other, frames have their bounds, and all strings can be read.
+ * cubin, or of a zebin, whose lengths the next bytes say. Checked on the way: functions lie in the
+ * object and within each other, frames have their bounds, and all strings can be read.
  */
 #include <elf.h>
 #include <stdint.h>
@@ -17,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum {
 	SECTIONS = 13,
 	FRONT = 2 + SECTIONS * 2, /* whether there are sections, of which ABI, and their lengths */
+	ZEBIN = 2,                /* the first byte: sections of one */
 	STEPS = 64,               /* instructions of a function that are asked for */
 };
 
@@ -54,7 +55,7 @@ static void cubin_names(struct af_buf *b, uint32_t at[SECTIONS + 1])
 static void cubin_make(struct af_buf *b, const uint8_t *data, size_t size)
 {
 	Elf64_Ehdr h = {.e_type = ET_EXEC,
-	                .e_machine = CODE_EM_CUDA,
+	                .e_machine = data[0] == ZEBIN ? EM_INTELGT : CODE_EM_CUDA,
 	                .e_flags = 0x5a004b,
 	                .e_shentsize = sizeof(Elf64_Shdr),
 	                .e_shnum = SECTIONS + 2,
@@ -135,8 +136,10 @@ static void function_check(struct af_code *c, uint32_t i)
 	if (f->bytes && f->size)
 		seen ^= f->bytes[0] ^ f->bytes[f->size - 1];
 	uint64_t step = f->size / STEPS + 1;
-	for (uint64_t at = 0; at < f->size; at += step)
+	for (uint64_t at = 0; at < f->size; at += step) {
 		frames_check(c, i, at);
+		check(af_code_next(c, i, at) - at - 1 < 16);
+	}
 	check(af_code_innermost(c, i, f->size, &within) < 0);
 }
 
