@@ -110,7 +110,7 @@ static bool doctor_kernel(char *words, size_t size)
 static bool doctor_code(char *words, size_t size)
 {
 	scope_free struct af_disassembler *d = af_xcalloc(1, sizeof *d);
-	bool found = af_disassembler_find(d, false, 0);
+	bool found = af_disassembler_find(d, AF_DISASSEMBLER_NVDISASM, 0);
 
 	if (found)
 		snprintf(words, size, "instructions of GPUs as %.400s has them (by %s)", d->path,

@@ -130,21 +130,43 @@ static bool found_python(struct found *f)
 	return found_packages(f, "/usr/local") || found_packages(f, "/usr");
 }
 
-bool af_disassembler_find(struct af_disassembler *d, bool host, unsigned nth)
+static const char *const names[] = {
+    [AF_DISASSEMBLER_NVDISASM] = "nvdisasm",
+    [AF_DISASSEMBLER_OBJDUMP] = "objdump",
+    [AF_DISASSEMBLER_IGA64] = "iga64",
+};
+
+enum af_disassembler_kind af_disassembler_kind(const struct af_code *code)
 {
-	const char *variable = host ? "AFLAME_OBJDUMP" : "AFLAME_NVDISASM";
-	const char *given = getenv(variable);
+	return af_code_sm(code)                  ? AF_DISASSEMBLER_NVDISASM
+	       : code->elf.machine == EM_INTELGT ? AF_DISASSEMBLER_IGA64
+	                                         : AF_DISASSEMBLER_OBJDUMP;
+}
+
+const char *af_disassembler_name(enum af_disassembler_kind kind)
+{
+	return names[kind];
+}
+
+bool af_disassembler_find(struct af_disassembler *d, enum af_disassembler_kind kind, unsigned nth)
+{
+	static const char *const variables[] = {
+	    [AF_DISASSEMBLER_NVDISASM] = "AFLAME_NVDISASM",
+	    [AF_DISASSEMBLER_OBJDUMP] = "AFLAME_OBJDUMP",
+	    [AF_DISASSEMBLER_IGA64] = "AFLAME_IGA64",
+	};
+	const char *variable = variables[kind], *given = getenv(variable);
 	struct found f = {.d = d, .nth = nth};
 	char path[PATH_MAX], from[64];
 
-	d->is_objdump = host;
+	d->kind = kind;
 	if (given) {
 		snprintf(from, sizeof from, "$%s", variable);
 		return found_one(&f, given, from);
 	}
-	if (af_program_find(host ? "objdump" : "nvdisasm", path) && found_one(&f, path, "$PATH"))
+	if (af_program_find(names[kind], path) && found_one(&f, path, "$PATH"))
 		return true;
-	if (host)
+	if (kind != AF_DISASSEMBLER_NVDISASM)
 		return false;
 	return found_below(&f, "CUDA_HOME", "bin/nvdisasm") ||
 	       found_below(&f, "CUDA_PATH", "bin/nvdisasm") ||
@@ -160,17 +182,63 @@ void af_disassembler_identity(const struct af_disassembler *d, char *text, size_
 	         (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
-/* The object as a file that no other program can open by a name. */
-static int disassembler_input(struct af_code *code, struct af_err *err)
+/* The @size bytes at @bytes as a file that no other program can open by a name. */
+static int disassembler_input(const uint8_t *bytes, size_t size, struct af_err *err)
 {
 	scope_close int fd = memfd_create("aflame code", MFD_CLOEXEC);
 
 	if (fd < 0)
 		return af_fail(err, -errno, "cannot make a file in memory");
-	int rc = af_write_all(fd, code->elf.data, code->elf.size);
+	int rc = af_write_all(fd, bytes, size);
 	if (rc)
 		return af_fail(err, rc, "cannot write a file in memory");
 	return give_fd(fd);
+}
+
+/* The architecture as iga64 calls it: "xehpc". */
+static const char *disassembler_platform(const struct af_code *code)
+{
+	static const char *const platforms[][2] = {
+	    {"gen8", "8"},     {"gen9", "9"},       {"gen11", "11"},     {"gen12lp", "xelp"},
+	    {"xe-hp", "xehp"}, {"xe-hpg", "xehpg"}, {"xe-hpc", "xehpc"},
+	};
+
+	for (size_t i = 0; i < sizeof platforms / sizeof *platforms; i++)
+		if (!strcmp(af_code_arch(code), platforms[i][0]))
+			return platforms[i][1];
+	return af_code_arch(code);
+}
+
+/* Arguments that say which part of the object, and of what kind it is; returns how many. */
+static int disassembler_arguments(const struct af_disassembler *d, const struct af_code *code,
+                                  const struct af_code_function *fn, const char **argv,
+                                  char text[2][40])
+{
+	int n = 0;
+
+	if (d->kind == AF_DISASSEMBLER_IGA64) {
+		argv[n++] = "-d";
+		argv[n++] = "-Xprint-pc";
+		snprintf(text[0], sizeof text[0], "-p=%s", disassembler_platform(code));
+		argv[n++] = text[0];
+	} else if (d->kind == AF_DISASSEMBLER_OBJDUMP) {
+		argv[n++] = "-d";
+		argv[n++] = "--no-show-raw-insn";
+		if (!fn)
+			return n;
+		snprintf(text[0], sizeof text[0], "--start-address=%#" PRIx64, fn->start);
+		snprintf(text[1], sizeof text[1], "--stop-address=%#" PRIx64, fn->start + fn->size);
+		argv[n++] = text[0];
+		argv[n++] = text[1];
+	} else {
+		argv[n++] = "-c";
+		if (!fn)
+			return n;
+		snprintf(text[0], sizeof text[0], "%u", fn->symbol);
+		argv[n++] = "-fun";
+		argv[n++] = text[0];
+	}
+	return n;
 }
 
 int af_disassembler_run(const struct af_disassembler *d, struct af_code *code, int index,
@@ -179,26 +247,16 @@ int af_disassembler_run(const struct af_disassembler *d, struct af_code *code, i
 	const struct af_code_function *fn =
 	    index < 0 ? NULL : af_code_function(code, (uint32_t)index);
 	const char *argv[8] = {d->path};
-	char first[40], last[40];
-	int n = 1;
+	bool raw = d->kind == AF_DISASSEMBLER_IGA64;
+	char text[2][40];
 
-	scope_close int input = disassembler_input(code, err);
+	if (raw && !fn)
+		return af_fail_plain(err, -EINVAL, "iga64 reads one function at a time");
+	scope_close int input = raw ? disassembler_input(fn->bytes, fn->size, err)
+	                            : disassembler_input(code->elf.data, code->elf.size, err);
 	if (input < 0)
 		return input;
-	argv[n++] = d->is_objdump ? "-d" : "-c";
-	if (d->is_objdump)
-		argv[n++] = "--no-show-raw-insn";
-	if (fn && d->is_objdump) {
-		snprintf(first, sizeof first, "--start-address=%#" PRIx64, fn->start);
-		snprintf(last, sizeof last, "--stop-address=%#" PRIx64, fn->start + fn->size);
-		argv[n++] = first;
-		argv[n++] = last;
-	} else if (fn) {
-		snprintf(first, sizeof first, "%u", fn->symbol);
-		argv[n++] = "-fun";
-		argv[n++] = first;
-	}
-	argv[n] = AF_TOOL_INPUT;
+	argv[1 + disassembler_arguments(d, code, fn, argv + 1, text)] = AF_TOOL_INPUT;
 	return af_tool_run(&(struct af_tool){.path = d->path,
 	                                     .argv = argv,
 	                                     .input = input,

@@ -53,7 +53,7 @@ struct af_listing {
 	struct af_strtab texts;
 	struct listing_function *functions; /* what is within a kernel is kept with it */
 	uint32_t runs;
-	bool host;
+	enum af_disassembler_kind kind;
 	bool whole; /* there is no more to ask for */
 	const char *source;
 	char reason[600];
@@ -89,7 +89,7 @@ static bool listing_load(struct af_listing *l, const char *lines, size_t size)
 			current = listing_section(l, line.text, line.len);
 			continue;
 		}
-		if (l->host)
+		if (l->kind == AF_DISASSEMBLER_OBJDUMP)
 			current = af_code_find_address(l->code, line.offset, &within);
 		if (current < 0 || current >= nr_functions)
 			continue;
@@ -104,11 +104,6 @@ static bool listing_load(struct af_listing *l, const char *lines, size_t size)
 			qsort(l->functions[i].insns, l->functions[i].nr,
 			      sizeof *l->functions[i].insns, listing_order);
 	return any;
-}
-
-static const char *listing_program(const struct af_listing *l)
-{
-	return l->host ? "objdump" : "nvdisasm";
 }
 
 /* A name of a file in the cache that stands for the object, the function and the program. */
@@ -168,6 +163,22 @@ static void listing_keep(const char *name, const struct af_buf *lines)
 	af_cache_close(&cache);
 }
 
+/* What @out, of the function at @index, says, as lines. */
+static void listing_parse(struct af_listing *l, int index, struct af_buf *lines,
+                          const struct af_buf *out)
+{
+	if (l->kind == AF_DISASSEMBLER_OBJDUMP) {
+		af_listing_objdump(lines, out->data, out->len);
+	} else if (l->kind == AF_DISASSEMBLER_NVDISASM) {
+		af_listing_nvdisasm(lines, out->data, out->len);
+	} else if (index >= 0) {
+		const struct af_code_function *f = af_code_function(l->code, (uint32_t)index);
+
+		af_buf_fmt(lines, "f %s\n", f->name);
+		af_listing_iga64(lines, f->start, out->data, out->len);
+	}
+}
+
 /* Ask one program, or the cache for what it said. */
 static bool listing_ask(struct af_listing *l, const struct af_disassembler *d, int index)
 {
@@ -182,10 +193,8 @@ static bool listing_ask(struct af_listing *l, const struct af_disassembler *d, i
 			return true;
 	}
 	good = !af_disassembler_run(d, l->code, index, &out, &err);
-	if (good && l->host)
-		af_listing_objdump(&lines, out.data, out.len);
-	else if (good)
-		af_listing_nvdisasm(&lines, out.data, out.len);
+	if (good)
+		listing_parse(l, index, &lines, &out);
 	good = good && lines.len && listing_load(l, lines.data, lines.len);
 	if (good && l->sha)
 		listing_keep(name, &lines);
@@ -206,16 +215,17 @@ static void listing_fill(struct af_listing *l, int index)
 	l->whole = index < 0;
 	for (uint32_t i = 0; l->whole && i < af_code_nr_functions(l->code); i++)
 		l->functions[i].nr = 0;
-	while (n < LISTING_TRIES && af_disassembler_find(d, l->host, n)) {
+	while (n < LISTING_TRIES && af_disassembler_find(d, l->kind, n)) {
 		n++;
 		if (listing_ask(l, d, index)) {
-			l->source = listing_program(l);
+			l->source = af_disassembler_name(l->kind);
 			*l->reason = 0;
 			break;
 		}
 	}
 	if (!n)
-		snprintf(l->reason, sizeof l->reason, "there is no %s here", listing_program(l));
+		snprintf(l->reason, sizeof l->reason, "there is no %s here",
+		         af_disassembler_name(l->kind));
 	free(d);
 }
 
@@ -225,12 +235,12 @@ static bool listing_known(struct af_listing *l)
 	struct af_disassembler *d = af_xcalloc(1, sizeof *d);
 	char name[AF_SHA256_HEX + 8];
 
-	if (l->sha && af_disassembler_find(d, l->host, 0)) {
+	if (l->sha && af_disassembler_find(d, l->kind, 0)) {
 		listing_name(l, d, -1, name);
 		l->whole = listing_cached(l, name);
 	}
 	if (l->whole)
-		l->source = listing_program(l);
+		l->source = af_disassembler_name(l->kind);
 	free(d);
 	return l->whole;
 }
@@ -241,13 +251,14 @@ struct af_listing *af_listing_open(struct af_code *code, const char *sha)
 
 	l->code = code;
 	l->sha = sha && *sha ? strdup(sha) : NULL;
-	l->host = !af_code_sm(code);
-	l->source = l->host ? "" : "aflame's table";
+	l->kind = af_disassembler_kind(code);
+	l->source = l->kind == AF_DISASSEMBLER_NVDISASM ? "aflame's table" : "";
 	l->functions = af_xcalloc(af_code_nr_functions(code) + 1U, sizeof *l->functions);
 	if (!code->elf.data) {
 		l->source = "the trace";
 		l->whole = true;
-	} else if (!listing_known(l) && code->elf.size <= LISTING_AT_ONCE) {
+	} else if (l->kind != AF_DISASSEMBLER_IGA64 && !listing_known(l) &&
+	           code->elf.size <= LISTING_AT_ONCE) {
 		listing_fill(l, -1);
 	}
 	return l;
@@ -271,8 +282,8 @@ static const char *listing_decoded(struct af_listing *l, const struct af_code_fu
 	char text[AF_SASS_TEXT_MAX];
 	struct af_sass insn;
 
-	if (l->host || !fn->bytes || fn->size < AF_SASS_BYTES || offset % AF_SASS_BYTES ||
-	    offset > fn->size - AF_SASS_BYTES)
+	if (l->kind != AF_DISASSEMBLER_NVDISASM || !fn->bytes || fn->size < AF_SASS_BYTES ||
+	    offset % AF_SASS_BYTES || offset > fn->size - AF_SASS_BYTES)
 		return NULL;
 	af_sass_decode(af_code_sm(l->code), fn->bytes + offset, &insn);
 	af_sass_text(&insn, text);
@@ -288,7 +299,8 @@ const char *af_listing_text(struct af_listing *l, uint32_t i, uint64_t offset)
 	const struct af_code_function *fn = af_code_function(l->code, i);
 	struct listing_function *f = &l->functions[fn->within];
 	if (!l->whole && !f->asked && l->runs < LISTING_RUNS) {
-		bool all = l->runs == LISTING_FUNCTIONS && l->code->elf.size <= LISTING_WHOLE;
+		bool all = l->kind != AF_DISASSEMBLER_IGA64 && l->runs == LISTING_FUNCTIONS &&
+		           l->code->elf.size <= LISTING_WHOLE;
 
 		f->asked = true;
 		l->runs++;

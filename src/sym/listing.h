@@ -26,7 +26,10 @@ void af_listing_close(struct af_listing *l);
  */
 const char *af_listing_text(struct af_listing *l, uint32_t i, uint64_t offset);
 
-/* Where the texts are from: "nvdisasm", "objdump", "the trace", "aflame's table"; "" for none. */
+/*
+ * Where the texts are from: "nvdisasm", "objdump", "iga64", "the trace", "aflame's table"; "" for
+ * none.
+ */
 const char *af_listing_source(const struct af_listing *l);
 
 /* Why there is no disassembler's text, in words for people; "" when there is. */

@@ -81,8 +81,8 @@ static bool parse_hex(struct parse_text *t, uint64_t *v)
 
 		if (c >= '0' && c <= '9')
 			*v = *v << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			*v = *v << 4 | (uint64_t)(c - 'a' + 10);
+		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+			*v = *v << 4 | (uint64_t)((c | 0x20) - 'a' + 10);
 		else
 			break;
 	}
@@ -250,6 +250,53 @@ void af_listing_objdump(struct af_buf *lines, const char *text, size_t size)
 		if (parse_hex(&line, &address) && parse_word(&line, ":\t") && line.len)
 			parse_put(lines, address, line);
 	}
+}
+
+/* " L704" → " 0x2c0": labels are called by offsets. */
+static void iga64_text(struct af_buf *out, uint64_t start, struct parse_text text)
+{
+	char last = ' ';
+
+	while (text.len) {
+		struct parse_text t = text;
+		uint64_t to = 0, target;
+		unsigned nr = 0;
+
+		if (last == ' ' && parse_word(&t, "L"))
+			for (; t.len && *t.at >= '0' && *t.at <= '9' && nr < 9;
+			     nr++, parse_skip(&t, 1))
+				to = to * 10 + (uint64_t)(*t.at - '0');
+		if (nr && (!t.len || *t.at == ' ')) {
+			target = start + to;
+			af_buf_fmt(out, "0x%llx", (unsigned long long)target);
+			text = t;
+			last = 0;
+		} else {
+			af_buf_char(out, last = *text.at);
+			parse_skip(&text, 1);
+		}
+	}
+}
+
+void af_listing_iga64(struct af_buf *lines, uint64_t start, const char *text, size_t size)
+{
+	struct af_buf words = {0};
+	struct parse_text line;
+	uint64_t offset;
+
+	while (parse_line(&text, &size, &line)) {
+		if (!parse_word(&line, "/* [") || !parse_hex(&line, &offset) ||
+		    !parse_word(&line, "]"))
+			continue;
+		parse_blanks(&line);
+		if (!parse_word(&line, "*/"))
+			continue;
+		parse_blanks(&line);
+		words.len = 0;
+		iga64_text(&words, start, line);
+		parse_put(lines, start + offset, (struct parse_text){words.data, words.len});
+	}
+	af_buf_free(&words);
 }
 
 bool af_listing_next(const char **lines, size_t *size, struct af_listing_line *line)

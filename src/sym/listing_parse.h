@@ -22,6 +22,12 @@ void af_listing_nvdisasm(struct af_buf *lines, const char *text, size_t size);
 /* The same of objdump -d --no-show-raw-insn. */
 void af_listing_objdump(struct af_buf *lines, const char *text, size_t size);
 
+/*
+ * The same of iga64 -d -Xprint-pc, for a function that is at @start of its section. Labels become
+ * the offsets in it.
+ */
+void af_listing_iga64(struct af_buf *lines, uint64_t start, const char *text, size_t size);
+
 /* A line of either: a function's name (@offset is untouched), or an instruction. */
 struct af_listing_line {
 	bool is_function;

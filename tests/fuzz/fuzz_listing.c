@@ -59,6 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *text = (const char *)data + 2;
 	if (data[0] & 1)
 		af_listing_nvdisasm(&lines, text, size - 2);
+	else if (data[0] & 2)
+		af_listing_iga64(&lines, data[1], text, size - 2);
 	else
 		af_listing_objdump(&lines, text, size - 2);
 	check_lines(lines.data, lines.len, true);

@@ -18,6 +18,8 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "sym/code.h"
+#include "sym/listing.h"
+#include "sym/listing_parse.h"
 
 enum { ZEBIN_MAX = 1 << 20 };
 
@@ -203,12 +205,70 @@ static void placed_by_the_driver(void **state)
 	zebin_close(&z);
 }
 
+static void text_of_iga64(void **state)
+{
+	static const char text[] =
+	    "L0:\n"
+	    "/* [0000]  */ (W)     mov (8|M0)       r3.0<1>:ud    r0.0<1;1,0>:ud\n"
+	    "/* [00A8]  */ (~f1.0) if (32|M0)       L256          L704       \n"
+	    "L256:\n"
+	    "/* [00b8]  */         illegal          \n"
+	    "/* 00b8  */ nothing\n";
+	struct af_buf lines = {0};
+
+	(void)state;
+	af_listing_iga64(&lines, 0x40, text, sizeof text - 1);
+	assert_string_equal(lines.data, "i 40 (W) mov (8|M0) r3.0<1>:ud r0.0<1;1,0>:ud\n"
+	                                "i e8 (~f1.0) if (32|M0) 0x140 0x300\n"
+	                                "i f8 illegal\n");
+	af_buf_free(&lines);
+}
+
+/* The real one, where it is found, has a text for each instruction and none between them. */
+static void text_of_the_iga64_here(void **state)
+{
+	static const char *const names[] = {"gen12lp-debug", "xe-hpc-debug", "xe-hpg-two",
+	                                    "gen9-two"};
+	bool real = false;
+
+	(void)state;
+	for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+		struct zebin z;
+
+		zebin_open(&z, names[k]);
+		struct af_listing *l = af_listing_open(z.code, NULL);
+		for (uint32_t i = 0; i < af_code_nr_functions(z.code); i++) {
+			const struct af_code_function *f = af_code_function(z.code, i);
+			const char *first = af_listing_text(l, i, 0);
+
+			assert_true(first || !real);
+			real = first != NULL;
+			for (uint64_t at = 0, next; real && at < f->size; at = next) {
+				next = af_code_next(z.code, i, at);
+				assert_non_null(af_listing_text(l, i, at));
+				for (uint64_t between = at + 1; between < next; between++)
+					assert_null(af_listing_text(l, i, between));
+			}
+		}
+		assert_string_equal(af_listing_source(l), real ? "iga64" : "");
+		assert_true(real == !*af_listing_reason(l));
+		af_listing_close(l);
+		zebin_close(&z);
+	}
+	if (!real) {
+		print_message("# no iga64 in PATH, nor named by AFLAME_IGA64\n");
+		skip();
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(instructions_are_those_of_others),
 	    cmocka_unit_test(kernels_are_functions),
 	    cmocka_unit_test(placed_by_the_driver),
+	    cmocka_unit_test(text_of_iga64),
+	    cmocka_unit_test(text_of_the_iga64_here),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
