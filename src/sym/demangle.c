@@ -1,5 +1,7 @@
+#include <ctype.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +64,32 @@ size_t af_sym_cut(char *text, size_t len, size_t most)
 	return at + sizeof ellipsis - 1;
 }
 
+/*
+ * What nvcc puts around what is static in a file of device code is no name that anybody gave:
+ * "_INTERNAL_0a96884c_6_app_cu_k1::".
+ */
+static size_t demangle_internal(char *text, size_t len)
+{
+	static const char prefix[] = "_INTERNAL_";
+	enum { PREFIX = sizeof prefix - 1 };
+	size_t to = 0;
+
+	for (size_t at = 0; at < len;) {
+		bool begins = !at || !(isalnum((unsigned char)text[at - 1]) || text[at - 1] == '_');
+		if (begins && len - at > PREFIX && !memcmp(text + at, prefix, PREFIX)) {
+			size_t end = at + PREFIX;
+			while (end < len && (isalnum((unsigned char)text[end]) || text[end] == '_'))
+				end++;
+			if (len - end > 2 && !memcmp(text + end, "::", 2)) {
+				at = end + 2;
+				continue;
+			}
+		}
+		text[to++] = text[at++];
+	}
+	return to;
+}
+
 char *af_demangle(const char *mangled)
 {
 	struct demangle_text t;
@@ -73,6 +101,7 @@ char *af_demangle(const char *mangled)
 	t.len = 0;
 	if (!demangle_run(&t, mangled) || !t.len)
 		return NULL;
+	t.len = demangle_internal(t.bytes, t.len);
 	size_t len = af_sym_cut(t.bytes, t.len, sizeof t.bytes - 1);
 	char *text = af_xrealloc(NULL, len + 1);
 	memcpy(text, t.bytes, len);

@@ -24,6 +24,8 @@ static void cplusplus_names_come_without_arguments(void **state)
 	assert_function("_ZNSt6vectorIiSaIiEE9push_backERKi",
 	                "std::vector<int, std::allocator<int> >::push_back");
 	assert_function("_ZNK4mainUlvE_clEv", "main::{lambda()#1}::operator()");
+	assert_function("_ZN33_INTERNAL_0a96884c_9_stalls_cu_k19innermostEf", "innermost");
+	assert_function("_ZN1a20_INTERNAL_0a96884c_11bIiE1cEv", "a::b<int>::c");
 }
 
 static void rust_names_come_without_their_hash(void **state)
