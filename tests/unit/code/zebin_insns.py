@@ -15,7 +15,8 @@ import sys
 BASE = 0x400000
 platform, path = sys.argv[1:]
 elf = bytearray(open(path, "rb").read())
-table, number, names = (struct.unpack_from(f, elf, at)[0] for f, at in (("<Q", 40), ("<H", 60), ("<H", 62)))
+(table,) = struct.unpack_from("<Q", elf, 40)
+number, names = struct.unpack_from("<HH", elf, 60)
 sections = [struct.unpack_from("<IIQQQQIIQQ", elf, table + 64 * i) for i in range(number)]
 
 
