@@ -94,23 +94,37 @@ static void touch_window(struct attribution_private *p, const struct attribution
 	}
 }
 
-/* The jobs of the call numbered @correlation, of a kernel named as the code of the samples. */
+/* Shares of the pieces that the call numbered @correlation asked for, of kernel @name or, 0, any.
+ */
+static void share_call(struct af_attribution *a, const struct attribution_place *place,
+                       uint32_t correlation, uint32_t name, bool everywhere)
+{
+	struct attribution_private *p = a->private_;
+	uint32_t nr = everywhere ? place->nr_pieces : p->nr_active;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct attribution_piece *is = &place->pieces[everywhere ? i : p->active[i]];
+		if (is->correlation == correlation && (!name || a->jobs[is->job].name == name))
+			attribution_share(p, is->job, is->end_ns - is->start_ns);
+	}
+}
+
+/*
+ * The jobs of the call numbered @correlation, of a kernel named as the code of the samples: among
+ * what ran in the window, else among all, as a kernel may run long after its window was.
+ */
 static struct attribution_choice *choose_call(struct af_attribution *a, const struct af_world *w,
                                               const struct attribution_place *place, uint32_t code,
                                               uint32_t correlation,
                                               struct attribution_choice *choice)
 {
 	struct attribution_private *p = a->private_;
+	const uint32_t names[] = {w->codes[code].kernel, 0, w->codes[code].kernel, 0};
 	uint32_t first = p->nr_shares;
-	bool named = false;
 
-	for (int pass = 0; pass < 2 && p->nr_shares == first; pass++)
-		for (uint32_t i = 0; i < p->nr_active; i++) {
-			const struct attribution_piece *is = &place->pieces[p->active[i]];
-			named = a->jobs[is->job].name == w->codes[code].kernel;
-			if (is->correlation == correlation && (named || pass))
-				attribution_share(p, is->job, is->end_ns - is->start_ns);
-		}
+	for (int pass = 0; pass < 4 && p->nr_shares == first; pass++)
+		if (names[pass] || pass % 2)
+			share_call(a, place, correlation, names[pass], pass >= 2);
 	if (p->nr_shares == first)
 		return NULL;
 	*choice = attribution_among(a, first);
