@@ -61,6 +61,8 @@ OLD(int, pthread_key_delete, "2.2.5", (pthread_key_t key), (key))
 OLD(int, pthread_setspecific, "2.2.5", (pthread_key_t key, const void *value), (key, value))
 OLD(void *, pthread_getspecific, "2.2.5", (pthread_key_t key), (key))
 OLD(int, pthread_mutex_trylock, "2.2.5", (pthread_mutex_t * mutex), (mutex))
+OLD(int, pthread_mutex_timedlock, "2.2.5", (pthread_mutex_t * mutex, const struct timespec *until),
+    (mutex, until))
 OLD(int, pthread_condattr_setclock, "2.3.3", (pthread_condattr_t * attr, clockid_t clock),
     (attr, clock))
 OLD(int, pthread_rwlock_init, "2.2.5", (pthread_rwlock_t * lock, const pthread_rwlockattr_t *attr),
