@@ -195,14 +195,12 @@ enum af_cupti_copy {
 
 /*
  * CUpti_ActivityAttribute. Device buffers are where a device puts its stamps until CUPTI reads
- * them: how many there may be (size_t), whether they lie in pinned memory of the host (u8). And
- * whether the buffers for records are handed over zeroed (u8), else CUPTI zeroes them, on the
- * thread that launches.
+ * them: how many there may be (size_t). And whether the buffers for records are handed over zeroed
+ * (u8), else CUPTI zeroes them, on the thread that launches.
  */
 enum {
 	AF_CUPTI_DEVICE_BUFFER_POOL_LIMIT = 2,
 	AF_CUPTI_ZEROED_BUFFERS = 5,
-	AF_CUPTI_DEVICE_BUFFERS_PINNED = 8,
 };
 
 enum { AF_CUPTI_FLUSH_FORCED = 1 };
