@@ -85,19 +85,18 @@ extern "C" __global__ void icache(float *out, int steps)
 	out[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;
 }
 
-#define WAY(n) case n: asm volatile("xor.b32 %0, %0, %1;" : "+r"(x) : "n"(0x1234567 * (n + 1) & 0x7fffffe0)); break;
-#define WAYS(n) WAY(n) WAY(n + 1) WAY(n + 2) WAY(n + 3) WAY(n + 4) WAY(n + 5) WAY(n + 6) WAY(n + 7)
+/* Each lane of a warp goes another way, there and back, one after the other: all in one line. */
+typedef unsigned way_function(unsigned x);
+#define WAY template <int N> __device__ __noinline__ unsigned way(unsigned x)
+#define STEP asm volatile("xor.b32 %0, %0, %1;" : "+r"(x) : "n"(0x1234567 * (N + 1) & 0x7fffffe0))
+#define FOUR(n) way<n>, way<n + 1>, way<n + 2>, way<n + 3>
+#define WAYS FOUR(0), FOUR(4), FOUR(8), FOUR(12), FOUR(16), FOUR(20), FOUR(24), FOUR(28)
+#define TABLE __device__ way_function *ways[] = {WAYS}
+#define KERNEL extern "C" __global__ void divergent(float *out, int steps)
+#define LOOP unsigned x = threadIdx.x; way_function *f = ways[x & 31]; while (steps--) x = f(x)
+#define END out[blockIdx.x * blockDim.x + threadIdx.x] = (float)x
 
-/* Each lane of a warp goes another way, one after the other, and the ways are short. */
-extern "C" __global__ void divergent(float *out, int steps)
-{
-	unsigned x = threadIdx.x;
-
-	for (int i = 0; i < steps; i++) {
-		switch (x & 31) { WAYS(0) WAYS(8) WAYS(16) WAYS(24) } // hot: divergent branch_resolving
-	}
-	out[blockIdx.x * blockDim.x + threadIdx.x] = (float)x;
-}
+WAY { STEP; return x; } TABLE; KERNEL { LOOP; END; } // hot: divergent branch_resolving
 
 static __device__ __forceinline__ float innermost(float x)
 {
@@ -164,7 +163,7 @@ CALLPATH void run_icache(void)
 
 CALLPATH void run_divergent(void)
 {
-	divergent<<<nr_processors, THREADS>>>(floats, 1000);
+	divergent<<<nr_processors, THREADS>>>(floats, 300);
 }
 
 CALLPATH void run_inlined(void)
