@@ -22,7 +22,7 @@ enum {
 	UNWIND_RANGES = 4,
 	UNWIND_WAYS = 8,
 	UNWIND_SETS = 512,               /* 32 KiB */
-	UNWIND_ARENA = 256 << 10,        /* touched as it fills: 0.5 KiB a stack */
+	UNWIND_ARENA = 1024 << 10,       /* touched as it fills: 0.5 to 2 KiB a stack */
 	UNWIND_SLOTS = 2 * AF_STACK_MAX, /* read by one stack that can be replayed */
 	UNWIND_FP_LIMIT = 8 << 20,       /* bytes from sp that a frame pointer may point to */
 };

@@ -28,7 +28,8 @@ enum {
 	FRAMES = 40,
 	BELOW_MAIN = 3, /* two functions of libc and _start */
 	RUNS = 4000,
-	MANY = 96, /* stacks taken in turn: eight paths at each of twelve depths */
+	MANY = 96,  /* stacks taken in turn: eight paths at each of twelve depths */
+	DEEP = 384, /* the same of 32 paths, of about 100 frames: a training step of PyTorch */
 };
 
 struct stack {
@@ -275,23 +276,28 @@ __attribute__((noinline)) static bool measure_one(const struct way *way, uint64_
 	return !m.wrong;
 }
 
-/* Stacks that come in turn, as those of a training step do. */
-static bool measure_many(const struct way *way, uint64_t *samples)
+/* @nr stacks that come in turn, as those of a training step do, a twelfth of them at each depth. */
+static bool measure_turns(const struct way *way, uint64_t *samples, unsigned nr, int depth)
 {
 	struct measure m = {.way = way, .runs = 1, .samples = samples};
 	char note[64];
 
 	for (unsigned i = 0; i < RUNS; i++) {
-		struct chain chain = {.probe = i < MANY ? probe_reference : probe, .data = &m};
-		chain.path = i % 8 * 0x1111;
-		chain.depth = 25 + (int)(i / 8 % 12);
-		if (i == MANY)
+		struct chain chain = {.probe = i < nr ? probe_reference : probe, .data = &m};
+		chain.path = i % (nr / 12) * 0x0421;
+		chain.depth = depth + (int)(i / (nr / 12) % 12);
+		if (i == nr)
 			m.nr = 0;
 		run_chain(false, &chain);
 	}
-	snprintf(note, sizeof note, "%d stacks in turn", MANY);
+	snprintf(note, sizeof note, "%u stacks of %d frames and more in turn", nr, depth + 10);
 	print_row(&m, note);
 	return true;
+}
+
+static bool measure_many(const struct way *way, uint64_t *samples)
+{
+	return measure_turns(way, samples, MANY, 25) && measure_turns(way, samples, DEEP, 90);
 }
 
 static void calibrate(void)
