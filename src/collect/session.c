@@ -320,7 +320,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	af_session_note(r, "cost.recorder_ns", "%llu", (unsigned long long)r->recorder_cpu_ns);
 	af_session_note(r, "cost.handler_ns", "%llu", (unsigned long long)s->handler_ns);
 	af_session_note(r, "cost.handler_calls", "%llu", (unsigned long long)s->handler_calls);
-	/* Stacks of hooks that had to be walked: of a program that does the same over and over, few. */
+	/* Stacks of hooks that had to be walked: few where a program does the same again. */
 	af_session_note(r, "replay.misses", "%llu", (unsigned long long)s->replay_misses);
 	if (s->flags & AF_SESSION_VERIFY) {
 		af_session_note(r, "replay.hits", "%llu", (unsigned long long)s->replay_hits);
