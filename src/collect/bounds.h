@@ -16,7 +16,7 @@ struct af_bounds {
 	bool delay_over;
 	uint64_t off_since_ns; /* 0: on */
 	uint64_t off_ns;       /* of all gaps that are over */
-	uint64_t last_ns;      /* since when only what was under way is taken; 0: it is not so far */
+	uint64_t last_ns; /* since when only what was under way is taken; 0: it is not so far */
 };
 
 /* Before the program starts. */
