@@ -1,5 +1,6 @@
 #include "inject/dwarf.h"
 
+#include "base/leb128.h"
 #include "inject/cfi.h"
 
 struct af_dwarf_cursor af_dwarf_cursor(const struct af_cfi_image *image, uint64_t at, uint64_t end)
@@ -34,37 +35,25 @@ uint64_t af_dwarf_uint(struct af_dwarf_cursor *c, unsigned size)
 	return v;
 }
 
-uint64_t af_dwarf_uleb(struct af_dwarf_cursor *c)
+/* LEB128, of either sort. */
+static uint64_t dwarf_leb(struct af_dwarf_cursor *c, bool is_signed)
 {
 	uint64_t v = 0;
+	size_t size = af_leb128(c->image->bytes + c->at, c->end - c->at, is_signed, &v);
 
-	for (unsigned shift = 0;; shift += 7) {
-		const uint8_t *p = dwarf_take(c, 1);
-		if (!p)
-			return 0;
-		if (shift < 64)
-			v |= (uint64_t)(*p & 0x7f) << shift;
-		if (!(*p & 0x80))
-			return v;
-	}
+	c->bad |= !size;
+	c->at = size ? c->at + size : c->end;
+	return v;
+}
+
+uint64_t af_dwarf_uleb(struct af_dwarf_cursor *c)
+{
+	return dwarf_leb(c, false);
 }
 
 int64_t af_dwarf_sleb(struct af_dwarf_cursor *c)
 {
-	uint64_t v = 0;
-
-	for (unsigned shift = 0;; shift += 7) {
-		const uint8_t *p = dwarf_take(c, 1);
-		if (!p)
-			return 0;
-		if (shift < 64)
-			v |= (uint64_t)(*p & 0x7f) << shift;
-		if (*p & 0x80)
-			continue;
-		if (shift + 7 < 64 && (*p & 0x40))
-			v |= UINT64_MAX << (shift + 7);
-		return (int64_t)v;
-	}
+	return (int64_t)dwarf_leb(c, true);
 }
 
 struct af_dwarf_cursor af_dwarf_block(struct af_dwarf_cursor *c, uint64_t len)

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/leb128.h"
+
 struct line_cursor {
 	const uint8_t *at, *end;
 	bool bad;
@@ -38,37 +40,25 @@ static inline uint64_t line_uint(struct line_cursor *c, unsigned size)
 	return v;
 }
 
-static inline uint64_t line_uleb(struct line_cursor *c)
+/* LEB128, of either sort. */
+static inline uint64_t line_leb(struct line_cursor *c, bool is_signed)
 {
 	uint64_t v = 0;
+	size_t size = af_leb128(c->at, (size_t)(c->end - c->at), is_signed, &v);
 
-	for (unsigned shift = 0;; shift += 7) {
-		const uint8_t *p = line_bytes(c, 1);
-		if (!p)
-			return 0;
-		if (shift < 64)
-			v |= (uint64_t)(*p & 0x7f) << shift;
-		if (!(*p & 0x80))
-			return v;
-	}
+	c->bad |= !size;
+	c->at = size ? c->at + size : c->end;
+	return v;
+}
+
+static inline uint64_t line_uleb(struct line_cursor *c)
+{
+	return line_leb(c, false);
 }
 
 static inline int64_t line_sleb(struct line_cursor *c)
 {
-	uint64_t v = 0;
-
-	for (unsigned shift = 0;; shift += 7) {
-		const uint8_t *p = line_bytes(c, 1);
-		if (!p)
-			return 0;
-		if (shift < 64)
-			v |= (uint64_t)(*p & 0x7f) << shift;
-		if (*p & 0x80)
-			continue;
-		if (*p & 0x40 && shift + 7 < 64)
-			v |= UINT64_MAX << (shift + 7);
-		return (int64_t)v;
-	}
+	return (int64_t)line_leb(c, true);
 }
 
 /* A string up to its NUL; NULL when it has none. */

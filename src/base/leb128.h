@@ -1,0 +1,35 @@
+/*
+ * Numbers of variable length: LEB128 (DWARF 5, 7.6).
+ */
+#ifndef AF_BASE_LEB128_H
+#define AF_BASE_LEB128_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Read the number at @p, of which @len bytes are there: bits beyond the 64th are lost, and with
+ * @is_signed the number's sign is extended. Returns how many bytes it has, 0 when its end is not
+ * there.
+ */
+static inline size_t af_leb128(const uint8_t *p, size_t len, bool is_signed, uint64_t *value)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		/* So that no number is long enough to come round. */
+		unsigned shift = i < 10 ? (unsigned)i * 7 : 70;
+		if (shift < 64)
+			v |= (uint64_t)(p[i] & 0x7f) << shift;
+		if (p[i] & 0x80)
+			continue;
+		if (is_signed && p[i] & 0x40 && shift + 7 < 64)
+			v |= UINT64_MAX << (shift + 7);
+		*value = v;
+		return i + 1;
+	}
+	return 0;
+}
+
+#endif
