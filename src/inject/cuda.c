@@ -156,10 +156,16 @@ void af_cuda_stop(void)
 	af_cuda_activity_stop();
 }
 
-static int driver_version(void)
+void *af_cuda_driver(const char *name)
 {
 	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	uint32_t (*get)(int *) = driver ? dlsym(driver, "cuDriverGetVersion") : NULL;
+
+	return driver ? dlsym(driver, name) : NULL;
+}
+
+static int driver_version(void)
+{
+	uint32_t (*get)(int *) = af_cuda_driver("cuDriverGetVersion");
 	int version = 0;
 
 	return get && !get(&version) ? version : 0;

@@ -45,6 +45,9 @@ void *af_cuda_find(int driver_version, char *words, size_t size);
 /* Resolve all of af_cupti from @library; false, and @words says what is missing or wrong. */
 bool af_cuda_resolve(void *library, char *words, size_t size);
 
+/* A function of the driver that is loaded, NULL where it has none of that name or is not there. */
+void *af_cuda_driver(const char *name);
+
 /* The CUPTI in use, as dlopen gave it. */
 void *af_cuda_library(void);
 

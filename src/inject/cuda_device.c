@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -111,19 +110,15 @@ static void notes_write(const struct driver *d, uint32_t id, int device)
 
 static bool driver_resolve(struct driver *d)
 {
-	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-
-	if (!cuda)
-		return false;
-	d->count = dlsym(cuda, "cuDeviceGetCount");
-	d->get = dlsym(cuda, "cuDeviceGet");
-	d->name = dlsym(cuda, "cuDeviceGetName");
-	d->version = dlsym(cuda, "cuDriverGetVersion");
-	d->uuid = dlsym(cuda, "cuDeviceGetUuid_v2"); /* CUDA 11.4 */
+	d->count = af_cuda_driver("cuDeviceGetCount");
+	d->get = af_cuda_driver("cuDeviceGet");
+	d->name = af_cuda_driver("cuDeviceGetName");
+	d->version = af_cuda_driver("cuDriverGetVersion");
+	d->uuid = af_cuda_driver("cuDeviceGetUuid_v2"); /* CUDA 11.4 */
 	if (!d->uuid)
-		d->uuid = dlsym(cuda, "cuDeviceGetUuid");
-	d->attribute = dlsym(cuda, "cuDeviceGetAttribute");
-	d->memory = dlsym(cuda, "cuDeviceTotalMem_v2");
+		d->uuid = af_cuda_driver("cuDeviceGetUuid");
+	d->attribute = af_cuda_driver("cuDeviceGetAttribute");
+	d->memory = af_cuda_driver("cuDeviceTotalMem_v2");
 	return d->count && d->get && d->name && d->version;
 }
 

@@ -1,9 +1,9 @@
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "base/map.h"
+#include "inject/cuda.h"
 #include "inject/cuda_pc.h"
 #include "inject/inject.h"
 
@@ -15,8 +15,7 @@
 /* The same in all processes, whatever CUDA_VISIBLE_DEVICES leaves them. */
 static uint64_t device_hash(uint32_t ordinal)
 {
-	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	uint32_t (*ask)(uint8_t *, int) = cuda ? dlsym(cuda, "cuDeviceGetUuid") : NULL;
+	uint32_t (*ask)(uint8_t *, int) = af_cuda_driver("cuDeviceGetUuid");
 	uint8_t uuid[16] = {(uint8_t)ordinal};
 
 	if (ask)

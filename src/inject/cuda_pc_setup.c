@@ -72,8 +72,7 @@ void af_pc_buffer_empty(struct af_cupti_pc_data *data, uint32_t nr_reasons)
 /* Cycles of all processors of a device in a second; 0: not known. */
 static double device_cycles(uint32_t ordinal)
 {
-	void *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	uint32_t (*ask)(int *, int, int) = cuda ? dlsym(cuda, "cuDeviceGetAttribute") : NULL;
+	uint32_t (*ask)(int *, int, int) = af_cuda_driver("cuDeviceGetAttribute");
 	int khz = 0, processors = 0;
 
 	if (!ask || ask(&khz, ATTRIBUTE_CLOCK_KHZ, (int)ordinal) ||
@@ -251,9 +250,9 @@ EXPORT int aflame_cuda_pc_probe(char *words, size_t size);
 int aflame_cuda_pc_probe(char *words, size_t size)
 {
 	const char *missing = "";
-	void *context = NULL, *cuda = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	uint32_t (*retain)(void **, int) = cuda ? dlsym(cuda, "cuDevicePrimaryCtxRetain") : NULL;
-	uint32_t (*release)(int) = cuda ? dlsym(cuda, "cuDevicePrimaryCtxRelease_v2") : NULL;
+	void *context = NULL;
+	uint32_t (*retain)(void **, int) = af_cuda_driver("cuDevicePrimaryCtxRetain");
+	uint32_t (*release)(int) = af_cuda_driver("cuDevicePrimaryCtxRelease_v2");
 	uint32_t rc;
 
 	if (!af_pc_resolve(af_cuda_library(), &missing)) {
