@@ -68,10 +68,14 @@ static void buffer_request(uint8_t **buffer, size_t *size, size_t *nr_records_ma
 	*buffer = b ? b : discarded;
 }
 
-/* Zeroed, which CUPTI would otherwise do in the midst of a launch. */
-static void buffer_return(uint8_t *b)
+/* Of one that was used: CUPTI would otherwise do so in the midst of a launch. New ones are zero. */
+static void buffer_clean(uint8_t *b)
 {
 	memset(b, 0, BUFFER_BYTES);
+}
+
+static void buffer_return(uint8_t *b)
+{
 	for (uint32_t i = 0; i < BUFFERS_MAX; i++) {
 		uint8_t *none = NULL;
 		if (!atomic_load_explicit(&buffers.free[i], memory_order_relaxed) &&
@@ -299,7 +303,7 @@ static void buffer_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 	if (!buffer)
 		return;
 	if (buffer == discarded) {
-		memset(discarded, 0, BUFFER_BYTES);
+		buffer_clean(buffer);
 		af_inject_lost(AF_LOST_DROPPED, valid / RECORD_BYTES);
 		return;
 	}
@@ -310,6 +314,7 @@ static void buffer_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 			record_read(t, record, now);
 		af_thread_leave(t);
 	}
+	buffer_clean(buffer);
 	buffer_return(buffer);
 	if (!af_cupti.ActivityGetNumDroppedRecords(context, stream, &dropped))
 		af_inject_lost(AF_LOST_DROPPED, dropped);
