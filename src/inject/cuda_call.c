@@ -73,9 +73,9 @@ static struct af_handles contexts = AF_HANDLES_INIT; /* → device + 1 */
 /* Where the outermost call in progress has its stack; 0: none. Calls within it are its business. */
 static __thread uint64_t outer_sp;
 
-/* Launches in progress of this thread, and whether the outermost one is to leave the gate. */
+/* Launches in progress of this thread that began when there was a gate: the outermost entered it.
+ */
 static __thread uint32_t launches;
-static __thread bool in_gate;
 
 /*
  * Calls made while recording was off, each in the slot of its remainder: what devices do for them
@@ -214,13 +214,11 @@ void af_cuda_call_gate(uint32_t id, uint32_t site)
 		return;
 	if (site == AF_CUPTI_ENTER) {
 		if (!launches++)
-			in_gate = af_pc_gate_enter();
+			af_pc_gate_enter();
 		return;
 	}
-	if (launches && !--launches && in_gate) {
-		in_gate = false;
+	if (launches && !--launches)
 		af_pc_gate_leave();
-	}
 }
 
 /* The stack is taken at the exit: it is the same, and one event tells the whole call. */

@@ -138,8 +138,8 @@ void af_pc_refusal(uint32_t rc, const char *what, char *words, size_t size);
 void af_pc_gate_use(void);
 bool af_pc_gate_is_used(void);
 
-/* A launch is about to begin: wait, half a second at most, while it is closed. True: leave it. */
-bool af_pc_gate_enter(void);
+/* A launch is about to begin: wait, half a second at most, while it is closed. */
+void af_pc_gate_enter(void);
 void af_pc_gate_leave(void);
 
 /* By the flushing thread: wait until nobody is inside. False: some launch takes long. */

@@ -30,19 +30,18 @@ bool af_pc_gate_is_used(void)
 	return atomic_load_explicit(&gate.on, memory_order_relaxed);
 }
 
-bool af_pc_gate_enter(void)
+void af_pc_gate_enter(void)
 {
 	struct timespec t = {.tv_nsec = ENTER_MS * 1000000l};
 	int saved = errno;
 
 	atomic_fetch_add(&gate.inside, 1);
 	if (__builtin_expect(!atomic_load(&gate.closed), 1))
-		return true;
+		return;
 	atomic_fetch_sub(&gate.inside, 1);
 	syscall(SYS_futex, &gate.closed, FUTEX_WAIT_PRIVATE, 1, &t, NULL, 0);
 	errno = saved;
 	atomic_fetch_add(&gate.inside, 1);
-	return true;
 }
 
 void af_pc_gate_leave(void)
