@@ -21,6 +21,9 @@ enum {
 	FINER_MOST = 5,
 	ADAPT_MS = 2000, /* a period is judged by so long */
 	FAR_OFF = 4,     /* factor of what was asked for */
+	/* Exact without a pause: as many as in windows are more than CUPTI keeps until they are
+	 * read, and it then adds them to wrong launches. */
+	WHOLE_FEWER = 16,
 };
 
 static void say(const struct af_pc_device *d, const char *what, const char *why)
@@ -180,6 +183,8 @@ void af_pc_begin(struct af_pc_device *d, void *context)
 
 	d->context = context;
 	d->samples_second = session ? session->gpu_samples_second : 0;
+	if (d->exact && !d->by_windows)
+		d->samples_second /= WHOLE_FEWER;
 	d->claim = af_pc_claim(d->device - 1);
 	if (!d->claim) {
 		say(d, "no samples: ", "another process of this recording samples it already");
