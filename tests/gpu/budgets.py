@@ -219,7 +219,7 @@ def measure_steps(table, machine, quick, sets):
         if i and table.seconds() > (QUICK_SECONDS if quick else SECONDS):
             table.note("%d of %d sets: no time for more" % (i, sets))
             break
-        workers = start(step_kinds(machine, quick, peers=not quick and i < 2))
+        workers = start(step_kinds(machine, quick or i >= LARGE_SETS, not quick and i < 2))
         for what, (n, rounds) in sizes.items():
             if what == "large" and i >= LARGE_SETS:
                 continue
