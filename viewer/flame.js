@@ -11,7 +11,6 @@
 /* Heights of a row with sizes of its text: the largest with which all of the tree is seen. */
 const ROWS = [[20, 12], [17, 12], [14, 11]];
 const NARROW = 0.5;
-const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, Ubuntu, "Noto Sans", sans-serif';
 
 /* Boxes too narrow to tell apart: one rectangle for a run of pixels, matches drawn over them. */
 class NarrowBoxes {
@@ -55,25 +54,18 @@ class NarrowBoxes {
   }
 }
 
-class FlameView {
+class FlameView extends Picture {
   constructor(host, handlers, label) {
-    this.host = host;
+    super(host, label);
     this.handlers = handlers;
-    this.canvas = h('canvas', { class: 'flame', tabindex: 0, role: 'img', 'aria-label': label });
-    this.sizer = h('div', { class: 'flame-sizer' });
     this.hoverBox = h('div', { class: 'flame-hover', hidden: true });
-    this.context = this.canvas.getContext('2d', { alpha: false });
-    this.tree = null;
     this.root = 0;
-    this.frame = 0;
-    host.classList.add('flame-host');
-    host.append(this.canvas, this.sizer, this.hoverBox);
+    host.append(this.hoverBox);
     this.listen();
   }
 
   listen() {
     const { canvas, host, handlers } = this;
-    new ResizeObserver(() => this.resize()).observe(host);
     host.addEventListener('scroll', () => {
       this.hover(-1);
       this.redraw();
@@ -128,23 +120,6 @@ class FlameView {
     this.canvasRows = Math.max(rows, this.height);
   }
 
-  /* Make the canvas as large as its host; tells whether that was a change. */
-  fitHost() {
-    const { clientWidth, clientHeight } = this.host;
-    const ratio = window.devicePixelRatio || 1;
-    if (!clientWidth || !clientHeight) return false;
-    if (clientWidth === this.width && clientHeight === this.height && ratio === this.ratio)
-      return false;
-    this.width = clientWidth;
-    this.height = clientHeight;
-    this.ratio = ratio;
-    this.canvas.width = Math.round(clientWidth * ratio);
-    this.canvas.height = Math.round(clientHeight * ratio);
-    this.canvas.style.width = `${clientWidth}px`;
-    this.canvas.style.height = `${clientHeight}px`;
-    return true;
-  }
-
   resize() {
     const atBottom = this.flame && this.host.scrollTop >= this.sizer.offsetHeight - 1;
     if (!this.fitHost() || !this.tree) return;
@@ -171,42 +146,12 @@ class FlameView {
     else this.host.scrollTop += y - room;
   }
 
-  redraw() {
-    if (this.frame || !this.tree) return;
-    this.frame = requestAnimationFrame(() => this.paintNow());
-  }
-
   paintNow() {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
     if (!this.tree || !this.width) return;
-    const { context } = this;
-    this.drawn = this.paintCanvas(context, this.ratio, this.height, (depth) => this.y(depth),
-      (x, y, w, hgt, color) => {
-        context.strokeStyle = color;
-        context.lineWidth = 2;
-        context.strokeRect(x + 1, y + 1, Math.max(0, w - 2), hgt - 2);
-      });
-  }
-
-  /* Paint on a canvas of @ratio pixels to one of the page's. Returns the number of boxes. */
-  paintCanvas(context, ratio, height, y, frame) {
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.fillStyle = this.palette.paper;
-    context.fillRect(0, 0, this.width, height);
-    context.font = `${this.size}px ${FONT}`;
-    context.textBaseline = 'middle';
-    return this.paint({
-      width: this.width, height, pixel: 1 / ratio, y, frame,
-      rect: (x, top, w, hgt, color) => {
-        context.fillStyle = color;
-        context.fillRect(x, top, w, hgt);
-      },
-      text: (x, top, text, color) => {
-        context.fillStyle = color;
-        context.fillText(text, x, top);
-      },
-    });
+    this.drawn = this.paintCanvas(this.context, this.ratio, this.height,
+      { y: (depth) => this.y(depth) });
   }
 
   /* Draw on @to, a canvas or an SVG in the making. Returns the number of boxes. */
@@ -285,36 +230,6 @@ class FlameView {
     return this.fit(bare < 3 || this.fits(short, room) ? short : short.slice(bare), room);
   }
 
-  fit(text, room) {
-    let width = 0;
-    let cut = 0;
-    const dots = this.charWidth(0x2026);
-    for (let i = 0; i < text.length; i++) {
-      width += this.charWidth(text.charCodeAt(i));
-      if (width <= room - dots) cut = i + 1;
-      if (width > room) return cut >= 2 ? `${text.slice(0, cut)}…` : '';
-    }
-    return text;
-  }
-
-  fits(text, room) {
-    let width = 0;
-    for (let i = 0; i < text.length && width <= room; i++)
-      width += this.charWidth(text.charCodeAt(i));
-    return width <= room;
-  }
-
-  charWidth(code) {
-    if (!this.widths) this.widths = new Float32Array(65536);
-    if (!this.widths[code]) {
-      const before = this.context.font;
-      this.context.font = `12px ${FONT}`;
-      this.widths[code] = this.context.measureText(String.fromCharCode(code)).width || 0.01;
-      this.context.font = before;
-    }
-    return (this.widths[code] * this.size) / 12;
-  }
-
   /* The node under the pointer, or -1. */
   nodeAt(event) {
     if (!this.tree) return -1;
@@ -371,33 +286,5 @@ class FlameView {
     const rows = Math.min(this.rows, 1500);
     const row = (depth) => (this.flame ? rows - 1 - depth + this.above : depth - this.above);
     return { height: rows * this.row, y: (depth) => row(depth) * this.row };
-  }
-
-  svg(title) {
-    const { height, y } = this.exportRows();
-    const out = [];
-    const xml = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-    const number = (x) => Number(x.toFixed(2));
-    this.paint({
-      width: this.width, height, pixel: 1, y,
-      rect: (x, top, w, hgt, color) => out.push(`<rect x="${number(x)}" y="${top}" ` +
-        `width="${number(w)}" height="${hgt}" fill="${color}"/>`),
-      text: (x, top, text, color) => out.push(`<text x="${number(x)}" y="${top + 4}" ` +
-        `fill="${color}">${xml(text)}</text>`),
-      frame: () => {},
-    });
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${height}" ` +
-      `font-family="system-ui, sans-serif" font-size="${this.size}">` +
-      `<title>${xml(title)}</title><rect width="100%" height="100%" ` +
-      `fill="${this.palette.paper}"/>${out.join('\n')}</svg>\n`;
-  }
-
-  png(done) {
-    const { height, y } = this.exportRows();
-    const scale = height * 2 <= 16384 ? 2 : 1;
-    const canvas = h('canvas', { width: this.width * scale, height: height * scale });
-    const context = canvas.getContext('2d', { alpha: false });
-    this.paintCanvas(context, scale, height, y, () => {});
-    canvas.toBlob(done, 'image/png');
   }
 }

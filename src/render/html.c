@@ -41,6 +41,7 @@ AF_EMBED(transforms_js);
 AF_EMBED(callers_js);
 AF_EMBED(search_js);
 AF_EMBED(state_js);
+AF_EMBED(canvas_js);
 AF_EMBED(flame_js);
 AF_EMBED(table_js);
 AF_EMBED(panel_js);
@@ -164,11 +165,11 @@ static void add_script(struct af_buf *b)
 		af_embed_##name, &af_embed_##name##_size                                           \
 	}
 	static const struct part parts[] = {
-	    PART(dom_js),        PART(format_js),  PART(palette_js), PART(payload_js),
-	    PART(tree_js),       PART(callers_js), PART(search_js),  PART(state_js),
-	    PART(transforms_js), PART(flame_js),   PART(table_js),   PART(panel_js),
-	    PART(annotate_js),   PART(keys_js),    PART(model_js),   PART(layout_js),
-	    PART(page_js),       PART(app_js),     PART(main_js),
+	    PART(dom_js),        PART(format_js),   PART(palette_js), PART(payload_js),
+	    PART(tree_js),       PART(callers_js),  PART(search_js),  PART(state_js),
+	    PART(transforms_js), PART(canvas_js),   PART(flame_js),   PART(table_js),
+	    PART(panel_js),      PART(annotate_js), PART(keys_js),    PART(model_js),
+	    PART(layout_js),     PART(page_js),     PART(app_js),     PART(main_js),
 	};
 #undef PART
 	af_buf_str(b, "(() => {\n'use strict';\n");
