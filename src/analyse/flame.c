@@ -32,6 +32,7 @@ struct flame {
 	uint32_t nr, cap;
 	struct flame_work work;
 	struct flame_seen seen;
+	bool summed; /* it has what another profiler added up */
 };
 
 /* Numbers of what was done inside of ranges lie between 0 and FLAME_STATE. */
@@ -77,6 +78,22 @@ static void flame_sample(void *self, const struct af_world *w, const struct af_s
 	value[AF_WEIGHT_SAMPLES]++;
 }
 
+static void flame_summed(struct flame *f, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_summed s;
+
+	if (ev->kind != AF_KIND_SUMMED || !af_event_decode(ev, &s, sizeof s, NULL))
+		return;
+	struct af_place at = af_place_of(w, ev, s.callpath, s.kstack);
+	uint64_t *value = flame_at(f, &at, 0, 0);
+	const uint64_t sums[AF_WEIGHTS] = {s.busy_ns, s.samples, s.count, s.bytes, s.off_cpu_ns};
+
+	for (uint32_t i = 0; i < AF_WEIGHTS; i++)
+		if (__builtin_add_overflow(value[i], sums[i], &value[i]))
+			value[i] = UINT64_MAX;
+	f->summed = true;
+}
+
 /* Of a wait: blocked, then waiting for its turn: both end in a frame of their own. */
 static void flame_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
@@ -86,6 +103,7 @@ static void flame_event(void *self, const struct af_world *w, const struct af_ev
 
 	if (af_call_seen_read(w, ev, &call))
 		flame_seen_add(&f->seen, w, &call);
+	flame_summed(f, w, ev);
 	if (!af_wait_read(w, ev, &wait))
 		return;
 	uint32_t doing = flame_doing(w, wait.at.process, wait.tid);
@@ -161,6 +179,8 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 {
 	const struct flame *f = self;
 	uint32_t trees = flame_trees(f, out);
+
+	out->summed = f->summed;
 	/* Samples of devices and of CPUs are no two of a kind: in one tree they would not add up.
 	 */
 	bool cpu_samples = out->has[AF_VIEW_CPU] & 1 << AF_WEIGHT_SAMPLES;
@@ -196,7 +216,7 @@ const struct af_pass_ops af_pass_flame = {
     .question = "where did the time go?",
     .answers = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL | AF_ANSWER_TABLES,
     .attributes = 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL,
-    .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN,
+    .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_SUMMED,
     .state_size = sizeof(struct flame),
     .event = flame_event,
     .sample = flame_sample,

@@ -104,6 +104,7 @@ struct af_results {
 	struct af_tree trees[AF_VIEWS];
 	uint32_t has[AF_VIEWS]; /* bits of the tree's weights that were not zero, asked for or not;
 	                           known of those trees whose pass ran */
+	bool summed;            /* the trace has what another profiler added up: see SUMMED */
 	struct af_facts facts;
 	struct af_facts annotated; /* kernels, each the tables that af_annotate() makes */
 	/* Launches and work that do not belong together, when a pass takes work: see launches.h. */

@@ -39,7 +39,13 @@ static void who_event(void *self, const struct af_world *w, const struct af_even
 {
 	struct who *who = self;
 	struct af_wait wait;
+	struct af_ev_summed sum;
 
+	if (ev->kind == AF_KIND_SUMMED && af_event_decode(ev, &sum, sizeof sum, NULL)) {
+		struct who_use *use = who_use(who, ev->process, ev->tid);
+		use->sampled_ns += sum.busy_ns;
+		use->blocked_ns += sum.off_cpu_ns;
+	}
 	if (ev->kind == AF_KIND_WAKE)
 		*af_map_at(&who->wakers, ev->process, NULL) = 1;
 	if (!af_wait_read(w, ev, &wait))
@@ -115,7 +121,7 @@ const struct af_pass_ops af_pass_who = {
     .name = "who",
     .question = "who was there?",
     .answers = AF_ANSWER_TABLES,
-    .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_WAKE,
+    .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_WAKE | 1ull << AF_KIND_SUMMED,
     .state_size = sizeof(struct who),
     .event = who_event,
     .sample = who_sample,

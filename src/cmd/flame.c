@@ -171,14 +171,22 @@ static int view_index(const char *name)
 }
 
 /*
- * Profiles that only sample have no time, as imported ones of iaprof: samples are what is meant.
- * Whether there are any is known when they were looked at.
+ * Imported profiles need not have time: those that only sample are meant to be seen by samples,
+ * those of memory by bytes. Whether there are any is known when they were looked at.
  */
-static bool flame_only_samples(const struct flame_options *o, const struct af_results *r, int v)
+static int flame_instead(const struct flame_options *o, const struct af_results *r, int v)
 {
-	const uint32_t time = 1 << AF_WEIGHT_TIME, samples = 1 << AF_WEIGHT_SAMPLES;
+	static const int order[] = {AF_WEIGHT_SAMPLES, AF_WEIGHT_BYTES, AF_WEIGHT_OFF_CPU,
+	                            AF_WEIGHT_COUNT};
 
-	return !o->weight && (r->has[v] & (time | samples)) == samples && r->sampled.samples;
+	unsigned nr = r->summed ? sizeof order / sizeof *order : r->sampled.samples ? 1 : 0;
+
+	if (o->weight || r->has[v] & 1 << AF_WEIGHT_TIME)
+		return -1;
+	for (unsigned i = 0; i < nr; i++)
+		if (r->has[v] & 1u << order[i])
+			return order[i];
+	return -1;
 }
 
 static bool flame_lacks_time(const struct flame_options *o, const struct af_results *r, int v)
@@ -193,7 +201,7 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	const struct af_tree *t = &r->trees[v];
 	const char *view = af_view_names[v];
 	int weight = o->weight ? af_tree_weight(t, o->weight) : 0;
-	bool only_samples = flame_only_samples(o, r, v);
+	bool instead = flame_instead(o, r, v) >= 0;
 	const char *fix = v == AF_VIEW_WAKERS ? ": record it with --off-cpu=wakers"
 	                  : v == AF_VIEW_IDLE ? ": no work of a device with its times"
 	                                      : "";
@@ -205,7 +213,7 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	if (!r->has[v])
 		return af_fail_plain(err, -ENODATA, "the trace %s has nothing for --view %s%s", dir,
 		                     view, fix);
-	if (weight < 0 || r->has[v] & 1u << weight || only_samples)
+	if (weight < 0 || r->has[v] & 1u << weight || instead)
 		return 0;
 	/* Asked for, no stacks is an answer; but off-CPU time may not have been recorded. */
 	bool off_cpu = !strcmp(t->weights[weight].name, "off-cpu");
@@ -285,10 +293,11 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 
 	if (!rc && one && flame_lacks_time(o, &r, v)) {
 		af_results_close(&r);
-		asked.weights |= 1 << AF_WEIGHT_SAMPLES;
+		asked.weights = UINT32_MAX;
 		rc = af_study(dir, &asked, &r, err);
-		if (!rc && flame_only_samples(o, &r, v)) {
-			picture.weight = "samples";
+		int weight = rc ? -1 : flame_instead(o, &r, v);
+		if (weight >= 0) {
+			picture.weight = r.trees[v].weights[weight].name;
 			drawn.picture = &picture;
 		}
 	}

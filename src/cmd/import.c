@@ -91,6 +91,9 @@ static void import_tell(const struct import_options *o, const struct af_draft *d
 	        "work, %u threads\n",
 	        o->output, (unsigned long long)d->nr_samples, (unsigned long long)d->nr_slices,
 	        (unsigned long long)d->nr_works, d->nr_threads);
+	if (d->nr_sums)
+		fprintf(stderr, "  %llu stacks with what was added up for them\n",
+		        (unsigned long long)d->nr_sums);
 	if (d->stalls.nr)
 		fprintf(stderr,
 		        "  %llu counts of samples of device instructions, of %u functions\n",

@@ -23,8 +23,8 @@ void af_draft_close(struct af_draft *d)
 		free(d->notes[i].key);
 		free(d->notes[i].value);
 	}
-	void *arrays[] = {d->processes, d->threads, d->slices, d->works, d->samples,
-	                  d->shapes,    d->nodes,   d->frames, d->notes, d->links};
+	void *arrays[] = {d->processes, d->threads, d->slices, d->works, d->samples, d->shapes,
+	                  d->nodes,     d->frames,  d->notes,  d->links, d->sums};
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
 		free(arrays[i]);
 	struct af_map *maps[] = {&d->by_process, &d->by_thread, &d->by_shape,
@@ -114,36 +114,54 @@ bool af_draft_python(const char *name, size_t *file_len, int32_t *line, const ch
 	return false;
 }
 
-static uint32_t draft_frame(struct af_draft *d, uint32_t name, enum af_draft_frame kind)
+static uint32_t draft_frame(struct af_draft *d, const struct af_draft_frame_of *frame)
 {
+	uint64_t hash = af_hash(frame, sizeof *frame);
 	bool fresh;
-	uint64_t *slot = af_map_at(&d->by_frame, (uint64_t)kind << 32 | name, &fresh);
+	uint64_t *slot = af_map_at(&d->by_frame, hash, &fresh);
 
+	/* The rare frames with the same hash come one after the other. */
+	while (!fresh && memcmp(&d->frames[*slot], frame, sizeof *frame))
+		slot = af_map_at(&d->by_frame, ++hash, &fresh);
 	if (fresh) {
+		*slot = d->nr_frames;
 		AF_GROW(d->frames, d->nr_frames, d->cap_frames);
-		d->frames[d->nr_frames] = (struct af_draft_frame_of){name, kind};
-		*slot = d->nr_frames++;
+		d->frames[d->nr_frames++] = *frame;
 	}
 	return (uint32_t)*slot;
 }
 
-uint32_t af_draft_node(struct af_draft *d, uint32_t parent, uint32_t name, enum af_draft_frame kind)
+uint32_t af_draft_node_of(struct af_draft *d, uint32_t parent,
+                          const struct af_draft_frame_of *frame)
 {
+	struct af_draft_frame_of whole = *frame;
 	bool fresh;
 
 	if (d->nodes[parent].depth == AF_DRAFT_DEPTH) {
 		d->unused[AF_DRAFT_DEPTH_UNUSED]++;
 		return parent;
 	}
-	uint32_t frame = draft_frame(d, name, kind);
-	uint64_t *slot = af_map_at(&d->by_node, (uint64_t)parent << 32 | frame, &fresh);
+	whole.outer = d->nodes[parent].frame;
+	uint32_t around = parent ? d->frames[whole.outer].kind : AF_DRAFT_KERNEL;
+	if (whole.kind == AF_DRAFT_INLINED && around != AF_DRAFT_NATIVE &&
+	    around != AF_DRAFT_INLINED)
+		whole.kind = AF_DRAFT_NATIVE;
+	if (whole.kind != AF_DRAFT_INLINED)
+		whole.outer = 0;
+	uint32_t index = draft_frame(d, &whole);
+	uint64_t *slot = af_map_at(&d->by_node, (uint64_t)parent << 32 | index, &fresh);
 	if (fresh) {
+		*slot = d->nr_nodes;
 		AF_GROW(d->nodes, d->nr_nodes, d->cap_nodes);
-		d->nodes[d->nr_nodes] = (struct af_draft_node){
-		    .parent = parent, .frame = frame, .depth = d->nodes[parent].depth + 1};
-		*slot = d->nr_nodes++;
+		d->nodes[d->nr_nodes++] = (struct af_draft_node){
+		    .parent = parent, .frame = index, .depth = d->nodes[parent].depth + 1};
 	}
 	return (uint32_t)*slot;
+}
+
+uint32_t af_draft_node(struct af_draft *d, uint32_t parent, uint32_t name, enum af_draft_frame kind)
+{
+	return af_draft_node_of(d, parent, &(struct af_draft_frame_of){.name = name, .kind = kind});
 }
 
 bool af_draft_times(struct af_draft *d, uint64_t start_ns, uint64_t busy_ns)
@@ -192,6 +210,14 @@ void af_draft_sample(struct af_draft *d, const struct af_draft_sample *s)
 		return;
 	AF_GROW(d->samples, d->nr_samples, d->cap_samples);
 	d->samples[d->nr_samples++] = *s;
+}
+
+void af_draft_sum(struct af_draft *d, const struct af_draft_sum *s)
+{
+	if (!af_draft_times(d, s->time_ns, 0))
+		return;
+	AF_GROW(d->sums, d->nr_sums, d->cap_sums);
+	d->sums[d->nr_sums++] = *s;
 }
 
 void af_draft_link(struct af_draft *d, const struct af_draft_link *l)

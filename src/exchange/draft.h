@@ -29,8 +29,9 @@ enum {
 
 enum af_draft_frame {
 	AF_DRAFT_NATIVE,
-	AF_DRAFT_PYTHON, /* "file.py(12): function" */
-	AF_DRAFT_KERNEL, /* of the operating system */
+	AF_DRAFT_PYTHON,  /* "file.py(12): function" */
+	AF_DRAFT_KERNEL,  /* of the operating system */
+	AF_DRAFT_INLINED, /* into the native frame outside of it, at one address with it */
 };
 
 /* What an interval on a thread is. */
@@ -39,6 +40,7 @@ enum af_draft_slice_kind {
 	AF_DRAFT_FUNCTION = AF_DRAFT_PYTHON, /* so is this */
 	AF_DRAFT_RANGE = 2,                  /* RANGE, no frame */
 	AF_DRAFT_CALL = 3,                   /* CALL of a device API; its name is the function's */
+	AF_DRAFT_SPAN = 4, /* RANGE and frame: the time that no inner one has is its own */
 };
 
 /* Why something could not be used: D(NAME, what is counted). */
@@ -68,7 +70,8 @@ struct af_draft_slice {
 	uint32_t name;        /* of names */
 	uint32_t thread;      /* index, 24 bits; kind above */
 	uint32_t correlation; /* of a call, 0: none */
-	uint32_t external;    /* id of an operator, 0: none */
+	uint32_t external;    /* id of an operator, 0: none; of spans at one time, the inner one's
+	                         is greater */
 };
 
 /* An operator that runs backwards for one that ran forwards, each the one that began then. */
@@ -87,8 +90,23 @@ struct af_draft_work {
 
 struct af_draft_sample {
 	uint64_t time_ns;
+	uint64_t weight_ns;                 /* 0: as all samples of the import */
 	uint32_t thread, node, kernel_node; /* 0: none */
 	uint32_t cpu;
+};
+
+/* What was added up for a stack, of no moment: @time_ns is when that was done. */
+struct af_draft_sum {
+	uint64_t time_ns;
+	uint64_t busy_ns, samples, count, bytes, off_cpu_ns;
+	uint32_t thread, node;
+};
+
+/* A frame of a stack. Texts are of names, 0: not known. */
+struct af_draft_frame_of {
+	uint32_t name, kind; /* enum af_draft_frame */
+	uint32_t module, file, line;
+	uint32_t outer; /* private: of one that is INLINED, index in frames */
 };
 
 /* What a piece of device work is; without holes, as it is compared as bytes. */
@@ -131,11 +149,10 @@ struct af_draft {
 	struct af_draft_link *links;
 	struct af_draft_shape *shapes;
 	struct af_draft_node *nodes; /* 0: none */
-	struct af_draft_frame_of {
-		uint32_t name, kind;
-	} * frames;
+	struct af_draft_frame_of *frames;
+	struct af_draft_sum *sums;
 	uint64_t nr_slices, cap_slices, nr_works, cap_works, nr_samples, cap_samples;
-	uint64_t nr_links, cap_links;
+	uint64_t nr_links, cap_links, nr_sums, cap_sums;
 	uint32_t nr_processes, cap_processes, nr_threads, cap_threads, nr_shapes, cap_shapes;
 	uint32_t nr_nodes, cap_nodes, nr_frames, cap_frames;
 	struct af_map by_process, by_thread, by_shape, by_node, by_frame;
@@ -171,12 +188,17 @@ bool af_draft_times(struct af_draft *d, uint64_t start_ns, uint64_t busy_ns);
 /* The stack @parent (0: empty) and @name inside of it; @parent itself when that is too deep. */
 uint32_t af_draft_node(struct af_draft *d, uint32_t parent, uint32_t name,
                        enum af_draft_frame kind);
+/* The same with all that is known of the frame; INLINED is NATIVE where nothing native is outside.
+ */
+uint32_t af_draft_node_of(struct af_draft *d, uint32_t parent,
+                          const struct af_draft_frame_of *frame);
 
 void af_draft_slice(struct af_draft *d, enum af_draft_slice_kind kind,
                     const struct af_draft_slice *s);
 void af_draft_work(struct af_draft *d, const struct af_draft_work *w,
                    const struct af_draft_shape *shape);
 void af_draft_sample(struct af_draft *d, const struct af_draft_sample *s);
+void af_draft_sum(struct af_draft *d, const struct af_draft_sum *s);
 void af_draft_link(struct af_draft *d, const struct af_draft_link *l);
 void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const char *name,
                      size_t len);
@@ -190,7 +212,7 @@ bool af_draft_python(const char *name, size_t *file_len, int32_t *line, const ch
 /* How many events the trace will have got from the files. */
 static inline uint64_t af_draft_nr(const struct af_draft *d)
 {
-	return d->nr_slices + d->nr_works + d->nr_samples + d->stalls.nr;
+	return d->nr_slices + d->nr_works + d->nr_samples + d->nr_sums + d->stalls.nr;
 }
 
 /*

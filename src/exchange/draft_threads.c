@@ -15,6 +15,7 @@ struct open_slice {
 	uint32_t node;
 	bool in_python; /* it is a Python function or inside of one */
 	bool linked;    /* its stack begins with that of the forward operator */
+	bool in_span;   /* time of its own is a sample */
 };
 
 struct sweep {
@@ -25,9 +26,13 @@ struct sweep {
 	struct af_map backward; /* moment → the moment of its forward operator */
 	uint32_t nr;
 	struct open_slice open[OPEN_MAX];
+	uint64_t since_ns; /* the time of spans is given out up to here */
 	/* Ranges nest in each other only: one begins in the function that opens it, and goes on. */
 	uint32_t nr_ranges;
-	uint64_t range_ends_ns[OPEN_MAX];
+	struct open_range {
+		uint64_t end_ns;
+		const char *domain;
+	} ranges[OPEN_MAX];
 };
 
 static enum af_draft_slice_kind kind_of(const struct af_draft_slice *s)
@@ -48,8 +53,11 @@ static int compare(uint64_t a, uint64_t b)
 /* By thread and time, outer ones first: of equal ones ranges, Python, operators, calls. */
 static int slice_order(const void *a, const void *b)
 {
-	static const uint8_t rank[] = {
-	    [AF_DRAFT_RANGE] = 0, [AF_DRAFT_FUNCTION] = 1, [AF_DRAFT_OP] = 2, [AF_DRAFT_CALL] = 3};
+	static const uint8_t rank[] = {[AF_DRAFT_RANGE] = 0,
+	                               [AF_DRAFT_SPAN] = 1,
+	                               [AF_DRAFT_FUNCTION] = 2,
+	                               [AF_DRAFT_OP] = 3,
+	                               [AF_DRAFT_CALL] = 4};
 	const struct af_draft_slice *x = a, *y = b;
 	int d = compare(thread_of(x), thread_of(y));
 
@@ -61,6 +69,8 @@ static int slice_order(const void *a, const void *b)
 		d = compare(rank[kind_of(x)], rank[kind_of(y)]);
 	if (!d)
 		d = compare(x->correlation, y->correlation);
+	if (!d && kind_of(x) == AF_DRAFT_SPAN)
+		d = compare(x->external, y->external);
 	return d ? d : compare(x->name, y->name);
 }
 
@@ -71,12 +81,25 @@ static uint64_t moment(uint32_t thread, uint64_t ns)
 	return af_hash(words, sizeof words);
 }
 
+/* What has passed is the innermost span's own. */
+static void span_account(struct sweep *s, uint64_t now_ns)
+{
+	const struct open_slice *o = s->nr ? &s->open[s->nr - 1] : NULL;
+
+	if (o && o->in_span && now_ns > s->since_ns && !s->dry) {
+		draft_define_stack(s->w, s->process, o->node, now_ns);
+		af_stream_put(&s->w->stream, ksample, now_ns + s->w->shift_ns, .callpath = o->node,
+		              .weight_ns = now_ns - s->since_ns);
+	}
+	s->since_ns = now_ns;
+}
+
 static void write_range(struct sweep *s, enum af_range_edge edge, uint64_t time_ns,
-                        const char *name)
+                        const char *domain, const char *name)
 {
 	struct af_ev_range range = {.edge = edge};
 
-	draft_put(s->w, AF_KIND_RANGE, time_ns, &range, sizeof range, "PyTorch", name);
+	draft_put(s->w, AF_KIND_RANGE, time_ns, &range, sizeof range, domain, name);
 }
 
 static void write_call(struct sweep *s, const struct open_slice *o)
@@ -121,8 +144,10 @@ static void write_orphans(struct sweep *s, const struct open_slice *o)
 
 static void slice_close(struct sweep *s)
 {
-	const struct open_slice *o = &s->open[--s->nr];
+	const struct open_slice *o = &s->open[s->nr - 1];
 
+	span_account(s, o->end_ns);
+	s->nr--;
 	if (s->dry)
 		return;
 	if (kind_of(o->slice) == AF_DRAFT_CALL)
@@ -136,12 +161,13 @@ static void sweep_to(struct sweep *s, uint64_t time_ns)
 {
 	for (;;) {
 		uint64_t slice_ns = s->nr ? s->open[s->nr - 1].end_ns : UINT64_MAX;
-		uint64_t range_ns = s->nr_ranges ? s->range_ends_ns[s->nr_ranges - 1] : UINT64_MAX;
+		const struct open_range *range = s->nr_ranges ? &s->ranges[s->nr_ranges - 1] : NULL;
+		uint64_t range_ns = range ? range->end_ns : UINT64_MAX;
 		if (s->nr && slice_ns <= time_ns && slice_ns <= range_ns) {
 			slice_close(s);
 		} else if (s->nr_ranges && range_ns <= time_ns) {
 			s->nr_ranges--;
-			write_range(s, AF_RANGE_POP, range_ns, "");
+			write_range(s, AF_RANGE_POP, range_ns, range->domain, "");
 		} else {
 			return;
 		}
@@ -157,13 +183,16 @@ static void range_open(struct sweep *s, const struct af_draft_slice *slice)
 		d->unused[AF_DRAFT_DEPTH_UNUSED]++;
 		return;
 	}
-	uint64_t outer_ns = s->nr_ranges ? s->range_ends_ns[s->nr_ranges - 1] : UINT64_MAX;
+	uint64_t outer_ns = s->nr_ranges ? s->ranges[s->nr_ranges - 1].end_ns : UINT64_MAX;
 	if (end_ns > outer_ns) {
-		d->unused[AF_DRAFT_OVERLAPS_UNUSED] += end_ns - outer_ns > ROUNDING_NS;
+		d->unused[AF_DRAFT_OVERLAPS_UNUSED] +=
+		    kind_of(slice) == AF_DRAFT_RANGE && end_ns - outer_ns > ROUNDING_NS;
 		end_ns = outer_ns;
 	}
-	s->range_ends_ns[s->nr_ranges++] = end_ns;
-	write_range(s, AF_RANGE_PUSH, slice->start_ns, af_strtab_get(&d->names, slice->name));
+	const char *domain = kind_of(slice) == AF_DRAFT_RANGE ? "PyTorch" : "spans";
+	s->ranges[s->nr_ranges++] = (struct open_range){end_ns, domain};
+	write_range(s, AF_RANGE_PUSH, slice->start_ns, domain,
+	            af_strtab_get(&d->names, slice->name));
 }
 
 /* A runtime's call to the driver on behalf of the one that is open already. */
@@ -225,12 +254,19 @@ static void sweep_slice(struct sweep *s, const struct af_draft_slice *slice)
 		o.node = outer->node;
 		o.in_python = outer->in_python;
 		o.linked = outer->linked;
+		o.in_span = outer->in_span;
 	}
 	if (kind == AF_DRAFT_CALL && call_is_same(s, slice)) {
 		d->unused[AF_DRAFT_NESTED_UNUSED]++;
 		return;
 	}
-	if (kind == AF_DRAFT_OP) {
+	span_account(s, slice->start_ns);
+	if (kind == AF_DRAFT_SPAN) {
+		if (!s->dry)
+			range_open(s, slice);
+		o.in_span = true;
+		o.node = af_draft_node(d, o.node, slice->name, AF_DRAFT_NATIVE);
+	} else if (kind == AF_DRAFT_OP) {
 		open_operator(s, &o);
 	} else if (kind == AF_DRAFT_FUNCTION) {
 		o.in_python = true;
@@ -239,7 +275,7 @@ static void sweep_slice(struct sweep *s, const struct af_draft_slice *slice)
 	s->open[s->nr++] = o;
 }
 
-static void open_thread(struct draft_writer *w, const char *file, uint32_t thread)
+void draft_thread_open(struct draft_writer *w, const char *file, uint32_t thread)
 {
 	const struct af_draft_thread *t = &w->draft->threads[thread];
 	struct af_ev_thread fixed = {.tid = t->tid};
@@ -257,7 +293,7 @@ static uint64_t sweep_thread(struct sweep *s, uint64_t i)
 
 	s->process = d->threads[thread].process;
 	if (!s->dry)
-		open_thread(s->w, "thread", thread);
+		draft_thread_open(s->w, "thread", thread);
 	for (; i < d->nr_slices && thread_of(&d->slices[i]) == thread; i++)
 		sweep_slice(s, &d->slices[i]);
 	sweep_to(s, UINT64_MAX);
@@ -303,58 +339,6 @@ void draft_write_threads(struct draft_writer *w)
 	af_map_free(&s->forward);
 	af_map_free(&s->backward);
 	free(s);
-}
-
-static int sample_order(const void *a, const void *b)
-{
-	const struct af_draft_sample *x = a, *y = b;
-	int d = compare(x->thread, y->thread);
-
-	return d ? d : compare(x->time_ns, y->time_ns);
-}
-
-/* The function that the stack was taken at the entry of; 0: it is none that asks for work. */
-static uint32_t call_of(const struct af_draft *d, const struct af_draft_sample *s)
-{
-	uint32_t name = s->node ? d->frames[d->nodes[s->node].frame].name : 0;
-	const char *text = name ? af_strtab_get(&d->names, name) : "";
-
-	if (!d->calls || s->kernel_node || strncmp(text, "cu", 2))
-		return 0;
-	return draft_function_does(text) == AF_DOES_OTHER ? 0 : name;
-}
-
-void draft_write_samples(struct draft_writer *w)
-{
-	struct af_draft *d = w->draft;
-	uint32_t thread = UINT32_MAX;
-
-	if (d->nr_samples)
-		qsort(d->samples, d->nr_samples, sizeof *d->samples, sample_order);
-	for (uint64_t i = 0; i < d->nr_samples && !w->error; i++) {
-		const struct af_draft_sample *s = &d->samples[i];
-		if (s->thread != thread) {
-			if (i)
-				draft_stream_close(w);
-			open_thread(w, "samples", thread = s->thread);
-		}
-		uint32_t function = call_of(d, s), process = d->threads[thread].process;
-		uint32_t node = function ? d->nodes[s->node].parent : s->node;
-		if (node)
-			draft_define_stack(w, process, node, s->time_ns);
-		if (s->kernel_node)
-			draft_define_kernel_stack(w, s->kernel_node, s->time_ns);
-		if (function)
-			af_stream_put(&w->stream, call_seen, s->time_ns + w->shift_ns,
-			              .callpath = node,
-			              .function = draft_use(&w->functions, process, function));
-		else
-			af_stream_put(&w->stream, ksample, s->time_ns + w->shift_ns,
-			              .callpath = node, .kstack = s->kernel_node, .cpu = s->cpu,
-			              .weight_ns = d->sample_weight_ns);
-	}
-	if (d->nr_samples)
-		draft_stream_close(w);
 }
 
 uint32_t draft_function_does(const char *name)

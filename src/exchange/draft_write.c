@@ -81,6 +81,15 @@ static uint64_t frame_address(uint32_t frame)
 	return ADDRESS_FIRST + (uint64_t)frame * ADDRESS_STEP;
 }
 
+/* Inlined functions have the address of the one that they are in: the stack goes on outside of it.
+ */
+static uint32_t address_outermost(const struct af_draft *d, uint32_t node)
+{
+	while (d->frames[d->nodes[node].frame].kind == AF_DRAFT_INLINED)
+		node = d->nodes[node].parent;
+	return node;
+}
+
 /*
  * Python frames lie in the Python stack, each behind a border of its own, and the native stack has
  * a call of the eval loop for each: so a reader puts them back exactly where they were.
@@ -94,7 +103,7 @@ void draft_define_stack(struct draft_writer *w, uint32_t process, uint32_t node,
 	if (d->nodes[node].defined == w->nr_streams)
 		return;
 	d->nodes[node].defined = w->nr_streams;
-	for (uint32_t at = node; at; at = d->nodes[at].parent) {
+	for (uint32_t at = node; at; at = d->nodes[address_outermost(d, at)].parent) {
 		uint32_t frame = d->nodes[at].frame;
 		bool kernel = d->frames[frame].kind == AF_DRAFT_KERNEL;
 		draft_use(&w->frames, kernel ? UINT32_MAX : process, frame);
@@ -273,19 +282,43 @@ static void write_string(struct draft_writer *w, uint8_t *done, uint32_t name)
 	          af_strtab_get(&w->draft->names, name), NULL);
 }
 
-static void write_symbol(struct draft_writer *w, uint32_t process, uint64_t address, uint32_t name,
-                         uint32_t module)
+static void write_symbol(struct draft_writer *w, uint32_t process, uint64_t address,
+                         const uint32_t *frames, uint32_t nr, uint32_t module)
 {
-	uint32_t frames[3] = {name};
 	struct af_ev_symbol symbol = {.process = process,
 	                              .address = address,
 	                              .module = module,
 	                              .offset = address,
 	                              .source = AF_SYMBOL_SYMTAB};
-	struct af_tail tail = {frames, sizeof frames, 4};
+	struct af_tail tail = {frames, nr * 12, 4};
 
 	af_stream_put_tail(&w->stream, AF_KIND_SYMBOL, w->begin_ns + w->shift_ns, &symbol,
 	                   sizeof symbol, &tail, 1);
+}
+
+/* A frame and, where it is inlined, those that it is in. */
+static void write_frame(struct draft_writer *w, uint8_t *done, uint32_t process, uint32_t index,
+                        uint32_t imported)
+{
+	const struct af_draft *d = w->draft;
+	const struct af_draft_frame_of *frame = &d->frames[index], *at = frame;
+	uint32_t frames[3 * AF_DRAFT_DEPTH], nr = 0;
+	bool kernel = process == UINT32_MAX;
+
+	for (;; at = &d->frames[at->outer]) {
+		const uint32_t one[3] = {at->name, at->file, at->line};
+		memcpy(&frames[3 * nr++], one, sizeof one);
+		write_string(w, done, at->name);
+		write_string(w, done, at->file);
+		if (at->kind != AF_DRAFT_INLINED)
+			break;
+	}
+	write_string(w, done, frame->module);
+	write_symbol(w, kernel ? 0 : process + 1,
+	             (kernel ? ADDRESS_KERNEL : 0) + frame_address(index), frames, nr,
+	             frame->module ? frame->module
+	             : kernel      ? 0
+	                           : imported);
 }
 
 /* Not in a stream called `symbols`: naming the trace anew would replace it. */
@@ -304,16 +337,12 @@ static void write_names(struct draft_writer *w)
 		const struct af_draft_frame_of *frame = &d->frames[u->what];
 		if (frame->kind == AF_DRAFT_PYTHON) {
 			if (of_eval != u->process)
-				write_symbol(w, u->process + 1, ADDRESS_EVAL, eval, module);
+				write_symbol(w, u->process + 1, ADDRESS_EVAL, (uint32_t[3]){eval},
+				             1, module);
 			of_eval = u->process;
 			continue;
 		}
-		write_string(w, done, frame->name);
-		if (u->process == UINT32_MAX)
-			write_symbol(w, 0, ADDRESS_KERNEL + frame_address(u->what), frame->name, 0);
-		else
-			write_symbol(w, u->process + 1, frame_address(u->what), frame->name,
-			             module);
+		write_frame(w, done, u->process, u->what, module);
 	}
 	draft_stream_close(w);
 	free(done);
@@ -369,6 +398,8 @@ static void span_find(struct draft_writer *w)
 		span_add(w, d->works[i].start_ns, d->works[i].busy_ns);
 	for (uint64_t i = 0; i < d->nr_samples; i++)
 		span_add(w, d->samples[i].time_ns, 0);
+	for (uint64_t i = 0; i < d->nr_sums; i++)
+		span_add(w, d->sums[i].time_ns, 0);
 	for (uint32_t i = 0; i < d->stalls.nr_windows; i++)
 		span_add(w, d->stalls.windows[i].start_ns,
 		         d->stalls.windows[i].end_ns - d->stalls.windows[i].start_ns);
@@ -388,6 +419,7 @@ int af_draft_write(struct af_draft *d, int dirfd, struct af_err *err)
 	draft_write_works(&w);
 	draft_write_threads(&w);
 	draft_write_samples(&w);
+	draft_write_sums(&w);
 	draft_write_stalls(&w);
 	write_definitions(&w);
 	write_names(&w);

@@ -77,9 +77,13 @@ void draft_write_listing(struct draft_writer *w, uint32_t process);
 void draft_write_code(struct draft_writer *w, const struct draft_use *u);
 void draft_write_reason(struct draft_writer *w, const struct draft_use *u);
 
+/* Open the stream @file of a thread and say whose it is. */
+void draft_thread_open(struct draft_writer *w, const char *file, uint32_t thread);
+
 /* The streams of threads, of samples, of device work. */
 void draft_write_threads(struct draft_writer *w);
 void draft_write_samples(struct draft_writer *w);
+void draft_write_sums(struct draft_writer *w);
 void draft_write_works(struct draft_writer *w);
 void draft_write_stalls(struct draft_writer *w);
 

@@ -366,6 +366,15 @@ typedef int64_t af_i64;
 	  "memory_bytes, capability, pci, …")                                                      \
 	F(STR, str, value, "text")
 
+#define AF_SUMMED_FIELDS(F)                                                                        \
+	F(FIX, u32, callpath, "user part, 0 for none")                                             \
+	F(FIX, u32, kstack, "kernel part, 0 for none")                                             \
+	F(FIX, u64, busy_ns, "on the CPU, or in whatever state the other profiler looked at")      \
+	F(FIX, u64, samples, "")                                                                   \
+	F(FIX, u64, count, "of calls, objects, launches: of what, a note says")                    \
+	F(FIX, u64, bytes, "")                                                                     \
+	F(FIX, u64, off_cpu_ns, "")
+
 /*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
@@ -417,7 +426,8 @@ typedef int64_t af_i64;
 	K(45, GPU_WINDOW, gpu_window, "samples of what a device executes were read")               \
 	K(46, GPU_SAMPLE, gpu_sample, "how often a device was at an instruction, and why")         \
 	K(47, CODE_ADDRESS, code_address, "an address lies in device code, which ran on the host") \
-	K(48, DEVICE_NOTE, device_note, "a fact about a device")
+	K(48, DEVICE_NOTE, device_note, "a fact about a device")                                   \
+	K(49, SUMMED, summed, "what another profiler added up for a stack, of no moment")
 
 #define AF_TRACE_VERSION 1
 

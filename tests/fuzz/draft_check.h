@@ -97,8 +97,9 @@ static inline void fuzz_check_trace(uint64_t most)
 static inline void fuzz_check_draft(struct af_draft *d)
 {
 	struct af_err err = {0};
-	/* Work may get a call each, samples a call and work. */
-	uint64_t most = af_draft_nr(d) + d->nr_works + 2 * d->stalls.nr;
+	/* Work may get a call each, samples a call and work, spans time before and behind inner
+	 * ones. */
+	uint64_t most = af_draft_nr(d) + d->nr_works + d->nr_slices + 2 * d->stalls.nr;
 
 	if (af_draft_nr(d)) {
 		fuzz_dir_make();
