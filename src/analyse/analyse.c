@@ -34,8 +34,11 @@ static void results_open(struct af_results *r, const struct af_asked *asked)
 	};
 
 	*r = (struct af_results){.asked = *asked};
-	for (int i = 0; i < AF_VIEW_WAKERS; i++)
+	for (int i = 0; i < AF_VIEW_WAKERS; i++) {
 		af_tree_open(&r->trees[i], weights, AF_WEIGHTS);
+		if (asked->spots)
+			af_tree_keep_spots(&r->trees[i]);
+	}
 	af_tree_open(&r->trees[AF_VIEW_WAKERS], waits, 2);
 	af_tree_open(&r->trees[AF_VIEW_IDLE], weights, 1);
 }
@@ -95,6 +98,7 @@ static void analysis_sample(void *arg, const struct af_sample *s)
 	/* Here too, what is not asked for was sampled all the same. */
 	sample.on_device =
 	    af_host_samples_take(&a->hosts, &a->world, a->attributes ? &a->attribution : NULL, s);
+	sample.at.tid = a->world.threads_apart ? s->tid : 0;
 	if (analysis_outside(a, s->at.process, s->tid))
 		return;
 	for (int i = 0; a->passes[i]; i++)
@@ -210,6 +214,7 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_as
 	a->tells_hosts = a->attributes || what->answers & 1 << AF_VIEW_ALL;
 	wanted |= asked | (a->joins ? AF_LAUNCHES_WANTS : 0);
 	wanted |= a->attributes ? AF_ATTRIBUTION_WANTS : 0;
+	wanted |= what->spots ? 1ull << AF_KIND_MAPPING : 0;
 	a->samples.take = analysis_sample;
 	a->launches.take = a->match.on ? analysis_match : analysis_work;
 	a->match.take = analysis_work;
@@ -308,6 +313,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 	a.world.doings.apart = asked->ranges || asked->range;
 	a.world.doings.only = asked->range;
 	a.match.on = asked->by_time;
+	a.world.threads_apart = asked->group == AF_GROUP_TRACK;
 	int rc = analysis_open(&a, dir, asked, err);
 	if (!rc) {
 		for (uint64_t n = 1; af_trace_next(a.trace, &ev); n++) {

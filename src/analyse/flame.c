@@ -6,6 +6,7 @@
 
 #include "analyse/flame_seen.h"
 #include "analyse/flame_work.h"
+#include "analyse/frame_spots.h"
 #include "analyse/frames.h"
 #include "analyse/pass.h"
 #include "analyse/places.h"
@@ -136,6 +137,8 @@ static void flame_add(struct af_tree *t, const struct af_world *w, const struct 
 	const struct af_place *at = &f->places.all[s->place];
 	uint32_t node = flame_process(t, w, at->process, asked->group);
 
+	if (at->tid)
+		node = af_frames_thread(t, w, node, at->process, at->tid);
 	if (asked->ranges)
 		node = af_frames_ranges(t, w, node, s->doing);
 	node = af_frames_place(t, w, node, at);

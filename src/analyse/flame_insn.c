@@ -6,6 +6,7 @@
 
 #include "analyse/attribution.h"
 #include "analyse/code_names.h"
+#include "analyse/frame_spots.h"
 #include "analyse/frames.h"
 #include "base/arena.h"
 #include "sym/stalls.h"
@@ -28,14 +29,17 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-static void name_add(struct flame_insn *d, const char *text, enum af_frame kind)
+static void name_add(struct flame_insn *d, const char *text, enum af_frame kind,
+                     const struct af_spot *spot)
 {
 	AF_GROW(d->names, d->nr_names, d->cap_names);
-	d->names[d->nr_names++] = af_tree_name(d->tree, text, strlen(text), kind, 0);
+	d->names[d->nr_names++] = af_tree_name_at(d->tree, text, strlen(text), kind, spot);
 }
 
-static void name_line(struct flame_insn *d, const struct af_code_frame *f, const char *function)
+static void name_line(struct flame_insn *d, const struct af_code_frame *f, const char *function,
+                      const struct af_spot *at)
 {
+	struct af_spot spot = *at;
 	char text[1024];
 
 	if (f->function)
@@ -46,7 +50,11 @@ static void name_line(struct flame_insn *d, const struct af_code_frame *f, const
 		snprintf(text, sizeof text, "%s (%s)", function, base_name(f->file));
 	else
 		snprintf(text, sizeof text, "%s (%s:%u)", function, base_name(f->file), f->line);
-	name_add(d, text, AF_FRAME_GPU);
+	spot.function = function;
+	spot.file = f->file;
+	spot.line = f->line;
+	spot.what = AF_SPOT_LINE;
+	name_add(d, text, AF_FRAME_GPU, &spot);
 }
 
 /* Lines from the outermost in, then the instruction. */
@@ -56,13 +64,17 @@ static void name_place(struct flame_insn *d, const struct af_attributed *f)
 	struct af_code_names *names = d->results->code_names;
 	const struct af_device_code *code = &w->codes[f->code];
 	struct af_code_frame frames[AF_CODE_FRAMES];
+	struct af_spot spot = af_spot_device(w, f->code, f->offset);
 	char insn[256];
 
 	uint32_t nr = af_code_names_frames(names, w, f->code, f->offset, frames, AF_CODE_FRAMES);
-	for (uint32_t i = nr; i-- > 0;)
-		name_line(d, &frames[i], code->shown);
+	for (uint32_t i = nr; i-- > 0;) {
+		spot.inlined = i + 1 < nr;
+		name_line(d, &frames[i], code->shown, &spot);
+	}
+	spot.inlined = false;
 	if (!nr && code->kernel != code->name)
-		name_add(d, code->shown, AF_FRAME_GPU);
+		name_add(d, code->shown, AF_FRAME_GPU, NULL);
 	if (d->depth == AF_DEPTH_LINE || (d->depth == AF_DEPTH_BEST && nr))
 		return;
 	const char *text = af_code_names_text(names, w, f->code, f->offset);
@@ -70,7 +82,9 @@ static void name_place(struct flame_insn *d, const struct af_attributed *f)
 		return;
 	snprintf(insn, sizeof insn, "0x%04llx%s%s", (unsigned long long)f->offset, text ? " " : "",
 	         text ? text : "");
-	name_add(d, insn, AF_FRAME_GPU_INSN);
+	spot.function = code->shown;
+	spot.what = AF_SPOT_INSN;
+	name_add(d, insn, AF_FRAME_GPU_INSN, &spot);
 }
 
 static uint32_t draw_place(struct flame_insn *d, uint32_t node, const struct af_attributed *f)
@@ -105,8 +119,11 @@ static uint32_t draw_stall(struct flame_insn *d, uint32_t node, uint32_t stall)
 	if (!d->stalls)
 		d->stalls = af_xcalloc(w->nr_stalls, sizeof *d->stalls);
 	if (!d->stalls[stall]) {
-		snprintf(text, sizeof text, "[%s]", af_stall_name(w->stalls[stall].name, name));
-		d->stalls[stall] = af_tree_name(d->tree, text, strlen(text), AF_FRAME_GPU_INSN, 0);
+		const char *reason = af_stall_name(w->stalls[stall].name, name);
+		const struct af_spot spot = {.what = AF_SPOT_STALL, .function = reason};
+		snprintf(text, sizeof text, "[%s]", reason);
+		d->stalls[stall] =
+		    af_tree_name_at(d->tree, text, strlen(text), AF_FRAME_GPU_INSN, &spot);
 	}
 	return af_tree_child(d->tree, node, d->stalls[stall]);
 }

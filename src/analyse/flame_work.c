@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/flame_insn.h"
+#include "analyse/frame_spots.h"
 #include "analyse/frames.h"
 
 /* A call: who called what. */
@@ -133,14 +134,22 @@ uint32_t flame_process(struct af_tree *t, const struct af_world *w, uint32_t pro
                        enum af_grouping group)
 {
 	const struct af_process *p = af_world_process(w, process);
-	const char *rank = p && group == AF_GROUP_RANK ? af_process_note(p, "rank") : NULL;
+	bool ranks = group == AF_GROUP_RANK || group == AF_GROUP_TRACK;
+	const char *rank = p && ranks ? af_process_note(p, "rank") : NULL;
+	const struct af_spot spot = {.what = AF_SPOT_RANK, .function = rank};
 	uint32_t node = af_frames_process(t, w, process);
 	char text[64];
 
 	if (!rank)
 		return node;
 	snprintf(text, sizeof text, "[rank %s]", rank);
-	return af_frames_under(t, node, text, AF_FRAME_PROCESS);
+	return af_frames_at(t, node, text, AF_FRAME_PROCESS, &spot);
+}
+
+/* Is work told apart by device, or more? */
+static bool by_device(enum af_grouping group)
+{
+	return group == AF_GROUP_DEVICE || group == AF_GROUP_QUEUE || group == AF_GROUP_TRACK;
 }
 
 static void queue_name(char *text, size_t size, const struct af_queue *queue,
@@ -165,7 +174,9 @@ static uint32_t draw_device(struct af_tree *t, const struct af_world *w, uint32_
 	if (!id)
 		return af_frames_under(t, node, "[device not known]", AF_FRAME_MARK);
 	snprintf(text, sizeof text, "[device %u: %s]", id, device ? device->name : "");
-	return af_frames_under(t, node, text, AF_FRAME_GPU);
+	const struct af_spot spot = {
+	    .what = AF_SPOT_DEVICE, .function = device ? device->name : "", .address = id};
+	return af_frames_at(t, node, text, AF_FRAME_GPU, &spot);
 }
 
 /* Whose work it is, between the process and the stack. */
@@ -177,13 +188,14 @@ static uint32_t draw_queue(struct af_tree *t, const struct af_world *w, uint32_t
 	    queue ? af_world_device(w, is->process, queue->device) : NULL;
 	char text[256];
 
-	if (group != AF_GROUP_DEVICE && group != AF_GROUP_QUEUE)
+	if (!by_device(group))
 		return node;
 	node = draw_device(t, w, node, is->process, queue ? queue->device : 0);
 	if (group == AF_GROUP_DEVICE || !queue)
 		return node;
 	queue_name(text, sizeof text, queue, device);
-	return af_frames_under(t, node, text, AF_FRAME_GPU);
+	const struct af_spot spot = {.what = AF_SPOT_QUEUE, .address = queue->id};
+	return af_frames_at(t, node, text, AF_FRAME_GPU, &spot);
 }
 
 static uint32_t draw_graph(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t of)
@@ -230,7 +242,10 @@ static uint32_t draw_between(struct af_tree *t, uint32_t to, const struct af_tre
 	to = draw_between(t, to, from, above, from->nodes[node].parent);
 	uint32_t name = from->nodes[node].name;
 	const char *text = af_tree_text(from, name, &len);
-	return af_tree_child(t, to, af_tree_name(t, text, len, af_tree_frame(from, name), 0));
+	return af_tree_child(
+	    t, to,
+	    af_tree_name_at(t, text, len, af_tree_frame(from, name),
+	                    af_tree_has_spots(from) ? af_tree_spot(from, name) : NULL));
 }
 
 /*
@@ -324,7 +339,7 @@ static void draw_unrecorded(struct flame_insn *insn, const struct af_world *w, s
 		if (job->recorded || !job->parts || !insn->samples)
 			continue;
 		uint32_t node = flame_process(t, w, job->is.process, asked->group);
-		if (asked->group == AF_GROUP_DEVICE || asked->group == AF_GROUP_QUEUE)
+		if (by_device(asked->group))
 			node = draw_device(t, w, node, job->is.process, job->is.device);
 		flame_insn_draw_unrecorded(insn, job, node);
 	}
@@ -346,6 +361,8 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 	struct af_tree scratch = {0};
 
 	af_tree_open(&scratch, &none, 1);
+	if (af_tree_has_spots(t))
+		af_tree_keep_spots(&scratch);
 	for (uint32_t i = 0; i < f->nr_jobs; i++) {
 		const struct flame_job *job = &f->jobs[i];
 		const struct af_job_key key = job_key(f, w, job);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/frame_spots.h"
 #include "analyse/pymerge.h"
 #include "sym/sym.h"
 
@@ -23,9 +24,10 @@ static const char *base_name(const char *path)
  * AF_SYMBOL_SOURCES has. Not its offset, which would make a frame of each address; `print -k
  * symbol` tells.
  */
-static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint32_t parent,
-                              const struct af_symbol *s, enum af_frame kind)
+static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint32_t process,
+                              uint32_t parent, const struct af_symbol *s, enum af_frame kind)
 {
+	const struct af_spot spot = af_spot_address(w, process, s);
 	static const char *const reasons[AF_SYMBOL_END] = {
 	    [AF_SYMBOL_NO_FILE] = "file gone",
 	    [AF_SYMBOL_BUILD_ID] = "file replaced",
@@ -46,8 +48,8 @@ static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint3
 		len -= 2;
 	}
 	snprintf(text, sizeof text, "[%.*s: %s]", (int)len, name, reason ? reason : "not named");
-	return af_frames_under(t, parent, text,
-	                       *module || kind == AF_FRAME_KERNEL ? kind : AF_FRAME_MARK);
+	return af_frames_at(t, parent, text,
+	                    *module || kind == AF_FRAME_KERNEL ? kind : AF_FRAME_MARK, &spot);
 }
 
 /* Imported names have their kind behind them, where it was known, as folded text does. */
@@ -65,23 +67,27 @@ static enum af_frame kind_behind(const char *name, size_t *len)
 }
 
 /* A function; the ones that PoCL makes of OpenCL kernels go by the kernel's name. */
-static uint32_t frame_named(struct af_tree *t, const struct af_world *w, uint32_t parent,
-                            const char *name, const struct af_symbol *s, bool inlined)
+static uint32_t frame_named(struct af_tree *t, const struct af_world *w, uint32_t process,
+                            uint32_t parent, const struct af_symbol *s, uint32_t i)
 {
+	const char *name = af_strtab_get(&w->strings, s->frames[i * 3]);
+	const struct af_spot spot = af_spot_function(w, process, s, i);
 	size_t len;
 	const char *kernel = af_sym_kernel_name(name, &len);
 
 	if (kernel)
-		return af_tree_child(t, parent, af_tree_name(t, kernel, len, AF_FRAME_GPU, 0));
+		return af_tree_child(t, parent,
+		                     af_tree_name_at(t, kernel, len, AF_FRAME_GPU, &spot));
 	if (!strcmp(af_strtab_get(&w->strings, s->module), "[imported]")) {
 		len = strlen(name);
 		enum af_frame kind = kind_behind(name, &len);
-		return af_tree_child(t, parent, af_tree_name(t, name, len, kind, 0));
+		return af_tree_child(t, parent, af_tree_name_at(t, name, len, kind, &spot));
 	}
-	return af_frames_under(t, parent, name,
-	                       inlined                      ? AF_FRAME_INLINED
-	                       : s->source == AF_SYMBOL_JIT ? AF_FRAME_JIT
-	                                                    : AF_FRAME_NATIVE);
+	return af_frames_at(t, parent, name,
+	                    spot.inlined                 ? AF_FRAME_INLINED
+	                    : s->source == AF_SYMBOL_JIT ? AF_FRAME_JIT
+	                                                 : AF_FRAME_NATIVE,
+	                    &spot);
 }
 
 /* An address of the operating system's kernel, with what was inlined there. */
@@ -92,10 +98,12 @@ static uint32_t frame_kernel(struct af_tree *t, const struct af_world *w, uint32
 	uint32_t at = s ? s->nr_frames : 0;
 
 	if (!at)
-		return frame_unnamed(t, w, parent, s, AF_FRAME_KERNEL);
-	while (at-- > 0)
-		parent = af_frames_under(t, parent, af_strtab_get(&w->strings, s->frames[at * 3]),
-		                         AF_FRAME_KERNEL);
+		return frame_unnamed(t, w, 0, parent, s, AF_FRAME_KERNEL);
+	while (at-- > 0) {
+		const struct af_spot spot = af_spot_function(w, 0, s, at);
+		parent = af_frames_at(t, parent, af_strtab_get(&w->strings, s->frames[at * 3]),
+		                      AF_FRAME_KERNEL, &spot);
+	}
 	return parent;
 }
 
@@ -109,13 +117,12 @@ static uint32_t frame_native(struct af_tree *t, const struct af_world *w, uint32
 	const struct af_symbol *s = af_world_symbol(w, stack->process, pc, stack->generation);
 
 	if (!s || !s->nr_frames)
-		return frame_unnamed(t, w, parent, s, AF_FRAME_NATIVE);
+		return frame_unnamed(t, w, stack->process, parent, s, AF_FRAME_NATIVE);
 	for (uint32_t i = s->nr_frames; i-- > 0;) {
-		const char *name = af_strtab_get(&w->strings, s->frames[i * 3]);
-		if (*name)
-			parent = frame_named(t, w, parent, name, s, i + 1 < s->nr_frames);
+		if (*af_strtab_get(&w->strings, s->frames[i * 3]))
+			parent = frame_named(t, w, stack->process, parent, s, i);
 		else
-			parent = frame_unnamed(t, w, parent, s, AF_FRAME_NATIVE);
+			parent = frame_unnamed(t, w, stack->process, parent, s, AF_FRAME_NATIVE);
 	}
 	return parent;
 }
@@ -135,7 +142,13 @@ static uint32_t frame_python(struct af_tree *t, const struct af_world *w, uint32
 		snprintf(text, sizeof text, "%s (%s:%d)", c->name, base_name(c->file), line);
 	else
 		snprintf(text, sizeof text, "%s (%s)", c->name, base_name(c->file));
-	return af_frames_under(t, parent, text, AF_FRAME_PYTHON);
+	const struct af_spot spot = {
+	    .function = c->name,
+	    .file = c->file,
+	    .line = line > 0 ? (uint32_t)line : 0,
+	    .first_line = c->first_line > 0 ? (uint32_t)c->first_line : 0,
+	};
+	return af_frames_at(t, parent, text, AF_FRAME_PYTHON, &spot);
 }
 
 static uint32_t frame_truncated(struct af_tree *t, uint32_t parent, uint32_t stop)
@@ -357,7 +370,8 @@ uint32_t af_frames_process(struct af_tree *t, const struct af_world *w, uint32_t
 	/* In the recorder's streams the kernel acts for no process: an interrupt woke somebody. */
 	const char *name = !process ? "[interrupt]" : p && *p->name ? p->name : "[unknown process]";
 
-	return af_frames_under(t, 0, name, AF_FRAME_PROCESS);
+	const struct af_spot spot = af_spot_process(w, process);
+	return af_frames_at(t, 0, name, AF_FRAME_PROCESS, &spot);
 }
 
 uint32_t af_frames_place(struct af_tree *t, const struct af_world *w, uint32_t node,

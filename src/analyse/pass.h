@@ -56,7 +56,8 @@ enum af_grouping {
 	AF_GROUP_NONE,
 	AF_GROUP_RANK,   /* [rank 3], of processes that have one: MPI's, torchrun's */
 	AF_GROUP_DEVICE, /* of device work: [device 1: NAME] */
-	AF_GROUP_QUEUE   /* the same, and [stream 7], of OpenCL [queue 1] */
+	AF_GROUP_QUEUE,  /* the same, and [stream 7], of OpenCL [queue 1] */
+	AF_GROUP_TRACK   /* the same, and of threads [main 1234], of processes [rank 3] */
 };
 
 /* How far into kernels stacks go, where instructions of them were sampled. */
@@ -81,6 +82,7 @@ struct af_asked {
 	uint32_t kernels;   /* of these at most so many; 0: one */
 	uint32_t context, rows;
 	const char *sources; /* directories to look for them, with colons between; or NULL */
+	bool spots;          /* trees keep where their frames are in code: tree.h */
 	bool by_time;        /* match work without a stack with calls seen from outside: match.h */
 	void *own;           /* for AF_ANSWER_OWN: the pass finds it in the results */
 };

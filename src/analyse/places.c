@@ -8,6 +8,7 @@
 void af_places_free(struct af_places *p)
 {
 	af_map_free(&p->by_place);
+	af_map_free(&p->by_thread);
 	free(p->all);
 	*p = (struct af_places){0};
 }
@@ -27,9 +28,17 @@ static uint64_t user_of(const struct af_place *at)
 
 uint32_t af_places_number(struct af_places *p, const struct af_place *at)
 {
+	uint64_t key = user_of(at) << 32 | at->kstack;
+	struct af_map *map = &p->by_place;
 	bool fresh;
-	uint64_t *number = af_map_at(&p->by_place, user_of(at) << 32 | at->kstack, &fresh);
 
+	if (at->tid) { /* Numbers of places, with threads or without, are less than 2^32. */
+		struct af_place of_any = *at;
+		of_any.tid = 0;
+		key = (uint64_t)af_places_number(p, &of_any) << 32 | at->tid;
+		map = &p->by_thread;
+	}
+	uint64_t *number = af_map_at(map, key, &fresh);
 	if (fresh) {
 		AF_GROW(p->all, p->nr, p->cap);
 		p->all[p->nr] = *at;
@@ -47,5 +56,6 @@ struct af_place af_place_of(const struct af_world *w, const struct af_event *ev,
 	    .process = ev->process,
 	    .path = callpath ? af_world_path(w, ev, callpath) : AF_PATH_NONE,
 	    .kstack = kstack && !known ? AF_KSTACK_MISSED : known,
+	    .tid = w->threads_apart ? ev->tid : 0,
 	};
 }

@@ -23,12 +23,13 @@ struct af_place {
 	uint32_t process; /* ordinal */
 	uint32_t path;    /* index of the world or AF_PATH_… */
 	uint32_t kstack;  /* index of the world, 0, or AF_KSTACK_MISSED */
+	uint32_t tid;     /* whose, where w->threads_apart; else 0 */
 };
 
 struct af_places {
 	struct af_place *all; /* by number, from 0 */
 	uint32_t nr, cap;
-	struct af_map by_place; /* private */
+	struct af_map by_place, by_thread; /* private */
 };
 
 /* A zeroed struct is empty. */

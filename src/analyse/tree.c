@@ -45,6 +45,7 @@ void af_tree_close(struct af_tree *t)
 	struct af_tree_private *p = t->private_;
 
 	if (p) {
+		tree_spots_close(t);
 		af_arena_free(&p->texts);
 		free(p->names);
 		free(p->name_slots);
@@ -81,8 +82,8 @@ static void names_grow(struct af_tree *t)
 	free(old);
 }
 
-uint32_t af_tree_name(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
-                      int borrowed)
+static uint32_t name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
+                        uint32_t spot, int borrowed)
 {
 	struct af_tree_private *p = t->private_;
 
@@ -92,20 +93,33 @@ uint32_t af_tree_name(struct af_tree *t, const char *text, size_t len, enum af_f
 		names_grow(t);
 
 	uint32_t mask = p->cap_names * 2 - 1;
-	uint32_t hash = (uint32_t)(af_hash(text, len) + frame * 0x9e3779b9u);
+	uint32_t hash = (uint32_t)(af_hash(text, len) + frame * 0x9e3779b9u) + spot * 0x85ebca6bu;
 	uint32_t i = hash & mask;
 	for (; p->name_slots[i].id_plus_1; i = (i + 1) & mask) {
 		if (p->name_slots[i].hash != hash)
 			continue;
 		const struct tree_name *n = &p->names[p->name_slots[i].id_plus_1 - 1];
-		if (n->len == len && n->frame == frame && !memcmp(n->text, text, len))
+		if (n->len == len && n->frame == frame && n->spot == spot &&
+		    !memcmp(n->text, text, len))
 			return p->name_slots[i].id_plus_1 - 1;
 	}
 	if (!borrowed)
 		text = af_arena_strdup(&p->texts, text, len);
-	p->names[t->nr_names] = (struct tree_name){text, (uint32_t)len, frame};
+	p->names[t->nr_names] = (struct tree_name){text, (uint32_t)len, frame, spot & 0xffffff};
 	p->name_slots[i] = (struct tree_name_slot){hash, t->nr_names + 1};
 	return t->nr_names++;
+}
+
+uint32_t af_tree_name(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
+                      int borrowed)
+{
+	return name_of(t, text, len, frame, 0, borrowed);
+}
+
+uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
+                         const struct af_spot *spot)
+{
+	return name_of(t, text, len, frame, tree_spot_number(t, spot), 0);
 }
 
 const char *af_tree_text(const struct af_tree *t, uint32_t name, size_t *len)

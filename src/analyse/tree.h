@@ -85,6 +85,44 @@ uint32_t af_tree_name(struct af_tree *t, const char *text, size_t len, enum af_f
 const char *af_tree_text(const struct af_tree *t, uint32_t name, size_t *len);
 enum af_frame af_tree_frame(const struct af_tree *t, uint32_t name);
 
+/*
+ * What a frame is besides its text, for formats that have a place for it. Only trees that were
+ * asked to keep spots do (af_tree_keep_spots), and then frames with the same text in other places
+ * are different names: their texts merge them again.
+ */
+enum af_spot_what {
+	AF_SPOT_CODE, /* of a host or device; whatever has no other word */
+	AF_SPOT_PROCESS,
+	AF_SPOT_RANK,
+	AF_SPOT_THREAD,
+	AF_SPOT_DEVICE,
+	AF_SPOT_QUEUE,
+	AF_SPOT_LINE, /* of device code; below the frame of its kernel */
+	AF_SPOT_INSN,
+	AF_SPOT_STALL
+};
+
+struct af_spot {
+	const char *function;          /* the name alone; NULL: the frame's text is it */
+	const char *file;              /* of the source, or NULL */
+	const char *module, *build_id; /* the file of machine code, or NULL */
+	uint64_t address;              /* within the module; of a process or thread its number */
+	uint32_t line, first_line;     /* first_line: of the function; 0 not known */
+	uint32_t what;                 /* enum af_spot_what */
+	bool inlined;                  /* into the frame below it: both are one address */
+};
+
+/* Right after af_tree_open. */
+void af_tree_keep_spots(struct af_tree *t);
+bool af_tree_has_spots(const struct af_tree *t);
+
+/* af_tree_name() of a frame at @spot (NULL: nowhere); all texts are copied. */
+uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
+                         const struct af_spot *spot);
+
+/* Where the frame is: zeroes where that is not known. Valid until the next name. */
+const struct af_spot *af_tree_spot(const struct af_tree *t, uint32_t name);
+
 /* The child of @parent with this name, made when new. Never 0. */
 uint32_t af_tree_child(struct af_tree *t, uint32_t parent, uint32_t name);
 

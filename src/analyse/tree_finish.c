@@ -77,7 +77,9 @@ static int key_compare(const void *a, const void *b, void *names)
 	if (order)
 		return order;
 	/* Same line text, other kind: foo as native and as Python. */
-	return na->frame < nb->frame ? -1 : na->frame > nb->frame;
+	if (na->frame != nb->frame)
+		return na->frame < nb->frame ? -1 : 1;
+	return na->spot < nb->spot ? -1 : na->spot > nb->spot;
 }
 
 static uint64_t key_head(const struct tree_name *n, const struct rank_key *k)

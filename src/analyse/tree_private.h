@@ -8,7 +8,8 @@
 struct tree_name {
 	const char *text;
 	uint32_t len;
-	uint32_t frame; /* enum af_frame */
+	uint32_t frame : 8; /* enum af_frame */
+	uint32_t spot : 24; /* of the spots, 0: none */
 };
 
 struct tree_name_slot {
@@ -21,8 +22,11 @@ struct tree_node_slot {
 	uint32_t node; /* 0: free */
 };
 
+struct tree_spots; /* tree_spots.c */
+
 struct af_tree_private {
 	struct af_arena texts;
+	struct tree_spots *spots; /* NULL: frames of this tree have none */
 	struct tree_name *names;
 	struct tree_name_slot *name_slots;
 	uint32_t cap_names; /* slots: twice as many */
@@ -37,6 +41,10 @@ struct af_tree_private {
 
 /* A new last node below @parent, in neither a child list nor the table; weights zeroed. */
 uint32_t tree_append(struct af_tree *t, uint32_t parent, uint32_t name);
+
+/* The number of @spot (NULL: of none) among those of the tree, 0 where it has none. */
+uint32_t tree_spot_number(struct af_tree *t, const struct af_spot *spot);
+void tree_spots_close(struct af_tree *t);
 
 /* Drop what finish() made and what only building needs. */
 void tree_unfinish(struct af_tree *t);

@@ -7,12 +7,12 @@
 
 void af_world_close(struct af_world *w)
 {
-	struct af_map *maps[] = {&w->by_stack,  &w->by_py_stack, &w->by_path,    &w->by_shape,
-	                         &w->by_string, &w->by_symbol,   &w->by_py_code, &w->by_kernel,
-	                         &w->by_device, &w->by_queue,    &w->by_gpu,     &w->by_kstack,
-	                         &w->by_thread, &w->by_function, &w->by_node,    &w->by_program,
-	                         &w->by_crc,    &w->by_code,     &w->by_stall,   &w->by_stall_name,
-	                         &w->by_address};
+	struct af_map *maps[] = {&w->by_stack,   &w->by_py_stack, &w->by_path,    &w->by_shape,
+	                         &w->by_string,  &w->by_symbol,   &w->by_py_code, &w->by_kernel,
+	                         &w->by_device,  &w->by_queue,    &w->by_gpu,     &w->by_kstack,
+	                         &w->by_thread,  &w->by_function, &w->by_node,    &w->by_program,
+	                         &w->by_crc,     &w->by_code,     &w->by_stall,   &w->by_stall_name,
+	                         &w->by_address, &w->by_mapping};
 
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
@@ -212,6 +212,7 @@ void af_world_event(struct af_world *w, const struct af_event *ev)
 	    [AF_KIND_PROGRAM_CRC] = world_learn_crc,
 	    [AF_KIND_CODE] = world_learn_code,
 	    [AF_KIND_STALL] = world_learn_stall,
+	    [AF_KIND_MAPPING] = world_learn_mapping,
 	};
 
 	w->nr_events++;

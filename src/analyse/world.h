@@ -148,6 +148,7 @@ struct af_world {
 	struct af_strtab strings;
 	uint64_t first_ns, last_ns; /* of the events of targets */
 	uint64_t nr_events;
+	bool threads_apart; /* whoever wants places told apart by threads says so first */
 
 	struct af_process *processes; /* by ordinal; entry 0 is the recorder */
 	uint32_t nr_processes;
@@ -195,6 +196,7 @@ struct af_world {
 	    by_gpu;
 	struct af_map by_function, by_node, by_program, by_crc, by_code, by_stall, by_stall_name;
 	struct af_map by_address;
+	struct af_map by_mapping; /* process and path → its build-id, a string */
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
 	    cap_shapes, cap_devices, cap_queues, cap_functions, cap_nodes, cap_programs, cap_codes,
 	    cap_stalls, cap_host_codes;
@@ -278,6 +280,9 @@ uint32_t af_world_host_device(const struct af_world *w, uint32_t process);
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,
                                         uint64_t address, uint32_t generation);
 const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_t address);
+/* What a file of @process, by its path, a string of the world, had as its build-id, in hexadecimal;
+ * "" when not known: MAPPING is no event that the world wants of itself. */
+const char *af_world_build_id(const struct af_world *w, uint32_t process, uint32_t path);
 const struct af_py_code *af_world_py_code(const struct af_world *w, uint32_t process,
                                           uint32_t code);
 const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel);

@@ -1,4 +1,5 @@
 /* The world of device code: objects, their functions, and why instructions of them stall. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyse/world_private.h"
@@ -202,4 +203,25 @@ uint32_t af_world_code_make(struct af_world *w, uint32_t process, const char *ob
 		program_add(w, &p);
 	}
 	return i;
+}
+
+void world_learn_mapping(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_mapping fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+	char hex[2 * 64 + 1];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails) || !tails[0].len || tails[0].len > 64)
+		return;
+	for (uint32_t i = 0; i < tails[0].len; i++)
+		snprintf(hex + 2 * i, 3, "%02x", tails[0].data[i]);
+	const char *path = (const char *)tails[1].data;
+	uint32_t id = af_strtab_id(&w->strings, path, tails[1].len);
+	*af_map_at(&w->by_mapping, world_key(ev->process, id), NULL) =
+	    af_strtab_id_z(&w->strings, hex);
+}
+
+const char *af_world_build_id(const struct af_world *w, uint32_t process, uint32_t path)
+{
+	return af_strtab_get(&w->strings, world_find(&w->by_mapping, process, path));
 }

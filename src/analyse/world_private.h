@@ -67,6 +67,9 @@ void world_learn_node(struct af_world *w, const struct af_event *ev); /* GRAPH_N
 /* @name demangled, or as it is; a string that lives as long as the world. */
 const char *world_shown(struct af_world *w, const char *name);
 
+/* Of what is mapped: its build-id. */
+void world_learn_mapping(struct af_world *w, const struct af_event *ev);
+
 /* Of device code. */
 void world_learn_program(struct af_world *w, const struct af_event *ev);
 void world_learn_crc(struct af_world *w, const struct af_event *ev); /* PROGRAM_CRC */
