@@ -32,6 +32,7 @@ void af_draft_close(struct af_draft *d)
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
 	draft_stalls_free(&d->stalls);
+	draft_addresses_free(&d->addresses);
 	af_strtab_free(&d->names);
 	*d = (struct af_draft){0};
 }
@@ -66,18 +67,28 @@ uint32_t af_draft_name(struct af_draft *d, const char *text, size_t len)
 	return af_strtab_id(&d->names, text, nul ? (size_t)(nul - text) : len);
 }
 
+uint32_t af_draft_process_new(struct af_draft *d, uint32_t space, uint32_t pid)
+{
+	AF_GROW(d->processes, d->nr_processes, d->cap_processes);
+	d->processes[d->nr_processes] = (struct af_draft_process){.space = space, .pid = pid};
+	*af_map_at(&d->by_process, (uint64_t)space << 32 | pid, NULL) = d->nr_processes;
+	return d->nr_processes++;
+}
+
+uint32_t af_draft_text(struct af_draft *d, const char *text, size_t len)
+{
+	if (len > AF_JSON_TEXT_MAX) {
+		len = AF_JSON_TEXT_MAX;
+		d->unused[AF_DRAFT_TEXTS_UNUSED]++;
+	}
+	return af_draft_name(d, text, len);
+}
+
 uint32_t af_draft_process(struct af_draft *d, uint32_t space, uint32_t pid)
 {
-	bool fresh;
-	uint64_t *slot = af_map_at(&d->by_process, (uint64_t)space << 32 | pid, &fresh);
+	const uint64_t *known = af_map_get(&d->by_process, (uint64_t)space << 32 | pid);
 
-	if (fresh) {
-		AF_GROW(d->processes, d->nr_processes, d->cap_processes);
-		d->processes[d->nr_processes] =
-		    (struct af_draft_process){.space = space, .pid = pid};
-		*slot = d->nr_processes++;
-	}
-	return (uint32_t)*slot;
+	return known ? (uint32_t)*known : af_draft_process_new(d, space, pid);
 }
 
 uint32_t af_draft_thread(struct af_draft *d, uint32_t process, uint32_t tid)

@@ -5,9 +5,10 @@
  *
  *	af_draft_open → { af_draft_… }* → af_draft_write → af_draft_close
  *
- * Frames of other profilers have names and no addresses; how they stand in the trace is in
- * docs/format.md, "Imported traces". Times are nanoseconds since 1970 or since whatever the file
- * counts from. Out of memory ends the program. One thread at a time.
+ * Most frames of other profilers have names and no addresses (where there are some:
+ * draft_addresses.h); how they stand in the trace is in docs/format.md, "Imported traces". Times
+ * are nanoseconds since 1970 or since whatever the file counts from. Out of memory ends the
+ *program. One thread at a time.
  */
 #ifndef AF_EXCHANGE_DRAFT_H
 #define AF_EXCHANGE_DRAFT_H
@@ -17,6 +18,7 @@
 
 #include "base/map.h"
 #include "base/strtab.h"
+#include "exchange/draft_addresses.h"
 #include "exchange/draft_stalls.h"
 #include "trace/event.h"
 
@@ -56,7 +58,15 @@ enum af_draft_slice_kind {
 	D(NESTED, "calls inside of a call with the same correlation")                              \
 	D(UNASKED, "pieces of device work without a call or operator in the file: no stack")       \
 	D(CORRELATIONS, "correlations of more than 32 bits")                                       \
-	D(STRINGS, "references to strings that the file does not have")
+	D(STRINGS, "references to strings that the file does not have")                            \
+	D(FRAMES, "references to frames that the file does not have")                              \
+	D(VALUES, "values below zero, too large, or in no unit that is known")                     \
+	D(FRACTIONS, "numbers with a fraction, which was cut off")                                 \
+	D(LABELS, "labels that have no place in a trace")                                          \
+	D(WEIGHTS, "values of further kinds: a trace has one of time, samples, count, bytes")      \
+	D(EVENTS, "samples of other events than the one that is used")                             \
+	D(GUESTS, "frames of guests of a virtual machine")                                         \
+	D(MAPPINGS, "mappings of a process beyond the first 65536")
 
 enum af_draft_unused {
 #define AF_D(NAME, text) AF_DRAFT_##NAME##_UNUSED,
@@ -125,6 +135,7 @@ struct af_draft_process {
 	uint32_t exe;     /* of names */
 	uint32_t threads; /* how many */
 	uint32_t api;     /* enum af_api of its devices, 0: CUDA */
+	uint32_t parent;  /* index + 1 of the one it was forked from, whose code it has; 0: none */
 };
 
 struct af_draft_thread {
@@ -158,8 +169,14 @@ struct af_draft {
 	struct af_map by_process, by_thread, by_shape, by_node, by_frame;
 	struct af_map device_names; /* space and device → name */
 	struct af_draft_stalls stalls;
+	struct af_draft_addresses addresses;
+	const char *event; /* asked for: of a file's events only this one; NULL: the best */
+	uint64_t epoch_ns; /* of the epoch less the times, 0: they are so already, or not known */
+	uint64_t lost;     /* samples that the kernel lost */
 	uint64_t sample_weight_ns;
-	bool calls; /* samples at the entry of a function of CUDA are calls of it, seen */
+	uint64_t
+	    begin_ns; /* of what the files tell of, where they say so; 0: the first event's time */
+	bool calls;   /* samples at the entry of a function of CUDA are calls of it, seen */
 	uint64_t unused[AF_DRAFT_UNUSED_END];
 	uint64_t damaged; /* places where a file could not be understood */
 	struct af_draft_note {
@@ -177,6 +194,12 @@ void af_draft_note(struct af_draft *d, const char *key, const char *fmt, ...)
 
 /* The id of a name; bytes that a trace cannot hold in a string end it. */
 uint32_t af_draft_name(struct af_draft *d, const char *text, size_t len);
+
+/* A process that is none of those before, though one may have had its pid. */
+uint32_t af_draft_process_new(struct af_draft *d, uint32_t space, uint32_t pid);
+
+/* The same of a text that may be any length: cut where it is too long, which is counted. */
+uint32_t af_draft_text(struct af_draft *d, const char *text, size_t len);
 
 /* Indexes, made when new. UINT32_MAX: one thread too many, which is counted. */
 uint32_t af_draft_process(struct af_draft *d, uint32_t space, uint32_t pid);

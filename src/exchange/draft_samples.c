@@ -21,7 +21,8 @@ static int sample_order(const void *a, const void *b)
 /* The function that the stack was taken at the entry of; 0: it is none that asks for work. */
 static uint32_t call_of(const struct af_draft *d, const struct af_draft_sample *s)
 {
-	uint32_t name = s->node ? d->frames[d->nodes[s->node].frame].name : 0;
+	bool named = s->node && !(s->node & AF_DRAFT_ADDRESSES);
+	uint32_t name = named ? d->frames[d->nodes[s->node].frame].name : 0;
 	const char *text = name ? af_strtab_get(&d->names, name) : "";
 
 	if (!d->calls || s->kernel_node || strncmp(text, "cu", 2))

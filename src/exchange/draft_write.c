@@ -100,6 +100,10 @@ void draft_define_stack(struct draft_writer *w, uint32_t process, uint32_t node,
 	uint64_t pcs[AF_DRAFT_DEPTH], python[2 * AF_DRAFT_DEPTH];
 	uint32_t nr = 0, nr_python = 0;
 
+	if (node & AF_DRAFT_ADDRESSES) {
+		draft_define_addresses(w, node, false, time_ns);
+		return;
+	}
 	if (d->nodes[node].defined == w->nr_streams)
 		return;
 	d->nodes[node].defined = w->nr_streams;
@@ -137,6 +141,10 @@ void draft_define_kernel_stack(struct draft_writer *w, uint32_t node, uint64_t t
 	uint64_t pcs[AF_DRAFT_DEPTH];
 	uint32_t nr = 0;
 
+	if (node & AF_DRAFT_ADDRESSES) {
+		draft_define_addresses(w, node, true, time_ns);
+		return;
+	}
 	if (d->nodes[node].defined == w->nr_streams)
 		return;
 	d->nodes[node].defined = w->nr_streams;
@@ -154,7 +162,7 @@ static void write_process(struct draft_writer *w, uint32_t process)
 {
 	struct af_draft *d = w->draft;
 	struct af_draft_process *p = &d->processes[process];
-	struct af_ev_process fixed = {.pid = p->pid};
+	struct af_ev_process fixed = {.pid = p->pid, .parent = p->parent};
 	struct af_ev_mapping mapping = {
 	    .start = ADDRESS_EVAL, .end = frame_address(d->nr_frames), .flags = AF_MAPPING_JIT};
 	struct af_tail tail[2] = {{"", 0, 1}, {"[imported]", 10, 0}};
@@ -164,8 +172,10 @@ static void write_process(struct draft_writer *w, uint32_t process)
 	snprintf(by_pid, sizeof by_pid, "[pid %u]", p->pid);
 
 	draft_put(w, AF_KIND_PROCESS, w->begin_ns, &fixed, sizeof fixed, *exe ? exe : by_pid, "");
-	af_stream_put_tail(&w->stream, AF_KIND_MAPPING, w->begin_ns + w->shift_ns, &mapping,
-	                   sizeof mapping, tail, 2);
+	if (d->nr_frames)
+		af_stream_put_tail(&w->stream, AF_KIND_MAPPING, w->begin_ns + w->shift_ns, &mapping,
+		                   sizeof mapping, tail, 2);
+	draft_write_mappings(w, process);
 }
 
 /* Imported stamps are on the trace's clock already, and a device without a clock has no times. */
@@ -364,6 +374,10 @@ static void write_notes(struct draft_writer *w)
 	char value[256];
 
 	draft_stream_open(w, "run", 0, 0, 0);
+	if (d->epoch_ns)
+		af_stream_put(&w->stream, clock, w->begin_ns + w->shift_ns,
+		              .clock = AF_CLOCK_REALTIME, .mono_ns = w->begin_ns + w->shift_ns,
+		              .foreign = w->begin_ns + d->epoch_ns);
 	for (uint32_t i = 0; i < d->nr_notes; i++)
 		write_note(w, d->notes[i].key, d->notes[i].value);
 	for (int i = 0; i < AF_DRAFT_UNUSED_END; i++) {
@@ -376,6 +390,9 @@ static void write_notes(struct draft_writer *w)
 	if (d->damaged)
 		af_stream_put(&w->stream, lost, w->begin_ns + w->shift_ns,
 		              .reason = AF_LOST_DAMAGED, .count = d->damaged);
+	if (d->lost)
+		af_stream_put(&w->stream, lost, w->begin_ns + w->shift_ns,
+		              .reason = AF_LOST_KERNEL_RING, .count = d->lost);
 	draft_stream_close(w);
 }
 
@@ -403,6 +420,8 @@ static void span_find(struct draft_writer *w)
 	for (uint32_t i = 0; i < d->stalls.nr_windows; i++)
 		span_add(w, d->stalls.windows[i].start_ns,
 		         d->stalls.windows[i].end_ns - d->stalls.windows[i].start_ns);
+	if (d->begin_ns)
+		span_add(w, d->begin_ns, 0);
 	if (w->begin_ns == UINT64_MAX)
 		w->begin_ns = 0;
 	w->shift_ns = w->begin_ns ? 0 : SHIFT_NS;
@@ -413,9 +432,12 @@ int af_draft_write(struct af_draft *d, int dirfd, struct af_err *err)
 	struct draft_writer w = {.draft = d, .dirfd = dirfd};
 
 	span_find(&w);
-	int rc = af_metadata_write(dirfd, w.begin_ns + w.shift_ns, w.begin_ns + w.shift_ns, err);
+	uint64_t begin_ns = w.begin_ns + w.shift_ns;
+	uint64_t epoch_ns = d->epoch_ns ? w.begin_ns + d->epoch_ns : begin_ns;
+	int rc = af_metadata_write(dirfd, begin_ns, epoch_ns, err);
 	if (rc)
 		return rc;
+	draft_sort_mappings(d);
 	draft_write_works(&w);
 	draft_write_threads(&w);
 	draft_write_samples(&w);

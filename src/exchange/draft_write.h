@@ -46,6 +46,7 @@ struct draft_writer {
 	bool *code_written;
 	char listing[AF_SHA256_HEX]; /* object of all code that is known */
 	uint64_t listing_size;
+	uint32_t nr_mappings;     /* written so far */
 	struct draft_orphan *orphans; /* by space, operator, correlation */
 	uint64_t nr_orphans, cap_orphans;
 };
@@ -65,6 +66,13 @@ void draft_put(struct draft_writer *w, enum af_kind kind, uint64_t time_ns, cons
 /* Define the stack of @node in the current stream, of process index @process. */
 void draft_define_stack(struct draft_writer *w, uint32_t process, uint32_t node, uint64_t time_ns);
 void draft_define_kernel_stack(struct draft_writer *w, uint32_t node, uint64_t time_ns);
+
+/* The same for a stack of addresses, the @kernel's or a process's. */
+void draft_define_addresses(struct draft_writer *w, uint32_t node, bool kernel, uint64_t time_ns);
+
+/* The mappings of processes, one after the other. */
+void draft_sort_mappings(struct af_draft *d);
+void draft_write_mappings(struct draft_writer *w, uint32_t process);
 
 /* The first orphan of operator @external, or NULL; the others of it come behind. */
 struct draft_orphan *draft_orphans(const struct draft_writer *w, uint32_t space, uint32_t external);

@@ -16,15 +16,6 @@ void iaprof_strings_free(struct iaprof_strings *s)
 	*s = (struct iaprof_strings){0};
 }
 
-uint32_t iaprof_text(struct af_draft *d, const char *text, size_t len)
-{
-	if (len > AF_JSON_TEXT_MAX) {
-		len = AF_JSON_TEXT_MAX;
-		d->unused[AF_DRAFT_TEXTS_UNUSED]++;
-	}
-	return af_draft_name(d, text, len);
-}
-
 static bool ends_in(const char *text, size_t len, const char *end)
 {
 	size_t n = strlen(end);
@@ -64,7 +55,7 @@ static uint32_t frame_add(struct af_draft *d, uint32_t above, const char *p, siz
 
 	if (python)
 		return python;
-	return af_draft_node(d, above, iaprof_text(d, p, kernel ? len - 4 : len),
+	return af_draft_node(d, above, af_draft_text(d, p, kernel ? len - 4 : len),
 	                     kernel ? AF_DRAFT_KERNEL : AF_DRAFT_NATIVE);
 }
 
@@ -93,7 +84,7 @@ bool iaprof_string_put(struct iaprof_strings *s, uint64_t id, const char *text, 
 	else if (string.stack)
 		string.node = stack_add(s->draft, text, len);
 	else
-		string.name = iaprof_text(s->draft, text, len);
+		string.name = af_draft_text(s->draft, text, len);
 	if (fresh) {
 		*slot = s->nr;
 		AF_GROW(s->all, s->nr, s->cap);
@@ -127,7 +118,7 @@ static uint32_t stack_name(struct af_draft *d, uint32_t node)
 		af_buf_str(&b, af_strtab_get(&d->names, path[nr]));
 		af_buf_char(&b, ';');
 	}
-	uint32_t name = b.len ? iaprof_text(d, b.data, b.len - 1) : 0;
+	uint32_t name = b.len ? af_draft_text(d, b.data, b.len - 1) : 0;
 	af_buf_free(&b);
 	return name;
 }

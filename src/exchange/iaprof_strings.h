@@ -41,7 +41,4 @@ uint32_t iaprof_stack(struct iaprof_strings *s, uint64_t id);
 /* The stack @above, 0 for none, and on top of it the frames of @node. */
 uint32_t iaprof_stack_join(struct af_draft *d, uint32_t above, uint32_t node);
 
-/* A name of the draft, cut when it is too long. */
-uint32_t iaprof_text(struct af_draft *d, const char *text, size_t len);
-
 #endif

@@ -28,6 +28,8 @@ struct af_err;
 struct af_import_source {
 	af_json_source *read;
 	void *arg;
+	/* Go on reading at this byte of the file; false or NULL: that cannot be. */
+	bool (*seek)(void *arg, uint64_t to);
 };
 
 /* Who wants to hear how far a file is read. */

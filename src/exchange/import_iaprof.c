@@ -80,7 +80,7 @@ static uint32_t field_name(struct import_iaprof *in, unsigned i)
 
 	if (iaprof_number(in->fields[i], 10, &id))
 		return iaprof_name(&in->profile.strings, id);
-	return iaprof_text(in->profile.draft, in->fields[i], strlen(in->fields[i]));
+	return af_draft_text(in->profile.draft, in->fields[i], strlen(in->fields[i]));
 }
 
 static uint32_t field_stack(struct import_iaprof *in, unsigned i)
@@ -175,7 +175,7 @@ static bool take_kernel(struct import_iaprof *in)
 	iaprof_symbol(&in->profile, field_name(in, 6));
 	/* Without a symbol it goes by its address, as it did before 2026. */
 	if (!s->symbol)
-		s->symbol = iaprof_text(in->profile.draft, in->fields[1], strlen(in->fields[1]));
+		s->symbol = af_draft_text(in->profile.draft, in->fields[1], strlen(in->fields[1]));
 	return true;
 }
 
