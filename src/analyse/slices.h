@@ -86,6 +86,7 @@ struct af_slice {
 	uint64_t correlation;      /* of a call and its work; 0 for none */
 	uint64_t value;            /* CALL, WORK: 0; RANGE: colour; RUN: samples; LOST: how many */
 	uint64_t queued_ns;        /* WORK: from the call, or since it was queued, to the start */
+	uint64_t weight_ns;        /* RUN: what its samples stand for together */
 	uint32_t track;
 	uint32_t name;  /* id of the names */
 	uint32_t stack; /* node of the stacks, 0 for none */

@@ -7,6 +7,7 @@
  *	af-tree-0…	one blob a tree, in the order they were rendered; decoded when first looked
  *			at
  *	af-annotated-0…	one blob a kernel, see html_annotate.h
+ *	af-time-0…	one blob a track of the timeline, see html_time.h
  *
  * Blobs are described in html_pack.h. Nothing that comes from a profile is markup: names are in
  * base64, JSON has no `<`, the rest is escaped; a Content-Security-Policy that knows the digests
@@ -28,6 +29,7 @@
 #include "render/embed.h"
 #include "render/html_annotate.h"
 #include "render/html_pack.h"
+#include "render/html_time.h"
 #include "render/render.h"
 #include "render/tables.h"
 
@@ -58,6 +60,7 @@ enum { NOSCRIPT_ROWS = 50 };
 struct html {
 	struct html_pack pack;
 	struct html_annotated annotated;
+	struct html_time time;
 	struct af_buf facts;    /* tables by af_table_json(), with commas between */
 	struct af_buf noscript; /* the same as markup, for when scripts do not run */
 };
@@ -76,6 +79,32 @@ static int html_tree(struct af_render *r, const struct af_tree *t, struct af_err
 	if (weight < 0)
 		return weight;
 	html_pack_add(&h->pack, t, r->label);
+	return 0;
+}
+
+/* time */
+
+static int html_track(struct af_render *r, const struct af_track *track)
+{
+	struct html *h = r->state;
+
+	html_time_track(&h->time, track);
+	return 0;
+}
+
+static int html_slice(struct af_render *r, const struct af_slice *s)
+{
+	struct html *h = r->state;
+
+	html_time_slice(&h->time, &h->pack, r->slices, s);
+	return 0;
+}
+
+static int html_point(struct af_render *r, const struct af_point *p)
+{
+	struct html *h = r->state;
+
+	html_time_point(&h->time, r->slices, p);
 	return 0;
 }
 
@@ -232,8 +261,9 @@ static void add_tree_meta(struct af_buf *b, const struct html_tree *t, uint32_t 
 	af_buf_str(b, "]}");
 }
 
-static void add_report(struct af_buf *b, const struct html *h, const struct af_picture *p)
+static void add_report(struct af_buf *b, const struct html *h, const struct af_render *r)
 {
+	const struct af_picture *p = r->picture;
 	uint32_t index = 0;
 
 	af_buf_str(b,
@@ -262,7 +292,9 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_p
 	af_buf_str(b, ",\n\"facts\":[");
 	if (h->facts.len)
 		af_buf_add(b, h->facts.data, h->facts.len);
-	af_buf_str(b, "]}</script>\n");
+	af_buf_char(b, ']');
+	html_time_list(&h->time, r->slices, b);
+	af_buf_str(b, "}</script>\n");
 }
 
 static int add_blobs(struct af_buf *b, const struct html *h)
@@ -278,13 +310,14 @@ static int add_blobs(struct af_buf *b, const struct html *h)
 	}
 	af_buf_str(b, "</script>\n");
 	html_annotated_write(&h->annotated, b);
-	return rc;
+	return rc ? rc : html_time_write(&h->time, &h->pack, b);
 }
 
 static int write_page(struct html *h, const struct af_render *r, struct af_err *err)
 {
 	struct af_buf page = {0}, script = {0};
 
+	html_time_end(&h->time);
 	html_pack_sort(&h->pack);
 	add_script(&script);
 	add_head(&page, r->picture, &script);
@@ -293,7 +326,7 @@ static int write_page(struct html *h, const struct af_render *r, struct af_err *
 	if (h->noscript.len)
 		af_buf_add(&page, h->noscript.data, h->noscript.len);
 	af_buf_str(&page, "</noscript>\n");
-	add_report(&page, h, r->picture);
+	add_report(&page, h, r);
 	int rc = add_blobs(&page, h);
 	if (rc)
 		af_fail(err, rc, "cannot compress the report");
@@ -317,6 +350,7 @@ static int html_end(struct af_render *r, struct af_err *err)
 
 	html_pack_free(&h->pack);
 	html_annotated_free(&h->annotated);
+	html_time_free(&h->time);
 	af_buf_free(&h->facts);
 	af_buf_free(&h->noscript);
 	free(h);
@@ -332,5 +366,8 @@ const struct af_format af_format_html = {
     .begin = html_begin,
     .tree = html_tree,
     .facts = html_facts,
+    .track = html_track,
+    .slice = html_slice,
+    .point = html_point,
     .end = html_end,
 };

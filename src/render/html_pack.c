@@ -24,10 +24,11 @@ void html_pack_free(struct html_pack *p)
 	af_strtab_free(&p->names);
 	free(p->order);
 	free(p->rank);
+	af_buf_free(&p->scratch);
 	*p = (struct html_pack){0};
 }
 
-static void add_varint(struct af_buf *b, uint64_t v)
+void html_pack_put(struct af_buf *b, uint64_t v)
 {
 	unsigned char bytes[10];
 	size_t n = 0;
@@ -36,6 +37,18 @@ static void add_varint(struct af_buf *b, uint64_t v)
 		bytes[n++] = (unsigned char)(v | 128);
 	bytes[n++] = (unsigned char)v;
 	af_buf_add(b, bytes, n);
+}
+
+uint64_t html_pack_varint(const char **at)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0;; shift += 7) {
+		unsigned char c = (unsigned char)*(*at)++;
+		value |= (uint64_t)(c & 127) << shift;
+		if (c < 128)
+			return value;
+	}
 }
 
 /* names */
@@ -54,16 +67,22 @@ static void add_line(struct af_buf *b, const char *text, size_t len)
 	}
 }
 
-static uint32_t name_id(struct html_pack *p, struct af_buf *scratch, const struct af_tree *t,
-                        uint32_t name)
+uint32_t html_pack_name(struct html_pack *p, const char *text, size_t len, enum af_frame frame)
+{
+	struct af_buf *scratch = &p->scratch;
+
+	scratch->len = 0;
+	add_line(scratch, text, len);
+	af_buf_char(scratch, (char)(1 + frame));
+	return af_strtab_id(&p->names, scratch->data, scratch->len);
+}
+
+static uint32_t name_id(struct html_pack *p, const struct af_tree *t, uint32_t name)
 {
 	size_t len;
 	const char *text = af_tree_text(t, name, &len);
 
-	scratch->len = 0;
-	add_line(scratch, text, len);
-	af_buf_char(scratch, (char)(1 + af_tree_frame(t, name)));
-	return af_strtab_id(&p->names, scratch->data, scratch->len);
+	return html_pack_name(p, text, len, af_tree_frame(t, name));
 }
 
 static int compare_names(const void *a, const void *b, void *arg)
@@ -147,7 +166,6 @@ struct html_tree *html_pack_add(struct html_pack *p, const struct af_tree *t, co
 {
 	struct html_tree *h = af_xcalloc(1, sizeof *h);
 	uint32_t *ids = af_xcalloc((size_t)t->nr_names + 1, sizeof *ids); /* 0: not seen yet */
-	struct af_buf scratch = {0};
 	uint32_t depth = 0, before = 0;
 
 	h->label = strdup(label ? label : "");
@@ -157,19 +175,18 @@ struct html_tree *html_pack_add(struct html_pack *p, const struct af_tree *t, co
 	for (uint32_t node = 0, i = 0; i < t->nr; i++) {
 		uint32_t name = t->nodes[node].name;
 		if (node && !ids[name])
-			ids[name] = name_id(p, &scratch, t, name);
+			ids[name] = name_id(p, t, name);
 		h->names[i] = node ? ids[name] : 0;
-		add_varint(&h->depths, i ? before + 1 - depth : 0);
+		html_pack_put(&h->depths, i ? before + 1 - depth : 0);
 		for (uint32_t w = 0; w < h->nr_weights; w++)
 			if (h->weights[w].same < 0)
-				add_varint(&h->weights[w].column,
-				           t->self[w][node] / h->weights[w].scale);
+				html_pack_put(&h->weights[w].column,
+				              t->self[w][node] / h->weights[w].scale);
 		before = depth;
 		if (depth > h->depth)
 			h->depth = depth;
 		node = af_tree_next(t, node, false, &depth);
 	}
-	af_buf_free(&scratch);
 	free(ids);
 	if (!p->last)
 		p->last = &p->first;
@@ -251,11 +268,12 @@ int html_pack_names(const struct html_pack *p, struct af_buf *out)
 	return rc;
 }
 
-int html_pack_text(const struct af_buf *text, struct af_buf *out)
+int html_pack_sections(const struct af_buf *sections, uint32_t nr, struct af_buf *out)
 {
 	struct af_buf plain = {0};
 
-	add_section(&plain, text);
+	for (uint32_t i = 0; i < nr; i++)
+		add_section(&plain, &sections[i]);
 	int rc = add_deflated(out, &plain);
 	af_buf_free(&plain);
 	return rc;
@@ -266,7 +284,7 @@ int html_pack_tree(const struct html_pack *p, const struct html_tree *t, struct 
 	struct af_buf plain = {0}, names = {0}, none = {0};
 
 	for (uint32_t i = 0; i < t->nr_nodes; i++)
-		add_varint(&names, p->rank[t->names[i]]);
+		html_pack_put(&names, p->rank[t->names[i]]);
 	add_section(&plain, &t->depths);
 	add_section(&plain, &names);
 	for (uint32_t w = 0; w < t->nr_weights; w++)

@@ -45,6 +45,7 @@ struct html_pack {
 	uint32_t *rank;         /* by id, the other way round */
 	struct html_tree *first, **last;
 	uint32_t nr_trees;
+	struct af_buf scratch;
 };
 
 /* A zeroed struct is an empty pack. */
@@ -57,12 +58,19 @@ struct html_tree *html_pack_add(struct html_pack *p, const struct af_tree *t, co
 void html_pack_sort(struct html_pack *p);
 uint32_t html_pack_nr_names(const struct html_pack *p);
 
+/* The id, until names are sorted, of a name that is in no tree; its rank is the one in the page. */
+uint32_t html_pack_name(struct html_pack *p, const char *text, size_t len, enum af_frame frame);
+
+/* 7 bits a byte, least first; reading takes what was written here, and moves *@at. */
+void html_pack_put(struct af_buf *b, uint64_t value);
+uint64_t html_pack_varint(const char **at);
+
 /* Append a blob to @out: 0, or -ENOMEM when zlib has none. */
 int html_pack_names(const struct html_pack *p, struct af_buf *out);
 int html_pack_tree(const struct html_pack *p, const struct html_tree *t, struct af_buf *out);
 
-/* Append a blob of one section, which is @text: 0, or -ENOMEM. */
-int html_pack_text(const struct af_buf *text, struct af_buf *out);
+/* Append a blob of @nr sections: 0, or -ENOMEM. */
+int html_pack_sections(const struct af_buf *sections, uint32_t nr, struct af_buf *out);
 
 /* Append base64 (RFC 4648, with padding). */
 void html_base64(struct af_buf *out, const void *data, size_t len);

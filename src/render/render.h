@@ -1,8 +1,9 @@
 /*
  * Formats. One const struct af_format each, listed in formats.c; the file's name decides which is
  * used (`-o out.svg`). A format never computes: it is given finished shapes. Calls in order: begin,
- * any number of facts and tree, or of track, slice and point, end; begin and end may be NULL. A
- * format is of trees or of slices (af_slices_formats), as these have nothing in common to draw.
+ * any number of facts and tree, then of track, slice and point, end; begin and end may be NULL.
+ * Formats are of trees (af_formats) or of slices (af_slices_formats); html is of both, and a page
+ * without slices has no timeline.
  */
 #ifndef AF_RENDER_RENDER_H
 #define AF_RENDER_RENDER_H
@@ -50,7 +51,7 @@ struct af_render {
 	/* Of the tree handed over next, "gpu"; NULL when there is only one. Of facts: NULL, or
 	 * "annotated" for kernels as af_annotate() has them. */
 	const char *label;
-	const struct af_slices *slices; /* what slices refer to; complete at end */
+	const struct af_slices *slices; /* what slices refer to; complete at end, or NULL */
 	bool gzip;                      /* of slices: compress the file */
 	void *state;                    /* the format's own, between begin and end */
 };

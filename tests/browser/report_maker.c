@@ -7,9 +7,11 @@
  *	report_maker hostile	names and facts that try to leave their place
  *	report_maker difference	counts before and after
  *	report_maker annotated	kernels with lines and instructions, see report_annotated.c
+ *	report_maker timed	a timeline, see report_timed.h
  *	report_maker empty	no tree at all
  *	report_maker cpu N	N frames, shaped like the stacks of a large C++ program
  *	report_maker gpu N	N frames, shaped like instruction samples under launches
+ *	report_maker slices N	a timeline of about N slices
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,7 @@
 #include "base/err.h"
 #include "render/render.h"
 #include "report_annotated.h"
+#include "report_timed.h"
 
 extern const struct af_format af_format_html;
 
@@ -536,6 +539,11 @@ int main(int argc, char **argv)
 	picture.differential = !strcmp(what, "difference");
 	if (af_format_html.begin(&r, &err))
 		return 1;
+	/* What slices refer to must be there at the end, so these end the page themselves. */
+	if (!strcmp(what, "timed"))
+		return make_timed(&r, &af_format_html, &err) != 0;
+	if (!strcmp(what, "slices") && nr_nodes)
+		return make_slices(&r, &af_format_html, nr_nodes, &err) != 0;
 	if (!strcmp(what, "known"))
 		make_known(&r, &err);
 	else if (!strcmp(what, "sample"))
@@ -553,10 +561,9 @@ int main(int argc, char **argv)
 	else if ((!strcmp(what, "cpu") || !strcmp(what, "gpu")) && nr_nodes)
 		make_large(&r, &err, what[0] == 'g', nr_nodes);
 	else if (strcmp(what, "empty")) {
-		fprintf(
-		    stderr,
-		    "usage: report_maker "
-		    "known|annotated|waits|sample|hostile|difference|chart|empty|cpu N|gpu N\n");
+		fprintf(stderr,
+		        "usage: report_maker known|annotated|timed|waits|sample|hostile|difference|"
+		        "chart|empty|cpu N|gpu N|slices N\n");
 		return 2;
 	}
 	if (af_format_html.end(&r, &err)) {

@@ -1,0 +1,86 @@
+#include "render/html_nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/tree.h"
+#include "base/arena.h"
+
+/* The stack left the tree: what lies deeper is that node too. */
+#define NODES_ENDED (1u << 31)
+
+static uint64_t child_key(uint32_t parent, uint32_t name)
+{
+	return (uint64_t)parent << 32 | name;
+}
+
+void html_nodes_open(struct html_nodes *n, const struct html_tree *tree)
+{
+	uint32_t *path = af_xcalloc((size_t)tree->depth + 2, sizeof *path);
+	const char *at = tree->depths.data;
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
+		uint32_t back = (uint32_t)html_pack_varint(&at);
+		if (i) {
+			depth = depth + 1 - back;
+			*af_map_at(&n->children, child_key(path[depth - 1], tree->names[i]), NULL) =
+			    i;
+		}
+		path[depth] = i;
+	}
+	free(path);
+}
+
+void html_nodes_free(struct html_nodes *n)
+{
+	af_map_free(&n->children);
+	free(n->of);
+	*n = (struct html_nodes){0};
+}
+
+static void nodes_room(struct html_nodes *n, uint32_t nr)
+{
+	uint32_t cap = n->cap ? n->cap : 1024;
+
+	if (nr <= n->cap)
+		return;
+	while (cap < nr)
+		cap *= 2;
+	n->of = af_xrealloc(n->of, cap * sizeof *n->of);
+	memset(n->of + n->cap, 0, (cap - n->cap) * sizeof *n->of);
+	n->cap = cap;
+}
+
+static uint32_t nodes_step(struct html_nodes *n, struct html_pack *pack,
+                           const struct af_tree *stacks, uint32_t node)
+{
+	uint32_t parent = n->of[stacks->nodes[node].parent], name = stacks->nodes[node].name;
+	size_t len;
+
+	if (parent & NODES_ENDED)
+		return parent;
+	const char *text = af_tree_text(stacks, name, &len);
+	uint32_t id = html_pack_name(pack, text, len, af_tree_frame(stacks, name));
+	const uint64_t *child = af_map_get(&n->children, child_key(parent - 1, id));
+	return child ? (uint32_t)*child + 1 : parent | NODES_ENDED;
+}
+
+uint32_t html_nodes_of(struct html_nodes *n, struct html_pack *pack, const struct af_tree *stacks,
+                       uint32_t node)
+{
+	uint32_t known = node, nr = 0, cap = 0, *path = NULL;
+
+	nodes_room(n, stacks->nr);
+	n->of[0] = 1;
+	for (; !n->of[known]; known = stacks->nodes[known].parent) {
+		AF_GROW(path, nr, cap);
+		path[nr++] = known;
+	}
+	while (nr) {
+		uint32_t next = path[--nr];
+		n->of[next] = nodes_step(n, pack, stacks, next);
+	}
+	free(path);
+	return (n->of[node] & ~NODES_ENDED) - 1;
+}
