@@ -27,6 +27,15 @@ class App extends Page {
     if (q) this.update({ q: '' });
     else if (z.length) this.update({ z: [] });
     else if (x.length) this.update({ x: [] });
+    else this.clearRange();
+  }
+
+  setRange(from, to) {
+    return this.update({ from: String(from), to: String(to) });
+  }
+
+  clearRange() {
+    return this.update({ from: '', to: '' });
   }
 
   reset() {
@@ -94,6 +103,12 @@ class App extends Page {
   /* Go to the next match; zoom to its neighbourhood when it is too narrow to be seen. */
   step(direction) {
     if (!this.match) return;
+    if (this.state.tab === 'timeline') {
+      const slice = this.timePages.match(direction);
+      if (slice) this.timePages.go(slice);
+      else this.say('No match');
+      return;
+    }
     const { tree, w } = this;
     const node = nextMatch(tree, w, this.match.hits, this.node || (direction > 0 ? 0 : tree.n),
       direction);
@@ -199,14 +214,14 @@ class App extends Page {
     ], event.clientX, event.clientY);
   }
 
-  saveMenu(event) {
+  saveMenu(event, picture = this.flame) {
     const title = this.meta.title || 'aflame report';
     const file = title.replace(/[^\w.-]+/g, '-').slice(0, 60) || 'flame';
     const box = event.currentTarget.getBoundingClientRect();
     this.menu.show('Save this view as', [
       { text: 'SVG', run: () => download(`${file}.svg`,
-        new Blob([this.flame.svg(title)], { type: 'image/svg+xml' })) },
-      { text: 'PNG', run: () => this.flame.png((blob) => download(`${file}.png`, blob)) },
+        new Blob([picture.svg(title)], { type: 'image/svg+xml' })) },
+      { text: 'PNG', run: () => picture.png((blob) => download(`${file}.png`, blob)) },
     ], box.left, box.bottom + 4);
   }
 }

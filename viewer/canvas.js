@@ -55,7 +55,7 @@ class Picture {
       }, ...more });
   }
 
-  /* What is drawn over boxes: text, frames of boxes, lines. */
+  /* What is drawn over boxes: text, frames of boxes, lines, paper that lets them shine through. */
   strokes(context) {
     context.font = `${this.size}px ${FONT}`;
     context.textBaseline = 'middle';
@@ -75,6 +75,12 @@ class Picture {
         context.moveTo(x, y);
         context.lineTo(x2, y2);
         context.stroke();
+      },
+      shade: (x, y, w, hgt) => {
+        context.globalAlpha = 0.6;
+        context.fillStyle = this.palette.paper;
+        context.fillRect(x, y, w, hgt);
+        context.globalAlpha = 1;
       },
     };
   }

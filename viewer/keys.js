@@ -6,7 +6,7 @@ const KEYS = [
     ['← →', 'previous, next frame in the row', null],
     ['Enter', 'zoom into the selected frame', (app) => app.zoom(app.selected())],
     ['Backspace', 'zoom out one frame', (app) => app.zoomOut()],
-    ['Esc', 'clear search, then zoom, then selection', (app) => app.escape()],
+    ['Esc', 'clear search, then zoom, selection, range', (app) => app.escape()],
     ['0', 'reset everything', (app) => app.reset()],
   ]],
   ['Find', [
@@ -23,6 +23,11 @@ const KEYS = [
     ['a', 'lines and instructions of a sampled kernel', (app) => app.act('a')],
     ['y', 'copy its stack', (app) => app.copyStack()],
   ]],
+  ['Timeline', [
+    ['a d', 'earlier, later', null],
+    ['w s', 'zoom in, out', null],
+    ['m', 'the chosen slice is the range', null],
+  ]],
   ['Whole graph', [
     ['g', 'hide interpreter and call glue', (app) => app.toggleOp('glue')],
     ['c', 'fold recursion', (app) => app.toggleOp('fold')],
@@ -30,7 +35,7 @@ const KEYS = [
     ['u', 'undo the last transform', (app) => app.undo()],
   ]],
   ['View', [
-    ['1 2 3 4 5', 'flame graph, functions, sandwich, run, source of sampled kernels', null],
+    ['1 2 … 9', 'the tabs, from left to right', null],
     ['v', 'next view (CPU, GPU, all)', (app) => app.cycle('view')],
     ['w', 'next weight', (app) => app.cycle('w')],
     ['i', 'flame or icicle', (app) => app.cycle('shape')],
@@ -56,6 +61,10 @@ function onKey(app, event) {
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   const onButton = event.target instanceof HTMLButtonElement;
   if (onButton && (event.key === 'Enter' || event.key === ' ')) return;
+  if (app.timePages?.key(event.key)) {
+    event.preventDefault();
+    return;
+  }
   const tab = app.tabList[Number(event.key) - 1];
   const run = tab ? () => app.update({ tab: tab.value }) : KEY_ACTIONS.get(event.key);
   if (run) run(app);

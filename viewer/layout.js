@@ -4,6 +4,8 @@ const TABS = [
   { value: 'flame', text: 'Flame graph' },
   { value: 'top', text: 'Functions' },
   { value: 'sandwich', text: 'Sandwich' },
+  { value: 'timeline', text: 'Timeline' },
+  { value: 'heat', text: 'Heat map' },
   { value: 'facts', text: 'Run' },
   { value: 'source', text: 'Source' },
 ];
@@ -16,7 +18,9 @@ class Layout extends Model {
     this.menu = new Menu();
     this.details = new Details(this);
     this.annotate = new Annotate(this);
-    this.tabList = TABS.filter(({ value }) => value !== 'source' || meta.annotated.length);
+    const without = { source: !meta.annotated.length, timeline: !meta.time, heat: !meta.time };
+    this.tabList = TABS.filter(({ value }) => !without[value]);
+    this.timePages = this.times && new TimePages(this);
     this.buildSearch();
     this.buildControls();
     this.buildPages();
@@ -123,6 +127,7 @@ class Layout extends Model {
           this.calleesHost))),
       facts: h('section', { class: 'page' }, this.factsHost),
       source: h('section', { class: 'page' }, this.annotate.el),
+      ...this.timePages?.pages,
     };
     for (const [name, page] of Object.entries(this.pages)) {
       page.id = `page-${name}`;
@@ -149,7 +154,8 @@ class Layout extends Model {
           h('button', { type: 'button', class: 'plain', title: 'Keys (?)', 'aria-label': 'Keys',
             onclick: () => this.help() }, '?'))),
       this.strip,
-      h('div', { class: 'bar main-bar' }, this.tabs, h('span', { class: 'grow' }), this.tools),
+      h('div', { class: 'bar main-bar' }, this.tabs, h('span', { class: 'grow' }),
+        this.timePages?.chip, this.tools),
       h('main', {}, Object.values(this.pages)), this.dialog, this.toast, this.busy);
   }
 

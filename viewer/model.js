@@ -21,6 +21,7 @@ class Model {
       shape: meta.picture.inverted ? 'icicle' : 'flame',
       dir: meta.picture.reverse ? 'callers' : 'callees' };
     this.state = stateFromHash(location.hash, this.defaults);
+    this.times = meta.time ? new Times(meta.time, names, (label) => this.treeOf(label)) : null;
     window.addEventListener('popstate', () => this.fromAddress());
     window.addEventListener('hashchange', () => this.fromAddress());
   }
@@ -59,13 +60,30 @@ class Model {
     return Math.max(0, at);
   }
 
+  async whole(at) {
+    const load = async () => new Pipeline(await loadTree(at, this.meta.trees[at], this.names));
+    return (this.pipelines[at] ||= load());
+  }
+
+  /* The tree of the view called @label, as of the whole run. */
+  async treeOf(label) {
+    const at = this.meta.trees.findIndex((tree) => tree.label === label);
+    return (await this.whole(at)).steps[0].tree;
+  }
+
+  /* Of the range that is chosen, where its view has slices; else of the whole run. */
   async pipeline() {
     const at = this.treeIndex();
-    if (!this.pipelines[at]) {
-      const tree = await loadTree(at, this.meta.trees[at], this.names);
-      this.pipelines[at] = new Pipeline(tree);
+    const whole = await this.whole(at);
+    this.rangeNow = this.times && this.times.range(this.state);
+    const key = this.rangeNow && [at, this.rangeNow.from, this.rangeNow.to].join();
+    if (!key) return whole;
+    if (this.ranged?.key !== key) {
+      const tree = await this.times.tree(whole.steps[0].tree, this.meta.trees[at].label,
+        this.rangeNow);
+      this.ranged = { key, pipeline: tree ? new Pipeline(tree) : whole };
     }
-    return this.pipelines[at];
+    return this.ranged.pipeline;
   }
 
   /* The weight that is drawn: the one asked for, or the first that has any in this tree. */
@@ -111,7 +129,7 @@ class Model {
     if (turn !== this.turn) return false;
     this.base = pipeline.steps[0].tree;
     this.forward = pipeline.run(this.state.ops);
-    this.w = this.weightOf(this.base);
+    this.w = this.weightOf((await this.whole(this.treeIndex())).steps[0].tree);
     this.tree = this.derive(this.forward, this.w);
     this.root = this.tree.follow(this.state.z);
     this.node = this.tree.follow(this.state.x);

@@ -29,6 +29,7 @@ class Page extends Layout {
     this.drawPage();
     this.busy.hidden = true;
     await this.annotating;
+    await this.timing;
   }
 
   /* Before long work on @tree: let the browser show a note, if a tree has to be made. */
@@ -52,7 +53,7 @@ class Page extends Layout {
       tab.tabIndex = on ? 0 : -1;
     }
     for (const [name, page] of Object.entries(this.pages)) page.hidden = name !== state.tab;
-    this.tools.hidden = state.tab === 'facts' || state.tab === 'source';
+    this.tools.hidden = ['facts', 'source', 'timeline', 'heat'].includes(state.tab);
     if (state.tab === 'source') this.drawSource(palette);
     if (!meta.trees.length) {
       this.emptyNote.hidden = false;
@@ -64,6 +65,7 @@ class Page extends Layout {
     this.drawWeights();
     this.drawSearch();
     this.drawStrip();
+    this.timing = this.timePages?.draw(palette);
     if (state.tab === 'flame') this.drawFlame(palette);
     else if (state.tab === 'top') this.drawTop(palette);
     else if (state.tab === 'sandwich') this.drawSandwich(palette);
@@ -127,7 +129,8 @@ class Page extends Layout {
     const whole = tree.total(w)[0];
     this.emptyNote.hidden = whole > 0;
     this.emptyNote.textContent = state.ops.length ? 'Nothing is left after these transforms; ' +
-      'u undoes the last one.' : `There is no ${tree.weights[w].name} in this view.`;
+      'u undoes the last one.' : `There is no ${tree.weights[w].name} in this ${
+      this.rangeNow ? 'range' : 'view'}.`;
     this.flame.rootLabel = formatWeight(whole, unit);
     this.flame.show({ tree, w, root: this.root, selected: this.node || -1, palette,
       tint: this.tint(tree, palette), hits: this.match && this.match.hits,

@@ -34,7 +34,7 @@ class Tooltip {
   show(tree, node, root, event) {
     const zoomed = root !== 0;
     const kind = KINDS[tree.kind(node)];
-    this.el.replaceChildren(
+    this.place(event,
       h('div', { class: 'tooltip-name' }, tree.text(node)),
       kind ? h('div', { class: 'tooltip-kind' }, kind) : '',
       h('table', {}, h('tr', {}, ['', 'total', 'of all', zoomed && 'of zoom', 'self']
@@ -44,6 +44,11 @@ class Tooltip {
         h('td', {}, formatPercent(fact.total, fact.all)),
         zoomed && h('td', {}, formatPercent(Math.min(fact.total, fact.zoom), fact.zoom)),
         h('td', {}, formatWeight(fact.self, fact.unit))))), this.difference(tree, node));
+  }
+
+  /* Show @content beside the pointer. */
+  place(event, ...content) {
+    this.el.replaceChildren(...content);
     this.el.hidden = false;
     const { offsetWidth, offsetHeight } = this.el;
     const x = Math.min(event.clientX + 14, window.innerWidth - offsetWidth - 8);

@@ -2,19 +2,47 @@
  * Build step, not part of aflame: turns a file into a C array, so that scripts and style sheets
  * are written as what they are and still travel inside the program.
  *
- *	embed NAME FILE > out.c	→ const unsigned char af_embed_NAME[]; const unsigned
- *af_embed_NAME_size;
+ *	embed NAME FILE [bare] > out.c	→ const unsigned char af_embed_NAME[];
+ *					   const unsigned af_embed_NAME_size;
  *
- * The array ends with a zero byte that the size does not count. Readers use AF_EMBED (embed.h).
+ * Bare: a script without what only its readers need, which is a fifth of it: lines of comments,
+ * empty lines, indentation. A comment must begin and end lines of its own, and no string may run
+ * over lines. The array ends with a zero byte that the size does not count. Readers use AF_EMBED
+ * (embed.h).
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+static unsigned size;
+
+static void put(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++, size++)
+		printf("%s%d,", size % 24 ? "" : "\n", (unsigned char)text[i]);
+}
+
+/* A line of a script; tells whether the next one is inside a comment. */
+static bool put_bare(const char *line, bool comment)
+{
+	line += strspn(line, " \t");
+	comment = comment || !strncmp(line, "/*", 2);
+	if (!comment && *line != '\n')
+		put(line, strlen(line));
+	return comment && !strstr(line, "*/");
+}
 
 int main(int argc, char **argv)
 {
-	if (argc != 3) {
-		fprintf(stderr, "usage: embed NAME FILE\n");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t len;
+	bool comment = false;
+
+	if (argc != 3 && (argc != 4 || strcmp(argv[3], "bare"))) {
+		fprintf(stderr, "usage: embed NAME FILE [bare]\n");
 		return 2;
 	}
 	FILE *in = fopen(argv[2], "rb");
@@ -25,10 +53,13 @@ int main(int argc, char **argv)
 	printf("extern const unsigned char af_embed_%s[];\n", argv[1]);
 	printf("extern const unsigned af_embed_%s_size;\n", argv[1]);
 	printf("const unsigned char af_embed_%s[] = {", argv[1]);
-	unsigned size = 0;
-	for (int c; (c = getc(in)) != EOF; size++)
-		printf("%s%d,", size % 24 ? "" : "\n", c);
+	while ((len = getline(&line, &room, in)) >= 0)
+		if (argc == 4)
+			comment = put_bare(line, comment);
+		else
+			put(line, (size_t)len);
 	printf("\n0};\nconst unsigned af_embed_%s_size = %u;\n", argv[1], size);
+	free(line);
 	if (ferror(in) || fclose(in) || fflush(stdout)) {
 		fprintf(stderr, "embed: %s: %s\n", argv[2], strerror(errno));
 		return 1;

@@ -1,0 +1,220 @@
+/*
+ * Time: the slices of the run on their tracks, decoded when first asked for, and the tree of a part
+ * of the run made of those within it.
+ *
+ *	new Times(meta.time, names, treeOf) → await load(track) → loaded[track]; tree(whole, …)
+ *
+ * A lane is what lies side by side on a track, as columns: {n, start, name, node (1 + that of the
+ * tree of its stacks, or 0), weight (null: the duration), samples (null: 1 each), flow (or 0)}, and
+ * cum, n + 1 of them: the sum of durations before, so that the busy part of a pixel costs no loop.
+ * A counter's lane has value instead. See src/render/html_time.h.
+ */
+
+/* The first of @column that is @t or later, in [from, n): near ones are found soonest. */
+function lowerBound(column, t, from, n) {
+  let low = from;
+  let step = 1;
+  while (low + step < n && column[low + step] < t) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(n, low + step);
+  if (low < n && column[low] >= t) return low;
+  while (low + 1 < high) {
+    const middle = (low + high) >>> 1;
+    if (column[middle] < t) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+/* The first slice of a lane that ends after @t or begins at it. */
+function firstAfter(lane, t) {
+  const i = lowerBound(lane.start, t, 0, lane.n);
+  return i > 0 && sliceEnd(lane, i - 1) > t ? i - 1 : i;
+}
+
+function sliceEnd({ start, cum }, i) {
+  return start[i] + cum[i + 1] - cum[i];
+}
+
+/* Slices of a track one within the other, outer ones first, as one lane a level. */
+function lanesOf(columns, durations, levels) {
+  const { start } = columns;
+  const n = start.length;
+  const level = new Uint8Array(n);
+  const sizes = [];
+  const ends = [];
+  let deep = 0;
+  for (let i = 0; i < n; i++) {
+    while (deep > 0 && ends[deep - 1] <= start[i]) deep--;
+    level[i] = deep;
+    sizes[deep] = (sizes[deep] || 0) + 1;
+    ends[deep++] = start[i] + durations[i];
+  }
+  const lanes = sizes.map((size) => ({ n: size, cum: new Float64Array(size + 1) }));
+  for (const [key, column] of Object.entries(columns))
+    for (const lane of lanes)
+      lane[key] = !column || lanes.length === 1 ? column : new column.constructor(lane.n);
+  const at = sizes.map(() => 0);
+  for (let i = 0; i < n; i++) {
+    const lane = lanes[level[i]];
+    const k = at[level[i]]++;
+    lane.cum[k + 1] = lane.cum[k] + durations[i];
+    if (lanes.length > 1)
+      for (const [key, column] of Object.entries(columns)) if (column) lane[key][k] = column[i];
+  }
+  return lanes;
+}
+
+class Times {
+  /* treeOf(label): promises the tree that a view of this label has as a whole. */
+  constructor(time, names, treeOf) {
+    Object.assign(this, time, { names, treeOf });
+    this.loads = [];
+    this.loaded = []; /* lanes by track */
+    this.views = new Map();
+    this.tracks.forEach((track, k) => {
+      track.kids = [];
+      track.all = track.n; /* slices on it and below it */
+      track.at = k;
+    });
+    for (const track of [...this.tracks].reverse()) {
+      const above = this.tracks[track.parent];
+      if (!above) continue;
+      above.kids.unshift(track.at);
+      above.all += track.all;
+    }
+  }
+
+  load(k) {
+    return (this.loads[k] ||= this.decode(k));
+  }
+
+  async decode(k) {
+    const { n, kind, slice, stacks } = this.tracks[k];
+    if (!n) return (this.loaded[k] = []);
+    const [starts, second, ...rest] = await inflateScript(`af-time-${k}`);
+    const read = (bytes, Type) => (
+      bytes && bytes.length ? readVarints(bytes, new Type(n), 1) : null);
+    const start = read(starts, Float64Array);
+    for (let i = 1; i < n; i++) start[i] += start[i - 1];
+    const numbers = read(second, Float64Array);
+    const signed = (x) => (x % 2 ? -(x + 1) / 2 : x / 2);
+    if (kind === 'counter') {
+      for (let i = 0, value = 0; i < n; i++) numbers[i] = value += signed(numbers[i]);
+      return (this.loaded[k] = [{ n, start, value: numbers }]);
+    }
+    const [name, node, weight, samples, flow] = rest.map((bytes, at) => (
+      read(bytes, at < 2 ? Uint32Array : Float64Array)));
+    if (flow)
+      for (let i = 0, id = 0; i < n; i++) if (flow[i]) flow[i] = id += signed(flow[i] - 1);
+    const tree = name ? null : await this.treeOf(stacks);
+    this.loaded[k] = lanesOf({ start, node, weight, samples, flow,
+      name: name || node.map((at) => tree.name[Math.max(0, at - 1)]) }, numbers);
+    for (const lane of this.loaded[k]) lane.slice = slice;
+    return this.loaded[k];
+  }
+
+  /* What of the run is asked for, or null for all of it; cut to the run. */
+  range({ from, to }) {
+    const a = Math.max(0, Number(from) || 0);
+    const b = to === '' ? this.span : Math.min(this.span, Number(to) || 0);
+    return (from !== '' || to !== '') && a < b ? { from: a, to: b } : null;
+  }
+
+  tracksOf(view) {
+    return this.tracks.filter((track) => track.n && track.view === view);
+  }
+
+  /*
+   * Call add(lane, i, weight, samples) for the slices of @lane within @range. One that reaches out
+   * of it has a part in proportion; parts of neighbouring ranges add up to the whole.
+   */
+  within(lane, { from, to }, add) {
+    const { start, cum, weight, samples, n } = lane;
+    const last = to >= this.span ? Infinity : to;
+    for (let i = from > 0 ? firstAfter(lane, from) : 0; i < n && start[i] < last; i++) {
+      const long = cum[i + 1] - cum[i];
+      const whole = weight ? weight[i] : long;
+      const nr = samples ? samples[i] : 1;
+      if (start[i] >= from && start[i] + long <= last) {
+        add(i, whole, nr);
+      } else {
+        const a = Math.max(0, (from - start[i]) / long);
+        const b = Math.min(1, (to - start[i]) / long);
+        add(i, Math.floor(whole * b) - Math.floor(whole * a),
+          Math.floor(nr * b) - Math.floor(nr * a));
+      }
+    }
+  }
+
+  /*
+   * The tree of @label with weights of @range only, or null when its view has no slices. Those
+   * that slices do not have stay those of the whole run; `ranged` has the others.
+   */
+  async tree(whole, label, range) {
+    const tracks = this.tracksOf(label);
+    await Promise.all(tracks.map(({ at }) => this.load(at)));
+    const index = (name) => whole.weights.findIndex((weight) => weight.name === name);
+    const fresh = (columns, w) => (columns[w] ||= new Float64Array(whole.n));
+    const own = [];
+    const spread = [];
+    const s = index('samples');
+    for (const track of tracks) {
+      const w = index(track.weight);
+      if (w < 0) continue;
+      const sums = fresh(track.spread ? spread : own, w);
+      const counts = track.slice === 'run' && s >= 0 ? fresh(own, s) : null;
+      for (const lane of this.loaded[track.at])
+        this.within(lane, range, (i, weight, nr) => {
+          const node = Math.max(0, lane.node[i] - 1);
+          sums[node] += weight;
+          if (counts) counts[node] += nr;
+        });
+    }
+    spread.forEach((got, w) => {
+      const owner = this.owners(whole, label, tracks);
+      spreadOver(owner, whole.self[w], whole.self[w], got, fresh(own, w));
+      if (s >= 0 && s !== w) spreadOver(owner, whole.self[w], whole.self[s], got, fresh(own, s));
+    });
+    if (!own.length) return null;
+    return Object.assign(Object.create(Tree.prototype), whole, {
+      self: whole.self.map((column, w) => own[w] || column), totals: [], owns: [], lefts: [],
+      ranged: own });
+  }
+
+  /* By node: the nearest one above, or itself, that executions are of, or -1. */
+  owners(tree, label, tracks) {
+    if (!this.views.has(label)) {
+      const owner = new Int32Array(tree.n).fill(-1);
+      for (const track of tracks)
+        if (track.spread)
+          for (const { node } of this.loaded[track.at])
+            for (const k of node) owner[Math.max(0, k - 1)] = 0;
+      for (let i = 1; i < tree.n; i++) owner[i] = owner[i] < 0 ? owner[tree.parent[i]] : i;
+      this.views.set(label, owner);
+    }
+    return this.views.get(label);
+  }
+}
+
+/*
+ * What executions took in a range goes to the nodes below theirs as in the whole run: of an
+ * instruction only its share of a kernel is known. Add to @out of @column the part of it that @got
+ * is of the @base of its owner, in whole numbers that add up.
+ */
+function spreadOver(owner, base, column, got, out) {
+  const mass = new Float64Array(owner.length);
+  const share = new Float64Array(owner.length);
+  const given = new Float64Array(owner.length);
+  owner.forEach((o, i) => { if (o >= 0) mass[o] += base[i]; });
+  owner.forEach((o, i) => {
+    if (o < 0 || !got[o]) return;
+    share[o] += column[i];
+    const part = mass[o] === got[o] ? share[o]
+      : mass[o] > 0 ? Math.floor(got[o] * (share[o] / mass[o])) : column === base ? got[o] : 0;
+    out[i] += part - given[o];
+    given[o] = part;
+  });
+}

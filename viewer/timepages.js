@@ -1,0 +1,370 @@
+/*
+ * The tabs of time: what the timeline and the heat map show of the app's state, and what is said of
+ * the range that all other views follow.
+ *
+ *	new TimePages(app) → pages, chip (elements); draw(palette) on every change of state
+ */
+
+const LOADED_AT_ONCE = 4;
+
+class TimePages {
+  constructor(app) {
+    this.app = app;
+    this.times = app.times;
+    const select = (slice) => app.update({ sl: slice || [] }, false);
+    const range = (from, to) => app.setRange(Math.floor(from), Math.ceil(to));
+    this.lineHost = h('div', {});
+    this.heatHost = h('div', {});
+    this.line = new Timeline(this.lineHost, this.times, {
+      hover: (slice, event) => this.hover(slice, event),
+      pick: select,
+      range,
+      toggle: (k) => {
+        const { shut } = app.state;
+        app.update({ shut: shut.includes(k) ? shut.filter((x) => x !== k) : [...shut, k] }, false);
+      },
+      moved: (t0, t1) => this.moved(t0, t1),
+    });
+    this.heat = new HeatMap(this.heatHost, this.times, {
+      hover: (cell, event) => this.hoverCell(cell, event), range,
+    });
+    this.build(select);
+  }
+
+  build(select) {
+    const { app } = this;
+    this.select = select;
+    this.chip = h('div', { class: 'chip range', role: 'status', hidden: true });
+    this.panel = h('aside', { class: 'details', 'aria-label': 'Selected slice' });
+    this.status = h('div', { class: 'status', role: 'status', 'aria-live': 'polite' });
+    this.heatStatus = h('div', { class: 'status', role: 'status', 'aria-live': 'polite' });
+    this.notes = h('span', { class: 'note' }, this.said());
+    const button = (text, title, onclick) => h('button', { type: 'button', class: 'small', title,
+      onclick }, text);
+    const save = (picture) => app.iconButton('save', 'Save this view',
+      (event) => app.saveMenu(event, picture));
+    this.rangeButton = button('Zoom to range', 'Look at the range alone', () => {
+      const { from, to } = app.rangeNow;
+      this.line.look(from, to);
+    });
+    this.what = h('select', { 'aria-label': 'Of what',
+      onchange: () => app.update({ heat: this.what.value }) });
+    this.periods = segmented('Column', PERIODS.filter((p) => this.times.span > p * 2 &&
+      this.times.span / p < 4000).map((p) => ({ value: p, text: formatMoment(p, p, p),
+      title: 'Time in a column' })), (period) => app.update({ period: String(period) }));
+    this.pages = {
+      timeline: h('section', { class: 'page' }, h('div', { class: 'bar' },
+        button('Whole run', 'See all of it', () => this.line.look(0, this.times.span)),
+        this.rangeButton, this.notes, h('span', { class: 'grow' }), save(this.line),
+        app.iconButton('panel', 'Details panel', () => app.update({ panel: !app.state.panel }))),
+      h('div', { class: 'split' }, h('div', { class: 'flame-frame' }, this.lineHost), this.panel),
+      h('div', { class: 'bar foot' }, this.status)),
+      heat: h('section', { class: 'page' }, h('div', { class: 'bar' }, this.what, this.periods,
+        h('span', { class: 'note' }, 'Drag over cells to choose a range'),
+        h('span', { class: 'grow' }), save(this.heat)),
+      h('div', { class: 'split' }, h('div', { class: 'flame-frame' }, this.heatHost)),
+      h('div', { class: 'bar foot' }, this.heatStatus)),
+    };
+  }
+
+  /* What the timeline does not have. */
+  said() {
+    const { merged, left_out: out } = this.times;
+    return [merged && `${formatCount(merged)} short slices are joined with their neighbours`,
+      out && `${formatCount(out)} slices are left out`].filter(Boolean).join('; ');
+  }
+
+  async draw(palette) {
+    const { app } = this;
+    const { tab } = app.state;
+    this.drawChip();
+    if (tab !== 'timeline' && tab !== 'heat') return;
+    this.palette = palette;
+    const wanted = tab === 'heat' ? this.heatTracks() : this.times.tracks;
+    await this.loadAll(wanted.filter((track) => !this.times.loaded[track.at]), tab);
+    if (app.state.tab !== tab) return;
+    if (tab === 'heat') this.drawHeat(wanted);
+    else await this.drawLine();
+  }
+
+  /* In the order of the tracks, showing what is there at times. */
+  async loadAll(tracks, tab) {
+    let shown = performance.now();
+    for (let k = 0; k < tracks.length; k += LOADED_AT_ONCE) {
+      await Promise.all(tracks.slice(k, k + LOADED_AT_ONCE).map(({ at }) => this.times.load(at)));
+      if (performance.now() - shown < 200) continue;
+      if (tab === 'timeline' && this.app.state.tab === tab) this.showLine([]);
+      await new Promise((done) => { setTimeout(done, 0); });
+      shown = performance.now();
+    }
+  }
+
+  drawChip() {
+    const { app } = this;
+    const range = app.rangeNow;
+    this.chip.hidden = !range;
+    if (!range) return;
+    const whole = app.state.tab === 'facts' || app.state.tab === 'source';
+    const { ranged } = app.base || {};
+    const note = whole ? ' · this page is of the whole run'
+      : !ranged ? ' · this view has no times: the whole run'
+        : !ranged[app.w] ? ` · ${app.base.weights[app.w].name} is of the whole run` : '';
+    const spread = ranged && this.times.tracksOf(app.state.view).some((track) => track.spread);
+    this.chip.title = spread ? 'Time of devices is exact by execution; below a kernel it is split ' +
+      'as in the whole run' : 'All views are of this part of the run';
+    this.chip.replaceChildren(h('span', {}, `${formatRange(range)} (${
+      formatNs(range.to - range.from)})${note}`), h('button', { type: 'button', class: 'plain',
+      'aria-label': 'The whole run', title: 'The whole run (Esc)',
+      onclick: () => app.clearRange() }, icon('close')));
+  }
+
+  /* The slice that the address names, or null. */
+  slice() {
+    const [k, l, i] = this.app.state.sl;
+    const lane = this.times.loaded[k]?.[l];
+    return lane && lane.name && i >= 0 && i < lane.n ? [k, l, i] : null;
+  }
+
+  showLine(linked) {
+    const { app } = this;
+    const { shut, tv } = app.state;
+    const view = tv.join();
+    if (view !== this.seen) {
+      this.line.t0 = 0;
+      this.line.t1 = Math.max(1, this.times.span);
+      if (tv.length === 2 && tv[0] < tv[1]) this.line.look(tv[0], tv[1]);
+      this.seen = view;
+    }
+    this.line.show({ palette: this.palette, hits: app.match && app.match.hits, linked,
+      shut: new Set(shut), range: app.rangeNow, selected: this.slice() });
+  }
+
+  async drawLine() {
+    const { app } = this;
+    const slice = this.slice();
+    this.panel.hidden = !app.state.panel;
+    this.rangeButton.disabled = !app.rangeNow;
+    const linked = slice ? this.linked(slice) : [];
+    this.showLine(linked);
+    this.status.textContent = slice ? this.describe(slice) : `${formatCount(this.times.tracks
+      .reduce((sum, track) => sum + track.n, 0))} slices in ${formatNs(this.times.span)}`;
+    await this.drawPanel(slice, linked);
+  }
+
+  /* A second later than the last move the address says where we look. */
+  moved(t0, t1) {
+    clearTimeout(this.moving);
+    this.moving = setTimeout(() => {
+      const whole = t0 <= 0 && t1 >= this.times.span;
+      const tv = whole ? [] : [Math.floor(t0), Math.ceil(t1)];
+      this.seen = tv.join();
+      if (this.app.state.tab === 'timeline' && this.app.state.tv.join() !== this.seen)
+        this.app.update({ tv }, false);
+    }, 300);
+  }
+
+  /* Other ends of the arrow that a slice has. */
+  linked([k, l, i]) {
+    const { loaded } = this.times;
+    const flow = loaded[k][l].flow?.[i];
+    const found = [];
+    if (flow)
+      loaded.forEach((lanes, other) => lanes.forEach((lane, level) => {
+        for (let j = lane.flow && found.length < 64 ? lane.flow.indexOf(flow) : -1; j >= 0;
+          j = found.length < 64 ? lane.flow.indexOf(flow, j + 1) : -1)
+          if (other !== k || level !== l || j !== i) found.push([other, level, j]);
+      }));
+    return found;
+  }
+
+  facts([k, l, i]) {
+    const lane = this.times.loaded[k][l];
+    const track = this.times.tracks[k];
+    const above = this.times.tracks[track.parent];
+    return {
+      id: lane.name[i], name: this.times.names.text[lane.name[i]], start: lane.start[i],
+      long: lane.cum[i + 1] - lane.cum[i], track,
+      place: above ? `${above.name} · ${track.name}` : track.name,
+      samples: lane.samples ? lane.samples[i] : 1, node: lane.node ? lane.node[i] - 1 : -1,
+    };
+  }
+
+  describe(slice) {
+    const { name, start, long, place } = this.facts(slice);
+    return `${name} — ${formatNs(long)} at ${formatMoment(start, 1000, this.times.span)}, ${place}`;
+  }
+
+  hover(slice, event) {
+    const { tooltip } = this.app;
+    if (!slice) {
+      tooltip.hide();
+      return;
+    }
+    const { name, start, long, place } = this.facts(slice);
+    tooltip.place(event, h('div', { class: 'tooltip-name' }, name),
+      h('div', { class: 'tooltip-kind' }, place), h('div', {},
+        `${formatNs(long)} at ${formatMoment(start, 1000, this.times.span)}`));
+  }
+
+  async drawPanel(slice, linked) {
+    const { app, palette } = this;
+    if (!slice) {
+      this.panel.replaceChildren(h('p', { class: 'note' }, 'Click a slice to see it here. Drag to ' +
+        'choose a range: every view is then of that range. The wheel zooms, with Shift it pans.'));
+      return;
+    }
+    const { id, name, start, long, place, track, samples, node } = this.facts(slice);
+    const tree = track.stacks && node > 0 ? await app.treeOf(track.stacks) : null;
+    if (this.slice()?.join() !== slice.join()) return;
+    const swatch = (color) => {
+      const el = h('span', { class: 'swatch' });
+      el.style.background = color;
+      return el;
+    };
+    const button = (text, onclick) => h('button', { type: 'button', class: 'small', onclick }, text);
+    const toFlame = (frame) => app.update({ tab: 'flame', view: track.stacks, dir: 'callees', ops: [],
+      z: tree.ids(frame), x: tree.ids(frame) });
+    const row = (label, value) => h('tr', {}, h('th', { scope: 'row' }, label), h('td', {}, value));
+    const list = (title, items) => items.length > 0 && [h('h3', {}, title),
+      h('ol', { class: 'details-stack' }, items.map(([text, color, onclick]) => h('li', {},
+        h('button', { type: 'button', title: text, onclick }, swatch(color), text))))];
+    this.panel.replaceChildren(...[
+      h('div', { class: 'details-kind' }, swatch(palette.color(id)), track.slice),
+      h('h2', { class: 'details-name' }, name),
+      h('div', { class: 'details-actions' },
+        button('Zoom', () => this.line.look(start - long * 0.1, start + long * 1.1)),
+        long > 0 && button('As range', () => app.setRange(start, start + long)),
+        tree && button('Flame graph', () => toFlame(node)),
+        button('Search', () => app.searchFor(name))),
+      h('table', { class: 'details-facts' }, h('tbody', {}, row('duration', formatNs(long)),
+        row('start', formatMoment(start, 1, this.times.span)), row('on', place),
+        this.times.real > 0 && row('clock', new Date((this.times.real + start) / 1e6)
+          .toISOString().replace('T', ' ')),
+        track.slice === 'run' && row('samples', formatCount(samples)))),
+      list('Arrows', linked.map((other) => [this.describe(other),
+        palette.color(this.facts(other).id), () => this.go(other)])),
+      tree && list(`Stack · ${formatCount(tree.depth[node])} frames`, tree.path(node).reverse()
+        .map((frame) => [tree.text(frame), palette.color(tree.name[frame]), () => toFlame(frame)])),
+    ].flat().filter(Boolean));
+  }
+
+  go(slice) {
+    this.line.reveal(slice);
+    return this.app.update({ sl: slice, shut: this.app.state.shut.filter((k) => k !== slice[0] &&
+      !this.above(slice[0]).includes(k)) }, false).then(() => this.line.reveal(slice));
+  }
+
+  above(k) {
+    const { parent } = this.times.tracks[k];
+    return parent < 0 ? [] : [parent, ...this.above(parent)];
+  }
+
+  /* The slice after (1) or before (-1) the chosen one that matches the search, or null. */
+  match(step) {
+    const { hits } = this.app.match;
+    const chosen = this.slice();
+    const from = chosen ? this.facts(chosen).start : step > 0 ? -1 : Infinity;
+    let best = null;
+    let when = step * Infinity;
+    this.times.loaded.forEach((lanes, k) => lanes.forEach((lane, l) => {
+      if (!lane.name) return;
+      let i = lowerBound(lane.start, from, 0, lane.n);
+      i = step > 0 ? (lane.start[i] === from ? i + 1 : i) : i - 1;
+      while (i >= 0 && i < lane.n && !hits[lane.name[i]]) i += step;
+      if (i >= 0 && i < lane.n && (when - lane.start[i]) * step > 0) {
+        best = [k, l, i];
+        when = lane.start[i];
+      }
+    }));
+    return best;
+  }
+
+  /* A key in the timeline; tells whether it means something there. */
+  key(key) {
+    const { line } = this;
+    const moves = {
+      a: () => line.pan(-0.2), d: () => line.pan(0.2), w: () => line.zoom(0.7),
+      s: () => line.zoom(1 / 0.7), 0: () => line.look(0, this.times.span),
+      ArrowLeft: () => this.walk(0, -1), ArrowRight: () => this.walk(0, 1),
+      ArrowUp: () => this.walk(-1, 0), ArrowDown: () => this.walk(1, 0),
+      Enter: () => this.slice() && this.go(this.slice()),
+      m: () => {
+        const { start, long } = this.slice() ? this.facts(this.slice()) : {};
+        if (long) this.app.setRange(start, start + long);
+      },
+    };
+    if (this.app.state.tab !== 'timeline' || !moves[key]) return false;
+    moves[key]();
+    return true;
+  }
+
+  /* From the chosen slice to the next in its lane, or to one at that time in the next lane. */
+  walk(down, on) {
+    const { line } = this;
+    const lanes = line.rows.flatMap((row) => line.lanes(row).map((lane, l) => ({ lane,
+      slice: [row.track.at, l] }))).filter(({ lane }) => lane.name && lane.n);
+    if (!lanes.length) return;
+    const chosen = this.slice();
+    const at = chosen ? lanes.findIndex(({ slice }) => slice[0] === chosen[0] &&
+      slice[1] === chosen[1]) : -1;
+    const { lane, slice } = lanes[Math.max(0, Math.min(lanes.length - 1, at + down))];
+    const t = chosen ? this.facts(chosen).start : line.t0;
+    const i = at < 0 || down ? firstAfter(lane, t) : chosen[2] + on;
+    this.go([...slice, Math.max(0, Math.min(lane.n - 1, i))]);
+  }
+
+  /* heat map */
+
+  /* What it can be of: a view, or of that view a device or thread. */
+  choices() {
+    const { tracks } = this.times;
+    const views = [...new Set(tracks.filter(({ n, view }) => n && view).map(({ view }) => view))];
+    return this.app.memo('heats', [], () => views.flatMap((view) => {
+      const inside = (k) => [k, ...tracks[k].kids.flatMap(inside)];
+      const parts = tracks.map((track) => ({ value: `${view}/${track.at}`,
+        text: `${view}: ${this.place(track)}`,
+        tracks: inside(track.at).map((k) => tracks[k]).filter((t) => t.n && t.view === view) }))
+        .filter((part) => part.tracks.length);
+      return [{ value: view, text: `${view}: all`, tracks: this.times.tracksOf(view) }, ...parts];
+    }));
+  }
+
+  place(track) {
+    const above = this.times.tracks[track.parent];
+    return above && above.kind !== 'process' ? `${above.name} · ${track.name}` : track.name;
+  }
+
+  heatTracks() {
+    const choices = this.choices();
+    if (!this.what.length)
+      this.what.append(...choices.map(({ value, text }) => h('option', { value }, text)));
+    const choice = choices.find(({ value }) => value === this.app.state.heat) || choices[0];
+    this.what.value = choice?.value;
+    return choice ? choice.tracks : [];
+  }
+
+  drawHeat(tracks) {
+    const { app } = this;
+    const asked = Number(app.state.period);
+    const period = PERIODS.includes(asked) && this.times.span / asked < 4000 ? asked
+      : PERIODS.find((p) => this.times.span / p >= HEAT_COLUMNS) || PERIODS[PERIODS.length - 1];
+    const heat = app.memo('heat', [this.what.value, period], () => (
+      heatCells(this.times, tracks, period)));
+    this.periods.show(period);
+    this.heat.show({ palette: this.palette, heat, range: app.rangeNow });
+    this.heatStatus.textContent = `${formatWeight(heat.total, heat.unit)}, at most ` +
+      `${formatWeight(heat.most, heat.unit)} in ${formatNs(heat.each)}`;
+  }
+
+  hoverCell(cell, event) {
+    const { heat } = this.heat;
+    if (cell < 0 || !heat) {
+      this.app.tooltip.hide();
+      return;
+    }
+    const when = formatRange({ from: cell * heat.each, to: (cell + 1) * heat.each });
+    const what = formatWeight(heat.cells[cell], heat.unit);
+    if (event) this.app.tooltip.place(event, h('div', { class: 'tooltip-name' }, what), when);
+    else this.heatStatus.textContent = `${what} at ${when}`;
+  }
+}
