@@ -30,12 +30,23 @@ struct af_column {
 	const char *title;
 	enum af_cell_unit unit;
 	enum af_column_show show;
+	bool change; /* values have a sign: see af_cell.less */
+};
+
+/* What a terminal with colours makes of a row: that of its first cell. */
+enum af_tone {
+	AF_TONE_PLAIN,
+	AF_TONE_MORE, /* red: it got worse */
+	AF_TONE_LESS, /* blue */
+	AF_TONE_FAINT
 };
 
 struct af_cell {
 	const char *text; /* AF_CELL_TEXT */
 	uint64_t value;   /* the other units */
 	bool unknown;     /* there is no value: a blank, null in JSON */
+	bool less;        /* of a change: the value is what it became less by */
+	enum af_tone tone;
 };
 
 enum { AF_TABLE_COLUMNS = 48 };

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct af_attributes;
+struct af_difference_look;
 struct af_err;
 struct af_facts;
 struct af_palette_map;
@@ -41,6 +42,8 @@ struct af_picture {
 	bool fluid;        /* width follows the window */
 	bool differential; /* columns 0 and 1 are before and after; widths are after */
 	bool negate;       /* swap the hues of a difference */
+	/* Of a difference with columns as difference.h has them; NULL: before and after alone. */
+	const struct af_difference_look *look;
 	double factor;     /* multiplies displayed counts; 0: 1 */
 	double total;      /* override, ignored when smaller than the sum */
 };

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/difference.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "render/embed.h"
@@ -213,9 +214,17 @@ static void svg_footer(struct svg *s)
 	svg_text(s, s->width - s->pad, y, "class=\"matched\" text-anchor=\"end\"", " ");
 }
 
-static uint64_t svg_most_changed(const struct af_tree *t)
+static uint64_t svg_most_changed(const struct af_tree *t, const struct af_difference_look *look)
 {
 	uint64_t most = 0;
+
+	for (uint32_t i = 1; look && i < t->nr; i++) {
+		struct af_change c = af_difference_node(look, t, i, look->by_self);
+		if (c.after && c.certain && c.size > most)
+			most = c.size;
+	}
+	if (look)
+		return most;
 
 	for (uint32_t i = 1; i < t->nr; i++) {
 		uint64_t a = t->total[0][i], b = t->total[1][i];
@@ -262,7 +271,7 @@ static int svg_draw(struct svg *s, struct af_err *err)
 	if (rc)
 		return rc;
 	if (p->differential)
-		s->most = svg_most_changed(s->tree);
+		s->most = svg_most_changed(s->tree, p->look);
 	/* Remembered colours need not be by kind. */
 	s->legend = !p->colors && !strcmp(af_palette_name(&s->palette), "kind");
 	svg_place(&s->layout, s, s->tree);

@@ -2,11 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/difference.h"
 #include "base/arena.h"
 #include "render/label.h"
 #include "render/svg.h"
 
-enum { SVG_MIN_CHARS = 3 }; /* a shorter text says nothing */
+enum {
+	SVG_MIN_CHARS = 3, /* a shorter text says nothing */
+	SVG_NOISE = 0xdadada
+};
 
 static uint64_t add_capped(uint64_t a, uint64_t b)
 {
@@ -45,11 +49,26 @@ void svg_place(struct svg_layout *l, const struct svg *s, const struct af_tree *
 	free(next);
 }
 
+/* Grey where it is the same, a darker grey where it may be chance. */
+static uint32_t svg_look_color(const struct svg *s, const struct af_tree *t, uint32_t node)
+{
+	const struct af_difference_look *look = s->picture->look;
+	const struct af_change c = af_difference_node(look, t, node, look->by_self);
+	int64_t size = c.size < INT64_MAX ? (int64_t)c.size : INT64_MAX;
+
+	if (!node || !c.size)
+		return af_palette_delta(0, s->most, false);
+	return c.certain ? af_palette_delta(c.less ? -size : size, s->most, s->picture->negate)
+	                 : SVG_NOISE;
+}
+
 uint32_t svg_color(struct svg *s, const struct af_tree *t, uint32_t node)
 {
 	size_t len;
 	const char *text = af_tree_text(t, t->nodes[node].name, &len);
 
+	if (s->picture->look && s->picture->differential)
+		return svg_look_color(s, t, node);
 	if (s->picture->differential) {
 		int64_t delta = node ? (int64_t)(t->total[1][node] - t->total[0][node]) : 0;
 		return af_palette_delta(delta, s->most, s->picture->negate);
@@ -65,6 +84,18 @@ static void counts_change(struct svg *s, uint64_t before, uint64_t after)
 	af_label_percent(&s->out, after < before ? before - after : after - before, s->total);
 }
 
+static void counts_look(struct svg *s, const struct af_tree *t, uint32_t node)
+{
+	const struct af_difference_look *look = s->picture->look;
+	const struct af_change whole = af_difference_node(look, t, node, false);
+	const struct af_change own = af_difference_node(look, t, node, true);
+
+	af_buf_fmt(&s->out, "; %s, ", af_change_name(&whole));
+	counts_change(s, whole.before, whole.after);
+	af_buf_fmt(&s->out, ", own %s, ", af_change_name(&own));
+	counts_change(s, own.before, own.after);
+}
+
 void svg_counts(struct svg *s, const struct af_tree *t, uint32_t node)
 {
 	uint64_t value = t->total[s->weight][node];
@@ -76,7 +107,9 @@ void svg_counts(struct svg *s, const struct af_tree *t, uint32_t node)
 		af_buf_str(&s->out, "100%");
 	else
 		af_label_percent(&s->out, value, s->total);
-	if (s->picture->differential) {
+	if (s->picture->differential && s->picture->look) {
+		counts_look(s, t, node);
+	} else if (s->picture->differential) {
 		af_buf_str(&s->out, "; change ");
 		counts_change(s, t->total[0][node], t->total[1][node]);
 		af_buf_str(&s->out, ", own ");

@@ -62,6 +62,8 @@ static void cell_format(struct af_buf *b, const struct af_column *column, const 
 {
 	if (c->unknown)
 		return;
+	if (column->change && c->value)
+		af_buf_char(b, c->less ? '-' : '+');
 	switch (column->unit) {
 	case AF_CELL_TEXT:
 		cell_text(b, c->text ? c->text : "", cut);
@@ -130,13 +132,27 @@ static void table_shown(const struct af_table *t, uint32_t nr_rows, struct table
 	af_buf_free(&cell);
 }
 
+/* All cells of a row have the tone of its first. */
+static const char *row_colour(const struct af_table *t, uint32_t r)
+{
+	static const char *const colours[] = {
+	    [AF_TONE_PLAIN] = "",
+	    [AF_TONE_MORE] = "\033[31m",
+	    [AF_TONE_LESS] = "\033[34m",
+	    [AF_TONE_FAINT] = "\033[2m",
+	};
+
+	return r == t->nr_rows ? "" : colours[t->cells[(size_t)r * t->nr_columns].tone];
+}
+
 /* Row @r, or the titles when @r is nr_rows. */
 static void table_line(struct af_buf *b, const struct af_table *t, const struct table_shown *shown,
-                       uint32_t r)
+                       uint32_t r, bool colour)
 {
+	const char *tone = colour ? row_colour(t, r) : "";
 	struct af_buf cell = {0};
 
-	af_buf_str(b, "  ");
+	af_buf_fmt(b, "  %s", tone);
 	for (uint32_t i = 0; i < shown->nr; i++) {
 		uint32_t c = shown->columns[i];
 		cell.len = 0;
@@ -149,7 +165,7 @@ static void table_line(struct af_buf *b, const struct af_table *t, const struct 
 		put_aligned(b, cell.data, shown->widths[i], t->columns[c].unit == AF_CELL_TEXT,
 		            i + 1 == shown->nr);
 	}
-	af_buf_char(b, '\n');
+	af_buf_str(b, *tone ? "\033[0m\n" : "\n");
 	af_buf_free(&cell);
 }
 
@@ -161,9 +177,9 @@ void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, b
 	table_shown(t, nr_rows, &shown);
 	af_buf_fmt(b, "%s%s%s\n", colour ? "\033[1m" : "", t->title, colour ? "\033[0m" : "");
 	if (shown.header && nr_rows)
-		table_line(b, t, &shown, t->nr_rows);
+		table_line(b, t, &shown, t->nr_rows, colour);
 	for (uint32_t r = 0; r < nr_rows; r++)
-		table_line(b, t, &shown, r);
+		table_line(b, t, &shown, r, colour);
 	if (nr_rows < t->nr_rows)
 		af_buf_fmt(b, "  … and %u more\n", t->nr_rows - nr_rows);
 	if (t->note) {
@@ -179,6 +195,13 @@ static void json_text(struct af_buf *b, const char *s)
 		af_buf_json(b, s, strlen(s));
 	else
 		af_buf_str(b, "null");
+}
+
+static void json_number(struct af_buf *b, const struct af_cell *cell)
+{
+	if (cell->less)
+		af_buf_char(b, '-');
+	af_buf_u64(b, cell->value);
 }
 
 void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
@@ -211,7 +234,7 @@ void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 			else if (t->columns[c].unit == AF_CELL_TEXT)
 				json_text(b, cell->text ? cell->text : "");
 			else
-				af_buf_u64(b, cell->value);
+				json_number(b, cell);
 		}
 		af_buf_char(b, ']');
 	}

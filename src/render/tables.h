@@ -12,7 +12,7 @@ struct af_table;
 
 /*
  * One table, aligned, at most @limit rows (0: all; what is left out is counted), its title in bold
- * with @colour. What a terminal would act on is shown as \xNN (af_buf_terminal).
+ * and rows in their tones with @colour. What a terminal would act on is shown as \xNN (af_buf_terminal).
  */
 void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, bool colour);
 

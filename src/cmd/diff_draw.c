@@ -1,0 +1,165 @@
+/* What a difference looks like: tables, pictures, pages, text. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cmd/diff.h"
+#include "cmd/summary.h"
+#include "render/render.h"
+#include "render/tables.h"
+
+enum af_change_kind af_diff_only(const struct af_diff *d)
+{
+	const char *show = d->o->show;
+
+	return !show                       ? AF_CHANGE_NONE
+	       : !strcmp(show, "new")      ? AF_CHANGE_NEW
+	       : !strcmp(show, "vanished") ? AF_CHANGE_VANISHED
+	                                   : AF_CHANGE_NONE;
+}
+
+const char *af_diff_normalized(const struct af_diff *d, struct af_facts *f)
+{
+	const struct af_difference_look *look = &d->views[0].look;
+	double scale = look->scales[look->normalize];
+
+	switch (look->normalize) {
+	case AF_NORMALIZE_TOTAL:
+		return af_facts_text(f, "shares of the total: before counts %.4g times", scale);
+	case AF_NORMALIZE_WALL:
+		return af_facts_text(f, "the same time: before counts %.4g times", scale);
+	case AF_NORMALIZE_STEP:
+		return af_facts_text(f, "steps \"%s\", %llu and %llu: before counts %.4g times",
+		                     d->o->step, (unsigned long long)d->sides[0].steps,
+		                     (unsigned long long)d->sides[1].steps, scale);
+	default:
+		return "as recorded";
+	}
+}
+
+const char *af_diff_noise(const struct af_difference *v)
+{
+	return v->look.quantum[0] > 0 || v->look.quantum[1] > 0
+	           ? "changes within three standard deviations of sampling are noise, and grey"
+	           : "measured, not sampled: no noise is known, every change is shown";
+}
+
+/* What the strip of a page and the subtitle of a picture say. */
+static void diff_verdict(struct af_diff *d, struct af_facts *f)
+{
+	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
+	struct af_table *t = af_facts_table(f, "verdict", "What is compared", columns, 2);
+	const struct af_change all =
+	    af_difference_node(&d->views[0].look, &d->views[0].tree, 0, false);
+	const char *const rows[][2] = {
+	    {"before", d->nr_sides == 1 ? "the first count" : d->names[0]},
+	    {"after", d->nr_sides == 1 ? "the second count" : d->names[1]},
+	    {"change", all.before ? af_facts_text(f, "%c%.2f %%, %s", all.less ? '-' : '+',
+	                                          100 * (double)all.size / (double)all.before,
+	                                          af_change_name(&all))
+	                          : af_change_name(&all)},
+	    {"compared", af_diff_normalized(d, f)},
+	    {"noise", af_diff_noise(&d->views[0])},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct af_cell *c = af_table_row(f, t);
+		c[0].text = rows[i][0];
+		c[1].text = rows[i][1];
+	}
+}
+
+/* One of the views, as all formats show it. */
+static int draw_view(struct af_diff *d, uint32_t i, struct af_render *r, struct af_err *err)
+{
+	struct af_picture picture = *r->picture;
+	struct af_difference *v = &d->views[i];
+	enum af_change_kind only = af_diff_only(d);
+	bool folded = !strcmp(d->format->name, "folded");
+
+	if (folded)
+		af_difference_apply(v);
+	if (only && strcmp(d->format->name, "html") != 0)
+		af_difference_only(v, only);
+	picture.look = &v->look;
+	/* What vanished has no width after; what is new is nothing but red. */
+	if (only && !folded && strcmp(d->format->name, "html") != 0) {
+		picture.differential = false;
+		picture.weight = only == AF_CHANGE_NEW ? "after" : "before";
+	}
+	r->picture = &picture;
+	r->label = d->labels[i];
+	return d->format->tree(r, &v->tree, err);
+}
+
+static const char *diff_subtitle(struct af_diff *d, struct af_facts *f)
+{
+	const struct af_change all =
+	    af_difference_node(&d->views[0].look, &d->views[0].tree, 0, false);
+	enum af_change_kind only = af_diff_only(d);
+	const char *what = only == AF_CHANGE_NEW        ? "only what is new"
+	                   : only == AF_CHANGE_VANISHED ? "only what vanished"
+	                   : d->o->by && !strcmp(d->o->by, "self")
+	                       ? "red: more of its own, blue: less"
+	                       : "red: more, blue: less, with all it called";
+
+	return af_facts_text(
+	    f, "%s; grey: within noise; all %c%.2f %%; %s", what, all.less ? '-' : '+',
+	    all.before ? 100 * (double)all.size / (double)all.before : 0, af_diff_normalized(d, f));
+}
+
+int af_diff_draw(int fd, void *arg, struct af_err *err)
+{
+	struct af_diff *d = arg;
+	const struct af_format *f = d->format;
+	struct af_facts facts = {0};
+	const struct af_picture picture = {
+	    .title = d->o->title ? d->o->title
+	             : d->nr_sides == 1
+	                 ? d->names[0]
+	                 : af_facts_text(&facts, "%s → %s", d->names[0], d->names[1]),
+	    .subtitle = diff_subtitle(d, &facts),
+	    .differential = true,
+	    .negate = d->o->negate,
+	};
+	struct af_render r = {.fd = fd, .picture = &picture};
+	int rc = f->begin ? f->begin(&r, err) : 0;
+
+	if (!rc && f->facts) {
+		struct af_facts verdict = {0};
+		diff_verdict(d, &verdict);
+		rc = f->facts(&r, &verdict, err);
+		af_facts_free(&verdict);
+	}
+	for (uint32_t i = 0; !rc && i < d->nr_views; i++)
+		rc = draw_view(d, i, &r, err);
+	r.picture = &picture;
+	r.label = NULL;
+	if (f->end) {
+		int end = f->end(&r, rc ? NULL : err);
+		rc = rc ? rc : end;
+	}
+	af_facts_free(&facts);
+	return rc;
+}
+
+int af_diff_print(int fd, void *arg, struct af_err *err)
+{
+	struct af_diff *d = arg;
+	const struct af_diff_options *o = d->o;
+	bool colour = !strcmp(o->output, "-") && af_colour(stdout);
+	struct af_buf b = {0};
+
+	if (o->json || af_diff_ends(o->output, ".json"))
+		af_facts_json(&b, &d->facts, (uint32_t)o->limit);
+	else
+		for (const struct af_table *t = d->facts.first; t; t = t->next) {
+			if (b.len)
+				af_buf_char(&b, '\n');
+			af_table_text(&b, t, (uint32_t)o->limit, colour);
+		}
+	fflush(stdout);
+	int rc = af_buf_flush(&b, fd);
+	af_buf_free(&b);
+	return rc ? af_fail(err, rc, "cannot write the difference") : 0;
+}

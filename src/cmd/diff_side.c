@@ -1,0 +1,134 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyse/steps.h"
+#include "base/err.h"
+#include "base/scope.h"
+#include "cmd/diff.h"
+#include "cmd/names.h"
+#include "cmd/picture.h"
+#include "cmd/progress.h"
+#include "render/render.h"
+
+static int trace_read(struct af_diff_side *s, const struct af_asked *asked, const char *step,
+                      struct af_err *err)
+{
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame, &af_pass_wakers,
+	                                                   &af_pass_idle, &af_pass_steps, NULL};
+	struct af_progress progress = af_progress_begin("reading the trace");
+	struct af_steps steps = {.name = step};
+	struct af_asked all = *asked;
+
+	all.answers |= AF_ANSWER_OWN;
+	all.own = &steps;
+	int rc = af_trace_prepare(s->name, err);
+	if (!rc)
+		rc = af_analyse(s->name, passes, &all, &s->results, af_progress_tell, &progress,
+		                err);
+	af_progress_end(&progress);
+	if (!rc && s->results.damage[0])
+		fprintf(stderr, "aflame diff: %s is damaged: %s\n", s->name, s->results.damage);
+	s->results.asked.own = NULL;
+	s->wall_ns = steps.wall_ns;
+	s->steps = steps.nr;
+	return rc;
+}
+
+/* A whole file is mapped; a pipe, as shells make of <(a command), is read to its end. */
+static int text_read(struct af_diff_side *s, int fd, struct af_err *err)
+{
+	enum { PIECE = 1 << 18 };
+	scope_free char *piece = NULL;
+
+	if (!lseek(fd, 0, SEEK_CUR) && !af_file_map_fd(&s->file, fd) && s->file.size)
+		return 0;
+	piece = af_xcalloc(1, PIECE);
+	for (;;) {
+		ssize_t n = read(fd, piece, PIECE);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return af_fail(err, -errno, "cannot read %s", s->name);
+		if (!n)
+			return 0;
+		af_buf_add(&s->text, piece, (size_t)n);
+	}
+}
+
+static int stacks_read(struct af_diff_side *s, int fd, bool two, struct af_err *err)
+{
+	static const struct af_tree_weight weights[] = {{"before", "samples"},
+	                                                {"after", "samples"}};
+	struct af_folded_stats stats = {0};
+	int rc = text_read(s, fd, err);
+
+	if (rc)
+		return rc;
+	const char *data = s->file.size ? (const char *)s->file.data : s->text.data;
+	size_t size = s->file.size ? s->file.size : s->text.len;
+	af_tree_open(&s->stacks, weights, two ? 2 : 1);
+	rc = af_folded_read(&s->stacks, data ? data : "", size, two, &stats, err);
+	if (stats.bad_lines)
+		fprintf(stderr, "aflame diff: %s: %llu of %llu lines do not parse, the first: %s\n",
+		        s->name, (unsigned long long)stats.bad_lines,
+		        (unsigned long long)(stats.lines + stats.bad_lines), stats.complaint);
+	if (stats.saturated)
+		fprintf(stderr,
+		        "aflame diff: %s: a sum of counts beyond 2^64 - 1 was cut to that\n",
+		        s->name);
+	return rc ? af_while(err, rc, "while reading %s", s->name) : 0;
+}
+
+int af_diff_side_open(struct af_diff_side *s, const char *name, bool two,
+                      const struct af_asked *asked, const char *step, struct af_err *err)
+{
+	struct stat st;
+
+	*s = (struct af_diff_side){.name = name};
+	if (!strcmp(name, "-"))
+		return stacks_read(s, STDIN_FILENO, two, err);
+	scope_close int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st))
+		return af_fail(err, -errno, "cannot open %s", name);
+	s->is_trace = S_ISDIR(st.st_mode);
+	if (s->is_trace && two)
+		return af_fail_plain(err, -EINVAL, "a trace is compared with another: %s and …",
+		                     name);
+	return s->is_trace ? trace_read(s, asked, step, err) : stacks_read(s, fd, two, err);
+}
+
+void af_diff_side_close(struct af_diff_side *s)
+{
+	af_results_close(&s->results);
+	af_tree_close(&s->stacks);
+	af_file_unmap(&s->file);
+	af_buf_free(&s->text);
+	*s = (struct af_diff_side){0};
+}
+
+int af_diff_side_of(const struct af_diff_side *s, int view, const char *weight,
+                    struct af_difference_side *of, struct af_err *err)
+{
+	const struct af_picture picture = {.weight = weight};
+
+	if (!s->is_trace) {
+		*of = (struct af_difference_side){.tree = &s->stacks, .measured = -1};
+		return 0;
+	}
+	const struct af_tree *t = &s->results.trees[view];
+	int w = af_picture_weight(&picture, t, err);
+	if (w < 0)
+		return w;
+	*of = (struct af_difference_side){
+	    .tree = t, .weight = (uint32_t)w, .samples = -1, .measured = -1};
+	/* Of samples of a thread or a device the time scatters; work that was timed does not. */
+	if (view <= AF_VIEW_ALL && (w == AF_WEIGHT_TIME || w == AF_WEIGHT_SAMPLES)) {
+		of->samples = AF_WEIGHT_SAMPLES;
+		of->measured = w == AF_WEIGHT_TIME ? AF_WEIGHT_COUNT : -1;
+	}
+	return 0;
+}
