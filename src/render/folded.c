@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "render/label.h"
 #include "render/render.h"
 
 enum { FOLDED_FLUSH = 1 << 18 };
@@ -60,27 +61,6 @@ static void folded_name(struct af_buf *b, const struct af_tree *t, uint32_t node
 	af_buf_str(b, suffix);
 }
 
-static void folded_value(struct af_buf *b, uint64_t value, uint64_t scale)
-{
-	char digits[21];
-
-	if (scale <= 1) {
-		af_buf_u64(b, value);
-		return;
-	}
-	af_buf_u64(b, value / scale);
-	uint64_t rest = value % scale;
-	if (!rest)
-		return;
-	int n = 0;
-	digits[n++] = '.';
-	for (uint64_t unit = scale / 10; rest && unit; unit /= 10) {
-		digits[n++] = (char)('0' + rest / unit);
-		rest %= unit;
-	}
-	af_buf_add(b, digits, (size_t)n);
-}
-
 static void folded_line(struct af_buf *out, const struct af_tree *t, const struct af_buf *path,
                         uint32_t node, const struct af_picture *p, int weight)
 {
@@ -89,7 +69,7 @@ static void folded_line(struct af_buf *out, const struct af_tree *t, const struc
 	af_buf_add(out, path->data, path->len);
 	for (int w = p->differential ? 0 : weight; w <= weight; w++) {
 		af_buf_char(out, ' ');
-		folded_value(out, t->self[w][node], t->weights[w].scale);
+		af_label_exact(out, t->self[w][node], t->weights[w].scale);
 	}
 	af_buf_char(out, '\n');
 }

@@ -153,3 +153,24 @@ void af_label_key(struct af_buf *b, const char *text, size_t len, enum af_frame 
 	}
 	af_buf_str(b, af_frame_suffix(frame));
 }
+
+void af_label_exact(struct af_buf *b, uint64_t value, uint64_t scale)
+{
+	char digits[21];
+
+	if (scale <= 1) {
+		af_buf_u64(b, value);
+		return;
+	}
+	af_buf_u64(b, value / scale);
+	uint64_t rest = value % scale;
+	if (!rest)
+		return;
+	int n = 0;
+	digits[n++] = '.';
+	for (uint64_t unit = scale / 10; rest && unit; unit /= 10) {
+		digits[n++] = (char)('0' + rest / unit);
+		rest %= unit;
+	}
+	af_buf_add(b, digits, (size_t)n);
+}

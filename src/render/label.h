@@ -15,6 +15,9 @@ struct af_picture;
 /* @value with @decimals (at most 6) digits behind the point, rounded; "0" when not finite. */
 void af_label_fixed(struct af_buf *b, double value, unsigned decimals);
 
+/* @value in 1/@scale (0 or 1: whole), with as many decimals as it has. */
+void af_label_exact(struct af_buf *b, uint64_t value, uint64_t scale);
+
 /* 1,234,567 */
 void af_label_commas(struct af_buf *b, uint64_t value);
 

@@ -44,8 +44,8 @@ struct af_picture {
 	bool negate;       /* swap the hues of a difference */
 	/* Of a difference with columns as difference.h has them; NULL: before and after alone. */
 	const struct af_difference_look *look;
-	double factor;     /* multiplies displayed counts; 0: 1 */
-	double total;      /* override, ignored when smaller than the sum */
+	double factor; /* multiplies displayed counts; 0: 1 */
+	double total;  /* override, ignored when smaller than the sum */
 };
 
 struct af_render {
@@ -77,6 +77,10 @@ extern const struct af_format *const af_formats[]; /* NULL-terminated */
 
 /* The format for a file name or a format's name, or NULL. */
 const struct af_format *af_format_for(const char *name);
+
+/* Those of trees that are for other profilers' viewers: aflame export. NULL-terminated. Trees stay
+ * where they are until the end. */
+extern const struct af_format *const af_profile_formats[];
 
 extern const struct af_format *const af_slices_formats[]; /* NULL-terminated */
 
