@@ -17,7 +17,7 @@
 #include "trace/reader.h"
 
 struct import_options {
-	const char *output;
+	const char *output, *event;
 	uint64_t rate;
 	bool force, quiet, calls;
 };
@@ -79,6 +79,8 @@ static int import_write(const struct import_options *o, struct af_draft *d, stru
 	if (dir < 0)
 		return af_fail(err, -errno, "cannot open %s", o->output);
 	rc = af_draft_write(d, dir, err);
+	if (!rc && d->addresses.nr_stacks)
+		rc = af_names_add(o->output, NULL, err);
 	if (rc)
 		af_remove_tree(o->output);
 	return rc;
@@ -98,6 +100,9 @@ static void import_tell(const struct import_options *o, const struct af_draft *d
 		fprintf(stderr,
 		        "  %llu counts of samples of device instructions, of %u functions\n",
 		        (unsigned long long)d->stalls.nr, d->stalls.nr_codes);
+	for (uint32_t i = 0; i < d->nr_notes; i++)
+		if (!strcmp(d->notes[i].key, "import.event"))
+			fprintf(stderr, "  event %s\n", d->notes[i].value);
 	for (int i = 0; i < AF_DRAFT_UNUSED_END; i++)
 		if (d->unused[i])
 			fprintf(stderr, "  not used: %llu %s\n", (unsigned long long)d->unused[i],
@@ -116,8 +121,9 @@ static int import_run(void *state, int nr_words, char **words, struct af_err *er
 	af_draft_open(&d);
 	d.sample_weight_ns = 1000000000 / o->rate;
 	d.calls = o->calls;
+	d.event = o->event;
 	int rc = import_read(&d, nr_words, words, err);
-	if (!rc && d.nr_samples)
+	if (!rc && d.nr_samples && !d.addresses.nr_stacks)
 		af_draft_note(&d, "import.rate", "%llu samples a second, as --rate says",
 		              (unsigned long long)o->rate);
 	if (!rc)
@@ -135,6 +141,9 @@ static const struct af_option import_options[] = {
      offsetof(struct import_options, force)},
     {AF_OPT_U64, "rate", 'F', "HZ", "how many CPU samples a second were taken (50)",
      offsetof(struct import_options, rate)},
+    {AF_OPT_STRING, "event", 0, "NAME",
+     "of perf.data with several events, the one to use (the first with call chains)",
+     offsetof(struct import_options, event)},
     {AF_OPT_FLAG, "calls", 0, NULL,
      "gpuperf with --uprobe: stacks that end in a function of CUDA are calls of it, not samples",
      offsetof(struct import_options, calls)},

@@ -41,6 +41,14 @@ static ssize_t file_read(void *arg, void *to, size_t size)
 	return code == Z_ERRNO ? -EIO : -EBADMSG;
 }
 
+static bool file_seek(void *arg, uint64_t to)
+{
+	struct import_file *f = arg;
+
+	f->at = f->nr_first;
+	return to <= INT64_MAX && gzseek(f->gz, (z_off_t)to, SEEK_SET) == (z_off_t)to;
+}
+
 static int file_open(struct import_file *f, const char *path, struct af_err *err)
 {
 	struct stat st;
@@ -92,7 +100,7 @@ int af_import_file(struct af_draft *d, const char *path, uint32_t number,
                    struct af_err *err)
 {
 	struct import_file f = {.watch = watch};
-	struct af_import_source in = {file_read, &f};
+	struct af_import_source in = {file_read, &f, file_seek};
 	uint64_t before = af_draft_nr(d);
 	int rc = file_open(&f, path, err);
 
@@ -100,7 +108,9 @@ int af_import_file(struct af_draft *d, const char *path, uint32_t number,
 	if (rc)
 		return rc;
 	bool json = is_json(&f);
-	if (json)
+	if (af_import_is_perf(f.first, f.nr_first))
+		af_import_perf(d, &in, number, complaint, size);
+	else if (json)
 		af_import_json(d, &in, number, complaint, size);
 	else if (is_iaprof(&f))
 		af_import_iaprof(d, &in, number, complaint, size);

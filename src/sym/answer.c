@@ -207,9 +207,15 @@ static void job_run_file(struct af_sym_job *job, struct job_module *m, af_sym_jo
 	af_sym_module_close(file);
 }
 
-static void job_answer_kernel(struct job_module *m, uint32_t i, const struct af_kernel_symbol *s)
+static void job_answer_kernel(const struct af_sym_job *job, struct job_module *m, uint32_t i,
+                              const struct af_kernel *kernel)
 {
+	uint64_t shift = job->where->kernel_shift;
+	const struct af_kernel_symbol *s = af_kernel_find(kernel, m->wanted[i].vaddr - shift);
 	struct af_sym_answer a = {.source = AF_SYMBOL_NO_SYMBOL};
+
+	if (s && shift && strcmp(s->module, "[kernel]"))
+		s = NULL;
 	char *name = s ? af_function_name(s->name) : NULL;
 
 	if (name) {
@@ -254,7 +260,7 @@ static void job_run_kernel(struct af_sym_job *job, struct job_module *m, af_sym_
 		if (rc)
 			af_sym_job_answered(m, i, &none);
 		else
-			job_answer_kernel(m, i, af_kernel_find(&kernel, m->wanted[i].vaddr));
+			job_answer_kernel(job, m, i, &kernel);
 		tick(job, arg);
 	}
 	af_kernel_close(&kernel);

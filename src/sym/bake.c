@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,10 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/map.h"
 #include "base/scope.h"
 #include "sym/job.h"
+#include "sym/kernel_table.h"
 #include "trace/objects.h"
 #include "trace/reader.h"
 #include "trace/stream.h"
@@ -24,12 +27,16 @@
 #define BAKE_WANTED                                                                                \
 	(1ull << AF_KIND_PROCESS | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_CLOCK |           \
 	 1ull << AF_KIND_MAPPING | 1ull << AF_KIND_STACK | 1ull << AF_KIND_KSTACK |                \
-	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_PROGRAM)
+	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_NOTE)
 
 struct bake {
 	struct af_sym_job *job;
 	uint64_t last_ns;
 	uint64_t epoch_ns; /* what to add to the trace's clock, 0 while not known */
+	/* Of an imported trace: which kernel it was, and where a symbol of it lay. */
+	char build_id[64], text_symbol[64];
+	uint64_t text;
+	struct af_map imported; /* processes whose addresses were invented, and are named */
 };
 
 static void bake_clock(struct bake *b, const struct af_event *ev)
@@ -52,14 +59,48 @@ static void bake_process(struct bake *b, const struct af_event *ev)
 		                   (const char *)tails[0].data);
 }
 
+static void bake_note(struct bake *b, const struct af_event *ev)
+{
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, NULL, 0, tails))
+		return;
+	const char *key = (const char *)tails[0].data, *value = (const char *)tails[1].data;
+	if (!strcmp(key, "kernel.build-id"))
+		snprintf(b->build_id, sizeof b->build_id, "%s", value);
+	else if (!strcmp(key, "kernel.text") &&
+	         sscanf(value, "%" SCNx64 " %63s", &b->text, b->text_symbol) != 2)
+		b->text = 0;
+}
+
 static void bake_mapping(struct bake *b, const struct af_event *ev)
 {
 	struct af_ev_mapping fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
 
-	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	if (!strcmp((const char *)tails[1].data, "[imported]"))
+		*af_map_at(&b->imported, ev->process, NULL) = fixed.end;
+	else
 		af_sym_job_mapping(b->job, ev->process, &fixed, tails[0].data, tails[0].len,
 		                   (const char *)tails[1].data, tails[1].len);
+}
+
+/*
+ * Imported frames without addresses got some below the end of their mapping, the kernel's above
+ * all that it has itself (docs/format.md, "Imported traces"): they have their names.
+ */
+static bool bake_is_invented(const struct bake *b, uint32_t process, const struct af_tail_view *pcs)
+{
+	const uint64_t kernel = UINT64_C(0xffffffff00000000);
+	const uint64_t *end = af_map_get(&b->imported, process);
+	uint64_t pc;
+
+	if (!end || !pcs->len)
+		return false;
+	memcpy(&pc, pcs->data, sizeof pc);
+	return pc < *end || (pc >= kernel && pc - kernel < *end);
 }
 
 static void bake_stack(struct bake *b, const struct af_event *ev)
@@ -67,7 +108,8 @@ static void bake_stack(struct bake *b, const struct af_event *ev)
 	struct af_ev_stack fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
 
-	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
+	if (af_event_decode(ev, &fixed, sizeof fixed, tails) &&
+	    !bake_is_invented(b, ev->process, &tails[0]))
 		af_sym_job_stack(b->job, ev->process, fixed.generation, ev->time_ns, tails[0].data,
 		                 tails[0].len);
 }
@@ -78,7 +120,8 @@ static void bake_kstack(struct bake *b, const struct af_event *ev)
 	struct af_ev_kstack fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
 
-	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
+	if (af_event_decode(ev, &fixed, sizeof fixed, tails) &&
+	    !bake_is_invented(b, ev->process, &tails[0]))
 		af_sym_job_stack(b->job, 0, 0, ev->time_ns, tails[0].data, tails[0].len);
 }
 
@@ -130,6 +173,9 @@ static void bake_event(struct bake *b, const struct af_event *ev)
 		break;
 	case AF_KIND_PROGRAM:
 		bake_program(b, ev);
+		break;
+	case AF_KIND_NOTE:
+		bake_note(b, ev);
 		break;
 	}
 }
@@ -203,6 +249,7 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
                 void *arg, struct af_err *err)
 {
 	char dumps[512]; /* LLVM's */
+	struct af_kernel_table table;
 	struct af_sym_places places = {
 	    .perf_dir = "/tmp",
 	    .dump_dirs = {"/tmp", "."},
@@ -229,6 +276,9 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 	if (bake_is_this_boot(&b)) {
 		places.kallsyms = "/proc/kallsyms";
 		places.proc = "/proc";
+	} else if (b.text && af_kernel_table(&table, b.build_id, b.text_symbol, b.text)) {
+		places.kallsyms = table.path;
+		places.kernel_shift = table.shift;
 	}
 	places.epoch_ns = b.epoch_ns;
 	places.boottime_ns = bake_clock_ns(CLOCK_BOOTTIME) - bake_clock_ns(CLOCK_MONOTONIC);
@@ -248,5 +298,6 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 	if (rc)
 		af_fail(err, rc, "cannot write the names of functions to %s/" BAKE_STREAM, dir);
 	af_sym_job_close(b.job);
+	af_map_free(&b.imported);
 	return rc;
 }

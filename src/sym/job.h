@@ -58,6 +58,8 @@ struct af_sym_places {
 	/* Folders, as patterns for glob(3), that may hold jit-PID.dump. */
 	const char *dump_dirs[4];
 	const char *kallsyms; /* the kernel's symbols, NULL: not those of the kernel that ran */
+	/* What the kernel's own lay above where kallsyms has it; modules are not known then. */
+	uint64_t kernel_shift;
 	/* /proc, for what still runs; NULL: it is not this boot of this machine that ran. */
 	const char *proc;
 	bool cache;      /* use the user's cache of names */
