@@ -96,10 +96,12 @@ static void analysis_sample(void *arg, const struct af_sample *s)
 	struct af_sample sample = *s;
 
 	/* Here too, what is not asked for was sampled all the same. */
+	bool attributes = a->attributes && af_within_moment(&a->world.within, s->time_ns);
 	sample.on_device =
-	    af_host_samples_take(&a->hosts, &a->world, a->attributes ? &a->attribution : NULL, s);
+	    af_host_samples_take(&a->hosts, &a->world, attributes ? &a->attribution : NULL, s);
 	sample.at.tid = a->world.threads_apart ? s->tid : 0;
-	if (analysis_outside(a, s->at.process, s->tid))
+	if (analysis_outside(a, s->at.process, s->tid) ||
+	    !af_within_sample(&a->world.within, &sample))
 		return;
 	for (int i = 0; a->passes[i]; i++)
 		if (a->passes[i]->sample)
@@ -125,15 +127,17 @@ static void analysis_match_event(struct analysis *a, const struct af_event *ev)
 static void analysis_work(void *arg, const struct af_work *work)
 {
 	struct analysis *a = arg;
+	struct af_work cut = *work;
 
 	/* What is not asked for was sampled all the same. */
 	if (af_attribution_active(&a->attribution))
 		af_attribution_work(&a->attribution, &a->world, work);
-	if (!af_doings_inside(&a->world.doings, work->doing))
+	if (!af_doings_inside(&a->world.doings, work->doing) ||
+	    !af_within_work(&a->world.within, &a->world, &cut))
 		return;
 	for (int i = 0; a->passes[i]; i++)
 		if (a->passes[i]->work)
-			a->passes[i]->work(a->state[i], &a->world, work);
+			a->passes[i]->work(a->state[i], &a->world, &cut);
 }
 
 /* Clocks take a reading of the trace, which nobody else may have needed. */
@@ -149,7 +153,8 @@ static void analysis_clocks(struct analysis *a)
 static void analysis_device_sample(struct analysis *a, const struct af_event *ev)
 {
 	analysis_clocks(a);
-	af_attribution_event(&a->attribution, &a->world, ev);
+	if (af_within_window(&a->world.within, ev))
+		af_attribution_event(&a->attribution, &a->world, ev);
 }
 
 /* So does host code, which there is when a device is the host. Then no kernel has run yet. */
@@ -184,6 +189,8 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 		analysis_device_sample(a, ev);
 	if (kind & (1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN) &&
 	    analysis_outside(a, ev->process, ev->tid))
+		return;
+	if (!af_within_event(&a->world.within, ev))
 		return;
 	for (int i = 0; a->passes[i]; i++)
 		if (a->passes[i]->event && kind & a->passes[i]->wants)
@@ -220,13 +227,18 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_as
 	a->match.take = analysis_work;
 	a->samples.arg = a->launches.arg = a->match.arg = a;
 	/* It takes a reading of the trace, as pairs of readings count for what was before them. */
-	bool clocks = a->joins && (a->match.on || asked & 1ull << AF_KIND_CLOCK);
+	bool within = what->from_ns || what->to_ns;
+	bool clocks = a->joins && (within || a->match.on || asked & 1ull << AF_KIND_CLOCK);
 	a->dir = dir;
 	a->has_clocks = clocks;
 	af_code_names_open(&a->code_names, dir);
 	a->attribution.names = &a->code_names;
 	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, err) : 0;
-	return rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
+	rc = rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
+	if (!rc)
+		af_within_set(&a->world.within, af_trace_start_ns(a->trace), what->from_ns,
+		              what->to_ns);
+	return rc;
 }
 
 static void analysis_drop(struct analysis *a, int pass)

@@ -76,7 +76,7 @@ static void flame_sample(void *self, const struct af_world *w, const struct af_s
 	                           flame_doing(w, s->at.process, s->tid));
 
 	value[AF_WEIGHT_TIME] += s->weight_ns;
-	value[AF_WEIGHT_SAMPLES]++;
+	value[AF_WEIGHT_SAMPLES] += !s->aside;
 }
 
 static void flame_summed(struct flame *f, const struct af_world *w, const struct af_event *ev)

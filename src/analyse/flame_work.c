@@ -295,8 +295,8 @@ uint32_t flame_job_stack(struct af_tree *t, struct af_tree *scratch, const struc
 	return node;
 }
 
-static uint32_t draw_job(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                         const struct af_job_key *is, bool matched, const struct af_asked *asked)
+uint32_t flame_job_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
+                        const struct af_job_key *is, bool matched, const struct af_asked *asked)
 {
 	uint32_t node = flame_job_stack(t, scratch, w, is, matched, asked);
 
@@ -307,25 +307,39 @@ static uint32_t draw_job(struct af_tree *t, struct af_tree *scratch, const struc
 	return af_frames_under(t, node, *name ? name : "[unnamed kernel]", AF_FRAME_GPU);
 }
 
+struct af_job_key flame_key(const struct af_world *w, const struct af_work *work)
+{
+	const struct af_shape *shape = &w->shapes[work->shape];
+	const struct af_queue *queue = af_world_queue(w, shape->process, shape->is.queue);
+
+	return (struct af_job_key){
+	    .process = work->process,
+	    .device = queue ? queue->device : 0,
+	    .path = work->path,
+	    .function = work->function,
+	    .doing = work->doing,
+	    .node = work->node,
+	    .op = shape->is.op,
+	    .kernel = shape->is.kernel,
+	    .queue = shape->is.queue,
+	};
+}
+
 static struct af_job_key job_key(const struct flame_work *f, const struct af_world *w,
                                  const struct flame_job *job)
 {
 	const struct flame_site *site = &f->sites[job->site];
 	const struct flame_what *what = &f->whats[job->what];
-	const struct af_shape *shape = &w->shapes[what->shape];
-	const struct af_queue *queue = af_world_queue(w, shape->process, shape->is.queue);
-
-	return (struct af_job_key){
+	const struct af_work work = {
 	    .process = site->process,
-	    .device = queue ? queue->device : 0,
 	    .path = site->path,
 	    .function = site->function,
 	    .doing = site->doing,
 	    .node = what->node,
-	    .op = shape->is.op,
-	    .kernel = shape->is.kernel,
-	    .queue = shape->is.queue,
+	    .shape = what->shape,
 	};
+
+	return flame_key(w, &work);
 }
 
 /* Samples that belong to no work have no stack. */
@@ -369,7 +383,7 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 		if (!(job_shows(&insn, job, &key) & asked->weights))
 			continue;
 		bool matched = f->sites[job->site].matched;
-		uint32_t node = draw_job(t, &scratch, w, &key, matched, asked);
+		uint32_t node = flame_job_node(t, &scratch, w, &key, matched, asked);
 		flame_insn_draw(&insn, &key, node, job->time_ns);
 		af_tree_add(t, node, AF_WEIGHT_COUNT, job->count);
 		af_tree_add(t, node, AF_WEIGHT_BYTES, job->bytes);

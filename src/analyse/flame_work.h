@@ -42,6 +42,13 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 uint32_t flame_job_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
                          const struct af_job_key *is, bool matched, const struct af_asked *asked);
 
+/* The same with the kernel, or what else it was. */
+uint32_t flame_job_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
+                        const struct af_job_key *is, bool matched, const struct af_asked *asked);
+
+/* What @work is part of; its shape is known. */
+struct af_job_key flame_key(const struct af_world *w, const struct af_work *work);
+
 /* The frames of a process: its own, and its rank where that is asked for. */
 uint32_t flame_process(struct af_tree *t, const struct af_world *w, uint32_t process,
                        enum af_grouping group);

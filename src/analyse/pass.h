@@ -76,6 +76,8 @@ struct af_asked {
 	enum af_grouping group;
 	bool ranges;       /* frames of NVTX's ranges, between the process and the stack */
 	const char *range; /* only what happened inside of a range of this name; NULL: all */
+	/* Only what happened from here to there, since the trace began; to 0: its end. within.h */
+	uint64_t from_ns, to_ns;
 	enum af_depth depth;
 	/* Of AF_ANSWER_ANNOTATE, as struct af_annotate_with has the rest. */
 	const char *kernel; /* a part of its name; NULL: those that took most time */

@@ -87,6 +87,7 @@ int af_timeline_open(struct af_timeline **out, const char *dir,
 	t->all.world = &t->world;
 	t->all.damage = t->damage;
 	int rc = timeline_first(t, err);
+	timeline_trees_open(t);
 	if (rc) {
 		af_timeline_close(t);
 		t = NULL;
@@ -258,13 +259,20 @@ static void timeline_event(struct af_timeline *t, const struct af_event *ev)
 	}
 }
 
+/* What threads were doing is a part of stacks only where these are the trees'. */
+static uint64_t timeline_learns(const struct af_timeline *t)
+{
+	return t->asked.trees ? SECOND_LEARNS | BIT(RANGE) | BIT(OPERATION) : SECOND_LEARNS;
+}
+
 static void timeline_second(struct af_timeline *t, struct af_trace *trace)
 {
+	const uint64_t learns = timeline_learns(t);
 	struct af_event ev;
 
 	for (uint64_t n = 1; !t->rows.rc && af_trace_next(trace, &ev); n++) {
 		uint64_t kind = ev.kind < AF_KIND_MAX ? 1ull << ev.kind : 0;
-		if (kind & SECOND_LEARNS)
+		if (kind & learns)
 			af_world_event(&t->world, &ev);
 		if (timeline_of(t, ev.process))
 			timeline_event(t, &ev);
@@ -283,7 +291,8 @@ int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, st
 {
 	struct af_trace *trace;
 	uint64_t start_ns = t->all.start_ns;
-	int rc = af_trace_open(&trace, t->dir, timeline_kinds(t) | SECOND_LEARNS, err);
+	uint64_t kinds = timeline_kinds(t) | timeline_learns(t);
+	int rc = af_trace_open(&trace, t->dir, kinds, err);
 
 	if (rc)
 		return rc;
@@ -326,6 +335,7 @@ void af_timeline_close(struct af_timeline *t)
 	free(t->counters);
 	free(t->nodes);
 	af_map_free(&t->by_call);
+	timeline_trees_free(t);
 	af_places_free(&t->places);
 	af_tree_close(&t->stacks);
 	af_strtab_free(&t->names);

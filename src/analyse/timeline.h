@@ -14,6 +14,7 @@
 
 #include "analyse/slices.h"
 
+struct af_asked;
 struct af_err;
 struct af_timeline;
 
@@ -41,6 +42,10 @@ struct af_timeline_asked {
 	uint64_t min_ns;         /* leave out shorter slices, but no instants */
 	uint64_t limit;          /* most slices and points; 0: any number */
 	uint64_t process, pid;   /* only of these, UINT64_MAX: of any */
+	/* Samples and works add up to the trees that this asks for, and have the nodes of those as
+	 * stacks; each sample is a slice unless it goes on where the same stack was. NULL: stacks
+	 * are those of calls, and samples are joined by function. */
+	const struct af_asked *trees;
 };
 
 typedef void af_timeline_progress(void *arg, uint64_t done, uint64_t size);

@@ -114,6 +114,10 @@ void timeline_work(void *timeline, const struct af_work *joined)
 	struct af_timeline *t = timeline;
 	struct af_work work = *joined;
 
+	bool trees = t->asked.trees != NULL;
+
+	if (trees && !timeline_trees_work(t, &work))
+		return;
 	if (!work_place(t, &work) || !timeline_wants(t, work.start_ns, work.end_ns))
 		return;
 	uint64_t since_ns = work.queued_ns ? work.queued_ns : work.call_start_ns;
@@ -122,7 +126,9 @@ void timeline_work(void *timeline, const struct af_work *joined)
 	    .start_ns = work.start_ns,
 	    .end_ns = work.end_ns,
 	    .name = timeline_name(t, work_name(&t->world, work.shape)),
-	    .stack = timeline_call_stack(t, work.process, work.path, work.function, work.node),
+	    .stack =
+		trees ? timeline_trees_job(t, &work)
+		      : timeline_call_stack(t, work.process, work.path, work.function, work.node),
 	    .shape = work.shape,
 	    .graph = work.node ? t->world.nodes[work.node].graph : 0,
 	    .correlation = (uint32_t)work.id,

@@ -29,6 +29,8 @@ struct af_timeline {
 	struct af_places places;
 	uint32_t *nodes; /* of the stacks, by number of the place; 0: not made yet */
 	uint32_t cap_nodes;
+	struct af_map by_doing, by_job; /* of timeline_trees.c: → node of the stacks */
+	struct af_tree scratch;
 	struct af_map by_call; /* call path and function, or that and a node of a graph → stack */
 	struct af_map by_pid;  /* the latest process of each */
 	struct af_map by_track; /* process, thread or device → track */
@@ -112,6 +114,15 @@ void timeline_range(struct af_timeline *t, const struct af_event *ev);
 void timeline_wait(struct af_timeline *t, const struct af_event *ev);
 void timeline_lost(struct af_timeline *t, const struct af_event *ev);
 void timeline_sample(void *timeline, const struct af_sample *s);
+
+/* Where stacks are the trees': is it asked for? Cuts it to what is. */
+void timeline_trees_open(struct af_timeline *t);
+bool timeline_trees_sample(const struct af_timeline *t, struct af_sample *s);
+bool timeline_trees_work(const struct af_timeline *t, struct af_work *work);
+/* The node of the place that a thread is at now, and of the job that @work is of. */
+uint32_t timeline_trees_place(struct af_timeline *t, const struct af_place *at, uint32_t tid);
+uint32_t timeline_trees_job(struct af_timeline *t, const struct af_work *work);
+void timeline_trees_free(struct af_timeline *t);
 
 /* The trace is at its end: ranges and runs that are open. */
 void timeline_ranges_end(struct af_timeline *t);

@@ -1,6 +1,7 @@
 /* Threads in a timeline: where samples found them, what they waited for, what was lost. */
 #include <string.h>
 
+#include "analyse/frames.h"
 #include "analyse/timeline_private.h"
 #include "analyse/waits.h"
 #include "base/arena.h"
@@ -13,7 +14,8 @@ struct timeline_run {
 
 static void run_put(struct af_timeline *t, const struct timeline_run *r)
 {
-	if (r->slice.value && timeline_wants(t, r->slice.start_ns, r->slice.end_ns))
+	if ((r->slice.value || r->slice.weight_ns) &&
+	    timeline_wants(t, r->slice.start_ns, r->slice.end_ns))
 		timeline_put(t, ROW_RUN, r->process, &(struct timeline_row_id){.number = r->tid},
 		             &r->slice);
 }
@@ -35,19 +37,41 @@ static struct timeline_run *run_of(struct af_timeline *t, uint32_t process, uint
  * A sample stands for the time just before it, as long as its weight: CPU time, so the thread was
  * there about then. Samples half a weight apart still join.
  */
-void timeline_sample(void *timeline, const struct af_sample *s)
+static bool run_joins(const struct af_timeline *t, const struct af_slice *open,
+                      const struct af_sample *s, uint32_t stack, uint32_t name, uint64_t start_ns)
+{
+	if ((!open->value && !open->weight_ns) || open->name != name)
+		return false;
+	if (t->asked.trees)
+		return open->stack == stack && start_ns == open->end_ns;
+	return start_ns <= open->end_ns + s->weight_ns / 2;
+}
+
+static void run_join(struct af_slice *open, const struct af_sample *s, uint32_t stack)
+{
+	open->value += !s->aside;
+	open->weight_ns += s->weight_ns;
+	open->stack = open->stack == stack ? stack : 0;
+	if (s->time_ns > open->end_ns)
+		open->end_ns = s->time_ns;
+}
+
+void timeline_sample(void *timeline, const struct af_sample *joined)
 {
 	struct af_timeline *t = timeline;
+	struct af_sample cut = *joined, *s = &cut;
 	struct timeline_run *r = run_of(t, s->at.process, s->tid);
 	struct af_slice *open = &r->slice;
-	uint32_t stack = timeline_stack(t, &s->at), name = timeline_leaf(t, stack);
+
+	if (t->asked.trees && !timeline_trees_sample(t, s))
+		return;
+	uint32_t stack =
+	    t->asked.trees ? timeline_trees_place(t, &s->at, s->tid) : timeline_stack(t, &s->at);
+	uint32_t name = timeline_leaf(t, stack);
 	uint64_t start_ns = s->weight_ns < s->time_ns ? s->time_ns - s->weight_ns : 0;
 
-	if (open->value && open->name == name && start_ns <= open->end_ns + s->weight_ns / 2) {
-		open->value++;
-		open->stack = open->stack == stack ? stack : 0;
-		if (s->time_ns > open->end_ns)
-			open->end_ns = s->time_ns;
+	if (run_joins(t, open, s, stack, name, start_ns)) {
+		run_join(open, s, stack);
 		return;
 	}
 	run_put(t, r);
@@ -59,7 +83,8 @@ void timeline_sample(void *timeline, const struct af_sample *s)
 	    .end_ns = s->time_ns,
 	    .name = name,
 	    .stack = stack,
-	    .value = 1,
+	    .value = !s->aside,
+	    .weight_ns = s->weight_ns,
 	};
 }
 
@@ -77,6 +102,13 @@ static uint32_t wait_name(struct af_timeline *t, uint32_t state)
 	return af_strtab_id(&t->names, frame + 1, strlen(frame) - 2);
 }
 
+/* In trees a wait is a frame. */
+static uint32_t wait_stack(struct af_timeline *t, const struct af_wait *wait, uint32_t state)
+{
+	return af_frames_under(&t->stacks, timeline_trees_place(t, &wait->at, wait->tid),
+	                       af_wait_frame(state), AF_FRAME_MARK);
+}
+
 static void wait_put(struct af_timeline *t, const struct af_wait *wait, uint32_t state,
                      uint64_t end_ns, uint64_t ns)
 {
@@ -89,7 +121,7 @@ static void wait_put(struct af_timeline *t, const struct af_wait *wait, uint32_t
 	    .start_ns = start_ns,
 	    .end_ns = end_ns,
 	    .name = wait_name(t, state),
-	    .stack = timeline_stack(t, &wait->at),
+	    .stack = t->asked.trees ? wait_stack(t, wait, state) : timeline_stack(t, &wait->at),
 	};
 	timeline_put(t, ROW_WAITS, wait->at.process, &(struct timeline_row_id){.number = wait->tid},
 	             &s);

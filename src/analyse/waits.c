@@ -16,6 +16,12 @@ bool af_wait_read(const struct af_world *w, const struct af_event *ev, struct af
 	    .queued_ns = o.queued_ns,
 	    .wake = o.wake,
 	};
+	uint64_t woken_ns = ev->time_ns - (o.queued_ns < ev->time_ns ? o.queued_ns : ev->time_ns);
+	uint64_t start_ns = woken_ns - (o.blocked_ns < woken_ns ? o.blocked_ns : woken_ns);
+	if (w->within.to_ns) {
+		wait->blocked_ns = af_within_ns(&w->within, start_ns, woken_ns);
+		wait->queued_ns = af_within_ns(&w->within, woken_ns, ev->time_ns);
+	}
 	return true;
 }
 

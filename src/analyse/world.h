@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "analyse/doings.h"
+#include "analyse/within.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/strtab.h"
@@ -149,6 +150,7 @@ struct af_world {
 	uint64_t first_ns, last_ns; /* of the events of targets */
 	uint64_t nr_events;
 	bool threads_apart; /* whoever wants places told apart by threads says so first */
+	struct af_within within; /* what is asked for; events that are not in it are learnt from */
 
 	struct af_process *processes; /* by ordinal; entry 0 is the recorder */
 	uint32_t nr_processes;

@@ -26,6 +26,7 @@ struct flame_options {
 	bool differential, negate, ranges, by_time;
 	struct af_picture picture;
 	uint64_t width, height;
+	uint64_t from_ns, to_ns;
 };
 
 static const struct flame_options flame_defaults = {.output = "-"};
@@ -210,6 +211,10 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 		return af_fail_plain(err, -ENODATA,
 		                     "the trace %s has nothing for --view %s inside a range \"%s\"",
 		                     dir, view, o->range);
+	if (!r->has[v] && (o->from_ns || o->to_ns))
+		return af_fail_plain(err, -ENODATA,
+		                     "the trace %s has nothing for --view %s in that time", dir,
+		                     view);
 	if (!r->has[v])
 		return af_fail_plain(err, -ENODATA, "the trace %s has nothing for --view %s%s", dir,
 		                     view, fix);
@@ -274,6 +279,8 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 		                                            : AF_GROUP_NONE;
 	asked.ranges = o->ranges;
 	asked.range = o->range;
+	asked.from_ns = o->from_ns;
+	asked.to_ns = o->to_ns;
 	asked.depth = flame_depth(o);
 	asked.by_time = o->by_time;
 	return asked;
@@ -302,6 +309,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		}
 	}
 	drawn.results = &r;
+	drawn.dir = dir;
 	if (!rc && one) {
 		drawn.tree = &r.trees[v];
 		drawn.label = af_view_names[v];
@@ -373,6 +381,12 @@ static int flame_run(void *state, int nr_words, char **words, struct af_err *err
 
 	if (rc)
 		return rc;
+	if (o->to_ns && o->to_ns <= o->from_ns)
+		return af_fail_plain(err, -EINVAL, "--to is not after --from");
+	if (o->folded && (o->from_ns || o->to_ns))
+		return af_fail_plain(err, -EINVAL,
+		                     "folded text has no times: --from and --to "
+		                     "are for traces");
 	if (nr_words > 1 || (nr_words && o->folded))
 		return af_fail_plain(err, -EINVAL, "one trace or one folded file, not %s too",
 		                     words[nr_words - 1]);
@@ -403,6 +417,9 @@ static const struct af_option flame_options[] = {
      AT(ranges)},
     {AF_OPT_STRING, "range", 0, "NAME", "only what happened inside of an NVTX range of this name",
      AT(range)},
+    {AF_OPT_TIME, "from", 0, "TIME", "only what happened from this time after the trace began",
+     AT(from_ns)},
+    {AF_OPT_TIME, "to", 0, "TIME", "and up to this one; what reaches beyond is cut", AT(to_ns)},
     {AF_OPT_CHOICE, "depth", 0, "DEPTH",
      "how far into sampled kernels (to lines, where none is known to instructions)", AT(depth),
      "kernel|line|insn|stall"},

@@ -2,9 +2,19 @@
 
 #include <stddef.h>
 
+#include "analyse/timeline.h"
+#include "base/err.h"
 #include "cmd/partial.h"
+#include "cmd/progress.h"
+#include "render/slices.h"
 
 const char *const af_view_names[AF_VIEWS] = {"cpu", "gpu", "all", "wakers", "idle"};
+
+/* For af_partial_write(). */
+struct picture_write {
+	const struct af_picture_job *job;
+	struct af_timeline *timeline; /* or NULL */
+};
 
 /* One of several views; the weight that was asked for may be one that only others have. */
 static int picture_view(struct af_render *r, const struct af_picture_job *job, int view,
@@ -60,9 +70,24 @@ static int picture_facts(struct af_render *r, const struct af_picture_job *job, 
 	return rc;
 }
 
+/* What happened in time, with the stacks that the trees have. */
+static int picture_time(struct af_render *r, const struct picture_write *to, struct af_err *err)
+{
+	struct af_slices_to into = {to->job->format, r};
+	struct af_slices_sink sink = af_slices_sink(&into);
+
+	r->label = NULL;
+	r->slices = af_timeline_slices(to->timeline);
+	int rc = af_timeline_run(to->timeline, &sink, err);
+	if (rc && err && !err->code)
+		return af_fail(err, rc, "cannot write the timeline");
+	return rc;
+}
+
 static int picture_render(int fd, void *arg, struct af_err *err)
 {
-	const struct af_picture_job *job = arg;
+	const struct picture_write *to = arg;
+	const struct af_picture_job *job = to->job;
 	const struct af_format *f = job->format;
 	struct af_render r = {.fd = fd, .picture = job->picture};
 	int rc = f->begin ? f->begin(&r, err) : 0;
@@ -71,6 +96,8 @@ static int picture_render(int fd, void *arg, struct af_err *err)
 		rc = picture_facts(&r, job, err);
 	if (!rc)
 		rc = picture_trees(&r, job, err);
+	if (!rc && to->timeline)
+		rc = picture_time(&r, to, err);
 	if (f->end) {
 		int end = f->end(&r, rc ? NULL : err);
 		if (!rc)
@@ -81,7 +108,21 @@ static int picture_render(int fd, void *arg, struct af_err *err)
 
 int af_picture_write(const struct af_picture_job *job, struct af_err *err)
 {
-	struct af_picture_job copy = *job;
+	struct af_progress progress = af_progress_begin("reading the trace's timeline");
+	struct picture_write to = {.job = job};
+	struct af_timeline_asked asked = {
+	    .process = UINT64_MAX,
+	    .pid = UINT64_MAX,
+	    .trees = job->results ? &job->results->asked : NULL,
+	};
+	int rc = 0;
 
-	return af_partial_write(job->file, picture_render, &copy, err);
+	if (job->format->slice && job->dir && asked.trees)
+		rc = af_timeline_open(&to.timeline, job->dir, &asked, af_progress_tell, &progress,
+		                      err);
+	if (!rc)
+		rc = af_partial_write(job->file, picture_render, &to, err);
+	af_progress_end(&progress);
+	af_timeline_close(to.timeline);
+	return rc;
 }

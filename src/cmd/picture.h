@@ -9,8 +9,8 @@ struct af_err;
 
 /*
  * Write @tree (with @label, may be NULL) or, when @tree is NULL, all views, and the facts, as
- * @format to @file ("-": standard output). The file is replaced only when all of it could be
- * written.
+ * @format to @file ("-": standard output). What the format shows in time it gets from the trace in
+ * @dir, unless that is NULL. The file is replaced only when all of it could be written.
  */
 struct af_picture_job {
 	const struct af_format *format;
@@ -19,6 +19,7 @@ struct af_picture_job {
 	const struct af_results *results; /* may be NULL: no facts, then tree is set */
 	const struct af_tree *tree;
 	const char *label;
+	const char *dir; /* that the results are of */
 };
 
 int af_picture_write(const struct af_picture_job *job, struct af_err *err);

@@ -22,6 +22,7 @@ static int run_report(const struct af_record_options *o, const struct af_results
 	    .file = o->report,
 	    .picture = &picture,
 	    .results = r,
+	    .dir = o->output,
 	};
 
 	return af_picture_write(&job, err);

@@ -36,6 +36,32 @@ const struct af_format *af_slices_format_for(const char *name, bool *gzip)
 	return NULL;
 }
 
+static int to_track(void *arg, const struct af_track *t)
+{
+	const struct af_slices_to *to = arg;
+
+	return to->format->track(to->render, t);
+}
+
+static int to_slice(void *arg, const struct af_slice *s)
+{
+	const struct af_slices_to *to = arg;
+
+	return to->format->slice(to->render, s);
+}
+
+static int to_point(void *arg, const struct af_point *p)
+{
+	const struct af_slices_to *to = arg;
+
+	return to->format->point(to->render, p);
+}
+
+struct af_slices_sink af_slices_sink(struct af_slices_to *to)
+{
+	return (struct af_slices_sink){to, to_track, to_slice, to_point};
+}
+
 void af_slices_stack_text(struct af_buf *b, const struct af_tree *stacks, uint32_t node,
                           const char *between, uint32_t most)
 {

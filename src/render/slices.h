@@ -7,7 +7,16 @@
 #include "analyse/slices.h"
 #include "base/buf.h"
 
+struct af_format;
+struct af_render;
 struct af_tree;
+
+/* Hands slices to a format that has begun; what @to points at is the caller's. */
+struct af_slices_to {
+	const struct af_format *format;
+	struct af_render *render;
+};
+struct af_slices_sink af_slices_sink(struct af_slices_to *to);
 
 /*
  * Append the frames of the stack that ends in @node, the innermost first, with @between them: at

@@ -1,0 +1,107 @@
+#include "analyse/within.h"
+
+#include "analyse/samples.h"
+#include "analyse/work.h"
+#include "analyse/world.h"
+
+void af_within_set(struct af_within *in, uint64_t start_ns, uint64_t from_ns, uint64_t to_ns)
+{
+	if (!from_ns && !to_ns)
+		return;
+	in->from_ns = from_ns < UINT64_MAX - start_ns ? start_ns + from_ns : UINT64_MAX;
+	in->to_ns = to_ns && to_ns < UINT64_MAX - start_ns ? start_ns + to_ns : UINT64_MAX;
+}
+
+void af_within_free(struct af_within *in)
+{
+	af_map_free(&in->windows);
+	*in = (struct af_within){0};
+}
+
+uint64_t af_within_ns(const struct af_within *in, uint64_t start_ns, uint64_t end_ns)
+{
+	if (in->to_ns && start_ns < in->from_ns)
+		start_ns = in->from_ns;
+	if (in->to_ns && end_ns > in->to_ns)
+		end_ns = in->to_ns;
+	return end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+bool af_within_moment(const struct af_within *in, uint64_t time_ns)
+{
+	return !in->to_ns || (time_ns > in->from_ns && time_ns <= in->to_ns);
+}
+
+bool af_within_sample(const struct af_within *in, struct af_sample *s)
+{
+	uint64_t start_ns = s->weight_ns < s->time_ns ? s->time_ns - s->weight_ns : 0;
+
+	if (!in->to_ns)
+		return true;
+	s->aside = !af_within_moment(in, s->time_ns);
+	s->weight_ns = af_within_ns(in, start_ns, s->time_ns);
+	if (s->time_ns > in->to_ns)
+		s->time_ns = in->to_ns;
+	return s->weight_ns || !s->aside;
+}
+
+bool af_within_work(const struct af_within *in, const struct af_world *w, struct af_work *work)
+{
+	struct af_work placed = *work;
+
+	if (!in->to_ns)
+		return true;
+	if (!af_work_place(w, &placed, NULL) || !placed.start_ns)
+		return false;
+	uint64_t start_ns = placed.start_ns, end_ns = start_ns + af_work_busy_ns(&placed);
+	if (start_ns >= in->to_ns || (end_ns <= in->from_ns && start_ns <= in->from_ns))
+		return false;
+	if (start_ns < in->from_ns)
+		work->start_ns += in->from_ns - start_ns;
+	if (end_ns > in->to_ns)
+		work->end_ns -= end_ns - in->to_ns;
+	return true;
+}
+
+bool af_within_event(const struct af_within *in, const struct af_event *ev)
+{
+	struct af_ev_offcpu wait;
+
+	if (!in->to_ns)
+		return true;
+	switch (ev->kind) {
+	case AF_KIND_SUMMED: /* it has no time */
+		return false;
+	case AF_KIND_CALL:
+	case AF_KIND_CALL_LONG:
+	case AF_KIND_CALL_SEEN:
+	case AF_KIND_OVERHEAD:
+		return af_within_moment(in, ev->time_ns);
+	case AF_KIND_OFFCPU:
+		if (!af_event_decode(ev, &wait, sizeof wait, NULL))
+			return false;
+		uint64_t ns = wait.blocked_ns + wait.queued_ns;
+		return af_within_ns(in, ns < ev->time_ns ? ev->time_ns - ns : 0, ev->time_ns);
+	default:
+		return true;
+	}
+}
+
+bool af_within_window(struct af_within *in, const struct af_event *ev)
+{
+	struct af_ev_gpu_window window;
+	struct af_ev_gpu_sample sample;
+
+	if (!in->to_ns)
+		return true;
+	if (ev->kind == AF_KIND_GPU_WINDOW) {
+		if (!af_event_decode(ev, &window, sizeof window, NULL) ||
+		    !af_within_moment(in, window.end_ns))
+			return false;
+		*af_map_at(&in->windows, (uint64_t)ev->process << 32 | window.window, NULL) = 1;
+	} else if (ev->kind == AF_KIND_GPU_SAMPLE) {
+		return af_event_decode(ev, &sample, sizeof sample, NULL) &&
+		       af_map_get(&in->windows, (uint64_t)ev->process << 32 | sample.window);
+	}
+	return true;
+}

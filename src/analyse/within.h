@@ -1,0 +1,52 @@
+/*
+ * Only what happened in some time: the one place that says what of a sample, a piece of work, a
+ * wait or any other event lies within it.
+ *
+ * A sample stands for the time before its moment, as long as its weight, and work for the time from
+ * its start to its end: of both, and of waits, the part within counts. A sample is one of the
+ * samples where its moment is after `from_ns` and not after `to_ns`; work is a launch, and its
+ * bytes were moved, where any of it lies within. Work whose times are not known lies nowhere. Of
+ * samples of instructions only windows count whose ends are within; other events have a moment.
+ * Memory is followed from the start, as what is in use depends on what came before.
+ */
+#ifndef AF_ANALYSE_WITHIN_H
+#define AF_ANALYSE_WITHIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+
+struct af_event;
+struct af_sample;
+struct af_work;
+struct af_world;
+
+/* Zeroed: all of the trace. */
+struct af_within {
+	uint64_t from_ns, to_ns; /* of the trace's clock; to_ns 0: no bounds */
+	struct af_map windows;   /* private: of instruction samples, those within */
+};
+
+/* Of times since @start_ns, when the trace began; @to_ns 0: to its end. */
+void af_within_set(struct af_within *in, uint64_t start_ns, uint64_t from_ns, uint64_t to_ns);
+void af_within_free(struct af_within *in);
+
+/* How much of it lies within. */
+uint64_t af_within_ns(const struct af_within *in, uint64_t start_ns, uint64_t end_ns);
+
+/* Is it a moment within? */
+bool af_within_moment(const struct af_within *in, uint64_t time_ns);
+
+/* Cut to what lies within; false when nothing does. Work needs w->clocks, and keeps its stamps'
+ * clock. */
+bool af_within_sample(const struct af_within *in, struct af_sample *s);
+bool af_within_work(const struct af_within *in, const struct af_world *w, struct af_work *work);
+
+/* Are passes to be told of @ev? Also of what nobody asks to be within: definitions. */
+bool af_within_event(const struct af_within *in, const struct af_event *ev);
+
+/* Is a window of samples of instructions, or a sample of one, within? In order of time. */
+bool af_within_window(struct af_within *in, const struct af_event *ev);
+
+#endif
