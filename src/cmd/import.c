@@ -94,7 +94,7 @@ static void import_tell(const struct import_options *o, const struct af_draft *d
 	        o->output, (unsigned long long)d->nr_samples, (unsigned long long)d->nr_slices,
 	        (unsigned long long)d->nr_works, d->nr_threads);
 	if (d->nr_sums)
-		fprintf(stderr, "  %llu stacks with what was added up for them\n",
+		fprintf(stderr, "  %llu sums of stacks, of no moment\n",
 		        (unsigned long long)d->nr_sums);
 	if (d->stalls.nr)
 		fprintf(stderr,
@@ -103,6 +103,8 @@ static void import_tell(const struct import_options *o, const struct af_draft *d
 	for (uint32_t i = 0; i < d->nr_notes; i++)
 		if (!strcmp(d->notes[i].key, "import.event"))
 			fprintf(stderr, "  event %s\n", d->notes[i].value);
+		else if (!strncmp(d->notes[i].key, "import.weights", 14))
+			fprintf(stderr, "  %s: %s\n", d->notes[i].key + 7, d->notes[i].value);
 	for (int i = 0; i < AF_DRAFT_UNUSED_END; i++)
 		if (d->unused[i])
 			fprintf(stderr, "  not used: %llu %s\n", (unsigned long long)d->unused[i],

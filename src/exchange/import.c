@@ -81,19 +81,36 @@ static int file_open(struct import_file *f, const char *path, struct af_err *err
 	return 0;
 }
 
-static bool is_json(const struct import_file *f)
+static bool is_json(const char *text, size_t len)
 {
 	size_t i = 0;
 
-	while (i < f->nr_first && strchr(" \t\r\n", f->first[i] ? f->first[i] : 'x'))
+	while (i < len && strchr(" \t\r\n", text[i] ? text[i] : 'x'))
 		i++;
-	return i < f->nr_first && (f->first[i] == '{' || f->first[i] == '[');
+	return i < len && (text[i] == '{' || text[i] == '[');
 }
 
-static bool is_iaprof(const struct import_file *f)
+static bool is_any(const char *text, size_t len)
 {
-	return af_import_is_iaprof(f->first, f->nr_first);
+	(void)text;
+	(void)len;
+	return true;
 }
+
+/* The first whose beginning a file has. */
+static const struct import_kind {
+	bool (*is)(const char *text, size_t len);
+	void (*read)(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+	             char *complaint, size_t size);
+	const char *has; /* what there may be in such files, for those that have nothing */
+} kinds[] = {
+    {af_import_is_perf, af_import_perf, "of perf.data: samples"},
+    {af_import_is_pprof, af_import_pprof, "of pprof: samples with values"},
+    {is_json, af_import_json, "of JSON: traces of PyTorch and of gpuperf"},
+    {af_import_is_iaprof, af_import_iaprof, "of iaprof: samples of instructions"},
+    {is_any, af_import_folded,
+     "of text: `timestamp comm pid tid cpu stack`, and profiles of iaprof"},
+};
 
 int af_import_file(struct af_draft *d, const char *path, uint32_t number,
                    const struct af_import_watch *watch, char *complaint, size_t size,
@@ -107,22 +124,14 @@ int af_import_file(struct af_draft *d, const char *path, uint32_t number,
 	*complaint = 0;
 	if (rc)
 		return rc;
-	bool json = is_json(&f);
-	if (af_import_is_perf(f.first, f.nr_first))
-		af_import_perf(d, &in, number, complaint, size);
-	else if (json)
-		af_import_json(d, &in, number, complaint, size);
-	else if (is_iaprof(&f))
-		af_import_iaprof(d, &in, number, complaint, size);
-	else
-		af_import_folded(d, &in, complaint, size);
+	const struct import_kind *kind = kinds;
+	while (!kind->is(f.first, f.nr_first))
+		kind++;
+	kind->read(d, &in, number, complaint, size);
 	gzclose(f.gz);
 	if (af_draft_nr(d) == before)
-		return af_fail_plain(err, -EBADMSG, "nothing in %s is of use here%s%s%s", path,
-		                     *complaint ? ": " : "", complaint,
-		                     json ? " (of JSON: traces of PyTorch and of gpuperf)"
-		                          : " (of text: `timestamp comm pid tid cpu stack`, "
-		                            "and profiles of iaprof)");
+		return af_fail_plain(err, -EBADMSG, "nothing in %s is of use here%s%s (%s)", path,
+		                     *complaint ? ": " : "", complaint, kind->has);
 	af_draft_note(d, "import.file", "%s", path);
 	return 0;
 }

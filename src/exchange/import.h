@@ -7,6 +7,7 @@
  *	text		iaprof's profile of a GPU, of any of its generations: lines of a word and
  *			fields behind tabs, see import_iaprof.c
  *	perf.data	perf's samples of CPUs, with their mappings: see perf_file.h
+ *	protobuf	pprof's profiles
  *	JSON		Trace Event Format: of PyTorch (Kineto) or of gpuperf, told apart by the
  *			categories of the events
  *
@@ -53,8 +54,8 @@ int af_import_file(struct af_draft *d, const char *path, uint32_t number,
 /* The same for bytes: what af_import_file() calls, and fuzzers do. */
 void af_import_json(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                     char *complaint, size_t size);
-void af_import_folded(struct af_draft *d, const struct af_import_source *in, char *complaint,
-                      size_t size);
+void af_import_folded(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+                      char *complaint, size_t size);
 void af_import_iaprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                       char *complaint, size_t size);
 
@@ -63,6 +64,11 @@ void af_import_perf(struct af_draft *d, const struct af_import_source *in, uint3
 
 /* Whether a file that begins with the @len bytes at @text is a perf.data. */
 bool af_import_is_perf(const char *text, size_t len);
+void af_import_pprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+                     char *complaint, size_t size);
+
+/* Whether a file that begins with the @len bytes at @text is a profile of pprof's. */
+bool af_import_is_pprof(const char *text, size_t len);
 /* Whether a file that begins with the @len bytes at @text is iaprof's. */
 bool af_import_is_iaprof(const char *text, size_t len);
 

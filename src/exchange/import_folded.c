@@ -157,8 +157,8 @@ static void line_take(void *arg, char *p, size_t len, bool cut)
 	f->draft->unused[AF_DRAFT_LINES_UNUSED]++;
 }
 
-void af_import_folded(struct af_draft *d, const struct af_import_source *in, char *complaint,
-                      size_t size)
+void af_import_folded(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+                      char *complaint, size_t size)
 {
 	struct folded f = {.draft = d};
 	ssize_t rc = import_lines(in, LINE_MAX_BYTES, line_take, &f);

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	af_draft_open(&d);
 	d.calls = size & 1;
-	af_import_folded(&d, &in, complaint, sizeof complaint);
+	af_import_folded(&d, &in, 0, complaint, sizeof complaint);
 	fuzz_check_draft(&d);
 	return 0;
 }
