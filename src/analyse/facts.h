@@ -58,6 +58,11 @@ struct af_table {
 	uint32_t nr_columns, nr_rows, cap_rows;
 	struct af_column columns[AF_TABLE_COLUMNS];
 	struct af_cell *cells; /* nr_rows × nr_columns, row by row */
+	/* Rows that whoever made the table left out already, and what these have in one column;
+	 * UINT32_MAX: that is not known. */
+	uint32_t left_out, left_column;
+	bool chosen; /* row by row: no other limit applies */
+	uint64_t left_weight;
 	struct af_table *next;
 };
 

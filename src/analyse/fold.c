@@ -14,6 +14,19 @@ int af_table_column(const struct af_table *t, const char *title)
 	return -1;
 }
 
+int af_table_weighs(const struct af_table *t)
+{
+	static const char *const titles[] = {"Self", "Weight",  "Time",    "Length",
+	                                     "Busy", "Sampled", "Samples", "Allocated"};
+
+	for (unsigned i = 0; i < sizeof titles / sizeof *titles; i++) {
+		int c = af_table_column(t, titles[i]);
+		if (c >= 0 && t->columns[c].unit != AF_CELL_TEXT && !t->columns[c].change)
+			return c;
+	}
+	return -1;
+}
+
 static bool is_one_of(const char *title, const char *const *titles)
 {
 	for (; *titles; titles++)

@@ -22,6 +22,12 @@ struct af_table *af_table_fold(struct af_facts *f, const struct af_table *t,
 int af_table_column(const struct af_table *t, const char *title);
 
 /*
+ * The column whose sum says how much rows matter: what a function had itself, its time, its samples
+ * and the like, by title. -1: there is none.
+ */
+int af_table_weighs(const struct af_table *t);
+
+/*
  * Order the rows by the column @c, the largest number or the first name first; what is not known
  * comes last, equal rows stay in their order.
  */

@@ -381,6 +381,9 @@ void idle_table_gaps(struct idle_names *n, struct af_facts *f)
 		gap_row(n, f, t, &gaps[k]);
 	free(gaps);
 	t->note = "at: since the trace began; where: the function that has most of it";
-	if (nr > i->nr_longest)
+	if (nr > i->nr_longest) {
 		t->note = af_facts_text(f, "of %llu in all; %s", (unsigned long long)nr, t->note);
+		t->left_out = (uint32_t)(nr - i->nr_longest);
+		t->left_column = UINT32_MAX;
+	}
 }

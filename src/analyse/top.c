@@ -26,6 +26,15 @@ static int top_order(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
+static int top_order_by_total(const void *a, const void *b)
+{
+	const struct top_row *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return top_order(a, b);
+}
+
 /* Is the name of @node also that of a frame above it? */
 static bool top_is_recursive(const struct af_tree *t, uint32_t node)
 {
@@ -62,12 +71,26 @@ static struct top_row *top_rows(const struct af_tree *t, uint32_t weight)
 		if (!top_is_recursive(t, n))
 			rows[t->nodes[n].name].total += t->total[weight][n];
 	}
-	qsort(rows, t->nr_names, sizeof *rows, top_order);
 	return rows;
 }
 
-void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, const char *name,
-                  const char *title, uint32_t limit)
+static void top_row_add(struct af_facts *f, struct af_table *table, const struct af_tree *t,
+                        const struct top_row *row, uint64_t all)
+{
+	size_t len;
+	const char *text = af_tree_text(t, row->name, &len);
+	struct af_cell *c = af_table_row(f, table);
+
+	c[0].text = af_arena_strdup(&f->arena, text, len);
+	c[1].value = row->self;
+	c[2].value = af_facts_ratio(row->self, all, 1e4);
+	c[3].value = row->total;
+	c[4].value = af_facts_ratio(row->total, all, 1e4);
+	c[5].text = af_frame_name(af_tree_frame(t, row->name));
+}
+
+static struct af_table *top_begin(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+                                  const char *name, const char *title)
 {
 	const char *measure = t->weights[weight].unit;
 	enum af_cell_unit unit = !strcmp(measure, "ns")      ? AF_CELL_NS
@@ -78,22 +101,44 @@ void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, 
 	    {"Self share", AF_CELL_PERCENT},  {"Total", unit},
 	    {"Total share", AF_CELL_PERCENT}, {"Kind", AF_CELL_TEXT},
 	};
+
+	return af_facts_table(f, name, title, columns, 6);
+}
+
+void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, const char *name,
+                  const char *title, uint32_t limit)
+{
 	uint64_t all = t->total[weight][0];
 
 	if (!all)
 		return;
 	struct top_row *rows = top_rows(t, weight);
-	struct af_table *table = af_facts_table(f, name, title, columns, 6);
-	for (uint32_t i = 0; i < t->nr_names && (!limit || i < limit) && rows[i].self; i++) {
-		size_t len;
-		const char *text = af_tree_text(t, rows[i].name, &len);
-		struct af_cell *c = af_table_row(f, table);
-		c[0].text = af_facts_text(f, "%.*s", (int)len, text);
-		c[1].value = rows[i].self;
-		c[2].value = af_facts_ratio(rows[i].self, all, 1e4);
-		c[3].value = rows[i].total;
-		c[4].value = af_facts_ratio(rows[i].total, all, 1e4);
-		c[5].text = af_frame_name(af_tree_frame(t, rows[i].name));
+	struct af_table *table = top_begin(f, t, weight, name, title);
+	qsort(rows, t->nr_names, sizeof *rows, top_order);
+	table->left_column = 1;
+	for (uint32_t i = 0; i < t->nr_names && rows[i].self; i++) {
+		if (!limit || i < limit) {
+			top_row_add(f, table, t, &rows[i], all);
+		} else {
+			table->left_out++;
+			table->left_weight += rows[i].self;
+		}
 	}
+	free(rows);
+}
+
+void af_top_by_total(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+                     const uint8_t *is, const char *name, const char *title)
+{
+	uint64_t all = t->total[weight][0];
+
+	if (!all)
+		return;
+	struct top_row *rows = top_rows(t, weight);
+	struct af_table *table = top_begin(f, t, weight, name, title);
+	qsort(rows, t->nr_names, sizeof *rows, top_order_by_total);
+	for (uint32_t i = 0; i < t->nr_names && rows[i].total; i++)
+		if (!is || is[rows[i].name])
+			top_row_add(f, table, t, &rows[i], all);
 	free(rows);
 }

@@ -6,10 +6,18 @@
 #include "analyse/tree.h"
 
 /*
- * Add the table to @f: at most @limit rows (0: all) by self weight. No table when the tree is
- * empty. Off-CPU time is the function's own that waited, whatever the kernel did for it.
+ * Add the table to @f: at most @limit rows (0: all) by self weight, of functions that have any.
+ * What a limit leaves out is in the table's left_out. No table when the tree is empty. Off-CPU time
+ * is the function's own that waited, whatever the kernel did for it.
  */
 void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, const char *name,
                   const char *title, uint32_t limit);
+
+/*
+ * The same by total weight, all functions with any; @is (NULL: all) says by name's id which
+ * functions are meant.
+ */
+void af_top_by_total(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+                     const uint8_t *is, const char *name, const char *title);
 
 #endif

@@ -40,7 +40,7 @@ static void show_table(const struct af_table *t)
 {
 	struct af_buf b = {0};
 
-	af_table_text(&b, t, MATCHES_SHOWN, af_colour(stderr));
+	af_table_text(&b, t, MATCHES_SHOWN, af_colour(stderr), NULL);
 	fwrite(b.data, 1, b.len, stderr);
 	af_buf_free(&b);
 }
@@ -61,12 +61,13 @@ static void keep_ranks(struct af_table *t, uint64_t limit)
 
 static void show_json(struct af_facts *f, uint64_t limit)
 {
+	const struct af_document document = {.report = "annotate"};
 	struct af_buf b = {0};
 
 	for (struct af_table *t = f->first; limit && t; t = t->next)
 		if (!strcmp(t->name, "lines") || !strcmp(t->name, "insns"))
 			keep_ranks(t, limit);
-	af_facts_json(&b, f, 0);
+	af_facts_json(&b, &document, f, 0);
 	fwrite(b.data, 1, b.len, stdout);
 	af_buf_free(&b);
 }

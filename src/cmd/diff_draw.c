@@ -151,12 +151,13 @@ int af_diff_print(int fd, void *arg, struct af_err *err)
 	struct af_buf b = {0};
 
 	if (o->json || af_diff_ends(o->output, ".json"))
-		af_facts_json(&b, &d->facts, (uint32_t)o->limit);
+		af_facts_json(&b, &(struct af_document){.report = "diff"}, &d->facts,
+		              (uint32_t)o->limit);
 	else
 		for (const struct af_table *t = d->facts.first; t; t = t->next) {
 			if (b.len)
 				af_buf_char(&b, '\n');
-			af_table_text(&b, t, (uint32_t)o->limit, colour);
+			af_table_text(&b, t, (uint32_t)o->limit, colour, AF_SHOW_ALL);
 		}
 	fflush(stdout);
 	int rc = af_buf_flush(&b, fd);

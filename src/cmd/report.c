@@ -1,158 +1,86 @@
+/* aflame report: what a trace tells, as tables or a tree, for people and for programs. */
+#include "cmd/report.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "analyse/top.h"
 #include "base/err.h"
 #include "cmd/annotate.h"
 #include "cmd/commands.h"
-#include "cmd/nearest.h"
 #include "cmd/picture.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
 #include "render/annotate.h"
-#include "render/tables.h"
 
-struct report_options {
-	bool json;
-	uint64_t limit;
-	const char *view, *weight;
-};
+static const struct report_options report_defaults = {.limit = UINT64_MAX, .sort = "self"};
 
-static const struct report_options report_defaults = {.limit = 20};
-
-static const char *const report_kinds[] = {"summary", "top",      "tree", "gaps",
-                                           "stalls",  "annotate", NULL};
-
-static const char *report_kind(const char *word)
+uint32_t report_limit(const struct report *r, uint32_t standard)
 {
-	for (int i = 0; report_kinds[i]; i++)
-		if (!strcmp(word, report_kinds[i]))
-			return report_kinds[i];
-	return NULL;
+	uint64_t limit = r->options->limit;
+
+	return limit == UINT64_MAX ? standard : limit < UINT32_MAX ? (uint32_t)limit : 0;
 }
 
-static void print_buf(struct af_buf *b)
+void report_print(struct af_buf *b)
 {
 	fwrite(b->data, 1, b->len, stdout);
 	af_buf_free(b);
 }
 
-static int report_summary(const struct report_options *o, const struct af_results *r)
+void report_table(struct report *r, struct af_buf *b, const struct af_table *t)
 {
-	struct af_buf b = {0};
-
-	if (o->json)
-		af_facts_json(&b, &r->facts, (uint32_t)o->limit);
-	else
-		af_summary_text(&b, &r->facts, af_colour(stdout), (uint32_t)o->limit);
-	print_buf(&b);
-	return 0;
-}
-
-static int report_view(const struct report_options *o, int standard)
-{
-	for (int v = 0; o->view && v < AF_VIEWS; v++)
-		if (!strcmp(o->view, af_view_names[v]))
-			return v;
-	return standard;
-}
-
-static void report_table(struct af_buf *b, const struct report_options *o, const struct af_table *t)
-{
-	if (o->json) {
-		af_table_json(b, t, (uint32_t)o->limit);
+	if (b->len)
 		af_buf_char(b, '\n');
-	} else {
-		af_table_text(b, t, (uint32_t)o->limit, af_colour(stdout));
-	}
+	af_table_text(b, t, report_limit(r, REPORT_ROWS), af_colour(stdout), AF_SHOW_ALL);
 }
 
-/* The functions of one view by one weight. */
-static int report_top_of(const struct report_options *o, const struct af_results *r,
-                         struct af_err *err)
+/* All tables of the results for programs. */
+static int report_json(struct report *r)
 {
-	struct af_picture picture = {.weight = o->weight};
-	int v = report_view(o, AF_VIEW_CPU);
-	const struct af_tree *t = &r->trees[v];
-	struct af_facts facts = {0};
+	const struct af_document document = {.report = r->kind->name};
 	struct af_buf b = {0};
-	int weight = af_picture_weight(&picture, t, err);
 
-	if (weight < 0)
-		return weight;
-	const char *name = t->weights[weight].name;
-	if (!t->total[weight][0])
-		return af_fail_plain(err, -ENODATA, "the trace has no %s in the view %s", name,
-		                     af_view_names[v]);
-	af_top_table(&facts, t, (uint32_t)weight, af_facts_text(&facts, "%s_top", name),
-	             af_facts_text(&facts, "Functions by %s", name), 0);
-	report_table(&b, o, facts.first);
-	print_buf(&b);
-	af_facts_free(&facts);
+	af_facts_json(&b, &document, &r->results.facts, report_limit(r, REPORT_ROWS));
+	report_print(&b);
 	return 0;
 }
 
-static int report_top(const struct report_options *o, const struct af_results *r,
-                      struct af_err *err)
+static int report_summary(struct report *r, struct af_err *err)
 {
 	struct af_buf b = {0};
 
-	if (o->view || o->weight)
-		return report_top_of(o, r, err);
-	for (const struct af_table *t = r->facts.first; t; t = t->next)
-		if (!strcmp(t->name, "cpu_top") || !strcmp(t->name, "kernels"))
-			report_table(&b, o, t);
-	if (!b.len)
-		af_buf_str(&b, "");
-	print_buf(&b);
+	(void)err;
+	if (r->options->json)
+		return report_json(r);
+	af_summary_text(&b, &r->results.facts, af_colour(stdout), report_limit(r, REPORT_ROWS),
+	                AF_SHOW_ALL);
+	report_print(&b);
 	return 0;
-}
-
-static int report_tree(const struct report_options *o, const struct af_results *r,
-                       struct af_err *err)
-{
-	struct af_picture picture = {.weight = o->weight};
-	struct af_picture_job job = {
-	    .format = af_format_for("text"),
-	    .file = "-",
-	    .picture = &picture,
-	    .tree = &r->trees[report_view(o, AF_VIEW_ALL)],
-	};
-
-	return af_picture_write(&job, err);
 }
 
 /* Why devices were idle: the verdict, its figures, and the longest gaps. */
-static int report_gaps(const struct report_options *o, const struct af_results *r, const char *dir,
-                       struct af_err *err)
+static int report_gaps(struct report *r, struct af_err *err)
 {
 	static const char *const names[] = {"verdict", "idle", "gaps"};
 	struct af_buf b = {0};
 
-	if (!r->has[AF_VIEW_IDLE])
+	if (!r->results.has[AF_VIEW_IDLE])
 		return af_fail_plain(err, -ENODATA,
-		                     "the trace %s has no work of a device with its times", dir);
-	if (o->json) {
-		af_facts_json(&b, &r->facts, (uint32_t)o->limit);
-		print_buf(&b);
-		return 0;
-	}
+		                     "the trace %s has no work of a device with its times", r->dir);
+	if (r->options->json)
+		return report_json(r);
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-		for (const struct af_table *t = r->facts.first; t; t = t->next) {
-			if (strcmp(t->name, names[i]) || !t->nr_rows)
-				continue;
-			if (b.len)
-				af_buf_char(&b, '\n');
-			report_table(&b, o, t);
-		}
-	print_buf(&b);
+		for (const struct af_table *t = r->results.facts.first; t; t = t->next)
+			if (!strcmp(t->name, names[i]) && t->nr_rows)
+				report_table(r, &b, t);
+	report_print(&b);
 	return 0;
 }
 
 /* Why instructions of kernels stalled, and what the reasons mean. */
-static int report_stalls(const struct report_options *o, const struct af_results *r,
-                         const char *dir, struct af_err *err)
+static int report_stalls(struct report *r, struct af_err *err)
 {
 	const struct af_annotate_look look = {
 	    .width = af_annotate_width(),
@@ -161,119 +89,227 @@ static int report_stalls(const struct report_options *o, const struct af_results
 	const struct af_table *stalls = NULL, *reasons = NULL;
 	struct af_buf b = {0};
 
-	for (const struct af_table *t = r->facts.first; t; t = t->next) {
+	for (const struct af_table *t = r->results.facts.first; t; t = t->next) {
 		stalls = !strcmp(t->name, "stalls") ? t : stalls;
 		reasons = !strcmp(t->name, "reasons") ? t : reasons;
 	}
 	if (!stalls)
-		return af_annotate_none(dir, err);
-	if (o->json) {
-		af_facts_json(&b, &r->facts, (uint32_t)o->limit);
-	} else {
-		report_table(&b, o, stalls);
-		af_buf_char(&b, '\n');
-		if (reasons)
-			af_annotate_legend(&b, reasons, &look);
-	}
-	print_buf(&b);
+		return af_annotate_none(r->dir, err);
+	if (r->options->json)
+		return report_json(r);
+	report_table(r, &b, stalls);
+	af_buf_char(&b, '\n');
+	if (reasons)
+		af_annotate_legend(&b, reasons, &look);
+	report_print(&b);
 	return 0;
 }
 
-/* The kernel that took most time; `aflame annotate` shows the others. */
-static int report_annotate(const struct report_options *o, const char *dir, struct af_err *err)
+/* The kernel that is meant, or that took most time; reads the trace itself. */
+static int report_annotate(struct report *r, struct af_err *err)
 {
-	const struct af_annotate_shown shown = {.json = o->json, .limit = o->limit};
+	const struct af_annotate_shown shown = {
+	    .kernel = r->function,
+	    .json = r->options->json,
+	    .limit = report_limit(r, r->options->json ? 0 : AF_ANNOTATE_LIMIT),
+	};
 
-	return af_annotate_show(dir, &shown, err);
+	return af_annotate_show(r->dir, &shown, err);
 }
 
-static struct af_asked report_asked(const struct report_options *o, const char *kind)
-{
-	bool top = !strcmp(kind, "top");
+const struct report_kind report_kinds[] = {
+    {.name = "summary",
+     .what = "the run, its processes and threads, where time went, losses, cost",
+     .answers = AF_ANSWER_TABLES,
+     .print = report_summary},
+    {.name = "top",
+     .what = "the heaviest functions, and kernels",
+     .is_of_tree = true,
+     .standard_view = AF_VIEW_CPU,
+     .print = report_top},
+    {.name = "tree",
+     .what = "the flame graph: every stack with its weight",
+     .is_of_tree = true,
+     .standard_view = AF_VIEW_ALL,
+     .print = report_tree},
+    {.name = "callers",
+     .what = "who calls FUNCTION, with what weight, and who calls them",
+     .takes_words = true,
+     .needs_word = true,
+     .is_of_tree = true,
+     .standard_view = AF_VIEW_ALL,
+     .print = report_callers},
+    {.name = "callees",
+     .what = "what FUNCTION calls, with what weight, and what they call",
+     .takes_words = true,
+     .needs_word = true,
+     .is_of_tree = true,
+     .standard_view = AF_VIEW_ALL,
+     .print = report_callees},
+    {.name = "gaps",
+     .what = "what holds devices back, and the longest times that they had nothing to do",
+     .answers = AF_ANSWER_GAPS,
+     .print = report_gaps},
+    {.name = "stalls",
+     .what = "what instructions of kernels waited for, and what that means",
+     .answers = AF_ANSWER_STALLS,
+     .print = report_stalls},
+    {.name = "annotate",
+     .what = "a kernel's source and instructions, of KERNEL or of the one that took most time",
+     .takes_words = true,
+     .print = report_annotate},
+    {.name = NULL},
+};
 
-	if (!strcmp(kind, "summary"))
-		return AF_ASKED_TABLES;
-	if (!strcmp(kind, "gaps"))
-		return (struct af_asked){.answers = AF_ANSWER_GAPS};
-	if (!strcmp(kind, "stalls"))
-		return (struct af_asked){.answers = AF_ANSWER_STALLS};
-	if (top && !o->view && !o->weight)
-		return (struct af_asked){AF_ANSWER_TOP, 0};
-	return (struct af_asked){
-	    .answers = 1u << report_view(o, top ? AF_VIEW_CPU : AF_VIEW_ALL),
-	    .weights = af_asked_weight(o->weight),
-	};
+static const struct report_kind *report_kind(const char *word)
+{
+	for (const struct report_kind *k = report_kinds; k->name; k++)
+		if (!strcmp(word, k->name))
+			return k;
+	return NULL;
+}
+
+static int report_list(void)
+{
+	for (const struct report_kind *k = report_kinds; k->name; k++)
+		printf("%-10s%s\n", k->name, k->what);
+	return 0;
+}
+
+int report_view(const struct report *r)
+{
+	for (int v = 0; r->options->view && v < AF_VIEWS; v++)
+		if (!strcmp(r->options->view, af_view_names[v]))
+			return v;
+	return r->kind->standard_view;
+}
+
+static bool is_directory(const char *word)
+{
+	struct stat st;
+
+	return !stat(word, &st) && S_ISDIR(st.st_mode);
+}
+
+static int report_words(struct report *r, int nr_words, char **words, struct af_err *err)
+{
+	r->kind = nr_words ? report_kind(words[0]) : NULL;
+	if (!r->kind && nr_words > 1)
+		return af_fail_plain(err, -EINVAL,
+		                     "no report %s: there is summary, top, tree, callers, callees, "
+		                     "gaps, stalls, annotate",
+		                     words[0]);
+	if (r->kind) {
+		words++;
+		nr_words--;
+	} else {
+		r->kind = &report_kinds[0];
+	}
+	if (r->kind->takes_words && nr_words &&
+	    (r->kind->needs_word || nr_words > 1 || !is_directory(words[0]))) {
+		r->function = words[0];
+		words++;
+		nr_words--;
+	}
+	if (r->kind->needs_word && !r->function)
+		return af_fail_plain(err, -EINVAL,
+		                     "%s of what? aflame report %s FUNCTION [DIR]; FUNCTION is a "
+		                     "name, a pattern, or an id of --json",
+		                     r->kind->name, r->kind->name);
+	if (nr_words > 1)
+		return af_fail_plain(err, -EINVAL, "one trace, not %s too", words[1]);
+	r->dir = af_trace_dir(nr_words, words);
+	return 0;
+}
+
+static int report_check(const struct report *r, struct af_err *err)
+{
+	const struct report_options *o = r->options;
+
+	if (!r->kind->is_of_tree && (o->focus.nr || o->hide.nr || o->search.nr))
+		return af_fail_plain(err, -EINVAL,
+		                     "--focus, --hide and --search are for top, tree, callers and "
+		                     "callees");
+	return 0;
+}
+
+static struct af_asked report_asked(const struct report *r)
+{
+	const struct report_options *o = r->options;
+
+	if (!r->kind->is_of_tree)
+		return (struct af_asked){.answers = r->kind->answers};
+	if (report_is_plain_top(r))
+		return (struct af_asked){.answers = AF_ANSWER_TOP | 1 << AF_VIEW_CPU,
+		                         .weights = af_asked_weight(NULL)};
+	return (struct af_asked){.answers = 1u << report_view(r),
+	                         .weights = af_asked_weight(o->weight)};
 }
 
 static int report_run(void *state, int nr_words, char **words, struct af_err *err)
 {
-	const struct report_options *o = state;
-	const char *kind = nr_words ? report_kind(words[0]) : "summary";
-	struct af_results r;
+	struct report r = {.options = state};
 
-	if (!kind && nr_words > 1)
-		return af_fail_plain(err, -EINVAL,
-		                     "no report %s: there is summary, top, tree, gaps, "
-		                     "stalls, annotate",
-		                     words[0]);
-	if (nr_words && kind) {
-		words++;
-		nr_words--;
-	}
-	if (!kind)
-		kind = "summary";
-	if (nr_words > 1)
-		return af_fail_plain(err, -EINVAL, "one trace, not %s too", words[1]);
-	if (o->json && !strcmp(kind, "tree"))
-		return af_fail_plain(
-		    err, -EINVAL,
-		    "the tree is for people: `aflame flame` gives it to programs, as "
-		    "folded text");
-	if (!strcmp(kind, "annotate"))
-		return report_annotate(o, af_trace_dir(nr_words, words), err);
-	struct af_asked asked = report_asked(o, kind);
-	int rc = af_study(af_trace_dir(nr_words, words), &asked, &r, err);
-	if (!rc && !strcmp(kind, "top"))
-		rc = report_top(o, &r, err);
-	else if (!rc && !strcmp(kind, "tree"))
-		rc = report_tree(o, &r, err);
-	else if (!rc && !strcmp(kind, "gaps"))
-		rc = report_gaps(o, &r, af_trace_dir(nr_words, words), err);
-	else if (!rc && !strcmp(kind, "stalls"))
-		rc = report_stalls(o, &r, af_trace_dir(nr_words, words), err);
-	else if (!rc)
-		rc = report_summary(o, &r);
-	af_results_close(&r);
+	if (r.options->list && !nr_words)
+		return report_list();
+	int rc = report_words(&r, nr_words, words, err);
+	if (!rc)
+		rc = report_check(&r, err);
+	if (rc)
+		return rc;
+	if (r.kind->print == report_annotate)
+		return report_annotate(&r, err);
+	struct af_asked asked = report_asked(&r);
+	rc = af_study(r.dir, &asked, &r.results, err);
+	if (!rc)
+		rc = r.kind->print(&r, err);
+	af_tree_close(&r.narrowed);
+	af_results_close(&r.results);
 	return rc;
 }
 
 static const struct af_option report_options[] = {
-    {AF_OPT_FLAG, "json", 0, NULL, "for programs: the tables as JSON",
+    {AF_OPT_FLAG, "json", 0, NULL, "for programs: one document of tables (docs/report.md)",
      offsetof(struct report_options, json)},
-    {AF_OPT_U64, "limit", 'n', "N", "rows of a table, 0 for all (20)",
+    {AF_OPT_U64, "limit", 'n', "N",
+     "rows of a table, 0 for all (20); frames of a tree (those of half a percent)",
      offsetof(struct report_options, limit)},
-    {AF_OPT_CHOICE, "view", 0, "VIEW", "of top and tree: cpu, gpu, all, wakers or idle",
+    {AF_OPT_FLAG, "list", 0, NULL, "the reports there are", offsetof(struct report_options, list)},
+    {AF_OPT_GROUP, "Of top, tree, callers and callees"},
+    {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all, wakers or idle (top: cpu; else all)",
      offsetof(struct report_options, view), "cpu|gpu|all|wakers|idle"},
-    {AF_OPT_STRING, "weight", 'w', "WEIGHT",
-     "of top and tree: time, samples, count, bytes or off-cpu (time)",
+    {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes or off-cpu (time)",
      offsetof(struct report_options, weight), AF_WEIGHT_WORDS},
+    {AF_OPT_CHOICE, "sort", 0, "BY", "top: by what functions have themselves or in all (self)",
+     offsetof(struct report_options, sort), "self|total"},
+    {AF_OPT_LIST, "focus", 0, "REGEX", "stacks from functions on that match; may be given again",
+     offsetof(struct report_options, focus)},
+    {AF_OPT_LIST, "hide", 0, "REGEX", "leave these out: what they weigh is their callers'",
+     offsetof(struct report_options, hide)},
+    {AF_OPT_LIST, "search", 0, "REGEX", "only stacks with a function that matches, each once",
+     offsetof(struct report_options, search)},
     {AF_OPT_END},
 };
 
 const struct af_command af_command_report = {
     .name = "report",
-    .usage = "[summary|top|tree|gaps|stalls|annotate] [OPTIONS] [DIR]",
+    .usage = "[summary|top|tree|callers|callees|gaps|stalls|annotate] [OPTIONS] [FUNCTION] [DIR]",
     .summary = "Print what a trace tells, as tables or a tree",
     .details =
 	"summary: the run, its processes and threads, where CPU and device time went, where\n"
 	"threads waited, what was lost, what it cost.\n"
 	"top: the heaviest functions and kernels. tree: the flame graph as indented text.\n"
+	"callers, callees: of FUNCTION, a name, a pattern (extended regular expression, in\n"
+	"capitals or not) or an id of --json. A stack counts once, however often it is in there.\n"
 	"gaps: what holds devices back, and the longest times that they had nothing to do.\n"
-	"stalls: what instructions of kernels waited for, and what that means. annotate: the "
-	"kernel\n"
-	"that took most time, as `aflame annotate` shows any of them. Both take --gpu-samples.",
+	"stalls: what instructions of kernels waited for, and what that means. annotate: a "
+	"kernel,\n"
+	"as `aflame annotate` shows it. Both take --gpu-samples.\n"
+	"What is left out is counted and weighed in a last line, or as `truncated` in JSON.",
     .examples = "aflame report top --json --limit 50\tfor a script or an agent\n"
 		"aflame report top -w off-cpu\tthe functions that waited\n"
+		"aflame report callers cudaLaunchKernel\twho launches, and how much each\n"
+		"aflame report tree --view gpu --search gemm -n 0\tall stacks with such a kernel\n"
 		"aflame report gaps\twhy the device was idle",
     .options = report_options,
     .state_size = sizeof(struct report_options),

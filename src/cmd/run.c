@@ -45,7 +45,7 @@ static void run_summary(const struct af_results *r)
 	struct af_buf b = {0};
 
 	af_buf_char(&b, '\n');
-	af_summary_text(&b, &r->facts, af_colour(stderr), RUN_ROWS);
+	af_summary_text(&b, &r->facts, af_colour(stderr), RUN_ROWS, AF_SHOW_ALL_ELSEWHERE);
 	fwrite(b.data, 1, b.len, stderr);
 	af_buf_free(&b);
 }

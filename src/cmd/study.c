@@ -35,6 +35,7 @@ int af_study(const char *dir, const struct af_asked *asked, struct af_results *r
 		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, r->damage);
 	if (top)
 		af_top_table(&r->facts, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
-		             "Where CPU time went: functions", 1000);
+		             "Where CPU time went: functions",
+		             asked->answers & AF_ANSWER_TABLES ? 1000 : 0);
 	return 0;
 }

@@ -16,7 +16,8 @@ static const char *const order[] = {"run",         "verdict", "processes", "thre
                                     "samples",     "stalls",  "copies",    "calls",   "calls_seen",
                                     "calls_twice", "memory",  "lost",      "cost",    "overhead"};
 
-void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit)
+void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit,
+                     const char *all)
 {
 	for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
 		for (const struct af_table *t = f->first; t; t = t->next) {
@@ -27,7 +28,7 @@ void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, ui
 				continue;
 			if (b->len)
 				af_buf_char(b, '\n');
-			af_table_text(b, t, limit, colour);
+			af_table_text(b, t, limit, colour, all);
 		}
 	}
 }
@@ -47,7 +48,7 @@ int af_summary_print(const char *dir, FILE *out, struct af_err *err)
 
 	if (!rc) {
 		af_buf_char(&b, '\n');
-		af_summary_text(&b, &r.facts, af_colour(out), SUMMARY_ROWS);
+		af_summary_text(&b, &r.facts, af_colour(out), SUMMARY_ROWS, AF_SHOW_ALL_ELSEWHERE);
 		fwrite(b.data, 1, b.len, out);
 	}
 	af_buf_free(&b);

@@ -15,8 +15,16 @@ struct af_facts;
 /* Analyse the trace in @dir and print what the passes found. */
 int af_summary_print(const char *dir, FILE *out, struct af_err *err);
 
-/* The tables in the order for people, at most @limit rows each (0: all). */
-void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit);
+/*
+ * The tables in the order for people, at most @limit rows each (0: all); @all says how to see the
+ * others.
+ */
+void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit,
+                     const char *all);
+
+/* What ends the line on rows that are not shown, where --limit is an option. */
+#define AF_SHOW_ALL "--limit 0 shows all"
+#define AF_SHOW_ALL_ELSEWHERE "`aflame report --limit 0` shows all"
 
 /* Colours only on a terminal, and not when NO_COLOR is set (no-color.org). */
 bool af_colour(FILE *out);

@@ -69,11 +69,11 @@ static void tally_print(const struct tally_options *o, const struct af_facts *f)
 	struct af_buf b = {0};
 
 	if (o->json)
-		af_facts_json(&b, f, (uint32_t)o->limit);
+		af_facts_json(&b, &(struct af_document){.report = "tally"}, f, (uint32_t)o->limit);
 	for (const struct af_table *t = f->first; t && !o->json; t = t->next) {
 		if (b.len)
 			af_buf_char(&b, '\n');
-		af_table_text(&b, t, (uint32_t)o->limit, af_colour(stdout));
+		af_table_text(&b, t, (uint32_t)o->limit, af_colour(stdout), AF_SHOW_ALL);
 	}
 	fwrite(b.data, 1, b.len, stdout);
 	af_buf_free(&b);

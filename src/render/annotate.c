@@ -204,7 +204,7 @@ void af_annotate_text(struct af_buf *b, const struct af_table *first,
 	}
 	if (!p.lines || !p.insns)
 		return;
-	af_table_text(b, first, 0, look->colour);
+	af_table_text(b, first, 0, look->colour, NULL);
 	if (p.reasons && p.reasons->nr_rows) {
 		af_buf_char(b, '\n');
 		af_annotate_legend(b, p.reasons, look);

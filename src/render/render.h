@@ -31,6 +31,9 @@ struct af_picture {
 	struct af_palette_map *colors;    /* remembered by name, and new ones added; or NULL */
 	struct af_attributes *attributes; /* of frames, by name; or NULL */
 	const char *count_name, *name_type, *font_type;
+	uint32_t frames;  /* text: the heaviest so many; 0: by width */
+	const char *root; /* text: what the root is called; NULL: all */
+	const char *rest; /* text: how to see what is left out, which is then counted and weighed */
 	double min_width; /* in pixels, or in percent when min_width_percent; 0: 0.1 pixels */
 	bool min_width_percent;
 	bool all_frames; /* no minimum width at all */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/facts.h"
+#include "analyse/fold.h"
 #include "render/columns.h"
 #include "render/label.h"
 
@@ -57,6 +57,27 @@ static void cell_text(struct af_buf *b, const char *s, bool cut)
 	af_buf_free(&shown);
 }
 
+void af_cell_text(struct af_buf *b, enum af_cell_unit unit, uint64_t value)
+{
+	switch (unit) {
+	case AF_CELL_TEXT:
+		break;
+	case AF_CELL_COUNT:
+		af_label_commas(b, value);
+		break;
+	case AF_CELL_NS:
+		cell_ns(b, value);
+		break;
+	case AF_CELL_BYTES:
+		cell_bytes(b, value);
+		break;
+	case AF_CELL_PERCENT:
+		af_label_fixed(b, (double)value / 100, 2);
+		af_buf_str(b, " %");
+		break;
+	}
+}
+
 static void cell_format(struct af_buf *b, const struct af_column *column, const struct af_cell *c,
                         bool cut)
 {
@@ -64,24 +85,10 @@ static void cell_format(struct af_buf *b, const struct af_column *column, const 
 		return;
 	if (column->change && c->value)
 		af_buf_char(b, c->less ? '-' : '+');
-	switch (column->unit) {
-	case AF_CELL_TEXT:
+	if (column->unit == AF_CELL_TEXT)
 		cell_text(b, c->text ? c->text : "", cut);
-		break;
-	case AF_CELL_COUNT:
-		af_label_commas(b, c->value);
-		break;
-	case AF_CELL_NS:
-		cell_ns(b, c->value);
-		break;
-	case AF_CELL_BYTES:
-		cell_bytes(b, c->value);
-		break;
-	case AF_CELL_PERCENT:
-		af_label_fixed(b, (double)c->value / 100, 2);
-		af_buf_str(b, " %");
-		break;
-	}
+	else
+		af_cell_text(b, column->unit, c->value);
 }
 
 static void put_aligned(struct af_buf *b, const char *s, size_t width, bool left, bool last)
@@ -169,9 +176,56 @@ static void table_line(struct af_buf *b, const struct af_table *t, const struct 
 	af_buf_free(&cell);
 }
 
-void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, bool colour)
+static uint32_t table_rows(const struct af_table *t, uint32_t limit)
 {
-	uint32_t nr_rows = limit && t->nr_rows > limit ? limit : t->nr_rows;
+	return limit && t->nr_rows > limit && !t->chosen ? limit : t->nr_rows;
+}
+
+/* What is not shown: rows from @nr_rows on, and those that were left out before. */
+struct table_cut {
+	uint64_t rows, weight;
+	int column; /* that the weight is of; -1: none */
+};
+
+static struct table_cut table_cut(const struct af_table *t, uint32_t nr_rows)
+{
+	struct table_cut cut = {.rows = (uint64_t)t->nr_rows - nr_rows + t->left_out};
+
+	cut.column = t->left_out ? (int)t->left_column : af_table_weighs(t);
+	cut.weight = t->left_out ? t->left_weight : 0;
+	for (uint32_t r = nr_rows; cut.column >= 0 && r < t->nr_rows; r++) {
+		const struct af_cell *c =
+		    &t->cells[(size_t)r * t->nr_columns + (uint32_t)cut.column];
+		if (!c->unknown && __builtin_add_overflow(cut.weight, c->value, &cut.weight))
+			cut.weight = UINT64_MAX;
+	}
+	return cut;
+}
+
+static void table_rest(struct af_buf *b, const struct af_table *t, uint32_t nr_rows,
+                       const char *all)
+{
+	struct table_cut cut = table_cut(t, nr_rows);
+
+	if (!cut.rows)
+		return;
+	af_buf_str(b, "  … and ");
+	af_label_commas(b, cut.rows);
+	af_buf_str(b, " more of ");
+	af_label_commas(b, cut.rows + nr_rows);
+	if (cut.column >= 0) {
+		af_buf_str(b, ", weighing ");
+		af_cell_text(b, t->columns[cut.column].unit, cut.weight);
+	}
+	if (all)
+		af_buf_fmt(b, "; %s", all);
+	af_buf_char(b, '\n');
+}
+
+void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, bool colour,
+                   const char *all)
+{
+	uint32_t nr_rows = table_rows(t, limit);
 	struct table_shown shown;
 
 	table_shown(t, nr_rows, &shown);
@@ -180,8 +234,7 @@ void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, b
 		table_line(b, t, &shown, t->nr_rows, colour);
 	for (uint32_t r = 0; r < nr_rows; r++)
 		table_line(b, t, &shown, r, colour);
-	if (nr_rows < t->nr_rows)
-		af_buf_fmt(b, "  … and %u more\n", t->nr_rows - nr_rows);
+	table_rest(b, t, nr_rows, all);
 	if (t->note) {
 		af_buf_str(b, t->nr_rows ? "  * " : "  ");
 		af_buf_terminal(b, t->note, strlen(t->note), "");
@@ -204,10 +257,33 @@ static void json_number(struct af_buf *b, const struct af_cell *cell)
 	af_buf_u64(b, cell->value);
 }
 
+static void json_member(struct af_buf *b, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	af_buf_fmt(b, ",\"%s\":", name);
+	json_text(b, value);
+}
+
+static void json_rest(struct af_buf *b, const struct af_table *t, uint32_t nr_rows)
+{
+	struct table_cut cut = table_cut(t, nr_rows);
+
+	if (!cut.rows)
+		return;
+	af_buf_fmt(b, ",\"truncated\":{\"shown\":%u,\"rows\":%llu", nr_rows,
+	           (unsigned long long)cut.rows + nr_rows);
+	if (cut.column >= 0) {
+		json_member(b, "column", t->columns[cut.column].title);
+		af_buf_fmt(b, ",\"weight\":%llu", (unsigned long long)cut.weight);
+	}
+	af_buf_char(b, '}');
+}
+
 void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 {
 	static const char *const units[] = {"text", "count", "ns", "bytes", "percent/100"};
-	uint32_t nr_rows = limit && t->nr_rows > limit ? limit : t->nr_rows;
+	uint32_t nr_rows = table_rows(t, limit);
 
 	af_buf_str(b, "{\"name\":");
 	json_text(b, t->name);
@@ -238,12 +314,26 @@ void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 		}
 		af_buf_char(b, ']');
 	}
-	af_buf_str(b, "]}");
+	af_buf_char(b, ']');
+	json_rest(b, t, nr_rows);
+	af_buf_char(b, '}');
 }
 
-void af_facts_json(struct af_buf *b, const struct af_facts *f, uint32_t limit)
+void af_facts_json(struct af_buf *b, const struct af_document *d, const struct af_facts *f,
+                   uint32_t limit)
 {
-	af_buf_str(b, "{\"format\":1,\"tables\":[");
+	af_buf_str(b, "{\"format\":1");
+	json_member(b, "report", d->report);
+	json_member(b, "view", d->view);
+	json_member(b, "weight", d->weight);
+	json_member(b, "unit", d->unit);
+	if (d->weight)
+		af_buf_fmt(b, ",\"all\":%llu,\"total\":%llu", (unsigned long long)d->all,
+		           (unsigned long long)d->total);
+	json_member(b, "asked", d->asked);
+	if (d->asked)
+		af_buf_fmt(b, ",\"self\":%llu", (unsigned long long)d->self);
+	af_buf_str(b, ",\"tables\":[");
 	for (const struct af_table *t = f->first; t; t = t->next) {
 		if (t != f->first)
 			af_buf_char(b, ',');

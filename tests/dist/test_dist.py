@@ -227,7 +227,8 @@ def alone(user):
     doctor = json.loads(bare(root, user, "doctor", "--json"))
     expect(doctor["shm"]["works"], "doctor: %s" % doctor)
     bare(root, user, "record", "-q", "-F", "499", "-o", "/tmp/run", "--", "/bin/shares", "0.3")
-    top = json.loads(bare(root, user, "report", "top", "--json", "/tmp/run"))
+    document = json.loads(bare(root, user, "report", "top", "--json", "/tmp/run"))
+    top = document["tables"][0]
     equal([row[0] for row in top["rows"][:3]], ["a", "b", "c"], "the heaviest functions")
     for name in "f.svg", "f.html", "f.folded":
         bare(root, user, "flame", "-o", "/tmp/" + name, "/tmp/run")

@@ -21,7 +21,7 @@ NS_P50, NS_P99 = 300, 1000
 SMALL_PERCENT, LARGE_PERCENT = 10, 1
 BYTES_LAUNCH_AND_KERNEL = 24 + 48
 MANY = 200000
-LARGE_SETS = 5  # of GPU-bound steps, which differ less
+LARGE_SETS = 8  # of GPU-bound steps, which differ less
 SECONDS, QUICK_SECONDS = 420, 150  # no further set of training steps is begun after so many
 START_SECONDS, ANSWER_SECONDS, END_SECONDS = 90, 60, 90
 PROFILER = {"cuda": "CUDA", "cpu+cuda": "CPU+CUDA", "stack": "CPU+CUDA, with_stack"}
@@ -157,6 +157,15 @@ def percents(turns, kind, key="ms"):
     return [100 * (t[kind][key] / t["unprofiled"][key] - 1) for t in both]
 
 
+def above_bare(turns):
+    """What aflame takes above bare CUPTI, in per cent of the unprofiled step of the same round."""
+    all_three = [t for t in turns if {"aflame", "bare CUPTI", "unprofiled"} <= set(t)]
+    return [
+        100 * (t["aflame"]["ms"] - t["bare CUPTI"]["ms"]) / t["unprofiled"]["ms"]
+        for t in all_three
+    ]
+
+
 def row(table, what, values, unit, limit=None):
     if values:
         table.budget(what, statistics.median(values), unit, limit, spread(values))
@@ -239,6 +248,7 @@ def step_rows(table, name, turns, limit):
     row(table, name + ", unprofiled", column(turns, "unprofiled", "ms"), "ms")
     row(table, name + ", bare CUPTI", percents(turns, "bare CUPTI"), "% more")
     row(table, name + ", aflame", percents(turns, "aflame"), "% more", limit)
+    row(table, name + ", aflame above bare CUPTI", above_bare(turns), "points")
     for peer in [*PROFILER.values(), "nsys"]:
         if any(peer in t for t in turns):
             row(table, "%s, %s" % (name, peer), percents(turns, peer), "% more")

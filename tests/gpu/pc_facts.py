@@ -188,10 +188,10 @@ def paths_and_kernels(machine, path):
     return found
 
 
-def both_ways(table, machine, what, command, timeout=150):
-    """(path, Samples) continuously and exactly, of the same work."""
+def both_ways(table, machine, what, command, often, timeout=150):
+    """(path, Samples) continuously (@often: the option) and exactly, of the same work."""
     found = []
-    for how, options, env in (("continuous", ["--gpu-samples=1M"], None), ("exact", EXACT, WHOLE)):
+    for how, options, env in (("continuous", [often], None), ("exact", EXACT, WHOLE)):
         begin = time.monotonic()
         path, done = machine.record(command, options, timeout, env)
         if not table.equal("%s, %s: status" % (what, how), done.returncode, 0):
@@ -227,7 +227,7 @@ def check_stalls(table, machine):
     table.budget(what, rate, "", None, "(asked for: %d)" % RATE)
     check_reasons(table, machine, path, samples, kernels)
     check_paths_of(table, machine, path)
-    both_ways(table, machine, "stalls", [machine.program("stalls"), counts])
+    both_ways(table, machine, "stalls", [machine.program("stalls"), counts], "--gpu-samples")
 
 
 def check_ncu(table, machine):
@@ -270,7 +270,8 @@ def run_samples(table, machine, quick):
         table.note(str(reason))
     if not quick:
         train = [sys.executable, os.path.join(PYTHON, "train.py"), "15"]
-        both_ways(table, machine, "training", train)
+        # It keeps little of a device busy.
+        both_ways(table, machine, "training", train, "--gpu-samples=4M")
 
 
 def grown(truth):

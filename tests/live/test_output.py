@@ -192,11 +192,12 @@ def _():
 # --- report and print
 
 
-@case("reports as JSON parse line by line, and say what the flame graph says")
+@case("reports as JSON are one document, and say what the flame graph says")
 def _():
     run = one_run()
-    text = must("report", "top", "--json", run.path)
-    tables = [json.loads(line) for line in text.splitlines()]
+    document = json.loads(must("report", "top", "--json", run.path))
+    equal((document["format"], document["report"], document["view"]), (1, "top", "cpu"), "its head")
+    tables = document["tables"]
     top = [t for t in tables if t["name"] == "cpu_top"][0]
     for table in tables:
         for row in table["rows"]:
@@ -214,11 +215,88 @@ def _():
 def _():
     run = one_run()
     for limit in (1, 2):
-        tables = [
-            json.loads(l)
-            for l in must("report", "top", "--json", "-n", limit, run.path).splitlines()
-        ]
+        tables = json.loads(must("report", "top", "--json", "-n", limit, run.path))["tables"]
         expect(all(len(t["rows"]) <= limit for t in tables), "more than %d rows" % limit)
+        for t in tables:
+            rest = t.get("truncated", {"shown": limit, "rows": len(t["rows"])})
+            equal((rest["shown"], rest["rows"]), (len(t["rows"]), t["nr_rows"]), "what is left out")
+
+
+def report_of(run, *words):
+    document = json.loads(must("report", *words, "--json", run.path))
+    tables = {}
+    for table in document["tables"]:
+        titles = [c["title"] for c in table["columns"]]
+        tables[table["name"]] = [dict(zip(titles, row)) for row in table["rows"]]
+    return document, tables
+
+
+@case("callers and callees add up to the function, which counts once in a stack")
+def _():
+    run = one_run()
+    stacks = run.stacks()
+    for name in ("a", "b", "main"):
+        inside = weight_of(stacks, lambda f, n=name: n in f)
+        for words, own in (("callers", "[no caller]"), ("callees", "[itself]")):
+            document, tables = report_of(run, words, name, "-n", "0")
+            equal(document["total"], inside, "%s of %s: total" % (words, name))
+            equal(
+                sum(row["Weight"] for row in tables[words]), inside, "%s of %s" % (words, name)
+            )
+            tree = tables[words + "_tree"]
+            equal(
+                {r["Function"]: r["Weight"] for r in tables[words] if r["Function"] != own},
+                {r["Frame"]: r["Total"] for r in tree if r["Depth"] == 1},
+                "the first level of the tree of %s of %s" % (words, name),
+            )
+            by_id = report_of(run, words, tables["functions"][0]["Id"], "-n", "0")[0]
+            equal(by_id["total"], inside, "%s of %s by its id" % (words, name))
+
+
+@case("the tree as JSON is the flame graph, place by place, and its ids are those of another run")
+def _():
+    ids = []
+    for run in (one_run(), sampled("0.2")):
+        document, tables = report_of(run, "tree", "-n", "0", "--view", "cpu")
+        rows = tables["tree"]
+        at = {row["Id"]: row for row in rows}
+        equal(len(at), len(rows), "ids that differ")
+        equal(sum(row["Self"] for row in rows), document["all"], "self weights in all")
+        stacks = {}
+        for row in rows:
+            names, up = [], row
+            while up:
+                names.append(up["Frame"])
+                up = at.get(up["Below"])
+            stacks[";".join(reversed(names))] = row["Self"]
+        folded = {";".join(map(bare, frames)): weight for frames, weight in run.stacks()}
+        equal({s: w for s, w in stacks.items() if w}, folded, "stacks with their weights")
+        expect(all(row["Depth"] == 1 or row["Below"] in at for row in rows), "a frame in the air")
+        ids.append({row["Frame"]: row["Function"] for row in rows})
+    both = set(ids[0]) & set(ids[1])
+    expect(both, "the runs have no function in common")
+    equal([n for n in both if ids[0][n] != ids[1][n]], [], "functions with two ids")
+
+
+@case("focus, hide and search leave what they say, and search counts a stack once")
+def _():
+    run = one_run()
+    stacks = run.stacks()
+    everything = weight_of(stacks, lambda f: True)
+    cpu = ("--view", "cpu", "-n", "0")
+    for pattern in ("^[ab]$", "^main$|^a$"):
+        inside = weight_of(stacks, lambda f: any(re.search(pattern, n) for n in f))
+        for option in ("--search", "--focus"):
+            document, tables = report_of(run, "tree", option, pattern, *cpu)
+            equal((document["all"], document["total"]), (everything, inside), option)
+            if option == "--focus":
+                first = [r["Frame"] for r in tables["tree"] if r["Depth"] == 1]
+                equal([n for n in first if not re.search(pattern, n)], [], "roots of --focus")
+    document, tables = report_of(run, "top", "--hide", "^a$", *cpu)
+    equal(document["total"], everything, "--hide loses weight")
+    expect(all(row["Function"] != "a" for row in tables["time_top"]), "--hide leaves a")
+    text = must("report", "tree", "-n", "1", run.path)
+    expect(re.search(r"… and [\d,]+ more frames of [\d,]+, weighing .*--limit 0 shows all", text), text)
 
 
 @case("the summary tells the run: command, end, processes, samples, losses, costs")
@@ -305,6 +383,8 @@ def _():
             ["report", "summary"],
             ["report", "top", "--json"],
             ["report", "tree"],
+            ["report", "tree", "--json"],
+            ["report", "callers", "--json", "main"],
             ["print"],
             ["print", "--json"],
         ):

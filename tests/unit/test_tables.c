@@ -24,7 +24,7 @@ static void print_names(struct af_buf *b, const char *const *names, uint32_t nr,
 	}
 	t->note = note;
 	b->len = 0;
-	af_table_text(b, t, 0, false);
+	af_table_text(b, t, 0, false, NULL);
 	af_facts_free(&f);
 }
 

@@ -1,0 +1,34 @@
+/*
+ * Names for functions and frames that are the same in every run of every machine: digests of what
+ * they are called, so that programs can compare traces and ask for one thing again. docs/report.md
+ * says how they are made.
+ */
+#ifndef AF_ANALYSE_IDS_H
+#define AF_ANALYSE_IDS_H
+
+#include <stdbool.h>
+
+#include "analyse/facts.h"
+#include "analyse/tree.h"
+
+enum { AF_ID_SIZE = 19 }; /* "f-", 16 hexadecimal digits, NUL */
+
+/* A function: f- and the first 16 digits of SHA-256 of its kind's word, a NUL, its name. */
+void af_function_id(char id[AF_ID_SIZE], enum af_frame frame, const char *text, size_t len);
+
+/*
+ * A frame at its place: n- and the digits of SHA-256 of the id of the frame @above ("" below the
+ * root), a NUL, the id of its @function.
+ */
+void af_place_id(char id[AF_ID_SIZE], const char *above, const char *function);
+
+/* Has @text the form of a function's id? */
+bool af_is_function_id(const char *text);
+
+/*
+ * Add a column "Id" for programs at the end of @t: of the functions whose names are in the column
+ * @names and whose kinds' words are in @kinds; with @kinds < 0 all are of the kind @frame.
+ */
+void af_ids_add(struct af_facts *f, struct af_table *t, int names, int kinds, enum af_frame frame);
+
+#endif

@@ -1,0 +1,303 @@
+/* The reports that come from a view's tree: top, tree, callers and callees. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/fold.h"
+#include "analyse/ids.h"
+#include "analyse/narrow.h"
+#include "analyse/top.h"
+#include "analyse/tree_table.h"
+#include "base/err.h"
+#include "cmd/picture.h"
+#include "cmd/report.h"
+#include "cmd/study.h"
+#include "cmd/summary.h"
+
+/* A tree that is reported on, by one weight. */
+struct reported {
+	const struct af_tree *tree; /* as far as it is asked for */
+	uint32_t weight;
+	struct af_document document;
+};
+
+typedef void narrow_step(struct af_tree *dst, const struct af_tree *src, const struct af_hits *h);
+
+/* Texts stay the first tree's, so what is in between may go. */
+static const struct af_tree *narrow(struct report *r, const struct af_tree *t,
+                                    const struct af_strings *patterns, narrow_step *step)
+{
+	for (uint32_t i = 0; i < patterns->nr; i++) {
+		struct af_tree next = {0};
+		struct af_hits h;
+		af_hits_match(&h, t, patterns->items[i]);
+		step(&next, t, &h);
+		af_hits_free(&h);
+		af_tree_close(&r->narrowed);
+		r->narrowed = next;
+		t = &r->narrowed;
+	}
+	return t;
+}
+
+static int reported_open(struct report *r, struct reported *to, struct af_err *err)
+{
+	const struct report_options *o = r->options;
+	const struct af_picture picture = {.weight = o->weight};
+	int v = report_view(r);
+	const struct af_tree *t = &r->results.trees[v];
+	int weight = af_picture_weight(&picture, t, err);
+
+	if (weight < 0)
+		return weight;
+	const struct af_tree_weight *w = &t->weights[weight];
+	uint64_t all = t->total[weight][0];
+	if (!all)
+		return af_fail_plain(err, -ENODATA, "the trace has no %s in the view %s", w->name,
+		                     af_view_names[v]);
+	t = narrow(r, t, &o->focus, af_tree_focus);
+	t = narrow(r, t, &o->hide, af_tree_hide);
+	t = narrow(r, t, &o->search, af_tree_keep);
+	*to = (struct reported){
+	    .tree = t,
+	    .weight = (uint32_t)weight,
+	    .document = {.report = r->kind->name,
+	                 .view = af_view_names[v],
+	                 .weight = w->name,
+	                 .unit = w->unit,
+	                 .all = all,
+	                 .total = t->total[weight][0]},
+	};
+	if (!to->document.total)
+		return af_fail_plain(err, -ENOENT,
+		                     "of the view %s, --focus and --search leave nothing",
+		                     af_view_names[v]);
+	return 0;
+}
+
+/* "in functions: 1.234 s of 5.000 s of the view cpu by time (24.68 %)" */
+static void say_share(struct af_buf *b, const struct reported *p, const char *what)
+{
+	enum af_cell_unit unit = af_tree_unit(p->tree, p->weight);
+	const struct af_document *d = &p->document;
+
+	af_buf_terminal(b, what, strlen(what), "");
+	af_buf_str(b, ": ");
+	af_cell_text(b, unit, d->total);
+	af_buf_str(b, " of ");
+	af_cell_text(b, unit, d->all);
+	af_buf_fmt(b, " of the view %s by %s (", d->view, d->weight);
+	af_cell_text(b, AF_CELL_PERCENT, af_facts_ratio(d->total, d->all, 1e4));
+	af_buf_str(b, ")\n");
+}
+
+static int print_tables(struct report *r, const struct af_document *d, const struct af_facts *f)
+{
+	struct af_buf b = {0};
+
+	if (r->options->json)
+		af_facts_json(&b, d, f, report_limit(r, REPORT_ROWS));
+	for (const struct af_table *t = f->first; t && !r->options->json; t = t->next)
+		report_table(r, &b, t);
+	report_print(&b);
+	return 0;
+}
+
+bool report_is_plain_top(const struct report *r)
+{
+	const struct report_options *o = r->options;
+
+	return r->kind->print == report_top && !o->view && !o->weight && !o->focus.nr &&
+	       !o->hide.nr && !o->search.nr && !strcmp(o->sort, "self");
+}
+
+/* The tables of functions by CPU time and of kernels, of those that there are. */
+static int plain_top(struct report *r)
+{
+	const struct af_tree *t = &r->results.trees[AF_VIEW_CPU];
+	struct af_document d = {.report = "top"};
+	struct af_facts shown = {0};
+	struct af_table *next;
+
+	for (struct af_table *table = r->results.facts.first; table; table = next) {
+		bool cpu = !strcmp(table->name, "cpu_top");
+		next = table->next;
+		if (!cpu && strcmp(table->name, "kernels") != 0)
+			continue;
+		af_ids_add(&r->results.facts, table, 0, cpu ? af_table_column(table, "Kind") : -1,
+		           AF_FRAME_GPU);
+		table->next = NULL;
+		if (shown.last)
+			shown.last->next = table;
+		else
+			shown.first = table;
+		shown.last = table;
+	}
+	r->results.facts.first = r->results.facts.last = NULL;
+	if (t->nr && t->total[AF_WEIGHT_TIME][0]) {
+		d.view = af_view_names[AF_VIEW_CPU];
+		d.weight = t->weights[AF_WEIGHT_TIME].name;
+		d.unit = t->weights[AF_WEIGHT_TIME].unit;
+		d.all = d.total = t->total[AF_WEIGHT_TIME][0];
+	}
+	return print_tables(r, &d, &shown);
+}
+
+int report_top(struct report *r, struct af_err *err)
+{
+	struct af_facts facts = {0};
+	struct reported p = {0};
+
+	if (report_is_plain_top(r))
+		return plain_top(r);
+	int rc = reported_open(r, &p, err);
+	if (rc)
+		return rc;
+	const char *weight = p.document.weight;
+	const char *name = af_facts_text(&facts, "%s_top", weight);
+	const char *title = af_facts_text(&facts, "Functions by %s", weight);
+	if (!strcmp(r->options->sort, "total"))
+		af_top_by_total(&facts, p.tree, p.weight, NULL, name, title);
+	else
+		af_top_table(&facts, p.tree, p.weight, name, title, 0);
+	if (facts.first)
+		af_ids_add(&facts, facts.first, 0, af_table_column(facts.first, "Kind"),
+		           AF_FRAME_NATIVE);
+	rc = print_tables(r, &p.document, &facts);
+	af_facts_free(&facts);
+	return rc;
+}
+
+/* Half a percent, unless a number is asked for. */
+static struct af_tree_cut report_cut(const struct report *r, uint64_t total)
+{
+	if (r->options->limit == UINT64_MAX)
+		return (struct af_tree_cut){.min = total / 200 + 1};
+	return (struct af_tree_cut){.min = 1, .limit = report_limit(r, 0)};
+}
+
+/* Of a tree whose root is @root, or NULL for all. */
+static int text_tree(const struct report *r, const struct reported *p, const struct af_tree *t,
+                     const char *root, struct af_err *err)
+{
+	const struct af_picture picture = {
+	    .weight = p->document.weight,
+	    .root = root,
+	    .rest = AF_SHOW_ALL,
+	    .frames = report_limit(r, 0),
+	    .all_frames = !r->options->limit,
+	};
+	const struct af_picture_job job = {
+	    .format = af_format_for("text"),
+	    .file = "-",
+	    .picture = &picture,
+	    .tree = t,
+	};
+
+	fflush(stdout);
+	return af_picture_write(&job, err);
+}
+
+int report_tree(struct report *r, struct af_err *err)
+{
+	struct af_facts facts = {0};
+	struct reported p = {0};
+	int rc = reported_open(r, &p, err);
+
+	if (rc)
+		return rc;
+	if (!r->options->json)
+		return text_tree(r, &p, p.tree, NULL, err);
+	struct af_tree_cut cut = report_cut(r, p.document.total);
+	af_tree_table(&facts, p.tree, p.weight, &cut, "tree", "Stacks, from their callers on");
+	struct af_buf b = {0};
+	af_facts_json(&b, &p.document, &facts, 0);
+	report_print(&b);
+	af_facts_free(&facts);
+	return 0;
+}
+
+/* Words for the one of two directions. */
+struct direction {
+	void (*make)(struct af_tree *dst, const struct af_tree *src, const struct af_hits *h);
+	const char *own; /* what the function's own row is called */
+	const char *of;  /* "Callers of" */
+	const char *name, *title, *tree_name;
+};
+
+static void of_functions(struct af_facts *f, const struct reported *p, const struct af_hits *h)
+{
+	af_top_by_total(f, p->tree, p->weight, h->is, "functions", "What is meant");
+	if (f->last)
+		af_ids_add(f, f->last, 0, af_table_column(f->last, "Kind"), AF_FRAME_NATIVE);
+}
+
+static int of_text(struct report *r, const struct reported *p, const struct direction *to,
+                   const struct af_facts *f, const struct af_tree *t, struct af_err *err)
+{
+	struct af_buf b = {0};
+	char what[512];
+
+	snprintf(what, sizeof what, "%s %s", to->of, r->function);
+	say_share(&b, p, what);
+	for (const struct af_table *table = f->first; table; table = table->next)
+		if (strcmp(table->name, "functions") || table->nr_rows > 1)
+			report_table(r, &b, table);
+	af_buf_char(&b, '\n');
+	report_print(&b);
+	return text_tree(r, p, t, r->function, err);
+}
+
+static int of_function(struct report *r, const struct direction *to, struct af_err *err)
+{
+	struct af_facts facts = {0};
+	struct af_tree tree = {0};
+	struct af_hits hits;
+	struct reported p = {0};
+	int rc = reported_open(r, &p, err);
+
+	if (rc)
+		return rc;
+	af_hits_find(&hits, p.tree, r->function);
+	af_hits_weight(p.tree, &hits, p.weight, &p.document.total, &p.document.self);
+	p.document.asked = r->function;
+	if (!p.document.total) {
+		af_hits_free(&hits);
+		return af_fail_plain(err, -ENOENT,
+		                     "no function with %s in the view %s is called or matches "
+		                     "\"%s\": `aflame report top --sort total -n 0` lists them",
+		                     p.document.weight, p.document.view, r->function);
+	}
+	of_functions(&facts, &p, &hits);
+	to->make(&tree, p.tree, &hits);
+	af_tree_first_table(&facts, &tree, p.weight, to->own, to->name, to->title);
+	if (r->options->json) {
+		struct af_tree_cut cut = report_cut(r, p.document.total);
+		struct af_buf b = {0};
+		af_tree_table(&facts, &tree, p.weight, &cut, to->tree_name, "All of them");
+		af_facts_json(&b, &p.document, &facts, report_limit(r, REPORT_ROWS));
+		report_print(&b);
+	} else {
+		rc = of_text(r, &p, to, &facts, &tree, err);
+	}
+	af_tree_close(&tree);
+	af_hits_free(&hits);
+	af_facts_free(&facts);
+	return rc;
+}
+
+int report_callers(struct report *r, struct af_err *err)
+{
+	static const struct direction up = {af_tree_callers, "[no caller]", "Callers of",
+	                                    "callers",       "Its callers", "callers_tree"};
+
+	return of_function(r, &up, err);
+}
+
+int report_callees(struct report *r, struct af_err *err)
+{
+	static const struct direction down = {af_tree_callees, "[itself]",      "Callees of",
+	                                      "callees",       "What it calls", "callees_tree"};
+
+	return of_function(r, &down, err);
+}
