@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/frames.h"
+#include "analyse/pass.h"
 #include "analyse/timeline_private.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -53,7 +54,8 @@ static int timeline_first(struct af_timeline *t, struct af_err *err)
 {
 	struct af_trace *trace;
 	struct af_event ev;
-	int rc = af_trace_open(&trace, t->dir, FIRST_WANTS, err);
+	bool spots = t->asked.trees && t->asked.trees->spots;
+	int rc = af_trace_open(&trace, t->dir, FIRST_WANTS | (spots ? BIT(MAPPING) : 0), err);
 
 	if (rc)
 		return rc;

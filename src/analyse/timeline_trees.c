@@ -17,6 +17,11 @@ void timeline_trees_open(struct af_timeline *t)
 	t->world.doings.apart = asked->ranges || asked->range;
 	t->world.doings.only = asked->range;
 	af_tree_open(&t->scratch, &none, 1);
+	t->all.adds_up = true;
+	if (asked->spots) {
+		af_tree_keep_spots(&t->stacks);
+		af_tree_keep_spots(&t->scratch);
+	}
 	af_within_set(&t->world.within, t->all.start_ns, asked->from_ns, asked->to_ns);
 }
 

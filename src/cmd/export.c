@@ -2,87 +2,247 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "cmd/commands.h"
 #include "cmd/names.h"
 #include "cmd/partial.h"
+#include "cmd/picture.h"
+#include "cmd/slices.h"
+#include "cmd/stacks.h"
+#include "cmd/study.h"
 #include "exchange/export.h"
+#include "render/render.h"
 
 struct export_options {
-	const char *format, *output;
+	const char *format, *output, *view, *weight, *depth;
 };
 
 static const struct export_options export_defaults = {.output = "-"};
 
-static const struct af_export_format *export_format(const char *name)
-{
-	const struct af_export_format *f = af_export_formats;
+#define EXPORT_PROFILES "pprof|speedscope|firefox|callgrind|folded|perfetto|chrome|"
 
-	while (f->name && strcmp(f->name, name) != 0)
-		f++;
-	return f;
+/* Trees, for af_partial_write(). */
+struct export_trees {
+	const struct af_format *format;
+	const struct af_tree *trees[AF_VIEWS]; /* with their labels, NULL: the next */
+	const char *weight;
+};
+
+static int trees_write(int fd, void *arg, struct af_err *err)
+{
+	const struct export_trees *x = arg;
+	const struct af_picture picture = {.weight = x->weight};
+	struct af_render r = {.fd = fd, .picture = &picture};
+	int rc = x->format->begin ? x->format->begin(&r, err) : 0;
+
+	for (int v = 0; !rc && v < AF_VIEWS; v++) {
+		if (!x->trees[v])
+			continue;
+		r.label = af_view_names[v];
+		rc = x->format->tree(&r, x->trees[v], err);
+	}
+	int end = x->format->end ? x->format->end(&r, rc ? NULL : err) : 0;
+	return rc ? rc : end;
 }
 
-static void export_tell(const struct af_export_format *f, const struct af_export_count *c,
-                        const char *dir)
+static enum af_depth export_depth(const struct export_options *o)
 {
-	if (!c->written)
-		fprintf(stderr, "aflame export: the trace %s has no %s\n", dir, f->unit);
-	if (c->left_out)
-		fprintf(stderr, "aflame export: left out: %llu %s\n",
-		        (unsigned long long)c->left_out, f->left_out);
+	static const char *const names[] = {[AF_DEPTH_KERNEL] = "kernel",
+	                                    [AF_DEPTH_LINE] = "line",
+	                                    [AF_DEPTH_INSN] = "insn",
+	                                    [AF_DEPTH_STALL] = "stall"};
+
+	for (int i = AF_DEPTH_KERNEL; o->depth && i <= AF_DEPTH_STALL; i++)
+		if (!strcmp(o->depth, names[i]))
+			return (enum af_depth)i;
+	/* There instructions and stalls are labels, not frames. */
+	return strcmp(o->format, "pprof") ? AF_DEPTH_BEST : AF_DEPTH_STALL;
 }
 
-/* One export, for af_partial_write(). */
+/* Folded text is one column of one tree, and as aflame flame writes it; others have room for all.
+ */
+static struct af_asked export_asked(const struct export_options *o)
+{
+	bool folded = !strcmp(o->format, "folded");
+	struct af_asked asked = {
+	    .answers = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU,
+	    .weights = folded ? af_asked_weight(o->weight) : UINT32_MAX,
+	    .group = folded ? AF_GROUP_NONE : AF_GROUP_TRACK,
+	    .depth = export_depth(o),
+	    .spots = !folded,
+	};
+
+	if (folded && !o->view)
+		asked.answers = 1 << AF_VIEW_ALL;
+	for (int v = 0; o->view && v < AF_VIEWS; v++)
+		if (!strcmp(o->view, af_view_names[v]))
+			asked.answers = 1u << v;
+	return asked;
+}
+
+static int export_trees(const struct export_options *o, const struct af_format *format,
+                        const char *dir, struct af_err *err)
+{
+	struct af_asked asked = export_asked(o);
+	struct export_trees x = {.format = format, .weight = o->weight};
+	struct af_results r;
+	uint32_t has = 0;
+	int rc = af_study(dir, &asked, &r, err);
+
+	for (int v = 0; !rc && v < AF_VIEWS; v++) {
+		if (!(asked.answers & 1u << v))
+			continue;
+		x.trees[v] = &r.trees[v];
+		has |= r.has[v] & asked.weights;
+	}
+	if (!rc)
+		rc = af_partial_write(o->output, trees_write, &x, err);
+	if (!rc && !has)
+		fprintf(stderr, "aflame export: the trace %s has nothing of that\n", dir);
+	af_results_close(&r);
+	return rc;
+}
+
+static int export_folded(const struct export_options *o, const struct af_format *format,
+                         const char *file, struct af_err *err)
+{
+	struct export_trees x = {.format = format};
+	struct af_stacks stacks;
+	int rc = af_stacks_open(&stacks, file, "export", err);
+
+	x.trees[AF_VIEW_ALL] = &stacks.tree;
+	if (!rc)
+		rc = af_partial_write(o->output, trees_write, &x, err);
+	af_stacks_close(&stacks);
+	return rc;
+}
+
+static int export_slices(const struct export_options *o, const struct af_format *format,
+                         const char *dir, struct af_err *err)
+{
+	static const struct af_asked trees = {
+	    .weights = UINT32_MAX, .depth = AF_DEPTH_KERNEL, .spots = true};
+	bool samples = strcmp(o->format, "chrome") != 0; /* it has no place for them */
+	const struct af_slices_job job = {
+	    .who = "export",
+	    .file = o->output,
+	    .format = format,
+	    .asked = {.process = UINT64_MAX, .pid = UINT64_MAX, .trees = samples ? &trees : NULL},
+	};
+	int rc = af_trace_prepare(dir, err);
+
+	return rc ? rc : af_slices_write(&job, dir, err);
+}
+
+/* One of what the exchange writes, for af_partial_write(). */
 struct exporting {
 	const struct af_export_format *format;
 	const char *dir;
 	struct af_export_count count;
 };
 
-static int export_write(int fd, void *arg, struct af_err *err)
+static int events_write(int fd, void *arg, struct af_err *err)
 {
 	struct exporting *x = arg;
 
 	return x->format->write(x->dir, fd, &x->count, err);
 }
 
+static void events_tell(const struct exporting *x)
+{
+	if (!x->count.written)
+		fprintf(stderr, "aflame export: the trace %s has no %s\n", x->dir, x->format->unit);
+	if (x->count.left_out)
+		fprintf(stderr, "aflame export: left out: %llu %s\n",
+		        (unsigned long long)x->count.left_out, x->format->left_out);
+}
+
+static int export_events(const struct export_options *o, const char *dir, struct af_err *err)
+{
+	struct exporting x = {.format = af_export_formats, .dir = dir};
+
+	while (strcmp(x.format->name, o->format) != 0)
+		x.format++;
+	int rc = af_trace_prepare(x.dir, err);
+	if (!rc)
+		rc = af_partial_write(o->output, events_write, &x, err);
+	if (!rc)
+		events_tell(&x);
+	return rc;
+}
+
+static const struct af_format *format_among(const struct af_format *const *formats,
+                                            const char *name)
+{
+	while (*formats && strcmp((*formats)->name, name) != 0)
+		formats++;
+	return *formats;
+}
+
+static bool is_file(const char *name)
+{
+	struct stat st;
+
+	return !strcmp(name, "-") || (!stat(name, &st) && !S_ISDIR(st.st_mode));
+}
+
 static int export_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct export_options *o = state;
-	struct exporting x = {.dir = af_trace_dir(nr_words, words)};
+	const char *dir = af_trace_dir(nr_words, words);
 
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "export takes one trace directory, not %d",
 		                     nr_words);
 	if (!o->format)
-		return af_fail_plain(err, -EINVAL,
-		                     "name the format with --format: " AF_EXPORT_NAMES);
-	x.format = export_format(o->format);
-	int rc = af_trace_prepare(x.dir, err);
-	if (!rc)
-		rc = af_partial_write(o->output, export_write, &x, err);
-	if (rc == -EPIPE) /* the reader has seen enough */
-		return 0;
-	if (!rc)
-		export_tell(x.format, &x.count, x.dir);
-	return rc;
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "name the format with --format: " EXPORT_PROFILES AF_EXPORT_NAMES);
+	const struct af_format *tree = format_among(af_profile_formats, o->format);
+	const struct af_format *slices =
+	    format_among(af_slices_formats, strcmp(o->format, "chrome") ? o->format : "json");
+	bool folded = is_file(dir);
+	if (folded && !(tree && tree->tree))
+		return af_fail_plain(err, -EINVAL, "%s is of a trace, and %s is none", o->format,
+		                     dir);
+	if (tree && tree->slice) /* of a trace it is better told so */
+		slices = tree;
+	int rc = folded   ? export_folded(o, tree, dir, err)
+	         : slices ? export_slices(o, slices, dir, err)
+	         : tree   ? export_trees(o, tree, dir, err)
+	                  : export_events(o, dir, err);
+	return rc == -EPIPE ? 0 : rc; /* the reader has seen enough */
 }
 
+#define AT(field) offsetof(struct export_options, field)
+
 static const struct af_option export_options[] = {
-    {AF_OPT_CHOICE, "format", 0, "NAME", "format to write; there is no default",
-     offsetof(struct export_options, format), AF_EXPORT_NAMES},
-    {AF_OPT_STRING, "output", 'o', "FILE", "write to FILE, - for standard output",
-     offsetof(struct export_options, output)},
+    {AF_OPT_CHOICE, "format", 0, "NAME", "format to write; there is no default", AT(format),
+     EXPORT_PROFILES AF_EXPORT_NAMES},
+    {AF_OPT_STRING, "output", 'o', "FILE", "write to FILE, - for standard output", AT(output)},
+    {AF_OPT_GROUP, .help = "Of pprof, speedscope, callgrind and folded"},
+    {AF_OPT_CHOICE, "view", 0, "NAME", "cpu, gpu or both in one tree (cpu and gpu)", AT(view),
+     "cpu|gpu|all"},
+    {AF_OPT_CHOICE, "weight", 'w', "NAME", "of folded: as of aflame flame (time)", AT(weight),
+     AF_WEIGHT_WORDS},
+    {AF_OPT_CHOICE, "depth", 0, "LEVEL", "how far into kernels: kernel, line, insn, stall",
+     AT(depth), "kernel|line|insn|stall"},
     {AF_OPT_END},
 };
 
 const struct af_command af_command_export = {
     .name = "export",
-    .usage = "[OPTIONS] [DIR]",
+    .usage = "[OPTIONS] [DIR|FILE.folded]",
     .summary = "Write a trace in a format of another tool",
     .details =
+	"Profiles, with all weights of a trace, or of folded text: pprof for go tool pprof,\n"
+	"Pyroscope and others; speedscope; callgrind for KCachegrind; firefox for\n"
+	"profiler.firefox.com; folded for flame graphs, as aflame flame writes it. Timelines:\n"
+	"perfetto and chrome, as aflame timeline writes them. docs/export.md says what each\n"
+	"has a place for.\n"
+	"\n"
 	"gpuperf-cpu is gpuperf's extended folded text, a line a CPU sample: timestamp comm pid\n"
 	"tid cpu stack. gpuperf-gpu is its GPU trace, JSON in Trace Event Format. gpuperf-folded\n"
 	"is what it merges of both: stack;[GPU_Kernel]name and microseconds, but each kernel is\n"
@@ -90,12 +250,13 @@ const struct af_command af_command_export = {
 	"\n"
 	"iaprof is the profile of Intel's iaprof, of any device's instruction samples: text that\n"
 	"its flame command and aflame import read; samples of CPUs have no place in it.\n"
-	"iaprof-folded is what that command makes of it, for flamegraph.pl --colors=gpu.\n"
-	"\n"
-	"Folded text for flame graphs is a format of aflame flame.",
-    .examples = "aflame export --format gpuperf-gpu -o gpu.json run1\tfor chrome://tracing\n"
-		"aflame export --format gpuperf-cpu run1 > cpu.txt\tevery CPU sample\n"
-		"aflame export --format iaprof-folded run1 | flamegraph.pl --colors=gpu\n",
+	"iaprof-folded is what that command makes of it, for flamegraph.pl --colors=gpu.",
+    .examples =
+	"aflame export --format pprof -o run.pb.gz\tthen go tool pprof -http=: run.pb.gz\n"
+	"aflame export --format speedscope -o run.speedscope.json run1\tfor speedscope.app\n"
+	"aflame export --format firefox -o run.json\tfor profiler.firefox.com\n"
+	"aflame export --format pprof -o perf.pb.gz perf.folded\tof folded text\n"
+	"aflame export --format iaprof-folded run1 | flamegraph.pl --colors=gpu\n",
     .options = export_options,
     .state_size = sizeof(struct export_options),
     .defaults = &export_defaults,

@@ -1,22 +1,13 @@
 /* aflame timeline: a trace as slices on tracks, for viewers of timelines. */
-#include "analyse/timeline.h"
-
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/names.h"
 #include "cmd/nearest.h"
-#include "cmd/partial.h"
-#include "cmd/progress.h"
-#include "render/render.h"
+#include "cmd/slices.h"
 
 struct timeline_options {
 	const char *output, *format;
@@ -85,103 +76,24 @@ static int timeline_parts(struct timeline_options *o, struct af_err *err)
 	return 0;
 }
 
-/* Where slices go: a format and its file. */
-struct timeline_to {
-	const struct af_format *format;
-	struct af_render render;
-};
-
-static int to_track(void *arg, const struct af_track *t)
-{
-	struct timeline_to *to = arg;
-
-	return to->format->track(&to->render, t);
-}
-
-static int to_slice(void *arg, const struct af_slice *s)
-{
-	struct timeline_to *to = arg;
-
-	return to->format->slice(&to->render, s);
-}
-
-static int to_point(void *arg, const struct af_point *p)
-{
-	struct timeline_to *to = arg;
-
-	return to->format->point(&to->render, p);
-}
-
-/* For af_partial_write(). */
-struct timeline_job {
-	struct af_timeline *timeline;
-	struct timeline_to to;
-};
-
-static int timeline_render(int fd, void *arg, struct af_err *err)
-{
-	struct timeline_job *job = arg;
-	struct timeline_to *to = &job->to;
-	struct af_slices_sink sink = {to, to_track, to_slice, to_point};
-
-	to->render.fd = fd;
-	to->render.slices = af_timeline_slices(job->timeline);
-	int rc = to->format->begin(&to->render, err);
-	if (rc)
-		return rc;
-	rc = af_timeline_run(job->timeline, &sink, err);
-	int end = to->format->end(&to->render, err && err->code ? NULL : err);
-	return rc ? rc : end;
-}
-
-/* What is not in the file, in a line; the file says it too. */
-static void timeline_tell(const struct af_slices *all, const char *dir)
-{
-	struct af_slices_fact facts[AF_SLICES_FACTS];
-	int nr = af_slices_facts(all, facts);
-
-	if (*all->damage)
-		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, all->damage);
-	for (int i = 0; i < nr; i++)
-		if (facts[i].loss)
-			fprintf(stderr, "aflame timeline: %s: %llu\n", facts[i].name,
-			        (unsigned long long)facts[i].number);
-	if (!all->nr_slices && !all->nr_points)
-		fprintf(stderr, "aflame timeline: there is nothing to show\n");
-}
-
-static int timeline_write(const struct timeline_options *o, const char *dir,
-                          struct timeline_job *job, struct af_err *err)
-{
-	struct af_progress progress = af_progress_begin("reading the trace");
-	int rc = af_timeline_open(&job->timeline, dir, &o->asked, af_progress_tell, &progress, err);
-
-	if (!rc)
-		rc = af_partial_write(o->output, timeline_render, job, err);
-	af_progress_end(&progress);
-	if (!rc)
-		timeline_tell(af_timeline_slices(job->timeline), dir);
-	af_timeline_close(job->timeline);
-	return rc;
-}
-
 static int timeline_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	struct timeline_options *o = state;
 	const char *dir = af_trace_dir(nr_words, words);
-	struct timeline_job job = {0};
+	struct af_slices_job job = {.who = "timeline", .file = o->output};
 
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "timeline takes one trace directory, not %d",
 		                     nr_words);
 	if (o->asked.to_ns && o->asked.to_ns <= o->asked.from_ns)
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
-	int rc = timeline_format(o, &job.to.format, &job.to.render.gzip, err);
+	int rc = timeline_format(o, &job.format, &job.gzip, err);
 	if (!rc)
 		rc = timeline_parts(o, err);
 	if (!rc)
 		rc = af_trace_prepare(dir, err);
-	return rc ? rc : timeline_write(o, dir, &job, err);
+	job.asked = o->asked;
+	return rc ? rc : af_slices_write(&job, dir, err);
 }
 
 #define AT(field) offsetof(struct timeline_options, field)

@@ -13,13 +13,15 @@ extern const struct af_format af_format_html;
 extern const struct af_format af_format_pprof;
 extern const struct af_format af_format_speedscope;
 extern const struct af_format af_format_callgrind;
+extern const struct af_format af_format_firefox;
 
 const struct af_format *const af_formats[] = {
     &af_format_svg, &af_format_folded, &af_format_text, &af_format_html, NULL,
 };
 
 const struct af_format *const af_profile_formats[] = {
-    &af_format_pprof, &af_format_speedscope, &af_format_callgrind, &af_format_folded, NULL,
+    &af_format_pprof,     &af_format_speedscope, &af_format_firefox,
+    &af_format_callgrind, &af_format_folded,     NULL,
 };
 
 const struct af_format *af_format_for(const char *name)
