@@ -14,7 +14,7 @@ class Layout extends Model {
   constructor(meta, names) {
     super(meta, names);
     this.tooltip = new Tooltip();
-    this.tooltip.differential = meta.picture.differential;
+    this.tooltip.change = (tree, node) => (this.difference ? this.difference.line(tree, node) : '');
     this.menu = new Menu();
     this.details = new Details(this);
     this.annotate = new Annotate(this);
@@ -79,11 +79,10 @@ class Layout extends Model {
       title: `${VERBS[op].tip} (${key})`, onclick: () => this.toggleOp(op) }, text);
     this.glueButton = opButton('glue', 'g', 'Hide glue');
     this.foldButton = opButton('fold', 'c', 'Fold recursion');
-    const toggle = (key, text, title) => h('button', { type: 'button', class: 'small', title,
-      hidden: !meta.picture.differential,
-      onclick: () => this.update({ [key]: !this.state[key] }) }, text);
-    this.deltaButton = toggle('delta', 'Difference', 'Red grew, blue shrank; off: colours by kind');
-    this.normButton = toggle('norm', 'Normalise', 'Compare shares of the total, not amounts');
+    if (meta.picture.differential) {
+      this.differenceBar = new DifferenceBar(this, meta.differences);
+      this.tools.prepend(this.differenceBar.el);
+    }
   }
 
   buildPages() {
@@ -104,7 +103,6 @@ class Layout extends Model {
       flame: h('section', { class: 'page flame-page' },
         h('div', { class: 'bar' }, this.shapes, this.dirs, this.orders,
           this.glueButton, this.foldButton,
-          this.deltaButton, this.normButton,
           h('span', { class: 'grow' }),
           this.iconButton('save', 'Save this view', (event) => this.saveMenu(event)),
           this.iconButton('panel', 'Details panel (d)',

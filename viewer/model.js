@@ -19,7 +19,8 @@ class Model {
     this.made = new Map();
     this.defaults = { ...DEFAULTS, view: meta.trees[0]?.label || '',
       shape: meta.picture.inverted ? 'icicle' : 'flame',
-      dir: meta.picture.reverse ? 'callers' : 'callees' };
+      dir: meta.picture.reverse ? 'callers' : 'callees',
+      delta: meta.differences[0]?.self ? 'self' : 'inclusive' };
     this.state = stateFromHash(location.hash, this.defaults);
     this.times = meta.time ? new Times(meta.time, names, (label) => this.treeOf(label)) : null;
     window.addEventListener('popstate', () => this.fromAddress());
@@ -42,17 +43,9 @@ class Model {
     await this.refresh();
   }
 
-  /*
-   * In a difference (two columns, before and after) the colour of node i of this tree: red where
-   * it grew, blue where it shrank, grey where it did not or where so few samples tell nothing.
-   */
+  /* The colour of node i of this tree in a difference; else null. */
   tint(tree, palette) {
-    const wanted = this.meta.picture.differential && this.state.delta;
-    if (!wanted || tree.weights.length < 2) return null;
-    const before = tree.total(0);
-    const after = tree.total(1);
-    const scale = this.state.norm && before[0] > 0 ? after[0] / before[0] : 1;
-    return (i) => palette.difference(change(before[i], after[i], scale));
+    return this.difference ? this.difference.tint(tree, palette, this.state.delta) : null;
   }
 
   treeIndex() {
@@ -128,6 +121,9 @@ class Model {
     if (turn === this.turn) await this.announce(pipeline.steps[0].tree);
     if (turn !== this.turn) return false;
     this.base = pipeline.steps[0].tree;
+    this.difference = this.meta.picture.differential && this.base.weights.length > 1
+      ? this.memo('difference', [this.treeIndex(), this.state.norm], () => (
+        new Difference(this.meta.differences[this.treeIndex()], this.state.norm))) : null;
     this.forward = pipeline.run(this.state.ops);
     this.w = this.weightOf((await this.whole(this.treeIndex())).steps[0].tree);
     this.tree = this.derive(this.forward, this.w);
@@ -145,18 +141,6 @@ class Model {
     const [best] = largest(ids, (id) => self[this.w][id], 1);
     return best ? this.names.text[best.id] : '';
   }
-}
-
-/*
- * How much a weight changed, -1 (gone) to 1 (new). Counts of samples scatter by their square
- * root: a change within three times that is faded in proportion.
- */
-function change(before, after, scale) {
-  const was = before * scale;
-  const most = Math.max(was, after);
-  if (!(most > 0)) return 0;
-  const scatter = Math.sqrt(before * scale * scale + after);
-  return ((after - was) / most) * Math.min(1, Math.abs(after - was) / (3 * scatter));
 }
 
 /* A regular expression that matches this name and no other. */

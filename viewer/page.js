@@ -81,7 +81,9 @@ class Page extends Layout {
 
   drawWeights() {
     const options = this.base.weights.map(({ name }, w) => ({ name, w }))
-      .filter(({ w }) => w === this.w || this.base.total(w)[0] > 0);
+      .filter(({ w }) => w === this.w || (this.base.total(w)[0] > 0
+        && !isScatter(this.base.weights[w])));
+    if (this.difference) this.differenceBar.show(this.state, this.difference);
     const list = segmented('Weight', options.map(({ name }) => (
       { value: name, text: name, title: 'What widths mean (w)' })), (w) => this.update({ w }));
     list.show(this.base.weights[this.w].name);
@@ -118,7 +120,6 @@ class Page extends Layout {
     this.dirs.show(state.dir);
     this.orders.show(state.order);
     const buttons = [
-      [this.deltaButton, state.delta], [this.normButton, state.norm],
       [this.glueButton, state.ops.includes('glue')], [this.foldButton, state.ops.includes('fold')],
     ];
     for (const [button, on] of buttons) {
@@ -202,7 +203,7 @@ class Page extends Layout {
     const root = state.dir === 'callees' ? forward.follow(state.z) : 0;
     this.topNote.textContent = root ? `Functions below ${forward.text(root)}`
       : 'Functions of the whole view; a double click opens callers and callees';
-    this.top.show({ tree: forward, w, root, palette,
+    this.top.show({ tree: forward, w, root, palette, difference: this.difference,
       hits: this.match && !this.topPicked ? this.match.hits : null });
   }
 

@@ -4,7 +4,8 @@ function frameFacts(tree, node, root) {
   return tree.weights.map(({ name, unit }, w) => {
     const total = tree.total(w);
     return {
-      name, unit, empty: !(total[0] > 0), self: tree.own(w)[node], total: total[node],
+      name, unit, empty: !(total[0] > 0) || isScatter(tree.weights[w]),
+      self: tree.own(w)[node], total: total[node],
       all: total[0], zoom: total[root],
     };
   }).filter((fact) => !fact.empty);
@@ -20,17 +21,6 @@ class Tooltip {
     this.el.hidden = true;
   }
 
-  /* In a difference: what it is for this frame and those it called. */
-  difference(tree, node) {
-    if (!this.differential || tree.weights.length < 2) return '';
-    const [before, after] = [tree.total(0)[node], tree.total(1)[node]];
-    const sign = after > before ? '+' : after < before ? '−' : '±';
-    const part = before > 0 ? ` (${sign}${formatPercent(Math.abs(after - before), before)})` : '';
-    return h('div', { class: 'tooltip-delta' }, `${sign}` +
-      `${formatWeight(Math.abs(after - before), tree.weights[1].unit)}` +
-      `${before > 0 && after > 0 ? part : before > 0 ? ' gone' : after > 0 ? ' new' : ''}`);
-  }
-
   show(tree, node, root, event) {
     const zoomed = root !== 0;
     const kind = KINDS[tree.kind(node)];
@@ -43,7 +33,7 @@ class Tooltip {
         h('th', {}, fact.name), h('td', {}, formatWeight(fact.total, fact.unit)),
         h('td', {}, formatPercent(fact.total, fact.all)),
         zoomed && h('td', {}, formatPercent(Math.min(fact.total, fact.zoom), fact.zoom)),
-        h('td', {}, formatWeight(fact.self, fact.unit))))), this.difference(tree, node));
+        h('td', {}, formatWeight(fact.self, fact.unit))))), this.change(tree, node));
   }
 
   /* Show @content beside the pointer. */
@@ -124,7 +114,7 @@ class Details {
   showHottest(palette) {
     const { app } = this;
     const { forward, w } = app;
-    const lists = app.memo('hottest', [forward, w], () => hottestLists(app));
+    const lists = app.memo('hottest', [forward, w, app.difference], () => hottestLists(app));
     const whole = forward.total(w)[0];
     const { unit } = forward.weights[w];
     const row = ({ id, value }) => {
@@ -146,17 +136,11 @@ class Details {
 }
 
 function hottestLists(app) {
-  const { forward, w, names, meta } = app;
+  const { forward, w, names } = app;
   const { ids, self, total } = app.functionsOf(forward);
   const { name } = forward.weights[w];
   const isGpu = (id) => KINDS[names.kind[id]] === 'gpu';
-  if (meta.picture.differential && self.length > 1) {
-    const grew = (id) => self[1][id] - self[0][id];
-    return [
-      { title: 'Grew most by themselves', rows: largest(ids, grew, 8) },
-      { title: 'Shrank most by themselves', rows: largest(ids, (id) => -grew(id), 8) },
-    ];
-  }
+  if (app.difference) return app.difference.hottest(app.functionsOf(forward));
   return [
     { title: `GPU work by ${name}`, rows: largest(ids, (id) => (isGpu(id) ? total[w][id] : 0), 8) },
     { title: `Most ${name} of their own`,

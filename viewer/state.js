@@ -5,7 +5,7 @@
  *	order (name|heavy), z (zoom, name ids joined by dots), x (selection, the same), q (search),
  *	case, o (one a transform), fn (the sandwich's function), theme, panel,
  *	kernel and nth (its name and place in the list of the tab of sources),
- *	delta and norm (of a difference: colours by it, of shares),
+ *	delta and norm (of a difference: what colours go by, what is made the same),
  *	from and to (the range of time, ns since the start), tv (what the timeline looks at),
  *	sl (its slice: track, lane, index), shut (its closed tracks), heat (what the heat map is of),
  *	period (ns in a column of it)
@@ -13,8 +13,8 @@
 
 const DEFAULTS = {
   tab: 'flame', kernel: '', nth: -1, view: '', w: '', shape: 'flame', dir: 'callees', order: 'name', z: [], x: [], q: '',
-  exact: false, ops: [], fn: '', theme: 'auto', panel: true, delta: true,
-  norm: false, from: '', to: '', tv: [], sl: [], shut: [], heat: '', period: '',
+  exact: false, ops: [], fn: '', theme: 'auto', panel: true, delta: 'inclusive',
+  norm: '', from: '', to: '', tv: [], sl: [], shut: [], heat: '', period: '',
 };
 
 function stateToHash(state, defaults) {

@@ -36,14 +36,14 @@ class TopTable {
   }
 
   makeColumns() {
-    const { tree, w, root } = this.data;
+    const { tree, w, root, difference, palette } = this.data;
     const { self, total, frames } = this.functions;
     const columns = [{ title: 'Function', text: (id) => tree.names.text[id] }];
     const order = [w, ...tree.weights.keys()].filter((k, at, all) => all.indexOf(k) === at);
     for (const k of order) {
       const { name, unit } = tree.weights[k];
       const whole = tree.total(k)[root];
-      if (!(whole > 0) && k !== w) continue;
+      if ((!(whole > 0) || isScatter(tree.weights[k])) && k !== w) continue;
       const add = (what, column) => columns.push({
         title: `${what} ${name}`, unit, value: (id) => column[id], whole, bar: k === w,
         text: (id) => formatWeightShort(column[id], unit),
@@ -51,6 +51,7 @@ class TopTable {
       if (k === w) add('Self', self[k]);
       add('Total', total[k]);
     }
+    if (difference) columns.push(...difference.columns(this.functions, tree, palette));
     const { kind } = tree.names;
     columns.push({ title: 'Kind', value: (id) => -kind[id], text: (id) => KINDS[kind[id]],
       words: true });
@@ -120,6 +121,7 @@ class TopTable {
       }
       const cell = h('span', { class: 'top-number', role: 'cell' },
         h('span', {}, column.text(id)));
+      if (column.fill) cell.style.background = column.fill(id);
       if (column.bar) {
         const part = column.whole ? column.value(id) / column.whole : 0;
         const bar = h('span', { class: 'top-bar', 'aria-hidden': 'true' });

@@ -123,7 +123,7 @@ function transform(tree, op) {
     case 'glue': return hideTree(tree, Uint8Array.from(names.text, (text, id) => (
       GLUE_KINDS.has(KINDS[names.kind[id]]) && GLUE.test(text) ? 1 : 0)));
     case 'fold': return foldTree(tree);
-    default: return tree;
+    default: return VERBS[verb].make ? VERBS[verb].make(tree) : tree;
   }
 }
 

@@ -4,38 +4,8 @@
 
 #include "analyse/blocked.h"
 #include "analyse/difference.h"
+#include "analyse/ids.h"
 #include "base/buf.h"
-#include "base/sha256.h"
-
-enum { AF_ID_SIZE = 19 };
-
-/* Digests of what functions and frames are called: the same in every run, of every machine. */
-static void id_make(char id[AF_ID_SIZE], char what, const char *head, const char *text, size_t len)
-{
-	static const char digits[] = "0123456789abcdef";
-	uint8_t digest[AF_SHA256_BYTES];
-	struct af_sha256 s;
-
-	af_sha256_init(&s);
-	af_sha256_add(&s, head, strlen(head) + 1);
-	af_sha256_add(&s, text, len);
-	af_sha256_end(&s, digest);
-	id[0] = what;
-	id[1] = '-';
-	for (unsigned i = 0; i < AF_ID_SIZE - 3; i++)
-		id[2 + i] = digits[digest[i / 2] >> (i % 2 ? 0 : 4) & 15];
-	id[AF_ID_SIZE - 1] = 0;
-}
-
-static void af_function_id(char id[AF_ID_SIZE], enum af_frame frame, const char *text, size_t len)
-{
-	id_make(id, 'f', af_frame_name(frame), text, len);
-}
-
-static void af_place_id(char id[AF_ID_SIZE], const char *above, const char *function)
-{
-	id_make(id, 'n', above, function, strlen(function));
-}
 
 /* A function's weights, one of each column; `total` counts each stack once. */
 struct function {

@@ -118,7 +118,7 @@ int af_diff_draw(int fd, void *arg, struct af_err *err)
 	             : d->nr_sides == 1
 	                 ? d->names[0]
 	                 : af_facts_text(&facts, "%s → %s", d->names[0], d->names[1]),
-	    .subtitle = diff_subtitle(d, &facts),
+	    .subtitle = f->facts ? NULL : diff_subtitle(d, &facts),
 	    .differential = true,
 	    .negate = d->o->negate,
 	};

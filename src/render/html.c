@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/difference.h"
 #include "analyse/facts.h"
 #include "analyse/tree.h"
 #include "base/arena.h"
@@ -43,6 +44,7 @@ AF_EMBED(transforms_js);
 AF_EMBED(callers_js);
 AF_EMBED(search_js);
 AF_EMBED(state_js);
+AF_EMBED(difference_js);
 AF_EMBED(canvas_js);
 AF_EMBED(flame_js);
 AF_EMBED(table_js);
@@ -67,12 +69,42 @@ struct html {
 	struct html_time time;
 	struct af_buf facts;    /* tables by af_table_json(), with commas between */
 	struct af_buf noscript; /* the same as markup, for when scripts do not run */
+	struct af_buf looks;    /* of differences, one a tree, with commas between */
 };
 
 static int html_begin(struct af_render *r, struct af_err *err)
 {
 	r->state = af_xcalloc(1, sizeof(struct html));
 	return 0;
+}
+
+/* Of two columns alone: counts of samples, which may be compared by their shares. */
+static struct af_difference_look plain_look(const struct af_tree *t)
+{
+	struct af_difference_look look = {.quantum = {1, 1}};
+
+	look.scales[AF_NORMALIZE_NONE] = 1;
+	if (t->total[0][0])
+		look.scales[AF_NORMALIZE_TOTAL] = (double)t->total[1][0] / (double)t->total[0][0];
+	return look;
+}
+
+/* What the page needs to tell changes from chance. */
+static void add_look(struct af_buf *b, const struct af_difference_look *look)
+{
+	const char *comma = "";
+
+	af_buf_fmt(b, "%s{\"by\":\"%s\",\"self\":%s,\"quantum\":[%.17g,%.17g],\"scales\":{",
+	           b->len ? "," : "", af_normalize_name(look->normalize),
+	           look->by_self ? "true" : "false", look->quantum[0], look->quantum[1]);
+	for (int n = 0; n < AF_NORMALIZE_END; n++) {
+		if (!(look->scales[n] > 0))
+			continue;
+		af_buf_fmt(b, "%s\"%s\":%.17g", comma, af_normalize_name((enum af_normalize)n),
+		           look->scales[n]);
+		comma = ",";
+	}
+	af_buf_str(b, "}}");
 }
 
 static int html_tree(struct af_render *r, const struct af_tree *t, struct af_err *err)
@@ -83,6 +115,10 @@ static int html_tree(struct af_render *r, const struct af_tree *t, struct af_err
 	if (weight < 0)
 		return weight;
 	html_pack_add(&h->pack, t, r->label);
+	if (r->picture->differential) {
+		const struct af_difference_look plain = plain_look(t);
+		add_look(&h->looks, r->picture->look ? r->picture->look : &plain);
+	}
 	return 0;
 }
 
@@ -198,12 +234,13 @@ static void add_script(struct af_buf *b)
 		af_embed_##name, &af_embed_##name##_size                                           \
 	}
 	static const struct part parts[] = {
-	    PART(dom_js),        PART(format_js),    PART(palette_js), PART(payload_js),
-	    PART(tree_js),       PART(callers_js),   PART(search_js),  PART(state_js),
-	    PART(transforms_js), PART(canvas_js),    PART(flame_js),   PART(table_js),
-	    PART(panel_js),      PART(annotate_js),  PART(range_js),   PART(timeline_js),
-	    PART(heat_js),       PART(timepages_js), PART(keys_js),    PART(model_js),
-	    PART(layout_js),     PART(page_js),      PART(app_js),     PART(main_js),
+	    PART(dom_js),        PART(format_js),     PART(palette_js),   PART(payload_js),
+	    PART(tree_js),       PART(callers_js),    PART(search_js),    PART(state_js),
+	    PART(transforms_js), PART(difference_js), PART(canvas_js),    PART(flame_js),
+	    PART(table_js),      PART(panel_js),      PART(annotate_js),  PART(range_js),
+	    PART(timeline_js),   PART(heat_js),       PART(timepages_js), PART(keys_js),
+	    PART(model_js),      PART(layout_js),     PART(page_js),      PART(app_js),
+	    PART(main_js),
 	};
 #undef PART
 	af_buf_str(b, "(() => {\n'use strict';\n");
@@ -293,7 +330,10 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_r
 	af_buf_str(b, "],\n\"annotated\":[");
 	if (h->annotated.list.len)
 		af_buf_add(b, h->annotated.list.data, h->annotated.list.len);
-	af_buf_fmt(b, "],\"annotatedLeftOut\":%u", h->annotated.nr_left_out);
+	af_buf_fmt(b, "],\"annotatedLeftOut\":%u,\n\"differences\":[", h->annotated.nr_left_out);
+	if (h->looks.len)
+		af_buf_add(b, h->looks.data, h->looks.len);
+	af_buf_char(b, ']');
 	af_buf_str(b, ",\n\"facts\":[");
 	if (h->facts.len)
 		af_buf_add(b, h->facts.data, h->facts.len);
@@ -358,6 +398,7 @@ static int html_end(struct af_render *r, struct af_err *err)
 	html_time_free(&h->time);
 	af_buf_free(&h->facts);
 	af_buf_free(&h->noscript);
+	af_buf_free(&h->looks);
 	free(h);
 	r->state = NULL;
 	return rc;

@@ -6,6 +6,7 @@
  *	report_maker sample	what a training step looks like: the picture in the documentation
  *	report_maker hostile	names and facts that try to leave their place
  *	report_maker difference	counts before and after
+ *	report_maker compared	two runs, with what is noise, and the tables of aflame diff
  *	report_maker annotated	kernels with lines and instructions, see report_annotated.c
  *	report_maker timed	a timeline, see report_timed.h
  *	report_maker empty	no tree at all
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/difference.h"
 #include "analyse/facts.h"
 #include "analyse/tree.h"
 #include "base/err.h"
@@ -227,6 +229,49 @@ static void make_difference(struct af_render *r, struct af_err *err)
 	af_tree_finish(&t);
 	af_format_html.tree(r, &t, err);
 	af_tree_close(&t);
+}
+
+/* Before has half of the steps and of the time: 1000 samples of 1000 ns, and measured work. */
+static void make_compared(struct af_render *r, struct af_err *err)
+{
+	static const struct af_tree_weight weights[] = {
+	    {"time", "ns"}, {"samples", "samples"}, {"count", "launches"}};
+	struct af_tree before, after;
+	struct af_difference d;
+	struct af_facts facts = {0};
+	struct af_picture picture = *r->picture;
+
+	af_tree_open(&before, weights, 3);
+	af_tree_open(&after, weights, 3);
+	add_stack(&before, "P:old;n:main;n:grew", 500000, 500);
+	add_stack(&before, "P:old;n:main;n:same", 390000, 390);
+	add_stack(&before, "P:old;n:main;n:noise", 10000, 10);
+	add_stack(&before, "P:old;n:main;n:gone;n:deep", 100000, 100);
+	add_stack(&after, "P:new;n:main;n:grew", 1600000, 1600);
+	add_stack(&after, "P:new;n:main;n:grew;n:same", 5000, 5);
+	add_stack(&after, "P:new;n:main;n:same", 780000, 780);
+	add_stack(&after, "P:new;n:main;n:noise", 26000, 26);
+	add_stack(&after, "P:new;n:main;n:fresh;n:deep", 300000, 300);
+	uint32_t node = stack_node(&before, "P:old;n:main;n:launch;G:gemm");
+	af_tree_add(&before, node, 0, 70000);
+	af_tree_add(&before, node, 2, 7);
+	node = stack_node(&after, "P:new;n:main;n:launch;G:gemm");
+	af_tree_add(&after, node, 0, 70100);
+	af_tree_add(&after, node, 2, 7);
+	af_tree_finish(&before);
+	af_tree_finish(&after);
+	const struct af_difference_side sides[2] = {{&before, 0, 1, 2, 0}, {&after, 0, 1, 2, 0}};
+	af_difference_open(&d, &sides[0], &sides[1], false);
+	d.look.scales[AF_NORMALIZE_WALL] = d.look.scales[AF_NORMALIZE_STEP] = 2;
+	picture.look = &d.look;
+	r->picture = &picture;
+	af_format_html.tree(r, &d.tree, err);
+	af_difference_tables(&d, &facts, &(const struct af_difference_shown){.all = true});
+	af_format_html.facts(r, &facts, err);
+	af_facts_free(&facts);
+	af_difference_close(&d);
+	af_tree_close(&before);
+	af_tree_close(&after);
 }
 
 static void make_hostile(struct af_render *r, struct af_err *err)
@@ -536,7 +581,7 @@ int main(int argc, char **argv)
 		picture.title = "</title><script>window.pwned=1</script>";
 		picture.notes = "<script>window.pwned=1</script>";
 	}
-	picture.differential = !strcmp(what, "difference");
+	picture.differential = !strcmp(what, "difference") || !strcmp(what, "compared");
 	if (af_format_html.begin(&r, &err))
 		return 1;
 	/* What slices refer to must be there at the end, so these end the page themselves. */
@@ -552,6 +597,8 @@ int main(int argc, char **argv)
 		make_kernels(&r, &err);
 	else if (!strcmp(what, "waits"))
 		make_waits(&r, &err);
+	else if (!strcmp(what, "compared"))
+		make_compared(&r, &err);
 	else if (picture.differential)
 		make_difference(&r, &err);
 	else if (!strcmp(what, "hostile"))
