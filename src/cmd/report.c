@@ -275,7 +275,7 @@ static const struct af_option report_options[] = {
      "rows of a table, 0 for all (20); frames of a tree (those of half a percent)",
      offsetof(struct report_options, limit)},
     {AF_OPT_FLAG, "list", 0, NULL, "the reports there are", offsetof(struct report_options, list)},
-    {AF_OPT_GROUP, "Of top, tree, callers and callees"},
+    {AF_OPT_GROUP, .help = "Of top, tree, callers and callees"},
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all, wakers or idle (top: cpu; else all)",
      offsetof(struct report_options, view), "cpu|gpu|all|wakers|idle"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes or off-cpu (time)",
