@@ -126,8 +126,11 @@ static uint32_t sample_node(struct import_pprof *in)
 	uint32_t node = 0;
 
 	for (uint32_t i = in->nr_stack; i-- > 0;) {
-		uint32_t nr = pprof_frames(&in->profile, in->stack[i], &frames);
-		for (uint32_t f = 0; f < nr; f++)
+		uint32_t nr = pprof_frames(&in->profile, in->stack[i], &frames), f = 0;
+		/* A process that stands in the stack as well stands there once. */
+		if (i + 1 == in->nr_stack && nr && in->label_given[LABEL_COMM])
+			f = frames[0].name == in->label_values[LABEL_COMM];
+		for (; f < nr; f++)
 			node = af_draft_node_of(in->profile.draft, node, &frames[f]);
 	}
 	return node;
@@ -200,8 +203,10 @@ static void types_read(struct import_pprof *in)
 		time |= p->types[i].weight == IMPORT_WEIGHT_TIME;
 		samples |= p->types[i].weight == IMPORT_WEIGHT_SAMPLES;
 	}
-	p->draft->unused[AF_DRAFT_WEIGHTS_UNUSED] +=
-	    import_weights_choose(p->types, p->nr_types, pprof_text(p, p->default_type), p->draft);
+	/* Ours have the time of CPUs and of devices apart, as a stack is of one or the other. */
+	bool ours = !strcmp(pprof_text(p, p->comment), "written by aflame");
+	p->draft->unused[AF_DRAFT_WEIGHTS_UNUSED] += import_weights_choose(
+	    p->types, p->nr_types, pprof_text(p, p->default_type), ours, p->draft);
 	import_weight_of(&period);
 	if (time || !samples || period.weight != IMPORT_WEIGHT_TIME || p->period <= 0 ||
 	    __builtin_mul_overflow(p->period, (int64_t)period.scale, &p->period))

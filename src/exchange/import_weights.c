@@ -84,7 +84,7 @@ static void note_add(struct af_buf *b, const char *weight, const struct import_v
 }
 
 uint32_t import_weights_choose(struct import_value_type *types, uint32_t nr, const char *preferred,
-                               struct af_draft *d)
+                               bool sum, struct af_draft *d)
 {
 	static const char *const names[IMPORT_WEIGHTS] = {"time", "samples", "count", "bytes",
 	                                                  "off-cpu"};
@@ -94,14 +94,17 @@ uint32_t import_weights_choose(struct import_value_type *types, uint32_t nr, con
 	memset(best, 0xff, sizeof best);
 	for (uint32_t i = 0; i < nr; i++) {
 		enum import_weight w = types[i].weight;
-		if (w != IMPORT_WEIGHT_NONE &&
+		bool better =
+		    w != IMPORT_WEIGHT_NONE &&
 		    (best[w] == UINT32_MAX ||
-		     fit(&types[i], preferred) >= fit(&types[best[w]], preferred)))
+		     (!sum && fit(&types[i], preferred) >= fit(&types[best[w]], preferred)));
+		if (better)
 			best[w] = i;
 	}
 	for (uint32_t i = 0; i < nr; i++) {
 		enum import_weight w = types[i].weight;
-		if (w != IMPORT_WEIGHT_NONE && best[w] == i) {
+		if (w != IMPORT_WEIGHT_NONE &&
+		    ((sum && w != IMPORT_WEIGHT_SAMPLES) || best[w] == i)) {
 			note_add(&taken, names[w], &types[i]);
 			continue;
 		}

@@ -36,10 +36,11 @@ void import_weight_of(struct import_value_type *t);
 /*
  * Of @nr types leave at most one of each weight: the one called @preferred, else what is of its
  * family ("inuse_space" has "inuse_objects"), else the last. A note of @d says which was taken for
- * what, and which not. How many are not.
+ * what, and which not. How many are not. With @sum those of a kind add up, as a
+ * stack has one of them only; but of samples, which are of CPUs or of devices, it is the first.
  */
 uint32_t import_weights_choose(struct import_value_type *types, uint32_t nr, const char *preferred,
-                               struct af_draft *d);
+                               bool sum, struct af_draft *d);
 
 /* Add @value of @t to @s, scaled; what cannot be is counted in @d. */
 void import_weight_add(struct af_draft *d, struct af_draft_sum *s,

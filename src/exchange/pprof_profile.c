@@ -130,7 +130,7 @@ static bool read_location(struct pprof_profile *p, struct pb_in in)
 	return good && !in.bad;
 }
 
-static bool read_field(struct pprof_profile *p, const struct pb_field *f)
+static bool read_field(struct pprof_profile *p, struct pb_field *f)
 {
 	switch (f->number) {
 	case PPROF_SAMPLE_TYPE:
@@ -157,6 +157,10 @@ static bool read_field(struct pprof_profile *p, const struct pb_field *f)
 		return read_type(f->bytes, p->period_texts);
 	case PPROF_PERIOD:
 		p->period = (int64_t)f->value;
+		return true;
+	case PPROF_COMMENT:
+		while (pb_in_number(f, &p->comment))
+			;
 		return true;
 	case PPROF_DEFAULT_TYPE:
 		p->default_type = f->value;

@@ -61,7 +61,7 @@ struct pprof_profile {
 	struct import_value_type types[IMPORT_VALUE_TYPES];
 	uint32_t nr_types; /* also those that are too many */
 	uint64_t type_texts[2 * IMPORT_VALUE_TYPES];
-	uint64_t period_texts[2], default_type;
+	uint64_t period_texts[2], default_type, comment;
 	int64_t period, time_ns, duration_ns;
 };
 
