@@ -11,6 +11,7 @@
 #include "base/fs.h"
 #include "base/scope.h"
 #include "cmd/commands.h"
+#include "cmd/perf_script.h"
 #include "cmd/picture.h"
 #include "cmd/study.h"
 #include "render/attributes.h"
@@ -20,6 +21,7 @@
 struct flame_options {
 	const char *output, *format, *folded, *view, *weight, *group, *range, *depth, *min_width;
 	const char *encoding;
+	const char *perf, *perf_frames, *event;
 	const char *colors_file, *attributes_file;
 	struct af_palette_map colors;
 	struct af_attributes attributes;
@@ -109,6 +111,8 @@ static int flame_parse(struct af_tree *t, const struct flame_options *o, const c
 	af_tree_open(t, o->differential ? two : one, o->differential ? 2 : 1);
 	if (o->picture.flamechart)
 		t->ordered = true;
+	if (o->perf)
+		return af_perf_script(t, data, size, o->perf_frames, o->event, err);
 	int rc = af_folded_read(t, data, size, o->differential, &stats, err);
 	uint64_t nr_lines = stats.lines + stats.bad_lines;
 	if (stats.bad_lines)
@@ -387,8 +391,11 @@ static int flame_run(void *state, int nr_words, char **words, struct af_err *err
 		return af_fail_plain(err, -EINVAL,
 		                     "folded text has no times: --from and --to "
 		                     "are for traces");
+	if (o->perf && (o->folded || o->differential))
+		return af_fail_plain(err, -EINVAL, "--perf-script takes no --folded and no --diff");
+	o->folded = o->perf ? o->perf : o->folded;
 	if (nr_words > 1 || (nr_words && o->folded))
-		return af_fail_plain(err, -EINVAL, "one trace or one folded file, not %s too",
+		return af_fail_plain(err, -EINVAL, "one trace or one file of text, not %s too",
 		                     words[nr_words - 1]);
 	o->picture.differential = o->differential;
 	o->picture.negate = o->negate;
@@ -406,6 +413,13 @@ static const struct af_option flame_options[] = {
      AT(format), "svg|html|folded|text"},
     {AF_OPT_STRING, "folded", 0, "FILE", "draw folded text instead of a trace; - is standard input",
      AT(folded)},
+    {AF_OPT_STRING, "perf-script", 0, "FILE", "draw what perf script printed; - is standard input",
+     AT(perf)},
+    {AF_OPT_STRING, "perf-frames", 0, "WORDS",
+     "of perf script: plain (no _[k], _[i], _[j]), pid, tid, addrs, srcline, with commas between",
+     AT(perf_frames), AF_PERF_FRAMES},
+    {AF_OPT_STRING, "event", 0, "NAME", "of perf script: the event to use (the first one)",
+     AT(event)},
     {AF_OPT_CHOICE, "view", 0, "VIEW",
      "cpu, gpu, all in one tree, wakers of waits, idle: why devices were", AT(view),
      "cpu|gpu|all|wakers|idle"},
@@ -488,7 +502,7 @@ const struct af_command af_command_flame = {
 	"aflame flame --view gpu --depth stall -o gpu.svg\tdown to why instructions of kernels "
 	"stalled\n"
 	"aflame flame -o report.html\tall views and tables in one page\n"
-	"perf script | stackcollapse-perf.pl | aflame flame --folded - -o perf.svg\tdraw "
+	"perf script | aflame flame --perf-script - -o perf.svg\tdraw "
 	"what another tool collected",
     .options = flame_options,
     .state_size = sizeof(struct flame_options),

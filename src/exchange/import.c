@@ -108,6 +108,7 @@ static const struct import_kind {
     {af_import_is_pprof, af_import_pprof, "of pprof: samples with values"},
     {is_json, af_import_json, "of JSON: traces of PyTorch and of gpuperf"},
     {af_import_is_iaprof, af_import_iaprof, "of iaprof: samples of instructions"},
+    {af_import_is_perf_text, af_import_perf_text, "of perf script's text: samples"},
     {is_any, af_import_folded,
      "of text: `timestamp comm pid tid cpu stack`, and profiles of iaprof"},
 };

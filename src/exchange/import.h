@@ -8,6 +8,7 @@
  *			fields behind tabs, see import_iaprof.c
  *	perf.data	perf's samples of CPUs, with their mappings: see perf_file.h
  *	protobuf	pprof's profiles
+ *	text		what perf script prints: see perf_text.h
  *	JSON		Trace Event Format: of PyTorch (Kineto) or of gpuperf, told apart by the
  *			categories of the events
  *
@@ -62,8 +63,12 @@ void af_import_iaprof(struct af_draft *d, const struct af_import_source *in, uin
 void af_import_perf(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                     char *complaint, size_t size);
 
-/* Whether a file that begins with the @len bytes at @text is a perf.data. */
+void af_import_perf_text(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+                         char *complaint, size_t size);
+
+/* Whether a file that begins with the @len bytes at @text is a perf.data, or perf script's text. */
 bool af_import_is_perf(const char *text, size_t len);
+bool af_import_is_perf_text(const char *text, size_t len);
 void af_import_pprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                      char *complaint, size_t size);
 

@@ -1,0 +1,108 @@
+/*
+ * What `perf script` prints, a line at a time:
+ *
+ *	comm pid[/tid] [[cpu]] seconds: [period] event:
+ *		address function+0xoffset (module)
+ *		…
+ *	(an empty line)
+ *
+ * with a stack of one frame behind the event where there are no call chains. Frames are tidied by
+ * the rules that folded text of perf has gone by since 2011 (docs/import.md). Of several events the
+ * first one seen is used.
+ *
+ *	perf_text_open → { perf_text_line }* → perf_text_end → perf_text_close
+ *
+ * A line that was seen before costs a hash of it.
+ */
+#ifndef AF_EXCHANGE_PERF_TEXT_H
+#define AF_EXCHANGE_PERF_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/map.h"
+
+enum perf_text_kind {
+	PERF_TEXT_NATIVE,
+	PERF_TEXT_KERNEL,
+	PERF_TEXT_INLINED,
+	PERF_TEXT_JIT,
+	PERF_TEXT_UNKNOWN,
+};
+
+struct perf_text_sample {
+	const char *comm;
+	size_t comm_len;
+	uint32_t pid, tid, cpu;
+	bool has_pid; /* perf may not have been asked for it: then it is the tid */
+	uint64_t time_ns, period;
+	const uint32_t *frames; /* as the sink numbers them, leaf first */
+	uint32_t nr;
+};
+
+struct perf_text_sink {
+	/* A frame not seen before: its number. @text is only there during the call. */
+	uint32_t (*frame)(void *arg, const char *text, size_t len, enum perf_text_kind kind);
+	void (*sample)(void *arg, const struct perf_text_sample *s);
+	void *arg;
+};
+
+struct perf_text_options {
+	const char *event; /* NULL: the first one seen */
+	bool addresses;    /* of functions without a name */
+	bool lines;        /* perf script -F +srcline */
+};
+
+struct perf_text {
+	struct perf_text_options options;
+	struct perf_text_sink sink;
+	uint64_t line, bad, first_bad, samples, others;
+	char event[128];
+	char other[128]; /* the first event that is not used */
+
+	/* private */
+	struct perf_text_sample sample;
+	char comm[256];
+	bool within, skip, java;
+	struct af_map seen; /* hash of a line → index in stored, how many */
+	uint32_t *stored, *frames;
+	uint32_t nr_stored, cap_stored, cap_frames;
+	struct af_buf text;  /* of a frame */
+	struct af_buf place; /* options.lines: the frame that its line is waited for of */
+	bool waiting;
+};
+
+/* Whether text that begins so is perf script's. */
+bool perf_text_is(const char *text, size_t len);
+
+void perf_text_open(struct perf_text *p, const struct perf_text_options *o,
+                    const struct perf_text_sink *sink);
+void perf_text_line(struct perf_text *p, const char *line, size_t len);
+void perf_text_end(struct perf_text *p); /* the last sample may have no empty line behind it */
+void perf_text_close(struct perf_text *p);
+
+/* The header of a sample, without its frames; *@rest: what is behind the event. */
+bool perf_text_header(const char *line, size_t len, struct perf_text_sample *s, const char **event,
+                      size_t *event_len, const char **rest);
+
+/* ADDRESS FUNCTION (MODULE), in parts. */
+struct perf_text_frame {
+	const char *address, *function, *module;
+	size_t address_len, function_len, module_len;
+};
+
+bool perf_text_frame(const char *line, size_t len, struct perf_text_frame *f);
+
+/*
+ * Put what @f is called into @b, by the rules: for each of its functions, the outermost first,
+ * @take. @place: the line of source, or NULL.
+ */
+void perf_text_functions(const struct perf_text_frame *f, bool java, bool addresses,
+                         const char *place, size_t place_len, struct af_buf *b,
+                         void (*take)(void *arg, const char *text, size_t len,
+                                      enum perf_text_kind kind),
+                         void *arg);
+
+#endif

@@ -1,0 +1,145 @@
+/* perf script's text to a draft: frames have names only, and processes go by their comm. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "exchange/draft.h"
+#include "exchange/import.h"
+#include "exchange/import_lines.h"
+#include "exchange/perf_text.h"
+
+enum { LINE_BYTES = 256 << 10 };
+
+struct text_draft {
+	struct af_draft *draft;
+	struct perf_text text;
+	uint32_t space;
+	struct text_frame {
+		uint32_t name, kind;
+	} * frames;
+	uint32_t nr_frames, cap_frames;
+	struct af_map stacks; /* frames → nodes */
+};
+
+bool af_import_is_perf_text(const char *text, size_t len)
+{
+	return perf_text_is(text, len);
+}
+
+/* What a name alone does not tell of a frame stands behind it (docs/format.md). */
+static uint32_t frame_add(void *arg, const char *text, size_t len, enum perf_text_kind kind)
+{
+	struct text_draft *t = arg;
+	struct af_draft *d = t->draft;
+	char name[AF_JSON_TEXT_MAX + 8];
+
+	if (len > AF_JSON_TEXT_MAX) {
+		len = AF_JSON_TEXT_MAX;
+		d->unused[AF_DRAFT_TEXTS_UNUSED]++;
+	}
+	memcpy(name, text, len);
+	if (kind == PERF_TEXT_INLINED || kind == PERF_TEXT_JIT) {
+		memcpy(name + len, kind == PERF_TEXT_JIT ? "_[j]" : "_[i]", 4);
+		len += 4;
+	}
+	AF_GROW(t->frames, t->nr_frames, t->cap_frames);
+	t->frames[t->nr_frames] =
+	    (struct text_frame){af_draft_name(d, name, len),
+	                        kind == PERF_TEXT_KERNEL ? AF_DRAFT_KERNEL : AF_DRAFT_NATIVE};
+	return t->nr_frames++;
+}
+
+/* The kernel is not left before the leaf. */
+static uint64_t nodes_of(struct text_draft *t, const struct perf_text_sample *s)
+{
+	uint32_t node = 0, kernel = 0;
+	bool in_kernel = false, fresh;
+	uint64_t *slot =
+	    af_map_at(&t->stacks, af_hash(s->frames, s->nr * sizeof *s->frames), &fresh);
+
+	if (!fresh)
+		return *slot;
+	for (uint32_t i = s->nr; i--;) {
+		const struct text_frame *f = &t->frames[s->frames[i]];
+		in_kernel |= f->kind == AF_DRAFT_KERNEL;
+		if (in_kernel)
+			kernel = af_draft_node(t->draft, kernel, f->name, AF_DRAFT_KERNEL);
+		else
+			node = af_draft_node(t->draft, node, f->name, AF_DRAFT_NATIVE);
+	}
+	return *slot = (uint64_t)kernel << 32 | node;
+}
+
+static void sample_add(void *arg, const struct perf_text_sample *s)
+{
+	struct text_draft *t = arg;
+	struct af_draft *d = t->draft;
+	uint32_t process = af_draft_process(d, t->space, s->pid);
+	uint32_t thread = af_draft_thread(d, process, s->tid);
+
+	if (thread == UINT32_MAX)
+		return;
+	uint64_t nodes = nodes_of(t, s);
+	if (!d->threads[thread].name)
+		d->threads[thread].name = af_draft_name(d, s->comm, s->comm_len);
+	if (!d->processes[process].exe || s->pid == s->tid)
+		d->processes[process].exe = d->threads[thread].name;
+	const struct af_draft_sample sample = {.time_ns = s->time_ns,
+	                                       .weight_ns = s->period ? s->period : 1,
+	                                       .thread = thread,
+	                                       .node = (uint32_t)nodes,
+	                                       .kernel_node = (uint32_t)(nodes >> 32),
+	                                       .cpu = s->cpu};
+	af_draft_sample(d, &sample);
+}
+
+static void line_take(void *arg, char *line, size_t len, bool cut)
+{
+	struct text_draft *t = arg;
+
+	t->draft->unused[AF_DRAFT_TEXTS_UNUSED] += cut;
+	perf_text_line(&t->text, line, len);
+}
+
+/* Periods are times where the event is a clock; else all that is known is how often it was. */
+static void event_say(const struct text_draft *t)
+{
+	const struct perf_text *p = &t->text;
+	bool clock = strstr(p->event, "-clock") != NULL;
+
+	af_draft_note(t->draft, "import.event", "%s: %" PRIu64 " samples, %s%s%s", p->event,
+	              p->samples,
+	              clock ? "which weigh their periods" : "each event counted as 1 ns",
+	              p->others ? "; not used, --event takes one: " : "", p->other);
+	t->draft->unused[AF_DRAFT_EVENTS_UNUSED] += p->others;
+	t->draft->unused[AF_DRAFT_LINES_UNUSED] += p->bad;
+}
+
+void af_import_perf_text(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+                         char *complaint, size_t size)
+{
+	struct text_draft t = {.draft = d, .space = number};
+	const struct perf_text_options options = {.event = d->event};
+	const struct perf_text_sink sink = {frame_add, sample_add, &t};
+
+	perf_text_open(&t.text, &options, &sink);
+	ssize_t rc = import_lines(in, LINE_BYTES, line_take, &t);
+	perf_text_end(&t.text);
+	if (t.text.samples || t.text.others)
+		event_say(&t);
+	if (rc < 0) {
+		d->damaged++;
+		snprintf(complaint, size, "line %" PRIu64 ": the file cannot be read further",
+		         t.text.line);
+	} else if (t.text.bad) {
+		snprintf(complaint, size,
+		         "%" PRIu64 " of %" PRIu64 " lines are not perf script's, the first: line "
+		         "%" PRIu64,
+		         t.text.bad, t.text.line, t.text.first_bad);
+	}
+	perf_text_close(&t.text);
+	af_map_free(&t.stacks);
+	free(t.frames);
+}
