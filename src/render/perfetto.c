@@ -5,7 +5,8 @@
  * CLOCK_MONOTONIC, and snapshots of the clocks tell what that is in the others.
  *
  * A slice is a BEGIN and an END right behind one another: a reader sorts by time and keeps the
- * order of equals, so that with the order that slices.h promises they nest as they should.
+ * order of equals, so that with the order that slices.h promises they nest as they should. Where
+ * slices add up to trees there are samples of stacks too.
  */
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "render/out.h"
+#include "render/perfetto_samples.h"
 #include "render/protobuf.h"
 #include "render/render.h"
 #include "render/slices.h"
@@ -108,6 +110,7 @@ struct perfetto {
 	struct af_strtab arg_names; /* iid is the id here */
 	uint32_t nr_arg_names;      /* that are defined */
 	struct af_buf interned, event, text;
+	struct perfetto_samples samples;
 };
 
 static bool known_add(struct perfetto_known *k, uint32_t id)
@@ -221,6 +224,7 @@ static int perfetto_track(struct af_render *r, const struct af_track *t)
 	struct af_buf *b = &p->out.text;
 	size_t packet = pb_open(b, TRACE_PACKET), at = pb_open(b, PACKET_TRACK);
 
+	perfetto_samples_track(&p->samples, t);
 	pb_varint(b, TRACK_UUID, t->id);
 	if (t->parent)
 		pb_varint(b, TRACK_PARENT, t->parent);
@@ -235,8 +239,8 @@ static int perfetto_track(struct af_render *r, const struct af_track *t)
 	return af_out_spill(&p->out);
 }
 
-/* A packet of p->event, after what it refers to for the first time. */
-static int perfetto_event(struct perfetto *p, uint64_t time_ns)
+/* A packet of p->event, which is its @field, after what it refers to for the first time. */
+static int perfetto_packet(struct perfetto *p, uint64_t time_ns, uint32_t field)
 {
 	struct af_buf *b = &p->out.text;
 	size_t packet = pb_open(b, TRACE_PACKET);
@@ -246,10 +250,15 @@ static int perfetto_event(struct perfetto *p, uint64_t time_ns)
 	pb_varint(b, PACKET_FLAGS, FLAG_NEEDS);
 	if (p->interned.len)
 		pb_bytes(b, PACKET_INTERNED, p->interned.data, p->interned.len);
-	pb_bytes(b, PACKET_TRACK_EVENT, p->event.data, p->event.len);
+	pb_bytes(b, field, p->event.data, p->event.len);
 	pb_close(b, packet);
 	p->interned.len = p->event.len = 0;
 	return af_out_spill(&p->out);
+}
+
+static int perfetto_event(struct perfetto *p, uint64_t time_ns)
+{
+	return perfetto_packet(p, time_ns, PACKET_TRACK_EVENT);
 }
 
 static uint32_t perfetto_category(struct perfetto *p, enum af_slice_kind kind)
@@ -317,7 +326,21 @@ static void perfetto_args(struct perfetto *p, const struct af_slices *all, const
 		perfetto_stack(p, all, s->stack);
 }
 
-static int perfetto_slice(struct af_render *r, const struct af_slice *s)
+/* What was written as a slice already, for those parts of viewers that show samples and GPUs. */
+static int perfetto_again(struct perfetto *p, const struct af_slices *all, const struct af_slice *s)
+{
+	if (s->kind == AF_SLICE_RUN && s->stack && s->weight_ns) {
+		perfetto_stack_sample(&p->samples, all, s, &p->interned, &p->event);
+		return perfetto_packet(p, s->end_ns, PERFETTO_STACK_SAMPLE);
+	}
+	if (s->kind == AF_SLICE_WORK && s->shape) {
+		perfetto_gpu_stage(&p->samples, all, s, s->name, &p->interned, &p->event);
+		return perfetto_packet(p, s->start_ns, PERFETTO_GPU_STAGE);
+	}
+	return 0;
+}
+
+static int perfetto_track_event(struct af_render *r, const struct af_slice *s)
 {
 	struct perfetto *p = r->state;
 	struct af_buf *b = &p->event;
@@ -336,6 +359,13 @@ static int perfetto_slice(struct af_render *r, const struct af_slice *s)
 	pb_varint(b, EVENT_TYPE, TYPE_END);
 	pb_varint(b, EVENT_TRACK, s->track);
 	return perfetto_event(p, s->end_ns);
+}
+
+static int perfetto_slice(struct af_render *r, const struct af_slice *s)
+{
+	int rc = perfetto_track_event(r, s);
+
+	return rc || !r->slices->adds_up ? rc : perfetto_again(r->state, r->slices, s);
 }
 
 static int perfetto_point(struct af_render *r, const struct af_point *point)
@@ -381,6 +411,7 @@ static int perfetto_end(struct af_render *r, struct af_err *err)
 	for (const struct af_note *n = r->slices->world->notes; n; n = n->next)
 		perfetto_metadata(p, n->key, n->value, 0);
 	int rc = af_out_close(&p->out);
+	perfetto_samples_free(&p->samples);
 	af_strtab_free(&p->arg_names);
 	af_buf_free(&p->interned);
 	af_buf_free(&p->event);
