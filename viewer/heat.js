@@ -91,7 +91,7 @@ class HeatMap extends Picture {
     Object.assign(this, view);
     this.colors = Array.from({ length: HEAT_STEPS + 1 }, (_, k) => {
       const x = k / HEAT_STEPS;
-      return this.palette.dark ? oklch(0.24 + 0.58 * x, 0.02 + 0.15 * Math.sqrt(x), 30 + 50 * x)
+      return this.palette.dark ? oklch(0.23 + 0.59 * x, 0.005 + 0.165 * Math.sqrt(x), 30 + 50 * x)
         : oklch(0.975 - 0.5 * x, 0.01 + 0.19 * Math.sqrt(x), 70 - 45 * x);
     });
     this.fitHost();
@@ -141,15 +141,20 @@ class HeatMap extends Picture {
       if (cell * heat.each < this.times.span)
         at(cell, 1, this.colors[Math.ceil(HEAT_STEPS * Math.sqrt(x / (heat.most || 1)))], to.rect);
     });
-    /* The range frames a part of each column that it reaches into. */
+    /* What is not in the range pales, column by column. */
+    const pale = (from, end) => {
+      for (let cell = from; cell < end && to.shade;) {
+        const next = Math.min(end, (Math.floor(cell / HEAT_ROWS) + 1) * HEAT_ROWS);
+        at(cell, next - cell, null, to.shade);
+        cell = next;
+      }
+    };
     const [from, end] = anchor >= 0 && anchor !== cursor
       ? [Math.min(anchor, cursor), Math.max(anchor, cursor) + 1]
-      : range ? [Math.floor(range.from / heat.each), Math.ceil(range.to / heat.each)] : [0, 0];
-    for (let cell = from; cell < end;) {
-      const next = Math.min(end, (Math.floor(cell / HEAT_ROWS) + 1) * HEAT_ROWS);
-      at(cell, next - cell, palette.select, to.frame);
-      cell = next;
-    }
+      : range ? [Math.floor(range.from / heat.each), Math.ceil(range.to / heat.each)]
+        : [0, heat.cells.length];
+    pale(0, from);
+    pale(end, heat.cells.length);
     if (cursor >= 0) at(cursor, 1, palette.match, to.frame);
     this.paintAxes(to, floor, wide, tall);
     return heat.cells.length;

@@ -182,16 +182,20 @@ class TimePages {
     const track = this.times.tracks[k];
     const above = this.times.tracks[track.parent];
     return {
-      id: lane.name[i], name: this.times.names.text[lane.name[i]], start: lane.start[i],
-      long: lane.cum[i + 1] - lane.cum[i], track,
+      name: this.times.names.text[lane.name[i]], color: this.line.color(lane, i),
+      start: lane.start[i], long: lane.cum[i + 1] - lane.cum[i], track,
       place: above ? `${above.name} · ${track.name}` : track.name,
       samples: lane.samples ? lane.samples[i] : 1, node: lane.node ? lane.node[i] - 1 : -1,
     };
   }
 
+  when(start, long) {
+    return `${formatNs(long)} at ${formatMoment(start, Math.max(1, long / 100), this.times.span)}`;
+  }
+
   describe(slice) {
     const { name, start, long, place } = this.facts(slice);
-    return `${name} — ${formatNs(long)} at ${formatMoment(start, 1000, this.times.span)}, ${place}`;
+    return `${name} — ${this.when(start, long)}, ${place}`;
   }
 
   hover(slice, event) {
@@ -202,8 +206,7 @@ class TimePages {
     }
     const { name, start, long, place } = this.facts(slice);
     tooltip.place(event, h('div', { class: 'tooltip-name' }, name),
-      h('div', { class: 'tooltip-kind' }, place), h('div', {},
-        `${formatNs(long)} at ${formatMoment(start, 1000, this.times.span)}`));
+      h('div', { class: 'tooltip-kind' }, place), this.when(start, long));
   }
 
   async drawPanel(slice, linked) {
@@ -213,7 +216,7 @@ class TimePages {
         'choose a range: every view is then of that range. The wheel zooms, with Shift it pans.'));
       return;
     }
-    const { id, name, start, long, place, track, samples, node } = this.facts(slice);
+    const { name, start, long, place, track, samples, node, color } = this.facts(slice);
     const tree = track.stacks && node > 0 ? await app.treeOf(track.stacks) : null;
     if (this.slice()?.join() !== slice.join()) return;
     const swatch = (color) => {
@@ -229,7 +232,7 @@ class TimePages {
       h('ol', { class: 'details-stack' }, items.map(([text, color, onclick]) => h('li', {},
         h('button', { type: 'button', title: text, onclick }, swatch(color), text))))];
     this.panel.replaceChildren(...[
-      h('div', { class: 'details-kind' }, swatch(palette.color(id)), track.slice),
+      h('div', { class: 'details-kind' }, swatch(color), track.slice),
       h('h2', { class: 'details-name' }, name),
       h('div', { class: 'details-actions' },
         button('Zoom', () => this.line.look(start - long * 0.1, start + long * 1.1)),
@@ -242,7 +245,7 @@ class TimePages {
           .toISOString().replace('T', ' ')),
         track.slice === 'run' && row('samples', formatCount(samples)))),
       list('Arrows', linked.map((other) => [this.describe(other),
-        palette.color(this.facts(other).id), () => this.go(other)])),
+        this.facts(other).color, () => this.go(other)])),
       tree && list(`Stack · ${formatCount(tree.depth[node])} frames`, tree.path(node).reverse()
         .map((frame) => [tree.text(frame), palette.color(tree.name[frame]), () => toFlame(frame)])),
     ].flat().filter(Boolean));
@@ -294,6 +297,7 @@ class TimePages {
       },
     };
     if (this.app.state.tab !== 'timeline' || !moves[key]) return false;
+    this.app.tooltip.hide();
     moves[key]();
     return true;
   }
@@ -352,19 +356,28 @@ class TimePages {
       heatCells(this.times, tracks, period)));
     this.periods.show(period);
     this.heat.show({ palette: this.palette, heat, range: app.rangeNow });
-    this.heatStatus.textContent = `${formatWeight(heat.total, heat.unit)}, at most ` +
-      `${formatWeight(heat.most, heat.unit)} in ${formatNs(heat.each)}`;
+    this.sayHeat();
+  }
+
+  sayHeat() {
+    const { heat, cursor } = this.heat;
+    const weight = (x) => formatWeight(x, heat.unit);
+    this.heatStatus.textContent = `${cursor < 0 ? '' : `${this.cell(cursor).join(' at ')} — `}${
+      weight(heat.total)}, at most ${weight(heat.most)} in ${formatNs(heat.each)}`;
+  }
+
+  cell(at) {
+    const { heat } = this.heat;
+    return [formatWeight(heat.cells[at], heat.unit),
+      formatRange({ from: at * heat.each, to: (at + 1) * heat.each })];
   }
 
   hoverCell(cell, event) {
-    const { heat } = this.heat;
-    if (cell < 0 || !heat) {
-      this.app.tooltip.hide();
-      return;
+    this.app.tooltip.hide();
+    if (!event) this.sayHeat();
+    else if (cell >= 0) {
+      const [what, when] = this.cell(cell);
+      this.app.tooltip.place(event, h('div', { class: 'tooltip-name' }, what), when);
     }
-    const when = formatRange({ from: cell * heat.each, to: (cell + 1) * heat.each });
-    const what = formatWeight(heat.cells[cell], heat.unit);
-    if (event) this.app.tooltip.place(event, h('div', { class: 'tooltip-name' }, what), when);
-    else this.heatStatus.textContent = `${what} at ${when}`;
   }
 }

@@ -5,10 +5,9 @@
  *	embed NAME FILE [bare] > out.c	→ const unsigned char af_embed_NAME[];
  *					   const unsigned af_embed_NAME_size;
  *
- * Bare: a script without what only its readers need, which is a fifth of it: lines of comments,
- * empty lines, indentation. A comment must begin and end lines of its own, and no string may run
- * over lines. The array ends with a zero byte that the size does not count. Readers use AF_EMBED
- * (embed.h).
+ * Bare: a script without what only its readers need, which is a fifth of it: comments, indentation
+ * and most newlines. A comment must end its line, and no string may run over lines. The array ends
+ * with a zero byte that the size does not count. Readers use AF_EMBED (embed.h).
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -24,14 +23,25 @@ static void put(const char *text, size_t len)
 		printf("%s%d,", size % 24 ? "" : "\n", (unsigned char)text[i]);
 }
 
-/* A line of a script; tells whether the next one is inside a comment. */
+/*
+ * A line of a script; tells whether the next one is inside a comment. After some characters no
+ * statement can end, so that the newline is not needed.
+ */
 static bool put_bare(const char *line, bool comment)
 {
 	line += strspn(line, " \t");
 	comment = comment || !strncmp(line, "/*", 2);
-	if (!comment && *line != '\n')
-		put(line, strlen(line));
-	return comment && !strstr(line, "*/");
+	if (comment)
+		return !strstr(line, "*/");
+	size_t len = strcspn(line, "\n");
+	const char *remark = strstr(line, " /*");
+	if (remark && !strcmp(line + len - 2, "*/\n"))
+		for (len = (size_t)(remark - line); len && line[len - 1] == ' ';)
+			len--;
+	put(line, len);
+	if (len && !strchr(";,{([", line[len - 1]))
+		put("\n", 1);
+	return false;
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,9 @@
 /*
- * The report in a real browser. Arguments: the folder with known.html, annotated.html, sample.html,
- * hostile.html, difference.html, compared.html, chart.html, empty.html and cpu.html (20,000 frames). Prints TAP.
- * Numbers come from report_maker.c.
+ * The report in a real browser. Arguments: the folder with known.html, annotated.html, timed.html,
+ * sample.html, hostile.html, difference.html, compared.html, chart.html, empty.html and cpu.html
+ * (20,000 frames).
+ * Prints TAP. Numbers come from report_maker.c. SCREENSHOTS names a folder for a picture of each
+ * test's end.
  */
 'use strict';
 
@@ -616,14 +618,20 @@ test('a narrow window and a resize keep the graph', 'sample', {}, async (page) =
 });
 
 require('./annotate_tests.js')({ test, app, settle, press, clickFrame });
+require('./time_tests.js')({ test, app, settle, press, openReport });
 
-async function run(browser, { file, options, body }) {
+/* The page as a test leaves it, for people to look at. */
+const shotOf = (name) => path.join(process.env.SCREENSHOTS,
+  `${name.replace(/\W+/g, '-').slice(0, 80)}.png`);
+
+async function run(browser, { name, file, options, body }) {
   const path_ = path.join(folder, `${file}.html`);
   const context = { colorScheme: options.dark ? 'dark' : 'light',
     permissions: options.permissions ? ['clipboard-read', 'clipboard-write'] : [] };
   await withWindow(browser, context, async (window_) => {
     const page = await openReport(window_, path_, options.hash || '');
     await body(page, window_, path_);
+    if (process.env.SCREENSHOTS) await page.screenshot({ path: shotOf(name) });
     if (options.expectProblems) assert.match(page.problems.join('\n'), options.expectProblems);
     else assert.deepEqual(page.problems, []);
   });

@@ -1,0 +1,360 @@
+/* The tabs of time, and ranges that all views follow: numbers come from report_timed.c. */
+'use strict';
+
+const assert = require('node:assert/strict');
+
+const MS = 1e6;
+
+module.exports = ({ test, app, settle, press, openReport }) => {
+  const timeline = { hash: '#tab=timeline' };
+  const chip = (page) => page.locator('.chip.range');
+  /* Where in the window track @name (nth of its name) has moment @t, in the level @level. */
+  const placeOf = (page, name, t, level = 0, nth = 0) => page.evaluate(([wanted, at, l, n]) => {
+    const { line } = window.aflame.app.timePages;
+    const box = line.canvas.getBoundingClientRect();
+    const row = line.rows.filter(({ track }) => track.name === wanted)[n];
+    return { x: box.left + 200 + (at - line.t0) / line.scale(),
+      y: box.top + row.y - line.host.scrollTop + 8 + 17 * l };
+  }, [name, t, level, nth]);
+  const click = async (page, ...where) => {
+    const { x, y } = await placeOf(page, ...where);
+    await page.mouse.click(x, y);
+    await settle(page);
+  };
+  const drag = async (page, from, to) => {
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.mouse.move((from.x + to.x) / 2, to.y);
+    await page.mouse.move(to.x, to.y);
+    await page.mouse.up();
+    await settle(page);
+  };
+  const range = async (page, from, to) => {
+    await page.evaluate(([a, b]) => window.aflame.app.setRange(a, b), [from, to]);
+    await settle(page);
+  };
+  const chosen = (page) => app(page, `(() => { const s = app.timePages.slice();
+    return s && [app.times.tracks[s[0]].name, app.timePages.facts(s).name,
+      app.timePages.facts(s).start / 1e6]; })()`);
+  const stacks = (page) => app(page, `Object.fromEntries([...Array(app.tree.n).keys()]
+    .filter((i) => app.tree.self.some((column) => column[i]))
+    .map((i) => [app.tree.text(i), app.tree.self.map((column) => column[i])]))`);
+
+  test('without a timeline there are no tabs of time', 'known', timeline, async (page) => {
+    assert.equal(await page.getByRole('tab', { name: /Timeline|Heat map/ }).count(), 0);
+    assert.equal(await chip(page).count(), 0);
+  });
+
+  test('all slices of the timeline are on their tracks', 'timed', timeline, async (page) => {
+    assert.deepEqual(await app(page, `app.times.tracks.map((track) => [track.name,
+      app.times.loaded[track.at].map((lane) => lane.n).join()])`), [['app', ''],
+      ['H200 (device 1)', ''], ['stream 7', '160'], ['stream 8', '40'], ['memory: device', '20'],
+      ['lost', '1'], ['main', '200,200'], ['NVTX', '20'], ['NVTX', '20'],
+      ['on CPU (samples)', '27'], ['off CPU', '13'], ['<b>loader', ''],
+      ['on CPU (samples)', '120']]);
+    assert.equal(await page.locator('#page-timeline .status').textContent(),
+      '821 slices in 4.00 s');
+    assert.deepEqual(await app(page, `(() => { const idle = app.timePages.line.idle.get(1);
+      return [idle.n, idle.cum[idle.n]]; })()`), [199, 2583 * MS]);
+    assert.deepEqual(await app(page, '[...app.times.loaded[4][0].value].slice(8, 12)'),
+      [9e6, 10e6, 1e6, 2e6]);
+  });
+
+  test('slices are drawn where they were', 'timed', timeline, async (page) => {
+    const colour = async (...where) => {
+      const { x, y } = await placeOf(page, ...where);
+      return page.evaluate(([left, top]) => {
+        const { canvas, pixels } = window.aflame.app.timePages.line;
+        const box = canvas.getBoundingClientRect();
+        return pixels[Math.floor(top - box.top) * canvas.width + Math.floor(left - box.left)];
+      }, [x, y]);
+    };
+    const white = 0xffffffff;
+    assert.notEqual(await colour('on CPU (samples)', 50 * MS), white);
+    assert.notEqual(await colour('on CPU (samples)', 150 * MS),
+      await colour('on CPU (samples)', 50 * MS));
+    assert.equal(await colour('on CPU (samples)', 250 * MS), white);
+    assert.notEqual(await colour('off CPU', 250 * MS), white);
+    assert.equal(await colour('on CPU (samples)', 150 * MS, 0, 1), white);
+    assert.notEqual(await colour('on CPU (samples)', 250 * MS, 0, 1), white);
+  });
+
+  test('the whole run as a range gives what no range gives', 'timed', {}, async (page) => {
+    for (const view of ['cpu', 'gpu']) {
+      await page.evaluate((label) => window.aflame.app.update({ view: label, from: '', to: '' }),
+        view);
+      const without = await stacks(page);
+      await range(page, 0, 4000 * MS);
+      assert.equal(await app(page, 'app.tree.ranged.length > 0'), true);
+      assert.deepEqual(await stacks(page), without);
+    }
+    assert.deepEqual(await stacks(page), { HMMA: [960 * MS, 0], LDG: [320 * MS, 160],
+      copy: [120 * MS, 40] });
+  });
+
+  test('parts of the run add up to the whole, cut anywhere', 'timed', {}, async (page) => {
+    const cuts = [0, 333333333, 1000100007, 1004100001, 2500000000, 3999999999, 4000 * MS];
+    for (const [view, total] of [['cpu', 3900 * MS], ['gpu', 1400 * MS]]) {
+      await page.evaluate((label) => window.aflame.app.update({ view: label }), view);
+      let sum = 0;
+      for (let k = 1; k < cuts.length; k++) {
+        await range(page, cuts[k - 1], cuts[k]);
+        sum += await app(page, 'app.tree.total(0)[0]');
+      }
+      assert.equal(sum, total);
+    }
+  });
+
+  test('a range holds the samples and works in it', 'timed', {}, async (page) => {
+    await range(page, 0, 300 * MS);
+    assert.deepEqual(await stacks(page), { leaf: [100 * MS, 10], sys_read: [100 * MS, 10],
+      decode: [100 * MS, 10] });
+    await range(page, 50 * MS, 150 * MS);
+    assert.deepEqual(await stacks(page), { leaf: [50 * MS, 5], sys_read: [50 * MS, 5] });
+    await page.evaluate(() => window.aflame.app.update({ view: 'gpu' }));
+    /* Five gemms and a copy begin here; the gemm at 40 ms is over before. */
+    await range(page, 60 * MS, 180 * MS);
+    assert.deepEqual(await stacks(page), { HMMA: [30 * MS, 0], LDG: [10 * MS, 160],
+      copy: [3 * MS, 40] });
+    await press(page, 'w');
+    assert.match(await chip(page).textContent(), /count is of the whole run/);
+    assert.match(await chip(page).getAttribute('title'), /split as in the whole run/);
+  });
+
+  test('table, sandwich and facts say what they are of', 'timed', {}, async (page) => {
+    await range(page, 1200 * MS, 1500 * MS);
+    await press(page, '2');
+    const row = page.locator('.top-row', { hasText: 'decode' });
+    assert.match((await row.innerText()).replace(/\s+/g, ' '), /decode 300 ms 60\.0%/);
+    await row.dblclick();
+    await settle(page);
+    assert.match(await page.locator('.sandwich-facts').textContent(), /^300 ms total, 300 ms self/);
+    await press(page, '6');
+    assert.match(await chip(page).textContent(), /this page is of the whole run/);
+    await page.getByRole('button', { name: 'The whole run' }).click();
+    await settle(page);
+    assert.equal(await app(page, 'app.tree.total(0)[0]'), 3900 * MS);
+  });
+
+  test('dragging over the timeline chooses a range, Back and Escape return', 'timed', timeline,
+    async (page) => {
+      const from = await placeOf(page, 'off CPU', 1000 * MS);
+      const to = await placeOf(page, 'off CPU', 2000 * MS);
+      await drag(page, to, from);
+      const [a, b] = await app(page, '[app.rangeNow.from, app.rangeNow.to]');
+      const pixel = await app(page, 'app.timePages.line.scale()');
+      assert.ok(Math.abs(a - 1e9) < 2 * pixel && Math.abs(b - 2e9) < 2 * pixel, `${a} ${b}`);
+      assert.match(await page.evaluate('location.hash'), /from=\d+&to=\d+/);
+      await page.getByRole('button', { name: 'Zoom to range' }).click();
+      assert.deepEqual(await app(page, '[app.timePages.line.t0, app.timePages.line.t1]'), [a, b]);
+      await page.goBack();
+      await settle(page);
+      assert.equal(await app(page, 'app.rangeNow'), null);
+      await page.goForward();
+      await settle(page);
+      assert.equal(await app(page, 'app.rangeNow.from'), a);
+      await press(page, 'Escape');
+      assert.equal(await app(page, 'app.rangeNow'), null);
+      assert.equal(await chip(page).isVisible(), false);
+    });
+
+  test('a click chooses a slice, with its stack and its arrow', 'timed', timeline,
+    async (page) => {
+      await click(page, 'stream 7', 624 * MS);
+      assert.deepEqual(await chosen(page), ['stream 7', 'gemm', 620.1]);
+      const text = await page.locator('[aria-label="Selected slice"]').innerText();
+      for (const part of ['work', 'gemm', '8.00 ms', '0.620100000 s', 'H200 (device 1) · stream 7',
+        '2023-11-14 22:13:20.620', 'cudaLaunchKernel — 50.0 µs', 'main (a.py:1)'])
+        assert.ok(text.includes(part), `${part} in ${text}`);
+      await page.locator('[aria-label="Selected slice"] button', { hasText: '50.0 µs' }).click();
+      await settle(page);
+      assert.deepEqual(await chosen(page), ['main', 'cudaLaunchKernel', 620]);
+      assert.match(await page.evaluate('location.hash'), /sl=6\.0\.31/);
+      await page.getByRole('button', { name: 'Flame graph' }).click();
+      await settle(page);
+      assert.equal(await app(page, 'app.state.view + app.tree.text(app.node)'),
+        'gpucudaLaunchKernel');
+    });
+
+  test('the chosen slice can be the range', 'timed', { hash: '#tab=timeline&sl=9.0.1' },
+    async (page) => {
+      await press(page, 'm');
+      assert.deepEqual(await app(page, '[app.state.from, app.state.to]'),
+        [String(100 * MS), String(200 * MS)]);
+      assert.equal(await app(page, 'app.tree.total(0)[0]'), 100 * MS);
+    });
+
+  test('hovering over a slice tells what it is', 'timed', timeline, async (page) => {
+    const { x, y } = await placeOf(page, 'NVTX', 250 * MS);
+    await page.mouse.move(x, y);
+    const text = await page.locator('.tooltip').innerText();
+    for (const part of ['step', 'main · NVTX', '180 ms at 0.2']) assert.ok(text.includes(part), text);
+    const empty = await placeOf(page, 'NVTX', 190 * MS);
+    await page.mouse.move(empty.x, empty.y);
+    assert.equal(await page.locator('.tooltip').isVisible(), false);
+  });
+
+  test('keys move, zoom, and walk the slices', 'timed', timeline, async (page) => {
+    const seen = () => app(page, '[app.timePages.line.t0, app.timePages.line.t1]');
+    await press(page, 'w', 'w');
+    const [a, b] = await seen();
+    assert.equal(Math.round(b - a), Math.round(4e9 * 0.49));
+    await press(page, 'd');
+    assert.ok((await seen())[0] > a);
+    await press(page, 'a', 's', 's');
+    assert.deepEqual(await seen(), [0, 4e9]);
+    await click(page, 'on CPU (samples)', 50 * MS);
+    await press(page, 'ArrowRight', 'ArrowRight');
+    assert.deepEqual(await chosen(page), ['on CPU (samples)', 'leaf', 300]);
+    await press(page, 'ArrowDown');
+    assert.deepEqual(await chosen(page), ['off CPU', 'sleeping', 500]);
+    await press(page, 'ArrowUp', 'ArrowUp');
+    assert.deepEqual(await chosen(page), ['NVTX', 'forward', 600]);
+    assert.match(await page.locator('#page-timeline .status').textContent(),
+      /^forward — 100 ms at 0\.6/);
+    await press(page, '0');
+    assert.deepEqual(await seen(), [0, 4e9]);
+  });
+
+  test('the wheel zooms around the pointer, and the address has it', 'timed', timeline,
+    async (page, context, file) => {
+      const { x, y } = await placeOf(page, 'stream 7', 3000 * MS);
+      await page.mouse.move(x, y);
+      await page.mouse.wheel(0, -400);
+      await page.waitForTimeout(500);
+      const at = await placeOf(page, 'stream 7', 3000 * MS);
+      assert.ok(Math.abs(at.x - x) < 1, `${at.x} ${x}`);
+      const seen = await app(page, 'app.state.tv');
+      assert.ok(seen[1] - seen[0] < 1.6e9 && seen[1] - seen[0] > 1.3e9, `${seen}`);
+      await page.keyboard.down('Shift');
+      await page.mouse.wheel(0, 100);
+      await page.keyboard.up('Shift');
+      await page.waitForTimeout(500);
+      assert.ok((await app(page, 'app.state.tv'))[0] > seen[0]);
+      const again = await openReport(context, file, await page.evaluate('location.hash'));
+      await settle(again);
+      assert.deepEqual(await app(again, '[app.timePages.line.t0, app.timePages.line.t1]'),
+        await app(page, 'app.state.tv'));
+    });
+
+  test('groups close and open', 'timed', timeline, async (page) => {
+    const rows = () => app(page, 'app.timePages.line.rows.length');
+    const box = await page.locator('#page-timeline canvas').boundingBox();
+    const toggle = async (name) => {
+      const { y } = await placeOf(page, name, 0);
+      await page.mouse.click(box.x + 30, y);
+      await settle(page);
+    };
+    assert.equal(await rows(), 13);
+    await toggle('H200 (device 1)');
+    assert.equal(await rows(), 10);
+    assert.match(await page.evaluate('location.hash'), /shut=1/);
+    await toggle('app');
+    assert.equal(await rows(), 1);
+    /* Who is chosen by its arrow is shown, whatever was closed. */
+    await page.evaluate(() => window.aflame.app.timePages.go([2, 0, 5]));
+    await settle(page);
+    assert.equal(await rows(), 13);
+  });
+
+  test('search lights up slices, and n walks them in order of time', 'timed',
+    { hash: '#tab=timeline&q=decode' }, async (page) => {
+      await press(page, 'n', 'n');
+      assert.deepEqual(await chosen(page), ['on CPU (samples)', 'decode', 210]);
+      await press(page, 'N');
+      assert.deepEqual(await chosen(page), ['on CPU (samples)', 'decode', 200]);
+      const pixels = await app(page, `(() => { const { line } = app.timePages;
+        return [line.pixels.includes(line.pixel(line.palette.match)),
+          line.pixels.includes(line.pixel(line.palette.dim))]; })()`);
+      assert.deepEqual(pixels, [true, true]);
+    });
+
+  test('the heat map shows what comes back every second', 'timed', { hash: '#tab=heat&heat=cpu' +
+    '&period=1000000000' }, async (page) => {
+    const heat = () => app(page, `(() => { const { heat } = app.timePages.heat;
+      return [heat.columns, heat.total, heat.unit]; })()`);
+    assert.deepEqual(await heat(), [4, 390, 'samples']);
+    await page.getByLabel('Of what').selectOption({ label: 'cpu: <b>loader · on CPU (samples)' });
+    await settle(page);
+    assert.deepEqual(await heat(), [4, 120, 'samples']);
+    const cells = await app(page, `[...app.timePages.heat.heat.cells].map((x) => x > 0)`);
+    cells.forEach((on, cell) => {
+      assert.equal(on, cell % 50 >= 10 && cell % 50 < 25, `cell ${cell}`);
+    });
+    await page.getByLabel('Of what').selectOption({ label: 'gpu: all' });
+    await settle(page);
+    assert.deepEqual(await heat(), [4, 1400 * MS, 'ns']);
+    assert.match(await page.locator('#page-heat .status').textContent(),
+      /^1\.40 s, at most 8\.00 ms in 20\.0 ms$/);
+    await page.getByRole('radio', { name: '100 ms' }).click();
+    await settle(page);
+    assert.deepEqual(await heat(), [40, 1400 * MS, 'ns']);
+  });
+
+  test('cells of the heat map choose a range, by the mouse and by keys', 'timed',
+    { hash: '#tab=heat&heat=cpu&period=1000000000' }, async (page) => {
+      const cell = (column, row) => page.evaluate(([c, r]) => {
+        const view = window.aflame.app.timePages.heat;
+        const box = view.canvas.getBoundingClientRect();
+        const { wide, tall } = view.place();
+        return { x: box.left + 64 + (c + 0.5) * wide, y: box.bottom - 26 - (r + 0.5) * tall };
+      }, [column, row]);
+      await drag(page, await cell(1, 10), await cell(1, 24));
+      assert.deepEqual(await app(page, '[app.rangeNow.from, app.rangeNow.to]'),
+        [1200 * MS, 1500 * MS]);
+      await press(page, '1');
+      assert.equal((await stacks(page)).decode[1], 30);
+      await page.goBack();
+      await settle(page);
+      await page.locator('#page-heat canvas').focus();
+      await press(page, 'ArrowUp', 'Shift+ArrowRight', 'Shift+ArrowUp');
+      assert.deepEqual(await app(page, '[app.rangeNow.from, app.rangeNow.to]'),
+        [1500 * MS, 2540 * MS]);
+      assert.match(await page.locator('#page-heat .status').textContent(), /at 2\.5/);
+    });
+
+  test('names in the tabs of time are text', 'timed', timeline, async (page) => {
+    await click(page, 'on CPU (samples)', 205 * MS, 0, 1);
+    assert.match(await page.locator('[aria-label="Selected slice"]').innerText(), /<b>loader/);
+    await press(page, '5');
+    assert.equal(await page.locator('main b').count(), 0);
+  });
+
+  test('nonsense about time in the address does no harm', 'timed',
+    { hash: '#tab=timeline&from=9e99&to=x&tv=5.1&sl=2.9.-4&shut=77.2&heat=nope&period=7' },
+    async (page) => {
+      assert.deepEqual(await app(page, '[app.rangeNow, app.timePages.slice()]'), [null, null]);
+      for (const key of ['5', '4', '1']) await press(page, key);
+      assert.equal(await app(page, 'app.tree.total(0)[0]'), 3900 * MS);
+    });
+
+  for (const [tab, texts] of [['timeline', ['stream 7', '▾ <b>loader', 'step', '1.0 s']],
+    ['heat', ['+80 ms', '0.0 s']]])
+    test(`the ${tab} is saved as SVG and as PNG`, 'timed', { hash: `#tab=${tab}` },
+      async (page) => {
+        const picture = `app.timePages.${tab === 'heat' ? 'heat' : 'line'}`;
+        const svg = await app(page, `${picture}.svg('a <b>')`);
+        const [errors, rects, found] = await page.evaluate((text) => {
+          const doc = new DOMParser().parseFromString(text, 'image/svg+xml');
+          return [doc.querySelectorAll('parsererror').length, doc.querySelectorAll('rect').length,
+            [...doc.querySelectorAll('text')].map((el) => el.textContent)];
+        }, svg);
+        assert.equal(errors, 0);
+        assert.ok(rects > 300, `${rects} boxes`);
+        for (const text of texts) assert.ok(found.includes(text), `${text} in ${found}`);
+        const [width, wanted] = await page.evaluate((which) => new Promise((done) => {
+          const view = window.aflame.app.timePages[which];
+          view.png(async (blob) => done([(await createImageBitmap(blob)).width, view.width * 2]));
+        }), tab === 'heat' ? 'heat' : 'line');
+        assert.equal(width, wanted);
+      });
+
+  for (const dark of [false, true])
+    for (const tab of ['timeline', 'heat'])
+      test(`the ${tab} in the ${dark ? 'dark' : 'light'}`, 'timed', { dark,
+        hash: `#tab=${tab}&from=500000000&to=1400000000&sl=6.0.31` }, async (page) => {
+        const ground = await app(page, `[...app.timePages.${tab === 'heat' ? 'heat' : 'line'}
+          .context.getImageData(2, 2, 1, 1).data].join()`);
+        assert.equal(ground, dark ? '20,22,27,255' : '255,255,255,255');
+      });
+};
