@@ -17,7 +17,7 @@
 #include "trace/reader.h"
 
 struct import_options {
-	const char *output, *event;
+	const char *output, *event, *unit;
 	uint64_t rate;
 	bool force, quiet, calls;
 };
@@ -123,6 +123,7 @@ static int import_run(void *state, int nr_words, char **words, struct af_err *er
 	af_draft_open(&d);
 	d.sample_weight_ns = 1000000000 / o->rate;
 	d.calls = o->calls;
+	d.unit = o->unit;
 	d.event = o->event;
 	int rc = import_read(&d, nr_words, words, err);
 	if (!rc && d.nr_samples && !d.addresses.nr_stacks)
@@ -146,6 +147,8 @@ static const struct af_option import_options[] = {
     {AF_OPT_STRING, "event", 0, "NAME",
      "of perf.data with several events, the one to use (the first with call chains)",
      offsetof(struct import_options, event)},
+    {AF_OPT_CHOICE, "unit", 0, "UNIT", "what the numbers of folded text are (samples)",
+     offsetof(struct import_options, unit), "samples|count|bytes|ns|us|ms|s"},
     {AF_OPT_FLAG, "calls", 0, NULL,
      "gpuperf with --uprobe: stacks that end in a function of CUDA are calls of it, not samples",
      offsetof(struct import_options, calls)},
@@ -161,7 +164,7 @@ const struct af_command af_command_import = {
 	"Files are read plain or gzipped, and say themselves what they are: traces of PyTorch's\n"
 	"profiler (Kineto JSON), GPU traces of gpuperf (JSON) and its CPU samples (extended\n"
 	"folded text: timestamp comm pid tid cpu stack), profiles of Intel's iaprof (text, of all\n"
-	"its versions).\n"
+	"its versions), profiles of pprof's (protobuf), folded text (f1;f2;f3 number).\n"
 	"\n"
 	"Device work gets the stack of the call with its correlation, nothing is matched by time.\n"
 	"In PyTorch's traces that is what the operators and Python functions around the call say;\n"
@@ -172,6 +175,11 @@ const struct af_command af_command_import = {
 	"samples of the GPU's instructions, with the stack that launched the kernel last, and no\n"
 	"times of kernels.\n"
 	"\n"
+	"pprof's profiles and folded text have sums, no moments: no timeline comes of them. What\n"
+	"a value of pprof's is (time, samples, count, bytes, off-cpu) follows from its unit and\n"
+	"its name, and is said. Of folded text the first frame is the process; --unit says what\n"
+	"was counted.\n"
+	"\n"
 	"A file that ends too early is used up to there. What could not be used is counted on\n"
 	"standard error and in the trace (aflame print -k note). Extended folded text does not\n"
 	"say how often samples were taken: tell it with --rate.",
@@ -180,7 +188,8 @@ const struct af_command af_command_import = {
 		"aflame import cpu.txt gpu.json -o run2\tboth halves of gpuperf's\n"
 		"aflame import --calls cpu.txt gpu.json && aflame flame --match-by-time\tits "
 		"kernels under stacks of launches\n"
-		"aflame import profile.iaprof -o run3\tan Intel GPU\n",
+		"aflame import profile.iaprof -o run3\tan Intel GPU\n"
+		"aflame import cpu.pprof.gz && aflame flame -o cpu.svg\ta profile of pprof's\n",
     .options = import_options,
     .state_size = sizeof(struct import_options),
     .defaults = &import_defaults,

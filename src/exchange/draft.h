@@ -62,6 +62,7 @@ enum af_draft_slice_kind {
 	D(FRAMES, "references to frames that the file does not have")                              \
 	D(VALUES, "values below zero, too large, or in no unit that is known")                     \
 	D(FRACTIONS, "numbers with a fraction, which was cut off")                                 \
+	D(ROOTS, "lines of processes beyond the first 1000: below [others]")                       \
 	D(LABELS, "labels that have no place in a trace")                                          \
 	D(WEIGHTS, "values of further kinds: a trace has one of time, samples, count, bytes")      \
 	D(EVENTS, "samples of other events than the one that is used")                             \
@@ -173,6 +174,7 @@ struct af_draft {
 	const char *event; /* asked for: of a file's events only this one; NULL: the best */
 	uint64_t epoch_ns; /* of the epoch less the times, 0: they are so already, or not known */
 	uint64_t lost;     /* samples that the kernel lost */
+	const char *unit;  /* what the numbers of folded text are; NULL: samples */
 	uint64_t sample_weight_ns;
 	uint64_t
 	    begin_ns; /* of what the files tell of, where they say so; 0: the first event's time */

@@ -109,8 +109,9 @@ static const struct import_kind {
     {is_json, af_import_json, "of JSON: traces of PyTorch and of gpuperf"},
     {af_import_is_iaprof, af_import_iaprof, "of iaprof: samples of instructions"},
     {af_import_is_perf_text, af_import_perf_text, "of perf script's text: samples"},
+    {af_import_is_collapsed, af_import_collapsed, "of folded text: `f1;f2;f3 number`"},
     {is_any, af_import_folded,
-     "of text: `timestamp comm pid tid cpu stack`, and profiles of iaprof"},
+     "of text: `timestamp comm pid tid cpu stack`, folded stacks, and profiles of iaprof"},
 };
 
 int af_import_file(struct af_draft *d, const char *path, uint32_t number,

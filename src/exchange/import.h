@@ -4,6 +4,7 @@
  *	text		gpuperf's extended folded samples, a line each:
  *			`timestamp_ns comm pid tid cpu f1;f2;…`, the root first, frames of the
  *			operating system's kernel with `_[k]` behind
+ *	text		folded: `f1;f2;… number`, see import_collapsed.c
  *	text		iaprof's profile of a GPU, of any of its generations: lines of a word and
  *			fields behind tabs, see import_iaprof.c
  *	perf.data	perf's samples of CPUs, with their mappings: see perf_file.h
@@ -72,6 +73,11 @@ bool af_import_is_perf_text(const char *text, size_t len);
 void af_import_pprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                      char *complaint, size_t size);
 
+void af_import_collapsed(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+                         char *complaint, size_t size);
+
+/* Whether a file that begins with the @len bytes at @text is folded text without times. */
+bool af_import_is_collapsed(const char *text, size_t len);
 /* Whether a file that begins with the @len bytes at @text is a profile of pprof's. */
 bool af_import_is_pprof(const char *text, size_t len);
 /* Whether a file that begins with the @len bytes at @text is iaprof's. */
