@@ -236,8 +236,7 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_as
 	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, err) : 0;
 	rc = rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
 	if (!rc)
-		af_within_set(&a->world.within, af_trace_start_ns(a->trace), what->from_ns,
-		              what->to_ns);
+		af_within_set(&a->world.within, af_trace_start_ns(a->trace), what);
 	return rc;
 }
 

@@ -78,6 +78,7 @@ struct af_asked {
 	const char *range; /* only what happened inside of a range of this name; NULL: all */
 	/* Only what happened from here to there, since the trace began; to 0: its end. within.h */
 	uint64_t from_ns, to_ns;
+	uint32_t tid, device; /* only of this thread, of this device; 0: of all */
 	enum af_depth depth;
 	/* Of AF_ANSWER_ANNOTATE, as struct af_annotate_with has the rest. */
 	const char *kernel; /* a part of its name; NULL: those that took most time */

@@ -25,7 +25,7 @@ struct af_sample {
 	struct af_place at;
 	bool in_kernel; /* with or without a stack of the kernel */
 	bool on_device; /* in code of a device that is the host: set by analyse.c */
-	bool aside;     /* its moment is not within the time that is asked for: it counts for none */
+	bool aside; /* its moment is not within the time that is asked for: it counts for none */
 };
 
 typedef void af_samples_take(void *arg, const struct af_sample *s);

@@ -22,7 +22,7 @@ void timeline_trees_open(struct af_timeline *t)
 		af_tree_keep_spots(&t->stacks);
 		af_tree_keep_spots(&t->scratch);
 	}
-	af_within_set(&t->world.within, t->all.start_ns, asked->from_ns, asked->to_ns);
+	af_within_set(&t->world.within, t->all.start_ns, asked);
 }
 
 bool timeline_trees_sample(const struct af_timeline *t, struct af_sample *s)

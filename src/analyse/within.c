@@ -1,11 +1,16 @@
 #include "analyse/within.h"
 
+#include "analyse/pass.h"
 #include "analyse/samples.h"
 #include "analyse/work.h"
 #include "analyse/world.h"
 
-void af_within_set(struct af_within *in, uint64_t start_ns, uint64_t from_ns, uint64_t to_ns)
+void af_within_set(struct af_within *in, uint64_t start_ns, const struct af_asked *asked)
 {
+	uint64_t from_ns = asked->from_ns, to_ns = asked->to_ns;
+
+	in->asked = asked;
+	in->start_ns = start_ns;
 	if (!from_ns && !to_ns)
 		return;
 	in->from_ns = from_ns < UINT64_MAX - start_ns ? start_ns + from_ns : UINT64_MAX;
@@ -32,10 +37,17 @@ bool af_within_moment(const struct af_within *in, uint64_t time_ns)
 	return !in->to_ns || (time_ns > in->from_ns && time_ns <= in->to_ns);
 }
 
+static bool thread_asked(const struct af_within *in, uint32_t tid)
+{
+	return !in->asked || !in->asked->tid || in->asked->tid == tid;
+}
+
 bool af_within_sample(const struct af_within *in, struct af_sample *s)
 {
 	uint64_t start_ns = s->weight_ns < s->time_ns ? s->time_ns - s->weight_ns : 0;
 
+	if (!thread_asked(in, s->tid) || (in->asked && in->asked->device))
+		return false;
 	if (!in->to_ns)
 		return true;
 	s->aside = !af_within_moment(in, s->time_ns);
@@ -49,6 +61,10 @@ bool af_within_work(const struct af_within *in, const struct af_world *w, struct
 {
 	struct af_work placed = *work;
 
+	if (!thread_asked(in, work->tid))
+		return false;
+	if (in->asked && in->asked->device && af_work_device(w, work) != in->asked->device)
+		return false;
 	if (!in->to_ns)
 		return true;
 	if (!af_work_place(w, &placed, NULL) || !placed.start_ns)
@@ -67,19 +83,20 @@ bool af_within_event(const struct af_within *in, const struct af_event *ev)
 {
 	struct af_ev_offcpu wait;
 
-	if (!in->to_ns)
-		return true;
 	switch (ev->kind) {
-	case AF_KIND_SUMMED: /* it has no time */
-		return false;
+	case AF_KIND_SUMMED: /* it has no time, and nobody knows whose it is */
+		return !in->to_ns && (!in->asked || (!in->asked->tid && !in->asked->device));
 	case AF_KIND_CALL:
 	case AF_KIND_CALL_LONG:
 	case AF_KIND_CALL_SEEN:
+		return thread_asked(in, ev->tid) && af_within_moment(in, ev->time_ns);
 	case AF_KIND_OVERHEAD:
 		return af_within_moment(in, ev->time_ns);
 	case AF_KIND_OFFCPU:
-		if (!af_event_decode(ev, &wait, sizeof wait, NULL))
+		if (!thread_asked(in, ev->tid) || !af_event_decode(ev, &wait, sizeof wait, NULL))
 			return false;
+		if (!in->to_ns)
+			return true;
 		uint64_t ns = wait.blocked_ns + wait.queued_ns;
 		return af_within_ns(in, ns < ev->time_ns ? ev->time_ns - ns : 0, ev->time_ns);
 	default:

@@ -1,6 +1,6 @@
 /*
- * Only what happened in some time: the one place that says what of a sample, a piece of work, a
- * wait or any other event lies within it.
+ * Only what happened in some time, on one thread, or on one device: the one place that says what of
+ * a sample, a piece of work, a wait or any other event is asked for.
  *
  * A sample stands for the time before its moment, as long as its weight, and work for the time from
  * its start to its end: of both, and of waits, the part within counts. A sample is one of the
@@ -8,6 +8,9 @@
  * bytes were moved, where any of it lies within. Work whose times are not known lies nowhere. Of
  * samples of instructions only windows count whose ends are within; other events have a moment.
  * Memory is followed from the start, as what is in use depends on what came before.
+ *
+ * Of a thread is what it did, and the work that it asked for; of a device its work, and of threads
+ * nothing.
  */
 #ifndef AF_ANALYSE_WITHIN_H
 #define AF_ANALYSE_WITHIN_H
@@ -17,6 +20,7 @@
 
 #include "base/map.h"
 
+struct af_asked;
 struct af_event;
 struct af_sample;
 struct af_work;
@@ -24,12 +28,14 @@ struct af_world;
 
 /* Zeroed: all of the trace. */
 struct af_within {
-	uint64_t from_ns, to_ns; /* of the trace's clock; to_ns 0: no bounds */
-	struct af_map windows;   /* private: of instruction samples, those within */
+	const struct af_asked *asked; /* lives as long */
+	uint64_t start_ns;            /* of the trace */
+	uint64_t from_ns, to_ns;      /* of the trace's clock; to_ns 0: no bounds */
+	struct af_map windows;        /* private: of instruction samples, those within */
 };
 
-/* Of times since @start_ns, when the trace began; @to_ns 0: to its end. */
-void af_within_set(struct af_within *in, uint64_t start_ns, uint64_t from_ns, uint64_t to_ns);
+/* What is @asked of a trace that began at @start_ns. */
+void af_within_set(struct af_within *in, uint64_t start_ns, const struct af_asked *asked);
 void af_within_free(struct af_within *in);
 
 /* How much of it lies within. */

@@ -149,7 +149,7 @@ struct af_world {
 	struct af_strtab strings;
 	uint64_t first_ns, last_ns; /* of the events of targets */
 	uint64_t nr_events;
-	bool threads_apart; /* whoever wants places told apart by threads says so first */
+	bool threads_apart;      /* whoever wants places told apart by threads says so first */
 	struct af_within within; /* what is asked for; events that are not in it are learnt from */
 
 	struct af_process *processes; /* by ordinal; entry 0 is the recorder */

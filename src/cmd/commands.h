@@ -9,6 +9,7 @@ extern const struct af_command af_command_diff;
 extern const struct af_command af_command_doctor;
 extern const struct af_command af_command_export;
 extern const struct af_command af_command_flame;
+extern const struct af_command af_command_flamescope;
 extern const struct af_command af_command_help;
 extern const struct af_command af_command_import;
 extern const struct af_command af_command_print;

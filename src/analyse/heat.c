@@ -1,0 +1,163 @@
+#include "analyse/heat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/heat_private.h"
+#include "base/arena.h"
+
+enum { PERIOD_LEAST_NS = 10000, PERIOD_MOST_NS = 1000000000, SERIES_NS = 10000 };
+enum { SERIES = 1 << 18 };
+
+/* Which cell a moment is in: one that ends a cell is of it. */
+static uint64_t cell_of(const struct heat *h, uint64_t at_ns)
+{
+	return (at_ns ? at_ns - 1 : 0) / h->cells.each_ns;
+}
+
+static void count_add(struct heat *h, uint64_t cell)
+{
+	uint32_t cap = h->cap_counts ? h->cap_counts : 1024;
+
+	if (cell >= AF_HEAT_CELLS) {
+		h->left_out++;
+		return;
+	}
+	if (cell >= h->cap_counts) {
+		while (cap <= cell)
+			cap *= 2;
+		h->counts = af_xrealloc(h->counts, cap * sizeof *h->counts);
+		memset(h->counts + h->cap_counts, 0, (cap - h->cap_counts) * sizeof *h->counts);
+		h->cap_counts = cap;
+	}
+	h->counts[cell]++;
+	if (cell >= h->nr_counts)
+		h->nr_counts = (uint32_t)cell + 1;
+}
+
+static void cells_coarsen(struct heat *h)
+{
+	heat_bins_coarsen(&h->cells, 10);
+	for (uint32_t i = 0; i < h->nr_counts; i++) {
+		uint64_t count = h->counts[i];
+		h->counts[i] = 0;
+		h->counts[i / 10] += count;
+	}
+	h->nr_counts = (h->nr_counts + 9) / 10;
+}
+
+/*
+ * Longer columns where there are enough of these for ten times the time, or where a cell would be
+ * shorter than what a sample stands for.
+ */
+static bool heat_longer(const struct heat *h)
+{
+	uint64_t period_ns = h->cells.each_ns * AF_HEAT_ROWS;
+
+	return period_ns < PERIOD_MOST_NS &&
+	       (h->end_ns / (period_ns * 10) >= AF_HEAT_COLUMNS || h->cells.each_ns < h->weight_ns);
+}
+
+static void heat_until(struct heat *h, const struct af_heat *asked, uint64_t end_ns)
+{
+	if (!h->cells.each_ns) {
+		uint64_t period_ns = asked->period_ns ? asked->period_ns : PERIOD_LEAST_NS;
+		h->cells.each_ns = period_ns / AF_HEAT_ROWS;
+		h->series.each_ns = SERIES_NS;
+	}
+	if (end_ns > h->end_ns)
+		h->end_ns = end_ns;
+	while (!asked->period_ns && heat_longer(h))
+		cells_coarsen(h);
+	while (h->end_ns / h->series.each_ns >= SERIES)
+		heat_bins_coarsen(&h->series, 2);
+}
+
+/* Since the cells begin. */
+static uint64_t since(const struct af_world *w, uint64_t time_ns)
+{
+	uint64_t first_ns = w->within.to_ns ? w->within.from_ns : w->within.start_ns;
+
+	return time_ns > first_ns ? time_ns - first_ns : 0;
+}
+
+static void heat_sample(void *self, const struct af_world *w, const struct af_sample *s)
+{
+	struct heat *h = self;
+	const struct af_heat *asked = w->within.asked->own;
+	uint64_t at_ns = since(w, s->time_ns);
+	uint64_t start_ns = s->weight_ns < at_ns ? at_ns - s->weight_ns : 0;
+
+	h->has_cpu = true;
+	if (asked->gpu)
+		return;
+	if (s->weight_ns > h->weight_ns)
+		h->weight_ns = s->weight_ns;
+	heat_until(h, asked, at_ns);
+	heat_bins_add(&h->series, start_ns, at_ns, SERIES);
+	heat_bins_add(&h->cells, start_ns, at_ns, AF_HEAT_CELLS);
+	if (!s->aside)
+		count_add(h, cell_of(h, at_ns));
+	if (asked->interval_ns)
+		heat_intervals_add(h, asked, &s->at, 0, start_ns, at_ns);
+}
+
+static void heat_work(void *self, const struct af_world *w, const struct af_work *work)
+{
+	struct heat *h = self;
+	const struct af_heat *asked = w->within.asked->own;
+	struct af_work placed = *work;
+
+	if (work->status || !work->shape || !af_work_place(w, &placed, NULL))
+		return;
+	h->has_gpu = true;
+	uint64_t start_ns = since(w, placed.start_ns);
+	uint64_t end_ns = since(w, placed.start_ns + af_work_busy_ns(&placed));
+	if (!asked->gpu || end_ns <= start_ns)
+		return;
+	heat_until(h, asked, end_ns);
+	heat_bins_add(&h->series, start_ns, end_ns, SERIES);
+	heat_bins_add(&h->cells, start_ns, end_ns, AF_HEAT_CELLS);
+	count_add(h, start_ns / h->cells.each_ns);
+	if (asked->interval_ns)
+		heat_intervals_add(h, asked, NULL, work->shape, start_ns, end_ns);
+}
+
+static void heat_finish(void *self, const struct af_world *w, struct af_results *out)
+{
+	struct heat *h = self;
+	struct af_heat *asked = out->asked.own;
+
+	asked->has_cpu = h->has_cpu;
+	asked->has_gpu = h->has_gpu;
+	heat_until(h, asked,
+	           since(w, w->within.to_ns && w->within.to_ns < w->last_ns ? w->within.to_ns
+	                                                                    : w->last_ns));
+	heat_tables(h, w, out);
+	if (asked->interval_ns)
+		heat_intervals_table(h, w, out);
+}
+
+static void heat_close(void *self)
+{
+	struct heat *h = self;
+
+	heat_bins_free(&h->cells);
+	heat_bins_free(&h->series);
+	free(h->counts);
+	free(h->intervals);
+	af_places_free(&h->places);
+	af_map_free(&h->by_what);
+}
+
+const struct af_pass_ops af_pass_heat = {
+    .name = "heat",
+    .question = "when was it busy?",
+    .answers = AF_ANSWER_OWN,
+    .wants = 1ull << AF_KIND_CLOCK,
+    .state_size = sizeof(struct heat),
+    .sample = heat_sample,
+    .work = heat_work,
+    .finish = heat_finish,
+    .close = heat_close,
+};

@@ -1,0 +1,126 @@
+/* Intervals of a heat map, each with the function or the kernel that took most of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/frames.h"
+#include "analyse/heat_private.h"
+#include "base/arena.h"
+
+static bool intervals_room(struct heat *h, uint64_t last)
+{
+	if (last >= AF_HEAT_INTERVALS)
+		return false;
+	while (h->nr_intervals <= last) {
+		AF_GROW(h->intervals, h->nr_intervals, h->cap_intervals);
+		h->intervals[h->nr_intervals++] = (struct heat_interval){0};
+	}
+	return true;
+}
+
+void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struct af_place *at,
+                        uint32_t shape, uint64_t start_ns, uint64_t end_ns)
+{
+	uint64_t first = start_ns / asked->interval_ns;
+	uint64_t last = (end_ns ? end_ns - 1 : 0) / asked->interval_ns;
+	uint32_t what = at ? af_places_number(&h->places, at) : shape;
+
+	if (last >= AF_HEAT_INTERVALS)
+		last = AF_HEAT_INTERVALS - 1;
+	if (first > last || !intervals_room(h, last))
+		return;
+	h->intervals[at ? last : first].count++;
+	for (uint64_t i = first; i <= last; i++) {
+		uint64_t from_ns = i * asked->interval_ns, to_ns = from_ns + asked->interval_ns;
+		from_ns = from_ns > start_ns ? from_ns : start_ns;
+		to_ns = to_ns < end_ns ? to_ns : end_ns;
+		h->intervals[i].ns += to_ns - from_ns;
+		*af_map_at(&h->by_what, i << 32 | what, NULL) += to_ns - from_ns;
+	}
+}
+
+/* What the innermost frame, or the work, is called. */
+static uint32_t what_name(const struct heat *h, const struct af_world *w, struct af_tree *t,
+                          bool gpu, uint32_t what)
+{
+	const struct af_shape *s = &w->shapes[what];
+	uint32_t node;
+
+	if (!gpu) {
+		node = af_frames_node(t, w, &h->places.all[what]);
+	} else {
+		const char *name = s->is.op == AF_OP_KERNEL
+		                       ? af_world_kernel(w, s->process, s->is.kernel)
+		                       : af_op_text(s->is.op);
+		node = af_frames_under(t, 0, *name ? name : "[unnamed kernel]", AF_FRAME_GPU);
+	}
+	return t->nodes[node].name;
+}
+
+struct hottest {
+	uint64_t ns;
+	uint32_t name;
+};
+
+/* By interval; where two took the same, the one whose name comes first. */
+static struct hottest *hottest_of(const struct heat *h, const struct af_world *w, struct af_tree *t,
+                                  bool gpu)
+{
+	struct hottest *all = af_xcalloc((size_t)h->nr_intervals + 1, sizeof *all);
+	struct af_map by_name = {0};
+
+	for (size_t i = 0; i < h->by_what.cap; i++) {
+		const struct af_map_slot *slot = &h->by_what.slots[i];
+		if (!slot->used)
+			continue;
+		uint32_t name = what_name(h, w, t, gpu, (uint32_t)slot->key);
+		*af_map_at(&by_name, slot->key >> 32 << 32 | name, NULL) += slot->value;
+	}
+	for (size_t i = 0; i < by_name.cap; i++) {
+		const struct af_map_slot *slot = &by_name.slots[i];
+		struct hottest *best = &all[slot->key >> 32];
+		size_t len, best_len;
+		if (!slot->used || slot->value < best->ns)
+			continue;
+		const char *text = af_tree_text(t, (uint32_t)slot->key, &len);
+		const char *best_text = af_tree_text(t, best->name, &best_len);
+		if (slot->value > best->ns || strcmp(text, best_text) < 0)
+			*best = (struct hottest){slot->value, (uint32_t)slot->key};
+	}
+	af_map_free(&by_name);
+	return all;
+}
+
+void heat_intervals_table(const struct heat *h, const struct af_world *w, struct af_results *out)
+{
+	const struct af_heat *asked = out->asked.own;
+	const struct af_column columns[] = {
+	    {"From", AF_CELL_NS},
+	    {"To", AF_CELL_NS},
+	    {asked->gpu ? "Started" : "Samples", AF_CELL_COUNT},
+	    {asked->gpu ? "Busy" : "Time", AF_CELL_NS},
+	    {asked->gpu ? "Most in kernel" : "Most in function", AF_CELL_TEXT},
+	    {"Share", AF_CELL_PERCENT},
+	};
+	static const struct af_tree_weight none = {"none", ""};
+	struct af_facts *f = &out->facts;
+	struct af_table *t = af_facts_table(f, "intervals", "Intervals", columns, 6);
+	uint64_t from_ns = w->within.to_ns ? w->within.from_ns - w->within.start_ns : 0;
+	struct af_tree names;
+
+	af_tree_open(&names, &none, 1);
+	struct hottest *hottest = hottest_of(h, w, &names, asked->gpu);
+	for (uint32_t i = 0; i < h->nr_intervals; i++) {
+		const struct heat_interval *is = &h->intervals[i];
+		size_t len;
+		const char *text = af_tree_text(&names, hottest[i].name, &len);
+		struct af_cell *c = af_table_row(f, t);
+		c[0].value = from_ns + i * asked->interval_ns;
+		c[1].value = from_ns + (i + 1) * asked->interval_ns;
+		c[2].value = is->count;
+		c[3].value = is->ns;
+		c[4].text = af_facts_text(f, "%.*s", (int)len, text);
+		c[5].value = af_facts_ratio(hottest[i].ns, is->ns, 1e4);
+	}
+	free(hottest);
+	af_tree_close(&names);
+}
