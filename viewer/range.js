@@ -78,6 +78,7 @@ class Times {
       track.kids = [];
       track.all = track.n; /* slices on it and below it */
       track.at = k;
+      if (track.kind === 'thread') track.name += ` ${track.tid}`;
     });
     for (const track of [...this.tracks].reverse()) {
       const above = this.tracks[track.parent];

@@ -379,6 +379,10 @@ class Timeline extends Picture {
         }
         color = this.mix(this.color(lane, best), cum[j] > cum[i] ? (cum[j] - cum[i]) / pixel : 1);
       }
+      if (lane.idle && cum[j] - cum[i] < pixel / 8) {
+        i = j;
+        continue;
+      }
       const x = GUTTER + column * to.pixel;
       if (!run || run.color !== color || run.end < x - to.pixel / 2) {
         flush();

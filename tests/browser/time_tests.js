@@ -49,8 +49,8 @@ module.exports = ({ test, app, settle, press, openReport }) => {
     assert.deepEqual(await app(page, `app.times.tracks.map((track) => [track.name,
       app.times.loaded[track.at].map((lane) => lane.n).join()])`), [['app', ''],
       ['H200 (device 1)', ''], ['stream 7', '160'], ['stream 8', '40'], ['memory: device', '20'],
-      ['lost', '1'], ['main', '200,200'], ['NVTX', '20'], ['NVTX', '20'],
-      ['on CPU (samples)', '27'], ['off CPU', '13'], ['<b>loader', ''],
+      ['lost', '1'], ['main 101', '200,200'], ['NVTX', '20'], ['NVTX', '20'],
+      ['on CPU (samples)', '27'], ['off CPU', '13'], ['<b>loader 102', ''],
       ['on CPU (samples)', '120']]);
     assert.equal(await page.locator('#page-timeline .status').textContent(),
       '821 slices in 4.00 s');
@@ -168,7 +168,7 @@ module.exports = ({ test, app, settle, press, openReport }) => {
         assert.ok(text.includes(part), `${part} in ${text}`);
       await page.locator('[aria-label="Selected slice"] button', { hasText: '50.0 µs' }).click();
       await settle(page);
-      assert.deepEqual(await chosen(page), ['main', 'cudaLaunchKernel', 620]);
+      assert.deepEqual(await chosen(page), ['main 101', 'cudaLaunchKernel', 620]);
       assert.match(await page.evaluate('location.hash'), /sl=6\.0\.31/);
       await page.getByRole('button', { name: 'Flame graph' }).click();
       await settle(page);
@@ -188,7 +188,7 @@ module.exports = ({ test, app, settle, press, openReport }) => {
     const { x, y } = await placeOf(page, 'NVTX', 250 * MS);
     await page.mouse.move(x, y);
     const text = await page.locator('.tooltip').innerText();
-    for (const part of ['step', 'main · NVTX', '180 ms at 0.2']) assert.ok(text.includes(part), text);
+    for (const part of ['step', 'main 101 · NVTX', '180 ms at 0.2']) assert.ok(text.includes(part), text);
     const empty = await placeOf(page, 'NVTX', 190 * MS);
     await page.mouse.move(empty.x, empty.y);
     assert.equal(await page.locator('.tooltip').isVisible(), false);
@@ -274,7 +274,7 @@ module.exports = ({ test, app, settle, press, openReport }) => {
     const heat = () => app(page, `(() => { const { heat } = app.timePages.heat;
       return [heat.columns, heat.total, heat.unit]; })()`);
     assert.deepEqual(await heat(), [4, 390, 'samples']);
-    await page.getByLabel('Of what').selectOption({ label: 'cpu: <b>loader · on CPU (samples)' });
+    await page.getByLabel('Of what').selectOption({ label: 'cpu: <b>loader 102 · on CPU (samples)' });
     await settle(page);
     assert.deepEqual(await heat(), [4, 120, 'samples']);
     const cells = await app(page, `[...app.timePages.heat.heat.cells].map((x) => x > 0)`);
@@ -328,7 +328,7 @@ module.exports = ({ test, app, settle, press, openReport }) => {
       assert.equal(await app(page, 'app.tree.total(0)[0]'), 3900 * MS);
     });
 
-  for (const [tab, texts] of [['timeline', ['stream 7', '▾ <b>loader', 'step', '1.0 s']],
+  for (const [tab, texts] of [['timeline', ['stream 7', '▾ <b>loader 102', 'step', '1.0 s']],
     ['heat', ['+80 ms', '0.0 s']]])
     test(`the ${tab} is saved as SVG and as PNG`, 'timed', { hash: `#tab=${tab}` },
       async (page) => {
@@ -353,6 +353,7 @@ module.exports = ({ test, app, settle, press, openReport }) => {
     for (const tab of ['timeline', 'heat'])
       test(`the ${tab} in the ${dark ? 'dark' : 'light'}`, 'timed', { dark,
         hash: `#tab=${tab}&from=500000000&to=1400000000&sl=6.0.31` }, async (page) => {
+        await settle(page);
         const ground = await app(page, `[...app.timePages.${tab === 'heat' ? 'heat' : 'line'}
           .context.getImageData(2, 2, 1, 1).data].join()`);
         assert.equal(ground, dark ? '20,22,27,255' : '255,255,255,255');
