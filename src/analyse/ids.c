@@ -39,7 +39,7 @@ bool af_is_function_id(const char *text)
 	       strspn(text + 2, "0123456789abcdef") == ID_DIGITS;
 }
 
-static enum af_frame kind_of(const char *word, enum af_frame otherwise)
+enum af_frame af_kind_of(const char *word, enum af_frame otherwise)
 {
 	for (int i = 0; word && i < AF_FRAME_END; i++)
 		if (!strcmp(word, af_frame_name((enum af_frame)i)))
@@ -61,7 +61,7 @@ void af_ids_add(struct af_facts *f, struct af_table *t, int names, int kinds, en
 		const char *name = from[names].text ? from[names].text : "";
 		char *id = af_arena_alloc(&f->arena, AF_ID_SIZE);
 		memcpy(to, from, nr * sizeof *to);
-		af_function_id(id, kinds < 0 ? frame : kind_of(from[kinds].text, frame), name,
+		af_function_id(id, kinds < 0 ? frame : af_kind_of(from[kinds].text, frame), name,
 		               strlen(name));
 		to[nr].text = id;
 	}

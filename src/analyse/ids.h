@@ -22,6 +22,9 @@ void af_function_id(char id[AF_ID_SIZE], enum af_frame frame, const char *text, 
  */
 void af_place_id(char id[AF_ID_SIZE], const char *above, const char *function);
 
+/* The kind whose word it is (af_frame_name), or @otherwise. */
+enum af_frame af_kind_of(const char *word, enum af_frame otherwise);
+
 /* Has @text the form of a function's id? */
 bool af_is_function_id(const char *text);
 

@@ -18,6 +18,7 @@ extern const struct af_command af_command_report;
 extern const struct af_command af_command_run;
 extern const struct af_command af_command_tally;
 extern const struct af_command af_command_timeline;
+extern const struct af_command af_command_tui;
 extern const struct af_command af_command_version;
 
 /* The command called @name; NULL with a message that names the nearest one. */
