@@ -9,6 +9,7 @@
  *			fields behind tabs, see import_iaprof.c
  *	perf.data	perf's samples of CPUs, with their mappings: see perf_file.h
  *	protobuf	pprof's profiles
+ *	JSON		speedscope's profiles, sampled and evented
  *	text		what perf script prints: see perf_text.h
  *	JSON		Trace Event Format: of PyTorch (Kineto) or of gpuperf, told apart by the
  *			categories of the events
@@ -78,6 +79,11 @@ void af_import_collapsed(struct af_draft *d, const struct af_import_source *in, 
 
 /* Whether a file that begins with the @len bytes at @text is folded text without times. */
 bool af_import_is_collapsed(const char *text, size_t len);
+void af_import_speedscope(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+                          char *complaint, size_t size);
+
+/* Whether a file that begins with the @len bytes at @text is speedscope's. */
+bool af_import_is_speedscope(const char *text, size_t len);
 /* Whether a file that begins with the @len bytes at @text is a profile of pprof's. */
 bool af_import_is_pprof(const char *text, size_t len);
 /* Whether a file that begins with the @len bytes at @text is iaprof's. */
