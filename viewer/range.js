@@ -156,6 +156,7 @@ class Times {
    */
   async tree(whole, label, range) {
     const tracks = this.tracksOf(label);
+    if (!tracks.length) return this.together(whole, range);
     await Promise.all(tracks.map(({ at }) => this.load(at)));
     const index = (name) => whole.weights.findIndex((weight) => weight.name === name);
     const fresh = (columns, w) => (columns[w] ||= new Float64Array(whole.n));
@@ -179,10 +180,29 @@ class Times {
       spreadOver(owner, whole.self[w], whole.self[w], got, fresh(own, w));
       if (s >= 0 && s !== w) spreadOver(owner, whole.self[w], whole.self[s], got, fresh(own, s));
     });
-    if (!own.length) return null;
-    return Object.assign(Object.create(Tree.prototype), whole, {
-      self: whole.self.map((column, w) => own[w] || column), totals: [], owns: [], lefts: [],
-      ranged: own });
+    return own.length ? rangedTree(whole, own) : null;
+  }
+
+  /* The same of a view that is others put together, as far as it is: weights that add up to its. */
+  async together(whole, range) {
+    const labels = [...new Set(this.tracks.map(({ view }) => view).filter(Boolean))];
+    const own = [];
+    const sums = whole.weights.map(() => 0);
+    for (const label of labels) {
+      const from = await this.treeOf(label);
+      const tree = await this.tree(from, label, range);
+      const to = tree && placesIn(whole, tree);
+      if (!to) return null;
+      tree.weights.forEach(({ name }, k) => {
+        const w = whole.weights.findIndex((weight) => weight.name === name);
+        if (w < 0 || (!tree.ranged[k] && tree.total(k)[0] > 0)) return;
+        own[w] ||= new Float64Array(whole.n);
+        sums[w] += from.total(k)[0];
+        tree.self[k].forEach((x, i) => { own[w][to[i]] += x; });
+      });
+    }
+    const sure = own.map((column, w) => (sums[w] && sums[w] === whole.total(w)[0] ? column : null));
+    return sure.some(Boolean) ? rangedTree(whole, sure) : null;
   }
 
   /* By node: the nearest one above, or itself, that executions are of, or -1. */
@@ -198,6 +218,30 @@ class Times {
     }
     return this.views.get(label);
   }
+}
+
+/* @whole with these columns of self, where there are any. */
+function rangedTree(whole, ranged) {
+  return Object.assign(Object.create(Tree.prototype), whole, { ranged, totals: [], owns: [],
+    lefts: [], self: whole.self.map((column, w) => ranged[w] || column) });
+}
+
+/* By node of @tree: the node of @whole with the same path, or null when one has none there. */
+function placesIn(whole, tree) {
+  const to = new Uint32Array(tree.n);
+  const last = new Uint32Array(whole.n); /* by node: the child that was found last */
+  const find = (above, name, child) => {
+    while (child < whole.end[above] && whole.name[child] !== name) child = whole.end[child];
+    return child < whole.end[above] ? child : 0;
+  };
+  for (let i = 1; i < tree.n; i++) {
+    const above = to[tree.parent[i]];
+    to[i] = find(above, tree.name[i], last[above] || above + 1) ||
+      find(above, tree.name[i], above + 1);
+    if (!to[i]) return null;
+    last[above] = to[i];
+  }
+  return to;
 }
 
 /*

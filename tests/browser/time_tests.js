@@ -105,6 +105,30 @@ module.exports = ({ test, app, settle, press, openReport }) => {
     }
   });
 
+  test('a view of all is of the range as those it is made of', 'timed', {}, async (page) => {
+    const both = await page.evaluate(async () => {
+      const { app, parts } = window.aflame;
+      const [cpu, gpu] = await Promise.all(['cpu', 'gpu'].map((label) => app.treeOf(label)));
+      const all = new parts.TreeBuilder(app.names, cpu.weights, cpu.n + gpu.n);
+      for (const tree of [cpu, gpu]) {
+        const to = [0];
+        for (let i = 1; i < tree.n; i++) {
+          to[i] = all.child(to[tree.parent[i]], tree.name[i]);
+          all.self[0][to[i]] += tree.self[0][i];
+          if (tree === cpu) all.self[1][to[i]] += tree.self[1][i];
+        }
+      }
+      const whole = all.finish();
+      const half = await app.times.tree(whole, 'all', { from: 0, to: 2e9 });
+      const rest = await app.times.tree(whole, 'all', { from: 2e9, to: 4e9 });
+      return [half.ranged.map(Boolean), half.total(0)[0] + rest.total(0)[0],
+        half.total(0)[0], (await app.times.tree(cpu, 'cpu', { from: 0, to: 2e9 })).total(0)[0] +
+        (await app.times.tree(gpu, 'gpu', { from: 0, to: 2e9 })).total(0)[0]];
+    });
+    assert.deepEqual(both.slice(0, 2), [[true, true], 5300 * MS]);
+    assert.equal(both[2], both[3]);
+  });
+
   test('a range holds the samples and works in it', 'timed', {}, async (page) => {
     await range(page, 0, 300 * MS);
     assert.deepEqual(await stacks(page), { leaf: [100 * MS, 10], sys_read: [100 * MS, 10],
