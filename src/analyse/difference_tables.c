@@ -462,6 +462,8 @@ struct af_table *af_difference_worse(const struct af_difference *d, struct af_fa
 		worse_row(d, f, t, af_facts_text(f, "%.*s", (int)rows[i].len, rows[i].text),
 		          own ? "self" : "total", own ? &rows[i].own : &rows[i].whole);
 	}
+	if (!t->nr_rows)
+		t->note = "nothing";
 	free(rows);
 	return t;
 }

@@ -18,6 +18,17 @@ enum af_change_kind af_diff_only(const struct af_diff *d)
 	                                   : AF_CHANGE_NONE;
 }
 
+/* What a step takes on a side: of time, as people read it. */
+static const char *step_text(const struct af_diff *d, struct af_facts *f, uint32_t side)
+{
+	const struct af_tree *t = &d->views[0].tree;
+	uint64_t each = t->total[side][0] / d->sides[side].steps;
+
+	return !strcmp(t->weights[side].unit, "ns")
+	           ? af_facts_ns(f, each)
+	           : af_facts_text(f, "%llu", (unsigned long long)each);
+}
+
 const char *af_diff_normalized(const struct af_diff *d, struct af_facts *f)
 {
 	const struct af_difference_look *look = &d->views[0].look;
@@ -29,9 +40,12 @@ const char *af_diff_normalized(const struct af_diff *d, struct af_facts *f)
 	case AF_NORMALIZE_WALL:
 		return af_facts_text(f, "the same time: before counts %.4g times", scale);
 	case AF_NORMALIZE_STEP:
-		return af_facts_text(f, "steps \"%s\", %llu and %llu: before counts %.4g times",
-		                     d->o->step, (unsigned long long)d->sides[0].steps,
-		                     (unsigned long long)d->sides[1].steps, scale);
+		return af_facts_text(f,
+		                     "%llu and %llu steps \"%s\", of %s and %s: before counts "
+		                     "%.4g times",
+		                     (unsigned long long)d->sides[0].steps,
+		                     (unsigned long long)d->sides[1].steps, d->o->step,
+		                     step_text(d, f, 0), step_text(d, f, 1), scale);
 	default:
 		return "as recorded";
 	}

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "cmd/annotate.h"
 #include "cmd/commands.h"
+#include "cmd/diff.h"
 #include "cmd/picture.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
@@ -117,6 +118,24 @@ static int report_annotate(struct report *r, struct af_err *err)
 	return af_annotate_show(r->dir, &shown, err);
 }
 
+/* Of two traces, which it reads itself. */
+static int report_diff(const struct report_options *o, int nr_words, char **words,
+                       struct af_err *err)
+{
+	const struct af_diff_options diff = {
+	    .output = "-",
+	    .view = o->view,
+	    .weight = o->weight,
+	    .by = !o->sort || !strcmp(o->sort, "self") ? "self" : "inclusive",
+	    .json = o->json,
+	    .limit = o->limit == UINT64_MAX ? AF_DIFF_LIMIT : o->limit,
+	};
+
+	if (o->focus.nr || o->hide.nr || o->search.nr)
+		return af_fail_plain(err, -EINVAL, "--focus, --hide and --search are not for diff");
+	return af_diff_run(&diff, nr_words, words, err);
+}
+
 const struct report_kind report_kinds[] = {
     {.name = "summary",
      .what = "the run, its processes and threads, where time went, losses, cost",
@@ -158,6 +177,7 @@ const struct report_kind report_kinds[] = {
      .what = "a kernel's source and instructions, of KERNEL or of the one that took most time",
      .takes_words = true,
      .print = report_annotate},
+    {.name = "diff", .what = "what changed from one trace to another, as `aflame diff` shows it"},
     {.name = NULL},
 };
 
@@ -197,7 +217,7 @@ static int report_words(struct report *r, int nr_words, char **words, struct af_
 	if (!r->kind && nr_words > 1)
 		return af_fail_plain(err, -EINVAL,
 		                     "no report %s: there is summary, top, tree, callers, callees, "
-		                     "gaps, stalls, annotate",
+		                     "gaps, stalls, annotate, diff",
 		                     words[0]);
 	if (r->kind) {
 		words++;
@@ -252,6 +272,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 
 	if (r.options->list && !nr_words)
 		return report_list();
+	if (nr_words && !strcmp(words[0], "diff"))
+		return report_diff(state, nr_words - 1, words + 1, err);
 	int rc = report_words(&r, nr_words, words, err);
 	if (!rc)
 		rc = report_check(&r, err);
@@ -293,7 +315,8 @@ static const struct af_option report_options[] = {
 
 const struct af_command af_command_report = {
     .name = "report",
-    .usage = "[summary|top|tree|callers|callees|gaps|stalls|annotate] [OPTIONS] [FUNCTION] [DIR]",
+    .usage =
+	"[summary|top|tree|callers|callees|gaps|stalls|annotate|diff] [OPTIONS] [FUNCTION] [DIR]",
     .summary = "Print what a trace tells, as tables or a tree",
     .details =
 	"summary: the run, its processes and threads, where CPU and device time went, where\n"
@@ -305,6 +328,7 @@ const struct af_command af_command_report = {
 	"stalls: what instructions of kernels waited for, and what that means. annotate: a "
 	"kernel,\n"
 	"as `aflame annotate` shows it. Both take --gpu-samples.\n"
+	"diff: BEFORE and AFTER, two traces or folded files; `aflame diff` has more options.\n"
 	"What is left out is counted and weighed in a last line, or as `truncated` in JSON.",
     .examples = "aflame report top --json --limit 50\tfor a script or an agent\n"
 		"aflame report top -w off-cpu\tthe functions that waited\n"
