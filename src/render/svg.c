@@ -158,6 +158,18 @@ static uint32_t svg_find_vanished(const struct svg *s, uint32_t *top, uint64_t *
 	return nr;
 }
 
+/* How many of all that vanished are more than chance. */
+static uint32_t svg_vanished_sure(const struct svg *s)
+{
+	const struct af_tree *t = s->tree;
+	uint32_t nr = 0, depth = 0;
+
+	for (uint32_t i = 0; (i = af_tree_next(t, i, i && !t->total[1][i], &depth));)
+		nr +=
+		    svg_vanished(t, i) && af_difference_node(s->picture->look, t, i, false).certain;
+	return nr;
+}
+
 static void svg_list_vanished(struct svg *s, double y)
 {
 	uint32_t top[SVG_VANISHED];
@@ -179,6 +191,8 @@ static void svg_list_vanished(struct svg *s, double y)
 	af_buf_fmt(b, "</title><text x=\"%d\" y=\"%d\">", (int)s->pad, (int)y);
 	af_buf_fmt(b, "Vanished: %u stack%s, ", nr, nr == 1 ? "" : "s");
 	af_label_weight(b, &s->tree->weights[0], sum, s->picture);
+	if (s->picture->look)
+		af_buf_fmt(b, "; %u of them more than noise", svg_vanished_sure(s));
 	af_buf_str(b, "</text></g>\n");
 }
 
