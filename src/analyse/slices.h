@@ -117,8 +117,8 @@ struct af_slices {
 	const struct af_tree *stacks; /* their root's children are processes */
 	const struct af_world *world;
 	uint64_t start_ns; /* of the trace */
-	/* A RUN is a sample, or some with one stack, and these and WORK have all that the trees have
-	 * that the stacks are of. Else samples are joined by function. */
+	/* A RUN is a sample, or some with one stack, and these and WORK have all that the trees
+	 * have that the stacks are of. Else samples are joined by function. */
 	bool adds_up;
 	/* Other clocks of the machine at moments of the trace; foreign_ns 0: not known. */
 	struct af_clock_pair realtime, boottime;

@@ -58,16 +58,18 @@ struct pprof {
 	struct af_profile profile;
 	struct af_strtab strings;
 	struct af_map by_function, by_mapping;
-	uint32_t nr_functions, nr_mappings, nr_locations;
+	struct af_strtab known; /* locations, as bytes; from 1 on */
+	uint32_t nr_functions, nr_mappings;
 	/* What is written of each, in the order of their ids; a main program's mapping goes first.
 	 */
 	struct af_buf samples, mappings, main_mapping, locations, functions;
-	struct af_buf text, packed;
+	struct af_buf text, packed, body;
 
 	/* Of one tree: nodes that are one address, innermost last. */
 	const struct af_tree *tree;
-	struct af_map by_chain; /* chain of the parent and name → location and chain, from 1 on */
-	uint32_t *chains;       /* by node */
+	struct af_map by_chain; /* chain of what it is inlined into, and name → chain, from 1 on */
+	struct af_map by_location; /* chain → location */
+	uint32_t *chains;          /* by node; 0 not met */
 };
 
 /* Protobuf's strings are UTF-8. */
@@ -148,32 +150,43 @@ static uint32_t pprof_mapping(struct pprof *p, uint32_t node, const struct af_sp
 	return p->nr_mappings;
 }
 
-/* From @node, the innermost of its address, up to the one that nothing is below. */
-static void pprof_location(struct pprof *p, uint32_t node)
+/* What a location is besides its id: @node is the innermost of its address. */
+static void location_fill(struct pprof *p, uint32_t node)
 {
 	const struct af_tree *t = p->tree;
 	const struct af_spot *spot = af_tree_spot(t, t->nodes[node].name);
-	uint32_t mapping = pprof_mapping(p, node, spot);
-	struct af_buf *b = &p->locations;
-	size_t at = pb_open(b, PROFILE_LOCATION);
+	struct af_buf *b = &p->body;
 
-	pb_varint(b, LOCATION_ID, ++p->nr_locations);
-	field(b, LOCATION_MAPPING, mapping);
+	b->len = 0;
+	field(b, LOCATION_MAPPING, pprof_mapping(p, node, spot));
 	field(b, LOCATION_ADDRESS, spot->module ? spot->address : 0);
 	for (;; node = t->nodes[node].parent) {
 		spot = af_tree_spot(t, t->nodes[node].name);
-		uint32_t function = pprof_function(p, t->nodes[node].name);
 		size_t line = pb_open(b, LOCATION_LINE);
-		pb_varint(b, LINE_FUNCTION, function);
+		pb_varint(b, LINE_FUNCTION, pprof_function(p, t->nodes[node].name));
 		field(b, LINE_LINE, spot->line);
 		pb_close(b, line);
 		if (!spot->inlined || !t->nodes[node].parent)
 			break;
 	}
-	pb_close(b, at);
 }
 
-/* Locations are made as they are met, and equal ones are one. */
+/* Equal ones are one, of whichever tree. */
+static uint32_t pprof_location(struct pprof *p, uint32_t node)
+{
+	uint32_t before = p->known.nr;
+
+	location_fill(p, node);
+	uint32_t id = af_strtab_id(&p->known, p->body.data, p->body.len);
+	if (id < before)
+		return id;
+	size_t at = pb_open(&p->locations, PROFILE_LOCATION);
+	pb_varint(&p->locations, LOCATION_ID, id);
+	af_buf_add(&p->locations, p->body.data, p->body.len);
+	pb_close(&p->locations, at);
+	return id;
+}
+
 static uint32_t pprof_chain(struct pprof *p, uint32_t node)
 {
 	const struct af_tree *t = p->tree;
@@ -185,11 +198,20 @@ static uint32_t pprof_chain(struct pprof *p, uint32_t node)
 		return p->chains[node];
 	uint64_t above = inlined ? pprof_chain(p, parent) : 0;
 	uint64_t *slot = af_map_at(&p->by_chain, above << 32 | name, &fresh);
-	if (fresh) {
-		pprof_location(p, node);
-		*slot = p->nr_locations;
-	}
+	if (fresh)
+		*slot = p->by_chain.nr;
 	return p->chains[node] = (uint32_t)*slot;
+}
+
+/* The location whose innermost frame @node is. */
+static uint32_t pprof_located(struct pprof *p, uint32_t node)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(&p->by_location, pprof_chain(p, node), &fresh);
+
+	if (fresh)
+		*slot = pprof_location(p, node);
+	return (uint32_t)*slot;
 }
 
 static bool same_text(const struct af_tree *t, uint32_t node, const char *text)
@@ -314,7 +336,7 @@ static void pprof_sample(struct pprof *p, uint32_t tree, uint32_t node)
 
 	p->packed.len = 0;
 	for (uint32_t n = pprof_next(t, node); n; n = pprof_next(t, pprof_above(t, n)))
-		af_buf_add(&p->packed, bytes, pb_put(bytes, pprof_chain(p, n)));
+		af_buf_add(&p->packed, bytes, pb_put(bytes, pprof_located(p, n)));
 	pb_bytes(&p->samples, SAMPLE_LOCATION, p->packed.data, p->packed.len);
 	pprof_values(p, tree, node);
 	for (uint32_t n = node; n; n = t->nodes[n].parent)
@@ -333,6 +355,7 @@ static void pprof_samples(struct pprof *p, uint32_t tree)
 			pprof_sample(p, tree, i);
 	free(p->chains);
 	af_map_free(&p->by_chain);
+	af_map_free(&p->by_location);
 }
 
 static int pprof_begin(struct af_render *r, struct af_err *err)
@@ -341,6 +364,7 @@ static int pprof_begin(struct af_render *r, struct af_err *err)
 
 	(void)err;
 	af_strtab_id_z(&p->strings, "");
+	af_strtab_id_z(&p->known, "");
 	r->state = p;
 	return 0;
 }
@@ -403,10 +427,11 @@ static int pprof_end(struct af_render *r, struct af_err *err)
 	pprof_write(p, &out);
 	int rc = af_out_close(&out);
 	struct af_buf *bufs[] = {&p->samples,   &p->mappings, &p->main_mapping, &p->locations,
-	                         &p->functions, &p->text,     &p->packed};
+	                         &p->functions, &p->text,     &p->packed,       &p->body};
 	for (unsigned i = 0; i < sizeof bufs / sizeof *bufs; i++)
 		af_buf_free(bufs[i]);
 	af_strtab_free(&p->strings);
+	af_strtab_free(&p->known);
 	af_map_free(&p->by_function);
 	af_map_free(&p->by_mapping);
 	free(p);

@@ -47,12 +47,23 @@ bool af_profile_has(const struct af_tree *t, uint32_t node)
 	return false;
 }
 
+const char *af_profile_text(const struct af_tree *t, uint32_t name, size_t *len)
+{
+	static const char unnamed[] = "[unnamed]";
+	const char *text = af_tree_text(t, name, len);
+
+	if (*len)
+		return text;
+	*len = sizeof unnamed - 1;
+	return unnamed;
+}
+
 const char *af_profile_function(const struct af_tree *t, uint32_t name, size_t *len)
 {
 	const char *function = af_tree_spot(t, name)->function;
 
 	if (!function)
-		return af_tree_text(t, name, len);
+		return af_profile_text(t, name, len);
 	*len = strlen(function);
 	return function;
 }

@@ -33,6 +33,9 @@ void af_profile_add(struct af_profile *p, const struct af_tree *t, const char *l
 /* Has the node self weight in any of its tree's columns? */
 bool af_profile_has(const struct af_tree *t, uint32_t node);
 
+/* The frame's text, which is never "": readers take that for no name at all. */
+const char *af_profile_text(const struct af_tree *t, uint32_t name, size_t *len);
+
 /* The frame's function, without file and line where these stand apart. */
 const char *af_profile_function(const struct af_tree *t, uint32_t name, size_t *len);
 

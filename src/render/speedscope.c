@@ -48,7 +48,7 @@ static void frame_text(struct af_buf *b, const struct af_tree *t, uint32_t name)
 {
 	const struct af_spot *spot = af_tree_spot(t, name);
 	size_t len;
-	const char *text = af_tree_text(t, name, &len);
+	const char *text = af_profile_text(t, name, &len);
 
 	b->len = 0;
 	af_buf_str(b, "{\"name\":");

@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+"""What aflame exports for other tools, read back and by those tools.    test_export.py BUILD [WORDS]
+
+The truth is folded text, which tests of its own hold against what was recorded."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "../../live")]
+
+import readers  # noqa: E402
+from tap import Skip, case, equal, expect, run_cases  # noqa: E402
+
+BUILD = os.path.abspath(sys.argv[1])
+AFLAME = os.path.join(BUILD, "src/cmd/aflame")
+MKTRACE = os.path.join(BUILD, "tests/golden/trace/mktrace")
+_work = tempfile.TemporaryDirectory(prefix="aflame-export-")
+WORK = _work.name
+os.environ.update(XDG_CACHE_HOME=WORK + "/cache", AFLAME_NVDISASM="none", HOME=WORK)
+
+TRACES = ["analyse/" + n for n in ("mixed", "reuse", "kernel", "waits", "family", "cuda", "insns",
+                                   "code", "host", "ranges", "twice", "seen", "shared")]
+TRACES += ["timeline/gpu", "timeline/opencl"]
+FORMATS = ("pprof", "speedscope", "firefox", "callgrind", "folded", "perfetto", "chrome")
+
+# Everything that a name can do to a format; a folded line cannot have `;` and newlines in a name.
+HOSTILE = [b'"<a&b>\'', b"]]></script>", b"<!--", b"cr\rx", b"nul\x00in", b"bad\xff\xfe\xc3", b"ends 12",
+           b"ends 1.5", b"\xe2\x82\xac", b"(1) x", b"fn=(2) y", b"\\n\\", b"tab\tx", b"#x", b" blank ",
+           b"a_[k]", b"calls=1 2", b"\x1b[31m", b"%s%n", b"operator()(int)<T>"]
+
+# The same in a trace's strings, as its text form has them, which may have `;` and newlines.
+HOSTILE_MAIN = r"ma;in\x0a\x0d<&>\x22']]></script>\xff 12"
+HOSTILE_KERNEL = r"k;e<r>\xfe\xc3 7"
+
+
+def run(*command, **more):
+    done = subprocess.run(command, capture_output=True, timeout=120, **more)
+    expect(done.returncode == 0, "%s: %s" % (command, done.stderr.decode(errors="replace")))
+    return done
+
+
+def aflame(*args, **more):
+    return run(AFLAME, *args, **more)
+
+
+def trace(name):
+    path = os.path.join(WORK, os.path.basename(name))
+    if not os.path.isdir(path):
+        run(MKTRACE, os.path.join(HERE, "..", name + ".trace"), path)
+    return path
+
+
+def hostile_trace():
+    path = os.path.join(WORK, "hostile")
+    if not os.path.isdir(path):
+        with open(os.path.join(HERE, "../analyse/mixed.trace"), encoding="utf-8") as f:
+            text = f.read()
+        for name in ("main", "block_forward", "Model.step"):
+            text = text.replace('"%s"' % name, '"%s"' % (HOSTILE_MAIN + name))
+        text = text.replace('"saxpy"', '"%s"' % HOSTILE_KERNEL).replace("train.py", "<t>;rain.py")
+        with open(path + ".trace", "w", encoding="utf-8") as f:
+            f.write(text)
+        run(MKTRACE, path + ".trace", path)
+    return path
+
+
+def hostile_folded():
+    path = os.path.join(WORK, "hostile.folded")
+    lines = [b";".join([b"root", name, HOSTILE[i - 1]]) + b" %d" % (i + 1)
+             for i, name in enumerate(HOSTILE)]
+    lines += [b";".join([name, b"recursion", name, b"recursion"]) + b" 3" for name in HOSTILE]
+    with open(path, "wb") as f:
+        f.write(b"\n".join(lines + [b";;empty;; 9", b"big 9007199254740993"]) + b"\n")
+    return path
+
+
+def export(fmt, source, *options):
+    path = os.path.join(WORK, "out." + fmt)
+    said = aflame("export", "--format", fmt, "-o", path, *options, source).stderr.decode()
+    return path, said
+
+
+def flame(path, view, weight):
+    done = subprocess.run([AFLAME, "flame", "--view", view, "-w", weight, path],
+                          capture_output=True, timeout=120)
+    if done.returncode and b"has no" in done.stderr:
+        return {}
+    expect(done.returncode == 0, done.stderr.decode())
+    return readers.folded(done.stdout)
+
+
+COLUMNS = {"cpu": ("cpu", "time"), "samples": ("cpu", "samples"), "off-cpu": ("cpu", "off-cpu"),
+           "gpu": ("gpu", "time"), "launches": ("gpu", "count"), "bytes": ("gpu", "bytes"),
+           "gpu-samples": ("gpu", "samples")}
+
+
+def truth(path):
+    """{column: total} of those that the trace has"""
+    sums = {c: sum(flame(path, *of).values()) for c, of in COLUMNS.items()}
+    return {c: total for c, total in sums.items() if total}
+
+
+def totals(stacks):
+    return {c: sum(s.values()) for c, s in stacks.items() if sum(s.values())}
+
+
+def check_totals(path):
+    want = truth(path)
+    pprof, _ = export("pprof", path)
+    equal(totals(readers.Pprof(pprof).stacks()), want, "pprof's totals")
+    equal(totals(readers.speedscope(export("speedscope", path)[0])), want, "speedscope's totals")
+    total, own, _ = readers.callgrind(export("callgrind", path)[0])
+    equal(total, want, "callgrind's summary")
+    equal(totals(own), want, "callgrind's own costs")
+    firefox, said = export("firefox", path)
+    left_out = "left out" in said
+    for name, got in (("firefox", readers.firefox(firefox)),
+                      ("perfetto", readers.perfetto(export("perfetto", path)[0])),
+                      ("chrome", readers.chrome(export("chrome", path)[0]))):
+        for column in ("cpu", "gpu"):
+            if column in got and not (column == "gpu" and left_out):
+                equal(sum(got[column].values()), want.get(column, 0), "%s's %s" % (name, column))
+
+
+@case("all formats of a trace have the totals of its folded text")
+def _():
+    for name in TRACES:
+        check_totals(trace(name))
+
+
+@case("so they have with hostile names")
+def _():
+    check_totals(hostile_trace())
+
+
+def shown(name):
+    """A name as folded text has it (folded.c), whatever bytes of it were not UTF-8."""
+    name = name.replace(";", ":").replace("\n", "\\n").replace("\t", "\\t")
+    return "".join("\\x%02x" % ord(c) if ord(c) < 32 or ord(c) == 127 else c for c in name)
+
+
+def plain(stack):
+    """A stack of folded text as text, without the suffixes of kinds."""
+    names = [re.sub(r"_\[[kijGg]\]$", "", n.decode(errors="replace")) for n in stack]
+    return tuple(re.sub(r"^\\x23", "#", n) for n in names)
+
+
+def same_stacks(got, want, what):
+    """Invalid UTF-8 and numbers at the end are not the same letters everywhere."""
+    def key(stack):
+        return tuple(re.sub(r"[^ -~]|[ _](?=[0-9.]+$)", "?", shown(n)).replace("??", "?")
+                     .replace("??", "?") for n in stack)
+    fold = lambda stacks: sorted((key(s), n) for s, n in stacks.items())  # noqa: E731
+    equal(fold(got), fold(want), what)
+
+
+@case("folded text goes into each format, stack by stack, whatever its names")
+def _():
+    source = hostile_folded()
+    folded = readers.folded(aflame("export", "--format", "folded", source).stdout)
+    want = {}
+    for stack, weight in folded.items():
+        want[plain(stack)] = want.get(plain(stack), 0) + weight
+    same_stacks(readers.Pprof(export("pprof", source)[0]).stacks()["samples"], want, "pprof")
+    same_stacks(readers.speedscope(export("speedscope", source)[0])["samples"], want, "speedscope")
+    same_stacks(readers.firefox(export("firefox", source)[0])["samples"], want, "firefox")
+    total, own, _ = readers.callgrind(export("callgrind", source)[0])
+    equal(total["samples"], sum(want.values()), "callgrind's summary")
+    equal(sum(own["samples"].values()), sum(want.values()), "callgrind's own costs")
+
+
+@case("fractions stay exact")
+def _():
+    path = os.path.join(WORK, "fractions.folded")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("a;b 0.000001\na;c 1.25\n")
+    want = readers.Fraction(1250001, 10**6)
+    for name, read in (("pprof", lambda p: readers.Pprof(p).stacks()),
+                       ("speedscope", readers.speedscope), ("firefox", readers.firefox)):
+        equal(sum(read(export(name, path)[0])["samples"].values()), want, name)
+
+
+@case("callgrind's functions with what they call are each stack once, with recursion too")
+def _():
+    path = os.path.join(WORK, "recursion.folded")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("m;f;g;f;g 5\nm;f 2\nm;g;f;f 4\nm;g 1\n")
+    _, own, whole = readers.callgrind(export("callgrind", path)[0])
+    equal(dict(own["samples"]), {"m": 0, "f": 6, "g": 6} if "m" in own["samples"]
+          else {"f": 6, "g": 6}, "own")
+    equal(dict(whole["samples"]), {"m": 12, "f": 11, "g": 10}, "with calls")
+
+
+@case("bytes are the same in every run and locale")
+def _():
+    for fmt in FORMATS:
+        first = aflame("export", "--format", fmt, trace("timeline/gpu")).stdout
+        expect(first, fmt)
+        for locale in ("C", "tr_TR.UTF-8", "C.UTF-8"):
+            again = aflame("export", "--format", fmt, trace("timeline/gpu"),
+                           env=dict(os.environ, LC_ALL=locale, TZ="Asia/Tokyo")).stdout
+            equal(again == first, True, "%s in %s" % (fmt, locale))
+
+
+@case("pprof has threads, devices, streams, stall reasons, lines and what was inlined")
+def _():
+    p = readers.Pprof(export("pprof", trace("analyse/mixed"))[0])
+    stack, _, labels = next(s for s in p.samples if s[1][p.columns.index("cpu")] == 800)
+    equal(labels, {"process": "app", "pid": 101, "thread": "app", "tid": 101}, "labels")
+    equal(stack[-1], [("block_forward", 12, ""), ("enqueue", 7, "")], "an address")
+    equal(stack[-2], [("Model.step", 11, "/home/me/train.py")], "a line of Python")
+    p = readers.Pprof(export("pprof", trace("analyse/insns"))[0])
+    labels = [s[2] for s in p.samples if "stall" in s[2] and "stream" in s[2]]
+    expect({"gpu", "stream", "stall", "instruction"} <= set(labels[0]), labels[0])
+    with_id = [m for m in p.mappings.values() if m[6]]
+    expect(all(re.fullmatch("[0-9a-f]+", p.strings[m[6][0]]) for m in with_id), "build-ids")
+
+
+@case("what cannot be is said")
+def _():
+    for words, *args in (("name the format", "export", trace("analyse/mixed")),
+                         ("is none", "export", "--format", "perfetto", hostile_folded()),
+                         ("takes one of", "export", "--format", "x", trace("analyse/mixed")),
+                         ("No space left", "export", "--format", "pprof", "-o", "/dev/full",
+                          trace("analyse/mixed"))):
+        done = subprocess.run([AFLAME, *args], capture_output=True, timeout=60)
+        expect(done.returncode and words in done.stderr.decode(), (words, done.stderr))
+
+
+# The judges: tools of others. What is not installed here is skipped.
+
+def judge(tool):
+    path = shutil.which(tool)
+    if not path:
+        raise Skip("no %s here" % tool)
+    return path
+
+
+def pprof_tool(*args):
+    go = judge("go")
+    if subprocess.run([go, "tool", "-n", "pprof"], capture_output=True).returncode:
+        raise Skip("this go has no pprof")
+    return run(go, "tool", "pprof", *args).stdout.decode()
+
+
+def report_top(path, view):
+    """{function: self}: Python's and devices' functions without their lines, as pprof has them"""
+    found = {}
+    report = json.loads(aflame("report", "top", "--json", "-n", "0", "--view", view, path).stdout)
+    table = next(t for t in report["tables"] if t["columns"][0]["title"] == "Function")
+    for row in table["rows"]:
+        name = row[0]
+        if row[5] in ("python", "gpu"):
+            name = re.sub(r" \([^ ]+\)$", "", name)
+        found[name] = found.get(name, 0) + row[1]
+    return {name: own for name, own in found.items() if own}
+
+
+@case("go tool pprof -top says what aflame report top says")
+def _():
+    for name, column in (("mixed", "cpu"), ("mixed", "gpu"), ("kernel", "cpu"), ("cuda", "gpu"),
+                         ("reuse", "cpu"), ("code", "gpu")):
+        path, _ = export("pprof", trace("analyse/" + name))
+        text = pprof_tool("-top", "-sample_index=" + column, "-unit=ns", "-nodefraction=0",
+                          "-nodecount=10000", path)
+        got = {}
+        for line in text.split("flat%")[-1].splitlines()[1:]:
+            flat, _, _, _, _, function = line.split(None, 5)
+            if flat != "0":
+                function = re.sub(r" \((partial-)?inline\)$", "", function)
+                got[function] = got.get(function, 0) + int(flat.replace("ns", ""))
+        equal(got, report_top(trace("analyse/" + name), column), "%s's %s" % (name, column))
+
+
+@case("go tool pprof reads every trace, and text of hostile names")
+def _():
+    sources = [trace(name) for name in TRACES] + [hostile_trace(), hostile_folded()]
+    for source in sources:
+        path, _ = export("pprof", source)
+        raw = pprof_tool("-raw", path)
+        located = raw[raw.index("\nLocations"):raw.index("\nMappings")]
+        equal(len(re.findall(r"^ *\d+: 0x", located, re.M)), len(readers.Pprof(path).locations),
+              "locations of " + source)
+
+
+def decode(proto_dir, proto, kind, data):
+    text = run(judge("protoc"), "-I", proto_dir, "--decode=" + kind, proto, input=data).stdout
+    unknown = re.findall(rb"^ *\d+[: ].*$", text, re.M)
+    equal(unknown, [], "fields that the schema does not have")
+    return text
+
+
+@case("protoc reads pprof's profiles and Perfetto's traces by their schemas, every field")
+def _():
+    for source in [trace(name) for name in TRACES] + [hostile_trace()]:
+        with open(export("pprof", source)[0], "rb") as f:
+            data = readers.gzip.decompress(f.read())
+        expect(b"sample_type" in decode(HERE, "profile.proto", "perftools.profiles.Profile", data),
+               source)
+        with open(export("perfetto", source)[0], "rb") as f:
+            text = decode(HERE + "/../timeline", "perfetto.proto", "perfetto.protos.Trace",
+                          f.read())
+        expect(b"trace_packet_defaults" in text, source)
+
+
+@case("callgrind_annotate says what aflame report top says")
+def _():
+    annotate = judge("callgrind_annotate")
+    for name, event in (("mixed", "cpu"), ("cuda", "gpu"), ("kernel", "cpu")):
+        path, _ = export("callgrind", trace("analyse/" + name))
+        text = run(annotate, "--threshold=100", "--show=" + event, "--sort=" + event,
+                   path).stdout.decode()
+        got = {}
+        for line in text.splitlines():
+            row = re.match(r" *([\d,]+) \([ \d.]+%\)  (.*?):([^/]*?)(?: \[[^\]]*\])?$", line)
+            if row:
+                got[row[3]] = got.get(row[3], 0) + int(row[1].replace(",", ""))
+        equal(got, report_top(trace("analyse/" + name), event), "%s's %s" % (name, event))
+        total = re.search(r"([\d,]+) \(100.0%\)  PROGRAM TOTALS", text)
+        equal(int(total[1].replace(",", "")), truth(trace("analyse/" + name))[event], "in all")
+
+
+run_cases()
