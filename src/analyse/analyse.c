@@ -153,8 +153,7 @@ static void analysis_clocks(struct analysis *a)
 static void analysis_device_sample(struct analysis *a, const struct af_event *ev)
 {
 	analysis_clocks(a);
-	if (af_within_window(&a->world.within, ev))
-		af_attribution_event(&a->attribution, &a->world, ev);
+	af_attribution_event(&a->attribution, &a->world, ev);
 }
 
 /* So does host code, which there is when a device is the host. Then no kernel has run yet. */

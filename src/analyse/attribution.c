@@ -82,6 +82,14 @@ static void attribution_settle_all(struct af_attribution *a, const struct af_wor
 	p->settled_ns = p->now_ns;
 }
 
+static void window_empty(struct attribution_private *p, struct attribution_window *win)
+{
+	p->held -= win->nr;
+	free(win->counts);
+	win->counts = NULL;
+	win->nr = win->cap = 0;
+}
+
 /* Windows of which no event told; they may still be held when all else is settled. */
 static void attribution_give_up_unknown(struct af_attribution *a, const struct af_world *w)
 {
@@ -91,13 +99,13 @@ static void attribution_give_up_unknown(struct af_attribution *a, const struct a
 		struct attribution_window *win = &p->windows[i];
 		if (win->place || !win->nr)
 			continue;
-		uint32_t place = place_of(a, win->process, 0);
-		win = &p->windows[i];
-		attribution_give_up(a, w, place, win->counts, win->nr);
-		p->held -= win->nr;
-		free(win->counts);
-		win->counts = NULL;
-		win->nr = win->cap = 0;
+		/* When they were is not known, so they are not within any time. */
+		if (!w->within.to_ns) {
+			uint32_t place = place_of(a, win->process, 0);
+			win = &p->windows[i];
+			attribution_give_up(a, w, place, win->counts, win->nr);
+		}
+		window_empty(p, win);
 	}
 }
 
@@ -151,7 +159,8 @@ static uint64_t window_near(const struct attribution_window *win, uint64_t near_
 	return ns > near_ns ? ns : near_ns;
 }
 
-static void take_window(struct af_attribution *a, const struct af_event *ev)
+static void take_window(struct af_attribution *a, const struct af_world *w,
+                        const struct af_event *ev)
 {
 	struct attribution_private *p = a->private_;
 	struct af_ev_gpu_window fixed;
@@ -167,6 +176,11 @@ static void take_window(struct af_attribution *a, const struct af_event *ev)
 	win->flags = fixed.flags;
 	win->start_ns = fixed.start_ns;
 	win->end_ns = fixed.end_ns;
+	win->outside = !af_within_moment(&w->within, fixed.end_ns);
+	if (win->outside) {
+		window_empty(p, win);
+		return;
+	}
 	p->places[at].near_ns = window_near(win, p->places[at].near_ns);
 	window_hold(p, win);
 	d->windows++;
@@ -194,6 +208,8 @@ static void take_sample(struct af_attribution *a, const struct af_event *ev)
 	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
 		return;
 	struct attribution_window *win = window_of(p, ev->process, fixed.window);
+	if (win->outside)
+		return;
 	for (uint32_t i = 0; i + 1 < tails[0].len; i += 2) {
 		uint32_t count = word(&tails[0], i + 1);
 		if (!count)
@@ -219,7 +235,7 @@ void af_attribution_event(struct af_attribution *a, const struct af_world *w,
 		return;
 	attribution_open(a);
 	if (ev->kind == AF_KIND_GPU_WINDOW)
-		take_window(a, ev);
+		take_window(a, w, ev);
 	else if (ev->kind == AF_KIND_GPU_SAMPLE)
 		take_sample(a, ev);
 	attribution_now(a, w, ev->time_ns);

@@ -19,8 +19,9 @@ struct attribution_count {
 struct attribution_window {
 	uint32_t process, place; /* place: 0 until the window's own event comes */
 	uint32_t flags;
-	bool tried;  /* what is left of it found nothing */
-	bool listed; /* its place has it among the windows that are held */
+	bool outside; /* of the time that is asked for: it has no counts */
+	bool tried;   /* what is left of it found nothing */
+	bool listed;  /* its place has it among the windows that are held */
 	uint64_t start_ns, end_ns;
 	struct attribution_count *counts;
 	uint32_t nr, cap;

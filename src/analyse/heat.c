@@ -76,7 +76,8 @@ static void heat_until(struct heat *h, const struct af_heat *asked, uint64_t end
 /* Since the cells begin. */
 static uint64_t since(const struct af_world *w, uint64_t time_ns)
 {
-	uint64_t first_ns = w->within.to_ns ? w->within.from_ns : w->within.start_ns;
+	const struct af_within *in = &w->within;
+	uint64_t first_ns = in->from_ns > in->start_ns ? in->from_ns : in->start_ns;
 
 	return time_ns > first_ns ? time_ns - first_ns : 0;
 }

@@ -104,7 +104,7 @@ void heat_intervals_table(const struct heat *h, const struct af_world *w, struct
 	static const struct af_tree_weight none = {"none", ""};
 	struct af_facts *f = &out->facts;
 	struct af_table *t = af_facts_table(f, "intervals", "Intervals", columns, 6);
-	uint64_t from_ns = w->within.to_ns ? w->within.from_ns - w->within.start_ns : 0;
+	uint64_t from_ns = w->within.asked->from_ns;
 	struct af_tree names;
 
 	af_tree_open(&names, &none, 1);

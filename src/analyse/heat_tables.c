@@ -22,7 +22,7 @@ static void table_about(const struct heat *h, const struct af_world *w, struct a
 	struct af_table *t = af_facts_table(&out->facts, "heat_about", "The map", columns, 7);
 	struct af_cell *c = af_table_row(&out->facts, t);
 	uint64_t period_ns = h->cells.each_ns * AF_HEAT_ROWS;
-	uint64_t from_ns = w->within.to_ns ? w->within.from_ns - w->within.start_ns : 0;
+	uint64_t from_ns = w->within.asked->from_ns;
 
 	c[AF_HEAT_VIEW].text = asked->gpu ? "gpu" : "cpu";
 	c[AF_HEAT_PERIOD].value = period_ns;
@@ -44,7 +44,7 @@ static void table_cells(const struct heat *h, const struct af_world *w, struct a
 	    [AF_HEAT_TIME] = {asked->gpu ? "Busy" : "Time", AF_CELL_NS},
 	};
 	struct af_table *t = af_facts_table(&out->facts, "heat", "Heat map", columns, 5);
-	uint64_t from_ns = w->within.to_ns ? w->within.from_ns - w->within.start_ns : 0;
+	uint64_t from_ns = w->within.asked->from_ns;
 	uint32_t nr = h->cells.nr > h->nr_counts ? h->cells.nr : h->nr_counts;
 
 	for (uint32_t i = 0; i < nr; i++) {

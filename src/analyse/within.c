@@ -13,14 +13,11 @@ void af_within_set(struct af_within *in, uint64_t start_ns, const struct af_aske
 	in->start_ns = start_ns;
 	if (!from_ns && !to_ns)
 		return;
-	in->from_ns = from_ns < UINT64_MAX - start_ns ? start_ns + from_ns : UINT64_MAX;
+	/* What reaches to before the trace began is in its first piece of time. */
+	in->from_ns = from_ns && from_ns < UINT64_MAX - start_ns ? start_ns + from_ns
+	              : from_ns                                  ? UINT64_MAX
+	                                                         : 0;
 	in->to_ns = to_ns && to_ns < UINT64_MAX - start_ns ? start_ns + to_ns : UINT64_MAX;
-}
-
-void af_within_free(struct af_within *in)
-{
-	af_map_free(&in->windows);
-	*in = (struct af_within){0};
 }
 
 uint64_t af_within_ns(const struct af_within *in, uint64_t start_ns, uint64_t end_ns)
@@ -102,23 +99,4 @@ bool af_within_event(const struct af_within *in, const struct af_event *ev)
 	default:
 		return true;
 	}
-}
-
-bool af_within_window(struct af_within *in, const struct af_event *ev)
-{
-	struct af_ev_gpu_window window;
-	struct af_ev_gpu_sample sample;
-
-	if (!in->to_ns)
-		return true;
-	if (ev->kind == AF_KIND_GPU_WINDOW) {
-		if (!af_event_decode(ev, &window, sizeof window, NULL) ||
-		    !af_within_moment(in, window.end_ns))
-			return false;
-		*af_map_at(&in->windows, (uint64_t)ev->process << 32 | window.window, NULL) = 1;
-	} else if (ev->kind == AF_KIND_GPU_SAMPLE) {
-		return af_event_decode(ev, &sample, sizeof sample, NULL) &&
-		       af_map_get(&in->windows, (uint64_t)ev->process << 32 | sample.window);
-	}
-	return true;
 }

@@ -18,8 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/map.h"
-
 struct af_asked;
 struct af_event;
 struct af_sample;
@@ -31,12 +29,10 @@ struct af_within {
 	const struct af_asked *asked; /* lives as long */
 	uint64_t start_ns;            /* of the trace */
 	uint64_t from_ns, to_ns;      /* of the trace's clock; to_ns 0: no bounds */
-	struct af_map windows;        /* private: of instruction samples, those within */
 };
 
 /* What is @asked of a trace that began at @start_ns. */
 void af_within_set(struct af_within *in, uint64_t start_ns, const struct af_asked *asked);
-void af_within_free(struct af_within *in);
 
 /* How much of it lies within. */
 uint64_t af_within_ns(const struct af_within *in, uint64_t start_ns, uint64_t end_ns);
@@ -51,8 +47,5 @@ bool af_within_work(const struct af_within *in, const struct af_world *w, struct
 
 /* Are passes to be told of @ev? Also of what nobody asks to be within: definitions. */
 bool af_within_event(const struct af_within *in, const struct af_event *ev);
-
-/* Is a window of samples of instructions, or a sample of one, within? In order of time. */
-bool af_within_window(struct af_within *in, const struct af_event *ev);
 
 #endif

@@ -33,7 +33,6 @@ void af_world_close(struct af_world *w)
 	free(w->host_codes);
 	af_clocks_free(&w->clocks);
 	af_doings_free(&w->doings);
-	af_within_free(&w->within);
 	af_strtab_free(&w->strings);
 	af_arena_free(&w->arena);
 	*w = (struct af_world){0};

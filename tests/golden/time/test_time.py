@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""Time: the slices in report.html add up to its trees, times next to each other to the whole, and a
+heat map to the slices. Traces are those of the other golden tests.
+
+    test_time.py MKTRACE AFLAME [WORDS]     UPDATE=1 rewrites the heat maps that are expected"""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import xml.dom.minidom
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "../../live"), HERE]
+MKTRACE, AFLAME = map(os.path.abspath, sys.argv[1:3])
+del sys.argv[1]
+
+from page import Page
+from tap import case, equal, expect, note, run_cases
+
+_work = tempfile.TemporaryDirectory(prefix="aflame-time-")
+WORK = _work.name
+os.environ.update(XDG_CACHE_HOME=WORK, AFLAME_NVDISASM="none")
+PATHS = sorted(
+    path
+    for kind in ("analyse", "annotate", "timeline", "trace")
+    for path in glob.glob(os.path.join(HERE, "..", kind, "*.trace"))
+)
+TRACES = {}
+
+
+def trace(name):
+    if name not in TRACES:
+        path = next(p for p in PATHS if os.path.basename(p) == name + ".trace")
+        TRACES[name] = os.path.join(WORK, name)
+        subprocess.run([MKTRACE, path, TRACES[name]], check=True)
+    return TRACES[name]
+
+
+NAMES = [os.path.basename(path)[:-6] for path in PATHS]
+
+
+def run(*words, status=0):
+    done = subprocess.run(
+        [AFLAME, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True
+    )
+    equal(done.returncode, status, "exit status of %s: %s" % (" ".join(words), done.stderr))
+    return done.stdout if not status else done.stderr
+
+
+def page(name, *options):
+    return Page(run("flame", "-o", "-", "--format", "html", *options, trace(name)))
+
+
+def folded(name, *options):
+    """stack → weight; nothing where the trace has nothing of it."""
+    done = subprocess.run(
+        [AFLAME, "flame", *options, trace(name)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    return {
+        line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in done.stdout.splitlines()
+    }
+
+
+def check_sums(name, *options):
+    shown = page(name, *options)
+    if not shown.time or shown.time["left_out"]:
+        return 0
+    checked = 0
+    for label in ("cpu", "gpu"):
+        if label not in shown.trees:
+            continue
+        slices = shown.of_view(label)
+        what = "%s %s %s" % (name, " ".join(options), label)
+        equal(sum(s.weight for s in slices), shown.total(label, "time"), what)
+        if label == "cpu":
+            equal(sum(s.count for s in slices), shown.total(label, "samples"), what)
+        expect(all(s.node > 1 for s in slices), "%s: a slice has no node" % what)
+        nodes = [shown.names[name] for name in shown.trees[label][1]]
+        # A graph that was timed as a whole is the frame of the graph.
+        for one in slices:
+            name = nodes[one.node - 1]
+            expect(name == shown.names[one.name] or name.startswith("[graph "), what + name)
+        checked += len(slices)
+    return checked
+
+
+@case("the slices of a page weigh what its trees do, to the nanosecond")
+def _():
+    note("%d slices" % sum(check_sums(name) for name in NAMES))
+    expect(check_sums("ranges"), "no slices were looked at")
+
+
+@case("so they do by device, by stream, by range, and inside of one")
+def _():
+    for name in ("cuda", "ranges", "insns", "shared", "idle", "host"):
+        for options in (["--group", "device"], ["--group", "stream"], ["--group", "rank"]):
+            check_sums(name, *options)
+    expect(check_sums("ranges", "--ranges"), "no slices")
+    expect(check_sums("ranges", "--range", "step"), "no slices")
+    expect(check_sums("ranges", "--ranges", "--range", "forward"), "no slices")
+
+
+@case("each node has by its slices what the tree has there and below")
+def _():
+    shown = page("idle")
+    weights, nodes = shown.trees["cpu"]
+    by_node = [0] * len(nodes)
+    for one in shown.of_view("cpu"):
+        by_node[one.node - 1] += one.weight
+    equal(by_node, weights["time"], "self time")
+
+
+@case("arrows lead from calls to their work")
+def _():
+    for name, least in (("cuda", 3), ("gpu", 1), ("opencl", 2)):
+        shown = page(name)
+        calls, works = set(), set()
+        for index, track in enumerate(shown.tracks):
+            flows = {s.flow for s in shown.slices(index)} if track["slice"] else set()
+            if track["slice"] == "call":
+                calls |= flows - {None}
+            else:
+                works |= flows - {None}
+        expect(len(calls & works) >= least, "%s: %d arrows" % (name, len(calls & works)))
+        expect(works <= calls, "%s: an arrow comes from nowhere" % name)
+
+
+@case("tracks stand after their parents, and counters have points in order")
+def _():
+    for name in NAMES:
+        shown = page(name)
+        for index, track in enumerate(shown.tracks):
+            expect(-1 <= track["parent"] < index, "%s: track %d" % (name, index))
+            if track["kind"] == "counter":
+                times = [time for time, _ in shown.points(index)]
+                equal(times, sorted(times), "times")
+
+
+@case("a page is the same bytes each time")
+def _():
+    for name in ("cuda", "ranges", "host"):
+        equal(page(name).text, page(name).text, "page")
+
+
+def pieces(ends):
+    """Options for the time up to each of @ends, in ns, and for what comes after."""
+    before = None
+    for end in ends + [None]:
+        options = ["--from", "%dns" % before] if before else []
+        yield options + (["--to", "%dns" % end] if end else [])
+        before = end
+
+
+@case("times next to each other add up to the whole")
+def _():
+    for name, ends in (
+        ("idle", [600, 1300, 3000]),
+        ("cuda", [1000, 1250, 1350, 2500]),
+        ("ranges", [1100, 1175, 1900, 4000]),
+        ("host", [200, 250, 333]),
+        ("insns", [1000, 40000000]),
+        ("kernel", [20, 41]),
+        ("waits", [10, 25, 33]),
+    ):
+        for view in ("cpu", "gpu", "all"):
+            for weight in ("time", "samples", "off-cpu"):
+                options = ["--view", view, "-w", weight]
+                whole, parts = folded(name, *options), {}
+                for piece in pieces(ends):
+                    for stack, value in folded(name, *options, *piece).items():
+                        parts[stack] = parts.get(stack, 0) + value
+                if view != "cpu" and name in ("insns", "host"):
+                    # Below kernels time is split by the samples of each piece, and samples are
+                    # split over what ran: where depends on the windows that there are.
+                    whole, parts = sum(whole.values()), sum(parts.values())
+                    # Three are of a window whose time the trace does not have.
+                    parts += 3 if (name, weight) == ("insns", "samples") else 0
+                equal(parts, whole, "%s %s %s" % (name, view, weight))
+
+
+@case("a page of a time has the slices and the trees of that time")
+def _():
+    for name, options in (
+        ("idle", ["--from", "600ns", "--to", "1300ns"]),
+        ("cuda", ["--from", "1250ns"]),
+        ("ranges", ["--to", "1900ns"]),
+    ):
+        expect(check_sums(name, *options), "%s: no slices" % name)
+        shown = page(name, *options)
+        for view in ("cpu", "gpu"):
+            if view in shown.trees:
+                flame = folded(name, "--view", view, *options)
+                equal(shown.total(view, "time"), sum(flame.values()), "%s %s" % (name, view))
+
+
+def scope(name, *options):
+    text = run("flamescope", "--json", *options, trace(name))
+    return {table["name"]: table["rows"] for table in json.loads(text)["tables"]}
+
+
+def cells_of(shown, view, each):
+    """Samples by the moments of slices with one each, or ns, by cell: as the page does it."""
+    cells = {}
+    for one in shown.of_view(view):
+        if view == "cpu":
+            equal(one.count, 1, "samples of a slice")
+            cell = max(0, one.start + one.length - 1) // each
+            cells[cell] = cells.get(cell, 0) + 1
+            continue
+        at, end = one.start, one.start + one.length
+        while at < end:
+            cell = at // each
+            part = min(end, (cell + 1) * each) - at
+            cells[cell] = cells.get(cell, 0) + part
+            at += part
+    return cells
+
+
+@case("a heat map has what the slices have")
+def _():
+    for name, view in (("idle", "gpu"), ("cuda", "gpu"), ("ranges", "cpu"), ("reuse", "cpu")):
+        shown = page(name)
+        for period in (1000, 10000):
+            tables = scope(name, "--view", view, "--period", "%dns" % period)
+            each = period // 50
+            column = 3 if view == "cpu" else 4
+            got = {r[0] * 50 + r[1]: r[column] for r in tables["heat"] if r[column]}
+            equal(got, cells_of(shown, view, each), "%s in %d ns" % (name, period))
+            expect(all(r[2] == (r[0] * 50 + r[1]) * each for r in tables["heat"]), "starts")
+
+
+@case("of a thread or a device there is what it did, and nothing where it is none")
+def _():
+    whole = folded("ranges", "--view", "cpu")
+    parts = {}
+    for thread in ("101", "102"):
+        text = run("flamescope", "--from", "1ns", "--thread", thread, trace("ranges"))
+        for line in text.splitlines():
+            stack, value = line.rsplit(" ", 1)
+            parts[stack] = parts.get(stack, 0) + int(value)
+    equal(parts, whole, "both threads")
+    equal(
+        scope("idle", "--device", "1")["heat"],
+        scope("idle", "--view", "gpu")["heat"],
+        "the only device",
+    )
+    said = run("flamescope", "--thread", "7", trace("ranges"), status=1)
+    expect("has nothing for --view cpu of what is asked for" in said, said)
+
+
+@case("intervals are a series, as lines and as files")
+def _():
+    rows = scope("family", "--interval", "1s")["intervals"]
+    expect(rows[0][0] == 0 and all(a[1] == b[0] for a, b in zip(rows, rows[1:])), rows)
+    equal(sum(r[2] for r in rows), page("family").total("cpu", "samples"), "samples")
+    out = os.path.join(WORK, "part.folded")
+    files = run("flamescope", "--interval", "1s", "-o", out, trace("family")).splitlines()
+    equal(sorted(files), files, "the names of files, in order of time")
+    total = 0
+    for path in files:
+        with open(path, encoding="utf-8") as f:
+            total += sum(int(line.rsplit(" ", 1)[1]) for line in f)
+    equal(total, page("family").total("cpu", "time"), "time in all files")
+
+
+def expected(name, text):
+    path = os.path.join(HERE, name)
+    if os.environ.get("UPDATE"):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+    with open(path, encoding="utf-8") as f:
+        equal(text, f.read(), name)
+
+
+@case("the heat map as text and as SVG")
+def _():
+    os.environ["COLUMNS"] = "100"
+    expected("ranges.txt", run("flamescope", trace("ranges")))
+    expected("idle.txt", run("flamescope", "--view", "gpu", "--period", "1us", trace("idle")))
+    out = os.path.join(WORK, "idle.svg")
+    run("flamescope", "--view", "gpu", "--period", "1us", "--title", "<&>", "-o", out, trace("idle"))
+    with open(out, encoding="utf-8") as f:
+        svg = f.read()
+    xml.dom.minidom.parseString(svg)
+    expected("idle.svg", svg)
+
+
+@case("what cannot be asked is refused in words")
+def _():
+    for words, text in (
+        (["flame", "--from", "2s", "--to", "1s"], "--to is not after --from"),
+        (["flame", "--folded", "-", "--from", "1s"], "folded text has no times"),
+        (["flamescope", "--from", "2s", "--to", "1s"], "--to is not after --from"),
+        (["flamescope", "-o", "map.html"], "a heat map goes to .svg"),
+        (["flamescope", "--to", "1s", "-o", "x.gif"], "a flame graph goes to .svg"),
+        (["flamescope", "--view", "cpu", "--device", "1"], "--device is for --view gpu"),
+        (["flamescope", "--period", "7ns"], "--period takes"),
+    ):
+        said = run(*words, *([] if "--folded" in words else [trace("idle")]), status=2)
+        expect(text in said, said)
+    said = run("flame", "--view", "gpu", "--from", "1h", trace("idle"), status=1)
+    expect("has nothing for --view gpu in that time" in said, said)
+
+
+run_cases()
