@@ -1,0 +1,143 @@
+/* See run_twins. Arguments: aflame, a folder to work in, traces. */
+'use strict';
+
+const assert = require('node:assert/strict');
+const path = require('node:path');
+const { execFileSync } = require('node:child_process');
+const { withChromium, withWindow, openReport } = require('./browser.js');
+
+const [aflame, work, ...traces] = process.argv.slice(2);
+const run = (...args) => execFileSync(aflame, args, { encoding: 'utf8', stdio: 'pipe',
+  maxBuffer: 2 ** 30 });
+
+/* Names as they are in both: text writes control characters as \x01, the page as pictures. */
+const plain = (name) => name.replace(/[\u2400-\u2421]/g, (c) => `\\x${(c.charCodeAt(0) === 0x2421
+  ? 127 : c.charCodeAt(0) - 0x2400).toString(16).padStart(2, '0')}`)
+  .replace(/[\x00-\x1f\x7f]/g, (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`);
+
+/* Of a page: the functions of a view with their time, and its stacks. */
+const shown = (page, view, range) => page.evaluate(async ([label, part]) => {
+  const { app } = window.aflame;
+  await app.update({ view: label, w: 'time', from: part ? String(part[0]) : '',
+    to: part ? String(part[1]) : '' });
+  const tree = app.forward;
+  const w = tree.weights.findIndex(({ name }) => name === 'time');
+  const { ids, self, total } = tree.functions(0);
+  const stacks = {};
+  for (let i = 1; i < tree.n; i++) {
+    if (!tree.self[w][i]) continue;
+    const stack = tree.path(i).map((node) => tree.text(node)).join(';');
+    stacks[stack] = (stacks[stack] || 0) + tree.self[w][i];
+  }
+  /*
+   * Samples that found the same are one slice: where a range cuts it, the page takes a part in
+   * proportion, text the samples that are in there. They differ by no more than what the slice
+   * weighs beside its length.
+   */
+  let slack = 0;
+  for (const track of part ? app.times.tracks : []) {
+    if (track.slice !== 'run' || (label !== 'all' && track.view !== label)) continue;
+    for (const { n, start, cum, weight } of app.times.loaded[track.at] || [])
+      for (let i = 0; i < n && weight; i++) {
+        const long = cum[i + 1] - cum[i];
+        if (part.some((t) => start[i] <= t && t < start[i] + long) && weight[i] !== long)
+          slack += Math.abs(weight[i] - long) + 1;
+      }
+  }
+  return { total: tree.total(w)[0], stacks, slack,
+    spread: app.times.tracksOf(label).some((track) => track.spread),
+    ranged: Boolean(tree.ranged?.[w]),
+    functions: ids.filter((id) => total[w][id] > 0)
+      .map((id) => [app.names.text[id], self[w][id], total[w][id]]) };
+}, [view, range]);
+
+/* Rows of the same name as one, in a fixed order. */
+function byName(rows) {
+  const sums = {};
+  for (const [name, ...numbers] of rows) {
+    const key = plain(name);
+    sums[key] = (sums[key] || numbers.map(() => 0)).map((x, k) => x + numbers[k]);
+  }
+  return Object.entries(sums).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function folded(trace, view, from, to) {
+  let text;
+  try {
+    text = run('flame', '--view', view, '--from', `${from}ns`, '--to', `${to}ns`, '--depth',
+      'kernel', trace);
+  } catch (error) {
+    if (!/has nothing for/.test(error.stderr)) throw error;
+    return [];
+  }
+  return text.split('\n').filter(Boolean).map((line) => {
+    const at = line.lastIndexOf(' ');
+    return [line.slice(0, at).replace(/_\[[kijGg]\]/g, ''), Number(line.slice(at + 1))];
+  });
+}
+
+async function check(page, trace, say) {
+  const { views, span } = await page.evaluate(() => {
+    const { app } = window.aflame;
+    return { views: app.meta.trees.map(({ label }) => label), span: app.times.span };
+  });
+  for (const view of views.filter((label) => ['cpu', 'gpu', 'all'].includes(label))) {
+    const whole = await shown(page, view, null);
+    const twin = JSON.parse(run('report', 'top', '--json', '-n', '0', '--sort', 'total', '--view',
+      view, trace));
+    await say(`${view}: all functions weigh what report top says`, () => {
+      const { rows } = twin.tables[0];
+      assert.equal(whole.total, twin.all);
+      assert.deepEqual(byName(whole.functions), byName(rows.map((row) => [row[0], row[1], row[3]])));
+    });
+    const full = await shown(page, view, [0, span]);
+    await say(`${view}: the whole run as a range is the whole run`, () => {
+      assert.deepEqual(full.stacks, whole.stacks);
+    });
+    let sum = 0;
+    const cuts = [0, 0.31, 0.32, 0.5, 0.77, 1].map((part) => Math.floor(span * part));
+    for (let k = 1; k < cuts.length; k++) {
+      const part = await shown(page, view, [cuts[k - 1], cuts[k]]);
+      sum += part.total;
+      if (!part.ranged) continue; /* the page says that it is of the whole run */
+      const lines = folded(trace, view, cuts[k - 1], k === cuts.length - 1 ? span + 1 : cuts[k]);
+      await say(`${view} from ${cuts[k - 1]} to ${cuts[k]} ns: flame --from --to agrees`, () => {
+        const total = lines.reduce((all, [, value]) => all + value, 0);
+        assert.ok(Math.abs(part.total - total) <= part.slack, `${part.total} in the page, ${
+          total} in text, ${part.slack} ns of slices are cut`);
+        if (!part.spread && view !== 'all' && !part.slack)
+          assert.deepEqual(byName(Object.entries(part.stacks)), byName(lines));
+      });
+    }
+    if (whole.total && full.ranged)
+      await say(`${view}: parts add up`, () => assert.equal(sum, whole.total));
+  }
+}
+
+withChromium((browser) => withWindow(browser, {}, async (context) => {
+  let nr = 0;
+  for (const trace of traces) {
+    const file = path.join(work, `${path.basename(trace)}.html`);
+    run('flame', '-o', file, trace);
+    const page = await openReport(context, file, '');
+    if (!await page.evaluate(() => window.aflame.app.times)) throw new Error(`${trace}: no times`);
+    await check(page, trace, async (what, body) => {
+      let error;
+      try {
+        body();
+      } catch (caught) {
+        error = caught;
+      }
+      console.log(`${error ? 'not ok' : 'ok'} ${++nr} - ${path.basename(trace)}: ${what}`);
+      if (!error) return;
+      process.exitCode = 1;
+      console.log(String(error.message).split('\n').slice(0, 40).join('\n').replace(/^/gm, '# '));
+    });
+    if (page.problems.length) throw new Error(page.problems.join('\n'));
+    await page.close();
+  }
+  console.log(`1..${nr}`);
+})).catch((error) => {
+  console.log(`Bail out! ${String(error.message).split('\n')[0]}`);
+  process.exitCode = 1;
+});
