@@ -8,6 +8,7 @@
 #include "analyse/flame_work.h"
 #include "analyse/frame_spots.h"
 #include "analyse/frames.h"
+#include "analyse/frames_last.h"
 #include "analyse/pass.h"
 #include "analyse/places.h"
 #include "analyse/waits.h"
@@ -178,6 +179,45 @@ static uint32_t flame_trees(const struct flame *f, struct af_results *out)
 	return alone && (asked & both) == both ? asked & ~all : asked;
 }
 
+/* A sum, in an order in which stacks begin like the one before. */
+struct flame_order {
+	uint64_t key[AF_FRAMES_KEY];
+	uint32_t sum;
+};
+
+static int flame_sum_order(const void *a, const void *b)
+{
+	const struct flame_order *x = a, *y = b;
+
+	for (int i = 0; i < AF_FRAMES_KEY; i++)
+		if (x->key[i] != y->key[i])
+			return x->key[i] < y->key[i] ? -1 : 1;
+	return (x->sum > y->sum) - (x->sum < y->sum);
+}
+
+static void flame_add_sums(struct af_tree *t, const struct af_world *w, const struct flame *f,
+                           const struct af_asked *asked, bool with_work)
+{
+	struct flame_order *order = af_xcalloc(f->nr, sizeof *order);
+	struct af_frames_last last = {0};
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < f->nr; i++) {
+		if (!(flame_has(&f->sums[i], with_work) & asked->weights))
+			continue;
+		order[nr].sum = i;
+		af_frames_key(w, &f->places.all[f->sums[i].place], order[nr++].key);
+	}
+	if (nr)
+		qsort(order, nr, sizeof *order, flame_sum_order);
+	t->last = &last;
+	for (uint32_t i = 0; i < nr; i++)
+		flame_add(t, w, f, &f->sums[order[i].sum], asked, with_work);
+	t->last = NULL;
+	af_frames_last_free(&last);
+	free(order);
+}
+
 static void flame_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	const struct flame *f = self;
@@ -192,9 +232,8 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 		struct af_tree *t = &out->trees[v];
 		if (!(trees & 1u << v))
 			continue;
-		for (uint32_t i = 0; v != AF_VIEW_GPU && i < f->nr; i++)
-			if (flame_has(&f->sums[i], v == AF_VIEW_ALL) & out->asked.weights)
-				flame_add(t, w, f, &f->sums[i], &out->asked, v == AF_VIEW_ALL);
+		if (v != AF_VIEW_GPU)
+			flame_add_sums(t, w, f, &out->asked, v == AF_VIEW_ALL);
 		if (v != AF_VIEW_CPU)
 			flame_work_draw(&f->work, w, t, out, v == AF_VIEW_GPU || !cpu_samples);
 		if (v != AF_VIEW_CPU)

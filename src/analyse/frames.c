@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/frame_spots.h"
+#include "analyse/frames_last.h"
 #include "analyse/pymerge.h"
 #include "sym/sym.h"
 
@@ -172,12 +173,30 @@ static enum af_py_native native_role(const struct af_world *w, const struct af_s
 	return af_py_native(af_strtab_get(&w->strings, s->frames[(s->nr_frames - 1) * 3]));
 }
 
+/* The same, through what is remembered of the last ones. */
+static uint32_t frame_native_again(struct af_tree *t, const struct af_world *w, uint32_t parent,
+                                   const struct af_stack *stack, uint64_t pc)
+{
+	uint32_t node = af_frames_last_known(t->last, t, parent, pc);
+
+	if (!node) {
+		node = frame_native(t, w, parent, stack, pc);
+		af_frames_last_learn(t->last, t, parent, pc, node);
+	}
+	af_frames_last_push(t->last, pc, node);
+	return node;
+}
+
 /* Of @stack, leaf first, from @first on. */
 static uint32_t frames_native_only(struct af_tree *t, const struct af_world *w, uint32_t node,
                                    const struct af_stack *stack, uint32_t first)
 {
-	for (uint32_t i = stack->nr; i-- > first;)
-		node = frame_native(t, w, node, stack, stack->pcs[i]);
+	bool again = t->last && !first;
+	uint32_t shared = again ? af_frames_last_shared(t->last, node, stack, &node) : 0;
+
+	for (uint32_t i = stack->nr - shared; i-- > first;)
+		node = again ? frame_native_again(t, w, node, stack, stack->pcs[i])
+		             : frame_native(t, w, node, stack, stack->pcs[i]);
 	return node;
 }
 

@@ -68,6 +68,7 @@ struct af_tree {
 	 * children already belongs into a new child named AF_TREE_GAP, which nothing draws.
 	 */
 	bool ordered;
+	struct af_frames_last *last; /* of who adds stacks in an order that shares; else NULL */
 	struct af_tree_private *private_;
 };
 

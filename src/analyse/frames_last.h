@@ -1,0 +1,58 @@
+/*
+ * Stacks that begin alike, added to a tree one after the other: what they share with the last one
+ * need not be looked for.
+ */
+#ifndef AF_ANALYSE_FRAMES_LAST_H
+#define AF_ANALYSE_FRAMES_LAST_H
+
+#include <stdint.h>
+
+enum { AF_FRAMES_KNOWN = 6 };
+
+struct af_place;
+struct af_stack;
+struct af_tree;
+struct af_world;
+
+/* The last stack, root first, and the node of each of its addresses. Zeroed: none. */
+struct af_frames_last {
+	uint32_t base, process, generation;
+	uint32_t nr, cap;
+	uint64_t *pcs;
+	uint32_t *nodes;
+	/* What addresses are called, as names of the tree, outermost first: of some of them. */
+	struct af_frames_known {
+		uint64_t pc;
+		uint32_t process, generation;
+		uint32_t nr, names[AF_FRAMES_KNOWN];
+	} * known;
+};
+
+void af_frames_last_free(struct af_frames_last *l);
+
+/*
+ * How many addresses of @stack, from its root on, are those of the last one above @base; *@node is
+ * where they lead. What is not shared is forgotten: the rest is to be pushed.
+ */
+uint32_t af_frames_last_shared(struct af_frames_last *l, uint32_t base,
+                               const struct af_stack *stack, uint32_t *node);
+void af_frames_last_push(struct af_frames_last *l, uint64_t pc, uint32_t node);
+
+/*
+ * The frames of @pc, of the last stack's process, under @parent when they were seen of late; 0:
+ * they were not, and when they are there, at @node, to be remembered.
+ */
+uint32_t af_frames_last_known(const struct af_frames_last *l, struct af_tree *t, uint32_t parent,
+                              uint64_t pc);
+void af_frames_last_learn(struct af_frames_last *l, const struct af_tree *t, uint32_t parent,
+                          uint64_t pc, uint32_t node);
+
+/*
+ * What orders places so that stacks that begin alike come together: hashes of ever longer parts of
+ * them, from the root on. (To compare the stacks themselves takes five times as long.)
+ */
+enum { AF_FRAMES_KEY = 8 };
+void af_frames_key(const struct af_world *w, const struct af_place *at,
+                   uint64_t key[AF_FRAMES_KEY]);
+
+#endif
