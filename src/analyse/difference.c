@@ -81,7 +81,7 @@ struct side {
 	uint64_t times;   /* its values become so much larger, where the other side has fractions */
 	double sample;    /* weight of one, where the weight counts them */
 	double *variance; /* by node of the tree */
-	uint32_t cap;
+	uint32_t nr;
 };
 
 /*
@@ -133,14 +133,11 @@ static void side_add(struct af_difference *d, struct side *s, uint32_t column, b
 			d->tree.saturated = true;
 		}
 		af_tree_add(&d->tree, nodes[i], column, value);
-		if (s->cap < d->tree.nr) {
-			s->variance = af_xrealloc(s->variance, d->tree.cap * sizeof *s->variance);
-			memset(s->variance + s->cap, 0,
-			       (d->tree.cap - s->cap) * sizeof *s->variance);
-			s->cap = d->tree.cap;
-		}
-		s->variance[nodes[i]] += side_variance(s, i);
 	}
+	s->nr = d->tree.nr;
+	s->variance = af_xcalloc(s->nr, sizeof *s->variance);
+	for (uint32_t i = 0; i < src->nr; i++)
+		s->variance[nodes[i]] += side_variance(s, i);
 	d->tree.saturated |= src->saturated;
 	free(names);
 	free(nodes);
@@ -152,12 +149,12 @@ static double side_scatter(struct af_difference *d, struct side *s, uint32_t col
 	const uint64_t *weights = d->tree.self[column];
 	double variance = 0, sampled = 0;
 
-	for (uint32_t i = 0; i < s->cap && i < d->tree.nr; i++) {
+	for (uint32_t i = 0; i < s->nr; i++) {
 		variance += s->variance[i];
 		sampled += s->variance[i] > 0 ? (double)weights[i] : 0;
 	}
 	double quantum = sampled > 0 ? variance / sampled : 0;
-	for (uint32_t i = 0; quantum > 0 && i < s->cap && i < d->tree.nr; i++) {
+	for (uint32_t i = 0; quantum > 0 && i < s->nr; i++) {
 		double part = s->variance[i] / quantum + 0.5;
 		af_tree_add(&d->tree, i, AF_DIFFERENCE_SCATTER + column,
 		            part < 1.8e19 ? (uint64_t)part : UINT64_MAX);

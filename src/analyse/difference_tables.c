@@ -2,21 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/blocked.h"
-#include "analyse/difference.h"
+#include "analyse/difference_private.h"
 #include "analyse/ids.h"
 #include "base/buf.h"
-
-/* A function's weights, one of each column; `total` counts each stack once. */
-struct function {
-	uint32_t name;
-	const char *text;
-	size_t len;
-	enum af_frame frame;
-	uint64_t self[AF_DIFFERENCE_COLUMNS], total[AF_DIFFERENCE_COLUMNS];
-	struct af_change own, whole;
-	bool by_self;
-};
 
 static enum af_cell_unit unit_of(const struct af_difference *d)
 {
@@ -75,80 +63,8 @@ static struct af_change change_of_all(const struct af_difference *d)
 
 /* functions */
 
-static uint32_t owner_of(const struct af_tree *t, uint32_t node)
-{
-	uint32_t user = af_blocked_user(t, node);
-	uint32_t owner = user ? user : af_blocked_kernel(t, node);
-
-	return owner ? owner : node;
-}
-
-static void add_to(uint64_t *sum, uint64_t *const *columns, uint32_t node)
-{
-	for (uint32_t i = 0; i < AF_DIFFERENCE_COLUMNS; i++)
-		if (__builtin_add_overflow(sum[i], columns[i][node], &sum[i]))
-			sum[i] = UINT64_MAX;
-}
-
-/* By name; @waiting: every path ends in the scheduler, and the own is that of who waited. */
-static struct function *functions_of(const struct af_difference *d, bool waiting)
-{
-	const struct af_tree *t = &d->tree;
-	struct function *rows = af_xcalloc(t->nr_names, sizeof *rows);
-	uint32_t *open = af_xcalloc(t->nr_names, sizeof *open); /* on the path, by name */
-	uint32_t *path = af_xcalloc((size_t)af_tree_depth(t) + 2, sizeof *path);
-	uint32_t depth = 0, at = 0;
-
-	for (uint32_t node = 0; (node = af_tree_next(t, node, false, &depth));) {
-		uint32_t name = t->nodes[node].name;
-		for (; at >= depth; at--)
-			open[path[at]]--;
-		path[++at] = name;
-		add_to(rows[t->nodes[waiting ? owner_of(t, node) : node].name].self, t->self, node);
-		if (!open[name]++)
-			add_to(rows[name].total, t->total, node);
-	}
-	for (uint32_t i = 0; i < t->nr_names; i++) {
-		rows[i].name = i;
-		rows[i].text = af_tree_text(t, i, &rows[i].len);
-		rows[i].frame = af_tree_frame(t, i);
-		rows[i].own = af_difference_change(&d->look, rows[i].self);
-		rows[i].whole = af_difference_change(&d->look, rows[i].total);
-	}
-	free(open);
-	free(path);
-	return rows;
-}
-
-static int by_size(const struct af_change *x, const struct af_change *y)
-{
-	if (x->certain != y->certain)
-		return x->certain ? -1 : 1;
-	return x->size == y->size ? 0 : x->size < y->size ? 1 : -1;
-}
-
-static int by_text(const struct function *x, const struct function *y)
-{
-	size_t len = x->len < y->len ? x->len : y->len;
-	int order = memcmp(x->text, y->text, len);
-
-	if (order || x->len != y->len)
-		return order ? order : x->len < y->len ? -1 : 1;
-	return (x->frame > y->frame) - (x->frame < y->frame);
-}
-
-static int function_order(const void *a, const void *b)
-{
-	const struct function *x = a, *y = b;
-	int order = x->by_self ? by_size(&x->own, &y->own) : by_size(&x->whole, &y->whole);
-
-	if (!order)
-		order = x->by_self ? by_size(&x->whole, &y->whole) : by_size(&x->own, &y->own);
-	return order ? order : by_text(x, y);
-}
-
 static void function_row(const struct af_difference *d, struct af_facts *f, struct af_table *t,
-                         const struct function *fn, bool by_self)
+                         const struct difference_function *fn, bool by_self)
 {
 	const struct af_change all = change_of_all(d), *own = &fn->own, *whole = &fn->whole;
 	struct af_cell *c = af_table_row(f, t);
@@ -174,7 +90,8 @@ static void function_row(const struct af_difference *d, struct af_facts *f, stru
 	row_tone(t, c, tone_of(by_self && own->size ? own : whole));
 }
 
-static bool function_shown(const struct function *fn, const struct af_difference_shown *shown)
+static bool function_shown(const struct difference_function *fn,
+                           const struct af_difference_shown *shown)
 {
 	if (!fn->whole.before && !fn->whole.after)
 		return false;
@@ -217,14 +134,14 @@ static void functions_table(const struct af_difference *d, struct af_facts *f,
 	    {"Id", AF_CELL_TEXT, AF_SHOW_NEVER},
 	};
 	uint32_t nr = d->tree.nr_names, nr_left = 0;
-	struct function *rows = functions_of(d, d->look.waiting);
+	struct difference_function *rows = difference_functions(d);
 	struct af_table *t = af_facts_table(f, "functions", "What changed: functions", columns, 15);
 
 	for (uint32_t i = 0; i < nr; i++)
 		rows[i].by_self = shown->by_self;
-	qsort(rows, nr, sizeof *rows, function_order);
+	qsort(rows, nr, sizeof *rows, difference_function_order);
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct function *fn = &rows[i];
+		const struct difference_function *fn = &rows[i];
 		if (fn->len && function_shown(fn, shown))
 			function_row(d, f, t, fn, shown->by_self);
 		else if (fn->len && !shown->only && (fn->own.size || fn->whole.size))
@@ -244,7 +161,7 @@ struct path {
 static int path_order(const void *a, const void *b)
 {
 	const struct path *x = a, *y = b;
-	int order = by_size(&x->change, &y->change);
+	int order = difference_by_size(&x->change, &y->change);
 
 	return order ? order : (x->place > y->place) - (x->place < y->place);
 }
@@ -448,13 +365,13 @@ struct af_table *af_difference_worse(const struct af_difference *d, struct af_fa
 	struct af_table *t = af_facts_table(f, "worse", "Grew by more than it may", columns, 5);
 	const struct af_change all = change_of_all(d);
 	double limit = (double)all.before * percent / 100;
-	struct function *rows = functions_of(d, d->look.waiting);
+	struct difference_function *rows = difference_functions(d);
 
 	if (is_worse(&all, limit))
 		worse_row(d, f, t, "all", "total", &all);
 	for (uint32_t i = 0; i < d->tree.nr_names; i++)
 		rows[i].by_self = true;
-	qsort(rows, d->tree.nr_names, sizeof *rows, function_order);
+	qsort(rows, d->tree.nr_names, sizeof *rows, difference_function_order);
 	for (uint32_t i = 0; i < d->tree.nr_names; i++) {
 		bool own = is_worse(&rows[i].own, limit);
 		if (!rows[i].len || (!own && !is_worse(&rows[i].whole, limit)))

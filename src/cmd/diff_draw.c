@@ -86,7 +86,8 @@ static void diff_verdict(struct af_diff *d, struct af_facts *f)
 /* One of the views, as all formats show it. */
 static int draw_view(struct af_diff *d, uint32_t i, struct af_render *r, struct af_err *err)
 {
-	struct af_picture picture = *r->picture;
+	const struct af_picture *all = r->picture;
+	struct af_picture picture = *all;
 	struct af_difference *v = &d->views[i];
 	enum af_change_kind only = af_diff_only(d);
 	bool folded = !strcmp(d->format->name, "folded");
@@ -103,7 +104,9 @@ static int draw_view(struct af_diff *d, uint32_t i, struct af_render *r, struct 
 	}
 	r->picture = &picture;
 	r->label = d->labels[i];
-	return d->format->tree(r, &v->tree, err);
+	int rc = d->format->tree(r, &v->tree, err);
+	r->picture = all;
+	return rc;
 }
 
 static const char *diff_subtitle(struct af_diff *d, struct af_facts *f)
@@ -147,7 +150,6 @@ int af_diff_draw(int fd, void *arg, struct af_err *err)
 	}
 	for (uint32_t i = 0; !rc && i < d->nr_views; i++)
 		rc = draw_view(d, i, &r, err);
-	r.picture = &picture;
 	r.label = NULL;
 	if (f->end) {
 		int end = f->end(&r, rc ? NULL : err);

@@ -104,7 +104,7 @@ def _():
         check=False,
     )
     equal((done.returncode, done.stderr), (0, ""), "status and words")
-    expect("aflame report [summary | top | tree | gaps | stalls | annotate]" in done.stdout, done.stdout)
+    expect("aflame report [summary | top | tree | callers | callees | gaps | stalls | annotate | diff]" in done.stdout, done.stdout)
     expect(not re.search(r"^ *\.[A-Z][a-z] |@[A-Z]+@|\\[-&]", done.stdout, re.M), "a macro shows")
 
 
