@@ -165,7 +165,7 @@ const struct af_command af_command_import = {
 	"profiler (Kineto JSON), GPU traces of gpuperf (JSON) and its CPU samples (extended\n"
 	"folded text: timestamp comm pid tid cpu stack), profiles of Intel's iaprof (text, of all\n"
 	"its versions), profiles of pprof's (protobuf) and of speedscope's (JSON), folded\n"
-	"text (f1;f2;f3 number).\n"
+	"text (f1;f2;f3 number), and slices of threads in any Chrome trace (JSON).\n"
 	"\n"
 	"Device work gets the stack of the call with its correlation, nothing is matched by time.\n"
 	"In PyTorch's traces that is what the operators and Python functions around the call say;\n"

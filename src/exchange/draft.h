@@ -55,6 +55,7 @@ enum af_draft_slice_kind {
 	D(THREADS, "events of threads beyond the first 16384")                                     \
 	D(DEPTH, "frames deeper than 1024")                                                        \
 	D(OVERLAPS, "slices that end after the one they began in: cut there")                      \
+	D(HALVES, "slices of which the file has the beginning or the end only")                    \
 	D(NESTED, "calls inside of a call with the same correlation")                              \
 	D(UNASKED, "pieces of device work without a call or operator in the file: no stack")       \
 	D(CORRELATIONS, "correlations of more than 32 bits")                                       \
@@ -80,9 +81,10 @@ struct af_draft_slice {
 	uint64_t start_ns, busy_ns;
 	uint32_t name;        /* of names */
 	uint32_t thread;      /* index, 24 bits; kind above */
-	uint32_t correlation; /* of a call, 0: none */
-	uint32_t external;    /* id of an operator, 0: none; of spans at one time, the inner one's
-	                         is greater */
+	uint32_t correlation; /* of a call, 0: none; of a range, its domain, of names */
+	/* Id of an operator, 0: none. Of a call the stack that it is known to come from, 0: what it
+	 * is in. Of spans at one time, the inner one's is greater. */
+	uint32_t external;
 };
 
 /* An operator that runs backwards for one that ran forwards, each the one that began then. */

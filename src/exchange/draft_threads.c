@@ -152,7 +152,7 @@ static void slice_close(struct sweep *s)
 		return;
 	if (kind_of(o->slice) == AF_DRAFT_CALL)
 		write_call(s, o);
-	else if (o->slice->external && s->w->nr_orphans)
+	else if (kind_of(o->slice) == AF_DRAFT_OP && o->slice->external && s->w->nr_orphans)
 		write_orphans(s, o);
 }
 
@@ -189,7 +189,9 @@ static void range_open(struct sweep *s, const struct af_draft_slice *slice)
 		    kind_of(slice) == AF_DRAFT_RANGE && end_ns - outer_ns > ROUNDING_NS;
 		end_ns = outer_ns;
 	}
-	const char *domain = kind_of(slice) == AF_DRAFT_RANGE ? "PyTorch" : "spans";
+	const char *domain = kind_of(slice) != AF_DRAFT_RANGE ? "spans"
+	                     : slice->correlation ? af_strtab_get(&d->names, slice->correlation)
+	                                          : "PyTorch";
 	s->ranges[s->nr_ranges++] = (struct open_range){end_ns, domain};
 	write_range(s, AF_RANGE_PUSH, slice->start_ns, domain,
 	            af_strtab_get(&d->names, slice->name));
@@ -261,7 +263,9 @@ static void sweep_slice(struct sweep *s, const struct af_draft_slice *slice)
 		return;
 	}
 	span_account(s, slice->start_ns);
-	if (kind == AF_DRAFT_SPAN) {
+	if (kind == AF_DRAFT_CALL && slice->external) {
+		o.node = slice->external;
+	} else if (kind == AF_DRAFT_SPAN) {
 		if (!s->dry)
 			range_open(s, slice);
 		o.in_span = true;

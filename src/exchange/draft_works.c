@@ -93,7 +93,7 @@ static void orphans_find_process(struct draft_writer *w)
 	qsort(w->orphans, w->nr_orphans, sizeof *w->orphans, orphan_order);
 	for (uint64_t i = 0; i < d->nr_slices; i++) {
 		const struct af_draft_slice *s = &d->slices[i];
-		if (!s->external)
+		if (!s->external || s->thread >> 24 != AF_DRAFT_OP)
 			continue;
 		uint32_t process = d->threads[s->thread & AF_U24_MAX].process;
 		struct draft_orphan *o = draft_orphans(w, d->processes[process].space, s->external);

@@ -46,7 +46,7 @@ struct draft_writer {
 	bool *code_written;
 	char listing[AF_SHA256_HEX]; /* object of all code that is known */
 	uint64_t listing_size;
-	uint32_t nr_mappings;     /* written so far */
+	uint32_t nr_mappings;         /* written so far */
 	struct draft_orphan *orphans; /* by space, operator, correlation */
 	uint64_t nr_orphans, cap_orphans;
 };

@@ -20,8 +20,11 @@ bool import_take_number(struct af_json *j, int power, struct import_number *n)
 	return af_json_skip(j, token);
 }
 
-/* A thread or a device may be a number or have one at its end: GPU0_Stream7. */
-static bool take_id(struct af_json *j, struct import_number *n)
+/*
+ * A thread or a device may be a number or have one at its end: GPU0_Stream7. What has none at all
+ * is a word.
+ */
+static bool take_id(struct af_json *j, struct import_number *n, char word[64])
 {
 	enum af_json_token token = af_json_next(j);
 
@@ -33,6 +36,11 @@ static bool take_id(struct af_json *j, struct import_number *n)
 	if (token == AF_JSON_NUMBER || (from == 1 && *j->text == '-'))
 		from = 0;
 	n->given = !j->cut && af_json_fixed(j->text + from, j->len - from, 0, &n->value);
+	if (token == AF_JSON_STRING && j->len && from == j->len) {
+		size_t len = j->len < 63 ? j->len : 63;
+		memcpy(word, j->text, len);
+		word[len] = 0;
+	}
 	return true;
 }
 
@@ -127,9 +135,9 @@ static bool take_member(struct af_json *j, struct import_event *e)
 	if (import_is(j, "id"))
 		return import_take_number(j, 0, &e->id);
 	if (import_is(j, "pid"))
-		return take_id(j, &e->pid);
+		return take_id(j, &e->pid, e->pid_word);
 	if (import_is(j, "tid"))
-		return take_id(j, &e->tid);
+		return take_id(j, &e->tid, e->tid_word);
 	if (!import_is(j, "ph"))
 		return af_json_skip(j, af_json_next(j));
 	if (!import_take_text(j, phase, sizeof phase, &len, &e->cut))
@@ -143,6 +151,7 @@ bool import_event_read(struct af_json *j, struct import_event *e)
 	enum af_json_token token;
 
 	e->phase = e->category[0] = e->name[0] = e->label[0] = 0;
+	e->pid_word[0] = e->tid_word[0] = 0;
 	e->name_len = e->label_len = 0;
 	memset(&e->cut, 0, sizeof *e - offsetof(struct import_event, cut));
 	while ((token = af_json_next(j)) == AF_JSON_KEY)

@@ -17,6 +17,8 @@ struct import_event {
 	/* NUL-terminated; label is args.name, of events that give names. */
 	char phase, category[24], name[AF_JSON_TEXT_MAX + 1], label[AF_JSON_TEXT_MAX + 1];
 	size_t name_len, label_len;
+	/* Of a thread or process that is a word and no number. */
+	char pid_word[64], tid_word[64];
 	uint64_t cut; /* texts that were too long */
 	struct import_number ts_ns, dur_ns, pid, tid, id;
 	struct import_number correlation, external, device, context, stream, bytes, registers,

@@ -1,4 +1,7 @@
-/* Trace Event Format as PyTorch (Kineto) and gpuperf write it. */
+/*
+ * Trace Event Format as PyTorch (Kineto) and gpuperf write it, told by the categories of events. A
+ * file that has none of these is of whatever program: of that slices of threads are used.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +10,7 @@
 #include "exchange/draft.h"
 #include "exchange/import.h"
 #include "exchange/import_event.h"
+#include "exchange/import_spans.h"
 
 enum { DEVICES_MAX = 4096 };
 
@@ -64,6 +68,8 @@ struct import_json {
 	struct flow *flows;
 	uint64_t nr_flows, cap_flows;
 	uint64_t first_slice, first_work; /* of this file */
+	bool known;                       /* it has events of categories that are known */
+	struct import_spans spans;        /* slices of others */
 	struct import_event event;
 };
 
@@ -225,17 +231,69 @@ static const struct category *event_category(const struct import_event *e)
 	return NULL;
 }
 
+/* The number, or one far from those of threads for a word. What is not said is 0. */
+static uint32_t word_id(const struct import_number *n, const char *word)
+{
+	return *word ? 1u << 30 | (uint32_t)(af_hash(word, strlen(word)) >> 34) : import_u32(n);
+}
+
+/* Whose slice it is. */
+static uint32_t span_thread(struct import_json *in)
+{
+	const struct import_event *e = &in->event;
+	struct af_draft *d = in->draft;
+	uint32_t process = af_draft_process(d, in->space, word_id(&e->pid, e->pid_word));
+	uint32_t thread = af_draft_thread(d, process, word_id(&e->tid, e->tid_word));
+
+	if (*e->pid_word && !d->processes[process].exe)
+		d->processes[process].exe = af_draft_name(d, e->pid_word, strlen(e->pid_word));
+	if (*e->tid_word && thread != UINT32_MAX && !d->threads[thread].name)
+		d->threads[thread].name = af_draft_name(d, e->tid_word, strlen(e->tid_word));
+	return thread;
+}
+
+/* A slice of no category that is known, as long as the file has none that are. */
+static void span_event(struct import_json *in)
+{
+	const struct import_event *e = &in->event;
+	struct import_span span = {.phase = e->phase};
+
+	if (!event_times(in))
+		return;
+	if (e->phase != 'E' && !e->name_len) {
+		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		return;
+	}
+	span.ns = (uint64_t)e->ts_ns.value;
+	span.busy_ns = e->phase == 'X' ? (uint64_t)e->dur_ns.value : 0;
+	if (!af_draft_times(in->draft, span.ns, span.busy_ns))
+		return;
+	span.name = af_draft_name(in->draft, e->name, e->name_len);
+	span.thread = span_thread(in);
+	if (span.thread != UINT32_MAX)
+		import_spans_add(&in->spans, &span);
+}
+
 static void event_use(struct import_json *in)
 {
 	const struct category *c = event_category(&in->event);
+	char phase = in->event.phase;
 
-	if (in->event.phase == 'M') {
+	if (phase == 'M') {
 		metadata_event(in);
 		return;
 	}
+	if (c && !in->known) {
+		in->known = true;
+		in->draft->unused[AF_DRAFT_OTHER_UNUSED] += in->spans.nr;
+		import_spans_free(&in->spans);
+	}
 	if (c && c->kind == EVENT_KNOWN)
 		return;
-	char phase = in->event.phase;
+	if (!c && !in->known && (phase == 'X' || phase == 'B' || phase == 'E')) {
+		span_event(in);
+		return;
+	}
 	bool flow = c && c->kind == EVENT_FLOW && (phase == 's' || phase == 'f');
 	if (!c || (!flow && (phase != 'X' || c->kind == EVENT_FLOW))) {
 		in->draft->unused[AF_DRAFT_OTHER_UNUSED]++;
@@ -368,6 +426,10 @@ static void finish(struct import_json *in)
 {
 	struct af_draft *d = in->draft;
 
+	if (in->spans.nr)
+		af_draft_note(d, "import.weights",
+		              "wall-clock time of slices, without that of slices in them");
+	import_spans_finish(&in->spans, d);
 	for (uint64_t i = in->first_slice; in->base_ns && i < d->nr_slices; i++)
 		d->slices[i].start_ns += (uint64_t)in->base_ns;
 	for (uint64_t i = in->first_work; in->base_ns && i < d->nr_works; i++)

@@ -108,14 +108,16 @@ static void take_sampled(struct import_speedscope *in, const struct speedscope_f
 	if (timed && p->start.len && !number_get(in, &p->start, &now))
 		return;
 	for (uint64_t i = 0; i < p->nr_samples; i++) {
-		const uint32_t *frames = p->frames + p->samples[i].first;
 		uint32_t nr = p->samples[i].nr;
+		const uint32_t *frames = nr ? p->frames + p->samples[i].first : NULL;
 		const struct speedscope_number none = {0};
 		if (!number_get(in, i < p->nr_weights ? &p->weights[i] : &none, &value))
 			continue;
 		if (in->ours && nr && *frames < f->nr_frames) {
 			root_thread(in, f->frames[*frames++].name);
 			nr--;
+		} else if (in->ours) {
+			root_thread(in, af_draft_name(in->draft, "[speedscope]", 12));
 		}
 		if (in->thread == UINT32_MAX || !value)
 			continue;
@@ -236,7 +238,7 @@ static void take_profile(void *arg, struct speedscope_file *f, const struct spee
 	struct import_speedscope *in = arg;
 	struct af_draft *d = in->draft;
 
-	in->ours = !strncmp(f->exporter, "aflame ", 7);
+	in->ours = p->sampled && !strncmp(f->exporter, "aflame ", 7);
 	type_find(in, p);
 	if (in->type.weight == IMPORT_WEIGHT_NONE || (!p->sampled && !p->evented)) {
 		d->unused[AF_DRAFT_WEIGHTS_UNUSED]++;

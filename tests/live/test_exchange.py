@@ -3,6 +3,7 @@
 
 import collections
 import functools
+import gzip
 import json
 import os
 import re
@@ -46,6 +47,59 @@ def _():
     expect(sum(want.values()) > 20, "too few samples: %d" % sum(want.values()))
     equal(folded(again, "--view", "cpu", "-w", "samples"), want, "stacks")
     note("%d samples, %d stacks" % (sum(want.values()), len(want)))
+
+
+@case("a recording exported for pprof or speedscope and imported has the same stacks")
+def _():
+    want = folded(samples().path, "--view", "cpu")
+    for kind, end in (("pprof", ".pb.gz"), ("speedscope", ".speedscope.json")):
+        out, again = new_path(kind) + end, new_path(kind + "-again")
+        must("export", "--format", kind, "-o", out, samples().path)
+        must("import", "-q", "-o", again, out)
+        equal(folded(again, "--view", "cpu"), want, "stacks by time, " + kind)
+        by_samples = ("--view", "cpu", "-w", "samples")
+        equal(folded(again, *by_samples), folded(samples().path, *by_samples), kind)
+    note("%d stacks" % len(want))
+
+
+def slices_of_threads(events):
+    """[(thread, start, end, name)] of X, and of B and E, which lie in order on each thread."""
+    opened = collections.defaultdict(list)
+    for event in sorted(events, key=lambda e: e.get("ts", 0)):
+        thread = (event["pid"], event["tid"])
+        if event["ph"] == "X":
+            yield thread, event["ts"], event["ts"] + event["dur"], event["name"]
+        elif event["ph"] == "B":
+            opened[thread].append(event)
+        elif event["ph"] == "E":
+            begun = opened[thread].pop()
+            yield thread, begun["ts"], event["ts"], begun["name"]
+
+
+@case("a trace of node's events has the time that each slice had for itself")
+def _():
+    here = os.path.dirname(os.path.abspath(__file__))
+    path = os.path.join(here, "../golden/exchange/node.json.gz")
+    trace = new_path("node")
+    must("import", "-q", "-o", trace, path)
+    with gzip.open(path) as f:
+        slices = list(slices_of_threads(json.load(f)["traceEvents"]))
+    # A slice is in the shortest of those around it.
+    want, total = collections.Counter(), 0
+    for thread, start, end, name in slices:
+        around = [s for s in slices if s[0] == thread and s[1] <= start and end <= s[2] and s[1:3] != (start, end)]
+        want[name] += (end - start) * 1000
+        if around:
+            want[min(around, key=lambda s: s[2] - s[1])[3]] -= (end - start) * 1000
+        else:
+            total += (end - start) * 1000
+    got = collections.Counter()
+    for stack, value in parse_folded(must("flame", trace)):
+        got[stack[-1]] += value
+    equal(sum(got.values()), total, "all of it, in ns")
+    equal(got, +want, "by name, in ns")
+    expect(total > 1000000 and len(got) > 5, "%d ns of %d names" % (total, len(got)))
+    note("%d slices, %d names, %d ns" % (len(slices), len(got), total))
 
 
 @case("gpuperf's own reader takes every line: five words and a stack, times that are now")
