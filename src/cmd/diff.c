@@ -120,6 +120,8 @@ static int diff_read(struct af_diff *d, int nr_words, char **words, struct af_er
 		return af_fail_plain(err, -EINVAL,
 		                     "two traces or two folded files: aflame diff BEFORE AFTER; "
 		                     "or one file of two counts a line");
+	if (nr_words == 2 && !strcmp(words[0], "-") && !strcmp(words[1], "-"))
+		return af_fail_plain(err, -EINVAL, "standard input can be one of them only");
 	d->nr_sides = (uint32_t)nr_words;
 	for (int i = 0; !rc && i < nr_words; i++) {
 		d->names[i] = words[i];

@@ -96,8 +96,8 @@ int af_diff_side_open(struct af_diff_side *s, const char *name, bool two,
 		return af_fail(err, -errno, "cannot open %s", name);
 	s->is_trace = S_ISDIR(st.st_mode);
 	if (s->is_trace && two)
-		return af_fail_plain(err, -EINVAL, "a trace is compared with another: %s and …",
-		                     name);
+		return af_fail_plain(
+		    err, -EINVAL, "a trace is compared with another: aflame diff %s AFTER", name);
 	return s->is_trace ? trace_read(s, asked, step, err) : stacks_read(s, fd, two, err);
 }
 
