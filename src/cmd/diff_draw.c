@@ -55,32 +55,41 @@ const char *af_diff_noise(const struct af_difference *v)
 {
 	return v->look.quantum[0] > 0 || v->look.quantum[1] > 0
 	           ? "changes within three standard deviations of sampling are noise, and grey"
-	           : "measured, not sampled: no noise is known, every change is shown";
+	           : "no noise of sampling is known, every change is shown";
 }
 
-/* What the strip of a page and the subtitle of a picture say. */
-static void diff_verdict(struct af_diff *d, struct af_facts *f)
+static void verdict_row(struct af_facts *f, struct af_table *t, const char *what, const char *is)
+{
+	struct af_cell *c = af_table_row(f, t);
+
+	c[0].text = what;
+	c[1].text = is;
+}
+
+static const char *change_text(struct af_facts *f, const struct af_difference *v)
+{
+	const struct af_change all = af_difference_node(&v->look, &v->tree, 0, false);
+
+	if (!all.before)
+		return af_change_name(&all);
+	return af_facts_text(f, "%c%.2f %%, %s", all.less ? '-' : '+',
+	                     100 * (double)all.size / (double)all.before, af_change_name(&all));
+}
+
+/* What the strip of a page says: of each view how much it changed. */
+static void diff_verdict(const struct af_diff *d, struct af_facts *f)
 {
 	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
 	struct af_table *t = af_facts_table(f, "verdict", "What is compared", columns, 2);
-	const struct af_change all =
-	    af_difference_node(&d->views[0].look, &d->views[0].tree, 0, false);
-	const char *const rows[][2] = {
-	    {"before", d->nr_sides == 1 ? "the first count" : d->names[0]},
-	    {"after", d->nr_sides == 1 ? "the second count" : d->names[1]},
-	    {"change", all.before ? af_facts_text(f, "%c%.2f %%, %s", all.less ? '-' : '+',
-	                                          100 * (double)all.size / (double)all.before,
-	                                          af_change_name(&all))
-	                          : af_change_name(&all)},
-	    {"compared", af_diff_normalized(d, f)},
-	    {"noise", af_diff_noise(&d->views[0])},
-	};
 
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct af_cell *c = af_table_row(f, t);
-		c[0].text = rows[i][0];
-		c[1].text = rows[i][1];
-	}
+	verdict_row(f, t, "before", d->nr_sides == 1 ? "the first count" : d->names[0]);
+	verdict_row(f, t, "after", d->nr_sides == 1 ? "the second count" : d->names[1]);
+	for (uint32_t i = 0; i < d->nr_views; i++)
+		verdict_row(f, t,
+		            d->labels[i] ? af_facts_text(f, "change, %s", d->labels[i]) : "change",
+		            change_text(f, &d->views[i]));
+	verdict_row(f, t, "compared", af_diff_normalized(d, f));
+	verdict_row(f, t, "noise", af_diff_noise(&d->views[0]));
 }
 
 /* One of the views, as all formats show it. */
