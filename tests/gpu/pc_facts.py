@@ -269,9 +269,9 @@ def run_samples(table, machine, quick):
     except Missing as reason:
         table.note(str(reason))
     if not quick:
-        train = [sys.executable, os.path.join(PYTHON, "train.py"), "15"]
+        train = [sys.executable, os.path.join(PYTHON, "train.py"), "60"]
         # It keeps little of a device busy.
-        both_ways(table, machine, "training", train, "--gpu-samples=4M")
+        both_ways(table, machine, "training", train, "--gpu-samples=1M")
 
 
 def grown(truth):
