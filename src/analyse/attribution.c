@@ -299,8 +299,11 @@ void af_attribution_work(struct af_attribution *a, const struct af_world *w,
 	    .queue = shape->queue,
 	};
 	uint32_t job = job_of(a, w, &key);
-	a->jobs[job].count++;
-	a->jobs[job].time_ns += af_work_busy_ns(&work);
+	struct af_work part = work;
+	if (af_within_work(&w->within, w, &part)) {
+		a->jobs[job].count++;
+		a->jobs[job].time_ns += af_work_busy_ns(&part);
+	}
 	if (!work.start_ns || work.end_ns < work.start_ns || !af_work_place(w, &work, NULL)) {
 		a->unplaced++;
 		return;

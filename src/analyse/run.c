@@ -67,6 +67,19 @@ static const char *processes_text(const struct af_world *w, struct af_facts *f)
 	             : af_facts_text(f, "%u", nr);
 }
 
+static void row_within(struct af_facts *f, struct af_table *t, const struct af_world *w)
+{
+	const struct af_asked *asked = w->within.asked;
+
+	if (asked->to_ns)
+		row_text(f, t, "shown here",
+		         af_facts_text(f, "from %s to %s", af_facts_ns(f, asked->from_ns),
+		                       af_facts_ns(f, asked->to_ns)));
+	else if (asked->from_ns)
+		row_text(f, t, "shown here",
+		         af_facts_text(f, "from %s on", af_facts_ns(f, asked->from_ns)));
+}
+
 static void table_run(const struct af_world *w, struct af_facts *f)
 {
 	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
@@ -82,6 +95,7 @@ static void table_run(const struct af_world *w, struct af_facts *f)
 	if (off_ns && !af_world_note(w, "stopped"))
 		length = af_facts_text(f, "%s, and was off for %s", length, af_facts_ns(f, off_ns));
 	row_text(f, t, "recorded for", length);
+	row_within(f, t, w);
 	row_note(f, t, w, "recording ended", "stopped");
 	row_text(f, t, "processes", processes_text(w, f));
 	row_note(f, t, w, "CPU samples", "collector.cpu");

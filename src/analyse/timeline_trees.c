@@ -65,16 +65,13 @@ uint32_t timeline_trees_place(struct af_timeline *t, const struct af_place *at, 
 
 uint32_t timeline_trees_job(struct af_timeline *t, const struct af_work *work)
 {
-	const uint32_t what[] = {work->process, work->path, work->function,
-	                         work->doing,   work->node, work->shape};
+	const struct af_job_key is = flame_key(&t->world, work);
 	bool fresh;
-	uint64_t *slot = af_map_at(&t->by_job, af_hash(what, sizeof what), &fresh);
+	uint64_t *slot = af_map_at(&t->by_job, af_hash(&is, sizeof is), &fresh);
 
-	if (fresh) {
-		const struct af_job_key is = flame_key(&t->world, work);
+	if (fresh)
 		*slot = flame_job_node(&t->stacks, &t->scratch, &t->world, &is, work->matched != 0,
 		                       t->asked.trees);
-	}
 	return (uint32_t)*slot;
 }
 

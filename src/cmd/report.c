@@ -250,6 +250,12 @@ static int report_check(const struct report *r, struct af_err *err)
 		return af_fail_plain(err, -EINVAL,
 		                     "--focus, --hide and --search are for top, tree, callers and "
 		                     "callees");
+	if (o->to_ns && o->to_ns <= o->from_ns)
+		return af_fail_plain(err, -EINVAL, "--to is not after --from");
+	if ((o->from_ns || o->to_ns) && r->kind->print == report_annotate)
+		return af_fail_plain(err, -EINVAL,
+		                     "annotate shows the whole run: --from and --to "
+		                     "are for the other reports");
 	return 0;
 }
 
@@ -272,6 +278,10 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 
 	if (r.options->list && !nr_words)
 		return report_list();
+	if (nr_words && !strcmp(words[0], "diff") && (r.options->from_ns || r.options->to_ns))
+		return af_fail_plain(err, -EINVAL,
+		                     "a difference is of whole runs, without --from "
+		                     "and --to");
 	if (nr_words && !strcmp(words[0], "diff"))
 		return report_diff(state, nr_words - 1, words + 1, err);
 	int rc = report_words(&r, nr_words, words, err);
@@ -282,6 +292,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 	if (r.kind->print == report_annotate)
 		return report_annotate(&r, err);
 	struct af_asked asked = report_asked(&r);
+	asked.from_ns = r.options->from_ns;
+	asked.to_ns = r.options->to_ns;
 	rc = af_study(r.dir, &asked, &r.results, err);
 	if (!rc)
 		rc = r.kind->print(&r, err);
@@ -297,6 +309,10 @@ static const struct af_option report_options[] = {
      "rows of a table, 0 for all (20); frames of a tree (those of half a percent)",
      offsetof(struct report_options, limit)},
     {AF_OPT_FLAG, "list", 0, NULL, "the reports there are", offsetof(struct report_options, list)},
+    {AF_OPT_TIME, "from", 0, "TIME", "only what happened from this time after the trace began",
+     offsetof(struct report_options, from_ns)},
+    {AF_OPT_TIME, "to", 0, "TIME", "and up to this one; what reaches beyond is cut",
+     offsetof(struct report_options, to_ns)},
     {AF_OPT_GROUP, .help = "Of top, tree, callers and callees"},
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all, wakers or idle (top: cpu; else all)",
      offsetof(struct report_options, view), "cpu|gpu|all|wakers|idle"},

@@ -19,6 +19,7 @@ struct report_options {
 	uint64_t limit; /* UINT64_MAX: not given */
 	const char *view, *weight, *sort;
 	struct af_strings focus, hide, search;
+	uint64_t from_ns, to_ns;
 };
 
 /* One report that was asked for. */

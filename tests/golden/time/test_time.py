@@ -199,6 +199,20 @@ def _():
                 equal(shown.total(view, "time"), sum(flame.values()), "%s %s" % (name, view))
 
 
+@case("reports of a time have what its flame graph has")
+def _():
+    time = ["--from", "600ns", "--to", "3000ns"]
+    text = run("report", "--json", "--limit", "0", *time, trace("idle"))
+    tables = {table["name"]: table for table in json.loads(text)["tables"]}
+    expect(["shown here", "from 600 ns to 3.000 us"] in tables["run"]["rows"], "no time is told")
+    for table, column, view in (("kernels", "Time", "gpu"), ("cpu_top", "Self", "cpu")):
+        titles = [c["title"] for c in tables[table]["columns"]]
+        shown = sum(row[titles.index(column)] for row in tables[table]["rows"])
+        equal(shown, sum(folded("idle", "--view", view, *time).values()), table)
+    said = run("report", "annotate", *time, trace("idle"), status=2)
+    expect("annotate shows the whole run" in said, said)
+
+
 def scope(name, *options):
     text = run("flamescope", "--json", *options, trace(name))
     return {table["name"]: table["rows"] for table in json.loads(text)["tables"]}
