@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@ enum {
 	LIVE_FUNCTIONS = 5,
 	LIVE_ROWS = LIVE_FUNCTIONS + 3,
 	LIVE_LOOK_MS = 200,
+	LIVE_FDS = 1024,
 	LIVE_LEAST_ROWS = 3 * LIVE_ROWS, /* of a terminal, for the program to have most of it */
 };
 
@@ -39,6 +41,10 @@ struct live {
 	uint32_t rows, columns; /* of the terminal, 0: there is none */
 	struct af_buf out;
 };
+
+#ifndef SYS_close_range
+#define SYS_close_range 436 /* Linux 5.9 */
+#endif
 
 static volatile sig_atomic_t live_over;
 
@@ -124,7 +130,10 @@ static void tell_functions(struct live *l, const struct af_results *r, struct af
 	for (uint32_t i = 0; i < LIVE_FUNCTIONS; i++) {
 		if (i < nr && (!i || hot[i].recent)) {
 			struct af_buf now = {0}, ever = {0};
-			af_label_percent(&now, hot[i].recent, recent);
+			if (recent)
+				af_label_percent(&now, hot[i].recent, recent);
+			else
+				af_buf_str(&now, "idle");
 			af_label_percent(&ever, hot[i].self, all);
 			if (l->rows)
 				af_buf_fmt(part, "%8s now %8s ever  ", now.data, ever.data);
@@ -281,6 +290,10 @@ _Noreturn static void live_run(const char *dir, int recorder)
 	struct af_results r;
 	struct af_err err;
 
+	/* What is the recorder's, its lock on the trace above all, is not to outlive it here. */
+	if (syscall(SYS_close_range, 3u, ~0u, 0u))
+		for (int fd = 3; fd < LIVE_FDS; fd++)
+			close(fd);
 	prctl(PR_SET_NAME, "aflame-watch");
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	signal(SIGINT, SIG_IGN); /* it is for the program */

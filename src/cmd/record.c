@@ -17,6 +17,7 @@
 #include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/library.h"
+#include "cmd/live.h"
 #include "cmd/names.h"
 #include "cmd/scope.h"
 #include "cmd/summary.h"
@@ -329,7 +330,9 @@ int af_record(const struct af_record_options *o, int nr_words, char **words, str
 	if (rc)
 		return rc;
 	note_run(&r, sampler, nr_words, words);
-	rc = af_target_run(&r, nr_words ? words : NULL, err);
+	int live = o->live ? af_live_show(r.dir, err) : 0;
+	rc = live < 0 ? live : af_target_run(&r, nr_words ? words : NULL, err);
+	af_live_hide(live);
 	if (rc) {
 		af_session_abandon(&r);
 		return rc;

@@ -19,7 +19,7 @@ struct af_record_options {
 	const char *cuda_graphs; /* "nodes", "whole", NULL */
 	const char *cuda_calls;  /* "once", "twice", NULL */
 	const char *gpu_samples; /* a rate, "exact", NULL */
-	bool no_python, autograd, verify, quiet;
+	bool no_python, autograd, verify, quiet, live;
 	const char *pids;    /* list of running processes */
 	bool all;            /* every process there is */
 	const char *off_cpu; /* "blocked", "wakers", NULL */
@@ -154,8 +154,9 @@ struct af_record_options {
 	     NULL,                                                                                   \
 	     "walk beside every replayed stack and compare (slow)",                                  \
 	     offsetof(type, verify)},                                                                \
+	    {AF_OPT_FLAG, "quiet", 'q', NULL, "no summary", offsetof(type, quiet)},                  \
 	{                                                                                            \
-		AF_OPT_FLAG, "quiet", 'q', NULL, "no summary", offsetof(type, quiet)                 \
+		AF_OPT_FLAG, "live", 0, NULL, "show what is hot meanwhile", offsetof(type, live)     \
 	}
 
 extern const struct af_record_options af_record_defaults;

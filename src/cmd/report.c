@@ -261,21 +261,33 @@ static int report_check(const struct report *r, struct af_err *err)
 
 static struct af_asked report_asked(const struct report *r)
 {
-	const struct report_options *o = r->options;
-
 	if (!r->kind->is_of_tree)
 		return (struct af_asked){.answers = r->kind->answers};
 	if (report_is_plain_top(r))
 		return (struct af_asked){.answers = AF_ANSWER_TOP | 1 << AF_VIEW_CPU,
 		                         .weights = af_asked_weight(NULL)};
 	return (struct af_asked){.answers = 1u << report_view(r),
-	                         .weights = af_asked_weight(o->weight)};
+	                         .weights = af_asked_weight(r->weight)};
+}
+
+/* What an imported trace may have in place of time, where no weight is asked for; or NULL. */
+static const char *report_other_weight(const struct report *r)
+{
+	int v = report_view(r);
+	uint32_t has = v < AF_VIEW_WAKERS ? r->results.has[v] : 0;
+
+	if (!r->kind->is_of_tree || r->weight || !has || has & 1 << AF_WEIGHT_TIME)
+		return NULL;
+	if (report_is_plain_top(r) && r->results.facts.first)
+		return NULL;
+	return r->results.trees[v].weights[__builtin_ctz(has)].name;
 }
 
 static int report_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	struct report r = {.options = state};
 
+	r.weight = r.options->weight;
 	if (r.options->list && !nr_words)
 		return report_list();
 	if (nr_words && !strcmp(words[0], "diff") && (r.options->from_ns || r.options->to_ns))
@@ -295,6 +307,13 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 	asked.from_ns = r.options->from_ns;
 	asked.to_ns = r.options->to_ns;
 	rc = af_study(r.dir, &asked, &r.results, err);
+	const char *other = rc ? NULL : report_other_weight(&r);
+	if (other) {
+		r.weight = other;
+		asked = report_asked(&r);
+		af_results_close(&r.results);
+		rc = af_study(r.dir, &asked, &r.results, err);
+	}
 	if (!rc)
 		rc = r.kind->print(&r, err);
 	af_tree_close(&r.narrowed);

@@ -28,6 +28,7 @@ struct report {
 	const struct report_kind *kind;
 	const char *function; /* what callers, callees and annotate are of, or NULL */
 	const char *dir;
+	const char *weight; /* as asked for, or what there is where nothing is; NULL: time */
 	struct af_results results;
 	struct af_tree narrowed; /* the view, where something is asked to be left out */
 };

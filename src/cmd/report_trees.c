@@ -43,7 +43,7 @@ static const struct af_tree *narrow(struct report *r, const struct af_tree *t,
 static int reported_open(struct report *r, struct reported *to, struct af_err *err)
 {
 	const struct report_options *o = r->options;
-	const struct af_picture picture = {.weight = o->weight};
+	const struct af_picture picture = {.weight = r->weight};
 	int v = report_view(r);
 	const struct af_tree *t = &r->results.trees[v];
 	int weight = af_picture_weight(&picture, t, err);
@@ -107,7 +107,7 @@ bool report_is_plain_top(const struct report *r)
 {
 	const struct report_options *o = r->options;
 
-	return r->kind->print == report_top && !o->view && !o->weight && !o->focus.nr &&
+	return r->kind->print == report_top && !o->view && !r->weight && !o->focus.nr &&
 	       !o->hide.nr && !o->search.nr && !strcmp(o->sort, "self");
 }
 

@@ -6,8 +6,8 @@
 #include "cmd/names.h"
 #include "cmd/progress.h"
 
-int af_study(const char *dir, const struct af_asked *asked, struct af_results *r,
-             struct af_err *err)
+static int study(const char *dir, const struct af_asked *asked, struct af_results *r,
+                 struct af_progress *progress, struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_flame,     &af_pass_wakers,
 	                                                   &af_pass_devices,   &af_pass_calls,
@@ -18,24 +18,38 @@ int af_study(const char *dir, const struct af_asked *asked, struct af_results *r
 	                                                   &af_pass_annotated, NULL};
 	bool top = asked->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP);
 	struct af_asked all = *asked;
-	struct af_progress progress = af_progress_begin("reading the trace");
 
 	if (top) {
 		all.answers |= 1 << AF_VIEW_CPU;
 		all.weights |= 1 << AF_WEIGHT_TIME;
 	}
-	*r = (struct af_results){0};
-	int rc = af_trace_prepare(dir, err);
-	if (!rc)
-		rc = af_analyse(dir, passes, &all, r, af_progress_tell, &progress, err);
-	af_progress_end(&progress);
-	if (rc)
-		return rc;
-	if (r->damage[0])
-		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, r->damage);
-	if (top)
+	int rc =
+	    af_analyse(dir, passes, &all, r, progress ? af_progress_tell : NULL, progress, err);
+	if (!rc && top)
 		af_top_table(&r->facts, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
 		             "Where CPU time went: functions",
 		             asked->answers & AF_ANSWER_TABLES ? 1000 : 0);
-	return 0;
+	return rc;
+}
+
+int af_study(const char *dir, const struct af_asked *asked, struct af_results *r,
+             struct af_err *err)
+{
+	struct af_progress progress = af_progress_begin("reading the trace");
+
+	*r = (struct af_results){0};
+	int rc = af_trace_prepare(dir, err);
+	if (!rc)
+		rc = study(dir, asked, r, &progress, err);
+	af_progress_end(&progress);
+	if (!rc && r->damage[0])
+		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, r->damage);
+	return rc;
+}
+
+int af_study_quietly(const char *dir, const struct af_asked *asked, struct af_results *r,
+                     struct af_err *err)
+{
+	*r = (struct af_results){0};
+	return study(dir, asked, r, NULL, err);
 }

@@ -17,6 +17,10 @@ struct af_err;
 int af_study(const char *dir, const struct af_asked *asked, struct af_results *r,
              struct af_err *err);
 
+/* The same of a finished trace, without a word on standard error. */
+int af_study_quietly(const char *dir, const struct af_asked *asked, struct af_results *r,
+                     struct af_err *err);
+
 /* What is asked for the tables alone. */
 #define AF_ASKED_TABLES ((struct af_asked){AF_ANSWER_TABLES, 0})
 

@@ -12,6 +12,7 @@
 #include "analyse/pass.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include "cmd/watch.h"
 
 struct af_err;
 
@@ -47,7 +48,8 @@ struct tui {
 	const char *dir;
 	const struct tui_options *options;
 	struct af_results results;
-	int pane; /* TUI_TOP… */
+	struct af_watch watch; /* with --live */
+	int pane;              /* TUI_TOP… */
 	bool help, quit;
 	char said[TUI_SAID]; /* in the status line until the next key */
 	char live[TUI_SAID]; /* about a recording that goes on, or "" */
@@ -99,6 +101,11 @@ enum { TUI_TOP, TUI_TREE, TUI_CALLS, TUI_FLAME, TUI_RUN, TUI_PANES };
 extern const struct tui_pane tui_pane_top, tui_pane_tree, tui_pane_calls, tui_pane_flame,
     tui_pane_run;
 
+/* tui_load.c */
+int tui_load(struct tui *t, struct af_err *err);
+/* Is there something newer of a recording that goes on? */
+int tui_look(struct tui *t, struct af_err *err);
+
 /* tui_state.c */
 bool tui_choose_view(struct tui *t, int view, const char *weight);
 void tui_next_view(struct tui *t);
@@ -115,7 +122,10 @@ uint32_t tui_node(const struct tui *t, uint64_t path); /* 0: not there */
 void tui_look_at(struct tui *t, uint32_t node);        /* of shown */
 void tui_say(struct tui *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* tui_tree.c: list the callers of the frame that is looked at. */
+/*
+ * tui_tree.c: the frame that is looked at is one of the function that is, and its callers are
+ * listed.
+ */
 void tui_tree_reveal(struct tui *t);
 
 /* tui_screen.c */

@@ -69,8 +69,7 @@ static void flame_place(struct tui *t, int columns)
 		above++;
 	for (uint32_t up = zoom, depth = above; depth; depth--, up = tree->nodes[up].parent)
 		frame_add(t, up, depth, 0, columns);
-	if (!above)
-		frame_add(t, 0, 0, 0, columns);
+	frame_add(t, 0, 0, 0, columns);
 	AF_GROW(todo, nr, cap);
 	todo[nr++] = (struct placing){zoom, above, 0};
 	while (nr) {
@@ -124,12 +123,11 @@ static void frame_draw(const struct tui *t, const struct tui_area *a, int y,
 
 static void flame_draw(struct tui *t, const struct tui_area *a)
 {
+	tui_tree_reveal(t);
 	flame_place(t, a->columns);
 	uint32_t at = flame_at(t), depth = t->frames[at].depth;
 	uint32_t rows = a->rows > 0 ? (uint32_t)a->rows : 1;
 
-	if (t->frames[at].node)
-		tui_look_at(t, t->frames[at].node);
 	if (depth < t->flame_first)
 		t->flame_first = depth;
 	if (depth >= t->flame_first + rows)

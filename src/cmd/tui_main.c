@@ -1,18 +1,15 @@
 /* The screen around the panes, and the keys that are the same in all of them. */
 #include <curses.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analyse/tree_table.h"
-#include "base/err.h"
 #include "cmd/picture.h"
-#include "cmd/study.h"
 #include "cmd/tui.h"
 #include "render/label.h"
 #include "render/tables.h"
 
-enum { HEAD_ROWS = 2, FOOT_ROWS = 2, LEAST_ROWS = 6, LEAST_COLUMNS = 40 };
+enum { HEAD_ROWS = 2, FOOT_ROWS = 2, LEAST_ROWS = 6, LEAST_COLUMNS = 40, LOOK_MS = 200 };
 
 static const struct tui_pane *const panes[] = {
     [TUI_TOP] = &tui_pane_top,     [TUI_TREE] = &tui_pane_tree, [TUI_CALLS] = &tui_pane_calls,
@@ -40,8 +37,9 @@ static void head_draw(const struct tui *t, int columns)
 	uint64_t total = t->forward->total[t->weight][0];
 	struct af_buf b = {0};
 
-	af_buf_fmt(&b, " %s  %s by %s: ", t->dir, af_view_names[t->view],
-	           t->forward->weights[t->weight].name);
+	const char *slash = strrchr(t->dir, '/');
+	af_buf_fmt(&b, " %s  %s by %s: ", slash && slash[1] ? slash + 1 : t->dir,
+	           af_view_names[t->view], t->forward->weights[t->weight].name);
 	af_cell_text(&b, unit, total);
 	if (t->nr_steps) {
 		af_buf_str(&b, " of ");
@@ -289,43 +287,22 @@ static void key_take(struct tui *t, int key)
 	}
 }
 
-static int view_of(const char *name)
-{
-	for (int v = 0; name && v < AF_VIEWS; v++)
-		if (!strcmp(name, af_view_names[v]))
-			return v;
-	return AF_VIEW_ALL;
-}
-
-static int load(struct tui *t, struct af_err *err)
-{
-	const struct af_asked asked = {.answers = (AF_ANSWER_TOP - 1) & ~0u, .weights = UINT32_MAX};
-	const struct tui_options *o = t->options;
-	int rc = af_study(t->dir, &asked, &t->results, err);
-
-	if (rc)
-		return rc;
-	if (!tui_choose_view(t, view_of(o->view), o->weight) &&
-	    (o->view || o->weight || !tui_choose_view(t, AF_VIEW_GPU, "count")))
-		return af_fail_plain(err, -ENODATA, "the trace has no %s in the view %s",
-		                     o->weight ? o->weight : "weight", o->view ? o->view : "all");
-	tui_remake(t);
-	return 0;
-}
-
 int tui_main(const char *dir, const struct tui_options *o, struct af_err *err)
 {
 	struct tui t = {.dir = dir, .options = o};
-	int rc = load(&t, err);
+	int rc = tui_load(&t, err);
 
 	if (!rc)
 		rc = tui_screen_open(err);
 	while (!rc && !t.quit) {
 		draw(&t);
-		int key = tui_screen_key(-1);
-		if (key < 0)
+		int key = tui_screen_key(o->live && !t.watch.ended ? LOOK_MS : -1);
+		if (key >= 0)
+			key_take(&t, key);
+		else if (o->live && !t.watch.ended)
+			rc = tui_look(&t, err);
+		else
 			break; /* the terminal is gone */
-		key_take(&t, key);
 	}
 	tui_screen_close();
 	tui_state_free(&t);

@@ -144,15 +144,33 @@ static void tree_rows(struct tui *t)
 	free(w.depths);
 }
 
+/* Where the function that is looked at weighs most. */
+static uint32_t node_of_function(const struct tui *t)
+{
+	const struct af_tree *tree = t->shown;
+	const uint64_t *total = tree->total[t->weight];
+	uint32_t name = 0, best = 0;
+
+	for (uint32_t i = 1; t->function && !name && i < tree->nr_names; i++)
+		if (tui_name_key(tree, i) == t->function)
+			name = i;
+	for (uint32_t n = 1; name && n < tree->nr; n++)
+		if (tree->nodes[n].name == name && total[n] && (!best || total[n] > total[best]))
+			best = n;
+	return best;
+}
+
 void tui_tree_reveal(struct tui *t)
 {
 	uint32_t node = tui_node(t, t->node), child;
 
+	if (!node || tui_name_key(t->shown, t->shown->nodes[node].name) != t->function)
+		node = node_of_function(t);
 	if (!node && children_of(t, 0, &child)) {
-		tui_look_at(t, child);
 		open_chain(t, child);
-		return;
+		node = child;
 	}
+	tui_look_at(t, node);
 	for (uint32_t up = t->shown->nodes[node].parent; up; up = t->shown->nodes[up].parent)
 		set_open(t, up, true);
 }
@@ -199,10 +217,20 @@ static void tree_row(const struct tui *t, const struct tui_area *a, int y, uint3
 	af_buf_free(&b);
 }
 
+/* What was chosen in another pane is shown here as well. */
+static void tree_settle(struct tui *t)
+{
+	uint32_t node = tui_node(t, t->node);
+
+	if (!node || tui_name_key(t->shown, t->shown->nodes[node].name) != t->function)
+		tui_tree_reveal(t);
+}
+
 static void tree_draw(struct tui *t, const struct tui_area *a)
 {
 	int page = a->rows - 1, room = a->columns - TREE_NUMBERS - TREE_MARK;
 
+	tree_settle(t);
 	tree_rows(t);
 	tui_list_fit(&t->tree, page);
 	tui_put(a->y, a->x, a->columns,

@@ -28,7 +28,7 @@ int af_watch_open(struct af_watch *w, const char *dir, struct af_err *err);
 /*
  * Is there a newer copy? Then it is analysed into @r, the caller's to close, and 1 returned. 0:
  * not yet; call again in some tenths of a second. When the recording has ended the trace itself is
- * the last one, and @w->ended is set. Takes a fifth of the time at most.
+ * the last one, and @w->ended is set. Takes a fifth of a CPU at most.
  */
 int af_watch_look(struct af_watch *w, const struct af_asked *asked, struct af_results *r,
                   struct af_err *err);

@@ -22,7 +22,7 @@
 
 enum {
 	LIVE_WATCHED_S = 5,  /* since the file was touched */
-	LIVE_REST = 4,       /* times as long as a copy took, nothing is done */
+	LIVE_REST = 4,       /* times the CPU time of a copy, nothing is done */
 	LIVE_ROOM_TIMES = 4, /* as much as the trace has must be free, */
 	LIVE_ROOM_MB = 64,   /* and so much: the recording comes first */
 	LIVE_LOOK_NS = 1000000000,
@@ -118,13 +118,20 @@ static void live_start(struct af_recording *r)
 	af_drain_rests_free(rests, nr);
 }
 
+static uint64_t cpu_ns(const struct rusage *used)
+{
+	return (uint64_t)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) * 1000u;
+}
+
 void af_live_look(struct af_recording *r)
 {
 	struct af_live *l = &r->live;
 	uint64_t now = af_now_ns();
+	struct rusage used;
 
-	if (l->pid && waitpid(l->pid, NULL, WNOHANG) == l->pid) {
-		uint64_t rested_ns = now + LIVE_REST * (now - l->begin_ns);
+	if (l->pid && wait4(l->pid, NULL, WNOHANG, &used) == l->pid) {
+		uint64_t rested_ns = now + LIVE_REST * cpu_ns(&used);
 		l->pid = 0;
 		l->next_ns = l->begin_ns + LIVE_LOOK_NS;
 		if (l->next_ns < rested_ns)

@@ -1,7 +1,7 @@
 /*
  * Copies of a recording for those who watch it while it goes on: DIR/.live.1, DIR/.live.2, … are
  * traces of their own, each whole when it has its name, and only the newest is kept. They are made
- * while DIR/.watched is touched, by a process of the least priority that takes a fifth of its time
+ * while DIR/.watched is touched, by a process of the least priority that takes a fifth of a CPU
  * at most; the program being recorded has no part in it.
  *
  *	{ af_live_look() }* → af_live_end()

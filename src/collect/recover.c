@@ -16,6 +16,7 @@
 #include "base/fs.h"
 #include "base/scope.h"
 #include "collect/drain.h"
+#include "collect/live.h"
 #include "trace/reader.h"
 #include "trace/session.h"
 #include "trace/stream.h"
@@ -195,6 +196,7 @@ int af_recover(const char *dir, struct af_err *err)
 	struct recovered was = {0};
 	recover_shm(dir, dir_fd, shm, &was);
 	recover_trim(dir_fd, "recorder");
+	af_live_clear(dir_fd);
 	recover_note(dir_fd, &was);
 	if (faccessat(dir_fd, "metadata", F_OK, 0))
 		af_metadata_write(dir_fd, 0, 0, NULL);

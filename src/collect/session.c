@@ -297,6 +297,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 
 	af_bounds_end(r);
 	s->state = AF_SESSION_OVER;
+	af_live_end(r);
 	af_snapshot_wait(r);
 	af_target_look(r);
 	r->still_running = r->door.nr;
@@ -368,6 +369,7 @@ int af_session_find(struct af_recording *r, struct af_err *err)
 
 static void session_release(struct af_recording *r)
 {
+	af_live_end(r);
 	af_bpf_close(r->bpf);
 	r->bpf = NULL;
 	af_door_close(&r->door);

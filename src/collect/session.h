@@ -21,6 +21,7 @@
 #include "collect/debugger.h"
 #include "collect/door.h"
 #include "collect/drain.h"
+#include "collect/live.h"
 #include "collect/segments.h"
 #include "collect/snapshot.h"
 #include "trace/session.h"
@@ -59,6 +60,7 @@ struct af_recording {
 	struct af_bounds bounds;
 	struct af_ctl ctl;
 	struct af_snapshots snapshots;
+	struct af_live live;
 	struct af_debuggers debuggers;
 	uint32_t nr_looks;       /* around, once a second */
 	struct af_stream stream; /* the recorder's own */

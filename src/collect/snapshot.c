@@ -152,8 +152,8 @@ static int snapshot_note(const struct af_recording *r, int to)
 	return af_stream_close(&s);
 }
 
-static int snapshot_copy(const struct af_recording *r, const char *dir,
-                         const struct af_drain_rest *rests, uint32_t nr, struct af_err *err)
+int af_snapshot_copy(const struct af_recording *r, const char *dir,
+                     const struct af_drain_rest *rests, uint32_t nr, struct af_err *err)
 {
 	scope_close int to = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	struct copying c = {.from = r->dir_fd, .to = to, .rests = rests, .nr = nr};
@@ -180,7 +180,7 @@ _Noreturn static void snapshot_child(struct af_recording *r, const char *draft, 
 	prctl(PR_SET_NAME, "aflame-snapshot");
 	close(r->lock_fd); /* or the trace would be held when the recorder is killed */
 	af_door_close(&r->door);
-	int rc = snapshot_copy(r, draft, rests, nr, &err);
+	int rc = af_snapshot_copy(r, draft, rests, nr, &err);
 	if (!rc && r->options->finish_copy)
 		rc = r->options->finish_copy(draft, &err);
 	if (!rc && rename(draft, dir))

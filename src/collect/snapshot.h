@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct af_drain_rest;
 struct af_err;
 struct af_recording;
 
@@ -31,6 +32,13 @@ struct af_snapshots {
 
 /* @dir: its name, NULL: the trace's with .1, .2 and so on. @asked: by --ctl. */
 int af_snapshot_start(struct af_recording *r, const char *dir, bool asked, struct af_err *err);
+
+/*
+ * What a child process of the recorder does first: copy the trace so far into the directory @dir,
+ * with the packets @rests that no file has yet.
+ */
+int af_snapshot_copy(const struct af_recording *r, const char *dir,
+                     const struct af_drain_rest *rests, uint32_t nr, struct af_err *err);
 
 /* See which are whole and tell. */
 void af_snapshot_reap(struct af_recording *r);

@@ -256,6 +256,7 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 		signals_take(r, group, signals);
 		af_ctl_pump(r);
 		af_snapshot_reap(r);
+		af_live_look(r);
 		af_door_pump(&r->door);
 		af_debuggers_look(r);
 		af_bpf_pump(r->bpf);

@@ -13,6 +13,8 @@
 #define AF_SESSION_ENV "AFLAME_SESSION"
 #define AF_SESSION_MAGIC 0x3173736573666100ull
 #define AF_SESSION_FILE ".session" /* in the trace while it is not finished */
+#define AF_WATCHED_FILE ".watched" /* touched each second by who watches the recording */
+#define AF_LIVE_PREFIX ".live."    /* what he gets: copies of the trace so far, by number */
 
 enum af_cpu_mode {
 	AF_CPU_OFF = 0,

@@ -20,12 +20,13 @@ try:
 except ImportError:
     pyte = None
 
-KEYS = {"up": "\x1bOA", "down": "\x1bOB", "right": "\x1bOC", "left": "\x1bOD", "esc": "\x1b"}
+# The emulator knows what Linux' console does, and not all that xterm does.
+KEYS = {"up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D"}
 KEYS.update({"enter": "\r", "back": "\x7f", "pgdn": "\x1b[6~", "pgup": "\x1b[5~"})
 
 
 class Terminal:
-    def __init__(self, command, rows=24, columns=80, term="xterm-256color"):
+    def __init__(self, command, rows=24, columns=80, term="linux"):
         if not pyte:
             raise Skip("no python3-pyte here")
         self.screen = pyte.Screen(columns, rows)
@@ -45,14 +46,34 @@ class Terminal:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.screen.resize(rows, columns)
 
-    def pump(self, quiet_s=0.15, most_s=20.0):
-        """Take what the program writes until it writes nothing for a while."""
+    def idle(self):
+        """Has it read all keys, and does it wait for more?"""
+        process = "/proc/%d/" % self.pid
+        try:
+            with open(process + "stat", encoding="utf-8") as file:
+                state = file.read().rsplit(")", 1)[1].split()[0]
+            if state in "ZX":
+                return True
+            slave = os.open(process + "fd/0", os.O_RDONLY | os.O_NOCTTY)
+        except OSError:
+            return True
+        try:
+            unread = fcntl.ioctl(slave, termios.FIONREAD, b"\0" * 4)
+        except OSError:  # it is not there yet
+            return False
+        finally:
+            os.close(slave)
+        return state == "S" and unread == b"\0" * 4
+
+    def pump(self, most_s=20.0):
+        """Take what the program writes until it waits for the next key."""
         end = time.monotonic() + most_s
-        wrote = False
         while time.monotonic() < end:
-            ready = select.select([self.fd], [], [], quiet_s if wrote else 1.0)[0]
-            if not ready:
-                break
+            idle = self.idle()
+            if not select.select([self.fd], [], [], 0.03)[0]:
+                if idle:
+                    break
+                continue
             try:
                 data = os.read(self.fd, 65536)
             except OSError:
@@ -60,7 +81,6 @@ class Terminal:
             if not data:
                 self.status = os.waitpid(self.pid, 0)[1] if self.status is None else self.status
                 break
-            wrote = True
             self.stream.feed(data)
 
     def press(self, *keys):
