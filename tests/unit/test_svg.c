@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "analyse/difference.h"
 #include "analyse/tree.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -187,6 +188,57 @@ static void a_difference_counts_whole_subtrees(void **state)
 	assert_has(text, &diff, "Vanished: 1 stack, 10 samples");
 }
 
+/* The colour of the frame called @name in the difference of both columns of @text. */
+static unsigned look_color(const char *text, const char *name, bool by_self,
+                           enum af_normalize normalize)
+{
+	struct af_folded_stats stats;
+	struct af_difference d;
+	struct af_tree t;
+	struct af_err err = {0};
+	FILE *f = tmpfile();
+	char svg[1 << 16] = "", title[64];
+	unsigned color = 0;
+
+	af_tree_open(&t, columns, 2);
+	assert_int_equal(af_folded_read(&t, text, strlen(text), true, &stats, &err), 0);
+	const struct af_difference_side x = {&t, 0, 0, -1, 0}, y = {&t, 1, 1, -1, 0};
+	af_difference_open(&d, &x, &y, false);
+	d.look.by_self = by_self;
+	d.look.normalize = normalize;
+	const struct af_picture p = {.differential = true, .look = &d.look};
+	struct af_render r = {.fd = fileno(f), .picture = &p};
+	assert_int_equal(af_format_for("svg")->tree(&r, &d.tree, &err), 0);
+	assert_true(pread(r.fd, svg, sizeof svg - 1, 0) > 0);
+	snprintf(title, sizeof title, "<title>%s (", name);
+	const char *at = strstr(svg, title);
+	assert_non_null(at);
+	assert_int_equal(sscanf(strstr(at, "fill=\"#"), "fill=\"#%6x", &color), 1);
+	af_difference_close(&d);
+	af_tree_close(&t);
+	fclose(f);
+	return color;
+}
+
+static void noise_is_grey_and_changes_are_by_self_or_all(void **state)
+{
+	const char *text = "r;up 100 400\nr;down 500 100\nr;noise 50 60\nr;same 70 70\n";
+
+	assert_true((look_color(text, "up", false, AF_NORMALIZE_NONE) & 0xffff) < 0xee00);
+	assert_int_equal(look_color(text, "up", false, AF_NORMALIZE_NONE) >> 16, 0xff);
+	assert_int_equal(look_color(text, "down", true, AF_NORMALIZE_NONE) & 0xff, 0xff);
+	assert_int_equal(look_color(text, "noise", false, AF_NORMALIZE_NONE), 0xdadada);
+	assert_int_equal(look_color(text, "same", true, AF_NORMALIZE_NONE), 0xeeeeee);
+	/* Its children's change is none of its own. */
+	text = "r 10 10\nr;up 100 400\n";
+	assert_int_equal(look_color(text, "r", false, AF_NORMALIZE_NONE) >> 16, 0xff);
+	assert_int_equal(look_color(text, "r", true, AF_NORMALIZE_NONE), 0xeeeeee);
+	/* Of shares half is less, where the other half is not. */
+	text = "a 1000 1000\nb 1000 3000\n";
+	assert_int_equal(look_color(text, "a", false, AF_NORMALIZE_NONE), 0xeeeeee);
+	assert_int_equal(look_color(text, "a", false, AF_NORMALIZE_TOTAL) & 0xff, 0xff);
+}
+
 static void a_difference_needs_two_columns(void **state)
 {
 	const struct af_picture diff = {.differential = true};
@@ -331,6 +383,7 @@ int main(void)
 	    cmocka_unit_test(remembered_colors_are_drawn_and_new_ones_remembered),
 	    cmocka_unit_test(the_script_ends_no_section_early),
 	    cmocka_unit_test(a_difference_counts_whole_subtrees),
+	    cmocka_unit_test(noise_is_grey_and_changes_are_by_self_or_all),
 	    cmocka_unit_test(a_difference_needs_two_columns),
 	    cmocka_unit_test(wrong_choices_are_named),
 	    cmocka_unit_test(nothing_and_too_much_are_still_pictures),
