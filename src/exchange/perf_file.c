@@ -298,32 +298,33 @@ static bool plain_next(struct perf_file *f, struct perf_record *r)
 }
 
 /* Behind the data, a section for each bit. */
-static void features_read(struct perf_file *f)
+static bool features_read(struct perf_file *f)
 {
 	struct perf_section s[NR_FEATURES];
 	uint32_t nr = 0;
 
-	if (f->data_end == UINT64_MAX || !f->features)
-		return;
-	uint64_t features = f->features;
 	for (int i = 0; i < NR_FEATURES; i++)
-		nr += features >> i & 1;
+		nr += f->features >> i & 1;
 	if (!file_go(f, f->data_end) || !file_need(f, nr * sizeof *s))
-		return;
+		return false;
 	memcpy(s, f->buffer + f->at, nr * sizeof *s);
 	nr = 0;
 	for (uint32_t i = 0; i < NR_FEATURES; i++) {
-		uint8_t *data = features >> i & 1 ? section_read(f, s[nr++]) : NULL;
-		if (data)
-			perf_feature(f, i, data, (size_t)s[nr - 1].size);
+		if (!(f->features >> i & 1) || !s[nr++].size)
+			continue;
+		uint8_t *data = section_read(f, s[nr - 1]);
+		if (!data)
+			return false;
+		perf_feature(f, i, data, (size_t)s[nr - 1].size);
 		free(data);
 	}
+	return true;
 }
 
 static bool file_end(struct perf_file *f)
 {
-	if (!f->over && !f->pipe)
-		features_read(f);
+	if (!f->over && !f->pipe && f->data_end != UINT64_MAX && !features_read(f))
+		file_fail(f, "the file ends before what its header tells of");
 	f->over = true;
 	return false;
 }

@@ -56,6 +56,9 @@ static uint64_t nodes_of(struct text_draft *t, const struct perf_text_sample *s)
 {
 	uint32_t node = 0, kernel = 0;
 	bool in_kernel = false, fresh;
+
+	if (!s->nr)
+		return 0;
 	uint64_t *slot =
 	    af_map_at(&t->stacks, af_hash(s->frames, s->nr * sizeof *s->frames), &fresh);
 

@@ -284,8 +284,9 @@ void perf_text_functions(const struct perf_text_frame *f, bool java, bool addres
 	enum perf_text_kind kind = module_kind(f->module, f->module_len);
 	const char *p = f->function, *end = p + offset_cut(p, f->function_len);
 
-	if (*p == '(')
-		return; /* the name of a process */
+	/* In parentheses stands the name of a process, and no function. */
+	if (p < end && !arguments_cut(p, (size_t)(end - p)))
+		return;
 	for (bool inner = false; p < end; inner = true) {
 		const char *arrow = memmem(p, (size_t)(end - p), "->", 2);
 		const char *stop = arrow ? arrow : end;

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""What perf recorded, imported: against what perf script says of the same file."""
+
+import collections
+import functools
+import os
+import re
+import subprocess
+
+from machine import WORKPLACE, need_tool, program
+from recording import must, new_path, parse_folded
+from tap import Skip, case, equal, expect, note, run_cases
+
+SCRIPT = "comm,pid,tid,time,period,event,ip,sym,dso"
+HEAD = re.compile(r"\s*(.+?)\s+(-?\d+)/(-?\d+)\s+[\d.]+:\s+(\d+)\s+(\S+):\s*(.*)$")
+
+
+def perf(*words, **how):
+    # perf keeps copies of what it recorded in $HOME/.debug.
+    environment = dict(os.environ, HOME=WORKPLACE)
+    return subprocess.run(
+        [need_tool("perf"), *map(str, words)],
+        stdout=how.get("stdout", subprocess.PIPE),
+        stderr=subprocess.PIPE,
+        env=environment,
+        cwd=WORKPLACE,
+        check=False,
+        timeout=240,
+    )
+
+
+@functools.lru_cache(maxsize=None)
+def recorded(name, *options, scale="0.3"):
+    """A perf.data of a program of known behaviour."""
+    path = new_path(name) + ".data"
+    done = perf("record", "-q", "-e", "cpu-clock", "-F", 2000, "-g", *options, "-o", path, "--", program(name), scale)
+    if done.returncode or not os.path.exists(path):
+        raise Skip("perf cannot record here: %.200s" % done.stderr.decode().strip().replace("\n", " "))
+    return path
+
+
+@functools.lru_cache(maxsize=None)
+def said(path):
+    """[(comm, pid, period, [(function, file), …] root first)] of perf script."""
+    text = perf("script", "--no-inline", "-F", SCRIPT, "-i", path).stdout.decode("utf-8", "replace")
+    samples, frames = [], None
+    for line in text.splitlines():
+        if not line.strip():
+            frames = None
+        elif frames is None:
+            head = HEAD.match(line)
+            expect(head, "perf script: %r" % line)
+            frames = []
+            samples.append((head[1], int(head[2]), int(head[4]), frames))
+            if head[6]:
+                frames.append(head[6])
+                frames = None
+        else:
+            frames.append(line)
+    out = []
+    for comm, pid, period, lines in samples:
+        parsed = [re.match(r"\s*[0-9a-f]+ (.*) \((.*)\)$", line) for line in reversed(lines)]
+        out.append((comm, pid, period, [(m[1], m[2]) for m in parsed]))
+    return out
+
+
+def imported(path, *words):
+    to = new_path("imported")
+    must("import", "-q", "-o", to, *words, path, env=dict(os.environ, HOME=WORKPLACE))
+    return to
+
+
+def only(frames, names):
+    return tuple(f for f in (re.sub(r"_\[k\]$", "", f) for f in frames) if f in names)
+
+
+def compare(path, name):
+    """Stacks of the program's own functions weigh the same, to the nanosecond."""
+    samples = said(path)
+    names = {f for s in samples for f, file in s[3] if file.endswith("/" + name) and f != "[unknown]"}
+    expect(len(names) > 2, "perf knows few functions of %s: %r" % (name, names))
+    want, got = collections.Counter(), collections.Counter()
+    for _comm, _pid, period, frames in samples:
+        want[only([f for f, _ in frames], names)] += period
+    for stack, ns in parse_folded(must("flame", imported(path))):
+        got[only([f for f in stack if not f.endswith("_[i]")], names)] += ns
+    equal(got, want, "stacks")
+    note("%d samples, %d stacks of %d functions" % (len(samples), len(want), len(names)))
+
+
+for _how, _options in (("a file", ()), ("compressed", ("-z",)), ("with other clock", ("-k", "CLOCK_MONOTONIC"))):
+
+    @case("stacks are perf script's, to the nanosecond: " + _how)
+    def _(options=_options):
+        compare(recorded("shares_fp", *options), "shares_fp")
+
+
+@case("stacks are perf script's, to the nanosecond: through a pipe")
+def _():
+    path = new_path("pipe") + ".data"
+    with open(path, "wb") as out:
+        done = perf(
+            "record", "-q", "-e", "cpu-clock", "-F", 2000, "-g", "-o", "-", "--", program("shares_fp"), "0.3", stdout=out
+        )
+    if done.returncode:
+        raise Skip("perf cannot record here")
+    compare(path, "shares_fp")
+
+
+@case("processes are forked and executed as perf tells: samples and weights of each pid")
+def _():
+    for name in ("forks", "exec_chain", "vfork_exec"):
+        path = recorded(name)
+        want, got = collections.Counter(), collections.Counter()
+        for _comm, pid, period, _frames in said(path):
+            want[pid] += period
+        for line in must("print", "-k", "ksample", imported(path)).splitlines():
+            got[int(line.split()[3].split("/")[0])] += int(re.search(r"weight_ns=(\d+)", line)[1])
+        equal(got, want, "%s: time by pid" % name)
+        note("%s: %d processes" % (name, len(want)))
+
+
+@case("the kernel's frames have the names that perf script gives them")
+def _():
+    path = recorded("syscall_bound")
+    kernel = [s for s in said(path) if s[3] and s[3][-1][1] == "[kernel.kallsyms]"]
+    if not kernel or any(s[3][-1][0] == "[unknown]" for s in kernel):
+        raise Skip("perf has no names of this kernel's functions here")
+    want, got = collections.Counter(), collections.Counter()
+    for _comm, _pid, period, frames in kernel:
+        want[re.sub(r"\.(isra|constprop|part|cold).*", "", frames[-1][0])] += period
+    for stack, ns in parse_folded(must("flame", imported(path))):
+        if stack[-1].endswith("_[k]"):
+            got[stack[-1][:-4]] += ns
+    # One address may have several names.
+    same = sum((want & got).values()) / sum(want.values())
+    note("%.1f %% of %d samples" % (100 * same, len(kernel)))
+    expect(same > 0.9, "only %.2f: %r, not %r" % (same, got.most_common(5), want.most_common(5)))
+
+
+@case("perf script's text makes the picture that the perf.data makes")
+def _():
+    path = recorded("shares_fp")
+    names = {f for s in said(path) for f, file in s[3] if file.endswith("/shares_fp")} - {"[unknown]"}
+    text = new_path("script") + ".txt"
+    with open(text, "wb") as out:
+        out.write(perf("script", "--no-inline", "-F", SCRIPT.replace("sym", "sym,symoff"), "-i", path).stdout)
+    want, got, trace = collections.Counter(), collections.Counter(), collections.Counter()
+    for _comm, _pid, period, frames in said(path):
+        want[only([f for f, _ in frames], names)] += period
+    for stack, ns in parse_folded(must("flame", "--perf-script", text)):
+        got[only(stack, names)] += ns
+    for stack, ns in parse_folded(must("flame", imported(text))):
+        trace[only(stack, names)] += ns
+    equal(got, want, "flame --perf-script")
+    equal(trace, want, "import of the text")
+
+
+run_cases()
