@@ -30,7 +30,8 @@ static char *buf_room(struct af_buf *b, size_t len)
 void af_buf_add(struct af_buf *b, const void *data, size_t len)
 {
 	char *p = buf_room(b, len);
-	memcpy(p, data, len);
+	if (len) /* an empty buffer's data is NULL, which memcpy() must not be given */
+		memcpy(p, data, len);
 	p[len] = 0;
 	b->len += len;
 }

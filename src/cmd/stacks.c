@@ -42,10 +42,11 @@ static int stacks_read(struct af_stacks *s, const char *who, struct af_err *err)
 
 	af_tree_open(&s->tree, weight, 1);
 	int rc = af_folded_read(&s->tree, data ? data : "", size, false, &stats, err);
+	uint64_t nr_lines = stats.lines + stats.bad_lines;
 	if (stats.bad_lines)
 		fprintf(stderr, "aflame %s: %llu of %llu lines do not parse, the first: %s\n", who,
-		        (unsigned long long)stats.bad_lines,
-		        (unsigned long long)(stats.lines + stats.bad_lines), stats.complaint);
+		        (unsigned long long)stats.bad_lines, (unsigned long long)nr_lines,
+		        stats.complaint);
 	if (stats.saturated)
 		fprintf(stderr, "aflame %s: a sum of counts beyond 2^64 - 1 was cut to that\n",
 		        who);

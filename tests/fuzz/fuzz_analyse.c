@@ -157,6 +157,7 @@ static void analyse(const char *dir, enum af_grouping group, enum af_depth depth
 	asked.group = group;
 	asked.depth = depth;
 	asked.by_time = group & 1;
+	asked.spots = group == AF_GROUP_TRACK;
 	if (!af_analyse(dir, passes, &asked, &r, NULL, NULL, &err))
 		for (int v = 0; v < AF_VIEWS; v++)
 			if (r.trees[v].nr_weights)
@@ -201,9 +202,9 @@ static int check_point(void *arg, const struct af_point *p)
 	return 0;
 }
 
-static void timeline(const char *dir)
+static void timeline(const char *dir, const struct af_asked *trees)
 {
-	struct af_timeline_asked asked = {.process = UINT64_MAX, .pid = UINT64_MAX};
+	struct af_timeline_asked asked = {.process = UINT64_MAX, .pid = UINT64_MAX, .trees = trees};
 	struct tracks tracks = {0};
 	struct af_slices_sink sink = {&tracks, check_track, check_slice, check_point};
 	struct af_timeline *t;
@@ -254,8 +255,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct af_buf streams[2] = {{0}, {0}};
 	uint64_t seq[2] = {0}, time_ns[2] = {1000, 1000};
 	uint8_t how = take_byte(&in);
-	enum af_grouping group = how % (AF_GROUP_QUEUE + 1);
-	enum af_depth depth = how / 4 % (AF_DEPTH_STALL + 1);
+	enum af_grouping group = how % (AF_GROUP_TRACK + 1);
+	enum af_depth depth = how / 5 % (AF_DEPTH_STALL + 1);
 	int fds[2];
 
 	while (in.left) {
@@ -271,6 +272,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		af_buf_free(&streams[s]);
 	}
 	analyse(dir, group, depth);
-	timeline(dir);
+	const struct af_asked trees = {
+	    .weights = UINT32_MAX, .group = group, .depth = AF_DEPTH_KERNEL, .spots = true};
+	timeline(dir, how & 128 ? &trees : NULL);
 	return 0;
 }
