@@ -103,12 +103,22 @@ static void import_tell(const struct import_options *o, const struct af_draft *d
 	for (uint32_t i = 0; i < d->nr_notes; i++)
 		if (!strcmp(d->notes[i].key, "import.event"))
 			fprintf(stderr, "  event %s\n", d->notes[i].value);
-		else if (!strncmp(d->notes[i].key, "import.weights", 14))
+		else if (!strncmp(d->notes[i].key, "import.weights", 14) ||
+		         !strcmp(d->notes[i].key, "import.tables.unused"))
 			fprintf(stderr, "  %s: %s\n", d->notes[i].key + 7, d->notes[i].value);
 	for (int i = 0; i < AF_DRAFT_UNUSED_END; i++)
 		if (d->unused[i])
 			fprintf(stderr, "  not used: %llu %s\n", (unsigned long long)d->unused[i],
 			        af_draft_unused_text((enum af_draft_unused)i));
+}
+
+/* Some files say what a sample stands for. */
+static bool import_goes_by_rate(const struct af_draft *d)
+{
+	for (uint64_t i = 0; i < d->nr_samples; i++)
+		if (!d->samples[i].weight_ns)
+			return true;
+	return false;
 }
 
 static int import_run(void *state, int nr_words, char **words, struct af_err *err)
@@ -126,7 +136,7 @@ static int import_run(void *state, int nr_words, char **words, struct af_err *er
 	d.unit = o->unit;
 	d.event = o->event;
 	int rc = import_read(&d, nr_words, words, err);
-	if (!rc && d.nr_samples && !d.addresses.nr_stacks)
+	if (!rc && import_goes_by_rate(&d))
 		af_draft_note(&d, "import.rate", "%llu samples a second, as --rate says",
 		              (unsigned long long)o->rate);
 	if (!rc)
@@ -165,7 +175,8 @@ const struct af_command af_command_import = {
 	"profiler (Kineto JSON), GPU traces of gpuperf (JSON) and its CPU samples (extended\n"
 	"folded text: timestamp comm pid tid cpu stack), profiles of Intel's iaprof (text, of all\n"
 	"its versions), profiles of pprof's (protobuf) and of speedscope's (JSON), folded\n"
-	"text (f1;f2;f3 number), and slices of threads in any Chrome trace (JSON).\n"
+	"text (f1;f2;f3 number), slices of threads in any Chrome trace (JSON), and what\n"
+	"Nsight Systems exports as SQLite (nsys export --type sqlite).\n"
 	"\n"
 	"Device work gets the stack of the call with its correlation, nothing is matched by time.\n"
 	"In PyTorch's traces that is what the operators and Python functions around the call say;\n"
@@ -190,6 +201,7 @@ const struct af_command af_command_import = {
 		"aflame import --calls cpu.txt gpu.json && aflame flame --match-by-time\tits "
 		"kernels under stacks of launches\n"
 		"aflame import profile.iaprof -o run3\tan Intel GPU\n"
+		"nsys export --type sqlite r.nsys-rep && aflame import r.sqlite\tNsight Systems\n"
 		"aflame import cpu.pprof.gz && aflame flame -o cpu.svg\ta profile of pprof's\n",
     .options = import_options,
     .state_size = sizeof(struct import_options),

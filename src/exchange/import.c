@@ -105,6 +105,7 @@ static const struct import_kind {
 	const char *has; /* what there may be in such files, for those that have nothing */
 } kinds[] = {
     {af_import_is_perf, af_import_perf, "of perf.data: samples"},
+    {af_import_is_sqlite, af_import_nsys, "of SQLite: Nsight Systems' export"},
     {af_import_is_pprof, af_import_pprof, "of pprof: samples with values"},
     {af_import_is_speedscope, af_import_speedscope, "of speedscope's: weights and events"},
     {is_json, af_import_json, "of JSON: traces of PyTorch, of gpuperf, and slices of threads"},

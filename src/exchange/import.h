@@ -8,6 +8,7 @@
  *	text		iaprof's profile of a GPU, of any of its generations: lines of a word and
  *			fields behind tabs, see import_iaprof.c
  *	perf.data	perf's samples of CPUs, with their mappings: see perf_file.h
+ *	SQLite		Nsight Systems' export, see import_nsys.c
  *	protobuf	pprof's profiles
  *	JSON		speedscope's profiles, sampled and evented
  *	text		what perf script prints: see perf_text.h
@@ -82,6 +83,11 @@ bool af_import_is_collapsed(const char *text, size_t len);
 void af_import_speedscope(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                           char *complaint, size_t size);
 
+void af_import_nsys(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+                    char *complaint, size_t size);
+
+/* Whether a file that begins with the @len bytes at @text is a database of SQLite's. */
+bool af_import_is_sqlite(const char *text, size_t len);
 /* Whether a file that begins with the @len bytes at @text is speedscope's. */
 bool af_import_is_speedscope(const char *text, size_t len);
 /* Whether a file that begins with the @len bytes at @text is a profile of pprof's. */

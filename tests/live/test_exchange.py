@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import re
+import sqlite3
 
 import kineto
 from cuda_work import cuda_run
@@ -100,6 +101,33 @@ def _():
     equal(got, +want, "by name, in ns")
     expect(total > 1000000 and len(got) > 5, "%d ns of %d names" % (total, len(got)))
     note("%d slices, %d names, %d ns" % (len(slices), len(got), total))
+
+
+@case("Nsight Systems' export has the time of each kernel below the call with its correlation")
+def _():
+    here = os.path.dirname(os.path.abspath(__file__))
+    path, trace = new_path("nsys") + ".sqlite", new_path("nsys")
+    with gzip.open(os.path.join(here, "../golden/exchange/nsys.sqlite.gz")) as f, open(path, "wb") as out:
+        out.write(f.read())
+    must("import", "-q", "-o", trace, path)
+    # Correlations are of a process; of the calls with one the outer one is the program's.
+    rows = sqlite3.connect(path).execute(
+        """SELECT kernel.value, (SELECT function.value FROM CUPTI_ACTIVITY_KIND_RUNTIME AS r
+             JOIN StringIds AS function ON function.id = r.nameId
+             WHERE r.correlationId = k.correlationId AND r.globalTid >> 24 = k.globalPid >> 24
+             ORDER BY r.start LIMIT 1), k.end - k.start
+           FROM CUPTI_ACTIVITY_KIND_KERNEL AS k JOIN StringIds AS kernel ON kernel.id = k.demangledName
+           WHERE k.end >= k.start"""
+    )
+    want, got = collections.Counter(), collections.Counter()
+    for kernel, function, ns in rows:
+        want[kernel, re.sub(r"_v\d+$", "", function or "[stack not recorded]")] += ns
+    for stack, ns in parse_folded(must("flame", "--view", "gpu", trace)):
+        kernel = re.sub(r"_\[G\]$", "", stack[-1])
+        if not re.match("copy |fill", kernel):
+            got[kernel, stack[-2]] += ns
+    equal(got, want, "ns by kernel and call")
+    expect(len(got) == 5, "%d kernels" % len(got))
 
 
 @case("gpuperf's own reader takes every line: five words and a stack, times that are now")

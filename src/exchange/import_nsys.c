@@ -1,0 +1,295 @@
+/*
+ * Nsight Systems' SQLite export (`nsys export --type sqlite`). Device work and calls share a
+ * correlation id, which means something in its process. Tables are made as they are needed and
+ * columns came and went over the years: what a file does not have is passed over.
+ */
+#include "exchange/import_nsys.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "exchange/import.h"
+#include "exchange/import_whole.h"
+
+enum { NSYS_GLOBAL_BITS = 24, NSYS_SPACE_SHIFT = 20, NVTX_DOMAIN = 75, NVTX_MARK = 34 };
+enum { NVTX_PUSH_POP = 59, NVTX_START_END = 60 };
+#define NSYS_BYTES_MAX (UINT64_C(1) << 32)
+#define NSYS_ID_MASK ((INT64_C(1) << NSYS_GLOBAL_BITS) - 1)
+
+void nsys_table(struct import_nsys *in, const char *table, const char *order,
+                const char *const *columns,
+                void (*take)(struct import_nsys *in, const struct sqlite_rows *rows))
+{
+	struct sqlite_rows rows;
+
+	if (sqlite_select(in->db, &rows, table, order, columns))
+		while (sqlite_next(&rows))
+			take(in, &rows);
+	if (rows.failed) {
+		in->draft->damaged++;
+		if (!*in->complaint)
+			snprintf(in->complaint, in->complaint_size, "table %s: %s", table,
+			         sqlite_error(in->db));
+	}
+	sqlite_done(&rows);
+}
+
+uint32_t nsys_string(struct import_nsys *in, const struct sqlite_rows *rows, int column)
+{
+	if (!sqlite_has(rows, column))
+		return 0;
+	const uint64_t *name = af_map_get(&in->strings, (uint64_t)sqlite_int(rows, column, -1));
+	if (!name)
+		in->draft->unused[AF_DRAFT_STRINGS_UNUSED]++;
+	return name ? (uint32_t)*name : 0;
+}
+
+uint32_t nsys_space(struct import_nsys *in, int64_t global)
+{
+	uint64_t pid = (uint64_t)(global >> NSYS_GLOBAL_BITS & NSYS_ID_MASK);
+	bool fresh;
+	uint64_t *space = af_map_at(&in->spaces, pid, &fresh);
+
+	if (fresh)
+		*space = in->number + 1 + ((in->spaces.nr - 1) << NSYS_SPACE_SHIFT);
+	if (!in->first_space)
+		in->first_space = (uint32_t)*space;
+	return (uint32_t)*space;
+}
+
+uint32_t nsys_thread(struct import_nsys *in, int64_t global)
+{
+	uint32_t pid = (uint32_t)(global >> NSYS_GLOBAL_BITS & NSYS_ID_MASK);
+	uint32_t process = af_draft_process(in->draft, nsys_space(in, global), pid);
+
+	return af_draft_thread(in->draft, process, (uint32_t)(global & NSYS_ID_MASK));
+}
+
+void nsys_main_thread(struct import_nsys *in, int64_t global_pid)
+{
+	int64_t pid = global_pid >> NSYS_GLOBAL_BITS & NSYS_ID_MASK;
+
+	nsys_thread(in, (global_pid & ~NSYS_ID_MASK) | pid);
+}
+
+bool nsys_times(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t *start_ns,
+                uint64_t *busy_ns)
+{
+	int64_t start, end = sqlite_int(rows, 1, -1);
+
+	if (!sqlite_has(rows, 0) || !sqlite_has(rows, 1)) {
+		in->draft->unused[AF_DRAFT_HALVES_UNUSED]++;
+		return false;
+	}
+	if (__builtin_add_overflow(sqlite_int(rows, 0, -1), (int64_t)in->epoch_ns, &start) ||
+	    __builtin_add_overflow(end, (int64_t)in->epoch_ns, &end) || start < 0 || end < start) {
+		in->draft->unused[AF_DRAFT_TIMES_UNUSED]++;
+		return false;
+	}
+	*start_ns = (uint64_t)start;
+	*busy_ns = (uint64_t)(end - start);
+	return true;
+}
+
+static void take_string(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	size_t len;
+	const char *text = sqlite_text(rows, 1, &len);
+
+	*af_map_at(&in->strings, (uint64_t)sqlite_int(rows, 0, -1), NULL) =
+	    af_draft_text(in->draft, text, len);
+}
+
+static void take_epoch(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	int64_t ns = sqlite_int(rows, 0, 0);
+
+	if (ns > 0 && ns < INT64_MAX / 4)
+		in->epoch_ns = (uint64_t)ns;
+}
+
+/* Names are of threads and processes that are there. */
+static void take_process(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	int64_t global = sqlite_int(rows, 0, 0);
+	const uint64_t *space =
+	    af_map_get(&in->spaces, (uint64_t)(global >> NSYS_GLOBAL_BITS & NSYS_ID_MASK));
+	size_t len;
+	const char *text = sqlite_text(rows, 1, &len);
+
+	if (!space || !len)
+		return;
+	uint32_t pid = (uint32_t)(global >> NSYS_GLOBAL_BITS & NSYS_ID_MASK);
+	uint32_t process = af_draft_process(in->draft, (uint32_t)*space, pid);
+	in->draft->processes[process].exe = af_draft_text(in->draft, text, len);
+}
+
+static void take_thread_name(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	struct af_draft *d = in->draft;
+	int64_t global = sqlite_int(rows, 0, 0), pid = global >> NSYS_GLOBAL_BITS & NSYS_ID_MASK;
+	const uint64_t *space = af_map_get(&in->spaces, (uint64_t)pid);
+	uint32_t name = nsys_string(in, rows, 1);
+	const uint64_t *process =
+	    space ? af_map_get(&d->by_process, *space << 32 | (uint64_t)pid) : NULL;
+
+	if (!process)
+		return;
+	uint64_t tid = (uint64_t)(global & NSYS_ID_MASK);
+	const uint64_t *thread = af_map_get(&d->by_thread, *process << 32 | tid);
+	if (thread)
+		d->threads[*thread].name = name;
+	if (tid == (uint64_t)pid && !d->processes[*process].exe)
+		d->processes[*process].exe = name;
+}
+
+static const char *const nvtx_columns[] = {"start",  "end",       "eventType", "text",
+                                           "textId", "globalTid", "domainId",  NULL};
+
+static uint32_t nvtx_text(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	size_t len;
+	const char *text = sqlite_text(rows, 3, &len);
+
+	return len ? af_draft_text(in->draft, text, len) : nsys_string(in, rows, 4);
+}
+
+static uint64_t nvtx_domain(const struct sqlite_rows *rows)
+{
+	uint64_t pid = (uint64_t)(sqlite_int(rows, 5, 0) >> NSYS_GLOBAL_BITS & NSYS_ID_MASK);
+
+	return pid << 32 | (uint32_t)sqlite_int(rows, 6, 0);
+}
+
+static void take_domain(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	if (sqlite_int(rows, 2, -1) == NVTX_DOMAIN)
+		*af_map_at(&in->domains, nvtx_domain(rows), NULL) = nvtx_text(in, rows);
+}
+
+/* Ranges that were pushed, and those that began on one thread: they nest there as far as they can.
+ */
+static void take_nvtx(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	int64_t type = sqlite_int(rows, 2, -1);
+	struct af_draft_slice s = {.thread = UINT32_MAX};
+
+	in->draft->unused[AF_DRAFT_OTHER_UNUSED] += type == NVTX_MARK;
+	if (type != NVTX_PUSH_POP && type != NVTX_START_END)
+		return;
+	s.name = nvtx_text(in, rows);
+	if (!sqlite_has(rows, 5)) {
+		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		return;
+	}
+	if (!nsys_times(in, rows, &s.start_ns, &s.busy_ns))
+		return;
+	const uint64_t *domain = af_map_get(&in->domains, nvtx_domain(rows));
+	s.correlation = domain && *domain ? (uint32_t)*domain : af_draft_name(in->draft, "NVTX", 4);
+	s.thread = nsys_thread(in, sqlite_int(rows, 5, 0));
+	if (s.thread != UINT32_MAX)
+		af_draft_slice(in->draft, AF_DRAFT_RANGE, &s);
+}
+
+static void take_device(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	int64_t id = sqlite_int(rows, 1, sqlite_int(rows, 0, -1));
+	size_t len;
+	const char *name = sqlite_text(rows, 2, &len);
+
+	for (size_t i = 0; i < in->spaces.cap && len && id >= 0 && id < 4096; i++)
+		if (in->spaces.slots[i].used)
+			af_draft_device(in->draft, (uint32_t)in->spaces.slots[i].value,
+			                (uint32_t)id, name, len);
+}
+
+/* Tables of events that nothing was made of. */
+static void take_unused(void *arg, const char *table, uint64_t nr_rows)
+{
+	static const char *const used[] = {"CUPTI_ACTIVITY_KIND_KERNEL",
+	                                   "CUPTI_ACTIVITY_KIND_MEMCPY",
+	                                   "CUPTI_ACTIVITY_KIND_MEMSET",
+	                                   "CUPTI_ACTIVITY_KIND_RUNTIME",
+	                                   "NVTX_EVENTS",
+	                                   "StringIds",
+	                                   "CUDA_CALLCHAINS",
+	                                   "SAMPLING_CALLCHAINS",
+	                                   "COMPOSITE_EVENTS",
+	                                   "PROCESSES",
+	                                   "ThreadNames",
+	                                   "PROCESS_STREAMS"};
+	static const char *const about[] = {"ENUM_",   "TARGET_INFO_",   "META_DATA_",
+	                                    "sqlite_", "ANALYSIS_",      "DIAGNOSTIC_",
+	                                    "EXPORT_", "OSRT_CALLCHAINS"};
+	struct import_nsys *in = arg;
+
+	for (unsigned i = 0; i < sizeof used / sizeof *used; i++)
+		if (!strcmp(table, used[i]))
+			return;
+	for (unsigned i = 0; i < sizeof about / sizeof *about; i++)
+		if (!strncmp(table, about[i], strlen(about[i])))
+			return;
+	if (!nr_rows)
+		return;
+	in->draft->unused[AF_DRAFT_OTHER_UNUSED] += nr_rows;
+	af_buf_fmt(&in->unused, "%s%s %llu", in->unused.len ? ", " : "", table,
+	           (unsigned long long)nr_rows);
+}
+
+static void tables_read(struct import_nsys *in)
+{
+	nsys_table(in, "StringIds", NULL, (const char *const[]){"id", "value", NULL}, take_string);
+	nsys_table(in, "TARGET_INFO_SESSION_START_TIME", NULL,
+	           (const char *const[]){"utcEpochNs", NULL}, take_epoch);
+	nsys_cuda(in);
+	nsys_table(in, "NVTX_EVENTS", NULL, nvtx_columns, take_domain);
+	nsys_table(in, "NVTX_EVENTS", NULL, nvtx_columns, take_nvtx);
+	nsys_samples(in);
+	nsys_table(in, "PROCESSES", NULL, (const char *const[]){"globalPid", "name", NULL},
+	           take_process);
+	nsys_table(in, "ThreadNames", NULL, (const char *const[]){"globalTid", "nameId", NULL},
+	           take_thread_name);
+	nsys_table(in, "TARGET_INFO_GPU", NULL,
+	           (const char *const[]){"id", "cuDevice", "name", NULL}, take_device);
+	sqlite_tables(in->db, take_unused, in);
+	if (in->unused.len)
+		af_draft_note(in->draft, "import.tables.unused", "%.*s", (int)in->unused.len,
+		              in->unused.data);
+}
+
+void af_import_nsys(struct af_draft *d, const struct af_import_source *source, uint32_t number,
+                    char *complaint, size_t size)
+{
+	struct import_nsys in = {
+	    .draft = d, .number = number, .complaint = complaint, .complaint_size = size};
+	size_t nr_bytes;
+	ssize_t rc;
+	uint8_t *data = import_whole(source, NSYS_BYTES_MAX, &nr_bytes, &rc);
+
+	*complaint = 0;
+	in.db = sqlite_open(data, nr_bytes, complaint, size);
+	if (in.db)
+		tables_read(&in);
+	if (rc < 0) {
+		d->damaged++;
+		snprintf(complaint, size, "%s",
+		         rc == -EFBIG ? "it is larger than 4 GiB"
+		                      : "the file cannot be read further");
+	}
+	sqlite_close(in.db);
+	struct af_map *maps[] = {&in.strings, &in.spaces, &in.chains, &in.domains};
+	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
+		af_map_free(maps[i]);
+	af_buf_free(&in.unused);
+	free(data);
+}
+
+bool af_import_is_sqlite(const char *text, size_t len)
+{
+	static const char magic[] = "SQLite format 3";
+
+	return len >= sizeof magic && !memcmp(text, magic, sizeof magic);
+}

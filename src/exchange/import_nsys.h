@@ -1,0 +1,54 @@
+/*
+ * What the files that read Nsight Systems' SQLite export share: the names of its schema for rows of
+ * a table, and whose they are. Ids of threads are serialized there: 24 bits of the process above
+ * 24 of the thread.
+ */
+#ifndef AF_EXCHANGE_IMPORT_NSYS_H
+#define AF_EXCHANGE_IMPORT_NSYS_H
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "exchange/draft.h"
+#include "exchange/sqlite_read.h"
+
+struct import_nsys {
+	struct af_draft *draft;
+	struct sqlite_db *db;
+	uint32_t number;              /* of the file */
+	uint32_t first_space;         /* of its processes, 0: none yet */
+	uint64_t epoch_ns;            /* added to all times */
+	struct af_map strings;        /* id → name of the draft */
+	struct af_map spaces;         /* pid → where its correlations mean something */
+	struct af_map chains;         /* of calls: id → stack */
+	struct nsys_samples *samples; /* while these are read */
+	struct af_map domains;        /* of NVTX: process and id → name */
+	struct af_buf unused;         /* tables, with their rows */
+	char *complaint;
+	size_t complaint_size;
+};
+
+/* Rows of @table to @take; what is wrong with it is told in the complaint. */
+void nsys_table(struct import_nsys *in, const char *table, const char *order,
+                const char *const *columns,
+                void (*take)(struct import_nsys *in, const struct sqlite_rows *rows));
+
+uint32_t nsys_string(struct import_nsys *in, const struct sqlite_rows *rows, int column);
+/* Of ids that are serialized. UINT32_MAX: one thread too many. */
+uint32_t nsys_space(struct import_nsys *in, int64_t global);
+uint32_t nsys_thread(struct import_nsys *in, int64_t global);
+void nsys_main_thread(struct import_nsys *in, int64_t global_pid);
+/* Columns 0 and 1 as times of the trace. False, and counted: they cannot be. */
+bool nsys_times(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t *start_ns,
+                uint64_t *busy_ns);
+
+/* Stacks of CUDA calls, then those, then what devices did. */
+void nsys_cuda(struct import_nsys *in);
+/* Samples of threads, with their stacks. */
+void nsys_samples(struct import_nsys *in);
+
+/* Stacks by their ids, which grow from the root as rows come in this order. */
+#define NSYS_CHAIN_ORDER "id, stackDepth DESC"
+extern const char *const nsys_chain_columns[];
+void nsys_chain_add(struct import_nsys *in, struct af_map *stacks, const struct sqlite_rows *rows);
+
+#endif

@@ -1,0 +1,205 @@
+/* Nsight Systems' export: calls of CUDA with their stacks, and what devices did for them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "exchange/import_nsys.h"
+
+enum { DEVICES_MAX = 4096, OWN_FRAMES = 16 };
+
+const char *const nsys_chain_columns[] = {"id",         "symbol",     "module", "kernelMode",
+                                          "unresolved", "stackDepth", NULL};
+
+/* What nobody named goes by its file, as addresses would make a function of each. */
+static uint32_t frame_unnamed(struct import_nsys *in, uint32_t module)
+{
+	const char *path = af_strtab_get(&in->draft->names, module), *slash = strrchr(path, '/');
+	char text[512];
+
+	snprintf(text, sizeof text, "[%s: no symbol]",
+	         !*path              ? "unknown"
+	         : slash && slash[1] ? slash + 1
+	                             : path);
+	return af_draft_name(in->draft, text, strlen(text));
+}
+
+void nsys_chain_add(struct import_nsys *in, struct af_map *stacks, const struct sqlite_rows *rows)
+{
+	struct af_draft_frame_of frame = {.name = nsys_string(in, rows, 1),
+	                                  .module = nsys_string(in, rows, 2)};
+	int64_t id = sqlite_int(rows, 0, -1);
+	bool fresh;
+
+	if (sqlite_int(rows, 4, 0) || !frame.name)
+		frame.name = frame_unnamed(in, frame.module);
+	frame.kind = sqlite_int(rows, 3, 0) ? AF_DRAFT_KERNEL : AF_DRAFT_NATIVE;
+	uint64_t *stack = af_map_at(stacks, (uint64_t)id, &fresh);
+	*stack = af_draft_node_of(in->draft, fresh ? 0 : (uint32_t)*stack, &frame);
+}
+
+static void take_chain(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	nsys_chain_add(in, &in->chains, rows);
+}
+
+static uint32_t correlation_of(struct import_nsys *in, const struct sqlite_rows *rows, int column)
+{
+	int64_t id = sqlite_int(rows, column, 0);
+
+	if (id >= 0 && id <= UINT32_MAX)
+		return (uint32_t)id;
+	in->draft->unused[AF_DRAFT_CORRELATIONS_UNUSED]++;
+	return 0;
+}
+
+/* "cudaLaunchKernel_v7000" is of CUDA 7's interface: the function goes without. */
+static uint32_t function_name(struct import_nsys *in, uint32_t name)
+{
+	const char *text = af_strtab_get(&in->draft->names, name), *v = strrchr(text, '_');
+
+	if (!v || v[1] != 'v' || !v[2] || v[2 + strspn(v + 2, "0123456789")])
+		return name;
+	return af_draft_name(in->draft, text, (size_t)(v - text));
+}
+
+/* Its stack up to the function itself, which the call names again; what that calls is CUDA's own.
+ */
+static uint32_t call_stack(struct import_nsys *in, const struct sqlite_rows *rows, uint32_t name)
+{
+	const struct af_draft *d = in->draft;
+	const uint64_t *node =
+	    sqlite_has(rows, 5) ? af_map_get(&in->chains, (uint64_t)sqlite_int(rows, 5, 0)) : NULL;
+	uint32_t leaf = node ? (uint32_t)*node : 0, at = leaf;
+
+	for (int i = 0; at && i < OWN_FRAMES; i++, at = d->nodes[at].parent)
+		if (d->frames[d->nodes[at].frame].name == name)
+			return d->nodes[at].parent;
+	return leaf;
+}
+
+static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	struct af_draft_slice s = {.thread = UINT32_MAX};
+
+	s.name = function_name(in, nsys_string(in, rows, 4));
+	if (!sqlite_has(rows, 2) || !s.name) {
+		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		return;
+	}
+	if (!nsys_times(in, rows, &s.start_ns, &s.busy_ns))
+		return;
+	s.thread = nsys_thread(in, sqlite_int(rows, 2, 0));
+	s.correlation = correlation_of(in, rows, 3);
+	s.external = call_stack(in, rows, s.name);
+	if (s.thread != UINT32_MAX)
+		af_draft_slice(in->draft, AF_DRAFT_CALL, &s);
+}
+
+/* Columns that all tables of device work have. */
+#define WORK_COLUMNS                                                                               \
+	"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid"
+enum { WORK_DEVICE = 2, WORK_CONTEXT, WORK_STREAM, WORK_CORRELATION, WORK_PID, WORK_OWN };
+
+static uint32_t number_of(const struct sqlite_rows *rows, int column)
+{
+	int64_t v = sqlite_int(rows, column, 0);
+
+	return v > 0 && v <= UINT32_MAX ? (uint32_t)v : 0;
+}
+
+static uint64_t bytes_of(const struct sqlite_rows *rows, int column)
+{
+	int64_t v = sqlite_int(rows, column, 0);
+
+	return v > 0 ? (uint64_t)v : 0;
+}
+
+static void work_add(struct import_nsys *in, const struct sqlite_rows *rows,
+                     struct af_draft_shape *shape)
+{
+	struct af_draft_work work = {.space = in->first_space};
+	uint32_t device = number_of(rows, WORK_DEVICE);
+
+	if (!nsys_times(in, rows, &work.start_ns, &work.busy_ns))
+		return;
+	shape->device = device < DEVICES_MAX ? device : 0;
+	shape->context = number_of(rows, WORK_CONTEXT);
+	shape->stream = number_of(rows, WORK_STREAM);
+	work.correlation = correlation_of(in, rows, WORK_CORRELATION);
+	/* Exports of old have no process here: then there was one. */
+	if (sqlite_has(rows, WORK_PID) || !work.space) {
+		int64_t global = sqlite_int(rows, WORK_PID, 0);
+		work.space = nsys_space(in, global);
+		nsys_main_thread(in, global);
+	}
+	af_draft_work(in->draft, &work, shape);
+}
+
+static const char *const kernel_columns[] = {WORK_COLUMNS,
+                                             "demangledName",
+                                             "shortName",
+                                             "registersPerThread",
+                                             "staticSharedMemory",
+                                             "dynamicSharedMemory",
+                                             "gridX",
+                                             "gridY",
+                                             "gridZ",
+                                             "blockX",
+                                             "blockY",
+                                             "blockZ",
+                                             NULL};
+
+static void take_kernel(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	struct af_draft_shape shape = {.op = AF_OP_KERNEL};
+
+	shape.kernel = nsys_string(in, rows, WORK_OWN);
+	if (!shape.kernel)
+		shape.kernel = nsys_string(in, rows, WORK_OWN + 1);
+	shape.registers = number_of(rows, WORK_OWN + 2);
+	uint64_t shared = (uint64_t)number_of(rows, WORK_OWN + 3) + number_of(rows, WORK_OWN + 4);
+	shape.shared = shared <= UINT32_MAX ? (uint32_t)shared : UINT32_MAX;
+	for (int i = 0; i < 3; i++) {
+		shape.local[i] = number_of(rows, WORK_OWN + 8 + i);
+		shape.global[i] = (uint64_t)number_of(rows, WORK_OWN + 5 + i) * shape.local[i];
+	}
+	work_add(in, rows, &shape);
+}
+
+/* ENUM_CUDA_MEMCPY_OPER */
+static uint32_t copy_op(int64_t kind)
+{
+	static const uint8_t ops[] = {AF_OP_COPY, AF_OP_WRITE, AF_OP_READ, AF_OP_WRITE, AF_OP_READ,
+	                              AF_OP_COPY, AF_OP_COPY,  AF_OP_COPY, AF_OP_COPY,  AF_OP_HOST,
+	                              AF_OP_PEER, AF_OP_WRITE, AF_OP_READ, AF_OP_COPY};
+
+	return kind >= 0 && kind < (int64_t)sizeof ops ? ops[kind] : AF_OP_COPY;
+}
+
+static void take_copy(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	struct af_draft_shape shape = {.op = copy_op(sqlite_int(rows, WORK_OWN + 1, 0)),
+	                               .bytes = bytes_of(rows, WORK_OWN)};
+
+	work_add(in, rows, &shape);
+}
+
+static void take_fill(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	struct af_draft_shape shape = {.op = AF_OP_FILL, .bytes = bytes_of(rows, WORK_OWN)};
+
+	work_add(in, rows, &shape);
+}
+
+void nsys_cuda(struct import_nsys *in)
+{
+	nsys_table(in, "CUDA_CALLCHAINS", NSYS_CHAIN_ORDER, nsys_chain_columns, take_chain);
+	nsys_table(in, "CUPTI_ACTIVITY_KIND_RUNTIME", NULL,
+	           (const char *const[]){"start", "end", "globalTid", "correlationId", "nameId",
+	                                 "callchainId", NULL},
+	           take_call);
+	nsys_table(in, "CUPTI_ACTIVITY_KIND_KERNEL", NULL, kernel_columns, take_kernel);
+	nsys_table(in, "CUPTI_ACTIVITY_KIND_MEMCPY", NULL,
+	           (const char *const[]){WORK_COLUMNS, "bytes", "copyKind", NULL}, take_copy);
+	nsys_table(in, "CUPTI_ACTIVITY_KIND_MEMSET", NULL,
+	           (const char *const[]){WORK_COLUMNS, "bytes", NULL}, take_fill);
+}

@@ -1,0 +1,99 @@
+/*
+ * Nsight Systems' export: samples of threads. How often they were taken the file does not say, so a
+ * sample weighs what lies between two of a thread in most cases.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "exchange/import_nsys.h"
+
+enum { GAPS_MAX = 1 << 20 };
+
+struct nsys_samples {
+	struct af_map stacks;  /* id → stack */
+	struct af_map last_ns; /* of a thread */
+	uint64_t *gaps;
+	uint64_t nr_gaps, cap_gaps;
+	uint64_t first; /* of the draft's samples */
+};
+
+static void take_chain(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	nsys_chain_add(in, &in->samples->stacks, rows);
+}
+
+static void gap_add(struct nsys_samples *s, uint32_t thread, uint64_t time_ns)
+{
+	bool fresh;
+	uint64_t *last = af_map_at(&s->last_ns, thread, &fresh);
+
+	if (!fresh && time_ns > *last && s->nr_gaps < GAPS_MAX) {
+		AF_GROW(s->gaps, s->nr_gaps, s->cap_gaps);
+		s->gaps[s->nr_gaps++] = time_ns - *last;
+	}
+	*last = time_ns;
+}
+
+static void take_sample(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	struct af_draft_sample sample = {.weight_ns = 1};
+	int64_t start = sqlite_int(rows, 0, -1), cpu = sqlite_int(rows, 3, 0);
+
+	if (!sqlite_has(rows, 2)) {
+		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		return;
+	}
+	if (__builtin_add_overflow(start, (int64_t)in->epoch_ns, &start) || start < 0) {
+		in->draft->unused[AF_DRAFT_TIMES_UNUSED]++;
+		return;
+	}
+	const uint64_t *node = af_map_get(&in->samples->stacks, (uint64_t)sqlite_int(rows, 1, -1));
+	sample.time_ns = (uint64_t)start;
+	sample.node = node ? (uint32_t)*node : 0;
+	sample.cpu = cpu > 0 && cpu <= UINT32_MAX ? (uint32_t)cpu : 0;
+	sample.thread = nsys_thread(in, sqlite_int(rows, 2, 0));
+	if (sample.thread == UINT32_MAX)
+		return;
+	gap_add(in->samples, sample.thread, sample.time_ns);
+	af_draft_sample(in->draft, &sample);
+}
+
+static int order(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void samples_weigh(struct import_nsys *in, struct nsys_samples *s)
+{
+	struct af_draft *d = in->draft;
+
+	if (d->nr_samples == s->first)
+		return;
+	if (s->nr_gaps)
+		qsort(s->gaps, s->nr_gaps, sizeof *s->gaps, order);
+	uint64_t weight_ns = s->nr_gaps ? s->gaps[s->nr_gaps / 2] : 0;
+	for (uint64_t i = s->first; i < d->nr_samples; i++)
+		d->samples[i].weight_ns = weight_ns;
+	if (weight_ns)
+		af_draft_note(d, "import.weights",
+		              "a sample is %llu ns, as far as two of a thread mostly are apart",
+		              (unsigned long long)weight_ns);
+}
+
+void nsys_samples(struct import_nsys *in)
+{
+	struct nsys_samples s = {.first = in->draft->nr_samples};
+
+	in->samples = &s;
+	nsys_table(in, "SAMPLING_CALLCHAINS", NSYS_CHAIN_ORDER, nsys_chain_columns, take_chain);
+	nsys_table(in, "COMPOSITE_EVENTS", "start",
+	           (const char *const[]){"start", "id", "globalTid", "cpu", NULL}, take_sample);
+	samples_weigh(in, &s);
+	in->samples = NULL;
+	free(s.gaps);
+	af_map_free(&s.stacks);
+	af_map_free(&s.last_ns);
+}
