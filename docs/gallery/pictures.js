@@ -7,18 +7,22 @@ const { withChromium, withWindow, openReport } = require('../../tests/browser/br
 const [, , from, to] = process.argv;
 const SIZE = { width: 1400, height: 860 };
 
-/* The quarter of the run in which devices, or where there are none threads, did most. */
-async function busiest(page) {
-  return page.evaluate(async () => {
-    const { app } = window.aflame;
-    const { span } = app.meta.time || {};
-    return span ? { from: Math.round(span * 0.45), to: Math.round(span * 0.7) } : null;
-  });
-}
+/* Of the run's time: programs mostly do there what they are for. */
+const RANGE = [0.78, 0.8];
 
 async function inRange(page) {
-  const range = await busiest(page);
-  if (range) await page.evaluate((patch) => window.aflame.app.update(patch), range);
+  await page.evaluate(async (range) => {
+    const { app } = window.aflame;
+    if (!app.meta.time) return;
+    const [start, end] = range.map((part) => Math.round(part * app.meta.time.span));
+    await app.update({ from: start, to: end });
+  }, RANGE);
+}
+
+async function zoomed(page) {
+  await inRange(page);
+  const button = page.getByRole('button', { name: 'Zoom to range' });
+  if (await button.isEnabled()) await button.click();
 }
 
 const PAGES = [
@@ -27,9 +31,9 @@ const PAGES = [
   ['flame-dark', 'report.html', '#view=all&theme=dark&order=heavy'],
   ['callers', 'report.html', '#view=all&dir=callers&order=heavy'],
   ['functions', 'report.html', '#view=all&tab=top'],
-  ['sandwich', 'report.html', '#view=all&tab=sandwich'],
+  ['sandwich', 'report.html', '#view=gpu&tab=sandwich'],
   ['timeline', 'report.html', '#tab=timeline'],
-  ['timeline-range', 'report.html', '#tab=timeline', inRange],
+  ['timeline-range', 'report.html', '#tab=timeline', zoomed],
   ['flame-range', 'report.html', '#view=all', inRange],
   ['heat', 'report.html', '#tab=heat'],
   ['run', 'report.html', '#tab=facts'],
@@ -52,6 +56,7 @@ async function pageShot(context, [name, file, hash, then]) {
 async function drawingShot(context, name) {
   const page = await context.newPage();
   await page.goto(`file://${path.resolve(from, `${name}.svg`)}`);
+  await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
   await page.screenshot({ path: path.join(to, `svg-${name}.png`) });
   await page.close();
   console.log(`svg-${name}.png`);
