@@ -162,7 +162,7 @@ class App extends Page {
   /* The function that keys act on: what is chosen on the page in front. */
   chosenName() {
     if (this.state.tab === 'sandwich') return this.state.fn || this.heaviest();
-    if (this.state.tab === 'top') return this.names.text[this.top.chosen];
+    if (this.state.tab === 'top') return this.top.function();
     const node = this.selected();
     return node ? this.tree.text(node) : undefined;
   }
@@ -214,9 +214,13 @@ class App extends Page {
     ], event.clientX, event.clientY);
   }
 
+  fileName() {
+    return (this.meta.title || 'aflame report').replace(/[^\w.-]+/g, '-').slice(0, 60) || 'flame';
+  }
+
   saveMenu(event, picture = this.flame) {
     const title = this.meta.title || 'aflame report';
-    const file = title.replace(/[^\w.-]+/g, '-').slice(0, 60) || 'flame';
+    const file = this.fileName();
     const box = event.currentTarget.getBoundingClientRect();
     this.menu.show('Save this view as', [
       { text: 'SVG', run: () => download(`${file}.svg`,

@@ -98,6 +98,10 @@ class Layout extends Model {
     this.sandwichFacts = h('p', { class: 'sandwich-facts' });
     this.topHost = h('div', { class: 'page-body' });
     this.topNote = h('p', { class: 'note' });
+    this.groups = h('select', { 'aria-label': 'Rows',
+      onchange: () => this.update({ group: this.groups.value }) },
+    [...Object.keys(GROUPS), ...(this.times ? TRACK_GROUPS : [])].map((value) => (
+      h('option', { value }, `by ${value}`))));
     this.factsHost = h('div', { class: 'page-body cards' });
     this.pages = {
       flame: h('section', { class: 'page flame-page' },
@@ -111,8 +115,10 @@ class Layout extends Model {
         h('div', { class: 'split' }, h('div', { class: 'flame-frame' }, this.flameHost,
           this.emptyNote), this.details.el),
         h('div', { class: 'bar foot' }, this.legend, this.status)),
-      top: h('section', { class: 'page' }, h('div', { class: 'bar' }, this.topNote,
+      top: h('section', { class: 'page' }, h('div', { class: 'bar' }, this.groups, this.topNote,
         h('span', { class: 'grow' }), h('button', { type: 'button', class: 'small',
+          title: 'All rows, comma-separated', onclick: () => download(`${this.fileName()}.csv`,
+            new Blob([this.top.csv()], { type: 'text/csv' })) }, icon('save'), 'CSV'), h('button', { type: 'button', class: 'small',
           title: 'As tab-separated text, in this order', onclick: () => this.copyTable() },
         icon('copy'), 'Copy table')),
       this.topHost),
@@ -174,8 +180,14 @@ class Layout extends Model {
     this.callers = sandwichView(this.callersHost, 'Callers');
     this.callees = sandwichView(this.calleesHost, 'Callees');
     this.top = new TopTable(this.topHost, {
-      pick: (id) => this.searchFor(this.names.text[id], true),
-      open: (id) => this.update({ tab: 'sandwich', fn: this.names.text[id] }),
+      pick: (text, by) => {
+        if (by === 'function' || by === 'kernel') this.searchFor(text, true);
+      },
+      open: (text, by) => {
+        if (TRACK_GROUPS.includes(by)) this.update({ tab: 'timeline' });
+        else if (by === 'function' || by === 'kernel') this.update({ tab: 'sandwich', fn: text });
+        else this.update({ tab: 'flame', q: exactly(text).slice(1, -1), exact: true });
+      },
     });
   }
 

@@ -67,7 +67,7 @@ class Page extends Layout {
     this.drawStrip();
     this.timing = this.timePages?.draw(palette);
     if (state.tab === 'flame') this.drawFlame(palette);
-    else if (state.tab === 'top') this.drawTop(palette);
+    else if (state.tab === 'top') this.timing = this.drawTop(palette);
     else if (state.tab === 'sandwich') this.drawSandwich(palette);
   }
 
@@ -198,12 +198,16 @@ class Page extends Layout {
     }).filter(Boolean));
   }
 
-  drawTop(palette) {
-    const { forward, w, state } = this;
+  async drawTop(palette) {
+    const { forward, w, state, turn } = this;
     const root = state.dir === 'callees' ? forward.follow(state.z) : 0;
+    const rows = await tableRows(this, forward, root);
+    if (turn !== this.turn) return;
+    this.groups.value = rows.by;
     this.topNote.textContent = root ? `Functions below ${forward.text(root)}`
-      : 'Functions of the whole view; a double click opens callers and callees';
-    this.top.show({ tree: forward, w, root, palette, difference: this.difference,
+      : rows.by === 'function' ? `Functions of the whole ${this.rangeNow ? 'range' : 'view'}; a ` +
+        'double click opens callers and callees' : '';
+    this.top.show({ tree: forward, w, root, rows, palette, difference: this.difference,
       hits: this.match && !this.topPicked ? this.match.hits : null });
   }
 

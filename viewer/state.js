@@ -8,13 +8,13 @@
  *	delta and norm (of a difference: what colours go by, what is made the same),
  *	from and to (the range of time, ns since the start), tv (what the timeline looks at),
  *	sl (its slice: track, lane, index), shut (its closed tracks), heat (what the heat map is of),
- *	period (ns in a column of it)
+ *	period (ns in a column of it), group (what rows of the table are)
  */
 
 const DEFAULTS = {
   tab: 'flame', kernel: '', nth: -1, view: '', w: '', shape: 'flame', dir: 'callees', order: 'name', z: [], x: [], q: '',
   exact: false, ops: [], fn: '', theme: 'auto', panel: true, delta: 'inclusive',
-  norm: '', from: '', to: '', tv: [], sl: [], shut: [], heat: '', period: '',
+  norm: '', from: '', to: '', tv: [], sl: [], shut: [], heat: '', period: '', group: 'function',
 };
 
 function stateToHash(state, defaults) {

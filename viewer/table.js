@@ -7,7 +7,7 @@ const TABLE_ROW = 28;
 const COPY_ROWS = 10000;
 
 class TopTable {
-  /* handlers: pick(name id), open(name id) on double click or Enter. */
+  /* handlers: pick(text, by), open(text, by) on double click or Enter. */
   constructor(host, handlers) {
     this.host = host;
     this.handlers = handlers;
@@ -24,40 +24,75 @@ class TopTable {
     this.scroll.addEventListener('keydown', (event) => this.key(event));
   }
 
-  /* data: {tree, w, root, hits, palette}; ids outside hits are left out. */
+  /* data: {tree, w, root, hits, palette, rows (tableRows)}; ids outside hits are left out. */
   show(data) {
-    const same = this.data && this.data.tree === data.tree && this.data.root === data.root;
+    const { w, hits, rows } = data;
+    if ((this.data?.rows.by || 'function') !== rows.by) {
+      this.chosen = -1;
+      this.sort = { column: rows.by === 'function' ? 1 : 2, down: true };
+    }
     this.data = data;
-    if (!same) this.functions = data.tree.functions(data.root);
-    this.ids = data.hits ? this.functions.ids.filter((id) => data.hits[id]) : this.functions.ids;
+    this.functions = rows.functions;
+    const { total } = this.functions;
+    const all = !rows.ranged;
+    this.ids = this.functions.ids.filter((id) => (!hits || rows.by !== 'function' || hits[id]) &&
+      (all || total[w][id] > 0));
     this.columns = this.makeColumns();
     if (this.sort.column >= this.columns.length) this.sort = { column: 1, down: true };
     this.sortRows();
   }
 
   makeColumns() {
-    const { tree, w, root, difference, palette } = this.data;
+    const { tree, w, root, difference, palette, rows } = this.data;
     const { self, total, frames } = this.functions;
-    const columns = [{ title: 'Function', text: (id) => tree.names.text[id] }];
+    const columns = [{ title: rows.by[0].toUpperCase() + rows.by.slice(1),
+      text: (id) => rows.text[id] }];
     const order = [w, ...tree.weights.keys()].filter((k, at, all) => all.indexOf(k) === at);
     for (const k of order) {
       const { name, unit } = tree.weights[k];
       const whole = tree.total(k)[root];
       if ((!(whole > 0) || isScatter(tree.weights[k])) && k !== w) continue;
+      const tracks = TRACK_GROUPS.includes(rows.by);
+      if (tracks && !total[k].some((x) => x > 0) && k !== w) continue;
+      const run = rows.ranged && !rows.ranged[k] && !tracks ? ' (whole run)' : '';
       const add = (what, column) => columns.push({
-        title: `${what} ${name}`, unit, value: (id) => column[id], whole, bar: k === w,
+        title: `${what} ${name}${run}`, unit, value: (id) => column[id], whole, bar: k === w,
         text: (id) => formatWeightShort(column[id], unit),
       });
       if (k === w) add('Self', self[k]);
       add('Total', total[k]);
     }
+    for (const side of rows.sides)
+      columns.push({ title: `Total on ${side.label.toUpperCase()}`, unit: 'ns', whole: side.whole,
+        value: (id) => side.total[id], text: (id) => formatNs(side.total[id]) });
+    const launches = tree.weights.findIndex(({ unit }) => unit === 'launches');
+    if (launches >= 0 && tree.weights[w].unit === 'ns' && !rows.ranged && tree.total(launches)[0]) {
+      const mean = (id) => (total[launches][id] ? total[w][id] / total[launches][id] : 0);
+      columns.push({ title: 'Mean', unit: 'ns', value: mean, text: (id) => formatNs(mean(id)) });
+    }
     if (difference) columns.push(...difference.columns(this.functions, tree, palette));
-    const { kind } = tree.names;
-    columns.push({ title: 'Kind', value: (id) => -kind[id], text: (id) => KINDS[kind[id]],
-      words: true });
-    columns.push({ title: 'Frames', value: (id) => frames[id],
+    columns.push({ title: 'Kind', value: (id) => -this.kind(id), words: true,
+      text: (id) => KINDS[this.kind(id)] || rows.by });
+    columns.push({ title: TRACK_GROUPS.includes(rows.by) ? 'Slices' : 'Frames', value: (id) => frames[id],
       text: (id) => formatCount(frames[id]) });
     return columns;
+  }
+
+  /* The name that stands for a row. */
+  name(id) {
+    const { by, first } = this.data.rows;
+    return TRACK_GROUPS.includes(by) ? -1 : first ? first[id] : id;
+  }
+
+  kind(id) {
+    const name = this.name(id);
+    return name < 0 ? -1 : this.data.tree.names.kind[name];
+  }
+
+  /* The function that is chosen, or undefined. */
+  function() {
+    const { by, text } = this.data.rows;
+    return by === 'function' || by === 'kernel' ? text[this.chosen] : undefined;
   }
 
   sortRows() {
@@ -105,16 +140,17 @@ class TopTable {
 
   row(at) {
     const id = this.ids[at];
-    const { palette, tree } = this.data;
+    const { palette } = this.data;
     const row = h('div', {
       class: id === this.chosen ? 'top-row on' : 'top-row', role: 'row', 'aria-rowindex': at + 2,
-      onclick: () => this.choose(at), ondblclick: () => this.handlers.open(id),
+      onclick: () => this.choose(at), ondblclick: () => this.act('open', id),
     });
     row.style.transform = `translateY(${at * TABLE_ROW}px)`;
     this.columns.forEach((column, k) => {
       if (k === 0) {
-        const swatch = h('span', { class: 'swatch', title: KINDS[tree.names.kind[id]] });
-        swatch.style.background = palette.color(id);
+        const swatch = h('span', { class: 'swatch', title: KINDS[this.kind(id)] });
+        const name = this.name(id);
+        swatch.style.background = name < 0 ? palette.root : palette.color(name);
         row.append(h('span', { class: 'top-name', role: 'cell', title: column.text(id) }, swatch,
           h('span', {}, column.text(id))));
         return;
@@ -136,18 +172,28 @@ class TopTable {
   }
 
   /* The table for a spreadsheet: plain numbers in the weights' own units. */
-  tsv() {
-    const cell = ({ value, text, words }, id) => (value && !words ? value(id) : text(id));
-    const ids = this.ids.slice(0, COPY_ROWS);
-    const lines = ids.map((id) => this.columns.map((column) => cell(column, id)).join('\t'));
+  tsv(most = COPY_ROWS, between = '\t', quote = (text) => text) {
+    const cell = ({ value, text, words }, id) => (value && !words ? value(id) : quote(text(id)));
+    const ids = this.ids.slice(0, most);
+    const lines = ids.map((id) => this.columns.map((column) => cell(column, id)).join(between));
     const head = this.columns.map(({ title, unit }) => (unit ? `${title} (${unit})` : title));
-    return { text: [head.join('\t'), ...lines, ''].join('\n'), rows: ids.length };
+    return { text: [head.join(between), ...lines, ''].join('\n'), rows: ids.length };
+  }
+
+  /* All rows (RFC 4180). No name is to be a formula. */
+  csv() {
+    return this.tsv(Infinity, ',', (text) => `"${text.replace(/^[=+\-@]/, "'$&")
+      .replace(/"/g, '""')}"`).text;
+  }
+
+  act(what, id) {
+    this.handlers[what](this.data.rows.text[id], this.data.rows.by);
   }
 
   choose(at) {
     this.chosen = this.ids[at];
     this.paint();
-    this.handlers.pick(this.chosen);
+    this.act('pick', this.chosen);
   }
 
   key(event) {
@@ -162,7 +208,7 @@ class TopTable {
         this.scroll.scrollTop = y + TABLE_ROW - this.scroll.clientHeight;
       this.choose(at);
     } else if (event.key === 'Enter' && this.chosen >= 0) {
-      this.handlers.open(this.chosen);
+      this.act('open', this.chosen);
     } else {
       return;
     }

@@ -171,20 +171,22 @@ class Tree {
 
   /*
    * Per function: self and total in every weight, and the number of frames. A stack counts once
-   * towards a function's total however often it recurs in it.
+   * towards a function's total however often it recurs in it. With @group (groupNames) per group.
    */
-  functions(root) {
-    const { names, name, end } = this;
+  functions(root, group = null) {
+    const { end } = this;
+    const name = group ? this.name.map((id) => group.of[id]) : this.name;
+    const count = group ? group.text.length : this.names.count;
     const nrWeights = this.weights.length;
-    const frames = new Uint32Array(names.count);
-    const open = new Uint32Array(names.count);
-    const self = this.weights.map(() => new Float64Array(names.count));
-    const total = this.weights.map(() => new Float64Array(names.count));
+    const frames = new Uint32Array(count);
+    const open = new Uint32Array(count);
+    const self = this.weights.map(() => new Float64Array(count));
+    const total = this.weights.map(() => new Float64Array(count));
     const totals = this.weights.map((_, w) => this.total(w));
     const owns = this.weights.map((_, w) => this.functionOwn(w));
     const stack = [];
     for (let i = Math.max(root, 1); i < end[root]; i++) {
-      if (this.isGap(i)) continue;
+      if (this.isGap(i) || name[i] >= count) continue;
       while (stack.length && i >= end[stack[stack.length - 1]]) open[name[stack.pop()]]--;
       const id = name[i];
       frames[id]++;
@@ -196,7 +198,7 @@ class Tree {
       }
     }
     const ids = [];
-    for (let id = 0; id < names.count; id++) if (frames[id]) ids.push(id);
+    for (let id = 0; id < count; id++) if (frames[id]) ids.push(id);
     return { ids, frames, self, total };
   }
 }

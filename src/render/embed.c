@@ -5,9 +5,9 @@
  *	embed NAME FILE [bare] > out.c	→ const unsigned char af_embed_NAME[];
  *					   const unsigned af_embed_NAME_size;
  *
- * Bare: a script without what only its readers need, which is a fifth of it: comments, indentation
- * and most newlines. A comment must end its line, and no string may run over lines. The array ends
- * with a zero byte that the size does not count. Readers use AF_EMBED (embed.h).
+ * Bare: a script without what only its readers need, a quarter of it: comments, indentation, most
+ * newlines, spaces beside signs. A comment must end its line, and no string may run over lines. The
+ * array ends with a zero byte that the size does not count. Readers use AF_EMBED (embed.h).
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -21,6 +21,21 @@ static void put(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++, size++)
 		printf("%s%d,", size % 24 ? "" : "\n", (unsigned char)text[i]);
+}
+
+static bool is_sign(char c)
+{
+	return c && strchr("{}()[];,:?&|=!", c);
+}
+
+/* Spaces beside signs are for readers; where there may be text or a pattern all are kept. */
+static void put_code(const char *line, size_t len)
+{
+	bool keep = strcspn(line, "'\"`/") < len;
+
+	for (size_t i = 0; i < len; i++)
+		if (keep || line[i] != ' ' || !(is_sign(line[i - 1]) || is_sign(line[i + 1])))
+			put(line + i, 1);
 }
 
 /*
@@ -38,7 +53,7 @@ static bool put_bare(const char *line, bool comment)
 	if (remark && !strcmp(line + len - 2, "*/\n"))
 		for (len = (size_t)(remark - line); len && line[len - 1] == ' ';)
 			len--;
-	put(line, len);
+	put_code(line, len);
 	if (len && !strchr(";,{([", line[len - 1]))
 		put("\n", 1);
 	return false;

@@ -595,8 +595,8 @@ test('the table of functions is copied as numbers', 'known', { permissions: true
     await page.locator('button', { hasText: 'Copy table' }).click();
     const lines = (await page.evaluate('navigator.clipboard.readText()')).split('\n');
     assert.equal(lines[0], 'Function\tSelf time (ns)\tTotal time (ns)\tTotal samples (samples)\t' +
-      'Kind\tFrames');
-    assert.equal(lines[1], 'leaf\t7000\t7000\t7\tnative\t2');
+      'Total on GPU (ns)\tKind\tFrames');
+    assert.equal(lines[1], 'leaf\t7000\t7000\t7\t0\tnative\t2');
   });
 
 test('keys act on the function of the page in front', 'known', {}, async (page) => {

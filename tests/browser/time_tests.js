@@ -352,6 +352,88 @@ module.exports = ({ test, app, settle, press, openReport }) => {
       assert.equal(await app(page, 'app.tree.total(0)[0]'), 3900 * MS);
     });
 
+  /* Rows of the table as text, numbers as they are. */
+  const table = (page) => app(page, `app.top.tsv().text.trim().split('\\n')
+    .map((line) => line.split('\\t'))`);
+
+  test('rows of the table by thread, device and stream follow the range', 'timed',
+    { hash: '#tab=top' }, async (page) => {
+      const rows = page.getByLabel('Rows', { exact: true });
+      await rows.selectOption('thread');
+      await settle(page);
+      assert.deepEqual(await table(page), [
+        ['Thread', 'Self time (ns)', 'Total time (ns)', 'Total samples (samples)', 'Kind', 'Slices'],
+        ['main 101', '2700000000', '2700000000', '270', 'thread', '27'],
+        ['<b>loader 102', '1200000000', '1200000000', '120', 'thread', '120']]);
+      await range(page, 200 * MS, 300 * MS);
+      assert.deepEqual((await table(page)).slice(1), [
+        ['<b>loader 102', String(100 * MS), String(100 * MS), '10', 'thread', '10']]);
+      await page.evaluate(() => window.aflame.app.update({ view: 'gpu', from: '', to: '' }));
+      await rows.selectOption('stream');
+      await settle(page);
+      assert.deepEqual((await table(page)).slice(1).map((row) => [row[0], row[1], row.at(-1)]), [
+        ['H200 (device 1) · stream 7', String(1280 * MS), '160'],
+        ['H200 (device 1) · stream 8', String(120 * MS), '40']]);
+      await rows.selectOption('device');
+      await settle(page);
+      assert.deepEqual((await table(page)).slice(1).map((row) => row.slice(0, 2)),
+        [['H200 (device 1)', String(1400 * MS)]]);
+      assert.match(await page.evaluate('location.hash'), /group=device/);
+    });
+
+  test('rows of the table by what functions have in common', 'timed', { hash: '#tab=top&view=gpu' },
+    async (page) => {
+      const by = async (value) => {
+        await page.getByLabel('Rows', { exact: true }).selectOption(value);
+        await settle(page);
+        return (await table(page)).map((row) => row.slice(0, 4));
+      };
+      assert.deepEqual(await by('kernel'), [
+        ['Kernel', 'Self time (ns)', 'Total time (ns)', 'Total count (launches)'],
+        ['gemm', '0', String(1280 * MS), '160'], ['copy', String(120 * MS), String(120 * MS), '40']]);
+      const whole = String(1400 * MS);
+      assert.deepEqual((await by('file')).slice(1).map((row) => [row[0], row[2]])
+        .sort(([a], [b]) => (a < b ? -1 : 1)), [
+        ['[gpu instruction]', String(1280 * MS)], ['[gpu]', whole], ['[native]', whole],
+        ['[process]', whole], ['a.py', whole]]);
+      assert.ok((await by('line')).some((row) => row[0] === 'a.py:1' && row[2] === whole));
+      assert.ok((await by('layer')).some((row) => row[0] === 'python' && row[2] === whole));
+      await page.locator('.top-row', { hasText: 'python' }).dblclick();
+      assert.equal(await page.locator('.failed').count(), 0);
+    });
+
+  test('CPU and GPU stand beside each other, in the range', 'timed', { hash: '#tab=top' },
+    async (page) => {
+      const main = async () => {
+        const [head, ...rows] = await table(page);
+        return [head, rows.find(([name]) => name === 'main (a.py:1)')];
+      };
+      let [head, row] = await main();
+      assert.equal(head[4], 'Total on GPU (ns)');
+      assert.deepEqual(row.slice(1, 5), ['0', String(2700 * MS), '270', String(1400 * MS)]);
+      await range(page, 0, 100 * MS);
+      [head, row] = await main();
+      assert.deepEqual(row.slice(1, 5), ['0', String(100 * MS), '10', String(35 * MS)]);
+      assert.equal((await table(page)).length - 1, 4);
+      await page.evaluate(() => window.aflame.app.update({ view: 'gpu', from: '', to: '' }));
+      [head, row] = await main();
+      assert.deepEqual(head.slice(4, 6), ['Total on CPU (ns)', 'Mean (ns)']);
+      assert.deepEqual(row.slice(2, 6), [String(1400 * MS), '200', String(2700 * MS), '7000000']);
+    });
+
+  test('the table is saved as CSV, in which no name is a formula', 'timed', { hash: '#tab=top' },
+    async (page) => {
+      const [saved] = await Promise.all([page.waitForEvent('download'),
+        page.getByRole('button', { name: 'CSV' }).click()]);
+      assert.equal(saved.suggestedFilename(), 'Training-step.csv');
+      const csv = await app(page, 'app.top.csv()');
+      assert.equal(csv.split('\n')[1], '"leaf",1400000000,1400000000,140,0,"native",1');
+      assert.deepEqual(await app(page, `(() => { const { rows } = app.top.data;
+        app.top.data.rows = { ...rows, text: rows.text.map(() => '=a"b,c') };
+        app.top.columns[0].text = (id) => app.top.data.rows.text[id];
+        return app.top.csv().split('\\n')[1].slice(0, 12); })()`), '"\'=a""b,c",1');
+    });
+
   for (const [tab, texts] of [['timeline', ['stream 7', '▾ <b>loader 102', 'step', '1.0 s']],
     ['heat', ['+80 ms', '0.0 s']]])
     test(`the ${tab} is saved as SVG and as PNG`, 'timed', { hash: `#tab=${tab}` },
