@@ -155,7 +155,7 @@ static const struct af_option import_options[] = {
     {AF_OPT_U64, "rate", 'F', "HZ", "how many CPU samples a second were taken (50)",
      offsetof(struct import_options, rate)},
     {AF_OPT_STRING, "event", 0, "NAME",
-     "of perf.data with several events, the one to use (the first with call chains)",
+     "of perf's files with several events, the one to use (the first with call chains)",
      offsetof(struct import_options, event)},
     {AF_OPT_CHOICE, "unit", 0, "UNIT", "what the numbers of folded text are (samples)",
      offsetof(struct import_options, unit), "samples|count|bytes|ns|us|ms|s"},
@@ -174,9 +174,9 @@ const struct af_command af_command_import = {
 	"Files are read plain or gzipped, and say themselves what they are: traces of PyTorch's\n"
 	"profiler (Kineto JSON), GPU traces of gpuperf (JSON) and its CPU samples (extended\n"
 	"folded text: timestamp comm pid tid cpu stack), profiles of Intel's iaprof (text, of all\n"
-	"its versions), profiles of pprof's (protobuf) and of speedscope's (JSON), folded\n"
-	"text (f1;f2;f3 number), slices of threads in any Chrome trace (JSON), and what\n"
-	"Nsight Systems exports as SQLite (nsys export --type sqlite).\n"
+	"its versions), perf.data and what perf script prints, profiles of pprof's (protobuf) and\n"
+	"of speedscope's (JSON), folded text (f1;f2;f3 number), slices of threads in any Chrome\n"
+	"trace (JSON), and what Nsight Systems exports as SQLite (nsys export --type sqlite).\n"
 	"\n"
 	"Device work gets the stack of the call with its correlation, nothing is matched by time.\n"
 	"In PyTorch's traces that is what the operators and Python functions around the call say;\n"
@@ -192,6 +192,10 @@ const struct af_command af_command_import = {
 	"its name, and is said. Of folded text the first frame is the process; --unit says what\n"
 	"was counted.\n"
 	"\n"
+	"perf.data's addresses are named from files with the build-ids recorded, and the kernel's\n"
+	"symbols. Of several events the first with call chains is used; --event takes another.\n"
+	"Samples weigh CPU time: their periods, or what these say of samples / rate.\n"
+	"\n"
 	"A file that ends too early is used up to there. What could not be used is counted on\n"
 	"standard error and in the trace (aflame print -k note). Extended folded text does not\n"
 	"say how often samples were taken: tell it with --rate.",
@@ -202,6 +206,8 @@ const struct af_command af_command_import = {
 		"kernels under stacks of launches\n"
 		"aflame import profile.iaprof -o run3\tan Intel GPU\n"
 		"nsys export --type sqlite r.nsys-rep && aflame import r.sqlite\tNsight Systems\n"
+		"aflame import perf.data && aflame flame -o cpu.svg\tperf's samples\n"
+		"perf script | aflame import -\tas text\n"
 		"aflame import cpu.pprof.gz && aflame flame -o cpu.svg\ta profile of pprof's\n",
     .options = import_options,
     .state_size = sizeof(struct import_options),
