@@ -33,7 +33,7 @@ static uint64_t text_small(const struct af_tree *t, uint32_t w, uint32_t node,
 
 	*nr = 0;
 	for (uint32_t c = t->nodes[node].first_child; c; c = t->nodes[c].next_sibling)
-		if (!chosen[c] && t->total[w][c]) {
+		if (!chosen[c] && t->total[w][c] && t->nodes[c].name != AF_TREE_GAP) {
 			sum += t->total[w][c];
 			++*nr;
 		}
