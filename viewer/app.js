@@ -21,12 +21,12 @@ class App extends Page {
   }
 
   escape() {
-    const { q, z, x } = this.state;
+    const { q, z, x, sl } = this.state;
     this.menu.hide();
     if (document.activeElement === this.search) this.search.blur();
     if (q) this.update({ q: '' });
     else if (z.length) this.update({ z: [] });
-    else if (x.length) this.update({ x: [] });
+    else if (x.length || sl.length) this.update({ x: [], sl: [] });
     else this.clearRange();
   }
 

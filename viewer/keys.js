@@ -27,6 +27,7 @@ const KEYS = [
     ['a d', 'earlier, later', null],
     ['w s', 'zoom in, out', null],
     ['m', 'the chosen slice is the range', null],
+    ['-', 'close, open what the chosen slice is a part of', null],
   ]],
   ['Whole graph', [
     ['g', 'hide interpreter and call glue', (app) => app.toggleOp('glue')],

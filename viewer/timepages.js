@@ -19,10 +19,7 @@ class TimePages {
       hover: (slice, event) => this.hover(slice, event),
       pick: select,
       range,
-      toggle: (k) => {
-        const { shut } = app.state;
-        app.update({ shut: shut.includes(k) ? shut.filter((x) => x !== k) : [...shut, k] }, false);
-      },
+      toggle: (k) => this.toggle(k),
       moved: (t0, t1) => this.moved(t0, t1),
     });
     this.heat = new HeatMap(this.heatHost, this.times, {
@@ -65,6 +62,11 @@ class TimePages {
       h('div', { class: 'split' }, h('div', { class: 'flame-frame' }, this.heatHost)),
       h('div', { class: 'bar foot' }, this.heatStatus)),
     };
+  }
+
+  toggle(k) {
+    const { shut } = this.app.state;
+    this.app.update({ shut: shut.includes(k) ? shut.filter((x) => x !== k) : [...shut, k] }, false);
   }
 
   /* What the timeline does not have. */
@@ -291,6 +293,7 @@ class TimePages {
       ArrowLeft: () => this.walk(0, -1), ArrowRight: () => this.walk(0, 1),
       ArrowUp: () => this.walk(-1, 0), ArrowDown: () => this.walk(1, 0),
       Enter: () => this.slice() && this.go(this.slice()),
+      '-': () => this.toggle(Math.max(0, this.times.tracks[this.app.state.sl[0] || 0]?.parent || 0)),
       m: () => {
         const { start, long } = this.slice() ? this.facts(this.slice()) : {};
         if (long) this.app.setRange(start, start + long);

@@ -279,6 +279,12 @@ module.exports = ({ test, app, settle, press, openReport }) => {
     await page.evaluate(() => window.aflame.app.timePages.go([2, 0, 5]));
     await settle(page);
     assert.equal(await rows(), 13);
+    await press(page, '-');
+    assert.equal(await rows(), 10);
+    await press(page, '-');
+    assert.equal(await rows(), 13);
+    await press(page, 'Escape');
+    assert.equal(await chosen(page), null);
   });
 
   test('search lights up slices, and n walks them in order of time', 'timed',
