@@ -261,13 +261,20 @@ static int report_check(const struct report *r, struct af_err *err)
 
 static struct af_asked report_asked(const struct report *r)
 {
-	if (!r->kind->is_of_tree)
-		return (struct af_asked){.answers = r->kind->answers};
-	if (report_is_plain_top(r))
-		return (struct af_asked){.answers = AF_ANSWER_TOP | 1 << AF_VIEW_CPU,
-		                         .weights = af_asked_weight(NULL)};
-	return (struct af_asked){.answers = 1u << report_view(r),
-	                         .weights = af_asked_weight(r->weight)};
+	struct af_asked asked = {
+	    .answers = r->kind->answers,
+	    .from_ns = r->options->from_ns,
+	    .to_ns = r->options->to_ns,
+	};
+
+	if (report_is_plain_top(r)) {
+		asked.answers = AF_ANSWER_TOP | 1 << AF_VIEW_CPU;
+		asked.weights = af_asked_weight(NULL);
+	} else if (r->kind->is_of_tree) {
+		asked.answers = 1u << report_view(r);
+		asked.weights = af_asked_weight(r->weight);
+	}
+	return asked;
 }
 
 /* What an imported trace may have in place of time, where no weight is asked for; or NULL. */
@@ -304,8 +311,6 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 	if (r.kind->print == report_annotate)
 		return report_annotate(&r, err);
 	struct af_asked asked = report_asked(&r);
-	asked.from_ns = r.options->from_ns;
-	asked.to_ns = r.options->to_ns;
 	rc = af_study(r.dir, &asked, &r.results, err);
 	const char *other = rc ? NULL : report_other_weight(&r);
 	if (other) {

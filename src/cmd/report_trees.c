@@ -91,6 +91,19 @@ static void say_share(struct af_buf *b, const struct reported *p, const char *wh
 	af_buf_str(b, ")\n");
 }
 
+/* What was left out on request is not silent either. */
+static void say_left(const struct report *r, const struct reported *p)
+{
+	const struct report_options *o = r->options;
+	struct af_buf b = {0};
+
+	if (o->json || !(o->focus.nr || o->hide.nr || o->search.nr))
+		return;
+	say_share(&b, p, "What is left");
+	af_buf_char(&b, '\n');
+	report_print(&b);
+}
+
 static int print_tables(struct report *r, const struct af_document *d, const struct af_facts *f)
 {
 	struct af_buf b = {0};
@@ -163,6 +176,7 @@ int report_top(struct report *r, struct af_err *err)
 	if (facts.first)
 		af_ids_add(&facts, facts.first, 0, af_table_column(facts.first, "Kind"),
 		           AF_FRAME_NATIVE);
+	say_left(r, &p);
 	rc = print_tables(r, &p.document, &facts);
 	af_facts_free(&facts);
 	return rc;
@@ -206,6 +220,7 @@ int report_tree(struct report *r, struct af_err *err)
 
 	if (rc)
 		return rc;
+	say_left(r, &p);
 	if (!r->options->json)
 		return text_tree(r, &p, p.tree, NULL, err);
 	struct af_tree_cut cut = report_cut(r, p.document.total);

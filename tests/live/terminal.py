@@ -109,7 +109,8 @@ class Terminal:
     def cells(self, row):
         """[(character, foreground, background, reverse)]"""
         line = self.screen.buffer[row]
-        return [(line[x].data, line[x].fg, line[x].bg, line[x].reverse) for x in range(self.screen.columns)]
+        columns = range(self.screen.columns)
+        return [(line[x].data, line[x].fg, line[x].bg, line[x].reverse) for x in columns]
 
     def close(self):
         if self.status is None:

@@ -296,7 +296,10 @@ def _():
     equal(document["total"], everything, "--hide loses weight")
     expect(all(row["Function"] != "a" for row in tables["time_top"]), "--hide leaves a")
     text = must("report", "tree", "-n", "1", run.path)
-    expect(re.search(r"… and [\d,]+ more frames of [\d,]+, weighing .*--limit 0 shows all", text), text)
+    left_out = r"… and [\d,]+ more frames of [\d,]+, weighing .*--limit 0 shows all"
+    expect(re.search(left_out, text), text)
+    text = must("report", "tree", "--search", "^[ab]$", run.path)
+    expect(re.match(r"What is left: .* of .* of the view all by time \([\d.]+ %\)", text), text)
 
 
 @case("the summary tells the run: command, end, processes, samples, losses, costs")

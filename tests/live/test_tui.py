@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The terminal's view of a trace, driven as a user drives it: all that it shows is what reports say."""
+"""The terminal's view of a trace, driven as by a user: all that it shows is what reports say."""
 
 import functools
 import json
@@ -155,7 +155,8 @@ def _():
     equal(report("top", "--focus", "^beta$")[0]["total"], 350, "the report's focus")
     terminal.press("u", "h").wait_for(r"samples: 1,000 of 1,000")
     terminal.press("1")
-    expect(" beta" not in "\n".join(terminal.lines()[2:22]), "beta is not hidden:\n" + terminal.text())
+    shown = "\n".join(terminal.lines()[2:22])
+    expect(" beta" not in shown, "beta is not hidden:\n" + shown)
     terminal.press("U").wait_for(r"samples: 1,000  ")
     terminal.press("u").wait_for("nothing to undo")
     quit_well(terminal)
@@ -230,7 +231,8 @@ def _():
 @case("record --live in a terminal keeps to the lowest rows, and the program writes above")
 def _():
     path = new_path("panel")
-    script = "for i in 1 2 3; do echo line $i; %s 0.7 >/dev/null; done; echo end" % program("shares")
+    run = program("shares") + " 0.7 >/dev/null"
+    script = "for i in 1 2 3; do echo line $i; %s; done; echo end" % run
     command = [AFLAME, "record", "-q", "--live", "--sample", any_sampler(), "-o", path]
     terminal = Terminal(command + ["--", "/bin/sh", "-c", script], rows=30)
     terminal.wait_for(r"% now +[\d.]+% ever  a$", 120)
