@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 
+from cuda_work import machine_with
 from machine import AFLAME, any_sampler, program
 from recording import aflame, must, new_path
 from tap import case, equal, expect, note, run_cases
@@ -200,10 +201,11 @@ def _():
 # --- while it is recorded
 
 
-def start_recording(path, seconds, *options):
-    command = [AFLAME, "record", "-q", "--sample", any_sampler(), "-F", "499", *options]
+def start_recording(path, *options, command=(), env=None):
+    record = [AFLAME, "record", "-q", "--sample", any_sampler(), "-F", "499", *options]
     return subprocess.Popen(
-        command + ["-o", path, "--", program("shares"), str(seconds)],
+        record + ["-o", path, "--", *command],
+        env=env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -218,7 +220,7 @@ def hidden_files(path):
 @case("record --live says what is hot in lines, and leaves nothing behind")
 def _():
     path = new_path("live")
-    recorder = start_recording(path, 2.0, "--live")
+    recorder = start_recording(path, "--live", command=[program("shares"), "2.0"])
     out, said = recorder.communicate(timeout=120)
     equal(recorder.returncode, 0, "status: " + said)
     lines = [line for line in said.splitlines() if line.startswith("aflame: ")]
@@ -226,6 +228,25 @@ def _():
     expect(any(re.search(r"on CPUs .*; a [\d.]+%; b [\d.]+%", line) for line in lines), said)
     expect("truth share.a" in out and "aflame" not in out, "the program's output: " + out)
     equal(hidden_files(path), [], "hidden files of the trace")
+
+
+@case("record --live says what devices do, launch by launch")
+def _():
+    path = new_path("devices")
+    script = "for i in 1 2 3 4; do %s >/dev/null; sleep 0.7; done" % program("cuda_paths")
+    env = machine_with("driver", "cupti13", "runtime")
+    recorder = start_recording(path, "--live", command=["/bin/sh", "-c", script], env=env)
+    said = recorder.communicate(timeout=120)[1]
+    equal(recorder.returncode, 0, "status: " + said)
+    line = r"Mock GPU busy .*?, ([\d,]+) kernels \(.* a second\), most time in (\w+)"
+    told = re.findall(line, said)
+    note("%d times: %s" % (len(told), told))
+    counts = [number(count) for count, _ in told]
+    expect(counts and counts == sorted(counts), "kernels: %s in %s" % (counts, said))
+    kernels = json.loads(must("report", "top", "--json", "-n", "0", path))["tables"][0]
+    titles = [c["title"] for c in kernels["columns"]]
+    calls = sum(row[titles.index("Calls")] for row in kernels["rows"])
+    expect(counts[-1] <= calls, "%d kernels were told, and there were %d" % (counts[-1], calls))
 
 
 @case("record --live in a terminal keeps to the lowest rows, and the program writes above")
@@ -250,7 +271,7 @@ def _():
 @case("tui --live follows a recording that knows nothing of it, to its end")
 def _():
     path = new_path("watched")
-    recorder = start_recording(path, 4.0)
+    recorder = start_recording(path, command=[program("shares"), "4.0"])
     deadline = time.monotonic() + 30
     while not os.path.exists(path + "/.session") and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -275,7 +296,7 @@ def _():
 @case("a recorder that is killed leaves copies that the next reader removes")
 def _():
     path = new_path("killed")
-    recorder = start_recording(path, 8.0, "--live")
+    recorder = start_recording(path, "--live", command=[program("shares"), "8.0"])
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if os.path.exists(path) and any(re.match(r"\.live\.\d", n) for n in hidden_files(path)):
