@@ -38,32 +38,34 @@ function sliceEnd({ start, cum }, i) {
   return start[i] + cum[i + 1] - cum[i];
 }
 
-/* Slices of a track one within the other, outer ones first, as one lane a level. */
-function lanesOf(columns, durations, levels) {
+/* Slices of a track, up to @deepest of them one within the other, as one lane a level. */
+function lanesOf(columns, durations, deepest) {
   const { start } = columns;
   const n = start.length;
-  const level = new Uint8Array(n);
-  const sizes = [];
+  const level = new Uint8Array(deepest > 1 ? n : 0);
+  const place = new Uint32Array(level.length); /* in its lane */
+  const sizes = deepest > 1 ? [] : [n];
   const ends = [];
-  let deep = 0;
-  for (let i = 0; i < n; i++) {
+  for (let i = 0, deep = 0; i < level.length; i++) {
     while (deep > 0 && ends[deep - 1] <= start[i]) deep--;
     level[i] = deep;
-    sizes[deep] = (sizes[deep] || 0) + 1;
+    place[i] = sizes[deep] = (sizes[deep] ?? -1) + 1;
     ends[deep++] = start[i] + durations[i];
   }
+  if (deepest > 1) sizes.forEach((last, l) => { sizes[l] = last + 1; });
   const lanes = sizes.map((size) => ({ n: size, cum: new Float64Array(size + 1) }));
+  const split = (column) => {
+    if (!column || lanes.length === 1) return lanes.map(() => column);
+    const parts = sizes.map((size) => new column.constructor(size));
+    for (let i = 0; i < n; i++) parts[level[i]][place[i]] = column[i];
+    return parts;
+  };
   for (const [key, column] of Object.entries(columns))
-    for (const lane of lanes)
-      lane[key] = !column || lanes.length === 1 ? column : new column.constructor(lane.n);
-  const at = sizes.map(() => 0);
-  for (let i = 0; i < n; i++) {
-    const lane = lanes[level[i]];
-    const k = at[level[i]]++;
-    lane.cum[k + 1] = lane.cum[k] + durations[i];
-    if (lanes.length > 1)
-      for (const [key, column] of Object.entries(columns)) if (column) lane[key][k] = column[i];
-  }
+    split(column).forEach((part, l) => { lanes[l][key] = part; });
+  split(durations).forEach((part, l) => {
+    const { cum } = lanes[l];
+    for (let i = 0; i < part.length; i++) cum[i + 1] = cum[i] + part[i];
+  });
   return lanes;
 }
 
@@ -93,7 +95,7 @@ class Times {
   }
 
   async decode(k) {
-    const { n, kind, slice, stacks } = this.tracks[k];
+    const { n, kind, slice, stacks, depth } = this.tracks[k];
     if (!n) return (this.loaded[k] = []);
     const [starts, second, ...rest] = await inflateScript(`af-time-${k}`);
     const read = (bytes, Type) => (
@@ -101,7 +103,10 @@ class Times {
     const start = read(starts, Float64Array);
     for (let i = 1; i < n; i++) start[i] += start[i - 1];
     const numbers = read(second, Float64Array);
-    const signed = (x) => (x % 2 ? -(x + 1) / 2 : x / 2);
+    const signed = (x) => {
+      const half = Math.floor(x / 2);
+      return half * 2 === x ? half : -half - 1;
+    };
     if (kind === 'counter') {
       for (let i = 0, value = 0; i < n; i++) numbers[i] = value += signed(numbers[i]);
       return (this.loaded[k] = [{ n, start, value: numbers }]);
@@ -112,7 +117,7 @@ class Times {
       for (let i = 0, id = 0; i < n; i++) if (flow[i]) flow[i] = id += signed(flow[i] - 1);
     const tree = name ? null : await this.treeOf(stacks);
     this.loaded[k] = lanesOf({ start, node, weight, samples, flow,
-      name: name || node.map((at) => tree.name[Math.max(0, at - 1)]) }, numbers);
+      name: name || node.map((at) => tree.name[Math.max(0, at - 1)]) }, numbers, depth);
     for (const lane of this.loaded[k]) lane.slice = slice;
     return this.loaded[k];
   }
