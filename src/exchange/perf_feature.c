@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "exchange/perf_file.h"
 
 enum {
@@ -77,23 +78,18 @@ static void build_ids_read(struct perf_file *f, struct cursor c)
 
 static void command_read(struct perf_file *f, struct cursor c)
 {
-	char text[512];
-	size_t used = 0;
+	enum { COMMAND_MAX = 512 };
+	struct af_buf text = {0};
 	uint32_t nr, name;
 
 	if (!cursor_u32(&c, &nr))
 		return;
-	for (uint32_t i = 0; i < nr && cursor_text(f, &c, &name); i++) {
-		const char *word = af_strtab_get(&f->names, name);
-		size_t len = strlen(word);
-		if (used + len + 2 > sizeof text)
-			break;
-		if (used)
-			text[used++] = ' ';
-		memcpy(text + used, word, len);
-		used += len;
-	}
-	f->command = af_strtab_id(&f->names, text, used);
+	for (uint32_t i = 0; i < nr && text.len < COMMAND_MAX && cursor_text(f, &c, &name); i++)
+		af_buf_fmt(&text, "%s%.*s", i ? " " : "", COMMAND_MAX,
+		           af_strtab_get(&f->names, name));
+	if (text.len)
+		f->command = af_strtab_id(&f->names, text.data, text.len);
+	af_buf_free(&text);
 }
 
 /* The events again, in the order of the attrs, with their names. */

@@ -9,6 +9,7 @@
 #include <zstd.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "exchange/import.h"
 
 enum {
@@ -100,48 +101,42 @@ static bool file_go(struct perf_file *f, uint64_t to)
 	return true;
 }
 
-/* The bytes of a section, malloc'd; NULL when they are not there. */
-static uint8_t *section_read(struct perf_file *f, struct perf_section s)
+/* Have the bytes of a section in @b, which is emptied before; false: they are not all there. */
+static bool section_read(struct perf_file *f, struct perf_section s, struct af_buf *b)
 {
+	b->len = 0;
 	if (!s.size || s.size > SECTION_MAX || !file_go(f, s.at))
-		return NULL;
-	uint8_t *data = NULL;
-	size_t have = 0, cap = 0;
-	while (have < s.size) {
+		return false;
+	while (b->len < s.size) {
 		if (f->end == f->at && !file_need(f, 1))
-			break;
+			return false;
 		size_t n = f->end - f->at;
-		n = n < s.size - have ? n : (size_t)s.size - have;
-		if (have + n > cap)
-			data = af_xrealloc(data, cap = 2 * cap > have + n ? 2 * cap : have + n);
-		memcpy(data + have, f->buffer + f->at, n);
+		n = n < s.size - b->len ? n : (size_t)s.size - b->len;
+		af_buf_add(b, f->buffer + f->at, n);
 		file_take(f, n);
-		have += n;
 	}
-	if (have == s.size)
-		return data;
-	free(data);
-	return NULL;
+	return true;
 }
 
 /* Entries of @entry bytes: an attr, and the section of its ids behind it. */
 static bool attrs_read(struct perf_file *f, struct perf_section s, uint64_t entry)
 {
-	uint8_t *data = entry > 16 && entry <= RECORD_MAX ? section_read(f, s) : NULL;
-	uint64_t nr = data ? s.size / entry : 0;
+	struct af_buf attrs = {0}, ids = {0};
+	bool there = entry > 16 && entry <= RECORD_MAX && section_read(f, s, &attrs);
+	const uint8_t *data = (const uint8_t *)attrs.data;
+	uint64_t nr = there ? s.size / entry : 0;
 
 	for (uint64_t i = 0; i < nr; i++)
 		if (perf_attr_add(f, data + i * entry, (size_t)entry - 16) != (int)i)
 			nr = i;
 	for (uint64_t i = 0; i < nr; i++) {
 		const uint8_t *where = data + (i + 1) * entry - 16;
-		struct perf_section ids = {perf_u64(where), perf_u64(where + 8)};
-		uint8_t *words = section_read(f, ids);
-		if (words)
-			perf_attr_ids(f, (uint32_t)i, words, (size_t)ids.size);
-		free(words);
+		struct perf_section at = {perf_u64(where), perf_u64(where + 8)};
+		if (section_read(f, at, &ids))
+			perf_attr_ids(f, (uint32_t)i, (const uint8_t *)ids.data, ids.len);
 	}
-	free(data);
+	af_buf_free(&attrs);
+	af_buf_free(&ids);
 	return nr || file_fail(f, "the description of its events cannot be read");
 }
 
@@ -301,6 +296,8 @@ static bool plain_next(struct perf_file *f, struct perf_record *r)
 static bool features_read(struct perf_file *f)
 {
 	struct perf_section s[NR_FEATURES];
+	struct af_buf data = {0};
+	bool whole = true;
 	uint32_t nr = 0;
 
 	for (int i = 0; i < NR_FEATURES; i++)
@@ -309,16 +306,15 @@ static bool features_read(struct perf_file *f)
 		return false;
 	memcpy(s, f->buffer + f->at, nr * sizeof *s);
 	nr = 0;
-	for (uint32_t i = 0; i < NR_FEATURES; i++) {
+	for (uint32_t i = 0; i < NR_FEATURES && whole; i++) {
 		if (!(f->features >> i & 1) || !s[nr++].size)
 			continue;
-		uint8_t *data = section_read(f, s[nr - 1]);
-		if (!data)
-			return false;
-		perf_feature(f, i, data, (size_t)s[nr - 1].size);
-		free(data);
+		whole = section_read(f, s[nr - 1], &data);
+		if (whole)
+			perf_feature(f, i, (const uint8_t *)data.data, data.len);
 	}
-	return true;
+	af_buf_free(&data);
+	return whole;
 }
 
 static bool file_end(struct perf_file *f)

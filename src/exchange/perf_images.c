@@ -1,12 +1,12 @@
 #include "exchange/perf_images.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/fs.h"
 #include "exchange/draft.h"
-#include "sym/elf_file.h"
+#include "sym/finder.h"
 
 enum { IMAGE_MAPS = 1 << 16 };
 
@@ -184,37 +184,44 @@ void perf_images_map(struct perf_images *im, const struct perf_mmap *m)
 	                                                    : 0});
 }
 
-/* The file's virtual address at @offset, by the segment that holds it, less the offset. */
-static uint64_t file_shift(const char *path, uint64_t offset)
+/*
+ * The file's virtual address at the offset of @m, by the segment that holds it, less the offset: of
+ * the file that names will come from.
+ */
+static uint64_t file_shift(const struct perf_images *im, const struct perf_mapping *m,
+                           const char *path)
 {
-	struct af_file file;
-	struct af_elf elf;
+	const struct perf_build_id *b = m->build_id ? &im->build_ids[m->build_id - 1] : NULL;
+	const char *home = getenv("HOME");
+	char kept[512];
+	const struct af_finder finder = {.kept = home ? kept : NULL};
+	struct af_found found = {0};
 	Elf64_Phdr p;
 	uint64_t shift = 0;
 
-	if (af_file_map(&file, path, NULL))
+	snprintf(kept, sizeof kept, "%s/.debug", home ? home : "");
+	if (af_finder_file(&finder, &found, path, true, b ? b->id : NULL, b ? b->len : 0))
 		return 0;
-	if (!af_elf_parse(&elf, file.data, file.size))
-		for (uint32_t i = 0; af_elf_segment(&elf, i, &p); i++)
-			if (p.p_type == PT_LOAD && p.p_flags & PF_X &&
-			    offset >= (p.p_offset & ~UINT64_C(4095)) &&
-			    offset < p.p_offset + p.p_filesz)
-				shift = p.p_vaddr - p.p_offset;
-	af_file_unmap(&file);
+	for (uint32_t i = 0; af_elf_segment(&found.elf, i, &p); i++)
+		if (p.p_type == PT_LOAD && p.p_flags & PF_X &&
+		    m->offset >= (p.p_offset & ~UINT64_C(4095)) &&
+		    m->offset < p.p_offset + p.p_filesz)
+			shift = p.p_vaddr - p.p_offset;
+	af_found_close(&found);
 	return shift;
 }
 
 static uint64_t mapping_bias(struct perf_images *im, const struct perf_mapping *m)
 {
 	const char *path = af_strtab_get(&im->draft->names, m->path);
-	const uint64_t words[] = {m->path, m->offset};
+	const uint64_t words[] = {m->path, m->offset, m->build_id};
 	bool fresh;
 
 	if (path[0] != '/' || path[1] == '/')
 		return strcmp(path, "[vdso]") ? m->start - m->offset : m->start;
 	uint64_t *shift = af_map_at(&im->biases, af_hash(words, sizeof words), &fresh);
 	if (fresh)
-		*shift = file_shift(path, m->offset);
+		*shift = file_shift(im, m, path);
 	return m->start - m->offset - *shift;
 }
 

@@ -21,6 +21,7 @@ struct text_draft {
 	} * frames;
 	uint32_t nr_frames, cap_frames;
 	struct af_map stacks; /* frames → nodes */
+	struct af_buf name;   /* of a frame */
 };
 
 bool af_import_is_perf_text(const char *text, size_t len)
@@ -33,20 +34,19 @@ static uint32_t frame_add(void *arg, const char *text, size_t len, enum perf_tex
 {
 	struct text_draft *t = arg;
 	struct af_draft *d = t->draft;
-	char name[AF_JSON_TEXT_MAX + 8];
 
 	if (len > AF_JSON_TEXT_MAX) {
 		len = AF_JSON_TEXT_MAX;
 		d->unused[AF_DRAFT_TEXTS_UNUSED]++;
 	}
-	memcpy(name, text, len);
-	if (kind == PERF_TEXT_INLINED || kind == PERF_TEXT_JIT) {
-		memcpy(name + len, kind == PERF_TEXT_JIT ? "_[j]" : "_[i]", 4);
-		len += 4;
-	}
+	t->name.len = 0;
+	af_buf_add(&t->name, text, len);
+	af_buf_str(&t->name, kind == PERF_TEXT_INLINED ? "_[i]"
+	                     : kind == PERF_TEXT_JIT   ? "_[j]"
+	                                               : "");
 	AF_GROW(t->frames, t->nr_frames, t->cap_frames);
 	t->frames[t->nr_frames] =
-	    (struct text_frame){af_draft_name(d, name, len),
+	    (struct text_frame){af_draft_name(d, t->name.data, t->name.len),
 	                        kind == PERF_TEXT_KERNEL ? AF_DRAFT_KERNEL : AF_DRAFT_NATIVE};
 	return t->nr_frames++;
 }
@@ -144,5 +144,6 @@ void af_import_perf_text(struct af_draft *d, const struct af_import_source *in, 
 	}
 	perf_text_close(&t.text);
 	af_map_free(&t.stacks);
+	af_buf_free(&t.name);
 	free(t.frames);
 }

@@ -144,8 +144,11 @@ static struct af_sym_module *job_open_file(struct af_sym_job *job, const struct 
 {
 	struct job_search search = {.job = job, .module = m};
 	const struct af_live_process *live = NULL;
-	struct af_finder finder = {
-	    .root = job->where->root, .fetch = job->fetch, .further = job_further, .arg = &search};
+	struct af_finder finder = {.root = job->where->root,
+	                           .kept = job->where->kept,
+	                           .fetch = job->fetch,
+	                           .further = job_further,
+	                           .arg = &search};
 
 	/* Without a build-id the same path elsewhere would do as well. */
 	if (!m->build_id_len)

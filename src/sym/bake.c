@@ -248,7 +248,7 @@ static int bake_open(void *dirfd, const char *name)
 int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym_progress *p),
                 void *arg, struct af_err *err)
 {
-	char dumps[512]; /* LLVM's */
+	char dumps[512], kept[512]; /* LLVM's, perf's */
 	struct af_kernel_table table;
 	struct af_sym_places places = {
 	    .perf_dir = "/tmp",
@@ -289,6 +289,8 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 	if (getenv("HOME")) {
 		snprintf(dumps, sizeof dumps, "%s/.debug/jit/*", getenv("HOME"));
 		places.dump_dirs[2] = dumps;
+		snprintf(kept, sizeof kept, "%s/.debug", getenv("HOME"));
+		places.kept = kept;
 	}
 	af_sym_job_run(b.job, &places, progress, arg);
 	if (af_sym_job_nr(b.job))

@@ -95,14 +95,33 @@ static int finder_try_further(const struct af_finder *finder, struct af_found *f
 	return worst;
 }
 
+/* perf keeps what it recorded, by build-id (perf-buildid-cache(1)). */
+static int finder_try_kept(const struct af_finder *finder, struct af_found *f,
+                           const struct finder_proof *proof)
+{
+	struct af_buf b = {0};
+
+	if (!finder->kept || proof->id_len < 2)
+		return -ENOENT;
+	af_buf_fmt(&b, "%s/.build-id/%02x/", finder->kept, proof->id[0]);
+	for (uint32_t i = 1; i < proof->id_len; i++)
+		af_buf_fmt(&b, "%02x", proof->id[i]);
+	af_buf_str(&b, "/elf");
+	int rc = finder_try(f, b.data, proof);
+	af_buf_free(&b);
+	return rc;
+}
+
 int af_finder_file(const struct af_finder *finder, struct af_found *f, const char *path,
                    bool trust_path, const uint8_t *id, uint32_t id_len)
 {
 	const struct finder_proof proof = {.id = id, .id_len = id_len};
 	int rc, worst = -ENOENT;
 
-	for (int turn = 0; turn < 2; turn++) {
-		if ((turn == 0) == finder->further_first)
+	for (int turn = 0; turn < 3; turn++) {
+		if (turn == 2)
+			rc = finder_try_kept(finder, f, &proof);
+		else if ((turn == 0) == finder->further_first)
 			rc = finder_try_further(finder, f, &proof);
 		else if (trust_path || id_len)
 			rc = finder_try_path(finder, f, path, &proof);

@@ -19,6 +19,7 @@ enum { AF_FINDER_END = -1, AF_FINDER_NOTHING = -2 };
 
 struct af_finder {
 	const char *root;       /* prefix of all paths, or NULL */
+	const char *kept;       /* perf's own copies of files, ~/.debug, or NULL */
 	struct af_fetch *fetch; /* servers to ask, or NULL */
 	/*
 	 * The @nth further place where the file itself may be: a descriptor, which is then the

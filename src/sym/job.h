@@ -55,6 +55,7 @@ void af_sym_job_object(struct af_sym_job *job, const char *name);
 struct af_sym_places {
 	const char *root;     /* prefix of all files of modules, or NULL */
 	const char *perf_dir; /* holds perf-PID.map */
+	const char *kept;     /* perf's copies of files, by build-id, or NULL */
 	/* Folders, as patterns for glob(3), that may hold jit-PID.dump. */
 	const char *dump_dirs[4];
 	const char *kallsyms; /* the kernel's symbols, NULL: not those of the kernel that ran */

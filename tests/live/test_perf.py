@@ -33,7 +33,7 @@ def perf(*words, **how):
 def recorded(name, *options, scale="0.3"):
     """A perf.data of a program of known behaviour."""
     path = new_path(name) + ".data"
-    done = perf("record", "-q", "-e", "cpu-clock", "-F", 2000, "-g", *options, "-o", path, "--", program(name), scale)
+    done = perf("record", "-N", "-q", "-e", "cpu-clock", "-F", 2000, "-g", *options, "-o", path, "--", program(name), scale)
     if done.returncode or not os.path.exists(path):
         raise Skip("perf cannot record here: %.200s" % done.stderr.decode().strip().replace("\n", " "))
     return path
@@ -100,7 +100,7 @@ def _():
     path = new_path("pipe") + ".data"
     with open(path, "wb") as out:
         done = perf(
-            "record", "-q", "-e", "cpu-clock", "-F", 2000, "-g", "-o", "-", "--", program("shares_fp"), "0.3", stdout=out
+            "record", "-N", "-q", "-e", "cpu-clock", "-F", 2000, "-g", "-o", "-", "--", program("shares_fp"), "0.3", stdout=out
         )
     if done.returncode:
         raise Skip("perf cannot record here")
