@@ -86,7 +86,7 @@ static struct af_period heat_period(struct heat *h)
 {
 	struct af_period best = {0, 0}, period;
 
-	while (h->series.each_ns < h->weight_ns)
+	while (h->series.each_ns < h->weight_ns && h->series.nr > 1)
 		heat_bins_coarsen(&h->series, 2);
 	heat_bins_settle(&h->series);
 	for (; h->series.nr >= SERIES_LEAST; heat_bins_coarsen(&h->series, 4))

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/heat.h"
 #include "analyse/pass.h"
 #include "analyse/timeline.h"
 #include "base/buf.h"
@@ -143,22 +144,64 @@ static const struct af_pass_ops check_pass = {
     .finish = check_finish,
 };
 
-static void analyse(const char *dir, enum af_grouping group, enum af_depth depth)
+/* What is asked: a part of the run, of all, of a thread or of a device. */
+static struct af_asked asked_of(struct input *in)
+{
+	struct af_asked asked = AF_ASKED_ALL;
+	uint8_t how = take_byte(in), when = take_byte(in);
+
+	asked.answers |= AF_ANSWER_TALLY;
+	asked.group = how % (AF_GROUP_TRACK + 1);
+	asked.depth = how / 5 % (AF_DEPTH_STALL + 1);
+	asked.by_time = asked.group & 1;
+	asked.spots = asked.group == AF_GROUP_TRACK;
+	if (when & 1) {
+		asked.from_ns = (uint64_t)take_byte(in) * 16;
+		asked.to_ns = when & 2 ? asked.from_ns + 1 + (1ull << (when >> 2)) : 0;
+	}
+	asked.tid = when & 64 ? take_byte(in) % 5 : 0;
+	asked.device = when & 128 ? take_byte(in) % 4 : 0;
+	return asked;
+}
+
+/* Cells of a heat map have what its intervals have. */
+static void heat(const char *dir, const struct af_asked *is, bool gpu)
+{
+	static const struct af_pass_ops *const passes[] = {&af_pass_heat, NULL};
+	struct af_heat heat = {.gpu = gpu, .interval_ns = 1000};
+	struct af_asked asked = *is;
+	struct af_results r;
+	struct af_err err = {0};
+	uint64_t sums[2] = {0};
+
+	asked.answers = AF_ANSWER_OWN;
+	asked.own = &heat;
+	bool read = !af_analyse(dir, passes, &asked, &r, NULL, NULL, &err), most = false;
+	for (const struct af_table *t = r.facts.first; read && t; t = t->next)
+		for (uint32_t i = 0; i < t->nr_rows; i++) {
+			const struct af_cell *c = &t->cells[(size_t)i * t->nr_columns];
+			if (!strcmp(t->name, "heat_about"))
+				most = c[AF_HEAT_TO].value - c[AF_HEAT_FROM].value > 1000000;
+			bool cells = !strcmp(t->name, "heat");
+			if (cells || !strcmp(t->name, "intervals"))
+				sums[cells] += c[cells ? AF_HEAT_TIME : 3].value;
+		}
+	/* Either has its own bounds. */
+	if (read && !most && sums[0] != sums[1])
+		abort();
+	af_results_close(&r);
+}
+
+static void analyse(const char *dir, const struct af_asked *asked)
 {
 	static const struct af_pass_ops *const passes[] = {
 	    &af_pass_flame,  &af_pass_wakers,  &af_pass_devices,   &af_pass_calls,   &af_pass_seen,
 	    &af_pass_memory, &af_pass_run,     &af_pass_who,       &af_pass_blocked, &af_pass_idle,
 	    &af_pass_tally,  &af_pass_sampled, &af_pass_annotated, &check_pass,      NULL};
-	struct af_asked asked = AF_ASKED_ALL;
 	struct af_results r;
 	struct af_err err = {0};
 
-	asked.answers |= AF_ANSWER_TALLY;
-	asked.group = group;
-	asked.depth = depth;
-	asked.by_time = group & 1;
-	asked.spots = group == AF_GROUP_TRACK;
-	if (!af_analyse(dir, passes, &asked, &r, NULL, NULL, &err))
+	if (!af_analyse(dir, passes, asked, &r, NULL, NULL, &err))
 		for (int v = 0; v < AF_VIEWS; v++)
 			if (r.trees[v].nr_weights)
 				check_tree(&r.trees[v]);
@@ -255,8 +298,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct af_buf streams[2] = {{0}, {0}};
 	uint64_t seq[2] = {0}, time_ns[2] = {1000, 1000};
 	uint8_t how = take_byte(&in);
-	enum af_grouping group = how % (AF_GROUP_TRACK + 1);
-	enum af_depth depth = how / 5 % (AF_DEPTH_STALL + 1);
+	struct af_asked asked = asked_of(&in);
 	int fds[2];
 
 	while (in.left) {
@@ -271,9 +313,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		af_buf_free(&streams[s]);
 	}
-	analyse(dir, group, depth);
-	const struct af_asked trees = {
-	    .weights = UINT32_MAX, .group = group, .depth = AF_DEPTH_KERNEL, .spots = true};
-	timeline(dir, how & 128 ? &trees : NULL);
+	analyse(dir, &asked);
+	heat(dir, &asked, how & 1);
+	asked.depth = AF_DEPTH_KERNEL;
+	asked.spots = true;
+	timeline(dir, how & 128 ? &asked : NULL);
 	return 0;
 }
