@@ -85,15 +85,17 @@ static void samples_weigh(struct import_nsys *in, struct nsys_samples *s)
 
 void nsys_samples(struct import_nsys *in)
 {
-	struct nsys_samples s = {.first = in->draft->nr_samples};
+	struct nsys_samples *s = af_xcalloc(1, sizeof *s);
 
-	in->samples = &s;
+	s->first = in->draft->nr_samples;
+	in->samples = s;
 	nsys_table(in, "SAMPLING_CALLCHAINS", NSYS_CHAIN_ORDER, nsys_chain_columns, take_chain);
 	nsys_table(in, "COMPOSITE_EVENTS", "start",
 	           (const char *const[]){"start", "id", "globalTid", "cpu", NULL}, take_sample);
-	samples_weigh(in, &s);
 	in->samples = NULL;
-	free(s.gaps);
-	af_map_free(&s.stacks);
-	af_map_free(&s.last_ns);
+	samples_weigh(in, s);
+	free(s->gaps);
+	af_map_free(&s->stacks);
+	af_map_free(&s->last_ns);
+	free(s);
 }

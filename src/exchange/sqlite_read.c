@@ -219,7 +219,7 @@ bool sqlite_select(struct sqlite_db *db, struct sqlite_rows *rows, const char *t
 		rows->failed = true;
 		return false;
 	}
-	for (int i = 0; columns[i] && i < SQLITE_COLUMNS; i++) {
+	for (int i = 0; i < SQLITE_COLUMNS && columns[i]; i++) {
 		rows->at[i] = -1;
 		for (int c = db->column_count(rows->statement); c-- > 0;) {
 			const char *name = db->column_name(rows->statement, c);
