@@ -142,6 +142,33 @@ static void image_add(struct perf_images *im, struct perf_image *image, struct p
 	image->maps[image->nr_maps++] = m;
 }
 
+static bool is_called(const struct perf_images *im, uint32_t path, uint32_t comm)
+{
+	const char *text = af_strtab_get(&im->draft->names, path), *slash = strrchr(text, '/');
+	const char *name = af_strtab_get(&im->draft->names, comm);
+
+	return *name && slash && !strncmp(slash + 1, name, strlen(name));
+}
+
+/*
+ * The executable is the first file that is mapped; in a process that ran before, where it lies
+ * below the others. Where something else does, the one that the process is called by.
+ */
+static void image_exe(struct perf_images *im, struct perf_image *image, uint32_t path)
+{
+	const char *text = af_strtab_get(&im->draft->names, path);
+	uint32_t comm = perf_images_thread(im, image->pid, image->pid);
+
+	if (text[0] != '/' || text[1] == '/' || !strncmp(text, "/memfd:", 7) ||
+	    !strncmp(text, "/dev/", 5))
+		return;
+	if (image->exe && (is_called(im, image->exe, comm) || !is_called(im, path, comm)))
+		return;
+	image->exe = path;
+	if (image->process != UINT32_MAX)
+		im->draft->processes[image->process].exe = path;
+}
+
 /* "[kernel.kallsyms]_text": the symbol stands behind, its address where an offset would. */
 static void kernel_map(struct perf_images *im, const struct perf_mmap *m, const char *path,
                        uint32_t id)
@@ -169,11 +196,7 @@ void perf_images_map(struct perf_images *im, const struct perf_mmap *m)
 		return;
 	const uint64_t *known = af_map_get(&im->by_path, path);
 	struct perf_image *image = image_of(im, m->pid);
-	if (!image->exe && text[0] == '/' && text[1] != '/') {
-		image->exe = path;
-		if (image->process != UINT32_MAX)
-			im->draft->processes[image->process].exe = path;
-	}
+	image_exe(im, image, path);
 	image_add(im, image,
 	          (struct perf_mapping){.start = m->start,
 	                                .end = m->start + m->size,
