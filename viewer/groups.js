@@ -34,7 +34,7 @@ function groupNames(names, by) {
   return group;
 }
 
-/* What slices weigh by the thread, device or stream that they were on, as Tree.functions() has it. */
+/* What slices weigh by their thread, device or stream, as Tree.functions() has it. */
 async function trackRows(app, tree, by) {
   const { times, rangeNow } = app;
   const range = rangeNow || { from: 0, to: times.span };

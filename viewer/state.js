@@ -12,7 +12,8 @@
  */
 
 const DEFAULTS = {
-  tab: 'flame', kernel: '', nth: -1, view: '', w: '', shape: 'flame', dir: 'callees', order: 'name', z: [], x: [], q: '',
+  tab: 'flame', kernel: '', nth: -1, view: '', w: '', shape: 'flame', dir: 'callees',
+  order: 'name', z: [], x: [], q: '',
   exact: false, ops: [], fn: '', theme: 'auto', panel: true, delta: 'inclusive',
   norm: '', from: '', to: '', tv: [], sl: [], shut: [], heat: '', period: '', group: 'function',
 };

@@ -73,8 +73,8 @@ class TopTable {
     if (difference) columns.push(...difference.columns(this.functions, tree, palette));
     columns.push({ title: 'Kind', value: (id) => -this.kind(id), words: true,
       text: (id) => KINDS[this.kind(id)] || rows.by });
-    columns.push({ title: TRACK_GROUPS.includes(rows.by) ? 'Slices' : 'Frames', value: (id) => frames[id],
-      text: (id) => formatCount(frames[id]) });
+    columns.push({ title: TRACK_GROUPS.includes(rows.by) ? 'Slices' : 'Frames',
+      value: (id) => frames[id], text: (id) => formatCount(frames[id]) });
     return columns;
   }
 

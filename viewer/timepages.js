@@ -112,8 +112,8 @@ class TimePages {
       : !ranged ? ' · this view has no times: the whole run'
         : !ranged[app.w] ? ` · ${app.base.weights[app.w].name} is of the whole run` : '';
     const spread = ranged && this.times.tracksOf(app.state.view).some((track) => track.spread);
-    this.chip.title = spread ? 'Time of devices is exact by execution; below a kernel it is split ' +
-      'as in the whole run' : 'All views are of this part of the run';
+    this.chip.title = spread ? 'Time of devices is exact by execution; below a kernel it is ' +
+      'split as in the whole run' : 'All views are of this part of the run';
     this.chip.replaceChildren(h('span', {}, `${formatRange(range)} (${
       formatNs(range.to - range.from)})${note}`), h('button', { type: 'button', class: 'plain',
       'aria-label': 'The whole run', title: 'The whole run (Esc)',
@@ -214,8 +214,8 @@ class TimePages {
   async drawPanel(slice, linked) {
     const { app, palette } = this;
     if (!slice) {
-      this.panel.replaceChildren(h('p', { class: 'note' }, 'Click a slice to see it here. Drag to ' +
-        'choose a range: every view is then of that range. The wheel zooms, with Shift it pans.'));
+      this.panel.replaceChildren(h('p', { class: 'note' }, 'Click a slice to see it here. Drag ' +
+        'to choose a range: all views are then of that range. The wheel zooms, Shift pans.'));
       return;
     }
     const { name, start, long, place, track, samples, node, color } = this.facts(slice);
@@ -226,9 +226,10 @@ class TimePages {
       el.style.background = color;
       return el;
     };
-    const button = (text, onclick) => h('button', { type: 'button', class: 'small', onclick }, text);
-    const toFlame = (frame) => app.update({ tab: 'flame', view: track.stacks, dir: 'callees', ops: [],
-      z: tree.ids(frame), x: tree.ids(frame) });
+    const button = (text, onclick) => (
+      h('button', { type: 'button', class: 'small', onclick }, text));
+    const toFlame = (frame) => app.update({ tab: 'flame', view: track.stacks, dir: 'callees',
+      ops: [], z: tree.ids(frame), x: tree.ids(frame) });
     const row = (label, value) => h('tr', {}, h('th', { scope: 'row' }, label), h('td', {}, value));
     const list = (title, items) => items.length > 0 && [h('h3', {}, title),
       h('ol', { class: 'details-stack' }, items.map(([text, color, onclick]) => h('li', {},
@@ -293,7 +294,8 @@ class TimePages {
       ArrowLeft: () => this.walk(0, -1), ArrowRight: () => this.walk(0, 1),
       ArrowUp: () => this.walk(-1, 0), ArrowDown: () => this.walk(1, 0),
       Enter: () => this.slice() && this.go(this.slice()),
-      '-': () => this.toggle(Math.max(0, this.times.tracks[this.app.state.sl[0] || 0]?.parent || 0)),
+      '-': () => this.toggle(Math.max(0,
+        this.times.tracks[this.app.state.sl[0] || 0]?.parent || 0)),
       m: () => {
         const { start, long } = this.slice() ? this.facts(this.slice()) : {};
         if (long) this.app.setRange(start, start + long);

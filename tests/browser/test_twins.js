@@ -88,7 +88,8 @@ async function check(page, trace, say) {
     await say(`${view}: all functions weigh what report top says`, () => {
       const { rows } = twin.tables[0];
       assert.equal(whole.total, twin.all);
-      assert.deepEqual(byName(whole.functions), byName(rows.map((row) => [row[0], row[1], row[3]])));
+      assert.deepEqual(byName(whole.functions),
+        byName(rows.map((row) => [row[0], row[1], row[3]])));
     });
     const full = await shown(page, view, [0, span]);
     await say(`${view}: the whole run as a range is the whole run`, () => {

@@ -212,7 +212,8 @@ module.exports = ({ test, app, settle, press, openReport }) => {
     const { x, y } = await placeOf(page, 'NVTX', 250 * MS);
     await page.mouse.move(x, y);
     const text = await page.locator('.tooltip').innerText();
-    for (const part of ['step', 'main 101 · NVTX', '180 ms at 0.2']) assert.ok(text.includes(part), text);
+    for (const part of ['step', 'main 101 · NVTX', '180 ms at 0.2'])
+      assert.ok(text.includes(part), text);
     const empty = await placeOf(page, 'NVTX', 190 * MS);
     await page.mouse.move(empty.x, empty.y);
     assert.equal(await page.locator('.tooltip').isVisible(), false);
@@ -304,7 +305,8 @@ module.exports = ({ test, app, settle, press, openReport }) => {
     const heat = () => app(page, `(() => { const { heat } = app.timePages.heat;
       return [heat.columns, heat.total, heat.unit]; })()`);
     assert.deepEqual(await heat(), [4, 390, 'samples']);
-    await page.getByLabel('Of what').selectOption({ label: 'cpu: <b>loader 102 · on CPU (samples)' });
+    await page.getByLabel('Of what')
+      .selectOption({ label: 'cpu: <b>loader 102 · on CPU (samples)' });
     await settle(page);
     assert.deepEqual(await heat(), [4, 120, 'samples']);
     const cells = await app(page, `[...app.timePages.heat.heat.cells].map((x) => x > 0)`);
@@ -368,7 +370,8 @@ module.exports = ({ test, app, settle, press, openReport }) => {
       await rows.selectOption('thread');
       await settle(page);
       assert.deepEqual(await table(page), [
-        ['Thread', 'Self time (ns)', 'Total time (ns)', 'Total samples (samples)', 'Kind', 'Slices'],
+        ['Thread', 'Self time (ns)', 'Total time (ns)', 'Total samples (samples)', 'Kind',
+          'Slices'],
         ['main 101', '2700000000', '2700000000', '270', 'thread', '27'],
         ['<b>loader 102', '1200000000', '1200000000', '120', 'thread', '120']]);
       await range(page, 200 * MS, 300 * MS);
@@ -396,7 +399,8 @@ module.exports = ({ test, app, settle, press, openReport }) => {
       };
       assert.deepEqual(await by('kernel'), [
         ['Kernel', 'Self time (ns)', 'Total time (ns)', 'Total count (launches)'],
-        ['gemm', '0', String(1280 * MS), '160'], ['copy', String(120 * MS), String(120 * MS), '40']]);
+        ['gemm', '0', String(1280 * MS), '160'],
+        ['copy', String(120 * MS), String(120 * MS), '40']]);
       const whole = String(1400 * MS);
       assert.deepEqual((await by('file')).slice(1).map((row) => [row[0], row[2]])
         .sort(([a], [b]) => (a < b ? -1 : 1)), [
