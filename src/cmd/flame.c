@@ -416,7 +416,7 @@ static const struct af_option flame_options[] = {
     {AF_OPT_STRING, "perf-script", 0, "FILE", "draw what perf script printed; - is standard input",
      AT(perf)},
     {AF_OPT_STRING, "perf-frames", 0, "WORDS",
-     "of perf script: plain (no _[k], _[i], _[j]), pid, tid, addrs, srcline, with commas between",
+     "of perf script, with commas between: plain (no marks of kinds), pid, tid, addrs, srcline",
      AT(perf_frames), AF_PERF_FRAMES},
     {AF_OPT_STRING, "event", 0, "NAME", "of perf script: the event to use (the first one)",
      AT(event)},
