@@ -187,7 +187,8 @@ class Layout extends Model {
       open: (text, by) => {
         if (TRACK_GROUPS.includes(by)) this.update({ tab: 'timeline' });
         else if (by === 'function' || by === 'kernel') this.update({ tab: 'sandwich', fn: text });
-        else this.update({ tab: 'flame', q: exactly(text).slice(1, -1), exact: true });
+        else if (by !== 'layer')
+          this.update({ tab: 'flame', q: exactly(text).slice(1, -1), exact: true });
       },
     });
   }

@@ -147,10 +147,11 @@ class Times {
       if (start[i] >= from && start[i] + long <= last) {
         add(i, whole, nr);
       } else {
-        const a = Math.max(0, (from - start[i]) / long);
-        const b = Math.min(1, (to - start[i]) / long);
-        add(i, Math.floor(whole * b) - Math.floor(whole * a),
-          Math.floor(nr * b) - Math.floor(nr * a));
+        const a = Math.max(0, from - start[i]);
+        const b = Math.min(long, to - start[i]);
+        const part = (all) => (all === long ? b - a
+          : Math.floor(all * (b / long)) - Math.floor(all * (a / long)));
+        add(i, part(whole), part(nr));
       }
     }
   }
