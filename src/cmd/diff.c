@@ -170,10 +170,10 @@ static int diff_normalize(const struct af_diff *d, struct af_difference *v, stru
 static int diff_sides(const struct af_diff *d, int view, struct af_difference_side of[2],
                       struct af_err *err)
 {
-	int rc = 0;
+	int rc = af_diff_side_of(&d->sides[0], view, d->weight, &of[0], err);
 
-	for (uint32_t i = 0; !rc && i < d->nr_sides; i++)
-		rc = af_diff_side_of(&d->sides[i], view, d->weight, &of[i], err);
+	if (!rc && d->nr_sides == 2)
+		rc = af_diff_side_of(&d->sides[1], view, d->weight, &of[1], err);
 	of[0].period = of[1].period = d->o->period;
 	if (!rc && d->nr_sides == 1) {
 		of[1] = of[0];

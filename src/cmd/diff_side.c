@@ -72,10 +72,10 @@ static int stacks_read(struct af_diff_side *s, int fd, bool two, struct af_err *
 	size_t size = s->file.size ? s->file.size : s->text.len;
 	af_tree_open(&s->stacks, weights, two ? 2 : 1);
 	rc = af_folded_read(&s->stacks, data ? data : "", size, two, &stats, err);
+	unsigned long long lines = stats.lines + stats.bad_lines;
 	if (stats.bad_lines)
 		fprintf(stderr, "aflame diff: %s: %llu of %llu lines do not parse, the first: %s\n",
-		        s->name, (unsigned long long)stats.bad_lines,
-		        (unsigned long long)(stats.lines + stats.bad_lines), stats.complaint);
+		        s->name, (unsigned long long)stats.bad_lines, lines, stats.complaint);
 	if (stats.saturated)
 		fprintf(stderr,
 		        "aflame diff: %s: a sum of counts beyond 2^64 - 1 was cut to that\n",
