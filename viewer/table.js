@@ -228,7 +228,7 @@ function factTable(table, isName, onname) {
     const text = formatCell(value, table.columns[k].unit);
     if (!numeric(k) && isName(value))
       return h('td', {}, h('button', {
-        type: 'button', class: 'link', onclick: () => onname(value),
+        type: 'button', class: 'link', title: text, onclick: () => onname(value),
       }, text));
     return h('td', { class: numeric(k) ? 'number' : '' }, text);
   };
