@@ -5,7 +5,7 @@ const path = require('node:path');
 const { withChromium, withWindow, openReport } = require('../../tests/browser/browser.js');
 
 const [, , from, to] = process.argv;
-const SIZE = { width: 1400, height: 860 };
+const SIZE = { width: 1200, height: 740 };
 
 /* Of the run's time: programs mostly do there what they are for. */
 const RANGE = [0.78, 0.8];
