@@ -12,6 +12,7 @@ const GROUPS = {
   kernel: (text, kind) => (kind === 'gpu' ? text : null),
   file: (text, kind) => SOURCE.exec(text)?.[1] ?? `[${kind}]`,
   line: (text, kind) => SOURCE.exec(text)?.[0].replace(/[()]/g, '') ?? `[${kind}]`,
+  module: (text, kind, names, id) => names.moduleOf(id),
   layer: (text, kind) => kind,
 };
 const TRACK_GROUPS = ['thread', 'device', 'stream'];
@@ -22,7 +23,7 @@ function groupNames(names, by) {
   const rows = new Map();
   const group = { of: new Uint32Array(names.count).fill(NO_GROUP), text: [], first: [] };
   for (let id = names.nrBlank; id < names.count; id++) {
-    const key = GROUPS[by](names.text[id], KINDS[names.kind[id]]);
+    const key = GROUPS[by](names.text[id], KINDS[names.kind[id]], names, id);
     if (key === null) continue;
     if (!rows.has(key)) {
       rows.set(key, group.text.length);

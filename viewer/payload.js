@@ -53,9 +53,12 @@ const UNSEEN = /[\u0080-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufef
 
 /* All names of the report, in order of their bytes: comparing ids compares names. */
 class Names {
-  constructor(text, kinds) {
+  /* inFile: by name the file of its machine code, from 2 on; 1 for several, 0 for not known. */
+  constructor(text, kinds, inFile, files) {
     this.text = text;
     this.kind = kinds;
+    this.inFile = inFile;
+    this.files = files;
     this.count = text.length;
     this.ids = null;
     this.shorts = new Map();
@@ -65,9 +68,11 @@ class Names {
   }
 
   static async load() {
-    const [text, kinds] = await inflateScript('af-names');
-    const all = new TextDecoder('utf-8', { ignoreBOM: true }).decode(text);
-    return new Names(all.replace(UNSEEN, '\ufffd').split('\n'), kinds);
+    const [text, kinds, inFile, files] = await inflateScript('af-names');
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    const lines = (bytes) => decoder.decode(bytes).replace(UNSEEN, '\ufffd').split('\n');
+    return new Names(lines(text), kinds, readVarints(inFile, new Uint32Array(kinds.length), 1),
+      lines(files));
   }
 
   /* Ids of all names with this text (the same text may exist as two kinds), [] when unknown. */
@@ -81,6 +86,13 @@ class Names {
       });
     }
     return this.ids.get(text) || [];
+  }
+
+  /* The file of machine code that a name is in, or what else it is of. */
+  moduleOf(id) {
+    const at = this.inFile[id];
+    return at > 1 ? this.files[at - 2].replace(/^.*\//, '')
+      : `[${at ? 'several files' : KINDS[this.kind[id]]}]`;
   }
 
   short(id) {

@@ -47,6 +47,7 @@ void af_tree_close(struct af_tree *t)
 	if (p) {
 		tree_spots_close(t);
 		af_arena_free(&p->texts);
+		af_strtab_free(&p->modules);
 		free(p->names);
 		free(p->name_slots);
 		free(p->slots);
@@ -105,7 +106,8 @@ static uint32_t name_of(struct af_tree *t, const char *text, size_t len, enum af
 	}
 	if (!borrowed)
 		text = af_arena_strdup(&p->texts, text, len);
-	p->names[t->nr_names] = (struct tree_name){text, (uint32_t)len, frame, spot & 0xffffff};
+	p->names[t->nr_names] =
+	    (struct tree_name){text, (uint32_t)len, frame, spot & 0xffffff, 0, NULL};
 	p->name_slots[i] = (struct tree_name_slot){hash, t->nr_names + 1};
 	return t->nr_names++;
 }
@@ -116,10 +118,35 @@ uint32_t af_tree_name(struct af_tree *t, const char *text, size_t len, enum af_f
 	return name_of(t, text, len, frame, 0, borrowed);
 }
 
+/* Mostly the same text is told again, at the same address. */
+static void name_in(struct af_tree *t, uint32_t name, const char *module)
+{
+	struct tree_name *n = &t->private_->names[name];
+
+	if (n->told == module || n->module == MODULES)
+		return;
+	uint32_t id = af_strtab_id_z(&t->private_->modules, module);
+	n->module = n->module && n->module != id ? MODULES : id;
+	n->told = module;
+}
+
 uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                          const struct af_spot *spot)
 {
-	return name_of(t, text, len, frame, tree_spot_number(t, spot), 0);
+	uint32_t name = name_of(t, text, len, frame, tree_spot_number(t, spot), 0);
+
+	if (spot && spot->module)
+		name_in(t, name, spot->module);
+	return name;
+}
+
+const char *af_tree_module(const struct af_tree *t, uint32_t name)
+{
+	uint32_t module = t->private_->names[name].module;
+
+	return !module             ? NULL
+	       : module == MODULES ? ""
+	                           : af_strtab_get(&t->private_->modules, module);
 }
 
 const char *af_tree_text(const struct af_tree *t, uint32_t name, size_t *len)

@@ -121,6 +121,12 @@ bool af_tree_has_spots(const struct af_tree *t);
 uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                          const struct af_spot *spot);
 
+/*
+ * The file of machine code that frames of this name are in, as af_tree_name_at() was told, whether
+ * or not spots are kept: "" where they are in several, NULL where nobody said.
+ */
+const char *af_tree_module(const struct af_tree *t, uint32_t name);
+
 /* Where the frame is: zeroes where that is not known. Valid until the next name. */
 const struct af_spot *af_tree_spot(const struct af_tree *t, uint32_t name);
 

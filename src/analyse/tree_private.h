@@ -4,13 +4,18 @@
 
 #include "analyse/tree.h"
 #include "base/arena.h"
+#include "base/strtab.h"
 
 struct tree_name {
 	const char *text;
 	uint32_t len;
 	uint32_t frame : 8; /* enum af_frame */
 	uint32_t spot : 24; /* of the spots, 0: none */
+	uint32_t module;    /* of the modules, 0: none, MODULES: several */
+	const char *told;   /* the text that it was told last, by whoever told it */
 };
+
+enum { MODULES = UINT32_MAX };
 
 struct tree_name_slot {
 	uint32_t hash;
@@ -26,6 +31,7 @@ struct tree_spots; /* tree_spots.c */
 
 struct af_tree_private {
 	struct af_arena texts;
+	struct af_strtab modules;
 	struct tree_spots *spots; /* NULL: frames of this tree have none */
 	struct tree_name *names;
 	struct tree_name_slot *name_slots;

@@ -22,6 +22,8 @@ void html_pack_free(struct html_pack *p)
 		free(t);
 	}
 	af_strtab_free(&p->names);
+	af_strtab_free(&p->modules);
+	free(p->module_of);
 	free(p->order);
 	free(p->rank);
 	af_buf_free(&p->scratch);
@@ -77,12 +79,34 @@ uint32_t html_pack_name(struct html_pack *p, const char *text, size_t len, enum 
 	return af_strtab_id(&p->names, scratch->data, scratch->len);
 }
 
+/* No file has the name that stands for several. */
+static void name_in(struct html_pack *p, uint32_t id, const char *module)
+{
+	struct af_buf line = {0};
+	uint32_t several = af_strtab_id_z(&p->modules, "\n");
+
+	while (p->cap_modules <= id) {
+		uint32_t nr = p->cap_modules;
+		AF_GROW(p->module_of, nr, p->cap_modules);
+		memset(p->module_of + nr, 0, (p->cap_modules - nr) * sizeof *p->module_of);
+	}
+	add_line(&line, module, strlen(module));
+	uint32_t is = *module ? af_strtab_id(&p->modules, line.data, line.len) : several;
+	uint32_t *was = &p->module_of[id];
+	*was = *was && *was != is ? several : is;
+	af_buf_free(&line);
+}
+
 static uint32_t name_id(struct html_pack *p, const struct af_tree *t, uint32_t name)
 {
 	size_t len;
-	const char *text = af_tree_text(t, name, &len);
+	const char *text = af_tree_text(t, name, &len), *module = af_tree_module(t, name);
+	enum af_frame frame = af_tree_frame(t, name);
+	uint32_t id = html_pack_name(p, text, len, frame);
 
-	return html_pack_name(p, text, len, af_tree_frame(t, name));
+	if (module && frame != AF_FRAME_GPU && frame != AF_FRAME_GPU_INSN)
+		name_in(p, id, module);
+	return id;
 }
 
 static int compare_names(const void *a, const void *b, void *arg)
@@ -249,7 +273,7 @@ static int add_deflated(struct af_buf *out, const struct af_buf *plain)
 int html_pack_names(const struct html_pack *p, struct af_buf *out)
 {
 	uint32_t nr = html_pack_nr_names(p);
-	struct af_buf plain = {0}, text = {0}, frames = {0};
+	struct af_buf plain = {0}, text = {0}, frames = {0}, in = {0}, modules = {0};
 
 	for (uint32_t i = 0; i < nr; i++) {
 		const char *name = p->names.strings[p->order[i]];
@@ -258,13 +282,23 @@ int html_pack_names(const struct html_pack *p, struct af_buf *out)
 			af_buf_char(&text, '\n');
 		af_buf_add(&text, name, len);
 		af_buf_char(&frames, (char)(name[len] - 1));
+		html_pack_put(&in, p->order[i] < p->cap_modules ? p->module_of[p->order[i]] : 0);
+	}
+	for (uint32_t i = 2; i < p->modules.nr; i++) {
+		if (i > 2)
+			af_buf_char(&modules, '\n');
+		af_buf_add(&modules, p->modules.strings[i], p->modules.lens[i]);
 	}
 	add_section(&plain, &text);
 	add_section(&plain, &frames);
+	add_section(&plain, &in);
+	add_section(&plain, &modules);
 	int rc = add_deflated(out, &plain);
 	af_buf_free(&plain);
 	af_buf_free(&text);
 	af_buf_free(&frames);
+	af_buf_free(&in);
+	af_buf_free(&modules);
 	return rc;
 }
 

@@ -5,7 +5,9 @@
  *
  * A blob is sections (32-bit little-endian size, bytes), deflated (RFC 1951), base64 (RFC 4648).
  *
- *	names	text of all names, newline between; one byte a name: enum af_frame.
+ *	names	text of all names, newline between; one byte a name: enum af_frame; a varint a
+ *		name: the file it is in, from 1 on, 1 for several, 0 where that is not known; the
+ *		files from 2 on, newline between.
  *		In order of bytes, so ids compare as names do. Control characters are replaced by
  *		their pictures, U+2400 and on; bytes that are not UTF-8 are left to the browser.
  *	tree	nodes in preorder, the root first. Columns of varints (7 bits a byte, least first):
@@ -45,6 +47,9 @@ struct html_pack {
 	uint32_t *rank;         /* by id, the other way round */
 	struct html_tree *first, **last;
 	uint32_t nr_trees;
+	struct af_strtab modules; /* entry 1 is "\n": several */
+	uint32_t *module_of;      /* by id of names */
+	uint32_t cap_modules;
 	struct af_buf scratch;
 };
 

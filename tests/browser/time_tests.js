@@ -408,6 +408,7 @@ module.exports = ({ test, app, settle, press, openReport }) => {
         ['[process]', whole], ['a.py', whole]]);
       assert.ok((await by('line')).some((row) => row[0] === 'a.py:1' && row[2] === whole));
       assert.ok((await by('layer')).some((row) => row[0] === 'python' && row[2] === whole));
+      assert.ok((await by('module')).some((row) => row[0] === '[python]' && row[2] === whole));
       await page.locator('.top-row', { hasText: 'python' }).dblclick();
       assert.equal(await page.locator('.failed').count(), 0);
     });

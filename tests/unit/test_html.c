@@ -118,7 +118,8 @@ static void tree_unpacks_to_its_columns(void **state)
 
 static void names_unpack_in_order_with_their_kinds(void **state)
 {
-	static const unsigned char expected[] = "\x0f\0\0\0alpha\nbeta\nmain\x03\0\0\0\0\2\1";
+	static const unsigned char expected[] = "\x0f\0\0\0alpha\nbeta\nmain\x03\0\0\0\0\2\1"
+						"\x03\0\0\0\0\0\0\0\0\0\0";
 	struct af_tree t;
 	struct html_pack p = {0};
 	struct af_buf blob = {0};
@@ -130,6 +131,44 @@ static void names_unpack_in_order_with_their_kinds(void **state)
 	assert_int_equal(html_pack_names(&p, &blob), 0);
 	assert_int_equal(unpack(&blob, plain, sizeof plain), sizeof expected - 1);
 	assert_memory_equal(plain, expected, sizeof expected - 1);
+	af_buf_free(&blob);
+	html_pack_free(&p);
+	af_tree_close(&t);
+}
+
+static void names_are_in_their_files(void **state)
+{
+	static const struct {
+		const char *name, *module;
+		enum af_frame frame;
+	} told[] = {{"one", "/a/x.so", AF_FRAME_NATIVE},
+	            {"two", "/a/x.so", AF_FRAME_NATIVE},
+	            {"two", "/a/y.so", AF_FRAME_NATIVE},
+	            {"three", NULL, AF_FRAME_PYTHON},
+	            {"gpu", "0123abcd", AF_FRAME_GPU}};
+	static const char expected[] = "\0\2\0\1\7\0\0\0/a/x.so";
+	struct af_tree_weight weights[] = {{"time", "ns", 0}};
+	struct html_pack p = {0};
+	struct af_buf blob = {0};
+	struct af_tree t;
+	unsigned char plain[256];
+
+	af_tree_open(&t, weights, 1);
+	for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+		struct af_spot spot = {.module = told[i].module};
+		af_tree_add(&t,
+		            af_tree_child(&t, 0,
+		                          af_tree_name_at(&t, told[i].name, strlen(told[i].name),
+		                                          told[i].frame, &spot)),
+		            0, 1);
+	}
+	af_tree_finish(&t);
+	html_pack_add(&p, &t, NULL);
+	html_pack_sort(&p);
+	assert_int_equal(html_pack_names(&p, &blob), 0);
+	size_t len = unpack(&blob, plain, sizeof plain), tail = sizeof expected - 1;
+	assert_true(len > tail);
+	assert_memory_equal(plain + len - tail, expected, tail);
 	af_buf_free(&blob);
 	html_pack_free(&p);
 	af_tree_close(&t);
@@ -320,6 +359,7 @@ int main(void)
 	    cmocka_unit_test(base64_is_that_of_the_rfc),
 	    cmocka_unit_test(tree_unpacks_to_its_columns),
 	    cmocka_unit_test(names_unpack_in_order_with_their_kinds),
+	    cmocka_unit_test(names_are_in_their_files),
 	    cmocka_unit_test(time_that_is_samples_times_a_period_is_stored_once),
 	    cmocka_unit_test(two_trees_share_names_and_kinds_keep_them_apart),
 	    cmocka_unit_test(same_shapes_give_the_same_bytes),
