@@ -171,7 +171,7 @@ class App extends Page {
     const name = this.chosenName();
     const action = name && frameActions(this, name).find((other) => other.key === key);
     if (action) action.run();
-    else this.say(name ? 'No instructions of it were sampled' : 'Select a frame first');
+    else this.say(name ? 'There is nothing of the kind for this frame' : 'Select a frame first');
   }
 
   copyTable() {

@@ -19,6 +19,7 @@ const KEYS = [
     ['f', 'focus: only what is below it', (app) => app.act('f')],
     ['h', 'hide: merge into its callers', (app) => app.act('h')],
     ['x', 'remove the stacks through it', (app) => app.act('x')],
+    ['l', 'collapse its library: only what was called of it', (app) => app.act('l')],
     ['s', 'sandwich: callers and callees', (app) => app.act('s')],
     ['a', 'lines and instructions of a sampled kernel', (app) => app.act('a')],
     ['y', 'copy its stack', (app) => app.copyStack()],

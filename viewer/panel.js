@@ -51,10 +51,14 @@ class Tooltip {
 
 /* What can be done with a function, for the panel's buttons and the context menu alike. */
 function frameActions(app, name) {
+  const id = app.names.find(name).find((one) => app.names.inFile[one] > 1);
+  const file = id !== undefined && app.names.moduleOf(id);
   return [
     { text: 'Focus', key: 'f', tip: VERBS.focus.tip, run: () => app.addOp(`focus:${name}`) },
     { text: 'Hide', key: 'h', tip: VERBS.hide.tip, run: () => app.addOp(`hide:${name}`) },
     { text: 'Remove', key: 'x', tip: VERBS.drop.tip, run: () => app.addOp(`drop:${name}`) },
+    ...(file ? [{ text: 'Collapse', key: 'l', tip: `${VERBS.module.tip} (${file})`,
+      run: () => app.addOp(`module:${file}`) }] : []),
     { text: 'Sandwich', key: 's', tip: 'all callers and callees',
       run: () => app.update({ tab: 'sandwich', fn: name }) },
     { text: 'Search', key: '*', tip: 'highlight this function everywhere',

@@ -20,6 +20,7 @@ const VERBS = {
   keep: { text: 'stacks with', tip: 'only stacks that contain a match' },
   drop: { text: 'without', tip: 'stacks through this function removed' },
   hide: { text: 'hidden', tip: 'frames of this function merged into their callers' },
+  module: { text: 'collapsed', tip: 'what a file calls of itself becomes what was called of it' },
   kind: { text: 'hidden', tip: 'frames of this kind merged into their callers' },
   glue: { text: 'glue hidden', tip: 'interpreter and call plumbing merged into its callers' },
   fold: { text: 'recursion folded', tip: 'a function inside itself becomes one frame' },
@@ -81,6 +82,13 @@ function hideTree(tree, set) {
     set[tree.name[i]] ? above : builder.child(above, tree.name[i])));
 }
 
+/* Of frames of the set one on another only the outermost stays. */
+function collapseTree(tree, set) {
+  return rebuild(tree, (i, above, builder) => (
+    set[tree.name[i]] && set[tree.name[tree.parent[i]]] && tree.parent[i]
+      ? above : builder.child(above, tree.name[i])));
+}
+
 /* Stacks that contain a match: matching subtrees, and the path down to them. */
 function keepTree(tree, set) {
   const { n, parent, name } = tree;
@@ -120,6 +128,8 @@ function transform(tree, op) {
     case 'hide': return hideTree(tree, nameSet(names, names.find(argument)));
     case 'keep': return keepTree(tree, matchNames(names, argument, false).hits);
     case 'kind': return hideTree(tree, names.kind.map((k) => (KINDS[k] === argument ? 1 : 0)));
+    case 'module': return collapseTree(tree, Uint8Array.from(names.text, (text, id) => (
+      names.moduleOf(id) === argument ? 1 : 0)));
     case 'glue': return hideTree(tree, Uint8Array.from(names.text, (text, id) => (
       GLUE_KINDS.has(KINDS[names.kind[id]]) && GLUE.test(text) ? 1 : 0)));
     case 'fold': return foldTree(tree);

@@ -47,7 +47,10 @@ static double next_unit(void)
 	return (double)(next_random() >> 11) / 9007199254740992.0;
 }
 
-/* The node of a stack written "p:main;n:malloc;k:sys_brk": a letter of kind before each name. */
+/*
+ * The node of a stack written "p:main;n:malloc;k:sys_brk": a letter of kind before each name.
+ * Native code is all in one file.
+ */
 static uint32_t stack_node(struct af_tree *t, const char *stack)
 {
 	static const char letters[] = "npkijGgPm"; /* in order of enum af_frame */
@@ -56,8 +59,9 @@ static uint32_t stack_node(struct af_tree *t, const char *stack)
 	while (*stack) {
 		size_t len = strcspn(stack, ";");
 		const char *kind = strchr(letters, stack[0]);
+		const struct af_spot spot = {.module = *kind == 'n' ? "/usr/lib/libwork.so" : NULL};
 		uint32_t name =
-		    af_tree_name(t, stack + 2, len - 2, (enum af_frame)(kind - letters), 0);
+		    af_tree_name_at(t, stack + 2, len - 2, (enum af_frame)(kind - letters), &spot);
 		node = af_tree_child(t, node, name);
 		stack += len + (stack[len] == ';');
 	}

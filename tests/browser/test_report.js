@@ -287,6 +287,18 @@ test('glue hides, recursion folds, kinds hide, and no weight is lost', 'known', 
     assert.equal(await page.locator('.chip').count(), 3);
   });
 
+test('what a library calls of itself collapses', 'known', {}, async (page) => {
+  await app(page, `app.update({ x: app.tree.ids(${nodeOf('work')}) })`);
+  await press(page, 'l');
+  assert.equal(await app(page, 'app.tree.n'), 8);
+  assert.equal(await app(page, `app.tree.self[0][${nodeOf('work')}]`), 6000);
+  assert.equal(await app(page, `app.tree.self[0][${nodeOf('rec')}]`), 1000);
+  assert.equal(await app(page, 'app.tree.total(0)[0]'), 10000);
+  assert.match(await page.locator('.chip').innerText(), /libwork\.so/);
+  await press(page, 'u');
+  assert.equal(await app(page, 'app.tree.n'), 13);
+});
+
 test('k keeps the stacks that match', 'known', {}, async (page) => {
   await search(page, 'sys_');
   await page.locator('.search input').blur();
