@@ -63,6 +63,7 @@ module.exports = ({ test, app, settle, press, openReport }) => {
   test('slices are drawn where they were', 'timed', timeline, async (page) => {
     const colour = async (...where) => {
       const { x, y } = await placeOf(page, ...where);
+      await page.waitForFunction(() => window.aflame.app.timePages.line.pixels);
       return page.evaluate(([left, top]) => {
         const { canvas, pixels } = window.aflame.app.timePages.line;
         const box = canvas.getBoundingClientRect();
