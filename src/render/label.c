@@ -168,7 +168,9 @@ void af_label_exact(struct af_buf *b, uint64_t value, uint64_t scale)
 		return;
 	int n = 0;
 	digits[n++] = '.';
-	for (uint64_t unit = scale / 10; rest && unit; unit /= 10) {
+	for (uint64_t unit = scale / 10; unit; unit /= 10) {
+		if (!rest)
+			break;
 		digits[n++] = (char)('0' + rest / unit);
 		rest %= unit;
 	}
