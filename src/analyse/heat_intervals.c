@@ -42,12 +42,12 @@ void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struc
 static uint32_t what_name(const struct heat *h, const struct af_world *w, struct af_tree *t,
                           bool gpu, uint32_t what)
 {
-	const struct af_shape *s = &w->shapes[what];
 	uint32_t node;
 
 	if (!gpu) {
 		node = af_frames_node(t, w, &h->places.all[what]);
 	} else {
+		const struct af_shape *s = &w->shapes[what];
 		const char *name = s->is.op == AF_OP_KERNEL
 		                       ? af_world_kernel(w, s->process, s->is.kernel)
 		                       : af_op_text(s->is.op);
