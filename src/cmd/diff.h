@@ -7,8 +7,7 @@
 
 #include "analyse/difference.h"
 #include "analyse/pass.h"
-#include "base/buf.h"
-#include "base/fs.h"
+#include "cmd/stacks.h"
 
 struct af_err;
 
@@ -41,9 +40,7 @@ struct af_diff_side {
 	bool is_trace;
 	struct af_results results; /* of a trace */
 	uint64_t wall_ns, steps;   /* of a trace, 0: not known */
-	struct af_tree stacks;     /* of a file */
-	struct af_file file;
-	struct af_buf text; /* of a pipe */
+	struct af_stacks stacks;   /* of a file or a pipe */
 };
 
 /* Read a trace for what is asked, or a file of one or @two columns of counts ("-": standard input).

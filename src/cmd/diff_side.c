@@ -38,49 +38,12 @@ static int trace_read(struct af_diff_side *s, const struct af_asked *asked, cons
 	return rc;
 }
 
-/* A whole file is mapped; a pipe, as shells make of <(a command), is read to its end. */
-static int text_read(struct af_diff_side *s, int fd, struct af_err *err)
-{
-	enum { PIECE = 1 << 18 };
-	scope_free char *piece = NULL;
-
-	if (!lseek(fd, 0, SEEK_CUR) && !af_file_map_fd(&s->file, fd) && s->file.size)
-		return 0;
-	piece = af_xcalloc(1, PIECE);
-	for (;;) {
-		ssize_t n = read(fd, piece, PIECE);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return af_fail(err, -errno, "cannot read %s", s->name);
-		if (!n)
-			return 0;
-		af_buf_add(&s->text, piece, (size_t)n);
-	}
-}
-
 static int stacks_read(struct af_diff_side *s, int fd, bool two, struct af_err *err)
 {
-	static const struct af_tree_weight weights[] = {{"before", "samples"},
-	                                                {"after", "samples"}};
-	struct af_folded_stats stats = {0};
-	int rc = text_read(s, fd, err);
+	char who[512];
 
-	if (rc)
-		return rc;
-	const char *data = s->file.size ? (const char *)s->file.data : s->text.data;
-	size_t size = s->file.size ? s->file.size : s->text.len;
-	af_tree_open(&s->stacks, weights, two ? 2 : 1);
-	rc = af_folded_read(&s->stacks, data ? data : "", size, two, &stats, err);
-	unsigned long long lines = stats.lines + stats.bad_lines;
-	if (stats.bad_lines)
-		fprintf(stderr, "aflame diff: %s: %llu of %llu lines do not parse, the first: %s\n",
-		        s->name, (unsigned long long)stats.bad_lines, lines, stats.complaint);
-	if (stats.saturated)
-		fprintf(stderr,
-		        "aflame diff: %s: a sum of counts beyond 2^64 - 1 was cut to that\n",
-		        s->name);
-	return rc ? af_while(err, rc, "while reading %s", s->name) : 0;
+	snprintf(who, sizeof who, "diff: %s", s->name);
+	return af_stacks_read(&s->stacks, fd, s->name, two, who, err);
 }
 
 int af_diff_side_open(struct af_diff_side *s, const char *name, bool two,
@@ -104,9 +67,7 @@ int af_diff_side_open(struct af_diff_side *s, const char *name, bool two,
 void af_diff_side_close(struct af_diff_side *s)
 {
 	af_results_close(&s->results);
-	af_tree_close(&s->stacks);
-	af_file_unmap(&s->file);
-	af_buf_free(&s->text);
+	af_stacks_close(&s->stacks);
 	*s = (struct af_diff_side){0};
 }
 
@@ -116,7 +77,7 @@ int af_diff_side_of(const struct af_diff_side *s, int view, const char *weight,
 	const struct af_picture picture = {.weight = weight};
 
 	if (!s->is_trace) {
-		*of = (struct af_difference_side){.tree = &s->stacks, .measured = -1};
+		*of = (struct af_difference_side){.tree = &s->stacks.tree, .measured = -1};
 		return 0;
 	}
 	const struct af_tree *t = &s->results.trees[view];

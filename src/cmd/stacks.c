@@ -33,15 +33,16 @@ static int stacks_text(struct af_stacks *s, int fd, const char *name, struct af_
 	}
 }
 
-static int stacks_read(struct af_stacks *s, const char *who, struct af_err *err)
+static int stacks_parse(struct af_stacks *s, bool two, const char *who, struct af_err *err)
 {
-	static const struct af_tree_weight weight[] = {{"samples", "samples"}};
+	static const struct af_tree_weight one[] = {{"samples", "samples"}};
+	static const struct af_tree_weight both[] = {{"before", "samples"}, {"after", "samples"}};
 	struct af_folded_stats stats = {0};
 	const char *data = s->file.size ? (const char *)s->file.data : s->text.data;
 	size_t size = s->file.size ? s->file.size : s->text.len;
 
-	af_tree_open(&s->tree, weight, 1);
-	int rc = af_folded_read(&s->tree, data ? data : "", size, false, &stats, err);
+	af_tree_open(&s->tree, two ? both : one, two ? 2 : 1);
+	int rc = af_folded_read(&s->tree, data ? data : "", size, two, &stats, err);
 	uint64_t nr_lines = stats.lines + stats.bad_lines;
 	if (stats.bad_lines)
 		fprintf(stderr, "aflame %s: %llu of %llu lines do not parse, the first: %s\n", who,
@@ -53,20 +54,26 @@ static int stacks_read(struct af_stacks *s, const char *who, struct af_err *err)
 	return rc;
 }
 
-int af_stacks_open(struct af_stacks *s, const char *name, const char *who, struct af_err *err)
+int af_stacks_read(struct af_stacks *s, int fd, const char *name, bool two, const char *who,
+                   struct af_err *err)
 {
 	*s = (struct af_stacks){0};
-	if (!strcmp(name, "-")) {
-		int rc = stacks_text(s, STDIN_FILENO, "standard input", err);
-		return rc ? rc : stacks_read(s, who, err);
-	}
+	int rc = stacks_text(s, fd, name, err);
+	if (rc)
+		return rc;
+	rc = stacks_parse(s, two, who, err);
+	return rc ? af_while(err, rc, "while reading %s", name) : 0;
+}
+
+int af_stacks_open(struct af_stacks *s, const char *name, const char *who, struct af_err *err)
+{
+	if (!strcmp(name, "-"))
+		return af_stacks_read(s, STDIN_FILENO, "standard input", false, who, err);
+	*s = (struct af_stacks){0};
 	scope_close int fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return af_fail(err, -errno, "cannot open %s", name);
-	int rc = stacks_text(s, fd, name, err);
-	if (!rc)
-		rc = stacks_read(s, who, err);
-	return rc ? af_while(err, rc, "while reading %s", name) : 0;
+	return af_stacks_read(s, fd, name, false, who, err);
 }
 
 void af_stacks_close(struct af_stacks *s)

@@ -2,6 +2,8 @@
 #ifndef AF_CMD_STACKS_H
 #define AF_CMD_STACKS_H
 
+#include <stdbool.h>
+
 #include "analyse/tree.h"
 #include "base/buf.h"
 #include "base/fs.h"
@@ -19,6 +21,13 @@ struct af_stacks {
  * parse. To be closed also after a failure.
  */
 int af_stacks_open(struct af_stacks *s, const char *name, const char *who, struct af_err *err);
+
+/*
+ * The same of an open file that is called @name; with @two counts a line, before and after, each a
+ * column.
+ */
+int af_stacks_read(struct af_stacks *s, int fd, const char *name, bool two, const char *who,
+                   struct af_err *err);
 void af_stacks_close(struct af_stacks *s);
 
 #endif
