@@ -101,6 +101,9 @@ struct af_asked {
 /* The bit of the weight called @name; time's for NULL, none when no weight has that name. */
 uint32_t af_asked_weight(const char *name);
 
+/* The depth that is called @name: kernel, line, insn, stall; @standard for NULL and other words. */
+enum af_depth af_asked_depth(const char *name, enum af_depth standard);
+
 /* What all passes together found. */
 struct af_results {
 	struct af_asked asked;

@@ -85,17 +85,6 @@ static bool diff_pages(const struct af_diff *d)
 	return d->format && !strcmp(d->format->name, "html") && !d->o->view;
 }
 
-/* Addresses of instructions are other ones in another build: to kernels, unless asked. */
-static enum af_depth diff_depth(const char *name)
-{
-	static const char *const names[] = {"", "kernel", "line", "insn", "stall"};
-
-	for (int i = AF_DEPTH_KERNEL; name && i <= AF_DEPTH_STALL; i++)
-		if (!strcmp(name, names[i]))
-			return (enum af_depth)i;
-	return AF_DEPTH_KERNEL;
-}
-
 static struct af_asked diff_asked(const struct af_diff *d)
 {
 	const uint32_t noise = 1 << AF_WEIGHT_SAMPLES | 1 << AF_WEIGHT_COUNT;
@@ -103,7 +92,8 @@ static struct af_asked diff_asked(const struct af_diff *d)
 	    .answers = 1u << view_find(d->o->view),
 	    .weights = d->weight ? af_asked_weight(d->weight) | noise : UINT32_MAX,
 	    .range = d->o->range,
-	    .depth = diff_depth(d->o->depth),
+	    /* Addresses of instructions are other ones in another build. */
+	    .depth = af_asked_depth(d->o->depth, AF_DEPTH_KERNEL),
 	};
 
 	if (diff_pages(d))

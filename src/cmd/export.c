@@ -47,20 +47,6 @@ static int trees_write(int fd, void *arg, struct af_err *err)
 	return rc ? rc : end;
 }
 
-static enum af_depth export_depth(const struct export_options *o)
-{
-	static const char *const names[] = {[AF_DEPTH_KERNEL] = "kernel",
-	                                    [AF_DEPTH_LINE] = "line",
-	                                    [AF_DEPTH_INSN] = "insn",
-	                                    [AF_DEPTH_STALL] = "stall"};
-
-	for (int i = AF_DEPTH_KERNEL; o->depth && i <= AF_DEPTH_STALL; i++)
-		if (!strcmp(o->depth, names[i]))
-			return (enum af_depth)i;
-	/* There instructions and stalls are labels, not frames. */
-	return strcmp(o->format, "pprof") ? AF_DEPTH_BEST : AF_DEPTH_STALL;
-}
-
 /* Folded text is one column of one tree, and as aflame flame writes it; others have room for all.
  */
 static struct af_asked export_asked(const struct export_options *o)
@@ -70,7 +56,9 @@ static struct af_asked export_asked(const struct export_options *o)
 	    .answers = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU,
 	    .weights = folded ? af_asked_weight(o->weight) : UINT32_MAX,
 	    .group = folded ? AF_GROUP_NONE : AF_GROUP_TRACK,
-	    .depth = export_depth(o),
+	    /* In pprof's instructions and stalls are labels, not frames. */
+	    .depth = af_asked_depth(o->depth,
+	                            strcmp(o->format, "pprof") ? AF_DEPTH_BEST : AF_DEPTH_STALL),
 	    .spots = !folded,
 	};
 

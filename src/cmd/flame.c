@@ -235,19 +235,6 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	                                                         : "");
 }
 
-static enum af_depth flame_depth(const struct flame_options *o)
-{
-	static const char *const names[] = {[AF_DEPTH_KERNEL] = "kernel",
-	                                    [AF_DEPTH_LINE] = "line",
-	                                    [AF_DEPTH_INSN] = "insn",
-	                                    [AF_DEPTH_STALL] = "stall"};
-
-	for (int i = AF_DEPTH_KERNEL; o->depth && i <= AF_DEPTH_STALL; i++)
-		if (!strcmp(o->depth, names[i]))
-			return (enum af_depth)i;
-	return AF_DEPTH_BEST;
-}
-
 /* How far samples of instructions are to be believed, where they are in the picture. */
 static void flame_sampled(const struct flame_options *o, const char *dir,
                           const struct af_results *r, int view)
@@ -285,7 +272,7 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 	asked.range = o->range;
 	asked.from_ns = o->from_ns;
 	asked.to_ns = o->to_ns;
-	asked.depth = flame_depth(o);
+	asked.depth = af_asked_depth(o->depth, AF_DEPTH_BEST);
 	asked.by_time = o->by_time;
 	return asked;
 }
