@@ -55,19 +55,6 @@ static uint32_t *names_map(struct af_tree *t, const struct af_tree *src, bool st
 
 /* the tree */
 
-static uint64_t common_divisor(const uint64_t *values, uint32_t nr)
-{
-	uint64_t divisor = 0;
-
-	for (uint32_t i = 0; i < nr && divisor != 1; i++)
-		for (uint64_t a = values[i]; a;) {
-			uint64_t rest = divisor % a;
-			divisor = a;
-			a = rest;
-		}
-	return divisor;
-}
-
 static uint64_t scale_of(const struct af_difference_side *s)
 {
 	uint64_t scale = s->tree->weights[s->weight].scale;
@@ -170,13 +157,13 @@ static double side_scatter(struct af_difference *d, struct side *s, uint32_t col
 static uint64_t period_of(const struct af_difference_side *of)
 {
 	const uint64_t *counts = of->tree->self[of->weight];
-	uint64_t step = common_divisor(counts, of->tree->nr) / scale_of(of);
 	uint32_t nr = 0;
 
-	for (uint32_t i = 0; i < of->tree->nr; i++)
-		nr += counts[i] != 0;
 	if (of->period)
 		return of->period;
+	uint64_t step = af_tree_divisor(of->tree, of->weight) / scale_of(of);
+	for (uint32_t i = 0; i < of->tree->nr; i++)
+		nr += counts[i] != 0;
 	return nr >= PERIOD_STACKS && step >= PERIOD_LEAST ? step : 1;
 }
 

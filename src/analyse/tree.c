@@ -160,6 +160,20 @@ enum af_frame af_tree_frame(const struct af_tree *t, uint32_t name)
 	return t->private_->names[name].frame;
 }
 
+uint64_t af_tree_divisor(const struct af_tree *t, uint32_t weight)
+{
+	const uint64_t *values = t->self[weight];
+	uint64_t divisor = 0;
+
+	for (uint32_t i = 0; i < t->nr && divisor != 1; i++)
+		for (uint64_t a = values[i]; a;) {
+			uint64_t rest = divisor % a;
+			divisor = a;
+			a = rest;
+		}
+	return divisor ? divisor : 1;
+}
+
 /* nodes */
 
 static void nodes_grow(struct af_tree *t)

@@ -130,6 +130,9 @@ const char *af_tree_module(const struct af_tree *t, uint32_t name);
 /* Where the frame is: zeroes where that is not known. Valid until the next name. */
 const struct af_spot *af_tree_spot(const struct af_tree *t, uint32_t name);
 
+/* The greatest common divisor of self weights, 1 where there are none. */
+uint64_t af_tree_divisor(const struct af_tree *t, uint32_t weight);
+
 /* The child of @parent with this name, made when new. Never 0. */
 uint32_t af_tree_child(struct af_tree *t, uint32_t parent, uint32_t name);
 

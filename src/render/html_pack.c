@@ -143,19 +143,6 @@ void html_pack_sort(struct html_pack *p)
 
 /* trees */
 
-static uint64_t common_divisor(const uint64_t *values, uint32_t nr)
-{
-	uint64_t divisor = 0;
-
-	for (uint32_t i = 0; i < nr && divisor != 1; i++)
-		for (uint64_t a = values[i]; a;) {
-			uint64_t rest = divisor % a;
-			divisor = a;
-			a = rest;
-		}
-	return divisor ? divisor : 1;
-}
-
 /* A weight that is a multiple of an earlier one, as time is of samples, needs no column. */
 static int same_column(const struct af_tree *t, const struct html_weight *weights, uint32_t w)
 {
@@ -180,7 +167,7 @@ static void pack_weights(struct html_tree *h, const struct af_tree *t)
 		const char *name = t->weights[w].name, *unit = t->weights[w].unit;
 		weight->name = strdup(name ? name : "weight");
 		weight->unit = strdup(unit ? unit : "");
-		weight->scale = common_divisor(t->self[w], t->nr);
+		weight->scale = af_tree_divisor(t, w);
 		weight->parts = t->weights[w].scale ? t->weights[w].scale : 1;
 		weight->same = same_column(t, h->weights, w);
 	}
