@@ -149,6 +149,20 @@ static void trees_add(struct af_tree *t, const char *stack, uint64_t time, uint6
 	af_tree_add(t, node, 1, count);
 }
 
+/* All weight is there: the page gets the trees, and what slices refer to. */
+static int trees_done(struct timed *t, struct af_err *err)
+{
+	af_tree_finish(&t->cpu);
+	af_tree_finish(&t->gpu);
+	t->r->label = "cpu";
+	int rc = t->format->tree(t->r, &t->cpu, err);
+	t->r->label = "gpu";
+	rc = rc ? rc : t->format->tree(t->r, &t->gpu, err);
+	t->r->label = NULL;
+	t->r->slices = &t->all;
+	return rc;
+}
+
 static int timed_trees(struct timed *t, struct af_err *err)
 {
 	/* Of 4 s: 14 times leaf, 13 times sys_read with 100 ms, 4 times decode with 300 ms. */
@@ -159,15 +173,7 @@ static int timed_trees(struct timed *t, struct af_err *err)
 	trees_add(&t->gpu, LAUNCH ";G:gemm;g:HMMA", 960ull * MS, 0);
 	trees_add(&t->gpu, LAUNCH ";G:gemm;g:LDG", 320ull * MS, 160);
 	trees_add(&t->gpu, COPY ";G:copy", 120ull * MS, 40);
-	af_tree_finish(&t->cpu);
-	af_tree_finish(&t->gpu);
-	t->r->label = "cpu";
-	int rc = t->format->tree(t->r, &t->cpu, err);
-	t->r->label = "gpu";
-	rc = rc ? rc : t->format->tree(t->r, &t->gpu, err);
-	t->r->label = NULL;
-	t->r->slices = &t->all;
-	return rc;
+	return trees_done(t, err);
 }
 
 static void timed_threads(struct timed *t, uint32_t first, uint32_t second)
@@ -314,15 +320,7 @@ static int slices_pass(struct timed *t, uint64_t nr, const uint32_t *threads,
 static int slices_trees(struct timed *t, uint64_t nr, struct af_err *err)
 {
 	slices_pass(t, nr, NULL, NULL, NULL);
-	af_tree_finish(&t->cpu);
-	af_tree_finish(&t->gpu);
-	t->r->label = "cpu";
-	int rc = t->format->tree(t->r, &t->cpu, err);
-	t->r->label = "gpu";
-	rc = rc ? rc : t->format->tree(t->r, &t->gpu, err);
-	t->r->label = NULL;
-	t->r->slices = &t->all;
-	return rc;
+	return trees_done(t, err);
 }
 
 int make_slices(struct af_render *r, const struct af_format *format, uint64_t nr,
