@@ -1,5 +1,6 @@
 #include "analyse/family.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyse/world.h"
@@ -122,9 +123,14 @@ static bool is_short(const struct family_maker *m, uint32_t last)
 	return start_ns && end_ns >= start_ns && end_ns - start_ns < AF_FAMILY_SHORT_NS;
 }
 
+/* Ranks of a job are not alike, however short they were. */
 static uint64_t name_key(struct family_maker *m, uint64_t under, uint32_t last)
 {
-	return under << 32 | af_strtab_id_z(&m->names, process_of(m, last)->name);
+	const struct af_process *p = process_of(m, last);
+	char text[256];
+
+	snprintf(text, sizeof text, "%s%s", p->rank, p->name);
+	return under << 32 | af_strtab_id_z(&m->names, text);
 }
 
 static void siblings_count(struct family_maker *m)

@@ -90,28 +90,28 @@ static void process_row(struct af_facts *f, struct af_table *t, const struct af_
 	int indent = (int)(m->depth < 20 ? 2 * m->depth : 40);
 	struct af_cell *c = af_table_row(f, t);
 
-	c[0].text = m->count > 1
-	                ? af_facts_text(f, "%*s%s × %u", indent, "", name, m->count)
-	                : af_facts_text(f, "%*s%s [%u]%s", indent, "", name, p->pid, p->rank);
-	c[1].value = s->user_ns;
-	c[2].value = s->kernel_ns;
-	c[3].value = s->use.sampled_ns;
-	c[4].value = s->use.kernel_ns;
-	c[5].value = s->use.blocked_ns;
-	c[6].value = s->use.queued_ns;
-	c[7].value = s->max_rss_bytes;
-	c[1].unknown = c[2].unknown = c[7].unknown = !s->measured;
-	c[8].text = status_text(f, m, s, p->status);
-	c[9].text = af_facts_text(f, "%s", process_group(p));
-	c[10].text = measured_text(p);
-	c[11].text = af_facts_text(f, "%s", name);
-	c[12].value = p->pid;
-	c[13].value = m->process;
-	c[14].value = m->parent == member ? 0 : family->members[m->parent].process;
-	c[15].value = m->count;
-	c[16].text = af_facts_text(f, "%s", p->cmdline);
-	c[17].text = af_facts_text(f, "%s", note_or_nothing(p, "container"));
-	c[18].text = af_facts_text(f, "%s", note_or_nothing(p, "cgroup"));
+	c[0].text = m->count > 1 ? af_facts_text(f, "%*s%s × %u", indent, "", name, m->count)
+	                         : af_facts_text(f, "%*s%s [%u]", indent, "", name, p->pid);
+	c[1].text = af_facts_text(f, "%s", note_or_nothing(p, "rank"));
+	c[2].value = s->user_ns;
+	c[3].value = s->kernel_ns;
+	c[4].value = s->use.sampled_ns;
+	c[5].value = s->use.kernel_ns;
+	c[6].value = s->use.blocked_ns;
+	c[7].value = s->use.queued_ns;
+	c[8].value = s->max_rss_bytes;
+	c[2].unknown = c[3].unknown = c[8].unknown = !s->measured;
+	c[9].text = status_text(f, m, s, p->status);
+	c[10].text = af_facts_text(f, "%s", process_group(p));
+	c[11].text = measured_text(p);
+	c[12].text = af_facts_text(f, "%s", name);
+	c[13].value = p->pid;
+	c[14].value = m->process;
+	c[15].value = m->parent == member ? 0 : family->members[m->parent].process;
+	c[16].value = m->count;
+	c[17].text = af_facts_text(f, "%s", p->cmdline);
+	c[18].text = af_facts_text(f, "%s", note_or_nothing(p, "container"));
+	c[19].text = af_facts_text(f, "%s", note_or_nothing(p, "cgroup"));
 }
 
 /* Kernel time that the processes used and no sample was of: what wait4 says is of all of them. */
@@ -187,6 +187,7 @@ void who_processes(const struct who *who, const struct af_world *w, const bool *
 {
 	struct af_column columns[] = {
 	    {"Process", AF_CELL_TEXT, AF_SHOW_ALWAYS},
+	    {"Rank", AF_CELL_TEXT, AF_SHOW_USED},
 	    {"User", AF_CELL_NS, AF_SHOW_ALWAYS},
 	    {"Kernel", AF_CELL_NS, AF_SHOW_ALWAYS},
 	    {"Sampled", AF_CELL_NS, AF_SHOW_ALWAYS},

@@ -95,6 +95,7 @@ static void strings_forget(struct af_bpf *b)
 		i->exe = string_keep(&kept, all, i->exe);
 		i->cmdline = string_keep(&kept, all, i->cmdline);
 		i->cgroup = string_keep(&kept, all, i->cgroup);
+		i->rank = string_keep(&kept, all, i->rank);
 		for (uint32_t m = 0; m < i->nr_maps; m++)
 			i->maps[m].path = string_keep(&kept, all, i->maps[m].path);
 	}

@@ -7,9 +7,13 @@
 
 #include "base/arena.h"
 #include "base/proc.h"
+#include "base/scope.h"
 #include "collect/bpf_private.h"
 #include "collect/cgroup.h"
 #include "collect/session.h"
+#include "trace/rank.h"
+
+enum { ENVIRONMENT_BYTES = 1 << 18 };
 
 static const char *text_of(const struct af_bpf *b, uint32_t string)
 {
@@ -111,6 +115,17 @@ static void image_read_cgroup(struct af_bpf *b, struct bpf_image *i)
 	i->cgroup = best ? af_strtab_id_z(&b->strings, best) : 0;
 }
 
+/* As the environment had it when its program began; that of the parent where nobody tells. */
+static void image_read_rank(struct af_bpf *b, struct bpf_image *i)
+{
+	scope_free char *text = malloc(ENVIRONMENT_BYTES);
+	size_t len = text ? af_proc_read((int)i->pid, "environ", text, ENVIRONMENT_BYTES) : 0;
+	const char *rank = len ? af_rank_of(text, len) : NULL;
+
+	if (len)
+		i->rank = rank ? af_strtab_id_z(&b->strings, rank) : 0;
+}
+
 /* What can be read of a process that was there before us, or that nobody told us of. */
 static void image_read_proc(struct af_bpf *b, struct bpf_image *i)
 {
@@ -135,6 +150,7 @@ static void image_read_proc(struct af_bpf *b, struct bpf_image *i)
 	}
 	image_read_cgroup(b, i);
 	image_read_user(i);
+	image_read_rank(b, i);
 	bpf_mappings_read(b, i);
 }
 
@@ -170,6 +186,7 @@ static void sideband_fork(struct af_bpf *b, const struct af_sideband_event *e)
 	image_adopt(i, from);
 	i->comm = from->comm;
 	i->cgroup = from->cgroup;
+	i->rank = from->rank;
 	i->has_user = from->has_user;
 	i->user = from->user;
 	i->generation = from->generation;
@@ -190,10 +207,12 @@ static void sideband_exec(struct af_bpf *b, const struct af_sideband_event *e)
 	i->ns_pid = was->ns_pid;
 	i->comm = af_strtab_id_z(&b->strings, af_sideband_text(&b->sideband, e));
 	i->cgroup = was->cgroup;
+	i->rank = was->rank;
 	i->has_user = was->has_user;
 	i->user = was->user;
 	image_read_cgroup(b, i);
 	image_read_user(i);
+	image_read_rank(b, i);
 }
 
 static void sideband_mmap(struct af_bpf *b, const struct af_sideband_event *e)
@@ -325,6 +344,9 @@ void bpf_image_introduce(struct af_bpf *b, struct bpf_image *i)
 		if (af_container_name(cgroup, name, sizeof name))
 			process_note(&b->r->stream, process, "container", name, strlen(name));
 	}
+	const char *rank = text_of(b, i->rank);
+	if (*rank && !i->hello)
+		process_note(&b->r->stream, process, "rank", rank, strlen(rank));
 }
 
 void bpf_image_exit(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_exit *e)

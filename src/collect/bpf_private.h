@@ -94,8 +94,8 @@ struct bpf_image {
 	bool covered;              /* by an event of its own, enum af_bpf_cover ALL */
 	uint64_t nr_clock, nr_own; /* of struct af_bpf_covered when last looked at */
 	bool ended, forgotten;
-	uint64_t ended_ns;                   /* when we knew */
-	uint32_t comm, exe, cmdline, cgroup; /* strings */
+	uint64_t ended_ns;                         /* when we knew */
+	uint32_t comm, exe, cmdline, cgroup, rank; /* strings */
 	bool has_user;
 	uint32_t user;            /* its effective uid when it was last looked at */
 	struct bpf_mapping *maps; /* its own; a fork also has those of @from until then */

@@ -18,6 +18,7 @@
 #include "inject/sampler.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
+#include "trace/rank.h"
 
 static struct {
 	struct af_session *session;
@@ -175,20 +176,15 @@ static void write_process(void)
 	af_thread_leave(t);
 }
 
-/* Which of a job's processes it is, as those who start jobs tell them. */
 static void write_rank(void)
 {
-	static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
-	                                    "SLURM_PROCID"};
-	const char *rank = NULL;
+	const char *rank = af_rank_own();
+	struct af_thread *t = rank ? af_thread_enter() : NULL;
 
-	for (unsigned i = 0; i < sizeof names / sizeof *names && !rank; i++)
-		rank = getenv(names[i]);
-	struct af_thread *t = rank && *rank ? af_thread_enter() : NULL;
 	if (!t)
 		return;
 	struct af_ev_process_note ev = {.process = af_inject_process()};
-	struct af_tail tail[] = {{"rank", 4, 0}, {rank, (uint32_t)strnlen(rank, 32), 0}};
+	struct af_tail tail[] = {{"rank", 4, 0}, {rank, (uint32_t)strlen(rank), 0}};
 	af_stream_put_tail(&t->stream, AF_KIND_PROCESS_NOTE, af_now_ns(), &ev, sizeof ev, tail, 2);
 	af_thread_leave(t);
 }

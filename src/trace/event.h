@@ -225,7 +225,7 @@ typedef int64_t af_i64;
 
 #define AF_PROCESS_NOTE_FIELDS(F)                                                                  \
 	F(FIX, u32, process, "process ordinal")                                                    \
-	F(STR, str, key, "cgroup, container, …")                                                   \
+	F(STR, str, key, "cgroup, container, rank, …")                                             \
 	F(STR, str, value, "text")
 
 #define AF_COMM_FIELDS(F)                                                                          \
@@ -499,7 +499,8 @@ enum af_lost {
 	S(4, TOO_DEEP, "deeper than the limit")                                                    \
 	S(5, UNSUPPORTED, "an unwind rule that is not supported")                                  \
 	S(6, NOT_WALKED, "this stack was not walked")                                              \
-	S(7, FRAME_POINTERS, "followed by frame pointers only: functions without one are missing")
+	S(7, FRAME_POINTERS, "followed by frame pointers only: functions without one are missing") \
+	S(8, COPY_ENDS, "the stack goes on beyond what was copied of it")
 
 enum af_stop {
 #define AF_S(number, NAME, meaning) AF_STOP_##NAME = number,
