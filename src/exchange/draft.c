@@ -27,8 +27,8 @@ void af_draft_close(struct af_draft *d)
 	                  d->nodes,     d->frames,  d->notes,  d->links, d->sums};
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
 		free(arrays[i]);
-	struct af_map *maps[] = {&d->by_process, &d->by_thread, &d->by_shape,
-	                         &d->by_node,    &d->by_frame,  &d->device_names};
+	struct af_map *maps[] = {&d->by_process, &d->by_thread,    &d->by_shape, &d->by_node,
+	                         &d->by_frame,   &d->device_names, &d->ranks};
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
 	draft_stalls_free(&d->stalls);
@@ -242,4 +242,12 @@ void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const 
 {
 	*af_map_at(&d->device_names, (uint64_t)space << 32 | device, NULL) =
 	    af_draft_name(d, name, len);
+}
+
+void af_draft_rank(struct af_draft *d, uint32_t space, uint32_t rank)
+{
+	char text[16];
+	int len = snprintf(text, sizeof text, "%u", rank);
+
+	*af_map_at(&d->ranks, space, NULL) = af_draft_name(d, text, (size_t)len);
 }

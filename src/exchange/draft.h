@@ -171,6 +171,7 @@ struct af_draft {
 	uint32_t nr_nodes, cap_nodes, nr_frames, cap_frames;
 	struct af_map by_process, by_thread, by_shape, by_node, by_frame;
 	struct af_map device_names; /* space and device → name */
+	struct af_map ranks;        /* space → rank of its processes, of names */
 	struct af_draft_stalls stalls;
 	struct af_draft_addresses addresses;
 	const char *event; /* asked for: of a file's events only this one; NULL: the best */
@@ -229,6 +230,9 @@ void af_draft_sum(struct af_draft *d, const struct af_draft_sum *s);
 void af_draft_link(struct af_draft *d, const struct af_draft_link *l);
 void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const char *name,
                      size_t len);
+
+/* All processes of @space are this one of a job's. */
+void af_draft_rank(struct af_draft *d, uint32_t space, uint32_t rank);
 
 /*
  * The parts of a Python frame's name, "file.py(12): function", as Kineto writes it. False: it has

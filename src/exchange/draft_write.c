@@ -167,11 +167,16 @@ static void write_process(struct draft_writer *w, uint32_t process)
 	    .start = ADDRESS_EVAL, .end = frame_address(d->nr_frames), .flags = AF_MAPPING_JIT};
 	struct af_tail tail[2] = {{"", 0, 1}, {"[imported]", 10, 0}};
 	const char *exe = af_strtab_get(&d->names, p->exe);
+	const uint64_t *rank = af_map_get(&d->ranks, p->space);
+	struct af_ev_process_note note = {.process = process + 1};
 	char by_pid[32];
 
 	snprintf(by_pid, sizeof by_pid, "[pid %u]", p->pid);
 
 	draft_put(w, AF_KIND_PROCESS, w->begin_ns, &fixed, sizeof fixed, *exe ? exe : by_pid, "");
+	if (rank)
+		draft_put(w, AF_KIND_PROCESS_NOTE, w->begin_ns, &note, sizeof note, "rank",
+		          af_strtab_get(&d->names, (uint32_t)*rank));
 	if (d->nr_frames)
 		af_stream_put_tail(&w->stream, AF_KIND_MAPPING, w->begin_ns + w->shift_ns, &mapping,
 		                   sizeof mapping, tail, 2);

@@ -362,6 +362,26 @@ static bool take_devices(struct import_json *in)
 	return true;
 }
 
+/* Of a run on several devices or machines, which each write a file of their own. */
+static bool take_distributed(struct import_json *in)
+{
+	struct af_json *j = &in->json;
+	struct import_number rank = {0};
+	enum af_json_token token = af_json_next(j);
+
+	if (token != AF_JSON_OBJECT)
+		return af_json_skip(j, token);
+	while ((token = af_json_next(j)) == AF_JSON_KEY) {
+		bool read = import_is(j, "rank") ? import_take_number(j, 0, &rank)
+		                                 : af_json_skip(j, af_json_next(j));
+		if (!read)
+			return false;
+	}
+	if (import_fits(&rank))
+		af_draft_rank(in->draft, in->space, import_u32(&rank));
+	return token == AF_JSON_OBJECT_END;
+}
+
 static bool take_top(struct import_json *in)
 {
 	struct af_json *j = &in->json;
@@ -379,6 +399,8 @@ static bool take_top(struct import_json *in)
 			read = token == AF_JSON_ARRAY ? take_events(in) : af_json_skip(j, token);
 		} else if (import_is(j, "deviceProperties")) {
 			read = take_devices(in);
+		} else if (import_is(j, "distributedInfo")) {
+			read = take_distributed(in);
 		} else if (import_is(j, "baseTimeNanoseconds")) {
 			read = import_take_number(j, 0, &base);
 			if (base.given && base.value > 0 && base.value < INT64_MAX / 4)
