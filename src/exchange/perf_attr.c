@@ -8,6 +8,8 @@
 
 enum {
 	ATTR_BYTES = 64, /* of its first version */
+	ATTR_BRANCH_TYPE = 72,
+	ATTR_REGISTERS = 80,
 	ATTR_MAX_STACK = 108,
 	ATTR_BY_RATE = 10, /* bits of its flags */
 	ATTR_IDS_IN_ALL = 18,
@@ -21,6 +23,12 @@ size_t perf_attr_size(const uint8_t *data, size_t size)
 	size_t own = size >= 8 ? perf_u32(data + 4) : 0;
 
 	return own < ATTR_BYTES ? (size < ATTR_BYTES ? size : ATTR_BYTES) : own < size ? own : size;
+}
+
+/* The word at @at, which older versions do not have: 0. */
+static uint64_t attr_word(const uint8_t *data, size_t size, size_t at)
+{
+	return size >= at + 8 ? perf_u64(data + at) : 0;
 }
 
 int perf_attr_add(struct perf_file *f, const uint8_t *data, size_t size)
@@ -37,6 +45,8 @@ int perf_attr_add(struct perf_file *f, const uint8_t *data, size_t size)
 	    .rate = perf_u64(data + 16),
 	    .sample_type = perf_u64(data + 24),
 	    .read_format = perf_u64(data + 32),
+	    .branch_type = attr_word(data, size, ATTR_BRANCH_TYPE),
+	    .registers = attr_word(data, size, ATTR_REGISTERS),
 	    .max_stack = size >= ATTR_MAX_STACK + 2 ? perf_u16(data + ATTR_MAX_STACK) : 0,
 	    .by_rate = flags >> ATTR_BY_RATE & 1,
 	    .ids_in_all = flags >> ATTR_IDS_IN_ALL & 1,

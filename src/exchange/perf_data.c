@@ -47,6 +47,18 @@ static uint32_t chain_of(struct perf_data *p, const void *words, uint32_t nr)
 	return p->nr_chains++;
 }
 
+static uint32_t copy_of(struct perf_data *p, const struct perf_sample *s)
+{
+	struct perf_copy c = {.at = p->copied.len};
+
+	if (!perf_stack_copy(&p->file.attrs[s->attr], s, &c.stack) || p->nr_copies == INT32_MAX)
+		return 0;
+	af_buf_add(&p->copied, c.stack.bytes, c.stack.size);
+	AF_GROW(p->copies, p->nr_copies, p->cap_copies);
+	p->copies[p->nr_copies++] = c;
+	return p->nr_copies;
+}
+
 static void take_sample(struct perf_data *p, const struct perf_record *r)
 {
 	struct perf_sample s;
@@ -71,6 +83,7 @@ static void take_sample(struct perf_data *p, const struct perf_record *r)
 	                          .tid = s.tid,
 	                          .cpu = s.cpu,
 	                          .attr = s.attr,
+	                          .copy = copy_of(p, &s),
 	                          .chain = s.nr ? chain_of(p, s.chain, (uint32_t)s.nr)
 	                                        : chain_of(p, alone, 2)};
 	AF_GROW(p->samples, p->nr_samples, p->cap_samples);
@@ -123,6 +136,8 @@ static void data_close(struct perf_data *p)
 	free(p->words);
 	free(p->chains);
 	free(p->sums);
+	free(p->copies);
+	af_buf_free(&p->copied);
 	af_buf_free(&p->told_bytes);
 	af_map_free(&p->by_chain);
 	af_map_free(&p->stacks);

@@ -4,11 +4,13 @@
 
 #include "base/buf.h"
 #include "exchange/perf_images.h"
+#include "exchange/perf_unwind.h"
 
 struct perf_kept {
 	uint64_t time_ns, period;
 	uint32_t pid, tid, cpu, attr;
 	uint32_t chain; /* index in chains */
+	uint32_t copy;  /* index + 1 in copies, 0: none */
 };
 
 /* What tells of processes, in full, until it is its turn. */
@@ -22,6 +24,7 @@ struct perf_data {
 	struct af_draft *draft;
 	struct perf_file file;
 	struct perf_images images;
+	struct perf_unwinder *unwinder; /* NULL: nothing is to be unwound */
 	struct perf_kept *samples;
 	struct perf_told *told;
 	struct af_buf told_bytes;
@@ -34,6 +37,12 @@ struct perf_data {
 	struct af_map stacks; /* chain and generation → the draft's stacks */
 	uint64_t nr_samples, cap_samples, nr_told, cap_told, nr_words, cap_words;
 	uint32_t nr_chains, cap_chains;
+	struct perf_copy {
+		struct af_stack_copy stack; /* but its bytes */
+		size_t at;                  /* in copied */
+	} * copies;
+	struct af_buf copied;
+	uint32_t nr_copies, cap_copies;
 	uint64_t last_ns; /* of what was read */
 	struct perf_sums {
 		uint64_t samples, chains;

@@ -9,6 +9,7 @@ enum {
 	FEATURE_BUILD_ID = 2,
 	FEATURE_HOST = 3,
 	FEATURE_RELEASE = 4,
+	FEATURE_MACHINE = 6,
 	FEATURE_COMMAND = 11,
 	FEATURE_EVENT_DESC = 12,
 	FEATURE_CLOCK_DATA = 29,
@@ -134,6 +135,9 @@ void perf_feature(struct perf_file *f, uint32_t number, const uint8_t *data, siz
 		break;
 	case FEATURE_RELEASE:
 		cursor_text(f, &c, &f->release);
+		break;
+	case FEATURE_MACHINE:
+		cursor_text(f, &c, &f->machine);
 		break;
 	case FEATURE_COMMAND:
 		command_read(f, c);

@@ -55,6 +55,9 @@ enum {
 	PERF_CPU = 1 << 7,
 	PERF_PERIOD = 1 << 8,
 	PERF_STREAM_ID = 1 << 9,
+	PERF_RAW = 1 << 10,
+	PERF_BRANCH_STACK = 1 << 11,
+	PERF_REGS_USER = 1 << 12,
 	PERF_STACK_USER = 1 << 13,
 	PERF_IDENTIFIER = 1 << 16,
 };
@@ -64,7 +67,8 @@ struct perf_attr {
 	uint32_t type, name; /* of names; 0: perf did not say */
 	uint64_t config, config1;
 	uint64_t rate; /* a period, or samples a second: @by_rate */
-	uint64_t sample_type, read_format;
+	uint64_t sample_type, read_format, branch_type;
+	uint64_t registers; /* that a sample has of the process, a bit for each */
 	uint32_t max_stack;
 	bool by_rate, ids_in_all; /* ids behind all records */
 };
@@ -85,7 +89,7 @@ struct perf_file {
 		uint8_t len, id[PERF_BUILD_ID_MAX];
 	} * build_ids;
 	uint32_t nr_build_ids, cap_build_ids;
-	uint32_t host, release, command; /* of names, 0: not known */
+	uint32_t host, release, command, machine; /* of names, 0: not known */
 	uint64_t epoch_ns;           /* of the epoch less the clock of the times, 0: not known */
 	bool compressed, unfinished; /* perf was killed: the header is not filled in */
 	char complaint[160];         /* what is wrong with the file, "" for nothing */

@@ -142,6 +142,19 @@ static void image_add(struct perf_images *im, struct perf_image *image, struct p
 	image->maps[image->nr_maps++] = m;
 }
 
+const struct perf_image *perf_images_image(struct perf_images *im, uint32_t pid)
+{
+	return image_of(im, pid);
+}
+
+const struct perf_mapping *perf_images_mapping(const struct perf_image *image, uint64_t pc)
+{
+	for (uint32_t i = image->nr_maps; i--;)
+		if (image->maps[i].start <= pc && pc < image->maps[i].end)
+			return &image->maps[i];
+	return NULL;
+}
+
 static bool is_called(const struct perf_images *im, uint32_t path, uint32_t comm)
 {
 	const char *text = af_strtab_get(&im->draft->names, path), *slash = strrchr(text, '/');
@@ -207,23 +220,29 @@ void perf_images_map(struct perf_images *im, const struct perf_mmap *m)
 	                                                    : 0});
 }
 
+bool perf_images_file(const struct perf_images *im, const struct perf_mapping *m,
+                      struct af_found *found)
+{
+	const struct perf_build_id *b = m->build_id ? &im->build_ids[m->build_id - 1] : NULL;
+	const char *path = af_strtab_get(&im->draft->names, m->path), *home = getenv("HOME");
+	char kept[512];
+	const struct af_finder finder = {.kept = home ? kept : NULL};
+
+	snprintf(kept, sizeof kept, "%s/.debug", home ? home : "");
+	return !af_finder_file(&finder, found, path, true, b ? b->id : NULL, b ? b->len : 0);
+}
+
 /*
  * The file's virtual address at the offset of @m, by the segment that holds it, less the offset: of
  * the file that names will come from.
  */
-static uint64_t file_shift(const struct perf_images *im, const struct perf_mapping *m,
-                           const char *path)
+static uint64_t file_shift(const struct perf_images *im, const struct perf_mapping *m)
 {
-	const struct perf_build_id *b = m->build_id ? &im->build_ids[m->build_id - 1] : NULL;
-	const char *home = getenv("HOME");
-	char kept[512];
-	const struct af_finder finder = {.kept = home ? kept : NULL};
 	struct af_found found = {0};
 	Elf64_Phdr p;
 	uint64_t shift = 0;
 
-	snprintf(kept, sizeof kept, "%s/.debug", home ? home : "");
-	if (af_finder_file(&finder, &found, path, true, b ? b->id : NULL, b ? b->len : 0))
+	if (!perf_images_file(im, m, &found))
 		return 0;
 	for (uint32_t i = 0; af_elf_segment(&found.elf, i, &p); i++)
 		if (p.p_type == PT_LOAD && p.p_flags & PF_X &&
@@ -234,7 +253,7 @@ static uint64_t file_shift(const struct perf_images *im, const struct perf_mappi
 	return shift;
 }
 
-static uint64_t mapping_bias(struct perf_images *im, const struct perf_mapping *m)
+uint64_t perf_images_bias(struct perf_images *im, const struct perf_mapping *m)
 {
 	const char *path = af_strtab_get(&im->draft->names, m->path);
 	const uint64_t words[] = {m->path, m->offset, m->build_id};
@@ -244,7 +263,7 @@ static uint64_t mapping_bias(struct perf_images *im, const struct perf_mapping *
 		return strcmp(path, "[vdso]") ? m->start - m->offset : m->start;
 	uint64_t *shift = af_map_at(&im->biases, af_hash(words, sizeof words), &fresh);
 	if (fresh)
-		*shift = file_shift(im, m, path);
+		*shift = file_shift(im, m);
 	return m->start - m->offset - *shift;
 }
 
@@ -257,7 +276,7 @@ static void mapping_write(struct perf_images *im, const struct perf_image *image
 	struct af_draft_mapping to = {
 	    .start = m->start,
 	    .end = m->end,
-	    .bias = mapping_bias(im, m),
+	    .bias = perf_images_bias(im, m),
 	    .process = image->process,
 	    .generation = m->generation,
 	    .path = m->path,

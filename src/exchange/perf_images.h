@@ -57,6 +57,20 @@ void perf_images_map(struct perf_images *im, const struct perf_mmap *m);
 /* The process of the draft that @pid is now; *@generation of its mappings. */
 uint32_t perf_images_process(struct perf_images *im, uint32_t pid, uint32_t *generation);
 
+/* What @pid is now; it and its mappings are valid until the next record. */
+const struct perf_image *perf_images_image(struct perf_images *im, uint32_t pid);
+
+/* What is at @pc there, NULL for nothing. */
+const struct perf_mapping *perf_images_mapping(const struct perf_image *image, uint64_t pc);
+
+/* An address of @m less that in its file. */
+uint64_t perf_images_bias(struct perf_images *im, const struct perf_mapping *m);
+
+struct af_found;
+/* The file that was mapped; false: it is not at hand. */
+bool perf_images_file(const struct perf_images *im, const struct perf_mapping *m,
+                      struct af_found *found);
+
 /* The name of a thread, 0 when not known. */
 uint32_t perf_images_thread(const struct perf_images *im, uint32_t pid, uint32_t tid);
 

@@ -12,6 +12,9 @@ enum {
 	MISC_EXEC = 1 << 13,     /* COMM */
 	MISC_BUILD_ID = 1 << 14, /* MMAP2: a build-id stands where device and inode would */
 	PROTECTION_EXEC = 4,
+	BRANCH_INDEX = 1 << 17, /* branch_sample_type */
+	BRANCH_COUNTERS = 1 << 19,
+	REGISTERS_64 = 2, /* whose they are: a process of 64 bits */
 };
 
 /* The words of a record, one after the other. */
@@ -73,6 +76,41 @@ static void sample_skip_read(struct words *w, uint64_t format)
 	words_skip(w, nr > UINT16_MAX ? UINT64_MAX : nr * each);
 }
 
+/* Of data and branches only the length is of use. */
+static void sample_skip_more(struct words *w, const struct perf_attr *a)
+{
+	if (a->sample_type & PERF_RAW) {
+		uint64_t bytes = w->end - w->at >= 4 ? perf_u32(w->at) : 0;
+		words_skip(w, (bytes + 4 + 7) / 8);
+	}
+	if (a->sample_type & PERF_BRANCH_STACK) {
+		uint64_t each = a->branch_type & BRANCH_COUNTERS ? 4 : 3, nr = word(w);
+		words_skip(w, nr > UINT16_MAX ? UINT64_MAX
+		                              : nr * each + !!(a->branch_type & BRANCH_INDEX));
+	}
+}
+
+/* The registers of the process, and the copy of its stack. */
+static void sample_stack(struct words *w, const struct perf_attr *a, struct perf_sample *s)
+{
+	if (a->sample_type & PERF_REGS_USER) {
+		uint64_t whose = word(w);
+		s->registers = whose == REGISTERS_64 ? w->at : NULL;
+		words_skip(w, whose ? (uint64_t)__builtin_popcountll(a->registers) : 0);
+	}
+	if (!(a->sample_type & PERF_STACK_USER))
+		return;
+	uint64_t size = word(w);
+	const uint8_t *stack = w->at;
+	words_skip(w, size > UINT16_MAX ? UINT64_MAX : (size + 7) / 8);
+	uint64_t used = size ? word(w) : 0;
+	if (w->bad || !used || used > size)
+		return;
+	s->stack = stack;
+	s->stack_size = (uint32_t)used;
+	s->stack_cut = used == size;
+}
+
 bool perf_sample_parse(const struct perf_file *f, const struct perf_record *r,
                        struct perf_sample *s)
 {
@@ -107,7 +145,13 @@ bool perf_sample_parse(const struct perf_file *f, const struct perf_record *r,
 		s->chain = w.at;
 		words_skip(&w, s->nr);
 	}
-	return !w.bad;
+	/* What follows is another matter: without it the sample is one still. */
+	bool good = !w.bad;
+	sample_skip_more(&w, &f->attrs[attr]);
+	sample_stack(&w, &f->attrs[attr], s);
+	if (w.bad)
+		s->registers = s->stack = NULL;
+	return good;
 }
 
 bool perf_record_time(const struct perf_file *f, const struct perf_record *r, uint64_t *time_ns)

@@ -9,6 +9,10 @@ struct perf_sample {
 	uint32_t pid, tid, cpu, attr;
 	const uint8_t *chain; /* nr words, leaf first, with marks of what follows; NULL: none */
 	uint64_t nr;
+	const uint8_t *registers; /* a word for each bit of the attr's; NULL: none, or of 32 bits */
+	const uint8_t *stack;     /* of the process, from its stack pointer on; NULL: none */
+	uint32_t stack_size;
+	bool stack_cut; /* there was more of it */
 };
 
 /* Where an instruction was: the low bits of misc. */

@@ -180,6 +180,20 @@ static uint64_t stacks_of(struct perf_data *p, uint32_t chain, uint32_t generati
 	return *slot = both;
 }
 
+/* The process's stack, unwound now that it is known what is mapped; 0: it cannot be. */
+static uint32_t unwound(struct perf_data *p, const struct perf_kept *s, uint32_t generation)
+{
+	uint64_t pcs[AF_DRAFT_DEPTH];
+	enum af_stop stop;
+
+	if (!s->copy)
+		return 0;
+	struct af_stack_copy stack = p->copies[s->copy - 1].stack;
+	stack.bytes = (const uint8_t *)p->copied.data + p->copies[s->copy - 1].at;
+	uint32_t nr = perf_unwind(p->unwinder, s->pid, &stack, pcs, AF_DRAFT_DEPTH, &stop);
+	return nr ? af_draft_stack(p->draft, pcs, nr, generation, stop) : 0;
+}
+
 static void tell_sample(struct perf_data *p, const struct perf_kept *s, uint64_t weight_ns)
 {
 	struct af_draft *d = p->draft;
@@ -193,6 +207,9 @@ static void tell_sample(struct perf_data *p, const struct perf_kept *s, uint64_t
 	if (name)
 		d->threads[thread].name = name;
 	uint64_t both = stacks_of(p, s->chain, generation);
+	uint32_t user = unwound(p, s, generation);
+	if (user)
+		both = both >> 32 << 32 | user;
 	const struct af_draft_sample sample = {.time_ns = s->time_ns,
 	                                       .thread = thread,
 	                                       .node = (uint32_t)both,
@@ -296,7 +313,10 @@ bool perf_data_tell(struct perf_data *p, uint32_t space)
 	if (p->nr_told)
 		qsort(p->told, p->nr_told, sizeof *p->told, told_order);
 	perf_images_open(&p->images, d, space, &p->file);
+	if (p->nr_copies)
+		p->unwinder = perf_unwind_open(&p->images, &p->file);
 	tell_all(p);
+	perf_unwind_close(p->unwinder);
 	perf_images_free(&p->images);
 	return true;
 }

@@ -2,6 +2,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
+
+enum { ELF_VDSO_MAX = 64 << 10 };
 
 /* Whether @nr things of @each bytes at @offset lie inside the file. */
 static bool elf_inside(const struct af_elf *e, uint64_t offset, uint64_t nr, uint64_t each)
@@ -51,6 +54,18 @@ int af_elf_parse(struct af_elf *e, const uint8_t *data, size_t size)
 	e->machine = h.e_machine;
 	elf_tables(e, &h);
 	return 0;
+}
+
+int af_elf_vdso(struct af_elf *e)
+{
+	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
+	Elf64_Ehdr h;
+
+	if (!image)
+		return -ENOENT;
+	memcpy(&h, image, sizeof h);
+	size_t size = h.e_shoff + (size_t)h.e_shnum * h.e_shentsize;
+	return size > ELF_VDSO_MAX ? -ENOENT : af_elf_parse(e, image, size);
 }
 
 bool af_elf_section(const struct af_elf *e, uint32_t i, Elf64_Shdr *s)

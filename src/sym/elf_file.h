@@ -28,6 +28,9 @@ struct af_elf {
 /* 0, or -ENOEXEC for what is no ELF file of this kind. @data stays the caller's. */
 int af_elf_parse(struct af_elf *e, const uint8_t *data, size_t size);
 
+/* The code that the kernel maps into this process, as a file; -ENOENT: there is none. */
+int af_elf_vdso(struct af_elf *e);
+
 /* Header of section @i; false when there is no such section or its bytes are not in the file. */
 bool af_elf_section(const struct af_elf *e, uint32_t i, Elf64_Shdr *s);
 bool af_elf_segment(const struct af_elf *e, uint32_t i, Elf64_Phdr *p);

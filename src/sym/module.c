@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #include "base/arena.h"
@@ -16,8 +15,6 @@
 #include "sym/source_path.h"
 #include "sym/symtab.h"
 #include "sym/unpack.h"
-
-enum { MODULE_VDSO_MAX = 64 << 10 };
 
 struct af_sym_module {
 	enum af_symbol_source reason;     /* why there are no answers, 0 when there are */
@@ -38,19 +35,6 @@ struct af_sym_module {
 	struct af_map unnamed; /* start of a function without a symbol → const char * */
 	struct af_map wholes;  /* start of what has no symbol → start of its function */
 };
-
-/* This machine's own vDSO, which the kernel has mapped in us as in everybody. */
-static int module_map_vdso(struct af_sym_module *m)
-{
-	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
-	Elf64_Ehdr h;
-
-	if (!image)
-		return -1;
-	memcpy(&h, image, sizeof h);
-	size_t size = h.e_shoff + (size_t)h.e_shnum * h.e_shentsize;
-	return size > MODULE_VDSO_MAX ? -1 : af_elf_parse(&m->file.elf, image, size);
-}
 
 static bool module_has(const struct af_elf *e, const char *section)
 {
@@ -75,7 +59,7 @@ static enum af_symbol_source module_files(struct af_sym_module *m, const char *p
 	if (!strcmp(path, "[vdso]")) {
 		uint8_t other[AF_ELF_BUILD_ID_MAX];
 
-		if (module_map_vdso(m))
+		if (af_elf_vdso(&m->file.elf))
 			return AF_SYMBOL_NO_FILE;
 		if (id_len &&
 		    (af_elf_build_id(&m->file.elf, other) != id_len || memcmp(other, id, id_len)))

@@ -500,7 +500,8 @@ enum af_lost {
 	S(5, UNSUPPORTED, "an unwind rule that is not supported")                                  \
 	S(6, NOT_WALKED, "this stack was not walked")                                              \
 	S(7, FRAME_POINTERS, "followed by frame pointers only: functions without one are missing") \
-	S(8, COPY_ENDS, "the stack goes on beyond what was copied of it")
+	S(8, COPY_ENDS, "the stack goes on beyond what was copied of it")                          \
+	S(9, NO_FILE, "the file with the unwind table is not at hand")
 
 enum af_stop {
 #define AF_S(number, NAME, meaning) AF_STOP_##NAME = number,
