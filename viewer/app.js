@@ -189,7 +189,8 @@ class App extends Page {
   cycle(key) {
     const values = {
       view: this.meta.trees.map((tree) => tree.label), w: this.shownWeights,
-      shape: ['flame', 'icicle'], dir: ['callees', 'callers'], order: ['name', 'heavy'],
+      shape: ['flame', 'icicle'], dir: ['callees', 'callers'],
+      order: ['name', 'heavy', ...(this.times ? ['time'] : [])],
       theme: ['auto', 'light', 'dark'],
     }[key];
     const now = key === 'w' ? this.base.weights[this.w].name : this.state[key];

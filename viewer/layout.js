@@ -73,6 +73,8 @@ class Layout extends Model {
     this.orders = segmented('Order', [
       { value: 'name', text: 'A–Z', title: 'Children in order of names (o)' },
       { value: 'heavy', text: 'Heavy first', title: 'Heaviest child first (o)' },
+      ...(this.times ? [{ value: 'time', text: 'In time',
+        title: 'What each thread and queue did, one after the other (o)' }] : []),
     ], (order) => this.update({ order }));
     this.tools = h('div', { class: 'tools' }, this.views, this.weights);
     const opButton = (op, key, text) => h('button', { type: 'button', class: 'small',

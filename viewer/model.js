@@ -79,6 +79,20 @@ class Model {
     return this.ranged.pipeline;
   }
 
+  /* In order of time, if that is asked for: that pipeline, or why there is none. */
+  async charted() {
+    const { order, dir } = this.state;
+    if (order !== 'time' || dir !== 'callees' || !this.times) return null;
+    const at = this.treeIndex();
+    const key = [at, this.w, this.rangeNow?.from, this.rangeNow?.to].join();
+    if (this.inTime?.key !== key) {
+      const { tree } = (await this.whole(at)).steps[0];
+      const made = await chartOf(this.times, tree, this.meta.trees[at].label, this.rangeNow, this.w);
+      this.inTime = { key, chart: made instanceof Tree ? new Pipeline(made) : made };
+    }
+    return this.inTime.chart;
+  }
+
   /* The weight that is drawn: the one asked for, or the first that has any in this tree. */
   weightOf(tree) {
     const asked = tree.weights.findIndex(({ name }) => name === this.state.w);
@@ -102,6 +116,7 @@ class Model {
   /* The tree to draw for the state. */
   derive(forward, w) {
     const { dir, order, z } = this.state;
+    if (this.chart?.run) return this.chart.run(this.state.ops);
     let tree = forward;
     if (dir === 'callers') {
       const full = this.memo('callers', [tree, w], () => (
@@ -126,6 +141,8 @@ class Model {
         new Difference(this.meta.differences[this.treeIndex()], this.state.norm))) : null;
     this.forward = pipeline.run(this.state.ops);
     this.w = this.weightOf((await this.whole(this.treeIndex())).steps[0].tree);
+    this.chart = await this.charted();
+    if (turn !== this.turn) return false;
     this.tree = this.derive(this.forward, this.w);
     this.root = this.tree.follow(this.state.z);
     this.node = this.tree.follow(this.state.x);

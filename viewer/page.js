@@ -118,7 +118,8 @@ class Page extends Layout {
     const { unit } = tree.weights[w];
     this.shapes.show(state.shape);
     this.dirs.show(state.dir);
-    this.orders.show(state.order);
+    this.orders.show(this.chart?.run || state.order !== 'time' ? state.order : 'name');
+    if (this.chart && !this.chart.run) this.say(this.chart);
     const buttons = [
       [this.glueButton, state.ops.includes('glue')], [this.foldButton, state.ops.includes('fold')],
     ];

@@ -2,7 +2,7 @@
  * What the user chose, all of it in the page's address, so that a link shows the same picture:
  *
  *	tab, view (tree's label), w (weight's name), shape (flame|icicle), dir (callees|callers),
- *	order (name|heavy), z (zoom, name ids joined by dots), x (selection, the same), q (search),
+ *	order (name|heavy|time), z (zoom, name ids joined by dots), x (selection, the same), q (search),
  *	case, o (one a transform), fn (the sandwich's function), theme, panel,
  *	kernel and nth (its name and place in the list of the tab of sources),
  *	delta and norm (of a difference: what colours go by, what is made the same),

@@ -41,12 +41,14 @@ function nameSet(names, ids) {
 /*
  * The one walk all transforms share: place(i, above) returns where node i of the old tree goes in
  * the new one, given where its parent went; NOWHERE loses the frame and its self. Children of a
- * name become one, so time means nothing any more: a chart's gaps end in the nodes above.
+ * name become one, and gaps end in the nodes above, unless the tree is to stay in order of time.
  */
 const NOWHERE = 0xffffffff;
 
 function rebuild(tree, place) {
-  const builder = new TreeBuilder(tree.names, tree.weights, tree.n);
+  /* In order, what a hidden frame has itself may need a gap for each. */
+  const builder = new TreeBuilder(tree.names, tree.weights, tree.n * (tree.inOrder ? 2 : 1),
+    tree.inOrder);
   const to = new Uint32Array(tree.n);
   tree.self.forEach((column, w) => { builder.self[w][0] = column[0]; });
   for (let i = 1; i < tree.n; i++) {
@@ -54,7 +56,8 @@ function rebuild(tree, place) {
     const node = tree.isGap(i) ? above : place(i, above, builder);
     to[i] = node;
     if (node === NOWHERE) continue;
-    for (let w = 0; w < tree.self.length; w++) builder.self[w][node] += tree.self[w][i];
+    for (let w = 0; w < tree.self.length; w++)
+      if (tree.self[w][i]) builder.add(node, w, tree.self[w][i]);
   }
   return builder.finish();
 }
@@ -98,6 +101,7 @@ function keepTree(tree, set) {
   for (let i = n - 1; i > 0; i--) if (inside[i] || onPath[i]) onPath[parent[i]] = 1;
   const bare = new Tree(tree.names, tree.weights, tree.depth, name,
     tree.self.map((column) => column.map((x, i) => (inside[i] ? x : 0))));
+  bare.inOrder = tree.inOrder;
   return rebuild(bare, (i, above, builder) => (
     inside[i] || onPath[i] ? builder.child(above, name[i]) : NOWHERE));
 }

@@ -40,7 +40,7 @@ class Tree {
 
   /* A gap of a flame chart: own weight of the node above, which stands for the time it was seen. */
   isGap(i) {
-    return i > 0 && this.name[i] < this.names.nrBlank;
+    return i > 0 && (this.name[i] < this.names.nrBlank || this.name[i] === this.names.count);
   }
 
   /* Own weights by node, those of gaps with the nodes they belong to. */
@@ -134,18 +134,33 @@ class Tree {
     return this.path(i).map((node) => this.text(node)).join('\n');
   }
 
-  /* Names from below the root down to i: a path that survives transforms. */
+  /*
+   * Names from below the root down to i: a path that survives transforms. In a flame chart siblings
+   * share names: the number of those before, times names.count, is added.
+   */
   ids(i) {
-    return this.path(i).map((node) => this.name[node]);
+    return this.path(i).map((node) => {
+      let id = this.name[node];
+      if (this.inOrder || this.nrGaps)
+        for (let child = this.parent[node] + 1; child < node; child = this.end[child])
+          if (this.name[child] === this.name[node]) id += this.names.count;
+      return id;
+    });
   }
 
   /* The node reached from the root by these names; those that are not there are passed over. */
   follow(ids) {
+    const { count } = this.names;
     let node = 0;
     for (const id of ids) {
-      let child = node + 1;
-      while (child < this.end[node] && this.name[child] !== id) child = this.end[child];
-      if (child < this.end[node]) node = child;
+      let found = node;
+      for (let child = node + 1, nth = Math.floor(id / count); child < this.end[node] && nth >= 0;
+        child = this.end[child])
+        if (this.name[child] === id % count) {
+          found = child;
+          nth--;
+        }
+      node = found;
     }
     return node;
   }
@@ -203,9 +218,12 @@ class Tree {
   }
 }
 
-/* Nodes under a parent by name, in the order they come; finish() makes a Tree of them. */
+/*
+ * Nodes under a parent by name; finish() makes a Tree of them. With @inOrder it is a flame chart:
+ * only neighbours become one, and what a node has itself between its children is a gap among them.
+ */
 class TreeBuilder {
-  constructor(names, weights, most) {
+  constructor(names, weights, most, inOrder) {
     this.names = names;
     this.weights = weights;
     this.n = 1;
@@ -213,31 +231,51 @@ class TreeBuilder {
     this.name = new Uint32Array(most + 1);
     this.self = weights.map(() => new Float64Array(most + 1));
     let slots = 16;
-    while (slots < most * 2) slots *= 2;
+    while (slots < most * 2 && !inOrder) slots *= 2;
     this.slots = new Uint32Array(slots);
+    this.last = inOrder && new Uint32Array(most + 1); /* by node: its last child */
+  }
+
+  make(parent, name) {
+    const { last, self } = this;
+    if (last && !last[parent] && self.some((column) => column[parent])) {
+      last[parent] = this.n; /* what it had itself so far comes first */
+      const gap = this.make(parent, this.names.count);
+      for (const column of self) [column[gap], column[parent]] = [column[parent], 0];
+    }
+    if (last) last[parent] = this.n;
+    this.parent[this.n] = parent;
+    this.name[this.n] = name;
+    return this.n++;
+  }
+
+  add(node, w, weight) {
+    const inside = this.last && this.last[node];
+    this.self[w][inside ? this.child(node, this.names.count) : node] += weight;
   }
 
   child(parent, name) {
+    if (this.last) {
+      const node = this.last[parent];
+      return node && this.name[node] === name ? node : this.make(parent, name);
+    }
     const mask = this.slots.length - 1;
     let at = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(name, 0x85ebca6b)) >>> 0;
     at = (at ^ (at >>> 15)) & mask;
     for (let node; (node = this.slots[at]) !== 0; at = (at + 1) & mask)
       if (this.parent[node] === parent && this.name[node] === name) return node;
-    const node = this.n++;
-    this.slots[at] = node;
-    this.parent[node] = parent;
-    this.name[node] = name;
-    return node;
+    this.slots[at] = this.n;
+    return this.make(parent, name);
   }
 
   /* Children in order of names: a counting sort by name, then threaded lists. */
   finish() {
     const { n, parent, name } = this;
-    const start = new Uint32Array(this.names.count + 1);
-    for (let i = 1; i < n; i++) start[name[i] + 1]++;
+    const start = new Uint32Array(this.names.count + 2);
+    for (let i = 1; i < n && !this.last; i++) start[name[i] + 1]++;
     for (let id = 0; id < this.names.count; id++) start[id + 1] += start[id];
     const order = new Uint32Array(n);
-    for (let i = 1; i < n; i++) order[start[name[i]]++] = i;
+    for (let i = 1; i < n; i++) order[this.last ? i - 1 : start[name[i]]++] = i;
     const first = new Uint32Array(n);
     const next = new Uint32Array(n);
     for (let k = n - 2; k >= 0; k--) {
@@ -245,7 +283,9 @@ class TreeBuilder {
       next[i] = first[parent[i]];
       first[parent[i]] = i;
     }
-    return preorder(this.names, this.weights, n, parent, name, this.self, first, next).tree;
+    const { tree } = preorder(this.names, this.weights, n, parent, name, this.self, first, next);
+    tree.inOrder = Boolean(this.last);
+    return tree;
   }
 }
 

@@ -25,17 +25,24 @@ static void put(const char *text, size_t len)
 
 static bool is_sign(char c)
 {
-	return c && strchr("{}()[];,:?&|=!", c);
+	return c && strchr("{}()[];,:?&|=!<>*", c);
 }
 
-/* Spaces beside signs are for readers; where there may be text or a pattern all are kept. */
+/* Spaces beside signs are for readers; in text they stay, and where there may be a pattern. */
 static void put_code(const char *line, size_t len)
 {
-	bool keep = strcspn(line, "'\"`/") < len;
+	bool keep = strcspn(line, "`/") < len;
+	char quote = 0;
 
-	for (size_t i = 0; i < len; i++)
-		if (keep || line[i] != ' ' || !(is_sign(line[i - 1]) || is_sign(line[i + 1])))
+	for (size_t i = 0; i < len; i++) {
+		if (quote || keep || line[i] != ' ' ||
+		    !(is_sign(line[i - 1]) || is_sign(line[i + 1])))
 			put(line + i, 1);
+		if (quote && line[i] == '\\' && i + 1 < len)
+			put(line + ++i, 1);
+		else if (quote ? line[i] == quote : line[i] == '\'' || line[i] == '"')
+			quote = quote ? 0 : line[i];
+	}
 }
 
 /*
