@@ -6,6 +6,7 @@
 enum {
 	VALUES = 16, /* on the stack of an expression */
 	WORD = 8,
+	RED_ZONE = 128,                /* bytes below the stack that may be in use */
 	FRAME_POINTER_REACH = 1 << 20, /* bytes of a frame that nothing but its pointer tells of */
 };
 
@@ -16,6 +17,7 @@ struct frame {
 	const struct af_stack_copy *copy;
 	uint64_t cfa;
 	enum af_stop trouble; /* of reading: COMPLETE when there was none */
+	bool below;           /* what was read last would be below the stack */
 	bool exact;           /* its pc is no return address */
 	bool guessed;         /* it was found by a frame pointer */
 };
@@ -23,12 +25,14 @@ struct frame {
 static bool frame_read(struct frame *f, uint64_t at, uint64_t *word)
 {
 	const struct af_stack_copy *c = f->copy;
+	uint64_t sp = f->regs[AF_FRAME_RSP];
 	uint64_t offset = at - c->regs[AF_FRAME_RSP];
 
 	if (c->size >= WORD && offset <= c->size - WORD) {
 		memcpy(word, c->bytes + offset, WORD);
 		return true;
 	}
+	f->below = at < sp && sp - at <= RED_ZONE;
 	f->trouble = c->cut && offset < INT64_MAX ? AF_STOP_COPY_ENDS : AF_STOP_UNREADABLE;
 	return false;
 }
@@ -110,6 +114,7 @@ static bool frame_value(struct frame *f, const struct af_frame_value *v, bool lo
 	uint32_t nr = 0;
 
 	f->trouble = AF_STOP_COMPLETE;
+	f->below = false;
 	for (uint8_t i = 0; i < v->nr; i++) {
 		const struct af_frame_op *op = &v->ops[i];
 		uint64_t value;
@@ -135,8 +140,10 @@ static bool frame_value(struct frame *f, const struct af_frame_value *v, bool lo
 		f->trouble = AF_STOP_UNSUPPORTED;
 		return false;
 	}
+	if (load)
+		return frame_read(f, values[nr - 1], to);
 	*to = values[nr - 1];
-	return !load || frame_read(f, *to, to);
+	return true;
 }
 
 /* The caller of @f, by what a file says; AF_STOP_NOT_WALKED: there is one. */
@@ -148,16 +155,24 @@ static enum af_stop step_rule(struct frame *f, const struct af_frame_rule *rule)
 		return AF_STOP_UNSUPPORTED;
 	if (!frame_value(f, &rule->cfa, false, &f->cfa))
 		return f->trouble;
-	/* Every frame holds at least its return address, so stacks only get shallower. */
-	if (f->cfa <= f->regs[AF_FRAME_RSP] && !rule->signal)
+	/*
+	 * Every frame holds at least its return address, so stacks only get shallower; but for
+	 * vfork(), which keeps it in a register.
+	 */
+	if (f->cfa < f->regs[AF_FRAME_RSP] + !f->exact && !rule->signal)
 		return AF_STOP_BAD_FRAME;
 	to.regs[AF_FRAME_RSP] = f->cfa;
 	to.known &= ~(1u << AF_FRAME_RIP);
 	for (uint8_t i = 0; i < rule->nr; i++) {
 		const struct af_frame_value *v = &rule->saved[i];
-		bool is = v->nr && frame_value(f, v, true, &to.regs[v->reg]);
+		uint64_t value = f->regs[v->reg];
+		bool is = v->nr && frame_value(f, v, true, &value);
 		if (!is && v->reg == AF_FRAME_RIP)
 			return v->nr ? f->trouble : AF_STOP_COMPLETE;
+		/* Tables do not tell that a function has popped what it saved: it is back. */
+		if (!is && v->nr && f->below)
+			continue;
+		to.regs[v->reg] = value;
 		to.known = is ? to.known | 1u << v->reg : to.known & ~(1u << v->reg);
 	}
 	if (!(to.known >> AF_FRAME_RIP & 1) || !(to.known >> AF_FRAME_RSP & 1))
