@@ -301,7 +301,7 @@ void af_attribution_work(struct af_attribution *a, const struct af_world *w,
 	uint32_t job = job_of(a, w, &key);
 	struct af_work part = work;
 	if (af_within_work(&w->within, w, &part)) {
-		a->jobs[job].count++;
+		a->jobs[job].count += !part.aside;
 		a->jobs[job].time_ns += af_work_busy_ns(&part);
 	}
 	if (!work.start_ns || work.end_ns < work.start_ns || !af_work_place(w, &work, NULL)) {

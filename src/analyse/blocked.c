@@ -26,7 +26,8 @@ struct blocked {
 	uint32_t nr, cap;
 };
 
-static void blocked_add(struct blocked *b, const struct af_place *at, uint32_t state, uint64_t ns)
+static void blocked_add(struct blocked *b, const struct af_place *at, uint32_t state, uint64_t ns,
+                        bool aside)
 {
 	if (!ns)
 		return;
@@ -40,7 +41,7 @@ static void blocked_add(struct blocked *b, const struct af_place *at, uint32_t s
 	}
 	struct blocked_sum *s = &b->sums[*slot];
 	s->ns += ns;
-	s->count++;
+	s->count += !aside;
 	if (ns > s->longest_ns)
 		s->longest_ns = ns;
 }
@@ -51,8 +52,8 @@ static void blocked_event(void *self, const struct af_world *w, const struct af_
 
 	if (!af_wait_read(w, ev, &wait))
 		return;
-	blocked_add(self, &wait.at, wait.state, wait.blocked_ns);
-	blocked_add(self, &wait.at, AF_STATE_RUNNABLE, wait.queued_ns);
+	blocked_add(self, &wait.at, wait.state, wait.blocked_ns, wait.blocked_aside);
+	blocked_add(self, &wait.at, AF_STATE_RUNNABLE, wait.queued_ns, wait.queued_aside);
 }
 
 static enum af_frame frame_of(const struct af_tree *t, uint32_t node)
@@ -104,7 +105,7 @@ static int row_order(const void *a, const void *b)
 	const struct blocked_sum *x = a, *y = b;
 	bool x_idle = x->state == AF_STATE_IDLE, y_idle = y->state == AF_STATE_IDLE;
 
-	if (x->count && y->count && x_idle != y_idle)
+	if (x->ns && y->ns && x_idle != y_idle)
 		return x_idle ? 1 : -1;
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
@@ -163,7 +164,8 @@ static void blocked_row(struct af_facts *f, struct af_table *table, const struct
 	c[3].value = s->ns;
 	c[4].value = af_facts_ratio(s->ns, r->all_ns, 1e4);
 	c[5].value = s->count;
-	c[6].value = s->ns / s->count;
+	c[6].value = s->count ? s->ns / s->count : 0;
+	c[6].unknown = !s->count;
 	c[7].value = s->longest_ns;
 	c[8].text = node_text(f, t, node_process(t, s->place));
 	c[9].text = path_text(f, t, s->place, true);
@@ -189,7 +191,7 @@ static void blocked_finish(void *self, const struct af_world *w, struct af_resul
 	qsort(rows.by_node, nr, sizeof *rows.by_node, row_order);
 	struct af_table *table =
 	    af_facts_table(f, "blocked", "Where threads were off the CPU", columns, 10);
-	for (uint32_t i = 0; i < nr && i < BLOCKED_ROWS && rows.by_node[i].count; i++)
+	for (uint32_t i = 0; i < nr && i < BLOCKED_ROWS && rows.by_node[i].ns; i++)
 		blocked_row(f, table, &rows, &rows.by_node[i]);
 	rows_free(&rows);
 }

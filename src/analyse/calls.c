@@ -65,14 +65,14 @@ static void calls_event(void *self, const struct af_world *w, const struct af_ev
 
 	if (ev->kind == AF_KIND_OVERHEAD)
 		calls_overhead(self, ev);
-	if (!af_call_read(w, ev, &call))
+	if (!af_call_read(w, ev, &call) || !af_within_call(&w->within, &call))
 		return;
 	struct calls_row *row = calls_row(self, w, call.function);
 	uint64_t ns = call.end_ns - call.start_ns;
-	row->count++;
-	row->failed += call.status != 0;
+	row->count += !call.aside;
+	row->failed += !call.aside && call.status;
 	row->time_ns += ns;
-	if (ns > row->max_ns)
+	if (ns > row->max_ns && !call.aside)
 		row->max_ns = ns;
 }
 
@@ -113,7 +113,8 @@ static void table_calls(const struct calls *c, const struct af_world *w, struct 
 		cell[1].value = r->time_ns;
 		cell[2].value = af_facts_ratio(r->time_ns, all, 1e4);
 		cell[3].value = r->count;
-		cell[4].value = r->time_ns / r->count;
+		cell[4].value = r->count ? r->time_ns / r->count : 0;
+		cell[4].unknown = cell[5].unknown = !r->count;
 		cell[5].value = r->max_ns;
 		cell[6].value = r->failed;
 		cell[7].text = is ? af_does_text(is->does) : "";

@@ -126,8 +126,14 @@ static void devices_work(void *self, const struct af_world *w, const struct af_w
 	const struct devices_place *place = devices_place(d, w, is);
 	struct device_row *row = &d->rows[place->row - 1];
 	struct device_busy *busy = &d->busy[place->busy - 1];
-	row->count++;
 	row->time_ns += ns;
+	busy->work_ns += ns;
+	if (ns)
+		af_busy_add(&busy->busy, work.start_ns, work.end_ns);
+	if (work.aside)
+		return;
+	row->count++;
+	busy->count++;
 	row->bytes += w->shapes[work.shape].is.bytes;
 	if (work.end_ns && ns < row->min_ns)
 		row->min_ns = ns;
@@ -136,10 +142,6 @@ static void devices_work(void *self, const struct af_world *w, const struct af_w
 		row->shape = work.shape;
 		row->config = w->shapes[work.shape].config;
 	}
-	busy->work_ns += ns;
-	busy->count++;
-	if (ns)
-		af_busy_add(&busy->busy, work.start_ns, work.end_ns);
 	row_wait(row, w, &work);
 }
 
@@ -281,7 +283,8 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 		c[1].value = r->time_ns;
 		c[2].value = af_facts_ratio(r->time_ns, all, 1e4);
 		c[3].value = r->count;
-		c[4].value = r->time_ns / r->count;
+		c[4].value = r->count ? r->time_ns / r->count : 0;
+		c[4].unknown = c[5].unknown = c[6].unknown = !r->count;
 		c[5].value = r->min_ns == UINT64_MAX ? 0 : r->min_ns;
 		c[6].value = r->max_ns;
 		c[7].value = r->nr_waits ? r->wait_ns / r->nr_waits : 0;

@@ -111,14 +111,16 @@ void flame_work_add(struct flame_work *f, const struct af_world *w, const struct
 	}
 	struct flame_job *job = &f->jobs[*slot];
 	job->time_ns += af_work_busy_ns(work);
+	if (work->aside)
+		return;
 	job->count++;
 	job->bytes += w->shapes[work->shape].is.bytes;
 }
 
 static uint32_t job_has(const struct flame_job *j)
 {
-	return (uint32_t) !!j->time_ns << AF_WEIGHT_TIME | 1 << AF_WEIGHT_COUNT |
-	       (uint32_t) !!j->bytes << AF_WEIGHT_BYTES;
+	return (uint32_t) !!j->time_ns << AF_WEIGHT_TIME |
+	       (uint32_t) !!j->count << AF_WEIGHT_COUNT | (uint32_t) !!j->bytes << AF_WEIGHT_BYTES;
 }
 
 uint32_t flame_work_has(const struct flame_work *f)

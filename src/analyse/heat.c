@@ -99,8 +99,10 @@ static void heat_sample(void *self, const struct af_world *w, const struct af_sa
 	heat_bins_add(&h->cells, start_ns, at_ns, AF_HEAT_CELLS);
 	if (!s->aside)
 		count_add(h, cell_of(h, at_ns));
+	const struct heat_piece piece = {
+	    .at = &s->at, .start_ns = start_ns, .end_ns = at_ns, .aside = s->aside};
 	if (asked->interval_ns)
-		heat_intervals_add(h, asked, &s->at, 0, start_ns, at_ns);
+		heat_intervals_add(h, asked, &piece);
 }
 
 static void heat_work(void *self, const struct af_world *w, const struct af_work *work)
@@ -119,9 +121,12 @@ static void heat_work(void *self, const struct af_world *w, const struct af_work
 	heat_until(h, asked, end_ns);
 	heat_bins_add(&h->series, start_ns, end_ns, SERIES);
 	heat_bins_add(&h->cells, start_ns, end_ns, AF_HEAT_CELLS);
-	count_add(h, start_ns / h->cells.each_ns);
+	if (!work->aside)
+		count_add(h, start_ns / h->cells.each_ns);
+	const struct heat_piece piece = {
+	    .shape = work->shape, .start_ns = start_ns, .end_ns = end_ns, .aside = work->aside};
 	if (asked->interval_ns)
-		heat_intervals_add(h, asked, NULL, work->shape, start_ns, end_ns);
+		heat_intervals_add(h, asked, &piece);
 }
 
 static void heat_finish(void *self, const struct af_world *w, struct af_results *out)

@@ -17,22 +17,21 @@ static bool intervals_room(struct heat *h, uint64_t last)
 	return true;
 }
 
-void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struct af_place *at,
-                        uint32_t shape, uint64_t start_ns, uint64_t end_ns)
+void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struct heat_piece *is)
 {
-	uint64_t first = start_ns / asked->interval_ns;
-	uint64_t last = (end_ns ? end_ns - 1 : 0) / asked->interval_ns;
-	uint32_t what = at ? af_places_number(&h->places, at) : shape;
+	uint64_t first = is->start_ns / asked->interval_ns;
+	uint64_t last = (is->end_ns ? is->end_ns - 1 : 0) / asked->interval_ns;
+	uint32_t what = is->at ? af_places_number(&h->places, is->at) : is->shape;
 
 	if (last >= AF_HEAT_INTERVALS)
 		last = AF_HEAT_INTERVALS - 1;
 	if (first > last || !intervals_room(h, last))
 		return;
-	h->intervals[at ? last : first].count++;
+	h->intervals[is->at ? last : first].count += !is->aside;
 	for (uint64_t i = first; i <= last; i++) {
 		uint64_t from_ns = i * asked->interval_ns, to_ns = from_ns + asked->interval_ns;
-		from_ns = from_ns > start_ns ? from_ns : start_ns;
-		to_ns = to_ns < end_ns ? to_ns : end_ns;
+		from_ns = from_ns > is->start_ns ? from_ns : is->start_ns;
+		to_ns = to_ns < is->end_ns ? to_ns : is->end_ns;
 		h->intervals[i].ns += to_ns - from_ns;
 		*af_map_at(&h->by_what, i << 32 | what, NULL) += to_ns - from_ns;
 	}

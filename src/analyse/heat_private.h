@@ -51,10 +51,15 @@ struct heat {
 	uint32_t nr_intervals, cap_intervals;
 };
 
-/* A sample of @at or, NULL, work of @shape, from @start_ns to @end_ns; its moment is its end or,
- * of work, its start. */
-void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struct af_place *at,
-                        uint32_t shape, uint64_t start_ns, uint64_t end_ns);
+/* A sample of a place or, NULL, work of a shape. Its moment is its end or, of work, its start. */
+struct heat_piece {
+	const struct af_place *at;
+	uint32_t shape;
+	bool aside; /* the moment is not within what is asked for */
+	uint64_t start_ns, end_ns;
+};
+
+void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struct heat_piece *is);
 
 /* The tables. */
 void heat_tables(struct heat *h, const struct af_world *w, struct af_results *out);

@@ -56,7 +56,7 @@ void idle_call(struct idle *i, const struct af_call *call)
 }
 
 static void idle_wait_add(struct idle *i, const struct af_wait *wait, uint32_t state,
-                          uint64_t end_ns, uint64_t ns)
+                          uint64_t start_ns, uint64_t ns)
 {
 	struct idle_thread *t = idle_thread(i, wait->at.process, wait->tid);
 
@@ -64,8 +64,8 @@ static void idle_wait_add(struct idle *i, const struct af_wait *wait, uint32_t s
 		return;
 	AF_GROW(t->waits, t->nr_waits, t->cap_waits);
 	t->waits[t->nr_waits++] = (struct af_span){
-	    .start_ns = end_ns - ns,
-	    .end_ns = end_ns,
+	    .start_ns = start_ns,
+	    .end_ns = start_ns + ns,
 	    .place = af_places_number(&i->places, &wait->at),
 	    .what = state,
 	};
@@ -80,12 +80,9 @@ static uint64_t shorter(uint64_t a, uint64_t b)
 
 void idle_wait(struct idle *i, const struct af_wait *wait, uint64_t time_ns)
 {
-	uint64_t queued_ns = shorter(wait->queued_ns, time_ns);
-	uint64_t woken_ns = time_ns - queued_ns;
-
 	idle_now(i, time_ns);
-	idle_wait_add(i, wait, wait->state, woken_ns, shorter(wait->blocked_ns, woken_ns));
-	idle_wait_add(i, wait, AF_STATE_RUNNABLE, time_ns, queued_ns);
+	idle_wait_add(i, wait, wait->state, wait->blocked_at_ns, wait->blocked_ns);
+	idle_wait_add(i, wait, AF_STATE_RUNNABLE, wait->queued_at_ns, wait->queued_ns);
 }
 
 void idle_tick(struct idle *i, const struct af_sample *s)
@@ -378,7 +375,7 @@ static void pass_event(void *self, const struct af_world *w, const struct af_eve
 
 	if (af_wait_read(w, ev, &wait))
 		idle_wait(self, &wait, ev->time_ns);
-	else if (af_call_read(w, ev, &call))
+	else if (af_call_read(w, ev, &call) && af_within_call(&w->within, &call))
 		idle_call(self, &call);
 	idle_settle(self, w);
 }

@@ -54,13 +54,15 @@ static void tally_event(void *self, const struct af_world *w, const struct af_ev
 	/* One with a number is a CALL, too. */
 	if (af_call_seen_read(w, ev, &call) && !call.correlation)
 		tally_row(self, call.process, call.function, call.path, TALLY_SEEN)->count++;
-	if (!af_call_read(w, ev, &call))
+	if (!af_call_read(w, ev, &call) || !af_within_call(&w->within, &call))
 		return;
 	struct tally_row *row = tally_row(self, call.process, call.function, call.path, 0);
 	uint64_t ns = call.end_ns - call.start_ns;
+	row->time_ns += ns;
+	if (call.aside)
+		return;
 	row->count++;
 	row->failed += call.status != 0;
-	row->time_ns += ns;
 	row->min_ns = ns < row->min_ns ? ns : row->min_ns;
 	row->max_ns = ns > row->max_ns ? ns : row->max_ns;
 }
@@ -69,7 +71,7 @@ static void tally_work(void *self, const struct af_world *w, const struct af_wor
 {
 	uint32_t op = work->shape ? w->shapes[work->shape].is.op : 0;
 
-	if (work->api != AF_API_OPENCL || !op || !work->launched)
+	if (work->api != AF_API_OPENCL || !op || !work->launched || work->aside)
 		return;
 	struct tally_row *row = tally_row(self, work->process, 0, 0, op);
 	row->count++;
@@ -109,7 +111,8 @@ static void tally_cells(const struct tally_row *r, const struct af_world *w, str
 	c[4].value = r->count;
 	c[6].value = r->op ? 0 : r->min_ns;
 	c[7].value = r->max_ns;
-	c[2].unknown = c[3].unknown = c[5].unknown = c[6].unknown = c[7].unknown = r->op != 0;
+	c[2].unknown = c[3].unknown = r->op != 0;
+	c[5].unknown = c[6].unknown = c[7].unknown = r->op || !r->count;
 	c[8].value = r->failed;
 	c[9].text = is ? af_does_text(is->does) : "";
 	c[10].text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";

@@ -110,9 +110,9 @@ static uint32_t wait_stack(struct af_timeline *t, const struct af_wait *wait, ui
 }
 
 static void wait_put(struct af_timeline *t, const struct af_wait *wait, uint32_t state,
-                     uint64_t end_ns, uint64_t ns)
+                     uint64_t start_ns, uint64_t ns)
 {
-	uint64_t start_ns = ns < end_ns ? end_ns - ns : 0;
+	uint64_t end_ns = start_ns + ns;
 
 	if (!ns || !timeline_wants(t, start_ns, end_ns))
 		return;
@@ -133,9 +133,8 @@ void timeline_wait(struct af_timeline *t, const struct af_event *ev)
 
 	if (!af_wait_read(&t->world, ev, &wait))
 		return;
-	uint64_t woken_ns = wait.queued_ns < ev->time_ns ? ev->time_ns - wait.queued_ns : 0;
-	wait_put(t, &wait, wait.state, woken_ns, wait.blocked_ns);
-	wait_put(t, &wait, AF_STATE_RUNNABLE, ev->time_ns, wait.queued_ns);
+	wait_put(t, &wait, wait.state, wait.blocked_at_ns, wait.blocked_ns);
+	wait_put(t, &wait, AF_STATE_RUNNABLE, wait.queued_at_ns, wait.queued_ns);
 }
 
 void timeline_lost(struct af_timeline *t, const struct af_event *ev)

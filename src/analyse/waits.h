@@ -10,9 +10,11 @@
 struct af_wait {
 	struct af_place at;
 	uint32_t tid;
-	uint32_t state; /* enum af_thread_state */
-	uint64_t blocked_ns, queued_ns;
-	uint64_t wake; /* 0: not recorded */
+	uint32_t state;                       /* enum af_thread_state */
+	uint64_t blocked_ns, queued_ns;       /* of these what is within: within.h */
+	uint64_t blocked_at_ns, queued_at_ns; /* when that begins */
+	bool blocked_aside, queued_aside;     /* they began before the time that is asked for */
+	uint64_t wake;                        /* 0: not recorded */
 };
 
 /* False when @ev is no OFFCPU, or malformed. A state that this version does not know is

@@ -81,7 +81,7 @@ static void wakers_event(void *self, const struct af_world *w, const struct af_e
 		k->any = true;
 	struct wakers_sum *sum = wakers_sum(k, &wait, cause.what);
 	sum->blocked_ns += wait.blocked_ns;
-	sum->count++;
+	sum->count += !wait.blocked_aside;
 }
 
 /* Making the tree: what one place, or one name, has become is asked for again and again. */

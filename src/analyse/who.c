@@ -53,7 +53,7 @@ static void who_event(void *self, const struct af_world *w, const struct af_even
 	struct who_use *use = who_use(who, wait.at.process, wait.tid);
 	use->blocked_ns += wait.blocked_ns;
 	use->queued_ns += wait.queued_ns;
-	use->waits++;
+	use->waits += !wait.blocked_aside;
 }
 
 void who_use_add(struct who_use *to, const struct who_use *u)

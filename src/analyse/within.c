@@ -34,6 +34,18 @@ bool af_within_moment(const struct af_within *in, uint64_t time_ns)
 	return !in->to_ns || (time_ns > in->from_ns && time_ns <= in->to_ns);
 }
 
+bool af_within_began(const struct af_within *in, uint64_t start_ns)
+{
+	return !in->to_ns || (start_ns >= in->from_ns && start_ns < in->to_ns);
+}
+
+/* Does what lasts from @start_ns to @end_ns reach into the time? */
+static bool within_reaches(const struct af_within *in, uint64_t start_ns, uint64_t end_ns)
+{
+	return !in->to_ns ||
+	       (start_ns < in->to_ns && (start_ns >= in->from_ns || end_ns > in->from_ns));
+}
+
 static bool thread_asked(const struct af_within *in, uint32_t tid)
 {
 	return !in->asked || !in->asked->tid || in->asked->tid == tid;
@@ -67,12 +79,25 @@ bool af_within_work(const struct af_within *in, const struct af_world *w, struct
 	if (!af_work_place(w, &placed, NULL) || !placed.start_ns)
 		return false;
 	uint64_t start_ns = placed.start_ns, end_ns = start_ns + af_work_busy_ns(&placed);
-	if (start_ns >= in->to_ns || (end_ns <= in->from_ns && start_ns <= in->from_ns))
+	if (!within_reaches(in, start_ns, end_ns))
 		return false;
+	work->aside = !af_within_began(in, start_ns);
 	if (start_ns < in->from_ns)
 		work->start_ns += in->from_ns - start_ns;
 	if (end_ns > in->to_ns)
 		work->end_ns -= end_ns - in->to_ns;
+	return true;
+}
+
+bool af_within_call(const struct af_within *in, struct af_call *call)
+{
+	if (!within_reaches(in, call->start_ns, call->end_ns))
+		return false;
+	call->aside = !af_within_began(in, call->start_ns);
+	if (in->to_ns && call->start_ns < in->from_ns)
+		call->start_ns = in->from_ns;
+	if (in->to_ns && call->end_ns > in->to_ns)
+		call->end_ns = in->to_ns;
 	return true;
 }
 
@@ -85,6 +110,7 @@ bool af_within_event(const struct af_within *in, const struct af_event *ev)
 		return !in->to_ns && (!in->asked || (!in->asked->tid && !in->asked->device));
 	case AF_KIND_CALL:
 	case AF_KIND_CALL_LONG:
+		return thread_asked(in, ev->tid);
 	case AF_KIND_CALL_SEEN:
 		return thread_asked(in, ev->tid) && af_within_moment(in, ev->time_ns);
 	case AF_KIND_OVERHEAD:
@@ -95,7 +121,7 @@ bool af_within_event(const struct af_within *in, const struct af_event *ev)
 		if (!in->to_ns)
 			return true;
 		uint64_t ns = wait.blocked_ns + wait.queued_ns;
-		return af_within_ns(in, ns < ev->time_ns ? ev->time_ns - ns : 0, ev->time_ns);
+		return within_reaches(in, ns < ev->time_ns ? ev->time_ns - ns : 0, ev->time_ns);
 	default:
 		return true;
 	}

@@ -31,6 +31,7 @@ struct af_work {
 	uint32_t node;     /* w->nodes: the definition that held at the call, 0 for none */
 	uint32_t doing;    /* of w->doings: what the caller said it was doing, 0 nothing */
 	uint64_t call_start_ns, call_end_ns; /* on the trace's clock; OpenCL: both the same */
+	bool aside; /* it began before the time that is asked for, and is no launch in it */
 
 	/* From here on by match.c. */
 	uint32_t matched;   /* function of the world: a call seen from outside that is this one's by
@@ -47,6 +48,7 @@ struct af_call {
 	uint32_t correlation;
 	int32_t status; /* 0, or the runtime's error */
 	uint64_t start_ns, end_ns;
+	bool aside; /* as of work: by af_within_call() */
 };
 
 /* False when @ev is not device work, or malformed. @w has seen @ev. */

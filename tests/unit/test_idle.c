@@ -250,10 +250,14 @@ static void of_many_gaps_the_longest_are_kept(void **state)
 	fixture_close(&f);
 }
 
-static void waits_longer_than_the_time_there_was_begin_with_it(void **state)
+static void a_wait_is_blocked_and_then_waits_for_its_turn(void **state)
 {
-	const struct af_wait wait = {
-	    .at = {1, 4, 0}, .tid = 7, .blocked_ns = UINT64_MAX, .queued_ns = 30};
+	const struct af_wait wait = {.at = {1, 4, 0},
+	                             .tid = 7,
+	                             .blocked_ns = 60,
+	                             .queued_ns = 30,
+	                             .blocked_at_ns = 10,
+	                             .queued_at_ns = 70};
 	struct fixture f;
 
 	(void)state;
@@ -261,8 +265,9 @@ static void waits_longer_than_the_time_there_was_begin_with_it(void **state)
 	idle_wait(&f.i, &wait, 100);
 	const struct idle_thread *t = idle_thread(&f.i, 1, 7);
 	assert_int_equal(t->nr_waits, 2);
-	assert_int_equal(t->waits[0].start_ns, 0);
+	assert_int_equal(t->waits[0].start_ns, 10);
 	assert_int_equal(t->waits[0].end_ns, 70);
+	assert_int_equal(t->waits[1].start_ns, 70);
 	assert_int_equal(t->waits[1].end_ns, 100);
 	fixture_close(&f);
 }
@@ -372,7 +377,7 @@ int main(void)
 	    cmocka_unit_test(a_call_that_waits_for_its_own_work_drains_the_device),
 	    cmocka_unit_test(no_time_is_no_gap),
 	    cmocka_unit_test(of_many_gaps_the_longest_are_kept),
-	    cmocka_unit_test(waits_longer_than_the_time_there_was_begin_with_it),
+	    cmocka_unit_test(a_wait_is_blocked_and_then_waits_for_its_turn),
 	    cmocka_unit_test(overlapping_work_is_busy_once),
 	    cmocka_unit_test(what_is_long_past_is_settled_and_forgotten),
 	    cmocka_unit_test(what_was_explained_of_one_device_is_copied_to_another),

@@ -169,9 +169,11 @@ def _():
         ("waits", [10, 25, 33]),
     ):
         for view in ("cpu", "gpu", "all"):
-            for weight in ("time", "samples", "off-cpu"):
+            for weight in ("time", "samples", "count", "bytes", "off-cpu"):
                 options = ["--view", view, "-w", weight]
-                whole, parts = folded(name, *options), {}
+                # A launch of "cuda" has no times: it is in no piece.
+                all_of_it = ["--to", "1h"] if (name, weight) == ("cuda", "count") else []
+                whole, parts = folded(name, *options, *all_of_it), {}
                 for piece in pieces(ends):
                     for stack, value in folded(name, *options, *piece).items():
                         parts[stack] = parts.get(stack, 0) + value
@@ -182,6 +184,48 @@ def _():
                     # Three are of a window whose time the trace does not have.
                     parts += 3 if (name, weight) == ("insns", "samples") else 0
                 equal(parts, whole, "%s %s %s" % (name, view, weight))
+
+
+SUMS = {
+    "kernels": (("Kernel", "Device"), ("Time", "Calls")),
+    "copies": (("Operation", "Device"), ("Time", "Calls", "Bytes")),
+    "devices": (("Device",), ("Added up", "Pieces of work")),
+    "calls": (("Function",), ("Time", "Calls", "Failed")),
+    "blocked": (("Path", "State"), ("Time", "Waits")),
+    "calls_seen": (("Function",), ("Calls",)),
+}
+
+
+def sums(name, *options):
+    """(table, row, column) → value, of what adds up in a report."""
+    found = {}
+    text = run("report", "--json", "--limit", "0", *options, trace(name))
+    for table in json.loads(text)["tables"]:
+        keys, columns = SUMS.get(table["name"], ((), ()))
+        titles = [c["title"] for c in table["columns"]]
+        for row in table["rows"] if keys else []:
+            key = tuple(row[titles.index(k)] for k in keys)
+            for column in set(columns) & set(titles):
+                at = (table["name"], key, column)
+                found[at] = found.get(at, 0) + (row[titles.index(column)] or 0)
+    return {at: value for at, value in found.items() if value}
+
+
+@case("so do launches, calls and waits of tables, wherever the times cut them")
+def _():
+    seen = set()
+    for name, spans in (("cuda", 4000), ("idle", 3300), ("mixed", 3000), ("waits", 60),
+                        ("family", 5000), ("gpu", 4000)):
+        whole = sums(name, "--to", "1h")
+        for parts in (2, 3, 7):
+            together = {}
+            for piece in pieces([spans * k // parts for k in range(1, parts)]):
+                for at, value in sums(name, *piece).items():
+                    together[at] = together.get(at, 0) + value
+            equal(together, whole, "%s in %d" % (name, parts))
+        seen |= {(table, column) for table, _, column in whole}
+    note(", ".join(sorted("%s: %s" % at for at in seen)))
+    expect({("kernels", "Calls"), ("calls", "Calls"), ("blocked", "Waits")} <= seen, seen)
 
 
 @case("a page of a time has the slices and the trees of that time")
