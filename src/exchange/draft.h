@@ -43,6 +43,11 @@ enum af_draft_slice_kind {
 	AF_DRAFT_RANGE = 2,                  /* RANGE, no frame */
 	AF_DRAFT_CALL = 3,                   /* CALL of a device API; its name is the function's */
 	AF_DRAFT_SPAN = 4, /* RANGE and frame: the time that no inner one has is its own */
+	/* Of no length: a RANGE that begins, and that ends where the thread and domain may be
+	 * others; external is its number. A moment. */
+	AF_DRAFT_START = 5,
+	AF_DRAFT_END = 6,
+	AF_DRAFT_MARK = 7,
 };
 
 /* Why something could not be used: D(NAME, what is counted). */
@@ -82,8 +87,8 @@ struct af_draft_slice {
 	uint32_t name;        /* of names */
 	uint32_t thread;      /* index, 24 bits; kind above */
 	uint32_t correlation; /* of a call, 0: none; of a range, its domain, of names */
-	/* Id of an operator, 0: none. Of a call the stack that it is known to come from, 0: what it
-	 * is in. Of spans at one time, the inner one's is greater. */
+	/* Id of an operator, 0: none; of a range, see above. Of a call the stack that it is known
+	 * to come from, 0: what it is in. Of spans at one time, the inner one's is greater. */
 	uint32_t external;
 };
 

@@ -27,7 +27,8 @@ struct sweep {
 	uint32_t nr;
 	struct open_slice open[OPEN_MAX];
 	uint64_t since_ns; /* the time of spans is given out up to here */
-	/* Ranges nest in each other only: one begins in the function that opens it, and goes on. */
+	/* Ranges nest in those of their domain only: one begins in the function that opens it, and
+	 * goes on. The last ends first. */
 	uint32_t nr_ranges;
 	struct open_range {
 		uint64_t end_ns;
@@ -53,11 +54,10 @@ static int compare(uint64_t a, uint64_t b)
 /* By thread and time, outer ones first: of equal ones ranges, Python, operators, calls. */
 static int slice_order(const void *a, const void *b)
 {
-	static const uint8_t rank[] = {[AF_DRAFT_RANGE] = 0,
-	                               [AF_DRAFT_SPAN] = 1,
-	                               [AF_DRAFT_FUNCTION] = 2,
-	                               [AF_DRAFT_OP] = 3,
-	                               [AF_DRAFT_CALL] = 4};
+	static const uint8_t rank[] = {
+	    [AF_DRAFT_RANGE] = 0, [AF_DRAFT_SPAN] = 1,  [AF_DRAFT_FUNCTION] = 2, [AF_DRAFT_OP] = 3,
+	    [AF_DRAFT_CALL] = 4,  [AF_DRAFT_START] = 5, [AF_DRAFT_MARK] = 6,     [AF_DRAFT_END] = 7,
+	};
 	const struct af_draft_slice *x = a, *y = b;
 	int d = compare(thread_of(x), thread_of(y));
 
@@ -69,7 +69,7 @@ static int slice_order(const void *a, const void *b)
 		d = compare(rank[kind_of(x)], rank[kind_of(y)]);
 	if (!d)
 		d = compare(x->correlation, y->correlation);
-	if (!d && kind_of(x) == AF_DRAFT_SPAN)
+	if (!d && kind_of(x) >= AF_DRAFT_SPAN)
 		d = compare(x->external, y->external);
 	return d ? d : compare(x->name, y->name);
 }
@@ -100,6 +100,18 @@ static void write_range(struct sweep *s, enum af_range_edge edge, uint64_t time_
 	struct af_ev_range range = {.edge = edge};
 
 	draft_put(s->w, AF_KIND_RANGE, time_ns, &range, sizeof range, domain, name);
+}
+
+static void write_edge(struct sweep *s, const struct af_draft_slice *slice)
+{
+	static const uint8_t edges[] = {[AF_DRAFT_START] = AF_RANGE_START,
+	                                [AF_DRAFT_END] = AF_RANGE_END,
+	                                [AF_DRAFT_MARK] = AF_RANGE_MARK};
+	const struct af_strtab *names = &s->w->draft->names;
+	struct af_ev_range range = {.edge = edges[kind_of(slice)], .range = slice->external};
+
+	draft_put(s->w, AF_KIND_RANGE, slice->start_ns, &range, sizeof range,
+	          af_strtab_get(names, slice->correlation), af_strtab_get(names, slice->name));
 }
 
 static void write_call(struct sweep *s, const struct open_slice *o)
@@ -174,25 +186,37 @@ static void sweep_to(struct sweep *s, uint64_t time_ns)
 	}
 }
 
+/* When the range ends that one of @domain is in. */
+static uint64_t range_outer(const struct sweep *s, const char *domain)
+{
+	for (uint32_t i = s->nr_ranges; i-- > 0;)
+		if (!strcmp(s->ranges[i].domain, domain))
+			return s->ranges[i].end_ns;
+	return UINT64_MAX;
+}
+
 static void range_open(struct sweep *s, const struct af_draft_slice *slice)
 {
 	struct af_draft *d = s->w->draft;
 	uint64_t end_ns = slice->start_ns + slice->busy_ns;
+	const char *domain = kind_of(slice) != AF_DRAFT_RANGE ? "spans"
+	                     : slice->correlation ? af_strtab_get(&d->names, slice->correlation)
+	                                          : "PyTorch";
 
 	if (s->nr_ranges == OPEN_MAX) {
 		d->unused[AF_DRAFT_DEPTH_UNUSED]++;
 		return;
 	}
-	uint64_t outer_ns = s->nr_ranges ? s->ranges[s->nr_ranges - 1].end_ns : UINT64_MAX;
+	uint64_t outer_ns = range_outer(s, domain);
 	if (end_ns > outer_ns) {
 		d->unused[AF_DRAFT_OVERLAPS_UNUSED] +=
 		    kind_of(slice) == AF_DRAFT_RANGE && end_ns - outer_ns > ROUNDING_NS;
 		end_ns = outer_ns;
 	}
-	const char *domain = kind_of(slice) != AF_DRAFT_RANGE ? "spans"
-	                     : slice->correlation ? af_strtab_get(&d->names, slice->correlation)
-	                                          : "PyTorch";
-	s->ranges[s->nr_ranges++] = (struct open_range){end_ns, domain};
+	uint32_t at = s->nr_ranges++;
+	for (; at && s->ranges[at - 1].end_ns < end_ns; at--)
+		s->ranges[at] = s->ranges[at - 1];
+	s->ranges[at] = (struct open_range){end_ns, domain};
 	write_range(s, AF_RANGE_PUSH, slice->start_ns, domain,
 	            af_strtab_get(&d->names, slice->name));
 }
@@ -236,9 +260,11 @@ static void sweep_slice(struct sweep *s, const struct af_draft_slice *slice)
 	enum af_draft_slice_kind kind = kind_of(slice);
 
 	sweep_to(s, slice->start_ns);
-	if (kind == AF_DRAFT_RANGE) {
-		if (!s->dry)
+	if (kind == AF_DRAFT_RANGE || kind >= AF_DRAFT_START) {
+		if (kind == AF_DRAFT_RANGE && !s->dry)
 			range_open(s, slice);
+		else if (!s->dry)
+			write_edge(s, slice);
 		return;
 	}
 	struct open_slice o = {.slice = slice, .end_ns = slice->start_ns + slice->busy_ns};

@@ -14,10 +14,8 @@
 #include "exchange/import.h"
 #include "exchange/import_whole.h"
 
-enum { NSYS_GLOBAL_BITS = 24, NSYS_SPACE_SHIFT = 20, NVTX_DOMAIN = 75, NVTX_MARK = 34 };
-enum { NVTX_PUSH_POP = 59, NVTX_START_END = 60 };
+enum { NSYS_SPACE_SHIFT = 20 };
 #define NSYS_BYTES_MAX (UINT64_C(1) << 32)
-#define NSYS_ID_MASK ((INT64_C(1) << NSYS_GLOBAL_BITS) - 1)
 
 void nsys_table(struct import_nsys *in, const char *table, const char *order,
                 const char *const *columns,
@@ -94,6 +92,23 @@ bool nsys_times(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t
 	return true;
 }
 
+bool nsys_time(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t *time_ns)
+{
+	int64_t time;
+
+	if (!sqlite_has(rows, 0)) {
+		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		return false;
+	}
+	if (__builtin_add_overflow(sqlite_int(rows, 0, -1), (int64_t)in->epoch_ns, &time) ||
+	    time < 0) {
+		in->draft->unused[AF_DRAFT_TIMES_UNUSED]++;
+		return false;
+	}
+	*time_ns = (uint64_t)time;
+	return true;
+}
+
 static void take_string(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	size_t len;
@@ -146,54 +161,6 @@ static void take_thread_name(struct import_nsys *in, const struct sqlite_rows *r
 		d->processes[*process].exe = name;
 }
 
-static const char *const nvtx_columns[] = {"start",  "end",       "eventType", "text",
-                                           "textId", "globalTid", "domainId",  NULL};
-
-static uint32_t nvtx_text(struct import_nsys *in, const struct sqlite_rows *rows)
-{
-	size_t len;
-	const char *text = sqlite_text(rows, 3, &len);
-
-	return len ? af_draft_text(in->draft, text, len) : nsys_string(in, rows, 4);
-}
-
-static uint64_t nvtx_domain(const struct sqlite_rows *rows)
-{
-	uint64_t pid = (uint64_t)(sqlite_int(rows, 5, 0) >> NSYS_GLOBAL_BITS & NSYS_ID_MASK);
-
-	return pid << 32 | (uint32_t)sqlite_int(rows, 6, 0);
-}
-
-static void take_domain(struct import_nsys *in, const struct sqlite_rows *rows)
-{
-	if (sqlite_int(rows, 2, -1) == NVTX_DOMAIN)
-		*af_map_at(&in->domains, nvtx_domain(rows), NULL) = nvtx_text(in, rows);
-}
-
-/* Ranges that were pushed, and those that began on one thread: they nest there as far as they can.
- */
-static void take_nvtx(struct import_nsys *in, const struct sqlite_rows *rows)
-{
-	int64_t type = sqlite_int(rows, 2, -1);
-	struct af_draft_slice s = {.thread = UINT32_MAX};
-
-	in->draft->unused[AF_DRAFT_OTHER_UNUSED] += type == NVTX_MARK;
-	if (type != NVTX_PUSH_POP && type != NVTX_START_END)
-		return;
-	s.name = nvtx_text(in, rows);
-	if (!sqlite_has(rows, 5)) {
-		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
-		return;
-	}
-	if (!nsys_times(in, rows, &s.start_ns, &s.busy_ns))
-		return;
-	const uint64_t *domain = af_map_get(&in->domains, nvtx_domain(rows));
-	s.correlation = domain && *domain ? (uint32_t)*domain : af_draft_name(in->draft, "NVTX", 4);
-	s.thread = nsys_thread(in, sqlite_int(rows, 5, 0));
-	if (s.thread != UINT32_MAX)
-		af_draft_slice(in->draft, AF_DRAFT_RANGE, &s);
-}
-
 static void take_device(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	int64_t id = sqlite_int(rows, 1, sqlite_int(rows, 0, -1));
@@ -220,7 +187,8 @@ static void take_unused(void *arg, const char *table, uint64_t nr_rows)
 	                                   "COMPOSITE_EVENTS",
 	                                   "PROCESSES",
 	                                   "ThreadNames",
-	                                   "PROCESS_STREAMS"};
+	                                   "ProcessStreams",
+	                                   "UnwindMethodType"};
 	static const char *const about[] = {"ENUM_",   "TARGET_INFO_",   "META_DATA_",
 	                                    "sqlite_", "ANALYSIS_",      "DIAGNOSTIC_",
 	                                    "EXPORT_", "OSRT_CALLCHAINS"};
@@ -245,8 +213,7 @@ static void tables_read(struct import_nsys *in)
 	nsys_table(in, "TARGET_INFO_SESSION_START_TIME", NULL,
 	           (const char *const[]){"utcEpochNs", NULL}, take_epoch);
 	nsys_cuda(in);
-	nsys_table(in, "NVTX_EVENTS", NULL, nvtx_columns, take_domain);
-	nsys_table(in, "NVTX_EVENTS", NULL, nvtx_columns, take_nvtx);
+	nsys_nvtx(in);
 	nsys_samples(in);
 	nsys_table(in, "PROCESSES", NULL, (const char *const[]){"globalPid", "name", NULL},
 	           take_process);

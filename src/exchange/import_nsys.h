@@ -11,6 +11,9 @@
 #include "exchange/draft.h"
 #include "exchange/sqlite_read.h"
 
+enum { NSYS_GLOBAL_BITS = 24 };
+#define NSYS_ID_MASK ((INT64_C(1) << NSYS_GLOBAL_BITS) - 1)
+
 struct import_nsys {
 	struct af_draft *draft;
 	struct sqlite_db *db;
@@ -22,6 +25,7 @@ struct import_nsys {
 	struct af_map chains;         /* of calls: id → stack */
 	struct nsys_samples *samples; /* while these are read */
 	struct af_map domains;        /* of NVTX: process and id → name */
+	uint32_t nr_started;          /* ranges of NVTX that begin and end by themselves */
 	struct af_buf unused;         /* tables, with their rows */
 	char *complaint;
 	size_t complaint_size;
@@ -40,9 +44,13 @@ void nsys_main_thread(struct import_nsys *in, int64_t global_pid);
 /* Columns 0 and 1 as times of the trace. False, and counted: they cannot be. */
 bool nsys_times(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t *start_ns,
                 uint64_t *busy_ns);
+/* Column 0 alone. */
+bool nsys_time(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t *time_ns);
 
 /* Stacks of CUDA calls, then those, then what devices did. */
 void nsys_cuda(struct import_nsys *in);
+/* Ranges and marks that the program named. */
+void nsys_nvtx(struct import_nsys *in);
 /* Samples of threads, with their stacks. */
 void nsys_samples(struct import_nsys *in);
 

@@ -1,40 +1,9 @@
 /* Nsight Systems' export: calls of CUDA with their stacks, and what devices did for them. */
-#include <stdio.h>
 #include <string.h>
 
 #include "exchange/import_nsys.h"
 
 enum { DEVICES_MAX = 4096, OWN_FRAMES = 16 };
-
-const char *const nsys_chain_columns[] = {"id",         "symbol",     "module", "kernelMode",
-                                          "unresolved", "stackDepth", NULL};
-
-/* What nobody named goes by its file, as addresses would make a function of each. */
-static uint32_t frame_unnamed(struct import_nsys *in, uint32_t module)
-{
-	const char *path = af_strtab_get(&in->draft->names, module), *slash = strrchr(path, '/');
-	char text[512];
-
-	snprintf(text, sizeof text, "[%s: no symbol]",
-	         !*path              ? "unknown"
-	         : slash && slash[1] ? slash + 1
-	                             : path);
-	return af_draft_name(in->draft, text, strlen(text));
-}
-
-void nsys_chain_add(struct import_nsys *in, struct af_map *stacks, const struct sqlite_rows *rows)
-{
-	struct af_draft_frame_of frame = {.name = nsys_string(in, rows, 1),
-	                                  .module = nsys_string(in, rows, 2)};
-	int64_t id = sqlite_int(rows, 0, -1);
-	bool fresh;
-
-	if (sqlite_int(rows, 4, 0) || !frame.name)
-		frame.name = frame_unnamed(in, frame.module);
-	frame.kind = sqlite_int(rows, 3, 0) ? AF_DRAFT_KERNEL : AF_DRAFT_NATIVE;
-	uint64_t *stack = af_map_at(stacks, (uint64_t)id, &fresh);
-	*stack = af_draft_node_of(in->draft, fresh ? 0 : (uint32_t)*stack, &frame);
-}
 
 static void take_chain(struct import_nsys *in, const struct sqlite_rows *rows)
 {

@@ -1,6 +1,7 @@
 /*
- * Nsight Systems' export: samples of threads. How often they were taken the file does not say, so a
- * sample weighs what lies between two of a thread in most cases.
+ * Nsight Systems' export: samples of threads. A sample weighs what lies between two of a thread in
+ * most cases: the period that newer files tell is of time or of cycles, and is taken where it is
+ * about that. Stacks are unwound for one sample in some; the others have their innermost frame.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +9,15 @@
 #include "base/arena.h"
 #include "exchange/import_nsys.h"
 
-enum { GAPS_MAX = 1 << 20 };
+enum { GAPS_MAX = 1 << 20, PERIOD_OFF = 20 /* that part of it */ };
 
 struct nsys_samples {
 	struct af_map stacks;  /* id → stack */
 	struct af_map last_ns; /* of a thread */
 	uint64_t *gaps;
 	uint64_t nr_gaps, cap_gaps;
-	uint64_t first; /* of the draft's samples */
+	uint64_t first;     /* of the draft's samples */
+	uint64_t period_ns; /* if it is of time; 0: not told */
 };
 
 static void take_chain(struct import_nsys *in, const struct sqlite_rows *rows)
@@ -38,18 +40,15 @@ static void gap_add(struct nsys_samples *s, uint32_t thread, uint64_t time_ns)
 static void take_sample(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	struct af_draft_sample sample = {.weight_ns = 1};
-	int64_t start = sqlite_int(rows, 0, -1), cpu = sqlite_int(rows, 3, 0);
+	int64_t cpu = sqlite_int(rows, 3, 0);
 
 	if (!sqlite_has(rows, 2)) {
 		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
 		return;
 	}
-	if (__builtin_add_overflow(start, (int64_t)in->epoch_ns, &start) || start < 0) {
-		in->draft->unused[AF_DRAFT_TIMES_UNUSED]++;
+	if (!nsys_time(in, rows, &sample.time_ns))
 		return;
-	}
 	const uint64_t *node = af_map_get(&in->samples->stacks, (uint64_t)sqlite_int(rows, 1, -1));
-	sample.time_ns = (uint64_t)start;
 	sample.node = node ? (uint32_t)*node : 0;
 	sample.cpu = cpu > 0 && cpu <= UINT32_MAX ? (uint32_t)cpu : 0;
 	sample.thread = nsys_thread(in, sqlite_int(rows, 2, 0));
@@ -57,6 +56,15 @@ static void take_sample(struct import_nsys *in, const struct sqlite_rows *rows)
 		return;
 	gap_add(in->samples, sample.thread, sample.time_ns);
 	af_draft_sample(in->draft, &sample);
+}
+
+static void take_period(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	size_t len;
+
+	if (strcmp(sqlite_text(rows, 0, &len), "LINUX_PERF_OPTIONS:SAMPLING_PERIOD"))
+		return;
+	in->samples->period_ns = strtoull(sqlite_text(rows, 1, &len), NULL, 10);
 }
 
 static int order(const void *a, const void *b)
@@ -74,13 +82,17 @@ static void samples_weigh(struct import_nsys *in, struct nsys_samples *s)
 		return;
 	if (s->nr_gaps)
 		qsort(s->gaps, s->nr_gaps, sizeof *s->gaps, order);
-	uint64_t weight_ns = s->nr_gaps ? s->gaps[s->nr_gaps / 2] : 0;
+	uint64_t gap_ns = s->nr_gaps ? s->gaps[s->nr_gaps / 2] : 0, weight_ns = gap_ns;
+	uint64_t off_ns = gap_ns > s->period_ns ? gap_ns - s->period_ns : s->period_ns - gap_ns;
+	if (off_ns <= s->period_ns / PERIOD_OFF)
+		weight_ns = s->period_ns;
 	for (uint64_t i = s->first; i < d->nr_samples; i++)
 		d->samples[i].weight_ns = weight_ns;
 	if (weight_ns)
-		af_draft_note(d, "import.weights",
-		              "a sample is %llu ns, as far as two of a thread mostly are apart",
-		              (unsigned long long)weight_ns);
+		af_draft_note(
+		    d, "import.weights", "a sample is %llu ns, %s", (unsigned long long)weight_ns,
+		    weight_ns == s->period_ns ? "the period that the file tells"
+					      : "as far as two of a thread mostly are apart");
 }
 
 void nsys_samples(struct import_nsys *in)
@@ -90,6 +102,8 @@ void nsys_samples(struct import_nsys *in)
 	s->first = in->draft->nr_samples;
 	in->samples = s;
 	nsys_table(in, "SAMPLING_CALLCHAINS", NSYS_CHAIN_ORDER, nsys_chain_columns, take_chain);
+	nsys_table(in, "META_DATA_CAPTURE", NULL, (const char *const[]){"name", "value", NULL},
+	           take_period);
 	nsys_table(in, "COMPOSITE_EVENTS", "start",
 	           (const char *const[]){"start", "id", "globalTid", "cpu", NULL}, take_sample);
 	in->samples = NULL;
