@@ -88,8 +88,9 @@ static bool rule_fill(struct af_frame_rules *r, Dwarf_Frame *frame, struct af_fr
 	for (uint8_t reg = 0; reg < AF_FRAME_REGISTERS; reg++) {
 		if (dwarf_frame_register(frame, reg, memory, &ops, &nr))
 			return false;
-		if (!nr && !ops)
-			continue; /* the same value */
+		/* libdw 0.188 has rax for rbx among those that stay by default. */
+		if (reg == AF_FRAME_RAX || (!nr && (!ops || reg == AF_FRAME_RBX)))
+			continue;
 		saved[rule->nr].reg = reg;
 		value_set(r, &saved[rule->nr++], ops, nr);
 	}

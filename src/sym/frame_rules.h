@@ -17,6 +17,7 @@
 #include "sym/elf_file.h"
 
 enum {
+	AF_FRAME_RAX = 0,
 	AF_FRAME_RBX = 3,
 	AF_FRAME_RBP = 6,
 	AF_FRAME_RSP = 7,
