@@ -118,6 +118,7 @@ bool timeline_of(const struct af_timeline *t, uint32_t process)
 bool timeline_wants(struct af_timeline *t, uint64_t start_ns, uint64_t end_ns)
 {
 	if (start_ns > t->to_ns || end_ns < t->from_ns ||
+	    !af_within_reaches(&t->world.within, start_ns, end_ns) ||
 	    (end_ns > start_ns && end_ns - start_ns < t->asked.min_ns)) {
 		t->all.outside++;
 		return false;
@@ -128,6 +129,16 @@ bool timeline_wants(struct af_timeline *t, uint64_t start_ns, uint64_t end_ns)
 	}
 	t->all.nr_slices++;
 	return true;
+}
+
+void timeline_cut(const struct af_timeline *t, struct af_slice *s)
+{
+	const struct af_within *in = &t->world.within;
+
+	if (in->to_ns && s->start_ns < in->from_ns)
+		s->start_ns = in->from_ns;
+	if (in->to_ns && s->end_ns > in->to_ns)
+		s->end_ns = in->to_ns;
 }
 
 uint32_t timeline_name(struct af_timeline *t, const char *text)

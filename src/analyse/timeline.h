@@ -10,6 +10,7 @@
 #ifndef AF_ANALYSE_TIMELINE_H
 #define AF_ANALYSE_TIMELINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analyse/slices.h"
@@ -39,10 +40,12 @@ enum af_timeline_part {
 struct af_timeline_asked {
 	uint32_t parts;          /* bits 1 << AF_TIMELINE_…; 0: all */
 	uint64_t from_ns, to_ns; /* since the trace began: what reaches into it; to 0: to its end */
+	bool cuts;               /* and only that part of it: within.h */
 	uint64_t min_ns;         /* leave out shorter slices, but no instants */
 	uint64_t limit;          /* most slices and points; 0: any number */
 	uint64_t process, pid;   /* only of these, UINT64_MAX: of any */
-	/* Samples and works add up to the trees that this asks for, and have the nodes of those as
+	/* Samples and works add up to the trees that this asks for, whose times cut all slices
+	 * instead of the times above, and have the nodes of those as
 	 * stacks; each sample is a slice unless it goes on where the same stack was. NULL: stacks
 	 * are those of calls, and samples are joined by function. */
 	const struct af_asked *trees;

@@ -37,6 +37,8 @@ void timeline_call(struct af_timeline *t, const struct af_event *ev)
 
 	if (!af_call_read(&t->world, ev, &call) && !af_call_seen_read(&t->world, ev, &call))
 		return;
+	if (!af_within_call(&t->world.within, &call))
+		return;
 	/* What the kernel saw of a call that the process itself tells of adds nothing. */
 	bool seen = ev->kind == AF_KIND_CALL_SEEN;
 	if ((seen && call.correlation) || !timeline_wants(t, call.start_ns, call.end_ns))
@@ -116,7 +118,7 @@ void timeline_work(void *timeline, const struct af_work *joined)
 
 	bool trees = t->asked.trees != NULL;
 
-	if (trees && !timeline_trees_work(t, &work))
+	if (!timeline_trees_work(t, &work))
 		return;
 	if (!work_place(t, &work) || !timeline_wants(t, work.start_ns, work.end_ns))
 		return;
@@ -207,7 +209,9 @@ void timeline_overhead(struct af_timeline *t, const struct af_event *ev)
 	    .end_ns = o.busy_ns < UINT64_MAX - start_ns ? start_ns + o.busy_ns : start_ns,
 	    .name = timeline_name(t, af_overhead_text(o.overhead)),
 	};
-	if (timeline_wants(t, s.start_ns, s.end_ns))
-		timeline_put(t, ROW_OVERHEAD, ev->process,
-		             &(struct timeline_row_id){.number = o.device}, &s);
+	if (!timeline_wants(t, s.start_ns, s.end_ns))
+		return;
+	timeline_cut(t, &s);
+	timeline_put(t, ROW_OVERHEAD, ev->process, &(struct timeline_row_id){.number = o.device},
+	             &s);
 }

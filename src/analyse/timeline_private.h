@@ -78,6 +78,9 @@ bool timeline_of(const struct af_timeline *t, uint32_t process);
 /* Is a slice wanted? Counts it as left out where it is not. Before its row is made. */
 bool timeline_wants(struct af_timeline *t, uint64_t start_ns, uint64_t end_ns);
 
+/* Cut one that is wanted, where the time that is asked for cuts slices. */
+void timeline_cut(const struct af_timeline *t, struct af_slice *s);
+
 uint32_t timeline_name(struct af_timeline *t, const char *text);
 
 /* The node of a place among the stacks, and what its leaf is called. */
@@ -115,7 +118,7 @@ void timeline_wait(struct af_timeline *t, const struct af_event *ev);
 void timeline_lost(struct af_timeline *t, const struct af_event *ev);
 void timeline_sample(void *timeline, const struct af_sample *s);
 
-/* Where stacks are the trees': is it asked for? Cuts it to what is. */
+/* Is it asked for, also of what the trees show? Cuts it to what is. */
 void timeline_trees_open(struct af_timeline *t);
 bool timeline_trees_sample(const struct af_timeline *t, struct af_sample *s);
 bool timeline_trees_work(const struct af_timeline *t, struct af_work *work);

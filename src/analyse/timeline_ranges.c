@@ -42,6 +42,7 @@ static void range_put(struct af_timeline *t, const struct timeline_range *r,
 	    .depth = r->depth,
 	    .domain = af_strtab_get(&t->names, r->domain),
 	};
+	timeline_cut(t, &s);
 	timeline_put(t, kind, r->process, &id, &s);
 }
 

@@ -63,7 +63,7 @@ void timeline_sample(void *timeline, const struct af_sample *joined)
 	struct timeline_run *r = run_of(t, s->at.process, s->tid);
 	struct af_slice *open = &r->slice;
 
-	if (t->asked.trees && !timeline_trees_sample(t, s))
+	if (!timeline_trees_sample(t, s))
 		return;
 	uint32_t stack =
 	    t->asked.trees ? timeline_trees_place(t, &s->at, s->tid) : timeline_stack(t, &s->at);

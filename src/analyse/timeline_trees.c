@@ -11,7 +11,12 @@ void timeline_trees_open(struct af_timeline *t)
 {
 	static const struct af_tree_weight none = {"none", ""};
 	const struct af_asked *asked = t->asked.trees;
+	const struct af_asked times = {.from_ns = t->asked.from_ns, .to_ns = t->asked.to_ns};
 
+	if (!asked && t->asked.cuts) {
+		af_within_set(&t->world.within, t->all.start_ns, &times);
+		t->world.within.asked = NULL; /* it does not live as long */
+	}
 	if (!asked)
 		return;
 	t->world.doings.apart = asked->ranges || asked->range;

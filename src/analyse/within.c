@@ -39,8 +39,7 @@ bool af_within_began(const struct af_within *in, uint64_t start_ns)
 	return !in->to_ns || (start_ns >= in->from_ns && start_ns < in->to_ns);
 }
 
-/* Does what lasts from @start_ns to @end_ns reach into the time? */
-static bool within_reaches(const struct af_within *in, uint64_t start_ns, uint64_t end_ns)
+bool af_within_reaches(const struct af_within *in, uint64_t start_ns, uint64_t end_ns)
 {
 	return !in->to_ns ||
 	       (start_ns < in->to_ns && (start_ns >= in->from_ns || end_ns > in->from_ns));
@@ -79,7 +78,7 @@ bool af_within_work(const struct af_within *in, const struct af_world *w, struct
 	if (!af_work_place(w, &placed, NULL) || !placed.start_ns)
 		return false;
 	uint64_t start_ns = placed.start_ns, end_ns = start_ns + af_work_busy_ns(&placed);
-	if (!within_reaches(in, start_ns, end_ns))
+	if (!af_within_reaches(in, start_ns, end_ns))
 		return false;
 	work->aside = !af_within_began(in, start_ns);
 	if (start_ns < in->from_ns)
@@ -91,7 +90,7 @@ bool af_within_work(const struct af_within *in, const struct af_world *w, struct
 
 bool af_within_call(const struct af_within *in, struct af_call *call)
 {
-	if (!within_reaches(in, call->start_ns, call->end_ns))
+	if (!af_within_reaches(in, call->start_ns, call->end_ns))
 		return false;
 	call->aside = !af_within_began(in, call->start_ns);
 	if (in->to_ns && call->start_ns < in->from_ns)
@@ -121,7 +120,7 @@ bool af_within_event(const struct af_within *in, const struct af_event *ev)
 		if (!in->to_ns)
 			return true;
 		uint64_t ns = wait.blocked_ns + wait.queued_ns;
-		return within_reaches(in, ns < ev->time_ns ? ev->time_ns - ns : 0, ev->time_ns);
+		return af_within_reaches(in, ns < ev->time_ns ? ev->time_ns - ns : 0, ev->time_ns);
 	default:
 		return true;
 	}

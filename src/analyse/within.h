@@ -40,6 +40,9 @@ void af_within_set(struct af_within *in, uint64_t start_ns, const struct af_aske
 /* How much of it lies within. */
 uint64_t af_within_ns(const struct af_within *in, uint64_t start_ns, uint64_t end_ns);
 
+/* Does what lasts from @start_ns to @end_ns, which may be the same, reach into the time? */
+bool af_within_reaches(const struct af_within *in, uint64_t start_ns, uint64_t end_ns);
+
 /* Is it a moment within? And does within count what began at that moment? */
 bool af_within_moment(const struct af_within *in, uint64_t time_ns);
 bool af_within_began(const struct af_within *in, uint64_t start_ns);

@@ -17,6 +17,7 @@
 
 struct export_options {
 	const char *format, *output, *view, *weight, *depth;
+	uint64_t from_ns, to_ns;
 };
 
 static const struct export_options export_defaults = {.output = "-"};
@@ -60,6 +61,8 @@ static struct af_asked export_asked(const struct export_options *o)
 	    .depth = af_asked_depth(o->depth,
 	                            strcmp(o->format, "pprof") ? AF_DEPTH_BEST : AF_DEPTH_STALL),
 	    .spots = !folded,
+	    .from_ns = o->from_ns,
+	    .to_ns = o->to_ns,
 	};
 
 	if (folded && !o->view)
@@ -88,7 +91,8 @@ static int export_trees(const struct export_options *o, const struct af_format *
 	if (!rc)
 		rc = af_partial_write(o->output, trees_write, &x, err);
 	if (!rc && !has)
-		fprintf(stderr, "aflame export: the trace %s has nothing of that\n", dir);
+		fprintf(stderr, "aflame export: the trace %s has nothing of that%s\n", dir,
+		        o->from_ns || o->to_ns ? " in that time" : "");
 	af_results_close(&r);
 	return rc;
 }
@@ -110,14 +114,22 @@ static int export_folded(const struct export_options *o, const struct af_format 
 static int export_slices(const struct export_options *o, const struct af_format *format,
                          const char *dir, struct af_err *err)
 {
-	static const struct af_asked trees = {
-	    .weights = UINT32_MAX, .depth = AF_DEPTH_KERNEL, .spots = true};
+	const struct af_asked trees = {.weights = UINT32_MAX,
+	                               .depth = AF_DEPTH_KERNEL,
+	                               .spots = true,
+	                               .from_ns = o->from_ns,
+	                               .to_ns = o->to_ns};
 	bool samples = strcmp(o->format, "chrome") != 0; /* it has no place for them */
 	const struct af_slices_job job = {
 	    .who = "export",
 	    .file = o->output,
 	    .format = format,
-	    .asked = {.process = UINT64_MAX, .pid = UINT64_MAX, .trees = samples ? &trees : NULL},
+	    .asked = {.process = UINT64_MAX,
+	              .pid = UINT64_MAX,
+	              .from_ns = o->from_ns,
+	              .to_ns = o->to_ns,
+	              .cuts = o->from_ns || o->to_ns,
+	              .trees = samples ? &trees : NULL},
 	};
 	int rc = af_trace_prepare(dir, err);
 
@@ -127,7 +139,7 @@ static int export_slices(const struct export_options *o, const struct af_format 
 /* One of what the exchange writes, for af_partial_write(). */
 struct exporting {
 	const struct af_export_format *format;
-	const char *dir;
+	struct af_export_job job;
 	struct af_export_count count;
 };
 
@@ -135,13 +147,15 @@ static int events_write(int fd, void *arg, struct af_err *err)
 {
 	struct exporting *x = arg;
 
-	return x->format->write(x->dir, fd, &x->count, err);
+	x->job.fd = fd;
+	return x->format->write(&x->job, &x->count, err);
 }
 
 static void events_tell(const struct exporting *x)
 {
 	if (!x->count.written)
-		fprintf(stderr, "aflame export: the trace %s has no %s\n", x->dir, x->format->unit);
+		fprintf(stderr, "aflame export: the trace %s has no %s%s\n", x->job.dir,
+		        x->format->unit, x->job.from_ns || x->job.to_ns ? " in that time" : "");
 	if (x->count.left_out)
 		fprintf(stderr, "aflame export: left out: %llu %s\n",
 		        (unsigned long long)x->count.left_out, x->format->left_out);
@@ -149,11 +163,12 @@ static void events_tell(const struct exporting *x)
 
 static int export_events(const struct export_options *o, const char *dir, struct af_err *err)
 {
-	struct exporting x = {.format = af_export_formats, .dir = dir};
+	struct exporting x = {.format = af_export_formats,
+	                      .job = {.dir = dir, .from_ns = o->from_ns, .to_ns = o->to_ns}};
 
 	while (strcmp(x.format->name, o->format) != 0)
 		x.format++;
-	int rc = af_trace_prepare(x.dir, err);
+	int rc = af_trace_prepare(dir, err);
 	if (!rc)
 		rc = af_partial_write(o->output, events_write, &x, err);
 	if (!rc)
@@ -188,6 +203,8 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 		return af_fail_plain(
 		    err, -EINVAL,
 		    "name the format with --format: " EXPORT_PROFILES AF_EXPORT_NAMES);
+	if (o->to_ns && o->to_ns <= o->from_ns)
+		return af_fail_plain(err, -EINVAL, "--to is not after --from");
 	const struct af_format *tree = format_among(af_profile_formats, o->format);
 	const struct af_format *slices =
 	    format_among(af_slices_formats, strcmp(o->format, "chrome") ? o->format : "json");
@@ -195,6 +212,9 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 	if (folded && !(tree && tree->tree))
 		return af_fail_plain(err, -EINVAL, "%s is of a trace, and %s is none", o->format,
 		                     dir);
+	if (folded && (o->from_ns || o->to_ns))
+		return af_fail_plain(err, -EINVAL,
+		                     "folded text has no times: --from and --to are for traces");
 	if (tree && tree->slice) /* of a trace it is better told so */
 		slices = tree;
 	int rc = folded   ? export_folded(o, tree, dir, err)
@@ -210,6 +230,9 @@ static const struct af_option export_options[] = {
     {AF_OPT_CHOICE, "format", 0, "NAME", "format to write; there is no default", AT(format),
      EXPORT_PROFILES AF_EXPORT_NAMES},
     {AF_OPT_STRING, "output", 'o', "FILE", "write to FILE, - for standard output", AT(output)},
+    {AF_OPT_TIME, "from", 0, "TIME", "only what happened from this time after the trace began",
+     AT(from_ns)},
+    {AF_OPT_TIME, "to", 0, "TIME", "and up to this one; what reaches beyond is cut", AT(to_ns)},
     {AF_OPT_GROUP, .help = "Of pprof, speedscope, callgrind and folded"},
     {AF_OPT_CHOICE, "view", 0, "NAME", "cpu, gpu or both in one tree (cpu and gpu)", AT(view),
      "cpu|gpu|all"},
@@ -243,6 +266,7 @@ const struct af_command af_command_export = {
 	"aflame export --format pprof -o run.pb.gz\tthen go tool pprof -http=: run.pb.gz\n"
 	"aflame export --format speedscope -o run.speedscope.json run1\tfor speedscope.app\n"
 	"aflame export --format firefox -o run.json\tfor profiler.firefox.com\n"
+	"aflame export --format perfetto --from 12.3s --to 12.5s -o part.pftrace\tof a time\n"
 	"aflame export --format pprof -o perf.pb.gz perf.folded\tof folded text\n"
 	"aflame export --format iaprof-folded run1 | flamegraph.pl --colors=gpu\n",
     .options = export_options,

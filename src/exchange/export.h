@@ -27,23 +27,35 @@ struct af_export_count {
 	uint64_t left_out;
 };
 
+/* What of a trace is written, and where to. */
+struct af_export_job {
+	const char *dir;
+	uint64_t from_ns, to_ns; /* since the trace began, as within.h cuts; to 0: to its end */
+	int fd;
+};
+
 struct af_export_format {
 	const char *name;
 	const char *unit;     /* "CPU samples" */
 	const char *left_out; /* "pieces of device work that are fills or have no times" */
-	/* Write the trace in @dir to @fd. 0 or -errno with a message. */
-	int (*write)(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
+	/* 0 or -errno with a message. */
+	int (*write)(const struct af_export_job *job, struct af_export_count *count,
+	             struct af_err *err);
 };
 
 #define AF_EXPORT_NAMES "gpuperf-cpu|gpuperf-gpu|gpuperf-folded|iaprof|iaprof-folded"
 
 extern const struct af_export_format af_export_formats[]; /* ended by a NULL name */
 
-int af_export_samples(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
-int af_export_events(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
-int af_export_merged(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
-int af_export_iaprof(const char *dir, int fd, struct af_export_count *count, struct af_err *err);
-int af_export_iaprof_folded(const char *dir, int fd, struct af_export_count *count,
+int af_export_samples(const struct af_export_job *job, struct af_export_count *count,
+                      struct af_err *err);
+int af_export_events(const struct af_export_job *job, struct af_export_count *count,
+                     struct af_err *err);
+int af_export_merged(const struct af_export_job *job, struct af_export_count *count,
+                     struct af_err *err);
+int af_export_iaprof(const struct af_export_job *job, struct af_export_count *count,
+                     struct af_err *err);
+int af_export_iaprof_folded(const struct af_export_job *job, struct af_export_count *count,
                             struct af_err *err);
 
 #endif

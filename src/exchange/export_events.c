@@ -151,30 +151,35 @@ static void event_write(struct export_events *x, const struct af_event *ev)
 	struct af_call call;
 	struct af_work work;
 
-	if (af_call_read(&x->trace.now, ev, &call))
-		call_write(x, &call);
-	else if (af_work_read(&x->trace.now, ev, &work) && !work_write(x, &work))
-		x->count->left_out++;
+	const struct af_world *w = &x->trace.now;
+
+	if (af_call_read(w, ev, &call)) {
+		if (af_within_call(&w->within, &call))
+			call_write(x, &call);
+	} else if (af_work_read(w, ev, &work) && af_within_work(&w->within, w, &work)) {
+		x->count->left_out += !work_write(x, &work);
+	}
 }
 
-int af_export_events(const char *dir, int fd, struct af_export_count *count, struct af_err *err)
+int af_export_events(const struct af_export_job *job, struct af_export_count *count,
+                     struct af_err *err)
 {
 	struct export_events x = {.count = count};
 	struct af_event ev;
 	int error = 0;
 
-	int rc = export_trace_open(&x.trace, dir, EXPORT_WORKS, err);
+	int rc = export_trace_open(&x.trace, job, EXPORT_WORKS, err);
 	af_buf_str(&x.out, "{\n  \"traceEvents\": [");
 	while (!rc && !error && export_trace_next(&x.trace, &ev)) {
 		event_write(&x, &ev);
 		if (x.out.len >= EXPORT_FLUSH_BYTES)
-			error = af_buf_flush(&x.out, fd);
+			error = af_buf_flush(&x.out, job->fd);
 	}
 	af_buf_str(&x.out, "\n  ],\n  \"displayTimeUnit\": \"ms\",\n  \"metadata\": {\n"
 	                   "    \"tool\": \"aflame " AFLAME_VERSION "\",\n"
 	                   "    \"format\": \"Chrome Trace Format\"\n  }\n}\n");
 	if (!rc && !error)
-		error = af_buf_flush(&x.out, fd);
+		error = af_buf_flush(&x.out, job->fd);
 	if (error)
 		rc = af_fail(err, error, "cannot write the events");
 	export_trace_close(&x.trace);

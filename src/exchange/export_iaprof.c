@@ -283,7 +283,8 @@ static void iaprof_finish(void *self, const struct af_world *w, struct af_result
 	af_tree_close(&x->scratch);
 }
 
-static int iaprof_export(struct export_iaprof *x, const char *dir, struct af_err *err)
+static int iaprof_export(struct export_iaprof *x, const struct af_export_job *job,
+                         struct af_err *err)
 {
 	static const struct af_pass_ops pass = {
 	    .name = "iaprof",
@@ -296,10 +297,11 @@ static int iaprof_export(struct export_iaprof *x, const char *dir, struct af_err
 	    .finish = iaprof_finish,
 	};
 	static const struct af_pass_ops *const passes[] = {&pass, NULL};
-	const struct af_asked asked = {.answers = AF_ANSWER_OWN, .own = x};
+	const struct af_asked asked = {
+	    .answers = AF_ANSWER_OWN, .own = x, .from_ns = job->from_ns, .to_ns = job->to_ns};
 	struct af_results r;
 
-	int rc = af_analyse(dir, passes, &asked, &r, NULL, NULL, err);
+	int rc = af_analyse(job->dir, passes, &asked, &r, NULL, NULL, err);
 	if (!rc && x->error)
 		rc = af_fail(err, x->error, "cannot write the samples");
 	af_results_close(&r);
@@ -311,17 +313,18 @@ static int iaprof_export(struct export_iaprof *x, const char *dir, struct af_err
 	return rc;
 }
 
-int af_export_iaprof(const char *dir, int fd, struct af_export_count *count, struct af_err *err)
+int af_export_iaprof(const struct af_export_job *job, struct af_export_count *count,
+                     struct af_err *err)
 {
-	struct export_iaprof x = {.fd = fd, .count = count};
+	struct export_iaprof x = {.fd = job->fd, .count = count};
 
-	return iaprof_export(&x, dir, err);
+	return iaprof_export(&x, job, err);
 }
 
-int af_export_iaprof_folded(const char *dir, int fd, struct af_export_count *count,
+int af_export_iaprof_folded(const struct af_export_job *job, struct af_export_count *count,
                             struct af_err *err)
 {
-	struct export_iaprof x = {.folded = true, .fd = fd, .count = count};
+	struct export_iaprof x = {.folded = true, .fd = job->fd, .count = count};
 
-	return iaprof_export(&x, dir, err);
+	return iaprof_export(&x, job, err);
 }

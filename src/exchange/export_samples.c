@@ -73,6 +73,9 @@ static void sample_take(void *arg, const struct af_sample *s)
 	struct export_samples *x = arg;
 	const struct af_process *p = af_world_process(&x->trace.whole, s->at.process);
 
+	/* A line has no weight: it is there where the moment is. */
+	if (!af_within_moment(&x->trace.now.within, s->time_ns))
+		return;
 	af_buf_u64(&x->out, s->time_ns + x->trace.epoch_ns);
 	af_buf_char(&x->out, ' ');
 	comm_add(x, s);
@@ -94,13 +97,14 @@ static uint32_t event_cpu(const struct af_event *ev)
 	return k.cpu;
 }
 
-int af_export_samples(const char *dir, int fd, struct af_export_count *count, struct af_err *err)
+int af_export_samples(const struct af_export_job *job, struct af_export_count *count,
+                      struct af_err *err)
 {
 	static const struct af_tree_weight weight = {"time", "ns", 1};
-	struct export_samples x = {.fd = fd, .count = count};
+	struct export_samples x = {.fd = job->fd, .count = count};
 	struct af_event ev;
 
-	int rc = export_trace_open(&x.trace, dir, AF_SAMPLES_WANTS, err);
+	int rc = export_trace_open(&x.trace, job, AF_SAMPLES_WANTS, err);
 	af_tree_open(&x.tree, &weight, 1);
 	x.samples.take = sample_take;
 	x.samples.arg = &x;
@@ -111,7 +115,7 @@ int af_export_samples(const char *dir, int fd, struct af_export_count *count, st
 	x.cpu = 0;
 	af_samples_end(&x.samples);
 	if (!rc && !x.error)
-		x.error = af_buf_flush(&x.out, fd);
+		x.error = af_buf_flush(&x.out, job->fd);
 	if (!rc && x.error)
 		rc = af_fail(err, x.error, "cannot write the samples");
 	export_trace_close(&x.trace);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "analyse/tree.h"
+#include "analyse/pass.h"
 #include "base/arena.h"
 #include "exchange/export.h"
 
@@ -37,14 +37,16 @@ static void learn_epoch(struct export_trace *t, const struct af_event *ev)
 		t->epoch_ns = c.foreign - c.mono_ns;
 }
 
-int export_trace_open(struct export_trace *t, const char *dir, uint64_t wanted, struct af_err *err)
+int export_trace_open(struct export_trace *t, const struct af_export_job *job, uint64_t wanted,
+                      struct af_err *err)
 {
+	const struct af_asked asked = {.from_ns = job->from_ns, .to_ns = job->to_ns};
 	struct af_event ev;
 
 	*t = (struct export_trace){.wanted = wanted | AF_WORLD_WANTS | EXPORT_LEARNS};
-	int rc = af_clocks_read(&t->now.clocks, dir, err);
+	int rc = af_clocks_read(&t->now.clocks, job->dir, err);
 	if (!rc)
-		rc = af_trace_open(&t->trace, dir, t->wanted, err);
+		rc = af_trace_open(&t->trace, job->dir, t->wanted, err);
 	if (rc)
 		return rc;
 	while (af_trace_next(t->trace, &ev)) {
@@ -56,9 +58,11 @@ int export_trace_open(struct export_trace *t, const char *dir, uint64_t wanted, 
 		else if (ev.kind == AF_KIND_CLOCK)
 			learn_epoch(t, &ev);
 	}
+	af_within_set(&t->now.within, af_trace_start_ns(t->trace), &asked);
+	t->now.within.asked = NULL; /* it does not live as long */
 	af_trace_close(t->trace);
 	t->trace = NULL;
-	return af_trace_open(&t->trace, dir, t->wanted, err);
+	return af_trace_open(&t->trace, job->dir, t->wanted, err);
 }
 
 bool export_trace_next(struct export_trace *t, struct af_event *ev)

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 
 struct af_err;
+struct af_export_job;
 
 enum { EXPORT_FLUSH_BYTES = 256 << 10 };
 
@@ -25,7 +26,9 @@ struct export_trace {
 	uint64_t epoch_ns; /* to be added to times for those since 1970 */
 };
 
-int export_trace_open(struct export_trace *t, const char *dir, uint64_t wanted, struct af_err *err);
+/* What of the trace is within, now.within says. */
+int export_trace_open(struct export_trace *t, const struct af_export_job *job, uint64_t wanted,
+                      struct af_err *err);
 bool export_trace_next(struct export_trace *t, struct af_event *ev);
 void export_trace_close(struct export_trace *t); /* a zeroed one is fine */
 

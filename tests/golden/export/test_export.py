@@ -86,8 +86,8 @@ def export(fmt, source, *options):
     return path, said
 
 
-def flame(path, view, weight):
-    done = subprocess.run([AFLAME, "flame", "--view", view, "-w", weight, path],
+def flame(path, view, weight, *time):
+    done = subprocess.run([AFLAME, "flame", "--view", view, "-w", weight, *time, path],
                           capture_output=True, timeout=120)
     if done.returncode and b"has no" in done.stderr:
         return {}
@@ -100,9 +100,9 @@ COLUMNS = {"cpu": ("cpu", "time"), "samples": ("cpu", "samples"), "off-cpu": ("c
            "gpu-samples": ("gpu", "samples")}
 
 
-def truth(path):
+def truth(path, *time):
     """{column: total} of those that the trace has"""
-    sums = {c: sum(flame(path, *of).values()) for c, of in COLUMNS.items()}
+    sums = {c: sum(flame(path, *of, *time).values()) for c, of in COLUMNS.items()}
     return {c: total for c, total in sums.items() if total}
 
 
@@ -110,28 +110,97 @@ def totals(stacks):
     return {c: sum(s.values()) for c, s in stacks.items() if sum(s.values())}
 
 
-def check_totals(path):
-    want = truth(path)
-    pprof, _ = export("pprof", path)
+def check_totals(path, *time):
+    want = truth(path, *time)
+    pprof, _ = export("pprof", path, *time)
     equal(totals(readers.Pprof(pprof).stacks()), want, "pprof's totals")
-    equal(totals(readers.speedscope(export("speedscope", path)[0])), want, "speedscope's totals")
-    total, own, _ = readers.callgrind(export("callgrind", path)[0])
+    equal(totals(readers.speedscope(export("speedscope", path, *time)[0])), want,
+          "speedscope's totals")
+    total, own, _ = readers.callgrind(export("callgrind", path, *time)[0])
     equal(total, want, "callgrind's summary")
     equal(totals(own), want, "callgrind's own costs")
-    firefox, said = export("firefox", path)
+    firefox, said = export("firefox", path, *time)
     left_out = "left out" in said
     for name, got in (("firefox", readers.firefox(firefox)),
-                      ("perfetto", readers.perfetto(export("perfetto", path)[0])),
-                      ("chrome", readers.chrome(export("chrome", path)[0]))):
+                      ("perfetto", readers.perfetto(export("perfetto", path, *time)[0])),
+                      ("chrome", readers.chrome(export("chrome", path, *time)[0]))):
         for column in ("cpu", "gpu"):
             if column in got and not (column == "gpu" and left_out):
-                equal(sum(got[column].values()), want.get(column, 0), "%s's %s" % (name, column))
+                equal(sum(got[column].values()), want.get(column, 0),
+                      "%s's %s %s" % (name, column, time))
 
 
 @case("all formats of a trace have the totals of its folded text")
 def _():
     for name in TRACES:
         check_totals(trace(name))
+
+
+@case("so they have of a time, and folded text is what flame writes of it")
+def _():
+    for name, ends in (("timeline/gpu", (900, 1700, 2600)), ("analyse/cuda", (1100, 1250, 1900)),
+                       ("analyse/ranges", (1150, 1900)), ("analyse/waits", (30, 45)),
+                       ("analyse/idle", (600, 1300, 3000))):
+        path, whole, before = trace(name), truth(trace(name)), 0
+        for end in ends + (0,):
+            time = (["--from", "%dns" % before] if before else []) + (
+                ["--to", "%dns" % end] if end else [])
+            before = end
+            check_totals(path, *time)
+            with open(export("folded", path, *time)[0], "rb") as f:
+                text = f.read()
+            for column, total in truth(path, *time).items():
+                whole[column] -= total
+            done = subprocess.run([AFLAME, "flame", *time, path], capture_output=True, timeout=120)
+            equal(text, done.stdout, "folded text")
+        # Some work, with its bytes, has no times, and is in none.
+        equal({c: left for c, left in whole.items() if left and c not in ("launches", "bytes")},
+              {}, name)
+
+
+@case("everything in a timeline of a time is in that time")
+def _():
+    seen = set()
+    for name, begin, end in (("ranges", 1155, 1900), ("idle", 600, 1300), ("waits", 20, 45)):
+        path, _ = export("chrome", trace("analyse/" + name), "--from", "%dns" % begin,
+                         "--to", "%dns" % end)
+        for event in json.load(open(path))["traceEvents"]:
+            if event["ph"] == "X":
+                at = round(event["ts"] * 1000)
+                expect(begin <= at and at + round(event["dur"] * 1000) <= end, event)
+                seen.add(event["cat"])
+    equal(seen, {"call", "range", "run", "wait", "work"}, "kinds of slices")
+
+
+@case("other text formats of a time have its samples and its work")
+def _():
+    path = trace("analyse/mixed")
+    times = ([], ["--to", "61ns"], ["--from", "61ns", "--to", "63ns"], ["--from", "63ns"])
+    lines = [open(export("gpuperf-cpu", path, *time)[0]).read().splitlines() for time in times]
+    expect(lines[0] and all(lines[1:]), lines)
+    equal(sum(lines[1:], []), lines[0], "lines of samples, in three times")
+    for time, text in zip(times, lines):
+        equal(len(text), truth(path, *time)["samples"], "samples")
+    ns, times = [], ([], ["--to", "1100ns"], ["--from", "1100ns", "--to", "1250ns"],
+                     ["--from", "1250ns"])
+    for time in times:
+        events = json.load(open(export("gpuperf-gpu", trace("analyse/cuda"), *time)[0]))
+        works = [e for e in events["traceEvents"] if e["cat"] in ("GPU_Kernel", "MemCopy")]
+        ns.append(sum(round(e["dur"] * 1000) for e in works))
+    expect(ns[0], ns)
+    equal(sum(ns[1:]), ns[0], "ns of kernels and copies, in three times")
+
+
+@case("a time of what has none, or that ends before it begins, is refused")
+def _():
+    for words, text in ((["--from", "2s", "--to", "1s", trace("analyse/mixed")], "--to is not after"),
+                        (["--from", "1s", hostile_folded()], "folded text has no times")):
+        done = subprocess.run([AFLAME, "export", "--format", "pprof", "-o", WORK + "/no", *words],
+                              capture_output=True, text=True)
+        equal(done.returncode, 2, "status")
+        expect(text in done.stderr, done.stderr)
+    said = export("pprof", trace("analyse/mixed"), "--from", "1h")[1]
+    expect("has nothing of that in that time" in said, said)
 
 
 @case("so they have with hostile names")
