@@ -217,7 +217,7 @@ static void annotated_finish(void *self, const struct af_world *w, struct af_res
 		gather(&g, &a->found[i]);
 	af_sampled_finish(&g.sampled);
 	if (out->asked.answers & (AF_ANSWER_TABLES | AF_ANSWER_STALLS))
-		af_sampled_tables(&g.sampled, &out->facts);
+		af_sampled_tables(&g.sampled, g.store, &out->facts);
 	if (out->asked.answers & AF_ANSWER_ANNOTATE)
 		annotate(&g);
 	af_sampled_free(&g.sampled);

@@ -2,11 +2,12 @@
  * What did threads wait for? The heaviest off-CPU paths as a table: the functions that waited, what
  * the kernel did for them, how often and how long.
  */
-#include "analyse/blocked.h"
+#include "analyse/blocked_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/blocked.h"
 #include "analyse/frames.h"
 #include "analyse/pass.h"
 #include "analyse/waits.h"
@@ -14,29 +15,19 @@
 
 enum { BLOCKED_ROWS = 1000, BLOCKED_SHOWN = 3 };
 
-struct blocked_sum {
-	uint32_t place, state;
-	uint64_t ns, count, longest_ns;
-};
-
-struct blocked {
-	struct af_places places;
-	struct af_map by_sum;
-	struct blocked_sum *sums;
-	uint32_t nr, cap;
-};
-
-static void blocked_add(struct blocked *b, const struct af_place *at, uint32_t state, uint64_t ns,
+static void blocked_add(struct blocked *b, const struct af_wait *w, uint32_t state, uint64_t ns,
                         bool aside)
 {
 	if (!ns)
 		return;
-	uint32_t place = af_places_number(&b->places, at);
+	uint32_t place = af_places_number(&b->places, &w->at);
+	const uint32_t key[] = {place, state, w->tid};
 	bool fresh;
-	uint64_t *slot = af_map_at(&b->by_sum, (uint64_t)place << 32 | state, &fresh);
+	uint64_t *slot = af_map_at(&b->by_sum, af_hash(key, sizeof key), &fresh);
 	if (fresh) {
 		AF_GROW(b->sums, b->nr, b->cap);
-		b->sums[b->nr] = (struct blocked_sum){.place = place, .state = state};
+		b->sums[b->nr] =
+		    (struct blocked_sum){.place = place, .state = state, .tid = w->tid};
 		*slot = b->nr++;
 	}
 	struct blocked_sum *s = &b->sums[*slot];
@@ -52,8 +43,8 @@ static void blocked_event(void *self, const struct af_world *w, const struct af_
 
 	if (!af_wait_read(w, ev, &wait))
 		return;
-	blocked_add(self, &wait.at, wait.state, wait.blocked_ns, wait.blocked_aside);
-	blocked_add(self, &wait.at, AF_STATE_RUNNABLE, wait.queued_ns, wait.queued_aside);
+	blocked_add(self, &wait, wait.state, wait.blocked_ns, wait.blocked_aside);
+	blocked_add(self, &wait, AF_STATE_RUNNABLE, wait.queued_ns, wait.queued_aside);
 }
 
 static enum af_frame frame_of(const struct af_tree *t, uint32_t node)
@@ -61,19 +52,12 @@ static enum af_frame frame_of(const struct af_tree *t, uint32_t node)
 	return af_tree_frame(t, t->nodes[node].name);
 }
 
-/* Sums by the node of their path: what is called the same is one row. */
-struct blocked_rows {
-	struct af_tree tree;
-	struct blocked_sum *by_node; /* place holds the node */
-	uint64_t all_ns;
-};
-
 static void rows_make(struct blocked_rows *r, const struct blocked *b, const struct af_world *w)
 {
 	static const struct af_tree_weight none[] = {{"none", ""}};
 	uint32_t *nodes = af_xcalloc(b->nr, sizeof *nodes);
 
-	*r = (struct blocked_rows){0};
+	*r = (struct blocked_rows){.nodes = nodes};
 	af_tree_open(&r->tree, none, 1);
 	for (uint32_t i = 0; i < b->nr; i++)
 		nodes[i] = af_frames_under(
@@ -90,13 +74,13 @@ static void rows_make(struct blocked_rows *r, const struct blocked *b, const str
 			s->longest_ns = b->sums[i].longest_ns;
 		r->all_ns += b->sums[i].ns;
 	}
-	free(nodes);
 }
 
 static void rows_free(struct blocked_rows *r)
 {
 	af_tree_close(&r->tree);
 	free(r->by_node);
+	free(r->nodes);
 }
 
 /* The heaviest first, but idle threads of the kernel only after all that have something to do. */
@@ -193,6 +177,7 @@ static void blocked_finish(void *self, const struct af_world *w, struct af_resul
 	    af_facts_table(f, "blocked", "Where threads were off the CPU", columns, 10);
 	for (uint32_t i = 0; i < nr && i < BLOCKED_ROWS && rows.by_node[i].ns; i++)
 		blocked_row(f, table, &rows, &rows.by_node[i]);
+	blocked_threads(b, &rows, w, f);
 	rows_free(&rows);
 }
 

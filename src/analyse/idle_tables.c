@@ -184,7 +184,7 @@ static const char *doubts_text(const struct idle *i, struct af_facts *f)
 	return text;
 }
 
-enum { IDLE_COLUMNS = IDLE_SHARES + 9 };
+enum { IDLE_COLUMNS = IDLE_SHARES + 10 };
 
 static void idle_row(struct idle_names *n, struct af_facts *f, struct af_table *t,
                      const struct shares *s, uint32_t device)
@@ -206,6 +206,7 @@ static void idle_row(struct idle_names *n, struct af_facts *f, struct af_table *
 	c[3].value = d->phase_ns[IDLE_BETWEEN];
 	c[4].value = d->phase_ns[IDLE_BEFORE];
 	c[5].value = d->phase_ns[IDLE_AFTER];
+	c[6].value = s->ns[IDLE_SHARE_COPIES];
 }
 
 void idle_table_verdict(struct idle_names *n, struct af_facts *f)
@@ -221,6 +222,7 @@ void idle_table_verdict(struct idle_names *n, struct af_facts *f)
 	    {"Idle", AF_CELL_NS, AF_SHOW_NEVER},
 	    {"Before", AF_CELL_NS},
 	    {"After", AF_CELL_NS},
+	    {"Copies alone", AF_CELL_NS, AF_SHOW_NEVER},
 	};
 #undef AF_V
 	const struct idle *i = n->i;

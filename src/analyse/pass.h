@@ -124,6 +124,7 @@ struct af_results {
 	struct af_code_names *code_names;
 	struct af_sampled_device sampled; /* the sums */
 	uint64_t start_ns;                /* of the trace: what times are shown relative to */
+	uint64_t shown_ns; /* how long what is asked for lasted, without what was not recorded */
 	char damage[768];                 /* of the trace, in one line; "" for none */
 };
 

@@ -80,6 +80,26 @@ static void row_within(struct af_facts *f, struct af_table *t, const struct af_w
 		         af_facts_text(f, "from %s on", af_facts_ns(f, asked->from_ns)));
 }
 
+/* How long recording was on. */
+static uint64_t run_length(const struct af_world *w)
+{
+	uint64_t off_ns = w->lost[AF_LOST_PAUSED];
+	uint64_t length_ns = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
+
+	return length_ns > off_ns ? length_ns - off_ns : 0;
+}
+
+/* How much of it is asked for. */
+static uint64_t run_shown(const struct af_world *w)
+{
+	const struct af_asked *asked = w->within.asked;
+	uint64_t length_ns = run_length(w), to_ns = length_ns;
+
+	if (asked->to_ns && asked->to_ns < to_ns)
+		to_ns = asked->to_ns;
+	return to_ns > asked->from_ns ? to_ns - asked->from_ns : 0;
+}
+
 static void table_run(const struct af_world *w, struct af_facts *f)
 {
 	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
@@ -89,8 +109,7 @@ static void table_run(const struct af_world *w, struct af_facts *f)
 	row_note(f, t, w, "host", "host");
 	row_note(f, t, w, "ended", "end.status");
 	uint64_t off_ns = w->lost[AF_LOST_PAUSED];
-	uint64_t length_ns = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
-	const char *length = af_facts_ns(f, length_ns > off_ns ? length_ns - off_ns : 0);
+	const char *length = af_facts_ns(f, run_length(w));
 	/* Recording that was ended was off until the program ended: nobody asks how long. */
 	if (off_ns && !af_world_note(w, "stopped"))
 		length = af_facts_text(f, "%s, and was off for %s", length, af_facts_ns(f, off_ns));
@@ -228,6 +247,7 @@ static void run_finish(void *self, const struct af_world *w, struct af_results *
 	table_run(w, &out->facts);
 	table_lost(r, w, out);
 	table_cost(w, &out->facts);
+	out->shown_ns = run_shown(w);
 }
 
 static void run_close(void *self)

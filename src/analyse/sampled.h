@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/strtab.h"
 
+struct af_code_store;
 struct af_facts;
 
 struct af_sampled_at {
@@ -68,10 +69,12 @@ void af_sampled_finish(struct af_sampled *s);
 const char *af_sampled_reason_name(const struct af_sampled *s, uint32_t reason, struct af_facts *f);
 
 /*
- * The tables of all functions: "stalls", a row a kernel with its shares by reason, and "reasons",
- * what each means. None where there are no samples.
+ * The tables of all functions: "stalls", a row a kernel with its shares by reason and the place of
+ * its hottest instruction (a line where @codes, which may be NULL, has one), and "reasons", what
+ * each means. None where there are no samples.
  */
-void af_sampled_tables(const struct af_sampled *s, struct af_facts *f);
+void af_sampled_tables(const struct af_sampled *s, struct af_code_store *codes,
+                       struct af_facts *f);
 
 /*
  * The table "reasons" of one function: @order[i] gets the reason of its row i, *@nr,

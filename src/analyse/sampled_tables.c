@@ -1,16 +1,19 @@
 /* Why kernels stall, as tables: a kernel a row, and what the reasons mean. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/annotate.h"
 #include "analyse/facts.h"
 #include "analyse/sampled.h"
 #include "base/arena.h"
+#include "sym/code_store.h"
 #include "sym/stalls.h"
 
 enum {
 	STALLS_FIXED = 6, /* columns before the reasons */
 	STALLS_SHOWN = 4, /* reasons that people see; the others are "Rest" to them */
-	STALLS_MOST = AF_TABLE_COLUMNS - STALLS_FIXED - 1
+	STALLS_LAST = 3,  /* columns behind them */
+	STALLS_MOST = AF_TABLE_COLUMNS - STALLS_FIXED - STALLS_LAST
 };
 
 /* Reasons, the one of most samples first. */
@@ -81,6 +84,41 @@ static const char *top_reason(const struct af_sampled *s, const struct tally *ow
 	return own->nr ? af_sampled_reason_name(s, own->order[0], f) : "";
 }
 
+/* Where an instruction is: the line of the kernel's own source, or else its offset. */
+static const char *place_text(struct af_code_store *codes, const struct af_sampled_function *fn,
+                              uint32_t offset, struct af_facts *f)
+{
+	struct af_code *code = codes && *fn->object ? af_code_store_get(codes, fn->object) : NULL;
+	int i = code ? af_code_find(code, fn->name, fn->symbol) : -1;
+	struct af_code_frame frames[AF_CODE_FRAMES];
+	uint32_t nr = i < 0 ? 0 : af_code_frames(code, (uint32_t)i, offset, frames, AF_CODE_FRAMES);
+	const char *file = nr ? frames[0].file : NULL;
+
+	if (!file || file == AF_CODE_PTX || !frames[0].line)
+		return af_facts_text(f, "0x%04x", offset);
+	const char *slash = strrchr(file, '/');
+	return af_facts_text(f, "%s:%u", slash ? slash + 1 : file, frames[0].line);
+}
+
+/* The instruction with most samples; instructions stand in their order. */
+static void hottest_cells(struct af_cell *c, struct af_code_store *codes,
+                          const struct af_sampled_function *fn, struct af_facts *f)
+{
+	double samples = 0, most = 0;
+	uint32_t offset = 0;
+
+	for (uint32_t i = 0; i < fn->nr; i++) {
+		bool same = i && fn->at[i].offset == fn->at[i - 1].offset;
+		samples = fn->at[i].samples + (same ? samples : 0);
+		if (samples <= most)
+			continue;
+		most = samples;
+		offset = fn->at[i].offset;
+	}
+	c[0].text = most > 0 ? place_text(codes, fn, offset, f) : "";
+	c[1].value = af_facts_share(most, fn->samples);
+}
+
 static void stalls_row(struct af_table *t, const struct af_sampled *s,
                        const struct af_sampled_function *function, const struct tally *all,
                        struct af_facts *f)
@@ -102,11 +140,12 @@ static void stalls_row(struct af_table *t, const struct af_sampled *s,
 			c[STALLS_FIXED + i].value = af_facts_share(samples, own.all);
 		rest += i < STALLS_SHOWN ? 0 : samples;
 	}
-	c[t->nr_columns - 1].value = af_facts_share(rest, own.all);
+	c[t->nr_columns - STALLS_LAST].value = af_facts_share(rest, own.all);
 	tally_free(&own);
 }
 
-static void stalls_table(const struct af_sampled *s, const struct tally *all, struct af_facts *f)
+static void stalls_table(const struct af_sampled *s, const struct tally *all,
+                         struct af_code_store *codes, struct af_facts *f)
 {
 	struct af_column columns[AF_TABLE_COLUMNS] = {
 	    {"Kernel", AF_CELL_TEXT},
@@ -123,11 +162,17 @@ static void stalls_table(const struct af_sampled *s, const struct tally *all, st
 		    (struct af_column){af_sampled_reason_name(s, all->order[i], f), AF_CELL_PERCENT,
 		                       i < STALLS_SHOWN ? AF_SHOW_ALWAYS : AF_SHOW_NEVER};
 	columns[nr++] = (struct af_column){"Rest", AF_CELL_PERCENT, AF_SHOW_USED};
+	columns[nr++] = (struct af_column){"Hottest", AF_CELL_TEXT, AF_SHOW_NEVER};
+	columns[nr++] = (struct af_column){"Hottest share", AF_CELL_PERCENT, AF_SHOW_NEVER};
 	struct af_table *t =
 	    af_facts_table(f, "stalls", "Where kernels were when sampled, and why", columns, nr);
-	for (uint32_t i = 0; i < s->nr_functions; i++)
-		if (s->functions[i].samples > 0)
-			stalls_row(t, s, &s->functions[i], all, f);
+	for (uint32_t i = 0; i < s->nr_functions; i++) {
+		if (!(s->functions[i].samples > 0))
+			continue;
+		stalls_row(t, s, &s->functions[i], all, f);
+		hottest_cells(t->cells + (size_t)t->nr_rows * t->nr_columns - 2, codes,
+		              &s->functions[i], f);
+	}
 }
 
 static const char *letter(const struct af_stall *stall, struct af_facts *f)
@@ -184,14 +229,14 @@ void af_sampled_reasons(const struct af_sampled *s, uint32_t function, uint32_t 
 	tally_free(&tally);
 }
 
-void af_sampled_tables(const struct af_sampled *s, struct af_facts *f)
+void af_sampled_tables(const struct af_sampled *s, struct af_code_store *codes, struct af_facts *f)
 {
 	struct tally all = {0};
 
 	if (!s->nr_functions)
 		return;
 	tally_make(&all, s, s->functions, s->nr_functions);
-	stalls_table(s, &all, f);
+	stalls_table(s, &all, codes, f);
 	if (all.nr)
 		reasons_table(s, &all, "Why instructions stalled", f);
 	tally_free(&all);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analyse/findings.h"
 #include "base/err.h"
 #include "cmd/annotate.h"
 #include "cmd/commands.h"
@@ -57,6 +58,18 @@ static int report_summary(struct report *r, struct af_err *err)
 		return report_json(r);
 	af_summary_text(&b, &r->results.facts, af_colour(stdout), report_limit(r, REPORT_ROWS),
 	                AF_SHOW_ALL);
+	report_print(&b);
+	return 0;
+}
+
+static int report_findings(struct report *r, struct af_err *err)
+{
+	const struct af_document document = {.report = r->kind->name};
+	struct af_buf b = {0};
+
+	(void)err;
+	af_summary_findings(&b, &r->results.facts, report_limit(r, AF_FINDING_SHOWN),
+	                    r->options->json ? &document : NULL);
 	report_print(&b);
 	return 0;
 }
@@ -141,6 +154,10 @@ const struct report_kind report_kinds[] = {
      .what = "the run, its processes and threads, where time went, losses, cost",
      .answers = AF_ANSWER_TABLES,
      .print = report_summary},
+    {.name = "findings",
+     .what = "what stands out, by the time it concerns, and how to check it",
+     .answers = AF_ANSWER_TABLES,
+     .print = report_findings},
     {.name = "top",
      .what = "the heaviest functions, and kernels",
      .is_of_tree = true,
@@ -216,8 +233,8 @@ static int report_words(struct report *r, int nr_words, char **words, struct af_
 	r->kind = nr_words ? report_kind(words[0]) : NULL;
 	if (!r->kind && nr_words > 1)
 		return af_fail_plain(err, -EINVAL,
-		                     "no report %s: there is summary, top, tree, callers, callees, "
-		                     "gaps, stalls, annotate, diff",
+		                     "no report %s: there is summary, findings, top, tree, "
+		                     "callers, callees, gaps, stalls, annotate, diff",
 		                     words[0]);
 	if (r->kind) {
 		words++;
@@ -355,12 +372,13 @@ static const struct af_option report_options[] = {
 
 const struct af_command af_command_report = {
     .name = "report",
-    .usage =
-	"[summary|top|tree|callers|callees|gaps|stalls|annotate|diff] [OPTIONS] [FUNCTION] [DIR]",
+    .usage = "[summary|findings|top|tree|callers|callees|gaps|stalls|annotate|diff] [OPTIONS] "
+	     "[FUNCTION] [DIR]",
     .summary = "Print what a trace tells, as tables or a tree",
     .details =
 	"summary: the run, its processes and threads, where CPU and device time went, where\n"
 	"threads waited, what was lost, what it cost.\n"
+	"findings: what stands out of all that, the most time first, and how to check it.\n"
 	"top: the heaviest functions and kernels. tree: the flame graph as indented text.\n"
 	"callers, callees: of FUNCTION, a name, a pattern (extended regular expression, in\n"
 	"capitals or not) or an id of --json. A stack counts once, however often it is in there.\n"

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "analyse/findings.h"
 #include "analyse/top.h"
 #include "cmd/names.h"
 #include "cmd/progress.h"
@@ -21,6 +22,9 @@ static int study(const char *dir, const struct af_asked *asked, struct af_result
 
 	if (top) {
 		all.answers |= 1 << AF_VIEW_CPU;
+		/* What stands out is read off that tree, too. */
+		if (asked->answers & AF_ANSWER_TABLES)
+			all.answers |= 1 << AF_VIEW_IDLE;
 		all.weights |= 1 << AF_WEIGHT_TIME;
 	}
 	int rc =
@@ -29,6 +33,8 @@ static int study(const char *dir, const struct af_asked *asked, struct af_result
 		af_top_table(&r->facts, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
 		             "Where CPU time went: functions",
 		             asked->answers & AF_ANSWER_TABLES ? 1000 : 0);
+	if (!rc && asked->answers & AF_ANSWER_TABLES)
+		af_findings(r);
 	return rc;
 }
 

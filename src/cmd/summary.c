@@ -4,17 +4,46 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/findings.h"
 #include "base/err.h"
+#include "cmd/annotate.h"
 #include "cmd/study.h"
+#include "render/findings.h"
 #include "render/tables.h"
 
 enum { SUMMARY_ROWS = 10 };
 
 /* The order for people: what the run was, where time went, what was lost, what it cost. */
-static const char *const order[] = {"run",         "verdict", "processes", "threads", "cpu_top",
-                                    "blocked",     "devices", "gpus",      "idle",    "kernels",
-                                    "samples",     "stalls",  "copies",    "calls",   "calls_seen",
-                                    "calls_twice", "memory",  "lost",      "cost",    "overhead"};
+static const char *const order[] = {
+    "run",     "verdict",    "findings",    "processes", "threads", "cpu_top", "blocked",
+    "devices", "gpus",       "idle",        "kernels",   "samples", "stalls",  "copies",
+    "calls",   "calls_seen", "calls_twice", "memory",    "lost",    "cost",    "overhead"};
+
+/* A part of what there is to say: the rest is a word away. */
+static void summary_findings(struct af_buf *b, const struct af_table *t, uint32_t limit,
+                             bool colour)
+{
+	uint32_t most = limit && limit < AF_FINDING_SHOWN ? limit : AF_FINDING_SHOWN;
+
+	af_findings_text(b, t, limit ? most : 0, af_annotate_width(), colour,
+	                 "`aflame report findings --limit 0` shows all");
+}
+
+void af_summary_findings(struct af_buf *b, const struct af_facts *f, uint32_t limit,
+                         const struct af_document *document)
+{
+	const struct af_table *t = f->first;
+
+	while (strcmp(t->name, "findings") != 0)
+		t = t->next;
+	struct af_table alone = *t;
+	alone.next = NULL;
+	const struct af_facts facts = {.first = &alone, .last = &alone};
+	if (document)
+		af_facts_json(b, document, &facts, limit);
+	else
+		af_findings_text(b, t, limit, af_annotate_width(), af_colour(stdout), AF_SHOW_ALL);
+}
 
 void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit,
                      const char *all)
@@ -28,7 +57,10 @@ void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, ui
 				continue;
 			if (b->len)
 				af_buf_char(b, '\n');
-			af_table_text(b, t, limit, colour, all);
+			if (!strcmp(t->name, "findings"))
+				summary_findings(b, t, limit, colour);
+			else
+				af_table_text(b, t, limit, colour, all);
 		}
 	}
 }

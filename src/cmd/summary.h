@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 
+struct af_document;
 struct af_err;
 struct af_facts;
 
@@ -21,6 +22,13 @@ int af_summary_print(const char *dir, FILE *out, struct af_err *err);
  */
 void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit,
                      const char *all);
+
+/*
+ * The findings alone, which are among the facts: at most @limit (0: all), as @document for
+ * programs, or for people when it is NULL.
+ */
+void af_summary_findings(struct af_buf *b, const struct af_facts *f, uint32_t limit,
+                         const struct af_document *document);
 
 /* What ends the line on rows that are not shown, where --limit is an option. */
 #define AF_SHOW_ALL "--limit 0 shows all"

@@ -111,7 +111,7 @@ static void reasons_have_columns_by_weight(void **state)
 	add(&s, fn, 0, "smsp__pcsamp_warps_issue_stalled_wait", 30, 1);
 	add(&s, fn, 0, "smsp__pcsamp_warps_issue_stalled_odd_one", 10, 1);
 	af_sampled_finish(&s);
-	af_sampled_tables(&s, &f);
+	af_sampled_tables(&s, NULL, &f);
 	const struct af_table *stalls = f.first, *reasons = stalls->next;
 	assert_string_equal(stalls->name, "stalls");
 	/* What is no stall is not what it stalls for most. */
@@ -138,11 +138,11 @@ static void without_reasons_there_are_no_columns_of_them(void **state)
 	struct af_sampled s = {0};
 	struct af_facts f = {0};
 
-	af_sampled_tables(&s, &f);
+	af_sampled_tables(&s, NULL, &f);
 	assert_null(f.first);
 	add(&s, function(&s, "k", "k"), 0, NULL, 60, 1);
 	af_sampled_finish(&s);
-	af_sampled_tables(&s, &f);
+	af_sampled_tables(&s, NULL, &f);
 	assert_int_equal(af_table_column(f.first, "no reason given"), -1);
 	assert_string_equal(cell(f.first, 0, "Top reason")->text, "");
 	assert_null(f.first->next);
@@ -163,7 +163,7 @@ static void there_may_be_any_number_of_reasons(void **state)
 		add(&s, fn, (uint32_t)i, name, 300 - i, 1);
 	}
 	af_sampled_finish(&s);
-	af_sampled_tables(&s, &f);
+	af_sampled_tables(&s, NULL, &f);
 	assert_true(f.first->nr_columns <= AF_TABLE_COLUMNS);
 	assert_int_equal(cell(f.first, 0, "reason 0")->value, 66);
 	assert_true(cell(f.first, 0, "Rest")->value > 9000);

@@ -1,0 +1,284 @@
+/* Where CPU time went: functions with much of their own, the system, Python's interpreter. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/findings_private.h"
+#include "base/arena.h"
+
+enum {
+	FUNCTIONS_MOST = 3,
+	FUNCTION_PERCENT = 10, /* of CPU time, in the function itself */
+	PYTHON_PERCENT = 10,
+	SYSTEM_PERCENT = 5
+};
+
+struct cpu {
+	struct findings *s;
+	const struct af_tree *t;
+	uint64_t all_ns;
+};
+
+static bool is_at_least(uint64_t part, uint64_t whole, unsigned percent)
+{
+	return part && (unsigned __int128)part * 100 >= (unsigned __int128)whole * percent;
+}
+
+/* A finding of CPU time in stacks with what matches @pattern, which is a pattern of the page too.
+ */
+static void find_stacks(const struct cpu *c, struct finding *x, const char *pattern)
+{
+	x->of_ns = c->all_ns;
+	x->of = "CPU time";
+	x->view = "cpu";
+	x->hash = findings_link(c->s, "#view=cpu&w=time", "q", pattern);
+	x->check = af_facts_text(c->s->f, "aflame report callers '%s' --view cpu", pattern);
+	findings_add(c->s, x);
+}
+
+/* Calls of CUDA and OpenCL that only wait. */
+#define WAITS_PATTERN "^(cu(da)?(Ctx|Device|Stream|Event)Synchronize|clFinish|clWaitForEvents)(_|$)"
+
+static bool is_wait(const char *name)
+{
+	return (!strncmp(name, "cu", 2) && strstr(name, "Synchronize")) ||
+	       !strcmp(name, "clFinish") || !strcmp(name, "clWaitForEvents");
+}
+
+/* "; 2.9 s of that below train (x.py:10)" */
+static const char *caller_text(struct findings *s, const struct findings_where *w)
+{
+	return w->name ? af_facts_text(s->f, "; %s of that below %s", af_facts_ns(s->f, w->ns),
+	                               findings_short(s, w->name))
+	               : "";
+}
+
+static void find_function(const struct cpu *c, const struct af_table *top, uint32_t row)
+{
+	struct findings *s = c->s;
+	const char *name = findings_text(top, row, "Function"),
+		   *kind = findings_text(top, row, "Kind");
+	uint64_t self = findings_value(top, row, "Self"), total = findings_value(top, row, "Total");
+	struct finding x = {.kind = "function",
+	                    .ns = self,
+	                    .of_ns = c->all_ns,
+	                    .of = "CPU time",
+	                    .function = name,
+	                    .frame = af_kind_of(kind, AF_FRAME_NATIVE),
+	                    .view = "sandwich"};
+
+	struct findings_where w = {0};
+	const char *with = "";
+
+	/* What waits for the device is one finding, whatever it is made of. */
+	if (findings_caller(s, c->t, name, &w) && is_wait(w.name))
+		return;
+	if (total > self)
+		with = af_facts_text(s->f, ", %s with what it calls", af_facts_ns(s->f, total));
+	x.what = af_facts_text(s->f, "%s itself took %s (%s of %s CPU time)%s%s",
+	                       findings_short(s, name), af_facts_ns(s->f, self),
+	                       findings_share(s, self, c->all_ns), af_facts_ns(s->f, c->all_ns),
+	                       with, caller_text(s, &w));
+	x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=time", "fn", name);
+	x.check =
+	    af_facts_text(s->f, "aflame report callers %s --view cpu", findings_quoted(s, name));
+	findings_add(s, &x);
+}
+
+/* On a CPU, and nothing is done but to wait for a device. */
+static void find_spinning(const struct cpu *c)
+{
+	struct findings *s = c->s;
+	uint64_t ns = findings_pattern_weight(c->t, WAITS_PATTERN);
+	struct finding x = {
+	    .kind = "spinning",
+	    .ns = ns,
+	    .helps = "where others need that CPU, waiting off it: cudaDeviceScheduleBlockingSync"};
+
+	x.what = af_facts_text(s->f,
+	                       "threads were on a CPU for %s (%s of %s CPU time) in calls that "
+	                       "wait for a device",
+	                       af_facts_ns(s->f, ns), findings_share(s, ns, c->all_ns),
+	                       af_facts_ns(s->f, c->all_ns));
+	find_stacks(c, &x, WAITS_PATTERN);
+}
+
+static void find_functions(const struct cpu *c)
+{
+	const struct af_table *top = findings_table(c->s, "cpu_top");
+
+	for (uint32_t i = 0; top && i < top->nr_rows && i < FUNCTIONS_MOST; i++) {
+		enum af_frame frame = af_kind_of(findings_text(top, i, "Kind"), AF_FRAME_NATIVE);
+		bool is_function = frame != AF_FRAME_MARK && frame != AF_FRAME_PROCESS;
+		if (is_function &&
+		    is_at_least(findings_value(top, i, "Self"), c->all_ns, FUNCTION_PERCENT))
+			find_function(c, top, i);
+	}
+}
+
+/* Where no function by itself says it: below which one it all happens. */
+static void find_below(const struct cpu *c)
+{
+	struct findings *s = c->s;
+	struct findings_where w = {0};
+
+	if (!findings_where(s, c->t, &w))
+		return;
+	struct finding x = {.kind = "below",
+	                    .ns = w.ns,
+	                    .of_ns = c->all_ns,
+	                    .of = "CPU time",
+	                    .function = w.name,
+	                    .frame = w.frame,
+	                    .view = "cpu"};
+	for (uint32_t i = 0; i < s->nr; i++)
+		if (s->all[i].function && !strcmp(s->all[i].function, w.name))
+			return;
+	x.what = af_facts_text(s->f, "%s and what it calls took %s (%s of %s CPU time)",
+	                       findings_short(s, w.name), af_facts_ns(s->f, w.ns),
+	                       findings_share(s, w.ns, c->all_ns), af_facts_ns(s->f, c->all_ns));
+	x.hash = findings_link(s, "#view=cpu&w=time", "o", af_facts_text(s->f, "focus:%s", w.name));
+	x.check =
+	    af_facts_text(s->f, "aflame report callees %s --view cpu", findings_quoted(s, w.name));
+	findings_add(s, &x);
+}
+
+/* "; 1.4 s of it in page faults": the entries to the system are functions of its own. */
+static const char *entry_text(const struct cpu *c, const char **name)
+{
+	static const char *const entries[] = {"__x64_sys_",     "__arm64_sys_",       "__ia32_sys_",
+	                                      "exc_page_fault", "asm_exc_page_fault", "el0_da"};
+	const struct af_tree *t = c->t;
+	uint64_t *sums = af_xcalloc(t->nr_names + 1, sizeof *sums);
+	uint32_t best = 0;
+	size_t len;
+
+	for (uint32_t n = 1; n < t->nr; n++)
+		if (af_tree_frame(t, t->nodes[n].name) == AF_FRAME_KERNEL)
+			sums[t->nodes[n].name] += t->total[AF_WEIGHT_TIME][n];
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		const char *text = af_tree_text(t, i, &len);
+		for (unsigned k = 0; sums[i] && k < sizeof entries / sizeof *entries; k++)
+			if (len >= strlen(entries[k]) &&
+			    !memcmp(text, entries[k], strlen(entries[k])) &&
+			    (!best || sums[i] > sums[best]))
+				best = i;
+	}
+	uint64_t ns = sums[best];
+	free(sums);
+	if (!best)
+		return "";
+	const char *text = af_tree_text(t, best, &len);
+	*name = af_arena_strdup(&c->s->f->arena, text, len);
+	return af_facts_text(c->s->f, "; %s of it below %s", af_facts_ns(c->s->f, ns), *name);
+}
+
+static void find_system(const struct cpu *c)
+{
+	struct findings *s = c->s;
+	const struct af_table *t = findings_table(s, "processes");
+	const char *name = NULL;
+	uint64_t ns = findings_sum(t, "In the kernel", NULL, NULL);
+	struct finding x = {.kind = "system",
+	                    .ns = ns,
+	                    .of_ns = c->all_ns,
+	                    .of = "CPU time",
+	                    .check = "aflame report",
+	                    .frame = AF_FRAME_KERNEL,
+	                    .view = "cpu",
+	                    .hash = "#view=cpu&w=time"};
+
+	if (!is_at_least(ns, c->all_ns, SYSTEM_PERCENT))
+		return;
+	const char *entry = entry_text(c, &name);
+	x.what = af_facts_text(s->f, "the operating system took %s (%s of %s CPU time)%s",
+	                       af_facts_ns(s->f, ns), findings_share(s, ns, c->all_ns),
+	                       af_facts_ns(s->f, c->all_ns), entry);
+	x.function = name;
+	x.helps = !name                         ? NULL
+	          : strstr(name, "_fault")      ? "memory that is used again, or huge pages"
+	          : !strstr(name, "_sys_ioctl") ? "fewer system calls"
+	                                        : NULL;
+	if (name)
+		x.hash = af_facts_text(s->f, "%s&exact=1",
+		                       findings_link(s, x.hash, "q", findings_exactly(s, name)));
+	findings_add(s, &x);
+}
+
+/* Is the file of machine code Python's interpreter? */
+static bool is_interpreter(const char *module)
+{
+	const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
+
+	if (!strncmp(name, "libpython", 9))
+		return true;
+	if (strncmp(name, "python", 6) != 0)
+		return false;
+	return !name[6 + strspn(name + 6, "0123456789.dtm")];
+}
+
+static void find_interpreter(const struct cpu *c)
+{
+	struct findings *s = c->s;
+	const struct af_tree *t = c->t;
+	uint8_t *is = af_xcalloc(t->nr_names + 1, sizeof *is);
+	uint64_t ns = 0;
+	struct finding x = {.kind = "python",
+	                    .of_ns = c->all_ns,
+	                    .of = "CPU time",
+	                    .helps = "fewer and larger steps in Python, or compiled code",
+	                    .check = "report.html: Functions, by file",
+	                    .view = "top",
+	                    .hash = "#tab=top&view=cpu&w=time&group=file"};
+
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		const char *module = af_tree_module(t, i);
+		is[i] = module && is_interpreter(module);
+	}
+	for (uint32_t n = 1; n < t->nr; n++)
+		ns += is[t->nodes[n].name] ? t->self[AF_WEIGHT_TIME][n] : 0;
+	free(is);
+	if (!is_at_least(ns, c->all_ns, PYTHON_PERCENT))
+		return;
+	x.ns = ns;
+	x.what = af_facts_text(s->f, "Python's interpreter itself took %s (%s of %s CPU time)",
+	                       af_facts_ns(s->f, ns), findings_share(s, ns, c->all_ns),
+	                       af_facts_ns(s->f, c->all_ns));
+	findings_add(s, &x);
+}
+
+/* What Python does besides the program's own work. */
+static void find_python(const struct cpu *c)
+{
+	struct findings *s = c->s;
+	uint64_t imports = findings_pattern_weight(c->t, "^_find_and_load "),
+		 collecting = findings_pattern_weight(c->t, "^gc_collect_(main|region)$");
+	struct finding x = {.kind = "imports", .ns = imports};
+
+	x.what = af_facts_text(s->f, "importing Python modules took %s (%s of %s CPU time)",
+	                       af_facts_ns(s->f, imports), findings_share(s, imports, c->all_ns),
+	                       af_facts_ns(s->f, c->all_ns));
+	x.helps = "importing less, or only where it is needed";
+	find_stacks(c, &x, "^_find_and_load ");
+	x = (struct finding){.kind = "python-gc", .ns = collecting};
+	x.what =
+	    af_facts_text(s->f, "Python's garbage collector took %s (%s of %s CPU time)",
+	                  af_facts_ns(s->f, collecting), findings_share(s, collecting, c->all_ns),
+	                  af_facts_ns(s->f, c->all_ns));
+	x.helps = "gc.freeze() after setting up, or collecting less often";
+	find_stacks(c, &x, "^gc_collect_(main|region)$");
+	find_interpreter(c);
+}
+
+void findings_cpu(struct findings *s)
+{
+	const struct cpu c = {s, &s->r->trees[AF_VIEW_CPU],
+	                      findings_total(&s->r->trees[AF_VIEW_CPU])};
+
+	if (!c.all_ns)
+		return;
+	find_functions(&c);
+	find_spinning(&c);
+	find_below(&c);
+	find_system(&c);
+	find_python(&c);
+}

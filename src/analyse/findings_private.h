@@ -1,0 +1,110 @@
+/* What the files that look for findings share. */
+#ifndef AF_ANALYSE_FINDINGS_PRIVATE_H
+#define AF_ANALYSE_FINDINGS_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyse/facts.h"
+#include "analyse/findings.h"
+#include "analyse/ids.h"
+#include "analyse/pass.h"
+#include "analyse/tree.h"
+
+/* Texts live as long as the facts. What is NULL is "" in the table. */
+struct finding {
+	const char *kind;
+	uint64_t ns, of_ns; /* its time, and of what it is a part */
+	const char *of;
+	const char *what, *helps, *check;
+	const char *function; /* that it is about */
+	enum af_frame frame;  /* what that is */
+	const char *view, *hash;
+	bool about_recording; /* there is nothing to gain by it: it comes after the others */
+};
+
+struct findings {
+	struct af_results *r;
+	struct af_facts *f;
+	uint64_t run_ns;   /* how long what is shown lasted */
+	bool sampled_here; /* CPU samples are aflame's own: it is known what was recorded */
+	struct finding *all;
+	uint32_t nr, cap;
+};
+
+/* Take it, unless it is too small a part. Is it taken? */
+bool findings_add(struct findings *s, const struct finding *x);
+
+/* findings_read.c: tables by name, NULL for none; cells by column, 0 and "" for none. */
+const struct af_table *findings_table(const struct findings *s, const char *name);
+uint64_t findings_value(const struct af_table *t, uint32_t row, const char *title);
+const char *findings_text(const struct af_table *t, uint32_t row, const char *title);
+
+/* The sum of a column; of the rows that have @text in the column @of, where that is not NULL. */
+uint64_t findings_sum(const struct af_table *t, const char *title, const char *of,
+                      const char *text);
+
+/* "12.3 %" */
+const char *findings_share(struct findings *s, uint64_t part, uint64_t whole);
+/* "12,345" */
+const char *findings_number(struct findings *s, uint64_t n);
+const char *findings_bytes(struct findings *s, uint64_t n);
+
+/* An address within report.html: @head as it is, then @key=VALUE made fit, with & between. */
+const char *findings_link(struct findings *s, const char *head, const char *key, const char *value);
+
+/* @name in a sentence: of a very long one its ends. */
+const char *findings_short(struct findings *s, const char *name);
+
+/* @name in quotes for a shell. */
+const char *findings_quoted(struct findings *s, const char *name);
+
+/* A regular expression of the page's search that matches @name and no other. */
+const char *findings_exactly(struct findings *s, const char *name);
+
+/* @name as a pattern in quotes for a shell: what has it within. */
+const char *findings_pattern(struct findings *s, const char *name);
+
+/*
+ * findings_tree.c: stacks of @src from the frames called @name on. False, and nothing to close,
+ * when there are none.
+ */
+bool findings_focus(struct af_tree *dst, const struct af_tree *src, const char *name);
+
+/* What all stacks weigh by time; 0 of a tree that was not made. */
+uint64_t findings_total(const struct af_tree *t);
+
+/* What stacks with a function called @name weigh, or with one that matches @pattern. */
+uint64_t findings_weight(const struct af_tree *t, const char *name);
+uint64_t findings_pattern_weight(const struct af_tree *t, const char *pattern);
+
+/* Of the names that begin with @start the one whose stacks weigh most, and what; or NULL. */
+const char *findings_heaviest(struct findings *s, const struct af_tree *t, const char *start,
+                              uint64_t *ns);
+
+/* The function below which a good part of a tree is. */
+struct findings_where {
+	const char *name;
+	enum af_frame frame;
+	uint64_t ns; /* all stacks with it */
+};
+
+/* Who is the nearest caller that has at least half of the stacks with @name? False for nobody. */
+bool findings_caller(struct findings *s, const struct af_tree *t, const char *name,
+                     struct findings_where *w);
+
+/*
+ * The innermost function that has at least a third of @t in one place, a Python function rather
+ * than a native one, and none that only says that a program runs. False when there is none.
+ */
+bool findings_where(struct findings *s, const struct af_tree *t, struct findings_where *w);
+
+/* The questions. */
+void findings_idle(struct findings *s);
+void findings_devices(struct findings *s);
+void findings_kernels(struct findings *s);
+void findings_cpu(struct findings *s);
+void findings_threads(struct findings *s);
+void findings_recording(struct findings *s);
+
+#endif

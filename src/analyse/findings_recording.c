@@ -1,0 +1,172 @@
+/* What the recording itself cannot tell: cut stacks, names that are missing, lost samples. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/findings_private.h"
+#include "base/arena.h"
+
+enum { NAMELESS_PERCENT = 10 };
+
+/* CPU time in stacks that match @pattern, as a finding about the recording. */
+static void find_stacks(struct findings *s, struct finding *x, const char *pattern)
+{
+	x->of_ns = findings_total(&s->r->trees[AF_VIEW_CPU]);
+	x->of = "CPU time";
+	x->about_recording = true;
+	x->view = "cpu";
+	x->hash = findings_link(s, "#view=cpu&w=time", "q", pattern);
+	x->check = af_facts_text(s->f, "aflame report callers '%s' --view cpu", pattern);
+	findings_add(s, x);
+}
+
+/* What usually makes the stacks whole of which most time was cut short by this. */
+static const char *cut_helps(const char *name)
+{
+	static const struct {
+		const char *part, *helps;
+	} known[] = {
+	    {"no unwind table", "building it with unwind tables or -fno-omit-frame-pointer"},
+	    {"goes on beyond",
+	     "recording larger copies of stacks (perf record --call-graph dwarf,65528)"},
+	    {"not at hand", "importing where the program's files are"},
+	    {"was not walked", "recording with stacks"},
+	};
+
+	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+		if (strstr(name, known[i].part))
+			return known[i].helps;
+	return NULL;
+}
+
+static void find_cut(struct findings *s)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	uint64_t ns = findings_pattern_weight(t, "^\\[truncated: "), most_ns;
+	const char *most = findings_heaviest(s, t, "[truncated: ", &most_ns);
+	struct finding x = {.kind = "cut-stacks", .ns = ns, .helps = most ? cut_helps(most) : NULL};
+
+	if (!most)
+		return;
+	x.what =
+	    af_facts_text(s->f, "%s of CPU time (%s of %s) has a stack that is cut short; most: %s",
+	                  af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
+	                  af_facts_ns(s->f, findings_total(t)), most);
+	find_stacks(s, &x, "^\\[truncated: ");
+}
+
+static void find_no_stack(struct findings *s)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	uint64_t ns = findings_pattern_weight(t, "^\\[(user )?stack not recorded]$");
+	struct finding x = {.kind = "no-stack", .ns = ns};
+
+	x.what = af_facts_text(s->f, "%s of CPU time (%s of %s) has no stack of the program",
+	                       af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
+	                       af_facts_ns(s->f, findings_total(t)));
+	find_stacks(s, &x, "^\\[(user )?stack not recorded]$");
+}
+
+/* The module before "!0x", of which most time is. */
+struct nameless {
+	const char *module;
+	uint64_t ns;
+};
+
+static int nameless_order(const void *a, const void *b)
+{
+	const struct nameless *x = a, *y = b;
+
+	return strcmp(x->module, y->module);
+}
+
+static const char *nameless_module(struct nameless *all, uint32_t nr)
+{
+	uint32_t best = 0, k = 0;
+
+	if (!nr)
+		return "";
+	qsort(all, nr, sizeof *all, nameless_order);
+	for (uint32_t i = 1; i < nr; i++) {
+		if (!strcmp(all[k].module, all[i].module))
+			all[k].ns += all[i].ns;
+		else
+			all[++k] = all[i];
+	}
+	for (uint32_t i = 1; i <= k; i++)
+		best = all[i].ns > all[best].ns ? i : best;
+	all[0].ns = all[best].ns;
+	return all[best].module;
+}
+
+/* Self time of functions that have no name but an address. */
+static void find_nameless(struct findings *s)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	uint64_t *own = af_xcalloc(t->nr_names + 1, sizeof *own), ns = 0;
+	struct nameless *all = af_xcalloc(t->nr_names + 1, sizeof *all);
+	uint32_t nr = 0;
+
+	for (uint32_t n = 1; n < t->nr; n++)
+		own[t->nodes[n].name] += t->self[AF_WEIGHT_TIME][n];
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		size_t len;
+		const char *text = af_tree_text(t, i, &len), *mark = memmem(text, len, "!0x", 3);
+		if (!mark || !own[i])
+			continue;
+		ns += own[i];
+		all[nr++] = (struct nameless){
+		    af_arena_strdup(&s->f->arena, text, (size_t)(mark - text)), own[i]};
+	}
+	const char *module = nameless_module(all, nr);
+	struct finding x = {.kind = "nameless", .ns = ns};
+	if ((unsigned __int128)ns * 100 >=
+	    (unsigned __int128)findings_total(t) * NAMELESS_PERCENT) {
+		x.what = af_facts_text(
+		    s->f,
+		    "%s of CPU time (%s of %s) is in functions without a name; %s of it in %s",
+		    af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
+		    af_facts_ns(s->f, findings_total(t)), af_facts_ns(s->f, all[0].ns), module);
+		x.helps = af_facts_text(
+		    s->f, "a debug package of %s or a server for it (DEBUGINFOD_URLS), if any",
+		    module);
+		find_stacks(s, &x, "!0x");
+	}
+	free(own);
+	free(all);
+}
+
+/* Samples of instructions that are of no kernel of the trace, as device time would be. */
+static void find_unattributed(struct findings *s)
+{
+	const struct af_table *t = findings_table(s, "samples");
+	uint64_t kernels_ns = findings_sum(findings_table(s, "kernels"), "Time", NULL, NULL);
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
+		uint64_t share = findings_value(t, i, "No kernel");
+		struct finding x = {.kind = "no-kernel",
+		                    .ns = (uint64_t)((double)kernels_ns * (double)share / 1e4),
+		                    .of_ns = kernels_ns,
+		                    .of = "samples of instructions",
+		                    .check = "aflame report",
+		                    .view = "facts",
+		                    .hash = "#tab=facts",
+		                    .about_recording = true};
+		x.what = af_facts_text(
+		    s->f,
+		    "%s of %s samples of instructions on %s are of no kernel that was recorded",
+		    findings_share(s, share, 10000),
+		    findings_number(s, findings_value(t, i, "Samples")),
+		    findings_text(t, i, "Device"));
+		findings_add(s, &x);
+	}
+}
+
+void findings_recording(struct findings *s)
+{
+	if (findings_total(&s->r->trees[AF_VIEW_CPU])) {
+		find_cut(s);
+		find_no_stack(s);
+		find_nameless(s);
+	}
+	find_unattributed(s);
+}

@@ -1,0 +1,203 @@
+/* Reading the trees that findings are made of, by the same transforms that users have. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/findings_private.h"
+#include "analyse/narrow.h"
+#include "base/arena.h"
+
+static bool tree_hits(struct af_hits *h, const struct af_tree *t, const char *name)
+{
+	size_t want = strlen(name);
+
+	*h = (struct af_hits){.is = af_xcalloc(t->nr_names + 1, sizeof *h->is)};
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		size_t len;
+		const char *text = af_tree_text(t, i, &len);
+		h->is[i] = len == want && !memcmp(text, name, len);
+		h->nr += h->is[i];
+	}
+	if (!h->nr)
+		af_hits_free(h);
+	return h->nr != 0;
+}
+
+bool findings_focus(struct af_tree *dst, const struct af_tree *src, const char *name)
+{
+	struct af_hits h;
+
+	if (src->nr <= 1 || !tree_hits(&h, src, name))
+		return false;
+	af_tree_focus(dst, src, &h);
+	af_hits_free(&h);
+	return true;
+}
+
+uint64_t findings_weight(const struct af_tree *t, const char *name)
+{
+	uint64_t total = 0, self;
+	struct af_hits h;
+
+	if (t->nr <= 1 || !tree_hits(&h, t, name))
+		return 0;
+	af_hits_weight(t, &h, AF_WEIGHT_TIME, &total, &self);
+	af_hits_free(&h);
+	return total;
+}
+
+uint64_t findings_total(const struct af_tree *t)
+{
+	return t->nr > 1 && t->total[AF_WEIGHT_TIME] ? t->total[AF_WEIGHT_TIME][0] : 0;
+}
+
+uint64_t findings_pattern_weight(const struct af_tree *t, const char *pattern)
+{
+	uint64_t total = 0, self;
+	struct af_hits h;
+
+	if (t->nr <= 1)
+		return 0;
+	af_hits_match(&h, t, pattern);
+	if (h.nr)
+		af_hits_weight(t, &h, AF_WEIGHT_TIME, &total, &self);
+	af_hits_free(&h);
+	return total;
+}
+
+static bool begins(const char *text, size_t len, const char *with)
+{
+	size_t want = strlen(with);
+
+	return len >= want && !memcmp(text, with, want);
+}
+
+const char *findings_heaviest(struct findings *s, const struct af_tree *t, const char *start,
+                              uint64_t *ns)
+{
+	const char *best = NULL;
+
+	*ns = 0;
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		size_t len;
+		const char *text = af_tree_text(t, i, &len);
+		if (!begins(text, len, start))
+			continue;
+		const char *name = af_arena_strdup(&s->f->arena, text, len);
+		uint64_t weight = findings_weight(t, name);
+		if (weight <= *ns)
+			continue;
+		*ns = weight;
+		best = name;
+	}
+	return best;
+}
+
+static uint32_t heaviest_child(const struct af_tree *t, uint32_t node)
+{
+	const uint64_t *total = t->total[AF_WEIGHT_TIME];
+	uint32_t best = 0;
+
+	for (uint32_t c = t->nodes[node].first_child; c; c = t->nodes[c].next_sibling)
+		if (!best || total[c] > total[best])
+			best = c;
+	return best;
+}
+
+/* Frames of importing and of the module itself say no more than that a program runs. */
+static bool tells_python(const char *text, size_t len)
+{
+	return !begins(text, len, "<") && !memmem(text, len, "(<frozen ", 9);
+}
+
+static bool tells_native(const char *text, size_t len)
+{
+	static const char *const starts[] = {
+	    "main", "_start", "start_thread", "clone",      "__libc_start", "thread_start",
+	    "Py",   "_Py",    "__clone",      "execute_na", "std::thread",  "gomp_thread_start"};
+
+	for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (begins(text, len, starts[i]))
+			return false;
+	return !memmem(text, len, "!0x", 3);
+}
+
+/* Whether its name is one that says what the program does. */
+static bool tells(const struct af_tree *t, uint32_t node)
+{
+	uint32_t name = t->nodes[node].name;
+	size_t len;
+	const char *text = af_tree_text(t, name, &len);
+
+	switch (af_tree_frame(t, name)) {
+	case AF_FRAME_PYTHON:
+		return tells_python(text, len);
+	case AF_FRAME_NATIVE:
+	case AF_FRAME_INLINED:
+	case AF_FRAME_JIT:
+		return tells_native(text, len);
+	default:
+		return false;
+	}
+}
+
+static bool is_python(const struct af_tree *t, uint32_t node)
+{
+	return af_tree_frame(t, t->nodes[node].name) == AF_FRAME_PYTHON;
+}
+
+static const char *node_text(struct findings *s, const struct af_tree *t, uint32_t node)
+{
+	size_t len;
+	const char *text = af_tree_text(t, t->nodes[node].name, &len);
+
+	return af_arena_strdup(&s->f->arena, text, len);
+}
+
+bool findings_where(struct findings *s, const struct af_tree *t, struct findings_where *w)
+{
+	const uint64_t *total = t->total[AF_WEIGHT_TIME];
+	uint32_t best = 0;
+
+	for (uint32_t n = heaviest_child(t, 0); n && total[n] >= total[0] / 3;
+	     n = heaviest_child(t, n))
+		if (tells(t, n) && (!best || is_python(t, n) || !is_python(t, best)))
+			best = n;
+	if (!best)
+		return false;
+	*w = (struct findings_where){
+	    .name = node_text(s, t, best),
+	    .frame = af_tree_frame(t, t->nodes[best].name),
+	};
+	w->ns = findings_weight(t, w->name);
+	return true;
+}
+
+bool findings_caller(struct findings *s, const struct af_tree *t, const char *name,
+                     struct findings_where *w)
+{
+	struct af_tree callers;
+	struct af_hits h;
+
+	if (!tree_hits(&h, t, name))
+		return false;
+	af_tree_callers(&callers, t, &h);
+	af_hits_free(&h);
+	const uint64_t *total = callers.total[AF_WEIGHT_TIME];
+	uint32_t best = 0;
+	for (uint32_t n = heaviest_child(&callers, 0); n && total[n] >= total[0] / 2;
+	     n = heaviest_child(&callers, n)) {
+		if (!tells(&callers, n) || (best && !is_python(&callers, n)))
+			continue;
+		best = n;
+		if (is_python(&callers, n))
+			break;
+	}
+	if (best)
+		*w = (struct findings_where){
+		    .name = node_text(s, &callers, best),
+		    .frame = af_tree_frame(&callers, callers.nodes[best].name),
+		    .ns = total[best],
+		};
+	af_tree_close(&callers);
+	return best != 0;
+}
