@@ -23,8 +23,9 @@ void af_draft_close(struct af_draft *d)
 		free(d->notes[i].key);
 		free(d->notes[i].value);
 	}
-	void *arrays[] = {d->processes, d->threads, d->slices, d->works, d->samples, d->shapes,
-	                  d->nodes,     d->frames,  d->notes,  d->links, d->sums};
+	void *arrays[] = {d->processes, d->threads, d->slices, d->works,
+	                  d->samples,   d->shapes,  d->nodes,  d->frames,
+	                  d->notes,     d->links,   d->sums,   d->graph_nodes};
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
 		free(arrays[i]);
 	struct af_map *maps[] = {&d->by_process, &d->by_thread,    &d->by_shape, &d->by_node,

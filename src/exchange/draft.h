@@ -48,6 +48,7 @@ enum af_draft_slice_kind {
 	AF_DRAFT_START = 5,
 	AF_DRAFT_END = 6,
 	AF_DRAFT_MARK = 7,
+	AF_DRAFT_NODE = 8, /* a graph got a node; correlation is its index in graph_nodes */
 };
 
 /* Why something could not be used: D(NAME, what is counted). */
@@ -104,6 +105,12 @@ struct af_draft_work {
 	uint32_t correlation;
 	uint32_t space;    /* of ids; once written: index of its process */
 	uint32_t external; /* of the operator it is for, where its call is not known; 0: none */
+	uint32_t node;     /* of the graph that was launched: index in graph_nodes + 1; 0: none */
+};
+
+struct af_draft_graph_node {
+	uint32_t graph;    /* as the runtime numbers them */
+	uint32_t original; /* node it is a clone of: index in graph_nodes + 1; 0: none */
 };
 
 struct af_draft_sample {
@@ -170,10 +177,12 @@ struct af_draft {
 	struct af_draft_node *nodes; /* 0: none */
 	struct af_draft_frame_of *frames;
 	struct af_draft_sum *sums;
+	struct af_draft_graph_node *graph_nodes;
 	uint64_t nr_slices, cap_slices, nr_works, cap_works, nr_samples, cap_samples;
 	uint64_t nr_links, cap_links, nr_sums, cap_sums;
 	uint32_t nr_processes, cap_processes, nr_threads, cap_threads, nr_shapes, cap_shapes;
 	uint32_t nr_nodes, cap_nodes, nr_frames, cap_frames;
+	uint32_t nr_graph_nodes, cap_graph_nodes;
 	struct af_map by_process, by_thread, by_shape, by_node, by_frame;
 	struct af_map device_names; /* space and device → name */
 	struct af_map ranks;        /* space → rank of its processes, of names */

@@ -55,8 +55,9 @@ static int compare(uint64_t a, uint64_t b)
 static int slice_order(const void *a, const void *b)
 {
 	static const uint8_t rank[] = {
-	    [AF_DRAFT_RANGE] = 0, [AF_DRAFT_SPAN] = 1,  [AF_DRAFT_FUNCTION] = 2, [AF_DRAFT_OP] = 3,
-	    [AF_DRAFT_CALL] = 4,  [AF_DRAFT_START] = 5, [AF_DRAFT_MARK] = 6,     [AF_DRAFT_END] = 7,
+	    [AF_DRAFT_RANGE] = 0, [AF_DRAFT_SPAN] = 1, [AF_DRAFT_FUNCTION] = 2,
+	    [AF_DRAFT_OP] = 3,    [AF_DRAFT_CALL] = 4, [AF_DRAFT_START] = 5,
+	    [AF_DRAFT_MARK] = 6,  [AF_DRAFT_END] = 7,  [AF_DRAFT_NODE] = 8,
 	};
 	const struct af_draft_slice *x = a, *y = b;
 	int d = compare(thread_of(x), thread_of(y));
@@ -112,6 +113,19 @@ static void write_edge(struct sweep *s, const struct af_draft_slice *slice)
 
 	draft_put(s->w, AF_KIND_RANGE, slice->start_ns, &range, sizeof range,
 	          af_strtab_get(names, slice->correlation), af_strtab_get(names, slice->name));
+}
+
+/* Whose call made it is the one that is open; a clone is of what that made. */
+static void write_node(struct sweep *s, const struct af_draft_slice *slice)
+{
+	const struct af_draft_graph_node *n = &s->w->draft->graph_nodes[slice->correlation];
+	uint32_t node = s->nr && !n->original ? s->open[s->nr - 1].node : 0;
+
+	if (node)
+		draft_define_stack(s->w, s->process, node, slice->start_ns);
+	af_stream_put(&s->w->stream, graph_node, slice->start_ns + s->w->shift_ns,
+	              .node = slice->correlation + 1, .graph = n->graph, .original = n->original,
+	              .callpath = node);
 }
 
 static void write_call(struct sweep *s, const struct open_slice *o)
@@ -263,6 +277,8 @@ static void sweep_slice(struct sweep *s, const struct af_draft_slice *slice)
 	if (kind == AF_DRAFT_RANGE || kind >= AF_DRAFT_START) {
 		if (kind == AF_DRAFT_RANGE && !s->dry)
 			range_open(s, slice);
+		else if (kind == AF_DRAFT_NODE && !s->dry)
+			write_node(s, slice);
 		else if (!s->dry)
 			write_edge(s, slice);
 		return;
@@ -369,32 +385,4 @@ void draft_write_threads(struct draft_writer *w)
 	af_map_free(&s->forward);
 	af_map_free(&s->backward);
 	free(s);
-}
-
-uint32_t draft_function_does(const char *name)
-{
-	static const struct {
-		const char *part;
-		enum af_does does;
-	} parts[] = {
-	    {"GraphLaunch", AF_DOES_GRAPH_LAUNCH},
-	    {"Graph", AF_DOES_GRAPH},
-	    {"Capture", AF_DOES_GRAPH},
-	    {"Launch", AF_DOES_LAUNCH},
-	    {"Memcpy", AF_DOES_COPY},
-	    {"Memset", AF_DOES_FILL},
-	    {"Synchronize", AF_DOES_SYNC},
-	    {"Malloc", AF_DOES_ALLOC},
-	    {"MemAlloc", AF_DOES_ALLOC},
-	    {"HostAlloc", AF_DOES_ALLOC},
-	    {"MemCreate", AF_DOES_ALLOC},
-	    {"Free", AF_DOES_FREE},
-	    {"ModuleLoad", AF_DOES_LOAD},
-	    {"LibraryLoad", AF_DOES_LOAD},
-	};
-
-	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (strstr(name, parts[i].part))
-			return parts[i].does;
-	return AF_DOES_OTHER;
 }

@@ -198,11 +198,11 @@ static void write_work(struct draft_writer *w, const struct af_draft_work *work)
 	if (work->busy_ns <= UINT32_MAX)
 		af_stream_put(&w->stream, gpu_work, end_ns, .shape = work->shape + 1,
 		              .correlation = work->correlation, .start_ns = start_ns,
-		              .busy_ns = (uint32_t)work->busy_ns);
+		              .busy_ns = (uint32_t)work->busy_ns, .node = work->node);
 	else
 		af_stream_put(&w->stream, gpu_work_long, end_ns, .shape = work->shape + 1,
 		              .correlation = work->correlation, .start_ns = start_ns,
-		              .end_ns = end_ns);
+		              .end_ns = end_ns, .node = work->node);
 }
 
 void draft_write_works(struct draft_writer *w)
@@ -227,4 +227,32 @@ void draft_write_works(struct draft_writer *w)
 		write_work(w, work);
 	}
 	draft_stream_close(w);
+}
+
+uint32_t draft_function_does(const char *name)
+{
+	static const struct {
+		const char *part;
+		enum af_does does;
+	} parts[] = {
+	    {"GraphLaunch", AF_DOES_GRAPH_LAUNCH},
+	    {"Graph", AF_DOES_GRAPH},
+	    {"Capture", AF_DOES_GRAPH},
+	    {"Launch", AF_DOES_LAUNCH},
+	    {"Memcpy", AF_DOES_COPY},
+	    {"Memset", AF_DOES_FILL},
+	    {"Synchronize", AF_DOES_SYNC},
+	    {"Malloc", AF_DOES_ALLOC},
+	    {"MemAlloc", AF_DOES_ALLOC},
+	    {"HostAlloc", AF_DOES_ALLOC},
+	    {"MemCreate", AF_DOES_ALLOC},
+	    {"Free", AF_DOES_FREE},
+	    {"ModuleLoad", AF_DOES_LOAD},
+	    {"LibraryLoad", AF_DOES_LOAD},
+	};
+
+	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (strstr(name, parts[i].part))
+			return parts[i].does;
+	return AF_DOES_OTHER;
 }

@@ -180,6 +180,9 @@ static void take_unused(void *arg, const char *table, uint64_t nr_rows)
 	                                   "CUPTI_ACTIVITY_KIND_MEMCPY",
 	                                   "CUPTI_ACTIVITY_KIND_MEMSET",
 	                                   "CUPTI_ACTIVITY_KIND_RUNTIME",
+	                                   "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+	                                   "CUDA_GRAPH_EVENTS",
+	                                   "CUDA_GRAPH_NODE_EVENTS",
 	                                   "NVTX_EVENTS",
 	                                   "StringIds",
 	                                   "CUDA_CALLCHAINS",
@@ -213,6 +216,7 @@ static void tables_read(struct import_nsys *in)
 	nsys_table(in, "TARGET_INFO_SESSION_START_TIME", NULL,
 	           (const char *const[]){"utcEpochNs", NULL}, take_epoch);
 	nsys_cuda(in);
+	nsys_graphs(in);
 	nsys_nvtx(in);
 	nsys_samples(in);
 	nsys_table(in, "PROCESSES", NULL, (const char *const[]){"globalPid", "name", NULL},
@@ -247,7 +251,8 @@ void af_import_nsys(struct af_draft *d, const struct af_import_source *source, u
 		                      : "the file cannot be read further");
 	}
 	sqlite_close(in.db);
-	struct af_map *maps[] = {&in.strings, &in.spaces, &in.chains, &in.domains};
+	struct af_map *maps[] = {&in.strings, &in.spaces, &in.chains,     &in.domains,
+	                         &in.unwound, &in.called, &in.graph_nodes};
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
 	af_buf_free(&in.unused);

@@ -23,6 +23,9 @@ struct import_nsys {
 	struct af_map strings;        /* id → name of the draft */
 	struct af_map spaces;         /* pid → where its correlations mean something */
 	struct af_map chains;         /* of calls: id → stack */
+	struct af_map unwound;        /* process and correlation of a call → id of its stack */
+	struct af_map called;         /* the same → that there is the call itself */
+	struct af_map graph_nodes;    /* process and id → index + 1 */
 	struct nsys_samples *samples; /* while these are read */
 	struct af_map domains;        /* of NVTX: process and id → name */
 	uint32_t nr_started;          /* ranges of NVTX that begin and end by themselves */
@@ -49,6 +52,10 @@ bool nsys_time(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t 
 
 /* Stacks of CUDA calls, then those, then what devices did. */
 void nsys_cuda(struct import_nsys *in);
+/* What nodes of graphs were made by. */
+void nsys_graphs(struct import_nsys *in);
+/* The node of a graph with that id in the process of @space, as af_draft_work has it. */
+uint32_t nsys_graph_node(struct import_nsys *in, uint32_t space, int64_t id);
 /* Ranges and marks that the program named. */
 void nsys_nvtx(struct import_nsys *in);
 /* Samples of threads, with their stacks. */

@@ -4,6 +4,7 @@
 #include "exchange/import_nsys.h"
 
 enum { DEVICES_MAX = 4096, OWN_FRAMES = 16 };
+enum { CUDA_BACKTRACE = 67 }; /* of ENUM_NSYS_EVENT_CLASS */
 
 static void take_chain(struct import_nsys *in, const struct sqlite_rows *rows)
 {
@@ -20,6 +21,9 @@ static uint32_t correlation_of(struct import_nsys *in, const struct sqlite_rows 
 	return 0;
 }
 
+static const char *const call_columns[] = {"start",  "end",         "globalTid",  "correlationId",
+                                           "nameId", "callchainId", "eventClass", NULL};
+
 /* "cudaLaunchKernel_v7000" is of CUDA 7's interface: the function goes without. */
 static uint32_t function_name(struct import_nsys *in, uint32_t name)
 {
@@ -32,11 +36,10 @@ static uint32_t function_name(struct import_nsys *in, uint32_t name)
 
 /* Its stack up to the function itself, which the call names again; what that calls is CUDA's own.
  */
-static uint32_t call_stack(struct import_nsys *in, const struct sqlite_rows *rows, uint32_t name)
+static uint32_t call_stack(struct import_nsys *in, uint64_t chain, uint32_t name)
 {
 	const struct af_draft *d = in->draft;
-	const uint64_t *node =
-	    sqlite_has(rows, 5) ? af_map_get(&in->chains, (uint64_t)sqlite_int(rows, 5, 0)) : NULL;
+	const uint64_t *node = af_map_get(&in->chains, chain);
 	uint32_t leaf = node ? (uint32_t)*node : 0, at = leaf;
 
 	for (int i = 0; at && i < OWN_FRAMES; i++, at = d->nodes[at].parent)
@@ -45,10 +48,37 @@ static uint32_t call_stack(struct import_nsys *in, const struct sqlite_rows *row
 	return leaf;
 }
 
+/*
+ * A call whose stack was unwound has two rows: around the one of the call itself another that has
+ * the stack.
+ */
+static uint64_t call_key(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	const uint64_t words[2] = {nsys_space(in, sqlite_int(rows, 2, 0)),
+	                           (uint64_t)sqlite_int(rows, 3, 0)};
+
+	return af_hash(words, sizeof words);
+}
+
+static void take_unwound(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	if (sqlite_int(rows, 3, 0) <= 0)
+		return;
+	uint64_t key = call_key(in, rows);
+	if (sqlite_int(rows, 6, -1) != CUDA_BACKTRACE)
+		*af_map_at(&in->called, key, NULL) = 1;
+	else if (sqlite_int(rows, 5, 0) > 0)
+		*af_map_at(&in->unwound, key, NULL) = (uint64_t)sqlite_int(rows, 5, 0);
+}
+
 static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	struct af_draft_slice s = {.thread = UINT32_MAX};
+	uint64_t key = call_key(in, rows), chain = (uint64_t)sqlite_int(rows, 5, 0);
+	const uint64_t *unwound = af_map_get(&in->unwound, key);
 
+	if (sqlite_int(rows, 6, -1) == CUDA_BACKTRACE && af_map_get(&in->called, key))
+		return;
 	s.name = function_name(in, nsys_string(in, rows, 4));
 	if (!sqlite_has(rows, 2) || !s.name) {
 		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
@@ -58,15 +88,17 @@ static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
 		return;
 	s.thread = nsys_thread(in, sqlite_int(rows, 2, 0));
 	s.correlation = correlation_of(in, rows, 3);
-	s.external = call_stack(in, rows, s.name);
+	s.external = call_stack(in, !chain && unwound ? *unwound : chain, s.name);
 	if (s.thread != UINT32_MAX)
 		af_draft_slice(in->draft, AF_DRAFT_CALL, &s);
 }
 
 /* Columns that all tables of device work have. */
 #define WORK_COLUMNS                                                                               \
-	"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid"
-enum { WORK_DEVICE = 2, WORK_CONTEXT, WORK_STREAM, WORK_CORRELATION, WORK_PID, WORK_OWN };
+	"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",         \
+	    "graphNodeId"
+enum { WORK_DEVICE = 2, WORK_CONTEXT, WORK_STREAM, WORK_CORRELATION };
+enum { WORK_PID = WORK_CORRELATION + 1, WORK_NODE, WORK_OWN };
 
 static uint32_t number_of(const struct sqlite_rows *rows, int column)
 {
@@ -82,8 +114,9 @@ static uint64_t bytes_of(const struct sqlite_rows *rows, int column)
 	return v > 0 ? (uint64_t)v : 0;
 }
 
+/* @node: id of the graph's node that it is, 0: none. */
 static void work_add(struct import_nsys *in, const struct sqlite_rows *rows,
-                     struct af_draft_shape *shape)
+                     struct af_draft_shape *shape, int64_t node)
 {
 	struct af_draft_work work = {.space = in->first_space};
 	uint32_t device = number_of(rows, WORK_DEVICE);
@@ -100,6 +133,7 @@ static void work_add(struct import_nsys *in, const struct sqlite_rows *rows,
 		work.space = nsys_space(in, global);
 		nsys_main_thread(in, global);
 	}
+	work.node = nsys_graph_node(in, work.space, node);
 	af_draft_work(in->draft, &work, shape);
 }
 
@@ -131,7 +165,7 @@ static void take_kernel(struct import_nsys *in, const struct sqlite_rows *rows)
 		shape.local[i] = number_of(rows, WORK_OWN + 8 + i);
 		shape.global[i] = (uint64_t)number_of(rows, WORK_OWN + 5 + i) * shape.local[i];
 	}
-	work_add(in, rows, &shape);
+	work_add(in, rows, &shape, sqlite_int(rows, WORK_NODE, 0));
 }
 
 /* ENUM_CUDA_MEMCPY_OPER */
@@ -149,26 +183,34 @@ static void take_copy(struct import_nsys *in, const struct sqlite_rows *rows)
 	struct af_draft_shape shape = {.op = copy_op(sqlite_int(rows, WORK_OWN + 1, 0)),
 	                               .bytes = bytes_of(rows, WORK_OWN)};
 
-	work_add(in, rows, &shape);
+	work_add(in, rows, &shape, sqlite_int(rows, WORK_NODE, 0));
 }
 
 static void take_fill(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	struct af_draft_shape shape = {.op = AF_OP_FILL, .bytes = bytes_of(rows, WORK_OWN)};
 
-	work_add(in, rows, &shape);
+	work_add(in, rows, &shape, sqlite_int(rows, WORK_NODE, 0));
+}
+
+/* A graph that was timed as a whole. */
+static void take_graph(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	struct af_draft_shape shape = {.op = AF_OP_GRAPH};
+
+	work_add(in, rows, &shape, (int64_t)number_of(rows, WORK_OWN) << 32);
 }
 
 void nsys_cuda(struct import_nsys *in)
 {
 	nsys_table(in, "CUDA_CALLCHAINS", NSYS_CHAIN_ORDER, nsys_chain_columns, take_chain);
-	nsys_table(in, "CUPTI_ACTIVITY_KIND_RUNTIME", NULL,
-	           (const char *const[]){"start", "end", "globalTid", "correlationId", "nameId",
-	                                 "callchainId", NULL},
-	           take_call);
+	nsys_table(in, "CUPTI_ACTIVITY_KIND_RUNTIME", NULL, call_columns, take_unwound);
+	nsys_table(in, "CUPTI_ACTIVITY_KIND_RUNTIME", NULL, call_columns, take_call);
 	nsys_table(in, "CUPTI_ACTIVITY_KIND_KERNEL", NULL, kernel_columns, take_kernel);
 	nsys_table(in, "CUPTI_ACTIVITY_KIND_MEMCPY", NULL,
 	           (const char *const[]){WORK_COLUMNS, "bytes", "copyKind", NULL}, take_copy);
 	nsys_table(in, "CUPTI_ACTIVITY_KIND_MEMSET", NULL,
 	           (const char *const[]){WORK_COLUMNS, "bytes", NULL}, take_fill);
+	nsys_table(in, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", NULL,
+	           (const char *const[]){WORK_COLUMNS, "graphId", NULL}, take_graph);
 }
