@@ -1,18 +1,32 @@
 /*
  * The data in the page, as src/render/html.c writes it: a JSON script with what is small, and
- * columns of varints, deflated and base64-coded, one script for the names and one for each tree.
+ * columns of varints, deflated and made text (src/render/html_pack.h), one script for the names and
+ * one for each tree.
  */
 
-async function inflateScript(id) {
-  const text = document.getElementById(id).textContent;
-  let packed;
-  if (Uint8Array.fromBase64) {
-    packed = Uint8Array.fromBase64(text);
-  } else {
-    const binary = atob(text);
-    packed = new Uint8Array(binary.length);
-    for (let i = 0; i < binary.length; i++) packed[i] = binary.charCodeAt(i);
+/* Those of seven bits that stand there as a character of U+0100 and on, with the seven after. */
+const ESCAPED = [0, 5, 7, 8, 11, 12, 13, 14, 15, 24, 26, 27, 60, 127];
+
+function unpack(text) {
+  const bytes = new Uint8Array(text.length * 2);
+  let n = 0;
+  let bits = 0;
+  let have = 0;
+  for (let i = 1; i < text.length; i++) {
+    let code = text.charCodeAt(i);
+    let wide = 7;
+    if (code > 127) {
+      code = (ESCAPED[(code >> 7) - 2] << 7) | (code & 127);
+      wide = 14;
+    }
+    bits = ((bits & 127) << wide) | code;
+    for (have += wide; have > 7;) bytes[n++] = bits >> (have -= 8);
   }
+  return bytes.subarray(0, n - text[0]);
+}
+
+async function inflateScript(id) {
+  const packed = unpack(document.getElementById(id).textContent);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   return sections(new Uint8Array(await new Response(stream).arrayBuffer()));
 }
@@ -29,23 +43,32 @@ function sections(bytes) {
   return list;
 }
 
-/* Fill @out with varints (7 bits a byte, least first), each times @scale. */
-function readVarints(bytes, out, scale) {
-  for (let i = 0, at = 0; i < out.length; i++) {
-    let value = bytes[at++];
+/* Fill @out with a column of varints: all first bytes, then the second ones, and so forth. */
+function readVarints(bytes, out) {
+  const at = [];
+  for (let from = 0, size = out.length; size;) {
+    const end = from + size;
+    for (size = 0; from < end; from++) size += bytes[from] >> 7;
+    at.push(end);
+  }
+  for (let i = 0; i < out.length; i++) {
+    let value = bytes[i];
     if (value > 127) {
       value &= 127;
-      let byte;
-      let unit = 128;
-      do {
-        byte = bytes[at++];
+      for (let plane = 0, unit = 128, byte = 128; byte > 127; plane++, unit *= 128) {
+        byte = bytes[at[plane]++];
         value += (byte & 127) * unit;
-        unit *= 128;
-      } while (byte > 127);
+      }
     }
-    out[i] = value * scale;
+    out[i] = value;
   }
   return out;
+}
+
+/* 0, 1, 2, 3, … as 0, -1, 1, -2, … */
+function signed(x) {
+  const half = Math.floor(x / 2);
+  return half * 2 === x ? half : -half - 1;
 }
 
 /* Characters that reorder or hide the text around them: no name may disguise itself as another. */
@@ -71,7 +94,7 @@ class Names {
     const [text, kinds, inFile, files] = await inflateScript('af-names');
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     const lines = (bytes) => decoder.decode(bytes).replace(UNSEEN, '\ufffd').split('\n');
-    return new Names(lines(text), kinds, readVarints(inFile, new Uint32Array(kinds.length), 1),
+    return new Names(lines(text), kinds, readVarints(inFile, new Uint32Array(kinds.length)),
       lines(files));
   }
 
@@ -105,19 +128,56 @@ class Names {
   }
 }
 
+/* A column in order of nodes: it has those that are not @late first. */
+function inOrder(column, late, scale) {
+  const out = new column.constructor(column.length);
+  let soon = 0;
+  let later = 0;
+  for (let i = 0; i < out.length; i++) later += 1 - late[i];
+  for (let i = 0; i < out.length; i++) out[i] = column[late[i] ? later++ : soon++] * scale;
+  return out;
+}
+
+/* Of differences to what @by lets expect: as much for each of its units as of late. */
+function addExpected(column, by) {
+  let x = 0;
+  let y = 0;
+  for (let i = 0; i < by.length; i++) {
+    column[i] = signed(column[i]) + (y && Math.floor(by[i] * (x / y)));
+    if (!by[i]) continue;
+    x += column[i] - x / 4;
+    y += by[i] - y / 4;
+  }
+}
+
 async function loadTree(index, meta, names) {
-  const [depths, ids, ...columns] = await inflateScript(`af-tree-${index}`);
+  const [depths, ids, tellers, ...columns] = await inflateScript(`af-tree-${index}`);
   const n = meta.nodes;
-  const steps = readVarints(depths, new Uint32Array(n), 1);
+  const steps = readVarints(depths, new Uint32Array(n));
   const depth = new Int32Array(n);
-  for (let i = 0, above = -1; i < n; i++) above = depth[i] = above + 1 - steps[i];
-  const name = readVarints(ids, new Uint32Array(n), 1);
-  const self = [];
-  meta.weights.forEach((weight, w) => {
-    const column = weight.same === undefined
-      ? readVarints(columns[w], new Float64Array(n), weight.scale)
-      : self[weight.same].map((x) => (x / meta.weights[weight.same].scale) * weight.scale);
-    self.push(column);
-  });
+  const sibling = new Uint8Array(n);
+  const inner = new Uint8Array(n);
+  for (let i = 0, above = -1; i < n; i++) {
+    above = depth[i] = above + 1 - steps[i];
+    if (steps[i]) sibling[i] = 1;
+    else if (i) inner[i - 1] = 1;
+  }
+  const name = inOrder(readVarints(ids, new Uint32Array(n)), sibling, 1);
+  const last = new Uint32Array(meta.depth + 1);
+  for (let i = 0; i < n; i++) {
+    if (sibling[i]) name[i] += last[depth[i]];
+    if (name[i] >= names.count && i) name[i] -= names.count;
+    last[depth[i]] = name[i];
+  }
+  const read = [];
+  const column = (w) => {
+    const { same = w } = meta.weights[w];
+    if (!read[same]) {
+      read[same] = readVarints(columns[same], new Float64Array(n));
+      if (tellers[same]) addExpected(read[same], column(tellers[same] - 1));
+    }
+    return read[same];
+  };
+  const self = meta.weights.map(({ scale }, w) => inOrder(column(w), inner, scale));
   return new Tree(names, meta.weights, depth, name, self);
 }

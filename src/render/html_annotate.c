@@ -53,7 +53,7 @@ static int kernel_add(struct html_annotated *h, const struct af_table *t)
 	}
 	af_buf_str(&text, "]}");
 	struct af_buf *blob = &h->blobs[h->nr];
-	rc = html_pack_sections(&text, 1, blob);
+	rc = html_pack_bytes(&text, blob);
 	if (!rc) {
 		list_add(h, kernel);
 		h->bytes += blob->len;

@@ -97,7 +97,7 @@ static void name_in(struct html_pack *p, uint32_t id, const char *module)
 	af_buf_free(&line);
 }
 
-static uint32_t name_id(struct html_pack *p, const struct af_tree *t, uint32_t name)
+uint32_t html_pack_frame(struct html_pack *p, const struct af_tree *t, uint32_t name)
 {
 	size_t len;
 	const char *text = af_tree_text(t, name, &len), *module = af_tree_module(t, name);
@@ -141,72 +141,6 @@ void html_pack_sort(struct html_pack *p)
 		p->rank[p->order[i]] = i;
 }
 
-/* trees */
-
-/* A weight that is a multiple of an earlier one, as time is of samples, needs no column. */
-static int same_column(const struct af_tree *t, const struct html_weight *weights, uint32_t w)
-{
-	for (uint32_t earlier = 0; earlier < w; earlier++) {
-		uint32_t i = 0;
-		if (weights[earlier].same >= 0)
-			continue;
-		while (i < t->nr && t->self[earlier][i] / weights[earlier].scale ==
-		                        t->self[w][i] / weights[w].scale)
-			i++;
-		if (i == t->nr)
-			return (int)earlier;
-	}
-	return -1;
-}
-
-static void pack_weights(struct html_tree *h, const struct af_tree *t)
-{
-	h->nr_weights = t->nr_weights;
-	for (uint32_t w = 0; w < t->nr_weights; w++) {
-		struct html_weight *weight = &h->weights[w];
-		const char *name = t->weights[w].name, *unit = t->weights[w].unit;
-		weight->name = strdup(name ? name : "weight");
-		weight->unit = strdup(unit ? unit : "");
-		weight->scale = af_tree_divisor(t, w);
-		weight->parts = t->weights[w].scale ? t->weights[w].scale : 1;
-		weight->same = same_column(t, h->weights, w);
-	}
-}
-
-struct html_tree *html_pack_add(struct html_pack *p, const struct af_tree *t, const char *label)
-{
-	struct html_tree *h = af_xcalloc(1, sizeof *h);
-	uint32_t *ids = af_xcalloc((size_t)t->nr_names + 1, sizeof *ids); /* 0: not seen yet */
-	uint32_t depth = 0, before = 0;
-
-	h->label = strdup(label ? label : "");
-	h->nr_nodes = t->nr;
-	h->names = af_xcalloc(t->nr, sizeof *h->names);
-	pack_weights(h, t);
-	for (uint32_t node = 0, i = 0; i < t->nr; i++) {
-		uint32_t name = t->nodes[node].name;
-		if (node && !ids[name])
-			ids[name] = name_id(p, t, name);
-		h->names[i] = node ? ids[name] : 0;
-		html_pack_put(&h->depths, i ? before + 1 - depth : 0);
-		for (uint32_t w = 0; w < h->nr_weights; w++)
-			if (h->weights[w].same < 0)
-				html_pack_put(&h->weights[w].column,
-				              t->self[w][node] / h->weights[w].scale);
-		before = depth;
-		if (depth > h->depth)
-			h->depth = depth;
-		node = af_tree_next(t, node, false, &depth);
-	}
-	free(ids);
-	if (!p->last)
-		p->last = &p->first;
-	*p->last = h;
-	p->last = &h->next;
-	p->nr_trees++;
-	return h;
-}
-
 /* blobs */
 
 void html_base64(struct af_buf *out, const void *data, size_t len)
@@ -226,6 +160,54 @@ void html_base64(struct af_buf *out, const void *data, size_t len)
 	}
 }
 
+/* Those of seven bits that HTML, or a terminal that shows the page, takes for something else. */
+static const unsigned char escaped[] = {0, 5, 7, 8, 11, 12, 13, 14, 15, 24, 26, 27, '<', 127};
+
+/* Append the character for @seven, or for it and the @after of one that is escaped. */
+static size_t add_seven(char *to, unsigned seven, unsigned after)
+{
+	const unsigned char *found = memchr(escaped, (int)seven, sizeof escaped);
+
+	if (!found) {
+		to[0] = (char)seven;
+		return 1;
+	}
+	unsigned code = 256 + (unsigned)(found - escaped) * 128 + after;
+	to[0] = (char)(0xc0 | code >> 6);
+	to[1] = (char)(0x80 | (code & 63));
+	return 2;
+}
+
+/* The next seven bits of @data, 0 beyond its end. */
+static unsigned next_seven(const unsigned char *data, size_t len, size_t *bit)
+{
+	size_t at = *bit / 8;
+	unsigned pair = at < len ? (unsigned)data[at] << 8 : 0;
+
+	if (at + 1 < len)
+		pair |= data[at + 1];
+	pair = pair >> (9 - *bit % 8) & 127;
+	*bit += 7;
+	return pair;
+}
+
+void html_text(struct af_buf *out, const void *data, size_t len)
+{
+	char *text = af_xrealloc(NULL, len * 16 / 7 + 4);
+	size_t bit = 0, nr = 1;
+
+	while (bit < len * 8) {
+		unsigned seven = next_seven(data, len, &bit);
+		size_t added = add_seven(text + nr, seven, 0);
+		if (added > 1)
+			added = add_seven(text + nr, seven, next_seven(data, len, &bit));
+		nr += added;
+	}
+	text[0] = (char)('0' + (bit / 8 - len));
+	af_buf_add(out, text, nr);
+	free(text);
+}
+
 static void add_section(struct af_buf *b, const struct af_buf *section)
 {
 	uint32_t len = (uint32_t)section->len;
@@ -235,6 +217,32 @@ static void add_section(struct af_buf *b, const struct af_buf *section)
 	af_buf_add(b, size, 4);
 	if (section->len)
 		af_buf_add(b, section->data, section->len);
+}
+
+/*
+ * Varints, as a section of all first bytes, then all second ones, …: bytes that mean the same
+ * stand together, and deflate finds that those are few.
+ */
+static void add_planes(struct af_buf *b, const struct af_buf *varints)
+{
+	size_t ends[10] = {0}, len = varints->len, at = 0;
+	struct af_buf planes = {.data = af_xrealloc(NULL, len + 1), .len = len};
+
+	for (size_t i = 0, plane = 0; i < len; i++) {
+		ends[plane]++;
+		plane = (unsigned char)varints->data[i] > 127 ? plane + 1 : 0;
+	}
+	for (int plane = 0; plane < 10; plane++) {
+		size_t starts = at;
+		at += ends[plane];
+		ends[plane] = starts;
+	}
+	for (size_t i = 0, plane = 0; i < len; i++) {
+		planes.data[ends[plane]++] = varints->data[i];
+		plane = (unsigned char)varints->data[i] > 127 ? plane + 1 : 0;
+	}
+	add_section(b, &planes);
+	free(planes.data);
 }
 
 static int add_deflated(struct af_buf *out, const struct af_buf *plain)
@@ -251,7 +259,7 @@ static int add_deflated(struct af_buf *out, const struct af_buf *plain)
 	z.avail_out = (uInt)room;
 	int end = deflate(&z, Z_FINISH);
 	if (end == Z_STREAM_END)
-		html_base64(out, packed, room - z.avail_out);
+		html_text(out, packed, room - z.avail_out);
 	deflateEnd(&z);
 	free(packed);
 	return end == Z_STREAM_END ? 0 : -ENOMEM;
@@ -278,7 +286,7 @@ int html_pack_names(const struct html_pack *p, struct af_buf *out)
 	}
 	add_section(&plain, &text);
 	add_section(&plain, &frames);
-	add_section(&plain, &in);
+	add_planes(&plain, &in);
 	add_section(&plain, &modules);
 	int rc = add_deflated(out, &plain);
 	af_buf_free(&plain);
@@ -289,29 +297,23 @@ int html_pack_names(const struct html_pack *p, struct af_buf *out)
 	return rc;
 }
 
-int html_pack_sections(const struct af_buf *sections, uint32_t nr, struct af_buf *out)
+int html_pack_bytes(const struct af_buf *bytes, struct af_buf *out)
 {
 	struct af_buf plain = {0};
 
-	for (uint32_t i = 0; i < nr; i++)
-		add_section(&plain, &sections[i]);
+	add_section(&plain, bytes);
 	int rc = add_deflated(out, &plain);
 	af_buf_free(&plain);
 	return rc;
 }
 
-int html_pack_tree(const struct html_pack *p, const struct html_tree *t, struct af_buf *out)
+int html_pack_sections(const struct af_buf *columns, uint32_t nr, struct af_buf *out)
 {
-	struct af_buf plain = {0}, names = {0}, none = {0};
+	struct af_buf plain = {0};
 
-	for (uint32_t i = 0; i < t->nr_nodes; i++)
-		html_pack_put(&names, p->rank[t->names[i]]);
-	add_section(&plain, &t->depths);
-	add_section(&plain, &names);
-	for (uint32_t w = 0; w < t->nr_weights; w++)
-		add_section(&plain, t->weights[w].same < 0 ? &t->weights[w].column : &none);
+	for (uint32_t i = 0; i < nr; i++)
+		add_planes(&plain, &columns[i]);
 	int rc = add_deflated(out, &plain);
 	af_buf_free(&plain);
-	af_buf_free(&names);
 	return rc;
 }

@@ -3,17 +3,31 @@
  * Needs nothing of the page around it. html_pack_add() for each tree, html_pack_sort() once, then
  * html_pack_names() and html_pack_tree() in any order, html_pack_free() always.
  *
- * A blob is sections (32-bit little-endian size, bytes), deflated (RFC 1951), base64 (RFC 4648).
+ * A blob is sections (32-bit little-endian size, bytes), deflated (RFC 1951), then text of seven
+ * bits a character, the highest first: a character below U+0080 is its own seven bits. Those that
+ * would not survive HTML, and those that do something in a terminal, are escaped: a character of
+ * U+0100 and on counts the 14 of them in its bits from the seventh, and the seven bits below it
+ * are those that follow. Before the text is a digit: how many of the last bytes are none.
  *
- *	names	text of all names, newline between; one byte a name: enum af_frame; a varint a
- *		name: the file it is in, from 1 on, 1 for several, 0 where that is not known; the
- *		files from 2 on, newline between.
+ * Columns are of varints (7 bits a byte, least first), of which a section has all first bytes, then
+ * the second ones of those that go on, and so forth.
+ *
+ *	names	text of all names, newline between; one byte a name: enum af_frame; a column: the
+ *		file each is in, from 1 on, 1 for several, 0 where that is not known; the files
+ *		from 2 on, newline between.
  *		In order of bytes, so ids compare as names do. Control characters are replaced by
  *		their pictures, U+2400 and on; bytes that are not UTF-8 are left to the browser.
- *	tree	nodes in preorder, the root first. Columns of varints (7 bits a byte, least first):
- *		depth of the node before plus one less own depth; name's id (0 for the root); then
- *		self divided by `scale`, one column a weight, but none for a weight that is `same`
- *		as an earlier one after that division.
+ *	tree	nodes in preorder, the root first. Columns:
+ *		0  depth of the node before plus one less own depth; 0 is a first child
+ *		1  names' ids of first children, the root's (0) among them; then of the others,
+ *		   each less that of the child before, modulo the number of names
+ *		2  one a weight: 1 plus the index of the weight that it is told by, or 0
+ *		then self divided by `scale`, one column a weight, leaves first, then the other
+ *		nodes; no bytes for a weight that is `same` as an earlier one after that division.
+ *
+ * A weight that is told by another is stored as differences (0, -1, 1, -2, … are 0, 1, 2, 3, …)
+ * from the other one times x / y, rounded down, or from 0 while y is 0. Where the other one is not
+ * 0, x then becomes x - x / 4 + the weight, and y becomes y - y / 4 + the other; both are doubles.
  */
 #ifndef AF_RENDER_HTML_PACK_H
 #define AF_RENDER_HTML_PACK_H
@@ -29,6 +43,7 @@ struct html_weight {
 	uint64_t scale; /* greatest common divisor of the column, 1 for an empty one */
 	uint64_t parts; /* the column counts these of the unit: more than 1 for folded fractions */
 	int same;       /* index of the weight with the same column, or -1 */
+	int by;         /* index of the weight that this is told by, or -1 */
 	struct af_buf column;
 };
 
@@ -66,6 +81,9 @@ uint32_t html_pack_nr_names(const struct html_pack *p);
 /* The id, until names are sorted, of a name that is in no tree; its rank is the one in the page. */
 uint32_t html_pack_name(struct html_pack *p, const char *text, size_t len, enum af_frame frame);
 
+/* The id, until names are sorted, of a name of @t, and what file it is in. */
+uint32_t html_pack_frame(struct html_pack *p, const struct af_tree *t, uint32_t name);
+
 /* 7 bits a byte, least first; reading takes what was written here, and moves *@at. */
 void html_pack_put(struct af_buf *b, uint64_t value);
 uint64_t html_pack_varint(const char **at);
@@ -74,8 +92,12 @@ uint64_t html_pack_varint(const char **at);
 int html_pack_names(const struct html_pack *p, struct af_buf *out);
 int html_pack_tree(const struct html_pack *p, const struct html_tree *t, struct af_buf *out);
 
-/* Append a blob of @nr sections: 0, or -ENOMEM. */
-int html_pack_sections(const struct af_buf *sections, uint32_t nr, struct af_buf *out);
+/* Append a blob of @nr columns, or of one section of bytes: 0, or -ENOMEM. */
+int html_pack_sections(const struct af_buf *columns, uint32_t nr, struct af_buf *out);
+int html_pack_bytes(const struct af_buf *bytes, struct af_buf *out);
+
+/* Append the text of a blob. */
+void html_text(struct af_buf *out, const void *data, size_t len);
 
 /* Append base64 (RFC 4648, with padding). */
 void html_base64(struct af_buf *out, const void *data, size_t len);

@@ -41,36 +41,67 @@ static void small_tree(struct af_tree *t)
 	af_tree_finish(t);
 }
 
-static int base64_value(char c)
+/* The bytes that a blob's text stands for; returns how many. */
+static size_t text_bytes(const char *text, size_t len, unsigned char *bytes)
 {
-	static const char digits[] =
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *at = c ? strchr(digits, c) : NULL;
+	static const unsigned char escaped[] = {0,  5,  7,  8,  11, 12,  13,
+	                                        14, 15, 24, 26, 27, '<', 127};
+	uint32_t bits = 0;
+	unsigned have = 0;
+	size_t nr = 0;
 
-	return at ? (int)(at - digits) : -1;
+	for (size_t i = 1; i < len; i++) {
+		unsigned code = (unsigned char)text[i], sevens = 1;
+		if (code > 127) {
+			code = (code & 31) << 6 | (text[++i] & 63);
+			assert_in_range(code, 256, 256 + sizeof escaped * 128 - 1);
+			code = (unsigned)escaped[(code >> 7) - 2] << 7 | (code & 127);
+			sevens = 2;
+		} else {
+			assert_null(memchr(escaped, (int)code, sizeof escaped));
+		}
+		bits = bits << 7 * sevens | code;
+		for (have += 7 * sevens; have >= 8; have -= 8)
+			bytes[nr++] = (unsigned char)(bits >> (have - 8));
+	}
+	return nr - (size_t)(text[0] - '0');
 }
 
-/* Undo base64 and deflate; returns the plain size. */
+/* Undo text and deflate; returns the plain size. */
 static size_t unpack(const struct af_buf *blob, unsigned char *plain, size_t room)
 {
 	unsigned char *packed = malloc(blob->len + 4);
-	size_t nr = 0;
-	uint32_t bits = 0;
-
-	for (size_t i = 0; i < blob->len && blob->data[i] != '='; i++) {
-		int value = base64_value(blob->data[i]);
-		assert_true(value >= 0);
-		bits = bits << 6 | (uint32_t)value;
-		if (i % 4)
-			packed[nr++] = (unsigned char)(bits >> (6 - 2 * (i % 4)));
-	}
+	size_t nr = text_bytes(blob->data, blob->len, packed);
 	z_stream z = {
 	    .next_in = packed, .avail_in = (uInt)nr, .next_out = plain, .avail_out = (uInt)room};
+
 	assert_int_equal(inflateInit2(&z, -MAX_WBITS), Z_OK);
 	assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
+	assert_int_equal(z.avail_in, 0);
 	inflateEnd(&z);
 	free(packed);
 	return room - z.avail_out;
+}
+
+/* Of every length, with every byte at every place in seven bits, and at the end. */
+static void text_stands_for_any_bytes(void **state)
+{
+	unsigned char data[600], back[700];
+	uint32_t random = 1;
+
+	for (size_t len = 0; len < sizeof data; len++) {
+		struct af_buf text = {0};
+		for (size_t i = 0; i < len; i++) {
+			random = random * 1664525 + 1013904223;
+			data[i] =
+			    len % 3 ? (unsigned char)(random >> 24) : (unsigned char)(len / 3);
+		}
+		html_text(&text, data, len);
+		assert_int_equal(text_bytes(text.data, text.len, back), len);
+		assert_memory_equal(back, data, len);
+		assert_true(text.len <= 1 + (len * 8 + 6) / 7 + 1);
+		af_buf_free(&text);
+	}
 }
 
 static void base64_is_that_of_the_rfc(void **state)
@@ -95,9 +126,12 @@ static void base64_is_that_of_the_rfc(void **state)
 
 static void tree_unpacks_to_its_columns(void **state)
 {
-	/* ids: alpha 0, beta 1, main 2; depths: root, +1, +1, after a leaf the same level */
-	static const unsigned char expected[] = {4, 0, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0, 0, 2,
-	                                         0, 1, 4, 0, 0, 0, 0, 0, 3, 5, 0, 0, 0, 0};
+	/*
+	 * depths: root, +1, +1, after a leaf the same level; ids: alpha 0, beta 1, main 2, of first
+	 * children and then 1 after alpha; by none; of the leaves 3 and 5, then 0 and 0; the same
+	 */
+	static const unsigned char expected[] = {4, 0, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0, 0, 2, 0, 1, 2,
+	                                         0, 0, 0, 0, 0, 4, 0, 0, 0, 3, 5, 0, 0, 0, 0, 0, 0};
 	struct af_tree t;
 	struct html_pack p = {0};
 	struct af_buf blob = {0};
@@ -111,6 +145,43 @@ static void tree_unpacks_to_its_columns(void **state)
 	assert_int_equal(html_pack_tree(&p, h, &blob), 0);
 	assert_int_equal(unpack(&blob, plain, sizeof plain), sizeof expected);
 	assert_memory_equal(plain, expected, sizeof expected);
+	af_buf_free(&blob);
+	html_pack_free(&p);
+	af_tree_close(&t);
+}
+
+/* The blob has differences from what 3, 5, 7, 300 samples let expect. */
+static void a_weight_is_told_by_another(void **state)
+{
+	static const uint64_t samples[] = {3, 5, 7, 300}, times[] = {300, 510, 690, 30004};
+	/*
+	 * By pairs of ns 150; 255 less 5 * 150 / 3; 345 less 7 * 367.5 / 7.25; 15002 less
+	 * 300 * 620.625 / 12.4375; the root. The 150 is doubled, which takes two bytes.
+	 */
+	static const unsigned char ends[] = {6, 0, 0, 0, 0xac, 10, 17, 66,   0, 2,
+	                                     6, 0, 0, 0, 3,    5,  7,  0xac, 0, 2};
+	struct af_tree_weight weights[] = {{"time", "ns", 0}, {"samples", "samples", 0}};
+	struct html_pack p = {0};
+	struct af_buf blob = {0};
+	struct af_tree t;
+	unsigned char plain[256];
+
+	af_tree_open(&t, weights, 2);
+	for (size_t i = 0; i < 4; i++) {
+		const char name[] = {(char)('a' + i), '\0'};
+		uint32_t node = add_frame(&t, 0, name, AF_FRAME_NATIVE);
+		af_tree_add(&t, node, 0, times[i]);
+		af_tree_add(&t, node, 1, samples[i]);
+	}
+	af_tree_finish(&t);
+	struct html_tree *h = html_pack_add(&p, &t, NULL);
+	assert_int_equal(h->weights[0].by, 1);
+	assert_int_equal(h->weights[1].by, -1);
+	html_pack_sort(&p);
+	assert_int_equal(html_pack_tree(&p, h, &blob), 0);
+	size_t len = unpack(&blob, plain, sizeof plain);
+	assert_true(len > sizeof ends);
+	assert_memory_equal(plain + len - sizeof ends, ends, sizeof ends);
 	af_buf_free(&blob);
 	html_pack_free(&p);
 	af_tree_close(&t);
@@ -357,7 +428,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(base64_is_that_of_the_rfc),
+	    cmocka_unit_test(text_stands_for_any_bytes),
 	    cmocka_unit_test(tree_unpacks_to_its_columns),
+	    cmocka_unit_test(a_weight_is_told_by_another),
 	    cmocka_unit_test(names_unpack_in_order_with_their_kinds),
 	    cmocka_unit_test(names_are_in_their_files),
 	    cmocka_unit_test(time_that_is_samples_times_a_period_is_stored_once),
