@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "render/out.h"
+#include "render/perfetto_gpu.h"
 #include "render/perfetto_samples.h"
 #include "render/protobuf.h"
 #include "render/render.h"
@@ -71,7 +72,7 @@ enum {
 	EVENT_TRACK = 11,
 	EVENT_COUNTER = 30, /* counter_value */
 	EVENT_FLOW = 47,
-	EVENT_FLOW_ENDS = 48, /* terminating_flow_ids */
+	EVENT_STACK = 56, /* callstack_iid */
 	TYPE_BEGIN = 1,
 	TYPE_END = 2,
 	TYPE_INSTANT = 3,
@@ -80,12 +81,10 @@ enum {
 	ARG_NAME = 1, /* name_iid */
 	ARG_INT = 4,
 	ARG_TEXT = 6,
-	ARG_TEXT_IID = 17,
 
 	INTERNED_CATEGORY = 1,
 	INTERNED_NAME = 2,
 	INTERNED_ARG_NAME = 3,
-	INTERNED_TEXT = 29, /* debug_annotation_string_values */
 	INTERNED_IID = 1,
 	INTERNED_IS = 2,
 
@@ -95,46 +94,18 @@ enum {
 	METADATA_INT = 4,
 };
 
-enum { SEQUENCE = 1, STACK_FRAMES = 1024 };
-
-/* Ids that were defined already. */
-struct perfetto_known {
-	uint8_t *bits;
-	uint32_t cap; /* in ids */
-};
+enum { SEQUENCE = 1 };
 
 struct perfetto {
 	struct af_out out;
-	struct perfetto_known names, stacks;
+	struct af_map names;        /* → iid */
 	uint32_t categories;        /* bits */
 	struct af_strtab arg_names; /* iid is the id here */
 	uint32_t nr_arg_names;      /* that are defined */
-	struct af_buf interned, event, text;
+	struct af_buf interned, event;
 	struct perfetto_samples samples;
+	struct perfetto_gpu gpu;
 };
-
-static bool known_add(struct perfetto_known *k, uint32_t id)
-{
-	if (id >= k->cap) {
-		uint32_t old = k->cap;
-		while (k->cap <= id)
-			k->cap = k->cap ? k->cap * 2 : 1024;
-		k->bits = af_xrealloc(k->bits, k->cap / 8);
-		memset(k->bits + old / 8, 0, (k->cap - old) / 8);
-	}
-	bool was = k->bits[id / 8] & 1u << id % 8;
-	k->bits[id / 8] |= (uint8_t)(1u << id % 8);
-	return was;
-}
-
-/* Text as protobuf wants it: UTF-8. */
-static void perfetto_text(struct perfetto *p, struct af_buf *b, uint32_t field, const char *text,
-                          size_t len)
-{
-	p->text.len = 0;
-	af_buf_utf8(&p->text, text, len);
-	pb_bytes(b, field, p->text.data, p->text.len);
-}
 
 static void perfetto_intern(struct perfetto *p, uint32_t field, uint32_t iid, const char *text,
                             size_t len)
@@ -142,7 +113,7 @@ static void perfetto_intern(struct perfetto *p, uint32_t field, uint32_t iid, co
 	size_t at = pb_open(&p->interned, field);
 
 	pb_varint(&p->interned, INTERNED_IID, iid);
-	perfetto_text(p, &p->interned, INTERNED_IS, text, len);
+	pb_utf8(&p->interned, INTERNED_IS, text, len);
 	pb_close(&p->interned, at);
 }
 
@@ -169,6 +140,21 @@ static void perfetto_clocks(struct af_buf *b, uint64_t mono_ns, uint32_t clock, 
 	pb_close(b, packet);
 }
 
+/* What the works that lie in the trace as render stages too were done by. */
+static void perfetto_gpus(struct perfetto *p, const struct af_slices *all)
+{
+	struct af_buf *b = &p->out.text;
+
+	if (all->adds_up && perfetto_gpu_info(&p->gpu, all, &p->event)) {
+		size_t packet = pb_open(b, TRACE_PACKET);
+		pb_varint(b, PACKET_TIMESTAMP, all->start_ns);
+		pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+		pb_bytes(b, PERFETTO_GPU_INFO, p->event.data, p->event.len);
+		pb_close(b, packet);
+	}
+	p->event.len = 0;
+}
+
 static int perfetto_begin(struct af_render *r, struct af_err *err)
 {
 	struct perfetto *p = af_xcalloc(1, sizeof *p);
@@ -191,8 +177,11 @@ static int perfetto_begin(struct af_render *r, struct af_err *err)
 	pb_varint(b, PACKET_FLAGS, FLAG_CLEARED);
 	size_t at = pb_open(b, PACKET_DEFAULTS);
 	pb_varint(b, DEFAULTS_CLOCK, CLOCK_IS_MONOTONIC);
+	if (all->adds_up)
+		perfetto_samples_defaults(b);
 	pb_close(b, at);
 	pb_close(b, packet);
+	perfetto_gpus(p, all);
 	return 0;
 }
 
@@ -203,13 +192,13 @@ static void track_kind(struct perfetto *p, struct af_buf *b, const struct af_tra
 	if (t->kind == AF_TRACK_PROCESS) {
 		at = pb_open(b, TRACK_PROCESS);
 		pb_varint(b, PROCESS_PID, t->pid);
-		perfetto_text(p, b, PROCESS_NAME, t->name, strlen(t->name));
+		pb_utf8(b, PROCESS_NAME, t->name, strlen(t->name));
 		pb_close(b, at);
 	} else if (t->kind == AF_TRACK_THREAD) {
 		at = pb_open(b, TRACK_THREAD);
 		pb_varint(b, THREAD_PID, t->pid);
 		pb_varint(b, THREAD_TID, t->tid);
-		perfetto_text(p, b, THREAD_NAME, t->name, strlen(t->name));
+		pb_utf8(b, THREAD_NAME, t->name, strlen(t->name));
 		pb_close(b, at);
 	} else if (t->kind == AF_TRACK_COUNTER) {
 		at = pb_open(b, TRACK_COUNTER);
@@ -225,11 +214,12 @@ static int perfetto_track(struct af_render *r, const struct af_track *t)
 	size_t packet = pb_open(b, TRACE_PACKET), at = pb_open(b, PACKET_TRACK);
 
 	perfetto_samples_track(&p->samples, t);
+	perfetto_gpu_track(&p->gpu, t);
 	pb_varint(b, TRACK_UUID, t->id);
 	if (t->parent)
 		pb_varint(b, TRACK_PARENT, t->parent);
 	if (t->kind != AF_TRACK_PROCESS && t->kind != AF_TRACK_THREAD)
-		perfetto_text(p, b, TRACK_NAME, t->name, strlen(t->name));
+		pb_utf8(b, TRACK_NAME, t->name, strlen(t->name));
 	track_kind(p, b, t);
 	pb_varint(b, TRACK_CHILDREN, CHILDREN_BY_RANK);
 	pb_varint(b, TRACK_RANK, (uint64_t)t->rank << 6 | (t->lane < 63 ? t->lane : 63));
@@ -274,10 +264,14 @@ static uint32_t perfetto_category(struct perfetto *p, enum af_slice_kind kind)
 static uint32_t perfetto_name(struct perfetto *p, const struct af_slices *all, uint32_t name)
 {
 	const char *text = af_strtab_get(all->names, name);
+	bool fresh;
+	uint64_t *iid = af_map_at(&p->names, name, &fresh);
 
-	if (!known_add(&p->names, name))
-		perfetto_intern(p, INTERNED_NAME, name, text, strlen(text));
-	return name;
+	if (fresh) {
+		*iid = p->names.nr;
+		perfetto_intern(p, INTERNED_NAME, (uint32_t)*iid, text, strlen(text));
+	}
+	return (uint32_t)*iid;
 }
 
 static uint32_t perfetto_arg_name(struct perfetto *p, const char *name)
@@ -291,22 +285,6 @@ static uint32_t perfetto_arg_name(struct perfetto *p, const char *name)
 	return iid;
 }
 
-static void perfetto_stack(struct perfetto *p, const struct af_slices *all, uint32_t node)
-{
-	struct af_buf text = {0};
-
-	if (!known_add(&p->stacks, node)) {
-		af_slices_stack_text(&text, all->stacks, node, "\n", STACK_FRAMES);
-		perfetto_intern(p, INTERNED_TEXT, node, text.data ? text.data : "", text.len);
-		af_buf_free(&text);
-	}
-	uint32_t name = perfetto_arg_name(p, "stack");
-	size_t at = pb_open(&p->event, EVENT_ARG);
-	pb_varint(&p->event, ARG_NAME, name);
-	pb_varint(&p->event, ARG_TEXT_IID, node);
-	pb_close(&p->event, at);
-}
-
 static void perfetto_args(struct perfetto *p, const struct af_slices *all, const struct af_slice *s)
 {
 	struct af_slice_arg args[AF_SLICE_ARGS];
@@ -317,13 +295,11 @@ static void perfetto_args(struct perfetto *p, const struct af_slices *all, const
 		size_t at = pb_open(&p->event, EVENT_ARG);
 		pb_varint(&p->event, ARG_NAME, name);
 		if (args[i].is_text)
-			pb_text(&p->event, ARG_TEXT, args[i].text);
+			pb_utf8(&p->event, ARG_TEXT, args[i].text, strlen(args[i].text));
 		else
 			pb_varint(&p->event, ARG_INT, (uint64_t)args[i].number);
 		pb_close(&p->event, at);
 	}
-	if (s->stack)
-		perfetto_stack(p, all, s->stack);
 }
 
 /* What was written as a slice already, for those parts of viewers that show samples and GPUs. */
@@ -334,7 +310,8 @@ static int perfetto_again(struct perfetto *p, const struct af_slices *all, const
 		return perfetto_packet(p, s->end_ns, PERFETTO_STACK_SAMPLE);
 	}
 	if (s->kind == AF_SLICE_WORK && s->shape) {
-		perfetto_gpu_stage(&p->samples, all, s, s->name, &p->interned, &p->event);
+		perfetto_gpu_stage(&p->gpu, all, s, perfetto_name(p, all, s->name), &p->interned,
+		                   &p->event);
 		return perfetto_packet(p, s->start_ns, PERFETTO_GPU_STAGE);
 	}
 	return 0;
@@ -350,9 +327,15 @@ static int perfetto_track_event(struct af_render *r, const struct af_slice *s)
 	pb_varint(b, EVENT_TRACK, s->track);
 	pb_varint(b, EVENT_CATEGORY, perfetto_category(p, s->kind));
 	pb_varint(b, EVENT_NAME, perfetto_name(p, r->slices, s->name));
+	/* None is said to be the last: of two works of one call the second would have no arrow. */
 	if (s->way != AF_FLOW_NONE)
-		pb_fixed64(b, s->way == AF_FLOW_TO ? EVENT_FLOW_ENDS : EVENT_FLOW, s->flow);
+		pb_fixed64(b, EVENT_FLOW, s->flow);
 	perfetto_args(p, r->slices, s);
+	uint32_t stack =
+	    s->stack ? perfetto_callstack(&p->samples, r->slices->stacks, s->stack, &p->interned)
+		     : 0;
+	if (stack)
+		pb_varint(b, EVENT_STACK, stack);
 	int rc = perfetto_event(p, s->start_ns);
 	if (rc || instant)
 		return rc;
@@ -386,9 +369,9 @@ static void perfetto_metadata(struct perfetto *p, const char *name, const char *
 	size_t packet = pb_open(b, TRACE_PACKET), bundle = pb_open(b, PACKET_CHROME_EVENTS);
 	size_t at = pb_open(b, BUNDLE_METADATA);
 
-	perfetto_text(p, b, METADATA_NAME, name, strlen(name));
+	pb_utf8(b, METADATA_NAME, name, strlen(name));
 	if (text)
-		perfetto_text(p, b, METADATA_TEXT, text, strlen(text));
+		pb_utf8(b, METADATA_TEXT, text, strlen(text));
 	else
 		pb_varint(b, METADATA_INT, number);
 	pb_close(b, at);
@@ -412,12 +395,11 @@ static int perfetto_end(struct af_render *r, struct af_err *err)
 		perfetto_metadata(p, n->key, n->value, 0);
 	int rc = af_out_close(&p->out);
 	perfetto_samples_free(&p->samples);
+	perfetto_gpu_free(&p->gpu);
 	af_strtab_free(&p->arg_names);
 	af_buf_free(&p->interned);
 	af_buf_free(&p->event);
-	af_buf_free(&p->text);
-	free(p->names.bits);
-	free(p->stacks.bits);
+	af_map_free(&p->names);
 	free(p);
 	r->state = NULL;
 	return rc ? af_fail(err, rc, "cannot write the timeline") : 0;

@@ -82,4 +82,13 @@ static inline void pb_close(struct af_buf *b, size_t at)
 	memcpy(b->data + at - 1, len, n);
 }
 
+/* Text of any bytes as its strings are to be: UTF-8. */
+static inline void pb_utf8(struct af_buf *b, uint32_t field, const char *text, size_t len)
+{
+	size_t at = pb_open(b, field);
+
+	af_buf_utf8(b, text, len);
+	pb_close(b, at);
+}
+
 #endif

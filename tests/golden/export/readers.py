@@ -223,7 +223,7 @@ def perfetto(path):
     """{column: {stack: weight}} of stack samples, and of render stages the sum"""
     with open(path, "rb") as f:
         trace = message(f.read())
-    functions, frames, found = {}, {}, {"cpu": Counter(), "gpu": Counter()}
+    functions, frames, stacks, found = {}, {}, {}, {"cpu": Counter(), "gpu": Counter()}
     for packet in map(message, trace[1]):
         interned = message(one(packet, 12, b""))
         for s in map(message, interned[5]):
@@ -231,12 +231,14 @@ def perfetto(path):
         for frame in map(message, interned[6]):
             assert one(frame, 1) not in frames
             frames[one(frame, 1)] = functions[one(frame, 2)].decode()
+        for stack in map(message, interned[7]):
+            assert one(stack, 1) not in stacks and stack[2]
+            stacks[one(stack, 1)] = tuple(frames[i] for i in stack[2])
         if packet[135]:
             sample = message(packet[135][0])
             task = message(sample[1][0])
             assert one(task, 2) and one(task, 3)
-            stack = tuple(frames[i] for i in message(sample[5][0])[2])
-            found["cpu"][stack] += one(sample, 11)
+            found["cpu"][stacks[one(sample, 6)]] += one(sample, 11)
         if packet[53]:
             found["gpu"][()] += one(message(packet[53][0]), 2)
     return found
