@@ -20,6 +20,7 @@ class Model {
     this.defaults = { ...DEFAULTS, view: meta.trees[0]?.label || '',
       shape: meta.picture.inverted ? 'icicle' : 'flame',
       dir: meta.picture.reverse ? 'callers' : 'callees',
+      order: meta.picture.chart && meta.time ? 'time' : 'name',
       delta: meta.differences[0]?.self ? 'self' : 'inclusive' };
     this.state = stateFromHash(location.hash, this.defaults);
     this.times = meta.time ? new Times(meta.time, names, (label) => this.treeOf(label)) : null;
@@ -87,7 +88,11 @@ class Model {
     const key = [at, this.w, this.rangeNow?.from, this.rangeNow?.to].join();
     if (this.inTime?.key !== key) {
       const { tree } = (await this.whole(at)).steps[0];
-      const made = await chartOf(this.times, tree, this.meta.trees[at].label, this.rangeNow, this.w);
+      const { label } = this.meta.trees[at];
+      let made = await chartOf(this.times, tree, label, this.rangeNow, this.w);
+      /* A view of two others may count once what both have. */
+      if (made.total && made.total(this.w)[0] > this.base.total(this.w)[0])
+        made = `Of ${label} no order is known`;
       this.inTime = { key, chart: made instanceof Tree ? new Pipeline(made) : made };
     }
     return this.inTime.chart;

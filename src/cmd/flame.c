@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyse/chart.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
@@ -13,6 +14,7 @@
 #include "cmd/commands.h"
 #include "cmd/perf_script.h"
 #include "cmd/picture.h"
+#include "cmd/progress.h"
 #include "cmd/study.h"
 #include "render/attributes.h"
 #include "render/encoding.h"
@@ -277,11 +279,37 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 	return asked;
 }
 
+static int flame_chart(const struct flame_options *o, const char *dir, const struct af_results *r,
+                       int v, struct af_tree *chart, struct af_err *err)
+{
+	if (v > AF_VIEW_ALL)
+		return af_fail_plain(err, -EINVAL, "--flamechart is of --view cpu, gpu or all");
+	if (o->weight && strcmp(o->weight, "time") && strcmp(o->weight, "samples"))
+		return af_fail_plain(
+		    err, -EINVAL, "--flamechart takes --weight time or samples, not %s", o->weight);
+	struct af_progress progress = af_progress_begin("reading the trace in order of time");
+	int rc = af_chart_make(chart, dir, &r->asked, v, af_progress_tell, &progress, err);
+	af_progress_end(&progress);
+	int w = o->weight && !strcmp(o->weight, "samples");
+	uint64_t shown = rc ? 0 : chart->total[w][0], all = r->trees[v].total[w][0];
+	if (shown > all) /* of device work that runs on the CPU both tell */
+		return af_fail_plain(err, -ENODATA,
+		                     "%s: for --view all no order is known: --view cpu, gpu", dir);
+	if (!rc && !shown && all)
+		return af_fail_plain(err, -ENODATA, "%s: nothing in view %s has times", dir,
+		                     af_view_names[v]);
+	if (!rc && shown < all)
+		fprintf(stderr, "aflame flame: %.2f %% of it is in order of time\n",
+		        100.0 * (double)shown / (double)all);
+	return rc;
+}
+
 static int flame_trace(const struct flame_options *o, const char *dir,
                        const struct af_picture_job *job, struct af_err *err)
 {
 	struct af_picture_job drawn = *job;
 	struct af_picture picture = *job->picture;
+	struct af_tree chart = {0};
 	/* report.html holds all views unless one is asked for; a picture shows one. */
 	bool one = o->view || strcmp(job->format->name, "html");
 	int v = one ? view_index(o->view ? o->view : "all") : -1;
@@ -306,11 +334,17 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		drawn.label = af_view_names[v];
 		rc = flame_has(o, dir, &r, v, err);
 	}
+	/* A page makes its own. */
+	if (!rc && o->picture.flamechart && !job->format->slice) {
+		rc = flame_chart(o, dir, &r, v, &chart, err);
+		drawn.tree = &chart;
+	}
 	if (!rc)
 		rc = af_picture_write(&drawn, err);
 	if (!rc)
 		flame_sampled(o, dir, &r, v);
 	af_results_close(&r);
+	af_tree_close(&chart);
 	return rc;
 }
 
@@ -431,7 +465,8 @@ static const struct af_option flame_options[] = {
     {AF_OPT_GROUP, NULL, 0, NULL, "Layout", 0},
     {AF_OPT_FLAG, "inverted", 'i', NULL, "icicle: root at the top", AT(picture.inverted)},
     {AF_OPT_FLAG, "reverse", 'r', NULL, "merge stacks from their leaves", AT(picture.reverse)},
-    {AF_OPT_FLAG, "flamechart", 0, NULL, "keep the order of the input, merge only neighbours",
+    {AF_OPT_FLAG, "flamechart", 0, NULL,
+     "in order of time, threads one after the other; of text in its order: merge only neighbours",
      AT(picture.flamechart)},
     {AF_OPT_U64, "width", 0, "PIXELS", "of the image (1200)", AT(width)},
     {AF_OPT_FLAG, "fluid", 0, NULL, "let the width follow the window", AT(picture.fluid)},

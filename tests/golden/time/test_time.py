@@ -7,6 +7,7 @@ heat map to the slices. Traces are those of the other golden tests.
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -65,6 +66,18 @@ def folded(name, *options):
     return {
         line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in done.stdout.splitlines()
     }
+
+
+def chart(name, *options):
+    """What the chart shows, in its order: (stack, weight); and what is said of it."""
+    done = subprocess.run(
+        [AFLAME, "flame", "--flamechart", *options, trace(name)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    lines = [line.rsplit(" ", 1) for line in done.stdout.splitlines()]
+    return [(stack, int(weight)) for stack, weight in lines], done.stderr
 
 
 def check_sums(name, *options):
@@ -367,6 +380,57 @@ def _():
         expect(text in said, said)
     said = run("flame", "--view", "gpu", "--from", "1h", trace("idle"), status=1)
     expect("has nothing for --view gpu in that time" in said, said)
+
+
+
+@case("a flame chart has the stacks and the sums of the flame graph, of any part of the run")
+def _():
+    charts, untimed = 0, set()
+    for name in NAMES:
+        for view in ("cpu", "gpu", "all"):
+            for part in ((), ("--from", "1us"), ("--to", "300us")):
+                if (name, view) == ("host", "all"):
+                    continue  # kernels are samples of the CPU too
+                options = ("--view", view, "--depth", "kernel", *part)
+                sums = {}
+                shown, said = chart(name, *options)
+                for stack, weight in shown:
+                    sums[stack] = sums.get(stack, 0) + weight
+                want = {s: w for s, w in folded(name, *options).items() if w}
+                got = {s: w for s, w in sums.items() if w}
+                if "in order of time" in said or "has times" in said:
+                    untimed.add(name)  # no clock of the device: no times of its work
+                    expect(all(w <= want[s] for s, w in got.items()), (got, want))
+                elif 2**64 - 1 not in want.values():
+                    equal(got, want, (name, *options))
+                charts += bool(want)
+    note("%d charts; works without times in %s" % (charts, ", ".join(sorted(untimed))))
+    expect(charts > 50, "only %d charts" % charts)
+
+
+@case("a flame chart has each stretch at its place, and no thread goes on in another")
+def _():
+    path = os.path.join(WORK, "stretches")
+    subprocess.run([MKTRACE, os.path.join(HERE, "stretches.trace"), path], check=True)
+    shown = run("flame", "--flamechart", "--view", "cpu", path).splitlines()
+    want = [("main;f", 10), ("main", 20), ("main;g", 40), ("main;f", 480), ("main;f", 80)]
+    equal(shown, ["app;%s %d" % line for line in want], "stretches")
+    svg = run("flame", "--flamechart", "--view", "cpu", "--format", "svg", path)
+    boxes = re.findall(r"<title>(\w+) \((\d+) ns", svg)
+    equal(boxes, [("all", "630"), ("app", "630"), ("main", "550"), ("f", "10"), ("g", "40"),
+                  ("f", "480"), ("main", "80"), ("f", "80")], "boxes")
+
+
+@case("a flame chart of what has no order is refused")
+def _():
+    for name, words, *options in (
+        ("gpu", "--view cpu, gpu or all", "--view", "idle"),
+        ("gpu", "time or samples, not bytes", "--view", "gpu", "-w", "bytes"),
+        ("host", "no order is known", "--view", "all"),
+    ):
+        done = subprocess.run([AFLAME, "flame", "--flamechart", *options, trace(name)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        expect(done.returncode and words in done.stderr.decode(), done.stderr)
 
 
 run_cases()
