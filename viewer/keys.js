@@ -61,7 +61,7 @@ function onKey(app, event) {
     return;
   }
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  const onButton = event.target instanceof HTMLButtonElement;
+  const onButton = event.target.matches('a, button');
   if (onButton && (event.key === 'Enter' || event.key === ' ')) return;
   if (app.timePages?.key(event.key)) {
     event.preventDefault();

@@ -1,7 +1,15 @@
 /* What each part of the page shows, drawn from what the model computed. */
 
-const STRIP = ['verdict', 'lost', 'run']; /* tables of facts that are shown above the tabs */
+const STRIP = ['verdict', 'findings', 'lost', 'run']; /* tables of facts that are shown above the tabs */
+const STRIP_FINDINGS = 5;
 const HEAVY_TREE = 300000; /* above so many frames a note is shown while a tree is made */
+
+/* The rows of that table, by the titles of their columns. */
+function findingsOf(meta) {
+  const table = meta.facts.find(({ name }) => name === 'findings');
+  return (table ? table.rows : []).map((row) => Object.fromEntries(
+    table.columns.map(({ title }, k) => [title, row[k]])));
+}
 
 class Page extends Layout {
   constructor(meta, names) {
@@ -236,6 +244,29 @@ class Page extends Layout {
     }
   }
 
+  /* The first findings as links to where the page shows them, and one to all of them. */
+  findingTiles() {
+    const link = (hash, label, value) => h('div', { class: 'tile finding', role: 'listitem' },
+      h('a', { href: hash, title: value, onclick: (event) => this.follow(event) },
+        h('span', { class: 'tile-label' }, label), h('span', { class: 'tile-value' }, value)));
+    const all = findingsOf(this.meta);
+    return [...all.slice(0, STRIP_FINDINGS).map((row) => link(row.Hash, `${row.Rank} · ${
+      formatNs(row['At most'])} · ${formatCell(row.Share, 'percent/100')}`, row.Finding)),
+    link('#tab=facts', 'findings', `all ${all.length}`)];
+  }
+
+  follow(event) {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    this.go(event.currentTarget.hash);
+  }
+
+  /* Where a link leads, as the user likes it to look. */
+  go(hash) {
+    const { theme, panel } = this.state;
+    return this.update({ ...stateFromHash(hash, this.defaults), theme, panel });
+  }
+
   /* Facts that fit a line: the verdict, what was lost, what ran. */
   drawStrip() {
     const { forward, w, meta } = this;
@@ -245,7 +276,9 @@ class Page extends Layout {
     h('span', { class: 'tile-value' }, value));
     const tiles = STRIP.map((kind) => meta.facts.find((table) => table.name === kind))
       .filter(Boolean).flatMap((table) => {
-        if (table.name === 'lost' && !table.rows.length) return [tile('lost', 'nothing')];
+        if (!table.rows.length && table.name !== 'verdict')
+          return [tile(table.name, table.note || 'nothing')];
+        if (table.name === 'findings') return this.findingTiles();
         return table.rows.slice(0, 10).map((row) => {
           const [label, ...values] = row.map((x, k) => formatCell(x, table.columns[k].unit));
           return tile(label, values.filter(Boolean).join(' · '), table.name);

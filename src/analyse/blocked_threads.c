@@ -1,5 +1,6 @@
 /* What did each thread wait for most? One row a thread: the function in which it waited longest. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/blocked.h"
 #include "analyse/blocked_private.h"
@@ -102,14 +103,24 @@ static const char *name_of(struct af_facts *f, const struct af_tree *t, uint32_t
 	return af_arena_strdup(&f->arena, text, len);
 }
 
-/* The Python function that waited, if one did; else the native one. */
+static bool has_name(const struct af_tree *t, uint32_t node)
+{
+	size_t len;
+	const char *text = af_tree_text(t, t->nodes[node].name, &len);
+
+	return !memmem(text, len, "!0x", 3);
+}
+
+/* The Python function that waited, if one did; else the native one, rather one with a name. */
 static uint32_t node_user(const struct af_tree *t, uint32_t node)
 {
-	uint32_t python = node;
+	uint32_t python = node, first = af_blocked_user(t, node), named = first;
 
 	while (python && af_tree_frame(t, t->nodes[python].name) != AF_FRAME_PYTHON)
 		python = t->nodes[python].parent;
-	return python ? python : af_blocked_user(t, node);
+	while (!python && named && !has_name(t, named))
+		named = af_blocked_user(t, t->nodes[named].parent);
+	return python ? python : named ? named : first;
 }
 
 static void thread_row(struct af_facts *f, struct af_table *table, const struct af_tree *t,

@@ -80,7 +80,7 @@ static void findings_rows(struct findings *s)
 	    [AF_FINDING_KIND] = {"Kind", AF_CELL_TEXT, AF_SHOW_NEVER},
 	    [AF_FINDING_TIME] = {"At most", AF_CELL_NS},
 	    [AF_FINDING_SHARE] = {"Share", AF_CELL_PERCENT},
-	    [AF_FINDING_OF] = {"Of", AF_CELL_TEXT},
+	    [AF_FINDING_OF] = {"Of", AF_CELL_TEXT, AF_SHOW_NEVER},
 	    [AF_FINDING_WHAT] = {"Finding", AF_CELL_TEXT},
 	    [AF_FINDING_HELPS] = {"What usually helps", AF_CELL_TEXT, AF_SHOW_USED},
 	    [AF_FINDING_CHECK] = {"Check", AF_CELL_TEXT, AF_SHOW_USED},

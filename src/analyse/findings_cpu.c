@@ -226,9 +226,9 @@ static void find_interpreter(const struct cpu *c)
 	                    .of_ns = c->all_ns,
 	                    .of = "CPU time",
 	                    .helps = "fewer and larger steps in Python, or compiled code",
-	                    .check = "report.html: Functions, by file",
+	                    .check = "report.html: Functions, by module",
 	                    .view = "top",
-	                    .hash = "#tab=top&view=cpu&w=time&group=file"};
+	                    .hash = "#tab=top&view=cpu&w=time&group=module"};
 
 	for (uint32_t i = 1; i < t->nr_names; i++) {
 		const char *module = af_tree_module(t, i);
