@@ -2,6 +2,7 @@
  * What was this run? Its facts, what was lost, what recording cost. Every figure here can be
  * checked against another tool.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +101,13 @@ static uint64_t run_shown(const struct af_world *w)
 	return to_ns > asked->from_ns ? to_ns - asked->from_ns : 0;
 }
 
-static void table_run(const struct af_world *w, struct af_facts *f)
+/* Recording goes on: what is not seen to complete may well do. */
+static bool is_snapshot(const struct af_world *w)
+{
+	return af_world_note(w, "snapshot") && !af_world_note(w, "end.status");
+}
+
+static void table_run(const struct af_world *w, const struct af_results *out, struct af_facts *f)
 {
 	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
 	struct af_table *t = af_facts_table(f, "run", "The run", columns, 2);
@@ -135,6 +142,10 @@ static void table_run(const struct af_world *w, struct af_facts *f)
 	                       (double)w->trace_bytes / 1e6));
 	row_note(f, t, w, "recovered", "recovered");
 	row_note(f, t, w, "snapshot", "snapshot");
+	if (is_snapshot(w) && out->launches_unfinished)
+		row_text(f, t, "under way",
+		         af_facts_text(f, "%" PRIu64 " launch%s", out->launches_unfinished,
+		                       out->launches_unfinished == 1 ? "" : "es"));
 }
 
 static void row_lost(struct af_facts *f, struct af_table *t, const char *what, uint64_t count)
@@ -199,7 +210,8 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 	untold(&unstamped, &no_stamps);
 	untold(&unstamped, &told);
 	untold(&unfinished, &told);
-	row_lost(f, t, "launches whose device work was not seen to complete", unfinished);
+	if (!is_snapshot(w))
+		row_lost(f, t, "launches whose device work was not seen to complete", unfinished);
 	row_lost(f, t, "launches that the device refused", out->works_failed);
 	row_lost(f, t, "pieces of device work without a launch", out->works_unlaunched);
 	row_lost(f, t, "pieces of device work with the stack of a call at about its time",
@@ -244,7 +256,7 @@ static void run_finish(void *self, const struct af_world *w, struct af_results *
 {
 	const struct run *r = self;
 
-	table_run(w, &out->facts);
+	table_run(w, out, &out->facts);
 	table_lost(r, w, out);
 	table_cost(w, &out->facts);
 	out->shown_ns = run_shown(w);
