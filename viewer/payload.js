@@ -1,7 +1,7 @@
 /*
  * The data in the page, as src/render/html.c writes it: a JSON script with what is small, and
- * columns of varints, deflated and made text (src/render/html_pack.h), one script for the names and
- * one for each tree.
+ * scripts of what is deflated and made text (src/render/html_pack.h): tables as JSON, names and each
+ * tree as columns of varints.
  */
 
 /* Those of seven bits that stand there as a character of U+0100 and on, with the seven after. */
@@ -29,6 +29,11 @@ async function inflateScript(id) {
   const packed = unpack(document.getElementById(id).textContent);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   return sections(new Uint8Array(await new Response(stream).arrayBuffer()));
+}
+
+async function loadJson(id) {
+  const [text] = await inflateScript(id);
+  return JSON.parse(new TextDecoder('utf-8', { ignoreBOM: true }).decode(text));
 }
 
 /* Sections: a 32-bit little-endian size, then as many bytes. */

@@ -2,7 +2,8 @@
  * report.html: one file that needs no network and no server. The page is the viewer's own script
  * and style sheet (viewer/, embedded), with the data beside them in scripts that are not run:
  *
- *	af-report	JSON: title, kinds of frames, what each tree's columns are, the facts
+ *	af-report	JSON: title, kinds of frames, what each tree's columns are
+ *	af-facts	JSON as a blob: the tables
  *	af-names	all names of frames, a blob
  *	af-tree-0…	one blob a tree, in the order they were rendered; decoded when first looked
  *			at
@@ -70,7 +71,7 @@ struct html {
 	struct html_pack pack;
 	struct html_annotated annotated;
 	struct html_time time;
-	struct af_buf facts;    /* tables by af_table_json(), with commas between */
+	struct af_buf facts;    /* "[" and tables by af_table_json(), with commas between */
 	struct af_buf noscript; /* the same as markup, for when scripts do not run */
 	struct af_buf looks;    /* of differences, one a tree, with commas between */
 };
@@ -214,8 +215,7 @@ static int html_facts(struct af_render *r, const struct af_facts *f, struct af_e
 		return rc ? af_fail(err, rc, "cannot compress the report") : 0;
 	}
 	for (const struct af_table *t = f->first; t; t = t->next) {
-		if (h->facts.len)
-			af_buf_str(&h->facts, ",\n");
+		af_buf_str(&h->facts, h->facts.len ? ",\n" : "[");
 		af_table_json(&h->facts, t, 0);
 		facts_markup(&h->noscript, t);
 	}
@@ -359,21 +359,20 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_r
 	if (h->looks.len)
 		af_buf_add(b, h->looks.data, h->looks.len);
 	af_buf_char(b, ']');
-	af_buf_str(b, ",\n\"facts\":[");
-	if (h->facts.len)
-		af_buf_add(b, h->facts.data, h->facts.len);
-	af_buf_char(b, ']');
 	html_time_list(&h->time, r->slices, b);
 	af_buf_str(b, "}</script>\n");
 }
 
-static int add_blobs(struct af_buf *b, const struct html *h)
+static int add_blobs(struct af_buf *b, struct html *h)
 {
 	static const char type[] = "<script type=\"application/octet-stream\"";
 	uint32_t index = 0;
 
-	af_buf_fmt(b, "%s id=\"af-names\">", type);
-	int rc = html_pack_names(&h->pack, b);
+	af_buf_str(&h->facts, h->facts.len ? "]" : "[]");
+	af_buf_fmt(b, "%s id=\"af-facts\">", type);
+	int rc = html_pack_bytes(&h->facts, b);
+	af_buf_fmt(b, "</script>\n%s id=\"af-names\">", type);
+	rc = rc ? rc : html_pack_names(&h->pack, b);
 	for (const struct html_tree *t = h->pack.first; t && !rc; t = t->next) {
 		af_buf_fmt(b, "</script>\n%s id=\"af-tree-%u\">", type, index++);
 		rc = html_pack_tree(&h->pack, t, b);

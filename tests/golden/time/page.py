@@ -75,12 +75,13 @@ class Slice:
 
 
 class Page:
-    """report, names, trees (label → (weights, self by node), names of nodes), time or None"""
+    """report, facts, names, trees (label → (weights, self by node), names of nodes), time or None"""
 
     def __init__(self, text):
         self.text = text
         script = re.search(r'id="af-report">(.*?)</script>', text, re.S)
         self.report = json.loads(script.group(1))
+        self.facts = json.loads(self.blob("af-facts")[0])
         self.names = self.blob("af-names")[0].decode("utf-8", "replace").split("\n")
         self.trees = {}
         for index, tree in enumerate(self.report["trees"]):
