@@ -29,6 +29,7 @@ const PAGES = [
   ['flame', 'report.html', '#view=all'],
   ['flame-gpu', 'report.html', '#view=gpu&shape=icicle'],
   ['flame-dark', 'report.html', '#view=all&theme=dark&order=heavy'],
+  ['flame-time', 'report.html', '#view=cpu&order=time'],
   ['callers', 'report.html', '#view=all&dir=callers&order=heavy'],
   ['functions', 'report.html', '#view=all&tab=top'],
   ['sandwich', 'report.html', '#view=gpu&tab=sandwich'],
