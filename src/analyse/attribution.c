@@ -103,7 +103,7 @@ static void attribution_give_up_unknown(struct af_attribution *a, const struct a
 		if (!w->within.to_ns) {
 			uint32_t place = place_of(a, win->process, 0);
 			win = &p->windows[i];
-			attribution_give_up(a, w, place, win->counts, win->nr);
+			attribution_give_up(a, w, place, win);
 		}
 		window_empty(p, win);
 	}
@@ -159,6 +159,34 @@ static uint64_t window_near(const struct attribution_window *win, uint64_t near_
 	return ns > near_ns ? ns : near_ns;
 }
 
+/*
+ * What the device says of a window that is cut counts by its time; of its samples only those that
+ * are here, as they are cut by what ran.
+ */
+static void device_window(struct af_sampled_device *d, const struct af_within *in,
+                          const struct af_ev_gpu_window *win)
+{
+	uint64_t end_ns = win->end_ns > win->start_ns ? win->end_ns : win->start_ns + 1;
+	const struct attribution_span span = attribution_span_of(in, win->start_ns, end_ns);
+	bool whole = span.within_ns == span.all_ns;
+	uint64_t dropped =
+	    af_attribution_share(win->dropped, span.before_ns, span.within_ns, span.all_ns);
+	uint64_t other =
+	    af_attribution_share(win->other, span.before_ns, span.within_ns, span.all_ns);
+
+	if (!span.within_ns)
+		return;
+	if (af_within_began(in, win->start_ns)) {
+		d->windows++;
+		d->full_windows += !!(win->flags & AF_WINDOW_FULL);
+		d->serialized_windows += !!(win->flags & AF_WINDOW_SERIALIZED);
+	}
+	d->period_cycles = win->period_cycles;
+	d->samples += whole ? win->samples : dropped + other;
+	d->dropped += dropped;
+	d->other += other;
+}
+
 static void take_window(struct af_attribution *a, const struct af_world *w,
                         const struct af_event *ev)
 {
@@ -176,20 +204,9 @@ static void take_window(struct af_attribution *a, const struct af_world *w,
 	win->flags = fixed.flags;
 	win->start_ns = fixed.start_ns;
 	win->end_ns = fixed.end_ns;
-	win->outside = !af_within_moment(&w->within, fixed.end_ns);
-	if (win->outside) {
-		window_empty(p, win);
-		return;
-	}
 	p->places[at].near_ns = window_near(win, p->places[at].near_ns);
 	window_hold(p, win);
-	d->windows++;
-	d->full_windows += !!(fixed.flags & AF_WINDOW_FULL);
-	d->serialized_windows += !!(fixed.flags & AF_WINDOW_SERIALIZED);
-	d->period_cycles = fixed.period_cycles;
-	d->samples += fixed.samples;
-	d->dropped += fixed.dropped;
-	d->other += fixed.other;
+	device_window(d, &w->within, &fixed);
 }
 
 static uint32_t word(const struct af_tail_view *tail, uint32_t i)
@@ -208,8 +225,6 @@ static void take_sample(struct af_attribution *a, const struct af_event *ev)
 	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
 		return;
 	struct attribution_window *win = window_of(p, ev->process, fixed.window);
-	if (win->outside)
-		return;
 	for (uint32_t i = 0; i + 1 < tails[0].len; i += 2) {
 		uint32_t count = word(&tails[0], i + 1);
 		if (!count)

@@ -15,8 +15,14 @@
  * before they are joined; those of their samples that find nothing wait on, for a kernel that runs
  * that long, or for a definition, until the end or until AF_ATTRIBUTION_HELD are held.
  *
+ * Of a time that is asked for (within.h) all windows are joined as ever, and of the samples of a
+ * code in one as many count as of its kernels' time there lies within: all of those of a window
+ * inside, and of one that is cut a part, `edge` together. Samples of no work count by the window's
+ * own time. They stay whole, so that those of times next to each other add up to all, instruction
+ *by instruction. Windows that no event tells of are in no time.
+ *
  * Samples are divided into AF_ATTRIBUTION_PARTS, so that sums are exact: parts of all jobs together
- * are all samples that the trace has.
+ * are all samples that the trace has, and so are those of each instruction.
  */
 #ifndef AF_ANALYSE_ATTRIBUTION_H
 #define AF_ANALYSE_ATTRIBUTION_H
@@ -74,8 +80,9 @@ struct af_attributed {
 	uint32_t stall;  /* of w->stalls, never one of NOT_ISSUED that has a namesake; 0 none */
 	uint64_t offset; /* bytes from the code's first; of a code without name, an address */
 	uint64_t parts, exact_parts; /* all of them; those of them that were not apportioned */
-	uint64_t latency_parts;      /* of these nothing was issued meanwhile: not additional */
-	uint64_t time_ns;            /* its share of the job's device time, by samples */
+	uint64_t samples; /* the same where they are to be whole: of all jobs those there are */
+	uint64_t latency_parts; /* of these nothing was issued meanwhile: not additional */
+	uint64_t time_ns;       /* its share of the job's device time, by samples */
 };
 
 /* What a device told, and what became of it; in whole samples. */
@@ -85,6 +92,7 @@ struct af_sampled_device {
 	uint64_t period_cycles; /* of the latest window */
 	uint64_t samples; /* in all, by the device's word: these four, and what the trace lost */
 	uint64_t exact, apportioned, unattributed;
+	uint64_t edge;    /* of these three: of windows that reach out of the time asked for */
 	uint64_t dropped; /* by the device: its buffer was full */
 	uint64_t other;   /* in the driver's own code */
 };
@@ -98,7 +106,7 @@ struct af_host_sample {
 	uint64_t time_ns;
 };
 
-enum { AF_SAMPLED_TEXT = 256 };
+enum { AF_SAMPLED_TEXT = 512 };
 
 /* In a sentence what became of the samples of @d; false when there are none. */
 bool af_sampled_text(char text[AF_SAMPLED_TEXT], const struct af_sampled_device *d);

@@ -11,8 +11,51 @@ void attribution_round(struct attribution_private *p)
 	p->nr_touched = p->nr_shares = p->nr_chosen = 0;
 }
 
-void attribution_touch(struct attribution_private *p, uint32_t job, uint64_t busy_ns,
-                       uint64_t near_ns)
+struct attribution_span attribution_span_of(const struct af_within *in, uint64_t start_ns,
+                                            uint64_t end_ns)
+{
+	struct attribution_span span = {
+	    .all_ns = end_ns - start_ns,
+	    .within_ns = af_within_ns(in, start_ns, end_ns),
+	};
+
+	if (in->to_ns && start_ns < in->from_ns)
+		span.before_ns = (end_ns < in->from_ns ? end_ns : in->from_ns) - start_ns;
+	return span;
+}
+
+/* Sums of hostile times stay as large as they are. */
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+void attribution_span_add(struct attribution_span *to, const struct attribution_span *more)
+{
+	to->all_ns = sum(to->all_ns, more->all_ns);
+	to->before_ns = sum(to->before_ns, more->before_ns);
+	to->within_ns = sum(to->within_ns, more->within_ns);
+}
+
+/* Of @count samples those until the first @upto_ns of @all_ns: none of 0, all at the end. */
+static uint32_t portion_until(uint32_t count, uint64_t upto_ns, uint64_t all_ns, uint32_t phase)
+{
+	if (upto_ns >= all_ns)
+		return count;
+	unsigned __int128 part = (unsigned __int128)count * upto_ns << 32;
+	return (uint32_t)((part / all_ns + phase) >> 32);
+}
+
+uint32_t attribution_portion(const struct attribution_span *span, uint32_t count, uint32_t phase)
+{
+	uint64_t upto_ns = sum(span->before_ns, span->within_ns);
+
+	return portion_until(count, upto_ns, span->all_ns, phase) -
+	       portion_until(count, span->before_ns, span->all_ns, phase);
+}
+
+void attribution_touch(struct attribution_private *p, uint32_t job,
+                       const struct attribution_span *busy, const struct attribution_span *near)
 {
 	struct attribution_seen *s = &p->seen[job];
 	struct attribution_kernel *k = &p->kernels[p->kernel_of[job]];
@@ -25,14 +68,15 @@ void attribution_touch(struct attribution_private *p, uint32_t job, uint64_t bus
 		AF_GROW(p->touched, p->nr_touched, p->cap_touched);
 		p->touched[p->nr_touched++] = job;
 	}
-	s->busy_ns += busy_ns;
-	s->near_ns += near_ns;
+	attribution_span_add(&s->busy, busy);
+	attribution_span_add(&s->near, near);
 }
 
-void attribution_share(struct attribution_private *p, uint32_t job, uint64_t weight)
+void attribution_share(struct attribution_private *p, uint32_t job,
+                       const struct attribution_span *span)
 {
 	AF_GROW(p->shares, p->nr_shares, p->cap_shares);
-	p->shares[p->nr_shares++] = (struct attribution_share){job, weight};
+	p->shares[p->nr_shares++] = (struct attribution_share){job, *span};
 }
 
 /* Is it the same frame of the same stack, whatever stream it ran in? */
@@ -53,14 +97,9 @@ struct attribution_choice attribution_among(const struct af_attribution *a, uint
 	                               .recorded = true};
 
 	for (uint32_t i = first; i < p->nr_shares; i++) {
-		c.weight += p->shares[i].weight;
+		attribution_span_add(&c.span, &p->shares[i].span);
 		c.exact &= same_path(&a->jobs[p->shares[first].job], &a->jobs[p->shares[i].job]);
 	}
-	/* Works of no length are as good as one another. */
-	for (uint32_t i = first; !c.weight && i < p->nr_shares; i++)
-		p->shares[i].weight = 1;
-	if (!c.weight)
-		c.weight = c.nr;
 	return c;
 }
 
@@ -71,9 +110,9 @@ static void share_kernel(struct attribution_private *p, const struct attribution
 	for (uint32_t i = k->first; i; i = p->seen[i - 1].next) {
 		const struct attribution_seen *s = &p->seen[i - 1];
 		if (near)
-			attribution_share(p, i - 1, s->near_ns);
-		else if (s->busy_ns)
-			attribution_share(p, i - 1, s->busy_ns);
+			attribution_share(p, i - 1, &s->near);
+		else if (s->busy.all_ns)
+			attribution_share(p, i - 1, &s->busy);
 	}
 }
 
@@ -84,9 +123,9 @@ static void share_callers(struct af_attribution *a, const struct af_world *w, ui
 
 	for (uint32_t i = 0; a->names && i < p->nr_touched; i++) {
 		uint32_t job = p->touched[i], name = a->jobs[job].name;
-		if (name && p->seen[job].busy_ns &&
+		if (name && p->seen[job].busy.all_ns &&
 		    af_code_names_runs(a->names, w, code, af_strtab_get(&w->strings, name)))
-			attribution_share(p, job, p->seen[job].busy_ns);
+			attribution_share(p, job, &p->seen[job].busy);
 	}
 }
 
@@ -96,8 +135,9 @@ static void share_graphs(struct af_attribution *a)
 	struct attribution_private *p = a->private_;
 
 	for (uint32_t i = 0; i < p->nr_touched; i++)
-		if (a->jobs[p->touched[i]].is.op == AF_OP_GRAPH && p->seen[p->touched[i]].busy_ns)
-			attribution_share(p, p->touched[i], p->seen[p->touched[i]].busy_ns);
+		if (a->jobs[p->touched[i]].is.op == AF_OP_GRAPH &&
+		    p->seen[p->touched[i]].busy.all_ns)
+			attribution_share(p, p->touched[i], &p->seen[p->touched[i]].busy);
 }
 
 static void choose(struct af_attribution *a, const struct af_world *w, uint32_t code,
@@ -166,14 +206,21 @@ void attribution_put(struct af_attribution *a, const struct af_world *w,
 	struct af_sampled_device *d = &a->devices[what->place];
 	uint32_t reason = af_world_stall_of(w, what->stall);
 	bool latency = not_issued(w, what->stall);
+	uint32_t count = attribution_portion(&choice->span, what->count, what->phase);
 
+	if (!count)
+		return;
 	if (!latency)
 		*(!choice->recorded ? &d->unattributed
 		  : choice->exact   ? &d->exact
-		                    : &d->apportioned) += what->count;
+		                    : &d->apportioned) += count;
+	if (what->cut && !latency) {
+		d->samples += count;
+		d->edge += count;
+	}
 	if (!choice->group)
 		choice->group = attribution_group(p, what->code, choice) + 1;
-	attribution_count(p, choice->group - 1, what->offset, reason ? reason : what->stall,
-	                  what->count, latency);
-	choice->count += latency ? 0 : what->count;
+	attribution_count(p, choice->group - 1, what->offset, reason ? reason : what->stall, count,
+	                  latency);
+	choice->count += latency ? 0 : count;
 }

@@ -78,9 +78,18 @@ static void activate(struct attribution_private *p, const struct attribution_pla
 	p->nr_active = kept;
 }
 
+/* Works of no length are as good as one another: a nanosecond where they began. */
+static struct attribution_span piece_span(const struct af_within *in,
+                                          const struct attribution_piece *is)
+{
+	return attribution_span_of(in, is->start_ns,
+	                           later(is->start_ns, 1) > is->end_ns ? later(is->start_ns, 1)
+	                                                               : is->end_ns);
+}
+
 /* What the active pieces did from @start_ns to @end_ns. */
-static void touch_window(struct attribution_private *p, const struct attribution_place *place,
-                         uint64_t start_ns, uint64_t end_ns)
+static void touch_window(struct attribution_private *p, const struct af_within *in,
+                         const struct attribution_place *place, uint64_t start_ns, uint64_t end_ns)
 {
 	attribution_round(p);
 	for (uint32_t i = 0; i < p->nr_active; i++) {
@@ -89,23 +98,27 @@ static void touch_window(struct attribution_private *p, const struct attribution
 		uint64_t to_ns = is->end_ns < end_ns ? is->end_ns : end_ns;
 		if (is->start_ns >= later(end_ns, place->near_ns))
 			continue;
-		attribution_touch(p, is->job, to_ns > from_ns ? to_ns - from_ns : 0,
-		                  is->end_ns - is->start_ns);
+		const struct attribution_span near = piece_span(in, is);
+		const struct attribution_span busy =
+		    attribution_span_of(in, from_ns, to_ns > from_ns ? to_ns : from_ns);
+		attribution_touch(p, is->job, &busy, &near);
 	}
 }
 
 /* Shares of the pieces that the call numbered @correlation asked for, of kernel @name or, 0, any.
  */
-static void share_call(struct af_attribution *a, const struct attribution_place *place,
-                       uint32_t correlation, uint32_t name, bool everywhere)
+static void share_call(struct af_attribution *a, const struct af_within *in,
+                       const struct attribution_place *place, uint32_t correlation, uint32_t name,
+                       bool everywhere)
 {
 	struct attribution_private *p = a->private_;
 	uint32_t nr = everywhere ? place->nr_pieces : p->nr_active;
 
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct attribution_piece *is = &place->pieces[everywhere ? i : p->active[i]];
+		const struct attribution_span span = piece_span(in, is);
 		if (is->correlation == correlation && (!name || a->jobs[is->job].name == name))
-			attribution_share(p, is->job, is->end_ns - is->start_ns);
+			attribution_share(p, is->job, &span);
 	}
 }
 
@@ -124,11 +137,30 @@ static struct attribution_choice *choose_call(struct af_attribution *a, const st
 
 	for (int pass = 0; pass < 4 && p->nr_shares == first; pass++)
 		if (names[pass] || pass % 2)
-			share_call(a, place, correlation, names[pass], pass >= 2);
+			share_call(a, &w->within, place, correlation, names[pass], pass >= 2);
 	if (p->nr_shares == first)
 		return NULL;
 	*choice = attribution_among(a, first);
 	return choice;
+}
+
+/* Count @i of the window, of the process of @place. Phases lie evenly, however many there are. */
+static struct attribution_put window_put(const struct af_world *w,
+                                         const struct attribution_window *win, uint32_t place,
+                                         uint32_t i)
+{
+	const struct attribution_count *c = &win->counts[i];
+	const struct af_within *in = &w->within;
+
+	return (struct attribution_put){
+	    .place = place,
+	    .code = af_world_code(w, win->process, c->code),
+	    .stall = af_world_stall(w, win->process, c->stall),
+	    .count = c->count,
+	    .offset = c->offset,
+	    .cut = in->to_ns && (win->start_ns < in->from_ns || win->end_ns > in->to_ns),
+	    .phase = (i + 1) * PHASE_STEP,
+	};
 }
 
 /* Returns how many of the window's counts are left; those that found nothing come first. */
@@ -153,9 +185,7 @@ static uint32_t join_counts(struct af_attribution *a, const struct af_world *w,
 		last_code = code;
 		last_call = c.correlation;
 		struct attribution_choice *choice = call ? call : attribution_choose(a, w, code);
-		const struct attribution_put put = {win->place - 1, code,
-		                                    af_world_stall(w, win->process, c.stall),
-		                                    c.count, c.offset};
+		const struct attribution_put put = window_put(w, win, win->place - 1, i);
 		if (choice)
 			attribution_put(a, w, choice, &put);
 		else
@@ -167,33 +197,36 @@ static uint32_t join_counts(struct af_attribution *a, const struct af_world *w,
 	return left;
 }
 
+/* A sample of a moment that is asked for. */
+static const struct attribution_span moment = {1, 0, 1};
+
 /* The one job of @place that is no work's, all of it. */
-static struct attribution_choice choose_nobody(struct attribution_private *p, uint32_t place)
+static struct attribution_choice choose_nobody(struct attribution_private *p, uint32_t place,
+                                               const struct attribution_span *span)
 {
 	attribution_round(p);
-	attribution_share(p, p->places[place].job, 1);
-	return (struct attribution_choice){.round = p->round, .nr = 1, .weight = 1};
+	attribution_share(p, p->places[place].job, span);
+	return (struct attribution_choice){.round = p->round, .nr = 1, .span = *span};
 }
 
 static void put_nobody(struct af_attribution *a, const struct af_world *w,
-                       const struct attribution_put *put)
+                       const struct attribution_put *put, const struct attribution_span *span)
 {
-	struct attribution_choice nobody = choose_nobody(a->private_, put->place);
+	struct attribution_choice nobody = choose_nobody(a->private_, put->place, span);
 
 	attribution_put(a, w, &nobody, put);
 	attribution_divide_choice(a->private_, &nobody);
 }
 
 void attribution_give_up(struct af_attribution *a, const struct af_world *w, uint32_t place,
-                         const struct attribution_count *counts, uint32_t nr)
+                         const struct attribution_window *win)
 {
-	uint32_t process = a->devices[place].process;
+	const struct attribution_piece all = {.start_ns = win->start_ns, .end_ns = win->end_ns};
+	const struct attribution_span span = piece_span(&w->within, &all);
 
-	for (uint32_t i = 0; i < nr; i++) {
-		const struct attribution_put put = {
-		    place, af_world_code(w, process, counts[i].code),
-		    af_world_stall(w, process, counts[i].stall), counts[i].count, counts[i].offset};
-		put_nobody(a, w, &put);
+	for (uint32_t i = 0; i < win->nr; i++) {
+		const struct attribution_put put = window_put(w, win, place, i);
+		put_nobody(a, w, &put, &span);
 	}
 }
 
@@ -204,10 +237,10 @@ static void join_window(struct af_attribution *a, const struct af_world *w,
 	struct attribution_private *p = a->private_;
 	uint32_t nr = win->nr;
 
-	touch_window(p, &p->places[win->place - 1], win->start_ns, win->end_ns);
+	touch_window(p, &w->within, &p->places[win->place - 1], win->start_ns, win->end_ns);
 	win->nr = join_counts(a, w, win);
 	if (all) {
-		attribution_give_up(a, w, win->place - 1, win->counts, win->nr);
+		attribution_give_up(a, w, win->place - 1, win);
 		win->nr = 0;
 	}
 	p->held -= nr - win->nr;
@@ -279,6 +312,7 @@ static struct attribution_choice choose_host(struct af_attribution *a,
                                              const struct attribution_place *place,
                                              const struct af_host_sample *s)
 {
+	static const struct attribution_span none;
 	struct attribution_private *p = a->private_;
 
 	attribution_round(p);
@@ -287,8 +321,8 @@ static struct attribution_choice choose_host(struct af_attribution *a,
 		bool named = !s->kernel || s->kernel == a->jobs[is->job].name;
 		if (named && is->start_ns <= s->time_ns && s->time_ns <= is->end_ns &&
 		    p->seen[is->job].round != p->round) {
-			attribution_touch(p, is->job, 1, 0);
-			attribution_share(p, is->job, 1);
+			attribution_touch(p, is->job, &moment, &none);
+			attribution_share(p, is->job, &moment);
 		}
 	}
 	return attribution_among(a, 0);
@@ -312,12 +346,13 @@ static void join_hosts(struct af_attribution *a, const struct af_world *w, uint3
 			activate(p, place, &next, s.time_ns, later(s.time_ns, 1));
 			choice = choose_host(a, place, &s);
 		}
-		const struct attribution_put put = {at, s.code, 0, 1, s.offset};
+		const struct attribution_put put = {
+		    .place = at, .code = s.code, .count = 1, .offset = s.offset};
 		if (choice.nr) {
 			attribution_put(a, w, &choice, &put);
 			attribution_divide_choice(p, &choice);
 		} else if (all && s.time_ns <= until_ns) {
-			put_nobody(a, w, &put);
+			put_nobody(a, w, &put, &moment);
 		} else {
 			place->hosts[kept++] = s;
 		}

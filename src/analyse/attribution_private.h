@@ -3,6 +3,9 @@
 #define AF_ANALYSE_ATTRIBUTION_PRIVATE_H
 
 #include "analyse/attribution.h"
+#include "analyse/within.h"
+
+#define PHASE_STEP 0x9e3779b9u /* 2^32 by the golden ratio */
 
 /* A work, on the trace's clock. */
 struct attribution_piece {
@@ -19,9 +22,8 @@ struct attribution_count {
 struct attribution_window {
 	uint32_t process, place; /* place: 0 until the window's own event comes */
 	uint32_t flags;
-	bool outside; /* of the time that is asked for: it has no counts */
-	bool tried;   /* what is left of it found nothing */
-	bool listed;  /* its place has it among the windows that are held */
+	bool tried;  /* what is left of it found nothing */
+	bool listed; /* its place has it among the windows that are held */
 	uint64_t start_ns, end_ns;
 	struct attribution_count *counts;
 	uint32_t nr, cap;
@@ -39,11 +41,20 @@ struct attribution_place {
 	uint64_t settled_ns;
 };
 
+/* How long something ran: in all; before the time that is asked for, and within it: within.h. */
+struct attribution_span {
+	uint64_t all_ns, before_ns, within_ns;
+};
+
+struct attribution_span attribution_span_of(const struct af_within *in, uint64_t start_ns,
+                                            uint64_t end_ns);
+void attribution_span_add(struct attribution_span *to, const struct attribution_span *more);
+
 /* What a job did in the window that is being joined. */
 struct attribution_seen {
-	uint32_t round;            /* of the joining that the rest is of */
-	uint32_t next;             /* job of the same kernel, plus 1 */
-	uint64_t busy_ns, near_ns; /* within the window; of works beside it */
+	uint32_t round;                     /* of the joining that the rest is of */
+	uint32_t next;                      /* job of the same kernel, plus 1 */
+	struct attribution_span busy, near; /* within the window; of works beside it */
 };
 
 struct attribution_kernel {
@@ -52,15 +63,15 @@ struct attribution_kernel {
 
 struct attribution_share {
 	uint32_t job;
-	uint64_t weight;
+	struct attribution_span span;
 };
 
 /* Where samples of one code go. */
 struct attribution_choice {
 	uint32_t round;
-	uint32_t first, nr;   /* of the shares */
-	bool exact, recorded; /* recorded: belongs to works */
-	uint64_t weight;      /* of all of them */
+	uint32_t first, nr;           /* of the shares */
+	bool exact, recorded;         /* recorded: belongs to works */
+	struct attribution_span span; /* of all of them */
 	/* Of the sums; and how many samples there are to be divided among the shares. */
 	uint32_t group; /* plus 1, 0: none yet */
 	uint64_t count;
@@ -101,9 +112,9 @@ struct attribution_private {
 void attribution_settle(struct af_attribution *a, const struct af_world *w, uint32_t place,
                         uint64_t until_ns, bool all);
 
-/* Put @nr counts at @counts, of process and device of @place, among those of no work. */
+/* Put what is left of @win among the samples of no work of @place, which is its process's. */
 void attribution_give_up(struct af_attribution *a, const struct af_world *w, uint32_t place,
-                         const struct attribution_count *counts, uint32_t nr);
+                         const struct attribution_window *win);
 
 /*
  * Where samples of the process's @code go, in the window whose works are touched: NULL where
@@ -117,16 +128,26 @@ struct attribution_choice attribution_among(const struct af_attribution *a, uint
 
 /* Begin a round: nothing is touched. Then @job did so much in the window and near it. */
 void attribution_round(struct attribution_private *p);
-void attribution_touch(struct attribution_private *p, uint32_t job, uint64_t busy_ns,
-                       uint64_t near_ns);
-void attribution_share(struct attribution_private *p, uint32_t job, uint64_t weight);
+void attribution_touch(struct attribution_private *p, uint32_t job,
+                       const struct attribution_span *busy, const struct attribution_span *near);
+void attribution_share(struct attribution_private *p, uint32_t job,
+                       const struct attribution_span *span);
 
 struct attribution_put {
 	uint32_t place, code, stall, count; /* as the world has them */
 	uint64_t offset;
+	bool cut;       /* the window reaches out of the time that is asked for */
+	uint32_t phase; /* which of them are within it: see attribution_portion() */
 };
 
-/* Samples to @choice, to be divided among its jobs later. */
+/*
+ * How many of @count samples are within the time that is asked for, when what was sampled has run
+ * for @span: as many as its part, over or under by less than one as @phase has it, which is another
+ * one for each instruction. Portions of times next to each other add up to @count.
+ */
+uint32_t attribution_portion(const struct attribution_span *span, uint32_t count, uint32_t phase);
+
+/* Samples that are within to @choice, to be divided among its jobs later. */
 void attribution_put(struct af_attribution *a, const struct af_world *w,
                      struct attribution_choice *choice, const struct attribution_put *what);
 

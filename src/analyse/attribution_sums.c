@@ -23,6 +23,7 @@ struct sums_group {
 	uint32_t code;
 	bool exact;
 	uint64_t count;     /* of all units */
+	uint64_t given;     /* parts of members so far, at the end */
 	uint32_t first, nr; /* of the counts, at the end */
 	uint32_t a_member;  /* gets what nothing was issued in, where no other sample says whose */
 };
@@ -35,6 +36,7 @@ struct sums_count {
 struct sums_member {
 	uint32_t job, group;
 	uint64_t parts;
+	uint64_t before; /* parts of the group's members before this one, at the end */
 };
 
 struct attribution_sums {
@@ -164,9 +166,11 @@ void attribution_divide(struct attribution_private *p, uint32_t group,
 	s->groups[group].count += count;
 	for (uint32_t i = 0; i < choice->nr; i++) {
 		const struct attribution_share *share = &p->shares[choice->first + i];
-		member_add(s, group, share->job,
-		           af_attribution_share(all, before, share->weight, choice->weight));
-		before += share->weight;
+		uint64_t ns = share->span.within_ns;
+		if (ns)
+			member_add(s, group, share->job,
+			           af_attribution_share(all, before, ns, choice->span.within_ns));
+		before += ns;
 	}
 }
 
@@ -240,34 +244,55 @@ static int member_order(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-static struct member_key *rank_members(const struct attribution_sums *s)
+static struct member_key *rank_members(struct attribution_sums *s)
 {
 	struct member_key *keys = af_xrealloc(NULL, (s->nr_members + 1ull) * sizeof *keys);
 
 	for (uint32_t i = 0; i < s->nr_members; i++) {
-		const struct sums_member *m = &s->members[i];
+		struct sums_member *m = &s->members[i];
+		m->before = s->groups[m->group].given;
+		s->groups[m->group].given += m->parts;
 		keys[i] = (struct member_key){m->job, s->groups[m->group].code, m->group, i};
 	}
 	qsort(keys, s->nr_members, sizeof *keys, member_order);
 	return keys;
 }
 
-/* What of the group's counts is the member's, added up by unit in @at. */
+/*
+ * Which of @count samples, numbered as @i, are within the first @parts of @all when they stay
+ * whole: the phases of many lie evenly.
+ */
+static uint64_t whole_until(uint64_t count, uint64_t parts, uint64_t all, uint32_t i)
+{
+	unsigned __int128 part = (unsigned __int128)count * parts;
+	uint32_t phase = (i + 1) * PHASE_STEP;
+
+	if (parts == all)
+		return count;
+	uint64_t left = (uint64_t)((part % all << 32) / all);
+	return (uint64_t)(part / all) + ((left + phase) >> 32);
+}
+
+/*
+ * What of the group's counts is the member's, added up by unit in @at: so that of each unit all
+ * members have all there is.
+ */
 static void spread(const struct attribution_sums *s, const struct sums_member *m,
                    struct af_attributed *at)
 {
 	const struct sums_group *g = &s->groups[m->group];
-	uint64_t before = 0;
 
 	for (uint32_t i = g->first; i < g->first + g->nr; i++) {
 		const struct sums_count *c = &s->counts[i];
-		uint64_t parts = af_attribution_share(m->parts, before, c->count, g->count);
-		before += c->count;
+		uint64_t parts = af_attribution_share(c->count * AF_ATTRIBUTION_PARTS, m->before,
+		                                      m->parts, g->given);
 		at[c->unit].parts += parts;
+		at[c->unit].samples += whole_until(c->count, m->before + m->parts, g->given, i) -
+		                       whole_until(c->count, m->before, g->given, i);
 		at[c->unit].exact_parts += g->exact ? parts : 0;
 		if (g->count)
-			at[c->unit].latency_parts +=
-			    (uint64_t)((unsigned __int128)m->parts * c->latency / g->count);
+			at[c->unit].latency_parts += af_attribution_share(
+			    c->latency * AF_ATTRIBUTION_PARTS, m->before, m->parts, g->given);
 		else if (g->a_member == m->job)
 			at[c->unit].latency_parts += c->latency * AF_ATTRIBUTION_PARTS;
 	}

@@ -135,15 +135,6 @@ void flame_insn_close(struct flame_insn *d)
 	free(d->stalls);
 }
 
-static void add_samples(struct flame_insn *d, uint32_t node, uint64_t parts)
-{
-	if (!d->samples)
-		return;
-	d->parts += parts;
-	af_tree_add(d->tree, node, AF_WEIGHT_SAMPLES, d->parts / AF_ATTRIBUTION_PARTS);
-	d->parts %= AF_ATTRIBUTION_PARTS;
-}
-
 /* A graph that was timed as a whole has no frame of a kernel yet, nor has what has no work. */
 static uint32_t draw_kernel(const struct flame_insn *d, const struct af_job *job, uint32_t node,
                             const struct af_attributed *f)
@@ -159,6 +150,7 @@ static void draw_found(struct flame_insn *d, const struct af_job *job, uint32_t 
                        uint64_t time_ns)
 {
 	const struct af_attributed *found = d->results->attribution->found + job->first;
+	const struct af_attributed *last = NULL; /* that was drawn */
 	uint32_t place = node;
 	uint64_t before = 0;
 
@@ -166,13 +158,15 @@ static void draw_found(struct flame_insn *d, const struct af_job *job, uint32_t 
 		const struct af_attributed *f = &found[i];
 		if (!f->parts)
 			continue;
-		if (place == node || f->code != f[-1].code || f->offset != f[-1].offset)
+		if (!last || f->code != last->code || f->offset != last->offset)
 			place = draw_place(d, draw_kernel(d, job, node, f), f);
 		uint32_t leaf = draw_stall(d, place, f->stall);
 		af_tree_add(d->tree, leaf, AF_WEIGHT_TIME,
 		            af_attribution_share(time_ns, before, f->parts, job->parts));
-		add_samples(d, leaf, f->parts);
+		if (d->samples)
+			af_tree_add(d->tree, leaf, AF_WEIGHT_SAMPLES, f->samples);
 		before += f->parts;
+		last = f;
 	}
 }
 

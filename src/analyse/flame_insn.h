@@ -16,8 +16,7 @@ struct flame_insn {
 	const struct af_world *world;
 	const struct af_results *results;
 	enum af_depth depth;
-	bool samples;   /* are a weight here */
-	uint64_t parts; /* of a sample that are still to be added, as samples are whole */
+	bool samples; /* are a weight here */
 
 	/* private: frames of a place are the same in all jobs, as names of the tree */
 	struct af_map by_place; /* → index of names: how many, then they */

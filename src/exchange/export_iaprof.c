@@ -39,7 +39,6 @@ struct export_iaprof {
 	uint32_t now[PARTS], said[PARTS]; /* strings, 0: none */
 	uint32_t pid, said_pid;
 	struct af_buf out, path, user, kernel;
-	uint64_t parts; /* of a sample, that are still to be written */
 };
 
 static uint32_t string_of(struct export_iaprof *x, const char *text, size_t len)
@@ -228,14 +227,10 @@ static void job_write(struct export_iaprof *x, const struct af_job *job)
 		job_set(x, job);
 	for (uint32_t i = 0; i < job->nr; i++) {
 		const struct af_attributed *f = &found[i];
-		/* Samples are whole: what is left of one goes to the next. */
-		x->parts += f->parts;
-		uint64_t count = x->parts / AF_ATTRIBUTION_PARTS;
-		x->parts %= AF_ATTRIBUTION_PARTS;
-		if (!count)
+		if (!f->samples)
 			continue;
 		place_set(x, job, f);
-		sample_write(x, f, count);
+		sample_write(x, f, f->samples);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyse/attribution.h"
+#include "analyse/pass.h"
 #include "analyse/work.h"
 #include "analyse/world.h"
 
@@ -294,6 +295,104 @@ static void many_mixtures_add_up(void **state)
 }
 
 /* Beyond what is held, windows are joined sooner, and what then finds nothing is given up. */
+enum { OFFSETS = 64, PIECES = 7 };
+
+/* What each instruction of both kernels has. */
+struct table {
+	uint64_t parts[2][OFFSETS], samples[2][OFFSETS];
+	uint64_t edge;
+};
+
+static uint32_t dice(uint32_t *seed, uint32_t sides)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return (*seed >> 16) % sides;
+}
+
+/* Kernels of five call paths side by side in eight windows, and one in no window. */
+static void run_of_many(struct rig *r, uint32_t seed)
+{
+	uint64_t at_ns = 2 * SECOND;
+
+	for (uint32_t i = 0; i < 40; i++) {
+		uint64_t start_ns = at_ns + dice(&seed, 800000000);
+		rig_work(r, 1 + dice(&seed, 2), 1 + dice(&seed, 5), start_ns,
+		         start_ns + dice(&seed, 60000000));
+	}
+	for (uint32_t w = 0; w < 8; w++) {
+		r->now_ns = at_ns + (w + 1) * 100000000ull;
+		rig_window(r, r->now_ns - 100000000, r->now_ns, 0);
+		for (uint32_t k = 0; k < 100; k++)
+			rig_sample(r, 1 + dice(&seed, 2), dice(&seed, OFFSETS), 0,
+			           1 + dice(&seed, 5) * dice(&seed, 2));
+	}
+}
+
+/* Add what the run has of the time, since the trace began at 2 s. */
+static void table_add(struct table *t, uint32_t seed, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct af_asked asked = {.from_ns = from_ns, .to_ns = to_ns};
+	struct rig *r = rig_open();
+
+	af_within_set(&r->world.within, 2 * SECOND, &asked);
+	run_of_many(r, seed);
+	af_attribution_end(&r->a, &r->world);
+	for (uint32_t i = 0; i < r->a.nr_found; i++) {
+		const struct af_attributed *f = &r->a.found[i];
+		t->parts[f->code - 1][f->offset] += f->parts;
+		t->samples[f->code - 1][f->offset] += f->samples;
+	}
+	t->edge += r->a.devices[0].edge;
+	rig_close(r);
+}
+
+static void times_next_to_each_other_add_up(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 1; seed < 30; seed++) {
+		struct table whole = {0}, together = {0};
+		uint64_t cut_ns[PIECES + 1] = {0}, each_ns = SECOND / PIECES;
+		table_add(&whole, seed, 0, 0);
+		assert_int_equal(whole.edge, 0);
+		for (uint32_t i = 0; i < PIECES; i++) {
+			cut_ns[i + 1] = i + 1 < PIECES ? (i + 1) * each_ns - seed * 1000001 : 0;
+			table_add(&together, seed, cut_ns[i], cut_ns[i + 1]);
+		}
+		assert_true(together.edge > 0);
+		assert_memory_equal(whole.parts, together.parts, sizeof whole.parts);
+		assert_memory_equal(whole.samples, together.samples, sizeof whole.samples);
+		for (uint32_t k = 0; k < 2; k++)
+			for (uint32_t o = 0; o < OFFSETS; o++)
+				assert_int_equal(whole.parts[k][o],
+				                 whole.samples[k][o] * AF_ATTRIBUTION_PARTS);
+	}
+}
+
+/* A window of 100 ms, of which 30 are asked for. */
+static void a_window_that_is_cut_counts_by_when_its_kernels_ran(void **state)
+{
+	const struct af_asked asked = {.from_ns = 0, .to_ns = 30000000};
+	struct rig *r = rig_open();
+
+	(void)state;
+	af_within_set(&r->world.within, 2 * SECOND, &asked);
+	rig_work(r, KERNEL, 1, 2 * SECOND, 2 * SECOND + 20000000);
+	rig_work(r, OTHER, 2, 2 * SECOND + 20000000, 2 * SECOND + 60000000);
+	r->now_ns = 2 * SECOND + 100000000;
+	rig_window(r, 2 * SECOND, r->now_ns, 0);
+	for (uint32_t i = 0; i < 1000; i++) {
+		rig_sample(r, KERNEL, i, 0, 1);
+		rig_sample(r, OTHER, i, 0, 1);
+	}
+	af_attribution_end(&r->a, &r->world);
+	assert_int_equal(rig_parts(r, 1), 1000ull * AF_ATTRIBUTION_PARTS);
+	uint64_t other = rig_parts(r, 2) / AF_ATTRIBUTION_PARTS;
+	assert_true(other >= 245 && other <= 255);
+	assert_int_equal(r->a.devices[0].edge, 1000 + other);
+	rig_told(r, 1000 + other, 0, 0);
+	rig_close(r);
+}
+
 static void held_samples_are_bounded(void **state)
 {
 	struct rig *r = rig_open();
@@ -320,6 +419,8 @@ int main(void)
 	    cmocka_unit_test(what_has_no_work_is_kept),
 	    cmocka_unit_test(calls_are_told_where_kernels_run_one_by_one),
 	    cmocka_unit_test(many_mixtures_add_up),
+	    cmocka_unit_test(times_next_to_each_other_add_up),
+	    cmocka_unit_test(a_window_that_is_cut_counts_by_when_its_kernels_ran),
 	    cmocka_unit_test(held_samples_are_bounded),
 	};
 

@@ -241,6 +241,31 @@ def _():
     expect({("kernels", "Calls"), ("calls", "Calls"), ("blocked", "Waits")} <= seen, seen)
 
 
+def by_instruction(name, *options):
+    """What each instruction has for each reason, whoever launched it."""
+    found = {}
+    for stack, samples in folded(name, "--view", "gpu", "--depth", "stall", "-w", "samples",
+                                 *options).items():
+        frames = stack.split(";")
+        first = next(i for i, frame in enumerate(frames) if frame.endswith("_[G]") or "no rec" in frame)
+        key = ";".join(f for f in frames[first:] if not f.startswith("[graph "))
+        found[key] = found.get(key, 0) + samples
+    return found
+
+
+@case("so do samples of instructions, one by one, wherever windows are cut")
+def _():
+    for name, spans in (("insns", 60000000), ("code", 60000000), ("host", 400)):
+        whole = by_instruction(name, "--to", "1h")
+        for parts in (2, 5, 9):
+            together = {}
+            for piece in pieces([spans * k // parts for k in range(1, parts)]):
+                for at, value in by_instruction(name, *piece).items():
+                    together[at] = together.get(at, 0) + value
+            equal(together, whole, "%s in %d" % (name, parts))
+        note("%s: %d samples of %d instructions" % (name, sum(whole.values()), len(whole)))
+
+
 @case("a page of a time has the slices and the trees of that time")
 def _():
     for name, options in (
