@@ -192,9 +192,9 @@ static void take_unused(void *arg, const char *table, uint64_t nr_rows)
 	                                   "ThreadNames",
 	                                   "ProcessStreams",
 	                                   "UnwindMethodType"};
-	static const char *const about[] = {"ENUM_",   "TARGET_INFO_",   "META_DATA_",
-	                                    "sqlite_", "ANALYSIS_",      "DIAGNOSTIC_",
-	                                    "EXPORT_", "OSRT_CALLCHAINS"};
+	static const char *const about[] = {"ENUM_",         "TARGET_INFO_", "META_DATA_",
+	                                    "sqlite_",       "ANALYSIS_",    "DIAGNOSTIC_",
+	                                    "NVTX_PAYLOAD_", "EXPORT_",      "OSRT_CALLCHAINS"};
 	struct import_nsys *in = arg;
 
 	for (unsigned i = 0; i < sizeof used / sizeof *used; i++)

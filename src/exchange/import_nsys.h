@@ -25,6 +25,9 @@ struct import_nsys {
 	struct af_map chains;         /* of calls: id → stack */
 	struct af_map unwound;        /* process and correlation of a call → id of its stack */
 	struct af_map called;         /* the same → that there is the call itself */
+	uint64_t last_chain;          /* greatest id of a call's stack */
+	uint64_t last_called;         /* greatest that a call has */
+	bool calls_first_chain;       /* one has the id 0 */
 	struct af_map graph_nodes;    /* process and id → index + 1 */
 	struct nsys_samples *samples; /* while these are read */
 	struct af_map domains;        /* of NVTX: process and id → name */

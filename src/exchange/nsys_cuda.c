@@ -8,7 +8,11 @@ enum { CUDA_BACKTRACE = 67 }; /* of ENUM_NSYS_EVENT_CLASS */
 
 static void take_chain(struct import_nsys *in, const struct sqlite_rows *rows)
 {
+	uint64_t id = (uint64_t)sqlite_int(rows, 0, 0);
+
 	nsys_chain_add(in, &in->chains, rows);
+	if (id > in->last_chain && id <= INT64_MAX)
+		in->last_chain = id;
 }
 
 static uint32_t correlation_of(struct import_nsys *in, const struct sqlite_rows *rows, int column)
@@ -62,20 +66,46 @@ static uint64_t call_key(struct import_nsys *in, const struct sqlite_rows *rows)
 
 static void take_unwound(struct import_nsys *in, const struct sqlite_rows *rows)
 {
+	uint64_t key = call_key(in, rows), chain = (uint64_t)sqlite_int(rows, 5, 0);
+
+	if (sqlite_has(rows, 5)) {
+		in->calls_first_chain |= !chain;
+		if (chain > in->last_called && chain <= INT64_MAX)
+			in->last_called = chain;
+	}
 	if (sqlite_int(rows, 3, 0) <= 0)
 		return;
-	uint64_t key = call_key(in, rows);
 	if (sqlite_int(rows, 6, -1) != CUDA_BACKTRACE)
 		*af_map_at(&in->called, key, NULL) = 1;
-	else if (sqlite_int(rows, 5, 0) > 0)
-		*af_map_at(&in->unwound, key, NULL) = (uint64_t)sqlite_int(rows, 5, 0);
+	else if (sqlite_has(rows, 5))
+		*af_map_at(&in->unwound, key, NULL) = chain;
+}
+
+/*
+ * Files of 2023.4 number stacks from 1 where their calls have them from 0: each call would have the
+ * stack of the one before, of whichever thread. What there is of both tells.
+ */
+static uint64_t chains_ahead(const struct import_nsys *in)
+{
+	return in->calls_first_chain && !af_map_get(&in->chains, 0) &&
+	       in->last_chain == in->last_called + 1;
+}
+
+static uint32_t stack_of_call(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t key,
+                              uint32_t name)
+{
+	const uint64_t *unwound = af_map_get(&in->unwound, key);
+
+	if (!sqlite_has(rows, 5) && !unwound)
+		return 0;
+	uint64_t chain = sqlite_has(rows, 5) ? (uint64_t)sqlite_int(rows, 5, 0) : *unwound;
+	return call_stack(in, chain + chains_ahead(in), name);
 }
 
 static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	struct af_draft_slice s = {.thread = UINT32_MAX};
-	uint64_t key = call_key(in, rows), chain = (uint64_t)sqlite_int(rows, 5, 0);
-	const uint64_t *unwound = af_map_get(&in->unwound, key);
+	uint64_t key = call_key(in, rows);
 
 	if (sqlite_int(rows, 6, -1) == CUDA_BACKTRACE && af_map_get(&in->called, key))
 		return;
@@ -88,7 +118,7 @@ static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
 		return;
 	s.thread = nsys_thread(in, sqlite_int(rows, 2, 0));
 	s.correlation = correlation_of(in, rows, 3);
-	s.external = call_stack(in, !chain && unwound ? *unwound : chain, s.name);
+	s.external = stack_of_call(in, rows, key, s.name);
 	if (s.thread != UINT32_MAX)
 		af_draft_slice(in->draft, AF_DRAFT_CALL, &s);
 }
