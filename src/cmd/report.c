@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "analyse/findings.h"
+#include "analyse/owners.h"
 #include "base/err.h"
 #include "cmd/annotate.h"
 #include "cmd/commands.h"
@@ -218,7 +219,8 @@ int report_view(const struct report *r)
 	for (int v = 0; r->options->view && v < AF_VIEWS; v++)
 		if (!strcmp(r->options->view, af_view_names[v]))
 			return v;
-	return r->kind->standard_view;
+	enum af_spot_what by = af_owners_what(r->options->by);
+	return by == AF_SPOT_DEVICE || by == AF_SPOT_QUEUE ? AF_VIEW_GPU : r->kind->standard_view;
 }
 
 static bool is_directory(const char *word)
@@ -267,6 +269,11 @@ static int report_check(const struct report *r, struct af_err *err)
 		return af_fail_plain(err, -EINVAL,
 		                     "--focus, --hide and --search are for top, tree, callers and "
 		                     "callees");
+	if (o->by && (r->kind->print != report_top || o->focus.nr || o->hide.nr || o->search.nr))
+		return af_fail_plain(err, -EINVAL,
+		                     "--by is for top, and without --focus, --hide and --search");
+	if (o->depth && !r->kind->is_of_tree)
+		return af_fail_plain(err, -EINVAL, "--depth is for top, tree, callers and callees");
 	if (o->to_ns && o->to_ns <= o->from_ns)
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
 	if ((o->from_ns || o->to_ns) && r->kind->print == report_annotate)
@@ -282,6 +289,9 @@ static struct af_asked report_asked(const struct report *r)
 	    .answers = r->kind->answers,
 	    .from_ns = r->options->from_ns,
 	    .to_ns = r->options->to_ns,
+	    .depth = af_asked_depth(r->options->depth, AF_DEPTH_BEST),
+	    .group = r->options->by ? AF_GROUP_TRACK : AF_GROUP_NONE,
+	    .spots = r->options->by,
 	};
 
 	if (report_is_plain_top(r)) {
@@ -361,6 +371,11 @@ static const struct af_option report_options[] = {
      offsetof(struct report_options, weight), AF_WEIGHT_WORDS},
     {AF_OPT_CHOICE, "sort", 0, "BY", "top: by what functions have themselves or in all (self)",
      offsetof(struct report_options, sort), "self|total"},
+    {AF_OPT_CHOICE, "by", 0, "WHOSE", "top: whose it is, in place of functions",
+     offsetof(struct report_options, by), "process|rank|thread|device|stream"},
+    {AF_OPT_CHOICE, "depth", 0, "DEPTH",
+     "how far into sampled kernels (to lines, where none is known to instructions)",
+     offsetof(struct report_options, depth), "kernel|line|insn|stall"},
     {AF_OPT_LIST, "focus", 0, "REGEX", "stacks from functions on that match; may be given again",
      offsetof(struct report_options, focus)},
     {AF_OPT_LIST, "hide", 0, "REGEX", "leave these out: what they weigh is their callers'",
@@ -390,6 +405,7 @@ const struct af_command af_command_report = {
 	"What is left out is counted and weighed in a last line, or as `truncated` in JSON.",
     .examples = "aflame report top --json --limit 50\tfor a script or an agent\n"
 		"aflame report top -w off-cpu\tthe functions that waited\n"
+		"aflame report top --by rank --view gpu\tdevice time of each of MPI's ranks\n"
 		"aflame report callers cudaLaunchKernel\twho launches, and how much each\n"
 		"aflame report tree --view gpu --search gemm -n 0\tall stacks with such a kernel\n"
 		"aflame report gaps\twhy the device was idle",

@@ -6,6 +6,7 @@
 #include "analyse/fold.h"
 #include "analyse/ids.h"
 #include "analyse/narrow.h"
+#include "analyse/owners.h"
 #include "analyse/top.h"
 #include "analyse/tree_table.h"
 #include "base/err.h"
@@ -120,7 +121,7 @@ bool report_is_plain_top(const struct report *r)
 {
 	const struct report_options *o = r->options;
 
-	return r->kind->print == report_top && !o->view && !r->weight && !o->focus.nr &&
+	return r->kind->print == report_top && !o->by && !o->view && !r->weight && !o->focus.nr &&
 	       !o->hide.nr && !o->search.nr && !strcmp(o->sort, "self");
 }
 
@@ -156,6 +157,21 @@ static int plain_top(struct report *r)
 	return print_tables(r, &d, &shown);
 }
 
+/* Whose all of it is, whatever the functions. */
+static int owners_top(struct report *r, struct af_err *err)
+{
+	struct af_facts facts = {0};
+	struct reported p = {0};
+	int rc = reported_open(r, &p, err);
+
+	if (rc)
+		return rc;
+	af_owners_table(&facts, p.tree, p.weight, r->options->by);
+	rc = print_tables(r, &p.document, &facts);
+	af_facts_free(&facts);
+	return rc;
+}
+
 int report_top(struct report *r, struct af_err *err)
 {
 	struct af_facts facts = {0};
@@ -163,6 +179,8 @@ int report_top(struct report *r, struct af_err *err)
 
 	if (report_is_plain_top(r))
 		return plain_top(r);
+	if (r->options->by)
+		return owners_top(r, err);
 	int rc = reported_open(r, &p, err);
 	if (rc)
 		return rc;
