@@ -138,6 +138,84 @@ def _():
     expect(same > 0.9, "only %.2f: %r, not %r" % (same, got.most_common(5), want.most_common(5)))
 
 
+def compare_unwound(path, name):
+    """
+    What perf unwound is found as well, to the nanosecond; where perf's walk ended early (in the
+    vDSO, in the end of a signal handler) it goes on.
+    """
+    samples = said(path)
+    names = {f for s in samples for f, file in s[3] if file.endswith("/" + name) and f != "[unknown]"}
+    names -= {"_init"}  # perf's word for stubs of the PLT
+    expect({"main", "_start"} < names, "perf knows few functions of %s: %r" % (name, names))
+    want, got = collections.Counter(), collections.Counter()
+    for _comm, _pid, period, frames in samples:
+        want[only([f for f, _ in frames], names)] += period
+    stacks = parse_folded(must("flame", imported(path)))
+    for stack, ns in stacks:
+        got[only([f for f in stack if not f.endswith("_[i]")], names)] += ns
+    equal(sum(got.values()), sum(want.values()), "time")
+    for stack, ns in want.items():
+        if stack[:2] == ("_start", "main"):
+            expect(got[stack] >= ns, "%r: %d ns, perf has %d" % (stack, got[stack], ns))
+    whole = sum(ns for stack, ns in got.items() if stack[:2] == ("_start", "main"))
+    early = sum(ns for stack, ns in got.items() if stack in ((), ("_start",)))  # in the loader
+    note("%d samples, %d stacks, from main() %.1f %%" % (len(samples), len(got), 100 * whole / sum(got.values())))
+    expect(whole + early > 0.999 * sum(got.values()), "stacks that are not whole: %r" % (got,))
+    return stacks
+
+
+for _name in ("nofp", "shares", "recursion", "sighandler"):
+
+    @case("stack memory is unwound as perf does, and where it does not: " + _name)
+    def _(name=_name):
+        compare_unwound(recorded(name, "--call-graph", "dwarf"), name)
+
+
+@case("so it is through compression, and of processes that fork and execute")
+def _():
+    compare_unwound(recorded("nofp", "-z", "--call-graph", "dwarf"), "nofp")
+    stacks = parse_folded(must("flame", imported(recorded("forks", "--call-graph", "dwarf"))))
+    for work in ("grandchild_work", "spawned_work", "executed_work", "vforked_work"):
+        expect(
+            any(work in s and s[1:3] == ["_start", "__libc_start_main"] for s, _ns in stacks),
+            "no whole stack with %s" % work,
+        )
+
+
+@case("a stack that is longer than its copy says so")
+def _():
+    path = recorded("recursion", "--call-graph", "dwarf,512")
+    mark = "[truncated: the stack goes on beyond what was copied of it]"
+    stacks = parse_folded(must("flame", imported(path)))
+    cut = [s for s, _ns in stacks if mark in s]
+    expect(cut, "none of %d stacks is cut" % len(stacks))
+    for stack in cut:
+        equal(stack[1], mark, "where the mark stands")
+        expect("_start" not in stack and len(stack) > 3, "%r" % (stack,))
+
+
+@case("frames and samples are those of perf's own stackcollapse.py")
+def _():
+    script = perf("--exec-path").stdout.decode().strip() + "/scripts/python/stackcollapse.py"
+    if not os.path.exists(script):
+        raise Skip("this perf has no stackcollapse.py")
+    for name in ("shares_fp", "forks", "syscall_bound"):
+        path = recorded(name)
+        done = perf("script", "--no-inline", "-i", path, "-s", script, "--", "--kernel", "--include-pid", "--include-tid")
+        if done.returncode or not done.stdout:
+            raise Skip("perf runs no Python here: %.200s" % done.stderr.decode().strip())
+        want = collections.Counter({tuple(s): n for s, n in parse_folded(done.stdout.decode())})
+        text = new_path("script") + ".txt"
+        with open(text, "wb") as out:
+            perf("script", "--no-inline", "-F", "comm,pid,tid,time,event,ip,sym,dso", "-i", path, stdout=out)
+        got = collections.Counter()
+        for stack, n in parse_folded(must("flame", "--perf-script", text, "--perf-frames", "tid")):
+            # What has no name is [unknown] there, and here its file.
+            got[tuple("[unknown]" + f[f.index("]") + 1 :] if f[0] == "[" else f for f in stack)] += n
+        equal(got, want, name)
+        note("%s: %d stacks" % (name, len(want)))
+
+
 @case("perf script's text makes the picture that the perf.data makes")
 def _():
     path = recorded("shares_fp")
