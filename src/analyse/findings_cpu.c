@@ -36,7 +36,7 @@ static void find_stacks(const struct cpu *c, struct finding *x, const char *patt
 }
 
 /* Calls of CUDA and OpenCL that only wait. */
-#define WAITS_PATTERN "^(cu(da)?(Ctx|Device|Stream|Event)Synchronize|clFinish|clWaitForEvents)(_|$)"
+#define WAITS_PATTERN "^cu.*Synchronize|^clFinish$|^clWaitForEvents$"
 
 static bool is_wait(const char *name)
 {
@@ -108,7 +108,9 @@ static void find_functions(const struct cpu *c)
 
 	for (uint32_t i = 0; top && i < top->nr_rows && i < FUNCTIONS_MOST; i++) {
 		enum af_frame frame = af_kind_of(findings_text(top, i, "Kind"), AF_FRAME_NATIVE);
-		bool is_function = frame != AF_FRAME_MARK && frame != AF_FRAME_PROCESS;
+		/* Importing is a finding of its own. */
+		bool is_function = frame != AF_FRAME_MARK && frame != AF_FRAME_PROCESS &&
+		                   !strstr(findings_text(top, i, "Function"), "(<frozen ");
 		if (is_function &&
 		    is_at_least(findings_value(top, i, "Self"), c->all_ns, FUNCTION_PERCENT))
 			find_function(c, top, i);
@@ -226,13 +228,15 @@ static void find_interpreter(const struct cpu *c)
 	                    .of_ns = c->all_ns,
 	                    .of = "CPU time",
 	                    .helps = "fewer and larger steps in Python, or compiled code",
-	                    .check = "report.html: Functions, by module",
+	                    .check =
+	                        "report.html: Functions, by module: [python] and the interpreter's",
 	                    .view = "top",
 	                    .hash = "#tab=top&view=cpu&w=time&group=module"};
 
 	for (uint32_t i = 1; i < t->nr_names; i++) {
 		const char *module = af_tree_module(t, i);
-		is[i] = module && is_interpreter(module);
+		is[i] =
+		    (module && is_interpreter(module)) || af_tree_frame(t, i) == AF_FRAME_PYTHON;
 	}
 	for (uint32_t n = 1; n < t->nr; n++)
 		ns += is[t->nodes[n].name] ? t->self[AF_WEIGHT_TIME][n] : 0;

@@ -172,7 +172,8 @@ static void idle_place(const struct idled *d, struct finding *x, const char *pha
 	    findings_link(s, "#view=idle&w=time", "o", af_facts_text(s->f, "focus:%s", phase));
 
 	if (!d->alone) {
-		check = af_facts_text(s->f, "%s --focus %s", check, findings_pattern(s, d->device));
+		check = af_facts_text(s->f, "%s --focus %s", check,
+		                      findings_quoted(s, findings_exactly(s, d->device)));
 		hash = findings_link(s, hash, "o", af_facts_text(s->f, "focus:%s", d->device));
 	}
 	if (reason) {

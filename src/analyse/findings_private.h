@@ -46,8 +46,9 @@ uint64_t findings_sum(const struct af_table *t, const char *title, const char *o
 
 /* "12.3 %" */
 const char *findings_share(struct findings *s, uint64_t part, uint64_t whole);
-/* "12,345" */
+/* "12,345"; with what is counted: "1 wait", "12,345 waits". */
 const char *findings_number(struct findings *s, uint64_t n);
+const char *findings_count(struct findings *s, uint64_t n, const char *what);
 const char *findings_bytes(struct findings *s, uint64_t n);
 
 /* An address within report.html: @head as it is, then @key=VALUE made fit, with & between. */

@@ -61,6 +61,11 @@ const char *findings_number(struct findings *s, uint64_t n)
 	                     (unsigned long long)(n % 1000));
 }
 
+const char *findings_count(struct findings *s, uint64_t n, const char *what)
+{
+	return af_facts_text(s->f, "%s %s%s", findings_number(s, n), what, n == 1 ? "" : "s");
+}
+
 const char *findings_bytes(struct findings *s, uint64_t n)
 {
 	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};

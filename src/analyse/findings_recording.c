@@ -7,6 +7,8 @@
 
 enum { NAMELESS_PERCENT = 10 };
 
+#define NAMELESS_PATTERN "!0x|: (no symbol|file gone|file replaced)]$"
+
 /* CPU time in stacks that match @pattern, as a finding about the recording. */
 static void find_stacks(struct findings *s, struct finding *x, const char *pattern)
 {
@@ -66,7 +68,23 @@ static void find_no_stack(struct findings *s)
 	find_stacks(s, &x, "^\\[(user )?stack not recorded]$");
 }
 
-/* The module before "!0x", of which most time is. */
+/* How long the name of the module is in "libc.so.6!0x2a150" and "[ext4: no symbol]"; 0: a name. */
+static size_t nameless_length(const char *text, size_t len)
+{
+	static const char *const reasons[] = {": no symbol]", ": file gone]", ": file replaced]"};
+	const char *mark = memmem(text, len, "!0x", 3);
+
+	if (mark)
+		return (size_t)(mark - text);
+	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+		size_t tail = strlen(reasons[i]);
+		if (len > tail + 1 && *text == '[' && !memcmp(text + len - tail, reasons[i], tail))
+			return len - tail - 1;
+	}
+	return 0;
+}
+
+/* The module of which most time is. */
 struct nameless {
 	const char *module;
 	uint64_t ns;
@@ -110,12 +128,13 @@ static void find_nameless(struct findings *s)
 		own[t->nodes[n].name] += t->self[AF_WEIGHT_TIME][n];
 	for (uint32_t i = 1; i < t->nr_names; i++) {
 		size_t len;
-		const char *text = af_tree_text(t, i, &len), *mark = memmem(text, len, "!0x", 3);
-		if (!mark || !own[i])
+		const char *text = af_tree_text(t, i, &len);
+		size_t module = own[i] ? nameless_length(text, len) : 0;
+		if (!module)
 			continue;
+		text += *text == '[';
 		ns += own[i];
-		all[nr++] = (struct nameless){
-		    af_arena_strdup(&s->f->arena, text, (size_t)(mark - text)), own[i]};
+		all[nr++] = (struct nameless){af_arena_strdup(&s->f->arena, text, module), own[i]};
 	}
 	const char *module = nameless_module(all, nr);
 	struct finding x = {.kind = "nameless", .ns = ns};
@@ -129,36 +148,37 @@ static void find_nameless(struct findings *s)
 		x.helps = af_facts_text(
 		    s->f, "a debug package of %s or a server for it (DEBUGINFOD_URLS), if any",
 		    module);
-		find_stacks(s, &x, "!0x");
+		find_stacks(s, &x, NAMELESS_PATTERN);
 	}
 	free(own);
 	free(all);
 }
 
-/* Samples of instructions that are of no kernel of the trace, as device time would be. */
+/* Samples of instructions that are of no kernel of the trace, as kernels' time would be. */
 static void find_unattributed(struct findings *s)
 {
 	const struct af_table *t = findings_table(s, "samples");
-	uint64_t kernels_ns = findings_sum(findings_table(s, "kernels"), "Time", NULL, NULL);
+	double kernels_ns = (double)findings_sum(findings_table(s, "kernels"), "Time", NULL, NULL),
+	       none = 0;
+	uint64_t samples = findings_sum(t, "Samples", NULL, NULL);
 
-	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
-		uint64_t share = findings_value(t, i, "No kernel");
-		struct finding x = {.kind = "no-kernel",
-		                    .ns = (uint64_t)((double)kernels_ns * (double)share / 1e4),
-		                    .of_ns = kernels_ns,
-		                    .of = "samples of instructions",
-		                    .check = "aflame report",
-		                    .view = "facts",
-		                    .hash = "#tab=facts",
-		                    .about_recording = true};
-		x.what = af_facts_text(
-		    s->f,
-		    "%s of %s samples of instructions on %s are of no kernel that was recorded",
-		    findings_share(s, share, 10000),
-		    findings_number(s, findings_value(t, i, "Samples")),
-		    findings_text(t, i, "Device"));
-		findings_add(s, &x);
-	}
+	for (uint32_t i = 0; t && i < t->nr_rows; i++)
+		none += (double)findings_value(t, i, "Samples") *
+		        (double)findings_value(t, i, "No kernel") / 1e4;
+	if (!samples)
+		return;
+	struct finding x = {.kind = "no-kernel",
+	                    .ns = (uint64_t)(kernels_ns * none / (double)samples),
+	                    .of_ns = (uint64_t)kernels_ns,
+	                    .of = "samples of instructions",
+	                    .check = "aflame report",
+	                    .view = "facts",
+	                    .hash = "#tab=facts",
+	                    .about_recording = true};
+	x.what = af_facts_text(
+	    s->f, "%s of %s samples of instructions are of no kernel that was recorded",
+	    findings_share(s, x.ns, x.of_ns), findings_number(s, samples));
+	findings_add(s, &x);
 }
 
 void findings_recording(struct findings *s)

@@ -31,10 +31,10 @@ static void find_waits(struct findings *s, const struct af_table *t, uint32_t ro
 		const char *in = findings_text(waits, (uint32_t)most, "Waited in"),
 			   *kernel = findings_text(waits, (uint32_t)most, "Kernel");
 		where = af_facts_text(
-		    s->f, "; %s of it in %s%s%s%s, %s times",
+		    s->f, "; %s of it in %s%s%s%s, in %s",
 		    af_facts_ns(s->f, findings_value(waits, (uint32_t)most, "Time")),
 		    *in ? in : "the kernel", *kernel ? " (" : "", kernel, *kernel ? ")" : "",
-		    findings_number(s, findings_value(waits, (uint32_t)most, "Waits")));
+		    findings_count(s, findings_value(waits, (uint32_t)most, "Waits"), "wait"));
 		x.function = *in ? in : NULL;
 		x.frame = af_kind_of(findings_text(waits, (uint32_t)most, "Kind"), AF_FRAME_NATIVE);
 		if (*in)

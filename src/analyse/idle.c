@@ -422,8 +422,7 @@ const struct af_pass_ops af_pass_idle = {
     .name = "idle",
     .question = "why were devices idle?",
     .answers = 1 << AF_VIEW_IDLE | AF_ANSWER_TABLES | AF_ANSWER_GAPS,
-    .wants = 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL |
-             1ull << AF_KIND_CALL_LONG,
+    .wants = UINT64_MAX, /* the end of the run is that of all that is read */
     .state_size = sizeof(struct idle),
     .event = pass_event,
     .sample = pass_sample,

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""Findings: each has the number that another report has, which it names itself, and of each kind there
+is one. Traces are those of the other golden tests and two of their own.
+
+    test_findings.py MKTRACE AFLAME [WORDS]"""
+
+import glob
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../../live"))
+MKTRACE, AFLAME = map(os.path.abspath, sys.argv[1:3])
+del sys.argv[1]
+
+from tap import case, equal, expect, note, run_cases
+
+_work = tempfile.TemporaryDirectory(prefix="aflame-findings-")
+WORK = _work.name
+os.environ.update(XDG_CACHE_HOME=WORK, AFLAME_NVDISASM="none")
+PATHS = sorted(
+    path
+    for kind in ("analyse", "annotate", "findings", "timeline")
+    for path in glob.glob(os.path.join(HERE, "..", kind, "*.trace"))
+)
+
+# What reasons of idle time are called.
+IDLE = {
+    "launching": "[launching]",
+    "copying": "[copying]",
+    "waiting": "[waiting for the device]",
+    "allocating": "[allocating]",
+    "loading-code": "[loading code]",
+    "calling": "[other calls]",
+    "input": "[loading data]",
+    "host": "[on a CPU]",
+    "no-cpu": "[waiting for a CPU]",
+    "blocked": "[off the CPU]",
+    "on-the-way": "[launched, not started yet]",
+    "queued": "[launched before]",
+    "launch-unknown": "[launch not known]",
+    "start": "[before the first work]",
+    "end": "[after the last work]",
+}
+STACKS = {"imports", "python-gc", "spinning", "cut-stacks", "no-stack"}
+KINDS = {"function", "below", "system", "python", "kernel", "gap", "copies", "uneven", "off-cpu"}
+KINDS |= {"no-cpu-free", "not-recorded", "nameless", "no-kernel"} | set(IDLE) | STACKS
+SEEN = set()
+
+
+def run(*words):
+    done = subprocess.run(
+        [AFLAME, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True
+    )
+    equal(done.returncode, 0, "exit status of %s: %s" % (" ".join(words), done.stderr))
+    return done.stdout
+
+
+class Trace:
+    def __init__(self, path):
+        self.name = os.path.basename(path)[:-6]
+        self.dir = os.path.join(WORK, self.name)
+        subprocess.run([MKTRACE, path, self.dir], check=True)
+        self.summary = json.loads(run("report", "--json", "-n", "0", self.dir))
+        self.findings = self.table("findings", self.report("findings", "-n", "0"))
+
+    def report(self, *words):
+        return json.loads(run("report", *words, "--json", self.dir))
+
+    def table(self, name, document=None):
+        """Rows by the titles of their columns; of two columns of a title the first counts."""
+        for table in (document or self.summary)["tables"]:
+            if table["name"] == name:
+                titles = [column["title"] for column in table["columns"]]
+                return [dict(reversed(list(zip(titles, row)))) for row in table["rows"]]
+        return []
+
+    def sum(self, name, title, **where):
+        return sum(
+            row[title] or 0
+            for row in self.table(name)
+            if all(row[key] == value for key, value in where.items())
+        )
+
+    def checked(self, finding):
+        """The document of the report that the finding names."""
+        words = shlex.split(finding["Check"])
+        equal(words[:2], ["aflame", "report"], "the command")
+        return self.report(*words[2:])
+
+
+def figure(trace, finding):
+    """What another report says that the finding weighs."""
+    kind, function = finding["Kind"], finding["Function"]
+    if kind in IDLE or finding["View"] == "idle":
+        document = trace.checked(finding)
+        expect(IDLE.get(kind, "[not sampled]").strip("[]") in finding["Check"], finding["Check"])
+        return document["total"]
+    if kind in STACKS:
+        return trace.checked(finding)["total"]
+    if kind == "nameless":
+        return trace.checked(finding)["self"]
+    if kind == "function":
+        return trace.checked(finding)["self"]
+    if kind == "below":
+        return trace.checked(finding)["total"]
+    if kind == "kernel":
+        return trace.sum("kernels", "Time", Kernel=function)
+    if kind == "system":
+        return trace.sum("processes", "In the kernel")
+    if kind == "python":
+        top = trace.table("cpu_top")
+        mine = [row for row in top if row["Kind"] == "python" or "eval" in row["Function"].lower()
+                or row["Function"].startswith(("Py_", "gc_"))]
+        return sum(row["Self"] for row in mine)
+    if kind == "gap":
+        device = [row for row in trace.table("gaps") if row["Device"] in finding["Finding"]]
+        return max(row["Length"] for row in device)
+    if kind == "copies":
+        return max(row["Copies alone"] for row in trace.table("idle")
+                   if row["Device"] in finding["Finding"])
+    if kind == "uneven":
+        busy = [row["Busy"] for row in trace.table("devices")]
+        return max(busy) - min(busy)
+    if kind == "off-cpu":
+        return trace.table("threads")[0]["Blocked"]
+    if kind == "no-cpu-free":
+        return max(row["Waiting for CPU"] for row in trace.table("threads"))
+    if kind == "not-recorded":
+        return finding["At most"]  # of the run, which has no row: below
+    if kind == "no-kernel":
+        rows = trace.table("samples")
+        none = sum(row["Samples"] * row["No kernel"] / 10000 for row in rows)
+        return int(trace.sum("kernels", "Time") * none / trace.sum("samples", "Samples"))
+    raise AssertionError("a kind that is not known here: " + kind)
+
+
+def check(trace):
+    rows = trace.findings
+    equal(trace.table("findings"), rows, "the findings of the summary")
+    equal([row["Rank"] for row in rows], list(range(1, len(rows) + 1)), "ranks")
+    for row in rows:
+        SEEN.add(row["Kind"])
+        equal(row["At most"], figure(trace, row), "%s: %s" % (row["Kind"], row["Finding"]))
+        expect(row["Share"] >= 100, "%s is less than 1 %%" % row["Finding"])
+        expect(row["Hash"].startswith("#"), "the address %s" % row["Hash"])
+        expect(bool(row["Function"]) == bool(row["Id"]), "an id for what has a name")
+        expect("\n" not in row["Finding"] and row["Finding"], "one sentence")
+
+
+for path in PATHS:
+
+    @case("%s: each finding weighs what the report that it names says" % os.path.basename(path)[:-6])
+    def _(path=path):
+        check(Trace(path))
+
+
+@case("the traces have findings of every kind")
+def _():
+    if len(sys.argv) == 2:
+        equal(sorted(SEEN ^ KINDS), [], "kinds of one side only")
+
+
+@case("the python trace: what was written into it is found, the most time first")
+def _():
+    trace = Trace(os.path.join(HERE, "python.trace"))
+    ms = [(row["Kind"], row["At most"] / 1e6) for row in trace.findings]
+    equal(
+        ms,
+        [
+            ("below", 600),
+            ("function", 280),
+            ("python", 210),
+            ("off-cpu", 200),
+            ("function", 160),
+            ("imports", 150),
+            ("system", 110),
+            ("spinning", 80),
+            ("python-gc", 60),
+            ("no-cpu-free", 40),
+            ("nameless", 160),
+            ("cut-stacks", 70),
+        ],
+        "kinds with their milliseconds",
+    )
+
+
+@case("two devices: the idle time of each is its own")
+def _():
+    trace = Trace(os.path.join(HERE, "devices.trace"))
+    equal(
+        {
+            row["Kind"]: (row["At most"] / 1e6, row["Finding"].split(" was idle")[0])
+            for row in trace.findings
+            if row["Kind"] in ("loading-code", "calling", "allocating", "copying")
+        },
+        {
+            "allocating": (28, "NVIDIA H200 #1"),
+            "calling": (25, "NVIDIA H200 #1"),
+            "copying": (20, "NVIDIA H200 #1"),
+            "loading-code": (20, "NVIDIA H200 #2"),
+        },
+        "by reason",
+    )
+
+
+@case("a part of the run has findings of its own, and shares of its length")
+def _():
+    trace = Trace(os.path.join(HERE, "python.trace"))
+    part = trace.report("findings", "--from", "150ms", "--to", "400ms")
+    rows = trace.table("findings", part)
+    equal([(row["Kind"], row["At most"], row["Share"]) for row in rows[:2]],
+          [(kind, 250000000, 10000) for kind in ("below", "function")], "the first of the part")
+
+
+@case("text for people is numbered, and says how many are left out")
+def _():
+    trace = Trace(os.path.join(HERE, "python.trace"))
+    text = run("report", "findings", "-n", "2", trace.dir).splitlines()
+    equal(text[0], "What stands out", "title")
+    equal([line[:5] for line in text if line[3:5].strip(" .0123456789") == "" and "." in line[:6]],
+          ["   1.", "   2."], "numbers")
+    equal(text[-1], "  … and 10 more of 12; --limit 0 shows all", "the last line")
+
+
+run_cases()
