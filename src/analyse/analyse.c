@@ -260,6 +260,16 @@ static void analysis_drop(struct analysis *a, int pass)
 	a->state[pass] = NULL;
 }
 
+/* Kernels of a time may have run where no samples are of. */
+static void analysis_bare(const struct analysis *a, struct af_sampled_device *sum)
+{
+	for (uint32_t j = 0; a->world.within.to_ns && j < a->attribution.nr_jobs; j++) {
+		const struct af_job *job = &a->attribution.jobs[j];
+		sum->ran_ns += job->time_ns;
+		sum->bare_ns += job->parts ? 0 : job->time_ns;
+	}
+}
+
 static void analysis_sampled(struct analysis *a, struct af_results *out)
 {
 	struct af_sampled_device *sum = &out->sampled;
@@ -276,9 +286,11 @@ static void analysis_sampled(struct analysis *a, struct af_results *out)
 		sum->exact += d->exact;
 		sum->apportioned += d->apportioned;
 		sum->unattributed += d->unattributed;
+		sum->edge += d->edge;
 		sum->dropped += d->dropped;
 		sum->other += d->other;
 	}
+	analysis_bare(a, sum);
 }
 
 static void analysis_finish(struct analysis *a, struct af_results *out)

@@ -95,6 +95,9 @@ struct af_sampled_device {
 	uint64_t edge;    /* of these three: of windows that reach out of the time asked for */
 	uint64_t dropped; /* by the device: its buffer was full */
 	uint64_t other;   /* in the driver's own code */
+	/* In the sum of all devices, of a time that is asked for: how long kernels ran then, and of
+	 * that those without samples. */
+	uint64_t ran_ns, bare_ns;
 };
 
 /* A sample of a CPU that runs kernels: of a device that is the host. */

@@ -15,21 +15,42 @@ static void say(char *text, const char *what, uint64_t count)
 		         (unsigned long long)count, what);
 }
 
+/* Of a time that is asked for: what of it is apportioned, and what is not there. */
+static void say_time(char *text, const struct af_sampled_device *d, double share)
+{
+	size_t used = strlen(text);
+
+	if (d->edge)
+		snprintf(text + used, AF_SAMPLED_TEXT - used,
+		         "; %llu (%.1f %%) of windows that reach out of that time, apportioned by "
+		         "when their kernels ran",
+		         (unsigned long long)d->edge, share * (double)d->edge);
+	used = strlen(text);
+	if (d->bare_ns)
+		snprintf(text + used, AF_SAMPLED_TEXT - used,
+		         "; kernels of %.6g of %.6g ms in that time have none",
+		         (double)d->bare_ns / 1e6, (double)d->ran_ns / 1e6);
+}
+
 bool af_sampled_text(char text[AF_SAMPLED_TEXT], const struct af_sampled_device *d)
 {
 	uint64_t told = d->exact + d->apportioned + d->unattributed;
 
 	*text = 0;
-	if (!told && !d->dropped && !d->other)
+	if (!told && !d->dropped && !d->other && !d->bare_ns)
 		return false;
 	double share = told ? 100.0 / (double)told : 0;
-	snprintf(text, AF_SAMPLED_TEXT,
-	         "%llu samples of instructions: %.1f %% exact, %.1f %% apportioned by busy time, "
-	         "%.1f %% of no recorded kernel",
-	         (unsigned long long)told, share * (double)d->exact, share * (double)d->apportioned,
-	         share * (double)d->unattributed);
+	snprintf(text, AF_SAMPLED_TEXT, "no samples of instructions");
+	if (told)
+		snprintf(text, AF_SAMPLED_TEXT,
+		         "%llu samples of instructions: %.1f %% exact, %.1f %% apportioned by busy "
+		         "time, "
+		         "%.1f %% of no recorded kernel",
+		         (unsigned long long)told, share * (double)d->exact,
+		         share * (double)d->apportioned, share * (double)d->unattributed);
 	say(text, "more dropped by the device", d->dropped);
 	say(text, "in the driver's own code", d->other);
+	say_time(text, d, share);
 	return true;
 }
 
@@ -59,7 +80,8 @@ static void table_row(struct af_facts *f, struct af_table *t, const struct af_wo
 	c[8].value = d->period_cycles;
 	c[9].value = d->windows;
 	c[10].value = d->full_windows;
-	c[11].text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+	c[11].value = d->edge;
+	c[12].text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
 }
 
 static void sampled_finish(void *self, const struct af_world *w, struct af_results *out)
@@ -76,6 +98,7 @@ static void sampled_finish(void *self, const struct af_world *w, struct af_resul
 	    {"Period", AF_CELL_COUNT, AF_SHOW_USED},
 	    {"Windows", AF_CELL_COUNT, AF_SHOW_USED},
 	    {"Full", AF_CELL_COUNT, AF_SHOW_USED},
+	    {"Of cut windows", AF_CELL_COUNT, AF_SHOW_USED},
 	    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
 	};
 	const struct af_attribution *a = out->attribution;
@@ -88,12 +111,16 @@ static void sampled_finish(void *self, const struct af_world *w, struct af_resul
 		if (!d->windows && !d->samples && !d->unattributed)
 			continue;
 		if (!t)
-			t = af_facts_table(f, "samples", "Samples of instructions", columns, 12);
+			t = af_facts_table(f, "samples", "Samples of instructions", columns, 13);
 		table_row(f, t, w, d);
 	}
 	if (t)
-		t->note = "apportioned: over call paths of the same kernel by their busy time; "
-			  "no kernel: no work that was recorded ran that code then";
+		t->note = w->within.to_ns
+		              ? "apportioned: over call paths of the same kernel by their busy "
+		                "time; no kernel: no work that was recorded ran that code then; "
+		                "of cut windows: as many as their kernels' part of that time"
+		              : "apportioned: over call paths of the same kernel by their busy "
+		                "time; no kernel: no work that was recorded ran that code then";
 }
 
 const struct af_pass_ops af_pass_sampled = {

@@ -99,6 +99,10 @@ int af_annotate_none(const char *dir, struct af_err *err)
 static int show_none(const char *dir, const struct af_annotate_shown *shown,
                      const struct af_facts *f, struct af_err *err)
 {
+	if (!f->first && (shown->from_ns || shown->to_ns))
+		return af_fail_plain(
+		    err, -ENODATA,
+		    "the trace %s has no samples of a device's instructions in that time", dir);
 	if (!f->first)
 		return af_annotate_none(dir, err);
 	bool none = f->first->note;
@@ -121,8 +125,13 @@ int af_annotate_show(const char *dir, const struct af_annotate_shown *shown, str
 	    .context = UINT32_MAX,
 	    .rows = ROWS_MOST,
 	    .kernels = 1,
+	    .from_ns = shown->from_ns,
+	    .to_ns = shown->to_ns,
 	};
 	struct af_results r;
+
+	if (shown->to_ns && shown->to_ns <= shown->from_ns)
+		return af_fail_plain(err, -EINVAL, "--to is not after --from");
 	int rc = af_study(dir, &asked, &r, err);
 
 	if (!rc && (!r.annotated.first || strcmp(r.annotated.first->name, "kernel") != 0))
@@ -131,12 +140,15 @@ int af_annotate_show(const char *dir, const struct af_annotate_shown *shown, str
 		show_json(&r.annotated, shown->limit);
 	else if (!rc)
 		show_text(&r.annotated, shown);
+	if (!rc)
+		af_study_sampled("annotate", &r);
 	af_results_close(&r);
 	return rc;
 }
 
 struct annotate_options {
 	const char *by, *sources;
+	uint64_t from_ns, to_ns;
 	bool json;
 	uint64_t limit;
 };
@@ -155,6 +167,8 @@ static int annotate_run(void *state, int nr_words, char **words, struct af_err *
 	const struct annotate_options *o = state;
 	struct af_annotate_shown shown = {
 	    .sources = o->sources,
+	    .from_ns = o->from_ns,
+	    .to_ns = o->to_ns,
 	    .by_insn = !strcmp(o->by, "insn"),
 	    .json = o->json,
 	    .limit = o->limit != UINT64_MAX ? o->limit
@@ -178,6 +192,10 @@ static const struct af_option annotate_options[] = {
      offsetof(struct annotate_options, by), "line|insn"},
     {AF_OPT_U64, "limit", 'n', "N", "lines or instructions of most samples, 0 for all (20)",
      offsetof(struct annotate_options, limit)},
+    {AF_OPT_TIME, "from", 0, "TIME", "only what was sampled from this time after the trace began",
+     offsetof(struct annotate_options, from_ns)},
+    {AF_OPT_TIME, "to", 0, "TIME", "and up to this one; windows that reach beyond are cut",
+     offsetof(struct annotate_options, to_ns)},
     {AF_OPT_STRING, "source", 's', "DIR", "where sources are that were moved; several with colons",
      offsetof(struct annotate_options, sources)},
     {AF_OPT_FLAG, "json", 0, NULL, "for programs: the tables as JSON, all rows unless limited",

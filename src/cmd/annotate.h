@@ -13,7 +13,8 @@ struct af_annotate_shown {
 	const char *kernel;  /* its name or a part of it, NULL: the heaviest */
 	const char *sources; /* directories with colons between, or NULL */
 	bool by_insn, json;
-	uint64_t limit; /* 0: all */
+	uint64_t from_ns, to_ns; /* only what happened then; to 0: the end */
+	uint64_t limit;          /* 0: all */
 };
 
 /* Print the kernel to standard output; where the name means several, these to standard error. */

@@ -93,6 +93,8 @@ static int export_trees(const struct export_options *o, const struct af_format *
 	if (!rc && !has)
 		fprintf(stderr, "aflame export: the trace %s has nothing of that%s\n", dir,
 		        o->from_ns || o->to_ns ? " in that time" : "");
+	if (!rc)
+		af_study_sampled("export", &r);
 	af_results_close(&r);
 	return rc;
 }

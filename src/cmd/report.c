@@ -125,6 +125,8 @@ static int report_annotate(struct report *r, struct af_err *err)
 {
 	const struct af_annotate_shown shown = {
 	    .kernel = r->function,
+	    .from_ns = r->options->from_ns,
+	    .to_ns = r->options->to_ns,
 	    .json = r->options->json,
 	    .limit = report_limit(r, r->options->json ? 0 : AF_ANNOTATE_LIMIT),
 	};
@@ -276,10 +278,6 @@ static int report_check(const struct report *r, struct af_err *err)
 		return af_fail_plain(err, -EINVAL, "--depth is for top, tree, callers and callees");
 	if (o->to_ns && o->to_ns <= o->from_ns)
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
-	if ((o->from_ns || o->to_ns) && r->kind->print == report_annotate)
-		return af_fail_plain(err, -EINVAL,
-		                     "annotate shows the whole run: --from and --to "
-		                     "are for the other reports");
 	return 0;
 }
 
@@ -348,6 +346,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 	}
 	if (!rc)
 		rc = r.kind->print(&r, err);
+	if (!rc)
+		af_study_sampled("report", &r.results);
 	af_tree_close(&r.narrowed);
 	af_results_close(&r.results);
 	return rc;

@@ -59,3 +59,11 @@ int af_study_quietly(const char *dir, const struct af_asked *asked, struct af_re
 	*r = (struct af_results){0};
 	return study(dir, asked, r, NULL, err);
 }
+
+void af_study_sampled(const char *who, const struct af_results *r)
+{
+	char text[AF_SAMPLED_TEXT];
+
+	if ((r->sampled.edge || r->sampled.bare_ns) && af_sampled_text(text, &r->sampled))
+		fprintf(stderr, "aflame %s: %s\n", who, text);
+}

@@ -21,6 +21,10 @@ int af_study(const char *dir, const struct af_asked *asked, struct af_results *r
 int af_study_quietly(const char *dir, const struct af_asked *asked, struct af_results *r,
                      struct af_err *err);
 
+/* Of a time that is asked for, what of its samples of instructions is apportioned or missing, in a
+ * line on standard error; nothing where all of it is there. */
+void af_study_sampled(const char *who, const struct af_results *r);
+
 /* What is asked for the tables alone. */
 #define AF_ASKED_TABLES ((struct af_asked){AF_ANSWER_TABLES, 0})
 

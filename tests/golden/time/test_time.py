@@ -246,24 +246,63 @@ def by_instruction(name, *options):
     found = {}
     for stack, samples in folded(name, "--view", "gpu", "--depth", "stall", "-w", "samples",
                                  *options).items():
-        frames = stack.split(";")
-        first = next(i for i, frame in enumerate(frames) if frame.endswith("_[G]") or "no rec" in frame)
-        key = ";".join(f for f in frames[first:] if not f.startswith("[graph "))
+        key = ";".join(f for f in stack.split(";") if f[-4:] in ("_[G]", "_[g]") and f[:7] != "[graph ")
         found[key] = found.get(key, 0) + samples
     return found
 
 
 @case("so do samples of instructions, one by one, wherever windows are cut")
 def _():
-    for name, spans in (("insns", 60000000), ("code", 60000000), ("host", 400)):
-        whole = by_instruction(name, "--to", "1h")
-        for parts in (2, 5, 9):
-            together = {}
-            for piece in pieces([spans * k // parts for k in range(1, parts)]):
-                for at, value in by_instruction(name, *piece).items():
-                    together[at] = together.get(at, 0) + value
-            equal(together, whole, "%s in %d" % (name, parts))
+    for name, ends in (
+        ("insns", [1100, 1250, 1520, 20011500, 20012700, 50000150, 80000050]),
+        ("insns", [1333, 50000070, 50000999]),
+        ("code", [1700, 2300, 3100]),
+        ("code", [2000]),
+        ("host", [200, 250, 333]),
+    ):
+        whole, together = by_instruction(name, "--to", "1h"), {}
+        for piece in pieces(ends):
+            for at, value in by_instruction(name, *piece).items():
+                together[at] = together.get(at, 0) + value
+        equal(together, whole, "%s at %s" % (name, ends))
         note("%s: %d samples of %d instructions" % (name, sum(whole.values()), len(whole)))
+
+
+def told(*words):
+    done = subprocess.run([AFLAME, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          universal_newlines=True)
+    return done.stdout, done.stderr
+
+
+@case("of a time is told how much of its samples are apportioned, and which kernels have none")
+def _():
+    time = ["--from", "1250ns", "--to", "20012us"]
+    text, said = told("flame", "--view", "gpu", "--depth", "insn", "-w", "samples", *time,
+                      trace("insns"))
+    total = sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines())
+    expect("%d samples of instructions: " % total in said, said)
+    expect(") of windows that reach out of that time, apportioned by when" in said, said)
+    expect("have none" in told("flame", "--view", "gpu", "--from", "20001us", "--to",
+                             "20002us", trace("insns"))[1], "a kernel without samples")
+    _, whole = told("flame", "--view", "gpu", trace("insns"))
+    expect("reach out" not in whole and "have none" not in whole, whole)
+    time = ["--from", "1700ns", "--to", "3100ns"]
+    text, said = told("annotate", "--json", *time, trace("code"))
+    equal(text, run("report", "annotate", "--json", *time, trace("code")), "report annotate")
+    tables = {t["name"]: t for t in json.loads(text)["tables"]}
+    shown, kernel = tables["insns"], dict(tables["kernel"]["rows"])["Kernel"]
+    column = [c["title"] for c in shown["columns"]].index("Samples")
+    equal(
+        sum(row[column] for row in shown["rows"]),
+        sum(
+            samples
+            for at, samples in by_instruction("code", *time).items()
+            if at.startswith(kernel + "_[G];") and at.count("_[G]") == 1
+        ),
+        "samples of the kernel in annotate, and in the flame graph",
+    )
+    said = told("annotate", "--from", "1h", trace("code"))[1]
+    expect("no samples of a device's instructions in that time" in said, said)
 
 
 @case("a page of a time has the slices and the trees of that time")
@@ -294,8 +333,6 @@ def _():
             titles = [c["title"] for c in tables[table]["columns"]]
             total += sum(row[titles.index(column)] for row in tables[table]["rows"])
         equal(total, sum(folded("idle", "--view", view, *time).values()), view)
-    said = run("report", "annotate", *time, trace("idle"), status=2)
-    expect("annotate shows the whole run" in said, said)
 
 
 def scope(name, *options):
