@@ -29,11 +29,10 @@ static const char *gap_why(struct findings *s, const struct af_table *gaps, uint
 /* The page's time goes with it: a little more than the gap is seen, and all views are of it. */
 static const char *gap_hash(struct findings *s, uint64_t at, uint64_t ns)
 {
-	uint64_t more = ns / 10, from = at > more ? at - more : 0;
+	unsigned long long from = at, to = at + ns, more = ns / 10;
 
-	return af_facts_text(s->f, "#tab=timeline&from=%llu&to=%llu&tv=%llu.%llu",
-	                     (unsigned long long)at, (unsigned long long)(at + ns),
-	                     (unsigned long long)from, (unsigned long long)(at + ns + more));
+	return af_facts_text(s->f, "#tab=timeline&from=%llu&to=%llu&tv=%llu.%llu", from, to,
+	                     from > more ? from - more : 0, to + more);
 }
 
 static void find_gap(struct findings *s, const char *device, uint64_t span_ns)

@@ -79,6 +79,9 @@ struct idle_cause {
 	uint64_t ns;
 };
 
+/* Of what in a gap only the sum is kept, as there were too many causes of the kind. */
+enum idle_rest { IDLE_REST_CALLS, IDLE_REST_OFF, IDLE_REST_STARVED, IDLE_REST_TICKS, IDLE_RESTS };
+
 struct idle_gap {
 	uint32_t device;
 	uint64_t start_ns, end_ns;
@@ -87,6 +90,7 @@ struct idle_gap {
 	bool drained;
 	uint32_t nr_causes;
 	struct idle_cause causes[AF_IDLE_CAUSES]; /* the longest first */
+	uint64_t rest_ns[IDLE_RESTS];
 };
 
 /*

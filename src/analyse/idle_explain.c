@@ -16,6 +16,7 @@ struct explained {
 	uint64_t left_ns, sampled_ns; /* as in the story, of this gap alone */
 	struct idle_cause causes[CAUSES_MAX];
 	uint32_t nr;
+	uint64_t rest_ns[IDLE_RESTS]; /* of causes that found no place among these */
 };
 
 static uint32_t story_of(struct idle *i, const struct idle_story *s)
@@ -47,7 +48,24 @@ static void sum_add(struct idle *i, const struct idle_sum *s)
 	}
 }
 
-/* What is one cause in @e; where there are too many the later ones are only in the sums. */
+static void rest_add(uint64_t rest_ns[IDLE_RESTS], const struct idle_cause *c)
+{
+	switch (c->kind) {
+	case IDLE_KIND_CALL:
+		rest_ns[IDLE_REST_CALLS] += c->ns;
+		break;
+	case IDLE_KIND_WAIT:
+		rest_ns[c->what == AF_STATE_RUNNABLE ? IDLE_REST_STARVED : IDLE_REST_OFF] += c->ns;
+		break;
+	case IDLE_KIND_TICK:
+		rest_ns[IDLE_REST_TICKS] += c->ns;
+		break;
+	default: /* Of the others there is one cause each. */
+		break;
+	}
+}
+
+/* What is one cause in @e; of the later ones, where there are too many, only the sum. */
 static void explained_add(struct explained *e, enum idle_kind kind, uint32_t place, uint32_t what,
                           uint64_t ns)
 {
@@ -60,8 +78,10 @@ static void explained_add(struct explained *e, enum idle_kind kind, uint32_t pla
 	while (n < e->nr && (e->causes[n].kind != kind || e->causes[n].place != place ||
 	                     e->causes[n].what != what))
 		n++;
-	if (n == CAUSES_MAX)
+	if (n == CAUSES_MAX) {
+		rest_add(e->rest_ns, &(const struct idle_cause){kind, place, what, ns});
 		return;
+	}
 	if (n == e->nr)
 		e->causes[e->nr++] = (struct idle_cause){kind, place, what, 0};
 	e->causes[n].ns += ns;
@@ -142,11 +162,17 @@ static void explained_causes(struct explained *e, struct idle_gap *gap)
 	for (uint32_t n = 0; n < e->nr; n++)
 		if (e->causes[n].kind == IDLE_KIND_TICK && e->sampled_ns > e->left_ns)
 			e->causes[n].ns = share(e->causes[n].ns, e->left_ns, e->sampled_ns);
-	if (e->nr == CAUSES_MAX)
-		e->nr--;
+	if (e->sampled_ns > e->left_ns)
+		e->rest_ns[IDLE_REST_TICKS] =
+		    share(e->rest_ns[IDLE_REST_TICKS], e->left_ns, e->sampled_ns);
+	if (unseen_ns && e->nr == CAUSES_MAX)
+		rest_add(e->rest_ns, &e->causes[--e->nr]);
 	if (unseen_ns)
 		e->causes[e->nr++] = (struct idle_cause){IDLE_KIND_UNSEEN, 0, 0, unseen_ns};
 	qsort(e->causes, e->nr, sizeof *e->causes, cause_order);
+	for (uint32_t n = AF_IDLE_CAUSES; n < e->nr; n++)
+		rest_add(e->rest_ns, &e->causes[n]);
+	memcpy(gap->rest_ns, e->rest_ns, sizeof gap->rest_ns);
 	while (gap->nr_causes < e->nr && gap->nr_causes < AF_IDLE_CAUSES) {
 		gap->causes[gap->nr_causes] = e->causes[gap->nr_causes];
 		gap->nr_causes++;
@@ -278,6 +304,7 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 	e.i = i;
 	e.story = story_of(i, &story);
 	e.left_ns = e.sampled_ns = e.nr = 0;
+	memset(e.rest_ns, 0, sizeof e.rest_ns);
 	if (known)
 		explained_known(&e, &story, from_ns, to_ns, ends);
 	else

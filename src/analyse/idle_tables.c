@@ -100,12 +100,6 @@ static uint64_t shares_sum(const struct shares *s)
 	return all;
 }
 
-/* In hundredths of a percent. */
-static uint64_t part_of(uint64_t part, uint64_t all)
-{
-	return af_facts_ratio(part, all, 1e4);
-}
-
 static const char *verdict_text(const struct idle *i, const struct af_world *w,
                                 const struct shares *s, uint32_t device)
 {
@@ -127,7 +121,7 @@ static const char *figures_text(struct af_facts *f, const struct shares *s)
 
 	af_buf_str(&b, "");
 	for (int v = 0; v < IDLE_SHARES; v++) {
-		uint64_t part = part_of(s->ns[v], all);
+		uint64_t part = af_facts_ratio(s->ns[v], all, 1e4);
 		if (part)
 			af_buf_fmt(&b, "%s%s %llu.%llu %%", b.len ? ", " : "", texts[v],
 			           (unsigned long long)(part / 100),
@@ -198,9 +192,9 @@ static void idle_row(struct idle_names *n, struct af_facts *f, struct af_table *
 	c[1].text = d->nr_works > 1 ? verdict_text(n->i, n->w, s, device) : "";
 	c[2].value = d->end_ns - d->first_ns;
 	for (int v = 0; v < IDLE_SHARES; v++)
-		c[3 + v].value = part_of(s->ns[v], all);
+		c[3 + v].value = af_facts_ratio(s->ns[v], all, 1e4);
 	c += 3 + IDLE_SHARES;
-	c[0].value = part_of(s->sampled_ns, idle);
+	c[0].value = af_facts_ratio(s->sampled_ns, idle, 1e4);
 	c[1].value = d->nr_gaps;
 	c[2].value = d->longest_ns;
 	c[3].value = d->phase_ns[IDLE_BETWEEN];
@@ -256,6 +250,7 @@ static int gap_order(const void *a, const void *b)
 struct gap_reason {
 	enum idle_reason reason;
 	uint64_t ns, most_ns;
+	uint64_t rest_ns; /* of that it is not known where it was */
 	uint32_t node;
 };
 
@@ -271,6 +266,14 @@ static int reason_order(const void *a, const void *b)
 static void gap_reasons(struct idle_names *n, const struct idle_gap *gap,
                         struct gap_reason reasons[IDLE_REASONS])
 {
+	/* Whatever else these were, they were that. */
+	static const enum idle_reason rests[IDLE_RESTS] = {
+	    [IDLE_REST_CALLS] = IDLE_CALL,
+	    [IDLE_REST_OFF] = IDLE_OFF,
+	    [IDLE_REST_STARVED] = IDLE_STARVED,
+	    [IDLE_REST_TICKS] = IDLE_RUN,
+	};
+
 	for (int r = 0; r < IDLE_REASONS; r++)
 		reasons[r] = (struct gap_reason){.reason = (enum idle_reason)r};
 	for (uint32_t k = 0; k < gap->nr_causes; k++) {
@@ -282,6 +285,10 @@ static void gap_reasons(struct idle_names *n, const struct idle_gap *gap,
 		r->most_ns = c->ns;
 		r->node = idle_names_node(n, c->kind, c->place, c->what);
 	}
+	for (int k = 0; k < IDLE_RESTS; k++) {
+		reasons[rests[k]].ns += gap->rest_ns[k];
+		reasons[rests[k]].rest_ns = gap->rest_ns[k];
+	}
 	qsort(reasons, IDLE_REASONS, sizeof *reasons, reason_order);
 }
 
@@ -292,7 +299,7 @@ static const char *reason_text(struct af_facts *f, const struct gap_reason *r, u
 	if (!r->ns)
 		return "";
 	return af_facts_text(f, "%.*s %llu %%", (int)strlen(frame) - 2, frame + 1,
-	                     (unsigned long long)(part_of(r->ns, gap_ns) + 50) / 100);
+	                     (unsigned long long)(af_facts_ratio(r->ns, gap_ns, 1e4) + 50) / 100);
 }
 
 /* The Python function at its end, if any, as people wrote that one; else the native one. */
@@ -303,7 +310,7 @@ static const char *reason_where(const struct idle_names *n, struct af_facts *f,
 	uint32_t node = r->node;
 	size_t len;
 
-	if (!r->ns)
+	if (!r->ns || r->rest_ns > r->most_ns)
 		return "";
 	while (node && af_tree_frame(t, t->nodes[node].name) != AF_FRAME_PYTHON)
 		node = t->nodes[node].parent;

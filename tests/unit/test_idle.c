@@ -160,6 +160,30 @@ static void a_gap_is_its_pieces(void **state)
 	fixture_close(&f);
 }
 
+/* Code that is nowhere for long is in a thousand places: what it was is known all the same. */
+static void of_a_gap_with_many_causes_the_rest_is_kept_by_kind(void **state)
+{
+	const struct idle_piece e = ends(100000, 100010);
+	struct fixture f;
+	uint64_t ns = 0;
+
+	(void)state;
+	fixture_open(&f);
+	for (uint32_t k = 0; k < 1000; k++) {
+		const struct af_sample s = {
+		    .time_ns = 200 + 50ull * k, .weight_ns = 90, .tid = 7, .at = {1, 4 + k, 0}};
+		idle_tick(&f.i, &s);
+	}
+	idle_explain(&f.i, &f.w, 0, IDLE_BETWEEN, 100, 100010, &e);
+	const struct idle_gap *gap = &f.i.longest[0];
+	assert_int_equal(gap->nr_causes, AF_IDLE_CAUSES);
+	for (uint32_t k = 0; k < gap->nr_causes; k++)
+		ns += gap->causes[k].kind == IDLE_KIND_TICK ? gap->causes[k].ns : 0;
+	assert_int_equal(ns + gap->rest_ns[IDLE_REST_TICKS], 90000);
+	assert_int_equal(gap->rest_ns[IDLE_REST_CALLS] + gap->rest_ns[IDLE_REST_OFF], 0);
+	fixture_close(&f);
+}
+
 static void samples_are_never_more_than_the_time_there_was(void **state)
 {
 	const struct idle_piece e = ends(200, 300);
@@ -376,6 +400,7 @@ int main(void)
 	    cmocka_unit_test(work_that_begins_within_its_call_was_never_on_its_way),
 	    cmocka_unit_test(a_call_that_waits_for_its_own_work_drains_the_device),
 	    cmocka_unit_test(no_time_is_no_gap),
+	    cmocka_unit_test(of_a_gap_with_many_causes_the_rest_is_kept_by_kind),
 	    cmocka_unit_test(of_many_gaps_the_longest_are_kept),
 	    cmocka_unit_test(a_wait_is_blocked_and_then_waits_for_its_turn),
 	    cmocka_unit_test(overlapping_work_is_busy_once),
