@@ -23,9 +23,9 @@ void af_draft_close(struct af_draft *d)
 		free(d->notes[i].key);
 		free(d->notes[i].value);
 	}
-	void *arrays[] = {d->processes, d->threads, d->slices, d->works,
-	                  d->samples,   d->shapes,  d->nodes,  d->frames,
-	                  d->notes,     d->links,   d->sums,   d->graph_nodes};
+	void *arrays[] = {d->processes, d->threads,     d->slices,  d->works, d->samples,
+	                  d->shapes,    d->nodes,       d->frames,  d->notes, d->links,
+	                  d->sums,      d->graph_nodes, d->memories};
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
 		free(arrays[i]);
 	struct af_map *maps[] = {&d->by_process, &d->by_thread,    &d->by_shape, &d->by_node,
@@ -236,6 +236,14 @@ void af_draft_link(struct af_draft *d, const struct af_draft_link *l)
 {
 	AF_GROW(d->links, d->nr_links, d->cap_links);
 	d->links[d->nr_links++] = *l;
+}
+
+void af_draft_memory(struct af_draft *d, const struct af_draft_memory *m)
+{
+	if (!af_draft_times(d, m->time_ns, 0))
+		return;
+	AF_GROW(d->memories, d->nr_memories, d->cap_memories);
+	d->memories[d->nr_memories++] = *m;
 }
 
 void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const char *name,

@@ -49,6 +49,10 @@ enum af_draft_slice_kind {
 	AF_DRAFT_END = 6,
 	AF_DRAFT_MARK = 7,
 	AF_DRAFT_NODE = 8, /* a graph got a node; correlation is its index in graph_nodes */
+	/* Of no length: the thread is back on a CPU and was off for the time before, which busy_ns
+	 * is; correlation is why, enum af_thread_state. What it is in is where. */
+	AF_DRAFT_BACK = 9,
+	AF_DRAFT_LIBRARY = 10, /* a call of what is no device API: a frame of what it encloses */
 };
 
 /* Why something could not be used: D(NAME, what is counted). */
@@ -88,7 +92,7 @@ struct af_draft_slice {
 	uint32_t name;        /* of names */
 	uint32_t thread;      /* index, 24 bits; kind above */
 	uint32_t correlation; /* of a call, 0: none; of a range, its domain, of names */
-	/* Id of an operator, 0: none; of a range, see above. Of a call the stack that it is known
+	/* Id of an operator, 0: none; of a range, see above. Of calls the stack that it is known
 	 * to come from, 0: what it is in. Of spans at one time, the inner one's is greater. */
 	uint32_t external;
 };
@@ -106,6 +110,14 @@ struct af_draft_work {
 	uint32_t space;    /* of ids; once written: index of its process */
 	uint32_t external; /* of the operator it is for, where its call is not known; 0: none */
 	uint32_t node;     /* of the graph that was launched: index in graph_nodes + 1; 0: none */
+};
+
+/* Memory of a device came or went. */
+struct af_draft_memory {
+	uint64_t time_ns, address, bytes;
+	uint32_t process, device; /* index; number */
+	uint32_t correlation;
+	uint8_t does, memory; /* enum af_does: ALLOC or FREE; enum af_memory */
 };
 
 struct af_draft_graph_node {
@@ -178,8 +190,9 @@ struct af_draft {
 	struct af_draft_frame_of *frames;
 	struct af_draft_sum *sums;
 	struct af_draft_graph_node *graph_nodes;
+	struct af_draft_memory *memories;
 	uint64_t nr_slices, cap_slices, nr_works, cap_works, nr_samples, cap_samples;
-	uint64_t nr_links, cap_links, nr_sums, cap_sums;
+	uint64_t nr_links, cap_links, nr_sums, cap_sums, nr_memories, cap_memories;
 	uint32_t nr_processes, cap_processes, nr_threads, cap_threads, nr_shapes, cap_shapes;
 	uint32_t nr_nodes, cap_nodes, nr_frames, cap_frames;
 	uint32_t nr_graph_nodes, cap_graph_nodes;
@@ -242,6 +255,7 @@ void af_draft_work(struct af_draft *d, const struct af_draft_work *w,
 void af_draft_sample(struct af_draft *d, const struct af_draft_sample *s);
 void af_draft_sum(struct af_draft *d, const struct af_draft_sum *s);
 void af_draft_link(struct af_draft *d, const struct af_draft_link *l);
+void af_draft_memory(struct af_draft *d, const struct af_draft_memory *m);
 void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const char *name,
                      size_t len);
 

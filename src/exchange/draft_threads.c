@@ -46,35 +46,6 @@ static uint32_t thread_of(const struct af_draft_slice *s)
 	return s->thread & AF_U24_MAX;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-/* By thread and time, outer ones first: of equal ones ranges, Python, operators, calls. */
-static int slice_order(const void *a, const void *b)
-{
-	static const uint8_t rank[] = {
-	    [AF_DRAFT_RANGE] = 0, [AF_DRAFT_SPAN] = 1, [AF_DRAFT_FUNCTION] = 2,
-	    [AF_DRAFT_OP] = 3,    [AF_DRAFT_CALL] = 4, [AF_DRAFT_START] = 5,
-	    [AF_DRAFT_MARK] = 6,  [AF_DRAFT_END] = 7,  [AF_DRAFT_NODE] = 8,
-	};
-	const struct af_draft_slice *x = a, *y = b;
-	int d = compare(thread_of(x), thread_of(y));
-
-	if (!d)
-		d = compare(x->start_ns, y->start_ns);
-	if (!d)
-		d = compare(y->busy_ns, x->busy_ns);
-	if (!d)
-		d = compare(rank[kind_of(x)], rank[kind_of(y)]);
-	if (!d)
-		d = compare(x->correlation, y->correlation);
-	if (!d && kind_of(x) >= AF_DRAFT_SPAN)
-		d = compare(x->external, y->external);
-	return d ? d : compare(x->name, y->name);
-}
-
 static uint64_t moment(uint32_t thread, uint64_t ns)
 {
 	const uint64_t words[2] = {thread, ns};
@@ -126,6 +97,26 @@ static void write_node(struct sweep *s, const struct af_draft_slice *slice)
 	af_stream_put(&s->w->stream, graph_node, slice->start_ns + s->w->shift_ns,
 	              .node = slice->correlation + 1, .graph = n->graph, .original = n->original,
 	              .callpath = node);
+}
+
+/* The stack of what is inside of the slice that is open; a call is a frame of that. */
+static uint32_t node_inside(struct sweep *s)
+{
+	const struct open_slice *outer = s->nr ? &s->open[s->nr - 1] : NULL;
+
+	if (!outer || kind_of(outer->slice) != AF_DRAFT_CALL)
+		return outer ? outer->node : 0;
+	return af_draft_node(s->w->draft, outer->node, outer->slice->name, AF_DRAFT_NATIVE);
+}
+
+static void write_back(struct sweep *s, const struct af_draft_slice *slice)
+{
+	uint32_t node = node_inside(s);
+
+	if (node)
+		draft_define_stack(s->w, s->process, node, slice->start_ns);
+	af_stream_put(&s->w->stream, offcpu, slice->start_ns + s->w->shift_ns, .callpath = node,
+	              .state = slice->correlation, .blocked_ns = slice->busy_ns);
 }
 
 static void write_call(struct sweep *s, const struct open_slice *o)
@@ -268,19 +259,33 @@ static void open_operator(struct sweep *s, struct open_slice *o)
 		*wanted = o->node;
 }
 
+/* What nothing is inside of. */
+static void sweep_moment(struct sweep *s, const struct af_draft_slice *slice)
+{
+	switch (kind_of(slice)) {
+	case AF_DRAFT_RANGE:
+		range_open(s, slice);
+		break;
+	case AF_DRAFT_NODE:
+		write_node(s, slice);
+		break;
+	case AF_DRAFT_BACK:
+		write_back(s, slice);
+		break;
+	default:
+		write_edge(s, slice);
+	}
+}
+
 static void sweep_slice(struct sweep *s, const struct af_draft_slice *slice)
 {
 	struct af_draft *d = s->w->draft;
 	enum af_draft_slice_kind kind = kind_of(slice);
 
 	sweep_to(s, slice->start_ns);
-	if (kind == AF_DRAFT_RANGE || kind >= AF_DRAFT_START) {
-		if (kind == AF_DRAFT_RANGE && !s->dry)
-			range_open(s, slice);
-		else if (kind == AF_DRAFT_NODE && !s->dry)
-			write_node(s, slice);
-		else if (!s->dry)
-			write_edge(s, slice);
+	if (kind == AF_DRAFT_RANGE || (kind >= AF_DRAFT_START && kind <= AF_DRAFT_BACK)) {
+		if (!s->dry)
+			sweep_moment(s, slice);
 		return;
 	}
 	struct open_slice o = {.slice = slice, .end_ns = slice->start_ns + slice->busy_ns};
@@ -307,6 +312,9 @@ static void sweep_slice(struct sweep *s, const struct af_draft_slice *slice)
 	span_account(s, slice->start_ns);
 	if (kind == AF_DRAFT_CALL && slice->external) {
 		o.node = slice->external;
+	} else if (kind == AF_DRAFT_LIBRARY) {
+		uint32_t from = slice->external ? slice->external : node_inside(s);
+		o.node = af_draft_node(d, from, slice->name, AF_DRAFT_NATIVE);
 	} else if (kind == AF_DRAFT_SPAN) {
 		if (!s->dry)
 			range_open(s, slice);
@@ -378,7 +386,7 @@ void draft_write_threads(struct draft_writer *w)
 
 	s->w = w;
 	if (d->nr_slices)
-		qsort(d->slices, d->nr_slices, sizeof *d->slices, slice_order);
+		qsort(d->slices, d->nr_slices, sizeof *d->slices, draft_slice_order);
 	find_forward(s);
 	for (uint64_t i = 0; i < d->nr_slices && !w->error;)
 		i = sweep_thread(s, i);

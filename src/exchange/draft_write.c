@@ -414,14 +414,19 @@ static void span_find(struct draft_writer *w)
 	const struct af_draft *d = w->draft;
 
 	w->begin_ns = UINT64_MAX;
-	for (uint64_t i = 0; i < d->nr_slices; i++)
-		span_add(w, d->slices[i].start_ns, d->slices[i].busy_ns);
+	for (uint64_t i = 0; i < d->nr_slices; i++) {
+		const struct af_draft_slice *s = &d->slices[i];
+		bool back = s->thread >> 24 == AF_DRAFT_BACK;
+		span_add(w, s->start_ns - (back ? s->busy_ns : 0), s->busy_ns);
+	}
 	for (uint64_t i = 0; i < d->nr_works; i++)
 		span_add(w, d->works[i].start_ns, d->works[i].busy_ns);
 	for (uint64_t i = 0; i < d->nr_samples; i++)
 		span_add(w, d->samples[i].time_ns, 0);
 	for (uint64_t i = 0; i < d->nr_sums; i++)
 		span_add(w, d->sums[i].time_ns, 0);
+	for (uint64_t i = 0; i < d->nr_memories; i++)
+		span_add(w, d->memories[i].time_ns, 0);
 	for (uint32_t i = 0; i < d->stalls.nr_windows; i++)
 		span_add(w, d->stalls.windows[i].start_ns,
 		         d->stalls.windows[i].end_ns - d->stalls.windows[i].start_ns);
@@ -444,6 +449,7 @@ int af_draft_write(struct af_draft *d, int dirfd, struct af_err *err)
 		return rc;
 	draft_sort_mappings(d);
 	draft_write_works(&w);
+	draft_write_memories(&w);
 	draft_write_threads(&w);
 	draft_write_samples(&w);
 	draft_write_sums(&w);

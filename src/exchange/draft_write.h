@@ -85,14 +85,18 @@ void draft_write_listing(struct draft_writer *w, uint32_t process);
 void draft_write_code(struct draft_writer *w, const struct draft_use *u);
 void draft_write_reason(struct draft_writer *w, const struct draft_use *u);
 
+/* By thread and time, outer ones first: of equal ones ranges, Python, operators, calls. */
+int draft_slice_order(const void *a, const void *b);
+
 /* Open the stream @file of a thread and say whose it is. */
 void draft_thread_open(struct draft_writer *w, const char *file, uint32_t thread);
 
-/* The streams of threads, of samples, of device work. */
+/* The streams of threads, of samples, of device work, of its memory. */
 void draft_write_threads(struct draft_writer *w);
 void draft_write_samples(struct draft_writer *w);
 void draft_write_sums(struct draft_writer *w);
 void draft_write_works(struct draft_writer *w);
+void draft_write_memories(struct draft_writer *w);
 void draft_write_stalls(struct draft_writer *w);
 
 /* What calls of the function are for, by its name: enum af_does. */

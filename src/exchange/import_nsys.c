@@ -188,6 +188,9 @@ static void take_unused(void *arg, const char *table, uint64_t nr_rows)
 	                                   "CUDA_CALLCHAINS",
 	                                   "SAMPLING_CALLCHAINS",
 	                                   "COMPOSITE_EVENTS",
+	                                   "CUDA_GPU_MEMORY_USAGE_EVENTS",
+	                                   "OSRT_API",
+	                                   "SCHED_EVENTS",
 	                                   "PROCESSES",
 	                                   "ThreadNames",
 	                                   "ProcessStreams",
@@ -219,6 +222,7 @@ static void tables_read(struct import_nsys *in)
 	nsys_graphs(in);
 	nsys_nvtx(in);
 	nsys_samples(in);
+	nsys_waits(in);
 	nsys_table(in, "PROCESSES", NULL, (const char *const[]){"globalPid", "name", NULL},
 	           take_process);
 	nsys_table(in, "ThreadNames", NULL, (const char *const[]){"globalTid", "nameId", NULL},

@@ -30,6 +30,7 @@ struct import_nsys {
 	bool calls_first_chain;       /* one has the id 0 */
 	struct af_map graph_nodes;    /* process and id → index + 1 */
 	struct nsys_samples *samples; /* while these are read */
+	struct nsys_waits *waits;     /* the same */
 	struct af_map domains;        /* of NVTX: process and id → name */
 	uint32_t nr_started;          /* ranges of NVTX that begin and end by themselves */
 	struct af_buf unused;         /* tables, with their rows */
@@ -63,10 +64,14 @@ uint32_t nsys_graph_node(struct import_nsys *in, uint32_t space, int64_t id);
 void nsys_nvtx(struct import_nsys *in);
 /* Samples of threads, with their stacks. */
 void nsys_samples(struct import_nsys *in);
+/* When threads were off the CPUs, and in which calls. */
+void nsys_waits(struct import_nsys *in);
 
 /* Stacks by their ids, which grow from the root as rows come in this order. */
 #define NSYS_CHAIN_ORDER "id, stackDepth DESC"
 extern const char *const nsys_chain_columns[];
 void nsys_chain_add(struct import_nsys *in, struct af_map *stacks, const struct sqlite_rows *rows);
+/* What called @function, which @stack ends in, with what that called for itself; else all of it. */
+uint32_t nsys_stack_to(const struct import_nsys *in, uint32_t stack, uint32_t function);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "exchange/import_nsys.h"
 
+enum { OWN_FRAMES = 16 }; /* of what a call calls itself */
+
 static const char broken[] = "[truncated: broken backtrace]";
 
 const char *const nsys_chain_columns[] = {"id",         "symbol",     "module",       "kernelMode",
@@ -20,10 +22,10 @@ static uint32_t frame_unnamed(struct import_nsys *in, uint32_t module)
 	const char *path = af_strtab_get(&in->draft->names, module), *slash = strrchr(path, '/');
 	char text[512];
 
-	snprintf(text, sizeof text, "[%s: no symbol]",
-	         !*path              ? "unknown"
-	         : slash && slash[1] ? slash + 1
-	                             : path);
+	if (!*path || !strcmp(path, "[Unknown]"))
+		return text_name(in, "[unknown]");
+	snprintf(text, sizeof text, *path == '[' ? "%s" : "[%s: no symbol]",
+	         slash && slash[1] ? slash + 1 : path);
 	return text_name(in, text);
 }
 
@@ -32,7 +34,8 @@ static uint32_t frame_name(struct import_nsys *in, uint32_t symbol)
 {
 	const char *text = af_strtab_get(&in->draft->names, symbol), *version = strstr(text, "@@");
 
-	if (!strcmp(text, "[Broken backtraces]"))
+	/* That one of a call whose stack was copied up to there. */
+	if (!strcmp(text, "[Broken backtraces]") || !strcmp(text, "0x0"))
 		return text_name(in, broken);
 	if (!strcmp(text, "[Max depth]"))
 		return text_name(in, "[truncated: too deep]");
@@ -68,7 +71,8 @@ void nsys_chain_add(struct import_nsys *in, struct af_map *stacks, const struct 
 	int64_t id = sqlite_int(rows, 0, -1);
 	bool fresh;
 
-	if (sqlite_int(rows, 4, 0) || !frame.name)
+	bool end = frame.name && !strcmp(af_strtab_get(&in->draft->names, frame.name), broken);
+	if (!frame.name || (sqlite_int(rows, 4, 0) && !end))
 		frame.name = frame_unnamed(in, frame.module);
 	frame.kind = sqlite_int(rows, 3, 0) ? AF_DRAFT_KERNEL : AF_DRAFT_NATIVE;
 	uint64_t *stack = af_map_at(stacks, (uint64_t)id, &fresh);
@@ -79,4 +83,24 @@ void nsys_chain_add(struct import_nsys *in, struct af_map *stacks, const struct 
 		*stack = af_draft_node(in->draft, 0, text_name(in, "[truncated: not unwound]"),
 		                       AF_DRAFT_NATIVE);
 	*stack = af_draft_node_of(in->draft, (uint32_t)*stack, &frame);
+}
+
+/* "poll" is "__poll" to itself. */
+static bool function_is(const struct af_draft *d, uint32_t stack, const char *function)
+{
+	const char *name = af_strtab_get(&d->names, d->frames[d->nodes[stack].frame].name);
+
+	return !strcmp(name + strspn(name, "_"), function + strspn(function, "_"));
+}
+
+uint32_t nsys_stack_to(const struct import_nsys *in, uint32_t stack, uint32_t function)
+{
+	const char *text = af_strtab_get(&in->draft->names, function);
+	const struct af_draft *d = in->draft;
+	uint32_t at = stack;
+
+	for (int i = 0; at && i < OWN_FRAMES; i++, at = d->nodes[at].parent)
+		if (function_is(d, at, text))
+			return d->nodes[at].parent;
+	return stack;
 }

@@ -3,7 +3,7 @@
 
 #include "exchange/import_nsys.h"
 
-enum { DEVICES_MAX = 4096, OWN_FRAMES = 16 };
+enum { DEVICES_MAX = 4096 };
 enum { CUDA_BACKTRACE = 67 }; /* of ENUM_NSYS_EVENT_CLASS */
 
 static void take_chain(struct import_nsys *in, const struct sqlite_rows *rows)
@@ -36,20 +36,6 @@ static uint32_t function_name(struct import_nsys *in, uint32_t name)
 	if (!v || v[1] != 'v' || !v[2] || v[2 + strspn(v + 2, "0123456789")])
 		return name;
 	return af_draft_name(in->draft, text, (size_t)(v - text));
-}
-
-/* Its stack up to the function itself, which the call names again; what that calls is CUDA's own.
- */
-static uint32_t call_stack(struct import_nsys *in, uint64_t chain, uint32_t name)
-{
-	const struct af_draft *d = in->draft;
-	const uint64_t *node = af_map_get(&in->chains, chain);
-	uint32_t leaf = node ? (uint32_t)*node : 0, at = leaf;
-
-	for (int i = 0; at && i < OWN_FRAMES; i++, at = d->nodes[at].parent)
-		if (d->frames[d->nodes[at].frame].name == name)
-			return d->nodes[at].parent;
-	return leaf;
 }
 
 /*
@@ -99,7 +85,8 @@ static uint32_t stack_of_call(struct import_nsys *in, const struct sqlite_rows *
 	if (!sqlite_has(rows, 5) && !unwound)
 		return 0;
 	uint64_t chain = sqlite_has(rows, 5) ? (uint64_t)sqlite_int(rows, 5, 0) : *unwound;
-	return call_stack(in, chain + chains_ahead(in), name);
+	const uint64_t *stack = af_map_get(&in->chains, chain + chains_ahead(in));
+	return stack ? nsys_stack_to(in, (uint32_t)*stack, name) : 0;
 }
 
 static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
@@ -231,6 +218,62 @@ static void take_graph(struct import_nsys *in, const struct sqlite_rows *rows)
 	work_add(in, rows, &shape, (int64_t)number_of(rows, WORK_OWN) << 32);
 }
 
+enum { MEMORY_PID = 1, MEMORY_DEVICE, MEMORY_ADDRESS, MEMORY_BYTES, MEMORY_KIND, MEMORY_DOES };
+enum { MEMORY_CORRELATION = MEMORY_DOES + 1, MEMORY_POOL };
+
+static const char *const memory_columns[] = {"start",
+                                             "globalPid",
+                                             "deviceId",
+                                             "address",
+                                             "bytes",
+                                             "memKind",
+                                             "memoryOperationType",
+                                             "correlationId",
+                                             "localMemoryPoolAddress",
+                                             NULL};
+
+/* ENUM_CUDA_MEM_KIND; 0: pageable memory of the host is none of a device's. */
+static uint8_t memory_of(const struct sqlite_rows *rows)
+{
+	static const uint8_t memories[] = {0,
+	                                   AF_MEMORY_PINNED,
+	                                   AF_MEMORY_DEVICE,
+	                                   AF_MEMORY_DEVICE,
+	                                   AF_MEMORY_MANAGED,
+	                                   AF_MEMORY_DEVICE,
+	                                   AF_MEMORY_MANAGED};
+	int64_t kind = sqlite_int(rows, MEMORY_KIND, 0);
+	uint8_t memory = kind >= 0 && kind < (int64_t)sizeof memories ? memories[kind] : 0;
+
+	return memory == AF_MEMORY_DEVICE && sqlite_int(rows, MEMORY_POOL, 0) ? AF_MEMORY_POOL
+	                                                                      : memory;
+}
+
+static void take_memory(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	struct af_draft_memory m = {.memory = memory_of(rows), .does = AF_DOES_ALLOC};
+	int64_t pid = sqlite_int(rows, MEMORY_PID, 0),
+		operation = sqlite_int(rows, MEMORY_DOES, -1);
+
+	if (!m.memory || operation < 0 || operation > 1 || !sqlite_has(rows, MEMORY_PID)) {
+		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		return;
+	}
+	if (!nsys_time(in, rows, &m.time_ns))
+		return;
+	if (operation)
+		m.does = AF_DOES_FREE;
+	nsys_main_thread(in, pid);
+	m.process = af_draft_process(in->draft, nsys_space(in, pid),
+	                             (uint32_t)(pid >> NSYS_GLOBAL_BITS & NSYS_ID_MASK));
+	m.device = number_of(rows, MEMORY_DEVICE);
+	m.device = m.device < DEVICES_MAX ? m.device : 0;
+	m.address = (uint64_t)sqlite_int(rows, MEMORY_ADDRESS, 0);
+	m.bytes = bytes_of(rows, MEMORY_BYTES);
+	m.correlation = correlation_of(in, rows, MEMORY_CORRELATION);
+	af_draft_memory(in->draft, &m);
+}
+
 void nsys_cuda(struct import_nsys *in)
 {
 	nsys_table(in, "CUDA_CALLCHAINS", NSYS_CHAIN_ORDER, nsys_chain_columns, take_chain);
@@ -243,4 +286,5 @@ void nsys_cuda(struct import_nsys *in)
 	           (const char *const[]){WORK_COLUMNS, "bytes", NULL}, take_fill);
 	nsys_table(in, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", NULL,
 	           (const char *const[]){WORK_COLUMNS, "graphId", NULL}, take_graph);
+	nsys_table(in, "CUDA_GPU_MEMORY_USAGE_EVENTS", NULL, memory_columns, take_memory);
 }
