@@ -1,0 +1,126 @@
+/* See run_findings. Arguments: aflame, a folder to work in, traces. */
+'use strict';
+
+const assert = require('node:assert/strict');
+const path = require('node:path');
+const { execFileSync } = require('node:child_process');
+const { withChromium, withWindow, openReport } = require('./browser.js');
+
+const [aflame, work, ...traces] = process.argv.slice(2);
+const run = (...args) => execFileSync(aflame, args, { encoding: 'utf8', stdio: 'pipe',
+  maxBuffer: 2 ** 30 });
+
+/* Rows by the titles of their columns, as text has them. */
+function findings(trace) {
+  const [table] = JSON.parse(run('report', 'findings', '--json', '-n', '0', trace)).tables;
+  return table.rows.map((row) => Object.fromEntries(
+    table.columns.map(({ title }, k) => [title, row[k]])));
+}
+
+/* What the page shows. */
+const shown = (page) => page.evaluate(async () => {
+  const { app } = window.aflame;
+  await app.working;
+  const { forward, w, state } = app;
+  const sum = (names, own) => { /* of functions: all stacks with them, or what they have themselves */
+    const { ids, self, total } = forward.functions(0);
+    return ids.filter((id) => names(app.names.text[id]))
+      .reduce((all, id) => all + (own ? self : total)[w][id], 0);
+  };
+  return { tab: state.tab, view: state.view, ops: state.ops, kernel: state.kernel, hash: location.hash,
+    range: [Number(state.from), Number(state.to)], total: forward.total(w)[0],
+    weight: forward.weights[w].name, matched: app.match ? Number(app.matched.title.replace(/ .*/, '')) : 0,
+    fn: sum((name) => name === state.fn, true),
+    stacks: app.match ? sum((name) => new RegExp(state.q, state.exact ? '' : 'i').test(name)) : 0,
+    own: app.match ? sum((name) => new RegExp(state.q, state.exact ? '' : 'i').test(name), true) : 0,
+    interpreter: sum((name) => app.names.find(name).some((id) => (
+      /^(lib)?python[0-9.]*|^\[python]/.test(app.names.moduleOf(id)))), true) };
+});
+
+/* Is what the link shows what the finding weighs? */
+function check(row, page) {
+  const weight = row['At most'];
+  const { Kind: kind } = row;
+  if (page.view === 'idle') return assert.equal(page.total, weight);
+  if (kind === 'gap') return assert.equal(page.range[1] - page.range[0], weight);
+  if (kind === 'below') return assert.equal(page.total, weight);
+  if (kind === 'function') return assert.equal(page.fn, weight);
+  if (kind === 'kernel' && page.tab === 'source') return assert.equal(page.kernel, row.Function);
+  if (kind === 'kernel') return assert.equal(page.total, weight);
+  if (kind === 'python') return assert.equal(page.interpreter, weight);
+  if (kind === 'nameless') return assert.equal(page.own, weight);
+  if (kind === 'off-cpu') return assert.equal(page.weight, 'off-cpu');
+  if (['imports', 'python-gc', 'spinning', 'cut-stacks', 'no-stack'].includes(kind))
+    return assert.equal(page.stacks, weight);
+  if (kind === 'system') return assert.equal(page.tab, 'flame');
+  return assert.equal(page.tab, 'facts');
+}
+
+async function checkTrace(page, trace, say) {
+  const rows = findings(trace);
+  await say('the strip has the first findings, and a way to all', async () => {
+    const tiles = await page.locator('.strip .finding').allInnerTexts();
+    assert.equal(tiles.length, Math.min(5, rows.length) + 1);
+    rows.slice(0, 5).forEach((row, k) => {
+      assert.ok(tiles[k].startsWith(`${k + 1} · `), tiles[k]);
+      assert.ok(tiles[k].endsWith(row.Finding), `${tiles[k]}: ${row.Finding}`);
+    });
+    assert.match(tiles[tiles.length - 1], new RegExp(`all ${rows.length}$`));
+  });
+  await say('each is a link in a list, and keys go there', async () => {
+    const first = page.locator('.strip [role=listitem] a').first();
+    assert.equal(await first.getAttribute('href'), rows[0].Hash);
+    await first.focus();
+    await page.keyboard.press('Enter');
+    check(rows[0], await shown(page));
+    await page.goBack();
+    assert.equal((await shown(page)).hash, '');
+  });
+  for (const [k, row] of rows.entries()) {
+    await say(`${row.Kind}: a click leads to what weighs as much`, async () => {
+      await page.evaluate(() => window.aflame.app.go('#tab=facts&theme=dark'));
+      await shown(page);
+      await page.locator('[data-table=findings] tbody .link').nth(k).click();
+      const there = await shown(page);
+      check(row, there);
+      /* The address alone is enough. */
+      await page.evaluate((hash) => { location.hash = hash; }, row.Hash);
+      await page.evaluate(() => new Promise((done) => { setTimeout(done, 30); }));
+      check(row, await shown(page));
+    });
+  }
+  await say('all findings are the first table of the run', async () => {
+    await page.locator('.strip .finding a').last().click();
+    assert.equal((await shown(page)).tab, 'facts');
+    const cards = await page.locator('.cards-column:last-child .card').evaluateAll((list) => (
+      list.map((el) => [el.getBoundingClientRect().top, el.dataset.table])));
+    assert.equal(cards.sort(([a], [b]) => a - b)[0][1], 'findings');
+  });
+}
+
+withChromium((browser) => withWindow(browser, {}, async (context) => {
+  let nr = 0;
+  for (const trace of traces) {
+    const file = path.join(work, `${path.basename(trace)}.html`);
+    run('flame', '-o', file, trace);
+    const page = await openReport(context, file, '');
+    await checkTrace(page, trace, async (what, body) => {
+      let error;
+      try {
+        await body();
+      } catch (caught) {
+        error = caught;
+      }
+      console.log(`${error ? 'not ok' : 'ok'} ${++nr} - ${path.basename(trace)}: ${what}`);
+      if (!error) return;
+      process.exitCode = 1;
+      console.log(String(error.message).split('\n').slice(0, 40).join('\n').replace(/^/gm, '# '));
+    });
+    if (page.problems.length) throw new Error(page.problems.join('\n'));
+    await page.close();
+  }
+  console.log(`1..${nr}`);
+})).catch((error) => {
+  console.log(`Bail out! ${String(error.message).split('\n')[0]}`);
+  process.exitCode = 1;
+});
