@@ -18,6 +18,8 @@ struct import_file {
 	size_t nr_first, at;
 	const struct af_import_watch *watch;
 	uint64_t size;
+	int directory; /* it is the first file of, or -1 */
+	uint32_t nr_next;
 };
 
 static ssize_t file_read(void *arg, void *to, size_t size)
@@ -49,34 +51,73 @@ static bool file_seek(void *arg, uint64_t to)
 	return to <= INT64_MAX && gzseek(f->gz, (z_off_t)to, SEEK_SET) == (z_off_t)to;
 }
 
-static int file_open(struct import_file *f, const char *path, struct af_err *err)
+static bool file_next(void *arg)
+{
+	struct import_file *f = arg;
+	char name[32];
+
+	snprintf(name, sizeof name, "data.%u", f->nr_next++);
+	int fd = f->directory < 0 ? -1 : openat(f->directory, name, O_RDONLY | O_CLOEXEC);
+	gzFile gz = fd < 0 ? NULL : gzdopen(fd, "rb");
+	if (!gz) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	gzclose(f->gz);
+	f->gz = gz;
+	f->nr_first = f->at = 0;
+	return true;
+}
+
+/* The file @fd, or the first of the directory that it is. */
+static int file_first(struct import_file *f, int fd, const char *path, struct af_err *err)
 {
 	struct stat st;
-	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
 
+	f->directory = -1;
+	if (fd >= 0 && !fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+		f->directory = fd;
+		fd = openat(f->directory, "data", O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return af_fail_plain(err, -EISDIR,
+			                     "%s is a directory: name the files in it", path);
+	}
 	if (fd < 0 || fstat(fd, &st)) {
 		int rc = -errno;
 		if (fd >= 0)
 			close(fd);
 		return af_fail(err, rc, "cannot read %s", path);
 	}
-	if (S_ISDIR(st.st_mode)) {
-		close(fd);
-		return af_fail_plain(err, -EISDIR, "%s is a directory: name the files in it", path);
-	}
+	f->size = (uint64_t)st.st_size;
+	return fd;
+}
+
+static void file_close(struct import_file *f)
+{
+	if (f->gz)
+		gzclose(f->gz);
+	if (f->directory >= 0)
+		close(f->directory);
+}
+
+static int file_open(struct import_file *f, const char *path, struct af_err *err)
+{
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
+
+	fd = file_first(f, fd, path, err);
+	if (fd < 0)
+		return fd;
 	f->gz = gzdopen(fd, "rb");
 	if (!f->gz) {
 		close(fd);
 		return af_fail(err, -ENOMEM, "cannot read %s", path);
 	}
-	f->size = (uint64_t)st.st_size;
 	gzbuffer(f->gz, AF_JSON_BUFFER);
 	int n = gzread(f->gz, f->first, sizeof f->first);
-	if (n <= 0) {
-		gzclose(f->gz);
+	if (n <= 0)
 		return n ? af_fail_plain(err, -EIO, "%s cannot be read: damaged gzip", path)
 		         : af_fail_plain(err, -ENODATA, "%s is empty", path);
-	}
 	f->nr_first = (size_t)n;
 	return 0;
 }
@@ -121,18 +162,20 @@ int af_import_file(struct af_draft *d, const char *path, uint32_t number,
                    struct af_err *err)
 {
 	struct import_file f = {.watch = watch};
-	struct af_import_source in = {file_read, &f, file_seek};
+	struct af_import_source in = {file_read, &f, file_seek, file_next};
 	uint64_t before = af_draft_nr(d);
 	int rc = file_open(&f, path, err);
 
 	*complaint = 0;
-	if (rc)
+	if (rc) {
+		file_close(&f);
 		return rc;
+	}
 	const struct import_kind *kind = kinds;
 	while (!kind->is(f.first, f.nr_first))
 		kind++;
 	kind->read(d, &in, number, complaint, size);
-	gzclose(f.gz);
+	file_close(&f);
 	if (af_draft_nr(d) == before)
 		return af_fail_plain(err, -EBADMSG, "nothing in %s is of use here%s%s (%s)", path,
 		                     *complaint ? ": " : "", complaint, kind->has);

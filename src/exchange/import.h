@@ -7,7 +7,8 @@
  *	text		folded: `f1;f2;… number`, see import_collapsed.c
  *	text		iaprof's profile of a GPU, of any of its generations: lines of a word and
  *			fields behind tabs, see import_iaprof.c
- *	perf.data	perf's samples of CPUs, with their mappings: see perf_file.h
+ *	perf.data	perf's samples of CPUs, with their mappings: see perf_file.h; also a
+ *			directory of files, the first of which is called data
  *	SQLite		Nsight Systems' export, see import_nsys.c
  *	protobuf	pprof's profiles
  *	JSON		speedscope's profiles, sampled and evented
@@ -36,6 +37,8 @@ struct af_import_source {
 	void *arg;
 	/* Go on reading at this byte of the file; false or NULL: that cannot be. */
 	bool (*seek)(void *arg, uint64_t to);
+	/* Go on with the next file of a directory, from its beginning; false or NULL: no more. */
+	bool (*next)(void *arg);
 };
 
 /* Who wants to hear how far a file is read. */

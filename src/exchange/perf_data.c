@@ -117,6 +117,7 @@ static void take_record(struct perf_data *p, const struct perf_record *r)
 	case PERF_MMAP2:
 	case PERF_COMM:
 	case PERF_FORK:
+	case PERF_KSYMBOL:
 		take_told(p, r);
 		break;
 	case PERF_LOST:
@@ -163,8 +164,10 @@ void af_import_perf(struct af_draft *d, const struct af_import_source *in, uint3
 	struct perf_record r;
 
 	if (perf_file_open(&p.file, in))
-		while (perf_file_next(&p.file, &r))
-			take_record(&p, &r);
+		do {
+			while (perf_file_next(&p.file, &r))
+				take_record(&p, &r);
+		} while (perf_file_more(&p.file));
 	if (*p.file.complaint || p.file.unfinished)
 		d->damaged++;
 	snprintf(complaint, size, "%s%s%s", p.file.complaint,

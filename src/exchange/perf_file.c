@@ -361,3 +361,17 @@ bool perf_file_next(struct perf_file *f, struct perf_record *r)
 	}
 	return false;
 }
+
+bool perf_file_more(struct perf_file *f)
+{
+	if (!f->in->next || !f->in->next(f->in->arg))
+		return false;
+	/* Each has a stream of its own, if it is compressed. */
+	ZSTD_freeDCtx(f->zstd);
+	f->zstd = NULL;
+	f->at = f->end = f->plain_at = f->plain_end = 0;
+	f->position = 0;
+	f->data_end = UINT64_MAX;
+	f->over = false;
+	return true;
+}

@@ -4,7 +4,9 @@
  * the machine's own byte order, with a header that says where all is, or a pipe, where all comes
  * as records. Every byte is hostile.
  *
- *	perf_file_open → { perf_file_next }* → perf_file_close
+ * perf record --threads writes a directory: such a file, and others that have records only.
+ *
+ *	perf_file_open → { perf_file_next }* → { perf_file_more → … }* → perf_file_close
  *
  * What perf's own records and the header tell is kept here; the others are handed out.
  */
@@ -32,6 +34,7 @@ enum perf_type {
 	PERF_SAMPLE = 9,
 	PERF_MMAP2 = 10,
 	PERF_LOST_SAMPLES = 13,
+	PERF_KSYMBOL = 17,
 	PERF_KERNEL_TYPES = 64, /* from here on they are perf's own */
 	PERF_HEADER_ATTR = 64,
 	PERF_TRACING_DATA = 66,
@@ -109,6 +112,9 @@ bool perf_file_is(const void *data, size_t len);
 /* False: f->complaint says why. To be closed either way. */
 bool perf_file_open(struct perf_file *f, const struct af_import_source *in);
 bool perf_file_next(struct perf_file *f, struct perf_record *r);
+
+/* Behind the last record: go on with the next file of a directory. False: there is none. */
+bool perf_file_more(struct perf_file *f);
 void perf_file_close(struct perf_file *f);
 
 /* Add the event whose perf_event_attr these bytes begin with: its index, or -1. */
