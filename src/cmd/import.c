@@ -103,6 +103,8 @@ static void import_tell(const struct import_options *o, const struct af_draft *d
 	for (uint32_t i = 0; i < d->nr_notes; i++)
 		if (!strcmp(d->notes[i].key, "import.event"))
 			fprintf(stderr, "  event %s\n", d->notes[i].value);
+		else if (!strcmp(d->notes[i].key, "import.unwound"))
+			fprintf(stderr, "  unwound: %s\n", d->notes[i].value);
 		else if (!strncmp(d->notes[i].key, "import.weights", 14) ||
 		         !strcmp(d->notes[i].key, "import.tables.unused"))
 			fprintf(stderr, "  %s: %s\n", d->notes[i].key + 7, d->notes[i].value);

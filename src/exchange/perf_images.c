@@ -1,5 +1,6 @@
 #include "exchange/perf_images.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ void perf_images_open(struct perf_images *im, struct af_draft *d, uint32_t space
 
 void perf_images_free(struct perf_images *im)
 {
-	struct af_map *maps[] = {&im->by_pid, &im->comms, &im->by_path, &im->biases};
+	struct af_map *maps[] = {&im->by_pid, &im->comms, &im->by_path, &im->biases, &im->ksymbols};
 
 	for (uint32_t i = 0; i < im->nr; i++)
 		free(im->all[i].maps);
@@ -230,6 +231,23 @@ bool perf_images_file(const struct perf_images *im, const struct perf_mapping *m
 
 	snprintf(kept, sizeof kept, "%s/.debug", home ? home : "");
 	return !af_finder_file(&finder, found, path, true, b ? b->id : NULL, b ? b->len : 0);
+}
+
+void perf_images_ksymbol(struct perf_images *im, const struct perf_ksymbol *k)
+{
+	bool fresh;
+	size_t len = k->len;
+
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)k->name[i] <= ' ')
+			len = i;
+	if (k->gone || !len || im->ksymbols.nr >= IMAGE_MAPS)
+		return;
+	af_map_at(&im->ksymbols, k->start, &fresh);
+	if (!fresh)
+		return;
+	af_draft_note(im->draft, "kernel.symbol", "%" PRIx64 "-%" PRIx64 " %.*s", k->start,
+	              k->start + k->size, (int)len, k->name);
 }
 
 /*

@@ -40,7 +40,8 @@ struct perf_images {
 	    biases; /* path and offset → what a mapping's start is to be less for its bias */
 	struct perf_build_id *build_ids;
 	uint32_t nr_build_ids, cap_build_ids;
-	uint64_t kernel_text; /* where kernel_symbol lay, 0: not told */
+	struct af_map ksymbols; /* start → told already */
+	uint64_t kernel_text;   /* where kernel_symbol lay, 0: not told */
 	uint32_t kernel_symbol;
 	uint32_t kernel_id; /* as build_id above */
 };
@@ -53,6 +54,9 @@ void perf_images_comm(struct perf_images *im, const struct perf_comm *c);
 void perf_images_fork(struct perf_images *im, uint32_t pid, uint32_t from, uint32_t tid,
                       uint32_t from_tid);
 void perf_images_map(struct perf_images *im, const struct perf_mmap *m);
+
+/* Its name, which is no word with blanks, is noted, for naming. */
+void perf_images_ksymbol(struct perf_images *im, const struct perf_ksymbol *k);
 
 /* The process of the draft that @pid is now; *@generation of its mappings. */
 uint32_t perf_images_process(struct perf_images *im, uint32_t pid, uint32_t *generation);

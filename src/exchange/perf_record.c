@@ -214,3 +214,19 @@ bool perf_comm_parse(const struct perf_record *r, struct perf_comm *c)
 	};
 	return true;
 }
+
+bool perf_ksymbol_parse(const struct perf_record *r, struct perf_ksymbol *k)
+{
+	enum { UNREGISTER = 1, NAME_AT = 16 };
+
+	if (r->size < NAME_AT)
+		return false;
+	*k = (struct perf_ksymbol){
+	    .start = perf_u64(r->body),
+	    .size = perf_u32(r->body + 8),
+	    .gone = perf_u16(r->body + 14) & UNREGISTER,
+	    .name = (const char *)r->body + NAME_AT,
+	    .len = strnlen((const char *)r->body + NAME_AT, r->size - NAME_AT),
+	};
+	return k->len && k->start + k->size > k->start;
+}

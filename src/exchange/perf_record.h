@@ -47,6 +47,17 @@ struct perf_mmap {
 
 bool perf_mmap_parse(const struct perf_record *r, struct perf_mmap *m);
 
+/* Code of the kernel's that is made at run time: a BPF program, a trampoline. */
+struct perf_ksymbol {
+	uint64_t start;
+	uint32_t size;
+	bool gone;
+	const char *name;
+	size_t len;
+};
+
+bool perf_ksymbol_parse(const struct perf_record *r, struct perf_ksymbol *k);
+
 struct perf_comm {
 	uint32_t pid, tid;
 	bool exec;

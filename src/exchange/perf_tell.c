@@ -225,11 +225,14 @@ static void tell_record(struct perf_data *p, const struct perf_told *told)
 	                              (const uint8_t *)p->told_bytes.data + told->at, told->size};
 	struct perf_mmap m;
 	struct perf_comm c;
+	struct perf_ksymbol k;
 
 	if (r.type == PERF_COMM && perf_comm_parse(&r, &c))
 		perf_images_comm(&p->images, &c);
 	else if ((r.type == PERF_MMAP || r.type == PERF_MMAP2) && perf_mmap_parse(&r, &m))
 		perf_images_map(&p->images, &m);
+	else if (r.type == PERF_KSYMBOL && perf_ksymbol_parse(&r, &k))
+		perf_images_ksymbol(&p->images, &k);
 	else if (r.type == PERF_FORK && r.size >= 16)
 		perf_images_fork(&p->images, perf_u32(r.body), perf_u32(r.body + 4),
 		                 perf_u32(r.body + 8), perf_u32(r.body + 12));
@@ -298,6 +301,26 @@ static void tell_all(struct perf_data *p)
 		              "the file has none: samples are in their order, 1 ns apart");
 }
 
+/* What became of stack memory, and how to have more of it. */
+static void say_unwound(const struct perf_data *p)
+{
+	const struct perf_unwinder *u = p->unwinder;
+	char cut[128] = "", missing[96] = "";
+
+	if (!u || !u->stacks)
+		return;
+	if (u->cut)
+		snprintf(cut, sizeof cut,
+		         "; %" PRIu64 " are longer than what was copied of them, of which "
+		         "perf record --call-graph dwarf,65528 takes most",
+		         u->cut);
+	if (u->missing)
+		snprintf(missing, sizeof missing, "; %" PRIu64 " end in a file that is not at hand",
+		         u->missing);
+	af_draft_note(p->draft, "import.unwound", "%" PRIu64 " stacks%s%s", u->stacks, cut,
+	              missing);
+}
+
 bool perf_data_tell(struct perf_data *p, uint32_t space)
 {
 	struct af_draft *d = p->draft;
@@ -316,6 +339,7 @@ bool perf_data_tell(struct perf_data *p, uint32_t space)
 	if (p->nr_copies)
 		p->unwinder = perf_unwind_open(&p->images, &p->file);
 	tell_all(p);
+	say_unwound(p);
 	perf_unwind_close(p->unwinder);
 	perf_images_free(&p->images);
 	return true;

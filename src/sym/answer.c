@@ -210,15 +210,29 @@ static void job_run_file(struct af_sym_job *job, struct job_module *m, af_sym_jo
 	af_sym_module_close(file);
 }
 
-static void job_answer_kernel(const struct af_sym_job *job, struct job_module *m, uint32_t i,
-                              const struct af_kernel *kernel)
+struct job_kernel {
+	struct af_kernel table, told;
+	int rc; /* why there is no table */
+};
+
+static const struct af_kernel_symbol *job_find_kernel(const struct af_sym_job *job,
+                                                      const struct job_kernel *k, uint64_t address)
 {
 	uint64_t shift = job->where->kernel_shift;
-	const struct af_kernel_symbol *s = af_kernel_find(kernel, m->wanted[i].vaddr - shift);
-	struct af_sym_answer a = {.source = AF_SYMBOL_NO_SYMBOL};
+	const struct af_kernel_symbol *s = af_kernel_find(&k->told, address);
 
-	if (s && shift && strcmp(s->module, "[kernel]"))
-		s = NULL;
+	if (s)
+		return s;
+	s = af_kernel_find(&k->table, address - shift);
+	return s && shift && strcmp(s->module, "[kernel]") ? NULL : s;
+}
+
+static void job_answer_kernel(const struct af_sym_job *job, struct job_module *m, uint32_t i,
+                              const struct job_kernel *k)
+{
+	const struct af_kernel_symbol *s = job_find_kernel(job, k, m->wanted[i].vaddr);
+	struct af_sym_answer a = {.source = k->rc ? AF_SYMBOL_NO_FILE : AF_SYMBOL_NO_SYMBOL};
+
 	char *name = s ? af_function_name(s->name) : NULL;
 
 	if (name) {
@@ -252,21 +266,20 @@ static void job_note_kernel(struct af_sym_job *job, const char *path, int rc)
 static void job_run_kernel(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
                            void *arg)
 {
-	struct af_sym_answer none = {.source = AF_SYMBOL_NO_FILE};
-	const char *path = job->where->kallsyms;
-	struct af_kernel kernel = {0};
-	int rc = path ? af_kernel_open(&kernel, path) : -ENOENT;
+	const char *path = job->where->kallsyms, *told = job->where->kernel_told;
+	struct job_kernel k = {0};
 
-	if (rc)
-		job_note_kernel(job, path, rc);
+	k.rc = path ? af_kernel_open(&k.table, path) : -ENOENT;
+	if (k.rc)
+		job_note_kernel(job, path, k.rc);
+	if (told)
+		af_kernel_parse(&k.told, strdup(told));
 	for (uint32_t i = 0; i < m->nr; i++) {
-		if (rc)
-			af_sym_job_answered(m, i, &none);
-		else
-			job_answer_kernel(job, m, i, &kernel);
+		job_answer_kernel(job, m, i, &k);
 		tick(job, arg);
 	}
-	af_kernel_close(&kernel);
+	af_kernel_close(&k.table);
+	af_kernel_close(&k.told);
 }
 
 void af_sym_job_answer(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/map.h"
@@ -36,6 +37,7 @@ struct bake {
 	/* Of an imported trace: which kernel it was, and where a symbol of it lay. */
 	char build_id[64], text_symbol[64];
 	uint64_t text;
+	struct af_buf told;     /* names of the kernel's that the trace itself has */
 	struct af_map imported; /* processes whose addresses were invented, and are named */
 };
 
@@ -59,6 +61,17 @@ static void bake_process(struct bake *b, const struct af_event *ev)
 		                   (const char *)tails[0].data);
 }
 
+/* START-END NAME, as two lines of /proc/kallsyms: the second is no code. */
+static void bake_kernel_symbol(struct bake *b, const char *value)
+{
+	char name[512];
+	uint64_t start, end;
+
+	if (sscanf(value, "%" SCNx64 "-%" SCNx64 " %511s", &start, &end, name) == 3)
+		af_buf_fmt(&b->told, "%" PRIx64 " t %s [bpf]\n%" PRIx64 " d end\n", start, name,
+		           end);
+}
+
 static void bake_note(struct bake *b, const struct af_event *ev)
 {
 	struct af_tail_view tails[AF_TAILS_MAX];
@@ -68,6 +81,8 @@ static void bake_note(struct bake *b, const struct af_event *ev)
 	const char *key = (const char *)tails[0].data, *value = (const char *)tails[1].data;
 	if (!strcmp(key, "kernel.build-id"))
 		snprintf(b->build_id, sizeof b->build_id, "%s", value);
+	else if (!strcmp(key, "kernel.symbol"))
+		bake_kernel_symbol(b, value);
 	else if (!strcmp(key, "kernel.text") &&
 	         sscanf(value, "%" SCNx64 " %63s", &b->text, b->text_symbol) != 2)
 		b->text = 0;
@@ -280,6 +295,7 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 		places.kallsyms = table.path;
 		places.kernel_shift = table.shift;
 	}
+	places.kernel_told = b.told.data;
 	places.epoch_ns = b.epoch_ns;
 	places.boottime_ns = bake_clock_ns(CLOCK_BOOTTIME) - bake_clock_ns(CLOCK_MONOTONIC);
 	bake_trust(&places.trust, dirfd);
@@ -300,6 +316,7 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 	if (rc)
 		af_fail(err, rc, "cannot write the names of functions to %s/" BAKE_STREAM, dir);
 	af_sym_job_close(b.job);
+	af_buf_free(&b.told);
 	af_map_free(&b.imported);
 	return rc;
 }

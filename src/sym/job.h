@@ -61,6 +61,9 @@ struct af_sym_places {
 	const char *kallsyms; /* the kernel's symbols, NULL: not those of the kernel that ran */
 	/* What the kernel's own lay above where kallsyms has it; modules are not known then. */
 	uint64_t kernel_shift;
+	/* What the trace itself tells, as lines of that file, or NULL: functions made at run time,
+	 * of BPF programs and the like. */
+	const char *kernel_told;
 	/* /proc, for what still runs; NULL: it is not this boot of this machine that ran. */
 	const char *proc;
 	bool cache;      /* use the user's cache of names */

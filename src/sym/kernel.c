@@ -107,28 +107,32 @@ static void kernel_thin(struct af_kernel *k)
 	k->nr = nr;
 }
 
+void af_kernel_parse(struct af_kernel *k, char *text)
+{
+	*k = (struct af_kernel){.text = text};
+	for (char *line = text, *next; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		kernel_line(k, line);
+	}
+	if (k->nr)
+		kernel_thin(k);
+}
+
 int af_kernel_open(struct af_kernel *k, const char *path)
 {
 	struct af_buf text = {0};
 	int rc = kernel_read(&text, path);
-	uint64_t lines = 0;
 
-	*k = (struct af_kernel){.text = text.data};
-	for (char *line = rc ? NULL : k->text, *next; line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = 0;
-		lines += *line != 0;
-		kernel_line(k, line);
-	}
-	if (!rc && lines && !k->nr)
-		rc = -EPERM;
-	else if (!rc && !k->nr)
-		rc = -ENODATA;
+	if (!rc && text.len)
+		af_kernel_parse(k, text.data);
+	else
+		*k = (struct af_kernel){.text = text.data};
+	if (!rc && !k->nr)
+		rc = text.len ? -EPERM : -ENODATA;
 	if (rc)
 		af_kernel_close(k);
-	else
-		kernel_thin(k);
 	return rc;
 }
 

@@ -32,6 +32,9 @@ struct af_kernel {
  * empty.
  */
 int af_kernel_open(struct af_kernel *k, const char *path);
+
+/* The same of @text, which has the form of that file and is malloc'd: @k frees it. */
+void af_kernel_parse(struct af_kernel *k, char *text);
 void af_kernel_close(struct af_kernel *k);
 
 /*
