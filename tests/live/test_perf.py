@@ -107,6 +107,13 @@ def _():
     compare(path, "shares_fp")
 
 
+@case("stacks are perf script's, to the nanosecond: a directory of perf record --threads")
+def _():
+    path = recorded("shares_fp", "--threads")
+    expect(os.path.exists(path + "/data.0"), "%s has no data.0: %s" % (path, os.listdir(path)))
+    compare(path, "shares_fp")
+
+
 @case("processes are forked and executed as perf tells: samples and weights of each pid")
 def _():
     for name in ("forks", "exec_chain", "vfork_exec"):
