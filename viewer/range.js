@@ -134,11 +134,12 @@ class Times {
   }
 
   /*
-   * Call add(lane, i, weight, samples) for the slices of @lane within @range. One that reaches out
-   * of it has a part in proportion; parts of neighbouring ranges add up to the whole.
+   * Call add(i, weight, count) for the slices of @lane within @range. One that reaches out of it
+   * has a part in proportion, but works are launches where they began; parts of neighbouring ranges
+   * add up to the whole.
    */
   within(lane, { from, to }, add) {
-    const { start, cum, weight, samples, n } = lane;
+    const { start, cum, weight, samples, n, slice } = lane;
     const last = to >= this.span ? Infinity : to;
     for (let i = from > 0 ? firstAfter(lane, from) : 0; i < n && start[i] < last; i++) {
       const long = cum[i + 1] - cum[i];
@@ -151,7 +152,7 @@ class Times {
         const b = Math.min(long, to - start[i]);
         const part = (all) => (all === long ? b - a
           : Math.floor(all * (b / long)) - Math.floor(all * (a / long)));
-        add(i, part(whole), part(nr));
+        add(i, part(whole), slice !== 'work' ? part(nr) : a ? 0 : nr);
       }
     }
   }
@@ -169,11 +170,18 @@ class Times {
     const own = [];
     const spread = [];
     const s = index('samples');
+    /* Where all launches are works with times. */
+    const c = index('count');
+    let launches = 0;
+    for (const { at, slice } of tracks)
+      for (const { samples, n } of slice === 'work' ? this.loaded[at] : [])
+        launches += samples ? samples.reduce((sum, x) => sum + x) : n;
+    const of = { run: s, work: c >= 0 && launches === whole.total(c)[0] ? c : -1 };
     for (const track of tracks) {
       const w = index(track.weight);
       if (w < 0) continue;
       const sums = fresh(track.spread ? spread : own, w);
-      const counts = track.slice === 'run' && s >= 0 ? fresh(own, s) : null;
+      const counts = of[track.slice] >= 0 ? fresh(own, of[track.slice]) : null;
       for (const lane of this.loaded[track.at])
         this.within(lane, range, (i, weight, nr) => {
           const node = Math.max(0, lane.node[i] - 1);

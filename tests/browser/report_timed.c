@@ -171,7 +171,8 @@ static int timed_trees(struct timed *t, struct af_err *err)
 	trees_add(&t->cpu, DECODE, 1200ull * MS, 120);
 	/* 160 gemms of 8 ms, a quarter of it in one instruction; 40 copies of 3 ms. */
 	trees_add(&t->gpu, LAUNCH ";G:gemm;g:HMMA", 960ull * MS, 0);
-	trees_add(&t->gpu, LAUNCH ";G:gemm;g:LDG", 320ull * MS, 160);
+	trees_add(&t->gpu, LAUNCH ";G:gemm;g:LDG", 320ull * MS, 0);
+	trees_add(&t->gpu, LAUNCH ";G:gemm", 0, 160);
 	trees_add(&t->gpu, COPY ";G:copy", 120ull * MS, 40);
 	return trees_done(t, err);
 }
