@@ -34,6 +34,9 @@ static uint32_t frame_name(struct import_nsys *in, uint32_t symbol)
 {
 	const char *text = af_strtab_get(&in->draft->names, symbol), *version = strstr(text, "@@");
 
+	/* Of older versions of a function there is one '@'. */
+	if (!version)
+		version = strstr(text, "@GLIBC");
 	/* That one of a call whose stack was copied up to there. */
 	if (!strcmp(text, "[Broken backtraces]") || !strcmp(text, "0x0"))
 		return text_name(in, broken);

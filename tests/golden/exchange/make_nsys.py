@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""nsys.sqlite: what `nsys export --type sqlite` writes, by the schema that NVIDIA documents (as of
-2024), made up: no file of a real recording was at hand. Two processes whose correlation ids are the
-same numbers, launches with and without stacks, a graph, copies, NVTX, samples, rows that lack things.
+"""nsys.sqlite: what `nsys export --type sqlite` could write, made up for what the real files beside
+it lack: two processes whose correlation ids are the same numbers and of which one has no stacks, a
+runtime's call around the driver's, kernels of a graph without its nodes, domains by registered
+strings, frames without names, a gap between samples, rows that lack things or cannot be.
 	make_nsys.py nsys.sqlite
 """
 import os
