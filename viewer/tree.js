@@ -23,9 +23,7 @@ class Tree {
     const { n, depth } = this;
     const parent = new Uint32Array(n);
     const end = new Uint32Array(n);
-    this.nrGaps = 0;
     for (let i = 1; i < n; i++) {
-      if (this.isGap(i)) this.nrGaps++;
       let above = i - 1;
       while (depth[above] >= depth[i]) above = parent[above];
       parent[i] = above;
@@ -36,11 +34,17 @@ class Tree {
     }
     this.parent = parent;
     this.end = end;
+    this.nrGaps = 0;
+    for (let i = 1; i < n; i++) if (this.isGap(i)) this.nrGaps++;
   }
 
-  /* A gap of a flame chart: own weight of the node above, which stands for the time it was seen. */
+  /*
+   * A gap of a flame chart: own weight of the node above, which stands for the time it was seen.
+   * Not so a frame without a name that called something.
+   */
   isGap(i) {
-    return i > 0 && (this.name[i] < this.names.nrBlank || this.name[i] === this.names.count);
+    return (this.name[i] < this.names.nrBlank || this.name[i] === this.names.count) && i > 0 &&
+      this.end[i] === i + 1;
   }
 
   /* Own weights by node, those of gaps with the nodes they belong to. */
