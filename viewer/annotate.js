@@ -14,6 +14,28 @@ const REASON_HUES = {
   fetch: [220, 0.11], other: [265, 0.015],
 };
 
+/* What each reason's part of a bar is painted with. */
+function reasonColors({ rows, at }, dark) {
+  const seen = {};
+  return new Map(rows.map((row) => {
+    const sort = row[at.Sort];
+    const [hue, chroma] = REASON_HUES[sort] || REASON_HUES.other;
+    const nth = (seen[sort] = (seen[sort] || 0) + 1) - 1;
+    const step = Math.min(nth, 4) * 0.075;
+    return [row[at.Reason], oklch(dark ? 0.52 + step : 0.66 + step, chroma, hue + nth * 9)];
+  }));
+}
+
+/* A bar of parts [value, colour], as wide as they are of @most. */
+function stackedBar(parts, most) {
+  return h('span', { class: 'annotated-bar' }, parts.map(([value, color]) => {
+    const part = h('span', {});
+    part.style.width = `${(100 * value) / most}%`;
+    if (color) part.style.background = color;
+    return part;
+  }));
+}
+
 /* A table by the titles of its columns; rows are arrays. */
 function annotatedTable(tables, name) {
   const table = tables.find((other) => other.name === name);
@@ -149,25 +171,15 @@ class Annotate {
     this.data = this.loaded.get(index);
     this.shown = index;
     this.dark = dark;
-    this.colors = this.reasonColors(dark);
+    /* The same as in the table of functions. */
+    const colors = reasonColors(this.app.reasons || this.data.reasons, dark);
+    this.colors = this.data.reasons.rows.map((row) => colors.get(row[this.data.reasons.at.Reason]));
     this.drawKernels();
     this.drawHead();
     this.drawLegend();
     this.drawLines();
     this.drawInsns();
     this.status.textContent = '';
-  }
-
-  reasonColors(dark) {
-    const { reasons } = this.data;
-    const seen = {};
-    return reasons.rows.map((row) => {
-      const sort = row[reasons.at.Sort];
-      const [hue, chroma] = REASON_HUES[sort] || REASON_HUES.other;
-      const nth = (seen[sort] = (seen[sort] || 0) + 1) - 1;
-      const step = Math.min(nth, 4) * 0.075;
-      return oklch(dark ? 0.52 + step : 0.66 + step, chroma, hue + nth * 9);
-    });
   }
 
   drawKernels() {
@@ -226,18 +238,10 @@ class Annotate {
     const { reasons } = this.data;
     const samples = row[table.at.Samples];
     const first = table.columns.length - reasons.rows.length;
-    const bar = h('span', { class: 'annotated-bar' });
-    if (!samples) return bar;
     const parts = reasons.rows.map((_, k) => [row[first + k], k]).filter(([value]) => value > 0);
     const told = parts.reduce((sum, [value]) => sum + value, 0);
-    const add = (value, color) => {
-      const part = h('span', {});
-      part.style.width = `${(100 * value) / most}%`;
-      if (color) part.style.background = color;
-      bar.append(part);
-    };
-    for (const [value, k] of parts) add(value, this.colors[k]);
-    if (told < samples) add(samples - told, null);
+    const bar = stackedBar([...parts.map(([value, k]) => [value, this.colors[k]]),
+      ...(told < samples ? [[samples - told]] : [])], most);
     bar.title = parts.sort(([a], [b]) => b - a).slice(0, 5).map(([value, k]) => (
       `${reasons.rows[k][reasons.at.Reason]} ${formatPercent(value, samples)}: ` +
       `${reasons.rows[k][reasons.at.Meaning]}`)).join('\n');

@@ -15,7 +15,7 @@ const GROUPS = {
   module: (text, kind, names, id) => names.moduleOf(id),
   layer: (text, kind) => kind,
 };
-const TRACK_GROUPS = ['thread', 'device', 'stream'];
+const TRACK_GROUPS = ['rank', 'thread', 'device', 'stream'];
 const NO_GROUP = 0xffffffff;
 
 /* {of: row by name id, text, first: a name of each row} */
@@ -35,7 +35,7 @@ function groupNames(names, by) {
   return group;
 }
 
-/* What slices weigh by their thread, device or stream, as Tree.functions() has it. */
+/* What slices weigh by their rank, thread, device or stream, as Tree.functions() has it. */
 async function trackRows(app, tree, by) {
   const { times, rangeNow } = app;
   const range = rangeNow || { from: 0, to: times.span };
@@ -44,36 +44,77 @@ async function trackRows(app, tree, by) {
   const text = [];
   const columns = () => tree.weights.map(() => []);
   const rows = { ids: [], frames: [], self: columns() };
+  const time = {};
   for (const track of times.tracks) {
+    const { view } = track;
     let at = track;
-    while (at && at.kind !== by) at = times.tracks[at.parent];
+    while (at && at.kind !== (by === 'rank' ? 'process' : by)) at = times.tracks[at.parent];
     if (by === 'stream' && track.slice === 'work') at = track;
-    if (!at || !track.view || (!all && track.view !== label)) continue;
+    if (!at || !view) continue;
+    /* Of a rank's processes the first one stands for all. */
+    const { rank } = at;
+    if (by === 'rank') at = times.tracks.find((one) => one.rank === rank);
+    const shown = all || view === label;
     const add = (name, lane, nr, weight) => {
       const w = tree.weights.findIndex((other) => other.name === name);
       if (w >= 0) rows.self[w][at.at] += weight;
       rows.frames[at.at] += nr;
     };
-    if (rows.frames[at.at] === undefined) {
+    if (shown && rows.frames[at.at] === undefined) {
       rows.ids.push(at.at);
-      text[at.at] = at === track && by === 'stream' ? app.timePages.place(at) : at.name;
+      text[at.at] = by === 'rank' ? rank
+        : at === track && by === 'stream' ? app.timePages.place(at) : at.name;
       rows.frames[at.at] = 0;
       for (const column of rows.self) column[at.at] = 0;
     }
     for (const lane of await times.load(track.at))
       times.within(lane, range, (i, weight, samples) => {
+        if (track.weight === 'time' && view !== label)
+          (time[view] ||= times.tracks.map(() => 0))[at.at] += weight;
+        if (!shown) return;
         add(track.weight, lane, 1, weight);
         if (track.slice === 'run') add('samples', lane, 0, samples);
       });
   }
-  return { functions: { ...rows, total: rows.self }, text, sides: [] };
+  return { functions: { ...rows, total: rows.self }, text, sides: Object.entries(time)
+    .map(([other, total]) => ({ label: other, total, whole: total.reduce((x, y) => x + y) })) };
 }
 
-/* The rows of @tree below @root: {by, ranged, functions, text, first (null: themselves), sides} */
+/*
+ * Why the instructions of a row stalled: by row [part of all in column @own, reason, its sort], the
+ * largest first; no entry where nothing tells.
+ */
+function stallMixes(tree, root, group, { rows, at }, own) {
+  const { names, name, parent } = tree;
+  const of = [];
+  rows.forEach((row, k) => names.find(`[${row[at.Reason]}]`).forEach((id) => { of[id] = k; }));
+  const sums = new Array(names.count);
+  const last = new Uint32Array(names.count);
+  for (let i = root + 1; i < tree.end[root]; i++) {
+    const reason = own[i] ? of[name[i]] : undefined;
+    if (reason === undefined) continue;
+    for (let up = parent[i]; up && up >= root; up = parent[up]) {
+      const row = group ? group.of[name[up]] : name[up];
+      if (last[row] === i || row === NO_GROUP) continue; /* once in a stack */
+      last[row] = i;
+      (sums[row] ||= new Float64Array(rows.length))[reason] += own[i];
+    }
+  }
+  return sums.map((sum) => {
+    const all = sum.reduce((x, y) => x + y);
+    return rows.map((row, k) => [sum[k] / all, row[at.Reason], row[at.Sort]])
+      .filter(([x]) => x).sort(([x], [y]) => y - x);
+  });
+}
+
+/*
+ * The rows of @tree below @root: {by, ranged, functions, text, first (null: themselves), sides,
+ * reasons, mixes (falsy: no row has reasons for stalls)}
+ */
 async function tableRows(app, tree, root) {
-  const { names, state, times, rangeNow } = app;
+  const { names, state, times, rangeNow, reasons, w } = app;
   const ranged = rangeNow && (app.base.ranged || []);
-  if (times && TRACK_GROUPS.includes(state.group))
+  if (app.trackGroups.includes(state.group))
     return { by: state.group, ranged, ...await trackRows(app, app.base, state.group) };
   const by = GROUPS[state.group] ? state.group : 'function';
   const group = by === 'function' ? null
@@ -89,6 +130,10 @@ async function tableRows(app, tree, root) {
       const other = new Pipeline(part).run(state.ops);
       return { label, total: other.functions(0, group).total[0], whole: other.total(0)[0] };
     })));
+  const own = tree.self[tree.weights[w].name === 'samples' ? w : 0];
+  const mixes = reasons && app.memo('mixes', [tree, root, group, own], () => (
+    stallMixes(tree, root, group, reasons, own)));
   return { by, ranged, text: group ? group.text : names.text, first: group && group.first, sides,
+    reasons, mixes: mixes?.some(Boolean) && mixes,
     functions: app.memo('rows', [tree, root, group], () => tree.functions(root, group)) };
 }

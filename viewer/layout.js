@@ -102,7 +102,7 @@ class Layout extends Model {
     this.topNote = h('p', { class: 'note' });
     this.groups = h('select', { 'aria-label': 'Rows',
       onchange: () => this.update({ group: this.groups.value }) },
-    [...Object.keys(GROUPS), ...(this.times ? TRACK_GROUPS : [])].map((value) => (
+    [...Object.keys(GROUPS), ...this.trackGroups].map((value) => (
       h('option', { value }, `by ${value}`))));
     this.factsHost = h('div', { class: 'page-body cards' });
     this.pages = {

@@ -15,6 +15,8 @@ class Model {
       if (!tree.label || meta.trees.findIndex(({ label }) => label === tree.label) < at)
         tree.label = meta.trees.length > 1 ? `view ${at + 1}` : 'all';
     });
+    this.reasons = meta.facts.some(({ name }) => name === 'reasons')
+      ? annotatedTable(meta.facts, 'reasons') : null;
     this.pipelines = meta.trees.map(() => null);
     this.made = new Map();
     this.defaults = { ...DEFAULTS, view: meta.trees[0]?.label || '',
@@ -24,6 +26,7 @@ class Model {
       delta: meta.differences[0]?.self ? 'self' : 'inclusive' };
     this.state = stateFromHash(location.hash, this.defaults);
     this.times = meta.time ? new Times(meta.time, names, (label) => this.treeOf(label)) : null;
+    this.trackGroups = meta.time ? TRACK_GROUPS.slice(meta.time.ranks ? 0 : 1) : [];
     window.addEventListener('popstate', () => this.fromAddress());
     window.addEventListener('hashchange', () => this.fromAddress());
   }

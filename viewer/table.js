@@ -71,11 +71,25 @@ class TopTable {
       columns.push({ title: 'Mean', unit: 'ns', value: mean, text: (id) => formatNs(mean(id)) });
     }
     if (difference) columns.push(...difference.columns(this.functions, tree, palette));
+    if (rows.mixes) columns.push(this.mixColumn(rows, palette.dark));
     columns.push({ title: 'Kind', value: (id) => -this.kind(id), words: true,
       text: (id) => KINDS[this.kind(id)] || rows.by });
     columns.push({ title: TRACK_GROUPS.includes(rows.by) ? 'Slices' : 'Frames',
       value: (id) => frames[id], text: (id) => formatCount(frames[id]) });
     return columns;
+  }
+
+  /* Why instructions stalled: the largest part that is a stall leads, `issued` is none. */
+  mixColumn({ mixes, reasons }, dark) {
+    const colors = reasonColors(reasons, dark);
+    const parts = (id) => mixes[id] || [];
+    const lead = (id) => parts(id).find(([, , sort]) => sort !== 'issued') || parts(id)[0] || [];
+    const say = ([part, name]) => (name ? `${name} ${formatPercent(part, 1)}` : '');
+    const text = (id) => parts(id).slice(0, 5).map(say).join(', ');
+    return { title: 'Stall mix', words: true, text, value: (id) => lead(id)[0] || 0,
+      cell: (id) => h('span', { class: 'top-mix', role: 'cell', title: text(id),
+        'aria-label': text(id) },
+      stackedBar(parts(id).map(([part, name]) => [part, colors.get(name)]), 1), say(lead(id))) };
   }
 
   /* The name that stands for a row. */
@@ -110,9 +124,11 @@ class TopTable {
   }
 
   drawHead() {
-    const numbers = this.columns.length - 3;
+    const { mixes } = this.data.rows;
+    const numbers = this.columns.length - (mixes ? 4 : 3);
     this.grid.style.setProperty('--columns',
-      `minmax(14rem, 1fr) repeat(${numbers}, minmax(6.5rem, 8.5rem)) 8rem 4rem`);
+      `minmax(14rem, 1fr) repeat(${numbers}, minmax(6.5rem, 8.5rem)) ` +
+      `${mixes ? '15.5rem ' : ''}8rem 4rem`);
     this.head.replaceChildren(...this.columns.map((column, at) => {
       const on = at === this.sort.column;
       return h('button', {
@@ -153,6 +169,10 @@ class TopTable {
         swatch.style.background = name < 0 ? palette.root : palette.color(name);
         row.append(h('span', { class: 'top-name', role: 'cell', title: column.text(id) }, swatch,
           h('span', {}, column.text(id))));
+        return;
+      }
+      if (column.cell) {
+        row.append(column.cell(id));
         return;
       }
       const cell = h('span', { class: 'top-number', role: 'cell' },

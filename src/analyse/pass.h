@@ -94,6 +94,7 @@ struct af_asked {
 #define AF_ASKED_ALL                                                                               \
 	((struct af_asked){.answers = (AF_ANSWER_TALLY - 1) | AF_ANSWER_ANNOTATE,                  \
 	                   .weights = UINT32_MAX,                                                  \
+	                   .depth = AF_DEPTH_STALL,                                                \
 	                   .kernels = 24,                                                          \
 	                   .context = 8,                                                           \
 	                   .rows = 2000})

@@ -53,6 +53,7 @@ struct af_track {
 	uint32_t lane;          /* from 0: which of the tracks of that name and parent */
 	const char *name;       /* lives as long as the rows */
 	enum af_cell_unit unit; /* of a counter */
+	const char *in_job;     /* of a process: its rank, or NULL */
 };
 
 /* What a slice is. S(NAME, text): the text is its category in files. */

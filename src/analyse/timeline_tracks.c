@@ -60,13 +60,15 @@ uint32_t timeline_process(struct af_timeline *t, uint32_t image)
 	if (!fresh)
 		return (uint32_t)*slot;
 	const struct af_process *p = af_world_process(&t->world, process);
+	const char *rank = p ? af_process_note(p, "rank") : NULL;
 	struct af_track track = {
 	    .kind = AF_TRACK_PROCESS,
 	    .pid = pid_of(t, process),
 	    .rank = process,
 	    .name = !process        ? "aflame record"
-	            : p && *p->name ? text_of(t, "%s%s", p->name, p->rank)
+	            : p && *p->name ? rank ? text_of(t, "rank %s · %s", rank, p->name) : p->name
 	                            : "[unknown process]",
+	    .in_job = rank,
 	};
 	return (uint32_t)(*slot = af_rows_track(&t->rows, &track));
 }

@@ -274,7 +274,7 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 	asked.range = o->range;
 	asked.from_ns = o->from_ns;
 	asked.to_ns = o->to_ns;
-	asked.depth = af_asked_depth(o->depth, AF_DEPTH_BEST);
+	asked.depth = af_asked_depth(o->depth, format->facts ? asked.depth : AF_DEPTH_BEST);
 	asked.by_time = o->by_time;
 	return asked;
 }

@@ -1,6 +1,7 @@
 #include "render/html_time.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 struct html_time_track {
 	struct af_track is;
 	char *name;
+	char *rank;                   /* of a process */
 	uint64_t kinds[AF_SLICE_END]; /* how many slices of each */
 	struct html_columns slices;
 	struct af_buf times, values; /* of a counter */
@@ -41,6 +43,7 @@ void html_time_free(struct html_time *t)
 		af_buf_free(&t->tracks[i].times);
 		af_buf_free(&t->tracks[i].values);
 		free(t->tracks[i].name);
+		free(t->tracks[i].rank);
 	}
 	for (int v = 0; v < HTML_TIME_VIEWS; v++)
 		html_nodes_free(&t->views[v].nodes);
@@ -52,12 +55,28 @@ void html_time_free(struct html_time *t)
 	*t = (struct html_time){0};
 }
 
+/* A process is known by its rank, which is not its own alone: children have it too. */
+static char *track_name(const struct af_track *track)
+{
+	char *name;
+
+	if (!track->in_job)
+		return strdup(track->name ? track->name : "");
+	return asprintf(&name, "%s (%u)", track->name, track->pid) < 0 ? strdup("") : name;
+}
+
 void html_time_track(struct html_time *t, const struct af_track *track)
 {
+	char rank[64] = "[no rank]";
+
+	if (track->in_job)
+		snprintf(rank, sizeof rank, "rank %s", track->in_job);
+	t->has_ranks |= track->in_job != NULL;
 	AF_GROW(t->tracks, t->nr, t->cap);
 	t->tracks[t->nr++] = (struct html_time_track){
 	    .is = *track,
-	    .name = strdup(track->name ? track->name : ""),
+	    .name = track_name(track),
+	    .rank = track->kind == AF_TRACK_PROCESS ? strdup(rank) : NULL,
 	};
 }
 
@@ -314,6 +333,10 @@ static void list_track(const struct html_time *t, const struct html_time_track *
 	af_buf_fmt(b, ",\"parent\":%d,\"kind\":\"%s\",\"pid\":%u,\"tid\":%u,\"lane\":%u",
 	           is->parent ? (int)t->place[is->parent - 1] : -1, words[is->kind], is->pid,
 	           is->tid, is->lane);
+	if (t->has_ranks && is->kind == AF_TRACK_PROCESS) {
+		af_buf_str(b, ",\"rank\":");
+		af_buf_json(b, track->rank, strlen(track->rank));
+	}
 	af_buf_fmt(b, ",\"unit\":\"%s\",\"n\":%" PRIu64 ",\"depth\":%u",
 	           is->kind == AF_TRACK_COUNTER ? unit_word(is->unit) : "ns", track_nr(track),
 	           track->slices.depth);
@@ -341,7 +364,8 @@ void html_time_list(const struct html_time *t, const struct af_slices *all, stru
 	           real_ns(all));
 	af_buf_fmt(b, ",\"from\":%" PRIu64 ",\"left_out\":%" PRIu64 ",\"merged\":%" PRIu64,
 	           t->first_ns, all->crossing + all->unplaced + all->beyond, merged);
-	af_buf_fmt(b, ",\"step\":%" PRIu64 ",\"tracks\":[", t->step_ns);
+	af_buf_fmt(b, ",\"step\":%" PRIu64 ",\"ranks\":%s,\"tracks\":[", t->step_ns,
+	           t->has_ranks ? "true" : "false");
 	for (uint32_t i = 0; i < t->nr; i++) {
 		af_buf_str(b, i ? "," : "");
 		list_track(t, &t->tracks[t->order[i]], b);

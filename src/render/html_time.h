@@ -12,12 +12,13 @@
  *	"time": {"start": 0, "span": end of the last slice, "real": when the trace began, since
  *	 1970, or 0, "from": start of the first slice, "tracks": […], "left_out": works and slices
  *	 that are not here, though trees have them, "merged": slices that are part of others,
- *	 "step": those shorter than this were merged; 0}
+ *	 "step": those shorter than this were merged; 0, "ranks": has any process a rank?}
  *
  * Tracks stand in the order in which they are shown, each after its parent:
  *
  *	{"name", "parent": index or -1, "kind": "process|thread|device|row|counter",
  *	 "slice": "call|work|range|wait|run|overhead|lost", or "" where it has none,
+ *	 "rank": of processes, where any has one: "rank 3", "[no rank]",
  *	 "pid", "tid", "lane": which of the tracks of that name, "unit": "ns|bytes|count" of a
  *	 counter, "n": slices or points, "depth": how many lie within one another at most,
  *	 "view": label of the tree that its weights are of, or "", "weight": the column of that
@@ -71,7 +72,7 @@ struct html_time {
 		const struct html_tree *tree;
 		struct html_nodes nodes;
 	} views[HTML_TIME_VIEWS];
-	bool has_views;
+	bool has_views, has_ranks;
 };
 
 void html_time_track(struct html_time *t, const struct af_track *track);

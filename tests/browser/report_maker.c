@@ -9,6 +9,7 @@
  *	report_maker compared	two runs, with what is noise, and the tables of aflame diff
  *	report_maker annotated	kernels with lines and instructions, see report_annotated.c
  *	report_maker timed	a timeline, see report_timed.h
+ *	report_maker job	ranks, and why their kernels stall, see report_job.h
  *	report_maker empty	no tree at all
  *	report_maker cpu N	N frames, shaped like the stacks of a large C++ program
  *	report_maker gpu N	N frames, shaped like instruction samples under launches
@@ -25,6 +26,7 @@
 #include "base/err.h"
 #include "render/render.h"
 #include "report_annotated.h"
+#include "report_job.h"
 #include "report_timed.h"
 
 extern const struct af_format af_format_html;
@@ -591,6 +593,8 @@ int main(int argc, char **argv)
 	/* What slices refer to must be there at the end, so these end the page themselves. */
 	if (!strcmp(what, "timed"))
 		return make_timed(&r, &af_format_html, &err) != 0;
+	if (!strcmp(what, "job"))
+		return make_job(&r, &af_format_html, &err) != 0;
 	if (!strcmp(what, "slices") && nr_nodes)
 		return make_slices(&r, &af_format_html, nr_nodes, &err) != 0;
 	if (!strcmp(what, "known"))
@@ -612,9 +616,10 @@ int main(int argc, char **argv)
 	else if ((!strcmp(what, "cpu") || !strcmp(what, "gpu")) && nr_nodes)
 		make_large(&r, &err, what[0] == 'g', nr_nodes);
 	else if (strcmp(what, "empty")) {
-		fprintf(stderr,
-		        "usage: report_maker known|annotated|timed|waits|sample|hostile|difference|"
-		        "chart|empty|cpu N|gpu N|slices N\n");
+		fprintf(
+		    stderr,
+		    "usage: report_maker known|annotated|timed|job|waits|sample|hostile|difference|"
+		    "chart|empty|cpu N|gpu N|slices N\n");
 		return 2;
 	}
 	if (af_format_html.end(&r, &err)) {

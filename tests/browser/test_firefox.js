@@ -10,7 +10,8 @@ const { withChromium, withWindow, openReport } = require('./browser.js');
 const { withFirefox } = require('./firefox.js');
 
 const [, , program, reports] = process.argv;
-const FILES = ['known', 'annotated', 'timed', 'hostile', 'difference', 'compared', 'chart', 'empty'];
+const FILES = ['known', 'annotated', 'timed', 'job', 'hostile', 'difference', 'compared', 'chart',
+  'empty'];
 
 /* Runs in the page. What a browser may draw its own way, pixels and widths, is not in it. */
 async function facts() {
@@ -29,6 +30,11 @@ async function facts() {
     found[`view ${view}`] = { frames: app.tree.n, total: app.tree.total(app.w)[0],
       matched: document.querySelector('.matched') && document.querySelector('.matched').textContent,
       status: app.status.textContent };
+  }
+  if (app.meta.trees.length) {
+    await app.update({ tab: 'top', q: '', group: 'rank' });
+    await app.working;
+    found.table = app.top.csv();
   }
   if (app.meta.time) {
     const { span } = app.meta.time;

@@ -632,6 +632,7 @@ test('a narrow window and a resize keep the graph', 'sample', {}, async (page) =
 require('./annotate_tests.js')({ test, app, settle, press, clickFrame });
 require('./time_tests.js')({ test, app, settle, press, openReport });
 require('./chart_tests.js')({ test, app, settle, press });
+require('./job_tests.js')({ test, app, settle });
 
 /* The page as a test leaves it, for people to look at. */
 const shotOf = (name) => path.join(process.env.SCREENSHOTS,

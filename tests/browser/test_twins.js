@@ -23,12 +23,17 @@ const shown = (page, view, range) => page.evaluate(async ([label, part]) => {
   const tree = app.forward;
   const w = tree.weights.findIndex(({ name }) => name === 'time');
   const { ids, self, total } = tree.functions(0);
-  const stacks = {};
-  for (let i = 1; i < tree.n; i++) {
-    if (!tree.self[w][i]) continue;
-    const stack = tree.path(i).map((node) => tree.text(node)).join(';');
-    stacks[stack] = (stacks[stack] || 0) + tree.self[w][i];
-  }
+  const sums = (column) => {
+    const found = {};
+    for (let i = 1; i < tree.n; i++) {
+      if (!column[i]) continue;
+      const stack = tree.path(i).map((node) => tree.text(node)).join(';');
+      found[stack] = (found[stack] || 0) + column[i];
+    }
+    return found;
+  };
+  const stacks = sums(tree.self[w]);
+  const c = tree.weights.findIndex(({ name }) => name === 'count');
   /*
    * Samples that found the same are one slice: where a range cuts it, the page takes a part in
    * proportion, text the samples that are in there. They differ by no more than what the slice
@@ -47,6 +52,7 @@ const shown = (page, view, range) => page.evaluate(async ([label, part]) => {
   return { total: tree.total(w)[0], stacks, slack,
     spread: app.times.tracksOf(label).some((track) => track.spread),
     ranged: Boolean(tree.ranged?.[w]),
+    launches: tree.ranged?.[c] && sums(tree.self[c]),
     functions: ids.filter((id) => total[w][id] > 0)
       .map((id) => [app.names.text[id], self[w][id], total[w][id]]) };
 }, [view, range]);
@@ -61,11 +67,11 @@ function byName(rows) {
   return Object.entries(sums).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-function folded(trace, view, from, to) {
+function folded(trace, view, from, to, weight = 'time') {
   let text;
   try {
     text = run('flame', '--view', view, '--from', `${from}ns`, '--to', `${to}ns`, '--depth',
-      'kernel', trace);
+      'kernel', '--weight', weight, trace);
   } catch (error) {
     if (!/has nothing for/.test(error.stderr)) throw error;
     return [];
@@ -83,8 +89,8 @@ async function check(page, trace, say) {
   });
   for (const view of views.filter((label) => ['cpu', 'gpu', 'all'].includes(label))) {
     const whole = await shown(page, view, null);
-    const twin = JSON.parse(run('report', 'top', '--json', '-n', '0', '--sort', 'total', '--view',
-      view, trace));
+    const twin = JSON.parse(run('report', 'top', '--json', '-n', '0', '--sort', 'total',
+      '--depth', 'stall', '--view', view, trace));
     await say(`${view}: all functions weigh what report top says`, () => {
       const { rows } = twin.tables[0];
       assert.equal(whole.total, twin.all);
@@ -96,6 +102,7 @@ async function check(page, trace, say) {
       assert.deepEqual(full.stacks, whole.stacks);
     });
     let sum = 0;
+    let launched = 0;
     const cuts = [0, 0.31, 0.32, 0.5, 0.77, 1].map((part) => Math.floor(span * part));
     for (let k = 1; k < cuts.length; k++) {
       const part = await shown(page, view, [cuts[k - 1], cuts[k]]);
@@ -108,10 +115,15 @@ async function check(page, trace, say) {
           total} in text, ${part.slack} ns of slices are cut`);
         if (!part.spread && view !== 'all' && !part.slack)
           assert.deepEqual(byName(Object.entries(part.stacks)), byName(lines));
+        if (part.launches)
+          assert.deepEqual(byName(Object.entries(part.launches)), byName(folded(trace, view,
+            cuts[k - 1], k === cuts.length - 1 ? span + 1 : cuts[k], 'count')));
       });
+      launched += part.launches ? 1 : 0;
     }
     if (whole.total && full.ranged)
-      await say(`${view}: parts add up`, () => assert.equal(sum, whole.total));
+      await say(`${view}: parts add up, ${launched} of them with their launches`, () => (
+        assert.equal(sum, whole.total)));
   }
 }
 
