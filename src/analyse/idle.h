@@ -210,6 +210,8 @@ struct idle_names {
 	struct af_tree *scratch; /* stacks, below their processes */
 	uint32_t *by_place;      /* node of a place, 0: not made yet */
 	struct af_map by_call;   /* (place, function) → node */
+	uint8_t *stacks;         /* what the stack that ends at a node says: see idle_names.c */
+	uint32_t nr_stacks, cap_stacks;
 };
 
 void idle_names_open(struct idle_names *n, const struct idle *i, const struct af_world *w);

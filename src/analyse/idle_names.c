@@ -26,6 +26,7 @@ void idle_names_close(struct idle_names *n)
 		af_tree_close(n->scratch);
 	free(n->scratch);
 	free(n->by_place);
+	free(n->stacks);
 	af_map_free(&n->by_call);
 	*n = (struct idle_names){0};
 }
@@ -142,24 +143,45 @@ static bool loads_data(const char *name, size_t len)
 	return false;
 }
 
-/* By the frames of a stack that a sample or a wait has. */
-static enum idle_reason reason_of_stack(const struct idle_names *n, uint32_t node,
-                                        enum idle_reason otherwise)
+/* Of stacks: the innermost reason that a function is, and whether any of them loads data. */
+enum { STACK_LOADS = 0x80, STACK_REASON = 0x7f };
+
+_Static_assert((int)IDLE_REASONS <= (int)STACK_REASON, "reasons have room beside it");
+
+static uint8_t stack_says(const struct idle_names *n, uint32_t node)
 {
 	const struct af_tree *t = n->scratch;
-	enum idle_reason found = IDLE_REASONS;
-	bool loads = false;
+	enum af_frame frame = af_tree_frame(t, t->nodes[node].name);
+	enum idle_reason own = IDLE_REASONS;
+	size_t len;
 
-	for (; node && t->nodes[node].parent; node = t->nodes[node].parent) {
-		enum af_frame frame = af_tree_frame(t, t->nodes[node].name);
-		size_t len;
-		const char *name = af_tree_text(t, t->nodes[node].name, &len);
-		if (frame == AF_FRAME_NATIVE && found == IDLE_REASONS)
-			found = reason_of_function(name, len);
-		if (frame == AF_FRAME_NATIVE || frame == AF_FRAME_PYTHON)
-			loads = loads || loads_data(name, len);
+	/* Below a root are processes. */
+	if (!node || !t->nodes[node].parent)
+		return IDLE_REASONS;
+	uint8_t below = n->stacks[t->nodes[node].parent];
+	const char *name = af_tree_text(t, t->nodes[node].name, &len);
+	if (frame == AF_FRAME_NATIVE)
+		own = reason_of_function(name, len);
+	if ((frame == AF_FRAME_NATIVE || frame == AF_FRAME_PYTHON) && loads_data(name, len))
+		below |= STACK_LOADS;
+	if (own == IDLE_REASONS)
+		return below;
+	return (uint8_t)(own | (below & STACK_LOADS));
+}
+
+/* Each node once, those above it first: stacks are deep, and share most of their frames. */
+static enum idle_reason reason_of_stack(struct idle_names *n, uint32_t node,
+                                        enum idle_reason otherwise)
+{
+	while (n->nr_stacks < n->scratch->nr) {
+		AF_GROW(n->stacks, n->nr_stacks, n->cap_stacks);
+		n->stacks[n->nr_stacks] = stack_says(n, n->nr_stacks);
+		n->nr_stacks++;
 	}
-	return found != IDLE_REASONS ? found : loads ? IDLE_INPUT : otherwise;
+	uint8_t says = n->stacks[node];
+	if ((says & STACK_REASON) != IDLE_REASONS)
+		return (enum idle_reason)(says & STACK_REASON);
+	return says & STACK_LOADS ? IDLE_INPUT : otherwise;
 }
 
 static enum idle_reason reason_of_call(const struct af_world *w, uint32_t function)
