@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Perfetto's trace processor and Perfetto's schema on what aflame writes.
-    test_perfetto.py BUILD [WORDS]
+    test_perfetto.py BUILD [WORDS [TRACE…]]
 
-Both are those of release 55.3, which `fetch` gets; without it these cases are skipped."""
+Both are those of release 55.3, which `fetch` gets; without it these cases are skipped. With traces
+(folders) those are tried."""
 
 import json
 import os
@@ -33,6 +34,7 @@ os.environ.update(XDG_CACHE_HOME=WORK + "/cache", AFLAME_NVDISASM="none", HOME=W
 TRACES = ["analyse/" + n for n in ("mixed", "reuse", "kernel", "waits", "family", "cuda", "insns",
                                    "code", "host", "ranges", "twice", "seen", "shared")]
 TRACES += ["timeline/gpu", "timeline/opencl"]
+TRACES = [os.path.abspath(t) for t in sys.argv[3:]] or TRACES
 
 # What is of later releases: of 58 samples of stacks, and of what kind a frame is.
 NEWER = {"packet.135", "packet.trace_packet_defaults.100",
@@ -42,7 +44,7 @@ NEW = {"StackSample", "StackSampleDefaults", "Frame.Kind", "TracePacket.135", "T
 
 
 def run(*command, **more):
-    done = subprocess.run(command, capture_output=True, timeout=200, **more)
+    done = subprocess.run(command, capture_output=True, timeout=280, **more)
     expect(done.returncode == 0, "%s: %s" % (command[:3], done.stderr.decode(errors="replace")[-2000:]))
     return done.stdout
 
@@ -62,6 +64,8 @@ def tool(name):
 
 def trace(name):
     path = os.path.join(WORK, os.path.basename(name))
+    if os.path.isabs(name):
+        return name
     if not os.path.isdir(path):
         run(MKTRACE, os.path.join(HERE, "..", name + ".trace"), path)
     return path
@@ -69,7 +73,7 @@ def trace(name):
 
 def written(name, command, fmt, *options):
     """What `aflame COMMAND` makes of a trace, in a format."""
-    path = "%s.%s.%s" % (trace(name), command, fmt)
+    path = os.path.join(WORK, "%s.%s.%s" % (os.path.basename(name), command, fmt))
     if not os.path.exists(path):
         run(AFLAME, command, "--format", fmt, "-o", path, *options, trace(name))
     return path
@@ -114,7 +118,7 @@ def _():
                            "--decode=perfetto.protos.Trace", ROOT, input=f.read())
             expect(b"trace_packet_defaults" in text, name)
             found |= unknown(text)
-    equal(found, NEWER, "fields that it does not have")
+    expect(found == NEWER or found < NEWER and sys.argv[3:], "it does not have %s" % found)
 
 
 def fields(files):
@@ -152,12 +156,6 @@ def _():
 
 # The trace processor.
 
-STACKS = """with recursive stack(id, names) as (
-    select c.id, f.name from stack_profile_callsite c join stack_profile_frame f
-        on f.id = c.frame_id where c.parent_id is null
-    union all select c.id, stack.names || char(10) || f.name from stack_profile_callsite c
-        join stack on c.parent_id = stack.id join stack_profile_frame f on f.id = c.frame_id)"""
-
 QUERIES = {
     "complaints": "select name, severity, value from stats where value > 0 and severity != 'info'",
     "slices": """select s.ts, s.dur, s.category, s.name, coalesce(p.pid, tp.pid), t.tid
@@ -175,9 +173,10 @@ QUERIES = {
     "stages": """select s.name, s.ts, s.dur, p.pid, t.name, g.name from gpu_slice s
         join process p using(upid) join track t on t.id = s.track_id
         left join gpu g on g.gpu = extract_arg(t.dimension_arg_set_id, 'gpu')""",
-    "stacks": STACKS + """ select s.category, s.ts, s.dur, stack.names
-        from __intrinsic_track_event_callstacks e join slice s on s.id = e.slice_id
-        join stack on stack.id = e.callsite_id""",
+    "frames": """select c.id, c.parent_id, f.name from stack_profile_callsite c
+        join stack_profile_frame f on f.id = c.frame_id order by c.id""",
+    "stacks": """select s.category, e.callsite_id, sum(s.dur) from slice s
+        join __intrinsic_track_event_callstacks e on s.id = e.slice_id group by 1, 2""",
 }
 
 _answers = {}
@@ -284,13 +283,14 @@ def pprof(name, column, known):
 @case("its call stacks of works and samples, with their weights, are those of pprof's profile")
 def _():
     for name in TRACES:
-        works, runs = Counter(), Counter()
-        for category, _, dur, names in answers(name)["stacks"]:
-            stack = tuple(map(letters, names.split("\n")))
+        stacks, works, runs = {}, Counter(), set()
+        for site, caller, frame in answers(name)["frames"]:
+            stacks[site] = (*stacks.get(caller, ()), letters(frame))
+        for category, site, dur in answers(name)["stacks"]:
             if category == "work":
-                works[stack] += int(dur)
+                works[stacks[site]] += int(dur)
             elif category == "run":
-                runs[stack] += 1
+                runs.add(stacks[site])
         want = pprof(name, "gpu", works)
         if sum(works.values()) != sum(want.values()):
             expect(answers(name)["left out"], name)
@@ -299,7 +299,7 @@ def _():
         samples = readers.perfetto(written(name, "export", "perfetto"))["cpu"]
         samples = Counter({tuple(map(letters, stack)): n for stack, n in samples.items()})
         equal(samples, pprof(name, "cpu", samples), name + "'s samples")
-        equal(set(runs), set(samples), name + "'s runs")
+        equal(runs, set(samples), name + "'s runs")
 
 
 run_cases()
