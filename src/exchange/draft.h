@@ -271,7 +271,8 @@ bool af_draft_python(const char *name, size_t *file_len, int32_t *line, const ch
 /* How many events the trace will have got from the files. */
 static inline uint64_t af_draft_nr(const struct af_draft *d)
 {
-	return d->nr_slices + d->nr_works + d->nr_samples + d->nr_sums + d->stalls.nr;
+	return d->nr_slices + d->nr_works + d->nr_samples + d->nr_sums + d->nr_memories +
+	       d->stalls.nr;
 }
 
 /*

@@ -19,18 +19,38 @@ static const struct {
     {"ThreadNames", "nameId INT, globalTid INT", 2},
     {"TARGET_INFO_SESSION_START_TIME", "utcEpochNs INT", 1},
     {"TARGET_INFO_GPU", "id INT, cuDevice INT, name TEXT", 3},
+    {"META_DATA_CAPTURE", "name TEXT, value TEXT", 2},
     {"CUDA_CALLCHAINS", "id INT, symbol INT, module INT, unresolved INT, stackDepth INT", 5},
+    {"OSRT_CALLCHAINS", "id INT, symbol INT, module INT, unwindMethod INT, stackDepth INT", 5},
     {"CUPTI_ACTIVITY_KIND_RUNTIME",
-     "start INT, end INT, globalTid INT, correlationId INT, nameId INT, callchainId INT", 6},
+     "start INT, end INT, globalTid INT, correlationId INT, nameId INT, callchainId INT, "
+     "eventClass INT",
+     7},
     {"CUPTI_ACTIVITY_KIND_KERNEL",
-     "start INT, end INT, globalPid INT, correlationId INT, deviceId INT, demangledName INT", 6},
+     "start INT, end INT, globalPid INT, correlationId INT, deviceId INT, demangledName INT, "
+     "graphNodeId INT",
+     7},
     {"CUPTI_ACTIVITY_KIND_MEMCPY",
      "start INT, end INT, globalPid INT, correlationId INT, bytes INT, copyKind INT", 6},
+    {"CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+     "start INT, end INT, globalPid INT, correlationId INT, graphId INT", 5},
+    {"CUDA_GRAPH_NODE_EVENTS",
+     "start INT, globalTid INT, graphNodeId INT, originalGraphNodeId INT, graphId INT", 5},
+    {"CUDA_GPU_MEMORY_USAGE_EVENTS",
+     "start INT, globalPid INT, deviceId INT, address INT, bytes INT, memKind INT, "
+     "memoryOperationType INT, correlationId INT, localMemoryPoolAddress INT",
+     9},
     {"NVTX_EVENTS",
-     "start INT, end INT, eventType INT, text TEXT, textId INT, globalTid INT, domainId INT", 7},
+     "start INT, end INT, eventType INT, text TEXT, textId INT, globalTid INT, domainId INT, "
+     "endGlobalTid INT",
+     8},
     {"COMPOSITE_EVENTS", "id INT, start INT, cpu INT, globalTid INT", 4},
-    {"SAMPLING_CALLCHAINS", "id INT, symbol INT, module INT, kernelMode INT, stackDepth INT", 5},
-    {"OSRT_API", "start INT", 1},
+    {"SAMPLING_CALLCHAINS",
+     "id INT, symbol INT, module INT, kernelMode INT, unwindMethod INT, stackDepth INT", 6},
+    {"OSRT_API", "start INT, end INT, nameId INT, globalTid INT, callchainId INT, nestingLevel INT",
+     6},
+    {"SCHED_EVENTS", "start INT, globalTid INT, isSchedIn INT, threadState INT", 4},
+    {"PROFILER_OVERHEAD", "start INT", 1},
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
