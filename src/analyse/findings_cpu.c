@@ -108,9 +108,10 @@ static void find_functions(const struct cpu *c)
 
 	for (uint32_t i = 0; top && i < top->nr_rows && i < FUNCTIONS_MOST; i++) {
 		enum af_frame frame = af_kind_of(findings_text(top, i, "Kind"), AF_FRAME_NATIVE);
-		/* Importing is a finding of its own. */
+		const char *name = findings_text(top, i, "Function");
+		/* Importing, and [kernel], are findings of their own. */
 		bool is_function = frame != AF_FRAME_MARK && frame != AF_FRAME_PROCESS &&
-		                   !strstr(findings_text(top, i, "Function"), "(<frozen ");
+		                   *name != '[' && !strstr(name, "(<frozen ");
 		if (is_function &&
 		    is_at_least(findings_value(top, i, "Self"), c->all_ns, FUNCTION_PERCENT))
 			find_function(c, top, i);

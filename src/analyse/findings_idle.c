@@ -6,7 +6,15 @@
 
 #include "analyse/findings_private.h"
 
-enum { IDLE_NONE, IDLE_LAUNCHES, IDLE_PACE, IDLE_WAITS, IDLE_ALLOCATIONS, IDLE_LOADS };
+enum {
+	IDLE_NONE,
+	IDLE_LAUNCHES,
+	IDLE_PACE,
+	IDLE_WAITS,
+	IDLE_ALLOCATIONS,
+	IDLE_LOADS,
+	IDLE_RECORDING
+};
 
 struct reason {
 	const char *frame;
@@ -49,8 +57,7 @@ static const struct reason reasons[] = {
      "between pieces of work that it had been given before",
      "fewer dependencies between streams, larger pieces, or CUDA graphs", IDLE_NONE},
     {"[not sampled]", "not recorded", "not-recorded",
-     "and what the thread that feeds it did was not recorded", "recording with --off-cpu, as root",
-     IDLE_NONE},
+     "and what the thread that feeds it did was not recorded", NULL, IDLE_RECORDING},
     {"[launch not known]", "not explained", "launch-unknown",
      "before work whose launch is not in the trace", NULL, IDLE_NONE},
 };
@@ -190,6 +197,14 @@ static void idle_place(const struct idled *d, struct finding *x, const char *pha
 	x->frame = w->frame;
 }
 
+/* What would have told; of imported traces, and where it was recorded, nothing is known. */
+static const char *recording_text(const struct findings *s)
+{
+	return s->sampled_here && !findings_table(s, "blocked")
+	           ? "recording with --off-cpu, as root"
+	           : NULL;
+}
+
 static void idle_reason_find(const struct idled *d, const struct af_tree *device,
                              const struct reason *r)
 {
@@ -206,7 +221,8 @@ static void idle_reason_find(const struct idled *d, const struct af_tree *device
 		                    .ns = ns,
 		                    .of_ns = d->span_ns,
 		                    .of = "the time from the device's first work to its last",
-		                    .helps = r->helps};
+		                    .helps =
+		                        r->extra == IDLE_RECORDING ? recording_text(s) : r->helps};
 		x.what = af_facts_text(s->f, "%s was idle for %s (%s of %s) %s%s%s%s", d->device,
 		                       af_facts_ns(s->f, ns), findings_share(s, ns, d->span_ns),
 		                       af_facts_ns(s->f, d->span_ns), r->what,

@@ -76,6 +76,14 @@ static const char *stalls_text(struct findings *s, const char *kernel, const cha
 	return af_facts_text(s->f, "%s%s", why, at);
 }
 
+static const char *runs_text(struct findings *s, const struct kernel *k)
+{
+	return k->calls > 1 ? af_facts_text(s->f, ": it ran %s times, for %s on average",
+	                                    findings_number(s, k->calls),
+	                                    af_facts_ns(s->f, k->ns / k->calls))
+	                    : ": it ran once";
+}
+
 static void find_kernel(struct findings *s, const struct kernel *k, uint64_t all_ns)
 {
 	bool sampled = kernel_row(findings_table(s, "stalls"), k->name) >= 0;
@@ -89,11 +97,9 @@ static void find_kernel(struct findings *s, const struct kernel *k, uint64_t all
 	                    .frame = AF_FRAME_GPU,
 	                    .view = sampled ? "source" : "gpu"};
 
-	x.what = af_facts_text(s->f, "the kernel %s took %s (%s of device time): %s %s of %s%s",
+	x.what = af_facts_text(s->f, "the kernel %s took %s (%s of device time)%s%s",
 	                       findings_short(s, k->name), af_facts_ns(s->f, k->ns),
-	                       findings_share(s, k->ns, all_ns), findings_number(s, k->calls),
-	                       k->calls == 1 ? "launch" : "launches",
-	                       af_facts_ns(s->f, k->calls ? k->ns / k->calls : 0), why);
+	                       findings_share(s, k->ns, all_ns), runs_text(s, k), why);
 	x.hash = sampled ? findings_link(s, "#tab=source", "kernel", k->name)
 	                 : findings_link(s, "#view=gpu&w=time", "o",
 	                                 af_facts_text(s->f, "focus:%s", k->name));
