@@ -118,7 +118,7 @@ static bool tells_native(const char *text, size_t len)
 	for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++)
 		if (begins(text, len, starts[i]))
 			return false;
-	return !memmem(text, len, "!0x", 3);
+	return !begins(text, len, "[") && !begins(text, len, "0x") && !memmem(text, len, "!0x", 3);
 }
 
 /* Whether its name is one that says what the program does. */
