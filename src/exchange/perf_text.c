@@ -127,7 +127,7 @@ static void header_take(struct perf_text *p, const char *event, size_t event_len
 	s->comm_len = s->comm_len < sizeof p->comm ? s->comm_len : sizeof p->comm;
 	memcpy(p->comm, s->comm, s->comm_len);
 	s->comm = p->comm;
-	p->java = s->comm_len == 4 && !memcmp(s->comm, "java", 4);
+	p->java = s->comm_len >= 4 && !memcmp(s->comm, "java", 4);
 	p->within = true;
 	p->skip = !is_event(p, event, event_len);
 	if (p->skip && !p->others++)
