@@ -85,13 +85,13 @@ static bool rule_fill(struct af_frame_rules *r, Dwarf_Frame *frame, struct af_fr
 	if (return_address != AF_FRAME_RIP || dwarf_frame_cfa(frame, &ops, &nr))
 		return false;
 	value_set(r, &rule->cfa, ops, nr);
-	for (uint8_t reg = 0; reg < AF_FRAME_REGISTERS; reg++) {
+	for (int reg = 0; reg < AF_FRAME_REGISTERS; reg++) {
 		if (dwarf_frame_register(frame, reg, memory, &ops, &nr))
 			return false;
 		/* libdw 0.188 has rax for rbx among those that stay by default. */
 		if (reg == AF_FRAME_RAX || (!nr && (!ops || reg == AF_FRAME_RBX)))
 			continue;
-		saved[rule->nr].reg = reg;
+		saved[rule->nr].reg = (uint8_t)reg;
 		value_set(r, &saved[rule->nr++], ops, nr);
 	}
 	rule->saved = af_arena_alloc(&r->memory, rule->nr * sizeof *saved);
