@@ -3,7 +3,6 @@
  * root first. It says neither when nor what it counted. Its first frame is taken for the process,
  * which is what most who write it put there; suffixes of names, `_[k]`, stay and are understood.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +24,7 @@ struct collapsed {
 	int power;             /* its scale is 10^power */
 	struct af_map by_root; /* name → thread */
 	uint32_t others;       /* thread of the roots that are too many, + 1 */
-	uint64_t line, bad, first_bad;
+	struct import_line_count count;
 };
 
 /* Where the number at the end of a line begins, behind a blank; NULL: there is none. */
@@ -118,16 +117,14 @@ static void line_take(void *arg, char *p, size_t len, bool cut)
 {
 	struct collapsed *f = arg;
 
-	f->line++;
+	f->count.line++;
 	if (len && p[len - 1] == '\r')
 		len--;
 	if (!len || (*p == '#' && (len == 1 || p[1] == ' ')))
 		return;
 	if (!cut && line_read(f, p, p + len))
 		return;
-	if (!f->bad++)
-		f->first_bad = f->line;
-	f->draft->unused[AF_DRAFT_LINES_UNUSED]++;
+	import_line_bad(&f->count, f->draft);
 }
 
 void af_import_collapsed(struct af_draft *d, const struct af_import_source *in, uint32_t number,
@@ -144,16 +141,7 @@ void af_import_collapsed(struct af_draft *d, const struct af_import_source *in, 
 	ssize_t rc = import_lines(in, LINE_MAX_BYTES, line_take, &f);
 	af_draft_note(d, "import.weights", "numbers are %s, as %s", f.type.unit,
 	              d->unit ? "--unit says" : "nothing else is said");
-	if (rc < 0) {
-		d->damaged++;
-		snprintf(complaint, size, "line %llu: the file cannot be read further",
-		         (unsigned long long)f.line);
-	} else if (f.bad) {
-		snprintf(complaint, size,
-		         "%llu of %llu lines are no stack with a number, the first: line %llu",
-		         (unsigned long long)f.bad, (unsigned long long)f.line,
-		         (unsigned long long)f.first_bad);
-	}
+	import_lines_complain(&f.count, rc, "are no stack with a number", d, complaint, size);
 	af_map_free(&f.by_root);
 }
 

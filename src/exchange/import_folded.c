@@ -1,6 +1,5 @@
 /* gpuperf's extended folded samples: `timestamp_ns comm pid tid cpu f1;f2;…`. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "exchange/draft.h"
@@ -11,7 +10,7 @@ enum { LINE_MAX_BYTES = 256 << 10, TEXT_MAX = AF_JSON_TEXT_MAX };
 
 struct folded {
 	struct af_draft *draft;
-	uint64_t line, bad, first_bad;
+	struct import_line_count count;
 };
 
 static bool digits_only(const char *p, size_t len)
@@ -146,15 +145,13 @@ static void line_take(void *arg, char *p, size_t len, bool cut)
 {
 	struct folded *f = arg;
 
-	f->line++;
+	f->count.line++;
 	f->draft->unused[AF_DRAFT_TEXTS_UNUSED] += cut;
 	while (len && (p[len - 1] == '\r' || p[len - 1] == ' '))
 		len--;
 	if (!len || line_read(f, p, p + len))
 		return;
-	if (!f->bad++)
-		f->first_bad = f->line;
-	f->draft->unused[AF_DRAFT_LINES_UNUSED]++;
+	import_line_bad(&f->count, f->draft);
 }
 
 void af_import_folded(struct af_draft *d, const struct af_import_source *in, uint32_t number,
@@ -163,13 +160,5 @@ void af_import_folded(struct af_draft *d, const struct af_import_source *in, uin
 	struct folded f = {.draft = d};
 	ssize_t rc = import_lines(in, LINE_MAX_BYTES, line_take, &f);
 
-	if (rc < 0) {
-		d->damaged++;
-		snprintf(complaint, size, "line %llu: the file cannot be read further",
-		         (unsigned long long)f.line);
-	} else if (f.bad) {
-		snprintf(complaint, size, "%llu of %llu lines are no samples, the first: line %llu",
-		         (unsigned long long)f.bad, (unsigned long long)f.line,
-		         (unsigned long long)f.first_bad);
-	}
+	import_lines_complain(&f.count, rc, "are no samples", d, complaint, size);
 }

@@ -46,7 +46,7 @@ static const char *const reasons[REASONS] = {"active", "control", "pipestall",  
 struct import_iaprof {
 	struct iaprof_profile profile;
 	uint32_t reasons[REASONS];
-	uint64_t line, bad, first_bad;
+	struct import_line_count count;
 	char *fields[FIELDS_MAX];
 	unsigned nr;
 };
@@ -315,15 +315,13 @@ static void line_take(void *arg, char *p, size_t len, bool cut)
 {
 	struct import_iaprof *in = arg;
 
-	in->line++;
+	in->count.line++;
 	in->profile.draft->unused[AF_DRAFT_TEXTS_UNUSED] += cut;
 	if (len && p[len - 1] == '\r')
 		p[--len] = 0;
 	if (!len || line_read(in, p))
 		return;
-	if (!in->bad++)
-		in->first_bad = in->line;
-	in->profile.draft->unused[AF_DRAFT_LINES_UNUSED]++;
+	import_line_bad(&in->count, in->profile.draft);
 }
 
 void af_import_iaprof(struct af_draft *d, const struct af_import_source *source, uint32_t number,
@@ -339,14 +337,5 @@ void af_import_iaprof(struct af_draft *d, const struct af_import_source *source,
 	iaprof_profile_close(&in.profile);
 	af_draft_note(d, "import.stacks",
 	              "of each kernel's last launch, as iaprof keeps no others");
-	if (rc < 0) {
-		d->damaged++;
-		snprintf(complaint, size, "line %llu: the file cannot be read further",
-		         (unsigned long long)in.line);
-	} else if (in.bad) {
-		snprintf(complaint, size,
-		         "%llu of %llu lines are none of iaprof's, the first: line %llu",
-		         (unsigned long long)in.bad, (unsigned long long)in.line,
-		         (unsigned long long)in.first_bad);
-	}
+	import_lines_complain(&in.count, rc, "are none of iaprof's", d, complaint, size);
 }

@@ -1,9 +1,12 @@
 #include "exchange/import_lines.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "exchange/draft.h"
 #include "exchange/import.h"
 
 ssize_t import_lines(const struct af_import_source *in, size_t most,
@@ -39,4 +42,25 @@ ssize_t import_lines(const struct af_import_source *in, size_t most,
 		take(arg, buffer, len, false);
 	free(buffer);
 	return n;
+}
+
+void import_line_bad(struct import_line_count *count, struct af_draft *d)
+{
+	if (!count->bad++)
+		count->first_bad = count->line;
+	d->unused[AF_DRAFT_LINES_UNUSED]++;
+}
+
+void import_lines_complain(const struct import_line_count *count, ssize_t rc, const char *are,
+                           struct af_draft *d, char *complaint, size_t size)
+{
+	if (rc < 0) {
+		d->damaged++;
+		snprintf(complaint, size, "line %" PRIu64 ": the file cannot be read further",
+		         count->line);
+	} else if (count->bad) {
+		snprintf(complaint, size,
+		         "%" PRIu64 " of %" PRIu64 " lines %s, the first: line %" PRIu64,
+		         count->bad, count->line, are, count->first_bad);
+	}
 }

@@ -4,8 +4,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+struct af_draft;
 struct af_import_source;
 
 /*
@@ -15,5 +17,19 @@ struct af_import_source;
  */
 ssize_t import_lines(const struct af_import_source *in, size_t most,
                      void (*take)(void *arg, char *line, size_t len, bool cut), void *arg);
+
+/* As who takes the lines counts them: the one it is at, and those that it had no use for. */
+struct import_line_count {
+	uint64_t line, bad, first_bad;
+};
+
+void import_line_bad(struct import_line_count *count, struct af_draft *d);
+
+/*
+ * What is to be said after import_lines() gave @rc: that the rest cannot be read, or how many lines
+ * "are no stacks", as @are has it; else @complaint stays as it is.
+ */
+void import_lines_complain(const struct import_line_count *count, ssize_t rc, const char *are,
+                           struct af_draft *d, char *complaint, size_t size);
 
 #endif

@@ -1,6 +1,5 @@
 /* perf script's text to a draft: frames have names only, and processes go by their comm. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,16 +131,8 @@ void af_import_perf_text(struct af_draft *d, const struct af_import_source *in, 
 	perf_text_end(&t.text);
 	if (t.text.samples || t.text.others)
 		event_say(&t);
-	if (rc < 0) {
-		d->damaged++;
-		snprintf(complaint, size, "line %" PRIu64 ": the file cannot be read further",
-		         t.text.line);
-	} else if (t.text.bad) {
-		snprintf(complaint, size,
-		         "%" PRIu64 " of %" PRIu64 " lines are not perf script's, the first: line "
-		         "%" PRIu64,
-		         t.text.bad, t.text.line, t.text.first_bad);
-	}
+	const struct import_line_count count = {t.text.line, t.text.bad, t.text.first_bad};
+	import_lines_complain(&count, rc, "are not perf script's", d, complaint, size);
 	perf_text_close(&t.text);
 	af_map_free(&t.stacks);
 	af_buf_free(&t.name);
