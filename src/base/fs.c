@@ -45,6 +45,24 @@ int af_create_private(int dirfd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Of an open directory; @fd is closed where it fails. */
+static DIR *list_of(int fd)
+{
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!d && fd >= 0) {
+		int failed = errno;
+		close(fd);
+		errno = failed;
+	}
+	return d;
+}
+
+DIR *af_dir_list(int dirfd)
+{
+	return list_of(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
 static int remove_at(int dirfd, const char *name)
 {
 	if (!unlinkat(dirfd, name, 0))
@@ -53,13 +71,9 @@ static int remove_at(int dirfd, const char *name)
 		return -errno;
 
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
+	DIR *d = list_of(fd);
+	if (!d)
 		return -errno;
-	DIR *d = fdopendir(fd);
-	if (!d) {
-		close(fd);
-		return -ENOMEM;
-	}
 
 	int rc = 0;
 	for (struct dirent *e; (e = readdir(d));) {

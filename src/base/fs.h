@@ -2,6 +2,7 @@
 #ifndef AF_BASE_FS_H
 #define AF_BASE_FS_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,6 +55,12 @@ int af_write_all(int fd, const void *data, size_t len);
  * by a fresh inode. Returns the descriptor or -errno.
  */
 int af_create_private(int dirfd, const char *name);
+
+/*
+ * The names in the directory @dirfd, from the first one, wherever it was read to: for closedir().
+ * NULL and errno where it cannot be listed.
+ */
+DIR *af_dir_list(int dirfd);
 
 /* rm -r of a directory tree this program made; never follows links. 0 or -errno. */
 int af_remove_tree(const char *path);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/fs.h"
 #include "base/map.h"
 #include "base/scope.h"
 #include "trace/event.h"
@@ -101,15 +102,11 @@ static uint64_t name_hash(const char *name)
 
 void af_drain_look(struct af_drain *d)
 {
-	int fd = openat(d->shm_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = af_dir_list(d->shm_fd);
 	struct af_map known = {0};
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	if (!dir)
 		return;
-	}
 	for (uint32_t i = 0; i < d->nr; i++)
 		af_map_at(&known, name_hash(d->rings[i].name), NULL);
 	for (struct dirent *e; (e = readdir(dir));)

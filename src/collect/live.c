@@ -146,14 +146,10 @@ void af_live_look(struct af_recording *r)
 
 void af_live_clear(int dir_fd)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = af_dir_list(dir_fd);
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	if (!dir)
 		return;
-	}
 	for (struct dirent *e; (e = readdir(dir));)
 		if (!strncmp(e->d_name, AF_LIVE_PREFIX, strlen(AF_LIVE_PREFIX)))
 			live_remove(dir_fd, e->d_name);

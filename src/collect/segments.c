@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -356,14 +355,10 @@ static void segment_load(struct af_segments *s, const char *file)
 
 void af_segments_load(struct af_segments *s)
 {
-	int fd = openat(s->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = af_dir_list(s->dir_fd);
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	if (!dir)
 		return;
-	}
 	for (struct dirent *e; (e = readdir(dir));)
 		if (e->d_name[0] == 's' && isdigit((unsigned char)e->d_name[1]))
 			segment_load(s, e->d_name);

@@ -88,15 +88,11 @@ static int copy_rest(const struct copying *c, const struct af_drain_rest *rest)
 static int each_name(int dir_fd, int (*each)(const struct copying *, const char *),
                      const struct copying *c)
 {
-	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = af_dir_list(dir_fd);
+	int rc = 0;
 
-	if (!dir) {
-		rc = -errno;
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
+	if (!dir)
+		return -errno;
 	for (struct dirent *e; !rc && (e = readdir(dir));)
 		if (e->d_name[0] != '.')
 			rc = each(c, e->d_name);

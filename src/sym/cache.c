@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/fs.h"
 #include "base/scope.h"
 #include "base/strtab.h"
 
@@ -120,12 +121,10 @@ static void cache_prune(int dirfd)
 	uint64_t total = 0;
 	struct dirent *d;
 	struct stat st;
-	int copy = dup(dirfd);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	DIR *dir = af_dir_list(dirfd);
 
 	if (!dir)
 		return;
-	rewinddir(dir);
 	while (nr < CACHE_FILES && (d = readdir(dir))) {
 		if (*d->d_name == '.')
 			cache_prune_draft(dirfd, d->d_name);

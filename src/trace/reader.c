@@ -38,15 +38,10 @@ static int names_order(const void *a, const void *b)
 
 static int names_list(struct names *n, int dirfd, const char *dir, struct af_err *err)
 {
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	DIR *d = af_dir_list(dirfd);
 
-	if (!d) {
-		int rc = -errno;
-		if (fd >= 0)
-			close(fd);
-		return af_fail(err, rc, "cannot list %s", dir);
-	}
+	if (!d)
+		return af_fail(err, -errno, "cannot list %s", dir);
 	for (struct dirent *e; (e = readdir(d));) {
 		if (e->d_name[0] == '.' || !strcmp(e->d_name, AF_METADATA_FILE))
 			continue;
