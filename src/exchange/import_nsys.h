@@ -60,6 +60,8 @@ void nsys_cuda(struct import_nsys *in);
 void nsys_graphs(struct import_nsys *in);
 /* The node of a graph with that id in the process of @space, as af_draft_work has it. */
 uint32_t nsys_graph_node(struct import_nsys *in, uint32_t space, int64_t id);
+/* The id that stands for the graph in @column as a whole, 0: none. */
+int64_t nsys_graph_whole(const struct sqlite_rows *rows, int column);
 /* Ranges and marks that the program named. */
 void nsys_nvtx(struct import_nsys *in);
 /* Samples of threads, with their stacks. */

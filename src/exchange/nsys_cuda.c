@@ -215,7 +215,7 @@ static void take_graph(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	struct af_draft_shape shape = {.op = AF_OP_GRAPH};
 
-	work_add(in, rows, &shape, (int64_t)number_of(rows, WORK_OWN) << 32);
+	work_add(in, rows, &shape, nsys_graph_whole(rows, WORK_OWN));
 }
 
 enum { MEMORY_PID = 1, MEMORY_DEVICE, MEMORY_ADDRESS, MEMORY_BYTES, MEMORY_KIND, MEMORY_DOES };

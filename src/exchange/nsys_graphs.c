@@ -26,6 +26,13 @@ uint32_t nsys_graph_node(struct import_nsys *in, uint32_t space, int64_t id)
 	return (uint32_t)*slot;
 }
 
+int64_t nsys_graph_whole(const struct sqlite_rows *rows, int column)
+{
+	int64_t graph = sqlite_int(rows, column, 0);
+
+	return graph > 0 && graph <= INT32_MAX ? graph << GRAPH_SHIFT : 0;
+}
+
 /* Each time that a node is told of is a definition of its own: the clone's, then whose it is. */
 static void take_node(struct import_nsys *in, const struct sqlite_rows *rows)
 {
@@ -34,8 +41,8 @@ static void take_node(struct import_nsys *in, const struct sqlite_rows *rows)
 	uint32_t space = nsys_space(in, thread);
 
 	/* Of a graph that was timed as a whole its first node stands for it. */
-	if (!id && sqlite_int(rows, GRAPH_WHOLE, 0) <= UINT32_MAX)
-		id = sqlite_int(rows, GRAPH_WHOLE, 0) << GRAPH_SHIFT;
+	if (!id)
+		id = nsys_graph_whole(rows, GRAPH_WHOLE);
 	uint32_t node = nsys_graph_node(in, space, id);
 	uint32_t original = nsys_graph_node(in, space, sqlite_int(rows, GRAPH_ORIGINAL, 0));
 	if (!node || !sqlite_has(rows, GRAPH_THREAD) || !nsys_time(in, rows, &s.start_ns))

@@ -2,6 +2,9 @@
  * Nsight Systems' export: when threads were off the CPUs, and the calls of the C library and its
  * like that they mostly were in, of which the longer ones have stacks.
  */
+#include <stdlib.h>
+
+#include "base/arena.h"
 #include "exchange/import_nsys.h"
 
 enum { CALL_NAME = 2, CALL_THREAD, CALL_CHAIN, CALL_NESTING };
@@ -85,9 +88,9 @@ static void take_switch(struct import_nsys *in, const struct sqlite_rows *rows)
 
 void nsys_waits(struct import_nsys *in)
 {
-	struct nsys_waits waits = {0};
+	struct nsys_waits *waits = af_xcalloc(1, sizeof *waits);
 
-	in->waits = &waits;
+	in->waits = waits;
 	nsys_table(in, "OSRT_CALLCHAINS", NSYS_CHAIN_ORDER, nsys_chain_columns, take_chain);
 	nsys_table(in, "OSRT_API", NULL,
 	           (const char *const[]){"start", "end", "nameId", "globalTid", "callchainId",
@@ -97,7 +100,8 @@ void nsys_waits(struct import_nsys *in)
 	           (const char *const[]){"start", "globalTid", "isSchedIn", "threadState", NULL},
 	           take_switch);
 	in->waits = NULL;
-	af_map_free(&waits.chains);
-	af_map_free(&waits.off_ns);
-	af_map_free(&waits.states);
+	af_map_free(&waits->chains);
+	af_map_free(&waits->off_ns);
+	af_map_free(&waits->states);
+	free(waits);
 }
