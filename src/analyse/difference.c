@@ -9,6 +9,8 @@
 
 enum { SIGMAS = 3, PERIOD_STACKS = 8, PERIOD_LEAST = 1000 };
 
+#define QUANTA 0x1p50 /* of all variances: a page has numbers up to 2^53 */
+
 /* names */
 
 /* "0x7f12" → "0x..."; ":12)" and ":12" at the end → ")" and "". */
@@ -72,13 +74,16 @@ struct side {
 };
 
 /*
- * Of n samples of weight w/n each, the sum w has the variance w²/n.
+ * Of n samples of weight w/n each, the sum w has the variance w²/n; of events of all lengths, how
+ * many there are being chance, the sum of the squares.
  */
 static double side_variance(const struct side *s, uint32_t node)
 {
 	const struct af_difference_side *of = s->of;
 	double w = (double)of->tree->self[of->weight][node] * (double)s->times;
 
+	if (of->events && node < of->tree->nr_squares)
+		return of->tree->squares[node] * (double)s->times * (double)s->times;
 	if (of->samples < 0 || (of->measured >= 0 && of->tree->self[of->measured][node]))
 		return 0;
 	if ((uint32_t)of->samples == of->weight)
@@ -130,17 +135,31 @@ static void side_add(struct af_difference *d, struct side *s, uint32_t column, b
 	free(nodes);
 }
 
-/* Variances as whole numbers: of such a unit that they are about the weights themselves. */
-static double side_scatter(struct af_difference *d, struct side *s, uint32_t column)
+/*
+ * The unit of variances as whole numbers. Of samples they then are about the weights themselves; of
+ * events, of which one may be a million times as long as another, the least is some units, too.
+ */
+static double side_quantum(const struct side *s, const uint64_t *weights)
 {
-	const uint64_t *weights = d->tree.self[column];
-	double variance = 0, sampled = 0;
+	double variance = 0, sampled = 0, least = 0;
 
 	for (uint32_t i = 0; i < s->nr; i++) {
+		if (!(s->variance[i] > 0))
+			continue;
 		variance += s->variance[i];
-		sampled += s->variance[i] > 0 ? (double)weights[i] : 0;
+		sampled += (double)weights[i];
+		least = least > 0 && least < s->variance[i] ? least : s->variance[i];
 	}
-	double quantum = sampled > 0 ? variance / sampled : 0;
+	if (!(sampled > 0))
+		return 0;
+	double fine = least / 16 > variance / QUANTA ? least / 16 : variance / QUANTA;
+	return s->of->events && fine < variance / sampled ? fine : variance / sampled;
+}
+
+static double side_scatter(struct af_difference *d, struct side *s, uint32_t column)
+{
+	double quantum = side_quantum(s, d->tree.self[column]);
+
 	for (uint32_t i = 0; quantum > 0 && i < s->nr; i++) {
 		double part = s->variance[i] / quantum + 0.5;
 		af_tree_add(&d->tree, i, AF_DIFFERENCE_SCATTER + column,
@@ -196,6 +215,7 @@ void af_difference_open(struct af_difference *d, const struct af_difference_side
 		side_add(d, &sides[i], i, strip);
 	for (uint32_t i = 0; i < 2; i++)
 		d->look.quantum[i] = side_scatter(d, &sides[i], i);
+	d->look.events = after->events;
 	af_tree_finish(&d->tree);
 	uint64_t all[2] = {d->tree.total[0][0], d->tree.total[1][0]};
 	d->look.scales[AF_NORMALIZE_NONE] = 1;

@@ -6,9 +6,11 @@
  *
  * What was sampled scatters: of n samples the next run has n ± √n. A change is certain when it is
  * larger than three standard deviations of both sides together, its `noise`. Chance alone makes one
- * of 370 changes look certain. What was measured, as a device's work is, does not scatter by
- * sampling and has no noise here: two runs of the same differ all the same, by clocks and caches,
- * which one recording of each cannot tell.
+ * of 370 changes look certain. Of events that were measured and happen now and then, as waits and
+ * the gaps of a device, there are more or fewer by chance: n of them ± √n, and the sum of their
+ * lengths ± the root of the sum of their squares (a compound Poisson process). Work of a device is
+ * what the program asked for and was measured, so it has no noise here: two runs of the same differ
+ * all the same, by clocks and caches, which one recording of each cannot tell.
  *
  * The weights of both sides stay as they were, to the unit. Where sides are compared by a share or
  * by a step, before counts `scale` times in all that is said of changes.
@@ -51,6 +53,7 @@ struct af_difference_look {
 	enum af_normalize normalize;     /* which of them counts */
 	bool by_self;                    /* colours by a function's own, not with what it called */
 	bool waiting;                    /* the weight is time off the CPU: see blocked.h */
+	bool events;                     /* what scatters is how many events there were */
 };
 
 /* One side. */
@@ -59,6 +62,7 @@ struct af_difference_side {
 	uint32_t weight;
 	int samples;  /* the column that counts samples, @weight itself of counts; -1: measured */
 	int measured; /* a column that has something only where the weight was measured; or -1 */
+	bool events;  /* the weight adds up events whose squares the tree has; samples: -1 */
 	uint64_t period; /* of counts: what a sample counts, 0: to be guessed */
 };
 

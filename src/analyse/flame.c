@@ -24,6 +24,7 @@ struct flame_sum {
 	uint32_t place, what;
 	uint32_t doing; /* of w->doings, where ranges are frames */
 	uint64_t value[AF_WEIGHTS];
+	double square; /* sum of those of waits */
 };
 
 struct flame {
@@ -50,7 +51,8 @@ static uint32_t flame_aspect(struct flame *f, uint32_t what, uint32_t doing)
 	return (uint32_t)*slot;
 }
 
-static uint64_t *flame_at(struct flame *f, const struct af_place *at, uint32_t what, uint32_t doing)
+static struct flame_sum *flame_at(struct flame *f, const struct af_place *at, uint32_t what,
+                                  uint32_t doing)
 {
 	uint32_t place = af_places_number(&f->places, at);
 	uint32_t aspect = flame_aspect(f, what, doing);
@@ -62,7 +64,7 @@ static uint64_t *flame_at(struct flame *f, const struct af_place *at, uint32_t w
 		f->sums[f->nr] = (struct flame_sum){.place = place, .what = what, .doing = doing};
 		*slot = f->nr++;
 	}
-	return f->sums[*slot].value;
+	return &f->sums[*slot];
 }
 
 /* What the thread is inside of; work goes back to another operation, a thread does not. */
@@ -74,7 +76,8 @@ static uint32_t flame_doing(const struct af_world *w, uint32_t process, uint32_t
 static void flame_sample(void *self, const struct af_world *w, const struct af_sample *s)
 {
 	uint64_t *value = flame_at(self, &s->at, s->on_device ? FLAME_DEVICE : 0,
-	                           flame_doing(w, s->at.process, s->tid));
+	                           flame_doing(w, s->at.process, s->tid))
+	                      ->value;
 
 	value[AF_WEIGHT_TIME] += s->weight_ns;
 	value[AF_WEIGHT_SAMPLES] += !s->aside;
@@ -87,13 +90,23 @@ static void flame_summed(struct flame *f, const struct af_world *w, const struct
 	if (ev->kind != AF_KIND_SUMMED || !af_event_decode(ev, &s, sizeof s, NULL))
 		return;
 	struct af_place at = af_place_of(w, ev, s.callpath, s.kstack);
-	uint64_t *value = flame_at(f, &at, 0, 0);
+	uint64_t *value = flame_at(f, &at, 0, 0)->value;
 	const uint64_t sums[AF_WEIGHTS] = {s.busy_ns, s.samples, s.count, s.bytes, s.off_cpu_ns};
 
 	for (uint32_t i = 0; i < AF_WEIGHTS; i++)
 		if (__builtin_add_overflow(value[i], sums[i], &value[i]))
 			value[i] = UINT64_MAX;
 	f->summed = true;
+}
+
+static void flame_wait(struct flame *f, const struct af_wait *wait, uint32_t state, uint32_t doing,
+                       uint64_t ns)
+{
+	if (!ns)
+		return;
+	struct flame_sum *sum = flame_at(f, &wait->at, FLAME_STATE + state, doing);
+	sum->value[AF_WEIGHT_OFF_CPU] += ns;
+	sum->square += (double)ns * (double)ns;
 }
 
 /* Of a wait: blocked, then waiting for its turn: both end in a frame of their own. */
@@ -109,12 +122,8 @@ static void flame_event(void *self, const struct af_world *w, const struct af_ev
 	if (!af_wait_read(w, ev, &wait))
 		return;
 	uint32_t doing = flame_doing(w, wait.at.process, wait.tid);
-	if (wait.blocked_ns)
-		flame_at(self, &wait.at, FLAME_STATE + wait.state, doing)[AF_WEIGHT_OFF_CPU] +=
-		    wait.blocked_ns;
-	if (wait.queued_ns)
-		flame_at(self, &wait.at, FLAME_STATE + AF_STATE_RUNNABLE,
-		         doing)[AF_WEIGHT_OFF_CPU] += wait.queued_ns;
+	flame_wait(f, &wait, wait.state, doing, wait.blocked_ns);
+	flame_wait(f, &wait, AF_STATE_RUNNABLE, doing, wait.queued_ns);
 }
 
 static void flame_take_work(void *self, const struct af_world *w, const struct af_work *work)
@@ -150,6 +159,8 @@ static void flame_add(struct af_tree *t, const struct af_world *w, const struct 
 	for (uint32_t i = 0; i < AF_WEIGHTS; i++)
 		if (!flame_elsewhere(s, i, with_work))
 			af_tree_add(t, node, i, s->value[i]);
+	if (s->square > 0)
+		af_tree_vary(t, node, s->square);
 }
 
 /* Which weights @s has something of, as bits. */

@@ -62,6 +62,7 @@ struct idle_story {
 	bool drained;          /* the thread was waiting for the device when it ran out of work */
 	uint64_t left_ns;      /* that neither calls nor waits explain */
 	uint64_t sampled_ns;   /* that samples would explain; may be more */
+	double square;         /* sum of those of what is left in each gap, and of the samples */
 };
 
 /* Time of one story with one explanation. */
@@ -71,6 +72,7 @@ struct idle_sum {
 	uint32_t place; /* number of the places */
 	uint32_t what;  /* CALL, ON_WAY, QUEUED: function of the world; WAIT: state */
 	uint64_t ns;
+	double square; /* sum of those of its pieces */
 };
 
 struct idle_cause {

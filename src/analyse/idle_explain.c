@@ -14,6 +14,7 @@ struct explained {
 	struct idle *i;
 	uint32_t story;
 	uint64_t left_ns, sampled_ns; /* as in the story, of this gap alone */
+	double square;
 	struct idle_cause causes[CAUSES_MAX];
 	uint32_t nr;
 	uint64_t rest_ns[IDLE_RESTS]; /* of causes that found no place among these */
@@ -45,6 +46,7 @@ static void sum_add(struct idle *i, const struct idle_sum *s)
 		*slot = i->nr_sums++;
 	} else {
 		i->sums[*slot].ns += s->ns;
+		i->sums[*slot].square += s->square;
 	}
 }
 
@@ -69,7 +71,7 @@ static void rest_add(uint64_t rest_ns[IDLE_RESTS], const struct idle_cause *c)
 static void explained_add(struct explained *e, enum idle_kind kind, uint32_t place, uint32_t what,
                           uint64_t ns)
 {
-	struct idle_sum sum = {e->story, kind, place, what, ns};
+	struct idle_sum sum = {e->story, kind, place, what, ns, (double)ns * (double)ns};
 	uint32_t n = 0;
 
 	if (!ns)
@@ -125,6 +127,7 @@ static void explained_thread(struct explained *e, const struct idle_thread *t, u
 			continue;
 		explained_add(e, IDLE_KIND_TICK, tick->place, 0, tick->weight_ns);
 		e->sampled_ns += tick->weight_ns;
+		e->square += (double)tick->weight_ns * (double)tick->weight_ns;
 	}
 }
 
@@ -304,6 +307,7 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 	e.i = i;
 	e.story = story_of(i, &story);
 	e.left_ns = e.sampled_ns = e.nr = 0;
+	e.square = 0;
 	memset(e.rest_ns, 0, sizeof e.rest_ns);
 	if (known)
 		explained_known(&e, &story, from_ns, to_ns, ends);
@@ -311,6 +315,7 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 		explained_add(&e, IDLE_KIND_NO_CALL, 0, 0, to_ns - from_ns);
 	i->stories[e.story].left_ns += e.left_ns;
 	i->stories[e.story].sampled_ns += e.sampled_ns;
+	i->stories[e.story].square += e.square + (double)e.left_ns * (double)e.left_ns;
 	if (ends && phase == IDLE_BETWEEN)
 		gap_put(&e, &story, from_ns, to_ns, ends);
 }

@@ -79,7 +79,10 @@ static void tree_sum(struct moved *m, struct idle_names *n, const uint32_t *root
 	enum idle_reason reason = idle_reason(n, sum->kind, sum->place, sum->what);
 	uint32_t node =
 	    af_frames_under(m->to, roots[sum->story], idle_reason_frame(reason), AF_FRAME_MARK);
-	af_tree_add(m->to, moved_node(m, node, stack), AF_WEIGHT_TIME, ns);
+	double scale = (double)ns / (double)sum->ns; /* of samples that are too many */
+	node = moved_node(m, node, stack);
+	af_tree_add(m->to, node, AF_WEIGHT_TIME, ns);
+	af_tree_vary(m->to, node, sum->square * scale * scale);
 }
 
 static void tree_unseen(struct moved *m, struct idle_names *n, const uint32_t *roots,
@@ -93,6 +96,7 @@ static void tree_unseen(struct moved *m, struct idle_names *n, const uint32_t *r
 	    af_frames_under(m->to, roots[story], idle_reason_frame(IDLE_UNSEEN), AF_FRAME_MARK);
 	node = moved_node(m, node, af_frames_process(n->scratch, n->w, s->process));
 	af_tree_add(m->to, node, AF_WEIGHT_TIME, s->left_ns - s->sampled_ns);
+	af_tree_vary(m->to, node, s->square);
 }
 
 void idle_tree(struct idle_names *n, struct af_results *out)

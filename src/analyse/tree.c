@@ -58,6 +58,7 @@ void af_tree_close(struct af_tree *t)
 		free(t->total[w]);
 	}
 	free(t->nodes);
+	free(t->squares);
 	*t = (struct af_tree){0};
 }
 
@@ -158,6 +159,17 @@ const char *af_tree_text(const struct af_tree *t, uint32_t name, size_t *len)
 enum af_frame af_tree_frame(const struct af_tree *t, uint32_t name)
 {
 	return t->private_->names[name].frame;
+}
+
+void af_tree_vary(struct af_tree *t, uint32_t node, double square)
+{
+	if (node >= t->nr_squares) {
+		t->squares = af_xrealloc(t->squares, t->cap * sizeof *t->squares);
+		memset(t->squares + t->nr_squares, 0,
+		       (t->cap - t->nr_squares) * sizeof *t->squares);
+		t->nr_squares = t->cap;
+	}
+	t->squares[node] += square;
 }
 
 uint64_t af_tree_divisor(const struct af_tree *t, uint32_t weight)

@@ -60,6 +60,10 @@ struct af_tree {
 	uint64_t *self[AF_TREE_WEIGHTS]; /* by node */
 	uint64_t
 	    *total[AF_TREE_WEIGHTS]; /* by node, NULL before finish; root's is the sum of all */
+	/* Of a weight that adds up events, the squares of these: af_tree_vary(); of the first
+	 * nodes. */
+	double *squares;
+	uint32_t nr_squares;
 	uint32_t nr_names;
 	bool saturated; /* a weight or a total met 2^64 - 1 and stays there */
 	/*
@@ -146,6 +150,13 @@ static inline void af_tree_add(struct af_tree *t, uint32_t node, uint32_t weight
 		t->saturated = true;
 	}
 }
+
+/*
+ * Tell the sum of the squares of events that a node's self weight adds up: of how many there are by
+ * chance, that is the variance of the weight. Only one weight of a tree has it, as who makes it
+ * says.
+ */
+void af_tree_vary(struct af_tree *t, uint32_t node, double square);
 
 /*
  * Totals and child order; idempotent; more may be added afterwards and finish called again.

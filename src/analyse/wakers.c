@@ -18,6 +18,7 @@
 struct wakers_sum {
 	uint32_t sleeper, state, waker; /* places; the waker's may be WAKER_UNKNOWN */
 	uint64_t blocked_ns, count;
+	double square; /* sum of those of waits */
 };
 
 struct wakers {
@@ -81,6 +82,7 @@ static void wakers_event(void *self, const struct af_world *w, const struct af_e
 		k->any = true;
 	struct wakers_sum *sum = wakers_sum(k, &wait, cause.what);
 	sum->blocked_ns += wait.blocked_ns;
+	sum->square += (double)wait.blocked_ns * (double)wait.blocked_ns;
 	sum->count += !wait.blocked_aside;
 }
 
@@ -149,6 +151,7 @@ static void wakers_finish(void *self, const struct af_world *w, struct af_result
 			node = maker_turned(&m, node, s->waker);
 		af_tree_add(t, node, AF_WAKERS_OFF_CPU, s->blocked_ns);
 		af_tree_add(t, node, AF_WAKERS_COUNT, s->count);
+		af_tree_vary(t, node, s->square);
 	}
 	af_tree_close(&m.scratch);
 	af_map_free(&m.names);

@@ -53,9 +53,13 @@ const char *af_diff_normalized(const struct af_diff *d, struct af_facts *f)
 
 const char *af_diff_noise(const struct af_difference *v)
 {
-	return v->look.quantum[0] > 0 || v->look.quantum[1] > 0
-	           ? "changes within three standard deviations of sampling are noise, and grey"
-	           : "no noise of sampling is known, every change is shown";
+	bool some = v->look.quantum[0] > 0 || v->look.quantum[1] > 0;
+
+	return some && v->look.events
+	           ? "changes within three standard deviations of how many waits or gaps there "
+	             "are by chance are noise, and grey"
+	       : some ? "changes within three standard deviations of sampling are noise, and grey"
+	              : "no noise of sampling is known, every change is shown";
 }
 
 static void verdict_row(struct af_facts *f, struct af_table *t, const char *what, const char *is)

@@ -43,7 +43,7 @@ static int stacks_read(struct af_diff_side *s, int fd, bool two, struct af_err *
 	char who[512];
 
 	snprintf(who, sizeof who, "diff: %s", s->name);
-	return af_stacks_read(&s->stacks, fd, s->name, two, who, err);
+	return af_stacks_read(&s->stacks, fd, s->name, &how, err);
 }
 
 int af_diff_side_open(struct af_diff_side *s, const char *name, bool two,
@@ -91,5 +91,10 @@ int af_diff_side_of(const struct af_diff_side *s, int view, const char *weight,
 		of->samples = AF_WEIGHT_SAMPLES;
 		of->measured = w == AF_WEIGHT_TIME ? AF_WEIGHT_COUNT : -1;
 	}
+	/* Of waits and gaps there are more or fewer by chance. */
+	if (view == AF_VIEW_WAKERS && w == AF_WAKERS_COUNT)
+		of->samples = AF_WAKERS_COUNT;
+	of->events = view == AF_VIEW_IDLE || w == (view == AF_VIEW_WAKERS ? (int)AF_WAKERS_OFF_CPU
+	                                                                  : (int)AF_WEIGHT_OFF_CPU);
 	return 0;
 }

@@ -283,6 +283,89 @@ static void time_scatters_by_samples_unless_it_was_measured(void **state)
 	af_tree_close(&t);
 }
 
+/* An event of a length under a function. */
+static void put_event(struct af_tree *t, const char *name, uint64_t ns)
+{
+	uint32_t root = af_tree_child(t, 0, af_tree_name(t, "app", 3, AF_FRAME_PROCESS, 0));
+	uint32_t node =
+	    af_tree_child(t, root, af_tree_name(t, name, strlen(name), AF_FRAME_NATIVE, 0));
+
+	af_tree_add(t, node, 0, ns);
+	af_tree_vary(t, node, (double)ns * (double)ns);
+}
+
+static void events_scatter_by_their_squares(void **state)
+{
+	struct af_tree t;
+	struct af_difference d;
+
+	(void)state;
+	af_tree_open(&t, timed, 1);
+	put_event(&t, "long", 9000000000);
+	for (int i = 0; i < 100; i++)
+		put_event(&t, "short", 1000);
+	af_tree_finish(&t);
+	const struct af_difference_side x = {
+	    .tree = &t, .samples = -1, .measured = -1, .events = true};
+	af_difference_open(&d, &x, &x, false);
+	assert_true(d.look.events);
+	struct af_change c = change_at(&d, "app;long", true);
+	assert_true(fabs(c.noise / (3 * sqrt(2.0) * 9e9) - 1) < 1e-3);
+	/* The least of them is more than none, however long the longest is. */
+	c = change_at(&d, "app;short", true);
+	assert_true(c.noise > 3 * sqrt(2.0 * 100) * 1000 * 0.9);
+	c = change_at(&d, "app", false);
+	assert_true(fabs(c.noise / (3 * sqrt(2.0) * 9e9) - 1) < 1e-3);
+	assert_false(c.certain);
+	af_difference_close(&d);
+	af_tree_close(&t);
+}
+
+static double dice(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005 + 1442695040888963407;
+	return ((double)(*seed >> 33) + 0.5) / 0x1p31;
+}
+
+enum { FUNCTIONS = 3000, WAITS = 50 };
+
+/* As long as waits come by chance, of lengths that are chance, too. */
+static void run_of_waits(struct af_tree *t, uint64_t seed)
+{
+	char name[16];
+
+	af_tree_open(t, timed, 1);
+	for (int i = 0; i < FUNCTIONS; i++) {
+		snprintf(name, sizeof name, "f%d", i);
+		for (double at = -log(dice(&seed)); at < WAITS; at += -log(dice(&seed)))
+			put_event(t, name, (uint64_t)(-log(dice(&seed)) * 1e6) + 1);
+	}
+	af_tree_finish(t);
+}
+
+static void chance_alone_seldom_looks_certain(void **state)
+{
+	struct af_tree a, b;
+	struct af_difference d;
+	uint32_t nr = 0;
+
+	(void)state;
+	run_of_waits(&a, 1);
+	run_of_waits(&b, 2);
+	const struct af_difference_side x = {
+	    .tree = &a, .samples = -1, .measured = -1, .events = 1};
+	const struct af_difference_side y = {
+	    .tree = &b, .samples = -1, .measured = -1, .events = 1};
+	af_difference_open(&d, &x, &y, false);
+	for (uint32_t i = 2; i < d.tree.nr; i++)
+		nr += af_difference_node(&d.look, &d.tree, i, true).certain;
+	/* 8 of 3000, of a normal distribution. */
+	assert_true(nr >= 1 && nr <= 24);
+	af_difference_close(&d);
+	af_tree_close(&a);
+	af_tree_close(&b);
+}
+
 static void periods_are_no_samples(void **state)
 {
 	struct af_buf text = {0};
@@ -459,6 +542,8 @@ int main(void)
 	    cmocka_unit_test(counts_scatter_by_their_root),
 	    cmocka_unit_test(scales_make_sides_comparable),
 	    cmocka_unit_test(time_scatters_by_samples_unless_it_was_measured),
+	    cmocka_unit_test(events_scatter_by_their_squares),
+	    cmocka_unit_test(chance_alone_seldom_looks_certain),
 	    cmocka_unit_test(periods_are_no_samples),
 	    cmocka_unit_test(fractions_meet_whole_numbers),
 	    cmocka_unit_test(one_program_is_one_whatever_it_is_called),
