@@ -34,6 +34,7 @@ struct af_process {
 	const char *name;          /* what it goes by: see process_name() in world_who.c; or "" */
 	const char *rank;          /* " rank 3", for behind its name and pid; or "" */
 	struct af_note *notes;     /* cgroup, container, …; the latest first */
+	uint32_t before;           /* the ordinal that had its pid before it, 0: none */
 	uint64_t start_ns, end_ns; /* 0: the trace does not say */
 	bool has_usage;
 	uint32_t usage_source; /* enum af_usage_source: the best seen */
@@ -195,7 +196,7 @@ struct af_world {
 	/* private: (stream, id), (process, id) and the like to indexes */
 	struct af_map by_stack, by_py_stack, by_path, by_shape, by_string;
 	struct af_map by_symbol, by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread,
-	    by_gpu;
+	    by_pid, by_gpu;
 	struct af_map by_function, by_node, by_program, by_crc, by_code, by_stall, by_stall_name;
 	struct af_map by_address;
 	struct af_map by_mapping; /* process and path → its build-id, a string */

@@ -4,6 +4,8 @@
 
 #include "analyse/world_private.h"
 
+enum { IMAGES = 64 }; /* of a process, of which the last one's rank is all the others' */
+
 /* Ordinals are dense, but a damaged trace may name any. */
 static struct af_process *process_at(struct af_world *w, uint32_t ordinal)
 {
@@ -70,6 +72,10 @@ void world_learn_process(struct af_world *w, const struct af_event *ev)
 	struct af_process *p = process_at(w, ev->process);
 	if (!p)
 		return;
+	uint64_t *newest = af_map_at(&w->by_pid, fixed.pid, NULL);
+	if (*newest != p->ordinal)
+		p->before = (uint32_t)*newest;
+	*newest = p->ordinal;
 	p->pid = fixed.pid;
 	p->ppid = fixed.ppid;
 	p->parent = fixed.parent;
@@ -111,6 +117,36 @@ static struct af_note *note_of(struct af_world *w, const struct af_tail_view *ta
 	return n;
 }
 
+/* What @p ran until its exec made it @p; NULL: it was forked, or nothing is known of it. */
+static struct af_process *image_before(struct af_world *w, const struct af_process *p)
+{
+	struct af_process *was = p->parent || !p->before ? NULL : &w->processes[p->before];
+
+	return was && (!was->end_ns || was->end_ns > p->start_ns) ? was : NULL;
+}
+
+/*
+ * Launchers fork, and what they exec has the rank; a script's is not that of what it execs. To who
+ * looks at processes all images are one, which goes by what it ran last.
+ */
+static void rank_learn(struct af_world *w, struct af_process *p, const struct af_note *rank)
+{
+	char text[64];
+
+	snprintf(text, sizeof text, " rank %.40s", rank->value);
+	p->rank = af_arena_strdup(&w->arena, text, strlen(text));
+	for (int i = 0; i < IMAGES; i++) {
+		struct af_process *was = image_before(w, p);
+		if (!was)
+			return;
+		struct af_note *n = af_arena_alloc(&w->arena, sizeof *n);
+		*n = (struct af_note){rank->key, rank->value, was->notes};
+		was->notes = n;
+		was->rank = p->rank;
+		p = was;
+	}
+}
+
 void world_learn_process_note(struct af_world *w, const struct af_event *ev)
 {
 	struct af_ev_process_note fixed;
@@ -124,11 +160,8 @@ void world_learn_process_note(struct af_world *w, const struct af_event *ev)
 	struct af_note *n = note_of(w, tails);
 	n->next = p->notes;
 	p->notes = n;
-	if (!strcmp(n->key, "rank") && *n->value) {
-		char text[64];
-		snprintf(text, sizeof text, " rank %.40s", n->value);
-		p->rank = af_arena_strdup(&w->arena, text, strlen(text));
-	}
+	if (!strcmp(n->key, "rank") && *n->value)
+		rank_learn(w, p, n);
 }
 
 void world_learn_note(struct af_world *w, const struct af_event *ev)
