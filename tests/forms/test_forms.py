@@ -104,7 +104,8 @@ def _():
         check=False,
     )
     equal((done.returncode, done.stderr), (0, ""), "status and words")
-    expect("aflame report [summary | top | tree | callers | callees | gaps | stalls | annotate | diff]" in done.stdout, done.stdout)
+    words = "summary | findings | top | tree | callers | callees | gaps | stalls | annotate | diff"
+    expect("aflame report [%s]" % words in " ".join(done.stdout.split()), done.stdout)
     expect(not re.search(r"^ *\.[A-Z][a-z] |@[A-Z]+@|\\[-&]", done.stdout, re.M), "a macro shows")
 
 

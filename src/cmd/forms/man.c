@@ -79,10 +79,13 @@ static void man_fill(const char *text, size_t len)
 		putchar('\n');
 }
 
-/* "[OPTIONS]", "[a|b]", "PROGRAM": a piece of a usage as a line of its own. */
+/*
+ * "[OPTIONS]", "[a|b]", "PROGRAM": a piece of a usage as a line of its own, or several where it is
+ * a list of words, which may then be broken anywhere.
+ */
 static void man_usage_piece(const char *piece, size_t len)
 {
-	bool optional = *piece == '[';
+	bool optional = *piece == '[', list = optional && memchr(piece, '|', len);
 	const char *word;
 	size_t word_len, nr = 0;
 
@@ -91,7 +94,7 @@ static void man_usage_piece(const char *piece, size_t len)
 		len -= 2;
 	}
 	const char *p = piece, *stop = piece + len;
-	printf(optional ? ".Op " : ".");
+	printf(list ? ".Oo\n." : optional ? ".Op " : ".");
 	while ((word = af_expect_next(&p, stop, "|", &word_len))) {
 		const char *macro = *word >= 'a' && *word <= 'z' ? "Cm" : "Ar";
 		if (*word == '-') {
@@ -99,10 +102,10 @@ static void man_usage_piece(const char *piece, size_t len)
 			word++;
 			word_len--;
 		}
-		printf("%s%s ", nr++ ? " | " : "", macro);
+		printf("%s%s ", !nr++ ? "" : list ? "\n|\n." : " | ", macro);
 		man_argument(word, word_len);
 	}
-	putchar('\n');
+	printf(list ? "\n.Oc\n" : "\n");
 }
 
 static void man_usage(const struct af_command *cmd)
