@@ -41,6 +41,7 @@ static int trace_read(struct af_diff_side *s, const struct af_asked *asked, cons
 static int stacks_read(struct af_diff_side *s, int fd, bool two, struct af_err *err)
 {
 	char who[512];
+	const struct af_stacks_how how = {.who = who, .two = two};
 
 	snprintf(who, sizeof who, "diff: %s", s->name);
 	return af_stacks_read(&s->stacks, fd, s->name, &how, err);

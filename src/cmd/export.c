@@ -102,9 +102,10 @@ static int export_trees(const struct export_options *o, const struct af_format *
 static int export_folded(const struct export_options *o, const struct af_format *format,
                          const char *file, struct af_err *err)
 {
+	static const struct af_stacks_how how = {.who = "export"};
 	struct export_trees x = {.format = format};
 	struct af_stacks stacks;
-	int rc = af_stacks_open(&stacks, file, "export", err);
+	int rc = af_stacks_open(&stacks, file, &how, err);
 
 	x.trees[AF_VIEW_ALL] = &stacks.tree;
 	if (!rc)

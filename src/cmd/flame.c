@@ -1,23 +1,17 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "analyse/chart.h"
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
-#include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/perf_script.h"
 #include "cmd/picture.h"
 #include "cmd/progress.h"
+#include "cmd/stacks.h"
 #include "cmd/study.h"
 #include "render/attributes.h"
-#include "render/encoding.h"
 #include "render/palette_map.h"
 
 struct flame_options {
@@ -77,95 +71,34 @@ static int flame_format(const struct flame_options *o, const struct af_format **
 	    by, known);
 }
 
-/* Standard input to its end, without a copy where it is a whole file: then @data stays NULL. */
-static int read_stdin(struct af_file *file, char **data, size_t *size, struct af_err *err)
+static int flame_perf(const struct flame_options *o, struct af_stacks *s, struct af_err *err)
 {
-	size_t cap = 1 << 20;
+	static const struct af_tree_weight samples[] = {{"samples", "samples"}};
+	int rc = af_stacks_text(s, o->perf, o->encoding, err);
 
-	if (!lseek(0, 0, SEEK_CUR) && !af_file_map_fd(file, 0) && file->size) {
-		*size = file->size;
-		lseek(0, 0, SEEK_END); /* where reading would have left it */
-		return 0;
-	}
-	*data = af_xrealloc(NULL, cap);
-	*size = 0;
-	for (;;) {
-		if (*size == cap)
-			*data = af_xrealloc(*data, cap *= 2);
-		ssize_t n = read(0, *data + *size, cap - *size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return af_fail(err, -errno, "cannot read standard input");
-		if (!n)
-			return 0;
-		*size += (size_t)n;
-	}
-}
-
-static int flame_parse(struct af_tree *t, const struct flame_options *o, const char *data,
-                       size_t size, struct af_err *err)
-{
-	static const struct af_tree_weight one[] = {{"samples", "samples"}};
-	static const struct af_tree_weight two[] = {{"before", "samples"}, {"after", "samples"}};
-	struct af_folded_stats stats = {0};
-
-	af_tree_open(t, o->differential ? two : one, o->differential ? 2 : 1);
-	if (o->picture.flamechart)
-		t->ordered = true;
-	if (o->perf)
-		return af_perf_script(t, data, size, o->perf_frames, o->event, err);
-	int rc = af_folded_read(t, data, size, o->differential, &stats, err);
-	uint64_t nr_lines = stats.lines + stats.bad_lines;
-	if (stats.bad_lines)
-		fprintf(stderr, "aflame flame: %llu of %llu lines do not parse, the first: %s\n",
-		        (unsigned long long)stats.bad_lines, (unsigned long long)nr_lines,
-		        stats.complaint);
-	if (stats.saturated)
-		fputs("aflame flame: a sum of counts beyond 2^64 - 1 was cut to that\n", stderr);
-	return rc;
-}
-
-/* Files of another encoding become UTF-8 in @text, which then has what is to be read. */
-static int flame_recode(const struct flame_options *o, const char **data, size_t *size,
-                        struct af_buf *text, struct af_err *err)
-{
-	if (af_encoding_is_utf8(o->encoding))
-		return 0;
-	int rc = af_encoding_read(o->encoding, *data, *size, text, err);
-	*data = text->data;
-	*size = text->len;
-	return rc;
+	if (rc)
+		return rc;
+	af_tree_open(&s->tree, samples, 1);
+	s->tree.ordered = o->picture.flamechart;
+	return af_perf_script(&s->tree, s->data, s->size, o->perf_frames, o->event, err);
 }
 
 static int flame_folded(const struct flame_options *o, const struct af_picture_job *job,
                         struct af_err *err)
 {
+	const struct af_stacks_how how = {.who = "flame",
+	                                  .encoding = o->encoding,
+	                                  .two = o->differential,
+	                                  .ordered = o->picture.flamechart};
 	struct af_picture_job drawn = *job;
-	struct af_tree tree = {0};
-	struct af_file file = {0};
-	struct af_buf recoded = {0};
-	scope_free char *data = NULL;
-	size_t size = 0;
-	int rc;
+	struct af_stacks stacks;
+	int rc =
+	    o->perf ? flame_perf(o, &stacks, err) : af_stacks_open(&stacks, o->folded, &how, err);
 
-	if (!strcmp(o->folded, "-")) {
-		rc = read_stdin(&file, &data, &size, err);
-	} else {
-		rc = af_file_map(&file, o->folded, err);
-		size = file.size;
-	}
-	const char *text = data ? data : (const char *)file.data;
-	if (!rc)
-		rc = flame_recode(o, &text, &size, &recoded, err);
-	if (!rc)
-		rc = flame_parse(&tree, o, text, size, err);
-	drawn.tree = &tree;
+	drawn.tree = &stacks.tree;
 	if (!rc)
 		rc = af_picture_write(&drawn, err);
-	af_tree_close(&tree);
-	af_buf_free(&recoded);
-	af_file_unmap(&file);
+	af_stacks_close(&stacks);
 	return rc;
 }
 
@@ -350,19 +283,14 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 
 static int flame_attributes(struct flame_options *o, struct af_err *err)
 {
-	struct af_buf recoded = {0};
-	struct af_file file;
-	int rc = af_file_map(&file, o->attributes_file, err);
-	const char *text = (const char *)file.data;
-	size_t size = file.size;
+	struct af_stacks file;
+	int rc = af_stacks_text(&file, o->attributes_file, o->encoding, err);
 
 	if (!rc)
-		rc = flame_recode(o, &text, &size, &recoded, err);
-	if (!rc)
-		rc = af_attributes_open(&o->attributes, text, size, o->attributes_file, err);
+		rc = af_attributes_open(&o->attributes, file.data, file.size, o->attributes_file,
+		                        err);
 	o->picture.attributes = &o->attributes;
-	af_buf_free(&recoded);
-	af_file_unmap(&file);
+	af_stacks_close(&file);
 	return rc;
 }
 
