@@ -115,4 +115,17 @@ static inline void fuzz_check_draft(struct af_draft *d)
 	af_draft_close(d);
 }
 
+/* What @import takes of the bytes into @d, which is open, must be a trace without a fault. */
+static inline void fuzz_import(struct af_draft *d, const uint8_t *data, size_t size,
+                               void (*import)(struct af_draft *d, const struct af_import_source *in,
+                                              uint32_t number, char *complaint, size_t size))
+{
+	struct fuzz_bytes b = {data, data + size, 1 + size / 3};
+	const struct af_import_source in = {fuzz_read, &b};
+	char complaint[256] = "";
+
+	import(d, &in, 0, complaint, sizeof complaint);
+	fuzz_check_draft(d);
+}
+
 #endif

@@ -5,15 +5,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct fuzz_bytes b = {data, data + size, 1 + size / 3};
-	struct af_import_source in = {fuzz_read, &b};
 	struct af_draft d;
-	char complaint[256] = "";
 
 	af_draft_open(&d);
 	d.unit = (const char *[]){NULL, "ms", "bytes", "s"}[size & 3];
 	af_import_is_collapsed((const char *)data, size);
-	af_import_collapsed(&d, &in, 0, complaint, sizeof complaint);
-	fuzz_check_draft(&d);
+	fuzz_import(&d, data, size, af_import_collapsed);
 	return 0;
 }

@@ -40,15 +40,11 @@ static void draw(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct fuzz_bytes b = {data, data + size, 1 + size / 3};
-	struct af_import_source in = {fuzz_read, &b, NULL};
 	struct af_draft d;
-	char complaint[256] = "";
 
 	draw(data, size);
 	af_draft_open(&d);
 	af_import_is_perf_text((const char *)data, size);
-	af_import_perf_text(&d, &in, 0, complaint, sizeof complaint);
-	fuzz_check_draft(&d);
+	fuzz_import(&d, data, size, af_import_perf_text);
 	return 0;
 }
