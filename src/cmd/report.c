@@ -147,8 +147,9 @@ static int report_diff(const struct report_options *o, int nr_words, char **word
 	    .limit = o->limit == UINT64_MAX ? AF_DIFF_LIMIT : o->limit,
 	};
 
-	if (o->focus.nr || o->hide.nr || o->search.nr)
-		return af_fail_plain(err, -EINVAL, "--focus, --hide and --search are not for diff");
+	if (o->focus.nr || o->hide.nr || o->search.nr || o->by || o->depth)
+		return af_fail_plain(
+		    err, -EINVAL, "--focus, --hide, --search, --by and --depth are not for diff");
 	return af_diff_run(&diff, nr_words, words, err);
 }
 
