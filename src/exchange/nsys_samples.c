@@ -1,8 +1,11 @@
 /*
- * Nsight Systems' export: samples of threads. A sample weighs what lies between two of a thread in
- * most cases: the period that newer files tell is of time or of cycles, and is taken where it is
- * about that. Stacks are unwound for one sample in some; the others have their innermost frame.
+ * Nsight Systems' export: samples of threads. A sample weighs the period that newer files tell
+ * where it is of a software event, which are of time: on a busy machine two samples of a thread are
+ * further apart. Else it is of time or of cycles, and is taken where it is about as much as lies
+ * between two of a thread in most cases; that counts where no period does. Stacks are unwound for
+ * one sample in some; the others have their innermost frame.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +13,7 @@
 #include "exchange/import_nsys.h"
 
 enum { GAPS_MAX = 1 << 20, PERIOD_OFF = 20 /* that part of it */ };
+#define PERIOD_MAX_NS UINT64_C(60000000000)
 
 struct nsys_samples {
 	struct af_map stacks;  /* id → stack */
@@ -18,6 +22,7 @@ struct nsys_samples {
 	uint64_t nr_gaps, cap_gaps;
 	uint64_t first;     /* of the draft's samples */
 	uint64_t period_ns; /* if it is of time; 0: not told */
+	bool of_time;       /* it is */
 };
 
 static void take_chain(struct import_nsys *in, const struct sqlite_rows *rows)
@@ -60,11 +65,16 @@ static void take_sample(struct import_nsys *in, const struct sqlite_rows *rows)
 
 static void take_period(struct import_nsys *in, const struct sqlite_rows *rows)
 {
+	struct nsys_samples *s = in->samples;
+	char name[64];
 	size_t len;
 
-	if (strcmp(sqlite_text(rows, 0, &len), "LINUX_PERF_OPTIONS:SAMPLING_PERIOD"))
-		return;
-	in->samples->period_ns = strtoull(sqlite_text(rows, 1, &len), NULL, 10);
+	snprintf(name, sizeof name, "%s", sqlite_text(rows, 0, &len));
+	const char *value = sqlite_text(rows, 1, &len);
+	if (!strcmp(name, "LINUX_PERF_OPTIONS:SAMPLING_PERIOD"))
+		s->period_ns = strtoull(value, NULL, 10);
+	else if (!strcmp(name, "LINUX_PERF_OPTIONS:CPU_IP_TRIGGER_TYPE"))
+		s->of_time = !strcmp(value, "Software");
 }
 
 static int order(const void *a, const void *b)
@@ -84,7 +94,8 @@ static void samples_weigh(struct import_nsys *in, struct nsys_samples *s)
 		qsort(s->gaps, s->nr_gaps, sizeof *s->gaps, order);
 	uint64_t gap_ns = s->nr_gaps ? s->gaps[s->nr_gaps / 2] : 0, weight_ns = gap_ns;
 	uint64_t off_ns = gap_ns > s->period_ns ? gap_ns - s->period_ns : s->period_ns - gap_ns;
-	if (off_ns <= s->period_ns / PERIOD_OFF)
+	if (s->period_ns && s->period_ns <= PERIOD_MAX_NS &&
+	    (s->of_time || off_ns <= s->period_ns / PERIOD_OFF))
 		weight_ns = s->period_ns;
 	for (uint64_t i = s->first; i < d->nr_samples; i++)
 		d->samples[i].weight_ns = weight_ns;

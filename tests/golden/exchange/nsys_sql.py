@@ -132,11 +132,16 @@ def ranges():
 
 
 def samples():
+    """A sample of time weighs the period; of what a file does not tell so, anything."""
     want, got = Sums(), Sums()
+    told = dict(rows("META_DATA_CAPTURE", "SELECT name, value FROM @"))
+    period = 0
+    if told.get("LINUX_PERF_OPTIONS:CPU_IP_TRIGGER_TYPE") == "Software":
+        period = int(told["LINUX_PERF_OPTIONS:SAMPLING_PERIOD"])
     for tid, count in rows("COMPOSITE_EVENTS", "SELECT globalTid & 0xffffff, count(*) FROM @ GROUP BY 1"):
-        want.add(str(tid), 0, count)
-    for _, _, thread, _, _ in events("ksample,sample"):
-        got.add(thread.split("/")[1], 0)
+        want.add(str(tid), count * period, count)
+    for _, _, thread, _, field in events("ksample,sample"):
+        got.add(thread.split("/")[1], int(field["weight_ns"]) if period else 0)
     same("samples of threads", want, got)
 
 
