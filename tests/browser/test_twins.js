@@ -82,6 +82,57 @@ function folded(trace, view, from, to, weight = 'time') {
   });
 }
 
+/* Where processes have ranks: what each has, as far as it is on tracks. */
+async function checkRanks(page, trace, view, say) {
+  const rows = await page.evaluate(async (label) => {
+    const { app } = window.aflame;
+    if (!app.trackGroups.includes('rank') || !app.meta.trees.some((tree) => tree.label === label))
+      return null;
+    await app.update({ tab: 'top', view: label, w: 'time', group: 'rank', from: '', to: '' });
+    const { functions, text } = app.top.data.rows;
+    return functions.ids.map((id) => [text[id], functions.total[0][id]]).filter(([, x]) => x);
+  }, view);
+  if (!rows?.length) return;
+  const twin = JSON.parse(run('report', 'top', '--by', 'rank', '--json', '--view', view, trace));
+  await say(`${view}: ranks have what report top --by rank says`, () => {
+    assert.deepEqual(byName(rows), byName(twin.tables[0].rows.map((row) => row.slice(0, 2))));
+  });
+}
+
+/* Of a page: by kernel the stall that leads and each reason's part, in hundredths of a percent. */
+const stalled = (page) => page.evaluate(async () => {
+  const { app } = window.aflame;
+  await app.update({ tab: 'top', view: 'gpu', w: 'time', group: 'kernel', from: '', to: '' });
+  const { mixes, text } = app.top.data.rows;
+  return Object.fromEntries((mixes || []).flatMap((mix, row) => [[text[row], {
+    lead: mix.find(([, , sort]) => sort !== 'issued')?.[1],
+    parts: Object.fromEntries(mix.map(([part, name]) => [name, part * 10000])) }]]));
+});
+
+/* Where kernels took so long that times of single instructions are no matter of rounding. */
+const LONG_NS = 50000;
+
+async function checkStalls(page, trace, say) {
+  const tables = JSON.parse(run('report', '--json', '-n', '0', trace)).tables;
+  const stalls = tables.find(({ name }) => name === 'stalls');
+  if (!stalls) return;
+  const titles = stalls.columns.map(({ title }) => title);
+  const rows = stalls.rows.map((row) => Object.fromEntries(titles.map((title, k) => (
+    [title, row[k]])))).filter((row) => row.Time >= LONG_NS);
+  const told = await stalled(page);
+  if (rows.length)
+    await say('kernels stall as report stalls says', () => {
+      const reasons = tables.find(({ name }) => name === 'reasons').rows.map((row) => row[1]);
+      for (const row of rows) {
+        const { lead, parts } = told[row.Kernel];
+        assert.equal(lead, row['Top reason'], row.Kernel);
+        for (const reason of reasons)
+          assert.ok(Math.abs((parts[reason] || 0) - row[reason]) <= 1,
+            `${row.Kernel}, ${reason}: ${parts[reason]} in the page, ${row[reason]} in text`);
+      }
+    });
+}
+
 async function check(page, trace, say) {
   const { views, span } = await page.evaluate(() => {
     const { app } = window.aflame;
@@ -134,7 +185,7 @@ withChromium((browser) => withWindow(browser, {}, async (context) => {
     run('flame', '-o', file, trace);
     const page = await openReport(context, file, '');
     if (!await page.evaluate(() => window.aflame.app.times)) throw new Error(`${trace}: no times`);
-    await check(page, trace, async (what, body) => {
+    const say = async (what, body) => {
       let error;
       try {
         body();
@@ -145,7 +196,10 @@ withChromium((browser) => withWindow(browser, {}, async (context) => {
       if (!error) return;
       process.exitCode = 1;
       console.log(String(error.message).split('\n').slice(0, 40).join('\n').replace(/^/gm, '# '));
-    });
+    };
+    await check(page, trace, say);
+    await checkStalls(page, trace, say);
+    for (const view of ['cpu', 'gpu']) await checkRanks(page, trace, view, say);
     if (page.problems.length) throw new Error(page.problems.join('\n'));
     await page.close();
   }
