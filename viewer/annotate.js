@@ -45,9 +45,7 @@ function annotatedTable(tables, name) {
 }
 
 async function loadAnnotated(index) {
-  const [text] = await inflateScript(`af-annotated-${index}`);
-  const json = new TextDecoder('utf-8', { ignoreBOM: true }).decode(text);
-  const { tables } = JSON.parse(json.replace(UNSEEN, '\ufffd'));
+  const { tables } = await loadJson(`af-annotated-${index}`);
   const reasons = annotatedTable(tables, 'reasons');
   const lines = annotatedTable(tables, 'lines');
   const insns = annotatedTable(tables, 'insns');

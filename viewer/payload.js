@@ -33,7 +33,8 @@ async function inflateScript(id) {
 
 async function loadJson(id) {
   const [text] = await inflateScript(id);
-  return JSON.parse(new TextDecoder('utf-8', { ignoreBOM: true }).decode(text));
+  const json = new TextDecoder('utf-8', { ignoreBOM: true }).decode(text);
+  return JSON.parse(json.replace(UNSEEN, '\ufffd'));
 }
 
 /* Sections: a 32-bit little-endian size, then as many bytes. */

@@ -99,14 +99,10 @@ class Times {
     if (!n) return (this.loaded[k] = []);
     const [starts, second, ...rest] = await inflateScript(`af-time-${k}`);
     const read = (bytes, Type) => (
-      bytes && bytes.length ? readVarints(bytes, new Type(n), 1) : null);
+      bytes && bytes.length ? readVarints(bytes, new Type(n)) : null);
     const start = read(starts, Float64Array);
     for (let i = 1; i < n; i++) start[i] += start[i - 1];
     const numbers = read(second, Float64Array);
-    const signed = (x) => {
-      const half = Math.floor(x / 2);
-      return half * 2 === x ? half : -half - 1;
-    };
     if (kind === 'counter') {
       for (let i = 0, value = 0; i < n; i++) numbers[i] = value += signed(numbers[i]);
       return (this.loaded[k] = [{ n, start, value: numbers }]);
