@@ -250,8 +250,9 @@ class Page extends Layout {
       h('a', { href: hash, title: value, onclick: (event) => this.follow(event) },
         h('span', { class: 'tile-label' }, label), h('span', { class: 'tile-value' }, value)));
     const all = findingsOf(this.meta);
-    return [...all.slice(0, STRIP_FINDINGS).map((row) => link(row.Hash, `${row.Rank} · ${
-      formatNs(row['At most'])} · ${formatCell(row.Share, 'percent/100')}`, row.Finding)),
+    return [...all.slice(0, STRIP_FINDINGS).map((row) => link(row.Hash, [row.Rank,
+      formatCell(row['At most'], 'ns'), formatCell(row.Share, 'percent/100')].filter(Boolean)
+      .join(' · '), row.Finding)),
     link('#tab=facts', 'findings', `all ${all.length}`)];
   }
 

@@ -35,6 +35,8 @@ static int findings_order(const void *a, const void *b)
 
 	if (x->about_recording != y->about_recording)
 		return x->about_recording ? 1 : -1;
+	if (x->no_time != y->no_time)
+		return x->no_time ? 1 : -1;
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
 	int kind = strcmp(x->kind, y->kind);
@@ -61,7 +63,8 @@ static void finding_row(struct findings *s, struct af_table *t, const struct fin
 
 	c[AF_FINDING_RANK].value = t->nr_rows;
 	c[AF_FINDING_KIND].text = x->kind;
-	c[AF_FINDING_TIME].value = x->ns;
+	c[AF_FINDING_TIME].value = x->no_time ? 0 : x->ns;
+	c[AF_FINDING_TIME].unknown = x->no_time;
 	c[AF_FINDING_SHARE].value = af_facts_ratio(x->ns, x->of_ns, 1e4);
 	c[AF_FINDING_OF].text = x->of;
 	c[AF_FINDING_WHAT].text = x->what;
@@ -89,8 +92,8 @@ static void findings_rows(struct findings *s)
 	    [AF_FINDING_VIEW] = {"View", AF_CELL_TEXT, AF_SHOW_NEVER},
 	    [AF_FINDING_HASH] = {"Hash", AF_CELL_TEXT, AF_SHOW_NEVER},
 	};
-	struct af_table *t =
-	    af_facts_table(s->f, "findings", "What stands out", columns, AF_FINDING_COLUMNS);
+	struct af_table *t = af_facts_table(s->f, "findings", "Findings: what stands out", columns,
+	                                    AF_FINDING_COLUMNS);
 
 	if (s->nr)
 		qsort(s->all, s->nr, sizeof *s->all, findings_order);

@@ -20,6 +20,7 @@ struct finding {
 	const char *function; /* that it is about */
 	enum af_frame frame;  /* what that is */
 	const char *view, *hash;
+	bool no_time;         /* these are counts of something else */
 	bool about_recording; /* there is nothing to gain by it: it comes after the others */
 };
 

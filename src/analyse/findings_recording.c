@@ -4,6 +4,7 @@
 
 #include "analyse/findings_private.h"
 #include "base/arena.h"
+#include "trace/kinds.h"
 
 enum { NAMELESS_PERCENT = 10 };
 
@@ -181,6 +182,47 @@ static void find_unattributed(struct findings *s)
 	findings_add(s, &x);
 }
 
+/* What was lost, of all that there was to record: events, for whichever reason most were. */
+static void find_lost(struct findings *s)
+{
+	static const struct {
+		enum af_lost reason;
+		const char *helps;
+	} known[] = {
+	    {AF_LOST_RING_FULL, "a lower --rate, or fewer --api"},
+	    {AF_LOST_NO_STREAM, "more room in /dev/shm"},
+	    {AF_LOST_BUSY, "a lower --rate"},
+	    {AF_LOST_DISK_FULL, "more room on the disk, --max-size or --ring"},
+	    {AF_LOST_TABLE_FULL, NULL},
+	    {AF_LOST_THROTTLED, "a lower --rate"},
+	    {AF_LOST_KERNEL_RING, "a lower --rate"},
+	    {AF_LOST_NO_JOIN, NULL},
+	    {AF_LOST_DROPPED, NULL},
+	};
+	uint64_t lost = 0;
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
+		uint64_t nr = s->r->lost[known[i].reason];
+		lost += nr < UINT32_MAX ? nr : UINT32_MAX;
+		most = nr > s->r->lost[known[most].reason] ? i : most;
+	}
+	struct finding x = {.kind = "lost",
+	                    .ns = lost,
+	                    .of_ns = lost + s->r->nr_events,
+	                    .of = "events",
+	                    .no_time = true,
+	                    .helps = known[most].helps,
+	                    .check = "aflame report",
+	                    .view = "facts",
+	                    .hash = "#tab=facts",
+	                    .about_recording = true};
+	x.what = af_facts_text(s->f, "%s were lost (%s of all), most: %s",
+	                       findings_count(s, lost, "event"), findings_share(s, lost, x.of_ns),
+	                       af_lost_text(known[most].reason));
+	findings_add(s, &x);
+}
+
 void findings_recording(struct findings *s)
 {
 	if (findings_total(&s->r->trees[AF_VIEW_CPU])) {
@@ -189,4 +231,5 @@ void findings_recording(struct findings *s)
 		find_nameless(s);
 	}
 	find_unattributed(s);
+	find_lost(s);
 }

@@ -125,8 +125,10 @@ struct af_results {
 	struct af_code_names *code_names;
 	struct af_sampled_device sampled; /* the sums */
 	uint64_t start_ns;                /* of the trace: what times are shown relative to */
-	uint64_t shown_ns; /* how long what is asked for lasted, without what was not recorded */
-	char damage[768];                 /* of the trace, in one line; "" for none */
+	uint64_t shown_ns;  /* how long what is asked for lasted, without what was not recorded */
+	uint64_t nr_events; /* that were read */
+	uint64_t lost[AF_LOST_END]; /* as the trace says, by reason */
+	char damage[768];           /* of the trace, in one line; "" for none */
 };
 
 struct af_pass_ops {

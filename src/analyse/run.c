@@ -260,6 +260,8 @@ static void run_finish(void *self, const struct af_world *w, struct af_results *
 	table_lost(r, w, out);
 	table_cost(w, &out->facts);
 	out->shown_ns = run_shown(w);
+	out->nr_events = w->nr_events;
+	memcpy(out->lost, w->lost, sizeof out->lost);
 }
 
 static void run_close(void *self)

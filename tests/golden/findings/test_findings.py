@@ -48,7 +48,7 @@ IDLE = {
 }
 STACKS = {"imports", "python-gc", "spinning", "cut-stacks", "no-stack"}
 KINDS = {"function", "below", "system", "python", "kernel", "gap", "copies", "uneven", "off-cpu"}
-KINDS |= {"no-cpu-free", "not-recorded", "nameless", "no-kernel"} | set(IDLE) | STACKS
+KINDS |= {"no-cpu-free", "not-recorded", "nameless", "no-kernel", "lost"} | set(IDLE) | STACKS
 SEEN = set()
 
 
@@ -132,6 +132,11 @@ def figure(trace, finding):
         return max(row["Waiting for CPU"] for row in trace.table("threads"))
     if kind == "not-recorded":
         return finding["At most"]  # of the run, which has no row: below
+    if kind == "lost":
+        text, most = finding["Finding"].split(", most: ")
+        count = trace.sum("lost", "Count", What=most)
+        expect(count and text.startswith("%d events were lost" % count), finding["Finding"])
+        return None
     if kind == "no-kernel":
         rows = trace.table("samples")
         none = sum(row["Samples"] * row["No kernel"] / 10000 for row in rows)
@@ -168,7 +173,7 @@ def _():
 @case("the python trace: what was written into it is found, the most time first")
 def _():
     trace = Trace(os.path.join(HERE, "python.trace"))
-    ms = [(row["Kind"], row["At most"] / 1e6) for row in trace.findings]
+    ms = [(row["Kind"], row["At most"] and row["At most"] / 1e6) for row in trace.findings]
     equal(
         ms,
         [
@@ -184,6 +189,7 @@ def _():
             ("no-cpu-free", 40),
             ("nameless", 160),
             ("cut-stacks", 70),
+            ("lost", None),
         ],
         "kinds with their milliseconds",
     )
@@ -221,10 +227,10 @@ def _():
 def _():
     trace = Trace(os.path.join(HERE, "python.trace"))
     text = run("report", "findings", "-n", "2", trace.dir).splitlines()
-    equal(text[0], "What stands out", "title")
+    equal(text[0], "Findings: what stands out", "title")
     equal([line[:5] for line in text if line[3:5].strip(" .0123456789") == "" and "." in line[:6]],
           ["   1.", "   2."], "numbers")
-    equal(text[-1], "  … and 10 more of 12; --limit 0 shows all", "the last line")
+    equal(text[-1], "  … and 11 more of 13; --limit 0 shows all", "the last line")
 
 
 run_cases()
