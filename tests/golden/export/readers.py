@@ -9,6 +9,18 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 
+# What a name can do to a format: a trace's strings may have `;` and newlines.
+HOSTILE_MAIN = r"ma;in\x0a\x0d<&>\x22']]></script>\xff 12"
+HOSTILE_KERNEL = r"k;e<r>\xfe\xc3 7"
+
+
+def hostile(text):
+    """analyse/mixed.trace with such names"""
+    for name in ("main", "block_forward", "Model.step"):
+        text = text.replace('"%s"' % name, '"%s"' % (HOSTILE_MAIN + name))
+    return text.replace('"saxpy"', '"%s"' % HOSTILE_KERNEL).replace("train.py", "<t>;rain.py")
+
+
 def folded(text):
     """bytes of folded text → {stack: weight}"""
     stacks = Counter()

@@ -34,10 +34,6 @@ HOSTILE = [b'"<a&b>\'', b"]]></script>", b"<!--", b"cr\rx", b"nul\x00in", b"bad\
            b"ends 1.5", b"\xe2\x82\xac", b"(1) x", b"fn=(2) y", b"\\n\\", b"tab\tx", b"#x", b" blank ",
            b"a_[k]", b"calls=1 2", b"\x1b[31m", b"%s%n", b"operator()(int)<T>"]
 
-# The same in a trace's strings, as its text form has them, which may have `;` and newlines.
-HOSTILE_MAIN = r"ma;in\x0a\x0d<&>\x22']]></script>\xff 12"
-HOSTILE_KERNEL = r"k;e<r>\xfe\xc3 7"
-
 
 def run(*command, **more):
     done = subprocess.run(command, capture_output=True, timeout=120, **more)
@@ -60,10 +56,7 @@ def hostile_trace():
     path = os.path.join(WORK, "hostile")
     if not os.path.isdir(path):
         with open(os.path.join(HERE, "../analyse/mixed.trace"), encoding="utf-8") as f:
-            text = f.read()
-        for name in ("main", "block_forward", "Model.step"):
-            text = text.replace('"%s"' % name, '"%s"' % (HOSTILE_MAIN + name))
-        text = text.replace('"saxpy"', '"%s"' % HOSTILE_KERNEL).replace("train.py", "<t>;rain.py")
+            text = readers.hostile(f.read())
         with open(path + ".trace", "w", encoding="utf-8") as f:
             f.write(text)
         run(MKTRACE, path + ".trace", path)
