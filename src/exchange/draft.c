@@ -23,13 +23,13 @@ void af_draft_close(struct af_draft *d)
 		free(d->notes[i].key);
 		free(d->notes[i].value);
 	}
-	void *arrays[] = {d->processes, d->threads,     d->slices,  d->works, d->samples,
-	                  d->shapes,    d->nodes,       d->frames,  d->notes, d->links,
-	                  d->sums,      d->graph_nodes, d->memories};
+	void *arrays[] = {d->processes, d->threads,     d->slices,   d->works,       d->samples,
+	                  d->shapes,    d->nodes,       d->frames,   d->notes,       d->links,
+	                  d->sums,      d->graph_nodes, d->memories, d->device_notes};
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
 		free(arrays[i]);
 	struct af_map *maps[] = {&d->by_process, &d->by_thread,    &d->by_shape, &d->by_node,
-	                         &d->by_frame,   &d->device_names, &d->ranks};
+	                         &d->by_frame,   &d->device_names, &d->ranks,    &d->noted};
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
 	draft_stalls_free(&d->stalls);
@@ -251,6 +251,19 @@ void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const 
 {
 	*af_map_at(&d->device_names, (uint64_t)space << 32 | device, NULL) =
 	    af_draft_name(d, name, len);
+}
+
+void af_draft_device_note(struct af_draft *d, uint32_t space, uint32_t device, const char *key,
+                          const char *value)
+{
+	uint64_t *last = af_map_at(&d->noted, (uint64_t)space << 32 | device, NULL);
+
+	AF_GROW(d->device_notes, d->nr_device_notes, d->cap_device_notes);
+	d->device_notes[d->nr_device_notes++] =
+	    (struct af_draft_device_note){.key = af_draft_name(d, key, strlen(key)),
+	                                  .value = af_draft_name(d, value, strlen(value)),
+	                                  .before = (uint32_t)*last};
+	*last = d->nr_device_notes;
 }
 
 void af_draft_rank(struct af_draft *d, uint32_t space, uint32_t rank)

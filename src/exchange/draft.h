@@ -120,6 +120,11 @@ struct af_draft_memory {
 	uint8_t does, memory; /* enum af_does: ALLOC or FREE; enum af_memory */
 };
 
+struct af_draft_device_note {
+	uint32_t key, value; /* of names */
+	uint32_t before;     /* of the same device: index + 1; 0: it is the first */
+};
+
 struct af_draft_graph_node {
 	uint32_t graph;    /* as the runtime numbers them */
 	uint32_t original; /* node it is a clone of: index in graph_nodes + 1; 0: none */
@@ -191,13 +196,15 @@ struct af_draft {
 	struct af_draft_sum *sums;
 	struct af_draft_graph_node *graph_nodes;
 	struct af_draft_memory *memories;
+	struct af_draft_device_note *device_notes;
 	uint64_t nr_slices, cap_slices, nr_works, cap_works, nr_samples, cap_samples;
 	uint64_t nr_links, cap_links, nr_sums, cap_sums, nr_memories, cap_memories;
 	uint32_t nr_processes, cap_processes, nr_threads, cap_threads, nr_shapes, cap_shapes;
 	uint32_t nr_nodes, cap_nodes, nr_frames, cap_frames;
-	uint32_t nr_graph_nodes, cap_graph_nodes;
+	uint32_t nr_graph_nodes, cap_graph_nodes, nr_device_notes, cap_device_notes;
 	struct af_map by_process, by_thread, by_shape, by_node, by_frame;
 	struct af_map device_names; /* space and device → name */
+	struct af_map noted;        /* the same → its last note: index + 1 */
 	struct af_map ranks;        /* space → rank of its processes, of names */
 	struct af_draft_stalls stalls;
 	struct af_draft_addresses addresses;
@@ -258,6 +265,10 @@ void af_draft_link(struct af_draft *d, const struct af_draft_link *l);
 void af_draft_memory(struct af_draft *d, const struct af_draft_memory *m);
 void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const char *name,
                      size_t len);
+
+/* A fact about a device, as DEVICE_NOTE has them. */
+void af_draft_device_note(struct af_draft *d, uint32_t space, uint32_t device, const char *key,
+                          const char *value);
 
 /* All processes of @space are this one of a job's. */
 void af_draft_rank(struct af_draft *d, uint32_t space, uint32_t rank);

@@ -40,9 +40,11 @@ void draft_write_memories(struct draft_writer *w)
 			                  d->processes[process].pid);
 		}
 		bool on_host = m->memory == AF_MEMORY_PINNED;
+
+		if (!on_host)
+			draft_use(&w->devices, process, m->device);
 		af_stream_put(&w->stream, memory, m->time_ns + w->shift_ns, .does = m->does,
-		              .memory = m->memory,
-		              .device = on_host ? 0 : draft_use(&w->devices, process, m->device),
+		              .memory = m->memory, .device = on_host ? 0 : m->device + 1,
 		              .correlation = m->correlation, .address = m->address,
 		              .bytes = m->does == AF_DOES_FREE ? 0 : m->bytes);
 	}

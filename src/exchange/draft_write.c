@@ -201,6 +201,13 @@ static void write_device(struct draft_writer *w, const struct draft_use *u)
 	af_stream_put_tail(&w->stream, AF_KIND_DEVICE, now_ns, &device, sizeof device, tail, 3);
 	af_stream_put(&w->stream, clock, now_ns, .clock = AF_CLOCK_DEVICE, .device = device.device,
 	              .mono_ns = now_ns, .foreign = now_ns);
+	const uint64_t *last = af_map_get(&d->noted, (uint64_t)space << 32 | u->what);
+	for (uint32_t i = last ? (uint32_t)*last : 0; i; i = d->device_notes[i - 1].before) {
+		const struct af_draft_device_note *n = &d->device_notes[i - 1];
+		struct af_ev_device_note note = {.device = device.device};
+		draft_put(w, AF_KIND_DEVICE_NOTE, w->begin_ns, &note, sizeof note,
+		          af_strtab_get(&d->names, n->key), af_strtab_get(&d->names, n->value));
+	}
 }
 
 static void write_queue(struct draft_writer *w, const struct draft_use *u)

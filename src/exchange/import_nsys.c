@@ -161,18 +161,6 @@ static void take_thread_name(struct import_nsys *in, const struct sqlite_rows *r
 		d->processes[*process].exe = name;
 }
 
-static void take_device(struct import_nsys *in, const struct sqlite_rows *rows)
-{
-	int64_t id = sqlite_int(rows, 1, sqlite_int(rows, 0, -1));
-	size_t len;
-	const char *name = sqlite_text(rows, 2, &len);
-
-	for (size_t i = 0; i < in->spaces.cap && len && id >= 0 && id < 4096; i++)
-		if (in->spaces.slots[i].used)
-			af_draft_device(in->draft, (uint32_t)in->spaces.slots[i].value,
-			                (uint32_t)id, name, len);
-}
-
 /* Tables of events that nothing was made of. */
 static void take_unused(void *arg, const char *table, uint64_t nr_rows)
 {
@@ -227,8 +215,7 @@ static void tables_read(struct import_nsys *in)
 	           take_process);
 	nsys_table(in, "ThreadNames", NULL, (const char *const[]){"globalTid", "nameId", NULL},
 	           take_thread_name);
-	nsys_table(in, "TARGET_INFO_GPU", NULL,
-	           (const char *const[]){"id", "cuDevice", "name", NULL}, take_device);
+	nsys_devices(in);
 	sqlite_tables(in->db, take_unused, in);
 	if (in->unused.len)
 		af_draft_note(in->draft, "import.tables.unused", "%.*s", (int)in->unused.len,

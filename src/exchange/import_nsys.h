@@ -31,6 +31,7 @@ struct import_nsys {
 	struct af_map graph_nodes;    /* process and id → index + 1 */
 	struct nsys_samples *samples; /* while these are read */
 	struct nsys_waits *waits;     /* the same */
+	struct nsys_devices *devices; /* the same */
 	struct af_map domains;        /* of NVTX: process and id → name */
 	uint32_t nr_started;          /* ranges of NVTX that begin and end by themselves */
 	struct af_buf unused;         /* tables, with their rows */
@@ -66,6 +67,8 @@ int64_t nsys_graph_whole(const struct sqlite_rows *rows, int column);
 void nsys_nvtx(struct import_nsys *in);
 /* Samples of threads, with their stacks. */
 void nsys_samples(struct import_nsys *in);
+/* What the devices are called that the processes used. */
+void nsys_devices(struct import_nsys *in);
 /* When threads were off the CPUs, and in which calls. */
 void nsys_waits(struct import_nsys *in);
 

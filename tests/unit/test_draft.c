@@ -227,20 +227,41 @@ static void memory_is(struct rig *r, uint32_t does, uint32_t device, uint64_t by
 	assert_int_equal(m.correlation, 5);
 }
 
-/* Freed and handed out again at one moment; the host's is of no device. */
+static void device_note_is(struct rig *r, uint32_t device, const char *key, const char *value)
+{
+	struct af_tail_view tails[AF_TAILS_MAX];
+	struct af_ev_device_note n;
+	struct af_event ev;
+
+	assert_true(next(r, AF_KIND_DEVICE_NOTE, &ev));
+	assert_true(af_event_decode(&ev, &n, sizeof n, tails));
+	assert_int_equal(n.device, device);
+	assert_string_equal((const char *)tails[0].data, key);
+	assert_string_equal((const char *)tails[1].data, value);
+}
+
+/* Freed and handed out again at one moment; the host's is of no device. Devices are defined. */
 static void test_memory_by_time(void **state)
 {
 	struct rig *r = *state;
+	struct af_ev_device device;
+	struct af_event ev;
 
 	memory(r, 500, AF_DOES_ALLOC, AF_MEMORY_PINNED, 64);
 	memory(r, 300, AF_DOES_ALLOC, AF_MEMORY_DEVICE, 32);
 	memory(r, 300, AF_DOES_FREE, AF_MEMORY_DEVICE, 16);
 	memory(r, 200, AF_DOES_ALLOC, AF_MEMORY_DEVICE, 16);
 	assert_int_equal(af_draft_nr(&r->draft), 4);
+	af_draft_device_note(&r->draft, 1, 3, "uuid", "GPU-1");
+	af_draft_device_note(&r->draft, 1, 2, "uuid", "GPU-0");
 	written(r);
-	memory_is(r, AF_DOES_ALLOC, 1, 16);
-	memory_is(r, AF_DOES_FREE, 1, 0);
-	memory_is(r, AF_DOES_ALLOC, 1, 32);
+	assert_true(next(r, AF_KIND_DEVICE, &ev));
+	assert_true(af_event_decode(&ev, &device, sizeof device, NULL));
+	assert_int_equal(device.device, 4);
+	device_note_is(r, 4, "uuid", "GPU-1");
+	memory_is(r, AF_DOES_ALLOC, 4, 16);
+	memory_is(r, AF_DOES_FREE, 4, 0);
+	memory_is(r, AF_DOES_ALLOC, 4, 32);
 	memory_is(r, AF_DOES_ALLOC, 0, 64);
 }
 

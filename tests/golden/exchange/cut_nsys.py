@@ -17,7 +17,7 @@ ABOUT = {"META_DATA_CAPTURE": "name LIKE 'LINUX_PERF_OPTIONS:%'",
          "META_DATA_EXPORT": "name LIKE 'EXPORT_SCHEMA_VERSION%' OR name = 'EXPORT_PRODUCT_VERSION'"}
 STRINGS = ["nameId", "textId", "demangledName", "shortName", "mangledName", "symbol", "module"]
 KEPT = [*EVENTS, *CHAINS, *ABOUT, "StringIds", "PROCESSES", "ThreadNames",
-        "TARGET_INFO_GPU", "TARGET_INFO_SESSION_START_TIME"]
+        "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE", "TARGET_INFO_SESSION_START_TIME"]
 
 shutil.copy(sys.argv[1], sys.argv[2])
 db = sqlite3.connect(sys.argv[2])
@@ -52,9 +52,10 @@ for table in tables:
     if table in ABOUT:
         run("DELETE FROM %s WHERE NOT (%s)" % (table, ABOUT[table]))
     elif table == "TARGET_INFO_GPU":
+        run("UPDATE TARGET_INFO_GPU SET uuid = '00000000-0000-0000-0000-00000000000' || id")
         run("UPDATE TARGET_INFO_GPU SET %s" % ", ".join(
             "%s = CASE typeof(%s) WHEN 'text' THEN '' ELSE 0 END" % (c, c)
-            for c in columns[table] if c not in ("vmId", "id", "name", "cuDevice")))
+            for c in columns[table] if c not in ("vmId", "id", "name", "uuid", "cuDevice", "smCount")))
     elif table not in KEPT and not table.startswith("CUPTI_ACTIVITY_KIND_"):
         run('DROP TABLE "%s"' % table)
         continue
