@@ -10,6 +10,7 @@
 #include "analyse/world.h"
 #include "base/strtab.h"
 #include "render/render.h"
+#include "report_stacks.h"
 
 enum { MS = 1000000 };
 
@@ -28,24 +29,9 @@ struct job {
 	uint32_t nr_tracks;
 };
 
-/* The node of "P:train;n:main": a letter of kind before each name. */
-static uint32_t node_of(struct af_tree *t, const char *stack)
-{
-	static const char letters[] = "npkijGgPm"; /* in order of enum af_frame */
-	uint32_t node = 0;
-
-	while (*stack) {
-		size_t len = strcspn(stack, ";");
-		enum af_frame kind = (enum af_frame)(strchr(letters, stack[0]) - letters);
-		node = af_tree_child(t, node, af_tree_name(t, stack + 2, len - 2, kind, 0));
-		stack += len + (stack[len] == ';');
-	}
-	return node;
-}
-
 static void tree_add(struct af_tree *t, const char *stack, uint64_t ms, uint64_t samples)
 {
-	uint32_t node = node_of(t, stack);
+	uint32_t node = report_node(t, stack, NULL);
 
 	af_tree_add(t, node, 0, ms * MS);
 	af_tree_add(t, node, 1, samples);
@@ -115,7 +101,7 @@ static void slice_add(struct job *j, uint32_t track, enum af_slice_kind kind, co
 	    .kind = (uint8_t)kind,
 	    .track = track,
 	    .name = af_strtab_id_z(&j->names, strrchr(stack, ':') + 1),
-	    .stack = node_of(&j->stacks, stack),
+	    .stack = report_node(&j->stacks, stack, NULL),
 	    .start_ns = j->all.start_ns + at_ms * MS,
 	    .end_ns = j->all.start_ns + (at_ms + ms) * MS,
 	    .value = run ? ms / 10 : 0,

@@ -9,6 +9,7 @@
 #include "analyse/world.h"
 #include "base/strtab.h"
 #include "render/render.h"
+#include "report_stacks.h"
 
 enum { MS = 1000000, US = 1000 };
 
@@ -49,23 +50,6 @@ static void timed_close(struct timed *t)
 	af_strtab_free(&t->names);
 }
 
-/* The node of "P:app;n:main;k:sys_read": a letter of kind before each name. */
-static uint32_t node_of(struct af_tree *t, const char *stack)
-{
-	static const char letters[] = "npkijGgPm"; /* in order of enum af_frame */
-	uint32_t node = 0;
-
-	while (*stack) {
-		size_t len = strcspn(stack, ";");
-		const char *kind = strchr(letters, stack[0]);
-		uint32_t name =
-		    af_tree_name(t, stack + 2, len - 2, (enum af_frame)(kind - letters), 0);
-		node = af_tree_child(t, node, name);
-		stack += len + (stack[len] == ';');
-	}
-	return node;
-}
-
 static uint32_t track_add(struct timed *t, enum af_track_kind kind, uint32_t parent,
                           const char *name, uint32_t tid, uint32_t rank)
 {
@@ -91,7 +75,7 @@ static void slice_add(struct timed *t, uint32_t track, enum af_slice_kind kind, 
 	    .kind = kind,
 	    .track = track,
 	    .name = af_strtab_id_z(&t->names, name),
-	    .stack = *stack ? node_of(&t->stacks, stack) : 0,
+	    .stack = *stack ? report_node(&t->stacks, stack, NULL) : 0,
 	    .start_ns = t->all.start_ns + at_ns,
 	    .end_ns = t->all.start_ns + at_ns + length_ns,
 	};
@@ -106,7 +90,7 @@ static void run_add(struct timed *t, uint32_t track, const char *name, const cha
 	    .kind = AF_SLICE_RUN,
 	    .track = track,
 	    .name = af_strtab_id_z(&t->names, name),
-	    .stack = node_of(&t->stacks, stack),
+	    .stack = report_node(&t->stacks, stack, NULL),
 	    .start_ns = t->all.start_ns + at_ns,
 	    .end_ns = t->all.start_ns + at_ns + samples * 10 * MS,
 	    .value = samples,
@@ -124,7 +108,7 @@ static void flow_add(struct timed *t, uint32_t track, bool call, const char *nam
 	    .kind = call ? AF_SLICE_CALL : AF_SLICE_WORK,
 	    .track = track,
 	    .name = af_strtab_id_z(&t->names, name),
-	    .stack = node_of(&t->stacks, stack),
+	    .stack = report_node(&t->stacks, stack, NULL),
 	    .start_ns = t->all.start_ns + at_ns,
 	    .end_ns = t->all.start_ns + at_ns + length_ns,
 	    .way = call ? AF_FLOW_FROM : AF_FLOW_TO,
@@ -143,7 +127,7 @@ static void flow_add(struct timed *t, uint32_t track, bool call, const char *nam
 
 static void trees_add(struct af_tree *t, const char *stack, uint64_t time, uint64_t count)
 {
-	uint32_t node = node_of(t, stack);
+	uint32_t node = report_node(t, stack, NULL);
 
 	af_tree_add(t, node, 0, time);
 	af_tree_add(t, node, 1, count);
@@ -251,15 +235,6 @@ int make_timed(struct af_render *r, const struct af_format *format, struct af_er
 	return rc;
 }
 
-static uint64_t random_state = 88172645463325252ull;
-
-static uint64_t next_random(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	return random_state ^= random_state << 17;
-}
-
 enum { THREADS = 4, STREAMS = 8, SAMPLED = 8, PATHS = 500, KERNELS = 40, HOT = 200 };
 
 static void path_name(char *text, size_t size, unsigned path)
@@ -284,11 +259,11 @@ static int slices_pass(struct timed *t, uint64_t nr, const uint32_t *threads,
                        const uint32_t *streams, const uint32_t *runs)
 {
 	uint64_t call_ns[THREADS] = {0}, work_ns[STREAMS] = {0}, run_ns[SAMPLED] = {0};
+	uint64_t state = REPORT_SEED;
 	char stack[256], name[64];
 
-	random_state = 88172645463325252ull;
 	for (uint64_t i = 0; i < nr / 3; i++) {
-		uint64_t random = next_random();
+		uint64_t random = report_random(&state);
 		unsigned thread = i % THREADS, stream = random % STREAMS, cpu = random / 8 % 8;
 		unsigned path = (unsigned)(random >> 8) % PATHS,
 			 hot = (unsigned)(random >> 20) % HOT;

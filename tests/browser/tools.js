@@ -1,0 +1,43 @@
+/* What tests of the report share: the list of them, and what they do in a page. */
+'use strict';
+
+const tests = [];
+/* Of FILE.html; @options are the page's hash, dark, permissions, and problems that are expected. */
+const test = (name, file, options, body) => tests.push({ name, file, options, body });
+
+/* Text of all labels drawn on the canvas of the flame graph in one painting. */
+const drawnLabels = (page) => page.evaluate(() => {
+  const { flame } = window.aflame.app;
+  const labels = [];
+  flame.paint({ width: flame.width, height: flame.height, pixel: 1, y: (d) => flame.y(d),
+    rect() {}, frame() {}, text: (x, y, text) => labels.push(text) });
+  return labels;
+});
+const app = (page, expression) => page.evaluate(`(() => { const app = window.aflame.app;
+  return ${expression}; })()`);
+const settle = (page) => page.evaluate(() => new Promise((done) => {
+  setTimeout(() => window.aflame.app.working.then(() => requestAnimationFrame(done)), 90);
+}));
+const press = async (page, ...keys) => {
+  for (const key of keys) await page.keyboard.press(key);
+  await settle(page);
+};
+const search = async (page, text) => {
+  await press(page, '/');
+  await page.keyboard.type(text);
+  await settle(page);
+};
+const matched = (page) => page.locator('.matched').textContent();
+const nodeOf = (name) => '[...Array(app.tree.n).keys()]' +
+  `.find((i) => app.tree.text(i) === '${name}')`;
+/* Click the middle of a frame, as drawn. */
+const clickFrame = async (page, name, options) => {
+  const place = await app(page, `(() => { const box = app.flame.canvas.getBoundingClientRect();
+    const p = app.flame.placeOf(${nodeOf(name)});
+    return { x: box.left + p.x + p.width / 2, y: box.top + p.y + 10 }; })()`);
+  await page.mouse.click(place.x, place.y, options);
+  await settle(page);
+};
+
+module.exports = { tests, test, drawnLabels, app, settle, press, search, matched, nodeOf,
+  clickFrame };
