@@ -112,7 +112,7 @@ static void check_tree(const struct af_tree *t)
 static void check_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	const struct af_attribution *a = out->attribution;
-	uint64_t parts = 0, told = 0;
+	uint64_t parts = 0, samples = 0, told = 0;
 
 	(void)self;
 	(void)w;
@@ -126,13 +126,14 @@ static void check_finish(void *self, const struct af_world *w, struct af_results
 			if (a->found[i].job != j || a->found[i].exact_parts > a->found[i].parts)
 				abort();
 			sum += a->found[i].parts;
+			samples += a->found[i].samples;
 			time_ns += a->found[i].time_ns;
 		}
 		if (sum != job->parts || (told < 1u << 31 && sum && time_ns != job->time_ns))
 			abort();
 		parts += sum;
 	}
-	if (told < 1ull << 43 && parts != told * AF_ATTRIBUTION_PARTS)
+	if (told < 1ull << 43 && (parts != told * AF_ATTRIBUTION_PARTS || samples != told))
 		abort();
 }
 
@@ -245,9 +246,14 @@ static int check_point(void *arg, const struct af_point *p)
 	return 0;
 }
 
-static void timeline(const char *dir, const struct af_asked *trees)
+static void timeline(const char *dir, const struct af_asked *is, bool trees)
 {
-	struct af_timeline_asked asked = {.process = UINT64_MAX, .pid = UINT64_MAX, .trees = trees};
+	struct af_timeline_asked asked = {.process = UINT64_MAX,
+	                                  .pid = UINT64_MAX,
+	                                  .from_ns = is->from_ns,
+	                                  .to_ns = is->to_ns,
+	                                  .cuts = is->from_ns || is->to_ns,
+	                                  .trees = trees ? is : NULL};
 	struct tracks tracks = {0};
 	struct af_slices_sink sink = {&tracks, check_track, check_slice, check_point};
 	struct af_timeline *t;
@@ -317,6 +323,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	heat(dir, &asked, how & 1);
 	asked.depth = AF_DEPTH_KERNEL;
 	asked.spots = true;
-	timeline(dir, how & 128 ? &asked : NULL);
+	timeline(dir, &asked, how & 128);
 	return 0;
 }
