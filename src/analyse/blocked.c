@@ -142,7 +142,7 @@ static void blocked_row(struct af_facts *f, struct af_table *table, const struct
 	uint32_t user = af_blocked_user(t, s->place), kernel = af_blocked_kernel(t, s->place);
 	struct af_cell *c = af_table_row(f, table);
 
-	c[0].text = user ? path_text(f, t, user, false) : "";
+	c[0].text = user ? path_text(f, t, user, false) : kernel ? "" : "[stack not recorded]";
 	c[1].text = kernel ? node_text(f, t, kernel) : "";
 	c[2].text = s->state < AF_STATE_END ? af_state_text(s->state) : "off CPU";
 	c[3].value = s->ns;

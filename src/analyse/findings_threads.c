@@ -33,7 +33,10 @@ static void find_waits(struct findings *s, const struct af_table *t, uint32_t ro
 		where = af_facts_text(
 		    s->f, "; %s of it in %s%s%s%s, in %s",
 		    af_facts_ns(s->f, findings_value(waits, (uint32_t)most, "Time")),
-		    *in ? in : "the kernel", *kernel ? " (" : "", kernel, *kernel ? ")" : "",
+		    *in       ? in
+		    : *kernel ? "the kernel"
+			      : "what was not recorded",
+		    *kernel ? " (" : "", kernel, *kernel ? ")" : "",
 		    findings_count(s, findings_value(waits, (uint32_t)most, "Waits"), "wait"));
 		x.function = *in ? in : NULL;
 		x.frame = af_kind_of(findings_text(waits, (uint32_t)most, "Kind"), AF_FRAME_NATIVE);
