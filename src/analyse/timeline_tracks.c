@@ -129,13 +129,15 @@ static void row_of_queue(struct af_timeline *t, struct af_track *track, uint32_t
 	const struct af_queue *queue = af_world_queue(&t->world, process, id);
 	uint32_t device = queue ? queue->device : 0;
 	const struct af_device *d = af_world_device(&t->world, process, device);
-	const char *what = d && d->api == AF_API_CUDA ? "stream" : "queue";
+	bool cuda = queue && d && d->api == AF_API_CUDA; /* its tools know a stream by its handle */
+	const char *what = cuda ? "stream" : "queue";
+	unsigned long long number = cuda ? queue->handle : id;
 
 	track->parent = timeline_device(t, process, device);
 	track->rank = id;
 	track->name = queue && queue->context > 1
-	                  ? text_of(t, "%s %u (context %u)", what, id, queue->context)
-	                  : text_of(t, "%s %u", what, id);
+	                  ? text_of(t, "%s %llu (context %u)", what, number, queue->context)
+	                  : text_of(t, "%s %llu", what, number);
 }
 
 static const char *name_of_ranges(struct af_timeline *t, const char *what, const char *domain)
