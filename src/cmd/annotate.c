@@ -87,8 +87,12 @@ static void show_text(const struct af_facts *f, const struct af_annotate_shown *
 	af_buf_free(&b);
 }
 
-int af_annotate_none(const char *dir, struct af_err *err)
+int af_annotate_none(const char *dir, bool time, struct af_err *err)
 {
+	if (time)
+		return af_fail_plain(
+		    err, -ENODATA,
+		    "the trace %s has no samples of a device's instructions in that time", dir);
 	return af_fail_plain(err, -ENODATA,
 	                     "the trace %s has no samples of a device's instructions: "
 	                     "record it with --gpu-samples",
@@ -99,12 +103,8 @@ int af_annotate_none(const char *dir, struct af_err *err)
 static int show_none(const char *dir, const struct af_annotate_shown *shown,
                      const struct af_facts *f, struct af_err *err)
 {
-	if (!f->first && (shown->from_ns || shown->to_ns))
-		return af_fail_plain(
-		    err, -ENODATA,
-		    "the trace %s has no samples of a device's instructions in that time", dir);
 	if (!f->first)
-		return af_annotate_none(dir, err);
+		return af_annotate_none(dir, shown->from_ns || shown->to_ns, err);
 	bool none = f->first->note;
 	f->first->note = NULL;
 	show_table(f->first);

@@ -20,8 +20,8 @@ struct af_annotate_shown {
 /* Print the kernel to standard output; where the name means several, these to standard error. */
 int af_annotate_show(const char *dir, const struct af_annotate_shown *shown, struct af_err *err);
 
-/* That the trace in @dir has no samples to show. */
-int af_annotate_none(const char *dir, struct af_err *err);
+/* That the trace in @dir has no samples to show, or none of a @time that is asked for. */
+int af_annotate_none(const char *dir, bool time, struct af_err *err);
 
 /* Columns of the terminal; what COLUMNS says or 120 where standard output is none. */
 uint32_t af_annotate_width(void);

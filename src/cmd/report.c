@@ -109,7 +109,7 @@ static int report_stalls(struct report *r, struct af_err *err)
 		reasons = !strcmp(t->name, "reasons") ? t : reasons;
 	}
 	if (!stalls)
-		return af_annotate_none(r->dir, err);
+		return af_annotate_none(r->dir, r->options->from_ns || r->options->to_ns, err);
 	if (r->options->json)
 		return report_json(r);
 	report_table(r, &b, stalls);
