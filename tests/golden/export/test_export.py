@@ -311,10 +311,11 @@ def pprof_tool(*args):
     return run(go, "tool", "pprof", *args).stdout.decode()
 
 
-def report_top(path, view):
+def report_top(path, view, weight="time"):
     """{function: self}: Python's and devices' functions without their lines, as pprof has them"""
     found = {}
-    report = json.loads(aflame("report", "top", "--json", "-n", "0", "--view", view, path).stdout)
+    report = json.loads(aflame("report", "top", "--json", "-n", "0", "--view", view, "-w",
+                               weight, path).stdout)
     table = next(t for t in report["tables"] if t["columns"][0]["title"] == "Function")
     for row in table["rows"]:
         name = row[0]
@@ -327,17 +328,25 @@ def report_top(path, view):
 @case("go tool pprof -top says what aflame report top says")
 def _():
     for name, column in (("mixed", "cpu"), ("mixed", "gpu"), ("kernel", "cpu"), ("cuda", "gpu"),
-                         ("reuse", "cpu"), ("code", "gpu")):
+                         ("reuse", "cpu"), ("code", "gpu"), ("mixed", "samples"),
+                         ("waits", "off-cpu"), ("cuda", "launches"), ("cuda", "bytes"),
+                         ("code", "gpu-samples")):
         path, _ = export("pprof", trace("analyse/" + name))
-        text = pprof_tool("-top", "-sample_index=" + column, "-unit=ns", "-nodefraction=0",
+        unit = "ns" if column in ("cpu", "gpu", "off-cpu") else "B" if column == "bytes" else "count"
+        text = pprof_tool("-top", "-sample_index=" + column, "-unit=" + unit, "-nodefraction=0",
                           "-nodecount=10000", path)
         got = {}
         for line in text.split("flat%")[-1].splitlines()[1:]:
             flat, _, _, _, _, function = line.split(None, 5)
             if flat != "0":
                 function = re.sub(r" \((partial-)?inline\)$", "", function)
-                got[function] = got.get(function, 0) + int(flat.replace("ns", ""))
-        equal(got, report_top(trace("analyse/" + name), column), "%s's %s" % (name, column))
+                got[function] = got.get(function, 0) + int(re.match(r"\d+", flat)[0])
+        want = report_top(trace("analyse/" + name), *COLUMNS[column])
+        if column == "off-cpu":  # that table is of who waited, and not of what for
+            want = {}
+            for stack, weight in flame(trace("analyse/" + name), *COLUMNS[column]).items():
+                want[plain(stack)[-1]] = want.get(plain(stack)[-1], 0) + weight
+        equal(got, want, "%s's %s" % (name, column))
 
 
 @case("go tool pprof reads every trace, and text of hostile names")
