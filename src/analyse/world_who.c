@@ -122,7 +122,7 @@ static struct af_process *image_before(struct af_world *w, const struct af_proce
 {
 	struct af_process *was = p->parent || !p->before ? NULL : &w->processes[p->before];
 
-	return was && (!was->end_ns || was->end_ns > p->start_ns) ? was : NULL;
+	return was && was->start_ns && (!was->end_ns || was->end_ns > p->start_ns) ? was : NULL;
 }
 
 /*
