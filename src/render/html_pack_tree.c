@@ -129,7 +129,7 @@ static int best_by(const struct html_tree *h, uint64_t *const *columns, uint32_t
 	int best = -1;
 
 	for (uint32_t by = 0; by < h->nr_weights; by++) {
-		if (by == w || h->weights[by].same >= 0 || h->weights[by].by >= 0)
+		if (by == w || !columns[by] || h->weights[by].by >= 0)
 			continue;
 		uint64_t bits = column_bits(columns[w], columns[by], h->nr_nodes);
 		if (bits < least) {
@@ -163,7 +163,7 @@ static void pack_columns(struct html_tree *h, const struct walk *k)
 			columns[w] = column_new(k, w, h->weights[w].scale);
 	for (uint32_t w = 0; w < h->nr_weights; w++) {
 		struct html_weight *weight = &h->weights[w];
-		if (weight->same >= 0)
+		if (!columns[w])
 			continue;
 		weight->by = asked[w] ? -1 : best_by(h, columns, w);
 		if (weight->by >= 0)
@@ -243,7 +243,7 @@ int html_pack_tree(const struct html_pack *p, const struct html_tree *t, struct 
 	struct af_buf sections[3 + AF_TREE_WEIGHTS] = {t->depths};
 
 	for (uint32_t w = 0; w < t->nr_weights; w++) {
-		html_pack_put(&sections[2], (uint64_t)(t->weights[w].by + 1));
+		html_pack_put(&sections[2], (unsigned)(t->weights[w].by + 1));
 		if (t->weights[w].same < 0)
 			sections[3 + w] = t->weights[w].column;
 	}
