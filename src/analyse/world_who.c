@@ -121,8 +121,10 @@ static struct af_note *note_of(struct af_world *w, const struct af_tail_view *ta
 static struct af_process *image_before(struct af_world *w, const struct af_process *p)
 {
 	struct af_process *was = p->parent || !p->before ? NULL : &w->processes[p->before];
+	bool goes_on = was && was->start_ns && was->start_ns < p->start_ns &&
+	               (!was->end_ns || was->end_ns > p->start_ns);
 
-	return was && was->start_ns && (!was->end_ns || was->end_ns > p->start_ns) ? was : NULL;
+	return goes_on ? was : NULL;
 }
 
 /*
