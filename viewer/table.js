@@ -124,11 +124,11 @@ class TopTable {
   }
 
   drawHead() {
-    const { mixes } = this.data.rows;
-    const numbers = this.columns.length - (mixes ? 4 : 3);
+    const rem = this.columns.map(({ bar, cell, words, title }, at) => (
+      at ? cell ? 15 : bar ? 9 : words || title.length > 15 ? 8 : 7 : 15));
     this.grid.style.setProperty('--columns',
-      `minmax(14rem, 1fr) repeat(${numbers}, minmax(6.5rem, 8.5rem)) ` +
-      `${mixes ? '15.5rem ' : ''}8rem 4rem`);
+      rem.map((n, at) => (at ? `${n}rem` : `minmax(${n}rem, 1fr)`)).join(' '));
+    this.grid.style.setProperty('--least', `${rem.reduce((a, b) => a + b + 1)}rem`);
     this.head.replaceChildren(...this.columns.map((column, at) => {
       const on = at === this.sort.column;
       return h('button', {
