@@ -73,8 +73,7 @@ const char *af_sampled_reason_name(const struct af_sampled *s, uint32_t reason, 
  * its hottest instruction (a line where @codes, which may be NULL, has one), and "reasons", what
  * each means. None where there are no samples.
  */
-void af_sampled_tables(const struct af_sampled *s, struct af_code_store *codes,
-                       struct af_facts *f);
+void af_sampled_tables(const struct af_sampled *s, struct af_code_store *codes, struct af_facts *f);
 
 /*
  * The table "reasons" of one function: @order[i] gets the reason of its row i, *@nr,
