@@ -23,7 +23,11 @@
 #include "sym/unwind_copy.h"
 #include "trace/kinds.h"
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 enum { TRAP_FLAG = 0x100, FRAMES = 64, MODULES = 64, STEPS = 1 << 15, STEPS_BYTES = 1 << 28 };
 
@@ -216,7 +220,7 @@ static void run_frames(void)
 	volatile long sum = 0;
 
 	for (long i = 1; i < 5; i++)
-		sum += realigned(i * 8);
+		sum = sum + realigned(i * 8);
 }
 
 static void run_clock(void)
