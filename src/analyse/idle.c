@@ -191,8 +191,10 @@ static void threads_tidy(struct idle *i)
 static uint64_t process_start_ns(const struct af_world *w, uint32_t process)
 {
 	const struct af_process *p = af_world_process(w, process);
+	uint64_t start_ns = p && p->start_ns > w->first_ns ? p->start_ns : w->first_ns;
 
-	return p && p->start_ns > w->first_ns ? p->start_ns : w->first_ns;
+	/* Of a part of the run idle time is that within it. */
+	return w->within.to_ns && start_ns < w->within.from_ns ? w->within.from_ns : start_ns;
 }
 
 static void device_begin(struct idle *i, const struct af_world *w, uint32_t device,
@@ -339,6 +341,8 @@ void idle_end(struct idle *i, const struct af_world *w)
 		const struct idle_device *d = &i->devices[n];
 		const struct af_process *p = af_world_process(w, d->process);
 		uint64_t end_ns = p && p->end_ns > d->end_ns ? p->end_ns : w->last_ns;
+		if (w->within.to_ns && end_ns > w->within.to_ns)
+			end_ns = w->within.to_ns;
 		if (d->nr_works)
 			idle_explain(i, w, n, IDLE_AFTER, d->end_ns, end_ns, NULL);
 	}

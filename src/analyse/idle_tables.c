@@ -38,7 +38,8 @@ const char *idle_device_name(const struct idle *i, const struct af_world *w, str
 		return af_facts_text(f, "%s (%.12s) of %u processes", name,
 		                     af_strtab_get(&w->strings, d->gpu), d->nr_sharing);
 	if (many_processes(i) && p)
-		name = af_facts_text(f, "%s of %s [%u]", name, p->name, p->pid);
+		name = af_facts_text(f, "%s of %s [%u]%s", name, p->name, p->pid,
+		                     p->rank ? p->rank : "");
 	return name;
 }
 

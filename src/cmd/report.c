@@ -82,8 +82,9 @@ static int report_gaps(struct report *r, struct af_err *err)
 	struct af_buf b = {0};
 
 	if (!r->results.has[AF_VIEW_IDLE])
-		return af_fail_plain(err, -ENODATA,
-		                     "the trace %s has no work of a device with its times", r->dir);
+		return af_fail_plain(
+		    err, -ENODATA, "the trace %s has no work of a device with its times%s", r->dir,
+		    r->results.asked.from_ns || r->results.asked.to_ns ? " in that time" : "");
 	if (r->options->json)
 		return report_json(r);
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)

@@ -495,4 +495,20 @@ def _():
         expect(done.returncode and words in done.stderr.decode(), done.stderr)
 
 
+
+@case("idle time before, between and after work of a device fills the time that is asked for")
+def _():
+    for start, end in ((0, 800), (800, 1200), (1000, 1500), (1200, 3500)):
+        words = ["--from", "%dns" % start] if start else []
+        tables = json.loads(run("report", "gaps", "--json", *words, "--to", "%dns" % end,
+                                trace("idle")))["tables"]
+        idle = next(table for table in tables if table["name"] == "idle")
+        titles = [column["title"] for column in idle["columns"]]
+        for cells in idle["rows"]:
+            row = dict(zip(titles, cells))
+            sums = [row[title] for title in ("Before", "Span", "After")]
+            begun = 30 if not start else 0  # the process is not there before
+            equal(sum(sums), end - start - begun, "%s of %d to %d" % (sums, start, end))
+
+
 run_cases()
