@@ -20,6 +20,7 @@ struct import_file {
 	uint64_t size;
 	int directory; /* it is the first file of, or -1 */
 	uint32_t nr_next;
+	char unread[96]; /* what of the directory could not be, and why */
 };
 
 static ssize_t file_read(void *arg, void *to, size_t size)
@@ -51,19 +52,36 @@ static bool file_seek(void *arg, uint64_t to)
 	return to <= INT64_MAX && gzseek(f->gz, (z_off_t)to, SEEK_SET) == (z_off_t)to;
 }
 
+/* A file of a directory of perf's: nothing else, as it may be anybody's. */
+static int open_part(int directory, const char *name)
+{
+	struct stat st;
+	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+
+	if (fd < 0 || (!fstat(fd, &st) && S_ISREG(st.st_mode)))
+		return fd;
+	close(fd);
+	errno = EINVAL;
+	return -1;
+}
+
 static bool file_next(void *arg)
 {
 	struct import_file *f = arg;
 	char name[32];
 
 	snprintf(name, sizeof name, "data.%u", f->nr_next++);
-	int fd = f->directory < 0 ? -1 : openat(f->directory, name, O_RDONLY | O_CLOEXEC);
+	int fd = f->directory < 0 ? -1 : open_part(f->directory, name);
+	if (fd < 0 && f->directory >= 0 && errno != ENOENT)
+		snprintf(f->unread, sizeof f->unread, "%s and what follows: %s", name,
+		         strerror(errno));
 	gzFile gz = fd < 0 ? NULL : gzdopen(fd, "rb");
 	if (!gz) {
 		if (fd >= 0)
 			close(fd);
 		return false;
 	}
+	gzbuffer(gz, AF_JSON_BUFFER);
 	gzclose(f->gz);
 	f->gz = gz;
 	f->nr_first = f->at = 0;
@@ -78,7 +96,7 @@ static int file_first(struct import_file *f, int fd, const char *path, struct af
 	f->directory = -1;
 	if (fd >= 0 && !fstat(fd, &st) && S_ISDIR(st.st_mode)) {
 		f->directory = fd;
-		fd = openat(f->directory, "data", O_RDONLY | O_CLOEXEC);
+		fd = open_part(f->directory, "data");
 		if (fd < 0)
 			return af_fail_plain(err, -EISDIR,
 			                     "%s is a directory: name the files in it", path);
@@ -176,6 +194,10 @@ int af_import_file(struct af_draft *d, const char *path, uint32_t number,
 		kind++;
 	kind->read(d, &in, number, complaint, size);
 	file_close(&f);
+	if (*f.unread && !*complaint) {
+		snprintf(complaint, size, "cannot read %s", f.unread);
+		d->damaged++;
+	}
 	if (af_draft_nr(d) == before)
 		return af_fail_plain(err, -EBADMSG, "nothing in %s is of use here%s%s (%s)", path,
 		                     *complaint ? ": " : "", complaint, kind->has);

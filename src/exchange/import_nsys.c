@@ -151,7 +151,7 @@ static void take_thread_name(struct import_nsys *in, const struct sqlite_rows *r
 	const uint64_t *process =
 	    space ? af_map_get(&d->by_process, *space << 32 | (uint64_t)pid) : NULL;
 
-	if (!process)
+	if (!process || !name)
 		return;
 	uint64_t tid = (uint64_t)(global & NSYS_ID_MASK);
 	const uint64_t *thread = af_map_get(&d->by_thread, *process << 32 | tid);

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "exchange/import_nsys.h"
 
-enum { DEVICES_MAX = 4096 };
+enum { DEVICES_MAX = 4096, NAMES_MOST = 1 << 16 };
 enum { GPU_CUDA = 1, GPU_NAME, GPU_UUID, GPU_BUS, GPU_PROCESSORS, GPU_CLOCK, GPU_MEMORY };
 enum { GPU_MAJOR = GPU_MEMORY + 1, GPU_MINOR };
 enum { DEVICE_CUDA = 1, DEVICE_PID };
@@ -115,7 +115,9 @@ void nsys_devices(struct import_nsys *in)
 	nsys_table(in, "TARGET_INFO_GPU", NULL, columns, take_gpu);
 	nsys_table(in, "TARGET_INFO_CUDA_DEVICE", NULL,
 	           (const char *const[]){"gpuId", "cudaId", "pid", NULL}, take_device);
-	for (size_t i = 0; i < in->spaces.cap && !s->told; i++)
+	/* Every process may have used every GPU; of so many no file has a use. */
+	bool few = (uint64_t)in->spaces.nr * s->nr <= NAMES_MOST;
+	for (size_t i = 0; i < in->spaces.cap && !s->told && few; i++)
 		for (uint32_t g = 0; in->spaces.slots[i].used && g < s->nr; g++)
 			name_device(in, (uint32_t)in->spaces.slots[i].value, s->gpus[g].cuda,
 			            &s->gpus[g]);

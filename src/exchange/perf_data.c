@@ -51,8 +51,13 @@ static uint32_t copy_of(struct perf_data *p, const struct perf_sample *s)
 {
 	struct perf_copy c = {.at = p->copied.len};
 
-	if (!perf_stack_copy(&p->file.attrs[s->attr], s, &c.stack) || p->nr_copies == INT32_MAX)
+	if (!perf_stack_copy(&p->file.attrs[s->attr], s, &c.stack))
 		return 0;
+	/* They wait until all mappings are known, and a compressed file may have any number. */
+	if (p->nr_copies == INT32_MAX || p->copied.len + c.stack.size > PERF_COPIES_BYTES) {
+		p->nr_beyond++;
+		return 0;
+	}
 	af_buf_add(&p->copied, c.stack.bytes, c.stack.size);
 	AF_GROW(p->copies, p->nr_copies, p->cap_copies);
 	p->copies[p->nr_copies++] = c;

@@ -6,6 +6,8 @@
 #include "exchange/perf_images.h"
 #include "exchange/perf_unwind.h"
 
+#define PERF_COPIES_BYTES (4ull << 30) /* of stack memory that is kept of a file */
+
 struct perf_kept {
 	uint64_t time_ns, period;
 	uint32_t pid, tid, cpu, attr;
@@ -42,6 +44,7 @@ struct perf_data {
 		size_t at;                  /* in copied */
 	} * copies;
 	struct af_buf copied;
+	uint64_t nr_beyond; /* samples whose copies were beyond PERF_COPIES_BYTES */
 	uint32_t nr_copies, cap_copies;
 	uint64_t last_ns; /* of what was read */
 	struct perf_sums {

@@ -305,10 +305,14 @@ static void tell_all(struct perf_data *p)
 static void say_unwound(const struct perf_data *p)
 {
 	const struct perf_unwinder *u = p->unwinder;
-	char cut[128] = "", missing[96] = "";
+	char cut[128] = "", missing[96] = "", beyond[96] = "";
 
 	if (!u || !u->stacks)
 		return;
+	if (p->nr_beyond)
+		snprintf(beyond, sizeof beyond,
+		         "; %" PRIu64 " more are not: 4 GiB of stacks are kept of a file",
+		         p->nr_beyond);
 	if (u->cut)
 		snprintf(cut, sizeof cut,
 		         "; %" PRIu64 " are longer than what was copied of them, of which "
@@ -317,8 +321,8 @@ static void say_unwound(const struct perf_data *p)
 	if (u->missing)
 		snprintf(missing, sizeof missing, "; %" PRIu64 " end in a file that is not at hand",
 		         u->missing);
-	af_draft_note(p->draft, "import.unwound", "%" PRIu64 " stacks%s%s", u->stacks, cut,
-	              missing);
+	af_draft_note(p->draft, "import.unwound", "%" PRIu64 " stacks%s%s%s", u->stacks, cut,
+	              missing, beyond);
 }
 
 bool perf_data_tell(struct perf_data *p, uint32_t space)
