@@ -30,6 +30,7 @@ const bytes = (field, value) =>
 function read(data, at) {
   let value = 0n;
   for (let shift = 0n; ; shift += 7n) {
+    if (at >= data.length) throw new Error("an answer that is cut");
     value |= BigInt(data[at] & 127) << shift;
     if (data[at++] < 128) return [value, at];
   }
