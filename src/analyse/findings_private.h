@@ -80,9 +80,8 @@ uint64_t findings_total(const struct af_tree *t);
 uint64_t findings_weight(const struct af_tree *t, const char *name);
 uint64_t findings_pattern_weight(const struct af_tree *t, const char *pattern);
 
-/* Of the names that begin with @start the one whose stacks weigh most, and what; or NULL. */
-const char *findings_heaviest(struct findings *s, const struct af_tree *t, const char *start,
-                              uint64_t *ns);
+/* Of the names that begin with @start the one whose stacks weigh most, or NULL. */
+const char *findings_heaviest(struct findings *s, const struct af_tree *t, const char *start);
 
 /* The function below which a good part of a tree is. */
 struct findings_where {

@@ -44,8 +44,8 @@ static const char *cut_helps(const char *name)
 static void find_cut(struct findings *s)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
-	uint64_t ns = findings_pattern_weight(t, "^\\[truncated: "), most_ns;
-	const char *most = findings_heaviest(s, t, "[truncated: ", &most_ns);
+	uint64_t ns = findings_pattern_weight(t, "^\\[truncated: ");
+	const char *most = findings_heaviest(s, t, "[truncated: ");
 	struct finding x = {.kind = "cut-stacks", .ns = ns, .helps = most ? cut_helps(most) : NULL};
 
 	if (!most)

@@ -71,25 +71,33 @@ static bool begins(const char *text, size_t len, const char *with)
 	return len >= want && !memcmp(text, with, want);
 }
 
-const char *findings_heaviest(struct findings *s, const struct af_tree *t, const char *start,
-                              uint64_t *ns)
+/* Of stacks with several such frames the outermost counts. */
+const char *findings_heaviest(struct findings *s, const struct af_tree *t, const char *start)
 {
-	const char *best = NULL;
+	uint8_t *is = af_xcalloc(t->nr_names + 1, sizeof *is), *inside = af_xcalloc(t->nr + 1, 1);
+	uint64_t *sums = af_xcalloc(t->nr_names + 1, sizeof *sums);
+	uint32_t best = 0;
+	size_t len;
 
-	*ns = 0;
 	for (uint32_t i = 1; i < t->nr_names; i++) {
-		size_t len;
 		const char *text = af_tree_text(t, i, &len);
-		if (!begins(text, len, start))
-			continue;
-		const char *name = af_arena_strdup(&s->f->arena, text, len);
-		uint64_t weight = findings_weight(t, name);
-		if (weight <= *ns)
-			continue;
-		*ns = weight;
-		best = name;
+		is[i] = begins(text, len, start);
 	}
-	return best;
+	for (uint32_t n = 1; n < t->nr; n++) {
+		bool above = inside[t->nodes[n].parent];
+		inside[n] = above || is[t->nodes[n].name];
+		if (inside[n] && !above)
+			sums[t->nodes[n].name] += t->total[AF_WEIGHT_TIME][n];
+	}
+	for (uint32_t i = 1; i < t->nr_names; i++)
+		best = sums[i] > sums[best] ? i : best;
+	free(sums);
+	free(inside);
+	free(is);
+	if (!best)
+		return NULL;
+	const char *text = af_tree_text(t, best, &len);
+	return af_arena_strdup(&s->f->arena, text, len);
 }
 
 static uint32_t heaviest_child(const struct af_tree *t, uint32_t node)
@@ -109,16 +117,44 @@ static bool tells_python(const char *text, size_t len)
 	return !begins(text, len, "<") && !memmem(text, len, "(<frozen ", 9);
 }
 
-static bool tells_native(const char *text, size_t len)
+/* "PyObject_Call" and "Py_Main", and not "PyramidBlend" of somebody. */
+static bool is_of_python(const char *text, size_t len)
 {
-	static const char *const starts[] = {
-	    "main", "_start", "start_thread", "clone",      "__libc_start", "thread_start",
-	    "Py",   "_Py",    "__clone",      "execute_na", "std::thread",  "gomp_thread_start"};
+	static const char *const starts[] = {"_Py",    "Py_",      "PyObject",   "PyEval",
+	                                     "PyRun",  "PyVector", "PyImport",   "PyFunction",
+	                                     "PyCell", "PyGen",    "PyMethod",   "PyIter",
+	                                     "PyCFun", "PyThread", "PyInterpret"};
 
 	for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++)
 		if (begins(text, len, starts[i]))
+			return true;
+	return false;
+}
+
+static bool tells_native(const char *text, size_t len)
+{
+	static const char *const whole[] = {"main",
+	                                    "_start",
+	                                    "clone",
+	                                    "__clone",
+	                                    "clone3",
+	                                    "__clone3",
+	                                    "start_thread",
+	                                    "thread_start",
+	                                    "runtime.main",
+	                                    "runtime.goexit",
+	                                    "runtime.goexit.abi0",
+	                                    "execute_native_thread_routine"};
+	static const char *const starts[] = {"__libc_start", "std::thread", "gomp_thread_start",
+	                                     "[", "0x"};
+
+	for (unsigned i = 0; i < sizeof whole / sizeof *whole; i++)
+		if (len == strlen(whole[i]) && !memcmp(text, whole[i], len))
 			return false;
-	return !begins(text, len, "[") && !begins(text, len, "0x") && !memmem(text, len, "!0x", 3);
+	for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (begins(text, len, starts[i]))
+			return false;
+	return !is_of_python(text, len) && !memmem(text, len, "!0x", 3);
 }
 
 /* Whether its name is one that says what the program does. */
