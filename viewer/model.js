@@ -85,20 +85,21 @@ class Model {
 
   /* In order of time, if that is asked for: that pipeline, or why there is none. */
   async charted() {
-    const { order, dir } = this.state;
-    if (order !== 'time' || dir !== 'callees' || !this.times) return null;
+    const { base, w, rangeNow, state } = this; /* as they are now: others may come meanwhile */
+    if (state.order !== 'time' || !this.times) return null;
+    if (state.dir !== 'callees') return 'In order of time is top-down';
     const at = this.treeIndex();
-    const key = [at, this.w, this.rangeNow?.from, this.rangeNow?.to].join();
+    const key = [at, w, rangeNow?.from, rangeNow?.to].join();
     if (this.inTime?.key !== key) {
       const { tree } = (await this.whole(at)).steps[0];
       const { label } = this.meta.trees[at];
-      let made = await chartOf(this.times, tree, label, this.rangeNow, this.w);
+      let made = await chartOf(this.times, tree, label, rangeNow, w);
       /* A view of two others may count once what both have. */
-      if (made.total && made.total(this.w)[0] > this.base.total(this.w)[0])
+      if (made.total && made.total(w)[0] > base.total(w)[0])
         made = `Of ${label} no order is known`;
       this.inTime = { key, chart: made instanceof Tree ? new Pipeline(made) : made };
     }
-    return this.inTime.chart;
+    return this.inTime.key === key ? this.inTime.chart : null;
   }
 
   /* The weight that is drawn: the one asked for, or the first that has any in this tree. */
@@ -149,8 +150,9 @@ class Model {
         new Difference(this.meta.differences[this.treeIndex()], this.state.norm))) : null;
     this.forward = pipeline.run(this.state.ops);
     this.w = this.weightOf((await this.whole(this.treeIndex())).steps[0].tree);
-    this.chart = await this.charted();
+    const chart = await this.charted();
     if (turn !== this.turn) return false;
+    this.chart = chart;
     this.tree = this.derive(this.forward, this.w);
     this.root = this.tree.follow(this.state.z);
     this.node = this.tree.follow(this.state.x);

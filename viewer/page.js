@@ -127,7 +127,9 @@ class Page extends Layout {
     this.shapes.show(state.shape);
     this.dirs.show(state.dir);
     this.orders.show(this.chart?.run || state.order !== 'time' ? state.order : 'name');
-    if (this.chart && !this.chart.run) this.say(this.chart);
+    const why = !this.chart?.run && this.chart;
+    if (why && why !== this.why) this.say(why);
+    this.why = why;
     const buttons = [
       [this.glueButton, state.ops.includes('glue')], [this.foldButton, state.ops.includes('fold')],
     ];

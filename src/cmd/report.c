@@ -359,7 +359,7 @@ static const struct af_option report_options[] = {
     {AF_OPT_FLAG, "json", 0, NULL, "for programs: one document of tables (docs/report.md)",
      offsetof(struct report_options, json)},
     {AF_OPT_U64, "limit", 'n', "N",
-     "rows of a table, 0 for all (20); frames of a tree (those of half a percent)",
+     "rows of a table, 0 for all (20; findings 8); frames of a tree (those of half a percent)",
      offsetof(struct report_options, limit)},
     {AF_OPT_FLAG, "list", 0, NULL, "the reports there are", offsetof(struct report_options, list)},
     {AF_OPT_TIME, "from", 0, "TIME", "only what happened from this time after the trace began",

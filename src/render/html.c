@@ -10,12 +10,12 @@
  *	af-annotated-0…	one blob a kernel, see html_annotate.h
  *	af-time-0…	one blob a track of the timeline, see html_time.h
  *
- * Blobs are described in html_pack.h. Nothing that comes from a profile is markup: names are in
- * base64, JSON has no `<`, the rest is escaped; a Content-Security-Policy that knows the digests
+ * Blobs are described in html_pack.h. Nothing that comes from a profile is markup: blobs have no
+ * `<`, JSON has no `<`, the rest is escaped; a Content-Security-Policy that knows the digests
  * of script and style sheet lets nothing else run or load. The same shapes give the same bytes.
  *
- * Facts named `verdict`, `run` and `lost` are also shown in the strip at the top: the first
- * column is the label, the rest of the row the value.
+ * Facts named `verdict`, `findings`, `run` and `lost` are also shown in the strip at the top: the
+ *first column is the label, the rest of the row the value.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -96,6 +96,7 @@ module.exports = ({ test, app, settle, press }) => {
     }
     assert.deepEqual(orders, ['heavy', 'time', 'name']);
     await update(page, { order: 'time', dir: 'callers' });
+    assert.equal(await page.locator('.toast').textContent(), 'In order of time is top-down');
     assert.equal(await page.getByRole('radio', { name: 'A–Z' }).getAttribute('aria-checked'),
       'true');
   });
