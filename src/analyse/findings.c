@@ -48,6 +48,18 @@ static const char *or_nothing(const char *text)
 	return text ? text : "";
 }
 
+/* What is found in a part of the run is checked in that part. */
+static const char *finding_check(struct findings *s, const char *check)
+{
+	unsigned long long from = s->r->asked.from_ns, to = s->r->asked.to_ns;
+
+	if (!check || strncmp(check, "aflame ", 7) != 0)
+		return or_nothing(check);
+	if (from)
+		check = af_facts_text(s->f, "%s --from %lluns", check, from);
+	return to ? af_facts_text(s->f, "%s --to %lluns", check, to) : check;
+}
+
 static const char *finding_id(struct findings *s, const struct finding *x)
 {
 	char *id = af_arena_alloc(&s->f->arena, AF_ID_SIZE);
@@ -69,7 +81,7 @@ static void finding_row(struct findings *s, struct af_table *t, const struct fin
 	c[AF_FINDING_OF].text = x->of;
 	c[AF_FINDING_WHAT].text = x->what;
 	c[AF_FINDING_HELPS].text = or_nothing(x->helps);
-	c[AF_FINDING_CHECK].text = or_nothing(x->check);
+	c[AF_FINDING_CHECK].text = finding_check(s, x->check);
 	c[AF_FINDING_FUNCTION].text = or_nothing(x->function);
 	c[AF_FINDING_ID].text = finding_id(s, x);
 	c[AF_FINDING_VIEW].text = or_nothing(x->view);

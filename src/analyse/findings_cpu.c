@@ -36,7 +36,8 @@ static void find_stacks(const struct cpu *c, struct finding *x, const char *patt
 }
 
 /* Calls of CUDA and OpenCL that only wait. */
-#define WAITS_PATTERN "^cu.*Synchronize|^clFinish$|^clWaitForEvents$"
+#define CUDA_WAITS "^cu.*Synchronize"
+#define WAITS_PATTERN CUDA_WAITS "|^clFinish$|^clWaitForEvents$"
 
 static bool is_wait(const char *name)
 {
@@ -89,11 +90,12 @@ static void find_spinning(const struct cpu *c)
 {
 	struct findings *s = c->s;
 	uint64_t ns = findings_pattern_weight(c->t, WAITS_PATTERN);
-	struct finding x = {
-	    .kind = "spinning",
-	    .ns = ns,
-	    .helps = "where others need that CPU, waiting off it: cudaDeviceScheduleBlockingSync"};
+	struct finding x = {.kind = "spinning", .ns = ns};
 
+	/* OpenCL has no such setting. */
+	if (findings_pattern_weight(c->t, CUDA_WAITS) >= ns / 2)
+		x.helps =
+		    "where others need that CPU, waiting off it: cudaDeviceScheduleBlockingSync";
 	x.what = af_facts_text(s->f,
 	                       "threads were on a CPU for %s (%s of %s CPU time) in calls that "
 	                       "wait for a device",

@@ -100,6 +100,23 @@ static void find_copies(struct findings *s, const struct af_table *idle, uint32_
 	findings_add(s, &x);
 }
 
+/* "NVIDIA H200 #2" without its number. */
+static size_t model_length(const char *device)
+{
+	const char *mark = strrchr(device, '#');
+
+	if (mark && mark > device && mark[-1] == ' ' && !mark[1 + strspn(mark + 1, "0123456789")])
+		return (size_t)(mark - 1 - device);
+	return strlen(device);
+}
+
+static bool is_one_model(const char *a, const char *b)
+{
+	size_t len = model_length(a);
+
+	return len == model_length(b) && !memcmp(a, b, len);
+}
+
 /* Devices of one name, each by itself: where processes share one, rows are not devices. */
 static void find_uneven(struct findings *s)
 {
@@ -112,7 +129,8 @@ static void find_uneven(struct findings *s)
 		uint64_t busy = findings_value(t, i, "Busy");
 		most = busy > findings_value(t, most, "Busy") ? i : most;
 		least = busy < findings_value(t, least, "Busy") ? i : least;
-		if (strcmp(findings_text(t, i, "Driver"), findings_text(t, 0, "Driver")) != 0)
+		if (strcmp(findings_text(t, i, "Driver"), findings_text(t, 0, "Driver")) != 0 ||
+		    !is_one_model(findings_text(t, i, "Device"), findings_text(t, 0, "Device")))
 			return;
 	}
 	uint64_t most_ns = findings_value(t, most, "Busy"),

@@ -155,23 +155,21 @@ static void find_nameless(struct findings *s)
 	free(all);
 }
 
-/* Samples of instructions that are of no kernel of the trace, as kernels' time would be. */
+/* Samples of instructions that are of no kernel of the trace: of them no time is known. */
 static void find_unattributed(struct findings *s)
 {
 	const struct af_table *t = findings_table(s, "samples");
-	double kernels_ns = (double)findings_sum(findings_table(s, "kernels"), "Time", NULL, NULL),
-	       none = 0;
 	uint64_t samples = findings_sum(t, "Samples", NULL, NULL);
+	double none = 0;
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++)
 		none += (double)findings_value(t, i, "Samples") *
 		        (double)findings_value(t, i, "No kernel") / 1e4;
-	if (!samples)
-		return;
 	struct finding x = {.kind = "no-kernel",
-	                    .ns = (uint64_t)(kernels_ns * none / (double)samples),
-	                    .of_ns = (uint64_t)kernels_ns,
+	                    .ns = (uint64_t)(none + 0.5),
+	                    .of_ns = samples,
 	                    .of = "samples of instructions",
+	                    .no_time = true,
 	                    .check = "aflame report",
 	                    .view = "facts",
 	                    .hash = "#tab=facts",

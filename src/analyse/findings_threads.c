@@ -30,14 +30,15 @@ static void find_waits(struct findings *s, const struct af_table *t, uint32_t ro
 	if (most >= 0) {
 		const char *in = findings_text(waits, (uint32_t)most, "Waited in"),
 			   *kernel = findings_text(waits, (uint32_t)most, "Kernel");
-		where = af_facts_text(
-		    s->f, "; %s of it in %s%s%s%s, in %s",
-		    af_facts_ns(s->f, findings_value(waits, (uint32_t)most, "Time")),
-		    *in       ? in
-		    : *kernel ? "the kernel"
-			      : "what was not recorded",
-		    *kernel ? " (" : "", kernel, *kernel ? ")" : "",
-		    findings_count(s, findings_value(waits, (uint32_t)most, "Waits"), "wait"));
+		uint64_t nr = findings_value(waits, (uint32_t)most, "Waits");
+		where =
+		    af_facts_text(s->f, "; %s of it in %s%s%s%s%s%s",
+		                  af_facts_ns(s->f, findings_value(waits, (uint32_t)most, "Time")),
+		                  *in       ? in
+		                  : *kernel ? "the kernel"
+		                            : "what was not recorded",
+		                  *kernel ? " (" : "", kernel, *kernel ? ")" : "",
+		                  nr ? ", in " : "", nr ? findings_count(s, nr, "wait") : "");
 		x.function = *in ? in : NULL;
 		x.frame = af_kind_of(findings_text(waits, (uint32_t)most, "Kind"), AF_FRAME_NATIVE);
 		if (*in)
@@ -97,11 +98,12 @@ static void find_not_recorded(struct findings *s, const struct af_table *t, uint
 	/* Who computed most of the time has little to hide. */
 	if (ns < s->run_ns / 2)
 		return;
-	x.what = af_facts_text(s->f,
-	                       "%s, the thread with most CPU time, was on a CPU for %s of %s; what "
-	                       "it waited for is not recorded",
-	                       findings_text(t, row, "Thread"), af_facts_ns(s->f, on_ns),
-	                       af_facts_ns(s->f, s->run_ns));
+	x.what =
+	    af_facts_text(s->f,
+	                  "%s, the thread with most CPU time, was sampled for %s of %s; what it "
+	                  "did else is not recorded",
+	                  findings_text(t, row, "Thread"), af_facts_ns(s->f, on_ns),
+	                  af_facts_ns(s->f, s->run_ns));
 	findings_add(s, &x);
 }
 

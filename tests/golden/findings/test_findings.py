@@ -140,7 +140,9 @@ def figure(trace, finding):
     if kind == "no-kernel":
         rows = trace.table("samples")
         none = sum(row["Samples"] * row["No kernel"] / 10000 for row in rows)
-        return int(trace.sum("kernels", "Time") * none / trace.sum("samples", "Samples"))
+        share = none / trace.sum("samples", "Samples") * 10000
+        expect(abs(finding["Share"] - share) <= 1, "%s is %d" % (finding["Finding"], share))
+        return None
     raise AssertionError("a kind that is not known here: " + kind)
 
 
@@ -221,6 +223,8 @@ def _():
     rows = trace.table("findings", part)
     equal([(row["Kind"], row["At most"], row["Share"]) for row in rows[:2]],
           [(kind, 250000000, 10000) for kind in ("below", "function")], "the first of the part")
+    expect(rows[0]["Check"].endswith(" --from 150000000ns --to 400000000ns"), rows[0]["Check"])
+    equal(trace.checked(rows[0])["total"], rows[0]["At most"], "what the command of the part says")
 
 
 @case("text for people is numbered, and says how many are left out")
