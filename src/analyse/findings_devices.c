@@ -155,15 +155,14 @@ static void find_uneven(struct findings *s)
 void findings_devices(struct findings *s)
 {
 	const struct af_table *t = findings_table(s, "idle");
-	bool shared = findings_table(s, "gpus") != NULL;
+	uint8_t *told = t ? findings_devices_told(s, t) : NULL;
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
-		/* Of a GPU that several processes share it is the GPU's time that counts. */
-		if (shared &&
-		    !findings_weight(&s->r->trees[AF_VIEW_IDLE], findings_text(t, i, "Device")))
+		if (!told[i])
 			continue;
 		find_gap(s, findings_text(t, i, "Device"), findings_value(t, i, "Span"));
 		find_copies(s, t, i);
 	}
+	free(told);
 	find_uneven(s);
 }

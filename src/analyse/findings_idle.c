@@ -2,6 +2,7 @@
  * What devices waited for, by reason: the view of idle time says it to the nanosecond. Reasons are
  * told apart between a device's first work and its last; before and after that it is one finding.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/findings_private.h"
@@ -62,9 +63,15 @@ static const struct reason reasons[] = {
      "before work whose launch is not in the trace", NULL, IDLE_NONE},
 };
 
+enum { PHASE_BEFORE, PHASE_BETWEEN, PHASE_AFTER, PHASES };
+
+static const char *const phases[PHASES] = {"[before the first work]", "[between work]",
+                                           "[after the last work]"};
+
 /* One device of the idle table. */
 struct idled {
 	struct findings *s;
+	const struct af_tree *phases; /* of all devices; of no nodes where there are no stacks */
 	const char *device;
 	uint64_t span_ns;
 	bool alone; /* the only one */
@@ -228,30 +235,23 @@ static void idle_reason_find(const struct idled *d, const struct af_tree *device
 		                       af_facts_ns(s->f, d->span_ns), r->what,
 		                       drained_text(s, device, r->frame, ns), below_text(s, &w),
 		                       extra_text(d, r->extra));
-		idle_place(d, &x, "[between work]", r->frame, &w);
+		idle_place(d, &x, phases[PHASE_BETWEEN], r->frame, &w);
 		findings_add(s, &x);
 	}
 	af_tree_close(&t);
 }
 
-/* Stacks of the phase @name and of the device. */
-static bool idle_phase(const struct idled *d, struct af_tree *t, const char *name)
+/* Stacks of the phase and of the device. */
+static bool idle_phase(const struct idled *d, struct af_tree *t, unsigned phase)
 {
-	const struct af_tree *all = &d->s->r->trees[AF_VIEW_IDLE];
-	struct af_tree phase;
-
-	if (!findings_focus(&phase, all, name))
-		return false;
-	bool there = findings_focus(t, &phase, d->device);
-	af_tree_close(&phase);
-	return there;
+	return findings_focus(t, &d->phases[phase], d->device);
 }
 
 static void idle_between(const struct idled *d)
 {
 	struct af_tree t;
 
-	if (!idle_phase(d, &t, "[between work]"))
+	if (!idle_phase(d, &t, PHASE_BETWEEN))
 		return;
 	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++)
 		idle_reason_find(d, &t, &reasons[i]);
@@ -274,7 +274,7 @@ static const char *most_text(struct findings *s, const struct af_tree *t)
 }
 
 /* Before the first work of all devices, or after the last. */
-static void idle_edge(const struct idled *d, const char *phase, const char *kind, const char *event)
+static void idle_edge(const struct idled *d, unsigned phase, const char *kind, const char *event)
 {
 	struct findings *s = d->s;
 	struct findings_where w = {0};
@@ -289,37 +289,49 @@ static void idle_edge(const struct idled *d, const char *phase, const char *kind
 	    af_facts_text(s->f, "%s had no work for %s (%s of %s) %s%s%s", d->device,
 	                  af_facts_ns(s->f, ns), findings_share(s, ns, s->run_ns),
 	                  af_facts_ns(s->f, s->run_ns), event, most_text(s, &t), below_text(s, &w));
-	idle_place(d, &x, phase, NULL, &w);
+	idle_place(d, &x, phases[phase], NULL, &w);
 	findings_add(s, &x);
 	af_tree_close(&t);
 }
 
-/* Is row @row the least by @title? What devices have in common is said once. */
-static bool is_least(const struct af_table *t, uint32_t row, const char *title)
+/* The row that has least by @title: what devices have in common is said once. */
+static uint32_t least_row(const struct af_table *t, const uint8_t *told, const char *title)
 {
-	uint64_t own = findings_value(t, row, title);
+	uint32_t best = UINT32_MAX;
 
-	for (uint32_t i = 0; i < t->nr_rows; i++) {
-		uint64_t other = findings_value(t, i, title);
-		if (other < own || (other == own && i < row))
-			return false;
-	}
-	return true;
+	for (uint32_t i = 0; i < t->nr_rows; i++)
+		if (told[i] && (best == UINT32_MAX ||
+		                findings_value(t, i, title) < findings_value(t, best, title)))
+			best = i;
+	return best;
 }
 
 void findings_idle(struct findings *s)
 {
 	const struct af_table *t = findings_table(s, "idle");
+	struct af_tree of_phases[PHASES] = {0};
 
-	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
+	if (!t || !t->nr_rows)
+		return;
+	uint8_t *told = findings_devices_told(s, t);
+	uint32_t first = least_row(t, told, "Before"), last = least_row(t, told, "After");
+	for (unsigned p = 0; p < PHASES; p++)
+		findings_focus(&of_phases[p], &s->r->trees[AF_VIEW_IDLE], phases[p]);
+	for (uint32_t i = 0; i < t->nr_rows; i++) {
 		const struct idled d = {.s = s,
+		                        .phases = of_phases,
 		                        .device = findings_text(t, i, "Device"),
 		                        .span_ns = findings_value(t, i, "Span"),
 		                        .alone = t->nr_rows == 1};
+		if (!told[i])
+			continue;
 		idle_between(&d);
-		if (is_least(t, i, "Before"))
-			idle_edge(&d, "[before the first work]", "start", "before its first work");
-		if (is_least(t, i, "After"))
-			idle_edge(&d, "[after the last work]", "end", "after its last work");
+		if (i == first)
+			idle_edge(&d, PHASE_BEFORE, "start", "before its first work");
+		if (i == last)
+			idle_edge(&d, PHASE_AFTER, "end", "after its last work");
 	}
+	for (unsigned p = 0; p < PHASES; p++)
+		af_tree_close(&of_phases[p]);
+	free(told);
 }

@@ -45,6 +45,51 @@ uint64_t findings_weight(const struct af_tree *t, const char *name)
 	return total;
 }
 
+struct named {
+	const char *text;
+	size_t len;
+	uint32_t row; /* UINT32_MAX: a name of the tree */
+};
+
+static int named_order(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	size_t len = x->len < y->len ? x->len : y->len;
+	int order = len ? memcmp(x->text, y->text, len) : 0;
+
+	return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+uint8_t *findings_devices_told(const struct findings *s, const struct af_table *idle)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_IDLE];
+	bool shared = findings_table(s, "gpus") != NULL;
+	uint32_t nr = 0, nr_names = t->nr > 1 ? t->nr_names : 0;
+	uint8_t *told = af_xcalloc((size_t)idle->nr_rows + 1, sizeof *told);
+	struct named *all = af_xcalloc((size_t)idle->nr_rows + nr_names + 1, sizeof *all);
+
+	for (uint32_t i = 1; i < nr_names; i++, nr++) {
+		all[nr].text = af_tree_text(t, i, &all[nr].len);
+		all[nr].row = UINT32_MAX;
+	}
+	for (uint32_t i = 0; i < idle->nr_rows; i++, nr++) {
+		const char *text = findings_text(idle, i, "Device");
+		all[nr] = (struct named){text, strlen(text), i};
+	}
+	qsort(all, nr, sizeof *all, named_order);
+	for (uint32_t i = 0, end; i < nr; i = end) {
+		uint32_t rows = 0, row = 0;
+		for (end = i; end < nr && !named_order(&all[i], &all[end]); end++) {
+			row = all[end].row == UINT32_MAX ? row : all[end].row;
+			rows += all[end].row != UINT32_MAX;
+		}
+		if (rows == 1 && (end - i > 1 || !shared))
+			told[row] = 1;
+	}
+	free(all);
+	return told;
+}
+
 uint64_t findings_total(const struct af_tree *t)
 {
 	return t->nr > 1 && t->total[AF_WEIGHT_TIME] ? t->total[AF_WEIGHT_TIME][0] : 0;
