@@ -282,7 +282,7 @@ static void idle_edge(const struct idled *d, unsigned phase, const char *kind, c
 
 	if (!idle_phase(d, &t, phase))
 		return;
-	uint64_t ns = t.total[AF_WEIGHT_TIME][0];
+	uint64_t ns = findings_total(&t);
 	struct finding x = {.kind = kind, .ns = ns, .of_ns = s->run_ns, .of = "the run"};
 	findings_where(s, &t, &w);
 	x.what =

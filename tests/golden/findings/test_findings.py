@@ -48,7 +48,7 @@ IDLE = {
 }
 STACKS = {"imports", "python-gc", "spinning", "cut-stacks", "no-stack"}
 KINDS = {"function", "below", "system", "python", "kernel", "gap", "copies", "uneven", "off-cpu"}
-KINDS |= {"no-cpu-free", "not-recorded", "nameless", "no-kernel", "lost"} | set(IDLE) | STACKS
+KINDS |= {"no-cpu-free", "not-recorded", "nameless", "no-kernel", "kernel-time", "lost"} | set(IDLE) | STACKS
 SEEN = set()
 
 
@@ -128,6 +128,8 @@ def figure(trace, finding):
         return max(busy) - min(busy)
     if kind == "off-cpu":
         return trace.table("threads")[0]["Blocked"]
+    if kind == "kernel-time":
+        return trace.sum("processes", "Kernel")
     if kind == "no-cpu-free":
         return max(row["Waiting for CPU"] for row in trace.table("threads"))
     if kind == "not-recorded":
