@@ -155,10 +155,10 @@ static void find_uneven(struct findings *s)
 void findings_devices(struct findings *s)
 {
 	const struct af_table *t = findings_table(s, "idle");
-	uint8_t *told = t ? findings_devices_told(s, t) : NULL;
+	uint32_t *told = t ? findings_devices_told(s, t) : NULL;
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
-		if (!told[i])
+		if (told[i] != 1)
 			continue;
 		find_gap(s, findings_text(t, i, "Device"), findings_value(t, i, "Span"));
 		find_copies(s, t, i);

@@ -73,8 +73,9 @@ struct idled {
 	struct findings *s;
 	const struct af_tree *phases; /* of all devices; of no nodes where there are no stacks */
 	const char *device;
-	uint64_t span_ns;
-	bool alone; /* the only one */
+	uint32_t nr;      /* that are called so */
+	uint64_t span_ns; /* of these together */
+	bool alone;       /* the only one */
 };
 
 /* ", 1,234 calls of cuMemAlloc_v2 and the like took 1.2 s" */
@@ -212,6 +213,13 @@ static const char *recording_text(const struct findings *s)
 	           : NULL;
 }
 
+static const char *device_was(const struct idled *d)
+{
+	return d->nr == 1 ? af_facts_text(d->s->f, "%s was", d->device)
+	                  : af_facts_text(d->s->f, "%s called %s were together",
+	                                  findings_count(d->s, d->nr, "device"), d->device);
+}
+
 static void idle_reason_find(const struct idled *d, const struct af_tree *device,
                              const struct reason *r)
 {
@@ -230,7 +238,7 @@ static void idle_reason_find(const struct idled *d, const struct af_tree *device
 		                    .of = "the time from the device's first work to its last",
 		                    .helps =
 		                        r->extra == IDLE_RECORDING ? recording_text(s) : r->helps};
-		x.what = af_facts_text(s->f, "%s was idle for %s (%s of %s) %s%s%s%s", d->device,
+		x.what = af_facts_text(s->f, "%s idle for %s (%s of %s) %s%s%s%s", device_was(d),
 		                       af_facts_ns(s->f, ns), findings_share(s, ns, d->span_ns),
 		                       af_facts_ns(s->f, d->span_ns), r->what,
 		                       drained_text(s, device, r->frame, ns), below_text(s, &w),
@@ -295,13 +303,13 @@ static void idle_edge(const struct idled *d, unsigned phase, const char *kind, c
 }
 
 /* The row that has least by @title: what devices have in common is said once. */
-static uint32_t least_row(const struct af_table *t, const uint8_t *told, const char *title)
+static uint32_t least_row(const struct af_table *t, const uint32_t *told, const char *title)
 {
 	uint32_t best = UINT32_MAX;
 
 	for (uint32_t i = 0; i < t->nr_rows; i++)
-		if (told[i] && (best == UINT32_MAX ||
-		                findings_value(t, i, title) < findings_value(t, best, title)))
+		if (told[i] == 1 && (best == UINT32_MAX ||
+		                     findings_value(t, i, title) < findings_value(t, best, title)))
 			best = i;
 	return best;
 }
@@ -313,7 +321,7 @@ void findings_idle(struct findings *s)
 
 	if (!t || !t->nr_rows)
 		return;
-	uint8_t *told = findings_devices_told(s, t);
+	uint32_t *told = findings_devices_told(s, t);
 	uint32_t first = least_row(t, told, "Before"), last = least_row(t, told, "After");
 	for (unsigned p = 0; p < PHASES; p++)
 		findings_focus(&of_phases[p], &s->r->trees[AF_VIEW_IDLE], phases[p]);
@@ -321,7 +329,11 @@ void findings_idle(struct findings *s)
 		const struct idled d = {.s = s,
 		                        .phases = of_phases,
 		                        .device = findings_text(t, i, "Device"),
-		                        .span_ns = findings_value(t, i, "Span"),
+		                        .nr = told[i],
+		                        .span_ns = told[i]
+		                                       ? findings_sum(t, "Span", "Device",
+		                                                      findings_text(t, i, "Device"))
+		                                       : 0,
 		                        .alone = t->nr_rows == 1};
 		if (!told[i])
 			continue;

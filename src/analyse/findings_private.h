@@ -74,11 +74,11 @@ const char *findings_pattern(struct findings *s, const char *name);
 bool findings_focus(struct af_tree *dst, const struct af_tree *src, const char *name);
 
 /*
- * By rows of the idle table: has it a name of its own, so that stacks and gaps tell that they are
- * of it? Where processes share GPUs, only what has stacks: the GPUs, and not the rows of
+ * By rows of the idle table: how many devices are called so? 0 but for the first of them. Stacks
+ * and gaps tell by name what they are of. Where processes share GPUs, only what has stacks: the GPUs, and not the rows of
  * processes. To be freed.
  */
-uint8_t *findings_devices_told(const struct findings *s, const struct af_table *idle);
+uint32_t *findings_devices_told(const struct findings *s, const struct af_table *idle);
 
 /* What all stacks weigh by time; 0 of a tree that was not made. */
 uint64_t findings_total(const struct af_tree *t);

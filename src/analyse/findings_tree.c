@@ -60,12 +60,12 @@ static int named_order(const void *a, const void *b)
 	return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-uint8_t *findings_devices_told(const struct findings *s, const struct af_table *idle)
+uint32_t *findings_devices_told(const struct findings *s, const struct af_table *idle)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_IDLE];
 	bool shared = findings_table(s, "gpus") != NULL;
 	uint32_t nr = 0, nr_names = t->nr > 1 ? t->nr_names : 0;
-	uint8_t *told = af_xcalloc((size_t)idle->nr_rows + 1, sizeof *told);
+	uint32_t *told = af_xcalloc((size_t)idle->nr_rows + 1, sizeof *told);
 	struct named *all = af_xcalloc((size_t)idle->nr_rows + nr_names + 1, sizeof *all);
 
 	for (uint32_t i = 1; i < nr_names; i++, nr++) {
@@ -78,13 +78,13 @@ uint8_t *findings_devices_told(const struct findings *s, const struct af_table *
 	}
 	qsort(all, nr, sizeof *all, named_order);
 	for (uint32_t i = 0, end; i < nr; i = end) {
-		uint32_t rows = 0, row = 0;
+		uint32_t rows = 0, row = UINT32_MAX;
 		for (end = i; end < nr && !named_order(&all[i], &all[end]); end++) {
-			row = all[end].row == UINT32_MAX ? row : all[end].row;
+			row = all[end].row < row ? all[end].row : row;
 			rows += all[end].row != UINT32_MAX;
 		}
-		if (rows == 1 && (end - i > 1 || !shared))
-			told[row] = 1;
+		if (rows && (end - i > rows || !shared))
+			told[row] = rows;
 	}
 	free(all);
 	return told;
