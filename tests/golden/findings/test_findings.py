@@ -218,6 +218,16 @@ def _():
     )
 
 
+@case("devices that no name tells apart are told of together")
+def _():
+    trace = Trace(os.path.join(HERE, "namesakes.trace"))
+    rows = [row for row in trace.findings if row["View"] == "idle"]
+    equal(len(rows), 5, "findings of idle time")
+    for row in rows:
+        expect(row["Finding"].startswith("2 devices called NVIDIA H200 of two [101] "), row["Finding"])
+        expect(row["Share"] <= 10000, row["Finding"])
+
+
 @case("a part of the run has findings of its own, and shares of its length")
 def _():
     trace = Trace(os.path.join(HERE, "python.trace"))
