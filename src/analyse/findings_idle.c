@@ -326,14 +326,14 @@ void findings_idle(struct findings *s)
 	for (unsigned p = 0; p < PHASES; p++)
 		findings_focus(&of_phases[p], &s->r->trees[AF_VIEW_IDLE], phases[p]);
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
+		const char *name = findings_text(t, i, "Device");
 		const struct idled d = {.s = s,
 		                        .phases = of_phases,
-		                        .device = findings_text(t, i, "Device"),
+		                        .device = name,
 		                        .nr = told[i],
-		                        .span_ns = told[i]
-		                                       ? findings_sum(t, "Span", "Device",
-		                                                      findings_text(t, i, "Device"))
-		                                       : 0,
+		                        .span_ns = told[i] > 1
+		                                       ? findings_sum(t, "Span", "Device", name)
+		                                       : findings_value(t, i, "Span"),
 		                        .alone = t->nr_rows == 1};
 		if (!told[i])
 			continue;
