@@ -75,8 +75,8 @@ bool findings_focus(struct af_tree *dst, const struct af_tree *src, const char *
 
 /*
  * By rows of the idle table: how many devices are called so? 0 but for the first of them. Stacks
- * and gaps tell by name what they are of. Where processes share GPUs, only what has stacks: the GPUs, and not the rows of
- * processes. To be freed.
+ * and gaps tell by name what they are of. Where processes share GPUs, only what has stacks: the
+ * GPUs, and not the rows of processes. To be freed.
  */
 uint32_t *findings_devices_told(const struct findings *s, const struct af_table *idle);
 
