@@ -66,7 +66,8 @@ class TopTable {
       columns.push({ title: `Total on ${side.label.toUpperCase()}`, unit: 'ns', whole: side.whole,
         value: (id) => side.total[id], text: (id) => formatNs(side.total[id]) });
     const launches = tree.weights.findIndex(({ unit }) => unit === 'launches');
-    if (launches >= 0 && tree.weights[w].unit === 'ns' && !rows.ranged && tree.total(launches)[0]) {
+    if (launches >= 0 && tree.weights[w].unit === 'ns' && !rows.ranged
+      && total[launches].some(Boolean)) {
       const mean = (id) => (total[launches][id] ? total[w][id] / total[launches][id] : 0);
       columns.push({ title: 'Mean', unit: 'ns', value: mean, text: (id) => formatNs(mean(id)) });
     }
