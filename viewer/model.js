@@ -164,8 +164,10 @@ class Model {
   }
 
   heaviest() {
-    const { ids, self } = this.functionsOf(this.forward);
-    const [best] = largest(ids, (id) => self[this.w][id], 1);
+    const { ids, self, total } = this.functionsOf(this.forward);
+    /* Of a kernel all of it, as its time is that of its instructions. */
+    const [best] = largest(ids, (id) => ({ gpu: total, 'gpu instruction': [] }[
+      KINDS[this.names.kind[id]]] || self)[this.w]?.[id] || 0, 1);
     return best ? this.names.text[best.id] : '';
   }
 }
