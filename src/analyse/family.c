@@ -59,10 +59,6 @@ static void born_find(struct family_maker *m)
 		qsort_r(m->born, m->nr_born, sizeof *m->born, born_order, m);
 }
 
-/*
- * An image that nothing ended goes on as the next with its pid, unless that one was forked, or
- * began as early: several files that are imported may have the same pid.
- */
 static void images_find(struct family_maker *m)
 {
 	struct af_map later = {0};
@@ -72,9 +68,7 @@ static void images_find(struct family_maker *m)
 		const struct af_process *is = process_of(m, p);
 		uint64_t *slot = af_map_at(&later, is->pid, NULL);
 		const struct af_process *next = *slot ? process_of(m, (uint32_t)*slot) : NULL;
-		bool goes_on = next && is->start_ns && is->start_ns < next->start_ns &&
-		               !next->parent && (!is->end_ns || is->end_ns > next->start_ns);
-		m->last[p] = goes_on ? m->last[*slot] : p;
+		m->last[p] = next && af_process_goes_on(is, next) ? m->last[*slot] : p;
 		m->first[m->last[p]] = p;
 		*slot = p;
 	}

@@ -42,6 +42,17 @@ struct af_process {
 	uint64_t user_ns, kernel_ns, max_rss_bytes;
 };
 
+/*
+ * Of two with one pid, is @next what @was exec'd? An image that nothing ended goes on as the next,
+ * unless that one was forked, or began as early: several files that are imported may have the same
+ * pid.
+ */
+static inline bool af_process_goes_on(const struct af_process *was, const struct af_process *next)
+{
+	return !next->parent && was->start_ns && was->start_ns < next->start_ns &&
+	       (!was->end_ns || was->end_ns > next->start_ns);
+}
+
 struct af_thread {
 	uint32_t process, tid;
 	const char *name; /* its comm, the latest */

@@ -120,11 +120,9 @@ static struct af_note *note_of(struct af_world *w, const struct af_tail_view *ta
 /* What @p ran until its exec made it @p; NULL: it was forked, or nothing is known of it. */
 static struct af_process *image_before(struct af_world *w, const struct af_process *p)
 {
-	struct af_process *was = p->parent || !p->before ? NULL : &w->processes[p->before];
-	bool goes_on = was && was->start_ns && was->start_ns < p->start_ns &&
-	               (!was->end_ns || was->end_ns > p->start_ns);
+	struct af_process *was = p->before ? &w->processes[p->before] : NULL;
 
-	return goes_on ? was : NULL;
+	return was && af_process_goes_on(was, p) ? was : NULL;
 }
 
 /*
