@@ -2,13 +2,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const path = require('node:path');
-const { execFileSync } = require('node:child_process');
-const { withChromium, withWindow, openReport } = require('./browser.js');
-
-const [aflame, work, ...traces] = process.argv.slice(2);
-const run = (...args) => execFileSync(aflame, args, { encoding: 'utf8', stdio: 'pipe',
-  maxBuffer: 2 ** 30 });
+const { run, eachTrace } = require('./traces.js');
 
 /* Rows by the titles of their columns, as text has them. */
 function findings(trace) {
@@ -98,29 +92,4 @@ async function checkTrace(page, trace, say) {
   });
 }
 
-withChromium((browser) => withWindow(browser, {}, async (context) => {
-  let nr = 0;
-  for (const trace of traces) {
-    const file = path.join(work, `${path.basename(trace)}.html`);
-    run('flame', '-o', file, trace);
-    const page = await openReport(context, file, '');
-    await checkTrace(page, trace, async (what, body) => {
-      let error;
-      try {
-        await body();
-      } catch (caught) {
-        error = caught;
-      }
-      console.log(`${error ? 'not ok' : 'ok'} ${++nr} - ${path.basename(trace)}: ${what}`);
-      if (!error) return;
-      process.exitCode = 1;
-      console.log(String(error.message).split('\n').slice(0, 40).join('\n').replace(/^/gm, '# '));
-    });
-    if (page.problems.length) throw new Error(page.problems.join('\n'));
-    await page.close();
-  }
-  console.log(`1..${nr}`);
-})).catch((error) => {
-  console.log(`Bail out! ${String(error.message).split('\n')[0]}`);
-  process.exitCode = 1;
-});
+eachTrace(checkTrace);

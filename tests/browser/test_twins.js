@@ -2,13 +2,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const path = require('node:path');
-const { execFileSync } = require('node:child_process');
-const { withChromium, withWindow, openReport } = require('./browser.js');
-
-const [aflame, work, ...traces] = process.argv.slice(2);
-const run = (...args) => execFileSync(aflame, args, { encoding: 'utf8', stdio: 'pipe',
-  maxBuffer: 2 ** 30 });
+const { run, eachTrace } = require('./traces.js');
 
 /* Names as they are in both: text writes control characters as \x01, the page as pictures. */
 const plain = (name) => name.replace(/[\u2400-\u2421]/g, (c) => `\\x${(c.charCodeAt(0) === 0x2421
@@ -178,33 +172,9 @@ async function check(page, trace, say) {
   }
 }
 
-withChromium((browser) => withWindow(browser, {}, async (context) => {
-  let nr = 0;
-  for (const trace of traces) {
-    const file = path.join(work, `${path.basename(trace)}.html`);
-    run('flame', '-o', file, trace);
-    const page = await openReport(context, file, '');
-    if (!await page.evaluate(() => window.aflame.app.times)) throw new Error(`${trace}: no times`);
-    const say = async (what, body) => {
-      let error;
-      try {
-        body();
-      } catch (caught) {
-        error = caught;
-      }
-      console.log(`${error ? 'not ok' : 'ok'} ${++nr} - ${path.basename(trace)}: ${what}`);
-      if (!error) return;
-      process.exitCode = 1;
-      console.log(String(error.message).split('\n').slice(0, 40).join('\n').replace(/^/gm, '# '));
-    };
-    await check(page, trace, say);
-    await checkStalls(page, trace, say);
-    for (const view of ['cpu', 'gpu']) await checkRanks(page, trace, view, say);
-    if (page.problems.length) throw new Error(page.problems.join('\n'));
-    await page.close();
-  }
-  console.log(`1..${nr}`);
-})).catch((error) => {
-  console.log(`Bail out! ${String(error.message).split('\n')[0]}`);
-  process.exitCode = 1;
+eachTrace(async (page, trace, say) => {
+  if (!await page.evaluate(() => window.aflame.app.times)) throw new Error(`${trace}: no times`);
+  await check(page, trace, say);
+  await checkStalls(page, trace, say);
+  for (const view of ['cpu', 'gpu']) await checkRanks(page, trace, view, say);
 });
