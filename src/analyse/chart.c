@@ -60,41 +60,6 @@ static int chart_point(void *arg, const struct af_point *p)
 
 /* order */
 
-static uint32_t track_depth(const struct chart *c, uint32_t id)
-{
-	uint32_t depth = 0;
-
-	for (; id; id = c->tracks[id - 1].parent)
-		depth++;
-	return depth;
-}
-
-/* As a timeline shows them: below one parent by rank and lane. */
-static int compare_tracks(const void *a, const void *b, void *arg)
-{
-	const struct chart *c = arg;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	uint32_t deep_x = track_depth(c, x), deep_y = track_depth(c, y);
-	int above = deep_x < deep_y ? -1 : deep_x > deep_y;
-
-	for (; deep_x > deep_y; deep_x--)
-		x = c->tracks[x - 1].parent;
-	for (; deep_y > deep_x; deep_y--)
-		y = c->tracks[y - 1].parent;
-	if (x == y)
-		return above;
-	while (c->tracks[x - 1].parent != c->tracks[y - 1].parent) {
-		x = c->tracks[x - 1].parent;
-		y = c->tracks[y - 1].parent;
-	}
-	const struct af_track *one = &c->tracks[x - 1], *other = &c->tracks[y - 1];
-	if (one->rank != other->rank)
-		return one->rank < other->rank ? -1 : 1;
-	if (one->lane != other->lane)
-		return one->lane < other->lane ? -1 : 1;
-	return x < y ? -1 : 1;
-}
-
 /* On a track slices are in order already. */
 static void chart_sort(struct chart *c)
 {
@@ -103,14 +68,12 @@ static void chart_sort(struct chart *c)
 	struct chart_slice *sorted = af_xcalloc(c->nr + 1, sizeof *sorted);
 	size_t first = 0;
 
-	for (uint32_t i = 0; i < c->nr_tracks; i++)
-		order[i] = i + 1;
-	qsort_r(order, c->nr_tracks, sizeof *order, compare_tracks, c);
+	af_tracks_order(c->tracks, sizeof *c->tracks, c->nr_tracks, order);
 	for (size_t i = 0; i < c->nr; i++)
 		place[c->slices[i].track]++;
 	for (uint32_t i = 0; i < c->nr_tracks; i++) {
-		size_t nr = place[order[i]];
-		place[order[i]] = first;
+		size_t nr = place[order[i] + 1];
+		place[order[i] + 1] = first;
 		first += nr;
 	}
 	for (size_t i = 0; i < c->nr; i++)

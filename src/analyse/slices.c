@@ -293,3 +293,56 @@ int af_slices_facts(const struct af_slices *all, struct af_slices_fact facts[AF_
 			                                      all->world->lost[reason], true};
 	return nr;
 }
+
+struct tracks {
+	const char *first;
+	size_t stride;
+};
+
+static const struct af_track *track_of(const struct tracks *t, uint32_t id)
+{
+	return (const struct af_track *)(const void *)(t->first + (id - 1) * t->stride);
+}
+
+static uint32_t track_depth(const struct tracks *t, uint32_t id)
+{
+	uint32_t depth = 0;
+
+	for (; id; id = track_of(t, id)->parent)
+		depth++;
+	return depth;
+}
+
+static int compare_tracks(const void *a, const void *b, void *arg)
+{
+	const struct tracks *t = arg;
+	uint32_t x = *(const uint32_t *)a + 1, y = *(const uint32_t *)b + 1;
+	uint32_t deep_x = track_depth(t, x), deep_y = track_depth(t, y);
+	int above = deep_x < deep_y ? -1 : deep_x > deep_y;
+
+	for (; deep_x > deep_y; deep_x--)
+		x = track_of(t, x)->parent;
+	for (; deep_y > deep_x; deep_y--)
+		y = track_of(t, y)->parent;
+	if (x == y)
+		return above;
+	while (track_of(t, x)->parent != track_of(t, y)->parent) {
+		x = track_of(t, x)->parent;
+		y = track_of(t, y)->parent;
+	}
+	const struct af_track *one = track_of(t, x), *other = track_of(t, y);
+	if (one->rank != other->rank)
+		return one->rank < other->rank ? -1 : 1;
+	if (one->lane != other->lane)
+		return one->lane < other->lane ? -1 : 1;
+	return x < y ? -1 : 1;
+}
+
+void af_tracks_order(const void *tracks, size_t stride, uint32_t nr, uint32_t *order)
+{
+	struct tracks t = {tracks, stride};
+
+	for (uint32_t i = 0; i < nr; i++)
+		order[i] = i;
+	qsort_r(order, nr, sizeof *order, compare_tracks, &t);
+}

@@ -21,6 +21,7 @@
 #define AF_ANALYSE_SLICES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "analyse/facts.h"
@@ -55,6 +56,12 @@ struct af_track {
 	enum af_cell_unit unit; /* of a counter */
 	const char *in_job;     /* of a process: its rank, or NULL */
 };
+
+/*
+ * The order in which tracks are shown, as indexes: each before those below it, those of one parent
+ * by rank and lane. @tracks are @nr, @stride bytes apart, by id - 1.
+ */
+void af_tracks_order(const void *tracks, size_t stride, uint32_t nr, uint32_t *order);
 
 /* What a slice is. S(NAME, text): the text is its category in files. */
 #define AF_SLICES(S)                                                                               \

@@ -224,54 +224,13 @@ void html_time_point(struct html_time *t, const struct af_slices *all, const str
 
 /* order */
 
-static int compare_tracks(const void *a, const void *b, void *arg)
-{
-	const struct html_time *t = arg;
-	const struct af_track *x = &t->tracks[*(const uint32_t *)a].is;
-	const struct af_track *y = &t->tracks[*(const uint32_t *)b].is;
-
-	if (x->parent != y->parent)
-		return x->parent < y->parent ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->lane != y->lane)
-		return x->lane < y->lane ? -1 : 1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* The tracks below @parent, an id, which are together in @sorted; each before those below it. */
-static void order_below(struct html_time *t, const uint32_t *sorted, const uint32_t *first,
-                        uint32_t parent, uint32_t *nr)
-{
-	for (uint32_t i = first[parent]; i < t->nr; i++) {
-		uint32_t track = sorted[i];
-		if (t->tracks[track].is.parent != parent)
-			return;
-		t->place[track] = *nr;
-		t->order[(*nr)++] = track;
-		order_below(t, sorted, first, track + 1, nr);
-	}
-}
-
 static void time_order(struct html_time *t)
 {
-	uint32_t *sorted = af_xcalloc((size_t)t->nr + 1, sizeof *sorted);
-	uint32_t *first = af_xcalloc((size_t)t->nr + 2, sizeof *first);
-	uint32_t nr = 0;
-
 	t->order = af_xcalloc((size_t)t->nr + 1, sizeof *t->order);
 	t->place = af_xcalloc((size_t)t->nr + 1, sizeof *t->place);
-	for (uint32_t i = 0; i < t->nr; i++) {
-		sorted[i] = i;
-		first[i] = t->nr;
-	}
-	first[t->nr] = t->nr;
-	qsort_r(sorted, t->nr, sizeof *sorted, compare_tracks, t);
-	for (uint32_t i = t->nr; i--;)
-		first[t->tracks[sorted[i]].is.parent] = i;
-	order_below(t, sorted, first, 0, &nr);
-	free(sorted);
-	free(first);
+	af_tracks_order(t->tracks, sizeof *t->tracks, t->nr, t->order);
+	for (uint32_t i = 0; i < t->nr; i++)
+		t->place[t->order[i]] = i;
 }
 
 void html_time_end(struct html_time *t)
