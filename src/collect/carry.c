@@ -50,14 +50,18 @@ static const uint8_t keys[AF_KIND_MAX] = {
     [AF_KIND_CODE] = CARRY_ID,
     [AF_KIND_PROGRAM_CRC] = CARRY_ID,
     [AF_KIND_DEVICE_NOTE] = CARRY_NOTE,
+    [AF_KIND_USAGE] = CARRY_HEAD,
+    [AF_KIND_UNSAMPLED] = CARRY_HEAD,
 };
 
-/* Clock and device; start to generation; program, device and form; process to generation. */
+/*
+ * Clock and device; start to generation; program, device and form; process to generation; process,
+ * thread, and whose or cause.
+ */
 static const uint8_t heads[AF_KIND_MAX] = {
-    [AF_KIND_CLOCK] = 8,
-    [AF_KIND_MAPPING] = offsetof(struct af_ev_mapping, generation) + 4,
-    [AF_KIND_PROGRAM] = 12,
-    [AF_KIND_SYMBOL] = 16,
+    [AF_KIND_CLOCK] = 8,    [AF_KIND_MAPPING] = offsetof(struct af_ev_mapping, generation) + 4,
+    [AF_KIND_PROGRAM] = 12, [AF_KIND_SYMBOL] = 16,
+    [AF_KIND_USAGE] = 12,   [AF_KIND_UNSAMPLED] = 12,
 };
 
 struct definition {

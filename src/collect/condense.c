@@ -70,6 +70,8 @@ static bool event_stays(struct condensing *c, const struct af_packet *p,
 		return false;
 	case AF_KIND_PROCESS_END:
 	case AF_KIND_PROCESS_NOTE:
+	case AF_KIND_USAGE:
+	case AF_KIND_UNSAMPLED:
 		if (size < sizeof process)
 			return false;
 		memcpy(&process, payload, sizeof process);

@@ -375,6 +375,21 @@ typedef int64_t af_i64;
 	F(FIX, u64, bytes, "")                                                                     \
 	F(FIX, u64, off_cpu_ns, "")
 
+#define AF_USAGE_FIELDS(F)                                                                         \
+	F(FIX, u32, process, "process ordinal; 0: the recorder")                                   \
+	F(FIX, u32, tid, "of that thread alone, 0: of all the threads of the process")             \
+	F(FIX, u32, whose, "enum af_usage_whose")                                                  \
+	F(FIX, u32, source, "enum af_usage_source: who measured it")                               \
+	F(FIX, u64, user_ns, "CPU time in user mode, since the process or thread began")           \
+	F(FIX, u64, kernel_ns, "CPU time in the kernel")
+
+#define AF_UNSAMPLED_FIELDS(F)                                                                     \
+	F(FIX, u32, process, "process ordinal")                                                    \
+	F(FIX, u32, tid, "0: not of one thread")                                                   \
+	F(FIX, u32, cause, "enum af_unsampled")                                                    \
+	F(FIX, u64, count, "of threads, samples or programs; 0: not counted")                      \
+	F(FIX, u64, cpu_ns, "CPU time that this explains; 0: not known")
+
 /*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
@@ -427,7 +442,9 @@ typedef int64_t af_i64;
 	K(46, GPU_SAMPLE, gpu_sample, "how often a device was at an instruction, and why")         \
 	K(47, CODE_ADDRESS, code_address, "an address lies in device code, which ran on the host") \
 	K(48, DEVICE_NOTE, device_note, "a fact about a device")                                   \
-	K(49, SUMMED, summed, "what another profiler added up for a stack, of no moment")
+	K(49, SUMMED, summed, "what another profiler added up for a stack, of no moment")          \
+	K(50, USAGE, usage, "CPU time that a process, its children or a thread used so far")       \
+	K(51, UNSAMPLED, unsampled, "CPU time that was not sampled, or may not be, and why")
 
 #define AF_TRACE_VERSION 1
 
@@ -521,6 +538,38 @@ enum af_usage_source {
 	AF_USAGE_WAIT = 2,      /* wait4: the process and the children it waited for */
 	AF_USAGE_LAST_SEEN = 3, /* /proc, at most a second before it ended */
 	AF_USAGE_WATCHED = 4,   /* the difference while it was watched, in ticks of /proc */
+	AF_USAGE_ENDED = 5,     /* its CPU clocks, when it had ended and nobody had waited for it */
+};
+
+/* Each is apart from the others: what a process used has nothing of what its children did. */
+enum af_usage_whose {
+	AF_USAGE_OWN = 1,
+	AF_USAGE_CHILDREN = 2, /* that it waited for, with those that they had waited for */
+};
+
+/* Why CPU time has no samples. On disk; the texts are the end of a sentence about a process. */
+#define AF_UNSAMPLEDS(U)                                                                           \
+	U(1, SIGNALS_BLOCKED, "its threads block the signal of samples by a bare system call")     \
+	U(2, OTHER_USER, "it runs as another user, who cannot reach the recorder")                 \
+	U(3, SHORT_THREADS, "its threads ended before their first sample")                         \
+	U(4, STATIC, "it is statically linked: no library can be loaded into it")                  \
+	U(5, SET_USER_ID, "it is a set-user-id program: its loader ignores LD_PRELOAD")            \
+	U(6, OTHER_LIBC, "its C library is another one (musl, or 32-bit)")                         \
+	U(7, DEBUGGER, "a debugger was attached")                                                  \
+	U(8, LATE, "samples were delivered late or not at all")                                    \
+	U(9, KERNEL, "samples see user mode only")                                                 \
+	U(10, NOT_LOADED, "libaflame was not loaded into it")                                      \
+	U(11, SAMPLER_FAILED, "its sampler could not be started")                                  \
+	U(12, FORBIDDEN, "it had forbidden itself (seccomp) what recording needs")                 \
+	U(13, LOST, "events were lost")                                                            \
+	U(14, HANDLER_REPLACED, "it handles the signal of samples itself, by a bare system call")  \
+	U(15, GO, "Go's runtime handles signals itself")
+
+enum af_unsampled {
+#define AF_U(number, NAME, meaning) AF_UNSAMPLED_##NAME = number,
+	AF_UNSAMPLEDS(AF_U)
+#undef AF_U
+	    AF_UNSAMPLED_END
 };
 
 enum af_mapping_flag {

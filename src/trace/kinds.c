@@ -56,6 +56,7 @@ static const struct af_value_info state_values[] = {AF_STATES(VALUE)};
 static const struct af_value_info does_values[] = {AF_DOES(VALUE)};
 static const struct af_value_info memory_values[] = {AF_MEMORIES(VALUE)};
 static const struct af_value_info overhead_values[] = {AF_OVERHEADS(VALUE)};
+static const struct af_value_info unsampled_values[] = {AF_UNSAMPLEDS(VALUE)};
 static const struct af_value_info symbol_source_values[] = {AF_SYMBOL_SOURCES(VALUE)};
 
 /* Enumerations that event.h has without a table. */
@@ -73,6 +74,11 @@ static const struct af_value_info usage_values[] = {
     NAMED(USAGE, WAIT, "wait4: the process and the children it waited for"),
     NAMED(USAGE, LAST_SEEN, "/proc, at most a second before it ended"),
     NAMED(USAGE, WATCHED, "the difference while it was watched, in ticks of /proc"),
+    NAMED(USAGE, ENDED, "its CPU clocks, when it had ended and nobody had waited for it"),
+};
+static const struct af_value_info whose_values[] = {
+    NAMED(USAGE, OWN, "of the process or thread itself"),
+    NAMED(USAGE, CHILDREN, "of the children that it waited for, with theirs"),
 };
 static const struct af_value_info mapping_values[] = {
     NAMED(MAPPING, DELETED, "the file was replaced or removed"),
@@ -134,10 +140,12 @@ static const struct af_enum_info enums[] = {
     ENUM("af_does", false, does_values),
     ENUM("af_memory", false, memory_values),
     ENUM("af_overhead", false, overhead_values),
+    ENUM("af_unsampled", false, unsampled_values),
     ENUM("af_range_edge", false, range_values),
     ENUM("af_symbol_source", false, symbol_source_values),
     ENUM("af_clock_id", false, clock_values),
     ENUM("af_usage_source", false, usage_values),
+    ENUM("af_usage_whose", false, whose_values),
     ENUM("af_mapping_flag", true, mapping_values),
     ENUM("af_sample_flag", true, sample_values),
     ENUM("af_device_type", false, device_values),
@@ -216,4 +224,9 @@ const char *af_memory_text(uint32_t memory)
 const char *af_overhead_text(uint32_t overhead)
 {
 	return enum_text(&enums[6], overhead);
+}
+
+const char *af_unsampled_text(uint32_t cause)
+{
+	return enum_text(&enums[7], cause);
 }

@@ -67,7 +67,8 @@ const struct af_enum_info *af_field_enum(const struct af_field_info *field);
 /* The name of @value, or NULL. */
 const char *af_enum_name(const struct af_enum_info *e, uint32_t value);
 
-/* What a LOST reason, a stop, an op, a thread state and so on mean to people, or "unknown". */
+/* What a LOST reason, a stop, an op, a cause of UNSAMPLED and so on mean to people, or "unknown".
+ */
 const char *af_lost_text(uint32_t reason);
 const char *af_stop_text(uint32_t stop);
 const char *af_op_text(uint32_t op);
@@ -75,6 +76,7 @@ const char *af_state_text(uint32_t state);
 const char *af_does_text(uint32_t does);
 const char *af_memory_text(uint32_t memory);
 const char *af_overhead_text(uint32_t overhead);
+const char *af_unsampled_text(uint32_t cause);
 
 /* A tail field: points into the event, unaligned. */
 struct af_tail_view {
