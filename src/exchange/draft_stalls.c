@@ -151,7 +151,8 @@ static void write_insn(struct draft_writer *w, const struct af_draft_stall *s, u
 	for (uint64_t i = 0; i < nr;) {
 		uint32_t n = 0;
 		for (; i < nr && n < COUNTS_MAX; i++, n++) {
-			counts[n][0] = draft_use(&w->reasons, s->process, s[i].reason);
+			counts[n][0] =
+			    s[i].reason ? draft_use(&w->reasons, s->process, s[i].reason) : 0;
 			counts[n][1] = s[i].count;
 		}
 		struct af_tail tail = {counts, n * 8, 4};

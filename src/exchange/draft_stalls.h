@@ -38,7 +38,7 @@ struct af_draft_window {
 struct af_draft_stall {
 	uint32_t window, process;
 	uint32_t launch; /* 0: in no code that is known, and there is nothing else to say of it */
-	uint32_t offset, reason; /* reason: of draft->names */
+	uint32_t offset, reason; /* reason: of draft->names, 0: not told */
 	uint32_t count;
 };
 

@@ -172,8 +172,9 @@ static void path_make(struct export_iaprof *x, uint32_t stall, uint64_t offset)
 		af_buf_str(b, af_strtab_get(s, x->now[tail[i].part]));
 		af_buf_str(b, tail[i].suffix);
 	}
-	af_buf_str(b, af_strtab_get(s, stall));
-	af_buf_fmt(b, "_[g];0x%llx_[g]", (unsigned long long)offset);
+	if (stall)
+		af_buf_str(b, af_strtab_get(s, stall));
+	af_buf_fmt(b, "%s0x%llx_[g]", stall ? "_[g];" : "", (unsigned long long)offset);
 }
 
 static void say_changes(struct export_iaprof *x)
@@ -195,9 +196,9 @@ static void say_changes(struct export_iaprof *x)
 
 static void sample_write(struct export_iaprof *x, const struct af_attributed *f, uint64_t count)
 {
-	const char *driver = f->stall ? x->world->stalls[f->stall].name : "unknown";
-	const struct af_stall *known = af_stall_find(driver);
-	uint32_t stall = string_name(x, known ? known->key : driver, "");
+	const char *driver = f->stall ? x->world->stalls[f->stall].name : "";
+	const struct af_stall *known = f->stall ? af_stall_find(driver) : NULL;
+	uint32_t stall = f->stall ? string_name(x, known ? known->key : driver, "") : 0;
 
 	path_make(x, stall, f->offset);
 	if (x->folded) {

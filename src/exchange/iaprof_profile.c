@@ -26,6 +26,22 @@ bool iaprof_number(const char *text, int base, uint64_t *value)
 	return true;
 }
 
+bool iaprof_seconds(const char *text, uint64_t *ns)
+{
+	uint64_t whole = 0, unit = 1000000000;
+	size_t digits = strspn(text, "0123456789");
+
+	if (!digits || digits > 10)
+		return false;
+	for (; digits--; text++)
+		whole = whole * 10 + (uint64_t)(*text - '0');
+	*ns = whole * unit;
+	if (*text == '.')
+		while (*++text >= '0' && *text <= '9')
+			*ns += (uint64_t)(*text - '0') * (unit /= 10);
+	return !*text;
+}
+
 uint32_t iaprof_known(const struct iaprof_profile *p, uint32_t name)
 {
 	static const char *const none[] = {"[unknown file]", "<unknown>", "[failed decode]"};

@@ -53,4 +53,7 @@ bool iaprof_interval(struct iaprof_profile *p, uint64_t nth, const uint64_t *end
 /* A number that is all of @text, of at most 64 bits; in base 16 it may begin with 0x. */
 bool iaprof_number(const char *text, int base, uint64_t *value);
 
+/* Seconds with a fraction, exactly. */
+bool iaprof_seconds(const char *text, uint64_t *ns);
+
 #endif

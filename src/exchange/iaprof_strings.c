@@ -152,6 +152,19 @@ uint32_t iaprof_stack(struct iaprof_strings *s, uint64_t id)
 	return string->node;
 }
 
+uint32_t iaprof_stack_of(struct af_draft *d, const char *text, uint32_t kind)
+{
+	uint32_t node = 0;
+
+	for (const char *p = text, *stop; *p; p = *stop ? stop + 1 : stop) {
+		stop = strchrnul(p, ';');
+		if (stop > p)
+			node = af_draft_node(d, node, af_draft_text(d, p, (size_t)(stop - p)),
+			                     (enum af_draft_frame)kind);
+	}
+	return node;
+}
+
 uint32_t iaprof_stack_join(struct af_draft *d, uint32_t above, uint32_t node)
 {
 	uint32_t path[AF_DRAFT_DEPTH], nr = 0;

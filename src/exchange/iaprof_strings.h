@@ -38,6 +38,9 @@ bool iaprof_string_put(struct iaprof_strings *s, uint64_t id, const char *text, 
 uint32_t iaprof_name(struct iaprof_strings *s, uint64_t id);
 uint32_t iaprof_stack(struct iaprof_strings *s, uint64_t id);
 
+/* The stack of the frames in @text, with semicolons between, all of @kind (enum af_draft_frame). */
+uint32_t iaprof_stack_of(struct af_draft *d, const char *text, uint32_t kind);
+
 /* The stack @above, 0 for none, and on top of it the frames of @node. */
 uint32_t iaprof_stack_join(struct af_draft *d, uint32_t above, uint32_t node);
 

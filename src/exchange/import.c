@@ -169,6 +169,8 @@ static const struct import_kind {
     {af_import_is_speedscope, af_import_speedscope, "of speedscope's: weights and events"},
     {is_json, af_import_json, "of JSON: traces of PyTorch, of gpuperf, and slices of threads"},
     {af_import_is_iaprof, af_import_iaprof, "of iaprof: samples of instructions"},
+    {af_import_is_iaprof_records, af_import_iaprof_records, "of iaprof: samples of instructions"},
+    {af_import_is_cupti, af_import_cupti, "of CUPTI's text: calls and device work"},
     {af_import_is_perf_text, af_import_perf_text, "of perf script's text: samples"},
     {af_import_is_collapsed, af_import_collapsed, "of folded text: `f1;f2;f3 number`"},
     {is_any, af_import_folded,

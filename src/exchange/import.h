@@ -66,6 +66,16 @@ void af_import_folded(struct af_draft *d, const struct af_import_source *in, uin
 void af_import_iaprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                       char *complaint, size_t size);
 
+/* iaprof's records with semicolons, as import_iaprof_records.c has them. */
+void af_import_iaprof_records(struct af_draft *d, const struct af_import_source *in,
+                              uint32_t number, char *complaint, size_t size);
+bool af_import_is_iaprof_records(const char *text, size_t len);
+
+/* CUPTI's records as text: see import_cupti.c. */
+void af_import_cupti(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+                     char *complaint, size_t size);
+bool af_import_is_cupti(const char *text, size_t len);
+
 void af_import_perf(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                     char *complaint, size_t size);
 

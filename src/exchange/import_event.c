@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "trace/event.h"
+
 bool import_is(const struct af_json *j, const char *text)
 {
 	size_t len = strlen(text);
@@ -158,4 +160,29 @@ bool import_event_read(struct af_json *j, struct import_event *e)
 		if (!take_member(j, e))
 			return false;
 	return token == AF_JSON_OBJECT_END;
+}
+
+uint32_t import_copy_op(const char *name)
+{
+	static const struct {
+		const char *part;
+		enum af_op op;
+	} parts[] = {{"HtoD", AF_OP_WRITE}, {"DtoH", AF_OP_READ},  {"HtoH", AF_OP_HOST},
+	             {"PtoP", AF_OP_PEER},  {"HtoA", AF_OP_WRITE}, {"AtoH", AF_OP_READ}};
+
+	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (strstr(name, parts[i].part))
+			return parts[i].op;
+	return AF_OP_COPY;
+}
+
+size_t import_function_len(const char *name, size_t len)
+{
+	size_t at = len;
+
+	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
+		at--;
+	bool version =
+	    at < len && at > 6 && !memcmp(name, "cuda", 4) && !memcmp(name + at - 2, "_v", 2);
+	return version ? at - 2 : len;
 }

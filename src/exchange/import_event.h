@@ -39,6 +39,13 @@ bool import_is(const struct af_json *j, const char *text);
 bool import_take_number(struct af_json *j, int power, struct import_number *n);
 bool import_take_text(struct af_json *j, char *to, size_t size, size_t *len, uint64_t *cut);
 
+/* The length of a runtime's function without what CUPTI adds: "cudaLaunchKernel_v7000" is of CUDA
+ * 7's interface. The driver's own names, cuMemAlloc_v2, stay. */
+size_t import_function_len(const char *name, size_t len);
+
+/* The enum af_op of a copy that CUPTI calls @name: "HtoD". */
+uint32_t import_copy_op(const char *name);
+
 /* Is it there, and a number of 32 bits? */
 static inline bool import_fits(const struct import_number *n)
 {

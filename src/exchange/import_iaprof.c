@@ -51,23 +51,6 @@ struct import_iaprof {
 	unsigned nr;
 };
 
-/* Seconds with a fraction, exactly. */
-static bool seconds_read(const char *text, uint64_t *ns)
-{
-	uint64_t whole = 0, unit = 1000000000;
-	size_t digits = strspn(text, "0123456789");
-
-	if (!digits || digits > 10)
-		return false;
-	for (; digits--; text++)
-		whole = whole * 10 + (uint64_t)(*text - '0');
-	*ns = whole * unit;
-	if (*text == '.')
-		while (*++text >= '0' && *text <= '9')
-			*ns += (uint64_t)(*text - '0') * (unit /= 10);
-	return !*text;
-}
-
 static bool field_number(struct import_iaprof *in, unsigned i, int base, uint64_t *value)
 {
 	return i < in->nr && iaprof_number(in->fields[i], base, value);
@@ -94,7 +77,8 @@ static bool take_interval(struct import_iaprof *in)
 {
 	uint64_t nth, end_ns;
 
-	if (!field_number(in, 1, 10, &nth) || (in->nr > 2 && !seconds_read(in->fields[2], &end_ns)))
+	if (!field_number(in, 1, 10, &nth) ||
+	    (in->nr > 2 && !iaprof_seconds(in->fields[2], &end_ns)))
 		return false;
 	return iaprof_interval(&in->profile, nth, in->nr > 2 ? &end_ns : NULL);
 }

@@ -42,7 +42,7 @@ static const struct category {
     {"Runtime", EVENT_CALL, false},     {"Memcpy", EVENT_COPY, false},
     {"Memset", EVENT_FILL, false},      {"GPU_Kernel", EVENT_KERNEL, true},
     {"CUDA_Runtime", EVENT_CALL, true}, {"CUDA_Driver", EVENT_CALL, true},
-    {"MemCopy", EVENT_COPY, true},
+    {"MemCopy", EVENT_COPY, true},      {"CONCURRENT_KERNEL", EVENT_KERNEL, true},
 };
 
 /* A name that an event of phase M gives; whose it is may come later. */
@@ -81,7 +81,8 @@ static uint32_t event_name(struct import_json *in, bool gpuperf)
 
 	if (colon)
 		name = colon + 2;
-	return af_draft_name(in->draft, name, e->name_len - (size_t)(name - e->name));
+	size_t len = e->name_len - (size_t)(name - e->name);
+	return af_draft_name(in->draft, name, gpuperf ? import_function_len(name, len) : len);
 }
 
 static uint32_t event_correlation(struct import_json *in)
@@ -139,20 +140,6 @@ static void host_event(struct import_json *in, const struct category *c)
 	af_draft_slice(d, kind, &s);
 }
 
-static uint32_t copy_op(const char *name)
-{
-	static const struct {
-		const char *part;
-		enum af_op op;
-	} parts[] = {{"HtoD", AF_OP_WRITE}, {"DtoH", AF_OP_READ},  {"HtoH", AF_OP_HOST},
-	             {"PtoP", AF_OP_PEER},  {"HtoA", AF_OP_WRITE}, {"AtoH", AF_OP_READ}};
-
-	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (strstr(name, parts[i].part))
-			return parts[i].op;
-	return AF_OP_COPY;
-}
-
 static void shape_dimensions(const struct import_event *e, struct af_draft_shape *s)
 {
 	for (int i = 0; i < 3; i++) {
@@ -164,11 +151,15 @@ static void shape_dimensions(const struct import_event *e, struct af_draft_shape
 static void device_event(struct import_json *in, const struct category *c)
 {
 	const struct import_event *e = &in->event;
-	uint32_t device = import_u32(e->device.given ? &e->device : &e->pid);
+	/* As it is described, a kernel's pid is that of the program. */
+	bool numbered = strcmp(c->name, "CONCURRENT_KERNEL") != 0;
+	uint32_t device = e->device.given ? import_u32(&e->device)
+	                  : numbered      ? import_u32(&e->pid)
+	                                  : 0;
 	struct af_draft_shape shape = {
 	    .op = c->kind == EVENT_KERNEL ? AF_OP_KERNEL
 	          : c->kind == EVENT_FILL ? AF_OP_FILL
-	                                  : copy_op(e->name),
+	                                  : import_copy_op(e->name),
 	    .bytes = e->bytes.given && e->bytes.value > 0 ? (uint64_t)e->bytes.value : 0,
 	    .device = device < DEVICES_MAX ? device : 0,
 	    .context = import_u32(&e->context),
@@ -223,8 +214,21 @@ static void metadata_event(struct import_json *in)
 	                    af_draft_name(in->draft, e->label, e->label_len), thread};
 }
 
+/* gpuperf's calls, as it is described, have no category: the function and its correlation say it.
+ */
+static bool is_plain_call(const struct import_event *e)
+{
+	return !*e->category && e->correlation.given && e->phase == 'X' &&
+	       (!strncmp(e->name, "cuda", 4) || !strncmp(e->name, "hip", 3) ||
+	        (!strncmp(e->name, "cu", 2) && e->name[2] >= 'A' && e->name[2] <= 'Z'));
+}
+
 static const struct category *event_category(const struct import_event *e)
 {
+	static const struct category plain_call = {"", EVENT_CALL, true};
+
+	if (is_plain_call(e))
+		return &plain_call;
 	for (unsigned i = 0; i < sizeof categories / sizeof *categories; i++)
 		if (!strcmp(e->category, categories[i].name))
 			return &categories[i];

@@ -1,6 +1,7 @@
 /* Nsight Systems' export: calls of CUDA with their stacks, and what devices did for them. */
 #include <string.h>
 
+#include "exchange/import_event.h"
 #include "exchange/import_nsys.h"
 
 enum { DEVICES_MAX = 4096 };
@@ -28,14 +29,12 @@ static uint32_t correlation_of(struct import_nsys *in, const struct sqlite_rows 
 static const char *const call_columns[] = {"start",  "end",         "globalTid",  "correlationId",
                                            "nameId", "callchainId", "eventClass", NULL};
 
-/* "cudaLaunchKernel_v7000" is of CUDA 7's interface: the function goes without. */
 static uint32_t function_name(struct import_nsys *in, uint32_t name)
 {
-	const char *text = af_strtab_get(&in->draft->names, name), *v = strrchr(text, '_');
+	const char *text = af_strtab_get(&in->draft->names, name);
+	size_t len = strlen(text), without = import_function_len(text, len);
 
-	if (!v || v[1] != 'v' || !v[2] || v[2 + strspn(v + 2, "0123456789")])
-		return name;
-	return af_draft_name(in->draft, text, (size_t)(v - text));
+	return without < len ? af_draft_name(in->draft, text, without) : name;
 }
 
 /*

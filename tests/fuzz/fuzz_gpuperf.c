@@ -1,4 +1,4 @@
-/* gpuperf's extended folded text of hostile bytes to a trace, which must be whole. */
+/* gpuperf's extended folded text and CUPTI's text of hostile bytes to a trace, which must be whole. */
 #include "draft_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -10,5 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	af_draft_open(&d);
 	d.calls = size & 1;
 	fuzz_import(&d, data, size, af_import_folded);
+	af_draft_open(&d);
+	af_import_is_cupti((const char *)data, size);
+	fuzz_import(&d, data, size, af_import_cupti);
 	return 0;
 }

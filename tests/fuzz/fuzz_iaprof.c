@@ -1,5 +1,5 @@
 /*
- * iaprof's profiles of hostile bytes to a trace, which must be whole; and the listing of the code
+ * iaprof's profiles and records of hostile bytes to a trace, which must be whole; and the listing of the code
  * of it, as code objects are read.
  */
 #include "draft_check.h"
@@ -41,5 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	af_draft_open(&d);
 	af_import_is_iaprof((const char *)data, size);
 	fuzz_import(&d, data, size, af_import_iaprof);
+	af_draft_open(&d);
+	af_import_is_iaprof_records((const char *)data, size);
+	fuzz_import(&d, data, size, af_import_iaprof_records);
 	return 0;
 }
