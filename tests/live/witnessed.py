@@ -1,0 +1,301 @@
+"""A program under a recorder and, inside, a witness that the recorder has no part in (programs/witness.c):
+the CPU time that the kernel says was used, beside the CPU time that was sampled; and perf's opinion of
+the hottest function, where perf runs."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+from debian_programs import PATH, find, make_data
+from machine import AFLAME, program
+
+LIMIT_S = 120
+
+# Frames that are not the program's: what is said of the stack, and the kernel's own frames.
+SAID = re.compile(r"^\[(?!.*(: no symbol|: file gone|: file replaced)\]$)(?!unknown)[^]]*\]$")
+KERNEL = re.compile(r"_\[k\]$")
+INLINED = re.compile(r"_\[i\]$")
+PYTHON = re.compile(r" \(.*:\d+\)(_\[.\])?$")
+# An address is all that is known; then, a function that is told apart by its bounds only.
+UNNAMED = re.compile(r"^\[.*\]$|^0x[0-9a-f]+$")
+BY_BOUNDS = re.compile(r"!(fn_|0x)[0-9a-f]+$")
+CUT = re.compile(r"^\[(truncated|frame pointers only|stack cut)")
+
+
+class Place:
+    """A folder that the user who runs the programs may write to, and as whom to run them."""
+
+    def __init__(self, user=None):
+        self.user = user
+        self.work = tempfile.mkdtemp(prefix="aflame-debian-")
+        os.chmod(self.work, 0o755)
+        self.made = set()
+        self.own()
+
+    def own(self):
+        if self.user:
+            must = ["chown", "-R", "%s:" % self.user, self.work]
+            subprocess.run(must, check=True)
+
+    def as_user(self, words):
+        if not self.user:
+            return words
+        return ["setpriv", "--reuid", self.user, "--regid", str(group_of(self.user)), "--clear-groups", "--", *words]
+
+    def prepare(self, entry):
+        for make in (make_data, entry.prepare):
+            if make and make not in self.made:
+                if self.user:
+                    in_child(self.user, make, self.work)
+                else:
+                    make(self.work)
+                self.made.add(make)
+
+    def remove(self):
+        shutil.rmtree(self.work, ignore_errors=True)
+
+
+def group_of(user):
+    import pwd
+
+    return pwd.getpwnam(user).pw_gid
+
+
+def in_child(user, make, work):
+    """make(work) as @user."""
+    import pwd
+
+    entry = pwd.getpwnam(user)
+    pid = os.fork()
+    if not pid:
+        status = 1
+        try:
+            os.setgroups([])
+            os.setgid(entry.pw_gid)
+            os.setuid(entry.pw_uid)
+            make(work)
+            status = 0
+        except Exception as failure:  # said, and the parent fails
+            print(failure)
+        finally:
+            os._exit(status)
+    if os.waitpid(pid, 0)[1]:
+        raise RuntimeError("could not be prepared as %s" % user)
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def answers(port):
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+def read_numbers(path):
+    try:
+        with open(path, encoding="ascii") as file:
+            return {key: int(value) for key, value in (line.split() for line in file if " " in line)}
+    except (OSError, ValueError):
+        return {}
+
+
+class Run:
+    """One run: what was used (the witness), the recorder's own CPU seconds, status and output."""
+
+    def __init__(self, numbers, recorder_s, status, out, err):
+        self.user_s = numbers.get("user_us", 0) / 1e6
+        self.system_s = numbers.get("system_us", 0) / 1e6
+        self.recorder_s = max(0.0, recorder_s - self.user_s - self.system_s - numbers.get("own_us", 0) / 1e6)
+        self.witnessed = "status" in numbers
+        self.status, self.out, self.err = status, out, err
+
+
+def environment(entry, place):
+    env = {"PATH": PATH + ":" + os.path.dirname(find(entry.tool()) or "/bin/sh"), "HOME": place.work, "LANG": "C.UTF-8",
+           "TMPDIR": place.work, "XDG_CACHE_HOME": place.work + "/cache"}
+    env.update(entry.env(place.work) if callable(entry.env) else entry.env)
+    return env
+
+
+def has_ended(process):
+    """Whether it did; its numbers are left for wait()."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+
+def give_load(entry, port, numbers, process):
+    """Waits for a server to answer, loads it, and ends it."""
+    deadline = time.monotonic() + 30
+    while not answers(port):
+        if time.monotonic() > deadline or has_ended(process):
+            break
+        time.sleep(0.05)
+    try:
+        subprocess.run(entry.load(port), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       env={"PATH": PATH, "HOME": "/tmp"}, cwd="/", timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        pass
+    pid = read_numbers(numbers).get("pid")
+    if pid and not has_ended(process):
+        os.kill(pid, signal.SIGTERM if "http.server" not in entry.name else signal.SIGINT)
+
+
+def run(entry, place, recorder=()):
+    """Runs @entry, by way of the words of @recorder if any."""
+    port = free_port()
+    numbers = os.path.join(place.work, "witness")
+    if os.path.exists(numbers):
+        os.unlink(numbers)
+    entry.write_files(place.work, port)
+    words = [program("witness"), numbers, *entry.command(place.work, port)]
+    if entry.name == "postgres" and not place.user and os.geteuid() == 0:
+        words[2:2] = ["runuser", "-u", "nobody", "--"]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(place.as_user([*recorder, *words]), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                                   env=environment(entry, place), cwd=place.work)
+        try:
+            if entry.load:
+                give_load(entry, port, numbers, process)
+            status, used = wait(process)
+        finally:
+            if process.returncode is None:
+                kill(process, numbers)
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read())
+    return Run(read_numbers(numbers), used.ru_utime + used.ru_stime, status, *texts)
+
+
+def wait(process):
+    """(status, rusage) of a child that is given LIMIT_S to end."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        pid, status, used = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode, used
+        time.sleep(0.02)
+    raise TimeoutError("did not end within %d s" % LIMIT_S)
+
+
+def kill(process, numbers):
+    pid = read_numbers(numbers).get("pid")
+    for one in (pid, process.pid):
+        try:
+            if one:
+                os.kill(one, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    process.wait()
+
+
+# --- what was sampled
+
+
+class Sampled:
+    """The weights of a trace's CPU stacks in seconds, of the program only."""
+
+    def __init__(self, folded):
+        self.all_s = self.program_s = self.kernel_s = self.named_s = self.bounds_s = self.cut_s = 0.0
+        self.leaves, self.unnamed = {}, {}
+        for line in folded.splitlines():
+            frames, weight = line.rsplit(" ", 1)
+            self.add(split_frames(frames), float(weight) / 1e9)
+
+    def add(self, frames, weight):
+        if frames[0] == "witness":
+            return
+        self.all_s += weight
+        own = [f for f in frames[1:] if not SAID.match(f)]
+        if not any(not KERNEL.search(f) for f in own):
+            return
+        self.program_s += weight
+        self.kernel_s += weight * bool(KERNEL.search(own[-1]))
+        self.cut_s += weight * any(CUT.match(f) for f in frames[1:])
+        leaf = own[-1]
+        if UNNAMED.match(leaf):
+            self.unnamed[leaf] = self.unnamed.get(leaf, 0) + weight
+        elif BY_BOUNDS.search(leaf):
+            self.bounds_s += weight
+        else:
+            self.named_s += weight
+        function = compiled(own)
+        self.leaves[function] = self.leaves.get(function, 0) + weight
+
+
+def split_frames(text):
+    return text.split(";")
+
+
+def compiled(frames):
+    """The function whose code a stack ends in: inlined ones are in the code of another, and Python's
+    frames are the interpreter's loop."""
+    for frame in reversed(frames):
+        if PYTHON.search(frame):
+            return "_PyEval_EvalFrameDefault"
+        if not INLINED.search(frame):
+            return KERNEL.sub("", frame)
+    return frames[-1]
+
+
+def record(entry, place, sampler, rate):
+    """(Run, Sampled, words of the sampler that was chosen) of @entry under aflame."""
+    trace = os.path.join(place.work, "trace")
+    shutil.rmtree(trace, ignore_errors=True)
+    done = run(entry, place, [AFLAME, "record", "-q", "-f", "-o", trace, "--sample", sampler, "-F", str(rate), "--"])
+    folded = aflame_text(place, "flame", "--view", "cpu", trace)
+    chosen = re.search(r"CPU samples +(\w+)", aflame_text(place, "report", "summary", trace))
+    shutil.rmtree(trace, ignore_errors=True)
+    return done, Sampled(folded), chosen.group(1) if chosen else "none"
+
+
+def aflame_text(place, *words):
+    done = subprocess.run(place.as_user([AFLAME, *words]), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, cwd=place.work, timeout=LIMIT_S, check=False,
+                          env={"PATH": PATH, "HOME": place.work})
+    return done.stdout.decode("utf-8", "replace")
+
+
+# --- perf's opinion
+
+
+def perf_shares(entry, place, rate):
+    """{function: (share of all samples, of samples in user mode)} by perf, or a reason why there is none."""
+    perf = shutil.which("perf")
+    if not perf:
+        return "no perf here"
+    data = os.path.join(place.work, "perf.data")
+    event = "task-clock:u" if place.user or os.geteuid() else "task-clock"
+    done = run(entry, place, [perf, "record", "-q", "-N", "-o", data, "-F", str(rate), "-e", event, "--"])
+    if not os.path.exists(data) or not done.witnessed:
+        return "perf record: %s" % done.err.decode(errors="replace").strip()[-100:]
+    text = subprocess.run(place.as_user([perf, "report", "-i", data, "--no-children", "--sort", "symbol", "--stdio", "-q", "-t", "|"]),
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=place.work,
+                          timeout=LIMIT_S, check=False, env={"PATH": PATH, "HOME": place.work}).stdout.decode(errors="replace")
+    os.unlink(data)
+    return parse_perf(text) or "perf report has no samples"
+
+
+def parse_perf(text):
+    rows = re.findall(r"^ *([\d.]+)% *\|\[(.)\] (\S.*?) *\|", text, re.M)
+    user = sum(float(share) for share, where, _ in rows if where != "k") or 1
+    shares = {}
+    for share, where, name in rows:
+        all_share, user_share = shares.get(name, (0, 0))
+        shares[name] = (all_share + float(share) / 100, user_share + (where != "k") * float(share) / user)
+    return shares
+
+
+def hottest(shares, with_kernel):
+    """(name, share) of the heaviest function that perf can name."""
+    at = 0 if with_kernel else 1
+    named = {n: s[at] for n, s in shares.items() if not re.match(r"0x[0-9a-f]+$", n)}
+    return max(named.items(), key=lambda row: row[1]) if named else (None, 0)
