@@ -15,9 +15,11 @@
 
 /*
  * What a thread did at a place: 0 is being on the CPU, FLAME_DEVICE the same as the device that it
- * works for, FLAME_STATE and a state being off it.
+ * works for, FLAME_STATE and a state being off it. FLAME_SUMMED is what another profiler added up,
+ * which may be of a device.
  */
 #define FLAME_STATE (1u << 31)
+#define FLAME_SUMMED (FLAME_STATE - 2)
 #define FLAME_DEVICE (FLAME_STATE - 1)
 
 struct flame_sum {
@@ -90,7 +92,7 @@ static void flame_summed(struct flame *f, const struct af_world *w, const struct
 	if (ev->kind != AF_KIND_SUMMED || !af_event_decode(ev, &s, sizeof s, NULL))
 		return;
 	struct af_place at = af_place_of(w, ev, s.callpath, s.kstack);
-	uint64_t *value = flame_at(f, &at, 0, 0)->value;
+	uint64_t *value = flame_at(f, &at, FLAME_SUMMED, 0)->value;
 	const uint64_t sums[AF_WEIGHTS] = {s.busy_ns, s.samples, s.count, s.bytes, s.off_cpu_ns};
 
 	for (uint32_t i = 0; i < AF_WEIGHTS; i++)
@@ -141,6 +143,14 @@ static bool flame_elsewhere(const struct flame_sum *s, uint32_t weight, bool wit
 	return with_work && s->what == FLAME_DEVICE && weight == AF_WEIGHT_TIME;
 }
 
+/* Which views a sum is in, besides the one of all. */
+static int flame_view(const struct flame *f, const struct af_world *w, const struct flame_sum *s)
+{
+	bool device = s->what == FLAME_SUMMED && af_frames_on_device(w, &f->places.all[s->place]);
+
+	return device ? AF_VIEW_GPU : AF_VIEW_CPU;
+}
+
 static void flame_add(struct af_tree *t, const struct af_world *w, const struct flame *f,
                       const struct flame_sum *s, const struct af_asked *asked, bool with_work)
 {
@@ -175,13 +185,13 @@ static uint32_t flame_has(const struct flame_sum *s, bool with_work)
 }
 
 /* The trees to make: with one view all there is, the one of both is that again. */
-static uint32_t flame_trees(const struct flame *f, struct af_results *out)
+static uint32_t flame_trees(const struct flame *f, const struct af_world *w, struct af_results *out)
 {
 	const uint32_t both = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU, all = 1 << AF_VIEW_ALL;
 
 	for (uint32_t i = 0; i < f->nr; i++)
-		out->has[AF_VIEW_CPU] |= flame_has(&f->sums[i], false);
-	out->has[AF_VIEW_GPU] = flame_work_has(&f->work) | flame_seen_has(&f->seen);
+		out->has[flame_view(f, w, &f->sums[i])] |= flame_has(&f->sums[i], false);
+	out->has[AF_VIEW_GPU] |= flame_work_has(&f->work) | flame_seen_has(&f->seen);
 	if (out->sampled.exact + out->sampled.apportioned + out->sampled.unattributed)
 		out->has[AF_VIEW_GPU] |= 1 << AF_WEIGHT_SAMPLES;
 	out->has[AF_VIEW_ALL] = out->has[AF_VIEW_CPU] | out->has[AF_VIEW_GPU];
@@ -207,14 +217,16 @@ static int flame_sum_order(const void *a, const void *b)
 }
 
 static void flame_add_sums(struct af_tree *t, const struct af_world *w, const struct flame *f,
-                           const struct af_asked *asked, bool with_work)
+                           const struct af_asked *asked, int view)
 {
+	bool with_work = view == AF_VIEW_ALL;
 	struct flame_order *order = af_xcalloc(f->nr, sizeof *order);
 	struct af_frames_last last = {0};
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < f->nr; i++) {
-		if (!(flame_has(&f->sums[i], with_work) & asked->weights))
+		if (!(flame_has(&f->sums[i], with_work) & asked->weights) ||
+		    (view != AF_VIEW_ALL && flame_view(f, w, &f->sums[i]) != view))
 			continue;
 		order[nr].sum = i;
 		af_frames_key(w, &f->places.all[f->sums[i].place], order[nr++].key);
@@ -232,7 +244,7 @@ static void flame_add_sums(struct af_tree *t, const struct af_world *w, const st
 static void flame_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	const struct flame *f = self;
-	uint32_t trees = flame_trees(f, out);
+	uint32_t trees = flame_trees(f, w, out);
 
 	out->summed = f->summed;
 	/* Samples of devices and of CPUs are no two of a kind: in one tree they would not add up.
@@ -243,8 +255,8 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 		struct af_tree *t = &out->trees[v];
 		if (!(trees & 1u << v))
 			continue;
-		if (v != AF_VIEW_GPU)
-			flame_add_sums(t, w, f, &out->asked, v == AF_VIEW_ALL);
+		if (v != AF_VIEW_GPU || f->summed)
+			flame_add_sums(t, w, f, &out->asked, (int)v);
 		if (v != AF_VIEW_CPU)
 			flame_work_draw(&f->work, w, t, out, v == AF_VIEW_GPU || !cpu_samples);
 		if (v != AF_VIEW_CPU)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/folded_text.h"
 #include "analyse/frame_spots.h"
 #include "analyse/frames_last.h"
 #include "analyse/pymerge.h"
@@ -53,20 +54,6 @@ static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint3
 	                    *module || kind == AF_FRAME_KERNEL ? kind : AF_FRAME_MARK, &spot);
 }
 
-/* Imported names have their kind behind them, where it was known, as folded text does. */
-static enum af_frame kind_behind(const char *name, size_t *len)
-{
-	for (enum af_frame f = 0; f < AF_FRAME_END; f++) {
-		const char *suffix = af_frame_suffix(f);
-		size_t n = strlen(suffix);
-		if (n && *len > n && !memcmp(name + *len - n, suffix, n)) {
-			*len -= n;
-			return f;
-		}
-	}
-	return AF_FRAME_NATIVE;
-}
-
 /* A function; the ones that PoCL makes of OpenCL kernels go by the kernel's name. */
 static uint32_t frame_named(struct af_tree *t, const struct af_world *w, uint32_t process,
                             uint32_t parent, const struct af_symbol *s, uint32_t i)
@@ -80,8 +67,9 @@ static uint32_t frame_named(struct af_tree *t, const struct af_world *w, uint32_
 		return af_tree_child(t, parent,
 		                     af_tree_name_at(t, kernel, len, AF_FRAME_GPU, &spot));
 	if (!strcmp(af_strtab_get(&w->strings, s->module), "[imported]")) {
+		/* Imported names have their kind in their looks, as folded text does. */
 		len = strlen(name);
-		enum af_frame kind = kind_behind(name, &len);
+		enum af_frame kind = af_frame_by_looks(name, &len);
 		return af_tree_child(t, parent, af_tree_name_at(t, name, len, kind, &spot));
 	}
 	return af_frames_at(t, parent, name,
@@ -403,6 +391,24 @@ uint32_t af_frames_place(struct af_tree *t, const struct af_world *w, uint32_t n
 	if (at->kstack == AF_KSTACK_MISSED)
 		return af_frames_under(t, node, "[kernel]", AF_FRAME_KERNEL);
 	return at->kstack ? frames_kernel(t, w, node, &w->kstacks[at->kstack]) : node;
+}
+
+bool af_frames_on_device(const struct af_world *w, const struct af_place *at)
+{
+	const struct af_path *path =
+	    at->path < AF_PATH_MISSED && at->path ? &w->paths[at->path] : NULL;
+	const struct af_stack *stack = path && path->stack ? &w->stacks[path->stack] : NULL;
+	const struct af_symbol *s =
+	    stack && stack->nr && !at->kstack
+		? af_world_symbol(w, stack->process, stack->pcs[0], stack->generation)
+		: NULL;
+
+	if (!s || !s->nr_frames || strcmp(af_strtab_get(&w->strings, s->module), "[imported]") != 0)
+		return false;
+	const char *name = af_strtab_get(&w->strings, s->frames[0]);
+	size_t len = strlen(name);
+	enum af_frame kind = af_frame_by_looks(name, &len);
+	return kind == AF_FRAME_GPU || kind == AF_FRAME_GPU_INSN;
 }
 
 uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struct af_place *at)

@@ -18,6 +18,9 @@
 #include "analyse/tree.h"
 #include "analyse/world.h"
 
+/* Whether what was imported for @at is of a device: its innermost frame looks so. */
+bool af_frames_on_device(const struct af_world *w, const struct af_place *at);
+
 /* The node of @at in @t, its frames made as needed. */
 uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struct af_place *at);
 

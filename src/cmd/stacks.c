@@ -70,6 +70,12 @@ static int stacks_parse(struct af_stacks *s, const struct af_stacks_how *how, st
 		fprintf(stderr, "aflame %s: %llu of %llu lines do not parse, the first: %s\n",
 		        how->who, (unsigned long long)stats.bad_lines, (unsigned long long)nr_lines,
 		        stats.complaint);
+	if (stats.slips)
+		fprintf(
+		    stderr,
+		    "aflame %s: %llu counts stand behind a semicolon in place of a blank: taken "
+		    "as counts\n",
+		    how->who, (unsigned long long)stats.slips);
 	if (stats.saturated)
 		fprintf(stderr, "aflame %s: a sum of counts beyond 2^64 - 1 was cut to that\n",
 		        how->who);

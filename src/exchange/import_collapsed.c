@@ -3,9 +3,12 @@
  * root first. It says neither when nor what it counted. Its first frame is taken for the process,
  * which is what most who write it put there; suffixes of names, `_[k]`, stay and are understood.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/folded_text.h"
 #include "base/map.h"
 #include "exchange/draft.h"
 #include "exchange/import.h"
@@ -25,6 +28,7 @@ struct collapsed {
 	struct af_map by_root; /* name → thread */
 	uint32_t others;       /* thread of the roots that are too many, + 1 */
 	struct import_line_count count;
+	uint64_t slips; /* counts behind a `;` in place of a blank */
 };
 
 /* Where the number at the end of a line begins, behind a blank; NULL: there is none. */
@@ -35,7 +39,8 @@ static const char *number_find(const char *p, const char *end)
 	while (at > p && ((at[-1] >= '0' && at[-1] <= '9') || at[-1] == '.'))
 		at--;
 	bool digits = at < end && *at != '.' && end[-1] != '.';
-	return digits && at > p + 1 && (at[-1] == ' ' || at[-1] == '\t') ? at : NULL;
+	const char *slip = af_folded_slip(p, end);
+	return slip ? slip : digits && at > p + 1 && (at[-1] == ' ' || at[-1] == '\t') ? at : NULL;
 }
 
 static uint32_t thread_new(struct collapsed *f, uint32_t pid, uint32_t name)
@@ -67,6 +72,13 @@ static uint32_t root_thread(struct collapsed *f, uint32_t name, bool *whole)
 	return f->others - 1;
 }
 
+static uint32_t nobody(struct collapsed *f)
+{
+	bool whole;
+
+	return root_thread(f, af_draft_name(f->draft, "[unknown process]", 17), &whole);
+}
+
 static uint32_t stack_add(struct collapsed *f, const char *p, const char *end, uint32_t *thread)
 {
 	struct af_draft *d = f->draft;
@@ -74,26 +86,67 @@ static uint32_t stack_add(struct collapsed *f, const char *p, const char *end, u
 	bool first = true, whole = false;
 
 	while (p < end) {
-		const char *stop = memchr(p, ';', (size_t)(end - p));
-		uint32_t name = af_draft_text(d, p, (size_t)((stop ? stop : end) - p));
+		struct af_folded_frame frame = af_folded_frame(p, end);
+		uint32_t name = af_draft_text(d, frame.text, frame.len);
+		/* A kernel without its launch is of nobody's that is known. */
+		bool device = frame.kind == AF_FRAME_GPU || frame.kind == AF_FRAME_GPU_INSN;
 		if (first)
-			*thread = root_thread(f, name, &whole);
+			*thread = device ? nobody(f) : root_thread(f, name, &whole);
+		whole |= device;
 		if (name && (!first || whole))
 			node = af_draft_node(d, node, name, AF_DRAFT_NATIVE);
 		first = false;
-		p = stop ? stop + 1 : end;
+		p += frame.size;
 	}
 	return node;
 }
 
+static uint32_t insn_add(struct af_draft *d, uint32_t above, const char *p, size_t len)
+{
+	char text[AF_JSON_TEXT_MAX];
+	size_t most = sizeof text - 4;
+
+	len = len < most ? len : most;
+	memcpy(text, p, len);
+	memcpy(text + len, "_[g]", 4);
+	return af_draft_node(d, above, af_draft_text(d, text, len + 4), AF_DRAFT_NATIVE);
+}
+
+/* An instruction with its stalls, each with a count: a sum for each. */
+static void stalls_add(struct collapsed *f, const char *p, const char *stalls, const char *end)
+{
+	const char *semicolon = memrchr(p, ';', (size_t)(stalls - p));
+	const char *insn = semicolon ? semicolon + 1 : p;
+	struct af_draft_sum sum = {0};
+	struct af_folded_stall s;
+
+	if (semicolon)
+		sum.node = stack_add(f, p, semicolon, &sum.thread);
+	else
+		sum.thread = nobody(f);
+	uint32_t node = insn_add(f->draft, sum.node, insn, (size_t)(stalls - 1 - insn));
+	while (af_folded_stall_next(&stalls, end, &s)) {
+		struct af_draft_sum one = {.thread = sum.thread};
+		one.node = insn_add(f->draft, node, s.name, s.len);
+		import_weight_add(f->draft, &one, &f->type,
+		                  s.count > INT64_MAX ? -1 : (int64_t)s.count);
+		if (s.count && sum.thread != UINT32_MAX)
+			af_draft_sum(f->draft, &one);
+	}
+}
+
 static bool line_read(struct collapsed *f, const char *p, const char *end)
 {
+	const char *stalls = af_folded_stalls(p, end);
 	struct af_draft_sum sum = {0};
 	const char *number = number_find(p, end);
 	int64_t value;
 
+	if (stalls)
+		stalls_add(f, p, stalls, end);
 	if (!number)
-		return false;
+		return stalls;
+	f->slips += number[-1] == ';';
 	if (!af_json_fixed(number, (size_t)(end - number), f->power, &value)) {
 		f->draft->unused[AF_DRAFT_VALUES_UNUSED]++;
 		return true;
@@ -142,6 +195,12 @@ void af_import_collapsed(struct af_draft *d, const struct af_import_source *in, 
 	af_draft_note(d, "import.weights", "numbers are %s, as %s", f.type.unit,
 	              d->unit ? "--unit says" : "nothing else is said");
 	import_lines_complain(&f.count, rc, "are no stack with a number", d, complaint, size);
+	size_t len = strlen(complaint);
+	if (f.slips)
+		snprintf(complaint + len, size - len,
+		         "%s%" PRIu64 " counts stand behind a semicolon in place of a blank: taken "
+		         "as counts",
+		         len ? "; " : "", f.slips);
 	af_map_free(&f.by_root);
 }
 
@@ -168,7 +227,7 @@ bool af_import_is_collapsed(const char *text, size_t len)
 			if (is_timed(p, last))
 				return false;
 			/* Of a long line only the beginning is in sight. */
-			return number_find(p, last) ||
+			return number_find(p, last) || af_folded_stalls(p, last) ||
 			       (!seen && memchr(p, ';', (size_t)(last - p)));
 		}
 		p = stop ? stop + 1 : end;

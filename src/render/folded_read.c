@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/folded_text.h"
 #include "analyse/tree.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -39,6 +40,7 @@ struct folded_count {
 	uint64_t whole;
 	uint32_t millionths;
 	bool fraction, too_big;
+	bool slip; /* it stood behind a `;` */
 };
 
 /* Number of equal bytes at the front of @a and @b, at most @len. */
@@ -58,41 +60,9 @@ static size_t folded_shared(const char *a, const char *b, size_t len)
 	return i;
 }
 
-/* What a frame is by its looks; *@len loses the suffix. */
-static enum af_frame folded_kind(const char *s, size_t *len)
-{
-	size_t n = *len;
-
-	if (n > 4 && s[n - 1] == ']' && s[n - 3] == '[' && s[n - 4] == '_') {
-		for (unsigned f = 0; f < AF_FRAME_END; f++) {
-			const char *suffix = af_frame_suffix(f);
-			if (*suffix && suffix[2] == s[n - 2]) {
-				*len -= 4;
-				return f;
-			}
-		}
-	}
-	if (n && s[0] == '-' && (n == 1 || (n == 2 && s[1] == '-')))
-		return AF_FRAME_MARK;
-	if (n > 8 && s[0] == '[' && (!memcmp(s, "[unknown]", 9) || !memcmp(s, "[truncat", 8)))
-		return AF_FRAME_MARK;
-	if (n > 4 && !memcmp(s, "py::", 4))
-		return AF_FRAME_PYTHON;
-	if (n > 8 && s[n - 1] == ')') { /* function (file.py:12) */
-		size_t i = n - 1;
-		while (i > 0 && s[i - 1] >= '0' && s[i - 1] <= '9')
-			i--;
-		if (i == n - 1 && n > 6 && !memcmp(s + n - 4, ".py", 3) && memchr(s, '(', n))
-			return AF_FRAME_PYTHON;
-		if (i > 4 && i < n - 1 && s[i - 1] == ':' &&
-		    (!memcmp(s + i - 4, ".py", 3) || s[i - 2] == '>'))
-			return AF_FRAME_PYTHON;
-	}
-	return AF_FRAME_NATIVE;
-}
-
 /*
- * Take the count off the end of line[0..*len): whitespace, digits, perhaps a fraction. Returns
+ * Take the count off the end of line[0..*len): whitespace, digits, perhaps a fraction; or as
+ * iaprof's documentation has it. Returns
  * false, and *@len as it was, when there is none.
  */
 static bool folded_count(const char *line, uint32_t *len, struct folded_count *out)
@@ -108,7 +78,10 @@ static bool folded_count(const char *line, uint32_t *len, struct folded_count *o
 			i--;
 	}
 	uint32_t end = point ? point - 1 : *len;
-	if (i == end || i == 0 || (line[i - 1] != ' ' && line[i - 1] != '\t'))
+	if (i == end || i == 0)
+		return false;
+	bool blank = line[i - 1] == ' ' || line[i - 1] == '\t';
+	if (!blank && !af_folded_slip(line, line + *len))
 		return false;
 
 	for (uint32_t k = i; k < end; k++)
@@ -124,6 +97,7 @@ static bool folded_count(const char *line, uint32_t *len, struct folded_count *o
 			c.millionths += (uint32_t)(line[k] - '0') * unit;
 		c.fraction = c.millionths != 0;
 	}
+	c.slip = !blank;
 	*len = i - 1;
 	*out = c;
 	return true;
@@ -185,7 +159,9 @@ static uint32_t folded_shared_frames(const struct folded_reader *r, const char *
 
 	for (; d > 0; d--) {
 		uint32_t end = r->frames[d - 1].end;
-		if (end <= shared && (end == len || (end < len && line[end] == ';')))
+		/* Whether a `-` is part of a name the frame behind it says. */
+		if (end <= shared && (end == len || (end < len && line[end] == ';')) &&
+		    !(end && line[end - 1] == '-'))
 			break;
 	}
 	return d;
@@ -198,18 +174,15 @@ static const char *folded_stack(struct folded_reader *r, const char *line, uint3
 	uint32_t node = d ? r->frames[d - 1].node : 0;
 
 	while (pos < len) {
-		const char *frame = line + pos;
-		const char *semicolon = memchr(frame, ';', len - pos);
-		size_t size = semicolon ? (size_t)(semicolon - frame) : len - pos;
+		struct af_folded_frame f = af_folded_frame(line + pos, line + len);
 
 		if (d == FOLDED_MAX_DEPTH)
 			return "more than 65536 frames";
 		AF_GROW(r->frames, d, r->cap);
-		size_t text = size;
-		enum af_frame kind = folded_kind(frame, &text);
-		node = af_tree_child(r->tree, node, af_tree_name(r->tree, frame, text, kind, 1));
-		pos += (uint32_t)size;
-		r->frames[d++] = (struct folded_frame){pos++, node};
+		node =
+		    af_tree_child(r->tree, node, af_tree_name(r->tree, f.text, f.bare, f.kind, 1));
+		r->frames[d++] = (struct folded_frame){pos + (uint32_t)f.len, node};
+		pos += (uint32_t)f.size;
 	}
 	r->depth = d;
 	return NULL;
@@ -225,11 +198,44 @@ static uint32_t folded_target(const struct folded_reader *r)
 	return node;
 }
 
+/* An instruction with its stalls, each with a count: a stack for each. */
+static const char *folded_stalls(struct folded_reader *r, const char *line, const char *stalls,
+                                 const char *end, uint32_t shared)
+{
+	const char *semicolon = memrchr(line, ';', (size_t)(stalls - line));
+	const char *insn = semicolon ? semicolon + 1 : line;
+	uint32_t len = semicolon ? (uint32_t)(semicolon - line) : 0;
+	struct af_tree *t = r->tree;
+	struct af_folded_stall s;
+	const char *cause = folded_stack(r, line, len, folded_shared_frames(r, line, len, shared));
+
+	if (cause) {
+		r->depth = 0;
+		return cause;
+	}
+	r->prev = line;
+	r->prev_len = len;
+	uint32_t above = r->depth ? r->frames[r->depth - 1].node : 0;
+	/* It is an instruction, whatever it looks like. */
+	uint32_t node = af_tree_child(
+	    t, above, af_tree_name(t, insn, (uint32_t)(stalls - 1 - insn), AF_FRAME_GPU_INSN, 1));
+	while (af_folded_stall_next(&stalls, end, &s)) {
+		uint32_t leaf = af_tree_child(
+		    t, node, af_tree_name(t, s.name, (uint32_t)s.len, AF_FRAME_GPU_INSN, 1));
+		folded_add(r, leaf, 0, &(struct folded_count){.whole = s.count});
+	}
+	r->stats->lines++;
+	return NULL;
+}
+
 static const char *folded_line(struct folded_reader *r, const char *line, uint32_t len,
                                uint32_t shared)
 {
 	struct folded_count counts[2];
+	const char *stalls = r->two_columns ? NULL : af_folded_stalls(line, line + len);
 
+	if (stalls)
+		return folded_stalls(r, line, stalls, line + len, shared);
 	if (!folded_count(line, &len, &counts[r->two_columns]))
 		return "no count after the stack";
 	if (r->two_columns && !folded_count(line, &len, &counts[0]))
@@ -251,6 +257,7 @@ static const char *folded_line(struct folded_reader *r, const char *line, uint32
 	for (uint32_t w = 0; w < nr_columns; w++)
 		folded_add(r, node, w, &counts[w]);
 	r->stats->lines++;
+	r->stats->slips += counts[0].slip;
 	return NULL;
 }
 

@@ -97,6 +97,7 @@ int af_picture_weight(const struct af_picture *p, const struct af_tree *t, struc
 struct af_folded_stats {
 	uint64_t lines; /* that gave a stack */
 	uint64_t bad_lines, first_bad;
+	uint64_t slips;      /* lines whose count stood behind a `;` in place of a blank */
 	bool saturated;      /* a count or a sum beyond 2^64 - 1 was cut to that */
 	char complaint[160]; /* on the first bad line: "line 7: no count after the stack: …" */
 };
