@@ -37,6 +37,9 @@ static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint3
 	    [AF_SYMBOL_NO_MODULE] = "no file mapped here",
 	};
 	const char *module = s ? af_strtab_get(&w->strings, s->module) : "";
+
+	if (s && s->source == AF_SYMBOL_NO_MAP)
+		return af_frames_at(t, parent, "[jit: no map]", AF_FRAME_JIT, &spot);
 	const char *reason = s && s->source < AF_SYMBOL_END ? reasons[s->source] : NULL;
 	const char *name = *module                   ? base_name(module)
 	                   : kind == AF_FRAME_KERNEL ? "kernel"

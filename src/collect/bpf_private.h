@@ -39,7 +39,7 @@ enum { HOLD_NS = 200000000 };
  * Generations of what is seen from here lie above all that libaflame counts itself, so that its
  * stacks are never looked up in mappings of ours, which may be of another time.
  */
-#define BPF_GENERATION 0x80000000u
+#define BPF_GENERATION AF_GENERATION_RECORDER
 
 enum {
 	BPF_FUNCTIONS_MAX = 256, /* of device APIs */

@@ -323,6 +323,8 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	af_session_note(r, "cost.handler_calls", "%llu", (unsigned long long)s->handler_calls);
 	/* Stacks of hooks that had to be walked: few where a program does the same again. */
 	af_session_note(r, "replay.misses", "%llu", (unsigned long long)s->replay_misses);
+	af_session_note(r, "maps.read", "%llu", (unsigned long long)s->maps_read);
+	af_session_note(r, "maps.put_off", "%llu", (unsigned long long)s->maps_put_off);
 	if (s->flags & AF_SESSION_VERIFY) {
 		af_session_note(r, "replay.hits", "%llu", (unsigned long long)s->replay_hits);
 		af_session_note(r, "replay.wrong", "%llu", (unsigned long long)s->replay_wrong);

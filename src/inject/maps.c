@@ -79,9 +79,9 @@ bool af_maps_next(struct af_maps *maps, struct af_maps_entry *entry, uint64_t wa
 	maps_blanks(maps);
 	entry->offset = maps_number(maps, 16);
 	maps_blanks(maps);
-	maps_number(maps, 16);
+	entry->device = maps_number(maps, 16) << 32;
 	maps_take(maps);
-	maps_number(maps, 16);
+	entry->device |= maps_number(maps, 16);
 	maps_blanks(maps);
 	entry->inode = maps_number(maps, 10);
 	maps_blanks(maps);

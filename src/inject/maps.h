@@ -18,6 +18,7 @@ struct af_maps {
 
 struct af_maps_entry {
 	uint64_t start, end, offset, inode;
+	uint64_t device; /* major << 32 | minor: an inode's number is of one device */
 	bool executable;
 };
 

@@ -14,13 +14,13 @@
 #include "inject/arch/arch.h"
 #include "inject/elf_image.h"
 #include "inject/maps.h"
+#include "inject/modules_private.h"
 #include "trace/event.h"
 
 enum {
 	MODULES_MAX = 4096,
 	MODULES_PAGES = 4096, /* entries of the memo from page to module */
-	MODULES_NOTHING = 16, /* mappings known to hold no module */
-	MODULES_NOTHING_USES = 1024,
+	MODULES_JIT = 512,    /* entries that may be code without a file */
 };
 
 /* An entry never changes once it is ready; `seen` is the last generation it was found in. */
@@ -46,17 +46,14 @@ static struct {
 	struct module_slot *slots;
 	_Atomic uint32_t nr_taken;
 	_Atomic uint32_t nr_ready; /* all below are */
+	_Atomic uint32_t nr_jit;
 	_Atomic uint32_t generation;
 	/* page number << 28 | generation << 12 | slot: one word, so never seen torn. */
 	_Atomic uint64_t pages[MODULES_PAGES];
-	/* first page << 28 | pages, by maps only; they may become a module, so they do not stay. */
-	_Atomic uint64_t nothing[MODULES_NOTHING];
-	_Atomic uint32_t nothing_next, nothing_uses;
 	void (*_Atomic met)(const struct af_module *m);
 	int (*find_object)(void *pc, struct modules_dl_object *result);
 	bool use_maps;
-	uint64_t vdso, exe_header;
-	char exe[sizeof((struct af_module *)0)->path];
+	uint64_t exe_header;
 } modules = {.generation = 1};
 
 void af_modules_init(void)
@@ -68,11 +65,9 @@ void af_modules_init(void)
 	if (table == MAP_FAILED)
 		return;
 	*(void **)&modules.find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
-	modules.vdso = getauxval(AT_SYSINFO_EHDR);
 	/* The program headers follow the ELF header in every file that ld, gold or lld writes. */
 	modules.exe_header = getauxval(AT_PHDR) - sizeof(Elf64_Ehdr);
-	ssize_t len = readlink("/proc/self/exe", modules.exe, sizeof modules.exe - 1);
-	modules.exe[len > 0 ? len : 0] = 0;
+	modules_maps_init();
 	modules.slots = table;
 }
 
@@ -91,15 +86,9 @@ uint32_t af_modules_generation(void)
 	return atomic_load_explicit(&modules.generation, memory_order_acquire);
 }
 
-static void nothing_forget(void)
-{
-	for (unsigned i = 0; i < MODULES_NOTHING; i++)
-		atomic_store(&modules.nothing[i], 0);
-}
-
 void af_modules_forget(void)
 {
-	nothing_forget();
+	modules_maps_forget();
 	atomic_fetch_add(&modules.generation, 1);
 }
 
@@ -182,108 +171,6 @@ static bool modules_path_of(uint64_t pc, char *path, size_t size)
 	return found;
 }
 
-static void module_check_deleted(struct af_module *m)
-{
-	static const char deleted[] = " (deleted)";
-	size_t len = strlen(m->path), tail = sizeof deleted - 1;
-
-	if (len > tail && !strcmp(m->path + len - tail, deleted)) {
-		m->path[len - tail] = 0;
-		m->flags |= AF_MAPPING_DELETED;
-	} else if (m->path[0] == '/' &&
-	           af_arch_syscall(SYS_faccessat, AT_FDCWD, (long)m->path, F_OK, 0) == -ENOENT) {
-		m->flags |= AF_MAPPING_DELETED;
-	}
-}
-
-/* Fill @m from the ELF image whose header is mapped at @header; false: no code of it at @pc. */
-static bool module_from_image(struct af_module *m, uint64_t header, uint64_t pc)
-{
-	struct af_elf_image image;
-
-	if (af_elf_image_open(&image, header))
-		return false;
-	const Elf64_Phdr *code = af_elf_image_segment(&image, pc);
-	if (!code || !(code->p_flags & PF_X))
-		return false;
-	m->elf_header = header;
-	m->bias = image.bias;
-	m->start = image.bias + code->p_vaddr;
-	m->end = m->start + code->p_memsz;
-	m->readable = code->p_flags & PF_R;
-
-	const Elf64_Phdr *eh = af_elf_image_phdr(&image, PT_GNU_EH_FRAME);
-	uint64_t hdr = eh ? image.bias + eh->p_vaddr : 0;
-	const Elf64_Phdr *segment = eh ? af_elf_image_segment(&image, hdr) : NULL;
-	if (segment && segment->p_flags & PF_R) {
-		m->eh_frame_hdr = (const uint8_t *)hdr;
-		m->eh_start = image.bias + segment->p_vaddr;
-		/* What lies behind the file's bytes is not its tables. */
-		m->eh_end = m->eh_start + (segment->p_filesz < segment->p_memsz ? segment->p_filesz
-		                                                                : segment->p_memsz);
-	}
-	m->build_id_len = (uint8_t)af_elf_image_build_id(&image, m->build_id, sizeof m->build_id);
-	if (af_elf_image_symbol(&image, "_PyEval_EvalFrameDefault", NULL))
-		m->flags |= AF_MAPPING_PYTHON;
-	return true;
-}
-
-/* JIT code is asked for again and again, and reading all mappings takes a tenth of a millisecond.
- */
-static bool nothing_at(uint64_t pc)
-{
-	uint32_t uses = atomic_fetch_add_explicit(&modules.nothing_uses, 1, memory_order_relaxed);
-
-	if (uses % MODULES_NOTHING_USES == 0)
-		nothing_forget();
-	for (unsigned i = 0; i < MODULES_NOTHING; i++) {
-		uint64_t range = atomic_load(&modules.nothing[i]);
-		if ((pc >> 12) - (range >> 28) < (range & 0xfffffff))
-			return true;
-	}
-	return false;
-}
-
-static void nothing_note(const struct af_maps_entry *entry)
-{
-	uint64_t nr = (entry->end - entry->start) >> 12;
-	unsigned i = atomic_fetch_add(&modules.nothing_next, 1) % MODULES_NOTHING;
-
-	if (nr < 1 << 28 && entry->start >> 48 == 0)
-		atomic_store(&modules.nothing[i], entry->start >> 12 << 28 | nr);
-}
-
-static bool module_by_maps(struct af_module *m, uint64_t pc)
-{
-	struct af_maps maps;
-	struct af_maps_entry entry;
-	uint64_t header = 0, inode = 0;
-	bool found = false;
-
-	if (nothing_at(pc) || af_maps_open(&maps))
-		return false;
-	while (!found && af_maps_next(&maps, &entry, pc, m->path, sizeof m->path)) {
-		if (entry.offset == 0) {
-			header = entry.start;
-			inode = entry.inode;
-		}
-		found = pc >= entry.start && pc < entry.end;
-	}
-	af_maps_close(&maps);
-	if (!found)
-		return false;
-	if (!entry.executable || !m->path[0] || inode != entry.inode || !header ||
-	    !module_from_image(m, header, pc)) {
-		nothing_note(&entry);
-		return false;
-	}
-	if (header != modules.vdso)
-		module_check_deleted(m);
-	if (!strcmp(m->path, modules.exe))
-		m->flags |= AF_MAPPING_MAIN;
-	return true;
-}
-
 static bool module_by_loader(struct af_module *m, uint64_t pc)
 {
 	struct modules_dl_object o;
@@ -292,10 +179,10 @@ static bool module_by_loader(struct af_module *m, uint64_t pc)
 	if (modules.find_object((void *)pc, &o))
 		return false;
 	/* Of an executable with gaps between its segments only the one with @pc is told. */
-	if (!module_from_image(m, (uint64_t)o.map_start, pc) &&
-	    !module_from_image(m, modules.exe_header, pc))
-		return module_by_maps(m, pc);
-	if (m->elf_header == modules.vdso) {
+	if (!modules_from_image(m, (uint64_t)o.map_start, pc) &&
+	    !modules_from_image(m, modules.exe_header, pc))
+		return false;
+	if (m->elf_header == modules_vdso()) {
 		strcpy(m->path, "[vdso]");
 		return true;
 	}
@@ -307,9 +194,9 @@ static bool module_by_loader(struct af_module *m, uint64_t pc)
 	} else {
 		/* The loader has no name for the executable. */
 		m->flags |= AF_MAPPING_MAIN;
-		strcpy(m->path, modules.exe);
+		strcpy(m->path, modules_exe());
 	}
-	module_check_deleted(m);
+	modules_check_deleted(m);
 	return true;
 }
 
@@ -323,8 +210,9 @@ static void modules_met(const struct af_module *m)
 
 static bool module_same(const struct af_module *a, const struct af_module *b)
 {
-	return a->start == b->start && a->end == b->end && a->elf_header == b->elf_header &&
-	       a->flags == b->flags && a->build_id_len == b->build_id_len &&
+	return a->start == b->start && a->end == b->end && a->bias == b->bias &&
+	       a->elf_header == b->elf_header && a->flags == b->flags &&
+	       a->build_id_len == b->build_id_len &&
 	       !memcmp(a->build_id, b->build_id, sizeof a->build_id) && !strcmp(a->path, b->path);
 }
 
@@ -367,18 +255,25 @@ static struct module_slot *modules_append(const struct af_module *m, uint32_t ge
 	return &modules.slots[i];
 }
 
+/* Code without a file is in the table only to be written to the trace, as far as there is room. */
+static void modules_note_jit(const struct af_module *m, uint32_t generation)
+{
+	if (!modules_again(m, generation) && atomic_fetch_add(&modules.nr_jit, 1) < MODULES_JIT)
+		modules_append(m, generation);
+}
+
 static struct module_slot *modules_discover(uint64_t pc, uint32_t generation)
 {
+	bool ask_loader = modules.find_object && !modules.use_maps;
 	struct af_module m;
-	bool found;
 
 	memset(&m, 0, sizeof m);
-	if (modules.find_object && !modules.use_maps)
-		found = module_by_loader(&m, pc);
-	else
-		found = module_by_maps(&m, pc);
-	if (!found)
+	if (!(ask_loader && module_by_loader(&m, pc)) && !modules_by_maps(&m, pc, ask_loader))
 		return NULL;
+	if (m.flags & AF_MAPPING_JIT) {
+		modules_note_jit(&m, generation);
+		return NULL;
+	}
 	struct module_slot *slot = modules_again(&m, generation);
 	if (!slot)
 		slot = modules_append(&m, generation);
@@ -392,6 +287,7 @@ static struct module_slot *modules_known(uint64_t pc, uint32_t generation)
 	for (uint32_t i = 0, nr = modules_taken(); i < nr; i++) {
 		struct module_slot *slot = &modules.slots[i];
 		if (slot_ready(slot) && module_holds(&slot->module, pc) &&
+		    !(slot->module.flags & AF_MAPPING_JIT) &&
 		    atomic_load(&slot->seen) == generation)
 			return slot;
 	}

@@ -4,7 +4,9 @@
  * generation changes and modules are looked up afresh: one that is still there keeps its entry.
  *
  * Lookup is by glibc's _dl_find_object (2.35 and later; async-signal-safe, takes no lock) where
- * it exists, else by reading /proc/self/maps with plain system calls.
+ * it exists, else, and for code that the loader does not know, by reading /proc/self/maps with
+ * plain system calls (modules_maps.c). Executable memory without a file is no module, but has an
+ * entry with AF_MAPPING_JIT, so that the trace says what was there.
  *
  * af_modules_init(), af_modules_watch(), then everything else, from any thread or handler.
  */
@@ -19,7 +21,8 @@
 struct af_module {
 	uint64_t start, end;         /* of the executable segment that holds the address */
 	uint64_t bias;               /* run-time address minus virtual address of the ELF file */
-	uint64_t elf_header;         /* mapped */
+	uint64_t moved;              /* from where the headers and tables have the code */
+	uint64_t elf_header;         /* mapped, 0 for none */
 	const uint8_t *eh_frame_hdr; /* mapped, NULL when the module has none */
 	uint64_t eh_start, eh_end;   /* the readable segment that holds it and .eh_frame */
 	bool readable;               /* the code can be read as data */

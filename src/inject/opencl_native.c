@@ -78,7 +78,7 @@ static void native_keep_new(void)
 		const struct af_module *m = af_module_at(i);
 		/* Of two threads that are here one takes it. */
 		if (atomic_compare_exchange_strong(&native_seen, &i, i + 1)) {
-			if (m)
+			if (m && m->elf_header)
 				native_keep(m);
 			i++;
 		}

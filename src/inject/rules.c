@@ -115,7 +115,7 @@ static int rule_of_table(const struct af_module *m, uint64_t pc, struct af_rule 
 	image.bytes = (const uint8_t *)m->eh_start;
 	image.address = m->eh_start;
 	image.len = m->eh_end - m->eh_start;
-	int rc = af_cfi_rule(&image, (uint64_t)m->eh_frame_hdr - m->eh_start, pc, rule);
+	int rc = af_cfi_rule(&image, (uint64_t)m->eh_frame_hdr - m->eh_start, pc - m->moved, rule);
 	if (rc == -ENOTSUP) {
 		*rule = (struct af_rule){.cfa = AF_CFA_UNSUPPORTED};
 		rc = 0;

@@ -172,15 +172,27 @@ static uint32_t jit_open_line(struct jit_process line[JIT_ANCESTORS], struct af_
 	return nr;
 }
 
+/* Did somebody write anything about code made at run time? */
+static bool jit_has_names(const struct jit_process *line, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (line[i].nr_dumps || line[i].map.nr)
+			return true;
+	return false;
+}
+
 void af_sym_job_answer_jit(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
                            void *arg)
 {
 	struct jit_process line[JIT_ANCESTORS];
 	uint32_t nr = jit_open_line(line, job, m->process);
 
+	enum af_symbol_source nameless = !m->mapped                ? AF_SYMBOL_NO_MODULE
+	                                 : jit_has_names(line, nr) ? AF_SYMBOL_NO_SYMBOL
+	                                                           : AF_SYMBOL_NO_MAP;
+
 	for (uint32_t i = 0; i < m->nr; i++) {
-		struct af_sym_answer a = {.source = m->mapped ? AF_SYMBOL_NO_SYMBOL
-		                                              : AF_SYMBOL_NO_MODULE};
+		struct af_sym_answer a = {.source = nameless};
 
 		for (uint32_t k = 0; k < nr && !a.nr; k++)
 			if (jit_find(&line[k], &m->wanted[i], &a.frames[0])) {

@@ -243,32 +243,81 @@ static uint32_t job_module_elsewhere(struct af_sym_job *job, uint32_t process)
 	return job_module(job, &m, process ? 0 : sizeof kernel - 1);
 }
 
+/* Mappings of @process, from @first on, of generations @from to @to: of several the newest. */
+static void job_ranges(const struct af_sym_job *job, struct af_ranges *ranges, uint32_t process,
+                       uint32_t first, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = first; i < job->nr_mappings && job->mappings[i].process == process; i++) {
+		const struct job_mapping *m = &job->mappings[i];
+
+		if (m->generation >= from && m->generation <= to)
+			af_ranges_add(ranges, m->start, m->end, m->generation, i);
+	}
+	af_ranges_build(ranges);
+}
+
+/* Whether all mappings that the recorder saw at @address are the one that is the @k-th. */
+static bool job_is_only(const struct af_sym_job *job, uint32_t first, uint32_t k, uint64_t address)
+{
+	const struct job_mapping *only = &job->mappings[k];
+
+	for (uint32_t i = first; i < job->nr_mappings; i++) {
+		const struct job_mapping *m = &job->mappings[i];
+
+		if (m->process != only->process)
+			break;
+		if (m->generation >= AF_GENERATION_RECORDER && address >= m->start &&
+		    address < m->end && (m->module != only->module || m->bias != only->bias))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * What a process that samples itself did not know to be mapped the recorder may have seen. It
+ * counts generations in its own way, so that is believed only where nothing else ever lay.
+ */
+static void job_place_seen(struct af_sym_job *job, struct job_place *places, size_t nr,
+                           uint32_t first)
+{
+	struct af_ranges seen = {0};
+
+	job_ranges(job, &seen, places->process, first, AF_GENERATION_RECORDER, UINT32_MAX);
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t k = places[i].module == UINT32_MAX
+		                 ? af_ranges_find(&seen, places[i].address)
+		                 : AF_RANGES_NONE;
+
+		if (k == AF_RANGES_NONE || !job_is_only(job, first, k, places[i].address))
+			continue;
+		places[i].module = job->mappings[k].module;
+		places[i].vaddr = places[i].address - job->mappings[k].bias;
+	}
+	af_ranges_free(&seen);
+}
+
 /* Which module each of @places[0..nr), all of one process and generation, lies in. */
 static void job_place_group(struct af_sym_job *job, struct job_place *places, size_t nr,
                             uint32_t first_mapping)
 {
 	struct af_ranges ranges = {0};
+	size_t unknown = 0;
 
-	for (uint32_t i = first_mapping;
-	     i < job->nr_mappings && job->mappings[i].process == places->process; i++) {
-		const struct job_mapping *m = &job->mappings[i];
-
-		if (m->generation <= places->generation)
-			af_ranges_add(&ranges, m->start, m->end, m->generation, i);
-	}
-	af_ranges_build(&ranges);
+	job_ranges(job, &ranges, places->process, first_mapping, 0, places->generation);
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t k = af_ranges_find(&ranges, places[i].address);
 
-		if (k == AF_RANGES_NONE) {
-			places[i].module = job_module_elsewhere(job, places->process);
-			places[i].vaddr = places[i].address;
-		} else {
-			places[i].module = job->mappings[k].module;
-			places[i].vaddr = places[i].address - job->mappings[k].bias;
-		}
+		places[i].module = k == AF_RANGES_NONE ? UINT32_MAX : job->mappings[k].module;
+		places[i].vaddr =
+		    places[i].address - (k == AF_RANGES_NONE ? 0 : job->mappings[k].bias);
+		unknown += k == AF_RANGES_NONE;
 	}
 	af_ranges_free(&ranges);
+	if (unknown)
+		job_place_seen(job, places, nr, first_mapping);
+	for (size_t i = 0; i < nr; i++)
+		if (places[i].module == UINT32_MAX)
+			places[i].module = job_module_elsewhere(job, places->process);
 }
 
 /* By address, then when it was first seen. */

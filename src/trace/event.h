@@ -572,6 +572,9 @@ enum af_unsampled {
 	    AF_UNSAMPLED_END
 };
 
+/* Generations of mappings that the recorder saw begin here; they do not tell when they were. */
+#define AF_GENERATION_RECORDER 0x80000000u
+
 enum af_mapping_flag {
 	AF_MAPPING_DELETED = 1, /* the file was replaced or removed */
 	AF_MAPPING_JIT = 2,     /* no file behind it */
@@ -731,7 +734,8 @@ enum af_overhead {
 	S(7, NO_SYMBOL, "no symbol covers the address")                                            \
 	S(8, NO_MODULE, "no file is mapped at the address")                                        \
 	S(9, PLT, "procedure linkage table")                                                       \
-	S(10, FDE, "unwind table: the function's start only")
+	S(10, FDE, "unwind table: the function's start only")                                      \
+	S(11, NO_MAP, "made at run time, without a map of its names")
 
 enum af_symbol_source {
 #define AF_S(number, NAME, meaning) AF_SYMBOL_##NAME = number,

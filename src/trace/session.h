@@ -87,6 +87,8 @@ struct af_session {
 	_Atomic uint64_t gpus_sampled[AF_GPUS_SAMPLED];
 	/* Processes that hand over what devices did every AF_SESSION_FLUSH_MS; some may be gone. */
 	_Atomic uint32_t nr_flushers;
+	/* Mappings read for addresses that the loader does not know; readings put off. */
+	_Atomic uint64_t maps_read, maps_put_off;
 	char trace_dir[1024]; /* absolute path of the trace */
 };
 

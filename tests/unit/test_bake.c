@@ -255,6 +255,30 @@ static void a_mapping_of_a_later_generation_is_not_believed(void **state)
 	assert_int_equal(bench_read(b, pc, 0).ev.source, AF_SYMBOL_NO_MODULE);
 }
 
+static void what_only_the_recorder_saw_mapped_gives_names(void **state)
+{
+	struct bench *b = *state;
+	uint64_t pc = (uintptr_t)bench_first_function;
+
+	bench_mapping(b, AF_GENERATION_RECORDER + 1, 0, b->exe, true);
+	bench_stack(b, 1, &pc, 1);
+	bench_bake(b);
+	struct told t = bench_read(b, pc, 1);
+	assert_string_equal(t.functions[t.nr_frames - 1], "bench_first_function");
+}
+
+static void what_the_recorder_saw_twice_is_not_believed(void **state)
+{
+	struct bench *b = *state;
+	uint64_t pc = (uintptr_t)bench_first_function;
+
+	bench_mapping(b, AF_GENERATION_RECORDER, 0, b->exe, true);
+	bench_mapping(b, AF_GENERATION_RECORDER + 1, 0, "/no/such/library.so", false);
+	bench_stack(b, 1, &pc, 1);
+	bench_bake(b);
+	assert_int_equal(bench_read(b, pc, 1).ev.source, AF_SYMBOL_NO_MODULE);
+}
+
 static void a_file_that_was_replaced_gives_no_names(void **state)
 {
 	struct bench *b = *state;
@@ -485,6 +509,8 @@ int main(void)
 	    bench_test(every_address_of_a_stack_gets_its_name),
 	    bench_test(an_address_used_again_has_a_name_for_each_generation),
 	    bench_test(a_mapping_of_a_later_generation_is_not_believed),
+	    bench_test(what_only_the_recorder_saw_mapped_gives_names),
+	    bench_test(what_the_recorder_saw_twice_is_not_believed),
 	    bench_test(a_file_that_was_replaced_gives_no_names),
 	    bench_test(baking_again_replaces_the_names),
 	    bench_test(a_trace_without_stacks_needs_no_names),

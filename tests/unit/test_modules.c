@@ -143,6 +143,65 @@ static void what_is_no_code_of_a_file_is_no_module(void **state)
 	with_each_way(check_nothing);
 }
 
+/* A page of our own code, mapped again, and then moved. */
+static void check_moved(void)
+{
+	uint64_t page = here() & ~4095ull;
+	struct af_module own = *af_module_find(here());
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	/* In the file, code lies as far from its segment's start as in memory. */
+	const Elf64_Ehdr *e = (const void *)own.elf_header;
+	const Elf64_Phdr *ph = (const void *)(own.elf_header + e->e_phoff);
+	off_t offset = -1;
+	for (unsigned i = 0; i < e->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && own.bias + ph[i].p_vaddr == own.start)
+			offset = (off_t)(page - own.start + ph[i].p_offset);
+	void *again = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, offset);
+
+	assert_ptr_not_equal(again, MAP_FAILED);
+	close(fd);
+	for (int turn = 0; turn < 2; turn++) {
+		uint64_t at = (uint64_t)again + here() - page;
+		const struct af_module *m = af_module_find(at);
+
+		assert_non_null(m);
+		assert_string_equal(m->path, own.path);
+		assert_int_equal(m->flags, AF_MAPPING_MAIN);
+		assert_int_equal(at - m->bias, here() - own.bias);
+		assert_int_equal(at - m->moved, here());
+		assert_int_equal(m->start, (uint64_t)again);
+		assert_int_equal(m->end, (uint64_t)again + 4096);
+		assert_ptr_equal(m->eh_frame_hdr, own.eh_frame_hdr);
+		assert_memory_equal(m->build_id, own.build_id, sizeof own.build_id);
+		if (!turn)
+			again =
+			    mremap(again, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED,
+			           mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+		assert_ptr_not_equal(again, MAP_FAILED);
+	}
+	munmap(again, 4096);
+}
+
+static void code_that_was_moved_is_its_file_s(void **state)
+{
+	with_each_way(check_moved);
+}
+
+static void code_without_a_file_has_an_entry(void **state)
+{
+	void *page = mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_null(af_module_find((uint64_t)page + 5000));
+	uint32_t nr = af_modules_nr();
+	const struct af_module *m = af_module_at(nr - 1);
+	assert_int_equal(m->flags, AF_MAPPING_JIT);
+	assert_string_equal(m->path, "[jit]");
+	assert_in_range((uint64_t)page + 5000, m->start, m->end - 1);
+	assert_null(af_module_find((uint64_t)page));
+	assert_int_equal(af_modules_nr(), nr);
+	munmap(page, 8192);
+}
+
 static void both_ways_tell_the_same(void **state)
 {
 	uint64_t at[] = {here(), libc_address(), vdso_address(), (uint64_t)_assert_true,
@@ -483,6 +542,8 @@ int main(void)
 	    cmocka_unit_test(a_library_is_found),
 	    cmocka_unit_test(the_vdso_is_found),
 	    cmocka_unit_test(what_is_no_code_of_a_file_is_no_module),
+	    cmocka_unit_test(code_that_was_moved_is_its_file_s),
+	    cmocka_unit_test(code_without_a_file_has_an_entry),
 	    cmocka_unit_test(both_ways_tell_the_same),
 	    cmocka_unit_test(a_segment_ends_where_it_ends),
 	    cmocka_unit_test(symbols_are_those_of_the_loader),
