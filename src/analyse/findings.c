@@ -128,6 +128,7 @@ void af_findings(struct af_results *r)
 	findings_cpu(&s);
 	findings_threads(&s);
 	findings_recording(&s);
+	findings_names(&s);
 	findings_rows(&s);
 	free(s.all);
 }

@@ -107,6 +107,9 @@ bool findings_caller(struct findings *s, const struct af_tree *t, const char *na
  */
 bool findings_where(struct findings *s, const struct af_tree *t, struct findings_where *w);
 
+/* CPU time in stacks that match @pattern, as a finding about the recording. */
+void findings_recorded(struct findings *s, struct finding *x, const char *pattern);
+
 /* The questions. */
 void findings_idle(struct findings *s);
 void findings_devices(struct findings *s);
@@ -114,5 +117,6 @@ void findings_kernels(struct findings *s);
 void findings_cpu(struct findings *s);
 void findings_threads(struct findings *s);
 void findings_recording(struct findings *s);
+void findings_names(struct findings *s);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the recording itself cannot tell: cut stacks, names that are missing, lost samples. */
+/* What the recording itself cannot tell: cut stacks, lost samples. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,24 +6,16 @@
 #include "base/arena.h"
 #include "trace/kinds.h"
 
-enum { NAMELESS_PERCENT = 10, KERNEL_PERCENT = 5 };
+enum { KERNEL_PERCENT = 5 };
 
-#define NAMELESS_PATTERN "!0x|: (no symbol|file gone|file replaced)]$"
-
-/* CPU time in stacks that match @pattern, as a finding about the recording. */
-static void find_stacks(struct findings *s, struct finding *x, const char *pattern)
+/* Java's compiled code keeps frame pointers only where it is told to. */
+static bool is_jvm(const char *module)
 {
-	x->of_ns = findings_total(&s->r->trees[AF_VIEW_CPU]);
-	x->of = "CPU time";
-	x->about_recording = true;
-	x->view = "cpu";
-	x->hash = findings_link(s, "#view=cpu&w=time", "q", pattern);
-	x->check = af_facts_text(s->f, "aflame report callers '%s' --view cpu", pattern);
-	findings_add(s, x);
+	return module && strstr(module, "/libjvm.so");
 }
 
 /* What usually makes the stacks whole of which most time was cut short by this. */
-static const char *cut_helps(const char *name)
+static const char *cut_helps(const struct af_tree *t, const char *name)
 {
 	static const struct {
 		const char *part, *helps;
@@ -35,6 +27,9 @@ static const char *cut_helps(const char *name)
 	    {"was not walked", "recording with stacks"},
 	};
 
+	for (uint32_t i = 1; strstr(name, known[0].part) && i < t->nr_names; i++)
+		if (is_jvm(af_tree_module(t, i)))
+			return "java -XX:+PreserveFramePointer";
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
 		if (strstr(name, known[i].part))
 			return known[i].helps;
@@ -46,7 +41,8 @@ static void find_cut(struct findings *s)
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
 	uint64_t ns = findings_pattern_weight(t, "^\\[truncated: ");
 	const char *most = findings_heaviest(s, t, "[truncated: ");
-	struct finding x = {.kind = "cut-stacks", .ns = ns, .helps = most ? cut_helps(most) : NULL};
+	struct finding x = {
+	    .kind = "cut-stacks", .ns = ns, .helps = most ? cut_helps(t, most) : NULL};
 
 	if (!most)
 		return;
@@ -54,7 +50,7 @@ static void find_cut(struct findings *s)
 	    af_facts_text(s->f, "%s of CPU time (%s of %s) has a stack that is cut short; most: %s",
 	                  af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
 	                  af_facts_ns(s->f, findings_total(t)), most);
-	find_stacks(s, &x, "^\\[truncated: ");
+	findings_recorded(s, &x, "^\\[truncated: ");
 }
 
 static void find_no_stack(struct findings *s)
@@ -66,93 +62,7 @@ static void find_no_stack(struct findings *s)
 	x.what = af_facts_text(s->f, "%s of CPU time (%s of %s) has no stack of the program",
 	                       af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
 	                       af_facts_ns(s->f, findings_total(t)));
-	find_stacks(s, &x, "^\\[(user )?stack not recorded]$");
-}
-
-/* How long the name of the module is in "libc.so.6!0x2a150" and "[ext4: no symbol]"; 0: a name. */
-static size_t nameless_length(const char *text, size_t len)
-{
-	static const char *const reasons[] = {": no symbol]", ": file gone]", ": file replaced]"};
-	const char *mark = memmem(text, len, "!0x", 3);
-
-	if (mark)
-		return (size_t)(mark - text);
-	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-		size_t tail = strlen(reasons[i]);
-		if (len > tail + 1 && *text == '[' && !memcmp(text + len - tail, reasons[i], tail))
-			return len - tail - 1;
-	}
-	return 0;
-}
-
-/* The module of which most time is. */
-struct nameless {
-	const char *module;
-	uint64_t ns;
-};
-
-static int nameless_order(const void *a, const void *b)
-{
-	const struct nameless *x = a, *y = b;
-
-	return strcmp(x->module, y->module);
-}
-
-static const char *nameless_module(struct nameless *all, uint32_t nr)
-{
-	uint32_t best = 0, k = 0;
-
-	if (!nr)
-		return "";
-	qsort(all, nr, sizeof *all, nameless_order);
-	for (uint32_t i = 1; i < nr; i++) {
-		if (!strcmp(all[k].module, all[i].module))
-			all[k].ns += all[i].ns;
-		else
-			all[++k] = all[i];
-	}
-	for (uint32_t i = 1; i <= k; i++)
-		best = all[i].ns > all[best].ns ? i : best;
-	all[0].ns = all[best].ns;
-	return all[best].module;
-}
-
-/* Self time of functions that have no name but an address. */
-static void find_nameless(struct findings *s)
-{
-	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
-	uint64_t *own = af_xcalloc(t->nr_names + 1, sizeof *own), ns = 0;
-	struct nameless *all = af_xcalloc(t->nr_names + 1, sizeof *all);
-	uint32_t nr = 0;
-
-	for (uint32_t n = 1; n < t->nr; n++)
-		own[t->nodes[n].name] += t->self[AF_WEIGHT_TIME][n];
-	for (uint32_t i = 1; i < t->nr_names; i++) {
-		size_t len;
-		const char *text = af_tree_text(t, i, &len);
-		size_t module = own[i] ? nameless_length(text, len) : 0;
-		if (!module)
-			continue;
-		text += *text == '[';
-		ns += own[i];
-		all[nr++] = (struct nameless){af_arena_strdup(&s->f->arena, text, module), own[i]};
-	}
-	const char *module = nameless_module(all, nr);
-	struct finding x = {.kind = "nameless", .ns = ns};
-	if ((unsigned __int128)ns * 100 >=
-	    (unsigned __int128)findings_total(t) * NAMELESS_PERCENT) {
-		x.what = af_facts_text(
-		    s->f,
-		    "%s of CPU time (%s of %s) is in functions without a name; %s of it in %s",
-		    af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
-		    af_facts_ns(s->f, findings_total(t)), af_facts_ns(s->f, all[0].ns), module);
-		x.helps = af_facts_text(
-		    s->f, "a debug package of %s or a server for it (DEBUGINFOD_URLS), if any",
-		    module);
-		find_stacks(s, &x, NAMELESS_PATTERN);
-	}
-	free(own);
-	free(all);
+	findings_recorded(s, &x, "^\\[(user )?stack not recorded]$");
 }
 
 /* Samples of instructions that are of no kernel of the trace: of them no time is known. */
@@ -263,7 +173,6 @@ void findings_recording(struct findings *s)
 	if (findings_total(&s->r->trees[AF_VIEW_CPU])) {
 		find_cut(s);
 		find_no_stack(s);
-		find_nameless(s);
 	}
 	find_unattributed(s);
 	find_lost(s);

@@ -46,9 +46,9 @@ IDLE = {
     "start": "[before the first work]",
     "end": "[after the last work]",
 }
-STACKS = {"imports", "python-gc", "spinning", "cut-stacks", "no-stack"}
+STACKS = {"imports", "python-gc", "spinning", "cut-stacks", "no-stack", "frame-pointers"}
 KINDS = {"function", "below", "system", "python", "kernel", "gap", "copies", "uneven", "off-cpu"}
-KINDS |= {"no-cpu-free", "not-recorded", "nameless", "no-kernel", "kernel-time", "lost"} | set(IDLE) | STACKS
+KINDS |= {"no-cpu-free", "not-recorded", "nameless", "jit-nameless", "no-kernel", "kernel-time", "lost"} | set(IDLE) | STACKS
 SEEN = set()
 
 
@@ -102,7 +102,7 @@ def figure(trace, finding):
         return document["total"]
     if kind in STACKS:
         return trace.checked(finding)["total"]
-    if kind == "nameless":
+    if kind in ("nameless", "jit-nameless"):
         return trace.checked(finding)["self"]
     if kind == "function":
         return trace.checked(finding)["self"]
@@ -197,6 +197,19 @@ def _():
         ],
         "kinds with their milliseconds",
     )
+
+
+@case("names and callers that are missing are counted, with the option that gives them")
+def _():
+    trace = Trace(os.path.join(HERE, "names.trace"))
+    found = {row["Kind"]: row for row in trace.findings}
+    equal(
+        {kind: found[kind]["At most"] / 1e6 for kind in ("jit-nameless", "nameless", "frame-pointers")},
+        {"jit-nameless": 300, "nameless": 200, "frame-pointers": 500},
+        "milliseconds",
+    )
+    expect("in node" in found["jit-nameless"]["Finding"], found["jit-nameless"]["Finding"])
+    equal(found["jit-nameless"]["What usually helps"], "node --perf-basic-prof", "what helps")
 
 
 @case("two devices: the idle time of each is its own")
