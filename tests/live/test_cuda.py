@@ -323,6 +323,17 @@ def _():
     expect(spent >= 15 * 70000 + 5 * 40000 + 50000, "%d ns of device time" % spent)
 
 
+@case("a program that replays graphs for a second is flushed meanwhile, and lives")
+def _():
+    # Long enough for a flush; the mock breaks the program where the real CUPTI does.
+    run = cuda_run("cuda_graphs", "5000", options=["--cuda-graphs", "whole"])
+    truth, cuda = truth_of(run), check_cuda(run)
+    equal(sum(w.op == "GRAPH" for w in cuda.works), truth["graph_launches"], "graphs that ran")
+    expect(len([f for f in run.fields("clock") if f["clock"] == "DEVICE"]) > 2, "no flush")
+    said = [n["value"] for n in run.fields("note") if n["key"] == "cuda.graphs"]
+    expect("between devices" in said[0], said)
+
+
 @case("graphs of very many nodes a second: that it would pay to time them as a whole is said")
 def _():
     run = cuda_run("cuda_graphs", "200000", "1000", check=False)  # its size takes other readers long

@@ -272,6 +272,13 @@ CUDA_API uint32_t cuptiActivityFlushAll(uint32_t flags)
 		fputs("mock CUPTI: a flush after its end\n", stderr);
 		abort();
 	}
+	if (activity_is_on[CUPTI_GRAPH_TRACE] && activity_is_on[CUPTI_MEMCPY] &&
+	    activity_is_on[CUPTI_MEMCPY_PEER] && !(flags & 1)) {
+		fputs("mock CUPTI: a flush while graphs are timed as a whole with MEMCPY and "
+		      "MEMCPY2\n",
+		      stderr);
+		abort(); /* the real one (13.0, H200) breaks programs that replay graphs */
+	}
 	pthread_mutex_lock(&activity_lock);
 	mine = ++activity_asked;
 	if (mine == 1)
