@@ -53,9 +53,14 @@ struct mm_struct {
 	unsigned long arg_start, arg_end;
 };
 
+typedef struct {
+	unsigned long sig[1]; /* bit N-1: signal N */
+} sigset_t;
+
 struct task_struct {
 	unsigned int flags;
-	unsigned int ptrace;  /* not 0: somebody is attached */
+	unsigned int ptrace; /* not 0: somebody is attached */
+	sigset_t blocked;
 	unsigned int __state; /* since Linux 5.14 */
 	int pid, tgid;
 	int exit_code;
@@ -80,6 +85,15 @@ struct linux_binprm {
 };
 
 #pragma clang attribute pop
+
+#define KERN_SIGNAL(n) (1ull << ((n)-1)) /* in sigset_t */
+enum {
+	KERN_SIGTRAP = 5,
+	KERN_SIGBUS = 7,
+	KERN_SIGKILL = 9,
+	KERN_SIGSEGV = 11,
+	KERN_SIGSTOP = 19,
+};
 
 /* include/linux/sched.h. None of them has changed since 5.8. */
 enum {

@@ -340,11 +340,28 @@ static __always_inline _Bool in_execve(const struct task_struct *task)
 }
 
 /*
+ * Does the thread block the signal of samples? While libaflame's handler runs it blocks all but
+ * faults (inject/signals.c), and the signal of a tick then comes a moment later. Two signals are
+ * the C library's, and two cannot be blocked.
+ */
+static __always_inline _Bool blocks_samples(const struct task_struct *task)
+{
+	const __u64 faults = KERN_SIGNAL(KERN_SIGSEGV) | KERN_SIGNAL(KERN_SIGBUS);
+	const __u64 never = KERN_SIGNAL(KERN_SIGKILL) | KERN_SIGNAL(KERN_SIGSTOP);
+	__u64 blocked = BPF_CORE_READ(task, blocked.sig[0]);
+
+	if (!(blocked & KERN_SIGNAL(KERN_SIGTRAP)))
+		return 0;
+	return blocked & faults ||
+	       ~(blocked | faults | never | KERN_SIGNAL(32) | KERN_SIGNAL(33)) != 0;
+}
+
+/*
  * On the event of a process that carries libaflame. In user mode its handler takes the stack; in
  * the kernel the signal waits for the way out, and what is on top is seen only from here. Some must
  * not be sent it, and are sampled whole from here: a thread that is exiting never goes out, one
- * that goes out of execve() is another program, which the signal would end, and a debugger would
- * stop at it.
+ * that goes out of execve() is another program, which the signal would end, a debugger would stop
+ * at it, and one that blocks it by the bare system call (libaflame sees all others) has it pending.
  */
 SEC("perf_event")
 int task_sample(struct bpf_perf_event_data *ctx)
@@ -355,7 +372,8 @@ int task_sample(struct bpf_perf_event_data *ctx)
 		__sync_fetch_and_add(&c->nr_own, 1);
 	const struct task_struct *task = (void *)bpf_get_current_task();
 	_Bool user = user_mode(ctx), exits = BPF_CORE_READ(task, flags) & KERN_PF_EXITING;
-	_Bool mute = mutes && (BPF_CORE_READ(task, ptrace) || (!user && in_execve(task)));
+	_Bool mute = mutes && (BPF_CORE_READ(task, ptrace) || blocks_samples(task) ||
+	                       (!user && in_execve(task)));
 	if (!silent && (!user || mute))
 		sample(ctx, !user, exits || mute, !exits && !mute);
 	return !mute;
