@@ -50,8 +50,6 @@ OLD(int, pthread_timedjoin_np, "2.3.3",
     (pthread_t thread, void **result, const struct timespec *until), (thread, result, until))
 OLD(int, pthread_detach, "2.2.5", (pthread_t thread), (thread))
 OLD(int, pthread_kill, "2.2.5", (pthread_t thread, int signal), (thread, signal))
-OLD(int, pthread_sigmask, "2.2.5", (int how, const sigset_t *set, sigset_t *before),
-    (how, set, before))
 OLD(int, pthread_attr_setstacksize, "2.2.5", (pthread_attr_t * attr, size_t size), (attr, size))
 OLD(int, pthread_attr_getstacksize, "2.2.5", (const pthread_attr_t *attr, size_t *size),
     (attr, size))
@@ -75,6 +73,8 @@ OLD(int, pthread_rwlock_unlock, "2.2.5", (pthread_rwlock_t * lock), (lock))
 
 #ifndef FOR_LIBAFLAME /* which puts its own in the place of these, for the whole program */
 OLD(int, dlclose, "2.2.5", (void *library), (library))
+OLD(int, pthread_sigmask, "2.2.5", (int how, const sigset_t *set, sigset_t *before),
+    (how, set, before))
 OLD(int, pthread_create, "2.2.5",
     (pthread_t * thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg),
     (thread, attr, run, arg))

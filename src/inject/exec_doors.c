@@ -12,6 +12,7 @@
 #include "inject/cuda.h"
 #include "inject/doors.h"
 #include "inject/inject.h"
+#include "inject/masks.h"
 #include "inject/sampler.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
@@ -26,7 +27,9 @@
 #define WITH_IGNORED(faults, call)                                                                 \
 	({                                                                                         \
 		af_signals_before_exec(faults);                                                    \
+		struct af_mask_wish wish_ = af_masks_make_real();                                  \
 		int rc_ = (call), saved_ = errno;                                                  \
+		af_masks_put(wish_);                                                               \
 		af_signals_after_exec();                                                           \
 		errno = saved_;                                                                    \
 		rc_;                                                                               \
@@ -274,8 +277,10 @@ DOOR int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
 DOOR FILE *popen(const char *command, const char *type)
 {
 	af_signals_before_exec(false);
+	struct af_mask_wish wish = af_masks_make_real();
 	FILE *f = REAL(popen)(command, type);
 	int saved = errno;
+	af_masks_put(wish);
 	af_signals_after_exec();
 	errno = saved;
 	return f;

@@ -14,14 +14,11 @@
 #include "base/proc.h"
 #include "inject/arch/arch.h"
 #include "inject/inject.h"
+#include "inject/masks.h"
 #include "inject/modules.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
 #include "trace/cpu_event.h"
-
-#ifndef TRAP_PERF
-#define TRAP_PERF 6
-#endif
 
 enum { PREEMPTED_NS = 1000000 };
 
@@ -134,11 +131,13 @@ void af_sampler_start(void)
 		rc = -EOPNOTSUPP;
 	} else if (mode == AF_CPU_PERF) {
 		af_signals_sample(SIGTRAP);
+		af_masks_adopt();
 		/* In the constructor there is only this thread; all others inherit from it. */
 		fd = event_open(session, &sees_kernel);
 		rc = fd < 0 ? fd : 0;
 	} else if (mode == AF_CPU_TIMER) {
 		af_signals_sample(SIGPROF);
+		af_masks_adopt();
 		rc = af_sampler_timer_start(session->sample_period_ns);
 	}
 	if (rc)
@@ -188,15 +187,12 @@ static bool after_syscall(const struct af_regs *regs)
 	return !af_guarded_read(insn, regs->pc - 2, 2) && insn[0] == 0x0f && insn[1] == 0x05;
 }
 
-bool af_sampler_signal(int signo, siginfo_t *info, void *context)
+void af_sampler_signal(int signo, siginfo_t *info, void *context)
 {
-	if (!af_sampler_is_ours(signo, info))
-		return false;
-
 	struct af_session *session = af_inject_recording();
 	if (!session) {
 		af_inject_forbidden_sample();
-		return true;
+		return;
 	}
 
 	uint64_t begin_ns = af_now_ns();
@@ -220,5 +216,4 @@ bool af_sampler_signal(int signo, siginfo_t *info, void *context)
 		atomic_fetch_add_explicit(&session->handler_ns, took_ns, memory_order_relaxed);
 		atomic_fetch_add_explicit(&session->handler_calls, 1, memory_order_relaxed);
 	}
-	return true;
 }

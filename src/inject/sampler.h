@@ -27,8 +27,8 @@ void af_sampler_await(void);
  */
 void af_sampler_exec(bool begins);
 
-/* The sampling handler: true when the signal was a sample of ours. Preserves errno itself not. */
-bool af_sampler_signal(int signo, siginfo_t *info, void *context);
+/* The sampling handler, of a signal that is_ours. It does not preserve errno. */
+void af_sampler_signal(int signo, siginfo_t *info, void *context);
 
 /* Is this signal a sample? Only its @info is looked at. */
 bool af_sampler_is_ours(int signo, const siginfo_t *info);

@@ -12,7 +12,9 @@
 
 #include "base/map.h"
 #include "inject/inject.h"
+#include "inject/masks.h"
 #include "inject/sampler.h"
+#include "inject/signals.h"
 #include "trace/cpu_event.h"
 #include "trace/stream.h"
 
@@ -27,12 +29,17 @@
 /* What a new thread was made for, from its maker's call until it runs. */
 struct start {
 	_Atomic uint32_t taken;
+	struct af_mask_wish wish;
 	void *(*run)(void *); /* one of the two */
 	int (*run_c11)(void *);
 	void *arg;
 };
 
-enum { STARTS_MAX = 1024 };
+enum {
+	STARTS_MAX = 1024,
+	/* With less there may be no room for a signal frame (up to 11 KiB) and a walk. */
+	STACK_LEAST = 32 << 10,
+};
 
 static struct {
 	uint64_t period_ns; /* 0: not sampling by timers */
@@ -97,10 +104,11 @@ static void count_failed(void)
 static struct start start_begin(void *slot)
 {
 	struct start *s = slot;
-	struct start mine = {.run = s->run, .run_c11 = s->run_c11, .arg = s->arg};
+	struct start mine = {.wish = s->wish, .run = s->run, .run_c11 = s->run_c11, .arg = s->arg};
 
 	atomic_store_explicit(&s->taken, 0, memory_order_release);
-	if (thread_arm())
+	af_masks_begin_thread(mine.wish);
+	if (control.period_ns && thread_arm())
 		count_failed();
 	return mine;
 }
@@ -120,10 +128,43 @@ static int start_thread_c11(void *slot)
 	return s.run_c11(s.arg);
 }
 
-/* A place for what a thread is to run; NULL when it is not to be sampled. */
-static struct start *start_take(void *arg)
+/* The mask that @attr gives to threads; false: they inherit their maker's. Since glibc 2.32. */
+static bool attr_mask(const pthread_attr_t *attr, sigset_t *mask)
 {
-	if (!control.period_ns || !af_inject_session())
+	static int (*get)(const pthread_attr_t *, sigset_t *);
+	static bool looked;
+
+	if (!looked) {
+		get = (__typeof__(get))dlsym(RTLD_DEFAULT, "pthread_attr_getsigmask_np");
+		looked = true;
+	}
+	return attr && get && !get(attr, mask);
+}
+
+/*
+ * What the new thread begins with. One with a small stack may block signals because it has no room
+ * for them.
+ */
+static struct af_mask_wish wish_for(const pthread_attr_t *attr)
+{
+	struct af_mask_wish wish = af_masks_wish();
+	int signo = af_signals_sampling();
+	sigset_t mask;
+	size_t size;
+
+	if (signo && attr_mask(attr, &mask))
+		wish = (struct af_mask_wish){.blocks = sigismember(&mask, signo)};
+	if (wish.blocks && attr && !pthread_attr_getstacksize(attr, &size) && size < STACK_LEAST)
+		wish.given_in = true;
+	return wish;
+}
+
+/* A place for what a thread is to run; NULL when it begins as the kernel has it. */
+static struct start *start_take(const pthread_attr_t *attr, void *arg)
+{
+	struct af_mask_wish wish = wish_for(attr);
+
+	if ((!control.period_ns && !wish.blocks) || !af_inject_session())
 		return NULL;
 	for (uint32_t i = 0; i < STARTS_MAX; i++) {
 		struct start *s = &control.starts[i];
@@ -131,6 +172,7 @@ static struct start *start_take(void *arg)
 		if (atomic_load_explicit(&s->taken, memory_order_relaxed) ||
 		    !atomic_compare_exchange_strong(&s->taken, &expected, 1))
 			continue;
+		s->wish = wish;
 		s->run = NULL;
 		s->run_c11 = NULL;
 		s->arg = arg;
@@ -161,7 +203,7 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void 
 	if (!real)
 		real = (__typeof__(real))dlsym(RTLD_NEXT, "pthread_create");
 	af_sampler_await();
-	struct start *s = start_take(arg);
+	struct start *s = start_take(attr, arg);
 	if (!s)
 		return real(thread, attr, run, arg);
 	s->run = run;
@@ -178,7 +220,7 @@ __attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_star
 	if (!real)
 		real = (__typeof__(real))dlsym(RTLD_NEXT, "thrd_create");
 	af_sampler_await();
-	struct start *s = start_take(arg);
+	struct start *s = start_take(NULL, arg);
 	if (!s)
 		return real(thread, run, arg);
 	s->run_c11 = run;

@@ -8,7 +8,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "inject/arch/arch.h"
 #include "inject/inject.h"
+#include "inject/masks.h"
 #include "inject/modules.h"
 #include "inject/sampler.h"
 
@@ -38,6 +40,9 @@ enum { ALTERNATE_LEAST = 32 << 10 };
 static volatile bool alternate_is_small;
 static volatile bool held[_NSIG]; /* during whose handler we block the sampling signal */
 static volatile int sampling;
+
+/* Of signals that the program handles with the sampling signal blocked: what it asked for. */
+static struct sigaction masking[_NSIG];
 
 static int (*real_sigaction)(int, const struct sigaction *, struct sigaction *);
 
@@ -73,12 +78,17 @@ static bool is_handled(const struct sigaction *act)
 	return act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN;
 }
 
+static bool is_on_small_stack(const struct sigaction *act)
+{
+	return alternate_is_small && act->sa_flags & SA_ONSTACK;
+}
+
 /* Give @act to the kernel; on small stacks of their own handlers hold samples back. */
 static int install_held(int signo, const struct sigaction *act)
 {
 	struct sigaction more = *act;
 
-	if (!alternate_is_small || !sampling || !is_handled(act) || !(act->sa_flags & SA_ONSTACK) ||
+	if (!sampling || !is_handled(act) || !is_on_small_stack(act) ||
 	    sigismember(&act->sa_mask, sampling)) {
 		held[signo] = false;
 		return call_real(signo, act, NULL);
@@ -88,6 +98,43 @@ static int install_held(int signo, const struct sigaction *act)
 	if (!rc)
 		held[signo] = true;
 	return rc;
+}
+
+/* In the place of a handler that blocks the sampling signal: what it does is sampled. */
+static void masking_handle(int signo, siginfo_t *info, void *context)
+{
+	struct sigaction program = masking[signo];
+	struct af_mask_wish before = af_masks_handler_begins(true);
+
+	if (program.sa_flags & SA_SIGINFO)
+		program.sa_sigaction(signo, info, context);
+	else
+		program.sa_handler(signo);
+	af_masks_handler_ends(before);
+}
+
+/* Of a signal that we do not share. The kernel hands all three arguments to any handler. */
+static int unshared_install(int signo, const struct sigaction *act)
+{
+	struct sigaction less = *act;
+
+	if (!is_handled(act) || !sigismember(&act->sa_mask, sampling))
+		return install_held(signo, act);
+	masking[signo] = *act;
+	less.sa_sigaction = masking_handle;
+	sigdelset(&less.sa_mask, sampling);
+	return install_held(signo, &less);
+}
+
+/* What the kernel has becomes what the program asked for. */
+static void unshared_report(int signo, struct sigaction *act)
+{
+	if (act->sa_sigaction == masking_handle) {
+		act->sa_handler = masking[signo].sa_handler;
+		sigaddset(&act->sa_mask, sampling);
+	} else if (held[signo]) {
+		sigdelset(&act->sa_mask, sampling);
+	}
 }
 
 /*
@@ -110,6 +157,8 @@ static int shared_install(struct shared_signal *s)
 		sigdelset(&act.sa_mask, SIGSEGV);
 		sigdelset(&act.sa_mask, SIGBUS);
 		act.sa_flags &= ~SA_NODEFER;
+	} else if (sampling) {
+		sigdelset(&act.sa_mask, sampling);
 	}
 	act.sa_flags |= SA_SIGINFO;
 	act.sa_flags &= ~(int)SA_RESETHAND;
@@ -167,8 +216,12 @@ bool af_signals_sampling_is_ignored(void)
 bool af_signals_shares(int signo)
 {
 	const struct shared_signal *s = shared_find(signo);
+	struct sigaction act;
 
-	return s && s->ours;
+	if (s && s->ours)
+		return true;
+	return signo >= 1 && signo < _NSIG && masking[signo].sa_handler &&
+	       !call_real(signo, NULL, &act) && act.sa_sigaction == masking_handle;
 }
 
 void af_signals_alternate(size_t size)
@@ -196,20 +249,31 @@ static void shared_die(int signo, const siginfo_t *info)
 		syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), signo, info);
 }
 
-/* The mask that the kernel would have given the program's handler. The kernel's sigset is a word.
+/* Does the program's handler run with the sampling signal blocked, as the program sees it? */
+static bool blocks_sampling(const struct shared_signal *s, const struct sigaction *program)
+{
+	return sampling && (sigismember(&program->sa_mask, sampling) ||
+	                    (s->signo == sampling && !(program->sa_flags & SA_NODEFER)));
+}
+
+/*
+ * The mask that the kernel would have given the program's handler, but for the sampling signal,
+ * which is blocked only where there is no room for a sample. The kernel's sigset is a word.
  */
 static void mask_as_program(const struct shared_signal *s, const struct sigaction *program,
                             void *context)
 {
 	const ucontext_t *interrupted = context;
-	uint64_t mask, more;
+	uint64_t before, mask, sample = sampling ? 1ull << (sampling - 1) : 0;
 
-	memcpy(&mask, &interrupted->uc_sigmask, sizeof mask);
-	memcpy(&more, &program->sa_mask, sizeof more);
-	mask |= more;
-	if (!(program->sa_flags & SA_NODEFER))
+	memcpy(&before, &interrupted->uc_sigmask, sizeof before);
+	memcpy(&mask, &program->sa_mask, sizeof mask);
+	mask = (mask & ~sample) | before;
+	if (s->signo != sampling && !(program->sa_flags & SA_NODEFER))
 		mask |= 1ull << (s->signo - 1);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+	if (is_on_small_stack(program))
+		mask |= sample;
+	af_arch_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof mask);
 }
 
 static void shared_forward(struct shared_signal *s, siginfo_t *info, void *context)
@@ -230,12 +294,41 @@ static void shared_forward(struct shared_signal *s, siginfo_t *info, void *conte
 		s->program.sa_handler = SIG_DFL;
 		s->program.sa_flags = 0;
 	}
+	struct af_mask_wish before = af_masks_handler_begins(blocks_sampling(s, &program));
 	if (!fault)
 		mask_as_program(s, &program, context);
 	if (program.sa_flags & SA_SIGINFO)
 		program.sa_sigaction(s->signo, info, context);
 	else
 		program.sa_handler(s->signo);
+	af_masks_handler_ends(before);
+}
+
+/*
+ * The sampling signal, but no sample, while the program blocks it. What the kernel raised in the
+ * thread itself (a breakpoint) ends a program that blocks it, as force_sig() has it.
+ */
+static void blocked_arrive(struct shared_signal *s, siginfo_t *info, void *context)
+{
+	if (s->signo == SIGTRAP && info->si_code > 0 && info->si_code != TRAP_PERF) {
+		s->ours = false;
+		if (ending)
+			ending();
+		shared_die(s->signo, info);
+		return;
+	}
+	af_masks_give_in(s->signo, info, context);
+}
+
+/* A guarded read that faults ends a thread that blocks faults. The kernel's sigset is a word. */
+static void faults_unblock(const ucontext_t *interrupted)
+{
+	uint64_t blocked, faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1);
+
+	memcpy(&blocked, &interrupted->uc_sigmask, sizeof blocked);
+	faults &= blocked;
+	if (faults)
+		af_arch_syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&faults, 0, sizeof faults);
 }
 
 static void signals_handle(int signo, siginfo_t *info, void *context)
@@ -245,12 +338,17 @@ static void signals_handle(int signo, siginfo_t *info, void *context)
 	if (is_fault(signo)) {
 		if (info->si_code > 0 && af_guard_fault(context))
 			return;
-	} else if (af_sampler_signal(signo, info, context)) {
+	} else if (signo == sampling && af_sampler_is_ours(signo, info)) {
+		faults_unblock(context);
+		af_sampler_signal(signo, info, context);
 		errno = saved;
 		return;
 	}
 	errno = saved;
-	shared_forward(shared_find(signo), info, context);
+	if (signo == sampling && af_masks_blocks())
+		blocked_arrive(shared_find(signo), info, context);
+	else
+		shared_forward(shared_find(signo), info, context);
 }
 
 void af_signals_before_exec(bool faults)
@@ -294,15 +392,21 @@ __attribute__((visibility("default"))) int sigaction(int signo, const struct sig
 			*old = before;
 		return 0;
 	}
-	if (signo < 1 || signo >= _NSIG || !sampling || af_inject_in_vfork_child())
+	if (signo < 1 || signo >= _NSIG || !sampling)
 		return call_real(signo, act, old);
+	if (af_inject_in_vfork_child()) {
+		int rc = call_real(signo, act, old);
+		if (!rc && old)
+			unshared_report(signo, old);
+		return rc;
+	}
 
-	bool was_held = held[signo];
 	struct sigaction before;
-	if (call_real(signo, NULL, &before) || (act && install_held(signo, act)))
+	if (call_real(signo, NULL, &before))
 		return -1;
-	if (was_held)
-		sigdelset(&before.sa_mask, sampling);
+	unshared_report(signo, &before);
+	if (act && unshared_install(signo, act))
+		return -1;
 	if (old)
 		*old = before;
 	return 0;

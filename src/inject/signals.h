@@ -14,6 +14,10 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#ifndef TRAP_PERF /* an si_code of SIGTRAP, since Linux 5.13 */
+#define TRAP_PERF 6
+#endif
+
 /* Install the repair of guarded reads; before the first walk. */
 void af_signals_start(void);
 

@@ -12,7 +12,9 @@
 
 #include "inject/arch/arch.h"
 #include "inject/doors.h"
+#include "inject/guard.h"
 #include "inject/inject.h"
+#include "inject/masks.h"
 #include "inject/sampler.h"
 #include "inject/seccomp.h"
 #include "inject/signals.h"
@@ -140,7 +142,13 @@ DOOR int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespe
 		end_ns = af_now_ns() + (uint64_t)left.tv_sec * 1000000000u + (uint64_t)left.tv_nsec;
 	}
 	for (;;) {
-		int rc = real(set, &got, timeout ? &left : NULL);
+		/* What is no sample waits for us in the kernel, not for a handler. */
+		struct af_mask_wish before = af_masks_make_real();
+		int rc = real(set, &got, timeout ? &left : NULL), saved = errno;
+		if (rc == signo) /* what it had given in for */
+			before.given_in = false;
+		af_masks_put(before);
+		errno = saved;
 		if (rc < 0)
 			return rc;
 		if (!af_sampler_is_ours(rc, &got)) {
@@ -230,6 +238,15 @@ DOOR int pthread_setname_np(pthread_t thread, const char *name)
 	return rc;
 }
 
+static int kernel_sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	long rc = af_arch_syscall(SYS_rt_sigprocmask, how, (long)set, (long)old, sizeof(uint64_t));
+
+	if (rc < 0)
+		errno = (int)-rc;
+	return rc < 0 ? -1 : 0;
+}
+
 /* glibc has no function for seccomp(2), so all its users call this one. */
 DOOR long syscall(long number, ...)
 {
@@ -244,6 +261,11 @@ DOOR long syscall(long number, ...)
 		seccomp_comes(true, 0);
 	else if (number == SYS_seccomp && arg[0] == SECCOMP_SET_MODE_FILTER)
 		seccomp_comes(false, (unsigned long)arg[2]);
+	uint64_t mask;
+	if (number == SYS_rt_sigprocmask && arg[3] == sizeof mask &&
+	    (!arg[1] || !af_guarded_read(&mask, (uint64_t)arg[1], sizeof mask)))
+		return af_masks_change((int)arg[0], (const sigset_t *)arg[1], (sigset_t *)arg[2],
+		                       kernel_sigprocmask);
 	long rc = af_arch_syscall6(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 	if (rc < 0 && rc >= -4095) {
 		errno = (int)-rc;
