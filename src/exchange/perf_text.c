@@ -29,10 +29,15 @@ void perf_text_close(struct perf_text *p)
 	*p = (struct perf_text){0};
 }
 
-static void bad_line(struct perf_text *p)
+static void bad_at(struct perf_text *p, uint64_t line)
 {
 	if (!p->bad++)
-		p->first_bad = p->line;
+		p->first_bad = line;
+}
+
+static void bad_line(struct perf_text *p)
+{
+	bad_at(p, p->line);
 }
 
 /* The rest of a stored line, outermost first as they come. */
@@ -62,6 +67,7 @@ static bool frame_new(struct perf_text *p, const char *line, size_t len, const c
 
 	if (!perf_text_frame(line, len, &f))
 		return false;
+	p->loose = false;
 	perf_text_functions(&f, p->java, p->options.addresses, place, place_len, &p->text,
 	                    frame_take, p);
 	uint32_t nr = p->nr_stored - first;
@@ -82,6 +88,7 @@ static bool frame_line(struct perf_text *p, const char *line, size_t len, const 
 	const uint64_t *seen = af_map_get(&p->seen, hash);
 	if (!seen)
 		return frame_new(p, line, len, place, place_len, hash);
+	p->loose = false;
 	frames_push(p, (uint32_t)(*seen >> 8), *seen & UINT8_MAX);
 	return true;
 }
@@ -97,7 +104,9 @@ static void place_none(struct perf_text *p)
 static void sample_end(struct perf_text *p)
 {
 	place_none(p);
-	if (p->within && !p->skip) {
+	if (p->within && p->loose) {
+		bad_at(p, p->loose_line);
+	} else if (p->within && !p->skip) {
 		p->sample.frames = p->frames;
 		p->samples++;
 		p->sink.sample(p->sink.arg, &p->sample);
@@ -106,35 +115,41 @@ static void sample_end(struct perf_text *p)
 }
 
 /* The event's name up to its modifiers is enough where one was asked for. */
-static bool is_event(struct perf_text *p, const char *event, size_t len)
+static bool is_event(struct perf_text *p, const struct perf_text_event *e)
 {
 	size_t n = strlen(p->event);
 
+	if (!e->name)
+		return !p->options.event;
 	if (!n)
-		snprintf(p->event, sizeof p->event, "%.*s", (int)(len < 127 ? len : 127), event);
-	else if (len < n || memcmp(event, p->event, n) ||
-	         (len > n && (!p->options.event || event[n] != ':')))
-		return n == sizeof p->event - 1 && !strncmp(event, p->event, n);
+		snprintf(p->event, sizeof p->event, "%.*s", (int)(e->len < 127 ? e->len : 127),
+		         e->name);
+	else if (e->len < n || memcmp(e->name, p->event, n) ||
+	         (e->len > n && (!p->options.event || e->name[n] != ':')))
+		return n == sizeof p->event - 1 && !strncmp(e->name, p->event, n);
 	return true;
 }
 
-static void header_take(struct perf_text *p, const char *event, size_t event_len, const char *rest,
-                        size_t rest_len)
+static void header_take(struct perf_text *p, const struct perf_text_event *e)
 {
 	struct perf_text_sample *s = &p->sample;
 
+	if (!s->comm_len) {
+		s->comm = "[no comm]";
+		s->comm_len = strlen(s->comm);
+	}
 	/* The line is gone when the frames are there. */
 	s->comm_len = s->comm_len < sizeof p->comm ? s->comm_len : sizeof p->comm;
 	memcpy(p->comm, s->comm, s->comm_len);
 	s->comm = p->comm;
 	p->java = s->comm_len >= 4 && !memcmp(s->comm, "java", 4);
 	p->within = true;
-	p->skip = !is_event(p, event, event_len);
+	p->skip = !is_event(p, e);
 	if (p->skip && !p->others++)
-		snprintf(p->other, sizeof p->other, "%.*s",
-		         (int)(event_len < 127 ? event_len : 127), event);
+		snprintf(p->other, sizeof p->other, "%.*s", (int)(e->len < 127 ? e->len : 127),
+		         e->name ? e->name : "");
 	/* Without call chains the only frame stands here; of tracepoints, their fields. */
-	if (rest_len && frame_line(p, rest, rest_len, NULL, 0))
+	if (e->rest_len && frame_line(p, e->rest, e->rest_len, NULL, 0))
 		sample_end(p);
 }
 
@@ -153,8 +168,10 @@ static bool stack_line(struct perf_text *p, const char *line, size_t len)
 {
 	struct perf_text_frame f;
 
-	if (p->skip && perf_text_frame(line, len, &f))
+	if (p->skip && perf_text_frame(line, len, &f)) {
+		p->loose = false;
 		return true;
+	}
 	if (!p->options.lines)
 		return frame_line(p, line, len, NULL, 0);
 	if (perf_text_frame(line, len, &f)) {
@@ -177,11 +194,34 @@ static bool stack_line(struct perf_text *p, const char *line, size_t len)
 	return waiting && frame_line(p, p->place.data, p->place.len, line, len);
 }
 
+/* What begins a sample: a header, or a frame where perf was asked for none of its columns. */
+static void sample_begin(struct perf_text *p, const char *line, size_t len, bool indented)
+{
+	struct perf_text_event e;
+	struct perf_text_sample s;
+	struct perf_text_frame f;
+	bool sure = perf_text_header(line, len, &s, &e);
+
+	if (!sure && p->within) {
+		bad_line(p);
+		return;
+	}
+	sample_end(p);
+	p->sample = s;
+	p->loose = !sure;
+	p->loose_line = p->line;
+	if (sure || !indented || !perf_text_frame(line, len, &f)) {
+		header_take(p, &e);
+		return;
+	}
+	p->sample = (struct perf_text_sample){.period = 1, .comm = line};
+	header_take(p, &(struct perf_text_event){0});
+	stack_line(p, line, len);
+}
+
 void perf_text_line(struct perf_text *p, const char *line, size_t len)
 {
-	struct perf_text_sample s;
-	const char *event, *rest;
-	size_t event_len, blanks = 0;
+	size_t blanks = 0;
 
 	p->line++;
 	if (len && line[len - 1] == '\r')
@@ -192,15 +232,8 @@ void perf_text_line(struct perf_text *p, const char *line, size_t len)
 		sample_end(p);
 	if (blanks == len || *line == '#')
 		return;
-	if (blanks && p->within && stack_line(p, line, len))
-		return;
-	if (perf_text_header(line, len, &s, &event, &event_len, &rest)) {
-		sample_end(p);
-		p->sample = s;
-		header_take(p, event, event_len, rest, (size_t)(line + len - rest));
-	} else {
-		bad_line(p);
-	}
+	if (!blanks || !p->within || !stack_line(p, line, len))
+		sample_begin(p, line, len, blanks > 0);
 }
 
 void perf_text_end(struct perf_text *p)
@@ -208,19 +241,35 @@ void perf_text_end(struct perf_text *p)
 	sample_end(p);
 }
 
-/* Its first line that is neither empty nor a comment begins a sample. */
+static uint32_t frame_none(void *arg, const char *text, size_t len, enum perf_text_kind kind)
+{
+	return 0;
+}
+
+static void sample_none(void *arg, const struct perf_text_sample *s)
+{
+}
+
+/* It has samples, and most lines are of some. Of the last line only a part may be in sight. */
 bool perf_text_is(const char *text, size_t len)
 {
-	const char *end = text + len, *event, *rest;
-	struct perf_text_sample s;
-	size_t event_len;
+	const struct perf_text_options options = {0};
+	const struct perf_text_sink sink = {frame_none, sample_none, NULL};
+	const char *end = text + len, *nl;
+	struct perf_text p;
+	uint64_t lines = 0;
 
-	for (const char *nl; text < end; text = nl + 1) {
+	perf_text_open(&p, &options, &sink);
+	for (; text < end; text = nl + 1) {
 		nl = memchr(text, '\n', (size_t)(end - text));
+		if (!nl && lines)
+			break;
 		nl = nl ? nl : end;
-		if (text == nl || *text == '#' || *text == '\r')
-			continue;
-		return perf_text_header(text, (size_t)(nl - text), &s, &event, &event_len, &rest);
+		lines += nl > text && *text != '#' && *text != '\r';
+		perf_text_line(&p, text, (size_t)(nl - text));
 	}
-	return false;
+	perf_text_end(&p);
+	bool is = p.samples && p.bad * 2 < lines;
+	perf_text_close(&p);
+	return is;
 }

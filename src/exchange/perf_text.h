@@ -6,9 +6,10 @@
  *		…
  *	(an empty line)
  *
- * with a stack of one frame behind the event where there are no call chains. Frames are tidied by
- * the rules that folded text of perf has gone by since 2011 (docs/import.md). Of several events the
- * first one seen is used.
+ * with a stack of one frame behind the event where there are no call chains. Each column may be
+ *missing (perf script -F): a line that frames follow is a header whatever it has, and there may be
+ *none. Frames are tidied by the rules that folded text of perf has gone by since 2011
+ *(docs/import.md). Of several events the first one seen is used.
  *
  *	perf_text_open → { perf_text_line }* → perf_text_end → perf_text_close
  *
@@ -37,6 +38,7 @@ struct perf_text_sample {
 	size_t comm_len;
 	uint32_t pid, tid, cpu;
 	bool has_pid; /* perf may not have been asked for it: then it is the tid */
+	bool has_time;
 	uint64_t time_ns, period;
 	const uint32_t *frames; /* as the sink numbers them, leaf first */
 	uint32_t nr;
@@ -66,7 +68,9 @@ struct perf_text {
 	struct perf_text_sample sample;
 	char comm[256];
 	bool within, skip, java;
-	struct af_map seen; /* hash of a line → index in stored, how many */
+	bool loose;          /* its header is one only if frames follow */
+	uint64_t loose_line; /* where that header is */
+	struct af_map seen;  /* hash of a line → index in stored, how many */
 	uint32_t *stored, *frames;
 	uint32_t nr_stored, cap_stored, cap_frames;
 	struct af_buf text;  /* of a frame */
@@ -83,9 +87,19 @@ void perf_text_line(struct perf_text *p, const char *line, size_t len);
 void perf_text_end(struct perf_text *p); /* the last sample may have no empty line behind it */
 void perf_text_close(struct perf_text *p);
 
-/* The header of a sample, without its frames; *@rest: what is behind the event. */
-bool perf_text_header(const char *line, size_t len, struct perf_text_sample *s, const char **event,
-                      size_t *event_len, const char **rest);
+/* What a header says of the event, and what is behind: the only frame, or a tracepoint's fields. */
+struct perf_text_event {
+	const char *name, *rest; /* name: NULL where it is not printed */
+	size_t len, rest_len;
+};
+
+/*
+ * The header of a sample, without its frames. Columns that perf was not asked for are left out:
+ * false unless a name, ids, a time and an event are there, and then only frames behind the line
+ * tell that it is one.
+ */
+bool perf_text_header(const char *line, size_t len, struct perf_text_sample *s,
+                      struct perf_text_event *e);
 
 /* ADDRESS FUNCTION (MODULE), in parts. */
 struct perf_text_frame {

@@ -21,7 +21,12 @@ struct text_draft {
 	uint32_t nr_frames, cap_frames;
 	struct af_map stacks; /* frames → nodes */
 	struct af_buf name;   /* of a frame */
+	struct af_map mains;  /* pid → what its main thread is called, 0 not known; process */
+	struct af_map images; /* pid and such a name → process */
+	uint64_t untimed;
 };
+
+#define MAIN(comm, process) ((uint64_t)(comm) << 32 | (process))
 
 bool af_import_is_perf_text(const char *text, size_t len)
 {
@@ -74,21 +79,46 @@ static uint64_t nodes_of(struct text_draft *t, const struct perf_text_sample *s)
 	return *slot = (uint64_t)kernel << 32 | node;
 }
 
+/*
+ * The process that the sample is of. Text does not tell of exec, but a main thread that is called
+ * something else runs something else: from there on it is another process image, or the one that
+ * was called so before. Other threads belong to what their process is then.
+ */
+static uint32_t process_of(struct text_draft *t, const struct perf_text_sample *s, uint32_t comm)
+{
+	struct af_draft *d = t->draft;
+	bool fresh, first;
+	uint64_t *main = af_map_at(&t->mains, s->pid, &first);
+
+	if (first)
+		*main = MAIN(0, af_draft_process(d, t->space, s->pid));
+	uint32_t process = (uint32_t)*main, called = (uint32_t)(*main >> 32);
+	if (s->pid != s->tid || called == comm) {
+		if (!d->processes[process].exe)
+			d->processes[process].exe = comm;
+		return process;
+	}
+	uint64_t *image = af_map_at(&t->images, (uint64_t)s->pid << 32 | comm, &fresh);
+	if (fresh)
+		*image = called ? af_draft_process_new(d, t->space, s->pid) : process;
+	process = (uint32_t)*image;
+	d->processes[process].exe = comm;
+	*main = MAIN(comm, process);
+	return process;
+}
+
 static void sample_add(void *arg, const struct perf_text_sample *s)
 {
 	struct text_draft *t = arg;
 	struct af_draft *d = t->draft;
-	uint32_t process = af_draft_process(d, t->space, s->pid);
-	uint32_t thread = af_draft_thread(d, process, s->tid);
+	uint32_t comm = af_draft_name(d, s->comm, s->comm_len);
+	uint32_t thread = af_draft_thread(d, process_of(t, s, comm), s->tid);
 
 	if (thread == UINT32_MAX)
 		return;
 	uint64_t nodes = nodes_of(t, s);
-	if (!d->threads[thread].name)
-		d->threads[thread].name = af_draft_name(d, s->comm, s->comm_len);
-	if (!d->processes[process].exe || s->pid == s->tid)
-		d->processes[process].exe = d->threads[thread].name;
-	const struct af_draft_sample sample = {.time_ns = s->time_ns,
+	d->threads[thread].name = comm; /* what it is called last: they begin with their maker's */
+	const struct af_draft_sample sample = {.time_ns = s->has_time ? s->time_ns : ++t->untimed,
 	                                       .weight_ns = s->period ? s->period : 1,
 	                                       .thread = thread,
 	                                       .node = (uint32_t)nodes,
@@ -110,6 +140,10 @@ static void event_say(const struct text_draft *t)
 {
 	const struct perf_text *p = &t->text;
 	bool clock = strstr(p->event, "-clock") != NULL;
+
+	if (t->untimed)
+		af_draft_note(t->draft, "import.times",
+		              "the file has none: samples are in their order, 1 ns apart");
 
 	af_draft_note(t->draft, "import.event", "%s: %" PRIu64 " samples, %s%s%s", p->event,
 	              p->samples,
@@ -135,6 +169,8 @@ void af_import_perf_text(struct af_draft *d, const struct af_import_source *in, 
 	import_lines_complain(&count, rc, "are not perf script's", d, complaint, size);
 	perf_text_close(&t.text);
 	af_map_free(&t.stacks);
+	af_map_free(&t.mains);
+	af_map_free(&t.images);
 	af_buf_free(&t.name);
 	free(t.frames);
 }

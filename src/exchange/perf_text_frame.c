@@ -1,6 +1,7 @@
 /* A line of perf script in parts, and what its functions are called. */
 #include <string.h>
 
+#include "exchange/perf_kernel.h"
 #include "exchange/perf_text.h"
 
 static bool is_blank(char c)
@@ -62,6 +63,8 @@ static bool ids_parse(const char *p, const char *end, struct perf_text_sample *s
 	return p == end;
 }
 
+enum { HEADER_WORDS = 32, ADDRESS_COLUMNS = 16 };
+
 struct span {
 	const char *at, *end;
 };
@@ -77,60 +80,156 @@ static bool word_next(struct span *rest, struct span *w)
 	return w->at < w->end;
 }
 
-/*
- * A name may have blanks and numbers: the ids are the last word of their form that is not the
- * first word and before the time. Then, where there is one, the CPU.
- */
-static bool front_parse(struct span *rest, struct perf_text_sample *s)
-{
-	struct span w;
-	const char *comm = NULL;
-	bool found = false;
+/* The words of a header, as many as there are before what the event says. */
+struct words {
+	struct span all[HEADER_WORDS];
+	uint32_t nr;
+};
 
-	while (word_next(rest, &w)) {
-		if (!comm) {
-			comm = w.at;
-		} else if (time_parse(w.at, w.end, &s->time_ns) == w.end) {
-			s->comm = comm;
-			return found;
-		} else if (ids_parse(w.at, w.end, s)) {
-			found = true;
-			s->comm_len = (size_t)(w.at - comm);
-			s->cpu = 0;
-		} else if (found && *w.at == '[') {
-			w.at++;
-			s->cpu = (uint32_t)digits(&w.at, w.end);
-		}
-	}
-	return false;
+static bool is_cpu(const struct span *w)
+{
+	const char *p = w->at + 1;
+
+	if (w->end - w->at < 3 || *w->at != '[')
+		return false;
+	digits(&p, w->end);
+	return p + 1 == w->end && *p == ']';
 }
 
-bool perf_text_header(const char *line, size_t len, struct perf_text_sample *s, const char **event,
-                      size_t *event_len, const char **rest)
+static bool is_number(const struct span *w, uint64_t *value)
 {
-	struct span all = {line, line + len}, w;
+	const char *p = w->at;
 
-	*s = (struct perf_text_sample){.period = 1};
-	if (!front_parse(&all, s))
-		return false;
-	while (s->comm_len && is_blank(s->comm[s->comm_len - 1]))
-		s->comm_len--;
-	if (!word_next(&all, &w))
-		return false;
-	const char *p = w.at;
-	uint64_t period = digits(&p, w.end);
-	if (p == w.end) {
-		s->period = period;
-		if (!word_next(&all, &w))
-			return false;
+	*value = digits(&p, w->end);
+	return p > w->at && p == w->end;
+}
+
+static bool is_ids(const struct words *w, uint32_t i, struct perf_text_sample *s)
+{
+	return i < w->nr && ids_parse(w->all[i].at, w->all[i].end, s);
+}
+
+/* NAME: with any number of colons behind. */
+static bool is_event(const struct words *w, uint32_t i)
+{
+	const struct span *e = &w->all[i];
+
+	return i < w->nr && e->end - e->at > 1 && e->end[-1] == ':' && *e->at != ':';
+}
+
+static uint32_t time_find(const struct words *w, struct perf_text_sample *s)
+{
+	uint64_t ns;
+
+	for (uint32_t i = 0; i < w->nr; i++)
+		if (time_parse(w->all[i].at, w->all[i].end, &ns) == w->all[i].end) {
+			s->time_ns = ns;
+			s->has_time = true;
+			return i;
+		}
+	return w->nr;
+}
+
+/* Behind the time, with a period between them or not; without a time behind a number. */
+static uint32_t event_find(const struct words *w, uint32_t time, struct perf_text_sample *s)
+{
+	uint64_t number;
+
+	if (time < w->nr) {
+		uint32_t i = time + 1;
+		if (i + 1 < w->nr && is_number(&w->all[i], &number)) {
+			s->period = number;
+			i++;
+		}
+		return is_event(w, i) ? i : w->nr;
 	}
-	const char *end = w.end;
-	while (end > w.at && end[-1] == ':')
-		end--;
-	*event = w.at;
-	*event_len = (size_t)(end - w.at);
-	*rest = all.at;
-	return end > w.at && end < w.end;
+	for (uint32_t i = 1; i < w->nr; i++) {
+		struct perf_text_sample before;
+		if (is_event(w, i) && (is_ids(w, i - 1, &before) || is_cpu(&w->all[i - 1])))
+			return i;
+	}
+	for (uint32_t i = 0; i < w->nr; i++)
+		if (is_event(w, i))
+			return i;
+	return w->nr;
+}
+
+/*
+ * The first @nr words: a name, which may have blanks and numbers, the ids, the CPU. The ids are the
+ * last word of their form that is not the first; the first one where there is no name. Whether
+ * there are any.
+ */
+static bool front_parse(const struct words *w, uint32_t nr, struct perf_text_sample *s)
+{
+	uint32_t name = nr, at = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (is_cpu(&w->all[i])) {
+			const char *p = w->all[i].at + 1;
+			s->cpu = (uint32_t)digits(&p, w->all[i].end);
+			name = name < i ? name : i;
+		}
+	bool found = false;
+	for (uint32_t i = nr; i-- > 1 && !found; at = i)
+		found = is_ids(w, i, s);
+	if (!found && nr &&
+	    (nr == 1 || name == 1 ||
+	     memchr(w->all[0].at, '/', (size_t)(w->all[0].end - w->all[0].at))))
+		found = is_ids(w, at = 0, s);
+	if (found)
+		name = at;
+	if (name && w->nr) {
+		s->comm = w->all[0].at;
+		s->comm_len = (size_t)(w->all[name - 1].end - s->comm);
+	}
+	return found;
+}
+
+bool perf_text_header(const char *line, size_t len, struct perf_text_sample *s,
+                      struct perf_text_event *e)
+{
+	struct span rest = {line, line + len};
+	struct words w = {.nr = 0};
+	uint64_t number;
+
+	*s = (struct perf_text_sample){.period = 1, .comm = line};
+	while (w.nr < HEADER_WORDS && word_next(&rest, &w.all[w.nr]))
+		w.nr++;
+	uint32_t time = time_find(&w, s), event = event_find(&w, time, s);
+	uint32_t front = time < event ? time : event, last = event < w.nr ? event : time;
+	/* comm 12 1000 cycles: has the period where a time would be. */
+	if (time == w.nr && event < w.nr && front > 2 && is_number(&w.all[front - 1], &number) &&
+	    is_ids(&w, front - 2, s)) {
+		s->period = number;
+		front--;
+	}
+	bool ids = front_parse(&w, front, s);
+	*e = (struct perf_text_event){.rest = line + len};
+	if (last < w.nr) {
+		e->rest = w.all[last].end;
+		e->rest_len = (size_t)(line + len - e->rest);
+	}
+	if (event < w.nr) {
+		e->name = w.all[event].at;
+		e->len = (size_t)(w.all[event].end - e->name);
+		while (e->name[e->len - 1] == ':')
+			e->len--;
+	}
+	return ids && s->comm_len && time < w.nr && event < w.nr;
+}
+
+/* Without a module it is one where perf would print it: a tab, then the address in 16 columns. */
+static bool frame_plain(const char *line, const char *p, const char *end, struct perf_text_frame *f)
+{
+	if (*line != '\t' || p - line <= ADDRESS_COLUMNS)
+		return false;
+	while (p < end && is_blank(*p))
+		p++;
+	f->module = end;
+	f->module_len = 0;
+	f->function = p;
+	f->function_len = (size_t)(end - p);
+	return p < end;
 }
 
 bool perf_text_frame(const char *line, size_t len, struct perf_text_frame *f)
@@ -145,8 +244,10 @@ bool perf_text_frame(const char *line, size_t len, struct perf_text_frame *f)
 	f->address_len = (size_t)(p - f->address);
 	while (end > p && is_blank(end[-1]))
 		end--;
-	if (!f->address_len || p == end || !is_blank(*p) || end[-1] != ')')
+	if (!f->address_len || p == end || !is_blank(*p))
 		return false;
+	if (end[-1] != ')')
+		return frame_plain(line, p, end, f);
 	/* The module is in the last parentheses with a blank before; it may have some in it. */
 	const char *open = end - 1;
 	for (int depth = 0; open > p; open--) {
@@ -155,7 +256,7 @@ bool perf_text_frame(const char *line, size_t len, struct perf_text_frame *f)
 			break;
 	}
 	if (open == p || !is_blank(open[-1]))
-		return false;
+		return frame_plain(line, p, end, f);
 	f->module = open + 1;
 	f->module_len = (size_t)(end - 1 - f->module);
 	while (p < open && is_blank(*p))
@@ -192,20 +293,11 @@ static bool is_jit(const char *module, size_t len)
 
 static enum perf_text_kind module_kind(const char *module, size_t len)
 {
-	static const char *const not_kernel[] = {"[unknown]", "[vdso]",  "[vsyscall]",
-	                                         "[heap]",    "[stack]", "[anon]"};
-
 	if (is(module, len, "inlined"))
 		return PERF_TEXT_INLINED;
 	if (is_jit(module, len))
 		return PERF_TEXT_JIT;
-	for (unsigned i = 0; i < sizeof not_kernel / sizeof *not_kernel; i++)
-		if (is(module, len, not_kernel[i]))
-			return PERF_TEXT_NATIVE;
-	return (len && *module == '[') || ends_in(module, len, "vmlinux") ||
-	               ends_in(module, len, ".ko")
-	           ? PERF_TEXT_KERNEL
-	           : PERF_TEXT_NATIVE;
+	return perf_kernel_module(module, len) ? PERF_TEXT_KERNEL : PERF_TEXT_NATIVE;
 }
 
 /* Without +0xOFFSET at its end. */
@@ -264,6 +356,10 @@ static void unknown_tidy(struct af_buf *b, const struct perf_text_frame *f, bool
 	size_t len = f->module_len - (size_t)(name - f->module);
 	bool bracketed = len > 2 && *name == '[' && name[len - 1] == ']';
 
+	if (!len) {
+		name = "unknown";
+		len = strlen(name);
+	}
 	af_buf_char(b, '[');
 	for (size_t i = bracketed; i < len - bracketed; i++)
 		af_buf_char(b, name[i] == ';' ? ':' : name[i] ? name[i] : '?');

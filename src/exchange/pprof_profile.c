@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "exchange/perf_kernel.h"
 
 void pprof_free(struct pprof_profile *p)
 {
@@ -224,12 +225,11 @@ static struct af_draft_frame_of frame_of(struct pprof_profile *p, const struct p
 	return frame;
 }
 
-/* The kernel's own mapping is called so by perf and by those who learnt from it. */
 static bool is_kernel(const struct af_draft *d, uint32_t module)
 {
 	const char *text = af_strtab_get(&d->names, module);
 
-	return !strncmp(text, "[kernel", 7) || !strncmp(text, "[guest.kernel", 13);
+	return !strncmp(text, "[guest.kernel", 13) || perf_kernel_module(text, strlen(text));
 }
 
 static void frames_make(struct pprof_profile *p, struct pprof_location *l)
