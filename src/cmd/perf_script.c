@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "exchange/import.h"
 #include "exchange/perf_tree.h"
 
 static int words_parse(struct af_perf_tree_options *o, const char *words, struct af_err *err)
@@ -42,10 +43,18 @@ int af_perf_script(struct af_tree *t, const char *text, size_t size, const char 
 	struct af_perf_tree_options o = {.event = event};
 	struct af_perf_tree_stats s;
 	int rc = words_parse(&o, words, err);
+	char say[256];
 
 	if (rc)
 		return rc;
+	if (af_import_is_other(text, size, af_import_is_perf_text, say, sizeof say))
+		return af_fail_plain(err, -EBADMSG, "not what perf script prints: %s", say);
 	af_perf_tree(t, text, size, &o, &s);
+	if (s.bad_lines * 2 > s.lines)
+		return af_fail_plain(err, -EBADMSG,
+		                     "not what perf script prints: %" PRIu64 " of %" PRIu64
+		                     " lines do not parse, the first: line %" PRIu64,
+		                     s.bad_lines, s.lines, s.first_bad);
 	if (s.bad_lines)
 		fprintf(stderr,
 		        "aflame flame: %" PRIu64 " of %" PRIu64

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/scope.h"
+#include "exchange/import.h"
 #include "render/encoding.h"
 #include "render/render.h"
 
@@ -56,6 +57,32 @@ static int text_recode(struct af_stacks *s, const char *encoding, struct af_err 
 	return rc;
 }
 
+/* The mark of UTF-8 at the front is no text. */
+static void mark_skip(struct af_stacks *s)
+{
+	size_t mark = af_import_mark(s->data, s->size);
+
+	s->data += mark;
+	s->size -= mark;
+}
+
+/* What is known to be another format, or looks least like folded text, is not drawn. */
+static int folded_check(const struct af_stacks *s, const struct af_folded_stats *stats,
+                        struct af_err *err)
+{
+	char say[256];
+
+	if (af_import_is_other(s->data, s->size, af_import_is_collapsed, say, sizeof say))
+		return af_fail_plain(err, -EINVAL, "not folded stacks: %s", say);
+	if (stats->bad_lines > stats->lines)
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "not folded stacks: %llu of %llu lines do not parse, the first: %s",
+		    (unsigned long long)stats->bad_lines,
+		    (unsigned long long)(stats->bad_lines + stats->lines), stats->complaint);
+	return 0;
+}
+
 static int stacks_parse(struct af_stacks *s, const struct af_stacks_how *how, struct af_err *err)
 {
 	static const struct af_tree_weight one[] = {{"samples", "samples"}};
@@ -64,7 +91,11 @@ static int stacks_parse(struct af_stacks *s, const struct af_stacks_how *how, st
 
 	af_tree_open(&s->tree, how->two ? two : one, how->two ? 2 : 1);
 	s->tree.ordered = how->ordered;
-	int rc = af_folded_read(&s->tree, s->data, s->size, how->two, &stats, err);
+	int rc = folded_check(s, &stats, err);
+	rc = rc ? rc : af_folded_read(&s->tree, s->data, s->size, how->two, &stats, err);
+	rc = rc ? rc : folded_check(s, &stats, err);
+	if (rc)
+		return rc;
 	uint64_t nr_lines = stats.lines + stats.bad_lines;
 	if (stats.bad_lines)
 		fprintf(stderr, "aflame %s: %llu of %llu lines do not parse, the first: %s\n",
@@ -79,7 +110,7 @@ static int stacks_parse(struct af_stacks *s, const struct af_stacks_how *how, st
 	if (stats.saturated)
 		fprintf(stderr, "aflame %s: a sum of counts beyond 2^64 - 1 was cut to that\n",
 		        how->who);
-	return rc;
+	return 0;
 }
 
 int af_stacks_read(struct af_stacks *s, int fd, const char *name, const struct af_stacks_how *how,
@@ -90,6 +121,7 @@ int af_stacks_read(struct af_stacks *s, int fd, const char *name, const struct a
 	rc = rc ? rc : text_recode(s, how->encoding, err);
 	if (rc)
 		return rc;
+	mark_skip(s);
 	rc = stacks_parse(s, how, err);
 	return rc ? af_while(err, rc, "while reading %s", name) : 0;
 }
@@ -122,7 +154,10 @@ int af_stacks_text(struct af_stacks *s, const char *name, const char *encoding, 
 		scope_close int fd = text_open(name, err);
 		rc = fd < 0 ? fd : text_take(s, fd, name, err);
 	}
-	return rc ? rc : text_recode(s, encoding, err);
+	rc = rc ? rc : text_recode(s, encoding, err);
+	if (!rc)
+		mark_skip(s);
+	return rc;
 }
 
 void af_stacks_close(struct af_stacks *s)

@@ -218,6 +218,7 @@ struct af_draft {
 	bool calls;   /* samples at the entry of a function of CUDA are calls of it, seen */
 	uint64_t unused[AF_DRAFT_UNUSED_END];
 	uint64_t damaged; /* places where a file could not be understood */
+	bool unparsed;    /* most lines of a file are not of its format */
 	struct af_draft_note {
 		char *key, *value;
 	} * notes;

@@ -10,11 +10,12 @@
 
 #include "base/err.h"
 #include "exchange/draft.h"
+#include "exchange/import_sniff.h"
 
 /* An open file, some of whose bytes were looked at already. */
 struct import_file {
 	gzFile gz;
-	char first[512];
+	char first[IMPORT_HEAD_BYTES];
 	size_t nr_first, at;
 	const struct af_import_watch *watch;
 	uint64_t size;
@@ -42,6 +43,14 @@ static ssize_t file_read(void *arg, void *to, size_t size)
 	int code;
 	gzerror(f->gz, &code);
 	return code == Z_ERRNO ? -EIO : -EBADMSG;
+}
+
+static uint64_t file_consumed(void *arg)
+{
+	const struct import_file *f = arg;
+	z_off_t done = gzoffset(f->gz);
+
+	return done > 0 ? (uint64_t)done : 0;
 }
 
 static bool file_seek(void *arg, uint64_t to)
@@ -137,23 +146,13 @@ static int file_open(struct import_file *f, const char *path, struct af_err *err
 		return n ? af_fail_plain(err, -EIO, "%s cannot be read: damaged gzip", path)
 		         : af_fail_plain(err, -ENODATA, "%s is empty", path);
 	f->nr_first = (size_t)n;
+	f->at = af_import_mark(f->first, f->nr_first);
 	return 0;
 }
 
 static bool is_json(const char *text, size_t len)
 {
-	size_t i = 0;
-
-	while (i < len && strchr(" \t\r\n", text[i] ? text[i] : 'x'))
-		i++;
-	return i < len && (text[i] == '{' || text[i] == '[');
-}
-
-static bool is_any(const char *text, size_t len)
-{
-	(void)text;
-	(void)len;
-	return true;
+	return import_json_kind(text, len) == IMPORT_JSON_OTHER;
 }
 
 /* The first whose beginning a file has. */
@@ -173,16 +172,82 @@ static const struct import_kind {
     {af_import_is_cupti, af_import_cupti, "of CUPTI's text: calls and device work"},
     {af_import_is_perf_text, af_import_perf_text, "of perf script's text: samples"},
     {af_import_is_collapsed, af_import_collapsed, "of folded text: `f1;f2;f3 number`"},
-    {is_any, af_import_folded,
-     "of text: `timestamp comm pid tid cpu stack`, folded stacks, and profiles of iaprof"},
+    {af_import_is_folded, af_import_folded,
+     "of gpuperf's text: `timestamp comm pid tid cpu f1;f2;f3`"},
 };
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+size_t af_import_mark(const char *text, size_t len)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+
+	return len >= 3 && !memcmp(text, mark, 3) ? 3 : 0;
+}
+
+static const struct import_kind *kind_of(const char *text, size_t len)
+{
+	for (int i = 0; i < KINDS; i++)
+		if (kinds[i].is(text, len))
+			return &kinds[i];
+	return NULL;
+}
+
+bool af_import_is_other(const char *text, size_t len, bool (*mine)(const char *text, size_t len),
+                        char *say, size_t size)
+{
+	size_t mark = af_import_mark(text, len);
+
+	text += mark;
+	len = len - mark < IMPORT_HEAD_BYTES ? len - mark : IMPORT_HEAD_BYTES;
+	const struct import_foreign *foreign = len ? import_foreign(text, len) : NULL;
+	if (foreign) {
+		snprintf(say, size, "it is %s; %s", foreign->name, foreign->advice);
+		return true;
+	}
+	if (len > 2 && !memcmp(text, "\x1f\x8b", 2)) {
+		snprintf(say, size, "it is packed by gzip, which `aflame import` unpacks");
+		return true;
+	}
+	const struct import_kind *kind = len && !mine(text, len) ? kind_of(text, len) : NULL;
+	if (!kind)
+		return false;
+	/* "of NAME: contents" */
+	snprintf(say, size, "it looks like %.*s, which `aflame import` reads",
+	         (int)strcspn(kind->has + 3, ":"), kind->has + 3);
+	return true;
+}
+
+/* What @f is; NULL, and the reason. */
+static const struct import_kind *file_kind(const struct import_file *f, const char *path,
+                                           struct af_err *err)
+{
+	const char *text = f->first + f->at, *end = strrchr(path, '.');
+	const struct import_foreign *foreign = import_foreign(text, f->nr_first - f->at);
+	const struct import_kind *kind = foreign ? NULL : kind_of(text, f->nr_first - f->at);
+
+	if (foreign)
+		af_fail_plain(err, -EBADMSG, "%s: cannot import: it is %s; %s", path, foreign->name,
+		              foreign->advice);
+	else if (!kind && end && (!strcmp(end, ".nsys-rep") || !strcmp(end, ".qdrep")))
+		af_fail_plain(err, -EBADMSG,
+		              "%s: cannot import: `nsys export --type sqlite %s` makes a file that "
+		              "is read",
+		              path, path);
+	else if (!kind)
+		af_fail_plain(
+		    err, -EBADMSG,
+		    "%s: cannot import: it has no format that aflame knows (docs/import.md "
+		    "lists them)",
+		    path);
+	return kind;
+}
 
 int af_import_file(struct af_draft *d, const char *path, uint32_t number,
                    const struct af_import_watch *watch, char *complaint, size_t size,
                    struct af_err *err)
 {
 	struct import_file f = {.watch = watch};
-	struct af_import_source in = {file_read, &f, file_seek, file_next};
+	struct af_import_source in = {file_read, &f, file_seek, file_next, file_consumed};
 	uint64_t before = af_draft_nr(d);
 	int rc = file_open(&f, path, err);
 
@@ -191,11 +256,14 @@ int af_import_file(struct af_draft *d, const char *path, uint32_t number,
 		file_close(&f);
 		return rc;
 	}
-	const struct import_kind *kind = kinds;
-	while (!kind->is(f.first, f.nr_first))
-		kind++;
-	kind->read(d, &in, number, complaint, size);
+	const struct import_kind *kind = file_kind(&f, path, err);
+	if (kind)
+		kind->read(d, &in, number, complaint, size);
 	file_close(&f);
+	if (!kind)
+		return -EBADMSG;
+	if (d->unparsed)
+		return af_fail_plain(err, -EBADMSG, "%s: cannot import: %s", path, complaint);
 	if (*f.unread && !*complaint) {
 		snprintf(complaint, size, "cannot read %s", f.unread);
 		d->damaged++;

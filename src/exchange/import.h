@@ -39,6 +39,8 @@ struct af_import_source {
 	bool (*seek)(void *arg, uint64_t to);
 	/* Go on with the next file of a directory, from its beginning; false or NULL: no more. */
 	bool (*next)(void *arg);
+	/* How many bytes of the file, as it is on disk, were read so far; NULL: all. */
+	uint64_t (*consumed)(void *arg);
 };
 
 /* Who wants to hear how far a file is read. */
@@ -52,17 +54,31 @@ struct af_import_watch {
  * Add what is in the file @path ("-": standard input), @watch (may be NULL) being told meanwhile;
  * @number (from 0) tells the files of one import apart. A file that ends too early or is no JSON
  * from some byte on is used up to there, counted in draft->damaged, and @complaint says what is
- * wrong ("" otherwise). Fails when the file cannot be read, or nothing in it could be used.
+ * wrong ("" otherwise). Fails when the file cannot be read, nothing in it could be used, or most of
+ * its lines do not parse.
  */
 int af_import_file(struct af_draft *d, const char *path, uint32_t number,
                    const struct af_import_watch *watch, char *complaint, size_t size,
                    struct af_err *err);
+
+/* How many of the @len bytes at @text a byte-order mark (UTF-8) takes at their front. */
+size_t af_import_mark(const char *text, size_t len);
+
+/*
+ * Is what begins so a file of another format than the text that @mine tells? @say then gets what it
+ * is and what reads it. False: it is not known to be.
+ */
+bool af_import_is_other(const char *text, size_t len, bool (*mine)(const char *text, size_t len),
+                        char *say, size_t size);
 
 /* The same for bytes: what af_import_file() calls, and fuzzers do. */
 void af_import_json(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                     char *complaint, size_t size);
 void af_import_folded(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                       char *complaint, size_t size);
+/* Whether a file that begins with the @len bytes at @text is gpuperf's text. */
+bool af_import_is_folded(const char *text, size_t len);
+bool af_import_folded_line(const char *p, const char *end);
 void af_import_iaprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                       char *complaint, size_t size);
 

@@ -13,6 +13,7 @@
 #include "exchange/draft.h"
 #include "exchange/import.h"
 #include "exchange/import_lines.h"
+#include "exchange/import_sniff.h"
 #include "exchange/import_weights.h"
 
 enum {
@@ -204,33 +205,26 @@ void af_import_collapsed(struct af_draft *d, const struct af_import_source *in, 
 	af_map_free(&f.by_root);
 }
 
-/* gpuperf's lines begin with a time, and end in no number. */
-static bool is_timed(const char *p, const char *end)
+/*
+ * Frames with semicolons, and a number; a stack of one frame is one word that is no number, or
+ * tables and logs would be stacks as well. gpuperf's lines begin with a time and end in no number.
+ */
+static bool is_line(const char *p, const char *end, bool cut)
 {
-	const char *at = p;
+	const char *number = number_find(p, end), *stop = number ? number - 1 : end;
+	bool frames = memchr(p, ';', (size_t)(stop - p)) != NULL;
 
-	while (at < end && *at >= '0' && *at <= '9')
-		at++;
-	return at - p > 8 && at < end && *at == ' ';
+	if (af_import_folded_line(p, end))
+		return false;
+	if (!number && !cut)
+		return af_folded_stalls(p, end);
+	if (frames)
+		return true;
+	return number && !memchr(p, ' ', (size_t)(stop - p)) &&
+	       strspn(p, "0123456789.+-*x") < (size_t)(stop - p);
 }
 
 bool af_import_is_collapsed(const char *text, size_t len)
 {
-	const char *p = text, *end = text + len;
-
-	while (p < end) {
-		const char *stop = memchr(p, '\n', (size_t)(end - p)), *last = stop ? stop : end;
-		bool seen = stop != NULL;
-		if (last > p && last[-1] == '\r')
-			last--;
-		if (last > p && !(*p == '#' && (last == p + 1 || p[1] == ' '))) {
-			if (is_timed(p, last))
-				return false;
-			/* Of a long line only the beginning is in sight. */
-			return number_find(p, last) || af_folded_stalls(p, last) ||
-			       (!seen && memchr(p, ';', (size_t)(last - p)));
-		}
-		p = stop ? stop + 1 : end;
-	}
-	return false;
+	return import_most_lines(text, len, is_line);
 }

@@ -5,6 +5,7 @@
 #include "exchange/draft.h"
 #include "exchange/import.h"
 #include "exchange/import_lines.h"
+#include "exchange/import_sniff.h"
 
 enum { LINE_MAX_BYTES = 256 << 10, TEXT_MAX = AF_JSON_TEXT_MAX };
 
@@ -161,4 +162,25 @@ void af_import_folded(struct af_draft *d, const struct af_import_source *in, uin
 	ssize_t rc = import_lines(in, LINE_MAX_BYTES, line_take, &f);
 
 	import_lines_complain(&f.count, rc, "are no samples", d, complaint, size);
+}
+
+/* A time since 1970 or since the machine began, and where the ids are. */
+bool af_import_folded_line(const char *p, const char *end)
+{
+	struct word time, comm;
+	uint64_t ids[3];
+
+	p = word_take(p, end, &time);
+	return digits_only(time.at, time.len) && ids_find(p, end, &comm, ids);
+}
+
+static bool is_line(const char *p, const char *end, bool cut)
+{
+	(void)cut;
+	return af_import_folded_line(p, end);
+}
+
+bool af_import_is_folded(const char *text, size_t len)
+{
+	return import_most_lines(text, len, is_line);
 }

@@ -32,6 +32,7 @@
 #include "exchange/iaprof_profile.h"
 #include "exchange/import.h"
 #include "exchange/import_lines.h"
+#include "exchange/import_sniff.h"
 
 enum {
 	LINE_MAX_BYTES = 1 << 20,
@@ -254,23 +255,20 @@ static const struct {
     {"frame", take_frame},
 };
 
-bool af_import_is_iaprof(const char *text, size_t len)
+static bool is_line(const char *p, const char *end, bool cut)
 {
-	const char *end = text + len, *next;
-
-	/* A file may begin in the middle of a line. */
-	for (const char *at = text; at < end; at = next + 1) {
-		for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
-			size_t n = strlen(lines[i].word);
-			if ((size_t)(end - at) > n && !memcmp(at, lines[i].word, n) &&
-			    at[n] == '\t')
-				return true;
-		}
-		next = memchr(at, '\n', (size_t)(end - at));
-		if (!next)
-			break;
+	(void)cut;
+	for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
+		size_t n = strlen(lines[i].word);
+		if ((size_t)(end - p) > n && !memcmp(p, lines[i].word, n) && p[n] == '\t')
+			return true;
 	}
 	return false;
+}
+
+bool af_import_is_iaprof(const char *text, size_t len)
+{
+	return import_most_lines(text, len, is_line);
 }
 
 static void line_split(struct import_iaprof *in, char *p)

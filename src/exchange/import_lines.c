@@ -54,6 +54,8 @@ void import_line_bad(struct import_line_count *count, struct af_draft *d)
 void import_lines_complain(const struct import_line_count *count, ssize_t rc, const char *are,
                            struct af_draft *d, char *complaint, size_t size)
 {
+	/* Of few lines that are wrong nothing follows for the others. */
+	d->unparsed = count->bad * 2 > count->line;
 	if (rc < 0) {
 		d->damaged++;
 		snprintf(complaint, size, "line %" PRIu64 ": the file cannot be read further",

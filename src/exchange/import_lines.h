@@ -27,7 +27,7 @@ void import_line_bad(struct import_line_count *count, struct af_draft *d);
 
 /*
  * What is to be said after import_lines() gave @rc: that the rest cannot be read, or how many lines
- * "are no stacks", as @are has it; else @complaint stays as it is.
+ * "are no stacks", as @are has it; else @complaint stays as it is. Where most are not, @d says so.
  */
 void import_lines_complain(const struct import_line_count *count, ssize_t rc, const char *are,
                            struct af_draft *d, char *complaint, size_t size);

@@ -15,7 +15,6 @@
 #include "exchange/import_whole.h"
 
 enum { NSYS_SPACE_SHIFT = 20 };
-#define NSYS_BYTES_MAX (UINT64_C(1) << 32)
 
 void nsys_table(struct import_nsys *in, const char *table, const char *order,
                 const char *const *columns,
@@ -229,7 +228,7 @@ void af_import_nsys(struct af_draft *d, const struct af_import_source *source, u
 	    .draft = d, .number = number, .complaint = complaint, .complaint_size = size};
 	size_t nr_bytes;
 	ssize_t rc;
-	uint8_t *data = import_whole(source, NSYS_BYTES_MAX, &nr_bytes, &rc);
+	uint8_t *data = import_whole(source, &nr_bytes, &rc);
 
 	*complaint = 0;
 	in.db = sqlite_open(data, nr_bytes, complaint, size);
@@ -237,9 +236,7 @@ void af_import_nsys(struct af_draft *d, const struct af_import_source *source, u
 		tables_read(&in);
 	if (rc < 0) {
 		d->damaged++;
-		snprintf(complaint, size, "%s",
-		         rc == -EFBIG ? "it is larger than 4 GiB"
-		                      : "the file cannot be read further");
+		snprintf(complaint, size, "%s", import_whole_text(rc));
 	}
 	sqlite_close(in.db);
 	struct af_map *maps[] = {&in.strings, &in.spaces, &in.chains,     &in.domains,

@@ -15,7 +15,6 @@
 #include "exchange/pprof_profile.h"
 
 enum {
-	PPROF_BYTES_MAX = 1u << 31,
 	LABELS_TOLD = 16,
 	TID_FIRST = 1u << 30, /* of threads that have names only: none of these numbers is real */
 };
@@ -250,7 +249,7 @@ void af_import_pprof(struct af_draft *d, const struct af_import_source *source, 
 	struct import_pprof in = {.profile = {.draft = d}, .space = number + 1};
 	size_t nr_bytes;
 	ssize_t rc;
-	uint8_t *data = import_whole(source, PPROF_BYTES_MAX, &nr_bytes, &rc);
+	uint8_t *data = import_whole(source, &nr_bytes, &rc);
 	struct pb_in whole = {data, data + nr_bytes, false};
 
 	bool good = pprof_read(&in.profile, whole);
@@ -263,9 +262,7 @@ void af_import_pprof(struct af_draft *d, const struct af_import_source *source, 
 	if (rc < 0 || !good) {
 		d->damaged++;
 		snprintf(complaint, size, "%s",
-		         rc == -EFBIG ? "what is behind 2 GiB is left out"
-		         : rc < 0     ? "the file cannot be read further"
-		                      : "parts of the profile are damaged");
+		         rc < 0 ? import_whole_text(rc) : "parts of the profile are damaged");
 	}
 	af_map_free(&in.label_kinds);
 	af_buf_free(&in.labels_told);

@@ -11,11 +11,10 @@
 
 #include "base/arena.h"
 #include "exchange/import.h"
+#include "exchange/import_sniff.h"
 #include "exchange/import_weights.h"
 #include "exchange/import_whole.h"
 #include "exchange/speedscope_file.h"
-
-enum { SPEEDSCOPE_BYTES_MAX = 1u << 31 };
 
 struct open_frame {
 	uint32_t frame;
@@ -278,15 +277,14 @@ void af_import_speedscope(struct af_draft *d, const struct af_import_source *sou
 	struct speedscope_file f;
 	size_t nr_bytes;
 	ssize_t rc;
-	uint8_t *data = import_whole(source, SPEEDSCOPE_BYTES_MAX, &nr_bytes, &rc);
+	uint8_t *data = import_whole(source, &nr_bytes, &rc);
 
 	speedscope_open(&f, d, data, nr_bytes);
 	bool good = speedscope_read(&f, take_profile, &in);
 	if (rc < 0 || !good) {
 		d->damaged++;
 		snprintf(complaint, size, "%s",
-		         rc == -EFBIG      ? "what is behind 2 GiB is left out"
-		         : rc < 0          ? "the file cannot be read further"
+		         rc < 0            ? import_whole_text(rc)
 		         : f.json.err.code ? f.json.err.msg
 		                           : "this is no speedscope file");
 	}
@@ -297,16 +295,5 @@ void af_import_speedscope(struct af_draft *d, const struct af_import_source *sou
 
 bool af_import_is_speedscope(const char *text, size_t len)
 {
-	static const char *const words[] = {"speedscope", "\"profiles\"", "\"shared\"",
-	                                    "\"activeProfileIndex\""};
-	size_t i = 0;
-
-	while (i < len && text[i] && strchr(" \t\r\n", text[i]))
-		i++;
-	if (i == len || text[i] != '{')
-		return false;
-	for (unsigned w = 0; w < sizeof words / sizeof *words; w++)
-		if (memmem(text, len, words[w], strlen(words[w])))
-			return true;
-	return false;
+	return import_json_kind(text, len) == IMPORT_JSON_SPEEDSCOPE;
 }

@@ -2,6 +2,7 @@
 #ifndef AF_EXCHANGE_IMPORT_WHOLE_H
 #define AF_EXCHANGE_IMPORT_WHOLE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -9,8 +10,12 @@ struct af_import_source;
 
 /*
  * All bytes of @in, which the caller frees. Up to where it could be read: @rc is 0, the source's
- * error, or -EFBIG when there are more than @most.
+ * error, -EFBIG when a packed file unpacks to much more than it is itself (a few bytes may stand
+ * for all of the memory), or -ENOMEM.
  */
-uint8_t *import_whole(const struct af_import_source *in, size_t most, size_t *size, ssize_t *rc);
+uint8_t *import_whole(const struct af_import_source *in, size_t *size, ssize_t *rc);
+
+/* What an error of import_whole() means, for people. */
+const char *import_whole_text(ssize_t rc);
 
 #endif

@@ -119,7 +119,7 @@ static bool is_event(const struct words *w, uint32_t i)
 
 static uint32_t time_find(const struct words *w, struct perf_text_sample *s)
 {
-	uint64_t ns;
+	uint64_t ns = 0;
 
 	for (uint32_t i = 0; i < w->nr; i++)
 		if (time_parse(w->all[i].at, w->all[i].end, &ns) == w->all[i].end) {

@@ -6,10 +6,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct af_draft d;
+	char say[256];
 
 	af_draft_open(&d);
 	d.unit = (const char *[]){NULL, "ms", "bytes", "s"}[size & 3];
+
 	af_import_is_collapsed((const char *)data, size);
+	af_import_is_other((const char *)data, size, af_import_is_collapsed, say, sizeof say);
 	fuzz_import(&d, data, size, af_import_collapsed);
 	return 0;
 }
