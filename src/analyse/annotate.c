@@ -188,9 +188,9 @@ static void source_of_program(struct annotation *a, const char *file)
 
 static uint32_t line_at(struct annotation *a, const char *file, uint32_t number)
 {
-	uint64_t key = af_mix(af_hash(file, strlen(file)) + number);
+	uint64_t text = af_strtab_id_z(&a->files, file);
 	bool fresh;
-	uint64_t *slot = af_map_at(&a->by_line, key, &fresh);
+	uint64_t *slot = af_map_at(&a->by_line, text << 32 | number, &fresh);
 
 	if (!fresh)
 		return (uint32_t)*slot;
@@ -283,17 +283,17 @@ static void lines_around(struct annotation *a)
 static void lines_order_files(struct annotation *a, const uint32_t *order)
 {
 	uint32_t nr = 0;
-	struct af_map seen = {0};
+	struct af_keys seen = {0};
 
 	for (uint32_t i = 0; i < a->nr_lines; i++) {
 		struct annotated_line *l = &a->lines[order[i]];
 		bool fresh;
-		uint64_t *slot = af_map_at(&seen, af_hash(l->file, strlen(l->file)), &fresh);
+		uint64_t *slot = af_keys_at(&seen, AF_KEY_TEXT(l->file), &fresh);
 		if (fresh)
 			*slot = nr++;
 		l->file_order = (uint32_t)*slot;
 	}
-	af_map_free(&seen);
+	af_keys_free(&seen);
 }
 
 static int line_place_order(const void *a, const void *b, void *arg)
@@ -354,4 +354,5 @@ void af_annotate(struct af_facts *f, const struct af_sampled *s, uint32_t functi
 	free(a.insns);
 	free(a.lines);
 	af_map_free(&a.by_line);
+	af_strtab_free(&a.files);
 }

@@ -47,7 +47,8 @@ struct annotation {
 	uint32_t nr_insns, cap_insns;
 	struct annotated_line *lines;
 	uint32_t nr_lines, cap_lines;
-	struct af_map by_line;
+	struct af_strtab files;
+	struct af_map by_line; /* file and number → index */
 	bool lines_known, ptx; /* any instruction has a line; it is one of the PTX */
 };
 

@@ -256,11 +256,6 @@ void af_attribution_event(struct af_attribution *a, const struct af_world *w,
 	attribution_now(a, w, ev->time_ns);
 }
 
-static uint64_t job_hash(const struct af_job_key *is)
-{
-	return af_hash(is, sizeof *is);
-}
-
 static uint32_t job_of(struct af_attribution *a, const struct af_world *w,
                        const struct af_job_key *is)
 {
@@ -269,7 +264,7 @@ static uint32_t job_of(struct af_attribution *a, const struct af_world *w,
 
 	if (p->last_job < a->nr_jobs && !memcmp(&a->jobs[p->last_job].is, is, sizeof *is))
 		return p->last_job;
-	uint64_t *slot = af_map_at(&p->by_job, job_hash(is), &fresh);
+	uint64_t *slot = af_keys_at(&p->by_job, is, sizeof *is, &fresh);
 	if (fresh)
 		*slot = job_add(
 		    a, is, true,
@@ -386,7 +381,8 @@ void af_attribution_end(struct af_attribution *a, const struct af_world *w)
 
 int64_t af_attribution_job(const struct af_attribution *a, const struct af_job_key *is)
 {
-	const uint64_t *slot = a->private_ ? af_map_get(&a->private_->by_job, job_hash(is)) : NULL;
+	const uint64_t *slot =
+	    a->private_ ? af_keys_get(&a->private_->by_job, is, sizeof *is) : NULL;
 
 	return slot ? (int64_t)*slot : -1;
 }
@@ -406,11 +402,12 @@ void af_attribution_free(struct af_attribution *a)
 	for (uint32_t i = 0; p && i < p->nr_windows; i++)
 		free(p->windows[i].counts);
 	if (p) {
-		struct af_map *maps[] = {&p->by_place, &p->by_window, &p->by_job, &p->by_name};
+		struct af_map *maps[] = {&p->by_place, &p->by_window, &p->by_name};
 		void *arrays[] = {p->places,    p->windows, p->seen,   p->kernels, p->choices,
 		                  p->kernel_of, p->shares,  p->active, p->touched, p->chosen};
 		for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 			af_map_free(maps[i]);
+		af_keys_free(&p->by_job);
 		attribution_sums_free(p);
 		for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
 			free(arrays[i]);

@@ -4,6 +4,7 @@
 
 #include "analyse/attribution.h"
 #include "analyse/within.h"
+#include "base/keys.h"
 
 #define PHASE_STEP 0x9e3779b9u /* 2^32 by the golden ratio */
 
@@ -82,7 +83,8 @@ struct attribution_private {
 	struct attribution_window *windows;
 	uint32_t cap_places, nr_windows, cap_windows, cap_jobs, cap_found;
 	struct attribution_sums *sums;
-	struct af_map by_place, by_window, by_job;
+	struct af_map by_place, by_window;
+	struct af_keys by_job;
 	struct af_map by_name; /* of a kernel → index of kernels */
 	uint32_t last_job;
 	uint64_t now_ns, settled_ns;

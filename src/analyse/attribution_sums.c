@@ -11,6 +11,7 @@
 #include "analyse/attribution_private.h"
 #include "analyse/world.h"
 #include "base/arena.h"
+#include "base/keys.h"
 
 /* An instruction of a code, and a reason. */
 struct sums_unit {
@@ -46,7 +47,10 @@ struct attribution_sums {
 	struct sums_member *members;
 	uint32_t nr_units, cap_units, nr_groups, cap_groups, nr_counts, cap_counts, nr_members,
 	    cap_members;
-	struct af_map by_unit, by_group, by_count, by_member;
+	struct af_map by_count, by_member;
+	struct af_keys by_group, by_unit;
+	uint32_t *key; /* of a group */
+	uint32_t cap_key;
 	struct af_map mixed; /* code → how many groups of several jobs it has */
 };
 
@@ -65,11 +69,12 @@ void attribution_sums_free(struct attribution_private *p)
 
 	if (!s)
 		return;
-	af_map_free(&s->by_unit);
-	af_map_free(&s->by_group);
+	af_keys_free(&s->by_unit);
+	af_keys_free(&s->by_group);
 	af_map_free(&s->by_count);
 	af_map_free(&s->by_member);
 	af_map_free(&s->mixed);
+	free(s->key);
 	free(s->units);
 	free(s->groups);
 	free(s->counts);
@@ -78,15 +83,30 @@ void attribution_sums_free(struct attribution_private *p)
 	p->sums = NULL;
 }
 
-/* The group of @code whose key is @key, made when it is new. */
-static uint32_t group_at(struct attribution_sums *s, uint32_t code, bool exact, uint64_t key)
+/* Room for the key of a group: code, whether it is exact, @nr jobs. */
+static uint32_t *group_key(struct attribution_sums *s, uint32_t nr)
+{
+	if (s->cap_key < nr + 2)
+		s->key = af_xrealloc(s->key, (s->cap_key = nr * 2 + 16) * sizeof *s->key);
+	return s->key;
+}
+
+static int job_order(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The group of @nr jobs, of any where that is 0, made when it is new. */
+static uint32_t group_at(struct attribution_sums *s, const uint32_t *key, uint32_t nr)
 {
 	bool fresh;
-	uint64_t *slot = af_map_at(&s->by_group, key, &fresh);
+	uint64_t *slot = af_keys_at(&s->by_group, key, (2 + (size_t)nr) * sizeof *key, &fresh);
 
 	if (fresh) {
 		AF_GROW(s->groups, s->nr_groups, s->cap_groups);
-		s->groups[s->nr_groups] = (struct sums_group){.code = code, .exact = exact};
+		s->groups[s->nr_groups] = (struct sums_group){.code = key[0], .exact = key[1]};
 		*slot = s->nr_groups++;
 	}
 	return (uint32_t)*slot;
@@ -96,23 +116,26 @@ uint32_t attribution_group(struct attribution_private *p, uint32_t code,
                            const struct attribution_choice *choice)
 {
 	struct attribution_sums *s = sums_of(p);
-	uint64_t key = 0;
+	uint32_t *key = group_key(s, choice->nr);
 
-	/* The order of the jobs is that of the works: the sum tells sets apart, too. */
+	key[0] = code;
+	key[1] = choice->exact;
+	/* The order of the jobs is that of the works. */
 	for (uint32_t i = 0; i < choice->nr; i++)
-		key += af_mix(p->shares[choice->first + i].job + 1ull);
-	key = af_mix(key) ^ af_mix((uint64_t)code << 1 | choice->exact);
-	if (choice->nr > 1 && !af_map_get(&s->by_group, key) &&
-	    ++*af_map_at(&s->mixed, code, NULL) > SUMS_MIXED)
-		key = af_mix((uint64_t)code << 1 | choice->exact | 1ull << 63);
-	return group_at(s, code, choice->exact, key);
+		key[2 + i] = p->shares[choice->first + i].job;
+	if (choice->nr > 1) {
+		qsort(key + 2, choice->nr, sizeof *key, job_order);
+		if (!af_keys_get(&s->by_group, key, (2 + (size_t)choice->nr) * sizeof *key) &&
+		    ++*af_map_at(&s->mixed, code, NULL) > SUMS_MIXED)
+			return group_at(s, key, 0);
+	}
+	return group_at(s, key, choice->nr);
 }
 
 static uint32_t unit_at(struct attribution_sums *s, uint32_t code, uint64_t offset, uint32_t stall)
 {
-	const uint64_t key[] = {(uint64_t)code << 32 | stall, offset};
 	bool fresh;
-	uint64_t *slot = af_map_at(&s->by_unit, af_hash(key, sizeof key), &fresh);
+	uint64_t *slot = af_keys_at(&s->by_unit, AF_KEY(code, stall, offset), &fresh);
 
 	if (fresh) {
 		AF_GROW(s->units, s->nr_units, s->cap_units);

@@ -21,9 +21,8 @@ static void blocked_add(struct blocked *b, const struct af_wait *w, uint32_t sta
 	if (!ns)
 		return;
 	uint32_t place = af_places_number(&b->places, &w->at);
-	const uint32_t key[] = {place, state, w->tid};
 	bool fresh;
-	uint64_t *slot = af_map_at(&b->by_sum, af_hash(key, sizeof key), &fresh);
+	uint64_t *slot = af_keys_at(&b->by_sum, AF_KEY(place, state, w->tid), &fresh);
 	if (fresh) {
 		AF_GROW(b->sums, b->nr, b->cap);
 		b->sums[b->nr] =
@@ -186,7 +185,7 @@ static void blocked_close(void *self)
 	struct blocked *b = self;
 
 	af_places_free(&b->places);
-	af_map_free(&b->by_sum);
+	af_keys_free(&b->by_sum);
 	free(b->sums);
 }
 

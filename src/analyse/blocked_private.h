@@ -6,6 +6,7 @@
 
 #include "analyse/places.h"
 #include "analyse/tree.h"
+#include "base/keys.h"
 #include "base/map.h"
 
 struct af_facts;
@@ -19,7 +20,7 @@ struct blocked_sum {
 
 struct blocked {
 	struct af_places places;
-	struct af_map by_sum;
+	struct af_keys by_sum;
 	struct blocked_sum *sums;
 	uint32_t nr, cap;
 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/pass.h"
+#include "base/keys.h"
 
 struct calls_row {
 	uint32_t function; /* of the world: the first of this name */
@@ -19,7 +20,7 @@ struct calls_cost {
 struct calls {
 	struct calls_row *rows;
 	uint32_t nr, cap;
-	struct af_map by_name;
+	struct af_keys by_name;
 	uint32_t *row_of; /* by function of the world: index plus 1, 0 not known yet */
 	uint32_t nr_functions;
 	struct calls_cost cost[AF_OVERHEAD_END]; /* 0 is of kinds that this version does not know */
@@ -37,7 +38,7 @@ static struct calls_row *calls_row(struct calls *c, const struct af_world *w, ui
 	if (!c->row_of[function]) {
 		const char *name = function ? w->functions[function].name : "";
 		bool fresh;
-		uint64_t *slot = af_map_at(&c->by_name, af_hash(name, strlen(name)), &fresh);
+		uint64_t *slot = af_keys_at(&c->by_name, AF_KEY_TEXT(name), &fresh);
 		if (fresh) {
 			AF_GROW(c->rows, c->nr, c->cap);
 			c->rows[c->nr] = (struct calls_row){.function = function};
@@ -156,7 +157,7 @@ static void calls_close(void *self)
 
 	free(c->rows);
 	free(c->row_of);
-	af_map_free(&c->by_name);
+	af_keys_free(&c->by_name);
 }
 
 const struct af_pass_ops af_pass_calls = {

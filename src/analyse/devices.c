@@ -8,6 +8,7 @@
 #include "analyse/busy.h"
 #include "analyse/device_name.h"
 #include "analyse/pass.h"
+#include "base/keys.h"
 #include "sym/stalls.h"
 
 /* All work of one operation and kernel on one device. */
@@ -29,7 +30,9 @@ struct device_busy {
 };
 
 struct devices {
-	struct af_map by_row, by_busy;
+	struct af_map by_busy;
+	struct af_strtab names; /* of kernels */
+	struct af_keys by_row;
 	struct device_row *rows;
 	uint32_t nr_rows, cap_rows;
 	struct device_busy *busy;
@@ -42,20 +45,21 @@ struct devices {
 };
 
 /* Kernels are told apart by name: programs built twice have the same kernels. */
-static uint64_t row_key(const struct af_world *w, uint32_t process, uint32_t op, uint32_t kernel,
-                        uint32_t device)
+static uint64_t *row_slot(struct devices *d, const struct af_world *w, const struct af_job_key *is,
+                          bool *fresh)
 {
-	const char *name = af_world_kernel(w, process, kernel);
+	uint64_t name = af_strtab_id_z(&d->names, af_world_kernel(w, is->process, is->kernel));
 
-	return af_mix((uint64_t)process << 32 | device) ^ (af_hash(name, strlen(name)) + op);
+	return af_keys_at(&d->by_row, AF_KEY(is->process, is->device, is->op, name), fresh);
 }
 
 static uint32_t devices_row(struct devices *d, const struct af_world *w, const struct af_shape *s,
                             uint32_t device)
 {
-	uint64_t key = row_key(w, s->process, s->is.op, s->is.kernel, device);
+	const struct af_job_key is = {
+	    .process = s->process, .op = s->is.op, .kernel = s->is.kernel, .device = device};
 	bool fresh;
-	uint64_t *slot = af_map_at(&d->by_row, key, &fresh);
+	uint64_t *slot = row_slot(d, w, &is, &fresh);
 
 	if (fresh) {
 		AF_GROW(d->rows, d->nr_rows, d->cap_rows);
@@ -168,11 +172,10 @@ static bool is_stall(const struct af_world *w, uint32_t stall)
 static void row_sampled(struct devices *d, const struct af_world *w, const struct af_attribution *a,
                         const struct af_job *job, struct af_map *by_stall)
 {
-	const struct af_job_key *is = &job->is;
-	const uint64_t *slot =
-	    af_map_get(&d->by_row, row_key(w, is->process, is->op, is->kernel, is->device));
+	bool fresh;
+	const uint64_t *slot = row_slot(d, w, &job->is, &fresh);
 
-	if (!slot)
+	if (fresh)
 		return;
 	struct device_row *row = &d->rows[*slot];
 	for (uint32_t i = job->first; i < job->first + job->nr; i++) {
@@ -377,7 +380,8 @@ static void devices_close(void *self)
 {
 	struct devices *d = self;
 
-	af_map_free(&d->by_row);
+	af_strtab_free(&d->names);
+	af_keys_free(&d->by_row);
 	af_map_free(&d->by_busy);
 	for (uint32_t i = 0; i < d->nr_busy; i++)
 		af_busy_free(&d->busy[i].busy);

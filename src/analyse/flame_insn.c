@@ -89,12 +89,11 @@ static void name_place(struct flame_insn *d, const struct af_attributed *f)
 
 static uint32_t draw_place(struct flame_insn *d, uint32_t node, const struct af_attributed *f)
 {
-	const uint64_t key[] = {f->code, f->offset};
 	bool fresh;
 
 	if (d->depth == AF_DEPTH_KERNEL || !f->code)
 		return node;
-	uint64_t *slot = af_map_at(&d->by_place, af_hash(key, sizeof key), &fresh);
+	uint64_t *slot = af_keys_at(&d->by_place, AF_KEY(f->code, f->offset), &fresh);
 	if (fresh) {
 		uint32_t at = d->nr_names;
 		AF_GROW(d->names, d->nr_names, d->cap_names);
@@ -130,7 +129,7 @@ static uint32_t draw_stall(struct flame_insn *d, uint32_t node, uint32_t stall)
 
 void flame_insn_close(struct flame_insn *d)
 {
-	af_map_free(&d->by_place);
+	af_keys_free(&d->by_place);
 	free(d->names);
 	free(d->stalls);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "analyse/pass.h"
+#include "base/keys.h"
 #include "base/map.h"
 
 struct flame_insn {
@@ -19,7 +20,7 @@ struct flame_insn {
 	bool samples; /* are a weight here */
 
 	/* private: frames of a place are the same in all jobs, as names of the tree */
-	struct af_map by_place; /* → index of names: how many, then they */
+	struct af_keys by_place; /* → index of names: how many, then they */
 	uint32_t *names, *stalls;
 	uint32_t nr_names, cap_names;
 };

@@ -21,9 +21,8 @@ static bool is_work(uint32_t does)
 static struct flame_seen_sum *sum_of(struct flame_seen *f, uint32_t process, uint32_t path,
                                      uint32_t function)
 {
-	const uint32_t key[] = {process, path, function};
 	bool fresh;
-	uint64_t *slot = af_map_at(&f->by_call, af_hash(key, sizeof key), &fresh);
+	uint64_t *slot = af_keys_at(&f->by_call, AF_KEY(process, path, function), &fresh);
 
 	if (fresh) {
 		AF_GROW(f->sums, f->nr, f->cap);
@@ -79,6 +78,6 @@ void flame_seen_draw(const struct flame_seen *f, const struct af_world *w, struc
 void flame_seen_free(struct flame_seen *f)
 {
 	free(f->sums);
-	af_map_free(&f->by_call);
+	af_keys_free(&f->by_call);
 	*f = (struct flame_seen){0};
 }

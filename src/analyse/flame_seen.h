@@ -11,12 +11,13 @@
 #include <stdint.h>
 
 #include "analyse/pass.h"
+#include "base/keys.h"
 #include "base/map.h"
 
 struct flame_seen {
 	struct flame_seen_sum *sums;
 	uint32_t nr, cap;
-	struct af_map by_call; /* process, path and function → index */
+	struct af_keys by_call; /* process, path and function → index */
 };
 
 void flame_seen_add(struct flame_seen *f, const struct af_world *w, const struct af_call *call);

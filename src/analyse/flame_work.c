@@ -74,8 +74,8 @@ static uint32_t what_of_shape(struct flame_work *f, const struct af_world *w, ui
 		f->nr_labels = nr;
 	}
 	if (!f->label_of[shape]) {
-		const uint32_t label[] = {s->process, s->is.op, s->is.kernel, s->is.queue};
-		uint64_t *slot = af_map_at(&f->by_label, af_hash(label, sizeof label), &fresh);
+		uint64_t *slot = af_keys_at(
+		    &f->by_label, AF_KEY(s->process, s->is.op, s->is.kernel, s->is.queue), &fresh);
 		if (fresh)
 			*slot = what_new(f, shape, 0);
 		f->label_of[shape] = (uint32_t)*slot + 1;
@@ -403,7 +403,7 @@ void flame_work_free(struct flame_work *f)
 	free(f->label_of);
 	af_map_free(&f->by_site);
 	af_map_free(&f->by_doing);
-	af_map_free(&f->by_label);
+	af_keys_free(&f->by_label);
 	af_map_free(&f->by_node);
 	af_map_free(&f->by_job);
 	*f = (struct flame_work){0};

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "analyse/pass.h"
+#include "base/keys.h"
 #include "base/map.h"
 
 struct flame_work {
@@ -17,7 +18,8 @@ struct flame_work {
 	struct flame_what *whats; /* what was done */
 	struct flame_job *jobs;   /* both, with their weights */
 	uint32_t nr_callers, nr_sites, cap_sites, nr_whats, cap_whats, nr_jobs, cap_jobs;
-	struct af_map by_site, by_doing, by_label, by_node, by_job;
+	struct af_map by_site, by_doing, by_node, by_job;
+	struct af_keys by_label;
 	uint32_t *label_of; /* by shape: what it is, plus 1; 0 not known yet */
 	uint32_t nr_labels;
 	uint32_t last_site; /* most works have the call of the one before */

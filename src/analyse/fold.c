@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/keys.h"
 #include "base/map.h"
 
 int af_table_column(const struct af_table *t, const char *title)
@@ -129,24 +131,24 @@ static void later_columns(struct af_table *t)
 	}
 }
 
-/* Texts of the keys, told apart by their lengths. */
-static uint64_t key_of(const struct af_table *t, uint32_t row, const char *const *keys)
+/* Texts of the keys, each with its end. */
+static void key_of(struct af_buf *key, const struct af_table *t, uint32_t row,
+                   const char *const *keys)
 {
-	uint64_t hash = 0;
-
+	key->len = 0;
 	for (; *keys; keys++) {
 		int c = af_table_column(t, *keys);
 		const char *text = c < 0 ? "" : text_of(cell_of(t, row, c));
-		hash = af_mix(hash + 1) ^ af_hash(text, strlen(text));
+		af_buf_add(key, text, strlen(text) + 1);
 	}
-	return hash;
 }
 
 struct af_table *af_table_fold(struct af_facts *f, const struct af_table *t,
                                const char *const *keys, const char *const *drop)
 {
 	struct af_column columns[AF_TABLE_COLUMNS];
-	struct af_map rows = {0};
+	struct af_keys rows = {0};
+	struct af_buf key = {0};
 	bool fresh;
 
 	memcpy(columns, t->columns, sizeof columns);
@@ -160,7 +162,8 @@ struct af_table *af_table_fold(struct af_facts *f, const struct af_table *t,
 	struct af_table *to = af_facts_table(f, t->name, t->title, columns, t->nr_columns);
 	to->note = t->note;
 	for (uint32_t r = 0; r < t->nr_rows; r++) {
-		uint64_t *slot = af_map_at(&rows, key_of(t, r, keys), &fresh);
+		key_of(&key, t, r, keys);
+		uint64_t *slot = af_keys_at(&rows, key.data, key.len, &fresh);
 		if (fresh) {
 			*slot = to->nr_rows;
 			memcpy(af_table_row(f, to), cell_of(t, r, 0),
@@ -173,7 +176,8 @@ struct af_table *af_table_fold(struct af_facts *f, const struct af_table *t,
 			          cell_of(t, r, (int)c));
 	}
 	later_columns(to);
-	af_map_free(&rows);
+	af_keys_free(&rows);
+	af_buf_free(&key);
 	return to;
 }
 

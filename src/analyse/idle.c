@@ -358,8 +358,8 @@ void idle_free(struct idle *i)
 	af_places_free(&i->places);
 	af_map_free(&i->by_device);
 	af_map_free(&i->by_thread);
-	af_map_free(&i->by_story);
-	af_map_free(&i->by_sum);
+	af_keys_free(&i->by_story);
+	af_keys_free(&i->by_sum);
 	af_map_free(&i->by_gpu);
 	free(i->devices);
 	free(i->threads);

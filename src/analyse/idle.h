@@ -20,6 +20,7 @@
 
 #include "analyse/places.h"
 #include "analyse/spans.h"
+#include "base/keys.h"
 #include "base/map.h"
 
 struct af_call;
@@ -137,7 +138,9 @@ struct idle_piece {
 
 struct idle {
 	struct af_places places;
-	struct af_map by_device, by_thread, by_story, by_sum;
+	struct af_map by_device, by_thread;
+	struct af_keys by_sum;
+	struct af_keys by_story;
 	struct af_map by_gpu; /* string of the world → the first device that is it */
 	struct idle_device *devices;
 	struct idle_thread *threads;

@@ -22,9 +22,9 @@ struct explained {
 
 static uint32_t story_of(struct idle *i, const struct idle_story *s)
 {
-	const uint32_t key[] = {s->device, s->phase, s->process, s->tid, s->drained};
+	const uint64_t key[] = {s->device, s->phase, s->process, s->tid, s->drained};
 	bool fresh;
-	uint64_t *slot = af_map_at(&i->by_story, af_hash(key, sizeof key), &fresh);
+	uint64_t *slot = af_keys_at(&i->by_story, key, sizeof key, &fresh);
 
 	if (fresh) {
 		AF_GROW(i->stories, i->nr_stories, i->cap_stories);
@@ -36,9 +36,9 @@ static uint32_t story_of(struct idle *i, const struct idle_story *s)
 
 static void sum_add(struct idle *i, const struct idle_sum *s)
 {
-	const uint32_t key[] = {s->story, s->kind, s->place, s->what};
+	const uint64_t key[] = {s->story, s->kind, s->place, s->what};
 	bool fresh;
-	uint64_t *slot = af_map_at(&i->by_sum, af_hash(key, sizeof key), &fresh);
+	uint64_t *slot = af_keys_at(&i->by_sum, key, sizeof key, &fresh);
 
 	if (fresh) {
 		AF_GROW(i->sums, i->nr_sums, i->cap_sums);

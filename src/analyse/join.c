@@ -13,7 +13,7 @@ void af_join_free(struct af_join *j)
 
 static uint64_t home(const struct af_join *j, uint32_t process, uint64_t id)
 {
-	return af_mix(id ^ (uint64_t)process << 48) & (j->cap - 1);
+	return af_scatter(id ^ (uint64_t)process << 48) & (j->cap - 1);
 }
 
 static void join_grow(struct af_join *j)

@@ -64,8 +64,8 @@ static void hand_over(struct af_launches *l, const struct af_world *w, struct af
 
 static uint32_t early_hash(const struct af_work *work)
 {
-	return (uint32_t)af_mix(work->id ^ (uint64_t)work->process << 40 ^
-	                        (uint64_t)work->api << 36) &
+	return (uint32_t)af_scatter(work->id ^ (uint64_t)work->process << 40 ^
+	                            (uint64_t)work->api << 36) &
 	       (AF_LAUNCHES_EARLY - 1);
 }
 

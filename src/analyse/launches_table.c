@@ -25,7 +25,7 @@ uint64_t launches_extend(struct launches_table *t, uint32_t low)
 
 static void side_insert(struct launches_call *side, uint32_t cap, const struct launches_call *c)
 {
-	uint64_t i = af_mix(c->id) & (cap - 1);
+	uint64_t i = af_scatter(c->id) & (cap - 1);
 
 	while (side[i].used && side[i].id != c->id)
 		i = (i + 1) & (cap - 1);
@@ -148,7 +148,7 @@ struct launches_call *launches_find(struct launches_table *t, uint64_t id)
 		return slot;
 	if (!t->nr_side)
 		return NULL;
-	uint64_t i = af_mix(id) & (t->side_cap - 1);
+	uint64_t i = af_scatter(id) & (t->side_cap - 1);
 	for (; t->side[i].used; i = (i + 1) & (t->side_cap - 1))
 		if (t->side[i].id == id)
 			return &t->side[i];

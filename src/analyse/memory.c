@@ -3,6 +3,7 @@
 
 #include "analyse/device_name.h"
 #include "analyse/pass.h"
+#include "base/keys.h"
 
 struct memory_row {
 	uint32_t process, device;
@@ -21,15 +22,15 @@ struct memory {
 	struct memory_row *rows;
 	struct memory_block *blocks;
 	uint32_t nr_rows, cap_rows, nr_blocks, cap_blocks;
-	struct af_map by_row, by_address;
+	struct af_keys by_address;
+	struct af_keys by_row;
 	uint64_t strange; /* freed, and never allocated */
 };
 
 static uint32_t memory_row(struct memory *m, uint32_t process, uint32_t device, uint32_t memory)
 {
 	bool fresh;
-	uint64_t key = af_mix((uint64_t)process << 32 | device) + memory;
-	uint64_t *slot = af_map_at(&m->by_row, key, &fresh);
+	uint64_t *slot = af_keys_at(&m->by_row, AF_KEY(process, device, memory), &fresh);
 
 	if (fresh) {
 		AF_GROW(m->rows, m->nr_rows, m->cap_rows);
@@ -72,9 +73,9 @@ static void memory_event(void *self, const struct af_world *w, const struct af_e
 	if (!af_event_decode(ev, &fixed, sizeof fixed, NULL))
 		return;
 	/* Handles of memory that is mapped later are small numbers, not addresses. */
-	uint64_t key = af_mix(fixed.address ^ (uint64_t)(fixed.memory == AF_MEMORY_VIRTUAL) << 63) ^
-	               (uint64_t)ev->process << 40;
-	uint64_t *slot = af_map_at(&m->by_address, key, &fresh);
+	uint64_t *slot = af_keys_at(
+	    &m->by_address, AF_KEY(ev->process, fixed.memory == AF_MEMORY_VIRTUAL, fixed.address),
+	    &fresh);
 	if (fresh) {
 		AF_GROW(m->blocks, m->nr_blocks, m->cap_blocks);
 		m->blocks[m->nr_blocks] = (struct memory_block){0};
@@ -165,8 +166,8 @@ static void memory_close(void *self)
 
 	free(m->rows);
 	free(m->blocks);
-	af_map_free(&m->by_row);
-	af_map_free(&m->by_address);
+	af_keys_free(&m->by_row);
+	af_keys_free(&m->by_address);
 }
 
 const struct af_pass_ops af_pass_memory = {

@@ -14,7 +14,7 @@ void af_sampled_free(struct af_sampled *s)
 		free(s->functions[i].at);
 	free(s->functions);
 	free(s->reasons);
-	af_map_free(&s->by_function);
+	af_keys_free(&s->by_function);
 	af_map_free(&s->by_reason);
 	af_strtab_free(&s->strings);
 	*s = (struct af_sampled){0};
@@ -27,11 +27,11 @@ static const char *sampled_text(struct af_sampled *s, const char *text)
 
 uint32_t af_sampled_function(struct af_sampled *s, const struct af_sampled_function *names)
 {
-	uint64_t key = af_strtab_id_z(&s->strings, names->object ? names->object : "");
+	uint64_t object = af_strtab_id_z(&s->strings, names->object ? names->object : "");
+	uint64_t name = af_strtab_id_z(&s->strings, names->name);
 	bool fresh;
+	uint64_t *slot = af_keys_at(&s->by_function, AF_KEY(object, name, names->symbol), &fresh);
 
-	key = af_mix(key << 32 | af_strtab_id_z(&s->strings, names->name)) ^ names->symbol;
-	uint64_t *slot = af_map_at(&s->by_function, key, &fresh);
 	if (!fresh)
 		return (uint32_t)*slot;
 	*slot = s->nr_functions;

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
 
@@ -40,7 +41,7 @@ struct af_sampled_function {
 
 struct af_sampled {
 	struct af_strtab strings;
-	struct af_map by_function;
+	struct af_keys by_function;
 	struct af_sampled_function *functions; /* the one of most time first, when finished */
 	uint32_t nr_functions, cap_functions;
 	uint32_t

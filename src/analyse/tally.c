@@ -12,6 +12,7 @@
 #include "analyse/pass.h"
 #include "analyse/work.h"
 #include "base/arena.h"
+#include "base/keys.h"
 
 enum { TALLY_SEEN = UINT16_MAX };
 
@@ -25,15 +26,14 @@ struct tally_row {
 struct tally {
 	struct tally_row *rows;
 	uint32_t nr, cap;
-	struct af_map by_key;
+	struct af_keys by_key;
 };
 
 static struct tally_row *tally_row(struct tally *y, uint32_t process, uint32_t function,
                                    uint32_t path, uint32_t op)
 {
-	const uint32_t key[] = {process, function, path, op};
 	bool fresh;
-	uint64_t *slot = af_map_at(&y->by_key, af_hash(key, sizeof key), &fresh);
+	uint64_t *slot = af_keys_at(&y->by_key, AF_KEY(process, function, path, op), &fresh);
 
 	if (fresh) {
 		AF_GROW(y->rows, y->nr, y->cap);
@@ -160,7 +160,7 @@ static void tally_close(void *self)
 	struct tally *y = self;
 
 	free(y->rows);
-	af_map_free(&y->by_key);
+	af_keys_free(&y->by_key);
 }
 
 const struct af_pass_ops af_pass_tally = {

@@ -339,11 +339,11 @@ void af_timeline_close(struct af_timeline *t)
 	af_rows_free(&t->rows);
 	timeline_ranges_free(t);
 	af_map_free(&t->by_pid);
-	af_map_free(&t->by_track);
-	af_map_free(&t->by_row);
+	af_keys_free(&t->by_track);
+	af_keys_free(&t->by_row);
 	af_map_free(&t->by_run);
-	af_map_free(&t->by_address);
-	af_map_free(&t->by_counter);
+	af_keys_free(&t->by_address);
+	af_keys_free(&t->by_counter);
 	free(t->runs);
 	free(t->counters);
 	free(t->nodes);

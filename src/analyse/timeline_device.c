@@ -145,9 +145,8 @@ void timeline_work(void *timeline, const struct af_work *joined)
 static struct timeline_counter *counter_of(struct af_timeline *t, uint32_t process, uint32_t device,
                                            uint32_t memory)
 {
-	uint64_t key = af_mix((uint64_t)process << 32 | device) + memory;
 	bool fresh;
-	uint64_t *slot = af_map_at(&t->by_counter, key, &fresh);
+	uint64_t *slot = af_keys_at(&t->by_counter, AF_KEY(process, device, memory), &fresh);
 
 	if (fresh) {
 		AF_GROW(t->counters, t->nr_counters, t->cap_counters);
@@ -162,8 +161,7 @@ static uint64_t memory_bytes(struct af_timeline *t, const struct af_event *ev,
                              const struct af_ev_memory *m)
 {
 	bool alloc = m->does == AF_DOES_ALLOC;
-	uint64_t *slot =
-	    af_map_at(&t->by_address, af_mix(m->address) ^ (uint64_t)ev->process << 40, NULL);
+	uint64_t *slot = af_keys_at(&t->by_address, AF_KEY(ev->process, m->address), NULL);
 	uint64_t known = *slot;
 
 	*slot = alloc ? m->bytes : 0;

@@ -9,6 +9,7 @@
 #include "analyse/timeline.h"
 #include "analyse/tree.h"
 #include "analyse/world.h"
+#include "base/keys.h"
 
 struct af_timeline {
 	struct af_timeline_asked asked;
@@ -29,19 +30,20 @@ struct af_timeline {
 	struct af_places places;
 	uint32_t *nodes; /* of the stacks, by number of the place; 0: not made yet */
 	uint32_t cap_nodes;
-	struct af_map by_doing, by_job; /* of timeline_trees.c: → node of the stacks */
+	struct af_map by_doing;
+	struct af_keys by_job; /* of timeline_trees.c: → node of the stacks */
 	struct af_tree scratch;
 	struct af_map by_call; /* call path and function, or that and a node of a graph → stack */
 	struct af_map by_pid;  /* the latest process of each */
-	struct af_map by_track; /* process, thread or device → track */
-	struct af_map by_row;   /* what row_of() is given → row */
-	uint32_t nr_children;   /* ranks handed out */
+	struct af_keys by_track; /* process, thread or device → track */
+	struct af_keys by_row;   /* what row_of() is given → row */
+	uint32_t nr_children;    /* ranks handed out */
 
 	struct af_map by_run; /* process and thread → index */
 	struct timeline_run *runs;
 	uint32_t nr_runs, cap_runs;
 
-	struct af_map by_nest; /* process, thread and domain → index */
+	struct af_keys by_nest; /* process, thread and domain → index */
 	struct timeline_nest *nests;
 	uint32_t nr_nests, cap_nests;
 	bool ended;             /* what is open now has no end in the trace */
@@ -49,8 +51,8 @@ struct af_timeline {
 	struct timeline_range *ranges;
 	uint32_t nr_ranges, cap_ranges, free_range;
 
-	struct af_map by_address; /* process and address → bytes */
-	struct af_map by_counter; /* process, device and memory → index */
+	struct af_keys by_address; /* process and address → bytes */
+	struct af_keys by_counter; /* process, device and memory → index */
 	struct timeline_counter *counters;
 	uint32_t nr_counters, cap_counters;
 };

@@ -49,9 +49,8 @@ static void range_put(struct af_timeline *t, const struct timeline_range *r,
 static struct timeline_nest *nest_of(struct af_timeline *t, uint32_t process, uint32_t tid,
                                      uint32_t domain)
 {
-	uint64_t key = af_mix((uint64_t)process << 32 | tid) + domain;
 	bool fresh;
-	uint64_t *slot = af_map_at(&t->by_nest, key, &fresh);
+	uint64_t *slot = af_keys_at(&t->by_nest, AF_KEY(process, tid, domain), &fresh);
 
 	if (fresh) {
 		AF_GROW(t->nests, t->nr_nests, t->cap_nests);
@@ -162,6 +161,6 @@ void timeline_ranges_free(struct af_timeline *t)
 		free(t->nests[i].open);
 	free(t->nests);
 	free(t->ranges);
-	af_map_free(&t->by_nest);
+	af_keys_free(&t->by_nest);
 	af_join_free(&t->started);
 }

@@ -24,11 +24,6 @@ __attribute__((format(printf, 2, 3))) static const char *text_of(struct af_timel
 	return af_strtab_get(&t->names, af_strtab_id_z(&t->names, text));
 }
 
-static uint64_t key_of(uint32_t kind, uint32_t process, uint32_t id, uint32_t more)
-{
-	return af_mix(af_mix((uint64_t)kind << 32 | process) + ((uint64_t)id << 32 | more));
-}
-
 enum { TRACK_PROCESS = 100, TRACK_THREAD, TRACK_DEVICE };
 
 static uint32_t pid_of(const struct af_timeline *t, uint32_t process)
@@ -55,7 +50,7 @@ uint32_t timeline_process(struct af_timeline *t, uint32_t image)
 {
 	uint32_t process = last_image(t, image);
 	bool fresh;
-	uint64_t *slot = af_map_at(&t->by_track, key_of(TRACK_PROCESS, process, 0, 0), &fresh);
+	uint64_t *slot = af_keys_at(&t->by_track, AF_KEY(TRACK_PROCESS, process), &fresh);
 
 	if (!fresh)
 		return (uint32_t)*slot;
@@ -78,7 +73,7 @@ uint32_t timeline_thread(struct af_timeline *t, uint32_t image, uint32_t tid)
 	uint32_t parent = timeline_process(t, image);
 	uint32_t process = last_image(t, image);
 	bool fresh;
-	uint64_t *slot = af_map_at(&t->by_track, key_of(TRACK_THREAD, process, tid, 0), &fresh);
+	uint64_t *slot = af_keys_at(&t->by_track, AF_KEY(TRACK_THREAD, process, tid), &fresh);
 
 	if (!fresh)
 		return (uint32_t)*slot;
@@ -100,7 +95,7 @@ uint32_t timeline_device(struct af_timeline *t, uint32_t process, uint32_t devic
 {
 	uint32_t parent = timeline_process(t, process);
 	bool fresh;
-	uint64_t *slot = af_map_at(&t->by_track, key_of(TRACK_DEVICE, process, device, 0), &fresh);
+	uint64_t *slot = af_keys_at(&t->by_track, AF_KEY(TRACK_DEVICE, process, device), &fresh);
 
 	if (!fresh)
 		return (uint32_t)*slot;
@@ -197,17 +192,18 @@ static uint32_t row_of(struct af_timeline *t, enum timeline_row_kind kind, uint3
 {
 	bool numbers = kind == ROW_QUEUE || kind == ROW_OVERHEAD; /* by each image anew */
 	uint32_t domain = id->domain ? af_strtab_id_z(&t->names, id->domain) : 0;
-	uint64_t key = key_of(kind | id->depth << 8, numbers ? process : last_image(t, process),
-	                      id->number, domain);
-	const uint64_t *known = af_map_get(&t->by_row, key);
+	bool fresh;
+	uint64_t *known = af_keys_at(
+	    &t->by_row,
+	    AF_KEY(kind, id->depth, numbers ? process : last_image(t, process), id->number, domain),
+	    &fresh);
 
-	if (known)
+	if (!fresh)
 		return (uint32_t)*known;
 	struct af_track track = {.kind = AF_TRACK_ROW, .pid = pid_of(t, process)};
 	uint32_t first = row_describe(t, &track, kind, process, id);
 	uint32_t row = af_rows_add(&t->rows, &track, first, row_held(kind), kind == ROW_CALLS);
-	*af_map_at(&t->by_row, key, NULL) = row;
-	return row;
+	return (uint32_t)(*known = row);
 }
 
 void timeline_put(struct af_timeline *t, enum timeline_row_kind kind, uint32_t process,

@@ -72,7 +72,7 @@ uint32_t timeline_trees_job(struct af_timeline *t, const struct af_work *work)
 {
 	const struct af_job_key is = flame_key(&t->world, work);
 	bool fresh;
-	uint64_t *slot = af_map_at(&t->by_job, af_hash(&is, sizeof is), &fresh);
+	uint64_t *slot = af_keys_at(&t->by_job, &is, sizeof is, &fresh);
 
 	if (fresh)
 		*slot = flame_job_node(&t->stacks, &t->scratch, &t->world, &is, work->matched != 0,
@@ -83,6 +83,6 @@ uint32_t timeline_trees_job(struct af_timeline *t, const struct af_work *work)
 void timeline_trees_free(struct af_timeline *t)
 {
 	af_map_free(&t->by_doing);
-	af_map_free(&t->by_job);
+	af_keys_free(&t->by_job);
 	af_tree_close(&t->scratch);
 }

@@ -95,7 +95,8 @@ static uint32_t name_of(struct af_tree *t, const char *text, size_t len, enum af
 		names_grow(t);
 
 	uint32_t mask = p->cap_names * 2 - 1;
-	uint32_t hash = (uint32_t)(af_hash(text, len) + frame * 0x9e3779b9u) + spot * 0x85ebca6bu;
+	uint32_t hash =
+	    (uint32_t)(af_scatter_bytes(text, len) + frame * 0x9e3779b9u) + spot * 0x85ebca6bu;
 	uint32_t i = hash & mask;
 	for (; p->name_slots[i].id_plus_1; i = (i + 1) & mask) {
 		if (p->name_slots[i].hash != hash)
@@ -233,7 +234,7 @@ void tree_unfinish(struct af_tree *t)
 static uint32_t slot_of(const struct af_tree_private *p, uint32_t parent, uint32_t name)
 {
 	uint32_t mask = p->nr_slots - 1;
-	uint32_t i = (uint32_t)af_mix((uint64_t)parent << 32 | name) & mask;
+	uint32_t i = (uint32_t)af_scatter((uint64_t)parent << 32 | name) & mask;
 
 	while (p->slots[i].node && (p->slots[i].parent != parent || p->slots[i].name != name))
 		i = (i + 1) & mask;

@@ -49,7 +49,7 @@ static uint64_t spot_hash(const struct af_spot *s)
 	const uint64_t key[] = {(uintptr_t)s->function, (uintptr_t)s->file, (uintptr_t)s->module,
 	                        s->address, (uint64_t)s->line << 32 | s->what << 1 | s->inlined};
 
-	return af_hash(key, sizeof key);
+	return af_scatter_bytes(key, sizeof key);
 }
 
 uint32_t tree_spot_number(struct af_tree *t, const struct af_spot *spot)

@@ -7,15 +7,18 @@
 
 void af_world_close(struct af_world *w)
 {
-	struct af_map *maps[] = {&w->by_stack,      &w->by_py_stack, &w->by_path,     &w->by_shape,
-	                         &w->by_string,     &w->by_symbol,   &w->by_py_code,  &w->by_kernel,
-	                         &w->by_device,     &w->by_queue,    &w->by_gpu,      &w->by_kstack,
-	                         &w->by_thread,     &w->by_pid,      &w->by_function, &w->by_node,
-	                         &w->by_program,    &w->by_crc,      &w->by_code,     &w->by_stall,
-	                         &w->by_stall_name, &w->by_address,  &w->by_mapping};
+	struct af_map *maps[] = {&w->by_stack,  &w->by_py_stack, &w->by_path,   &w->by_shape,
+	                         &w->by_string, &w->by_py_code,  &w->by_kernel, &w->by_device,
+	                         &w->by_queue,  &w->by_gpu,      &w->by_kstack, &w->by_thread,
+	                         &w->by_pid,    &w->by_function, &w->by_node,   &w->by_program,
+	                         &w->by_code,   &w->by_stall,    &w->by_mapping};
+	struct af_keys *keys[] = {&w->by_crc, &w->by_stall_name, &w->by_made, &w->by_address,
+	                          &w->by_symbol};
 
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
+	for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++)
+		af_keys_free(keys[i]);
 	free(w->processes);
 	free(w->threads);
 	free(w->kstacks);
@@ -135,11 +138,6 @@ static void learn_string(struct af_world *w, const struct af_event *ev)
 	    af_strtab_id(&w->strings, (const char *)tails[0].data, tails[0].len);
 }
 
-static uint64_t symbol_key(uint32_t process, uint64_t address)
-{
-	return af_mix(address) ^ (uint64_t)process << 40;
-}
-
 static void learn_symbol(struct af_world *w, const struct af_event *ev)
 {
 	struct af_ev_symbol fixed;
@@ -162,7 +160,7 @@ static void learn_symbol(struct af_world *w, const struct af_event *ev)
 	    .nr_frames = tails[0].len / 3,
 	    .frames = frames,
 	};
-	uint64_t *slot = af_map_at(&w->by_symbol, symbol_key(fixed.process, fixed.address), NULL);
+	uint64_t *slot = af_keys_at(&w->by_symbol, AF_KEY(fixed.process, fixed.address), NULL);
 	s->next = (struct af_symbol *)(uintptr_t)*slot;
 	*slot = (uintptr_t)s;
 }
@@ -244,7 +242,7 @@ const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,
                                         uint64_t address, uint32_t generation)
 {
-	const uint64_t *slot = af_map_get(&w->by_symbol, symbol_key(process, address));
+	const uint64_t *slot = af_keys_get(&w->by_symbol, AF_KEY(process, address));
 	const struct af_symbol *best = NULL;
 
 	if (!slot)

@@ -15,6 +15,7 @@
 #include "analyse/doings.h"
 #include "analyse/within.h"
 #include "base/arena.h"
+#include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
 #include "trace/clock.h"
@@ -136,8 +137,11 @@ struct af_host_code {
 /* Why instructions of a device stall. */
 struct af_stall_reason {
 	uint32_t process, id, device;
-	uint32_t flags;   /* enum af_stall_flag */
-	const char *name; /* as the driver has it */
+	uint32_t flags; /* enum af_stall_flag */
+	const char *name;
+	uint32_t issued;
+	    /* its name without "_not_issued", a string of the world; 0: none */ /* as the driver
+	                                                                            has it */
 };
 
 /* A function of a device API. */
@@ -206,10 +210,10 @@ struct af_world {
 
 	/* private: (stream, id), (process, id) and the like to indexes */
 	struct af_map by_stack, by_py_stack, by_path, by_shape, by_string;
-	struct af_map by_symbol, by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread,
-	    by_pid, by_gpu;
-	struct af_map by_function, by_node, by_program, by_crc, by_code, by_stall, by_stall_name;
-	struct af_map by_address;
+	struct af_map by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread, by_pid,
+	    by_gpu;
+	struct af_map by_function, by_node, by_program, by_code, by_stall;
+	struct af_keys by_crc, by_stall_name, by_made, by_address, by_symbol;
 	struct af_map by_mapping; /* process and path → its build-id, a string */
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
 	    cap_shapes, cap_devices, cap_queues, cap_functions, cap_nodes, cap_programs, cap_codes,

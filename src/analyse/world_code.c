@@ -51,17 +51,12 @@ void world_learn_program(struct af_world *w, const struct af_event *ev)
 	program_add(w, &p);
 }
 
-static uint64_t crc_key(uint32_t process, uint64_t crc)
-{
-	return af_mix(crc) ^ (uint64_t)process << 40;
-}
-
 void world_learn_crc(struct af_world *w, const struct af_event *ev)
 {
 	struct af_ev_program_crc fixed;
 
 	if (af_event_decode(ev, &fixed, sizeof fixed, NULL))
-		*af_map_at(&w->by_crc, crc_key(ev->process, fixed.crc), NULL) = fixed.program;
+		*af_keys_at(&w->by_crc, AF_KEY(ev->process, fixed.crc), NULL) = fixed.program;
 }
 
 /* Of "$kernel$function" the two; a function that is not within a kernel is both. */
@@ -105,9 +100,15 @@ void world_learn_code(struct af_world *w, const struct af_event *ev)
 	code_names(w, &w->codes[i], (const char *)tails[0].data);
 }
 
-static uint64_t stall_key(uint32_t process, uint32_t device, const char *name, size_t len)
+/* Without "_not_issued", a string of the world. */
+static uint32_t stall_issued(struct af_world *w, const char *name, size_t len, bool not_issued)
 {
-	return af_hash(name, len) ^ af_mix((uint64_t)process << 32 | device);
+	static const char suffix[] = "_not_issued";
+	size_t end = sizeof suffix - 1;
+
+	if (not_issued && (len < end || memcmp(name + len - end, suffix, end)))
+		return 0;
+	return af_strtab_id(&w->strings, name, not_issued ? len - end : len);
 }
 
 void world_learn_stall(struct af_world *w, const struct af_event *ev)
@@ -120,6 +121,7 @@ void world_learn_stall(struct af_world *w, const struct af_event *ev)
 		return;
 	uint64_t *slot = af_map_at(&w->by_stall, world_key(ev->process, fixed.stall), &fresh);
 	uint32_t i = fresh ? WORLD_ADD(w, stalls) : (uint32_t)*slot;
+	bool not_issued = fixed.flags & AF_STALL_NOT_ISSUED;
 
 	*slot = i;
 	w->stalls[i] = (struct af_stall_reason){
@@ -128,12 +130,11 @@ void world_learn_stall(struct af_world *w, const struct af_event *ev)
 	    .device = fixed.device,
 	    .flags = fixed.flags,
 	    .name = world_text(w, &tails[0]),
+	    .issued = stall_issued(w, (const char *)tails[0].data, tails[0].len, not_issued),
 	};
-	if (!(fixed.flags & AF_STALL_NOT_ISSUED))
-		*af_map_at(
-		    &w->by_stall_name,
-		    stall_key(ev->process, fixed.device, (const char *)tails[0].data, tails[0].len),
-		    NULL) = i;
+	if (!not_issued)
+		*af_keys_at(&w->by_stall_name,
+		            AF_KEY(ev->process, fixed.device, w->stalls[i].issued), NULL) = i;
 }
 
 uint32_t af_world_code(const struct af_world *w, uint32_t process, uint32_t id)
@@ -148,15 +149,12 @@ uint32_t af_world_stall(const struct af_world *w, uint32_t process, uint32_t id)
 
 uint32_t af_world_stall_of(const struct af_world *w, uint32_t stall)
 {
-	static const char not_issued[] = "_not_issued";
 	if (!stall || !(w->stalls[stall].flags & AF_STALL_NOT_ISSUED))
 		return stall;
 	const struct af_stall_reason *s = &w->stalls[stall];
-	size_t len = strlen(s->name), end = sizeof not_issued - 1;
-	if (len < end || strcmp(s->name + len - end, not_issued))
-		return 0;
 	const uint64_t *slot =
-	    af_map_get(&w->by_stall_name, stall_key(s->process, s->device, s->name, len - end));
+	    s->issued ? af_keys_get(&w->by_stall_name, AF_KEY(s->process, s->device, s->issued))
+		      : NULL;
 	return slot ? (uint32_t)*slot : 0;
 }
 
@@ -167,7 +165,7 @@ uint32_t af_world_code_program(const struct af_world *w, uint32_t code)
 	const struct af_device_code *c = &w->codes[code];
 	uint32_t id = c->program, best = 0;
 	if (!id && c->crc) {
-		const uint64_t *slot = af_map_get(&w->by_crc, crc_key(c->process, c->crc));
+		const uint64_t *slot = af_keys_get(&w->by_crc, AF_KEY(c->process, c->crc));
 		id = slot ? (uint32_t)*slot : 0;
 	}
 	/* Forms are numbered from the source on. */
@@ -185,8 +183,7 @@ uint32_t af_world_code_make(struct af_world *w, uint32_t process, const char *ob
 	uint32_t program = UINT32_MAX - af_strtab_id_z(&w->strings, object);
 	uint32_t id = UINT32_MAX - af_strtab_id_z(&w->strings, name);
 	bool fresh;
-	uint64_t key = (af_mix((uint64_t)program << 32 | id) ^ process) | 1ull << 63;
-	uint64_t *slot = af_map_at(&w->by_code, key, &fresh);
+	uint64_t *slot = af_keys_at(&w->by_made, AF_KEY(process, program, id), &fresh);
 
 	if (!fresh)
 		return (uint32_t)*slot;

@@ -13,11 +13,6 @@
 /* In the map of programs: it has code of several kernels. */
 #define HOST_KERNELS UINT32_MAX
 
-static uint64_t address_key(uint32_t process, uint64_t address)
-{
-	return af_mix(address) ^ (uint64_t)process << 40;
-}
-
 static void learn_address(struct af_world *w, const struct af_event *ev)
 {
 	struct af_ev_code_address fixed;
@@ -25,7 +20,7 @@ static void learn_address(struct af_world *w, const struct af_event *ev)
 	if (!af_event_decode(ev, &fixed, sizeof fixed, NULL))
 		return;
 	uint32_t code = af_world_code(w, ev->process, fixed.code), i = WORLD_ADD(w, host_codes);
-	uint64_t *slot = af_map_at(&w->by_address, address_key(fixed.process, fixed.address), NULL);
+	uint64_t *slot = af_keys_at(&w->by_address, AF_KEY(fixed.process, fixed.address), NULL);
 	w->host_codes[i] = (struct af_host_code){
 	    .process = fixed.process,
 	    .generation = fixed.generation,
@@ -117,7 +112,7 @@ int af_world_read_host_code(struct af_world *w, const char *dir, struct af_err *
 const struct af_host_code *af_world_host_code(const struct af_world *w, uint32_t process,
                                               uint64_t address, uint32_t generation)
 {
-	const uint64_t *slot = af_map_get(&w->by_address, address_key(process, address));
+	const uint64_t *slot = af_keys_get(&w->by_address, AF_KEY(process, address));
 	const struct af_host_code *best = NULL;
 
 	for (uint32_t i = slot ? (uint32_t)*slot : 0; i; i = w->host_codes[i].before) {

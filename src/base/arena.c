@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARENA_BLOCK = 1 << 20 };
+enum { ARENA_FIRST = 1 << 12, ARENA_BLOCK = 1 << 20 };
 
 struct af_arena_block {
 	struct af_arena_block *next;
@@ -40,7 +40,11 @@ void *af_arena_alloc(struct af_arena *a, size_t size)
 	if (need < size)
 		arena_oom();
 	if (!a->head || a->cap - a->used < need) {
-		size_t cap = need > ARENA_BLOCK ? need : ARENA_BLOCK;
+		size_t cap = a->total < ARENA_FIRST   ? ARENA_FIRST
+		             : a->total < ARENA_BLOCK ? a->total
+		                                      : ARENA_BLOCK;
+
+		cap = need > cap ? need : cap;
 		struct af_arena_block *b = af_xcalloc(1, 16 + cap);
 
 		b->size = cap;

@@ -1,7 +1,6 @@
 #include "base/map.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 
@@ -14,7 +13,7 @@ void af_map_free(struct af_map *m)
 static struct af_map_slot *map_slot(const struct af_map *m, uint64_t key)
 {
 	size_t mask = m->cap - 1;
-	size_t i = af_mix(key) & mask;
+	size_t i = af_scatter(key) & mask;
 
 	while (m->slots[i].used && m->slots[i].key != key)
 		i = (i + 1) & mask;
@@ -55,20 +54,4 @@ uint64_t *af_map_at(struct af_map *m, uint64_t key, bool *fresh)
 		m->nr++;
 	}
 	return &s->value;
-}
-
-uint64_t af_hash(const void *data, size_t len)
-{
-	const unsigned char *p = data;
-	uint64_t h = len * 0x9e3779b97f4a7c15ull, w;
-
-	for (; len >= 8; p += 8, len -= 8) {
-		memcpy(&w, p, 8);
-		h = (h ^ w) * 0xff51afd7ed558ccdull;
-		h ^= h >> 29;
-	}
-	w = 0;
-	memcpy(&w, p, len);
-	h = (h ^ w) * 0xff51afd7ed558ccdull;
-	return h ^ h >> 32;
 }

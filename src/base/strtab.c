@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 
 struct af_strtab_slot {
 	uint64_t hash;
@@ -41,7 +41,7 @@ static void strtab_grow(struct af_strtab *t)
 
 static uint32_t strtab_insert(struct af_strtab *t, const char *s, size_t len)
 {
-	uint64_t hash = af_hash(s, len);
+	uint64_t hash = af_scatter_bytes(s, len);
 	uint32_t j = hash & (t->cap - 1);
 
 	for (; t->slots[j].id_plus_1; j = (j + 1) & (t->cap - 1)) {

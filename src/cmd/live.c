@@ -1,4 +1,5 @@
 #include "cmd/live.h"
+#include "base/keys.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -35,7 +36,7 @@ enum {
 /* What is told, and what was told before. */
 struct live {
 	struct af_watch watch;
-	struct af_map before; /* function → self time at the last look */
+	struct af_keys before; /* function → self time at the last look */
 	uint64_t begin_ns, launches;
 	uint64_t looked_ns;
 	uint32_t rows, columns; /* of the terminal, 0: there is none */
@@ -93,7 +94,7 @@ static struct hot *hot_functions(struct live *l, const struct af_table *t, uint3
 	for (uint32_t i = 0; i < *nr; i++) {
 		const char *name = cell_of(t, i, "Function")->text;
 		uint64_t self = cell_of(t, i, "Self")->value;
-		uint64_t *before = af_map_at(&l->before, af_hash(name, strlen(name)), NULL);
+		uint64_t *before = af_keys_at(&l->before, AF_KEY_TEXT(name), NULL);
 		hot[i] = (struct hot){name, self, self > *before ? self - *before : 0};
 		*before = self;
 	}

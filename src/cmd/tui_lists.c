@@ -23,7 +23,7 @@ static enum af_frame kind_of(const char *word)
 
 static uint64_t key_of(const char *name, const char *kind)
 {
-	uint64_t key = af_mix(af_hash(name, strlen(name)) + (uint64_t)kind_of(kind));
+	uint64_t key = af_mix(af_scatter_bytes(name, strlen(name)) + (uint64_t)kind_of(kind));
 
 	return key ? key : 1;
 }

@@ -26,6 +26,7 @@
 #include <libelf.h>
 
 #include "base/buf.h"
+#include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
 #include "bpf/record.h"
@@ -58,9 +59,9 @@ struct bpf_mapping {
 
 struct bpf_out {
 	struct af_stream stream;
-	uint32_t finish_as; /* what af_drain_finish() knows the ring by */
-	uint32_t tid;       /* whose events come now */
-	struct af_map kstacks, stacks;
+	uint32_t finish_as;             /* what af_drain_finish() knows the ring by */
+	uint32_t tid;                   /* whose events come now */
+	struct af_keys kstacks, stacks; /* frames, behind the user's their generation → id */
 	uint32_t nr_kstacks, nr_stacks;
 	uint32_t round;                             /* of struct af_session: then ids begin again */
 	uint64_t functions[BPF_FUNCTIONS_MAX / 64]; /* bits of those that are defined */

@@ -43,8 +43,8 @@ static void out_close(struct af_bpf *b, struct bpf_out *out)
 	af_stream_close(&out->stream);
 	af_drain_look(&b->r->drain);
 	af_drain_finish(&b->r->drain, out->finish_as);
-	af_map_free(&out->kstacks);
-	af_map_free(&out->stacks);
+	af_keys_free(&out->kstacks);
+	af_keys_free(&out->stacks);
 	free(out);
 }
 
@@ -77,9 +77,8 @@ static void out_see_round(const struct af_bpf *b, struct bpf_out *out)
 	if (out->round == round)
 		return;
 	out->round = round;
-	af_map_free(&out->kstacks);
-	af_map_free(&out->stacks);
-	out->kstacks = out->stacks = (struct af_map){0};
+	af_keys_free(&out->kstacks);
+	af_keys_free(&out->stacks);
 	out->nr_kstacks = out->nr_stacks = 0;
 	memset(out->functions, 0, sizeof out->functions);
 }
@@ -95,13 +94,6 @@ static void out_thread(struct bpf_out *out, const struct af_bpf_head *h)
 	af_stream_put_tail(&out->stream, AF_KIND_THREAD, h->time_ns, &ev, sizeof ev, &name, 1);
 }
 
-/* 64 bits of hash stand for the stack: one in millions of millions would be taken for another. */
-static uint64_t stack_key(const uint64_t *pcs, uint32_t nr, uint32_t generation)
-{
-	return af_mul_fold(af_hash(pcs, nr * sizeof *pcs),
-	                   generation * 2ull + 0x9e3779b97f4a7c15ull);
-}
-
 /* The kernel's part from frame @skip on; 0 for none. */
 static uint32_t out_kstack(struct bpf_out *out, struct af_bpf_stacks *s, uint32_t skip)
 {
@@ -112,7 +104,8 @@ static uint32_t out_kstack(struct bpf_out *out, struct af_bpf_stacks *s, uint32_
 		return 0;
 	for (uint32_t i = skip ? skip : 1; i < nr; i++)
 		s->pcs[i]--;
-	uint64_t *id = af_map_at(&out->kstacks, stack_key(s->pcs + skip, nr - skip, 0), &fresh);
+	uint64_t *id =
+	    af_keys_at(&out->kstacks, s->pcs + skip, (nr - skip) * sizeof *s->pcs, &fresh);
 	if (!fresh)
 		return (uint32_t)*id;
 	*id = ++out->nr_kstacks;
@@ -130,14 +123,15 @@ static uint32_t out_callpath(struct af_bpf *b, struct bpf_image *image,
                              const struct af_bpf_stacks *s)
 {
 	struct bpf_out *out = image->out;
-	uint64_t pcs[AF_BPF_USER_MAX + AF_BPF_WORDS_MAX];
+	uint64_t pcs[AF_BPF_USER_MAX + AF_BPF_WORDS_MAX + 1];
 	bool fresh, complete;
-	uint32_t nr = bpf_unwind(b, image, s, pcs, sizeof pcs / sizeof *pcs, &complete);
+	uint32_t nr = bpf_unwind(b, image, s, pcs, sizeof pcs / sizeof *pcs - 1, &complete);
 	uint32_t generation = bpf_mapping_generation(image, s->head.time_ns);
 
 	if (!nr)
 		return 0;
-	uint64_t *id = af_map_at(&out->stacks, stack_key(pcs, nr, generation), &fresh);
+	pcs[nr] = generation;
+	uint64_t *id = af_keys_at(&out->stacks, pcs, (nr + 1) * sizeof *pcs, &fresh);
 	if (!fresh)
 		return (uint32_t)*id;
 	*id = ++out->nr_stacks;

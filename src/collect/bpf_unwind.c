@@ -53,7 +53,8 @@ static struct tables *tables_of(struct af_bpf *b, const struct bpf_mapping *m, i
 		return &none; /* a 32-bit process has another one */
 
 	/* A file may be replaced meanwhile, under the same name. */
-	uint64_t key = (uint64_t)m->path << 32 | (uint32_t)af_hash(m->build_id, m->build_id_size);
+	uint32_t id = af_strtab_id(&b->strings, (const char *)m->build_id, m->build_id_size);
+	uint64_t key = (uint64_t)m->path << 32 | id;
 	uint64_t *at = af_map_at(&b->tables, key, NULL);
 	struct tables *t = (struct tables *)(uintptr_t)*at;
 

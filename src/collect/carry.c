@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/fs.h"
+#include "base/keys.h"
 #include "base/map.h"
 #include "trace/reader.h"
 
@@ -77,40 +78,44 @@ struct carrying {
 	struct af_carry *c;
 	struct definition *found;
 	uint32_t nr, cap;
-	struct af_map last; /* key to index in @found, plus one */
+	struct af_keys last; /* what is defined → index in @found, plus one */
+	struct af_buf key;
 	uint32_t last_id[AF_KIND_MAX], series[AF_KIND_MAX];
 };
 
-static uint64_t definition_key(struct carrying *w, uint16_t kind, const uint8_t *payload,
-                               size_t size)
+/* Index in w->found, plus one, of the last definition of what @payload defines. */
+static uint64_t *definition_last(struct carrying *w, uint16_t kind, const uint8_t *payload,
+                                 size_t size)
 {
 	uint32_t id = 0;
-	uint64_t key = 0;
+	size_t before;
 
 	if (size >= 4)
 		memcpy(&id, payload, 4);
+	w->key.len = 0;
+	af_buf_add(&w->key, &kind, sizeof kind);
 	switch (keys[kind]) {
 	case CARRY_STREAM_ID:
 		if (id < w->last_id[kind])
 			w->series[kind]++;
 		w->last_id[kind] = id;
-		key = (uint64_t)w->series[kind] << 32 | id;
+		af_buf_add(&w->key, &w->series[kind], sizeof w->series[kind]);
+		af_buf_add(&w->key, &id, sizeof id);
 		break;
 	case CARRY_ID:
-		key = id;
+		af_buf_add(&w->key, &id, sizeof id);
 		break;
 	case CARRY_HEAD:
-		key = af_hash(payload, size < heads[kind] ? size : heads[kind]);
+		af_buf_add(&w->key, payload, size < heads[kind] ? size : heads[kind]);
 		break;
-	case CARRY_NOTE: {
-		size_t before = kind == AF_KIND_PROCESS_NOTE || kind == AF_KIND_DEVICE_NOTE ? 4 : 0;
+	case CARRY_NOTE:
+		before = kind == AF_KIND_PROCESS_NOTE || kind == AF_KIND_DEVICE_NOTE ? 4 : 0;
 		if (size > before)
-			key = af_hash(payload, before + strnlen((const char *)payload + before,
-			                                        size - before));
+			af_buf_add(&w->key, payload,
+			           before + strnlen((const char *)payload + before, size - before));
 		break;
 	}
-	}
-	return af_mix(key) ^ (uint64_t)kind << 56;
+	return af_keys_at(&w->last, w->key.data, w->key.len, NULL);
 }
 
 static void carry_event(struct carrying *w, const uint8_t *at)
@@ -133,8 +138,7 @@ static void carry_event(struct carrying *w, const uint8_t *at)
 			w->c->lost[lost.reason] += lost.count;
 	} else {
 		AF_GROW(w->found, w->nr, w->cap);
-		uint64_t *last =
-		    af_map_at(&w->last, definition_key(w, h.kind, payload, size), NULL);
+		uint64_t *last = definition_last(w, h.kind, payload, size);
 		if (*last)
 			w->found[*last - 1].replaced = true;
 		w->found[w->nr] = (struct definition){
@@ -267,7 +271,8 @@ int af_carry_read(struct af_carry *c, int dir_fd, const char *name)
 	carry_captures(&w);
 	carry_keep(&w);
 	free(w.found);
-	af_map_free(&w.last);
+	af_keys_free(&w.last);
+	af_buf_free(&w.key);
 	af_file_unmap(&f);
 	return 0;
 }

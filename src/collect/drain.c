@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/fs.h"
+#include "base/keys.h"
 #include "base/map.h"
 #include "base/scope.h"
 #include "trace/event.h"
@@ -95,24 +96,19 @@ static void drain_add(struct af_drain *d, const char *name)
 	d->rings[d->nr++] = r;
 }
 
-static uint64_t name_hash(const char *name)
-{
-	return af_hash(name, strlen(name));
-}
-
 void af_drain_look(struct af_drain *d)
 {
 	DIR *dir = af_dir_list(d->shm_fd);
-	struct af_map known = {0};
+	struct af_keys known = {0};
 
 	if (!dir)
 		return;
 	for (uint32_t i = 0; i < d->nr; i++)
-		af_map_at(&known, name_hash(d->rings[i].name), NULL);
+		af_keys_at(&known, AF_KEY_TEXT(d->rings[i].name), NULL);
 	for (struct dirent *e; (e = readdir(dir));)
-		if (e->d_name[0] == 's' && !af_map_get(&known, name_hash(e->d_name)))
+		if (e->d_name[0] == 's' && !af_keys_get(&known, AF_KEY_TEXT(e->d_name)))
 			drain_add(d, e->d_name);
-	af_map_free(&known);
+	af_keys_free(&known);
 	closedir(dir);
 }
 

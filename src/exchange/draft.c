@@ -128,7 +128,7 @@ bool af_draft_python(const char *name, size_t *file_len, int32_t *line, const ch
 
 static uint32_t draft_frame(struct af_draft *d, const struct af_draft_frame_of *frame)
 {
-	uint64_t hash = af_hash(frame, sizeof *frame);
+	uint64_t hash = af_scatter_bytes(frame, sizeof *frame);
 	bool fresh;
 	uint64_t *slot = af_map_at(&d->by_frame, hash, &fresh);
 
@@ -197,7 +197,7 @@ void af_draft_slice(struct af_draft *d, enum af_draft_slice_kind kind,
 void af_draft_work(struct af_draft *d, const struct af_draft_work *w,
                    const struct af_draft_shape *shape)
 {
-	uint64_t hash = af_hash(shape, sizeof *shape);
+	uint64_t hash = af_scatter_bytes(shape, sizeof *shape);
 	bool fresh;
 
 	if (!af_draft_times(d, w->start_ns, w->busy_ns))

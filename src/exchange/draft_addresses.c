@@ -36,7 +36,7 @@ uint32_t af_draft_stack(struct af_draft *d, const uint64_t *pcs, uint32_t nr, ui
                         uint32_t stop)
 {
 	struct af_draft_addresses *a = &d->addresses;
-	uint64_t hash = af_hash(pcs, nr * sizeof *pcs);
+	uint64_t hash = af_scatter_bytes(pcs, nr * sizeof *pcs);
 	bool fresh;
 
 	hash = af_mul_fold(hash ^ stop, generation * 2ull + 0x9e3779b97f4a7c15ull);

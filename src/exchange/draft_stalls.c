@@ -26,7 +26,7 @@ void draft_stalls_free(struct af_draft_stalls *s)
 uint32_t af_draft_code(struct af_draft *d, const struct af_draft_code *code)
 {
 	struct af_draft_stalls *s = &d->stalls;
-	uint64_t hash = af_hash(code, sizeof *code);
+	uint64_t hash = af_scatter_bytes(code, sizeof *code);
 	bool fresh;
 
 	/* The rare ones with the same hash come one after the other. */

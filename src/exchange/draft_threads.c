@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/keys.h"
 #include "exchange/draft_write.h"
 
 enum { OPEN_MAX = 4 * AF_DRAFT_DEPTH };
@@ -20,10 +21,10 @@ struct open_slice {
 
 struct sweep {
 	struct draft_writer *w;
-	uint32_t process;       /* index */
-	bool dry;               /* only to find the stacks of forward operators */
-	struct af_map forward;  /* moment on a thread → the stack of the operator that began */
-	struct af_map backward; /* moment → the moment of its forward operator */
+	uint32_t process;        /* index */
+	bool dry;                /* only to find the stacks of forward operators */
+	struct af_keys forward;  /* moment on a thread → the stack of the operator that began */
+	struct af_keys backward; /* moment → the link that leads to its forward operator */
 	uint32_t nr;
 	struct open_slice open[OPEN_MAX];
 	uint64_t since_ns; /* the time of spans is given out up to here */
@@ -44,13 +45,6 @@ static enum af_draft_slice_kind kind_of(const struct af_draft_slice *s)
 static uint32_t thread_of(const struct af_draft_slice *s)
 {
 	return s->thread & AF_U24_MAX;
-}
-
-static uint64_t moment(uint32_t thread, uint64_t ns)
-{
-	const uint64_t words[2] = {thread, ns};
-
-	return af_hash(words, sizeof words);
 }
 
 /* What has passed is the innermost span's own. */
@@ -243,10 +237,12 @@ static bool call_is_same(const struct sweep *s, const struct af_draft_slice *sli
 static void open_operator(struct sweep *s, struct open_slice *o)
 {
 	struct af_draft *d = s->w->draft;
-	uint64_t now = moment(thread_of(o->slice), o->slice->start_ns);
-	const uint64_t *from =
-	    s->dry || o->in_python || o->linked ? NULL : af_map_get(&s->backward, now);
-	const uint64_t *forward = from ? af_map_get(&s->forward, *from) : NULL;
+	const uint64_t now[] = {thread_of(o->slice), o->slice->start_ns};
+	const uint64_t *link =
+	    s->dry || o->in_python || o->linked ? NULL : af_keys_get(&s->backward, now, sizeof now);
+	const struct af_draft_link *l = link ? &d->links[*link] : NULL;
+	const uint64_t *forward =
+	    l ? af_keys_get(&s->forward, AF_KEY(l->forward_thread, l->forward_ns)) : NULL;
 
 	if (forward && *forward) {
 		o->linked = true;
@@ -254,7 +250,7 @@ static void open_operator(struct sweep *s, struct open_slice *o)
 		                        AF_DRAFT_NATIVE);
 	}
 	o->node = af_draft_node(d, o->node, o->slice->name, AF_DRAFT_NATIVE);
-	uint64_t *wanted = s->dry ? af_map_get(&s->forward, now) : NULL;
+	uint64_t *wanted = s->dry ? af_keys_get(&s->forward, now, sizeof now) : NULL;
 	if (wanted)
 		*wanted = o->node;
 }
@@ -364,9 +360,8 @@ static void find_forward(struct sweep *s)
 
 	for (uint64_t i = 0; i < d->nr_links; i++) {
 		const struct af_draft_link *l = &d->links[i];
-		uint64_t from = moment(l->forward_thread, l->forward_ns);
-		*af_map_at(&s->forward, from, NULL) = 0;
-		*af_map_at(&s->backward, moment(l->backward_thread, l->backward_ns), NULL) = from;
+		af_keys_at(&s->forward, AF_KEY(l->forward_thread, l->forward_ns), NULL);
+		*af_keys_at(&s->backward, AF_KEY(l->backward_thread, l->backward_ns), NULL) = i;
 	}
 	if (!d->nr_links)
 		return;
@@ -390,7 +385,7 @@ void draft_write_threads(struct draft_writer *w)
 	find_forward(s);
 	for (uint64_t i = 0; i < d->nr_slices && !w->error;)
 		i = sweep_thread(s, i);
-	af_map_free(&s->forward);
-	af_map_free(&s->backward);
+	af_keys_free(&s->forward);
+	af_keys_free(&s->backward);
 	free(s);
 }

@@ -158,7 +158,7 @@ static int work_order(const void *a, const void *b)
 uint32_t draft_queue_use(struct draft_writer *w, uint32_t process, const struct draft_queue *q)
 {
 	bool fresh;
-	uint64_t *slot = af_map_at(&w->by_queue, af_hash(q, sizeof *q), &fresh);
+	uint64_t *slot = af_keys_at(&w->by_queue, q, sizeof *q, &fresh);
 
 	if (fresh) {
 		*slot = w->nr_queues;

@@ -468,7 +468,7 @@ int af_draft_write(struct af_draft *d, int dirfd, struct af_err *err)
 	                                       &w.devices, &w.codes,     &w.reasons};
 	for (unsigned i = 0; i < sizeof uses / sizeof *uses; i++)
 		uses_free(uses[i]);
-	af_map_free(&w.by_queue);
+	af_keys_free(&w.by_queue);
 	free(w.queue_list);
 	free(w.shape_defined);
 	free(w.orphans);

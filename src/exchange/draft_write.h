@@ -2,6 +2,7 @@
 #ifndef AF_EXCHANGE_DRAFT_WRITE_H
 #define AF_EXCHANGE_DRAFT_WRITE_H
 
+#include "base/keys.h"
 #include "base/map.h"
 #include "base/sha256.h"
 #include "exchange/draft.h"
@@ -41,7 +42,7 @@ struct draft_writer {
 	struct draft_uses frames, functions, kernels, queues, devices, codes, reasons;
 	struct draft_queue *queue_list; /* what the uses of queues are numbers of */
 	uint32_t nr_queues, cap_queues;
-	struct af_map by_queue;
+	struct af_keys by_queue;
 	uint32_t *shape_defined; /* by shape: in which stream */
 	bool *code_written;
 	char listing[AF_SHA256_HEX]; /* object of all code that is known */

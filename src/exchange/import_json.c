@@ -235,10 +235,10 @@ static const struct category *event_category(const struct import_event *e)
 	return NULL;
 }
 
-/* The number, or one far from those of threads for a word. What is not said is 0. */
-static uint32_t word_id(const struct import_number *n, const char *word)
+/* The number, or for a word one of its own, far from those of threads. What is not said is 0. */
+static uint32_t word_id(struct import_json *in, const struct import_number *n, const char *word)
 {
-	return *word ? 1u << 30 | (uint32_t)(af_hash(word, strlen(word)) >> 34) : import_u32(n);
+	return *word ? 1u << 30 | af_draft_name(in->draft, word, strlen(word)) : import_u32(n);
 }
 
 /* Whose slice it is. */
@@ -246,8 +246,8 @@ static uint32_t span_thread(struct import_json *in)
 {
 	const struct import_event *e = &in->event;
 	struct af_draft *d = in->draft;
-	uint32_t process = af_draft_process(d, in->space, word_id(&e->pid, e->pid_word));
-	uint32_t thread = af_draft_thread(d, process, word_id(&e->tid, e->tid_word));
+	uint32_t process = af_draft_process(d, in->space, word_id(in, &e->pid, e->pid_word));
+	uint32_t thread = af_draft_thread(d, process, word_id(in, &e->tid, e->tid_word));
 
 	if (*e->pid_word && !d->processes[process].exe)
 		d->processes[process].exe = af_draft_name(d, e->pid_word, strlen(e->pid_word));

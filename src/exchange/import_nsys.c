@@ -239,10 +239,12 @@ void af_import_nsys(struct af_draft *d, const struct af_import_source *source, u
 		snprintf(complaint, size, "%s", import_whole_text(rc));
 	}
 	sqlite_close(in.db);
-	struct af_map *maps[] = {&in.strings, &in.spaces, &in.chains,     &in.domains,
-	                         &in.unwound, &in.called, &in.graph_nodes};
+	struct af_map *maps[] = {&in.strings, &in.spaces, &in.chains, &in.domains};
+	struct af_keys *keys[] = {&in.unwound, &in.called, &in.graph_nodes};
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
+	for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++)
+		af_keys_free(keys[i]);
 	af_buf_free(&in.unused);
 	free(data);
 }

@@ -7,6 +7,7 @@
 #define AF_EXCHANGE_IMPORT_NSYS_H
 
 #include "base/buf.h"
+#include "base/keys.h"
 #include "base/map.h"
 #include "exchange/draft.h"
 #include "exchange/sqlite_read.h"
@@ -23,12 +24,12 @@ struct import_nsys {
 	struct af_map strings;        /* id → name of the draft */
 	struct af_map spaces;         /* pid → where its correlations mean something */
 	struct af_map chains;         /* of calls: id → stack */
-	struct af_map unwound;        /* process and correlation of a call → id of its stack */
-	struct af_map called;         /* the same → that there is the call itself */
+	struct af_keys unwound;       /* process and correlation of a call → id of its stack */
+	struct af_keys called;        /* the same → that there is the call itself */
 	uint64_t last_chain;          /* greatest id of a call's stack */
 	uint64_t last_called;         /* greatest that a call has */
 	bool calls_first_chain;       /* one has the id 0 */
-	struct af_map graph_nodes;    /* process and id → index + 1 */
+	struct af_keys graph_nodes;   /* process and id → index + 1 */
 	struct nsys_samples *samples; /* while these are read */
 	struct nsys_waits *waits;     /* the same */
 	struct nsys_devices *devices; /* the same */

@@ -41,17 +41,20 @@ static uint32_t function_name(struct import_nsys *in, uint32_t name)
  * A call whose stack was unwound has two rows: around the one of the call itself another that has
  * the stack.
  */
-static uint64_t call_key(struct import_nsys *in, const struct sqlite_rows *rows)
-{
-	const uint64_t words[2] = {nsys_space(in, sqlite_int(rows, 2, 0)),
-	                           (uint64_t)sqlite_int(rows, 3, 0)};
+struct call_key {
+	uint64_t space;
+	int64_t correlation;
+};
 
-	return af_hash(words, sizeof words);
+static struct call_key call_key(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	return (struct call_key){nsys_space(in, sqlite_int(rows, 2, 0)), sqlite_int(rows, 3, 0)};
 }
 
 static void take_unwound(struct import_nsys *in, const struct sqlite_rows *rows)
 {
-	uint64_t key = call_key(in, rows), chain = (uint64_t)sqlite_int(rows, 5, 0);
+	const struct call_key key = call_key(in, rows);
+	uint64_t chain = (uint64_t)sqlite_int(rows, 5, 0);
 
 	if (sqlite_has(rows, 5)) {
 		in->calls_first_chain |= !chain;
@@ -61,9 +64,9 @@ static void take_unwound(struct import_nsys *in, const struct sqlite_rows *rows)
 	if (sqlite_int(rows, 3, 0) <= 0)
 		return;
 	if (sqlite_int(rows, 6, -1) != CUDA_BACKTRACE)
-		*af_map_at(&in->called, key, NULL) = 1;
+		*af_keys_at(&in->called, &key, sizeof key, NULL) = 1;
 	else if (sqlite_has(rows, 5))
-		*af_map_at(&in->unwound, key, NULL) = chain;
+		*af_keys_at(&in->unwound, &key, sizeof key, NULL) = chain;
 }
 
 /*
@@ -76,10 +79,10 @@ static uint64_t chains_ahead(const struct import_nsys *in)
 	       in->last_chain == in->last_called + 1;
 }
 
-static uint32_t stack_of_call(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t key,
-                              uint32_t name)
+static uint32_t stack_of_call(struct import_nsys *in, const struct sqlite_rows *rows,
+                              const struct call_key *key, uint32_t name)
 {
-	const uint64_t *unwound = af_map_get(&in->unwound, key);
+	const uint64_t *unwound = af_keys_get(&in->unwound, key, sizeof *key);
 
 	if (!sqlite_has(rows, 5) && !unwound)
 		return 0;
@@ -91,9 +94,9 @@ static uint32_t stack_of_call(struct import_nsys *in, const struct sqlite_rows *
 static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	struct af_draft_slice s = {.thread = UINT32_MAX};
-	uint64_t key = call_key(in, rows);
+	const struct call_key key = call_key(in, rows);
 
-	if (sqlite_int(rows, 6, -1) == CUDA_BACKTRACE && af_map_get(&in->called, key))
+	if (sqlite_int(rows, 6, -1) == CUDA_BACKTRACE && af_keys_get(&in->called, &key, sizeof key))
 		return;
 	s.name = function_name(in, nsys_string(in, rows, 4));
 	if (!sqlite_has(rows, 2) || !s.name) {
@@ -104,7 +107,7 @@ static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
 		return;
 	s.thread = nsys_thread(in, sqlite_int(rows, 2, 0));
 	s.correlation = correlation_of(in, rows, 3);
-	s.external = stack_of_call(in, rows, key, s.name);
+	s.external = stack_of_call(in, rows, &key, s.name);
 	if (s.thread != UINT32_MAX)
 		af_draft_slice(in->draft, AF_DRAFT_CALL, &s);
 }

@@ -10,13 +10,12 @@ enum { GRAPH_THREAD = 1, GRAPH_NODE, GRAPH_ORIGINAL, GRAPH_WHOLE };
 
 uint32_t nsys_graph_node(struct import_nsys *in, uint32_t space, int64_t id)
 {
-	const uint64_t words[2] = {space, (uint64_t)id};
 	struct af_draft *d = in->draft;
 	bool fresh;
 
 	if (id <= 0)
 		return 0;
-	uint64_t *slot = af_map_at(&in->graph_nodes, af_hash(words, sizeof words), &fresh);
+	uint64_t *slot = af_keys_at(&in->graph_nodes, AF_KEY(space, (uint64_t)id), &fresh);
 	if (fresh) {
 		AF_GROW(d->graph_nodes, d->nr_graph_nodes, d->cap_graph_nodes);
 		d->graph_nodes[d->nr_graph_nodes++] =

@@ -27,7 +27,7 @@ static bool is_chain(const struct perf_data *p, uint64_t i, const void *words, u
 
 static uint32_t chain_of(struct perf_data *p, const void *words, uint32_t nr)
 {
-	uint64_t hash = af_hash(words, nr * sizeof *p->words);
+	uint64_t hash = af_scatter_bytes(words, nr * sizeof *p->words);
 	bool fresh;
 
 	uint64_t *slot = af_map_at(&p->by_chain, hash, &fresh);

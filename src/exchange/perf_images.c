@@ -51,12 +51,13 @@ void perf_images_open(struct perf_images *im, struct af_draft *d, uint32_t space
 
 void perf_images_free(struct perf_images *im)
 {
-	struct af_map *maps[] = {&im->by_pid, &im->comms, &im->by_path, &im->biases, &im->ksymbols};
+	struct af_map *maps[] = {&im->by_pid, &im->comms, &im->by_path, &im->ksymbols};
 
 	for (uint32_t i = 0; i < im->nr; i++)
 		free(im->all[i].maps);
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
+	af_keys_free(&im->biases);
 	free(im->all);
 	free(im->build_ids);
 	*im = (struct perf_images){0};
@@ -274,12 +275,11 @@ static uint64_t file_shift(const struct perf_images *im, const struct perf_mappi
 uint64_t perf_images_bias(struct perf_images *im, const struct perf_mapping *m)
 {
 	const char *path = af_strtab_get(&im->draft->names, m->path);
-	const uint64_t words[] = {m->path, m->offset, m->build_id};
 	bool fresh;
 
 	if (path[0] != '/' || path[1] == '/')
 		return strcmp(path, "[vdso]") ? m->start - m->offset : m->start;
-	uint64_t *shift = af_map_at(&im->biases, af_hash(words, sizeof words), &fresh);
+	uint64_t *shift = af_keys_at(&im->biases, AF_KEY(m->path, m->offset, m->build_id), &fresh);
 	if (fresh)
 		*shift = file_shift(im, m);
 	return m->start - m->offset - *shift;

@@ -21,7 +21,9 @@ void perf_text_open(struct perf_text *p, const struct perf_text_options *o,
 
 void perf_text_close(struct perf_text *p)
 {
-	af_map_free(&p->seen);
+	af_keys_free(&p->seen[0]);
+	af_keys_free(&p->seen[1]);
+	af_buf_free(&p->both);
 	free(p->stored);
 	free(p->frames);
 	af_buf_free(&p->text);
@@ -58,9 +60,9 @@ static void frames_push(struct perf_text *p, uint32_t first, uint32_t nr)
 	}
 }
 
-/* Frames of the line, whose hash is @hash; false: it is none. */
+/* Frames of the line, which is @key in the map of lines; false: it is none. */
 static bool frame_new(struct perf_text *p, const char *line, size_t len, const char *place,
-                      size_t place_len, uint64_t hash)
+                      size_t place_len, const char *key, size_t key_len)
 {
 	struct perf_text_frame f;
 	uint32_t first = p->nr_stored;
@@ -72,7 +74,7 @@ static bool frame_new(struct perf_text *p, const char *line, size_t len, const c
 	                    frame_take, p);
 	uint32_t nr = p->nr_stored - first;
 	nr = nr < UINT8_MAX ? nr : UINT8_MAX;
-	*af_map_at(&p->seen, hash, NULL) = SEEN(first, nr);
+	*af_keys_at(&p->seen[p->java], key, key_len, NULL) = SEEN(first, nr);
 	frames_push(p, first, nr);
 	return true;
 }
@@ -80,14 +82,20 @@ static bool frame_new(struct perf_text *p, const char *line, size_t len, const c
 static bool frame_line(struct perf_text *p, const char *line, size_t len, const char *place,
                        size_t place_len)
 {
-	/* 64 bits stand for the line: one in millions of millions would be taken for another. */
-	uint64_t hash = af_hash(line, len) ^ p->java;
+	const char *key = line;
+	size_t key_len = len;
 
-	if (place)
-		hash = af_mul_fold(hash | 1, af_hash(place, place_len));
-	const uint64_t *seen = af_map_get(&p->seen, hash);
+	if (place) {
+		p->both.len = 0;
+		af_buf_add(&p->both, line, len);
+		af_buf_char(&p->both, '\n');
+		af_buf_add(&p->both, place, place_len);
+		key = p->both.data;
+		key_len = p->both.len;
+	}
+	const uint64_t *seen = af_keys_get(&p->seen[p->java], key, key_len);
 	if (!seen)
-		return frame_new(p, line, len, place, place_len, hash);
+		return frame_new(p, line, len, place, place_len, key, key_len);
 	p->loose = false;
 	frames_push(p, (uint32_t)(*seen >> 8), *seen & UINT8_MAX);
 	return true;

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/keys.h"
 #include "base/map.h"
 
 enum perf_text_kind {
@@ -68,12 +69,14 @@ struct perf_text {
 	struct perf_text_sample sample;
 	char comm[256];
 	bool within, skip, java;
-	bool loose;          /* its header is one only if frames follow */
-	uint64_t loose_line; /* where that header is */
-	struct af_map seen;  /* hash of a line → index in stored, how many */
+	bool loose;             /* its header is one only if frames follow */
+	uint64_t loose_line;    /* where that header is */
+	struct af_keys seen[2]; /* line, and its place behind a newline → index in stored, how many;
+	                         * [1]: of Java */
 	uint32_t *stored, *frames;
 	uint32_t nr_stored, cap_stored, cap_frames;
 	struct af_buf text;  /* of a frame */
+	struct af_buf both;  /* a line and its place */
 	struct af_buf place; /* options.lines: the frame that its line is waited for of */
 	bool waiting;
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/keys.h"
 #include "exchange/draft.h"
 #include "exchange/import.h"
 #include "exchange/import_lines.h"
@@ -19,10 +20,10 @@ struct text_draft {
 		uint32_t name, kind;
 	} * frames;
 	uint32_t nr_frames, cap_frames;
-	struct af_map stacks; /* frames → nodes */
-	struct af_buf name;   /* of a frame */
-	struct af_map mains;  /* pid → what its main thread is called, 0 not known; process */
-	struct af_map images; /* pid and such a name → process */
+	struct af_keys stacks; /* frames → nodes */
+	struct af_buf name;    /* of a frame */
+	struct af_map mains;   /* pid → what its main thread is called, 0 not known; process */
+	struct af_map images;  /* pid and such a name → process */
 	uint64_t untimed;
 };
 
@@ -63,8 +64,7 @@ static uint64_t nodes_of(struct text_draft *t, const struct perf_text_sample *s)
 
 	if (!s->nr)
 		return 0;
-	uint64_t *slot =
-	    af_map_at(&t->stacks, af_hash(s->frames, s->nr * sizeof *s->frames), &fresh);
+	uint64_t *slot = af_keys_at(&t->stacks, s->frames, s->nr * sizeof *s->frames, &fresh);
 
 	if (!fresh)
 		return *slot;
@@ -168,7 +168,7 @@ void af_import_perf_text(struct af_draft *d, const struct af_import_source *in, 
 	const struct import_line_count count = {t.text.line, t.text.bad, t.text.first_bad};
 	import_lines_complain(&count, rc, "are not perf script's", d, complaint, size);
 	perf_text_close(&t.text);
-	af_map_free(&t.stacks);
+	af_keys_free(&t.stacks);
 	af_map_free(&t.mains);
 	af_map_free(&t.images);
 	af_buf_free(&t.name);

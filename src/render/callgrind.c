@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
 #include "render/out.h"
@@ -37,7 +38,8 @@ struct callgrind {
 	struct callgrind_cost *costs;
 	uint64_t *values; /* nr_columns for each cost */
 	uint32_t nr_functions, cap_functions, nr_costs, cap_costs, cap_values, nr_stacks;
-	struct af_map by_function, by_call, by_cost;
+	struct af_map by_call, by_cost;
+	struct af_keys by_function;
 	uint32_t *function_of; /* by name of the tree at hand; plus 1 */
 	struct af_out out;
 	struct af_buf text;
@@ -105,8 +107,7 @@ static uint32_t callgrind_function(struct callgrind *c, const struct af_tree *t,
 	    .file = callgrind_string_z(c, spot->file),
 	    .object = callgrind_string_z(c, spot->module),
 	};
-	const uint32_t key[] = {f.name, f.file, f.object};
-	uint64_t *slot = af_map_at(&c->by_function, af_hash(key, sizeof key), &fresh);
+	uint64_t *slot = af_keys_at(&c->by_function, AF_KEY(f.name, f.file, f.object), &fresh);
 	if (fresh) {
 		AF_GROW(c->functions, c->nr_functions, c->cap_functions);
 		*slot = c->nr_functions;
@@ -287,7 +288,7 @@ static int callgrind_end(struct af_render *r, struct af_err *err)
 	put_costs(c);
 	int rc = af_out_close(&c->out);
 	af_strtab_free(&c->strings);
-	af_map_free(&c->by_function);
+	af_keys_free(&c->by_function);
 	af_map_free(&c->by_call);
 	af_map_free(&c->by_cost);
 	af_buf_free(&c->text);

@@ -76,7 +76,7 @@ void firefox_thread_close(struct firefox_thread *t)
 	table_free(&t->stacks);
 	table_free(&t->resources);
 	table_free(&t->markers);
-	af_map_free(&t->by_function);
+	af_keys_free(&t->by_function);
 	af_map_free(&t->by_frame);
 	af_map_free(&t->by_stack);
 	af_map_free(&t->by_lib);
@@ -177,9 +177,9 @@ static uint32_t thread_function(struct firefox_thread *t, uint32_t name)
 	int64_t resource = thread_resource(t, spot);
 	uint32_t id = firefox_string(t, text, len);
 	uint32_t file = spot->file ? firefox_string(t, spot->file, strlen(spot->file)) + 1 : 0;
-	const uint64_t key[] = {id, file, (uint64_t)resource, spot->first_line};
 	bool fresh;
-	uint64_t *slot = af_map_at(&t->by_function, af_hash(key, sizeof key), &fresh);
+	uint64_t *slot = af_keys_at(&t->by_function,
+	                            AF_KEY(id, file, (uint64_t)resource, spot->first_line), &fresh);
 
 	if (!fresh)
 		return (uint32_t)*slot;

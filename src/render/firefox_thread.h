@@ -11,6 +11,7 @@
 
 #include "analyse/tree.h"
 #include "base/buf.h"
+#include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
 #include "render/out.h"
@@ -42,7 +43,8 @@ struct firefox_thread {
 
 	struct af_strtab strings;
 	struct firefox_table functions, frames, stacks, resources, markers;
-	struct af_map by_function, by_frame, by_stack, by_lib;
+	struct af_map by_frame, by_stack, by_lib;
+	struct af_keys by_function;
 	struct firefox_sample *samples;
 	uint32_t nr_samples, cap_samples;
 	uint32_t *path; /* scratch */

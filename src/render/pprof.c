@@ -251,7 +251,7 @@ static int pprof_end(struct af_render *r, struct af_err *err)
 		af_buf_free(bufs[i]);
 	af_strtab_free(&p->strings);
 	af_strtab_free(&p->known);
-	af_map_free(&p->by_function);
+	af_keys_free(&p->by_function);
 	af_map_free(&p->by_mapping);
 	free(p);
 	r->state = NULL;

@@ -49,9 +49,8 @@ static uint32_t pprof_function(struct pprof *p, uint32_t name)
 	size_t len;
 	const char *text = af_profile_function(p->tree, name, &len);
 	uint32_t id = pprof_intern(p, text, len), file = pprof_intern_z(p, spot->file);
-	const uint64_t key[] = {id, file, spot->first_line};
 	bool fresh;
-	uint64_t *slot = af_map_at(&p->by_function, af_hash(key, sizeof key), &fresh);
+	uint64_t *slot = af_keys_at(&p->by_function, AF_KEY(id, file, spot->first_line), &fresh);
 
 	if (!fresh)
 		return (uint32_t)*slot;

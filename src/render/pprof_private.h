@@ -2,6 +2,7 @@
 #ifndef AF_RENDER_PPROF_PRIVATE_H
 #define AF_RENDER_PPROF_PRIVATE_H
 
+#include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
 #include "render/profile.h"
@@ -10,7 +11,8 @@
 struct pprof {
 	struct af_profile profile;
 	struct af_strtab strings;
-	struct af_map by_function, by_mapping;
+	struct af_map by_mapping;
+	struct af_keys by_function;
 	struct af_strtab known; /* locations, as bytes; from 1 on */
 	uint32_t nr_functions, nr_mappings;
 	/* What is written of each, in the order of their ids; a main program's mapping goes first.

@@ -66,7 +66,7 @@ static void store_read(const struct af_code_store *s, struct store_object *o)
 
 static struct store_object *store_object(struct af_code_store *s, const char *name)
 {
-	uint64_t *known = af_map_at(&s->by_name, af_hash(name, strlen(name)), NULL);
+	uint64_t *known = af_map_at(&s->by_name, af_scatter_bytes(name, strlen(name)), NULL);
 	struct store_object *first = (struct store_object *)(uintptr_t)*known, *o;
 
 	for (o = first; o; o = o->same)

@@ -39,7 +39,7 @@ void af_sym_job_close(struct af_sym_job *job)
 	free(job->places);
 	free(job->order);
 	af_map_free(&job->by_key);
-	af_map_free(&job->seen);
+	af_keys_free(&job->seen);
 	af_strtab_free(&job->keys);
 	af_strtab_free(&job->note_texts);
 	pthread_mutex_destroy(&job->lock);
@@ -177,15 +177,13 @@ void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct a
 void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generation,
                       uint64_t time_ns, const uint8_t *pcs, uint32_t nr)
 {
-	uint64_t scope = af_mix((uint64_t)process << 32 | generation);
-
 	for (uint32_t i = 0; i < nr; i++, pcs += sizeof(uint64_t)) {
 		uint64_t address;
 		bool fresh;
 
 		memcpy(&address, pcs, sizeof address);
-		/* Two places of one hash would cost a name; at 64 bits that does not happen. */
-		af_map_at(&job->seen, af_mix(address ^ scope), &fresh);
+		af_keys_at(&job->seen, AF_KEY((uint64_t)process << 32 | generation, address),
+		           &fresh);
 		if (!fresh)
 			continue;
 		job_grow(job->places, job->nr_places, job->cap_places);

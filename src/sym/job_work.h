@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/arena.h"
+#include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
 #include "sym/cache.h"
@@ -97,7 +98,7 @@ struct af_sym_job {
 	uint32_t nr_dumps, cap_dumps;
 	uint32_t *objects; /* of the trace: strings of keys */
 	uint32_t nr_objects, cap_objects;
-	struct af_map seen; /* hash of (process, generation, address) */
+	struct af_keys seen; /* hash of (process, generation, address) */
 	struct job_place *places;
 	size_t nr_places, cap_places;
 

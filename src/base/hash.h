@@ -1,0 +1,47 @@
+/*
+ * Hashes. af_hash() and af_mix() are the same in every process, so whoever writes a file can make
+ * two texts with one hash: they choose colours, slots of caches and names of files, never what is
+ * equal. Tables use the seeded ones, whose seed nobody outside this process knows, and compare
+ * keys.
+ */
+#ifndef AF_BASE_HASH_H
+#define AF_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Mix one 64-bit word; not for adversaries. */
+static inline uint64_t af_mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ull;
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ull;
+	return x ^ x >> 32;
+}
+
+/* The product of two words, folded: what hashes of many words are made of. */
+static inline uint64_t af_mul_fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 p = (unsigned __int128)a * b;
+
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+/* Hash of @len bytes, the same in every process; not for adversaries. */
+uint64_t af_hash(const void *data, size_t len);
+
+/* Random words of this process, from the kernel (AT_RANDOM), set before main(). */
+extern uint64_t af_hash_seed[4];
+
+/* Where a word goes in a table of this process. One product leaves rows of numbers crowded. */
+static inline uint64_t af_scatter(uint64_t x)
+{
+	x = af_mul_fold(x ^ af_hash_seed[0], af_hash_seed[1]);
+	return af_mul_fold(x ^ af_hash_seed[2], af_hash_seed[3]);
+}
+
+/* The same of @len bytes. */
+uint64_t af_scatter_bytes(const void *data, size_t len);
+
+#endif
