@@ -23,16 +23,32 @@ void af_keys_free(struct af_keys *k)
 	*k = (struct af_keys){0};
 }
 
-static struct af_keys_slot *keys_slot(const struct af_keys *k, uint64_t hash, const void *key,
-                                      size_t len)
+/* Most keys are a few words. */
+static inline bool key_is(const struct keys_entry *e, const void *key, size_t len)
+{
+	uint64_t a, b, differ = 0;
+
+	if (e->len != len)
+		return false;
+	if (len > 32 || len % 8)
+		return !memcmp(e->key, key, len);
+	for (size_t i = 0; i < len; i += 8) {
+		memcpy(&a, e->key + i, 8);
+		memcpy(&b, (const char *)key + i, 8);
+		differ |= a ^ b;
+	}
+	return !differ;
+}
+
+static inline struct af_keys_slot *keys_slot(const struct af_keys *k, uint64_t hash,
+                                             const void *key, size_t len)
 {
 	size_t mask = k->cap - 1;
 	struct af_keys_slot *s;
 
 	for (size_t i = hash & mask;; i = (i + 1) & mask) {
 		s = &k->slots[i];
-		if (!s->entry ||
-		    (s->hash == hash && s->entry->len == len && !memcmp(s->entry->key, key, len)))
+		if (!s->entry || (s->hash == hash && key_is(s->entry, key, len)))
 			return s;
 	}
 }
