@@ -110,6 +110,9 @@ class Model {
     const after = this.meta.picture.differential && tree.weights.length > 1 ? 1 : 0;
     const standard = picture >= 0 ? picture : after;
     if (tree.total(standard)[0] > 0) return standard;
+    const first = this.meta.order.map((word) => tree.weights.findIndex(({ name }) => name === word))
+      .find((w) => w >= 0 && tree.total(w)[0] > 0);
+    if (first !== undefined) return first;
     return Math.max(0, tree.weights.findIndex((_, w) => tree.total(w)[0] > 0));
   }
 

@@ -10,22 +10,6 @@
 
 enum { PASSES_MAX = 16, PROGRESS_EVERY = 1 << 16 };
 
-static const struct af_tree_weight weights[] = {
-    [AF_WEIGHT_TIME] = {"time", "ns"},         [AF_WEIGHT_SAMPLES] = {"samples", "samples"},
-    [AF_WEIGHT_COUNT] = {"count", "launches"}, [AF_WEIGHT_BYTES] = {"bytes", "bytes"},
-    [AF_WEIGHT_OFF_CPU] = {"off-cpu", "ns"},
-};
-
-uint32_t af_asked_weight(const char *name)
-{
-	if (!name)
-		return 1 << AF_WEIGHT_TIME;
-	for (int i = 0; i < AF_WEIGHTS; i++)
-		if (!strcmp(weights[i].name, name))
-			return 1u << i;
-	return 0;
-}
-
 enum af_depth af_asked_depth(const char *name, enum af_depth standard)
 {
 	static const char *const names[] = {[AF_DEPTH_KERNEL] = "kernel",
@@ -48,12 +32,12 @@ static void results_open(struct af_results *r, const struct af_asked *asked)
 
 	*r = (struct af_results){.asked = *asked};
 	for (int i = 0; i < AF_VIEW_WAKERS; i++) {
-		af_tree_open(&r->trees[i], weights, AF_WEIGHTS);
+		af_tree_open(&r->trees[i], af_weights, AF_WEIGHTS);
 		if (asked->spots)
 			af_tree_keep_spots(&r->trees[i]);
 	}
 	af_tree_open(&r->trees[AF_VIEW_WAKERS], waits, 2);
-	af_tree_open(&r->trees[AF_VIEW_IDLE], weights, 1);
+	af_tree_open(&r->trees[AF_VIEW_IDLE], af_weights, 1);
 }
 
 void af_results_close(struct af_results *r)

@@ -29,7 +29,7 @@ enum af_view {
 };
 
 /* Weights of the trees, by column; the view of wakers has two of its own, idle only time. */
-enum {
+enum af_weight {
 	AF_WEIGHT_TIME,
 	AF_WEIGHT_SAMPLES,
 	AF_WEIGHT_COUNT,
@@ -98,6 +98,18 @@ struct af_asked {
 	                   .kernels = 24,                                                          \
 	                   .context = 8,                                                           \
 	                   .rows = 2000})
+
+/*
+ * The weights in the order in which one is shown where none is asked for: the first that there is
+ * any of. Everything that shows one weight goes by this; the page is told it.
+ */
+extern const enum af_weight af_weight_order[AF_WEIGHTS];
+extern const struct af_tree_weight af_weights[AF_WEIGHTS];
+const char *af_weight_name(enum af_weight weight);
+
+/* Which of the weights @has, bits as in af_results.has, is shown unless another is asked for; time
+ * where there is none. */
+enum af_weight af_weight_default(uint32_t has);
 
 /* The bit of the weight called @name; time's for NULL, none when no weight has that name. */
 uint32_t af_asked_weight(const char *name);

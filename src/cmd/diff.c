@@ -199,13 +199,12 @@ static bool view_missing(const struct af_diff *d, int v)
 	       !(d->sides[0].results.trees[v].nr > 1 && d->sides[1].results.trees[v].nr > 1);
 }
 
-/* Profiles that only sample have no time. */
 static void diff_weight(struct af_diff *d, int view)
 {
 	uint32_t has = d->sides[0].results.has[view] | d->sides[1].results.has[view];
 
-	if (!d->weight && !(has & 1 << AF_WEIGHT_TIME) && has & 1 << AF_WEIGHT_SAMPLES)
-		d->weight = "samples";
+	if (!d->weight && view < AF_VIEW_WAKERS && af_weight_default(has) != AF_WEIGHT_TIME)
+		d->weight = af_weight_name(af_weight_default(has));
 }
 
 static int diff_views(struct af_diff *d, struct af_err *err)

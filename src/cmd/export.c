@@ -14,6 +14,7 @@
 #include "cmd/study.h"
 #include "exchange/export.h"
 #include "render/render.h"
+#include "trace/reader.h"
 
 struct export_options {
 	const char *format, *output, *view, *weight, *depth;
@@ -48,14 +49,26 @@ static int trees_write(int fd, void *arg, struct af_err *err)
 	return rc ? rc : end;
 }
 
-/* Folded text is one column of one tree, and as aflame flame writes it; others have room for all.
- */
+/* Formats with room for one column of one tree, which is then what aflame flame shows. */
+static bool export_is_of_one(const struct export_options *o)
+{
+	return !strcmp(o->format, "folded") || !strcmp(o->format, "firefox");
+}
+
+static int export_view(const struct export_options *o)
+{
+	for (int v = 0; o->view && v < AF_VIEWS; v++)
+		if (!strcmp(o->view, af_view_names[v]))
+			return v;
+	return AF_VIEW_ALL;
+}
+
 static struct af_asked export_asked(const struct export_options *o)
 {
-	bool folded = !strcmp(o->format, "folded");
+	bool folded = export_is_of_one(o);
 	struct af_asked asked = {
 	    .answers = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU,
-	    .weights = folded ? af_asked_weight(o->weight) : UINT32_MAX,
+	    .weights = UINT32_MAX,
 	    .group = folded ? AF_GROUP_NONE : AF_GROUP_TRACK,
 	    /* In pprof's instructions and stalls are labels, not frames. */
 	    .depth = af_asked_depth(o->depth,
@@ -65,11 +78,8 @@ static struct af_asked export_asked(const struct export_options *o)
 	    .to_ns = o->to_ns,
 	};
 
-	if (folded && !o->view)
-		asked.answers = 1 << AF_VIEW_ALL;
-	for (int v = 0; o->view && v < AF_VIEWS; v++)
-		if (!strcmp(o->view, af_view_names[v]))
-			asked.answers = 1u << v;
+	if (folded || o->view)
+		asked.answers = 1u << export_view(o);
 	return asked;
 }
 
@@ -80,7 +90,9 @@ static int export_trees(const struct export_options *o, const struct af_format *
 	struct export_trees x = {.format = format, .weight = o->weight};
 	struct af_results r;
 	uint32_t has = 0;
-	int rc = af_study(dir, &asked, &r, err);
+	int rc = export_is_of_one(o)
+	             ? af_study_view("export", dir, &asked, export_view(o), &x.weight, &r, err)
+	             : af_study(dir, &asked, &r, err);
 
 	for (int v = 0; !rc && v < AF_VIEWS; v++) {
 		if (!(asked.answers & 1u << v))
@@ -97,6 +109,23 @@ static int export_trees(const struct export_options *o, const struct af_format *
 		af_study_sampled("export", &r);
 	af_results_close(&r);
 	return rc;
+}
+
+/* Whether @dir has sums of stacks, of no moment. */
+static int export_summed(const char *dir, bool *summed, struct af_err *err)
+{
+	struct af_trace *t;
+	struct af_event ev;
+	int rc = af_trace_prepare(dir, err);
+
+	if (!rc)
+		rc = af_trace_open(&t, dir, 1ull << AF_KIND_SUMMED, err);
+	if (rc)
+		return rc;
+	while (!*summed && af_trace_next(t, &ev))
+		*summed = ev.kind == AF_KIND_SUMMED;
+	af_trace_close(t);
+	return 0;
 }
 
 static int export_folded(const struct export_options *o, const struct af_format *format,
@@ -218,12 +247,17 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 	if (folded && (o->from_ns || o->to_ns))
 		return af_fail_plain(err, -EINVAL,
 		                     "folded text has no times: --from and --to are for traces");
-	if (tree && tree->slice) /* of a trace it is better told so */
+	/* In order of time, unless there is none: what another profiler added up. */
+	bool summed = false;
+	int rc = !folded && tree && tree->slice ? export_summed(dir, &summed, err) : 0;
+	if (rc)
+		return rc;
+	if (tree && tree->slice && !summed)
 		slices = tree;
-	int rc = folded   ? export_folded(o, tree, dir, err)
-	         : slices ? export_slices(o, slices, dir, err)
-	         : tree   ? export_trees(o, tree, dir, err)
-	                  : export_events(o, dir, err);
+	rc = folded   ? export_folded(o, tree, dir, err)
+	     : slices ? export_slices(o, slices, dir, err)
+	     : tree   ? export_trees(o, tree, dir, err)
+	              : export_events(o, dir, err);
 	return rc == -EPIPE ? 0 : rc; /* the reader has seen enough */
 }
 

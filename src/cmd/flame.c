@@ -110,38 +110,13 @@ static int view_index(const char *name)
 	return AF_VIEW_ALL;
 }
 
-/*
- * Imported profiles need not have time: those that only sample are meant to be seen by samples,
- * those of memory by bytes. Whether there are any is known when they were looked at.
- */
-static int flame_instead(const struct flame_options *o, const struct af_results *r, int v)
-{
-	static const int order[] = {AF_WEIGHT_SAMPLES, AF_WEIGHT_BYTES, AF_WEIGHT_OFF_CPU,
-	                            AF_WEIGHT_COUNT};
-
-	unsigned nr = r->summed ? sizeof order / sizeof *order : r->sampled.samples ? 1 : 0;
-
-	if (o->weight || r->has[v] & 1 << AF_WEIGHT_TIME)
-		return -1;
-	for (unsigned i = 0; i < nr; i++)
-		if (r->has[v] & 1u << order[i])
-			return order[i];
-	return -1;
-}
-
-static bool flame_lacks_time(const struct flame_options *o, const struct af_results *r, int v)
-{
-	return !o->weight && r->has[v] && !(r->has[v] & 1 << AF_WEIGHT_TIME);
-}
-
 /* A picture of nothing is no picture: say what the trace lacks, and how it would have it. */
 static int flame_has(const struct flame_options *o, const char *dir, const struct af_results *r,
                      int v, struct af_err *err)
 {
 	const struct af_tree *t = &r->trees[v];
 	const char *view = af_view_names[v];
-	int weight = o->weight ? af_tree_weight(t, o->weight) : 0;
-	bool instead = flame_instead(o, r, v) >= 0;
+	int weight = o->weight ? af_tree_weight(t, o->weight) : -1;
 	const char *fix = v == AF_VIEW_WAKERS ? ": record it with --off-cpu=wakers"
 	                  : v == AF_VIEW_IDLE ? ": no work of a device with its times"
 	                                      : "";
@@ -157,17 +132,15 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	if (!r->has[v])
 		return af_fail_plain(err, -ENODATA, "the trace %s has nothing for --view %s%s", dir,
 		                     view, fix);
-	if (weight < 0 || r->has[v] & 1u << weight || instead)
+	if (weight < 0 || r->has[v] & 1u << weight)
 		return 0;
 	/* Asked for, no stacks is an answer; but off-CPU time may not have been recorded. */
-	bool off_cpu = !strcmp(t->weights[weight].name, "off-cpu");
-	if (o->weight && !off_cpu)
+	if (strcmp(o->weight, "off-cpu") != 0)
 		return 0;
-	return af_fail_plain(err, -ENODATA, "the trace %s has no weight %s in --view %s%s", dir,
-	                     t->weights[weight].name, view,
-	                     off_cpu                             ? ": record it with --off-cpu"
-	                     : r->has[v] & 1u << AF_WEIGHT_COUNT ? ": --weight count has launches"
-	                                                         : "");
+	return af_fail_plain(err, -ENODATA,
+	                     "the trace %s has no weight off-cpu in --view %s: record it with "
+	                     "--off-cpu",
+	                     dir, view);
 }
 
 /* How far samples of instructions are to be believed, where they are in the picture. */
@@ -196,8 +169,6 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 	if (view >= 0)
 		asked.answers =
 		    1u << view | (format->facts ? AF_ANSWER_TABLES | AF_ANSWER_ANNOTATE : 0);
-	if (!format->facts)
-		asked.weights = af_asked_weight(o->weight);
 	if (o->group)
 		asked.group = !strcmp(o->group, "rank")     ? AF_GROUP_RANK
 		              : !strcmp(o->group, "device") ? AF_GROUP_DEVICE
@@ -213,17 +184,22 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 }
 
 static int flame_chart(const struct flame_options *o, const char *dir, const struct af_results *r,
-                       int v, struct af_tree *chart, struct af_err *err)
+                       int v, const char *weight, struct af_tree *chart, struct af_err *err)
 {
+	bool timed = !weight || !strcmp(weight, "time") || !strcmp(weight, "samples");
+
 	if (v > AF_VIEW_ALL)
 		return af_fail_plain(err, -EINVAL, "--flamechart is of --view cpu, gpu or all");
-	if (o->weight && strcmp(o->weight, "time") && strcmp(o->weight, "samples"))
+	if (!timed && o->weight)
 		return af_fail_plain(
 		    err, -EINVAL, "--flamechart takes --weight time or samples, not %s", o->weight);
+	if (!timed)
+		return af_fail_plain(err, -ENODATA, "%s: nothing in view %s has times", dir,
+		                     af_view_names[v]);
 	struct af_progress progress = af_progress_begin("reading the trace in order of time");
 	int rc = af_chart_make(chart, dir, &r->asked, v, af_progress_tell, &progress, err);
 	af_progress_end(&progress);
-	int w = o->weight && !strcmp(o->weight, "samples");
+	int w = weight && !strcmp(weight, "samples");
 	uint64_t shown = rc ? 0 : chart->total[w][0], all = r->trees[v].total[w][0];
 	if (shown > all) /* of device work that runs on the CPU both tell */
 		return af_fail_plain(err, -ENODATA,
@@ -248,18 +224,13 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	int v = one ? view_index(o->view ? o->view : "all") : -1;
 	struct af_asked asked = flame_asked(o, job->format, v);
 	struct af_results r;
-	int rc = af_study(dir, &asked, &r, err);
+	bool facts = job->format->facts != NULL; /* a page shows all weights */
+	int rc = one && !facts ? af_study_view("flame", dir, &asked, v, &picture.weight, &r, err)
+	                       : af_study(dir, &asked, &r, err);
 
-	if (!rc && one && flame_lacks_time(o, &r, v)) {
-		af_results_close(&r);
-		asked.weights = UINT32_MAX;
-		rc = af_study(dir, &asked, &r, err);
-		int weight = rc ? -1 : flame_instead(o, &r, v);
-		if (weight >= 0) {
-			picture.weight = r.trees[v].weights[weight].name;
-			drawn.picture = &picture;
-		}
-	}
+	if (!rc && one && facts && !picture.weight && v < AF_VIEW_WAKERS)
+		picture.weight = af_weight_name(af_weight_default(r.has[v]));
+	drawn.picture = &picture;
 	drawn.results = &r;
 	drawn.dir = dir;
 	if (!rc && one) {
@@ -269,7 +240,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	}
 	/* A page makes its own. */
 	if (!rc && o->picture.flamechart && !job->format->slice) {
-		rc = flame_chart(o, dir, &r, v, &chart, err);
+		rc = flame_chart(o, dir, &r, v, picture.weight, &chart, err);
 		drawn.tree = &chart;
 	}
 	if (!rc)

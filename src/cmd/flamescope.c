@@ -155,11 +155,11 @@ static int scope_draw(struct scope *s, const struct af_format *format, const cha
 	asked.to_ns = when->to_ns;
 	asked.tid = when->tid;
 	asked.device = when->device;
-	if (!format->facts) {
+	if (!format->facts)
 		asked.answers = 1u << view;
-		asked.weights = af_asked_weight(NULL);
-	}
-	int rc = af_study(s->dir, &asked, &s->results, err);
+	int rc = format->facts ? af_study(s->dir, &asked, &s->results, err)
+	                       : af_study_view("flamescope", s->dir, &asked, view, &picture.weight,
+	                                       &s->results, err);
 	struct af_picture_job job = {
 	    .format = format,
 	    .file = file,

@@ -223,6 +223,8 @@ int report_view(const struct report *r)
 	for (int v = 0; r->options->view && v < AF_VIEWS; v++)
 		if (!strcmp(r->options->view, af_view_names[v]))
 			return v;
+	if (r->gpu_instead)
+		return AF_VIEW_GPU;
 	enum af_spot_what by = af_owners_what(r->options->by);
 	return by == AF_SPOT_DEVICE || by == AF_SPOT_QUEUE ? AF_VIEW_GPU : r->kind->standard_view;
 }
@@ -304,17 +306,39 @@ static struct af_asked report_asked(const struct report *r)
 	return asked;
 }
 
-/* What an imported trace may have in place of time, where no weight is asked for; or NULL. */
-static const char *report_other_weight(const struct report *r)
+/*
+ * Functions and kernels by time, where there are any; else what is sampled of functions by another
+ * weight, or of devices where that is all. *@found: these tables are it.
+ */
+static int report_study_top(struct report *r, bool *found, struct af_err *err)
 {
-	int v = report_view(r);
-	uint32_t has = v < AF_VIEW_WAKERS ? r->results.has[v] : 0;
+	struct af_asked asked = report_asked(r);
+	int rc = af_study(r->dir, &asked, &r->results, err);
 
-	if (!r->kind->is_of_tree || r->weight || !has || has & 1 << AF_WEIGHT_TIME)
-		return NULL;
-	if (report_is_plain_top(r) && r->results.facts.first)
-		return NULL;
-	return r->results.trees[v].weights[__builtin_ctz(has)].name;
+	*found = rc || r->results.facts.first;
+	if (*found)
+		return rc;
+	r->gpu_instead = !r->results.has[AF_VIEW_CPU] && r->results.has[AF_VIEW_GPU];
+	af_results_close(&r->results);
+	return 0;
+}
+
+/* A report of one view of the trace has one weight. */
+static int report_study(struct report *r, struct af_err *err)
+{
+	struct af_asked asked = report_asked(r);
+	bool plain = report_is_plain_top(r), found = false;
+
+	if (!r->kind->is_of_tree)
+		return af_study(r->dir, &asked, &r->results, err);
+	int rc = plain ? report_study_top(r, &found, err) : 0;
+	if (found)
+		return rc;
+	asked.answers = 1u << report_view(r);
+	rc = af_study_view("report", r->dir, &asked, report_view(r), &r->weight, &r->results, err);
+	if (plain && !r->weight)
+		r->weight = af_weight_name(AF_WEIGHT_TIME);
+	return rc;
 }
 
 static int report_run(void *state, int nr_words, char **words, struct af_err *err)
@@ -337,15 +361,7 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		return rc;
 	if (r.kind->print == report_annotate)
 		return report_annotate(&r, err);
-	struct af_asked asked = report_asked(&r);
-	rc = af_study(r.dir, &asked, &r.results, err);
-	const char *other = rc ? NULL : report_other_weight(&r);
-	if (other) {
-		r.weight = other;
-		asked = report_asked(&r);
-		af_results_close(&r.results);
-		rc = af_study(r.dir, &asked, &r.results, err);
-	}
+	rc = report_study(&r, err);
 	if (!rc)
 		rc = r.kind->print(&r, err);
 	if (!rc)

@@ -29,6 +29,7 @@ struct report {
 	const char *function; /* what callers, callees and annotate are of, or NULL */
 	const char *dir;
 	const char *weight; /* as asked for, or what there is where nothing is; NULL: time */
+	bool gpu_instead;   /* of top without a view: only devices have anything */
 	struct af_results results;
 	struct af_tree narrowed; /* the view, where something is asked to be left out */
 };

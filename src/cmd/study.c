@@ -5,6 +5,7 @@
 #include "analyse/findings.h"
 #include "analyse/top.h"
 #include "cmd/names.h"
+#include "cmd/picture.h"
 #include "cmd/progress.h"
 
 static int study(const char *dir, const struct af_asked *asked, struct af_results *r,
@@ -51,6 +52,28 @@ int af_study(const char *dir, const struct af_asked *asked, struct af_results *r
 	if (!rc && r->damage[0])
 		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, r->damage);
 	return rc;
+}
+
+int af_study_view(const char *who, const char *dir, struct af_asked *asked, int view,
+                  const char **weight, struct af_results *r, struct af_err *err)
+{
+	bool trees = view < AF_VIEW_WAKERS; /* the others have weights of their own */
+
+	if (trees)
+		asked->weights = af_asked_weight(*weight);
+	int rc = af_study(dir, asked, r, err);
+	if (rc || *weight || !trees || !r->has[view] || r->has[view] & 1 << AF_WEIGHT_TIME)
+		return rc;
+	/* What else there is, only who asks for it is told. */
+	af_results_close(r);
+	asked->weights = UINT32_MAX;
+	rc = af_study(dir, asked, r, err);
+	if (rc)
+		return rc;
+	*weight = af_weight_name(af_weight_default(r->has[view]));
+	fprintf(stderr, "aflame %s: the trace %s has no time in --view %s: this is by %s\n", who,
+	        dir, af_view_names[view], *weight);
+	return 0;
 }
 
 int af_study_quietly(const char *dir, const struct af_asked *asked, struct af_results *r,

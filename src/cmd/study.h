@@ -17,6 +17,14 @@ struct af_err;
 int af_study(const char *dir, const struct af_asked *asked, struct af_results *r,
              struct af_err *err);
 
+/*
+ * The same of the view that @asked is of, to show one weight of it: *@weight or, where that is
+ * NULL, what af_weight_default() chooses of those that the view has. Then *@weight is its name, and
+ * where that is not time a line on standard error says so.
+ */
+int af_study_view(const char *who, const char *dir, struct af_asked *asked, int view,
+                  const char **weight, struct af_results *r, struct af_err *err);
+
 /* The same of a finished trace, without a word on standard error. */
 int af_study_quietly(const char *dir, const struct af_asked *asked, struct af_results *r,
                      struct af_err *err);

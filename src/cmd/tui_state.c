@@ -72,9 +72,14 @@ bool tui_choose_view(struct tui *t, int view, const char *weight)
 	const struct af_tree *tree = &t->results.trees[view];
 	int w = weight ? af_tree_weight(tree, weight) : -1;
 
-	for (uint32_t i = 0; w < 0 && !weight && i < tree->nr_weights; i++)
-		if (view_has(t, view, i))
-			w = (int)i;
+	if (!weight && view < AF_VIEW_WAKERS) {
+		uint32_t has = 0;
+		for (uint32_t i = 0; i < tree->nr_weights; i++)
+			has |= (uint32_t)view_has(t, view, i) << i;
+		w = (int)af_weight_default(has);
+	} else if (!weight) {
+		w = 0;
+	}
 	if (w < 0 || !view_has(t, view, (uint32_t)w))
 		return false;
 	t->view = view;

@@ -70,16 +70,23 @@ static struct firefox_thread *thread_add(struct firefox *f, const struct af_tree
 static int firefox_tree(struct af_render *r, const struct af_tree *tree, struct af_err *err)
 {
 	struct firefox *f = r->state;
-	struct firefox_thread *t = thread_add(f, tree);
+	int w = af_picture_weight(r->picture, tree, err);
 	uint32_t depth = 0;
 
-	(void)err;
-	af_buf_str(&t->name, tree->weights[0].name);
-	f->weight_type = "samples";
-	f->scale = tree->weights[0].scale;
+	if (w < 0)
+		return w;
+	struct firefox_thread *t = thread_add(f, tree);
+	const struct af_tree_weight *weight = &tree->weights[w];
+	af_buf_str(&t->name, weight->name);
+	if (!strcmp(weight->unit, "ns")) {
+		f->scale = weight->scale * 1000000;
+	} else {
+		f->weight_type = strcmp(weight->unit, "bytes") ? "samples" : "bytes";
+		f->scale = weight->scale;
+	}
 	for (uint32_t i = 0; (i = af_tree_next(tree, i, false, &depth));)
-		if (tree->self[0][i])
-			firefox_sample(t, i, t->nr_samples * 1000000ull, tree->self[0][i]);
+		if (tree->self[w][i])
+			firefox_sample(t, i, t->nr_samples * 1000000ull, tree->self[w][i]);
 	return 0;
 }
 

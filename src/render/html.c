@@ -23,6 +23,7 @@
 
 #include "analyse/difference.h"
 #include "analyse/facts.h"
+#include "analyse/pass.h"
 #include "analyse/tree.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -339,7 +340,13 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_r
 	add_json(b, p->subtitle);
 	af_buf_str(b, ",\"notes\":");
 	add_json(b, p->notes);
-	af_buf_str(b, ",\"picture\":{\"weight\":");
+	/* What a tree is shown by first, of the weights that it has. */
+	af_buf_str(b, ",\"order\":[");
+	for (int i = 0; i < AF_WEIGHTS; i++) {
+		af_buf_str(b, i ? "," : "");
+		add_json(b, af_weight_name(af_weight_order[i]));
+	}
+	af_buf_str(b, "],\"picture\":{\"weight\":");
 	add_json(b, p->weight);
 	af_buf_fmt(
 	    b, ",\"inverted\":%s,\"reverse\":%s,\"chart\":%s,\"differential\":%s},\n\"kinds\":[",
