@@ -75,7 +75,7 @@ def make_data(work):
              for _ in range(6000)]
     lines = [" ".join(chance.choices(words, k=12)) for _ in range(40000)]
     make(os.path.join(work, "text"), "\n".join(lines) + "\n")
-    with open(os.path.join(work, "blob"), "w", encoding="ascii") as file:
+    with open(os.path.join(work, "blob"), "w", encoding="utf-8") as file:
         for _ in range(8):
             chance.shuffle(lines)
             file.write("\n".join(lines) + "\n")
@@ -249,7 +249,7 @@ public class Loop {
     public static void main(String[] a) { System.out.println(collatz(5000000)); }
 }
 """
-PERL = ("my %n; for my $i (1..3500000) { my $k = 'w' . ($i * 7919 % 50021); $n{$k}++; } "
+PERL = ("my %n; for my $i (1..6000000) { my $k = 'w' . ($i * 7919 % 50021); $n{$k}++; } "
         "my $s = join ',', sort { $n{$b} <=> $n{$a} || $a cmp $b } keys %n; $s =~ s/(\\d)(?=\\d)/$1./g; print length $s, qq(\\n);")
 RUBY = "def fib(n) = n < 2 ? n : fib(n - 1) + fib(n - 2)\nputs fib(33), (1..2_000_000).map { |i| (i * 7919 % 50021).to_s }.tally.size"
 PHP = ("function fib($n) { return $n < 2 ? $n : fib($n - 1) + fib($n - 2); } $n = []; "
@@ -370,7 +370,7 @@ def make_repository(work):
            "GIT_COMMITTER_DATE": "@0 +0000"}
     git = ["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@localhost", "-c", "gc.auto=0"]
     must_run("git", "init", "-q", repository, env=env)
-    with open(work + "/text", encoding="ascii") as file:
+    with open(work + "/text", encoding="utf-8") as file:
         lines = file.read().splitlines()[:12000]
     chance = random.Random(2)
     for number in range(120):

@@ -2,16 +2,20 @@
 
 import math
 import os
+import re
 
 from debian_programs import find
 from machine import probes
 from tap import Skip
-from witnessed import Place, hottest, perf_shares, record, run
+from perf_shares import key_of, perf_shares
+from witnessed import Place, record, run
 
 SAMPLED, AT_MOST, NAMED, POINTS = 0.95, 1.05, 0.90, 0.03
 # Where the kernel splits a process's time into user and kernel time by its ticks, the split is itself
 # a sample: so many ticks a second at least, and so many standard errors of it.
 TICKS, STANDARD_ERRORS = 250, 3
+# Two runs of one program sampled at random differ by chance alone: so many standard errors are added.
+CHANCE = 2
 # Below this the hottest function is one of many, and which one is chance.
 WORTH_COMPARING = 0.10
 
@@ -43,20 +47,32 @@ def same_as(done, plain, entry):
     return []
 
 
+def own_share(name, sampled, total):
+    """Of function @name, as perf_shares names it; None where no sample of ours ends in one of that name."""
+    leaves = [w for leaf, w in sampled.leaves.items() if leaf == name or plain_key(leaf) == name]
+    return sum(leaves) / total if leaves else None
+
+
+def plain_key(leaf):
+    found = re.match(r"(.*)!(?:0x|fn_)([0-9a-f]+)$", leaf)
+    return key_of(found.group(1), int(found.group(2), 16)) if found else leaf
+
+
 def compare_hottest(entry, shares, sampled, with_kernel):
     """(what the table says, what falls short)"""
     if isinstance(shares, str) or entry.jit:
-        return "%s" % ("-" if entry.jit else shares[:38]), []
-    name, share = hottest(shares, with_kernel)
+        return "compiled in memory" if entry.jit else shares[-38:], []
+    name, share = shares.hottest(with_kernel)
     total = sampled.program_s if with_kernel else sampled.program_s - sampled.kernel_s
     if not name or share < WORTH_COMPARING or not total:
-        return "none that perf names", []
-    if name not in sampled.leaves:
+        return "none is hot", []
+    own = own_share(name, sampled, total)
+    if own is None:
         other = max(sampled.leaves, key=sampled.leaves.get)
-        return "%s: perf %.0f %%; %s: %.0f %%" % (name[:14], 100 * share, other[:14], 100 * sampled.leaves[other] / total), []
-    own = sampled.leaves[name] / total
+        return "%s ? / %.1f; %s %.1f" % (name[:14], 100 * share, other[:14], 100 * sampled.leaves[other] / total), []
     words = "%s %.1f / %.1f" % (name[:26], 100 * own, 100 * share)
-    return words, ["hottest by %.1f points" % (100 * abs(own - share))] if abs(own - share) > POINTS else []
+    chance = CHANCE * math.sqrt(2 * share * (1 - share) / max(1, shares.nr_samples))
+    return words, ["hottest by %.1f points" % (100 * abs(own - share))] if abs(own - share) > POINTS + chance else []
 
 
 def judge_share(share, done, with_kernel):
@@ -93,7 +109,7 @@ def rows_of(entry, place, samplers, rate, with_perf):
     """The rows of one program: under each of @samplers that works here."""
     place.prepare(entry)
     plain = run(entry, place)
-    if not plain.witnessed or plain.user_s + plain.system_s < 0.05 or (plain.status and not entry.load):
+    if not plain.witnessed or plain.user_s + plain.system_s < 0.05 or (plain.status > 1 and not entry.load):
         said = plain.err.decode(errors="replace").strip()[-120:]
         yield {"program": entry.name, "sampler": "", "why": "alone: status %d, %.2f s; %s" % (plain.status, plain.user_s, said)}
         return

@@ -1,6 +1,5 @@
 """A program under a recorder and, inside, a witness that the recorder has no part in (programs/witness.c):
-the CPU time that the kernel says was used, beside the CPU time that was sampled; and perf's opinion of
-the hottest function, where perf runs."""
+the CPU time that the kernel says was used, beside the CPU time that was sampled."""
 
 import os
 import re
@@ -101,7 +100,7 @@ def answers(port):
 
 def read_numbers(path):
     try:
-        with open(path, encoding="ascii") as file:
+        with open(path, encoding="utf-8") as file:
             return {key: int(value) for key, value in (line.split() for line in file if " " in line)}
     except (OSError, ValueError):
         return {}
@@ -262,40 +261,3 @@ def aflame_text(place, *words):
                           stderr=subprocess.DEVNULL, cwd=place.work, timeout=LIMIT_S, check=False,
                           env={"PATH": PATH, "HOME": place.work})
     return done.stdout.decode("utf-8", "replace")
-
-
-# --- perf's opinion
-
-
-def perf_shares(entry, place, rate):
-    """{function: (share of all samples, of samples in user mode)} by perf, or a reason why there is none."""
-    perf = shutil.which("perf")
-    if not perf:
-        return "no perf here"
-    data = os.path.join(place.work, "perf.data")
-    event = "task-clock:u" if place.user or os.geteuid() else "task-clock"
-    done = run(entry, place, [perf, "record", "-q", "-N", "-o", data, "-F", str(rate), "-e", event, "--"])
-    if not os.path.exists(data) or not done.witnessed:
-        return "perf record: %s" % done.err.decode(errors="replace").strip()[-100:]
-    text = subprocess.run(place.as_user([perf, "report", "-i", data, "--no-children", "--sort", "symbol", "--stdio", "-q", "-t", "|"]),
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=place.work,
-                          timeout=LIMIT_S, check=False, env={"PATH": PATH, "HOME": place.work}).stdout.decode(errors="replace")
-    os.unlink(data)
-    return parse_perf(text) or "perf report has no samples"
-
-
-def parse_perf(text):
-    rows = re.findall(r"^ *([\d.]+)% *\|\[(.)\] (\S.*?) *\|", text, re.M)
-    user = sum(float(share) for share, where, _ in rows if where != "k") or 1
-    shares = {}
-    for share, where, name in rows:
-        all_share, user_share = shares.get(name, (0, 0))
-        shares[name] = (all_share + float(share) / 100, user_share + (where != "k") * float(share) / user)
-    return shares
-
-
-def hottest(shares, with_kernel):
-    """(name, share) of the heaviest function that perf can name."""
-    at = 0 if with_kernel else 1
-    named = {n: s[at] for n, s in shares.items() if not re.match(r"0x[0-9a-f]+$", n)}
-    return max(named.items(), key=lambda row: row[1]) if named else (None, 0)
