@@ -89,6 +89,11 @@ static int remove_at(int dirfd, const char *name)
 	return rc;
 }
 
+int af_remove_tree_at(int dirfd, const char *name)
+{
+	return remove_at(dirfd, name);
+}
+
 int af_remove_tree(const char *path)
 {
 	return remove_at(AT_FDCWD, path);

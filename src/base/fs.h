@@ -65,4 +65,7 @@ DIR *af_dir_list(int dirfd);
 /* rm -r of a directory tree this program made; never follows links. 0 or -errno. */
 int af_remove_tree(const char *path);
 
+/* The same of @name in the directory @dirfd. */
+int af_remove_tree_at(int dirfd, const char *name);
+
 #endif

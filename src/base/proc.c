@@ -29,6 +29,12 @@ size_t af_proc_read(int pid, const char *name, char *text, size_t size)
 	return af_read_text(path, text, size);
 }
 
+void af_boot_id(char id[AF_BOOT_ID_SIZE])
+{
+	af_read_text("/proc/sys/kernel/random/boot_id", id, AF_BOOT_ID_SIZE);
+	id[strcspn(id, "\n")] = 0;
+}
+
 bool af_proc_is_traced(int pid)
 {
 	static const char key[] = "\nTracerPid:\t";

@@ -17,6 +17,11 @@ size_t af_read_text(const char *path, char *text, size_t size);
 /* The same of /proc/@pid/@name; @pid 0: of this process. */
 size_t af_proc_read(int pid, const char *name, char *text, size_t size);
 
+enum { AF_BOOT_ID_SIZE = 64 };
+
+/* What tells this start of this machine from all others; "" where the kernel does not say. */
+void af_boot_id(char id[AF_BOOT_ID_SIZE]);
+
 /* Is a debugger, or another that uses ptrace(2), attached to it (TracerPid: proc(5))? */
 bool af_proc_is_traced(int pid);
 

@@ -1,5 +1,6 @@
 /* aflame: the table of commands, and what is the same for all of them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,11 +138,26 @@ static int stdout_check(int rc, struct af_err *err)
 	return rc;
 }
 
+/*
+ * Where the caller has closed a standard stream, the next file that is opened would take its
+ * number, a trace among them, and messages would go there. A stand-in that refuses what it is for
+ * keeps their errors, and is closed in the program that is recorded.
+ */
+static void standard_streams_keep(void)
+{
+	static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd] | O_CLOEXEC) < 0)
+			return;
+}
+
 int main(int argc, char **argv)
 {
 	struct af_err err = {0};
 	const char *name = argc > 1 ? argv[1] : "help";
 
+	standard_streams_keep();
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		name = "help";
 	else if (!strcmp(name, "--version") || !strcmp(name, "-V"))

@@ -44,7 +44,8 @@ int af_trace_prepare(const char *dir, struct af_err *err)
 		return rc;
 	if (rc == 2) {
 		fprintf(stderr,
-		        "aflame: %s is unfinished, on a read-only disk: what is there is shown\n",
+		        "aflame: %s is unfinished and cannot be finished here (a read-only disk, or "
+		        "its recorder was killed on another host): what is there is shown\n",
 		        dir);
 		return 0;
 	}

@@ -21,13 +21,13 @@
 #include "cmd/names.h"
 #include "cmd/scope.h"
 #include "cmd/summary.h"
+#include "cmd/unrecorded.h"
 #include "collect/collect.h"
 #include "collect/session.h"
 #include "collect/target.h"
 #include "sym/sym.h"
 
 const struct af_record_options af_record_defaults = {
-    .output = "aflame.data",
     .sample = "auto",
     .rate = 99,
 };
@@ -49,7 +49,8 @@ static int choose_sampler(const struct af_record_options *o, struct af_session_o
 		c = af_collector_find(o->sample);
 		int rc = c->probe(words, sizeof words, err);
 		if (rc)
-			return af_while(err, rc, "--sample %s does not work here", o->sample);
+			return af_while(err, rc == -EINVAL ? -ENOTSUP : rc,
+			                "--sample %s does not work here", o->sample);
 		snprintf(why, size, "%s: as asked; %s", c->name, words);
 	} else {
 		c = af_collector_best_cpu(why, size);
@@ -183,6 +184,10 @@ static void note_run(struct af_recording *r, const char *sampler, int nr_words, 
 	af_session_note(r, "host", "%s, %s %s, %ld CPUs", u.nodename, u.sysname, u.release,
 	                sysconf(_SC_NPROCESSORS_ONLN));
 	af_session_note(r, "aflame", "%s", AFLAME_VERSION);
+	if (r->options->job->is_rank) {
+		af_session_note(r, "rank", "%s", r->options->job->rank);
+		af_session_note(r, "job", "%s", r->options->job->key);
+	}
 	af_session_note(r, "collector.cpu", "%s", sampler);
 	if (r->options->flags & AF_SESSION_OPENCL)
 		af_session_note(r, "collector.opencl", "recorded by a loader layer");
@@ -231,7 +236,7 @@ static int record_end(struct af_recording *r, char **words, struct af_err *err)
 	uint32_t nr_processes = r->control->nr_processes;
 	bool no_streams = r->control->lost_no_stream && !r->drain.packets;
 	warn_end(r);
-	int named = moved == -ENOENT ? 0 : af_names_add(r->dir, NULL, rc ? NULL : err);
+	int named = moved == -ENOENT ? 0 : af_names_add(r->place.dir, NULL, rc ? NULL : err);
 	if (!rc)
 		rc = named;
 	af_session_close(r);
@@ -286,10 +291,85 @@ static void snapshot_tell(const char *line)
 	fprintf(stderr, "aflame: %s\n", line);
 }
 
-int af_record(const struct af_record_options *o, int nr_words, char **words, struct af_err *err)
+/* Everything that is known before a trace is made. */
+static int record_choose(const struct af_record_options *o, int nr_words, char **words,
+                         struct af_session_options *s, char *sampler, size_t size,
+                         struct af_err *err)
+{
+	static char library[PATH_MAX];
+	const char *const patterns[] = {o->output, o->report};
+	char name[PATH_MAX];
+	bool bpf = false;
+	int rc = 0;
+
+	for (int i = 0; i < 2 && rc >= 0; i++)
+		rc = patterns[i] ? af_job_name(name, sizeof name, patterns[i], s->job, err) : 0;
+	rc = rc < 0 ? rc : af_library_find(library, err);
+	s->library = library;
+	if (!rc)
+		rc = af_scope_choose(o, nr_words, s, &bpf, sampler, size, err);
+	if (!rc && !bpf)
+		rc = choose_sampler(o, s, sampler, size, err);
+	if (!rc)
+		rc = choose_apis(o, s, err);
+	return rc;
+}
+
+/* 0: the program has run. Else nothing is left, and *@unstarted says whether it may yet run. */
+static int record_target(struct af_recording *r, const struct af_record_options *o,
+                         const char *sampler, int nr_words, char **words, bool *unstarted,
+                         struct af_err *err)
+{
+	note_run(r, sampler, nr_words, words);
+	int live = o->live ? af_live_show(r->place.dir, err) : 0;
+	int rc = live < 0 ? live : af_target_run(r, nr_words ? words : NULL, err);
+
+	af_live_hide(live);
+	/* It may be what we add to the environment that is too much. */
+	*unstarted = rc && (r->child <= 0 || rc == -E2BIG || rc == -ENOMEM || rc == -EAGAIN);
+	if (rc)
+		af_session_abandon(r);
+	return rc;
+}
+
+int af_record_failed(const struct af_record_options *o, const char *who, int status, int rc,
+                     const struct af_err *err)
+{
+	if (o->strict)
+		return rc;
+	fprintf(stderr, "aflame %s: %s\n", who, err->msg);
+	return status;
+}
+
+/* The program was not started: it runs without us, unless that is not wanted. */
+static int record_refused(const struct af_record_options *o, int nr_words, char **words,
+                          const struct af_recorded *done, int rc, struct af_err *err)
+{
+	if (o->strict || !nr_words) {
+		af_unrecorded_disarm();
+		return rc;
+	}
+	return af_unrecorded_run(done->who, words, err);
+}
+
+static int record_result(const struct af_record_options *o, struct af_recording *r, char **words,
+                         struct af_recorded *done, struct af_err *err)
+{
+	int status = WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
+	int rc = record_end(r, words, err);
+
+	if (rc)
+		return words[0] ? af_record_failed(o, done->who, status, rc, err) : rc;
+	snprintf(done->dir, sizeof done->dir, "%s", r->place.dir);
+	return status;
+}
+
+int af_record(const struct af_record_options *o, int nr_words, char **words,
+              struct af_recorded *done, struct af_err *err)
 {
 	struct af_session_options s = {
-	    .dir = o->output,
+	    .output = o->output,
+	    .job = &done->job,
 	    .force = o->force,
 	    .flags = (o->no_python ? 0 : AF_SESSION_PYTHON) | (o->verify ? AF_SESSION_VERIFY : 0) |
 	             (o->autograd ? AF_SESSION_AUTOGRAD : 0),
@@ -301,10 +381,9 @@ int af_record(const struct af_record_options *o, int nr_words, char **words, str
 	    .finish_copy = snapshot_names,
 	    .tell = snapshot_tell,
 	};
-	char library[PATH_MAX], sampler[600];
+	char sampler[600];
 	static struct af_recording r;
-
-	bool bpf = false;
+	bool unstarted = true;
 
 	if (!nr_words && !o->pids && !o->all)
 		return af_fail_plain(err, -EINVAL,
@@ -312,52 +391,54 @@ int af_record(const struct af_record_options *o, int nr_words, char **words, str
 	int rc = bounds_check(o, err);
 	if (!rc && nr_words)
 		rc = program_check(words[0], err);
-	if (!rc)
-		rc = af_library_find(library, err);
-	if (!rc)
-		rc = af_scope_choose(o, nr_words, &s, &bpf, sampler, sizeof sampler, err);
-	if (!rc && !bpf)
-		rc = choose_sampler(o, &s, sampler, sizeof sampler, err);
-	if (!rc)
-		rc = choose_apis(o, &s, err);
 	if (rc)
 		return rc;
-	s.library = library;
+	if (nr_words)
+		af_unrecorded_arm(words, &r.child);
+	af_job_find(&done->job);
+	rc = record_choose(o, nr_words, words, &s, sampler, sizeof sampler, err);
+	if (rc == -EINVAL) /* the command line makes no sense */
+		return rc;
+	if (rc)
+		return record_refused(o, nr_words, words, done, rc, err);
 	if (!strncmp(sampler, "timer: perf", 11) || !strncmp(sampler, "no CPU", 6))
 		fprintf(stderr, "aflame: %s\n", sampler);
-
 	rc = af_session_open(&r, &s, err);
-	if (rc)
-		return rc;
-	note_run(&r, sampler, nr_words, words);
-	int live = o->live ? af_live_show(r.dir, err) : 0;
-	rc = live < 0 ? live : af_target_run(&r, nr_words ? words : NULL, err);
-	af_live_hide(live);
-	if (rc) {
-		af_session_abandon(&r);
-		return rc;
-	}
-	int status = r.status;
-	rc = record_end(&r, words, err);
-	if (rc)
-		return rc;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	if (!rc)
+		rc = record_target(&r, o, sampler, nr_words, words, &unstarted, err);
+	if (rc && unstarted)
+		return record_refused(o, nr_words, words, done, rc, err);
+	af_unrecorded_disarm();
+	return rc ? rc : record_result(o, &r, words, done, err);
+}
+
+const char *af_record_shown(const char *dir)
+{
+	static char here[PATH_MAX];
+	size_t len = getcwd(here, sizeof here) ? strlen(here) : 0;
+
+	return len > 1 && !strncmp(dir, here, len) && dir[len] == '/' ? dir + len + 1 : dir;
 }
 
 static int record_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct af_record_options *o = state;
-	int status = af_record(o, nr_words, words, err);
+	struct af_recorded done = {.who = "record"};
+	int status = af_record(o, nr_words, words, &done, err);
 
-	if (status < 0)
+	if (status < 0 || o->quiet || !done.dir[0])
 		return status;
-	if (!o->quiet) {
-		int rc = af_summary_print(o->output, stderr, err);
-		if (rc)
-			return rc;
-		fprintf(stderr, "\nThe trace is in %s: `aflame flame %s -o flame.svg` draws it.\n",
-		        o->output, o->output);
+	if (done.job.is_rank) {
+		fprintf(stderr, "aflame: the trace of rank %s is %s\n", done.job.rank,
+		        af_record_shown(done.dir));
+		return status;
 	}
+	int rc = af_summary_print(done.dir, stderr, err);
+	if (rc)
+		return af_record_failed(o, done.who, status, rc, err);
+	const char *shown = af_record_shown(done.dir);
+	fprintf(stderr, "\nThe trace is in %s: `aflame flame %s -o flame.svg` draws it.\n", shown,
+	        shown);
 	return status;
 }
 
@@ -373,7 +454,13 @@ const struct af_command af_command_record = {
     .details =
 	"The program runs as it would without: same output, same exit status, same signals.\n"
 	"CPU samples, Python frames and OpenCL work are recorded with their stacks into a\n"
-	"trace directory, which the other commands read. The exit status is the program's.\n"
+	"trace directory, which the other commands read. The exit status is the program's. A\n"
+	"program that cannot be recorded runs all the same, and a line says why (--strict).\n"
+	"\n"
+	"Where mpirun, srun or torchrun start recorders, DIR is a folder with a trace of each\n"
+	"rank, DIR/rank-0017, which other commands read with --rank 17. In DIR %h is the host,\n"
+	"%r the rank, %p the process id, %j the job and %% a %: with one of these it is the\n"
+	"whole name. docs/ranks.md says more.\n"
 	"\n"
 	"Bounds leave the program alone: it runs on when --duration or --max-size ends the\n"
 	"recording. --max-size counts what threads hold, and is exceeded by what comes in 10 ms\n"
@@ -386,6 +473,7 @@ const struct af_command af_command_record = {
     .examples = "aflame record -- python3 train.py\trecord into aflame.data\n"
 		"aflame record -F 999 -o run2 -- ./solver -n 100\tten times the samples, another "
 		"name\n"
+		"mpirun -n 64 aflame record -- ./app\taflame.data/rank-0000 to rank-0063\n"
 		"aflame record --ring 64M -- ./server\tits newest events; kill -USR2 keeps them as "
 		"aflame.data.1\n"
 		"aflame record --ctl ctl --delay 1d -- ./job\toff until `echo on >ctl`",

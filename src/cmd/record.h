@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "cmd/command.h"
+#include "collect/job.h"
 
 struct af_record_options {
 	const char *output;
@@ -19,7 +20,7 @@ struct af_record_options {
 	const char *cuda_graphs; /* "nodes", "whole", NULL */
 	const char *cuda_calls;  /* "once", "twice", NULL */
 	const char *gpu_samples; /* a rate, "exact", NULL */
-	bool no_python, autograd, verify, quiet, live;
+	bool no_python, autograd, verify, quiet, live, strict;
 	const char *pids;    /* list of running processes */
 	bool all;            /* every process there is */
 	const char *off_cpu; /* "blocked", "wakers", NULL */
@@ -35,11 +36,17 @@ struct af_record_options {
 	 "output",                                                                                   \
 	 'o',                                                                                        \
 	 "DIR",                                                                                      \
-	 "trace to make; an old one is kept as DIR.old "                                             \
+	 "trace to make, see above; an old one is kept as DIR.old "                                  \
 	 "(aflame.data)",                                                                            \
 	 offsetof(type, output)},                                                                    \
 	    {AF_OPT_FLAG,          "force", 'f', NULL, "replace an old trace instead of keeping it", \
 	     offsetof(type, force)},                                                                 \
+	    {AF_OPT_FLAG,                                                                            \
+	     "strict",                                                                               \
+	     0,                                                                                      \
+	     NULL,                                                                                   \
+	     "fail where the program cannot be recorded, instead of running it",                     \
+	     offsetof(type, strict)},                                                                \
 	    {AF_OPT_STRING,                                                                          \
 	     "api",                                                                                  \
 	     0,                                                                                      \
@@ -161,11 +168,31 @@ struct af_record_options {
 
 extern const struct af_record_options af_record_defaults;
 
+/* Who records, and what came of it. */
+struct af_recorded {
+	const char *who; /* the command, for messages */
+	struct af_job_rank job;
+	char dir[1024]; /* the trace, "" where there is none that is whole */
+};
+
 /*
  * Record @words as a program. The trace is named (symbols and all) and closed when this returns.
  * Returns the exit status the program would have given to a shell, or < 0 when it could not be
- * run or the trace is not complete.
+ * run. Where it cannot be recorded this does not return: the program takes this process's place.
+ * Where the trace is not complete a line on standard error says why. With o->strict, or without a
+ * program, both are failures.
  */
-int af_record(const struct af_record_options *o, int nr_words, char **words, struct af_err *err);
+int af_record(const struct af_record_options *o, int nr_words, char **words,
+              struct af_recorded *done, struct af_err *err);
+
+/*
+ * The program has ended with @status, and what was to be made of its trace failed with @rc < 0:
+ * with o->strict that is the result, else it is said, and @status is.
+ */
+int af_record_failed(const struct af_record_options *o, const char *who, int status, int rc,
+                     const struct af_err *err);
+
+/* @dir, an absolute path, as people would call it from here. */
+const char *af_record_shown(const char *dir);
 
 #endif

@@ -1,28 +1,88 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/picture.h"
 #include "cmd/record.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
 
-enum { RUN_ROWS = 10 };
+#define REPORT_DEFAULT "report.html"
 
-static int run_report(const struct af_record_options *o, const struct af_results *r,
+enum { RUN_ROWS = 10, NAMES_TRIED = 1000 };
+
+/* What aflame itself made: its pages say so in their first lines. */
+static bool report_is_ours(const char *file)
+{
+	char head[1024];
+	scope_close int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head - 1);
+
+	head[n > 0 ? n : 0] = 0;
+	return strstr(head, "<meta name=\"generator\" content=\"aflame ");
+}
+
+/* "report.html", "report-rank-0017.html", "report-rank-0017-2.html" */
+static void report_number(char *file, size_t size, const char *stem, const char *dot, int number)
+{
+	if (number > 1)
+		snprintf(file, size, "%s-%d%s", stem, number, dot);
+	else
+		snprintf(file, size, "%s%s", stem, dot);
+}
+
+/*
+ * Where the report goes: ranks of a job have one each. A file that was named is replaced, as by any
+ * tool; under the name that nobody chose only a page of ours is.
+ */
+static int report_name(const struct af_record_options *o, const struct af_recorded *done,
+                       char *file, size_t size, struct af_err *err)
+{
+	char stem[PATH_MAX - 64], dot[16] = "";
+	struct stat st;
+	int pattern =
+	    af_job_name(stem, sizeof stem, o->report ? o->report : REPORT_DEFAULT, &done->job, err);
+
+	if (pattern < 0)
+		return pattern;
+	char *end = strrchr(stem, '.');
+	if (end && !strchr(end, '/') && strlen(end) < sizeof dot) {
+		strcpy(dot, end);
+		*end = 0;
+	}
+	size_t len = strlen(stem);
+	if (done->job.is_rank && !pattern)
+		snprintf(stem + len, sizeof stem - len, "-rank-%04llu",
+		         strtoull(done->job.rank, NULL, 10));
+	report_number(file, size, stem, dot, 1);
+	for (int i = 2; !o->report && i < NAMES_TRIED && !lstat(file, &st) && !report_is_ours(file);
+	     i++) {
+		if (i == 2)
+			fprintf(stderr, "aflame run: %s is not a report of aflame's and is kept\n",
+			        file);
+		report_number(file, size, stem, dot, i);
+	}
+	return 0;
+}
+
+static int run_report(const struct af_recorded *done, const char *file, const struct af_results *r,
                       const char *title, struct af_err *err)
 {
 	struct af_picture picture = {.title = title};
 	struct af_picture_job job = {
 	    .format = af_format_for("html"),
-	    .file = o->report,
+	    .file = file,
 	    .picture = &picture,
 	    .results = r,
-	    .dir = o->output,
+	    .dir = done->dir,
 	};
 
 	return af_picture_write(&job, err);
@@ -50,37 +110,47 @@ static void run_summary(const struct af_results *r)
 	af_buf_free(&b);
 }
 
-static int run_run(void *state, int nr_words, char **words, struct af_err *err)
+/* After the program: the trace, read again for the summary and the report. */
+static int run_tell(const struct af_record_options *o, const struct af_recorded *done,
+                    const char *title, struct af_err *err)
 {
-	const struct af_record_options *o = state;
+	bool summary = !o->quiet && !done->job.is_rank; /* many at once are no help */
+	char file[PATH_MAX], full[PATH_MAX];
 	struct af_results r;
-	char title[120];
-	int status = af_record(o, nr_words, words, err);
+	int rc = af_study(done->dir, o->no_report ? &AF_ASKED_TABLES : &AF_ASKED_ALL, &r, err);
 
-	if (status < 0)
-		return status;
-	int rc = af_study(o->output, o->no_report ? &AF_ASKED_TABLES : &AF_ASKED_ALL, &r, err);
-	if (!rc && !o->quiet)
+	if (!rc && summary)
 		run_summary(&r);
 	if (!rc && !o->no_report)
-		rc = run_report(o, &r, run_title(nr_words, words, title, sizeof title), err);
+		rc = report_name(o, done, file, sizeof file, err);
+	if (!rc && !o->no_report)
+		rc = run_report(done, file, &r, title, err);
 	af_results_close(&r);
 	if (rc)
 		return rc;
-	if (!o->no_report) {
-		char full[PATH_MAX];
-		fprintf(stderr, "\nThe report is %s\n",
-		        realpath(o->report, full) ? full : o->report);
-	}
-	return status;
+	if (done->job.is_rank)
+		fprintf(stderr, "aflame: the trace of rank %s is %s\n", done->job.rank,
+		        af_record_shown(done->dir));
+	if (!o->no_report)
+		fprintf(stderr, "%sThe report is %s\n", summary ? "\n" : "",
+		        realpath(file, full) ? full : file);
+	return 0;
 }
 
-static const struct af_record_options run_defaults = {
-    .output = "aflame.data",
-    .sample = "auto",
-    .rate = 99,
-    .report = "report.html",
-};
+static int run_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	const struct af_record_options *o = state;
+	struct af_recorded done = {.who = "run"};
+	char title[120];
+	int status = af_record(o, nr_words, words, &done, err);
+
+	if (status < 0 || !done.dir[0])
+		return status;
+	int rc = run_tell(o, &done, run_title(nr_words, words, title, sizeof title), err);
+	if (rc)
+		return nr_words ? af_record_failed(o, done.who, status, rc, err) : rc;
+	return status;
+}
 
 static const struct af_option run_options[] = {
     {AF_OPT_STRING, "report", 0, "FILE", "the report to write (report.html)",
@@ -97,11 +167,12 @@ const struct af_command af_command_run = {
     .summary = "Run a program, print where its time went, write report.html",
     .details =
 	"The same as `aflame record`, then a summary on standard error and the report: one file\n"
-	"that opens in any browser, without a network.",
+	"that opens in any browser, without a network. A file that is not a report of aflame's\n"
+	"is not replaced, unless it is named by --report. Ranks of a job have a report each.",
     .examples = "aflame run -- python3 train.py\tthe whole story",
     .flags = AF_CMD_STOP_AT_WORD,
     .options = run_options,
     .state_size = sizeof(struct af_record_options),
-    .defaults = &run_defaults,
+    .defaults = &af_record_defaults,
     .run = run_run,
 };

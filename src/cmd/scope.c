@@ -97,6 +97,8 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
 	if (rc || (!needed && !asked && !automatic))
 		return rc;
 	rc = af_bpf_probe(words, sizeof words, err);
+	if (rc == -EINVAL) /* the kernel's word, not the user's */
+		rc = -ENOTSUP;
 	if (rc && needed)
 		return af_while(err, rc, "%s needs the collector bpf", needed);
 	if (rc && asked)

@@ -33,7 +33,7 @@ static bool is_watched(const struct af_recording *r)
 	struct timespec now;
 	struct stat st;
 
-	if (fstatat(r->dir_fd, AF_WATCHED_FILE, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+	if (fstatat(r->place.dir_fd, AF_WATCHED_FILE, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 		return false;
 	clock_gettime(CLOCK_REALTIME, &now);
 	return llabs((long long)now.tv_sec - st.st_mtim.tv_sec) <= LIVE_WATCHED_S;
@@ -43,7 +43,7 @@ static bool has_room(const struct af_recording *r)
 {
 	struct statvfs v;
 
-	if (fstatvfs(r->dir_fd, &v))
+	if (fstatvfs(r->place.dir_fd, &v))
 		return false;
 	return (uint64_t)v.f_bavail * v.f_frsize >
 	       LIVE_ROOM_TIMES * af_bounds_bytes(r) + ((uint64_t)LIVE_ROOM_MB << 20);
@@ -68,18 +68,18 @@ static int live_make(const struct af_recording *r, const struct af_drain_rest *r
 {
 	char draft[PATH_MAX], name[64], before[64];
 
-	live_path(draft, r->dir_fd, AF_LIVE_PREFIX "tmp");
+	live_path(draft, r->place.dir_fd, AF_LIVE_PREFIX "tmp");
 	snprintf(name, sizeof name, AF_LIVE_PREFIX "%u", r->live.last);
 	snprintf(before, sizeof before, AF_LIVE_PREFIX "%u", r->live.last - 1);
-	live_remove(r->dir_fd, AF_LIVE_PREFIX "tmp");
+	live_remove(r->place.dir_fd, AF_LIVE_PREFIX "tmp");
 	if (mkdir(draft, 0700))
 		return -errno;
 	int rc = af_snapshot_copy(r, draft, rests, nr, err);
 	if (!rc && r->options->finish_copy)
 		rc = r->options->finish_copy(draft, err);
-	if (!rc && renameat(r->dir_fd, AF_LIVE_PREFIX "tmp", r->dir_fd, name))
+	if (!rc && renameat(r->place.dir_fd, AF_LIVE_PREFIX "tmp", r->place.dir_fd, name))
 		rc = -errno;
-	live_remove(r->dir_fd, rc ? AF_LIVE_PREFIX "tmp" : before);
+	live_remove(r->place.dir_fd, rc ? AF_LIVE_PREFIX "tmp" : before);
 	return rc;
 }
 
@@ -164,6 +164,6 @@ void af_live_end(struct af_recording *r)
 		waitpid(r->live.pid, NULL, 0);
 	}
 	r->live.pid = 0;
-	if (r->live.last && r->dir_fd >= 0)
-		af_live_clear(r->dir_fd);
+	if (r->live.last && r->place.dir_fd >= 0)
+		af_live_clear(r->place.dir_fd);
 }

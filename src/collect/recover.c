@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/proc.h"
 #include "base/scope.h"
 #include "collect/drain.h"
 #include "collect/live.h"
@@ -36,21 +37,31 @@ static bool shm_name_is_ours(const char *s)
 	return true;
 }
 
-/* The control page, when it belongs to the trace in @dir. */
-static struct af_session *control_map(int shm_fd, const char *dir)
+/* A trace may have been renamed since; inodes of directories do not last on every file system. */
+static bool control_names(const struct af_session *s, int dir_fd, const char *dir)
 {
 	char full[PATH_MAX];
+	struct stat st;
+
+	if (!fstat(dir_fd, &st) && s->trace_device == st.st_dev && s->trace_inode == st.st_ino)
+		return true;
+	return realpath(dir, full) && !strncmp(s->trace_dir, full, sizeof s->trace_dir);
+}
+
+/* The control page, when it belongs to the trace in @dir. */
+static struct af_session *control_map(int shm_fd, int dir_fd, const char *dir)
+{
 	struct stat st;
 	scope_close int fd = openat(shm_fd, "control", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    (size_t)st.st_size < sizeof(struct af_session) || !realpath(dir, full))
+	    (size_t)st.st_size < sizeof(struct af_session))
 		return NULL;
 	struct af_session *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (s == MAP_FAILED)
 		return NULL;
 	if (s->magic != AF_SESSION_MAGIC || s->version != AF_TRACE_VERSION ||
-	    strncmp(s->trace_dir, full, sizeof s->trace_dir)) {
+	    !control_names(s, dir_fd, dir)) {
 		munmap(s, sizeof *s);
 		return NULL;
 	}
@@ -117,7 +128,7 @@ static void recover_shm(const char *dir, int dir_fd, const char *shm, struct rec
 	scope_close int shm_fd = shm_name_is_ours(shm) ? shm_open_ours(shm) : -1;
 	if (shm_fd < 0)
 		return;
-	struct af_session *control = control_map(shm_fd, dir);
+	struct af_session *control = control_map(shm_fd, dir_fd, dir);
 	if (!control)
 		return;
 
@@ -166,13 +177,33 @@ static int recover_nothing(const char *dir, int dir_fd, struct af_err *err)
 	return 2;
 }
 
+/* The second line of the .session file: what shared memory holds can be had on that host only. */
+static bool session_is_elsewhere(const char *line)
+{
+	char boot[AF_BOOT_ID_SIZE], host[256] = "";
+	size_t len = strcspn(line, " \n");
+
+	af_boot_id(boot);
+	gethostname(host, sizeof host - 1);
+	if (!len || line[len] != ' ' || (strlen(boot) == len && !strncmp(line, boot, len)))
+		return false;
+	line += len + 1;
+	len = strcspn(line, "\n");
+	/* The same host was started again since: nothing is left there. */
+	return strlen(host) != len || strncmp(line, host, len) != 0;
+}
+
 int af_recover(const char *dir, struct af_err *err)
 {
-	char shm[64];
-
 	scope_close int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir_fd < 0)
-		return 0;
+
+	return dir_fd < 0 ? 0 : af_recover_at(dir_fd, dir, err);
+}
+
+int af_recover_at(int dir_fd, const char *dir, struct af_err *err)
+{
+	char text[512];
+
 	scope_close int fd =
 	    openat(dir_fd, AF_SESSION_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0) {
@@ -190,11 +221,15 @@ int af_recover(const char *dir, struct af_err *err)
 		                     dir);
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return af_fail_plain(err, -EBUSY, still_recorded, dir);
-	ssize_t n = read(fd, shm, sizeof shm - 1);
-	shm[n > 0 ? n : 0] = 0;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	text[n > 0 ? n : 0] = 0;
+	char *end = text + strcspn(text, "\n");
+	if (*end && session_is_elsewhere(end + 1))
+		return 2;
+	*end = 0;
 
 	struct recovered was = {0};
-	recover_shm(dir, dir_fd, shm, &was);
+	recover_shm(dir, dir_fd, text, &was);
 	recover_trim(dir_fd, "recorder");
 	af_live_clear(dir_fd);
 	recover_note(dir_fd, &was);

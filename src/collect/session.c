@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/proc.h"
 #include "base/scope.h"
 #include "collect/recover.h"
 #include "collect/target.h"
@@ -32,104 +33,26 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Is there a trace of ours in @dir? An unfinished one counts. */
-static bool dir_is_trace(const char *dir)
-{
-	char path[PATH_MAX], head[8192];
-
-	snprintf(path, sizeof path, "%s/" AF_SESSION_FILE, dir);
-	if (!access(path, F_OK))
-		return true;
-	snprintf(path, sizeof path, "%s/metadata", dir);
-	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head - 1);
-	if (n <= 0)
-		return false;
-	head[n] = 0;
-	return strstr(head, "aflame") != NULL;
-}
-
-/* Make room for the new trace: an old one steps aside, anything else is refused. */
-static int dir_make_room(const char *dir, bool force, struct af_err *err)
-{
-	struct stat st;
-
-	if (lstat(dir, &st))
-		return errno == ENOENT ? 0 : af_fail(err, -errno, "cannot look at %s", dir);
-	if (!S_ISDIR(st.st_mode))
-		return af_fail_plain(
-		    err, -EEXIST, "%s exists and is not a directory: choose another name with -o",
-		    dir);
-	if (!rmdir(dir))
-		return 0; /* it was empty */
-	if (!dir_is_trace(dir))
-		return af_fail_plain(err, -EEXIST,
-		                     "%s exists and is not an aflame trace: choose another name "
-		                     "with -o",
-		                     dir);
-
-	/* What a killed recorder left in shared memory is found by this name only. */
-	int rc = af_recover(dir, err);
-	if (rc < 0)
-		return rc;
-	if (rc == 1)
-		af_recovered(dir);
-	if (force) {
-		rc = af_remove_tree(dir);
-		return rc ? af_fail(err, rc, "cannot remove the old trace %s", dir) : 0;
-	}
-
-	char old[PATH_MAX];
-	if ((size_t)snprintf(old, sizeof old, "%s.old", dir) >= sizeof old)
-		return af_fail_plain(err, -ENAMETOOLONG, "the name %s is too long", dir);
-	if (dir_is_trace(old) && af_remove_tree(old))
-		return af_fail(err, -errno, "cannot remove %s", old);
-	if (rename(dir, old))
-		return af_fail(err, -errno,
-		               "cannot keep the old trace as %s: make the folder "
-		               "writable, or choose another name with -o",
-		               old);
-	return 0;
-}
-
-static int dir_make(struct af_recording *r, const struct af_session_options *o, struct af_err *err)
-{
-	/* A trailing slash would make the .old name a file inside. */
-	size_t len = strlen(o->dir);
-	while (len > 1 && o->dir[len - 1] == '/')
-		len--;
-	if (!len || len >= sizeof r->dir - 8)
-		return af_fail_plain(err, -EINVAL, "the name of the trace is empty or too long");
-
-	char name[sizeof r->dir];
-	memcpy(name, o->dir, len);
-	name[len] = 0;
-	int rc = dir_make_room(name, o->force, err);
-	if (rc)
-		return rc;
-	if (mkdir(name, 0700))
-		return af_fail(err, -errno, "cannot make the trace directory %s", name);
-	if (!realpath(name, r->dir))
-		return af_fail(err, -errno, "cannot find %s again", name);
-	r->dir_fd = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (r->dir_fd < 0)
-		return af_fail(err, -errno, "cannot open %s", r->dir);
-	if (mkdirat(r->dir_fd, "objects", 0700))
-		return af_fail(err, -errno, "cannot make %s/objects", r->dir);
-	return 0;
-}
-
-/* The .session file: where the shared directory is, and a lock that says we live. */
+/* The .session file: where the shared directory is, and a lock that says we live. It has both from
+ * its first moment on. */
 static int session_file_make(struct af_recording *r, struct af_err *err)
 {
-	r->lock_fd = af_create_private(r->dir_fd, AF_SESSION_FILE);
+	static const char fresh[] = AF_SESSION_FILE ".new";
+	char boot[AF_BOOT_ID_SIZE], host[256] = "", text[512];
+
+	af_boot_id(boot);
+	gethostname(host, sizeof host - 1);
+	snprintf(text, sizeof text, "%s\n%s %s\n", r->shm, boot, host);
+	r->lock_fd = af_create_private(r->place.dir_fd, fresh);
 	if (r->lock_fd < 0)
-		return af_fail(err, r->lock_fd, "cannot write %s/" AF_SESSION_FILE, r->dir);
+		return af_fail(err, r->lock_fd, "cannot write %s/" AF_SESSION_FILE, r->place.dir);
 	if (flock(r->lock_fd, LOCK_EX | LOCK_NB))
-		return af_fail(err, -errno, "cannot lock %s/" AF_SESSION_FILE, r->dir);
-	int rc = af_write_all(r->lock_fd, r->shm, strlen(r->shm));
+		return af_fail(err, -errno, "cannot lock %s/" AF_SESSION_FILE, r->place.dir);
+	int rc = af_write_all(r->lock_fd, text, strlen(text));
+	if (!rc && renameat(r->place.dir_fd, fresh, r->place.dir_fd, AF_SESSION_FILE))
+		rc = -errno;
 	if (rc)
-		return af_fail(err, rc, "cannot write %s/" AF_SESSION_FILE, r->dir);
+		return af_fail(err, rc, "cannot write %s/" AF_SESSION_FILE, r->place.dir);
 	return 0;
 }
 
@@ -156,7 +79,12 @@ static int control_make(struct af_recording *r, const struct af_session_options 
 	s->sample_period_ns = o->sample_period_ns;
 	s->gpu_samples_second = o->gpu_samples_second;
 	s->ring_bytes = o->ring_bytes;
-	snprintf(s->trace_dir, sizeof s->trace_dir, "%s", r->dir);
+	struct stat st;
+	if (fstat(r->place.dir_fd, &st))
+		return af_fail(err, -errno, "cannot look at %s", r->place.dir);
+	s->trace_device = st.st_dev;
+	s->trace_inode = st.st_ino;
+	snprintf(s->trace_dir, sizeof s->trace_dir, "%s", r->place.dir);
 	atomic_thread_fence(memory_order_release);
 	s->magic = AF_SESSION_MAGIC;
 	return 0;
@@ -164,18 +92,18 @@ static int control_make(struct af_recording *r, const struct af_session_options 
 
 static int streams_make(struct af_recording *r, struct af_err *err)
 {
-	int fd = af_create_private(r->dir_fd, "recorder");
+	int fd = af_create_private(r->place.dir_fd, "recorder");
 	if (fd < 0)
-		return af_fail(err, fd, "cannot write to %s", r->dir);
+		return af_fail(err, fd, "cannot write to %s", r->place.dir);
 	int rc = af_stream_open_file(&r->stream, fd, (uint64_t)2 << 32, 0);
 	if (rc)
-		return af_fail(err, rc, "cannot write to %s", r->dir);
+		return af_fail(err, rc, "cannot write to %s", r->place.dir);
 	int shm_fd = open(r->shm, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (shm_fd < 0)
 		return af_fail(err, -errno, "cannot open %s", r->shm);
-	af_drain_open(&r->drain, shm_fd, r->dir_fd, &r->control->nr_instances);
+	af_drain_open(&r->drain, shm_fd, r->place.dir_fd, &r->control->nr_instances);
 	if (r->options->ring_bytes) {
-		af_segments_open(&r->segments, r->dir_fd, r->control);
+		af_segments_open(&r->segments, r->place.dir_fd, r->control);
 		r->drain.segments = &r->segments;
 	}
 	return af_door_open(&r->door, r->shm, err);
@@ -205,12 +133,24 @@ static void guest_asks(void *arg, struct af_guest *g, uint32_t ask)
 	}
 }
 
+static void tell_other_name(const struct af_recording *r)
+{
+	char line[sizeof r->place.dir + 128];
+
+	snprintf(line, sizeof line, AF_PLACE_DEFAULT " is not a trace of aflame's: the trace is %s",
+	         r->place.dir);
+	r->options->tell(line);
+}
+
 static int session_make(struct af_recording *r, const struct af_session_options *o,
                         struct af_err *err)
 {
-	int rc = dir_make(r, o, err);
+	const struct af_place_asked place = {o->output, o->job, o->force};
+	int rc = af_place_make(&r->place, &place, err);
 	if (rc)
 		return rc;
+	if (r->place.other_name && o->tell)
+		tell_other_name(r);
 	strcpy(r->shm, shm_pattern);
 	if (!mkdtemp(r->shm)) {
 		r->shm[0] = 0;
@@ -220,7 +160,7 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 	if (!rc)
 		rc = control_make(r, o, err);
 	if (!rc)
-		rc = af_metadata_write(r->dir_fd, clock_ns(CLOCK_MONOTONIC),
+		rc = af_metadata_write(r->place.dir_fd, clock_ns(CLOCK_MONOTONIC),
 		                       clock_ns(CLOCK_REALTIME), err);
 	if (!rc)
 		rc = streams_make(r, err);
@@ -237,7 +177,8 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 int af_session_open(struct af_recording *r, const struct af_session_options *options,
                     struct af_err *err)
 {
-	*r = (struct af_recording){.dir_fd = -1, .lock_fd = -1, .options = options};
+	*r = (struct af_recording){.lock_fd = -1, .options = options};
+	r->place.dir_fd = r->place.in_fd = r->place.job_in_fd = -1;
 	r->door.fd = r->door.ends = -1;
 	r->drain.shm_fd = r->drain.dir_fd = -1;
 	r->ctl.fd = r->ctl.ack_fd = -1;
@@ -339,33 +280,35 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 		return af_fail_plain(err, rc,
 		                     "the trace %s is not complete: %s: free some, or name another "
 		                     "place with -o",
-		                     r->dir, strerror(-rc));
+		                     r->place.dir, strerror(-rc));
 	if (rc)
-		return af_fail(err, rc, "the trace %s is not complete: writing failed", r->dir);
+		return af_fail(err, rc, "the trace %s is not complete: writing failed",
+		               r->place.dir);
 	return 0;
 }
 
 int af_session_find(struct af_recording *r, struct af_err *err)
 {
-	char link[32], now[sizeof r->dir] = "";
+	char link[32], now[sizeof r->place.dir] = "";
 	struct stat was, is;
 
-	if (fstat(r->dir_fd, &was) || !was.st_nlink)
+	if (fstat(r->place.dir_fd, &was) || !was.st_nlink)
 		return af_fail_plain(err, -ENOENT,
 		                     "the trace directory %s was removed while it was recorded: "
 		                     "nothing of it is left",
-		                     r->dir);
-	if (!stat(r->dir, &is) && is.st_dev == was.st_dev && is.st_ino == was.st_ino)
+		                     r->place.dir);
+	if (!stat(r->place.dir, &is) && is.st_dev == was.st_dev && is.st_ino == was.st_ino)
 		return 0;
-	snprintf(link, sizeof link, "/proc/self/fd/%d", r->dir_fd);
+	snprintf(link, sizeof link, "/proc/self/fd/%d", r->place.dir_fd);
 	if (readlink(link, now, sizeof now - 1) <= 0)
-		return af_fail(err, -errno, "cannot find the trace directory %s again", r->dir);
+		return af_fail(err, -errno, "cannot find the trace directory %s again",
+		               r->place.dir);
 	af_fail_plain(
 	    err, -ESTALE,
 	    "the trace directory %.400s was renamed while it was recorded: the trace is in "
 	    "%.400s, whole",
-	    r->dir, now);
-	snprintf(r->dir, sizeof r->dir, "%s", now);
+	    r->place.dir, now);
+	snprintf(r->place.dir, sizeof r->place.dir, "%s", now);
 	return -ESTALE;
 }
 
@@ -385,18 +328,17 @@ static void session_release(struct af_recording *r)
 	r->control = NULL;
 	if (r->shm[0])
 		af_remove_tree(r->shm);
-	if (r->dir_fd >= 0) {
-		unlinkat(r->dir_fd, AF_SESSION_FILE, 0);
-		close(r->dir_fd);
-	}
+	if (r->place.dir_fd >= 0)
+		unlinkat(r->place.dir_fd, AF_SESSION_FILE, 0);
 	if (r->lock_fd >= 0)
 		close(r->lock_fd);
-	r->dir_fd = r->lock_fd = -1;
+	r->lock_fd = -1;
 }
 
 void af_session_close(struct af_recording *r)
 {
 	session_release(r);
+	af_place_leave(&r->place);
 }
 
 void af_session_abandon(struct af_recording *r)
@@ -406,6 +348,6 @@ void af_session_abandon(struct af_recording *r)
 	if (r->stream.fd >= 0)
 		af_stream_close(&r->stream);
 	session_release(r);
-	if (r->dir[0])
-		af_remove_tree(r->dir);
+	af_place_unmake(&r->place);
+	af_place_leave(&r->place);
 }

@@ -22,6 +22,7 @@
 #include "collect/door.h"
 #include "collect/drain.h"
 #include "collect/live.h"
+#include "collect/place.h"
 #include "collect/segments.h"
 #include "collect/snapshot.h"
 #include "trace/session.h"
@@ -30,9 +31,10 @@
 struct af_err;
 
 struct af_session_options {
-	const char *dir; /* of the trace to make */
-	bool force;      /* replace what is there instead of keeping it as .old */
-	uint32_t flags;  /* enum af_session_flag */
+	const char *output; /* the trace to make: af_place_asked */
+	const struct af_job_rank *job;
+	bool force;     /* replace what is there instead of keeping it as .old */
+	uint32_t flags; /* enum af_session_flag */
 	enum af_cpu_mode cpu_mode;
 	uint64_t sample_period_ns;
 	uint64_t gpu_samples_second; /* with AF_SESSION_GPU_SAMPLES */
@@ -49,9 +51,9 @@ struct af_session_options {
 };
 
 struct af_recording {
-	char dir[1024]; /* absolute */
+	struct af_place place;
 	char shm[64];
-	int dir_fd, lock_fd;
+	int lock_fd;
 	struct af_session *control;
 	struct af_drain drain;
 	struct af_segments segments; /* with ring_bytes */
@@ -94,7 +96,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err);
 
 /*
  * Where is the trace? -ENOENT: its directory was removed meanwhile; -ESTALE: it was renamed, and
- * @r->dir is its name now. Both with a message.
+ * @r->place.dir is its name now. Both with a message.
  */
 int af_session_find(struct af_recording *r, struct af_err *err);
 

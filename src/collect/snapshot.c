@@ -152,11 +152,11 @@ int af_snapshot_copy(const struct af_recording *r, const char *dir,
                      const struct af_drain_rest *rests, uint32_t nr, struct af_err *err)
 {
 	scope_close int to = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	struct copying c = {.from = r->dir_fd, .to = to, .rests = rests, .nr = nr};
+	struct copying c = {.from = r->place.dir_fd, .to = to, .rests = rests, .nr = nr};
 
 	if (to < 0)
 		return af_fail(err, -errno, "cannot open %s", dir);
-	int rc = each_name(r->dir_fd, copy_stream, &c);
+	int rc = each_name(r->place.dir_fd, copy_stream, &c);
 	for (uint32_t i = 0; i < nr && !rc; i++)
 		if (rests[i].packet)
 			rc = copy_rest(&c, &rests[i]);
@@ -209,7 +209,7 @@ static int name_take(struct af_recording *r, const char *asked, char dir[1024], 
 		return rc ? af_fail(err, rc, "cannot make the snapshot %s", dir) : 0;
 	}
 	for (int tries = 0; rc == -EEXIST && tries < NAMES_TRIED; tries++) {
-		if ((size_t)snprintf(dir, 1024, "%.1000s.%u", r->dir, ++r->snapshots.last) >= 1024)
+		if ((size_t)snprintf(dir, 1024, "%.1000s.%u", r->place.dir, ++r->snapshots.last) >= 1024)
 			return af_fail_plain(err, -ENAMETOOLONG, "the name is too long");
 		rc = draft_make(dir, draft);
 	}

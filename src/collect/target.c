@@ -121,8 +121,11 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 	int rc = 0;
 	ssize_t n = read(ends[0], &rc, sizeof rc);
 	close(ends[0]);
-	if (n != sizeof rc)
+	if (n != sizeof rc) {
+		af_session_note(r, "pid", "%d", r->child);
+		af_stream_flush(&r->stream);
 		return 0;
+	}
 	waitpid(r->child, NULL, 0);
 	if (rc == ENOENT && !strchr(argv[0], '/'))
 		return af_fail_plain(err, -rc, "no program %s in $PATH", argv[0]);

@@ -18,7 +18,7 @@ static bool is_number(const char *text)
 	return len && len <= RANK_DIGITS && !text[len];
 }
 
-const char *af_rank_find(af_rank_get *get, const void *environment)
+static const char *rank_find(af_rank_get *get, const void *environment, const char **name)
 {
 	static const char *const names[] = {
 	    "RANK",      "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK", "MPI_RANKID",  "PMI_RANK",
@@ -28,10 +28,19 @@ const char *af_rank_find(af_rank_get *get, const void *environment)
 
 	for (unsigned i = launched ? 0 : 1; i < sizeof names / sizeof *names; i++) {
 		const char *rank = get(environment, names[i]);
-		if (is_number(rank))
-			return rank;
+		if (!is_number(rank))
+			continue;
+		*name = names[i];
+		return rank;
 	}
 	return NULL;
+}
+
+const char *af_rank_find(af_rank_get *get, const void *environment)
+{
+	const char *name;
+
+	return rank_find(get, environment, &name);
 }
 
 static const char *own_get(const void *environment, const char *name)
@@ -43,6 +52,11 @@ static const char *own_get(const void *environment, const char *name)
 const char *af_rank_own(void)
 {
 	return af_rank_find(own_get, NULL);
+}
+
+const char *af_rank_own_named(const char **name)
+{
+	return rank_find(own_get, NULL, name);
 }
 
 static const char *block_get(const void *environment, const char *name)
@@ -66,4 +80,11 @@ const char *af_rank_of(const char *block, size_t size)
 	const struct rank_block b = {block, size};
 
 	return af_rank_find(block_get, &b);
+}
+
+const char *af_rank_variable(const char *block, size_t size, const char *name)
+{
+	const struct rank_block b = {block, size};
+
+	return block_get(&b, name);
 }

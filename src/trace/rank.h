@@ -30,4 +30,10 @@ const char *af_rank_find(af_rank_get *get, const void *environment);
 const char *af_rank_own(void);
 const char *af_rank_of(const char *block, size_t size);
 
+/* A process's own, and in *@name the variable that has it. */
+const char *af_rank_own_named(const char **name);
+
+/* The value of variable @name in such a @block, or NULL. */
+const char *af_rank_variable(const char *block, size_t size, const char *name);
+
 #endif

@@ -12,7 +12,11 @@
 
 #define AF_SESSION_ENV "AFLAME_SESSION"
 #define AF_SESSION_MAGIC 0x3173736573666100ull
-#define AF_SESSION_FILE ".session" /* in the trace while it is not finished */
+/*
+ * In the trace while it is not finished, and locked by its recorder. Two lines: the shared
+ * directory; the boot id and the name of the host that it is on.
+ */
+#define AF_SESSION_FILE ".session"
 #define AF_WATCHED_FILE ".watched" /* touched each second by who watches the recording */
 #define AF_LIVE_PREFIX ".live."    /* what he gets: copies of the trace so far, by number */
 
@@ -89,7 +93,10 @@ struct af_session {
 	_Atomic uint32_t nr_flushers;
 	/* Mappings read for addresses that the loader does not know; readings put off. */
 	_Atomic uint64_t maps_read, maps_put_off;
-	char trace_dir[1024]; /* absolute path of the trace */
+	/* The trace: its directory, wherever that was renamed to since, or else its absolute path.
+	 */
+	uint64_t trace_device, trace_inode;
+	char trace_dir[1024];
 };
 
 enum af_ask {

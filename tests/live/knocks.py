@@ -360,7 +360,7 @@ def mounted(script, *words, timeout=120):
     return done
 
 
-RECORD = '"$1" record -q -f -F 9973 --sample %s -o "$2/t" -- %s/knocks works %d; echo "status $?"; '
+RECORD = '"$1" record --strict -q -f -F 9973 --sample %s -o "$2/t" -- %s/knocks works %d; echo "status $?"; '
 COUNT = '"$1" print --count "$2/t" | grep -E "sample|total"; '
 
 
@@ -514,7 +514,7 @@ def while_recording(ms, act, after=0.4, **how):
 def _(long):
     status, out, err, path = while_recording(1500 if long else 900, lambda p, t: shutil.rmtree(t))
     expect("worked" in out, "the program: %s" % out)
-    expect(status == 1 and "removed" in err, "status %d: %s" % (status, err))
+    expect(status == 0 and "removed" in err, "status %d: %s" % (status, err))
     expect(not os.path.exists(path), "something is there again")
     return "all; told: %s" % err.strip().splitlines()[-1]
 
@@ -524,7 +524,7 @@ def _(long):
     status, out, err, path = while_recording(900, lambda p, t: os.rename(t, t + "-moved"))
     expect("worked" in out, "the program: %s" % out)
     moved = Trace(path + "-moved")
-    expect(status == 1 and "renamed" in err, "status %d: %s" % (status, err))
+    expect(status == 0 and "renamed" in err, "status %d: %s" % (status, err))
     expect(len(moved.events("sample")) > 100, "%d samples" % len(moved.events("sample")))
     return "nothing; told: %s" % err.strip().splitlines()[-1]
 
@@ -533,7 +533,7 @@ def _(long):
 def _(long):
     def sweep(process, path):
         with open(path + "/.session") as file:
-            shared = file.read()
+            shared = file.readline().strip()
         expect(shared.startswith("/dev/shm/aflame."), shared)
         shutil.rmtree(shared)
     status, out, err, path = while_recording(900, sweep)
@@ -551,7 +551,7 @@ def _(long):
                               (resource.RLIMIT_AS, "-v", 64 << 20), (resource.RLIMIT_NPROC, "-u", 1)):
         done, trace = run(program("knocks"), "works", "200", rate=9973,
                           before=lambda w=what, v=value: resource.setrlimit(w, (v, v)))
-        expect(b"worked" in done.stdout or done.returncode, "status %d, %s" % (done.returncode, done.stdout))
+        expect(b"worked" in done.stdout and done.returncode == 0, "status %d, %s" % (done.returncode, done.stdout))
         expect(done.returncode == 0 or done.stderr.startswith(b"aflame"), done.stderr)
         lines.append("%s: %s" % (flag, done.stderr.decode().strip().splitlines()[-1][:90] if done.stderr else "recorded"))
     return "; ".join(lines)

@@ -102,8 +102,11 @@ def _():
 
 
 def place_refused(pattern, place, *force):
-    words = ["record", *force, "--sample", "none", "-o", place, "--", "true"]
-    refused(FAILED, pattern, *words)
+    """--strict refuses; else the program runs, and the same words say why it is not recorded."""
+    words = [*force, "--sample", "none", "-o", place, "--", "sh", "-c", "echo ran; exit 7"]
+    expect("ran" not in refused(FAILED, pattern, "record", "--strict", *words).stdout, "it ran")
+    done = refused(7, "the program runs unrecorded: .*" + pattern, "record", *words)
+    equal(done.stdout, "ran\n", "what the program printed")
 
 
 @case("a trace into a directory that is not there")

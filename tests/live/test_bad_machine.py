@@ -55,7 +55,8 @@ def _():
         done = with_mounts(
             mounted(
                 "size=" + size,
-                '"$1" record -q -F 9973 --sample "$3" -- "$2" 0.5; echo "status $?";'
+                '"$1" record -q -f -F 9973 --sample "$3" -- "$2" 0.5; echo "lenient $?";'
+                '"$1" record --strict -q -f -F 9973 --sample "$3" -- "$2" 0.5; echo "status $?";'
                 '"$1" print --count',
             ),
             program("shares"),
@@ -64,6 +65,7 @@ def _():
         note("%s: %s" % (what, done.stderr.strip()))
         expect("truth share.a 0." in done.stdout, "the program did not end: %s" % done.stdout)
         expect("status 1\n" in done.stdout, "recorded with %s" % done.stdout)
+        expect("lenient 0\n" in done.stdout, "the program's status is lost: %s" % done.stdout)
         expect("No space left on device" in done.stderr, done.stderr)
         expect(
             re.search(r"free some|another.*-o|-o.*another", done.stderr),
@@ -108,15 +110,19 @@ def _():
     done = with_mounts(
         mounted(
             "ro",
-            '"$1" record -q --sample none -- true; echo "status $?";'
+            '"$1" record -q --strict --sample none -- echo no; echo "status $?";'
+            '"$1" record -q --sample none -- sh -c "exit 5"; echo "status $?";'
+            '"$1" run -q --sample none -- sh -c "exit 6"; echo "status $?";'
             '"$1" flame -o x.svg "$2"; echo "status $?"',
         ),
         run.path,
     )
-    equal(done.stdout, "status 1\nstatus 1\n", "exit statuses")
+    equal(done.stdout, "status 1\nstatus 5\nstatus 6\nstatus 1\n", "exit statuses")
     expect(
         re.search(
-            r"^aflame record: .*Read-only file system.*\naflame flame: .*Read-only file system",
+            r"^aflame record: cannot make.*Read-only file system.*\n"
+            r"aflame record: the program runs unrecorded: .*Read-only file system.*\n"
+            r"aflame run: the program runs unrecorded: .*Read-only file system.*\naflame flame: .*Read-only file system",
             done.stderr,
         ),
         done.stderr,
@@ -127,13 +133,18 @@ def _():
 def _():
     shm = "mount -t tmpfs -o size=%s none /dev/shm || exit 99; "
     record_words = (
-        '"$1" record -q -o "$3" --sample "$4" -- "$2" 0.3; echo "status $?";'
+        '"$1" record -q --strict -o "$3" --sample "$4" -- "$2" 0.3; echo "status $?";'
+        '"$1" record -q -o "$3.2" --sample "$4" -- sh -c "$2 0.1; exit 5"; echo "lenient $?";'
         '"$1" doctor --json; echo "doctor $?"'
     )
     for size in ("4k", "64k"):
         done = with_mounts(shm % size + record_words, program("shares"), new_path(), any_sampler())
         note("%s: %s" % (size, done.stderr.strip()))
-        expect("truth share.a 0." in done.stdout, "the program did not end: %s" % done.stdout)
+        expect(
+            "truth share.a 0." in done.stdout.partition("status")[2],
+            "the program did not end: %s" % done.stdout,
+        )
+        expect("lenient 5" in done.stdout, "the program's status is lost: %s" % done.stdout)
         expect("/dev/shm" in done.stderr, "no word of /dev/shm: %s" % done.stderr)
         expect("status 0" not in done.stdout, "nothing was recorded, but: %s" % done.stdout)
         expect("doctor 1" in done.stdout, "doctor finds nothing wrong")
@@ -143,12 +154,12 @@ def _():
 def _():
     done = with_mounts(
         "mount -t tmpfs -o ro none /dev/shm || exit 99;"
-        '"$1" record -q --sample none -o "$2" -- true; echo "status $?";'
+        '"$1" record -q --sample none -o "$2" -- sh -c "exit 5"; echo "status $?";'
         '"$1" doctor --json; echo "doctor $?"',
         new_path(),
     )
     expect(re.search(r"/dev/shm.*Read-only file system", done.stderr), done.stderr)
-    expect("status 1" in done.stdout and "doctor 1" in done.stdout, done.stdout)
+    expect("status 5" in done.stdout and "doctor 1" in done.stdout, done.stdout)
 
 
 # --- limits
@@ -170,7 +181,7 @@ def _():
 
 @case("a limit on the size of files that holds for the recorder too is told")
 def _():
-    line = 'ulimit -f 32; "$1" record -q --sample none -o "$3" -- "$2" 0.05'
+    line = 'ulimit -f 32; "$1" record -q --strict --sample none -o "$3" -- "$2" 0.05'
     done = subprocess.run(
         ["sh", "-c", line, "sh", AFLAME, program("shares"), new_path()],
         stdout=subprocess.PIPE,
@@ -254,12 +265,15 @@ def _():
         r"--sample perf does not work here.*perf",
         "record",
         "-q",
+        "--strict",
         "--sample",
         "perf",
         "--",
         "true",
         preexec_fn=refuse,
     )
+    words = ["-q", "-o", new_path(), "--sample", "perf", "--", "sh", "-c", "exit 9"]
+    refused(9, r"unrecorded: --sample perf does not work here", "record", *words, preexec_fn=refuse)
     doctor = aflame("doctor", "--json", preexec_fn=refuse)
     equal(doctor.returncode, 0, "doctor's status")
     perf = [c for c in json.loads(doctor.stdout)["collectors"] if c["name"] == "perf"][0]
