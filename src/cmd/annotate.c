@@ -12,6 +12,7 @@
 #include "analyse/annotate.h"
 #include "base/err.h"
 #include "cmd/commands.h"
+#include "cmd/ranks.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
 #include "render/annotate.h"
@@ -147,7 +148,7 @@ int af_annotate_show(const char *dir, const struct af_annotate_shown *shown, str
 }
 
 struct annotate_options {
-	const char *by, *sources;
+	const char *by, *sources, *rank;
 	uint64_t from_ns, to_ns;
 	bool json;
 	uint64_t limit;
@@ -184,7 +185,11 @@ static int annotate_run(void *state, int nr_words, char **words, struct af_err *
 		words++;
 		nr_words--;
 	}
-	return af_annotate_show(af_trace_dir(nr_words, words), &shown, err);
+	const char *dir = af_trace_dir(nr_words, words);
+	int rc = af_ranks_choose(&dir, &(struct af_ranks_asked){o->rank, true, o->json}, err);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	return af_annotate_show(dir, &shown, err);
 }
 
 static const struct af_option annotate_options[] = {
@@ -198,6 +203,7 @@ static const struct af_option annotate_options[] = {
      offsetof(struct annotate_options, to_ns)},
     {AF_OPT_STRING, "source", 's', "DIR", "where sources are that were moved; several with colons",
      offsetof(struct annotate_options, sources)},
+    AF_RANK_OPTION(struct annotate_options),
     {AF_OPT_FLAG, "json", 0, NULL, "for programs: the tables as JSON, all rows unless limited",
      offsetof(struct annotate_options, json)},
     {AF_OPT_END},

@@ -9,6 +9,7 @@
 #include "cmd/commands.h"
 #include "cmd/partial.h"
 #include "cmd/picture.h"
+#include "cmd/ranks.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
 #include "render/render.h"
@@ -116,7 +117,7 @@ static int diff_read(struct af_diff *d, int nr_words, char **words, struct af_er
 	for (int i = 0; !rc && i < nr_words; i++) {
 		d->names[i] = words[i];
 		rc = af_diff_side_open(&d->sides[i], words[i], nr_words == 1, &asked, d->o->step,
-		                       err);
+		                       d->o->rank, err);
 	}
 	if (!rc && nr_words == 2 && d->sides[0].is_trace != d->sides[1].is_trace)
 		return af_fail_plain(err, -EINVAL,
@@ -326,6 +327,7 @@ static const struct af_option diff_options_table[] = {
      "cpu|gpu|all|wakers|idle"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes or off-cpu (time)",
      AT(weight), AF_WEIGHT_WORDS},
+    AF_RANK_OPTION(struct af_diff_options),
     {AF_OPT_STRING, "range", 0, "NAME", "only what happened inside of an NVTX range of this name",
      AT(range)},
     {AF_OPT_CHOICE, "depth", 0, "DEPTH", "how far into sampled kernels (kernel)", AT(depth),

@@ -22,6 +22,7 @@ struct af_diff_options {
 	const char *by;   /* self, inclusive; NULL: tables by self, colours by inclusive */
 	const char *show; /* new, vanished; NULL: all */
 	const char *fail_above, *title;
+	const char *rank; /* of folders of ranks */
 	bool json, all, strip, negate;
 	uint64_t limit, period;
 };
@@ -46,7 +47,8 @@ struct af_diff_side {
 /* Read a trace for what is asked, or a file of one or @two columns of counts ("-": standard input).
  */
 int af_diff_side_open(struct af_diff_side *s, const char *name, bool two,
-                      const struct af_asked *asked, const char *step, struct af_err *err);
+                      const struct af_asked *asked, const char *step, const char *rank,
+                      struct af_err *err);
 void af_diff_side_close(struct af_diff_side *s); /* a zeroed one is fine */
 
 /* What of a side is compared: @weight (a name, or NULL) of @view, or its stacks. */

@@ -12,10 +12,11 @@
 #include "cmd/names.h"
 #include "cmd/picture.h"
 #include "cmd/progress.h"
+#include "cmd/ranks.h"
 #include "render/render.h"
 
 static int trace_read(struct af_diff_side *s, const struct af_asked *asked, const char *step,
-                      struct af_err *err)
+                      const char *rank, struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_flame, &af_pass_wakers,
 	                                                   &af_pass_idle, &af_pass_steps, NULL};
@@ -25,7 +26,9 @@ static int trace_read(struct af_diff_side *s, const struct af_asked *asked, cons
 
 	all.answers |= AF_ANSWER_OWN;
 	all.own = &steps;
-	int rc = af_trace_prepare(s->name, err);
+	int rc = af_ranks_choose(&s->name, &(struct af_ranks_asked){.rank = rank}, err);
+	if (!rc)
+		rc = af_trace_prepare(s->name, err);
 	if (!rc)
 		rc = af_analyse(s->name, passes, &all, &s->results, af_progress_tell, &progress,
 		                err);
@@ -48,7 +51,8 @@ static int stacks_read(struct af_diff_side *s, int fd, bool two, struct af_err *
 }
 
 int af_diff_side_open(struct af_diff_side *s, const char *name, bool two,
-                      const struct af_asked *asked, const char *step, struct af_err *err)
+                      const struct af_asked *asked, const char *step, const char *rank,
+                      struct af_err *err)
 {
 	struct stat st;
 
@@ -62,7 +66,7 @@ int af_diff_side_open(struct af_diff_side *s, const char *name, bool two,
 	if (s->is_trace && two)
 		return af_fail_plain(
 		    err, -EINVAL, "a trace is compared with another: aflame diff %s AFTER", name);
-	return s->is_trace ? trace_read(s, asked, step, err) : stacks_read(s, fd, two, err);
+	return s->is_trace ? trace_read(s, asked, step, rank, err) : stacks_read(s, fd, two, err);
 }
 
 void af_diff_side_close(struct af_diff_side *s)

@@ -9,6 +9,7 @@
 #include "cmd/names.h"
 #include "cmd/partial.h"
 #include "cmd/picture.h"
+#include "cmd/ranks.h"
 #include "cmd/slices.h"
 #include "cmd/stacks.h"
 #include "cmd/study.h"
@@ -17,7 +18,7 @@
 #include "trace/reader.h"
 
 struct export_options {
-	const char *format, *output, *view, *weight, *depth;
+	const char *format, *output, *view, *weight, *depth, *rank;
 	uint64_t from_ns, to_ns;
 };
 
@@ -240,6 +241,11 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 	const struct af_format *tree = format_among(af_profile_formats, o->format);
 	const struct af_format *slices =
 	    format_among(af_slices_formats, strcmp(o->format, "chrome") ? o->format : "json");
+	int rc = is_file(dir) && !o->rank
+	             ? 0
+	             : af_ranks_choose(&dir, &(struct af_ranks_asked){.rank = o->rank}, err);
+	if (rc)
+		return rc;
 	bool folded = is_file(dir);
 	if (folded && !(tree && tree->tree))
 		return af_fail_plain(err, -EINVAL, "%s is of a trace, and %s is none", o->format,
@@ -249,7 +255,7 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 		                     "folded text has no times: --from and --to are for traces");
 	/* In order of time, unless there is none: what another profiler added up. */
 	bool summed = false;
-	int rc = !folded && tree && tree->slice ? export_summed(dir, &summed, err) : 0;
+	rc = !folded && tree && tree->slice ? export_summed(dir, &summed, err) : 0;
 	if (rc)
 		return rc;
 	if (tree && tree->slice && !summed)
@@ -270,6 +276,7 @@ static const struct af_option export_options[] = {
     {AF_OPT_TIME, "from", 0, "TIME", "only what happened from this time after the trace began",
      AT(from_ns)},
     {AF_OPT_TIME, "to", 0, "TIME", "and up to this one; what reaches beyond is cut", AT(to_ns)},
+    AF_RANK_OPTION(struct export_options),
     {AF_OPT_GROUP, .help = "Of pprof, speedscope, callgrind and folded"},
     {AF_OPT_CHOICE, "view", 0, "NAME", "cpu, gpu or both in one tree (cpu and gpu)", AT(view),
      "cpu|gpu|all"},

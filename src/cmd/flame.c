@@ -9,6 +9,7 @@
 #include "cmd/perf_script.h"
 #include "cmd/picture.h"
 #include "cmd/progress.h"
+#include "cmd/ranks.h"
 #include "cmd/stacks.h"
 #include "cmd/study.h"
 #include "render/attributes.h"
@@ -16,7 +17,7 @@
 
 struct flame_options {
 	const char *output, *format, *folded, *view, *weight, *group, *range, *depth, *min_width;
-	const char *encoding;
+	const char *encoding, *rank;
 	const char *perf, *perf_frames, *event;
 	const char *colors_file, *attributes_file;
 	struct af_palette_map colors;
@@ -286,13 +287,15 @@ static int flame_files(struct flame_options *o, const struct af_format *format, 
 static int flame_draw(struct flame_options *o, int nr_words, char **words, struct af_err *err)
 {
 	struct af_picture_job job = {.file = o->output, .picture = &o->picture};
+	const char *dir = af_trace_dir(nr_words, words);
 	int rc = flame_format(o, &job.format, err);
 
+	if (!rc && !o->folded)
+		rc = af_ranks_choose(&dir, &(struct af_ranks_asked){.rank = o->rank}, err);
 	if (!rc)
 		rc = flame_files(o, job.format, err);
 	if (!rc)
-		rc = o->folded ? flame_folded(o, &job, err)
-		               : flame_trace(o, af_trace_dir(nr_words, words), &job, err);
+		rc = o->folded ? flame_folded(o, &job, err) : flame_trace(o, dir, &job, err);
 	if (!rc && o->colors_file)
 		rc = af_palette_map_save(&o->colors, err);
 	return rc;
@@ -347,6 +350,7 @@ static const struct af_option flame_options[] = {
      AT(weight), AF_WEIGHT_WORDS},
     {AF_OPT_CHOICE, "group", 0, "BY", "stacks by rank; device work by device, or by stream of it",
      AT(group), "rank|device|stream|none"},
+    AF_RANK_OPTION(struct flame_options),
     {AF_OPT_FLAG, "ranges", 0, NULL, "frames of the program's NVTX ranges, below the stacks",
      AT(ranges)},
     {AF_OPT_STRING, "range", 0, "NAME", "only what happened inside of an NVTX range of this name",

@@ -12,6 +12,7 @@
 #include "cmd/partial.h"
 #include "cmd/picture.h"
 #include "cmd/progress.h"
+#include "cmd/ranks.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
 #include "render/heat.h"
@@ -20,7 +21,7 @@
 enum { FILES_MOST = 1000, INTERVAL_ROWS = 0 };
 
 struct scope_options {
-	const char *output, *view, *title;
+	const char *output, *view, *title, *rank;
 	uint64_t from_ns, to_ns, period_ns, interval_ns, tid, device;
 	bool map, json;
 };
@@ -264,6 +265,11 @@ static int scope_run(void *state, int nr_words, char **words, struct af_err *err
 	int rc = scope_check(o, nr_words, err);
 
 	if (!rc)
+		rc = af_ranks_choose(&s.dir, &(struct af_ranks_asked){o->rank, o->json, o->json},
+		                     err);
+	if (rc > 0)
+		return 0;
+	if (!rc)
 		rc = af_trace_prepare(s.dir, err);
 	if (rc)
 		return rc;
@@ -282,6 +288,7 @@ static const struct af_option scope_options[] = {
     {AF_OPT_U64, "thread", 0, "TID", "only of this thread, and the work it asked for", AT(tid)},
     {AF_OPT_U64, "device", 0, "N", "only of this device, as a timeline numbers them", AT(device)},
     {AF_OPT_STRING, "title", 0, "TEXT", "above the picture", AT(title)},
+    AF_RANK_OPTION(struct scope_options),
     {AF_OPT_GROUP, .help = "The map"},
     {AF_OPT_TIME, "period", 0, "TIME", "of a column (1s, or less where the trace is short)",
      AT(period_ns)},

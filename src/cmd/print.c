@@ -18,6 +18,7 @@
 #include "cmd/names.h"
 #include "cmd/nearest.h"
 #include "cmd/print_event.h"
+#include "cmd/ranks.h"
 #include "trace/reader.h"
 
 enum { FLUSH_BYTES = 256 << 10 };
@@ -26,7 +27,7 @@ enum { FLUSH_BYTES = 256 << 10 };
 
 struct print {
 	bool json, count, raw;
-	const char *output;
+	const char *output, *rank;
 	struct af_strings kinds;
 	uint64_t process, pid, tid, stream;
 	uint64_t from_ns, to_ns;
@@ -237,7 +238,9 @@ static int print_run(void *state, int nr_words, char **words, struct af_err *err
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "print takes one trace directory, not %d",
 		                     nr_words);
-	int rc = print_open(&now, dir, err);
+	int rc = af_ranks_choose(&dir, &(struct af_ranks_asked){.rank = p->rank}, err);
+	if (!rc)
+		rc = print_open(&now, dir, err);
 	if (rc) {
 		af_world_close(&now.world);
 		return rc;
@@ -272,6 +275,7 @@ static const struct af_option print_options[] = {
     {AF_OPT_FLAG, "json", 0, NULL, "one JSON object a line", AT(json)},
     {AF_OPT_FLAG, "raw", 0, NULL, "stamps of device work as the device gave them", AT(raw)},
     {AF_OPT_FLAG, "count", 0, NULL, "only the number of events of each kind", AT(count)},
+    AF_RANK_OPTION(struct print),
     {AF_OPT_GROUP, .help = "Which events"},
     {AF_OPT_LIST, "kind", 'k', "LIST", "only these kinds, separated by commas", AT(kinds),
      AF_KINDS(KIND_WORD)},

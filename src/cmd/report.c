@@ -13,6 +13,7 @@
 #include "cmd/commands.h"
 #include "cmd/diff.h"
 #include "cmd/picture.h"
+#include "cmd/ranks.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
 #include "render/annotate.h"
@@ -145,6 +146,7 @@ static int report_diff(const struct report_options *o, int nr_words, char **word
 	    .weight = o->weight,
 	    .by = !o->sort || !strcmp(o->sort, "self") ? "self" : "inclusive",
 	    .json = o->json,
+	    .rank = o->rank,
 	    .limit = o->limit == UINT64_MAX ? AF_DIFF_LIMIT : o->limit,
 	};
 
@@ -359,6 +361,10 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		rc = report_check(&r, err);
 	if (rc)
 		return rc;
+	const struct af_ranks_asked ranks = {r.options->rank, true, r.options->json};
+	rc = af_ranks_choose(&r.dir, &ranks, err);
+	if (rc)
+		return rc < 0 ? rc : 0;
 	if (r.kind->print == report_annotate)
 		return report_annotate(&r, err);
 	rc = report_study(&r, err);
@@ -377,6 +383,7 @@ static const struct af_option report_options[] = {
     {AF_OPT_U64, "limit", 'n', "N",
      "rows of a table, 0 for all (20; findings 8); frames of a tree (those of half a percent)",
      offsetof(struct report_options, limit)},
+    AF_RANK_OPTION(struct report_options),
     {AF_OPT_FLAG, "list", 0, NULL, "the reports there are", offsetof(struct report_options, list)},
     {AF_OPT_TIME, "from", 0, "TIME", "only what happened from this time after the trace began",
      offsetof(struct report_options, from_ns)},

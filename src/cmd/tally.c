@@ -5,6 +5,7 @@
 #include "analyse/fold.h"
 #include "base/err.h"
 #include "cmd/commands.h"
+#include "cmd/ranks.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
 #include "render/tables.h"
@@ -12,7 +13,7 @@
 struct tally_options {
 	bool json;
 	uint64_t limit;
-	const char *sort, *group;
+	const char *sort, *group, *rank;
 };
 
 static const struct tally_options tally_defaults = {.limit = 20, .sort = "time", .group = "none"};
@@ -89,7 +90,10 @@ static int tally_run(void *state, int nr_words, char **words, struct af_err *err
 
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "one trace, not %s too", words[1]);
-	int rc = af_study(dir, &asked, &r, err);
+	int rc = af_ranks_choose(&dir, &(struct af_ranks_asked){o->rank, true, o->json}, err);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	rc = af_study(dir, &asked, &r, err);
 	for (unsigned i = 0; !rc && i < sizeof tally_parts / sizeof *tally_parts; i++)
 		for (const struct af_table *t = r.facts.first; t; t = t->next)
 			if (!strcmp(t->name, tally_parts[i].table))
@@ -110,6 +114,7 @@ static const struct af_option tally_options[] = {
      offsetof(struct tally_options, json)},
     {AF_OPT_U64, "limit", 'n', "N", "rows of a table, 0 for all (20)",
      offsetof(struct tally_options, limit)},
+    AF_RANK_OPTION(struct tally_options),
     {AF_OPT_CHOICE, "sort", 's', "BY", "the rows' order (time)",
      offsetof(struct tally_options, sort), "time|calls|mean|min|max|name"},
     {AF_OPT_CHOICE, "group", 'g', "BY", "rows of their own for each process, or device of it",

@@ -7,10 +7,11 @@
 #include "cmd/commands.h"
 #include "cmd/names.h"
 #include "cmd/nearest.h"
+#include "cmd/ranks.h"
 #include "cmd/slices.h"
 
 struct timeline_options {
-	const char *output, *format;
+	const char *output, *format, *rank;
 	struct af_strings parts;
 	struct af_timeline_asked asked;
 };
@@ -91,6 +92,8 @@ static int timeline_run(void *state, int nr_words, char **words, struct af_err *
 	if (!rc)
 		rc = timeline_parts(o, err);
 	if (!rc)
+		rc = af_ranks_choose(&dir, &(struct af_ranks_asked){.rank = o->rank}, err);
+	if (!rc)
 		rc = af_trace_prepare(dir, err);
 	job.asked = o->asked;
 	return rc ? rc : af_slices_write(&job, dir, err);
@@ -103,6 +106,7 @@ static const struct af_option timeline_options[] = {
     {AF_OPT_STRING, "output", 'o', "FILE", "file to write, - for standard output (-)", AT(output)},
     {AF_OPT_STRING, "format", 0, "NAME", "json or perfetto, when the name does not tell",
      AT(format), "json|perfetto"},
+    AF_RANK_OPTION(struct timeline_options),
     {AF_OPT_GROUP, .help = "What is in it"},
     {AF_OPT_LIST, "show", 0, "LIST", "only these parts, separated by commas, see above (all)",
      AT(parts), AF_TIMELINE_PARTS(PART_WORD)},

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "cmd/commands.h"
+#include "cmd/ranks.h"
 #include "cmd/study.h"
 #include "cmd/tui.h"
 
@@ -18,7 +19,9 @@ static int tui_run(void *state, int nr_words, char **words, struct af_err *err)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return af_fail_plain(err, -ENOTTY,
 		                     "this needs a terminal: `aflame report` prints the same");
-	return tui_main(af_trace_dir(nr_words, words), o, err);
+	const char *dir = af_trace_dir(nr_words, words);
+	int rc = af_ranks_choose(&dir, &(struct af_ranks_asked){.rank = o->rank}, err);
+	return rc ? rc : tui_main(dir, o, err);
 #else
 	(void)o;
 	return af_fail_plain(err, -ENOSYS,
@@ -32,6 +35,7 @@ static const struct af_option tui_options[] = {
      offsetof(struct tui_options, view), "cpu|gpu|all|wakers|idle"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT", "begin with time, samples, count, bytes or off-cpu",
      offsetof(struct tui_options, weight), AF_WEIGHT_WORDS},
+    AF_RANK_OPTION(struct tui_options),
     {AF_OPT_FLAG, "live", 0, NULL,
      "of a recording that goes on: what there is so far, again and again",
      offsetof(struct tui_options, live)},

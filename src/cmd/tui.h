@@ -18,7 +18,7 @@ struct af_err;
 
 struct tui_options {
 	bool live;
-	const char *view, *weight;
+	const char *view, *weight, *rank;
 };
 
 enum { TUI_STEPS = 16, TUI_WORDS = 256, TUI_BACK = 32, TUI_SAID = 200 };

@@ -3,9 +3,15 @@
 
 import collections
 import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
 
-from machine import any_sampler, need, need_tool, program
-from recording import must, parse_folded, record
+from machine import AFLAME, any_sampler, need, need_tool, program
+from recording import Trace, aflame, must, new_path, parse_folded, record, refused
 from tap import case, equal, expect, run_cases
 
 
@@ -93,6 +99,282 @@ def _():
     )
     sums = tells_the_same(run)
     equal(set(sums) - {""}, {"0", "1", "2", "3"}, "ranks")
+
+
+# --- a recorder in each rank
+
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+LAUNCHERS = {
+    "mpirun.openmpi": (["--oversubscribe"], "OMPI_COMM_WORLD_RANK"),
+    "mpirun.mpich": ([], "PMI_RANK"),
+}
+RECORD = [AFLAME, "record", "-q", "--sample", "none"]
+
+
+def bare_environment(**more):
+    """Without what a launcher, which may have started this test, says of it."""
+    of_launchers = re.compile(
+        r"RANK$|^(OMPI|PMI|PMIX|SLURM|FLUX|PALS|TORCHELASTIC|MASTER|HYD|LOCAL|WORLD)_?"
+    )
+    kept = {k: v for k, v in os.environ.items() if not of_launchers.search(k)}
+    return {**kept, **AS_ROOT, **more}
+
+
+def new_folder():
+    path = new_path("job")
+    os.mkdir(path)
+    return path
+
+
+def launch(launcher, nr, folder, *command, record_words=(), status=0):
+    """Runs @nr recorders in @folder; the lines that their programs printed."""
+    words = [need_tool(launcher), *LAUNCHERS[launcher][0], "-n", str(nr)]
+    done = subprocess.run(
+        [*words, *RECORD, *record_words, "--", *command],
+        cwd=folder,
+        env=bare_environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        check=False,
+        timeout=200,
+    )
+    expect(done.returncode == status, "%s: status %d\n%s" % (launcher, done.returncode, done.stderr))
+    return sorted(done.stdout.split("\n")[:-1]), done.stderr
+
+
+def listed(folder, *words):
+    """{rank: {column: cell}} as a command lists them."""
+    document = json.loads(must("report", "--json", *words, folder))
+    equal(document["report"], "ranks", "the report")
+    titles = [column["title"] for column in document["tables"][0]["columns"]]
+    rows = [dict(zip(titles, row)) for row in document["tables"][0]["rows"]]
+    equal(len({row["Rank"] for row in rows}), len(rows), "ranks")
+    return {row["Rank"]: row for row in rows}
+
+
+@case("each rank that mpirun starts has a trace of its own, and runs")
+def _():
+    for launcher, (_, variable) in LAUNCHERS.items():
+        folder = new_folder()
+        script = 'echo "$%s $$"; exec "$0" 0.05' % variable
+        lines, _ = launch(launcher, 16, folder, "sh", "-c", script, program("shares"))
+        pids = dict(line.split() for line in lines if re.fullmatch(r"\d+ \d+", line))
+        equal(sorted(map(int, pids)), list(range(16)), "ranks that ran under " + launcher)
+        equal(os.listdir(folder), ["aflame.data"], "what is there")
+        path = folder + "/aflame.data"
+        rows = listed(path)
+        for rank in range(16):
+            row = rows[rank]
+            told = (row["Pid"], row["Host"], row["Exit status"], row["State"])
+            equal(told, (pids[str(rank)], socket.gethostname(), "0", "complete"), "rank %d" % rank)
+            trace = Trace(path + "/rank-%04d" % rank)
+            ends = [e for e in trace.fields("process_end") if e["source"] == "WAIT"]
+            used = sum(e["user_ns"] + e["kernel_ns"] for e in ends)
+            equal(row["CPU time"], used, "CPU time of rank %d" % rank)
+        Trace(path + "/rank-0015").check()
+
+
+def start(rank, folder, *command, stdin=subprocess.DEVNULL, **more):
+    variables = {"RANK": str(rank), "WORLD_SIZE": "64", **more}
+    return subprocess.Popen(
+        [*RECORD, "--", *command],
+        cwd=folder,
+        env=bare_environment(**variables),
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+
+
+def traces_in(folder):
+    return sorted(name for name in os.listdir(folder) if name != ".job")
+
+
+@case("ranks that start at the same instant share one folder, and set an older one aside once")
+def _():
+    folder = new_folder()
+    names = ["rank-%04d" % rank for rank in range(24)]
+    for number in range(4):
+        job = {"TORCHELASTIC_RUN_ID": "run%d" % number}
+        ranks = [start(r, folder, "sh", "-c", "echo ran; exit 3", **job) for r in range(24)]
+        done = [(r.communicate(timeout=120), r.returncode) for r in ranks]
+        equal([d for d in done if d != (("ran\n", ""), 3)], [], "ranks that fared otherwise")
+        equal(traces_in(folder + "/aflame.data"), names, "traces of job %d" % number)
+        olds = [name for name in os.listdir(folder) if name != "aflame.data"]
+        equal(len(olds), min(number, 1), "older folders: %s" % olds)
+        if olds:
+            equal(traces_in(folder + "/" + olds[0]), names, "traces of the job before")
+            notes = Trace(folder + "/" + olds[0] + "/rank-0007").fields("note")
+            jobs = [n["value"] for n in notes if n["key"] == "job"]
+            equal(jobs, ["torchrun-run%d" % (number - 1)], "the job that was set aside")
+
+
+@case("ranks that are killed as they start leave nothing that holds up others")
+def _():
+    folder = new_folder()
+    for number in range(3):
+        job = {"TORCHELASTIC_RUN_ID": "run%d" % number}
+        ranks = [start(r, folder, "echo", "ran", **job) for r in range(16)]
+        for at, rank in enumerate(ranks[:8]):
+            time.sleep(0.001 * at)
+            rank.kill()
+        done = [r.communicate(timeout=120) for r in ranks]
+        equal(done[8:], [("ran\n", "")] * 8, "ranks that nobody killed")
+        rows = listed(folder + "/aflame.data")
+        for rank in range(8, 16):
+            equal(rows[rank]["State"], "complete", "rank %d" % rank)
+    job = {"TORCHELASTIC_RUN_ID": "last"}
+    equal(start(0, folder, "echo", "ran", **job).communicate(timeout=60), ("ran\n", ""), "the next")
+    equal(traces_in(folder + "/aflame.data"), ["rank-0000"], "its folder")
+
+
+@case("a folder of a job that goes on is left alone: the other job runs unrecorded")
+def _():
+    folder = new_folder()
+    wait = ["sh", "-c", "echo up; read x; exit 4"]
+    first = start(0, folder, *wait, stdin=subprocess.PIPE, TORCHELASTIC_RUN_ID="one")
+    first.stdout.readline()
+    path = folder + "/aflame.data"
+    equal(listed(path)[0]["State"], "still being recorded", "state of rank 0")
+    other = start(0, folder, "sh", "-c", "echo ran; exit 5", TORCHELASTIC_RUN_ID="two")
+    out, err = other.communicate(timeout=60)
+    equal((out, other.returncode), ("ran\n", 5), "(output, status) of the other job")
+    expect(re.search(r"unrecorded: another recording in aflame.data goes on: .*-o", err), err)
+    equal(err.count("\n"), 1, "lines of " + err)
+    plain = aflame("record", "-q", "--", "sh", "-c", "exit 6", cwd=folder, env=bare_environment())
+    equal((plain.returncode, "still being recorded" in plain.stderr), (6, True), "a plain one")
+    first.kill()
+    first.communicate(timeout=60)
+    row = listed(path)[0]
+    equal((row["State"], row["Exit status"]), ("recovered", ""), "of a killed recorder")
+
+
+@case("exit statuses are the program's, and are listed")
+def _():
+    folder = new_folder()
+    scripts = ("exit 0", "exit 3", "kill -9 $$")
+    job = {"TORCHELASTIC_RUN_ID": "ends"}
+    ranks = [start(r, folder, "sh", "-c", scripts[r], **job) for r in range(3)]
+    for rank in ranks:
+        rank.communicate(timeout=60)
+    equal([r.returncode for r in ranks], [0, 3, 128 + signal.SIGKILL], "statuses")
+    rows = listed(folder + "/aflame.data")
+    equal([rows[r]["Exit status"] for r in range(3)], ["0", "3", "signal 9 (Killed)"], "as listed")
+
+
+@case("commands list the ranks of a folder, and read the one that is asked for")
+def _():
+    folder = new_folder()
+    launch(
+        "mpirun.mpich", 3, folder, program("shares"), "0.2", record_words=["--sample", any_sampler()]
+    )
+    path = folder + "/aflame.data"
+    one = path + "/rank-0002"
+    for words in (["flame"], ["report", "top"], ["report"], ["print"], ["timeline"], ["annotate"],
+                  ["export", "--format", "folded"], ["flamescope"], ["tally"]):
+        bare = aflame(*words, "--rank", "2", path)
+        plain = aflame(*words, one)
+        equal((bare.returncode, bare.stdout), (plain.returncode, plain.stdout), words)
+        refused(1, r"has no rank 3: there are 0-2$", *words, "--rank", "3", path)
+        refused(2, r"--rank takes a number, not \"two\"", *words, "--rank", "two", path)
+        refused(2, r"is no folder of ranks", *words, "--rank", "2", one)
+        done = aflame(*words, path)
+        answers = words[0] in ("report", "tally", "annotate")
+        equal(done.returncode, 0 if answers else 1, "status of %s" % words)
+        text = done.stdout if answers else done.stderr
+        expect(all("rank-%04d" % r in text for r in range(3)), "%s: %s" % (words, text))
+        expect(answers or not done.stdout, "%s on standard output: %s" % (words, done.stdout))
+    changed = must("diff", "--rank", "1", path, path, "--json")
+    expect('"rows"' in changed, changed)
+
+
+@case("a pattern names traces by host, rank and process")
+def _():
+    folder = new_folder()
+    lines, _ = launch("mpirun.openmpi", 3, folder, "sh", "-c", "echo $PPID",
+                      record_words=["-o", "run/%h-%r-%p%%"])
+    names = sorted(os.listdir(folder + "/run"))
+    ranks = {name.rsplit("-", 2)[1]: name for name in names}
+    equal(sorted(ranks), ["0", "1", "2"], "ranks in %s" % names)
+    wanted = sorted("%s-%s-%s" % (socket.gethostname(), r, n.rsplit("-", 1)[1]) for r, n in ranks.items())
+    equal(names, wanted, "names")
+    equal(sorted(n.rsplit("-", 1)[1] for n in names), sorted(pid + "%" for pid in lines), "recorders")
+    equal(sorted(listed(folder + "/run")), [0, 1, 2], "as listed")
+    must("print", "--count", "--rank", "1", folder + "/run")
+    refused(2, r"may have %h \(host\)", "record", "-o", "x%z", "--", "true", cwd=folder)
+
+
+@case("a recorder inside of a rank, and a job inside of a recorder")
+def _():
+    folder = new_folder()
+    inner = '"$0" record -q -o inner -- sh -c "exit 0"; "$0" record -q -- sh -c "echo ran"'
+    lines, said = launch("mpirun.mpich", 2, folder, "sh", "-c", inner, AFLAME)
+    equal(lines, ["ran", "ran"], "programs inside")
+    equal(len(re.findall("unrecorded: .*still being recorded", said)), 2, "lines of " + said)
+    for name in ("aflame.data", "inner"):
+        equal(traces_in(folder + "/" + name), ["rank-0000", "rank-0001"], name)
+    words = [need_tool("mpirun.mpich"), "-n", "2", program("shares"), "0.02"]
+    done = subprocess.run([*RECORD, "-o", "whole", "--", *words], cwd=folder, check=False,
+                          env=bare_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    equal(done.returncode, 0, "status: %s" % done.stderr)
+    notes = Trace(folder + "/whole").fields("process_note")
+    equal({n["value"] for n in notes if n["key"] == "rank"}, {"0", "1"}, "ranks in one trace")
+
+
+@case("a batch script of Slurm's is no rank, its steps are")
+def _():
+    folder = new_folder()
+    batch = {"SLURM_JOB_ID": "77", "SLURM_PROCID": "0"}
+    for name, more in (("batch", {}), ("step", {"SLURM_STEP_ID": "3"})):
+        subprocess.run([*RECORD, "-o", name, "--", "true"], cwd=folder, check=True,
+                       env=bare_environment(**batch, **more))
+    expect(os.path.exists(folder + "/batch/metadata"), "the script's is no trace")
+    equal(traces_in(folder + "/step"), ["rank-0000"], "of the step")
+    with open(folder + "/step/.job", encoding="utf-8") as file:
+        equal(file.read(), "aflame job slurm-77.3\n", "the key")
+
+
+@case("aflame run: a report for each rank; a file that is not aflame's is kept")
+def _():
+    folder = new_folder()
+    for name in ("report.html", "report-rank-0001.html"):
+        with open(folder + "/" + name, "w", encoding="utf-8") as file:
+            file.write("<!doctype html> my thesis")
+    words = [need_tool("mpirun.mpich"), "-n", "2", AFLAME, "run", "--sample", "none", "--", "true"]
+    for _ in range(2):
+        subprocess.run(words, cwd=folder, check=True, env=bare_environment(), stderr=subprocess.PIPE)
+    equal(
+        sorted(n for n in os.listdir(folder) if n.endswith(".html")),
+        ["report-rank-0000.html", "report-rank-0001-2.html", "report-rank-0001.html", "report.html"],
+        "files",
+    )
+    for _ in range(2):
+        done = aflame("run", "-q", "--sample", "none", "--", "sh", "-c", "exit 3", cwd=folder,
+                      env=bare_environment())
+        equal((done.returncode, "report-2.html" in done.stderr), (3, True), done.stderr)
+    for name in ("report.html", "report-rank-0001.html"):
+        with open(folder + "/" + name, encoding="utf-8") as file:
+            equal(file.read(), "<!doctype html> my thesis", name)
+    aflame("run", "-q", "--sample", "none", "--report", "report.html", "--", "true", cwd=folder)
+    with open(folder + "/report.html", encoding="utf-8") as file:
+        expect('content="aflame' in file.read(1000), "a file that was named is not replaced")
+    expect(not os.path.exists(folder + "/report-3.html"), "a report of aflame's is not replaced")
+
+
+@case("aflame.data that is no trace is kept: the trace takes another name, and a line says so")
+def _():
+    folder = new_folder()
+    os.mkdir(folder + "/aflame.data")
+    with open(folder + "/aflame.data/mine", "w", encoding="utf-8") as file:
+        file.write("mine")
+    done = aflame("record", "-q", "--sample", "none", "--", "true", cwd=folder, env=bare_environment())
+    equal(done.returncode, 0, "status")
+    expect(re.fullmatch(r"aflame: aflame.data is not .*aflame.data-2\n", done.stderr), done.stderr)
+    equal(os.listdir(folder + "/aflame.data"), ["mine"], "the folder")
+    Trace(folder + "/aflame.data-2").check()
 
 
 run_cases()
