@@ -11,6 +11,7 @@
 #include "exchange/import.h"
 #include "exchange/import_event.h"
 #include "exchange/import_spans.h"
+#include "exchange/import_stacks.h"
 
 enum { DEVICES_MAX = 4096 };
 
@@ -67,9 +68,10 @@ struct import_json {
 	uint32_t nr_namings, cap_namings;
 	struct flow *flows;
 	uint64_t nr_flows, cap_flows;
-	uint64_t first_slice, first_work; /* of this file */
-	bool known;                       /* it has events of categories that are known */
-	struct import_spans spans;        /* slices of others */
+	uint64_t first_slice, first_sample, first_work; /* of this file */
+	bool known;                /* it has events of categories that are known */
+	struct import_spans spans; /* slices of others */
+	struct import_stacks stacks;
 	struct import_event event;
 };
 
@@ -401,6 +403,10 @@ static bool take_top(struct import_json *in)
 		if (import_is(j, "traceEvents")) {
 			token = af_json_next(j);
 			read = token == AF_JSON_ARRAY ? take_events(in) : af_json_skip(j, token);
+		} else if (import_is(j, "stackFrames")) {
+			read = import_stacks_frames(&in->stacks, j, in->draft);
+		} else if (import_is(j, "samples")) {
+			read = import_stacks_samples(&in->stacks, j, in->draft);
 		} else if (import_is(j, "deviceProperties")) {
 			read = take_devices(in);
 		} else if (import_is(j, "distributedInfo")) {
@@ -452,12 +458,16 @@ static void finish(struct import_json *in)
 {
 	struct af_draft *d = in->draft;
 
-	if (in->spans.nr)
+	/* Where the time went samples say, if there are any; slices are when what was done. */
+	bool sampled = import_stacks_finish(&in->stacks, d, in->space);
+	if (in->spans.nr && !sampled)
 		af_draft_note(d, "import.weights",
 		              "wall-clock time of slices, without that of slices in them");
-	import_spans_finish(&in->spans, d);
+	import_spans_finish(&in->spans, d, sampled);
 	for (uint64_t i = in->first_slice; in->base_ns && i < d->nr_slices; i++)
 		d->slices[i].start_ns += (uint64_t)in->base_ns;
+	for (uint64_t i = in->first_sample; in->base_ns && i < d->nr_samples; i++)
+		d->samples[i].time_ns += (uint64_t)in->base_ns;
 	for (uint64_t i = in->first_work; in->base_ns && i < d->nr_works; i++)
 		d->works[i].start_ns += (uint64_t)in->base_ns;
 	for (uint32_t i = 0; i < in->nr_namings; i++) {
@@ -483,6 +493,7 @@ void af_import_json(struct af_draft *d, const struct af_import_source *source, u
 	in->draft = d;
 	in->space = number + 1;
 	in->first_slice = d->nr_slices;
+	in->first_sample = d->nr_samples;
 	in->first_work = d->nr_works;
 	af_json_open(&in->json, source->read, source->arg);
 	bool read = take_top(in);

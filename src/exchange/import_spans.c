@@ -1,6 +1,7 @@
 #include "exchange/import_spans.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "exchange/draft.h"
@@ -37,7 +38,8 @@ static int span_order(const void *a, const void *b)
 }
 
 /* Of slices at the same time the one that stands first in the file is around the other. */
-static void span_put(struct af_draft *d, const struct import_span *s, uint64_t end_ns)
+static void span_put(const struct import_spans *all, struct af_draft *d,
+                     const struct import_span *s, uint64_t end_ns)
 {
 	struct af_draft_slice slice = {
 	    .start_ns = s->ns,
@@ -47,7 +49,22 @@ static void span_put(struct af_draft *d, const struct import_span *s, uint64_t e
 	    .external = s->order < UINT32_MAX ? (uint32_t)s->order : UINT32_MAX,
 	};
 
-	af_draft_slice(d, AF_DRAFT_SPAN, &slice);
+	if (all->ranges) {
+		slice.external = 0;
+		slice.correlation = af_draft_name(d, "spans", 5);
+	}
+	af_draft_slice(d, all->ranges ? AF_DRAFT_RANGE : AF_DRAFT_SPAN, &slice);
+}
+
+/* Which of the open spans an end of that name closes, the innermost; nr: none has it. As far out as
+ * stacks are deep. */
+static uint32_t open_find(const struct import_spans *s, const struct open_spans *open,
+                          uint32_t name)
+{
+	for (uint32_t i = open->nr; i-- > 0 && open->nr - i <= AF_DRAFT_DEPTH;)
+		if (!name || s->all[open->all[i]].name == name)
+			return i;
+	return open->nr;
 }
 
 static void span_take(struct import_spans *s, struct af_draft *d, struct open_spans *open,
@@ -56,21 +73,27 @@ static void span_take(struct import_spans *s, struct af_draft *d, struct open_sp
 	const struct import_span *span = &s->all[i];
 
 	if (span->phase == 'X') {
-		span_put(d, span, span->ns + span->busy_ns);
+		span_put(s, d, span, span->ns + span->busy_ns);
 	} else if (span->phase == 'B') {
 		AF_GROW(open->all, open->nr, open->cap);
 		open->all[open->nr++] = i;
-	} else if (open->nr) {
-		span_put(d, &s->all[open->all[--open->nr]], span->ns);
 	} else {
-		d->unused[AF_DRAFT_HALVES_UNUSED]++;
+		uint32_t at = open_find(s, open, span->name);
+		if (at == open->nr) {
+			d->unused[AF_DRAFT_HALVES_UNUSED]++;
+			return;
+		}
+		span_put(s, d, &s->all[open->all[at]], span->ns);
+		open->nr--;
+		memmove(open->all + at, open->all + at + 1, (open->nr - at) * sizeof *open->all);
 	}
 }
 
-void import_spans_finish(struct import_spans *s, struct af_draft *d)
+void import_spans_finish(struct import_spans *s, struct af_draft *d, bool ranges)
 {
 	struct open_spans open = {0};
 
+	s->ranges = ranges;
 	if (s->nr)
 		qsort(s->all, s->nr, sizeof *s->all, span_order);
 	for (uint64_t i = 0; i < s->nr; i++) {
@@ -79,7 +102,7 @@ void import_spans_finish(struct import_spans *s, struct af_draft *d)
 			continue;
 		d->unused[AF_DRAFT_HALVES_UNUSED] += open.nr;
 		while (open.nr)
-			span_put(d, &s->all[open.all[--open.nr]], s->all[i].ns);
+			span_put(s, d, &s->all[open.all[--open.nr]], s->all[i].ns);
 	}
 	free(open.all);
 	import_spans_free(s);

@@ -5,6 +5,7 @@
 #ifndef AF_EXCHANGE_IMPORT_SPANS_H
 #define AF_EXCHANGE_IMPORT_SPANS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct af_draft;
@@ -19,13 +20,18 @@ struct import_span {
 struct import_spans {
 	struct import_span *all;
 	uint64_t nr, cap;
+	bool ranges; /* private */
 };
 
 /* A zeroed one is empty. */
 void import_spans_add(struct import_spans *s, const struct import_span *span);
 
-/* Make slices of them all, and forget them. What has no other half is counted. */
-void import_spans_finish(struct import_spans *s, struct af_draft *d);
+/*
+ * Make slices of them all, and forget them; with @ranges they are no frames, as samples are there.
+ * An end closes the innermost slice of its name, of any where it has none; as Perfetto and
+ * speedscope have it. What has no other half is counted.
+ */
+void import_spans_finish(struct import_spans *s, struct af_draft *d, bool ranges);
 
 void import_spans_free(struct import_spans *s);
 

@@ -3,7 +3,7 @@
  * Perfetto, Speedscope and others read. A process is a process, every other track a thread of it:
  * those that are no threads get numbers that no thread of Linux can have, and what they are part of
  * stands in their names. An arrow is a bind_id that its ends share. Times are microseconds since
- * the trace began, to the nanosecond.
+ * the trace began, to the nanosecond; what began before it begins at 0.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -109,15 +109,14 @@ static void chrome_next(struct chrome *c)
 	af_buf_str(&c->out.text, c->nr++ ? ",\n" : "\n");
 }
 
+/* Readers drop what is before 0: a sample stands for time before it, and clocks are not exact. */
 static void chrome_us(struct af_buf *b, const char *key, uint64_t ns, uint64_t since_ns)
 {
-	uint64_t value = ns >= since_ns ? ns - since_ns : since_ns - ns;
+	uint64_t value = ns >= since_ns ? ns - since_ns : 0;
 	char point[4] = {'.', (char)('0' + value / 100 % 10), (char)('0' + value / 10 % 10),
 	                 (char)('0' + value % 10)};
 
 	af_buf_str(b, key);
-	if (ns < since_ns)
-		af_buf_char(b, '-');
 	af_buf_u64(b, value / 1000);
 	if (value % 1000)
 		af_buf_add(b, point, 4);
@@ -250,6 +249,8 @@ static int chrome_slice(struct af_render *r, const struct af_slice *s)
 	const struct chrome_track *t = &c->tracks[s->track];
 	/* Arrows begin and end at slices only. */
 	bool instant = s->start_ns == s->end_ns && s->way == AF_FLOW_NONE;
+	uint64_t begin_ns = r->slices->start_ns;
+	uint64_t start_ns = s->start_ns > begin_ns ? s->start_ns : begin_ns;
 
 	chrome_next(c);
 	af_buf_str(b, instant ? "{\"ph\":\"i\",\"s\":\"t\",\"name\":" : "{\"ph\":\"X\",\"name\":");
@@ -258,9 +259,9 @@ static int chrome_slice(struct af_render *r, const struct af_slice *s)
 	af_buf_str(b, af_slice_category(s->kind));
 	chrome_u64(b, "\",\"pid\":", t->pid);
 	chrome_u64(b, ",\"tid\":", t->tid);
-	chrome_us(b, ",\"ts\":", s->start_ns, r->slices->start_ns);
+	chrome_us(b, ",\"ts\":", start_ns, begin_ns);
 	if (!instant)
-		chrome_us(b, ",\"dur\":", s->end_ns, s->start_ns);
+		chrome_us(b, ",\"dur\":", s->end_ns, start_ns);
 	chrome_flow(b, s);
 	if (s->stack)
 		chrome_u64(b, ",\"sf\":", s->stack);

@@ -151,6 +151,18 @@ def _():
               {}, name)
 
 
+@case("no slice of chrome's begins before 0, where readers drop it, and all end where they do")
+def _():
+    begun = 0
+    for name in ("family", "host", "kernel", "mixed", "waits"):
+        path = export("chrome", trace("analyse/" + name))[0]
+        with open(path) as file:
+            events = [e for e in json.load(file)["traceEvents"] if "ts" in e]
+        expect(all(e["ts"] >= 0 and e.get("dur", 0) >= 0 for e in events), name)
+        begun += sum(e["ts"] == 0 and e.get("dur", 0) > 0 for e in events)
+    expect(begun, "no slice begins where the trace does")
+
+
 @case("everything in a timeline of a time is in that time")
 def _():
     seen = set()
