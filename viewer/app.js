@@ -161,10 +161,10 @@ class App extends Page {
 
   /* The function that keys act on: what is chosen on the page in front. */
   chosenName() {
-    if (this.state.tab === 'sandwich') return this.state.fn || this.heaviest();
+    if (this.state.tab === 'sandwich') return this.sandwiched().words;
     if (this.state.tab === 'top') return this.top.function();
     const node = this.selected();
-    return node ? this.tree.text(node) : undefined;
+    return node ? this.names.reference(this.tree.name[node]) : undefined;
   }
 
   act(key) {
@@ -209,7 +209,7 @@ class App extends Page {
     const name = tree.text(node);
     this.menu.show(name, [
       ...(tree === this.tree ? [{ text: 'Zoom', key: 'Enter', run: () => this.zoom(node) }] : []),
-      ...frameActions(this, name),
+      ...frameActions(this, this.names.reference(tree.name[node])),
       { text: 'Copy stack', key: 'y', run: () => copyText(tree.stackText(node)) },
       { text: 'Copy name', run: () => copyText(name) },
     ], event.clientX, event.clientY);

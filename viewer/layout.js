@@ -175,7 +175,7 @@ class Layout extends Model {
     const sandwichView = (host, label) => {
       const view = new FlameView(host, {
         hover: (node, event) => this.hover(view, node, event),
-        pick: (node) => node && this.update({ fn: view.tree.text(node) }),
+        pick: (node) => node && this.update({ fn: this.names.reference(view.tree.name[node]) }),
         menu: (node, event) => this.frameMenu(view.tree, node, event),
       }, label);
       return view;
@@ -186,9 +186,9 @@ class Layout extends Model {
       pick: (text, by) => {
         if (by === 'function' || by === 'kernel') this.searchFor(text, true);
       },
-      open: (text, by) => {
+      open: (text, by, words) => {
         if (TRACK_GROUPS.includes(by)) this.update({ tab: 'timeline' });
-        else if (by === 'function' || by === 'kernel') this.update({ tab: 'sandwich', fn: text });
+        else if (by === 'function' || by === 'kernel') this.update({ tab: 'sandwich', fn: words });
         else if (by !== 'layer')
           this.update({ tab: 'flame', q: exactly(text).slice(1, -1), exact: true });
       },

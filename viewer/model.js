@@ -166,12 +166,27 @@ class Model {
     return this.memo('functions', [tree], () => tree.functions(0));
   }
 
+  /* The function of the sandwich; of a name on several sides, the one that weighs most here. */
+  sandwiched() {
+    const words = this.state.fn || this.heaviest();
+    const { names } = this;
+    const ids = names.find(words);
+    const sides = [...new Set(ids.map((id) => names.side(id)))];
+    if (sides.length < 2) return { words, ids, others: [] };
+    const { total } = this.functionsOf(this.forward);
+    const weight = (side) => Math.max(...ids.filter((id) => names.side(id) === side)
+      .map((id) => total[this.w]?.[id] || 0));
+    sides.sort((a, b) => weight(b) - weight(a));
+    const [best, ...rest] = sides.map((side) => `${side}:${names.text[ids[0]]}`);
+    return { words: best, ids: names.find(best), others: rest };
+  }
+
   heaviest() {
     const { ids, self, total } = this.functionsOf(this.forward);
     /* Of a kernel all of it, as its time is that of its instructions. */
     const [best] = largest(ids, (id) => ({ gpu: total, 'gpu instruction': [] }[
       KINDS[this.names.kind[id]]] || self)[this.w]?.[id] || 0, 1);
-    return best ? this.names.text[best.id] : '';
+    return best ? this.names.reference(best.id) : '';
   }
 }
 

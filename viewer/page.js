@@ -224,8 +224,8 @@ class Page extends Layout {
 
   drawSandwich(palette) {
     const { forward, w } = this;
-    const fn = this.state.fn || this.heaviest();
-    const hits = this.memo('fn', [fn], () => nameSet(this.names, this.names.find(fn)));
+    const { words: fn, ids, others } = this.sandwiched();
+    const hits = this.memo('fn', [fn], () => nameSet(this.names, ids));
     const below = this.memo('callees', [forward, hits], () => focusTree(forward, hits));
     const above = this.memo('above', [forward, hits, w], () => (
       callersTree(forward, callPointers(forward, hits), w, [])));
@@ -237,7 +237,8 @@ class Page extends Layout {
     let self = 0;
     for (let i = 1; i < forward.n; i++) if (hits[forward.name[i]]) self += own[i];
     this.sandwichFacts.textContent = `${formatWeight(total, unit)} total, ` +
-      `${formatWeight(self, unit)} self, ${formatPercent(total, forward.total(w)[0])} of all`;
+      `${formatWeight(self, unit)} self, ${formatPercent(total, forward.total(w)[0])} of all` +
+      (others.length ? ` · not ${others.join(', ')}` : '');
     const common = { w, selected: -1, palette, hits: this.match && this.match.hits };
     for (const [view, tree, flame] of [[this.callers, above, true], [this.callees, below, false]]) {
       view.rootLabel = formatWeight(total, unit);

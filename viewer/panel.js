@@ -50,17 +50,19 @@ class Tooltip {
 }
 
 /* What can be done with a function, for the panel's buttons and the context menu alike. */
-function frameActions(app, name) {
-  const id = app.names.find(name).find((one) => app.names.inFile[one] > 1);
+function frameActions(app, words) {
+  const ids = app.names.find(words);
+  const name = ids.length ? app.names.text[ids[0]] : words;
+  const id = ids.find((one) => app.names.inFile[one] > 1);
   const file = id !== undefined && app.names.moduleOf(id);
   return [
-    { text: 'Focus', key: 'f', tip: VERBS.focus.tip, run: () => app.addOp(`focus:${name}`) },
-    { text: 'Hide', key: 'h', tip: VERBS.hide.tip, run: () => app.addOp(`hide:${name}`) },
-    { text: 'Remove', key: 'x', tip: VERBS.drop.tip, run: () => app.addOp(`drop:${name}`) },
+    { text: 'Focus', key: 'f', tip: VERBS.focus.tip, run: () => app.addOp(`focus:${words}`) },
+    { text: 'Hide', key: 'h', tip: VERBS.hide.tip, run: () => app.addOp(`hide:${words}`) },
+    { text: 'Remove', key: 'x', tip: VERBS.drop.tip, run: () => app.addOp(`drop:${words}`) },
     ...(file ? [{ text: 'Collapse', key: 'l', tip: `${VERBS.module.tip} (${file})`,
       run: () => app.addOp(`module:${file}`) }] : []),
     { text: 'Sandwich', key: 's', tip: 'all callers and callees',
-      run: () => app.update({ tab: 'sandwich', fn: name }) },
+      run: () => app.update({ tab: 'sandwich', fn: words }) },
     { text: 'Search', key: '*', tip: 'highlight this function everywhere',
       run: () => app.searchFor(name) },
     ...(app.annotatedAt(name) >= 0 ? [{ text: 'Source', key: 'a',
@@ -81,6 +83,7 @@ class Details {
       return;
     }
     const name = tree.text(node);
+    const words = app.names.reference(tree.name[node]);
     const stack = tree.path(node);
     const swatch = h('span', { class: 'swatch' });
     swatch.style.background = palette.color(tree.name[node]);
@@ -91,7 +94,7 @@ class Details {
     this.el.replaceChildren(
       h('div', { class: 'details-kind' }, swatch, KINDS[tree.kind(node)] || ''),
       h('h2', { class: 'details-name' }, name),
-      h('div', { class: 'details-actions' }, frameActions(app, name).map((action) => (
+      h('div', { class: 'details-actions' }, frameActions(app, words).map((action) => (
         h('button', { type: 'button', class: 'small', title: `${action.tip} (${action.key})`,
           onclick: action.run }, action.text))),
       copy(tree.stackText(node), 'Stack'), copy(name, 'Name')),

@@ -81,6 +81,8 @@ function signed(x) {
 const UNSEEN = /[\u0080-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
 
 /* All names of the report, in order of their bytes: comparing ids compares names. */
+const HOST_KINDS = new Set(['native', 'inlined', 'jit']);
+
 class Names {
   /* inFile: by name the file of its machine code, from 2 on; 1 for several, 0 for not known. */
   constructor(text, kinds, inFile, files) {
@@ -104,8 +106,33 @@ class Names {
       lines(files));
   }
 
-  /* Ids of all names with this text (the same text may exist as two kinds), [] when unknown. */
-  find(text) {
+  /* Whose function it is: machine code of the program is the host's, however it came there. */
+  side(id) {
+    const kind = KINDS[this.kind[id]];
+    return HOST_KINDS.has(kind) ? 'host' : kind;
+  }
+
+  /*
+   * Ids of the names that the words mean, [] when unknown: all of this text, of which there may be
+   * several kinds; else "gpu:TEXT", "host:TEXT", as `aflame report` takes them.
+   */
+  find(words) {
+    const ids = this.withText(words);
+    const colon = words.indexOf(':');
+    if (ids.length || colon < 1) return ids;
+    const side = words.slice(0, colon);
+    return this.withText(words.slice(colon + 1)).filter((id) => (
+      side === this.side(id) || side === KINDS[this.kind[id]]));
+  }
+
+  /* Words that mean this function and none of the same name on another side. */
+  reference(id) {
+    const text = this.text[id];
+    return this.withText(text).every((other) => this.side(other) === this.side(id)) ? text
+      : `${this.side(id)}:${text}`;
+  }
+
+  withText(text) {
     if (!this.ids) {
       this.ids = new Map();
       this.text.forEach((name, id) => {

@@ -106,8 +106,9 @@ class TopTable {
 
   /* The function that is chosen, or undefined. */
   function() {
-    const { by, text } = this.data.rows;
-    return by === 'function' || by === 'kernel' ? text[this.chosen] : undefined;
+    const { by } = this.data.rows;
+    return (by === 'function' || by === 'kernel') && this.chosen >= 0
+      ? this.words(this.chosen) : undefined;
   }
 
   sortRows() {
@@ -207,8 +208,15 @@ class TopTable {
       .replace(/"/g, '""')}"`).text;
   }
 
+  /* What means the row's function and no other, or the row's text. */
+  words(id) {
+    const name = this.name(id);
+    return name < 0 ? this.data.rows.text[id] : this.data.tree.names.reference(name);
+  }
+
   act(what, id) {
-    this.handlers[what](this.data.rows.text[id], this.data.rows.by);
+    const { rows } = this.data;
+    this.handlers[what](rows.text[id], rows.by, this.words(id));
   }
 
   choose(at) {

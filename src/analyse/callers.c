@@ -26,6 +26,26 @@ static uint32_t hits_by_name(struct af_hits *h, const struct af_tree *t, const c
 	return hits_count(h, t);
 }
 
+/* "gpu:matmul"; "host:matmul" is native, inlined and made at run time. */
+static uint32_t hits_by_side(struct af_hits *h, const struct af_tree *t, const char *words)
+{
+	const char *colon = strchr(words, ':');
+	size_t side = colon ? (size_t)(colon - words) : 0;
+
+	if (!side)
+		return 0;
+	hits_by_name(h, t, colon + 1);
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		const char *sides[] = {af_frame_side(af_tree_frame(t, i)),
+		                       af_frame_name(af_tree_frame(t, i))};
+		bool is = false;
+		for (unsigned k = 0; k < 2; k++)
+			is |= strlen(sides[k]) == side && !memcmp(sides[k], words, side);
+		h->is[i] &= is;
+	}
+	return hits_count(h, t);
+}
+
 static uint32_t hits_by_id(struct af_hits *h, const struct af_tree *t, const char *words)
 {
 	char id[AF_ID_SIZE];
@@ -77,7 +97,7 @@ void af_hits_find(struct af_hits *h, const struct af_tree *t, const char *words)
 {
 	*h = (struct af_hits){.how = AF_HITS_NAME};
 	h->is = af_xcalloc(t->nr_names + 1, sizeof *h->is);
-	if (hits_by_name(h, t, words))
+	if (hits_by_name(h, t, words) || hits_by_side(h, t, words))
 		return;
 	h->how = AF_HITS_ID;
 	if (af_is_function_id(words) && hits_by_id(h, t, words))
@@ -126,6 +146,80 @@ void af_hits_weight(const struct af_tree *t, const struct af_hits *h, uint32_t w
 			sum_add(self, t->self[weight][n]);
 	}
 	free(inside);
+}
+
+/* Those of @of that are on the side @side. */
+static struct af_hits hits_on(const struct af_hits *of, const struct af_tree *t, const char *side)
+{
+	struct af_hits h = {.how = of->how};
+
+	h.is = af_xcalloc(t->nr_names + 1, sizeof *h.is);
+	for (uint32_t i = 1; i < t->nr_names; i++)
+		h.is[i] = of->is[i] && !strcmp(af_frame_side(af_tree_frame(t, i)), side);
+	hits_count(&h, t);
+	return h;
+}
+
+void af_hits_choose(struct af_hits *h, const struct af_tree *t, uint32_t weight,
+                    struct af_buf *said)
+{
+	struct af_hits best = {0};
+	const char *sides[AF_FRAME_END], *chosen = NULL;
+	uint64_t most = 0, total, self;
+	uint32_t nr = 0, named = 0;
+	size_t len;
+
+	for (uint32_t i = 1; h->how == AF_HITS_NAME && i < t->nr_names; i++) {
+		const char *side = af_frame_side(af_tree_frame(t, i));
+		bool known = !h->is[i];
+		for (uint32_t k = 0; k < nr; k++)
+			known |= !strcmp(sides[k], side);
+		if (h->is[i])
+			named = i;
+		if (!known)
+			sides[nr++] = side;
+	}
+	for (uint32_t k = 0; nr > 1 && k < nr; k++) {
+		struct af_hits one = hits_on(h, t, sides[k]);
+		af_hits_weight(t, &one, weight, &total, &self);
+		struct af_hits *worse = !chosen || total > most ? &best : &one;
+		af_hits_free(worse);
+		if (worse == &best) {
+			best = one;
+			most = total;
+			chosen = sides[k];
+		}
+	}
+	if (!chosen)
+		return;
+	af_hits_free(h);
+	*h = best;
+	const char *text = af_tree_text(t, named, &len);
+	af_buf_fmt(said, "%s:", chosen);
+	af_buf_terminal(said, text, len, "");
+	for (uint32_t k = 0; k < nr; k++) {
+		if (sides[k] == chosen)
+			continue;
+		af_buf_fmt(said, ", not %s:", sides[k]);
+		af_buf_terminal(said, text, len, "");
+	}
+}
+
+void af_function_words(struct af_buf *b, const struct af_tree *t, const char *text, size_t len,
+                       enum af_frame frame)
+{
+	const char *side = af_frame_side(frame);
+	bool several = false;
+	size_t nr;
+
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		const char *other = af_tree_text(t, i, &nr);
+		several |= nr == len && !memcmp(other, text, len) &&
+		           strcmp(af_frame_side(af_tree_frame(t, i)), side) != 0;
+	}
+	if (several)
+		af_buf_fmt(b, "%s:", side);
+	af_buf_add(b, text, len);
 }
 
 /* Names of @src in @dst, made when first met. */

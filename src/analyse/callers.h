@@ -12,10 +12,11 @@
 #include <stdint.h>
 
 #include "analyse/tree.h"
+#include "base/buf.h"
 
 /* How words were taken. */
 enum af_hits_how {
-	AF_HITS_NAME,    /* a name, letter by letter */
+	AF_HITS_NAME,    /* a name, letter by letter, or "gpu:NAME", "host:NAME": ids.h */
 	AF_HITS_ID,      /* the id of a function */
 	AF_HITS_PATTERN, /* an extended regular expression, in capitals or not */
 	AF_HITS_PART     /* no valid one: a part of a name */
@@ -30,6 +31,18 @@ struct af_hits {
 
 /* What @words mean among the names of @t. The caller's to free. */
 void af_hits_find(struct af_hits *h, const struct af_tree *t, const char *words);
+
+/*
+ * A name that host functions as well as kernels have, say, is several functions: keep those of the
+ * heaviest side by @weight, and tell in @said which it is and what others there are ("": one side).
+ */
+void af_hits_choose(struct af_hits *h, const struct af_tree *t, uint32_t weight,
+                    struct af_buf *said);
+
+/* What af_hits_find() takes for @text on the side of @frame and no other: as it is where @t has no
+ * other, else with its side. */
+void af_function_words(struct af_buf *b, const struct af_tree *t, const char *text, size_t len,
+                       enum af_frame frame);
 
 /* The same, always as a pattern. */
 void af_hits_match(struct af_hits *h, const struct af_tree *t, const char *pattern);

@@ -68,7 +68,7 @@ static void find_function(const struct cpu *c, const struct af_table *top, uint3
 	                    .view = "sandwich"};
 
 	struct findings_where w = {0};
-	const char *with = "";
+	const char *with = "", *words = findings_function(s, name, x.frame);
 
 	/* What waits for the device is one finding, whatever it is made of. */
 	if (findings_caller(s, c->t, name, &w) && is_wait(w.name))
@@ -79,9 +79,9 @@ static void find_function(const struct cpu *c, const struct af_table *top, uint3
 	                       findings_short(s, name), af_facts_ns(s->f, self),
 	                       findings_share(s, self, c->all_ns), af_facts_ns(s->f, c->all_ns),
 	                       with, caller_text(s, &w));
-	x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=time", "fn", name);
+	x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=time", "fn", words);
 	x.check =
-	    af_facts_text(s->f, "aflame report callers %s --view cpu", findings_quoted(s, name));
+	    af_facts_text(s->f, "aflame report callers %s --view cpu", findings_quoted(s, words));
 	findings_add(s, &x);
 }
 

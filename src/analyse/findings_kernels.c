@@ -88,6 +88,7 @@ static void find_kernel(struct findings *s, const struct kernel *k, uint64_t all
 {
 	bool sampled = kernel_row(findings_table(s, "stalls"), k->name) >= 0;
 	const char *advice = NULL, *why = stalls_text(s, k->name, &advice);
+	const char *words = findings_function(s, k->name, AF_FRAME_GPU);
 	struct finding x = {.kind = "kernel",
 	                    .ns = k->ns,
 	                    .of_ns = all_ns,
@@ -102,9 +103,9 @@ static void find_kernel(struct findings *s, const struct kernel *k, uint64_t all
 	                       findings_share(s, k->ns, all_ns), runs_text(s, k), why);
 	x.hash = sampled ? findings_link(s, "#tab=source", "kernel", k->name)
 	                 : findings_link(s, "#view=gpu&w=time", "o",
-	                                 af_facts_text(s->f, "focus:%s", k->name));
+	                                 af_facts_text(s->f, "focus:%s", words));
 	x.check = af_facts_text(s->f, sampled ? "aflame annotate %s" : "aflame report callers %s",
-	                        findings_quoted(s, k->name));
+	                        findings_quoted(s, sampled ? k->name : words));
 	findings_add(s, &x);
 }
 

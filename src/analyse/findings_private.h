@@ -45,6 +45,9 @@ const char *findings_text(const struct af_table *t, uint32_t row, const char *ti
 uint64_t findings_sum(const struct af_table *t, const char *title, const char *of,
                       const char *text);
 
+/* The words that mean @name on the side of @frame in every view: callers.h. */
+const char *findings_function(struct findings *s, const char *name, enum af_frame frame);
+
 /* "12.3 %" */
 const char *findings_share(struct findings *s, uint64_t part, uint64_t whole);
 /* "12,345"; with what is counted: "1 wait", "12,345 waits". */

@@ -1,6 +1,7 @@
 /* Reading the tables that findings are made of, and the small words of their sentences. */
 #include <string.h>
 
+#include "analyse/callers.h"
 #include "analyse/findings_private.h"
 #include "analyse/fold.h"
 #include "base/buf.h"
@@ -77,6 +78,21 @@ const char *findings_bytes(struct findings *s, uint64_t n)
 		u++;
 	}
 	return af_facts_text(s->f, u ? "%.1f %s" : "%.0f %s", value, units[u]);
+}
+
+const char *findings_function(struct findings *s, const char *name, enum af_frame frame)
+{
+	struct af_buf b = {0};
+
+	for (int v = 0;
+	     v < (int)(sizeof s->r->trees / sizeof *s->r->trees) && b.len <= strlen(name); v++) {
+		b.len = 0;
+		if (s->r->trees[v].nr)
+			af_function_words(&b, &s->r->trees[v], name, strlen(name), frame);
+	}
+	const char *words = b.len ? af_facts_text(s->f, "%.*s", (int)b.len, b.data) : name;
+	af_buf_free(&b);
+	return words;
 }
 
 const char *findings_link(struct findings *s, const char *head, const char *key, const char *value)

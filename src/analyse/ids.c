@@ -33,6 +33,13 @@ void af_place_id(char id[AF_ID_SIZE], const char *above, const char *function)
 	id_make(id, 'n', above, function, strlen(function));
 }
 
+const char *af_frame_side(enum af_frame frame)
+{
+	return frame == AF_FRAME_NATIVE || frame == AF_FRAME_INLINED || frame == AF_FRAME_JIT
+	           ? "host"
+	           : af_frame_name(frame);
+}
+
 bool af_is_function_id(const char *text)
 {
 	return strlen(text) == AF_ID_SIZE - 1 && !strncmp(text, "f-", 2) &&

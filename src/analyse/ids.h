@@ -25,6 +25,12 @@ void af_place_id(char id[AF_ID_SIZE], const char *above, const char *function);
 /* The kind whose word it is (af_frame_name), or @otherwise. */
 enum af_frame af_kind_of(const char *word, enum af_frame otherwise);
 
+/*
+ * What tells functions of one name apart: "host" of machine code of the program, however it came
+ * there (a function may be inlined here and called there), else the kind's own word.
+ */
+const char *af_frame_side(enum af_frame frame);
+
 /* Has @text the form of a function's id? */
 bool af_is_function_id(const char *text);
 

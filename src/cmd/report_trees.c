@@ -285,6 +285,7 @@ static int of_function(struct report *r, const struct direction *to, struct af_e
 {
 	struct af_facts facts = {0};
 	struct af_tree tree = {0};
+	struct af_buf chosen = {0};
 	struct af_hits hits;
 	struct reported p = {0};
 	int rc = reported_open(r, &p, err);
@@ -292,6 +293,11 @@ static int of_function(struct report *r, const struct direction *to, struct af_e
 	if (rc)
 		return rc;
 	af_hits_find(&hits, p.tree, r->function);
+	af_hits_choose(&hits, p.tree, p.weight, &chosen);
+	if (chosen.len)
+		fprintf(stderr, "aflame report: %s is taken as %.*s\n", r->function,
+		        (int)chosen.len, chosen.data);
+	af_buf_free(&chosen);
 	af_hits_weight(p.tree, &hits, p.weight, &p.document.total, &p.document.self);
 	p.document.asked = r->function;
 	if (!p.document.total) {

@@ -197,11 +197,14 @@ static bool chosen(struct tui *t, char *words, size_t size)
 	if (!name)
 		return false;
 	const char *text = af_tree_text(t->forward, name, &len);
-	if (len >= size)
-		return false;
-	memcpy(words, text, len);
-	words[len] = 0;
-	return true;
+	struct af_buf b = {0};
+	af_function_words(&b, t->forward, text, len, af_tree_frame(t->forward, name));
+	bool fits = b.len < size;
+	if (fits && b.len)
+		memcpy(words, b.data, b.len);
+	words[fits ? b.len : 0] = 0;
+	af_buf_free(&b);
+	return fits;
 }
 
 static void narrow(struct tui *t, char verb)

@@ -18,13 +18,13 @@ const shown = (page) => page.evaluate(async () => {
   const { forward, w, state } = app;
   const sum = (names, own) => { /* of functions: all stacks with them, or what they have themselves */
     const { ids, self, total } = forward.functions(0);
-    return ids.filter((id) => names(app.names.text[id]))
+    return ids.filter((id) => names(app.names.text[id], id))
       .reduce((all, id) => all + (own ? self : total)[w][id], 0);
   };
   return { tab: state.tab, view: state.view, ops: state.ops, kernel: state.kernel, hash: location.hash,
     range: [Number(state.from), Number(state.to)], total: forward.total(w)[0],
     weight: forward.weights[w].name, matched: app.match ? Number(app.matched.title.replace(/ .*/, '')) : 0,
-    fn: sum((name) => name === state.fn, true),
+    fn: sum((name, id) => app.names.find(state.fn).includes(id), true),
     stacks: app.match ? sum((name) => new RegExp(state.q, state.exact ? '' : 'i').test(name)) : 0,
     own: app.match ? sum((name) => new RegExp(state.q, state.exact ? '' : 'i').test(name), true) : 0,
     interpreter: sum((name) => app.names.find(name).some((id) => (
@@ -83,6 +83,28 @@ async function checkTrace(page, trace, say) {
       check(row, await shown(page));
     });
   }
+  if (rows.some(({ Kind, Function: name }) => Kind === 'kernel' && name === 'matmul'))
+    await say('a function and the kernel of its name never mix', async () => {
+      const facts = async (hash) => {
+        await page.evaluate((to) => window.aflame.app.go(to), hash);
+        await shown(page);
+        return page.locator('.sandwich-facts').innerText();
+      };
+      const kernel = rows.find(({ Kind }) => Kind === 'kernel');
+      assert.equal(new URLSearchParams(kernel.Hash.slice(1)).get('o'), 'focus:gpu:matmul');
+      assert.match(await facts('#tab=sandwich&view=gpu&fn=gpu%3Amatmul'), /^200(\.0+)? ms total/);
+      assert.match(await facts('#tab=sandwich&view=all&fn=host%3Amatmul'), /^72(\.0+)? ms total, 22/);
+      assert.match(await facts('#tab=sandwich&view=all&fn=matmul'), /^200(\.0+)? ms total.* not host:matmul$/);
+      assert.match(await facts('#tab=sandwich&view=cpu&fn=matmul'), /^22(\.0+)? ms total/);
+      /* From the kernel's frame, by the key. */
+      await facts(kernel.Hash);
+      await page.evaluate(() => { const { app } = window.aflame;
+        const node = [...app.tree.name.keys()].find((i) => i && app.tree.text(i) === 'matmul');
+        app.update({ x: app.tree.path(node).map((at) => app.tree.name[at]) }); });
+      await shown(page);
+      await page.evaluate(() => window.aflame.app.act('s'));
+      assert.equal((await shown(page)).fn, 200e6);
+    });
   await say('all findings are the first table of the run', async () => {
     await page.locator('.strip .finding a').last().click();
     assert.equal((await shown(page)).tab, 'facts');

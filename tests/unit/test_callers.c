@@ -184,6 +184,57 @@ static void hiding_charges_the_caller(void **state)
 	af_tree_close(&t);
 }
 
+/* A host function launches the kernel of its own name; inlined elsewhere it is still the host's. */
+static void one_name_on_two_sides(void **state)
+{
+	static const enum af_frame kinds[] = {AF_FRAME_NATIVE, AF_FRAME_INLINED, AF_FRAME_GPU};
+	struct af_buf said = {0}, words = {0};
+	struct af_tree t;
+	struct af_hits h;
+	uint64_t total, self;
+
+	(void)state;
+	af_tree_open(&t, weights, 2);
+	uint32_t at = af_tree_child(&t, 0, af_tree_name(&t, "main", 4, AF_FRAME_NATIVE, 1));
+	for (int k = 0; k < 3; k++) {
+		uint32_t name = af_tree_name(&t, "matmul", 6, kinds[k], 1);
+		af_tree_add(&t, af_tree_child(&t, at, name), 0, k == 2 ? 200 : 11);
+	}
+	af_tree_finish(&t);
+
+	af_hits_find(&h, &t, "gpu:matmul");
+	assert_int_equal(h.how, AF_HITS_NAME);
+	af_hits_weight(&t, &h, 0, &total, &self);
+	assert_int_equal(total, 200);
+	af_hits_free(&h);
+	af_hits_find(&h, &t, "host:matmul");
+	af_hits_weight(&t, &h, 0, &total, &self);
+	assert_int_equal(total, 22);
+	af_hits_free(&h);
+	af_hits_find(&h, &t, "inlined:matmul");
+	af_hits_weight(&t, &h, 0, &total, &self);
+	assert_int_equal(total, 11);
+	af_hits_free(&h);
+
+	af_hits_find(&h, &t, "matmul");
+	af_hits_choose(&h, &t, 0, &said);
+	af_hits_weight(&t, &h, 0, &total, &self);
+	assert_int_equal(total, 200);
+	af_buf_char(&said, 0);
+	assert_string_equal(said.data, "gpu:matmul, not host:matmul");
+	af_function_words(&words, &t, "matmul", 6, AF_FRAME_INLINED);
+	af_buf_char(&words, 0);
+	assert_string_equal(words.data, "host:matmul");
+	words.len = 0;
+	af_function_words(&words, &t, "main", 4, AF_FRAME_NATIVE);
+	af_buf_char(&words, 0);
+	assert_string_equal(words.data, "main");
+	af_hits_free(&h);
+	af_buf_free(&said);
+	af_buf_free(&words);
+	af_tree_close(&t);
+}
+
 /* They are in documents that people keep. */
 static void ids_stay_what_they_are(void **state)
 {
@@ -248,6 +299,7 @@ int main(void)
 	    cmocka_unit_test(words_are_a_name_or_an_id_or_a_pattern),
 	    cmocka_unit_test(any_function_of_any_tree_adds_up),
 	    cmocka_unit_test(hiding_charges_the_caller),
+	    cmocka_unit_test(one_name_on_two_sides),
 	    cmocka_unit_test(ids_stay_what_they_are),
 	    cmocka_unit_test(a_tree_is_cut_from_above),
 	    cmocka_unit_test(a_cut_table_of_functions_says_what_is_missing),

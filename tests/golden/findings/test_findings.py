@@ -231,6 +231,19 @@ def _():
     )
 
 
+@case("a kernel and the function of its name are two")
+def _():
+    trace = Trace(os.path.join(HERE, "samename.trace"))
+    (row,) = [row for row in trace.findings if row["Kind"] == "kernel"]
+    equal(shlex.split(row["Check"])[-1], "gpu:matmul", "whom the check is of")
+    equal(trace.checked(row)["total"], 200000000, "what the kernel took")
+    equal(trace.report("callers", "host:matmul", "--view", "all")["self"], 22000000, "the function itself")
+    equal(trace.report("callers", "matmul", "--view", "all")["total"], 200000000, "the heavier")
+    done = subprocess.run([AFLAME, "report", "callers", "matmul", "--view", "all", trace.dir],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, universal_newlines=True)
+    equal(done.stderr, "aflame report: matmul is taken as gpu:matmul, not host:matmul\n", "which, said")
+
+
 @case("devices that no name tells apart are told of together")
 def _():
     trace = Trace(os.path.join(HERE, "namesakes.trace"))
