@@ -38,8 +38,9 @@ static const char *last_part(const char *path, size_t len)
 /*
  * A process goes by the file it runs; but by what it was called, where one file is many programs
  * (busybox, redis-check-rdb) or runs a script: the comm that one of its first two words bears out.
+ * A comm that it gave itself (@renamed: prctl, setproctitle) needs no other witness.
  */
-static void process_name(struct af_world *w, struct af_process *p)
+static void process_name(struct af_world *w, struct af_process *p, bool renamed)
 {
 	/* A thread of the kernel has no file: its name is its own, ksoftirqd/1. */
 	const char *name = *p->exe == '/' ? last_part(p->exe, strlen(p->exe)) : p->exe;
@@ -60,6 +61,8 @@ static void process_name(struct af_world *w, struct af_process *p)
 		word += len;
 		word += strspn(word, " ");
 	}
+	if (renamed)
+		p->name = p->comm;
 }
 
 void world_learn_process(struct af_world *w, const struct af_event *ev)
@@ -81,7 +84,7 @@ void world_learn_process(struct af_world *w, const struct af_event *ev)
 	p->parent = fixed.parent;
 	p->exe = world_text(w, &tails[0]);
 	p->cmdline = world_text(w, &tails[1]);
-	process_name(w, p);
+	process_name(w, p, false);
 	p->start_ns = ev->time_ns;
 }
 
@@ -193,9 +196,10 @@ static void thread_named(struct af_world *w, const struct af_event *ev, uint32_t
 	if (strcmp(t->name, (const char *)name->data))
 		t->name = world_text(w, name);
 	struct af_process *p = process_at(w, ev->process);
-	if (p && tid == ev->pid && !*p->comm) {
+	if (p && tid == ev->pid && strcmp(p->comm, t->name)) {
+		bool renamed = *p->comm;
 		p->comm = t->name;
-		process_name(w, p);
+		process_name(w, p, renamed);
 	}
 }
 

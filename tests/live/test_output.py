@@ -9,7 +9,7 @@ import re
 import shutil
 import xml.etree.ElementTree
 
-from machine import any_sampler, need, program
+from machine import any_sampler, need, need_tool, program
 from recording import aflame, bare, must, new_path, parse_folded, record, sampled
 from shares import having, weight_of
 from tap import case, equal, expect, near, note, run_cases
@@ -162,6 +162,26 @@ def _():
 
 def busy_ns(work):
     return work["busy_ns"] if "busy_ns" in work else (work["end_ns"] or 0) - (work["start_ns"] or 0)
+
+
+@case("a process goes by what it was called, and by what it called itself last")
+def _():
+    sampler = any_sampler()
+    perl = need_tool("perl")
+    link = new_path()
+    os.symlink(perl, link)
+    spin = "for (1..2e6) { $x += $_ } "
+    cat = "open F, '/proc/self/comm'; print <F>"
+    for words, what in (
+        ([link, "-e", spin + cat], "called by a link"),
+        ([perl, "-e", "$0 = 'pool-worker'; " + spin + cat], "renamed itself"),
+        ([perl, "-e", "$0 = 'first'; $0 = 'then'; " + spin + cat], "renamed itself twice"),
+        (["sh", "-c", "exec perl -e '%s'" % (spin + cat).replace("'", '"')], "after exec"),
+    ):
+        run = record(*words, sampler=sampler)
+        comm = run.stdout.decode().strip()
+        names = {stack[0] for stack, _ in run.stacks()}
+        expect(any(name.startswith(comm) for name in names), "%s: %s, not %s" % (what, comm, names))
 
 
 @case("folded text read and written again is the same")
