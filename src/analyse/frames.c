@@ -82,6 +82,23 @@ static uint32_t frame_named(struct af_tree *t, const struct af_world *w, uint32_
 	                    &spot);
 }
 
+/*
+ * A mark for frames in the middle that the recorder left out. Stacks of nearly one depth are to be
+ * one in the picture, so of the number the first two digits count.
+ */
+static uint32_t frame_left_out(struct af_tree *t, uint32_t parent, uint64_t entry, const char *of)
+{
+	uint64_t nr = entry & ~AF_LEFT_OUT, unit = 1;
+	char text[96];
+
+	while (nr / unit >= 100)
+		unit *= 10;
+	snprintf(text, sizeof text, "[truncated: %s%llu %sframe%s left out]",
+	         unit > 1 ? "about " : "", (unsigned long long)(nr / unit * unit), of,
+	         nr == 1 ? "" : "s");
+	return af_frames_under(t, parent, text, AF_FRAME_MARK);
+}
+
 /* An address of the operating system's kernel, with what was inlined there. */
 static uint32_t frame_kernel(struct af_tree *t, const struct af_world *w, uint32_t parent,
                              uint64_t pc)
@@ -103,6 +120,8 @@ static uint32_t frame_kernel(struct af_tree *t, const struct af_world *w, uint32
 static uint32_t frame_native(struct af_tree *t, const struct af_world *w, uint32_t parent,
                              const struct af_stack *stack, uint64_t pc)
 {
+	if (AF_IS_LEFT_OUT(pc))
+		return frame_left_out(t, parent, pc, "");
 	/* Of an imported stack that goes on in there. */
 	if (pc >> 63)
 		return frame_kernel(t, w, parent, pc);
@@ -122,6 +141,8 @@ static uint32_t frame_native(struct af_tree *t, const struct af_world *w, uint32
 static uint32_t frame_python(struct af_tree *t, const struct af_world *w, uint32_t parent,
                              uint32_t process, uint64_t entry)
 {
+	if (AF_IS_LEFT_OUT(entry))
+		return frame_left_out(t, parent, entry, "Python ");
 	const struct af_py_code *c = af_world_py_code(w, process, (uint32_t)(entry >> 32));
 	char text[1024];
 
@@ -157,6 +178,8 @@ static uint32_t frame_truncated(struct af_tree *t, uint32_t parent, uint32_t sto
 static enum af_py_native native_role(const struct af_world *w, const struct af_stack *stack,
                                      uint64_t pc)
 {
+	if (AF_IS_LEFT_OUT(pc))
+		return AF_PY_NATIVE_LEFT_OUT;
 	const struct af_symbol *s = af_world_symbol(w, stack->process, pc, stack->generation);
 
 	if (!s || !s->nr_frames)
@@ -268,6 +291,8 @@ frames_user(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t
 	uint32_t first = first_of ? first_of(w, stack) : 0;
 	if (!af_frames_whole(w, stack))
 		node = frame_truncated(t, node, stack->stop);
+	else if (py && py->stop == AF_STOP_TOO_DEEP)
+		node = frame_truncated(t, node, py->stop);
 	return py ? frames_with_python(t, w, node, stack, first, py)
 	          : frames_native_only(t, w, node, stack, first);
 }

@@ -3,10 +3,11 @@
  * user part is not whole, native functions with what was inlined into them, Python functions in
  * place of the interpreter's own frames, and above them what the kernel did for it all.
  *
- * Marks: [truncated: …] where the walk had to end; [frame pointers only] where it followed those
- * alone and did not get to where a process or a thread starts (then nothing tells whether callers
- * are missing; where it did, the stack goes for complete); [stack not recorded] and, below frames
- * of the kernel whose user part never came, [user stack not recorded].
+ * Marks: [truncated: …] where the walk had to end, or in the middle where frames were left out;
+ * [frame pointers only] where it followed those alone and did not get to where a process or a
+ * thread starts (then nothing tells whether callers are missing; where it did, the stack goes for
+ * complete); [stack not recorded] and, below frames of the kernel whose user part never came, [user
+ * stack not recorded].
  */
 #ifndef AF_ANALYSE_FRAMES_H
 #define AF_ANALYSE_FRAMES_H

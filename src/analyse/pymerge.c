@@ -149,19 +149,23 @@ static uint32_t group_count(const uint64_t *python, uint32_t nr)
 struct merge {
 	const uint8_t *native;
 	const uint64_t *python;
-	uint32_t nr_native, nr_python;
-	uint32_t next_python; /* where the next group begins */
 	struct af_py_merged *out;
 	uint32_t nr;
 };
 
+/* Parts of the two stacks that belong together. */
+struct part {
+	uint32_t native, native_end, python, python_end;
+	bool from_outside;
+};
+
 /* Add the next group's frames. Returns how many: a group may be empty. */
-static uint32_t merge_group(struct merge *m)
+static uint32_t merge_group(struct merge *m, struct part *p)
 {
 	uint32_t before = m->nr;
 
-	while (m->next_python < m->nr_python) {
-		uint32_t i = m->next_python++;
+	while (p->python < p->python_end) {
+		uint32_t i = p->python++;
 		if (m->python[i] == AF_PY_BORDER)
 			break;
 		m->out[m->nr++] = (struct af_py_merged){AF_PY_MERGED_PYTHON, i};
@@ -178,35 +182,117 @@ static void merge_native(struct merge *m, uint32_t from, uint32_t len)
 	}
 }
 
+static void merge_part(struct merge *m, struct part p)
+{
+	uint32_t calls = eval_count(m->native + p.native, p.native_end - p.native);
+	uint32_t groups = group_count(m->python + p.python, p.python_end - p.python);
+
+	/* Of the innermost calls, how many have no group; of the innermost groups, no call. */
+	uint32_t bare_calls = p.from_outside && calls > groups ? calls - groups : 0;
+	uint32_t loose_groups = p.from_outside && calls && groups > calls ? groups - calls : 0;
+
+	for (uint32_t i = p.native, len; i < p.native_end; i += len ? len : 1) {
+		len = eval_len(m->native, p.native_end, i);
+		if (!len) {
+			merge_native(m, i, 1);
+			continue;
+		}
+		for (; loose_groups; loose_groups--)
+			merge_group(m, &p);
+		if (bare_calls) {
+			bare_calls--;
+			merge_native(m, i, len);
+		} else if (!merge_group(m, &p)) {
+			merge_native(m, i, len);
+		}
+	}
+	while (p.python < p.python_end)
+		merge_group(m, &p);
+}
+
+static uint32_t native_left_out(const uint8_t *native, uint32_t nr)
+{
+	uint32_t i = 0;
+
+	while (i < nr && native[i] != AF_PY_NATIVE_LEFT_OUT)
+		i++;
+	return i;
+}
+
+static uint32_t python_left_out(const uint64_t *python, uint32_t nr)
+{
+	uint32_t i = 0;
+
+	while (i < nr && !AF_IS_LEFT_OUT(python[i]))
+		i++;
+	return i;
+}
+
+/* Where the outermost @calls of the eval loop begin. */
+static uint32_t native_outermost(const uint8_t *native, uint32_t nr, uint32_t calls)
+{
+	uint32_t all = eval_count(native, nr), i = 0, len;
+
+	for (; i < nr && all > calls; i += len ? len : 1) {
+		len = eval_len(native, nr, i);
+		all -= len != 0;
+	}
+	return i;
+}
+
+/* Where the outermost @groups begin. */
+static uint32_t python_outermost(const uint64_t *python, uint32_t nr, uint32_t groups)
+{
+	uint32_t all = group_count(python, nr), i = 0;
+
+	for (; i < nr && all > groups; i++)
+		all -= python[i] == AF_PY_BORDER;
+	return i;
+}
+
+/* A mark of @i, which is one of the native stack's or (@kind) of Python's. */
+static void merge_mark(struct merge *m, uint32_t kind, uint32_t i)
+{
+	m->out[m->nr++] = (struct af_py_merged){kind, i};
+}
+
 uint32_t af_py_merge(const uint8_t *native, uint32_t nr_native, bool native_complete,
                      const uint64_t *python, uint32_t nr_python, bool python_complete,
                      struct af_py_merged *out)
 {
-	struct merge m = {native, python, nr_native, nr_python, 0, out, 0};
-	uint32_t calls = eval_count(native, nr_native);
-	uint32_t groups = group_count(python, nr_python);
-	bool from_outside = native_complete && python_complete;
+	struct merge m = {native, python, out, 0};
+	struct part inner = {0, nr_native, 0, nr_python, native_complete && python_complete},
+		    outer = inner;
+	uint32_t calls = eval_count(native, nr_native), groups = group_count(python, nr_python);
+	uint32_t n = native_left_out(native, nr_native), p = python_left_out(python, nr_python);
 
-	/* Of the innermost calls, how many have no group; of the innermost groups, no call. */
-	uint32_t bare_calls = from_outside && calls > groups ? calls - groups : 0;
-	uint32_t loose_groups = from_outside && calls && groups > calls ? groups - calls : 0;
-
-	for (uint32_t i = 0, len; i < nr_native; i += len ? len : 1) {
-		len = eval_len(native, nr_native, i);
-		if (!len) {
-			merge_native(&m, i, 1);
-			continue;
-		}
-		for (; loose_groups; loose_groups--)
-			merge_group(&m);
-		if (bare_calls) {
-			bare_calls--;
-			merge_native(&m, i, len);
-		} else if (!merge_group(&m)) {
-			merge_native(&m, i, len);
-		}
+	/* Does what is there match as it is? */
+	bool whole = n == nr_native ? p == nr_python || calls <= groups
+	                            : (p == nr_python ? groups <= calls : groups == calls);
+	if (whole) {
+		merge_part(&m, inner);
+		return m.nr;
 	}
-	while (m.next_python < nr_python)
-		merge_group(&m);
+	outer.python = p + 1;
+	/* The call that the first group behind the mark is of is left out with its frames. */
+	if (p + 1 < nr_python && python[p + 1] == AF_PY_BORDER)
+		outer.python++;
+	outer.native = n + 1;
+	if (n == nr_native)
+		outer.native =
+		    native_outermost(native, nr_native,
+		                     group_count(python + outer.python, nr_python - outer.python));
+	else if (p == nr_python)
+		outer.python = python_outermost(python, nr_python,
+		                                eval_count(native + n + 1, nr_native - n - 1));
+	inner.from_outside = false;
+	inner.native_end = n == nr_native ? outer.native : n;
+	inner.python_end = p == nr_python ? outer.python : p;
+	merge_part(&m, inner);
+	if (n < nr_native)
+		merge_mark(&m, AF_PY_MERGED_NATIVE, n);
+	if (p < nr_python)
+		merge_mark(&m, AF_PY_MERGED_PYTHON, p);
+	merge_part(&m, outer);
 	return m.nr;
 }

@@ -19,6 +19,7 @@ enum af_py_native {
 	AF_PY_NATIVE_GLUE, /* what the interpreter goes through from one function to the next */
 	AF_PY_NATIVE_TRAMPOLINE, /* -X perf: code made for one Python function, which calls the
 	                            eval loop for it */
+	AF_PY_NATIVE_LEFT_OUT,   /* no frame: some are left out here (AF_LEFT_OUT) */
 };
 
 /*
@@ -48,6 +49,10 @@ struct af_py_merged {
  * are matched from the outermost inwards, because a thread may be stopped where the innermost call
  * has not entered its frame, or has left it: such a call stays as it is. When one of the stacks
  * was cut at its outer end (@native_complete, @python_complete) they are matched from the leaf.
+ *
+ * Where frames are left out in the middle of one stack or both, each end is matched by itself,
+ * unless what is there of both matches as a whole. The marks keep their places: one of Python's
+ * comes as a Python frame.
  *
  * Groups left over when matched from the outside come just inside the innermost native call of
  * the eval loop, and groups left over when matched from the leaf come outermost; without any

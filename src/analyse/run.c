@@ -157,17 +157,29 @@ static void row_lost(struct af_facts *f, struct af_table *t, const char *what, u
 	c[1].value = count;
 }
 
+static bool is_left_out(const struct af_stack *stack)
+{
+	for (uint32_t i = 0; i < stack->nr; i++)
+		if (AF_IS_LEFT_OUT(stack->pcs[i]))
+			return true;
+	return false;
+}
+
 /* How much of the sampled time has no whole stack, and why. */
 static void lost_stacks(const struct run *r, const struct af_world *w, struct af_facts *f,
                         struct af_table *t)
 {
-	uint64_t cut_ns = 0, pointers_ns = 0;
+	uint64_t cut_ns = 0, pointers_ns = 0, middle_ns = 0;
 
 	for (size_t i = 0; i < r->path_ns.cap; i++) {
 		const struct af_map_slot *slot = &r->path_ns.slots[i];
 		if (!slot->used)
 			continue;
-		const struct af_stack *stack = &w->stacks[w->paths[slot->key].stack];
+		const struct af_path *path = &w->paths[slot->key];
+		const struct af_stack *stack = &w->stacks[path->stack];
+		if (is_left_out(stack) ||
+		    (path->py_stack && is_left_out(&w->py_stacks[path->py_stack])))
+			middle_ns += slot->value;
 		if (af_frames_whole(w, stack))
 			continue;
 		if (stack->stop == AF_STOP_FRAME_POINTERS)
@@ -177,6 +189,8 @@ static void lost_stacks(const struct run *r, const struct af_world *w, struct af
 	}
 	row_lost(f, t, "samples per 10,000 with a stack that is cut short",
 	         af_facts_ratio(cut_ns, r->sampled_ns, 1e4));
+	row_lost(f, t, "samples per 10,000 with frames left out of the middle of a deep stack",
+	         af_facts_ratio(middle_ns, r->sampled_ns, 1e4));
 	row_lost(f, t, "samples per 10,000 with a stack by frame pointers only",
 	         af_facts_ratio(pointers_ns, r->sampled_ns, 1e4));
 	row_lost(f, t, "samples per 10,000 with no stack",

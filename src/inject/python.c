@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "inject/ends.h"
 #include "inject/modules.h"
 #include "inject/python_code.h"
 #include "inject/python_layout.h"
@@ -266,19 +267,40 @@ static inline unsigned frame_add(const struct af_py_layout *l, const struct fram
 	return 2;
 }
 
-/* Follow the chain from the innermost frame, or from the one that top_frame() gives for @outer. */
-static unsigned frames_walk(const struct af_py_layout *l, bool outer, uint64_t *frames,
-                            unsigned max, enum af_stop *stop)
+/* Entries that do not fit are put into the ring: those that give way to them are left out. */
+static __attribute__((noinline, cold)) unsigned frames_put(uint64_t *frames, unsigned max,
+                                                           unsigned nr, const uint64_t *added,
+                                                           unsigned nr_added, uint64_t *left_out)
 {
+	for (unsigned i = 0; i < nr_added; i++, nr++) {
+		unsigned slot = af_ends_slot(nr, max);
+
+		if (nr == max)
+			*left_out += frames[af_ends_ring(max) - 1] != AF_PY_BORDER;
+		if (nr >= max)
+			*left_out += frames[slot] != AF_PY_BORDER;
+		frames[slot] = added[i];
+	}
+	return nr;
+}
+
+/*
+ * Follow the chain from the innermost frame, or from the one that top_frame() gives for @outer.
+ * Returns how many entries it had, which may be more than @max: then the array is to be closed.
+ */
+static unsigned frames_follow(const struct af_py_layout *l, bool outer, uint64_t *frames,
+                              unsigned max, enum af_stop *stop, uint64_t *left_out)
+{
+	unsigned most = max < AF_ENDS_LEAST ? max - 1 : AF_WALK_MOST, nr = 0, added;
 	struct frame_words f;
-	uint64_t frame;
-	unsigned nr = 0;
+	uint64_t frame, pair[2];
 
 	*stop = AF_STOP_UNREADABLE;
 	if (!top_frame(l, outer, &frame))
 		return 0;
-	for (; frame; frame = f.back) {
-		if (nr + 2 > max) {
+	for (; frame; frame = f.back, nr += added) {
+		bool fits = nr + 2 <= max;
+		if (nr >= most) {
 			*stop = AF_STOP_TOO_DEEP;
 			return nr;
 		}
@@ -286,15 +308,27 @@ static unsigned frames_walk(const struct af_py_layout *l, bool outer, uint64_t *
 			return nr;
 		if (frame_is_base(l, &f))
 			break;
-		unsigned added = frame_add(l, &f, frames + nr);
+		added = frame_add(l, &f, fits ? frames + nr : pair);
 		if (!added) {
 			*stop = AF_STOP_BAD_FRAME;
 			return nr;
 		}
-		nr += added;
+		if (__builtin_expect(!fits, 0)) {
+			nr = frames_put(frames, max, nr, pair, added, left_out);
+			added = 0;
+		}
 	}
 	*stop = AF_STOP_COMPLETE;
 	return nr;
+}
+
+static unsigned frames_walk(const struct af_py_layout *l, bool outer, uint64_t *frames,
+                            unsigned max, enum af_stop *stop)
+{
+	uint64_t left_out = 0;
+	unsigned nr = frames_follow(l, outer, frames, max, stop, &left_out);
+
+	return nr <= max ? nr : af_ends_close(frames, max, nr, left_out);
 }
 
 static inline bool walk_failed(enum af_stop stop)

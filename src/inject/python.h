@@ -41,7 +41,8 @@ bool af_python_ready(void);
  * index is af_python's own dense number; new ones appear in af_python_code(). The last instruction
  * is the one executing or the one last executed; as int32_t it is negative in a frame that has not
  * begun. Returns the number of entries, 0 when this thread runs no Python. *@stop says whether the
- * chain was followed to its end: COMPLETE, UNREADABLE, BAD_FRAME or TOO_DEEP.
+ * chain was followed to its end: COMPLETE, UNREADABLE, BAD_FRAME or TOO_DEEP. Of more entries than
+ * @max (8 or more) both ends are kept, with AF_LEFT_OUT between them.
  */
 unsigned af_python_frames(uint64_t *frames, unsigned max, enum af_stop *stop);
 

@@ -26,7 +26,7 @@
 #include "trace/event.h"
 
 enum {
-	AF_STACK_MAX = 512, /* frames; deeper stacks end in AF_STOP_TOO_DEEP */
+	AF_STACK_MAX = 512, /* frames; of deeper stacks both ends are kept: ends.h */
 };
 
 /*
@@ -57,7 +57,9 @@ void af_unwind_forget_stacks(struct af_unwinder *u);
  * Walk from @regs. Writes at most @max addresses to @pcs, leaf first: regs->pc as it is (also the
  * frames that a signal interrupted), return addresses less one. *@stop says why it ended. @leaf is
  * true when regs->pc is where the thread was interrupted, false when it is a return address (a
- * hook's caller), which is then less one too. Returns the number of frames.
+ * hook's caller), which is then less one too. Returns the number of entries. A stack of more than
+ * @max frames keeps both its ends, with AF_LEFT_OUT between them; AF_STOP_TOO_DEEP says that not
+ * even AF_WALK_MOST frames were all of it.
  */
 unsigned af_unwind_walk(struct af_unwinder *u, const struct af_regs *regs, bool leaf, uint64_t *pcs,
                         unsigned max, enum af_stop *stop);

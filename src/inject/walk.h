@@ -6,6 +6,7 @@
 #ifndef AF_INJECT_WALK_H
 #define AF_INJECT_WALK_H
 
+#include "inject/ends.h"
 #include "inject/modules.h"
 #include "inject/unwinder.h"
 
@@ -291,7 +292,7 @@ UNWIND_INLINE unsigned unwind_frames(struct af_unwinder *u, const struct af_regs
 {
 	struct unwind_frame f = frame_first(regs, leaf);
 	uint32_t bits = af_rules_refresh(u);
-	unsigned nr = 0;
+	unsigned most = max < AF_ENDS_LEAST ? max : AF_WALK_MOST, nr = 0;
 
 	for (;;) {
 		uint64_t pc = f.exact ? f.pc : f.pc - 1;
@@ -299,17 +300,17 @@ UNWIND_INLINE unsigned unwind_frames(struct af_unwinder *u, const struct af_regs
 
 		unwind_rule(u, bits, pc, f.exact, &rule);
 		enum af_stop doubt = nr ? frame_doubt(&f, &rule) : AF_STOP_NOT_WALKED;
-		if (doubt == AF_STOP_NOT_WALKED && nr == max)
+		if (doubt == AF_STOP_NOT_WALKED && nr == most)
 			doubt = AF_STOP_TOO_DEEP;
 		if (doubt == AF_STOP_NOT_WALKED) {
-			pcs[nr++] = pc;
+			pcs[af_ends_slot(nr++, max)] = pc;
 			doubt = unwind_step(u, &f, &rule, tape);
-			if (doubt == AF_STOP_UNSUPPORTED)
+			if (doubt == AF_STOP_UNSUPPORTED && nr <= max)
 				doubt = step_register(u, &f, &rule, regs, nr - 1, leaf, tape);
 		}
 		if (doubt != AF_STOP_NOT_WALKED) {
 			*stop = doubt;
-			return nr;
+			return nr <= max ? nr : af_ends_close(pcs, max, nr, nr - max + 1);
 		}
 	}
 }

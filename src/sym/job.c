@@ -182,6 +182,8 @@ void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generat
 		bool fresh;
 
 		memcpy(&address, pcs, sizeof address);
+		if (AF_IS_LEFT_OUT(address))
+			continue;
 		af_keys_at(&job->seen, AF_KEY((uint64_t)process << 32 | generation, address),
 		           &fresh);
 		if (!fresh)

@@ -83,14 +83,15 @@ typedef int64_t af_i64;
 	  "the newest MAPPING at the address of at most this generation")                          \
 	F(SEQ, x64, pcs,                                                                           \
 	  "leaf first; return addresses are less one, so that every entry can be "                 \
-	  "looked up as it is")
+	  "looked up as it is; 1 << 62 | n stands for n frames that are left out")
 
 #define AF_PY_STACK_FIELDS(F)                                                                      \
 	F(FIX, u32, py_stack, "python stack id of this stream")                                    \
 	F(FIX, u32, stop, "enum af_stop")                                                          \
 	F(SEQ, x64, frames,                                                                        \
 	  "leaf first: code id << 32 | last instruction in bytes; "                                \
-	  "0xffffffffffffffff is the border of one native eval call")
+	  "0xffffffffffffffff is the border of one native eval call; "                             \
+	  "1 << 62 | n stands for n frames that are left out")
 
 #define AF_PY_CODE_FIELDS(F)                                                                       \
 	F(FIX, u32, code, "code id of this process")                                               \
@@ -745,6 +746,14 @@ enum af_symbol_source {
 };
 
 #define AF_PY_BORDER UINT64_MAX /* in PY_STACK frames */
+
+/*
+ * In the addresses of a STACK and the frames of a PY_STACK, where frames of a very deep stack are
+ * left out: this, and their number. No address of a program has this form, nor has a frame of
+ * Python.
+ */
+#define AF_LEFT_OUT (UINT64_C(1) << 62)
+#define AF_IS_LEFT_OUT(entry) ((uint64_t)(entry) >> 62 == 1)
 
 /* Every sample has its reason; of those that stand for no instruction issued there is a second. */
 enum af_stall_flag {

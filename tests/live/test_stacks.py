@@ -3,8 +3,8 @@
 
 import json
 
-from machine import SAMPLERS, any_sampler, need_tool, program
-from recording import must, new_path, record
+from machine import SAMPLERS, any_sampler, need_tool, program, pythons
+from recording import bare, must, new_path, record
 from shares import having, weight_of
 from tap import case, equal, expect, near, note, run_cases
 
@@ -96,6 +96,101 @@ def _():
     expect(made > 0.1 * total, "only %.2f in code made at run time" % (made / total))
     expect(weight_of(stacks, lambda f: f[-1].startswith("[unknown")) < 0.01 * total, "unknown")
     expect("PreserveFramePointer" in findings(recording)["jit-nameless"]["What usually helps"], "")
+
+
+LEFT_OUT = 1 << 62
+PYTHON = """
+import sys, time
+sys.setrecursionlimit(5000)
+def leaf():
+    end = time.process_time() + 0.4
+    while time.process_time() < end: sum(range(2000))
+def down(n):
+    if n: return %s
+    leaf()
+def main():
+    down(int(sys.argv[1]))
+main()
+print("truth whole 1")
+"""
+
+
+def numbers(words):
+    """Hexadecimal fields as numbers."""
+    return [int(str(word), 0) for word in words]
+
+
+def marked(entries):
+    """The number of frames left out of a stack's @entries, None where it is whole."""
+    found = [entry & ~LEFT_OUT for entry in entries if entry >> 62 == 1]
+    expect(len(found) < 2, "two marks in one stack")
+    return found[0] if found else None
+
+
+def lost(recording):
+    table = [t for t in json.loads(must("report", "--json", recording.path))["tables"] if t["name"] == "lost"][0]
+    return {row[0]: row[1] for row in table["rows"]}
+
+
+@for_samplers("recursion of 10,000 levels keeps both its ends, and counts what is left out")
+def _(sampler):
+    recording = record(program("deep"), sampler=sampler, rate=RATE[sampler])
+    whole = below = 0
+    for frames, weight in recording.stacks():
+        kept = [bare(f) for f in frames]
+        whole += weight
+        marks = [f for f in kept if f.startswith("[truncated: ")]
+        if having("_start", "main", "down", *marks, "down", "bottom")(kept) and len(marks) == 1:
+            below += weight
+    expect(below > 0.95 * whole, "%.2f of the time is main, down, a mark, down" % (below / whole))
+    # Whatever is left out is down: kept and left out they are all the levels there were.
+    names = {f["string"]: f["text"] for f in recording.fields("string")}
+    down = {int(str(f["address"]), 0) for f in recording.fields("symbol") if f["frames"] and names[f["frames"][0]] == "down"}
+    levels = set()
+    for stack in recording.fields("stack"):
+        pcs = numbers(stack["pcs"])
+        if marked(pcs) and stack["stop"] == "COMPLETE":
+            levels.add(sum(pc in down for pc in pcs) + marked(pcs))
+    equal(max(levels), int(recording.truth["levels"]) + 1, "levels kept and left out")
+    row = "samples per 10,000 with frames left out of the middle of a deep stack"
+    expect(lost(recording).get(row, 0) > 9000, "the table of what was lost: %s" % lost(recording))
+
+
+def python_recursion(python, call, levels):
+    script = new_path("deep") + ".py"
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(PYTHON % call)
+    recording = record(python, script, str(levels), sampler=any_sampler(), rate=997)
+    total = weight = 0
+    for frames, part in recording.stacks():
+        names = [f.split(" (")[0] for f in frames if ".py:" in f or "left out]" in f]
+        if "leaf" not in names:
+            continue
+        total += part
+        python_marks = [i for i, f in enumerate(names) if "Python frame" in f]
+        ends = names[:3] == ["<module>", "main", "down"] and names[-2:] == ["down", "leaf"]
+        weight += part if ends and len(python_marks) == 1 else 0
+    expect(total and weight > 0.95 * total, "%.2f of the time has both ends" % (weight / max(total, 1)))
+    code = {f["code"]: f["name"] for f in recording.fields("py_code")}
+    found = set()
+    for stack in recording.fields("py_stack"):
+        frames = [e for e in numbers(stack["frames"]) if e != 2**64 - 1]
+        if marked(frames) is None or code.get(frames[-1] >> 32) != "<module>":
+            continue
+        if any(code.get(e >> 32) == "leaf" for e in frames):
+            found.add(sum(code.get(e >> 32) == "down" for e in frames) + marked(frames))
+    equal(found, {levels + 1}, "levels kept and left out")
+
+
+for _version, _python in pythons():
+
+    @case("Python %s: 700 levels keep main and <module>" % _version, tries=2)
+    def _(python=_python):
+        python_recursion(python, "down(n - 1)", 700)
+
+    @case("Python %s: levels with functions of C between them keep both ends" % _version, tries=2)
+    def _(python=_python):
+        python_recursion(python, "list(map(down, [n - 1]))", 650)
 
 
 run_cases()

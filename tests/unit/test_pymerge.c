@@ -15,7 +15,7 @@ enum { MAX = 64 };
 /*
  * Stacks as text, leaf first. Native: E eval, S step, T trampoline, g glue, a letter of its own for
  * anything else. Python: digits, '|' a border. Merged: native frames as they were, Python frames as
- * digits; glue as it was.
+ * digits; glue as it was. '~' stands for left-out native frames, '+' for Python's.
  */
 static void expect(const char *native, bool native_complete, const char *python,
                    bool python_complete, const char *merged)
@@ -31,9 +31,12 @@ static void expect(const char *native, bool native_complete, const char *python,
 		           : native[i] == 'S' ? AF_PY_NATIVE_STEP
 		           : native[i] == 'T' ? AF_PY_NATIVE_TRAMPOLINE
 		           : native[i] == 'g' ? AF_PY_NATIVE_GLUE
+		           : native[i] == '~' ? AF_PY_NATIVE_LEFT_OUT
 		                              : AF_PY_NATIVE_OTHER;
 	for (uint32_t i = 0; i < nr_python; i++)
-		entries[i] = python[i] == '|' ? AF_PY_BORDER : (uint64_t)python[i] << 32;
+		entries[i] = python[i] == '|'   ? AF_PY_BORDER
+		             : python[i] == '+' ? AF_LEFT_OUT | 7
+		                                : (uint64_t)python[i] << 32;
 
 	uint32_t nr = af_py_merge(kinds, nr_native, native_complete, entries, nr_python,
 	                          python_complete, out);
@@ -108,6 +111,25 @@ static void trampolines_are_part_of_the_call_they_make(void **state)
 	expect("SETgETm", true, "2|", true, "SETg2m");
 	/* The call was not made yet, or has returned. */
 	expect("TgETm", true, "2|", true, "Tg2m");
+}
+
+static void ends_of_cut_stacks_are_matched_by_themselves(void **state)
+{
+	/* Many Python frames in one call, 3.11 and later. */
+	expect("cEgm", true, "12+89|", true, "c12+89gm");
+	/* One of several calls is cut; what follows are its callers. */
+	expect("cEaEbEm", true, "1|2+8|9|", true, "c1a2+8b9m");
+	/* Calls are left out with their frames. */
+	expect("cEaEbEdEm", true, "1|2+|9|", true, "c1a2bE+d9m");
+	expect("cEaEbEdEm", true, "1|2+8|9|", true, "c1a2+b8d9m");
+	/* A call each (3.10), both cut. */
+	expect("cEgE~gEgEm", true, "1|2+|8|9|", true, "c1g2+~g8g9m");
+	expect("cEgE~gEgEm", true, "1|2|3+|7|8|9|", true, "c1g23~+g78g9m");
+	/* C recurses above Python's frames, or below them. */
+	expect("cc~ccEgm", true, "12+89|", true, "cc~cc12+89gm");
+	expect("cc~ccEgm", true, "12|", true, "cc~cc12gm");
+	expect("cEx~xxm", true, "12|", true, "c12x~xxm");
+	expect("cEx~xxEm", true, "1|2|3|", true, "c1x2~xx3m");
 }
 
 static void native_stack_alone_is_unchanged(void **state)
@@ -192,6 +214,13 @@ static void no_frame_is_lost_or_moved(void **state)
 			python[i] = random >> 30 & 1 ? AF_PY_BORDER : random >> 40;
 			frames += i < nr_python && python[i] != AF_PY_BORDER;
 		}
+		if (random & 4 && nr_native)
+			native[random >> 3 & 15] = AF_PY_NATIVE_LEFT_OUT;
+		uint32_t at = random >> 8 & 15;
+		if (random & 8 && at < nr_python) {
+			frames += python[at] == AF_PY_BORDER;
+			python[at] = AF_LEFT_OUT | 3;
+		}
 		uint32_t nr =
 		    af_py_merge(native, nr_native, random & 1, python, nr_python, random & 2, out);
 		int64_t last_native = -1, last_python = -1;
@@ -218,6 +247,7 @@ int main(void)
 	    cmocka_unit_test(cut_python_stack_is_matched_from_the_leaf),
 	    cmocka_unit_test(steps_are_part_of_the_call_next_to_them),
 	    cmocka_unit_test(trampolines_are_part_of_the_call_they_make),
+	    cmocka_unit_test(ends_of_cut_stacks_are_matched_by_themselves),
 	    cmocka_unit_test(native_stack_alone_is_unchanged),
 	    cmocka_unit_test(eval_loop_and_trampolines_are_known),
 	    cmocka_unit_test(glue_is_what_leads_from_one_function_to_the_next),

@@ -64,6 +64,31 @@ NOINLINE static void replay_by(unsigned path, int depth)
 static unsigned replay_fiber_path;
 static size_t replay_fiber_lower; /* bytes its stack begins below the top */
 
+/* @depth calls, the @other-th by a twin of the function that makes the others. */
+static void replay_deep(int depth, int other);
+
+#define REPLAY_DEEP(name)                                                                          \
+	NOINLINE static void name(int depth, int other)                                            \
+	{                                                                                          \
+		__asm__ volatile("# " #name);                                                      \
+		replay_deep(depth, other);                                                         \
+		AFTER_CALL();                                                                      \
+	}
+
+REPLAY_DEEP(deep_left)
+REPLAY_DEEP(deep_right)
+
+NOINLINE static void replay_deep(int depth, int other)
+{
+	static void (*const twins[])(int, int) = {deep_left, deep_right};
+
+	if (depth)
+		twins[depth == other](depth - 1, other);
+	else
+		replay();
+	AFTER_CALL();
+}
+
 static void replay_fiber(void)
 {
 	replay_by(replay_fiber_path, 6);
@@ -133,6 +158,22 @@ static void a_replay_is_never_wrong_however_many_stacks_come(void **state)
 	}
 }
 
+/* More frames than are kept, and no more slots than are compared: left-out frames count too. */
+static void a_stack_with_its_middle_left_out_is_known_again(void **state)
+{
+	static const struct {
+		int other;
+		uint32_t remember_as, is;
+	} turns[] = {{175, 77, 0}, {175, 0, 77}, {176, 0, 0}};
+
+	af_unwind_forget();
+	for (volatile unsigned i = 0; i < 3; i++) {
+		remember_as = turns[i].remember_as;
+		replay_deep(350, turns[i].other);
+		assert_int_equal(replayed, turns[i].is);
+	}
+}
+
 static void unloaded_code_makes_a_stack_unknown(void **state)
 {
 	replay_path(0, 60);
@@ -184,6 +225,7 @@ int main(void)
 	    cmocka_unit_test(another_stack_with_the_same_registers_is_not_taken_for_it),
 	    cmocka_unit_test(eight_stacks_with_the_same_registers_are_known_apart),
 	    cmocka_unit_test(a_replay_is_never_wrong_however_many_stacks_come),
+	    cmocka_unit_test(a_stack_with_its_middle_left_out_is_known_again),
 	    cmocka_unit_test(unloaded_code_makes_a_stack_unknown),
 	    cmocka_unit_test(an_unwinder_that_moves_to_another_thread_forgets_its_stack),
 	    cmocka_unit_test(stacks_with_jit_code_are_replayed),

@@ -58,16 +58,40 @@ static void walks_agree_with_glibc(void **state)
 		assert_int_equal(taken.pcs[taken.nr - (unsigned)(nr - i)] + 1, (uint64_t)pcs[i]);
 }
 
-static void deep_stacks_are_cut_with_a_reason(void **state)
+/* Of a stack that is deeper than the array both ends are as they were, and the rest is counted. */
+static void the_ends_of_deep_stacks_are_kept(void **state)
+{
+	enum { FIRST = AF_STACK_MAX / 2, LAST = AF_STACK_MAX - FIRST - 1 };
+
+	shape_recursive(3);
+	unsigned below = taken.nr - nr_noted; /* main's, and those of libc */
+	nr_noted = 0;
+	for (int depth = 490; depth < 1010; depth += depth < 520 ? 1 : 97) {
+		shape_recursive(depth);
+		unsigned all = nr_noted + below;
+
+		assert_int_equal(taken.stop, AF_STOP_COMPLETE);
+		if (all <= AF_STACK_MAX) {
+			assert_noted(&taken, 0);
+			assert_int_equal(taken.nr, all);
+			nr_noted = 0;
+			continue;
+		}
+		assert_int_equal(taken.nr, AF_STACK_MAX);
+		assert_int_equal(taken.pcs[FIRST], AF_LEFT_OUT | (all - FIRST - LAST));
+		for (unsigned i = 0; i < FIRST; i++)
+			assert_int_equal(taken.pcs[i], noted[nr_noted - 1 - i] - 1);
+		for (unsigned i = 0; i < LAST - below; i++)
+			assert_int_equal(taken.pcs[AF_STACK_MAX - 1 - below - i], noted[i] - 1);
+		nr_noted = 0;
+	}
+}
+
+static void a_small_array_is_filled_from_the_leaf(void **state)
 {
 	struct af_regs regs;
 	uint64_t pcs[4] = {0};
 	enum af_stop stop;
-
-	shape_recursive(AF_STACK_MAX - 2 > 500 ? 505 : 0);
-	assert_int_equal(taken.stop, AF_STOP_TOO_DEEP);
-	assert_int_equal(taken.nr, AF_STACK_MAX);
-	nr_noted = 0;
 
 	AF_REGS_CALLER(&regs);
 	(void)regs;
@@ -342,7 +366,8 @@ int main(void)
 	    cmocka_unit_test(frames_of_every_make_are_followed),
 	    cmocka_unit_test(a_tail_call_leaves_no_frame),
 	    cmocka_unit_test(walks_agree_with_glibc),
-	    cmocka_unit_test(deep_stacks_are_cut_with_a_reason),
+	    cmocka_unit_test(the_ends_of_deep_stacks_are_kept),
+	    cmocka_unit_test(a_small_array_is_filled_from_the_leaf),
 	    cmocka_unit_test(signal_frames_are_crossed),
 	    cmocka_unit_test(signal_frames_on_another_stack_are_crossed),
 	    cmocka_unit_test(jit_code_with_frame_pointers_is_crossed),

@@ -14,7 +14,7 @@
 struct af_unwinder *unwinder;
 struct walk taken;
 
-uint64_t noted[AF_STACK_MAX];
+uint64_t noted[NOTED_MAX];
 unsigned nr_noted;
 
 struct af_unwinder *unwinder_make(void)

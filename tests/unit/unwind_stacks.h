@@ -39,7 +39,9 @@ void take(void);
 extern struct walk taken;
 
 /* Return addresses from the outside in, noted on the way to take(). */
-extern uint64_t noted[AF_STACK_MAX];
+enum { NOTED_MAX = 1024 };
+
+extern uint64_t noted[NOTED_MAX];
 extern unsigned nr_noted;
 
 #define NOTE_CALLER() (noted[nr_noted++] = (uint64_t)__builtin_return_address(0))
