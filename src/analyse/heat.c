@@ -7,7 +7,7 @@
 #include "base/arena.h"
 
 enum { PERIOD_LEAST_NS = 10000, PERIOD_MOST_NS = 1000000000, SERIES_NS = 10000 };
-enum { SERIES = 1 << 18 };
+enum { SERIES = 1 << 18, WINDOWS = 1 << 22 };
 
 /* Which cell a moment is in: one that ends a cell is of it. */
 static uint64_t cell_of(const struct heat *h, uint64_t at_ns)
@@ -15,12 +15,12 @@ static uint64_t cell_of(const struct heat *h, uint64_t at_ns)
 	return (at_ns ? at_ns - 1 : 0) / h->cells.each_ns;
 }
 
-static void count_add(struct heat *h, uint64_t cell)
+static void count_add(struct heat *h, uint64_t cell, uint64_t count)
 {
 	uint32_t cap = h->cap_counts ? h->cap_counts : 1024;
 
 	if (cell >= AF_HEAT_CELLS) {
-		h->left_out++;
+		h->left_out += count;
 		return;
 	}
 	if (cell >= h->cap_counts) {
@@ -30,7 +30,7 @@ static void count_add(struct heat *h, uint64_t cell)
 		memset(h->counts + h->cap_counts, 0, (cap - h->cap_counts) * sizeof *h->counts);
 		h->cap_counts = cap;
 	}
-	h->counts[cell]++;
+	h->counts[cell] += count;
 	if (cell >= h->nr_counts)
 		h->nr_counts = (uint32_t)cell + 1;
 }
@@ -98,7 +98,7 @@ static void heat_sample(void *self, const struct af_world *w, const struct af_sa
 	heat_bins_add(&h->series, start_ns, at_ns, SERIES);
 	heat_bins_add(&h->cells, start_ns, at_ns, AF_HEAT_CELLS);
 	if (!s->aside)
-		count_add(h, cell_of(h, at_ns));
+		count_add(h, cell_of(h, at_ns), 1);
 	const struct heat_piece piece = {
 	    .at = &s->at, .start_ns = start_ns, .end_ns = at_ns, .aside = s->aside};
 	if (asked->interval_ns)
@@ -122,15 +122,52 @@ static void heat_work(void *self, const struct af_world *w, const struct af_work
 	    w->within.to_ns ? start_ns + busy_ns : since(w, placed.start_ns + busy_ns);
 	if (!asked->gpu || end_ns <= start_ns)
 		return;
+	h->busy = true;
 	heat_until(h, asked, end_ns);
 	heat_bins_add(&h->series, start_ns, end_ns, SERIES);
 	heat_bins_add(&h->cells, start_ns, end_ns, AF_HEAT_CELLS);
 	if (!work->aside)
-		count_add(h, start_ns / h->cells.each_ns);
+		count_add(h, start_ns / h->cells.each_ns, 1);
 	const struct heat_piece piece = {
 	    .shape = work->shape, .start_ns = start_ns, .end_ns = end_ns, .aside = work->aside};
 	if (asked->interval_ns)
 		heat_intervals_add(h, asked, &piece);
+}
+
+/* Of profilers that sample instructions, and know of no kernel when it ran. */
+static void heat_event(void *self, const struct af_world *w, const struct af_event *ev)
+{
+	struct heat *h = self;
+	struct af_ev_gpu_window win;
+	const struct af_asked *asked = w->within.asked;
+
+	if (ev->kind != AF_KIND_GPU_WINDOW || !af_event_decode(ev, &win, sizeof win, NULL) ||
+	    !win.samples || (asked->device && asked->device != win.device) ||
+	    !af_within_reaches(&w->within, win.start_ns, win.end_ns))
+		return;
+	h->has_gpu = true;
+	if (!((const struct af_heat *)asked->own)->gpu || h->nr_windows == WINDOWS)
+		return;
+	AF_GROW(h->windows, h->nr_windows, h->cap_windows);
+	h->windows[h->nr_windows++] =
+	    (struct heat_window){since(w, win.start_ns), since(w, win.end_ns), win.samples};
+}
+
+/* A window's samples were taken some time in it: evenly, as far as is known. */
+static void window_spread(struct heat *h, const struct heat_window *win)
+{
+	uint64_t each_ns = h->cells.each_ns, given = 0;
+	uint64_t len_ns = win->end_ns > win->start_ns ? win->end_ns - win->start_ns : 1;
+	uint64_t first = win->start_ns / each_ns, last = cell_of(h, win->start_ns + len_ns);
+
+	for (uint64_t cell = first; cell <= last && cell <= first + AF_HEAT_CELLS; cell++) {
+		uint64_t until_ns = (cell + 1) * each_ns - win->start_ns;
+		uint64_t upto =
+		    cell == last ? win->samples
+				 : (uint64_t)((unsigned __int128)win->samples * until_ns / len_ns);
+		count_add(h, cell, upto - given);
+		given = upto;
+	}
 }
 
 static void heat_finish(void *self, const struct af_world *w, struct af_results *out)
@@ -143,6 +180,10 @@ static void heat_finish(void *self, const struct af_world *w, struct af_results 
 	heat_until(h, asked,
 	           since(w, w->within.to_ns && w->within.to_ns < w->last_ns ? w->within.to_ns
 	                                                                    : w->last_ns));
+	for (uint32_t i = 0; i < h->nr_windows && !h->busy; i++)
+		heat_until(h, asked, h->windows[i].end_ns);
+	for (uint32_t i = 0; i < h->nr_windows && !h->busy; i++)
+		window_spread(h, &h->windows[i]);
 	heat_tables(h, w, out);
 	if (asked->interval_ns)
 		heat_intervals_table(h, w, out);
@@ -155,6 +196,7 @@ static void heat_close(void *self)
 	heat_bins_free(&h->cells);
 	heat_bins_free(&h->series);
 	free(h->counts);
+	free(h->windows);
 	free(h->intervals);
 	af_places_free(&h->places);
 	af_map_free(&h->by_what);
@@ -164,8 +206,9 @@ const struct af_pass_ops af_pass_heat = {
     .name = "heat",
     .question = "when was it busy?",
     .answers = AF_ANSWER_OWN,
-    .wants = 1ull << AF_KIND_CLOCK,
+    .wants = 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_GPU_WINDOW,
     .state_size = sizeof(struct heat),
+    .event = heat_event,
     .sample = heat_sample,
     .work = heat_work,
     .finish = heat_finish,

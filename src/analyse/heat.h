@@ -2,7 +2,8 @@
  * When was it busy? FlameScope's heat map: time in columns of a second or another period, and rows
  * of its parts, so that what happens at the same point of every period is a line. Of CPUs a cell
  * has the samples whose moments are in it, of devices how long they were busy in it, which is more
- * than its length where several pieces of work ran at once.
+ * than its length where several pieces of work ran at once; where no work has a length but
+ * instructions were sampled, these samples.
  *
  * The pass answers AF_ANSWER_OWN with a struct af_heat in asked.own, which says what is asked, and
  * leaves tables among the facts; columns are those of the enums below:

@@ -41,6 +41,12 @@ struct heat {
 	uint64_t end_ns;         /* of all, since the first cell begins */
 	uint64_t left_out;
 	bool has_cpu, has_gpu;
+	bool busy; /* some work of devices has a length */
+	/* Samples of their instructions, which are shown where none has. */
+	struct heat_window {
+		uint64_t start_ns, end_ns, samples;
+	} * windows;
+	uint32_t nr_windows, cap_windows;
 
 	/* Intervals. */
 	struct af_places places;

@@ -40,7 +40,8 @@ static void table_cells(const struct heat *h, const struct af_world *w, struct a
 	    [AF_HEAT_COLUMN] = {"Column", AF_CELL_COUNT},
 	    [AF_HEAT_OFFSET] = {"Row", AF_CELL_COUNT},
 	    [AF_HEAT_START] = {"Start", AF_CELL_NS},
-	    [AF_HEAT_COUNT] = {asked->gpu ? "Started" : "Samples", AF_CELL_COUNT},
+	    [AF_HEAT_COUNT] = {asked->gpu && (h->busy || !h->nr_windows) ? "Started" : "Samples",
+	                       AF_CELL_COUNT},
 	    [AF_HEAT_TIME] = {asked->gpu ? "Busy" : "Time", AF_CELL_NS},
 	};
 	struct af_table *t = af_facts_table(&out->facts, "heat", "Heat map", columns, 5);

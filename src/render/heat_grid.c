@@ -17,9 +17,11 @@ static const struct af_table *table_named(const struct af_facts *f, const char *
 
 static void grid_fill(struct heat_grid *g, const struct af_table *heat)
 {
+	for (uint32_t r = 0; r < heat->nr_rows && g->gpu; r++)
+		g->timed |= heat->cells[(size_t)r * heat->nr_columns + AF_HEAT_TIME].value != 0;
 	for (uint32_t r = 0; r < heat->nr_rows; r++) {
 		const struct af_cell *c = &heat->cells[(size_t)r * heat->nr_columns];
-		uint64_t value = c[g->gpu ? AF_HEAT_TIME : AF_HEAT_COUNT].value;
+		uint64_t value = c[g->timed ? AF_HEAT_TIME : AF_HEAT_COUNT].value;
 		if (c[AF_HEAT_COLUMN].value >= g->nr_columns)
 			continue;
 		g->cells[c[AF_HEAT_COLUMN].value * g->nr_rows + c[AF_HEAT_OFFSET].value] = value;

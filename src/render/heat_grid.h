@@ -9,6 +9,7 @@
 
 struct heat_grid {
 	bool gpu;
+	bool timed; /* cells are time of devices, else samples */
 	uint32_t nr_rows, nr_columns;
 	uint64_t period_ns, from_ns, to_ns;
 	uint64_t *cells; /* column by column, the lowest row first: samples, or busy ns */

@@ -62,8 +62,8 @@ static void svg_cell(struct heat_svg *s, uint32_t column, uint32_t row, uint64_t
 	}
 	af_buf_fmt(s->b, "><title>%.6f s to %.6f s: ", (double)start_ns / 1e9,
 	           (double)(start_ns + each_ns) / 1e9);
-	af_cell_text(s->b, g->gpu ? AF_CELL_NS : AF_CELL_COUNT, value);
-	af_buf_str(s->b, g->gpu ? " busy</title></rect>\n" : " samples</title></rect>\n");
+	af_cell_text(s->b, g->timed ? AF_CELL_NS : AF_CELL_COUNT, value);
+	af_buf_str(s->b, g->timed ? " busy</title></rect>\n" : " samples</title></rect>\n");
 }
 
 static uint32_t svg_used(const struct heat_grid *g)
@@ -125,8 +125,8 @@ static void svg_foot(struct heat_svg *s)
 	af_buf_str(&text, "Columns of ");
 	af_cell_text(&text, AF_CELL_NS, g->period_ns);
 	af_buf_str(&text, ", read from the bottom; the darkest cell has ");
-	af_cell_text(&text, g->gpu ? AF_CELL_NS : AF_CELL_COUNT, g->most);
-	af_buf_str(&text, g->gpu ? " of device time." : " samples.");
+	af_cell_text(&text, g->timed ? AF_CELL_NS : AF_CELL_COUNT, g->most);
+	af_buf_str(&text, g->timed ? " of device time." : " samples.");
 	svg_text(s, LEFT, s->height - 30, "", text.data);
 	text.len = 0;
 	af_buf_fmt(&text, "Periodic: %s.", g->note ? g->note : "nothing that stands out");

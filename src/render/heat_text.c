@@ -97,13 +97,14 @@ static void put_block(struct af_buf *b, const struct heat_grid *g, uint32_t firs
 
 static void put_about(struct af_buf *b, const struct heat_grid *g, uint64_t most)
 {
-	af_buf_str(b, g->gpu ? "When devices were busy: columns of "
-	                     : "When threads were on a CPU: columns of ");
+	af_buf_str(b, g->timed ? "When devices were busy: columns of "
+	              : g->gpu ? "When instructions of devices were sampled: columns of "
+	                       : "When threads were on a CPU: columns of ");
 	af_cell_text(b, AF_CELL_NS, g->period_ns);
 	af_buf_str(b, ", `@` is ");
-	af_cell_text(b, g->gpu ? AF_CELL_NS : AF_CELL_COUNT, most);
-	af_buf_str(b, g->gpu ? " of " : " samples of ");
-	af_cell_text(b, g->gpu ? AF_CELL_NS : AF_CELL_COUNT, g->total);
+	af_cell_text(b, g->timed ? AF_CELL_NS : AF_CELL_COUNT, most);
+	af_buf_str(b, g->timed ? " of " : " samples of ");
+	af_cell_text(b, g->timed ? AF_CELL_NS : AF_CELL_COUNT, g->total);
 	af_buf_str(b, " in ");
 	af_cell_text(b, AF_CELL_NS, 2 * (g->period_ns / g->nr_rows));
 	af_buf_str(b, "\n\n");
