@@ -87,6 +87,22 @@ static const char *nameless_module(struct nameless *all, uint32_t nr)
 	return all[best].module;
 }
 
+/* What gives the functions of @module names: its package, where the trace knows it. */
+static const char *nameless_helps(struct findings *s, const char *module)
+{
+	const struct af_table *t = findings_table(s, "packages");
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++)
+		if (!strcmp(findings_text(t, i, "File"), module))
+			return af_facts_text(
+			    s->f,
+			    "apt install %s (Debian: of the archive debian-debug), or "
+			    "DEBUGINFOD_URLS=https://debuginfod.debian.net",
+			    findings_text(t, i, "Package"));
+	return af_facts_text(
+	    s->f, "a debug package of %s or a server for it (DEBUGINFOD_URLS), if any", module);
+}
+
 /* Self time of functions that have no name but an address. */
 static void find_nameless(struct findings *s)
 {
@@ -117,10 +133,7 @@ static void find_nameless(struct findings *s)
 		    af_facts_ns(s->f, findings_total(t)), af_facts_ns(s->f, all[0].ns),
 		    nowhere ? "where no file is mapped" : "in ", nowhere ? "" : module);
 		if (!nowhere)
-			x.helps = af_facts_text(
-			    s->f,
-			    "a debug package of %s or a server for it (DEBUGINFOD_URLS), if any",
-			    module);
+			x.helps = nameless_helps(s, module);
 		findings_recorded(s, &x, NAMELESS_PATTERN);
 	}
 	free(own);

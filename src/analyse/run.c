@@ -197,6 +197,26 @@ static void lost_stacks(const struct run *r, const struct af_world *w, struct af
 	         af_facts_ratio(r->unknown_ns, r->sampled_ns, 1e4));
 }
 
+/* The packages that have the names of files without symbols, as far as the trace says. */
+static void table_packages(const struct af_world *w, struct af_facts *f)
+{
+	static const char key[] = "symbols.package.";
+	static const struct af_column columns[] = {{"File", AF_CELL_TEXT},
+	                                           {"Package", AF_CELL_TEXT}};
+	struct af_table *t = NULL;
+
+	for (const struct af_note *n = w->notes; n; n = n->next) {
+		if (strncmp(n->key, key, strlen(key)) != 0)
+			continue;
+		if (!t)
+			t = af_facts_table(f, "packages", "Packages with the names of functions",
+			                   columns, 2);
+		struct af_cell *c = af_table_row(f, t);
+		c[0].text = af_facts_text(f, "%s", n->key + strlen(key));
+		c[1].text = af_facts_text(f, "%s", n->value);
+	}
+}
+
 /* Take from both what both count. */
 static void untold(uint64_t *seen, uint64_t *told)
 {
@@ -273,6 +293,7 @@ static void run_finish(void *self, const struct af_world *w, struct af_results *
 	table_run(w, out, &out->facts);
 	table_lost(r, w, out);
 	table_cost(w, &out->facts);
+	table_packages(w, &out->facts);
 	out->shown_ns = run_shown(w);
 	out->nr_events = w->nr_events;
 	memcpy(out->lost, w->lost, sizeof out->lost);

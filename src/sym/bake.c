@@ -309,6 +309,7 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 		places.kept = kept;
 	}
 	af_sym_job_run(b.job, &places, progress, arg);
+	af_sym_job_packages(b.job, NULL);
 	if (af_sym_job_nr(b.job))
 		rc = bake_write(&b, dirfd);
 	else if (unlinkat(dirfd, BAKE_STREAM, 0) && errno != ENOENT)

@@ -85,6 +85,12 @@ struct af_sym_places {
 void af_sym_job_run(struct af_sym_job *job, const struct af_sym_places *places,
                     void (*progress)(void *arg, const struct af_sym_progress *p), void *arg);
 
+/*
+ * After the run: say by notes `symbols.package.FILE` which package has the names of files without
+ * symbols, by what dpkg has installed below @root (NULL: here). Nothing where there is no dpkg.
+ */
+void af_sym_job_packages(struct af_sym_job *job, const char *root);
+
 /* Number of SYMBOL events that af_sym_job_write() will write. */
 uint64_t af_sym_job_nr(const struct af_sym_job *job);
 

@@ -2,11 +2,14 @@
 """Stacks and names where code is moved, made at run time, called very deep, or has no symbols."""
 
 import json
+import os
+import re
+import subprocess
 
 from machine import SAMPLERS, any_sampler, need_tool, program, pythons
 from recording import bare, must, new_path, record
 from shares import having, weight_of
-from tap import case, equal, expect, near, note, run_cases
+from tap import Skip, case, equal, expect, near, note, run_cases
 
 RATE = {"perf": 997, "timer": 997}
 MAIN = ("_start", "main")
@@ -21,6 +24,11 @@ def for_samplers(sentence):
         return function
 
     return add
+
+
+def run_text(*words):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True, check=False)
+    return done.stdout
 
 
 def findings(recording):
@@ -96,6 +104,26 @@ def _():
     expect(made > 0.1 * total, "only %.2f in code made at run time" % (made / total))
     expect(weight_of(stacks, lambda f: f[-1].startswith("[unknown")) < 0.01 * total, "unknown")
     expect("PreserveFramePointer" in findings(recording)["jit-nameless"]["What usually helps"], "")
+
+
+@case("xz: the finding of functions without a name says which package has the names", tries=2)
+def _():
+    xz, dpkg = need_tool("xz"), need_tool("dpkg")
+    library = os.path.realpath(re.search(r"=> (\S*liblzma\S*) ", run_text("ldd", xz)).group(1))
+    owner = re.search(r"^([^:]+):", run_text(dpkg, "-S", library.replace("/usr/lib", "/lib", 1)) or run_text(dpkg, "-S", library))
+    if not owner:
+        raise Skip("no package has %s" % library)
+    blob = new_path("blob")
+    with open(blob, "wb") as file:
+        file.write(os.urandom(4 << 20))
+    recording = record(xz, "-k", "-6", blob, sampler=any_sampler(), rate=997, env=dict(os.environ, DEBUGINFOD_URLS=""))
+    row = findings(recording).get("nameless")
+    if not row:
+        raise Skip("names of %s are installed here" % library)
+    stacks = recording.stacks()
+    leaves = {f[-1] for f, _ in stacks if f[-1].startswith("liblzma")}
+    note("functions without a name: %s" % sorted(leaves))
+    expect("apt install %s-dbgsym" % owner.group(1) in row["What usually helps"], row["What usually helps"])
 
 
 LEFT_OUT = 1 << 62
