@@ -37,7 +37,7 @@ enum {
 };
 
 /* From the ring into the queue, as it is. */
-static int queue_add(void *arg, void *data, size_t size)
+int bpf_queue_add(void *arg, void *data, size_t size)
 {
 	struct bpf_queue *q = &((struct af_bpf *)arg)->queue;
 	uint64_t bytes = size;
@@ -93,7 +93,8 @@ static void watch(struct af_bpf *b, uint32_t pid)
 static bool ring_map(struct af_bpf *b)
 {
 	if (!b->ring)
-		b->ring = ring_buffer__new(bpf_map__fd(b->programs->maps.ring), queue_add, b, NULL);
+		b->ring =
+		    ring_buffer__new(bpf_map__fd(b->programs->maps.ring), bpf_queue_add, b, NULL);
 	return b->ring != NULL;
 }
 
@@ -315,7 +316,6 @@ static bool has_size(const struct af_bpf_stacks *s, size_t size)
 
 	return size >= head && s->kernel_bytes <= AF_BPF_KERNEL_MAX * 8 &&
 	       s->user_bytes <= AF_BPF_USER_MAX * 8 &&
-	       s->stack_bytes <= AF_BPF_CALL_WORDS_MAX * 8 - s->kernel_bytes &&
 	       size - head >= (size_t)s->kernel_bytes + s->user_bytes + s->stack_bytes;
 }
 
@@ -391,7 +391,7 @@ static void record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
 	}
 }
 
-static void queue_write(struct af_bpf *b, uint64_t until_ns)
+void bpf_queue_write(struct af_bpf *b, uint64_t until_ns)
 {
 	struct af_bpf_head *h;
 	size_t size;
@@ -466,7 +466,7 @@ void af_bpf_pump(struct af_bpf *b)
 	if (ring_map(b))
 		ring_buffer__consume(b->ring);
 	sideband_pump(b, now);
-	queue_write(b, now - HOLD_NS);
+	bpf_queue_write(b, now - HOLD_NS);
 	losses_write(b);
 	if (b->nr_callers)
 		bpf_calls_look(b, now);
@@ -502,7 +502,7 @@ void af_bpf_stop(struct af_bpf *b)
 	if (ring_map(b))
 		ring_buffer__consume(b->ring);
 	sideband_pump(b, now);
-	queue_write(b, UINT64_MAX);
+	bpf_queue_write(b, UINT64_MAX);
 	if (b->options->off_cpu)
 		blocked_write(b);
 	b->stopped = true;

@@ -213,6 +213,12 @@ static void sideband_exec(struct af_bpf *b, const struct af_sideband_event *e)
 	image_read_cgroup(b, i);
 	image_read_user(i);
 	image_read_rank(b, i);
+	if (!b->programs) { /* nobody else tells */
+		char text[AF_BPF_TEXT_MAX];
+		size_t len = af_proc_read((int)i->pid, "cmdline", text, sizeof text);
+		i->cmdline = words_joined(b, text, len);
+		i->begun = true;
+	}
 }
 
 static void sideband_mmap(struct af_bpf *b, const struct af_sideband_event *e)

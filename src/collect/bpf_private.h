@@ -106,6 +106,7 @@ struct bpf_image {
 	struct af_map rules; /* of bpf_unwind.c, by address */
 	enum bpf_calls calls;
 	bool outside;                      /* it carries libaflame, which cannot see them */
+	bool sampled_here;                 /* it carries libaflame, which cannot sample it */
 	struct bpf_probes *probes;         /* of its calls, or NULL */
 	const struct bpf_library *library; /* that they are in */
 };
@@ -156,6 +157,10 @@ struct af_bpf {
 	bool told_refusal;             /* that they cannot be */
 	bool stopped;
 };
+
+/* bpf.c, for outside.c too: records wait in a queue until they are old enough. */
+int bpf_queue_add(void *b, void *record, size_t size);
+void bpf_queue_write(struct af_bpf *b, uint64_t until_ns);
 
 /* bpf_programs.c: by b->options and b->period_ns. */
 int bpf_programs_load(struct af_bpf *b, struct af_err *err);

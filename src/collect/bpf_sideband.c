@@ -147,7 +147,7 @@ static void take_mmap(struct af_sideband *s, const struct record_mmap *m)
 	e->text = text_keep(s, &m->header, m->file);
 }
 
-static void take(struct af_sideband *s, const struct perf_event_header *h)
+void af_sideband_take(struct af_sideband *s, const struct perf_event_header *h)
 {
 	if (h->type == PERF_RECORD_LOST && h->size >= sizeof(struct record_lost)) {
 		s->lost += ((const struct record_lost *)h)->lost;
@@ -185,7 +185,7 @@ static void ring_read(struct af_sideband *s, const struct af_sideband_ring *r)
 			memcpy(whole + first, data, size - first);
 			h = (const void *)whole;
 		}
-		take(s, h);
+		af_sideband_take(s, h);
 		tail += h->size;
 	}
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
@@ -198,16 +198,26 @@ static int event_order(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-void af_sideband_read(struct af_sideband *s)
+void af_sideband_begin(struct af_sideband *s)
 {
-	if (s->next == s->nr) {
-		s->nr = s->next = 0;
-		s->text.len = 0;
-	}
-	for (uint32_t i = 0; i < s->nr_rings; i++)
-		ring_read(s, &s->rings[i]);
+	if (s->next < s->nr)
+		return;
+	s->nr = s->next = 0;
+	s->text.len = 0;
+}
+
+void af_sideband_sort(struct af_sideband *s)
+{
 	if (s->nr > s->next)
 		qsort(s->events + s->next, s->nr - s->next, sizeof *s->events, event_order);
+}
+
+void af_sideband_read(struct af_sideband *s)
+{
+	af_sideband_begin(s);
+	for (uint32_t i = 0; i < s->nr_rings; i++)
+		ring_read(s, &s->rings[i]);
+	af_sideband_sort(s);
 }
 
 const struct af_sideband_event *af_sideband_next(struct af_sideband *s, uint64_t until_ns)

@@ -50,6 +50,15 @@ int af_sideband_open(struct af_sideband *s, struct af_err *err);
 /* Take over what the kernel has written. What the last read gave and was not asked for stays. */
 void af_sideband_read(struct af_sideband *s);
 
+/*
+ * The same of records that somebody else has read, from rings whose records end in their time:
+ * begin(), take() each, sort().
+ */
+struct perf_event_header;
+void af_sideband_begin(struct af_sideband *s);
+void af_sideband_take(struct af_sideband *s, const struct perf_event_header *h);
+void af_sideband_sort(struct af_sideband *s);
+
 /* The next event of at most @until_ns, NULL when there is none. Valid until the next read. */
 const struct af_sideband_event *af_sideband_next(struct af_sideband *s, uint64_t until_ns);
 

@@ -12,6 +12,7 @@ enum {
 	FIRST_NUMBER = 1000000,
 	/* Frames that the kernel follows at most (kernel.perf_event_max_stack). */
 	KERNEL_LIMIT = 127,
+	FRAMES_MAX = 512,
 };
 
 static struct bpf_out *out_open(struct af_bpf *b, uint32_t process, uint32_t pid)
@@ -123,7 +124,7 @@ static uint32_t out_callpath(struct af_bpf *b, struct bpf_image *image,
                              const struct af_bpf_stacks *s)
 {
 	struct bpf_out *out = image->out;
-	uint64_t pcs[AF_BPF_USER_MAX + AF_BPF_WORDS_MAX + 1];
+	uint64_t pcs[FRAMES_MAX + 1];
 	bool fresh, complete;
 	uint32_t nr = bpf_unwind(b, image, s, pcs, sizeof pcs / sizeof *pcs - 1, &complete);
 	uint32_t generation = bpf_mapping_generation(image, s->head.time_ns);

@@ -215,7 +215,7 @@ uint32_t bpf_unwind(struct af_bpf *b, struct bpf_image *image, const struct af_b
 	if (!nr_chain || !is_user(chain[0]))
 		return 0;
 	pcs[nr++] = chain[0];
-	while (s->stack_bytes && nr < AF_BPF_WORDS_MAX) {
+	while (s->stack_bytes && nr < max) {
 		struct rule r = rule_at(b, image, pcs[nr - 1]);
 		uint64_t ra = r.known ? walk_up(s, &w, r) : 0;
 		*complete = r.outermost;

@@ -91,6 +91,8 @@ static void door_admit(struct af_door *d, const struct af_hello *hello, int pid,
 	                       .pid = pid,
 	                       .ns_pid = hello->pid,
 	                       .hello_ns = hello->time_ns,
+	                       .random_at = hello->random_at,
+	                       .sampler_error = hello->sampler_error,
 	                       .sees_kernel = hello->sees_kernel,
 	                       .pidfd = -1,
 	                       .fd = fd};

@@ -13,13 +13,14 @@ struct af_err;
 struct af_hello;
 
 struct af_guest {
-	uint32_t process; /* ordinal */
-	int pid;          /* as we see it */
-	uint32_t ns_pid;  /* as it sees itself */
-	uint64_t hello_ns;
-	bool sees_kernel; /* what it handed over: see struct af_hello */
-	int pidfd;        /* -1 where the kernel has none */
-	int fd;           /* what it handed over, -1 for nothing */
+	uint32_t process;             /* ordinal */
+	int pid;                      /* as we see it */
+	uint32_t ns_pid;              /* as it sees itself */
+	uint64_t hello_ns, random_at; /* of struct af_hello */
+	int sampler_error;            /* why it does not sample itself, -errno; 0: it does */
+	bool sees_kernel;             /* what it handed over: see struct af_hello */
+	int pidfd;                    /* -1 where the kernel has none */
+	int fd;                       /* what it handed over, -1 for nothing */
 	bool ended;
 	bool replaced;                              /* not ended, but runs another program now */
 	uint64_t user_ns, kernel_ns, max_rss_bytes; /* when last looked at */

@@ -114,6 +114,7 @@ static void guest_admit(void *arg, const struct af_guest *g)
 	const struct af_recording *r = arg;
 
 	af_bpf_admit(r->bpf, g);
+	af_outside_admit(r->outside, g, g->sampler_error);
 }
 
 /* Where the collector bpf is not, the event does not count in the kernel. */
@@ -166,6 +167,8 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 		rc = streams_make(r, err);
 	if (!rc && o->bpf.on)
 		rc = af_bpf_open(&r->bpf, r, err);
+	else if (!rc && o->cpu_mode != AF_CPU_OFF)
+		r->outside = af_outside_open(r);
 	r->door.on_guest = guest_admit;
 	r->door.on_ask = guest_asks;
 	r->door.arg = r;
@@ -245,6 +248,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	for (uint32_t i = 0; i < r->door.nr; i++)
 		af_debuggers_leave(r, &r->door.guests[i]);
 	af_bpf_stop(r->bpf);
+	af_outside_stop(r->outside);
 	s->sampler_failed += r->door.nr_refused;
 	af_drain_finish(&r->drain, 0);
 	af_session_anchor(r);
@@ -317,6 +321,8 @@ static void session_release(struct af_recording *r)
 	af_live_end(r);
 	af_bpf_close(r->bpf);
 	r->bpf = NULL;
+	af_outside_close(r->outside);
+	r->outside = NULL;
 	af_door_close(&r->door);
 	if (r->drain.shm_fd >= 0)
 		close(r->drain.shm_fd);

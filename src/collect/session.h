@@ -22,6 +22,7 @@
 #include "collect/door.h"
 #include "collect/drain.h"
 #include "collect/live.h"
+#include "collect/outside.h"
 #include "collect/place.h"
 #include "collect/segments.h"
 #include "collect/snapshot.h"
@@ -58,7 +59,8 @@ struct af_recording {
 	struct af_drain drain;
 	struct af_segments segments; /* with ring_bytes */
 	struct af_door door;
-	struct af_bpf *bpf; /* NULL: not used */
+	struct af_bpf *bpf;         /* NULL: not used */
+	struct af_outside *outside; /* NULL: not used, as where bpf is */
 	struct af_bounds bounds;
 	struct af_ctl ctl;
 	struct af_snapshots snapshots;

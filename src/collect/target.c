@@ -74,8 +74,10 @@ static bool program_refuses(const char *program)
 }
 
 static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask,
-                       const struct inherited *was, int report)
+                       const struct inherited *was, int report, int go)
 {
+	char none;
+
 	inherited_restore(was);
 	if (!program_refuses(argv[0]))
 		env_prepend("LD_PRELOAD", r->options->library);
@@ -89,6 +91,8 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 	setenv(AF_SESSION_ENV, r->shm, 1);
 	signal(SIGXFSZ, r->old_sigxfsz);
 	sigprocmask(SIG_SETMASK, mask, NULL);
+	if (go >= 0 && read(go, &none, 1) > 0)
+		_exit(126);
 	execvp(argv[0], argv);
 
 	int rc = errno;
@@ -100,9 +104,11 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 static int child_start(struct af_recording *r, char **argv, const sigset_t *mask,
                        const struct inherited *was, struct af_err *err)
 {
-	int ends[2];
+	int ends[2], go[2] = {-1, -1};
 
-	if (pipe2(ends, O_CLOEXEC))
+	/* Whom only we can sample waits until we do: for the end of a pipe. */
+	if (pipe2(ends, O_CLOEXEC) ||
+	    (af_outside_wanted(r->outside, argv[0]) && pipe2(go, O_CLOEXEC)))
 		return af_fail(err, -errno, "cannot make a pipe");
 	af_bpf_adopt(r->bpf, true);
 	r->child = fork();
@@ -112,8 +118,16 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 		close(ends[1]);
 		return af_fail(err, rc, "cannot start a process");
 	}
-	if (!r->child)
-		child_exec(r, argv, mask, was, ends[1]);
+	if (!r->child) {
+		if (go[1] >= 0)
+			close(go[1]);
+		child_exec(r, argv, mask, was, ends[1], go[0]);
+	}
+	if (go[0] >= 0) {
+		af_outside_run(r->outside, r->child);
+		close(go[0]);
+		close(go[1]);
+	}
 	af_bpf_adopt(r->bpf, false);
 	af_bpf_drop_privileges(r->bpf);
 	close(ends[1]);
@@ -201,7 +215,8 @@ static bool child_reap(struct af_recording *r)
 		if (r->door.guests[i].pid == r->child)
 			process = r->door.guests[i].process;
 	if (!process)
-		process = af_bpf_process_of(r->bpf, r->child);
+		process = r->bpf ? af_bpf_process_of(r->bpf, r->child)
+		                 : af_outside_process_of(r->outside, r->child);
 	af_stream_put(&r->stream, process_end, af_now_ns(), .process = process, .status = r->status,
 	              .user_ns = timeval_ns(&used.ru_utime),
 	              .kernel_ns = timeval_ns(&used.ru_stime),
@@ -263,6 +278,7 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 		af_door_pump(&r->door);
 		af_debuggers_look(r);
 		af_bpf_pump(r->bpf);
+		af_outside_pump(r->outside);
 		guests_leave(r);
 		af_bounds_look(r);
 		if (child_reap(r))
@@ -273,7 +289,8 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 		if (now - pumped_ns >= TICK_BUSY_MS * 1000000ull) {
 			pumped_ns = now;
 			tick = af_drain_pump(&r->drain) || r->options->max_bytes ? TICK_BUSY_MS
-			       : r->bpf                                          ? TICK_BPF_MS
+			       : af_outside_is_busy(r->outside)                  ? TICK_BUSY_MS
+			       : r->bpf || r->outside                            ? TICK_BPF_MS
 			                                                         : TICK_IDLE_MS;
 		}
 		if (now - looked_ns >= LOOK_NS) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -114,6 +115,7 @@ bool af_inject_hello(int fd, int sampler_error, bool sees_kernel)
 	    .sampler_error = sampler_error,
 	    .sees_kernel = sees_kernel,
 	    .time_ns = af_now_ns(),
+	    .random_at = getauxval(AT_RANDOM),
 	};
 
 	return door_send(&hello, fd);

@@ -120,6 +120,7 @@ struct af_hello {
 	uint32_t sees_kernel;  /* the event counts in the kernel too, and waits to be enabled */
 	uint32_t ask;          /* enum af_ask */
 	uint64_t time_ns;      /* of the hello: the program that runs now sent it */
+	uint64_t random_at;    /* AT_RANDOM of getauxval(3): another one is another program */
 };
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * masks [SCALE [raw]]: works with every signal blocked, in every way there is to ask for that; each
- * way works for 100 ms in a function of its own. With `raw`, one more thread asks by the bare
- * system instruction, which nobody can stand before.
+ * masks [SCALE [raw|only-raw]]: works with every signal blocked, in every way there is to ask for
+ * that; each way works for 100 ms in a function of its own. With `raw`, one more thread asks by the
+ * bare system instruction, which nobody can stand before; with `only-raw` it alone works, for a
+ * second.
  *
  * Truth: the ways have equal shares of user_us, which getrusage() says; the masks that the program
  * reads back, in each way, are what it asked for; a SIGTRAP and a SIGPROF that come while they are
@@ -358,6 +359,13 @@ int main(int argc, char **argv)
 {
 	pthread_t thread;
 
+	if (argc > 2 && !strcmp(argv[2], "only-raw")) {
+		burn_us = (unsigned long)(1000000 * burn_scale(argc, argv));
+		pthread_create(&thread, NULL, raw_thread, NULL);
+		pthread_join(thread, NULL);
+		print_user_time();
+		return 0;
+	}
 	if (argc > 2 && strcmp(argv[2], "raw")) {
 		burn_us = strtoul(argv[1], NULL, 10);
 		return began(argv[2]);

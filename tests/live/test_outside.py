@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""What libaflame is not in, or cannot sample, is sampled by the recorder from outside, without
+privileges too."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+
+from machine import AFLAME, WORKPLACE, need, need_tool, program
+from recording import Trace, new_path, parse_truth, record
+from shares import weight_of
+from tap import Skip, case, equal, expect, note, run_cases
+
+# Runs a program and says what the kernel counted of it.
+WITNESS = """
+import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:])
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print("truth user_us %d" % (used.ru_utime * 1e6))
+sys.exit(status)
+"""
+
+SPIN_GO = """
+package main
+import "fmt"
+//go:noinline
+func work(n int) uint64 {
+	var x uint64 = 1
+	for i := 0; i < n; i++ { x = x*6364136223846793005 + 1442695040888963407 }
+	return x
+}
+func main() {
+	done := make(chan uint64)
+	go func() { done <- work(600000000) }()
+	fmt.Println(work(600000000), <-done)
+}
+"""
+
+
+def check_used(trace, truth, names, least):
+    """Stacks that end in one of @names stand for that part of the user time."""
+    used_ns = truth["user_us"] * 1000
+    share = weight_of(trace.stacks(), lambda frames: frames[-1] in names) / used_ns
+    note("%.1f %% of %.0f ms" % (100 * share, used_ns / 1e6))
+    expect(least <= share <= 1.1, "%.1f %% of the user time was sampled" % (100 * share))
+
+
+def witnessed(*command, sampler="perf"):
+    """Records a process that runs @command and says what that used."""
+    need(sampler)
+    return record(sys.executable, "-c", WITNESS, *command, sampler=sampler, rate=499)
+
+
+def need_root():
+    if os.geteuid():
+        raise Skip("only root can become another user")
+    os.chmod(WORKPLACE, 0o711)
+
+
+def as_nobody(*command):
+    """witnessed(), recorded by the user nobody, who may do nothing: (trace, truth)."""
+    need("perf")
+    need_root()
+    user = pwd.getpwnam("nobody")
+    place = os.path.join(WORKPLACE, "nobody")
+    os.makedirs(place, exist_ok=True)
+    os.chown(place, user.pw_uid, user.pw_gid)
+    path = os.path.join(place, os.path.basename(new_path()))
+    become = (
+        need_tool("setpriv"),
+        "--reuid=%d" % user.pw_uid,
+        "--regid=%d" % user.pw_gid,
+        "--clear-groups",
+    )
+    python = shutil.which("python3", path="/usr/bin:/bin")
+    if not python or subprocess.run((*become, AFLAME, "--version"), stdout=subprocess.DEVNULL).returncode:
+        raise Skip("the user nobody cannot run what was built here")
+    recorder = (AFLAME, "record", "-q", "-o", path, "--sample", "perf", "-F", "499", "--")
+    done = subprocess.run(
+        (*become, *recorder, python, "-c", WITNESS, *command),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=120,
+        cwd=place,
+        env={**os.environ, "HOME": place},
+    )
+    equal((done.returncode, done.stderr), (0, b""), "(status, standard error)")
+    trace = Trace(path)
+    trace.check()
+    return trace, parse_truth(done.stdout)
+
+
+def for_samplers(sentence):
+    def add(function):
+        for sampler in ("perf", "timer"):
+            case("%s: %s" % (sampler, sentence), tries=3)(lambda s=sampler: function(s))
+        return function
+
+    return add
+
+
+@for_samplers("a static program is sampled, from its first instruction")
+def _(sampler):
+    run = witnessed(program("static_states"), "3", sampler=sampler)
+    check_used(run, run.truth, ("user_spin", "read", "clock_gettime"), 0.9)
+
+
+@for_samplers("a thread that blocks signals by the bare system call is found")
+def _(sampler):
+    need(sampler)
+    run = record(program("masks"), "1", "only-raw", sampler=sampler, rate=499)
+    check_used(run, run.truth, ("by_raw_syscall",), 0.7)
+
+
+@for_samplers("a static program that a shell starts is sampled")
+def _(sampler):
+    run = witnessed("bash", "-c", "true; %s 3; true" % program("static_states"), sampler=sampler)
+    check_used(run, run.truth, ("user_spin", "read", "clock_gettime"), 0.8)
+
+
+@case("a program that becomes another user is sampled", tries=3)
+def _():
+    need_root()
+    setpriv = need_tool("setpriv")
+    place = shutil.copy(program("shares"), WORKPLACE)
+    run = witnessed(setpriv, "--reuid=65534", "--clear-groups", place, "2")
+    check_used(run, run.truth, ("a", "b", "c"), 0.9)
+
+
+@case("a program of su, which takes libaflame away, is sampled", tries=3)
+def _():
+    need_root()
+    place = shutil.copy(program("shares"), WORKPLACE)
+    run = witnessed(need_tool("su"), "nobody", "-s", "/bin/sh", "-c", "exec %s 2" % place)
+    check_used(run, run.truth, ("a", "b", "c"), 0.9)
+
+
+@case("a plain user sees a static program of a shell", tries=3)
+def _():
+    place = shutil.copy(program("static_states"), WORKPLACE)
+    trace, truth = as_nobody("bash", "-c", "true; %s 3; true" % place)
+    check_used(trace, truth, ("user_spin", "read", "clock_gettime"), 0.8)
+
+
+@case("a plain user sees a program of Go", tries=2)
+def _():
+    go = need_tool("go")
+    source, place = (os.path.join(WORKPLACE, name) for name in ("spin.go", "spin_go"))
+    with open(source, "w", encoding="utf-8") as out:
+        out.write(SPIN_GO)
+    subprocess.run(
+        (go, "build", "-o", place, source),
+        check=True,
+        timeout=300,
+        env={**os.environ, "GOCACHE": os.path.join(WORKPLACE, "gocache"), "GO111MODULE": "off"},
+    )
+    trace, truth = as_nobody(place)
+    check_used(trace, truth, ("main.work",), 0.9)
+
+
+run_cases()
