@@ -54,6 +54,8 @@ static void call_write(struct export_events *x, const struct af_call *c)
 		return;
 	/* The driver's functions are cu…, a runtime's cuda… and hip…. */
 	bool driver = !strncmp(name, "cu", 2) && strncmp(name, "cuda", 4) != 0;
+	/* gpuperf's merger looks for launches of kernels among the runtime's calls alone. */
+	driver &= !strstr(name, "LaunchKernel");
 	event_begin(x, driver ? "Driver: " : "Runtime: ", name, c->start_ns,
 	            c->end_ns - c->start_ns);
 	af_buf_fmt(&x->out,
