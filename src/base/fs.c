@@ -69,6 +69,9 @@ static int remove_at(int dirfd, const char *name)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -errno;
+	/* An empty one takes no descriptor. */
+	if (!unlinkat(dirfd, name, AT_REMOVEDIR))
+		return 0;
 
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *d = list_of(fd);

@@ -40,13 +40,15 @@ static bool has(int dir_fd, const char *name)
 	return !faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Up to @size - 1 bytes of @name in @dir_fd; "" where there are none. */
-static void text_read(int dir_fd, const char *name, char *text, size_t size)
+/* Up to @size - 1 bytes of @name in @dir_fd; "" where there are none. 0 or -errno. */
+static int text_read(int dir_fd, const char *name, char *text, size_t size)
 {
 	scope_close int fd = file_open(dir_fd, name);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+	int rc = n < 0 ? -errno : 0;
 
 	text[n > 0 ? n : 0] = 0;
+	return rc;
 }
 
 /* The key of the job whose ranks are in @dir_fd; false: it is no folder of ranks. */
@@ -70,15 +72,17 @@ static bool is_job(int dir_fd)
 	return job_read(dir_fd, key);
 }
 
-/* Is it a trace of ours, or a folder of them? An unfinished one counts. */
-static bool is_ours(int dir_fd)
+/* Is it a trace of ours, or a folder of them? An unfinished one counts. -errno: nobody can tell. */
+static int is_ours(int dir_fd)
 {
 	char head[8192];
 
 	if (has(dir_fd, AF_SESSION_FILE) || is_job(dir_fd))
 		return true;
-	text_read(dir_fd, "metadata", head, sizeof head);
-	return strstr(head, "aflame") != NULL;
+	int rc = text_read(dir_fd, "metadata", head, sizeof head);
+	if (rc == -ENOENT || rc == -EISDIR || rc == -ELOOP)
+		return 0;
+	return rc ? rc : strstr(head, "aflame") != NULL;
 }
 
 static bool trace_is_recorded(int dir_fd)
@@ -148,8 +152,11 @@ static int discard(int at, const char *name)
 	return af_remove_tree_at(at, name);
 }
 
-static int taken(const char *shown, struct af_err *err)
+static int taken(const char *shown, int why, struct af_err *err)
 {
+	if (why)
+		return af_fail(
+		    err, why, "%s exists, and whether it is an aflame trace cannot be seen", shown);
 	return af_fail_plain(err, -EEXIST,
 	                     "%s exists and is not an aflame trace: choose another name with -o",
 	                     shown);
@@ -162,7 +169,7 @@ static int keep_as_old(int at, const char *name, const char *shown, struct af_er
 	if ((size_t)snprintf(old, sizeof old, "%s.old", name) >= sizeof old)
 		return af_fail_plain(err, -ENAMETOOLONG, "the name %s is too long", shown);
 	scope_close int fd = dir_open(at, old);
-	int rc = fd >= 0 && is_ours(fd) ? discard(at, old) : 0;
+	int rc = fd >= 0 && is_ours(fd) > 0 ? discard(at, old) : 0;
 	if (rc)
 		return af_fail(err, rc, "cannot remove %s.old", shown);
 	if (renameat(at, name, at, old))
@@ -188,8 +195,9 @@ static int make_room(int at, const char *name, const char *shown, bool force, st
 		return af_fail(err, fd, "cannot look at %s", shown);
 	if (!unlinkat(at, name, AT_REMOVEDIR))
 		return 0; /* it was empty */
-	if (!is_ours(fd))
-		return taken(shown, err);
+	int ours = is_ours(fd);
+	if (ours <= 0)
+		return taken(shown, ours, err);
 	if (af_place_is_recorded(fd))
 		return af_fail_plain(err, -EBUSY,
 		                     "%s is still being recorded: wait for the program to end, or "
@@ -255,7 +263,7 @@ static int folder_try(struct af_place *p, const struct af_job_rank *job, char *b
 	scope_close int now = dir_open(p->job_in_fd, p->job_name);
 
 	if (now == -ENOTDIR || now == -ELOOP)
-		return taken(shown, err);
+		return taken(shown, 0, err);
 	if (now < 0 && now != -ENOENT)
 		return af_fail(err, now, "cannot look at %s", shown);
 	bool is = now >= 0 && job_read(now, key);
@@ -266,7 +274,10 @@ static int folder_try(struct af_place *p, const struct af_job_rank *job, char *b
 		*fd = give_fd(now);
 		return 0;
 	}
-	if (is || (now >= 0 && is_ours(now))) {
+	int ours = now >= 0 ? is_ours(now) : 0;
+	if (ours < 0)
+		return taken(shown, ours, err);
+	if (ours) {
 		int rc = folder_set_aside(p, now, shown, err);
 		return rc < 0 ? rc : 1;
 	}
@@ -281,7 +292,7 @@ static int folder_try(struct af_place *p, const struct af_job_rank *job, char *b
 	}
 	if (errno != ENOTEMPTY && errno != EEXIST)
 		return af_fail(err, -errno, "cannot make the folder %s", shown);
-	return now < 0 || !is_at(now, p->job_in_fd, p->job_name) ? 1 : taken(shown, err);
+	return now < 0 || !is_at(now, p->job_in_fd, p->job_name) ? 1 : taken(shown, 0, err);
 }
 
 static int folder_join(struct af_place *p, const struct af_job_rank *job, const char *shown,
@@ -448,7 +459,7 @@ static int aside_sweep(void *arg, int dir_fd, const char *name)
 		return 0;
 	scope_close int fd = dir_open(dir_fd, name);
 	if (fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid() && st.st_ino != p->aside &&
-	    strtoull(name + len + 5, NULL, 10) == st.st_ino && is_ours(fd) &&
+	    strtoull(name + len + 5, NULL, 10) == st.st_ino && is_ours(fd) > 0 &&
 	    !af_place_is_recorded(fd))
 		discard(dir_fd, name);
 	return 0;

@@ -353,6 +353,12 @@ void af_session_abandon(struct af_recording *r)
 		r->control->state = AF_SESSION_OVER;
 	if (r->stream.fd >= 0)
 		af_stream_close(&r->stream);
+	/* Descriptors may be what there is not enough of, and removing takes some. */
+	if (r->lock_fd >= 0) {
+		unlinkat(r->place.dir_fd, AF_SESSION_FILE, 0);
+		close(r->lock_fd);
+		r->lock_fd = -1;
+	}
 	session_release(r);
 	af_place_unmake(&r->place);
 	af_place_leave(&r->place);

@@ -179,6 +179,43 @@ def _():
             expect(b"were lost" in run.stderr, "ulimit %s: nothing was recorded, unsaid" % limit)
 
 
+@case("too few descriptors, in any number: the program runs, and nothing is left behind")
+def _():
+    script = (
+        "mount -t tmpfs none /dev/shm || exit 99; for n in 5 6 7 8 9 10 11 12 13 14 15 16 18 20; do"
+        ' (ulimit -n $n; "$1" record -q --sample "$3" -o "$2/$n" -- sh -c "ulimit -n; exit 7";'
+        ' echo "$?"); done; ls /dev/shm | wc -l'
+    )
+    folder = new_path("few")
+    os.mkdir(folder)
+    done = with_mounts(script, folder, any_sampler())
+    lines = done.stdout.split()
+    equal(lines[-1], "0", "files in /dev/shm")
+    equal(lines[1:-1:2], ["7"] * 14, "statuses")
+    equal(lines[0:-1:2], [str(n) for n in (*range(5, 17), 18, 20)], "limits of the program")
+    expect(re.search(r"^aflame record: the program runs unrecorded: .*Too many", done.stderr), done.stderr)
+
+
+@case("a recorder that crashes before the program has started runs it")
+def _():
+    gdb = need_tool("gdb")
+    script = ["-ex", "break af_session_open", "-ex", "run", "-ex", "signal SIGSEGV"]
+    words = ["record", "-q", "-o", new_path(), "--", "sh", "-c", "echo ran; exit 9"]
+    done = subprocess.run(
+        [gdb, "-q", "-nx", "-batch", *script, "--args", AFLAME, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        universal_newlines=True,
+        check=False,
+        timeout=120,
+    )
+    if "Breakpoint 1, " not in done.stdout:
+        raise Skip("gdb stops no program here")
+    expect("the recorder failed: the program runs unrecorded" in done.stdout, done.stdout)
+    expect(re.search(r"^ran$", done.stdout, re.M) and "exited with code 011" in done.stdout, done.stdout)
+
+
 @case("a limit on the size of files that holds for the recorder too is told")
 def _():
     line = 'ulimit -f 32; "$1" record -q --strict --sample none -o "$3" -- "$2" 0.05'
