@@ -21,6 +21,13 @@ RUNS = [
     ("cupy_steps.py", "cupy", 120),
 ]
 
+# The same, each with graphs timed by nodes and as a whole.
+UPDATES = [
+    ("torch_updates.py", "torch", 120),
+    ("jax_updates.py", "jax", 120),
+    ("cupy_updates.py", "cupy", 120),
+]
+
 
 def has_module(name):
     code = "import importlib.util, sys; sys.exit(not importlib.util.find_spec(%r))" % name
@@ -131,23 +138,74 @@ def check_program(table, machine, file, recorded):
         check_processes(table, trace, truth["pids"])
 
 
+def check_updates(table, machine, file, how, recorded):
+    """Each launch of a graph that the program knows of is there: as a whole, or by its kernels."""
+    name = "%s, graphs by %s" % (file, how)
+    path, truth = ended(table, name, recorded)
+    if not truth:
+        return
+    trace = Trace(machine, path)
+    check_trace(table, name, trace)
+    for section, launches in zip(
+        truth["sections"], by_section(truth["sections"], trace.launches())
+    ):
+        replays = [c for c in launches if c.does == "GRAPH_LAUNCH" and not c.status]
+        ours = set(map(id, replays))
+        works = [w for w in trace.works if w.call and id(w.call) in ours]
+        wanted, each = section["updates"], section.get("in_each")
+        if each:
+            table.equal(name + ": launches of graphs", len(replays), wanted)
+        else:  # XLA makes graphs of its own as well
+            table.fact(
+                name + ": launches of graphs",
+                len(replays) >= wanted,
+                "%d at least" % wanted,
+                len(replays),
+            )
+        if how == "whole":
+            graphs = sum(w.shape["op"] == "GRAPH" for w in works)
+            table.equal(name + ": graphs that ran", graphs, len(replays))
+        elif each:
+            kernels = sum(w.shape["op"] == "KERNEL" for w in works)
+            table.equal(name + ": kernels of graphs", kernels, each * wanted)
+        else:
+            empty = sum(not c.works for c in replays)
+            table.equal(name + ": launches of graphs without a kernel", empty, 0)
+
+
+def ended(table, name, recorded):
+    """(trace, truth), the truth None where the program did not end well."""
+    path, done = recorded
+    truth = truth_of(done)
+    good = done.returncode == 0 and truth and not truth["broken"]
+    said = truth["broken"] if truth else done.stderr.strip()[-600:]
+    seen = "status 0" if good else "status %d %s" % (done.returncode, said)
+    table.fact(name + ": ends well", good, "status 0", seen)
+    return path, truth if good else None
+
+
 def run_python(table, machine, quick):
     """All at the same time: they take seconds to start, and none is timed."""
+    jobs = [(file, module, seconds, "", check_program) for file, module, seconds in RUNS]
+    for how in ("nodes", "whole"):
+        jobs += [(*row, how, check_updates) for row in UPDATES]
     chosen = []
-    for file, module, seconds in RUNS:
-        if has_module(module):
-            chosen.append((file, seconds))
+    for job in jobs:
+        if has_module(job[1]):
+            chosen.append(job)
         else:
-            table.skip(file, "no %s here" % module)
+            table.skip(job[0], "no %s here" % job[1])
 
     def record(job):
-        file, seconds = job
+        file, _, seconds, how, _ = job
         words = ["quick"] if quick else []
+        options = ["--cuda-graphs", how] if how else []
         command = [sys.executable, os.path.join(PYTHON, file), *words]
         cache = {"TORCHINDUCTOR_CACHE_DIR": machine.work, "TRITON_CACHE_DIR": machine.work + "/t"}
-        return machine.record(command, timeout=seconds, env=cache)
+        return machine.record(command, options, timeout=seconds, env=cache)
 
     with concurrent.futures.ThreadPoolExecutor(len(RUNS)) as pool:
         recorded = list(pool.map(record, chosen))
-    for (file, _), one in zip(chosen, recorded):
-        guarded(table, file, check_program, table, machine, file, one)
+    for (file, _, _, how, check), one in zip(chosen, recorded):
+        what = [file, how] if how else [file]
+        guarded(table, file, check, table, machine, *what, one)
