@@ -277,8 +277,26 @@ static void analysis_sampled(struct analysis *a, struct af_results *out)
 	analysis_bare(a, sum);
 }
 
+/* A trace of another profiler's may count anything. Its name goes into all formats: a plain word.
+ */
+static void analysis_unit(const struct af_world *w, struct af_results *out)
+{
+	static const char good[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:";
+	const char *unit = af_world_note(w, "weight.count");
+	size_t n = 0;
+
+	if (!unit || !*unit)
+		return;
+	for (; unit[n] && n < sizeof out->count_unit - 1; n++)
+		out->count_unit[n] = strchr(good, unit[n]) ? unit[n] : '_';
+	for (int v = 0; v < AF_VIEW_WAKERS; v++)
+		out->trees[v].weights[AF_WEIGHT_COUNT].unit = out->count_unit;
+}
+
 static void analysis_finish(struct analysis *a, struct af_results *out)
 {
+	analysis_unit(&a->world, out);
 	note_damage(&a->world, a->trace);
 	a->world.lost[AF_LOST_NO_JOIN] += af_samples_end(&a->samples);
 	af_launches_end(&a->launches, &a->world);

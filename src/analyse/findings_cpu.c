@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/findings_private.h"
+#include "analyse/top.h"
 #include "base/arena.h"
 
 enum {
@@ -276,8 +277,43 @@ static void find_python(const struct cpu *c)
 	find_interpreter(c);
 }
 
+/* Functions with much of what samples count, which is no time. */
+static void find_counted(struct findings *s)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	const struct af_table *top = findings_table(s, AF_COUNT_TOP);
+	const char *unit = t->weights[AF_WEIGHT_COUNT].unit;
+	uint64_t all = t->total[AF_WEIGHT_COUNT][0];
+
+	for (uint32_t i = 0; top && i < top->nr_rows && i < FUNCTIONS_MOST; i++) {
+		const char *name = findings_text(top, i, "Function");
+		uint64_t self = findings_value(top, i, "Self");
+		struct finding x = {
+		    .kind = "function",
+		    .ns = self,
+		    .no_time = true,
+		    .of_ns = all,
+		    .of = unit,
+		    .function = name,
+		    .frame = af_kind_of(findings_text(top, i, "Kind"), AF_FRAME_NATIVE),
+		    .view = "sandwich",
+		};
+		if (!is_at_least(self, all, FUNCTION_PERCENT))
+			break;
+		x.what = af_facts_text(s->f, "%s itself has %llu %s (%s of %llu)",
+		                       findings_short(s, name), (unsigned long long)self, unit,
+		                       findings_share(s, self, all), (unsigned long long)all);
+		x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=count", "fn", name);
+		x.check = af_facts_text(s->f, "aflame report callers %s --view cpu -w count",
+		                        findings_quoted(s, name));
+		findings_add(s, &x);
+	}
+}
+
 void findings_cpu(struct findings *s)
 {
+	if (s->r->has[AF_VIEW_CPU] & AF_HAS_COUNTED)
+		find_counted(s);
 	const struct cpu c = {s, &s->r->trees[AF_VIEW_CPU],
 	                      findings_total(&s->r->trees[AF_VIEW_CPU])};
 

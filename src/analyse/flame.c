@@ -37,7 +37,8 @@ struct flame {
 	uint32_t nr, cap;
 	struct flame_work work;
 	struct flame_seen seen;
-	bool summed; /* it has what another profiler added up */
+	bool summed;  /* it has what another profiler added up */
+	bool counted; /* and samples that have a count */
 };
 
 /* Numbers of what was done inside of ranges lie between 0 and FLAME_STATE. */
@@ -77,12 +78,16 @@ static uint32_t flame_doing(const struct af_world *w, uint32_t process, uint32_t
 
 static void flame_sample(void *self, const struct af_world *w, const struct af_sample *s)
 {
-	uint64_t *value = flame_at(self, &s->at, s->on_device ? FLAME_DEVICE : 0,
+	struct flame *f = self;
+	uint64_t *value = flame_at(f, &s->at, s->on_device ? FLAME_DEVICE : 0,
 	                           flame_doing(w, s->at.process, s->tid))
 	                      ->value;
 
 	value[AF_WEIGHT_TIME] += s->weight_ns;
 	value[AF_WEIGHT_SAMPLES] += !s->aside;
+	if (__builtin_add_overflow(value[AF_WEIGHT_COUNT], s->count, &value[AF_WEIGHT_COUNT]))
+		value[AF_WEIGHT_COUNT] = UINT64_MAX;
+	f->counted |= s->count != 0;
 }
 
 static void flame_summed(struct flame *f, const struct af_world *w, const struct af_event *ev)
@@ -194,6 +199,7 @@ static uint32_t flame_trees(const struct flame *f, const struct af_world *w, str
 	out->has[AF_VIEW_GPU] |= flame_work_has(&f->work) | flame_seen_has(&f->seen);
 	if (out->sampled.exact + out->sampled.apportioned + out->sampled.unattributed)
 		out->has[AF_VIEW_GPU] |= 1 << AF_WEIGHT_SAMPLES;
+	out->has[AF_VIEW_CPU] |= f->counted ? AF_HAS_COUNTED : 0;
 	out->has[AF_VIEW_ALL] = out->has[AF_VIEW_CPU] | out->has[AF_VIEW_GPU];
 	bool alone = !out->has[AF_VIEW_CPU] || !out->has[AF_VIEW_GPU];
 	uint32_t asked = out->asked.answers;

@@ -87,13 +87,13 @@ static void heat_sample(void *self, const struct af_world *w, const struct af_sa
 	struct heat *h = self;
 	const struct af_heat *asked = w->within.asked->own;
 	uint64_t at_ns = since(w, s->time_ns);
-	uint64_t start_ns = s->weight_ns < at_ns ? at_ns - s->weight_ns : 0;
+	uint64_t start_ns = s->length_ns < at_ns ? at_ns - s->length_ns : 0;
 
 	h->has_cpu = true;
 	if (asked->gpu)
 		return;
-	if (s->weight_ns > h->weight_ns)
-		h->weight_ns = s->weight_ns;
+	if (s->length_ns > h->weight_ns)
+		h->weight_ns = s->length_ns;
 	heat_until(h, asked, at_ns);
 	heat_bins_add(&h->series, start_ns, at_ns, SERIES);
 	heat_bins_add(&h->cells, start_ns, at_ns, AF_HEAT_CELLS);

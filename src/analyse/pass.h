@@ -107,6 +107,9 @@ extern const enum af_weight af_weight_order[AF_WEIGHTS];
 extern const struct af_tree_weight af_weights[AF_WEIGHTS];
 const char *af_weight_name(enum af_weight weight);
 
+/* Beside those bits: the count is that of samples, whose weight it is. */
+enum { AF_HAS_COUNTED = 1 << AF_WEIGHTS };
+
 /* Which of the weights @has, bits as in af_results.has, is shown unless another is asked for; time
  * where there is none. */
 enum af_weight af_weight_default(uint32_t has);
@@ -125,7 +128,8 @@ struct af_results {
 	struct af_tree trees[AF_VIEWS];
 	uint32_t has[AF_VIEWS]; /* bits of the tree's weights that were not zero, asked for or not;
 	                           known of those trees whose pass ran */
-	bool summed;            /* the trace has what another profiler added up: see SUMMED */
+	char count_unit[48]; /* what the weight count of the trees is of, where a trace says so */
+	bool summed;         /* the trace has what another profiler added up: see SUMMED */
 	struct af_facts facts;
 	struct af_facts annotated; /* kernels, each the tables that af_annotate() makes */
 	/* Launches and work that do not belong together, when a pass takes work: see launches.h. */

@@ -37,6 +37,7 @@ static void hand_over(struct af_samples *s, struct samples_thread *t, uint32_t p
 		struct af_sample sample = {
 		    .time_ns = t->ticks[i].time_ns,
 		    .weight_ns = t->ticks[i].weight_ns,
+		    .length_ns = t->ticks[i].weight_ns,
 		    .tid = t->tid,
 		    .at = {t->process, own ? t->ticks[i].path : path, t->ticks[i].kstack},
 		    .in_kernel = true,
@@ -67,6 +68,7 @@ static void take_ksample(struct af_samples *s, const struct af_world *w, const s
 	struct af_sample sample = {
 	    .time_ns = ev->time_ns,
 	    .weight_ns = k.weight_ns,
+	    .length_ns = k.weight_ns,
 	    .tid = ev->tid,
 	    .at = at,
 	    .in_kernel = at.kstack != 0,
@@ -90,9 +92,29 @@ static void take_sample(struct af_samples *s, const struct af_world *w, const st
 	struct af_sample sample = {
 	    .time_ns = ev->time_ns,
 	    .weight_ns = u.weight_ns,
+	    .length_ns = u.weight_ns,
 	    .tid = ev->tid,
 	    .at = {ev->process, path, in_kernel ? AF_KSTACK_MISSED : 0},
 	    .in_kernel = in_kernel,
+	};
+	s->take(s->arg, &sample);
+}
+
+static void take_counted(struct af_samples *s, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_counted c;
+
+	if (!af_event_decode(ev, &c, sizeof c, NULL))
+		return;
+	struct af_place at = af_place_of(w, ev, c.callpath, c.kstack);
+	struct af_sample sample = {
+	    .time_ns = ev->time_ns,
+	    .length_ns = c.apart_ns,
+	    .count = c.count,
+	    .counted = true,
+	    .tid = ev->tid,
+	    .at = at,
+	    .in_kernel = at.kstack != 0,
 	};
 	s->take(s->arg, &sample);
 }
@@ -103,6 +125,8 @@ void af_samples_event(struct af_samples *s, const struct af_world *w, const stru
 		take_sample(s, w, ev);
 	else if (ev->kind == AF_KIND_KSAMPLE)
 		take_ksample(s, w, ev);
+	else if (ev->kind == AF_KIND_COUNTED)
+		take_counted(s, w, ev);
 }
 
 uint64_t af_samples_end(struct af_samples *s)

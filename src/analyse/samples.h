@@ -20,7 +20,10 @@
 #include "analyse/world.h"
 
 struct af_sample {
-	uint64_t time_ns, weight_ns;
+	uint64_t time_ns, weight_ns; /* weight_ns: CPU time; 0 of COUNTED */
+	uint64_t length_ns; /* on a timeline: the weight, of COUNTED what lies between two */
+	uint64_t count;     /* of COUNTED: events that it stands for */
+	bool counted;
 	uint32_t tid;
 	struct af_place at;
 	bool in_kernel; /* with or without a stack of the kernel */
@@ -41,7 +44,8 @@ struct af_samples {
 	uint32_t nr, cap;
 };
 
-#define AF_SAMPLES_WANTS (1ull << AF_KIND_SAMPLE | 1ull << AF_KIND_KSAMPLE)
+#define AF_SAMPLES_WANTS                                                                           \
+	(1ull << AF_KIND_SAMPLE | 1ull << AF_KIND_KSAMPLE | 1ull << AF_KIND_COUNTED)
 
 void af_samples_event(struct af_samples *s, const struct af_world *w, const struct af_event *ev);
 

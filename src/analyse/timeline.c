@@ -242,6 +242,7 @@ static void timeline_event(struct af_timeline *t, const struct af_event *ev)
 	switch (ev->kind) {
 	case AF_KIND_SAMPLE:
 	case AF_KIND_KSAMPLE:
+	case AF_KIND_COUNTED:
 		af_samples_event(&t->samples, &t->world, ev);
 		break;
 	case AF_KIND_LAUNCH:

@@ -44,7 +44,7 @@ static bool run_joins(const struct af_timeline *t, const struct af_slice *open,
 		return false;
 	if (t->asked.trees)
 		return open->stack == stack && start_ns == open->end_ns;
-	return start_ns <= open->end_ns + s->weight_ns / 2;
+	return start_ns <= open->end_ns + s->length_ns / 2;
 }
 
 static void run_join(struct af_slice *open, const struct af_sample *s, uint32_t stack)
@@ -68,7 +68,7 @@ void timeline_sample(void *timeline, const struct af_sample *joined)
 	uint32_t stack =
 	    t->asked.trees ? timeline_trees_place(t, &s->at, s->tid) : timeline_stack(t, &s->at);
 	uint32_t name = timeline_leaf(t, stack);
-	uint64_t start_ns = s->weight_ns < s->time_ns ? s->time_ns - s->weight_ns : 0;
+	uint64_t start_ns = s->length_ns < s->time_ns ? s->time_ns - s->length_ns : 0;
 
 	if (run_joins(t, open, s, stack, name, start_ns)) {
 		run_join(open, s, stack);

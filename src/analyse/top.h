@@ -5,6 +5,9 @@
 #include "analyse/facts.h"
 #include "analyse/tree.h"
 
+/* The name of the table of functions by what samples count, in traces that have such. */
+#define AF_COUNT_TOP "count_top"
+
 /*
  * Add the table to @f: at most @limit rows (0: all) by self weight, of functions that have any.
  * What a limit leaves out is in the table's left_out. No table when the tree is empty. Off-CPU time

@@ -20,6 +20,9 @@ const char *af_weight_name(enum af_weight weight)
 
 enum af_weight af_weight_default(uint32_t has)
 {
+	/* Cycles are what samples of them weigh. */
+	if (has & AF_HAS_COUNTED && !(has & 1 << AF_WEIGHT_TIME))
+		return AF_WEIGHT_COUNT;
 	for (int i = 0; i < AF_WEIGHTS; i++)
 		if (has & 1u << af_weight_order[i])
 			return af_weight_order[i];

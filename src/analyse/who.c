@@ -28,6 +28,7 @@ static void who_sample(void *self, const struct af_world *w, const struct af_sam
 	struct who_use *use = who_use(who, s->at.process, s->tid);
 
 	use->sampled_ns += s->weight_ns;
+	use->untimed |= s->counted;
 	if (!s->in_kernel)
 		return;
 	use->kernel_ns += s->weight_ns;
@@ -45,6 +46,7 @@ static void who_event(void *self, const struct af_world *w, const struct af_even
 		struct who_use *use = who_use(who, ev->process, ev->tid);
 		use->sampled_ns += sum.busy_ns;
 		use->blocked_ns += sum.off_cpu_ns;
+		use->untimed |= !sum.busy_ns;
 	}
 	if (ev->kind == AF_KIND_WAKE)
 		*af_map_at(&who->wakers, ev->process, NULL) = 1;
@@ -63,6 +65,7 @@ void who_use_add(struct who_use *to, const struct who_use *u)
 	to->blocked_ns += u->blocked_ns;
 	to->queued_ns += u->queued_ns;
 	to->waits += u->waits;
+	to->untimed |= u->untimed;
 }
 
 /* CPU time by ordinal, whoever knows more of it; wait4 counts that of children too. */

@@ -13,6 +13,7 @@ struct af_world;
 
 struct who_use {
 	uint64_t sampled_ns, kernel_ns; /* on a CPU; of that in the kernel */
+	bool untimed; /* of some samples or sums nobody knows how long they took */
 	uint64_t blocked_ns, queued_ns, waits;
 };
 

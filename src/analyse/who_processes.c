@@ -100,6 +100,7 @@ static void process_row(struct af_facts *f, struct af_table *t, const struct af_
 	c[6].value = s->use.blocked_ns;
 	c[7].value = s->use.queued_ns;
 	c[8].value = s->max_rss_bytes;
+	c[4].unknown = s->use.untimed && !s->use.sampled_ns;
 	c[2].unknown = c[3].unknown = c[8].unknown = !s->measured;
 	c[9].text = status_text(f, m, s, p->status);
 	c[10].text = af_facts_text(f, "%s", process_group(p));

@@ -69,6 +69,7 @@ static void thread_row(struct af_facts *f, struct af_table *t, const struct af_w
 	                              : af_facts_text(f, "%s [%u]%s", p ? p->name : "",
 	                                              p ? p->pid : 0, p ? p->rank : "");
 	c[2].value = th->use.sampled_ns;
+	c[2].unknown = th->use.untimed && !th->use.sampled_ns;
 	c[3].value = th->use.kernel_ns;
 	c[4].value = th->use.blocked_ns;
 	c[5].value = th->use.queued_ns;

@@ -52,17 +52,19 @@ static bool thread_asked(const struct af_within *in, uint32_t tid)
 
 bool af_within_sample(const struct af_within *in, struct af_sample *s)
 {
-	uint64_t start_ns = s->weight_ns < s->time_ns ? s->time_ns - s->weight_ns : 0;
+	uint64_t start_ns = s->length_ns < s->time_ns ? s->time_ns - s->length_ns : 0;
 
 	if (!thread_asked(in, s->tid) || (in->asked && in->asked->device))
 		return false;
 	if (!in->to_ns)
 		return true;
 	s->aside = !af_within_moment(in, s->time_ns);
-	s->weight_ns = af_within_ns(in, start_ns, s->time_ns);
+	s->length_ns = af_within_ns(in, start_ns, s->time_ns);
+	s->weight_ns = s->weight_ns ? s->length_ns : 0;
+	s->count = s->aside ? 0 : s->count; /* an event has one moment */
 	if (s->time_ns > in->to_ns)
 		s->time_ns = in->to_ns;
-	return s->weight_ns || !s->aside;
+	return s->length_ns || !s->aside;
 }
 
 bool af_within_work(const struct af_within *in, const struct af_world *w, struct af_work *work)

@@ -140,8 +140,8 @@ struct af_stall_reason {
 	uint32_t flags; /* enum af_stall_flag */
 	const char *name;
 	uint32_t issued;
-	    /* its name without "_not_issued", a string of the world; 0: none */ /* as the driver
-	                                                                            has it */
+	/* its name without "_not_issued", a string of the world; 0: none */ /* as the driver
+	                                                                        has it */
 };
 
 /* A function of a device API. */

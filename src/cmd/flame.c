@@ -229,8 +229,9 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	int rc = one && !facts ? af_study_view("flame", dir, &asked, v, &picture.weight, &r, err)
 	                       : af_study(dir, &asked, &r, err);
 
-	if (!rc && one && facts && !picture.weight && v < AF_VIEW_WAKERS)
-		picture.weight = af_weight_name(af_weight_default(r.has[v]));
+	bool counted = !rc && r.has[AF_VIEW_CPU] & AF_HAS_COUNTED;
+	if (!rc && facts && !picture.weight && (one ? v < AF_VIEW_WAKERS : counted))
+		picture.weight = af_weight_name(af_weight_default(r.has[one ? v : AF_VIEW_CPU]));
 	drawn.picture = &picture;
 	drawn.results = &r;
 	drawn.dir = dir;

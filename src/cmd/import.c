@@ -118,7 +118,7 @@ static void import_tell(const struct import_options *o, const struct af_draft *d
 static bool import_goes_by_rate(const struct af_draft *d)
 {
 	for (uint64_t i = 0; i < d->nr_samples; i++)
-		if (!d->samples[i].weight_ns)
+		if (!d->samples[i].weight_ns && !d->samples[i].counted)
 			return true;
 	return false;
 }
@@ -196,7 +196,7 @@ const struct af_command af_command_import = {
 	"\n"
 	"perf.data's addresses are named from files with the build-ids recorded, and the kernel's\n"
 	"symbols. Of several events the first with call chains is used; --event takes another.\n"
-	"Samples weigh CPU time: their periods, or what these say of samples / rate.\n"
+	"Samples of a clock weigh CPU time, those of any other event how often it happened.\n"
 	"\n"
 	"A file that ends too early is used up to there. What could not be used is counted on\n"
 	"standard error and in the trace (aflame print -k note). Extended folded text does not\n"

@@ -186,7 +186,9 @@ int report_top(struct report *r, struct af_err *err)
 		return rc;
 	const char *weight = p.document.weight;
 	const char *name = af_facts_text(&facts, "%s_top", weight);
-	const char *title = af_facts_text(&facts, "Functions by %s", weight);
+	bool count = !strcmp(weight, "count");
+	const char *title =
+	    af_facts_text(&facts, "Functions by %s", count ? p.document.unit : weight);
 	if (!strcmp(r->options->sort, "total"))
 		af_top_by_total(&facts, p.tree, p.weight, NULL, name, title);
 	else

@@ -1,12 +1,25 @@
 #include "cmd/study.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "analyse/findings.h"
 #include "analyse/top.h"
 #include "cmd/names.h"
 #include "cmd/picture.h"
 #include "cmd/progress.h"
+
+/* Samples of an event that is no clock have no time to go anywhere. */
+static void study_counted(struct af_results *r)
+{
+	const struct af_tree *t = &r->trees[AF_VIEW_CPU];
+
+	if (r->has[AF_VIEW_CPU] & AF_HAS_COUNTED)
+		af_top_table(
+		    &r->facts, t, AF_WEIGHT_COUNT, AF_COUNT_TOP,
+		    af_facts_text(&r->facts, "Functions by %s", t->weights[AF_WEIGHT_COUNT].unit),
+		    1000);
+}
 
 static int study(const char *dir, const struct af_asked *asked, struct af_results *r,
                  struct af_progress *progress, struct af_err *err)
@@ -26,7 +39,7 @@ static int study(const char *dir, const struct af_asked *asked, struct af_result
 		/* What stands out is read off that tree, too. */
 		if (asked->answers & AF_ANSWER_TABLES)
 			all.answers |= 1 << AF_VIEW_IDLE;
-		all.weights |= 1 << AF_WEIGHT_TIME;
+		all.weights |= 1 << AF_WEIGHT_TIME | 1 << AF_WEIGHT_COUNT;
 	}
 	int rc =
 	    af_analyse(dir, passes, &all, r, progress ? af_progress_tell : NULL, progress, err);
@@ -34,8 +47,10 @@ static int study(const char *dir, const struct af_asked *asked, struct af_result
 		af_top_table(&r->facts, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
 		             "Where CPU time went: functions",
 		             asked->answers & AF_ANSWER_TABLES ? 1000 : 0);
-	if (!rc && asked->answers & AF_ANSWER_TABLES)
+	if (!rc && asked->answers & AF_ANSWER_TABLES) {
+		study_counted(r);
 		af_findings(r);
+	}
 	return rc;
 }
 
@@ -71,8 +86,10 @@ int af_study_view(const char *who, const char *dir, struct af_asked *asked, int 
 	if (rc)
 		return rc;
 	*weight = af_weight_name(af_weight_default(r->has[view]));
-	fprintf(stderr, "aflame %s: the trace %s has no time in --view %s: this is by %s\n", who,
-	        dir, af_view_names[view], *weight);
+	bool count = !strcmp(*weight, "count") && *r->count_unit;
+	fprintf(stderr, "aflame %s: the trace %s has no time in --view %s: this is by %s%s%s\n",
+	        who, dir, af_view_names[view], *weight, count ? ", of " : "",
+	        count ? r->count_unit : "");
 	return 0;
 }
 

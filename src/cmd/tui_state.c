@@ -73,7 +73,7 @@ bool tui_choose_view(struct tui *t, int view, const char *weight)
 	int w = weight ? af_tree_weight(tree, weight) : -1;
 
 	if (!weight && view < AF_VIEW_WAKERS) {
-		uint32_t has = 0;
+		uint32_t has = t->results.has[view] & AF_HAS_COUNTED;
 		for (uint32_t i = 0; i < tree->nr_weights; i++)
 			has |= (uint32_t)view_has(t, view, i) << i;
 		w = (int)af_weight_default(has);

@@ -61,6 +61,23 @@ void af_draft_note(struct af_draft *d, const char *key, const char *fmt, ...)
 	d->notes[d->nr_notes++] = (struct af_draft_note){strdup(key), strdup(value)};
 }
 
+void af_draft_count_unit(struct af_draft *d, const char *unit)
+{
+	static const char key[] = "weight.count";
+
+	for (uint32_t i = 0; i < d->nr_notes; i++) {
+		struct af_draft_note *n = &d->notes[i];
+		if (strcmp(n->key, key) != 0)
+			continue;
+		if (strcmp(n->value, unit) != 0) {
+			free(n->value);
+			n->value = strdup("events");
+		}
+		return;
+	}
+	af_draft_note(d, key, "%s", unit);
+}
+
 uint32_t af_draft_name(struct af_draft *d, const char *text, size_t len)
 {
 	const char *nul = memchr(text, 0, len);

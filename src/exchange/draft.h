@@ -133,8 +133,12 @@ struct af_draft_graph_node {
 struct af_draft_sample {
 	uint64_t time_ns;
 	uint64_t weight_ns;                 /* 0: as all samples of the import */
+	uint64_t count;                     /* of one that is counted */
 	uint32_t thread, node, kernel_node; /* 0: none */
 	uint32_t cpu;
+	/* By an event that is no clock: it weighs @count of af_draft_count_unit() (0: not known),
+	 * and weight_ns is no weight but what lies between two (0: not known). */
+	bool counted;
 };
 
 /* What was added up for a stack, of no moment: @time_ns is when that was done. */
@@ -231,6 +235,12 @@ void af_draft_close(struct af_draft *d); /* a zeroed one is fine */
 /* A fact about the import for people, as a NOTE. */
 void af_draft_note(struct af_draft *d, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/*
+ * What the count of samples and sums is of: "cycles", "contentions". Of files with several they are
+ * "events", as they are added up.
+ */
+void af_draft_count_unit(struct af_draft *d, const char *unit);
 
 /* The id of a name; bytes that a trace cannot hold in a string end it. */
 uint32_t af_draft_name(struct af_draft *d, const char *text, size_t len);

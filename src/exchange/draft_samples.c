@@ -54,6 +54,10 @@ void draft_write_samples(struct draft_writer *w)
 			af_stream_put(&w->stream, call_seen, s->time_ns + w->shift_ns,
 			              .callpath = node,
 			              .function = draft_use(&w->functions, process, function));
+		else if (s->counted)
+			af_stream_put(&w->stream, counted, s->time_ns + w->shift_ns,
+			              .callpath = node, .kstack = s->kernel_node, .cpu = s->cpu,
+			              .count = s->count, .apart_ns = s->weight_ns);
 		else
 			af_stream_put(&w->stream, ksample, s->time_ns + w->shift_ns,
 			              .callpath = node, .kstack = s->kernel_node, .cpu = s->cpu,

@@ -90,8 +90,11 @@ static void sample_take(void *arg, const struct af_sample *s)
 /* Where the kernel took the sample it says the CPU; one that was joined later has moved on. */
 static uint32_t event_cpu(const struct af_event *ev)
 {
+	struct af_ev_counted c;
 	struct af_ev_ksample k;
 
+	if (ev->kind == AF_KIND_COUNTED && af_event_decode(ev, &c, sizeof c, NULL))
+		return c.cpu;
 	if (ev->kind != AF_KIND_KSAMPLE || !af_event_decode(ev, &k, sizeof k, NULL))
 		return 0;
 	return k.cpu;

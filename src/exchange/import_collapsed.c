@@ -193,6 +193,8 @@ void af_import_collapsed(struct af_draft *d, const struct af_import_source *in, 
 		f.power++;
 	f.type.scale = 1; /* with the power it is in the number already */
 	ssize_t rc = import_lines(in, LINE_MAX_BYTES, line_take, &f);
+	if (f.type.weight == IMPORT_WEIGHT_COUNT)
+		af_draft_count_unit(d, f.type.unit);
 	af_draft_note(d, "import.weights", "numbers are %s, as %s", f.type.unit,
 	              d->unit ? "--unit says" : "nothing else is said");
 	import_lines_complain(&f.count, rc, "are no stack with a number", d, complaint, size);

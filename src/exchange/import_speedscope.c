@@ -264,6 +264,8 @@ static void take_profile(void *arg, struct speedscope_file *f, const struct spee
 		                         : "weights of samples",
 		              in->type.unit);
 	in->told |= told;
+	if (in->type.weight == IMPORT_WEIGHT_COUNT)
+		af_draft_count_unit(d, in->ours ? in->type.type : in->type.unit);
 	if (p->sampled)
 		take_sampled(in, f, p);
 	else

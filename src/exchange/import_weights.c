@@ -51,7 +51,9 @@ void import_weight_of(struct import_value_type *t)
 	                                    "block", "idle",    "lock",    NULL};
 	static const char *const samples[] = {"sample", NULL};
 
-	t->weight = IMPORT_WEIGHT_NONE;
+	/* What has a unit of its own, cycles or requests, is counted in that. */
+	t->weight = *t->unit ? IMPORT_WEIGHT_COUNT : IMPORT_WEIGHT_NONE;
+	t->scale = 1;
 	for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
 		if (!strcasecmp(t->unit, units[i].name)) {
 			t->weight = units[i].weight;
@@ -83,6 +85,15 @@ static void note_add(struct af_buf *b, const char *weight, const struct import_v
 	           *t->unit ? t->unit : "no unit");
 }
 
+/* "inuse_objects" in "count", but "cpu" in "cycles". */
+static const char *count_unit(const struct import_value_type *t)
+{
+	bool plain = !strcasecmp(t->unit, "count") || !strcasecmp(t->unit, "objects") ||
+	             !strcasecmp(t->unit, "none");
+
+	return plain && *t->type ? t->type : t->unit;
+}
+
 uint32_t import_weights_choose(struct import_value_type *types, uint32_t nr, const char *preferred,
                                bool sum, struct af_draft *d)
 {
@@ -106,6 +117,8 @@ uint32_t import_weights_choose(struct import_value_type *types, uint32_t nr, con
 		if (w != IMPORT_WEIGHT_NONE &&
 		    ((sum && w != IMPORT_WEIGHT_SAMPLES) || best[w] == i)) {
 			note_add(&taken, names[w], &types[i]);
+			if (w == IMPORT_WEIGHT_COUNT)
+				af_draft_count_unit(d, count_unit(&types[i]));
 			continue;
 		}
 		types[i].weight = IMPORT_WEIGHT_NONE;

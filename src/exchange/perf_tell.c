@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "exchange/draft.h"
 #include "exchange/perf_data.h"
+#include "exchange/perf_text.h"
 
 enum { NAME_MAX_BYTES = 128, KERNEL_DEPTH = 127 }; /* of kernel.perf_event_max_stack */
 
@@ -73,32 +74,20 @@ static void event_say(const struct perf_data *p, const char *how)
 }
 
 /*
- * The weights of samples are times. Of a clock the period is one. Of what is sampled by rate the
- * periods say how the time divides, as perf report has it, and the rate how much it is in all. Else
- * nothing tells what an event takes.
+ * A clock's periods are CPU time, and those of any other event how often it happened: cycles are no
+ * nanoseconds. Says which.
  */
-static const char *weights_choose(struct perf_data *p, unsigned __int128 *times,
-                                  unsigned __int128 *by)
+static const char *weights_say(struct perf_data *p)
 {
 	const struct perf_attr *a = &p->file.attrs[p->used];
-	const struct perf_sums *s = &p->sums[p->used];
+	char name[NAME_MAX_BYTES];
 
-	*times = *by = 1;
 	if (perf_attr_is_time(a))
 		return "which weigh their periods";
-	if (!a->by_rate || !a->rate)
-		return "each event counted as 1 ns";
-	*times = (unsigned __int128)s->samples * 1000000000u / a->rate;
-	*by = s->periods;
-	return "which weigh by their periods, together samples / rate";
-}
-
-static uint64_t weight(const struct perf_kept *s, unsigned __int128 times, unsigned __int128 by)
-{
-	/* Far from 2^127 for all that a kernel writes. */
-	unsigned __int128 ns = by ? (unsigned __int128)s->period * (uint64_t)times / by : 1;
-
-	return !ns ? 1 : ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
+	perf_attr_name(&p->file, p->used, name, sizeof name);
+	name[perf_event_unit(name, strlen(name))] = 0;
+	af_draft_count_unit(p->draft, name);
+	return "which weigh how often that happened: no CPU time";
 }
 
 /* A chain in two, the kernel's part and the process's; return addresses are less one. */
@@ -194,8 +183,10 @@ static uint32_t unwound(struct perf_data *p, const struct perf_kept *s, uint32_t
 	return nr ? af_draft_stack(p->draft, pcs, nr, generation, stop) : 0;
 }
 
-static void tell_sample(struct perf_data *p, const struct perf_kept *s, uint64_t weight_ns)
+static void tell_sample(struct perf_data *p, const struct perf_kept *s)
 {
+	const struct perf_attr *a = &p->file.attrs[s->attr];
+	bool time = perf_attr_is_time(a);
 	struct af_draft *d = p->draft;
 	uint32_t generation;
 	uint32_t process = perf_images_process(&p->images, s->pid, &generation);
@@ -215,7 +206,12 @@ static void tell_sample(struct perf_data *p, const struct perf_kept *s, uint64_t
 	                                       .node = (uint32_t)both,
 	                                       .kernel_node = (uint32_t)(both >> 32),
 	                                       .cpu = s->cpu,
-	                                       .weight_ns = weight_ns};
+	                                       .weight_ns = time ? s->period
+	                                                    : a->by_rate && a->rate
+	                                                        ? 1000000000 / a->rate
+	                                                        : 0,
+	                                       .count = s->period,
+	                                       .counted = !time};
 	af_draft_sample(d, &sample);
 }
 
@@ -281,16 +277,15 @@ static void say_host(const struct perf_data *p)
 
 static void tell_all(struct perf_data *p)
 {
-	unsigned __int128 times, by;
 	uint64_t next = 0;
 
-	event_say(p, weights_choose(p, &times, &by));
+	event_say(p, weights_say(p));
 	for (uint64_t i = 0; i < p->nr_samples; i++) {
 		const struct perf_kept *s = &p->samples[i];
 		while (next < p->nr_told && p->told[next].time_ns <= s->time_ns)
 			tell_record(p, &p->told[next++]);
 		if (s->attr == p->used)
-			tell_sample(p, s, weight(s, times, by));
+			tell_sample(p, s);
 		else
 			p->draft->unused[AF_DRAFT_EVENTS_UNUSED]++;
 	}

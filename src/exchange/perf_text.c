@@ -117,6 +117,7 @@ static void sample_end(struct perf_text *p)
 	} else if (p->within && !p->skip) {
 		p->sample.frames = p->frames;
 		p->samples++;
+		p->periods |= p->sample.has_period;
 		p->sink.sample(p->sink.arg, &p->sample);
 	}
 	p->within = p->skip = false;

@@ -39,7 +39,7 @@ struct perf_text_sample {
 	size_t comm_len;
 	uint32_t pid, tid, cpu;
 	bool has_pid; /* perf may not have been asked for it: then it is the tid */
-	bool has_time;
+	bool has_time, has_period;
 	uint64_t time_ns, period;
 	const uint32_t *frames; /* as the sink numbers them, leaf first */
 	uint32_t nr;
@@ -62,6 +62,7 @@ struct perf_text {
 	struct perf_text_options options;
 	struct perf_text_sink sink;
 	uint64_t line, bad, first_bad, samples, others;
+	bool periods; /* they are printed */
 	char event[128];
 	char other[128]; /* the first event that is not used */
 
@@ -80,6 +81,13 @@ struct perf_text {
 	struct af_buf place; /* options.lines: the frame that its line is waited for of */
 	bool waiting;
 };
+
+/* Does the event count CPU time, by its name? */
+bool perf_event_is_time(const char *name);
+
+/* How much of an event's name is without modifiers: cycles of cycles:u, all of sched:sched_switch.
+ */
+size_t perf_event_unit(const char *name, size_t len);
 
 /* Whether text that begins so is perf script's. */
 bool perf_text_is(const char *text, size_t len);

@@ -1,5 +1,6 @@
 /* perf script's text to a draft: frames have names only, and processes go by their comm. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,8 +119,12 @@ static void sample_add(void *arg, const struct perf_text_sample *s)
 		return;
 	uint64_t nodes = nodes_of(t, s);
 	d->threads[thread].name = comm; /* what it is called last: they begin with their maker's */
+	/* Of a clock that does not say how much, nothing tells it. */
+	bool time = s->has_period && perf_event_is_time(t->text.event);
 	const struct af_draft_sample sample = {.time_ns = s->has_time ? s->time_ns : ++t->untimed,
-	                                       .weight_ns = s->period ? s->period : 1,
+	                                       .weight_ns = time ? (s->period ? s->period : 1) : 0,
+	                                       .count = t->text.periods ? s->period : 0,
+	                                       .counted = !time,
 	                                       .thread = thread,
 	                                       .node = (uint32_t)nodes,
 	                                       .kernel_node = (uint32_t)(nodes >> 32),
@@ -135,19 +140,25 @@ static void line_take(void *arg, char *line, size_t len, bool cut)
 	perf_text_line(&t->text, line, len);
 }
 
-/* Periods are times where the event is a clock; else all that is known is how often it was. */
+/* Periods are times where the event is a clock; else they are how often it happened. */
 static void event_say(const struct text_draft *t)
 {
 	const struct perf_text *p = &t->text;
-	bool clock = strstr(p->event, "-clock") != NULL;
+	const char *how = !p->periods ? "each counted as one"
+	                  : perf_event_is_time(p->event)
+	                      ? "which weigh their periods"
+	                      : "which weigh how often that happened: no CPU time";
+	char unit[sizeof p->event];
 
+	snprintf(unit, sizeof unit, "%.*s", (int)perf_event_unit(p->event, strlen(p->event)),
+	         p->event);
+	if (p->periods && !perf_event_is_time(p->event))
+		af_draft_count_unit(t->draft, *unit ? unit : "events");
 	if (t->untimed)
 		af_draft_note(t->draft, "import.times",
 		              "the file has none: samples are in their order, 1 ns apart");
-
-	af_draft_note(t->draft, "import.event", "%s: %" PRIu64 " samples, %s%s%s", p->event,
-	              p->samples,
-	              clock ? "which weigh their periods" : "each event counted as 1 ns",
+	af_draft_note(t->draft, "import.event", "%s%s%" PRIu64 " samples, %s%s%s", p->event,
+	              *p->event ? ": " : "", p->samples, how,
 	              p->others ? "; not used, --event takes one: " : "", p->other);
 	t->draft->unused[AF_DRAFT_EVENTS_UNUSED] += p->others;
 	t->draft->unused[AF_DRAFT_LINES_UNUSED] += p->bad;

@@ -139,6 +139,7 @@ static uint32_t event_find(const struct words *w, uint32_t time, struct perf_tex
 		uint32_t i = time + 1;
 		if (i + 1 < w->nr && is_number(&w->all[i], &number)) {
 			s->period = number;
+			s->has_period = true;
 			i++;
 		}
 		return is_event(w, i) ? i : w->nr;
@@ -201,6 +202,7 @@ bool perf_text_header(const char *line, size_t len, struct perf_text_sample *s,
 	if (time == w.nr && event < w.nr && front > 2 && is_number(&w.all[front - 1], &number) &&
 	    is_ids(&w, front - 2, s)) {
 		s->period = number;
+		s->has_period = true;
 		front--;
 	}
 	bool ids = front_parse(&w, front, s);
@@ -266,6 +268,23 @@ bool perf_text_frame(const char *line, size_t len, struct perf_text_frame *f)
 		open--;
 	f->function_len = (size_t)(open - p);
 	return f->function_len > 0;
+}
+
+bool perf_event_is_time(const char *name)
+{
+	return strstr(name, "cpu-clock") || strstr(name, "task-clock") ||
+	       strstr(name, "cpu_clock") || strstr(name, "task_clock");
+}
+
+size_t perf_event_unit(const char *name, size_t len)
+{
+	const char *colon = memrchr(name, ':', len);
+	size_t n = colon ? (size_t)(colon - name) : len;
+
+	for (size_t i = n + 1; i < len; i++)
+		if (!strchr("ukhGHpPSDWeb", name[i]) || !name[i])
+			return len;
+	return n;
 }
 
 static bool is(const char *text, size_t len, const char *what)

@@ -84,6 +84,24 @@ static void sample_add(void *arg, const struct perf_text_sample *s)
 	af_tree_add(t->tree, node, 0, s->period);
 }
 
+/* Periods are CPU time where the event is a clock; else how often it happened. */
+static void weight_name(struct af_tree *t, const struct perf_text *p)
+{
+	struct af_tree_weight *w = &t->weights[0];
+	size_t len = perf_event_unit(p->event, strlen(p->event));
+
+	if (!p->periods)
+		return;
+	if (perf_event_is_time(p->event)) {
+		*w = (struct af_tree_weight){"time", "ns", w->scale};
+		return;
+	}
+	const char *name = len ? p->event : "events";
+	uint32_t id = af_tree_name(t, name, len ? len : strlen(name), AF_FRAME_MARK, 0);
+	const char *text = af_tree_text(t, id, &len);
+	*w = (struct af_tree_weight){"count", text, w->scale};
+}
+
 void af_perf_tree(struct af_tree *t, const char *text, size_t size,
                   const struct af_perf_tree_options *o, struct af_perf_tree_stats *stats)
 {
@@ -100,6 +118,7 @@ void af_perf_tree(struct af_tree *t, const char *text, size_t size,
 		perf_text_line(&p, at, (size_t)(nl - at));
 	}
 	perf_text_end(&p);
+	weight_name(t, &p);
 	*stats = (struct af_perf_tree_stats){.lines = p.line,
 	                                     .bad_lines = p.bad,
 	                                     .first_bad = p.first_bad,

@@ -23,7 +23,7 @@ struct af_perf_tree_stats {
 
 /*
  * Add the stacks in @text to @t, whose first column counts periods (samples, where no periods are
- * printed), and finish it.
+ * printed) and is called what they are of: time, or a count of the event. Finish it.
  */
 void af_perf_tree(struct af_tree *t, const char *text, size_t size,
                   const struct af_perf_tree_options *o, struct af_perf_tree_stats *stats);

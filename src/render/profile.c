@@ -6,18 +6,19 @@
 #include "base/arena.h"
 
 /* What the columns of both trees are called where they stand side by side. */
-static const char *column_name(const char *label, const char *weight)
+static const char *column_name(const char *label, const char *weight, const char *unit)
 {
 	static const char *const names[][3] = {
-	    {"cpu", "time", "cpu"},       {"cpu", "bytes", "cpu-bytes"},
-	    {"gpu", "time", "gpu"},       {"gpu", "samples", "gpu-samples"},
-	    {"gpu", "count", "launches"},
+	    {"cpu", "time", "cpu"},
+	    {"cpu", "bytes", "cpu-bytes"},
+	    {"gpu", "time", "gpu"},
+	    {"gpu", "samples", "gpu-samples"},
 	};
 
 	for (unsigned i = 0; label && i < sizeof names / sizeof *names; i++)
 		if (!strcmp(names[i][0], label) && !strcmp(names[i][1], weight))
 			return names[i][2];
-	return weight;
+	return strcmp(weight, "count") != 0 ? weight : unit;
 }
 
 void af_profile_add(struct af_profile *p, const struct af_tree *t, const char *label)
@@ -30,7 +31,7 @@ void af_profile_add(struct af_profile *p, const struct af_tree *t, const char *l
 		p->columns[p->nr_columns++] = (struct af_profile_column){
 		    .tree = p->nr_trees,
 		    .weight = w,
-		    .name = column_name(label, t->weights[w].name),
+		    .name = column_name(label, t->weights[w].name, t->weights[w].unit),
 		    .unit = t->weights[w].unit,
 		    .scale = t->weights[w].scale ? t->weights[w].scale : 1,
 		    .total = t->total[w][0],

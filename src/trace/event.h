@@ -209,6 +209,13 @@ typedef int64_t af_i64;
 	F(FIX, u32, cpu, "")                                                                       \
 	F(FIX, u64, weight_ns, "CPU time this sample stands for")
 
+#define AF_COUNTED_FIELDS(F)                                                                       \
+	F(FIX, u32, callpath, "user part, 0 for none")                                             \
+	F(FIX, u32, kstack, "kernel part, 0 for none")                                             \
+	F(FIX, u32, cpu, "")                                                                       \
+	F(FIX, u64, count, "how often the event happened; of what, the note weight.count says")    \
+	F(FIX, u64, apart_ns, "how far apart samples are, by the rate asked for; 0 not known")
+
 #define AF_OFFCPU_FIELDS(F)                                                                        \
 	F(FIX, u32, callpath, "user part, 0 for none")                                             \
 	F(FIX, u32, kstack, "kernel part, 0 for none")                                             \
@@ -445,7 +452,8 @@ typedef int64_t af_i64;
 	K(48, DEVICE_NOTE, device_note, "a fact about a device")                                   \
 	K(49, SUMMED, summed, "what another profiler added up for a stack, of no moment")          \
 	K(50, USAGE, usage, "CPU time that a process, its children or a thread used so far")       \
-	K(51, UNSAMPLED, unsampled, "CPU time that was not sampled, or may not be, and why")
+	K(51, UNSAMPLED, unsampled, "CPU time that was not sampled, or may not be, and why")       \
+	K(52, COUNTED, counted, "a thread was found here by an event that is no clock")
 
 #define AF_TRACE_VERSION 1
 

@@ -8,9 +8,10 @@ import gzip
 import json
 import os
 import re
+import struct
 import subprocess
 
-from machine import AFLAME, WORKPLACE, need_tool, program
+from machine import AFLAME, SOURCE, WORKPLACE, need_tool, program
 from recording import Trace, aflame, must, new_path, parse_folded
 from tap import Skip, case, equal, expect, note, run_cases
 
@@ -100,7 +101,8 @@ def _():
         expect(stack.endswith(";main;inner"), "%r gives %r" % (head, stack))
         if root:
             equal(stack.split(";")[0], root, "root of %r" % head)
-        equal(len(Trace(imported(path)).events("ksample")), 2, "samples of %r" % head)
+        trace = Trace(imported(path))
+        equal(len(trace.events("ksample") + trace.events("counted")), 2, "samples of %r" % head)
 
 
 @case("perf script of what perf records here, with every choice of columns, has the same stacks")
@@ -270,6 +272,113 @@ def _():
                  json.dumps({"exporter": "speedscope", "traceEvents": [event]})):
         got = folded(imported(file_with(text)))
         equal(list(got.values()), [2000000], "time of %.60s" % text)
+
+
+# --- units
+
+
+CYCLES = "".join(
+    "busy  1713   582.8%05d:    %d cycles:u: \n\t            115b %s+0x12 (/tmp/busy)\n\t            11f5 main+0x1a (/tmp/busy)\n\n"
+    % (i, 1000000 * weight, name) for i, (weight, name) in enumerate([(5, "inner"), (7, "outer"), (1, "inner")])
+)
+WANT = {"busy;main;inner": 6000000, "busy;main;outer": 7000000}
+
+
+def has_no_time(path, unit, functions):
+    """Nothing of the trace is time, and the unit stands beside its numbers. @functions: by weight."""
+    heaviest, weight = max(functions.items(), key=lambda f: f[1])
+    top = json.loads(must("report", "top", "--json", path))
+    equal((top["weight"], top["unit"]), ("count", unit), "weight and unit of report top")
+    table = top["tables"][0]
+    equal({r[0]: r[1] for r in table["rows"] if r[1]}, functions, "report top")
+    expect(unit in table["title"], table["title"])
+    whole = json.loads(must("report", "--json", path))
+    tables = {t["name"]: t for t in whole["tables"]}
+    expect("cpu_top" not in tables, "a table of CPU time")
+    titles = [c["title"] for c in tables["processes"]["columns"]]
+    equal(tables["processes"]["rows"][0][titles.index("Sampled")], None, "CPU time of the process")
+    what = [row[i] for row in tables["findings"]["rows"]
+            for i, c in enumerate(tables["findings"]["columns"]) if c["title"] == "Finding"]
+    expect(any(heaviest in w and "%d %s" % (weight, unit) in w for w in what), "findings: %r" % what)
+    expect(not any("CPU time" in w for w in what), "findings: %r" % what)
+    svg, page, text = new_path("x") + ".svg", new_path("x") + ".html", new_path("x") + ".txt"
+    for out in (svg, page, text):
+        must("flame", "-o", out, path)
+    with open(svg, encoding="utf-8") as file:
+        expect(re.search(r"%s \([0-9,]+ %s," % (heaviest, unit), file.read()), "no %s in the SVG" % unit)
+    with open(page, encoding="utf-8") as file:
+        content = file.read()
+    expect('"picture":{"weight":"count"' in content, "the page shows another weight")
+    expect('"unit":"%s"' % unit in content, "no unit in the page")
+    callgrind = must("export", "--format", "callgrind", path)
+    expect(re.search(r"^events: .*\b%s\b" % unit, callgrind, re.M), callgrind[:300])
+    expect(not re.search(r"^events: .*\b(time|cpu)\b", callgrind, re.M), callgrind[:300])
+    out = new_path("x") + ".speedscope.json"
+    must("export", "--format", "speedscope", "-o", out, path)
+    with open(out, encoding="utf-8") as file:
+        profiles = json.load(file)["profiles"]
+    by = {p["name"].rsplit(" ", 1)[-1]: p for p in profiles}
+    equal(by[unit]["unit"], "none", "unit of speedscope's")
+    equal(sum(by[unit]["weights"]), sum(functions.values()), "weights of speedscope's")
+    out = new_path("x") + ".pb.gz"
+    must("export", "--format", "pprof", "-o", out, path)
+    with gzip.open(out) as file:
+        expect(unit.encode() in file.read(), "no %s in the profile of pprof's" % unit)
+    again = imported(out)
+    equal(sum(folded("-w", "count", again).values()), sum(functions.values()), "pprof's, imported again")
+
+
+@case("samples of cycles weigh cycles and no time, wherever they are shown or written")
+def _():
+    trace = imported(file_with(CYCLES))
+    equal(dict(folded(trace)), WANT, "stacks")
+    has_no_time(trace, "cycles", {"inner": 6000000, "outer": 7000000})
+    out = new_path("x") + ".svg"
+    must("flame", "--perf-script", file_with(CYCLES), "-o", out)
+    with open(out, encoding="utf-8") as file:
+        expect("outer (7,000,000 cycles," in file.read(), "no cycles in the SVG of --perf-script")
+    clock = CYCLES.replace("cycles:u", "cpu-clock")
+    must("flame", "--perf-script", file_with(clock), "-o", out)
+    with open(out, encoding="utf-8") as file:
+        expect("outer (7.00 ms," in file.read(), "periods of a clock are no time")
+    equal(dict(folded("-w", "time", imported(file_with(clock)))), WANT, "time of a clock")
+    must("timeline", "-o", new_path("x") + ".json", trace)
+    must("flamescope", "-o", new_path("x") + ".svg", trace)
+
+
+@case("a perf.data of cycles is as perf script prints it, and one of a clock is time")
+def _():
+    with open(os.path.join(SOURCE, "tests/golden/perf/file.data"), "rb") as file:
+        data = file.read()
+    clock = imported(file_with(data))
+    # The same of hardware's event 0, in the attribute and where it has a name.
+    size = struct.unpack_from("<Q", data, 16)[0]
+    at = struct.unpack_from("<Q", data, 24)[0]
+    expect(struct.unpack_from("<I", data, at)[0] == 1 and size >= 64, "no attribute of a clock")
+    attribute = data[at:at + 8]
+    cycles = data.replace(attribute, struct.pack("<I", 0) + attribute[4:])
+    cycles = cycles.replace(b"cpu-clock:u\0", b"cycles:u\0\0\0\0")
+    trace = imported(file_with(cycles))
+    equal(folded(trace), folded(clock), "weights")
+    equal(Trace(trace).events("ksample"), [], "samples of CPU time")
+    weights = [e["fields"]["count"] for e in Trace(trace).events("counted")]
+    equal(sum(weights), sum(folded(clock).values()), "count")
+    top = json.loads(must("report", "top", "--json", trace))
+    equal((top["weight"], top["unit"]), ("count", "cycles"), "weight and unit")
+    equal(must("flame", "-w", "time", trace), "", "stacks by time")
+
+
+@case("values of a unit of their own are counted in it, and two units of two files are events")
+def _():
+    profile = json.dumps({"shared": {"frames": [{"name": "f"}, {"name": "g"}]}, "profiles": [
+        {"type": "sampled", "name": "a", "unit": "requests", "startValue": 0, "endValue": 9,
+         "samples": [[0], [0, 1]], "weights": [4, 5]}]})
+    trace = imported(file_with(profile))
+    top = json.loads(must("report", "top", "--json", trace))
+    equal((top["weight"], top["unit"], top["total"]), ("count", "requests", 9), "weight, unit, total")
+    both = new_path("trace")
+    must("import", "-q", "-o", both, file_with(CYCLES), file_with(CYCLES.replace("cycles:u", "instructions")))
+    equal(json.loads(must("report", "top", "--json", both))["unit"], "events", "unit of two")
 
 
 # --- bombs
