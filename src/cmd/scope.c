@@ -76,7 +76,6 @@ static void sample_by_bpf(const struct af_record_options *o, struct af_session_o
 	struct af_err none = {0};
 	bool perf = !o->pids && !af_cpu_perf_probe(inside, sizeof inside, &none);
 
-	s->bpf.samples = true;
 	s->flags |= AF_SESSION_KERNEL;
 	s->cpu_mode = perf ? AF_CPU_PERF : AF_CPU_OFF;
 	s->sample_period_ns = 1000000000u / o->rate;
@@ -96,7 +95,21 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
 		rc = pids_parse(o->pids, &s->bpf, err);
 	if (rc || (!needed && !asked && !automatic))
 		return rc;
-	rc = af_bpf_probe(words, sizeof words, err);
+	struct af_bpf_options bpf_options = s->bpf;
+	/* Nothing else samples what we did not start. */
+	*bpf = asked || automatic || ((o->pids || o->all) && strcmp(o->sample, "none") != 0);
+	bpf_options.on = true;
+	bpf_options.samples = *bpf;
+	bpf_options.all = o->all;
+	bpf_options.min_block_ns = o->min_block_ns;
+	bpf_options.calls_twice = calls_twice(o);
+	if (o->off_cpu)
+		bpf_options.off_cpu =
+		    !strcmp(o->off_cpu, "wakers") ? AF_OFF_CPU_WAKERS : AF_OFF_CPU_BLOCKED;
+	rc = af_bpf_prepare(&bpf_options, o->rate ? 1000000000u / o->rate : 0, words, sizeof words,
+	                    err);
+	if (rc)
+		*bpf = false;
 	if (rc == -EINVAL) /* the kernel's word, not the user's */
 		rc = -ENOTSUP;
 	if (rc && needed)
@@ -113,15 +126,7 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
 		*err = (struct af_err){0};
 		return 0;
 	}
-	s->bpf.on = true;
-	s->bpf.all = o->all;
-	s->bpf.min_block_ns = o->min_block_ns;
-	s->bpf.calls_twice = calls_twice(o);
-	if (o->off_cpu)
-		s->bpf.off_cpu =
-		    !strcmp(o->off_cpu, "wakers") ? AF_OFF_CPU_WAKERS : AF_OFF_CPU_BLOCKED;
-	/* Nothing else samples what we did not start. */
-	*bpf = asked || automatic || ((o->pids || o->all) && strcmp(o->sample, "none") != 0);
+	s->bpf = bpf_options;
 	if (!*bpf)
 		return 0;
 	if (!o->rate || o->rate > 20000)

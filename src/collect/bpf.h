@@ -45,6 +45,13 @@ struct af_bpf_options {
 /* af_collector_ops.probe: loads and attaches the real programs for a moment. */
 int af_bpf_probe(char *words, size_t size, struct af_err *err);
 
+/*
+ * The same for a recording by @o of what it starts: the programs stay loaded, and af_bpf_open() by
+ * these options takes them. To load them is most of what the beginning of a recording costs.
+ */
+int af_bpf_prepare(const struct af_bpf_options *o, uint64_t period_ns, char *words, size_t size,
+                   struct af_err *err);
+
 /* By @r->options. */
 int af_bpf_open(struct af_bpf **b, struct af_recording *r, struct af_err *err);
 

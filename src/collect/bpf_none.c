@@ -14,6 +14,14 @@ int af_bpf_probe(char *words, size_t size, struct af_err *err)
 	                     "later) was missing: run ./setup again");
 }
 
+int af_bpf_prepare(const struct af_bpf_options *o, uint64_t period_ns, char *words, size_t size,
+                   struct af_err *err)
+{
+	(void)o;
+	(void)period_ns;
+	return af_bpf_probe(words, size, err);
+}
+
 int af_bpf_open(struct af_bpf **b, struct af_recording *r, struct af_err *err)
 {
 	(void)r;

@@ -165,6 +165,12 @@ void bpf_queue_write(struct af_bpf *b, uint64_t until_ns);
 /* bpf_programs.c: by b->options and b->period_ns. */
 int bpf_programs_load(struct af_bpf *b, struct af_err *err);
 int bpf_programs_attach(struct af_bpf *b, struct af_err *err);
+
+/* Whether that would work, as far as a moment tells. */
+int bpf_programs_try(struct af_bpf *b, struct af_err *err);
+
+/* Are the programs of @b's options those of af_bpf_prepare()? Then they are @b's. */
+bool bpf_prepared_take(struct af_bpf *b);
 void bpf_programs_close(struct af_bpf *b);
 
 /* bpf_image.c */

@@ -79,6 +79,75 @@ static int probe_explain(int rc, struct af_err *err)
 	return rc;
 }
 
+/* What af_bpf_prepare() loaded, until it is taken. */
+static struct {
+	struct record_bpf *programs;
+	struct af_bpf_options options;
+	uint64_t period_ns;
+	pid_t pid;
+} prepared;
+
+static bool is_prepared(const struct af_bpf *b)
+{
+	const struct af_bpf_options *o = b->options, *p = &prepared.options;
+
+	return prepared.programs && prepared.pid == getpid() &&
+	       prepared.period_ns == b->period_ns && o->samples == p->samples && o->all == p->all &&
+	       o->nr_pids == p->nr_pids && o->off_cpu == p->off_cpu &&
+	       o->min_block_ns == p->min_block_ns && o->calls_twice == p->calls_twice;
+}
+
+bool bpf_prepared_take(struct af_bpf *b)
+{
+	bool is = is_prepared(b);
+	struct af_bpf other = {.programs = prepared.programs};
+
+	if (is)
+		b->programs = prepared.programs;
+	else if (prepared.programs)
+		bpf_programs_close(&other);
+	prepared.programs = NULL;
+	return is;
+}
+
+static void calls_words(int rc, char *words, size_t size)
+{
+	snprintf(words, size, "kernel stacks, static and running programs, off-CPU time%s",
+	         !rc ? ", their CUDA calls"
+	         : rc == -EPERM || rc == -EACCES
+	             ? "; no CUDA calls from outside (run it as root)"
+	             : "; no CUDA calls from outside (the kernel lacks CONFIG_UPROBES)");
+}
+
+int af_bpf_prepare(const struct af_bpf_options *o, uint64_t period_ns, char *words, size_t size,
+                   struct af_err *err)
+{
+	struct af_bpf b = {.options = o, .period_ns = period_ns};
+
+	/* The room for calls of others depends on what else the session is. */
+	if (o->all || o->nr_pids || o->calls_twice)
+		return af_bpf_probe(words, size, err);
+	int rc = probe_look(err);
+	if (rc)
+		return rc;
+	rc = bpf_programs_load(&b, err);
+	if (!rc)
+		rc = af_sideband_open(&b.sideband, err);
+	af_sideband_close(&b.sideband);
+	if (!rc)
+		rc = bpf_programs_try(&b, err);
+	if (rc) {
+		bpf_programs_close(&b);
+		return probe_explain(rc, err);
+	}
+	calls_words(bpf_calls_try(b.programs), words, size);
+	prepared.programs = b.programs;
+	prepared.options = *o;
+	prepared.period_ns = period_ns;
+	prepared.pid = getpid();
+	return 0;
+}
+
 int af_bpf_probe(char *words, size_t size, struct af_err *err)
 {
 	static const struct af_bpf_options options = {.samples = true,
@@ -98,10 +167,6 @@ int af_bpf_probe(char *words, size_t size, struct af_err *err)
 	bpf_programs_close(&b);
 	if (rc)
 		return probe_explain(rc, err);
-	snprintf(words, size, "kernel stacks, static and running programs, off-CPU time%s",
-	         !calls_rc ? ", their CUDA calls"
-	         : calls_rc == -EPERM || calls_rc == -EACCES
-	             ? "; no CUDA calls from outside (run it as root)"
-	             : "; no CUDA calls from outside (the kernel lacks CONFIG_UPROBES)");
+	calls_words(calls_rc, words, size);
 	return 0;
 }

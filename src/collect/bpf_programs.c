@@ -65,6 +65,8 @@ int bpf_programs_load(struct af_bpf *b, struct af_err *err)
 	struct record_bpf *p;
 
 	libbpf_set_print(bpf_words);
+	if (bpf_prepared_take(b))
+		return 0;
 	p = b->programs = record_bpf__open();
 	if (!p)
 		return af_fail(err, -errno, "cannot open the BPF programs");
@@ -157,6 +159,23 @@ static int tracepoints_attach(struct af_bpf *b, struct af_err *err)
 			return af_fail(err, -errno, "cannot attach to the kernel's tracepoints");
 	}
 	return 0;
+}
+
+/* What attaching needs besides: a tracepoint, and an event with a program on it; gone at once. */
+int bpf_programs_try(struct af_bpf *b, struct af_err *err)
+{
+	struct bpf_link *link = bpf_program__attach(b->programs->progs.on_exec);
+
+	if (!link)
+		return af_fail(err, -errno, "cannot attach to the kernel's tracepoints");
+	bpf_link__destroy(link);
+	int rc = b->options->samples ? samples_attach(b, err) : 0;
+	for (uint32_t k = 0; k < b->nr_links; k++)
+		bpf_link__destroy(b->links[k]);
+	free(b->links);
+	b->links = NULL;
+	b->nr_links = 0;
+	return rc;
 }
 
 int bpf_programs_attach(struct af_bpf *b, struct af_err *err)

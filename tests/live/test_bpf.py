@@ -367,4 +367,17 @@ def _():
         shutil.rmtree(where, ignore_errors=True)
 
 
+@case("the programs of a recording are loaded once, and the kernel's types read once")
+def _():
+    need("bpf")
+    strace = need_tool("strace")
+    calls, trace = new_path("calls"), new_path()
+    done = subprocess.run([strace, "-e", "trace=openat", "-o", calls, AFLAME, "record", "-q", "-o", trace,
+                           "--sample", "bpf", "--", "true"], stderr=subprocess.PIPE)
+    equal((done.returncode, done.stderr), (0, b""), "the recording")
+    with open(calls) as file:
+        read = [line for line in file if '"/sys/kernel/btf/vmlinux"' in line]
+    equal(len(read), 1, "times that the kernel's types were read")
+
+
 run_cases()
