@@ -130,6 +130,7 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	row_note(f, t, w, "CUDA recorded", "collector.cuda");
 	row_note(f, t, w, "CUDA from outside", "cuda.seen");
 	row_note(f, t, w, "CUDA graphs", "cuda.graphs");
+	row_note(f, t, w, "CUDA profiler of the program", "cuda.profiler");
 	row_note(f, t, w, "Autograd", "autograd");
 	row_note(f, t, w, "Python", "python");
 	row_note(f, t, w, "went silent", "silent");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "inject/autograd.h"
+#include "inject/cuda_client.h"
 #include "inject/cuda_pc.h"
 #include "inject/inject.h"
 #include "inject/keep.h"
@@ -20,6 +21,7 @@ static struct {
 	_Atomic uint32_t fatal;      /* CUPTI has ended itself */
 	_Atomic uint32_t nr_programs;
 	bool updates_told;
+	_Atomic bool wants[AF_CLIENT_DOMAINS][AF_CLIENT_IDS];
 } cuda;
 
 bool af_cuda_updates_told(void)
@@ -37,6 +39,16 @@ bool af_cuda_on(void)
 void *af_cuda_library(void)
 {
 	return cuda.library;
+}
+
+void *af_cuda_subscriber(void)
+{
+	return cuda.subscriber;
+}
+
+bool af_cuda_wants(uint32_t domain, uint32_t id)
+{
+	return domain < AF_CLIENT_DOMAINS && id < AF_CLIENT_IDS && cuda.wants[domain][id];
 }
 
 static void module_loaded(const struct af_cupti_module *m)
@@ -95,6 +107,9 @@ static void cuda_callback(void *arg, uint32_t domain, uint32_t id, const void *d
 	(void)arg;
 
 	AF_REGS_CALLER(&regs);
+	if (__builtin_expect(atomic_load_explicit(&af_client_is_there, memory_order_relaxed), 0) &&
+	    af_client_callback(domain, id, data))
+		return;
 	if (af_pc_gate_is_used())
 		sampling(domain, id, data);
 	if (!af_cuda_on())
@@ -130,6 +145,17 @@ static void refusal(enum af_cupti_result rc, char *words, size_t size)
 	snprintf(words, size, "CUPTI refused (%s)%s", result_text(rc), fix);
 }
 
+/* What the program's own profiler asked for stays on. */
+static uint32_t callback_enable(bool on, uint32_t domain, uint32_t id)
+{
+	uint32_t rc = AF_CUPTI_SUCCESS;
+
+	if (on || !af_client_wants(domain, id))
+		rc = af_cupti.EnableCallback(on, cuda.subscriber, domain, id);
+	cuda.wants[domain][id] = on && !rc;
+	return rc;
+}
+
 /* The last two are for sampling. */
 static void callbacks_enable(bool on, bool samples)
 {
@@ -140,14 +166,13 @@ static void callbacks_enable(bool on, bool samples)
 	unsigned nr = sizeof resources / sizeof *resources - (samples ? 0 : 2);
 
 	/* One that this CUPTI does not know yet is left out. */
-	cuda.updates_told = !af_cupti.EnableCallback(on, cuda.subscriber, AF_CUPTI_RESOURCE,
-	                                             AF_CUPTI_GRAPHNODE_UPDATED);
-#define AF_F(id, name, does) af_cupti.EnableCallback(on, cuda.subscriber, AF_CUPTI_DRIVER_API, id);
+	cuda.updates_told = !callback_enable(on, AF_CUPTI_RESOURCE, AF_CUPTI_GRAPHNODE_UPDATED);
+#define AF_F(id, name, does) callback_enable(on, AF_CUPTI_DRIVER_API, id);
 	AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
 	for (unsigned i = 0; i < nr; i++)
-		af_cupti.EnableCallback(on, cuda.subscriber, AF_CUPTI_RESOURCE, resources[i]);
-	af_cupti.EnableCallback(on, cuda.subscriber, AF_CUPTI_STATE, AF_CUPTI_FATAL_ERROR);
+		callback_enable(on, AF_CUPTI_RESOURCE, resources[i]);
+	callback_enable(on, AF_CUPTI_STATE, AF_CUPTI_FATAL_ERROR);
 }
 
 void af_cuda_stop(void)
@@ -171,18 +196,21 @@ static int driver_version(void)
 	return get && !get(&version) ? version : 0;
 }
 
-/* Load CUPTI and subscribe: *@words says what was loaded, or what went wrong. */
-static bool cupti_open(char *words, size_t size)
+/*
+ * Subscribe to @library, or where that is NULL to the CUPTI that is found: *@words says what was
+ * loaded, or what went wrong.
+ */
+static bool cupti_open(void *library, char *words, size_t size)
 {
 	char path[512];
 	uint32_t version = 0;
 	int driver = driver_version();
 
-	if (!driver) {
+	if (!driver && !library) {
 		snprintf(words, size, "no NVIDIA driver (libcuda.so.1)");
 		return false;
 	}
-	cuda.library = af_cuda_find(driver, path, sizeof path);
+	cuda.library = library ? library : af_cuda_find(driver, path, sizeof path);
 	if (!cuda.library) {
 		snprintf(words, size, "%s", path);
 		return false;
@@ -195,8 +223,11 @@ static bool cupti_open(char *words, size_t size)
 		return false;
 	}
 	af_cupti.GetVersion(&version);
-	snprintf(words, size, "CUPTI %u from %s, driver for CUDA %d.%d", version, path,
-	         driver / 1000, driver % 1000 / 10);
+	if (library)
+		snprintf(words, size, "CUPTI %u, the program's own profiler's", version);
+	else
+		snprintf(words, size, "CUPTI %u from %s, driver for CUDA %d.%d", version, path,
+		         driver / 1000, driver % 1000 / 10);
 	return true;
 }
 
@@ -217,11 +248,15 @@ static void cuda_give_up(const char *words)
 		af_inject_ask(AF_ASK_CUDA_OUTSIDE);
 }
 
-static void cuda_start(void)
+/* Once: whoever comes first. */
+static void cuda_start(void *library)
 {
+	static _Atomic uint32_t called;
 	char words[1024];
 
-	if (!cupti_open(words, sizeof words)) {
+	if (atomic_exchange(&called, 1))
+		return;
+	if (!cupti_open(library, words, sizeof words)) {
 		cuda_give_up(words);
 		return;
 	}
@@ -234,9 +269,17 @@ static void cuda_start(void)
 	}
 	af_inject_note("cuda", words);
 	af_cuda_functions_define();
+	af_client_open(cuda.library);
 	atomic_store(&cuda.generation, af_inject_generation());
 	callbacks_enable(true, af_cuda_pc_start(cuda.library));
 	af_autograd_start();
+}
+
+static bool is_asked_for(void)
+{
+	const struct af_session *session = af_inject_start() ? af_inject_session() : NULL;
+
+	return session && session->flags & AF_SESSION_CUDA;
 }
 
 /*
@@ -246,12 +289,16 @@ static void cuda_start(void)
 EXPORT int InitializeInjection(void);
 int InitializeInjection(void)
 {
-	static _Atomic uint32_t called;
-	const struct af_session *session = af_inject_start() ? af_inject_session() : NULL;
-
-	if (session && session->flags & AF_SESSION_CUDA && !atomic_exchange(&called, 1))
-		cuda_start();
+	if (is_asked_for())
+		cuda_start(NULL);
 	return 1;
+}
+
+bool af_cuda_start_early(void *library)
+{
+	if (is_asked_for())
+		cuda_start(library);
+	return af_client_is_open();
 }
 
 /*
@@ -261,7 +308,7 @@ int InitializeInjection(void)
 EXPORT int aflame_cuda_probe(char *words, size_t size);
 int aflame_cuda_probe(char *words, size_t size)
 {
-	if (!cupti_open(words, size))
+	if (!cupti_open(NULL, words, size))
 		return 0;
 	cupti_close();
 	return 1;

@@ -6,6 +6,7 @@
  *	cuda.c           the door, which CUPTI calls and callbacks are asked for, what is said of it
  *	cuda_find.c      which libcupti
  *	cuda_call.c      calls of the driver API: CALL, MEMORY
+ *	cuda_client.h    the program's own profiler beside us
  *	cuda_activity.c  buffers and records of what devices did: GPU_WORK and its definitions
  *	cuda_graph.c     nodes of graphs: GRAPH_NODE
  *	cuda_device.c    what the devices are: DEVICE and its notes
@@ -48,8 +49,19 @@ bool af_cuda_resolve(void *library, char *words, size_t size);
 /* A function of the driver that is loaded, NULL where it has none of that name or is not there. */
 void *af_cuda_driver(const char *name);
 
-/* The CUPTI in use, as dlopen gave it. */
+/* The CUPTI in use, as dlopen gave it, and what it knows us by. */
 void *af_cuda_library(void);
+void *af_cuda_subscriber(void);
+
+/* Are we told of this by a callback? Do we ask for records of this kind? */
+bool af_cuda_wants(uint32_t domain, uint32_t id);
+bool af_cuda_activity_wants(uint32_t kind);
+
+/*
+ * The program uses CUPTI before it starts CUDA: record by that one, as InitializeInjection would
+ * later. False: CUDA is not to be recorded, or cannot.
+ */
+bool af_cuda_start_early(void *library);
 
 /*
  * Launches pass the gate of sampling (cuda_pc.h). Also when recording is over, as sampling has then

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/map.h"
+#include "inject/cuda_client.h"
 #include "inject/handles.h"
 #include "inject/inject.h"
 #include "inject/kernels.h"
@@ -307,8 +308,11 @@ static void buffer_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 		af_inject_lost(AF_LOST_DROPPED, valid / RECORD_BYTES);
 		return;
 	}
+	if (valid)
+		af_client_copy(buffer, valid);
 	struct af_thread *t = valid && af_cuda_on() ? af_thread_enter() : NULL;
 	if (t) {
+		af_client_stamps(buffer, valid);
 		uint64_t now = af_now_ns();
 		while (!af_cupti.ActivityGetNextRecord(buffer, valid, &record))
 			record_read(t, record, now);
@@ -357,10 +361,21 @@ static unsigned nr_wanted(bool whole_graphs)
 	return sizeof wanted / sizeof *wanted - (whole_graphs ? 1 : 0);
 }
 
+static _Atomic uint64_t kinds_on;
+
+bool af_cuda_activity_wants(uint32_t kind)
+{
+	return kind < 64 && atomic_load(&kinds_on) >> kind & 1;
+}
+
+/* What the program's own profiler asked for stays on. */
 void af_cuda_activity_stop(void)
 {
+	uint64_t on = atomic_exchange(&kinds_on, 0);
+
 	for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++)
-		af_cupti.ActivityDisable(wanted[i]);
+		if (on >> wanted[i] & 1 && !af_client_has_kind(wanted[i]))
+			af_cupti.ActivityDisable(wanted[i]);
 }
 
 /*
@@ -396,7 +411,10 @@ enum af_cupti_result af_cuda_activity_start(void)
 		               "timed as a whole, as --cuda-graphs asked; copies between devices "
 		               "are not timed then, as CUPTI would break the program");
 	}
-	for (unsigned i = 0; i < nr_wanted(whole) && !rc; i++)
+	for (unsigned i = 0; i < nr_wanted(whole) && !rc; i++) {
 		rc = af_cupti.ActivityEnable(wanted[i]);
+		if (!rc)
+			atomic_fetch_or(&kinds_on, 1ull << wanted[i]);
+	}
 	return rc;
 }

@@ -70,8 +70,15 @@ static const bool is_launch[FUNCTIONS] = {
 
 static struct af_handles contexts = AF_HANDLES_INIT; /* → device + 1 */
 
-/* Where the outermost call in progress has its stack; 0: none. Calls within it are its business. */
-static __thread uint64_t outer_sp;
+/*
+ * The outermost call in progress: where it has its stack (0: there is none), which it is, when it
+ * began. Calls within it are its business. What CUPTI offers to remember a call by is left to the
+ * program's own profiler.
+ */
+static __thread struct {
+	uint64_t sp, begin_ns;
+	uint32_t id, correlation;
+} outer;
 
 /* Launches in progress of this thread that began when there was a gate: the outermost entered it.
  */
@@ -226,19 +233,21 @@ void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af
 {
 	uint32_t function = id < CALLBACKS_MAX ? functions[id] : 0;
 
-	if (!function || !call->data)
+	if (!function)
 		return;
 	if (call->site == AF_CUPTI_ENTER) {
-		bool nested = outer_sp && regs->sp < outer_sp;
-		*call->data = nested ? 0 : af_now_ns();
-		if (!nested)
-			outer_sp = regs->sp;
+		if (outer.sp && regs->sp < outer.sp)
+			return;
+		outer.sp = regs->sp;
+		outer.id = id;
+		outer.correlation = call->correlation;
+		outer.begin_ns = af_now_ns();
 		return;
 	}
-	uint64_t begin_ns = *call->data;
-	if (!begin_ns)
+	if (!outer.sp || outer.id != id || outer.correlation != call->correlation)
 		return;
-	outer_sp = 0;
+	uint64_t begin_ns = outer.begin_ns;
+	outer.sp = 0;
 	if (af_inject_recording())
 		call_write(call, function, begin_ns, regs);
 	else

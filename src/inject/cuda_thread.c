@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "inject/autograd.h"
+#include "inject/cuda_client.h"
 #include "inject/cuda_pc.h"
 #include "inject/inject.h"
 #include "inject/signals.h"
@@ -44,13 +45,25 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
+/* CUPTI's own clock, also where the program's profiler has given it another. */
+static bool cupti_clock(uint64_t *ns)
+{
+	struct timespec t;
+
+	if (!af_client_has_clock())
+		return !af_cupti.GetTimestamp(ns);
+	clock_gettime(CLOCK_REALTIME, &t);
+	*ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return true;
+}
+
 /* The narrowest of a few readings: CUPTI's stamps are all on one clock. */
 static bool clock_read(struct af_ev_clock *best)
 {
 	best->uncertainty_ns = UINT64_MAX;
 	for (int i = 0; i < CLOCK_TRIES; i++) {
 		uint64_t foreign, begin = af_now_ns();
-		if (af_cupti.GetTimestamp(&foreign))
+		if (!cupti_clock(&foreign))
 			return false;
 		uint64_t width = af_now_ns() - begin;
 		if (width >= best->uncertainty_ns)
@@ -114,7 +127,10 @@ static void *flusher_run(void *arg)
 		bool rung = flusher_wait(heard);
 		heard = atomic_load(&flusher.bell);
 		ending = atomic_load(&flusher.ending);
-		af_cupti.ActivityFlushAll(ending ? AF_CUPTI_FLUSH_FORCED : 0);
+		/* While the program's own profiler records, its flushes are ours: it sees no
+		 * others. */
+		if (ending || rung || !af_client_records_now())
+			af_cupti.ActivityFlushAll(ending ? AF_CUPTI_FLUSH_FORCED : 0);
 		if (rung && !ending)
 			af_cuda_pc_read_now();
 		clocks_write();

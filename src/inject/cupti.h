@@ -206,6 +206,7 @@ enum {
 enum { AF_CUPTI_FLUSH_FORCED = 1 };
 
 typedef void (*af_cupti_callback)(void *arg, uint32_t domain, uint32_t id, const void *data);
+typedef uint64_t (*af_cupti_clock)(void);
 typedef void (*af_cupti_request)(uint8_t **buffer, size_t *size, size_t *nr_records_max);
 typedef void (*af_cupti_complete)(void *context, uint32_t stream, uint8_t *buffer, size_t size,
                                   size_t valid);

@@ -23,6 +23,10 @@ enum { ACTIVITY_TICK_NS = 2000000, ACTIVITY_ALIGNMENT = 8, ACTIVITY_OVERHEAD_FLU
 static pthread_mutex_t activity_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t activity_changed = PTHREAD_COND_INITIALIZER;
 static bool activity_is_on[CUPTI_KINDS];
+
+/* Its clock, where the tool has given another: the tool's, and both when that was. */
+static uint64_t (*activity_clock)(void);
+static uint64_t activity_clock_since, activity_since;
 static cupti_request_fn activity_request;
 static cupti_complete_fn activity_complete;
 
@@ -135,6 +139,27 @@ static bool activity_open(size_t needed)
 	return activity_buffer;
 }
 
+/* Both clocks at one moment: nothing came between the readings. */
+static void activity_pair(uint64_t (*clock)(void), uint64_t *now_ns, uint64_t *now)
+{
+	do {
+		*now_ns = mock_now();
+		*now = clock();
+	} while (mock_now() - *now_ns > 1000);
+}
+
+/* On the tool's clock, of two readings of which one is now. */
+static uint64_t activity_time(uint64_t stamp)
+{
+	uint64_t now_ns, now;
+
+	activity_pair(activity_clock, &now_ns, &now);
+	const double rate =
+	    (double)(now - activity_clock_since) / (double)(now_ns - activity_since);
+
+	return now - (uint64_t)((double)(now_ns - stamp) * rate);
+}
+
 /* The first record that is done, or with @all any, out of the list; NULL when there is none. */
 static struct mock_record *activity_take(bool all)
 {
@@ -151,6 +176,8 @@ static struct mock_record *activity_take(bool all)
 			activity_last = link;
 		if (r->end_ns > now_ns)
 			cupti_record_unstamp(r);
+		else if (activity_clock)
+			cupti_record_restamp(r, activity_time);
 	}
 	pthread_mutex_unlock(&activity_lock);
 	return r;
@@ -227,6 +254,26 @@ CUDA_API uint32_t cuptiActivityRegisterCallbacks(cupti_request_fn request,
 	}
 	pthread_mutex_unlock(&activity_lock);
 	return CUPTI_OK;
+}
+
+CUDA_API uint32_t cuptiActivityRegisterTimestampCallback(uint64_t (*clock)(void))
+{
+	if (!clock)
+		return CUPTI_INVALID_PARAMETER;
+	pthread_mutex_lock(&activity_lock);
+	/* What it holds loses its stamps (13.0, H200). */
+	for (struct mock_record *r = activity_pending; r; r = r->next)
+		if (r->end_ns <= mock_now())
+			cupti_record_unstamp(r);
+	activity_pair(clock, &activity_since, &activity_clock_since);
+	activity_clock = clock;
+	pthread_mutex_unlock(&activity_lock);
+	return CUPTI_OK;
+}
+
+uint64_t cupti_now(void)
+{
+	return activity_clock ? activity_clock() : mock_now();
 }
 
 static uint32_t activity_enable_error(uint32_t kind)

@@ -154,6 +154,16 @@ void cupti_record_swap(struct mock_record *record)
 	put64(record, record_start(record) + 8, stamps[0]);
 }
 
+void cupti_record_restamp(struct mock_record *record, uint64_t (*turn)(uint64_t stamp))
+{
+	uint64_t stamps[2];
+
+	memcpy(stamps, record->bytes + record_start(record), sizeof(stamps));
+	for (size_t i = 0; i < 2; i++)
+		if (stamps[i])
+			put64(record, record_start(record) + 8 * i, turn(stamps[i]));
+}
+
 void cupti_record_fill(struct mock_record *record, const struct mock_work *work, bool has_stamps)
 {
 	const uint32_t kind = cupti_record_kind(work);

@@ -106,12 +106,17 @@ int cuInit(unsigned flags)
 	MOCK_CALL(1, &params, driver_init());
 }
 
-int cuDriverGetVersion(int *version)
+static int driver_version(int *version)
 {
 	if (!version)
 		return CUDA_INVALID_VALUE;
 	*version = (int)mock_setting("MOCK_CUDA_VERSION", 13000);
 	return CUDA_OK;
+}
+
+int cuDriverGetVersion(int *version)
+{
+	MOCK_CALL(2, &version, driver_version(version));
 }
 
 int cuGetErrorName(int error, const char **name)

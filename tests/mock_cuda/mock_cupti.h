@@ -65,6 +65,7 @@ uint32_t cupti_record_kind(const struct mock_work *work);
 void cupti_record_fill(struct mock_record *record, const struct mock_work *work, bool has_stamps);
 void cupti_record_unstamp(struct mock_record *record);
 void cupti_record_swap(struct mock_record *record); /* its start and its end */
+void cupti_record_restamp(struct mock_record *record, uint64_t (*turn)(uint64_t stamp));
 void cupti_record_overhead(struct mock_record *record, uint32_t overhead, uint64_t start_ns,
                            uint64_t end_ns);
 
@@ -76,6 +77,7 @@ void cupti_work(const struct mock_work *work);
 bool cupti_wants_graphs_whole(void);
 void cupti_overhead(uint32_t overhead, uint64_t start_ns, uint64_t end_ns);
 void cupti_activity_end(void);
+uint64_t cupti_now(void); /* on the clock that the tool gave, if it gave one */
 
 /* cupti_callbacks.c */
 bool cupti_is_13(void);
