@@ -27,6 +27,8 @@ UPDATES = [
     ("jax_updates.py", "jax", 120),
     ("cupy_updates.py", "cupy", 120),
 ]
+# Programs with a profiler of their own.
+PROFILES = [("torch_profiles.py", "torch", 120), ("jax_profiles.py", "jax", 120)]
 
 
 def has_module(name):
@@ -184,11 +186,30 @@ def ended(table, name, recorded):
     return path, truth if good else None
 
 
+def check_profiles(table, machine, file, recorded):
+    """The program's own profiler saw what it sees alone, and so did we."""
+    path, truth = ended(table, file, recorded)
+    if not truth:
+        return
+    for i, profile in enumerate(truth["profiles"]):
+        name = "%s: kernels that its profiler saw (%d)" % (file, i + 1)
+        table.equal(name, profile["kernels"], truth["profiles_want"])
+    trace = Trace(machine, path)
+    check_kernels(table, file, trace.kernels())
+    sections = truth["sections"]
+    for section, launches in zip(sections, by_section(sections, trace.launches())):
+        theirs = set(map(id, launches))
+        kernels = [w for w in trace.kernels() if w.call and id(w.call) in theirs]
+        want = section.get("count", truth["profiles_want"])
+        table.equal("%s: %s: kernels in the trace" % (file, section["name"]), len(kernels), want)
+
+
 def run_python(table, machine, quick):
     """All at the same time: they take seconds to start, and none is timed."""
     jobs = [(file, module, seconds, "", check_program) for file, module, seconds in RUNS]
     for how in ("nodes", "whole"):
         jobs += [(*row, how, check_updates) for row in UPDATES]
+    jobs += [(*row, "", check_profiles) for row in PROFILES]
     chosen = []
     for job in jobs:
         if has_module(job[1]):
