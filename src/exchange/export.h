@@ -12,7 +12,8 @@
  *			joined by correlation. Work that is no kernel is `[GPU_MemCopy]name`.
  *	iaprof		samples of device instructions as iaprof's profile: see import_iaprof.c
  *	iaprof-folded	what iaprof's `flame` makes of that:
- *			`comm;pid;f1;…;-;file_[G];kernel_[G];insn_[g];stall_[g];0xoffset_[g] n`
+ *			`comm;pid;f1;…;-;file_[G];kernel_[G];insn_[g];stall_[g];0xoffset_[g] n`;
+ *			a sample without a reason has no frame of one
  */
 #ifndef AF_EXCHANGE_EXPORT_H
 #define AF_EXCHANGE_EXPORT_H

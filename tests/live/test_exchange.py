@@ -215,17 +215,34 @@ def _():
     expect(any("[graph" in frame for stack, _ in want for frame in stack), "no graph")
 
 
-@case("what iaprof's flame would print has its frames and suffixes, and a count that is one")
-def _():
-    run = device()
-    form = r"(?P<comm>[^;]+);(?P<pid>\d+);(?:[^;]+;)*-;[^;]+_\[G\];[^;]+_\[G\];[^;]+_\[g\];[^;]+_\[g\]"
-    form += r";0x[0-9a-f]+_\[g\] (?P<count>\d+)"
-    total = 0
+def iaprof_lines(run):
+    """Samples with a stall reason, and without; each line has iaprof's frames and suffixes, and a count."""
+    form = r"(?P<comm>[^;]+);(?P<pid>\d+);(?:[^;]+;)*-;[^;]+_\[G\];[^;]+_\[G\];[^;]+_\[g\]"
+    form += r"(?P<reason>;[^;]+_\[g\])?;0x[0-9a-f]+_\[g\] (?P<count>\d+)"
+    with_reason = without = 0
     for line in must("export", "--format", "iaprof-folded", run.path).splitlines():
         parts = re.fullmatch(form, line)
         expect(parts, line)
-        total += int(parts["count"])
-    equal(total, sum(count for _, count in graph(run.path, "kernel")), "samples")
+        with_reason += int(parts["count"]) if parts["reason"] else 0
+        without += 0 if parts["reason"] else int(parts["count"])
+    return with_reason, without
+
+
+@case("what iaprof's flame would print: instructions of a CPU's kernels have no reason, and no frame of one")
+def _():
+    run = device()
+    total = sum(count for _, count in graph(run.path, "kernel"))
+    expect(total > 50, "%d samples" % total)
+    equal(iaprof_lines(run), (0, total), "samples with a reason, without")
+
+
+@case("what iaprof's flame would print: CUDA's have a frame of each reason")
+def _():
+    run = cuda_run("cuda_samples", "paths", "5", options=["--gpu-samples"])
+    reasons = {reason for e in events(run.path, "gpu_sample") for reason in e["fields"]["counts"][::2]}
+    expect(reasons and 0 not in reasons, "samples without a reason")
+    total = sum(count for _, count in graph(run.path, "kernel"))
+    equal(iaprof_lines(run), (total, 0), "samples with a reason, without")
 
 
 @functools.lru_cache(maxsize=None)
