@@ -46,6 +46,7 @@ void af_results_close(struct af_results *r)
 		af_tree_close(&r->trees[i]);
 	af_facts_free(&r->facts);
 	af_facts_free(&r->annotated);
+	af_coverage_free(&r->coverage);
 }
 
 /* What the reader itself has to say, as facts like any other. */

@@ -243,7 +243,7 @@ void af_family_make(struct af_family *f, const struct af_world *w, const bool *t
                     const uint64_t *busy_ns)
 {
 	struct family_maker m = {.w = w, .there = there, .busy_ns = busy_ns, .nr = w->nr_processes};
-	uint32_t **arrays[] = {&m.last, &m.born, &m.first, &m.parent, &m.node};
+	uint32_t **arrays[] = {&m.last, &m.parent, &m.born, &m.first, &m.node};
 
 	*f = (struct af_family){0};
 	for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
@@ -256,7 +256,8 @@ void af_family_make(struct af_family *f, const struct af_world *w, const bool *t
 	nodes_make(&m);
 	members_make(f, &m);
 	f->image_of = m.last;
-	for (unsigned i = 1; i < sizeof arrays / sizeof *arrays; i++)
+	f->parent_of = m.parent;
+	for (unsigned i = 2; i < sizeof arrays / sizeof *arrays; i++)
 		free(*arrays[i]);
 	af_map_free(&m.by_name);
 	af_map_free(&m.siblings);
@@ -269,5 +270,6 @@ void af_family_free(struct af_family *f)
 	free(f->members);
 	free(f->member_of);
 	free(f->image_of);
+	free(f->parent_of);
 	*f = (struct af_family){0};
 }

@@ -24,6 +24,7 @@ struct af_family {
 	uint32_t nr;
 	uint32_t *member_of; /* by ordinal: an index, UINT32_MAX for what is no process */
 	uint32_t *image_of;  /* by ordinal: that of the last image of its process, or 0 */
+	uint32_t *parent_of; /* by ordinal of a last image: the last image of its parent, or 0 */
 };
 
 enum {

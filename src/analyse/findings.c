@@ -33,6 +33,8 @@ static int findings_order(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
 
+	if (x->comes_first != y->comes_first)
+		return x->comes_first ? -1 : 1;
 	if (x->about_recording != y->about_recording)
 		return x->about_recording ? 1 : -1;
 	if (x->no_time != y->no_time)
@@ -122,11 +124,18 @@ void af_findings(struct af_results *r)
 	struct findings s = {.r = r, .f = &r->facts, .run_ns = r->shown_ns};
 
 	s.sampled_here = is_sampled_here(&s);
+	findings_coverage(&s);
+	uint32_t from = s.nr;
 	findings_idle(&s);
 	findings_devices(&s);
 	findings_kernels(&s);
+	findings_withhold_devices(&s, from);
+	from = s.nr;
 	findings_cpu(&s);
+	for (uint32_t i = from; i < s.nr; i++)
+		s.all[i].by_samples = true;
 	findings_threads(&s);
+	findings_withhold_cpu(&s, from);
 	findings_recording(&s);
 	findings_names(&s);
 	findings_rows(&s);

@@ -22,6 +22,8 @@ struct finding {
 	const char *view, *hash;
 	bool no_time;         /* these are counts of something else */
 	bool about_recording; /* there is nothing to gain by it: it comes after the others */
+	bool comes_first;     /* the others stand on what this says is missing */
+	bool by_samples;      /* it is a share of CPU time, or of device work */
 };
 
 struct findings {
@@ -31,6 +33,7 @@ struct findings {
 	bool sampled_here; /* CPU samples are aflame's own: it is known what was recorded */
 	struct finding *all;
 	uint32_t nr, cap;
+	uint32_t withheld; /* that stood on too little */
 };
 
 /* Take it, unless it is too small a part. Is it taken? */
@@ -113,7 +116,15 @@ bool findings_where(struct findings *s, const struct af_tree *t, struct findings
 /* CPU time in stacks that match @pattern, as a finding about the recording. */
 void findings_recorded(struct findings *s, struct finding *x, const char *pattern);
 
+/*
+ * findings_coverage.c: of those from @from on, take away what is a share of CPU time, or of device
+ * work, of which too little was recorded; a finding of the coverage says which.
+ */
+void findings_withhold_cpu(struct findings *s, uint32_t from);
+void findings_withhold_devices(struct findings *s, uint32_t from);
+
 /* The questions. */
+void findings_coverage(struct findings *s);
 void findings_idle(struct findings *s);
 void findings_devices(struct findings *s);
 void findings_kernels(struct findings *s);

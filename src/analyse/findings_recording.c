@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "trace/kinds.h"
 
-enum { KERNEL_PERCENT = 5 };
 
 /* Java's compiled code keeps frame pointers only where it is told to. */
 static bool is_jvm(const char *module)
@@ -131,45 +130,8 @@ static void find_lost(struct findings *s)
 	findings_add(s, &x);
 }
 
-/*
- * Samples of user mode alone have none of the kernel's time: what processes used of it is known of
- * the whole run only. What wait4 says of one is with its children.
- */
-static void find_kernel_time(struct findings *s)
-{
-	static const char waited[] = "by wait4: with its children";
-	const struct af_table *t = findings_table(s, "processes");
-	uint64_t all = findings_sum(t, "Kernel", NULL, NULL),
-		 parents = findings_sum(t, "Kernel", "Measured", waited),
-		 ns = parents > all - parents ? parents : all - parents,
-		 cpu_ns = findings_total(&s->r->trees[AF_VIEW_CPU]);
-	struct finding x = {.kind = "kernel-time",
-	                    .ns = ns,
-	                    .of_ns = ns + cpu_ns,
-	                    .of = "CPU time",
-	                    .helps = "recording with --sample bpf, as root",
-	                    .check = "aflame report",
-	                    .view = "facts",
-	                    .hash = "#tab=facts",
-	                    .about_recording = true};
-
-	/* The table says whether samples could have seen it. */
-	bool blind = t && t->note && strstr(t->note, "see user mode only");
-
-	if (!blind || !s->sampled_here || s->r->asked.from_ns || s->r->asked.to_ns ||
-	    (unsigned __int128)ns * 100 < (unsigned __int128)x.of_ns * KERNEL_PERCENT)
-		return;
-	x.what = af_facts_text(s->f,
-	                       "%s of kernel time (%s of %s CPU time) is not in the samples, which "
-	                       "see user mode only",
-	                       af_facts_ns(s->f, ns), findings_share(s, ns, x.of_ns),
-	                       af_facts_ns(s->f, x.of_ns));
-	findings_add(s, &x);
-}
-
 void findings_recording(struct findings *s)
 {
-	find_kernel_time(s);
 	if (findings_total(&s->r->trees[AF_VIEW_CPU])) {
 		find_cut(s);
 		find_no_stack(s);

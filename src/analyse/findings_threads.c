@@ -87,6 +87,7 @@ static void find_not_recorded(struct findings *s, const struct af_table *t, uint
 		 ns = on_ns < s->run_ns ? s->run_ns - on_ns : 0;
 	struct finding x = {.kind = "not-recorded",
 	                    .about_recording = true,
+	                    .by_samples = true,
 	                    .ns = ns,
 	                    .of_ns = s->run_ns,
 	                    .of = "the run",

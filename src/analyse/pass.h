@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "analyse/attribution.h"
+#include "analyse/coverage.h"
 #include "analyse/facts.h"
 #include "analyse/samples.h"
 #include "analyse/tree.h"
@@ -46,9 +47,10 @@ enum {
 	AF_ANSWER_GAPS = 4 << AF_VIEWS, /* of the tables only why devices were idle */
 	AF_ANSWER_TALLY =
 	    8 << AF_VIEWS, /* the table of calls by process and path too: not for people as it is */
-	AF_ANSWER_STALLS = 16 << AF_VIEWS,   /* of the tables only why instructions stalled */
-	AF_ANSWER_ANNOTATE = 32 << AF_VIEWS, /* kernels in full: af_results.annotated */
-	AF_ANSWER_OWN = 64 << AF_VIEWS,      /* what a pass of the asker's own answers */
+	AF_ANSWER_STALLS = 16 << AF_VIEWS,    /* of the tables only why instructions stalled */
+	AF_ANSWER_ANNOTATE = 32 << AF_VIEWS,  /* kernels in full: af_results.annotated */
+	AF_ANSWER_OWN = 64 << AF_VIEWS,       /* what a pass of the asker's own answers */
+	AF_ANSWER_COVERAGE = 128 << AF_VIEWS, /* what was sampled of what was used */
 };
 
 /* Frames between a process and its stacks. */
@@ -131,7 +133,8 @@ struct af_results {
 	char count_unit[48]; /* what the weight count of the trees is of, where a trace says so */
 	bool summed;         /* the trace has what another profiler added up: see SUMMED */
 	struct af_facts facts;
-	struct af_facts annotated; /* kernels, each the tables that af_annotate() makes */
+	struct af_facts annotated;   /* kernels, each the tables that af_annotate() makes */
+	struct af_coverage coverage; /* of tables, the top and itself */
 	/* Launches and work that do not belong together, when a pass takes work: see launches.h. */
 	uint64_t launches_unfinished, works_failed, works_unlaunched, works_unstamped,
 	    works_unknown, works_matched, calls_seen_alone;
@@ -177,6 +180,7 @@ extern const struct af_pass_ops af_pass_seen;
 extern const struct af_pass_ops af_pass_memory;
 extern const struct af_pass_ops af_pass_idle;
 extern const struct af_pass_ops af_pass_tally;
+extern const struct af_pass_ops af_pass_coverage;
 extern const struct af_pass_ops af_pass_who;
 extern const struct af_pass_ops af_pass_run;
 extern const struct af_pass_ops af_pass_sampled;

@@ -68,20 +68,21 @@ void who_use_add(struct who_use *to, const struct who_use *u)
 	to->untimed |= u->untimed;
 }
 
-/* CPU time by ordinal, whoever knows more of it; wait4 counts that of children too. */
-static uint64_t *processes_busy(const struct who *who, const struct af_world *w)
+/* CPU time by ordinal, whoever knows more of it. */
+static uint64_t *processes_busy(const struct who *who, const struct af_world *w,
+                                const struct af_coverage *c)
 {
 	uint64_t *busy = af_xcalloc((size_t)w->nr_processes + 1, sizeof *busy);
 
 	for (uint32_t i = 0; i < who->nr; i++)
 		if (who->threads[i].process < w->nr_processes)
 			busy[who->threads[i].process] += who->threads[i].use.sampled_ns;
-	for (uint32_t p = 1; p < w->nr_processes; p++) {
-		const struct af_process *process = &w->processes[p];
-		uint64_t used = process->user_ns + process->kernel_ns;
-		if (process->usage_source != AF_USAGE_WAIT && used > busy[p])
-			busy[p] = used;
+	for (uint32_t i = 0; i < c->nr_processes; i++) {
+		const struct af_coverage_row *r = &c->processes[i];
+		if (r->known && af_covered_used(&r->cpu) > busy[r->process])
+			busy[r->process] = af_covered_used(&r->cpu);
 	}
+	busy[0] = 0;
 	return busy;
 }
 
@@ -101,10 +102,10 @@ static void who_finish(void *self, const struct af_world *w, struct af_results *
 		if (there[p] && w->processes[p].parent < w->nr_processes)
 			there[w->processes[p].parent] = true;
 	there[0] = false;
-	uint64_t *busy = processes_busy(who, w);
+	uint64_t *busy = processes_busy(who, w, &out->coverage);
 	struct af_family family;
 	af_family_make(&family, w, there, busy);
-	who_processes(who, w, there, &family, &out->facts);
+	who_processes(who, w, there, &family, out);
 	who_threads(who, w, &family, &out->facts);
 	af_family_free(&family);
 	free(busy);

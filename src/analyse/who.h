@@ -9,6 +9,7 @@
 
 struct af_facts;
 struct af_family;
+struct af_results;
 struct af_world;
 
 struct who_use {
@@ -34,9 +35,9 @@ struct who {
 struct who_use *who_use(struct who *who, uint32_t process, uint32_t tid);
 void who_use_add(struct who_use *to, const struct who_use *u);
 
-/* @there says by ordinal which processes there are. */
+/* @there says by ordinal which processes there are; what they used is in the coverage of @out. */
 void who_processes(const struct who *who, const struct af_world *w, const bool *there,
-                   const struct af_family *family, struct af_facts *f);
+                   const struct af_family *family, struct af_results *out);
 
 /* Joins threads as the family joined their processes: what @who holds changes. */
 void who_threads(struct who *who, const struct af_world *w, const struct af_family *family,

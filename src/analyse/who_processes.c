@@ -5,6 +5,7 @@
 
 #include "analyse/facts.h"
 #include "analyse/family.h"
+#include "analyse/pass.h"
 #include "analyse/who.h"
 #include "analyse/world.h"
 
@@ -12,11 +13,11 @@
 struct member_sum {
 	struct who_use use;
 	uint64_t user_ns, kernel_ns, max_rss_bytes;
-	uint32_t failed, ended, measured;
+	uint32_t failed, ended, measured, shared_out;
 };
 
 static struct member_sum *members_sum(const struct who *who, const struct af_world *w,
-                                      const struct af_family *family)
+                                      const struct af_family *family, const struct af_coverage *c)
 {
 	struct member_sum *sums = af_xcalloc(family->nr, sizeof *sums);
 
@@ -25,13 +26,20 @@ static struct member_sum *members_sum(const struct who *who, const struct af_wor
 		if (family->member_of[p] == UINT32_MAX)
 			continue;
 		struct member_sum *s = &sums[family->member_of[p]];
-		s->user_ns += process->user_ns;
-		s->kernel_ns += process->kernel_ns;
 		if (process->max_rss_bytes > s->max_rss_bytes)
 			s->max_rss_bytes = process->max_rss_bytes;
-		s->measured += process->has_usage;
 		s->ended += process->status != -1;
 		s->failed += process->status > 0;
+	}
+	for (uint32_t i = 0; i < c->nr_processes; i++) {
+		const struct af_coverage_row *r = &c->processes[i];
+		if (!r->process || !r->known || family->member_of[r->process] == UINT32_MAX)
+			continue;
+		struct member_sum *s = &sums[family->member_of[r->process]];
+		s->user_ns += r->cpu.used_user;
+		s->kernel_ns += r->cpu.used_kernel;
+		s->measured++;
+		s->shared_out += r->shared_out;
 	}
 	for (uint32_t i = 0; i < who->nr; i++) {
 		uint32_t p = who->threads[i].process;
@@ -72,13 +80,18 @@ static const char *process_group(const struct af_process *p)
 	return *container ? container : slash && slash[1] ? slash + 1 : cgroup;
 }
 
-static const char *measured_text(const struct af_process *p)
+static const char *measured_text(const struct af_process *p, const struct member_sum *s)
 {
-	static const char *const sources[] = {
-	    "not known", "by the process as it ended", "by wait4: with its children",
-	    "up to a second before it ended", "while it was watched"};
+	static const char *const sources[] = {"not known",
+	                                      "by the process as it ended",
+	                                      "by wait4: with its children",
+	                                      "up to a second before it ended",
+	                                      "while it was watched",
+	                                      "when it had ended"};
 
-	return sources[p->has_usage && p->usage_source < 5 ? p->usage_source : 0];
+	if (s->shared_out)
+		return "as a part of what its parent's children used";
+	return sources[p->has_usage && p->usage_source < 6 ? p->usage_source : 0];
 }
 
 static void process_row(struct af_facts *f, struct af_table *t, const struct af_world *w,
@@ -104,7 +117,7 @@ static void process_row(struct af_facts *f, struct af_table *t, const struct af_
 	c[2].unknown = c[3].unknown = c[8].unknown = !s->measured;
 	c[9].text = status_text(f, m, s, p->status);
 	c[10].text = af_facts_text(f, "%s", process_group(p));
-	c[11].text = measured_text(p);
+	c[11].text = measured_text(p, s);
 	c[12].text = af_facts_text(f, "%s", name);
 	c[13].value = p->pid;
 	c[14].value = m->process;
@@ -115,29 +128,15 @@ static void process_row(struct af_facts *f, struct af_table *t, const struct af_
 	c[19].text = af_facts_text(f, "%s", note_or_nothing(p, "cgroup"));
 }
 
-/* Kernel time that the processes used and no sample was of: what wait4 says is of all of them. */
-static uint64_t unseen_ns(const struct af_world *w, uint64_t seen_ns, uint64_t *all_ns)
+static const char *kernel_note(const struct who *who, const struct af_world *w, struct af_facts *f,
+                               const struct af_coverage *c)
 {
-	uint64_t told = 0, waited = 0;
-
-	for (uint32_t p = 1; p < w->nr_processes; p++) {
-		const struct af_process *process = &w->processes[p];
-		if (process->has_usage && process->usage_source == AF_USAGE_WAIT)
-			waited += process->kernel_ns;
-		else
-			told += process->kernel_ns;
-	}
-	*all_ns = waited > told ? waited : told;
-	return *all_ns > seen_ns ? *all_ns - seen_ns : 0;
-}
-
-static const char *kernel_note(const struct who *who, const struct af_world *w, struct af_facts *f)
-{
-	uint64_t seen = 0, all;
+	uint64_t seen = 0, all = c->total.cpu.used_kernel;
 
 	for (uint32_t i = 0; i < who->nr; i++)
 		seen += who->threads[i].use.kernel_ns;
-	uint64_t unseen = unseen_ns(w, seen, &all);
+	/* Kernel time that the processes used and no sample was of. */
+	uint64_t unseen = af_covered_missing(all, seen);
 
 	const char *sampler = af_world_note(w, "collector.cpu");
 	bool can_see = w->nr_kstacks > 1 || (sampler && !strncmp(sampler, "bpf", 3));
@@ -184,8 +183,9 @@ static bool groups_differ(const struct af_world *w, const bool *there)
 }
 
 void who_processes(const struct who *who, const struct af_world *w, const bool *there,
-                   const struct af_family *family, struct af_facts *f)
+                   const struct af_family *family, struct af_results *out)
 {
+	struct af_facts *f = &out->facts;
 	struct af_column columns[] = {
 	    {"Process", AF_CELL_TEXT, AF_SHOW_ALWAYS},
 	    {"Rank", AF_CELL_TEXT, AF_SHOW_USED},
@@ -210,10 +210,10 @@ void who_processes(const struct who *who, const struct af_world *w, const bool *
 	};
 	struct af_table *t =
 	    af_facts_table(f, "processes", "Processes", columns, sizeof columns / sizeof *columns);
-	struct member_sum *sums = members_sum(who, w, family);
+	struct member_sum *sums = members_sum(who, w, family, &out->coverage);
 
 	for (uint32_t m = 0; m < family->nr; m++)
 		process_row(f, t, w, family, &sums[m], m);
-	t->note = kernel_note(who, w, f);
+	t->note = kernel_note(who, w, f, &out->coverage);
 	free(sums);
 }

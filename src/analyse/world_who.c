@@ -88,7 +88,15 @@ void world_learn_process(struct af_world *w, const struct af_event *ev)
 	p->start_ns = ev->time_ns;
 }
 
-/* The process knows best; then wait4, though that includes children; then /proc. */
+/*
+ * Who has looked when it was over knows best; then the process itself; then wait4, though in older
+ * traces that includes children; then /proc.
+ */
+static uint32_t usage_rank(uint32_t source)
+{
+	return source == AF_USAGE_ENDED ? 0 : source;
+}
+
 void world_learn_process_end(struct af_world *w, const struct af_event *ev)
 {
 	struct af_ev_process_end fixed;
@@ -102,7 +110,7 @@ void world_learn_process_end(struct af_world *w, const struct af_event *ev)
 	p->end_ns = ev->time_ns;
 	if (fixed.status != -1)
 		p->status = fixed.status;
-	if (p->has_usage && p->usage_source <= fixed.source)
+	if (p->has_usage && usage_rank(p->usage_source) <= usage_rank(fixed.source))
 		return;
 	p->has_usage = true;
 	p->usage_source = fixed.source;

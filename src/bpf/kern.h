@@ -43,6 +43,7 @@ struct atomic_counter {
 
 struct signal_struct {
 	struct atomic_counter live;
+	int nr_threads; /* that are not over */
 	__u64 utime, stime;
 	unsigned long long sum_sched_runtime;
 	unsigned long maxrss;

@@ -594,6 +594,18 @@ static __always_inline void exit_usage(struct af_bpf_exit *e, const struct task_
 	e->runtime_ns += BPF_CORE_READ(task, se.sum_exec_runtime);
 }
 
+static __always_inline void thread_exit(const struct task_struct *task)
+{
+	struct af_bpf_thread_exit e = {
+	    .utime = BPF_CORE_READ(task, utime),
+	    .stime = BPF_CORE_READ(task, stime),
+	    .runtime_ns = BPF_CORE_READ(task, se.sum_exec_runtime),
+	};
+
+	head_fill(&e.head, AF_BPF_THREAD_EXIT, task);
+	emit(&e, sizeof e);
+}
+
 /* (struct task_struct *task, …): each thread; the last one speaks for the process. */
 SEC("raw_tp/sched_process_exit")
 int on_exit(struct bpf_raw_tracepoint_args *ctx)
@@ -605,7 +617,12 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (probes)
 		bpf_map_delete_elem(&callers, &tid);
-	if (!in_scope(seen_current()) || BPF_CORE_READ(signal, live.counter))
+	if (!in_scope(seen_current()))
+		return 0;
+	/* Those that end with it are not in its sums yet. */
+	if (BPF_CORE_READ(signal, nr_threads) > 1 || BPF_CORE_READ(signal, sum_sched_runtime))
+		thread_exit(task);
+	if (BPF_CORE_READ(signal, live.counter))
 		return 0;
 	struct af_bpf_exit e = {
 	    .utime = BPF_CORE_READ(signal, utime),

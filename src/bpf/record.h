@@ -36,6 +36,7 @@ enum af_bpf_kind {
 	AF_BPF_COMM = 6,
 	AF_BPF_CALL = 7,
 	AF_BPF_RECORDED_CALL = 8,
+	AF_BPF_THREAD_EXIT = 9,
 };
 
 /* How much of a process is sampled by its own event, and so left alone by the CPU's. */
@@ -95,6 +96,12 @@ struct af_bpf_exit {
 	__u64 max_rss_pages; /* 0: not known */
 	__s32 status;        /* as wait(2) gives it */
 	__u32 pad;
+};
+
+/* THREAD_EXIT: of each thread of a process that had more than one. */
+struct af_bpf_thread_exit {
+	struct af_bpf_head head;
+	__u64 utime, stime, runtime_ns; /* as in EXIT, of the thread alone */
 };
 
 enum af_bpf_count {

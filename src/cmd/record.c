@@ -189,6 +189,8 @@ static void note_run(struct af_recording *r, const char *sampler, int nr_words, 
 		af_session_note(r, "job", "%s", r->options->job->key);
 	}
 	af_session_note(r, "collector.cpu", "%s", sampler);
+	af_session_note(r, "sample.period_ns", "%llu",
+	                (unsigned long long)r->control->sample_period_ns);
 	if (r->options->flags & AF_SESSION_OPENCL)
 		af_session_note(r, "collector.opencl", "recorded by a loader layer");
 	const char *other = getenv("CUDA_INJECTION64_PATH");

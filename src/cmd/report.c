@@ -76,6 +76,22 @@ static int report_findings(struct report *r, struct af_err *err)
 	return 0;
 }
 
+/* How much of what was used was sampled: by process, or on request by thread. */
+static int report_coverage(struct report *r, struct af_err *err)
+{
+	const char *first = r->options->by ? "coverage_threads" : "coverage";
+	struct af_buf b = {0};
+
+	(void)err;
+	if (r->options->json)
+		return report_json(r);
+	for (const struct af_table *t = r->results.facts.first; t; t = t->next)
+		if (!strcmp(t->name, first) || !strcmp(t->name, "coverage_devices"))
+			report_table(r, &b, t);
+	report_print(&b);
+	return 0;
+}
+
 /* Why devices were idle: the verdict, its figures, and the longest gaps. */
 static int report_gaps(struct report *r, struct af_err *err)
 {
@@ -165,6 +181,11 @@ const struct report_kind report_kinds[] = {
      .what = "what stands out, by the time it concerns, and how to check it",
      .answers = AF_ANSWER_TABLES,
      .print = report_findings},
+    {.name = "coverage",
+     .what =
+         "CPU time used beside CPU time sampled, by process and thread, and why some is missing",
+     .answers = AF_ANSWER_COVERAGE,
+     .print = report_coverage},
     {.name = "top",
      .what = "the heaviest functions, and kernels",
      .is_of_tree = true,
@@ -243,8 +264,8 @@ static int report_words(struct report *r, int nr_words, char **words, struct af_
 	r->kind = nr_words ? report_kind(words[0]) : NULL;
 	if (!r->kind && nr_words > 1)
 		return af_fail_plain(err, -EINVAL,
-		                     "no report %s: there is summary, findings, top, tree, "
-		                     "callers, callees, gaps, stalls, annotate, diff",
+		                     "no report %s: there is summary, findings, coverage, top, "
+		                     "tree, callers, callees, gaps, stalls, annotate, diff",
 		                     words[0]);
 	if (r->kind) {
 		words++;
@@ -277,9 +298,14 @@ static int report_check(const struct report *r, struct af_err *err)
 		return af_fail_plain(err, -EINVAL,
 		                     "--focus, --hide and --search are for top, tree, callers and "
 		                     "callees");
-	if (o->by && (r->kind->print != report_top || o->focus.nr || o->hide.nr || o->search.nr))
-		return af_fail_plain(err, -EINVAL,
-		                     "--by is for top, and without --focus, --hide and --search");
+	if (o->by && r->kind->print == report_coverage && strcmp(o->by, "thread") != 0)
+		return af_fail_plain(err, -EINVAL, "coverage is by process, or --by thread");
+	if (o->by && r->kind->print != report_coverage &&
+	    (r->kind->print != report_top || o->focus.nr || o->hide.nr || o->search.nr))
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "--by is for top and coverage, and without --focus, --hide and "
+		    "--search");
 	if (o->depth && !r->kind->is_of_tree)
 		return af_fail_plain(err, -EINVAL, "--depth is for top, tree, callers and callees");
 	if (o->to_ns && o->to_ns <= o->from_ns)
@@ -412,13 +438,15 @@ static const struct af_option report_options[] = {
 
 const struct af_command af_command_report = {
     .name = "report",
-    .usage = "[summary|findings|top|tree|callers|callees|gaps|stalls|annotate|diff] [OPTIONS] "
-	     "[FUNCTION] [DIR]",
+    .usage =
+	"[summary|findings|coverage|top|tree|callers|callees|gaps|stalls|annotate|diff] [OPTIONS] "
+	"[FUNCTION] [DIR]",
     .summary = "Print what a trace tells, as tables or a tree",
     .details =
 	"summary: the run, its processes and threads, where CPU and device time went, where\n"
 	"threads waited, what was lost, what it cost.\n"
 	"findings: what stands out of all that, the most time first, and how to check it.\n"
+	"coverage: CPU time that processes and threads used, beside what samples stand for.\n"
 	"top: the heaviest functions and kernels. tree: the flame graph as indented text.\n"
 	"callers, callees: of FUNCTION, a name, a pattern (extended regular expression, in\n"
 	"capitals or not) or an id of --json. A stack counts once, however often it is in there.\n"

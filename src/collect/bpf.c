@@ -383,6 +383,10 @@ static void record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
 		if (i && size >= sizeof(struct af_bpf_exit))
 			process_over(b, i, (void *)h);
 		break;
+	case AF_BPF_THREAD_EXIT:
+		if (i && size >= sizeof(struct af_bpf_thread_exit))
+			bpf_usage_thread(b, i, (void *)h);
+		break;
 	case AF_BPF_COMM:
 		/* libaflame tells it of its own; an exec renames too, before it is one. */
 		if (i && !i->hello && i->out)

@@ -314,6 +314,9 @@ void bpf_usage_begin(struct af_bpf *b);
 void bpf_usage_fresh(struct af_bpf *b, uint32_t pid);
 /* Write PROCESS_END: of @image, which ended; and, when recording ends, of one that goes on. */
 void bpf_usage_exit(struct af_bpf *b, const struct bpf_image *image, const struct af_bpf_exit *e);
+/* Write USAGE of a thread that ended. */
+void bpf_usage_thread(struct af_bpf *b, struct bpf_image *image,
+                      const struct af_bpf_thread_exit *e);
 void bpf_usage_end(struct af_bpf *b, const struct bpf_image *image);
 void bpf_usage_close(struct af_bpf *b);
 

@@ -69,20 +69,38 @@ void bpf_usage_close(struct af_bpf *b)
 	free(b->used);
 }
 
+/* As the kernel does it for wait(2): the exact sum, shared out by ticks. */
+static struct af_used used_of(uint64_t utime, uint64_t stime, uint64_t runtime_ns)
+{
+	uint64_t ticks = utime + stime;
+	uint64_t kernel_ns =
+	    ticks ? (uint64_t)((double)runtime_ns * (double)stime / (double)ticks) : 0;
+
+	if (kernel_ns > runtime_ns)
+		kernel_ns = runtime_ns;
+	return (struct af_used){runtime_ns - kernel_ns, kernel_ns};
+}
+
+/* Of a thread that was there before us nothing tells what it had used by then. */
+void bpf_usage_thread(struct af_bpf *b, struct bpf_image *i, const struct af_bpf_thread_exit *e)
+{
+	const uint64_t *number = af_map_get(&b->used_by_pid, i->pid);
+
+	if (i->in_scope && (!number || !*number))
+		af_usage_write(b->r, bpf_image_process(b, i), e->head.ns_tid, AF_USAGE_OWN,
+		               AF_USAGE_ENDED, used_of(e->utime, e->stime, e->runtime_ns));
+}
+
 void bpf_usage_exit(struct af_bpf *b, const struct bpf_image *i, const struct af_bpf_exit *e)
 {
-	uint64_t ticks = e->utime + e->stime;
-	/* As the kernel does it for wait(2): the exact sum, shared out by ticks. */
-	uint64_t kernel_ns =
-	    ticks ? (uint64_t)((double)e->runtime_ns * (double)e->stime / (double)ticks) : 0;
-	uint64_t user_ns = e->runtime_ns - kernel_ns;
-	bool before = usage_difference(b, i, &user_ns, &kernel_ns);
+	struct af_used used = used_of(e->utime, e->stime, e->runtime_ns);
+	bool before = usage_difference(b, i, &used.user_ns, &used.kernel_ns);
 
 	/* Of the program itself, who waits for it tells. */
 	if (i->pid == (uint32_t)b->r->child)
 		return;
 	af_stream_put(&b->r->stream, process_end, af_now_ns(), .process = i->process,
-	              .status = e->status, .user_ns = user_ns, .kernel_ns = kernel_ns,
+	              .status = e->status, .user_ns = used.user_ns, .kernel_ns = used.kernel_ns,
 	              .max_rss_bytes = e->max_rss_pages * (uint64_t)sysconf(_SC_PAGESIZE),
 	              .source = before ? AF_USAGE_WATCHED : AF_USAGE_SELF);
 }

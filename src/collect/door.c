@@ -45,6 +45,8 @@ void af_door_close(struct af_door *d)
 {
 	for (uint32_t i = 0; i < d->nr; i++)
 		guest_close(&d->guests[i]);
+	for (uint32_t i = 0; i < d->nr; i++)
+		free(d->guests[i].threads.all);
 	free(d->guests);
 	if (d->fd >= 0)
 		close(d->fd);
@@ -164,8 +166,11 @@ bool af_guest_look(struct af_guest *g)
 	                    &state, &user, &kernel, &rss) != 4)
 		return false;
 	uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-	g->user_ns = user * tick_ns;
-	g->kernel_ns = kernel * tick_ns;
+	struct af_used used = {user * tick_ns, kernel * tick_ns};
+	af_used_read(g->pid, &used); /* the same, exact */
+	g->user_ns = used.user_ns;
+	g->kernel_ns = used.kernel_ns;
+	af_used_children(g->pid, &g->children);
 	uint64_t bytes = rss > 0 ? (uint64_t)rss * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 	if (bytes > g->max_rss_bytes)
 		g->max_rss_bytes = bytes;
@@ -180,8 +185,24 @@ static void guest_look(struct af_door *d, struct af_guest *g)
 {
 	bool alive = af_guest_look(g);
 
+	if (alive && g->ns_pid == (uint32_t)g->pid)
+		af_used_threads_look(&g->threads, g->pid, g->user_ns + g->kernel_ns);
 	if (g->pidfd < 0 && !alive)
 		guest_leaves(d, g);
+}
+
+/* Until whoever waits for it has been told, it is there to be asked. */
+static void guest_look_last(struct af_door *d, struct af_guest *g)
+{
+	struct af_used used;
+
+	af_guest_look(g);
+	if (af_used_read(g->pid, &used)) {
+		g->user_ns = used.user_ns;
+		g->kernel_ns = used.kernel_ns;
+		g->used_is_all = true;
+	}
+	guest_leaves(d, g);
 }
 
 static void door_watch(struct af_door *d)
@@ -193,11 +214,8 @@ static void door_watch(struct af_door *d)
 		n = epoll_wait(d->ends, ends, 64, 0);
 		for (int k = 0; k < n; k++)
 			for (uint32_t i = 0; i < d->nr; i++)
-				if (d->guests[i].process == ends[k].data.u32 &&
-				    !d->guests[i].ended) {
-					af_guest_look(&d->guests[i]);
-					guest_leaves(d, &d->guests[i]);
-				}
+				if (d->guests[i].process == ends[k].data.u32 && !d->guests[i].ended)
+					guest_look_last(d, &d->guests[i]);
 	} while (n == 64);
 }
 
@@ -215,6 +233,19 @@ void af_door_look(struct af_door *d)
 			guest_look(d, &d->guests[i]);
 }
 
+void af_door_look_at_clocks(struct af_door *d)
+{
+	struct af_used used;
+
+	for (uint32_t i = 0; i < d->nr; i++) {
+		struct af_guest *g = &d->guests[i];
+		if (g->ended || !af_used_read(g->pid, &used))
+			continue;
+		g->user_ns = used.user_ns;
+		g->kernel_ns = used.kernel_ns;
+	}
+}
+
 void af_door_release(struct af_door *d)
 {
 	for (uint32_t i = 0; i < d->nr; i++) {
@@ -229,7 +260,9 @@ void af_door_sweep(struct af_door *d)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < d->nr; i++)
-		if (!d->guests[i].ended)
+		if (d->guests[i].ended)
+			free(d->guests[i].threads.all);
+		else
 			d->guests[kept++] = d->guests[i];
 	d->nr = kept;
 	d->nr_ended = 0;

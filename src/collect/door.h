@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/usage.h"
+
 struct af_err;
 struct af_hello;
 
@@ -24,6 +26,9 @@ struct af_guest {
 	bool ended;
 	bool replaced;                              /* not ended, but runs another program now */
 	uint64_t user_ns, kernel_ns, max_rss_bytes; /* when last looked at */
+	bool used_is_all;                           /* that was after it had ended */
+	struct af_used children;
+	struct af_used_threads threads; /* as far as their numbers are the same there and here */
 	/* Of debugger.c: is one attached, is the event off for it, and user_ns when it came. */
 	bool debugged, held;
 	uint64_t debugged_user_ns;
@@ -49,8 +54,11 @@ void af_door_close(struct af_door *d);
 /* Take in all who wait, and see who has ended. */
 void af_door_pump(struct af_door *d);
 
-/* Look at the CPU time of all, and for who ended unnoticed. */
+/* Look at the CPU time of all and of their threads, and for who ended unnoticed. */
 void af_door_look(struct af_door *d);
+
+/* The same, and no more, of their clocks: some 1 us each. */
+void af_door_look_at_clocks(struct af_door *d);
 
 /* Look at its CPU time and memory; false: it has ended, or seems to. */
 bool af_guest_look(struct af_guest *g);

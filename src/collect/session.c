@@ -76,6 +76,7 @@ static int control_make(struct af_recording *r, const struct af_session_options 
 	s->flags = o->flags;
 	s->cpu_mode = o->cpu_mode;
 	s->recorder_pid = (uint32_t)getpid();
+	s->recorder_uid = (uint32_t)geteuid();
 	s->sample_period_ns = o->sample_period_ns;
 	s->gpu_samples_second = o->gpu_samples_second;
 	s->ring_bytes = o->ring_bytes;
@@ -245,8 +246,10 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	af_snapshot_wait(r);
 	af_target_look(r);
 	r->still_running = r->door.nr;
-	for (uint32_t i = 0; i < r->door.nr; i++)
+	for (uint32_t i = 0; i < r->door.nr; i++) {
 		af_debuggers_leave(r, &r->door.guests[i]);
+		af_target_write_usage(r, &r->door.guests[i]);
+	}
 	af_bpf_stop(r->bpf);
 	af_outside_stop(r->outside);
 	s->sampler_failed += r->door.nr_refused;

@@ -146,16 +146,19 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 	return af_fail(err, -rc, "cannot run %s", argv[0]);
 }
 
-static uint64_t timeval_ns(const struct timeval *t)
+void af_target_write_usage(struct af_recording *r, const struct af_guest *g)
 {
-	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
-}
+	uint32_t source = g->used_is_all ? AF_USAGE_ENDED : AF_USAGE_LAST_SEEN;
 
-static void guest_write_usage(struct af_recording *r, const struct af_guest *g)
-{
 	af_stream_put(&r->stream, process_end, af_now_ns(), .process = g->process, .status = -1,
 	              .user_ns = g->user_ns, .kernel_ns = g->kernel_ns,
-	              .max_rss_bytes = g->max_rss_bytes, .source = AF_USAGE_LAST_SEEN);
+	              .max_rss_bytes = g->max_rss_bytes, .source = source);
+	if (g->children.user_ns + g->children.kernel_ns)
+		af_usage_write(r, g->process, 0, AF_USAGE_CHILDREN, AF_USAGE_LAST_SEEN,
+		               g->children);
+	for (uint32_t i = 0; i < g->threads.nr; i++)
+		af_usage_write(r, g->process, g->threads.all[i].tid, AF_USAGE_OWN,
+		               AF_USAGE_LAST_SEEN, g->threads.all[i].used);
 }
 
 /* Those that have ended leave nothing in shared memory. */
@@ -174,7 +177,7 @@ static void guests_leave(struct af_recording *r)
 			r->child_process = g->process;
 		/* What a process used under its earlier programs, only the kernel knows. */
 		if (!g->replaced)
-			guest_write_usage(r, g);
+			af_target_write_usage(r, g);
 	}
 	af_door_sweep(&r->door);
 }
@@ -200,14 +203,41 @@ static void look_around(struct af_recording *r)
 	af_session_lost_again(r);
 }
 
+static uint64_t less(uint64_t ns, uint64_t part_ns)
+{
+	return ns > part_ns ? ns - part_ns : 0;
+}
+
+/*
+ * What wait4 says of the child is of all that it waited for, too: of itself alone its clocks tell
+ * until then.
+ */
+static void child_write_usage(struct af_recording *r, uint32_t process, struct af_used own,
+                              const struct rusage *used)
+{
+	struct af_used tree = af_used_of(used), children = {less(tree.user_ns, own.user_ns),
+	                                                    less(tree.kernel_ns, own.kernel_ns)};
+
+	af_stream_put(&r->stream, process_end, af_now_ns(), .process = process, .status = r->status,
+	              .user_ns = own.user_ns, .kernel_ns = own.kernel_ns,
+	              .max_rss_bytes = (uint64_t)used->ru_maxrss * 1024, .source = AF_USAGE_ENDED);
+	af_usage_write(r, process, 0, AF_USAGE_CHILDREN, AF_USAGE_ENDED, children);
+	af_usage_write(r, 0, 0, AF_USAGE_CHILDREN, AF_USAGE_WAIT, tree);
+}
+
 /* True when the child has ended, or what else was recorded. */
 static bool child_reap(struct af_recording *r)
 {
+	siginfo_t ended = {0};
 	struct rusage used;
+	struct af_used own = {0};
 
 	if (!r->child)
 		return r->asked_to_end || r->control->state == AF_SESSION_OVER ||
 		       (r->options->bpf.nr_pids && !af_bpf_nr_alive(r->bpf));
+	if (waitid(P_PID, (id_t)r->child, &ended, WEXITED | WNOHANG | WNOWAIT) || !ended.si_pid)
+		return false;
+	af_used_read(r->child, &own);
 	if (wait4(r->child, &r->status, WNOHANG, &used) != r->child)
 		return false;
 	uint32_t process = r->child_process;
@@ -217,10 +247,7 @@ static bool child_reap(struct af_recording *r)
 	if (!process)
 		process = r->bpf ? af_bpf_process_of(r->bpf, r->child)
 		                 : af_outside_process_of(r->outside, r->child);
-	af_stream_put(&r->stream, process_end, af_now_ns(), .process = process, .status = r->status,
-	              .user_ns = timeval_ns(&used.ru_utime),
-	              .kernel_ns = timeval_ns(&used.ru_stime),
-	              .max_rss_bytes = (uint64_t)used.ru_maxrss * 1024, .source = AF_USAGE_WAIT);
+	child_write_usage(r, process, own, &used);
 	return true;
 }
 
@@ -288,6 +315,7 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 		uint64_t now = af_now_ns();
 		if (now - pumped_ns >= TICK_BUSY_MS * 1000000ull) {
 			pumped_ns = now;
+			af_door_look_at_clocks(&r->door);
 			tick = af_drain_pump(&r->drain) || r->options->max_bytes ? TICK_BUSY_MS
 			       : af_outside_is_busy(r->outside)                  ? TICK_BUSY_MS
 			       : r->bpf || r->outside                            ? TICK_BPF_MS

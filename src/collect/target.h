@@ -3,6 +3,7 @@
 #define AF_COLLECT_TARGET_H
 
 struct af_err;
+struct af_guest;
 struct af_recording;
 
 /*
@@ -18,5 +19,8 @@ int af_target_run(struct af_recording *r, char **argv, struct af_err *err);
 
 /* See who has ended, bring home what they wrote, and look at what the others use. */
 void af_target_look(struct af_recording *r);
+
+/* Write what @g, its threads and its children have used by now, as far as was seen. */
+void af_target_write_usage(struct af_recording *r, const struct af_guest *g);
 
 #endif

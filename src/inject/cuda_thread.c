@@ -16,6 +16,7 @@
 #include "inject/cuda_pc.h"
 #include "inject/inject.h"
 #include "inject/signals.h"
+#include "inject/usage.h"
 
 /*
  * CUPTI hands a buffer over when it is full. So that what is in half-full ones is in the trace
@@ -194,8 +195,10 @@ void af_cuda_before_exec(void)
 /* The end that runs no atexit handlers: Python's os._exit, and children of multiprocessing. */
 __attribute__((visibility("default"))) _Noreturn void _exit(int status)
 {
-	if (af_inject_session() && !af_inject_in_vfork_child())
+	if (af_inject_session() && !af_inject_in_vfork_child()) {
 		af_cuda_last();
+		af_usage_process_ends();
+	}
 	for (;;)
 		syscall(SYS_exit_group, status);
 }

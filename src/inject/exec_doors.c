@@ -16,6 +16,7 @@
 #include "inject/sampler.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
+#include "inject/usage.h"
 #include "trace/stream.h"
 
 /*
@@ -49,10 +50,11 @@
 /* A fault in a guarded read must be survived meanwhile: other threads go on. */
 #define SPAWN(call) WITH_IGNORED(false, call)
 
-/* Would our library harm the program? */
+/* Would our library harm the program? That it cannot be sampled is written, too. */
 static bool path_harmed(const char *path)
 {
 	int saved = errno;
+	af_usage_before_exec(path);
 	bool harms = af_preload_harms(af_program_preload(path));
 
 	errno = saved;

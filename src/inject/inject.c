@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "inject/sampler.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
+#include "inject/usage.h"
 #include "trace/rank.h"
 
 static struct {
@@ -322,11 +322,6 @@ bool af_inject_start(void)
 	return true;
 }
 
-static uint64_t timeval_ns(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
-}
-
 __attribute__((constructor)) static void inject_constructor(void)
 {
 	int saved = errno;
@@ -339,18 +334,9 @@ __attribute__((constructor)) static void inject_constructor(void)
  */
 __attribute__((destructor)) static void inject_destructor(void)
 {
-	struct rusage r;
-	struct af_thread *t = af_thread_enter();
-
-	if (!t)
-		return;
 	const char *python = af_python_status();
+
 	if (*python)
-		write_note(t, "python", python);
-	getrusage(RUSAGE_SELF, &r);
-	af_stream_put(&t->stream, process_end, af_now_ns(), .process = af_inject_process(),
-	              .status = -1, .user_ns = timeval_ns(&r.ru_utime),
-	              .kernel_ns = timeval_ns(&r.ru_stime),
-	              .max_rss_bytes = (uint64_t)r.ru_maxrss * 1024, .source = AF_USAGE_SELF);
-	af_thread_leave(t);
+		af_inject_note("python", python);
+	af_usage_process_ends();
 }

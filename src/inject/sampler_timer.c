@@ -15,6 +15,7 @@
 #include "inject/masks.h"
 #include "inject/sampler.h"
 #include "inject/signals.h"
+#include "inject/thread.h"
 #include "trace/cpu_event.h"
 #include "trace/stream.h"
 
@@ -110,6 +111,7 @@ static struct start start_begin(void *slot)
 	af_masks_begin_thread(mine.wish);
 	if (control.period_ns && thread_arm())
 		count_failed();
+	af_thread_begins();
 	return mine;
 }
 
@@ -159,12 +161,19 @@ static struct af_mask_wish wish_for(const pthread_attr_t *attr)
 	return wish;
 }
 
+/* A thread's own event misses one that ends before its first sample: then its end says so. */
+static bool ends_are_wanted(const struct af_session *session)
+{
+	return session->cpu_mode == AF_CPU_PERF && !(session->flags & AF_SESSION_KERNEL);
+}
+
 /* A place for what a thread is to run; NULL when it begins as the kernel has it. */
 static struct start *start_take(const pthread_attr_t *attr, void *arg)
 {
+	const struct af_session *session = af_inject_session();
 	struct af_mask_wish wish = wish_for(attr);
 
-	if ((!control.period_ns && !wish.blocks) || !af_inject_session())
+	if (!session || (!control.period_ns && !wish.blocks && !ends_are_wanted(session)))
 		return NULL;
 	for (uint32_t i = 0; i < STARTS_MAX; i++) {
 		struct start *s = &control.starts[i];
@@ -178,7 +187,8 @@ static struct start *start_take(const pthread_attr_t *attr, void *arg)
 		s->arg = arg;
 		return s;
 	}
-	count_failed();
+	if (control.period_ns || wish.blocks)
+		count_failed();
 	return NULL;
 }
 

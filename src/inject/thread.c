@@ -12,6 +12,7 @@
 #include "inject/inject.h"
 #include "inject/modules.h"
 #include "inject/python.h"
+#include "inject/usage.h"
 
 enum { POOL_MAX = 8192 };
 
@@ -28,6 +29,7 @@ enum { RETRY_NS = 100000000 };
 
 static pthread_key_t exit_key;
 static bool exit_key_usable;
+static char no_context; /* the key's value of a thread that has none */
 
 static __thread struct {
 	struct af_thread *context;
@@ -74,11 +76,38 @@ static void thread_exits(void *context)
 	struct af_thread *t = context;
 
 	self.exiting = true;
+	if (context == &no_context && !self.inside)
+		af_usage_unseen_thread_ends();
 	if (t != self.context || self.generation != af_inject_generation() || self.inside)
 		return;
 	/* A sample that came in the middle would release the context a second time. */
 	self.inside = 1;
+	if (af_inject_session())
+		af_usage_thread_ends(t);
 	af_thread_leave(t);
+}
+
+void af_thread_begins(void)
+{
+	if (exit_key_usable && !self.context)
+		pthread_setspecific(exit_key, &no_context);
+}
+
+bool af_thread_has_context(void)
+{
+	return self.context && self.generation == af_inject_generation();
+}
+
+void af_threads_each(void (*take)(void *arg, uint32_t tid), void *arg)
+{
+	uint32_t nr = atomic_load(&pool_nr);
+
+	for (uint32_t i = 0; i < nr && i < POOL_MAX; i++) {
+		struct af_thread *t = __atomic_load_n(&pool[i], __ATOMIC_ACQUIRE);
+		uint32_t owner = t ? atomic_load(&t->owner) : 0;
+		if (owner)
+			take(arg, owner);
+	}
 }
 
 int af_thread_init(void)
@@ -112,6 +141,7 @@ void af_thread_after_fork(void)
 	}
 	atomic_store(&pool_nr, 0);
 	atomic_store(&retry_ns, 0);
+	af_usage_after_fork();
 	self.context = NULL;
 	self.inside = 0;
 }

@@ -69,6 +69,15 @@ void af_thread_after_fork(void);
 struct af_thread *af_thread_enter(void);
 void af_thread_leave(struct af_thread *t);
 
+/* Does the calling thread have a context already? */
+bool af_thread_has_context(void);
+
+/* @take each thread of this process that has a context, as it sees itself. */
+void af_threads_each(void (*take)(void *arg, uint32_t tid), void *arg);
+
+/* The calling thread begins: its end is seen, whether it has a context by then or not. */
+void af_thread_begins(void);
+
 /*
  * The calling thread has another name from now on. A thread that has written nothing yet says its
  * name when it does.

@@ -59,6 +59,7 @@ struct af_session {
 	uint32_t flags;   /* enum af_session_flag */
 	uint32_t cpu_mode;
 	uint32_t recorder_pid;
+	uint32_t recorder_uid; /* effective: whose processes reach it */
 	uint64_t sample_period_ns;
 	uint64_t gpu_samples_second;   /* of each GPU, all its processors busy */
 	_Atomic uint32_t state;        /* enum af_session_state */

@@ -145,6 +145,15 @@ class Recording(Trace):
         self.truth = parse_truth(done.stdout)
 
 
+def used_by_tree_ns(trace):
+    """CPU time of the program and of all that it waited for, as wait4(2) told the recorder."""
+    return sum(
+        e["user_ns"] + e["kernel_ns"]
+        for e in trace.fields("usage")
+        if e["process"] == 0 and e["whose"] == "CHILDREN"
+    )
+
+
 def parse_truth(output):
     truth = {}
     for line in output.decode("utf-8", "replace").splitlines():

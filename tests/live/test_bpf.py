@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from machine import AFLAME, need, need_tool, program
-from recording import Trace, bare, must, new_path, parse_truth, record
+from recording import Trace, bare, must, new_path, parse_truth, record, used_by_tree_ns
 from shares import TWO_POINTS, having, weight_of
 from tap import Skip, case, equal, expect, near, note, run_cases
 
@@ -122,15 +122,13 @@ def _():
 @case("nor of threads", tries=3)
 def _():
     run = kernel_record("threads", "0.5")
-    ends = [e for e in run.fields("process_end") if e["source"] == "WAIT"]
-    check_cpu(run, (ends[-1]["user_ns"] + ends[-1]["kernel_ns"]) / 1e6)
+    check_cpu(run, used_by_tree_ns(run) / 1e6)
 
 
 @case("nor of children by fork, vfork, spawn and exec", tries=3)
 def _():
     run = kernel_record("forks", "1")
-    ends = [e for e in run.fields("process_end") if e["source"] == "WAIT"]
-    check_cpu(run, (ends[-1]["user_ns"] + ends[-1]["kernel_ns"]) / 1e6)
+    check_cpu(run, used_by_tree_ns(run) / 1e6)
     stacks = run.stacks()
     for work in ("parent", "child", "grandchild", "vforked", "spawned", "executed"):
         share = weight_of(stacks, having(work + "_work")) / cpu_ns(run)

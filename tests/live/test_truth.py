@@ -4,7 +4,7 @@
 import re
 
 from machine import SAMPLERS, need, program
-from recording import bare, must, record
+from recording import bare, must, record, used_by_tree_ns
 from shares import (
     check_accounted,
     check_rooted,
@@ -285,8 +285,7 @@ def _(sampler):
     halves = {n: having(n) for n in ("main_burn", "thread_burn")}
     # Both run until the first has had 400 ms; how much the other got is the machine's affair.
     weights = {n: weight_of(run.stacks(), w) for n, w in halves.items()}
-    used = [e for e in run.fields("process_end") if e["source"] == "WAIT"][0]
-    near_ns = used["user_ns"] + used["kernel_ns"]
+    near_ns = used_by_tree_ns(run)
     note("%s of %d ns" % (weights, near_ns))
     expect(all(weights.values()), "a thread without samples")
     expect(abs(sum(weights.values()) / near_ns - 1) < 0.15, "samples are missing")

@@ -1,0 +1,145 @@
+#include "collect/usage.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/proc.h"
+#include "collect/session.h"
+
+enum {
+	CLOCK_PROF = 0,  /* include/linux/posix-timers.h: both modes, as the tick found them */
+	CLOCK_VIRT = 1,  /* of that user mode */
+	CLOCK_SCHED = 2, /* both, exact */
+	THREADS_MAX = 1024,
+	THREADS_LOOK_NS = 10000000, /* who used less since the last look has nothing to tell */
+};
+
+/* The clock of another process: clock_getcpuclockid(3) knows only the exact one. */
+static bool clock_read(int pid, int which, uint64_t *ns)
+{
+	struct timespec t;
+
+	if (clock_gettime((clockid_t)(~(unsigned)pid << 3 | (unsigned)which), &t))
+		return false;
+	*ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return true;
+}
+
+/* As the kernel does it for wait(2): the exact sum, shared out by ticks (cputime_adjust()). */
+bool af_used_read(int pid, struct af_used *used)
+{
+	uint64_t all, user, ticks;
+
+	if (!clock_read(pid, CLOCK_VIRT, &user) || !clock_read(pid, CLOCK_PROF, &ticks) ||
+	    !clock_read(pid, CLOCK_SCHED, &all))
+		return false;
+	uint64_t kernel = ticks > user ? ticks - user : 0;
+	used->kernel_ns =
+	    kernel ? (uint64_t)((double)all * (double)kernel / (double)(kernel + user)) : 0;
+	if (used->kernel_ns > all)
+		used->kernel_ns = all;
+	used->user_ns = all - used->kernel_ns;
+	return true;
+}
+
+/* utime, stime, cutime, cstime are fields 14 to 17 of a stat, num_threads 20: proc(5). */
+struct stat_line {
+	unsigned long user, kernel, threads;
+	long children_user, children_kernel;
+};
+
+static bool stat_read(int pid, const char *file, struct stat_line *s)
+{
+	char line[1024];
+
+	if (!af_proc_read(pid, file, line, sizeof line))
+		return false;
+	const char *rest = strrchr(line, ')'); /* the name may hold anything */
+	return rest && sscanf(rest + 1,
+	                      " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d "
+	                      "%*d %lu",
+	                      &s->user, &s->kernel, &s->children_user, &s->children_kernel,
+	                      &s->threads) == 5;
+}
+
+static uint64_t ticks_ns(unsigned long ticks)
+{
+	return ticks * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+bool af_used_children(int pid, struct af_used *used)
+{
+	struct stat_line s;
+
+	if (!stat_read(pid, "stat", &s) || s.children_user < 0 || s.children_kernel < 0)
+		return false;
+	*used = (struct af_used){ticks_ns((unsigned long)s.children_user),
+	                         ticks_ns((unsigned long)s.children_kernel)};
+	return true;
+}
+
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
+
+struct af_used af_used_of(const struct rusage *r)
+{
+	return (struct af_used){timeval_ns(&r->ru_utime), timeval_ns(&r->ru_stime)};
+}
+
+static struct af_used_thread *thread_at(struct af_used_threads *t, uint32_t tid)
+{
+	for (uint32_t i = 0; i < t->nr; i++)
+		if (t->all[i].tid == tid)
+			return &t->all[i];
+	if (t->nr == THREADS_MAX)
+		return NULL;
+	AF_GROW(t->all, t->nr, t->cap);
+	t->all[t->nr] = (struct af_used_thread){.tid = tid};
+	return &t->all[t->nr++];
+}
+
+static void thread_look(struct af_used_threads *t, int pid, const char *name)
+{
+	struct stat_line s;
+	char file[64];
+
+	snprintf(file, sizeof file, "task/%.20s/stat", name);
+	struct af_used_thread *thread = thread_at(t, (uint32_t)strtoul(name, NULL, 10));
+	if (thread && stat_read(pid, file, &s))
+		thread->used = (struct af_used){ticks_ns(s.user), ticks_ns(s.kernel)};
+}
+
+void af_used_threads_look(struct af_used_threads *t, int pid, uint64_t cpu_ns)
+{
+	char path[64];
+	struct stat_line s;
+	const struct dirent *e;
+
+	if (cpu_ns < t->looked_at_ns + THREADS_LOOK_NS || !stat_read(pid, "stat", &s) ||
+	    (s.threads < 2 && !t->nr))
+		return;
+	t->looked_at_ns = cpu_ns;
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	DIR *all = opendir(path);
+	while (all && (e = readdir(all)))
+		if (*e->d_name >= '1' && *e->d_name <= '9')
+			thread_look(t, pid, e->d_name);
+	if (all)
+		closedir(all);
+}
+
+void af_usage_write(struct af_recording *r, uint32_t process, uint32_t tid, uint32_t whose,
+                    uint32_t source, struct af_used used)
+{
+	af_stream_put(&r->stream, usage, af_now_ns(), .process = process, .tid = tid,
+	              .whose = whose, .source = source, .user_ns = used.user_ns,
+	              .kernel_ns = used.kernel_ns);
+}

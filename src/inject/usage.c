@@ -1,0 +1,161 @@
+#include "inject/usage.h"
+
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/program.h"
+#include "inject/inject.h"
+#include "inject/thread.h"
+#include "trace/stream.h"
+
+/* Of threads that no sample hit, since the process began. */
+static struct {
+	_Atomic uint64_t nr, cpu_ns;
+} unseen;
+
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
+
+static void usage_write(struct af_thread *t, uint32_t tid, uint32_t whose, uint64_t user_ns,
+                        uint64_t kernel_ns)
+{
+	af_stream_put(&t->stream, usage, af_now_ns(), .process = af_inject_process(), .tid = tid,
+	              .whose = whose, .source = AF_USAGE_SELF, .user_ns = user_ns,
+	              .kernel_ns = kernel_ns);
+}
+
+void af_usage_thread_ends(struct af_thread *t)
+{
+	struct rusage r;
+
+	if (!getrusage(RUSAGE_THREAD, &r))
+		usage_write(t, (uint32_t)syscall(SYS_gettid), AF_USAGE_OWN, timeval_ns(&r.ru_utime),
+		            timeval_ns(&r.ru_stime));
+}
+
+void af_usage_unseen_thread_ends(void)
+{
+	struct af_session *session = af_inject_session();
+	struct timespec used;
+
+	if (!session || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used))
+		return;
+	uint64_t ns = (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+	if (ns < 2 * session->sample_period_ns) {
+		atomic_fetch_add_explicit(&unseen.nr, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&unseen.cpu_ns, ns, memory_order_relaxed);
+		return;
+	}
+	/* It was not short: something else kept samples from it. */
+	struct af_thread *t = af_thread_enter();
+	if (t) {
+		af_usage_thread_ends(t);
+		af_thread_leave(t);
+	}
+}
+
+void af_usage_after_fork(void)
+{
+	atomic_store(&unseen.nr, 0);
+	atomic_store(&unseen.cpu_ns, 0);
+}
+
+/* The clock of another thread of this process (include/linux/posix-timers.h). */
+enum { CLOCK_PROF = 0, CLOCK_VIRT = 1, CLOCK_SCHED = 2 }; /* both modes, user; both, exact */
+
+static uint64_t thread_clock_ns(uint32_t tid, unsigned which)
+{
+	struct timespec t;
+
+	if (clock_gettime((clockid_t)(~tid << 3 | 4 | which), &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Of a thread that goes on: the exact sum, shared out by ticks. */
+static void living_thread_write(void *arg, uint32_t tid)
+{
+	uint64_t all = thread_clock_ns(tid, CLOCK_SCHED), ticks = thread_clock_ns(tid, CLOCK_PROF),
+		 user = thread_clock_ns(tid, CLOCK_VIRT), user_ns = all;
+
+	if (ticks && user < ticks)
+		user_ns = (uint64_t)((double)all * (double)user / (double)ticks);
+	if (all)
+		usage_write(arg, tid, AF_USAGE_OWN, user_ns, all - user_ns);
+}
+
+static void unsampled_write(struct af_thread *t, enum af_unsampled cause, uint64_t count,
+                            uint64_t cpu_ns)
+{
+	af_stream_put(&t->stream, unsampled, af_now_ns(), .process = af_inject_process(),
+	              .cause = cause, .count = count, .cpu_ns = cpu_ns);
+}
+
+void af_usage_process_ends(void)
+{
+	struct rusage own, children;
+	struct af_thread *t = af_thread_enter();
+
+	if (!t)
+		return;
+	getrusage(RUSAGE_SELF, &own);
+	getrusage(RUSAGE_CHILDREN, &children);
+	af_stream_put(&t->stream, process_end, af_now_ns(), .process = af_inject_process(),
+	              .status = -1, .user_ns = timeval_ns(&own.ru_utime),
+	              .kernel_ns = timeval_ns(&own.ru_stime),
+	              .max_rss_bytes = (uint64_t)own.ru_maxrss * 1024, .source = AF_USAGE_SELF);
+	uint64_t user_ns = timeval_ns(&children.ru_utime),
+		 kernel_ns = timeval_ns(&children.ru_stime);
+	if (user_ns + kernel_ns)
+		usage_write(t, 0, AF_USAGE_CHILDREN, user_ns, kernel_ns);
+	af_threads_each(living_thread_write, t);
+	if (atomic_load(&unseen.nr))
+		unsampled_write(t, AF_UNSAMPLED_SHORT_THREADS, atomic_load(&unseen.nr),
+		                atomic_load(&unseen.cpu_ns));
+	af_thread_leave(t);
+}
+
+void af_usage_unsampled(enum af_unsampled cause, uint64_t count, uint64_t cpu_ns)
+{
+	/* A child of vfork() is the thread that made it, as long as that has a context. */
+	if (af_inject_in_vfork_child() && !af_thread_has_context())
+		return;
+	struct af_thread *t = af_thread_enter();
+	if (t) {
+		unsampled_write(t, cause, count, cpu_ns);
+		af_thread_leave(t);
+	}
+}
+
+/* What ld.so calls secure execution: libraries that the environment names are not loaded. */
+static bool is_set_user_id(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return false;
+	return (st.st_mode & S_ISUID && st.st_uid != getuid()) ||
+	       (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getgid());
+}
+
+void af_usage_before_exec(const char *path)
+{
+	const struct af_session *session = af_inject_session();
+
+	if (!session)
+		return;
+	enum af_preload preload = af_program_preload(path);
+	enum af_unsampled cause = preload == AF_PRELOAD_STATIC         ? AF_UNSAMPLED_STATIC
+	                          : af_preload_harms(preload)          ? AF_UNSAMPLED_OTHER_LIBC
+	                          : geteuid() != session->recorder_uid ? AF_UNSAMPLED_OTHER_USER
+	                          : is_set_user_id(path)               ? AF_UNSAMPLED_SET_USER_ID
+	                                                               : 0;
+	if (cause)
+		af_usage_unsampled(cause, 1, 0);
+}

@@ -1,0 +1,226 @@
+"""What was used, held against getrusage(2) of a witness, and against what was sampled.
+
+The witness is the program that is recorded: it runs commands, waits for them, and prints what the
+kernel says that it used itself and that its children did.
+"""
+
+import json
+import os
+import sys
+
+from machine import WORKPLACE, need, need_tool, program
+from recording import Trace, aflame, must, new_path, used_by_tree_ns
+from tap import case, equal, expect, note, run_cases
+
+TICK_NS = 10_000_000
+
+WITNESS = """
+import json, os, resource, subprocess, sys
+out, words = sys.argv[1], sys.argv[2:]
+subprocess.run(words, check=False)
+def ns(r): return [int(r.ru_utime * 1e9), int(r.ru_stime * 1e9)]
+json.dump({"own": ns(resource.getrusage(resource.RUSAGE_SELF)),
+           "children": ns(resource.getrusage(resource.RUSAGE_CHILDREN))}, open(out, "w"))
+"""
+
+# Some tenths of a second of CPU time, in a process without threads.
+BURN = "import time\nwhile time.process_time() < %s: pass"
+
+
+def burn(seconds):
+    return "%s -S -c '%s'" % (sys.executable, BURN % seconds)
+
+
+def rows(path, name="coverage"):
+    document = json.loads(must("report", "coverage", "--json", "-n", "0", path))
+    for table in document["tables"]:
+        if table["name"] == name:
+            titles = [c["title"] for c in table["columns"]]
+            return [dict(zip(titles, row)) for row in table["rows"]]
+    return []
+
+
+def used_ns(row):
+    return (row["Used user"] or 0) + (row["Used system"] or 0)
+
+
+def sampled_ns(row):
+    return row["Sampled user"] + row["Sampled system"]
+
+
+def findings(path):
+    document = json.loads(must("report", "findings", "--json", path))
+    table = document["tables"][0]
+    titles = [c["title"] for c in table["columns"]]
+    return [dict(zip(titles, row)) for row in table["rows"]]
+
+
+def recorded(sampler, *words, **how):
+    path = new_path()
+    done = aflame("record", "-q", "--sample", sampler, "-o", path, "--", *words, **how)
+    expect(done.returncode in how.get("statuses", (0,)), done.stderr)
+    return path
+
+
+def witnessed(sampler, *words):
+    """The trace, and what the witness's children used, as it was told."""
+    need(sampler)
+    out = new_path("witness")
+    path = recorded(sampler, sys.executable, "-S", "-c", WITNESS, out, *words)
+    with open(out, encoding="ascii") as f:
+        said = json.load(f)
+    return path, sum(said["own"]), sum(said["children"])
+
+
+def check_sum(path, own, children):
+    """Processes added up are the program and its children, each once."""
+    found = rows(path)
+    tree = used_by_tree_ns(Trace(path))
+    total = sum(used_ns(r) for r in found)
+    slack = TICK_NS * (len(found) + 2)
+    note("%d rows, %.0f ms; wait4 %.0f ms" % (len(found), total / 1e6, tree / 1e6))
+    # The witness goes on after it has looked: until its end, which wait4 knows.
+    expect(own + children <= tree + 1e6, "the witness used more than wait4 says")
+    expect(abs(total - tree) <= slack, "%.1f ms, not %.1f" % (total / 1e6, tree / 1e6))
+    return found
+
+
+def for_samplers(sentence):
+    def register(function):
+        for sampler in ("perf", "timer", "bpf"):
+            case("%s: %s" % (sampler, sentence), tries=3)(lambda s=sampler: function(s))
+        return function
+
+    return register
+
+
+@for_samplers("a program and its child are each counted once (tar and gzip)")
+def _(sampler):
+    blob = os.path.join(WORKPLACE, "blob")
+    with open(blob, "wb") as f:
+        f.write(os.urandom(12_000_000))
+    path, own, children = witnessed(
+        sampler, need_tool("tar"), "czf", new_path("out"), "-C", WORKPLACE, "blob"
+    )
+    found = {r["Name"]: r for r in check_sum(path, own, children)}
+    expect(used_ns(found["gzip"]) > children * 0.7, "gzip used %d" % used_ns(found["gzip"]))
+    expect(used_ns(found["tar"]) < children * 0.3, "tar used %d" % used_ns(found["tar"]))
+
+
+@for_samplers("processes that a shell runs beside each other")
+def _(sampler):
+    path, own, children = witnessed(
+        sampler, "sh", "-c", "%s & %s & wait" % (burn(0.2), burn(0.4))
+    )
+    found = check_sum(path, own, children)
+    long = sorted((used_ns(r) for r in found), reverse=True)[:2]
+    expect(0.38e9 < long[0] < 0.6e9 and 0.18e9 < long[1] < 0.4e9, long)
+
+
+@for_samplers("commands that find runs")
+def _(sampler):
+    path, own, children = witnessed(
+        sampler, need_tool("find"), "/etc", "-maxdepth", "1", "-name", "h*", "-exec",
+        sys.executable, "-S", "-c", BURN % 0.06, ";",
+    )  # fmt: skip
+    check_sum(path, own, children)
+
+
+@for_samplers("workers of a pool, which end by _exit() or a signal, used what they did")
+def _(sampler):
+    script = os.path.join(WORKPLACE, "pool.py")
+    with open(script, "w", encoding="ascii") as f:
+        f.write(
+            "import multiprocessing as m, time\n"
+            "def w(_):\n    t = time.process_time() + 0.15\n"
+            "    while time.process_time() < t: pass\n"
+            "if __name__ == '__main__':\n"
+            "    with m.get_context('fork').Pool(3) as p: p.map(w, range(6), 1)\n"
+        )
+    path, own, children = witnessed(sampler, sys.executable, script)
+    found = check_sum(path, own, children)
+    pool = [r for r in found if used_ns(r) > 0.1e9]
+    expect(sum(used_ns(r) for r in pool) > 0.85e9, [used_ns(r) for r in found])
+
+
+@for_samplers("a process that is killed, and one that its parent's parent does not wait for")
+def _(sampler):
+    path, own, children = witnessed(
+        sampler,
+        "sh",
+        "-c",
+        "%s & sleep 0.4; kill -9 $!; wait; (%s & exec sleep 2) " % (burn(9), burn(0.1)),
+    )
+    found = rows(path)
+    total = sum(used_ns(r) for r in found)
+    tree = used_by_tree_ns(Trace(path))
+    expect(total >= tree - TICK_NS * (len(found) + 2), "%d of %d" % (total, tree))
+    orphans = [r for r in found if 0.09e9 < used_ns(r) < 0.2e9]
+    expect(orphans, "the orphan: %s" % [used_ns(r) for r in found])
+
+
+@case("perf: threads that end before their first sample are the first finding", tries=3)
+def _():
+    need("perf")
+    path = recorded("perf", program("short_threads"), "200", "2500")
+    first = findings(path)[0]
+    row = rows(path)[0]
+    equal(first["Kind"], "not-sampled", "the first finding")
+    expect("200 threads ended before their first sample" in first["Finding"], first["Finding"])
+    expect(used_ns(row) > 0.5e9 and sampled_ns(row) < 0.1e9, row)
+    expect("before their first sample" in row["Cause"], row["Cause"])
+
+
+@case("perf: kernel time that nobody sees is the first finding", tries=3)
+def _():
+    need("perf")
+    path = recorded("perf", program("syscall_bound"))
+    first = findings(path)[0]
+    equal(first["Kind"], "not-sampled", "the first finding")
+    expect("samples see user mode only" in first["Finding"], first["Finding"])
+    expect("withheld" not in first["Finding"], "shares of user time are right")
+
+
+@case("a program into which nothing can be loaded has a row, and a cause", tries=3)
+def _():
+    need("perf")
+    path, own, children = witnessed("perf", "sh", "-c", "%s; :" % program("static_states"))
+    found = check_sum(path, own, children)
+    unsampled = [r for r in found if r["Cause number"]]
+    if children > 0.2e9:
+        expect(any("statically linked" in r["Cause"] for r in unsampled), unsampled)
+
+
+@case("findings of functions are withheld where most of the time is missing", tries=3)
+def _():
+    need("perf")
+    path = recorded(
+        "perf", "sh", "-c", "%s 300 2500; %s" % (program("short_threads"), burn(0.25))
+    )
+    found = findings(path)
+    equal(found[0]["Kind"], "not-sampled", "the first finding")
+    expect("withheld for that: " in found[0]["Finding"], found[0]["Finding"])
+    expect(not [f for f in found if f["Kind"] in ("function", "below")], found)
+
+
+@for_samplers("a program that is sampled has no such finding, and threads add up")
+def _(sampler):
+    need(sampler)
+    path = recorded(sampler, program("threads"), "1")
+    expect(not [f for f in findings(path) if f["Kind"] == "not-sampled"], findings(path)[0])
+    process = max(rows(path), key=used_ns)
+    threads = [r for r in rows(path, "coverage_threads") if r["Used user"] is not None]
+    long = [r for r in threads if "live-" in r["Thread"]]
+    expect(len(long) >= 4, "threads with what they used: %d" % len(long))
+    expect(sum(map(used_ns, threads)) <= used_ns(process) + 2 * TICK_NS * len(long), "too much")
+
+
+@case("of a part of the run nothing is said")
+def _():
+    need("perf")
+    path = recorded("perf", program("short_threads"), "200", "2500")
+    found = must("report", "summary", "--from", "0.2s", path)
+    expect("used" not in found.split("Findings")[1].split("Processes")[0], found)
+
+
+run_cases()
