@@ -301,6 +301,7 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	note_damage(&a->world, a->trace);
 	a->world.lost[AF_LOST_NO_JOIN] += af_samples_end(&a->samples);
 	af_launches_end(&a->launches, &a->world);
+	out->coverage.nr_launches = af_launches_sums(&a->launches, &out->coverage.launches);
 	analysis_sampled(a, out);
 	af_match_end(&a->match, &a->world);
 	out->launches_unfinished = a->launches.unfinished;

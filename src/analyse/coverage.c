@@ -220,6 +220,25 @@ static const char *process_text(const struct af_world *w, struct af_facts *f, ui
 	          : "[unknown process]";
 }
 
+enum { LAUNCHES_LEAST = 10 };
+
+/* Launches that are under way are no loss. */
+static void launches_check(const struct coverage_pass *p, struct af_coverage *c,
+                           const struct af_world *w, struct af_facts *f)
+{
+	bool goes_on = af_world_note(w, "snapshot") && !af_world_note(w, "end.status");
+
+	for (uint32_t i = 0; i < c->nr_launches; i++) {
+		struct af_coverage_launches *l = &c->launches[i];
+		const uint64_t *dropped =
+		    af_map_get(&p->lost, cause_key(l->process, AF_LOST_DROPPED));
+		l->text = process_text(w, f, l->process);
+		l->dropped = dropped ? *dropped : 0;
+		l->short_of = !goes_on && l->calls >= LAUNCHES_LEAST &&
+		              (double)l->joined * 100 < (double)l->calls * AF_COVERAGE_PERCENT;
+	}
+}
+
 static void row_name(struct af_coverage_row *r, const struct af_world *w, struct af_facts *f)
 {
 	const struct af_process *is = af_world_process(w, r->process);
@@ -275,6 +294,7 @@ static void coverage_finish(void *self, const struct af_world *w, struct af_resu
 	                strncmp(sampler, "no CPU", 6) != 0 && c->total.known;
 	coverage_causes(p, w, &family, c);
 	rows_name(c, w, &out->facts);
+	launches_check(p, c, w, &out->facts);
 	rows_sort(c->processes, c->nr_processes);
 	rows_sort(c->threads, c->nr_threads);
 	af_coverage_tables(c, &out->facts);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analyse/coverage.h"
 #include "analyse/launches_table.h"
 #include "base/arena.h"
 
@@ -38,7 +39,11 @@ static void hand_over(struct af_launches *l, const struct af_world *w, struct af
 {
 	/* Without the call nothing says when: the latest definition is as good as any. */
 	uint64_t at_ns = UINT64_MAX;
+	struct launches_table *t = table_of(l, work->process, work->api);
 
+	t->works++;
+	t->alone += !call;
+	t->untimed += !work->status && !work->end_ns;
 	if (call) {
 		work->launched = true;
 		work->tid = call->tid;
@@ -148,6 +153,10 @@ static void early_take(struct af_launches *l, const struct af_world *w,
 static void launches_call(struct af_launches *l, const struct af_world *w, struct launches_table *t,
                           struct launches_call *call)
 {
+	const struct launches_call *was = launches_find(t, call->id);
+
+	/* What the kernel saw of it came first. */
+	t->calls += call->missed && !(was && was->seen && was->missed);
 	if (l->early_nr)
 		early_take(l, w, t, call);
 	launches_put(t, call);
@@ -303,6 +312,29 @@ void af_launches_end(struct af_launches *l, const struct af_world *w)
 		early_give_up(l, w);
 	for (uint32_t i = 0; i < l->nr_tables; i++)
 		l->unfinished += launches_unfinished(&l->tables[i]);
+}
+
+uint32_t af_launches_sums(const struct af_launches *l, struct af_coverage_launches **sums)
+{
+	uint32_t nr = 0;
+
+	*sums = af_xcalloc((size_t)l->nr_tables + 1, sizeof **sums);
+	for (uint32_t i = 0; i < l->nr_tables; i++) {
+		const struct launches_table *t = &l->tables[i];
+		uint64_t unfinished = launches_unfinished(t);
+		if (!t->calls && !t->works)
+			continue;
+		(*sums)[nr++] = (struct af_coverage_launches){
+		    .process = t->process,
+		    .api = t->api,
+		    .calls = t->calls,
+		    .joined = t->calls > unfinished ? t->calls - unfinished : 0,
+		    .works = t->works,
+		    .alone = t->alone,
+		    .untimed = t->untimed,
+		};
+	}
+	return nr;
 }
 
 void af_launches_free(struct af_launches *l)

@@ -32,6 +32,8 @@ enum {
 };
 #define AF_LAUNCHES_EARLY_NS 10000000000ull
 
+struct af_coverage_launches;
+
 typedef void af_launches_take(void *arg, const struct af_work *work);
 
 /* Who hears of each work, and what waits. */
@@ -68,6 +70,10 @@ void af_launches_event(struct af_launches *l, const struct af_world *w, const st
 
 /* No more will come: works that wait are handed over as they are. */
 void af_launches_end(struct af_launches *l, const struct af_world *w);
+
+/* After the end: for each process and API its launches, and those that got work. The caller frees.
+ */
+uint32_t af_launches_sums(const struct af_launches *l, struct af_coverage_launches **sums);
 
 void af_launches_free(struct af_launches *l);
 

@@ -23,7 +23,9 @@ struct launches_call {
 
 struct launches_table {
 	uint32_t process, api;
-	uint64_t highest; /* id seen so far */
+	uint64_t highest;               /* id seen so far */
+	uint64_t calls;                 /* that should get work */
+	uint64_t works, alone, untimed; /* works; those without a call, without times */
 
 	/* private */
 	struct launches_call *window, *side; /* by the low bits of the id; by its hash */

@@ -48,7 +48,7 @@ IDLE = {
 }
 STACKS = {"imports", "python-gc", "spinning", "cut-stacks", "no-stack", "frame-pointers"}
 KINDS = {"function", "below", "system", "python", "kernel", "gap", "copies", "uneven", "off-cpu"}
-KINDS |= {"no-cpu-free", "not-recorded", "nameless", "jit-nameless", "no-kernel", "kernel-time", "lost"} | set(IDLE) | STACKS
+KINDS |= {"no-cpu-free", "not-recorded", "nameless", "jit-nameless", "no-kernel", "not-sampled", "lost"} | set(IDLE) | STACKS
 SEEN = set()
 
 
@@ -128,8 +128,12 @@ def figure(trace, finding):
         return max(busy) - min(busy)
     if kind == "off-cpu":
         return trace.table("threads")[0]["Blocked"]
-    if kind == "kernel-time":
-        return trace.sum("processes", "Kernel")
+    if kind == "not-sampled":
+        return sum(
+            (row["Used user"] or 0) + (row["Used system"] or 0)
+            - row["Sampled user"] - row["Sampled system"]
+            for row in trace.table("coverage") if finding["Finding"].startswith(row["Process"])
+        )  # fmt: skip
     if kind == "no-cpu-free":
         return max(row["Waiting for CPU"] for row in trace.table("threads"))
     if kind == "not-recorded":
@@ -172,6 +176,20 @@ for path in PATHS:
 def _():
     if len(sys.argv) == 2:
         equal(sorted(SEEN ^ KINDS), [], "kinds of one side only")
+
+
+@case("what no sample is of comes first, with its cause, and functions are withheld")
+def _():
+    trace = Trace(os.path.join(HERE, "unsampled.trace"))
+    first = trace.findings[0]
+    equal(first["Kind"], "not-sampled", "the first")
+    equal(first["At most"], 2400000000, "what is missing of it")
+    expect("[not recorded, started by make [101]]" in first["Finding"], first["Finding"])
+    expect("it is statically linked" in first["Finding"], first["Finding"])
+    expect("withheld for that: function parse" in first["Finding"], first["Finding"])
+    expect("function" not in [f["Kind"] for f in trace.findings], "a share of a part")
+    used = trace.sum("coverage", "Used user") + trace.sum("coverage", "Used system")
+    equal(used, 3510000000, "all of them together: what wait4 says")
 
 
 @case("the python trace: what was written into it is found, the most time first")
