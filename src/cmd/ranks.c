@@ -60,10 +60,13 @@ static void rank_note(struct rank *r, const char *key, const char *value)
 
 static void rank_end(struct rank *r, const struct af_ev_process_end *end)
 {
-	if (end->source != AF_USAGE_WAIT)
+	/* Of the program alone the recorder knows both; older traces have WAIT, with its children.
+	 */
+	if (end->source != AF_USAGE_WAIT && (end->source != AF_USAGE_ENDED || end->status == -1))
 		return;
 	r->has_end = true;
-	r->cpu_ns = end->user_ns + end->kernel_ns;
+	if (end->source == AF_USAGE_WAIT)
+		r->cpu_ns = end->user_ns + end->kernel_ns;
 	if (WIFSIGNALED(end->status))
 		snprintf(r->status, sizeof r->status, "signal %d (%s)", WTERMSIG(end->status),
 		         strsignal(WTERMSIG(end->status)));
@@ -79,17 +82,22 @@ static bool rank_read(struct rank *r, int dir_fd)
 	struct af_event ev;
 	struct af_tail_view tails[AF_TAILS_MAX];
 	struct af_ev_process_end end;
+	struct af_ev_usage usage;
+	const uint64_t wanted =
+	    1ull << AF_KIND_NOTE | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_USAGE;
 
 	if (af_file_map_at(&f, dir_fd, "recorder"))
 		return false;
 	const struct af_stream_bytes bytes = {f.data, f.size};
-	int rc =
-	    af_trace_open_memory(&t, &bytes, 1, 1ull << AF_KIND_NOTE | 1ull << AF_KIND_PROCESS_END);
+	int rc = af_trace_open_memory(&t, &bytes, 1, wanted);
 	while (!rc && af_trace_next(t, &ev)) {
 		if (ev.kind == AF_KIND_NOTE && af_event_decode(&ev, NULL, 0, tails))
 			rank_note(r, (const char *)tails[0].data, (const char *)tails[1].data);
 		if (ev.kind == AF_KIND_PROCESS_END && af_event_decode(&ev, &end, sizeof end, tails))
 			rank_end(r, &end);
+		if (ev.kind == AF_KIND_USAGE && af_event_decode(&ev, &usage, sizeof usage, tails) &&
+		    !usage.process && usage.whose == AF_USAGE_CHILDREN)
+			r->cpu_ns = usage.user_ns + usage.kernel_ns;
 	}
 	if (!rc)
 		af_trace_close(t);

@@ -186,9 +186,9 @@ def _():
     need("perf")
     path, own, children = witnessed("perf", "sh", "-c", "%s; :" % program("static_states"))
     found = check_sum(path, own, children)
-    unsampled = [r for r in found if r["Cause number"]]
-    if children > 0.2e9:
-        expect(any("statically linked" in r["Cause"] for r in unsampled), unsampled)
+    # What can be sampled from outside needs none.
+    if children > 0.2e9 and sum(map(sampled_ns, found)) < 0.9 * children:
+        expect([r for r in found if r["Cause number"]], "no cause: %s" % found)
 
 
 @case("findings of functions are withheld where most of the time is missing", tries=3)

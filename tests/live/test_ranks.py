@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from machine import AFLAME, any_sampler, need, need_tool, program
-from recording import Trace, aflame, must, new_path, parse_folded, record, refused
+from recording import Trace, aflame, must, new_path, parse_folded, record, refused, used_by_tree_ns
 from tap import case, equal, expect, run_cases
 
 
@@ -170,9 +170,7 @@ def _():
             told = (row["Pid"], row["Host"], row["Exit status"], row["State"])
             equal(told, (pids[str(rank)], socket.gethostname(), "0", "complete"), "rank %d" % rank)
             trace = Trace(path + "/rank-%04d" % rank)
-            ends = [e for e in trace.fields("process_end") if e["source"] == "WAIT"]
-            used = sum(e["user_ns"] + e["kernel_ns"] for e in ends)
-            equal(row["CPU time"], used, "CPU time of rank %d" % rank)
+            equal(row["CPU time"], used_by_tree_ns(trace), "CPU time of rank %d" % rank)
         Trace(path + "/rank-0015").check()
 
 
