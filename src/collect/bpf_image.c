@@ -148,6 +148,9 @@ static void image_read_proc(struct af_bpf *b, struct bpf_image *i)
 			len--;
 		i->ns_pid = (uint32_t)strtoul(ids + len + 1, NULL, 10);
 	}
+	const char *parent = strstr(text, "\nPPid:");
+	if (parent && i->ns_pid == i->pid && (int)i->pid != b->r->child)
+		i->ppid = (uint32_t)strtoul(parent + strlen("\nPPid:"), NULL, 10);
 	image_read_cgroup(b, i);
 	image_read_user(i);
 	image_read_rank(b, i);
@@ -315,7 +318,7 @@ void bpf_image_introduce(struct af_bpf *b, struct bpf_image *i)
 		const struct bpf_image *from = i->from;
 		struct af_ev_process ev = {
 		    .pid = i->ns_pid ? i->ns_pid : i->pid,
-		    .ppid = from ? from->ns_pid ? from->ns_pid : from->pid : 0,
+		    .ppid = from ? from->ns_pid ? from->ns_pid : from->pid : i->ppid,
 		    .parent = i->exec || !i->from ? 0 : bpf_image_process(b, i->from),
 		};
 		struct af_tail tail[] = {

@@ -83,6 +83,7 @@ struct bpf_image {
 	uint32_t ns_pid;         /* as it sees itself, 0: not known yet */
 	uint32_t process;        /* ordinal, 0: none yet */
 	uint64_t start_ns;       /* 0: before us */
+	uint32_t ppid;           /* of one that nobody told of, in our namespace; 0: not known */
 	struct bpf_image *from;  /* what forked the process; NULL: not known, or not needed */
 	uint32_t nr_forked;      /* images whose @from this is */
 	struct bpf_image *older; /* what ran under this pid before */

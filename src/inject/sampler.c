@@ -18,6 +18,7 @@
 #include "inject/modules.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
+#include "inject/usage.h"
 #include "trace/cpu_event.h"
 
 enum { PREEMPTED_NS = 1000000 };
@@ -140,8 +141,11 @@ void af_sampler_start(void)
 		af_masks_adopt();
 		rc = af_sampler_timer_start(session->sample_period_ns);
 	}
-	if (rc)
+	if (rc) {
 		atomic_fetch_add(&session->sampler_failed, 1);
+		af_usage_unsampled(
+		    rc == -EOPNOTSUPP ? AF_UNSAMPLED_GO : AF_UNSAMPLED_SAMPLER_FAILED, 1, 0);
+	}
 	/* The recorder keeps the event: the program may close every descriptor it finds. */
 	if (af_inject_hello(fd, rc, sees_kernel) && fd >= 0)
 		close(fd);
