@@ -96,8 +96,8 @@ static const char *nameless_helps(struct findings *s, const char *module)
 		if (!strcmp(findings_text(t, i, "File"), module))
 			return af_facts_text(
 			    s->f,
-			    "apt install %s (Debian: of the archive debian-debug), or "
-			    "DEBUGINFOD_URLS=https://debuginfod.debian.net",
+			    "apt install %s (Debian: of the archive debian-debug), or a server "
+			    "named in DEBUGINFOD_URLS",
 			    findings_text(t, i, "Package"));
 	return af_facts_text(
 	    s->f, "a debug package of %s or a server for it (DEBUGINFOD_URLS), if any", module);

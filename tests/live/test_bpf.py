@@ -353,8 +353,11 @@ def _():
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
         if "cannot find" in done.stderr or done.returncode in (126, 127):
             raise Skip("the build cannot be read by others")
-        equal(done.returncode, 1, "status of --off-cpu")
+        equal(done.returncode, 0, "status of --off-cpu: that of the program, which runs anyway")
         expect("--off-cpu needs" in done.stderr and "setcap" in done.stderr, done.stderr)
+        command.insert(command.index("record") + 1, "--strict")
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+        equal(done.returncode, 1, "status of --off-cpu --strict")
         command = nobody + [AFLAME, "record", "-q", "-o", where + "/t", "--", program("shares"), "0.1"]
         done = subprocess.run(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
