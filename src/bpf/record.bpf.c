@@ -48,6 +48,21 @@ struct {
 	__type(value, struct af_bpf_covered);
 } covered SEC(".maps");
 
+/* What is sampled of a thread that has an event of its own, and what there was. */
+struct balance {
+	__s64 lead;    /* ticks of CPUs' clocks that its event has not had yet */
+	__u64 nr;      /* samples */
+	__u64 base_ns; /* its CPU time before the first of them */
+};
+
+/* By the kernel's own tid. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct balance);
+} balances SEC(".maps");
+
 /* Threads that were on a CPU once; out_ns is set while they are off it. By the kernel's own tid. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -288,8 +303,7 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, _Bool kernel
 /*
  * The event of a thread begins to count when the thread does, so it never sees what is over before
  * the first period is, and of the rest it misses half a period on average: of a thousand threads
- * that live for microseconds, everything. The clock of the CPU takes this half: the sum is right,
- * whatever their length.
+ * that live for microseconds, everything. The clock of the CPU takes this half.
  */
 static __always_inline _Bool is_young(const struct af_bpf_covered *c)
 {
@@ -300,7 +314,95 @@ static __always_inline _Bool is_young(const struct af_bpf_covered *c)
 	return bpf_ktime_get_ns() - start < period_ns / 2;
 }
 
-/* On the clock of each CPU: everybody in scope who has no event of their own. */
+/*
+ * Does the thread block the signal of samples? While libaflame's handler runs it blocks all but
+ * faults (inject/signals.c), and the signal of a tick then comes a moment later. Two signals are
+ * the C library's, and two cannot be blocked.
+ */
+static __always_inline _Bool blocks_samples(const struct task_struct *task)
+{
+	const __u64 faults = KERN_SIGNAL(KERN_SIGSEGV) | KERN_SIGNAL(KERN_SIGBUS);
+	const __u64 never = KERN_SIGNAL(KERN_SIGKILL) | KERN_SIGNAL(KERN_SIGSTOP);
+	__u64 blocked = BPF_CORE_READ(task, blocked.sig[0]);
+
+	if (!(blocked & KERN_SIGNAL(KERN_SIGTRAP)))
+		return 0;
+	return blocked & faults ||
+	       ~(blocked | faults | never | KERN_SIGNAL(32) | KERN_SIGNAL(33)) != 0;
+}
+
+static __always_inline _Bool in_handler(const struct task_struct *task)
+{
+	return BPF_CORE_READ(task, blocked.sig[0]) & KERN_SIGNAL(KERN_SIGTRAP) &&
+	       !blocks_samples(task);
+}
+
+static __always_inline struct balance *balance_of(const struct af_bpf_covered *c)
+{
+	const struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 tid = bpf_get_current_pid_tgid();
+	struct balance *b = bpf_map_lookup_elem(&balances, &tid), fresh = {};
+
+	if (b)
+		return b;
+	if (BPF_CORE_READ(task, start_time) < c->since_ns)
+		fresh.base_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	bpf_map_update_elem(&balances, &tid, &fresh, BPF_ANY);
+	return bpf_map_lookup_elem(&balances, &tid);
+}
+
+/* The kernel adds up what a thread used at each switch, and between two of these now and then. */
+static __always_inline _Bool has_enough(const struct balance *b)
+{
+	const struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 used_ns = BPF_CORE_READ(task, se.sum_exec_runtime) - b->base_ns + KERN_TICK_NS;
+
+	return b->nr * period_ns > used_ns + AF_BPF_TICKS_BY_CHANCE * period_ns;
+}
+
+/* Does @c's thread, on whose CPU the clock ticks, lack a sample? */
+static __always_inline _Bool lacks_sample(struct af_bpf_covered *c)
+{
+	struct balance *b = balance_of(c);
+
+	if (!b)
+		return 0;
+	b->lead++; /* one CPU at a time has the thread */
+	if (b->lead < 1 || (__s64)(c->nr_own - c->nr_clock) >= -AF_BPF_TICKS_BY_CHANCE ||
+	    has_enough(b) || in_handler((void *)bpf_get_current_task()))
+		return 0;
+	b->lead--;
+	b->nr++;
+	return 1;
+}
+
+/*
+ * What a thread does between two waits its event may miss: it is stopped and set again at each
+ * switch, and between two of one program the kernel swaps it with that of a thread that then ends,
+ * with what was left of its period (perf_event_context_sched_out()). The clock of the CPU has as
+ * many ticks as the events, but for a few by chance: while a process has fewer than these from its
+ * events, a thread that lacks one is sampled from here, and no young one when it has more. What
+ * takes turns with the clock may be found by it too often: the thread's CPU time is the limit.
+ */
+static __always_inline _Bool is_missed(struct af_bpf_covered *c)
+{
+	_Bool young = is_young(c), missed = young;
+
+	__sync_fetch_and_add(&c->nr_clock, 1);
+	if (c->how != AF_BPF_COVER_ALL)
+		return young;
+	if (young)
+		missed = (__s64)(c->nr_own - c->nr_clock) < AF_BPF_TICKS_BY_CHANCE;
+	else
+		missed = lacks_sample(c);
+	if (missed)
+		__sync_fetch_and_add(&c->nr_own, 1);
+	return missed;
+}
+
+/*
+ * On the clock of each CPU: everybody in scope who has no event of their own, and what that misses.
+ */
 SEC("perf_event")
 int cpu_sample(struct bpf_perf_event_data *ctx)
 {
@@ -311,10 +413,8 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	_Bool user = user_mode(ctx);
 	struct af_bpf_covered *c = bpf_map_lookup_elem(&covered, &pid);
-	if (c && (c->how == AF_BPF_COVER_ALL || user) && !is_young(c)) {
-		__sync_fetch_and_add(&c->nr_clock, 1);
+	if (c && (c->how == AF_BPF_COVER_ALL || user) && !is_missed(c))
 		return 0;
-	}
 	sample(ctx, !user, 1, 0);
 	return 0;
 }
@@ -340,23 +440,6 @@ static __always_inline _Bool in_execve(const struct task_struct *task)
 }
 
 /*
- * Does the thread block the signal of samples? While libaflame's handler runs it blocks all but
- * faults (inject/signals.c), and the signal of a tick then comes a moment later. Two signals are
- * the C library's, and two cannot be blocked.
- */
-static __always_inline _Bool blocks_samples(const struct task_struct *task)
-{
-	const __u64 faults = KERN_SIGNAL(KERN_SIGSEGV) | KERN_SIGNAL(KERN_SIGBUS);
-	const __u64 never = KERN_SIGNAL(KERN_SIGKILL) | KERN_SIGNAL(KERN_SIGSTOP);
-	__u64 blocked = BPF_CORE_READ(task, blocked.sig[0]);
-
-	if (!(blocked & KERN_SIGNAL(KERN_SIGTRAP)))
-		return 0;
-	return blocked & faults ||
-	       ~(blocked | faults | never | KERN_SIGNAL(32) | KERN_SIGNAL(33)) != 0;
-}
-
-/*
  * On the event of a process that carries libaflame. In user mode its handler takes the stack; in
  * the kernel the signal waits for the way out, and what is on top is seen only from here. Some must
  * not be sent it, and are sampled whole from here: a thread that is exiting never goes out, one
@@ -368,8 +451,14 @@ int task_sample(struct bpf_perf_event_data *ctx)
 {
 	__u32 pid = seen_current();
 	struct af_bpf_covered *c = bpf_map_lookup_elem(&covered, &pid);
-	if (c)
+	if (c && !silent) {
 		__sync_fetch_and_add(&c->nr_own, 1);
+		struct balance *b = balance_of(c);
+		if (b) {
+			b->lead--;
+			b->nr++;
+		}
+	}
 	const struct task_struct *task = (void *)bpf_get_current_task();
 	_Bool user = user_mode(ctx), exits = BPF_CORE_READ(task, flags) & KERN_PF_EXITING;
 	_Bool mute = mutes && (BPF_CORE_READ(task, ptrace) || blocks_samples(task) ||
@@ -617,6 +706,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (probes)
 		bpf_map_delete_elem(&callers, &tid);
+	bpf_map_delete_elem(&balances, &tid);
 	if (!in_scope(seen_current()))
 		return 0;
 	/* Those that end with it are not in its sums yet. */

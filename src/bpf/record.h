@@ -24,6 +24,8 @@ enum {
 	AF_BPF_WORDS_MAX = 64, /* of the user's stack, copied from its top */
 	/* Of calls', which have no kernel part and take its room. */
 	AF_BPF_CALL_WORDS_MAX = AF_BPF_KERNEL_MAX + AF_BPF_WORDS_MAX,
+	/* By which two clocks of one period differ, whatever they measure. */
+	AF_BPF_TICKS_BY_CHANCE = 4,
 	AF_BPF_TEXT_MAX = 512, /* bytes of a file name, and as many of the arguments */
 };
 
@@ -49,8 +51,7 @@ struct af_bpf_covered {
 	__u32 how; /* enum af_bpf_cover */
 	__u32 pad;
 	__u64 since_ns; /* CLOCK_MONOTONIC */
-	/* How often the CPU's clock found the process, and its own event did: alike, or it is no
-	 * use. */
+	/* Ticks of the CPU's clock, and those of its own event or sampled in their place. */
 	__u64 nr_clock, nr_own;
 };
 

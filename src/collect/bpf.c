@@ -31,9 +31,6 @@
 
 enum {
 	PUMP_EACH = 1024, /* records, then the drain has its turn */
-	LOOK_NS = 20000000,
-	WINDOW = 48, /* ticks */
-	CHANCE = 8,
 };
 
 /* From the ring into the queue, as it is. */
@@ -198,7 +195,6 @@ static void cover_begin(struct af_bpf *b, struct bpf_image *i, const struct af_g
 	                     BPF_ANY);
 	ioctl(g->fd, PERF_EVENT_IOC_ENABLE, 0);
 	i->covered = g->sees_kernel;
-	i->nr_clock = i->nr_own = 0;
 }
 
 void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
@@ -261,7 +257,7 @@ static void cover_end(struct af_bpf *b, struct bpf_image *i)
 	if (i->covered && !bpf_map__lookup_elem(map, &i->pid, sizeof i->pid, &c, sizeof c, 0) &&
 	    c.nr_clock > c.nr_own) {
 		uint64_t missed = c.nr_clock - c.nr_own;
-		if (missed > CHANCE + c.nr_clock / 64)
+		if (missed > 2 * AF_BPF_TICKS_BY_CHANCE + c.nr_clock / 64)
 			af_stream_put(&b->r->stream, lost, af_now_ns(), .reason = AF_LOST_THROTTLED,
 			              .count = missed);
 	}
@@ -424,39 +420,6 @@ static void losses_write(struct af_bpf *b)
 	}
 }
 
-/*
- * When a thread ends soon after a switch to it, the kernel may let the other's event end in its
- * place (perf_event_context_sched_out(): clones are swapped, not switched), and what was left of
- * its period with it. A program that makes threads all the time is hardly sampled then: the CPU's
- * clock takes it over. Half of WINDOW ticks apart is what chance does not bring about.
- */
-static void cover_look(struct af_bpf *b, const struct af_guest *g)
-{
-	struct bpf_image *i = bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
-	struct bpf_map *map = b->programs->maps.covered;
-	struct af_bpf_covered c;
-
-	if (!i || !i->covered || g->ended || g->fd < 0 ||
-	    bpf_map__lookup_elem(map, &i->pid, sizeof i->pid, &c, sizeof c, 0))
-		return;
-	uint64_t nr_clock = c.nr_clock - i->nr_clock, nr_own = c.nr_own - i->nr_own;
-	if (nr_clock < WINDOW)
-		return;
-	if (nr_own < nr_clock / 2) {
-		ioctl(g->fd, PERF_EVENT_IOC_DISABLE, 0);
-		cover_end(b, i);
-	}
-	i->nr_clock = c.nr_clock;
-	i->nr_own = c.nr_own;
-}
-
-static void covers_look(struct af_bpf *b, uint64_t now)
-{
-	b->looked_ns = now;
-	for (uint32_t k = 0; k < b->r->door.nr; k++)
-		cover_look(b, &b->r->door.guests[k]);
-}
-
 void af_bpf_pump(struct af_bpf *b)
 {
 	if (!b || b->stopped)
@@ -474,8 +437,6 @@ void af_bpf_pump(struct af_bpf *b)
 	losses_write(b);
 	if (b->nr_callers)
 		bpf_calls_look(b, now);
-	if (now - b->looked_ns >= LOOK_NS)
-		covers_look(b, now);
 	bpf_forget(b, now);
 }
 

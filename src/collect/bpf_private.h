@@ -91,10 +91,9 @@ struct bpf_image {
 	bool begun;              /* the exec is over: its own code runs */
 	bool hello;              /* carries libaflame, which writes PROCESS and its own samples */
 	bool in_scope;
-	bool written;              /* PROCESS is */
-	bool inherited_written;    /* MAPPINGs of @from are */
-	bool covered;              /* by an event of its own, enum af_bpf_cover ALL */
-	uint64_t nr_clock, nr_own; /* of struct af_bpf_covered when last looked at */
+	bool written;           /* PROCESS is */
+	bool inherited_written; /* MAPPINGs of @from are */
+	bool covered;           /* by an event of its own, enum af_bpf_cover ALL */
 	bool ended, forgotten;
 	uint64_t ended_ns;                         /* when we knew */
 	uint32_t comm, exe, cmdline, cgroup, rank; /* strings */
@@ -150,7 +149,6 @@ struct af_bpf {
 	struct af_map tables; /* of bpf_unwind.c, by file */
 	uint32_t own_cgroup;  /* string */
 	uint64_t counted[AF_BPF_COUNTS], lost_sideband;
-	uint64_t looked_ns;            /* at what covers are worth */
 	uint64_t forgot_ns;            /* what is over, last */
 	size_t strings_kept;           /* bytes, by then */
 	uint32_t nr_callers;           /* images whose calls are WANTED */

@@ -125,7 +125,34 @@ def _():
     check_cpu(run, used_by_tree_ns(run) / 1e6)
 
 
-@case("nor of children by fork, vfork, spawn and exec", tries=3)
+def check_all_sampled(run, bar=TWO_POINTS):
+    """By getrusage; not even what the trace says is missing may be."""
+    near(cpu_ns(run) / 1e6 / run.truth["cpu_ms"], 1, bar, "CPU time in samples over rusage")
+
+
+@case("a thread for each request is sampled as much as it computes", tries=3)
+def _():
+    for mode in ("requests", "moments"):
+        note(mode)
+        check_all_sampled(kernel_record("serves", mode, rate=997))
+
+
+@case("threads that come and go take no samples from one that stays", tries=3)
+def _():
+    run = kernel_record("serves", "mixed", rate=997)
+    check_all_sampled(run)
+    share = weight_of(run.stacks(), having("steady")) / cpu_ns(run)
+    near(share, run.truth["share.steady"], TWO_POINTS, "the thread that stays")
+
+
+@case("what wakes and waits all the time is sampled, by threads and by processes", tries=3)
+def _():
+    check_all_sampled(kernel_record("serves", "switches", rate=997))
+    # In the switch itself a process is charged for what no event of its own can see.
+    check_all_sampled(kernel_record("serves", "turns", rate=997), bar=4 * TWO_POINTS)
+
+
+@case("no moment of children by fork, vfork, spawn and exec is counted twice or lost", tries=3)
 def _():
     run = kernel_record("forks", "1")
     check_cpu(run, used_by_tree_ns(run) / 1e6)
