@@ -91,8 +91,11 @@ static void import_tell(const struct import_options *o, const struct af_draft *d
 	fprintf(stderr,
 	        "aflame import: %s: %llu CPU samples, %llu host slices, %llu pieces of device "
 	        "work, %u threads\n",
-	        o->output, (unsigned long long)d->nr_samples, (unsigned long long)d->nr_slices,
-	        (unsigned long long)d->nr_works, d->nr_threads);
+	        o->output, (unsigned long long)(d->nr_samples - d->nr_calls),
+	        (unsigned long long)d->nr_slices, (unsigned long long)d->nr_works, d->nr_threads);
+	if (d->nr_calls)
+		fprintf(stderr, "  %llu calls of device APIs, which stacks end in\n",
+		        (unsigned long long)d->nr_calls);
 	if (d->nr_sums)
 		fprintf(stderr, "  %llu sums of stacks, of no moment\n",
 		        (unsigned long long)d->nr_sums);
@@ -118,7 +121,7 @@ static void import_tell(const struct import_options *o, const struct af_draft *d
 static bool import_goes_by_rate(const struct af_draft *d)
 {
 	for (uint64_t i = 0; i < d->nr_samples; i++)
-		if (!d->samples[i].weight_ns && !d->samples[i].counted)
+		if (!d->samples[i].weight_ns && !d->samples[i].counted && !d->samples[i].function)
 			return true;
 	return false;
 }
@@ -162,7 +165,8 @@ static const struct af_option import_options[] = {
     {AF_OPT_CHOICE, "unit", 0, "UNIT", "what the numbers of folded text are (samples)",
      offsetof(struct import_options, unit), "samples|count|bytes|ns|us|ms|s"},
     {AF_OPT_FLAG, "calls", 0, NULL,
-     "gpuperf with --uprobe: stacks that end in a function of CUDA are calls of it, not samples",
+     "gpuperf with --uprobe: stacks that end in any function of CUDA are calls of it, as those "
+     "of launches always are",
      offsetof(struct import_options, calls)},
     {AF_OPT_FLAG, "quiet", 'q', NULL, "no summary", offsetof(struct import_options, quiet)},
     {AF_OPT_END},

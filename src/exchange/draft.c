@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "exchange/draft_write.h"
 #include "exchange/json.h"
 
 #define DRAFT_TIME_MAX (INT64_MAX / 2) /* ends can be added without thinking */
@@ -238,7 +239,9 @@ void af_draft_sample(struct af_draft *d, const struct af_draft_sample *s)
 	if (!af_draft_times(d, s->time_ns, 0))
 		return;
 	AF_GROW(d->samples, d->nr_samples, d->cap_samples);
-	d->samples[d->nr_samples++] = *s;
+	d->samples[d->nr_samples] = *s;
+	d->samples[d->nr_samples].function = draft_call_of(d, s);
+	d->nr_calls += d->samples[d->nr_samples++].function != 0;
 }
 
 void af_draft_sum(struct af_draft *d, const struct af_draft_sum *s)

@@ -136,6 +136,9 @@ struct af_draft_sample {
 	uint64_t count;                     /* of one that is counted */
 	uint32_t thread, node, kernel_node; /* 0: none */
 	uint32_t cpu;
+	/* Taken at the entry of the leaf, where that launches kernels: it is a call, no sample. */
+	bool at_launch;
+	uint32_t function; /* private: of names, what it is a call of; 0: it is a sample */
 	/* By an event that is no clock: it weighs @count of af_draft_count_unit() (0: not known),
 	 * and weight_ns is no weight but what lies between two (0: not known). */
 	bool counted;
@@ -220,6 +223,7 @@ struct af_draft {
 	uint64_t
 	    begin_ns; /* of what the files tell of, where they say so; 0: the first event's time */
 	bool calls;   /* samples at the entry of a function of CUDA are calls of it, seen */
+	uint64_t nr_calls; /* of the samples: those that are calls */
 	uint64_t unused[AF_DRAFT_UNUSED_END];
 	uint64_t damaged; /* places where a file could not be understood */
 	bool unparsed;    /* most lines of a file are not of its format */

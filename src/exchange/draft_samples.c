@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "exchange/draft_write.h"
+#include "exchange/launch_name.h"
 
 static int compare(uint64_t a, uint64_t b)
 {
@@ -18,14 +19,17 @@ static int sample_order(const void *a, const void *b)
 	return d ? d : compare(x->time_ns, y->time_ns);
 }
 
-/* The function that the stack was taken at the entry of; 0: it is none that asks for work. */
-static uint32_t call_of(const struct af_draft *d, const struct af_draft_sample *s)
+uint32_t draft_call_of(const struct af_draft *d, const struct af_draft_sample *s)
 {
 	bool named = s->node && !(s->node & AF_DRAFT_ADDRESSES);
 	uint32_t name = named ? d->frames[d->nodes[s->node].frame].name : 0;
 	const char *text = name ? af_strtab_get(&d->names, name) : "";
 
-	if (!d->calls || s->kernel_node || strncmp(text, "cu", 2))
+	if (s->kernel_node)
+		return 0;
+	if (s->at_launch && exchange_is_launch(text))
+		return name;
+	if (!d->calls || strncmp(text, "cu", 2))
 		return 0;
 	return draft_function_does(text) == AF_DOES_OTHER ? 0 : name;
 }
@@ -44,7 +48,7 @@ void draft_write_samples(struct draft_writer *w)
 				draft_stream_close(w);
 			draft_thread_open(w, "samples", thread = s->thread);
 		}
-		uint32_t function = call_of(d, s), process = d->threads[thread].process;
+		uint32_t function = s->function, process = d->threads[thread].process;
 		uint32_t node = function ? d->nodes[s->node].parent : s->node;
 		if (node)
 			draft_define_stack(w, process, node, s->time_ns);

@@ -100,6 +100,9 @@ void draft_write_works(struct draft_writer *w);
 void draft_write_memories(struct draft_writer *w);
 void draft_write_stalls(struct draft_writer *w);
 
+/* The function that @s was taken at the entry of, of names; 0: it is a sample. */
+uint32_t draft_call_of(const struct af_draft *d, const struct af_draft_sample *s);
+
 /* What calls of the function are for, by its name: enum af_does. */
 uint32_t draft_function_does(const char *name);
 

@@ -2,8 +2,9 @@
  * A trace in formats of other tools, for what reads those. One row of the table each; a writer
  * reads the trace as often as it has to and holds what is unique in it, not its events.
  *
- *	gpuperf-cpu	gpuperf's extended folded text, a line a CPU sample, in order of time as far
- *			as the trace has it: `timestamp_ns comm pid tid cpu f1;f2;…`. Blanks of a
+ *	gpuperf-cpu	gpuperf's extended folded text, a line a CPU sample and a line a launch of a
+ *			kernel, which ends in the function, in order of time as far as the trace has
+ *			it: `timestamp_ns comm pid tid cpu f1;f2;…`. Blanks of a
  *			comm are `_`, as gpuperf's own reader wants it; `;` in a name is `:`; the
  *			cpu is 0 where the sampler did not tell it.
  *	gpuperf-gpu	gpuperf's GPU trace in Trace Event Format. It has no cbid, which traces do

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 
 #include "analyse/pass.h"
+#include "analyse/work.h"
 #include "base/arena.h"
 #include "exchange/export.h"
+#include "exchange/launch_name.h"
 
 #define EXPORT_LEARNS (1ull << AF_KIND_QUEUE | 1ull << AF_KIND_CLOCK)
 
@@ -37,11 +39,38 @@ static void learn_epoch(struct export_trace *t, const struct af_event *ev)
 		t->epoch_ns = c.foreign - c.mono_ns;
 }
 
+/* 0: none that is known. */
+static const char *function_name(const struct af_world *w, uint32_t function)
+{
+	const char *name =
+	    function && function < w->nr_functions ? w->functions[function].name : NULL;
+
+	return name ? name : "";
+}
+
+/* One with a number was recorded as a call too. */
+static bool launch_seen(const struct af_world *w, const struct af_event *ev, struct af_call *call)
+{
+	return af_call_seen_read(w, ev, call) && !call->correlation &&
+	       exchange_is_launch(function_name(w, call->function));
+}
+
+bool export_launch_read(const struct export_trace *t, const struct af_event *ev,
+                        struct af_call *call)
+{
+	if (launch_seen(&t->now, ev, call))
+		return true;
+	return af_call_read(&t->now, ev, call) &&
+	       exchange_is_launch(function_name(&t->now, call->function)) &&
+	       (call->path || !af_map_get(&t->launches_seen, call->process));
+}
+
 int export_trace_open(struct export_trace *t, const struct af_export_job *job, uint64_t wanted,
                       struct af_err *err)
 {
 	const struct af_asked asked = {.from_ns = job->from_ns, .to_ns = job->to_ns};
 	struct af_event ev;
+	struct af_call call;
 
 	*t = (struct export_trace){.wanted = wanted | AF_WORLD_WANTS | EXPORT_LEARNS};
 	int rc = af_clocks_read(&t->now.clocks, job->dir, err);
@@ -57,6 +86,8 @@ int export_trace_open(struct export_trace *t, const struct af_export_job *job, u
 			learn_kernel(t, &ev);
 		else if (ev.kind == AF_KIND_CLOCK)
 			learn_epoch(t, &ev);
+		else if (launch_seen(&t->whole, &ev, &call))
+			++*af_map_at(&t->launches_seen, call.process, NULL);
 	}
 	af_within_set(&t->now.within, af_trace_start_ns(t->trace), &asked);
 	t->now.within.asked = NULL; /* it does not live as long */
@@ -80,6 +111,7 @@ void export_trace_close(struct export_trace *t)
 	af_world_close(&t->now);
 	af_map_free(&t->queue_handles);
 	af_map_free(&t->kernel_names);
+	af_map_free(&t->launches_seen);
 	af_strtab_free(&t->names);
 }
 
@@ -126,7 +158,7 @@ void export_frame_text(struct af_buf *b, const char *text, size_t len)
 }
 
 const struct af_export_format af_export_formats[] = {
-    {"gpuperf-cpu", "CPU samples", "CPU samples", af_export_samples},
+    {"gpuperf-cpu", "CPU samples and launches", "CPU samples", af_export_samples},
     {"gpuperf-gpu", "calls and pieces of device work",
      "pieces of device work: fills, or without times", af_export_events},
     {"gpuperf-folded", "stacks of device work", "stacks of less than half a microsecond",

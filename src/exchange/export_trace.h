@@ -23,6 +23,8 @@ struct export_trace {
 	struct af_map queue_handles; /* process and queue → the runtime's handle */
 	struct af_map kernel_names;  /* process and kernel → name in names */
 	struct af_strtab names;
+	struct af_map
+	    launches_seen; /* processes whose launches were seen from outside → how many */
 	uint64_t epoch_ns; /* to be added to times for those since 1970 */
 };
 
@@ -34,6 +36,15 @@ void export_trace_close(struct export_trace *t); /* a zeroed one is fine */
 
 /* The handle of a queue of @process, which for CUDA is the number of the stream. */
 uint64_t export_queue_handle(const struct export_trace *t, uint32_t process, uint32_t queue);
+
+/*
+ * Whether @ev is the launch of a kernel: each launch of the trace is one event. Where launches of a
+ * process were seen from outside, calls without a stack are no more of them: gpuperf's two halves
+ * tell of the same launches.
+ */
+struct af_call;
+bool export_launch_read(const struct export_trace *t, const struct af_event *ev,
+                        struct af_call *call);
 
 /* The name of a kernel as its runtime gave it, mangled; "" when not known. */
 const char *export_kernel_name(const struct export_trace *t, uint32_t process, uint32_t kernel);

@@ -1,4 +1,7 @@
-/* gpuperf's extended folded samples: `timestamp_ns comm pid tid cpu f1;f2;…`. */
+/*
+ * gpuperf's extended folded text, `timestamp_ns comm pid tid cpu f1;f2;…`: CPU samples, and the
+ * stacks of launches, which its probe took and which end in the function (cudaLaunchKernel).
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -131,6 +134,7 @@ static bool line_read(struct folded *f, const char *p, const char *end)
 		return true;
 	s.time_ns = number(time.at, time.len);
 	s.cpu = (uint32_t)ids[2];
+	s.at_launch = true;
 	if (!d->threads[s.thread].name)
 		d->threads[s.thread].name = af_draft_name(d, comm.at, comm.len);
 	if (!d->processes[process].exe || ids[0] == ids[1])

@@ -143,6 +143,33 @@ def _():
         expect(abs(int(time) - since_1970) < 600e9, "%s is not within ten minutes" % time)
 
 
+@case("launches exported as gpuperf's text are one line each, at the call's time, and imported are calls")
+def _():
+    for words, least in ((("cuda_graphs",), 5), (("cuda_samples", "paths", "5"), 15), (("cuda_by_runtime",), 15)):
+        run = cuda_run(*words)
+        names = {e["fields"]["function"]: e["fields"]["name"] for e in events(run.path, "function")}
+        calls = [e for e in events(run.path, "call", "call_long") if "LaunchKernel" in names[e["fields"]["function"]]]
+        text, again = new_path("launches") + ".txt", new_path("launches-again")
+        must("export", "--format", "gpuperf-cpu", "-o", text, run.path)
+        with open(text) as f:
+            lines = [line.split(None, 5) for line in f]
+        launches = [line for line in lines if "LaunchKernel" in line[5].rsplit(";", 1)[-1]]
+        expect(len(calls) >= least, "%d calls" % len(calls))
+        gaps = lambda times: [t - min(times) for t in sorted(times)]
+        made = gaps([c["time_ns"] - c["fields"]["duration_ns"] for c in calls])
+        equal(gaps([int(line[0]) for line in launches]), made, "when they were made")
+        expect(all("LaunchKernel" not in line[5].rsplit(";", 1)[0] for line in launches), "a launch in a launch")
+        by_runtime = sum(line[5].endswith(";cudaLaunchKernel\n") for line in launches)
+        equal(by_runtime, 10 if words[0] == "cuda_by_runtime" else 0, "of the runtime")
+        must("import", "-q", "-o", again, text)
+        equal(len(events(again, "call_seen")), len(launches), "calls of the import")
+        equal(len(events(again, "ksample")), len(lines) - len(launches), "samples of the import")
+        back = [line.split(None, 5) for line in must("export", "--format", "gpuperf-cpu", again).splitlines()]
+        stacks = lambda some: sorted(line[5].strip() for line in some)
+        equal(stacks(back), stacks(lines), "stacks, there and back")
+    note("%d launches" % len(launches))
+
+
 @case("device work exported as gpuperf's JSON has each kernel, with its times and sizes")
 def _():
     run = device()
