@@ -90,6 +90,13 @@ static uint32_t process_of(struct iaprof_profile *p, uint32_t pid, uint32_t comm
 	return process;
 }
 
+/* In the space of each pid's first comm: of the others the device is the same. */
+void iaprof_device_note(struct iaprof_profile *p, uint32_t key, const char *value)
+{
+	af_draft_device_note(p->draft, p->number + 1, 0, af_strtab_get(&p->draft->names, key),
+	                     value);
+}
+
 /* Samples that come before any interval does get one that ends when that begins. */
 static uint32_t window_now(struct iaprof_profile *p)
 {

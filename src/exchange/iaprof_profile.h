@@ -35,6 +35,9 @@ struct iaprof_profile {
 void iaprof_profile_open(struct iaprof_profile *p, struct af_draft *d, uint32_t number);
 void iaprof_profile_close(struct iaprof_profile *p);
 
+/* A fact about the device: @key is of draft->names. It stands once for each pid. */
+void iaprof_device_note(struct iaprof_profile *p, uint32_t key, const char *value);
+
 /* @name as it is, 0 where it is what iaprof writes when it does not know. */
 uint32_t iaprof_known(const struct iaprof_profile *p, uint32_t name);
 

@@ -24,6 +24,7 @@
  * A symbol may have its line behind it, "kernel line 12", where the file is known. Counts of an
  * interval are written when it ends, with the time of that moment.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +40,24 @@ enum {
 	FIELDS_MAX = 16,
 	FIELDS_STALL = 13, /* the word and twelve fields, in both kinds of eustall */
 	REASONS = 10,
+	METRICS_MAX = 32,
 };
 
 static const char *const reasons[REASONS] = {"active", "control", "pipestall",  "send",  "dist_acc",
                                              "sbid",   "sync",    "inst_fetch", "other", "tdr"};
 
+/* What the file says of the whole device, again and again. */
+struct metric {
+	uint32_t name; /* of names */
+	uint64_t nr;
+	double sum, least, most;
+};
+
 struct import_iaprof {
 	struct iaprof_profile profile;
+	struct metric metrics[METRICS_MAX];
+	unsigned nr_metrics;
+	uint64_t frames;
 	uint32_t reasons[REASONS];
 	struct import_line_count count;
 	char *fields[FIELDS_MAX];
@@ -204,7 +216,50 @@ static bool take_eustall(struct import_iaprof *in)
 	return true;
 }
 
-/* Frequency and how busy the device was have no place in a trace; sums of samples are read. */
+/* Frequency, how busy the device was, and what else there may be: a fact about the device. */
+static bool metric_add(struct import_iaprof *in)
+{
+	uint32_t name = field_name(in, 1);
+	struct metric *m = in->metrics;
+	char *end;
+	double value = strtod(in->fields[2], &end);
+
+	if (end == in->fields[2] || *end || !isfinite(value))
+		return false;
+	while (m < in->metrics + in->nr_metrics && m->name != name)
+		m++;
+	if (m == in->metrics + METRICS_MAX) {
+		in->profile.draft->unused[AF_DRAFT_OTHER_UNUSED]++;
+		return true;
+	}
+	if (m == in->metrics + in->nr_metrics) {
+		in->nr_metrics++;
+		*m = (struct metric){.name = name, .least = value, .most = value};
+	}
+	m->nr++;
+	m->sum += value;
+	m->least = value < m->least ? value : m->least;
+	m->most = value > m->most ? value : m->most;
+	return true;
+}
+
+static void facts_note(struct import_iaprof *in)
+{
+	struct af_draft *d = in->profile.draft;
+	char text[128];
+
+	for (unsigned i = 0; i < in->nr_metrics; i++) {
+		const struct metric *m = &in->metrics[i];
+		snprintf(text, sizeof text, "%.10g to %.10g, %.10g on average of %llu", m->least,
+		         m->most, m->sum / (double)m->nr, (unsigned long long)m->nr);
+		iaprof_device_note(&in->profile, m->name, text);
+	}
+	if (in->frames)
+		af_draft_note(d, "import.frames", "%llu frames were shown, says iaprof",
+		              (unsigned long long)in->frames);
+}
+
+/* Sums of samples are read for those that no line has. */
 static bool take_metric(struct import_iaprof *in)
 {
 	uint64_t value;
@@ -212,9 +267,9 @@ static bool take_metric(struct import_iaprof *in)
 	if (in->nr < 3)
 		return false;
 	if (strncmp(in->fields[1], "eu-stall-", 9) != 0)
-		in->profile.draft->unused[AF_DRAFT_OTHER_UNUSED]++;
-	else if (!field_number(in, 2, 10, &value) ||
-	         __builtin_add_overflow(in->profile.metered, value, &in->profile.metered))
+		return metric_add(in);
+	if (!field_number(in, 2, 10, &value) ||
+	    __builtin_add_overflow(in->profile.metered, value, &in->profile.metered))
 		return false;
 	return true;
 }
@@ -225,10 +280,10 @@ static bool take_nothing(struct import_iaprof *in)
 	return true;
 }
 
-/* A frame was shown: there is no place for that. */
+/* A frame was shown. */
 static bool take_frame(struct import_iaprof *in)
 {
-	in->profile.draft->unused[AF_DRAFT_OTHER_UNUSED]++;
+	in->frames++;
 	return true;
 }
 
@@ -317,6 +372,7 @@ void af_import_iaprof(struct af_draft *d, const struct af_import_source *source,
 	ssize_t rc = import_lines(source, LINE_MAX_BYTES, line_take, &in);
 
 	iaprof_profile_close(&in.profile);
+	facts_note(&in);
 	af_draft_note(d, "import.stacks",
 	              "of each kernel's last launch, as iaprof keeps no others");
 	import_lines_complain(&in.count, rc, "are none of iaprof's", d, complaint, size);
