@@ -99,6 +99,7 @@ enum {
 /* include/linux/sched.h. None of them has changed since 5.8. */
 enum {
 	KERN_TICK_NS = 4000000, /* of CONFIG_HZ=250 */
+	KERN_PAGE = 4096,
 	KERN_PF_EXITING = 0x4,
 	KERN_PF_KTHREAD = 0x200000,
 	KERN_TASK_INTERRUPTIBLE = 0x1,

@@ -93,6 +93,19 @@ struct {
 	__type(value, struct af_bpf_stacks);
 } stacks_scratch SEC(".maps");
 
+/* A sample with two pages of the user's stack. */
+struct whole {
+	struct af_bpf_stacks s;
+	char more[2 * KERN_PAGE];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct whole);
+} whole_scratch SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -301,6 +314,39 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, _Bool kernel
 }
 
 /*
+ * In place of libaflame, which finds whole stacks: the rest of the page that the stack's top is in,
+ * and the next one unless it is the stack's end.
+ */
+static __always_inline void sample_whole(struct bpf_perf_event_data *ctx, _Bool kernel)
+{
+	__u32 zero = 0;
+	struct whole *w = bpf_map_lookup_elem(&whole_scratch, &zero);
+
+	if (!w)
+		return;
+	struct af_bpf_stacks *s = &w->s;
+	head_fill(&s->head, AF_BPF_SAMPLE, (void *)bpf_get_current_task());
+	s->what = 0;
+	stacks_take(ctx, s, kernel, 1, kernel ? 0 : (const struct pt_regs *)&ctx->regs);
+	__u64 used = (__u64)s->kernel_bytes + s->user_bytes;
+	__u64 rest = KERN_PAGE - (s->sp & (KERN_PAGE - 1));
+	asm volatile("" : "+r"(used), "+r"(rest));
+	if (used > (AF_BPF_KERNEL_MAX + AF_BPF_USER_MAX) * 8 || rest > KERN_PAGE)
+		return;
+	char *to = (char *)s->pcs + used;
+	if (s->stack_bytes && !bpf_probe_read_user(to, rest, (void *)s->sp)) {
+		s->stack_bytes = rest & ~7u;
+		if (!(rest & 7) &&
+		    !bpf_probe_read_user(to + rest, KERN_PAGE, (void *)(s->sp + rest)))
+			s->stack_bytes = rest + KERN_PAGE;
+	}
+	used += s->stack_bytes;
+	asm volatile("" : "+r"(used));
+	if (used <= sizeof s->pcs + sizeof w->more)
+		emit(s, __builtin_offsetof(struct af_bpf_stacks, pcs) + used);
+}
+
+/*
  * The event of a thread begins to count when the thread does, so it never sees what is over before
  * the first period is, and of the rest it misses half a period on average: of a thousand threads
  * that live for microseconds, everything. The clock of the CPU takes this half.
@@ -413,8 +459,11 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	_Bool user = user_mode(ctx);
 	struct af_bpf_covered *c = bpf_map_lookup_elem(&covered, &pid);
-	if (c && (c->how == AF_BPF_COVER_ALL || user) && !is_missed(c))
+	if (c && (c->how == AF_BPF_COVER_ALL || user)) {
+		if (is_missed(c))
+			sample_whole(ctx, !user);
 		return 0;
+	}
 	sample(ctx, !user, 1, 0);
 	return 0;
 }
