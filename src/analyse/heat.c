@@ -134,20 +134,42 @@ static void heat_work(void *self, const struct af_world *w, const struct af_work
 		heat_intervals_add(h, asked, &piece);
 }
 
+/* Which code it was: the window may be told after its samples. */
+static void heat_sampled(struct heat *h, const struct af_event *ev)
+{
+	struct af_ev_gpu_sample s;
+	struct af_tail_view tails[AF_TAILS_MAX];
+	uint64_t samples = 0;
+
+	if (h->nr_sampled == WINDOWS || !af_event_decode(ev, &s, sizeof s, tails))
+		return;
+	for (uint32_t i = 0; i + 1 < tails[0].len; i += 2) {
+		uint32_t count;
+		memcpy(&count, tails[0].data + (i + 1) * sizeof count, sizeof count);
+		samples += count;
+	}
+	AF_GROW(h->sampled, h->nr_sampled, h->cap_sampled);
+	h->sampled[h->nr_sampled++] = (struct heat_sampled){ev->process, s.window, s.code, samples};
+}
+
 /* Of profilers that sample instructions, and know of no kernel when it ran. */
 static void heat_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct heat *h = self;
 	struct af_ev_gpu_window win;
 	const struct af_asked *asked = w->within.asked;
+	const struct af_heat *heat = asked->own;
 
+	if (ev->kind == AF_KIND_GPU_SAMPLE && heat->gpu && heat->interval_ns)
+		heat_sampled(h, ev);
 	if (ev->kind != AF_KIND_GPU_WINDOW || !af_event_decode(ev, &win, sizeof win, NULL) ||
 	    !win.samples || (asked->device && asked->device != win.device) ||
 	    !af_within_reaches(&w->within, win.start_ns, win.end_ns))
 		return;
 	h->has_gpu = true;
-	if (!((const struct af_heat *)asked->own)->gpu || h->nr_windows == WINDOWS)
+	if (!heat->gpu || h->nr_windows == WINDOWS)
 		return;
+	*af_map_at(&h->by_window, (uint64_t)ev->process << 32 | win.window, NULL) = h->nr_windows;
 	AF_GROW(h->windows, h->nr_windows, h->cap_windows);
 	h->windows[h->nr_windows++] =
 	    (struct heat_window){since(w, win.start_ns), since(w, win.end_ns), win.samples};
@@ -185,6 +207,8 @@ static void heat_finish(void *self, const struct af_world *w, struct af_results 
 	for (uint32_t i = 0; i < h->nr_windows && !h->busy; i++)
 		window_spread(h, &h->windows[i]);
 	heat_tables(h, w, out);
+	if (asked->interval_ns && !h->busy)
+		heat_intervals_sampled(h, w, asked);
 	if (asked->interval_ns)
 		heat_intervals_table(h, w, out);
 }
@@ -197,6 +221,8 @@ static void heat_close(void *self)
 	heat_bins_free(&h->series);
 	free(h->counts);
 	free(h->windows);
+	free(h->sampled);
+	af_map_free(&h->by_window);
 	free(h->intervals);
 	af_places_free(&h->places);
 	af_map_free(&h->by_what);
@@ -206,7 +232,7 @@ const struct af_pass_ops af_pass_heat = {
     .name = "heat",
     .question = "when was it busy?",
     .answers = AF_ANSWER_OWN,
-    .wants = 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_GPU_WINDOW,
+    .wants = 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE,
     .state_size = sizeof(struct heat),
     .event = heat_event,
     .sample = heat_sample,

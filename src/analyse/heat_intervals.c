@@ -37,7 +37,47 @@ void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struc
 	}
 }
 
-/* What the innermost frame, or the work, is called. */
+/* @samples of a window over its intervals: of @code, or NULL: of all, which are counted. */
+static void sampled_spread(struct heat *h, uint64_t each_ns, const struct heat_window *win,
+                           uint64_t samples, const uint32_t *code)
+{
+	uint64_t len_ns = win->end_ns > win->start_ns ? win->end_ns - win->start_ns : 1, given = 0;
+	uint64_t first = win->start_ns / each_ns, last = (win->start_ns + len_ns - 1) / each_ns;
+
+	if (last >= AF_HEAT_INTERVALS)
+		last = AF_HEAT_INTERVALS - 1;
+	if (first > last || !intervals_room(h, last))
+		return;
+	for (uint64_t i = first; i <= last; i++) {
+		uint64_t until_ns = (i + 1) * each_ns - win->start_ns;
+		uint64_t upto = i == last
+		                    ? samples
+		                    : (uint64_t)((unsigned __int128)samples * until_ns / len_ns);
+		if (upto == given)
+			continue;
+		if (code)
+			*af_map_at(&h->by_what, i << 32 | *code, NULL) += upto - given;
+		else
+			h->intervals[i].count += upto - given;
+		given = upto;
+	}
+}
+
+void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *asked)
+{
+	for (uint32_t i = 0; i < h->nr_windows; i++)
+		sampled_spread(h, asked->interval_ns, &h->windows[i], h->windows[i].samples, NULL);
+	for (uint32_t i = 0; i < h->nr_sampled; i++) {
+		const struct heat_sampled *s = &h->sampled[i];
+		const uint64_t *at =
+		    af_map_get(&h->by_window, (uint64_t)s->process << 32 | s->window);
+		uint32_t code = af_world_code(w, s->process, s->code);
+		if (at)
+			sampled_spread(h, asked->interval_ns, &h->windows[*at], s->samples, &code);
+	}
+}
+
+/* What the innermost frame, the work or the code is called. */
 static uint32_t what_name(const struct heat *h, const struct af_world *w, struct af_tree *t,
                           bool gpu, uint32_t what)
 {
@@ -45,6 +85,9 @@ static uint32_t what_name(const struct heat *h, const struct af_world *w, struct
 
 	if (!gpu) {
 		node = af_frames_node(t, w, &h->places.all[what]);
+	} else if (!h->busy) {
+		const char *shown = what ? w->codes[what].shown : "";
+		node = af_frames_under(t, 0, *shown ? shown : "[unknown kernel]", AF_FRAME_GPU);
 	} else {
 		const struct af_shape *s = &w->shapes[what];
 		const char *name = s->is.op == AF_OP_KERNEL
@@ -92,11 +135,12 @@ static struct hottest *hottest_of(const struct heat *h, const struct af_world *w
 void heat_intervals_table(const struct heat *h, const struct af_world *w, struct af_results *out)
 {
 	const struct af_heat *asked = out->asked.own;
+	const bool sampled = asked->gpu && !h->busy && h->nr_windows;
 	const struct af_column columns[] = {
 	    {"From", AF_CELL_NS},
 	    {"To", AF_CELL_NS},
-	    {asked->gpu ? "Started" : "Samples", AF_CELL_COUNT},
-	    {asked->gpu ? "Busy" : "Time", AF_CELL_NS},
+	    {asked->gpu && !sampled ? "Started" : "Samples", AF_CELL_COUNT},
+	    {asked->gpu ? "Busy" : "Time", AF_CELL_NS, AF_SHOW_USED},
 	    {asked->gpu ? "Most in kernel" : "Most in function", AF_CELL_TEXT},
 	    {"Share", AF_CELL_PERCENT},
 	};
@@ -118,7 +162,7 @@ void heat_intervals_table(const struct heat *h, const struct af_world *w, struct
 		c[2].value = is->count;
 		c[3].value = is->ns;
 		c[4].text = af_facts_text(f, "%.*s", (int)len, text);
-		c[5].value = af_facts_ratio(hottest[i].ns, is->ns, 1e4);
+		c[5].value = af_facts_ratio(hottest[i].ns, sampled ? is->count : is->ns, 1e4);
 	}
 	free(hottest);
 	af_tree_close(&names);

@@ -47,10 +47,17 @@ struct heat {
 		uint64_t start_ns, end_ns, samples;
 	} * windows;
 	uint32_t nr_windows, cap_windows;
+	struct af_map by_window; /* process and id → number in windows */
+	/* What was found in them, where intervals are asked for. */
+	struct heat_sampled {
+		uint32_t process, window, code; /* as the process numbers them */
+		uint64_t samples;
+	} * sampled;
+	uint32_t nr_sampled, cap_sampled;
 
 	/* Intervals. */
 	struct af_places places;
-	struct af_map by_what; /* interval and place, or shape → ns */
+	struct af_map by_what; /* interval and place, or shape → ns; or code → samples */
 	struct heat_interval {
 		uint64_t count, ns;
 	} * intervals;
@@ -66,6 +73,9 @@ struct heat_piece {
 };
 
 void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struct heat_piece *is);
+
+/* Samples of instructions, in the place of work: each was taken some time in its window, evenly. */
+void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *asked);
 
 /* The tables. */
 void heat_tables(struct heat *h, const struct af_world *w, struct af_results *out);
