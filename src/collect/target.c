@@ -286,6 +286,15 @@ static void signals_take(struct af_recording *r, struct af_group *group, int fd)
 	}
 }
 
+/* What came together with the program's end was for the program: it would end us now. */
+static void signals_drop(int fd)
+{
+	struct signalfd_siginfo s;
+
+	while (read(fd, &s, sizeof s) == (ssize_t)sizeof s)
+		;
+}
+
 static void target_loop(struct af_recording *r, struct af_group *group, int signals)
 {
 	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
@@ -359,6 +368,8 @@ int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
 	if (!rc)
 		target_loop(r, &group, signals);
 	af_group_leave(&group);
+	if (signals >= 0)
+		signals_drop(signals);
 	/* The rest of the work is ours: a second Ctrl-C may end it. A snapshot comes too late. */
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	sigprocmask(SIG_BLOCK, &snapshot, NULL);
