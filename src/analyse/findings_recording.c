@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "trace/kinds.h"
 
-
 /* Java's compiled code keeps frame pointers only where it is told to. */
 static bool is_jvm(const char *module)
 {

@@ -43,10 +43,11 @@ int af_trace_prepare(const char *dir, struct af_err *err)
 	if (rc <= 0)
 		return rc;
 	if (rc == 2) {
-		fprintf(stderr,
-		        "aflame: %s is unfinished and cannot be finished here (a read-only disk, or "
-		        "its recorder was killed on another host): what is there is shown\n",
-		        dir);
+		fprintf(
+		    stderr,
+		    "aflame: %s is unfinished and cannot be finished here (a read-only disk, or "
+		    "its recorder was killed on another host): what is there is shown\n",
+		    dir);
 		return 0;
 	}
 	fprintf(stderr, "aflame: the recorder of %s was killed: finishing the trace\n", dir);

@@ -33,7 +33,8 @@ static bool is_watched(const struct af_recording *r)
 	struct timespec now;
 	struct stat st;
 
-	if (fstatat(r->place.dir_fd, AF_WATCHED_FILE, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+	if (fstatat(r->place.dir_fd, AF_WATCHED_FILE, &st, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(st.st_mode))
 		return false;
 	clock_gettime(CLOCK_REALTIME, &now);
 	return llabs((long long)now.tv_sec - st.st_mtim.tv_sec) <= LIVE_WATCHED_S;

@@ -209,7 +209,8 @@ static int name_take(struct af_recording *r, const char *asked, char dir[1024], 
 		return rc ? af_fail(err, rc, "cannot make the snapshot %s", dir) : 0;
 	}
 	for (int tries = 0; rc == -EEXIST && tries < NAMES_TRIED; tries++) {
-		if ((size_t)snprintf(dir, 1024, "%.1000s.%u", r->place.dir, ++r->snapshots.last) >= 1024)
+		if ((size_t)snprintf(dir, 1024, "%.1000s.%u", r->place.dir, ++r->snapshots.last) >=
+		    1024)
 			return af_fail_plain(err, -ENAMETOOLONG, "the name is too long");
 		rc = draft_make(dir, draft);
 	}

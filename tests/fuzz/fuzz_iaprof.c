@@ -1,6 +1,6 @@
 /*
- * iaprof's profiles and records of hostile bytes to a trace, which must be whole; and the listing of the code
- * of it, as code objects are read.
+ * iaprof's profiles and records of hostile bytes to a trace, which must be whole; and the listing
+ * of the code of it, as code objects are read.
  */
 #include "draft_check.h"
 #include "sym/code.h"

@@ -59,7 +59,8 @@ static void pieces_of_a_sample_are_the_sample(void **state)
 				struct af_asked asked;
 				struct af_within in = piece_of(&asked, 1000, i * cut,
 				                               i + 1 < PIECES ? (i + 1) * cut : 0);
-				struct af_sample s = {.time_ns = 1000 + at, .weight_ns = 11, .length_ns = 11};
+				struct af_sample s = {
+				    .time_ns = 1000 + at, .weight_ns = 11, .length_ns = 11};
 				if (!af_within_sample(&in, &s))
 					continue;
 				ns += s.weight_ns;

@@ -1,6 +1,6 @@
 /*
- * Recursion ten thousand levels deep, where the time is spent: main, down (10,000 times), bottom. No frame
- * pointers.
+ * Recursion ten thousand levels deep, where the time is spent: main, down (10,000 times), bottom.
+ * No frame pointers.
  */
 #include "burn.h"
 
