@@ -42,6 +42,8 @@ OLD(void *, dlopen, "2.2.5", (const char *name, int mode), (name, mode))
 OLD(void *, dlsym, "2.2.5", (void *from, const char *name), (from, name))
 OLD(char *, dlerror, "2.2.5", (void), ())
 OLD(int, dladdr, "2.2.5", (const void *address, Dl_info *info), (address, info))
+OLD(int, dladdr1, "2.3.3", (const void *address, Dl_info *info, void **more, int flags),
+    (address, info, more, flags))
 OLD(int, dlinfo, "2.3.3", (void *library, int what, void *info), (library, what, info))
 
 /* libpthread, until 2.34. */

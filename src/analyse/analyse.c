@@ -289,7 +289,7 @@ static void analysis_unit(const struct af_world *w, struct af_results *out)
 
 	if (!unit || !*unit)
 		return;
-	for (; unit[n] && n < sizeof out->count_unit - 1; n++)
+	for (; n < sizeof out->count_unit - 1 && unit[n]; n++)
 		out->count_unit[n] = strchr(good, unit[n]) ? unit[n] : '_';
 	for (int v = 0; v < AF_VIEW_WAKERS; v++)
 		out->trees[v].weights[AF_WEIGHT_COUNT].unit = out->count_unit;

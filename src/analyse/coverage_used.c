@@ -40,9 +40,9 @@ static void take_image(struct used_maker *m, uint32_t row, uint32_t image)
 {
 	const struct af_process *is = &m->w->processes[image];
 	struct af_coverage_row *r = &m->c->processes[row - 1];
-	struct used_row *u = &m->rows[row - 1];
+	struct used_row *u = m->rows ? &m->rows[row - 1] : NULL;
 
-	if (image < m->p->nr_images) {
+	if (u && image < m->p->nr_images) {
 		const struct coverage_image *at = &m->p->images[image];
 		r->cpu.sampled_user += at->sampled_user;
 		r->cpu.sampled_kernel += at->sampled_kernel;
@@ -240,8 +240,10 @@ void coverage_used(const struct coverage_pass *p, const struct af_world *w,
 	struct used_maker m = {.p = p, .w = w, .family = family, .c = c, .row_of = row_of};
 
 	rows_make(&m);
-	threads_make(&m);
-	parents_find(&m);
-	rests_share(&m);
+	if (m.rows) {
+		threads_make(&m);
+		parents_find(&m);
+		rests_share(&m);
+	}
 	free(m.rows);
 }

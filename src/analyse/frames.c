@@ -93,9 +93,9 @@ static uint32_t frame_left_out(struct af_tree *t, uint32_t parent, uint64_t entr
 
 	while (nr / unit >= 100)
 		unit *= 10;
+	unsigned long long about = nr / unit * unit;
 	snprintf(text, sizeof text, "[truncated: %s%llu %sframe%s left out]",
-	         unit > 1 ? "about " : "", (unsigned long long)(nr / unit * unit), of,
-	         nr == 1 ? "" : "s");
+	         unit > 1 ? "about " : "", about, of, nr == 1 ? "" : "s");
 	return af_frames_under(t, parent, text, AF_FRAME_MARK);
 }
 

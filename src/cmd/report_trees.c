@@ -184,7 +184,7 @@ int report_top(struct report *r, struct af_err *err)
 	int rc = reported_open(r, &p, err);
 	if (rc)
 		return rc;
-	const char *weight = p.document.weight;
+	const char *weight = p.document.weight ? p.document.weight : "time";
 	const char *name = af_facts_text(&facts, "%s_top", weight);
 	bool count = !strcmp(weight, "count");
 	const char *title =

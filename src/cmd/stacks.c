@@ -74,12 +74,12 @@ static int folded_check(const struct af_stacks *s, const struct af_folded_stats 
 
 	if (af_import_is_other(s->data, s->size, af_import_is_collapsed, say, sizeof say))
 		return af_fail_plain(err, -EINVAL, "not folded stacks: %s", say);
+	unsigned long long bad = stats->bad_lines, all = bad + stats->lines;
 	if (stats->bad_lines > stats->lines)
 		return af_fail_plain(
 		    err, -EINVAL,
-		    "not folded stacks: %llu of %llu lines do not parse, the first: %s",
-		    (unsigned long long)stats->bad_lines,
-		    (unsigned long long)(stats->bad_lines + stats->lines), stats->complaint);
+		    "not folded stacks: %llu of %llu lines do not parse, the first: %s", bad, all,
+		    stats->complaint);
 	return 0;
 }
 

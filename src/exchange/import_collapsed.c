@@ -105,11 +105,11 @@ static uint32_t stack_add(struct collapsed *f, const char *p, const char *end, u
 static uint32_t insn_add(struct af_draft *d, uint32_t above, const char *p, size_t len)
 {
 	char text[AF_JSON_TEXT_MAX];
-	size_t most = sizeof text - 4;
+	size_t most = sizeof text - sizeof "_[g]";
 
 	len = len < most ? len : most;
 	memcpy(text, p, len);
-	memcpy(text + len, "_[g]", 4);
+	memcpy(text + len, "_[g]", sizeof "_[g]");
 	return af_draft_node(d, above, af_draft_text(d, text, len + 4), AF_DRAFT_NATIVE);
 }
 

@@ -117,8 +117,9 @@ static uint32_t stack_of(struct import_stacks *s, struct af_draft *d, uint32_t i
 	if (id && !node && nr < AF_DRAFT_DEPTH)
 		d->unused[AF_DRAFT_FRAMES_UNUSED]++;
 	d->unused[AF_DRAFT_DEPTH_UNUSED] += nr == AF_DRAFT_DEPTH;
-	while (nr-- > 0) {
-		struct import_stack_frame *f = &s->frames[path[nr]];
+	while (nr > 0) {
+		/* cppcheck-suppress uninitvar ; the first @nr are set */
+		struct import_stack_frame *f = &s->frames[path[--nr]];
 		node = f->node = af_draft_node(d, node, f->name, AF_DRAFT_NATIVE);
 	}
 	return node;

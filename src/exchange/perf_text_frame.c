@@ -214,7 +214,7 @@ bool perf_text_header(const char *line, size_t len, struct perf_text_sample *s,
 	if (event < w.nr) {
 		e->name = w.all[event].at;
 		e->len = (size_t)(w.all[event].end - e->name);
-		while (e->name[e->len - 1] == ':')
+		while (e->len && e->name[e->len - 1] == ':')
 			e->len--;
 	}
 	return ids && s->comm_len && time < w.nr && event < w.nr;

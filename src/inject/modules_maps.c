@@ -162,6 +162,7 @@ static void module_of_file(struct af_module *m, const struct af_maps_entry *entr
 	                          O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0)
 		return;
+	memset(bytes, 0, sizeof *e);
 	long len = af_arch_syscall(SYS_read, fd, (long)bytes, sizeof bytes, 0);
 	af_arch_syscall(SYS_close, fd, 0, 0, 0);
 	if (len < (long)sizeof *e || memcmp(e->e_ident, ELFMAG, SELFMAG) != 0 ||

@@ -79,6 +79,7 @@ const char *af_rank_of(const char *block, size_t size)
 {
 	const struct rank_block b = {block, size};
 
+	/* cppcheck-suppress returnDanglingLifetime ; what is found lies in @block */
 	return af_rank_find(block_get, &b);
 }
 

@@ -263,6 +263,7 @@ def _():
     try:
         root = bare_root()
         argv = ("record", "-o", "/tmp/run", "--", "/bin/shares", "0.1")
+        argv = ("record", "--strict", *argv[1:])
         bare(root, "12346:12346", *argv, status=1)
         equal(os.listdir(place), [], "what is in it")
         os.chown(place, 12346, 12346)
