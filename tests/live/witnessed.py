@@ -219,7 +219,8 @@ class Sampled:
         self.program_s += weight
         self.kernel_s += weight * bool(KERNEL.search(own[-1]))
         self.cut_s += weight * any(CUT.match(f) for f in frames[1:])
-        leaf = own[-1]
+        # The timer sees that time was in the kernel, and no more: the system call's caller counts.
+        leaf = own[-2] if own[-1] == "[kernel]" and len(own) > 1 else own[-1]
         if UNNAMED.match(leaf):
             self.unnamed[leaf] = self.unnamed.get(leaf, 0) + weight
         elif BY_BOUNDS.search(leaf):
