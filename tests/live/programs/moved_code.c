@@ -4,6 +4,8 @@
  * names. As long for each, by the thread's clock. The functions that spin keep no frame pointer,
  * so who called them is known from the tables of the file alone.
  */
+#include "burn.h"
+
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,8 +22,7 @@ static volatile unsigned sink;
 /* Each in pages of its own; they call nothing, so they run anywhere. */
 #define SPINS(name)                                                                                \
 	unsigned name(unsigned n);                                                                 \
-	__attribute__((noinline, noclone, section(".text." #name), aligned(4096))) unsigned name(  \
-	    unsigned n)                                                                            \
+	APART __attribute__((section(".text." #name), aligned(4096))) unsigned name(unsigned n)    \
 	{                                                                                          \
 		unsigned keep[8] = {n}, s = 1;                                                     \
 		for (unsigned i = 0; i < n; i++) {                                                 \
