@@ -86,6 +86,14 @@ def imported(path, *words):
     return to
 
 
+def own_names(samples, name):
+    """The program's functions as perf names them; a perf that names none cannot judge."""
+    names = {f for s in samples for f, file in s[3] if file.endswith("/" + name) and f != "[unknown]"}
+    if not names:
+        raise Skip("this perf names no function of %s" % name)
+    return names
+
+
 def only(frames, names):
     return tuple(f for f in (re.sub(r"_\[k\]$", "", f) for f in frames) if f in names)
 
@@ -93,7 +101,7 @@ def only(frames, names):
 def compare(path, name):
     """Stacks of the program's own functions weigh the same, to the nanosecond."""
     samples = said(path)
-    names = {f for s in samples for f, file in s[3] if file.endswith("/" + name) and f != "[unknown]"}
+    names = own_names(samples, name)
     expect(len(names) > 2, "perf knows few functions of %s: %r" % (name, names))
     want, got = collections.Counter(), collections.Counter()
     for _comm, _pid, period, frames in samples:
@@ -205,7 +213,7 @@ def compare_unwound(path, name):
     vDSO, in the end of a signal handler) it goes on.
     """
     samples = said(path)
-    names = {f for s in samples for f, file in s[3] if file.endswith("/" + name) and f != "[unknown]"}
+    names = own_names(samples, name)
     names -= {"_init"}  # perf's word for stubs of the PLT
     expect({"main", "_start"} < names, "perf knows few functions of %s: %r" % (name, names))
     want, got = collections.Counter(), collections.Counter()
