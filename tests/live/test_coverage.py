@@ -186,9 +186,10 @@ def _():
     need("perf")
     path, own, children = witnessed("perf", "sh", "-c", "%s; :" % program("static_states"))
     found = check_sum(path, own, children)
-    # What can be sampled from outside needs none.
-    if children > 0.2e9 and sum(map(sampled_ns, found)) < 0.9 * children:
-        expect([r for r in found if r["Cause number"]], "no cause: %s" % found)
+    user = sum(r["Used user"] for r in found)
+    sampled = sum(map(sampled_ns, found))
+    expect(sampled >= 0.8 * user, "%.0f of %.0f ms user time sampled" % (sampled / 1e6, user / 1e6))
+    expect(all(r["Cause number"] for r in found if r["Short"] == "yes"), "no cause: %s" % found)
 
 
 @case("findings of functions are withheld where most of the time is missing", tries=3)
