@@ -18,6 +18,7 @@ LIMIT_S = 120
 # Frames that are not the program's: what is said of the stack, and the kernel's own frames.
 SAID = re.compile(r"^\[(?!.*(: no symbol|: file gone|: file replaced)\]$)(?!unknown)[^]]*\]$")
 KERNEL = re.compile(r"_\[k\]$")
+KERNEL_ONLY = "[kernel]_[k]"
 INLINED = re.compile(r"_\[i\]$")
 PYTHON = re.compile(r" \(.*:\d+\)(_\[.\])?$")
 # An address is all that is known; then, a function that is told apart by its bounds only.
@@ -220,7 +221,7 @@ class Sampled:
         self.kernel_s += weight * bool(KERNEL.search(own[-1]))
         self.cut_s += weight * any(CUT.match(f) for f in frames[1:])
         # The timer sees that time was in the kernel, and no more: the system call's caller counts.
-        leaf = own[-2] if own[-1] == "[kernel]" and len(own) > 1 else own[-1]
+        leaf = own[-2] if own[-1] == KERNEL_ONLY and len(own) > 1 else own[-1]
         if UNNAMED.match(leaf):
             self.unnamed[leaf] = self.unnamed.get(leaf, 0) + weight
         elif BY_BOUNDS.search(leaf):
