@@ -7,6 +7,7 @@
 #include "analyse/facts.h"
 #include "analyse/world.h"
 #include "base/arena.h"
+#include "sym/bounds_name.h"
 
 enum { THREADS_MOST = 1000 };
 
@@ -108,7 +109,7 @@ static bool has_name(const struct af_tree *t, uint32_t node)
 	size_t len;
 	const char *text = af_tree_text(t, t->nodes[node].name, &len);
 
-	return !memmem(text, len, "!0x", 3);
+	return !af_bounds_name_module(text, len);
 }
 
 /* The Python function that waited, if one did; else the native one, rather one with a name. */

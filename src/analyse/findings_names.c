@@ -7,10 +7,12 @@
 
 #include "analyse/findings_private.h"
 #include "base/arena.h"
+#include "sym/bounds_name.h"
 
 enum { NAMELESS_PERCENT = 10 };
 
-#define NAMELESS_PATTERN "!0x|: (no symbol|file gone|file replaced|no file mapped here)]$"
+#define NAMELESS_PATTERN                                                                           \
+	AF_BOUNDS_NAME_PATTERN "|: (no symbol|file gone|file replaced|no file mapped here)]$"
 #define JIT_PATTERN "^\\[jit: no (map|symbol)]$"
 #define FRAME_POINTERS "^\\[frame pointers only]$"
 
@@ -36,17 +38,17 @@ static bool is_jit(const char *text, size_t len)
 	       (len == 16 && !memcmp(text, "[jit: no symbol]", len));
 }
 
-/* How long the name of the module is in "libc.so.6!0x2a150" and "[ext4: no symbol]"; 0: a name. */
+/* How long the name of the module is in "libc.so.6!fn_2a150" and "[ext4: no symbol]"; 0: a name. */
 static size_t nameless_length(const char *text, size_t len)
 {
 	static const char *const reasons[] = {": no symbol]", ": file gone]", ": file replaced]",
 	                                      ": no file mapped here]"};
-	const char *mark = memmem(text, len, "!0x", 3);
+	size_t module = af_bounds_name_module(text, len);
 
 	if (is_jit(text, len))
 		return 0;
-	if (mark)
-		return (size_t)(mark - text);
+	if (module)
+		return module;
 	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++) {
 		size_t tail = strlen(reasons[i]);
 		if (len > tail + 1 && *text == '[' && !memcmp(text + len - tail, reasons[i], tail))

@@ -5,6 +5,7 @@
 #include "analyse/findings_private.h"
 #include "analyse/narrow.h"
 #include "base/arena.h"
+#include "sym/bounds_name.h"
 
 static bool tree_hits(struct af_hits *h, const struct af_tree *t, const char *name)
 {
@@ -199,7 +200,7 @@ static bool tells_native(const char *text, size_t len)
 	for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++)
 		if (begins(text, len, starts[i]))
 			return false;
-	return !is_of_python(text, len) && !memmem(text, len, "!0x", 3);
+	return !is_of_python(text, len) && !af_bounds_name_module(text, len);
 }
 
 /* Whether its name is one that says what the program does. */

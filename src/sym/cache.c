@@ -87,7 +87,7 @@ void af_cache_open(struct af_cache *c, const char *base)
 		return;
 	scope_close int ours = cache_folder(top, "aflame");
 	if (ours >= 0)
-		c->dirfd = cache_folder(ours, "symbols-1");
+		c->dirfd = cache_folder(ours, "symbols-2");
 }
 
 struct cache_file {

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include "sym/bounds_name.h"
 #include "sym/elf_file.h"
 #include "sym/fde.h"
 #include "sym/lines.h"
@@ -265,7 +266,7 @@ static const char *module_unnamed(struct af_sym_module *m, uint64_t start)
 	if (!*known) {
 		struct af_buf b = {0};
 
-		af_buf_fmt(&b, "%s!0x%llx", m->name, (unsigned long long)start);
+		af_bounds_name(&b, m->name, start);
 		*known = (uintptr_t)af_arena_strdup(&m->strings, b.data, b.len);
 		af_buf_free(&b);
 	}

@@ -24,8 +24,8 @@ enum {
 
 struct af_sym_frame {
 	/*
-	 * As af_function_name() makes it; `FILE!0xADDRESS`, where it starts in the file, when the
-	 * source is AF_SYMBOL_FDE; NULL when not known.
+	 * As af_function_name() makes it; `FILE!fn_ADDRESS` (bounds_name.h) when the source is
+	 * AF_SYMBOL_FDE; NULL when not known.
 	 */
 	const char *function;
 	const char *file; /* NULL when not known */

@@ -54,7 +54,7 @@ def own_share(name, sampled, total):
 
 
 def plain_key(leaf):
-    found = re.match(r"(.*)!(?:0x|fn_)([0-9a-f]+)$", leaf)
+    found = re.match(r"(.*)!fn_([0-9a-f]+)$", leaf)
     return key_of(found.group(1), int(found.group(2), 16)) if found else leaf
 
 

@@ -1,7 +1,7 @@
 """What perf says of a program: each function's share of the samples, to be held against ours.
 
 Most of Debian's programs are stripped: perf then knows addresses only. They are put together by
-function as readelf has them from .eh_frame, and named as aflame names such a function: MODULE!0xSTART."""
+function as readelf has them from .eh_frame, and named as aflame names such a function: MODULE!fn_START."""
 
 import bisect
 import functools
@@ -38,7 +38,7 @@ def function_at(path, address):
 
 def key_of(module, start):
     """The module without its version: a library's file and its soname differ there."""
-    return "%s!0x%x" % (re.sub(r"(\.so)[.0-9]*$", r"\1", module), start)
+    return "%s!fn_%x" % (re.sub(r"(\.so)[.0-9]*$", r"\1", module), start)
 
 
 class Shares:

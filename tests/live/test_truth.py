@@ -75,7 +75,7 @@ def _(sampler):
         {}
     )  # by the three functions around it: _start, main and run, in the terms of the file
     for frames, weight in run.stacks():
-        own = [f for f in map(bare, frames) if re.fullmatch("shares_stripped!0x[0-9a-f]+", f)]
+        own = [f for f in map(bare, frames) if re.fullmatch("shares_stripped!fn_[0-9a-f]+", f)]
         if len(own) == 4:
             around = callee_of.setdefault(tuple(own[:3]), {})
             around[own[3]] = around.get(own[3], 0) + weight

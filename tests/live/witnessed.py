@@ -23,7 +23,7 @@ INLINED = re.compile(r"_\[i\]$")
 PYTHON = re.compile(r" \(.*:\d+\)(_\[.\])?$")
 # An address is all that is known; then, a function that is told apart by its bounds only.
 UNNAMED = re.compile(r"^\[.*\]$|^0x[0-9a-f]+$")
-BY_BOUNDS = re.compile(r"!(fn_|0x)[0-9a-f]+$")
+BY_BOUNDS = re.compile(r"!fn_[0-9a-f]+$")
 CUT = re.compile(r"^\[(truncated|frame pointers only|stack cut)")
 
 

@@ -1,3 +1,5 @@
+#include "base/buf.h"
+#include "sym/bounds_name.h"
 #include "sym/fde.h"
 
 #include <setjmp.h>
@@ -322,7 +324,7 @@ static void functions_of_a_stripped_program_are_told_apart(void **state)
 		assert_int_equal(unnamed.symbol_offset, 3);
 		assert_int_equal(unnamed.nr, 1);
 		assert_null(unnamed.frames[0].file);
-		snprintf(want, sizeof want, "%s!0x%llx", strrchr(path, '/') + 1,
+		snprintf(want, sizeof want, "%s!fn_%llx", strrchr(path, '/') + 1,
 		         (unsigned long long)vaddr);
 		assert_string_equal(unnamed.frames[0].function, want);
 	}
@@ -339,6 +341,31 @@ static void functions_of_a_stripped_program_are_told_apart(void **state)
 	unlink(path);
 }
 
+static size_t module_in(const char *text)
+{
+	return af_bounds_name_module(text, strlen(text));
+}
+
+static void a_name_by_bounds_is_told_from_a_name(void **state)
+{
+	struct af_buf b = {0};
+
+	af_bounds_name(&b, "liblzma.so.5", 0x1a30);
+	assert_string_equal(b.data, "liblzma.so.5!fn_1a30");
+	assert_int_equal(module_in(b.data), strlen("liblzma.so.5"));
+	/* The text need not end in a NUL, nor where the name does. */
+	assert_int_equal(af_bounds_name_module(b.data, b.len - 2), strlen("liblzma.so.5"));
+	assert_int_equal(af_bounds_name_module(b.data, b.len - 4), 0);
+	af_buf_free(&b);
+	assert_int_equal(module_in("a!fn_1!fn_2"), strlen("a!fn_1"));
+	assert_int_equal(module_in("libx.so!fn_open"), 0);
+	assert_int_equal(module_in("libx.so!fn_"), 0);
+	assert_int_equal(module_in("!fn_1a30"), 0);
+	assert_int_equal(module_in("fn_1a30"), 0);
+	assert_int_equal(module_in("deadbeef"), 0);
+	assert_int_equal(module_in(""), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -349,6 +376,7 @@ int main(void)
 	    cmocka_unit_test(a_function_is_no_part),
 	    cmocka_unit_test(damaged_parts_are_read_inside_their_bounds),
 	    cmocka_unit_test(functions_of_a_stripped_program_are_told_apart),
+	    cmocka_unit_test(a_name_by_bounds_is_told_from_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

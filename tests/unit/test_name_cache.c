@@ -20,7 +20,7 @@ enum { KEY = 77 };
 static char dir[64];
 static const uint8_t id[] = {0xab, 0xcd, 0xef, 0x01, 0x23};
 
-static const char file_path[] = "aflame/symbols-1/abcdef0123";
+static const char file_path[] = "aflame/symbols-2/abcdef0123";
 
 static int make_dir(void **state)
 {
@@ -170,7 +170,7 @@ static void a_cache_that_others_can_write_to_is_not_used(void **state)
 	struct stat st;
 
 	save(KEY, s);
-	snprintf(path, sizeof path, "%s/aflame/symbols-1", dir);
+	snprintf(path, sizeof path, "%s/aflame/symbols-2", dir);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	snprintf(target, sizeof target, "%s/%s", dir, file_path);
@@ -217,7 +217,7 @@ static void the_oldest_names_give_way(void **state)
 
 	af_cache_open(&c, dir);
 	for (int i = 0; i < 5; i++) {
-		snprintf(path, sizeof path, "%s/aflame/symbols-1/%02d", dir, i);
+		snprintf(path, sizeof path, "%s/aflame/symbols-2/%02d", dir, i);
 		int fd = open(path, O_WRONLY | O_CREAT, 0600);
 		struct timespec times[2] = {{1000 + i, 0}, {1000 + i, 0}};
 
@@ -227,7 +227,7 @@ static void the_oldest_names_give_way(void **state)
 	}
 	af_cache_close(&c);
 	for (int i = 0; i < 5; i++) {
-		snprintf(path, sizeof path, "%s/aflame/symbols-1/%02d", dir, i);
+		snprintf(path, sizeof path, "%s/aflame/symbols-2/%02d", dir, i);
 		assert_int_equal(access(path, F_OK) == 0, i >= 3);
 	}
 }
