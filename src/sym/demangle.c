@@ -113,7 +113,7 @@ char *af_demangle(const char *mangled)
 static size_t demangle_stem(const char *symbol, size_t len)
 {
 	static const char *const suffixes[] = {".cold",      ".part.", ".constprop.", ".isra.",
-	                                       ".lto_priv.", ".llvm.", ".localalias"};
+	                                       ".lto_priv.", ".llvm.", ".localalias", ".abi0"};
 
 	for (size_t i = 1; i < len; i++) {
 		if (symbol[i] != '.')

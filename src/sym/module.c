@@ -160,6 +160,8 @@ static void module_ready(struct af_sym_module *m)
 		af_symtab_add(&m->symbols, &m->debug.elf);
 	if (m->mini.data)
 		af_symtab_add(&m->symbols, &m->mini);
+	if (m->file.elf.data && !m->debug.elf.data && !module_has(&m->file.elf, ".symtab"))
+		af_go_add(&m->symbols, &m->file.elf);
 	if (m->file.elf.data) {
 		af_plt_add(&m->symbols, &m->file.elf);
 		af_fde_open(&m->fdes, &m->file.elf);

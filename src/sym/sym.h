@@ -64,8 +64,8 @@ char *af_demangle(const char *mangled);
 
 /*
  * The function a symbol stands for, malloc'd: demangled, without its version (`@@GLIBC_2.14`) and
- * without what compilers append to a copy or a part of a function (`.cold`, `.part.0`, `.isra.1`):
- * in a stack that is still this function. `@plt` stays. Any thread.
+ * without what compilers append to a copy or a part of a function (`.cold`, `.part.0`, `.isra.1`,
+ * Go's `.abi0`): in a stack that is still this function. `@plt` stays. Any thread.
  */
 char *af_function_name(const char *symbol);
 

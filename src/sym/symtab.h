@@ -1,9 +1,9 @@
 /*
  * The functions of a module as one sorted table, from the symbol tables of its ELF file and of its
- * separate debug file (System V gABI, "Symbol Table"), and the stubs of its procedure linkage
- * table.
+ * separate debug file (System V gABI, "Symbol Table"), the stubs of its procedure linkage table,
+ * and the functions that Go lists for itself.
  *
- *	{ af_symtab_add, af_plt_add }* → af_symtab_build → { af_symtab_find }* → af_symtab_free
+ *	{ af_symtab_add, af_plt_add, af_go_add }* → af_symtab_build → { af_symtab_find }* → af_symtab_free
  */
 #ifndef AF_SYM_SYMTAB_H
 #define AF_SYM_SYMTAB_H
@@ -41,7 +41,13 @@ void af_symtab_add(struct af_symtab *t, const struct af_elf *e);
 /* Add the PLT stubs of @e as `function@plt`; after the symbols it can name them by. x86-64 only. */
 void af_plt_add(struct af_symtab *t, const struct af_elf *e);
 
-/* For the two above. @name outlives the table. */
+/*
+ * Add the functions of Go that @e lists in .gopclntab, whatever was stripped. Nothing for what Go
+ * did not make. The data of @e must outlive the table.
+ */
+void af_go_add(struct af_symtab *t, const struct af_elf *e);
+
+/* For the three above. @name outlives the table. */
 void af_symtab_put(struct af_symtab *t, const struct af_symtab_entry *entry);
 
 /*

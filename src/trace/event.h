@@ -744,7 +744,8 @@ enum af_overhead {
 	S(8, NO_MODULE, "no file is mapped at the address")                                        \
 	S(9, PLT, "procedure linkage table")                                                       \
 	S(10, FDE, "unwind table: the function's start only")                                      \
-	S(11, NO_MAP, "made at run time, without a map of its names")
+	S(11, NO_MAP, "made at run time, without a map of its names")                              \
+	S(12, GO, "list of functions that Go keeps (.gopclntab)")
 
 enum af_symbol_source {
 #define AF_S(number, NAME, meaning) AF_SYMBOL_##NAME = number,

@@ -51,6 +51,7 @@ static void versions_and_clone_suffixes_are_dropped(void **state)
 	assert_function("_PyEval_EvalFrameDefault.cold", "_PyEval_EvalFrameDefault");
 	assert_function("walk.part.0.constprop.1", "walk");
 	assert_function("_ZN3app3runERSt6vectorIiSaIiEE.isra.0", "app::run");
+	assert_function("runtime.systemstack.abi0", "runtime.systemstack");
 	/* The body of an OpenMP region is a function of its own, and Go has dots in names. */
 	assert_function("solve._omp_fn.0", "solve._omp_fn.0");
 	assert_function("main.main", "main.main");
