@@ -1,5 +1,6 @@
 /* Is much missing of what was used, and what kept samples from it? */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/coverage_private.h"
 #include "analyse/pass.h"
@@ -102,6 +103,15 @@ static uint64_t missing_user(const struct af_coverage_row *row)
 	return af_covered_missing(row->cpu.used_user, row->cpu.sampled_user);
 }
 
+/* The timer sees kernel time of programs that it is in; others are sampled from outside. */
+static bool sees_user_only(const struct cause_maker *m, const struct af_coverage_row *row)
+{
+	const char *sampler = af_world_note(m->w, "collector.cpu");
+	bool by_timer = sampler && !strncmp(sampler, "timer", 5);
+
+	return !m->c->sees_kernel || (by_timer && !row->cpu.sampled_kernel);
+}
+
 static void row_cause(const struct cause_maker *m, struct af_coverage_row *row,
                       const struct evidence *e)
 {
@@ -115,7 +125,7 @@ static void row_cause(const struct cause_maker *m, struct af_coverage_row *row,
 		return;
 	if (!row->process && !row->parent && !row->tid && row != &m->c->total)
 		row->cause = AF_UNSAMPLED_NOT_LOADED;
-	if (!m->c->sees_kernel && missing_user(row) < missing / 2)
+	if (sees_user_only(m, row) && missing_user(row) < missing / 2)
 		row->cause = AF_UNSAMPLED_KERNEL;
 	else
 		evidence_weigh(e, missing, row);

@@ -14,6 +14,7 @@ enum { NAMELESS_PERCENT = 10 };
 #define NAMELESS_PATTERN                                                                           \
 	AF_BOUNDS_NAME_PATTERN "|: (no symbol|file gone|file replaced|no file mapped here)]$"
 #define JIT_PATTERN "^\\[jit: no (map|symbol)]$"
+#define ENDED "^\\[ended before a sample]$"
 #define FRAME_POINTERS "^\\[frame pointers only]$"
 
 void findings_recorded(struct findings *s, struct finding *x, const char *pattern)
@@ -261,6 +262,24 @@ static void find_frame_pointers(struct findings *s)
 	findings_recorded(s, &x, FRAME_POINTERS);
 }
 
+/* What threads and processes did after their last sample, which for short ones is all. */
+static void find_ended(struct findings *s)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	uint64_t ns = findings_pattern_weight(t, ENDED);
+	struct finding x = {.kind = "ended-early", .ns = ns};
+
+	if (!is_much(ns, findings_total(t)))
+		return;
+	x.what = af_facts_text(s->f,
+	                       "%s of CPU time (%s of %s) is of threads and processes that ended "
+	                       "before a sample: of it only where they began is known",
+	                       af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
+	                       af_facts_ns(s->f, findings_total(t)));
+	x.helps = af_coverage_helps(AF_UNSAMPLED_SHORT_THREADS);
+	findings_recorded(s, &x, ENDED);
+}
+
 void findings_names(struct findings *s)
 {
 	if (!findings_total(&s->r->trees[AF_VIEW_CPU]))
@@ -268,4 +287,5 @@ void findings_names(struct findings *s)
 	find_nameless(s);
 	find_jit(s);
 	find_frame_pointers(s);
+	find_ended(s);
 }

@@ -91,6 +91,8 @@ static uint32_t frame_left_out(struct af_tree *t, uint32_t parent, uint64_t entr
 	uint64_t nr = entry & ~AF_LEFT_OUT, unit = 1;
 	char text[96];
 
+	if (!nr)
+		return af_frames_under(t, parent, "[ended before a sample]", AF_FRAME_MARK);
 	while (nr / unit >= 100)
 		unit *= 10;
 	unsigned long long about = nr / unit * unit;

@@ -13,6 +13,7 @@
 #include "inject/doors.h"
 #include "inject/inject.h"
 #include "inject/masks.h"
+#include "inject/rest.h"
 #include "inject/sampler.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
@@ -40,6 +41,7 @@
 #define EXEC(call)                                                                                 \
 	({                                                                                         \
 		af_cuda_before_exec();                                                             \
+		af_rest_before_exec();                                                             \
 		af_sampler_exec(true);                                                             \
 		int failed_ = WITH_IGNORED(true, call), why_ = errno;                              \
 		af_sampler_exec(false);                                                            \

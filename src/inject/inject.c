@@ -15,6 +15,7 @@
 #include "base/proc.h"
 #include "inject/modules.h"
 #include "inject/python.h"
+#include "inject/rest.h"
 #include "inject/sampler.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
@@ -197,6 +198,7 @@ static void begin_process(void)
 	atomic_store(&inject.process, atomic_fetch_add(&inject.session->nr_processes, 1) + 1);
 	inject.pid = getpid();
 	*inject.alive = 1;
+	af_rest_process_begins(!inject.parent);
 	write_process();
 	write_rank();
 	af_sampler_start();

@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/map.h"
 #include "inject/inject.h"
 #include "inject/masks.h"
+#include "inject/rest.h"
 #include "inject/sampler.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
@@ -58,16 +58,9 @@ static int timer_arm(int *timer)
 	                    .tv_nsec = (long)(control.period_ns % 1000000000u)},
 	};
 
+	when.it_value = when.it_interval;
 	ev.sigev_value.sival_ptr = (void *)(uintptr_t)AF_SAMPLER_COOKIE;
 	ev._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-	/*
-	 * The first at a random part of the period: then a thread has a sample for each period of
-	 * its time on average, however short it lives.
-	 */
-	when.it_value.tv_nsec =
-	    1 + (long)(af_mix(af_now_ns() ^ (uint64_t)ev._sigev_un._tid << 40) % control.period_ns);
-	if (when.it_value.tv_nsec > 999999999)
-		when.it_value = when.it_interval;
 	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &ev, timer))
 		return -errno;
 	if (syscall(SYS_timer_settime, *timer, 0, &when, NULL)) {
@@ -111,6 +104,7 @@ static struct start start_begin(void *slot)
 	af_masks_begin_thread(mine.wish);
 	if (control.period_ns && thread_arm())
 		count_failed();
+	af_rest_thread_begins(mine.run ? (void (*)(void))mine.run : (void (*)(void))mine.run_c11);
 	af_thread_begins();
 	return mine;
 }
@@ -161,19 +155,13 @@ static struct af_mask_wish wish_for(const pthread_attr_t *attr)
 	return wish;
 }
 
-/* A thread's own event misses one that ends before its first sample: then its end says so. */
-static bool ends_are_wanted(const struct af_session *session)
-{
-	return session->cpu_mode == AF_CPU_PERF && !(session->flags & AF_SESSION_KERNEL);
-}
-
 /* A place for what a thread is to run; NULL when it begins as the kernel has it. */
 static struct start *start_take(const pthread_attr_t *attr, void *arg)
 {
 	const struct af_session *session = af_inject_session();
 	struct af_mask_wish wish = wish_for(attr);
 
-	if (!session || (!control.period_ns && !wish.blocks && !ends_are_wanted(session)))
+	if (!session || (!control.period_ns && !wish.blocks && !af_rest_is_wanted()))
 		return NULL;
 	for (uint32_t i = 0; i < STARTS_MAX; i++) {
 		struct start *s = &control.starts[i];

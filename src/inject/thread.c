@@ -12,6 +12,7 @@
 #include "inject/inject.h"
 #include "inject/modules.h"
 #include "inject/python.h"
+#include "inject/rest.h"
 #include "inject/usage.h"
 
 enum { POOL_MAX = 8192 };
@@ -74,16 +75,22 @@ static void thread_release(struct af_thread *t)
 static void thread_exits(void *context)
 {
 	struct af_thread *t = context;
+	struct af_regs regs;
 
+	AF_REGS_CALLER(&regs);
 	self.exiting = true;
-	if (context == &no_context && !self.inside)
-		af_usage_unseen_thread_ends();
-	if (t != self.context || self.generation != af_inject_generation() || self.inside)
+	if (context == &no_context)
+		t = af_thread_enter();
+	else if (t != self.context || self.generation != af_inject_generation() || self.inside)
+		t = NULL;
+	if (!t)
 		return;
 	/* A sample that came in the middle would release the context a second time. */
 	self.inside = 1;
-	if (af_inject_session())
+	if (af_inject_session()) {
 		af_usage_thread_ends(t);
+		af_rest_write(t, &regs);
+	}
 	af_thread_leave(t);
 }
 
@@ -141,7 +148,6 @@ void af_thread_after_fork(void)
 	}
 	atomic_store(&pool_nr, 0);
 	atomic_store(&retry_ns, 0);
-	af_usage_after_fork();
 	self.context = NULL;
 	self.inside = 0;
 }
@@ -419,6 +425,7 @@ void af_thread_sample(const struct af_regs *regs, uint64_t weight_ns, uint32_t f
 	if (!session)
 		return;
 	af_inject_check_fork();
+	af_rest_sampled(weight_ns);
 	uint32_t was_inside = self.inside;
 	if (was_inside && (!self.context || self.generation != af_inject_generation())) {
 		/* The thread is just being given its context. */

@@ -1,6 +1,5 @@
 #include "inject/usage.h"
 
-#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -9,13 +8,9 @@
 
 #include "base/program.h"
 #include "inject/inject.h"
+#include "inject/rest.h"
 #include "inject/thread.h"
 #include "trace/stream.h"
-
-/* Of threads that no sample hit, since the process began. */
-static struct {
-	_Atomic uint64_t nr, cpu_ns;
-} unseen;
 
 static uint64_t timeval_ns(const struct timeval *t)
 {
@@ -37,33 +32,6 @@ void af_usage_thread_ends(struct af_thread *t)
 	if (!getrusage(RUSAGE_THREAD, &r))
 		usage_write(t, (uint32_t)syscall(SYS_gettid), AF_USAGE_OWN, timeval_ns(&r.ru_utime),
 		            timeval_ns(&r.ru_stime));
-}
-
-void af_usage_unseen_thread_ends(void)
-{
-	struct af_session *session = af_inject_session();
-	struct timespec used;
-
-	if (!session || clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used))
-		return;
-	uint64_t ns = (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-	if (ns < 2 * session->sample_period_ns) {
-		atomic_fetch_add_explicit(&unseen.nr, 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&unseen.cpu_ns, ns, memory_order_relaxed);
-		return;
-	}
-	/* It was not short: something else kept samples from it. */
-	struct af_thread *t = af_thread_enter();
-	if (t) {
-		af_usage_thread_ends(t);
-		af_thread_leave(t);
-	}
-}
-
-void af_usage_after_fork(void)
-{
-	atomic_store(&unseen.nr, 0);
-	atomic_store(&unseen.cpu_ns, 0);
 }
 
 /* The clock of another thread of this process (include/linux/posix-timers.h). */
@@ -115,9 +83,7 @@ void af_usage_process_ends(void)
 	if (user_ns + kernel_ns)
 		usage_write(t, 0, AF_USAGE_CHILDREN, user_ns, kernel_ns);
 	af_threads_each(living_thread_write, t);
-	if (atomic_load(&unseen.nr))
-		unsampled_write(t, AF_UNSAMPLED_SHORT_THREADS, atomic_load(&unseen.nr),
-		                atomic_load(&unseen.cpu_ns));
+	af_rest_write(t, NULL);
 	af_thread_leave(t);
 }
 

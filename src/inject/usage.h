@@ -12,14 +12,8 @@ struct af_thread;
 /* The calling thread, whose context is @t and entered, ends. */
 void af_usage_thread_ends(struct af_thread *t);
 
-/* A thread ends that has no context: nothing was seen of it. */
-void af_usage_unseen_thread_ends(void);
-
 /* The process ends, by exit() or _exit(): its own time, its threads' and its children's. */
 void af_usage_process_ends(void);
-
-/* In a forked child: what was counted is the parent's. */
-void af_usage_after_fork(void);
 
 /* The file @path is about to be run, by this process or by a child: will it be sampled? */
 void af_usage_before_exec(const char *path);

@@ -83,7 +83,8 @@ typedef int64_t af_i64;
 	  "the newest MAPPING at the address of at most this generation")                          \
 	F(SEQ, x64, pcs,                                                                           \
 	  "leaf first; return addresses are less one, so that every entry can be "                 \
-	  "looked up as it is; 1 << 62 | n stands for n frames that are left out")
+	  "looked up as it is; 1 << 62 | n stands for n frames that are left out, "                \
+	  "n = 0 for what a thread did that ended before a sample")
 
 #define AF_PY_STACK_FIELDS(F)                                                                      \
 	F(FIX, u32, py_stack, "python stack id of this stream")                                    \
@@ -759,7 +760,8 @@ enum af_symbol_source {
 /*
  * In the addresses of a STACK and the frames of a PY_STACK, where frames of a very deep stack are
  * left out: this, and their number. No address of a program has this form, nor has a frame of
- * Python.
+ * Python. Without a number it is the leaf: a thread ended before a sample, what it did beneath is
+ * not known.
  */
 #define AF_LEFT_OUT (UINT64_C(1) << 62)
 #define AF_IS_LEFT_OUT(entry) ((uint64_t)(entry) >> 62 == 1)

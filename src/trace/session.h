@@ -50,7 +50,7 @@ enum af_session_flag {
 	AF_SESSION_GPU_EXACT = 512,   /* … one kernel after the other, with its launch */
 };
 
-enum { AF_SAMPLED_SLOTS = 64, AF_GPUS_SAMPLED = 16, AF_SESSION_FLUSH_MS = 500 };
+enum { AF_SAMPLED_SLOTS = 64, AF_EXEC_SLOTS = 64, AF_GPUS_SAMPLED = 16, AF_SESSION_FLUSH_MS = 500 };
 
 /* The page `control`. Fixed before the first target starts, but for the atomics. */
 struct af_session {
@@ -86,6 +86,11 @@ struct af_session {
 	 * be sampled without what it adds.
 	 */
 	_Atomic uint32_t sampled[AF_SAMPLED_SLOTS];
+	/*
+	 * By remainder of the pid, pid << 32 | microseconds of CPU time: what a program that became
+	 * another said of itself. The other takes it when it begins.
+	 */
+	_Atomic uint64_t written_before_exec[AF_EXEC_SLOTS];
 	_Atomic uint64_t lost_forbidden; /* samples in processes that may not write (seccomp) */
 	/* GPUs whose instructions are sampled, by one process each: hash of the UUID << 32 | pid.
 	 */
