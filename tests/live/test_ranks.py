@@ -12,7 +12,7 @@ import time
 
 from machine import AFLAME, any_sampler, need, need_tool, program
 from recording import Trace, aflame, must, new_path, parse_folded, record, refused, used_by_tree_ns
-from tap import case, equal, expect, run_cases
+from tap import Skip, case, equal, expect, run_cases
 
 
 def table(run, name, *words):
@@ -126,9 +126,9 @@ def new_folder():
     return path
 
 
-def launch(launcher, nr, folder, *command, record_words=(), status=0):
+def launch(launcher, nr, folder, *command, record_words=(), status=0, options=()):
     """Runs @nr recorders in @folder; the lines that their programs printed."""
-    words = [need_tool(launcher), *LAUNCHERS[launcher][0], "-n", str(nr)]
+    words = [need_tool(launcher), *LAUNCHERS[launcher][0], *options, "-n", str(nr)]
     done = subprocess.run(
         [*words, *RECORD, *record_words, "--", *command],
         cwd=folder,
@@ -172,6 +172,55 @@ def _():
             trace = Trace(path + "/rank-%04d" % rank)
             equal(row["CPU time"], used_by_tree_ns(trace), "CPU time of rank %d" % rank)
         Trace(path + "/rank-0015").check()
+
+
+# Another host is another name, with process ids of its own, over the same folder.
+REMOTE_SHELL = """#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+host=$1; shift
+exec unshare --uts --pid --fork --mount-proc --kill-child -- sh -c 'hostname "$0"; exec sh -c "$1"' "$host" "$*"
+"""
+
+
+def remote_options(launcher, shell):
+    if launcher == "mpirun.mpich":
+        return ["-launcher", "ssh", "-launcher-exec", shell, "-hosts", "host-a,host-b"]
+    return ["--mca", "plm_rsh_agent", shell, "--host", "host-a:3,host-b:3"]
+
+
+@case("ranks on several hosts that share a folder are one job")
+def _():
+    if os.geteuid():
+        raise Skip("hosts are made as namespaces, by root")
+    for launcher in LAUNCHERS:
+        folder = new_folder()
+        shell = folder + "/shell"
+        with open(shell, "w", encoding="ascii") as f:
+            f.write(REMOTE_SHELL)
+        os.chmod(shell, 0o755)
+        script = 'echo "$%s $(hostname) $$"; exec "$0" 0.05' % LAUNCHERS[launcher][1]
+        lines, _ = launch(launcher, 6, folder, "sh", "-c", script, program("shares"), options=remote_options(launcher, shell))
+        ran = {int(r): (host, pid) for r, host, pid in (line.split() for line in lines if re.fullmatch(r"\d+ \S+ \d+", line))}
+        rows = listed(folder + "/aflame.data")
+        equal({r: (row["Host"], row["Pid"]) for r, row in rows.items()}, ran, "ranks of " + launcher)
+        equal(sorted(host for host, _ in ran.values()), 3 * ["host-a"] + 3 * ["host-b"], "hosts")
+        equal({row["State"] for row in rows.values()}, {"complete"}, "states")
+        # The next job sets this one aside, once, from whichever host it came.
+        launch(launcher, 6, folder, "true", options=remote_options(launcher, shell))
+        names = sorted(name.split("-")[0] for name in os.listdir(folder) if name != "shell")
+        equal(names, ["aflame.data", "aflame.data.old"], "what is there")
+
+
+@case("launchers that are not here are known by their variables")
+def _():
+    for rank, key, ranks_of in (("PALS_RANKID", "PALS_APID", "pals"), ("FLUX_TASK_RANK", "FLUX_JOB_ID", "flux")):
+        folder = new_folder()
+        for job in ("one", "two"):
+            for n in ("0", "1"):
+                subprocess.run([*RECORD, "--", "true"], cwd=folder, env=bare_environment(**{rank: n, key: job}), check=True)
+            equal(sorted(listed(folder + "/aflame.data")), [0, 1], "ranks of " + ranks_of)
+        names = sorted(name.split("-")[0] for name in os.listdir(folder))
+        equal(names, ["aflame.data", "aflame.data.old"], "folders of two jobs of " + ranks_of)
 
 
 def start(rank, folder, *command, stdin=subprocess.DEVNULL, **more):
