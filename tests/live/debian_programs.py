@@ -316,6 +316,8 @@ def make_java(work):
 program("node", "node {work}/loop.js", "nodejs", files=[("loop.js", NODE)], jit=True)
 program("node --perf-basic-prof", "node --perf-basic-prof {work}/loop.js", "nodejs", files=[("loop.js", NODE)])
 program("java", "java -cp {work} Loop", "default-jdk-headless", make_java, jit=True)
+program("java with its option", "java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit -cp {work} Loop",
+        "default-jdk-headless", make_java, jit=True)
 program("perl", ["perl", "-e", PERL], "perl")
 program("ruby", ["ruby", "-e", RUBY], "ruby")
 program("php", ["php", "-r", PHP], "php-cli")

@@ -19,13 +19,8 @@ CHANCE = 2
 # Below this the hottest function is one of many, and which one is chance.
 WORTH_COMPARING = 0.10
 
-# What these samplers cannot see by their making, and why: not held against the bars.
-INSIDE = "sampled by a library inside, which a static program does not load"
-LIMITS = {
-    (name, sampler): INSIDE
-    for name in ("static", "static stripped", "go", "go build")
-    for sampler in ("perf", "timer")
-}
+# Findings that say why leaves have no names, though nothing went wrong.
+NAMELESS_FINDINGS = ("jit-nameless",)
 
 
 def left_out(entry, user):
@@ -85,8 +80,18 @@ def judge_share(share, done, with_kernel):
     return ["sampled"] * (share < SAMPLED - slack) + ["more than used"] * (share > AT_MOST + slack)
 
 
+def nameless_limit(sampled, findings):
+    """What aflame itself reports of leaves without a name, with what helps; None where it does not, or
+    where what it reports is not all that keeps the row from the bar."""
+    told = [f for f in findings if f["Kind"] in NAMELESS_FINDINGS]
+    told_s = sum(f["At most"] for f in told) / 1e9
+    if sampled.named_s + sampled.bounds_s + told_s < NAMED * sampled.program_s:
+        return None
+    return "; ".join("%s %.1f %%, wants: %s" % (f["Kind"], f["Share"] / 100, f["What usually helps"]) for f in told)
+
+
 def row_of(entry, place, sampler, rate, plain, shares):
-    done, sampled, chosen = record(entry, place, sampler, rate)
+    done, sampled, chosen, findings = record(entry, place, sampler, rate)
     with_kernel = chosen == "bpf"
     used = done.user_s + done.system_s * with_kernel
     seen = sampled.program_s if with_kernel else sampled.program_s - sampled.kernel_s
@@ -98,10 +103,9 @@ def row_of(entry, place, sampler, rate, plain, shares):
            "cut": sampled.cut_s / of, "unnamed": sampled.unnamed, "hottest": words,
            "recorder_s": done.recorder_s,
            "plain_user_s": plain.user_s, "plain_system_s": plain.system_s, "said": done.err.decode(errors="replace")[-400:]}
-    row["short"] = (judge_share(row["coverage"], done, with_kernel) + ["named"] * (row["named"] < NAMED)
-                    + short)
-    row["limit"] = LIMITS.get((entry.name, chosen)) if row["short"] else None
-    row["short"] = ([] if row["limit"] else row["short"]) + same_as(done, plain, entry)
+    row["limit"] = nameless_limit(sampled, findings) if row["named"] < NAMED else None
+    row["short"] = (judge_share(row["coverage"], done, with_kernel) + ["named"] * (row["named"] < NAMED and not row["limit"])
+                    + short + same_as(done, plain, entry))
     return row
 
 

@@ -1,6 +1,7 @@
 """A program under a recorder and, inside, a witness that the recorder has no part in (programs/witness.c):
 the CPU time that the kernel says was used, beside the CPU time that was sampled."""
 
+import json
 import os
 import re
 import shutil
@@ -248,14 +249,20 @@ def compiled(frames):
 
 
 def record(entry, place, sampler, rate):
-    """(Run, Sampled, words of the sampler that was chosen) of @entry under aflame."""
+    """(Run, Sampled, words of the sampler that was chosen, findings as dicts) of @entry under aflame."""
     trace = os.path.join(place.work, "trace")
     shutil.rmtree(trace, ignore_errors=True)
     done = run(entry, place, [AFLAME, "record", "-q", "-f", "-o", trace, "--sample", sampler, "-F", str(rate), "--"])
     folded = aflame_text(place, "flame", "--view", "cpu", trace)
     chosen = re.search(r"CPU samples +(\w+)", aflame_text(place, "report", "summary", trace))
+    findings = findings_of(aflame_text(place, "report", "findings", "--json", trace))
     shutil.rmtree(trace, ignore_errors=True)
-    return done, Sampled(folded), chosen.group(1) if chosen else "none"
+    return done, Sampled(folded), chosen.group(1) if chosen else "none", findings
+
+
+def findings_of(text):
+    tables = json.loads(text)["tables"] if text else []
+    return [dict(zip([c["title"] for c in t["columns"]], row)) for t in tables if t["name"] == "findings" for row in t["rows"]]
 
 
 def aflame_text(place, *words):
