@@ -35,6 +35,7 @@ struct watched {
 /* A child that has not said hello yet, or a thread that blocked the signal when last looked at. */
 struct suspect {
 	uint32_t id;
+	bool told; /* that it is not sampled */
 	uint64_t seen_ns;
 };
 
@@ -205,16 +206,16 @@ static bool is_guest(const struct af_outside *o, uint32_t pid)
 	return false;
 }
 
-/* When @id was seen first: now, if it is new. */
-static uint64_t suspect_since(struct suspect **all, uint32_t *nr, uint32_t *cap, uint32_t id,
-                              uint64_t now)
+/* Seen first now, if it is new. Valid until the next one. */
+static struct suspect *suspect_at(struct suspect **all, uint32_t *nr, uint32_t *cap, uint32_t id,
+                                  uint64_t now)
 {
 	for (uint32_t i = 0; i < *nr; i++)
 		if ((*all)[i].id == id)
-			return (*all)[i].seen_ns;
+			return &(*all)[i];
 	AF_GROW(*all, *nr, *cap);
-	(*all)[(*nr)++] = (struct suspect){id, now};
-	return now;
+	(*all)[*nr] = (struct suspect){.id = id, .seen_ns = now};
+	return &(*all)[(*nr)++];
 }
 
 static void suspects_sweep(struct suspect *all, uint32_t *nr)
@@ -241,9 +242,9 @@ static void child_look(struct af_outside *o, uint32_t pid, uint64_t now)
 {
 	if (is_known(o, pid))
 		return;
-	uint64_t since_ns =
-	    suspect_since(&o->children, &o->nr_children, &o->cap_children, pid, now);
-	if (now - since_ns >= LOOK_NS || cannot_carry(pid))
+	const struct suspect *s =
+	    suspect_at(&o->children, &o->nr_children, &o->cap_children, pid, now);
+	if (now - s->seen_ns >= LOOK_NS || cannot_carry(pid))
 		watch_process(o, pid);
 }
 
@@ -282,6 +283,15 @@ static bool blocks_samples(const struct af_outside *o, const char *status)
 	return blocked >> (signo - 1) & 1 && (blocked & faults || ~(blocked | faults | never) != 0);
 }
 
+/* It stays unsampled, and that is why. */
+static void blocked_tell(struct af_outside *o, const struct af_guest *g, struct suspect *s)
+{
+	if (!s->told)
+		af_stream_put(&o->b.r->stream, unsampled, af_now_ns(), .process = g->process,
+		              .tid = s->id, .cause = AF_UNSAMPLED_SIGNALS_BLOCKED, .count = 1);
+	s->told = true;
+}
+
 /* Twice in a row, as a handler of the program's may block it for a moment. */
 static void thread_look(struct af_outside *o, const struct af_guest *g, uint32_t tid, uint64_t now)
 {
@@ -296,9 +306,13 @@ static void thread_look(struct af_outside *o, const struct af_guest *g, uint32_t
 				o->threads[i] = o->threads[--o->nr_threads];
 		return;
 	}
-	uint64_t since_ns = suspect_since(&o->threads, &o->nr_threads, &o->cap_threads, tid, now);
-	if (since_ns == now || !watch(o, (uint32_t)g->pid, tid, false))
+	struct suspect *s = suspect_at(&o->threads, &o->nr_threads, &o->cap_threads, tid, now);
+	if (s->seen_ns == now)
 		return;
+	if (!watch(o, (uint32_t)g->pid, tid, false)) {
+		blocked_tell(o, g, s);
+		return;
+	}
 	struct bpf_image *i = bpf_image_need(&o->b, (uint32_t)g->pid, now);
 	if (!i->process) {
 		i->process = g->process;

@@ -206,6 +206,15 @@ int af_signals_sampling(void)
 	return sampling;
 }
 
+bool af_signals_sampling_is_replaced(void)
+{
+	const struct shared_signal *s = shared_find(sampling);
+	struct sigaction act;
+
+	return s && s->ours && !call_real(sampling, NULL, &act) &&
+	       act.sa_sigaction != signals_handle;
+}
+
 bool af_signals_sampling_is_ignored(void)
 {
 	const struct shared_signal *s = shared_find(sampling);

@@ -27,6 +27,9 @@ void af_signals_sample(int signo);
 /* The sampling signal of this process, 0 when it is not sampled. */
 int af_signals_sampling(void);
 
+/* Has the program taken its handler from us, by a system call that nobody can stand before? */
+bool af_signals_sampling_is_replaced(void);
+
 /* Does the program ignore that signal, as far as it knows? */
 bool af_signals_sampling_is_ignored(void);
 

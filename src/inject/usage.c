@@ -9,6 +9,7 @@
 #include "base/program.h"
 #include "inject/inject.h"
 #include "inject/rest.h"
+#include "inject/signals.h"
 #include "inject/thread.h"
 #include "trace/stream.h"
 
@@ -84,6 +85,8 @@ void af_usage_process_ends(void)
 		usage_write(t, 0, AF_USAGE_CHILDREN, user_ns, kernel_ns);
 	af_threads_each(living_thread_write, t);
 	af_rest_write(t, NULL);
+	if (af_signals_sampling_is_replaced())
+		unsampled_write(t, AF_UNSAMPLED_HANDLER_REPLACED, 1, 0);
 	af_thread_leave(t);
 }
 

@@ -12,8 +12,8 @@ import struct
 import subprocess
 
 from machine import AFLAME, WORKPLACE, any_sampler, need, need_tool, program
-from recording import FAILED, aflame, new_path, record, refused, sampled
-from tap import Skip, case, equal, expect, note, run_cases
+from recording import FAILED, aflame, must, new_path, record, refused, sampled
+from tap import Skip, case, equal, expect, near, note, run_cases
 
 
 def with_mounts(script, *words):
@@ -320,6 +320,25 @@ def _():
     said = run.stderr.decode()
     expect(re.search(r"^aflame: .*perf.*\n\Z", said) and "timer" in said, "said: %s" % said)
     expect(len(run.events("sample")) > 20, "%d samples" % len(run.events("sample")))
+
+
+@case("where perf events are refused, threads that block samples are counted with their cause", tries=2)
+def _():
+    need("timer")
+    run = record(
+        program("masks"), "2", "only-raw", sampler="timer", rate=997, preexec_fn=refusing("perf_event_open")
+    )
+    document = json.loads(must("report", "coverage", "--json", "--by", "thread", run.path))
+    titles, found = None, []
+    for table in document["tables"]:
+        if table["name"] == "coverage_threads":
+            titles = [c["title"] for c in table["columns"]]
+            found = [dict(zip(titles, row)) for row in table["rows"]]
+    used = sum(r["Used user"] or 0 for r in found)
+    near(used / 1e3, run.truth["user_us"], 0.1 * run.truth["user_us"], "user time of all threads, us")
+    worst = found[0]
+    expect(worst["Short"] == "yes" and worst["Used user"] > 0.8 * used, worst)
+    expect("block the signal of samples" in worst["Cause"], worst["Cause"])
 
 
 @case("where nothing can sample the program runs on, and a line says so")

@@ -206,6 +206,22 @@ def _(sampler):
     expect(0.85 * (used - kernel) < sampled < 1.05 * used + 2 * TICK_NS, "%d of %d" % (sampled, used))
 
 
+def check_replaced(sampler):
+    need(sampler)
+    path = recorded(sampler, program("bare_handler"), "1")
+    first = findings(path)[0]
+    row = rows(path)[0]
+    equal(first["Kind"], "not-sampled", "the first finding")
+    expect("it handles the signal of samples itself" in first["Finding"], first["Finding"])
+    expect(used_ns(row) > 0.5e9 and sampled_ns(row) < 0.1e9, row)
+
+
+for name in ("perf", "timer"):
+    case("%s: a program that takes the signal of samples is the first finding" % name, tries=2)(
+        lambda s=name: check_replaced(s)
+    )
+
+
 @case("perf: kernel time that nobody sees is the first finding", tries=3)
 def _():
     need("perf")
