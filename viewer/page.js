@@ -271,6 +271,14 @@ class Page extends Layout {
     return this.update({ ...stateFromHash(hash, this.defaults), theme, panel });
   }
 
+  /* What keeps the figures from being right, each said once, whatever tables it concerns. */
+  warningTiles() {
+    return [...new Set(this.meta.facts.map(({ warning }) => warning).filter(Boolean))].map((text) => (
+      h('div', { class: 'tile warning', role: 'listitem', title: text },
+        h('span', { class: 'tile-label' }, 'not all was recorded'),
+        h('span', { class: 'tile-value' }, text))));
+  }
+
   /* Facts that fit a line: the verdict, what was lost, what ran. */
   drawStrip() {
     const { forward, w, meta } = this;
@@ -289,7 +297,7 @@ class Page extends Layout {
         });
       });
     this.strip.replaceChildren(
-      tile(`total ${name}`, formatWeight(forward.total(w)[0], unit)),
+      ...this.warningTiles(), tile(`total ${name}`, formatWeight(forward.total(w)[0], unit)),
       tile('frames', formatCount(forward.n - 1 - forward.nrGaps)), ...tiles);
   }
 

@@ -263,6 +263,7 @@ function factTable(table, isName, onname) {
   };
   return h('section', { class: 'card', 'data-table': table.name },
     h('h2', {}, table.title || table.name),
+    table.warning && h('p', { class: 'note warning' }, table.warning),
     table.rows.length > 0 && h('div', { class: 'card-scroll' }, h('table', {},
       table.columns.some((column) => column.title)
         && h('thead', {}, h('tr', {}, shown.map((k) => (

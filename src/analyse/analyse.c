@@ -47,6 +47,7 @@ void af_results_close(struct af_results *r)
 	af_facts_free(&r->facts);
 	af_facts_free(&r->annotated);
 	af_coverage_free(&r->coverage);
+	free(r->cpu_parts);
 }
 
 /* What the reader itself has to say, as facts like any other. */
@@ -214,7 +215,7 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_as
 		a->attributes |= (a->passes[i]->attributes & analysis_depth(what)) != 0;
 		a->joins |= a->passes[i]->work != NULL;
 	}
-	a->joins |= a->attributes;
+	a->joins |= a->attributes || what->answers & AF_ANSWER_COVERAGE;
 	a->tells_hosts = a->attributes || what->answers & 1 << AF_VIEW_ALL;
 	wanted |= asked | (a->joins ? AF_LAUNCHES_WANTS : 0);
 	wanted |= a->attributes ? AF_ATTRIBUTION_WANTS : 0;
@@ -301,7 +302,8 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	note_damage(&a->world, a->trace);
 	a->world.lost[AF_LOST_NO_JOIN] += af_samples_end(&a->samples);
 	af_launches_end(&a->launches, &a->world);
-	out->coverage.nr_launches = af_launches_sums(&a->launches, &out->coverage.launches);
+	out->coverage.nr_launches =
+	    af_launches_sums(&a->launches, &a->world, &out->coverage.launches);
 	analysis_sampled(a, out);
 	af_match_end(&a->match, &a->world);
 	out->launches_unfinished = a->launches.unfinished;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/coverage_private.h"
+#include "analyse/device_name.h"
 #include "analyse/pass.h"
 #include "base/arena.h"
 
@@ -28,15 +29,15 @@ void af_coverage_free(struct af_coverage *c)
 	free(c->processes);
 	free(c->threads);
 	free(c->launches);
+	free(c->row_of);
 	*c = (struct af_coverage){0};
 }
 
 const struct af_coverage_row *af_coverage_of(const struct af_coverage *c, uint32_t process)
 {
-	for (uint32_t i = 0; process && i < c->nr_processes; i++)
-		if (c->processes[i].process == process)
-			return &c->processes[i];
-	return NULL;
+	uint32_t row = process < c->nr_images ? c->row_of[process] : 0;
+
+	return row ? &c->processes[row - 1] : NULL;
 }
 
 static struct coverage_image *image_at(struct coverage_pass *p, uint32_t process)
@@ -192,6 +193,22 @@ static int row_order(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
+/* @row_of has rows as they were before they were sorted: by process they are found again. */
+static void rows_find(struct af_coverage *c, uint32_t *row_of, uint32_t nr_images,
+                      const struct af_family *family)
+{
+	uint32_t *at = af_xcalloc((size_t)nr_images + 1, sizeof *at);
+
+	for (uint32_t i = 0; i < c->nr_processes; i++)
+		if (c->processes[i].process < nr_images)
+			at[c->processes[i].process] = i + 1;
+	for (uint32_t i = 1; i < nr_images; i++)
+		row_of[i] = row_of[i] ? at[family->image_of[i]] : 0;
+	free(at);
+	c->row_of = row_of;
+	c->nr_images = nr_images;
+}
+
 static void rows_sort(struct af_coverage_row *rows, uint32_t nr)
 {
 	if (nr)
@@ -222,20 +239,43 @@ static const char *process_text(const struct af_world *w, struct af_facts *f, ui
 
 enum { LAUNCHES_LEAST = 10 };
 
-/* Launches that are under way are no loss. */
+static bool is_short(uint64_t of, uint64_t nr)
+{
+	return of >= LAUNCHES_LEAST && (double)nr * 100 < (double)of * AF_COVERAGE_PERCENT;
+}
+
+/* The rows of one process and API, from @l on: launches without work have no device of their own.
+ */
+static uint32_t launches_short(struct af_coverage_launches *l, uint32_t nr_left, bool goes_on)
+{
+	uint64_t calls = 0, joined = 0;
+	uint32_t nr = 0;
+
+	for (; nr < nr_left && l[nr].process == l->process && l[nr].api == l->api; nr++) {
+		calls += l[nr].calls;
+		joined += l[nr].joined;
+	}
+	/* Launches that are under way are no loss. */
+	for (uint32_t i = 0; i < nr; i++)
+		l[i].short_of = !goes_on && is_short(calls, joined) && l[i].calls > l[i].joined;
+	return nr;
+}
+
 static void launches_check(const struct coverage_pass *p, struct af_coverage *c,
                            const struct af_world *w, struct af_facts *f)
 {
 	bool goes_on = af_world_note(w, "snapshot") && !af_world_note(w, "end.status");
 
+	for (uint32_t i = 0; i < c->nr_launches;)
+		i += launches_short(&c->launches[i], c->nr_launches - i, goes_on);
 	for (uint32_t i = 0; i < c->nr_launches; i++) {
 		struct af_coverage_launches *l = &c->launches[i];
 		const uint64_t *dropped =
 		    af_map_get(&p->lost, cause_key(l->process, AF_LOST_DROPPED));
 		l->text = process_text(w, f, l->process);
+		l->device_text = l->device ? af_device_name(f, w, l->process, l->device) : "";
 		l->dropped = dropped ? *dropped : 0;
-		l->short_of = !goes_on && l->calls >= LAUNCHES_LEAST &&
-		              (double)l->joined * 100 < (double)l->calls * AF_COVERAGE_PERCENT;
+		l->short_of_times = is_short(l->works, l->works - l->untimed);
 	}
 }
 
@@ -297,9 +337,9 @@ static void coverage_finish(void *self, const struct af_world *w, struct af_resu
 	launches_check(p, c, w, &out->facts);
 	rows_sort(c->processes, c->nr_processes);
 	rows_sort(c->threads, c->nr_threads);
+	rows_find(c, row_of, w->nr_processes, &family);
 	af_coverage_tables(c, &out->facts);
 	af_family_free(&family);
-	free(row_of);
 	free(busy);
 	free(there);
 }

@@ -40,15 +40,22 @@ struct af_coverage_row {
 	const char *name, *text; /* "xz", "xz [4711]"; live as long as the facts */
 };
 
-/* Launches of a process by one API. */
+/*
+ * Launches of a process by one API, and their work by device. A call does not say for which device
+ * it is, its work does: launches that have none are a row of their own, unless the process has
+ * queues on one device alone.
+ */
 struct af_coverage_launches {
-	uint32_t process, api;  /* enum af_api */
-	uint64_t calls, joined; /* launches that the device took; those whose work was seen */
-	uint64_t works, alone;  /* pieces of device work; those without a call */
-	uint64_t untimed;       /* those without times */
-	uint64_t dropped;       /* records that the driver or the ring dropped */
-	bool short_of;
-	const char *text; /* "app [4711]" */
+	uint32_t process, api;   /* enum af_api */
+	uint32_t device;         /* as the process numbers them; 0: of launches that have no work */
+	uint64_t calls, joined;  /* launches that the device took; those whose work was seen */
+	uint64_t works, alone;   /* pieces of device work; those without a call */
+	uint64_t untimed;        /* those without times */
+	uint64_t dropped;        /* records that the driver or the ring dropped; of all devices */
+	bool short_of;           /* of launches with work */
+	bool short_of_times;     /* of work with times */
+	const char *text;        /* "app [4711]" */
+	const char *device_text; /* "NVIDIA H200 #2" */
 };
 
 struct af_coverage {
@@ -62,8 +69,10 @@ struct af_coverage {
 	uint64_t
 	    tree_ns; /* by the recorder's wait4: of the program and all it waited for; 0: not known
 	              */
-	struct af_coverage_launches *launches;
+	struct af_coverage_launches *launches; /* rows of a process and API are neighbours */
 	uint32_t nr_launches;
+	uint32_t *row_of; /* by ordinal of any image: index of its process's row plus 1; 0: none */
+	uint32_t nr_images;
 };
 
 void af_coverage_free(struct af_coverage *c);
@@ -91,7 +100,7 @@ static inline uint64_t af_covered_missing(uint64_t used_ns, uint64_t sampled_ns)
  */
 bool af_coverage_short(uint64_t used_ns, uint64_t sampled_ns, uint64_t period_ns);
 
-/* The row of the whole process that has the image @process; NULL: there is none. */
+/* The row of the process that has the image @process, its last or an earlier one; NULL: none. */
 const struct af_coverage_row *af_coverage_of(const struct af_coverage *c, uint32_t process);
 
 /* The tables "coverage", "coverage_threads" and "coverage_devices", as far as there are rows. */
@@ -99,6 +108,17 @@ void af_coverage_tables(const struct af_coverage *c, struct af_facts *f);
 
 /* "97.2 % of 3.2 s CPU time was sampled", in a line; lives as long as @f. */
 const char *af_coverage_text(const struct af_coverage *c, struct af_facts *f);
+
+/*
+ * In one sentence what keeps shares from being right: less than AF_COVERAGE_PERCENT of the CPU time
+ * was sampled (with @cpu), of the launches have work, or of the work has times (with @devices).
+ * NULL: neither. Lives as long as @f.
+ */
+const char *af_coverage_warning(const struct af_coverage *c, bool cpu, bool devices,
+                                struct af_facts *f);
+
+/* The cause of what @r is short of, with its numbers; NULL: it is not known. */
+const char *af_coverage_cause(const struct af_coverage_row *r, struct af_facts *f);
 
 /* What usually helps against @cause; NULL: nothing. */
 const char *af_coverage_helps(uint32_t cause);

@@ -44,6 +44,61 @@ const char *af_coverage_text(const struct af_coverage *c, struct af_facts *f)
 	                     af_facts_ns(f, used));
 }
 
+const char *af_coverage_cause(const struct af_coverage_row *r, struct af_facts *f)
+{
+	if (r->cause == AF_UNSAMPLED_KERNEL)
+		return af_facts_text(f,
+		                     "samples see user mode only, and %s of it was in the kernel",
+		                     af_facts_ns(f, r->cpu.used_kernel));
+	if (r->cause == AF_UNSAMPLED_SHORT_THREADS && r->count)
+		return af_facts_text(
+		    f, "%llu thread%s ended before their first sample, after %s in all",
+		    (unsigned long long)r->count, r->count == 1 ? "" : "s",
+		    af_facts_ns(f, r->cpu_ns));
+	return r->cause ? af_unsampled_text(r->cause) : NULL;
+}
+
+/* "; 16 of 20 launches have no device work": @what is NULL before the first part. */
+static const char *warning_add(struct af_facts *f, const char *said, uint64_t nr, uint64_t of,
+                               const char *what)
+{
+	if (!nr)
+		return said;
+	return af_facts_text(f, "%s%s%llu of %llu %s", said, *said ? "; " : "",
+	                     (unsigned long long)nr, (unsigned long long)of, what);
+}
+
+static const char *devices_warning(const struct af_coverage *c, const char *said,
+                                   struct af_facts *f)
+{
+	uint64_t calls = 0, missing = 0, works = 0, untimed = 0;
+
+	for (uint32_t i = 0; i < c->nr_launches; i++) {
+		const struct af_coverage_launches *l = &c->launches[i];
+		calls += l->calls;
+		missing += l->short_of ? l->calls - l->joined : 0;
+		works += l->works;
+		untimed += l->short_of_times ? l->untimed : 0;
+	}
+	said = warning_add(f, said, missing, calls, "launches have no device work in the trace");
+	return warning_add(f, said, untimed, works, "pieces of device work have no times");
+}
+
+const char *af_coverage_warning(const struct af_coverage *c, bool cpu, bool devices,
+                                struct af_facts *f)
+{
+	const char *said = "";
+
+	if (cpu && c->comparable && c->total.short_of) {
+		const char *cause = af_coverage_cause(&c->total, f);
+		said = af_facts_text(f, "%s%s%s", af_coverage_text(c, f), cause ? ": " : "",
+		                     cause ? cause : "");
+	}
+	if (devices)
+		said = devices_warning(c, said, f);
+	return *said ? af_facts_text(f, "%s (aflame report coverage)", said) : NULL;
+}
+
 static const char *measured_text(const struct af_coverage_row *r)
 {
 	if (r->shared_out)
@@ -116,6 +171,7 @@ static void launches_table(const struct af_coverage *c, struct af_facts *f)
 	static const struct af_column columns[] = {
 	    {"Process", AF_CELL_TEXT, AF_SHOW_ALWAYS},
 	    {"API", AF_CELL_TEXT, AF_SHOW_ALWAYS},
+	    {"Device", AF_CELL_TEXT, AF_SHOW_USED},
 	    {"Launches", AF_CELL_COUNT, AF_SHOW_ALWAYS},
 	    {"Joined", AF_CELL_COUNT, AF_SHOW_ALWAYS},
 	    {"Share", AF_CELL_PERCENT, AF_SHOW_ALWAYS},
@@ -137,16 +193,17 @@ static void launches_table(const struct af_coverage *c, struct af_facts *f)
 		struct af_cell *cell = af_table_row(f, t);
 		cell[0].text = l->text;
 		cell[1].text = l->api == AF_API_CUDA ? "CUDA" : "OpenCL";
-		cell[2].value = l->calls;
-		cell[3].value = l->joined;
-		cell[4].value = af_facts_ratio(l->joined, l->calls, 1e4);
-		cell[4].unknown = !l->calls;
-		cell[5].value = l->works;
-		cell[6].value = l->alone;
-		cell[7].value = l->untimed;
-		cell[8].value = l->dropped;
-		cell[9].text = l->short_of ? "yes" : "no";
-		cell[10].value = l->process;
+		cell[2].text = l->device_text;
+		cell[3].value = l->calls;
+		cell[4].value = l->joined;
+		cell[5].value = af_facts_ratio(l->joined, l->calls, 1e4);
+		cell[5].unknown = !l->calls;
+		cell[6].value = l->works;
+		cell[7].value = l->alone;
+		cell[8].value = l->untimed;
+		cell[9].value = l->dropped;
+		cell[10].text = l->short_of || l->short_of_times ? "yes" : "no";
+		cell[11].value = l->process;
 	}
 }
 

@@ -52,9 +52,10 @@ struct af_cell {
 enum { AF_TABLE_COLUMNS = 48 };
 
 struct af_table {
-	const char *name;  /* for --json: "cpu_top" */
-	const char *title; /* for people: "Where CPU time went" */
-	const char *note;  /* a caveat printed below, or NULL */
+	const char *name;    /* for --json: "cpu_top" */
+	const char *title;   /* for people: "Where CPU time went" */
+	const char *note;    /* a caveat printed below, or NULL */
+	const char *warning; /* what keeps its figures from being right, printed above, or NULL */
 	uint32_t nr_columns, nr_rows, cap_rows;
 	struct af_column columns[AF_TABLE_COLUMNS];
 	struct af_cell *cells; /* nr_rows × nr_columns, row by row */

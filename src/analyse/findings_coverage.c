@@ -1,6 +1,6 @@
 /*
- * What the findings stand on: CPU time used that no sample is of, and launches whose work was not
- * seen. That is said first, and what draws on shares of it is withheld.
+ * What the findings stand on: CPU time used that no sample is of. That is said first, and what
+ * draws on shares of it, or of device work that is missing, is withheld.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,17 @@
 
 enum { GROUPS_MOST = 3, KINDS_NAMED = 6 };
 
-/* Rows of one name and one cause, together. */
+/* Rows of one name and one cause, those that are short of samples themselves apart. */
 struct group {
-	const struct af_coverage_row *first;
-	struct af_covered cpu;
-	uint64_t count, cpu_ns; /* of the cause */
+	const struct af_coverage_row *const *rows; /* nr of them, in groups.sorted */
+	struct af_coverage_row sum; /* what they have together; the rest of the first */
 	uint32_t nr;
-	bool thread;
+};
+
+struct groups {
+	const struct af_coverage_row **sorted;
+	struct group *all;
+	uint32_t nr;
 };
 
 static uint64_t missing_of(const struct af_covered *c)
@@ -31,107 +35,101 @@ static int group_key(const void *a, const void *b)
 				     *y = *(const struct af_coverage_row *const *)b;
 	int name = strcmp(x->name, y->name);
 
-	return name ? name : x->cause < y->cause ? -1 : x->cause > y->cause;
+	if (name)
+		return name;
+	if (x->short_of != y->short_of)
+		return x->short_of ? -1 : 1;
+	return x->cause < y->cause ? -1 : x->cause > y->cause;
 }
 
 static int group_order(const void *a, const void *b)
 {
-	uint64_t x = missing_of(&((const struct group *)a)->cpu),
-		 y = missing_of(&((const struct group *)b)->cpu);
+	uint64_t x = missing_of(&((const struct group *)a)->sum.cpu),
+		 y = missing_of(&((const struct group *)b)->sum.cpu);
 
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
 static void group_add(struct group *g, const struct af_coverage_row *r)
 {
-	g->cpu.used_user += r->cpu.used_user;
-	g->cpu.used_kernel += r->cpu.used_kernel;
-	g->cpu.sampled_user += r->cpu.sampled_user;
-	g->cpu.sampled_kernel += r->cpu.sampled_kernel;
-	g->count += r->count;
-	g->cpu_ns += r->cpu_ns;
+	struct af_covered *cpu = &g->sum.cpu;
+
 	g->nr++;
+	if (g->nr == 1)
+		return;
+	cpu->used_user += r->cpu.used_user;
+	cpu->used_kernel += r->cpu.used_kernel;
+	cpu->sampled_user += r->cpu.sampled_user;
+	cpu->sampled_kernel += r->cpu.sampled_kernel;
+	g->sum.count += r->count;
+	g->sum.cpu_ns += r->cpu_ns;
 }
 
-/* The groups of @rows that are short of samples as a whole; the most missing first. */
-static struct group *groups_make(const struct findings *s, const struct af_coverage_row *rows,
-                                 uint32_t nr_rows, uint32_t *nr)
+/* What is known of @rows, by group. The caller frees. */
+static struct groups groups_make(const struct af_coverage_row *rows, uint32_t nr_rows)
 {
-	const struct af_coverage_row **sorted = af_xcalloc((size_t)nr_rows + 1, sizeof *sorted);
-	struct group *all = af_xcalloc((size_t)nr_rows + 1, sizeof *all);
-	uint32_t kept = 0;
+	struct groups gs = {.sorted = af_xcalloc((size_t)nr_rows + 1, sizeof *gs.sorted),
+	                    .all = af_xcalloc((size_t)nr_rows + 1, sizeof *gs.all)};
+	uint32_t nr = 0;
 
-	*nr = 0;
 	for (uint32_t i = 0; i < nr_rows; i++)
-		sorted[i] = &rows[i];
-	if (nr_rows)
-		qsort(sorted, nr_rows, sizeof *sorted, group_key);
-	for (uint32_t i = 0; i < nr_rows; i++) {
-		if (!sorted[i]->known)
-			continue;
-		if (!*nr || group_key(&all[*nr - 1].first, &sorted[i]))
-			all[(*nr)++] =
-			    (struct group){.first = sorted[i], .thread = sorted[i]->tid != 0};
-		group_add(&all[*nr - 1], sorted[i]);
+		if (rows[i].known)
+			gs.sorted[nr++] = &rows[i];
+	if (nr)
+		qsort(gs.sorted, nr, sizeof *gs.sorted, group_key);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!i || group_key(&gs.sorted[i - 1], &gs.sorted[i]))
+			gs.all[gs.nr++] =
+			    (struct group){.rows = &gs.sorted[i], .sum = *gs.sorted[i]};
+		group_add(&gs.all[gs.nr - 1], gs.sorted[i]);
 	}
-	for (uint32_t i = 0; i < *nr; i++)
-		if (af_coverage_short(af_covered_used(&all[i].cpu), af_covered_sampled(&all[i].cpu),
-		                      s->r->coverage.period_ns))
-			all[kept++] = all[i];
-	*nr = kept;
-	if (kept)
-		qsort(all, kept, sizeof *all, group_order);
-	free(sorted);
-	return all;
+	return gs;
+}
+
+static void groups_free(struct groups *gs)
+{
+	free(gs->sorted);
+	free(gs->all);
 }
 
 static const char *group_name(struct findings *s, const struct group *g)
 {
-	if (g->nr == 1 || g->first == &s->r->coverage.total)
-		return g->first->text;
-	return af_facts_text(s->f, "%s (%s %s)", g->first->name, findings_number(s, g->nr),
-	                     g->thread ? "threads" : "processes");
+	if (g->nr == 1)
+		return g->sum.text;
+	return af_facts_text(s->f, "%s (%s %s)", g->sum.name, findings_number(s, g->nr),
+	                     g->sum.tid ? "threads" : "processes");
 }
 
 /* Each used less than it takes to be sampled once or twice. */
 static bool are_short(const struct findings *s, const struct group *g)
 {
-	return !g->first->cause && !g->thread && g->nr > 1 &&
-	       af_covered_used(&g->cpu) < 2 * g->nr * s->r->coverage.period_ns;
+	return !g->sum.cause && !g->sum.tid && g->nr > 1 &&
+	       af_covered_used(&g->sum.cpu) < 2 * g->nr * s->r->coverage.period_ns;
 }
 
 static const char *group_cause(struct findings *s, const struct group *g)
 {
-	const struct af_covered *c = &g->cpu;
-	uint32_t cause = g->first->cause;
+	const char *cause = af_coverage_cause(&g->sum, s->f);
 
 	if (are_short(s, g))
 		return "they ended before their first samples";
-
-	if (cause == AF_UNSAMPLED_KERNEL)
-		return af_facts_text(s->f,
-		                     "samples see user mode only, and %s of it was in the kernel",
-		                     af_facts_ns(s->f, c->used_kernel));
-	if (cause == AF_UNSAMPLED_SHORT_THREADS && g->count)
-		return af_facts_text(s->f, "%s ended before their first sample, after %s in all",
-		                     findings_count(s, g->count, "thread"),
-		                     af_facts_ns(s->f, g->cpu_ns));
-	return cause ? af_unsampled_text(cause) : "the cause is not known";
+	return cause ? cause : "the cause is not known";
 }
 
 static void find_group(struct findings *s, const struct group *g)
 {
-	uint64_t used = af_covered_used(&g->cpu), sampled = af_covered_sampled(&g->cpu);
-	struct finding x = {.kind = "not-sampled",
-	                    .ns = af_covered_missing(used, sampled),
-	                    .of_ns = af_covered_used(&s->r->coverage.total.cpu),
-	                    .of = "CPU time used",
-	                    .check = "aflame report coverage",
-	                    .view = "facts",
-	                    .hash = "#tab=facts",
-	                    .helps = af_coverage_helps(are_short(s, g) ? AF_UNSAMPLED_SHORT_THREADS
-	                                                               : g->first->cause),
-	                    .comes_first = true};
+	const struct af_covered *cpu = &g->sum.cpu;
+	uint64_t used = af_covered_used(cpu), sampled = af_covered_sampled(cpu);
+	struct finding x = {
+	    .kind = "not-sampled",
+	    .ns = af_covered_missing(used, sampled),
+	    .of_ns = af_covered_used(&s->r->coverage.total.cpu),
+	    .of = "CPU time used",
+	    .check = "aflame report coverage",
+	    .view = "facts",
+	    .hash = "#tab=facts",
+	    .helps = af_coverage_helps(are_short(s, g) ? AF_UNSAMPLED_SHORT_THREADS : g->sum.cause),
+	    .comes_first = true};
 
 	x.what =
 	    af_facts_text(s->f, "%s used %s of CPU time, and %s of it was sampled (%s): %s",
@@ -155,44 +153,31 @@ static uint32_t threads_alone(const struct af_coverage *c, struct af_coverage_ro
 
 static void find_groups(struct findings *s, const struct af_coverage_row *rows, uint32_t nr_rows)
 {
-	uint32_t nr;
-	struct group *all = groups_make(s, rows, nr_rows, &nr);
+	struct groups gs = groups_make(rows, nr_rows);
+	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < nr && i < GROUPS_MOST; i++)
-		find_group(s, &all[i]);
-	free(all);
-}
-
-static void find_launches(struct findings *s, const struct af_coverage_launches *l)
-{
-	struct finding x = {.kind = "not-joined",
-	                    .ns = af_covered_missing(l->calls, l->joined),
-	                    .of_ns = l->calls,
-	                    .of = "launches",
-	                    .no_time = true,
-	                    .check = "aflame report coverage",
-	                    .view = "facts",
-	                    .hash = "#tab=facts",
-	                    .comes_first = true};
-
-	x.what =
-	    af_facts_text(s->f, "%s of %s launches of %s have no device work in the trace (%s)%s%s",
-	                  findings_number(s, x.ns), findings_number(s, l->calls), l->text,
-	                  findings_share(s, x.ns, x.of_ns), l->dropped ? "; dropped: " : "",
-	                  l->dropped ? findings_count(s, l->dropped, "record") : "");
-	findings_add(s, &x);
+	for (uint32_t i = 0; i < gs.nr; i++) {
+		const struct af_covered *cpu = &gs.all[i].sum.cpu;
+		if (af_coverage_short(af_covered_used(cpu), af_covered_sampled(cpu),
+		                      s->r->coverage.period_ns))
+			gs.all[kept++] = gs.all[i];
+	}
+	if (kept)
+		qsort(gs.all, kept, sizeof *gs.all, group_order);
+	for (uint32_t i = 0; i < kept && i < GROUPS_MOST; i++)
+		find_group(s, &gs.all[i]);
+	groups_free(&gs);
 }
 
 void findings_coverage(struct findings *s)
 {
 	const struct af_coverage *c = &s->r->coverage;
-	uint32_t before = s->nr;
+	uint32_t before;
 
-	for (uint32_t i = 0; i < c->nr_launches; i++)
-		if (c->launches[i].short_of)
-			find_launches(s, &c->launches[i]);
+	findings_launches(s);
 	if (!c->comparable)
 		return;
+	before = s->nr;
 	find_groups(s, c->processes, c->nr_processes);
 	if (s->nr == before && c->total.short_of)
 		find_groups(s, &c->total, 1);
@@ -211,45 +196,59 @@ static bool shares_are_wrong(const struct af_coverage *c, const struct af_covere
 	return af_coverage_short(cpu->used_user, cpu->sampled_user, c->period_ns);
 }
 
-/* By name of the process's frame, which is all that trees have of it. */
-static bool process_is_wrong(const struct af_coverage *c, const char *name, size_t len)
+/*
+ * By row of the coverage: are shares of the process wrong, its own or those of the processes that
+ * it is one of too many of to be told of alone? To be freed.
+ */
+static bool *processes_wrong(const struct af_coverage *c)
 {
-	struct af_covered sum = {0};
+	bool *wrong = af_xcalloc((size_t)c->nr_processes + 1, sizeof *wrong);
+	struct groups gs = groups_make(c->processes, c->nr_processes);
 
-	for (uint32_t i = 0; i < c->nr_processes; i++) {
-		const struct af_coverage_row *r = &c->processes[i];
-		if (!r->known || strlen(r->name) != len || memcmp(r->name, name, len) != 0)
-			continue;
-		sum.used_user += r->cpu.used_user;
-		sum.used_kernel += r->cpu.used_kernel;
-		sum.sampled_user += r->cpu.sampled_user;
-		sum.sampled_kernel += r->cpu.sampled_kernel;
+	for (uint32_t i = 0; i < gs.nr; i++) {
+		const struct group *g = &gs.all[i];
+		bool all = shares_are_wrong(c, &g->sum.cpu);
+		for (uint32_t r = 0; r < g->nr; r++)
+			wrong[g->rows[r] - c->processes] =
+			    all || shares_are_wrong(c, &g->rows[r]->cpu);
 	}
-	return shares_are_wrong(c, &sum);
+	groups_free(&gs);
+	return wrong;
 }
 
-/* Is most of what was sampled of the function in processes that are short of samples? */
-static bool function_is_wrong(const struct findings *s, const char *function)
+/* By node of the tree of CPU time: is the function @x is about there or among its callers? */
+static bool *nodes_with(const struct af_tree *t, const struct finding *x)
 {
-	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
-	uint64_t all = 0, wrong = 0;
-	uint8_t *below = af_xcalloc((size_t)t->nr + 1, sizeof *below); /* 1: of such a process */
-	size_t len;
+	bool *with = af_xcalloc((size_t)t->nr + 1, sizeof *with);
+	size_t len, want = strlen(x->function);
 
 	for (uint32_t n = 1; n < t->nr; n++) {
 		const char *text = af_tree_text(t, t->nodes[n].name, &len);
-		uint32_t up = t->nodes[n].parent;
-		if (af_tree_frame(t, t->nodes[n].name) == AF_FRAME_PROCESS)
-			below[n] = process_is_wrong(&s->r->coverage, text, len);
-		else
-			below[n] = up < n && below[up];
-		if (len != strlen(function) || memcmp(text, function, len) != 0)
-			continue;
-		all += t->self[AF_WEIGHT_TIME][n];
-		wrong += below[n] ? t->self[AF_WEIGHT_TIME][n] : 0;
+		with[n] =
+		    with[t->nodes[n].parent] || (af_tree_frame(t, t->nodes[n].name) == x->frame &&
+		                                 len == want && !memcmp(text, x->function, len));
 	}
-	free(below);
-	return wrong && wrong >= all / 2;
+	return with;
+}
+
+/* Is half of what was sampled of the function of processes that are short of samples? Processes of
+ * one name share a frame of the tree: whose the time is, its parts tell. */
+static bool function_is_wrong(const struct findings *s, const struct finding *x, const bool *wrong)
+{
+	const struct af_results *r = s->r;
+	bool *with = nodes_with(&r->trees[AF_VIEW_CPU], x);
+	uint64_t all = 0, missing = 0;
+
+	for (uint32_t i = 0; i < r->nr_cpu_parts; i++) {
+		const struct af_cpu_part *part = &r->cpu_parts[i];
+		const struct af_coverage_row *row = af_coverage_of(&r->coverage, part->process);
+		if (!with[part->node])
+			continue;
+		all += part->ns;
+		missing += row && wrong[row - r->coverage.processes] ? part->ns : 0;
+	}
+	free(with);
+	return missing && missing >= all / 2;
 }
 
 /* ": function burn, python" */
@@ -270,23 +269,24 @@ static const char *withhold(struct findings *s, uint32_t from, bool all, uint32_
 {
 	const char *said = "";
 	uint32_t kept = from;
+	bool *wrong = processes_wrong(&s->r->coverage);
 
 	for (uint32_t i = from; i < s->nr; i++) {
 		const struct finding *x = &s->all[i];
-		bool wrong = all || (x->function && function_is_wrong(s, x->function));
-		if (wrong && x->by_samples)
+		if (x->by_samples && (all || (x->function && function_is_wrong(s, x, wrong))))
 			said = withheld_add(s, said, x, (*nr)++);
 		else
 			s->all[kept++] = *x;
 	}
 	s->nr = kept;
+	free(wrong);
 	return said;
 }
 
 static bool launches_are_wrong(const struct af_coverage *c)
 {
 	for (uint32_t i = 0; i < c->nr_launches; i++)
-		if (c->launches[i].short_of)
+		if (c->launches[i].short_of || c->launches[i].short_of_times)
 			return true;
 	return false;
 }
@@ -331,5 +331,5 @@ void findings_withhold_devices(struct findings *s, uint32_t from)
 	for (uint32_t i = from; i < s->nr; i++)
 		s->all[i].by_samples = true;
 	const char *said = withhold(s, from, true, &nr);
-	withheld_say(s, "not-joined", said, nr);
+	withheld_say(s, first_of(s, "not-joined") ? "not-joined" : "not-timed", said, nr);
 }

@@ -125,6 +125,7 @@ void findings_withhold_devices(struct findings *s, uint32_t from);
 
 /* The questions. */
 void findings_coverage(struct findings *s);
+void findings_launches(struct findings *s); /* part of the coverage */
 void findings_idle(struct findings *s);
 void findings_devices(struct findings *s);
 void findings_kernels(struct findings *s);

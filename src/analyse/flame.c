@@ -156,8 +156,8 @@ static int flame_view(const struct flame *f, const struct af_world *w, const str
 	return device ? AF_VIEW_GPU : AF_VIEW_CPU;
 }
 
-static void flame_add(struct af_tree *t, const struct af_world *w, const struct flame *f,
-                      const struct flame_sum *s, const struct af_asked *asked, bool with_work)
+static uint32_t flame_add(struct af_tree *t, const struct af_world *w, const struct flame *f,
+                          const struct flame_sum *s, const struct af_asked *asked, bool with_work)
 {
 	const struct af_place *at = &f->places.all[s->place];
 	uint32_t node = flame_process(t, w, at->process, asked->group);
@@ -176,6 +176,17 @@ static void flame_add(struct af_tree *t, const struct af_world *w, const struct 
 			af_tree_add(t, node, i, s->value[i]);
 	if (s->square > 0)
 		af_tree_vary(t, node, s->square);
+	return node;
+}
+
+static void flame_part(struct af_results *out, const struct af_place *at, uint32_t node,
+                       uint64_t ns)
+{
+	if (!ns)
+		return;
+	AF_GROW(out->cpu_parts, out->nr_cpu_parts, out->cap_cpu_parts);
+	out->cpu_parts[out->nr_cpu_parts++] =
+	    (struct af_cpu_part){.node = node, .process = at->process, .ns = ns};
 }
 
 /* Which weights @s has something of, as bits. */
@@ -222,10 +233,13 @@ static int flame_sum_order(const void *a, const void *b)
 	return (x->sum > y->sum) - (x->sum < y->sum);
 }
 
-static void flame_add_sums(struct af_tree *t, const struct af_world *w, const struct flame *f,
-                           const struct af_asked *asked, int view)
+static void flame_add_sums(const struct flame *f, const struct af_world *w, struct af_results *out,
+                           int view)
 {
+	const struct af_asked *asked = &out->asked;
+	struct af_tree *t = &out->trees[view];
 	bool with_work = view == AF_VIEW_ALL;
+	bool parts = view == AF_VIEW_CPU && asked->answers & AF_ANSWER_TABLES;
 	struct flame_order *order = af_xcalloc(f->nr, sizeof *order);
 	struct af_frames_last last = {0};
 	uint32_t nr = 0;
@@ -240,8 +254,12 @@ static void flame_add_sums(struct af_tree *t, const struct af_world *w, const st
 	if (nr)
 		qsort(order, nr, sizeof *order, flame_sum_order);
 	t->last = &last;
-	for (uint32_t i = 0; i < nr; i++)
-		flame_add(t, w, f, &f->sums[order[i].sum], asked, with_work);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct flame_sum *s = &f->sums[order[i].sum];
+		uint32_t node = flame_add(t, w, f, s, asked, with_work);
+		if (parts)
+			flame_part(out, &f->places.all[s->place], node, s->value[AF_WEIGHT_TIME]);
+	}
 	t->last = NULL;
 	af_frames_last_free(&last);
 	free(order);
@@ -262,7 +280,7 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 		if (!(trees & 1u << v))
 			continue;
 		if (v != AF_VIEW_GPU || f->summed)
-			flame_add_sums(t, w, f, &out->asked, (int)v);
+			flame_add_sums(f, w, out, (int)v);
 		if (v != AF_VIEW_CPU)
 			flame_work_draw(&f->work, w, t, out, v == AF_VIEW_GPU || !cpu_samples);
 		if (v != AF_VIEW_CPU)

@@ -161,6 +161,7 @@ struct af_table *af_table_fold(struct af_facts *f, const struct af_table *t,
 	}
 	struct af_table *to = af_facts_table(f, t->name, t->title, columns, t->nr_columns);
 	to->note = t->note;
+	to->warning = t->warning;
 	for (uint32_t r = 0; r < t->nr_rows; r++) {
 		key_of(&key, t, r, keys);
 		uint64_t *slot = af_keys_at(&rows, key.data, key.len, &fresh);

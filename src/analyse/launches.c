@@ -7,6 +7,7 @@
 #include "base/arena.h"
 
 enum { EARLY_NONE = UINT32_MAX };
+#define DEVICES_MANY UINT64_MAX
 
 /* A work that came before its call; works whose ids share a hash are a list, the oldest first. */
 struct launches_early {
@@ -34,16 +35,40 @@ static struct launches_table *table_of(struct af_launches *l, uint32_t process, 
 	return &l->tables[*slot];
 }
 
+/* Most works are of the device of the one before. */
+static struct launches_device *device_of(struct af_launches *l, const struct af_world *w,
+                                         const struct af_work *work)
+{
+	uint32_t table = (uint32_t)(table_of(l, work->process, work->api) - l->tables);
+	uint32_t device = af_work_device(w, work);
+	struct launches_device *last = l->devices ? &l->devices[l->last_device] : NULL;
+	bool fresh;
+
+	if (last && last->table == table && last->device == device)
+		return last;
+	uint64_t *slot = af_map_at(&l->by_device, (uint64_t)table << 32 | device, &fresh);
+	if (fresh) {
+		AF_GROW(l->devices, l->nr_devices, l->cap_devices);
+		l->devices[l->nr_devices] = (struct launches_device){
+		    .table = table, .device = device, .before = l->tables[table].last_device};
+		*slot = l->nr_devices++;
+		l->tables[table].last_device = l->nr_devices;
+	}
+	l->last_device = (uint32_t)*slot;
+	return &l->devices[l->last_device];
+}
+
 static void hand_over(struct af_launches *l, const struct af_world *w, struct af_work *work,
                       struct launches_call *call)
 {
 	/* Without the call nothing says when: the latest definition is as good as any. */
 	uint64_t at_ns = UINT64_MAX;
-	struct launches_table *t = table_of(l, work->process, work->api);
+	struct launches_device *d = device_of(l, w, work);
 
-	t->works++;
-	t->alone += !call;
-	t->untimed += !work->status && !work->end_ns;
+	d->works++;
+	d->alone += !call;
+	d->untimed += !work->status && !work->end_ns;
+	d->joined += call && call->missed && !call->worked;
 	if (call) {
 		work->launched = true;
 		work->tid = call->tid;
@@ -314,26 +339,80 @@ void af_launches_end(struct af_launches *l, const struct af_world *w)
 		l->unfinished += launches_unfinished(&l->tables[i]);
 }
 
-uint32_t af_launches_sums(const struct af_launches *l, struct af_coverage_launches **sums)
+/* By process and API: the device that all its queues are on; DEVICES_MANY for several. */
+static struct af_map only_devices(const struct af_world *w)
 {
+	struct af_map only = {0};
+	bool fresh;
+
+	for (uint32_t i = 1; i < w->nr_queues; i++) {
+		const struct af_queue *q = &w->queues[i];
+		const struct af_device *d = af_world_device(w, q->process, q->device);
+		if (!d)
+			continue;
+		uint64_t *slot = af_map_at(&only, (uint64_t)q->process << 32 | d->api, &fresh);
+		if (fresh)
+			*slot = d->id;
+		else if (*slot != d->id)
+			*slot = DEVICES_MANY;
+	}
+	return only;
+}
+
+static int sum_order(const void *a, const void *b)
+{
+	const struct af_coverage_launches *x = a, *y = b;
+
+	return (x->device > y->device) - (x->device < y->device);
+}
+
+/* Rows of a table: of each device, and of launches without work, unless all are of @only. */
+static uint32_t table_sums(const struct af_launches *l, const struct launches_table *t,
+                           uint32_t only, struct af_coverage_launches *sums)
+{
+	uint64_t unfinished = launches_unfinished(t), left = t->calls;
+	uint32_t nr = 1;
+
+	sums[0] =
+	    (struct af_coverage_launches){.process = t->process, .api = t->api, .device = only};
+	for (uint32_t i = t->last_device; i; i = l->devices[i - 1].before) {
+		const struct launches_device *d = &l->devices[i - 1];
+		struct af_coverage_launches *s = &sums[0];
+		uint64_t joined = d->joined < left ? d->joined : left;
+		if (d->device && d->device != only) {
+			s = &sums[nr++];
+			*s = (struct af_coverage_launches){
+			    .process = t->process, .api = t->api, .device = d->device};
+		}
+		s->calls += joined;
+		s->joined += joined;
+		s->works += d->works;
+		s->alone += d->alone;
+		s->untimed += d->untimed;
+		left -= joined;
+	}
+	sums[0].calls += left;
+	sums[0].joined += left > unfinished ? left - unfinished : 0;
+	if (!sums[0].calls && !sums[0].works)
+		sums[0] = sums[--nr];
+	qsort(sums, nr, sizeof *sums, sum_order);
+	return nr;
+}
+
+uint32_t af_launches_sums(const struct af_launches *l, const struct af_world *w,
+                          struct af_coverage_launches **sums)
+{
+	struct af_map devices = only_devices(w);
 	uint32_t nr = 0;
 
-	*sums = af_xcalloc((size_t)l->nr_tables + 1, sizeof **sums);
+	*sums = af_xcalloc((size_t)l->nr_tables + l->nr_devices + 1, sizeof **sums);
 	for (uint32_t i = 0; i < l->nr_tables; i++) {
 		const struct launches_table *t = &l->tables[i];
-		uint64_t unfinished = launches_unfinished(t);
-		if (!t->calls && !t->works)
-			continue;
-		(*sums)[nr++] = (struct af_coverage_launches){
-		    .process = t->process,
-		    .api = t->api,
-		    .calls = t->calls,
-		    .joined = t->calls > unfinished ? t->calls - unfinished : 0,
-		    .works = t->works,
-		    .alone = t->alone,
-		    .untimed = t->untimed,
-		};
+		const uint64_t *only = af_map_get(&devices, (uint64_t)t->process << 32 | t->api);
+		bool one = only && *only != DEVICES_MANY;
+		nr += table_sums(l, t, one ? (uint32_t)*only : 0, *sums + nr);
 	}
+	af_map_free(&devices);
 	return nr;
 }
 
@@ -343,6 +422,8 @@ void af_launches_free(struct af_launches *l)
 		launches_free(&l->tables[i]);
 	free(l->tables);
 	af_map_free(&l->by_table);
+	free(l->devices);
+	af_map_free(&l->by_device);
 	free(l->early);
 	free(l->lists);
 	free(l->captured_ns);

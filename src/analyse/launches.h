@@ -54,6 +54,9 @@ struct af_launches {
 	struct launches_table *tables; /* of each process and API */
 	uint32_t nr_tables, cap_tables;
 	struct af_map by_table;
+	struct launches_device *devices; /* of a table: what it did there */
+	uint32_t nr_devices, cap_devices, last_device;
+	struct af_map by_device;      /* table's index << 32 | device → index */
 	struct launches_early *early; /* a ring of AF_LAUNCHES_EARLY */
 	struct launches_lists *lists;
 	uint32_t early_first, early_nr;
@@ -71,9 +74,12 @@ void af_launches_event(struct af_launches *l, const struct af_world *w, const st
 /* No more will come: works that wait are handed over as they are. */
 void af_launches_end(struct af_launches *l, const struct af_world *w);
 
-/* After the end: for each process and API its launches, and those that got work. The caller frees.
+/*
+ * After the end: for each process, API and device its launches, and those that got work; @w says
+ * whether a process has queues on one device alone. The caller frees.
  */
-uint32_t af_launches_sums(const struct af_launches *l, struct af_coverage_launches **sums);
+uint32_t af_launches_sums(const struct af_launches *l, const struct af_world *w,
+                          struct af_coverage_launches **sums);
 
 void af_launches_free(struct af_launches *l);
 

@@ -23,14 +23,22 @@ struct launches_call {
 
 struct launches_table {
 	uint32_t process, api;
-	uint64_t highest;               /* id seen so far */
-	uint64_t calls;                 /* that should get work */
-	uint64_t works, alone, untimed; /* works; those without a call, without times */
+	uint64_t highest;     /* id seen so far */
+	uint64_t calls;       /* that should get work */
+	uint32_t last_device; /* of its struct launches_device: index plus 1; 0: none */
 
 	/* private */
 	struct launches_call *window, *side; /* by the low bits of the id; by its hash */
 	uint32_t window_cap, side_cap, nr_side;
 	uint64_t forgotten; /* that were missed */
+};
+
+/* What the calls of a table did on one device; 0: it is not known on which. */
+struct launches_device {
+	uint32_t table, device;
+	uint32_t before;                /* of the same table: index plus 1; 0: none */
+	uint64_t joined;                /* calls that should get work, by their first */
+	uint64_t works, alone, untimed; /* works; those without a call, without times */
 };
 
 void launches_put(struct launches_table *t, const struct launches_call *c);

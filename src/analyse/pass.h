@@ -122,6 +122,12 @@ uint32_t af_asked_weight(const char *name);
 /* The depth that is called @name: kernel, line, insn, stall; @standard for NULL and other words. */
 enum af_depth af_asked_depth(const char *name, enum af_depth standard);
 
+/* A part of a node's self weight by time: that of one process, an ordinal of any of its images. */
+struct af_cpu_part {
+	uint32_t node, process;
+	uint64_t ns;
+};
+
 /* What all passes together found. */
 struct af_results {
 	struct af_asked asked;
@@ -130,6 +136,10 @@ struct af_results {
 	struct af_tree trees[AF_VIEWS];
 	uint32_t has[AF_VIEWS]; /* bits of the tree's weights that were not zero, asked for or not;
 	                           known of those trees whose pass ran */
+	/* Whose time the tree of AF_VIEW_CPU has, as its frames of processes do not tell two of one
+	 * name apart; where all tables are asked for. */
+	struct af_cpu_part *cpu_parts;
+	uint32_t nr_cpu_parts, cap_cpu_parts;
 	char count_unit[48]; /* what the weight count of the trees is of, where a trace says so */
 	bool summed;         /* the trace has what another profiler added up: see SUMMED */
 	struct af_facts facts;

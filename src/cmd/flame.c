@@ -161,6 +161,15 @@ static void flame_sampled(const struct flame_options *o, const char *dir,
 		        dir);
 }
 
+/* What keeps the widths of a picture from being right; a page has it in its tables. */
+static void flame_warning(struct af_results *r, int view, const char *weight)
+{
+	const char *warning = view >= 0 ? af_study_warning(r, view, weight) : NULL;
+
+	if (warning)
+		fprintf(stderr, "aflame flame: %s\n", warning);
+}
+
 /* A page shows all weights and the tables; a picture is of one weight. */
 static struct af_asked flame_asked(const struct flame_options *o, const struct af_format *format,
                                    int view)
@@ -168,8 +177,8 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 	struct af_asked asked = AF_ASKED_ALL;
 
 	if (view >= 0)
-		asked.answers =
-		    1u << view | (format->facts ? AF_ANSWER_TABLES | AF_ANSWER_ANNOTATE : 0);
+		asked.answers = 1u << view | (format->facts ? AF_ANSWER_TABLES | AF_ANSWER_ANNOTATE
+		                                            : AF_ANSWER_COVERAGE);
 	if (o->group)
 		asked.group = !strcmp(o->group, "rank")     ? AF_GROUP_RANK
 		              : !strcmp(o->group, "device") ? AF_GROUP_DEVICE
@@ -249,6 +258,8 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		rc = af_picture_write(&drawn, err);
 	if (!rc)
 		flame_sampled(o, dir, &r, v);
+	if (!rc && !facts)
+		flame_warning(&r, v, picture.weight);
 	af_results_close(&r);
 	af_tree_close(&chart);
 	return rc;

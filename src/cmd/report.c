@@ -328,7 +328,7 @@ static struct af_asked report_asked(const struct report *r)
 		asked.answers = AF_ANSWER_TOP | 1 << AF_VIEW_CPU;
 		asked.weights = af_asked_weight(NULL);
 	} else if (r->kind->is_of_tree) {
-		asked.answers = 1u << report_view(r);
+		asked.answers = 1u << report_view(r) | AF_ANSWER_COVERAGE;
 		asked.weights = af_asked_weight(r->weight);
 	}
 	return asked;
@@ -343,7 +343,9 @@ static int report_study_top(struct report *r, bool *found, struct af_err *err)
 	struct af_asked asked = report_asked(r);
 	int rc = af_study(r->dir, &asked, &r->results, err);
 
-	*found = rc || r->results.facts.first;
+	*found = rc;
+	for (const struct af_table *t = r->results.facts.first; t; t = t->next)
+		*found |= report_is_of_top(t);
 	if (*found)
 		return rc;
 	r->gpu_instead = !r->results.has[AF_VIEW_CPU] && r->results.has[AF_VIEW_GPU];
@@ -362,7 +364,7 @@ static int report_study(struct report *r, struct af_err *err)
 	int rc = plain ? report_study_top(r, &found, err) : 0;
 	if (found)
 		return rc;
-	asked.answers = 1u << report_view(r);
+	asked.answers = 1u << report_view(r) | AF_ANSWER_COVERAGE;
 	rc = af_study_view("report", r->dir, &asked, report_view(r), &r->weight, &r->results, err);
 	if (plain && !r->weight)
 		r->weight = af_weight_name(AF_WEIGHT_TIME);

@@ -63,6 +63,9 @@ int report_callees(struct report *r, struct af_err *err);
 /* Is it functions by CPU time, and kernels? */
 bool report_is_plain_top(const struct report *r);
 
+/* Is @t one of the tables that are that? */
+bool report_is_of_top(const struct af_table *t);
+
 /* The view that is asked for, or the kind's own. */
 int report_view(const struct report *r);
 

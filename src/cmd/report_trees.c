@@ -20,6 +20,7 @@ struct reported {
 	const struct af_tree *tree; /* as far as it is asked for */
 	uint32_t weight;
 	struct af_document document;
+	const char *warning; /* or NULL */
 };
 
 typedef void narrow_step(struct af_tree *dst, const struct af_tree *src, const struct af_hits *h);
@@ -53,15 +54,18 @@ static int reported_open(struct report *r, struct reported *to, struct af_err *e
 		return weight;
 	const struct af_tree_weight *w = &t->weights[weight];
 	uint64_t all = t->total[weight][0];
+	const char *warning = af_study_warning(&r->results, v, w->name);
 	if (!all)
-		return af_fail_plain(err, -ENODATA, "the trace has no %s in the view %s", w->name,
-		                     af_view_names[v]);
+		return af_fail_plain(err, -ENODATA, "the trace has no %s in the view %s%s%s",
+		                     w->name, af_view_names[v], warning ? ": " : "",
+		                     warning ? warning : "");
 	t = narrow(r, t, &o->focus, af_tree_focus);
 	t = narrow(r, t, &o->hide, af_tree_hide);
 	t = narrow(r, t, &o->search, af_tree_keep);
 	*to = (struct reported){
 	    .tree = t,
 	    .weight = (uint32_t)weight,
+	    .warning = warning,
 	    .document = {.report = r->kind->name,
 	                 .view = af_view_names[v],
 	                 .weight = w->name,
@@ -105,6 +109,13 @@ static void say_left(const struct report *r, const struct reported *p)
 	report_print(&b);
 }
 
+/* Where there is more than tables: formats of trees have no place for it. */
+static void say_warning(const struct reported *p)
+{
+	if (p->warning)
+		fprintf(stderr, "aflame report: %s\n", p->warning);
+}
+
 static int print_tables(struct report *r, const struct af_document *d, const struct af_facts *f)
 {
 	struct af_buf b = {0};
@@ -125,6 +136,11 @@ bool report_is_plain_top(const struct report *r)
 	       !o->hide.nr && !o->search.nr && !strcmp(o->sort, "self");
 }
 
+bool report_is_of_top(const struct af_table *t)
+{
+	return !strcmp(t->name, "cpu_top") || !strcmp(t->name, "kernels");
+}
+
 /* The tables of functions by CPU time and of kernels, of those that there are. */
 static int plain_top(struct report *r)
 {
@@ -136,7 +152,7 @@ static int plain_top(struct report *r)
 	for (struct af_table *table = r->results.facts.first; table; table = next) {
 		bool cpu = !strcmp(table->name, "cpu_top");
 		next = table->next;
-		if (!cpu && strcmp(table->name, "kernels") != 0)
+		if (!report_is_of_top(table))
 			continue;
 		af_ids_add(&r->results.facts, table, 0, cpu ? af_table_column(table, "Kind") : -1,
 		           AF_FRAME_GPU);
@@ -167,6 +183,8 @@ static int owners_top(struct report *r, struct af_err *err)
 	if (rc)
 		return rc;
 	af_owners_table(&facts, p.tree, p.weight, r->options->by);
+	if (facts.first)
+		facts.first->warning = p.warning;
 	rc = print_tables(r, &p.document, &facts);
 	af_facts_free(&facts);
 	return rc;
@@ -193,9 +211,11 @@ int report_top(struct report *r, struct af_err *err)
 		af_top_by_total(&facts, p.tree, p.weight, NULL, name, title);
 	else
 		af_top_table(&facts, p.tree, p.weight, name, title, 0);
-	if (facts.first)
+	if (facts.first) {
+		facts.first->warning = p.warning;
 		af_ids_add(&facts, facts.first, 0, af_table_column(facts.first, "Kind"),
 		           AF_FRAME_NATIVE);
+	}
 	say_left(r, &p);
 	rc = print_tables(r, &p.document, &facts);
 	af_facts_free(&facts);
@@ -241,6 +261,7 @@ int report_tree(struct report *r, struct af_err *err)
 	if (rc)
 		return rc;
 	say_left(r, &p);
+	say_warning(&p);
 	if (!r->options->json)
 		return text_tree(r, &p, p.tree, NULL, err);
 	struct af_tree_cut cut = report_cut(r, p.document.total);
@@ -310,6 +331,7 @@ static int of_function(struct report *r, const struct direction *to, struct af_e
 		                     p.document.weight, p.document.view, r->function);
 	}
 	of_functions(&facts, &p, &hits);
+	say_warning(&p);
 	to->make(&tree, p.tree, &hits);
 	af_tree_first_table(&facts, &tree, p.weight, to->own, to->name, to->title);
 	if (r->options->json) {

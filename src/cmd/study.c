@@ -21,6 +21,30 @@ static void study_counted(struct af_results *r)
 		    1000);
 }
 
+const char *af_study_warning(struct af_results *r, int view, const char *weight)
+{
+	bool sampled = !weight || !strcmp(weight, af_weight_name(AF_WEIGHT_TIME)) ||
+	               !strcmp(weight, af_weight_name(AF_WEIGHT_SAMPLES));
+	bool cpu = sampled && (view == AF_VIEW_CPU || view == AF_VIEW_ALL);
+	bool devices = view == AF_VIEW_GPU || view == AF_VIEW_ALL || view == AF_VIEW_IDLE;
+
+	return af_coverage_warning(&r->coverage, cpu, devices, &r->facts);
+}
+
+/* Tables of shares say themselves what keeps these from being right. */
+static void study_warnings(struct af_results *r)
+{
+	static const struct {
+		const char *table;
+		int view;
+	} of[] = {{"cpu_top", AF_VIEW_CPU}, {"devices", AF_VIEW_GPU}, {"kernels", AF_VIEW_GPU}};
+
+	for (struct af_table *t = r->facts.first; t; t = t->next)
+		for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+			if (!strcmp(t->name, of[i].table))
+				t->warning = af_study_warning(r, of[i].view, NULL);
+}
+
 static int study(const char *dir, const struct af_asked *asked, struct af_results *r,
                  struct af_progress *progress, struct af_err *err)
 {
@@ -46,6 +70,8 @@ static int study(const char *dir, const struct af_asked *asked, struct af_result
 		af_top_table(&r->facts, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
 		             "Where CPU time went: functions",
 		             asked->answers & AF_ANSWER_TABLES ? 1000 : 0);
+	if (!rc && top)
+		study_warnings(r);
 	if (!rc && asked->answers & AF_ANSWER_TABLES) {
 		study_counted(r);
 		af_findings(r);

@@ -29,6 +29,12 @@ int af_study_view(const char *who, const char *dir, struct af_asked *asked, int 
 int af_study_quietly(const char *dir, const struct af_asked *asked, struct af_results *r,
                      struct af_err *err);
 
+/*
+ * af_coverage_warning() of what the view shows by @weight (NULL: time), where the coverage was
+ * asked for; NULL: its shares are right, as far as is known. Lives as long as the results.
+ */
+const char *af_study_warning(struct af_results *r, int view, const char *weight);
+
 /* Of a time that is asked for, what of its samples of instructions is apportioned or missing, in a
  * line on standard error; nothing where all of it is there. */
 void af_study_sampled(const char *who, const struct af_results *r);

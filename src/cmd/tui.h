@@ -53,6 +53,7 @@ struct tui {
 	bool help, quit;
 	char said[TUI_SAID]; /* in the status line until the next key */
 	char live[TUI_SAID]; /* about a recording that goes on, or "" */
+	const char *warning; /* what keeps the view's shares from being right, or NULL */
 
 	int view;
 	uint32_t weight;

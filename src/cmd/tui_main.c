@@ -9,19 +9,19 @@
 #include "render/label.h"
 #include "render/tables.h"
 
-enum { HEAD_ROWS = 2, FOOT_ROWS = 2, LEAST_ROWS = 6, LEAST_COLUMNS = 40, LOOK_MS = 200 };
+enum { HEAD_ROWS = 2, FOOT_ROWS = 2, LEAST_ROWS = 7, LEAST_COLUMNS = 40, LOOK_MS = 200 };
 
 static const struct tui_pane *const panes[] = {
     [TUI_TOP] = &tui_pane_top,     [TUI_TREE] = &tui_pane_tree, [TUI_CALLS] = &tui_pane_calls,
     [TUI_FLAME] = &tui_pane_flame, [TUI_RUN] = &tui_pane_run,
 };
 
-static struct tui_area pane_area(void)
+static struct tui_area pane_area(const struct tui *t)
 {
 	struct tui_area a = tui_screen_size();
 
-	a.y = HEAD_ROWS;
-	a.rows -= HEAD_ROWS + FOOT_ROWS;
+	a.y = HEAD_ROWS + (t->warning != NULL);
+	a.rows -= a.y + FOOT_ROWS;
 	return a;
 }
 
@@ -133,7 +133,7 @@ static void help_draw(const struct tui_area *a)
 
 static void draw(struct tui *t)
 {
-	struct tui_area screen = tui_screen_size(), a = pane_area();
+	struct tui_area screen = tui_screen_size(), a = pane_area(t);
 	char status[TUI_SAID + 64];
 
 	tui_screen_clear();
@@ -148,6 +148,8 @@ static void draw(struct tui *t)
 		panes[t->pane]->draw(t, &a);
 	head_draw(t, screen.columns);
 	tabs_draw(t, screen.columns);
+	if (t->warning)
+		tui_put(HEAD_ROWS, 0, screen.columns, t->warning, AF_FRAME_END, TUI_FOUND);
 	if (!t->help)
 		detail_draw(t, &screen);
 	if (*t->said)
@@ -266,7 +268,7 @@ static bool key_of_state(struct tui *t, int key)
 
 static void key_take(struct tui *t, int key)
 {
-	const struct tui_area a = pane_area();
+	const struct tui_area a = pane_area(t);
 
 	t->said[0] = 0;
 	if (t->help) {

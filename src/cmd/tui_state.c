@@ -8,6 +8,7 @@
 #include "analyse/top.h"
 #include "base/arena.h"
 #include "cmd/picture.h"
+#include "cmd/study.h"
 #include "cmd/tui.h"
 
 void tui_say(struct tui *t, const char *fmt, ...)
@@ -193,6 +194,7 @@ void tui_remake(struct tui *t)
 	}
 	make_paths(t);
 	make_top(t);
+	t->warning = af_study_warning(&t->results, t->view, t->view_tree->weights[t->weight].name);
 	tui_search(t, t->search);
 	t->calls.nr = 0;
 	tui_tree_reveal(t);

@@ -15,7 +15,7 @@
  * of script and style sheet lets nothing else run or load. The same shapes give the same bytes.
  *
  * Facts named `verdict`, `findings`, `run` and `lost` are also shown in the strip at the top: the
- *first column is the label, the rest of the row the value.
+ * first column is the label, the rest of the row the value. What tables warn of stands before them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -174,7 +174,13 @@ static void facts_markup(struct af_buf *b, const struct af_table *t)
 		hidden[c] = af_table_hides(t, c);
 	af_buf_str(b, "<h2>");
 	add_xml(b, t->title);
-	af_buf_str(b, "</h2>\n<table><tr>");
+	af_buf_str(b, "</h2>\n");
+	if (t->warning) {
+		af_buf_str(b, "<p>");
+		add_xml(b, t->warning);
+		af_buf_str(b, "</p>\n");
+	}
+	af_buf_str(b, "<table><tr>");
 	for (uint32_t c = 0; c < t->nr_columns; c++) {
 		if (hidden[c])
 			continue;

@@ -230,6 +230,11 @@ void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, b
 
 	table_shown(t, nr_rows, &shown);
 	af_buf_fmt(b, "%s%s%s\n", colour ? "\033[1m" : "", t->title, colour ? "\033[0m" : "");
+	if (t->warning) {
+		af_buf_str(b, "  ! ");
+		af_buf_terminal(b, t->warning, strlen(t->warning), "");
+		af_buf_char(b, '\n');
+	}
 	if (shown.header && nr_rows)
 		table_line(b, t, &shown, t->nr_rows, colour);
 	for (uint32_t r = 0; r < nr_rows; r++)
@@ -291,6 +296,7 @@ void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 	json_text(b, t->title);
 	af_buf_str(b, ",\"note\":");
 	json_text(b, t->note);
+	json_member(b, "warning", t->warning);
 	af_buf_str(b, ",\"columns\":[");
 	for (uint32_t c = 0; c < t->nr_columns; c++) {
 		af_buf_str(b, c ? ",{\"title\":" : "{\"title\":");

@@ -61,6 +61,16 @@ async function checkTrace(page, trace, say) {
     });
     assert.match(tiles[tiles.length - 1], new RegExp(`all ${rows.length}$`));
   });
+  await say('what tables warn of is the first thing in the strip, and stands in the tables', async () => {
+    const { tables } = JSON.parse(run('report', '--json', trace));
+    const warnings = tables.filter(({ warning }) => warning);
+    const texts = [...new Set(warnings.map(({ warning }) => warning))];
+    assert.deepEqual(await page.locator('.strip .warning .tile-value').allInnerTexts(), texts);
+    const first = await page.locator('.strip .tile').first().innerText();
+    assert.equal(texts.length > 0, first.startsWith('not all was recorded'));
+    assert.deepEqual(await page.locator('.card:has(.note.warning)').evaluateAll((list) => (
+      list.map((el) => el.dataset.table).sort())), warnings.map(({ name }) => name).sort());
+  });
   await say('each is a link in a list, and keys go there', async () => {
     const first = page.locator('.strip [role=listitem] a').first();
     assert.equal(await first.getAttribute('href'), rows[0].Hash);

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from cuda_work import machine_with
-from machine import AFLAME, any_sampler, program
+from machine import AFLAME, BUILD, any_sampler, program
 from recording import aflame, must, new_path
 from tap import case, equal, expect, note, run_cases
 from terminal import Terminal
@@ -80,6 +80,22 @@ def _():
         )
         terminal.press("s")
     expect("x\\x1b[2Jy\\x07" in terminal.text(), "a name told the terminal something")
+    quit_well(terminal)
+
+
+@case("what is missing of what was used stands above the rows, as `report top` has it")
+def _():
+    path = new_path("short")
+    golden = os.path.join(os.path.dirname(__file__), "../golden/findings/unsampled.trace")
+    subprocess.run([os.path.join(BUILD, "tests/golden/trace/mktrace"), golden, path], check=True)
+    warning = must("report", "top", path).splitlines()[1].replace("  ! ", "", 1)
+    expect("CPU time was sampled" in warning, warning)
+    terminal = Terminal([AFLAME, "tui", "--view", "cpu", path], columns=140)
+    terminal.wait_for("quit")
+    equal(terminal.lines()[2].strip(), warning, "the line above the rows")
+    expect("parse" in terminal.lines()[4], terminal.text())
+    terminal.press("2")
+    equal(terminal.lines()[2].strip(), warning, "the line above the tree")
     quit_well(terminal)
 
 

@@ -48,7 +48,8 @@ IDLE = {
 }
 STACKS = {"imports", "python-gc", "spinning", "cut-stacks", "no-stack", "frame-pointers"}
 KINDS = {"function", "below", "system", "python", "kernel", "gap", "copies", "uneven", "off-cpu"}
-KINDS |= {"no-cpu-free", "not-recorded", "nameless", "jit-nameless", "no-kernel", "not-sampled", "lost"} | set(IDLE) | STACKS
+KINDS |= {"no-cpu-free", "not-recorded", "nameless", "jit-nameless", "no-kernel", "not-sampled", "lost"}
+KINDS |= {"not-joined", "not-timed"} | set(IDLE) | STACKS
 SEEN = set()
 
 
@@ -143,6 +144,17 @@ def figure(trace, finding):
         count = trace.sum("lost", "Count", What=most)
         expect(count and text.startswith("%d events were lost" % count), finding["Finding"])
         return None
+    if kind == "not-joined":
+        rows = trace.table("coverage_devices", trace.checked(finding))
+        calls = sum(row["Launches"] for row in rows)
+        joined = sum(row["Joined"] for row in rows)
+        equal(finding["Share"], (calls - joined) * 10000 // calls, finding["Finding"])
+        return None
+    if kind == "not-timed":
+        rows = trace.table("coverage_devices", trace.checked(finding))
+        (row,) = [row for row in rows if row["Device"] and row["Device"] in finding["Finding"]]
+        equal(finding["Share"], row["Without times"] * 10000 // row["Works"], finding["Finding"])
+        return None
     if kind == "no-kernel":
         rows = trace.table("samples")
         none = sum(row["Samples"] * row["No kernel"] / 10000 for row in rows)
@@ -190,6 +202,81 @@ def _():
     expect("function" not in [f["Kind"] for f in trace.findings], "a share of a part")
     used = trace.sum("coverage", "Used user") + trace.sum("coverage", "Used system")
     equal(used, 3510000000, "all of them together: what wait4 says")
+
+
+@case("of two processes of one name the one that is short of samples is told of, and its shares withheld")
+def _():
+    trace = Trace(os.path.join(HERE, "sharedname.trace"))
+    (first,) = [f for f in trace.findings if f["Kind"] == "not-sampled"]
+    equal(first["Rank"], 1, "its place")
+    expect(first["Finding"].startswith("python [103] used 5.000 s"), first["Finding"])
+    expect(first["Finding"].endswith("withheld for that: function parse"), first["Finding"])
+    found = [f["Function"] for f in trace.findings if f["Kind"] == "function"]
+    equal(found, ["wait_for", "learn"], "the functions of those that are not short")
+
+
+@case("launches without work, and work without times, are told of by device")
+def _():
+    trace = Trace(os.path.join(HERE, "notjoined.trace"))
+    timed, joined = trace.findings[:2]
+    equal([timed["Kind"], joined["Kind"]], ["not-timed", "not-joined"], "the first two")
+    expect("10 of 10 pieces of work of two [101] on NVIDIA H200 #2" in timed["Finding"], timed["Finding"])
+    expect("5 of 10 launches of two [101] have no device work" in joined["Finding"], joined["Finding"])
+    expect("with work: 4 on NVIDIA H200 #1, 1 on NVIDIA H200 #2" in joined["Finding"], joined["Finding"])
+    expect("dropped: 5 records; withheld for that: " in joined["Finding"], joined["Finding"])
+    rows = trace.table("coverage_devices")
+    equal([(row["Device"], row["Launches"], row["Joined"], row["Works"], row["Without times"]) for row in rows],
+          [("", 5, 0, 0, 0), ("NVIDIA H200 #1", 4, 4, 4, 0), ("NVIDIA H200 #2", 1, 1, 10, 10)], "by device")
+
+
+def said(*words):
+    """(standard output, standard error)"""
+    done = subprocess.run([AFLAME, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    return done.stdout, done.stderr
+
+
+CPU_WARNING = ("28.5 % of 3.510 s CPU time was sampled: it is statically linked: no library can be loaded into it "
+               "(aflame report coverage)")
+DEVICE_WARNING = ("5 of 10 launches have no device work in the trace; 10 of 14 pieces of device work have no times "
+                  "(aflame report coverage)")  # fmt: skip
+
+
+@case("whatever shows shares says first what they are shares of, in one sentence")
+def _():
+    for name, view, warning in (("unsampled", "cpu", CPU_WARNING), ("notjoined", "gpu", DEVICE_WARNING)):
+        trace = Trace(os.path.join(HERE, name + ".trace"))
+        for words in (["top"], ["top", "--view", view], ["top", "--view", view, "--sort", "total"],
+                      ["top", "--view", view, "--by", "process"]):
+            lines = said("report", *words, trace.dir)[0].splitlines()
+            equal(lines[1], "  ! " + warning, "above the table of %s" % words)
+            equal(trace.report(*words)["tables"][0]["warning"], warning, "JSON of %s" % words)
+        for words in (["report", "tree"], ["report", "tree", "--json"], ["flame", "--view", view]):
+            expect(warning in said(*words, trace.dir)[1], "standard error of %s" % words)
+        summary = said("report", trace.dir)[0]
+        expect("  ! " + warning in summary, summary)
+
+
+@case("of views and weights that do not hang on what is missing nothing is said")
+def _():
+    unsampled = Trace(os.path.join(HERE, "unsampled.trace")).dir
+    joined = Trace(os.path.join(HERE, "notjoined.trace")).dir
+    python = Trace(os.path.join(HERE, "python.trace")).dir
+    for words in (["report", "top", python], ["report", "tree", python], ["flame", python],
+                  ["report", "tree", "--view", "idle", unsampled], ["report", "tree", "--view", "cpu", joined],
+                  ["flame", "--view", "cpu", "-w", "off-cpu", python]):
+        for text in said(*words):
+            expect("report coverage" not in text, "%s: %s" % (words, text))
+
+
+@case("where nothing was sampled, that is why there is nothing to show")
+def _():
+    path = os.path.join(WORK, "nothing.trace")
+    with open(os.path.join(HERE, "unsampled.trace"), encoding="utf-8") as whole:
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(line for line in whole if " sample  " not in line)
+    subprocess.run([MKTRACE, path, path + ".data"], check=True)
+    text = said("report", "top", path + ".data")[1]
+    expect("0.0 % of 3.510 s CPU time was sampled" in text, text)
 
 
 @case("the python trace: what was written into it is found, the most time first")
