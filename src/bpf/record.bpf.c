@@ -14,6 +14,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 const volatile __u32 recorder_pid;        /* in its own namespace */
 const volatile __u32 recorder_ns;         /* its pid namespace, 0: the initial one */
 const volatile __u64 period_ns;           /* of samples */
+const volatile __u64 begun_ns;            /* when they began */
 const volatile __u64 min_block_ns;        /* shorter blocks are not reported */
 const volatile _Bool all_processes;       /* not only those in `scope` */
 const volatile _Bool wakers;              /* also who ended a block */
@@ -48,11 +49,13 @@ struct {
 	__type(value, struct af_bpf_covered);
 } covered SEC(".maps");
 
-/* What is sampled of a thread that has an event of its own, and what there was. */
+/* What is sampled of a thread, and what there was. */
 struct balance {
-	__s64 lead;    /* ticks of CPUs' clocks that its event has not had yet */
-	__u64 nr;      /* samples */
-	__u64 base_ns; /* its CPU time before the first of them */
+	__u64 since_ns; /* when this began */
+	__s64 lead;     /* ticks of CPUs' clocks that its own event has not had yet */
+	__u64 nr;       /* periods that its samples stand for */
+	__u64 base_ns;  /* its CPU time before the first of them */
+	__u64 seen_ns;  /* its CPU time that its process's counts */
 };
 
 /* By the kernel's own tid. */
@@ -301,7 +304,7 @@ static __always_inline _Bool user_mode(const struct bpf_perf_event_data *ctx)
 }
 
 static __always_inline void sample(struct bpf_perf_event_data *ctx, _Bool kernel, _Bool user,
-                                   __u32 joins)
+                                   __u32 joins, __u64 periods)
 {
 	struct af_bpf_stacks *s = scratch(SCRATCH_SAMPLE);
 
@@ -309,6 +312,7 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, _Bool kernel
 		return;
 	head_fill(&s->head, AF_BPF_SAMPLE, (void *)bpf_get_current_task());
 	s->what = joins;
+	s->wake = periods;
 	stacks_take(ctx, s, kernel, user, kernel ? 0 : (const struct pt_regs *)&ctx->regs);
 	stacks_emit(s);
 }
@@ -317,7 +321,8 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, _Bool kernel
  * In place of libaflame, which finds whole stacks: the rest of the page that the stack's top is in,
  * and the next one unless it is the stack's end.
  */
-static __always_inline void sample_whole(struct bpf_perf_event_data *ctx, _Bool kernel)
+static __always_inline void sample_whole(struct bpf_perf_event_data *ctx, _Bool kernel,
+                                         __u64 periods)
 {
 	__u32 zero = 0;
 	struct whole *w = bpf_map_lookup_elem(&whole_scratch, &zero);
@@ -327,6 +332,7 @@ static __always_inline void sample_whole(struct bpf_perf_event_data *ctx, _Bool 
 	struct af_bpf_stacks *s = &w->s;
 	head_fill(&s->head, AF_BPF_SAMPLE, (void *)bpf_get_current_task());
 	s->what = 0;
+	s->wake = periods;
 	stacks_take(ctx, s, kernel, 1, kernel ? 0 : (const struct pt_regs *)&ctx->regs);
 	__u64 used = (__u64)s->kernel_bytes + s->user_bytes;
 	__u64 rest = KERN_PAGE - (s->sp & (KERN_PAGE - 1));
@@ -383,39 +389,78 @@ static __always_inline _Bool in_handler(const struct task_struct *task)
 	       !blocks_samples(task);
 }
 
+static __always_inline __u64 cpu_time(void)
+{
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), se.sum_exec_runtime);
+}
+
+/*
+ * Of the thread that runs, since its process is sampled as @c says (NULL: by the clock of the CPU).
+ * One of which nothing is remembered, and which is not new, is held to account from now on.
+ */
 static __always_inline struct balance *balance_of(const struct af_bpf_covered *c)
 {
-	const struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 since_ns = c ? c->since_ns : begun_ns, used_ns = cpu_time();
 	__u32 tid = bpf_get_current_pid_tgid();
-	struct balance *b = bpf_map_lookup_elem(&balances, &tid), fresh = {};
+	struct balance *b = bpf_map_lookup_elem(&balances, &tid);
 
-	if (b)
+	if (b && b->since_ns == since_ns)
 		return b;
-	if (BPF_CORE_READ(task, start_time) < c->since_ns)
-		fresh.base_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	struct balance fresh = {.since_ns = since_ns};
+	if (BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), start_time) < since_ns ||
+	    used_ns > AF_BPF_NEW * period_ns)
+		fresh.base_ns = fresh.seen_ns = used_ns;
 	bpf_map_update_elem(&balances, &tid, &fresh, BPF_ANY);
 	return bpf_map_lookup_elem(&balances, &tid);
 }
 
 /* The kernel adds up what a thread used at each switch, and between two of these now and then. */
-static __always_inline _Bool has_enough(const struct balance *b)
+static __always_inline _Bool is_ahead(const struct balance *b, __u64 periods)
 {
-	const struct task_struct *task = (void *)bpf_get_current_task();
-	__u64 used_ns = BPF_CORE_READ(task, se.sum_exec_runtime) - b->base_ns + KERN_TICK_NS;
+	return b->nr * period_ns > cpu_time() - b->base_ns + KERN_TICK_NS + periods * period_ns;
+}
 
-	return b->nr * period_ns > used_ns + AF_BPF_TICKS_BY_CHANCE * period_ns;
+static __always_inline void account(struct af_bpf_covered *c, struct balance *b)
+{
+	__u64 used_ns = cpu_time();
+
+	__sync_fetch_and_add(&c->used_ns, used_ns - b->seen_ns);
+	b->seen_ns = used_ns;
+}
+
+/* Whole periods by which @nr of them are behind @used_ns. */
+static __always_inline __u64 behind(__u64 used_ns, __u64 nr)
+{
+	__u64 have_ns = (nr + AF_BPF_BEHIND) * period_ns;
+
+	return (__s64)(used_ns - have_ns) < 0 ? 0 : (used_ns - have_ns) / period_ns + 1;
+}
+
+/*
+ * The kernel charges a thread that another CPU wakes from the moment of the wake-up, and not when
+ * it begins to run (rq_clock_skip_update()): a few microseconds at each wait, in which every clock
+ * finds the idle task or somebody else. Samples of such a thread stand for them. Returns the
+ * periods by which both it and its process are behind their CPU times; @young: it alone need not
+ * be, as it has had no time for that.
+ */
+static __always_inline __u64 catch_up(struct af_bpf_covered *c, struct balance *b, _Bool young)
+{
+	__u64 own = behind(cpu_time() - b->base_ns, b->nr), all = behind(c->used_ns, c->nr_own);
+	__u64 periods = young || all < own ? all : own;
+
+	b->nr += periods;
+	__sync_fetch_and_add(&c->nr_own, periods);
+	__sync_fetch_and_add(&c->nr_clock, periods);
+	return periods;
 }
 
 /* Does @c's thread, on whose CPU the clock ticks, lack a sample? */
-static __always_inline _Bool lacks_sample(struct af_bpf_covered *c)
+static __always_inline _Bool lacks_sample(const struct af_bpf_covered *c, struct balance *b,
+                                          _Bool handler)
 {
-	struct balance *b = balance_of(c);
-
-	if (!b)
-		return 0;
 	b->lead++; /* one CPU at a time has the thread */
 	if (b->lead < 1 || (__s64)(c->nr_own - c->nr_clock) >= -AF_BPF_TICKS_BY_CHANCE ||
-	    has_enough(b) || in_handler((void *)bpf_get_current_task()))
+	    is_ahead(b, AF_BPF_TICKS_BY_CHANCE) || handler)
 		return 0;
 	b->lead--;
 	b->nr++;
@@ -429,21 +474,39 @@ static __always_inline _Bool lacks_sample(struct af_bpf_covered *c)
  * many ticks as the events, but for a few by chance: while a process has fewer than these from its
  * events, a thread that lacks one is sampled from here, and no young one when it has more. What
  * takes turns with the clock may be found by it too often: the thread's CPU time is the limit.
+ * Returns the periods that a sample is to stand for, 0: none is missing.
  */
-static __always_inline _Bool is_missed(struct af_bpf_covered *c)
+static __always_inline __u64 missed(struct af_bpf_covered *c)
 {
-	_Bool young = is_young(c), missed = young;
+	struct balance *b = balance_of(c);
+	_Bool young = is_young(c), lacks = young, handler;
 
 	__sync_fetch_and_add(&c->nr_clock, 1);
-	if (c->how != AF_BPF_COVER_ALL)
+	if (c->how != AF_BPF_COVER_ALL || !b)
 		return young;
+	account(c, b);
+	handler = in_handler((void *)bpf_get_current_task());
 	if (young)
-		missed = (__s64)(c->nr_own - c->nr_clock) < AF_BPF_TICKS_BY_CHANCE;
+		lacks = (__s64)(c->nr_own - c->nr_clock) < AF_BPF_TICKS_BY_CHANCE;
 	else
-		missed = lacks_sample(c);
-	if (missed)
+		lacks = lacks_sample(c, b, handler);
+	if (lacks)
 		__sync_fetch_and_add(&c->nr_own, 1);
-	return missed;
+	return handler ? lacks : lacks + catch_up(c, b, young);
+}
+
+/* The same of a thread that has no event, of as many ticks as its CPU time has periods. */
+static __always_inline __u64 due(void)
+{
+	struct balance *b = balance_of(0);
+
+	if (!b)
+		return 1;
+	if (is_ahead(b, AF_BPF_BEHIND))
+		return 0;
+	__u64 periods = 1 + behind(cpu_time() - b->base_ns, b->nr + 1);
+	b->nr += periods;
+	return periods;
 }
 
 /*
@@ -452,19 +515,27 @@ static __always_inline _Bool is_missed(struct af_bpf_covered *c)
 SEC("perf_event")
 int cpu_sample(struct bpf_perf_event_data *ctx)
 {
-	if (silent || !(__u32)bpf_get_current_pid_tgid())
-		return 0; /* or idle */
+	if (!(__u32)bpf_get_current_pid_tgid())
+		return 0; /* idle */
 	__u32 pid = seen_current();
 	if (!in_scope(pid))
 		return 0;
+	if (silent) { /* what is used meanwhile is not missing */
+		__u32 tid = bpf_get_current_pid_tgid();
+		bpf_map_delete_elem(&balances, &tid);
+		return 0;
+	}
 	_Bool user = user_mode(ctx);
 	struct af_bpf_covered *c = bpf_map_lookup_elem(&covered, &pid);
 	if (c && (c->how == AF_BPF_COVER_ALL || user)) {
-		if (is_missed(c))
-			sample_whole(ctx, !user);
+		__u64 periods = missed(c);
+		if (periods)
+			sample_whole(ctx, !user, periods);
 		return 0;
 	}
-	sample(ctx, !user, 1, 0);
+	__u64 periods = c ? 1 : due();
+	if (periods)
+		sample(ctx, !user, 1, 0, periods);
 	return 0;
 }
 
@@ -506,6 +577,7 @@ int task_sample(struct bpf_perf_event_data *ctx)
 		if (b) {
 			b->lead--;
 			b->nr++;
+			account(c, b);
 		}
 	}
 	const struct task_struct *task = (void *)bpf_get_current_task();
@@ -513,7 +585,7 @@ int task_sample(struct bpf_perf_event_data *ctx)
 	_Bool mute = mutes && (BPF_CORE_READ(task, ptrace) || blocks_samples(task) ||
 	                       (!user && in_execve(task)));
 	if (!silent && (!user || mute))
-		sample(ctx, !user, exits || mute, !exits && !mute);
+		sample(ctx, !user, exits || mute, !exits && !mute, 1);
 	return !mute;
 }
 
@@ -755,8 +827,13 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (probes)
 		bpf_map_delete_elem(&callers, &tid);
+	__u32 pid = seen_current();
+	struct af_bpf_covered *c = bpf_map_lookup_elem(&covered, &pid);
+	struct balance *b = c && !silent ? balance_of(c) : 0;
+	if (b)
+		account(c, b);
 	bpf_map_delete_elem(&balances, &tid);
-	if (!in_scope(seen_current()))
+	if (!in_scope(pid))
 		return 0;
 	/* Those that end with it are not in its sums yet. */
 	if (BPF_CORE_READ(signal, nr_threads) > 1 || BPF_CORE_READ(signal, sum_sched_runtime))

@@ -26,6 +26,10 @@ enum {
 	AF_BPF_CALL_WORDS_MAX = AF_BPF_KERNEL_MAX + AF_BPF_WORDS_MAX,
 	/* By which two clocks of one period differ, whatever they measure. */
 	AF_BPF_TICKS_BY_CHANCE = 4,
+	/* Periods by which a thread's samples may be behind its CPU time: one that has just been
+	   used, and one to be sure of it. */
+	AF_BPF_BEHIND = 2,
+	AF_BPF_NEW = 8,        /* periods in which every thread is found at least once */
 	AF_BPF_TEXT_MAX = 512, /* bytes of a file name, and as many of the arguments */
 };
 
@@ -53,6 +57,7 @@ struct af_bpf_covered {
 	__u64 since_ns; /* CLOCK_MONOTONIC */
 	/* Ticks of the CPU's clock, and those of its own event or sampled in their place. */
 	__u64 nr_clock, nr_own;
+	__u64 used_ns; /* CPU time of its threads, as far as it has been seen */
 };
 
 struct af_bpf_head {
@@ -73,7 +78,7 @@ struct af_bpf_stacks {
 	__u64 out_ns;   /* OFFCPU: when it left the CPU */
 	__u64 woken_ns; /* OFFCPU: when it was woken, 0: nobody was seen to */
 	__u64 wake;     /* OFFCPU: the WAKE that ended it, 0: none; WAKE: its own number;
-	                   RECORDED_CALL: the call's */
+	                   RECORDED_CALL: the call's; SAMPLE: the periods that it stands for */
 	__u32 what; /* SAMPLE: 1 joins the next SAMPLE of the thread; OFFCPU: enum af_thread_state;
 	               WAKE: the thread that was woken, as it sees itself; RECORDED_CALL: the
 	               function */

@@ -190,7 +190,7 @@ void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_s
 	if (s->head.kind == AF_BPF_SAMPLE)
 		af_stream_put(&out->stream, ksample, s->head.time_ns, .callpath = callpath,
 		              .kstack = kstack, .flags = s->what ? AF_SAMPLE_JOINS : 0,
-		              .cpu = s->head.cpu, .weight_ns = b->period_ns);
+		              .cpu = s->head.cpu, .weight_ns = s->wake * b->period_ns);
 	else if (s->head.kind == AF_BPF_CALL || s->head.kind == AF_BPF_RECORDED_CALL)
 		bpf_calls_write(out, s, callpath);
 	else if (s->head.kind == AF_BPF_WAKE)

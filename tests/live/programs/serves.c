@@ -2,6 +2,7 @@
  * serves MODE [SCALE]: what servers do: a little work, then wait for somebody else, all the time.
  *
  *	turns      two processes in turn, joined by a pair of sockets
+ *	far        the same, each on a CPU of its own, so that another CPU wakes it
  *	switches   four threads, each of which wakes the next one
  *	requests   a thread for each request, of which many end at any moment
  *	moments    the same, of less than a tick of 1000 Hz each
@@ -15,6 +16,7 @@
 #include "burn.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -48,7 +50,21 @@ static int take_turns(int fd, int first)
 	return 0;
 }
 
-static int turns(void)
+/* On the first or the second of the CPUs that we may have, if there are two. */
+static void pin(int which)
+{
+	cpu_set_t all, one;
+
+	if (sched_getaffinity(0, sizeof all, &all) || CPU_COUNT(&all) < 2)
+		return;
+	CPU_ZERO(&one);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &all) && !which--)
+			CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof one, &one);
+}
+
+static int turns(bool far)
 {
 	int fds[2], status;
 
@@ -58,6 +74,8 @@ static int turns(void)
 	if (pid < 0)
 		return 1;
 	close(fds[!pid]);
+	if (far)
+		pin(!pid);
 	int rc = take_turns(fds[!!pid], !!pid);
 	if (!pid)
 		_exit(rc);
@@ -162,7 +180,9 @@ int main(int argc, char **argv)
 
 	scale = burn_scale(argc - 1, argv + 1);
 	if (!strcmp(mode, "turns"))
-		rc = turns();
+		rc = turns(false);
+	else if (!strcmp(mode, "far"))
+		rc = turns(true);
 	else if (!strcmp(mode, "switches"))
 		rc = switches();
 	else if (!strcmp(mode, "requests"))
