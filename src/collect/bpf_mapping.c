@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/elf32.h"
 #include "base/scope.h"
 #include "collect/bpf_private.h"
 #include "collect/session.h"
@@ -77,18 +78,37 @@ uint32_t bpf_mapping_generation(const struct bpf_image *image, uint64_t time_ns)
 	return image->exec || !image->from ? 0 : image->from->generation;
 }
 
+/* Program header @i of those that begin at @at. */
+static bool elf_segment(int fd, bool narrow, uint64_t at, int i, Elf64_Phdr *p)
+{
+	union {
+		Elf64_Phdr wide;
+		Elf32_Phdr narrow;
+	} u;
+	size_t size = narrow ? sizeof u.narrow : sizeof u.wide;
+
+	if (pread(fd, &u, size, (off_t)(at + (uint64_t)i * size)) != (ssize_t)size)
+		return false;
+	*p = narrow ? af_elf32_segment(&u.narrow) : u.wide;
+	return true;
+}
+
 /* By the segment that holds @offset. */
 static uint64_t elf_bias(int fd, uint64_t start, uint64_t offset)
 {
-	Elf64_Ehdr e;
+	union {
+		Elf64_Ehdr wide;
+		Elf32_Ehdr narrow;
+	} e;
 
-	if (pread(fd, &e, sizeof e, 0) != (ssize_t)sizeof e || memcmp(e.e_ident, ELFMAG, SELFMAG) ||
-	    e.e_ident[EI_CLASS] != ELFCLASS64)
+	if (pread(fd, &e, sizeof e, 0) != (ssize_t)sizeof e ||
+	    memcmp(e.wide.e_ident, ELFMAG, SELFMAG))
 		return start - offset;
-	for (int i = 0; i < e.e_phnum && i < 128; i++) {
+	bool narrow = e.wide.e_ident[EI_CLASS] == ELFCLASS32;
+	Elf64_Ehdr h = narrow ? af_elf32_header(&e.narrow) : e.wide;
+	for (int i = 0; i < h.e_phnum && i < 128; i++) {
 		Elf64_Phdr p;
-		if (pread(fd, &p, sizeof p, (off_t)(e.e_phoff + (uint64_t)i * sizeof p)) !=
-		    (ssize_t)sizeof p)
+		if (!elf_segment(fd, narrow, h.e_phoff, i, &p))
 			break;
 		uint64_t page = p.p_offset & ~4095ull;
 		if (p.p_type == PT_LOAD && p.p_flags & PF_X && offset >= page &&

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "base/elf32.h"
+
 enum { ELF_VDSO_MAX = 64 << 10 };
 
 /* Whether @nr things of @each bytes at @offset lie inside the file. */
@@ -12,31 +14,75 @@ static bool elf_inside(const struct af_elf *e, uint64_t offset, uint64_t nr, uin
 	return offset <= e->size && nr <= (e->size - offset) / each;
 }
 
+static uint64_t elf_section_size(const struct af_elf *e)
+{
+	return e->narrow ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
+}
+
+static uint64_t elf_segment_size(const struct af_elf *e)
+{
+	return e->narrow ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr);
+}
+
+static void elf_load_section(const struct af_elf *e, uint64_t at, Elf64_Shdr *s)
+{
+	Elf32_Shdr narrow;
+
+	if (!e->narrow) {
+		memcpy(s, e->data + at, sizeof *s);
+		return;
+	}
+	memcpy(&narrow, e->data + at, sizeof narrow);
+	*s = af_elf32_section(&narrow);
+}
+
 /*
  * With more than 0xff00 sections, or program headers, the numbers are in section header 0
  * (gABI, "ELF Header", e_shnum, e_shstrndx and e_phnum).
  */
 static void elf_tables(struct af_elf *e, const Elf64_Ehdr *h)
 {
+	uint64_t each = elf_section_size(e);
 	Elf64_Shdr first = {0};
 
-	if (h->e_shoff && h->e_shentsize == sizeof first &&
-	    elf_inside(e, h->e_shoff, 1, sizeof first)) {
-		memcpy(&first, e->data + h->e_shoff, sizeof first);
+	if (h->e_shoff && h->e_shentsize == each && elf_inside(e, h->e_shoff, 1, each)) {
+		elf_load_section(e, h->e_shoff, &first);
 		uint64_t nr = h->e_shnum ? h->e_shnum : first.sh_size;
-		uint64_t most = (e->size - h->e_shoff) / sizeof first;
+		uint64_t most = (e->size - h->e_shoff) / each;
 
 		e->sections_at = h->e_shoff;
 		e->nr_sections = (uint32_t)(nr < most ? nr : most < UINT32_MAX ? most : UINT32_MAX);
 		e->names = h->e_shstrndx == SHN_XINDEX ? first.sh_link : h->e_shstrndx;
 	}
-	if (h->e_phoff && h->e_phentsize == sizeof(Elf64_Phdr) && h->e_phoff <= e->size) {
+	each = elf_segment_size(e);
+	if (h->e_phoff && h->e_phentsize == each && h->e_phoff <= e->size) {
 		uint64_t nr = h->e_phnum == PN_XNUM ? first.sh_info : h->e_phnum;
-		uint64_t most = (e->size - h->e_phoff) / sizeof(Elf64_Phdr);
+		uint64_t most = (e->size - h->e_phoff) / each;
 
 		e->segments_at = h->e_phoff;
 		e->nr_segments = (uint32_t)(nr < most ? nr : most);
 	}
+}
+
+/* The header, in the form of 64 bits; false when there is none. */
+static bool elf_load_header(struct af_elf *e, Elf64_Ehdr *h)
+{
+	Elf32_Ehdr narrow;
+
+	if (e->size < EI_NIDENT || memcmp(e->data, ELFMAG, SELFMAG) ||
+	    e->data[EI_DATA] != ELFDATA2LSB)
+		return false;
+	e->narrow = e->data[EI_CLASS] == ELFCLASS32;
+	if (e->size < (e->narrow ? sizeof narrow : sizeof *h) ||
+	    (!e->narrow && e->data[EI_CLASS] != ELFCLASS64))
+		return false;
+	if (!e->narrow) {
+		memcpy(h, e->data, sizeof *h);
+		return true;
+	}
+	memcpy(&narrow, e->data, sizeof narrow);
+	*h = af_elf32_header(&narrow);
+	return true;
 }
 
 int af_elf_parse(struct af_elf *e, const uint8_t *data, size_t size)
@@ -44,11 +90,7 @@ int af_elf_parse(struct af_elf *e, const uint8_t *data, size_t size)
 	Elf64_Ehdr h;
 
 	*e = (struct af_elf){.data = data, .size = size};
-	if (size < sizeof h)
-		return -ENOEXEC;
-	memcpy(&h, data, sizeof h);
-	if (memcmp(h.e_ident, ELFMAG, SELFMAG) || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    h.e_ident[EI_DATA] != ELFDATA2LSB)
+	if (!elf_load_header(e, &h))
 		return -ENOEXEC;
 	e->type = h.e_type;
 	e->machine = h.e_machine;
@@ -72,7 +114,7 @@ bool af_elf_section(const struct af_elf *e, uint32_t i, Elf64_Shdr *s)
 {
 	if (!i || i >= e->nr_sections)
 		return false;
-	memcpy(s, e->data + e->sections_at + (uint64_t)i * sizeof *s, sizeof *s);
+	elf_load_section(e, e->sections_at + i * elf_section_size(e), s);
 	return s->sh_type == SHT_NOBITS || elf_inside(e, s->sh_offset, s->sh_size, 1);
 }
 
@@ -80,8 +122,29 @@ bool af_elf_segment(const struct af_elf *e, uint32_t i, Elf64_Phdr *p)
 {
 	if (i >= e->nr_segments)
 		return false;
-	memcpy(p, e->data + e->segments_at + (uint64_t)i * sizeof *p, sizeof *p);
+	const uint8_t *at = e->data + e->segments_at + i * elf_segment_size(e);
+	Elf32_Phdr narrow;
+
+	if (!e->narrow) {
+		memcpy(p, at, sizeof *p);
+		return true;
+	}
+	memcpy(&narrow, at, sizeof narrow);
+	*p = af_elf32_segment(&narrow);
 	return true;
+}
+
+void af_elf_symbol(const struct af_elf *e, const Elf64_Shdr *table, uint64_t i, Elf64_Sym *s)
+{
+	const uint8_t *at = af_elf_bytes(e, table) + i * af_elf_symbol_size(e);
+	Elf32_Sym narrow;
+
+	if (!e->narrow) {
+		memcpy(s, at, sizeof *s);
+		return;
+	}
+	memcpy(&narrow, at, sizeof narrow);
+	*s = af_elf32_symbol(&narrow);
 }
 
 uint32_t af_elf_number(const struct af_elf *e, const char *name)
@@ -137,7 +200,7 @@ void af_elf_relocations(const struct af_elf *e, uint32_t number,
 {
 	Elf64_Shdr s;
 
-	for (uint32_t i = 1; i < e->nr_sections; i++)
+	for (uint32_t i = 1; !e->narrow && i < e->nr_sections; i++)
 		if (af_elf_section(e, i, &s) && (s.sh_type == SHT_REL || s.sh_type == SHT_RELA) &&
 		    s.sh_info == number)
 			elf_relocate(e, &s, each, arg);

@@ -1,7 +1,8 @@
 /*
- * A checked view of an ELF file in memory (System V gABI, chapters 4 and 5): 64-bit, little-endian.
- * Nothing is copied and nothing trusted: a section whose bytes are not all in the file does not
- * exist for the caller, and the rest is still used.
+ * A checked view of an ELF file in memory (System V gABI, chapters 4 and 5): little-endian, of 64
+ * or 32 bits; headers of the latter are given in the form of the former. Nothing is copied and
+ * nothing trusted: a section whose bytes are not all in the file does not exist for the caller, and
+ * the rest is still used.
  */
 #ifndef AF_SYM_ELF_FILE_H
 #define AF_SYM_ELF_FILE_H
@@ -20,6 +21,7 @@ struct af_elf {
 	const uint8_t *data;
 	size_t size;
 	uint16_t type, machine;
+	bool narrow;                       /* of 32 bits */
 	uint64_t sections_at, segments_at; /* file offsets of the tables, 0 when there is none */
 	uint32_t nr_sections, nr_segments;
 	uint32_t names; /* section that holds the sections' names, 0 for none */
@@ -39,6 +41,15 @@ bool af_elf_segment(const struct af_elf *e, uint32_t i, Elf64_Phdr *p);
 uint32_t af_elf_number(const struct af_elf *e, const char *name);
 bool af_elf_named(const struct af_elf *e, const char *name, Elf64_Shdr *s);
 
+/* Bytes of an entry of a symbol table. */
+static inline size_t af_elf_symbol_size(const struct af_elf *e)
+{
+	return e->narrow ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
+}
+
+/* Entry @i of the symbol table @table, a section that has it. */
+void af_elf_symbol(const struct af_elf *e, const Elf64_Shdr *table, uint64_t i, Elf64_Sym *s);
+
 /* The string at @offset of string table @strings, NULL when it does not end in the table. */
 const char *af_elf_string(const struct af_elf *e, const Elf64_Shdr *strings, uint64_t offset);
 
@@ -53,7 +64,7 @@ struct af_elf_relocation {
 	bool in_place;    /* the addend is what stands there (SHT_REL) */
 };
 
-/* Call @each with every relocation of section @number (gABI, "Relocation"). */
+/* Call @each with every relocation of section @number (gABI, "Relocation"), of 64 bits. */
 void af_elf_relocations(const struct af_elf *e, uint32_t number,
                         void (*each)(void *arg, const struct af_elf_relocation *r), void *arg);
 

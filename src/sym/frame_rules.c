@@ -33,7 +33,7 @@ void af_frame_rules_open(struct af_frame_rules *r, const struct af_elf *elf)
 {
 	*r = (struct af_frame_rules){0};
 	elf_version(EV_CURRENT);
-	if (elf->machine != EM_X86_64)
+	if (elf->machine != EM_X86_64 || elf->narrow)
 		return;
 	r->elf = elf_memory((char *)elf->data, elf->size);
 	if (!r->elf)

@@ -102,7 +102,8 @@ void af_plt_add(struct af_symtab *t, const struct af_elf *e)
 	struct plt_got got = {0};
 	Elf64_Shdr s, names;
 
-	if (e->machine != EM_X86_64 || e->type == ET_REL || !af_elf_section(e, e->names, &names))
+	if (e->machine != EM_X86_64 || e->narrow || e->type == ET_REL ||
+	    !af_elf_section(e, e->names, &names))
 		return;
 	for (uint32_t i = 1; i < e->nr_sections; i++)
 		if (af_elf_section(e, i, &s) && s.sh_type == SHT_RELA && (s.sh_flags & SHF_ALLOC))

@@ -87,11 +87,11 @@ static void symtab_read(struct af_symtab *t, const struct af_elf *e, const Elf64
 
 	if (!af_elf_section(e, table->sh_link, &strings))
 		return;
-	const uint8_t *p = af_elf_bytes(e, table);
-	for (uint64_t n = table->sh_size / sizeof(Elf64_Sym); n; n--, p += sizeof(Elf64_Sym)) {
+	uint64_t nr = table->sh_size / af_elf_symbol_size(e);
+	for (uint64_t i = 0; i < nr; i++) {
 		Elf64_Sym s;
 
-		memcpy(&s, p, sizeof s);
+		af_elf_symbol(e, table, i, &s);
 		if (!symtab_is_function(&s))
 			continue;
 		uint32_t in = af_ranges_find(&code->ranges, s.st_value);
@@ -125,7 +125,7 @@ void af_symtab_add(struct af_symtab *t, const struct af_elf *e)
 	for (uint32_t i = 1; i < e->nr_sections; i++)
 		if (af_elf_section(e, i, &s) &&
 		    (s.sh_type == SHT_SYMTAB || s.sh_type == SHT_DYNSYM) &&
-		    s.sh_entsize == sizeof(Elf64_Sym))
+		    s.sh_entsize == af_elf_symbol_size(e))
 			symtab_read(t, e, &s, &code);
 	af_ranges_free(&code.ranges);
 	free(code.ends);

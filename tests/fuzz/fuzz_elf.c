@@ -1,8 +1,8 @@
 /*
  * The ELF reader on hostile bytes: sections, symbol tables, linkage tables, unwind tables,
  * build-id, and the names found through the demangler. Checked on the way: an answer covers the
- * address it was asked for, and every name ends inside the input. An odd last byte asks for headers
- * that are mostly right, so that what is behind them is reached without seeds.
+ * address it was asked for, and every name ends inside the input. The last byte asks for headers
+ * that are mostly right, of 64 or 32 bits, so that what is behind them is reached without seeds.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -114,6 +114,36 @@ static void mend_headers(uint8_t *data, size_t size)
 	mend_segments(data, size, h.e_phoff);
 }
 
+/* The same for a file of 32 bits, without segments. */
+static void mend_narrow(uint8_t *data, size_t size)
+{
+	static const uint32_t types[] = {SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOTE};
+	Elf32_Ehdr h;
+	Elf32_Shdr s;
+
+	memcpy(&h, data, sizeof h);
+	memcpy(h.e_ident, ELFMAG, SELFMAG);
+	h.e_ident[EI_CLASS] = ELFCLASS32;
+	h.e_ident[EI_DATA] = ELFDATA2LSB;
+	h.e_type = ET_DYN;
+	h.e_shoff = sizeof h;
+	h.e_shentsize = sizeof s;
+	h.e_shnum = 6;
+	h.e_shstrndx %= 6;
+	memcpy(data, &h, sizeof h);
+	for (size_t at = sizeof h; at + sizeof s <= size && at < sizeof h + 6 * sizeof s;
+	     at += sizeof s) {
+		memcpy(&s, data + at, sizeof s);
+		s.sh_type = types[s.sh_type % 4];
+		s.sh_offset %= (uint32_t)size;
+		s.sh_size %= (uint32_t)size - s.sh_offset + 1;
+		s.sh_link %= 6;
+		s.sh_addr &= 0xffff;
+		s.sh_entsize = sizeof(Elf32_Sym);
+		memcpy(data + at, &s, sizeof s);
+	}
+}
+
 static void read_image(const uint8_t *data, size_t size)
 {
 	uint8_t id[AF_ELF_BUILD_ID_MAX];
@@ -132,6 +162,7 @@ static void read_image(const uint8_t *data, size_t size)
 	}
 	af_symtab_add(&t, &e);
 	af_plt_add(&t, &e);
+	af_go_add(&t, &e);
 	af_symtab_build(&t);
 	for (uint32_t i = 0; i < t.nr; i++) {
 		check_address(&t, t.entries[i].start);
@@ -154,6 +185,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data, size);
 	if (size > sizeof(Elf64_Ehdr) && data[size - 1] & 1)
 		mend_headers(copy, size);
+	else if (size > sizeof(Elf64_Ehdr) && data[size - 1] & 2)
+		mend_narrow(copy, size);
 	read_image(copy, size);
 	free(copy);
 	return 0;

@@ -121,6 +121,42 @@ def _(sampler):
     check_used(run, run.truth, ("user_spin", "read", "clock_gettime"), 0.8)
 
 
+def narrow_program(*options):
+    """foreign.c as a 32-bit program, built with @options."""
+    path = os.path.join(WORKPLACE, "narrow" + "".join(options))
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "foreign.c")
+    made = subprocess.run((need_tool("gcc"), "-m32", "-O1", *options, "-o", path, source), stderr=subprocess.PIPE, check=False)
+    if made.returncode:
+        raise Skip("no 32-bit C library (gcc-multilib)")
+    return path
+
+
+def function_start(path, name):
+    """Where @name starts, by nm."""
+    done = subprocess.run((need_tool("nm"), path), stdout=subprocess.PIPE, check=True, encoding="utf-8")
+    return next(int(line.split()[0], 16) for line in done.stdout.splitlines() if line.split()[-1] == name)
+
+
+@for_samplers("a 32-bit program has its names")
+def _(sampler):
+    for options in ((), ("-no-pie",), ("-g", "-Wl,-z,separate-code,-Ttext-segment=0x30000")):
+        run = record(narrow_program(*options), "700", sampler=sampler, rate=499, status=7)
+        share = weight_of(run.stacks(), lambda frames: frames[-1] == "work")
+        expect(share > 0.8 * sum(w for _, w in run.stacks()), "%s: work is not there: %s" % (options, run.stacks()[:3]))
+
+
+@case("a stripped 32-bit program has its functions told apart", tries=3)
+def _():
+    need("perf")
+    path = narrow_program()
+    start = function_start(path, "work")
+    shutil.copy(path, path + "-stripped")
+    subprocess.run((need_tool("strip"), path + "-stripped"), check=True)
+    run = record(path + "-stripped", "700", sampler="perf", rate=499, status=7)
+    share = weight_of(run.stacks(), lambda frames: frames[-1] == "narrow-stripped!fn_%x" % start)
+    expect(share > 0.8 * sum(w for _, w in run.stacks()), "the function at %x is not there: %s" % (start, run.stacks()[:3]))
+
+
 @case("a program that becomes another user is sampled", tries=3)
 def _():
     need_root()

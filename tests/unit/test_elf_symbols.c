@@ -191,6 +191,53 @@ static void an_address_outside_every_symbol_has_no_name(void **state)
 	image_close(&i);
 }
 
+/* A file of 32 bits: code, symbols and their names. */
+static void a_file_of_32_bits_has_its_symbols(void **state)
+{
+	struct {
+		Elf32_Ehdr h;
+		Elf32_Shdr s[4];
+		Elf32_Sym symbols[2];
+		char names[8];
+	} f = {
+	    .h = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB},
+	          .e_type = ET_DYN,
+	          .e_machine = EM_386,
+	          .e_shoff = sizeof f.h,
+	          .e_shentsize = sizeof f.s[0],
+	          .e_shnum = 4},
+	    .s = {{0},
+	          {.sh_type = SHT_NOBITS,
+	           .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+	           .sh_addr = TEXT_AT,
+	           .sh_size = TEXT_SIZE},
+	          {.sh_type = SHT_SYMTAB,
+	           .sh_link = 3,
+	           .sh_size = sizeof f.symbols,
+	           .sh_entsize = sizeof f.symbols[0]},
+	          {.sh_type = SHT_STRTAB, .sh_size = sizeof f.names}},
+	    .symbols = {{0},
+	                {.st_name = 1,
+	                 .st_value = 0x1100,
+	                 .st_size = 0x10,
+	                 .st_info = ELF32_ST_INFO(STB_GLOBAL, STT_FUNC),
+	                 .st_shndx = 1}},
+	    .names = "\0work",
+	};
+	struct af_symtab t;
+
+	f.s[2].sh_offset = (uint32_t)((char *)f.symbols - (char *)&f);
+	f.s[3].sh_offset = (uint32_t)(f.names - (char *)&f);
+	assert_true(table_open(&t, &f, sizeof f));
+	assert_name(&t, 0x110f, "work");
+	assert_name(&t, 0x1110, NULL);
+	af_symtab_free(&t);
+	/* A symbol of which the last byte is missing is none. */
+	assert_true(table_open(&t, &f, f.s[2].sh_offset + sizeof f.symbols - 1));
+	assert_int_equal(t.nr, 0);
+	af_symtab_free(&t);
+}
+
 static void the_better_of_several_names_wins(void **state)
 {
 	struct image i;
@@ -561,6 +608,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_greatest_priority_covers_an_address),
 	    cmocka_unit_test(an_address_outside_every_symbol_has_no_name),
+	    cmocka_unit_test(a_file_of_32_bits_has_its_symbols),
 	    cmocka_unit_test(the_better_of_several_names_wins),
 	    cmocka_unit_test(a_symbol_without_size_reaches_to_the_next),
 	    cmocka_unit_test(a_function_inside_another_has_its_own_addresses),
