@@ -4,7 +4,7 @@
 
 #include "base/sha256.h"
 
-enum { ID_DIGITS = 16 };
+enum { ID_DIGITS = 32 };
 
 static void id_make(char id[AF_ID_SIZE], char what, const char *head, const char *text, size_t len)
 {

@@ -11,9 +11,10 @@
 #include "analyse/facts.h"
 #include "analyse/tree.h"
 
-enum { AF_ID_SIZE = 19 }; /* "f-", 16 hexadecimal digits, NUL */
+/* "f-", 32 hexadecimal digits, NUL: with 128 bits nobody can make two names of one id. */
+enum { AF_ID_SIZE = 35 };
 
-/* A function: f- and the first 16 digits of SHA-256 of its kind's word, a NUL, its name. */
+/* A function: f- and the first 32 digits of SHA-256 of its kind's word, a NUL, its name. */
 void af_function_id(char id[AF_ID_SIZE], enum af_frame frame, const char *text, size_t len);
 
 /*

@@ -2,7 +2,8 @@
  * Hashes. af_hash() and af_mix() are the same in every process, so whoever writes a file can make
  * two texts with one hash: they choose colours, slots of caches and names of files, never what is
  * equal. Tables use the seeded ones, whose seed nobody outside this process knows, and compare
- * keys.
+ * keys. Where there is no room for keys (libaflame's stacks and names of kernels, the tui's frames)
+ * the seeded hash alone stands for one: then equal ones are chance, one in 2^64 for each pair.
  */
 #ifndef AF_BASE_HASH_H
 #define AF_BASE_HASH_H
@@ -31,7 +32,8 @@ static inline uint64_t af_mul_fold(uint64_t a, uint64_t b)
 /* Hash of @len bytes, the same in every process; not for adversaries. */
 uint64_t af_hash(const void *data, size_t len);
 
-/* Random words of this process, from the kernel (AT_RANDOM), set before main(). */
+/* Random words of this process, from the kernel (AT_RANDOM), set before main(); in libaflame.so
+ * before its own constructors. */
 extern uint64_t af_hash_seed[4];
 
 /* Where a word goes in a table of this process. One product leaves rows of numbers crowded. */

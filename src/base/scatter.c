@@ -1,4 +1,4 @@
-/* The seeded hash; not in libaflame.so, which has no tables of what others wrote. */
+/* The seeded hash. */
 #include <string.h>
 #include <sys/auxv.h>
 

@@ -20,6 +20,7 @@ void tui_say(struct tui *t, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* By the seeded hash: nobody's names can be made to share one (base/hash.h). */
 uint64_t tui_name_key(const struct af_tree *tree, uint32_t name)
 {
 	size_t len;

@@ -22,18 +22,23 @@ void af_callpath_forget(struct af_callpaths *p)
 	*p = (struct af_callpaths){.generation = p->generation};
 }
 
-/* Of @nr words, by pairs whose products do not wait for one another: this is a hot path. */
-static uint64_t hash_words(const uint64_t *w, uint32_t nr)
+/*
+ * Of @nr words, by pairs whose products do not wait for one another: this is a hot path. Each word
+ * has a secret of its own, and these are so far apart that no two addresses can change places (with
+ * secrets that differed in few bits, a function that called itself from two places had stacks of
+ * one hash).
+ */
+static uint64_t hash_words(const uint64_t *w, uint32_t nr, uint32_t stop)
 {
-	uint64_t h = nr * 0x9e3779b97f4a7c15ull;
+	const uint64_t apart = 0x9e3779b97f4a7c15ull, *secret = af_hash_seed;
+	uint64_t a = secret[0], b = secret[1], h = ((uint64_t)stop << 32 | nr) ^ secret[2];
 	uint32_t i = 0;
 
-	for (; i + 1 < nr; i += 2)
-		h += af_mul_fold(w[i] ^ (0xa0761d6478bd642full + i),
-		                 w[i + 1] ^ 0xe7037ed1a0b428dbull);
+	for (; i + 1 < nr; i += 2, a += apart, b += apart)
+		h += af_mul_fold(w[i] ^ a, w[i + 1] ^ b);
 	if (i < nr)
-		h += af_mul_fold(w[i] ^ (0xa0761d6478bd642full + i), 0x8ebc6af09c88c6e3ull);
-	return af_mul_fold(h ^ 0x589965cc75374cc3ull, 0x1d8e4e27c47d124full);
+		h += af_mul_fold(w[i] ^ a, secret[3]);
+	return af_scatter(h);
 }
 
 /* The id of @hash, or where to put one: *@slot is zeroed and belongs to the hash. */
@@ -128,7 +133,7 @@ uint32_t af_callpath_stack(struct af_callpaths *p, struct af_stream *s, const st
 		p->generation = c->generation;
 	}
 
-	uint64_t hash = hash_words(c->pcs, c->nr) ^ (uint64_t)c->stop << 56;
+	uint64_t hash = hash_words(c->pcs, c->nr, c->stop);
 	uint32_t *slot;
 	uint32_t id = memo_find(&p->stacks, hash, &slot);
 	if (id)
@@ -153,7 +158,7 @@ static uint32_t callpath_python(struct af_callpaths *p, struct af_stream *s,
 	if (!c->nr_py)
 		return 0;
 
-	uint64_t hash = hash_words(c->py, c->nr_py) ^ (uint64_t)c->py_stop << 56;
+	uint64_t hash = hash_words(c->py, c->nr_py, c->py_stop);
 	uint32_t *slot;
 	uint32_t id = memo_find(&p->py_stacks, hash, &slot);
 	if (id)
@@ -171,7 +176,8 @@ static uint32_t callpath_pair(struct af_callpaths *p, struct af_stream *s, uint3
                               uint32_t py_stack)
 {
 	uint32_t *slot;
-	uint32_t id = memo_find(&p->paths, af_mix((uint64_t)stack << 32 | py_stack) | 1, &slot);
+	/* No two words have one af_mix(): this is the pair itself. */
+	uint32_t id = memo_find(&p->paths, af_mix((uint64_t)stack << 32 | py_stack), &slot);
 	if (id)
 		return id;
 

@@ -1,8 +1,9 @@
 /*
  * Definitions in a stream: a stack, a Python stack or a call path is written once and then costs
  * its id. Known ones are found by a 64-bit hash of their content in small tables; what a full table
- * forgets is defined again under a new id, which a reader does not mind. (Two different stacks with
- * equal hashes would be confused: for a million stacks that is one chance in 10^7.)
+ * forgets is defined again under a new id, which a reader does not mind. Two different stacks with
+ * equal hashes would be confused: for a million stacks that is one chance in 10^7, and as the hash
+ * has a secret of the process (base/hash.h), nobody's input can be made to that end.
  */
 #ifndef AF_INJECT_CALLPATH_H
 #define AF_INJECT_CALLPATH_H

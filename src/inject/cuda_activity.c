@@ -140,29 +140,31 @@ static void piece_write(struct af_thread *t, const struct piece *p, uint32_t sha
 		              .count = 1);
 }
 
-static uint32_t config_hash(const struct af_cupti_kernel *k)
-{
-	const uint32_t words[] = {k->registers,        k->static_shared, k->dynamic_shared,
-	                          k->local_per_thread, k->cluster[0],    k->cluster[1],
-	                          k->cluster[2]};
-
-	return (uint32_t)af_hash(words, sizeof words) | 1;
-}
-
 /* What SHAPE has no room for; again when a launch of the same shape differs in it. */
 static void config_write(struct af_thread *t, uint32_t shape, const struct af_cupti_kernel *k,
                          uint64_t now)
 {
-	struct af_shape_config *known = &t->shapes.configs[shape % AF_SHAPE_CONFIGS];
-	uint32_t hash = config_hash(k);
+	struct af_ev_launch_config *known = &t->shapes.configs[shape % AF_SHAPE_CONFIGS].is;
+	const struct af_ev_launch_config is = {
+	    .shape = shape,
+	    .registers = k->registers,
+	    .static_shared = k->static_shared,
+	    .dynamic_shared = k->dynamic_shared,
+	    .local = k->local_per_thread,
+	    .cluster_x = k->cluster[0],
+	    .cluster_y = k->cluster[1],
+	    .cluster_z = k->cluster[2],
+	};
+	void *at;
 
-	if (__builtin_expect(known->shape == shape && known->hash == hash, 1))
+	if (__builtin_expect(!memcmp(known, &is, sizeof is), 1))
 		return;
-	if (af_stream_put(&t->stream, launch_config, now, .shape = shape, .registers = k->registers,
-	                  .static_shared = k->static_shared, .dynamic_shared = k->dynamic_shared,
-	                  .local = k->local_per_thread, .cluster_x = k->cluster[0],
-	                  .cluster_y = k->cluster[1], .cluster_z = k->cluster[2]))
-		*known = (struct af_shape_config){shape, hash};
+	at = af_stream_begin(&t->stream, AF_KIND_LAUNCH_CONFIG, now, sizeof is);
+	if (!at)
+		return;
+	memcpy(at, &is, sizeof is);
+	af_stream_end(&t->stream);
+	*known = is;
 }
 
 static uint32_t kernel_of(struct af_thread *t, const char *name)

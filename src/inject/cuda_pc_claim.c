@@ -12,7 +12,10 @@
  * takes a quarter of a second (13.0, on an H200). So the processes of a recording see to it.
  */
 
-/* The same in all processes, whatever CUDA_VISIBLE_DEVICES leaves them. */
+/*
+ * The same in all processes, whatever CUDA_VISIBLE_DEVICES leaves them. It is 32 bits of what the
+ * vendor numbers GPUs by: were those of two GPUs the same, one of them would not be sampled.
+ */
 static uint64_t device_hash(uint32_t ordinal)
 {
 	uint32_t (*ask)(uint8_t *, int) = af_cuda_driver("cuDeviceGetUuid");

@@ -91,7 +91,9 @@ static uint32_t code_of(struct af_thread *t, const struct af_cupti_pc *pc)
 {
 	const char *name = pc->name ? pc->name : "";
 	size_t len = strnlen(name, NAME_MAX_BYTES);
-	uint64_t key = af_mix(af_hash(name, len) ^ af_mix(pc->crc + pc->symbol)) | 1;
+	const uint64_t what[] = {pc->crc, pc->symbol, af_scatter_bytes(name, len)};
+	/* By a hash that nobody can make a name for (base/hash.h). */
+	uint64_t key = af_scatter_bytes(what, sizeof what) | 1;
 	uint64_t known = af_handles_get(&codes, key);
 
 	if (__builtin_expect(known != 0, 1))

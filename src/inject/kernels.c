@@ -16,7 +16,8 @@ static void kernel_define(struct af_thread *t, uint32_t id, uint32_t program, co
 uint32_t af_kernel_id(struct af_kernels *k, struct af_thread *t, uint32_t program, const char *name,
                       size_t len)
 {
-	uint64_t hash = (af_hash(name, len) ^ af_mix(program)) | 1;
+	/* By a hash that nobody can make a name for (base/hash.h). */
+	uint64_t hash = af_scatter(af_scatter_bytes(name, len) ^ program) | 1;
 	uint64_t known = af_handles_get(&k->ids, hash);
 	struct af_thread *entered = NULL;
 

@@ -79,7 +79,8 @@ int af_py_codes_open(void)
  * each has a version of its own. Before, it is made of what is shown of it: the first line, the
  * pointers to its names and line table, and because these may come back when source is compiled
  * again and again (a prompt, exec), of the hash of its name, and the length and the beginning of
- * the line table.
+ * the line table. All of it are addresses and numbers of the interpreter's own: no input to the
+ * program chooses them.
  */
 static inline int key_read(const struct af_py_layout *l, uint64_t address, uint64_t *key)
 {

@@ -18,9 +18,9 @@ enum {
 	AF_SHAPE_CONFIGS = 256,
 };
 
-/* Which LAUNCH_CONFIG was last written for a shape: the hash of its content. */
+/* The LAUNCH_CONFIG that was last written. */
 struct af_shape_config {
-	uint32_t shape, hash;
+	struct af_ev_launch_config is; /* shape 0: none */
 };
 
 struct af_shape_memo {

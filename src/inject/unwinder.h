@@ -119,6 +119,7 @@ bool af_readable_known(const struct af_unwinder *u, uint64_t first, uint64_t las
  * The hash of a program counter: its high UNWIND_RULES_BITS bits are the index, the 35 below tell
  * all addresses of that index apart (multiplication by an odd number permutes the 2^48 addresses).
  */
+/* No two addresses of 48 bits have one: index and key are the address, spread. */
 static inline uint64_t unwind_rule_hash(uint64_t pc)
 {
 	return pc * 0x9e3779b97f4a7c15ull & ((1ull << 48) - 1);

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/sha256.h"
 #include "sym/bounds_name.h"
 #include "sym/elf_file.h"
 #include "sym/fde.h"
@@ -95,29 +96,36 @@ struct af_sym_module *af_sym_module_find(const char *path, bool trust_path, cons
 	return m;
 }
 
-static uint64_t module_key_of(uint64_t key, const struct af_found *f)
+static void module_key_add(struct af_sha256 *s, const struct af_found *f)
 {
 	uint8_t id[AF_ELF_BUILD_ID_MAX];
-	uint32_t len = f->elf.data ? af_elf_build_id(&f->elf, id) : 0;
+	const uint64_t sizes[] = {f->elf.size, f->elf.data ? af_elf_build_id(&f->elf, id) : 0};
 
-	key = af_mix(key ^ f->elf.size);
-	key = af_mix(key ^ af_hash(f->path ? f->path : "", f->path ? strlen(f->path) : 0));
-	return len ? af_mix(key ^ af_hash(id, len)) : key;
+	af_sha256_add(s, sizes, sizeof sizes);
+	af_sha256_add(s, id, sizes[1]);
+	af_sha256_add(s, f->path ? f->path : "", f->path ? strlen(f->path) + 1 : 1);
 }
 
+/* Of a digest, as paths and sizes of files are anybody's: no other file can be made to fit it. */
 uint64_t af_sym_module_key(const struct af_sym_module *m, uint8_t build_id[AF_ELF_BUILD_ID_MAX],
                            uint32_t *len)
 {
 	const struct af_elf *e = m->file.elf.data ? &m->file.elf : &m->debug.elf;
-	uint64_t key = af_hash(AFLAME_VERSION, sizeof AFLAME_VERSION);
+	uint8_t digest[AF_SHA256_BYTES];
+	struct af_sha256 s;
+	uint64_t key;
 
 	*len = e->data && !m->reason ? af_elf_build_id(e, build_id) : 0;
 	if (!*len)
 		return 0;
-	key = module_key_of(key, &m->file);
-	key = module_key_of(key, &m->debug);
-	key = module_key_of(key, &m->alternate[0]);
-	key = module_key_of(key, &m->alternate[1]);
+	af_sha256_init(&s);
+	af_sha256_add(&s, AFLAME_VERSION, sizeof AFLAME_VERSION);
+	module_key_add(&s, &m->file);
+	module_key_add(&s, &m->debug);
+	module_key_add(&s, &m->alternate[0]);
+	module_key_add(&s, &m->alternate[1]);
+	af_sha256_end(&s, digest);
+	memcpy(&key, digest, sizeof key);
 	return key | 1;
 }
 

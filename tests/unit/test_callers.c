@@ -242,14 +242,14 @@ static void ids_stay_what_they_are(void **state)
 
 	(void)state;
 	af_function_id(id, AF_FRAME_NATIVE, "main", 4);
-	assert_string_equal(id, "f-58e63a3b4607c2fd");
+	assert_string_equal(id, "f-58e63a3b4607c2fd50a2c14fc9c8ccaf");
 	af_place_id(place, "", id);
-	assert_string_equal(place, "n-39f5f915699810a5");
+	assert_string_equal(place, "n-f9a470a678c472157906d966939bd5ed");
 	af_function_id(id, AF_FRAME_KERNEL, "main", 4);
-	assert_string_equal(id, "f-9c0d1aad67b4c443");
+	assert_string_equal(id, "f-9c0d1aad67b4c44363ea5000631230e9");
 	assert_true(af_is_function_id(id));
 	assert_false(af_is_function_id(place));
-	assert_false(af_is_function_id("f-0123456789abcdeg"));
+	assert_false(af_is_function_id("f-0123456789abcdef0123456789abcdeg"));
 }
 
 /* The heaviest, none without its caller, and what is left out is weighed. */
