@@ -12,7 +12,7 @@
 
 enum { FETCH_CLIENTS = 64 };
 
-#define FETCH_STILL_NS UINT64_C(20000000000)
+#define FETCH_STILL_NS (AF_FETCH_STILL_S * UINT64_C(1000000000))
 
 /* The interface of libdebuginfod.so.1 (elfutils/debuginfod.h), which need not be installed. */
 struct debuginfod_client;
@@ -39,8 +39,8 @@ struct af_fetch {
 /* A transfer under way. */
 struct fetch_one {
 	struct af_fetch *fetch;
-	long done;
-	uint64_t moved_ns; /* when done last grew */
+	long done, moved;
+	uint64_t moved_ns; /* when so many bytes, `moved`, were there */
 	bool still;
 };
 
@@ -66,6 +66,9 @@ static int fetch_progress(struct debuginfod_client *c, long done, long all)
 	if (done > one->done) {
 		atomic_fetch_add(&one->fetch->state.bytes, (uint64_t)(done - one->done));
 		one->done = done;
+	}
+	if (done - one->moved >= AF_FETCH_LEAST_KB << 10) {
+		one->moved = done;
 		one->moved_ns = now_ns;
 	}
 	if (one->fetch->tick && pthread_equal(pthread_self(), one->fetch->opener))
@@ -169,4 +172,9 @@ int af_fetch_debug(struct af_fetch *f, const uint8_t *build_id, uint32_t len, st
 	if (!rc)
 		atomic_fetch_add(&f->state.files, 1);
 	return rc;
+}
+
+void af_fetch_refuse(struct af_fetch *f)
+{
+	atomic_fetch_add(&f->state.refused, 1);
 }

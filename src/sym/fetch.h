@@ -17,11 +17,15 @@
 
 struct af_fetch;
 
+/* A transfer of which less than this comes in that time is given up. */
+enum { AF_FETCH_LEAST_KB = 100, AF_FETCH_STILL_S = 20 };
+
 /* What it is doing; read by any thread at any time. */
 struct af_fetch_state {
 	_Atomic uint32_t under_way; /* transfers */
 	_Atomic uint64_t bytes;     /* received in all */
 	_Atomic uint32_t files;     /* had, from the cache or a server */
+	_Atomic uint32_t refused;   /* of those, files that are not the one asked for */
 	_Atomic int failed;         /* the -errno after which no server is asked any more */
 };
 
@@ -36,8 +40,11 @@ const struct af_fetch_state *af_fetch_state(const struct af_fetch *f);
 
 /*
  * The debug file with this build-id: 0, -ENOENT when no server has it, or another -errno. A
- * transfer that stands still for 20 s ends with -ETIMEDOUT. Any thread; @f may be NULL: -ENOENT.
+ * transfer that all but stands still ends with -ETIMEDOUT. Any thread; @f may be NULL: -ENOENT.
  */
 int af_fetch_debug(struct af_fetch *f, const uint8_t *build_id, uint32_t len, struct af_file *file);
+
+/* What it gave was not the file with that build-id: counted. */
+void af_fetch_refuse(struct af_fetch *f);
 
 #endif

@@ -148,8 +148,11 @@ bool af_finder_debug_by_id(const struct af_finder *finder, struct af_found *f, c
 	af_buf_str(&b, ".debug");
 	int rc = finder_try_path(finder, f, b.data, &proof);
 	af_buf_free(&b);
-	if (rc && !af_fetch_debug(finder->fetch, id, id_len, &f->file))
+	if (rc && !af_fetch_debug(finder->fetch, id, id_len, &f->file)) {
 		rc = finder_take(f, &proof);
+		if (rc)
+			af_fetch_refuse(finder->fetch);
+	}
 	return !rc;
 }
 

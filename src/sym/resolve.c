@@ -96,11 +96,23 @@ static void job_join(pthread_t thread, const struct job_report *r)
 /* What came of asking servers, to a user who asked for it. */
 static void job_note_fetch(struct af_sym_job *job)
 {
-	int rc = job->fetch ? atomic_load(&af_fetch_state(job->fetch)->failed) : 0;
+	const struct af_fetch_state *s = job->fetch ? af_fetch_state(job->fetch) : NULL;
+	int rc = s ? atomic_load(&s->failed) : 0;
+	uint32_t refused = s ? atomic_load(&s->refused) : 0;
 
+	if (refused)
+		af_sym_job_note(job, "symbols.debuginfod",
+		                "%u file%s that a server sent %s not used: the build-id is another",
+		                refused, refused == 1 ? "" : "s", refused == 1 ? "was" : "were");
 	if (rc == -ENOSYS)
 		af_sym_job_note(job, "symbols.debuginfod",
 		                "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not installed");
+	else if (rc == -ETIMEDOUT)
+		af_sym_job_note(
+		    job, "symbols.debuginfod",
+		    "no server was asked any more after less than %d KB came from one in "
+		    "%d s",
+		    AF_FETCH_LEAST_KB, AF_FETCH_STILL_S);
 	else if (rc)
 		af_sym_job_note(job, "symbols.debuginfod",
 		                "no server was asked any more after one failed: %s", strerror(-rc));

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Names of code that run-time compilers make, and of files that are gone."""
 
+import ctypes.util
+import http.server
 import os
 import re
 import shutil
 import socket
 import subprocess
+import threading
 import time
 import urllib.request
 
@@ -212,6 +215,124 @@ def _():
     word = notes(recording).get("symbols.debuginfod", "")
     note(word)
     expect("server" in word or "libdebuginfod" in word, "no note says so")
+
+
+class Answers(http.server.ThreadingHTTPServer):
+    """A debuginfod that answers as @say(handler) does, and keeps which paths it was asked for."""
+
+    daemon_threads = True
+
+    def __init__(self, say):
+        self.asked = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.server.asked.append(self.path)
+                say(self)
+
+            def log_message(self, *_):
+                pass
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_):
+        """Who gave up waiting is no error of the server's."""
+
+    def url(self):
+        return "http://127.0.0.1:%d" % self.server_address[1]
+
+
+def send(handler, data, size=None):
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(size or len(data)))
+    handler.end_headers()
+    handler.wfile.write(data)
+
+
+def build_id_of(path):
+    said = subprocess.run([need_tool("readelf"), "-n", path], stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
+    return re.search("Build ID: ([0-9a-f]+)", said).group(1)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def from_server(say):
+    """(functions of the stripped program, note on servers, build-ids asked for) with such a server"""
+    if not ctypes.util.find_library("debuginfod"):
+        raise Skip("no libdebuginfod (libdebuginfod1)")
+    stripped, _ = stripped_shares()
+    server = Answers(say)
+    try:
+        recording = record(stripped, "0.1", sampler=any_sampler(), status=None, env=asked(server.url()))
+    finally:
+        server.shutdown()
+        server.server_close()
+    word = notes(recording).get("symbols.debuginfod", "")
+    note(word or "no note")
+    own = "/buildid/%s/debuginfo" % build_id_of(stripped)
+    expect(own in server.asked, "not asked for %s but %s" % (own, server.asked))
+    return functions(recording, 0.05), word, os.path.basename(stripped)
+
+
+def by_bounds(names, module):
+    return [name for name in names if re.match(re.escape(module) + "!fn_[0-9a-f]+$", name)]
+
+
+@case("names come from a server that has the file by its build-id; of another file none is taken")
+def _():
+    stripped, folder = stripped_shares()
+    own, data = build_id_of(stripped), read(os.path.join(folder, "shares.debug"))
+
+    def has_it(handler):
+        if own in handler.path:
+            send(handler, data)
+        else:
+            handler.send_error(404)
+
+    names, word, module = from_server(has_it)
+    expect({"a", "b"} <= names and not by_bounds(names, module), "not named: %s" % names)
+    equal(word, "", "note")
+    other = read(program("foreign_64"))
+    names, word, module = from_server(lambda handler: send(handler, other))
+    expect(by_bounds(names, module) and not names & {"a", "b", "work"}, "named by another file: %s" % names)
+    expect("the build-id is another" in word, "no note says so: %s" % word)
+
+
+@case("garbage from a server is not used, and reported")
+def _():
+    for data in (os.urandom(70000), b"\x7fELF" + bytes(60), b"<html>sign in</html>"):
+        names, word, module = from_server(lambda handler, data=data: send(handler, data))
+        expect(by_bounds(names, module), "no function by its bounds: %s" % names)
+        expect("the build-id is another" in word, "no note says so: %s" % word)
+
+
+@case("a server that does not have the file, or breaks off, costs its names only")
+def _():
+    for say in (lambda handler: handler.send_error(404), lambda handler: handler.send_error(500),
+                lambda handler: handler.connection.shutdown(socket.SHUT_RDWR)):
+        names, _, module = from_server(say)
+        expect(by_bounds(names, module), "no function by its bounds: %s" % names)
+
+
+@case("a server that only trickles is waited for 20 s, and reported")
+def _():
+    over = threading.Event()
+
+    def trickle(handler):
+        send(handler, b"\x7fELF", size=1 << 20)
+        while not over.wait(0.5):
+            handler.wfile.write(b"x")
+
+    try:
+        names, word, module = from_server(trickle)
+    finally:
+        over.set()
+    expect(by_bounds(names, module), "no function by its bounds: %s" % names)
+    expect("less than 100 KB came from one in 20 s" in word, "no note says so: %s" % word)
 
 
 run_cases()
