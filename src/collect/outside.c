@@ -437,6 +437,7 @@ static void sample_take(void *arg, const struct af_outside_sample *s)
 	comm_read(s, r->head.comm);
 	r->user_bytes = (uint32_t)(nr * 8);
 	r->stack_bytes = (uint32_t)stack_bytes;
+	r->wake = 1; /* period */
 	r->sp = s->sp;
 	r->fp = s->fp;
 	memcpy(r->pcs, s->chain, nr * 8);
