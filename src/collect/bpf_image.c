@@ -258,6 +258,9 @@ void bpf_image_sideband(struct af_bpf *b, const struct af_sideband_event *e)
 	case AF_SIDEBAND_MMAP:
 		sideband_mmap(b, e);
 		break;
+	case AF_SIDEBAND_THREAD:
+	case AF_SIDEBAND_COMM:
+		break;
 	}
 }
 

@@ -1,13 +1,9 @@
 #include "collect/bpf_sideband.h"
 
-#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/err.h"
@@ -45,7 +41,7 @@ struct record_lost {
 	uint64_t id, lost;
 };
 
-static int ring_open(struct af_sideband_ring *r, int cpu)
+int af_sideband_open(struct af_sideband *s, struct af_err *err)
 {
 	struct perf_event_attr attr = {
 	    .type = PERF_TYPE_SOFTWARE,
@@ -65,48 +61,16 @@ static int ring_open(struct af_sideband_ring *r, int cpu)
 	    .use_clockid = 1,
 	    .clockid = CLOCK_MONOTONIC,
 	};
-
-	r->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (r->fd < 0 && errno == EINVAL) { /* before Linux 5.12 */
-		attr.build_id = 0;
-		r->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	}
-	if (r->fd < 0)
-		return -errno;
-	r->map = mmap(NULL, RING_BYTES + (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-	              MAP_SHARED, r->fd, 0);
-	if (r->map == MAP_FAILED) {
-		int rc = -errno;
-		close(r->fd);
-		return rc;
-	}
-	return 0;
-}
-
-int af_sideband_open(struct af_sideband *s, struct af_err *err)
-{
-	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int cpu;
 
 	*s = (struct af_sideband){0};
-	s->rings = af_xcalloc((size_t)nr_cpus, sizeof *s->rings);
-	for (int cpu = 0; cpu < nr_cpus; cpu++) {
-		int rc = ring_open(&s->rings[s->nr_rings], cpu);
-		if (rc == -ENODEV || rc == -ENXIO)
-			continue; /* offline */
-		if (rc)
-			return af_fail(err, rc, "cannot watch what processes do on CPU %d", cpu);
-		s->nr_rings++;
-	}
-	return 0;
+	int rc = af_perf_rings_open(&s->rings, &attr, -1, RING_BYTES, &cpu);
+	return rc ? af_fail(err, rc, "cannot watch what processes do on CPU %d", cpu) : 0;
 }
 
 void af_sideband_close(struct af_sideband *s)
 {
-	for (uint32_t i = 0; i < s->nr_rings; i++) {
-		munmap(s->rings[i].map, RING_BYTES + (size_t)sysconf(_SC_PAGESIZE));
-		close(s->rings[i].fd);
-	}
-	free(s->rings);
+	af_perf_rings_close(&s->rings);
 	free(s->events);
 	af_buf_free(&s->text);
 	*s = (struct af_sideband){0};
@@ -147,48 +111,44 @@ static void take_mmap(struct af_sideband *s, const struct record_mmap *m)
 	e->text = text_keep(s, &m->header, m->file);
 }
 
+static void take_fork(struct af_sideband *s, const struct record_task *t)
+{
+	if (t->pid != t->ppid)
+		event_add(s, AF_SIDEBAND_FORK, t->pid, &t->header)->parent = t->ppid;
+	if (!s->names)
+		return;
+	struct af_sideband_event *e = event_add(s, AF_SIDEBAND_THREAD, t->pid, &t->header);
+	e->tid = t->tid;
+	e->parent = t->ptid;
+}
+
+static void take_comm(struct af_sideband *s, const struct record_comm *c)
+{
+	bool exec = c->header.misc & PERF_RECORD_MISC_COMM_EXEC;
+
+	if (!exec && !s->names)
+		return;
+	size_t text = text_keep(s, &c->header, c->comm);
+	if (exec)
+		event_add(s, AF_SIDEBAND_EXEC, c->pid, &c->header)->text = text;
+	if (!s->names)
+		return;
+	struct af_sideband_event *e = event_add(s, AF_SIDEBAND_COMM, c->pid, &c->header);
+	e->tid = c->tid;
+	e->text = text;
+}
+
 void af_sideband_take(struct af_sideband *s, const struct perf_event_header *h)
 {
 	if (h->type == PERF_RECORD_LOST && h->size >= sizeof(struct record_lost)) {
 		s->lost += ((const struct record_lost *)h)->lost;
 	} else if (h->type == PERF_RECORD_FORK && h->size >= sizeof(struct record_task)) {
-		const struct record_task *t = (const void *)h;
-		if (t->pid != t->ppid)
-			event_add(s, AF_SIDEBAND_FORK, t->pid, h)->parent = t->ppid;
+		take_fork(s, (const void *)h);
 	} else if (h->type == PERF_RECORD_COMM && h->size > sizeof(struct record_comm) + 8) {
-		const struct record_comm *c = (const void *)h;
-		if (h->misc & PERF_RECORD_MISC_COMM_EXEC) {
-			size_t text = text_keep(s, h, c->comm);
-			event_add(s, AF_SIDEBAND_EXEC, c->pid, h)->text = text;
-		}
+		take_comm(s, (const void *)h);
 	} else if (h->type == PERF_RECORD_MMAP2 && h->size > sizeof(struct record_mmap) + 8) {
 		take_mmap(s, (const void *)h);
 	}
-}
-
-static void ring_read(struct af_sideband *s, const struct af_sideband_ring *r)
-{
-	struct perf_event_mmap_page *page = r->map;
-	const char *data = (const char *)r->map + sysconf(_SC_PAGESIZE);
-	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = page->data_tail;
-	char whole[65536] __attribute__((aligned(8)));
-
-	while (tail < head) {
-		size_t at = tail & (RING_BYTES - 1);
-		const struct perf_event_header *h = (const void *)(data + at);
-		if (h->size < sizeof *h || h->size > head - tail)
-			break;
-		if (at + h->size > RING_BYTES) { /* it goes on at the beginning */
-			size_t first = RING_BYTES - at, size = h->size;
-			memcpy(whole, data + at, first);
-			memcpy(whole + first, data, size - first);
-			h = (const void *)whole;
-		}
-		af_sideband_take(s, h);
-		tail += h->size;
-	}
-	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
 }
 
 static int event_order(const void *a, const void *b)
@@ -212,11 +172,17 @@ void af_sideband_sort(struct af_sideband *s)
 		qsort(s->events + s->next, s->nr - s->next, sizeof *s->events, event_order);
 }
 
+static bool sideband_record(void *arg, int cpu, const struct perf_event_header *h)
+{
+	(void)cpu;
+	af_sideband_take(arg, h);
+	return true;
+}
+
 void af_sideband_read(struct af_sideband *s)
 {
 	af_sideband_begin(s);
-	for (uint32_t i = 0; i < s->nr_rings; i++)
-		ring_read(s, &s->rings[i]);
+	af_perf_rings_read(&s->rings, sideband_record, s);
 	af_sideband_sort(s);
 }
 

@@ -1,10 +1,9 @@
 /*
  * Who maps code, forks, runs another program and ends, as perf's side-band tells it
- *(perf_event_open(2): MMAP2 with build ids, COMM at exec, FORK, EXIT), of the whole machine in
- *order of time.
+ * (perf_event_open(2): MMAP2 with build ids, COMM, FORK), of the whole machine in order of time.
  *
  *	af_sideband_open(); { af_sideband_read(); while ((e = af_sideband_next())) …; }*
- *af_sideband_close()
+ *	af_sideband_close()
  */
 #ifndef AF_COLLECT_BPF_SIDEBAND_H
 #define AF_COLLECT_BPF_SIDEBAND_H
@@ -13,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "collect/perf_rings.h"
 
 struct af_err;
 
@@ -20,24 +20,25 @@ enum af_sideband_kind {
 	AF_SIDEBAND_FORK = 1, /* of a process, not of a thread */
 	AF_SIDEBAND_EXEC = 2, /* the moment after which mappings are the new program's */
 	AF_SIDEBAND_MMAP = 3, /* of executable code */
+	/* With names: */
+	AF_SIDEBAND_THREAD = 4, /* @tid begins, with the name of @parent, a thread too */
+	AF_SIDEBAND_COMM = 5,   /* @tid has another name */
 };
 
 struct af_sideband_event {
 	enum af_sideband_kind kind;
 	uint32_t pid, parent; /* in our namespace; @parent of FORK */
+	uint32_t tid;         /* of THREAD and COMM */
 	uint64_t time_ns;     /* CLOCK_MONOTONIC */
 	uint64_t start, size, offset;
 	uint8_t build_id[20];
 	uint32_t build_id_size; /* 0: not known */
-	size_t text;            /* file name of MMAP, comm of EXEC: see af_sideband_text() */
+	size_t text; /* file name of MMAP, comm of EXEC and COMM: see af_sideband_text() */
 };
 
 struct af_sideband {
-	struct af_sideband_ring {
-		int fd;
-		void *map;
-	} * rings;
-	uint32_t nr_rings;
+	struct af_perf_rings rings;
+	bool names;                       /* of threads are wanted */
 	struct af_sideband_event *events; /* [next, nr) are to come */
 	size_t nr, cap, next;
 	struct af_buf text;

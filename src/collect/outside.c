@@ -17,6 +17,7 @@
 #include "base/scope.h"
 #include "collect/bpf_private.h"
 #include "collect/outside_events.h"
+#include "collect/outside_names.h"
 #include "collect/session.h"
 
 enum {
@@ -42,7 +43,8 @@ struct suspect {
 struct af_outside {
 	struct af_bpf b; /* its images, mappings, streams and unwinder; it has no programs */
 	struct af_bpf_options options;
-	struct af_outside_rings rings;
+	struct af_perf_rings rings;
+	struct af_outside_names names;
 	bool refused; /* the kernel grants no such events */
 	struct watched *watched;
 	uint32_t nr_watched, cap_watched;
@@ -63,6 +65,7 @@ struct af_outside *af_outside_open(struct af_recording *r)
 	o->b.r = r;
 	o->b.options = &o->options;
 	o->b.period_ns = r->control->sample_period_ns;
+	o->b.sideband.names = true;
 	return o;
 }
 
@@ -407,16 +410,6 @@ static bool is_wanted(const struct af_outside *o, const struct bpf_image *i, uin
 	return w && w->tid == tid;
 }
 
-static void comm_read(const struct af_outside_sample *s, char comm[16])
-{
-	char path[64], text[64] = "";
-
-	snprintf(path, sizeof path, "task/%u/comm", s->tid);
-	af_proc_read((int)s->pid, path, text, sizeof text);
-	text[strcspn(text, "\n")] = 0;
-	snprintf(comm, 16, "%s", text);
-}
-
 static void sample_take(void *arg, const struct af_outside_sample *s)
 {
 	struct af_outside *o = arg;
@@ -434,7 +427,6 @@ static void sample_take(void *arg, const struct af_outside_sample *s)
 	    .ns_pid = s->pid,
 	    .ns_tid = s->tid,
 	};
-	comm_read(s, r->head.comm);
 	r->user_bytes = (uint32_t)(nr * 8);
 	r->stack_bytes = (uint32_t)stack_bytes;
 	r->wake = 1; /* period */
@@ -467,8 +459,11 @@ static void samples_queue(struct af_outside *o)
 	for (uint32_t i = 0; i < o->nr_samples; i++) {
 		struct af_bpf_stacks *r = o->samples[i];
 		struct bpf_image *image = bpf_image_at(&o->b, r->head.pid, r->head.time_ns);
-		if (is_wanted(o, image, r->head.tid))
+		if (is_wanted(o, image, r->head.tid)) {
+			snprintf(r->head.comm, sizeof r->head.comm, "%s",
+			         af_outside_name(&o->names, r->head.pid, r->head.tid));
 			bpf_queue_add(&o->b, r, sample_size(r));
+		}
 		free(r);
 	}
 	o->nr_samples = 0;
@@ -482,8 +477,10 @@ static void read_all(struct af_outside *o, uint64_t until_ns)
 	af_sideband_begin(s);
 	af_outside_rings_read(&o->rings, until_ns, s, sample_take, o);
 	af_sideband_sort(s);
-	while ((e = af_sideband_next(s, until_ns)))
+	while ((e = af_sideband_next(s, until_ns))) {
 		bpf_image_sideband(&o->b, e);
+		af_outside_names_take(&o->names, s, e);
+	}
 	samples_queue(o);
 }
 
@@ -548,7 +545,8 @@ void af_outside_close(struct af_outside *o)
 		return;
 	while (o->nr_watched)
 		watched_leave(o, &o->watched[0]);
-	af_outside_rings_close(&o->rings);
+	af_perf_rings_close(&o->rings);
+	af_outside_names_free(&o->names);
 	af_sideband_close(&o->b.sideband);
 	bpf_images_free(&o->b);
 	bpf_unwind_close(&o->b);

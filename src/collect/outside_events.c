@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,19 +20,8 @@ enum { RING_BYTES = 256 << 10 };
 /* Three registers, in the order of their bits. */
 enum { REGS = 1 << PERF_REG_X86_BP | 1 << PERF_REG_X86_SP | 1 << PERF_REG_X86_IP };
 
-static int event_open(struct perf_event_attr *attr, int pid, int cpu)
-{
-	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	if (fd < 0 && errno == EINVAL && attr->build_id) { /* before Linux 5.12 */
-		attr->build_id = 0;
-		fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	}
-	return fd < 0 ? -errno : fd;
-}
-
-/* Owned by an event of ours that never happens, so that it outlives whom it is about. */
-static int ring_open(struct af_outside_ring *r, int cpu)
+/* Owned by events of ours that never happen, so that they outlive whom they are about. */
+int af_outside_rings_open(struct af_perf_rings *r)
 {
 	struct perf_event_attr attr = {
 	    .type = PERF_TYPE_SOFTWARE,
@@ -46,48 +33,11 @@ static int ring_open(struct af_outside_ring *r, int cpu)
 	    .clockid = CLOCK_MONOTONIC,
 	};
 
-	r->cpu = cpu;
-	r->fd = event_open(&attr, 0, cpu);
-	if (r->fd < 0)
-		return r->fd;
-	r->map = mmap(NULL, RING_BYTES + (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-	              MAP_SHARED, r->fd, 0);
-	if (r->map != MAP_FAILED)
-		return 0;
-	int rc = -errno;
-	close(r->fd);
-	return rc;
+	int rc = af_perf_rings_open(r, &attr, 0, RING_BYTES, NULL);
+	return rc || r->nr ? rc : -ENODEV;
 }
 
-int af_outside_rings_open(struct af_outside_rings *r)
-{
-	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
-
-	r->rings = af_xcalloc((size_t)nr_cpus, sizeof *r->rings);
-	for (int cpu = 0; cpu < nr_cpus; cpu++) {
-		int rc = ring_open(&r->rings[r->nr], cpu);
-		if (rc == -ENODEV || rc == -ENXIO)
-			continue; /* offline */
-		if (rc) {
-			af_outside_rings_close(r);
-			return rc;
-		}
-		r->nr++;
-	}
-	return r->nr ? 0 : -ENODEV;
-}
-
-void af_outside_rings_close(struct af_outside_rings *r)
-{
-	for (uint32_t i = 0; i < r->nr; i++) {
-		munmap(r->rings[i].map, RING_BYTES + (size_t)sysconf(_SC_PAGESIZE));
-		close(r->rings[i].fd);
-	}
-	free(r->rings);
-	*r = (struct af_outside_rings){0};
-}
-
-int af_outside_events_open(const struct af_outside_rings *r, uint32_t tid, uint64_t period_ns,
+int af_outside_events_open(const struct af_perf_rings *r, uint32_t tid, uint64_t period_ns,
                            bool inherit, int **fds)
 {
 	struct perf_event_attr attr = {
@@ -116,7 +66,7 @@ int af_outside_events_open(const struct af_outside_rings *r, uint32_t tid, uint6
 	int *opened = af_xcalloc(r->nr, sizeof *opened), rc = 0;
 
 	for (uint32_t i = 0; !rc && i < r->nr; i++) {
-		opened[i] = event_open(&attr, (int)tid, r->rings[i].cpu);
+		opened[i] = af_perf_event_open(&attr, (int)tid, r->rings[i].cpu);
 		if (opened[i] < 0)
 			rc = opened[i];
 		else if (ioctl(opened[i], PERF_EVENT_IOC_SET_OUTPUT, r->rings[i].fd))
@@ -193,43 +143,34 @@ static uint64_t record_time(const struct perf_event_header *h)
 	return time_ns;
 }
 
-static void ring_read(const struct af_outside_ring *r, uint64_t until_ns,
-                      struct af_sideband *sideband,
-                      void (*sample)(void *arg, const struct af_outside_sample *s), void *arg)
-{
-	struct perf_event_mmap_page *page = r->map;
-	const char *data = (const char *)r->map + sysconf(_SC_PAGESIZE);
-	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = page->data_tail;
-	char whole[65536] __attribute__((aligned(8)));
-	struct af_outside_sample s = {.cpu = (uint32_t)r->cpu};
+struct reading {
+	uint64_t until_ns;
+	struct af_sideband *sideband;
+	void (*sample)(void *arg, const struct af_outside_sample *s);
+	void *arg;
+};
 
-	while (tail < head) {
-		size_t at = tail & (RING_BYTES - 1);
-		const struct perf_event_header *h = (const void *)(data + at);
-		if (h->size < sizeof *h + 16 || h->size > head - tail)
-			break;
-		if (at + h->size > RING_BYTES) { /* it goes on at the beginning */
-			size_t first = RING_BYTES - at, size = h->size;
-			memcpy(whole, data + at, first);
-			memcpy(whole + first, data, size - first);
-			h = (const void *)whole;
-		}
-		if (record_time(h) > until_ns)
-			break;
-		if (h->type != PERF_RECORD_SAMPLE)
-			af_sideband_take(sideband, h);
-		else if (sample_parse(h, &s))
-			sample(arg, &s);
-		tail += h->size;
-	}
-	__atomic_store_n(&page->data_tail, tail, __ATOMIC_RELEASE);
+static bool record_take(void *arg, int cpu, const struct perf_event_header *h)
+{
+	const struct reading *r = arg;
+	struct af_outside_sample s = {.cpu = (uint32_t)cpu};
+
+	if (h->size < sizeof *h + 16) /* shorter than its time */
+		return true;
+	if (record_time(h) > r->until_ns)
+		return false;
+	if (h->type != PERF_RECORD_SAMPLE)
+		af_sideband_take(r->sideband, h);
+	else if (sample_parse(h, &s))
+		r->sample(r->arg, &s);
+	return true;
 }
 
-void af_outside_rings_read(struct af_outside_rings *r, uint64_t until_ns,
+void af_outside_rings_read(const struct af_perf_rings *r, uint64_t until_ns,
                            struct af_sideband *sideband,
                            void (*sample)(void *arg, const struct af_outside_sample *s), void *arg)
 {
-	for (uint32_t i = 0; i < r->nr; i++)
-		ring_read(&r->rings[i], until_ns, sideband, sample, arg);
+	struct reading reading = {until_ns, sideband, sample, arg};
+
+	af_perf_rings_read(r, record_take, &reading);
 }

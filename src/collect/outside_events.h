@@ -1,4 +1,4 @@
-/* The perf events of outside.c, and the rings that they write to, one for each CPU. */
+/* The perf events of outside.c, and what they write to their rings. */
 #ifndef AF_COLLECT_OUTSIDE_EVENTS_H
 #define AF_COLLECT_OUTSIDE_EVENTS_H
 
@@ -7,16 +7,9 @@
 #include <stdint.h>
 
 #include "collect/bpf_sideband.h"
+#include "collect/perf_rings.h"
 
 enum { AF_OUTSIDE_STACK_BYTES = 8192 }; /* copied of each sample's stack */
-
-struct af_outside_rings {
-	struct af_outside_ring {
-		int fd, cpu;
-		void *map;
-	} * rings;
-	uint32_t nr;
-};
 
 /* A sample as it lies in a ring; valid during the call that hands it out. */
 struct af_outside_sample {
@@ -30,22 +23,21 @@ struct af_outside_sample {
 };
 
 /* 0, or -errno when the user may have no (more) rings. */
-int af_outside_rings_open(struct af_outside_rings *r);
-void af_outside_rings_close(struct af_outside_rings *r);
+int af_outside_rings_open(struct af_perf_rings *r);
 
 /*
  * Events on thread @tid, one for each CPU, that write to @r; with @inherit also on all threads and
  * processes that it makes from now on. *@fds gets @r->nr descriptors, malloc'd. 0, or -errno and
  * nothing is open.
  */
-int af_outside_events_open(const struct af_outside_rings *r, uint32_t tid, uint64_t period_ns,
+int af_outside_events_open(const struct af_perf_rings *r, uint32_t tid, uint64_t period_ns,
                            bool inherit, int **fds);
 
 /*
  * Take what was written until @until_ns: samples go to @sample, all else into @sideband. Of one CPU
  * they come in order of time.
  */
-void af_outside_rings_read(struct af_outside_rings *r, uint64_t until_ns,
+void af_outside_rings_read(const struct af_perf_rings *r, uint64_t until_ns,
                            struct af_sideband *sideband,
                            void (*sample)(void *arg, const struct af_outside_sample *s), void *arg);
 

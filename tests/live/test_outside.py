@@ -108,6 +108,18 @@ def _(sampler):
     check_used(run, run.truth, ("user_spin", "read", "clock_gettime"), 0.9)
 
 
+@for_samplers("threads of a static program have the names that they gave themselves, ended ones too")
+def _(sampler):
+    need(sampler)
+    run = record(program("static_names"), "0.25", sampler=sampler, rate=997)
+    check_used(run, run.truth, ("work",), 0.7)
+    names = [e["fields"]["name"] for e in run.events("thread") if e["process"]]
+    note(sorted(set(names)))
+    short = {name for name in names if name.startswith("short-")}
+    expect(len(short) >= 16, "%d of 20 threads were sampled by their name" % len(short))
+    equal(set(names) - short - {"static_names"}, set(), "other names")
+
+
 @for_samplers("a thread that blocks signals by the bare system call is found")
 def _(sampler):
     need(sampler)
