@@ -106,11 +106,27 @@ static const char *nameless_helps(struct findings *s, const char *module)
 	    s->f, "a debug package of %s or a server for it (DEBUGINFOD_URLS), if any", module);
 }
 
+/* In a file that has neither a symbol nor an unwind table there. */
+static bool has_no_bounds(const char *text, size_t len)
+{
+	static const char tail[] = ": no symbol]";
+	enum { TAIL = sizeof tail - 1 };
+
+	return len > TAIL && !memcmp(text + len - TAIL, tail, TAIL);
+}
+
+static const char *nameless_bounds(struct findings *s, uint64_t ns)
+{
+	return ns ? af_facts_text(s->f, "; of %s not even an unwind table tells functions apart",
+	                          af_facts_ns(s->f, ns))
+	          : "";
+}
+
 /* Self time of functions that have no name but an address. */
 static void find_nameless(struct findings *s)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
-	uint64_t *own = af_xcalloc(t->nr_names + 1, sizeof *own), ns = 0;
+	uint64_t *own = af_xcalloc(t->nr_names + 1, sizeof *own), ns = 0, bare_ns = 0;
 	struct nameless *all = af_xcalloc(t->nr_names + 1, sizeof *all);
 	uint32_t nr = 0;
 
@@ -122,6 +138,7 @@ static void find_nameless(struct findings *s)
 		size_t module = own[i] ? nameless_length(text, len) : 0;
 		if (!module)
 			continue;
+		bare_ns += has_no_bounds(text, len) ? own[i] : 0;
 		text += *text == '[';
 		ns += own[i];
 		all[nr++] = (struct nameless){af_arena_strdup(&s->f->arena, text, module), own[i]};
@@ -131,10 +148,12 @@ static void find_nameless(struct findings *s)
 	if (is_much(ns, findings_total(t))) {
 		bool nowhere = !strcmp(module, "unknown");
 		x.what = af_facts_text(
-		    s->f, "%s of CPU time (%s of %s) is in functions without a name; %s of it %s%s",
+		    s->f,
+		    "%s of CPU time (%s of %s) is in functions without a name; %s of it %s%s%s",
 		    af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
 		    af_facts_ns(s->f, findings_total(t)), af_facts_ns(s->f, all[0].ns),
-		    nowhere ? "where no file is mapped" : "in ", nowhere ? "" : module);
+		    nowhere ? "where no file is mapped" : "in ", nowhere ? "" : module,
+		    nameless_bounds(s, bare_ns));
 		if (!nowhere)
 			x.helps = nameless_helps(s, module);
 		findings_recorded(s, &x, NAMELESS_PATTERN);

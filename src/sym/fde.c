@@ -1,5 +1,6 @@
 #include "sym/fde.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What DW_EH_PE_* the header of the table may name (LSB 10.5.1). */
@@ -64,8 +65,10 @@ void af_fde_open(struct af_fde_table *t, const struct af_elf *elf)
 	*t = (struct af_fde_table){.elf = elf};
 	while (af_elf_segment(elf, i, &p) && p.p_type != PT_GNU_EH_FRAME)
 		i++;
-	if (!af_elf_segment(elf, i, &p))
+	if (!af_elf_segment(elf, i, &p)) {
+		af_fde_scan(t, elf);
 		return;
+	}
 
 	uint64_t left = 0;
 	const uint8_t *at = af_fde_bytes(elf, p.p_vaddr, &left);
@@ -80,6 +83,12 @@ void af_fde_open(struct af_fde_table *t, const struct af_elf *elf)
 	t->entries = at + skip + 4;
 	t->nr = nr < most ? nr : (uint32_t)most;
 	t->base = p.p_vaddr;
+}
+
+void af_fde_close(struct af_fde_table *t)
+{
+	free(t->made);
+	*t = (struct af_fde_table){0};
 }
 
 static uint64_t fde_start(const struct af_fde_table *t, uint32_t i)

@@ -184,6 +184,7 @@ void af_sym_module_close(struct af_sym_module *m)
 	if (m->lines_open)
 		af_lines_close(&m->lines);
 	af_symtab_free(&m->symbols);
+	af_fde_close(&m->fdes);
 	af_found_close(&m->alternate[0]);
 	af_found_close(&m->alternate[1]);
 	af_found_close(&m->debug);

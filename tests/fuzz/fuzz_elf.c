@@ -52,6 +52,7 @@ static void check_fdes(const struct af_elf *e)
 			abort();
 	}
 	af_fde_find(&t, UINT64_MAX, &start);
+	af_fde_close(&t);
 }
 
 /* A section whose bytes are in the file, of one of the types that are read. */
@@ -90,6 +91,26 @@ static void mend_segments(uint8_t *data, size_t size, size_t at)
 		memcpy(data + p[1].p_vaddr, "\x01\x1b\x03\x3b", 4);
 }
 
+/* The first section is called .eh_frame, and there is no table of what is in it. */
+static void mend_unwind(uint8_t *data, size_t size, const Elf64_Ehdr *h)
+{
+	static const char names[] = "\0.eh_frame";
+	size_t first = h->e_shoff + h->e_shentsize, last = h->e_shoff + 7 * h->e_shentsize;
+	size_t segment = h->e_phoff + h->e_phentsize, at = size - sizeof names - 1;
+	Elf64_Shdr s;
+
+	if (at < segment + h->e_phentsize || at > size)
+		return;
+	memcpy(data + at, names, sizeof names);
+	s = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = at, .sh_size = sizeof names};
+	memcpy(data + last, &s, sizeof s);
+	memcpy(&s, data + first, sizeof s);
+	s.sh_name = 1;
+	s.sh_type = SHT_PROGBITS;
+	memcpy(data + first, &s, sizeof s);
+	memset(data + segment, 0, 4);
+}
+
 static void mend_headers(uint8_t *data, size_t size)
 {
 	Elf64_Ehdr h;
@@ -112,6 +133,11 @@ static void mend_headers(uint8_t *data, size_t size)
 	     at += sizeof(Elf64_Shdr))
 		mend_section(data + at, size);
 	mend_segments(data, size, h.e_phoff);
+	if (data[size - 1] & 4) {
+		h.e_shstrndx = 7;
+		memcpy(data, &h, sizeof h);
+		mend_unwind(data, size, &h);
+	}
 }
 
 /* The same for a file of 32 bits, without segments. */

@@ -19,8 +19,8 @@ CHANCE = 2
 # Below this the hottest function is one of many, and which one is chance.
 WORTH_COMPARING = 0.10
 
-# Findings that say why leaves have no names, though nothing went wrong.
-NAMELESS_FINDINGS = ("jit-nameless",)
+# Findings that say why leaves have no names, though nothing went wrong, and what of it must be in them.
+NAMELESS_FINDINGS = {"jit-nameless": "", "nameless": "not even an unwind table"}
 
 
 def left_out(entry, user):
@@ -83,7 +83,7 @@ def judge_share(share, done, with_kernel):
 def nameless_limit(sampled, findings):
     """What aflame itself reports of leaves without a name, with what helps; None where it does not, or
     where what it reports is not all that keeps the row from the bar."""
-    told = [f for f in findings if f["Kind"] in NAMELESS_FINDINGS]
+    told = [f for f in findings if f["Kind"] in NAMELESS_FINDINGS and NAMELESS_FINDINGS[f["Kind"]] in f["Finding"]]
     told_s = sum(f["At most"] for f in told) / 1e9
     if sampled.named_s + sampled.bounds_s + told_s < NAMED * sampled.program_s:
         return None

@@ -10,7 +10,7 @@ from machine import samplers
 from tap import Skip, case, expect, note, run_cases
 from witnessed import Place, run
 
-SHORT = ("xz", "sort", "perl", "python threads", "python processes", "static", "stripped", "java with its option", "luajit")
+SHORT = ("xz", "sort", "perl", "python threads", "python processes", "static", "static stripped", "stripped", "java with its option", "luajit")
 RATE = 997
 
 place = Place()

@@ -78,6 +78,7 @@ static uint64_t found(const uint8_t *file, size_t size, uint64_t vaddr)
 	assert_int_equal(af_elf_parse(&e, copy, size), 0);
 	af_fde_open(&t, &e);
 	bool is = af_fde_find(&t, vaddr, &start);
+	af_fde_close(&t);
 	free(copy);
 	return is ? start : 0;
 }
@@ -341,6 +342,54 @@ static void functions_of_a_stripped_program_are_told_apart(void **state)
 	unlink(path);
 }
 
+/* Each FDE that readelf finds in the static program, in the middle: how many there are. */
+static unsigned check_fdes(const char *path, struct af_sym_module *m)
+{
+	char command[128], line[512];
+	unsigned nr = 0, wrong = 0;
+
+	snprintf(command, sizeof command, "readelf -W --debug-dump=frames %s 2>/dev/null", path);
+	FILE *frames = popen(command, "r");
+	while (fgets(line, sizeof line, frames)) {
+		const char *pc = strstr(line, "FDE") ? strstr(line, " pc=") : NULL;
+		uint64_t start, end;
+		struct af_sym_answer a;
+
+		if (!pc || sscanf(pc, " pc=%lx..%lx", &start, &end) != 2)
+			continue;
+		nr++;
+		af_sym_lookup(m, start + (end - start) / 2, &a);
+		wrong += a.source != AF_SYMBOL_FDE || a.symbol_offset != (end - start) / 2;
+	}
+	pclose(frames);
+	/* The table of stubs is one FDE, and each stub a function. */
+	assert_true(wrong <= 2);
+	return nr;
+}
+
+static void functions_are_told_apart_without_a_table_of_them(void **state)
+{
+	char path[] = "/tmp/af_test_fde.XXXXXX", command[256];
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(command, sizeof command,
+	         "echo 'int main(void) { return 0; }' | gcc -static -s -Wl,--no-eh-frame-hdr -x c "
+	         "-o %s - 2>/dev/null && readelf -SW %s | grep -q eh_frame",
+	         path, path);
+	if (system(command)) {
+		unlink(path);
+		skip(); /* no compiler, or no static library here */
+	}
+	snprintf(command, sizeof command, "readelf -lW %s | grep -q GNU_EH_FRAME", path);
+	assert_int_not_equal(system(command), 0);
+	struct af_sym_module *m = af_sym_module_open(path, NULL, 0, NULL);
+	assert_true(check_fdes(path, m) > 300);
+	af_sym_module_close(m);
+	unlink(path);
+}
+
 static size_t module_in(const char *text)
 {
 	return af_bounds_name_module(text, strlen(text));
@@ -376,6 +425,7 @@ int main(void)
 	    cmocka_unit_test(a_function_is_no_part),
 	    cmocka_unit_test(damaged_parts_are_read_inside_their_bounds),
 	    cmocka_unit_test(functions_of_a_stripped_program_are_told_apart),
+	    cmocka_unit_test(functions_are_told_apart_without_a_table_of_them),
 	    cmocka_unit_test(a_name_by_bounds_is_told_from_a_name),
 	};
 
