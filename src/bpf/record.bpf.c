@@ -230,6 +230,35 @@ static __always_inline _Bool user_registers(struct af_bpf_stacks *s, __u64 ip)
 	return 0;
 }
 
+/* The same where no helper knows it: by the segments of a 64-bit program. */
+static __always_inline _Bool registers_by_segments(const struct task_struct *task,
+                                                   struct pt_regs *regs)
+{
+	const char *stack = BPF_CORE_READ(task, stack);
+
+	for (int i = 0; i < 4; i++) {
+		const char *top = stack + (i & 1 ? 32768 : 16384) - (i & 2 ? 16 : 0);
+		if (!bpf_probe_read_kernel(regs, sizeof *regs, top - sizeof *regs) &&
+		    (regs->cs & 0xffff) == 0x33 && (regs->ss & 0xffff) == 0x2b)
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * A thread that ends has given its memory back, and no helper finds its stack any more. Where it
+ * went into the kernel is all that is left of that.
+ */
+static __always_inline __u64 last_place(void)
+{
+	const struct task_struct *task = (void *)bpf_get_current_task();
+	struct pt_regs regs;
+
+	if (!(BPF_CORE_READ(task, flags) & KERN_PF_EXITING) || !registers_by_segments(task, &regs))
+		return 0;
+	return regs.rip;
+}
+
 static __always_inline void stacks_take(void *ctx, struct af_bpf_stacks *s, _Bool kernel,
                                         _Bool user, const struct pt_regs *regs)
 {
@@ -246,8 +275,13 @@ static __always_inline void stacks_take(void *ctx, struct af_bpf_stacks *s, _Boo
 	    bpf_get_stack(ctx, (void *)s->pcs + used, AF_BPF_USER_MAX * 8, BPF_F_USER_STACK),
 	    AF_BPF_USER_MAX * 8);
 	s->user_bytes = user_bytes;
-	if (!user_bytes)
+	if (!user_bytes) {
+		__u64 ip = last_place();
+		if (ip && used <= AF_BPF_KERNEL_MAX * 8 &&
+		    !bpf_probe_read_kernel((void *)s->pcs + used, sizeof ip, &ip))
+			s->user_bytes = sizeof ip;
 		return;
+	}
 	if (regs) {
 		s->sp = regs->rsp;
 		s->fp = regs->rbp;
@@ -420,12 +454,26 @@ static __always_inline _Bool is_ahead(const struct balance *b, __u64 periods)
 	return b->nr * period_ns > cpu_time() - b->base_ns + KERN_TICK_NS + periods * period_ns;
 }
 
+/* Not of one that ends: on_exit() may have been there. */
 static __always_inline void account(struct af_bpf_covered *c, struct balance *b)
 {
 	__u64 used_ns = cpu_time();
 
-	__sync_fetch_and_add(&c->used_ns, used_ns - b->seen_ns);
+	if (BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags) & KERN_PF_EXITING)
+		return;
+	__sync_fetch_and_add(&c->live_ns, used_ns - b->seen_ns);
 	b->seen_ns = used_ns;
+}
+
+/* The CPU time of @c's process since then. The kernel has the exact sum of threads that ended. */
+static __always_inline __u64 process_time(struct af_bpf_covered *c)
+{
+	__u64 ended_ns =
+	    BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), signal, sum_sched_runtime);
+
+	if (c->ended_ns == ~0ull)
+		c->ended_ns = ended_ns;
+	return ended_ns - c->ended_ns + c->live_ns;
 }
 
 /* Whole periods by which @nr of them are behind @used_ns. */
@@ -445,7 +493,8 @@ static __always_inline __u64 behind(__u64 used_ns, __u64 nr)
  */
 static __always_inline __u64 catch_up(struct af_bpf_covered *c, struct balance *b, _Bool young)
 {
-	__u64 own = behind(cpu_time() - b->base_ns, b->nr), all = behind(c->used_ns, c->nr_own);
+	__u64 own = behind(cpu_time() - b->base_ns, b->nr),
+	      all = behind(process_time(c), c->nr_own);
 	__u64 periods = young || all < own ? all : own;
 
 	b->nr += periods;
@@ -490,6 +539,10 @@ static __always_inline __u64 missed(struct af_bpf_covered *c)
 		lacks = (__s64)(c->nr_own - c->nr_clock) < AF_BPF_TICKS_BY_CHANCE;
 	else
 		lacks = lacks_sample(c, b, handler);
+	/* Chance must not only add: what it gave too much is not given again. */
+	if (lacks &&
+	    c->nr_own * period_ns > process_time(c) + KERN_TICK_NS + AF_BPF_BEHIND * period_ns)
+		lacks = 0;
 	if (lacks)
 		__sync_fetch_and_add(&c->nr_own, 1);
 	return handler ? lacks : lacks + catch_up(c, b, young);
@@ -539,24 +592,13 @@ int cpu_sample(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/*
- * Is the thread in the system call execve() or execveat()? The user's registers, which hold its
- * number, lie where user_registers() says: they are what they seem when their segments are those of
- * a 64-bit program.
- */
+/* Is the thread in the system call execve() or execveat()? */
 static __always_inline _Bool in_execve(const struct task_struct *task)
 {
-	const char *stack = BPF_CORE_READ(task, stack);
 	struct pt_regs regs;
 
-	for (int i = 0; i < 4; i++) {
-		const char *top = stack + (i & 1 ? 32768 : 16384) - (i & 2 ? 16 : 0);
-		if (!bpf_probe_read_kernel(&regs, sizeof regs, top - sizeof regs) &&
-		    (regs.cs & 0xffff) == 0x33 && (regs.ss & 0xffff) == 0x2b &&
-		    (regs.orig_rax == KERN_NR_EXECVE || regs.orig_rax == KERN_NR_EXECVEAT))
-			return 1;
-	}
-	return 0;
+	return registers_by_segments(task, &regs) &&
+	       (regs.orig_rax == KERN_NR_EXECVE || regs.orig_rax == KERN_NR_EXECVEAT);
 }
 
 /*
@@ -830,8 +872,8 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	__u32 pid = seen_current();
 	struct af_bpf_covered *c = bpf_map_lookup_elem(&covered, &pid);
 	struct balance *b = c && !silent ? balance_of(c) : 0;
-	if (b)
-		account(c, b);
+	if (b) /* it is among those that ended soon */
+		__sync_fetch_and_add(&c->live_ns, -b->seen_ns);
 	bpf_map_delete_elem(&balances, &tid);
 	if (!in_scope(pid))
 		return 0;

@@ -57,7 +57,8 @@ struct af_bpf_covered {
 	__u64 since_ns; /* CLOCK_MONOTONIC */
 	/* Ticks of the CPU's clock, and those of its own event or sampled in their place. */
 	__u64 nr_clock, nr_own;
-	__u64 used_ns; /* CPU time of its threads, as far as it has been seen */
+	__u64 live_ns;  /* CPU time of its threads that live, as far as it has been seen */
+	__u64 ended_ns; /* of those that had ended by then, ~0: not known yet */
 };
 
 struct af_bpf_head {

@@ -189,6 +189,7 @@ static void cover_begin(struct af_bpf *b, struct bpf_image *i, const struct af_g
 	struct af_bpf_covered c = {
 	    .how = g->sees_kernel ? AF_BPF_COVER_ALL : AF_BPF_COVER_USER,
 	    .since_ns = af_now_ns(),
+	    .ended_ns = UINT64_MAX,
 	};
 
 	bpf_map__update_elem(b->programs->maps.covered, &i->pid, sizeof i->pid, &c, sizeof c,
@@ -315,6 +316,12 @@ static bool has_size(const struct af_bpf_stacks *s, size_t size)
 	       size - head >= (size_t)s->kernel_bytes + s->user_bytes + s->stack_bytes;
 }
 
+/* And not the moments between our fork and the exec of the program. */
+static bool is_program(const struct af_bpf *b, const struct bpf_image *i)
+{
+	return (int)i->pid != b->r->child || i->exec || i->older;
+}
+
 /*
  * What a record is about. The moments between our fork and the exec of the program are the
  * program's: there is no process that it was forked from.
@@ -323,7 +330,7 @@ static struct bpf_image *image_of(struct af_bpf *b, const struct af_bpf_head *h)
 {
 	struct bpf_image *i = bpf_image_need(b, h->pid, h->time_ns), *next;
 
-	if ((int)h->pid != b->r->child || i->exec || i->older)
+	if (is_program(b, i))
 		return i;
 	for (next = bpf_image_at(b, h->pid, UINT64_MAX); next != i && next->older != i;)
 		next = next->older;
@@ -332,9 +339,17 @@ static struct bpf_image *image_of(struct af_bpf *b, const struct af_bpf_head *h)
 
 static void stacks_write(struct af_bpf *b, struct bpf_image *i, struct af_bpf_stacks *s)
 {
-	/* In the middle of an exec the addresses are of what is gone. */
-	if (i && i->exec && !i->begun)
-		s->user_bytes = s->stack_bytes = 0;
+	/*
+	 * In the middle of an exec the registers are still those of the program that calls it: of
+	 * its stack, which is gone, they are all that is left.
+	 */
+	if (i && i->exec && !i->begun) {
+		bool caller = i->older && is_program(b, i->older);
+		s->stack_bytes = 0;
+		s->user_bytes = caller && s->user_bytes ? 8 : 0;
+		if (caller)
+			i = i->older;
+	}
 	bpf_write_stacks(b, i, s);
 }
 

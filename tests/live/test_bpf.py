@@ -9,9 +9,10 @@ import subprocess
 import time
 
 from machine import AFLAME, need, need_tool, program
-from recording import Trace, bare, must, new_path, parse_truth, record, used_by_tree_ns
+from recording import Trace, aflame, bare, must, new_path, parse_truth, record, used_by_tree_ns
 from shares import TWO_POINTS, having, weight_of
 from tap import Skip, case, equal, expect, near, note, run_cases
+from witnessed import Sampled
 
 RATE = 4999
 
@@ -171,6 +172,20 @@ def _():
     check_cpu(trace, used / 1e6)
     names = {os.path.basename(p["exe"]) for p in trace.fields("process")}
     expect({"forks", "static_states"} <= names, names)
+
+
+@case("also while it runs another program, and as it ends, a process has frames of its own")
+def _():
+    need("bpf")
+    path = new_path()
+    must("record", "-q", "-o", path, "--sample", "bpf", "-F", str(RATE), "--", "sh", "-c",
+         "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i + 1)); done")
+    sampled = Sampled(aflame("flame", "--view", "cpu", path).stdout)
+    near(sampled.program_s / sampled.all_s, 1, TWO_POINTS, "time with a frame of a program")
+    stacks = Trace(path).stacks()
+    for call in ("execve", "exit"):
+        part = sum(w for frames, w in stacks if any(call in f and f.endswith("_[k]") for f in frames))
+        expect(part > 0.005 * sum(w for _, w in stacks), "%s in the kernel has %.1f ms" % (call, part / 1e6))
 
 
 @case("processes that live for a moment keep their names")
