@@ -87,14 +87,7 @@ struct linux_binprm {
 
 #pragma clang attribute pop
 
-#define KERN_SIGNAL(n) (1ull << ((n)-1)) /* in sigset_t */
-enum {
-	KERN_SIGTRAP = 5,
-	KERN_SIGBUS = 7,
-	KERN_SIGKILL = 9,
-	KERN_SIGSEGV = 11,
-	KERN_SIGSTOP = 19,
-};
+enum { KERN_SIGTRAP = 5 };
 
 /* include/linux/sched.h. None of them has changed since 5.8. */
 enum {

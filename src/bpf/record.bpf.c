@@ -6,6 +6,7 @@
  * License of this file: Dual BSD/GPL, as the kernel asks of programs that use its helpers.
  */
 #include "record.h"
+#include "base/handler_mask.h"
 #include "kern.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -400,26 +401,16 @@ static __always_inline _Bool is_young(const struct af_bpf_covered *c)
 	return bpf_ktime_get_ns() - start < period_ns / 2;
 }
 
-/*
- * Does the thread block the signal of samples? While libaflame's handler runs it blocks all but
- * faults (inject/signals.c), and the signal of a tick then comes a moment later. Two signals are
- * the C library's, and two cannot be blocked.
+/* While libaflame's handler runs, the signal of a tick comes a moment later: base/handler_mask.h.
  */
 static __always_inline _Bool blocks_samples(const struct task_struct *task)
 {
-	const __u64 faults = KERN_SIGNAL(KERN_SIGSEGV) | KERN_SIGNAL(KERN_SIGBUS);
-	const __u64 never = KERN_SIGNAL(KERN_SIGKILL) | KERN_SIGNAL(KERN_SIGSTOP);
-	__u64 blocked = BPF_CORE_READ(task, blocked.sig[0]);
-
-	if (!(blocked & KERN_SIGNAL(KERN_SIGTRAP)))
-		return 0;
-	return blocked & faults ||
-	       ~(blocked | faults | never | KERN_SIGNAL(32) | KERN_SIGNAL(33)) != 0;
+	return af_blocks_samples(BPF_CORE_READ(task, blocked.sig[0]), KERN_SIGTRAP);
 }
 
 static __always_inline _Bool in_handler(const struct task_struct *task)
 {
-	return BPF_CORE_READ(task, blocked.sig[0]) & KERN_SIGNAL(KERN_SIGTRAP) &&
+	return BPF_CORE_READ(task, blocked.sig[0]) & AF_SIGNAL_BIT(KERN_SIGTRAP) &&
 	       !blocks_samples(task);
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/handler_mask.h"
 #include "base/proc.h"
 #include "base/program.h"
 #include "base/scope.h"
@@ -268,22 +269,12 @@ static void children_look(struct af_outside *o, uint32_t pid, uint64_t now)
 	}
 }
 
-/*
- * Does the thread block the signal of samples, and is it not merely in libaflame's handler, which
- * blocks all but faults (inject/signals.c)?
- */
 static bool blocks_samples(const struct af_outside *o, const char *status)
 {
 	const char *line = strstr(status, "\nSigBlk:");
 	int signo = o->b.r->control->cpu_mode == AF_CPU_TIMER ? SIGPROF : SIGTRAP;
-	const uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1);
-	const uint64_t never =
-	    1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1) | 1ull << 31 | 1ull << 32;
 
-	if (!line)
-		return false;
-	uint64_t blocked = strtoull(line + strlen("\nSigBlk:"), NULL, 16);
-	return blocked >> (signo - 1) & 1 && (blocked & faults || ~(blocked | faults | never) != 0);
+	return line && af_blocks_samples(strtoull(line + strlen("\nSigBlk:"), NULL, 16), signo);
 }
 
 /* It stays unsampled, and that is why. */

@@ -8,6 +8,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "base/handler_mask.h"
 #include "inject/arch/arch.h"
 #include "inject/inject.h"
 #include "inject/masks.h"
@@ -43,6 +44,10 @@ static volatile int sampling;
 
 /* Of signals that the program handles with the sampling signal blocked: what it asked for. */
 static struct sigaction masking[_NSIG];
+
+_Static_assert(AF_SIGNALS_FAULTS == (AF_SIGNAL_BIT(SIGSEGV) | AF_SIGNAL_BIT(SIGBUS)) &&
+                   AF_SIGNALS_UNBLOCKABLE == (AF_SIGNAL_BIT(SIGKILL) | AF_SIGNAL_BIT(SIGSTOP)),
+               "handler_mask.h has Linux' numbers");
 
 static int (*real_sigaction)(int, const struct sigaction *, struct sigaction *);
 
@@ -145,6 +150,7 @@ static void unshared_report(int signo, struct sigaction *act)
  */
 static int shared_install(struct shared_signal *s)
 {
+	const uint64_t handler_mask = AF_HANDLER_MASK; /* the kernel's sigset is a word */
 	bool fault = is_fault(s->signo);
 	struct sigaction act = s->program;
 
@@ -153,9 +159,8 @@ static int shared_install(struct shared_signal *s)
 		sigemptyset(&act.sa_mask);
 	}
 	if (!fault) {
-		sigfillset(&act.sa_mask);
-		sigdelset(&act.sa_mask, SIGSEGV);
-		sigdelset(&act.sa_mask, SIGBUS);
+		sigemptyset(&act.sa_mask);
+		memcpy(&act.sa_mask, &handler_mask, sizeof handler_mask);
 		act.sa_flags &= ~SA_NODEFER;
 	} else if (sampling) {
 		sigdelset(&act.sa_mask, sampling);

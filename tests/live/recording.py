@@ -195,6 +195,23 @@ def record(
     return recording
 
 
+def read_numbers(path):
+    """What a witness (programs/witness.c) wrote; {} when it wrote nothing."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return {key: int(value) for key, value in (line.split() for line in file if " " in line)}
+    except (OSError, ValueError):
+        return {}
+
+
+def witnessed(*command, **how):
+    """record() of @command below a witness, whose numbers are beside the program's own truth."""
+    used = new_path("used")
+    recording = record(program("witness"), used, *command, **how)
+    recording.truth.update(read_numbers(used))
+    return recording
+
+
 def sampled(scale="0.1"):
     """A recording with samples, by whichever sampler works."""
     return record(program("shares"), scale, sampler=any_sampler())

@@ -1,9 +1,9 @@
 """Of the CPU time that a recorded program used, as its witness has it (programs/witness.c): how much was
 sampled. Runs are noted while a knock goes on, and judged at its end."""
 
-from recording import aflame
+from recording import aflame, read_numbers
 from tap import expect
-from witnessed import Sampled, read_numbers
+from witnessed import Sampled
 
 RUNS = []
 

@@ -1,7 +1,7 @@
 """What was used, held against getrusage(2) of a witness, and against what was sampled.
 
-The witness is the program that is recorded: it runs commands, waits for them, and prints what the
-kernel says that it used itself and that its children did.
+The witness (programs/witness.c) is the program that is recorded: it runs a command, waits for all that
+this started, and writes what the kernel says that it used itself and that they did.
 """
 
 import json
@@ -9,19 +9,10 @@ import os
 import sys
 
 from machine import WORKPLACE, need, need_tool, program
-from recording import Trace, aflame, must, new_path, used_by_tree_ns
+from recording import Trace, aflame, must, new_path, read_numbers, used_by_tree_ns
 from tap import case, equal, expect, note, run_cases
 
 TICK_NS = 10_000_000
-
-WITNESS = """
-import json, os, resource, subprocess, sys
-out, words = sys.argv[1], sys.argv[2:]
-subprocess.run(words, check=False)
-def ns(r): return [int(r.ru_utime * 1e9), int(r.ru_stime * 1e9)]
-json.dump({"own": ns(resource.getrusage(resource.RUSAGE_SELF)),
-           "children": ns(resource.getrusage(resource.RUSAGE_CHILDREN))}, open(out, "w"))
-"""
 
 # Some tenths of a second of CPU time, in a process without threads.
 BURN = "import time\nwhile time.process_time() < %s: pass"
@@ -55,21 +46,20 @@ def findings(path):
     return [dict(zip(titles, row)) for row in table["rows"]]
 
 
-def recorded(sampler, *words, **how):
+def recorded(sampler, *words, statuses=(0,)):
     path = new_path()
-    done = aflame("record", "-q", "--sample", sampler, "-o", path, "--", *words, **how)
-    expect(done.returncode in how.get("statuses", (0,)), done.stderr)
+    done = aflame("record", "-q", "--sample", sampler, "-o", path, "--", *words)
+    expect(done.returncode in statuses, done.stderr)
     return path
 
 
 def witnessed(sampler, *words):
-    """The trace, and what the witness's children used, as it was told."""
+    """The trace, and what the witness used and what it says that its children did, in ns."""
     need(sampler)
-    out = new_path("witness")
-    path = recorded(sampler, sys.executable, "-S", "-c", WITNESS, out, *words)
-    with open(out, encoding="ascii") as f:
-        said = json.load(f)
-    return path, sum(said["own"]), sum(said["children"])
+    used = new_path("used")
+    path = recorded(sampler, program("witness"), used, *words, statuses=range(256))
+    said = read_numbers(used)
+    return path, said["own_us"] * 1000, (said["user_us"] + said["system_us"]) * 1000
 
 
 def check_sum(path, own, children):
@@ -149,11 +139,13 @@ def _(sampler):
 
 @for_samplers("a process that is killed, and one that its parent's parent does not wait for")
 def _(sampler):
-    path, own, children = witnessed(
+    need(sampler)
+    # Without the witness, who would wait for the orphan.
+    path = recorded(
         sampler,
         "sh",
         "-c",
-        "%s & sleep 0.4; kill -9 $!; wait; (%s & exec sleep 2) " % (burn(9), burn(0.1)),
+        "%s & sleep 0.4; kill -9 $!; wait; (%s & exec sleep 2) ; :" % (burn(9), burn(0.1)),
     )
     found = rows(path)
     total = sum(used_ns(r) for r in found)

@@ -2,10 +2,9 @@
 """Threads that block signals are sampled like all others, and find the masks that they set."""
 
 import os
-import sys
 
 from machine import WORKPLACE, need, need_tool, program
-from recording import bare, record
+from recording import bare, record, witnessed
 from shares import check_shares, ending, weight_of
 from tap import Skip, case, expect, note, run_cases
 
@@ -21,16 +20,6 @@ WAYS = WAITS + (
     "by_exec",
     "by_spawn",
 )
-
-# Runs a program and says what the kernel counted of it.
-WITNESS = """
-import resource, subprocess, sys
-status = subprocess.call(sys.argv[1:])
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print("truth user_us %d" % (used.ru_utime * 1e6))
-sys.exit(status)
-"""
-
 
 def check_used(run, wanted, part=1, least=0.95):
     """Samples of stacks that are @wanted stand for that @part of the user time."""
@@ -83,9 +72,7 @@ def check_xz(sampler):
     data = os.path.join(WORKPLACE, "blob")
     with open(data, "wb") as out:
         out.write(os.urandom(3 << 20))
-    run = record(
-        sys.executable, "-c", WITNESS, xz, "-T2", "-3", "-k", "-f", data, sampler=sampler, rate=999
-    )
+    run = witnessed(xz, "-T2", "-3", "-k", "-f", data, sampler=sampler, rate=999)
     own = [e["process"] for e in run.events("process") if e["fields"]["exe"].endswith("/xz")]
     expect(own, "xz is no process of the trace")
     ns = sum(e["fields"]["weight_ns"] for e in run.events("sample") if e["process"] in own)

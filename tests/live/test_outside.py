@@ -6,21 +6,11 @@ import os
 import pwd
 import shutil
 import subprocess
-import sys
 
 from machine import AFLAME, WORKPLACE, need, need_tool, program
-from recording import Trace, new_path, parse_truth, record
+from recording import Trace, new_path, read_numbers, record, witnessed
 from shares import weight_of
 from tap import Skip, case, equal, expect, note, run_cases
-
-# Runs a program and says what the kernel counted of it.
-WITNESS = """
-import resource, subprocess, sys
-status = subprocess.call(sys.argv[1:])
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print("truth user_us %d" % (used.ru_utime * 1e6))
-sys.exit(status)
-"""
 
 SPIN_GO = """
 package main
@@ -47,12 +37,6 @@ def check_used(trace, truth, names, least):
     expect(least <= share <= 1.1, "%.1f %% of the user time was sampled" % (100 * share))
 
 
-def witnessed(*command, sampler="perf"):
-    """Records a process that runs @command and says what that used."""
-    need(sampler)
-    return record(sys.executable, "-c", WITNESS, *command, sampler=sampler, rate=499)
-
-
 def need_root():
     if os.geteuid():
         raise Skip("only root can become another user")
@@ -60,7 +44,7 @@ def need_root():
 
 
 def as_nobody(*command):
-    """witnessed(), recorded by the user nobody, who may do nothing: (trace, truth)."""
+    """witnessed(), recorded by the user nobody, who may do nothing: (trace, what was used)."""
     need("perf")
     need_root()
     user = pwd.getpwnam("nobody")
@@ -74,13 +58,12 @@ def as_nobody(*command):
         "--regid=%d" % user.pw_gid,
         "--clear-groups",
     )
-    python = shutil.which("python3", path="/usr/bin:/bin")
-    if not python or subprocess.run((*become, AFLAME, "--version"), stdout=subprocess.DEVNULL).returncode:
+    if subprocess.run((*become, AFLAME, "--version"), stdout=subprocess.DEVNULL).returncode:
         raise Skip("the user nobody cannot run what was built here")
     recorder = (AFLAME, "record", "-q", "-o", path, "--sample", "perf", "-F", "499", "--")
     done = subprocess.run(
-        (*become, *recorder, python, "-c", WITNESS, *command),
-        stdout=subprocess.PIPE,
+        (*become, *recorder, program("witness"), path + ".used", *command),
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         check=False,
         timeout=120,
@@ -90,7 +73,7 @@ def as_nobody(*command):
     equal((done.returncode, done.stderr), (0, b""), "(status, standard error)")
     trace = Trace(path)
     trace.check()
-    return trace, parse_truth(done.stdout)
+    return trace, read_numbers(path + ".used")
 
 
 def for_samplers(sentence):
@@ -104,7 +87,7 @@ def for_samplers(sentence):
 
 @for_samplers("a static program is sampled, from its first instruction")
 def _(sampler):
-    run = witnessed(program("static_states"), "3", sampler=sampler)
+    run = witnessed(program("static_states"), "3", sampler=sampler, rate=499)
     check_used(run, run.truth, ("user_spin", "read", "clock_gettime"), 0.9)
 
 
@@ -129,7 +112,7 @@ def _(sampler):
 
 @for_samplers("a static program that a shell starts is sampled")
 def _(sampler):
-    run = witnessed("bash", "-c", "true; %s 3; true" % program("static_states"), sampler=sampler)
+    run = witnessed("bash", "-c", "true; %s 3; true" % program("static_states"), sampler=sampler, rate=499)
     check_used(run, run.truth, ("user_spin", "read", "clock_gettime"), 0.8)
 
 
@@ -174,7 +157,7 @@ def _():
     need_root()
     setpriv = need_tool("setpriv")
     place = shutil.copy(program("shares"), WORKPLACE)
-    run = witnessed(setpriv, "--reuid=65534", "--clear-groups", place, "2")
+    run = witnessed(setpriv, "--reuid=65534", "--clear-groups", place, "2", sampler="perf", rate=499)
     check_used(run, run.truth, ("a", "b", "c"), 0.9)
 
 
@@ -182,7 +165,7 @@ def _():
 def _():
     need_root()
     place = shutil.copy(program("shares"), WORKPLACE)
-    run = witnessed(need_tool("su"), "nobody", "-s", "/bin/sh", "-c", "exec %s 2" % place)
+    run = witnessed(need_tool("su"), "nobody", "-s", "/bin/sh", "-c", "exec %s 2" % place, sampler="perf", rate=499)
     check_used(run, run.truth, ("a", "b", "c"), 0.9)
 
 

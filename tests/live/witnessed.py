@@ -13,6 +13,7 @@ import time
 
 from debian_programs import PATH, find, make_data
 from machine import AFLAME, program
+from recording import read_numbers
 
 LIMIT_S = 120
 
@@ -98,14 +99,6 @@ def free_port():
 def answers(port):
     with socket.socket() as one:
         return one.connect_ex(("127.0.0.1", port)) == 0
-
-
-def read_numbers(path):
-    try:
-        with open(path, encoding="utf-8") as file:
-            return {key: int(value) for key, value in (line.split() for line in file if " " in line)}
-    except (OSError, ValueError):
-        return {}
 
 
 class Run:
