@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <gnu/lib-names.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #include "cmd/summary.h"
 #include "collect/collect.h"
 #include "sym/disassembler.h"
+#include "sym/packages.h"
+#include "trace/reader.h"
 
 struct doctor_options {
 	bool json;
@@ -123,6 +126,97 @@ static bool doctor_code(char *words, size_t size)
 	return found;
 }
 
+/* Files whose functions have no names, and the packages that have them. */
+struct doctor_names {
+	struct af_buf files, packages;
+};
+
+static void names_add(void *arg, const char *path, const char *package)
+{
+	struct doctor_names *n = arg;
+	const char *slash = strrchr(path, '/');
+
+	af_buf_fmt(&n->files, "%s%s", n->files.len ? ", " : "", slash ? slash + 1 : path);
+	/* One package may have several of the files. */
+	char word[NAME_MAX + 8];
+	snprintf(word, sizeof word, " %s", package);
+	if (!n->packages.len || !strstr(n->packages.data, word))
+		af_buf_str(&n->packages, word);
+}
+
+/* The C library, which is in most stacks, as it is mapped here. */
+static void names_of_libc(struct doctor_names *n)
+{
+	scope_fclose FILE *f = fopen("/proc/self/maps", "re");
+	char line[PATH_MAX + 128];
+
+	while (f && fgets(line, sizeof line, f)) {
+		const char *path = strchr(line, '/'), *slash = strrchr(line, '/');
+		line[strcspn(line, "\n")] = 0;
+		if (!path || strcmp(slash + 1, LIBC_SO) != 0)
+			continue;
+		if (af_packages_wanted(path)) {
+			af_packages_find(NULL, &path, 1, names_add, n);
+			if (!n->files.len)
+				af_buf_str(&n->files, LIBC_SO);
+		}
+		return;
+	}
+}
+
+/* What a trace says of its files when its names were looked up. */
+static int names_of_trace(struct doctor_names *n, const char *dir, struct af_err *err)
+{
+	static const char key[] = "symbols.package.";
+	struct af_tail_view tails[AF_TAILS_MAX];
+	struct af_trace *t;
+	struct af_event ev;
+	int rc = af_trace_open(&t, dir, 1ull << AF_KIND_NOTE, err);
+
+	if (rc)
+		return rc;
+	while (af_trace_next(t, &ev)) {
+		if (ev.kind != AF_KIND_NOTE || !af_event_decode(&ev, NULL, 0, tails))
+			continue;
+		const char *of = (const char *)tails[0].data,
+			   *package = (const char *)tails[1].data;
+		if (!strncmp(of, key, sizeof key - 1))
+			names_add(n, of + sizeof key - 1, package);
+	}
+	af_trace_close(t);
+	return 0;
+}
+
+/* Do functions of stripped files have names: the C library's, and those in the trace @dir? */
+static int doctor_names(const char *dir, bool *works, char *words, size_t size, struct af_err *err)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	struct doctor_names n = {0};
+	int rc = 0;
+
+	if (dir)
+		rc = names_of_trace(&n, dir, err);
+	else
+		names_of_libc(&n);
+	*works = !n.files.len;
+	if (n.packages.len)
+		snprintf(words, size, "functions of %.200s have no names: apt install%.250s%s",
+		         n.files.data, n.packages.data,
+		         urls && *urls ? "; servers are asked, too (DEBUGINFOD_URLS)" : "");
+	else if (n.files.len)
+		snprintf(words, size,
+		         "functions of %.200s have no names: install its debug package, or name a "
+		         "server in DEBUGINFOD_URLS",
+		         n.files.data);
+	else
+		snprintf(words, size, "%s",
+		         dir ? "no package is known that has more names for this trace"
+		             : "functions of " LIBC_SO " have names");
+	af_buf_free(&n.files);
+	af_buf_free(&n.packages);
+	return rc;
+}
+
 static int doctor_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct doctor_options *o = state;
@@ -131,8 +225,13 @@ static int doctor_run(void *state, int nr_words, char **words, struct af_err *er
 	bool cpu = false;
 	struct af_err none = {0};
 
-	if (nr_words)
-		return af_fail_plain(err, -EINVAL, "doctor takes no words: %s", words[0]);
+	if (nr_words > 1)
+		return af_fail_plain(err, -EINVAL, "doctor takes one trace: %s", words[1]);
+	bool names = false;
+	char names_say[600];
+	int rc = doctor_names(nr_words ? words[0] : NULL, &names, names_say, sizeof names_say, err);
+	if (rc)
+		return rc;
 	if (!af_library_find(library, &none))
 		af_collect_library(library);
 	for (int i = 0; af_collectors[i]; i++) {
@@ -153,6 +252,10 @@ static int doctor_run(void *state, int nr_words, char **words, struct af_err *er
 		doctor_json_fact(&json, "kernel_names", kernel, says);
 	else
 		doctor_line(kernel, "kernel", says, NULL);
+	if (o->json)
+		doctor_json_fact(&json, "names", names, names_say);
+	else
+		doctor_line(names, "names", names_say, NULL);
 	bool code = doctor_code(says, sizeof says);
 	if (o->json)
 		doctor_json_fact(&json, "disassembler", code, says);
@@ -176,11 +279,11 @@ static const struct af_option doctor_options[] = {
 
 const struct af_command af_command_doctor = {
     .name = "doctor",
-    .usage = "[--json]",
+    .usage = "[--json] [DIR]",
     .summary = "Say what works on this machine, what does not, and what fixes it",
     .details =
 	"Tries every collector without leaving a trace. The exit status is 0 when programs can\n"
-	"be sampled here.",
+	"be sampled here. With a trace it names the packages that give its functions names.",
     .options = doctor_options,
     .state_size = sizeof(struct doctor_options),
     .run = doctor_run,

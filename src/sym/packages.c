@@ -1,22 +1,26 @@
-/*
- * Which package has the names of a stripped file: by dpkg's lists of what packages installed
- * (/var/lib/dpkg/info/PACKAGE[:ARCH].list, a path a line). The lists are read once for all files.
- */
+#include "sym/packages.h"
+
 #include <dirent.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fs.h"
+#include "sym/finder.h"
 #include "sym/job_work.h"
 
 enum { PACKAGES_FILES = 24 };
 
-struct stripped {
-	const char *path; /* without /usr: what dpkg lists as /lib may lie in /usr/lib */
-	size_t len;
+/* What is looked for in the lists. */
+struct packages {
+	const char *const *paths;
+	uint32_t nr;
+	void (*each)(void *arg, const char *path, const char *package);
+	void *arg;
 };
 
+/* What dpkg lists as /lib may lie in /usr/lib. */
 static const char *without_usr(const char *path, size_t *len)
 {
 	if (*len > 5 && !memcmp(path, "/usr/", 5)) {
@@ -38,38 +42,32 @@ static bool is_stripped(const struct job_module *m)
 	return false;
 }
 
-static uint32_t stripped_find(const struct af_sym_job *job, struct stripped files[PACKAGES_FILES])
+static uint32_t stripped_find(const struct af_sym_job *job, const char *paths[PACKAGES_FILES])
 {
 	uint32_t nr = 0;
 
-	for (uint32_t i = 0; i < job->nr_modules && nr < PACKAGES_FILES; i++) {
-		const struct job_module *m = &job->modules[i];
-		if (!is_stripped(m))
-			continue;
-		files[nr].len = strlen(m->path);
-		files[nr].path = without_usr(m->path, &files[nr].len);
-		nr++;
-	}
+	for (uint32_t i = 0; i < job->nr_modules && nr < PACKAGES_FILES; i++)
+		if (is_stripped(&job->modules[i]))
+			paths[nr++] = job->modules[i].path;
 	return nr;
 }
 
-/* The package that the list called @list is of has @path: say where the names are. */
-static void package_note(struct af_sym_job *job, const char *list, const struct stripped *file)
+/* The package that the list called @list is of has @path. */
+static void package_found(const struct packages *p, const char *list, const char *path)
 {
 	int len = (int)strcspn(list, ":");
-	const char *end = strstr(list, ".list"), *base = strrchr(file->path, '/') + 1;
-	char key[256];
+	const char *end = strstr(list, ".list");
+	char package[NAME_MAX + 8];
 
 	if (end && end - list < len)
 		len = (int)(end - list);
-	snprintf(key, sizeof key, "symbols.package.%s", base);
 	/* glibc's is older than the others' suffix. */
-	af_sym_job_note(job, key, "%.*s-%s", len, list,
-	                len == 5 && !memcmp(list, "libc6", 5) ? "dbg" : "dbgsym");
+	snprintf(package, sizeof package, "%.*s-%s", len, list,
+	         len == 5 && !memcmp(list, "libc6", 5) ? "dbg" : "dbgsym");
+	p->each(p->arg, path, package);
 }
 
-static void list_search(struct af_sym_job *job, const char *list, const struct af_file *f,
-                        const struct stripped *files, uint32_t nr)
+static void list_search(const struct packages *p, const char *list, const struct af_file *f)
 {
 	const char *at = (const char *)f->data, *end = at + f->size;
 
@@ -80,16 +78,19 @@ static void list_search(struct af_sym_job *job, const char *list, const struct a
 
 		at += len + 1;
 		line = without_usr(line, &len);
-		for (uint32_t i = 0; i < nr; i++)
-			if (files[i].len == len && !memcmp(files[i].path, line, len))
-				package_note(job, list, &files[i]);
+		for (uint32_t i = 0; i < p->nr; i++) {
+			size_t path_len = strlen(p->paths[i]);
+			const char *path = without_usr(p->paths[i], &path_len);
+			if (path_len == len && !memcmp(path, line, len))
+				package_found(p, list, p->paths[i]);
+		}
 	}
 }
 
-void af_sym_job_packages(struct af_sym_job *job, const char *root)
+void af_packages_find(const char *root, const char *const *paths, uint32_t nr,
+                      void (*each)(void *arg, const char *path, const char *package), void *arg)
 {
-	struct stripped files[PACKAGES_FILES];
-	uint32_t nr = stripped_find(job, files);
+	const struct packages p = {paths, nr, each, arg};
 	char path[512];
 
 	snprintf(path, sizeof path, "%s/var/lib/dpkg/info", root ? root : "");
@@ -101,9 +102,46 @@ void af_sym_job_packages(struct af_sym_job *job, const char *root)
 		if (len < 6 || strcmp(e->d_name + len - 5, ".list") != 0 ||
 		    af_file_map_at(&f, dirfd(dir), e->d_name))
 			continue;
-		list_search(job, e->d_name, &f, files, nr);
+		list_search(&p, e->d_name, &f);
 		af_file_unmap(&f);
 	}
 	if (dir)
 		closedir(dir);
+}
+
+static void package_note(void *arg, const char *path, const char *package)
+{
+	char key[NAME_MAX + 32];
+
+	snprintf(key, sizeof key, "symbols.package.%s", strrchr(path, '/') + 1);
+	af_sym_job_note(arg, key, "%s", package);
+}
+
+void af_sym_job_packages(struct af_sym_job *job, const char *root)
+{
+	const char *paths[PACKAGES_FILES];
+
+	af_packages_find(root, paths, stripped_find(job, paths), package_note, job);
+}
+
+static bool has_symtab(const struct af_elf *e)
+{
+	Elf64_Shdr s;
+
+	return e->data && af_elf_named(e, ".symtab", &s) && s.sh_type != SHT_NOBITS;
+}
+
+bool af_packages_wanted(const char *path)
+{
+	struct af_found file = {0}, debug = {0};
+	const struct af_finder finder = {0};
+
+	if (af_finder_file(&finder, &file, path, true, NULL, 0))
+		return false;
+	bool wanted =
+	    !has_symtab(&file.elf) &&
+	    !(af_finder_debug(&finder, &debug, &file.elf, path) && has_symtab(&debug.elf));
+	af_found_close(&debug);
+	af_found_close(&file);
+	return wanted;
 }

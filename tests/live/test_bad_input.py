@@ -298,7 +298,7 @@ VALUES = [
     (["report", "gaps", "--search", "x"], r"--search are for top, tree"),
     (["report", "top", "one", "two"], r"two"),
     (["print", "one", "two"], r"one trace directory"),
-    (["doctor", "please"], r"please"),
+    (["doctor", "one", "two"], r"one trace: two"),
 ]
 
 

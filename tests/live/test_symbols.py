@@ -3,6 +3,7 @@
 
 import ctypes.util
 import http.server
+import json
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ import threading
 import time
 import urllib.request
 
-from machine import WORKPLACE, any_sampler, need, need_tool, program
+from machine import AFLAME, WORKPLACE, any_sampler, need, need_tool, program
 from recording import bare, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
 
@@ -276,6 +277,40 @@ def from_server(say):
     own = "/buildid/%s/debuginfo" % build_id_of(stripped)
     expect(own in server.asked, "not asked for %s but %s" % (own, server.asked))
     return functions(recording, 0.05), word, os.path.basename(stripped)
+
+
+@case("doctor names the package that has the names: of the C library, and of a trace's files")
+def _():
+    dpkg, xz = need_tool("dpkg"), os.path.realpath(need_tool("xz"))
+    blob = new_path("blob")
+    with open(blob, "wb") as file:
+        file.write(os.urandom(3 << 20))
+    trace = record(xz, "-T1", "-1", "-k", "-c", blob, sampler=any_sampler())
+    said = doctor_names(trace.path)
+    note(said["says"])
+    maps = subprocess.run(["ldd", xz], stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
+    library = os.path.realpath(re.search(r"=> (\S*liblzma\S*)", maps).group(1))
+    if is_stripped(library):
+        found = subprocess.run([dpkg, "-S", "*" + os.path.basename(library)], stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
+        wanted = found.split(":")[0] + "-dbgsym"
+        expect(not said["works"] and " %s" % wanted in said["says"], "%s is not named: %s" % (wanted, said))
+    libc = os.path.realpath(re.search(r"=> (\S*libc[.]so\S*)", maps).group(1))
+    said = doctor_names()
+    note(said["says"])
+    equal(said["works"], not is_stripped(libc), "the C library has its names: %s" % said["says"])
+
+
+def doctor_names(*trace):
+    done = subprocess.run([AFLAME, "doctor", "--json", *trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    return json.loads(done.stdout)["names"]
+
+
+def is_stripped(path):
+    """Whether neither @path nor a debug file for its build-id has a symbol table, by readelf."""
+    build_id = build_id_of(path)
+    files = [path, "/usr/lib/debug/.build-id/%s/%s.debug" % (build_id[:2], build_id[2:])]
+    return not any(re.search(r"\.symtab", subprocess.run(["readelf", "-SW", f], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                                        check=False, encoding="utf-8").stdout) for f in files)
 
 
 def by_bounds(names, module):
