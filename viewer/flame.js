@@ -223,7 +223,7 @@ class FlameView extends Picture {
   label(node, room) {
     if (!node) return this.fit(`all · ${this.rootLabel || ''}`, room);
     const id = this.tree.name[node];
-    const text = this.tree.names.text[id];
+    const text = this.tree.names.label[id];
     if (this.fits(text, room)) return text;
     const short = this.tree.names.short(id);
     const bare = short.lastIndexOf('::') + 2;

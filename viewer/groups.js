@@ -133,7 +133,7 @@ async function tableRows(app, tree, root) {
   const own = tree.self[tree.weights[w].name === 'samples' ? w : 0];
   const mixes = reasons && app.memo('mixes', [tree, root, group, own], () => (
     stallMixes(tree, root, group, reasons, own)));
-  return { by, ranged, text: group ? group.text : names.text, first: group && group.first, sides,
+  return { by, ranged, text: group ? group.text : names.label, first: group && group.first, sides,
     reasons, mixes: mixes?.some(Boolean) && mixes,
     functions: app.memo('rows', [tree, root, group], () => tree.functions(root, group)) };
 }

@@ -166,19 +166,19 @@ class Model {
     return this.memo('functions', [tree], () => tree.functions(0));
   }
 
-  /* The function of the sandwich; of a name on several sides, the one that weighs most here. */
+  /* The function of the sandwich; of a name of several, the one that weighs most here. */
   sandwiched() {
     const words = this.state.fn || this.heaviest();
     const { names } = this;
     const ids = names.find(words);
-    const sides = [...new Set(ids.map((id) => names.side(id)))];
-    if (sides.length < 2) return { words, ids, others: [] };
-    const { total } = this.functionsOf(this.forward);
-    const weight = (side) => Math.max(...ids.filter((id) => names.side(id) === side)
-      .map((id) => total[this.w]?.[id] || 0));
-    sides.sort((a, b) => weight(b) - weight(a));
-    const [best, ...rest] = sides.map((side) => `${side}:${names.text[ids[0]]}`);
-    return { words: best, ids: names.find(best), others: rest };
+    const functions = ids.filter((id, at) => !ids.slice(0, at).some((one) => names.same(one, id)));
+    if (functions.length < 2) return { words, ids, others: [] };
+    const all = (id) => ids.filter((one) => names.same(one, id));
+    const weight = (id) => matchedWeight(this.forward, this.w, 0, nameSet(names, all(id)));
+    const [best, ...rest] = this.memo('namesakes', [this.forward, this.w, words], () => (
+      functions.map((id) => [id, weight(id)]).sort(([, a], [, b]) => b - a).map(([id]) => id)));
+    return { words: names.reference(best), ids: all(best),
+      others: rest.map((id) => names.reference(id)) };
   }
 
   heaviest() {

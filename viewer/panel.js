@@ -52,7 +52,7 @@ class Tooltip {
 /* What can be done with a function, for the panel's buttons and the context menu alike. */
 function frameActions(app, words) {
   const ids = app.names.find(words);
-  const name = ids.length ? app.names.text[ids[0]] : words;
+  const name = ids.length ? app.names.label[ids[0]] : words;
   const id = ids.find((one) => app.names.inFile[one] > 1);
   const file = id !== undefined && app.names.moduleOf(id);
   return [
@@ -128,8 +128,8 @@ class Details {
       const bar = h('span', { class: 'details-bar' });
       bar.style.width = `${Math.min(100, (100 * value) / whole)}%`;
       bar.style.background = palette.color(id);
-      return h('li', {}, h('button', { type: 'button', title: app.names.text[id],
-        onclick: () => app.searchFor(app.names.text[id]) },
+      return h('li', {}, h('button', { type: 'button', title: app.names.label[id],
+        onclick: () => app.searchFor(app.names.label[id]) },
       h('span', { class: 'details-hot-name' }, app.names.short(id)),
       h('span', { class: 'share', title: formatWeight(value, unit) },
         formatPercent(value, whole)), bar));

@@ -84,26 +84,43 @@ const UNSEEN = /[\u0080-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufef
 const HOST_KINDS = new Set(['native', 'inlined', 'jit']);
 
 class Names {
-  /* inFile: by name the file of its machine code, from 2 on; 1 for several, 0 for not known. */
-  constructor(text, kinds, inFile, files) {
+  /*
+   * inFile: by name the file of its machine code, from 2 on; 1 for several, 0 for not known.
+   * toldBy: by name the word for the module that tells it from others of its text, from 1 on.
+   */
+  constructor(text, kinds, inFile, files, toldBy, modules) {
     this.text = text;
     this.kind = kinds;
     this.inFile = inFile;
     this.files = files;
+    this.toldBy = toldBy;
+    this.modules = modules;
     this.count = text.length;
     this.ids = null;
     this.shorts = new Map();
+    /* What people see: "libx.so!helper" where another module has a helper. */
+    this.label = toldBy.some(Boolean) ? text.map((name, id) => this.prefix(id) + name) : text;
     /* Names of gaps sort before all others. */
     const first = text.findIndex((name) => name !== '');
     this.nrBlank = first < 0 ? text.length : first;
   }
 
   static async load() {
-    const [text, kinds, inFile, files] = await inflateScript('af-names');
+    const [text, kinds, inFile, files, toldBy, modules] = await inflateScript('af-names');
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     const lines = (bytes) => decoder.decode(bytes).replace(UNSEEN, '\ufffd').split('\n');
-    return new Names(lines(text), kinds, readVarints(inFile, new Uint32Array(kinds.length)),
-      lines(files));
+    const column = (bytes) => readVarints(bytes, new Uint32Array(kinds.length));
+    return new Names(lines(text), kinds, column(inFile), lines(files), column(toldBy),
+      lines(modules));
+  }
+
+  /* The module that tells it from others of its text, or "". */
+  toldModule(id) {
+    return this.toldBy[id] ? this.modules[this.toldBy[id] - 1] : '';
+  }
+
+  prefix(id) {
+    return this.toldBy[id] ? `${this.toldModule(id)}!` : '';
   }
 
   /* Whose function it is: machine code of the program is the host's, however it came there. */
@@ -112,24 +129,42 @@ class Names {
     return HOST_KINDS.has(kind) ? 'host' : kind;
   }
 
+  /* Are both of one function, however it came there: called, or inlined? */
+  same(a, b) {
+    return this.text[a] === this.text[b] && this.side(a) === this.side(b) &&
+      this.toldBy[a] === this.toldBy[b];
+  }
+
   /*
    * Ids of the names that the words mean, [] when unknown: all of this text, of which there may be
-   * several kinds; else "gpu:TEXT", "host:TEXT", as `aflame report` takes them.
+   * several kinds and modules; else "gpu:TEXT", "libx.so!TEXT", "host:libx.so!TEXT", as
+   * `aflame report` takes them.
    */
   find(words) {
     const ids = this.withText(words);
-    const colon = words.indexOf(':');
-    if (ids.length || colon < 1) return ids;
-    const side = words.slice(0, colon);
-    return this.withText(words.slice(colon + 1)).filter((id) => (
-      side === this.side(id) || side === KINDS[this.kind[id]]));
+    if (ids.length) return ids;
+    const found = [];
+    const sides = (id) => [this.side(id), KINDS[this.kind[id]]].map((side) => `${side}:`);
+    for (let at = 0; at < words.length; at++) {
+      if (!':!'.includes(words[at])) continue;
+      const head = words.slice(0, at + 1);
+      const module = (id) => `${this.toldModule(id)}!`;
+      found.push(...this.withText(words.slice(at + 1)).filter((id) => (words[at] === ':'
+        ? sides(id).includes(head)
+        : ['', ...sides(id)].some((side) => side + module(id) === head))));
+    }
+    return found;
   }
 
-  /* Words that mean this function and none of the same name on another side. */
+  /* Words that mean this function and none of the same name on another side, or of another file. */
   reference(id) {
     const text = this.text[id];
-    return this.withText(text).every((other) => this.side(other) === this.side(id)) ? text
-      : `${this.side(id)}:${text}`;
+    const others = this.withText(text).filter((other) => !this.same(other, id));
+    const here = (other) => this.side(other) === this.side(id);
+    const module = others.some(here);
+    const side = others.some((other) => !here(other) &&
+      (!module || this.toldBy[other] === this.toldBy[id]));
+    return (side ? `${this.side(id)}:` : '') + (module ? `${this.toldModule(id)}!` : '') + text;
   }
 
   withText(text) {
@@ -154,7 +189,7 @@ class Names {
   short(id) {
     let name = this.shorts.get(id);
     if (name === undefined) {
-      name = shortName(this.text[id]);
+      name = this.prefix(id) + shortName(this.text[id]);
       this.shorts.set(id, name);
     }
     return name;

@@ -15,7 +15,7 @@ function matchNames(names, query, exactCase) {
   const hits = new Uint8Array(names.count);
   let nr = 0;
   for (let id = names.nrBlank; id < names.count; id++)
-    if (re.test(names.text[id])) {
+    if (re.test(names.text[id]) || (names.toldBy[id] && re.test(names.label[id]))) {
       hits[id] = 1;
       nr++;
     }

@@ -184,7 +184,7 @@ class TimePages {
     const track = this.times.tracks[k];
     const above = this.times.tracks[track.parent];
     return {
-      name: this.times.names.text[lane.name[i]], color: this.line.color(lane, i),
+      name: this.times.names.label[lane.name[i]], color: this.line.color(lane, i),
       start: lane.start[i], long: lane.cum[i + 1] - lane.cum[i], track,
       place: above ? `${above.name} · ${track.name}` : track.name,
       samples: lane.samples ? lane.samples[i] : 1, node: lane.node ? lane.node[i] - 1 : -1,

@@ -85,7 +85,8 @@ class Tree {
       const kind = KINDS[this.kind(at)];
       if (kind === 'process') break;
       if (kind === 'mark' && this.text(at) === '--') return i;
-      if (kind === 'kernel' && !kernel && !SCHEDULER.test(this.text(at))) kernel = at;
+      if (kind === 'kernel' && !kernel &&
+        !SCHEDULER.test(this.names.text[this.name[at]])) kernel = at;
       if (kind !== 'kernel' && kind !== 'mark') return at;
     }
     return kernel || i;
@@ -120,7 +121,7 @@ class Tree {
   }
 
   text(i) {
-    return i ? this.names.text[this.name[i]] : 'all';
+    return i ? this.names.label[this.name[i]] : 'all';
   }
 
   kind(i) {

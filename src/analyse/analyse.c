@@ -323,6 +323,7 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	out->code_names = NULL;
 	for (int i = 0; i < AF_VIEWS; i++)
 		af_tree_finish(&out->trees[i]);
+	af_trees_tell_apart(out->trees, AF_VIEWS);
 	af_trace_close(a->trace);
 }
 

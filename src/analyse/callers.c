@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/ids.h"
+#include "analyse/module_key.h"
 #include "base/arena.h"
 
 static uint32_t hits_count(struct af_hits *h, const struct af_tree *t)
@@ -26,22 +27,51 @@ static uint32_t hits_by_name(struct af_hits *h, const struct af_tree *t, const c
 	return hits_count(h, t);
 }
 
-/* "gpu:matmul"; "host:matmul" is native, inlined and made at run time. */
-static uint32_t hits_by_side(struct af_hits *h, const struct af_tree *t, const char *words)
+/* "libx.so!" before a name of @frame: of any version, and with its folder or not. */
+static bool is_module(const char *words, size_t len, enum af_frame frame, const char *key)
 {
-	const char *colon = strchr(words, ':');
-	size_t side = colon ? (size_t)(colon - words) : 0;
+	struct af_buf as = {0}, told = {0};
 
-	if (!side)
-		return 0;
-	hits_by_name(h, t, colon + 1);
+	af_buf_add(&told, words, len);
+	af_buf_char(&told, 0);
+	af_module_key(&as, frame, told.data, NULL);
+	bool is = strlen(key) == as.len && (!as.len || !memcmp(as.data, key, as.len));
+	af_buf_free(&told);
+	af_buf_free(&as);
+	return is;
+}
+
+/* "NAME", "libx.so!NAME"; "!NAME" is one of no module. */
+static bool is_spelled(const struct af_tree *t, uint32_t name, const char *words)
+{
+	size_t len, nr = strlen(words);
+	const char *text = af_tree_text(t, name, &len);
+
+	if (nr < len || memcmp(words + nr - len, text, len) != 0)
+		return false;
+	return nr == len ||
+	       (words[nr - len - 1] == '!' &&
+	        is_module(words, nr - len - 1, af_tree_frame(t, name), af_tree_key(t, name)));
+}
+
+/* Past "gpu:" or, of native, inlined and made at run time, "host:"; NULL: another's side. */
+static const char *past_side(const char *words, enum af_frame frame)
+{
+	const char *sides[] = {af_frame_side(frame), af_frame_name(frame)};
+
+	for (unsigned k = 0; k < 2; k++) {
+		size_t len = strlen(sides[k]);
+		if (!strncmp(words, sides[k], len) && words[len] == ':')
+			return words + len + 1;
+	}
+	return NULL;
+}
+
+static uint32_t hits_spelled(struct af_hits *h, const struct af_tree *t, const char *words)
+{
 	for (uint32_t i = 1; i < t->nr_names; i++) {
-		const char *sides[] = {af_frame_side(af_tree_frame(t, i)),
-		                       af_frame_name(af_tree_frame(t, i))};
-		bool is = false;
-		for (unsigned k = 0; k < 2; k++)
-			is |= strlen(sides[k]) == side && !memcmp(sides[k], words, side);
-		h->is[i] &= is;
+		const char *rest = past_side(words, af_tree_frame(t, i));
+		h->is[i] = is_spelled(t, i, words) || (rest && is_spelled(t, i, rest));
 	}
 	return hits_count(h, t);
 }
@@ -49,14 +79,31 @@ static uint32_t hits_by_side(struct af_hits *h, const struct af_tree *t, const c
 static uint32_t hits_by_id(struct af_hits *h, const struct af_tree *t, const char *words)
 {
 	char id[AF_ID_SIZE];
-	size_t len;
 
 	for (uint32_t i = 1; i < t->nr_names; i++) {
-		const char *text = af_tree_text(t, i, &len);
-		af_function_id(id, af_tree_frame(t, i), text, len);
+		af_name_id(id, t, i);
 		h->is[i] = !strcmp(id, words);
 	}
 	return hits_count(h, t);
+}
+
+static bool is_same_function(const struct af_tree *t, uint32_t a, uint32_t b)
+{
+	size_t len_a, len_b;
+	const char *x = af_tree_text(t, a, &len_a), *y = af_tree_text(t, b, &len_b);
+
+	return len_a == len_b && !memcmp(x, y, len_a) &&
+	       !strcmp(af_frame_side(af_tree_frame(t, a)), af_frame_side(af_tree_frame(t, b))) &&
+	       !strcmp(af_tree_key(t, a), af_tree_key(t, b));
+}
+
+void af_hits_function(struct af_hits *h, const struct af_tree *t, uint32_t name)
+{
+	*h = (struct af_hits){.how = AF_HITS_NAME};
+	h->is = af_xcalloc(t->nr_names + 1, sizeof *h->is);
+	for (uint32_t i = 1; i < t->nr_names; i++)
+		h->is[i] = is_same_function(t, i, name);
+	hits_count(h, t);
 }
 
 /* Names may hold NULs and need not end in one: the C library is told where they end. */
@@ -97,7 +144,7 @@ void af_hits_find(struct af_hits *h, const struct af_tree *t, const char *words)
 {
 	*h = (struct af_hits){.how = AF_HITS_NAME};
 	h->is = af_xcalloc(t->nr_names + 1, sizeof *h->is);
-	if (hits_by_name(h, t, words) || hits_by_side(h, t, words))
+	if (hits_by_name(h, t, words) || hits_spelled(h, t, words))
 		return;
 	h->how = AF_HITS_ID;
 	if (af_is_function_id(words) && hits_by_id(h, t, words))
@@ -148,78 +195,101 @@ void af_hits_weight(const struct af_tree *t, const struct af_hits *h, uint32_t w
 	free(inside);
 }
 
-/* Those of @of that are on the side @side. */
-static struct af_hits hits_on(const struct af_hits *of, const struct af_tree *t, const char *side)
+static void said_function(struct af_buf *b, const struct af_tree *t, uint32_t name)
 {
-	struct af_hits h = {.how = of->how};
+	const struct af_name_key f = af_name_key_of(t, name);
+	struct af_buf words = {0};
 
-	h.is = af_xcalloc(t->nr_names + 1, sizeof *h.is);
-	for (uint32_t i = 1; i < t->nr_names; i++)
-		h.is[i] = of->is[i] && !strcmp(af_frame_side(af_tree_frame(t, i)), side);
-	hits_count(&h, t);
-	return h;
+	af_function_words(&words, t, &f);
+	af_buf_terminal(b, words.data, words.len, "");
+	af_buf_free(&words);
 }
+
+/* One name of each function that is meant; the caller frees them. */
+static uint32_t *functions_meant(const struct af_hits *h, const struct af_tree *t, uint32_t *nr)
+{
+	uint32_t *names = NULL, cap = 0;
+
+	*nr = 0;
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		bool known = !h->is[i];
+		for (uint32_t k = 0; k < *nr && !known; k++)
+			known = is_same_function(t, names[k], i);
+		if (known)
+			continue;
+		AF_GROW(names, *nr, cap);
+		names[(*nr)++] = i;
+	}
+	return names;
+}
+
+enum { FUNCTIONS_SAID = 4 }; /* more are counted */
 
 void af_hits_choose(struct af_hits *h, const struct af_tree *t, uint32_t weight,
                     struct af_buf *said)
 {
-	struct af_hits best = {0};
-	const char *sides[AF_FRAME_END], *chosen = NULL;
+	uint32_t nr = 0, best = 0, *names = NULL, others = 0;
 	uint64_t most = 0, total, self;
-	uint32_t nr = 0, named = 0;
-	size_t len;
 
-	for (uint32_t i = 1; h->how == AF_HITS_NAME && i < t->nr_names; i++) {
-		const char *side = af_frame_side(af_tree_frame(t, i));
-		bool known = !h->is[i];
-		for (uint32_t k = 0; k < nr; k++)
-			known |= !strcmp(sides[k], side);
-		if (h->is[i])
-			named = i;
-		if (!known)
-			sides[nr++] = side;
-	}
+	if (h->how == AF_HITS_NAME)
+		names = functions_meant(h, t, &nr);
 	for (uint32_t k = 0; nr > 1 && k < nr; k++) {
-		struct af_hits one = hits_on(h, t, sides[k]);
+		struct af_hits one;
+		af_hits_function(&one, t, names[k]);
 		af_hits_weight(t, &one, weight, &total, &self);
-		struct af_hits *worse = !chosen || total > most ? &best : &one;
-		af_hits_free(worse);
-		if (worse == &best) {
-			best = one;
+		af_hits_free(&one);
+		if (total > most) {
 			most = total;
-			chosen = sides[k];
+			best = k;
 		}
 	}
-	if (!chosen)
-		return;
-	af_hits_free(h);
-	*h = best;
-	const char *text = af_tree_text(t, named, &len);
-	af_buf_fmt(said, "%s:", chosen);
-	af_buf_terminal(said, text, len, "");
-	for (uint32_t k = 0; k < nr; k++) {
-		if (sides[k] == chosen)
-			continue;
-		af_buf_fmt(said, ", not %s:", sides[k]);
-		af_buf_terminal(said, text, len, "");
+	if (nr > 1) {
+		af_hits_free(h);
+		af_hits_function(h, t, names[best]);
+		said_function(said, t, names[best]);
 	}
+	for (uint32_t k = 0; nr > 1 && k < nr; k++) {
+		if (k == best || others++ >= FUNCTIONS_SAID)
+			continue;
+		af_buf_str(said, ", not ");
+		said_function(said, t, names[k]);
+	}
+	if (others > FUNCTIONS_SAID)
+		af_buf_fmt(said, ", nor %u others", others - FUNCTIONS_SAID);
+	free(names);
 }
 
-void af_function_words(struct af_buf *b, const struct af_tree *t, const char *text, size_t len,
-                       enum af_frame frame)
+struct af_name_key af_name_key_of(const struct af_tree *t, uint32_t name)
 {
-	const char *side = af_frame_side(frame);
-	bool several = false;
-	size_t nr;
+	struct af_name_key f = {.frame = af_tree_frame(t, name),
+	                        .module = af_tree_key(t, name),
+	                        .told_apart = af_tree_is_told_apart(t, name)};
 
-	for (uint32_t i = 1; i < t->nr_names; i++) {
-		const char *other = af_tree_text(t, i, &nr);
-		several |= nr == len && !memcmp(other, text, len) &&
-		           strcmp(af_frame_side(af_tree_frame(t, i)), side) != 0;
+	f.text = af_tree_text(t, name, &f.len);
+	return f;
+}
+
+void af_function_words(struct af_buf *b, const struct af_tree *in, const struct af_name_key *f)
+{
+	const char *side = af_frame_side(f->frame);
+	bool other_side = false, other_key = f->told_apart, both = false;
+	size_t len;
+
+	for (uint32_t i = 1; i < in->nr_names; i++) {
+		const char *text = af_tree_text(in, i, &len);
+		if (len != f->len || memcmp(text, f->text, len) != 0)
+			continue;
+		bool here = !strcmp(af_frame_side(af_tree_frame(in, i)), side);
+		bool same = !strcmp(af_tree_key(in, i), f->module);
+		other_side |= !here;
+		other_key |= here && !same;
+		both |= !here && same;
 	}
-	if (several)
+	if (other_side && (both || !other_key))
 		af_buf_fmt(b, "%s:", side);
-	af_buf_add(b, text, len);
+	if (other_key)
+		af_buf_fmt(b, "%s!", f->module);
+	af_buf_add(b, f->text, f->len);
 }
 
 /* Names of @src in @dst, made when first met. */
@@ -231,12 +301,8 @@ struct renaming {
 
 static uint32_t rename_to(struct renaming *r, uint32_t name)
 {
-	size_t len;
-
-	if (!r->ids[name]) {
-		const char *text = af_tree_text(r->src, name, &len);
-		r->ids[name] = af_tree_name(r->dst, text, len, af_tree_frame(r->src, name), 1);
-	}
+	if (!r->ids[name])
+		r->ids[name] = af_tree_name_like(r->dst, r->src, name, 1);
 	return r->ids[name];
 }
 

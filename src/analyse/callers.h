@@ -16,8 +16,8 @@
 
 /* How words were taken. */
 enum af_hits_how {
-	AF_HITS_NAME,    /* a name, letter by letter, or "gpu:NAME", "host:NAME": ids.h */
-	AF_HITS_ID,      /* the id of a function */
+	AF_HITS_NAME, /* a name, letter by letter; "libx.so!NAME", "gpu:NAME", "host:NAME": ids.h */
+	AF_HITS_ID,   /* the id of a function */
 	AF_HITS_PATTERN, /* an extended regular expression, in capitals or not */
 	AF_HITS_PART     /* no valid one: a part of a name */
 };
@@ -32,17 +32,33 @@ struct af_hits {
 /* What @words mean among the names of @t. The caller's to free. */
 void af_hits_find(struct af_hits *h, const struct af_tree *t, const char *words);
 
+/* The function that the name of @t is of, however it came there: called, or inlined. */
+void af_hits_function(struct af_hits *h, const struct af_tree *t, uint32_t name);
+
 /*
- * A name that host functions as well as kernels have, say, is several functions: keep those of the
- * heaviest side by @weight, and tell in @said which it is and what others there are ("": one side).
+ * A name that two libraries have, or a host function as well as a kernel, is several functions:
+ * keep the heaviest by @weight, and tell in @said which it is and what others there are ("": one).
  */
 void af_hits_choose(struct af_hits *h, const struct af_tree *t, uint32_t weight,
                     struct af_buf *said);
 
-/* What af_hits_find() takes for @text on the side of @frame and no other: as it is where @t has no
- * other, else with its side. */
-void af_function_words(struct af_buf *b, const struct af_tree *t, const char *text, size_t len,
-                       enum af_frame frame);
+/* What makes a function: its text, side (ids.h) and module (module_key.h, "": none). */
+struct af_name_key {
+	const char *text;
+	size_t len;
+	enum af_frame frame;
+	const char *module;
+	bool told_apart; /* another module is known to have one of its name */
+};
+
+/* Of a name of @t, whose texts it has. */
+struct af_name_key af_name_key_of(const struct af_tree *t, uint32_t name);
+
+/*
+ * What af_hits_find() takes in the tree @in for the function and for no other: its text, with the
+ * module where another one of its side has that, with the side where another side has it still.
+ */
+void af_function_words(struct af_buf *b, const struct af_tree *in, const struct af_name_key *f);
 
 /* The same, always as a pattern. */
 void af_hits_match(struct af_hits *h, const struct af_tree *t, const char *pattern);

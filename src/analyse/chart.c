@@ -88,12 +88,8 @@ static void chart_sort(struct chart *c)
 
 static uint32_t chart_name(struct chart *c, uint32_t name)
 {
-	if (!c->names[name]) {
-		size_t len;
-		const char *text = af_tree_text(c->stacks, name, &len);
-		c->names[name] =
-		    af_tree_name(c->tree, text, len, af_tree_frame(c->stacks, name), 0);
-	}
+	if (!c->names[name])
+		c->names[name] = af_tree_name_like(c->tree, c->stacks, name, 0);
 	return c->names[name];
 }
 

@@ -1,59 +1,12 @@
-#include "analyse/difference.h"
+#include "analyse/difference_private.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-
 enum { SIGMAS = 3, PERIOD_STACKS = 8, PERIOD_LEAST = 1000 };
 
 #define QUANTA 0x1p50 /* of all variances: a page has numbers up to 2^53 */
-
-/* names */
-
-/* "0x7f12" → "0x..."; ":12)" and ":12" at the end → ")" and "". */
-static void name_strip(struct af_buf *b, const char *s, size_t len)
-{
-	size_t end = len - (len && s[len - 1] == ')'), digits = end;
-
-	while (digits && isdigit((unsigned char)s[digits - 1]))
-		digits--;
-	bool line = digits > 1 && digits < end && s[digits - 1] == ':' && s[digits - 2] != ':';
-	for (size_t i = 0; i < len; i++) {
-		if (line && i == digits - 1)
-			i = end;
-		if (i + 2 < len && s[i] == '0' && s[i + 1] == 'x' &&
-		    isxdigit((unsigned char)s[i + 2])) {
-			af_buf_str(b, "0x...");
-			for (i += 2; i + 1 < len && isxdigit((unsigned char)s[i + 1]);)
-				i++;
-		} else if (i < len) {
-			af_buf_char(b, s[i]);
-		}
-	}
-}
-
-/* By name of the source, what it is in the tree. */
-static uint32_t *names_map(struct af_tree *t, const struct af_tree *src, bool strip)
-{
-	uint32_t *names = af_xcalloc(src->nr_names, sizeof *names);
-	struct af_buf b = {0};
-
-	for (uint32_t i = 0; i < src->nr_names; i++) {
-		size_t len;
-		const char *text = af_tree_text(src, i, &len);
-		b.len = 0;
-		af_buf_str(&b, "");
-		if (strip)
-			name_strip(&b, text, len);
-		names[i] = af_tree_name(t, strip ? b.data : text, strip ? b.len : len,
-		                        af_tree_frame(src, i), 0);
-	}
-	af_buf_free(&b);
-	return names;
-}
 
 /* the tree */
 
@@ -103,10 +56,10 @@ static uint32_t only_process(const struct af_tree *t)
 	           : 0;
 }
 
-static void side_add(struct af_difference *d, struct side *s, uint32_t column, bool strip)
+/* @names, of which it has been told by now, are to be freed. */
+static void side_add(struct af_difference *d, struct side *s, uint32_t column, uint32_t *names)
 {
 	const struct af_tree *src = s->of->tree;
-	uint32_t *names = names_map(&d->tree, src, strip);
 	uint32_t one = only_process(&d->tree), other = only_process(src);
 	uint32_t *nodes = af_xcalloc(src->nr, sizeof *nodes);
 
@@ -211,12 +164,15 @@ void af_difference_open(struct af_difference *d, const struct af_difference_side
 	*d = (struct af_difference){0};
 	af_tree_open(&d->tree, columns, AF_DIFFERENCE_COLUMNS);
 	/* After first: what is one in both has its name. */
-	for (uint32_t i = 2; i-- > 0;)
-		side_add(d, &sides[i], i, strip);
+	side_add(d, &sides[1], AF_DIFFERENCE_AFTER,
+	         difference_names(&d->tree, after->tree, NULL, strip));
+	side_add(d, &sides[0], AF_DIFFERENCE_BEFORE,
+	         difference_names(&d->tree, before->tree, after->tree, strip));
 	for (uint32_t i = 0; i < 2; i++)
 		d->look.quantum[i] = side_scatter(d, &sides[i], i);
 	d->look.events = after->events;
 	af_tree_finish(&d->tree);
+	af_trees_tell_apart(&d->tree, 1);
 	uint64_t all[2] = {d->tree.total[0][0], d->tree.total[1][0]};
 	d->look.scales[AF_NORMALIZE_NONE] = 1;
 	if (all[0] && all[1])

@@ -74,7 +74,8 @@ struct af_difference {
 /*
  * Make @d of both sides, which need not live on. With @strip names lose what changes from build to
  * build: addresses become 0x..., and line numbers at the end of a name go. Scales are 1, and for
- * shares known when both sides have something. Where each side is of one process, these are one,
+ * shares known when both sides have something. Functions are one by name, kind and module
+ * (difference_names.c). Where each side is of one process, these are one,
  * whatever their programs are called.
  */
 void af_difference_open(struct af_difference *d, const struct af_difference_side *before,

@@ -41,7 +41,7 @@ struct difference_function *difference_functions(const struct af_difference *d)
 	}
 	for (uint32_t i = 0; i < t->nr_names; i++) {
 		rows[i].name = i;
-		rows[i].text = af_tree_text(t, i, &rows[i].len);
+		rows[i].text = af_tree_label(t, i, &rows[i].len);
 		rows[i].frame = af_tree_frame(t, i);
 		rows[i].own = af_difference_change(&d->look, rows[i].self);
 		rows[i].whole = af_difference_change(&d->look, rows[i].total);

@@ -9,13 +9,20 @@
 /* A function's weights, one of each column; `total` counts each stack once. */
 struct difference_function {
 	uint32_t name;
-	const char *text;
+	const char *text; /* its label */
 	size_t len;
 	enum af_frame frame;
 	uint64_t self[AF_DIFFERENCE_COLUMNS], total[AF_DIFFERENCE_COLUMNS];
 	struct af_change own, whole;
 	bool by_self;
 };
+
+/*
+ * By name of @src, what it is in @t; names of @other are there already (NULL: this is the first
+ * side). The caller frees them.
+ */
+uint32_t *difference_names(struct af_tree *t, const struct af_tree *src,
+                           const struct af_tree *other, bool strip);
 
 /* One for each name of the tree, in order of names; the caller frees them. */
 struct difference_function *difference_functions(const struct af_difference *d);

@@ -70,7 +70,7 @@ static void function_row(const struct af_difference *d, struct af_facts *f, stru
 	struct af_cell *c = af_table_row(f, t);
 	char *id = af_arena_alloc(&f->arena, AF_ID_SIZE);
 
-	af_function_id(id, fn->frame, fn->text, fn->len);
+	af_name_id(id, &d->tree, fn->name);
 	c[0].text = af_facts_text(f, "%.*s", (int)fn->len, fn->text);
 	c[1].value = shown_whole(d, own->before);
 	c[2].value = shown_whole(d, own->after);
@@ -183,7 +183,7 @@ static uint32_t *nodes_to(const struct af_tree *t, uint32_t node, uint32_t *nr)
 static const char *name_of(struct af_facts *f, const struct af_tree *t, uint32_t node)
 {
 	size_t len;
-	const char *text = af_tree_text(t, t->nodes[node].name, &len);
+	const char *text = af_tree_label(t, t->nodes[node].name, &len);
 
 	return node ? af_facts_text(f, "%.*s", (int)len, text) : "all";
 }
@@ -202,7 +202,7 @@ static void path_text(struct af_buf *b, char id[AF_ID_SIZE], const struct af_tre
 			af_buf_char(b, ';');
 		for (size_t k = 0; k < len; k++)
 			af_buf_char(b, text[k] == ';' ? ':' : text[k]);
-		af_function_id(function, af_tree_frame(t, name), text, len);
+		af_name_id(function, t, name);
 		af_place_id(id, above, function);
 		memcpy(above, id, AF_ID_SIZE);
 	}

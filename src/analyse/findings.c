@@ -62,15 +62,6 @@ static const char *finding_check(struct findings *s, const char *check)
 	return to ? af_facts_text(s->f, "%s --to %lluns", check, to) : check;
 }
 
-static const char *finding_id(struct findings *s, const struct finding *x)
-{
-	char *id = af_arena_alloc(&s->f->arena, AF_ID_SIZE);
-
-	if (x->function)
-		af_function_id(id, x->frame, x->function, strlen(x->function));
-	return id;
-}
-
 static void finding_row(struct findings *s, struct af_table *t, const struct finding *x)
 {
 	struct af_cell *c = af_table_row(s->f, t);
@@ -85,7 +76,7 @@ static void finding_row(struct findings *s, struct af_table *t, const struct fin
 	c[AF_FINDING_HELPS].text = or_nothing(x->helps);
 	c[AF_FINDING_CHECK].text = finding_check(s, x->check);
 	c[AF_FINDING_FUNCTION].text = or_nothing(x->function);
-	c[AF_FINDING_ID].text = finding_id(s, x);
+	c[AF_FINDING_ID].text = or_nothing(x->id);
 	c[AF_FINDING_VIEW].text = or_nothing(x->view);
 	c[AF_FINDING_HASH].text = or_nothing(x->hash);
 }

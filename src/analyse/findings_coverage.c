@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/callers.h"
 #include "analyse/findings_private.h"
 #include "base/arena.h"
 #include "trace/kinds.h"
@@ -220,14 +221,12 @@ static bool *processes_wrong(const struct af_coverage *c)
 static bool *nodes_with(const struct af_tree *t, const struct finding *x)
 {
 	bool *with = af_xcalloc((size_t)t->nr + 1, sizeof *with);
-	size_t len, want = strlen(x->function);
+	struct af_hits h;
 
-	for (uint32_t n = 1; n < t->nr; n++) {
-		const char *text = af_tree_text(t, t->nodes[n].name, &len);
-		with[n] =
-		    with[t->nodes[n].parent] || (af_tree_frame(t, t->nodes[n].name) == x->frame &&
-		                                 len == want && !memcmp(text, x->function, len));
-	}
+	af_hits_find(&h, t, x->id);
+	for (uint32_t n = 1; n < t->nr; n++)
+		with[n] = with[t->nodes[n].parent] || h.is[t->nodes[n].name];
+	af_hits_free(&h);
 	return with;
 }
 

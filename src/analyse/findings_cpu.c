@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/callers.h"
 #include "analyse/findings_private.h"
 #include "analyse/top.h"
 #include "base/arena.h"
@@ -49,40 +50,63 @@ static bool is_wait(const char *name)
 /* "; 2.9 s of that below train (x.py:10)" */
 static const char *caller_text(struct findings *s, const struct findings_where *w)
 {
-	return w->name ? af_facts_text(s->f, "; %s of that below %s", af_facts_ns(s->f, w->ns),
-	                               findings_short(s, w->name))
-	               : "";
+	return w->name.text ? af_facts_text(s->f, "; %s of that below %s", af_facts_ns(s->f, w->ns),
+	                                    findings_short(s, w->name.text))
+	                    : "";
+}
+
+/* What is called and what is inlined of a function are two rows of a table, and one finding. */
+static bool is_found(const struct findings *s, const char *kind, const char *hash)
+{
+	for (uint32_t i = 0; i < s->nr; i++)
+		if (!strcmp(s->all[i].kind, kind) && s->all[i].hash &&
+		    !strcmp(s->all[i].hash, hash))
+			return true;
+	return false;
+}
+
+static void function_weight(const struct af_tree *t, uint32_t name, uint32_t weight,
+                            uint64_t *total, uint64_t *self)
+{
+	struct af_hits h;
+
+	af_hits_function(&h, t, name);
+	af_hits_weight(t, &h, weight, total, self);
+	af_hits_free(&h);
 }
 
 static void find_function(const struct cpu *c, const struct af_table *top, uint32_t row)
 {
 	struct findings *s = c->s;
-	const char *name = findings_text(top, row, "Function"),
-		   *kind = findings_text(top, row, "Kind");
-	uint64_t self = findings_value(top, row, "Self"), total = findings_value(top, row, "Total");
+	const uint32_t id = (uint32_t)findings_value(top, row, "Function");
+	const struct findings_name name = findings_name(s, c->t, id);
+	uint64_t self, total;
+	function_weight(c->t, id, AF_WEIGHT_TIME, &total, &self);
 	struct finding x = {.kind = "function",
 	                    .ns = self,
 	                    .of_ns = c->all_ns,
 	                    .of = "CPU time",
-	                    .function = name,
-	                    .frame = af_kind_of(kind, AF_FRAME_NATIVE),
+	                    .function = name.text,
+	                    .id = name.id,
 	                    .view = "sandwich"};
 
 	struct findings_where w = {0};
-	const char *with = "", *words = findings_function(s, name, x.frame);
+	const char *with = "";
 
+	x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=time", "fn", name.words);
+	if (is_found(s, x.kind, x.hash))
+		return;
 	/* What waits for the device is one finding, whatever it is made of. */
-	if (findings_caller(s, c->t, name, &w) && is_wait(w.name))
+	if (findings_caller(s, c->t, id, &w) && is_wait(w.name.text))
 		return;
 	if (total > self)
 		with = af_facts_text(s->f, ", %s with what it calls", af_facts_ns(s->f, total));
 	x.what = af_facts_text(s->f, "%s itself took %s (%s of %s CPU time)%s%s",
-	                       findings_short(s, name), af_facts_ns(s->f, self),
+	                       findings_short(s, name.text), af_facts_ns(s->f, self),
 	                       findings_share(s, self, c->all_ns), af_facts_ns(s->f, c->all_ns),
 	                       with, caller_text(s, &w));
-	x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=time", "fn", words);
-	x.check =
-	    af_facts_text(s->f, "aflame report callers %s --view cpu", findings_quoted(s, words));
+	x.check = af_facts_text(s->f, "aflame report callers %s --view cpu",
+	                        findings_quoted(s, name.words));
 	findings_add(s, &x);
 }
 
@@ -133,23 +157,24 @@ static void find_below(const struct cpu *c)
 	                    .ns = w.ns,
 	                    .of_ns = c->all_ns,
 	                    .of = "CPU time",
-	                    .function = w.name,
-	                    .frame = w.frame,
+	                    .function = w.name.text,
+	                    .id = w.name.id,
 	                    .view = "cpu"};
 	for (uint32_t i = 0; i < s->nr; i++)
-		if (s->all[i].function && !strcmp(s->all[i].function, w.name))
+		if (s->all[i].function && !strcmp(s->all[i].function, w.name.text))
 			return;
 	x.what = af_facts_text(s->f, "%s and what it calls took %s (%s of %s CPU time)",
-	                       findings_short(s, w.name), af_facts_ns(s->f, w.ns),
+	                       findings_short(s, w.name.text), af_facts_ns(s->f, w.ns),
 	                       findings_share(s, w.ns, c->all_ns), af_facts_ns(s->f, c->all_ns));
-	x.hash = findings_link(s, "#view=cpu&w=time", "o", af_facts_text(s->f, "focus:%s", w.name));
-	x.check =
-	    af_facts_text(s->f, "aflame report callees %s --view cpu", findings_quoted(s, w.name));
+	x.hash = findings_link(s, "#view=cpu&w=time", "o",
+	                       af_facts_text(s->f, "focus:%s", w.name.words));
+	x.check = af_facts_text(s->f, "aflame report callees %s --view cpu",
+	                        findings_quoted(s, w.name.words));
 	findings_add(s, &x);
 }
 
 /* "; 1.4 s of it in page faults": the entries to the system are functions of its own. */
-static const char *entry_text(const struct cpu *c, const char **name)
+static const char *entry_text(const struct cpu *c, struct findings_name *name)
 {
 	static const char *const entries[] = {"__x64_sys_",     "__arm64_sys_",       "__ia32_sys_",
 	                                      "exc_page_fault", "asm_exc_page_fault", "el0_da"};
@@ -173,23 +198,21 @@ static const char *entry_text(const struct cpu *c, const char **name)
 	free(sums);
 	if (!best)
 		return "";
-	const char *text = af_tree_text(t, best, &len);
-	*name = af_arena_strdup(&c->s->f->arena, text, len);
-	return af_facts_text(c->s->f, "; %s of it below %s", af_facts_ns(c->s->f, ns), *name);
+	*name = findings_name(c->s, t, best);
+	return af_facts_text(c->s->f, "; %s of it below %s", af_facts_ns(c->s->f, ns), name->text);
 }
 
 static void find_system(const struct cpu *c)
 {
 	struct findings *s = c->s;
 	const struct af_table *t = findings_table(s, "processes");
-	const char *name = NULL;
+	struct findings_name name = {0};
 	uint64_t ns = findings_sum(t, "In the kernel", NULL, NULL);
 	struct finding x = {.kind = "system",
 	                    .ns = ns,
 	                    .of_ns = c->all_ns,
 	                    .of = "CPU time",
 	                    .check = "aflame report",
-	                    .frame = AF_FRAME_KERNEL,
 	                    .view = "cpu",
 	                    .hash = "#view=cpu&w=time"};
 
@@ -199,14 +222,16 @@ static void find_system(const struct cpu *c)
 	x.what = af_facts_text(s->f, "the operating system took %s (%s of %s CPU time)%s",
 	                       af_facts_ns(s->f, ns), findings_share(s, ns, c->all_ns),
 	                       af_facts_ns(s->f, c->all_ns), entry);
-	x.function = name;
-	x.helps = !name                         ? NULL
-	          : strstr(name, "_fault")      ? "memory that is used again, or huge pages"
-	          : !strstr(name, "_sys_ioctl") ? "fewer system calls"
-	                                        : NULL;
-	if (name)
-		x.hash = af_facts_text(s->f, "%s&exact=1",
-		                       findings_link(s, x.hash, "q", findings_exactly(s, name)));
+	x.function = name.text;
+	x.id = name.id;
+	x.helps = !name.text                         ? NULL
+	          : strstr(name.text, "_fault")      ? "memory that is used again, or huge pages"
+	          : !strstr(name.text, "_sys_ioctl") ? "fewer system calls"
+	                                             : NULL;
+	if (name.text)
+		x.hash =
+		    af_facts_text(s->f, "%s&exact=1",
+		                  findings_link(s, x.hash, "q", findings_exactly(s, name.text)));
 	findings_add(s, &x);
 }
 
@@ -286,26 +311,30 @@ static void find_counted(struct findings *s)
 	uint64_t all = t->total[AF_WEIGHT_COUNT][0];
 
 	for (uint32_t i = 0; top && i < top->nr_rows && i < FUNCTIONS_MOST; i++) {
-		const char *name = findings_text(top, i, "Function");
-		uint64_t self = findings_value(top, i, "Self");
+		const uint32_t id = (uint32_t)findings_value(top, i, "Function");
+		const struct findings_name name = findings_name(s, t, id);
+		uint64_t self, total;
+		if (!is_at_least(findings_value(top, i, "Self"), all, FUNCTION_PERCENT))
+			break;
+		function_weight(t, id, AF_WEIGHT_COUNT, &total, &self);
 		struct finding x = {
 		    .kind = "function",
 		    .ns = self,
 		    .no_time = true,
 		    .of_ns = all,
 		    .of = unit,
-		    .function = name,
-		    .frame = af_kind_of(findings_text(top, i, "Kind"), AF_FRAME_NATIVE),
+		    .function = name.text,
+		    .id = name.id,
 		    .view = "sandwich",
 		};
-		if (!is_at_least(self, all, FUNCTION_PERCENT))
-			break;
+		x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=count", "fn", name.words);
+		if (is_found(s, x.kind, x.hash))
+			continue;
 		x.what = af_facts_text(s->f, "%s itself has %llu %s (%s of %llu)",
-		                       findings_short(s, name), (unsigned long long)self, unit,
+		                       findings_short(s, name.text), (unsigned long long)self, unit,
 		                       findings_share(s, self, all), (unsigned long long)all);
-		x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=count", "fn", name);
 		x.check = af_facts_text(s->f, "aflame report callers %s --view cpu -w count",
-		                        findings_quoted(s, name));
+		                        findings_quoted(s, name.words));
 		findings_add(s, &x);
 	}
 }

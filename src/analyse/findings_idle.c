@@ -150,9 +150,9 @@ static const char *extra_text(const struct idled *d, int extra)
 /* "; 4.2 s of it below inner (_compile.py:47)" */
 static const char *below_text(struct findings *s, const struct findings_where *w)
 {
-	return w->name ? af_facts_text(s->f, "; %s of it below %s", af_facts_ns(s->f, w->ns),
-	                               findings_short(s, w->name))
-	               : "";
+	return w->name.text ? af_facts_text(s->f, "; %s of it below %s", af_facts_ns(s->f, w->ns),
+	                                    findings_short(s, w->name.text))
+	                    : "";
 }
 
 /* The part of @t that comes after the device had to be waited for. */
@@ -195,14 +195,15 @@ static void idle_place(const struct idled *d, struct finding *x, const char *pha
 		check = af_facts_text(s->f, "%s --focus %s", check, findings_pattern(s, reason));
 		hash = findings_link(s, hash, "o", af_facts_text(s->f, "focus:%s", reason));
 	}
-	if (w->name)
-		hash = af_facts_text(s->f, "%s&exact=1",
-		                     findings_link(s, hash, "q", findings_exactly(s, w->name)));
+	if (w->name.text)
+		hash =
+		    af_facts_text(s->f, "%s&exact=1",
+		                  findings_link(s, hash, "q", findings_exactly(s, w->name.text)));
 	x->check = check;
 	x->hash = hash;
 	x->view = "idle";
-	x->function = w->name;
-	x->frame = w->frame;
+	x->function = w->name.text;
+	x->id = w->name.id;
 }
 
 /* What would have told; of imported traces, and where it was recorded, nothing is known. */

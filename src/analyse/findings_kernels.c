@@ -88,14 +88,14 @@ static void find_kernel(struct findings *s, const struct kernel *k, uint64_t all
 {
 	bool sampled = kernel_row(findings_table(s, "stalls"), k->name) >= 0;
 	const char *advice = NULL, *why = stalls_text(s, k->name, &advice);
-	const char *words = findings_function(s, k->name, AF_FRAME_GPU);
+	const struct findings_name name = findings_called(s, k->name, AF_FRAME_GPU);
 	struct finding x = {.kind = "kernel",
 	                    .ns = k->ns,
 	                    .of_ns = all_ns,
 	                    .of = "device time",
 	                    .helps = advice,
 	                    .function = k->name,
-	                    .frame = AF_FRAME_GPU,
+	                    .id = name.id,
 	                    .view = sampled ? "source" : "gpu"};
 
 	x.what = af_facts_text(s->f, "the kernel %s took %s (%s of device time)%s%s",
@@ -103,9 +103,9 @@ static void find_kernel(struct findings *s, const struct kernel *k, uint64_t all
 	                       findings_share(s, k->ns, all_ns), runs_text(s, k), why);
 	x.hash = sampled ? findings_link(s, "#tab=source", "kernel", k->name)
 	                 : findings_link(s, "#view=gpu&w=time", "o",
-	                                 af_facts_text(s->f, "focus:%s", words));
+	                                 af_facts_text(s->f, "focus:%s", name.words));
 	x.check = af_facts_text(s->f, sampled ? "aflame annotate %s" : "aflame report callers %s",
-	                        findings_quoted(s, sampled ? k->name : words));
+	                        findings_quoted(s, sampled ? k->name : name.words));
 	findings_add(s, &x);
 }
 

@@ -17,8 +17,8 @@ struct finding {
 	uint64_t ns, of_ns; /* its time, and of what it is a part */
 	const char *of;
 	const char *what, *helps, *check;
-	const char *function; /* that it is about */
-	enum af_frame frame;  /* what that is */
+	const char *function; /* that it is about, as it is shown */
+	const char *id;       /* its id */
 	const char *view, *hash;
 	bool no_time;         /* these are counts of something else */
 	bool about_recording; /* there is nothing to gain by it: it comes after the others */
@@ -48,8 +48,18 @@ const char *findings_text(const struct af_table *t, uint32_t row, const char *ti
 uint64_t findings_sum(const struct af_table *t, const char *title, const char *of,
                       const char *text);
 
-/* The words that mean @name on the side of @frame in every view: callers.h. */
-const char *findings_function(struct findings *s, const char *name, enum af_frame frame);
+/* A function. */
+struct findings_name {
+	const char *text;  /* as it is shown */
+	const char *words; /* that mean it in every view, and no other: callers.h */
+	const char *id;
+};
+
+/* What a name of @t, a view or a part of one, is. */
+struct findings_name findings_name(struct findings *s, const struct af_tree *t, uint32_t name);
+
+/* Of a table's text: the function of the first view that has it. */
+struct findings_name findings_called(struct findings *s, const char *text, enum af_frame frame);
 
 /* "12.3 %" */
 const char *findings_share(struct findings *s, uint64_t part, uint64_t whole);
@@ -89,7 +99,7 @@ uint32_t *findings_devices_told(const struct findings *s, const struct af_table 
 /* What all stacks weigh by time; 0 of a tree that was not made. */
 uint64_t findings_total(const struct af_tree *t);
 
-/* What stacks with a function called @name weigh, or with one that matches @pattern. */
+/* What stacks with a frame called @name weigh, or with a function that matches @pattern. */
 uint64_t findings_weight(const struct af_tree *t, const char *name);
 uint64_t findings_pattern_weight(const struct af_tree *t, const char *pattern);
 
@@ -98,13 +108,15 @@ const char *findings_heaviest(struct findings *s, const struct af_tree *t, const
 
 /* The function below which a good part of a tree is. */
 struct findings_where {
-	const char *name;
-	enum af_frame frame;
-	uint64_t ns; /* all stacks with it */
+	struct findings_name name; /* text NULL: there is none */
+	uint64_t ns;               /* all stacks with it */
 };
 
-/* Who is the nearest caller that has at least half of the stacks with @name? False for nobody. */
-bool findings_caller(struct findings *s, const struct af_tree *t, const char *name,
+/*
+ * Who is the nearest caller that has at least half of the stacks with the function of @name, a name
+ * of @t? False for nobody.
+ */
+bool findings_caller(struct findings *s, const struct af_tree *t, uint32_t name,
                      struct findings_where *w);
 
 /*

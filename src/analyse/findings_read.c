@@ -80,19 +80,54 @@ const char *findings_bytes(struct findings *s, uint64_t n)
 	return af_facts_text(s->f, u ? "%.1f %s" : "%.0f %s", value, units[u]);
 }
 
-const char *findings_function(struct findings *s, const char *name, enum af_frame frame)
+/* The most that it takes in any view. */
+static const char *function_words(struct findings *s, const struct af_name_key *f)
 {
-	struct af_buf b = {0};
+	const char *words = f->text;
+	size_t most = f->len;
 
-	for (int v = 0;
-	     v < (int)(sizeof s->r->trees / sizeof *s->r->trees) && b.len <= strlen(name); v++) {
-		b.len = 0;
+	for (int v = 0; v < AF_VIEWS; v++) {
+		struct af_buf b = {0};
 		if (s->r->trees[v].nr)
-			af_function_words(&b, &s->r->trees[v], name, strlen(name), frame);
+			af_function_words(&b, &s->r->trees[v], f);
+		if (b.len > most) {
+			most = b.len;
+			words = af_arena_strdup(&s->f->arena, b.data, b.len);
+		}
+		af_buf_free(&b);
 	}
-	const char *words = b.len ? af_facts_text(s->f, "%.*s", (int)b.len, b.data) : name;
-	af_buf_free(&b);
-	return words;
+	return most > f->len ? words : af_arena_strdup(&s->f->arena, f->text, f->len);
+}
+
+struct findings_name findings_name(struct findings *s, const struct af_tree *t, uint32_t name)
+{
+	const struct af_name_key f = af_name_key_of(t, name);
+	char *id = af_arena_alloc(&s->f->arena, AF_ID_SIZE);
+	size_t len;
+	const char *text = af_tree_label(t, name, &len);
+
+	af_name_id(id, t, name);
+	return (struct findings_name){af_arena_strdup(&s->f->arena, text, len),
+	                              function_words(s, &f), id};
+}
+
+struct findings_name findings_called(struct findings *s, const char *text, enum af_frame frame)
+{
+	const struct af_name_key f = {text, strlen(text), frame, "", false};
+	char *id = af_arena_alloc(&s->f->arena, AF_ID_SIZE);
+	size_t len;
+
+	for (int v = 0; v < AF_VIEWS; v++) {
+		const struct af_tree *t = &s->r->trees[v];
+		for (uint32_t i = 1; i < t->nr_names; i++) {
+			const char *label = af_tree_label(t, i, &len);
+			if (af_tree_frame(t, i) == frame && len == f.len &&
+			    !memcmp(label, text, len))
+				return findings_name(s, t, i);
+		}
+	}
+	af_function_id(id, frame, text, f.len, "");
+	return (struct findings_name){text, function_words(s, &f), id};
 }
 
 const char *findings_link(struct findings *s, const char *head, const char *key, const char *value)

@@ -40,11 +40,13 @@ static void find_waits(struct findings *s, const struct af_table *t, uint32_t ro
 		                  *kernel ? " (" : "", kernel, *kernel ? ")" : "",
 		                  nr ? ", in " : "", nr ? findings_count(s, nr, "wait") : "");
 		x.function = *in ? in : NULL;
-		x.frame = af_kind_of(findings_text(waits, (uint32_t)most, "Kind"), AF_FRAME_NATIVE);
-		if (*in)
+		if (*in) {
+			const char *kind = findings_text(waits, (uint32_t)most, "Kind");
+			x.id = findings_called(s, in, af_kind_of(kind, AF_FRAME_NATIVE)).id;
 			x.hash =
 			    af_facts_text(s->f, "%s&exact=1",
 			                  findings_link(s, x.hash, "q", findings_exactly(s, in)));
+		}
 	}
 	x.what = af_facts_text(s->f, "%s, the thread %s, was off the CPU for %s (%s of %s)%s",
 	                       findings_text(t, row, "Thread"),

@@ -227,14 +227,6 @@ static bool is_python(const struct af_tree *t, uint32_t node)
 	return af_tree_frame(t, t->nodes[node].name) == AF_FRAME_PYTHON;
 }
 
-static const char *node_text(struct findings *s, const struct af_tree *t, uint32_t node)
-{
-	size_t len;
-	const char *text = af_tree_text(t, t->nodes[node].name, &len);
-
-	return af_arena_strdup(&s->f->arena, text, len);
-}
-
 bool findings_where(struct findings *s, const struct af_tree *t, struct findings_where *w)
 {
 	const uint64_t *total = t->total[AF_WEIGHT_TIME];
@@ -246,22 +238,22 @@ bool findings_where(struct findings *s, const struct af_tree *t, struct findings
 			best = n;
 	if (!best)
 		return false;
-	*w = (struct findings_where){
-	    .name = node_text(s, t, best),
-	    .frame = af_tree_frame(t, t->nodes[best].name),
-	};
-	w->ns = findings_weight(t, w->name);
+	struct af_hits h;
+	uint64_t self;
+	w->name = findings_name(s, t, t->nodes[best].name);
+	af_hits_function(&h, t, t->nodes[best].name);
+	af_hits_weight(t, &h, AF_WEIGHT_TIME, &w->ns, &self);
+	af_hits_free(&h);
 	return true;
 }
 
-bool findings_caller(struct findings *s, const struct af_tree *t, const char *name,
+bool findings_caller(struct findings *s, const struct af_tree *t, uint32_t name,
                      struct findings_where *w)
 {
 	struct af_tree callers;
 	struct af_hits h;
 
-	if (!tree_hits(&h, t, name))
-		return false;
+	af_hits_function(&h, t, name);
 	af_tree_callers(&callers, t, &h);
 	af_hits_free(&h);
 	const uint64_t *total = callers.total[AF_WEIGHT_TIME];
@@ -276,8 +268,7 @@ bool findings_caller(struct findings *s, const struct af_tree *t, const char *na
 	}
 	if (best)
 		*w = (struct findings_where){
-		    .name = node_text(s, &callers, best),
-		    .frame = af_tree_frame(&callers, callers.nodes[best].name),
+		    .name = findings_name(s, &callers, callers.nodes[best].name),
 		    .ns = total[best],
 		};
 	af_tree_close(&callers);

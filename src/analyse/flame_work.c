@@ -237,17 +237,10 @@ static uint32_t node_common(const struct af_tree *t, uint32_t a, uint32_t b)
 static uint32_t draw_between(struct af_tree *t, uint32_t to, const struct af_tree *from,
                              uint32_t above, uint32_t node)
 {
-	size_t len;
-
 	if (node == above)
 		return to;
 	to = draw_between(t, to, from, above, from->nodes[node].parent);
-	uint32_t name = from->nodes[node].name;
-	const char *text = af_tree_text(from, name, &len);
-	return af_tree_child(
-	    t, to,
-	    af_tree_name_at(t, text, len, af_tree_frame(from, name),
-	                    af_tree_has_spots(from) ? af_tree_spot(from, name) : NULL));
+	return af_tree_child(t, to, af_tree_name_like(t, from, from->nodes[node].name, 0));
 }
 
 /*

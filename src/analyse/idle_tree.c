@@ -19,11 +19,8 @@ static uint32_t moved_name(struct moved *m, uint32_t name)
 	bool fresh;
 	uint64_t *known = af_map_at(&m->names, name, &fresh);
 
-	if (fresh) {
-		size_t len;
-		const char *text = af_tree_text(m->from, name, &len);
-		*known = af_tree_name(m->to, text, len, af_tree_frame(m->from, name), 0);
-	}
+	if (fresh)
+		*known = af_tree_name_like(m->to, m->from, name, 0);
 	return (uint32_t)*known;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/sha256.h"
 
 enum { ID_DIGITS = 32 };
@@ -23,9 +24,22 @@ static void id_make(char id[AF_ID_SIZE], char what, const char *head, const char
 	id[2 + ID_DIGITS] = 0;
 }
 
-void af_function_id(char id[AF_ID_SIZE], enum af_frame frame, const char *text, size_t len)
+void af_function_id(char id[AF_ID_SIZE], enum af_frame frame, const char *text, size_t len,
+                    const char *module)
 {
-	id_make(id, 'f', af_frame_name(frame), text, len);
+	struct af_buf head = {0};
+
+	af_buf_fmt(&head, "%s%s%s", af_frame_name(frame), *module ? "!" : "", module);
+	id_make(id, 'f', head.data, text, len);
+	af_buf_free(&head);
+}
+
+void af_name_id(char id[AF_ID_SIZE], const struct af_tree *t, uint32_t name)
+{
+	size_t len;
+	const char *text = af_tree_text(t, name, &len);
+
+	af_function_id(id, af_tree_frame(t, name), text, len, af_tree_key(t, name));
 }
 
 void af_place_id(char id[AF_ID_SIZE], const char *above, const char *function)
@@ -54,22 +68,24 @@ enum af_frame af_kind_of(const char *word, enum af_frame otherwise)
 	return otherwise;
 }
 
-void af_ids_add(struct af_facts *f, struct af_table *t, int names, int kinds, enum af_frame frame)
+void af_ids_add(struct af_facts *f, struct af_table *t, const struct af_tree *tree)
 {
 	uint32_t nr = t->nr_columns;
 
-	if (names < 0 || nr == AF_TABLE_COLUMNS)
+	if (nr == AF_TABLE_COLUMNS)
 		return;
 	struct af_cell *cells =
 	    af_arena_alloc(&f->arena, (size_t)(t->nr_rows + 1) * (nr + 1) * sizeof *cells);
 	for (uint32_t r = 0; r < t->nr_rows; r++) {
 		const struct af_cell *from = t->cells + (size_t)r * nr;
 		struct af_cell *to = cells + (size_t)r * (nr + 1);
-		const char *name = from[names].text ? from[names].text : "";
+		const char *name = from->text ? from->text : "";
 		char *id = af_arena_alloc(&f->arena, AF_ID_SIZE);
 		memcpy(to, from, nr * sizeof *to);
-		af_function_id(id, kinds < 0 ? frame : af_kind_of(from[kinds].text, frame), name,
-		               strlen(name));
+		if (tree)
+			af_name_id(id, tree, (uint32_t)from->value);
+		else
+			af_function_id(id, AF_FRAME_GPU, name, strlen(name), "");
 		to[nr].text = id;
 	}
 	t->columns[nr] = (struct af_column){"Id", AF_CELL_TEXT, AF_SHOW_NEVER};

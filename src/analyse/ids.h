@@ -14,8 +14,15 @@
 /* "f-", 32 hexadecimal digits, NUL: with 128 bits nobody can make two names of one id. */
 enum { AF_ID_SIZE = 35 };
 
-/* A function: f- and the first 32 digits of SHA-256 of its kind's word, a NUL, its name. */
-void af_function_id(char id[AF_ID_SIZE], enum af_frame frame, const char *text, size_t len);
+/*
+ * A function: f- and the first 32 digits of SHA-256 of its kind's word, where it has a @module
+ * (module_key.h, "": none) an exclamation mark and that, a NUL, its name.
+ */
+void af_function_id(char id[AF_ID_SIZE], enum af_frame frame, const char *text, size_t len,
+                    const char *module);
+
+/* The id of what a name of @t stands for. */
+void af_name_id(char id[AF_ID_SIZE], const struct af_tree *t, uint32_t name);
 
 /*
  * A frame at its place: n- and the digits of SHA-256 of the id of the frame @above ("" below the
@@ -36,9 +43,9 @@ const char *af_frame_side(enum af_frame frame);
 bool af_is_function_id(const char *text);
 
 /*
- * Add a column "Id" for programs at the end of @t: of the functions whose names are in the column
- * @names and whose kinds' words are in @kinds; with @kinds < 0 all are of the kind @frame.
+ * Add a column "Id" for programs at the end of @t: of the functions in its first column, of a table
+ * by top.h of @tree, or, with NULL, of kernels of devices.
  */
-void af_ids_add(struct af_facts *f, struct af_table *t, int names, int kinds, enum af_frame frame);
+void af_ids_add(struct af_facts *f, struct af_table *t, const struct af_tree *tree);
 
 #endif

@@ -24,12 +24,9 @@ struct narrow_rule {
 static uint32_t narrow_child(struct narrowing *n, uint32_t node, uint32_t above)
 {
 	uint32_t name = n->src->nodes[node].name;
-	size_t len;
 
-	if (!n->names[name]) {
-		const char *text = af_tree_text(n->src, name, &len);
-		n->names[name] = af_tree_name(n->dst, text, len, af_tree_frame(n->src, name), 1);
-	}
+	if (!n->names[name])
+		n->names[name] = af_tree_name_like(n->dst, n->src, name, 1);
 	return af_tree_child(n->dst, above, n->names[name]);
 }
 

@@ -78,10 +78,11 @@ static void top_row_add(struct af_facts *f, struct af_table *table, const struct
                         const struct top_row *row, uint64_t all)
 {
 	size_t len;
-	const char *text = af_tree_text(t, row->name, &len);
+	const char *text = af_tree_label(t, row->name, &len);
 	struct af_cell *c = af_table_row(f, table);
 
 	c[0].text = af_arena_strdup(&f->arena, text, len);
+	c[0].value = row->name;
 	c[1].value = row->self;
 	c[2].value = af_facts_ratio(row->self, all, 1e4);
 	c[3].value = row->total;

@@ -9,6 +9,8 @@
 #define AF_COUNT_TOP "count_top"
 
 /*
+ * The value of a cell of the first column, whose text is the label, is the name's id in @t.
+ *
  * Add the table to @f: at most @limit rows (0: all) by self weight, of functions that have any.
  * What a limit leaves out is in the table's left_out. No table when the tree is empty. Off-CPU time
  * is the function's own that waited, whatever the kernel did for it.

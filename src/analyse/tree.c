@@ -48,6 +48,8 @@ void af_tree_close(struct af_tree *t)
 		tree_spots_close(t);
 		af_arena_free(&p->texts);
 		af_strtab_free(&p->modules);
+		af_strtab_free(&p->keys);
+		free(p->labels);
 		free(p->names);
 		free(p->name_slots);
 		free(p->slots);
@@ -84,8 +86,8 @@ static void names_grow(struct af_tree *t)
 	free(old);
 }
 
-static uint32_t name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
-                        uint32_t spot, int borrowed)
+uint32_t tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
+                      uint32_t spot, uint32_t key, int borrowed)
 {
 	struct af_tree_private *p = t->private_;
 
@@ -95,21 +97,21 @@ static uint32_t name_of(struct af_tree *t, const char *text, size_t len, enum af
 		names_grow(t);
 
 	uint32_t mask = p->cap_names * 2 - 1;
-	uint32_t hash =
-	    (uint32_t)(af_scatter_bytes(text, len) + frame * 0x9e3779b9u) + spot * 0x85ebca6bu;
+	uint32_t hash = (uint32_t)(af_scatter_bytes(text, len) + frame * 0x9e3779b9u) +
+	                spot * 0x85ebca6bu + key * 0xc2b2ae35u;
 	uint32_t i = hash & mask;
 	for (; p->name_slots[i].id_plus_1; i = (i + 1) & mask) {
 		if (p->name_slots[i].hash != hash)
 			continue;
 		const struct tree_name *n = &p->names[p->name_slots[i].id_plus_1 - 1];
-		if (n->len == len && n->frame == frame && n->spot == spot &&
+		if (n->len == len && n->frame == frame && n->spot == spot && n->key == key &&
 		    !memcmp(n->text, text, len))
 			return p->name_slots[i].id_plus_1 - 1;
 	}
 	if (!borrowed)
 		text = af_arena_strdup(&p->texts, text, len);
 	p->names[t->nr_names] =
-	    (struct tree_name){text, (uint32_t)len, frame, spot & 0xffffff, 0, NULL};
+	    (struct tree_name){text, (uint32_t)len, frame, spot & 0xffffff, 0, key, NULL};
 	p->name_slots[i] = (struct tree_name_slot){hash, t->nr_names + 1};
 	return t->nr_names++;
 }
@@ -117,7 +119,7 @@ static uint32_t name_of(struct af_tree *t, const char *text, size_t len, enum af
 uint32_t af_tree_name(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                       int borrowed)
 {
-	return name_of(t, text, len, frame, 0, borrowed);
+	return tree_name_of(t, text, len, frame, 0, 0, borrowed);
 }
 
 /* Mostly the same text is told again, at the same address. */
@@ -135,7 +137,8 @@ static void name_in(struct af_tree *t, uint32_t name, const char *module)
 uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                          const struct af_spot *spot)
 {
-	uint32_t name = name_of(t, text, len, frame, tree_spot_number(t, spot), 0);
+	uint32_t name = tree_name_of(t, text, len, frame, tree_spot_number(t, spot),
+	                             tree_key_number(t, frame, spot), 0);
 
 	if (spot && spot->module)
 		name_in(t, name, spot->module);

@@ -81,8 +81,8 @@ void af_tree_open(struct af_tree *t, const struct af_tree_weight *weights, uint3
 void af_tree_close(struct af_tree *t); /* a zeroed or closed tree is fine */
 
 /*
- * Intern a frame's text (without suffix) as of kind @frame: equal (text, kind) pairs are one id.
- * The text is copied unless @borrowed, when it must outlive the tree (a mapped file).
+ * Intern a frame's text (without suffix) as of kind @frame: equal (text, kind) pairs are one id, of
+ * no module. The text is copied unless @borrowed, when it must outlive the tree (a mapped file).
  */
 uint32_t af_tree_name(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                       int borrowed);
@@ -117,13 +117,53 @@ struct af_spot {
 	bool inlined;                  /* into the frame below it: both are one address */
 };
 
+/*
+ * Frames whose function has a module that tells it from others of its name: those of machine code
+ * of the program and of the kernel (module_key.h).
+ */
+static inline bool af_frame_has_module(enum af_frame frame)
+{
+	return frame == AF_FRAME_NATIVE || frame == AF_FRAME_INLINED || frame == AF_FRAME_KERNEL;
+}
+
 /* Right after af_tree_open. */
 void af_tree_keep_spots(struct af_tree *t);
 bool af_tree_has_spots(const struct af_tree *t);
 
-/* af_tree_name() of a frame at @spot (NULL: nowhere); all texts are copied. */
+/*
+ * af_tree_name() of a frame at @spot (NULL: nowhere); all texts are copied. Functions of one name
+ * in two modules are two names. The same module and file are told at the same address each time,
+ * and no others there, while the tree is made.
+ */
 uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                          const struct af_spot *spot);
+
+/* af_tree_name(), copied, of a function in the module whose word (below) is @key, "" for none. */
+uint32_t af_tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
+                         const char *key);
+
+/* A name of @src in @t, with its module, and its spot where @t keeps them. */
+uint32_t af_tree_name_like(struct af_tree *t, const struct af_tree *src, uint32_t name,
+                           int borrowed);
+
+/* The word for the module that is a part of what the name is (module_key.h), or "". */
+const char *af_tree_key(const struct af_tree *t, uint32_t name);
+
+/*
+ * Look for functions of one name and side in several modules, in all of @nr trees (zeroed ones are
+ * fine): their labels are "libx.so!helper" from then on, and of names made like theirs.
+ */
+void af_trees_tell_apart(struct af_tree *trees, uint32_t nr);
+
+/*
+ * Open @dst as @src with names that are texts and kinds only, finished if @src is: what folded text
+ * has. It borrows the texts of @src. Only where some are told apart, else false and nothing done.
+ */
+bool af_tree_plain(struct af_tree *dst, const struct af_tree *src);
+
+/* What people see: the text, unless the name is told apart; NUL-terminated only then. */
+const char *af_tree_label(const struct af_tree *t, uint32_t name, size_t *len);
+bool af_tree_is_told_apart(const struct af_tree *t, uint32_t name);
 
 /*
  * The file of machine code that frames of this name are in, as af_tree_name_at() was told, whether

@@ -58,14 +58,15 @@ static int key_tail(const struct tree_name *n, const struct rank_key *k, uint32_
 	return i == n->len + len ? (k->inner ? ';' : ' ') : -1;
 }
 
-static int key_compare(const void *a, const void *b, void *names)
+static int key_compare(const void *a, const void *b, void *private)
 {
 	const struct rank_key *ka = a, *kb = b;
+	const struct af_tree_private *p = private;
 
 	if (ka->head != kb->head)
 		return ka->head < kb->head ? -1 : 1;
-	const struct tree_name *na = (struct tree_name *)names + ka->name;
-	const struct tree_name *nb = (struct tree_name *)names + kb->name;
+	const struct tree_name *na = &p->names[ka->name];
+	const struct tree_name *nb = &p->names[kb->name];
 	uint32_t shared = na->len < nb->len ? na->len : nb->len;
 	int order = memcmp(na->text, nb->text, shared);
 	for (uint32_t i = shared; !order; i++) {
@@ -79,6 +80,8 @@ static int key_compare(const void *a, const void *b, void *names)
 	/* Same line text, other kind: foo as native and as Python. */
 	if (na->frame != nb->frame)
 		return na->frame < nb->frame ? -1 : 1;
+	if (na->key != nb->key)
+		return strcmp(af_strtab_get(&p->keys, na->key), af_strtab_get(&p->keys, nb->key));
 	return na->spot < nb->spot ? -1 : na->spot > nb->spot;
 }
 
@@ -118,7 +121,7 @@ static uint32_t rank_names(const struct af_tree *t, uint32_t *rank)
 		keys[k].head = key_head(&names[i / 2], &keys[k]);
 		k++;
 	}
-	qsort_r(keys, nr_keys, sizeof *keys, key_compare, names);
+	qsort_r(keys, nr_keys, sizeof *keys, key_compare, t->private_);
 	for (uint32_t k = 0; k < nr_keys; k++)
 		rank[keys[k].name * 2 + keys[k].inner] = k;
 	free(keys);

@@ -12,6 +12,7 @@ struct tree_name {
 	uint32_t frame : 8; /* enum af_frame */
 	uint32_t spot : 24; /* of the spots, 0: none */
 	uint32_t module;    /* of the modules, 0: none, MODULES: several */
+	uint32_t key;       /* of the keys: module_key.h; 0: none */
 	const char *told;   /* the text that it was told last, by whoever told it */
 };
 
@@ -29,9 +30,27 @@ struct tree_node_slot {
 
 struct tree_spots; /* tree_spots.c */
 
+/* tree_keys.c: keys of the files that were met last, by where the world has their texts. */
+enum { KEYS_LAST = 64 };
+
+struct tree_key {
+	const char *module, *file;
+	enum af_frame frame;
+	uint32_t key;
+};
+
+/* How a name is shown that another function has, too: with its module. */
+struct tree_label {
+	const char *text; /* NULL: as it is */
+	size_t len;
+};
+
 struct af_tree_private {
 	struct af_arena texts;
-	struct af_strtab modules;
+	struct af_strtab modules, keys;
+	struct tree_key keys_last[KEYS_LAST];
+	struct tree_label *labels; /* of the first names */
+	uint32_t nr_labels;
 	struct tree_spots *spots; /* NULL: frames of this tree have none */
 	struct tree_name *names;
 	struct tree_name_slot *name_slots;
@@ -47,6 +66,13 @@ struct af_tree_private {
 
 /* A new last node below @parent, in neither a child list nor the table; weights zeroed. */
 uint32_t tree_append(struct af_tree *t, uint32_t parent, uint32_t name);
+
+/* af_tree_name() of what is at the spot and has the key of these numbers. */
+uint32_t tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
+                      uint32_t spot, uint32_t key, int borrowed);
+
+/* The key of what is at @spot (NULL: nowhere), 0: none. */
+uint32_t tree_key_number(struct af_tree *t, enum af_frame frame, const struct af_spot *spot);
 
 /* The number of @spot (NULL: of none) among those of the tree, 0 where it has none. */
 uint32_t tree_spot_number(struct af_tree *t, const struct af_spot *spot);

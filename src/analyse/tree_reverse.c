@@ -110,11 +110,8 @@ static void reverse_leaves(struct reverse *r)
 
 static void reverse_names(struct reverse *r)
 {
-	const struct af_tree_private *p = r->src->private_;
-
 	for (uint32_t i = 0; i < r->src->nr_names; i++)
-		r->names[i] =
-		    af_tree_name(r->dst, p->names[i].text, p->names[i].len, p->names[i].frame, 1);
+		r->names[i] = af_tree_name_like(r->dst, r->src, i, 1);
 }
 
 void af_tree_reverse(struct af_tree *dst, const struct af_tree *src)
@@ -157,10 +154,8 @@ void af_tree_merge(struct af_tree *dst, const struct af_tree *src)
 
 	for (uint32_t w = 0; w < src->nr_weights; w++)
 		columns[w] = af_tree_weight(dst, src->weights[w].name);
-	for (uint32_t i = 0; i < src->nr_names; i++) {
-		const struct tree_name *n = &src->private_->names[i];
-		names[i] = af_tree_name(dst, n->text, n->len, n->frame, 0);
-	}
+	for (uint32_t i = 0; i < src->nr_names; i++)
+		names[i] = af_tree_name_like(dst, src, i, 0);
 	for (uint32_t i = 0; i < src->nr; i++) {
 		const struct af_tree_node *n = &src->nodes[i];
 

@@ -61,7 +61,7 @@ uint8_t *af_tree_choose(const struct af_tree *t, uint32_t weight, const struct a
 static const char *name_of(struct af_facts *f, const struct af_tree *t, uint32_t name)
 {
 	size_t len;
-	const char *text = af_tree_text(t, name, &len);
+	const char *text = af_tree_label(t, name, &len);
 
 	return af_arena_strdup(&f->arena, text, len);
 }
@@ -69,10 +69,8 @@ static const char *name_of(struct af_facts *f, const struct af_tree *t, uint32_t
 static const char *id_of(struct af_facts *f, const struct af_tree *t, uint32_t name)
 {
 	char *id = af_arena_alloc(&f->arena, AF_ID_SIZE);
-	size_t len;
-	const char *text = af_tree_text(t, name, &len);
 
-	af_function_id(id, af_tree_frame(t, name), text, len);
+	af_name_id(id, t, name);
 	return id;
 }
 

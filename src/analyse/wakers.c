@@ -108,11 +108,8 @@ static uint32_t maker_name(struct wakers_maker *m, uint32_t name)
 	bool fresh;
 	uint64_t *known = af_map_at(&m->names, name, &fresh);
 
-	if (fresh) {
-		size_t len;
-		const char *text = af_tree_text(&m->scratch, name, &len);
-		*known = af_tree_name(m->tree, text, len, af_tree_frame(&m->scratch, name), 0);
-	}
+	if (fresh)
+		*known = af_tree_name_like(m->tree, &m->scratch, name, 0);
 	return (uint32_t)*known;
 }
 

@@ -154,8 +154,7 @@ static int plain_top(struct report *r)
 		next = table->next;
 		if (!report_is_of_top(table))
 			continue;
-		af_ids_add(&r->results.facts, table, 0, cpu ? af_table_column(table, "Kind") : -1,
-		           AF_FRAME_GPU);
+		af_ids_add(&r->results.facts, table, cpu ? t : NULL);
 		table->next = NULL;
 		if (shown.last)
 			shown.last->next = table;
@@ -213,8 +212,7 @@ int report_top(struct report *r, struct af_err *err)
 		af_top_table(&facts, p.tree, p.weight, name, title, 0);
 	if (facts.first) {
 		facts.first->warning = p.warning;
-		af_ids_add(&facts, facts.first, 0, af_table_column(facts.first, "Kind"),
-		           AF_FRAME_NATIVE);
+		af_ids_add(&facts, facts.first, p.tree);
 	}
 	say_left(r, &p);
 	rc = print_tables(r, &p.document, &facts);
@@ -285,7 +283,7 @@ static void of_functions(struct af_facts *f, const struct reported *p, const str
 {
 	af_top_by_total(f, p->tree, p->weight, h->is, "functions", "What is meant");
 	if (f->last)
-		af_ids_add(f, f->last, 0, af_table_column(f->last, "Kind"), AF_FRAME_NATIVE);
+		af_ids_add(f, f->last, p->tree);
 }
 
 static int of_text(struct report *r, const struct reported *p, const struct direction *to,

@@ -35,7 +35,7 @@ static bool is_found(const struct tui *t, const char *name)
 	size_t len;
 
 	for (uint32_t i = 1; h.is && i < tree->nr_names; i++) {
-		const char *text = h.is[i] ? af_tree_text(tree, i, &len) : NULL;
+		const char *text = h.is[i] ? af_tree_label(tree, i, &len) : NULL;
 		if (text && strlen(name) == len && !memcmp(text, name, len))
 			return true;
 	}
@@ -197,7 +197,7 @@ static void calls_own(struct tui *t, int y, const struct tui_area *a, unsigned l
 	struct af_buf line = {0};
 	struct af_hits h = {.is = af_xcalloc(t->forward->nr_names + 1, 1), .nr = 1};
 	size_t len;
-	const char *text = af_tree_text(t->forward, name, &len);
+	const char *text = af_tree_label(t->forward, name, &len);
 
 	h.is[name] = 1;
 	af_hits_weight(t->forward, &h, t->weight, &total, &self);

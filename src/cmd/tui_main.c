@@ -85,7 +85,7 @@ static void detail_draw(const struct tui *t, const struct tui_area *a)
 
 	if ((t->pane != TUI_FLAME && t->pane != TUI_TREE) || !node)
 		return;
-	const char *text = af_tree_text(tree, tree->nodes[node].name, &len);
+	const char *text = af_tree_label(tree, tree->nodes[node].name, &len);
 	enum af_cell_unit unit = af_tree_unit(tree, t->weight);
 	af_label_percent(&b, tree->total[t->weight][node], tree->total[t->weight][0]);
 	af_buf_str(&b, " ");
@@ -194,13 +194,12 @@ bool tui_ask(struct tui *t, const char *question, char *words, size_t size)
 static bool chosen(struct tui *t, char *words, size_t size)
 {
 	uint32_t name = tui_function(t);
-	size_t len;
 
 	if (!name)
 		return false;
-	const char *text = af_tree_text(t->forward, name, &len);
+	const struct af_name_key f = af_name_key_of(t->forward, name);
 	struct af_buf b = {0};
-	af_function_words(&b, t->forward, text, len, af_tree_frame(t->forward, name));
+	af_function_words(&b, t->forward, &f);
 	bool fits = b.len < size;
 	if (fits && b.len)
 		memcpy(words, b.data, b.len);

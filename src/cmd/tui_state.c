@@ -24,7 +24,7 @@ void tui_say(struct tui *t, const char *fmt, ...)
 uint64_t tui_name_key(const struct af_tree *tree, uint32_t name)
 {
 	size_t len;
-	const char *text = af_tree_text(tree, name, &len);
+	const char *text = af_tree_label(tree, name, &len);
 	uint64_t key = af_mix(af_scatter_bytes(text, len) + (uint64_t)af_tree_frame(tree, name));
 
 	return key ? key : 1;

@@ -201,7 +201,7 @@ static void tree_row(const struct tui *t, const struct tui_area *a, int y, uint3
 	struct af_buf b = {0};
 	char mark[3] = "  ";
 	size_t len;
-	const char *text = af_tree_text(tree, name, &len);
+	const char *text = af_tree_label(tree, name, &len);
 	int x = a->x + TREE_NUMBERS + (int)depth;
 
 	if (children_of(t, node, &child))

@@ -107,13 +107,17 @@ static int folded_tree(struct af_render *r, const struct af_tree *t, struct af_e
 	int weight = af_picture_weight(r->picture, t, err);
 	if (weight < 0)
 		return weight;
-	if (!r->picture->reverse)
-		return folded_write(r, t, weight, err);
-
-	struct af_tree reversed;
-	af_tree_reverse(&reversed, t);
-	int rc = folded_write(r, &reversed, weight, err);
+	struct af_tree plain = {0}, reversed = {0};
+	/* A line has no place for a module: what differs by that only is one stack. */
+	if (af_tree_plain(&plain, t))
+		t = &plain;
+	if (r->picture->reverse) {
+		af_tree_reverse(&reversed, t);
+		t = &reversed;
+	}
+	int rc = folded_write(r, t, weight, err);
 	af_tree_close(&reversed);
+	af_tree_close(&plain);
 	return rc;
 }
 

@@ -56,12 +56,10 @@ static uint32_t nodes_step(struct html_nodes *n, struct html_pack *pack,
                            const struct af_tree *stacks, uint32_t node)
 {
 	uint32_t parent = n->of[stacks->nodes[node].parent], name = stacks->nodes[node].name;
-	size_t len;
 
 	if (parent & NODES_ENDED)
 		return parent;
-	const char *text = af_tree_text(stacks, name, &len);
-	uint32_t id = html_pack_name(pack, text, len, af_tree_frame(stacks, name));
+	uint32_t id = html_pack_frame(pack, stacks, name);
 	const uint64_t *child = af_map_get(&n->children, child_key(parent - 1, id));
 	return child ? (uint32_t)*child + 1 : parent | NODES_ENDED;
 }

@@ -23,7 +23,8 @@ void html_pack_free(struct html_pack *p)
 	}
 	af_strtab_free(&p->names);
 	af_strtab_free(&p->modules);
-	free(p->module_of);
+	af_strtab_free(&p->keys);
+	free(p->in);
 	free(p->order);
 	free(p->rank);
 	af_buf_free(&p->scratch);
@@ -69,32 +70,42 @@ static void add_line(struct af_buf *b, const char *text, size_t len)
 	}
 }
 
-uint32_t html_pack_name(struct html_pack *p, const char *text, size_t len, enum af_frame frame)
+enum { NAME_TAIL = 5 }; /* what stands behind the text */
+
+static uint32_t name_of(struct html_pack *p, const char *text, size_t len, enum af_frame frame,
+                        uint32_t key)
 {
 	struct af_buf *scratch = &p->scratch;
 
 	scratch->len = 0;
 	add_line(scratch, text, len);
 	af_buf_char(scratch, (char)(1 + frame));
+	af_buf_add(scratch, &key, sizeof key);
 	return af_strtab_id(&p->names, scratch->data, scratch->len);
+}
+
+uint32_t html_pack_name(struct html_pack *p, const char *text, size_t len, enum af_frame frame)
+{
+	return name_of(p, text, len, frame, 0);
+}
+
+static uint32_t line_id(struct af_strtab *of, const char *text)
+{
+	struct af_buf line = {0};
+
+	add_line(&line, text, strlen(text));
+	uint32_t id = line.len ? af_strtab_id(of, line.data, line.len) : 0;
+	af_buf_free(&line);
+	return id;
 }
 
 /* No file has the name that stands for several. */
 static void name_in(struct html_pack *p, uint32_t id, const char *module)
 {
-	struct af_buf line = {0};
 	uint32_t several = af_strtab_id_z(&p->modules, "\n");
+	uint32_t is = *module ? line_id(&p->modules, module) : several, *was = &p->in[id].file;
 
-	while (p->cap_modules <= id) {
-		uint32_t nr = p->cap_modules;
-		AF_GROW(p->module_of, nr, p->cap_modules);
-		memset(p->module_of + nr, 0, (p->cap_modules - nr) * sizeof *p->module_of);
-	}
-	add_line(&line, module, strlen(module));
-	uint32_t is = *module ? af_strtab_id(&p->modules, line.data, line.len) : several;
-	uint32_t *was = &p->module_of[id];
 	*was = *was && *was != is ? several : is;
-	af_buf_free(&line);
 }
 
 uint32_t html_pack_frame(struct html_pack *p, const struct af_tree *t, uint32_t name)
@@ -102,25 +113,44 @@ uint32_t html_pack_frame(struct html_pack *p, const struct af_tree *t, uint32_t 
 	size_t len;
 	const char *text = af_tree_text(t, name, &len), *module = af_tree_module(t, name);
 	enum af_frame frame = af_tree_frame(t, name);
-	uint32_t id = html_pack_name(p, text, len, frame);
+	uint32_t key = line_id(&p->keys, af_tree_key(t, name));
+	uint32_t id = name_of(p, text, len, frame, key);
 
+	while (p->cap_in <= id) {
+		uint32_t nr = p->cap_in;
+		AF_GROW(p->in, nr, p->cap_in);
+		memset(p->in + nr, 0, (p->cap_in - nr) * sizeof *p->in);
+	}
 	if (module && frame != AF_FRAME_GPU && frame != AF_FRAME_GPU_INSN)
 		name_in(p, id, module);
+	if (af_tree_is_told_apart(t, name))
+		p->in[id].told = key;
 	return id;
+}
+
+static uint32_t key_of(const struct af_strtab *names, uint32_t id)
+{
+	uint32_t key;
+
+	memcpy(&key, names->strings[id] + names->lens[id] - sizeof key, sizeof key);
+	return key;
 }
 
 static int compare_names(const void *a, const void *b, void *arg)
 {
-	const struct af_strtab *s = arg;
+	const struct html_pack *p = arg;
+	const struct af_strtab *s = &p->names;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	size_t len_x = s->lens[x] - 1, len_y = s->lens[y] - 1;
+	size_t len_x = s->lens[x] - NAME_TAIL, len_y = s->lens[y] - NAME_TAIL;
 	int order = memcmp(s->strings[x], s->strings[y], len_x < len_y ? len_x : len_y);
 
 	if (order)
 		return order;
 	if (len_x != len_y)
 		return len_x < len_y ? -1 : 1;
-	return s->strings[x][len_x] - s->strings[y][len_y];
+	if (s->strings[x][len_x] != s->strings[y][len_y])
+		return s->strings[x][len_x] - s->strings[y][len_y];
+	return strcmp(af_strtab_get(&p->keys, key_of(s, x)), af_strtab_get(&p->keys, key_of(s, y)));
 }
 
 uint32_t html_pack_nr_names(const struct html_pack *p)
@@ -136,7 +166,7 @@ void html_pack_sort(struct html_pack *p)
 	p->rank = af_xcalloc((size_t)nr + 1, sizeof *p->rank);
 	for (uint32_t i = 0; i < nr; i++)
 		p->order[i] = i + 1;
-	qsort_r(p->order, nr, sizeof *p->order, compare_names, &p->names);
+	qsort_r(p->order, nr, sizeof *p->order, compare_names, p);
 	for (uint32_t i = 0; i < nr; i++)
 		p->rank[p->order[i]] = i;
 }
@@ -265,35 +295,48 @@ static int add_deflated(struct af_buf *out, const struct af_buf *plain)
 	return end == Z_STREAM_END ? 0 : -ENOMEM;
 }
 
+/* The strings from @first on. */
+static void add_lines(struct af_buf *b, const struct af_strtab *of, uint32_t first)
+{
+	struct af_buf lines = {0};
+
+	for (uint32_t i = first; i < of->nr; i++) {
+		if (i > first)
+			af_buf_char(&lines, '\n');
+		af_buf_add(&lines, of->strings[i], of->lens[i]);
+	}
+	add_section(b, &lines);
+	af_buf_free(&lines);
+}
+
 int html_pack_names(const struct html_pack *p, struct af_buf *out)
 {
 	uint32_t nr = html_pack_nr_names(p);
-	struct af_buf plain = {0}, text = {0}, frames = {0}, in = {0}, modules = {0};
+	struct af_buf plain = {0}, text = {0}, frames = {0}, in = {0}, told = {0};
 
 	for (uint32_t i = 0; i < nr; i++) {
-		const char *name = p->names.strings[p->order[i]];
-		size_t len = p->names.lens[p->order[i]] - 1;
+		uint32_t id = p->order[i];
+		const char *name = p->names.strings[id];
+		size_t len = p->names.lens[id] - NAME_TAIL;
 		if (i)
 			af_buf_char(&text, '\n');
 		af_buf_add(&text, name, len);
 		af_buf_char(&frames, (char)(name[len] - 1));
-		html_pack_put(&in, p->order[i] < p->cap_modules ? p->module_of[p->order[i]] : 0);
-	}
-	for (uint32_t i = 2; i < p->modules.nr; i++) {
-		if (i > 2)
-			af_buf_char(&modules, '\n');
-		af_buf_add(&modules, p->modules.strings[i], p->modules.lens[i]);
+		html_pack_put(&in, id < p->cap_in ? p->in[id].file : 0);
+		html_pack_put(&told, id < p->cap_in ? p->in[id].told : 0);
 	}
 	add_section(&plain, &text);
 	add_section(&plain, &frames);
 	add_planes(&plain, &in);
-	add_section(&plain, &modules);
+	add_lines(&plain, &p->modules, 2);
+	add_planes(&plain, &told);
+	add_lines(&plain, &p->keys, 1);
 	int rc = add_deflated(out, &plain);
 	af_buf_free(&plain);
 	af_buf_free(&text);
 	af_buf_free(&frames);
 	af_buf_free(&in);
-	af_buf_free(&modules);
+	af_buf_free(&told);
 	return rc;
 }
 

@@ -14,7 +14,9 @@
  *
  *	names	text of all names, newline between; one byte a name: enum af_frame; a column: the
  *		file each is in, from 1 on, 1 for several, 0 where that is not known; the files
- *		from 2 on, newline between.
+ *		from 2 on, newline between; a column: the word for the module of those that are
+ *		told apart by it (analyse/module_key.h), from 1 on, 0 of the others; these words,
+ *		newline between.
  *		In order of bytes, so ids compare as names do. Control characters are replaced by
  *		their pictures, U+2400 and on; bytes that are not UTF-8 are left to the browser.
  *	tree	nodes in preorder, the root first. Columns:
@@ -56,15 +58,22 @@ struct html_tree {
 	struct html_tree *next;
 };
 
+/* What a name is in: a file, and the module whose word is shown. */
+struct html_pack_in {
+	uint32_t file, told; /* of modules, of keys; 0: not known, not shown */
+};
+
 struct html_pack {
-	struct af_strtab names; /* text, then one byte of 1 + enum af_frame; entry 0 is "" */
-	uint32_t *order;        /* ids in order of names, after html_pack_sort */
-	uint32_t *rank;         /* by id, the other way round */
+	/* Text, then one byte of 1 + enum af_frame and four of the module's word; entry 0 is "". */
+	struct af_strtab names;
+	uint32_t *order; /* ids in order of names, after html_pack_sort */
+	uint32_t *rank;  /* by id, the other way round */
 	struct html_tree *first, **last;
 	uint32_t nr_trees;
 	struct af_strtab modules; /* entry 1 is "\n": several */
-	uint32_t *module_of;      /* by id of names */
-	uint32_t cap_modules;
+	struct af_strtab keys;    /* words for modules */
+	struct html_pack_in *in;  /* by id of names */
+	uint32_t cap_in;
 	struct af_buf scratch;
 };
 

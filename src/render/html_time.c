@@ -107,12 +107,22 @@ static uint32_t slice_name(struct html_time *t, struct html_pack *pack, const st
                            const struct af_slice *s)
 {
 	enum af_frame frame = slice_frame(all, s);
+	const char *text = all->names->strings[s->name];
+	size_t len = all->names->lens[s->name], leaf_len;
+	uint32_t leaf = s->kind == AF_SLICE_RUN ? all->stacks->nodes[s->stack].name : 0;
 	bool fresh;
-	uint64_t *slot = af_map_at(&t->names, (uint64_t)s->name << 8 | frame, &fresh);
+	uint64_t *slot = af_map_at(&t->names,
+	                           leaf ? 1ull << 63 | (uint64_t)leaf << 32 | s->name
+	                                : (uint64_t)s->name << 8 | frame,
+	                           &fresh);
 
-	if (fresh)
-		*slot = html_pack_name(pack, all->names->strings[s->name],
-		                       all->names->lens[s->name], frame);
+	if (!fresh)
+		return (uint32_t)*slot;
+	const char *leaf_text = af_tree_text(all->stacks, leaf, &leaf_len);
+	if (leaf && leaf_len == len && !memcmp(leaf_text, text, len))
+		*slot = html_pack_frame(pack, all->stacks, leaf);
+	else
+		*slot = html_pack_name(pack, text, len, frame);
 	return (uint32_t)*slot;
 }
 

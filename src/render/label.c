@@ -127,7 +127,7 @@ void af_label_xml(struct af_buf *b, const char *s, size_t len)
 
 const char *af_label_text(const struct af_tree *t, uint32_t node, size_t *len)
 {
-	const char *s = af_tree_text(t, t->nodes[node].name, len);
+	const char *s = af_tree_label(t, t->nodes[node].name, len);
 
 	if (!node) {
 		*len = 3;

@@ -115,6 +115,39 @@ async function checkTrace(page, trace, say) {
       await page.evaluate(() => window.aflame.app.act('s'));
       assert.equal((await shown(page)).fn, 200e6);
     });
+  if (rows.some(({ Function: name }) => name === 'liba.so!helper'))
+    await say('functions of one name in two libraries never mix', async () => {
+      const facts = async (hash) => {
+        await page.evaluate((to) => window.aflame.app.go(to), hash);
+        await shown(page);
+        return page.locator('.sandwich-facts').innerText();
+      };
+      assert.match(await facts('#tab=sandwich&view=cpu&fn=liba.so%21helper'), /^500(\.0+)? ms total, 500/);
+      assert.match(await facts('#tab=sandwich&view=cpu&fn=host%3Alibb.so%21helper'),
+        /^400(\.0+)? ms total, 400/);
+      assert.match(await facts('#tab=sandwich&view=cpu&fn=helper'),
+        /^500(\.0+)? ms total.* not libb.so!helper$/);
+      assert.match(await facts('#tab=sandwich&view=cpu&fn=app%21main'), /^900(\.0+)? ms total, 0/);
+      /* From a frame, by the key. */
+      await facts('#view=cpu');
+      await page.evaluate(() => { const { app } = window.aflame;
+        const node = [...app.tree.name.keys()].find((i) => i && app.tree.text(i) === 'libb.so!helper');
+        app.update({ x: app.tree.path(node).map((at) => app.tree.name[at]) }); });
+      await shown(page);
+      assert.match(await page.locator('.details-name').innerText(), /^libb.so!helper$/);
+      await page.evaluate(() => window.aflame.app.act('s'));
+      const there = await shown(page);
+      assert.equal(there.fn, 400e6);
+      assert.equal(new URLSearchParams(there.hash.slice(1)).get('fn'), 'libb.so!helper');
+      /* As rows of the table, one a function and kind, and by a search of what is shown. */
+      await facts('#tab=top&view=cpu');
+      const names = await page.locator('.top-row .top-name').allInnerTexts();
+      assert.deepEqual(names.filter((name) => /helper/.test(name)).sort(),
+        ['liba.so!helper', 'liba.so!helper', 'libb.so!helper']);
+      assert.deepEqual(names.filter((name) => /work/.test(name)), ['work']);
+      await facts('#view=cpu&q=%5Elibb%5C.so%21helper%24&exact=1');
+      assert.match(await page.evaluate(() => window.aflame.app.matched.title), /^400(\.0+)? /);
+    });
   await say('all findings are the first table of the run', async () => {
     await page.locator('.strip .finding a').last().click();
     assert.equal((await shown(page)).tab, 'facts');

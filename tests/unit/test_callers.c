@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyse/ids.h"
+#include "analyse/module_key.h"
 #include "analyse/narrow.h"
 #include "analyse/top.h"
 #include "analyse/tree_table.h"
@@ -96,7 +97,7 @@ static void words_are_a_name_or_an_id_or_a_pattern(void **state)
 
 	(void)state;
 	recursive(&t);
-	af_function_id(id, AF_FRAME_NATIVE, "g", 1);
+	af_function_id(id, AF_FRAME_NATIVE, "g", 1, "");
 	af_hits_find(&h, &t, id);
 	assert_int_equal(h.how, AF_HITS_ID);
 	assert_int_equal(h.nr, 1);
@@ -222,11 +223,15 @@ static void one_name_on_two_sides(void **state)
 	assert_int_equal(total, 200);
 	af_buf_char(&said, 0);
 	assert_string_equal(said.data, "gpu:matmul, not host:matmul");
-	af_function_words(&words, &t, "matmul", 6, AF_FRAME_INLINED);
+	const struct af_name_key inlined =
+	    af_name_key_of(&t, af_tree_name(&t, "matmul", 6, AF_FRAME_INLINED, 1));
+	af_function_words(&words, &t, &inlined);
 	af_buf_char(&words, 0);
 	assert_string_equal(words.data, "host:matmul");
 	words.len = 0;
-	af_function_words(&words, &t, "main", 4, AF_FRAME_NATIVE);
+	const struct af_name_key alone =
+	    af_name_key_of(&t, af_tree_name(&t, "main", 4, AF_FRAME_NATIVE, 1));
+	af_function_words(&words, &t, &alone);
 	af_buf_char(&words, 0);
 	assert_string_equal(words.data, "main");
 	af_hits_free(&h);
@@ -235,18 +240,148 @@ static void one_name_on_two_sides(void **state)
 	af_tree_close(&t);
 }
 
+/* Two libraries have a helper each, one of them inlined as well; a third one is of nobody knows. */
+static void functions_of_one_name_are_told_apart_by_their_module(void **state)
+{
+	static const struct {
+		const char *module;
+		enum af_frame frame;
+		uint64_t time;
+	} all[] = {
+	    {"/opt/v1/liba.so.1.2", AF_FRAME_NATIVE, 10},
+	    {"/usr/lib/liba.so.3", AF_FRAME_INLINED, 1},
+	    {"/usr/lib/libb-2.31.so", AF_FRAME_NATIVE, 200},
+	    {NULL, AF_FRAME_NATIVE, 3000},
+	};
+	static const struct {
+		const char *words;
+		uint64_t total;
+	} meant[] = {
+	    {"liba.so!helper", 11},
+	    {"liba.so.9!helper", 11},
+	    {"/lib/liba.so!helper", 11},
+	    {"host:liba.so!helper", 11},
+	    {"inlined:liba.so!helper", 1},
+	    {"libb.so!helper", 200},
+	    {"libb-2.31.so!helper", 200},
+	    {"!helper", 3000},
+	    {"helper", 3211},
+	    {"libc.so!helper", 0},
+	    {"python:liba.so!helper", 0},
+	};
+	struct af_buf said = {0}, words = {0};
+	uint64_t total, self;
+	struct af_tree t;
+	struct af_hits h;
+	size_t len;
+
+	(void)state;
+	af_tree_open(&t, weights, 2);
+	for (int i = 0; i < 4; i++) {
+		const struct af_spot spot = {.module = all[i].module};
+		uint32_t name = af_tree_name_at(&t, "helper", 6, all[i].frame, &spot);
+		af_tree_add(&t, af_tree_child(&t, 0, name), 0, all[i].time);
+	}
+	uint32_t alone = af_tree_name_at(&t, "alone", 5, AF_FRAME_NATIVE,
+	                                 &(struct af_spot){.module = all[0].module});
+	af_tree_child(&t, 0, alone);
+	af_tree_finish(&t);
+	af_trees_tell_apart(&t, 1);
+	assert_int_equal(t.nr, 6);
+	for (unsigned i = 0; i < sizeof meant / sizeof *meant; i++) {
+		af_hits_find(&h, &t, meant[i].words);
+		af_hits_weight(&t, &h, 0, &total, &self);
+		if (total != meant[i].total)
+			fail_msg("%s: %llu", meant[i].words, (unsigned long long)total);
+		af_hits_free(&h);
+	}
+	af_hits_find(&h, &t, "helper");
+	af_hits_choose(&h, &t, 0, &said);
+	assert_int_equal(h.nr, 1);
+	af_buf_char(&said, 0);
+	assert_string_equal(said.data, "!helper, not liba.so!helper, not libb.so!helper");
+	for (uint32_t i = 1; i < t.nr_names; i++) {
+		const struct af_name_key f = af_name_key_of(&t, i);
+		words.len = 0;
+		af_function_words(&words, &t, &f);
+		af_buf_char(&words, 0);
+		assert_string_equal(words.data, i == alone             ? "alone"
+		                                : !*af_tree_key(&t, i) ? "!helper"
+		                                : strstr(af_tree_key(&t, i), "a.")
+		                                    ? "liba.so!helper"
+		                                    : "libb.so!helper");
+	}
+	assert_string_equal(af_tree_label(&t, t.nodes[1].name, &len), "liba.so!helper");
+	assert_int_equal(len, strlen("liba.so!helper"));
+	assert_false(af_tree_is_told_apart(&t, alone));
+	af_hits_free(&h);
+	af_buf_free(&said);
+	af_buf_free(&words);
+	af_tree_close(&t);
+}
+
+/* What a file is called in another build of it, or elsewhere. */
+static void a_module_is_one_word_in_every_run(void **state)
+{
+	static const struct {
+		enum af_frame frame;
+		const char *module, *file, *key;
+	} all[] = {
+	    {AF_FRAME_NATIVE, "/usr/lib/libfoo.so.1.2", "/src/a.c", "libfoo.so"},
+	    {AF_FRAME_INLINED, "/lib/libfoo-1.2.so", NULL, "libfoo.so"},
+	    {AF_FRAME_NATIVE, "/w/libfoo-0a1b2c3d.so.5", NULL, "libfoo.so"},
+	    {AF_FRAME_NATIVE, "/tmp/libfoo.so (deleted)", NULL, "libfoo.so"},
+	    {AF_FRAME_NATIVE, "/w/_core.cpython-311-x86_64-linux-gnu.so", NULL,
+	     "_core.cpython-311-x86_64-linux-gnu.so"},
+	    {AF_FRAME_NATIVE, "libstdc++.so.6.0.30", NULL, "libstdc++.so"},
+	    {AF_FRAME_NATIVE, "/usr/bin/python3.11", NULL, "python3.11"},
+	    {AF_FRAME_NATIVE, "/usr/bin/.so", NULL, ".so"},
+	    {AF_FRAME_NATIVE, "/tmp/app (deleted)", NULL, "app"},
+	    {AF_FRAME_NATIVE, "/srv/my.socket", NULL, "my.socket"},
+	    {AF_FRAME_NATIVE, "[vdso]", NULL, "[vdso]"},
+	    {AF_FRAME_NATIVE, NULL, "/src/app/util.js", "util.js"},
+	    {AF_FRAME_NATIVE, NULL, NULL, ""},
+	    {AF_FRAME_NATIVE, "/home/me/.debug/jit/jitted-77-1.so", NULL, ""},
+	    {AF_FRAME_NATIVE, "/tmp/perf-77.map", NULL, ""},
+	    {AF_FRAME_NATIVE, "/usr/bin/perf-report", NULL, "perf-report"},
+	    {AF_FRAME_NATIVE, "//anon", NULL, ""},
+	    {AF_FRAME_NATIVE, "/memfd:jit (deleted)", NULL, ""},
+	    {AF_FRAME_KERNEL, "[kernel.kallsyms]", NULL, "[kernel]"},
+	    {AF_FRAME_KERNEL, "/usr/lib/debug/boot/vmlinux-6.1.0-18-amd64", NULL, "[kernel]"},
+	    {AF_FRAME_KERNEL, "[kernel]", NULL, "[kernel]"},
+	    {AF_FRAME_KERNEL, "/lib/modules/6.1/fs/ext4.ko.xz", NULL, "[ext4]"},
+	    {AF_FRAME_KERNEL, "[ext4]", NULL, "[ext4]"},
+	    {AF_FRAME_KERNEL, "ext4", NULL, "[ext4]"},
+	    {AF_FRAME_KERNEL, NULL, "fs/open.c", ""},
+	    {AF_FRAME_JIT, "/usr/bin/node", NULL, ""},
+	    {AF_FRAME_GPU, "4d413feaed61", NULL, ""},
+	    {AF_FRAME_PYTHON, NULL, "/a/utils.py", ""},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+		struct af_buf b = {0};
+		af_module_key(&b, all[i].frame, all[i].module, all[i].file);
+		af_buf_char(&b, 0);
+		assert_string_equal(b.data, all[i].key);
+		af_buf_free(&b);
+	}
+}
+
 /* They are in documents that people keep. */
 static void ids_stay_what_they_are(void **state)
 {
 	char id[AF_ID_SIZE], place[AF_ID_SIZE];
 
 	(void)state;
-	af_function_id(id, AF_FRAME_NATIVE, "main", 4);
+	af_function_id(id, AF_FRAME_NATIVE, "main", 4, "");
 	assert_string_equal(id, "f-58e63a3b4607c2fd50a2c14fc9c8ccaf");
 	af_place_id(place, "", id);
 	assert_string_equal(place, "n-f9a470a678c472157906d966939bd5ed");
-	af_function_id(id, AF_FRAME_KERNEL, "main", 4);
+	af_function_id(id, AF_FRAME_KERNEL, "main", 4, "");
 	assert_string_equal(id, "f-9c0d1aad67b4c44363ea5000631230e9");
+	af_function_id(id, AF_FRAME_NATIVE, "main", 4, "app");
+	assert_string_equal(id, "f-608bc8fff943262d31beb176c3ac67e5");
 	assert_true(af_is_function_id(id));
 	assert_false(af_is_function_id(place));
 	assert_false(af_is_function_id("f-0123456789abcdef0123456789abcdeg"));
@@ -285,7 +420,7 @@ static void a_cut_table_of_functions_says_what_is_missing(void **state)
 	assert_int_equal(f.first->nr_rows, 1);
 	assert_int_equal(f.first->left_out, 1);
 	assert_int_equal(f.first->left_weight, 11111);
-	af_ids_add(&f, f.first, 0, 5, AF_FRAME_GPU);
+	af_ids_add(&f, f.first, &t);
 	assert_string_equal(f.first->columns[6].title, "Id");
 	assert_int_equal(strlen(f.first->cells[6].text), AF_ID_SIZE - 1);
 	af_facts_free(&f);
@@ -300,6 +435,8 @@ int main(void)
 	    cmocka_unit_test(any_function_of_any_tree_adds_up),
 	    cmocka_unit_test(hiding_charges_the_caller),
 	    cmocka_unit_test(one_name_on_two_sides),
+	    cmocka_unit_test(functions_of_one_name_are_told_apart_by_their_module),
+	    cmocka_unit_test(a_module_is_one_word_in_every_run),
 	    cmocka_unit_test(ids_stay_what_they_are),
 	    cmocka_unit_test(a_tree_is_cut_from_above),
 	    cmocka_unit_test(a_cut_table_of_functions_says_what_is_missing),

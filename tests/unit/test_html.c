@@ -190,6 +190,7 @@ static void a_weight_is_told_by_another(void **state)
 static void names_unpack_in_order_with_their_kinds(void **state)
 {
 	static const unsigned char expected[] = "\x0f\0\0\0alpha\nbeta\nmain\x03\0\0\0\0\2\1"
+						"\x03\0\0\0\0\0\0\0\0\0\0"
 						"\x03\0\0\0\0\0\0\0\0\0\0";
 	struct af_tree t;
 	struct html_pack p = {0};
@@ -217,7 +218,9 @@ static void names_are_in_their_files(void **state)
 	            {"two", "/a/y.so", AF_FRAME_NATIVE},
 	            {"three", NULL, AF_FRAME_PYTHON},
 	            {"gpu", "0123abcd", AF_FRAME_GPU}};
-	static const char expected[] = "\0\2\0\1\7\0\0\0/a/x.so";
+	/* gpu, one, three, two and two: files, then modules of those that are told apart. */
+	static const char expected[] = "\5\0\0\0\0\2\0\2\3\x0f\0\0\0/a/x.so\n/a/y.so"
+				       "\5\0\0\0\0\0\0\1\2\x09\0\0\0x.so\ny.so";
 	struct af_tree_weight weights[] = {{"time", "ns", 0}};
 	struct html_pack p = {0};
 	struct af_buf blob = {0};
@@ -234,6 +237,7 @@ static void names_are_in_their_files(void **state)
 		            0, 1);
 	}
 	af_tree_finish(&t);
+	af_trees_tell_apart(&t, 1);
 	html_pack_add(&p, &t, NULL);
 	html_pack_sort(&p);
 	assert_int_equal(html_pack_names(&p, &blob), 0);

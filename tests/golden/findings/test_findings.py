@@ -349,6 +349,67 @@ def _():
     equal(done.stderr, "aflame report: matmul is taken as gpu:matmul, not host:matmul\n", "which, said")
 
 
+# What modules.trace has, in milliseconds: samples by the file of machine code of the innermost frame.
+HELPERS = {"liba.so!helper": 500, "libb.so!helper": 400}
+
+
+@case("functions of one name in two libraries are two, everywhere")
+def _():
+    trace = Trace(os.path.join(HERE, "modules.trace"))
+    found = {row["Function"]: row for row in trace.findings if row["Kind"] == "function"}
+    equal({name: row["At most"] / 1e6 for name, row in found.items() if "helper" in name}, HELPERS, "findings")
+    for name, row in found.items():
+        equal(trace.checked(row)["self"], row["At most"], "what the command of %s says" % name)
+    rows = trace.table("cpu_top", trace.report("top", "-n", "0"))
+    sums = {}
+    for row in rows:
+        sums[row["Function"]] = sums.get(row["Function"], 0) + row["Self"] / 1e6
+    equal(sums, dict(HELPERS, **{"tool!main": 100, "work": 70}), "the table of functions")
+    equal(len({row["Id"] for row in rows}), len(rows), "as many ids")
+    for row in rows:
+        equal(trace.report("callers", row["Id"])["self"], row["Self"], "what the id of %s means" % row["Function"])
+    for words, self_ms in {
+        **HELPERS, "liba.so.9!helper": 500, "/opt/x/libb.so.7!helper": 400, "host:libb.so!helper": 400,
+        "inlined:liba.so!helper": 300, "helper": 500, "^helper$": 900, "app!main": 0, "tool!main": 100,
+        "!work": 70, "work": 70,
+    }.items():
+        equal(trace.report("callers", words)["self"] / 1e6, self_ms, "what %s means" % words)
+    equal([row["Function"] for row in trace.table("callers", trace.report("callers", "libb.so!helper"))],
+          ["b_run"], "who calls that of libb")
+    done = subprocess.run([AFLAME, "report", "callers", "helper", trace.dir],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, universal_newlines=True)
+    equal(done.stderr, "aflame report: helper is taken as liba.so!helper, not libb.so!helper\n", "which, said")
+    equal(sorted(run("flame", trace.dir).splitlines()), [
+        "app;main;a_run;helper 200000000", "app;main;a_run;helper_[i] 300000000",
+        "app;main;b_run;helper 400000000", "app;work_[j] 30000000", "tool;main 100000000",
+        "tool;work_[j] 40000000"], "folded text has names")
+    expect("libb.so!helper" in run("report", "tree", trace.dir), "the tree as text")
+
+
+@case("a function is one in two runs, whatever its library's version, and a renamed program's too")
+def _():
+    with open(os.path.join(HERE, "modules.trace")) as file:
+        text = file.read()
+    after = os.path.join(WORK, "later.trace")
+    with open(after, "w") as file:
+        file.write(text.replace("/opt/x/liba.so.1.2", "/usr/lib/liba.so.2").replace('"/usr/bin/app"', '"/tmp/app-v2"')
+                   .replace("weight_ns=400000000", "weight_ns=250000000"))
+    before, later = Trace(os.path.join(HERE, "modules.trace")), Trace(after)
+    document = json.loads(run("diff", "--json", "--all", before.dir, later.dir))
+    rows = before.table("functions", document)
+    changed = {}
+    for row in rows:
+        was, now = changed.get(row["Function"], (0, 0))
+        changed[row["Function"]] = (was + row["Self before"] / 1e6, now + row["Self after"] / 1e6)
+    equal({name: both for name, both in changed.items() if any(both)},
+          {"liba.so!helper": (500, 500), "libb.so!helper": (400, 250), "tool!main": (100, 100), "work": (70, 70)},
+          "before and after")
+    main = [row for row in rows if row["Function"].endswith("main")]
+    equal(sorted(row["Function"] for row in main), ["app-v2!main", "tool!main"], "mains")
+    equal([(row["Total before"] / 1e6, row["Total after"] / 1e6) for row in main if "app" in row["Function"]],
+          [(900, 750)], "the program's main, though it is called otherwise")
+
+
 @case("devices that no name tells apart are told of together")
 def _():
     trace = Trace(os.path.join(HERE, "namesakes.trace"))
