@@ -3,6 +3,7 @@
 
 import collections
 import functools
+import json
 import os
 import re
 import struct
@@ -301,6 +302,19 @@ def _():
         trace[only(stack, names)] += ns
     equal(got, want, "flame --perf-script")
     equal(trace, want, "import of the text")
+
+
+@case("functions of one name in two libraries and the program are three, with the periods of perf's")
+def _():
+    path = recorded("namesakes")
+    want = collections.Counter()
+    for _comm, _pid, period, frames in said(path):
+        if frames and frames[-1][0] == "helper":
+            want[re.sub(r"\.so\..*", ".so", os.path.basename(frames[-1][1])) + "!helper"] += period
+    if len(want) < 3:
+        raise Skip("this perf names the helper of %s only" % sorted(want))
+    (top,) = [t for t in json.loads(must("report", "top", "--json", "-n", "0", imported(path)))["tables"] if t["name"] == "cpu_top"]
+    equal({row[0]: row[1] for row in top["rows"] if "helper" in row[0]}, dict(want), "time of their own")
 
 
 run_cases()

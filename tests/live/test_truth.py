@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """CPU samples of programs whose shares are known by construction, with both samplers."""
 
+import json
 import re
 
 from machine import SAMPLERS, need, program
-from recording import bare, must, record, used_by_tree_ns
+from recording import bare, must, new_path, record, used_by_tree_ns
 from shares import (
     check_accounted,
     check_rooted,
@@ -317,6 +318,44 @@ def _(sampler):
     tid = int(run.truth["tid"])
     equal(begun[tid], "wakes", "its first name")
     equal([c["name"] for c in run.fields("comm") if c["tid"] == tid], ["sleeper"], "its next")
+
+
+def rows_of(*words):
+    """Functions of a report by what they are called, and the document."""
+    document = json.loads(must("report", *words, "--json", "-n", "0"))
+    found = {}
+    for table in document["tables"]:
+        for row in table["rows"]:
+            found.setdefault(row[0], dict(zip([c["title"] for c in table["columns"]], row)))
+    return found, document
+
+
+@for_samplers("functions of one name in two libraries and the program have their own shares")
+def _(sampler):
+    run = sampled(sampler, "namesakes", SCALE[sampler])
+    nr_samples = run.counts().get("sample", 0)
+    top, _ = rows_of("top", run.path)
+    truth = {name[6:]: share for name, share in run.truth.items() if name.startswith("share.")}
+    total = sum(top[name]["Self"] for name in truth)
+    for name, share in truth.items():
+        near(top[name]["Self"] / total, share, tolerance(sampler, share, nr_samples), name)
+        callers, document = rows_of("callers", name, "--view", "cpu", run.path)
+        equal(document["self"], top[name]["Self"], "report callers " + name)
+        by = {"liba": "a_run", "libb": "b_run"}.get(name.replace("namesake_", "")[:4], "main")
+        expect(by in callers, "%s is called by %s, not by %s" % (name, by, sorted(callers)))
+    equal([row for row in top if row == "helper"], [], "a helper of nobody's")
+    # As another profiler's file that has the files of machine code.
+    out, again = new_path("namesakes") + ".pb.gz", new_path("again")
+    must("export", "--format", "pprof", "-o", out, run.path)
+    must("import", "-q", "-o", again, out)
+    equal({n: rows_of("top", again)[0][n]["Self"] for n in truth}, {n: top[n]["Self"] for n in truth}, "by pprof")
+    # And in another run.
+    document = json.loads(must("diff", "--json", "--all", "-n", "0", run.path, again))
+    (functions,) = [table for table in document["tables"] if table["name"] == "functions"]
+    titles = [column["title"] for column in functions["columns"]]
+    rows = [dict(zip(titles, row)) for row in functions["rows"]]
+    equal({r["Function"]: (r["Self before"], r["Self after"]) for r in rows if "helper" in r["Function"]},
+          {n: (top[n]["Self"], top[n]["Self"]) for n in truth}, "before and after")
 
 
 @case("timer: time in system calls is under the call that took it", tries=3)
