@@ -24,9 +24,9 @@ class Seen:
         return self.sampled_s >= BAR * self.used_s - SLACK_S
 
 
-def add(path, sampler):
-    """Notes the run whose trace is @path and whose witness wrote @path.used."""
-    numbers = read_numbers(path + ".used")
+def add(path, sampler, witnessed=None):
+    """Notes the run whose trace is @path and whose witness wrote @witnessed (@path.used)."""
+    numbers = read_numbers(witnessed or path + ".used")
     if "status" not in numbers:
         return
     sampled = Sampled(aflame("flame", "--view", "cpu", path).stdout)

@@ -476,6 +476,22 @@ static int nothing(int number)
 	return 0;
 }
 
+/* What getrusage says was used, in the file that KNOCKS_USED names, as witness.c writes it. */
+static int say_used(void)
+{
+	const char *path = getenv("KNOCKS_USED");
+	FILE *file = path ? fopen(path, "w") : NULL;
+	struct rusage u;
+
+	if (!file)
+		return !!path;
+	getrusage(RUSAGE_SELF, &u);
+	fprintf(file, "user_us %lld\nsystem_us %lld\nstatus 0\n",
+	        u.ru_utime.tv_sec * 1000000LL + u.ru_utime.tv_usec,
+	        u.ru_stime.tv_sec * 1000000LL + u.ru_stime.tv_usec);
+	return fclose(file) != 0;
+}
+
 /* NUMBER milliseconds of work in two threads. */
 static int works(int number)
 {
@@ -487,7 +503,7 @@ static int works(int number)
 	work(us);
 	pthread_join(thread, NULL);
 	puts("worked");
-	return 0;
+	return say_used();
 }
 
 static const struct {
