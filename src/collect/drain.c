@@ -53,23 +53,32 @@ uint64_t af_drain_file_resume(int fd, struct af_drain_ring *ring)
 	return ftruncate(fd, at) ? 0 : next_seq;
 }
 
+/*
+ * Is the ring made? Read, not mapped: of one whose maker finds no room the pages are not there, and
+ * where there is no room a look at them is a SIGBUS.
+ */
+static bool ring_is_made(int fd)
+{
+	struct af_ring head;
+	const size_t size = offsetof(struct af_ring, version) + sizeof head.version;
+
+	ssize_t n = pread(fd, &head, size, 0);
+	atomic_thread_fence(memory_order_acquire);
+	return n == (ssize_t)size && head.magic == AF_RING_MAGIC &&
+	       head.version == AF_TRACE_VERSION;
+}
+
 static struct af_ring *ring_map(int shm_fd, const char *name)
 {
 	size_t size = AF_RING_BYTES;
 	scope_close int fd = openat(shm_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size < size)
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size < size ||
+	    !ring_is_made(fd))
 		return NULL;
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
-		return NULL;
-	struct af_ring *ring = p;
-	if (ring->magic != AF_RING_MAGIC || ring->version != AF_TRACE_VERSION) {
-		munmap(p, size); /* not made yet, or never will be */
-		return NULL;
-	}
-	return ring;
+	return p == MAP_FAILED ? NULL : p;
 }
 
 static void drain_add(struct af_drain *d, const char *name)
