@@ -295,13 +295,12 @@ static void snapshot_tell(const char *line)
 
 /* Everything that is known before a trace is made. */
 static int record_choose(const struct af_record_options *o, int nr_words, char **words,
-                         struct af_session_options *s, char *sampler, size_t size,
-                         struct af_err *err)
+                         struct af_session_options *s, struct af_scope *scope, char *sampler,
+                         size_t size, struct af_err *err)
 {
 	static char library[PATH_MAX];
 	const char *const patterns[] = {o->output, o->report};
 	char name[PATH_MAX];
-	bool bpf = false;
 	int rc = 0;
 
 	for (int i = 0; i < 2 && rc >= 0; i++)
@@ -309,12 +308,25 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 	rc = rc < 0 ? rc : af_library_find(library, err);
 	s->library = library;
 	if (!rc)
-		rc = af_scope_choose(o, nr_words, s, &bpf, sampler, size, err);
-	if (!rc && !bpf)
+		rc = af_scope_choose(o, nr_words, s, scope, sampler, size, err);
+	if (!rc && !scope->bpf)
 		rc = choose_sampler(o, s, sampler, size, err);
 	if (!rc)
 		rc = choose_apis(o, s, err);
 	return rc;
+}
+
+/* Once all that was asked for is known to make sense. */
+static void tell_what_is_less(const struct af_record_options *o, const struct af_scope *scope,
+                              const char *sampler)
+{
+	if (*scope->left_out && !o->quiet)
+		fprintf(stderr,
+		        "aflame: kernel stacks and programs that cannot be loaded into are left "
+		        "out: %s\n",
+		        scope->left_out);
+	if (!strncmp(sampler, "timer: perf", 11) || !strncmp(sampler, "no CPU", 6))
+		fprintf(stderr, "aflame: %s\n", sampler);
 }
 
 /* 0: the program has run. Else nothing is left, and *@unstarted says whether it may yet run. */
@@ -383,6 +395,7 @@ int af_record(const struct af_record_options *o, int nr_words, char **words,
 	    .finish_copy = snapshot_names,
 	    .tell = snapshot_tell,
 	};
+	struct af_scope scope = {0};
 	char sampler[600];
 	static struct af_recording r;
 	bool unstarted = true;
@@ -398,14 +411,14 @@ int af_record(const struct af_record_options *o, int nr_words, char **words,
 	if (nr_words)
 		af_unrecorded_arm(words, &r.child);
 	af_job_find(&done->job);
-	rc = record_choose(o, nr_words, words, &s, sampler, sizeof sampler, err);
+	rc = record_choose(o, nr_words, words, &s, &scope, sampler, sizeof sampler, err);
 	if (rc == -EINVAL) /* the command line makes no sense */
 		return rc;
 	if (rc)
 		return record_refused(o, nr_words, words, done, rc, err);
-	if (!strncmp(sampler, "timer: perf", 11) || !strncmp(sampler, "no CPU", 6))
-		fprintf(stderr, "aflame: %s\n", sampler);
 	rc = af_session_open(&r, &s, err);
+	if (!rc)
+		tell_what_is_less(o, &scope, sampler);
 	if (!rc)
 		rc = record_target(&r, o, sampler, nr_words, words, &unstarted, err);
 	if (rc && unstarted)

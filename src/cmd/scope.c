@@ -83,23 +83,23 @@ static void sample_by_bpf(const struct af_record_options *o, struct af_session_o
 }
 
 int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_session_options *s,
-                    bool *bpf, char *why, size_t size, struct af_err *err)
+                    struct af_scope *scope, char *why, size_t size, struct af_err *err)
 {
 	const char *needed = needs_bpf(o);
 	bool asked = !strcmp(o->sample, "bpf"), automatic = !strcmp(o->sample, "auto");
 	char words[256] = "";
 	int rc = words_check(o, nr_words, err);
 
-	*bpf = false;
+	*scope = (struct af_scope){0};
 	if (!rc && o->pids)
 		rc = pids_parse(o->pids, &s->bpf, err);
 	if (rc || (!needed && !asked && !automatic))
 		return rc;
 	struct af_bpf_options bpf_options = s->bpf;
 	/* Nothing else samples what we did not start. */
-	*bpf = asked || automatic || ((o->pids || o->all) && strcmp(o->sample, "none") != 0);
+	scope->bpf = asked || automatic || ((o->pids || o->all) && strcmp(o->sample, "none") != 0);
 	bpf_options.on = true;
-	bpf_options.samples = *bpf;
+	bpf_options.samples = scope->bpf;
 	bpf_options.all = o->all;
 	bpf_options.min_block_ns = o->min_block_ns;
 	bpf_options.calls_twice = calls_twice(o);
@@ -109,7 +109,7 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
 	rc = af_bpf_prepare(&bpf_options, o->rate ? 1000000000u / o->rate : 0, words, sizeof words,
 	                    err);
 	if (rc)
-		*bpf = false;
+		scope->bpf = false;
 	if (rc == -EINVAL) /* the kernel's word, not the user's */
 		rc = -ENOTSUP;
 	if (rc && needed)
@@ -117,17 +117,12 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
 	if (rc && asked)
 		return af_while(err, rc, "--sample bpf does not work here");
 	if (rc) {
-		if (!o->quiet)
-			fprintf(stderr,
-			        "aflame: kernel stacks and programs that cannot be loaded into are "
-			        "left "
-			        "out: %s\n",
-			        err->msg);
+		snprintf(scope->left_out, sizeof scope->left_out, "%s", err->msg);
 		*err = (struct af_err){0};
 		return 0;
 	}
 	s->bpf = bpf_options;
-	if (!*bpf)
+	if (!scope->bpf)
 		return 0;
 	if (!o->rate || o->rate > 20000)
 		return af_fail_plain(err, -EINVAL, "--rate takes 1 to 20000 samples a second");
