@@ -17,7 +17,8 @@
 
 enum {
 	PROBE_PERIOD_NS = 500000,
-	PROBE_SPIN_NS = 100000000, /* timers wait for a tick, which others may have many of */
+	PROBE_SPIN_NS = 50000000,
+	PROBE_TRIES = 4,
 };
 
 /* Exit codes of the child that tries. */
@@ -164,7 +165,11 @@ int af_cpu_perf_probe(char *words, size_t size, struct af_err *err)
 int af_cpu_timer_probe(char *words, size_t size, struct af_err *err)
 {
 	struct timespec tick;
-	int rc = probe_in_child(timer_try);
+	int rc = PROBE_NO_SIGNAL;
+
+	/* Beside many busy processes one in thirty tries has no signal in all its time. */
+	for (int i = 0; i < PROBE_TRIES && rc == PROBE_NO_SIGNAL; i++)
+		rc = probe_in_child(timer_try);
 
 	if (rc == PROBE_WORKS) {
 		/* CPU timers run out at the scheduler's tick. */
