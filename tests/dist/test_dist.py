@@ -193,9 +193,11 @@ def bare_root():
 SCRIPT = """
 root=$1 from=$2 user=$3; shift 3
 mount --bind "$from" "$root/my tools: new" && mount --rbind /proc "$root/proc" &&
-mount --bind /dev/shm "$root/dev/shm" && mount -o remount,bind,ro "$root/my tools: new" || exit 99
+mount %s "$root/dev/shm" && mount -o remount,bind,ro "$root/my tools: new" || exit 99
 cd "$root/tmp" && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot ${user:+--userspec=$user} "$root" "$@"
 """
+# Who is root in a namespace of his own only has no right to what the machine's root left there.
+SHARED = "--bind /dev/shm" if os.geteuid() == 0 else "-t tmpfs none"
 
 
 def bare(root, user, *words, status=0):
@@ -207,7 +209,7 @@ def bare(root, user, *words, status=0):
         *unshare,
         "sh",
         "-c",
-        SCRIPT,
+        SCRIPT % SHARED,
         "sh",
         root,
         os.path.dirname(unpacked()),
