@@ -107,6 +107,12 @@ uint32_t af_rules_refresh(struct af_unwinder *u);
 bool af_unwind_base(struct af_unwinder *u, const struct af_regs *regs, unsigned nr, uint64_t *base);
 
 /*
+ * Whether frame pointers from @fp on lead, through code that no file has, to a return address
+ * behind a call or in code that has a table. @pc is in such code, its frame ends at @sp.
+ */
+bool af_unwind_chain(struct af_unwinder *u, uint64_t pc, uint64_t sp, uint64_t fp);
+
+/*
  * Prove that the words at @addr can be read. On success *@start and *@size describe the range that
  * is proven: a word at @a may be read when a - *start < *size.
  */

@@ -64,6 +64,30 @@ UNWIND_WALKER bool af_unwind_base(struct af_unwinder *u, const struct af_regs *r
 	return true;
 }
 
+UNWIND_WALKER bool af_unwind_chain(struct af_unwinder *u, uint64_t pc, uint64_t sp, uint64_t fp)
+{
+	enum { CHAIN_FRAMES = 64 };
+	struct unwind_frame f = {.sp = sp};
+
+	for (int i = 0; i < CHAIN_FRAMES; i++) {
+		struct af_rule rule;
+		uint64_t next;
+
+		if (af_module_find(pc) || fp % AF_ARCH_WORD || fp < sp ||
+		    fp - sp > UNWIND_FP_LIMIT || !unwind_load(u, &f, fp + AF_ARCH_WORD, &pc) ||
+		    !unwind_load(u, &f, fp, &next))
+			return false;
+		af_rule_compute(u, pc - 1, false, &rule);
+		if (rule.cfa != AF_CFA_NONE)
+			return rule.cfa != AF_CFA_NOT_CODE;
+		if (rule.cfa_offset)
+			return true;
+		sp = fp + 2 * AF_ARCH_WORD;
+		fp = next;
+	}
+	return false;
+}
+
 UNWIND_WALKER unsigned af_unwind_walk(struct af_unwinder *u, const struct af_regs *regs, bool leaf,
                                       uint64_t *pcs, unsigned max, enum af_stop *stop)
 {

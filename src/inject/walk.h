@@ -253,12 +253,18 @@ UNWIND_INLINE enum af_stop step_register(struct af_unwinder *u, struct unwind_fr
 	return step_to(u, f, rule, value + (uint64_t)(int64_t)rule->cfa_offset, tape);
 }
 
-/* Why there is no frame at f->pc although a walk led there; AF_STOP_NOT_WALKED when there is. */
-UNWIND_INLINE enum af_stop frame_doubt(const struct unwind_frame *f, const struct af_rule *rule)
+/*
+ * Why there is no frame at f->pc although a walk led there; AF_STOP_NOT_WALKED when there is. A
+ * return address that a frame pointer led to stands behind a call; or, as an interpreter pushes
+ * its own (the JVM's), is one of a chain of frame pointers that comes to such a place.
+ */
+UNWIND_INLINE enum af_stop frame_doubt(struct af_unwinder *u, const struct unwind_frame *f,
+                                       const struct af_rule *rule)
 {
 	if (rule->cfa == AF_CFA_NOT_CODE)
 		return f->guessed ? AF_STOP_NO_RULE : AF_STOP_BAD_FRAME;
-	if (f->guessed && rule->cfa == AF_CFA_NONE && !rule->cfa_offset)
+	if (f->guessed && rule->cfa == AF_CFA_NONE && !rule->cfa_offset &&
+	    !af_unwind_chain(u, f->pc, f->sp, f->fp))
 		return AF_STOP_NO_RULE;
 	return AF_STOP_NOT_WALKED;
 }
@@ -299,7 +305,7 @@ UNWIND_INLINE unsigned unwind_frames(struct af_unwinder *u, const struct af_regs
 		struct af_rule rule;
 
 		unwind_rule(u, bits, pc, f.exact, &rule);
-		enum af_stop doubt = nr ? frame_doubt(&f, &rule) : AF_STOP_NOT_WALKED;
+		enum af_stop doubt = nr ? frame_doubt(u, &f, &rule) : AF_STOP_NOT_WALKED;
 		if (doubt == AF_STOP_NOT_WALKED && nr == most)
 			doubt = AF_STOP_TOO_DEEP;
 		if (doubt == AF_STOP_NOT_WALKED) {

@@ -221,4 +221,36 @@ for _version, _python in pythons():
         python_recursion(python, "list(map(down, [n - 1]))", 650)
 
 
+JAVA = """
+public class Deep {
+    static int[] a = new int[4096];
+    static int inner(int n) { int s = 0; for (int i = 0; i < 4096; i++) { a[i] = a[i] * 31 + n; s ^= a[i]; } return s; }
+    static int middle(int n) { int s = 0; for (int i = 0; i < 50; i++) s += inner(n + i); return s; }
+    public static void main(String[] x) { int s = 0; for (int i = 0; i < 20000; i++) s += middle(i); System.out.println(s); }
+}
+"""
+JAVA_OPTIONS = ("-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit")
+
+
+@for_samplers("java with the options that aflame names has whole stacks, through its interpreter")
+def _(sampler):
+    folder = new_path("java")
+    os.mkdir(folder)
+    with open(os.path.join(folder, "Deep.java"), "w", encoding="utf-8") as file:
+        file.write(JAVA)
+    subprocess.run((need_tool("javac"), "-d", folder, os.path.join(folder, "Deep.java")), check=True)
+    run = record(need_tool("java"), *JAVA_OPTIONS, "-cp", folder, "Deep", sampler=sampler, rate=RATE[sampler])
+    stacks = [([bare(f) for f in frames], w) for frames, w in run.stacks()]
+    mine = [(f, w) for f, w in stacks if any("Deep." in one for one in f)]
+    total = sum(w for _, w in mine)
+    expect(total > 0.5 * sum(w for _, w in stacks), "the program's own functions are not there")
+    # main() is interpreted for ever or until it is replaced: what calls it is the JVM's, in C++.
+    whole = sum(w for f, w in mine if "start_thread" in f and not any(one.startswith("[truncated") for one in f))
+    note("%.2f %% in whole stacks" % (100 * whole / total))
+    expect(whole > 0.95 * total, "%.1f %% in whole stacks: %s" % (100 * whole / total, max(mine, key=lambda m: m[1])))
+    wrong = [f for f, _ in mine if "int Deep.inner(int)" in f and "int Deep.middle(int)" in f
+             and f.index("int Deep.inner(int)") < f.index("int Deep.middle(int)")]
+    expect(not wrong, "inner calls middle: %s" % wrong[:1])
+
+
 run_cases()
