@@ -11,16 +11,19 @@ uint32_t tree_key_number(struct af_tree *t, enum af_frame frame, const struct af
 {
 	if (!spot || !(spot->module || spot->file) || !af_frame_has_module(frame))
 		return 0;
-	size_t slot = ((uintptr_t)spot->module >> 3 ^ (uintptr_t)spot->module >> 9) % KEYS_LAST;
-	struct tree_key *last = &t->private_->keys_last[slot];
 	const char *file = spot->module ? NULL : spot->file;
+	uint64_t at = (uintptr_t)(file ? file : spot->module);
+	struct tree_key *last =
+	    &t->private_->keys_last[at * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (KEYS_LAST - 1)];
+	bool kernel = frame == AF_FRAME_KERNEL;
 
-	if (last->module == spot->module && last->file == file && last->frame == frame)
+	if (last->module == spot->module && last->file == file && last->kernel == kernel)
 		return last->key;
 	struct af_buf b = {0};
 	af_module_key(&b, frame, spot->module, file);
-	*last = (struct tree_key){spot->module, file, frame,
-	                          b.len ? af_strtab_id(&t->private_->keys, b.data, b.len) : 0};
+	*last =
+	    (struct tree_key){spot->module, file,
+	                      b.len ? af_strtab_id(&t->private_->keys, b.data, b.len) : 0, kernel};
 	af_buf_free(&b);
 	return last->key;
 }

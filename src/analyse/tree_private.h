@@ -31,12 +31,12 @@ struct tree_node_slot {
 struct tree_spots; /* tree_spots.c */
 
 /* tree_keys.c: keys of the files that were met last, by where the world has their texts. */
-enum { KEYS_LAST = 64 };
+enum { KEYS_LAST = 256 };
 
 struct tree_key {
 	const char *module, *file;
-	enum af_frame frame;
 	uint32_t key;
+	bool kernel;
 };
 
 /* How a name is shown that another function has, too: with its module. */

@@ -36,6 +36,7 @@ void html_nodes_free(struct html_nodes *n)
 {
 	af_map_free(&n->children);
 	free(n->of);
+	free(n->ids);
 	*n = (struct html_nodes){0};
 }
 
@@ -52,6 +53,20 @@ static void nodes_room(struct html_nodes *n, uint32_t nr)
 	n->cap = cap;
 }
 
+static uint32_t nodes_name(struct html_nodes *n, struct html_pack *pack,
+                           const struct af_tree *stacks, uint32_t name)
+{
+	if (name >= n->nr_ids) {
+		uint32_t nr = stacks->nr_names * 2;
+		n->ids = af_xrealloc(n->ids, nr * sizeof *n->ids);
+		memset(n->ids + n->nr_ids, 0, (nr - n->nr_ids) * sizeof *n->ids);
+		n->nr_ids = nr;
+	}
+	if (!n->ids[name])
+		n->ids[name] = html_pack_frame(pack, stacks, name);
+	return n->ids[name];
+}
+
 static uint32_t nodes_step(struct html_nodes *n, struct html_pack *pack,
                            const struct af_tree *stacks, uint32_t node)
 {
@@ -59,7 +74,7 @@ static uint32_t nodes_step(struct html_nodes *n, struct html_pack *pack,
 
 	if (parent & NODES_ENDED)
 		return parent;
-	uint32_t id = html_pack_frame(pack, stacks, name);
+	uint32_t id = nodes_name(n, pack, stacks, name);
 	const uint64_t *child = af_map_get(&n->children, child_key(parent - 1, id));
 	return child ? (uint32_t)*child + 1 : parent | NODES_ENDED;
 }
