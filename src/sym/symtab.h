@@ -3,7 +3,8 @@
  * separate debug file (System V gABI, "Symbol Table"), the stubs of its procedure linkage table,
  * and the functions that Go lists for itself.
  *
- *	{ af_symtab_add, af_plt_add, af_go_add }* → af_symtab_build → { af_symtab_find }* → af_symtab_free
+ *	{ af_symtab_add, af_plt_add, af_go_add }* → af_symtab_build → { af_symtab_find }*
+ *	→ af_symtab_free
  */
 #ifndef AF_SYM_SYMTAB_H
 #define AF_SYM_SYMTAB_H
