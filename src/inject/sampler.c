@@ -94,6 +94,14 @@ static int event_open(const struct af_session *session, bool *sees_kernel)
 	return fd;
 }
 
+void af_sampler_count_failed(void)
+{
+	struct af_session *session = af_inject_session();
+
+	if (session)
+		atomic_fetch_add(&session->sampler_failed, 1);
+}
+
 void af_sampler_await(void)
 {
 	struct af_session *session = af_inject_session();
@@ -142,7 +150,7 @@ void af_sampler_start(void)
 		rc = af_sampler_timer_start(session->sample_period_ns);
 	}
 	if (rc) {
-		atomic_fetch_add(&session->sampler_failed, 1);
+		af_sampler_count_failed();
 		af_usage_unsampled(
 		    rc == -EOPNOTSUPP ? AF_UNSAMPLED_GO : AF_UNSAMPLED_SAMPLER_FAILED, 1, 0);
 	}

@@ -35,5 +35,12 @@ bool af_sampler_is_ours(int signo, const siginfo_t *info);
 
 /* The second way; af_cpu_event_open() is the first. 0 or -errno. */
 int af_sampler_timer_start(uint64_t period_ns);
+bool af_sampler_timer_is_on(void);
+
+/* Where it is on: sample the calling thread, which begins. */
+void af_sampler_timer_thread_begins(void);
+
+/* One more thread or process that is not sampled; the summary has how many. */
+void af_sampler_count_failed(void);
 
 #endif
