@@ -286,7 +286,8 @@ def _():
         for row in rows:
             names, up = [], row
             while up:
-                names.append(up["Frame"])
+                # Folded text has no module that tells functions apart: clock_gettime of libc and of the vdso.
+                names.append(re.sub(r"^[^!]*!(?!fn_)", "", up["Frame"]))
                 up = at.get(up["Below"])
             stacks[";".join(reversed(names))] = row["Self"]
         folded = {";".join(map(bare, frames)): weight for frames, weight in run.stacks()}
