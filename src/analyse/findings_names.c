@@ -275,8 +275,8 @@ static void find_frame_pointers(struct findings *s)
 	                  af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
 	                  af_facts_ns(s->f, findings_total(t)));
 	x.helps = s->sampled_here
-	              ? "building it with -fno-omit-frame-pointer; or linked dynamically and "
-	                "started by aflame, as libaflame then unwinds by tables"
+	              ? "building it with -fno-omit-frame-pointer; or starting it as a program "
+	                "that libaflame is loaded into, which unwinds by tables (docs/limits.md)"
 	              : "recording with perf record --call-graph dwarf";
 	findings_recorded(s, &x, FRAME_POINTERS);
 }
