@@ -42,13 +42,21 @@ static void bad_line(struct perf_text *p)
 	bad_at(p, p->line);
 }
 
+/* The line whose functions come now. */
+struct line_taken {
+	struct perf_text *text;
+	const struct perf_text_frame *line;
+};
+
 /* The rest of a stored line, outermost first as they come. */
 static void frame_take(void *arg, const char *text, size_t len, enum perf_text_kind kind)
 {
-	struct perf_text *p = arg;
+	const struct line_taken *of = arg;
+	struct perf_text *p = of->text;
 
 	AF_GROW(p->stored, p->nr_stored, p->cap_stored);
-	p->stored[p->nr_stored++] = p->sink.frame(p->sink.arg, text, len, kind);
+	p->stored[p->nr_stored++] =
+	    p->sink.frame(p->sink.arg, text, len, kind, of->line->module, of->line->module_len);
 }
 
 static void frames_push(struct perf_text *p, uint32_t first, uint32_t nr)
@@ -71,7 +79,7 @@ static bool frame_new(struct perf_text *p, const char *line, size_t len, const c
 		return false;
 	p->loose = false;
 	perf_text_functions(&f, p->java, p->options.addresses, place, place_len, &p->text,
-	                    frame_take, p);
+	                    frame_take, &(struct line_taken){p, &f});
 	uint32_t nr = p->nr_stored - first;
 	nr = nr < UINT8_MAX ? nr : UINT8_MAX;
 	*af_keys_at(&p->seen[p->java], key, key_len, NULL) = SEEN(first, nr);
@@ -250,7 +258,8 @@ void perf_text_end(struct perf_text *p)
 	sample_end(p);
 }
 
-static uint32_t frame_none(void *arg, const char *text, size_t len, enum perf_text_kind kind)
+static uint32_t frame_none(void *arg, const char *text, size_t len, enum perf_text_kind kind,
+                           const char *module, size_t module_len)
 {
 	return 0;
 }

@@ -46,8 +46,10 @@ struct perf_text_sample {
 };
 
 struct perf_text_sink {
-	/* A frame not seen before: its number. @text is only there during the call. */
-	uint32_t (*frame)(void *arg, const char *text, size_t len, enum perf_text_kind kind);
+	/* A frame not seen before: its number. @text, and the module that perf printed with it, of
+	 * no length where it did not, are only there during the call. */
+	uint32_t (*frame)(void *arg, const char *text, size_t len, enum perf_text_kind kind,
+	                  const char *module, size_t module_len);
 	void (*sample)(void *arg, const struct perf_text_sample *s);
 	void *arg;
 };

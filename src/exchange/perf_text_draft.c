@@ -1,4 +1,4 @@
-/* perf script's text to a draft: frames have names only, and processes go by their comm. */
+/* perf script's text to a draft: frames have names and modules, and processes go by their comm. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct text_draft {
 	struct perf_text text;
 	uint32_t space;
 	struct text_frame {
-		uint32_t name, kind;
+		uint32_t name, kind, module;
 	} * frames;
 	uint32_t nr_frames, cap_frames;
 	struct af_keys stacks; /* frames → nodes */
@@ -36,7 +36,8 @@ bool af_import_is_perf_text(const char *text, size_t len)
 }
 
 /* What a name alone does not tell of a frame stands behind it (docs/format.md). */
-static uint32_t frame_add(void *arg, const char *text, size_t len, enum perf_text_kind kind)
+static uint32_t frame_add(void *arg, const char *text, size_t len, enum perf_text_kind kind,
+                          const char *module, size_t module_len)
 {
 	struct text_draft *t = arg;
 	struct af_draft *d = t->draft;
@@ -51,9 +52,13 @@ static uint32_t frame_add(void *arg, const char *text, size_t len, enum perf_tex
 	                     : kind == PERF_TEXT_JIT   ? "_[j]"
 	                                               : "");
 	AF_GROW(t->frames, t->nr_frames, t->cap_frames);
+	/* Code inlined in a line of its own is in a module that another line has. */
+	bool in_file = module_len && *module == '/' && kind != PERF_TEXT_KERNEL &&
+	               kind != PERF_TEXT_JIT && module_len < AF_JSON_TEXT_MAX;
 	t->frames[t->nr_frames] =
 	    (struct text_frame){af_draft_name(d, t->name.data, t->name.len),
-	                        kind == PERF_TEXT_KERNEL ? AF_DRAFT_KERNEL : AF_DRAFT_NATIVE};
+	                        kind == PERF_TEXT_KERNEL ? AF_DRAFT_KERNEL : AF_DRAFT_NATIVE,
+	                        in_file ? af_draft_name(d, module, module_len) : 0};
 	return t->nr_frames++;
 }
 
@@ -75,7 +80,12 @@ static uint64_t nodes_of(struct text_draft *t, const struct perf_text_sample *s)
 		if (in_kernel)
 			kernel = af_draft_node(t->draft, kernel, f->name, AF_DRAFT_KERNEL);
 		else
-			node = af_draft_node(t->draft, node, f->name, AF_DRAFT_NATIVE);
+			node = af_draft_node_of(t->draft, node,
+			                        &(struct af_draft_frame_of){
+						    .name = f->name,
+						    .kind = AF_DRAFT_NATIVE,
+						    .module = f->module,
+						});
 	}
 	return *slot = (uint64_t)kernel << 32 | node;
 }

@@ -20,7 +20,9 @@ struct text_tree {
 	uint32_t nr, cap;
 };
 
-static uint32_t frame_name(void *arg, const char *text, size_t len, enum perf_text_kind kind)
+/* The tree is drawn, or written as folded text, and has names alone. */
+static uint32_t frame_name(void *arg, const char *text, size_t len, enum perf_text_kind kind,
+                           const char *module, size_t module_len)
 {
 	static const enum af_frame frames[] = {[PERF_TEXT_NATIVE] = AF_FRAME_NATIVE,
 	                                       [PERF_TEXT_KERNEL] = AF_FRAME_KERNEL,
@@ -29,6 +31,8 @@ static uint32_t frame_name(void *arg, const char *text, size_t len, enum perf_te
 	                                       [PERF_TEXT_UNKNOWN] = AF_FRAME_MARK};
 	struct text_tree *t = arg;
 
+	(void)module;
+	(void)module_len;
 	return af_tree_name(t->tree, text, len, t->options->plain ? AF_FRAME_NATIVE : frames[kind],
 	                    0);
 }
