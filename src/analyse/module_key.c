@@ -8,7 +8,7 @@ static size_t tail_cut(const char *name, size_t len, const char *digits, size_t 
 {
 	size_t at = len;
 
-	while (at && memchr(digits, name[at - 1], strlen(digits)))
+	while (at && strchr(digits, name[at - 1]))
 		at--;
 	return at > 1 && name[at - 1] == '-' && len - at >= least ? at - 1 : len;
 }

@@ -108,7 +108,7 @@ static uint64_t part_in_user_mode(uint64_t ns)
 static uint32_t callpath(struct af_thread *t, const struct af_regs *regs)
 {
 	struct af_capture *c = &t->hook;
-	uint64_t start[2];
+	uint64_t start[2] = {0};
 	unsigned nr = 0, nr_start = 0;
 
 	c->stop = AF_STOP_COMPLETE;

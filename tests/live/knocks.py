@@ -372,7 +372,7 @@ def gdb_at(sampler, *words):
 def _(long):
     lost = []
     for sampler in samplers() + ([] if probes().get("bpf", "none") else ["bpf"]):
-        said, trace = gdb_at(sampler, "-ex", "break puts", "-ex", "continue", "-ex", "bt", "-ex", "detach")
+        said, trace = gdb_at(sampler, "-ex", "break puts", "-ex", "shell sleep 1", "-ex", "continue", "-ex", "bt", "-ex", "detach")
         expect("Breakpoint 1, " in said, said)
         lost.append("%s: %s" % (sampler, told(trace)))
         equal("debugger" in lost[-1], sampler == "perf", "what is told to be lost: %s" % lost[-1])

@@ -38,7 +38,10 @@ def sampled_ms(run):
 def add_quiet():
     for sampler in SAMPLERS:
         for word, (number, words) in QUIET.items():
-            case("%s: %s" % (sampler, words))(lambda s=sampler, w=word, n=number: torture(w, n, s))
+            # A SIGTRAP that a program sends itself while it blocks it is lost once in some 500 times at
+            # 20,000 samples a second (docs/limits.md).
+            tries = 3 if word == "old_signals" else 1
+            case("%s: %s" % (sampler, words), tries=tries)(lambda s=sampler, w=word, n=number: torture(w, n, s))
 
 
 add_quiet()
