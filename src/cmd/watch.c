@@ -10,20 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "cmd/study.h"
 #include "trace/session.h"
 #include "trace/stream.h"
 
 enum { WATCH_TOUCH_NS = 1000000000, WATCH_REST = 4 };
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static bool is_recorded(const char *dir)
 {
@@ -80,7 +73,7 @@ int af_watch_look(struct af_watch *w, const struct af_asked *asked, struct af_re
                   struct af_err *err)
 {
 	char path[PATH_MAX];
-	uint64_t begin_ns = af_now_ns(), spent_ns = cpu_ns();
+	uint64_t begin_ns = af_now_ns(), spent_ns = af_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
 	if (!is_recorded(w->dir)) {
 		w->ended = true;
@@ -94,7 +87,7 @@ int af_watch_look(struct af_watch *w, const struct af_asked *asked, struct af_re
 	w->last = newest;
 	snprintf(path, sizeof path, "%s/" AF_LIVE_PREFIX "%u", w->dir, newest);
 	int rc = af_study_quietly(path, asked, r, err);
-	w->ready_ns = af_now_ns() + WATCH_REST * (cpu_ns() - spent_ns);
+	w->ready_ns = af_now_ns() + WATCH_REST * (af_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - spent_ns);
 	if (!rc)
 		return 1;
 	/* A newer one has taken its place, or the recording ends. */

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/proc.h"
@@ -24,14 +25,6 @@
 #include "trace/reader.h"
 
 static const char shm_pattern[] = "/dev/shm/aflame.XXXXXX";
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* The .session file: where the shared directory is, and a lock that says we live. It has both from
  * its first moment on. */
@@ -162,8 +155,8 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 	if (!rc)
 		rc = control_make(r, o, err);
 	if (!rc)
-		rc = af_metadata_write(r->place.dir_fd, clock_ns(CLOCK_MONOTONIC),
-		                       clock_ns(CLOCK_REALTIME), err);
+		rc = af_metadata_write(r->place.dir_fd, af_clock_ns(CLOCK_MONOTONIC),
+		                       af_clock_ns(CLOCK_REALTIME), err);
 	if (!rc)
 		rc = streams_make(r, err);
 	if (!rc && o->bpf.on)
@@ -213,9 +206,9 @@ void af_session_note(struct af_recording *r, const char *key, const char *fmt, .
 
 void af_session_anchor(struct af_recording *r)
 {
-	uint64_t before = clock_ns(CLOCK_MONOTONIC);
-	uint64_t real = clock_ns(CLOCK_REALTIME);
-	uint64_t after = clock_ns(CLOCK_MONOTONIC);
+	uint64_t before = af_clock_ns(CLOCK_MONOTONIC);
+	uint64_t real = af_clock_ns(CLOCK_REALTIME);
+	uint64_t after = af_clock_ns(CLOCK_MONOTONIC);
 
 	af_stream_put(&r->stream, clock, after, .clock = AF_CLOCK_REALTIME,
 	              .mono_ns = before + (after - before) / 2, .foreign = real,

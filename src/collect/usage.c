@@ -9,26 +9,19 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/proc.h"
 #include "collect/session.h"
 
 enum {
-	CLOCK_PROF = 0,  /* include/linux/posix-timers.h: both modes, as the tick found them */
-	CLOCK_VIRT = 1,  /* of that user mode */
-	CLOCK_SCHED = 2, /* both, exact */
 	THREADS_MAX = 1024,
 	THREADS_LOOK_NS = 10000000, /* who used less since the last look has nothing to tell */
 };
 
-/* The clock of another process: clock_getcpuclockid(3) knows only the exact one. */
-static bool clock_read(int pid, int which, uint64_t *ns)
+/* clock_getcpuclockid(3) knows only the exact one. */
+static bool clock_read(int pid, enum af_cpu_clock which, uint64_t *ns)
 {
-	struct timespec t;
-
-	if (clock_gettime((clockid_t)(~(unsigned)pid << 3 | (unsigned)which), &t))
-		return false;
-	*ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-	return true;
+	return af_clock_read(af_clock_of_process((uint32_t)pid, which), ns);
 }
 
 /* As the kernel does it for wait(2): the exact sum, shared out by ticks (cputime_adjust()). */
@@ -36,8 +29,8 @@ bool af_used_read(int pid, struct af_used *used)
 {
 	uint64_t all, user, ticks;
 
-	if (!clock_read(pid, CLOCK_VIRT, &user) || !clock_read(pid, CLOCK_PROF, &ticks) ||
-	    !clock_read(pid, CLOCK_SCHED, &all))
+	if (!clock_read(pid, AF_CLOCK_VIRT, &user) || !clock_read(pid, AF_CLOCK_PROF, &ticks) ||
+	    !clock_read(pid, AF_CLOCK_SCHED, &all))
 		return false;
 	uint64_t kernel = ticks > user ? ticks - user : 0;
 	used->kernel_ns =

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "inject/cuda.h"
 #include "inject/inject.h"
 
@@ -46,14 +47,6 @@ static struct {
 
 static __thread bool probing;
 
-static uint64_t realtime_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* As near as a few tries come. */
 static struct moment moment_now(af_cupti_clock clock)
 {
@@ -62,7 +55,8 @@ static struct moment moment_now(af_cupti_clock clock)
 	uint64_t narrowest = UINT64_MAX;
 
 	for (int i = 0; i < TRIES && narrowest > NEAR_NS; i++) {
-		uint64_t begin = realtime_ns(), ticks = clock(), width = realtime_ns() - begin;
+		uint64_t begin = af_clock_ns(CLOCK_REALTIME), ticks = clock(),
+			 width = af_clock_ns(CLOCK_REALTIME) - begin;
 		if (width < narrowest)
 			best = (struct moment){begin + width / 2, ticks};
 		narrowest = width < narrowest ? width : narrowest;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "inject/autograd.h"
 #include "inject/cuda_client.h"
 #include "inject/cuda_pc.h"
@@ -49,13 +50,9 @@ static void futex_wake(_Atomic uint32_t *word)
 /* CUPTI's own clock, also where the program's profiler has given it another. */
 static bool cupti_clock(uint64_t *ns)
 {
-	struct timespec t;
-
 	if (!af_client_has_clock())
 		return !af_cupti.GetTimestamp(ns);
-	clock_gettime(CLOCK_REALTIME, &t);
-	*ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-	return true;
+	return af_clock_read(CLOCK_REALTIME, ns);
 }
 
 /* The narrowest of a few readings: CUPTI's stamps are all on one clock. */

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/program.h"
 #include "inject/cuda.h"
 #include "inject/doors.h"
@@ -290,14 +291,6 @@ DOOR FILE *popen(const char *command, const char *type)
 	return f;
 }
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /*
  * It also waits for the shell. Where the program ignores the signal of samples, other threads have
  * none meanwhile: what they use is counted as lost.
@@ -308,9 +301,9 @@ DOOR int system(const char *command)
 
 	if (!af_signals_sampling_is_ignored() || !session)
 		return SPAWN(REAL(system)(command));
-	uint64_t begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t begin_ns = af_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int status = SPAWN(REAL(system)(command)), saved = errno;
-	uint64_t passed_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
+	uint64_t passed_ns = af_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
 	af_inject_lost(AF_LOST_THROTTLED, passed_ns / session->sample_period_ns);
 	errno = saved;
 	return status;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/clock.h"
 /*
  * Event stamps are on the device's clock. Three ways to know it, best first:
  *
@@ -38,14 +39,6 @@ struct clock_pair {
 	uint64_t mono_ns, foreign, uncertainty_ns;
 };
 
-static uint64_t host_clock_ns(unsigned i)
-{
-	struct timespec t;
-
-	clock_gettime(host_clocks[i], &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void pair_write(uint32_t device, const struct clock_pair *p)
 {
 	struct af_thread *t = af_thread_enter();
@@ -75,7 +68,7 @@ static bool clock_read_once(const struct af_opencl_device *root, uint32_t host, 
 	cl_ulong device = 0, host_ns = 0;
 
 	if (!root->has_timer) {
-		*foreign = host_clock_ns((unsigned)__builtin_ctz(host));
+		*foreign = af_clock_ns(host_clocks[__builtin_ctz(host)]);
 		return true;
 	}
 	if (af_opencl_next.clGetDeviceAndHostTimer(root->handle, &device, &host_ns))
@@ -183,7 +176,7 @@ void af_opencl_bracket_begin(struct af_opencl_call *call)
 	if (!bracket_can_follow(d, atomic_load(&d->bracket_correlation), call->begin_ns))
 		return;
 	for (unsigned i = 0; i < AF_OPENCL_HOST_CLOCKS; i++)
-		call->bracket_ns[i] = host_clock_ns(i);
+		call->bracket_ns[i] = af_clock_ns(host_clocks[i]);
 }
 
 void af_opencl_bracket_end(struct af_opencl_call *call)
@@ -198,7 +191,7 @@ void af_opencl_bracket_end(struct af_opencl_call *call)
 		return;
 	for (unsigned i = 0; i < AF_OPENCL_HOST_CLOCKS; i++) {
 		d->bracket_begin_ns[i] = call->bracket_ns[i];
-		d->bracket_end_ns[i] = host_clock_ns(i);
+		d->bracket_end_ns[i] = af_clock_ns(host_clocks[i]);
 	}
 	atomic_store(&d->bracket_correlation, call->correlation);
 }

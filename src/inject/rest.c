@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "inject/inject.h"
 #include "inject/modules.h"
 #include "inject/thread.h"
@@ -29,21 +30,9 @@ static __thread struct {
 static _Atomic uint64_t share_until_ns;
 static _Atomic uint32_t user_share;
 
-static uint64_t timespec_ns(const struct timespec *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
-}
-
 static uint64_t timeval_us(const struct timeval *t)
 {
 	return (uint64_t)t->tv_sec * 1000000u + (uint64_t)t->tv_usec;
-}
-
-static uint64_t clock_ns(void)
-{
-	struct timespec t;
-
-	return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) ? 0 : timespec_ns(&t);
 }
 
 /* What the recorder adds to a process's samples is not known in here. */
@@ -124,10 +113,12 @@ static uint32_t callpath(struct af_thread *t, const struct af_regs *regs)
 	c->stop = AF_STOP_COMPLETE;
 	c->nr = 0;
 	c->pcs[c->nr++] = AF_LEFT_OUT;
-	if (self.run || !regs)
-		c->pcs[c->nr++] = self.run ? (uint64_t)self.run : getauxval(AT_ENTRY);
-	/* What no walk has met yet is to be in the table of modules. */
-	af_module_find(c->pcs[c->nr - 1]);
+	if (self.run || !regs) {
+		uint64_t began = self.run ? (uint64_t)self.run : getauxval(AT_ENTRY);
+		/* What no walk has met yet is to be in the table of modules. */
+		af_module_find(began);
+		c->pcs[c->nr++] = began;
+	}
 	for (unsigned i = 0; i < nr_start; i++)
 		c->pcs[c->nr++] = start[i];
 	uint32_t stack = af_callpath_stack(&t->callpaths, &t->stream, c);
@@ -148,7 +139,7 @@ void af_rest_write(struct af_thread *t, const struct af_regs *regs)
 	if (!session || !af_rest_is_wanted())
 		return;
 	bool user_only = session->cpu_mode == AF_CPU_PERF;
-	uint64_t used = clock_ns(), period = session->sample_period_ns,
+	uint64_t used = af_clock_ns(CLOCK_THREAD_CPUTIME_ID), period = session->sample_period_ns,
 		 most = user_only ? 2 * period : period + TICK_NS;
 	used = used > self.before_ns ? used - self.before_ns : 0;
 	if (user_only)
@@ -172,7 +163,7 @@ void af_rest_before_exec(void)
 	if (!t)
 		return;
 	af_rest_write(t, NULL);
-	uint64_t us = clock_ns() / 1000;
+	uint64_t us = af_clock_ns(CLOCK_THREAD_CPUTIME_ID) / 1000;
 	atomic_store(handover(session),
 	             (uint64_t)getpid() << 32 | (us < UINT32_MAX ? us : UINT32_MAX));
 	af_thread_leave(t);

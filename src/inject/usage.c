@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/program.h"
 #include "inject/inject.h"
 #include "inject/rest.h"
@@ -35,23 +36,12 @@ void af_usage_thread_ends(struct af_thread *t)
 		            timeval_ns(&r.ru_stime));
 }
 
-/* The clock of another thread of this process (include/linux/posix-timers.h). */
-enum { CLOCK_PROF = 0, CLOCK_VIRT = 1, CLOCK_SCHED = 2 }; /* both modes, user; both, exact */
-
-static uint64_t thread_clock_ns(uint32_t tid, unsigned which)
-{
-	struct timespec t;
-
-	if (clock_gettime((clockid_t)(~tid << 3 | 4 | which), &t))
-		return 0;
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Of a thread that goes on: the exact sum, shared out by ticks. */
 static void living_thread_write(void *arg, uint32_t tid)
 {
-	uint64_t all = thread_clock_ns(tid, CLOCK_SCHED), ticks = thread_clock_ns(tid, CLOCK_PROF),
-		 user = thread_clock_ns(tid, CLOCK_VIRT), user_ns = all;
+	uint64_t all = af_clock_ns(af_clock_of_thread(tid, AF_CLOCK_SCHED)),
+		 ticks = af_clock_ns(af_clock_of_thread(tid, AF_CLOCK_PROF)),
+		 user = af_clock_ns(af_clock_of_thread(tid, AF_CLOCK_VIRT)), user_ns = all;
 
 	if (ticks && user < ticks)
 		user_ns = (uint64_t)((double)all * (double)user / (double)ticks);

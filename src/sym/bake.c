@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/map.h"
@@ -216,22 +217,14 @@ static int bake_write(const struct bake *b, int dirfd)
 	return rc;
 }
 
-static uint64_t bake_clock_ns(clockid_t clock)
-{
-	struct timespec t = {0};
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /*
  * Kernel addresses and processes are of one boot, and a trace may be finished later or elsewhere.
  * What tells is where the clock of the trace, which starts with the machine, stands in the epoch.
  */
 static bool bake_is_this_boot(const struct bake *b)
 {
-	uint64_t now_ns = bake_clock_ns(CLOCK_MONOTONIC);
-	int64_t off_ns = (int64_t)(bake_clock_ns(CLOCK_REALTIME) - now_ns - b->epoch_ns);
+	uint64_t now_ns = af_clock_ns(CLOCK_MONOTONIC);
+	int64_t off_ns = (int64_t)(af_clock_ns(CLOCK_REALTIME) - now_ns - b->epoch_ns);
 
 	return b->epoch_ns && b->last_ns <= now_ns && llabs(off_ns) < BAKE_CLOCK_STEP_NS;
 }
@@ -297,7 +290,7 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 	}
 	places.kernel_told = b.told.data;
 	places.epoch_ns = b.epoch_ns;
-	places.boottime_ns = bake_clock_ns(CLOCK_BOOTTIME) - bake_clock_ns(CLOCK_MONOTONIC);
+	places.boottime_ns = af_clock_ns(CLOCK_BOOTTIME) - af_clock_ns(CLOCK_MONOTONIC);
 	bake_trust(&places.trust, dirfd);
 	places.keep = bake_keep;
 	places.open = bake_open;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/scope.h"
 
 enum { FETCH_CLIENTS = 64 };
@@ -44,14 +45,6 @@ struct fetch_one {
 	bool still;
 };
 
-static uint64_t fetch_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* The library calls back on the thread that waits, and tells a client only. */
 static _Thread_local struct fetch_one *fetch_current;
 
@@ -59,7 +52,7 @@ static _Thread_local struct fetch_one *fetch_current;
 static int fetch_progress(struct debuginfod_client *c, long done, long all)
 {
 	struct fetch_one *one = fetch_current;
-	uint64_t now_ns = fetch_now_ns();
+	uint64_t now_ns = af_clock_ns(CLOCK_MONOTONIC);
 
 	(void)c;
 	(void)all;
@@ -154,7 +147,7 @@ int af_fetch_debug(struct af_fetch *f, const uint8_t *build_id, uint32_t len, st
 	if (!c)
 		return rc ? rc : -ENOMEM;
 
-	struct fetch_one one = {.fetch = f, .moved_ns = fetch_now_ns()};
+	struct fetch_one one = {.fetch = f, .moved_ns = af_clock_ns(CLOCK_MONOTONIC)};
 	fetch_current = &one;
 	f->set_progress(c, fetch_progress);
 	atomic_fetch_add(&f->state.under_way, 1);

@@ -7,14 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fs.h"
 
 uint64_t af_now_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return af_clock_ns(CLOCK_MONOTONIC);
 }
 
 static struct af_packet *ring_packet(const struct af_ring *ring, uint32_t slot)

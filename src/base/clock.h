@@ -1,0 +1,45 @@
+/*
+ * Clocks in nanoseconds, and the CPU time of others by their clocks (clock_gettime(2);
+ * include/linux/posix-timers.h has the numbers). Libc only.
+ */
+#ifndef AF_BASE_CLOCK_H
+#define AF_BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/* False, and *@ns is as it was, where there is no such clock. */
+static inline bool af_clock_read(clockid_t clock, uint64_t *ns)
+{
+	struct timespec t;
+
+	if (clock_gettime(clock, &t))
+		return false;
+	*ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return true;
+}
+
+/* 0 where there is no such clock. */
+static inline uint64_t af_clock_ns(clockid_t clock)
+{
+	uint64_t ns = 0;
+
+	af_clock_read(clock, &ns);
+	return ns;
+}
+
+/* Whose CPU time: PROF has both modes and VIRT user mode, as ticks found them; SCHED is exact. */
+enum af_cpu_clock { AF_CLOCK_PROF = 0, AF_CLOCK_VIRT = 1, AF_CLOCK_SCHED = 2 };
+
+static inline clockid_t af_clock_of_process(uint32_t pid, enum af_cpu_clock which)
+{
+	return (clockid_t)(~pid << 3 | which);
+}
+
+static inline clockid_t af_clock_of_thread(uint32_t tid, enum af_cpu_clock which)
+{
+	return (clockid_t)(~tid << 3 | 4 | which);
+}
+
+#endif
