@@ -259,44 +259,39 @@ static void find_jit(struct findings *s)
 	free(mine);
 }
 
+/* CPU time of the stacks that have the frame @pattern; @is goes on where that time was told. */
+static void find_marked(struct findings *s, const char *kind, const char *pattern, const char *is,
+                        const char *helps)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	uint64_t ns = findings_pattern_weight(t, pattern), total = findings_total(t);
+	struct finding x = {.kind = kind, .ns = ns, .helps = helps};
+
+	if (!is_much(ns, total))
+		return;
+	x.what = af_facts_text(s->f, "%s of CPU time (%s of %s) %s", af_facts_ns(s->f, ns),
+	                       findings_share(s, ns, total), af_facts_ns(s->f, total), is);
+	findings_recorded(s, &x, pattern);
+}
+
 /* Stacks of processes that nothing of ours is in, where the kernel followed frame pointers. */
 static void find_frame_pointers(struct findings *s)
 {
-	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
-	uint64_t ns = findings_pattern_weight(t, FRAME_POINTERS);
-	struct finding x = {.kind = "frame-pointers", .ns = ns};
-
-	if (!is_much(ns, findings_total(t)))
-		return;
-	x.what =
-	    af_facts_text(s->f,
-	                  "%s of CPU time (%s of %s) has stacks by frame pointers only: callers "
-	                  "may be missing",
-	                  af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
-	                  af_facts_ns(s->f, findings_total(t)));
-	x.helps = s->sampled_here
-	              ? "building it with -fno-omit-frame-pointer; or starting it as a program "
-	                "that libaflame is loaded into, which unwinds by tables (docs/limits.md)"
-	              : "recording with perf record --call-graph dwarf";
-	findings_recorded(s, &x, FRAME_POINTERS);
+	find_marked(s, "frame-pointers", FRAME_POINTERS,
+	            "has stacks by frame pointers only: callers may be missing",
+	            s->sampled_here ? "building it with -fno-omit-frame-pointer; or starting it as "
+	                              "a program that libaflame is loaded into, which unwinds by "
+	                              "tables (docs/limits.md)"
+	                            : "recording with perf record --call-graph dwarf");
 }
 
 /* What threads and processes did after their last sample, which for short ones is all. */
 static void find_ended(struct findings *s)
 {
-	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
-	uint64_t ns = findings_pattern_weight(t, ENDED);
-	struct finding x = {.kind = "ended-early", .ns = ns};
-
-	if (!is_much(ns, findings_total(t)))
-		return;
-	x.what = af_facts_text(s->f,
-	                       "%s of CPU time (%s of %s) is of threads and processes that ended "
-	                       "before a sample: of it only where they began is known",
-	                       af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
-	                       af_facts_ns(s->f, findings_total(t)));
-	x.helps = af_coverage_helps(AF_UNSAMPLED_SHORT_THREADS);
-	findings_recorded(s, &x, ENDED);
+	find_marked(s, "ended-early", ENDED,
+	            "is of threads and processes that ended before a sample: of it only where they "
+	            "began is known",
+	            af_coverage_helps(AF_UNSAMPLED_SHORT_THREADS));
 }
 
 void findings_names(struct findings *s)

@@ -41,28 +41,33 @@ struct record_lost {
 	uint64_t id, lost;
 };
 
+void af_sideband_ask(struct perf_event_attr *attr)
+{
+	attr->sample_type |= PERF_SAMPLE_TIME;
+	attr->sample_id_all = 1;
+	attr->mmap = 1;
+	attr->mmap2 = 1;
+	attr->comm = 1;
+	attr->comm_exec = 1;
+	attr->task = 1;
+	attr->build_id = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+}
+
 int af_sideband_open(struct af_sideband *s, struct af_err *err)
 {
 	struct perf_event_attr attr = {
 	    .type = PERF_TYPE_SOFTWARE,
 	    .size = sizeof attr,
 	    .config = PERF_COUNT_SW_DUMMY,
-	    .sample_type = PERF_SAMPLE_TIME,
-	    .sample_id_all = 1,
 	    .exclude_kernel = 1,
-	    .mmap = 1,
-	    .mmap2 = 1,
-	    .comm = 1,
-	    .comm_exec = 1,
-	    .task = 1,
-	    .build_id = 1,
 	    .watermark = 1,
 	    .wakeup_watermark = RING_BYTES / 2,
-	    .use_clockid = 1,
-	    .clockid = CLOCK_MONOTONIC,
 	};
 	int cpu;
 
+	af_sideband_ask(&attr);
 	*s = (struct af_sideband){0};
 	int rc = af_perf_rings_open(&s->rings, &attr, -1, RING_BYTES, &cpu);
 	return rc ? af_fail(err, rc, "cannot watch what processes do on CPU %d", cpu) : 0;

@@ -15,6 +15,8 @@
 #include "collect/perf_rings.h"
 
 struct af_err;
+struct perf_event_attr;
+struct perf_event_header;
 
 enum af_sideband_kind {
 	AF_SIDEBAND_FORK = 1, /* of a process, not of a thread */
@@ -52,10 +54,10 @@ int af_sideband_open(struct af_sideband *s, struct af_err *err);
 void af_sideband_read(struct af_sideband *s);
 
 /*
- * The same of records that somebody else has read, from rings whose records end in their time:
- * begin(), take() each, sort().
+ * The same of records that somebody else has read, of events that were opened with what ask() adds
+ * to their attributes: begin(), take() each, sort().
  */
-struct perf_event_header;
+void af_sideband_ask(struct perf_event_attr *attr);
 void af_sideband_begin(struct af_sideband *s);
 void af_sideband_take(struct af_sideband *s, const struct perf_event_header *h);
 void af_sideband_sort(struct af_sideband *s);

@@ -53,18 +53,10 @@ int af_outside_events_open(const struct af_perf_rings *r, uint32_t tid, uint64_t
 	    .exclude_hv = 1,
 	    .exclude_callchain_kernel = 1,
 	    .inherit = inherit,
-	    .sample_id_all = 1,
-	    .mmap = 1,
-	    .mmap2 = 1,
-	    .comm = 1,
-	    .comm_exec = 1,
-	    .task = 1,
-	    .build_id = 1,
-	    .use_clockid = 1,
-	    .clockid = CLOCK_MONOTONIC,
 	};
 	int *opened = af_xcalloc(r->nr, sizeof *opened), rc = 0;
 
+	af_sideband_ask(&attr);
 	for (uint32_t i = 0; !rc && i < r->nr; i++) {
 		opened[i] = af_perf_event_open(&attr, (int)tid, r->rings[i].cpu);
 		if (opened[i] < 0)
