@@ -1,28 +1,14 @@
 /* What the recorder does with rings that are not whole. */
 #include <fcntl.h>
-#include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "collect/drain.h"
+#include "small_tmpfs.h"
 #include "trace/stream.h"
 
-/* In a child with a full tmpfs of its own: 0 fine, 77 not allowed here, else the failed step. */
-static int full_tmpfs_child(void)
+static int ring_without_room(void)
 {
 	struct af_drain d;
-
-	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", "/dev/shm", "tmpfs", 0, "size=4k"))
-		return 77;
 	int full = open("/dev/shm/control", O_RDWR | O_CREAT, 0600);
 	if (full < 0 || fallocate(full, 0, 0, 4096))
 		return 1;
@@ -40,17 +26,8 @@ static int full_tmpfs_child(void)
 
 static void ring_without_room_is_no_sigbus(void **state)
 {
-	int status;
-	pid_t pid = fork();
-
 	(void)state;
-	if (!pid)
-		_exit(full_tmpfs_child());
-	waitpid(pid, &status, 0);
-	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 77)
-		skip(); /* no right to mount a file system */
-	assert_int_equal(WEXITSTATUS(status), 0);
+	in_small_tmpfs("size=4k", ring_without_room);
 }
 
 int main(void)

@@ -9,11 +9,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "base/fs.h"
+#include "small_tmpfs.h"
 #include "trace_maker.h"
 
 /* A ring, its writer, and what the drain sees of it. */
@@ -480,14 +480,10 @@ static void ring_that_cannot_be_made_leaves_no_file(void **state)
 	assert_int_equal(access(path, F_OK), -1);
 }
 
-/* In a child with a tmpfs of its own: 0 fine, 77 not allowed here, else the failed step. */
-static int small_tmpfs_child(void)
+static int fill_file_system(void)
 {
 	struct rig r;
 
-	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", "/dev/shm", "tmpfs", 0, "size=400k"))
-		return 77;
 	if (rig_open_at(&r, "/dev/shm/ring"))
 		return 1;
 	uint64_t weight = 0;
@@ -506,16 +502,7 @@ static int small_tmpfs_child(void)
 
 static void full_file_system_is_no_sigbus(void **state)
 {
-	int status;
-	pid_t pid = fork();
-
-	if (!pid)
-		_exit(small_tmpfs_child());
-	waitpid(pid, &status, 0);
-	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 77)
-		skip(); /* no right to mount a file system */
-	assert_int_equal(WEXITSTATUS(status), 0);
+	in_small_tmpfs("size=400k", fill_file_system);
 }
 
 #define WITH_RING(test) cmocka_unit_test_setup_teardown(test, make_rig, remove_rig)
