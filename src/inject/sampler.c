@@ -216,8 +216,7 @@ void af_sampler_signal(int signo, siginfo_t *info, void *context)
 	if (signo == SIGPROF) {
 		if (info->si_overrun > 0)
 			weight_ns *= 1 + (uint64_t)info->si_overrun;
-		/* A CPU-time timer that ran out in the kernel is delivered on the way out of it. */
-		if (after_syscall(&regs))
+		if (af_sampler_timer_was_in_kernel(weight_ns, after_syscall(&regs)))
 			flags |= AF_SAMPLE_SYSCALL;
 	}
 	af_thread_sample(&regs, weight_ns, flags);

@@ -37,6 +37,12 @@ bool af_sampler_is_ours(int signo, const siginfo_t *info);
 int af_sampler_timer_start(uint64_t period_ns);
 bool af_sampler_timer_is_on(void);
 
+/*
+ * In the sampling handler, once for each signal of the calling thread's timer: did the tick that it
+ * is of hit the kernel? @after_syscall: the program counter stands behind a system call.
+ */
+bool af_sampler_timer_was_in_kernel(uint64_t weight_ns, bool after_syscall);
+
 /* Where it is on: sample the calling thread, which begins. */
 void af_sampler_timer_thread_begins(void);
 

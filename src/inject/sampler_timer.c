@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "inject/sampler.h"
 #include "inject/starts.h"
 #include "trace/cpu_event.h"
@@ -24,6 +25,51 @@ static struct {
 	bool has_key;
 } control;
 
+/*
+ * The tick at which a timer runs out is one that the kernel counts for the thread, as user or as
+ * kernel time, and the thread's clocks of these say which. The program counter does not: a tick
+ * that had to wait while the kernel let no interrupt in hits user mode right behind `syscall`, and
+ * a page fault leaves the program counter anywhere.
+ */
+struct ticks {
+	uint64_t user_ns, all_ns;
+};
+
+static __thread struct {
+	struct ticks last;
+	int64_t
+	    owed_ns; /* kernel time that ticks told of and samples did not; below 0: the reverse */
+} self;
+
+/* How many samples the program counter is believed against the sum of the ticks. */
+enum { OWED_SAMPLES = 4 };
+
+static struct ticks ticks_read(void)
+{
+	return (struct ticks){af_clock_ns(af_clock_of_thread(0, AF_CLOCK_VIRT)),
+	                      af_clock_ns(af_clock_of_thread(0, AF_CLOCK_PROF))};
+}
+
+bool af_sampler_timer_was_in_kernel(uint64_t weight_ns, bool after_syscall)
+{
+	struct ticks now = ticks_read(), before = self.last;
+	uint64_t user_ns = now.user_ns - before.user_ns, all_ns = now.all_ns - before.all_ns;
+
+	self.last = now;
+	if (!all_ns || user_ns > all_ns)
+		return after_syscall;
+	if (!user_ns || user_ns == all_ns)
+		return !user_ns;
+	/* Ticks of both kinds, where a period is longer than a tick: which came last is not known.
+	 */
+	double weight = (double)weight_ns;
+	self.owed_ns += (int64_t)(weight * (double)(all_ns - user_ns) / (double)all_ns);
+	if ((double)self.owed_ns < weight * (after_syscall ? -OWED_SAMPLES : OWED_SAMPLES))
+		return false;
+	self.owed_ns -= (int64_t)weight_ns;
+	return true;
+}
+
 /* The raw system calls: glibc's timer_create allocates and may start a helper thread. */
 static int timer_arm(int *timer)
 {
@@ -33,6 +79,8 @@ static int timer_arm(int *timer)
 	                    .tv_nsec = (long)(control.period_ns % 1000000000u)},
 	};
 
+	self.last = ticks_read();
+	self.owed_ns = 0;
 	when.it_value = when.it_interval;
 	ev.sigev_value.sival_ptr = (void *)(uintptr_t)AF_SAMPLER_COOKIE;
 	ev._sigev_un._tid = (pid_t)syscall(SYS_gettid);

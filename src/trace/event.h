@@ -593,7 +593,7 @@ enum af_mapping_flag {
 };
 
 enum af_sample_flag {
-	AF_SAMPLE_SYSCALL = 1, /* the time was in the kernel, in the system call at the leaf */
+	AF_SAMPLE_SYSCALL = 1, /* the time was in the kernel, which was entered at the leaf */
 	AF_SAMPLE_MERGED = 2,  /* stands for several ticks that could not be told apart */
 	AF_SAMPLE_JOINS =
 	    4, /* KSAMPLE: the next SAMPLE of this thread has its user part and weight */

@@ -87,7 +87,7 @@ static const struct af_value_info mapping_values[] = {
     NAMED(MAPPING, PYTHON, "holds the CPython interpreter"),
 };
 static const struct af_value_info sample_values[] = {
-    NAMED(SAMPLE, SYSCALL, "the time was in the kernel, in the system call at the leaf"),
+    NAMED(SAMPLE, SYSCALL, "the time was in the kernel, which was entered at the leaf"),
     NAMED(SAMPLE, MERGED, "stands for several ticks that could not be told apart"),
     NAMED(SAMPLE, JOINS, "the next SAMPLE of this thread has its user part and weight"),
 };

@@ -370,4 +370,24 @@ def _():
     expect(kernel > 0.3 * sum(w for _, w in run.stacks()), "read has %f" % kernel)
 
 
+def check_modes(way, caller, rate):
+    """User and kernel time, of which neither lasts for a tick, against getrusage."""
+    need("timer")
+    run = record(program("modes"), way, sampler="timer", rate=rate)
+    ours = [(frames, w) for frames, w in run.stacks() if caller in map(bare, frames)]
+    kernel_s, all_s = weight_of(ours, ending("[kernel]")) / 1e9, sum(w for _, w in ours) / 1e9
+    user_s, used_s = run.truth["user_us"] / 1e6, (run.truth["user_us"] + run.truth["system_us"]) / 1e6
+    note("user %.3f s, sampled %.3f; all %.3f s, sampled %.3f" % (user_s, all_s - kernel_s, used_s, all_s))
+    expect(all_s > 0.9 * used_s, "of %s %.3f s of %.3f" % (caller, all_s, used_s))
+    # A tenth, and the samples for which the program counter is believed.
+    expect(abs(all_s - kernel_s - user_s) < 0.1 * user_s + 6 / min(rate, 100), "user mode")
+
+
+for way, caller in {"calls": "call_often", "faults": "fault_often"}.items():
+    for rate in (997, 99):
+        case("timer: user and kernel time of many short %s, at %d a second" % (way, rate), tries=2)(
+            lambda w=way, c=caller, r=rate: check_modes(w, c, r)
+        )
+
+
 run_cases()
