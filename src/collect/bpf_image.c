@@ -304,7 +304,7 @@ static const struct bpf_image *image_program(const struct bpf_image *i)
 	return i;
 }
 
-void bpf_image_introduce(struct af_bpf *b, struct bpf_image *i)
+static void introduce(struct af_bpf *b, struct bpf_image *i)
 {
 	struct af_stream *s = i->out ? &i->out->stream : &b->r->stream;
 	uint32_t process = bpf_image_process(b, i);
@@ -359,6 +359,22 @@ void bpf_image_introduce(struct af_bpf *b, struct bpf_image *i)
 	const char *rank = text_of(b, i->rank);
 	if (*rank && !i->hello)
 		process_note(&b->r->stream, process, "rank", rank, strlen(rank));
+}
+
+/* Its forebears first: a process that did nothing is the parent of some that did. */
+void bpf_image_introduce(struct af_bpf *b, struct bpf_image *i)
+{
+	struct bpf_image **line = NULL;
+	uint32_t nr = 0, cap = 0;
+
+	for (struct bpf_image *f = i->from; f && !f->written; f = f->from) {
+		AF_GROW(line, nr, cap);
+		line[nr++] = f;
+	}
+	while (nr)
+		introduce(b, line[--nr]);
+	free(line);
+	introduce(b, i);
 }
 
 void bpf_image_exit(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_exit *e)

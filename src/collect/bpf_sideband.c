@@ -8,7 +8,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-enum { RING_BYTES = 512 << 10 }; /* of data, for each CPU; a power of two */
+enum {
+	RING_BYTES = 512 << 10, /* of data, for each CPU; a power of two */
+	TRAILER_BYTES = 16,
+};
 
 #ifndef PERF_RECORD_MISC_MMAP_BUILD_ID
 #define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
@@ -43,7 +46,7 @@ struct record_lost {
 
 void af_sideband_ask(struct perf_event_attr *attr)
 {
-	attr->sample_type |= PERF_SAMPLE_TIME;
+	attr->sample_type |= PERF_SAMPLE_TIME | PERF_SAMPLE_ID;
 	attr->sample_id_all = 1;
 	attr->mmap = 1;
 	attr->mmap2 = 1;
@@ -53,6 +56,14 @@ void af_sideband_ask(struct perf_event_attr *attr)
 	attr->build_id = 1;
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
+}
+
+uint64_t af_sideband_time(const struct perf_event_header *h)
+{
+	uint64_t words[2]; /* sample_id_all: TIME and ID end every record */
+
+	memcpy(words, (const char *)h + h->size - sizeof words, sizeof words);
+	return words[0];
 }
 
 int af_sideband_open(struct af_sideband *s, struct af_err *err)
@@ -87,8 +98,7 @@ static struct af_sideband_event *event_add(struct af_sideband *s, enum af_sideba
 	AF_GROW(s->events, s->nr, s->cap);
 	struct af_sideband_event *e = &s->events[s->nr++];
 	*e = (struct af_sideband_event){.kind = kind, .pid = pid};
-	/* sample_id_all: the time is the record's last word. */
-	memcpy(&e->time_ns, (const char *)h + h->size - sizeof e->time_ns, sizeof e->time_ns);
+	e->time_ns = af_sideband_time(h);
 	return e;
 }
 
@@ -147,11 +157,14 @@ void af_sideband_take(struct af_sideband *s, const struct perf_event_header *h)
 {
 	if (h->type == PERF_RECORD_LOST && h->size >= sizeof(struct record_lost)) {
 		s->lost += ((const struct record_lost *)h)->lost;
-	} else if (h->type == PERF_RECORD_FORK && h->size >= sizeof(struct record_task)) {
+	} else if (h->type == PERF_RECORD_FORK &&
+	           h->size >= sizeof(struct record_task) + TRAILER_BYTES) {
 		take_fork(s, (const void *)h);
-	} else if (h->type == PERF_RECORD_COMM && h->size > sizeof(struct record_comm) + 8) {
+	} else if (h->type == PERF_RECORD_COMM &&
+	           h->size > sizeof(struct record_comm) + TRAILER_BYTES) {
 		take_comm(s, (const void *)h);
-	} else if (h->type == PERF_RECORD_MMAP2 && h->size > sizeof(struct record_mmap) + 8) {
+	} else if (h->type == PERF_RECORD_MMAP2 &&
+	           h->size > sizeof(struct record_mmap) + TRAILER_BYTES) {
 		take_mmap(s, (const void *)h);
 	}
 }

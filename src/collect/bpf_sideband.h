@@ -58,6 +58,7 @@ void af_sideband_read(struct af_sideband *s);
  * to their attributes: begin(), take() each, sort().
  */
 void af_sideband_ask(struct perf_event_attr *attr);
+uint64_t af_sideband_time(const struct perf_event_header *h); /* of any record but a sample */
 void af_sideband_begin(struct af_sideband *s);
 void af_sideband_take(struct af_sideband *s, const struct perf_event_header *h);
 void af_sideband_sort(struct af_sideband *s);

@@ -19,19 +19,30 @@
 #include "collect/bpf_private.h"
 #include "collect/outside_events.h"
 #include "collect/outside_names.h"
+#include "collect/outside_once.h"
 #include "collect/session.h"
 
 enum {
 	LOOK_NS = 40000000,
-	THREADS_AT_ONCE = 8, /* whose masks are looked at in one look: some 20 us each */
-	WATCHED_MAX = 256,   /* each takes a descriptor for each CPU */
+	THREADS_AT_ONCE = 8,    /* whose masks are looked at in one look: some 20 us each */
+	WATCHED_MAX = 256,      /* each takes a descriptor for each CPU */
+	PROCESSES_AT_ONCE = 64, /* whose use is looked at in one look */
 };
 
-/* A process, or a single thread of one that else samples itself. */
+/* A thread that events of ours are on. */
 struct watched {
-	uint32_t pid, tid; /* @tid 0: all of it */
+	uint32_t pid, tid;
+	bool whole; /* with all that it makes; else a single thread of one that samples itself */
+	uint32_t watch;
 	int *fds;
-	uint64_t user_ns, kernel_ns, max_rss_bytes; /* when last looked at */
+};
+
+/* A process that is sampled from outside as a whole, and what it had used when last looked at. */
+struct outsider {
+	uint32_t pid;
+	bool seen;
+	struct af_used own, children; /* of those that it waited for */
+	uint64_t max_rss_bytes;
 };
 
 /* A child that has not said hello yet, or a thread that blocked the signal when last looked at. */
@@ -46,17 +57,22 @@ struct af_outside {
 	struct af_bpf_options options;
 	struct af_perf_rings rings;
 	struct af_outside_names names;
+	struct af_outside_once once;
 	bool refused; /* the kernel grants no such events */
 	struct watched *watched;
 	uint32_t nr_watched, cap_watched;
+	struct outsider *outsiders;
+	uint32_t nr_outsiders, cap_outsiders, next_outsider;
 	struct suspect *children, *threads;
 	uint32_t nr_children, cap_children, nr_threads, cap_threads;
 	uint32_t next_guest; /* whose threads are looked at next */
 	uint64_t looked_ns;
 	/* Samples of one read, which come ring by ring. */
-	struct af_bpf_stacks **samples;
-	size_t *sizes;
-	uint32_t nr_samples, cap_samples, cap_sizes;
+	struct taken {
+		struct af_bpf_stacks *stacks;
+		uint64_t event;
+	} * samples;
+	uint32_t nr_samples, cap_samples;
 };
 
 struct af_outside *af_outside_open(struct af_recording *r)
@@ -70,12 +86,23 @@ struct af_outside *af_outside_open(struct af_recording *r)
 	return o;
 }
 
-static struct watched *watched_find(const struct af_outside *o, uint32_t pid, uint32_t tid)
+/* Is @pid watched as a whole? */
+static bool is_watched(const struct af_outside *o, uint32_t pid)
 {
 	for (uint32_t i = 0; i < o->nr_watched; i++)
-		if (o->watched[i].pid == pid && (!o->watched[i].tid || o->watched[i].tid == tid))
-			return &o->watched[i];
-	return NULL;
+		if (o->watched[i].pid == pid && o->watched[i].whole)
+			return true;
+	return false;
+}
+
+static bool is_watched_alone(const struct af_outside *o, uint32_t pid, uint32_t tid)
+{
+	for (uint32_t i = 0; i < o->nr_watched; i++) {
+		const struct watched *w = &o->watched[i];
+		if (w->pid == pid && w->tid == tid && !w->whole)
+			return true;
+	}
+	return false;
 }
 
 /* Is @pid descended from one that is watched, as far as its events have told? */
@@ -118,10 +145,22 @@ static bool watch(struct af_outside *o, uint32_t pid, uint32_t tid, bool whole)
 	if (af_outside_events_open(&o->rings, tid, o->b.period_ns, whole, &fds))
 		return false; /* another user's, or gone */
 	AF_GROW(o->watched, o->nr_watched, o->cap_watched);
-	o->watched[o->nr_watched++] =
-	    (struct watched){.pid = pid, .tid = whole ? 0 : tid, .fds = fds};
+	struct watched *w = &o->watched[o->nr_watched++];
+	*w = (struct watched){.pid = pid, .tid = tid, .whole = whole, .fds = fds};
+	w->watch = af_outside_once_open(&o->once);
+	for (uint32_t i = 0; i < o->rings.nr; i++)
+		af_outside_once_event(&o->once, w->watch, af_outside_event_id(fds[i]));
 	bpf_image_need(&o->b, pid, af_now_ns())->in_scope = true;
 	return true;
+}
+
+static void outsider_add(struct af_outside *o, uint32_t pid)
+{
+	for (uint32_t i = 0; i < o->nr_outsiders; i++)
+		if (o->outsiders[i].pid == pid)
+			return;
+	AF_GROW(o->outsiders, o->nr_outsiders, o->cap_outsiders);
+	o->outsiders[o->nr_outsiders++] = (struct outsider){.pid = pid};
 }
 
 /* All threads that @pid has, and those that they will make. */
@@ -138,6 +177,8 @@ static bool watch_process(struct af_outside *o, uint32_t pid)
 			any |= watch(o, pid, (uint32_t)strtoul(e->d_name, NULL, 10), true);
 	if (tasks)
 		closedir(tasks);
+	if (any)
+		outsider_add(o, pid);
 	return any;
 }
 
@@ -163,7 +204,7 @@ void af_outside_admit(struct af_outside *o, const struct af_guest *g, int sample
 
 	if (!o || (!sampler_error && !is_known(o, pid)))
 		return;
-	if (sampler_error && !watched_find(o, pid, 0) && !watch_process(o, pid))
+	if (sampler_error && !is_watched(o, pid) && !watch_process(o, pid))
 		return;
 	struct bpf_image *i = bpf_image_need(&o->b, pid, g->hello_ns);
 	if (i->process)
@@ -179,15 +220,19 @@ void af_outside_admit(struct af_outside *o, const struct af_guest *g, int sample
 }
 
 /* Of itself alone libaflame tells, of the program who waits for it. */
-static void usage_write(struct af_outside *o, const struct watched *w)
+static void usage_write(struct af_outside *o, const struct outsider *p)
 {
-	const struct bpf_image *i = bpf_image_at(&o->b, w->pid, UINT64_MAX);
+	struct bpf_image *i = p->seen ? bpf_image_at(&o->b, p->pid, UINT64_MAX) : NULL;
 
-	if (!i || !i->process || i->hello || w->tid || (int)w->pid == o->b.r->child)
+	if (!i || i->hello || (int)p->pid == o->b.r->child)
 		return;
+	bpf_image_introduce(&o->b, i);
 	af_stream_put(&o->b.r->stream, process_end, af_now_ns(), .process = i->process,
-	              .status = -1, .user_ns = w->user_ns, .kernel_ns = w->kernel_ns,
-	              .max_rss_bytes = w->max_rss_bytes, .source = AF_USAGE_LAST_SEEN);
+	              .status = -1, .user_ns = p->own.user_ns, .kernel_ns = p->own.kernel_ns,
+	              .max_rss_bytes = p->max_rss_bytes, .source = AF_USAGE_LAST_SEEN);
+	if (p->children.user_ns + p->children.kernel_ns)
+		af_usage_write(o->b.r, i->process, 0, AF_USAGE_CHILDREN, AF_USAGE_LAST_SEEN,
+		               p->children);
 }
 
 static void watched_leave(struct af_outside *o, struct watched *w)
@@ -195,6 +240,7 @@ static void watched_leave(struct af_outside *o, struct watched *w)
 	for (uint32_t i = 0; i < o->rings.nr; i++)
 		close(w->fds[i]);
 	free(w->fds);
+	af_outside_once_close(&o->once, w->watch);
 	*w = o->watched[--o->nr_watched];
 }
 
@@ -291,7 +337,7 @@ static void thread_look(struct af_outside *o, const struct af_guest *g, uint32_t
 {
 	char path[64], text[4096];
 
-	if (watched_find(o, (uint32_t)g->pid, tid))
+	if (is_watched(o, (uint32_t)g->pid) || is_watched_alone(o, (uint32_t)g->pid, tid))
 		return;
 	snprintf(path, sizeof path, "task/%u/status", tid);
 	if (!af_proc_read(g->pid, path, text, sizeof text) || !blocks_samples(o, text)) {
@@ -351,22 +397,36 @@ static uint32_t threads_look(struct af_outside *o, struct af_guest *g, uint64_t 
 	return nr;
 }
 
-static void watched_look(struct af_outside *o, uint64_t now)
+/* Takes a look at one, which may be its last. False: it is gone. */
+static bool outsider_look(struct af_outside *o, struct outsider *p, uint64_t now)
 {
-	for (uint32_t i = o->nr_watched; i--;) {
-		struct watched *w = &o->watched[i];
-		struct af_guest g = {.pid = (int)w->pid};
-		if (af_guest_look(&g)) {
-			w->user_ns = g.user_ns;
-			w->kernel_ns = g.kernel_ns;
-			w->max_rss_bytes = g.max_rss_bytes;
-			if (!w->tid)
-				children_look(o, w->pid, now);
-		} else if (kill((pid_t)w->pid, 0) && errno == ESRCH) {
-			usage_write(o, w);
-			watched_leave(o, w);
-		}
+	struct af_guest g = {.pid = (int)p->pid, .max_rss_bytes = p->max_rss_bytes};
+
+	if (!af_guest_look(&g))
+		return !kill((pid_t)p->pid, 0) || errno != ESRCH;
+	*p = (struct outsider){p->pid, true, {g.user_ns, g.kernel_ns}, g.children, g.max_rss_bytes};
+	children_look(o, p->pid, now);
+	return true;
+}
+
+static void outsiders_look(struct af_outside *o, uint64_t now)
+{
+	uint32_t nr = o->nr_outsiders < PROCESSES_AT_ONCE ? o->nr_outsiders : PROCESSES_AT_ONCE;
+
+	while (nr--) {
+		uint32_t at = o->next_outsider++ % o->nr_outsiders;
+		struct outsider p = o->outsiders[at];
+		bool lives = outsider_look(o, &p, now); /* may add some */
+		o->outsiders[at] = p;
+		if (lives)
+			continue;
+		usage_write(o, &p);
+		o->outsiders[at] = o->outsiders[--o->nr_outsiders];
 	}
+	/* What a thread has made inherits its events, and goes on when the thread is over. */
+	for (uint32_t i = o->nr_watched; i--;)
+		if (af_outside_events_over(o->watched[i].fds, o->rings.nr))
+			watched_leave(o, &o->watched[i]);
 }
 
 static void look(struct af_outside *o, uint64_t now)
@@ -375,7 +435,8 @@ static void look(struct af_outside *o, uint64_t now)
 	uint32_t seen = 0;
 
 	o->looked_ns = now;
-	children_look(o, (uint32_t)getpid(), now);
+	if (o->b.r->child > 0 && !is_guest(o, (uint32_t)o->b.r->child))
+		child_look(o, (uint32_t)o->b.r->child, now);
 	for (uint32_t i = 0; i < d->nr; i++)
 		if (!d->guests[i].ended)
 			children_look(o, (uint32_t)d->guests[i].pid, now);
@@ -384,7 +445,7 @@ static void look(struct af_outside *o, uint64_t now)
 		if (!g->ended)
 			seen += threads_look(o, g, now);
 	}
-	watched_look(o, now);
+	outsiders_look(o, now);
 	suspects_sweep(o->children, &o->nr_children);
 	suspects_sweep(o->threads, &o->nr_threads);
 }
@@ -397,8 +458,7 @@ static bool is_wanted(const struct af_outside *o, const struct bpf_image *i, uin
 		return false;
 	if (!i->hello || i->sampled_here)
 		return true;
-	const struct watched *w = watched_find(o, i->pid, tid);
-	return w && w->tid == tid;
+	return is_watched_alone(o, i->pid, tid);
 }
 
 static void sample_take(void *arg, const struct af_outside_sample *s)
@@ -426,15 +486,15 @@ static void sample_take(void *arg, const struct af_outside_sample *s)
 	memcpy(r->pcs, s->chain, nr * 8);
 	memcpy((char *)r->pcs + nr * 8, s->stack, stack_bytes);
 	AF_GROW(o->samples, o->nr_samples, o->cap_samples);
-	o->samples[o->nr_samples++] = r;
+	o->samples[o->nr_samples++] = (struct taken){r, s->event};
 }
 
 static int sample_order(const void *a, const void *b)
 {
-	const struct af_bpf_stacks *const *x = a, *const *y = b;
+	const struct taken *x = a, *y = b;
+	uint64_t x_ns = x->stacks->head.time_ns, y_ns = y->stacks->head.time_ns;
 
-	return (*x)->head.time_ns < (*y)->head.time_ns ? -1
-	                                               : (*x)->head.time_ns > (*y)->head.time_ns;
+	return x_ns < y_ns ? -1 : x_ns > y_ns;
 }
 
 static size_t sample_size(const struct af_bpf_stacks *r)
@@ -448,16 +508,27 @@ static void samples_queue(struct af_outside *o)
 	if (o->nr_samples)
 		qsort(o->samples, o->nr_samples, sizeof *o->samples, sample_order);
 	for (uint32_t i = 0; i < o->nr_samples; i++) {
-		struct af_bpf_stacks *r = o->samples[i];
-		struct bpf_image *image = bpf_image_at(&o->b, r->head.pid, r->head.time_ns);
-		if (is_wanted(o, image, r->head.tid)) {
+		struct af_bpf_stacks *r = o->samples[i].stacks;
+		const struct af_bpf_head *h = &r->head;
+		const struct bpf_image *image = bpf_image_at(&o->b, h->pid, h->time_ns);
+		if (af_outside_once_speaks(&o->once, h->tid, o->samples[i].event, h->time_ns) &&
+		    is_wanted(o, image, h->tid)) {
 			snprintf(r->head.comm, sizeof r->head.comm, "%s",
-			         af_outside_name(&o->names, r->head.pid, r->head.tid));
+			         af_outside_name(&o->names, h->pid, h->tid));
 			bpf_queue_add(&o->b, r, sample_size(r));
 		}
 		free(r);
 	}
 	o->nr_samples = 0;
+}
+
+/* A process that samples itself has single threads that are watched: these leave nothing to others.
+ */
+static bool inherits(struct af_outside *o, const struct af_sideband_event *e)
+{
+	const struct bpf_image *i = bpf_image_at(&o->b, e->parent, e->time_ns);
+
+	return i && i->in_scope && (!i->hello || i->sampled_here);
 }
 
 static void read_all(struct af_outside *o, uint64_t until_ns)
@@ -471,6 +542,10 @@ static void read_all(struct af_outside *o, uint64_t until_ns)
 	while ((e = af_sideband_next(s, until_ns))) {
 		bpf_image_sideband(&o->b, e);
 		af_outside_names_take(&o->names, s, e);
+		if (e->kind == AF_SIDEBAND_THREAD)
+			af_outside_once_begin(&o->once, e->tid, e->time_ns);
+		if (e->kind == AF_SIDEBAND_FORK && inherits(o, e))
+			outsider_add(o, e->pid);
 	}
 	samples_queue(o);
 }
@@ -509,7 +584,10 @@ uint32_t af_outside_process_of(struct af_outside *o, int pid)
 {
 	struct bpf_image *i = o ? bpf_image_at(&o->b, (uint32_t)pid, UINT64_MAX) : NULL;
 
-	return i ? bpf_image_process(&o->b, i) : 0;
+	if (!i)
+		return 0;
+	bpf_image_introduce(&o->b, i);
+	return i->process;
 }
 
 void af_outside_stop(struct af_outside *o)
@@ -524,8 +602,8 @@ void af_outside_stop(struct af_outside *o)
 		lost_write(o);
 	}
 	b->stopped = true;
-	for (uint32_t k = 0; k < o->nr_watched; k++)
-		usage_write(o, &o->watched[k]);
+	for (uint32_t k = 0; k < o->nr_outsiders; k++)
+		usage_write(o, &o->outsiders[k]);
 	for (uint32_t k = 0; k < b->nr_images; k++)
 		bpf_out_close(b, b->images[k]);
 }
@@ -538,12 +616,14 @@ void af_outside_close(struct af_outside *o)
 		watched_leave(o, &o->watched[0]);
 	af_perf_rings_close(&o->rings);
 	af_outside_names_free(&o->names);
+	af_outside_once_free(&o->once);
 	af_sideband_close(&o->b.sideband);
 	bpf_images_free(&o->b);
 	bpf_unwind_close(&o->b);
 	af_strtab_free(&o->b.strings);
 	free(o->b.queue.data);
 	free(o->watched);
+	free(o->outsiders);
 	free(o->children);
 	free(o->threads);
 	free(o->samples);

@@ -3,6 +3,7 @@
 #include <asm/perf_regs.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -75,6 +76,23 @@ int af_outside_events_open(const struct af_perf_rings *r, uint32_t tid, uint64_t
 	return rc;
 }
 
+uint64_t af_outside_event_id(int fd)
+{
+	uint64_t id = 0;
+
+	return ioctl(fd, PERF_EVENT_IOC_ID, &id) ? 0 : id;
+}
+
+bool af_outside_events_over(const int *fds, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		struct pollfd p = {.fd = fds[i]};
+		if (poll(&p, 1, 0) != 1 || !(p.revents & POLLHUP))
+			return false;
+	}
+	return true;
+}
+
 /* Takes @n words of a record, NULL when it has not so many. */
 static const uint64_t *words(const uint64_t **at, const uint64_t *end, uint64_t n)
 {
@@ -92,12 +110,13 @@ static bool sample_parse(const struct perf_event_header *h, struct af_outside_sa
 	const uint64_t *at = (const uint64_t *)(h + 1);
 	const uint64_t *end = (const uint64_t *)((const char *)h + h->size), *w;
 
-	if (!(w = words(&at, end, 3)))
+	if (!(w = words(&at, end, 4)))
 		return false;
 	s->pid = (uint32_t)w[0];
 	s->tid = (uint32_t)(w[0] >> 32);
 	s->time_ns = w[1];
-	s->nr_chain = w[2];
+	s->event = w[2];
+	s->nr_chain = w[3];
 	s->chain = words(&at, end, s->nr_chain);
 	if (!s->chain || !(w = words(&at, end, 1)))
 		return false;
@@ -127,11 +146,9 @@ static uint64_t record_time(const struct perf_event_header *h)
 {
 	uint64_t time_ns;
 
-	/* sample_id_all: TID, TIME end every record that is no sample. */
-	memcpy(&time_ns,
-	       h->type == PERF_RECORD_SAMPLE ? (const char *)(h + 1) + 8
-	                                     : (const char *)h + h->size - sizeof time_ns,
-	       sizeof time_ns);
+	if (h->type != PERF_RECORD_SAMPLE)
+		return af_sideband_time(h);
+	memcpy(&time_ns, (const char *)(h + 1) + 8, sizeof time_ns);
 	return time_ns;
 }
 
@@ -147,7 +164,7 @@ static bool record_take(void *arg, int cpu, const struct perf_event_header *h)
 	const struct reading *r = arg;
 	struct af_outside_sample s = {.cpu = (uint32_t)cpu};
 
-	if (h->size < sizeof *h + 16) /* shorter than its time */
+	if (h->size < sizeof *h + 16) /* shorter than where its time is */
 		return true;
 	if (record_time(h) > r->until_ns)
 		return false;

@@ -15,6 +15,7 @@ enum { AF_OUTSIDE_STACK_BYTES = 8192 }; /* copied of each sample's stack */
 struct af_outside_sample {
 	uint32_t pid, tid, cpu;
 	uint64_t time_ns;
+	uint64_t event; /* the id of the event that it is of, or inherited */
 	const uint64_t *chain; /* by frame pointers, leaf first; of the user's code only */
 	uint64_t nr_chain;
 	uint64_t fp, sp;
@@ -32,6 +33,12 @@ int af_outside_rings_open(struct af_perf_rings *r);
  */
 int af_outside_events_open(const struct af_perf_rings *r, uint32_t tid, uint64_t period_ns,
                            bool inherit, int **fds);
+
+/* 0 where the kernel does not tell. */
+uint64_t af_outside_event_id(int fd);
+
+/* Are the threads of these @nr events over, and all that inherited them? perf_event_open(2). */
+bool af_outside_events_over(const int *fds, uint32_t nr);
 
 /*
  * Take what was written until @until_ns: samples go to @sample, all else into @sideband. Of one CPU

@@ -2,13 +2,14 @@
 """What libaflame is not in, or cannot sample, is sampled by the recorder from outside, without
 privileges too."""
 
+import json
 import os
 import pwd
 import shutil
 import subprocess
 
 from machine import AFLAME, WORKPLACE, need, need_tool, program
-from recording import Trace, new_path, read_numbers, record, witnessed
+from recording import Trace, must, new_path, read_numbers, record, witnessed
 from shares import weight_of
 from tap import Skip, case, equal, expect, note, run_cases
 
@@ -101,6 +102,24 @@ def _(sampler):
     short = {name for name in names if name.startswith("short-")}
     expect(len(short) >= 16, "%d of 20 threads were sampled by their name" % len(short))
     equal(set(names) - short - {"static_names"}, set(), "other names")
+
+
+@for_samplers("children of a static program are sampled, and once")
+def _(sampler):
+    run = witnessed(program("static_heirs"), "children", "40", "30", sampler=sampler, rate=997)
+    check_used(run, run.truth, ("work",), 0.8)
+    document = json.loads(must("report", "coverage", "--limit", "0", "--json", run.path))
+    rows = next(t["rows"] for t in document["tables"] if t["name"] == "coverage")
+    used, sampled_here = (sum(row[i] + row[i + 1] for row in rows) for i in (1, 3))
+    own = run.truth["user_us"] + run.truth["system_us"]
+    note("by aflame %.0f of %.0f ms" % (sampled_here / 1e6, used / 1e6))
+    expect(abs(used / 1e3 / own - 1) < 0.1, "aflame says that %.0f of %.0f us were used" % (used / 1e3, own))
+
+
+@for_samplers("a static program that leaves its parent goes on being sampled")
+def _(sampler):
+    run = witnessed(program("static_heirs"), "daemon", "700", sampler=sampler, rate=997)
+    check_used(run, run.truth, ("work",), 0.8)
 
 
 @for_samplers("a thread that blocks signals by the bare system call is found")
