@@ -23,7 +23,10 @@
 #include "collect/session.h"
 
 enum {
-	LOOK_NS = 40000000,
+	/* Looks are as many as cost this part of a CPU, and as the recorder comes by for. */
+	LOOK_PART = 64,
+	SURE_NS =
+	    40000000, /* until then a child may say hello, a thread may only be in a handler */
 	THREADS_AT_ONCE = 8,    /* whose masks are looked at in one look: some 20 us each */
 	WATCHED_MAX = 256,      /* each takes a descriptor for each CPU */
 	PROCESSES_AT_ONCE = 64, /* whose use is looked at in one look */
@@ -66,7 +69,7 @@ struct af_outside {
 	struct suspect *children, *threads;
 	uint32_t nr_children, cap_children, nr_threads, cap_threads;
 	uint32_t next_guest; /* whose threads are looked at next */
-	uint64_t looked_ns;
+	uint64_t look_at_ns; /* not before */
 	/* Samples of one read, which come ring by ring. */
 	struct taken {
 		struct af_bpf_stacks *stacks;
@@ -287,14 +290,14 @@ static bool cannot_carry(uint32_t pid)
 	return p != AF_PRELOAD_WORKS && p != AF_PRELOAD_UNKNOWN;
 }
 
-/* A child of somebody recorded: it is given the time of a look to say hello. */
+/* A child of somebody recorded: it is given some time to say hello. */
 static void child_look(struct af_outside *o, uint32_t pid, uint64_t now)
 {
 	if (is_known(o, pid))
 		return;
 	const struct suspect *s =
 	    suspect_at(&o->children, &o->nr_children, &o->cap_children, pid, now);
-	if (now - s->seen_ns >= LOOK_NS || cannot_carry(pid))
+	if (now - s->seen_ns >= SURE_NS || cannot_carry(pid))
 		watch_process(o, pid);
 }
 
@@ -332,7 +335,7 @@ static void blocked_tell(struct af_outside *o, const struct af_guest *g, struct 
 	s->told = true;
 }
 
-/* Twice in a row, as a handler of the program's may block it for a moment. */
+/* Time and again, as a handler of the program's may block it for a moment. */
 static void thread_look(struct af_outside *o, const struct af_guest *g, uint32_t tid, uint64_t now)
 {
 	char path[64], text[4096];
@@ -347,7 +350,7 @@ static void thread_look(struct af_outside *o, const struct af_guest *g, uint32_t
 		return;
 	}
 	struct suspect *s = suspect_at(&o->threads, &o->nr_threads, &o->cap_threads, tid, now);
-	if (s->seen_ns == now)
+	if (now - s->seen_ns < SURE_NS)
 		return;
 	if (!watch(o, (uint32_t)g->pid, tid, false)) {
 		blocked_tell(o, g, s);
@@ -431,10 +434,10 @@ static void outsiders_look(struct af_outside *o, uint64_t now)
 
 static void look(struct af_outside *o, uint64_t now)
 {
+	const uint64_t began_ns = now;
 	const struct af_door *d = &o->b.r->door;
 	uint32_t seen = 0;
 
-	o->looked_ns = now;
 	if (o->b.r->child > 0 && !is_guest(o, (uint32_t)o->b.r->child))
 		child_look(o, (uint32_t)o->b.r->child, now);
 	for (uint32_t i = 0; i < d->nr; i++)
@@ -448,6 +451,8 @@ static void look(struct af_outside *o, uint64_t now)
 	outsiders_look(o, now);
 	suspects_sweep(o->children, &o->nr_children);
 	suspects_sweep(o->threads, &o->nr_threads);
+	now = af_now_ns();
+	o->look_at_ns = now + LOOK_PART * (now - began_ns);
 }
 
 /* ---- what they do ---- */
@@ -566,7 +571,7 @@ void af_outside_pump(struct af_outside *o)
 
 	if (!o || o->b.stopped)
 		return;
-	if (now - o->looked_ns >= LOOK_NS)
+	if (now >= o->look_at_ns)
 		look(o, now);
 	if (!o->rings.nr)
 		return;
