@@ -13,6 +13,7 @@
 enum { IMAGES_MAX = 1 << 20 };
 
 #define SECOND_NS 1000000000ull
+#define TICK_NS 10000000ull
 
 bool af_coverage_short(uint64_t used_ns, uint64_t sampled_ns, uint64_t period_ns)
 {
@@ -22,6 +23,34 @@ bool af_coverage_short(uint64_t used_ns, uint64_t sampled_ns, uint64_t period_ns
 		return false;
 	return used_ns >= SECOND_NS ||
 	       (double)missing > 3 * sqrt((double)used_ns * (double)period_ns);
+}
+
+/* What the kernel tells apart into user and kernel time by its ticks is right as far as they are
+ * many.
+ */
+static double split_variance(const struct af_covered *cpu)
+{
+	double used = (double)af_covered_used(cpu);
+
+	return used > 0 ? (double)cpu->used_user * (double)cpu->used_kernel / used * TICK_NS : 0;
+}
+
+bool af_coverage_over(const struct af_covered *cpu, uint64_t period_ns)
+{
+	uint64_t used, sampled;
+
+	af_covered_held(cpu, &used, &sampled);
+	if ((double)sampled * 100 <= (double)used * AF_COVERAGE_MOST_PERCENT)
+		return false;
+	double variance = cpu->sampled_kernel ? 0 : split_variance(cpu);
+	if (used < SECOND_NS)
+		variance += (double)sampled * (double)(period_ns > TICK_NS ? period_ns : TICK_NS);
+	return (double)(sampled - used) > 3 * sqrt(variance);
+}
+
+bool af_coverage_is_exact(const struct af_coverage_row *r)
+{
+	return r->known && (r->shared_out || r->source != AF_USAGE_LAST_SEEN);
 }
 
 void af_coverage_free(struct af_coverage *c)
@@ -172,10 +201,7 @@ static void coverage_total(struct af_coverage *c)
 		const struct af_covered *of = &c->processes[i].cpu;
 		if (!c->processes[i].known)
 			continue;
-		t->used_user += of->used_user;
-		t->used_kernel += of->used_kernel;
-		t->sampled_user += of->sampled_user;
-		t->sampled_kernel += of->sampled_kernel;
+		af_covered_add(t, of);
 		c->total.known = true;
 	}
 }

@@ -17,8 +17,10 @@
 struct af_facts;
 struct af_world;
 
-/* Below which share of what was used is it said? */
-enum { AF_COVERAGE_PERCENT = 90 };
+/* Below which share of what was used is it reported, and above which? */
+enum { AF_COVERAGE_PERCENT = 90, AF_COVERAGE_MOST_PERCENT = 110 };
+
+#define AF_COVERAGE_OVER_TEXT "more was sampled than used: counted twice"
 
 /* CPU time in ns. */
 struct af_covered {
@@ -35,6 +37,7 @@ struct af_coverage_row {
 	uint32_t source;  /* enum af_usage_source: who else measured it */
 	struct af_covered cpu;
 	bool short_of;          /* so much is missing that it is said */
+	bool over;              /* so much more was sampled than used; then it is not short_of */
 	uint32_t cause;         /* enum af_unsampled; 0: not known, or nothing is missing */
 	uint64_t count, cpu_ns; /* of the cause: threads, samples; what it explains; 0: not known */
 	const char *name, *text; /* "xz", "xz [4711]"; live as long as the facts */
@@ -87,6 +90,14 @@ static inline uint64_t af_covered_sampled(const struct af_covered *c)
 	return c->sampled_user + c->sampled_kernel;
 }
 
+static inline void af_covered_add(struct af_covered *to, const struct af_covered *c)
+{
+	to->used_user += c->used_user;
+	to->used_kernel += c->used_kernel;
+	to->sampled_user += c->sampled_user;
+	to->sampled_kernel += c->sampled_kernel;
+}
+
 /* What is missing of @used_ns; 0 where samples stand for more, as chance has it. */
 static inline uint64_t af_covered_missing(uint64_t used_ns, uint64_t sampled_ns)
 {
@@ -100,6 +111,27 @@ static inline uint64_t af_covered_missing(uint64_t used_ns, uint64_t sampled_ns)
  */
 bool af_coverage_short(uint64_t used_ns, uint64_t sampled_ns, uint64_t period_ns);
 
+/*
+ * CPU time that samples of @cpu are held against, and what they stand for: of user mode alone where
+ * none is of the kernel.
+ */
+static inline void af_covered_held(const struct af_covered *cpu, uint64_t *used_ns,
+                                   uint64_t *sampled_ns)
+{
+	*used_ns = cpu->sampled_kernel ? af_covered_used(cpu) : cpu->used_user;
+	*sampled_ns = af_covered_sampled(cpu);
+}
+
+/*
+ * Do samples stand for more than was used, by more than a tenth? Of less than a second the excess
+ * also has to be more than three standard deviations of samples at random times; of user mode, more
+ * than three of the ticks by which the kernel tells it apart. Then time was sampled twice.
+ */
+bool af_coverage_over(const struct af_covered *cpu, uint64_t period_ns);
+
+/* Is what @r used known to its end? Only then more can be sampled than used. */
+bool af_coverage_is_exact(const struct af_coverage_row *r);
+
 /* The row of the process that has the image @process, its last or an earlier one; NULL: none. */
 const struct af_coverage_row *af_coverage_of(const struct af_coverage *c, uint32_t process);
 
@@ -111,8 +143,8 @@ const char *af_coverage_text(const struct af_coverage *c, struct af_facts *f);
 
 /*
  * In one sentence what keeps shares from being right: less than AF_COVERAGE_PERCENT of the CPU time
- * was sampled (with @cpu), of the launches have work, or of the work has times (with @devices).
- * NULL: neither. Lives as long as @f.
+ * was sampled, or more than AF_COVERAGE_MOST_PERCENT (with @cpu), of the launches have work, or of
+ * the work has times (with @devices). NULL: none. Lives as long as @f.
  */
 const char *af_coverage_warning(const struct af_coverage *c, bool cpu, bool devices,
                                 struct af_facts *f);

@@ -118,9 +118,9 @@ static void row_cause(const struct cause_maker *m, struct af_coverage_row *row,
 	uint64_t missing =
 	    af_covered_missing(af_covered_used(&row->cpu), af_covered_sampled(&row->cpu));
 
-	row->short_of =
-	    row->known && af_coverage_short(af_covered_used(&row->cpu),
-	                                    af_covered_sampled(&row->cpu), m->c->period_ns);
+	row->short_of = row->known && !row->over &&
+	                af_coverage_short(af_covered_used(&row->cpu), af_covered_sampled(&row->cpu),
+	                                  m->c->period_ns);
 	if (!row->short_of)
 		return;
 	if (!row->process && !row->parent && !row->tid && row != &m->c->total)
@@ -164,6 +164,25 @@ static void total_cause(const struct cause_maker *m)
 	row_cause(m, total, &sum);
 }
 
+/* Before causes of what is missing: who was sampled twice has kernel time to hide it behind. */
+static void overs_find(struct af_coverage *c)
+{
+	struct af_covered sum = {0};
+
+	for (uint32_t i = 0; i < c->nr_processes; i++) {
+		struct af_coverage_row *r = &c->processes[i];
+		if (!af_coverage_is_exact(r))
+			continue;
+		r->over = af_coverage_over(&r->cpu, c->period_ns);
+		af_covered_add(&sum, &r->cpu);
+	}
+	for (uint32_t i = 0; i < c->nr_threads; i++) {
+		struct af_coverage_row *t = &c->threads[i];
+		t->over = af_coverage_is_exact(t) && af_coverage_over(&t->cpu, c->period_ns);
+	}
+	c->total.over = af_coverage_over(&sum, c->period_ns);
+}
+
 void coverage_causes(const struct coverage_pass *p, const struct af_world *w,
                      const struct af_family *family, struct af_coverage *c)
 {
@@ -171,6 +190,7 @@ void coverage_causes(const struct coverage_pass *p, const struct af_world *w,
 
 	if (!c->comparable)
 		return;
+	overs_find(c);
 	for (uint32_t i = 0; i < c->nr_processes; i++)
 		process_cause(&m, &c->processes[i]);
 	for (uint32_t i = 0; i < c->nr_threads; i++) {

@@ -84,12 +84,25 @@ static const char *devices_warning(const struct af_coverage *c, const char *said
 	return warning_add(f, said, untimed, works, "pieces of device work have no times");
 }
 
+static const char *over_text(const struct af_coverage *c, struct af_facts *f)
+{
+	uint64_t used, sampled;
+
+	af_covered_held(&c->total.cpu, &used, &sampled);
+	return af_facts_text(f, "%s of CPU time%s was used, and samples stand for %s: %s",
+	                     af_facts_ns(f, used),
+	                     c->total.cpu.sampled_kernel ? "" : " in user mode",
+	                     af_facts_ns(f, sampled), AF_COVERAGE_OVER_TEXT);
+}
+
 const char *af_coverage_warning(const struct af_coverage *c, bool cpu, bool devices,
                                 struct af_facts *f)
 {
 	const char *said = "";
 
-	if (cpu && c->comparable && c->total.short_of) {
+	if (cpu && c->comparable && c->total.over) {
+		said = over_text(c, f);
+	} else if (cpu && c->comparable && c->total.short_of) {
 		const char *cause = af_coverage_cause(&c->total, f);
 		said = af_facts_text(f, "%s%s%s", af_coverage_text(c, f), cause ? ": " : "",
 		                     cause ? cause : "");
@@ -128,7 +141,10 @@ static void row_fill(struct af_facts *f, struct af_cell *c, const struct af_cove
 	c[5].value = af_facts_ratio(af_covered_sampled(&r->cpu), af_covered_used(&r->cpu), 1e4);
 	c[1].unknown = c[2].unknown = !r->known;
 	c[5].unknown = !r->known || !af_covered_used(&r->cpu);
-	c[6].text = r->cause ? af_unsampled_text(r->cause) : r->short_of ? "not known" : "";
+	c[6].text = r->over       ? AF_COVERAGE_OVER_TEXT
+	            : r->cause    ? af_unsampled_text(r->cause)
+	            : r->short_of ? "not known"
+	                          : "";
 	c[7].text = measured_text(r);
 	c[8].text = r->short_of ? "yes" : "no";
 	c[9].value = r->process;
@@ -138,6 +154,7 @@ static void row_fill(struct af_facts *f, struct af_cell *c, const struct af_cove
 	c[13].value = r->count;
 	c[14].value = r->cpu_ns;
 	c[15].text = r->name;
+	c[16].text = r->over ? "yes" : "no";
 	(void)f;
 }
 
@@ -161,6 +178,7 @@ static struct af_table *rows_table(struct af_facts *f, const char *name, const c
 	    {"Cause count", AF_CELL_COUNT, AF_SHOW_NEVER},
 	    {"Cause time", AF_CELL_NS, AF_SHOW_NEVER},
 	    {"Name", AF_CELL_TEXT, AF_SHOW_NEVER},
+	    {"Over", AF_CELL_TEXT, AF_SHOW_NEVER},
 	};
 
 	return af_facts_table(f, name, title, columns, sizeof columns / sizeof *columns);

@@ -1,6 +1,7 @@
 /*
- * What the findings stand on: CPU time used that no sample is of. That is said first, and what
- * draws on shares of it, or of device work that is missing, is withheld.
+ * What the findings stand on: CPU time used that no sample is of, and CPU time that was sampled
+ * twice. That is said first, and what draws on shares of it, or of device work that is missing, is
+ * withheld.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ enum { GROUPS_MOST = 3, KINDS_NAMED = 6 };
 struct group {
 	const struct af_coverage_row *const *rows; /* nr of them, in groups.sorted */
 	struct af_coverage_row sum; /* what they have together; the rest of the first */
+	struct af_covered exact;    /* of those whose use is known to their end */
 	uint32_t nr;
 };
 
@@ -25,9 +27,16 @@ struct groups {
 	uint32_t nr;
 };
 
-static uint64_t missing_of(const struct af_covered *c)
+/* By how much samples are off, whichever way. */
+static uint64_t off_by(const struct group *g)
 {
-	return af_covered_missing(af_covered_used(c), af_covered_sampled(c));
+	const struct af_covered *c = &g->sum.cpu;
+	uint64_t used, sampled;
+
+	if (!g->sum.over)
+		return af_covered_missing(af_covered_used(c), af_covered_sampled(c));
+	af_covered_held(c, &used, &sampled);
+	return sampled > used ? sampled - used : 0;
 }
 
 static int group_key(const void *a, const void *b)
@@ -40,34 +49,33 @@ static int group_key(const void *a, const void *b)
 		return name;
 	if (x->short_of != y->short_of)
 		return x->short_of ? -1 : 1;
+	if (x->over != y->over)
+		return x->over ? -1 : 1;
 	return x->cause < y->cause ? -1 : x->cause > y->cause;
 }
 
 static int group_order(const void *a, const void *b)
 {
-	uint64_t x = missing_of(&((const struct group *)a)->sum.cpu),
-		 y = missing_of(&((const struct group *)b)->sum.cpu);
+	uint64_t x = off_by(a), y = off_by(b);
 
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
 static void group_add(struct group *g, const struct af_coverage_row *r)
 {
-	struct af_covered *cpu = &g->sum.cpu;
-
 	g->nr++;
+	if (af_coverage_is_exact(r))
+		af_covered_add(&g->exact, &r->cpu);
 	if (g->nr == 1)
 		return;
-	cpu->used_user += r->cpu.used_user;
-	cpu->used_kernel += r->cpu.used_kernel;
-	cpu->sampled_user += r->cpu.sampled_user;
-	cpu->sampled_kernel += r->cpu.sampled_kernel;
+	af_covered_add(&g->sum.cpu, &r->cpu);
 	g->sum.count += r->count;
 	g->sum.cpu_ns += r->cpu_ns;
 }
 
 /* What is known of @rows, by group. The caller frees. */
-static struct groups groups_make(const struct af_coverage_row *rows, uint32_t nr_rows)
+static struct groups groups_make(const struct af_coverage_row *rows, uint32_t nr_rows,
+                                 uint64_t period_ns)
 {
 	struct groups gs = {.sorted = af_xcalloc((size_t)nr_rows + 1, sizeof *gs.sorted),
 	                    .all = af_xcalloc((size_t)nr_rows + 1, sizeof *gs.all)};
@@ -84,6 +92,9 @@ static struct groups groups_make(const struct af_coverage_row *rows, uint32_t nr
 			    (struct group){.rows = &gs.sorted[i], .sum = *gs.sorted[i]};
 		group_add(&gs.all[gs.nr - 1], gs.sorted[i]);
 	}
+	for (uint32_t i = 0; i < gs.nr; i++)
+		if (gs.all[i].nr > 1)
+			gs.all[i].sum.over = af_coverage_over(&gs.all[i].exact, period_ns);
 	return gs;
 }
 
@@ -139,6 +150,28 @@ static void find_group(struct findings *s, const struct group *g)
 	findings_add(s, &x);
 }
 
+static void find_group_over(struct findings *s, const struct group *g)
+{
+	uint64_t used, sampled;
+	struct finding x = {.kind = "counted-twice",
+	                    .ns = off_by(g),
+	                    .of_ns = af_covered_used(&s->r->coverage.total.cpu),
+	                    .of = "CPU time used",
+	                    .check = "aflame report coverage",
+	                    .view = "facts",
+	                    .hash = "#tab=facts",
+	                    .helps = "recording with another --sample",
+	                    .comes_first = true};
+
+	af_covered_held(&g->sum.cpu, &used, &sampled);
+	x.what = af_facts_text(s->f, "%s used %s of %s, and samples stand for %s (%s): %s",
+	                       group_name(s, g), af_facts_ns(s->f, used),
+	                       g->sum.cpu.sampled_kernel ? "CPU time" : "CPU time in user mode",
+	                       af_facts_ns(s->f, sampled), findings_share(s, sampled, used),
+	                       AF_COVERAGE_OVER_TEXT);
+	findings_add(s, &x);
+}
+
 /* Threads of processes that are short themselves are no news. */
 static uint32_t threads_alone(const struct af_coverage *c, struct af_coverage_row *to)
 {
@@ -146,7 +179,8 @@ static uint32_t threads_alone(const struct af_coverage *c, struct af_coverage_ro
 
 	for (uint32_t i = 0; i < c->nr_threads; i++) {
 		const struct af_coverage_row *of = af_coverage_of(c, c->threads[i].process);
-		if (c->threads[i].short_of && of && !of->short_of)
+		if (of && ((c->threads[i].short_of && !of->short_of) ||
+		           (c->threads[i].over && !of->over)))
 			to[nr++] = c->threads[i];
 	}
 	return nr;
@@ -154,19 +188,20 @@ static uint32_t threads_alone(const struct af_coverage *c, struct af_coverage_ro
 
 static void find_groups(struct findings *s, const struct af_coverage_row *rows, uint32_t nr_rows)
 {
-	struct groups gs = groups_make(rows, nr_rows);
+	uint64_t period_ns = s->r->coverage.period_ns;
+	struct groups gs = groups_make(rows, nr_rows, period_ns);
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < gs.nr; i++) {
 		const struct af_covered *cpu = &gs.all[i].sum.cpu;
-		if (af_coverage_short(af_covered_used(cpu), af_covered_sampled(cpu),
-		                      s->r->coverage.period_ns))
+		if (gs.all[i].sum.over ||
+		    af_coverage_short(af_covered_used(cpu), af_covered_sampled(cpu), period_ns))
 			gs.all[kept++] = gs.all[i];
 	}
 	if (kept)
 		qsort(gs.all, kept, sizeof *gs.all, group_order);
 	for (uint32_t i = 0; i < kept && i < GROUPS_MOST; i++)
-		find_group(s, &gs.all[i]);
+		(gs.all[i].sum.over ? find_group_over : find_group)(s, &gs.all[i]);
 	groups_free(&gs);
 }
 
@@ -180,7 +215,7 @@ void findings_coverage(struct findings *s)
 		return;
 	before = s->nr;
 	find_groups(s, c->processes, c->nr_processes);
-	if (s->nr == before && c->total.short_of)
+	if (s->nr == before && (c->total.short_of || c->total.over))
 		find_groups(s, &c->total, 1);
 	struct af_coverage_row *alone = af_xcalloc((size_t)c->nr_threads + 1, sizeof *alone);
 	find_groups(s, alone, threads_alone(c, alone));
@@ -189,8 +224,12 @@ void findings_coverage(struct findings *s)
 
 /* Are shares of what was sampled far from shares of what was used? Where samples see no kernel,
  * both are of user mode. */
-static bool shares_are_wrong(const struct af_coverage *c, const struct af_covered *cpu)
+static bool shares_are_wrong(const struct af_coverage *c, const struct af_coverage_row *r)
 {
+	const struct af_covered *cpu = &r->cpu;
+
+	if (r->over)
+		return true;
 	if (c->sees_kernel)
 		return af_coverage_short(af_covered_used(cpu), af_covered_sampled(cpu),
 		                         c->period_ns);
@@ -204,14 +243,13 @@ static bool shares_are_wrong(const struct af_coverage *c, const struct af_covere
 static bool *processes_wrong(const struct af_coverage *c)
 {
 	bool *wrong = af_xcalloc((size_t)c->nr_processes + 1, sizeof *wrong);
-	struct groups gs = groups_make(c->processes, c->nr_processes);
+	struct groups gs = groups_make(c->processes, c->nr_processes, c->period_ns);
 
 	for (uint32_t i = 0; i < gs.nr; i++) {
 		const struct group *g = &gs.all[i];
-		bool all = shares_are_wrong(c, &g->sum.cpu);
+		bool all = shares_are_wrong(c, &g->sum);
 		for (uint32_t r = 0; r < g->nr; r++)
-			wrong[g->rows[r] - c->processes] =
-			    all || shares_are_wrong(c, &g->rows[r]->cpu);
+			wrong[g->rows[r] - c->processes] = all || shares_are_wrong(c, g->rows[r]);
 	}
 	groups_free(&gs);
 	return wrong;
@@ -230,7 +268,7 @@ static bool *nodes_with(const struct af_tree *t, const struct finding *x)
 	return with;
 }
 
-/* Is half of what was sampled of the function of processes that are short of samples? Processes of
+/* Is half of what was sampled of the function of processes whose shares are wrong? Processes of
  * one name share a frame of the tree: whose the time is, its parts tell. */
 static bool function_is_wrong(const struct findings *s, const struct finding *x, const bool *wrong)
 {
@@ -317,8 +355,8 @@ void findings_withhold_cpu(struct findings *s, uint32_t from)
 
 	if (!c->comparable)
 		return;
-	const char *said = withhold(s, from, shares_are_wrong(c, &c->total.cpu), &nr);
-	withheld_say(s, "not-sampled", said, nr);
+	const char *said = withhold(s, from, shares_are_wrong(c, &c->total), &nr);
+	withheld_say(s, first_of(s, "not-sampled") ? "not-sampled" : "counted-twice", said, nr);
 }
 
 void findings_withhold_devices(struct findings *s, uint32_t from)

@@ -48,7 +48,7 @@ IDLE = {
 }
 STACKS = {"imports", "python-gc", "spinning", "cut-stacks", "no-stack", "frame-pointers"}
 KINDS = {"function", "below", "system", "python", "kernel", "gap", "copies", "uneven", "off-cpu"}
-KINDS |= {"no-cpu-free", "not-recorded", "nameless", "jit-nameless", "no-kernel", "not-sampled", "lost"}
+KINDS |= {"no-cpu-free", "not-recorded", "nameless", "jit-nameless", "no-kernel", "not-sampled", "counted-twice", "lost"}
 KINDS |= {"not-joined", "not-timed"} | set(IDLE) | STACKS
 SEEN = set()
 
@@ -135,6 +135,9 @@ def figure(trace, finding):
             - row["Sampled user"] - row["Sampled system"]
             for row in trace.table("coverage") if finding["Finding"].startswith(row["Process"])
         )  # fmt: skip
+    if kind == "counted-twice":
+        rows = [row for row in trace.table("coverage", trace.checked(finding)) if row["Over"] == "yes"]
+        return sum(row["Sampled user"] - row["Used user"] for row in rows)
     if kind == "no-cpu-free":
         return max(row["Waiting for CPU"] for row in trace.table("threads"))
     if kind == "not-recorded":
@@ -213,6 +216,34 @@ def _():
     expect(first["Finding"].endswith("withheld for that: function parse"), first["Finding"])
     found = [f["Function"] for f in trace.findings if f["Kind"] == "function"]
     equal(found, ["wait_for", "learn"], "the functions of those that are not short")
+
+
+OVER = "more was sampled than used: counted twice"
+
+
+@case("what was sampled twice comes first, though kernel time that was not sampled hides it")
+def _():
+    trace = Trace(os.path.join(HERE, "doubled.trace"))
+    first = trace.findings[0]
+    equal((first["Kind"], first["At most"]), ("counted-twice", 1840000000), "the first")
+    expect(first["Finding"].startswith("java [101] used 1.860 s of CPU time in user mode, and samples stand for "
+                                       "3.700 s (198.9 %): " + OVER), first["Finding"])
+    expect("withheld for that: function parse" in first["Finding"], first["Finding"])
+    expect("function" not in [f["Kind"] for f in trace.findings], "a share of what was counted twice")
+    equal({row["Name"]: (row["Cause"], row["Over"], row["Short"]) for row in trace.table("coverage")},
+          {"java": (OVER, "yes", "no"), "cc": ("", "no", "no")}, "by process")
+    expect("2.860 s of CPU time in user mode was used, and samples stand for 4.700 s: %s (aflame report coverage)" % OVER in run("report", "top", trace.dir), "the top")
+    expect(OVER in run("report", "coverage", trace.dir), "coverage")
+
+
+@case("among much that is right only the shares of what was sampled twice are withheld")
+def _():
+    trace = Trace(os.path.join(HERE, "onedoubled.trace"))
+    first = trace.findings[0]
+    equal(first["Kind"], "counted-twice", "the first")
+    expect(first["Finding"].endswith("withheld for that: function parse"), first["Finding"])
+    equal([f["Function"] for f in trace.findings if f["Kind"] == "function"], ["compile"], "the functions")
+    expect(OVER not in run("report", "top", trace.dir), "the top")
 
 
 @case("launches without work, and work without times, are told of by device")
