@@ -15,7 +15,7 @@ enum { AF_OUTSIDE_STACK_BYTES = 8192 }; /* copied of each sample's stack */
 struct af_outside_sample {
 	uint32_t pid, tid, cpu;
 	uint64_t time_ns;
-	uint64_t event; /* the id of the event that it is of, or inherited */
+	uint64_t event;        /* the id of the event that it is of, or inherited */
 	const uint64_t *chain; /* by frame pointers, leaf first; of the user's code only */
 	uint64_t nr_chain;
 	uint64_t fp, sp;

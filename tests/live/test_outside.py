@@ -129,6 +129,15 @@ def _(sampler):
     check_used(run, run.truth, ("by_raw_syscall",), 0.7)
 
 
+@for_samplers("a thread that blocks signals for a while by the bare system call is counted once")
+def _(sampler):
+    need(sampler)
+    run = record(program("masks"), "0.5", "raw-first", sampler=sampler, rate=499)
+    half = {**run.truth, "user_us": run.truth["user_us"] / 2}
+    check_used(run, half, ("by_raw_syscall",), 0.7)
+    check_used(run, half, ("by_syscall",), 0.85)
+
+
 @for_samplers("a static program that a shell starts is sampled")
 def _(sampler):
     run = witnessed("bash", "-c", "true; %s 3; true" % program("static_states"), sampler=sampler, rate=499)
