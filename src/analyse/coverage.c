@@ -35,16 +35,17 @@ static double split_variance(const struct af_covered *cpu)
 	return used > 0 ? (double)cpu->used_user * (double)cpu->used_kernel / used * TICK_NS : 0;
 }
 
-bool af_coverage_over(const struct af_covered *cpu, uint64_t period_ns)
+bool af_coverage_over(const struct af_coverage *c, const struct af_covered *cpu)
 {
 	uint64_t used, sampled;
 
 	af_covered_held(cpu, &used, &sampled);
-	if ((double)sampled * 100 <= (double)used * AF_COVERAGE_MOST_PERCENT)
+	if ((double)sampled * (1 - c->stolen) * 100 <= (double)used * AF_COVERAGE_MOST_PERCENT)
 		return false;
 	double variance = cpu->sampled_kernel ? 0 : split_variance(cpu);
 	if (used < SECOND_NS)
-		variance += (double)sampled * (double)(period_ns > TICK_NS ? period_ns : TICK_NS);
+		variance +=
+		    (double)sampled * (double)(c->period_ns > TICK_NS ? c->period_ns : TICK_NS);
 	return (double)(sampled - used) > 3 * sqrt(variance);
 }
 
@@ -335,6 +336,14 @@ static void rows_name(struct af_coverage *c, const struct af_world *w, struct af
 	c->total.name = c->total.text = "all processes";
 }
 
+static double stolen_share(const struct af_world *w)
+{
+	const char *permille = af_world_note(w, "stolen.permille");
+	unsigned long share = permille ? strtoul(permille, NULL, 10) : 0;
+
+	return (share < 900 ? (double)share : 900) / 1000;
+}
+
 static void coverage_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	struct coverage_pass *p = self;
@@ -350,6 +359,7 @@ static void coverage_finish(void *self, const struct af_world *w, struct af_resu
 		image_at(p, w->nr_processes);
 	c->why_not = why_not(p, w);
 	c->sees_kernel = !sampler || strncmp(sampler, "perf", 4) != 0 || p->kernel_seen;
+	c->stolen = stolen_share(w);
 	c->period_ns = period ? strtoull(period, NULL, 10) : p->least_ns;
 	af_family_make(&family, w, there, busy);
 	coverage_used(p, w, &family, c, row_of);

@@ -66,6 +66,9 @@ struct af_coverage {
 	const char *why_not; /* in words, or NULL: nothing says what was used */
 	bool sees_kernel;    /* samples are of kernel time too */
 	uint64_t period_ns;  /* between two samples */
+	/* Part of its CPUs' busy time that the machine's host took: some samplers' clocks go on
+	 * then. */
+	double stolen;
 	struct af_coverage_row *processes, *threads; /* most that is missing first */
 	uint32_t nr_processes, nr_threads;
 	struct af_coverage_row total;
@@ -123,11 +126,12 @@ static inline void af_covered_held(const struct af_covered *cpu, uint64_t *used_
 }
 
 /*
- * Do samples stand for more than was used, by more than a tenth? Of less than a second the excess
- * also has to be more than three standard deviations of samples at random times; of user mode, more
- * than three of the ticks by which the kernel tells it apart. Then time was sampled twice.
+ * Do samples stand for more than was used, by more than a tenth and what the host took? Of less
+ * than a second the excess also has to be more than three standard deviations of samples at random
+ * times; of user mode, more than three of the ticks by which the kernel tells it apart. Then time
+ * was sampled twice.
  */
-bool af_coverage_over(const struct af_covered *cpu, uint64_t period_ns);
+bool af_coverage_over(const struct af_coverage *c, const struct af_covered *cpu);
 
 /* Is what @r used known to its end? Only then more can be sampled than used. */
 bool af_coverage_is_exact(const struct af_coverage_row *r);

@@ -173,14 +173,14 @@ static void overs_find(struct af_coverage *c)
 		struct af_coverage_row *r = &c->processes[i];
 		if (!af_coverage_is_exact(r))
 			continue;
-		r->over = af_coverage_over(&r->cpu, c->period_ns);
+		r->over = af_coverage_over(c, &r->cpu);
 		af_covered_add(&sum, &r->cpu);
 	}
 	for (uint32_t i = 0; i < c->nr_threads; i++) {
 		struct af_coverage_row *t = &c->threads[i];
-		t->over = af_coverage_is_exact(t) && af_coverage_over(&t->cpu, c->period_ns);
+		t->over = af_coverage_is_exact(t) && af_coverage_over(c, &t->cpu);
 	}
-	c->total.over = af_coverage_over(&sum, c->period_ns);
+	c->total.over = af_coverage_over(c, &sum);
 }
 
 void coverage_causes(const struct coverage_pass *p, const struct af_world *w,

@@ -74,8 +74,8 @@ static void group_add(struct group *g, const struct af_coverage_row *r)
 }
 
 /* What is known of @rows, by group. The caller frees. */
-static struct groups groups_make(const struct af_coverage_row *rows, uint32_t nr_rows,
-                                 uint64_t period_ns)
+static struct groups groups_make(const struct af_coverage *c, const struct af_coverage_row *rows,
+                                 uint32_t nr_rows)
 {
 	struct groups gs = {.sorted = af_xcalloc((size_t)nr_rows + 1, sizeof *gs.sorted),
 	                    .all = af_xcalloc((size_t)nr_rows + 1, sizeof *gs.all)};
@@ -94,7 +94,7 @@ static struct groups groups_make(const struct af_coverage_row *rows, uint32_t nr
 	}
 	for (uint32_t i = 0; i < gs.nr; i++)
 		if (gs.all[i].nr > 1)
-			gs.all[i].sum.over = af_coverage_over(&gs.all[i].exact, period_ns);
+			gs.all[i].sum.over = af_coverage_over(c, &gs.all[i].exact);
 	return gs;
 }
 
@@ -189,7 +189,7 @@ static uint32_t threads_alone(const struct af_coverage *c, struct af_coverage_ro
 static void find_groups(struct findings *s, const struct af_coverage_row *rows, uint32_t nr_rows)
 {
 	uint64_t period_ns = s->r->coverage.period_ns;
-	struct groups gs = groups_make(rows, nr_rows, period_ns);
+	struct groups gs = groups_make(&s->r->coverage, rows, nr_rows);
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < gs.nr; i++) {
@@ -243,7 +243,7 @@ static bool shares_are_wrong(const struct af_coverage *c, const struct af_covera
 static bool *processes_wrong(const struct af_coverage *c)
 {
 	bool *wrong = af_xcalloc((size_t)c->nr_processes + 1, sizeof *wrong);
-	struct groups gs = groups_make(c->processes, c->nr_processes, c->period_ns);
+	struct groups gs = groups_make(c, c->processes, c->nr_processes);
 
 	for (uint32_t i = 0; i < gs.nr; i++) {
 		const struct group *g = &gs.all[i];

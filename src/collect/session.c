@@ -181,6 +181,7 @@ int af_session_open(struct af_recording *r, const struct af_session_options *opt
 	r->ctl.fd = r->ctl.ack_fd = -1;
 	r->stream.fd = -1;
 	r->start_ns = af_now_ns();
+	r->machine = af_used_by_machine();
 	r->old_sigxfsz = signal(SIGXFSZ, SIG_IGN);
 
 	int rc = session_make(r, options, err);
@@ -229,6 +230,17 @@ void af_session_lost_again(struct af_recording *r)
 	}
 }
 
+/* What the machine's host takes, timers of events count and CPU times do not. */
+static void stolen_note(struct af_recording *r)
+{
+	struct af_used_machine now = af_used_by_machine(), then = r->machine;
+	uint64_t stolen = now.stolen - then.stolen, all = now.busy - then.busy + stolen;
+
+	if (now.stolen > then.stolen && now.busy >= then.busy)
+		af_session_note(r, "stolen.permille", "%llu",
+		                (unsigned long long)(stolen * 1000 / all));
+}
+
 int af_session_finish(struct af_recording *r, struct af_err *err)
 {
 	struct af_session *s = r->control;
@@ -270,6 +282,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 		af_session_note(r, "replay.hits", "%llu", (unsigned long long)s->replay_hits);
 		af_session_note(r, "replay.wrong", "%llu", (unsigned long long)s->replay_wrong);
 	}
+	stolen_note(r);
 	r->end_ns = af_now_ns();
 	af_session_note(r, "end_ns", "%llu", (unsigned long long)r->end_ns);
 	r->trace_bytes = af_bounds_bytes(r);

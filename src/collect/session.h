@@ -26,6 +26,7 @@
 #include "collect/place.h"
 #include "collect/segments.h"
 #include "collect/snapshot.h"
+#include "collect/usage.h"
 #include "trace/session.h"
 #include "trace/stream.h"
 
@@ -76,6 +77,7 @@ struct af_recording {
 	int status;             /* wait status of the child */
 	uint32_t still_running; /* processes of the program that outlived it */
 	uint64_t start_ns, end_ns;
+	struct af_used_machine machine; /* when recording began */
 	uint64_t recorder_cpu_ns;
 	uint64_t trace_bytes;
 };

@@ -77,6 +77,20 @@ bool af_used_children(int pid, struct af_used *used)
 	return true;
 }
 
+struct af_used_machine af_used_by_machine(void)
+{
+	unsigned long long user, nice, system, irq, softirq, stolen;
+	struct af_used_machine m = {0};
+	FILE *f = fopen("/proc/stat", "re");
+
+	if (f && fscanf(f, "cpu %llu %llu %llu %*u %*u %llu %llu %llu", &user, &nice, &system, &irq,
+	                &softirq, &stolen) == 6)
+		m = (struct af_used_machine){user + nice + system + irq + softirq, stolen};
+	if (f)
+		fclose(f);
+	return m;
+}
+
 static uint64_t timeval_ns(const struct timeval *t)
 {
 	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;

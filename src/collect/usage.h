@@ -28,6 +28,15 @@ struct af_used_threads {
 	uint64_t looked_at_ns; /* what the process had used by then */
 };
 
+/* Of all CPUs since the machine started, in ticks: time that was used, and time that the machine's
+ * own host took from it meanwhile. */
+struct af_used_machine {
+	uint64_t busy, stolen;
+};
+
+/* All 0 where it is not known: proc(5), stat. */
+struct af_used_machine af_used_by_machine(void);
+
 /* What process @pid used, without its children; also where it has ended. False: it is gone. */
 bool af_used_read(int pid, struct af_used *used);
 

@@ -246,6 +246,38 @@ def _():
     expect(OVER not in run("report", "top", trace.dir), "the top")
 
 
+def changed(name, old, new):
+    """The trace doubled, with something else in it."""
+    with open(os.path.join(HERE, "doubled.trace"), encoding="utf-8") as file:
+        text = file.read()
+    equal(text.count(old), 1, old)
+    path = os.path.join(WORK, name + ".trace")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace(old, new))
+    return Trace(path)
+
+
+@case("what the machine's host took is not taken for what was sampled twice, nor a tenth, nor a killed process's")
+def _():
+    sampled, note_at = "weight_ns=3700000000", "   0.000000010 s1 "
+    stolen = '   0.000000003 s0   p0   100/100      note         key="stolen.permille" value="100"\n'
+    twice = changed("more", sampled, "weight_ns=2200000000")  # 118 %
+    equal(twice.findings[0]["Kind"], "counted-twice", "118 %")
+    for name, old, new in (("tenth", sampled, "weight_ns=2040000000"),
+                           ("killed", "max_rss_bytes=1 source=SELF\n   4.000000001", "max_rss_bytes=1 source=LAST_SEEN\n   4.000000001")):
+        found = [f["Kind"] for f in changed(name, old, new).findings]
+        expect("counted-twice" not in found, "%s: %s" % (name, found))
+    for weight, want in ((2200000000, False), (3700000000, True)):
+        path = os.path.join(WORK, "stolen.trace")
+        with open(os.path.join(HERE, "doubled.trace"), encoding="utf-8") as file:
+            text = file.read().replace(sampled, "weight_ns=%d" % weight).replace(note_at, stolen + note_at)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        trace = Trace(path)
+        equal("counted-twice" in [f["Kind"] for f in trace.findings], want, "of %d ns, a tenth taken by the host" % weight)
+        subprocess.run(["rm", "-r", trace.dir], check=True)
+
+
 @case("launches without work, and work without times, are told of by device")
 def _():
     trace = Trace(os.path.join(HERE, "notjoined.trace"))
