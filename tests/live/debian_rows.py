@@ -3,18 +3,19 @@
 import math
 import os
 import re
+import shutil
 
-from debian_programs import find
+from debian_programs import PATH, find
 from machine import probes
 from tap import Skip
-from perf_shares import key_of, perf_shares
+from perf_shares import INTERRUPTS_ON, Beside, bare_symbol, key_of, perf_alone
 from witnessed import Place, record, run
 
 SAMPLED, AT_MOST, NAMED, POINTS = 0.95, 1.05, 0.90, 0.03
 # Where the kernel splits a process's time into user and kernel time by its ticks, the split is itself
 # a sample: so many ticks a second at least, and so many standard errors of it.
 TICKS, STANDARD_ERRORS = 250, 3
-# Two runs of one program sampled at random differ by chance alone: so many standard errors are added.
+# Two that sample one program at random differ by chance alone: so many standard errors are added.
 CHANCE = 2
 # Below this the hottest function is one of many, and which one is chance.
 WORTH_COMPARING = 0.10
@@ -42,32 +43,61 @@ def same_as(done, plain, entry):
     return []
 
 
-def own_share(name, sampled, total):
-    """Of function @name, as perf_shares names it; None where no sample of ours ends in one of that name."""
-    leaves = [w for leaf, w in sampled.leaves.items() if leaf == name or plain_key(leaf) == name]
-    return sum(leaves) / total if leaves else None
-
-
 def plain_key(leaf):
     found = re.match(r"(.*)!fn_([0-9a-f]+)$", leaf)
-    return key_of(found.group(1), int(found.group(2), 16)) if found else leaf
+    return key_of(found.group(1), int(found.group(2), 16)) if found else bare_symbol(leaf)
 
 
-def compare_hottest(entry, shares, sampled, with_kernel):
+def own_weight(name, sampled, shares, expected):
+    """(what aflame calls function @name, its weight). Functions have several names: where aflame has none of this one, it is
+    that, of the functions whose names perf does not know either, whose weight is the nearest to the @expected one."""
+    inside = sum(w for leaf, w in sampled.leaves.items() if plain_key(leaf) == name)
+    others = [(leaf, w) for leaf, w in sampled.leaves.items() if plain_key(leaf) not in shares.of and leaf[:1] != "["]
+    return (name, inside) if inside else min(others, key=lambda other: abs(other[1] - expected), default=("?", 0))
+
+
+def hot_ones(shares, sampled, with_kernel):
+    """The hottest function as perf has it, and as aflame has it if perf knows it."""
+    known = {plain_key(leaf): w for leaf, w in sampled.leaves.items() if plain_key(leaf) in shares.of}
+    own = max((name for name in known if not INTERRUPTS_ON.match(name)), key=known.get, default=None)
+    return [n for n in dict.fromkeys((shares.hottest(with_kernel), own)) if n]
+
+
+def compare_one(name, shares, sampled, counts, with_kernel):
+    """(aflame's share of a function beside perf's in words, by how much they differ, how much chance explains, the greater)
+
+    Each share is between two bounds: what was not seen may be all that function, or none of it. aflame says with a mark
+    what it has not seen ([ended before a sample]); of perf it is what its samples are short of the witness's time."""
+    at = 0 if with_kernel else 1
+    share = shares.share(name, with_kernel)
+    total = max(1e-9, sampled.program_s - sampled.kernel_s * (not with_kernel))
+    leaf, inside = own_weight(name, sampled, shares, share * total)
+    own = inside / total, (inside + sampled.unplaced[at]) / total
+    perf = share * shares.covered, share * shares.covered + 1 - shares.covered
+    nr = [shares.nr[at], counts.program_s - counts.kernel_s * (not with_kernel)]
+    spread = max(s * (1 - s) for s in (share, own[0]))
+    chance = CHANCE * math.sqrt(spread * sum(1 / max(1, n) for n in nr))
+    words = "%s %s / %s" % (name[:22] if leaf == name else "%s, %s" % (leaf[:11], name[:10]), bounds(*own), bounds(*perf))
+    return words, max(0, perf[0] - own[1], own[0] - perf[1]), chance, max(share, own[0])
+
+
+def compare_hottest(entry, shares, sampled, counts, with_kernel):
     """(what the table says, what falls short)"""
     if isinstance(shares, str) or entry.jit:
         return "compiled in memory" if entry.jit else shares[-38:], []
-    name, share = shares.hottest(with_kernel)
-    total = sampled.program_s if with_kernel else sampled.program_s - sampled.kernel_s
-    if not name or share < WORTH_COMPARING or not total:
-        return "none is hot", []
-    own = own_share(name, sampled, total)
-    if own is None:
-        other = max(sampled.leaves, key=sampled.leaves.get)
-        return "%s ? / %.1f; %s %.1f" % (name[:14], 100 * share, other[:14], 100 * sampled.leaves[other] / total), []
-    words = "%s %.1f / %.1f" % (name[:26], 100 * own, 100 * share)
-    chance = CHANCE * math.sqrt(2 * share * (1 - share) / max(1, shares.nr_samples))
-    return words, ["hottest by %.1f points" % (100 * abs(own - share))] if abs(own - share) > POINTS + chance else []
+    words = "none is hot"
+    for name in hot_ones(shares, sampled, with_kernel):
+        found, gap, chance, size = compare_one(name, shares, sampled, counts, with_kernel)
+        if size < WORTH_COMPARING:
+            continue
+        if gap > POINTS + chance:
+            return found, ["hottest by %.1f points" % (100 * gap)]
+        words = found if words == "none is hot" else words
+    return words, []
+
+
+def bounds(least, most):
+    return "%.1f" % (100 * least) if most - least < 0.005 else "%.0f..%.0f" % (100 * least, 100 * most)
 
 
 def judge_share(share, done, with_kernel):
@@ -91,12 +121,18 @@ def nameless_limit(sampled, findings):
 
 
 def row_of(entry, place, sampler, rate, plain, shares):
-    done, sampled, chosen, findings = record(entry, place, sampler, rate)
+    """@shares is what perf has of the program, or why it has nothing; Beside: perf is to look at this run."""
+    if shares is Beside:
+        with Beside(place) as beside:
+            done, sampled, chosen, findings, counts = record(entry, place, sampler, rate)
+        shares = beside.shares(done)
+    else:
+        done, sampled, chosen, findings, counts = record(entry, place, sampler, rate)
     with_kernel = chosen == "bpf"
     used = done.user_s + done.system_s * with_kernel
     seen = sampled.program_s if with_kernel else sampled.program_s - sampled.kernel_s
     of = max(1e-9, sampled.program_s)
-    words, short = compare_hottest(entry, shares, sampled, with_kernel)
+    words, short = compare_hottest(entry, shares, sampled, counts, with_kernel)
     row = {"program": entry.name, "sampler": sampler + (":" + chosen if sampler == "auto" else ""), "user_s": done.user_s, "system_s": done.system_s,
            "sampled_s": seen, "all_sampled_s": sampled.all_s, "coverage": seen / max(1e-9, used),
            "named": (sampled.named_s + sampled.bounds_s) / of, "by_bounds": sampled.bounds_s / of,
@@ -109,6 +145,12 @@ def row_of(entry, place, sampler, rate, plain, shares):
     return row
 
 
+def what_perf_sees(entry, place, rate):
+    if not shutil.which("perf", path=PATH):
+        return "no perf here"
+    return perf_alone(entry, place, rate) if place.user or os.geteuid() else Beside
+
+
 def rows_of(entry, place, samplers, rate, with_perf):
     """The rows of one program: under each of @samplers that works here."""
     place.prepare(entry)
@@ -117,7 +159,7 @@ def rows_of(entry, place, samplers, rate, with_perf):
         said = plain.err.decode(errors="replace").strip()[-120:]
         yield {"program": entry.name, "sampler": "", "why": "alone: status %d, %.2f s; %s" % (plain.status, plain.user_s, said)}
         return
-    shares = perf_shares(entry, place, rate) if with_perf else "-"
+    shares = what_perf_sees(entry, place, rate) if with_perf else "-"
     for sampler in samplers:
         reason = probes().get(sampler) if sampler != "auto" else None
         if reason:

@@ -22,10 +22,13 @@ SAID = re.compile(r"^\[(?!.*(: no symbol|: file gone|: file replaced)\]$)(?!unkn
 KERNEL = re.compile(r"_\[k\]$")
 KERNEL_ONLY = "[kernel]_[k]"
 INLINED = re.compile(r"_\[i\]$")
+KIND = re.compile(r"_\[[a-z]\]$")
 PYTHON = re.compile(r" \(.*:\d+\)(_\[.\])?$")
 # An address is all that is known; then, a function that is told apart by its bounds only.
 UNNAMED = re.compile(r"^\[.*\]$|^0x[0-9a-f]+$")
 BY_BOUNDS = re.compile(r"!fn_[0-9a-f]+$")
+# A thread or a process that ended before a sample: where its time went is not known.
+UNPLACED = "[ended before a sample]"
 CUT = re.compile(r"^\[(truncated|frame pointers only|stack cut)")
 
 
@@ -109,6 +112,7 @@ class Run:
         self.system_s = numbers.get("system_us", 0) / 1e6
         self.recorder_s = max(0.0, recorder_s - self.user_s - self.system_s - numbers.get("own_us", 0) / 1e6)
         self.witnessed = "status" in numbers
+        self.pid = numbers.get("pid")
         self.status, self.out, self.err = status, out, err
 
 
@@ -153,11 +157,11 @@ def run(entry, place, recorder=()):
         words[2:2] = ["runuser", "-u", "nobody", "--"]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(place.as_user([*recorder, *words]), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                   env=environment(entry, place), cwd=place.work)
+                                   env=environment(entry, place), cwd=place.work, preexec_fn=listen_to_sigint)
         try:
             if entry.load:
                 give_load(entry, port, numbers, process)
-            status, used = wait(process)
+            status, used = wait(process, " ".join(recorder[:2]) or "alone")
         finally:
             if process.returncode is None:
                 kill(process, numbers)
@@ -168,8 +172,14 @@ def run(entry, place, recorder=()):
     return Run(read_numbers(numbers), used.ru_utime + used.ru_stime, status, *texts)
 
 
-def wait(process):
-    """(status, rusage) of a child that is given LIMIT_S to end."""
+def listen_to_sigint():
+    """Where we were started in the background of a script SIGINT is ignored, and programs inherit that: a server
+    that SIGINT is to end would never end."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def wait(process, how):
+    """(status, rusage) of a child that is given LIMIT_S to end; @how it runs."""
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
         pid, status, used = os.wait4(process.pid, os.WNOHANG)
@@ -177,7 +187,7 @@ def wait(process):
             process.returncode = os.waitstatus_to_exitcode(status)
             return process.returncode, used
         time.sleep(0.02)
-    raise TimeoutError("did not end within %d s" % LIMIT_S)
+    raise TimeoutError("%s: did not end within %d s" % (how, LIMIT_S))
 
 
 def kill(process, numbers):
@@ -195,14 +205,15 @@ def kill(process, numbers):
 
 
 class Sampled:
-    """The weights of a trace's CPU stacks in seconds, of the program only."""
+    """The weights of a trace's CPU stacks, of the program only: in seconds, or how many samples with a @unit of 1."""
 
-    def __init__(self, folded):
+    def __init__(self, folded, unit=1e9):
         self.all_s = self.program_s = self.kernel_s = self.named_s = self.bounds_s = self.cut_s = 0.0
+        self.unplaced = [0.0, 0.0]
         self.leaves, self.unnamed = {}, {}
         for line in folded.splitlines():
             frames, weight = line.rsplit(" ", 1)
-            self.add(split_frames(frames), float(weight) / 1e9)
+            self.add(split_frames(frames), float(weight) / unit)
 
     def add(self, frames, weight):
         if frames[0] == "witness":
@@ -222,6 +233,10 @@ class Sampled:
             self.bounds_s += weight
         else:
             self.named_s += weight
+        if UNPLACED in frames:
+            self.unplaced[0] += weight
+            self.unplaced[1] += weight * (not KERNEL.search(own[-1]))
+            return
         function = compiled(own)
         self.leaves[function] = self.leaves.get(function, 0) + weight
 
@@ -237,20 +252,21 @@ def compiled(frames):
         if PYTHON.search(frame):
             return "_PyEval_EvalFrameDefault"
         if not INLINED.search(frame):
-            return KERNEL.sub("", frame)
+            return KIND.sub("", frame)
     return frames[-1]
 
 
 def record(entry, place, sampler, rate):
-    """(Run, Sampled, words of the sampler that was chosen, findings as dicts) of @entry under aflame."""
+    """(Run, Sampled, words of the sampler that was chosen, findings as dicts, Sampled of counts) of @entry under aflame."""
     trace = os.path.join(place.work, "trace")
     shutil.rmtree(trace, ignore_errors=True)
     done = run(entry, place, [AFLAME, "record", "-q", "-f", "-o", trace, "--sample", sampler, "-F", str(rate), "--"])
     folded = aflame_text(place, "flame", "--view", "cpu", trace)
+    counts = aflame_text(place, "flame", "--view", "cpu", "--weight", "samples", trace)
     chosen = re.search(r"CPU samples +(\w+)", aflame_text(place, "report", "summary", trace))
     findings = findings_of(aflame_text(place, "report", "findings", "--json", trace))
     shutil.rmtree(trace, ignore_errors=True)
-    return done, Sampled(folded), chosen.group(1) if chosen else "none", findings
+    return done, Sampled(folded), chosen.group(1) if chosen else "none", findings, Sampled(counts, 1)
 
 
 def findings_of(text):
