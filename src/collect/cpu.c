@@ -18,7 +18,7 @@
 enum {
 	PROBE_PERIOD_NS = 500000,
 	PROBE_SPIN_NS = 50000000,
-	PROBE_TRIES = 4,
+	PROBE_SPINS = 20, /* at most, where others leave no tick of the clock to the probe */
 };
 
 /* Exit codes of the child that tries. */
@@ -38,7 +38,8 @@ static void probe_handler(int signo, siginfo_t *info, void *context)
 	probe_signals++;
 }
 
-static void probe_spin(void)
+/* Until signals come, or for @most_ns of CPU time since the process began. */
+static void probe_spin(int64_t most_ns)
 {
 	struct timespec t;
 
@@ -46,7 +47,7 @@ static void probe_spin(void)
 		for (volatile int i = 0; i < 20000; i++)
 			;
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	} while (t.tv_sec == 0 && t.tv_nsec < PROBE_SPIN_NS && probe_signals < 3);
+	} while (t.tv_sec * 1000000000 + t.tv_nsec < most_ns && probe_signals < 3);
 }
 
 static void probe_listen(int signo)
@@ -68,7 +69,7 @@ static int perf_try(void)
 	int fd = af_cpu_event_open(PROBE_PERIOD_NS, false, true, AF_PROBE_COOKIE);
 	if (fd < 0)
 		return PROBE_ERRNO - fd;
-	probe_spin();
+	probe_spin(PROBE_SPIN_NS);
 	if (!probe_signals)
 		return PROBE_NO_SIGNAL;
 	sigemptyset(&trap);
@@ -77,6 +78,15 @@ static int perf_try(void)
 	for (volatile int i = 0; i < 2000000; i++)
 		;
 	return PROBE_WORKS;
+}
+
+/* It has run out and no tick has seen that: kernel/time/posix-cpu-timers.c then says 1 ns. */
+static bool timer_is_overdue(int timer)
+{
+	struct itimerspec left;
+
+	return !syscall(SYS_timer_gettime, timer, &left) && !left.it_value.tv_sec &&
+	       left.it_value.tv_nsec == 1;
 }
 
 static int timer_try(void)
@@ -90,7 +100,11 @@ static int timer_try(void)
 	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &ev, &timer) ||
 	    syscall(SYS_timer_settime, timer, 0, &when, NULL))
 		return PROBE_ERRNO + errno;
-	probe_spin();
+	for (int i = 1; i <= PROBE_SPINS && !probe_signals; i++) {
+		probe_spin((int64_t)i * PROBE_SPIN_NS);
+		if (!timer_is_overdue(timer))
+			break;
+	}
 	return probe_signals ? PROBE_WORKS : PROBE_NO_SIGNAL;
 }
 
@@ -165,11 +179,7 @@ int af_cpu_perf_probe(char *words, size_t size, struct af_err *err)
 int af_cpu_timer_probe(char *words, size_t size, struct af_err *err)
 {
 	struct timespec tick;
-	int rc = PROBE_NO_SIGNAL;
-
-	/* Beside many busy processes one in thirty tries has no signal in all its time. */
-	for (int i = 0; i < PROBE_TRIES && rc == PROBE_NO_SIGNAL; i++)
-		rc = probe_in_child(timer_try);
+	int rc = probe_in_child(timer_try);
 
 	if (rc == PROBE_WORKS) {
 		/* CPU timers run out at the scheduler's tick. */

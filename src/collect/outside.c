@@ -138,7 +138,12 @@ void af_outside_admit(struct af_outside *o, const struct af_guest *g, int sample
 {
 	uint32_t pid = (uint32_t)g->pid;
 
-	if (!o || (!sampler_error && !outside_is_known(o, pid)))
+	if (!o)
+		return;
+	/* It may have executed what says hello after the last read. */
+	if (o->rings.nr && !o->b.stopped)
+		outside_read(o, af_now_ns());
+	if (!sampler_error && !outside_is_known(o, pid))
 		return;
 	if (sampler_error && !outside_is_watched(o, pid) && !outside_watch_process(o, pid))
 		return;

@@ -9,13 +9,15 @@
 #include "base/clock.h"
 #include "inject/inject.h"
 #include "inject/modules.h"
+#include "inject/sampler.h"
 #include "inject/thread.h"
 #include "inject/unwind.h"
 #include "trace/event.h"
 #include "trace/stream.h"
 
 enum {
-	/* CPU-time timers run out at the tick of the clock, ten milliseconds apart at most. */
+	/* CPU-time timers run out at a tick of the clock, ten milliseconds apart at most, that
+	 * hits their thread. */
 	TICK_NS = 10000000,
 	SHARE_KEPT_NS = 5000000,
 };
@@ -144,7 +146,8 @@ void af_rest_write(struct af_thread *t, const struct af_regs *regs)
 	used = used > self.before_ns ? used - self.before_ns : 0;
 	if (user_only)
 		used = part_in_user_mode(used);
-	if (used <= self.sampled_ns || used - self.sampled_ns >= most)
+	if (used <= self.sampled_ns ||
+	    (used - self.sampled_ns >= most && (user_only || !af_sampler_timer_is_overdue())))
 		return;
 	uint64_t rest = used - self.sampled_ns, user = user_only ? rest : part_in_user_mode(rest);
 	uint32_t path = callpath(t, regs);

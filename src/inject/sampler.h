@@ -38,6 +38,12 @@ int af_sampler_timer_start(uint64_t period_ns);
 bool af_sampler_timer_is_on(void);
 
 /*
+ * Has the calling thread's timer run out without a tick that saw it, as where others preempt it
+ * between ticks? The kernel then says that 1 ns is left (kernel/time/posix-cpu-timers.c).
+ */
+bool af_sampler_timer_is_overdue(void);
+
+/*
  * In the sampling handler, once for each signal of the calling thread's timer: did the tick that it
  * is of hit the kernel? @after_syscall: the program counter stands behind a system call.
  */

@@ -36,6 +36,7 @@ struct ticks {
 };
 
 static __thread struct {
+	int timer_and_one; /* 0: it has none */
 	struct ticks last;
 	int64_t
 	    owed_ns; /* kernel time that ticks told of and samples did not; below 0: the reverse */
@@ -104,6 +105,7 @@ static int thread_arm(void)
 {
 	int timer = 0, rc = timer_arm(&timer);
 
+	self.timer_and_one = rc ? 0 : timer + 1;
 	if (!rc && control.has_key)
 		pthread_setspecific(control.key, (void *)((intptr_t)timer + 1));
 	return rc;
@@ -125,6 +127,14 @@ int af_sampler_timer_start(uint64_t period_ns)
 bool af_sampler_timer_is_on(void)
 {
 	return control.period_ns != 0;
+}
+
+bool af_sampler_timer_is_overdue(void)
+{
+	struct itimerspec left;
+
+	return self.timer_and_one && !syscall(SYS_timer_gettime, self.timer_and_one - 1, &left) &&
+	       !left.it_value.tv_sec && left.it_value.tv_nsec == 1;
 }
 
 void af_sampler_timer_thread_begins(void)

@@ -50,6 +50,7 @@ static const struct {
     {SYS_perf_event_open, {0}},
     {SYS_timer_create, {0}},
     {SYS_timer_settime, {0}},
+    {SYS_timer_gettime, {0}},
 };
 
 struct filter_run {
