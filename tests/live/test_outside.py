@@ -122,6 +122,12 @@ def _(sampler):
     check_used(run, run.truth, ("work",), 0.8)
 
 
+@for_samplers("a child that is sampled from outside when it runs a program is not sampled twice then")
+def _(sampler):
+    run = witnessed(program("late_exec"), sampler=sampler, rate=997)
+    check_used(run, run.truth, ("work",), 0.85)
+
+
 @for_samplers("a thread that blocks signals by the bare system call is found")
 def _(sampler):
     need(sampler)
