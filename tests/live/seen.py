@@ -9,6 +9,8 @@ RUNS = []
 
 # Nine tenths, but for what a few ticks of the sampler make of short runs.
 BAR, SLACK_S = 0.90, 0.02
+# Above it, and what a host that takes the CPU makes of perf's timers, time was sampled twice.
+MOST = 1.25
 # Less than this is not worth a judgement: the program did nothing but come and go.
 LEAST_S = 0.05
 
@@ -22,6 +24,9 @@ class Seen:
 
     def enough(self):
         return self.sampled_s >= BAR * self.used_s - SLACK_S
+
+    def twice(self):
+        return self.sampled_s > MOST * self.used_s + SLACK_S
 
 
 def add(path, sampler, witnessed=None):
@@ -40,6 +45,8 @@ def judge(limit):
     worth = [r for r in RUNS if r.used_s >= LEAST_S]
     shares = ", ".join("%.0f %% by %s" % (100 * r.share(), r.sampler) for r in worth)
     short = [r for r in worth if not r.enough()]
+    twice = [r for r in worth if r.twice()]
+    expect(not twice, "more was sampled than used: %s" % shares)
     said = "seen: %s" % (shares or "not measured")
     expect(limit or worth, "nothing says what was seen of it")
     expect(limit or not short, "of %s s only %s s were sampled (%s)" % (
