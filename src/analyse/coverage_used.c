@@ -140,31 +140,63 @@ static void share_add(struct af_coverage_row *r, uint64_t user_ns, uint64_t kern
 	r->known = r->shared_out = true;
 }
 
+/* What those children of a process that may have used more than is known have together. */
+struct inexact {
+	uint64_t used, sampled;
+	uint32_t nr;
+};
+
+static struct inexact inexact_children(const struct used_maker *m, const struct used_row *up)
+{
+	struct inexact all = {0};
+
+	for (uint32_t r = up->child; r; r = m->rows[r - 1].sibling) {
+		const struct af_coverage_row *row = &m->c->processes[r - 1];
+		if (!is_inexact(row))
+			continue;
+		all.used += af_covered_used(&row->cpu);
+		all.sampled += af_covered_sampled(&row->cpu);
+		all.nr++;
+	}
+	return all;
+}
+
+/* What @row lacks of its part of @used_ns, which goes by samples, or in equal parts. */
+static double lacks(const struct inexact *all, const struct af_coverage_row *row, double used_ns)
+{
+	double part = all->sampled ? (double)af_covered_sampled(&row->cpu) / (double)all->sampled
+	                           : 1.0 / all->nr;
+	double lack = used_ns * part - (double)af_covered_used(&row->cpu);
+
+	return lack > 0 ? lack : 0;
+}
+
 /*
- * @user_ns and @kernel_ns to those children of @row that may have used more than is known: in
- * proportion to their samples, or in equal parts. False: there is none.
+ * @user_ns and @kernel_ns to those children of @up that may have used more than is known, in
+ * proportion to what each lacks. False: there is none.
  */
 static bool share_out(struct used_maker *m, const struct used_row *up, uint64_t user_ns,
                       uint64_t kernel_ns)
 {
-	uint64_t sampled = 0, left_user = user_ns, left_kernel = kernel_ns;
-	uint32_t nr = 0;
+	const struct inexact all = inexact_children(m, up);
+	double used = (double)(all.used + user_ns + kernel_ns), lack = 0;
+	uint64_t left_user = user_ns, left_kernel = kernel_ns;
 	struct af_coverage_row *last = NULL;
 
 	for (uint32_t r = up->child; r; r = m->rows[r - 1].sibling) {
 		struct af_coverage_row *row = &m->c->processes[r - 1];
 		if (!is_inexact(row))
 			continue;
-		sampled += af_covered_sampled(&row->cpu);
-		nr++;
-		last = row;
+		double mine = lacks(&all, row, used);
+		lack += mine;
+		if (mine > 0 || !last)
+			last = row;
 	}
-	for (uint32_t r = up->child; nr > 1 && r; r = m->rows[r - 1].sibling) {
+	for (uint32_t r = up->child; lack > 0 && r; r = m->rows[r - 1].sibling) {
 		struct af_coverage_row *row = &m->c->processes[r - 1];
-		if (!is_inexact(row) || row == last)
+		double part = is_inexact(row) ? lacks(&all, row, used) / lack : 0;
+		if (part <= 0 || row == last)
 			continue;
-		double part =
-		    sampled ? (double)af_covered_sampled(&row->cpu) / (double)sampled : 1.0 / nr;
 		uint64_t user = (uint64_t)((double)user_ns * part),
 			 kernel = (uint64_t)((double)kernel_ns * part);
 		share_add(row, user, kernel);
