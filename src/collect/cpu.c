@@ -38,8 +38,8 @@ static void probe_handler(int signo, siginfo_t *info, void *context)
 	probe_signals++;
 }
 
-/* Until signals come, or for @most_ns of CPU time since the process began. */
-static void probe_spin(int64_t most_ns)
+/* Until @signals came, or for @most_ns of CPU time since the process began. */
+static void probe_spin(int64_t most_ns, int signals)
 {
 	struct timespec t;
 
@@ -47,7 +47,7 @@ static void probe_spin(int64_t most_ns)
 		for (volatile int i = 0; i < 20000; i++)
 			;
 		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	} while (t.tv_sec * 1000000000 + t.tv_nsec < most_ns && probe_signals < 3);
+	} while (t.tv_sec * 1000000000 + t.tv_nsec < most_ns && probe_signals < signals);
 }
 
 static void probe_listen(int signo)
@@ -69,7 +69,7 @@ static int perf_try(void)
 	int fd = af_cpu_event_open(PROBE_PERIOD_NS, false, true, AF_PROBE_COOKIE);
 	if (fd < 0)
 		return PROBE_ERRNO - fd;
-	probe_spin(PROBE_SPIN_NS);
+	probe_spin(PROBE_SPIN_NS, 3);
 	if (!probe_signals)
 		return PROBE_NO_SIGNAL;
 	sigemptyset(&trap);
@@ -101,7 +101,7 @@ static int timer_try(void)
 	    syscall(SYS_timer_settime, timer, 0, &when, NULL))
 		return PROBE_ERRNO + errno;
 	for (int i = 1; i <= PROBE_SPINS && !probe_signals; i++) {
-		probe_spin((int64_t)i * PROBE_SPIN_NS);
+		probe_spin((int64_t)i * PROBE_SPIN_NS, 1);
 		if (!timer_is_overdue(timer))
 			break;
 	}
