@@ -6,15 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/fs.h"
 #include "sym/finder.h"
 #include "sym/job_work.h"
 
 enum { PACKAGES_FILES = 24 };
 
-/* What is looked for in the lists. */
+/* What is looked for in the lists, and was not found yet. */
 struct packages {
-	const char *const *paths;
+	struct wanted {
+		const char *path;
+		const char *listed; /* from there on, without /usr */
+		size_t len;
+	} * wanted;
 	uint32_t nr;
 	void (*each)(void *arg, const char *path, const char *package);
 	void *arg;
@@ -67,35 +72,46 @@ static void package_found(const struct packages *p, const char *list, const char
 	p->each(p->arg, path, package);
 }
 
-static void list_search(const struct packages *p, const char *list, const struct af_file *f)
+/* A file is of one package. */
+static void line_search(struct packages *p, const char *list, const char *line, size_t len)
+{
+	line = without_usr(line, &len);
+	for (uint32_t i = 0; i < p->nr; i++) {
+		const struct wanted w = p->wanted[i];
+		if (w.len != len || memcmp(w.listed, line, len) != 0)
+			continue;
+		p->wanted[i] = p->wanted[--p->nr];
+		package_found(p, list, w.path);
+		return;
+	}
+}
+
+static void list_search(struct packages *p, const char *list, const struct af_file *f)
 {
 	const char *at = (const char *)f->data, *end = at + f->size;
 
-	while (at < end) {
+	while (p->nr && at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t len = (size_t)((newline ? newline : end) - at);
-		const char *line = at;
 
+		line_search(p, list, at, len);
 		at += len + 1;
-		line = without_usr(line, &len);
-		for (uint32_t i = 0; i < p->nr; i++) {
-			size_t path_len = strlen(p->paths[i]);
-			const char *path = without_usr(p->paths[i], &path_len);
-			if (path_len == len && !memcmp(path, line, len))
-				package_found(p, list, p->paths[i]);
-		}
 	}
 }
 
 void af_packages_find(const char *root, const char *const *paths, uint32_t nr,
                       void (*each)(void *arg, const char *path, const char *package), void *arg)
 {
-	const struct packages p = {paths, nr, each, arg};
+	struct packages p = {af_xcalloc(nr + 1, sizeof *p.wanted), nr, each, arg};
 	char path[512];
 
+	for (uint32_t i = 0; i < nr; i++) {
+		p.wanted[i] = (struct wanted){.path = paths[i], .len = strlen(paths[i])};
+		p.wanted[i].listed = without_usr(paths[i], &p.wanted[i].len);
+	}
 	snprintf(path, sizeof path, "%s/var/lib/dpkg/info", root ? root : "");
 	DIR *dir = nr ? opendir(path) : NULL;
-	for (struct dirent *e; dir && (e = readdir(dir));) {
+	for (struct dirent *e; dir && p.nr && (e = readdir(dir));) {
 		size_t len = strlen(e->d_name);
 		struct af_file f;
 
@@ -107,6 +123,7 @@ void af_packages_find(const char *root, const char *const *paths, uint32_t nr,
 	}
 	if (dir)
 		closedir(dir);
+	free(p.wanted);
 }
 
 static void package_note(void *arg, const char *path, const char *package)
