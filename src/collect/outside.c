@@ -201,10 +201,12 @@ void af_outside_pump(struct af_outside *o)
 
 	if (!o || o->b.stopped)
 		return;
+	/* Before the look, which leaves those that are over. */
+	if (o->rings.nr)
+		outside_read(o, now);
 	outside_look(o, now);
 	if (!o->rings.nr)
 		return;
-	outside_read(o, now);
 	bpf_queue_write(&o->b, now - HOLD_NS);
 	lost_write(o);
 }
