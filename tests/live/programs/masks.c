@@ -1,8 +1,9 @@
 /*
- * masks [SCALE [raw|only-raw|raw-first]]: works with every signal blocked, in every way there is to ask for
- * that; each way works for 100 ms in a function of its own. With `raw`, one more thread asks by the
- * bare system instruction, which nobody can stand before; with `only-raw` it alone works, for a
- * second, and with `raw-first` it then takes that back and works for another in `by_syscall`.
+ * masks [SCALE [raw|only-raw|raw-first]]: works with every signal blocked, in every way there is to
+ * ask for that; each way works for 100 ms in a function of its own. With `raw`, one more thread
+ * asks by the bare system instruction, which nobody can stand before; with `only-raw` it alone
+ * works, for a second, and with `raw-first` it then takes that back and works for another in
+ * `by_syscall`.
  *
  * Truth: the ways have equal shares of user_us, which getrusage() says; the masks that the program
  * reads back, in each way, are what it asked for; a SIGTRAP and a SIGPROF that come while they are
