@@ -13,7 +13,6 @@
 enum { IMAGES_MAX = 1 << 20 };
 
 #define SECOND_NS 1000000000ull
-#define TICK_NS 10000000ull
 
 bool af_coverage_short(uint64_t used_ns, uint64_t sampled_ns, uint64_t period_ns)
 {

@@ -6,8 +6,6 @@
 #include "analyse/pass.h"
 #include "base/arena.h"
 
-#define TICK_NS 10000000ull
-
 /* While it is found: what belongs to a row. Numbers of rows are from 1; 0: none. */
 struct used_row {
 	uint32_t parent, child, sibling;         /* its first child, and its parent's next one */
@@ -127,12 +125,6 @@ static void parents_find(struct used_maker *m)
 	}
 }
 
-/* Nothing better is known of it than what somebody saw while it lived, or nothing at all. */
-static bool is_inexact(const struct af_coverage_row *r)
-{
-	return !r->known || r->source == AF_USAGE_LAST_SEEN;
-}
-
 static void share_add(struct af_coverage_row *r, uint64_t user_ns, uint64_t kernel_ns)
 {
 	r->cpu.used_user += user_ns;
@@ -152,7 +144,7 @@ static struct inexact inexact_children(const struct used_maker *m, const struct 
 
 	for (uint32_t r = up->child; r; r = m->rows[r - 1].sibling) {
 		const struct af_coverage_row *row = &m->c->processes[r - 1];
-		if (!is_inexact(row))
+		if (af_coverage_is_exact(row))
 			continue;
 		all.used += af_covered_used(&row->cpu);
 		all.sampled += af_covered_sampled(&row->cpu);
@@ -185,7 +177,7 @@ static bool share_out(struct used_maker *m, const struct used_row *up, uint64_t 
 
 	for (uint32_t r = up->child; r; r = m->rows[r - 1].sibling) {
 		struct af_coverage_row *row = &m->c->processes[r - 1];
-		if (!is_inexact(row))
+		if (af_coverage_is_exact(row))
 			continue;
 		double mine = lacks(&all, row, used);
 		lack += mine;
@@ -194,7 +186,7 @@ static bool share_out(struct used_maker *m, const struct used_row *up, uint64_t 
 	}
 	for (uint32_t r = up->child; lack > 0 && r; r = m->rows[r - 1].sibling) {
 		struct af_coverage_row *row = &m->c->processes[r - 1];
-		double part = is_inexact(row) ? lacks(&all, row, used) / lack : 0;
+		double part = af_coverage_is_exact(row) ? 0 : lacks(&all, row, used) / lack;
 		if (part <= 0 || row == last)
 			continue;
 		uint64_t user = (uint64_t)((double)user_ns * part),

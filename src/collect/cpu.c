@@ -80,15 +80,6 @@ static int perf_try(void)
 	return PROBE_WORKS;
 }
 
-/* It has run out and no tick has seen that: kernel/time/posix-cpu-timers.c then says 1 ns. */
-static bool timer_is_overdue(int timer)
-{
-	struct itimerspec left;
-
-	return !syscall(SYS_timer_gettime, timer, &left) && !left.it_value.tv_sec &&
-	       left.it_value.tv_nsec == 1;
-}
-
 static int timer_try(void)
 {
 	struct sigevent ev = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGPROF};
@@ -102,7 +93,7 @@ static int timer_try(void)
 		return PROBE_ERRNO + errno;
 	for (int i = 1; i <= PROBE_SPINS && !probe_signals; i++) {
 		probe_spin((int64_t)i * PROBE_SPIN_NS, 1);
-		if (!timer_is_overdue(timer))
+		if (!af_cpu_timer_is_overdue(timer))
 			break;
 	}
 	return probe_signals ? PROBE_WORKS : PROBE_NO_SIGNAL;

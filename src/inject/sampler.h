@@ -37,10 +37,7 @@ bool af_sampler_is_ours(int signo, const siginfo_t *info);
 int af_sampler_timer_start(uint64_t period_ns);
 bool af_sampler_timer_is_on(void);
 
-/*
- * Has the calling thread's timer run out without a tick that saw it, as where others preempt it
- * between ticks? The kernel then says that 1 ns is left (kernel/time/posix-cpu-timers.c).
- */
+/* Has the calling thread's timer run out unseen (trace/cpu_event.h)? */
 bool af_sampler_timer_is_overdue(void);
 
 /*

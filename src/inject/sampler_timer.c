@@ -38,8 +38,8 @@ struct ticks {
 static __thread struct {
 	int timer_and_one; /* 0: it has none */
 	struct ticks last;
-	int64_t
-	    owed_ns; /* kernel time that ticks told of and samples did not; below 0: the reverse */
+	/* Kernel time that ticks told of and samples did not; below 0: the reverse. */
+	int64_t owed_ns;
 } self;
 
 /* How many samples the program counter is believed against the sum of the ticks. */
@@ -131,10 +131,7 @@ bool af_sampler_timer_is_on(void)
 
 bool af_sampler_timer_is_overdue(void)
 {
-	struct itimerspec left;
-
-	return self.timer_and_one && !syscall(SYS_timer_gettime, self.timer_and_one - 1, &left) &&
-	       !left.it_value.tv_sec && left.it_value.tv_nsec == 1;
+	return self.timer_and_one && af_cpu_timer_is_overdue(self.timer_and_one - 1);
 }
 
 void af_sampler_timer_thread_begins(void)

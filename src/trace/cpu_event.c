@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -28,4 +29,12 @@ int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled, uint64_t co
 
 	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+bool af_cpu_timer_is_overdue(int timer)
+{
+	struct itimerspec left;
+
+	return !syscall(SYS_timer_gettime, timer, &left) && !left.it_value.tv_sec &&
+	       left.it_value.tv_nsec == 1;
 }

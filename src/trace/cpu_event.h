@@ -1,6 +1,6 @@
 /*
- * The perf event that samples CPU time: what the sampler opens in a target, and the recorder's
- * probe before it, so that what was tried is what will be used.
+ * The perf event that samples CPU time, and what is asked of its timers: what the sampler does in a
+ * target, and the recorder's probe before it, so that what was tried is what will be used.
  */
 #ifndef AF_TRACE_CPU_EVENT_H
 #define AF_TRACE_CPU_EVENT_H
@@ -20,5 +20,12 @@
  * -errno. Libc only.
  */
 int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled, uint64_t cookie);
+
+/*
+ * Has a thread's CPU timer, as timer_create(2) numbers it, run out without a tick that saw it, as
+ * where others preempt the thread between ticks? The kernel then says that 1 ns is left
+ * (kernel/time/posix-cpu-timers.c). Libc only.
+ */
+bool af_cpu_timer_is_overdue(int timer);
 
 #endif
