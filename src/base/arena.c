@@ -11,9 +11,17 @@ struct af_arena_block {
 	size_t size;
 };
 
-static void arena_oom(void)
+static void (*oom_end)(void) = abort;
+
+void af_out_of_memory(void (*end)(void))
+{
+	oom_end = end;
+}
+
+void af_memory_is_out(void)
 {
 	fputs("aflame: out of memory\n", stderr);
+	oom_end();
 	abort();
 }
 
@@ -21,7 +29,7 @@ void *af_xrealloc(void *p, size_t size)
 {
 	void *q = realloc(p, size ? size : 1);
 	if (!q)
-		arena_oom();
+		af_memory_is_out();
 	return q;
 }
 
@@ -29,7 +37,7 @@ void *af_xcalloc(size_t n, size_t size)
 {
 	void *q = calloc(n ? n : 1, size ? size : 1);
 	if (!q)
-		arena_oom();
+		af_memory_is_out();
 	return q;
 }
 
@@ -38,7 +46,7 @@ void *af_arena_alloc(struct af_arena *a, size_t size)
 	size_t need = (size + 15) & ~(size_t)15;
 
 	if (need < size)
-		arena_oom();
+		af_memory_is_out();
 	if (!a->head || a->cap - a->used < need) {
 		size_t cap = a->total < ARENA_FIRST   ? ARENA_FIRST
 		             : a->total < ARENA_BLOCK ? a->total

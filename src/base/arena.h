@@ -27,6 +27,12 @@ char *af_arena_strdup(struct af_arena *a, const char *s, size_t len);
 void *af_xrealloc(void *p, size_t size);
 void *af_xcalloc(size_t n, size_t size);
 
+/* The same for what runs out of it elsewhere, in a library. */
+__attribute__((noreturn)) void af_memory_is_out(void);
+
+/* How the program ends then, instead of by abort(); @end does not return. */
+void af_out_of_memory(void (*end)(void));
+
 /* Make room for one more in @array, which has @nr of @cap elements. Lvalues without effects. */
 #define AF_GROW(array, nr, cap)                                                                    \
 	do {                                                                                       \

@@ -200,6 +200,17 @@ void af_buf_terminal(struct af_buf *b, const char *s, size_t len, const char *qu
 	af_buf_add(b, s + plain, len - plain);
 }
 
+void af_terminal_text(char *s)
+{
+	for (size_t len = strlen(s), n; len; s += n, len -= n) {
+		n = utf8_len((unsigned char *)s, len);
+		if (n && !utf8_is_control((unsigned char *)s, n))
+			continue;
+		n = n ? n : 1;
+		memset(s, '?', n);
+	}
+}
+
 int af_buf_flush(struct af_buf *b, int fd)
 {
 	int rc = af_write_all(fd, b->data, b->len);

@@ -33,6 +33,9 @@ void af_buf_xml(struct af_buf *b, const char *s, size_t len);
  */
 void af_buf_terminal(struct af_buf *b, const char *s, size_t len, const char *quoted);
 
+/* The same in place, for messages of fixed size: those bytes become '?'. */
+void af_terminal_text(char *s);
+
 /* Write and empty the buffer: 0 or -errno. */
 int af_buf_flush(struct af_buf *b, int fd);
 

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
+
 static void err_set(struct af_err *err, int rc, const char *fmt, va_list ap)
 {
 	err->code = rc;
 	vsnprintf(err->msg, sizeof err->msg, fmt, ap);
+	af_terminal_text(err->msg); /* it may hold names of files and functions */
 }
 
 int af_fail_plain(struct af_err *err, int rc, const char *fmt, ...)

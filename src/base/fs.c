@@ -63,6 +63,15 @@ DIR *af_dir_list(int dirfd)
 	return list_of(openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
+struct dirent *af_dir_next(DIR *d)
+{
+	struct dirent *e = readdir(d);
+
+	while (e && (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")))
+		e = readdir(d);
+	return e;
+}
+
 static int remove_at(int dirfd, const char *name)
 {
 	if (!unlinkat(dirfd, name, 0))
@@ -79,9 +88,7 @@ static int remove_at(int dirfd, const char *name)
 		return -errno;
 
 	int rc = 0;
-	for (struct dirent *e; (e = readdir(d));) {
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-			continue;
+	for (struct dirent *e; (e = af_dir_next(d));) {
 		int one = remove_at(fd, e->d_name);
 		if (one && !rc)
 			rc = one;

@@ -3,11 +3,26 @@
 #define AF_BASE_FS_H
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct af_err;
+
+/*
+ * Opens @name for reading where it is a regular file, and never opens anything else: whoever else
+ * may have chosen a name is opened by these three (tests/opens). @flags: O_NOFOLLOW or 0. The
+ * descriptor, or -errno: -EISDIR for a directory, -ELOOP for a link that is not to be followed,
+ * -EINVAL for a device, a pipe or a socket. Async-signal-safe.
+ */
+int af_open_regular(int dirfd, const char *name, int flags);
+
+/* The same of @path below the directory @root as if that were the root; no link leads out of it. */
+int af_open_regular_in(int root, const char *path);
+
+/* The same of @path as the process @pid sees it. */
+int af_open_regular_of(unsigned pid, const char *path);
 
 /*
  * A file mapped read-only. data is NULL for an empty file. What somebody cuts off while it is
@@ -36,6 +51,17 @@ int af_file_map_at(struct af_file *f, int dirfd, const char *name);
 void af_file_unmap(struct af_file *f);
 
 /*
+ * Guards a shared mapping of @fd's that somebody else may cut, in the same way; NULL: it cannot be.
+ * Let it go before it is unmapped.
+ */
+struct af_file_watch *af_file_guard(void *data, size_t size, int fd);
+bool af_file_guard_is_cut(const struct af_file_watch *watch);
+void af_file_unguard(struct af_file_watch *watch);
+
+/* Has anything of it been cut off while it was mapped? It is of no use from then on. */
+bool af_file_is_cut(const struct af_file *f);
+
+/*
  * Path of a file that could not be read to its end while it was mapped, since this program began;
  * NULL: there is none. Stays valid.
  */
@@ -55,6 +81,21 @@ int af_write_all(int fd, const void *data, size_t len);
  * by a fresh inode. Returns the descriptor or -errno.
  */
 int af_create_private(int dirfd, const char *name);
+
+/*
+ * The directory that @path lies in, as a place to make and find names in (O_PATH), and its name
+ * there; a descriptor or -errno.
+ */
+int af_parent_open(const char *path, char name[NAME_MAX + 1]);
+
+/* The same, and the directories that are missing on the way are made. */
+int af_parent_make(const char *path, char name[NAME_MAX + 1]);
+
+/* ".BASE.0123456789abcdef" that nobody can guess, @base cut where that is too long: 0 or -errno. */
+int af_unique_name(char name[NAME_MAX + 1], const char *base);
+
+/* The next of @d but for the directory itself and its parent; NULL: there is no more. */
+struct dirent *af_dir_next(DIR *d);
 
 /*
  * The names in the directory @dirfd, from the first one, wherever it was read to: for closedir().

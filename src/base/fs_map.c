@@ -123,6 +123,16 @@ static void watch_stop(struct af_file_watch *w)
 	pthread_mutex_unlock(&watches_lock);
 }
 
+struct af_file_watch *af_file_guard(void *data, size_t size, int fd)
+{
+	return watch_start(data, size, fd);
+}
+
+void af_file_unguard(struct af_file_watch *watch)
+{
+	watch_stop(watch);
+}
+
 int af_file_map_fd(struct af_file *f, int fd)
 {
 	struct stat st;
@@ -148,10 +158,10 @@ int af_file_map_fd(struct af_file *f, int fd)
 
 static int file_map(struct af_file *f, int dirfd, const char *name, int flags)
 {
-	scope_close int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+	scope_close int fd = af_open_regular(dirfd, name, flags);
 
 	*f = (struct af_file){0};
-	return fd < 0 ? -errno : af_file_map_fd(f, fd);
+	return fd < 0 ? fd : af_file_map_fd(f, fd);
 }
 
 int af_file_map(struct af_file *f, const char *path, struct af_err *err)
@@ -177,6 +187,16 @@ void af_file_unmap(struct af_file *f)
 		munmap((void *)f->data, f->size);
 	}
 	*f = (struct af_file){0};
+}
+
+bool af_file_guard_is_cut(const struct af_file_watch *watch)
+{
+	return watch && atomic_load(&watch->cut);
+}
+
+bool af_file_is_cut(const struct af_file *f)
+{
+	return af_file_guard_is_cut(f->watch);
 }
 
 const char *af_file_cut(void)

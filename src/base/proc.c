@@ -7,6 +7,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/rights.h"
+
 size_t af_read_text(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -26,7 +28,27 @@ size_t af_proc_read(int pid, const char *name, char *text, size_t size)
 		snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
 	else
 		snprintf(path, sizeof path, "/proc/self/%s", name);
+	scope_rights(AF_RIGHTS_PROCESS);
 	return af_read_text(path, text, size);
+}
+
+FILE *af_proc_open_maps(unsigned pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%u/maps", pid);
+	scope_rights(AF_RIGHTS_PROCESS);
+	return fopen(path, "re");
+}
+
+size_t af_proc_read_exe(unsigned pid, char *path, size_t size)
+{
+	char link[64];
+
+	snprintf(link, sizeof link, "/proc/%u/exe", pid);
+	scope_rights(AF_RIGHTS_PROCESS);
+	ssize_t n = readlink(link, path, size);
+	return n > 0 ? (size_t)n : 0;
 }
 
 void af_boot_id(char id[AF_BOOT_ID_SIZE])
@@ -35,14 +57,20 @@ void af_boot_id(char id[AF_BOOT_ID_SIZE])
 	id[strcspn(id, "\n")] = 0;
 }
 
-bool af_proc_is_traced(int pid)
+bool af_status_is_traced(const char *status)
 {
 	static const char key[] = "\nTracerPid:\t";
+	const char *tracer = strstr(status, key);
+
+	return tracer && tracer[strlen(key)] != '0';
+}
+
+bool af_proc_is_traced(int pid)
+{
 	char text[512];
 
 	af_proc_read(pid, "status", text, sizeof text);
-	const char *tracer = strstr(text, key);
-	return tracer && tracer[strlen(key)] != '0';
+	return af_status_is_traced(text);
 }
 
 bool af_linux_is_at_least(unsigned major, unsigned minor)

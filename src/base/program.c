@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/scope.h"
 
 bool af_program_find(const char *file, char path[PATH_MAX])
@@ -43,12 +44,13 @@ enum af_preload af_program_preload(const char *path)
 	Elf64_Ehdr e;
 	Elf64_Phdr p;
 
-	/* A pipe that bears the name must not hold us. */
-	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	scope_close int fd = af_open_regular(AT_FDCWD, path, 0);
 	if (fd < 0 || read(fd, &e, sizeof e) != (ssize_t)sizeof e || memcmp(e.e_ident, ELFMAG, 4))
 		return AF_PRELOAD_UNKNOWN;
 	if (e.e_ident[EI_CLASS] != ELFCLASS64)
 		return AF_PRELOAD_32_BIT;
+	if (e.e_machine != EM_X86_64) /* inject/arch has no other */
+		return AF_PRELOAD_FOREIGN;
 	for (int i = 0; i < e.e_phnum; i++)
 		if (pread(fd, &p, sizeof p, (off_t)(e.e_phoff + (uint64_t)i * sizeof p)) ==
 		        sizeof p &&
