@@ -26,6 +26,7 @@ void af_cursor_open(struct af_cursor *c, const struct af_filter *filter, const u
 {
 	*c = (struct af_cursor){.filter = filter, .data = data, .size = size};
 	snprintf(c->name, sizeof c->name, "%s", name);
+	af_terminal_text(c->name);
 
 	/* The first packet is looked at here, so that start_ns is known before any event is. */
 	c->start_ns = UINT64_MAX;

@@ -508,7 +508,10 @@ AF_KINDS(AF_K)
 	L(14, PAUSED, "nanoseconds with recording off, as --ctl, --delay or --max-size asked")     \
 	L(15, DEBUGGER, "samples while a debugger was attached")                                   \
 	L(16, FORBIDDEN, "samples of who had forbidden itself (seccomp) to write them")            \
-	L(17, DROPPED, "records of device work that the driver dropped: no buffer was free")
+	L(17, DROPPED, "records of device work that the driver dropped: no buffer was free")       \
+	L(18, MEDDLED, "times that another process wrote over what belongs to the recorder")       \
+	L(19, STRANGE, "messages to the recorder that no process of the recording would send")     \
+	L(20, MAPPINGS, "mappings of processes that map more than 4,096 pieces of code")
 
 enum af_lost {
 #define AF_L(number, NAME, meaning) AF_LOST_##NAME = number,
@@ -528,7 +531,8 @@ enum af_lost {
 	S(6, NOT_WALKED, "this stack was not walked")                                              \
 	S(7, FRAME_POINTERS, "followed by frame pointers only: functions without one are missing") \
 	S(8, COPY_ENDS, "the stack goes on beyond what was copied of it")                          \
-	S(9, NO_FILE, "the file with the unwind table is not at hand")
+	S(9, NO_FILE, "the file with the unwind table is not at hand")                             \
+	S(10, COSTLY, "unwind tables that take too long to read")
 
 enum af_stop {
 #define AF_S(number, NAME, meaning) AF_STOP_##NAME = number,

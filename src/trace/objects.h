@@ -26,8 +26,13 @@ int af_object_put(int trace_dirfd, const void *data, size_t size, char name[AF_S
 /* Whether @name can be the name of an object; anything else (a path!) is never opened. */
 bool af_object_name_ok(const char *name);
 
-/* Map the object @name of the trace directory @trace_dirfd. The bytes are not checked against it.
+/*
+ * Map the object @name of the trace directory @trace_dirfd. Only bytes that have that name are
+ * believed: -EBADMSG. -ELOOP: it is a link.
  */
 int af_object_map(struct af_file *f, int trace_dirfd, const char *name, struct af_err *err);
+
+/* The same as a descriptor for reading, or -errno. */
+int af_object_open(int trace_dirfd, const char *name);
 
 #endif

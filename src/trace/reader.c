@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/scope.h"
+#include "trace/files.h"
 #include "trace/merge.h"
 #include "trace/objects.h"
 #include "trace/session.h"
@@ -57,22 +58,22 @@ static int names_list(struct names *n, int dirfd, const char *dir, struct af_err
 
 static int open_dir(const char *dir, struct af_err *err)
 {
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = af_trace_dir_open(dir);
 
 	if (fd >= 0)
 		return fd;
-	if (errno == ENOENT)
+	if (fd == -ENOENT)
 		return af_fail_plain(
 		    err, -ENOENT,
 		    "no trace in %s: run `aflame record -- CMD` first, or name the "
 		    "trace directory",
 		    dir);
-	if (errno == ENOTDIR)
+	if (fd == -ENOTDIR)
 		return af_fail_plain(err, -ENOTDIR,
 		                     "%s is a file, and a trace is a directory: name the directory "
 		                     "that `aflame record` wrote",
 		                     dir);
-	return af_fail(err, -errno, "cannot open the trace %s", dir);
+	return af_fail(err, fd, "cannot open the trace %s", dir);
 }
 
 static int read_metadata(struct af_trace *t, const char *dir, struct af_err *err)
@@ -80,7 +81,7 @@ static int read_metadata(struct af_trace *t, const char *dir, struct af_err *err
 	struct af_file f;
 	int rc = af_file_map_at(&f, t->dirfd, AF_METADATA_FILE);
 
-	if (rc == -ENOENT && !faccessat(t->dirfd, AF_SESSION_FILE, F_OK, AT_SYMLINK_NOFOLLOW))
+	if (rc == -ENOENT && af_trace_has(t->dirfd, AF_SESSION_FILE))
 		return af_fail_plain(err, -EBUSY,
 		                     "the recording in %s is not finished: it has not written its "
 		                     "metadata yet, or was killed before it could",
@@ -118,9 +119,17 @@ static int map_streams(struct af_trace *t, const struct names *n, const char *di
 
 int af_trace_open(struct af_trace **ret, const char *dir, uint64_t wanted, struct af_err *err)
 {
-	int fd = open_dir(dir, err);
+	scope_close int fd = open_dir(dir, err);
+
+	return fd < 0 ? fd : af_trace_open_at(ret, fd, dir, wanted, err);
+}
+
+int af_trace_open_at(struct af_trace **ret, int dirfd, const char *dir, uint64_t wanted,
+                     struct af_err *err)
+{
+	int fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
-		return fd;
+		return af_fail(err, -errno, "cannot open the trace %s", dir);
 
 	struct af_trace *t = af_xcalloc(1, sizeof *t);
 	struct names names = {0};

@@ -50,6 +50,11 @@ struct af_trace_damage {
  * of unknown kinds included.
  */
 int af_trace_open(struct af_trace **t, const char *dir, uint64_t wanted, struct af_err *err);
+
+/* The same of an open directory, which messages call @dir. */
+int af_trace_open_at(struct af_trace **t, int dirfd, const char *dir, uint64_t wanted,
+                     struct af_err *err);
+
 void af_trace_close(struct af_trace *t);
 
 /*

@@ -42,11 +42,17 @@ static int ring_reserve(int fd, void *probe_page, uint32_t *nr_slots)
 int af_stream_open_ring(struct af_stream *s, const char *path, uint64_t instance, uint32_t process,
                         uint32_t pid, uint32_t tid)
 {
+	return af_stream_open_ring_at(s, AT_FDCWD, path, instance, process, pid, tid);
+}
+
+int af_stream_open_ring_at(struct af_stream *s, int dir_fd, const char *name, uint64_t instance,
+                           uint32_t process, uint32_t pid, uint32_t tid)
+{
 	*s = (struct af_stream){.fd = -1};
 	if (!af_file_size_allowed(AF_RING_BYTES))
 		return -EFBIG;
 
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 
@@ -61,7 +67,7 @@ int af_stream_open_ring(struct af_stream *s, const char *path, uint64_t instance
 	if (rc) {
 		if (map != MAP_FAILED)
 			munmap(map, AF_RING_BYTES);
-		unlink(path);
+		unlinkat(dir_fd, name, 0);
 		return rc;
 	}
 

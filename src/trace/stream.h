@@ -49,6 +49,10 @@ uint64_t af_now_ns(void);
 int af_stream_open_ring(struct af_stream *s, const char *path, uint64_t instance, uint32_t process,
                         uint32_t pid, uint32_t tid);
 
+/* The same of @name in the directory @dir_fd. */
+int af_stream_open_ring_at(struct af_stream *s, int dir_fd, const char *name, uint64_t instance,
+                           uint32_t process, uint32_t pid, uint32_t tid);
+
 /* A stream straight to a file of the trace; takes @fd over. For the recorder. */
 int af_stream_open_file(struct af_stream *s, int fd, uint64_t instance, uint32_t process);
 
