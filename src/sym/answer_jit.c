@@ -67,6 +67,10 @@ static void jit_open_map(struct jit_process *p)
 	int rc = fd < 0 ? -ENOENT : af_jit_open(&p->map, fd, &p->trust);
 	if (rc)
 		jit_refused(p, path, fd, rc);
+	else if (p->map.left_out)
+		af_sym_job_note(p->job, "symbols.jit",
+		                "%s is too large: its first %llu bytes are left out", path,
+		                (unsigned long long)p->map.left_out);
 }
 
 static void jit_open_dump(struct jit_process *p, const char *path)
@@ -76,10 +80,15 @@ static void jit_open_dump(struct jit_process *p, const char *path)
 	if (fd < 0)
 		return;
 	int rc = af_jitdump_open(&p->dumps[p->nr_dumps], fd, p->pid, &p->trust);
-	if (rc)
+	if (rc) {
 		jit_refused(p, path, fd, rc);
-	else
-		p->nr_dumps++;
+		return;
+	}
+	if (p->dumps[p->nr_dumps].nr_beyond)
+		af_sym_job_note(p->job, "symbols.jit",
+		                "%s is too large: its last %llu records are left out", path,
+		                (unsigned long long)p->dumps[p->nr_dumps].nr_beyond);
+	p->nr_dumps++;
 }
 
 /* Dumps that the process has or had mapped; else those in the usual places. */
@@ -136,8 +145,15 @@ static void jit_open(struct jit_process *p, struct af_sym_job *job, uint32_t ord
 
 static void jit_close(struct jit_process *p)
 {
-	while (p->nr_dumps)
-		af_jitdump_close(&p->dumps[--p->nr_dumps]);
+	while (p->nr_dumps) {
+		struct af_jitdump *d = &p->dumps[--p->nr_dumps];
+		if (d->nr_given_up)
+			af_sym_job_note(p->job, "symbols.jit",
+			                "%llu addresses of process %u have no name: too much code "
+			                "lay over one another there",
+			                (unsigned long long)d->nr_given_up, p->pid);
+		af_jitdump_close(d);
+	}
 	af_jit_close(&p->map);
 }
 

@@ -247,14 +247,12 @@ static int bake_keep(void *dirfd, const void *data, size_t size, char name[AF_SH
 
 static int bake_open(void *dirfd, const char *name)
 {
-	char path[sizeof AF_OBJECTS_DIR "/" + AF_SHA256_HEX];
-
-	snprintf(path, sizeof path, AF_OBJECTS_DIR "/%s", name);
-	return openat(*(const int *)dirfd, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	return af_object_open(*(const int *)dirfd, name);
 }
 
-int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym_progress *p),
-                void *arg, struct af_err *err)
+int af_sym_bake(int dirfd, const char *dir,
+                void (*progress)(void *arg, const struct af_sym_progress *p), void *arg,
+                struct af_err *err)
 {
 	char dumps[512], kept[512]; /* LLVM's, perf's */
 	struct af_kernel_table table;
@@ -266,16 +264,10 @@ int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym
 	};
 	struct af_trace *trace;
 	struct af_event ev;
-	int rc = af_trace_open(&trace, dir, BAKE_WANTED, err);
+	int rc = af_trace_open_at(&trace, dirfd, dir, BAKE_WANTED, err);
 
 	if (rc)
 		return rc;
-	scope_close int dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dirfd < 0) {
-		rc = af_fail(err, -errno, "cannot open the trace %s", dir);
-		af_trace_close(trace);
-		return rc;
-	}
 	struct bake b = {.job = af_sym_job_open()};
 	while (af_trace_next(trace, &ev))
 		bake_event(&b, &ev);

@@ -5,9 +5,9 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "sym/code.h"
-#include "sym/elf_file.h"
 #include "sym/line_table.h"
 #include "sym/lines.h"
+#include "unwind/elf_file.h"
 
 enum {
 	CODE_EM_CUDA = 190,

@@ -1,7 +1,6 @@
 #include "sym/code_store.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +9,9 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/map.h"
+#include "trace/files.h"
 #include "trace/objects.h"
+#include "trace/origin.h"
 
 struct af_code_store {
 	int dirfd;
@@ -30,11 +31,11 @@ struct store_object {
 
 int af_code_store_open(struct af_code_store **out, const char *dir, struct af_err *err)
 {
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = af_trace_dir_open(dir);
 
 	*out = NULL;
 	if (fd < 0)
-		return af_fail(err, -errno, "cannot open %s", dir);
+		return af_fail(err, fd, "cannot open %s", dir);
 	*out = af_xcalloc(1, sizeof **out);
 	(*out)->dirfd = fd;
 	return 0;
@@ -92,4 +93,14 @@ const char *af_code_store_reason(struct af_code_store *s, const char *name)
 		return "it was not kept";
 	return af_object_name_ok(name) ? store_object(s, name)->err.msg
 	                               : "that is no name of an object";
+}
+
+int af_code_store_map(const struct af_code_store *s, const char *name, struct af_file *f)
+{
+	return af_object_map(f, s->dirfd, name, NULL);
+}
+
+bool af_code_store_is_here(const struct af_code_store *s)
+{
+	return af_origin_is_here(s->dirfd);
 }

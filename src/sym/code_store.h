@@ -9,6 +9,7 @@
 #include "sym/code.h"
 
 struct af_code_store;
+struct af_file;
 
 /* Of the trace in directory @dir. One without objects is an empty store. */
 int af_code_store_open(struct af_code_store **out, const char *dir, struct af_err *err);
@@ -23,5 +24,11 @@ struct af_code *af_code_store_get(struct af_code_store *s, const char *name);
 
 /* Why there is no object called @name, "" when there is one. */
 const char *af_code_store_reason(struct af_code_store *s, const char *name);
+
+/* Map the object called @name, which need be no code: 0 or -errno. */
+int af_code_store_map(const struct af_code_store *s, const char *name, struct af_file *f);
+
+/* Was the trace recorded here, by this user (trace/origin.h)? */
+bool af_code_store_is_here(const struct af_code_store *s);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/fs.h"
-#include "sym/elf_file.h"
+#include "unwind/elf_file.h"
 
 struct af_fetch;
 

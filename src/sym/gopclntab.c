@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
-#include "sym/fde.h"
 #include "sym/symtab.h"
+#include "unwind/elf_file.h"
 
 enum {
 	GO_HEADER = 8,       /* magic, two zeros, least length of an instruction, size of a word */
@@ -90,7 +90,7 @@ static bool go_made(const struct af_elf *e)
 	for (uint32_t i = 0; af_elf_segment(e, i, &p); i++) {
 		static const uint8_t name[] = {4, 0, 0, 0, 'G', 'o', 0, 0};
 		uint64_t left;
-		const uint8_t *at = p.p_type == PT_NOTE ? af_fde_bytes(e, p.p_vaddr, &left) : NULL;
+		const uint8_t *at = p.p_type == PT_NOTE ? af_elf_at(e, p.p_vaddr, &left) : NULL;
 		if (at && left >= 16 && !memcmp(at, name, 4) && !memcmp(at + 12, name + 4, 4))
 			return true;
 	}
@@ -124,7 +124,7 @@ static bool go_find(struct go_table *t, const struct af_elf *e)
 	for (uint32_t i = 0; af_elf_segment(e, i, &p); i++) {
 		uint64_t left;
 		const uint8_t *at = p.p_type == PT_LOAD && !(p.p_flags & PF_X)
-		                        ? af_fde_bytes(e, p.p_vaddr, &left)
+		                        ? af_elf_at(e, p.p_vaddr, &left)
 		                        : NULL;
 		if (at && go_search(t, at, left, p.p_vaddr))
 			return true;

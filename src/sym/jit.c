@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
+#include "base/fs.h"
 #include "base/scope.h"
 
-enum { JIT_FILE_MAX = 256 << 20 };
+/* What a map may cost, whoever wrote it: lines take some 80 bytes of memory besides. */
+enum { JIT_TEXT_MAX = 64 << 20, JIT_LINES_MAX = 1 << 20 };
 
 int af_jit_check(const struct stat *st, const struct af_jit_trust *trust)
 {
@@ -27,8 +29,11 @@ int af_jit_check(const struct stat *st, const struct af_jit_trust *trust)
 	return written_ns < trust->not_before_ns ? -ESTALE : 0;
 }
 
-/* The whole file, read rather than mapped: its writer may still be there, and truncate it. */
-static int jit_read(char **text, int fd, const struct af_jit_trust *trust)
+/*
+ * The file, or the end of it, read rather than mapped: its writer may still be there, and truncate
+ * it. *@from is where in the file the text begins.
+ */
+static int jit_read(char **text, uint64_t *from, int fd, const struct af_jit_trust *trust)
 {
 	struct stat st;
 
@@ -37,12 +42,11 @@ static int jit_read(char **text, int fd, const struct af_jit_trust *trust)
 	int rc = af_jit_check(&st, trust);
 	if (rc)
 		return rc;
-	if (st.st_size > JIT_FILE_MAX)
-		return -EFBIG;
-	size_t size = (size_t)st.st_size, have = 0;
+	*from = st.st_size > JIT_TEXT_MAX ? (uint64_t)st.st_size - JIT_TEXT_MAX : 0;
+	size_t size = (size_t)((uint64_t)st.st_size - *from), have = 0;
 	scope_free char *all = af_xrealloc(NULL, size + 1);
 	while (have < size) {
-		ssize_t n = pread(fd, all + have, size - have, (off_t)have);
+		ssize_t n = pread(fd, all + have, size - have, (off_t)(*from + have));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -54,6 +58,22 @@ static int jit_read(char **text, int fd, const struct af_jit_trust *trust)
 	all[have] = 0;
 	*text = give(all);
 	return 0;
+}
+
+/* The last JIT_LINES_MAX whole lines of @text, which has others before it if @is_end. */
+static char *jit_last_lines(char *text, bool is_end)
+{
+	char *first = text, *end = text + strlen(text);
+	uint32_t nr = 0;
+
+	if (is_end) {
+		first = strchr(text, '\n');
+		first = first ? first + 1 : end;
+	}
+	for (char *at = end; at > first; at--)
+		if (at[-1] == '\n' && nr++ == JIT_LINES_MAX)
+			return at;
+	return first;
 }
 
 /* A hexadecimal number and the blank after it. */
@@ -86,18 +106,19 @@ static void jit_line(struct af_jit *j, char *line)
 
 int af_jit_open_path(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
+	return af_open_regular(AT_FDCWD, path, O_NOFOLLOW);
 }
 
 int af_jit_open(struct af_jit *j, int fd, const struct af_jit_trust *trust)
 {
 	*j = (struct af_jit){0};
-	int rc = jit_read(&j->text, fd, trust);
+	uint64_t from = 0;
+	int rc = jit_read(&j->text, &from, fd, trust);
 	if (rc)
 		return rc;
-	for (char *line = j->text, *next; line; line = next) {
+	char *first = jit_last_lines(j->text, from);
+	j->left_out = from + (uint64_t)(first - j->text);
+	for (char *line = first, *next; line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = 0;

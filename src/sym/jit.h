@@ -22,6 +22,7 @@ struct af_jit {
 		const char *name;
 	} * entries;
 	uint32_t nr, cap;
+	uint64_t left_out; /* bytes at the beginning of the file, where it is too large */
 	struct af_ranges ranges;
 };
 
@@ -43,7 +44,8 @@ int af_jit_open_path(const char *path);
 
 /*
  * Read the map open as @fd, which stays the caller's. -EPERM when the file is not @trust's, -ESTALE
- * when it is too old, -EFBIG beyond 256 MiB; what is no file is refused. Its writer may still be
+ * when it is too old; what is no file is refused. Of one beyond 64 MiB or a million lines the end
+ * is read, as the last line for an address holds. Its writer may still be
  * there: with @trust->growing a last line without its end is left out. On failure *@j is empty.
  */
 int af_jit_open(struct af_jit *j, int fd, const struct af_jit_trust *trust);

@@ -12,8 +12,10 @@ enum {
 	JITDUMP_MAGIC = 0x4a695444,
 	JITDUMP_ARCH_TIMESTAMP = 1, /* flag: stamps are ticks of the processor */
 	JITDUMP_ELF_HEADER = 64,
-	JITDUMP_CODES_MAX = 8 << 20,
-	JITDUMP_LINES_MAX = 1 << 16, /* entries of a table that are looked at */
+	JITDUMP_CODES_MAX = 1 << 20,  /* and tables, some 100 bytes each */
+	JITDUMP_KEPT_MAX = 128 << 20, /* bytes of names and lines */
+	JITDUMP_VISITS = 1 << 14,     /* entries that a search looks at */
+	JITDUMP_LINES_MAX = 1 << 16,  /* entries of a table that are looked at */
 	JITDUMP_NAME_MAX = 64 << 10,
 };
 
@@ -59,12 +61,23 @@ struct jitdump_reader {
 	uint64_t least_offset;    /* of the first line of a table from its code */
 };
 
+/* Is there room for one more, with @size bytes of text? */
+static bool jitdump_has_room(struct af_jitdump *d, uint32_t nr, size_t size)
+{
+	if (nr < JITDUMP_CODES_MAX && size <= JITDUMP_KEPT_MAX - d->kept) {
+		d->kept += size;
+		return true;
+	}
+	d->nr_beyond++;
+	return false;
+}
+
 static struct af_jitdump_code *jitdump_add(struct jitdump_reader *r,
                                            const struct af_jitdump_code *code)
 {
 	struct af_jitdump *d = r->d;
 
-	if (code->end <= code->start || d->nr == JITDUMP_CODES_MAX) {
+	if (code->end <= code->start) {
 		d->nr_skipped++;
 		return NULL;
 	}
@@ -92,6 +105,8 @@ static void jitdump_read_load(struct jitdump_reader *r, uint64_t time_ns, const 
 		r->d->nr_skipped++;
 		return;
 	}
+	if (!jitdump_has_room(r->d, r->d->nr, len + 1))
+		return;
 	uint64_t *lines = af_map_get(&r->by_address, load.code_addr);
 	jitdump_add(r, &(struct af_jitdump_code){
 			   .start = load.code_addr,
@@ -121,6 +136,8 @@ static void jitdump_read_move(struct jitdump_reader *r, uint64_t time_ns, const 
 		r->d->nr_skipped++;
 		return;
 	}
+	if (!jitdump_has_room(r->d, r->d->nr, 0))
+		return;
 	struct af_jitdump_code *old = &r->d->codes[*last - 1], moved = *old;
 	/* Its size is what was loaded: that many bytes were in the file. */
 	moved.start = move.new_code_addr;
@@ -136,10 +153,12 @@ static void jitdump_read_lines(struct jitdump_reader *r, const uint8_t *body, si
 	struct jitdump_line first;
 	struct af_jitdump *d = r->d;
 
-	if (size < sizeof lines + sizeof first || d->nr_tables == JITDUMP_CODES_MAX) {
+	if (size < sizeof lines + sizeof first) {
 		d->nr_skipped++;
 		return;
 	}
+	if (!jitdump_has_room(d, d->nr_tables, size))
+		return;
 	memcpy(&lines, body, sizeof lines);
 	memcpy(&first, body + sizeof lines, sizeof first);
 	size -= sizeof lines;
@@ -186,19 +205,33 @@ static int jitdump_order(const void *a, const void *b)
 
 /*
  * The sorted array is a search tree, its middle the root; each root knows how far what is below it
- * reaches (Cormen et al., Introduction to Algorithms, "Interval trees").
+ * reaches (Cormen et al., Introduction to Algorithms, "Interval trees"), when that was, and which
+ * of it is the last in the file.
  */
-static uint64_t jitdump_reach(struct af_jitdump *d, uint32_t low, uint32_t high)
+static const struct af_jitdump_code *jitdump_reach(struct af_jitdump *d, uint32_t low,
+                                                   uint32_t high)
 {
 	if (low == high)
-		return 0;
+		return NULL;
 	uint32_t middle = low + (high - low) / 2;
 	struct af_jitdump_code *c = &d->codes[middle];
-	uint64_t left = jitdump_reach(d, low, middle), right = jitdump_reach(d, middle + 1, high);
+	const struct af_jitdump_code *sides[] = {jitdump_reach(d, low, middle),
+	                                         jitdump_reach(d, middle + 1, high)};
 
-	c->below = left > right ? left : right;
-	c->below = c->below > c->end ? c->below : c->end;
-	return c->below;
+	c->below = c->end;
+	c->earliest = c->from_ns;
+	c->latest = c->till_ns;
+	c->newest = c->order;
+	for (int i = 0; i < 2; i++) {
+		const struct af_jitdump_code *s = sides[i];
+		if (!s)
+			continue;
+		c->below = s->below > c->below ? s->below : c->below;
+		c->earliest = s->earliest < c->earliest ? s->earliest : c->earliest;
+		c->latest = s->latest > c->latest ? s->latest : c->latest;
+		c->newest = s->newest > c->newest ? s->newest : c->newest;
+	}
+	return c;
 }
 
 static int jitdump_read(struct af_jitdump *d, const struct af_file *file, uint32_t pid)
@@ -254,30 +287,35 @@ void af_jitdump_close(struct af_jitdump *d)
 	*d = (struct af_jitdump){0};
 }
 
-static const struct af_jitdump_code *jitdump_search(const struct af_jitdump *d, uint32_t low,
-                                                    uint32_t high, uint64_t address,
-                                                    uint64_t time_ns)
+struct jitdump_search {
+	const struct af_jitdump *d;
+	uint64_t address, time_ns;
+	const struct af_jitdump_code *best; /* the last in the file of those that were there */
+	uint32_t nr_visited;
+};
+
+/*
+ * The greatest start first: what was loaded or moved to one address again and again lies there in
+ * the order of the file, so that the last is found at once and makes all before it needless.
+ */
+static void jitdump_search(struct jitdump_search *s, uint32_t low, uint32_t high)
 {
-	const struct af_jitdump_code *best = NULL;
+	if (low == high || s->nr_visited == JITDUMP_VISITS)
+		return;
+	uint32_t middle = low + (high - low) / 2;
+	const struct af_jitdump_code *c = &s->d->codes[middle];
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		const struct af_jitdump_code *c = &d->codes[middle];
-
-		if (c->below <= address)
-			break;
-		const struct af_jitdump_code *left =
-		    jitdump_search(d, low, middle, address, time_ns);
-		if (left && (!best || left->order > best->order))
-			best = left;
-		if (c->start > address)
-			break;
-		if (address < c->end && c->from_ns <= time_ns && time_ns < c->till_ns &&
-		    (!best || c->order > best->order))
-			best = c;
-		low = middle + 1;
+	s->nr_visited++;
+	if (c->below <= s->address || s->time_ns < c->earliest || s->time_ns >= c->latest ||
+	    (s->best && c->newest < s->best->order))
+		return;
+	if (c->start <= s->address) {
+		jitdump_search(s, middle + 1, high);
+		if (s->address < c->end && c->from_ns <= s->time_ns && s->time_ns < c->till_ns &&
+		    (!s->best || c->order > s->best->order))
+			s->best = c;
 	}
-	return best;
+	jitdump_search(s, low, middle);
 }
 
 /* Bytes that continue a character of UTF-8 which begins with @first (RFC 3629); -1: none does. */
@@ -363,8 +401,15 @@ bool af_jitdump_find(struct af_jitdump *d, uint64_t address, uint64_t time_ns,
 	/* What has no end yet ends at UINT64_MAX, so the last moment is the one before. */
 	if (!d->timed || time_ns == UINT64_MAX)
 		time_ns = UINT64_MAX - 1;
-	const struct af_jitdump_code *c = jitdump_search(d, 0, d->nr, address, time_ns);
+	struct jitdump_search s = {.d = d, .address = address, .time_ns = time_ns};
 
+	jitdump_search(&s, 0, d->nr);
+	/* No name is better than that of something else. */
+	if (s.nr_visited == JITDUMP_VISITS) {
+		d->nr_given_up++;
+		return false;
+	}
+	const struct af_jitdump_code *c = s.best;
 	if (!c)
 		return false;
 	*answer = (struct af_jitdump_answer){.name = c->name, .start = c->start};

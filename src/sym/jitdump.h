@@ -21,7 +21,10 @@ struct af_jitdump {
 	/* Code that lay in [start, end) from from_ns until till_ns; by start. */
 	struct af_jitdump_code {
 		uint64_t start, end, from_ns, till_ns;
-		uint64_t below;  /* greatest end of the entries of the subtree */
+		/* Of the entries of the subtree: greatest end, earliest time, latest, greatest
+		 * order. */
+		uint64_t below, earliest, latest;
+		uint32_t newest;
 		uint64_t index;  /* unique name of the code in the file */
 		uint64_t loaded; /* where it was when its lines were told */
 		uint32_t order;  /* in the file */
@@ -37,7 +40,10 @@ struct af_jitdump {
 	} * tables;
 	uint32_t nr_tables, cap_tables;
 	struct af_arena arena; /* names and lines: the writer may still change the file */
+	size_t kept;           /* bytes in it */
 	uint64_t nr_skipped;   /* records that cannot be */
+	uint64_t nr_beyond;    /* … that were too many */
+	uint64_t nr_given_up;  /* addresses with too much code that lay over one another */
 };
 
 /* What is at an address. Strings live as long as the struct af_jitdump. */
@@ -51,8 +57,8 @@ struct af_jitdump_answer {
 /*
  * Read the dump that is open as @fd (it stays the caller's) of the process that calls itself @pid:
  * 0; -EPERM or -ESTALE as af_jit_open(); -ENOEXEC for what is no dump of this machine and process;
- * -EFBIG beyond 2 GiB. Its writer may still be there: what ends inside a record is left out. On
- * failure *@d is empty.
+ * -EFBIG beyond 2 GiB; of a million records and 128 MiB of names and lines the rest is left out.
+ * Its writer may still be there: what ends inside a record is left out. On failure *@d is empty.
  */
 int af_jitdump_open(struct af_jitdump *d, int fd, uint32_t pid, const struct af_jit_trust *trust);
 void af_jitdump_close(struct af_jitdump *d);

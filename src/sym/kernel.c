@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/rights.h"
 #include "base/scope.h"
 
 enum { KERNEL_TEXT_MAX = 256 << 20, KERNEL_READ = 1 << 20, KERNEL_REACH = 256 << 10 };
@@ -14,6 +15,7 @@ enum { KERNEL_TEXT_MAX = 256 << 20, KERNEL_READ = 1 << 20, KERNEL_REACH = 256 <<
 /* The size of a file in /proc is not known before it is read. */
 static int kernel_read(struct af_buf *text, const char *path)
 {
+	scope_rights(AF_RIGHTS_NAMES);
 	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)

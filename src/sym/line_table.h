@@ -9,7 +9,7 @@
 #ifndef AF_SYM_LINE_TABLE_H
 #define AF_SYM_LINE_TABLE_H
 
-#include "sym/elf_file.h"
+#include "unwind/elf_file.h"
 
 #define AF_LINE_NONE UINT32_MAX
 

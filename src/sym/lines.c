@@ -185,7 +185,11 @@ static void lines_place(struct af_lines *l, uint32_t unit)
 static struct Dwarf *lines_dwarf(const struct af_lines_image *image, struct Elf **elf)
 {
 	*elf = elf_memory((char *)image->data, image->size);
-	return *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
+	struct Dwarf *dwarf = *elf ? dwarf_begin_elf(*elf, DWARF_C_READ, NULL) : NULL;
+
+	if (dwarf)
+		dwarf_new_oom_handler(dwarf, af_memory_is_out);
+	return dwarf;
 }
 
 int af_lines_open(struct af_lines *l, const struct af_lines_image *image,

@@ -3,16 +3,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/fs.h"
+#include "base/rights.h"
 #include "base/scope.h"
 
 enum { LIVE_PATH = 64, LIVE_PROCESSES = 1 << 20 };
@@ -30,6 +30,7 @@ static FILE *live_fopen(const struct af_live *l, pid_t pid, const char *file)
 	char path[LIVE_PATH + 64];
 
 	live_path(path, l, pid, file);
+	scope_rights(AF_RIGHTS_PROCESS);
 	return fopen(path, "re");
 }
 
@@ -78,6 +79,7 @@ static bool live_is_elsewhere(const struct af_live *l, pid_t pid)
 	struct stat theirs, ours;
 
 	live_path(path, l, pid, "root");
+	scope_rights(AF_RIGHTS_PROCESS);
 	return !stat(path, &theirs) && !stat("/", &ours) &&
 	       (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
 }
@@ -123,6 +125,7 @@ static bool live_exe(const struct af_live *l, const struct af_live_process *p, c
 	char link[LIVE_PATH + 64];
 
 	live_path(link, l, p->pid, "exe");
+	scope_rights(AF_RIGHTS_PROCESS);
 	ssize_t len = readlink(link, file, size - 1);
 	file[len > 0 ? len : 0] = 0;
 	return len > 0;
@@ -180,8 +183,8 @@ int af_live_open_mapped(const struct af_live *l, const struct af_live_process *p
 		snprintf(range, sizeof range, "map_files/%llx-%llx", (unsigned long long)start,
 		         (unsigned long long)end);
 		live_path(link, l, p->pid, range);
-		int fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
+		scope_rights(AF_RIGHTS_PROCESS);
+		return af_open_regular(AT_FDCWD, link, 0);
 	}
 	return -ENOENT;
 }
@@ -193,22 +196,21 @@ int af_live_open_exe(const struct af_live *l, const struct af_live_process *p, c
 	if (!live_exe(l, p, file, sizeof file) || (path && !live_is_file(file, path)))
 		return -ENOENT;
 	live_path(link, l, p->pid, "exe");
-	int fd = open(link, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	scope_rights(AF_RIGHTS_PROCESS);
+	return af_open_regular(AT_FDCWD, link, 0);
 }
 
 int af_live_open_path(const struct af_live *l, const struct af_live_process *p, const char *path)
 {
-	struct open_how how = {.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-	                       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
 	char root[LIVE_PATH + 64];
 
 	live_path(root, l, p->pid, "root");
+	uint64_t before = af_rights_raise(AF_RIGHTS_PROCESS);
 	scope_close int dirfd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	af_rights_restore(before);
 	if (dirfd < 0)
 		return -errno;
-	long fd = syscall(SYS_openat2, dirfd, path, &how, sizeof how);
-	return fd < 0 ? -errno : (int)fd;
+	return af_open_regular_in(dirfd, path);
 }
 
 char *af_live_jitdump(const struct af_live *l, const struct af_live_process *p, uint32_t nth)

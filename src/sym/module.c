@@ -10,13 +10,13 @@
 #include "base/map.h"
 #include "base/sha256.h"
 #include "sym/bounds_name.h"
-#include "sym/elf_file.h"
 #include "sym/fde.h"
 #include "sym/lines.h"
 #include "sym/part.h"
 #include "sym/source_path.h"
 #include "sym/symtab.h"
 #include "sym/unpack.h"
+#include "unwind/elf_file.h"
 
 struct af_sym_module {
 	enum af_symbol_source reason;     /* why there are no answers, 0 when there are */
@@ -28,7 +28,7 @@ struct af_sym_module {
 	const char *name;                 /* last part of the path */
 	bool ready;                       /* the tables below are built */
 	struct af_symtab symbols;
-	struct af_fde_table fdes;
+	struct af_cfi fdes;
 	struct af_lines lines;
 	bool lines_open, lines_tried;
 	struct af_arena strings;
@@ -172,7 +172,7 @@ static void module_ready(struct af_sym_module *m)
 		af_go_add(&m->symbols, &m->file.elf);
 	if (m->file.elf.data) {
 		af_plt_add(&m->symbols, &m->file.elf);
-		af_fde_open(&m->fdes, &m->file.elf);
+		af_cfi_open(&m->fdes, &m->file.elf, AF_CFI_INDEX_MAX, NULL);
 	}
 	af_symtab_build(&m->symbols);
 }
@@ -184,7 +184,7 @@ void af_sym_module_close(struct af_sym_module *m)
 	if (m->lines_open)
 		af_lines_close(&m->lines);
 	af_symtab_free(&m->symbols);
-	af_fde_close(&m->fdes);
+	af_cfi_close(&m->fdes);
 	af_found_close(&m->alternate[0]);
 	af_found_close(&m->alternate[1]);
 	af_found_close(&m->debug);
@@ -291,7 +291,7 @@ static uint64_t module_whole(struct af_sym_module *m, uint64_t start)
 	uint64_t *known = af_map_at(&m->wholes, start, NULL);
 
 	if (!*known)
-		*known = af_part_whole(&m->fdes, start, &whole) ? whole : start;
+		*known = af_part_whole(&m->fdes, &m->file.elf, start, &whole) ? whole : start;
 	return *known;
 }
 

@@ -20,7 +20,7 @@ static bool jump_target(const uint8_t *at, uint32_t left, uint64_t vaddr, uint64
 }
 
 /* The function whose inside is at @target: 0 for its beginning, where calls go, and for parts. */
-static uint64_t jumped_into(const struct af_fde_table *t, uint64_t target)
+static uint64_t jumped_into(const struct af_cfi *t, uint64_t target)
 {
 	uint64_t start;
 
@@ -32,7 +32,7 @@ static uint64_t jumped_into(const struct af_fde_table *t, uint64_t target)
 enum { PART_MOST = 1 << 20 }; /* bytes that are looked at */
 
 struct part_scan {
-	const struct af_fde_table *fdes;
+	const struct af_cfi *fdes;
 	const uint8_t *code;
 	uint64_t start;
 	uint32_t len, at;
@@ -50,16 +50,19 @@ static uint64_t next_jumped_into(struct part_scan *s)
 	return into;
 }
 
-bool af_part_whole(const struct af_fde_table *t, uint64_t start, uint64_t *whole)
+bool af_part_whole(const struct af_cfi *t, const struct af_elf *elf, uint64_t start,
+                   uint64_t *whole)
 {
-	struct part_scan s = {.fdes = t, .start = start, .len = af_fde_part_len(t, start)};
+	uint64_t len = af_fde_part_len(t, start);
+	struct part_scan s = {.fdes = t, .start = start};
 	uint64_t left, into, votes = 0, all = 0, won = 0;
 
-	s.code = s.len ? af_fde_bytes(t->elf, start, &left) : NULL;
+	s.code = len ? af_elf_at(elf, start, &left) : NULL;
 	if (!s.code)
 		return false;
-	if (s.len > left || s.len > PART_MOST)
-		s.len = left < PART_MOST ? (uint32_t)left : PART_MOST;
+	if (len > left)
+		len = left;
+	s.len = len < PART_MOST ? (uint32_t)len : PART_MOST;
 
 	/* Who has more than half of the jumps is left over when unlike ones cancel each other. */
 	*whole = 0;

@@ -10,12 +10,14 @@
 #include <stdint.h>
 
 #include "sym/fde.h"
+#include "unwind/elf_file.h"
 
 /*
  * The start of the function that the code whose FDE starts at @start was taken from: the one that
  * most of its jumps go back into. False when its FDE does not say that it is a part, or when it
  * never jumps back. Reads the part's code twice, its first MiB at most.
  */
-bool af_part_whole(const struct af_fde_table *t, uint64_t start, uint64_t *whole);
+bool af_part_whole(const struct af_cfi *c, const struct af_elf *elf, uint64_t start,
+                   uint64_t *whole);
 
 #endif

@@ -125,7 +125,7 @@ static int line_locations(struct line_bytes b, int64_t line, uint32_t lasti)
 int af_py_line(uint32_t version, const uint8_t *table, size_t len, int32_t first_line,
                uint32_t lasti)
 {
-	struct line_bytes b = {table, table + len};
+	struct line_bytes b = {table, len ? table + len : table};
 
 	/* A frame that has not begun: the interpreter, too, says the first line. */
 	if ((int32_t)lasti < 0)

@@ -1,7 +1,9 @@
 #include "sym/source.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/scope.h"
 #include "base/strtab.h"
 
 /* A file that was looked for. */
@@ -22,6 +25,7 @@ struct source_file {
 
 struct af_source {
 	const char *dirs;
+	bool here;
 	struct af_strtab names; /* ids are indices of files */
 	struct source_file *files;
 	uint32_t nr, cap;
@@ -44,17 +48,26 @@ static bool source_is_kind(const char *file)
 	return !strchr(dot + 1, ' ') && strstr(source_kinds, kind);
 }
 
-static bool source_map(struct source_file *f, const char *path)
+static bool source_map(struct source_file *f, int fd)
 {
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
-	if (fd < 0)
+	return fd >= 0 && !fstat(fd, &st) && st.st_size <= AF_SOURCE_MOST &&
+	       !af_file_map_fd(&f->file, fd);
+}
+
+/* Links are followed to what is called as source is, too: a program may lie among them. */
+static bool source_as_named(struct source_file *f, const char *file)
+{
+	char link[32], real[PATH_MAX];
+	scope_close int fd = af_open_regular(AT_FDCWD, file, 0);
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t n = fd < 0 ? -1 : readlink(link, real, sizeof real - 1);
+	if (n <= 0)
 		return false;
-	bool ok = !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= AF_SOURCE_MOST &&
-	          !af_file_map_fd(&f->file, fd);
-	close(fd);
-	return ok;
+	real[n] = 0;
+	return source_is_kind(real) && source_map(f, fd);
 }
 
 /* Does @path go up by a ".."? Below a directory that was given nothing may. */
@@ -70,6 +83,10 @@ static bool source_goes_up(const char *path)
 static bool source_below(struct source_file *f, const char *dir, size_t len, const char *file,
                          struct af_buf *path)
 {
+	path->len = 0;
+	af_buf_add(path, dir, len);
+	af_buf_char(path, 0);
+	scope_close int root = open(path->data, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (const char *part = file; part; part = strchr(part, '/')) {
 		part += strspn(part, "/");
 		if (source_goes_up(part))
@@ -78,7 +95,8 @@ static bool source_below(struct source_file *f, const char *dir, size_t len, con
 		af_buf_add(path, dir, len);
 		af_buf_char(path, '/');
 		af_buf_str(path, part);
-		if (source_map(f, path->data))
+		scope_close int fd = root < 0 ? root : af_open_regular_in(root, part);
+		if (source_map(f, fd))
 			return true;
 	}
 	return false;
@@ -91,7 +109,7 @@ static void source_find(struct af_source *s, struct source_file *f, const char *
 	if (!source_is_kind(file))
 		return;
 	/* A relative name was relative to where the compiler ran. */
-	bool found = *file == '/' && source_map(f, file);
+	bool found = s->here && *file == '/' && source_as_named(f, file);
 	if (found)
 		af_buf_str(&path, file);
 	for (const char *dir = s->dirs; dir && !found;) {
@@ -134,20 +152,29 @@ static struct source_file *source_file(struct af_source *s, const char *file)
 	return &s->files[id];
 }
 
-void af_source_bind(struct af_source *s, const char *file, const char *path)
+void af_source_bind(struct af_source *s, const char *file, struct af_file *text)
 {
 	struct source_file *f = source_file(s, file);
 
-	if (f->where || !source_map(f, path))
+	if (f->where || text->size > AF_SOURCE_MOST) {
+		af_file_unmap(text);
 		return;
-	f->where = af_arena_strdup(&s->names.arena, path, strlen(path));
+	}
+	f->file = *text;
+	f->where = "the trace";
 	source_split(f);
 }
 
-void af_source_open(struct af_source **out, const char *dirs)
+bool af_source_is_withheld(const struct af_source *s, const char *file)
+{
+	return !s->here && !s->dirs && source_is_kind(file);
+}
+
+void af_source_open(struct af_source **out, const char *dirs, bool here)
 {
 	*out = af_xcalloc(1, sizeof **out);
 	(*out)->dirs = dirs;
+	(*out)->here = here;
 }
 
 void af_source_close(struct af_source *s)

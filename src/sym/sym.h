@@ -90,18 +90,19 @@ int af_py_line(uint32_t version, const uint8_t *table, size_t len, int32_t first
                uint32_t lasti);
 
 /*
- * Resolve every address of the trace in directory @dir and add the stream `symbols` to it, in
- * parallel over modules, each unique address once. A `symbols` that is there already is replaced as
- * a whole or, on failure, not at all. @progress (may be NULL) is called now and then, from this
- * thread. What keeps names away that the user could help is in the trace as NOTEs, with keys
- * "symbols.…". Servers are asked only when $DEBUGINFOD_URLS names some.
+ * Resolve every address of the trace in the directory @dirfd, which messages call @dir, and add the
+ * stream `symbols` to it, in parallel over modules, each unique address once. A `symbols` that is
+ * there already is replaced as a whole or, on failure, not at all. @progress (may be NULL) is
+ * called now and then, from this thread. What keeps names away that the user could help is in the
+ * trace as NOTEs, with keys "symbols.…". Servers are asked only when $DEBUGINFOD_URLS names some.
  */
 struct af_sym_progress {
 	uint64_t addresses, resolved, modules, modules_done;
 	uint32_t fetching;      /* files that servers are asked for just now */
 	uint64_t fetched_bytes; /* received from servers so far */
 };
-int af_sym_bake(const char *dir, void (*progress)(void *arg, const struct af_sym_progress *p),
-                void *arg, struct af_err *err);
+int af_sym_bake(int dirfd, const char *dir,
+                void (*progress)(void *arg, const struct af_sym_progress *p), void *arg,
+                struct af_err *err);
 
 #endif

@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "sym/elf_file.h"
 #include "sym/ranges.h"
 #include "trace/event.h"
+#include "unwind/elf_file.h"
 
 struct af_symtab_entry {
 	uint64_t start;

@@ -1,9 +1,12 @@
 #include "sym/unpack.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <lzma.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "base/arena.h"
@@ -13,6 +16,7 @@ enum {
 	UNPACK_XZ_MAX = 256 << 20,
 	UNPACK_XZ_MEMORY = 128 << 20, /* xz -9 needs 65 MiB */
 	UNPACK_XZ_FIRST = 1 << 20,
+	UNPACK_SECTION_MAX = 64 << 20,
 };
 
 #define UNPACK_ZSTD_MAX (UINT64_C(2) << 30)
@@ -140,4 +144,69 @@ int af_unpack_zstd(const struct af_elf *e, uint8_t **data, size_t *size)
 	*size = at;
 	*data = give(out);
 	return 0;
+}
+
+/* What is behind the header: exactly @size bytes, or nothing. */
+static int unpack_exactly(uint64_t type, const uint8_t *from, uint64_t len, uint64_t size,
+                          uint8_t **unpacked)
+{
+	if (size > UNPACK_SECTION_MAX)
+		return -EFBIG;
+	scope_free uint8_t *out = malloc(size + 1);
+	uLongf nr = size;
+
+	if (!out)
+		return -ENOMEM;
+	if (type == ELFCOMPRESS_ZSTD) {
+		if (ZSTD_decompress(out, size, from, len) != size)
+			return -EBADMSG;
+	} else if (type != ELFCOMPRESS_ZLIB || uncompress(out, &nr, from, len) != Z_OK ||
+	           nr != size) {
+		return -EBADMSG;
+	}
+	*unpacked = give(out);
+	return 0;
+}
+
+/* "ZLIB", the size with its high byte first, and the bytes: before there was SHF_COMPRESSED. */
+static int unpack_old(const struct af_elf *e, const char *name, uint64_t *size, uint8_t **unpacked)
+{
+	enum { MAGIC = 4, HEAD = MAGIC + 8 };
+	char old[64];
+	Elf64_Shdr s;
+
+	snprintf(old, sizeof old, ".z%s", name + 1);
+	if (!af_elf_named(e, old, &s) || s.sh_type == SHT_NOBITS)
+		return -ENODATA;
+	const uint8_t *from = af_elf_bytes(e, &s);
+	if (s.sh_size < HEAD || memcmp(from, "ZLIB", MAGIC))
+		return -EBADMSG;
+	memcpy(size, from + MAGIC, sizeof *size);
+	*size = be64toh(*size);
+	return unpack_exactly(ELFCOMPRESS_ZLIB, from + HEAD, s.sh_size - HEAD, *size, unpacked);
+}
+
+int af_unpack_section(const struct af_elf *e, const char *name, const uint8_t **bytes,
+                      uint64_t *size, uint8_t **unpacked)
+{
+	Elf64_Shdr s;
+	Elf64_Chdr c;
+	int rc = 0;
+
+	*unpacked = NULL;
+	if (!af_elf_named(e, name, &s) || s.sh_type == SHT_NOBITS) {
+		rc = unpack_old(e, name, size, unpacked);
+	} else if (!(s.sh_flags & SHF_COMPRESSED)) {
+		*size = s.sh_size;
+	} else if (e->narrow || s.sh_size < sizeof c) {
+		rc = -EBADMSG;
+	} else {
+		memcpy(&c, af_elf_bytes(e, &s), sizeof c);
+		*size = c.ch_size;
+		rc = unpack_exactly(c.ch_type, af_elf_bytes(e, &s) + sizeof c, s.sh_size - sizeof c,
+		                    c.ch_size, unpacked);
+	}
+	if (!rc)
+		*bytes = *unpacked ? *unpacked : af_elf_bytes(e, &s);
+	return rc;
 }

@@ -1,10 +1,11 @@
 #include "sym/unwind_copy.h"
 
-#include <dwarf.h>
+#include <errno.h>
 #include <string.h>
 
+#include "unwind/expression.h"
+
 enum {
-	VALUES = 16, /* on the stack of an expression */
 	WORD = 8,
 	RED_ZONE = 128,                /* bytes below the stack that may be in use */
 	FRAME_POINTER_REACH = 1 << 20, /* bytes of a frame that nothing but its pointer tells of */
@@ -12,7 +13,7 @@ enum {
 
 /* A frame as it is unwound. */
 struct frame {
-	uint64_t regs[AF_FRAME_REGISTERS];
+	uint64_t regs[AF_DWARF_REGISTERS];
 	uint32_t known;
 	const struct af_stack_copy *copy;
 	uint64_t cfa;
@@ -22,11 +23,12 @@ struct frame {
 	bool guessed;         /* it was found by a frame pointer */
 };
 
-static bool frame_read(struct frame *f, uint64_t at, uint64_t *word)
+static bool frame_read(void *arg, uint64_t at, uint64_t *word)
 {
+	struct frame *f = arg;
 	const struct af_stack_copy *c = f->copy;
-	uint64_t sp = f->regs[AF_FRAME_RSP];
-	uint64_t offset = at - c->regs[AF_FRAME_RSP];
+	uint64_t sp = f->regs[AF_DWARF_RSP];
+	uint64_t offset = at - c->regs[AF_DWARF_RSP];
 
 	if (c->size >= WORD && offset <= c->size - WORD) {
 		memcpy(word, c->bytes + offset, WORD);
@@ -37,9 +39,11 @@ static bool frame_read(struct frame *f, uint64_t at, uint64_t *word)
 	return false;
 }
 
-static bool frame_register(struct frame *f, uint64_t reg, uint64_t *value)
+static bool frame_register(void *arg, uint64_t reg, uint64_t *value)
 {
-	if (reg >= AF_FRAME_REGISTERS || !(f->known >> reg & 1)) {
+	struct frame *f = arg;
+
+	if (reg >= AF_DWARF_REGISTERS || !(f->known >> reg & 1)) {
 		f->trouble = AF_STOP_UNSUPPORTED;
 		return false;
 	}
@@ -47,103 +51,76 @@ static bool frame_register(struct frame *f, uint64_t reg, uint64_t *value)
 	return true;
 }
 
-static bool binary(uint8_t code, uint64_t a, uint64_t b, uint64_t *to)
+static bool frame_expression(struct frame *f, const struct af_cfi_image *image,
+                             const struct af_cfi_value *v, const uint64_t *cfa, uint64_t *to)
 {
-	switch (code) {
-	case DW_OP_plus:
-		*to = a + b;
+	const struct af_expression of = {frame_register, frame_read, f};
+	int rc = af_expression_value(image, v, cfa, &of, to);
+
+	if (rc == -ENOTSUP)
+		f->trouble = AF_STOP_UNSUPPORTED;
+	return !rc;
+}
+
+static bool frame_cfa(struct frame *f, const struct af_frame_rule *rule)
+{
+	const struct af_cfi_value *v = &rule->row.cfa;
+
+	f->trouble = AF_STOP_UNSUPPORTED;
+	if (v->how == AF_CFI_VALUE_EXPRESSION)
+		return frame_expression(f, rule->image, v, NULL, &f->cfa);
+	if (v->how != AF_CFI_REGISTER || !frame_register(f, v->number, &f->cfa))
+		return false;
+	f->cfa += (uint64_t)v->offset;
+	return true;
+}
+
+/* What @v, which differs from the frame's own, comes to. False: f->trouble says why. */
+static bool frame_value(struct frame *f, const struct af_frame_rule *rule,
+                        const struct af_cfi_value *v, uint64_t *to)
+{
+	uint64_t at = f->cfa + (uint64_t)v->offset;
+
+	f->trouble = AF_STOP_UNSUPPORTED;
+	f->below = false;
+	switch (v->how) {
+	case AF_CFI_AT_CFA:
+		return frame_read(f, at, to);
+	case AF_CFI_CFA:
+		*to = at;
 		return true;
-	case DW_OP_minus:
-		*to = a - b;
-		return true;
-	case DW_OP_mul:
-		*to = a * b;
-		return true;
-	case DW_OP_and:
-		*to = a & b;
-		return true;
-	case DW_OP_or:
-		*to = a | b;
-		return true;
-	case DW_OP_shl:
-		*to = b < 64 ? a << b : 0;
-		return true;
-	case DW_OP_shr:
-		*to = b < 64 ? a >> b : 0;
-		return true;
-	case DW_OP_ge:
-		*to = (int64_t)a >= (int64_t)b;
-		return true;
+	case AF_CFI_REGISTER:
+		return frame_register(f, v->number, to);
+	case AF_CFI_AT_EXPRESSION:
+		return frame_expression(f, rule->image, v, &f->cfa, &at) && frame_read(f, at, to);
+	case AF_CFI_VALUE_EXPRESSION:
+		return frame_expression(f, rule->image, v, &f->cfa, to);
 	}
 	return false;
 }
 
-/* What an operation leaves on top that takes nothing from there. */
-static bool pushes(struct frame *f, const struct af_frame_op *op, uint64_t *value)
-{
-	uint8_t code = op->code;
-
-	if (code == DW_OP_call_frame_cfa) {
-		*value = f->cfa;
-		return true;
-	}
-	if (code >= DW_OP_lit0 && code <= DW_OP_lit31) {
-		*value = (uint64_t)(code - DW_OP_lit0);
-		return true;
-	}
-	if ((code >= DW_OP_const1u && code <= DW_OP_consts) || code == DW_OP_addr) {
-		*value = op->first;
-		return true;
-	}
-	bool near = code >= DW_OP_breg0 && code <= DW_OP_breg31;
-	if (!near && code != DW_OP_bregx)
-		return false;
-	if (!frame_register(f, near ? (uint64_t)(code - DW_OP_breg0) : op->first, value))
-		return false;
-	*value += near ? op->first : op->second;
-	return true;
-}
-
 /*
- * What @v comes to: an address, or what is at it when @load and the expression does not say that
- * it is the value itself. False: f->trouble says why.
+ * The registers of the caller of @f into @to, or why its return address is not known: COMPLETE
+ * where there is none.
  */
-static bool frame_value(struct frame *f, const struct af_frame_value *v, bool load, uint64_t *to)
+static enum af_stop step_registers(struct frame *f, const struct af_frame_rule *rule,
+                                   struct frame *to)
 {
-	uint64_t values[VALUES];
-	uint32_t nr = 0;
-
-	f->trouble = AF_STOP_COMPLETE;
-	f->below = false;
-	for (uint8_t i = 0; i < v->nr; i++) {
-		const struct af_frame_op *op = &v->ops[i];
-		uint64_t value;
-		if (op->code == DW_OP_regx)
-			return frame_register(f, op->first, to);
-		if (op->code == DW_OP_stack_value) {
-			load = false;
-		} else if (op->code == DW_OP_plus_uconst && nr) {
-			values[nr - 1] += op->first;
-		} else if (op->code == DW_OP_deref && nr) {
-			if (!frame_read(f, values[nr - 1], &values[nr - 1]))
-				return false;
-		} else if (nr > 1 && binary(op->code, values[nr - 2], values[nr - 1], &value)) {
-			values[--nr - 1] = value;
-		} else if (nr < VALUES && pushes(f, op, &value)) {
-			values[nr++] = value;
-		} else {
-			f->trouble = f->trouble ? f->trouble : AF_STOP_UNSUPPORTED;
-			return false;
-		}
+	for (uint32_t reg = 0; reg < AF_DWARF_REGISTERS; reg++) {
+		const struct af_cfi_value *v = &rule->row.regs[reg];
+		uint64_t value = f->regs[reg];
+		if (v->how == AF_CFI_SAME)
+			continue;
+		bool is = frame_value(f, rule, v, &value);
+		if (!is && reg == AF_DWARF_RIP)
+			return v->how == AF_CFI_UNDEFINED ? AF_STOP_COMPLETE : f->trouble;
+		/* Tables do not tell that a function has popped what it saved: it is back. */
+		if (!is && f->below)
+			continue;
+		to->regs[reg] = value;
+		to->known = is ? to->known | 1u << reg : to->known & ~(1u << reg);
 	}
-	if (!nr) {
-		f->trouble = AF_STOP_UNSUPPORTED;
-		return false;
-	}
-	if (load)
-		return frame_read(f, values[nr - 1], to);
-	*to = values[nr - 1];
-	return true;
+	return AF_STOP_NOT_WALKED;
 }
 
 /* The caller of @f, by what a file says; AF_STOP_NOT_WALKED: there is one. */
@@ -153,42 +130,31 @@ static enum af_stop step_rule(struct frame *f, const struct af_frame_rule *rule)
 
 	if (rule->kind == AF_FRAME_BAD_RULE)
 		return AF_STOP_UNSUPPORTED;
-	if (!frame_value(f, &rule->cfa, false, &f->cfa))
+	if (!frame_cfa(f, rule))
 		return f->trouble;
 	/*
 	 * Every frame holds at least its return address, so stacks only get shallower; but for
 	 * vfork(), which keeps it in a register.
 	 */
-	if (f->cfa < f->regs[AF_FRAME_RSP] + !f->exact && !rule->signal)
+	if (f->cfa < f->regs[AF_DWARF_RSP] + !f->exact && !rule->row.is_signal)
 		return AF_STOP_BAD_FRAME;
-	to.regs[AF_FRAME_RSP] = f->cfa;
-	to.known &= ~(1u << AF_FRAME_RIP);
-	for (uint8_t i = 0; i < rule->nr; i++) {
-		const struct af_frame_value *v = &rule->saved[i];
-		uint64_t value = f->regs[v->reg];
-		bool is = v->nr && frame_value(f, v, true, &value);
-		if (!is && v->reg == AF_FRAME_RIP)
-			return v->nr ? f->trouble : AF_STOP_COMPLETE;
-		/* Tables do not tell that a function has popped what it saved: it is back. */
-		if (!is && v->nr && f->below)
-			continue;
-		to.regs[v->reg] = value;
-		to.known = is ? to.known | 1u << v->reg : to.known & ~(1u << v->reg);
-	}
-	if (!(to.known >> AF_FRAME_RIP & 1) || !(to.known >> AF_FRAME_RSP & 1))
+	enum af_stop stop = step_registers(f, rule, &to);
+	if (stop != AF_STOP_NOT_WALKED)
+		return stop;
+	if (!(to.known >> AF_DWARF_RIP & 1) || !(to.known >> AF_DWARF_RSP & 1))
 		return AF_STOP_UNSUPPORTED;
-	to.exact = rule->signal;
+	to.exact = rule->row.is_signal;
 	to.guessed = false;
 	*f = to;
-	return f->regs[AF_FRAME_RIP] ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
+	return f->regs[AF_DWARF_RIP] ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
 }
 
 /* The same where nothing tells: by the frame pointer, if it looks like one. */
 static enum af_stop step_frame_pointer(struct frame *f)
 {
-	uint64_t fp, sp = f->regs[AF_FRAME_RSP], next, return_address;
+	uint64_t fp, sp = f->regs[AF_DWARF_RSP], next, return_address;
 
-	if (!frame_register(f, AF_FRAME_RBP, &fp))
+	if (!frame_register(f, AF_DWARF_RBP, &fp))
 		return AF_STOP_NO_RULE;
 	/* The outermost frame is marked so: psABI 3.4.1. */
 	if (!fp)
@@ -197,10 +163,10 @@ static enum af_stop step_frame_pointer(struct frame *f)
 		return AF_STOP_NO_RULE;
 	if (!frame_read(f, fp, &next) || !frame_read(f, fp + WORD, &return_address))
 		return f->trouble;
-	f->regs[AF_FRAME_RBP] = next;
-	f->regs[AF_FRAME_RSP] = fp + 2 * WORD;
-	f->regs[AF_FRAME_RIP] = return_address;
-	f->known = 1u << AF_FRAME_RBP | 1u << AF_FRAME_RSP | 1u << AF_FRAME_RIP;
+	f->regs[AF_DWARF_RBP] = next;
+	f->regs[AF_DWARF_RSP] = fp + 2 * WORD;
+	f->regs[AF_DWARF_RIP] = return_address;
+	f->known = 1u << AF_DWARF_RBP | 1u << AF_DWARF_RSP | 1u << AF_DWARF_RIP;
 	f->exact = false;
 	f->guessed = true;
 	return return_address ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
@@ -232,7 +198,7 @@ static const struct af_frame_rule *frame_rule(const struct frame *f,
 uint32_t af_unwind_copy(const struct af_stack_copy *copy, const struct af_unwind_maps *maps,
                         uint64_t *pcs, uint32_t most, enum af_stop *stop)
 {
-	const uint32_t needed = 1u << AF_FRAME_RIP | 1u << AF_FRAME_RSP;
+	const uint32_t needed = 1u << AF_DWARF_RIP | 1u << AF_DWARF_RSP;
 	struct frame f = {.known = copy->known, .copy = copy, .exact = true};
 	uint32_t nr = 0;
 
@@ -241,7 +207,7 @@ uint32_t af_unwind_copy(const struct af_stack_copy *copy, const struct af_unwind
 	if ((f.known & needed) != needed)
 		return 0;
 	while (*stop == AF_STOP_NOT_WALKED) {
-		uint64_t pc = f.regs[AF_FRAME_RIP] - !f.exact;
+		uint64_t pc = f.regs[AF_DWARF_RIP] - !f.exact;
 		const struct af_unwind_code *code = maps->find(maps->arg, pc);
 		*stop = nr ? frame_doubt(&f, code) : AF_STOP_NOT_WALKED;
 		if (*stop == AF_STOP_NOT_WALKED && nr == most)
@@ -250,7 +216,7 @@ uint32_t af_unwind_copy(const struct af_stack_copy *copy, const struct af_unwind
 			break;
 		const struct af_frame_rule *rule = frame_rule(&f, code, pc);
 		/* The end of a signal handler is returned to, and was never called. */
-		pcs[nr++] = rule && rule->signal ? f.regs[AF_FRAME_RIP] : pc;
+		pcs[nr++] = rule && rule->row.is_signal ? f.regs[AF_DWARF_RIP] : pc;
 		*stop = rule            ? step_rule(&f, rule)
 		        : code->missing ? AF_STOP_NO_FILE
 		                        : step_frame_pointer(&f);

@@ -10,9 +10,9 @@
 #include "trace/event.h"
 
 struct af_stack_copy {
-	uint64_t regs[AF_FRAME_REGISTERS];
+	uint64_t regs[AF_DWARF_REGISTERS];
 	uint32_t known;       /* a bit for each of regs */
-	const uint8_t *bytes; /* from regs[AF_FRAME_RSP] on */
+	const uint8_t *bytes; /* from regs[AF_DWARF_RSP] on */
 	uint64_t size;
 	bool cut; /* there was more of the stack than was copied */
 };

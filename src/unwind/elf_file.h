@@ -4,8 +4,8 @@
  * nothing trusted: a section whose bytes are not all in the file does not exist for the caller, and
  * the rest is still used.
  */
-#ifndef AF_SYM_ELF_FILE_H
-#define AF_SYM_ELF_FILE_H
+#ifndef AF_UNWIND_ELF_FILE_H
+#define AF_UNWIND_ELF_FILE_H
 
 #include <elf.h>
 #include <stdbool.h>
@@ -36,6 +36,10 @@ int af_elf_vdso(struct af_elf *e);
 /* Header of section @i; false when there is no such section or its bytes are not in the file. */
 bool af_elf_section(const struct af_elf *e, uint32_t i, Elf64_Shdr *s);
 bool af_elf_segment(const struct af_elf *e, uint32_t i, Elf64_Phdr *p);
+
+/* The bytes of the file at the address @vaddr and how many there are, NULL when it has none there.
+ */
+const uint8_t *af_elf_at(const struct af_elf *e, uint64_t vaddr, uint64_t *left);
 
 /* The section called @name, and its number; false, or 0, when there is none. */
 uint32_t af_elf_number(const struct af_elf *e, const char *name);

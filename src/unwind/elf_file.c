@@ -1,4 +1,4 @@
-#include "sym/elf_file.h"
+#include "unwind/elf_file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -132,6 +132,23 @@ bool af_elf_segment(const struct af_elf *e, uint32_t i, Elf64_Phdr *p)
 	memcpy(&narrow, at, sizeof narrow);
 	*p = af_elf32_segment(&narrow);
 	return true;
+}
+
+const uint8_t *af_elf_at(const struct af_elf *e, uint64_t vaddr, uint64_t *left)
+{
+	Elf64_Phdr p;
+
+	for (uint32_t i = 0; af_elf_segment(e, i, &p); i++) {
+		uint64_t in = vaddr - p.p_vaddr;
+
+		if (p.p_type != PT_LOAD || vaddr < p.p_vaddr || in >= p.p_filesz ||
+		    p.p_offset > e->size || in >= e->size - p.p_offset)
+			continue;
+		uint64_t segment = p.p_filesz - in, file = e->size - p.p_offset - in;
+		*left = segment < file ? segment : file;
+		return e->data + p.p_offset + in;
+	}
+	return NULL;
 }
 
 void af_elf_symbol(const struct af_elf *e, const Elf64_Shdr *table, uint64_t i, Elf64_Sym *s)

@@ -1,0 +1,140 @@
+/*
+ * Call frame information: from an address of an ELF file to how its frame's caller is found. Reads
+ * .eh_frame by the search table of .eh_frame_hdr, or by an index made here where there is none
+ * (Linux Standard Base 5.0 core generic, 10.6: encodings, CIE and FDE with augmentations), and
+ * .debug_frame (DWARF 5, 6.4; CIE versions 1, 3 and 4), and runs the instructions up to one
+ * address. The bytes may be anybody's: whatever they hold, nothing outside them is read, a query
+ * takes memory of one size and runs no more instructions than it may.
+ *
+ *	af_cfi_open → { af_cfi_rule, af_cfi_row, af_cfi_function }* → af_cfi_close
+ *
+ * A struct af_cfi of an image that is mapped with its .eh_frame_hdr may as well be filled in by
+ * hand; then nothing is allocated, and af_cfi_rule() may run in a signal handler.
+ */
+#ifndef AF_UNWIND_CFI_H
+#define AF_UNWIND_CFI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/registers.h"
+
+struct af_elf;
+
+/* Bytes of an ELF image and the address they have (or would have) at run time. */
+struct af_cfi_image {
+	const uint8_t *bytes;
+	uint64_t len;
+	uint64_t address;
+};
+
+/* Where the frame descriptions (FDE) of an image are. */
+struct af_cfi {
+	struct af_cfi_image image;
+	uint64_t hdr;               /* where .eh_frame_hdr lies in @image, when there is no index */
+	struct af_cfi_entry *index; /* sorted; malloc'd */
+	uint32_t nr_index;
+	uint32_t nr_read; /* entries, to make it */
+	bool is_debug_frame, has_tables;
+};
+
+enum {
+	AF_CFI_INDEX_MAX = 4 << 20, /* of a file without a search table; they take 64 MiB */
+	/* of one query; gcc's own largest function has 13,000, others 400 */
+	AF_CFI_INSNS_MAX = 1 << 16,
+};
+
+/*
+ * The tables of @elf, whose bytes outlive @c: those of .eh_frame, with an index of at most @most
+ * entries where they bring no search table. False: there are none, or (*@too_many, may be NULL)
+ * more than that. af_cfi_open_debug(): .debug_frame, whose bytes these are.
+ */
+bool af_cfi_open(struct af_cfi *c, const struct af_elf *elf, uint32_t most, bool *too_many);
+bool af_cfi_open_debug(struct af_cfi *c, const uint8_t *bytes, uint64_t len);
+void af_cfi_close(struct af_cfi *c); /* a zeroed one is fine */
+
+/* How a frame's canonical frame address comes from the registers in it. */
+enum af_cfa {
+	AF_CFA_NONE = 1,    /* no table: cfa_offset 1 when a call ends at the address */
+	AF_CFA_SP,          /* sp + offset */
+	AF_CFA_FP,          /* fp + offset */
+	AF_CFA_SP_DEREF,    /* the word at sp + offset */
+	AF_CFA_FP_DEREF,    /* the word at fp + offset */
+	AF_CFA_PLT,         /* sp + 8, and 8 more when the low 4 bits of pc reach offset */
+	AF_CFA_SIGNAL,      /* none: registers are in the kernel's signal frame */
+	AF_CFA_END,         /* the outermost frame */
+	AF_CFA_BASE,        /* base + offset */
+	AF_CFA_DRAP,        /* drap + offset, where a function begins */
+	AF_CFA_UNSUPPORTED, /* a table says something that cannot be followed */
+	AF_CFA_NOT_CODE,    /* nothing readable is mapped at the address */
+};
+
+/* Where a register of the caller is. */
+enum af_saved {
+	AF_SAVED_SAME,  /* untouched in the register */
+	AF_SAVED_CFA,   /* the word at cfa + offset */
+	AF_SAVED_FP,    /* the word at fp + offset */
+	AF_SAVED_SP,    /* the word at sp + offset */
+	AF_SAVED_VALUE, /* cfa + offset itself */
+	AF_SAVED_LOST,
+};
+
+/* What walks follow: sp, fp (rbp), base (rbx) and the return address. Offsets in bytes. */
+struct af_rule {
+	uint8_t cfa; /* enum af_cfa */
+	uint8_t fp;  /* enum af_saved */
+	uint8_t base;
+	bool exact; /* the caller was interrupted: its pc is not a return address */
+	int32_t cfa_offset, fp_offset, base_offset;
+	int32_t ra_offset; /* the return address is the word at cfa + ra_offset */
+};
+
+/*
+ * The rule for @pc. 0; -ENOENT when no FDE covers @pc; -EINVAL for malformed tables; -E2BIG when
+ * that takes more than *@insns instructions, which are counted down; -ENOTSUP for a rule that
+ * struct af_rule cannot express. *@rule is set only on success.
+ */
+int af_cfi_rule(const struct af_cfi *c, uint64_t pc, uint32_t *insns, struct af_rule *rule);
+
+/* What a register of the caller, or the CFA, is. */
+enum af_cfi_how {
+	AF_CFI_UNSET,            /* not in what af_cfi_row() gives */
+	AF_CFI_SAME,             /* what it is in the frame */
+	AF_CFI_UNDEFINED,        /* not to be known; of rip: nobody called this */
+	AF_CFI_AT_CFA,           /* the word at CFA + offset */
+	AF_CFI_CFA,              /* CFA + offset itself */
+	AF_CFI_REGISTER,         /* register @number of the frame, of the CFA with offset */
+	AF_CFI_AT_EXPRESSION,    /* the word at what an expression comes to: expression.h */
+	AF_CFI_VALUE_EXPRESSION, /* that itself */
+};
+
+struct af_cfi_value {
+	int64_t offset;  /* of an expression: where in the image */
+	uint32_t number; /* of a register; bytes of an expression */
+	uint32_t how;    /* enum af_cfi_how */
+};
+
+/* All registers of the caller. Without padding, so equal is equal. */
+struct af_cfi_row {
+	struct af_cfi_value cfa, regs[AF_DWARF_REGISTERS];
+	uint64_t is_signal; /* the caller was interrupted: its pc is not a return address */
+};
+
+/*
+ * The same with all registers; what tables do not mention is as the psABI has it (3.2.1).
+ * -ENOTSUP when the return address is in an unusual column.
+ */
+int af_cfi_row(const struct af_cfi *c, uint64_t pc, uint32_t *insns, struct af_cfi_row *row);
+
+/* The code that an FDE is of. */
+struct af_cfi_function {
+	uint64_t start;
+	uint64_t size;   /* UINT64_MAX: not known, its FDE cannot be read */
+	uint8_t defines; /* the first instruction says where the frame or a register is */
+};
+
+/* Of the FDE that starts last of those not after @pc, or false. */
+bool af_cfi_function(const struct af_cfi *c, uint64_t pc, struct af_cfi_function *f);
+
+#endif
