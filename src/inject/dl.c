@@ -1,5 +1,4 @@
-#include <dlfcn.h>
-
+#include "inject/doors.h"
 #include "inject/inject.h"
 #include "inject/modules.h"
 #include "inject/thread.h"
@@ -9,13 +8,9 @@
  * dlclose is interposed to learn that code addresses may be reused. dlopen is not: it looks at
  * its caller to find libraries, and new code invalidates nothing.
  */
-__attribute__((visibility("default"))) int dlclose(void *handle)
+DOOR int dlclose(void *handle)
 {
-	static int (*real)(void *);
-
-	if (!real)
-		real = (__typeof__(real))dlsym(RTLD_NEXT, "dlclose");
-	int rc = real(handle);
+	int rc = REAL(dlclose)(handle);
 
 	if (af_inject_session()) {
 		af_unwind_forget();

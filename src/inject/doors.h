@@ -4,16 +4,26 @@
 #define AF_INJECT_DOORS_H
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 
 #define DOOR __attribute__((visibility("default")))
 
-/* The function that we stand before. */
-#define REAL(name)                                                                                 \
+/* The function that we stand before. Threads that come first may all look for it. */
+#define REAL(name) REAL_OF(__typeof__(&name), name)
+
+/* The same of a function that headers may lack; NULL where libc does. */
+#define REAL_OF(type, name)                                                                        \
 	({                                                                                         \
-		static __typeof__(&name) real_;                                                    \
-		if (!real_)                                                                        \
-			real_ = (__typeof__(&name))dlsym(RTLD_NEXT, #name);                        \
+		static _Atomic(type) found_;                                                       \
+		type real_ = atomic_load_explicit(&found_, memory_order_relaxed);                  \
+		if (!real_) {                                                                      \
+			real_ = (type)dlsym(RTLD_NEXT, #name);                                     \
+			atomic_store_explicit(&found_, real_, memory_order_relaxed);               \
+		}                                                                                  \
 		real_;                                                                             \
 	})
+
+/* LD_PRELOAD names us no longer, in the environment that this process hands on. */
+void af_exec_hide_us(void);
 
 #endif

@@ -53,12 +53,16 @@
 /* A fault in a guarded read must be survived meanwhile: other threads go on. */
 #define SPAWN(call) WITH_IGNORED(false, call)
 
-/* Would our library harm the program? That it cannot be sampled is written, too. */
+/*
+ * Is it to be run without us? That our library would harm it is written, too. The next program
+ * inherits what this one may not do.
+ */
 static bool path_harmed(const char *path)
 {
 	int saved = errno;
 	af_usage_before_exec(path);
-	bool harms = af_preload_harms(af_program_preload(path));
+	bool harms = af_inject_is_over() || af_inject_is_forbidden() ||
+	             af_preload_harms(af_program_preload(path));
 
 	errno = saved;
 	return harms;
@@ -103,19 +107,21 @@ static bool is_us(const char *name, size_t len)
 	return len >= strlen(us) && !memcmp(name + len - strlen(us), us, strlen(us));
 }
 
-/* ld.so(8): the names are separated by colons or spaces. False when none but ours is in the list.
+/*
+ * ld.so(8): the names are separated by colons or spaces. False when none but ours is in the list.
+ * Both may be one.
  */
 static bool preload_without_us(char *to, const char *from)
 {
 	size_t at = strlen(PRELOAD), len;
 
-	memcpy(to, from, at);
+	memmove(to, from, at);
 	for (from += at; *from; from += len) {
 		len = strcspn(from, ": ");
 		if (len && !is_us(from, len)) {
 			if (to[at - 1] != '=')
 				to[at++] = ':';
-			memcpy(to + at, from, len);
+			memmove(to + at, from, len);
 			at += len;
 		}
 		len += from[len] != 0;
@@ -136,6 +142,17 @@ static void env_without_us(char **vars, char *text, char *const envp[])
 		}
 	}
 	*vars = NULL;
+}
+
+void af_exec_hide_us(void)
+{
+	char **to = environ;
+
+	for (char **from = environ; from && *from; from++)
+		if (strncmp(*from, PRELOAD, strlen(PRELOAD)) || preload_without_us(*from, *from))
+			*to++ = *from;
+	if (to)
+		*to = NULL;
 }
 
 /* The stack is all the memory that a child of vfork() may use. */

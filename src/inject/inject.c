@@ -8,24 +8,35 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/proc.h"
+#include "inject/arch/arch.h"
+#include "inject/doors.h"
+#include "inject/libc_calls.h"
 #include "inject/modules.h"
 #include "inject/python.h"
 #include "inject/rest.h"
 #include "inject/sampler.h"
 #include "inject/signals.h"
+#include "inject/stack.h"
 #include "inject/thread.h"
+#include "inject/translator.h"
 #include "inject/usage.h"
 #include "trace/rank.h"
 
 static struct {
 	struct af_session *session;
 	struct af_session *forbidden; /* what it was, when nothing but memory may be touched */
-	char dir[256];
+	bool filters_known;           /* there are filters of system calls, and they allow ours */
+	char dir[AF_SESSION_DIR_MAX];
+	bool gone;                     /* the recording was over before we began */
+	struct af_session_place place; /* which directory that was when we began */
 	_Atomic uint32_t process;
 	_Atomic uint32_t generation;
 	/*
@@ -65,9 +76,9 @@ uint32_t af_inject_generation(void)
 	return atomic_load_explicit(&inject.generation, memory_order_relaxed);
 }
 
-const char *af_inject_dir(void)
+int af_inject_dir_open(void)
 {
-	return inject.dir;
+	return af_session_dir_open(inject.dir, &inject.place);
 }
 
 uint32_t af_inject_next_id(_Atomic uint32_t *counter)
@@ -88,22 +99,30 @@ static bool door_send(const struct af_hello *hello, int fd)
 	struct msghdr msg = {
 	    .msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &iov, .msg_iovlen = 1};
 
-	if ((size_t)snprintf(to.sun_path, sizeof to.sun_path, "%s/door", inject.dir) >=
-	    sizeof to.sun_path)
-		return false;
 	if (fd >= 0) {
 		memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
 		msg.msg_control = control.room;
 		msg.msg_controllen = sizeof control.room;
 	}
-	int door = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (door < 0)
+	int dir = af_inject_dir_open(), door = -1;
+	if (dir >= 0)
+		door = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (door < 0) {
+		if (dir >= 0)
+			close(dir);
 		return false;
+	}
+	/* By the directory that was looked at, whatever bears its name by now. */
+	if (!access("/proc/self/fd", F_OK))
+		snprintf(to.sun_path, sizeof to.sun_path, "/proc/self/fd/%d/door", dir);
+	else
+		snprintf(to.sun_path, sizeof to.sun_path, "%.90s/door", inject.dir);
 	/* Bounded: a recorder that is stuck must not hold the program. */
 	struct timeval patience = {.tv_sec = 1};
 	setsockopt(door, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 	ssize_t n = sendmsg(door, &msg, MSG_NOSIGNAL);
 	close(door);
+	close(dir);
 	return n == (ssize_t)sizeof *hello;
 }
 
@@ -209,6 +228,7 @@ static void after_fork(void)
 	atomic_fetch_add(&inject.generation, 1);
 	inject.parent = af_inject_process();
 	af_thread_after_fork();
+	af_stack_after_fork();
 	af_callpath_after_fork();
 	af_python_after_fork();
 	begin_process();
@@ -248,18 +268,86 @@ void af_inject_lost(enum af_lost reason, uint64_t count)
 	af_thread_leave(t);
 }
 
+static void silence(void)
+{
+	struct af_session *session = inject.session;
+	uint32_t own = af_inject_process();
+
+	if (!session)
+		return;
+	atomic_store(&session->forbidden[own % AF_FILTERED_SLOTS], own);
+	inject.forbidden = session;
+	inject.session = NULL;
+}
+
 void af_inject_forbidden(void)
 {
 	af_inject_note("silent", "a program forbade itself (seccomp) what recording needs");
-	inject.forbidden = inject.session;
-	inject.session = NULL;
+	if (inject.session)
+		af_inject_ask(AF_ASK_FORBIDDEN);
+	af_sampler_timer_stop();
+	silence();
+}
+
+void af_inject_filtered(void)
+{
+	inject.filters_known = true;
+}
+
+/* prctl(2): 0 without filters. Before that, what the recorder has seen: it may be what kills. */
+bool af_inject_may_call(void)
+{
+	struct af_session *session = inject.session;
+	uint32_t own = af_inject_process();
+
+	if (!session)
+		return false;
+	if (inject.filters_known)
+		return true;
+	if (atomic_load(&session->filtered[own % AF_FILTERED_SLOTS]) != own) {
+		long mode = af_arch_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0);
+		if (!mode || mode == -EINVAL)
+			return true;
+	}
+	silence();
+	return false;
+}
+
+/* What such a process has room for is a matter of its threads' stacks, and ours would show. */
+#define MEMORY_SHORT_BYTES (1ull << 30)
+
+static bool is_short_of_memory(void)
+{
+	static const int limits[] = {RLIMIT_AS, RLIMIT_DATA};
+	struct rlimit r = {.rlim_cur = RLIM_INFINITY};
+
+	for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++)
+		if (!af_arch_syscall(SYS_prlimit64, 0, limits[i], 0, (long)&r) &&
+		    r.rlim_cur < MEMORY_SHORT_BYTES)
+			return true;
+	return false;
+}
+
+bool af_inject_may_take_memory(void)
+{
+	if (!is_short_of_memory())
+		return true;
+	silence();
+	return false;
+}
+
+bool af_inject_is_forbidden(void)
+{
+	return inject.forbidden != NULL;
 }
 
 void af_inject_forbidden_sample(void)
 {
-	if (inject.forbidden)
-		atomic_fetch_add_explicit(&inject.forbidden->lost_forbidden, 1,
-		                          memory_order_relaxed);
+	struct af_session *session = inject.forbidden;
+	uint32_t own = af_inject_process();
+
+	if (session && atomic_load(&session->forbidden[own % AF_FILTERED_SLOTS]) == own)
+		atomic_fetch_add_explicit(&session->lost_forbidden, 1, memory_order_relaxed);
 }
 
 static void fork_child(void)
@@ -271,25 +359,32 @@ static void fork_child(void)
 	errno = saved;
 }
 
-static struct af_session *session_map(const char *dir)
+/* Nothing is believed but what only we and the recorder can have made. */
+static struct af_session *session_map(const char *named)
 {
-	char path[300];
+	uint64_t nonce;
 
-	if ((size_t)snprintf(path, sizeof path, "%s/control", dir) >= sizeof inject.dir)
+	if (!af_session_env_read(named, inject.dir, sizeof inject.dir, &nonce))
 		return NULL;
-	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return NULL;
-	struct af_session *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	close(fd);
-	if (s == MAP_FAILED)
-		return NULL;
-	if (s->magic != AF_SESSION_MAGIC || s->version != AF_TRACE_VERSION ||
-	    s->state == AF_SESSION_OVER) {
-		munmap(s, sizeof *s);
+	int dir = af_inject_dir_open();
+	struct af_session *s = dir < 0 ? NULL : af_session_map(dir, AF_SESSION_TARGET);
+	bool is_short_of_files = dir >= 0 && !s && errno == EMFILE;
+	if (dir >= 0)
+		close(dir);
+	if (is_short_of_files)
+		s = af_session_map_by_path(inject.dir);
+	inject.gone =
+	    dir == -ENOENT || (s && s->nonce != nonce) || (s && s->state == AF_SESSION_OVER);
+	if (s && inject.gone) {
+		af_session_unmap(s);
 		return NULL;
 	}
 	return s;
+}
+
+bool af_inject_is_over(void)
+{
+	return inject.gone || (inject.session && !af_inject_session());
 }
 
 bool af_inject_start(void)
@@ -301,12 +396,12 @@ bool af_inject_start(void)
 		return af_inject_session() != NULL;
 
 	const char *dir = getenv(AF_SESSION_ENV);
-	if (!dir || !*dir)
+	if (!dir || !*dir || af_translator_runs_us() || is_short_of_memory())
 		return false;
 	struct af_session *s = session_map(dir);
 	if (!s)
 		return false;
-	snprintf(inject.dir, sizeof inject.dir, "%s", dir);
+	af_libc_calls_bind();
 
 	void *alive = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (alive == MAP_FAILED || madvise(alive, 4096, MADV_WIPEONFORK))
@@ -319,6 +414,9 @@ bool af_inject_start(void)
 	af_modules_init();
 	af_signals_start();
 	pthread_atfork(NULL, NULL, fork_child);
+	if (af_translator_runs_others())
+		af_exec_hide_us();
+	inject.filters_known = af_arch_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) > 0;
 	inject.session = s;
 	begin_process();
 	return true;
@@ -338,6 +436,8 @@ __attribute__((destructor)) static void inject_destructor(void)
 {
 	const char *python = af_python_status();
 
+	if (!af_inject_may_call())
+		return;
 	if (*python)
 		af_inject_note("python", python);
 	af_usage_process_ends();

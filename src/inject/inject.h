@@ -26,11 +26,17 @@ struct af_session *af_inject_session(void);
 /* The same for what is recorded while recording is on only: samples and launches. */
 struct af_session *af_inject_recording(void);
 
+/* There was a recording, and it is over: what this process starts is to know nothing of it. */
+bool af_inject_is_over(void);
+
 /* This process's ordinal in the trace; changes in a forked child. */
 uint32_t af_inject_process(void);
 
-/* The directory of the session, for making streams. */
-const char *af_inject_dir(void);
+/*
+ * The directory of the session, for making streams: a descriptor, to be closed; negative where the
+ * one of that name is not the one that we began with, or not ours (we may have become another).
+ */
+int af_inject_dir_open(void);
 
 /*
  * Say hello at the recorder's door, handing @fd over when it is not -1 (the caller still closes its
@@ -58,9 +64,29 @@ bool af_inject_in_vfork_child(void);
 
 /*
  * No more recording in this process, not even by a system call, as it is about to forbid itself
- * those. The trace is told.
+ * those. The trace is told, and the recorder samples it from outside.
  */
 void af_inject_forbidden(void);
+
+/* A filter of system calls comes, and it allows what recording needs. */
+void af_inject_filtered(void);
+
+/*
+ * May recording make system calls in this thread? To be asked before those that a program of this
+ * kind may well not make itself, where a call more is no matter: a filter that came by a system
+ * call that nobody can stand before is noticed here, and ends recording in the process. In
+ * handlers.
+ */
+bool af_inject_may_call(void);
+
+/* Has either ended it? */
+bool af_inject_is_forbidden(void);
+
+/*
+ * May recording take memory that it does not have yet? Not of a process that is short of it by
+ * RLIMIT_AS or RLIMIT_DATA, whose own threads would go without: that is sampled from outside then.
+ */
+bool af_inject_may_take_memory(void);
 
 /* Count a sample that comes after that. In handlers. */
 void af_inject_forbidden_sample(void);

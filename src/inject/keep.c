@@ -1,7 +1,7 @@
 #include "inject/keep.h"
 
-#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "inject/inject.h"
@@ -10,12 +10,22 @@
 
 enum { OPTIONS_BYTES = 8192 };
 
+/* Another directory may be called so by now, and be anybody's. */
+static bool is_trace(int dir, const struct af_session *session)
+{
+	struct stat st;
+
+	return !fstat(dir, &st) && st.st_dev == session->trace_device &&
+	       st.st_ino == session->trace_inode;
+}
+
 static void object_keep(const void *data, size_t size, char name[AF_SHA256_HEX])
 {
 	const struct af_session *session = af_inject_session();
-	int dir = session ? open(session->trace_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	struct af_session_place place = {0};
+	int dir = session ? af_session_dir_open(session->trace_dir, &place) : -1;
 
-	if (dir < 0 || af_object_put(dir, data, size, name))
+	if (dir < 0 || !is_trace(dir, session) || af_object_put(dir, data, size, name))
 		name[0] = 0;
 	if (dir >= 0)
 		close(dir);

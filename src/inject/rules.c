@@ -108,14 +108,16 @@ static void rule_of_code(const struct af_module *m, uint64_t at, bool leaf, cons
 
 static int rule_of_table(const struct af_module *m, uint64_t pc, struct af_rule *rule)
 {
-	struct af_cfi_image image;
+	uint32_t insns = AF_CFI_INSNS_MAX;
+	struct af_cfi cfi = {0};
 
 	if (!m || !m->eh_frame_hdr)
 		return -ENOENT;
-	image.bytes = (const uint8_t *)m->eh_start;
-	image.address = m->eh_start;
-	image.len = m->eh_end - m->eh_start;
-	int rc = af_cfi_rule(&image, (uint64_t)m->eh_frame_hdr - m->eh_start, pc - m->moved, rule);
+	cfi.image.bytes = (const uint8_t *)m->eh_start;
+	cfi.image.address = m->eh_start;
+	cfi.image.len = m->eh_end - m->eh_start;
+	cfi.hdr = (uint64_t)m->eh_frame_hdr - m->eh_start;
+	int rc = af_cfi_rule(&cfi, pc - m->moved, &insns, rule);
 	if (rc == -ENOTSUP) {
 		*rule = (struct af_rule){.cfa = AF_CFA_UNSUPPORTED};
 		rc = 0;

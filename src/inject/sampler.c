@@ -17,6 +17,7 @@
 #include "inject/masks.h"
 #include "inject/modules.h"
 #include "inject/signals.h"
+#include "inject/stack.h"
 #include "inject/thread.h"
 #include "inject/usage.h"
 #include "trace/cpu_event.h"
@@ -199,23 +200,42 @@ static bool after_syscall(const struct af_regs *regs)
 	return !af_guarded_read(insn, regs->pc - 2, 2) && insn[0] == 0x0f && insn[1] == 0x05;
 }
 
-void af_sampler_signal(int signo, siginfo_t *info, void *context)
-{
-	struct af_session *session = af_inject_recording();
-	if (!session) {
-		af_inject_forbidden_sample();
-		return;
-	}
+/* A signal that is a sample, as the kernel hands it over. */
+struct tick {
+	struct af_session *session;
+	int signo;
+	const siginfo_t *info;
+	const ucontext_t *context;
+};
 
+/*
+ * Off the alternate stack that the signal came upon, the kernel would take it for free: a guarded
+ * read that faults would begin at its top, over the frames of the program's handler. Switched off
+ * it is until the signal's return brings it back.
+ */
+static void spare_alternate(const ucontext_t *context, uint64_t sp)
+{
+	const stack_t *alternate = &context->uc_stack;
+	stack_t none = {.ss_flags = SS_DISABLE};
+
+	if (sp - (uintptr_t)alternate->ss_sp <= alternate->ss_size && alternate->ss_size)
+		af_arch_syscall(SYS_sigaltstack, (long)&none, 0, 0, 0);
+}
+
+static void tick_record(void *arg)
+{
+	const struct tick *tick = arg;
+	struct af_session *session = tick->session;
 	uint64_t begin_ns = af_now_ns();
 	uint64_t weight_ns = session->sample_period_ns;
 	uint32_t flags = 0;
 	struct af_regs regs;
 
-	af_arch_context(context, &regs);
-	if (signo == SIGPROF) {
-		if (info->si_overrun > 0)
-			weight_ns *= 1 + (uint64_t)info->si_overrun;
+	af_arch_context(tick->context, &regs);
+	spare_alternate(tick->context, regs.sp);
+	if (tick->signo == SIGPROF) {
+		if (tick->info->si_overrun > 0)
+			weight_ns *= 1 + (uint64_t)tick->info->si_overrun;
 		if (af_sampler_timer_was_in_kernel(weight_ns, after_syscall(&regs)))
 			flags |= AF_SAMPLE_SYSCALL;
 	}
@@ -227,4 +247,21 @@ void af_sampler_signal(int signo, siginfo_t *info, void *context)
 		atomic_fetch_add_explicit(&session->handler_ns, took_ns, memory_order_relaxed);
 		atomic_fetch_add_explicit(&session->handler_calls, 1, memory_order_relaxed);
 	}
+}
+
+void af_sampler_signal(int signo, siginfo_t *info, void *context)
+{
+	struct tick tick = {af_inject_recording(), signo, info, context};
+	int rc = -EPERM;
+
+	/* A timer's sample asks clocks that hardly any program asks. */
+	if (tick.session && (signo != SIGPROF || af_inject_may_call()))
+		rc = af_stack_run(tick_record, &tick);
+	if (!rc)
+		return;
+	if (af_inject_is_forbidden())
+		af_inject_forbidden_sample();
+	else if (tick.session)
+		atomic_fetch_add(
+		    rc == -EBUSY ? &tick.session->lost_busy : &tick.session->lost_no_stream, 1);
 }

@@ -46,6 +46,9 @@ bool af_sampler_timer_is_overdue(void);
  */
 bool af_sampler_timer_was_in_kernel(uint64_t weight_ns, bool after_syscall);
 
+/* The calling thread's timer is over, before it may not say so any more. */
+void af_sampler_timer_stop(void);
+
 /* Where it is on: sample the calling thread, which begins. */
 void af_sampler_timer_thread_begins(void);
 

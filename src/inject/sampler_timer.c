@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "inject/inject.h"
 #include "inject/sampler.h"
 #include "inject/starts.h"
 #include "trace/cpu_event.h"
@@ -95,9 +96,20 @@ static int timer_arm(int *timer)
 	return 0;
 }
 
+void af_sampler_timer_stop(void)
+{
+	int timer_and_one = self.timer_and_one;
+
+	self.timer_and_one = 0;
+	if (timer_and_one)
+		syscall(SYS_timer_delete, timer_and_one - 1);
+}
+
 static void thread_ends(void *timer_and_one)
 {
-	syscall(SYS_timer_delete, (int)((intptr_t)timer_and_one - 1));
+	(void)timer_and_one;
+	if (af_inject_may_call())
+		af_sampler_timer_stop();
 }
 
 /* Sample the calling thread. */
@@ -136,6 +148,6 @@ bool af_sampler_timer_is_overdue(void)
 
 void af_sampler_timer_thread_begins(void)
 {
-	if (control.period_ns && thread_arm())
+	if (control.period_ns && af_inject_may_call() && thread_arm())
 		af_sampler_count_failed();
 }

@@ -28,6 +28,11 @@ static const struct {
     {SYS_gettid, {0}},
     {SYS_getpid, {0}},
     {SYS_openat, {(uint64_t)AT_FDCWD, 0, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600}},
+    {SYS_openat, {3, 0, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600}},
+    {SYS_fstat, {3}},
+    {SYS_newfstatat, {3}},
+    {SYS_geteuid, {0}},
+    {SYS_access, {0}},
     {SYS_ftruncate, {3}},
     {SYS_fallocate, {3}},
     {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, 3}},
@@ -36,8 +41,9 @@ static const struct {
     {SYS_munmap, {0, 4096}},
     {SYS_read, {3}},
     {SYS_close, {3}},
-    {SYS_unlink, {0}},
+    {SYS_unlinkat, {3}},
     {SYS_rt_sigprocmask, {(uint64_t)-1}},
+    {SYS_sigaltstack, {0}},
     {SYS_prlimit64, {0}},
     {SYS_prctl, {PR_GET_NAME}},
     {SYS_tgkill, {0}},
@@ -51,6 +57,9 @@ static const struct {
     {SYS_timer_create, {0}},
     {SYS_timer_settime, {0}},
     {SYS_timer_gettime, {0}},
+    {SYS_timer_delete, {0}},
+    {SYS_rt_tgsigqueueinfo, {0}},
+    {SYS_rt_sigreturn, {0}},
 };
 
 struct filter_run {

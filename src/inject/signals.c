@@ -1,8 +1,8 @@
 #include "inject/signals.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -10,7 +10,9 @@
 
 #include "base/handler_mask.h"
 #include "inject/arch/arch.h"
+#include "inject/doors.h"
 #include "inject/inject.h"
+#include "inject/libc_calls.h"
 #include "inject/masks.h"
 #include "inject/modules.h"
 #include "inject/sampler.h"
@@ -49,8 +51,6 @@ _Static_assert(AF_SIGNALS_FAULTS == (AF_SIGNAL_BIT(SIGSEGV) | AF_SIGNAL_BIT(SIGB
                    AF_SIGNALS_UNBLOCKABLE == (AF_SIGNAL_BIT(SIGKILL) | AF_SIGNAL_BIT(SIGSTOP)),
                "handler_mask.h has Linux' numbers");
 
-static int (*real_sigaction)(int, const struct sigaction *, struct sigaction *);
-
 static struct shared_signal *shared_find(int signo)
 {
 	for (unsigned i = 0; i < sizeof shared / sizeof *shared; i++)
@@ -59,14 +59,32 @@ static struct shared_signal *shared_find(int signo)
 	return NULL;
 }
 
-static int call_real(int signo, const struct sigaction *act, struct sigaction *old)
+static void signals_handle(int signo, siginfo_t *info, void *context);
+
+static __typeof__(&sigaction) libc_sigaction(void)
 {
-	if (!real_sigaction)
-		real_sigaction = (__typeof__(real_sigaction))dlsym(RTLD_NEXT, "sigaction");
-	return real_sigaction(signo, act, old);
+	static _Atomic(__typeof__(&sigaction)) found;
+	__typeof__(&sigaction) real = atomic_load_explicit(&found, memory_order_relaxed);
+
+	if (!real) {
+		real = (__typeof__(&sigaction))af_libc_find("sigaction");
+		atomic_store_explicit(&found, real, memory_order_relaxed);
+	}
+	return real;
 }
 
-static void signals_handle(int signo, siginfo_t *info, void *context);
+/*
+ * What is ours is nobody's between us and the kernel: TSan's runtime would put a sample off until
+ * the program calls something.
+ */
+static int call_real(int signo, const struct sigaction *act, struct sigaction *old)
+{
+	const struct shared_signal *s = shared_find(signo);
+
+	if (s && (s->ours || (act && act->sa_sigaction == signals_handle)))
+		return libc_sigaction()(signo, act, old);
+	return REAL(sigaction)(signo, act, old);
+}
 
 static bool is_fault(int signo)
 {

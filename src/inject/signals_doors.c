@@ -209,6 +209,8 @@ static void seccomp_comes(bool strict, unsigned long filter)
 {
 	if (strict || af_seccomp_forbids((const struct sock_fprog *)filter))
 		af_inject_forbidden();
+	else
+		af_inject_filtered();
 }
 
 DOOR int prctl(int option, ...)
@@ -247,8 +249,11 @@ static int kernel_sigprocmask(int how, const sigset_t *set, sigset_t *old)
 	return rc < 0 ? -1 : 0;
 }
 
-/* glibc has no function for seccomp(2), so all its users call this one. */
-DOOR long syscall(long number, ...)
+/*
+ * glibc has no function for seccomp(2), so all its users call this one. As in glibc, six arguments
+ * are read, however many were given.
+ */
+__attribute__((no_sanitize("address"))) DOOR long syscall(long number, ...)
 {
 	long arg[6];
 	va_list ap;

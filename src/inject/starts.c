@@ -1,6 +1,5 @@
 #include "inject/starts.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 #include <threads.h>
 
+#include "inject/doors.h"
 #include "inject/inject.h"
 #include "inject/masks.h"
 #include "inject/rest.h"
@@ -64,14 +64,10 @@ static int start_thread_c11(void *slot)
 /* The mask that @attr gives to threads; false: they inherit their maker's. Since glibc 2.32. */
 static bool attr_mask(const pthread_attr_t *attr, sigset_t *mask)
 {
-	static int (*get)(const pthread_attr_t *, sigset_t *);
-	static bool looked;
+	typedef int (*getter)(const pthread_attr_t *, sigset_t *);
+	getter get = attr ? REAL_OF(getter, pthread_attr_getsigmask_np) : NULL;
 
-	if (!looked) {
-		get = (__typeof__(get))dlsym(RTLD_DEFAULT, "pthread_attr_getsigmask_np");
-		looked = true;
-	}
-	return attr && get && !get(attr, mask);
+	return get && !get(attr, mask);
 }
 
 /*
@@ -117,19 +113,25 @@ static struct start *start_take(const pthread_attr_t *attr, void *arg)
 	return NULL;
 }
 
+/* A forked child may make a thread before our own handler of forks has run, as TSan's does. */
+static void make_begins(void)
+{
+	if (af_inject_session())
+		af_inject_check_fork();
+	af_sampler_await();
+}
+
 void af_starts_after_fork(void)
 {
 	memset(all, 0, sizeof all);
 }
 
-__attribute__((visibility("default"))) int
-pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
+DOOR int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                        void *arg)
 {
-	static __typeof__(&pthread_create) real;
+	__typeof__(&pthread_create) real = REAL(pthread_create);
 
-	if (!real)
-		real = (__typeof__(real))dlsym(RTLD_NEXT, "pthread_create");
-	af_sampler_await();
+	make_begins();
 	struct start *s = start_take(attr, arg);
 	if (!s)
 		return real(thread, attr, run, arg);
@@ -140,13 +142,11 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void 
 	return rc;
 }
 
-__attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_start_t run, void *arg)
+DOOR int thrd_create(thrd_t *thread, thrd_start_t run, void *arg)
 {
-	static __typeof__(&thrd_create) real;
+	__typeof__(&thrd_create) real = REAL(thrd_create);
 
-	if (!real)
-		real = (__typeof__(real))dlsym(RTLD_NEXT, "thrd_create");
-	af_sampler_await();
+	make_begins();
 	struct start *s = start_take(NULL, arg);
 	if (!s)
 		return real(thread, run, arg);

@@ -13,6 +13,7 @@
 #include "inject/modules.h"
 #include "inject/python.h"
 #include "inject/rest.h"
+#include "inject/stack.h"
 #include "inject/usage.h"
 
 enum { POOL_MAX = 8192 };
@@ -72,14 +73,17 @@ static void thread_release(struct af_thread *t)
 	atomic_store_explicit(&t->owner, 0, memory_order_release);
 }
 
-static void thread_exits(void *context)
-{
-	struct af_thread *t = context;
+struct leaving {
+	void *context;
 	struct af_regs regs;
+};
 
-	AF_REGS_CALLER(&regs);
-	self.exiting = true;
-	if (context == &no_context)
+static void thread_leaves(void *leaving)
+{
+	const struct leaving *l = leaving;
+	struct af_thread *t = l->context;
+
+	if (l->context == &no_context)
 		t = af_thread_enter();
 	else if (t != self.context || self.generation != af_inject_generation() || self.inside)
 		t = NULL;
@@ -89,9 +93,20 @@ static void thread_exits(void *context)
 	self.inside = 1;
 	if (af_inject_session()) {
 		af_usage_thread_ends(t);
-		af_rest_write(t, &regs);
+		af_rest_write(t, &l->regs);
 	}
 	af_thread_leave(t);
+}
+
+static void thread_exits(void *context)
+{
+	struct leaving l = {.context = context};
+
+	AF_REGS_CALLER(&l.regs);
+	self.exiting = true;
+	if (af_inject_may_call() && af_stack_run(thread_leaves, &l))
+		thread_leaves(&l);
+	af_stack_thread_ends();
 }
 
 void af_thread_begins(void)
@@ -162,13 +177,19 @@ static void *thread_map(size_t size)
 static bool thread_open_stream(struct af_thread *t, uint32_t n, uint32_t tid)
 {
 	struct af_session *session = af_inject_session();
-	char path[256];
+	char name[32];
 
 	if (!session)
 		return false;
-	snprintf(path, sizeof path, "%s/s%u-%u", af_inject_dir(), af_inject_process(), n);
-	if (af_stream_open_ring(&t->stream, path, atomic_fetch_add(&session->nr_instances, 1) + 1,
-	                        af_inject_process(), (uint32_t)getpid(), tid))
+	int dir = af_inject_dir_open();
+	if (dir < 0)
+		return false;
+	snprintf(name, sizeof name, "s%u-%u", af_inject_process(), n);
+	int rc = af_stream_open_ring_at(&t->stream, dir, name,
+	                                atomic_fetch_add(&session->nr_instances, 1) + 1,
+	                                af_inject_process(), (uint32_t)getpid(), tid);
+	close(dir);
+	if (rc)
 		return false;
 	madvise(t->stream.ring, AF_RING_BYTES, MADV_DONTFORK);
 	return true;
@@ -196,7 +217,8 @@ static struct af_thread *thread_new(uint32_t tid)
 {
 	uint64_t now = af_now_ns();
 
-	if (now < atomic_load(&retry_ns) || atomic_load(&pool_nr) >= POOL_MAX)
+	if (now < atomic_load(&retry_ns) || atomic_load(&pool_nr) >= POOL_MAX ||
+	    !af_inject_may_take_memory())
 		return NULL;
 	uint32_t n = atomic_fetch_add(&pool_nr, 1), after = n + 1;
 	struct af_thread *t = n < POOL_MAX ? thread_make(n, tid) : NULL;
@@ -215,6 +237,15 @@ static bool thread_is_dead(uint32_t tid)
 	return syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
 }
 
+bool af_owner_take(_Atomic uint32_t *owner, uint32_t tid, bool dead)
+{
+	uint32_t is = atomic_load(owner);
+
+	if (is && (!dead || (is != tid && !thread_is_dead(is))))
+		return false;
+	return atomic_compare_exchange_strong(owner, &is, tid);
+}
+
 /* A free context, or with @dead one whose thread ended without telling us. */
 static struct af_thread *pool_take(uint32_t tid, bool dead)
 {
@@ -222,12 +253,7 @@ static struct af_thread *pool_take(uint32_t tid, bool dead)
 
 	for (uint32_t i = 0; i < nr && i < POOL_MAX; i++) {
 		struct af_thread *t = __atomic_load_n(&pool[i], __ATOMIC_ACQUIRE);
-		if (!t)
-			continue;
-		uint32_t owner = atomic_load(&t->owner);
-		if (owner && (!dead || (owner != tid && !thread_is_dead(owner))))
-			continue;
-		if (atomic_compare_exchange_strong(&t->owner, &owner, tid))
+		if (t && af_owner_take(&t->owner, tid, dead))
 			return t;
 	}
 	return NULL;
@@ -264,6 +290,8 @@ static void thread_write_name(struct af_thread *t, uint32_t tid)
 
 static struct af_thread *thread_acquire(void)
 {
+	if (!af_inject_may_call())
+		return NULL;
 	uint32_t tid = thread_id();
 	struct af_thread *t = pool_take(tid, false);
 

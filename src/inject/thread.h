@@ -59,6 +59,12 @@ struct af_thread {
 /* Make the pool; in the constructor. */
 int af_thread_init(void);
 
+/*
+ * What threads have one of each: make @tid the owner of a free one (0), or with @dead of one whose
+ * thread ended without telling us. False: it is somebody else's.
+ */
+bool af_owner_take(_Atomic uint32_t *owner, uint32_t tid, bool dead);
+
 /* Forget the parent's contexts; in a forked child. */
 void af_thread_after_fork(void);
 

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "inject/arch/arch.h"
-#include "inject/cfi.h"
 #include "inject/unwind.h"
+#include "unwind/cfi.h"
 
 enum {
 	UNWIND_RULES_BITS = 13,

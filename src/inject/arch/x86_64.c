@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "inject/cfi.h"
+#include "unwind/cfi.h"
 
 static const uint8_t *code_at(const uint8_t *code, int offset)
 {
@@ -105,6 +105,30 @@ bool af_arch_code_rule(const uint8_t *code, bool leaf, struct af_rule *rule)
 		return code_cfa_sp(rule, 8);
 	return false;
 }
+
+/* Unwinders find back by the frame pointer. */
+__asm__(".pushsection .text\n"
+        ".p2align 4\n"
+        ".hidden af_arch_call_on\n"
+        ".globl af_arch_call_on\n"
+        ".type af_arch_call_on,@function\n"
+        "af_arch_call_on:\n"
+        "	.cfi_startproc\n"
+        "	push %rbp\n"
+        "	.cfi_def_cfa_offset 16\n"
+        "	.cfi_offset %rbp,-16\n"
+        "	mov %rsp,%rbp\n"
+        "	.cfi_def_cfa_register %rbp\n"
+        "	mov %rdi,%rsp\n"
+        "	mov %rdx,%rdi\n"
+        "	call *%rsi\n"
+        "	mov %rbp,%rsp\n"
+        "	pop %rbp\n"
+        "	.cfi_def_cfa %rsp,8\n"
+        "	ret\n"
+        "	.cfi_endproc\n"
+        ".size af_arch_call_on,.-af_arch_call_on\n"
+        ".popsection\n");
 
 /*
  * All instructions that may fault lie between af_guard_begin and af_guard_end, and nothing has

@@ -16,11 +16,6 @@
 struct af_rule;
 
 enum {
-	AF_ARCH_DWARF_FP = 6,
-	AF_ARCH_DWARF_SP = 7,
-	AF_ARCH_DWARF_RA = 16,
-	AF_ARCH_DWARF_BASE = 3,  /* rbx: the frame of ld.so's lazy binding */
-	AF_ARCH_DWARF_DRAP = 10, /* r10: a caller's frame, while a function realigns its own */
 	AF_ARCH_WORD = 8,
 	AF_ARCH_RA_OFFSET = -8,
 	/* In the restorer, sp points to the ucontext of the kernel's struct rt_sigframe. */
@@ -71,6 +66,9 @@ static inline void af_arch_context(const ucontext_t *uc, struct af_regs *regs)
 	regs->base = (uint64_t)uc->uc_mcontext.gregs[REG_RBX];
 	regs->drap = (uint64_t)uc->uc_mcontext.gregs[REG_R10];
 }
+
+/* Call @run with @arg on the stack that ends at @top, a multiple of 16. */
+void af_arch_call_on(void *top, void (*run)(void *arg), void *arg);
 
 /*
  * @code: AF_ARCH_CODE bytes around an address, which is at AF_ARCH_CODE_BEFORE.
