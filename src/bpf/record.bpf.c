@@ -57,6 +57,7 @@ struct balance {
 	__u64 nr;       /* periods that its samples stand for */
 	__u64 base_ns;  /* its CPU time before the first of them */
 	__u64 seen_ns;  /* its CPU time that its process's counts */
+	__u64 whole;    /* nr stands for all its CPU time, not only for user mode */
 };
 
 /* By the kernel's own tid. */
@@ -421,7 +422,8 @@ static __always_inline __u64 cpu_time(void)
 
 /*
  * Of the thread that runs, since its process is sampled as @c says (NULL: by the clock of the CPU).
- * One of which nothing is remembered, and which is not new, is held to account from now on.
+ * One of which nothing is remembered, and which is not new, is held to account from now on. One
+ * that has just executed another program has the samples that it had before.
  */
 static __always_inline struct balance *balance_of(const struct af_bpf_covered *c)
 {
@@ -431,9 +433,15 @@ static __always_inline struct balance *balance_of(const struct af_bpf_covered *c
 
 	if (b && b->since_ns == since_ns)
 		return b;
-	struct balance fresh = {.since_ns = since_ns};
-	if (BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), start_time) < since_ns ||
-	    used_ns > AF_BPF_NEW * period_ns)
+	struct balance fresh = {.since_ns = since_ns, .whole = !c || c->how == AF_BPF_COVER_ALL};
+	if (b) {
+		__u64 lacks_ns = used_ns - b->base_ns - b->nr * period_ns;
+		if (!b->whole || lacks_ns > AF_BPF_NEW * period_ns)
+			lacks_ns = 0; /* it has all, or was another thread that had this number */
+		fresh.base_ns = fresh.seen_ns = used_ns - lacks_ns;
+	} else if (BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), start_time) <
+	               since_ns ||
+	           used_ns > AF_BPF_NEW * period_ns)
 		fresh.base_ns = fresh.seen_ns = used_ns;
 	bpf_map_update_elem(&balances, &tid, &fresh, BPF_ANY);
 	return bpf_map_lookup_elem(&balances, &tid);
@@ -503,7 +511,6 @@ static __always_inline _Bool lacks_sample(const struct af_bpf_covered *c, struct
 	    is_ahead(b, AF_BPF_TICKS_BY_CHANCE) || handler)
 		return 0;
 	b->lead--;
-	b->nr++;
 	return 1;
 }
 
@@ -534,8 +541,10 @@ static __always_inline __u64 missed(struct af_bpf_covered *c)
 	if (lacks &&
 	    c->nr_own * period_ns > process_time(c) + KERN_TICK_NS + AF_BPF_BEHIND * period_ns)
 		lacks = 0;
-	if (lacks)
+	if (lacks) {
 		__sync_fetch_and_add(&c->nr_own, 1);
+		b->nr++;
+	}
 	return handler ? lacks : lacks + catch_up(c, b, young);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/rights.h"
 #include "base/scope.h"
 #include "trace/session.h"
 
@@ -19,6 +20,7 @@ static _Noreturn void ask_child(void (*ask)(void *answer), void *answer, size_t 
 {
 	int null = open("/dev/null", O_RDWR);
 
+	af_rights_drop(); /* drivers load what the environment names */
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	dup2(null, STDERR_FILENO);

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "collect/control.h"
 #include "collect/session.h"
 
 enum { LAST_MS = 150 }; /* for what was running, and for a thread that has to get a CPU first */
@@ -43,11 +44,11 @@ void af_bounds_begin(struct af_recording *r)
 
 int af_bounds_pause(struct af_recording *r)
 {
-	if (r->control->state == AF_SESSION_OVER)
+	if (af_control_state(r) == AF_SESSION_OVER)
 		return -EALREADY;
-	if (r->control->state == AF_SESSION_PAUSED)
+	if (af_control_state(r) == AF_SESSION_PAUSED)
 		return 0;
-	r->control->state = AF_SESSION_PAUSED;
+	af_control_put_state(r, AF_SESSION_PAUSED);
 	r->bounds.off_since_ns = af_now_ns();
 	events_switch(r, false);
 	return 0;
@@ -55,11 +56,11 @@ int af_bounds_pause(struct af_recording *r)
 
 int af_bounds_resume(struct af_recording *r)
 {
-	if (r->control->state == AF_SESSION_OVER || r->bounds.last_ns)
+	if (af_control_state(r) == AF_SESSION_OVER || r->bounds.last_ns)
 		return -EALREADY;
-	if (r->control->state == AF_SESSION_ON)
+	if (af_control_state(r) == AF_SESSION_ON)
 		return 0;
-	r->control->state = AF_SESSION_ON;
+	af_control_put_state(r, AF_SESSION_ON);
 	gap_end(r);
 	events_switch(r, true);
 	return 0;
@@ -67,11 +68,11 @@ int af_bounds_resume(struct af_recording *r)
 
 void af_bounds_stop(struct af_recording *r, const char *why)
 {
-	if (r->control->state == AF_SESSION_OVER)
+	if (af_control_state(r) == AF_SESSION_OVER)
 		return;
 	if (!r->bounds.off_since_ns)
 		r->bounds.off_since_ns = af_now_ns();
-	r->control->state = AF_SESSION_OVER;
+	af_control_put_state(r, AF_SESSION_OVER);
 	af_door_release(&r->door);
 	if (!r->bounds.last_ns)
 		af_session_note(r, "stopped", "%s", why);
@@ -125,14 +126,14 @@ void af_bounds_look(struct af_recording *r)
 	uint64_t now = af_now_ns();
 	char why[80];
 
-	if (r->control->state == AF_SESSION_OVER)
+	if (af_control_state(r) == AF_SESSION_OVER)
 		return;
 	if (o->delay_ns && !b->delay_over && now - b->begin_ns >= o->delay_ns) {
 		b->delay_over = true;
 		af_bounds_resume(r);
 	}
 	/* Processes may have begun meanwhile. */
-	if (r->control->state == AF_SESSION_PAUSED)
+	if (af_control_state(r) == AF_SESSION_PAUSED)
 		events_switch(r, false);
 	if (o->duration_ns && now - b->begin_ns >= o->delay_ns + o->duration_ns)
 		bounds_last(r, now, "after --duration");

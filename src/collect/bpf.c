@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <linux/futex.h>
 #include <linux/perf_event.h>
 #include <malloc.h>
@@ -18,16 +17,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/rights.h"
+#include "collect/control.h"
 #include "collect/session.h"
 #include "record.skel.h"
-
-#ifndef CAP_PERFMON /* since Linux 5.8 */
-#define CAP_PERFMON 38
-#define CAP_BPF 39
-#endif
-#ifndef CAP_CHECKPOINT_RESTORE /* since Linux 5.9 */
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
 
 enum {
 	PUMP_EACH = 1024, /* records, then the drain has its turn */
@@ -119,6 +112,7 @@ static int bpf_start(struct af_bpf *b, struct af_err *err)
 
 int af_bpf_open(struct af_bpf **at, struct af_recording *r, struct af_err *err)
 {
+	scope_rights(AF_RIGHTS_KERNEL);
 	struct af_bpf *b = *at = af_xcalloc(1, sizeof *b);
 
 	b->r = r;
@@ -200,6 +194,7 @@ static void cover_begin(struct af_bpf *b, struct bpf_image *i, const struct af_g
 
 void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
 {
+	scope_rights(AF_RIGHTS_KERNEL);
 	if (!b)
 		return;
 	sideband_pump(b, af_now_ns());
@@ -230,6 +225,7 @@ void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
 
 int af_bpf_fd(struct af_bpf *b)
 {
+	scope_rights(AF_RIGHTS_KERNEL);
 	return b && ring_map(b) ? ring_buffer__epoll_fd(b->ring) : -1;
 }
 
@@ -268,6 +264,7 @@ static void cover_end(struct af_bpf *b, struct bpf_image *i)
 
 bool af_bpf_hold(struct af_bpf *b, const struct af_guest *g)
 {
+	scope_rights(AF_RIGHTS_KERNEL);
 	struct bpf_image *i = bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
 	struct af_bpf_covered c;
 
@@ -282,6 +279,7 @@ bool af_bpf_hold(struct af_bpf *b, const struct af_guest *g)
 
 void af_bpf_resume(struct af_bpf *b, const struct af_guest *g)
 {
+	scope_rights(AF_RIGHTS_KERNEL);
 	struct bpf_image *i = bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
 
 	if (i && i->process == g->process)
@@ -290,6 +288,7 @@ void af_bpf_resume(struct af_bpf *b, const struct af_guest *g)
 
 void af_bpf_see_calls(struct af_bpf *b, const struct af_guest *g)
 {
+	scope_rights(AF_RIGHTS_KERNEL);
 	if (!b)
 		return;
 	sideband_pump(b, af_now_ns()); /* where its driver is */
@@ -421,6 +420,7 @@ void bpf_queue_write(struct af_bpf *b, uint64_t until_ns)
 
 static void losses_write(struct af_bpf *b)
 {
+	bpf_mappings_lost(b);
 	uint64_t lost[] = {b->programs->bss->counts[AF_BPF_COUNT_RING_FULL] + b->sideband.lost,
 	                   b->programs->bss->counts[AF_BPF_COUNT_NO_SLOT],
 	                   b->programs->bss->counts[AF_BPF_COUNT_NO_CALLER]};
@@ -437,20 +437,21 @@ static void losses_write(struct af_bpf *b)
 
 void af_bpf_pump(struct af_bpf *b)
 {
+	scope_rights(AF_RIGHTS_KERNEL);
 	if (!b || b->stopped)
 		return;
-	if (b->r->control->state == AF_SESSION_OVER) {
+	if (af_control_state(b->r) == AF_SESSION_OVER) {
 		af_bpf_stop(b);
 		return;
 	}
-	b->programs->bss->silent = b->r->control->state != AF_SESSION_ON;
+	b->programs->bss->silent = af_control_state(b->r) != AF_SESSION_ON;
 	uint64_t now = af_now_ns();
 	if (ring_map(b))
 		ring_buffer__consume(b->ring);
 	sideband_pump(b, now);
 	bpf_queue_write(b, now - HOLD_NS);
 	losses_write(b);
-	if (b->nr_callers)
+	if (b->nr_callers || b->probing.over)
 		bpf_calls_look(b, now);
 	bpf_forget(b, now);
 }
@@ -475,6 +476,7 @@ static void blocked_write(struct af_bpf *b)
 
 void af_bpf_stop(struct af_bpf *b)
 {
+	scope_rights(AF_RIGHTS_KERNEL);
 	if (!b || b->stopped)
 		return;
 	b->programs->bss->silent = true;
@@ -498,6 +500,7 @@ void af_bpf_stop(struct af_bpf *b)
 		bpf_out_close(b, i);
 	}
 	bpf_idle_close(b);
+	bpf_calls_over(b);
 }
 
 void af_bpf_close(struct af_bpf *b)

@@ -22,6 +22,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/fs.h"
+#include "base/proc.h"
+#include "base/rights.h"
 #include "base/scope.h"
 #include "collect/bpf_private.h"
 #include "collect/probe_place.h"
@@ -31,6 +34,8 @@
 
 enum {
 	SITES_MAX = 1024,
+	PROBING_PART = 4, /* of the time */
+	PROBING_MOST_NS = 250000000,
 };
 
 /* The ids that libaflame gives the functions too. */
@@ -130,7 +135,8 @@ static void sites_sort(struct bpf_library *l)
 
 static void sites_read(struct bpf_library *l, int fd)
 {
-	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	struct bpf_elf file;
+	Elf *elf = bpf_elf_open(&file, fd);
 	Elf_Scn *section = NULL;
 	GElf_Shdr head;
 	GElf_Sym symbol;
@@ -148,7 +154,7 @@ static void sites_read(struct bpf_library *l, int fd)
 				site_add(l, elf, fd, symbol.st_value, function);
 		}
 	}
-	elf_end(elf);
+	bpf_elf_close(&file);
 	sites_sort(l);
 }
 
@@ -226,10 +232,9 @@ void bpf_calls_see(struct af_bpf *b, struct bpf_image *image, const char *path)
 
 static bool maps_driver(uint32_t pid)
 {
-	char name[64], line[PATH_MAX + 128];
+	char line[PATH_MAX + 128];
+	scope_fclose FILE *f = af_proc_open_maps(pid);
 
-	snprintf(name, sizeof name, "/proc/%u/maps", pid);
-	scope_fclose FILE *f = fopen(name, "re");
 	while (f && fgets(line, sizeof line, f)) {
 		const char *path = strchr(line, '/');
 		if (path && is_driver(path))
@@ -263,11 +268,13 @@ void bpf_calls_fork(struct af_bpf *b, struct bpf_image *image, const struct bpf_
 
 void bpf_calls_end(struct af_bpf *b, struct bpf_image *image)
 {
-	if (image->calls == BPF_CALLS_WANTED)
+	if (image->calls == BPF_CALLS_WANTED) {
 		b->nr_callers--;
+		b->probing.nr_missed += b->probing.late && image->ended;
+	}
 	if (image->calls != BPF_CALLS_NONE)
 		image->calls = BPF_CALLS_OVER;
-	bpf_probes_free(image->probes);
+	bpf_probes_add(&b->probing.over, image->probes);
 	image->probes = NULL;
 }
 
@@ -292,24 +299,29 @@ static const struct bpf_mapping *mapping_of(const struct af_bpf *b, const struct
 	return NULL;
 }
 
+enum { OPENED_PATH = 64 };
+
 /*
  * The file as the process has it mapped, whatever lies under its name by now, or, where that may
- * not be opened, what its name means to the process. -1, and *@path is of no use.
+ * not be opened, what its name means to the process; and a path to it for as long as it is open.
+ * Negative: it cannot be had.
  */
 static int mapping_open(const struct af_bpf *b, const struct bpf_image *image,
-                        bool (*is)(const char *path), char *path, size_t size)
+                        bool (*is)(const char *path), char path[OPENED_PATH])
 {
 	const struct bpf_mapping *m = mapping_of(b, image, is);
 
 	if (!m)
 		return -1;
-	snprintf(path, size, "/proc/%u/map_files/%llx-%llx", image->pid,
+	snprintf(path, OPENED_PATH, "/proc/%u/map_files/%llx-%llx", image->pid,
 	         (unsigned long long)m->start, (unsigned long long)m->end);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0)
-		return fd;
-	snprintf(path, size, "/proc/%u/root%s", image->pid, af_strtab_get(&b->strings, m->path));
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	uint64_t before = af_rights_raise(AF_RIGHTS_PROCESS);
+	int fd = af_open_regular(AT_FDCWD, path, 0);
+	af_rights_restore(before);
+	if (fd < 0)
+		fd = af_open_regular_of(image->pid, af_strtab_get(&b->strings, m->path));
+	snprintf(path, OPENED_PATH, "/proc/self/fd/%d", fd);
+	return fd;
 }
 
 static void calls_say(struct af_bpf *b, const struct bpf_image *image, const char *words)
@@ -333,9 +345,9 @@ static void calls_refused(struct af_bpf *b, const struct bpf_image *image, int r
 
 static void calls_begin(struct af_bpf *b, struct bpf_image *image)
 {
-	char path[PATH_MAX + 64], words[160];
+	char path[OPENED_PATH], words[160];
 
-	scope_close int fd = mapping_open(b, image, is_driver, path, sizeof path);
+	scope_close int fd = mapping_open(b, image, is_driver, path);
 	struct bpf_library *l = fd < 0 ? NULL : library_of(b, fd);
 	if (!l || !l->nr) {
 		calls_say(b, image, "calls are not seen: its libcuda cannot be read");
@@ -367,11 +379,11 @@ static bool is_libaflame(const char *path)
 /* The calls that libaflame records, where it says of each that it does. */
 static void twice_begin(struct af_bpf *b, struct bpf_image *image)
 {
-	char path[PATH_MAX + 64];
+	char path[OPENED_PATH];
 	uint64_t offset, semaphore;
 	struct bpf_places at = {.offsets = &offset, .semaphores = &semaphore, .nr = 1};
 
-	scope_close int fd = mapping_open(b, image, is_libaflame, path, sizeof path);
+	scope_close int fd = mapping_open(b, image, is_libaflame, path);
 	if (fd < 0 || !bpf_usdt_find(fd, "aflame", "cuda_call", &offset, &semaphore)) {
 		calls_say(b, image, "calls are not seen twice: its libaflame.so cannot be read");
 		return;
@@ -402,24 +414,76 @@ static void image_begin(struct af_bpf *b, struct bpf_image *image)
 		twice_begin(b, image);
 }
 
+/*
+ * To put probes into a process, and to take them away, waits for all CPUs (RCU), some 10 ms each,
+ * in which the rings are not read. Anybody may start processes that map a libcuda.so without end,
+ * so that no more than a part of the time goes into it; a job's processes begin together, and they
+ * are not kept waiting.
+ */
+static bool probing_may(struct bpf_probing *p, uint64_t now)
+{
+	if (now > p->counted_ns) {
+		uint64_t more = (now - p->counted_ns) / PROBING_PART;
+		p->left_ns += more < PROBING_MOST_NS ? (int64_t)more : PROBING_MOST_NS;
+		p->counted_ns = now;
+	}
+	if (p->left_ns > PROBING_MOST_NS)
+		p->left_ns = PROBING_MOST_NS;
+	return p->left_ns > 0;
+}
+
+static void probing_took(struct bpf_probing *p, uint64_t begin_ns)
+{
+	p->left_ns -= (int64_t)(af_now_ns() - begin_ns);
+}
+
+static bool is_to_be_probed(struct af_bpf *b, const struct bpf_image *i)
+{
+	return i->in_scope && (bpf_calls_are_ours(i) || b->options->calls_twice) && !i->ended &&
+	       bpf_image_at(b, i->pid, UINT64_MAX) == i;
+}
+
+/* Those that are over wait until nobody does who is to be seen. */
 void bpf_calls_look(struct af_bpf *b, uint64_t now)
 {
+	struct bpf_probing *p = &b->probing;
+
+	p->late = false;
 	for (uint32_t k = 0; b->nr_callers && k < b->nr_images; k++) {
 		struct bpf_image *i = b->images[k];
 		if (i->calls != BPF_CALLS_WANTED || is_early(b, i, now))
 			continue;
-		if (i->in_scope && (bpf_calls_are_ours(i) || b->options->calls_twice) &&
-		    !i->ended && bpf_image_at(b, i->pid, UINT64_MAX) == i)
-			image_begin(b, i);
-		else
+		if (!is_to_be_probed(b, i)) {
 			bpf_calls_end(b, i);
+			continue;
+		}
+		uint64_t begin_ns = af_now_ns();
+		p->late = !probing_may(p, begin_ns);
+		if (p->late)
+			return;
+		image_begin(b, i);
+		probing_took(p, begin_ns);
 	}
+	while (p->over && probing_may(p, af_now_ns())) {
+		uint64_t begin_ns = af_now_ns();
+		bpf_probes_free(bpf_probes_take(&p->over));
+		probing_took(p, begin_ns);
+	}
+}
+
+void bpf_calls_over(struct af_bpf *b)
+{
+	if (b->probing.nr_missed)
+		af_session_note(b->r, "cuda.seen",
+		                "calls of %u processes are not seen: too many that map a libcuda "
+		                "began at once",
+		                b->probing.nr_missed);
 }
 
 void bpf_calls_outside(struct af_bpf *b, struct bpf_image *image)
 {
 	image->outside = true;
-	bpf_probes_free(image->probes);
+	bpf_probes_add(&b->probing.over, image->probes);
 	image->probes = NULL;
 	if (image->calls != BPF_CALLS_WANTED)
 		b->nr_callers++;
@@ -429,6 +493,8 @@ void bpf_calls_outside(struct af_bpf *b, struct bpf_image *image)
 
 void bpf_calls_close(struct af_bpf *b)
 {
+	while (b->probing.over)
+		bpf_probes_free(bpf_probes_take(&b->probing.over));
 	for (struct bpf_library *l = b->libraries, *next; l; l = next) {
 		next = l->next;
 		free(l->sites);

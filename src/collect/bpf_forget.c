@@ -13,7 +13,6 @@ enum {
 	EACH_NS = 1000000000,
 	/* What is over for so long is spoken of by no record that is still held back. */
 	KEEP_NS = 5 * (uint64_t)HOLD_NS,
-	TABLES_MAX = 256, /* unwind tables, each a mapped file */
 	STRINGS_MIN = 1 << 20,
 };
 
@@ -87,7 +86,7 @@ static void strings_forget(struct af_bpf *b)
 
 	if (all->arena.total < STRINGS_MIN || all->arena.total / 2 < b->strings_kept)
 		return;
-	bpf_unwind_close(b); /* tables go by the numbers of their files */
+	bpf_tables_close(b); /* they go by the numbers of their files */
 	b->own_cgroup = string_keep(&kept, all, b->own_cgroup);
 	for (uint32_t k = 0; k < b->nr_images; k++) {
 		struct bpf_image *i = b->images[k];
@@ -111,6 +110,4 @@ void bpf_forget(struct af_bpf *b, uint64_t now)
 	b->forgot_ns = now;
 	images_forget(b, now);
 	strings_forget(b);
-	if (b->tables.nr > TABLES_MAX)
-		bpf_unwind_close(b);
 }

@@ -129,14 +129,13 @@ static void image_read_rank(struct af_bpf *b, struct bpf_image *i)
 /* What can be read of a process that was there before us, or that nobody told us of. */
 static void image_read_proc(struct af_bpf *b, struct bpf_image *i)
 {
-	char text[4096], path[64];
+	char text[4096];
+	size_t n = af_proc_read_exe(i->pid, text, sizeof text);
 
-	snprintf(path, sizeof path, "/proc/%u/exe", i->pid);
-	ssize_t n = readlink(path, text, sizeof text);
-	if (n > 0)
-		i->exe = af_strtab_id(&b->strings, text, (size_t)n);
-	n = (ssize_t)af_proc_read((int)i->pid, "cmdline", text, sizeof text);
-	i->cmdline = words_joined(b, text, (size_t)n);
+	if (n)
+		i->exe = af_strtab_id(&b->strings, text, n);
+	n = af_proc_read((int)i->pid, "cmdline", text, sizeof text);
+	i->cmdline = words_joined(b, text, n);
 	af_proc_read((int)i->pid, "comm", text, sizeof text);
 	text[strcspn(text, "\n")] = 0;
 	i->comm = af_strtab_id_z(&b->strings, text);
@@ -242,7 +241,7 @@ static void sideband_mmap(struct af_bpf *b, const struct af_sideband_event *e)
 	/* The kernel maps the program first, then its interpreter. */
 	if (i->exec && !i->nr_maps && !i->exe)
 		i->exe = m.path;
-	bpf_mapping_add(i, m);
+	bpf_mapping_add(b, i, m);
 	bpf_calls_see(b, i, af_strtab_get(&b->strings, m.path));
 }
 
@@ -396,15 +395,13 @@ void bpf_image_exit(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_e
 	for (; i; i = i->older) {
 		bpf_out_close(b, i);
 		bpf_calls_end(b, i);
-		af_map_free(&i->rules);
 	}
 }
 
 void bpf_image_free(struct af_bpf *b, struct bpf_image *i)
 {
 	bpf_calls_end(b, i);
-	free(i->maps);
-	af_map_free(&i->rules);
+	bpf_mappings_free(b, i);
 	free(i);
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rights.h"
 #include "base/scope.h"
 #include "collect/bpf_private.h"
 
@@ -35,6 +36,7 @@ void bpf_kernel_read(struct bpf_kernel *k)
 	    {"__softirqentry_text_end", &k->softirq_entry_end, NULL},
 	};
 	enum { NR = sizeof marks / sizeof *marks };
+	scope_rights(AF_RIGHTS_NAMES);
 	scope_fclose FILE *f = fopen("/proc/kallsyms", "re");
 	uint64_t address, *end = NULL;
 	char line[512];

@@ -9,6 +9,9 @@
 
 #include "base/arena.h"
 #include "base/elf32.h"
+#include "base/fs.h"
+#include "base/proc.h"
+#include "base/rights.h"
 #include "base/scope.h"
 #include "collect/bpf_private.h"
 #include "collect/session.h"
@@ -19,7 +22,66 @@ static bool is_same(const struct bpf_mapping *a, const struct bpf_mapping *b)
 	       a->offset == b->offset;
 }
 
-void bpf_mapping_add(struct bpf_image *image, struct bpf_mapping m)
+enum {
+	MAPPINGS_MAX = 4096, /* remembered of an image, and when there are too many in all */
+	MAPPINGS_FEW = 512,
+	MAPPINGS_OF_ALL = 1 << 20,
+};
+
+static bool is_file(const char *path)
+{
+	return path[0] == '/' && path[1] != '/';
+}
+
+/*
+ * Makes room where that is short: of the older half what is no file goes, as nothing is read of it
+ * but names, once it has been written. Run-time compilers, and who means harm, map without end.
+ */
+static void mappings_forget(struct af_bpf *b, struct bpf_image *image)
+{
+	uint32_t most = b->nr_mappings < MAPPINGS_OF_ALL ? MAPPINGS_MAX : MAPPINGS_FEW;
+	uint32_t nr = image->nr_maps, kept = 0, written = 0;
+
+	if (nr < most)
+		return;
+	for (uint32_t k = 0; k < nr; k++) {
+		const struct bpf_mapping *m = &image->maps[k];
+		bool stays = k >= nr - most / 2 ||
+		             (kept < most / 4 && is_file(af_strtab_get(&b->strings, m->path)));
+		bool is_written = k < image->nr_maps_written;
+		b->lost_mappings += !stays && !is_written && !image->hello;
+		written += stays && is_written;
+		if (stays)
+			image->maps[kept++] = *m;
+	}
+	b->nr_mappings -= nr - kept;
+	image->nr_maps = kept;
+	image->nr_maps_written = written;
+}
+
+static void mapping_put(struct af_bpf *b, struct bpf_image *image, const struct bpf_mapping *m)
+{
+	mappings_forget(b, image);
+	AF_GROW(image->maps, image->nr_maps, image->cap_maps);
+	image->maps[image->nr_maps++] = *m;
+	b->nr_mappings++;
+}
+
+void bpf_mappings_lost(struct af_bpf *b)
+{
+	if (b->lost_mappings)
+		af_stream_put(&b->r->stream, lost, af_now_ns(), .reason = AF_LOST_MAPPINGS,
+		              .count = b->lost_mappings);
+	b->lost_mappings = 0;
+}
+
+void bpf_mappings_free(struct af_bpf *b, struct bpf_image *image)
+{
+	b->nr_mappings -= image->nr_maps;
+	free(image->maps);
+}
+
+void bpf_mapping_add(struct af_bpf *b, struct bpf_image *image, struct bpf_mapping m)
 {
 	uint32_t before = image->generation;
 
@@ -34,24 +96,22 @@ void bpf_mapping_add(struct bpf_image *image, struct bpf_mapping m)
 			}
 		}
 	if (image->generation != before)
-		af_map_free(&image->rules); /* of other code */
+		image->rules_of = 0; /* those were of other code */
 	/* Run-time compilers protect and unprotect the same pages, and each time is told. */
 	for (uint32_t k = image->nr_maps; k--;)
 		if (image->maps[k].generation == image->generation && is_same(&image->maps[k], &m))
 			return;
 	m.generation = image->generation;
-	AF_GROW(image->maps, image->nr_maps, image->cap_maps);
-	image->maps[image->nr_maps++] = m;
+	mapping_put(b, image, &m);
 }
 
 /* proc(5): start-end perms offset dev inode path */
 void bpf_mappings_read(struct af_bpf *b, struct bpf_image *image)
 {
-	char name[64], line[PATH_MAX + 128], perms[8];
+	char line[PATH_MAX + 128], perms[8];
 	unsigned long long start, end, offset;
 
-	snprintf(name, sizeof name, "/proc/%u/maps", image->pid);
-	scope_fclose FILE *f = fopen(name, "re");
+	scope_fclose FILE *f = af_proc_open_maps(image->pid);
 	while (f && fgets(line, sizeof line, f)) {
 		int at = 0;
 		if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &start, &end, perms, &offset,
@@ -60,12 +120,13 @@ void bpf_mappings_read(struct af_bpf *b, struct bpf_image *image)
 			continue;
 		line[strcspn(line, "\n")] = 0;
 		const char *path = line[at] ? line + at : "//anon";
-		bpf_mapping_add(image, (struct bpf_mapping){
-					   .start = start,
-					   .end = end,
-					   .offset = offset,
-					   .path = af_strtab_id_z(&b->strings, path),
-				       });
+		bpf_mapping_add(b, image,
+		                (struct bpf_mapping){
+				    .start = start,
+				    .end = end,
+				    .offset = offset,
+				    .path = af_strtab_id_z(&b->strings, path),
+				});
 		bpf_calls_see(b, image, path);
 	}
 }
@@ -123,15 +184,13 @@ uint64_t bpf_mapping_bias(const struct af_bpf *b, const struct bpf_image *image,
                           const struct bpf_mapping *m, int *fd)
 {
 	const char *path = af_strtab_get(&b->strings, m->path);
-	char there[PATH_MAX + 64];
 
 	*fd = -1;
-	if (path[0] != '/' || path[1] == '/')
+	if (!is_file(path))
 		return m->start;
-	snprintf(there, sizeof there, "/proc/%u/root%s", image->pid, path);
-	*fd = open(there, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	*fd = af_open_regular_of(image->pid, path);
 	if (*fd < 0)
-		*fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		*fd = af_open_regular(AT_FDCWD, path, O_NOFOLLOW);
 	return *fd < 0 ? m->start - m->offset : elf_bias(*fd, m->start, m->offset);
 }
 
@@ -151,6 +210,7 @@ static bool other_root(uint32_t pid)
 	struct stat theirs, ours;
 
 	snprintf(path, sizeof path, "/proc/%u/ns/mnt", pid);
+	scope_rights(AF_RIGHTS_PROCESS);
 	return !stat(path, &theirs) && !stat("/proc/self/ns/mnt", &ours) &&
 	       theirs.st_ino != ours.st_ino;
 }
@@ -173,7 +233,7 @@ static void mapping_write(struct af_bpf *b, struct bpf_image *image, const struc
 		path[len - (sizeof gone - 1)] = 0;
 		ev.flags |= AF_MAPPING_DELETED;
 	}
-	if (path[0] == '/' && path[1] != '/') {
+	if (is_file(path)) {
 		scope_close int fd = -1;
 		ev.bias = bpf_mapping_bias(b, image, m, &fd);
 		if (image->exe && !strcmp(path, af_strtab_get(&b->strings, image->exe)))

@@ -5,6 +5,7 @@
  *	bpf.c           the hand-over at the door, the pump, privileges
  *	bpf_image.c     which program a pid ran when, its ordinal and its words
  *	bpf_mapping.c   what code it had mapped
+ *	bpf_elf.c       ELF files of strangers
  *	bpf_unwind.c    frames without a frame pointer
  *	bpf_stream.c    events in the process's stream
  *	bpf_calls.c     calls of CUDA by who carries no libaflame, and on request by who does
@@ -26,6 +27,7 @@
 #include <libelf.h>
 
 #include "base/buf.h"
+#include "base/fs.h"
 #include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
@@ -98,12 +100,15 @@ struct bpf_image {
 	uint64_t ended_ns;                         /* when we knew */
 	uint32_t comm, exe, cmdline, cgroup, rank; /* strings */
 	bool has_user;
-	uint32_t user;            /* its effective uid when it was last looked at */
-	struct bpf_mapping *maps; /* its own; a fork also has those of @from until then */
+	uint32_t user; /* its effective uid when it was last looked at */
+	struct bpf_mapping
+	    *maps;         /* its own; a fork also has those of bpf_image_above() until then */
+	uint32_t nr_above; /* images that have some of its mappings */
+	bool has_all;      /* it has those of @from itself */
 	uint32_t nr_maps, cap_maps, nr_maps_written;
 	uint32_t generation;
 	struct bpf_out *out; /* NULL: nothing to write so far */
-	struct af_map rules; /* of bpf_unwind.c, by address */
+	uint32_t rules_of;   /* whose bpf_unwind.c remembers; 0: of nobody so far */
 	enum bpf_calls calls;
 	bool outside;                      /* it carries libaflame, which cannot see them */
 	bool sampled_here;                 /* it carries libaflame, which cannot sample it */
@@ -147,13 +152,27 @@ struct af_bpf {
 	struct bpf_kernel kernel;
 	struct bpf_out *idle; /* wake-ups by interrupts */
 	struct af_map tables; /* of bpf_unwind.c, by file */
-	uint32_t own_cgroup;  /* string */
+	struct bpf_rule *rules;
+	uint32_t nr_rules_of;
+	uint32_t nr_mappings; /* of all images */
+	uint64_t lost_mappings;
+	uint32_t unwind_left; /* what may be read of unwind tables in @unwind_second */
+	uint64_t unwind_second;
+	uint32_t own_cgroup; /* string */
 	uint64_t counted[AF_BPF_COUNTS], lost_sideband;
 	uint64_t forgot_ns;            /* what is over, last */
 	size_t strings_kept;           /* bytes, by then */
 	uint32_t nr_callers;           /* images whose calls are WANTED */
 	struct bpf_library *libraries; /* with functions to be probed */
-	bool told_refusal;             /* that they cannot be */
+	/* Probes are put and taken away within these: each time the kernel lets us wait. */
+	struct bpf_probing {
+		int64_t left_ns;
+		uint64_t counted_ns;     /* until when time has been given for it */
+		bool late;               /* somebody waits for it now */
+		uint32_t nr_missed;      /* processes that ended before it was their turn */
+		struct bpf_probes *over; /* to be taken away */
+	} probing;
+	bool told_refusal; /* that they cannot be */
 	bool stopped;
 };
 
@@ -198,7 +217,9 @@ void bpf_image_free(struct af_bpf *b, struct bpf_image *image);
 void bpf_images_free(struct af_bpf *b);
 
 /* bpf_mapping.c */
-void bpf_mapping_add(struct bpf_image *image, struct bpf_mapping m);
+void bpf_mapping_add(struct af_bpf *b, struct bpf_image *image, struct bpf_mapping m);
+void bpf_mappings_lost(struct af_bpf *b); /* write how many were not kept */
+void bpf_mappings_free(struct af_bpf *b, struct bpf_image *image);
 void bpf_mappings_read(struct af_bpf *b, struct bpf_image *image); /* /proc/PID/maps */
 
 /* Generation of what was mapped at @time_ns. */
@@ -225,10 +246,11 @@ uint64_t bpf_mapping_bias(const struct af_bpf *b, const struct bpf_image *image,
 /*
  * The user's part of @s, leaf first, into @pcs: by the unwind tables as far as the copied piece of
  * the stack reaches, then as the kernel followed frame pointers. Returns how many. Callers' program
- * counters are return addresses less one. *@complete: the last has no caller.
+ * counters are return addresses less one. *@stop: COMPLETE when the last has no caller.
  */
 uint32_t bpf_unwind(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_stacks *s,
-                    uint64_t *pcs, uint32_t max, bool *complete);
+                    uint64_t *pcs, uint32_t max, enum af_stop *stop);
+void bpf_tables_close(struct af_bpf *b); /* of files; more may be opened */
 void bpf_unwind_close(struct af_bpf *b);
 
 /* bpf_stream.c */
@@ -260,6 +282,25 @@ int bpf_probes_open(struct bpf_probes **to, const struct bpf_program *program, c
                     const struct bpf_places *at, uint32_t pid);
 void bpf_probes_free(struct bpf_probes *p);
 
+/* Lists of those that are to be freed, which takes its time. @p may be NULL. */
+void bpf_probes_add(struct bpf_probes **list, struct bpf_probes *p);
+struct bpf_probes *bpf_probes_take(struct bpf_probes **list);
+
+/* bpf_elf.c */
+
+/*
+ * libelf on a file of somebody else's: mapped so that what is cut off meanwhile reads as zeros.
+ * What libelf maps itself is a SIGBUS then (tests/opens).
+ */
+struct bpf_elf {
+	struct af_file file;
+	Elf *elf;
+};
+
+/* @e->elf, NULL: it cannot be read. Close it either way; @fd may be closed before. */
+Elf *bpf_elf_open(struct bpf_elf *e, int fd);
+void bpf_elf_close(struct bpf_elf *e);
+
 /* bpf_usdt.c: the place @provider:@name of the file and its semaphore, as offsets; or false. */
 bool bpf_usdt_find(int fd, const char *provider, const char *name, uint64_t *offset,
                    uint64_t *semaphore);
@@ -281,6 +322,9 @@ void bpf_calls_find(struct af_bpf *b);
 
 /* Now and then: probe who is WANTED and old enough to have said hello, and did not. */
 void bpf_calls_look(struct af_bpf *b, uint64_t now);
+
+/* Recording ends: what was not seen is said. */
+void bpf_calls_over(struct af_bpf *b);
 
 /* @image carries libaflame: it is left alone, or its calls are seen at libaflame's own place. */
 void bpf_calls_admit(struct af_bpf *b, struct bpf_image *image);

@@ -1,31 +1,26 @@
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/proc.h"
+#include "base/rights.h"
 #include "collect/bpf_private.h"
 
 enum { PROBE_PERIOD_NS = 1000000000 };
 
 static const char getting_it[] =
-    "run aflame as root, or give it the rights once: setcap "
-    "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog=ep $(command -v aflame)";
+    "run aflame as root, or have a group that you trust run it with its rights: chgrp GROUP "
+    "FILE; chmod 0750 FILE; setcap cap_bpf,cap_perfmon=p FILE (docs/kernel.md)";
 
 static bool has_capabilities(void)
 {
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{0}};
+	uint64_t both = AF_RIGHT(CAP_BPF) | AF_RIGHT(CAP_PERFMON);
 
-	if (syscall(SYS_capget, &head, data))
-		return false;
-	uint64_t has = data[0].effective | (uint64_t)data[1].effective << 32;
-	return has >> CAP_SYS_ADMIN & 1 || (has >> CAP_BPF & 1 && has >> CAP_PERFMON & 1);
+	return af_rights_have(AF_RIGHT(CAP_SYS_ADMIN)) || af_rights_have(both) == both;
 }
 
 static bool file_has(const char *path, const char *words)
@@ -124,6 +119,7 @@ static void calls_words(int rc, char *words, size_t size)
 int af_bpf_prepare(const struct af_bpf_options *o, uint64_t period_ns, char *words, size_t size,
                    struct af_err *err)
 {
+	scope_rights(AF_RIGHTS_KERNEL);
 	struct af_bpf b = {.options = o, .period_ns = period_ns};
 
 	/* The room for calls of others depends on what else the session is. */
@@ -154,6 +150,7 @@ int af_bpf_prepare(const struct af_bpf_options *o, uint64_t period_ns, char *wor
 
 int af_bpf_probe(char *words, size_t size, struct af_err *err)
 {
+	scope_rights(AF_RIGHTS_KERNEL);
 	static const struct af_bpf_options options = {.samples = true,
 	                                              .off_cpu = AF_OFF_CPU_WAKERS};
 	struct af_bpf b = {.options = &options, .period_ns = PROBE_PERIOD_NS};

@@ -12,8 +12,9 @@
 #include "collect/bpf_private.h"
 
 struct bpf_probes {
-	int fd;                 /* of all, from Linux 6.10 on, or -1 */
-	struct bpf_link **each; /* before */
+	struct bpf_probes *next; /* to be freed */
+	int fd;                  /* of all, from Linux 6.10 on, or -1 */
+	struct bpf_link **each;  /* before */
 	uint32_t nr;
 };
 
@@ -84,6 +85,22 @@ void bpf_probes_free(struct bpf_probes *p)
 		bpf_link__destroy(p->each[i]);
 	free(p->each);
 	free(p);
+}
+
+void bpf_probes_add(struct bpf_probes **list, struct bpf_probes *p)
+{
+	if (!p)
+		return;
+	p->next = *list;
+	*list = p;
+}
+
+struct bpf_probes *bpf_probes_take(struct bpf_probes **list)
+{
+	struct bpf_probes *p = *list;
+
+	*list = p->next;
+	return p;
 }
 
 int bpf_probes_open(struct bpf_probes **to, const struct bpf_program *program, const char *path,

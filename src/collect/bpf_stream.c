@@ -11,7 +11,6 @@ enum {
 	/* Streams of ours are told from those of libaflame by their number. */
 	FIRST_NUMBER = 1000000,
 	/* Frames that the kernel follows at most (kernel.perf_event_max_stack). */
-	KERNEL_LIMIT = 127,
 	FRAMES_MAX = 512,
 };
 
@@ -125,8 +124,9 @@ static uint32_t out_callpath(struct af_bpf *b, struct bpf_image *image,
 {
 	struct bpf_out *out = image->out;
 	uint64_t pcs[FRAMES_MAX + 1];
-	bool fresh, complete;
-	uint32_t nr = bpf_unwind(b, image, s, pcs, sizeof pcs / sizeof *pcs - 1, &complete);
+	enum af_stop stop;
+	bool fresh;
+	uint32_t nr = bpf_unwind(b, image, s, pcs, sizeof pcs / sizeof *pcs - 1, &stop);
 	uint32_t generation = bpf_mapping_generation(image, s->head.time_ns);
 
 	if (!nr)
@@ -139,9 +139,7 @@ static uint32_t out_callpath(struct af_bpf *b, struct bpf_image *image,
 	bpf_mappings_write(b, image, s->head.time_ns);
 	struct af_ev_stack ev = {
 	    .stack = out->nr_stacks,
-	    .stop = complete                            ? AF_STOP_COMPLETE
-	            : s->user_bytes / 8 >= KERNEL_LIMIT ? AF_STOP_TOO_DEEP
-	                                                : AF_STOP_FRAME_POINTERS,
+	    .stop = stop,
 	    .generation = BPF_GENERATION + generation,
 	};
 	struct af_tail tail = {pcs, nr * 8, 8};

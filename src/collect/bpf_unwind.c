@@ -1,20 +1,34 @@
 /*
  * Frame pointers skip every function that has none, above all the caller of a leaf of libc: of a
- * stack that sleeps, the function that asked for it. The unwind tables (.eh_frame, read by libdw)
+ * stack that sleeps, the function that asked for it. The unwind tables (.eh_frame: unwind/cfi.h)
  * find these, as far as the piece of the stack that the kernel copied reaches.
+ *
+ * The files are other people's, so are the addresses: what is remembered has a fixed size, and
+ * reading tables takes a part of a second at most, in each second. A stack that would take more is
+ * followed by frame pointers, and says so.
  */
-#include <dwarf.h>
-#include <elf.h>
-#include <elfutils/libdw.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/scope.h"
 #include "collect/bpf_private.h"
+#include "unwind/cfi.h"
+#include "unwind/elf_file.h"
 
-enum { DWARF_FP = 6, DWARF_SP = 7, DWARF_RA = 16 }; /* System V ABI, x86-64, figure 3.36 */
+enum {
+	RULES_BITS = 18,         /* remembered at most: 6 MiB, of which what is used is there */
+	TABLES_MAX = 256,        /* files that are open */
+	INDEX_MAX = 1 << 18,     /* FDEs of a file without a search table: 4 MiB */
+	STEPS = 8 << 20,         /* of reading, in a second: about 50 ms */
+	STEPS_OF_ENTRY = 16,     /* an entry of an index costs as much as so many instructions */
+	STEPS_OF_FILE = 1 << 12, /* to open one */
+	SECOND_NS = 1000000000,
+	KERNEL_LIMIT = 127, /* frames that the kernel follows */
+};
 
 /* How to find a frame's caller; what is more intricate than this has no rule. */
 struct rule {
@@ -24,69 +38,110 @@ struct rule {
 	bool outermost; /* nobody called it */
 };
 
-struct tables {
-	int fd;
-	char *image; /* what has no file */
-	Elf *elf;
-	Dwarf_CFI *cfi;
+/* Where it holds: in one image, which has one code at an address. */
+struct bpf_rule {
+	uint64_t pc;
+	uint32_t of; /* image->rules_of */
+	struct rule rule;
 };
 
-/* The kernel maps the same code into all 64-bit processes: our own copy tells of theirs. */
-static void vdso_open(struct tables *t)
-{
-	const Elf64_Ehdr *own = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+struct tables {
+	struct af_file file;
+	struct timespec written; /* the file, when it was mapped */
+	struct af_cfi cfi;
+	bool too_long;
+};
 
-	if (!own)
-		return;
-	size_t size = own->e_shoff + (size_t)own->e_shnum * own->e_shentsize;
-	t->image = af_xcalloc(1, size);
-	memcpy(t->image, own, size);
-	t->elf = elf_memory(t->image, size);
+static void tables_close(struct tables *t)
+{
+	af_cfi_close(&t->cfi);
+	af_file_unmap(&t->file);
+	free(t);
 }
 
+/* Cut, or written anew in place: to replace a program by cp(1) is both. */
+static bool tables_are_stale(const struct tables *t, int fd)
+{
+	struct stat st;
+
+	return af_file_is_cut(&t->file) || (fd >= 0 && !fstat(fd, &st) &&
+	                                    (t->written.tv_sec != st.st_mtim.tv_sec ||
+	                                     t->written.tv_nsec != st.st_mtim.tv_nsec));
+}
+
+/* False: they cannot be read in what is left of this second. */
+static bool tables_read(struct af_bpf *b, struct tables *t, const struct af_elf *elf)
+{
+	uint32_t left = b->unwind_left / STEPS_OF_ENTRY, most = left < INDEX_MAX ? left : INDEX_MAX;
+
+	if (elf->machine != EM_X86_64 || elf->narrow)
+		return true;
+	af_cfi_open(&t->cfi, elf, most, &t->too_long);
+	b->unwind_left -= (t->too_long ? most : t->cfi.nr_read) * STEPS_OF_ENTRY;
+	return !t->too_long || most == INDEX_MAX;
+}
+
+/* The kernel maps the same code into all 64-bit processes: our own copy tells of theirs. */
+static struct tables *tables_open(struct af_bpf *b, bool is_vdso, int fd)
+{
+	struct tables *t = af_xcalloc(1, sizeof *t);
+	struct stat st = {0};
+	struct af_elf elf;
+	bool is = is_vdso && !af_elf_vdso(&elf);
+
+	if (!is_vdso && fd >= 0 && !fstat(fd, &st)) {
+		t->written = st.st_mtim;
+		is = !af_file_map_fd(&t->file, fd) && t->file.data &&
+		     !af_elf_parse(&elf, t->file.data, t->file.size);
+	}
+	b->unwind_left -= b->unwind_left < STEPS_OF_FILE ? b->unwind_left : STEPS_OF_FILE;
+	if (!is || tables_read(b, t, &elf))
+		return t;
+	tables_close(t);
+	return NULL;
+}
+
+/* NULL: not now. */
 static struct tables *tables_of(struct af_bpf *b, const struct bpf_mapping *m, int fd)
 {
 	static struct tables none;
-	bool vdso = !strcmp(af_strtab_get(&b->strings, m->path), "[vdso]");
+	bool is_vdso = !strcmp(af_strtab_get(&b->strings, m->path), "[vdso]");
 
-	if (vdso && !(m->start >> 32))
+	if (is_vdso && !(m->start >> 32))
 		return &none; /* a 32-bit process has another one */
 
 	/* A file may be replaced meanwhile, under the same name. */
 	uint32_t id = af_strtab_id(&b->strings, (const char *)m->build_id, m->build_id_size);
 	uint64_t key = (uint64_t)m->path << 32 | id;
+	if (b->tables.nr >= TABLES_MAX && !af_map_get(&b->tables, key))
+		bpf_tables_close(b);
 	uint64_t *at = af_map_at(&b->tables, key, NULL);
 	struct tables *t = (struct tables *)(uintptr_t)*at;
 
-	if (t)
+	if (t && !tables_are_stale(t, fd))
 		return t;
-	t = af_xcalloc(1, sizeof *t);
-	t->fd = fd < 0 ? -1 : dup(fd);
-	bool usable = elf_version(EV_CURRENT) != EV_NONE;
-	if (usable && vdso)
-		vdso_open(t);
-	else if (usable && t->fd >= 0)
-		t->elf = elf_begin(t->fd, ELF_C_READ_MMAP, NULL);
-	if (t->elf)
-		t->cfi = dwarf_getcfi_elf(t->elf);
+	if (t)
+		tables_close(t);
+	t = tables_open(b, is_vdso, fd);
 	*at = (uint64_t)(uintptr_t)t;
 	return t;
 }
 
-void bpf_unwind_close(struct af_bpf *b)
+void bpf_tables_close(struct af_bpf *b)
 {
 	for (size_t k = 0; k < b->tables.cap; k++) {
 		struct tables *t = (struct tables *)(uintptr_t)b->tables.slots[k].value;
-		if (!b->tables.slots[k].used || !t)
-			continue;
-		dwarf_cfi_end(t->cfi);
-		elf_end(t->elf);
-		free(t->image);
-		if (t->fd >= 0)
-			close(t->fd);
-		free(t);
+		if (b->tables.slots[k].used && t)
+			tables_close(t);
 	}
 	af_map_free(&b->tables);
+}
+
+void bpf_unwind_close(struct af_bpf *b)
+{
+	bpf_tables_close(b);
+	free(b->rules);
+	b->rules = NULL;
 }
 
 static bool fits(int64_t offset)
@@ -94,72 +149,64 @@ static bool fits(int64_t offset)
 	return offset >= -4096 && offset <= 4096;
 }
 
-/* Saved at an offset from the CFA, or (0) where it was. *@undefined: there is no value. */
-static bool register_offset(Dwarf_Frame *frame, int number, int16_t *offset, bool *undefined)
+static struct rule rule_simple(const struct af_rule *from)
 {
-	Dwarf_Op memory[3], *ops;
-	size_t nr;
+	struct rule r = {.outermost = from->cfa == AF_CFA_END};
+	bool saved = from->fp == AF_SAVED_CFA && from->fp_offset && fits(from->fp_offset);
 
-	*offset = 0;
-	if (dwarf_frame_register(frame, number, memory, &ops, &nr))
+	if ((from->cfa != AF_CFA_SP && from->cfa != AF_CFA_FP) || from->ra_offset != -8 ||
+	    !fits(from->cfa_offset) || (from->fp != AF_SAVED_SAME && !saved))
+		return r;
+	r.known = true;
+	r.by_fp = from->cfa == AF_CFA_FP;
+	r.cfa_offset = (int16_t)from->cfa_offset;
+	r.fp_offset = saved ? (int16_t)from->fp_offset : 0;
+	return r;
+}
+
+/* False: it takes too long, now or ever. */
+static bool rule_read(struct af_bpf *b, struct bpf_image *image, uint64_t pc, struct rule *r)
+{
+	const struct bpf_mapping *m = bpf_mapping_at(image, pc);
+	struct af_rule found;
+
+	*r = (struct rule){0};
+	if (!m)
+		return true;
+	if (!b->unwind_left)
 		return false;
-	*undefined = nr == 0 && ops == memory;
-	if (nr == 0)
-		return !*undefined;
-	if (nr != 2 || ops[0].atom != DW_OP_call_frame_cfa || ops[1].atom != DW_OP_plus_uconst ||
-	    !fits((int64_t)ops[1].number))
+	scope_close int fd = -1;
+	uint64_t bias = bpf_mapping_bias(b, image, m, &fd);
+	struct tables *t = tables_of(b, m, fd);
+	if (!t || t->too_long)
 		return false;
-	*offset = (int16_t)(int64_t)ops[1].number;
+	uint32_t most = b->unwind_left < AF_CFI_INSNS_MAX ? b->unwind_left : AF_CFI_INSNS_MAX;
+	uint32_t left = most;
+	int rc = t->cfi.has_tables ? af_cfi_rule(&t->cfi, pc - bias, &left, &found) : -ENOENT;
+	b->unwind_left -= most - left;
+	if (!rc)
+		*r = rule_simple(&found);
+	return rc != -E2BIG;
+}
+
+static bool rule_at(struct af_bpf *b, struct bpf_image *image, uint64_t pc, struct rule *r)
+{
+	if (!b->rules)
+		b->rules = af_xcalloc(1 << RULES_BITS, sizeof *b->rules);
+	if (!image->rules_of)
+		image->rules_of = ++b->nr_rules_of;
+	uint64_t hash = af_mix(pc ^ (uint64_t)image->rules_of << 47);
+	struct bpf_rule *known = &b->rules[hash >> (64 - RULES_BITS)];
+
+	if (known->pc == pc && known->of == image->rules_of) {
+		*r = known->rule;
+		return true;
+	}
+	if (!rule_read(b, image, pc, r))
+		return false;
+	*known = (struct bpf_rule){pc, image->rules_of, *r};
 	return true;
 }
-
-static struct rule rule_read(Dwarf_CFI *cfi, uint64_t address)
-{
-	struct rule r = {0};
-	Dwarf_Frame *frame = NULL;
-	Dwarf_Op *ops;
-	size_t nr;
-	int16_t ra;
-	bool undefined;
-
-	if (!cfi || dwarf_cfi_addrframe(cfi, address, &frame))
-		return r;
-	bool has_ra = register_offset(frame, DWARF_RA, &ra, &r.outermost);
-	if (has_ra && ra == -8 && !dwarf_frame_cfa(frame, &ops, &nr) && nr == 1 &&
-	    ops[0].atom == DW_OP_bregx &&
-	    (ops[0].number == DWARF_FP || ops[0].number == DWARF_SP) &&
-	    fits((int64_t)ops[0].number2)) {
-		r.cfa_offset = (int16_t)(int64_t)ops[0].number2;
-		r.by_fp = ops[0].number == DWARF_FP;
-		r.known = register_offset(frame, DWARF_FP, &r.fp_offset, &undefined);
-	}
-	free(frame);
-	return r;
-}
-
-static struct rule rule_at(struct af_bpf *b, struct bpf_image *image, uint64_t pc)
-{
-	bool fresh;
-	uint64_t *at = af_map_at(&image->rules, pc, &fresh);
-	struct rule r = {0};
-
-	if (!fresh) {
-		memcpy(&r, at, sizeof r);
-		return r;
-	}
-	const struct bpf_mapping *m = bpf_mapping_at(image, pc);
-	int fd = -1;
-	if (m) {
-		uint64_t bias = bpf_mapping_bias(b, image, m, &fd);
-		r = rule_read(tables_of(b, m, fd)->cfi, pc - bias);
-	}
-	if (fd >= 0)
-		close(fd);
-	memcpy(at, &r, sizeof r);
-	return r;
-}
-
-_Static_assert(sizeof(struct rule) <= sizeof(uint64_t), "a rule is kept as a value of a map");
 
 static bool piece_read(const struct af_bpf_stacks *s, uint64_t address, uint64_t *word)
 {
@@ -204,26 +251,41 @@ static uint64_t walk_up(const struct af_bpf_stacks *s, struct walk *w, struct ru
 	return ra;
 }
 
+/* What may be read is a matter of each second. */
+static void unwind_refill(struct af_bpf *b, uint64_t time_ns)
+{
+	if (time_ns / SECOND_NS == b->unwind_second)
+		return;
+	b->unwind_second = time_ns / SECOND_NS;
+	b->unwind_left = STEPS;
+}
+
 uint32_t bpf_unwind(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_stacks *s,
-                    uint64_t *pcs, uint32_t max, bool *complete)
+                    uint64_t *pcs, uint32_t max, enum af_stop *stop)
 {
 	const uint64_t *chain = s->pcs + s->kernel_bytes / 8;
 	uint32_t nr = 0, nr_chain = s->user_bytes / 8;
 	struct walk w = {.sp = s->sp, .fp = s->fp, .from = 1, .in_chain = true};
+	struct rule r = {0};
 
-	*complete = false;
+	*stop = nr_chain >= KERNEL_LIMIT ? AF_STOP_TOO_DEEP : AF_STOP_FRAME_POINTERS;
 	if (!nr_chain || !is_user(chain[0]))
 		return 0;
+	unwind_refill(b, s->head.time_ns);
 	pcs[nr++] = chain[0];
 	while (s->stack_bytes && nr < max) {
-		struct rule r = rule_at(b, image, pcs[nr - 1]);
+		if (!rule_at(b, image, pcs[nr - 1], &r)) {
+			*stop = AF_STOP_COSTLY;
+			break;
+		}
 		uint64_t ra = r.known ? walk_up(s, &w, r) : 0;
-		*complete = r.outermost;
 		if (!ra)
 			break;
 		pcs[nr++] = ra - 1;
 	}
-	if (*complete || !w.in_chain)
+	if (r.outermost)
+		*stop = AF_STOP_COMPLETE;
+	if (r.outermost || !w.in_chain)
 		return nr;
 	for (uint32_t i = w.from; i < nr_chain && nr < max && is_user(chain[i]); i++)
 		pcs[nr++] = chain[i] - 1;

@@ -78,9 +78,10 @@ static bool elf_find(Elf *elf, const char *provider, const char *name, uint64_t 
 bool bpf_usdt_find(int fd, const char *provider, const char *name, uint64_t *offset,
                    uint64_t *semaphore)
 {
-	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	struct bpf_elf file;
+	Elf *elf = bpf_elf_open(&file, fd);
 	bool found = elf && elf_find(elf, provider, name, offset, semaphore);
 
-	elf_end(elf);
+	bpf_elf_close(&file);
 	return found;
 }

@@ -85,11 +85,21 @@ static bool event_stays(struct condensing *c, const struct af_packet *p,
 	return false;
 }
 
+/* Packets follow each other without padding. */
+struct unaligned_packet {
+	struct af_packet head;
+} __attribute__((packed));
+
+static struct unaligned_packet *packet_at(struct condensing *c, size_t at)
+{
+	return (void *)(c->out.data + at);
+}
+
 static void packet_end(struct condensing *c, size_t at)
 {
-	struct af_packet *p = (void *)(c->out.data + at);
+	struct unaligned_packet *p = packet_at(c, at);
 
-	p->packet_bits = p->content_bits = (c->out.len - at) * 8;
+	p->head.packet_bits = p->head.content_bits = (c->out.len - at) * 8;
 	c->nr++;
 }
 
@@ -140,9 +150,9 @@ static void packets_number(struct condensing *c, const struct af_stream *stream)
 	uint64_t seq = stream->seq - c->nr;
 
 	for (size_t at = 0; at < c->out.len;) {
-		struct af_packet *p = (void *)(c->out.data + at);
-		p->seq = seq++;
-		at += p->packet_bits / 8;
+		struct unaligned_packet *p = packet_at(c, at);
+		p->head.seq = seq++;
+		at += p->head.packet_bits / 8;
 	}
 }
 

@@ -8,17 +8,19 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
+#include "collect/control.h"
 #include "collect/session.h"
 
 /* Open for both directions: neither opening nor reading waits for somebody at the other end. */
-static int fifo_open(const char *path, bool *made, struct af_err *err)
+static int fifo_open(int in_fd, const char *name, const char *path, bool *made, struct af_err *err)
 {
 	struct stat st;
 
-	*made = !mkfifo(path, 0600);
+	*made = !mkfifoat(in_fd, name, 0600);
 	if (!*made && errno != EEXIST)
 		return af_fail(err, -errno, "--ctl: cannot make the FIFO %s", path);
-	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	int fd = openat(in_fd, name, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return af_fail(err, -errno, "--ctl: cannot open %s", path);
 	if (fstat(fd, &st) || !S_ISFIFO(st.st_mode)) {
@@ -37,14 +39,16 @@ static int fifo_open(const char *path, bool *made, struct af_err *err)
 int af_ctl_open(struct af_ctl *c, const char *path, struct af_err *err)
 {
 	*c = (struct af_ctl){.fd = -1, .ack_fd = -1};
-	if (strlen(path) >= sizeof c->path)
+	c->in_fd = af_parent_open(path, c->name);
+	if (c->in_fd < 0)
+		return af_fail(err, c->in_fd, "--ctl: cannot make the FIFO %s", path);
+	if ((size_t)snprintf(c->ack_name, sizeof c->ack_name, "%s.ack", c->name) >=
+	    sizeof c->ack_name)
 		return af_fail_plain(err, -ENAMETOOLONG, "--ctl: the name is too long");
-	strcpy(c->path, path);
-	snprintf(c->ack_path, sizeof c->ack_path, "%s.ack", path);
-	c->fd = fifo_open(c->path, &c->made, err);
+	c->fd = fifo_open(c->in_fd, c->name, path, &c->made, err);
 	if (c->fd < 0)
 		return c->fd;
-	c->ack_fd = fifo_open(c->ack_path, &c->ack_made, err);
+	c->ack_fd = fifo_open(c->in_fd, c->ack_name, c->ack_name, &c->ack_made, err);
 	if (c->ack_fd < 0) {
 		int rc = c->ack_fd;
 		af_ctl_close(c);
@@ -60,10 +64,12 @@ void af_ctl_close(struct af_ctl *c)
 	if (c->ack_fd >= 0)
 		close(c->ack_fd);
 	if (c->made)
-		unlink(c->path);
+		unlinkat(c->in_fd, c->name, 0);
 	if (c->ack_made)
-		unlink(c->ack_path);
-	*c = (struct af_ctl){.fd = -1, .ack_fd = -1};
+		unlinkat(c->in_fd, c->ack_name, 0);
+	if (c->in_fd >= 0)
+		close(c->in_fd);
+	*c = (struct af_ctl){.fd = -1, .ack_fd = -1, .in_fd = -1};
 }
 
 void af_ctl_answer(struct af_ctl *c, bool ok, const char *text)
@@ -101,7 +107,7 @@ static void answer_status(struct af_recording *r)
 
 	snprintf(text, sizeof text,
 	         "status %s, %.1f s since the start, %llu bytes, %u processes, %u snapshots",
-	         words[r->control->state % 3], (double)(now - r->bounds.begin_ns) / 1e9,
+	         words[af_control_state(r) % 3], (double)(now - r->bounds.begin_ns) / 1e9,
 	         (unsigned long long)af_bounds_bytes(r), r->control->nr_processes,
 	         r->snapshots.nr_made);
 	af_ctl_answer(&r->ctl, true, text);

@@ -19,7 +19,8 @@ struct af_ctl {
 	bool made, ack_made; /* by us, to be removed */
 	bool too_long;       /* the line that is coming: it is left out */
 	size_t used;
-	char path[1024], ack_path[1032];
+	int in_fd; /* where they lie */
+	char name[256], ack_name[256];
 	char line[AF_CTL_LINE]; /* what came of the line so far */
 };
 

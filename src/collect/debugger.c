@@ -6,11 +6,6 @@
 #include "base/proc.h"
 #include "collect/session.h"
 
-enum {
-	LOOK_NS = 40000000,
-	LOOK_AT = 16, /* guests at once: some 10 us each */
-};
-
 static void debugger_comes(struct af_recording *r, struct af_guest *g)
 {
 	af_guest_look(g);
@@ -53,23 +48,12 @@ static void debugger_goes(struct af_recording *r, struct af_guest *g)
 		ioctl(g->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-void af_debuggers_look(struct af_recording *r)
+void af_debugger_saw(struct af_recording *r, struct af_guest *g, const char *status)
 {
-	struct af_debuggers *d = &r->debuggers;
-	uint32_t nr = r->door.nr < LOOK_AT ? r->door.nr : LOOK_AT;
-	uint64_t now = af_now_ns();
+	bool traced = af_status_is_traced(status);
 
-	if (now - d->looked_ns < LOOK_NS)
-		return;
-	d->looked_ns = now;
-	for (; nr; nr--, d->next++) {
-		struct af_guest *g = &r->door.guests[d->next % r->door.nr];
-		if (g->ended || g->fd < 0)
-			continue;
-		bool traced = af_proc_is_traced(g->pid);
-		if (traced && !g->debugged)
-			debugger_comes(r, g);
-		else if (!traced && g->debugged)
-			debugger_goes(r, g);
-	}
+	if (traced && !g->debugged)
+		debugger_comes(r, g);
+	else if (!traced && g->debugged)
+		debugger_goes(r, g);
 }

@@ -7,18 +7,11 @@
 #ifndef AF_COLLECT_DEBUGGER_H
 #define AF_COLLECT_DEBUGGER_H
 
-#include <stdint.h>
-
 struct af_guest;
 struct af_recording;
 
-struct af_debuggers {
-	uint64_t looked_ns;
-	uint32_t next; /* guest to look at */
-};
-
-/* See who has come and gone. To be called often: it looks at a few guests, 25 times a second. */
-void af_debuggers_look(struct af_recording *r);
+/* This is what /proc/PID/status says of @g: has one come, or gone? */
+void af_debugger_saw(struct af_recording *r, struct af_guest *g, const char *status);
 
 /* @g has ended, or recording does: what was lost of it is written. */
 void af_debuggers_leave(struct af_recording *r, struct af_guest *g);

@@ -15,6 +15,8 @@
 #include "base/proc.h"
 #include "trace/session.h"
 
+enum { SENT_MAX = 4 }; /* descriptors in a message: one more than one shows that there were more */
+
 int af_door_open(struct af_door *d, const char *shm, struct af_err *err)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -112,12 +114,47 @@ static void door_answer(struct af_door *d, const struct af_hello *hello, int pid
 	}
 }
 
+/* All that came with a message; only the first is kept. False: there were more. */
+static bool sent_take(const struct cmsghdr *c, int *fd)
+{
+	int sent[SENT_MAX + 1];
+	size_t nr = (c->cmsg_len - CMSG_LEN(0)) / sizeof *sent, kept = *fd < 0;
+
+	if (nr > SENT_MAX)
+		nr = SENT_MAX;
+	memcpy(sent, CMSG_DATA(c), nr * sizeof *sent);
+	if (nr && kept)
+		*fd = sent[0];
+	for (size_t i = kept; i < nr; i++)
+		close(sent[i]);
+	return nr <= kept;
+}
+
+/* It is asked to count and to have a program, which something else may take for other words. */
+static bool is_event(int fd)
+{
+	char link[32], is[32] = "";
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	return fd < 0 ||
+	       (readlink(link, is, sizeof is - 1) > 0 && !strcmp(is, "anon_inode:[perf_event]"));
+}
+
+/* A process says hello for itself alone, and once by each number. */
+static bool is_anothers(const struct af_door *d, const struct af_hello *hello, int pid)
+{
+	for (uint32_t i = 0; i < d->nr; i++)
+		if (d->guests[i].process == hello->process && d->guests[i].pid != pid)
+			return true;
+	return !hello->process;
+}
+
 static bool door_receive(struct af_door *d)
 {
 	struct af_hello hello;
 	union {
 		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
+		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(SENT_MAX * sizeof(int))];
 	} control;
 	struct iovec iov = {&hello, sizeof hello};
 	struct msghdr msg = {.msg_iov = &iov,
@@ -130,14 +167,18 @@ static bool door_receive(struct af_door *d)
 	ssize_t n = recvmsg(d->fd, &msg, MSG_CMSG_CLOEXEC);
 	if (n < 0)
 		return false;
+	bool strange = false;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS)
 			memcpy(&who, CMSG_DATA(c), sizeof who);
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-			memcpy(&fd, CMSG_DATA(c), sizeof fd);
+			strange |= !sent_take(c, &fd);
 	}
-	bool welcome = n == (ssize_t)sizeof hello && who.pid > 0 && who.uid == geteuid();
-	bool asks = welcome && hello.ask != AF_ASK_ADMIT;
+	strange |= n != (ssize_t)sizeof hello || who.pid <= 0 || who.uid != geteuid();
+	bool asks = !strange && hello.ask != AF_ASK_ADMIT;
+	strange = strange || (!asks && (!is_event(fd) || is_anothers(d, &hello, who.pid)));
+	bool welcome = !strange;
+	d->nr_strange += strange;
 	if (welcome && !asks && hello.has_fd && fd < 0)
 		d->nr_refused++;
 	if (asks)

@@ -41,6 +41,7 @@ struct af_door {
 	uint32_t nr, cap;
 	uint32_t nr_ended;
 	uint32_t nr_refused; /* descriptors that there was no room for */
+	uint32_t nr_strange; /* messages of others, about others, or with what is not asked for */
 	/* Told of each that comes, and what they ask later; may be NULL. */
 	void (*on_guest)(void *arg, const struct af_guest *g);
 	void (*on_ask)(void *arg, struct af_guest *g, uint32_t ask); /* enum af_ask */

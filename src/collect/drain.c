@@ -17,16 +17,23 @@
 #include "base/map.h"
 #include "base/scope.h"
 #include "trace/event.h"
+#include "trace/files.h"
 
 void af_drain_open(struct af_drain *d, int shm_fd, int dir_fd, const _Atomic uint64_t *nr_instances)
 {
 	*d = (struct af_drain){.shm_fd = shm_fd, .dir_fd = dir_fd, .nr_instances = nr_instances};
 }
 
+static void ring_unmap(struct af_drain_ring *r)
+{
+	af_file_unguard(r->watch);
+	munmap(r->ring, AF_RING_BYTES);
+}
+
 void af_drain_close(struct af_drain *d)
 {
 	for (uint32_t i = 0; i < d->nr; i++)
-		munmap(d->rings[i].ring, AF_RING_BYTES);
+		ring_unmap(&d->rings[i]);
 	free(d->rings);
 	*d = (struct af_drain){.shm_fd = -1, .dir_fd = -1};
 }
@@ -68,7 +75,8 @@ static bool ring_is_made(int fd)
 	       head.version == AF_TRACE_VERSION;
 }
 
-static struct af_ring *ring_map(int shm_fd, const char *name)
+/* Its writer, and whoever else is the same user, may cut it while we read. */
+static struct af_ring *ring_map(int shm_fd, const char *name, struct af_file_watch **watch)
 {
 	size_t size = AF_RING_BYTES;
 	scope_close int fd = openat(shm_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -78,7 +86,10 @@ static struct af_ring *ring_map(int shm_fd, const char *name)
 	    !ring_is_made(fd))
 		return NULL;
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	*watch = af_file_guard(p, size, fd);
+	return p;
 }
 
 static void drain_add(struct af_drain *d, const char *name)
@@ -87,7 +98,7 @@ static void drain_add(struct af_drain *d, const char *name)
 
 	if (strlen(name) >= sizeof r.name)
 		return;
-	r.ring = ring_map(d->shm_fd, name);
+	r.ring = ring_map(d->shm_fd, name, &r.watch);
 	if (!r.ring)
 		return;
 	strcpy(r.name, name);
@@ -98,7 +109,7 @@ static void drain_add(struct af_drain *d, const char *name)
 		d->segments->streams[r.stream].ended = false;
 		af_segments_name(d->segments, r.stream, file);
 	}
-	scope_close int fd = openat(d->dir_fd, file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	scope_close int fd = af_trace_file_change(d->dir_fd, file);
 	if (fd >= 0)
 		r.next_seq = af_drain_file_resume(fd, &r);
 	AF_GROW(d->rings, d->nr, d->cap);
@@ -357,7 +368,8 @@ void af_drain_finish(struct af_drain *d, uint32_t process)
 		if (d->segments)
 			af_segments_end(d->segments, r->stream);
 		unlinkat(d->shm_fd, r->name, 0);
-		munmap(r->ring, AF_RING_BYTES);
+		d->nr_cut += af_file_guard_is_cut(r->watch);
+		ring_unmap(r);
 	}
 	d->nr = kept;
 }

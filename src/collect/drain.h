@@ -20,7 +20,8 @@ struct af_err;
 struct af_drain_ring {
 	char name[40];
 	struct af_ring *ring;
-	uint64_t file_bytes; /* of the stream file: where the next packet goes */
+	struct af_file_watch *watch; /* of the mapping */
+	uint64_t file_bytes;         /* of the stream file: where the next packet goes */
 	uint64_t next_seq;
 	uint64_t discarded; /* events, as the last packet moved tells */
 	uint64_t last_ns;   /* end of the last packet moved */
@@ -38,6 +39,7 @@ struct af_drain {
 	uint32_t nr, cap;
 	uint64_t packets, bytes; /* written */
 	uint64_t lost_packets;   /* could not be written */
+	uint32_t nr_cut;         /* rings that somebody cut while they were read */
 	int error;               /* -errno of the first of them */
 };
 

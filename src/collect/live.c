@@ -18,7 +18,11 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/scope.h"
+#include "collect/control.h"
 #include "collect/session.h"
+#include "trace/contents.h"
+#include "trace/files.h"
 
 enum {
 	LIVE_WATCHED_S = 5,  /* since the file was touched */
@@ -50,37 +54,23 @@ static bool has_room(const struct af_recording *r)
 	       LIVE_ROOM_TIMES * af_bounds_bytes(r) + ((uint64_t)LIVE_ROOM_MB << 20);
 }
 
-/* The directory may have been renamed. */
-static void live_path(char path[PATH_MAX], int dir_fd, const char *name)
-{
-	snprintf(path, PATH_MAX, "/proc/self/fd/%d/%s", dir_fd, name);
-}
-
-static void live_remove(int dir_fd, const char *name)
-{
-	char path[PATH_MAX];
-
-	live_path(path, dir_fd, name);
-	af_remove_tree(path);
-}
-
 static int live_make(const struct af_recording *r, const struct af_drain_rest *rests, uint32_t nr,
                      struct af_err *err)
 {
-	char draft[PATH_MAX], name[64], before[64];
+	static const char temporary[] = AF_LIVE_PREFIX "tmp";
+	char name[64], before[64];
+	int in_fd = r->place.dir_fd;
 
-	live_path(draft, r->place.dir_fd, AF_LIVE_PREFIX "tmp");
 	snprintf(name, sizeof name, AF_LIVE_PREFIX "%u", r->live.last);
 	snprintf(before, sizeof before, AF_LIVE_PREFIX "%u", r->live.last - 1);
-	live_remove(r->place.dir_fd, AF_LIVE_PREFIX "tmp");
-	if (mkdir(draft, 0700))
-		return -errno;
-	int rc = af_snapshot_copy(r, draft, rests, nr, err);
+	af_trace_remove(in_fd, temporary);
+	scope_close int fd = af_trace_make(in_fd, temporary);
+	int rc = fd < 0 ? fd : af_snapshot_copy(r, fd, name, rests, nr, err);
 	if (!rc && r->options->finish_copy)
-		rc = r->options->finish_copy(draft, err);
-	if (!rc && renameat(r->place.dir_fd, AF_LIVE_PREFIX "tmp", r->place.dir_fd, name))
+		rc = r->options->finish_copy(fd, name, err);
+	if (!rc && renameat(in_fd, temporary, in_fd, name))
 		rc = -errno;
-	live_remove(r->place.dir_fd, rc ? AF_LIVE_PREFIX "tmp" : before);
+	af_trace_remove(in_fd, rc ? temporary : before);
 	return rc;
 }
 
@@ -141,7 +131,7 @@ void af_live_look(struct af_recording *r)
 	if (l->pid || now < l->next_ns)
 		return;
 	l->next_ns = now + LIVE_LOOK_NS;
-	if (r->control->state != AF_SESSION_OVER && is_watched(r) && has_room(r))
+	if (af_control_state(r) != AF_SESSION_OVER && is_watched(r) && has_room(r))
 		live_start(r);
 }
 
@@ -153,7 +143,7 @@ void af_live_clear(int dir_fd)
 		return;
 	for (struct dirent *e; (e = readdir(dir));)
 		if (!strncmp(e->d_name, AF_LIVE_PREFIX, strlen(AF_LIVE_PREFIX)))
-			live_remove(dir_fd, e->d_name);
+			af_trace_remove(dir_fd, e->d_name);
 	unlinkat(dir_fd, AF_WATCHED_FILE, 0);
 	closedir(dir);
 }

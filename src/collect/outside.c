@@ -2,9 +2,11 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -134,6 +136,19 @@ void af_outside_run(struct af_outside *o, int pid)
 		outside_watch_process(o, (uint32_t)pid);
 }
 
+static void guest_adopt(struct af_outside *o, const struct af_guest *g, bool sampled_here)
+{
+	struct bpf_image *i = bpf_image_need(&o->b, (uint32_t)g->pid, g->hello_ns);
+
+	if (i->process)
+		bpf_out_close(&o->b, i);
+	i->process = g->process;
+	i->ns_pid = g->ns_pid;
+	i->hello = i->in_scope = true;
+	i->written = false;
+	i->sampled_here = sampled_here;
+}
+
 void af_outside_admit(struct af_outside *o, const struct af_guest *g, int sampler_error)
 {
 	uint32_t pid = (uint32_t)g->pid;
@@ -147,17 +162,24 @@ void af_outside_admit(struct af_outside *o, const struct af_guest *g, int sample
 		return;
 	if (sampler_error && !outside_is_watched(o, pid) && !outside_watch_process(o, pid))
 		return;
-	struct bpf_image *i = bpf_image_need(&o->b, pid, g->hello_ns);
-	if (i->process)
-		bpf_out_close(&o->b, i);
-	i->process = g->process;
-	i->ns_pid = g->ns_pid;
-	i->hello = i->in_scope = true;
-	i->written = false;
-	i->sampled_here = sampler_error != 0;
+	guest_adopt(o, g, sampler_error != 0);
 	/* It had counted itself as one that is not sampled. */
 	if (sampler_error)
 		o->b.r->control->sampler_failed--;
+}
+
+bool af_outside_take(struct af_outside *o, const struct af_guest *g)
+{
+	uint32_t pid = (uint32_t)g->pid;
+
+	if (!o)
+		return false;
+	if (g->fd >= 0)
+		ioctl(g->fd, PERF_EVENT_IOC_DISABLE, 0);
+	if (o->refused || (!outside_is_watched(o, pid) && !outside_watch_process(o, pid)))
+		return false;
+	guest_adopt(o, g, true);
+	return true;
 }
 
 /* Of itself alone libaflame tells, of the program who waits for it. */
@@ -193,6 +215,7 @@ static void lost_write(struct af_outside *o)
 		af_stream_put(&b->r->stream, lost, af_now_ns(), .reason = AF_LOST_KERNEL_RING,
 		              .count = b->sideband.lost - b->lost_sideband);
 	b->lost_sideband = b->sideband.lost;
+	bpf_mappings_lost(b);
 }
 
 void af_outside_pump(struct af_outside *o)

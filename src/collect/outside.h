@@ -35,6 +35,12 @@ void af_outside_run(struct af_outside *o, int pid);
 /* @g carries libaflame; @sampler_error: its own sampler does not work there. */
 void af_outside_admit(struct af_outside *o, const struct af_guest *g, int sampler_error);
 
+/*
+ * @g samples itself no more: it is watched from now on. False where that is not possible; its own
+ * event is off in any case.
+ */
+bool af_outside_take(struct af_outside *o, const struct af_guest *g);
+
 void af_outside_pump(struct af_outside *o);
 
 /* Is anybody watched? Then the recorder is to come by more often. */

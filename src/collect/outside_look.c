@@ -10,6 +10,7 @@
 #include "base/handler_mask.h"
 #include "base/proc.h"
 #include "base/program.h"
+#include "base/rights.h"
 #include "collect/outside_private.h"
 #include "collect/session.h"
 
@@ -20,6 +21,7 @@ enum {
 	SURE_NS = 40000000,
 	THREADS_AT_ONCE = 8,    /* whose masks are looked at in one look: some 20 us each */
 	PROCESSES_AT_ONCE = 64, /* whose use is */
+	STATUS_BYTES = 4096,
 };
 
 static bool is_guest(const struct af_outside *o, uint32_t pid)
@@ -59,6 +61,7 @@ static bool cannot_carry(uint32_t pid)
 	char path[64];
 
 	snprintf(path, sizeof path, "/proc/%u/exe", pid);
+	scope_rights(AF_RIGHTS_PROCESS);
 	enum af_preload p = af_program_preload(path);
 	return p != AF_PRELOAD_WORKS && p != AF_PRELOAD_UNKNOWN;
 }
@@ -91,18 +94,29 @@ static void children_look(struct af_outside *o, uint32_t pid, uint64_t now)
 	}
 }
 
-enum outside_blocks outside_blocking(const struct af_outside *o, uint32_t pid, uint32_t tid)
+static bool status_read(uint32_t pid, uint32_t tid, char text[STATUS_BYTES])
 {
-	char path[64], text[4096];
-	int signo = o->b.r->control->cpu_mode == AF_CPU_TIMER ? SIGPROF : SIGTRAP;
+	char path[64];
 
 	snprintf(path, sizeof path, "task/%u/status", tid);
-	if (!af_proc_read((int)pid, path, text, sizeof text))
-		return OUTSIDE_BLOCKS_GONE;
+	return af_proc_read((int)pid, path, text, STATUS_BYTES) != 0;
+}
+
+static bool status_blocks(const struct af_outside *o, const char *text)
+{
+	int signo = o->b.r->control->cpu_mode == AF_CPU_TIMER ? SIGPROF : SIGTRAP;
 	const char *line = strstr(text, "\nSigBlk:");
-	return line && af_blocks_samples(strtoull(line + strlen("\nSigBlk:"), NULL, 16), signo)
-	           ? OUTSIDE_BLOCKS
-	           : OUTSIDE_BLOCKS_NOT;
+
+	return line && af_blocks_samples(strtoull(line + strlen("\nSigBlk:"), NULL, 16), signo);
+}
+
+enum outside_blocks outside_blocking(const struct af_outside *o, uint32_t pid, uint32_t tid)
+{
+	char text[STATUS_BYTES];
+
+	if (!status_read(pid, tid, text))
+		return OUTSIDE_BLOCKS_GONE;
+	return status_blocks(o, text) ? OUTSIDE_BLOCKS : OUTSIDE_BLOCKS_NOT;
 }
 
 /* Its time on a CPU; 0: not known. */
@@ -140,7 +154,11 @@ static void thread_look(struct af_outside *o, const struct af_guest *g, uint32_t
 
 	if (outside_is_watched(o, pid) || outside_watched_alone(o, pid, tid))
 		return;
-	if (outside_blocking(o, pid, tid) != OUTSIDE_BLOCKS) {
+	char status[STATUS_BYTES];
+	bool lives = status_read(pid, tid, status);
+	if (lives)
+		af_filtered_saw(o->b.r, g, status);
+	if (!lives || !status_blocks(o, status)) {
 		suspect_forget(o, tid);
 		return;
 	}

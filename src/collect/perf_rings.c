@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/rights.h"
 
 int af_perf_event_open(struct perf_event_attr *attr, int pid, int cpu)
 {
+	scope_rights(AF_RIGHTS_KERNEL);
 	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0 && errno == EINVAL && attr->build_id) { /* before Linux 5.12 */

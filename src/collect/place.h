@@ -15,13 +15,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/room.h"
+
 struct af_err;
 struct af_job_rank;
 
 #define AF_PLACE_DEFAULT "aflame.data"
-
-/* In a folder of ranks: "aflame job KEY" */
-#define AF_JOB_FILE ".job"
 
 struct af_place_asked {
 	/* A name, or a pattern of them (af_job_name). NULL: AF_PLACE_DEFAULT, or another name where
@@ -34,7 +33,7 @@ struct af_place_asked {
 struct af_place {
 	int dir_fd;         /* of the trace */
 	char dir[1024];     /* its absolute path */
-	bool other_name;    /* the default name was taken: dir is another one */
+	char why[512];      /* the default name could not be had, so dir is another one; or "" */
 	int in_fd;          /* the directory that it lies in */
 	char name[256];     /* its name there */
 	int job_in_fd;      /* the directory that the folder of the job lies in, or -1 */
@@ -48,7 +47,10 @@ struct af_place {
  */
 int af_place_make(struct af_place *p, const struct af_place_asked *asked, struct af_err *err);
 
-/* Remove the trace again. */
+/* The same at the path @path as it is, with what is there treated as @how says. */
+int af_place_make_at(struct af_place *p, const char *path, enum af_room how, struct af_err *err);
+
+/* Remove the trace again, wherever it lies by now; its name only while it is the trace's. */
 void af_place_unmake(struct af_place *p);
 
 /*

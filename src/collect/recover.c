@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,9 +17,14 @@
 #include "base/scope.h"
 #include "collect/drain.h"
 #include "collect/live.h"
+#include "trace/files.h"
+#include "trace/metadata.h"
+#include "trace/origin.h"
 #include "trace/reader.h"
 #include "trace/session.h"
 #include "trace/stream.h"
+
+#define RECOVERED_STREAM "recovered"
 
 static const char still_recorded[] = "%s is still being recorded: wait for the program to end";
 
@@ -48,31 +52,25 @@ static bool control_names(const struct af_session *s, int dir_fd, const char *di
 	return realpath(dir, full) && !strncmp(s->trace_dir, full, sizeof s->trace_dir);
 }
 
-/* The control page, when it belongs to the trace in @dir. */
+/* The session, when it belongs to the trace in @dir. */
 static struct af_session *control_map(int shm_fd, int dir_fd, const char *dir)
 {
-	struct stat st;
-	scope_close int fd = openat(shm_fd, "control", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	struct af_session *s = af_session_map(shm_fd, AF_SESSION_RECORDER);
 
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    (size_t)st.st_size < sizeof(struct af_session))
-		return NULL;
-	struct af_session *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (s == MAP_FAILED)
-		return NULL;
-	if (s->magic != AF_SESSION_MAGIC || s->version != AF_TRACE_VERSION ||
-	    !control_names(s, dir_fd, dir)) {
-		munmap(s, sizeof *s);
+	if (s && !control_names(s, dir_fd, dir)) {
+		af_session_unmap(s);
 		return NULL;
 	}
 	return s;
 }
 
-static int shm_open_ours(const char *name)
+int af_recover_shm_open(const char *path)
 {
 	struct stat st;
-	int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
+	if (!shm_name_is_ours(path))
+		return -1;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd >= 0 && (fstat(fd, &st) || st.st_uid != geteuid() || (st.st_mode & 077))) {
 		close(fd);
 		return -1;
@@ -99,7 +97,7 @@ static void recover_note(int dir_fd, const struct recovered *was)
 	static const char value[] = "the recorder was killed: clock pairs and CPU time of the last "
 				    "second may be missing";
 	struct af_stream s;
-	int fd = af_create_private(dir_fd, "recovered");
+	int fd = af_create_private(dir_fd, RECOVERED_STREAM);
 
 	if (fd < 0 || af_stream_open_file(&s, fd, (uint64_t)3 << 32, 0))
 		return;
@@ -117,20 +115,21 @@ static void recover_note(int dir_fd, const struct recovered *was)
 /* Cut a torn packet off the recorder's stream. */
 static void recover_trim(int dir_fd, const char *name)
 {
-	scope_close int fd = openat(dir_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	scope_close int fd = af_trace_file_change(dir_fd, name);
 
 	if (fd >= 0)
 		af_drain_file_resume(fd, NULL);
 }
 
-static void recover_shm(const char *dir, int dir_fd, const char *shm, struct recovered *was)
+/* False: there is no shared memory of this trace. */
+static bool recover_shm(const char *dir, int dir_fd, const char *shm, struct recovered *was)
 {
-	scope_close int shm_fd = shm_name_is_ours(shm) ? shm_open_ours(shm) : -1;
+	scope_close int shm_fd = af_recover_shm_open(shm);
 	if (shm_fd < 0)
-		return;
+		return false;
 	struct af_session *control = control_map(shm_fd, dir_fd, dir);
 	if (!control)
-		return;
+		return false;
 
 	struct af_drain drain;
 	struct af_segments segments;
@@ -150,27 +149,24 @@ static void recover_shm(const char *dir, int dir_fd, const char *shm, struct rec
 	memcpy(was->lost, segments.lost, sizeof was->lost);
 	af_drain_close(&drain);
 	af_segments_close(&segments);
-	munmap(control, sizeof *control);
+	af_session_unmap(control);
 	af_remove_tree(shm);
+	return true;
 }
 
-/*
- * What is finished here is cut and written to: never in a directory where others may have put links
- * to files of ours, and never from a pipe that nobody writes.
- */
-static bool session_is_ours(int dir_fd, int fd)
+/* What is finished here is cut and written to: never where others may have put links to files of
+ * ours. */
+static bool dir_is_ours(int dir_fd)
 {
-	struct stat dir, file;
+	struct stat st;
 
-	return !fstat(dir_fd, &dir) && dir.st_uid == geteuid() && !fstat(fd, &file) &&
-	       S_ISREG(file.st_mode);
+	return !fstat(dir_fd, &st) && st.st_uid == geteuid();
 }
 
 /* On a read-only disk what is there is all there can be. */
 static int recover_nothing(const char *dir, int dir_fd, struct af_err *err)
 {
-	scope_close int fd =
-	    openat(dir_fd, AF_SESSION_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	scope_close int fd = af_trace_file(dir_fd, AF_SESSION_FILE);
 
 	if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
 		return af_fail_plain(err, -EBUSY, still_recorded, dir);
@@ -193,28 +189,19 @@ static bool session_is_elsewhere(const char *line)
 	return strlen(host) != len || strncmp(line, host, len) != 0;
 }
 
-int af_recover(const char *dir, struct af_err *err)
-{
-	scope_close int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	return dir_fd < 0 ? 0 : af_recover_at(dir_fd, dir, err);
-}
-
-int af_recover_at(int dir_fd, const char *dir, struct af_err *err)
+int af_recover(int dir_fd, const char *dir, struct af_err *err)
 {
 	char text[512];
 
-	scope_close int fd =
-	    openat(dir_fd, AF_SESSION_FILE, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0) {
-		if (errno == ENOENT)
-			return 0;
-		if (errno == EROFS)
-			return recover_nothing(dir, dir_fd, err);
-		return af_fail(err, -errno,
-		               "the trace %s is unfinished and cannot be finished here", dir);
-	}
-	if (!session_is_ours(dir_fd, fd))
+	scope_close int fd = af_trace_file_change(dir_fd, AF_SESSION_FILE);
+	if (fd == -ENOENT)
+		return 0;
+	if (fd == -EROFS)
+		return recover_nothing(dir, dir_fd, err);
+	if (fd < 0 && fd != -EPERM)
+		return af_fail(err, fd, "the trace %s is unfinished and cannot be finished here",
+		               dir);
+	if (fd < 0 || !dir_is_ours(dir_fd))
 		return af_fail_plain(err, -EPERM,
 		                     "the trace %s is unfinished and not yours: let its owner read "
 		                     "it once, which finishes it",
@@ -229,19 +216,36 @@ int af_recover_at(int dir_fd, const char *dir, struct af_err *err)
 	*end = 0;
 
 	struct recovered was = {0};
-	recover_shm(dir, dir_fd, text, &was);
+	/* Somebody may have sent it: finishing it reads the files that it names. */
+	bool shm = recover_shm(dir, dir_fd, text, &was);
+	if (!shm && !af_origin_is_here(dir_fd))
+		return 2;
 	recover_trim(dir_fd, "recorder");
 	af_live_clear(dir_fd);
-	recover_note(dir_fd, &was);
-	if (faccessat(dir_fd, "metadata", F_OK, 0))
+	/* Who was here before us may have had no room for the names alone. */
+	if (shm || !af_trace_has(dir_fd, RECOVERED_STREAM))
+		recover_note(dir_fd, &was);
+	if (!af_trace_has(dir_fd, AF_METADATA_FILE))
 		af_metadata_write(dir_fd, 0, 0, NULL);
 	return 1;
 }
 
-void af_recovered(const char *dir)
+void af_recovered(int dir_fd)
 {
-	char path[PATH_MAX];
+	unlinkat(dir_fd, AF_SESSION_FILE, 0);
+}
 
-	snprintf(path, sizeof path, "%s/" AF_SESSION_FILE, dir);
-	unlink(path);
+int af_unnamed_begin(int dir_fd)
+{
+	if (!dir_is_ours(dir_fd) || !af_origin_is_here(dir_fd))
+		return -ENOENT;
+	scope_close int fd = af_trace_file_change(dir_fd, AF_UNNAMED_FILE);
+	if (fd < 0)
+		return -ENOENT;
+	return flock(fd, LOCK_EX | LOCK_NB) ? -EBUSY : give_fd(fd);
+}
+
+void af_unnamed_end(int dir_fd)
+{
+	unlinkat(dir_fd, AF_UNNAMED_FILE, 0);
 }

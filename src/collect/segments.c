@@ -20,6 +20,8 @@
 
 enum {
 	ROUNDS = 16,         /* the bound is this many rounds: what gives way at a time */
+	BLOCK = 4096,        /* of most file systems */
+	ENTRY = 512,         /* an inode and a name */
 	INSTANCE_SHIFT = 40, /* of the segment's number in the stream's instance */
 };
 
@@ -54,6 +56,19 @@ uint32_t af_segments_stream(struct af_segments *s, const char *name, uint32_t pr
 	    .process = process, .newest = UINT32_MAX, .round = s->session->round};
 	snprintf(st->name, sizeof st->name, "%s", name);
 	return free;
+}
+
+/* What a file takes on disk: whole blocks, and its place in the directory. */
+static uint64_t cost(uint64_t bytes)
+{
+	return (bytes + BLOCK - 1) / BLOCK * BLOCK + ENTRY;
+}
+
+/* @f has @bytes now. */
+static void segment_size(struct af_segments *s, struct af_segment *f, uint64_t bytes)
+{
+	s->bytes += cost(bytes) - (f->bytes ? cost(f->bytes) : 0);
+	f->bytes = bytes;
 }
 
 static void segment_name(const struct af_segments *s, uint32_t stream, uint32_t number,
@@ -109,7 +124,7 @@ static void segment_remove(struct af_segments *s, struct af_segment *f)
 	atomic_fetch_add(&s->session->lost_oldest, f->events);
 	unlinkat(s->dir_fd, name, 0);
 	s->lost[AF_LOST_RING_FULL] += f->discarded;
-	s->bytes -= f->bytes;
+	s->bytes -= f->bytes ? cost(f->bytes) : 0;
 	f->gone = true;
 }
 
@@ -186,10 +201,10 @@ static int stream_roll(struct af_segments *s, uint32_t stream)
 		st->round = s->session->round;
 		st->carried_bytes = c.len;
 		struct af_segment *f = segment_add(s, stream, st->newest);
-		f->bytes = sizeof c.last + sizeof(struct af_event_header) +
-		           sizeof(struct af_ev_lost) + c.len;
+		segment_size(s, f,
+		             sizeof c.last + sizeof(struct af_event_header) +
+		                 sizeof(struct af_ev_lost) + c.len);
 		f->end_ns = c.last.end_ns;
-		s->bytes += f->bytes;
 	}
 	af_carry_free(&c);
 	return rc;
@@ -276,7 +291,7 @@ uint64_t af_segments_place(struct af_segments *s, uint32_t stream, size_t size,
 	/* Not for so few events that what is carried along would be most of the trace. */
 	if (st->round != s->session->round && f->bytes >= 3 * st->carried_bytes && f->events)
 		stream_roll(s, stream); /* when it fails the old file goes on */
-	while (s->bytes + s->own_bytes + size > bound - bound / ROUNDS && oldest_gives_way(s))
+	while (s->bytes + s->own_bytes + cost(size) > bound - bound / ROUNDS && oldest_gives_way(s))
 		;
 	*offset = segment_newest(s, stream)->bytes;
 	return af_segments_name(s, stream, name);
@@ -289,13 +304,12 @@ void af_segments_wrote(struct af_segments *s, uint32_t stream, const struct af_p
 	struct af_segment_stream *st = &s->streams[stream];
 	uint64_t size = head->packet_bits / 8;
 
-	f->bytes += size;
+	segment_size(s, f, f->bytes + size);
 	f->events += af_carry_events(content, size - sizeof *head);
 	f->end_ns = head->end_ns;
 	if (head->discarded > st->last_discarded)
 		f->discarded += head->discarded - st->last_discarded;
 	st->last_discarded = head->discarded;
-	s->bytes += size;
 	s->round_bytes += size;
 }
 
@@ -339,11 +353,10 @@ static void segment_load(struct af_segments *s, const char *file)
 	uint32_t stream = af_segments_stream(s, name, c.last.process);
 	struct af_segment_stream *st = &s->streams[stream];
 	struct af_segment *f = segment_add(s, stream, number);
-	f->bytes = c.bytes;
+	segment_size(s, f, c.bytes);
 	f->events = c.events;
 	f->discarded = c.discarded;
 	f->end_ns = c.last.end_ns;
-	s->bytes += c.bytes;
 	if (st->newest == UINT32_MAX || number > st->newest) {
 		st->newest = number;
 		st->last_discarded = c.last.discarded;

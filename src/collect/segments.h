@@ -40,7 +40,7 @@ struct af_segment_stream {
 struct af_segments {
 	int dir_fd;                 /* borrowed */
 	struct af_session *session; /* borrowed: the bound, the round, what gave way */
-	uint64_t bytes;             /* of all files */
+	uint64_t bytes;             /* that all files take on disk, in whole blocks */
 	uint64_t own_bytes;         /* of the recorder's stream, which counts too (condense.h) */
 	uint64_t condensed_bytes;   /* of it, when it was last written anew */
 	uint64_t gone_ns;           /* what gave way last was up to then */

@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -20,8 +20,10 @@
 #include "base/fs.h"
 #include "base/proc.h"
 #include "base/scope.h"
+#include "collect/control.h"
 #include "collect/recover.h"
 #include "collect/target.h"
+#include "trace/origin.h"
 #include "trace/reader.h"
 
 static const char shm_pattern[] = "/dev/shm/aflame.XXXXXX";
@@ -49,38 +51,18 @@ static int session_file_make(struct af_recording *r, struct af_err *err)
 	return 0;
 }
 
-static int control_make(struct af_recording *r, const struct af_session_options *o,
-                        struct af_err *err)
+/* Locked while we live, by which those of the dead are known. */
+static int shared_make(struct af_recording *r, struct af_err *err)
 {
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof path, "%s/control", r->shm);
-	scope_close int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return af_fail(err, -errno, "cannot make %s", path);
-	if (fallocate(fd, 0, 0, sizeof *r->control))
-		return af_fail(err, -errno, "no room in /dev/shm: free some, or mount it larger");
-	void *p = mmap(NULL, sizeof *r->control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
-		return af_fail(err, -errno, "cannot map %s", path);
-
-	struct af_session *s = r->control = p;
-	s->version = AF_TRACE_VERSION;
-	s->flags = o->flags;
-	s->cpu_mode = o->cpu_mode;
-	s->recorder_pid = (uint32_t)getpid();
-	s->recorder_uid = (uint32_t)geteuid();
-	s->sample_period_ns = o->sample_period_ns;
-	s->gpu_samples_second = o->gpu_samples_second;
-	s->ring_bytes = o->ring_bytes;
-	struct stat st;
-	if (fstat(r->place.dir_fd, &st))
-		return af_fail(err, -errno, "cannot look at %s", r->place.dir);
-	s->trace_device = st.st_dev;
-	s->trace_inode = st.st_ino;
-	snprintf(s->trace_dir, sizeof s->trace_dir, "%s", r->place.dir);
-	atomic_thread_fence(memory_order_release);
-	s->magic = AF_SESSION_MAGIC;
+	strcpy(r->shm, shm_pattern);
+	if (!mkdtemp(r->shm)) {
+		r->shm[0] = 0;
+		return af_fail(err, -errno, "cannot make a directory in /dev/shm");
+	}
+	int shm_fd = open(r->shm, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (shm_fd < 0 || flock(shm_fd, LOCK_EX | LOCK_NB))
+		return af_fail(err, -errno, "cannot open %s", r->shm);
+	af_drain_open(&r->drain, shm_fd, r->place.dir_fd, NULL);
 	return 0;
 }
 
@@ -92,10 +74,7 @@ static int streams_make(struct af_recording *r, struct af_err *err)
 	int rc = af_stream_open_file(&r->stream, fd, (uint64_t)2 << 32, 0);
 	if (rc)
 		return af_fail(err, rc, "cannot write to %s", r->place.dir);
-	int shm_fd = open(r->shm, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (shm_fd < 0)
-		return af_fail(err, -errno, "cannot open %s", r->shm);
-	af_drain_open(&r->drain, shm_fd, r->place.dir_fd, &r->control->nr_instances);
+	r->drain.nr_instances = &r->control->nr_instances;
 	if (r->options->ring_bytes) {
 		af_segments_open(&r->segments, r->place.dir_fd, r->control);
 		r->drain.segments = &r->segments;
@@ -114,10 +93,12 @@ static void guest_admit(void *arg, const struct af_guest *g)
 /* Where the collector bpf is not, the event does not count in the kernel. */
 static void guest_asks(void *arg, struct af_guest *g, uint32_t ask)
 {
-	const struct af_recording *r = arg;
+	struct af_recording *r = arg;
 
 	if (ask == AF_ASK_CUDA_OUTSIDE)
 		af_bpf_see_calls(r->bpf, g);
+	if (ask == AF_ASK_FORBIDDEN)
+		af_filtered_take(r, g);
 	if (!r->bpf || g->fd < 0 || g->debugged)
 		return;
 	if (ask == AF_ASK_EXEC_BEGINS && !g->held)
@@ -130,11 +111,30 @@ static void guest_asks(void *arg, struct af_guest *g, uint32_t ask)
 
 static void tell_other_name(const struct af_recording *r)
 {
-	char line[sizeof r->place.dir + 128];
+	char line[sizeof r->place.dir + sizeof r->place.why + 32];
 
-	snprintf(line, sizeof line, AF_PLACE_DEFAULT " is not a trace of aflame's: the trace is %s",
-	         r->place.dir);
+	snprintf(line, sizeof line, "%s. This trace is %s", r->place.why, r->place.dir);
 	r->options->tell(line);
+}
+
+/* Says so if @rc is that the trace has no room. */
+static bool lacks_room(const struct af_recording *r, int rc, const char *is, struct af_err *err)
+{
+	return (rc == -ENOSPC || rc == -EDQUOT) &&
+	       af_fail_plain(err, rc,
+	                     "the trace %s %s: %s: free some, or name another place with -o",
+	                     r->place.dir, is, strerror(-rc));
+}
+
+static int trace_begin(struct af_recording *r, struct af_err *err)
+{
+	int rc = af_metadata_write(r->place.dir_fd, af_clock_ns(CLOCK_MONOTONIC),
+	                           af_clock_ns(CLOCK_REALTIME), err);
+
+	if (!rc)
+		rc = streams_make(r, err);
+	lacks_room(r, rc, "cannot be made", err);
+	return rc;
 }
 
 static int session_make(struct af_recording *r, const struct af_session_options *o,
@@ -144,21 +144,16 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 	int rc = af_place_make(&r->place, &place, err);
 	if (rc)
 		return rc;
-	if (r->place.other_name && o->tell)
+	if (*r->place.why && o->tell)
 		tell_other_name(r);
-	strcpy(r->shm, shm_pattern);
-	if (!mkdtemp(r->shm)) {
-		r->shm[0] = 0;
-		return af_fail(err, -errno, "cannot make a directory in /dev/shm");
-	}
-	rc = session_file_make(r, err);
+	af_origin_mark(r->place.dir_fd); /* without it the trace is as one from elsewhere */
+	rc = shared_make(r, err);
 	if (!rc)
-		rc = control_make(r, o, err);
+		rc = session_file_make(r, err);
 	if (!rc)
-		rc = af_metadata_write(r->place.dir_fd, af_clock_ns(CLOCK_MONOTONIC),
-		                       af_clock_ns(CLOCK_REALTIME), err);
+		rc = af_control_make(r, o, err);
 	if (!rc)
-		rc = streams_make(r, err);
+		rc = trace_begin(r, err);
 	if (!rc && o->bpf.on)
 		rc = af_bpf_open(&r->bpf, r, err);
 	else if (!rc && o->cpu_mode != AF_CPU_OFF)
@@ -178,7 +173,7 @@ int af_session_open(struct af_recording *r, const struct af_session_options *opt
 	r->place.dir_fd = r->place.in_fd = r->place.job_in_fd = -1;
 	r->door.fd = r->door.ends = -1;
 	r->drain.shm_fd = r->drain.dir_fd = -1;
-	r->ctl.fd = r->ctl.ack_fd = -1;
+	r->ctl.fd = r->ctl.ack_fd = r->ctl.in_fd = -1;
 	r->stream.fd = -1;
 	r->start_ns = af_now_ns();
 	r->machine = af_used_by_machine();
@@ -241,12 +236,23 @@ static void stolen_note(struct af_recording *r)
 		                (unsigned long long)(stolen * 1000 / all));
 }
 
+/* Names are looked up in the memory that they leave. */
+static void collectors_close(struct af_recording *r)
+{
+	af_bpf_close(r->bpf);
+	r->bpf = NULL;
+	af_outside_close(r->outside);
+	r->outside = NULL;
+	malloc_trim(0);
+}
+
 int af_session_finish(struct af_recording *r, struct af_err *err)
 {
 	struct af_session *s = r->control;
 
 	af_bounds_end(r);
-	s->state = AF_SESSION_OVER;
+	af_control_look(r);
+	af_control_put_state(r, AF_SESSION_OVER);
 	af_live_end(r);
 	af_snapshot_wait(r);
 	af_target_look(r);
@@ -263,6 +269,8 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	session_lost(r, AF_LOST_NO_STREAM, s->lost_no_stream);
 	session_lost(r, AF_LOST_BUSY, s->lost_busy);
 	session_lost(r, AF_LOST_FORBIDDEN, s->lost_forbidden);
+	session_lost(r, AF_LOST_MEDDLED, r->drain.nr_cut);
+	session_lost(r, AF_LOST_STRANGE, r->door.nr_strange);
 	session_lost(r, AF_LOST_DISK_FULL, r->drain.lost_packets);
 	session_lost(r, AF_LOST_OLDEST, s->lost_oldest);
 	af_session_lost_again(r);
@@ -286,18 +294,13 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	r->end_ns = af_now_ns();
 	af_session_note(r, "end_ns", "%llu", (unsigned long long)r->end_ns);
 	r->trace_bytes = af_bounds_bytes(r);
+	collectors_close(r);
 	int rc = af_stream_close(&r->stream);
 	if (r->drain.error)
 		rc = r->drain.error;
-	if (rc == -ENOSPC || rc == -EDQUOT)
-		return af_fail_plain(err, rc,
-		                     "the trace %s is not complete: %s: free some, or name another "
-		                     "place with -o",
-		                     r->place.dir, strerror(-rc));
-	if (rc)
-		return af_fail(err, rc, "the trace %s is not complete: writing failed",
-		               r->place.dir);
-	return 0;
+	if (!rc || lacks_room(r, rc, "is not complete", err))
+		return rc;
+	return af_fail(err, rc, "the trace %s is not complete: writing failed", r->place.dir);
 }
 
 int af_session_find(struct af_recording *r, struct af_err *err)
@@ -328,10 +331,7 @@ int af_session_find(struct af_recording *r, struct af_err *err)
 static void session_release(struct af_recording *r)
 {
 	af_live_end(r);
-	af_bpf_close(r->bpf);
-	r->bpf = NULL;
-	af_outside_close(r->outside);
-	r->outside = NULL;
+	collectors_close(r);
 	af_door_close(&r->door);
 	if (r->drain.shm_fd >= 0)
 		close(r->drain.shm_fd);
@@ -339,11 +339,14 @@ static void session_release(struct af_recording *r)
 	af_segments_close(&r->segments);
 	af_ctl_close(&r->ctl);
 	if (r->control)
-		munmap(r->control, sizeof *r->control);
+		af_session_unmap(r->control);
 	r->control = NULL;
 	if (r->shm[0])
 		af_remove_tree(r->shm);
-	if (r->place.dir_fd >= 0)
+	/* A full disk has room for another name. */
+	if (r->unnamed)
+		renameat(r->place.dir_fd, AF_SESSION_FILE, r->place.dir_fd, AF_UNNAMED_FILE);
+	else if (r->place.dir_fd >= 0)
 		unlinkat(r->place.dir_fd, AF_SESSION_FILE, 0);
 	if (r->lock_fd >= 0)
 		close(r->lock_fd);
@@ -359,7 +362,7 @@ void af_session_close(struct af_recording *r)
 void af_session_abandon(struct af_recording *r)
 {
 	if (r->control)
-		r->control->state = AF_SESSION_OVER;
+		af_control_put_state(r, AF_SESSION_OVER);
 	if (r->stream.fd >= 0)
 		af_stream_close(&r->stream);
 	/* Descriptors may be what there is not enough of, and removing takes some. */

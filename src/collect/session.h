@@ -21,6 +21,8 @@
 #include "collect/debugger.h"
 #include "collect/door.h"
 #include "collect/drain.h"
+#include "collect/filtered.h"
+#include "collect/guest_poll.h"
 #include "collect/live.h"
 #include "collect/outside.h"
 #include "collect/place.h"
@@ -45,8 +47,8 @@ struct af_session_options {
 	uint64_t max_bytes;          /* recording stops when the trace is so large; 0: no bound */
 	uint64_t ring_bytes;         /* only the newest events are kept, in so much; 0: all are */
 	const char *ctl;             /* path of the FIFO, or NULL */
-	/* Name the addresses of the snapshot in @dir; called in a process of its own. */
-	int (*finish_copy)(const char *dir, struct af_err *err);
+	/* Name the addresses of the snapshot @dir_fd; called in a process of its own. */
+	int (*finish_copy)(int dir_fd, const char *dir, struct af_err *err);
 	void (*tell)(const char *line); /* the user, of what happens meanwhile; or NULL */
 	const char *library;            /* path of libaflame.so */
 	struct af_bpf_options bpf;
@@ -57,6 +59,8 @@ struct af_recording {
 	char shm[64];
 	int lock_fd;
 	struct af_session *control;
+	struct af_session own; /* control as we left it */
+	uint32_t meddled;      /* times that it was not */
 	struct af_drain drain;
 	struct af_segments segments; /* with ring_bytes */
 	struct af_door door;
@@ -66,7 +70,7 @@ struct af_recording {
 	struct af_ctl ctl;
 	struct af_snapshots snapshots;
 	struct af_live live;
-	struct af_debuggers debuggers;
+	struct af_guest_poll guest_poll;
 	uint32_t nr_looks;       /* around, once a second */
 	struct af_stream stream; /* the recorder's own */
 	const struct af_session_options *options;
@@ -80,6 +84,7 @@ struct af_recording {
 	struct af_used_machine machine; /* when recording began */
 	uint64_t recorder_cpu_ns;
 	uint64_t trace_bytes;
+	bool unnamed; /* the names could not be written */
 };
 
 int af_session_open(struct af_recording *r, const struct af_session_options *options,

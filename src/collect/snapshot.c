@@ -18,6 +18,10 @@
 #include "base/fs.h"
 #include "base/scope.h"
 #include "collect/session.h"
+#include "trace/contents.h"
+#include "trace/files.h"
+#include "trace/objects.h"
+#include "trace/origin.h"
 
 enum {
 	SNAPSHOTS_AT_ONCE = 4,
@@ -57,8 +61,8 @@ static int copy_stream(const struct copying *c, const char *name)
 	const struct af_drain_rest *rest = NULL;
 	struct stat st;
 
-	scope_close int from = openat(c->from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (from < 0 || fstat(from, &st) || !S_ISREG(st.st_mode))
+	scope_close int from = af_trace_file(c->from, name);
+	if (from < 0 || fstat(from, &st))
 		return 0;
 	for (uint32_t i = 0; i < c->nr && !rest; i++)
 		if (!strcmp(c->rests[i].name, name))
@@ -110,12 +114,12 @@ static int copy_object(const struct copying *c, const char *name)
 
 static int copy_objects(const struct copying *c)
 {
-	if (mkdirat(c->to, "objects", 0700))
+	if (mkdirat(c->to, AF_OBJECTS_DIR, 0700))
 		return -errno;
-	scope_close int from = openat(c->from, "objects", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	scope_close int to = openat(c->to, "objects", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	scope_close int from = af_trace_folder(c->from, AF_OBJECTS_DIR);
+	scope_close int to = af_trace_folder(c->to, AF_OBJECTS_DIR);
 	struct copying objects = {.from = from, .to = to};
-	return from < 0 || to < 0 ? -errno : each_name(from, copy_object, &objects);
+	return from < 0 ? from : to < 0 ? to : each_name(from, copy_object, &objects);
 }
 
 /* What only the recorder knows, as it is when a recording ends. */
@@ -148,14 +152,10 @@ static int snapshot_note(const struct af_recording *r, int to)
 	return af_stream_close(&s);
 }
 
-int af_snapshot_copy(const struct af_recording *r, const char *dir,
+int af_snapshot_copy(const struct af_recording *r, int to, const char *dir,
                      const struct af_drain_rest *rests, uint32_t nr, struct af_err *err)
 {
-	scope_close int to = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	struct copying c = {.from = r->place.dir_fd, .to = to, .rests = rests, .nr = nr};
-
-	if (to < 0)
-		return af_fail(err, -errno, "cannot open %s", dir);
 	int rc = each_name(r->place.dir_fd, copy_stream, &c);
 	for (uint32_t i = 0; i < nr && !rc; i++)
 		if (rests[i].packet)
@@ -164,91 +164,148 @@ int af_snapshot_copy(const struct af_recording *r, const char *dir,
 		rc = copy_objects(&c);
 	if (!rc)
 		rc = snapshot_note(r, to);
+	af_origin_mark(to);
 	return rc ? af_fail(err, rc, "cannot copy the trace to %s", dir) : 0;
 }
 
+/* A directory that a snapshot is made in, until it is whole and has its name. */
+struct unfinished {
+	int in_fd, fd; /* where it lies; itself */
+	char name[NAME_MAX + 1], made_as[NAME_MAX + 1];
+};
+
+static void unfinished_close(struct unfinished *d)
+{
+	if (d->fd >= 0)
+		close(d->fd);
+	if (d->in_fd >= 0)
+		close(d->in_fd);
+	d->fd = d->in_fd = -1;
+}
+
+/* Only the empty directory goes by its name, which others may have given to another one. */
+static void unfinished_remove(const struct unfinished *d)
+{
+	af_trace_clear(d->fd);
+	unlinkat(d->in_fd, d->made_as, AT_REMOVEDIR);
+}
+
 /* The child's whole life: only the program and the recorder may outlive either. */
-_Noreturn static void snapshot_child(struct af_recording *r, const char *draft, const char *dir,
-                                     const struct af_drain_rest *rests, uint32_t nr, int report)
+_Noreturn static void snapshot_child(struct af_recording *r, const struct unfinished *d,
+                                     const char *dir, const struct af_drain_rest *rests,
+                                     uint32_t nr, int report)
 {
 	struct af_err err = {0};
 
 	prctl(PR_SET_NAME, "aflame-snapshot");
 	close(r->lock_fd); /* or the trace would be held when the recorder is killed */
 	af_door_close(&r->door);
-	int rc = af_snapshot_copy(r, draft, rests, nr, &err);
+	int rc = af_snapshot_copy(r, d->fd, dir, rests, nr, &err);
 	if (!rc && r->options->finish_copy)
-		rc = r->options->finish_copy(draft, &err);
-	if (!rc && rename(draft, dir))
+		rc = r->options->finish_copy(d->fd, dir, &err);
+	if (!rc && renameat(d->in_fd, d->made_as, d->in_fd, d->name))
 		rc = af_fail(&err, -errno, "cannot name the snapshot %s", dir);
 	if (rc) {
-		af_remove_tree(draft);
+		unfinished_remove(d);
 		af_write_all(report, err.msg, strlen(err.msg));
 	}
 	_exit(rc ? 1 : 0);
 }
 
-/* A directory to make it in; its final name is free when this is. */
-static int draft_make(const char *dir, char draft[1040])
+/* Its final name is free when this is. */
+static int unfinished_make(struct unfinished *d)
 {
-	snprintf(draft, 1040, "%s.tmp", dir);
-	if (!access(dir, F_OK))
+	if ((size_t)snprintf(d->made_as, sizeof d->made_as, "%s.tmp", d->name) >= sizeof d->made_as)
+		return -ENAMETOOLONG;
+	if (af_trace_has(d->in_fd, d->name))
 		return -EEXIST;
-	return mkdir(draft, 0700) ? -errno : 0;
+	d->fd = af_trace_make(d->in_fd, d->made_as);
+	return d->fd < 0 ? d->fd : 0;
 }
 
-static int name_take(struct af_recording *r, const char *asked, char dir[1024], char draft[1040],
-                     struct af_err *err)
+/* Beside the trace: DIR.1, DIR.2 and so on. */
+static int unfinished_beside(struct af_recording *r, struct unfinished *d, char dir[1024])
 {
 	int rc = -EEXIST;
 
-	if (asked) {
-		if ((size_t)snprintf(dir, 1024, "%s", asked) >= 1024)
-			return af_fail_plain(err, -ENAMETOOLONG, "the name is too long");
-		rc = draft_make(dir, draft);
-		return rc ? af_fail(err, rc, "cannot make the snapshot %s", dir) : 0;
-	}
+	d->in_fd = fcntl(r->place.in_fd, F_DUPFD_CLOEXEC, 0);
+	if (d->in_fd < 0)
+		return -errno;
 	for (int tries = 0; rc == -EEXIST && tries < NAMES_TRIED; tries++) {
-		if ((size_t)snprintf(dir, 1024, "%.1000s.%u", r->place.dir, ++r->snapshots.last) >=
-		    1024)
-			return af_fail_plain(err, -ENAMETOOLONG, "the name is too long");
-		rc = draft_make(dir, draft);
+		uint32_t number = ++r->snapshots.last;
+		if ((size_t)snprintf(dir, 1024, "%.1000s.%u", r->place.dir, number) >= 1024 ||
+		    (size_t)snprintf(d->name, sizeof d->name, "%s.%u", r->place.name, number) >=
+		        sizeof d->name)
+			return -ENAMETOOLONG;
+		rc = unfinished_make(d);
 	}
-	return rc ? af_fail(err, rc, "cannot make the snapshot %s", dir) : 0;
+	return rc;
+}
+
+static int unfinished_open(struct af_recording *r, struct unfinished *d, const char *asked,
+                           char dir[1024], struct af_err *err)
+{
+	int rc;
+
+	*d = (struct unfinished){.in_fd = -1, .fd = -1};
+	if (!asked) {
+		rc = unfinished_beside(r, d, dir);
+	} else if ((size_t)snprintf(dir, 1024, "%s", asked) >= 1024) {
+		return af_fail_plain(err, -ENAMETOOLONG, "the name is too long");
+	} else {
+		d->in_fd = af_parent_open(asked, d->name);
+		rc = d->in_fd < 0 ? d->in_fd : unfinished_make(d);
+	}
+	if (!rc)
+		return 0;
+	unfinished_close(d);
+	return af_fail(err, rc, "cannot make the snapshot %s", dir);
+}
+
+static int child_start(struct af_recording *r, const struct unfinished *d, const char *dir,
+                       int report)
+{
+	struct af_drain_rest *rests;
+
+	af_drain_look(&r->drain);
+	af_drain_pump(&r->drain);
+	af_stream_flush(&r->stream);
+	uint32_t nr = af_drain_rests(&r->drain, &rests);
+	int pid = fork();
+	if (!pid)
+		snapshot_child(r, d, dir, rests, nr, report);
+	int rc = pid < 0 ? -errno : pid;
+	af_drain_rests_free(rests, nr);
+	return rc;
 }
 
 int af_snapshot_start(struct af_recording *r, const char *dir, bool asked, struct af_err *err)
 {
 	struct af_snapshots *s = &r->snapshots;
 	struct af_snapshot new = {.asked = asked};
-	char draft[1040];
-	int report[2];
+	struct unfinished d;
+	int report[2] = {-1, -1};
 
 	if (s->nr >= SNAPSHOTS_AT_ONCE)
 		return af_fail_plain(err, -EBUSY,
 		                     "%u snapshots are being made: wait for one of them", s->nr);
-	int rc = name_take(r, dir, new.dir, draft, err);
+	int rc = unfinished_open(r, &d, dir, new.dir, err);
 	if (rc)
 		return rc;
-	if (pipe2(report, O_CLOEXEC)) {
-		rmdir(draft);
-		return af_fail(err, -errno, "cannot make a pipe");
-	}
-	struct af_drain_rest *rests;
-	af_drain_look(&r->drain);
-	af_drain_pump(&r->drain);
-	af_stream_flush(&r->stream);
-	uint32_t nr = af_drain_rests(&r->drain, &rests);
-	new.pid = fork();
-	if (!new.pid)
-		snapshot_child(r, draft, new.dir, rests, nr, report[1]);
-	rc = -errno;
-	af_drain_rests_free(rests, nr);
-	close(report[1]);
-	if (new.pid < 0) {
-		close(report[0]);
-		rmdir(draft);
-		return af_fail(err, rc, "cannot start a process");
+	if (pipe2(report, O_CLOEXEC))
+		rc = af_fail(err, -errno, "cannot make a pipe");
+	new.pid = rc ? rc : child_start(r, &d, new.dir, report[1]);
+	if (!rc && new.pid < 0)
+		rc = af_fail(err, new.pid, "cannot start a process");
+	if (rc)
+		unfinished_remove(&d);
+	unfinished_close(&d);
+	if (report[1] >= 0)
+		close(report[1]);
+	if (rc) {
+		if (report[0] >= 0)
+			close(report[0]);
+		return rc;
 	}
 	new.fd = report[0];
 	AF_GROW(s->items, s->nr, s->cap);

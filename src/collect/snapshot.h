@@ -34,10 +34,10 @@ struct af_snapshots {
 int af_snapshot_start(struct af_recording *r, const char *dir, bool asked, struct af_err *err);
 
 /*
- * What a child process of the recorder does first: copy the trace so far into the directory @dir,
- * with the packets @rests that no file has yet.
+ * What a child process of the recorder does first: copy the trace so far into the directory @to,
+ * which messages call @dir, with the packets @rests that no file has yet.
  */
-int af_snapshot_copy(const struct af_recording *r, const char *dir,
+int af_snapshot_copy(const struct af_recording *r, int to, const char *dir,
                      const struct af_drain_rest *rests, uint32_t nr, struct af_err *err);
 
 /* See which are whole and tell. */

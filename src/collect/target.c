@@ -16,6 +16,7 @@
 #include "base/program.h"
 #include "base/scope.h"
 #include "collect/condense.h"
+#include "collect/control.h"
 #include "collect/group.h"
 #include "collect/session.h"
 
@@ -76,7 +77,7 @@ static bool program_refuses(const char *program)
 static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask,
                        const struct inherited *was, int report, int go)
 {
-	char none;
+	char none, session[AF_SESSION_ENV_MAX];
 
 	inherited_restore(was);
 	if (!program_refuses(argv[0]))
@@ -88,7 +89,8 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 		setenv("CUDA_INJECTION64_PATH", r->options->library, 1);
 		setenv("NVTX_INJECTION64_PATH", r->options->library, 1);
 	}
-	setenv(AF_SESSION_ENV, r->shm, 1);
+	af_session_env_write(session, sizeof session, r->shm, r->own.nonce);
+	setenv(AF_SESSION_ENV, session, 1);
 	signal(SIGXFSZ, r->old_sigxfsz);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (go >= 0 && read(go, &none, 1) > 0)
@@ -233,7 +235,7 @@ static bool child_reap(struct af_recording *r)
 	struct af_used own = {0};
 
 	if (!r->child)
-		return r->asked_to_end || r->control->state == AF_SESSION_OVER ||
+		return r->asked_to_end || af_control_state(r) == AF_SESSION_OVER ||
 		       (r->options->bpf.nr_pids && !af_bpf_nr_alive(r->bpf));
 	if (waitid(P_PID, (id_t)r->child, &ended, WEXITED | WNOHANG | WNOWAIT) || !ended.si_pid)
 		return false;
@@ -307,12 +309,14 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 
 	for (;;) {
 		poll(fds, 5, tick);
+		af_control_look(r);
 		signals_take(r, group, signals);
 		af_ctl_pump(r);
 		af_snapshot_reap(r);
 		af_live_look(r);
 		af_door_pump(&r->door);
-		af_debuggers_look(r);
+		af_guests_poll(r);
+		af_filtered_look(r);
 		af_bpf_pump(r->bpf);
 		af_outside_pump(r->outside);
 		guests_leave(r);

@@ -1,0 +1,47 @@
+/*
+ * Making room for a trace: an older one of this user's steps aside, or is removed. What belongs to
+ * somebody else, what is no trace, and a trace that holds anything that none has, is left alone and
+ * named.
+ */
+#ifndef AF_COLLECT_ROOM_H
+#define AF_COLLECT_ROOM_H
+
+#include <stdbool.h>
+
+struct af_err;
+
+#define AF_JOB_HEAD "aflame job " /* of AF_JOB_FILE; the job's key follows */
+
+enum { AF_JOB_KEY_SIZE = 256 };
+
+enum af_room {
+	AF_ROOM_KEEP,    /* an old trace is called .old from then on */
+	AF_ROOM_REPLACE, /* it is removed */
+	AF_ROOM_REFUSE,  /* only an empty directory gives way */
+};
+
+/* The key of the job whose ranks are in @dir_fd; false: it is no folder of ranks. */
+bool af_room_job(int dir_fd, char key[AF_JOB_KEY_SIZE]);
+
+/* Make @name in @at free; messages call it @shown. -EEXIST: it is not to be had. -EBUSY: it is
+ * being recorded. */
+int af_room_make(int at, const char *name, const char *shown, enum af_room how, struct af_err *err);
+
+/* Does @dir_fd say that it is a trace, or a folder of ranks? An unfinished one counts. -errno:
+ * nobody can tell. */
+int af_room_is_trace(int dir_fd);
+
+/* May the trace or folder of ranks @dir_fd give way? 0 or -EEXIST and so on, with a message. */
+int af_room_check(int dir_fd, const char *shown, struct af_err *err);
+
+/* Remove @name, after what its recorders left in memory; -errno, and it is whole, where that may
+ * not be. */
+int af_room_discard(int at, const char *name);
+
+/* The message that @shown is there and no trace; why: 0, or why nobody can tell. */
+int af_room_taken(const char *shown, int why, struct af_err *err);
+
+/* Calls @each for the directories in @dir_fd until it returns other than 0, and returns that. */
+int af_room_each(int dir_fd, int (*each)(void *arg, int dir_fd, const char *name), void *arg);
+
+#endif
