@@ -5,11 +5,10 @@
 
 #include "analyse/annotate_private.h"
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/fs.h"
 #include "sym/code_store.h"
 #include "sym/listing.h"
 #include "sym/source.h"
-#include "trace/objects.h"
 
 enum {
 	INSNS_MOST = 1 << 17, /* of a function that are listed */
@@ -176,14 +175,13 @@ static void insns_rank(struct annotation *a)
 static void source_of_program(struct annotation *a, const char *file)
 {
 	const char *source = a->function->source, *slash = strrchr(file, '/');
-	struct af_buf path = {0};
+	struct af_file text;
 
-	if (!a->with->dir || !a->with->sources || !af_object_name_ok(source) || !slash ||
+	if (!a->with->codes || !a->with->sources || !*source || !slash ||
 	    strncmp(slash, "/tempfile", strlen("/tempfile")) != 0)
 		return;
-	af_buf_fmt(&path, "%s/" AF_OBJECTS_DIR "/%s", a->with->dir, source);
-	af_source_bind(a->with->sources, file, path.data);
-	af_buf_free(&path);
+	if (!af_code_store_map(a->with->codes, source, &text))
+		af_source_bind(a->with->sources, file, &text);
 }
 
 static uint32_t line_at(struct annotation *a, const char *file, uint32_t number)

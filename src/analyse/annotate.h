@@ -60,7 +60,6 @@ enum af_reasons_column {
 struct af_annotate_with {
 	struct af_code_store *codes;
 	struct af_source *sources;
-	const char *dir;    /* of the trace, for the text of programs; may be NULL */
 	const char *others; /* a word on functions of the same name; may be NULL */
 	uint32_t context;   /* lines and instructions around those with samples; UINT32_MAX: all */
 	uint32_t most;      /* rows of a table at most; those of fewest samples are left out */

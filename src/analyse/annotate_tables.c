@@ -46,9 +46,28 @@ void annotation_kernel(struct annotation *a)
 		kernel_fact(a, "Time", af_facts_ns(a->f, af_facts_count(fn->time_ns)));
 }
 
-/* What is missing is only known in the end. */
-static void kernel_notes(struct annotation *a, const char *files)
+/* Files of lines that cannot be shown, by name: "a.cu, b.h". */
+static const char *missing_files(const struct annotation *a, bool withheld)
 {
+	const char *list = "";
+
+	for (uint32_t i = 0; i < a->nr_lines; i++) {
+		const char *file = a->lines[i].file;
+		if ((i && !strcmp(file, a->lines[i - 1].file)) || file == AF_CODE_PTX ||
+		    !strcmp(file, AF_CODE_PTX))
+			continue;
+		if (a->with->sources && !af_source_where(a->with->sources, file) &&
+		    af_source_is_withheld(a->with->sources, file) == withheld)
+			list = af_facts_text(a->f, "%s%s%s", list, *list ? ", " : "", file);
+	}
+	return list;
+}
+
+/* What is missing is only known in the end. */
+static void kernel_notes(struct annotation *a)
+{
+	const char *withheld = missing_files(a, true);
+
 	if (a->listing && *af_listing_source(a->listing))
 		kernel_fact(a, "Instructions",
 		            af_facts_text(a->f, "by %s", af_listing_source(a->listing)));
@@ -64,7 +83,13 @@ static void kernel_notes(struct annotation *a, const char *files)
 	else if (a->ptx)
 		kernel_fact(a, "Lines",
 		            "of the PTX text: compile with -lineinfo for those of the source");
-	kernel_fact(a, "No source of", files);
+	kernel_fact(a, "No source of", missing_files(a, false));
+	if (*withheld)
+		kernel_fact(a, "Source not read",
+		            af_facts_text(a->f,
+		                          "%s: you did not record this trace on this machine; "
+		                          "--sources DIR reads files below DIR",
+		                          withheld));
 }
 
 /* lines */
@@ -114,22 +139,6 @@ static void line_row(struct annotation *a, struct af_table *t, const struct anno
 	c[AF_LINE_WITH_INLINED].value = af_facts_count(l->with_inlined);
 	for (uint32_t i = 0; i < a->nr_reasons; i++)
 		c[AF_LINE_REASONS + i].value = af_facts_count(l->reasons[i]);
-}
-
-/* Files of lines that cannot be shown, by name: "a.cu, b.h". */
-static const char *missing_files(const struct annotation *a)
-{
-	const char *list = "";
-
-	for (uint32_t i = 0; i < a->nr_lines; i++) {
-		const char *file = a->lines[i].file;
-		if ((i && !strcmp(file, a->lines[i - 1].file)) || file == AF_CODE_PTX ||
-		    !strcmp(file, AF_CODE_PTX))
-			continue;
-		if (a->with->sources && !af_source_where(a->with->sources, file))
-			list = af_facts_text(a->f, "%s%s%s", list, *list ? ", " : "", file);
-	}
-	return list;
 }
 
 static void lines_table(struct annotation *a)
@@ -304,7 +313,7 @@ static void insns_table(struct annotation *a)
 
 void annotation_tables(struct annotation *a)
 {
-	kernel_notes(a, missing_files(a));
+	kernel_notes(a);
 	lines_table(a);
 	insns_table(a);
 }

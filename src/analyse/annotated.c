@@ -163,10 +163,8 @@ static void annotate(struct gathering *g)
 	struct af_facts *f = &g->out->annotated;
 	uint32_t found[MATCHES_MOST], most = asked->kernels ? asked->kernels : 1;
 	uint32_t nr_all = g->sampled.nr_functions;
-	struct af_annotate_with with = {.codes = g->store,
-	                                .dir = g->out->code_names->dir,
-	                                .context = asked->context,
-	                                .most = asked->rows};
+	struct af_annotate_with with = {
+	    .codes = g->store, .context = asked->context, .most = asked->rows};
 
 	if (!nr_all)
 		return;
@@ -181,7 +179,7 @@ static void annotate(struct gathering *g)
 		f->last->note = nr ? NULL : "none of that name";
 		return;
 	}
-	af_source_open(&with.sources, asked->sources);
+	af_source_open(&with.sources, asked->sources, g->store && af_code_store_is_here(g->store));
 	for (uint32_t i = 0; i < most && (asked->kernel ? i < nr : i < nr_all); i++)
 		af_annotate(f, &g->sampled, asked->kernel ? found[i] : i, &with);
 	af_source_close(with.sources);

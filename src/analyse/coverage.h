@@ -128,8 +128,8 @@ static inline void af_covered_held(const struct af_covered *cpu, uint64_t *used_
 /*
  * Do samples stand for more than was used, by more than a tenth and what the host took? Of less
  * than a second the excess also has to be more than three standard deviations of samples at random
- * times; of user mode, more than three of the ticks by which the kernel tells it apart. Then time
- * was sampled twice.
+ * times; of user mode, more than three of the ticks by which the kernel tells it apart, and more
+ * than handing samples over takes. Then time was sampled twice.
  */
 bool af_coverage_over(const struct af_coverage *c, const struct af_covered *cpu);
 

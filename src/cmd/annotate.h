@@ -3,11 +3,23 @@
 #define AF_CMD_ANNOTATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "cmd/command.h"
 
 struct af_err;
 
 enum { AF_ANNOTATE_LIMIT = 20 }; /* lines or instructions, unless said otherwise */
+
+/* The row of the option table of a command that shows source text; @letter may be 0. */
+#define AF_SOURCES_OPTION(type, letter)                                                            \
+	{                                                                                          \
+		AF_OPT_STRING, "sources", letter, "DIR",                                           \
+		    "read source text below DIR, too (several with colons); that of a trace "      \
+		    "which you did not record on this machine only there",                         \
+		    offsetof(type, sources)                                                        \
+	}
 
 struct af_annotate_shown {
 	const char *kernel;  /* its name or a part of it, NULL: the heaviest */

@@ -47,7 +47,11 @@ enum af_command_flag {
 	AF_CMD_STOP_AT_WORD =
 	    1, /* the first word that is no option ends the options: record CMD… */
 	AF_CMD_HIDDEN = 2,
+	/* Looks into the kernel: all others give up what the program's file may (base/rights.h). */
+	AF_CMD_KEEPS_RIGHTS = 4,
 };
+
+enum { AF_ENDED_BY = 256 };
 
 struct af_command {
 	const char *name;
@@ -62,7 +66,8 @@ struct af_command {
 
 	/*
 	 * Do it. @words are the arguments that are not options. 0: done; > 0: this exit status
-	 * (the target's own); < 0: failed, @err says why and main prints it.
+	 * (the target's own), or AF_ENDED_BY and the signal that ended it, which is to end us, too;
+	 * < 0: failed, @err says why and main prints it.
 	 */
 	int (*run)(void *state, int nr_words, char **words, struct af_err *err);
 };
@@ -79,6 +84,9 @@ extern const struct af_command *const af_commands[];
  */
 int af_options_parse(const struct af_command *cmd, void *state, int argc, char **argv, bool *help,
                      struct af_err *err);
+
+/* End as @rc, which is what a command's run() returned, if not < 0. */
+_Noreturn void af_command_end(int rc);
 
 /* --help of a command, or the overview when NULL, to standard output. */
 void af_help_print(const struct af_command *cmd);

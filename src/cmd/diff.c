@@ -42,7 +42,7 @@ bool af_diff_ends(const char *name, const char *end)
 /* The name of the output says what it is; tables are text, or JSON for programs. */
 static int diff_format(struct af_diff *d, struct af_err *err)
 {
-	const char *name = d->o->output;
+	const char *name = d->o->output.file;
 
 	if (!strcmp(name, "-") || af_diff_ends(name, ".txt") || af_diff_ends(name, ".json"))
 		return 0;
@@ -275,7 +275,7 @@ static int diff_show(struct af_diff *d, struct af_err *err)
 	d->facts.first->note = af_facts_text(&d->facts, "%s; %s", af_diff_normalized(d, &d->facts),
 	                                     af_diff_noise(&d->views[0]));
 	diff_judge(d);
-	return af_partial_write(d->o->output, d->format ? af_diff_draw : af_diff_print, d, err);
+	return af_partial_write(&d->o->output, d->format ? af_diff_draw : af_diff_print, d, err);
 }
 
 int af_diff_run(const struct af_diff_options *o, int nr_words, char **words, struct af_err *err)
@@ -306,7 +306,9 @@ static int diff_run(void *state, int nr_words, char **words, struct af_err *err)
 
 static const struct af_option diff_options_table[] = {
     {AF_OPT_STRING, "output", 'o', "FILE",
-     "an .svg, .html, .folded (two counts a line), .txt or .json; - for tables (-)", AT(output)},
+     "an .svg, .html, .folded (two counts a line), .txt or .json; - for tables (-)",
+     AT(output.file)},
+    AF_PUBLIC_OPTION(struct af_diff_options, output.public),
     {AF_OPT_FLAG, "json", 0, NULL, "for programs: the tables as JSON", AT(json)},
     {AF_OPT_U64, "limit", 'n', "N", "rows of a table, 0 for all (20)", AT(limit)},
     {AF_OPT_FLAG, "all", 'a', NULL, "functions and paths that changed within noise, too", AT(all)},
@@ -341,7 +343,7 @@ static const struct af_option diff_options_table[] = {
     {AF_OPT_END},
 };
 
-static const struct af_diff_options diff_defaults = {.output = "-", .limit = AF_DIFF_LIMIT};
+static const struct af_diff_options diff_defaults = {.output.file = "-", .limit = AF_DIFF_LIMIT};
 
 const struct af_command af_command_diff = {
     .name = "diff",

@@ -7,6 +7,7 @@
 
 #include "analyse/difference.h"
 #include "analyse/pass.h"
+#include "cmd/partial.h"
 #include "cmd/stacks.h"
 
 struct af_err;
@@ -14,10 +15,10 @@ struct af_err;
 enum { AF_DIFF_LIMIT = 20 }; /* rows of a table, unless said otherwise */
 
 struct af_diff_options {
-	const char *output;    /* a file, its name says of which format; "-": the tables */
-	const char *view;      /* of traces; NULL: all in one tree, in a page all views */
-	const char *weight;    /* of traces, NULL: time */
-	const char *normalize; /* total, wall, step, none; NULL: step where one is named */
+	struct af_output output; /* its name says of which format; "-": the tables */
+	const char *view;        /* of traces; NULL: all in one tree, in a page all views */
+	const char *weight;      /* of traces, NULL: time */
+	const char *normalize;   /* total, wall, step, none; NULL: step where one is named */
 	const char *step, *range, *depth;
 	const char *by;   /* self, inclusive; NULL: tables by self, colours by inclusive */
 	const char *show; /* new, vanished; NULL: all */

@@ -176,10 +176,10 @@ int af_diff_print(int fd, void *arg, struct af_err *err)
 {
 	struct af_diff *d = arg;
 	const struct af_diff_options *o = d->o;
-	bool colour = !strcmp(o->output, "-") && af_colour(stdout);
+	bool colour = !strcmp(o->output.file, "-") && af_colour(stdout);
 	struct af_buf b = {0};
 
-	if (o->json || af_diff_ends(o->output, ".json"))
+	if (o->json || af_diff_ends(o->output.file, ".json"))
 		af_facts_json(&b, &(struct af_document){.report = "diff"}, &d->facts,
 		              (uint32_t)o->limit);
 	else

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/proc.h"
+#include "base/rights.h"
 #include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/library.h"
@@ -77,6 +78,7 @@ static bool doctor_shm(char *words, size_t size)
 /* Does the kernel tell where its functions are? Without that its stacks are but numbers. */
 static bool kallsyms_tell(void)
 {
+	scope_rights(AF_RIGHTS_NAMES);
 	scope_fclose FILE *f = fopen("/proc/kallsyms", "re");
 	char line[512];
 
@@ -284,6 +286,7 @@ const struct af_command af_command_doctor = {
     .details =
 	"Tries every collector without leaving a trace. The exit status is 0 when programs can\n"
 	"be sampled here. With a trace it names the packages that give its functions names.",
+    .flags = AF_CMD_KEEPS_RIGHTS,
     .options = doctor_options,
     .state_size = sizeof(struct doctor_options),
     .run = doctor_run,

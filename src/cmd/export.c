@@ -18,11 +18,12 @@
 #include "trace/reader.h"
 
 struct export_options {
-	const char *format, *output, *view, *weight, *depth, *rank;
+	struct af_output output;
+	const char *format, *view, *weight, *depth, *rank;
 	uint64_t from_ns, to_ns;
 };
 
-static const struct export_options export_defaults = {.output = "-"};
+static const struct export_options export_defaults = {.output.file = "-"};
 
 #define EXPORT_PROFILES "pprof|speedscope|firefox|callgrind|folded|perfetto|chrome|"
 
@@ -102,7 +103,7 @@ static int export_trees(const struct export_options *o, const struct af_format *
 		has |= r.has[v] & asked.weights;
 	}
 	if (!rc)
-		rc = af_partial_write(o->output, trees_write, &x, err);
+		rc = af_partial_write(&o->output, trees_write, &x, err);
 	if (!rc && !has)
 		fprintf(stderr, "aflame export: the trace %s has nothing of that%s\n", dir,
 		        o->from_ns || o->to_ns ? " in that time" : "");
@@ -139,7 +140,7 @@ static int export_folded(const struct export_options *o, const struct af_format 
 
 	x.trees[AF_VIEW_ALL] = &stacks.tree;
 	if (!rc)
-		rc = af_partial_write(o->output, trees_write, &x, err);
+		rc = af_partial_write(&o->output, trees_write, &x, err);
 	af_stacks_close(&stacks);
 	return rc;
 }
@@ -155,7 +156,7 @@ static int export_slices(const struct export_options *o, const struct af_format 
 	bool samples = strcmp(o->format, "chrome") != 0; /* it has no place for them */
 	const struct af_slices_job job = {
 	    .who = "export",
-	    .file = o->output,
+	    .to = o->output,
 	    .format = format,
 	    .asked = {.process = UINT64_MAX,
 	              .pid = UINT64_MAX,
@@ -203,7 +204,7 @@ static int export_events(const struct export_options *o, const char *dir, struct
 		x.format++;
 	int rc = af_trace_prepare(dir, err);
 	if (!rc)
-		rc = af_partial_write(o->output, events_write, &x, err);
+		rc = af_partial_write(&o->output, events_write, &x, err);
 	if (!rc)
 		events_tell(&x);
 	return rc;
@@ -272,7 +273,8 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 static const struct af_option export_options[] = {
     {AF_OPT_CHOICE, "format", 0, "NAME", "format to write; there is no default", AT(format),
      EXPORT_PROFILES AF_EXPORT_NAMES},
-    {AF_OPT_STRING, "output", 'o', "FILE", "write to FILE, - for standard output", AT(output)},
+    {AF_OPT_STRING, "output", 'o', "FILE", "write to FILE, - for standard output", AT(output.file)},
+    AF_PUBLIC_OPTION(struct export_options, output.public),
     {AF_OPT_TIME, "from", 0, "TIME", "only what happened from this time after the trace began",
      AT(from_ns)},
     {AF_OPT_TIME, "to", 0, "TIME", "and up to this one; what reaches beyond is cut", AT(to_ns)},

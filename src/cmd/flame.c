@@ -5,6 +5,7 @@
 
 #include "analyse/chart.h"
 #include "base/err.h"
+#include "cmd/annotate.h"
 #include "cmd/commands.h"
 #include "cmd/perf_script.h"
 #include "cmd/picture.h"
@@ -16,8 +17,9 @@
 #include "render/palette_map.h"
 
 struct flame_options {
-	const char *output, *format, *folded, *view, *weight, *group, *range, *depth, *min_width;
-	const char *encoding, *rank;
+	struct af_output output;
+	const char *format, *folded, *view, *weight, *group, *range, *depth, *min_width;
+	const char *encoding, *rank, *sources;
 	const char *perf, *perf_frames, *event;
 	const char *colors_file, *attributes_file;
 	struct af_palette_map colors;
@@ -28,7 +30,7 @@ struct flame_options {
 	uint64_t from_ns, to_ns;
 };
 
-static const struct flame_options flame_defaults = {.output = "-"};
+static const struct flame_options flame_defaults = {.output.file = "-"};
 
 static int flame_picture(struct flame_options *o, struct af_err *err)
 {
@@ -56,7 +58,9 @@ static int flame_picture(struct flame_options *o, struct af_err *err)
 static int flame_format(const struct flame_options *o, const struct af_format **format,
                         struct af_err *err)
 {
-	const char *by = o->format ? o->format : strcmp(o->output, "-") ? o->output : "folded";
+	const char *by = o->format                     ? o->format
+	                 : strcmp(o->output.file, "-") ? o->output.file
+	                                               : "folded";
 
 	*format = af_format_for(by);
 	if (*format)
@@ -190,6 +194,7 @@ static struct af_asked flame_asked(const struct flame_options *o, const struct a
 	asked.to_ns = o->to_ns;
 	asked.depth = af_asked_depth(o->depth, format->facts ? asked.depth : AF_DEPTH_BEST);
 	asked.by_time = o->by_time;
+	asked.sources = o->sources;
 	return asked;
 }
 
@@ -298,7 +303,7 @@ static int flame_files(struct flame_options *o, const struct af_format *format, 
 
 static int flame_draw(struct flame_options *o, int nr_words, char **words, struct af_err *err)
 {
-	struct af_picture_job job = {.file = o->output, .picture = &o->picture};
+	struct af_picture_job job = {.to = o->output, .picture = &o->picture};
 	const char *dir = af_trace_dir(nr_words, words);
 	int rc = flame_format(o, &job.format, err);
 
@@ -343,7 +348,9 @@ static int flame_run(void *state, int nr_words, char **words, struct af_err *err
 #define AT(field) offsetof(struct flame_options, field)
 
 static const struct af_option flame_options[] = {
-    {AF_OPT_STRING, "output", 'o', "FILE", "file to write, - for standard output (-)", AT(output)},
+    {AF_OPT_STRING, "output", 'o', "FILE", "file to write, - for standard output (-)",
+     AT(output.file)},
+    AF_PUBLIC_OPTION(struct flame_options, output.public),
     {AF_OPT_STRING, "format", 0, "NAME", "svg, html, folded or text, when the name does not tell",
      AT(format), "svg|html|folded|text"},
     {AF_OPT_STRING, "folded", 0, "FILE", "draw folded text instead of a trace; - is standard input",
@@ -363,6 +370,7 @@ static const struct af_option flame_options[] = {
     {AF_OPT_CHOICE, "group", 0, "BY", "stacks by rank; device work by device, or by stream of it",
      AT(group), "rank|device|stream|none"},
     AF_RANK_OPTION(struct flame_options),
+    AF_SOURCES_OPTION(struct flame_options, 0),
     {AF_OPT_FLAG, "ranges", 0, NULL, "frames of the program's NVTX ranges, below the stacks",
      AT(ranges)},
     {AF_OPT_STRING, "range", 0, "NAME", "only what happened inside of an NVTX range of this name",

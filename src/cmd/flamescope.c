@@ -21,12 +21,13 @@
 enum { FILES_MOST = 1000, INTERVAL_ROWS = 0 };
 
 struct scope_options {
-	const char *output, *view, *title, *rank;
+	struct af_output output;
+	const char *view, *title, *rank, *sources;
 	uint64_t from_ns, to_ns, period_ns, interval_ns, tid, device;
 	bool map, json;
 };
 
-static const struct scope_options scope_defaults = {.output = "-"};
+static const struct scope_options scope_defaults = {.output.file = "-"};
 
 /* What is asked of the trace, of the time that is asked for. */
 struct scope {
@@ -113,8 +114,8 @@ static int scope_write(int fd, void *arg, struct af_err *err)
 {
 	struct scope *s = arg;
 	struct af_buf b = {0};
-	size_t len = strlen(s->o->output);
-	bool svg = len > 4 && !strcmp(s->o->output + len - 4, ".svg");
+	size_t len = strlen(s->o->output.file);
+	bool svg = len > 4 && !strcmp(s->o->output.file + len - 4, ".svg");
 
 	if (svg)
 		af_heat_svg(&b, &s->results.facts, s->o->title ? s->o->title : "Heat map");
@@ -127,18 +128,18 @@ static int scope_write(int fd, void *arg, struct af_err *err)
 
 static int scope_map(struct scope *s, struct af_err *err)
 {
-	const char *dot = strrchr(s->o->output, '.');
-	bool known = !strcmp(s->o->output, "-") ||
+	const char *dot = strrchr(s->o->output.file, '.');
+	bool known = !strcmp(s->o->output.file, "-") ||
 	             (dot && (!strcmp(dot, ".svg") || !strcmp(dot, s->o->json ? ".json" : ".txt")));
 
 	if (!known)
 		return af_fail_plain(err, -EINVAL,
 		                     "a heat map goes to .svg, .txt or, with --json, .json: %s is "
 		                     "for the flame graph of a time, see --from and --to",
-		                     s->o->output);
+		                     s->o->output.file);
 	int rc = scope_look(s, err);
 	if (!rc)
-		rc = af_partial_write(s->o->output, scope_write, s, err);
+		rc = af_partial_write(&s->o->output, scope_write, s, err);
 	af_results_close(&s->results);
 	return rc;
 }
@@ -156,6 +157,7 @@ static int scope_draw(struct scope *s, const struct af_format *format, const cha
 	asked.to_ns = when->to_ns;
 	asked.tid = when->tid;
 	asked.device = when->device;
+	asked.sources = s->o->sources;
 	if (!format->facts)
 		asked.answers = 1u << view;
 	int rc = format->facts ? af_study(s->dir, &asked, &s->results, err)
@@ -163,7 +165,7 @@ static int scope_draw(struct scope *s, const struct af_format *format, const cha
 	                                       &s->results, err);
 	struct af_picture_job job = {
 	    .format = format,
-	    .file = file,
+	    .to = {file, s->o->output.public},
 	    .picture = &picture,
 	    .results = &s->results,
 	    .tree = format->facts ? NULL : &s->results.trees[view],
@@ -178,7 +180,7 @@ static int scope_draw(struct scope *s, const struct af_format *format, const cha
 
 static int scope_format(const struct scope *s, const struct af_format **format, struct af_err *err)
 {
-	const char *file = s->o->output;
+	const char *file = s->o->output.file;
 
 	*format = af_format_for(strcmp(file, "-") ? file : "folded");
 	return *format ? 0
@@ -219,7 +221,7 @@ static int scope_files(struct scope *s, const struct af_format *format, struct a
 		when.to_ns = i + 1 < nr || s->o->to_ns ? when.from_ns + each_ns : 0;
 		if (s->o->to_ns && when.to_ns > s->o->to_ns)
 			when.to_ns = s->o->to_ns;
-		interval_file(file, sizeof file, s->o->output, when.from_ns, to_ns);
+		interval_file(file, sizeof file, s->o->output.file, when.from_ns, to_ns);
 		rc = scope_draw(s, format, file, &when, err);
 		if (!rc)
 			printf("%s\n", file);
@@ -237,7 +239,7 @@ static int scope_flame(struct scope *s, struct af_err *err)
 		return rc ? rc : scope_files(s, format, err);
 	rc = scope_look(s, err);
 	af_results_close(&s->results);
-	return rc ? rc : scope_draw(s, format, s->o->output, &when, err);
+	return rc ? rc : scope_draw(s, format, s->o->output.file, &when, err);
 }
 
 static int scope_check(const struct scope_options *o, int nr_words, struct af_err *err)
@@ -261,7 +263,7 @@ static int scope_run(void *state, int nr_words, char **words, struct af_err *err
 {
 	const struct scope_options *o = state;
 	struct scope s = {.o = o, .dir = af_trace_dir(nr_words, words)};
-	bool to_file = strcmp(o->output, "-") != 0, timed = o->from_ns || o->to_ns;
+	bool to_file = strcmp(o->output.file, "-") != 0, timed = o->from_ns || o->to_ns;
 	int rc = scope_check(o, nr_words, err);
 
 	if (!rc)
@@ -282,13 +284,16 @@ static int scope_run(void *state, int nr_words, char **words, struct af_err *err
 #define AT(field) offsetof(struct scope_options, field)
 
 static const struct af_option scope_options[] = {
-    {AF_OPT_STRING, "output", 'o', "FILE", "file to write, - for standard output (-)", AT(output)},
+    {AF_OPT_STRING, "output", 'o', "FILE", "file to write, - for standard output (-)",
+     AT(output.file)},
+    AF_PUBLIC_OPTION(struct scope_options, output.public),
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu: samples of threads; gpu: what devices did (cpu)",
      AT(view), "cpu|gpu"},
     {AF_OPT_U64, "thread", 0, "TID", "only of this thread, and the work it asked for", AT(tid)},
     {AF_OPT_U64, "device", 0, "N", "only of this device, as a timeline numbers them", AT(device)},
     {AF_OPT_STRING, "title", 0, "TEXT", "above the picture", AT(title)},
     AF_RANK_OPTION(struct scope_options),
+    AF_SOURCES_OPTION(struct scope_options, 0),
     {AF_OPT_GROUP, .help = "The map"},
     {AF_OPT_TIME, "period", 0, "TIME", "of a column (1s, or less where the trace is short)",
      AT(period_ns)},

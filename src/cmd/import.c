@@ -1,20 +1,15 @@
 /* aflame import: what other profilers wrote, as a trace that all other commands read. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
-#include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/names.h"
 #include "cmd/progress.h"
+#include "collect/place.h"
 #include "exchange/draft.h"
 #include "exchange/import.h"
-#include "trace/reader.h"
 
 struct import_options {
 	const char *output, *event, *unit;
@@ -23,31 +18,6 @@ struct import_options {
 };
 
 static const struct import_options import_defaults = {.output = "aflame.data", .rate = 50};
-
-/* An old trace gives way only when that was asked for, and only a trace. */
-static int import_make_room(const struct import_options *o, struct af_err *err)
-{
-	struct stat st;
-	struct af_trace *t;
-
-	if (lstat(o->output, &st))
-		return errno == ENOENT ? 0 : af_fail(err, -errno, "cannot look at %s", o->output);
-	if (S_ISDIR(st.st_mode) && !rmdir(o->output))
-		return 0; /* it was empty */
-	if (!o->force || !S_ISDIR(st.st_mode))
-		return af_fail_plain(err, -EEXIST,
-		                     "%s exists: choose another name with -o, or replace a trace "
-		                     "with --force",
-		                     o->output);
-	int rc = af_trace_prepare(o->output, err);
-	if (!rc)
-		rc = af_trace_open(&t, o->output, 0, err);
-	if (rc)
-		return af_while(err, rc, "--force replaces nothing but traces");
-	af_trace_close(t);
-	rc = af_remove_tree(o->output);
-	return rc ? af_fail(err, rc, "cannot remove the old trace %s", o->output) : 0;
-}
 
 static int import_read(struct af_draft *d, int nr, char **files, struct af_err *err)
 {
@@ -69,20 +39,17 @@ static int import_read(struct af_draft *d, int nr, char **files, struct af_err *
 
 static int import_write(const struct import_options *o, struct af_draft *d, struct af_err *err)
 {
-	int rc = import_make_room(o, err);
+	struct af_place p;
+	int rc = af_place_make_at(&p, o->output, o->force ? AF_ROOM_REPLACE : AF_ROOM_REFUSE, err);
 
 	if (rc)
 		return rc;
-	if (mkdir(o->output, 0700))
-		return af_fail(err, -errno, "cannot make the trace directory %s", o->output);
-	scope_close int dir = open(o->output, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (dir < 0)
-		return af_fail(err, -errno, "cannot open %s", o->output);
-	rc = af_draft_write(d, dir, err);
+	rc = af_draft_write(d, p.dir_fd, err);
 	if (!rc && d->addresses.nr_stacks)
-		rc = af_names_add(o->output, NULL, err);
+		rc = af_names_add(p.dir_fd, o->output, NULL, err);
 	if (rc)
-		af_remove_tree(o->output);
+		af_place_unmake(&p);
+	af_place_leave(&p);
 	return rc;
 }
 

@@ -1,17 +1,21 @@
 /* aflame: the table of commands, and what is the same for all of them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/rights.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/forms/forms.h"
 #include "cmd/nearest.h"
+#include "collect/recover.h"
 
 const struct af_command *const af_commands[] = {
     &af_command_run,
@@ -152,11 +156,37 @@ static void standard_streams_keep(void)
 			return;
 }
 
+/*
+ * As the target ended, for who waits for us: a shell ends its loop at an interrupt, a launcher
+ * tells a crash. The core is the target's. As the first process of a namespace we may survive it.
+ */
+static void end_by(int signo)
+{
+	sigset_t one;
+
+	fflush(NULL);
+	prctl(PR_SET_DUMPABLE, 0);
+	signal(signo, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, signo);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	raise(signo);
+	exit(128 + signo);
+}
+
+_Noreturn void af_command_end(int rc)
+{
+	if (rc > AF_ENDED_BY)
+		end_by(rc - AF_ENDED_BY);
+	exit(rc);
+}
+
 int main(int argc, char **argv)
 {
 	struct af_err err = {0};
 	const char *name = argc > 1 ? argv[1] : "help";
 
+	af_rights_begin();
 	standard_streams_keep();
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		name = "help";
@@ -164,6 +194,9 @@ int main(int argc, char **argv)
 		name = "version";
 
 	const struct af_command *cmd = af_command_find(name, &err);
+	if (!cmd || !(cmd->flags & AF_CMD_KEEPS_RIGHTS))
+		af_rights_drop();
+	af_recover_sweep();
 	int rc = cmd ? command_run(cmd, argc > 2 ? argc - 2 : 0, argv + 2, &err) : -EINVAL;
 
 	rc = stdout_check(rc, &err);
@@ -178,5 +211,7 @@ int main(int argc, char **argv)
 		else
 			fprintf(stderr, "aflame: %s\n", err.msg);
 	}
-	return rc < 0 ? (rc == -EINVAL ? 2 : 1) : rc;
+	if (rc < 0)
+		return rc == -EINVAL ? 2 : 1;
+	af_command_end(rc);
 }

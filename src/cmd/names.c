@@ -1,11 +1,14 @@
 #include "cmd/names.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/scope.h"
 #include "collect/recover.h"
 #include "sym/sym.h"
+#include "trace/files.h"
 #include "trace/stream.h"
 
 static void names_progress(void *arg, const struct af_sym_progress *p)
@@ -23,11 +26,11 @@ static void names_progress(void *arg, const struct af_sym_progress *p)
 	fprintf(stderr, "\033[K");
 }
 
-int af_names_add(const char *dir, uint64_t *spent_ns, struct af_err *err)
+int af_names_add(int dirfd, const char *dir, uint64_t *spent_ns, struct af_err *err)
 {
 	uint64_t begin_ns = af_now_ns(), shown_ns = begin_ns + 400000000;
 	uint64_t first_ns = shown_ns;
-	int rc = af_sym_bake(dir, isatty(2) ? names_progress : NULL, &shown_ns, err);
+	int rc = af_sym_bake(dirfd, dir, isatty(2) ? names_progress : NULL, &shown_ns, err);
 
 	if (shown_ns != first_ns)
 		fprintf(stderr, "\r\033[K");
@@ -36,23 +39,49 @@ int af_names_add(const char *dir, uint64_t *spent_ns, struct af_err *err)
 	return rc ? af_while(err, rc, "while naming addresses") : 0;
 }
 
+/* The trace reads without them, too. */
+static void names_lack(const char *dir, const struct af_err *err)
+{
+	fprintf(stderr, "aflame: %s has no names yet: %s\n", dir, err->msg);
+}
+
+/* There was no room for them when it was recorded. */
+static void names_try_again(int dirfd, const char *dir)
+{
+	struct af_err err = {0};
+	scope_close int fd = af_unnamed_begin(dirfd);
+
+	if (fd < 0)
+		return;
+	if (!af_names_add(dirfd, dir, NULL, &err))
+		af_unnamed_end(dirfd);
+	else
+		names_lack(dir, &err);
+}
+
 int af_trace_prepare(const char *dir, struct af_err *err)
 {
-	int rc = af_recover(dir, err);
+	scope_close int dirfd = af_trace_dir_open(dir);
+	int rc = dirfd < 0 ? 0 : af_recover(dirfd, dir, err);
 
+	if (!rc && dirfd >= 0)
+		names_try_again(dirfd, dir);
 	if (rc <= 0)
 		return rc;
 	if (rc == 2) {
-		fprintf(
-		    stderr,
-		    "aflame: %s is unfinished and cannot be finished here (a read-only disk, or "
-		    "its recorder was killed on another host): what is there is shown\n",
-		    dir);
+		fprintf(stderr,
+		        "aflame: %s is unfinished and cannot be finished here (a read-only disk, a "
+		        "copy, or a trace of another host): what is there is shown\n",
+		        dir);
 		return 0;
 	}
 	fprintf(stderr, "aflame: the recorder of %s was killed: finishing the trace\n", dir);
-	rc = af_names_add(dir, NULL, err);
+	rc = af_names_add(dirfd, dir, NULL, err);
+	if (rc == -ENOSPC || rc == -EDQUOT) {
+		names_lack(dir, err);
+		return 0; /* the next command tries again */
+	}
 	if (!rc)
-		af_recovered(dir);
+		af_recovered(dirfd);
 	return rc;
 }

@@ -4,7 +4,6 @@
 
 #include "analyse/timeline.h"
 #include "base/err.h"
-#include "cmd/partial.h"
 #include "cmd/progress.h"
 #include "render/slices.h"
 
@@ -121,7 +120,7 @@ int af_picture_write(const struct af_picture_job *job, struct af_err *err)
 		rc = af_timeline_open(&to.timeline, job->dir, &asked, af_progress_tell, &progress,
 		                      err);
 	if (!rc)
-		rc = af_partial_write(job->file, picture_render, &to, err);
+		rc = af_partial_write(&job->to, picture_render, &to, err);
 	af_progress_end(&progress);
 	af_timeline_close(to.timeline);
 	return rc;

@@ -3,18 +3,19 @@
 #define AF_CMD_PICTURE_H
 
 #include "analyse/pass.h"
+#include "cmd/partial.h"
 #include "render/render.h"
 
 struct af_err;
 
 /*
  * Write @tree (with @label, may be NULL) or, when @tree is NULL, all views, and the facts, as
- * @format to @file ("-": standard output). What the format shows in time it gets from the trace in
+ * @format to @to. What the format shows in time it gets from the trace in
  * @dir, unless that is NULL. The file is replaced only when all of it could be written.
  */
 struct af_picture_job {
 	const struct af_format *format;
-	const char *file;
+	struct af_output to;
 	const struct af_picture *picture;
 	const struct af_results *results; /* may be NULL: no facts, then tree is set */
 	const struct af_tree *tree;

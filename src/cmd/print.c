@@ -3,7 +3,6 @@
  * fail the command while anything could be read: what is left of a trace is worth having.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "cmd/commands.h"
 #include "cmd/names.h"
 #include "cmd/nearest.h"
+#include "cmd/partial.h"
 #include "cmd/print_event.h"
 #include "cmd/ranks.h"
 #include "trace/reader.h"
@@ -26,8 +26,9 @@ enum { FLUSH_BYTES = 256 << 10 };
 #define ANY UINT64_MAX /* a number no stream, process, pid or tid can have */
 
 struct print {
+	struct af_output output;
 	bool json, count, raw;
-	const char *output, *rank;
+	const char *rank;
 	struct af_strings kinds;
 	uint64_t process, pid, tid, stream;
 	uint64_t from_ns, to_ns;
@@ -47,6 +48,7 @@ struct printing {
 #define WORK_NEEDS (1ull << AF_KIND_SHAPE | 1ull << AF_KIND_QUEUE)
 
 static const struct print print_defaults = {
+    .output.file = "-",
     .process = ANY,
     .pid = ANY,
     .tid = ANY,
@@ -192,6 +194,18 @@ static int print_counts(struct printing *now, int fd)
 	return rc;
 }
 
+/* For af_partial_write(). */
+static int print_write(int fd, void *arg, struct af_err *err)
+{
+	struct printing *now = arg;
+	int rc = now->options->count ? print_counts(now, fd) : print_events(now, fd);
+
+	if (!rc)
+		return 0;
+	return af_fail(err, rc, "cannot write %s",
+	               fd == STDOUT_FILENO ? "standard output" : "the events");
+}
+
 /* Tell of damage. An error only when damage is all there is. */
 static int print_damage(struct af_trace *t, const char *dir, struct af_err *err)
 {
@@ -232,7 +246,6 @@ static int print_run(void *state, int nr_words, char **words, struct af_err *err
 {
 	const struct print *p = state;
 	const char *dir = af_trace_dir(nr_words, words);
-	bool to_stdout = !p->output || !strcmp(p->output, "-");
 	struct printing now = {.options = p};
 
 	if (nr_words > 1)
@@ -246,22 +259,11 @@ static int print_run(void *state, int nr_words, char **words, struct af_err *err
 		return rc;
 	}
 
-	scope_close int file = -1;
-	if (!to_stdout)
-		file = open(p->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (!to_stdout && file < 0) {
-		rc = af_fail(err, -errno, "cannot write %s", p->output);
-	} else {
-		int fd = to_stdout ? STDOUT_FILENO : file;
-		rc = p->count ? print_counts(&now, fd) : print_events(&now, fd);
-		if (rc == -EPIPE) /* the reader has seen enough */
-			rc = 0;
-		else if (rc)
-			af_fail(err, rc, "cannot write %s",
-			        to_stdout ? "standard output" : p->output);
-		else
-			rc = print_damage(now.trace, dir, err);
-	}
+	rc = af_partial_write(&p->output, print_write, &now, err);
+	if (rc == -EPIPE) /* the reader has seen enough */
+		rc = 0;
+	else if (!rc)
+		rc = print_damage(now.trace, dir, err);
 	af_trace_close(now.trace);
 	af_world_close(&now.world);
 	return rc;
@@ -271,7 +273,8 @@ static int print_run(void *state, int nr_words, char **words, struct af_err *err
 #define KIND_WORD(number, id, name, text) #name "|"
 
 static const struct af_option print_options[] = {
-    {AF_OPT_STRING, "output", 'o', "FILE", "write to FILE, - for standard output", AT(output)},
+    {AF_OPT_STRING, "output", 'o', "FILE", "write to FILE, - for standard output", AT(output.file)},
+    AF_PUBLIC_OPTION(struct print, output.public),
     {AF_OPT_FLAG, "json", 0, NULL, "one JSON object a line", AT(json)},
     {AF_OPT_FLAG, "raw", 0, NULL, "stamps of device work as the device gave them", AT(raw)},
     {AF_OPT_FLAG, "count", 0, NULL, "only the number of events of each kind", AT(count)},

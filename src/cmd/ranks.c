@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +22,8 @@
 #include "cmd/summary.h"
 #include "collect/place.h"
 #include "render/tables.h"
+#include "trace/contents.h"
+#include "trace/files.h"
 #include "trace/merge.h"
 #include "trace/reader.h"
 #include "trace/session.h"
@@ -40,11 +41,6 @@ struct ranks {
 	struct rank *items;
 	uint32_t nr, cap;
 };
-
-static bool has(int dir_fd, const char *name)
-{
-	return !faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
-}
 
 static void rank_note(struct rank *r, const char *key, const char *value)
 {
@@ -122,7 +118,7 @@ static bool is_copy(int fd, const char *name)
 	    (strcmp(dot, ".old") != 0 && dot[1 + strspn(dot + 1, "0123456789")]))
 		return false;
 	snprintf(of, sizeof of, "%.*s", (int)(dot - name), name);
-	return has(fd, of);
+	return af_trace_has(fd, of);
 }
 
 static void ranks_find(struct ranks *all, int fd)
@@ -132,8 +128,7 @@ static void ranks_find(struct ranks *all, int fd)
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		if (e->d_name[0] == '.' || is_copy(fd, e->d_name))
 			continue;
-		scope_close int one =
-		    openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		scope_close int one = af_trace_folder(fd, e->d_name);
 		struct rank r = {.status = ""};
 		if (one < 0 || !rank_read(&r, one))
 			continue;
@@ -152,8 +147,8 @@ static void rank_state(struct rank *r, int fd, const char *dir)
 {
 	char path[PATH_MAX];
 	struct af_err err = {0};
-	scope_close int one = openat(fd, r->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	bool unfinished = one >= 0 && has(one, AF_SESSION_FILE);
+	scope_close int one = af_trace_folder(fd, r->name);
+	bool unfinished = one >= 0 && af_trace_has(one, AF_SESSION_FILE);
 
 	if (unfinished && af_place_is_recorded(one)) {
 		r->state = "still being recorded";
@@ -162,9 +157,9 @@ static void rank_state(struct rank *r, int fd, const char *dir)
 	snprintf(path, sizeof path, "%s/%s", dir, r->name);
 	if (unfinished && af_trace_prepare(path, &err))
 		fprintf(stderr, "aflame: %s\n", err.msg);
-	r->state = one >= 0 && has(one, AF_SESSION_FILE) ? "not finished"
-	           : one >= 0 && has(one, "recovered")   ? "recovered"
-	                                                 : "complete";
+	r->state = one >= 0 && af_trace_has(one, AF_SESSION_FILE) ? "not finished"
+	           : one >= 0 && af_trace_has(one, "recovered")   ? "recovered"
+	                                                          : "complete";
 	rank_read(r, one); /* it may have ended since */
 }
 
@@ -269,7 +264,7 @@ static int folder_choose(const char **dir, int fd, const struct af_ranks_asked *
 	int rc = 0;
 
 	ranks_find(&all, fd);
-	if (!all.nr && has(fd, AF_JOB_FILE))
+	if (!all.nr && af_trace_has(fd, AF_JOB_FILE))
 		rc = af_fail_plain(err, -ENOENT, "no rank in %s has begun to be recorded", *dir);
 	else if (all.nr && asked->rank)
 		rc = ranks_choose(&all, asked->rank, dir, err);
@@ -290,11 +285,11 @@ static int folder_choose(const char **dir, int fd, const struct af_ranks_asked *
 
 int af_ranks_choose(const char **dir, const struct af_ranks_asked *asked, struct af_err *err)
 {
-	scope_close int fd = open(*dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	scope_close int fd = af_trace_dir_open(*dir);
 
 	if (fd < 0 && !asked->rank)
 		return 0; /* the reader says what is wrong with it */
-	bool trace = fd < 0 || has(fd, "metadata") || has(fd, AF_SESSION_FILE);
+	bool trace = fd < 0 || af_trace_has(fd, "metadata") || af_trace_has(fd, AF_SESSION_FILE);
 	if (trace && asked->rank)
 		return af_fail_plain(err, -EINVAL, "%s is no folder of ranks: --rank is for these",
 		                     *dir);

@@ -11,9 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/program.h"
+#include "base/rights.h"
 #include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/library.h"
@@ -160,10 +162,13 @@ static const char *why_not_loaded(const char *program)
 		return "it is statically linked";
 	case AF_PRELOAD_32_BIT:
 		return "it is a 32-bit program";
+	case AF_PRELOAD_FOREIGN:
+		return "it is a program for another machine";
 	case AF_PRELOAD_MUSL:
 		return "it is linked against musl, not glibc";
 	case AF_PRELOAD_WORKS:
-		return "it is set-user-id, or replaced its environment";
+		return "it ended while its libraries were loaded, is set-user-id, or replaced its "
+		       "environment";
 	case AF_PRELOAD_UNKNOWN:
 		break;
 	}
@@ -238,9 +243,12 @@ static int record_end(struct af_recording *r, char **words, struct af_err *err)
 	uint32_t nr_processes = r->control->nr_processes;
 	bool no_streams = r->control->lost_no_stream && !r->drain.packets;
 	warn_end(r);
-	int named = moved == -ENOENT ? 0 : af_names_add(r->place.dir, NULL, rc ? NULL : err);
+	int named = moved == -ENOENT
+	                ? 0
+	                : af_names_add(r->place.dir_fd, r->place.dir, NULL, rc ? NULL : err);
 	if (!rc)
 		rc = named;
+	r->unnamed = named < 0;
 	af_session_close(r);
 	if (moved && (!rc || moved == -ENOENT)) {
 		*err = moved_err;
@@ -283,9 +291,9 @@ static int bounds_check(const struct af_record_options *o, struct af_err *err)
 }
 
 /* In a process of its own, beside the recording. */
-static int snapshot_names(const char *dir, struct af_err *err)
+static int snapshot_names(int dir_fd, const char *dir, struct af_err *err)
 {
-	return af_sym_bake(dir, NULL, NULL, err);
+	return af_sym_bake(dir_fd, dir, NULL, NULL, err);
 }
 
 static void snapshot_tell(const char *line)
@@ -366,12 +374,27 @@ static int record_refused(const struct af_record_options *o, int nr_words, char 
 	return af_unrecorded_run(done->who, words, err);
 }
 
+/* The program's status is not lost with what is still to be written; the next command writes that.
+ */
+static int ended_as;
+
+static void record_ends_early(void)
+{
+	af_command_end(ended_as);
+}
+
 static int record_result(const struct af_record_options *o, struct af_recording *r, char **words,
                          struct af_recorded *done, struct af_err *err)
 {
-	int status = WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
+	int status =
+	    WIFSIGNALED(r->status) ? AF_ENDED_BY + WTERMSIG(r->status) : WEXITSTATUS(r->status);
+	if (!o->strict) {
+		ended_as = status;
+		af_out_of_memory(record_ends_early);
+	}
 	int rc = record_end(r, words, err);
 
+	af_rights_drop(); /* what follows reads a trace as any command does */
 	if (rc)
 		return words[0] ? af_record_failed(o, done->who, status, rc, err) : rc;
 	snprintf(done->dir, sizeof done->dir, "%s", r->place.dir);
@@ -469,8 +492,9 @@ const struct af_command af_command_record = {
     .details =
 	"The program runs as it would without: same output, same exit status, same signals.\n"
 	"CPU samples, Python frames and OpenCL work are recorded with their stacks into a\n"
-	"trace directory, which the other commands read. The exit status is the program's. A\n"
-	"program that cannot be recorded runs all the same, and a line says why (--strict).\n"
+	"trace directory, which the other commands read. The exit status is the program's, and\n"
+	"a signal that ends it ends aflame, too. A program that cannot be recorded runs all the\n"
+	"same, and a line says why (--strict).\n"
 	"\n"
 	"Where mpirun, srun or torchrun start recorders, DIR is a folder with a trace of each\n"
 	"rank, DIR/rank-0017, which other commands read with --rank 17. In DIR %h is the host,\n"
@@ -492,7 +516,7 @@ const struct af_command af_command_record = {
 		"aflame record --ring 64M -- ./server\tits newest events; kill -USR2 keeps them as "
 		"aflame.data.1\n"
 		"aflame record --ctl ctl --delay 1d -- ./job\toff until `echo on >ctl`",
-    .flags = AF_CMD_STOP_AT_WORD,
+    .flags = AF_CMD_STOP_AT_WORD | AF_CMD_KEEPS_RIGHTS,
     .options = record_options,
     .state_size = sizeof(struct af_record_options),
     .defaults = &af_record_defaults,

@@ -26,8 +26,8 @@ struct af_record_options {
 	const char *off_cpu; /* "blocked", "wakers", NULL */
 	uint64_t min_block_ns;
 	/* of `run` */
-	const char *report;
-	bool no_report;
+	const char *report, *sources;
+	bool no_report, report_public;
 };
 
 /* The rows of the option table for these. */

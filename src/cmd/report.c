@@ -146,6 +146,7 @@ static int report_annotate(struct report *r, struct af_err *err)
 	    .from_ns = r->options->from_ns,
 	    .to_ns = r->options->to_ns,
 	    .json = r->options->json,
+	    .sources = r->options->sources,
 	    .limit = report_limit(r, r->options->json ? 0 : AF_ANNOTATE_LIMIT),
 	};
 
@@ -157,7 +158,7 @@ static int report_diff(const struct report_options *o, int nr_words, char **word
                        struct af_err *err)
 {
 	const struct af_diff_options diff = {
-	    .output = "-",
+	    .output.file = "-",
 	    .view = o->view,
 	    .weight = o->weight,
 	    .by = !o->sort || !strcmp(o->sort, "self") ? "self" : "inclusive",
@@ -412,6 +413,7 @@ static const struct af_option report_options[] = {
      "rows of a table, 0 for all (20; findings 8); frames of a tree (those of half a percent)",
      offsetof(struct report_options, limit)},
     AF_RANK_OPTION(struct report_options),
+    AF_SOURCES_OPTION(struct report_options, 0),
     {AF_OPT_FLAG, "list", 0, NULL, "the reports there are", offsetof(struct report_options, list)},
     {AF_OPT_TIME, "from", 0, "TIME", "only what happened from this time after the trace began",
      offsetof(struct report_options, from_ns)},

@@ -17,7 +17,7 @@ enum { REPORT_ROWS = 20 }; /* of a table, unless said otherwise */
 struct report_options {
 	bool json, list;
 	uint64_t limit; /* UINT64_MAX: not given */
-	const char *view, *weight, *sort, *depth, *by, *rank;
+	const char *view, *weight, *sort, *depth, *by, *rank, *sources;
 	struct af_strings focus, hide, search;
 	uint64_t from_ns, to_ns;
 };

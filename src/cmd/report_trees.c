@@ -241,7 +241,7 @@ static int text_tree(const struct report *r, const struct reported *p, const str
 	};
 	const struct af_picture_job job = {
 	    .format = af_format_for("text"),
-	    .file = "-",
+	    .to = {"-", false},
 	    .picture = &picture,
 	    .tree = t,
 	};

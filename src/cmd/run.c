@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/scope.h"
+#include "cmd/annotate.h"
 #include "cmd/commands.h"
 #include "cmd/picture.h"
 #include "cmd/record.h"
@@ -23,7 +25,7 @@ enum { RUN_ROWS = 10, NAMES_TRIED = 1000 };
 static bool report_is_ours(const char *file)
 {
 	char head[1024];
-	scope_close int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	scope_close int fd = af_open_regular(AT_FDCWD, file, O_NOFOLLOW);
 	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head - 1);
 
 	head[n > 0 ? n : 0] = 0;
@@ -73,13 +75,13 @@ static int report_name(const struct af_record_options *o, const struct af_record
 	return 0;
 }
 
-static int run_report(const struct af_recorded *done, const char *file, const struct af_results *r,
-                      const char *title, struct af_err *err)
+static int run_report(const struct af_recorded *done, struct af_output to,
+                      const struct af_results *r, const char *title, struct af_err *err)
 {
 	struct af_picture picture = {.title = title};
 	struct af_picture_job job = {
 	    .format = af_format_for("html"),
-	    .file = file,
+	    .to = to,
 	    .picture = &picture,
 	    .results = r,
 	    .dir = done->dir,
@@ -117,14 +119,17 @@ static int run_tell(const struct af_record_options *o, const struct af_recorded 
 	bool summary = !o->quiet && !done->job.is_rank; /* many at once are no help */
 	char file[PATH_MAX], full[PATH_MAX];
 	struct af_results r;
-	int rc = af_study(done->dir, o->no_report ? &AF_ASKED_TABLES : &AF_ASKED_ALL, &r, err);
+	struct af_asked asked = o->no_report ? AF_ASKED_TABLES : AF_ASKED_ALL;
+
+	asked.sources = o->sources;
+	int rc = af_study(done->dir, &asked, &r, err);
 
 	if (!rc && summary)
 		run_summary(&r);
 	if (!rc && !o->no_report)
 		rc = report_name(o, done, file, sizeof file, err);
 	if (!rc && !o->no_report)
-		rc = run_report(done, file, &r, title, err);
+		rc = run_report(done, (struct af_output){file, o->report_public}, &r, title, err);
 	af_results_close(&r);
 	if (rc)
 		return rc;
@@ -157,6 +162,8 @@ static const struct af_option run_options[] = {
      offsetof(struct af_record_options, report)},
     {AF_OPT_FLAG, "no-report", 0, NULL, "only the summary",
      offsetof(struct af_record_options, no_report)},
+    AF_PUBLIC_OPTION(struct af_record_options, report_public),
+    AF_SOURCES_OPTION(struct af_record_options, 0),
     AF_RECORD_OPTIONS(struct af_record_options),
     {AF_OPT_END},
 };
@@ -170,7 +177,7 @@ const struct af_command af_command_run = {
 	"that opens in any browser, without a network. A file that is not a report of aflame's\n"
 	"is not replaced, unless it is named by --report. Ranks of a job have a report each.",
     .examples = "aflame run -- python3 train.py\tthe whole story",
-    .flags = AF_CMD_STOP_AT_WORD,
+    .flags = AF_CMD_STOP_AT_WORD | AF_CMD_KEEPS_RIGHTS,
     .options = run_options,
     .state_size = sizeof(struct af_record_options),
     .defaults = &af_record_defaults,

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "cmd/partial.h"
 #include "cmd/progress.h"
 #include "render/slices.h"
 
@@ -53,7 +52,7 @@ int af_slices_write(const struct af_slices_job *job, const char *dir, struct af_
 	int rc = af_timeline_open(&to.timeline, dir, &job->asked, af_progress_tell, &progress, err);
 
 	if (!rc)
-		rc = af_partial_write(job->file, slices_render, &to, err);
+		rc = af_partial_write(&job->to, slices_render, &to, err);
 	af_progress_end(&progress);
 	if (!rc)
 		slices_tell(af_timeline_slices(to.timeline), job->who, dir);

@@ -5,13 +5,14 @@
 #include <stdbool.h>
 
 #include "analyse/timeline.h"
+#include "cmd/partial.h"
 #include "render/render.h"
 
 struct af_err;
 
 struct af_slices_job {
-	const char *who;  /* the command, for what it says on standard error */
-	const char *file; /* "-": standard output */
+	const char *who; /* the command, for what it says on standard error */
+	struct af_output to;
 	const struct af_format *format;
 	struct af_timeline_asked asked;
 	bool gzip;

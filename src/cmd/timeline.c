@@ -11,13 +11,14 @@
 #include "cmd/slices.h"
 
 struct timeline_options {
-	const char *output, *format, *rank;
+	struct af_output output;
+	const char *format, *rank;
 	struct af_strings parts;
 	struct af_timeline_asked asked;
 };
 
 static const struct timeline_options timeline_defaults = {
-    .output = "-",
+    .output.file = "-",
     .asked = {.process = UINT64_MAX, .pid = UINT64_MAX},
 };
 
@@ -26,7 +27,7 @@ static int timeline_format(const struct timeline_options *o, const struct af_for
                            bool *gzip, struct af_err *err)
 {
 	bool named;
-	const char *file = strcmp(o->output, "-") ? o->output : "json";
+	const char *file = strcmp(o->output.file, "-") ? o->output.file : "json";
 
 	*gzip = false;
 	*format = af_slices_format_for(file, gzip);
@@ -37,7 +38,7 @@ static int timeline_format(const struct timeline_options *o, const struct af_for
 	return af_fail_plain(err, -EINVAL,
 	                     "no format for %s: name a file that ends in .json, .perfetto-trace, "
 	                     ".pftrace or .pb, or any of these and .gz, or give --format",
-	                     o->format ? o->format : o->output);
+	                     o->format ? o->format : o->output.file);
 }
 
 static int part_named(const char *word, uint32_t *parts, struct af_err *err)
@@ -81,7 +82,7 @@ static int timeline_run(void *state, int nr_words, char **words, struct af_err *
 {
 	struct timeline_options *o = state;
 	const char *dir = af_trace_dir(nr_words, words);
-	struct af_slices_job job = {.who = "timeline", .file = o->output};
+	struct af_slices_job job = {.who = "timeline", .to = o->output};
 
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "timeline takes one trace directory, not %d",
@@ -103,7 +104,9 @@ static int timeline_run(void *state, int nr_words, char **words, struct af_err *
 #define PART_WORD(NAME, word) word "|"
 
 static const struct af_option timeline_options[] = {
-    {AF_OPT_STRING, "output", 'o', "FILE", "file to write, - for standard output (-)", AT(output)},
+    {AF_OPT_STRING, "output", 'o', "FILE", "file to write, - for standard output (-)",
+     AT(output.file)},
+    AF_PUBLIC_OPTION(struct timeline_options, output.public),
     {AF_OPT_STRING, "format", 0, "NAME", "json or perfetto, when the name does not tell",
      AT(format), "json|perfetto"},
     AF_RANK_OPTION(struct timeline_options),

@@ -12,7 +12,10 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fs.h"
+#include "base/scope.h"
 #include "cmd/study.h"
+#include "trace/files.h"
 #include "trace/session.h"
 #include "trace/stream.h"
 
@@ -20,10 +23,9 @@ enum { WATCH_TOUCH_NS = 1000000000, WATCH_REST = 4 };
 
 static bool is_recorded(const char *dir)
 {
-	char path[PATH_MAX];
+	scope_close int fd = af_trace_dir_open(dir);
 
-	snprintf(path, sizeof path, "%s/" AF_SESSION_FILE, dir);
-	return !access(path, F_OK);
+	return fd >= 0 && af_trace_has(fd, AF_SESSION_FILE);
 }
 
 int af_watch_open(struct af_watch *w, const char *dir, struct af_err *err)
@@ -38,28 +40,28 @@ int af_watch_open(struct af_watch *w, const char *dir, struct af_err *err)
 /* Somebody is here: without this the recorder makes no copies. */
 static void watch_touch(struct af_watch *w, uint64_t now)
 {
-	char path[PATH_MAX];
-
 	if (w->touched_ns && now - w->touched_ns < WATCH_TOUCH_NS)
 		return;
 	w->touched_ns = now;
-	snprintf(path, sizeof path, "%s/" AF_WATCHED_FILE, w->dir);
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-	if (fd < 0)
-		return;
-	if (futimens(fd, NULL))
+	int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	scope_close int dir = af_trace_dir_open(w->dir);
+	scope_close int fd = openat(dir, AF_WATCHED_FILE, flags | O_CREAT, 0600);
+	if (fd >= 0 && futimens(fd, NULL))
 		w->touched_ns = 0; /* again */
-	close(fd);
 }
 
 /* The number of the newest copy that is newer than the last; 0: none. */
 static uint32_t watch_newest(const struct af_watch *w)
 {
 	uint32_t newest = 0;
-	DIR *dir = opendir(w->dir);
+	scope_close int fd = af_trace_dir_open(w->dir);
+	DIR *dir = fd < 0 ? NULL : af_dir_list(fd);
 
 	for (struct dirent *e; dir && (e = readdir(dir));) {
 		if (strncmp(e->d_name, AF_LIVE_PREFIX, strlen(AF_LIVE_PREFIX)) != 0)
+			continue;
+		scope_close int copy = af_trace_folder(fd, e->d_name);
+		if (copy < 0)
 			continue;
 		unsigned long n = strtoul(e->d_name + strlen(AF_LIVE_PREFIX), NULL, 10);
 		newest = n > newest && n < UINT32_MAX ? (uint32_t)n : newest;
@@ -72,7 +74,7 @@ static uint32_t watch_newest(const struct af_watch *w)
 int af_watch_look(struct af_watch *w, const struct af_asked *asked, struct af_results *r,
                   struct af_err *err)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], name[32];
 	uint64_t begin_ns = af_now_ns(), spent_ns = af_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
 	if (!is_recorded(w->dir)) {
@@ -85,7 +87,8 @@ int af_watch_look(struct af_watch *w, const struct af_asked *asked, struct af_re
 	if (!newest)
 		return 0;
 	w->last = newest;
-	snprintf(path, sizeof path, "%s/" AF_LIVE_PREFIX "%u", w->dir, newest);
+	snprintf(name, sizeof name, AF_LIVE_PREFIX "%u", newest);
+	snprintf(path, sizeof path, "%s/%s", w->dir, name);
 	int rc = af_study_quietly(path, asked, r, err);
 	w->ready_ns = af_now_ns() + WATCH_REST * (af_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - spent_ns);
 	if (!rc)

@@ -5,6 +5,7 @@
  */
 #include "exchange/draft_write.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "trace/contents.h"
 #include "trace/metadata.h"
 
 enum {
@@ -50,7 +52,7 @@ void draft_stream_open(struct draft_writer *w, const char *name, uint32_t number
 	char file[32];
 
 	snprintf(file, sizeof file, "%s-%u", name, number);
-	int fd = af_create_private(w->dirfd, file);
+	int fd = af_trace_is_stream(file) ? af_create_private(w->dirfd, file) : -EINVAL;
 	int rc = fd < 0 ? fd : af_stream_open_file(&w->stream, fd, ++w->nr_streams, process);
 	if (rc && !w->error)
 		w->error = rc;

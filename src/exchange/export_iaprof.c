@@ -222,12 +222,12 @@ static void sample_write(struct export_iaprof *x, const struct af_attributed *f,
 
 static void job_write(struct export_iaprof *x, const struct af_job *job)
 {
-	const struct af_attributed *found = x->results->attribution->found + job->first;
+	const struct af_attributed *found = x->results->attribution->found;
 
 	if (job->nr)
 		job_set(x, job);
 	for (uint32_t i = 0; i < job->nr; i++) {
-		const struct af_attributed *f = &found[i];
+		const struct af_attributed *f = &found[job->first + i];
 		if (!f->samples)
 			continue;
 		place_set(x, job, f);

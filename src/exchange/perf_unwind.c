@@ -19,14 +19,14 @@ struct perf_unwind_file {
 /* Registers in perf's order (asm/perf_regs.h): what DWARF numbers them as. */
 static const int8_t dwarf_numbers[] = {
     [0] = 0, /* rax */
-    [1] = AF_FRAME_RBX,
+    [1] = AF_DWARF_RBX,
     [2] = 2, /* rcx */
     [3] = 1, /* rdx */
     [4] = 4, /* rsi */
     [5] = 5, /* rdi */
-    [6] = AF_FRAME_RBP,
-    [7] = AF_FRAME_RSP,
-    [8] = AF_FRAME_RIP,
+    [6] = AF_DWARF_RBP,
+    [7] = AF_DWARF_RSP,
+    [8] = AF_DWARF_RIP,
     [9] = -1, /* flags and segments */
     [10] = -1,
     [11] = -1,

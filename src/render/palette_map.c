@@ -137,7 +137,7 @@ static int map_open_file(const char *path)
 	for (int tries = 0; tries < 2; tries++) {
 		int fd = open(path, flags);
 		if (fd < 0 && errno == ENOENT)
-			fd = open(path, flags | O_CREAT | O_EXCL, 0666);
+			fd = open(path, flags | O_CREAT | O_EXCL, 0600);
 		if (fd >= 0 || errno != EEXIST)
 			return fd < 0 ? -errno : fd;
 		/* Somebody made it in between: open that. */
