@@ -16,11 +16,11 @@
 #include <time.h>
 
 #include "base/fs.h"
-#include "sym/elf_file.h"
 #include "sym/job.h"
 #include "sym/sym.h"
 #include "sym/symtab.h"
 #include "trace/stream.h"
+#include "unwind/elf_file.h"
 
 enum { SYMBOLS_PCS = 1 << 20, SYMBOLS_ROUNDS = 20 };
 

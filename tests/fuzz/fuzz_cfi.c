@@ -1,19 +1,76 @@
 /*
- * The reader of unwind tables against anything: the input is where .eh_frame_hdr lies (u16), a
- * program counter (u32), and the image itself.
+ * The reader of unwind tables against anything, as each of those who ask has it: the input is where
+ * .eh_frame_hdr lies (u16), a program counter (u32), and the image itself, which is .debug_frame as
+ * well.
  */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/cfi.h"
 #include "inject/unwinder.h"
+#include "unwind/expression.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static bool known(void *arg, uint64_t of, uint64_t *value)
+{
+	*value = of * 3;
+	return of % 5;
+}
+
+/* What fits into a packed rule must come out of it as it went in. */
+static void check_packed(const struct af_rule *rule)
+{
+	uint32_t packed = af_rule_pack(rule);
+	struct af_rule again;
+
+	if (!packed)
+		return;
+	af_rule_unpack(packed, &again);
+	if (again.cfa != rule->cfa || af_rule_pack(&again) != packed)
+		abort();
+}
+
+static void check_value(const struct af_cfi *c, const struct af_cfi_value *v)
+{
+	const struct af_expression of = {known, known, NULL};
+	uint64_t cfa = 16, value;
+
+	if (v->how == AF_CFI_UNSET || v->how > AF_CFI_VALUE_EXPRESSION)
+		abort();
+	if (v->how >= AF_CFI_AT_EXPRESSION)
+		af_expression_value(&c->image, v, &cfa, &of, &value);
+}
+
+/* Whoever asks for few registers is told of them what who asks for all is. */
+static void check(const struct af_cfi *c, uint64_t pc)
+{
+	uint32_t insns = AF_CFI_INSNS_MAX, left = insns;
+	struct af_rule rule;
+	struct af_cfi_row row;
+	int rc = af_cfi_rule(c, pc, &insns, &rule), all = af_cfi_row(c, pc, &left, &row);
+
+	if (!rc) {
+		check_packed(&rule);
+		if (all && rule.cfa != AF_CFA_END)
+			abort();
+		if (rule.cfa == AF_CFA_SP && row.cfa.how == AF_CFI_REGISTER &&
+		    (row.cfa.number != AF_DWARF_RSP || row.cfa.offset != rule.cfa_offset))
+			abort();
+	}
+	if (all)
+		return;
+	if (left != insns)
+		abort();
+	for (int i = 0; i < AF_DWARF_REGISTERS; i++)
+		check_value(c, &row.regs[i]);
+	check_value(c, &row.cfa);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct af_cfi_function f;
 	uint16_t hdr;
 	uint32_t pc;
 
@@ -29,17 +86,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!bytes)
 		return 0;
 	memcpy(bytes, data, size);
-	struct af_cfi_image image = {bytes, size, 0x40000};
-	struct af_rule rule, again;
-	if (!af_cfi_rule(&image, hdr, pc, &rule)) {
-		/* What fits into a packed rule must come out of it as it went in. */
-		uint32_t packed = af_rule_pack(&rule);
-		if (packed) {
-			af_rule_unpack(packed, &again);
-			if (again.cfa != rule.cfa || af_rule_pack(&again) != packed)
-				abort();
-		}
+	struct af_cfi c = {.image = {bytes, size, 0x40000}, .hdr = hdr, .has_tables = true};
+	check(&c, pc);
+	af_cfi_function(&c, pc, &f);
+	if (af_cfi_open_debug(&c, bytes, size)) {
+		check(&c, pc);
+		if (af_cfi_function(&c, pc, &f))
+			check(&c, f.start);
 	}
+	af_cfi_close(&c);
 	free(bytes);
 	return 0;
 }

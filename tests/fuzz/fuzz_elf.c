@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/elf_file.h"
 #include "sym/fde.h"
 #include "sym/part.h"
 #include "sym/sym.h"
 #include "sym/symtab.h"
+#include "unwind/elf_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,18 +41,18 @@ static void check_name(const char *symbol)
 
 static void check_fdes(const struct af_elf *e)
 {
-	struct af_fde_table t;
+	struct af_cfi t;
 	uint64_t start, whole;
 
-	af_fde_open(&t, e);
+	af_cfi_open(&t, e, AF_CFI_INDEX_MAX, NULL);
 	for (uint64_t vaddr = 0; vaddr < 0x10000; vaddr += 31) {
 		if (!af_fde_find(&t, vaddr, &start))
 			continue;
-		if (start > vaddr || (af_part_whole(&t, start, &whole) && whole == start))
+		if (start > vaddr || (af_part_whole(&t, e, start, &whole) && whole == start))
 			abort();
 	}
 	af_fde_find(&t, UINT64_MAX, &start);
-	af_fde_close(&t);
+	af_cfi_close(&t);
 }
 
 /* A section whose bytes are in the file, of one of the types that are read. */

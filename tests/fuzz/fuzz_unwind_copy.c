@@ -21,7 +21,7 @@ static const struct af_unwind_code *find(void *arg, uint64_t pc)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct af_stack_copy copy = {.known = (1u << AF_FRAME_REGISTERS) - 1, .cut = size & 1};
+	struct af_stack_copy copy = {.known = (1u << AF_DWARF_REGISTERS) - 1, .cut = size & 1};
 	const size_t head = 6 + sizeof copy.regs;
 	uint16_t stack_size;
 	uint32_t pc;
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(stack, data, copy.size);
 	memcpy(file, data + copy.size, size - copy.size);
 	copy.bytes = stack;
-	copy.regs[AF_FRAME_RIP] = pc;
+	copy.regs[AF_DWARF_RIP] = pc;
 
 	struct af_frame_rules rules = {0};
 	struct af_elf elf;

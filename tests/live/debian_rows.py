@@ -26,9 +26,9 @@ NAMELESS_FINDINGS = {"jit-nameless": "", "nameless": "not even an unwind table"}
 
 def left_out(entry, user):
     """Why @entry cannot be run here, or None."""
-    tool = entry.tool()
-    if "{work}" not in tool and not find(tool):
-        return "%s is not installed" % tool
+    for tool in [entry.tool(), *(entry.load(0)[:1] if entry.load else [])]:
+        if "{work}" not in tool and not find(tool):
+            return "%s is not installed" % tool
     if (user or os.geteuid()) and entry.root_only:
         return entry.root_only
     return None
@@ -101,13 +101,14 @@ def bounds(least, most):
 
 
 def judge_share(share, done, with_kernel):
-    """What falls short of the bars of sampled time."""
+    """What falls short of the bars of sampled time. While the host has the CPU some samplers' clocks go on, and the
+    kernel charges nobody."""
     used = done.user_s + done.system_s
     slack = 0.0
     if not with_kernel and done.user_s:
         of = done.user_s / used
         slack = STANDARD_ERRORS * math.sqrt(of * (1 - of) / (TICKS * used)) / of
-    return ["sampled"] * (share < SAMPLED - slack) + ["more than used"] * (share > AT_MOST + slack)
+    return ["sampled"] * (share < SAMPLED - slack) + ["more than used"] * (share * (1 - done.stolen) > AT_MOST + slack)
 
 
 def nameless_limit(sampled, findings):
@@ -137,7 +138,7 @@ def row_of(entry, place, sampler, rate, plain, shares):
            "sampled_s": seen, "all_sampled_s": sampled.all_s, "coverage": seen / max(1e-9, used),
            "named": (sampled.named_s + sampled.bounds_s) / of, "by_bounds": sampled.bounds_s / of,
            "cut": sampled.cut_s / of, "unnamed": sampled.unnamed, "hottest": words,
-           "recorder_s": done.recorder_s,
+           "recorder_s": done.recorder_s, "stolen": done.stolen,
            "plain_user_s": plain.user_s, "plain_system_s": plain.system_s, "said": done.err.decode(errors="replace")[-400:]}
     row["limit"] = nameless_limit(sampled, findings) if row["named"] < NAMED else None
     row["short"] = (judge_share(row["coverage"], done, with_kernel) + ["named"] * (row["named"] < NAMED and not row["limit"])

@@ -43,6 +43,8 @@ def kill(pid):
 
 
 def counted(path):
+    if not os.path.exists(path):
+        return 0  # killed before it began
     with open(path, "rb") as f:
         data = f.read(8)
     return struct.unpack("<Q", data)[0] if len(data) == 8 else 0

@@ -74,6 +74,12 @@ def need_tool(name):
     return path
 
 
+def need_root():
+    if os.geteuid():
+        raise Skip("only root can become another user")
+    os.chmod(WORKPLACE, 0o711)
+
+
 @functools.lru_cache(maxsize=None)
 def pythons():
     """[(version, path)] of every Python here whose frames can be read."""

@@ -12,8 +12,15 @@ import re
 import shutil
 import subprocess
 
-from machine import AFLAME, SAMPLERS, WORKPLACE, any_sampler, need, program
-from tap import expect, note
+from machine import (
+    AFLAME,
+    SAMPLERS,
+    WORKPLACE,
+    any_sampler,
+    need,
+    program,
+)
+from tap import equal, expect, note
 
 _numbers = itertools.count(1)
 
@@ -210,6 +217,18 @@ def witnessed(*command, **how):
     recording = record(program("witness"), used, *command, **how)
     recording.truth.update(read_numbers(used))
     return recording
+
+
+def as_stranger(other, *command, sampler="perf", status=0):
+    """witnessed(), recorded by @other, a Stranger, who may do nothing: (trace, what was used)."""
+    need(sampler)
+    path = other.path("trace")
+    recorder = (other.install(), "record", "-q", "-o", path, "--sample", sampler, "-F", "499", "--")
+    done = other.run((*recorder, other.program("witness"), path + ".used", *command))
+    equal((done.returncode, done.stderr), (status, b""), "(status, standard error)")
+    trace = Trace(path)
+    trace.check()
+    return trace, read_numbers(path + ".used")
 
 
 def sampled(scale="0.1"):

@@ -157,6 +157,18 @@ def _():
     expect(stacks <= {tuple(f) for f, _ in whole.stacks()} or len(stacks) > 3, "strange stacks")
 
 
+@case("--ring counts what many small files take on the disk")
+def _():
+    script = 'i=0; while [ $i -lt 600 ]; do "$1"; i=$((i + 1)); done'
+    run = record("sh", "-c", script, "sh", program("short"), sampler=any_sampler(), options=["--ring", "1M"])
+    beside = ("symbols", "recorder", "metadata", "objects")
+    files = [os.lstat(os.path.join(run.path, n)) for n in os.listdir(run.path) if n not in beside]
+    taken = sum(f.st_blocks for f in files) * 512
+    note("%d files, %d kB on the disk" % (len(files), taken >> 10))
+    expect(taken <= 1 << 20, "%d bytes on the disk" % taken)
+    expect(len(files) > 20, "%d files" % len(files))
+
+
 @case("--ring holds what many stacks and processes need")
 def _():
     need("perf")

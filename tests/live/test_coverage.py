@@ -250,11 +250,16 @@ def _():
 def _(sampler):
     need(sampler)
     path = recorded(sampler, program("threads"), "1")
-    expect(not [f for f in findings(path) if f["Kind"] in ("not-sampled", "counted-twice")], findings(path)[0])
+    # How much making two thousand threads takes in the kernel is a matter of the machine.
+    told = [f for f in findings(path) if f["Kind"] in ("not-sampled", "counted-twice")]
+    kernel = "samples see user mode only" if sampler == "perf" else None
+    expect(not [f for f in told if not kernel or kernel not in f["Finding"]], told)
     process = max(rows(path), key=used_ns)
     threads = [r for r in rows(path, "coverage_threads") if r["Used user"] is not None]
     long = [r for r in threads if "live-" in r["Thread"]]
     expect(len(long) >= 4, "threads with what they used: %d" % len(long))
+    for row in long:
+        expect(row["Sampled user"] > 0.8 * row["Used user"], row)
     expect(sum(map(used_ns, threads)) <= used_ns(process) + 2 * TICK_NS * len(long), "too much")
 
 

@@ -184,10 +184,10 @@ def _():
         ("destroy", 9),
         ("quick_exit", 9),
         ("handler", 9),
-        ("crash", 128 + SIGSEGV),
-        ("abort", 128 + SIGABRT),
-        (str(SIGTERM), 128 + SIGTERM),
-        (str(SIGINT), 128 + SIGINT),
+        ("crash", -SIGSEGV),
+        ("abort", -SIGABRT),
+        (str(SIGTERM), -SIGTERM),
+        (str(SIGINT), -SIGINT),
     ):
         run = cuda_run("cuda_exits", how, status=status)
         cuda = check_cuda(run, lost=True)
@@ -210,7 +210,7 @@ def _():
 
 @case("SIGKILL loses no call, and at most what was not flushed")
 def _():
-    run = cuda_run("cuda_exits", str(SIGKILL), status=128 + SIGKILL)
+    run = cuda_run("cuda_exits", str(SIGKILL), status=-SIGKILL)
     cuda = check_cuda(run, lost=True)
     equal(len(cuda.named("cuLaunchKernel")), 25, "launches")
     missing = 25 - sum(cuda.kernels().values())

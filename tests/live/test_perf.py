@@ -232,7 +232,11 @@ def compare_unwound(path, name):
     whole = sum(ns for stack, ns in got.items() if stack[:2] == ("_start", "main"))
     early = sum(ns for stack, ns in got.items() if stack in ((), ("_start",)))  # in the loader
     note("%d samples, %d stacks, from main() %.1f %%" % (len(samples), len(got), 100 * whole / sum(got.values())))
-    expect(whole + early > 0.999 * sum(got.values()), "stacks that are not whole: %r" % (got,))
+    # A page of the stack that is not there at that moment ends perf's copy: it is said, and rare.
+    cut = sum(ns for stack, ns in stacks if any("[truncated" in f for f in stack))
+    other = {stack: ns for stack, ns in got.items() if stack[:2] != ("_start", "main") and len(stack) > 1}
+    expect(cut < 0.01 * sum(got.values()), "%d ns are cut: %r" % (cut, other))
+    expect(whole + early + cut > 0.999 * sum(got.values()), "stacks that are not whole: %r" % other)
     return stacks
 
 
@@ -263,7 +267,9 @@ def _():
     expect(cut, "none of %d stacks is cut" % len(stacks))
     for stack in cut:
         equal(stack[1], mark, "where the mark stands")
-        expect("_start" not in stack and len(stack) > 3, "%r" % (stack,))
+        expect("_start" not in stack, "%r" % (stack,))
+    # One that is cut in the dynamic linker, before main, may be short.
+    expect(max(map(len, cut)) > 3, cut)
 
 
 @case("frames and samples are those of perf's own stackcollapse.py")

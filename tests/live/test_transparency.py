@@ -25,14 +25,13 @@ ADDED_VARIABLES = {
 
 
 def unrecorded(*command, **how):
-    """(status as a shell tells it, standard output, standard error) without aflame."""
+    """(status, or the signal below zero, standard output, standard error) without aflame."""
     how.setdefault("stdin", subprocess.DEVNULL)
     how.setdefault("cwd", WORKPLACE)
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, timeout=120, **how
     )
-    status = done.returncode if done.returncode >= 0 else 128 - done.returncode
-    return status, done.stdout, done.stderr
+    return done.returncode, done.stdout, done.stderr
 
 
 def both(sampler, *command, **how):
@@ -113,7 +112,7 @@ def _():
         ("kill", signal.SIGKILL),
     ):
         run = record(
-            program("crash"), how, "0.3", sampler=any_sampler(), status=128 + number, quiet=False
+            program("crash"), how, "0.3", sampler=any_sampler(), status=-number, quiet=False
         )
         frames = [frames for frames, _ in run.stacks() if frames[-1] == "before_crash"]
         expect(frames, "no sample in before_crash (%s)" % how)
@@ -358,7 +357,7 @@ def _():
     for number in (signal.SIGTERM, signal.SIGHUP):
         run = Background(program("sigint_wait"))
         os.kill(run.process.pid, number)
-        equal(run.end(), (128 + number, b"", b""), "(status, stdout, stderr)")
+        equal(run.end(), (-number, b"", b""), "(status, stdout, stderr)")
 
 
 def read_until(fd, text):

@@ -174,7 +174,7 @@ def _():
         expect(len(streams) < 20, "%d streams" % len(streams))
 
 
-@case("while the recorder is stopped nothing is lost that the rings can hold")
+@case("while the recorder is stopped nothing is lost that the rings can hold", tries=3)
 def _():
     need("perf")
     trace = Trace(new_path())

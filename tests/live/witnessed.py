@@ -105,9 +105,11 @@ def answers(port):
 
 
 class Run:
-    """One run: what was used (the witness), the recorder's own CPU seconds, status and output."""
+    """One run: what was used (the witness), the recorder's own CPU seconds, status and output; and the
+    part of its CPUs' busy time that the host of this virtual machine took."""
 
-    def __init__(self, numbers, recorder_s, status, out, err):
+    def __init__(self, numbers, recorder_s, stolen, status, out, err):
+        self.stolen = stolen
         self.user_s = numbers.get("user_us", 0) / 1e6
         self.system_s = numbers.get("system_us", 0) / 1e6
         self.recorder_s = max(0.0, recorder_s - self.user_s - self.system_s - numbers.get("own_us", 0) / 1e6)
@@ -145,6 +147,13 @@ def give_load(entry, port, numbers, process):
         os.kill(pid, signal.SIGTERM if "http.server" not in entry.name else signal.SIGINT)
 
 
+def busy_ticks():
+    """(ticks that the host took from this machine's CPUs, those that they were busy, with these): proc(5)"""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _idle, _wait, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    return steal, user + nice + system + irq + softirq + steal
+
+
 def run(entry, place, recorder=()):
     """Runs @entry, by way of the words of @recorder if any."""
     port = free_port()
@@ -155,6 +164,7 @@ def run(entry, place, recorder=()):
     words = [program("witness"), numbers, *entry.command(place.work, port)]
     if entry.name == "postgres" and not place.user and os.geteuid() == 0:
         words[2:2] = ["runuser", "-u", "nobody", "--"]
+    before = busy_ticks()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(place.as_user([*recorder, *words]), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                                    env=environment(entry, place), cwd=place.work, preexec_fn=listen_to_sigint)
@@ -169,7 +179,8 @@ def run(entry, place, recorder=()):
         for file in (out, err):
             file.seek(0)
             texts.append(file.read())
-    return Run(read_numbers(numbers), used.ru_utime + used.ru_stime, status, *texts)
+    took, busy = (after - start for after, start in zip(busy_ticks(), before))
+    return Run(read_numbers(numbers), used.ru_utime + used.ru_stime, took / max(1, busy), status, *texts)
 
 
 def listen_to_sigint():

@@ -21,7 +21,7 @@ static void in_small_tmpfs(const char *size, int (*in)(void))
 	pid_t pid = fork();
 
 	if (!pid) {
-		if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		if (unshare(CLONE_NEWNS) || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) ||
 		    mount("none", "/dev/shm", "tmpfs", 0, size))
 			_exit(FORBIDDEN);
 		_exit(in());

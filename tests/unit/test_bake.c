@@ -18,12 +18,12 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/scope.h"
-#include "sym/elf_file.h"
 #include "sym/job.h"
 #include "sym/sym.h"
 #include "trace/metadata.h"
 #include "trace/reader.h"
 #include "trace/stream.h"
+#include "unwind/elf_file.h"
 
 /* A trace of the test's own, in a directory of its own. */
 struct bench {
@@ -97,6 +97,16 @@ static int bench_close(void **state)
 	return rc;
 }
 
+static int bake(const char *dir, void (*progress)(void *arg, const struct af_sym_progress *p),
+                void *arg, struct af_err *err)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = af_sym_bake(fd, dir, progress, arg, err);
+
+	close(fd);
+	return rc;
+}
+
 static void bench_mapping(struct bench *b, uint32_t generation, uint32_t flags, const char *path,
                           bool with_id)
 {
@@ -120,7 +130,7 @@ static void bench_bake(struct bench *b)
 	struct af_err err = {0};
 
 	assert_int_equal(af_stream_close(&b->stream), 0);
-	if (af_sym_bake(b->dir, NULL, NULL, &err))
+	if (bake(b->dir, NULL, NULL, &err))
 		fail_msg("%s", err.msg);
 }
 
@@ -310,14 +320,14 @@ static void baking_again_replaces_the_names(void **state)
 	bench_mapping(b, 0, 0, b->exe, true);
 	bench_stack(b, 0, &pc, 1);
 	bench_bake(b);
-	assert_int_equal(af_sym_bake(b->dir, NULL, NULL, &err), 0);
+	assert_int_equal(bake(b->dir, NULL, NULL, &err), 0);
 	assert_int_equal(bench_read(b, pc, 0).nr, 1);
 
 	/* What cannot be written is told, and the old names stay. */
 	snprintf(draft, sizeof draft, "%s/.symbols.tmp", b->dir);
 	assert_int_not_equal(access(draft, F_OK), 0);
 	assert_int_equal(mkdir(draft, 0700), 0);
-	assert_true(af_sym_bake(b->dir, NULL, NULL, &err) < 0);
+	assert_true(bake(b->dir, NULL, NULL, &err) < 0);
 	assert_non_null(strstr(err.msg, b->dir));
 	assert_int_equal(bench_read(b, pc, 0).nr, 1);
 }
@@ -495,7 +505,7 @@ static void progress_ends_at_everything(void **state)
 		bench_stack(b, 0, pcs, 64);
 	}
 	assert_int_equal(af_stream_close(&b->stream), 0);
-	assert_int_equal(af_sym_bake(b->dir, progress_note, &seen, NULL), 0);
+	assert_int_equal(bake(b->dir, progress_note, &seen, NULL), 0);
 	assert_true(seen.calls > 1);
 	assert_int_equal(seen.last.addresses, 4096);
 	assert_int_equal(seen.last.resolved, 4096);

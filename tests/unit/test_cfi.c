@@ -1,5 +1,5 @@
 /* Unwind tables made byte by byte, and what af_cfi_rule() reads out of them. */
-#include "inject/cfi.h"
+#include "unwind/cfi.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "inject/dwarf.h"
+#include "unwind/dwarf.h"
 
 enum {
 	ADDRESS = 0x40000,  /* of the image */
@@ -32,7 +32,7 @@ struct tables {
 	unsigned nr_fdes;
 	uint8_t encoding; /* of addresses in FDEs */
 	bool has_size;
-	struct af_cfi_image image;
+	struct af_cfi cfi;
 };
 
 static void put(struct tables *t, const void *bytes, size_t len)
@@ -149,7 +149,7 @@ static void finish_with(struct tables *t, uint8_t encoding)
 			put_uint(t, ADDRESS + t->fdes[i] - data, size);
 		}
 	}
-	t->image = (struct af_cfi_image){t->bytes, t->len, ADDRESS};
+	t->cfi = (struct af_cfi){.image = {t->bytes, t->len, ADDRESS}, .hdr = t->hdr};
 }
 
 static void finish(struct tables *t)
@@ -159,8 +159,10 @@ static void finish(struct tables *t)
 
 static int rule_at(const struct tables *t, uint64_t offset, struct af_rule *rule)
 {
+	uint32_t insns = AF_CFI_INSNS_MAX;
+
 	memset(rule, 0xee, sizeof *rule);
-	return af_cfi_rule(&t->image, t->hdr, FUNCTION + offset, rule);
+	return af_cfi_rule(&t->cfi, FUNCTION + offset, &insns, rule);
 }
 
 static void start(struct tables *t)
@@ -384,6 +386,38 @@ static void broken_instructions_are_refused(void **state)
 	assert_int_equal(rule_at(&t, 0, &rule), -ENOTSUP);
 }
 
+static void what_takes_too_long_is_refused(void **state)
+{
+	static uint8_t rows[32];
+	struct af_cfi_row row;
+	struct af_rule rule;
+	struct tables t;
+
+	ONE_FUNCTION(&t, 0x0e, 16, 0x0e, 24, 0x0e, 32, 0x00);
+	uint32_t need = AF_CFI_INSNS_MAX;
+	assert_int_equal(af_cfi_rule(&t.cfi, FUNCTION, &need, &rule), 0);
+	need = AF_CFI_INSNS_MAX - need;
+	assert_in_range(need, 6, 16); /* two of the CIE, four, and what fills both up */
+	for (uint32_t most = 0; most < 2 * need; most++) {
+		uint32_t left = most, same = most;
+		int rc = most < need ? -E2BIG : 0;
+		assert_int_equal(af_cfi_rule(&t.cfi, FUNCTION, &left, &rule), rc);
+		assert_int_equal(left, most < need ? 0 : most - need);
+		t.cfi.has_tables = true;
+		assert_int_equal(af_cfi_row(&t.cfi, FUNCTION, &same, &row), rc);
+		assert_int_equal(same, left);
+	}
+	/* A number of any length is none. */
+	memset(rows, 0x80, sizeof rows);
+	rows[0] = 0x0e;
+	rows[18] = 0;
+	one_function(&t, rows, 19);
+	assert_int_equal(rule_at(&t, 0, &rule), -EINVAL);
+	rows[16] = 0;
+	one_function(&t, rows, 17);
+	assert_int_equal(rule_at(&t, 0, &rule), 0);
+}
+
 static void gaps_between_functions_have_no_rule(void **state)
 {
 	struct tables t;
@@ -500,9 +534,9 @@ static void every_truncation_is_survived(void **state)
 		uint8_t *copy = malloc(len + 1);
 		assert_non_null(copy);
 		memcpy(copy, t.bytes, len);
-		struct af_cfi_image cut = {copy, len, ADDRESS};
-		memset(&rule, 0xee, sizeof rule);
-		int rc = af_cfi_rule(&cut, t.hdr, FUNCTION + 2 * SIZE + 9, &rule);
+		struct tables cut = t;
+		cut.cfi.image = (struct af_cfi_image){copy, len, ADDRESS};
+		int rc = rule_at(&cut, 2 * SIZE + 9, &rule);
 		assert_true(rc < 0 || !memcmp(&rule, &whole, sizeof rule));
 		free(copy);
 	}
@@ -539,6 +573,7 @@ int main(void)
 	    cmocka_unit_test(an_undefined_return_address_is_the_end),
 	    cmocka_unit_test(what_cannot_be_expressed_is_not_supported),
 	    cmocka_unit_test(broken_instructions_are_refused),
+	    cmocka_unit_test(what_takes_too_long_is_refused),
 	    cmocka_unit_test(gaps_between_functions_have_no_rule),
 	    cmocka_unit_test(every_table_encoding_is_searched),
 	    cmocka_unit_test(every_address_encoding_is_read),

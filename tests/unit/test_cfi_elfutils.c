@@ -1,5 +1,5 @@
 /* Every rule of the libraries loaded here must be what elfutils reads out of the same tables. */
-#include "inject/cfi.h"
+#include "unwind/cfi.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "inject/arch/arch.h"
+#include "unwind/registers.h"
 
 enum { MAX_PCS = 100000 };
 
@@ -36,17 +36,17 @@ static bool cfa_is(const Dwarf_Op *ops, size_t nr, unsigned reg, int64_t offset)
 
 static bool cfa_agrees(const Dwarf_Op *ops, size_t nr, const struct af_rule *rule)
 {
-	unsigned reg = rule->cfa == AF_CFA_FP || rule->cfa == AF_CFA_FP_DEREF ? AF_ARCH_DWARF_FP
-	                                                                      : AF_ARCH_DWARF_SP;
+	unsigned reg =
+	    rule->cfa == AF_CFA_FP || rule->cfa == AF_CFA_FP_DEREF ? AF_DWARF_RBP : AF_DWARF_RSP;
 
 	switch (rule->cfa) {
 	case AF_CFA_SP:
 	case AF_CFA_FP:
 		return cfa_is(ops, nr, reg, rule->cfa_offset);
 	case AF_CFA_BASE:
-		return cfa_is(ops, nr, AF_ARCH_DWARF_BASE, rule->cfa_offset);
+		return cfa_is(ops, nr, AF_DWARF_RBX, rule->cfa_offset);
 	case AF_CFA_DRAP:
-		return cfa_is(ops, nr, AF_ARCH_DWARF_DRAP, rule->cfa_offset);
+		return cfa_is(ops, nr, AF_DWARF_R10, rule->cfa_offset);
 	case AF_CFA_SP_DEREF:
 	case AF_CFA_FP_DEREF:
 		return nr == 2 && ops[1].atom == DW_OP_deref &&
@@ -66,13 +66,13 @@ static bool saved_agrees(Dwarf_Frame *frame, int reg, unsigned how, int64_t offs
 	assert_int_equal(dwarf_frame_register(frame, reg, memory, &ops, &nr), 0);
 	/* What a table does not mention is the same to us; elfutils asks the ABI, and leaves rbx
 	 * out. */
-	if (!nr && reg == AF_ARCH_DWARF_BASE)
+	if (!nr && reg == AF_DWARF_RBX)
 		return how == AF_SAVED_LOST || how == AF_SAVED_SAME;
 	if (!nr)
 		return how == (ops ? AF_SAVED_LOST : AF_SAVED_SAME);
 	bool value = ops[nr - 1].atom == DW_OP_stack_value;
 	if (ops[0].atom != DW_OP_call_frame_cfa) {
-		unsigned base = how == AF_SAVED_SP ? AF_ARCH_DWARF_SP : AF_ARCH_DWARF_FP;
+		unsigned base = how == AF_SAVED_SP ? AF_DWARF_RSP : AF_DWARF_RBP;
 		return how == AF_SAVED_LOST || cfa_is(ops, nr, base, offset);
 	}
 	if (how != (value ? AF_SAVED_VALUE : AF_SAVED_CFA))
@@ -81,14 +81,14 @@ static bool saved_agrees(Dwarf_Frame *frame, int reg, unsigned how, int64_t offs
 	return theirs == offset;
 }
 
-static void compare(Dwarf_CFI *cfi, const struct af_cfi_image *image, uint64_t hdr, uint64_t pc,
-                    struct totals *totals)
+static void compare(Dwarf_CFI *cfi, const struct af_cfi *tables, uint64_t pc, struct totals *totals)
 {
 	Dwarf_Frame *frame = NULL;
 	struct af_rule rule;
 	Dwarf_Op *ops;
 	size_t nr;
-	int rc = af_cfi_rule(image, hdr, pc, &rule);
+	uint32_t insns = AF_CFI_INSNS_MAX;
+	int rc = af_cfi_rule(tables, pc, &insns, &rule);
 
 	if (dwarf_cfi_addrframe(cfi, pc, &frame)) {
 		assert_int_equal(rc, -ENOENT);
@@ -100,14 +100,14 @@ static void compare(Dwarf_CFI *cfi, const struct af_cfi_image *image, uint64_t h
 	} else if (rc) {
 		fail_msg("%lx: %d", (long)pc, rc);
 	} else if (rule.cfa == AF_CFA_END) {
-		assert_true(saved_agrees(frame, AF_ARCH_DWARF_RA, AF_SAVED_LOST, 0));
+		assert_true(saved_agrees(frame, AF_DWARF_RIP, AF_SAVED_LOST, 0));
 		totals->nr_same++;
 	} else {
 		assert_int_equal(dwarf_frame_cfa(frame, &ops, &nr), 0);
 		if (!cfa_agrees(ops, nr, &rule) ||
-		    !saved_agrees(frame, AF_ARCH_DWARF_FP, rule.fp, rule.fp_offset) ||
-		    !saved_agrees(frame, AF_ARCH_DWARF_BASE, rule.base, rule.base_offset) ||
-		    !saved_agrees(frame, AF_ARCH_DWARF_RA, AF_SAVED_CFA, rule.ra_offset))
+		    !saved_agrees(frame, AF_DWARF_RBP, rule.fp, rule.fp_offset) ||
+		    !saved_agrees(frame, AF_DWARF_RBX, rule.base, rule.base_offset) ||
+		    !saved_agrees(frame, AF_DWARF_RIP, AF_SAVED_CFA, rule.ra_offset))
 			fail_msg("%lx: not as elfutils has it", (long)pc);
 		totals->nr_same++;
 	}
@@ -134,12 +134,13 @@ static int compare_library(struct dl_phdr_info *info, size_t size, void *data)
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	Dwarf_CFI *cfi = elf ? dwarf_getcfi_elf(elf) : NULL;
 	if (cfi && segment && code) {
-		struct af_cfi_image image = {(const uint8_t *)(info->dlpi_addr + segment->p_vaddr),
-		                             segment->p_filesz, segment->p_vaddr};
+		struct af_cfi tables = {
+		    .image = {(const uint8_t *)(info->dlpi_addr + segment->p_vaddr),
+		              segment->p_filesz, segment->p_vaddr},
+		    .hdr = eh->p_vaddr - segment->p_vaddr};
 		uint64_t step = code->p_memsz / MAX_PCS + 1;
 		for (uint64_t at = 0; at < code->p_memsz; at += step)
-			compare(cfi, &image, eh->p_vaddr - segment->p_vaddr, code->p_vaddr + at,
-			        data);
+			compare(cfi, &tables, code->p_vaddr + at, data);
 	}
 	dwarf_cfi_end(cfi);
 	elf_end(elf);

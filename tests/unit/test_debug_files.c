@@ -17,10 +17,10 @@
 
 #include "base/arena.h"
 #include "base/fs.h"
-#include "sym/elf_file.h"
 #include "sym/module.h"
 #include "sym/sym.h"
 #include "sym/unpack.h"
+#include "unwind/elf_file.h"
 
 enum { PLACES = 64 };
 

@@ -1,6 +1,7 @@
 #include "collect/door.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -102,10 +104,59 @@ static void what_is_asked_is_answered_by_closing(void **state)
 	af_remove_tree(dir);
 }
 
+static unsigned nr_open(void)
+{
+	unsigned nr = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		nr += fcntl(fd, F_GETFD) >= 0;
+	return nr;
+}
+
+/* A perf event is the only thing that is kept, and nobody is believed about another. */
+static void what_nobody_would_send_is_refused_and_counted(void **state)
+{
+	char dir[] = "/tmp/aflame-door-XXXXXX";
+	struct af_hello hello = {.process = 7, .pid = (uint32_t)getpid(), .has_fd = 1};
+	struct af_door door;
+	struct af_err err;
+	int ends[2];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(af_door_open(&door, dir, &err), 0);
+	assert_int_equal(pipe(ends), 0);
+	unsigned before = nr_open();
+	send_hello(dir, &hello, ends[0]);
+	af_door_pump(&door);
+	assert_int_equal(door.nr, 0);
+	assert_int_equal(door.nr_strange, 1);
+	assert_int_equal(nr_open(), before);
+
+	hello.has_fd = 0;
+	send_hello(dir, &hello, -1);
+	af_door_pump(&door);
+	assert_int_equal(door.nr, 1);
+	pid_t pid = fork();
+	if (!pid) {
+		send_hello(dir, &hello, -1);
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	af_door_pump(&door);
+	assert_int_equal(door.nr, 1);
+	assert_int_equal(door.nr_strange, 2);
+	close(ends[0]);
+	close(ends[1]);
+	af_door_close(&door);
+	af_remove_tree(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_is_asked_is_answered_by_closing),
+	    cmocka_unit_test(what_nobody_would_send_is_refused_and_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,10 +14,10 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
-#include "sym/elf_file.h"
 #include "sym/ranges.h"
 #include "sym/sym.h"
 #include "sym/symtab.h"
+#include "unwind/elf_file.h"
 
 /* An ELF file in the making: sections are laid one after the other, headers come last. */
 enum { IMAGE_SECTIONS = 12, TEXT = 1, TEXT_AT = 0x1000, TEXT_SIZE = 0x1000, GOT_AT = 0x4000 };

@@ -20,7 +20,7 @@
  * FDEs. The first has 0x100 bytes, the second 0x40 and then a gap, the third an FDE in an encoding
  * that is not read.
  */
-enum { LOAD_AT = 0x10000, TABLE = 0x200, FDES = 0x300, SIZE = 0x400, FUNCTIONS = 3 };
+enum { LOAD_AT = 0x10000, TABLE = 0x200, CIE = 0x280, FDES = 0x300, SIZE = 0x400, FUNCTIONS = 3 };
 
 static const uint32_t starts[FUNCTIONS] = {0x11000, 0x11100, 0x11200};
 static const uint32_t lengths[FUNCTIONS] = {0x100, 0x40, 0x30};
@@ -50,6 +50,9 @@ static void make_headers(uint8_t *file, size_t size, uint32_t nr)
 	memcpy(file + sizeof h, p, sizeof p);
 	memcpy(file + TABLE, "\x01\x1b\x03\x3b", 4);
 	put(file + TABLE + 8, nr);
+	put(file + CIE, 0x14);
+	/* Version 1, addresses of 32 bits from where they stand; alignments, the return address. */
+	memcpy(file + CIE + 8, "\x01zR\0\x01\x78\x10\x01\x1b", 9);
 }
 
 static void make_file(uint8_t file[SIZE])
@@ -60,6 +63,7 @@ static void make_file(uint8_t file[SIZE])
 		put(file + TABLE + 12 + i * 8, starts[i] - (LOAD_AT + TABLE));
 		put(file + TABLE + 16 + i * 8, fde - TABLE);
 		put(file + fde, 0x1c);
+		put(file + fde + 4, fde + 4 - CIE);
 		put(file + fde + 8, i < 2 ? starts[i] - (LOAD_AT + fde + 8) : starts[i]);
 		put(file + fde + 12, lengths[i]);
 	}
@@ -70,15 +74,15 @@ static uint64_t found(const uint8_t *file, size_t size, uint64_t vaddr)
 {
 	/* Of exactly this size, so that a read past the end is seen. */
 	uint8_t *copy = malloc(size);
-	struct af_fde_table t;
+	struct af_cfi t;
 	struct af_elf e;
 	uint64_t start;
 
 	memcpy(copy, file, size);
 	assert_int_equal(af_elf_parse(&e, copy, size), 0);
-	af_fde_open(&t, &e);
+	af_cfi_open(&t, &e, AF_CFI_INDEX_MAX, NULL);
 	bool is = af_fde_find(&t, vaddr, &start);
-	af_fde_close(&t);
+	af_cfi_close(&t);
 	free(copy);
 	return is ? start : 0;
 }
@@ -102,7 +106,7 @@ static void an_address_belongs_to_the_function_that_covers_it(void **state)
 
 static void a_table_in_a_form_that_is_not_read_finds_nothing(void **state)
 {
-	static const uint8_t other[4][2] = {{0, 2}, {1, 0xff}, {2, 0x04}, {3, 0x1b}};
+	static const uint8_t other[4][2] = {{0, 2}, {1, 0xff}, {2, 0x04}, {3, 0x01}};
 	uint8_t file[SIZE];
 
 	for (int i = 0; i < 4; i++) {
@@ -125,10 +129,13 @@ static void damaged_tables_are_read_inside_their_bounds(void **state)
 	for (size_t size = sizeof(Elf64_Ehdr); size <= SIZE; size++)
 		for (uint64_t vaddr = 0x10ff0; vaddr < 0x11300; vaddr += 0x70)
 			found(file, size, vaddr);
+	/* The table is there, and what it leads to is not. */
+	assert_int_equal(found(file, TABLE + 12 + FUNCTIONS * 8, 0x11910), 0x11200);
+	assert_int_equal(found(file, TABLE + 12 + FUNCTIONS * 8 - 1, 0x11910), 0);
 	put(file + TABLE + 8, UINT32_MAX);
-	assert_int_equal(found(file, TABLE + 12 + 16, 0x11110), 0x11100);
-	assert_int_equal(found(file, TABLE + 12 + 8, 0x11110), 0x11000);
-	assert_int_equal(found(file, TABLE + 12, 0x11110), 0);
+	assert_int_equal(found(file, SIZE, 0x11110), 0);
+	put(file + TABLE + 8, 0);
+	assert_int_equal(found(file, SIZE, 0x11110), 0);
 
 	srand(5);
 	for (int round = 0; round < 20000; round++) {
@@ -145,7 +152,7 @@ static void damaged_tables_are_read_inside_their_bounds(void **state)
  * A file with code: a function, a part, and another function. The first instruction in the FDE of
  * the part says where its stack frame is; in those of functions the code goes on first.
  */
-enum { WHOLE = 0x10400, PART = 0x10440, OTHER = 0x10460, CIE = 0x280, PARTS_SIZE = 0x480 };
+enum { WHOLE = 0x10400, PART = 0x10440, OTHER = 0x10460, PARTS_SIZE = 0x480 };
 enum { CFA_ADVANCE = 0x41, CFA_DEF_CFA_OFFSET = 0x0e };
 
 static const uint32_t pieces[4] = {WHOLE, PART, OTHER, LOAD_AT + PARTS_SIZE};
@@ -153,7 +160,6 @@ static const uint32_t pieces[4] = {WHOLE, PART, OTHER, LOAD_AT + PARTS_SIZE};
 static void make_parts(uint8_t file[PARTS_SIZE])
 {
 	make_headers(file, PARTS_SIZE, 3);
-	memcpy(file + CIE + 9, "zR", 3);
 	for (uint32_t i = 0; i < 3; i++) {
 		uint32_t fde = FDES + i * 0x20;
 		put(file + TABLE + 12 + i * 8, pieces[i] - (LOAD_AT + TABLE));
@@ -181,14 +187,15 @@ static uint32_t put_jump(uint8_t *file, uint32_t offset, bool is_je, uint32_t ta
 static uint64_t whole_of(const uint8_t *file, size_t size, uint64_t start)
 {
 	uint8_t *copy = malloc(size);
-	struct af_fde_table t;
+	struct af_cfi t;
 	struct af_elf e;
 	uint64_t whole;
 
 	memcpy(copy, file, size);
 	assert_int_equal(af_elf_parse(&e, copy, size), 0);
-	af_fde_open(&t, &e);
-	bool is = af_part_whole(&t, start, &whole);
+	af_cfi_open(&t, &e, AF_CFI_INDEX_MAX, NULL);
+	bool is = af_part_whole(&t, &e, start, &whole);
+	af_cfi_close(&t);
 	free(copy);
 	return is ? whole : 0;
 }

@@ -1,16 +1,24 @@
-/* Files that become shorter while they are mapped. */
+/* Files that become shorter while they are mapped, and names of what is no file. */
 #include "base/fs.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,12 +179,142 @@ static void threads_may_meet_the_end_together(void **state)
 	close(fd);
 }
 
+static int errno_of(int rc)
+{
+	if (rc >= 0)
+		close(rc);
+	return rc >= 0 ? 0 : -rc;
+}
+
+/* Whether somebody has the pipe open for reading shows in what its writer gets. */
+static void nothing_but_a_regular_file_is_opened(void **state)
+{
+	char dir[] = "/tmp/aflame-test-opens-XXXXXX", name[64], link[64];
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(name, sizeof name, "%s/pipe", dir);
+	snprintf(link, sizeof link, "%s/link", dir);
+	assert_int_equal(mkfifo(name, 0600), 0);
+	assert_int_equal(symlink(name, link), 0);
+	assert_int_equal(errno_of(af_open_regular(AT_FDCWD, name, 0)), EINVAL);
+	assert_int_equal(errno_of(af_open_regular(AT_FDCWD, link, 0)), EINVAL);
+	assert_int_equal(errno_of(af_open_regular(AT_FDCWD, link, O_NOFOLLOW)), ELOOP);
+	assert_int_equal(errno_of(af_open_regular(AT_FDCWD, dir, 0)), EISDIR);
+	assert_int_equal(errno_of(af_open_regular(AT_FDCWD, "/dev/null", 0)), EINVAL);
+	assert_int_equal(errno_of(af_open_regular(AT_FDCWD, "/dev/tty", 0)), EINVAL);
+	unlink(name);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	snprintf(at.sun_path, sizeof at.sun_path, "%s", name);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+	close(fd);
+	assert_int_equal(errno_of(af_open_regular(AT_FDCWD, name, 0)), EINVAL);
+	unlink(name);
+	assert_int_equal(errno_of(af_open_regular(AT_FDCWD, link, 0)), ENOENT);
+	close(make_file());
+	assert_int_equal(errno_of(af_open_regular(AT_FDCWD, path, O_NOFOLLOW)), 0);
+	assert_int_equal(errno_of(af_open_regular_of((unsigned)getpid(), path)), 0);
+	assert_int_equal(errno_of(af_open_regular_of((unsigned)getpid(), "/dev/null")), EINVAL);
+	unlink(link);
+	rmdir(dir);
+}
+
+/* What is absolute or goes up is meant from that directory. */
+static void no_link_leads_out_of_a_root(void **state)
+{
+	char dir[] = "/tmp/aflame-test-roots-XXXXXX", name[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	close(make_file());
+	snprintf(name, sizeof name, "%s/tmp", dir);
+	int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(errno_of(af_open_regular_in(root, path)), ENOENT);
+	assert_int_equal(symlink("/tmp", name), 0);
+	assert_int_equal(errno_of(af_open_regular_in(root, path)), ELOOP);
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(symlink("../../../../tmp", name), 0);
+	assert_int_equal(errno_of(af_open_regular_in(root, path)), ELOOP);
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(symlink("/proc/self/root/tmp", name), 0);
+	assert_int_equal(errno_of(af_open_regular_in(root, path)), ENOENT);
+	assert_int_equal(unlink(name), 0);
+	close(root);
+	rmdir(dir);
+}
+
+/* As a kernel before Linux 5.6, or a container's filter, has it. */
+static void forbid_openat2(void)
+{
+	struct sock_filter code[] = {
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {sizeof code / sizeof *code, code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		_exit(77);
+}
+
+/* In a child, which cannot take the filter off again: 0 where all is as it has to be. */
+static int below_without_openat2(const char *dir)
+{
+	char byte;
+
+	forbid_openat2();
+	int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd = af_open_regular_in(root, "/in//a/./file");
+	if (fd < 0 || read(fd, &byte, 1) != 1 || byte != 'x')
+		return 1;
+	if (errno_of(af_open_regular_in(root, "in/../in/a/file")) != EXDEV)
+		return 2;
+	if (af_open_regular_in(root, "link/a/file") >= 0)
+		return 3;
+	if (af_open_regular_in(root, "in/a/link") >= 0 || af_open_regular_in(root, "in/a") >= 0)
+		return 4;
+	return errno_of(af_open_regular_in(root, "in/b")) == ENOENT ? 0 : 5;
+}
+
+static void without_openat2_no_link_is_followed_at_all(void **state)
+{
+	char dir[] = "/tmp/aflame-test-below-XXXXXX", name[80];
+	int status;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	int root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(mkdirat(root, "in", 0700), 0);
+	assert_int_equal(mkdirat(root, "in/a", 0700), 0);
+	snprintf(name, sizeof name, "%s/in/a/file", dir);
+	int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, "x", 1), 1);
+	close(fd);
+	assert_int_equal(symlinkat("in", root, "link"), 0);
+	assert_int_equal(symlinkat("file", root, "in/a/link"), 0);
+	int pid = fork();
+	if (!pid)
+		_exit(below_without_openat2(dir));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(root);
+	af_remove_tree(dir);
+	if (status == 77 << 8)
+		skip(); /* no filters here */
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(other_signals_go_where_they_went_before),
 	    cmocka_unit_test(what_is_cut_off_reads_as_zeros),
 	    cmocka_unit_test(threads_may_meet_the_end_together),
+	    cmocka_unit_test(nothing_but_a_regular_file_is_opened),
+	    cmocka_unit_test(no_link_leads_out_of_a_root),
+	    cmocka_unit_test(without_openat2_no_link_is_followed_at_all),
 	};
 	int fd = mkstemp(path);
 

@@ -261,6 +261,48 @@ static void a_dump_that_is_cut_has_what_was_before(void **state)
 	af_buf_free(&b);
 }
 
+/* As often as a hostile program likes: each search looks at few of them. */
+static void code_that_moves_again_and_again_is_found(void **state)
+{
+	enum { MOVES = 200000 };
+	struct af_buf b = {0};
+	struct af_jitdump d;
+
+	dump_begin(&b, PID, 0);
+	dump_load(&b, 1, 0x1000, code, 0x40, 1, "moves");
+	for (uint64_t i = 0; i < MOVES; i++)
+		dump_move(&b, 10 + i, i % 2 ? 0x2000 : 0x1000, i % 2 ? 0x1000 : 0x2000, 0x40, 1);
+	/* Loaded anew without an end, and older code beneath all of it. */
+	for (uint64_t i = 0; i < MOVES; i++)
+		dump_load(&b, 10 + i, 0x5000, code, 0x40, 2 + i, i % 2 ? "odd" : "even");
+	assert_int_equal(open_dump(&d, &b), 0);
+	for (uint64_t i = 0; i < MOVES; i += 7) {
+		assert_code(&d, 0x1020, 10 + i, i % 2 ? "moves" : NULL);
+		assert_code(&d, 0x2020, 10 + i, i % 2 ? NULL : "moves");
+		assert_code(&d, 0x5020, 10 + i, i % 2 ? "odd" : "even");
+	}
+	assert_int_equal(d.nr_given_up, 0);
+	af_jitdump_close(&d);
+	af_buf_free(&b);
+}
+
+static void a_dump_of_too_many_records_is_read_as_far_as_there_is_room(void **state)
+{
+	enum { LOADS = (1 << 20) + 1000 };
+	struct af_buf b = {0};
+	struct af_jitdump d;
+
+	dump_begin(&b, PID, 0);
+	for (uint64_t i = 0; i < LOADS; i++)
+		dump_load(&b, 10, 0x1000 + i * 16, code, 16, i, "many");
+	assert_int_equal(open_dump(&d, &b), 0);
+	assert_int_equal(d.nr, 1 << 20);
+	assert_int_equal(d.nr_beyond, 1000);
+	assert_code(&d, 0x1000, 20, "many");
+	af_jitdump_close(&d);
+	af_buf_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +313,8 @@ int main(void)
 	    cmocka_unit_test(stamps_of_another_clock_are_not_compared),
 	    cmocka_unit_test(a_dump_of_others_is_not_believed),
 	    cmocka_unit_test(a_dump_that_is_cut_has_what_was_before),
+	    cmocka_unit_test(code_that_moves_again_and_again_is_found),
+	    cmocka_unit_test(a_dump_of_too_many_records_is_read_as_far_as_there_is_room),
 	};
 	return cmocka_run_group_tests(tests, make_path, drop_path);
 }

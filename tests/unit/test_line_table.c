@@ -61,12 +61,25 @@ static void rows_add(struct rows *r, const struct row *row)
 	r->rows[r->nr++] = *row;
 }
 
+/*
+ * libdw sorts an end before other rows of its address, and then calls the last row of a unit an
+ * end, too, whatever it was.
+ */
+static bool is_end(const struct rows *r, uint32_t first, const struct row *row)
+{
+	for (uint32_t i = r->nr; i-- > first && r->rows[i].address == row->address;)
+		if (r->rows[i].end)
+			return false;
+	return row->end;
+}
+
 static void rows_of_libdw(struct rows *r, Dwarf *dwarf)
 {
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 
 	while (!dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL)) {
+		uint32_t first = r->nr;
 		Dwarf_Lines *lines;
 		size_t nr;
 
@@ -81,6 +94,8 @@ static void rows_of_libdw(struct rows *r, Dwarf *dwarf)
 			dwarf_lineno(line, &number);
 			dwarf_lineendsequence(line, &row.end);
 			row.line = (uint32_t)number;
+			if (i + 1 == nr)
+				row.end = is_end(r, first, &row);
 			rows_add(r, &row);
 		}
 	}

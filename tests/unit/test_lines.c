@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "sym/elf_file.h"
 #include "sym/lines.h"
 #include "sym/sym.h"
+#include "unwind/elf_file.h"
 
 #if defined(__x86_64__)
 #define HERE(pc) __asm__ volatile("lea 1f(%%rip), %0\n1:" : "=r"(pc))

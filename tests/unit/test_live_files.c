@@ -27,10 +27,10 @@
 #include "base/arena.h"
 #include "base/fs.h"
 #include "jitdump_maker.h"
-#include "sym/elf_file.h"
 #include "sym/job.h"
 #include "sym/job_work.h"
 #include "sym/live.h"
+#include "unwind/elf_file.h"
 
 static char dir[64];
 

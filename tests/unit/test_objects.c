@@ -205,6 +205,28 @@ static void absent_object_and_link_are_not_read(void **state)
 	assert_int_equal(af_object_map(&f, d->fd, name, NULL), -ELOOP);
 }
 
+/* A file of other bytes, put there or linked to, is not believed to be the object. */
+static void an_object_has_the_digest_that_it_is_called_by(void **state)
+{
+	const struct trace_dir *d = *state;
+	char name[AF_SHA256_HEX], path[200];
+	struct af_err err = {0};
+	struct af_file f;
+
+	assert_int_equal(af_object_put(d->fd, "x", 1, name), 0);
+	int fd = af_object_open(d->fd, name);
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(path, sizeof path, "objects/%s", name);
+	fd = openat(d->fd, path, O_WRONLY | O_TRUNC);
+	assert_int_equal(write(fd, "y", 1), 1);
+	close(fd);
+	assert_int_equal(af_object_map(&f, d->fd, name, &err), -EBADMSG);
+	assert_null(f.data);
+	assert_non_null(strstr(err.msg, "is not what its name says"));
+	assert_int_equal(af_object_open(d->fd, name), -EBADMSG);
+}
+
 /* FIPS 180-4 examples, and lengths around the edges of a block in pieces of every size. */
 static void digests_are_those_of_the_standard(void **state)
 {
@@ -246,6 +268,7 @@ int main(void)
 	    IN_DIR(store_that_is_a_link_is_refused),
 	    IN_DIR(name_is_checked_before_it_is_opened),
 	    IN_DIR(absent_object_and_link_are_not_read),
+	    IN_DIR(an_object_has_the_digest_that_it_is_called_by),
 	    cmocka_unit_test(digests_are_those_of_the_standard),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

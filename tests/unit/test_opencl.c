@@ -538,19 +538,20 @@ static void forked_child_leaves_the_parents_events(void **state)
 /* A session as the recorder would make it, with nobody behind it. */
 static int record_self(void)
 {
-	char dir[] = "/tmp/af-opencl-XXXXXX", path[64];
-	struct af_session s = {
+	char dir[] = "/tmp/af-opencl-XXXXXX", named[AF_SESSION_ENV_MAX];
+	static struct af_session s = {
 	    .magic = AF_SESSION_MAGIC, .version = AF_TRACE_VERSION, .flags = AF_SESSION_OPENCL};
+	struct af_session *mapped;
 
 	if (!mkdtemp(dir))
 		return 1;
-	snprintf(path, sizeof path, "%s/control", dir);
 	snprintf(s.trace_dir, sizeof s.trace_dir, "%s", dir);
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	if (fd < 0 || write(fd, &s, sizeof s) != (ssize_t)sizeof s || ftruncate(fd, 4096))
+	int fd = open(dir, O_RDONLY | O_DIRECTORY);
+	if (fd < 0 || af_session_make(fd, &s, &mapped))
 		return 1;
 	close(fd);
-	setenv(AF_SESSION_ENV, dir, 1);
+	af_session_env_write(named, sizeof named, dir, s.nonce);
+	setenv(AF_SESSION_ENV, named, 1);
 	execl("/proc/self/exe", "test_opencl", "inside", NULL);
 	return 1;
 }
@@ -570,7 +571,11 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return record_self();
-	session_dir = getenv(AF_SESSION_ENV);
+	static char dir[AF_SESSION_DIR_MAX];
+	uint64_t nonce;
+	if (!af_session_env_read(getenv(AF_SESSION_ENV), dir, sizeof dir, &nonce))
+		return 1;
+	session_dir = dir;
 	if (clInitLayer(sizeof mock_driver / sizeof(void *), &mock_driver, &nr, &layer))
 		return 1;
 #define T(name) cmocka_unit_test_setup(name, each_test)

@@ -107,6 +107,31 @@ static void a_jit_map_of_another_is_not_believed(void **state)
 	af_jit_close(&j);
 }
 
+/* The newest lines count, and what they cost does not depend on who wrote how many. */
+static void of_a_map_that_is_too_large_the_end_is_read(void **state)
+{
+	enum { LINES = (1 << 20) + 5000 };
+	const struct af_jit_trust trust = {.owners = {geteuid()}, .nr_owners = 1};
+	struct af_jit j;
+	char path[128];
+
+	(void)state;
+	write_map("");
+	snprintf(path, sizeof path, "%s/perf-77.map", dir);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	for (unsigned i = 0; i < LINES; i++)
+		fprintf(f, "%x 10 code_%u%s\n", 0x1000 + i * 16, i, i < 5000 ? "_old" : "");
+	fclose(f);
+	assert_int_equal(open_map(&j, path, &trust), 0);
+	assert_int_equal(j.nr, 1 << 20);
+	assert_true(j.left_out > 5000 * 10 && j.left_out < 5000 * 40);
+	assert_null(af_jit_find(&j, 0x1008));
+	assert_string_equal(af_jit_find(&j, 0x1000 + 5000 * 16)->name, "code_5000");
+	assert_string_equal(af_jit_find(&j, 0x1008 + (LINES - 1) * 16)->name, "code_1053575");
+	af_jit_close(&j);
+}
+
 static void code_outside_all_files_is_looked_up_in_the_jit_map(void **state)
 {
 	uint64_t pcs[] = {0x1010, 0x9000};
@@ -158,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    map_test(jit_code_is_named_by_the_last_line_for_it),
 	    map_test(a_jit_map_of_another_is_not_believed),
+	    map_test(of_a_map_that_is_too_large_the_end_is_read),
 	    map_test(code_outside_all_files_is_looked_up_in_the_jit_map),
 	};
 	setenv("XDG_CACHE_HOME", "/dev/null", 1); /* none */

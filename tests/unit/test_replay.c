@@ -166,6 +166,9 @@ static void a_stack_with_its_middle_left_out_is_known_again(void **state)
 		uint32_t remember_as, is;
 	} turns[] = {{175, 77, 0}, {175, 0, 77}, {176, 0, 0}};
 
+#ifdef AF_SANITIZED
+	skip(); /* more stack than is walked at once */
+#endif
 	af_unwind_forget();
 	for (volatile unsigned i = 0; i < 3; i++) {
 		remember_as = turns[i].remember_as;

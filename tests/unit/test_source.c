@@ -72,7 +72,7 @@ static void lines_are_those_of_the_file(void **state)
 {
 	struct af_source *s;
 
-	af_source_open(&s, NULL);
+	af_source_open(&s, NULL, true);
 	expect_line(s, path("a/b/c.cu"), 0, NULL);
 	expect_line(s, path("a/b/c.cu"), 1, "one");
 	expect_line(s, path("a/b/c.cu"), 2, "two");
@@ -94,7 +94,7 @@ static void moved_files_are_found_by_the_end_of_their_path(void **state)
 	char dirs[1200];
 
 	snprintf(dirs, sizeof dirs, ":/nonexistent:%s:%s:", path("a"), root);
-	af_source_open(&s, dirs);
+	af_source_open(&s, dirs, true);
 	assert_string_equal(af_source_where(s, "/build/b/c.cu"), path("a/b/c.cu"));
 	assert_string_equal(af_source_where(s, "b/c.cu"), path("a/b/c.cu"));
 	assert_string_equal(af_source_where(s, "/elsewhere/x.h"), path("a/x.h"));
@@ -109,7 +109,7 @@ static void only_sources_are_read(void **state)
 {
 	struct af_source *s;
 
-	af_source_open(&s, root);
+	af_source_open(&s, root, true);
 	assert_null(af_source_where(s, path("secret")));
 	assert_null(af_source_where(s, path("secret.pem")));
 	assert_null(af_source_where(s, path("a.cu/secret")));
@@ -127,18 +127,56 @@ static void only_sources_are_read(void **state)
 	af_source_close(s);
 }
 
+/* Links among sources lead to sources; below a directory that was named, none leads out of it. */
+static void links_lead_to_sources_alone(void **state)
+{
+	struct af_source *s;
+
+	assert_int_equal(symlink(path("secret"), path("a/steals.cu")), 0);
+	assert_int_equal(symlink(path("a/x.h"), path("a/leads.h")), 0);
+	assert_int_equal(symlink("..", path("a/up")), 0);
+	af_source_open(&s, NULL, true);
+	assert_null(af_source_where(s, path("a/steals.cu")));
+	expect_line(s, path("a/leads.h"), 1, "header");
+	af_source_close(s);
+
+	put("beside.h", "beside\n");
+	af_source_open(&s, path("a"), false);
+	expect_line(s, "/build/b/c.cu", 1, "one");
+	assert_null(af_source_where(s, "/build/up/beside.h"));
+	assert_null(af_source_where(s, "/build/../beside.h"));
+	assert_null(af_source_where(s, path("beside.h")));
+	af_source_close(s);
+}
+
+static void a_trace_from_elsewhere_names_no_file_here(void **state)
+{
+	struct af_source *s;
+
+	af_source_open(&s, NULL, false);
+	assert_null(af_source_where(s, path("a/b/c.cu")));
+	assert_true(af_source_is_withheld(s, path("a/b/c.cu")));
+	assert_false(af_source_is_withheld(s, path("secret")));
+	af_source_close(s);
+	af_source_open(&s, root, false);
+	expect_line(s, path("a/b/c.cu"), 1, "one");
+	assert_false(af_source_is_withheld(s, path("none.cu")));
+	af_source_close(s);
+}
+
 /* A copy stands for a file only where that is gone. */
 static void a_copy_stands_for_a_file_that_is_gone(void **state)
 {
 	struct af_source *s;
+	struct af_file text;
 
-	af_source_open(&s, NULL);
-	af_source_bind(s, "/gone/tempfile_x.cl", path("secret"));
+	af_source_open(&s, NULL, true);
+	assert_int_equal(af_file_map(&text, path("secret"), NULL), 0);
+	af_source_bind(s, "/gone/tempfile_x.cl", &text);
 	expect_line(s, "/gone/tempfile_x.cl", 1, "key");
-	af_source_bind(s, path("a/x.h"), path("secret"));
+	assert_int_equal(af_file_map(&text, path("secret"), NULL), 0);
+	af_source_bind(s, path("a/x.h"), &text);
 	expect_line(s, path("a/x.h"), 1, "header");
-	af_source_bind(s, "/gone/y.cl", path("not there"));
-	assert_null(af_source_where(s, "/gone/y.cl"));
 	af_source_close(s);
 }
 
@@ -148,6 +186,8 @@ int main(void)
 	    cmocka_unit_test(lines_are_those_of_the_file),
 	    cmocka_unit_test(moved_files_are_found_by_the_end_of_their_path),
 	    cmocka_unit_test(only_sources_are_read),
+	    cmocka_unit_test(links_lead_to_sources_alone),
+	    cmocka_unit_test(a_trace_from_elsewhere_names_no_file_here),
 	    cmocka_unit_test(a_copy_stands_for_a_file_that_is_gone),
 	};
 

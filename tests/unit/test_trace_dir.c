@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "trace/contents.h"
 #include "trace/objects.h"
 #include "trace/session.h"
 #include "trace_maker.h"
@@ -204,6 +205,79 @@ static void cut_metadata_is_refused_or_read(void **state)
 	af_buf_free(&b);
 }
 
+static const char object[] =
+    "objects/5555555555555555555555555555555555555555555555555555555555555555";
+
+/* All that a trace ever holds; what it does not is found by its name, and keeps all of it there. */
+static void what_no_trace_holds_is_found_and_kept(void **state)
+{
+	static const char *const folders[] = {"objects", ".live.7", ".live.tmp", ".live.7/objects"};
+	static const char *const files[] = {
+	    "metadata",      ".metadata.new", "recorder",     "recovered",  "snapshot",
+	    "symbols",       ".segment",      ".symbols.tmp", ".session",   ".session.new",
+	    ".watched",      ".origin",       "s0",           "s12-3",      "s12-3.45",
+	    "thread-3",      "run-0",         "samples-12",   ".live.7/s0", object,
+	    "objects/.12-3",
+	};
+	static const char *const strays[] = {
+	    "s",     "s1-",      "s1.x",      "s1-2.old",      "recorder.txt",    "thread-",
+	    "notes", ".origin~", "objects/x", ".live.7/notes", ".live.7/.live.x", ".live.x",
+	};
+	char stray[AF_STRAY_SIZE], path[300];
+	int dir = open(*state, O_RDONLY | O_DIRECTORY);
+
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		assert_int_equal(mkdirat(dir, folders[i], 0700), 0);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		put_file(*state, files[i], "", 0);
+	assert_int_equal(af_trace_stray(dir, stray), 0);
+	for (size_t i = 0; i < sizeof strays / sizeof *strays; i++) {
+		put_file(*state, strays[i], "", 0);
+		assert_int_equal(af_trace_stray(dir, stray), 1);
+		assert_string_equal(stray, strays[i]);
+		assert_int_equal(af_trace_clear(dir), -ENOTEMPTY);
+		assert_int_equal(faccessat(dir, object, F_OK, 0), 0);
+		assert_int_equal(unlinkat(dir, strays[i], 0), 0);
+	}
+	/* What has the name of a part and is none. */
+	assert_int_equal(symlinkat("/", dir, "s7"), 0);
+	assert_int_equal(af_trace_stray(dir, stray), 1);
+	assert_int_equal(unlinkat(dir, "s7", 0), 0);
+	assert_int_equal(mkdirat(dir, "s7", 0700), 0);
+	assert_int_equal(af_trace_clear(dir), -ENOTEMPTY);
+	assert_int_equal(unlinkat(dir, "s7", AT_REMOVEDIR), 0);
+	assert_int_equal(af_trace_clear(dir), 0);
+	snprintf(path, sizeof path, "%s", (char *)*state);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	close(dir);
+}
+
+static void a_folder_of_ranks_holds_traces_of_ranks_alone(void **state)
+{
+	static const char *const folders[] = {"rank-0007", "rank-0007.old", "rank-0007.3",
+	                                      "rank-0007.3.tmp"};
+	static const char *const strays[] = {"rank-0007.bak", "rank-", "rank-x", "metadata", "s0"};
+	char stray[AF_STRAY_SIZE];
+	int dir = open(*state, O_RDONLY | O_DIRECTORY);
+
+	put_file(*state, AF_JOB_FILE, "aflame job x", 12);
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		assert_int_equal(mkdirat(dir, folders[i], 0700), 0);
+	put_file(*state, "rank-0007/s0", "", 0);
+	assert_int_equal(af_trace_stray(dir, stray), 0);
+	for (size_t i = 0; i < sizeof strays / sizeof *strays; i++) {
+		assert_int_equal(mkdirat(dir, strays[i], 0700), 0);
+		assert_int_equal(af_trace_stray(dir, stray), 1);
+		assert_string_equal(stray, strays[i]);
+		assert_int_equal(unlinkat(dir, strays[i], AT_REMOVEDIR), 0);
+	}
+	put_file(*state, "rank-0007.old/mine", "", 0);
+	assert_int_equal(af_trace_stray(dir, stray), 1);
+	assert_string_equal(stray, "rank-0007.old/mine");
+	close(dir);
+}
+
 #define ON_DISK(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
 
 int main(void)
@@ -215,6 +289,8 @@ int main(void)
 	    ON_DISK(objects_are_read_through_the_trace),
 	    ON_DISK(what_is_no_trace_is_refused_with_the_reason),
 	    ON_DISK(foreign_and_newer_traces_are_refused),
+	    ON_DISK(what_no_trace_holds_is_found_and_kept),
+	    ON_DISK(a_folder_of_ranks_holds_traces_of_ranks_alone),
 	    cmocka_unit_test(cut_metadata_is_refused_or_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -242,7 +242,8 @@ static void event_line(const char *s)
 	    af_stream_begin(out, (enum af_kind)kind, (START_S + sec) * 1000000000 + ns, b.len);
 	if (!to)
 		die("the event does not fit");
-	memcpy(to, b.data, b.len);
+	if (b.len)
+		memcpy(to, b.data, b.len);
 	af_stream_end(out);
 	af_buf_free(&b);
 }

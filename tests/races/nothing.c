@@ -1,0 +1,1 @@
+/* In libaflame's place: crowd64 has it in itself. */
