@@ -187,6 +187,12 @@ OURS ssize_t getrandom(void *bytes, size_t size, unsigned flags)
 	return syscall(SYS_getrandom, bytes, size, flags);
 }
 
+OURS int statx(int dirfd, const char *restrict name, int flags, unsigned mask,
+               struct statx *restrict st)
+{
+	return (int)syscall(SYS_statx, dirfd, name, flags, mask, st);
+}
+
 OURS pid_t gettid(void)
 {
 	return (pid_t)syscall(SYS_gettid);
