@@ -115,13 +115,20 @@ static void image_read_cgroup(struct af_bpf *b, struct bpf_image *i)
 	i->cgroup = best ? af_strtab_id_z(&b->strings, best) : 0;
 }
 
-/* As the environment had it when its program began; that of the parent where nobody tells. */
+/*
+ * As the environment had it when its program began; that of the parent where nobody tells. The
+ * kernel tells of an exec before the new environment can be read, so this is asked again until it
+ * can be.
+ */
 static void image_read_rank(struct af_bpf *b, struct bpf_image *i)
 {
+	if (i->has_environment || i != image_newest(b, i->pid))
+		return;
 	scope_free char *text = malloc(ENVIRONMENT_BYTES);
 	size_t len = text ? af_proc_read((int)i->pid, "environ", text, ENVIRONMENT_BYTES) : 0;
 	const char *rank = len ? af_rank_of(text, len) : NULL;
 
+	i->has_environment = len;
 	if (len)
 		i->rank = rank ? af_strtab_id_z(&b->strings, rank) : 0;
 }
@@ -242,6 +249,8 @@ static void sideband_mmap(struct af_bpf *b, const struct af_sideband_event *e)
 	if (i->exec && !i->nr_maps && !i->exe)
 		i->exe = m.path;
 	bpf_mapping_add(b, i, m);
+	if (i->exec)
+		image_read_rank(b, i);
 	bpf_calls_see(b, i, af_strtab_get(&b->strings, m.path));
 }
 
@@ -270,6 +279,8 @@ void bpf_image_exec(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_t
 
 	i->ns_pid = t->head.ns_pid;
 	i->begun = true;
+	image_read_user(i); /* a set-user-ID program's is set after the exec is told of, too */
+	image_read_rank(b, i);
 	if (!i->exe)
 		i->exe = af_strtab_id(&b->strings, t->text,
 		                      strnlen(t->text, t->file_bytes < AF_BPF_TEXT_MAX
