@@ -99,7 +99,7 @@ struct bpf_image {
 	bool ended, forgotten;
 	uint64_t ended_ns;                         /* when we knew */
 	uint32_t comm, exe, cmdline, cgroup, rank; /* strings */
-	bool has_environment; /* its own has been read, for @rank */
+	bool has_environment;                      /* its own has been read, for @rank */
 	bool has_user;
 	uint32_t user; /* its effective uid when it was last looked at */
 	struct bpf_mapping
