@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/fs.h"
+#include "base/write.h"
 
 void af_buf_free(struct af_buf *b)
 {

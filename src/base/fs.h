@@ -73,9 +73,6 @@ const char *af_file_cut(void);
  */
 bool af_file_size_allowed(uint64_t size);
 
-/* write(2) until all @len bytes are out; 0 or -errno (a full disk is -ENOSPC). */
-int af_write_all(int fd, const void *data, size_t len);
-
 /*
  * A new file for writing, mode 0600, never through a symbolic link; an existing one is replaced
  * by a fresh inode. Returns the descriptor or -errno.

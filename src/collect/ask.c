@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/rights.h"
 #include "base/scope.h"
+#include "base/write.h"
 #include "trace/session.h"
 
 enum { ASK_SECONDS = 10 };

@@ -10,6 +10,7 @@
 #include "base/fs.h"
 #include "base/map.h"
 #include "base/scope.h"
+#include "base/write.h"
 #include "trace/packet.h"
 #include "trace/session.h"
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/scope.h"
+#include "base/write.h"
 #include "collect/job.h"
 #include "collect/room.h"
 #include "trace/contents.h"

@@ -20,6 +20,7 @@
 #include "base/fs.h"
 #include "base/proc.h"
 #include "base/scope.h"
+#include "base/write.h"
 #include "collect/control.h"
 #include "collect/recover.h"
 #include "collect/target.h"

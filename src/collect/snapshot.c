@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/scope.h"
+#include "base/write.h"
 #include "collect/session.h"
 #include "trace/contents.h"
 #include "trace/files.h"

@@ -5,7 +5,7 @@
 #include <zlib.h>
 
 #include "base/arena.h"
-#include "base/fs.h"
+#include "base/write.h"
 
 enum { OUT_PIECE = 256 << 10, OUT_GZIP = 16 /* added to the window's bits */ };
 

@@ -16,6 +16,7 @@
 #include "base/fs.h"
 #include "base/scope.h"
 #include "base/strtab.h"
+#include "base/write.h"
 
 enum {
 	CACHE_FILE_MAX = 64 << 20,

@@ -12,10 +12,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/program.h"
 #include "base/scope.h"
 #include "base/tool.h"
+#include "base/write.h"
 #include "sym/code_object.h"
 
 enum {

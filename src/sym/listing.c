@@ -14,6 +14,7 @@
 #include "base/scope.h"
 #include "base/sha256.h"
 #include "base/strtab.h"
+#include "base/write.h"
 #include "sym/cache.h"
 #include "sym/code_object.h"
 #include "sym/disassembler.h"

@@ -10,6 +10,7 @@
 
 #include "base/fs.h"
 #include "base/scope.h"
+#include "base/write.h"
 
 static int open_objects(int trace_dirfd)
 {

@@ -11,6 +11,7 @@
 #include "base/proc.h"
 #include "base/scope.h"
 #include "base/sha256.h"
+#include "base/write.h"
 #include "trace/files.h"
 
 /* machine-id(5): a digest of it may be handed on, the id itself may not. */

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/write.h"
 
 uint64_t af_now_ns(void)
 {

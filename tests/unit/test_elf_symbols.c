@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/write.h"
 #include "sym/ranges.h"
 #include "sym/sym.h"
 #include "sym/symtab.h"

@@ -1,5 +1,6 @@
 /* Files that become shorter while they are mapped, and names of what is no file. */
 #include "base/fs.h"
+#include "base/write.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/write.h"
 #include "sym/lines.h"
 #include "sym/sym.h"
 #include "unwind/elf_file.h"

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/write.h"
 #include "trace/contents.h"
 #include "trace/objects.h"
 #include "trace/session.h"
