@@ -5,7 +5,7 @@
 
 #include "analyse/annotate_private.h"
 #include "base/arena.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "sym/code_store.h"
 #include "sym/listing.h"
 #include "sym/source.h"

@@ -6,7 +6,7 @@
  * License of this file: Dual BSD/GPL, as the kernel asks of programs that use its helpers.
  */
 #include "record.h"
-#include "base/handler_mask.h"
+#include "base/system/handler_mask.h"
 #include "kern.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -402,7 +402,7 @@ static __always_inline _Bool is_young(const struct af_bpf_covered *c)
 	return bpf_ktime_get_ns() - start < period_ns / 2;
 }
 
-/* While libaflame's handler runs, the signal of a tick comes a moment later: base/handler_mask.h.
+/* While libaflame's handler runs, the signal of a tick comes a moment later: base/system/handler_mask.h.
  */
 static __always_inline _Bool blocks_samples(const struct task_struct *task)
 {

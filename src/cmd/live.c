@@ -17,7 +17,7 @@
 #include "analyse/fold.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "cmd/study.h"
 #include "cmd/watch.h"
 #include "render/columns.h"

@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/fs.h"
-#include "base/rights.h"
+#include "base/system/fs.h"
+#include "base/system/rights.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/forms/forms.h"

@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/scope.h"
 #include "cmd/names.h"
 #include "cmd/summary.h"

@@ -13,9 +13,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/fs.h"
-#include "base/program.h"
-#include "base/rights.h"
+#include "base/system/fs.h"
+#include "base/system/program.h"
+#include "base/system/rights.h"
 #include "base/scope.h"
 #include "cmd/commands.h"
 #include "cmd/library.h"

@@ -6,7 +6,7 @@
 
 #include "analyse/tree.h"
 #include "base/buf.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 
 struct af_err;
 

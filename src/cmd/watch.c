@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/scope.h"
 #include "cmd/study.h"
 #include "trace/files.h"

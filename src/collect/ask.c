@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/rights.h"
+#include "base/system/rights.h"
 #include "base/scope.h"
 #include "base/write.h"
 #include "trace/session.h"

@@ -17,7 +17,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/rights.h"
+#include "base/system/rights.h"
 #include "collect/control.h"
 #include "collect/session.h"
 #include "record.skel.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/proc.h"
+#include "base/system/proc.h"
 #include "base/scope.h"
 #include "collect/bpf_private.h"
 #include "collect/cgroup.h"

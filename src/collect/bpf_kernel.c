@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rights.h"
+#include "base/system/rights.h"
 #include "base/scope.h"
 #include "collect/bpf_private.h"
 

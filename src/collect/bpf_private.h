@@ -27,7 +27,7 @@
 #include <libelf.h>
 
 #include "base/buf.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"

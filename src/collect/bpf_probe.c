@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/proc.h"
-#include "base/rights.h"
+#include "base/system/proc.h"
+#include "base/system/rights.h"
 #include "collect/bpf_private.h"
 
 enum { PROBE_PERIOD_NS = 1000000000 };

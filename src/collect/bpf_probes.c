@@ -8,7 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/arena.h"
-#include "base/proc.h"
+#include "base/system/proc.h"
 #include "collect/bpf_private.h"
 
 struct bpf_probes {

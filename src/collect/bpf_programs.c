@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/proc.h"
+#include "base/system/proc.h"
 #include "collect/session.h"
 #include "record.skel.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/keys.h"
 #include "base/map.h"
 #include "trace/reader.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/map.h"
 #include "base/scope.h"
 #include "base/write.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/proc.h"
+#include "base/system/proc.h"
 #include "trace/cpu_event.h"
 
 enum {

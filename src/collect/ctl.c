@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "collect/control.h"
 #include "collect/session.h"
 

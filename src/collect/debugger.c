@@ -3,7 +3,7 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 
-#include "base/proc.h"
+#include "base/system/proc.h"
 #include "collect/session.h"
 
 static void debugger_comes(struct af_recording *r, struct af_guest *g)

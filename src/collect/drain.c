@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/keys.h"
 #include "base/map.h"
 #include "base/scope.h"

@@ -1,6 +1,6 @@
 #include "collect/guest_poll.h"
 
-#include "base/proc.h"
+#include "base/system/proc.h"
 #include "collect/session.h"
 
 enum {

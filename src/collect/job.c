@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/proc.h"
+#include "base/system/proc.h"
 #include "trace/rank.h"
 
 enum { ANCESTORS_MAX = 64, ENVIRON_BYTES = 1 << 18 };

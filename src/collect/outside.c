@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/program.h"
+#include "base/system/program.h"
 #include "collect/session.h"
 
 enum { WATCHED_MAX = 256 }; /* each takes a descriptor for each CPU */

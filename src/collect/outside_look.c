@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/handler_mask.h"
-#include "base/proc.h"
-#include "base/program.h"
-#include "base/rights.h"
+#include "base/system/handler_mask.h"
+#include "base/system/proc.h"
+#include "base/system/program.h"
+#include "base/system/rights.h"
 #include "collect/outside_private.h"
 #include "collect/session.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/proc.h"
+#include "base/system/proc.h"
 
 void af_outside_names_free(struct af_outside_names *n)
 {

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/rights.h"
+#include "base/system/rights.h"
 
 int af_perf_event_open(struct perf_event_attr *attr, int pid, int cpu)
 {

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
-#include "base/proc.h"
+#include "base/system/fs.h"
+#include "base/system/proc.h"
 #include "base/scope.h"
 #include "collect/drain.h"
 #include "collect/live.h"

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/scope.h"
 #include "collect/recover.h"
 #include "trace/files.h"

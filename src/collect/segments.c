@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/scope.h"
 #include "collect/carry.h"
 #include "trace/packet.h"

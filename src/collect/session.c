@@ -15,10 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/err.h"
-#include "base/fs.h"
-#include "base/proc.h"
+#include "base/system/fs.h"
+#include "base/system/proc.h"
 #include "base/scope.h"
 #include "base/write.h"
 #include "collect/control.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/program.h"
+#include "base/system/program.h"
 #include "base/scope.h"
 #include "collect/condense.h"
 #include "collect/control.h"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
-#include "base/proc.h"
+#include "base/system/clock.h"
+#include "base/system/proc.h"
 #include "collect/session.h"
 
 enum {

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "inject/autograd.h"
 #include "inject/cuda_client.h"
 #include "inject/cuda_pc.h"

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/program.h"
+#include "base/system/clock.h"
+#include "base/system/program.h"
 #include "inject/cuda.h"
 #include "inject/doors.h"
 #include "inject/inject.h"
@@ -23,7 +23,7 @@
 
 /*
  * The functions that run another program, interposed for the signals that it is to inherit as
- * ignored (signals.h), and for those that our library would break (base/program.h): they are run
+ * ignored (signals.h), and for those that our library would break (base/system/program.h): they are run
  * without it. system() and popen() start a shell from within glibc, which no door of ours sees.
  */
 

@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/proc.h"
+#include "base/system/proc.h"
 #include "inject/arch/arch.h"
 #include "inject/doors.h"
 #include "inject/libc_calls.h"

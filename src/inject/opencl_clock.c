@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 /*
  * Event stamps are on the device's clock. Three ways to know it, best first:
  *

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "inject/inject.h"
 #include "inject/modules.h"
 #include "inject/sampler.h"

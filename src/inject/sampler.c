@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/proc.h"
+#include "base/system/proc.h"
 #include "inject/arch/arch.h"
 #include "inject/inject.h"
 #include "inject/masks.h"

@@ -8,7 +8,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "base/handler_mask.h"
+#include "base/system/handler_mask.h"
 #include "inject/arch/arch.h"
 #include "inject/doors.h"
 #include "inject/inject.h"

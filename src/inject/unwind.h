@@ -23,20 +23,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "inject/arch/regs.h"
 #include "trace/event.h"
 
 enum {
 	AF_STACK_MAX = 512, /* frames; of deeper stacks both ends are kept: ends.h */
-};
-
-/*
- * The registers a walk starts from; on x86-64 rip, rsp, rbp, rbx, r10. The last two hold the
- * address of a frame for a few instructions of some functions. Only a walk with leaf = true looks
- * at them, so a hook need not set them; af_arch_context() sets all.
- */
-struct af_regs {
-	uint64_t pc, sp, fp;
-	uint64_t base, drap;
 };
 
 struct af_unwinder;

@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/program.h"
+#include "base/system/clock.h"
+#include "base/system/program.h"
 #include "inject/inject.h"
 #include "inject/rest.h"
 #include "inject/signals.h"

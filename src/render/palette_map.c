@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/scope.h"
 #include "render/label.h"
 

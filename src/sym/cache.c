@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/scope.h"
 #include "base/strtab.h"
 #include "base/write.h"

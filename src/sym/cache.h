@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "sym/sym.h"
 
 struct af_cache {

@@ -12,9 +12,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/program.h"
+#include "base/system/program.h"
 #include "base/scope.h"
-#include "base/tool.h"
+#include "base/system/tool.h"
 #include "base/write.h"
 #include "sym/code_object.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
+#include "base/system/clock.h"
 #include "base/scope.h"
 
 enum { FETCH_CLIENTS = 64 };

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 
 struct af_fetch;
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "unwind/elf_file.h"
 
 struct af_fetch;

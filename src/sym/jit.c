@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/scope.h"
 
 /* What a map may cost, whoever wrote it: lines take some 80 bytes of memory besides. */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/map.h"
 
 enum {

@@ -11,8 +11,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/fs.h"
-#include "base/rights.h"
+#include "base/system/fs.h"
+#include "base/system/rights.h"
 #include "base/scope.h"
 
 enum { LIVE_PATH = 64, LIVE_PROCESSES = 1 << 20 };

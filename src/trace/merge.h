@@ -5,7 +5,7 @@
 #ifndef AF_TRACE_MERGE_H
 #define AF_TRACE_MERGE_H
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "trace/cursor.h"
 #include "trace/metadata.h"
 #include "trace/reader.h"

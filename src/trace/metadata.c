@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/scope.h"
 #include "trace/kinds.h"
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fs.h"
-#include "base/proc.h"
+#include "base/system/fs.h"
+#include "base/system/proc.h"
 #include "base/scope.h"
 #include "base/sha256.h"
 #include "base/write.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "base/elf32.h"
+#include "base/system/elf32.h"
 
 enum { ELF_VDSO_MAX = 64 << 10 };
 

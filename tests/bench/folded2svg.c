@@ -11,7 +11,7 @@
 
 #include "analyse/tree.h"
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "render/attributes.h"
 #include "render/render.h"
 

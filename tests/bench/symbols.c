@@ -15,7 +15,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "sym/job.h"
 #include "sym/sym.h"
 #include "sym/symtab.h"

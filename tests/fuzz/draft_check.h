@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "exchange/draft.h"
 #include "exchange/import.h"
 #include "trace/objects.h"

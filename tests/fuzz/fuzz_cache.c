@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "sym/cache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

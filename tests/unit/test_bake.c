@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/map.h"
 #include "base/scope.h"
 #include "sym/job.h"

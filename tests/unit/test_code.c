@@ -20,7 +20,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/write.h"
 #include "sym/code.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "sym/code_store.h"
 #include "trace/objects.h"
 

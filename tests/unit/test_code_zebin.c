@@ -16,7 +16,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "sym/code.h"
 #include "sym/listing.h"
 #include "sym/listing_parse.h"

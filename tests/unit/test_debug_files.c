@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "sym/module.h"
 #include "sym/sym.h"
 #include "sym/unpack.h"

@@ -19,8 +19,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
-#include "base/tool.h"
+#include "base/system/fs.h"
+#include "base/system/tool.h"
 #include "sym/code.h"
 #include "sym/disassembler.h"
 #include "sym/listing.h"

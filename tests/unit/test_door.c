@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "trace/session.h"
 
 static struct {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/write.h"
 #include "sym/ranges.h"
 #include "sym/sym.h"

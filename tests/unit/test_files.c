@@ -1,5 +1,5 @@
 /* Files that become shorter while they are mapped, and names of what is no file. */
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/write.h"
 
 #include <errno.h>

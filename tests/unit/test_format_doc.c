@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "trace/kinds.h"
 #include "trace/packet.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "sym/line_table.h"
 
 int lines_dwarf2(int x);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/write.h"
 #include "sym/lines.h"
 #include "sym/sym.h"

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "jitdump_maker.h"
 #include "sym/job.h"
 #include "sym/job_work.h"

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/scope.h"
 #include "sym/jit.h"
 #include "sym/job.h"

@@ -1,4 +1,4 @@
-#include "base/proc.h"
+#include "base/system/proc.h"
 
 #include <setjmp.h>
 #include <signal.h>

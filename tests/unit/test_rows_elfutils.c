@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/hash.h"
 #include "sym/frame_rules.h"
 #include "unwind/expression.h"

@@ -10,7 +10,7 @@
 #include <dirent.h>
 #include <stdio.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "collect/carry.h"
 #include "collect/condense.h"
 #include "collect/segments.h"

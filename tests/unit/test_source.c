@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 
 static char root[] = "/tmp/aflame-source-XXXXXX";
 

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "small_tmpfs.h"
 #include "trace_maker.h"
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/write.h"
 #include "trace/contents.h"
 #include "trace/objects.h"

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "sym/unwind_copy.h"
 #include "trace/kinds.h"
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-#include "inject/unwind.h"
+#include "inject/arch/regs.h"
 
 struct af_rule;
 

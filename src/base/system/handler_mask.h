@@ -7,8 +7,8 @@
  *
  * License of this file: that of whichever program includes it, Apache-2.0 or Dual BSD/GPL.
  */
-#ifndef AF_BASE_HANDLER_MASK_H
-#define AF_BASE_HANDLER_MASK_H
+#ifndef AF_BASE_SYSTEM_HANDLER_MASK_H
+#define AF_BASE_SYSTEM_HANDLER_MASK_H
 
 #define AF_SIGNAL_BIT(signo) (1ull << ((signo)-1))
 

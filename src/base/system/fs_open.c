@@ -4,7 +4,7 @@
  * wound back, a pipe waits for its writer), so it is looked at first, by a descriptor that opens
  * nothing (O_PATH), and that very file is opened then.
  */
-#include "base/fs.h"
+#include "base/system/fs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/rights.h"
+#include "base/system/rights.h"
 #include "base/scope.h"
 
 enum { LOOK = O_PATH | O_CLOEXEC, READ = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };

@@ -1,4 +1,4 @@
-#include "base/proc.h"
+#include "base/system/proc.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/rights.h"
+#include "base/system/rights.h"
 
 size_t af_read_text(const char *path, char *text, size_t size)
 {

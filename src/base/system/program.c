@@ -1,4 +1,4 @@
-#include "base/program.h"
+#include "base/system/program.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fs.h"
+#include "base/system/fs.h"
 #include "base/scope.h"
 
 bool af_program_find(const char *file, char path[PATH_MAX])

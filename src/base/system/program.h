@@ -4,8 +4,8 @@
  *
  *	af_program_find() → af_program_preload()
  */
-#ifndef AF_BASE_PROGRAM_H
-#define AF_BASE_PROGRAM_H
+#ifndef AF_BASE_SYSTEM_PROGRAM_H
+#define AF_BASE_SYSTEM_PROGRAM_H
 
 #include <limits.h>
 #include <stdbool.h>

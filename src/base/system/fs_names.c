@@ -1,5 +1,5 @@
 /* Where a path leads, as a directory that is open and a name in it; not for targets. */
-#include "base/fs.h"
+#include "base/system/fs.h"
 
 #include <errno.h>
 #include <fcntl.h>

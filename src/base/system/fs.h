@@ -1,6 +1,6 @@
 /* Files: whole-file reads and maps with checked sizes, complete writes, private directories. */
-#ifndef AF_BASE_FS_H
-#define AF_BASE_FS_H
+#ifndef AF_BASE_SYSTEM_FS_H
+#define AF_BASE_SYSTEM_FS_H
 
 #include <dirent.h>
 #include <limits.h>

@@ -2,8 +2,8 @@
  * Clocks in nanoseconds, and the CPU time of others by their clocks (clock_gettime(2);
  * include/linux/posix-timers.h has the numbers). Libc only.
  */
-#ifndef AF_BASE_CLOCK_H
-#define AF_BASE_CLOCK_H
+#ifndef AF_BASE_SYSTEM_CLOCK_H
+#define AF_BASE_SYSTEM_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  * the time; so the handler puts zeros there and notes it, and readers, to whom all bytes are
  * hostile anyway, go on.
  */
-#include "base/fs.h"
+#include "base/system/fs.h"
 
 #include <errno.h>
 #include <fcntl.h>

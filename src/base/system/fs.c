@@ -1,4 +1,4 @@
-#include "base/fs.h"
+#include "base/system/fs.h"
 
 #include <dirent.h>
 #include <errno.h>

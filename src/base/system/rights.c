@@ -1,4 +1,4 @@
-#include "base/rights.h"
+#include "base/system/rights.h"
 
 #include <stddef.h>
 #include <sys/syscall.h>

@@ -2,8 +2,8 @@
  * Another program, run for what it prints: never by a shell, with a limit of time and of what is
  * taken, and nothing of it left behind.
  */
-#ifndef AF_BASE_TOOL_H
-#define AF_BASE_TOOL_H
+#ifndef AF_BASE_SYSTEM_TOOL_H
+#define AF_BASE_SYSTEM_TOOL_H
 
 #include <stddef.h>
 

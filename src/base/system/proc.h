@@ -2,8 +2,8 @@
  * What the kernel tells in small files, and which Linux it is. Nothing here allocates, and the
  * first descriptor that is free is in use for a moment only: it also runs in recorded programs.
  */
-#ifndef AF_BASE_PROC_H
-#define AF_BASE_PROC_H
+#ifndef AF_BASE_SYSTEM_PROC_H
+#define AF_BASE_SYSTEM_PROC_H
 
 #include <stdbool.h>
 #include <stddef.h>

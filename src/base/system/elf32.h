@@ -2,8 +2,8 @@
  * Headers of 32-bit ELF files in the form of 64-bit ones (System V gABI, chapters 4 and 5): the
  * fields are the same, some in another order.
  */
-#ifndef AF_BASE_ELF32_H
-#define AF_BASE_ELF32_H
+#ifndef AF_BASE_SYSTEM_ELF32_H
+#define AF_BASE_SYSTEM_ELF32_H
 
 #include <elf.h>
 

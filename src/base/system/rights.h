@@ -5,8 +5,8 @@
  * af_rights_restore(); capabilities that pass by the permissions of files are given up at once.
  * Root's are root's own, and are left alone.
  */
-#ifndef AF_BASE_RIGHTS_H
-#define AF_BASE_RIGHTS_H
+#ifndef AF_BASE_SYSTEM_RIGHTS_H
+#define AF_BASE_SYSTEM_RIGHTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
