@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "analyse/facts.h"
-#include "trace/clock.h"
+#include "trace/read/clock.h"
 
 struct af_strtab;
 struct af_tree;

@@ -18,8 +18,8 @@
 #include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
-#include "trace/clock.h"
-#include "trace/reader.h"
+#include "trace/read/clock.h"
+#include "trace/read/reader.h"
 
 struct af_err;
 

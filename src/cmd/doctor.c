@@ -19,7 +19,7 @@
 #include "collect/collect.h"
 #include "sym/disassembler.h"
 #include "sym/packages.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct doctor_options {
 	bool json;

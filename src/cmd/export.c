@@ -15,7 +15,7 @@
 #include "cmd/study.h"
 #include "exchange/export.h"
 #include "render/render.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 struct export_options {
 	struct af_output output;

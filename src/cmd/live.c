@@ -23,7 +23,7 @@
 #include "render/columns.h"
 #include "render/label.h"
 #include "render/tables.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 enum {
 	LIVE_FUNCTIONS = 5,

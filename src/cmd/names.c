@@ -8,8 +8,8 @@
 #include "base/scope.h"
 #include "collect/recover.h"
 #include "sym/sym.h"
-#include "trace/files.h"
-#include "trace/stream.h"
+#include "trace/read/files.h"
+#include "trace/write/stream.h"
 
 static void names_progress(void *arg, const struct af_sym_progress *p)
 {

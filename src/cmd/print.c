@@ -19,7 +19,7 @@
 #include "cmd/partial.h"
 #include "cmd/print_event.h"
 #include "cmd/ranks.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 enum { FLUSH_BYTES = 256 << 10 };
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 enum { AF_PRINT_FIELDS = 16 };
 

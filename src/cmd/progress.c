@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 enum { FIRST_NS = 500000000, AGAIN_NS = 200000000 };
 

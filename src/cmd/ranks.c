@@ -22,11 +22,11 @@
 #include "cmd/summary.h"
 #include "collect/place.h"
 #include "render/tables.h"
-#include "trace/contents.h"
-#include "trace/files.h"
-#include "trace/merge.h"
-#include "trace/reader.h"
-#include "trace/session.h"
+#include "trace/read/contents.h"
+#include "trace/read/files.h"
+#include "trace/read/merge.h"
+#include "trace/read/reader.h"
+#include "trace/write/session.h"
 
 /* A trace in a folder of ranks, as the recorder's own stream tells it. */
 struct rank {

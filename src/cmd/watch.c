@@ -15,9 +15,9 @@
 #include "base/system/fs.h"
 #include "base/scope.h"
 #include "cmd/study.h"
-#include "trace/files.h"
-#include "trace/session.h"
-#include "trace/stream.h"
+#include "trace/read/files.h"
+#include "trace/write/session.h"
+#include "trace/write/stream.h"
 
 enum { WATCH_TOUCH_NS = 1000000000, WATCH_REST = 4 };
 

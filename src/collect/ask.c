@@ -12,7 +12,7 @@
 #include "base/system/rights.h"
 #include "base/scope.h"
 #include "base/write.h"
-#include "trace/session.h"
+#include "trace/write/session.h"
 
 enum { ASK_SECONDS = 10 };
 

@@ -11,7 +11,7 @@
 #include "collect/bpf_private.h"
 #include "collect/cgroup.h"
 #include "collect/session.h"
-#include "trace/rank.h"
+#include "trace/write/rank.h"
 
 enum { ENVIRONMENT_BYTES = 1 << 18 };
 

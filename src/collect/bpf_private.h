@@ -34,7 +34,7 @@
 #include "bpf/record.h"
 #include "collect/bpf.h"
 #include "collect/bpf_sideband.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 enum { HOLD_NS = 200000000 };
 

@@ -9,7 +9,7 @@
 #include "base/system/fs.h"
 #include "base/keys.h"
 #include "base/map.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 /* What makes two definitions of a kind the same one. */
 enum carry_key {

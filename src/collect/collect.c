@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "collect/bpf.h"
 #include "collect/cpu.h"
-#include "trace/session.h"
+#include "trace/write/session.h"
 
 /* Threads of processes that carry libaflame are sampled by their own event where that works. */
 static const struct af_collector_ops collector_bpf = {

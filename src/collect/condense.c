@@ -12,7 +12,7 @@
 #include "base/scope.h"
 #include "base/write.h"
 #include "trace/packet.h"
-#include "trace/session.h"
+#include "trace/write/session.h"
 
 #define CONDENSED_DRAFT ".segment" /* one that is left is removed as those of segments are */
 

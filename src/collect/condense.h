@@ -7,7 +7,7 @@
 #define AF_COLLECT_CONDENSE_H
 
 #include "collect/segments.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 /*
  * @stream writes to @name in the directory of @s. Notes, the oldest clock pair and what is younger

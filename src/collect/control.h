@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "trace/session.h"
+#include "trace/write/session.h"
 
 struct af_err;
 struct af_recording;

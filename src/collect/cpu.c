@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/system/proc.h"
-#include "trace/cpu_event.h"
+#include "trace/write/cpu_event.h"
 
 enum {
 	PROBE_PERIOD_NS = 500000,

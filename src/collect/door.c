@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/system/proc.h"
-#include "trace/session.h"
+#include "trace/write/session.h"
 
 enum { SENT_MAX = 4 }; /* descriptors in a message: one more than one shows that there were more */
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 enum {
 	WAIT_MS = 50,          /* the kernel signals a whole group under one lock */

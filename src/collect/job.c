@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/system/proc.h"
-#include "trace/rank.h"
+#include "trace/write/rank.h"
 
 enum { ANCESTORS_MAX = 64, ENVIRON_BYTES = 1 << 18 };
 

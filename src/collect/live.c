@@ -21,8 +21,8 @@
 #include "base/scope.h"
 #include "collect/control.h"
 #include "collect/session.h"
-#include "trace/contents.h"
-#include "trace/files.h"
+#include "trace/read/contents.h"
+#include "trace/read/files.h"
 
 enum {
 	LIVE_WATCHED_S = 5,  /* since the file was touched */

@@ -15,9 +15,9 @@
 #include "base/write.h"
 #include "collect/job.h"
 #include "collect/room.h"
-#include "trace/contents.h"
-#include "trace/files.h"
-#include "trace/objects.h"
+#include "trace/read/contents.h"
+#include "trace/read/files.h"
+#include "trace/write/objects.h"
 
 enum { FOLDER_TRIES = 100, NAMES_TRIED = 1000 };
 

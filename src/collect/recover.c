@@ -17,12 +17,12 @@
 #include "base/scope.h"
 #include "collect/drain.h"
 #include "collect/live.h"
-#include "trace/files.h"
+#include "trace/read/files.h"
 #include "trace/metadata.h"
-#include "trace/origin.h"
-#include "trace/reader.h"
-#include "trace/session.h"
-#include "trace/stream.h"
+#include "trace/read/origin.h"
+#include "trace/read/reader.h"
+#include "trace/write/session.h"
+#include "trace/write/stream.h"
 
 #define RECOVERED_STREAM "recovered"
 

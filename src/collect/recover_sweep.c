@@ -17,8 +17,8 @@
 #include "base/system/fs.h"
 #include "base/scope.h"
 #include "collect/recover.h"
-#include "trace/files.h"
-#include "trace/session.h"
+#include "trace/read/files.h"
+#include "trace/write/session.h"
 
 enum { BEGINNING_S = 60 }; /* a directory without files that is older was never begun */
 

@@ -15,10 +15,10 @@
 #include "base/scope.h"
 #include "collect/place.h"
 #include "collect/recover.h"
-#include "trace/contents.h"
-#include "trace/files.h"
+#include "trace/read/contents.h"
+#include "trace/read/files.h"
 #include "trace/metadata.h"
-#include "trace/session.h"
+#include "trace/write/session.h"
 
 static const char job_head[] = AF_JOB_HEAD;
 

@@ -14,7 +14,7 @@
 #include "base/scope.h"
 #include "collect/carry.h"
 #include "trace/packet.h"
-#include "trace/session.h"
+#include "trace/write/session.h"
 
 #define SEGMENT_DRAFT ".segment" /* readers pass over names with a dot */
 

@@ -24,8 +24,8 @@
 #include "collect/control.h"
 #include "collect/recover.h"
 #include "collect/target.h"
-#include "trace/origin.h"
-#include "trace/reader.h"
+#include "trace/read/origin.h"
+#include "trace/read/reader.h"
 
 static const char shm_pattern[] = "/dev/shm/aflame.XXXXXX";
 

@@ -29,8 +29,8 @@
 #include "collect/segments.h"
 #include "collect/snapshot.h"
 #include "collect/usage.h"
-#include "trace/session.h"
-#include "trace/stream.h"
+#include "trace/write/session.h"
+#include "trace/write/stream.h"
 
 struct af_err;
 

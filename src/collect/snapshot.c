@@ -19,10 +19,10 @@
 #include "base/scope.h"
 #include "base/write.h"
 #include "collect/session.h"
-#include "trace/contents.h"
-#include "trace/files.h"
-#include "trace/objects.h"
-#include "trace/origin.h"
+#include "trace/read/contents.h"
+#include "trace/read/files.h"
+#include "trace/write/objects.h"
+#include "trace/read/origin.h"
 
 enum {
 	SNAPSHOTS_AT_ONCE = 4,

@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "exchange/draft_write.h"
 #include "sym/code.h"
-#include "trace/objects.h"
+#include "trace/write/objects.h"
 
 enum { COUNTS_MAX = 1024 }; /* reasons of one event: more are a further event */
 

@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "trace/contents.h"
+#include "trace/read/contents.h"
 #include "trace/metadata.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/sha256.h"
 #include "exchange/draft.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 /* Something of a process that gets an id there when it is first used. */
 struct draft_use {

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 struct af_capture;
 

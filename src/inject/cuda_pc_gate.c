@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "inject/cuda_pc.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 enum {
 	CLOSE_MS = 50,  /* what those who are inside get to leave */

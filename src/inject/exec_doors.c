@@ -19,7 +19,7 @@
 #include "inject/signals.h"
 #include "inject/thread.h"
 #include "inject/usage.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 /*
  * The functions that run another program, interposed for the signals that it is to inherit as

@@ -28,7 +28,7 @@
 #include "inject/thread.h"
 #include "inject/translator.h"
 #include "inject/usage.h"
-#include "trace/rank.h"
+#include "trace/write/rank.h"
 
 static struct {
 	struct af_session *session;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "trace/event.h"
-#include "trace/session.h"
+#include "trace/write/session.h"
 
 /* Attach this process to the session in the environment; idempotent. False: not recording. */
 bool af_inject_start(void);

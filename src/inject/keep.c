@@ -6,7 +6,7 @@
 
 #include "inject/inject.h"
 #include "inject/thread.h"
-#include "trace/objects.h"
+#include "trace/write/objects.h"
 
 enum { OPTIONS_BYTES = 8192 };
 

@@ -19,7 +19,7 @@
 #include "inject/maps.h"
 #include "inject/modules_private.h"
 #include "trace/event.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 enum {
 	MAPS_NOTHING = 32, /* mappings known to hold no module */

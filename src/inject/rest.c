@@ -13,7 +13,7 @@
 #include "inject/thread.h"
 #include "inject/unwind.h"
 #include "trace/event.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 enum {
 	/* CPU-time timers run out at a tick of the clock, ten milliseconds apart at most, that

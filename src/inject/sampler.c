@@ -20,7 +20,7 @@
 #include "inject/stack.h"
 #include "inject/thread.h"
 #include "inject/usage.h"
-#include "trace/cpu_event.h"
+#include "trace/write/cpu_event.h"
 
 enum { PREEMPTED_NS = 1000000 };
 

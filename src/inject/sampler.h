@@ -37,7 +37,7 @@ bool af_sampler_is_ours(int signo, const siginfo_t *info);
 int af_sampler_timer_start(uint64_t period_ns);
 bool af_sampler_timer_is_on(void);
 
-/* Has the calling thread's timer run out unseen (trace/cpu_event.h)? */
+/* Has the calling thread's timer run out unseen (trace/write/cpu_event.h)? */
 bool af_sampler_timer_is_overdue(void);
 
 /*

@@ -10,7 +10,7 @@
 #include "inject/inject.h"
 #include "inject/sampler.h"
 #include "inject/starts.h"
-#include "trace/cpu_event.h"
+#include "trace/write/cpu_event.h"
 
 /*
  * Every thread arms a timer on its own CPU clock before it runs what it was made for (starts.c),

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 enum { SHAPE_CONTENT = offsetof(struct af_ev_shape, op) };
 

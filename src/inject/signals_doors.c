@@ -19,7 +19,7 @@
 #include "inject/seccomp.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 /*
  * glibc's other ways to set a handler do not go through the sigaction symbol, and those that wait

@@ -21,7 +21,7 @@
 #include "inject/callpath.h"
 #include "inject/shapes.h"
 #include "inject/unwind.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 /* A stack as a walk left it. */
 struct af_capture {

@@ -12,7 +12,7 @@
 #include "inject/rest.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 static uint64_t timeval_ns(const struct timeval *t)
 {

@@ -16,9 +16,9 @@
 #include "base/scope.h"
 #include "sym/job.h"
 #include "sym/kernel_table.h"
-#include "trace/objects.h"
-#include "trace/reader.h"
-#include "trace/stream.h"
+#include "trace/write/objects.h"
+#include "trace/read/reader.h"
+#include "trace/write/stream.h"
 
 #define BAKE_STREAM "symbols"
 #define BAKE_DRAFT ".symbols.tmp"      /* readers pass over names with a dot */

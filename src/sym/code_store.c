@@ -9,9 +9,9 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "base/map.h"
-#include "trace/files.h"
-#include "trace/objects.h"
-#include "trace/origin.h"
+#include "trace/read/files.h"
+#include "trace/write/objects.h"
+#include "trace/read/origin.h"
 
 struct af_code_store {
 	int dirfd;

@@ -28,7 +28,7 @@ const char *af_code_store_reason(struct af_code_store *s, const char *name);
 /* Map the object called @name, which need be no code: 0 or -errno. */
 int af_code_store_map(const struct af_code_store *s, const char *name, struct af_file *f);
 
-/* Was the trace recorded here, by this user (trace/origin.h)? */
+/* Was the trace recorded here, by this user (trace/read/origin.h)? */
 bool af_code_store_is_here(const struct af_code_store *s);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "sym/job_work.h"
 #include "sym/ranges.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 struct af_sym_job *af_sym_job_open(void)
 {

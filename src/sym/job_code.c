@@ -10,7 +10,7 @@
 #include "sym/code.h"
 #include "sym/job_work.h"
 #include "sym/module.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 enum {
 	JOB_OBJECT_SIZE = 16 << 20, /* PoCL's are some 10 KiB */

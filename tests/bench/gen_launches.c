@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "trace/metadata.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 enum { STREAMS = 4, PATHS = 500, KERNELS = 40, DEPTH = 40, BUFFER = 8192, NODES = 32 };
 enum { INSNS = 100, REASONS = 16, WINDOW = 5000 };

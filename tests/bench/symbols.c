@@ -19,7 +19,7 @@
 #include "sym/job.h"
 #include "sym/sym.h"
 #include "sym/symtab.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 #include "unwind/elf_file.h"
 
 enum { SYMBOLS_PCS = 1 << 20, SYMBOLS_ROUNDS = 20 };

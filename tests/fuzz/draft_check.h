@@ -18,8 +18,8 @@
 #include "base/system/fs.h"
 #include "exchange/draft.h"
 #include "exchange/import.h"
-#include "trace/objects.h"
-#include "trace/reader.h"
+#include "trace/write/objects.h"
+#include "trace/read/reader.h"
 
 /* Bytes, given in pieces so that tokens are parted. */
 struct fuzz_bytes {

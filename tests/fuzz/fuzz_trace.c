@@ -12,8 +12,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "cmd/print_event.h"
-#include "trace/clock.h"
-#include "trace/merge.h"
+#include "trace/read/clock.h"
+#include "trace/read/merge.h"
 
 #include "input.h"
 

@@ -21,8 +21,8 @@
 #include "sym/job.h"
 #include "sym/sym.h"
 #include "trace/metadata.h"
-#include "trace/reader.h"
-#include "trace/stream.h"
+#include "trace/read/reader.h"
+#include "trace/write/stream.h"
 #include "unwind/elf_file.h"
 
 /* A trace of the test's own, in a directory of its own. */

@@ -14,7 +14,7 @@
 
 #include "base/system/fs.h"
 #include "collect/carry.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 static char dir[64];
 static int dir_fd_memory;

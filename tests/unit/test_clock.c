@@ -1,4 +1,4 @@
-#include "trace/clock.h"
+#include "trace/read/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

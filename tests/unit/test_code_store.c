@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "sym/code_store.h"
-#include "trace/objects.h"
+#include "trace/write/objects.h"
 
 struct store_fixture {
 	char dir[32], elf[AF_SHA256_HEX], other[AF_SHA256_HEX], empty[AF_SHA256_HEX];

@@ -18,7 +18,7 @@
 
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "trace/session.h"
+#include "trace/write/session.h"
 
 static struct {
 	uint32_t process, ask;

@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "exchange/draft.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 enum { IDS_MAX = 64 };
 

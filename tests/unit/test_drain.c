@@ -4,7 +4,7 @@
 
 #include "collect/drain.h"
 #include "small_tmpfs.h"
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 static int ring_without_room(void)
 {

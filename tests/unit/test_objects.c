@@ -16,7 +16,7 @@
 
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "trace/objects.h"
+#include "trace/write/objects.h"
 
 struct trace_dir {
 	char path[64];

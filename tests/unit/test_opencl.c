@@ -16,7 +16,7 @@
 
 #include "opencl_mock.h"
 #include "trace/packet.h"
-#include "trace/session.h"
+#include "trace/write/session.h"
 
 #define CL(function, ...) layer->function(__VA_ARGS__)
 

@@ -19,8 +19,8 @@
 #include "sym/job.h"
 #include "sym/sym.h"
 #include "trace/metadata.h"
-#include "trace/reader.h"
-#include "trace/stream.h"
+#include "trace/read/reader.h"
+#include "trace/write/stream.h"
 
 static char dir[64];
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "trace/rank.h"
+#include "trace/write/rank.h"
 
 /* As in /proc: a NUL behind each, so the literal's own is the last one's. */
 #define CHECK(block, want) check(block, sizeof(block), want)

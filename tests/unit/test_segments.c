@@ -14,7 +14,7 @@
 #include "collect/carry.h"
 #include "collect/condense.h"
 #include "collect/segments.h"
-#include "trace/session.h"
+#include "trace/write/session.h"
 #include "trace_maker.h"
 
 struct rig {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 struct fixture {
 	struct af_stream s;

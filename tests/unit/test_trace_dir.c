@@ -12,9 +12,9 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "base/write.h"
-#include "trace/contents.h"
-#include "trace/objects.h"
-#include "trace/session.h"
+#include "trace/read/contents.h"
+#include "trace/write/objects.h"
+#include "trace/write/session.h"
 #include "trace_maker.h"
 
 /* A directory of its own for each test. */

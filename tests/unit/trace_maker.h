@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "trace/merge.h"
-#include "trace/stream.h"
+#include "trace/read/merge.h"
+#include "trace/write/stream.h"
 
 struct made {
 	uint8_t *data;

@@ -17,8 +17,8 @@
 
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "trace/reader.h"
-#include "trace/stream.h"
+#include "trace/read/reader.h"
+#include "trace/write/stream.h"
 
 enum { STREAMS = 64, START_S = 1000 };
 

@@ -6,8 +6,8 @@
  * cursor looks for the next header of the same stream and goes on there, and says so in the
  * damage; the whole events before the damage are kept.
  */
-#ifndef AF_TRACE_CURSOR_H
-#define AF_TRACE_CURSOR_H
+#ifndef AF_TRACE_READ_CURSOR_H
+#define AF_TRACE_READ_CURSOR_H
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "trace/packet.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 /* What is the same for all streams of one reading. */
 struct af_filter {

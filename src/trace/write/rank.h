@@ -12,8 +12,8 @@
  *	FLUX_TASK_RANK          Flux
  *	SLURM_PROCID            srun: last, as it is that of a script too that starts the others
  */
-#ifndef AF_TRACE_RANK_H
-#define AF_TRACE_RANK_H
+#ifndef AF_TRACE_WRITE_RANK_H
+#define AF_TRACE_WRITE_RANK_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "trace/objects.h"
+#include "trace/write/objects.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* The object store's other half: not for targets, as mapping a file brings a handler of SIGBUS. */
-#include "trace/objects.h"
+#include "trace/write/objects.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "base/scope.h"
-#include "trace/files.h"
+#include "trace/read/files.h"
 
 bool af_object_name_ok(const char *name)
 {

@@ -5,8 +5,8 @@
  *
  *	af_trace_open → { af_trace_next }* → af_trace_close
  */
-#ifndef AF_TRACE_READER_H
-#define AF_TRACE_READER_H
+#ifndef AF_TRACE_READ_READER_H
+#define AF_TRACE_READ_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>

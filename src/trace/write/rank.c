@@ -1,4 +1,4 @@
-#include "trace/rank.h"
+#include "trace/write/rank.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

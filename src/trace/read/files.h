@@ -3,8 +3,8 @@
  * lies in, chose what they are: they are opened here alone (tests/opens), by their name in a
  * directory that is open, never by a path and never through a link.
  */
-#ifndef AF_TRACE_FILES_H
-#define AF_TRACE_FILES_H
+#ifndef AF_TRACE_READ_FILES_H
+#define AF_TRACE_READ_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

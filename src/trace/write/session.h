@@ -6,8 +6,8 @@
  * which every process says hello when it starts and hands descriptors it must not keep (perf
  * events).
  */
-#ifndef AF_TRACE_SESSION_H
-#define AF_TRACE_SESSION_H
+#ifndef AF_TRACE_WRITE_SESSION_H
+#define AF_TRACE_WRITE_SESSION_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

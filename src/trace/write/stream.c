@@ -1,4 +1,4 @@
-#include "trace/stream.h"
+#include "trace/write/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  * the same code object captured by many processes is kept once. Writing is libc only and takes no
  * lock, so a target may do it while others do; it is not for signal handlers.
  */
-#ifndef AF_TRACE_OBJECTS_H
-#define AF_TRACE_OBJECTS_H
+#ifndef AF_TRACE_WRITE_OBJECTS_H
+#define AF_TRACE_WRITE_OBJECTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "trace/origin.h"
+#include "trace/read/origin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "base/scope.h"
 #include "base/sha256.h"
 #include "base/write.h"
-#include "trace/files.h"
+#include "trace/read/files.h"
 
 /* machine-id(5): a digest of it may be handed on, the id itself may not. */
 static int origin_digest(int dirfd, char hex[AF_SHA256_HEX])

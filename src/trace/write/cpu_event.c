@@ -1,4 +1,4 @@
-#include "trace/cpu_event.h"
+#include "trace/write/cpu_event.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

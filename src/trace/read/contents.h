@@ -3,8 +3,8 @@
  * holds anything else is somebody's, and is never replaced or removed, whatever is called .session
  * or metadata in it. All is done by names in open directories, which are this user's.
  */
-#ifndef AF_TRACE_CONTENTS_H
-#define AF_TRACE_CONTENTS_H
+#ifndef AF_TRACE_READ_CONTENTS_H
+#define AF_TRACE_READ_CONTENTS_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -2,13 +2,13 @@
  * Streams merged by time. Internal to the reader, but for the entry that takes streams from
  * memory, which tests and the fuzzer use: af_trace_open_memory in place of af_trace_open.
  */
-#ifndef AF_TRACE_MERGE_H
-#define AF_TRACE_MERGE_H
+#ifndef AF_TRACE_READ_MERGE_H
+#define AF_TRACE_READ_MERGE_H
 
 #include "base/system/fs.h"
-#include "trace/cursor.h"
+#include "trace/read/cursor.h"
 #include "trace/metadata.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 /* Time, then stream index: one comparison orders both. */
 typedef unsigned __int128 af_merge_key;

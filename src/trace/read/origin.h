@@ -6,8 +6,8 @@
  * made, to the nanosecond: it is another one in each copy and on each machine, and it cannot be
  * made by who does not know both. A directory that is renamed keeps it.
  */
-#ifndef AF_TRACE_ORIGIN_H
-#define AF_TRACE_ORIGIN_H
+#ifndef AF_TRACE_READ_ORIGIN_H
+#define AF_TRACE_READ_ORIGIN_H
 
 #include <stdbool.h>
 

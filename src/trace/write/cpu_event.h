@@ -2,8 +2,8 @@
  * The perf event that samples CPU time, and what is asked of its timers: what the sampler does in a
  * target, and the recorder's probe before it, so that what was tried is what will be used.
  */
-#ifndef AF_TRACE_CPU_EVENT_H
-#define AF_TRACE_CPU_EVENT_H
+#ifndef AF_TRACE_WRITE_CPU_EVENT_H
+#define AF_TRACE_WRITE_CPU_EVENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

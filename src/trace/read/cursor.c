@@ -1,4 +1,4 @@
-#include "trace/cursor.h"
+#include "trace/read/cursor.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * The shared directory, as it is to be before anything in it is believed. Its name outlives the
  * recording, in the environments of daemons, and anybody may make a directory of that name then.
  */
-#include "trace/session.h"
+#include "trace/write/session.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "trace/contents.h"
+#include "trace/read/contents.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -12,9 +12,9 @@
 
 #include "base/system/fs.h"
 #include "base/scope.h"
-#include "trace/files.h"
-#include "trace/objects.h"
-#include "trace/session.h"
+#include "trace/read/files.h"
+#include "trace/write/objects.h"
+#include "trace/write/session.h"
 
 /* What a directory is. */
 enum contents { NOT_OURS, FILE_OF_TRACE, TRACE, OBJECTS, JOB };

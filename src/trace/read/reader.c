@@ -1,4 +1,4 @@
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,10 +14,10 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "base/scope.h"
-#include "trace/files.h"
-#include "trace/merge.h"
-#include "trace/objects.h"
-#include "trace/session.h"
+#include "trace/read/files.h"
+#include "trace/read/merge.h"
+#include "trace/write/objects.h"
+#include "trace/write/session.h"
 
 /* The names of the stream files, sorted as numbers sort (s2 before s10). */
 struct names {

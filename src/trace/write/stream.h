@@ -10,8 +10,8 @@
  * that (inject/thread.h). No call allocates from the heap or takes a lock, so all are safe in a
  * signal handler. libc only.
  */
-#ifndef AF_TRACE_STREAM_H
-#define AF_TRACE_STREAM_H
+#ifndef AF_TRACE_WRITE_STREAM_H
+#define AF_TRACE_WRITE_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

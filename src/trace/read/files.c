@@ -1,4 +1,4 @@
-#include "trace/files.h"
+#include "trace/read/files.h"
 
 #include <dirent.h>
 #include <errno.h>

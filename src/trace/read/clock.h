@@ -6,8 +6,8 @@
  *	af_clocks_read (or { af_clocks_event }* → af_clocks_build)
  *	    → { af_clocks_find → { af_clock_convert }* }* → af_clocks_free
  */
-#ifndef AF_TRACE_CLOCK_H
-#define AF_TRACE_CLOCK_H
+#ifndef AF_TRACE_READ_CLOCK_H
+#define AF_TRACE_READ_CLOCK_H
 
 #include <stdint.h>
 

@@ -1,10 +1,10 @@
-#include "trace/clock.h"
+#include "trace/read/clock.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "trace/reader.h"
+#include "trace/read/reader.h"
 
 enum {
 	CLOCK_APART_NS = 500000000, /* pairs nearer than this add noise, not knowledge */

@@ -1,4 +1,4 @@
-#include "trace/merge.h"
+#include "trace/read/merge.h"
 
 #include <stdio.h>
 #include <stdlib.h>
