@@ -6,9 +6,9 @@
 #include "analyse/annotate_private.h"
 #include "base/arena.h"
 #include "base/system/fs.h"
-#include "sym/code_store.h"
-#include "sym/listing.h"
-#include "sym/source.h"
+#include "sym/device/code_store.h"
+#include "sym/device/listing.h"
+#include "sym/lines/source.h"
 
 enum {
 	INSNS_MOST = 1 << 17, /* of a function that are listed */

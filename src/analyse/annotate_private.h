@@ -6,7 +6,7 @@
 #include "analyse/facts.h"
 #include "analyse/sampled.h"
 #include "base/map.h"
-#include "sym/code.h"
+#include "sym/device/code.h"
 
 enum { ANNOTATE_REASONS = AF_TABLE_COLUMNS - AF_INSN_REASONS, ANNOTATE_WAITS = 4 };
 

@@ -4,8 +4,8 @@
 
 #include "analyse/annotate_private.h"
 #include "base/arena.h"
-#include "sym/listing.h"
-#include "sym/source.h"
+#include "sym/device/listing.h"
+#include "sym/lines/source.h"
 
 enum { SOURCE_COLUMNS = 400 }; /* bytes of a line of source at most */
 

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "analyse/annotate_private.h"
-#include "sym/sass.h"
-#include "sym/stalls.h"
+#include "sym/device/sass.h"
+#include "sym/device/stalls.h"
 
 enum { WAITS_LOOKED_AT = 32 }; /* producers of one instruction */
 

@@ -11,8 +11,8 @@
 #include "analyse/pass.h"
 #include "analyse/sampled.h"
 #include "base/arena.h"
-#include "sym/code_store.h"
-#include "sym/source.h"
+#include "sym/device/code_store.h"
+#include "sym/lines/source.h"
 
 enum { MATCHES_MOST = 1000 };
 

@@ -7,7 +7,7 @@
 #include "analyse/facts.h"
 #include "analyse/world.h"
 #include "base/arena.h"
-#include "sym/bounds_name.h"
+#include "sym/elf/bounds_name.h"
 
 enum { THREADS_MOST = 1000 };
 

@@ -6,7 +6,7 @@
 #include "analyse/world.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "sym/listing.h"
+#include "sym/device/listing.h"
 
 struct code_name {
 	bool known;

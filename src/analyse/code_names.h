@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "sym/code_store.h"
+#include "sym/device/code_store.h"
 
 struct af_world;
 

@@ -9,7 +9,7 @@
 #include "analyse/device_name.h"
 #include "analyse/pass.h"
 #include "base/keys.h"
-#include "sym/stalls.h"
+#include "sym/device/stalls.h"
 
 /* All work of one operation and kernel on one device. */
 struct device_row {

@@ -7,7 +7,7 @@
 
 #include "analyse/findings_private.h"
 #include "base/arena.h"
-#include "sym/bounds_name.h"
+#include "sym/elf/bounds_name.h"
 
 enum { NAMELESS_PERCENT = 10 };
 

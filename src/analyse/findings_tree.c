@@ -5,7 +5,7 @@
 #include "analyse/findings_private.h"
 #include "analyse/narrow.h"
 #include "base/arena.h"
-#include "sym/bounds_name.h"
+#include "sym/elf/bounds_name.h"
 
 static bool tree_hits(struct af_hits *h, const struct af_tree *t, const char *name)
 {

@@ -9,7 +9,7 @@
 #include "analyse/frame_spots.h"
 #include "analyse/frames.h"
 #include "base/arena.h"
-#include "sym/stalls.h"
+#include "sym/device/stalls.h"
 
 struct flame_insn flame_insn_open(struct af_tree *t, const struct af_world *w,
                                   const struct af_results *results, bool samples)

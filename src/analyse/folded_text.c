@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "sym/stalls.h"
+#include "sym/device/stalls.h"
 
 /* "_[k]" and the like. */
 static bool has_suffix(const char *text, size_t len)

@@ -6,7 +6,7 @@
 #include "analyse/facts.h"
 #include "base/arena.h"
 #include "base/scope.h"
-#include "sym/stalls.h"
+#include "sym/device/stalls.h"
 
 void af_sampled_free(struct af_sampled *s)
 {

@@ -6,8 +6,8 @@
 #include "analyse/facts.h"
 #include "analyse/sampled.h"
 #include "base/arena.h"
-#include "sym/code_store.h"
-#include "sym/stalls.h"
+#include "sym/device/code_store.h"
+#include "sym/device/stalls.h"
 
 enum {
 	STALLS_FIXED = 6, /* columns before the reasons */

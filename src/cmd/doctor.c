@@ -17,8 +17,8 @@
 #include "cmd/library.h"
 #include "cmd/summary.h"
 #include "collect/collect.h"
-#include "sym/disassembler.h"
-#include "sym/packages.h"
+#include "sym/device/disassembler.h"
+#include "sym/resolve/packages.h"
 #include "trace/read/reader.h"
 
 struct doctor_options {

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "exchange/draft_write.h"
-#include "sym/code.h"
+#include "sym/device/code.h"
 #include "trace/write/objects.h"
 
 enum { COUNTS_MAX = 1024 }; /* reasons of one event: more are a further event */
@@ -262,7 +262,7 @@ static int insn_order(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Fields are parted by tabs and lines by newlines: see sym/code_listing.c. */
+/* Fields are parted by tabs and lines by newlines: see sym/device/code_listing.c. */
 static void listing_text(struct af_buf *b, const char *text)
 {
 	for (; *text; text++)

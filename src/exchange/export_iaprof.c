@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "exchange/export.h"
 #include "exchange/export_trace.h"
-#include "sym/stalls.h"
+#include "sym/device/stalls.h"
 
 /* What a sample is of; PATH is all of it, as iaprof shows it. */
 enum part { PART_COMM, PART_USTACK, PART_KSTACK, PART_FILE, PART_SYMBOL, PART_INSN, PARTS };

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "exchange/draft.h"
-#include "sym/finder.h"
+#include "sym/module/finder.h"
 
 enum { IMAGE_MAPS = 1 << 16 };
 

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 #include "exchange/draft.h"
-#include "sym/finder.h"
+#include "sym/module/finder.h"
 
 enum { PAGE_BITS = 12 };
 

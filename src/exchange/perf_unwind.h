@@ -9,7 +9,7 @@
 #define AF_EXCHANGE_PERF_UNWIND_H
 
 #include "exchange/perf_images.h"
-#include "sym/unwind_copy.h"
+#include "sym/elf/unwind_copy.h"
 
 enum { PERF_UNWIND_PAGES = 1 << 12 };
 

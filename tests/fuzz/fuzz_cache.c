@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "base/system/fs.h"
-#include "sym/cache.h"
+#include "sym/module/cache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

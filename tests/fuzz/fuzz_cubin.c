@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "sym/code.h"
-#include "sym/code_object.h"
+#include "sym/device/code.h"
+#include "sym/device/code_object.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

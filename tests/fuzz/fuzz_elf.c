@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/fde.h"
-#include "sym/part.h"
+#include "sym/elf/fde.h"
+#include "sym/elf/part.h"
 #include "sym/sym.h"
-#include "sym/symtab.h"
+#include "sym/elf/symtab.h"
 #include "unwind/elf_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

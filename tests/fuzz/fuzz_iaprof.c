@@ -3,7 +3,7 @@
  * of the code of it, as code objects are read.
  */
 #include "draft_check.h"
-#include "sym/code.h"
+#include "sym/device/code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

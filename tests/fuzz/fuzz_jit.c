@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sym/jit.h"
+#include "sym/jit/jit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sym/jitdump.h"
+#include "sym/jit/jitdump.h"
 
 enum { PID = 1 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "sym/lines.h"
+#include "sym/lines/lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

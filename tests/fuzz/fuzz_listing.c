@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "sym/listing_parse.h"
-#include "sym/sass.h"
+#include "sym/device/listing_parse.h"
+#include "sym/device/sass.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

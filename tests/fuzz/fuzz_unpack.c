@@ -11,8 +11,8 @@
 #include <zstd.h>
 
 #include "base/buf.h"
-#include "sym/symtab.h"
-#include "sym/unpack.h"
+#include "sym/elf/symtab.h"
+#include "sym/elf/unpack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/unwind_copy.h"
+#include "sym/elf/unwind_copy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

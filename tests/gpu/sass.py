@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The decoder of instructions (src/sym/sass.c) against NVIDIA's disassembler, where there is one.
+"""The decoder of instructions (src/sym/device/sass.c) against NVIDIA's disassembler, where there is one.
 
     tests/gpu/sass.py [--seconds N] [--only opcodes,registers,cubins] [FILE ...]
 
@@ -36,7 +36,7 @@ CUBIN_MAX = 3 << 20  # larger ones take nvdisasm minutes
 DRIVER = r"""
 #include <stdio.h>
 #include <stdlib.h>
-#include "sym/sass.c"
+#include "sym/device/sass.c"
 
 static void set(char kind, const struct af_sass_set *s)
 {

@@ -18,7 +18,7 @@
 #include "base/system/fs.h"
 #include "base/map.h"
 #include "base/scope.h"
-#include "sym/job.h"
+#include "sym/resolve/job.h"
 #include "sym/sym.h"
 #include "trace/metadata.h"
 #include "trace/read/reader.h"

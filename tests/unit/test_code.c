@@ -22,7 +22,7 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "base/write.h"
-#include "sym/code.h"
+#include "sym/device/code.h"
 
 enum {
 	CUBIN_MAX = 1 << 20,

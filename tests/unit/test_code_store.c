@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "sym/code_store.h"
+#include "sym/device/code_store.h"
 #include "trace/write/objects.h"
 
 struct store_fixture {

@@ -17,9 +17,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "sym/code.h"
-#include "sym/listing.h"
-#include "sym/listing_parse.h"
+#include "sym/device/code.h"
+#include "sym/device/listing.h"
+#include "sym/device/listing_parse.h"
 
 enum { ZEBIN_MAX = 1 << 20 };
 

@@ -21,11 +21,11 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "base/system/tool.h"
-#include "sym/code.h"
-#include "sym/disassembler.h"
-#include "sym/listing.h"
-#include "sym/listing_parse.h"
-#include "sym/sass.h"
+#include "sym/device/code.h"
+#include "sym/device/disassembler.h"
+#include "sym/device/listing.h"
+#include "sym/device/listing_parse.h"
+#include "sym/device/sass.h"
 
 enum { UNPACKED_MAX = 1 << 20 };
 

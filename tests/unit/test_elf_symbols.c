@@ -15,9 +15,9 @@
 #include "base/buf.h"
 #include "base/system/fs.h"
 #include "base/write.h"
-#include "sym/ranges.h"
+#include "sym/elf/ranges.h"
 #include "sym/sym.h"
-#include "sym/symtab.h"
+#include "sym/elf/symtab.h"
 #include "unwind/elf_file.h"
 
 /* An ELF file in the making: sections are laid one after the other, headers come last. */

@@ -1,6 +1,6 @@
 #include "base/buf.h"
-#include "sym/bounds_name.h"
-#include "sym/fde.h"
+#include "sym/elf/bounds_name.h"
+#include "sym/elf/fde.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sym/part.h"
+#include "sym/elf/part.h"
 #include "sym/sym.h"
 
 /*

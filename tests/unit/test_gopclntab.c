@@ -11,7 +11,7 @@
 
 #include "base/system/fs.h"
 #include "sym/sym.h"
-#include "sym/symtab.h"
+#include "sym/elf/symtab.h"
 
 /*
  * A file by hand, loaded at 0: text at TEXT_AT, the table at TABLE_AT, a note that Go made it; no

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "jitdump_maker.h"
-#include "sym/jitdump.h"
+#include "sym/jit/jitdump.h"
 
 enum { PID = 4711 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sym/kernel.h"
+#include "sym/resolve/kernel.h"
 
 static char path[64];
 

@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/system/fs.h"
-#include "sym/line_table.h"
+#include "sym/lines/table.h"
 
 int lines_dwarf2(int x);
 int lines_dwarf3(int x);

@@ -12,7 +12,7 @@
 
 #include "base/system/fs.h"
 #include "base/write.h"
-#include "sym/lines.h"
+#include "sym/lines/lines.h"
 #include "sym/sym.h"
 #include "unwind/elf_file.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "sym/code.h"
+#include "sym/device/code.h"
 
 static struct af_code *open_text(const char *text)
 {

@@ -27,9 +27,9 @@
 #include "base/arena.h"
 #include "base/system/fs.h"
 #include "jitdump_maker.h"
-#include "sym/job.h"
-#include "sym/job_work.h"
-#include "sym/live.h"
+#include "sym/resolve/job.h"
+#include "sym/resolve/job_work.h"
+#include "sym/resolve/live.h"
 #include "unwind/elf_file.h"
 
 static char dir[64];

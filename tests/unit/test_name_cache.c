@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/system/fs.h"
-#include "sym/cache.h"
+#include "sym/module/cache.h"
 
 enum { KEY = 77 };
 

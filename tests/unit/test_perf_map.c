@@ -15,8 +15,8 @@
 
 #include "base/system/fs.h"
 #include "base/scope.h"
-#include "sym/jit.h"
-#include "sym/job.h"
+#include "sym/jit/jit.h"
+#include "sym/resolve/job.h"
 #include "sym/sym.h"
 #include "trace/metadata.h"
 #include "trace/read/reader.h"

@@ -19,7 +19,7 @@
 
 #include "base/system/fs.h"
 #include "base/hash.h"
-#include "sym/frame_rules.h"
+#include "sym/elf/frame_rules.h"
 #include "unwind/expression.h"
 
 enum { VALUES = 16 };

@@ -16,8 +16,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "sym/code.h"
-#include "sym/sass.h"
+#include "sym/device/code.h"
+#include "sym/device/sass.h"
 
 enum { UNPACKED_MAX = 1 << 20, PRODUCERS = 16 };
 

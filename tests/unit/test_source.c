@@ -1,4 +1,4 @@
-#include "sym/source.h"
+#include "sym/lines/source.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

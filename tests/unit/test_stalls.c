@@ -1,4 +1,4 @@
-#include "sym/stalls.h"
+#include "sym/device/stalls.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "base/system/fs.h"
-#include "sym/unwind_copy.h"
+#include "sym/elf/unwind_copy.h"
 #include "trace/kinds.h"
 
 #ifdef __clang__

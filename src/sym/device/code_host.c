@@ -1,0 +1,46 @@
+/* Functions of a shared object for the host, as PoCL makes them of kernels. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sym/device/code_object.h"
+#include "sym/sym.h"
+#include "sym/elf/symtab.h"
+
+static const uint8_t *host_bytes(const struct af_elf *e, uint64_t address, uint64_t size)
+{
+	Elf64_Shdr s;
+
+	for (uint32_t i = 1; i < e->nr_sections; i++)
+		if (af_elf_section(e, i, &s) && s.sh_type == SHT_PROGBITS &&
+		    s.sh_flags & SHF_EXECINSTR && address >= s.sh_addr &&
+		    address - s.sh_addr <= s.sh_size && size <= s.sh_size - (address - s.sh_addr))
+			return af_elf_bytes(e, &s) + (address - s.sh_addr);
+	return NULL;
+}
+
+void code_read_host(struct af_code *c)
+{
+	struct af_symtab symbols = {0};
+
+	snprintf(c->arch, sizeof c->arch, "%s", c->elf.machine == EM_X86_64 ? "x86_64" : "aarch64");
+	af_symtab_add(&symbols, &c->elf);
+	af_symtab_build(&symbols);
+	for (uint32_t i = 0; i < symbols.nr; i++) {
+		const struct af_symtab_entry *s = &symbols.entries[i];
+		size_t len;
+
+		/* Of several names for an address the best answers. */
+		if (!s->size || s->size > s->limit - s->start ||
+		    af_symtab_find(&symbols, s->start) != s)
+			continue;
+		code_add(c, 0,
+		         &(struct af_code_function){
+			     .name = s->name,
+			     .start = s->start,
+			     .size = s->size,
+			     .bytes = host_bytes(&c->elf, s->start, s->size),
+			     .entry = af_sym_kernel_name(s->name, &len) != NULL,
+			 });
+	}
+	af_symtab_free(&symbols);
+}

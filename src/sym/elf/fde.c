@@ -1,0 +1,20 @@
+#include "sym/elf/fde.h"
+
+bool af_fde_find(const struct af_cfi *c, uint64_t vaddr, uint64_t *start)
+{
+	struct af_cfi_function f;
+
+	if (!af_cfi_function(c, vaddr, &f))
+		return false;
+	*start = f.start;
+	/* The function of an FDE that cannot be read reaches to the next. */
+	return vaddr - f.start < f.size;
+}
+
+uint64_t af_fde_part_len(const struct af_cfi *c, uint64_t start)
+{
+	struct af_cfi_function f;
+
+	/* A function begins with its return address on top: rows come after an instruction. */
+	return af_cfi_function(c, start, &f) && f.start == start && f.defines ? f.size : 0;
+}

@@ -1,0 +1,65 @@
+/*
+ * The functions of a module as one sorted table, from the symbol tables of its ELF file and of its
+ * separate debug file (System V gABI, "Symbol Table"), the stubs of its procedure linkage table,
+ * and the functions that Go lists for itself.
+ *
+ *	{ af_symtab_add, af_plt_add, af_go_add }* → af_symtab_build → { af_symtab_find }*
+ *	→ af_symtab_free
+ */
+#ifndef AF_SYM_ELF_SYMTAB_H
+#define AF_SYM_ELF_SYMTAB_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "sym/elf/ranges.h"
+#include "trace/event.h"
+#include "unwind/elf_file.h"
+
+struct af_symtab_entry {
+	uint64_t start;
+	uint64_t size;  /* 0: not known */
+	uint64_t limit; /* it ends here at the latest: the end of its section */
+	const char
+	    *name;      /* mangled, perhaps with a symbol version; lives as long as the ELF data */
+	uint8_t rank;   /* binding and type: of names for one address the greater is better */
+	uint8_t source; /* enum af_symbol_source */
+};
+
+struct af_symtab {
+	struct af_symtab_entry *entries;
+	uint32_t nr, cap;
+	struct af_ranges ranges;
+	struct af_arena strings; /* names that stand in no file */
+};
+
+/* A zeroed struct is an empty table. */
+void af_symtab_free(struct af_symtab *t);
+
+/* Add the functions of .symtab and .dynsym. The data of @e must outlive the table. */
+void af_symtab_add(struct af_symtab *t, const struct af_elf *e);
+
+/* Add the PLT stubs of @e as `function@plt`; after the symbols it can name them by. x86-64 only. */
+void af_plt_add(struct af_symtab *t, const struct af_elf *e);
+
+/*
+ * Add the functions of Go that @e lists in .gopclntab, whatever was stripped. Nothing for what Go
+ * did not make. The data of @e must outlive the table.
+ */
+void af_go_add(struct af_symtab *t, const struct af_elf *e);
+
+/* For the three above. @name outlives the table. */
+void af_symtab_put(struct af_symtab *t, const struct af_symtab_entry *entry);
+
+/*
+ * Decide what each address belongs to. A symbol covers its size; one without a size reaches to the
+ * next symbol, the end of its section or 16 KiB, whichever comes first. Of several that cover an
+ * address the one that starts last has it. Of names for one address: with size before without,
+ * global before local, fewest leading underscores, strong before weak, shortest, first in bytes.
+ */
+void af_symtab_build(struct af_symtab *t);
+
+/* The function @vaddr lies in, or NULL. A few ns. */
+const struct af_symtab_entry *af_symtab_find(const struct af_symtab *t, uint64_t vaddr);
+
+#endif

@@ -1,0 +1,225 @@
+#include "sym/elf/unwind_copy.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "unwind/expression.h"
+
+enum {
+	WORD = 8,
+	RED_ZONE = 128,                /* bytes below the stack that may be in use */
+	FRAME_POINTER_REACH = 1 << 20, /* bytes of a frame that nothing but its pointer tells of */
+};
+
+/* A frame as it is unwound. */
+struct frame {
+	uint64_t regs[AF_DWARF_REGISTERS];
+	uint32_t known;
+	const struct af_stack_copy *copy;
+	uint64_t cfa;
+	enum af_stop trouble; /* of reading: COMPLETE when there was none */
+	bool below;           /* what was read last would be below the stack */
+	bool exact;           /* its pc is no return address */
+	bool guessed;         /* it was found by a frame pointer */
+};
+
+static bool frame_read(void *arg, uint64_t at, uint64_t *word)
+{
+	struct frame *f = arg;
+	const struct af_stack_copy *c = f->copy;
+	uint64_t sp = f->regs[AF_DWARF_RSP];
+	uint64_t offset = at - c->regs[AF_DWARF_RSP];
+
+	if (c->size >= WORD && offset <= c->size - WORD) {
+		memcpy(word, c->bytes + offset, WORD);
+		return true;
+	}
+	f->below = at < sp && sp - at <= RED_ZONE;
+	f->trouble = c->cut && offset < INT64_MAX ? AF_STOP_COPY_ENDS : AF_STOP_UNREADABLE;
+	return false;
+}
+
+static bool frame_register(void *arg, uint64_t reg, uint64_t *value)
+{
+	struct frame *f = arg;
+
+	if (reg >= AF_DWARF_REGISTERS || !(f->known >> reg & 1)) {
+		f->trouble = AF_STOP_UNSUPPORTED;
+		return false;
+	}
+	*value = f->regs[reg];
+	return true;
+}
+
+static bool frame_expression(struct frame *f, const struct af_cfi_image *image,
+                             const struct af_cfi_value *v, const uint64_t *cfa, uint64_t *to)
+{
+	const struct af_expression of = {frame_register, frame_read, f};
+	int rc = af_expression_value(image, v, cfa, &of, to);
+
+	if (rc == -ENOTSUP)
+		f->trouble = AF_STOP_UNSUPPORTED;
+	return !rc;
+}
+
+static bool frame_cfa(struct frame *f, const struct af_frame_rule *rule)
+{
+	const struct af_cfi_value *v = &rule->row.cfa;
+
+	f->trouble = AF_STOP_UNSUPPORTED;
+	if (v->how == AF_CFI_VALUE_EXPRESSION)
+		return frame_expression(f, rule->image, v, NULL, &f->cfa);
+	if (v->how != AF_CFI_REGISTER || !frame_register(f, v->number, &f->cfa))
+		return false;
+	f->cfa += (uint64_t)v->offset;
+	return true;
+}
+
+/* What @v, which differs from the frame's own, comes to. False: f->trouble says why. */
+static bool frame_value(struct frame *f, const struct af_frame_rule *rule,
+                        const struct af_cfi_value *v, uint64_t *to)
+{
+	uint64_t at = f->cfa + (uint64_t)v->offset;
+
+	f->trouble = AF_STOP_UNSUPPORTED;
+	f->below = false;
+	switch (v->how) {
+	case AF_CFI_AT_CFA:
+		return frame_read(f, at, to);
+	case AF_CFI_CFA:
+		*to = at;
+		return true;
+	case AF_CFI_REGISTER:
+		return frame_register(f, v->number, to);
+	case AF_CFI_AT_EXPRESSION:
+		return frame_expression(f, rule->image, v, &f->cfa, &at) && frame_read(f, at, to);
+	case AF_CFI_VALUE_EXPRESSION:
+		return frame_expression(f, rule->image, v, &f->cfa, to);
+	}
+	return false;
+}
+
+/*
+ * The registers of the caller of @f into @to, or why its return address is not known: COMPLETE
+ * where there is none.
+ */
+static enum af_stop step_registers(struct frame *f, const struct af_frame_rule *rule,
+                                   struct frame *to)
+{
+	for (uint32_t reg = 0; reg < AF_DWARF_REGISTERS; reg++) {
+		const struct af_cfi_value *v = &rule->row.regs[reg];
+		uint64_t value = f->regs[reg];
+		if (v->how == AF_CFI_SAME)
+			continue;
+		bool is = frame_value(f, rule, v, &value);
+		if (!is && reg == AF_DWARF_RIP)
+			return v->how == AF_CFI_UNDEFINED ? AF_STOP_COMPLETE : f->trouble;
+		/* Tables do not tell that a function has popped what it saved: it is back. */
+		if (!is && f->below)
+			continue;
+		to->regs[reg] = value;
+		to->known = is ? to->known | 1u << reg : to->known & ~(1u << reg);
+	}
+	return AF_STOP_NOT_WALKED;
+}
+
+/* The caller of @f, by what a file says; AF_STOP_NOT_WALKED: there is one. */
+static enum af_stop step_rule(struct frame *f, const struct af_frame_rule *rule)
+{
+	struct frame to = *f;
+
+	if (rule->kind == AF_FRAME_BAD_RULE)
+		return AF_STOP_UNSUPPORTED;
+	if (!frame_cfa(f, rule))
+		return f->trouble;
+	/*
+	 * Every frame holds at least its return address, so stacks only get shallower; but for
+	 * vfork(), which keeps it in a register.
+	 */
+	if (f->cfa < f->regs[AF_DWARF_RSP] + !f->exact && !rule->row.is_signal)
+		return AF_STOP_BAD_FRAME;
+	enum af_stop stop = step_registers(f, rule, &to);
+	if (stop != AF_STOP_NOT_WALKED)
+		return stop;
+	if (!(to.known >> AF_DWARF_RIP & 1) || !(to.known >> AF_DWARF_RSP & 1))
+		return AF_STOP_UNSUPPORTED;
+	to.exact = rule->row.is_signal;
+	to.guessed = false;
+	*f = to;
+	return f->regs[AF_DWARF_RIP] ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
+}
+
+/* The same where nothing tells: by the frame pointer, if it looks like one. */
+static enum af_stop step_frame_pointer(struct frame *f)
+{
+	uint64_t fp, sp = f->regs[AF_DWARF_RSP], next, return_address;
+
+	if (!frame_register(f, AF_DWARF_RBP, &fp))
+		return AF_STOP_NO_RULE;
+	/* The outermost frame is marked so: psABI 3.4.1. */
+	if (!fp)
+		return AF_STOP_COMPLETE;
+	if (fp % WORD || fp < sp || fp - sp > FRAME_POINTER_REACH)
+		return AF_STOP_NO_RULE;
+	if (!frame_read(f, fp, &next) || !frame_read(f, fp + WORD, &return_address))
+		return f->trouble;
+	f->regs[AF_DWARF_RBP] = next;
+	f->regs[AF_DWARF_RSP] = fp + 2 * WORD;
+	f->regs[AF_DWARF_RIP] = return_address;
+	f->known = 1u << AF_DWARF_RBP | 1u << AF_DWARF_RSP | 1u << AF_DWARF_RIP;
+	f->exact = false;
+	f->guessed = true;
+	return return_address ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
+}
+
+/* Why there is no frame at @f's pc although a walk led there; NOT_WALKED: there is. */
+static enum af_stop frame_doubt(const struct frame *f, const struct af_unwind_code *code)
+{
+	if (code->mapped)
+		return AF_STOP_NOT_WALKED;
+	return f->guessed ? AF_STOP_NO_RULE : AF_STOP_BAD_FRAME;
+}
+
+/*
+ * What tells of @f. Its pc may be behind all that a table covers where the kernel was asked for
+ * something by the last instruction.
+ */
+static const struct af_frame_rule *frame_rule(const struct frame *f,
+                                              const struct af_unwind_code *code, uint64_t pc)
+{
+	const struct af_frame_rule *rule =
+	    code->rules ? af_frame_rule(code->rules, pc - code->bias) : NULL;
+
+	if (rule && !rule->kind && f->exact)
+		rule = af_frame_rule(code->rules, pc - 1 - code->bias);
+	return rule && rule->kind ? rule : NULL;
+}
+
+uint32_t af_unwind_copy(const struct af_stack_copy *copy, const struct af_unwind_maps *maps,
+                        uint64_t *pcs, uint32_t most, enum af_stop *stop)
+{
+	const uint32_t needed = 1u << AF_DWARF_RIP | 1u << AF_DWARF_RSP;
+	struct frame f = {.known = copy->known, .copy = copy, .exact = true};
+	uint32_t nr = 0;
+
+	memcpy(f.regs, copy->regs, sizeof f.regs);
+	*stop = AF_STOP_NOT_WALKED;
+	if ((f.known & needed) != needed)
+		return 0;
+	while (*stop == AF_STOP_NOT_WALKED) {
+		uint64_t pc = f.regs[AF_DWARF_RIP] - !f.exact;
+		const struct af_unwind_code *code = maps->find(maps->arg, pc);
+		*stop = nr ? frame_doubt(&f, code) : AF_STOP_NOT_WALKED;
+		if (*stop == AF_STOP_NOT_WALKED && nr == most)
+			*stop = AF_STOP_TOO_DEEP;
+		if (*stop != AF_STOP_NOT_WALKED)
+			break;
+		const struct af_frame_rule *rule = frame_rule(&f, code, pc);
+		/* The end of a signal handler is returned to, and was never called. */
+		pcs[nr++] = rule && rule->row.is_signal ? f.regs[AF_DWARF_RIP] : pc;
+		*stop = rule            ? step_rule(&f, rule)
+		        : code->missing ? AF_STOP_NO_FILE
+		                        : step_frame_pointer(&f);
+	}
+	return nr;
+}

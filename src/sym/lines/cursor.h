@@ -1,0 +1,78 @@
+/*
+ * A bounded reader of what DWARF's line programs are made of (DWARF 5, 7.6 and 7.4). Reading past
+ * the end gives zeros and sets `bad`, which stays set: check it once, at the end.
+ */
+#ifndef AF_SYM_LINES_CURSOR_H
+#define AF_SYM_LINES_CURSOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/leb128.h"
+
+struct line_cursor {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+static inline const uint8_t *line_bytes(struct line_cursor *c, uint64_t len)
+{
+	const uint8_t *p = c->at;
+
+	if (len > (uint64_t)(c->end - c->at)) {
+		c->at = c->end;
+		c->bad = true;
+		return NULL;
+	}
+	c->at += len;
+	return p;
+}
+
+/* Little-endian integer of @size bytes, 1 to 8. */
+static inline uint64_t line_uint(struct line_cursor *c, unsigned size)
+{
+	const uint8_t *p = line_bytes(c, size);
+	uint64_t v = 0;
+
+	if (p)
+		memcpy(&v, p, size);
+	return v;
+}
+
+/* LEB128, of either sort. */
+static inline uint64_t line_leb(struct line_cursor *c, bool is_signed)
+{
+	uint64_t v = 0;
+	size_t size = af_leb128(c->at, (size_t)(c->end - c->at), is_signed, &v);
+
+	c->bad |= !size;
+	c->at = size ? c->at + size : c->end;
+	return v;
+}
+
+static inline uint64_t line_uleb(struct line_cursor *c)
+{
+	return line_leb(c, false);
+}
+
+static inline int64_t line_sleb(struct line_cursor *c)
+{
+	return (int64_t)line_leb(c, true);
+}
+
+/* A string up to its NUL; NULL when it has none. */
+static inline const char *line_string(struct line_cursor *c)
+{
+	const uint8_t *p = c->at, *nul = p < c->end ? memchr(p, 0, (size_t)(c->end - p)) : NULL;
+
+	if (!nul) {
+		c->at = c->end;
+		c->bad = true;
+		return NULL;
+	}
+	c->at = nul + 1;
+	return (const char *)p;
+}
+
+#endif

@@ -1,0 +1,223 @@
+/* Answers addresses of code that run-time compilers made, by what they wrote about it. */
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/scope.h"
+#include "sym/jit/jitdump.h"
+#include "sym/resolve/job_work.h"
+
+enum {
+	JIT_DUMPS = 8,             /* of one process */
+	JIT_ANCESTORS = 4,         /* whose code a process may have from before a fork */
+	JIT_SLACK_NS = 1000000000, /* files' times are coarser than the trace's */
+};
+
+/* What is known of the code of one process. */
+struct jit_process {
+	struct af_sym_job *job;
+	uint32_t ordinal, pid;
+	const struct af_live_process *live;
+	struct af_jit_trust trust;
+	struct af_jit map;
+	struct af_jitdump dumps[JIT_DUMPS];
+	uint32_t nr_dumps;
+};
+
+/* What is not believed is said: somebody may have put it there. */
+static void jit_refused(const struct jit_process *p, const char *path, int fd, int rc)
+{
+	struct stat st;
+
+	if (rc == -EPERM && !fstat(fd, &st))
+		af_sym_job_note(
+		    p->job, "symbols.jit",
+		    "%s is not believed: it belongs to user %u and not to the process's", path,
+		    (unsigned)st.st_uid);
+	else if (rc == -EFBIG)
+		af_sym_job_note(p->job, "symbols.jit", "%s is not read: it is too large", path);
+	else if (rc == -ENOEXEC)
+		af_sym_job_note(p->job, "symbols.jit", "%s is not read: it is no jitdump", path);
+}
+
+/* As the process sees it, where that can be; else as we do. */
+static int jit_open_path(const struct jit_process *p, const char *path)
+{
+	int fd = -ENOENT;
+
+	if (p->live && *path == '/')
+		fd = af_live_open_path(&p->job->live, p->live, path);
+	if (fd < 0)
+		fd = af_jit_open_path(path);
+	return fd;
+}
+
+static void jit_open_map(struct jit_process *p)
+{
+	char path[512];
+
+	if (!p->job->where->perf_dir)
+		return;
+	snprintf(path, sizeof path, "%s/perf-%u.map", p->job->where->perf_dir, p->pid);
+	scope_close int fd = jit_open_path(p, path);
+	int rc = fd < 0 ? -ENOENT : af_jit_open(&p->map, fd, &p->trust);
+	if (rc)
+		jit_refused(p, path, fd, rc);
+	else if (p->map.left_out)
+		af_sym_job_note(p->job, "symbols.jit",
+		                "%s is too large: its first %llu bytes are left out", path,
+		                (unsigned long long)p->map.left_out);
+}
+
+static void jit_open_dump(struct jit_process *p, const char *path)
+{
+	scope_close int fd = p->nr_dumps < JIT_DUMPS ? jit_open_path(p, path) : -1;
+
+	if (fd < 0)
+		return;
+	int rc = af_jitdump_open(&p->dumps[p->nr_dumps], fd, p->pid, &p->trust);
+	if (rc) {
+		jit_refused(p, path, fd, rc);
+		return;
+	}
+	if (p->dumps[p->nr_dumps].nr_beyond)
+		af_sym_job_note(p->job, "symbols.jit",
+		                "%s is too large: its last %llu records are left out", path,
+		                (unsigned long long)p->dumps[p->nr_dumps].nr_beyond);
+	p->nr_dumps++;
+}
+
+/* Dumps that the process has or had mapped; else those in the usual places. */
+static void jit_open_dumps(struct jit_process *p)
+{
+	const struct af_sym_job *job = p->job;
+	char *mapped;
+
+	for (uint32_t nth = 0; p->live && (mapped = af_live_jitdump(&job->live, p->live, nth));
+	     nth++) {
+		jit_open_dump(p, mapped);
+		free(mapped);
+	}
+	for (uint32_t i = 0; !p->nr_dumps && i < job->nr_dumps; i++)
+		if (job->dumps[i].process == p->ordinal)
+			jit_open_dump(p, job->dumps[i].path);
+	for (size_t i = 0; !p->nr_dumps && i < sizeof job->where->dump_dirs / sizeof(char *); i++) {
+		char pattern[512];
+		glob_t found;
+
+		if (!job->where->dump_dirs[i])
+			continue;
+		snprintf(pattern, sizeof pattern, "%s/jit-%u.dump", job->where->dump_dirs[i],
+		         p->pid);
+		if (glob(pattern, GLOB_NOSORT, NULL, &found))
+			continue;
+		for (size_t k = 0; k < found.gl_pathc; k++)
+			jit_open_dump(p, found.gl_pathv[k]);
+		globfree(&found);
+	}
+}
+
+static void jit_open(struct jit_process *p, struct af_sym_job *job, uint32_t ordinal)
+{
+	const struct job_process *known = af_sym_job_find(job, ordinal);
+
+	*p = (struct jit_process){.job = job, .ordinal = ordinal, .trust = job->where->trust};
+	if (!known || !known->pid)
+		return;
+	p->pid = known->pid;
+	p->live = af_sym_job_live(job, ordinal);
+	p->trust.growing = p->live != NULL;
+	if (job->where->epoch_ns)
+		p->trust.not_before_ns = known->start_ns + job->where->epoch_ns - JIT_SLACK_NS;
+	/* Root may write about everybody, and everybody about himself. */
+	if (p->live || known->user_known) {
+		p->trust.owners[0] = 0;
+		p->trust.owners[1] = p->live ? p->live->uid : known->user;
+		p->trust.nr_owners = 2;
+	}
+	jit_open_map(p);
+	jit_open_dumps(p);
+}
+
+static void jit_close(struct jit_process *p)
+{
+	while (p->nr_dumps) {
+		struct af_jitdump *d = &p->dumps[--p->nr_dumps];
+		if (d->nr_given_up)
+			af_sym_job_note(p->job, "symbols.jit",
+			                "%llu addresses of process %u have no name: too much code "
+			                "lay over one another there",
+			                (unsigned long long)d->nr_given_up, p->pid);
+		af_jitdump_close(d);
+	}
+	af_jit_close(&p->map);
+}
+
+/* A dump knows more than a map: times, lines. */
+static bool jit_find(struct jit_process *p, const struct job_wanted *w, struct af_sym_frame *frame)
+{
+	struct af_jitdump_answer a;
+
+	for (uint32_t i = 0; i < p->nr_dumps; i++)
+		if (af_jitdump_find(&p->dumps[i], w->vaddr, w->time_ns, &a)) {
+			*frame = (struct af_sym_frame){a.name, a.file, a.line};
+			return true;
+		}
+	const struct af_jit_entry *e = af_jit_find(&p->map, w->vaddr);
+	if (e)
+		*frame = (struct af_sym_frame){.function = e->name};
+	return e;
+}
+
+/* A process and those it was forked from: the number of them. */
+static uint32_t jit_open_line(struct jit_process line[JIT_ANCESTORS], struct af_sym_job *job,
+                              uint32_t ordinal)
+{
+	uint32_t nr = 0;
+
+	do {
+		const struct job_process *known = af_sym_job_find(job, ordinal);
+
+		jit_open(&line[nr++], job, ordinal);
+		ordinal = known ? known->parent : 0;
+	} while (ordinal && nr < JIT_ANCESTORS);
+	return nr;
+}
+
+/* Did somebody write anything about code made at run time? */
+static bool jit_has_names(const struct jit_process *line, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (line[i].nr_dumps || line[i].map.nr)
+			return true;
+	return false;
+}
+
+void af_sym_job_answer_jit(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
+                           void *arg)
+{
+	struct jit_process line[JIT_ANCESTORS];
+	uint32_t nr = jit_open_line(line, job, m->process);
+
+	enum af_symbol_source nameless = !m->mapped                ? AF_SYMBOL_NO_MODULE
+	                                 : jit_has_names(line, nr) ? AF_SYMBOL_NO_SYMBOL
+	                                                           : AF_SYMBOL_NO_MAP;
+
+	for (uint32_t i = 0; i < m->nr; i++) {
+		struct af_sym_answer a = {.source = nameless};
+
+		for (uint32_t k = 0; k < nr && !a.nr; k++)
+			if (jit_find(&line[k], &m->wanted[i], &a.frames[0])) {
+				a.source = AF_SYMBOL_JIT;
+				a.nr = 1;
+			}
+		af_sym_job_answered(m, i, &a);
+		tick(job, arg);
+	}
+	while (nr)
+		jit_close(&line[--nr]);
+}

@@ -1,0 +1,164 @@
+#include "sym/resolve/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/system/rights.h"
+#include "base/scope.h"
+
+enum { KERNEL_TEXT_MAX = 256 << 20, KERNEL_READ = 1 << 20, KERNEL_REACH = 256 << 10 };
+
+/* The size of a file in /proc is not known before it is read. */
+static int kernel_read(struct af_buf *text, const char *path)
+{
+	scope_rights(AF_RIGHTS_NAMES);
+	scope_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	scope_free char *part = af_xrealloc(NULL, KERNEL_READ);
+	for (;;) {
+		ssize_t n = read(fd, part, KERNEL_READ);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return 0;
+		af_buf_add(text, part, (size_t)n);
+		if (text->len > KERNEL_TEXT_MAX)
+			return -EFBIG;
+	}
+}
+
+/* The next word of a line, ended in place; NULL when there is none. */
+static char *kernel_word(char **line)
+{
+	char *word = *line + strspn(*line, " \t");
+	size_t len = strcspn(word, " \t");
+
+	if (!len)
+		return NULL;
+	*line = word + len + (word[len] != 0);
+	word[len] = 0;
+	return word;
+}
+
+/* How much worse than another name for the same address: marks of sections, local names. */
+static uint8_t kernel_rank(const char *name, char type)
+{
+	uint8_t rank = type == 'T' ? 0 : 1;
+
+	if (!strcmp(name, "_text") || !strcmp(name, "_stext") || !strncmp(name, "__pfx_", 6))
+		return UINT8_MAX;
+	for (; *name == '_' && rank < 16; name++)
+		rank += 2;
+	return rank;
+}
+
+/* ADDRESS TYPE NAME [MODULE]. What is no such line says nothing. */
+static void kernel_line(struct af_kernel *k, char *line)
+{
+	char *address = kernel_word(&line), *type = kernel_word(&line);
+	char *name = kernel_word(&line), *module = kernel_word(&line), *end;
+
+	if (!name || !strchr("0123456789abcdefABCDEF", *address))
+		return;
+	errno = 0;
+	uint64_t start = strtoull(address, &end, 16);
+	if (errno || *end || !start)
+		return;
+	AF_GROW(k->symbols, k->nr, k->cap);
+	k->symbols[k->nr++] = (struct af_kernel_symbol){
+	    .start = start,
+	    .name = name,
+	    .module = module && *module == '[' ? module : "[kernel]",
+	    .rank = kernel_rank(name, *type),
+	    .code = strchr("tTwW", *type) != NULL,
+	};
+}
+
+/* By address; the best name of each comes first. */
+static int kernel_order(const void *a, const void *b)
+{
+	const struct af_kernel_symbol *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->code != y->code)
+		return x->code ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* One symbol for each address. */
+static void kernel_thin(struct af_kernel *k)
+{
+	uint32_t nr = 0;
+
+	qsort(k->symbols, k->nr, sizeof *k->symbols, kernel_order);
+	for (uint32_t i = 0; i < k->nr; i++)
+		if (!nr || k->symbols[nr - 1].start != k->symbols[i].start)
+			k->symbols[nr++] = k->symbols[i];
+	k->nr = nr;
+}
+
+void af_kernel_parse(struct af_kernel *k, char *text)
+{
+	*k = (struct af_kernel){.text = text};
+	for (char *line = text, *next; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		kernel_line(k, line);
+	}
+	if (k->nr)
+		kernel_thin(k);
+}
+
+int af_kernel_open(struct af_kernel *k, const char *path)
+{
+	struct af_buf text = {0};
+	int rc = kernel_read(&text, path);
+
+	if (!rc && text.len)
+		af_kernel_parse(k, text.data);
+	else
+		*k = (struct af_kernel){.text = text.data};
+	if (!rc && !k->nr)
+		rc = text.len ? -EPERM : -ENODATA;
+	if (rc)
+		af_kernel_close(k);
+	return rc;
+}
+
+void af_kernel_close(struct af_kernel *k)
+{
+	free(k->text);
+	free(k->symbols);
+	*k = (struct af_kernel){0};
+}
+
+const struct af_kernel_symbol *af_kernel_find(const struct af_kernel *k, uint64_t address)
+{
+	uint32_t low = 0, high = k->nr;
+
+	/* The first symbol that starts after @address. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (k->symbols[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	const struct af_kernel_symbol *s = &k->symbols[low - 1];
+	return s->code && address - s->start < KERNEL_REACH ? s : NULL;
+}
