@@ -1,6 +1,6 @@
 /*
  * Kernels in full: source lines and instructions beside each other, with samples and the reasons for
- * stalls of each. What is shown comes as tables, one blob a kernel (src/render/html_annotate.h).
+ * stalls of each. What is shown comes as tables, one blob a kernel (src/render/html/annotate.h).
  *
  *	new Annotate(app) → show(kernel) any number of times
  *

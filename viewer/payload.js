@@ -1,6 +1,6 @@
 /*
- * The data in the page, as src/render/html.c writes it: a JSON script with what is small, and
- * scripts of what is deflated and made text (src/render/html_pack.h): tables as JSON, names and each
+ * The data in the page, as src/render/html/html.c writes it: a JSON script with what is small, and
+ * scripts of what is deflated and made text (src/render/html/pack.h): tables as JSON, names and each
  * tree as columns of varints.
  */
 

@@ -7,7 +7,7 @@
  * A lane is what lies side by side on a track, as columns: {n, start, name, node (1 + that of the
  * tree of its stacks, or 0), weight (null: the duration), samples (null: 1 each), flow (or 0)}, and
  * cum, n + 1 of them: the sum of durations before, so that the busy part of a pixel costs no loop.
- * A counter's lane has value instead. See src/render/html_time.h.
+ * A counter's lane has value instead. See src/render/html/time.h.
  */
 
 /* The first of @column that is @t or later, in [from, n): near ones are found soonest. */

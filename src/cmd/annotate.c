@@ -15,8 +15,8 @@
 #include "cmd/ranks.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
-#include "render/annotate.h"
-#include "render/tables.h"
+#include "render/text/annotate.h"
+#include "render/text/tables.h"
 
 enum { WIDTH_LEAST = 80, WIDTH_MOST = 300, ROWS_MOST = 20000, MATCHES_SHOWN = 20 };
 

@@ -13,7 +13,7 @@
 #include "cmd/study.h"
 #include "cmd/summary.h"
 #include "render/render.h"
-#include "render/tables.h"
+#include "render/text/tables.h"
 
 /* options */
 

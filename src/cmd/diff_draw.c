@@ -6,7 +6,7 @@
 #include "cmd/diff.h"
 #include "cmd/summary.h"
 #include "render/render.h"
-#include "render/tables.h"
+#include "render/text/tables.h"
 
 enum af_change_kind af_diff_only(const struct af_diff *d)
 {

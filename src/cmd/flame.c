@@ -13,8 +13,8 @@
 #include "cmd/ranks.h"
 #include "cmd/stacks.h"
 #include "cmd/study.h"
-#include "render/attributes.h"
-#include "render/palette_map.h"
+#include "render/svg/attributes.h"
+#include "render/svg/palette_map.h"
 
 struct flame_options {
 	struct af_output output;

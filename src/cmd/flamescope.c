@@ -15,8 +15,8 @@
 #include "cmd/ranks.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
-#include "render/heat.h"
-#include "render/tables.h"
+#include "render/heat/heat.h"
+#include "render/text/tables.h"
 
 enum { FILES_MOST = 1000, INTERVAL_ROWS = 0 };
 

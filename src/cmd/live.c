@@ -20,9 +20,9 @@
 #include "base/system/fs.h"
 #include "cmd/study.h"
 #include "cmd/watch.h"
-#include "render/columns.h"
-#include "render/label.h"
-#include "render/tables.h"
+#include "render/text/columns.h"
+#include "render/text/label.h"
+#include "render/text/tables.h"
 #include "trace/write/stream.h"
 
 enum {

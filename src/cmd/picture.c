@@ -5,7 +5,7 @@
 #include "analyse/timeline.h"
 #include "base/err.h"
 #include "cmd/progress.h"
-#include "render/slices.h"
+#include "render/timeline/slices.h"
 
 const char *const af_view_names[AF_VIEWS] = {"cpu", "gpu", "all", "wakers", "idle"};
 

@@ -21,7 +21,7 @@
 #include "cmd/names.h"
 #include "cmd/summary.h"
 #include "collect/place.h"
-#include "render/tables.h"
+#include "render/text/tables.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
 #include "trace/read/merge.h"

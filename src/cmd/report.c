@@ -16,7 +16,7 @@
 #include "cmd/ranks.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
-#include "render/annotate.h"
+#include "render/text/annotate.h"
 
 static const struct report_options report_defaults = {.limit = UINT64_MAX, .sort = "self"};
 

@@ -8,7 +8,7 @@
 #include "analyse/pass.h"
 #include "base/buf.h"
 #include "cmd/command.h"
-#include "render/tables.h"
+#include "render/text/tables.h"
 
 struct af_err;
 

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "cmd/progress.h"
-#include "render/slices.h"
+#include "render/timeline/slices.h"
 
 /* For af_partial_write(). */
 struct slices_to {

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "exchange/import.h"
-#include "render/encoding.h"
+#include "render/html/encoding.h"
 #include "render/render.h"
 
 /* A whole file is mapped; a pipe is read to its end. */

@@ -8,8 +8,8 @@
 #include "base/err.h"
 #include "cmd/annotate.h"
 #include "cmd/study.h"
-#include "render/findings.h"
-#include "render/tables.h"
+#include "render/text/findings.h"
+#include "render/text/tables.h"
 
 enum { SUMMARY_ROWS = 10 };
 

@@ -8,7 +8,7 @@
 #include "cmd/ranks.h"
 #include "cmd/study.h"
 #include "cmd/summary.h"
-#include "render/tables.h"
+#include "render/text/tables.h"
 
 struct tally_options {
 	bool json;

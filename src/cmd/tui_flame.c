@@ -9,7 +9,7 @@
 #include "analyse/tree_table.h"
 #include "base/arena.h"
 #include "cmd/tui.h"
-#include "render/label.h"
+#include "render/text/label.h"
 
 static void frame_add(struct tui *t, uint32_t node, uint32_t depth, int x, int columns)
 {

@@ -7,7 +7,7 @@
 #include "analyse/tree_table.h"
 #include "base/arena.h"
 #include "cmd/tui.h"
-#include "render/tables.h"
+#include "render/text/tables.h"
 
 enum { WEIGHT_COLUMNS = 12, SHARE_COLUMNS = 9, KIND_COLUMNS = 10, WIDE = 110 };
 

@@ -6,8 +6,8 @@
 #include "analyse/tree_table.h"
 #include "cmd/picture.h"
 #include "cmd/tui.h"
-#include "render/label.h"
-#include "render/tables.h"
+#include "render/text/label.h"
+#include "render/text/tables.h"
 
 enum { HEAD_ROWS = 2, FOOT_ROWS = 2, LEAST_ROWS = 7, LEAST_COLUMNS = 40, LOOK_MS = 200 };
 

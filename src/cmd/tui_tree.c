@@ -6,8 +6,8 @@
 #include "analyse/tree_table.h"
 #include "base/arena.h"
 #include "cmd/tui.h"
-#include "render/label.h"
-#include "render/tables.h"
+#include "render/text/label.h"
+#include "render/text/tables.h"
 
 enum { TREE_NUMBERS = 34, TREE_MARK = 2 };
 

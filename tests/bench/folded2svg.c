@@ -12,7 +12,7 @@
 #include "analyse/tree.h"
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "render/attributes.h"
+#include "render/svg/attributes.h"
 #include "render/render.h"
 
 struct options {

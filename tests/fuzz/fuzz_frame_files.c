@@ -14,9 +14,9 @@
 
 #include "analyse/tree.h"
 #include "base/err.h"
-#include "render/attributes.h"
-#include "render/encoding.h"
-#include "render/palette_map.h"
+#include "render/svg/attributes.h"
+#include "render/html/encoding.h"
+#include "render/svg/palette_map.h"
 #include "render/render.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

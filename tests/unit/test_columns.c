@@ -1,4 +1,4 @@
-#include "render/columns.h"
+#include "render/text/columns.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/sha256.h"
-#include "render/html_pack.h"
+#include "render/html/pack.h"
 #include "render/render.h"
 
 static const struct af_tree_weight two_weights[] = {{"time", "ns"}, {"samples", "samples"}};

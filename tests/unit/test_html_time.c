@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "analyse/tree.h"
-#include "render/html_columns.h"
-#include "render/html_nodes.h"
-#include "render/html_pack.h"
+#include "render/html/columns.h"
+#include "render/html/nodes.h"
+#include "render/html/pack.h"
 
 enum { MOST = 20000 };
 

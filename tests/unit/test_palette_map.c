@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "render/palette_map.h"
+#include "render/svg/palette_map.h"
 
 static int enter_folder(void **state)
 {

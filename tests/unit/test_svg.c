@@ -12,11 +12,11 @@
 #include "analyse/tree.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "render/attributes.h"
-#include "render/embed.h"
-#include "render/label.h"
-#include "render/palette.h"
-#include "render/palette_map.h"
+#include "render/svg/attributes.h"
+#include "render/embed/embed.h"
+#include "render/text/label.h"
+#include "render/svg/palette.h"
+#include "render/svg/palette_map.h"
 #include "render/render.h"
 
 AF_EMBED(svg_script);

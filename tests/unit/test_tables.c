@@ -1,4 +1,4 @@
-#include "render/tables.h"
+#include "render/text/tables.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "render/embed.h"
+#include "render/embed/embed.h"
 
 AF_EMBED(form_man);
 AF_EMBED(form_bash);

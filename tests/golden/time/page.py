@@ -1,4 +1,4 @@
-"""What a report.html has in time, as src/render/html_time.h describes it."""
+"""What a report.html has in time, as src/render/html/time.h describes it."""
 
 import json
 import math

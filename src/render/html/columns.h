@@ -1,0 +1,80 @@
+/*
+ * The slices of one track of report.html as columns of varints; time.h says what is in them.
+ * Where there are too many slices for a page, those of less than a step that begin within the same
+ * step of time become one for each name and node: as long and as heavy as they were together, in
+ * the order in which the first of each came.
+ *
+ *	{ html_columns_add | html_columns_coarsen }* → html_columns_end → html_columns_write
+ *	→ html_columns_free
+ */
+#ifndef AF_RENDER_HTML_COLUMNS_H
+#define AF_RENDER_HTML_COLUMNS_H
+
+#include <stdint.h>
+
+#include "analyse/slices.h"
+#include "base/buf.h"
+#include "base/map.h"
+
+struct html_pack;
+
+struct html_slice {
+	uint64_t start_ns; /* since the trace began */
+	uint64_t length_ns, weight_ns;
+	uint64_t count; /* samples, or slices that it stands for */
+	uint64_t flow;  /* id plus 1 of its arrow, 0 for none */
+	uint32_t name;  /* of the pack, before it is sorted */
+	uint32_t node;  /* in preorder plus 1, 0 for none */
+};
+
+enum {
+	COLUMN_START,
+	COLUMN_LENGTH,
+	COLUMN_NAME,
+	COLUMN_NODE,
+	COLUMN_WEIGHT,
+	COLUMN_COUNT,
+	COLUMN_FLOW,
+	COLUMN_END
+};
+
+/* Zeroed: empty. */
+struct html_columns {
+	uint64_t nr;    /* slices in the columns */
+	uint64_t taken; /* that were added */
+	uint32_t depth;
+	bool named; /* not all are called as their nodes: who adds says so */
+	struct af_buf columns[COLUMN_END];
+
+	/* private */
+	uint64_t last_start_ns, last_flow;
+	uint64_t ends_ns[AF_ROWS_DEPTH + 1]; /* of those that lie around the latest */
+	uint32_t nr_ends;
+	struct html_slice *window; /* of short ones, not in the columns yet */
+	uint32_t nr_window, cap_window, epoch;
+	uint64_t window_at, window_end_ns;
+	struct af_map by_what; /* name and node → epoch and index in the window */
+};
+
+/* In order of their starts, the outer one first; @step_ns 0 joins none. */
+void html_columns_add(struct html_columns *c, const struct html_slice *s, uint64_t step_ns);
+
+/* Join those shorter than @step_ns, which is more than before. */
+void html_columns_coarsen(struct html_columns *c, uint64_t step_ns);
+
+/* Nothing more comes. */
+void html_columns_end(struct html_columns *c);
+
+/* Append the blob, names by their rank in the sorted pack: 0, or -ENOMEM. */
+int html_columns_write(const struct html_columns *c, const struct html_pack *pack,
+                       struct af_buf *out);
+
+void html_columns_free(struct html_columns *c);
+
+/* Differences as varints: 0, -1, 1, -2, … are 0, 1, 2, 3, … */
+static inline uint64_t html_zigzag(uint64_t value, uint64_t before)
+{
+	return value >= before ? (value - before) * 2 : (before - value) * 2 - 1;
+}
+
+#endif

@@ -1,0 +1,99 @@
+#include "render/html/nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/tree.h"
+#include "base/arena.h"
+
+/* The stack left the tree: what lies deeper is that node too. */
+#define NODES_ENDED (1u << 31)
+
+static uint64_t child_key(uint32_t parent, uint32_t name)
+{
+	return (uint64_t)parent << 32 | name;
+}
+
+void html_nodes_open(struct html_nodes *n, const struct html_tree *tree)
+{
+	uint32_t *path = af_xcalloc((size_t)tree->depth + 2, sizeof *path);
+	const char *at = tree->depths.data;
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
+		uint32_t back = (uint32_t)html_pack_varint(&at);
+		if (i) {
+			depth = depth + 1 - back;
+			*af_map_at(&n->children, child_key(path[depth - 1], tree->names[i]), NULL) =
+			    i;
+		}
+		path[depth] = i;
+	}
+	free(path);
+}
+
+void html_nodes_free(struct html_nodes *n)
+{
+	af_map_free(&n->children);
+	free(n->of);
+	free(n->ids);
+	*n = (struct html_nodes){0};
+}
+
+static void nodes_room(struct html_nodes *n, uint32_t nr)
+{
+	uint32_t cap = n->cap ? n->cap : 1024;
+
+	if (nr <= n->cap)
+		return;
+	while (cap < nr)
+		cap *= 2;
+	n->of = af_xrealloc(n->of, cap * sizeof *n->of);
+	memset(n->of + n->cap, 0, (cap - n->cap) * sizeof *n->of);
+	n->cap = cap;
+}
+
+static uint32_t nodes_name(struct html_nodes *n, struct html_pack *pack,
+                           const struct af_tree *stacks, uint32_t name)
+{
+	if (name >= n->nr_ids) {
+		uint32_t nr = stacks->nr_names * 2;
+		n->ids = af_xrealloc(n->ids, nr * sizeof *n->ids);
+		memset(n->ids + n->nr_ids, 0, (nr - n->nr_ids) * sizeof *n->ids);
+		n->nr_ids = nr;
+	}
+	if (!n->ids[name])
+		n->ids[name] = html_pack_frame(pack, stacks, name);
+	return n->ids[name];
+}
+
+static uint32_t nodes_step(struct html_nodes *n, struct html_pack *pack,
+                           const struct af_tree *stacks, uint32_t node)
+{
+	uint32_t parent = n->of[stacks->nodes[node].parent], name = stacks->nodes[node].name;
+
+	if (parent & NODES_ENDED)
+		return parent;
+	uint32_t id = nodes_name(n, pack, stacks, name);
+	const uint64_t *child = af_map_get(&n->children, child_key(parent - 1, id));
+	return child ? (uint32_t)*child + 1 : parent | NODES_ENDED;
+}
+
+uint32_t html_nodes_of(struct html_nodes *n, struct html_pack *pack, const struct af_tree *stacks,
+                       uint32_t node)
+{
+	uint32_t known = node, nr = 0, cap = 0, *path = NULL;
+
+	nodes_room(n, stacks->nr);
+	n->of[0] = 1;
+	for (; !n->of[known]; known = stacks->nodes[known].parent) {
+		AF_GROW(path, nr, cap);
+		path[nr++] = known;
+	}
+	while (nr) {
+		uint32_t next = path[--nr];
+		n->of[next] = nodes_step(n, pack, stacks, next);
+	}
+	free(path);
+	return (n->of[node] & ~NODES_ENDED) - 1;
+}

@@ -1,0 +1,34 @@
+/*
+ * Which node of a tree in report.html a stack of a timeline is: names are walked from the root, and
+ * where the tree does not go on as the stack does, the node that was come to is taken.
+ *
+ *	html_nodes_open → { html_nodes_of }* → html_nodes_free
+ */
+#ifndef AF_RENDER_HTML_NODES_H
+#define AF_RENDER_HTML_NODES_H
+
+#include <stdint.h>
+
+#include "base/map.h"
+#include "render/html/pack.h"
+
+struct af_tree;
+
+struct html_nodes {
+	struct af_map children; /* parent in preorder and name's id in the pack → child */
+	uint32_t *of;           /* by node of the stacks: in preorder plus 1, and NODES_ENDED */
+	uint32_t cap;
+	uint32_t *ids; /* by name of the stacks: in the pack, 0: not asked yet */
+	uint32_t nr_ids;
+};
+
+/* Takes what it needs of @tree, which the pack has. */
+void html_nodes_open(struct html_nodes *n, const struct html_tree *tree);
+void html_nodes_free(struct html_nodes *n);
+
+/* In preorder; 0, the root, for node 0. The stacks may grow between calls, and are the same each
+ * time. */
+uint32_t html_nodes_of(struct html_nodes *n, struct html_pack *pack, const struct af_tree *stacks,
+                       uint32_t node);
+
+#endif

@@ -1,0 +1,362 @@
+#include "render/html/time.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/tree.h"
+#include "base/arena.h"
+#include "base/strtab.h"
+
+struct html_time_track {
+	struct af_track is;
+	char *name;
+	char *rank;                   /* of a process */
+	uint64_t kinds[AF_SLICE_END]; /* how many slices of each */
+	struct html_columns slices;
+	struct af_buf times, values; /* of a counter */
+	uint64_t nr_points, last_ns, last_value;
+};
+
+/* What each kind of slice is to trees. */
+static const struct {
+	int view; /* of those below, or -1 */
+	bool weighs, spreads;
+	enum af_frame frame;
+	const char *weight;
+} kinds[AF_SLICE_END] = {
+    [AF_SLICE_CALL] = {1, false, false, AF_FRAME_NATIVE, ""},
+    [AF_SLICE_WORK] = {1, true, true, AF_FRAME_GPU, "time"},
+    [AF_SLICE_RANGE] = {-1, false, false, AF_FRAME_MARK, ""},
+    [AF_SLICE_WAIT] = {0, false, false, AF_FRAME_MARK, ""},
+    [AF_SLICE_RUN] = {0, true, false, AF_FRAME_NATIVE, "time"},
+    [AF_SLICE_OVERHEAD] = {-1, false, false, AF_FRAME_MARK, ""},
+    [AF_SLICE_LOST] = {-1, false, false, AF_FRAME_MARK, ""},
+};
+static const char *const view_labels[HTML_TIME_VIEWS] = {"cpu", "gpu"};
+
+void html_time_free(struct html_time *t)
+{
+	for (uint32_t i = 0; i < t->nr; i++) {
+		html_columns_free(&t->tracks[i].slices);
+		af_buf_free(&t->tracks[i].times);
+		af_buf_free(&t->tracks[i].values);
+		free(t->tracks[i].name);
+		free(t->tracks[i].rank);
+	}
+	for (int v = 0; v < HTML_TIME_VIEWS; v++)
+		html_nodes_free(&t->views[v].nodes);
+	free(t->tracks);
+	free(t->order);
+	free(t->place);
+	af_map_free(&t->names);
+	af_map_free(&t->causes);
+	*t = (struct html_time){0};
+}
+
+/* A process is known by its rank, which is not its own alone: children have it too. */
+static char *track_name(const struct af_track *track)
+{
+	char *name;
+
+	if (!track->in_job)
+		return strdup(track->name ? track->name : "");
+	return asprintf(&name, "%s (%u)", track->name, track->pid) < 0 ? strdup("") : name;
+}
+
+void html_time_track(struct html_time *t, const struct af_track *track)
+{
+	char rank[64] = "[no rank]";
+
+	if (track->in_job)
+		snprintf(rank, sizeof rank, "rank %s", track->in_job);
+	t->has_ranks |= track->in_job != NULL;
+	AF_GROW(t->tracks, t->nr, t->cap);
+	t->tracks[t->nr++] = (struct html_time_track){
+	    .is = *track,
+	    .name = track_name(track),
+	    .rank = track->kind == AF_TRACK_PROCESS ? strdup(rank) : NULL,
+	};
+}
+
+static void time_seen(struct html_time *t, uint64_t start_ns, uint64_t end_ns, bool first)
+{
+	if (first || start_ns < t->first_ns)
+		t->first_ns = start_ns;
+	if (end_ns > t->end_ns)
+		t->end_ns = end_ns;
+}
+
+static bool time_empty(const struct html_time *t)
+{
+	return !t->nr_slices && !t->end_ns;
+}
+
+/* slices */
+
+/* A sample is called as its innermost frame, and is of the same kind. */
+static enum af_frame slice_frame(const struct af_slices *all, const struct af_slice *s)
+{
+	if (s->kind == AF_SLICE_RUN && s->stack)
+		return af_tree_frame(all->stacks, all->stacks->nodes[s->stack].name);
+	return kinds[s->kind].frame;
+}
+
+static uint32_t slice_name(struct html_time *t, struct html_pack *pack, const struct af_slices *all,
+                           const struct af_slice *s)
+{
+	enum af_frame frame = slice_frame(all, s);
+	const char *text = all->names->strings[s->name];
+	size_t len = all->names->lens[s->name], leaf_len;
+	uint32_t leaf = s->kind == AF_SLICE_RUN ? all->stacks->nodes[s->stack].name : 0;
+	bool fresh;
+	uint64_t *slot = af_map_at(&t->names,
+	                           leaf ? 1ull << 63 | (uint64_t)leaf << 32 | s->name
+	                                : (uint64_t)s->name << 8 | frame,
+	                           &fresh);
+
+	if (!fresh)
+		return (uint32_t)*slot;
+	const char *leaf_text = af_tree_text(all->stacks, leaf, &leaf_len);
+	if (leaf && leaf_len == len && !memcmp(leaf_text, text, len))
+		*slot = html_pack_frame(pack, all->stacks, leaf);
+	else
+		*slot = html_pack_name(pack, text, len, frame);
+	return (uint32_t)*slot;
+}
+
+static void views_open(struct html_time *t, const struct html_pack *pack)
+{
+	for (const struct html_tree *tree = pack->first; tree; tree = tree->next)
+		for (int v = 0; v < HTML_TIME_VIEWS; v++)
+			if (!t->views[v].tree && !strcmp(tree->label, view_labels[v])) {
+				t->views[v].tree = tree;
+				html_nodes_open(&t->views[v].nodes, tree);
+			}
+	t->has_views = true;
+}
+
+/* What weighs and has no stack is the root's, so that sums are whole. */
+static uint32_t slice_node(struct html_time *t, struct html_pack *pack, const struct af_slices *all,
+                           const struct af_slice *s)
+{
+	int view = kinds[s->kind].view;
+
+	if (!t->has_views)
+		views_open(t, pack);
+	if (view < 0 || !t->views[view].tree || (!s->stack && !kinds[s->kind].weighs))
+		return 0;
+	return html_nodes_of(&t->views[view].nodes, pack, all->stacks, s->stack) + 1;
+}
+
+static bool slice_named(const struct html_time *t, const struct af_slice *s,
+                        const struct html_slice *slice)
+{
+	return !slice->node ||
+	       t->views[kinds[s->kind].view].tree->names[slice->node - 1] != slice->name;
+}
+
+/* Ids are of a process and an API in their upper half: few, and a page has no room for 64 bits. */
+static uint64_t slice_flow(struct html_time *t, const struct af_slice *s)
+{
+	bool fresh;
+
+	if (s->way == AF_FLOW_NONE)
+		return 0;
+	uint64_t *slot = af_map_at(&t->causes, s->flow >> 32, &fresh);
+	if (fresh)
+		*slot = t->causes.nr - 1;
+	return (*slot << 32 | (uint32_t)s->flow) + 1;
+}
+
+/* Joins more and more until no more are left than a page is to have. */
+static void time_coarsen(struct html_time *t)
+{
+	uint64_t most = t->most ? t->most : HTML_TIME_SLICES;
+
+	while (t->nr_slices > most - most / 4 && t->step_ns < UINT64_MAX / 8) {
+		t->step_ns = t->step_ns ? t->step_ns * 4 : 1000;
+		t->nr_slices = 0;
+		for (uint32_t i = 0; i < t->nr; i++) {
+			html_columns_coarsen(&t->tracks[i].slices, t->step_ns);
+			t->nr_slices += t->tracks[i].slices.nr;
+		}
+	}
+}
+
+void html_time_slice(struct html_time *t, struct html_pack *pack, const struct af_slices *all,
+                     const struct af_slice *s)
+{
+	struct html_time_track *track = &t->tracks[s->track - 1];
+	struct html_columns *c = &track->slices;
+	uint64_t nr = c->nr, start_ns = s->start_ns > all->start_ns ? s->start_ns : all->start_ns;
+	uint64_t end_ns = s->end_ns > start_ns ? s->end_ns : start_ns;
+	struct html_slice slice = {
+	    .start_ns = start_ns - all->start_ns,
+	    .length_ns = end_ns - start_ns,
+	    .weight_ns = end_ns - start_ns,
+	    .count = 1,
+	    .flow = slice_flow(t, s),
+	    .name = slice_name(t, pack, all, s),
+	    .node = slice_node(t, pack, all, s),
+	};
+
+	if (s->kind == AF_SLICE_WORK)
+		slice.weight_ns = s->end_ns - s->start_ns;
+	if (s->kind == AF_SLICE_RUN) {
+		slice.weight_ns = s->weight_ns;
+		slice.count = s->value;
+	}
+	time_seen(t, slice.start_ns, slice.start_ns + slice.length_ns, time_empty(t));
+	track->kinds[s->kind]++;
+	c->named |= slice_named(t, s, &slice);
+	html_columns_add(c, &slice, t->step_ns);
+	t->nr_slices += c->nr - nr;
+	if (t->nr_slices > (t->most ? t->most : HTML_TIME_SLICES))
+		time_coarsen(t);
+}
+
+void html_time_point(struct html_time *t, const struct af_slices *all, const struct af_point *p)
+{
+	struct html_time_track *track = &t->tracks[p->track - 1];
+	uint64_t at_ns = p->time_ns > all->start_ns ? p->time_ns - all->start_ns : 0;
+
+	if (at_ns < track->last_ns)
+		at_ns = track->last_ns;
+	time_seen(t, at_ns, at_ns, time_empty(t));
+	html_pack_put(&track->times, at_ns - track->last_ns);
+	html_pack_put(&track->values, html_zigzag(p->value, track->last_value));
+	track->last_ns = at_ns;
+	track->last_value = p->value;
+	track->nr_points++;
+}
+
+/* order */
+
+static void time_order(struct html_time *t)
+{
+	t->order = af_xcalloc((size_t)t->nr + 1, sizeof *t->order);
+	t->place = af_xcalloc((size_t)t->nr + 1, sizeof *t->place);
+	af_tracks_order(t->tracks, sizeof *t->tracks, t->nr, t->order);
+	for (uint32_t i = 0; i < t->nr; i++)
+		t->place[t->order[i]] = i;
+}
+
+void html_time_end(struct html_time *t)
+{
+	for (uint32_t i = 0; i < t->nr; i++)
+		html_columns_end(&t->tracks[i].slices);
+	time_order(t);
+}
+
+/* the page */
+
+static int track_kind(const struct html_time_track *track)
+{
+	int most = -1;
+
+	for (int kind = 0; kind < AF_SLICE_END; kind++)
+		if (track->kinds[kind] && (most < 0 || track->kinds[kind] > track->kinds[most]))
+			most = kind;
+	return most;
+}
+
+static uint64_t track_nr(const struct html_time_track *track)
+{
+	return track->is.kind == AF_TRACK_COUNTER ? track->nr_points : track->slices.nr;
+}
+
+static void list_slices(const struct html_time *t, const struct html_time_track *track,
+                        struct af_buf *b)
+{
+	int kind = track_kind(track);
+	int view = kind < 0 ? -1 : kinds[kind].view;
+	const char *label = view < 0 || !t->views[view].tree ? "" : view_labels[view];
+	bool weighs = *label && kinds[kind].weighs;
+
+	af_buf_fmt(b, ",\"slice\":\"%s\",\"view\":\"%s\",\"weight\":\"%s\"",
+	           kind < 0 ? "" : af_slice_category((enum af_slice_kind)kind), weighs ? label : "",
+	           weighs ? kinds[kind].weight : "");
+	af_buf_fmt(b, ",\"stacks\":\"%s\",\"spread\":%s", label,
+	           weighs && kinds[kind].spreads ? "true" : "false");
+}
+
+static const char *unit_word(enum af_cell_unit unit)
+{
+	return unit == AF_CELL_NS ? "ns" : unit == AF_CELL_BYTES ? "bytes" : "count";
+}
+
+static void list_track(const struct html_time *t, const struct html_time_track *track,
+                       struct af_buf *b)
+{
+	static const char *const words[] = {
+	    [AF_TRACK_PROCESS] = "process", [AF_TRACK_THREAD] = "thread",
+	    [AF_TRACK_DEVICE] = "device",   [AF_TRACK_ROW] = "row",
+	    [AF_TRACK_COUNTER] = "counter",
+	};
+	const struct af_track *is = &track->is;
+
+	af_buf_str(b, "\n{\"name\":");
+	af_buf_json(b, track->name, strlen(track->name));
+	af_buf_fmt(b, ",\"parent\":%d,\"kind\":\"%s\",\"pid\":%u,\"tid\":%u,\"lane\":%u",
+	           is->parent ? (int)t->place[is->parent - 1] : -1, words[is->kind], is->pid,
+	           is->tid, is->lane);
+	if (t->has_ranks && is->kind == AF_TRACK_PROCESS) {
+		af_buf_str(b, ",\"rank\":");
+		af_buf_json(b, track->rank, strlen(track->rank));
+	}
+	af_buf_fmt(b, ",\"unit\":\"%s\",\"n\":%" PRIu64 ",\"depth\":%u",
+	           is->kind == AF_TRACK_COUNTER ? unit_word(is->unit) : "ns", track_nr(track),
+	           track->slices.depth);
+	list_slices(t, track, b);
+	af_buf_char(b, '}');
+}
+
+/* When the trace began, as the machine's clock had it. */
+static uint64_t real_ns(const struct af_slices *all)
+{
+	const struct af_clock_pair *real = &all->realtime;
+
+	return real->foreign_ns ? real->foreign_ns - real->mono_ns + all->start_ns : 0;
+}
+
+void html_time_list(const struct html_time *t, const struct af_slices *all, struct af_buf *b)
+{
+	uint64_t merged = 0;
+
+	if (!t->nr)
+		return;
+	for (uint32_t i = 0; i < t->nr; i++)
+		merged += t->tracks[i].slices.taken - t->tracks[i].slices.nr;
+	af_buf_fmt(b, ",\n\"time\":{\"start\":0,\"span\":%" PRIu64 ",\"real\":%" PRIu64, t->end_ns,
+	           real_ns(all));
+	af_buf_fmt(b, ",\"from\":%" PRIu64 ",\"left_out\":%" PRIu64 ",\"merged\":%" PRIu64,
+	           t->first_ns, all->crossing + all->unplaced + all->beyond, merged);
+	af_buf_fmt(b, ",\"step\":%" PRIu64 ",\"ranks\":%s,\"tracks\":[", t->step_ns,
+	           t->has_ranks ? "true" : "false");
+	for (uint32_t i = 0; i < t->nr; i++) {
+		af_buf_str(b, i ? "," : "");
+		list_track(t, &t->tracks[t->order[i]], b);
+	}
+	af_buf_str(b, "]}");
+}
+
+int html_time_write(const struct html_time *t, const struct html_pack *pack, struct af_buf *b)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->nr && !rc; i++) {
+		const struct html_time_track *track = &t->tracks[t->order[i]];
+		const struct af_buf points[] = {track->times, track->values};
+		if (!track_nr(track))
+			continue;
+		af_buf_fmt(b, "<script type=\"application/octet-stream\" id=\"af-time-%u\">", i);
+		if (track->is.kind == AF_TRACK_COUNTER)
+			rc = html_pack_sections(points, 2, b);
+		else
+			rc = html_columns_write(&track->slices, pack, b);
+		af_buf_str(b, "</script>\n");
+	}
+	return rc;
+}

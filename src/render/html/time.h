@@ -1,0 +1,94 @@
+/*
+ * Time in report.html: the slices of a timeline on their tracks, as the page decodes them.
+ *
+ *	{ html_time_track | html_time_slice | html_time_point }* → html_time_end → html_time_list,
+ *	html_time_write → html_time_free
+ *
+ * The trees come first, as slices name their nodes; html_pack_sort() after html_time_end().
+ *
+ * In the page's JSON, which has no "time" where there is none; times are in nanoseconds since the
+ * trace began:
+ *
+ *	"time": {"start": 0, "span": end of the last slice, "real": when the trace began, since
+ *	 1970, or 0, "from": start of the first slice, "tracks": […], "left_out": works and slices
+ *	 that are not here, though trees have them, "merged": slices that are part of others,
+ *	 "step": those shorter than this were merged; 0, "ranks": has any process a rank?}
+ *
+ * Tracks stand in the order in which they are shown, each after its parent:
+ *
+ *	{"name", "parent": index or -1, "kind": "process|thread|device|row|counter",
+ *	 "slice": "call|work|range|wait|run|overhead|lost", or "" where it has none,
+ *	 "rank": of processes, where any has one: "rank 3", "[no rank]",
+ *	 "pid", "tid", "lane": which of the tracks of that name, "unit": "ns|bytes|count" of a
+ *	 counter, "n": slices or points, "depth": how many lie within one another at most,
+ *	 "view": label of the tree that its weights are of, or "", "weight": the column of that
+ *	 tree, "stacks": label of the tree that nodes are of, or "", "spread": bool}
+ *
+ * Of all tracks of a view together weights are what the tree has as a whole, but for what was left
+ * out. Where "view" is "" the nodes say where it was and nothing more. Where "spread" is true, a
+ * weight is the total of one execution, and goes over the node and what lies below it as the tree
+ * has it there.
+ *
+ * A track K with n > 0 has a blob af-time-K of columns of varints, as pack.h has blobs. Of
+ * slices, in order of their starts, the outer one first:
+ *
+ *	0  start less the start before, for the first one less 0
+ *	1  length; 0: an instant
+ *	2  id of the name, as of frames; no bytes: each is called as its node is
+ *	3  node in preorder plus 1; 0: none
+ *	4  weight, samples' or busy ns; no bytes at all: the length
+ *	5  samples of "run", else how many slices this one stands for; no bytes: 1 each
+ *	6  0: no arrow; else 1 and the difference, as below, of its id to that of the slice before
+ *	   that has one, for the first one to 0; no bytes: none has an arrow. Arrows begin at calls
+ *	   and end at work; one may end at several.
+ *
+ * Of points: 0 is the time less the one before, 1 the difference of the value to that before.
+ * Differences that may be negative: 0, -1, 1, -2, … are 0, 1, 2, 3, … Numbers stay below 2^53.
+ */
+#ifndef AF_RENDER_HTML_TIME_H
+#define AF_RENDER_HTML_TIME_H
+
+#include "analyse/slices.h"
+#include "base/map.h"
+#include "render/html/columns.h"
+#include "render/html/nodes.h"
+#include "render/html/pack.h"
+
+enum { HTML_TIME_SLICES = 5000000, HTML_TIME_VIEWS = 2 };
+
+/* Zeroed: none. */
+struct html_time {
+	uint64_t most; /* slices in a page; 0: HTML_TIME_SLICES */
+	uint64_t step_ns;
+
+	/* private */
+	struct html_time_track *tracks; /* by id less 1 */
+	uint32_t nr, cap;
+	uint32_t *order, *place; /* of the tracks in the page, and the other way round */
+	uint64_t nr_slices, first_ns, end_ns;
+	struct af_map names;  /* id of the slices' names and kind of frame → id of the pack */
+	struct af_map causes; /* who numbers arrows → index */
+	struct html_time_view {
+		const struct html_tree *tree;
+		struct html_nodes nodes;
+	} views[HTML_TIME_VIEWS];
+	bool has_views, has_ranks;
+};
+
+void html_time_track(struct html_time *t, const struct af_track *track);
+void html_time_slice(struct html_time *t, struct html_pack *pack, const struct af_slices *all,
+                     const struct af_slice *s);
+void html_time_point(struct html_time *t, const struct af_slices *all, const struct af_point *p);
+
+/* Nothing more comes. */
+void html_time_end(struct html_time *t);
+
+/* Append `,"time":{…}`, or nothing where there are no tracks. */
+void html_time_list(const struct html_time *t, const struct af_slices *all, struct af_buf *b);
+
+/* Append the blobs in their scripts: 0, or -ENOMEM. */
+int html_time_write(const struct html_time *t, const struct html_pack *pack, struct af_buf *b);
+
+void html_time_free(struct html_time *t);
+
+#endif

@@ -1,0 +1,166 @@
+/* Locations of pprof's profile, with the functions and mappings that they name. */
+#include <string.h>
+
+#include "base/arena.h"
+#include "render/profiles/pprof_private.h"
+
+enum {
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	MAPPING_ID = 1,
+	MAPPING_FILE = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_HAS_INLINED = 10,
+	LOCATION_ID = 1,
+	LOCATION_MAPPING = 2,
+	LOCATION_ADDRESS = 3,
+	LOCATION_LINE = 4,
+	LINE_FUNCTION = 1,
+	LINE_LINE = 2,
+	FUNCTION_ID = 1,
+	FUNCTION_NAME = 2,
+	FUNCTION_FILE = 4,
+	FUNCTION_FIRST_LINE = 5,
+};
+
+static void field(struct af_buf *b, uint32_t number, uint64_t value)
+{
+	if (value)
+		pb_varint(b, number, value);
+}
+
+uint32_t pprof_intern(struct pprof *p, const char *text, size_t len)
+{
+	p->text.len = 0;
+	af_buf_utf8(&p->text, text, len);
+	return af_strtab_id(&p->strings, p->text.data ? p->text.data : "", p->text.len);
+}
+
+uint32_t pprof_intern_z(struct pprof *p, const char *text)
+{
+	return text ? pprof_intern(p, text, strlen(text)) : 0;
+}
+
+static uint32_t pprof_function(struct pprof *p, uint32_t name)
+{
+	const struct af_spot *spot = af_tree_spot(p->tree, name);
+	size_t len;
+	const char *text = af_profile_function(p->tree, name, &len);
+	uint32_t id = pprof_intern(p, text, len), file = pprof_intern_z(p, spot->file);
+	bool fresh;
+	uint64_t *slot = af_keys_at(&p->by_function, AF_KEY(id, file, spot->first_line), &fresh);
+
+	if (!fresh)
+		return (uint32_t)*slot;
+	*slot = ++p->nr_functions;
+	size_t at = pb_open(&p->functions, PROFILE_FUNCTION);
+	pb_varint(&p->functions, FUNCTION_ID, *slot);
+	field(&p->functions, FUNCTION_NAME, id);
+	field(&p->functions, FUNCTION_FILE, file);
+	field(&p->functions, FUNCTION_FIRST_LINE, spot->first_line);
+	pb_close(&p->functions, at);
+	return p->nr_functions;
+}
+
+/* Is the file called what the process is? */
+static bool is_main(const struct af_tree *t, uint32_t node, const char *module)
+{
+	const char *slash = strrchr(module, '/');
+	size_t len;
+
+	while (t->nodes[node].parent)
+		node = t->nodes[node].parent;
+	const char *process = af_tree_text(t, t->nodes[node].name, &len);
+	const char *base = slash ? slash + 1 : module;
+	return strlen(base) == len && !memcmp(base, process, len);
+}
+
+static uint32_t pprof_mapping(struct pprof *p, uint32_t node, const struct af_spot *spot)
+{
+	if (!spot->module)
+		return 0;
+	uint32_t file = pprof_intern_z(p, spot->module),
+		 build_id = pprof_intern_z(p, spot->build_id);
+	bool fresh;
+	uint64_t *slot = af_map_at(&p->by_mapping, (uint64_t)file << 32 | build_id, &fresh);
+
+	if (!fresh)
+		return (uint32_t)*slot;
+	*slot = ++p->nr_mappings;
+	bool first = !p->main_mapping.len && is_main(p->tree, node, spot->module);
+	struct af_buf *b = first ? &p->main_mapping : &p->mappings;
+	size_t at = pb_open(b, PROFILE_MAPPING);
+	pb_varint(b, MAPPING_ID, *slot);
+	field(b, MAPPING_FILE, file);
+	field(b, MAPPING_BUILD_ID, build_id);
+	for (uint32_t has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++)
+		pb_varint(b, has, 1);
+	pb_close(b, at);
+	return p->nr_mappings;
+}
+
+/* What a location is besides its id: @node is the innermost of its address. */
+static void location_fill(struct pprof *p, uint32_t node)
+{
+	const struct af_tree *t = p->tree;
+	const struct af_spot *spot = af_tree_spot(t, t->nodes[node].name);
+	struct af_buf *b = &p->body;
+
+	b->len = 0;
+	field(b, LOCATION_MAPPING, pprof_mapping(p, node, spot));
+	field(b, LOCATION_ADDRESS, spot->module ? spot->address : 0);
+	for (;; node = t->nodes[node].parent) {
+		spot = af_tree_spot(t, t->nodes[node].name);
+		size_t line = pb_open(b, LOCATION_LINE);
+		pb_varint(b, LINE_FUNCTION, pprof_function(p, t->nodes[node].name));
+		field(b, LINE_LINE, spot->line);
+		pb_close(b, line);
+		if (!spot->inlined || !t->nodes[node].parent)
+			break;
+	}
+}
+
+/* Equal ones are one, of whichever tree. */
+static uint32_t pprof_location(struct pprof *p, uint32_t node)
+{
+	uint32_t before = p->known.nr;
+
+	location_fill(p, node);
+	uint32_t id = af_strtab_id(&p->known, p->body.data, p->body.len);
+	if (id < before)
+		return id;
+	size_t at = pb_open(&p->locations, PROFILE_LOCATION);
+	pb_varint(&p->locations, LOCATION_ID, id);
+	af_buf_add(&p->locations, p->body.data, p->body.len);
+	pb_close(&p->locations, at);
+	return id;
+}
+
+static uint32_t pprof_chain(struct pprof *p, uint32_t node)
+{
+	const struct af_tree *t = p->tree;
+	uint32_t parent = t->nodes[node].parent, name = t->nodes[node].name;
+	bool inlined = parent && af_tree_spot(t, name)->inlined;
+	bool fresh;
+
+	if (p->chains[node])
+		return p->chains[node];
+	uint64_t above = inlined ? pprof_chain(p, parent) : 0;
+	uint64_t *slot = af_map_at(&p->by_chain, above << 32 | name, &fresh);
+	if (fresh)
+		*slot = p->by_chain.nr;
+	return p->chains[node] = (uint32_t)*slot;
+}
+
+/* The location whose innermost frame @node is. */
+uint32_t pprof_located(struct pprof *p, uint32_t node)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(&p->by_location, pprof_chain(p, node), &fresh);
+
+	if (fresh)
+		*slot = pprof_location(p, node);
+	return (uint32_t)*slot;
+}

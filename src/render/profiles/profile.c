@@ -1,0 +1,159 @@
+#include "render/profiles/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+/* What the columns of both trees are called where they stand side by side. */
+static const char *column_name(const char *label, const char *weight, const char *unit)
+{
+	static const char *const names[][3] = {
+	    {"cpu", "time", "cpu"},
+	    {"cpu", "bytes", "cpu-bytes"},
+	    {"gpu", "time", "gpu"},
+	    {"gpu", "samples", "gpu-samples"},
+	};
+
+	for (unsigned i = 0; label && i < sizeof names / sizeof *names; i++)
+		if (!strcmp(names[i][0], label) && !strcmp(names[i][1], weight))
+			return names[i][2];
+	return strcmp(weight, "count") != 0 ? weight : unit;
+}
+
+void af_profile_add(struct af_profile *p, const struct af_tree *t, const char *label)
+{
+	if (p->nr_trees == AF_PROFILE_TREES)
+		return;
+	for (uint32_t w = 0; w < t->nr_weights; w++) {
+		if (!t->total[w][0])
+			continue;
+		p->columns[p->nr_columns++] = (struct af_profile_column){
+		    .tree = p->nr_trees,
+		    .weight = w,
+		    .name = column_name(label, t->weights[w].name, t->weights[w].unit),
+		    .unit = t->weights[w].unit,
+		    .scale = t->weights[w].scale ? t->weights[w].scale : 1,
+		    .total = t->total[w][0],
+		};
+	}
+	p->trees[p->nr_trees++] = t;
+}
+
+bool af_profile_has(const struct af_tree *t, uint32_t node)
+{
+	for (uint32_t w = 0; w < t->nr_weights; w++)
+		if (t->self[w][node])
+			return true;
+	return false;
+}
+
+const char *af_profile_text(const struct af_tree *t, uint32_t name, size_t *len)
+{
+	static const char unnamed[] = "[unnamed]";
+	const char *text = af_tree_text(t, name, len);
+
+	if (*len)
+		return text;
+	*len = sizeof unnamed - 1;
+	return unnamed;
+}
+
+const char *af_profile_function(const struct af_tree *t, uint32_t name, size_t *len)
+{
+	const char *function = af_tree_spot(t, name)->function;
+
+	if (!function)
+		return af_profile_text(t, name, len);
+	*len = strlen(function);
+	return function;
+}
+
+bool af_profile_is_owner(const struct af_tree *t, uint32_t node)
+{
+	switch (af_tree_spot(t, t->nodes[node].name)->what) {
+	case AF_SPOT_RANK:
+	case AF_SPOT_THREAD:
+	case AF_SPOT_DEVICE:
+	case AF_SPOT_QUEUE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* By node, whose it is; parents precede children. */
+static uint32_t *profile_owners(const struct af_tree *t)
+{
+	uint32_t *owners = af_xcalloc(t->nr, sizeof *owners);
+
+	for (uint32_t i = 1; i < t->nr; i++) {
+		uint32_t parent = t->nodes[i].parent;
+		bool process = af_tree_spot(t, t->nodes[i].name)->what == AF_SPOT_PROCESS;
+		bool owns = process || af_profile_is_owner(t, i);
+
+		owners[i] = owns && owners[parent] == parent ? i : owners[parent];
+	}
+	return owners;
+}
+
+/* How many of each owner, and where the first of each goes. */
+static void group_count(struct af_profile_groups *g, const struct af_tree *t,
+                        const uint32_t *owners, uint32_t *group_of)
+{
+	uint32_t depth = 0, first = 0;
+
+	for (uint32_t i = 0; (i = af_tree_next(t, i, false, &depth));) {
+		if (!af_profile_has(t, i))
+			continue;
+		if (!group_of[owners[i]]) {
+			AF_GROW(g->all, g->nr, g->cap);
+			g->all[g->nr++] = (struct af_profile_group){.owner = owners[i]};
+			group_of[owners[i]] = g->nr;
+		}
+		g->all[group_of[owners[i]] - 1].nr++;
+	}
+	for (uint32_t i = 0; i < g->nr; i++) {
+		g->all[i].first = first;
+		first += g->all[i].nr;
+		g->all[i].nr = 0;
+	}
+}
+
+void af_profile_group(struct af_profile_groups *g, const struct af_tree *t)
+{
+	uint32_t *owners = profile_owners(t), depth = 0;
+	uint32_t *group_of = af_xcalloc(t->nr, sizeof *group_of);
+
+	*g = (struct af_profile_groups){.nodes = af_xcalloc(t->nr, sizeof *g->nodes)};
+	group_count(g, t, owners, group_of);
+	for (uint32_t i = 0; (i = af_tree_next(t, i, false, &depth));) {
+		if (!af_profile_has(t, i))
+			continue;
+		struct af_profile_group *group = &g->all[group_of[owners[i]] - 1];
+		g->nodes[group->first + group->nr++] = i;
+	}
+	free(group_of);
+	free(owners);
+}
+
+void af_profile_groups_free(struct af_profile_groups *g)
+{
+	free(g->all);
+	free(g->nodes);
+	*g = (struct af_profile_groups){0};
+}
+
+void af_profile_owner_text(struct af_buf *b, const struct af_tree *t, uint32_t owner)
+{
+	size_t len;
+
+	if (!owner)
+		return;
+	if (t->nodes[owner].parent) {
+		af_profile_owner_text(b, t, t->nodes[owner].parent);
+		af_buf_str(b, ", ");
+	}
+	const char *text = af_tree_text(t, t->nodes[owner].name, &len);
+	af_buf_add(b, text, len);
+}

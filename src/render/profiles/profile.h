@@ -1,0 +1,64 @@
+/*
+ * What formats of profiles share: the trees that they were given and, of these, the columns that
+ * have anything, each with the name and the unit that it goes by among those of all trees.
+ */
+#ifndef AF_RENDER_PROFILES_PROFILE_H
+#define AF_RENDER_PROFILES_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyse/tree.h"
+#include "base/buf.h"
+
+enum { AF_PROFILE_TREES = 3, AF_PROFILE_COLUMNS = AF_PROFILE_TREES * AF_TREE_WEIGHTS };
+
+struct af_profile_column {
+	uint32_t tree, weight;
+	const char *name; /* "cpu", "off-cpu", "gpu", "launches", … */
+	const char *unit; /* as of the tree: "ns", "samples", "launches", "bytes" */
+	uint64_t scale;   /* values are in 1/scale of the unit; at least 1 */
+	uint64_t total;
+};
+
+struct af_profile {
+	const struct af_tree *trees[AF_PROFILE_TREES];
+	struct af_profile_column columns[AF_PROFILE_COLUMNS];
+	uint32_t nr_trees, nr_columns;
+};
+
+/* A finished tree that outlives the profile; @label as of struct af_render. More are left out. */
+void af_profile_add(struct af_profile *p, const struct af_tree *t, const char *label);
+
+/* Has the node self weight in any of its tree's columns? */
+bool af_profile_has(const struct af_tree *t, uint32_t node);
+
+/* The frame's text, which is never "": readers take that for no name at all. */
+const char *af_profile_text(const struct af_tree *t, uint32_t name, size_t *len);
+
+/* The frame's function, without file and line where these stand apart. */
+const char *af_profile_function(const struct af_tree *t, uint32_t name, size_t *len);
+
+/* Does the frame tell whose the stack is, and nothing of the stack? All but processes do. */
+bool af_profile_is_owner(const struct af_tree *t, uint32_t node);
+
+/* Nodes with weight of one owner, in the order of the tree. */
+struct af_profile_group {
+	/* The deepest process, thread, device or stream with nothing but such above it; 0: none. */
+	uint32_t owner;
+	uint32_t first, nr; /* of the nodes */
+};
+
+struct af_profile_groups {
+	struct af_profile_group *all; /* in the order of the tree */
+	uint32_t nr, cap;
+	uint32_t *nodes;
+};
+
+void af_profile_group(struct af_profile_groups *g, const struct af_tree *t);
+void af_profile_groups_free(struct af_profile_groups *g);
+
+/* "train.py, [main 1234]": @owner and what it belongs to; "" for 0. */
+void af_profile_owner_text(struct af_buf *b, const struct af_tree *t, uint32_t owner);
+
+#endif

@@ -1,0 +1,417 @@
+/*
+ * Perfetto's own format: a perfetto.protos.Trace of TrackEvents, written by the field numbers of
+ * its published .proto files (perfetto.dev/docs/reference/trace-packet-proto), which never change.
+ * Everything is one packet sequence; names, categories and stacks are interned in it. Times are of
+ * CLOCK_MONOTONIC, and snapshots of the clocks tell what that is in the others.
+ *
+ * A slice is a BEGIN and an END right behind one another: a reader sorts by time and keeps the
+ * order of equals, so that with the order that slices.h promises they nest as they should. Where
+ * slices add up to trees there are samples of stacks too.
+ */
+#include <stdlib.h>
+
+#include "analyse/tree.h"
+#include "analyse/world.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "render/profiles/out.h"
+#include "render/timeline/perfetto_gpu.h"
+#include "render/timeline/perfetto_samples.h"
+#include "render/profiles/protobuf.h"
+#include "render/render.h"
+#include "render/timeline/slices.h"
+
+enum { TRACE_PACKET = 1 };
+
+enum {
+	PACKET_CHROME_EVENTS = 5,
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10, /* trusted_packet_sequence_id */
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK = 60,
+
+	FLAG_CLEARED = 1, /* SEQ_INCREMENTAL_STATE_CLEARED */
+	FLAG_NEEDS = 2,   /* SEQ_NEEDS_INCREMENTAL_STATE */
+
+	DEFAULTS_CLOCK = 58, /* timestamp_clock_id */
+
+	SNAPSHOT_CLOCK = 1,
+	SNAPSHOT_PRIMARY = 2,
+	CLOCK_ID = 1,
+	CLOCK_TIMESTAMP = 2,
+	CLOCK_IS_REALTIME = 1,
+	CLOCK_IS_MONOTONIC = 3,
+	CLOCK_IS_BOOTTIME = 6,
+
+	TRACK_UUID = 1,
+	TRACK_NAME = 2,
+	TRACK_PROCESS = 3,
+	TRACK_THREAD = 4,
+	TRACK_PARENT = 5,
+	TRACK_COUNTER = 8,
+	TRACK_CHILDREN = 11, /* child_ordering */
+	TRACK_RANK = 12,     /* sibling_order_rank */
+	CHILDREN_BY_RANK = 3,
+	PROCESS_PID = 1,
+	PROCESS_NAME = 6,
+	THREAD_PID = 1,
+	THREAD_TID = 2,
+	THREAD_NAME = 5,
+	COUNTER_UNIT = 3,
+	UNIT_COUNT = 2,
+	UNIT_BYTES = 3,
+
+	EVENT_CATEGORY = 3, /* category_iids */
+	EVENT_ARG = 4,      /* debug_annotations */
+	EVENT_TYPE = 9,
+	EVENT_NAME = 10, /* name_iid */
+	EVENT_TRACK = 11,
+	EVENT_COUNTER = 30, /* counter_value */
+	EVENT_FLOW = 47,
+	EVENT_STACK = 56, /* callstack_iid */
+	TYPE_BEGIN = 1,
+	TYPE_END = 2,
+	TYPE_INSTANT = 3,
+	TYPE_COUNTER = 4,
+
+	ARG_NAME = 1, /* name_iid */
+	ARG_INT = 4,
+	ARG_TEXT = 6,
+
+	INTERNED_CATEGORY = 1,
+	INTERNED_NAME = 2,
+	INTERNED_ARG_NAME = 3,
+	INTERNED_IID = 1,
+	INTERNED_IS = 2,
+
+	BUNDLE_METADATA = 2, /* of ChromeEventBundle */
+	METADATA_NAME = 1,
+	METADATA_TEXT = 2,
+	METADATA_INT = 4,
+};
+
+enum { SEQUENCE = 1 };
+
+struct perfetto {
+	struct af_out out;
+	struct af_map names;        /* → iid */
+	uint32_t categories;        /* bits */
+	struct af_strtab arg_names; /* iid is the id here */
+	uint32_t nr_arg_names;      /* that are defined */
+	struct af_buf interned, event;
+	struct perfetto_samples samples;
+	struct perfetto_gpu gpu;
+};
+
+static void perfetto_intern(struct perfetto *p, uint32_t field, uint32_t iid, const char *text,
+                            size_t len)
+{
+	size_t at = pb_open(&p->interned, field);
+
+	pb_varint(&p->interned, INTERNED_IID, iid);
+	pb_utf8(&p->interned, INTERNED_IS, text, len);
+	pb_close(&p->interned, at);
+}
+
+static void clock_put(struct af_buf *b, uint32_t clock, uint64_t ns)
+{
+	size_t at = pb_open(b, SNAPSHOT_CLOCK);
+
+	pb_varint(b, CLOCK_ID, clock);
+	pb_varint(b, CLOCK_TIMESTAMP, ns);
+	pb_close(b, at);
+}
+
+/* Two clocks at one moment; @foreign_ns 0: the trace's alone. */
+static void perfetto_clocks(struct af_buf *b, uint64_t mono_ns, uint32_t clock, uint64_t foreign_ns)
+{
+	size_t packet = pb_open(b, TRACE_PACKET), at = pb_open(b, PACKET_CLOCK_SNAPSHOT);
+
+	clock_put(b, CLOCK_IS_MONOTONIC, mono_ns);
+	if (foreign_ns)
+		clock_put(b, clock, foreign_ns);
+	pb_varint(b, SNAPSHOT_PRIMARY, CLOCK_IS_MONOTONIC);
+	pb_close(b, at);
+	pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	pb_close(b, packet);
+}
+
+/* What the works that lie in the trace as render stages too were done by. */
+static void perfetto_gpus(struct perfetto *p, const struct af_slices *all)
+{
+	struct af_buf *b = &p->out.text;
+
+	if (all->adds_up && perfetto_gpu_info(&p->gpu, all, &p->event)) {
+		size_t packet = pb_open(b, TRACE_PACKET);
+		pb_varint(b, PACKET_TIMESTAMP, all->start_ns);
+		pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+		pb_bytes(b, PERFETTO_GPU_INFO, p->event.data, p->event.len);
+		pb_close(b, packet);
+	}
+	p->event.len = 0;
+}
+
+static int perfetto_begin(struct af_render *r, struct af_err *err)
+{
+	struct perfetto *p = af_xcalloc(1, sizeof *p);
+	struct af_buf *b = &p->out.text;
+	const struct af_slices *all = r->slices;
+
+	(void)err;
+	r->state = p;
+	af_out_open(&p->out, r->fd, r->gzip);
+	perfetto_clocks(b, all->start_ns, 0, 0);
+	if (all->realtime.foreign_ns)
+		perfetto_clocks(b, all->realtime.mono_ns, CLOCK_IS_REALTIME,
+		                all->realtime.foreign_ns);
+	if (all->boottime.foreign_ns)
+		perfetto_clocks(b, all->boottime.mono_ns, CLOCK_IS_BOOTTIME,
+		                all->boottime.foreign_ns);
+
+	size_t packet = pb_open(b, TRACE_PACKET);
+	pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	pb_varint(b, PACKET_FLAGS, FLAG_CLEARED);
+	size_t at = pb_open(b, PACKET_DEFAULTS);
+	pb_varint(b, DEFAULTS_CLOCK, CLOCK_IS_MONOTONIC);
+	if (all->adds_up)
+		perfetto_samples_defaults(b);
+	pb_close(b, at);
+	pb_close(b, packet);
+	perfetto_gpus(p, all);
+	return 0;
+}
+
+static void track_kind(struct perfetto *p, struct af_buf *b, const struct af_track *t)
+{
+	size_t at;
+
+	if (t->kind == AF_TRACK_PROCESS) {
+		at = pb_open(b, TRACK_PROCESS);
+		pb_varint(b, PROCESS_PID, t->pid);
+		pb_utf8(b, PROCESS_NAME, t->name, strlen(t->name));
+		pb_close(b, at);
+	} else if (t->kind == AF_TRACK_THREAD) {
+		at = pb_open(b, TRACK_THREAD);
+		pb_varint(b, THREAD_PID, t->pid);
+		pb_varint(b, THREAD_TID, t->tid);
+		pb_utf8(b, THREAD_NAME, t->name, strlen(t->name));
+		pb_close(b, at);
+	} else if (t->kind == AF_TRACK_COUNTER) {
+		at = pb_open(b, TRACK_COUNTER);
+		pb_varint(b, COUNTER_UNIT, t->unit == AF_CELL_BYTES ? UNIT_BYTES : UNIT_COUNT);
+		pb_close(b, at);
+	}
+}
+
+static int perfetto_track(struct af_render *r, const struct af_track *t)
+{
+	struct perfetto *p = r->state;
+	struct af_buf *b = &p->out.text;
+	size_t packet = pb_open(b, TRACE_PACKET), at = pb_open(b, PACKET_TRACK);
+
+	perfetto_samples_track(&p->samples, t);
+	perfetto_gpu_track(&p->gpu, t);
+	pb_varint(b, TRACK_UUID, t->id);
+	if (t->parent)
+		pb_varint(b, TRACK_PARENT, t->parent);
+	if (t->kind != AF_TRACK_PROCESS && t->kind != AF_TRACK_THREAD)
+		pb_utf8(b, TRACK_NAME, t->name, strlen(t->name));
+	track_kind(p, b, t);
+	pb_varint(b, TRACK_CHILDREN, CHILDREN_BY_RANK);
+	pb_varint(b, TRACK_RANK, (uint64_t)t->rank << 6 | (t->lane < 63 ? t->lane : 63));
+	pb_close(b, at);
+	pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	pb_close(b, packet);
+	return af_out_spill(&p->out);
+}
+
+/* A packet of p->event, which is its @field, after what it refers to for the first time. */
+static int perfetto_packet(struct perfetto *p, uint64_t time_ns, uint32_t field)
+{
+	struct af_buf *b = &p->out.text;
+	size_t packet = pb_open(b, TRACE_PACKET);
+
+	pb_varint(b, PACKET_TIMESTAMP, time_ns);
+	pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	pb_varint(b, PACKET_FLAGS, FLAG_NEEDS);
+	if (p->interned.len)
+		pb_bytes(b, PACKET_INTERNED, p->interned.data, p->interned.len);
+	pb_bytes(b, field, p->event.data, p->event.len);
+	pb_close(b, packet);
+	p->interned.len = p->event.len = 0;
+	return af_out_spill(&p->out);
+}
+
+static int perfetto_event(struct perfetto *p, uint64_t time_ns)
+{
+	return perfetto_packet(p, time_ns, PACKET_TRACK_EVENT);
+}
+
+static uint32_t perfetto_category(struct perfetto *p, enum af_slice_kind kind)
+{
+	const char *name = af_slice_category(kind);
+
+	if (!(p->categories & 1u << kind))
+		perfetto_intern(p, INTERNED_CATEGORY, kind + 1, name, strlen(name));
+	p->categories |= 1u << kind;
+	return kind + 1;
+}
+
+static uint32_t perfetto_name(struct perfetto *p, const struct af_slices *all, uint32_t name)
+{
+	const char *text = af_strtab_get(all->names, name);
+	bool fresh;
+	uint64_t *iid = af_map_at(&p->names, name, &fresh);
+
+	if (fresh) {
+		*iid = p->names.nr;
+		perfetto_intern(p, INTERNED_NAME, (uint32_t)*iid, text, strlen(text));
+	}
+	return (uint32_t)*iid;
+}
+
+static uint32_t perfetto_arg_name(struct perfetto *p, const char *name)
+{
+	uint32_t iid = af_strtab_id_z(&p->arg_names, name);
+
+	if (iid > p->nr_arg_names) {
+		perfetto_intern(p, INTERNED_ARG_NAME, iid, name, strlen(name));
+		p->nr_arg_names = iid;
+	}
+	return iid;
+}
+
+static void perfetto_args(struct perfetto *p, const struct af_slices *all, const struct af_slice *s)
+{
+	struct af_slice_arg args[AF_SLICE_ARGS];
+	int nr = af_slice_args(all, s, args);
+
+	for (int i = 0; i < nr; i++) {
+		uint32_t name = perfetto_arg_name(p, args[i].name);
+		size_t at = pb_open(&p->event, EVENT_ARG);
+		pb_varint(&p->event, ARG_NAME, name);
+		if (args[i].is_text)
+			pb_utf8(&p->event, ARG_TEXT, args[i].text, strlen(args[i].text));
+		else
+			pb_varint(&p->event, ARG_INT, (uint64_t)args[i].number);
+		pb_close(&p->event, at);
+	}
+}
+
+/* What was written as a slice already, for those parts of viewers that show samples and GPUs. */
+static int perfetto_again(struct perfetto *p, const struct af_slices *all, const struct af_slice *s)
+{
+	if (s->kind == AF_SLICE_RUN && s->stack && s->weight_ns) {
+		perfetto_stack_sample(&p->samples, all, s, &p->interned, &p->event);
+		return perfetto_packet(p, s->end_ns, PERFETTO_STACK_SAMPLE);
+	}
+	if (s->kind == AF_SLICE_WORK && s->shape) {
+		perfetto_gpu_stage(&p->gpu, all, s, perfetto_name(p, all, s->name), &p->interned,
+		                   &p->event);
+		return perfetto_packet(p, s->start_ns, PERFETTO_GPU_STAGE);
+	}
+	return 0;
+}
+
+static int perfetto_track_event(struct af_render *r, const struct af_slice *s)
+{
+	struct perfetto *p = r->state;
+	struct af_buf *b = &p->event;
+	bool instant = s->start_ns == s->end_ns;
+
+	pb_varint(b, EVENT_TYPE, instant ? TYPE_INSTANT : TYPE_BEGIN);
+	pb_varint(b, EVENT_TRACK, s->track);
+	pb_varint(b, EVENT_CATEGORY, perfetto_category(p, s->kind));
+	pb_varint(b, EVENT_NAME, perfetto_name(p, r->slices, s->name));
+	/* None is said to be the last: of two works of one call the second would have no arrow. */
+	if (s->way != AF_FLOW_NONE)
+		pb_fixed64(b, EVENT_FLOW, s->flow);
+	perfetto_args(p, r->slices, s);
+	uint32_t stack =
+	    s->stack ? perfetto_callstack(&p->samples, r->slices->stacks, s->stack, &p->interned)
+		     : 0;
+	if (stack)
+		pb_varint(b, EVENT_STACK, stack);
+	int rc = perfetto_event(p, s->start_ns);
+	if (rc || instant)
+		return rc;
+	pb_varint(b, EVENT_TYPE, TYPE_END);
+	pb_varint(b, EVENT_TRACK, s->track);
+	return perfetto_event(p, s->end_ns);
+}
+
+static int perfetto_slice(struct af_render *r, const struct af_slice *s)
+{
+	int rc = perfetto_track_event(r, s);
+
+	return rc || !r->slices->adds_up ? rc : perfetto_again(r->state, r->slices, s);
+}
+
+static int perfetto_point(struct af_render *r, const struct af_point *point)
+{
+	struct perfetto *p = r->state;
+
+	pb_varint(&p->event, EVENT_TYPE, TYPE_COUNTER);
+	pb_varint(&p->event, EVENT_TRACK, point->track);
+	pb_varint(&p->event, EVENT_COUNTER, point->value);
+	return perfetto_event(p, point->time_ns);
+}
+
+/* One of the facts that the viewer's page about the trace lists; @text or a number. */
+static void perfetto_metadata(struct perfetto *p, const char *name, const char *text,
+                              uint64_t number)
+{
+	struct af_buf *b = &p->out.text;
+	size_t packet = pb_open(b, TRACE_PACKET), bundle = pb_open(b, PACKET_CHROME_EVENTS);
+	size_t at = pb_open(b, BUNDLE_METADATA);
+
+	pb_utf8(b, METADATA_NAME, name, strlen(name));
+	if (text)
+		pb_utf8(b, METADATA_TEXT, text, strlen(text));
+	else
+		pb_varint(b, METADATA_INT, number);
+	pb_close(b, at);
+	pb_close(b, bundle);
+	pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	pb_close(b, packet);
+}
+
+static int perfetto_end(struct af_render *r, struct af_err *err)
+{
+	struct perfetto *p = r->state;
+	struct af_slices_fact facts[AF_SLICES_FACTS];
+	int nr = af_slices_facts(r->slices, facts);
+
+	perfetto_metadata(p, "aflame", AFLAME_VERSION, 0);
+	for (int i = 0; i < nr; i++)
+		perfetto_metadata(p, facts[i].name, NULL, facts[i].number);
+	if (*r->slices->damage)
+		perfetto_metadata(p, "damage", r->slices->damage, 0);
+	for (const struct af_note *n = r->slices->world->notes; n; n = n->next)
+		perfetto_metadata(p, n->key, n->value, 0);
+	int rc = af_out_close(&p->out);
+	perfetto_samples_free(&p->samples);
+	perfetto_gpu_free(&p->gpu);
+	af_strtab_free(&p->arg_names);
+	af_buf_free(&p->interned);
+	af_buf_free(&p->event);
+	af_map_free(&p->names);
+	free(p);
+	r->state = NULL;
+	return rc ? af_fail(err, rc, "cannot write the timeline") : 0;
+}
+
+const struct af_format af_format_perfetto = {
+    .name = "perfetto",
+    .extension = ".perfetto-trace|.pftrace|.pb",
+    .summary = "Perfetto's own format",
+    .begin = perfetto_begin,
+    .track = perfetto_track,
+    .slice = perfetto_slice,
+    .point = perfetto_point,
+    .end = perfetto_end,
+};
