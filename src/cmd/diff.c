@@ -6,12 +6,12 @@
 #include "cmd/diff.h"
 
 #include "base/err.h"
-#include "cmd/commands.h"
-#include "cmd/partial.h"
-#include "cmd/picture.h"
-#include "cmd/ranks.h"
-#include "cmd/study.h"
-#include "cmd/summary.h"
+#include "cmd/shared/commands.h"
+#include "cmd/shared/partial.h"
+#include "cmd/shared/picture.h"
+#include "cmd/shared/ranks.h"
+#include "cmd/shared/study.h"
+#include "cmd/shared/summary.h"
 #include "render/render.h"
 #include "render/text/tables.h"
 

@@ -7,8 +7,8 @@
 
 #include "analyse/difference.h"
 #include "analyse/pass.h"
-#include "cmd/partial.h"
-#include "cmd/stacks.h"
+#include "cmd/shared/partial.h"
+#include "cmd/shared/stacks.h"
 
 struct af_err;
 

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "cmd/diff.h"
-#include "cmd/summary.h"
+#include "cmd/shared/summary.h"
 #include "render/render.h"
 #include "render/text/tables.h"
 

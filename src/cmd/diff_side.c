@@ -9,10 +9,10 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "cmd/diff.h"
-#include "cmd/names.h"
-#include "cmd/picture.h"
-#include "cmd/progress.h"
-#include "cmd/ranks.h"
+#include "cmd/shared/names.h"
+#include "cmd/shared/picture.h"
+#include "cmd/shared/progress.h"
+#include "cmd/shared/ranks.h"
 #include "render/render.h"
 
 static int trace_read(struct af_diff_side *s, const struct af_asked *asked, const char *step,

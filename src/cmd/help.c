@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/command.h"
+#include "cmd/options/command.h"
 
 enum { HELP_COLUMN = 30 };
 

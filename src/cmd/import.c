@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cmd/commands.h"
-#include "cmd/names.h"
-#include "cmd/progress.h"
+#include "cmd/shared/commands.h"
+#include "cmd/shared/names.h"
+#include "cmd/shared/progress.h"
 #include "collect/place.h"
 #include "exchange/draft.h"
 #include "exchange/import.h"

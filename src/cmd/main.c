@@ -11,10 +11,10 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "base/system/rights.h"
-#include "cmd/command.h"
-#include "cmd/commands.h"
+#include "cmd/options/command.h"
+#include "cmd/shared/commands.h"
 #include "cmd/forms/forms.h"
-#include "cmd/nearest.h"
+#include "cmd/options/nearest.h"
 #include "collect/recover.h"
 
 const struct af_command *const af_commands[] = {

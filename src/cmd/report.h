@@ -7,7 +7,7 @@
 
 #include "analyse/pass.h"
 #include "base/buf.h"
-#include "cmd/command.h"
+#include "cmd/options/command.h"
 #include "render/text/tables.h"
 
 struct af_err;

@@ -10,10 +10,10 @@
 #include "analyse/top.h"
 #include "analyse/tree_table.h"
 #include "base/err.h"
-#include "cmd/picture.h"
+#include "cmd/shared/picture.h"
 #include "cmd/report.h"
-#include "cmd/study.h"
-#include "cmd/summary.h"
+#include "cmd/shared/study.h"
+#include "cmd/shared/summary.h"
 
 /* A tree that is reported on, by one weight. */
 struct reported {

@@ -4,10 +4,10 @@
 
 #include "analyse/fold.h"
 #include "base/err.h"
-#include "cmd/commands.h"
-#include "cmd/ranks.h"
-#include "cmd/study.h"
-#include "cmd/summary.h"
+#include "cmd/shared/commands.h"
+#include "cmd/shared/ranks.h"
+#include "cmd/shared/study.h"
+#include "cmd/shared/summary.h"
 #include "render/text/tables.h"
 
 struct tally_options {

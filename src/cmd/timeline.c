@@ -4,11 +4,11 @@
 
 #include "base/err.h"
 #include "base/scope.h"
-#include "cmd/commands.h"
-#include "cmd/names.h"
-#include "cmd/nearest.h"
-#include "cmd/ranks.h"
-#include "cmd/slices.h"
+#include "cmd/shared/commands.h"
+#include "cmd/shared/names.h"
+#include "cmd/options/nearest.h"
+#include "cmd/shared/ranks.h"
+#include "cmd/shared/slices.h"
 
 struct timeline_options {
 	struct af_output output;

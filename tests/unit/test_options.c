@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "cmd/command.h"
+#include "cmd/options/command.h"
 
 struct values {
 	bool flag, other;

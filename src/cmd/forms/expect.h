@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cmd/command.h"
+#include "cmd/options/command.h"
 
 struct af_expected {
 	bool files;

@@ -1,0 +1,97 @@
+/*
+ * Commands. One file each, a const struct af_command at its foot, a line in main.c's table. The
+ * option table parses the arguments into the command's own struct and prints --help, the completion
+ * and the man page, so they cannot disagree.
+ */
+#ifndef AF_CMD_OPTIONS_COMMAND_H
+#define AF_CMD_OPTIONS_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct af_err;
+
+enum af_option_type {
+	AF_OPT_END = 0,
+	AF_OPT_FLAG,     /* bool: set to true */
+	AF_OPT_STRING,   /* const char * */
+	AF_OPT_U64,      /* uint64_t, decimal or 0x */
+	AF_OPT_SIZE,     /* uint64_t: 64k, 10M, 2G (powers of 1024) */
+	AF_OPT_TIME,     /* uint64_t ns: 10, 1.5s, 20ms, 5us, 2min; a bare number is seconds */
+	AF_OPT_DOUBLE,   /* double */
+	AF_OPT_CHOICE,   /* const char *, one of choices (separated by '|') */
+	AF_OPT_OPTIONAL, /* the same as --name=CHOICE; --name alone is the first of them */
+	AF_OPT_LIST,     /* struct af_strings: may be given again */
+	AF_OPT_GROUP,    /* no option: a heading in --help */
+};
+
+struct af_option {
+	enum af_option_type type;
+	const char *name;    /* long name without the dashes */
+	char letter;         /* 0: none */
+	const char *arg;     /* "DIR": what the value is called; NULL for a flag */
+	const char *help;    /* one line */
+	size_t offset;       /* of the field in the command's struct */
+	const char *choices; /* "cpu|gpu|all"; where any text is taken, words to complete */
+	bool any;            /* a choice, or else any text: the command looks at it */
+};
+
+struct af_strings {
+	const char **items;
+	uint32_t nr;
+};
+
+/* What the runner must see to. */
+enum af_command_flag {
+	AF_CMD_STOP_AT_WORD =
+	    1, /* the first word that is no option ends the options: record CMD… */
+	AF_CMD_HIDDEN = 2,
+	/* Looks into the kernel: all others give up what the program's file may (base/system/rights.h). */
+	AF_CMD_KEEPS_RIGHTS = 4,
+};
+
+enum { AF_ENDED_BY = 256 };
+
+struct af_command {
+	const char *name;
+	const char *usage;    /* "[OPTIONS] [DIR]" */
+	const char *summary;  /* one line for `aflame help` */
+	const char *details;  /* paragraphs for --help and the man page, may be NULL */
+	const char *examples; /* lines "command\tmeaning", may be NULL */
+	uint32_t flags;
+	const struct af_option *options; /* ended by AF_OPT_END */
+	size_t state_size;               /* of the struct that options point into */
+	const void *defaults;            /* copied into it first, may be NULL */
+
+	/*
+	 * Do it. @words are the arguments that are not options. 0: done; > 0: this exit status
+	 * (the target's own), or AF_ENDED_BY and the signal that ended it, which is to end us, too;
+	 * < 0: failed, @err says why and main prints it.
+	 */
+	int (*run)(void *state, int nr_words, char **words, struct af_err *err);
+};
+
+/* NULL-terminated, in the order of `aflame help`. */
+extern const struct af_command *const af_commands[];
+
+/*
+ * Parse @argv (without the command's name) by the table. Words are moved to the front of argv,
+ * NULL-terminated; returns their number or -EINVAL with a message that names the option and the
+ * nearest real one.
+ * *@help is set when
+ * --help was given.
+ */
+int af_options_parse(const struct af_command *cmd, void *state, int argc, char **argv, bool *help,
+                     struct af_err *err);
+
+/* End as @rc, which is what a command's run() returned, if not < 0. */
+_Noreturn void af_command_end(int rc);
+
+/* --help of a command, or the overview when NULL, to standard output. */
+void af_help_print(const struct af_command *cmd);
+
+/* The trace directory of a command's words: the first one, or aflame.data. */
+const char *af_trace_dir(int nr_words, char **words);
+
+#endif

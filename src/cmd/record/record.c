@@ -1,0 +1,524 @@
+#include "cmd/record/record.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/system/fs.h"
+#include "base/system/program.h"
+#include "base/system/rights.h"
+#include "base/scope.h"
+#include "cmd/shared/commands.h"
+#include "cmd/record/library.h"
+#include "cmd/record/live.h"
+#include "cmd/shared/names.h"
+#include "cmd/record/scope.h"
+#include "cmd/shared/summary.h"
+#include "cmd/record/unrecorded.h"
+#include "collect/collect.h"
+#include "collect/session.h"
+#include "collect/target.h"
+#include "sym/sym.h"
+
+const struct af_record_options af_record_defaults = {
+    .sample = "auto",
+    .rate = 99,
+};
+
+static int choose_sampler(const struct af_record_options *o, struct af_session_options *s,
+                          char *why, size_t size, struct af_err *err)
+{
+	const struct af_collector_ops *c;
+	char words[256] = "";
+
+	if (!strcmp(o->sample, "none")) {
+		snprintf(why, size, "off");
+		return 0;
+	}
+	if (!o->rate || o->rate > 20000)
+		return af_fail_plain(err, -EINVAL, "--rate takes 1 to 20000 samples a second");
+	s->sample_period_ns = 1000000000u / o->rate;
+	if (strcmp(o->sample, "auto")) {
+		c = af_collector_find(o->sample);
+		int rc = c->probe(words, sizeof words, err);
+		if (rc)
+			return af_while(err, rc == -EINVAL ? -ENOTSUP : rc,
+			                "--sample %s does not work here", o->sample);
+		snprintf(why, size, "%s: as asked; %s", c->name, words);
+	} else {
+		c = af_collector_best_cpu(why, size);
+	}
+	if (!c)
+		return 0;
+	s->cpu_mode = (enum af_cpu_mode)c->cpu_mode;
+	size_t used = strlen(why);
+	snprintf(why + used, size - used, ", %llu a second", (unsigned long long)o->rate);
+	return 0;
+}
+
+static bool list_has(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (!strncmp(p, name, len) && (!p[len] || p[len] == ','))
+			return true;
+	return false;
+}
+
+#define GPU_SAMPLES_LEAST 1000
+#define GPU_SAMPLES_MOST 100000000
+#define GPU_SAMPLES_EXACT 10000000 /* while they are taken */
+
+/* "exact", or samples a second: 100000, 100k, 1M. */
+static int choose_gpu_samples(const char *how, struct af_session_options *s, struct af_err *err)
+{
+	char *end;
+	double rate;
+
+	s->flags |= AF_SESSION_GPU_SAMPLES;
+	if (!strcmp(how, "exact")) {
+		s->flags |= AF_SESSION_GPU_EXACT;
+		s->gpu_samples_second = GPU_SAMPLES_EXACT;
+		return 0;
+	}
+	rate = strtod(how, &end);
+	if (*end == 'k' || *end == 'M')
+		rate *= *end++ == 'k' ? 1e3 : 1e6;
+	if (end == how || *end || !(rate >= GPU_SAMPLES_LEAST && rate <= GPU_SAMPLES_MOST))
+		return af_fail_plain(err, -EINVAL,
+		                     "--gpu-samples takes 1k to 100M samples a second, or exact, "
+		                     "not \"%s\"",
+		                     how);
+	s->gpu_samples_second = (uint64_t)rate;
+	return 0;
+}
+
+/* A layer does no harm where there is no OpenCL or CUDA, so the default needs no probe. */
+static int choose_apis(const struct af_record_options *o, struct af_session_options *s,
+                       struct af_err *err)
+{
+	for (const char *p = o->api; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+		char name[32];
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(p, ","), p);
+		const struct af_collector_ops *c = af_collector_find(name);
+		if (strcmp(name, "none") && strcmp(name, "all") && (!c || c->cpu_mode || !c->flags))
+			return af_fail_plain(err, -EINVAL,
+			                     "--api knows cuda, opencl, all and none, not \"%s\"",
+			                     name);
+	}
+	for (int i = 0; af_collectors[i]; i++) {
+		const struct af_collector_ops *c = af_collectors[i];
+		if (!c->cpu_mode &&
+		    (!o->api || list_has(o->api, c->name) || list_has(o->api, "all")))
+			s->flags |= c->flags;
+	}
+	if (o->cuda_graphs && !strcmp(o->cuda_graphs, "whole"))
+		s->flags |= AF_SESSION_GRAPHS_WHOLE;
+	if (o->autograd && !(s->flags & AF_SESSION_CUDA))
+		return af_fail_plain(err, -EINVAL, "--autograd needs --api cuda");
+	if (!o->gpu_samples)
+		return 0;
+	if (!(s->flags & AF_SESSION_CUDA))
+		return af_fail_plain(err, -EINVAL, "--gpu-samples needs --api cuda");
+	return choose_gpu_samples(o->gpu_samples, s, err);
+}
+
+/* Before an old trace is set aside for nothing. */
+static int program_check(const char *program, struct af_err *err)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!af_program_find(program, path))
+		return strchr(program, '/')
+		           ? af_fail_plain(err, -ENOENT, "no program %s", program)
+		           : af_fail_plain(err, -ENOENT, "no program %s in $PATH", program);
+	if (access(path, X_OK))
+		return af_fail(err, -errno, "cannot run %s", program);
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return af_fail_plain(err, -EACCES, "cannot run %s: it is a directory", program);
+	return 0;
+}
+
+/* Is the program one that nothing can be loaded into? Words for the user, or NULL. */
+static const char *why_not_loaded(const char *program)
+{
+	char path[PATH_MAX];
+
+	if (!af_program_find(program, path))
+		return NULL;
+	switch (af_program_preload(path)) {
+	case AF_PRELOAD_STATIC:
+		return "it is statically linked";
+	case AF_PRELOAD_32_BIT:
+		return "it is a 32-bit program";
+	case AF_PRELOAD_FOREIGN:
+		return "it is a program for another machine";
+	case AF_PRELOAD_MUSL:
+		return "it is linked against musl, not glibc";
+	case AF_PRELOAD_WORKS:
+		return "it ended while its libraries were loaded, is set-user-id, or replaced its "
+		       "environment";
+	case AF_PRELOAD_UNKNOWN:
+		break;
+	}
+	return NULL;
+}
+
+static void note_run(struct af_recording *r, const char *sampler, int nr_words, char **words)
+{
+	char cmd[1024] = "";
+	struct utsname u;
+
+	for (int i = 0; i < nr_words; i++) {
+		size_t used = strlen(cmd);
+		snprintf(cmd + used, sizeof cmd - used, "%s%s", i ? " " : "", words[i]);
+	}
+	uname(&u);
+	af_session_note(r, "cmd", "%s", cmd);
+	af_session_note(r, "host", "%s, %s %s, %ld CPUs", u.nodename, u.sysname, u.release,
+	                sysconf(_SC_NPROCESSORS_ONLN));
+	af_session_note(r, "aflame", "%s", AFLAME_VERSION);
+	if (r->options->job->is_rank) {
+		af_session_note(r, "rank", "%s", r->options->job->rank);
+		af_session_note(r, "job", "%s", r->options->job->key);
+	}
+	af_session_note(r, "collector.cpu", "%s", sampler);
+	af_session_note(r, "sample.period_ns", "%llu",
+	                (unsigned long long)r->control->sample_period_ns);
+	if (r->options->flags & AF_SESSION_OPENCL)
+		af_session_note(r, "collector.opencl", "recorded by a loader layer");
+	const char *other = getenv("CUDA_INJECTION64_PATH");
+	if (r->options->flags & AF_SESSION_CUDA && other && *other)
+		af_session_note(r, "collector.cuda", "in place of CUDA_INJECTION64_PATH=%s", other);
+}
+
+static void note_end(struct af_recording *r)
+{
+	if (WIFSIGNALED(r->status))
+		af_session_note(r, "end.status", "by signal %d (%s)", WTERMSIG(r->status),
+		                strsignal(WTERMSIG(r->status)));
+	else
+		af_session_note(r, "end.status", "with status %d", WEXITSTATUS(r->status));
+	if (r->control->sampler_failed)
+		af_session_note(r, "sampler_failed", "%llu",
+		                (unsigned long long)r->control->sampler_failed);
+}
+
+static void warn_end(const struct af_recording *r)
+{
+	if (r->still_running)
+		fprintf(stderr,
+		        "aflame: %u processes of the program go on; they are no longer recorded\n",
+		        r->still_running);
+	if (r->control->sampler_failed)
+		fprintf(stderr, "aflame: CPU samples could not be started in %llu processes\n",
+		        (unsigned long long)r->control->sampler_failed);
+	if (r->control->lost_no_stream && r->drain.packets)
+		fprintf(stderr,
+		        "aflame: %llu events were lost as no stream could be made: is /dev/shm "
+		        "full or hidden from the program (chroot, another user), or ulimit -f or "
+		        "-v too low?\n",
+		        (unsigned long long)r->control->lost_no_stream);
+}
+
+/* After the program has ended: bring everything home, then name the addresses. */
+static int record_end(struct af_recording *r, char **words, struct af_err *err)
+{
+	struct af_err moved_err = {0};
+
+	note_end(r);
+	int rc = af_session_finish(r, err);
+	int moved = af_session_find(r, &moved_err);
+	uint32_t nr_processes = r->control->nr_processes;
+	bool no_streams = r->control->lost_no_stream && !r->drain.packets;
+	warn_end(r);
+	int named = moved == -ENOENT
+	                ? 0
+	                : af_names_add(r->place.dir_fd, r->place.dir, NULL, rc ? NULL : err);
+	if (!rc)
+		rc = named;
+	r->unnamed = named < 0;
+	af_session_close(r);
+	if (moved && (!rc || moved == -ENOENT)) {
+		*err = moved_err;
+		return moved;
+	}
+	if (rc)
+		return rc;
+	if (!nr_processes && !words[0])
+		return af_fail_plain(err, -ESRCH,
+		                     "nothing was recorded: none of the processes ran");
+	if (!nr_processes) {
+		const char *why = why_not_loaded(words[0]);
+		return af_fail_plain(
+		    err, -EPERM, "nothing was recorded: libaflame.so was not loaded into %s%s%s",
+		    words[0], why ? ", for " : "", why ? why : "");
+	}
+	if (no_streams)
+		return af_fail_plain(
+		    err, -ENOSPC,
+		    "nothing was recorded: no stream could be made in /dev/shm: free some of it, "
+		    "give the container more (--shm-size=1g), or lift the limit on the size of "
+		    "files (ulimit -f)");
+	return 0;
+}
+
+/* What is smaller holds hardly more than the definitions that a trace cannot be without. */
+#define RING_LEAST_BYTES (1u << 20)
+
+static int bounds_check(const struct af_record_options *o, struct af_err *err)
+{
+	if (o->ring_bytes && o->max_bytes)
+		return af_fail_plain(err, -EINVAL,
+		                     "--ring keeps the newest events and --max-size the oldest: "
+		                     "choose one of them");
+	if (o->ring_bytes && o->ring_bytes < RING_LEAST_BYTES)
+		return af_fail_plain(err, -EINVAL,
+		                     "--ring is too small to hold what events refer to: give it 1M "
+		                     "or more");
+	return 0;
+}
+
+/* In a process of its own, beside the recording. */
+static int snapshot_names(int dir_fd, const char *dir, struct af_err *err)
+{
+	return af_sym_bake(dir_fd, dir, NULL, NULL, err);
+}
+
+static void snapshot_tell(const char *line)
+{
+	fprintf(stderr, "aflame: %s\n", line);
+}
+
+/* Everything that is known before a trace is made. */
+static int record_choose(const struct af_record_options *o, int nr_words, char **words,
+                         struct af_session_options *s, struct af_scope *scope, char *sampler,
+                         size_t size, struct af_err *err)
+{
+	static char library[PATH_MAX];
+	const char *const patterns[] = {o->output, o->report};
+	char name[PATH_MAX];
+	int rc = 0;
+
+	for (int i = 0; i < 2 && rc >= 0; i++)
+		rc = patterns[i] ? af_job_name(name, sizeof name, patterns[i], s->job, err) : 0;
+	rc = rc < 0 ? rc : af_library_find(library, err);
+	s->library = library;
+	if (!rc)
+		rc = af_scope_choose(o, nr_words, s, scope, sampler, size, err);
+	if (!rc && !scope->bpf)
+		rc = choose_sampler(o, s, sampler, size, err);
+	if (!rc)
+		rc = choose_apis(o, s, err);
+	return rc;
+}
+
+/* Once all that was asked for is known to make sense. */
+static void tell_what_is_less(const struct af_record_options *o, const struct af_scope *scope,
+                              const char *sampler)
+{
+	if (*scope->left_out && !o->quiet)
+		fprintf(stderr,
+		        "aflame: kernel stacks and programs that cannot be loaded into are left "
+		        "out: %s\n",
+		        scope->left_out);
+	if (!strncmp(sampler, "timer: perf", 11) || !strncmp(sampler, "no CPU", 6))
+		fprintf(stderr, "aflame: %s\n", sampler);
+}
+
+/* 0: the program has run. Else nothing is left, and *@unstarted says whether it may yet run. */
+static int record_target(struct af_recording *r, const struct af_record_options *o,
+                         const char *sampler, int nr_words, char **words, bool *unstarted,
+                         struct af_err *err)
+{
+	note_run(r, sampler, nr_words, words);
+	int live = o->live ? af_live_show(r->place.dir, err) : 0;
+	int rc = live < 0 ? live : af_target_run(r, nr_words ? words : NULL, err);
+
+	af_live_hide(live);
+	/* It may be what we add to the environment that is too much. */
+	*unstarted = rc && (r->child <= 0 || rc == -E2BIG || rc == -ENOMEM || rc == -EAGAIN);
+	if (rc)
+		af_session_abandon(r);
+	return rc;
+}
+
+int af_record_failed(const struct af_record_options *o, const char *who, int status, int rc,
+                     const struct af_err *err)
+{
+	if (o->strict)
+		return rc;
+	fprintf(stderr, "aflame %s: %s\n", who, err->msg);
+	return status;
+}
+
+/* The program was not started: it runs without us, unless that is not wanted. */
+static int record_refused(const struct af_record_options *o, int nr_words, char **words,
+                          const struct af_recorded *done, int rc, struct af_err *err)
+{
+	if (o->strict || !nr_words) {
+		af_unrecorded_disarm();
+		return rc;
+	}
+	return af_unrecorded_run(done->who, words, err);
+}
+
+/* The program's status is not lost with what is still to be written; the next command writes that.
+ */
+static int ended_as;
+
+static void record_ends_early(void)
+{
+	af_command_end(ended_as);
+}
+
+static int record_result(const struct af_record_options *o, struct af_recording *r, char **words,
+                         struct af_recorded *done, struct af_err *err)
+{
+	int status =
+	    WIFSIGNALED(r->status) ? AF_ENDED_BY + WTERMSIG(r->status) : WEXITSTATUS(r->status);
+	if (!o->strict) {
+		ended_as = status;
+		af_out_of_memory(record_ends_early);
+	}
+	int rc = record_end(r, words, err);
+
+	af_rights_drop(); /* what follows reads a trace as any command does */
+	if (rc)
+		return words[0] ? af_record_failed(o, done->who, status, rc, err) : rc;
+	snprintf(done->dir, sizeof done->dir, "%s", r->place.dir);
+	return status;
+}
+
+int af_record(const struct af_record_options *o, int nr_words, char **words,
+              struct af_recorded *done, struct af_err *err)
+{
+	struct af_session_options s = {
+	    .output = o->output,
+	    .job = &done->job,
+	    .force = o->force,
+	    .flags = (o->no_python ? 0 : AF_SESSION_PYTHON) | (o->verify ? AF_SESSION_VERIFY : 0) |
+	             (o->autograd ? AF_SESSION_AUTOGRAD : 0),
+	    .delay_ns = o->delay_ns,
+	    .duration_ns = o->duration_ns,
+	    .max_bytes = o->max_bytes,
+	    .ring_bytes = o->ring_bytes,
+	    .ctl = o->ctl,
+	    .finish_copy = snapshot_names,
+	    .tell = snapshot_tell,
+	};
+	struct af_scope scope = {0};
+	char sampler[600];
+	static struct af_recording r;
+	bool unstarted = true;
+
+	if (!nr_words && !o->pids && !o->all)
+		return af_fail_plain(err, -EINVAL,
+		                     "no program to record: aflame record -- PROGRAM [ARGUMENTS]");
+	int rc = bounds_check(o, err);
+	if (!rc && nr_words)
+		rc = program_check(words[0], err);
+	if (rc)
+		return rc;
+	if (nr_words)
+		af_unrecorded_arm(words, &r.child);
+	af_job_find(&done->job);
+	rc = record_choose(o, nr_words, words, &s, &scope, sampler, sizeof sampler, err);
+	if (rc == -EINVAL) /* the command line makes no sense */
+		return rc;
+	if (rc)
+		return record_refused(o, nr_words, words, done, rc, err);
+	rc = af_session_open(&r, &s, err);
+	if (!rc)
+		tell_what_is_less(o, &scope, sampler);
+	if (!rc)
+		rc = record_target(&r, o, sampler, nr_words, words, &unstarted, err);
+	if (rc && unstarted)
+		return record_refused(o, nr_words, words, done, rc, err);
+	af_unrecorded_disarm();
+	return rc ? rc : record_result(o, &r, words, done, err);
+}
+
+const char *af_record_shown(const char *dir)
+{
+	static char here[PATH_MAX];
+	size_t len = getcwd(here, sizeof here) ? strlen(here) : 0;
+
+	return len > 1 && !strncmp(dir, here, len) && dir[len] == '/' ? dir + len + 1 : dir;
+}
+
+static int record_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	const struct af_record_options *o = state;
+	struct af_recorded done = {.who = "record"};
+	int status = af_record(o, nr_words, words, &done, err);
+
+	if (status < 0 || o->quiet || !done.dir[0])
+		return status;
+	if (done.job.is_rank) {
+		fprintf(stderr, "aflame: the trace of rank %s is %s\n", done.job.rank,
+		        af_record_shown(done.dir));
+		return status;
+	}
+	int rc = af_summary_print(done.dir, stderr, err);
+	if (rc)
+		return af_record_failed(o, done.who, status, rc, err);
+	const char *shown = af_record_shown(done.dir);
+	fprintf(stderr, "\nThe trace is in %s: `aflame flame %s -o flame.svg` draws it.\n", shown,
+	        shown);
+	return status;
+}
+
+static const struct af_option record_options[] = {
+    AF_RECORD_OPTIONS(struct af_record_options),
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_record = {
+    .name = "record",
+    .usage = "[OPTIONS] [-p PID | -a | [--] PROGRAM [ARGUMENTS]]",
+    .summary = "Run a program and record where its time goes",
+    .details =
+	"The program runs as it would without: same output, same exit status, same signals.\n"
+	"CPU samples, Python frames and OpenCL work are recorded with their stacks into a\n"
+	"trace directory, which the other commands read. The exit status is the program's, and\n"
+	"a signal that ends it ends aflame, too. A program that cannot be recorded runs all the\n"
+	"same, and a line says why (--strict).\n"
+	"\n"
+	"Where mpirun, srun or torchrun start recorders, DIR is a folder with a trace of each\n"
+	"rank, DIR/rank-0017, which other commands read with --rank 17. In DIR %h is the host,\n"
+	"%r the rank, %p the process id, %j the job and %% a %: with one of these it is the\n"
+	"whole name. docs/ranks.md says more.\n"
+	"\n"
+	"Bounds leave the program alone: it runs on when --duration or --max-size ends the\n"
+	"recording. --max-size counts what threads hold, and is exceeded by what comes in 10 ms\n"
+	"(the kernel's part: in 200 ms); names and GPU code come on top, as they do for --ring.\n"
+	"--ring keeps a recording of any length within its size: what is left is the newest\n"
+	"events and the processes that they are of. --duration counts from the end of --delay.\n"
+	"A SIGUSR2 to the recorder makes a snapshot: DIR.1, DIR.2, … are traces of their own\n"
+	"with all there is so far, while recording goes on. --ctl makes FIFO and FIFO.ack where\n"
+	"they are not; each line in it is answered by a line, \"ok …\" or \"error …\".",
+    .examples = "aflame record -- python3 train.py\trecord into aflame.data\n"
+		"aflame record -F 999 -o run2 -- ./solver -n 100\tten times the samples, another "
+		"name\n"
+		"mpirun -n 64 aflame record -- ./app\taflame.data/rank-0000 to rank-0063\n"
+		"aflame record --ring 64M -- ./server\tits newest events; kill -USR2 keeps them as "
+		"aflame.data.1\n"
+		"aflame record --ctl ctl --delay 1d -- ./job\toff until `echo on >ctl`",
+    .flags = AF_CMD_STOP_AT_WORD | AF_CMD_KEEPS_RIGHTS,
+    .options = record_options,
+    .state_size = sizeof(struct af_record_options),
+    .defaults = &af_record_defaults,
+    .run = record_run,
+};

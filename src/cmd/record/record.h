@@ -1,0 +1,198 @@
+/* What `record` and `run` share. */
+#ifndef AF_CMD_RECORD_RECORD_H
+#define AF_CMD_RECORD_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/options/command.h"
+#include "collect/job.h"
+
+struct af_record_options {
+	const char *output;
+	bool force;
+	const char *api;    /* list of collectors, "none", NULL: all that work */
+	const char *sample; /* "auto", "bpf", "perf", "timer", "none" */
+	uint64_t rate;      /* samples a second */
+	uint64_t duration_ns, delay_ns;
+	uint64_t max_bytes, ring_bytes;
+	const char *ctl;         /* path of the FIFO */
+	const char *cuda_graphs; /* "nodes", "whole", NULL */
+	const char *cuda_calls;  /* "once", "twice", NULL */
+	const char *gpu_samples; /* a rate, "exact", NULL */
+	bool no_python, autograd, verify, quiet, live, strict;
+	const char *pids;    /* list of running processes */
+	bool all;            /* every process there is */
+	const char *off_cpu; /* "blocked", "wakers", NULL */
+	uint64_t min_block_ns;
+	/* of `run` */
+	const char *report, *sources;
+	bool no_report, report_public;
+};
+
+/* The rows of the option table for these. */
+#define AF_RECORD_OPTIONS(type)                                                                      \
+	{AF_OPT_STRING,                                                                              \
+	 "output",                                                                                   \
+	 'o',                                                                                        \
+	 "DIR",                                                                                      \
+	 "trace to make, see above; an old one is kept as DIR.old "                                  \
+	 "(aflame.data)",                                                                            \
+	 offsetof(type, output)},                                                                    \
+	    {AF_OPT_FLAG,          "force", 'f', NULL, "replace an old trace instead of keeping it", \
+	     offsetof(type, force)},                                                                 \
+	    {AF_OPT_FLAG,                                                                            \
+	     "strict",                                                                               \
+	     0,                                                                                      \
+	     NULL,                                                                                   \
+	     "fail where the program cannot be recorded, instead of running it",                     \
+	     offsetof(type, strict)},                                                                \
+	    {AF_OPT_STRING,                                                                          \
+	     "api",                                                                                  \
+	     0,                                                                                      \
+	     "LIST",                                                                                 \
+	     "GPU APIs to record: cuda, opencl, none (all that work)",                               \
+	     offsetof(type, api),                                                                    \
+	     "cuda|opencl|all|none"},                                                                \
+	    {AF_OPT_CHOICE,                                                                          \
+	     "cuda-graphs",                                                                          \
+	     0,                                                                                      \
+	     "HOW",                                                                                  \
+	     "time each node of CUDA graphs (nodes), or each launch as a whole, which costs "        \
+	     "less",                                                                                 \
+	     offsetof(type, cuda_graphs),                                                            \
+	     "nodes|whole"},                                                                         \
+	    {AF_OPT_CHOICE,                                                                          \
+	     "cuda-calls",                                                                           \
+	     0,                                                                                      \
+	     "HOW",                                                                                  \
+	     "twice: the kernel sees the calls, too, that are recorded in the program; what was "    \
+	     "lost there keeps its stack; 1 to 4 us a call",                                         \
+	     offsetof(type, cuda_calls),                                                             \
+	     "once|twice"},                                                                          \
+	    {AF_OPT_OPTIONAL,                                                                        \
+	     "gpu-samples",                                                                          \
+	     0,                                                                                      \
+	     "RATE",                                                                                 \
+	     "which instructions GPUs execute, and what they wait for: about so many samples a "     \
+	     "second of a GPU (100k); exact: with the launch of each, for which kernels run one "    \
+	     "after the other for 20 ms of every 200",                                               \
+	     offsetof(type, gpu_samples),                                                            \
+	     "100k|exact",                                                                           \
+	     true},                                                                                  \
+	    {AF_OPT_FLAG,                                                                            \
+	     "autograd",                                                                             \
+	     0,                                                                                      \
+	     NULL,                                                                                   \
+	     "PyTorch: the work of a backward pass under the forward operation that it goes back "   \
+	     "to; turns on emit_nvtx() in the program",                                              \
+	     offsetof(type, autograd)},                                                              \
+	    {AF_OPT_CHOICE,                                                                          \
+	     "sample",                                                                               \
+	     0,                                                                                      \
+	     "HOW",                                                                                  \
+	     "how to sample the CPU",                                                                \
+	     offsetof(type, sample),                                                                 \
+	     "auto|bpf|perf|timer|none"},                                                            \
+	    {AF_OPT_U64,          "rate", 'F', "HZ", "CPU samples a second and thread (99)",         \
+	     offsetof(type, rate)},                                                                  \
+	    {AF_OPT_TIME,                                                                            \
+	     "duration",                                                                             \
+	     'd',                                                                                    \
+	     "TIME",                                                                                 \
+	     "stop recording after this long; the program "                                          \
+	     "goes on",                                                                              \
+	     offsetof(type, duration_ns)},                                                           \
+	    {AF_OPT_TIME,                                                                            \
+	     "delay",                                                                                \
+	     0,                                                                                      \
+	     "TIME",                                                                                 \
+	     "start recording after this long",                                                      \
+	     offsetof(type, delay_ns)},                                                              \
+	    {AF_OPT_SIZE,                                                                            \
+	     "max-size",                                                                             \
+	     0,                                                                                      \
+	     "SIZE",                                                                                 \
+	     "stop recording when the trace is so large: 10M, 1G; "                                  \
+	     "the program goes on",                                                                  \
+	     offsetof(type, max_bytes)},                                                             \
+	    {AF_OPT_SIZE,                                                                            \
+	     "ring",                                                                                 \
+	     0,                                                                                      \
+	     "SIZE",                                                                                 \
+	     "keep only the newest events, within this size",                                        \
+	     offsetof(type, ring_bytes)},                                                            \
+	    {AF_OPT_STRING,                                                                          \
+	     "ctl",                                                                                  \
+	     0,                                                                                      \
+	     "FIFO",                                                                                 \
+	     "take lines from here: on, off, snapshot [DIR], stop, "                                 \
+	     "status; answers are in FIFO.ack",                                                      \
+	     offsetof(type, ctl)},                                                                   \
+	    {AF_OPT_STRING,                                                                          \
+	     "pid",                                                                                  \
+	     'p',                                                                                    \
+	     "PID[,PID]",                                                                            \
+	     "record running processes and their later children",                                    \
+	     offsetof(type, pids)},                                                                  \
+	    {AF_OPT_FLAG, "all", 'a', NULL, "record all processes", offsetof(type, all)},            \
+	    {AF_OPT_OPTIONAL,                                                                        \
+	     "off-cpu",                                                                              \
+	     0,                                                                                      \
+	     "WHAT",                                                                                 \
+	     "also where threads were off the CPU, and with wakers who woke them",                   \
+	     offsetof(type, off_cpu),                                                                \
+	     "blocked|wakers"},                                                                      \
+	    {AF_OPT_TIME,                                                                            \
+	     "min-block",                                                                            \
+	     0,                                                                                      \
+	     "TIME",                                                                                 \
+	     "leave out shorter times off the CPU",                                                  \
+	     offsetof(type, min_block_ns)},                                                          \
+	    {AF_OPT_FLAG,                                                                            \
+	     "no-python",                                                                            \
+	     0,                                                                                      \
+	     NULL,                                                                                   \
+	     "do not read Python frames",                                                            \
+	     offsetof(type, no_python)},                                                             \
+	    {AF_OPT_FLAG,                                                                            \
+	     "verify",                                                                               \
+	     0,                                                                                      \
+	     NULL,                                                                                   \
+	     "walk beside every replayed stack and compare (slow)",                                  \
+	     offsetof(type, verify)},                                                                \
+	    {AF_OPT_FLAG, "quiet", 'q', NULL, "no summary", offsetof(type, quiet)},                  \
+	{                                                                                            \
+		AF_OPT_FLAG, "live", 0, NULL, "show what is hot meanwhile", offsetof(type, live)     \
+	}
+
+extern const struct af_record_options af_record_defaults;
+
+/* Who records, and what came of it. */
+struct af_recorded {
+	const char *who; /* the command, for messages */
+	struct af_job_rank job;
+	char dir[1024]; /* the trace, "" where there is none that is whole */
+};
+
+/*
+ * Record @words as a program. The trace is named (symbols and all) and closed when this returns.
+ * Returns the exit status the program would have given to a shell, or < 0 when it could not be
+ * run. Where it cannot be recorded this does not return: the program takes this process's place.
+ * Where the trace is not complete a line on standard error says why. With o->strict, or without a
+ * program, both are failures.
+ */
+int af_record(const struct af_record_options *o, int nr_words, char **words,
+              struct af_recorded *done, struct af_err *err);
+
+/*
+ * The program has ended with @status, and what was to be made of its trace failed with @rc < 0:
+ * with o->strict that is the result, else it is said, and @status is.
+ */
+int af_record_failed(const struct af_record_options *o, const char *who, int status, int rc,
+                     const struct af_err *err);
+
+/* @dir, an absolute path, as people would call it from here. */
+const char *af_record_shown(const char *dir);
+
+#endif

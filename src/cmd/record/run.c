@@ -1,0 +1,185 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/system/fs.h"
+#include "base/scope.h"
+#include "cmd/shared/annotate.h"
+#include "cmd/shared/commands.h"
+#include "cmd/shared/picture.h"
+#include "cmd/record/record.h"
+#include "cmd/shared/study.h"
+#include "cmd/shared/summary.h"
+
+#define REPORT_DEFAULT "report.html"
+
+enum { RUN_ROWS = 10, NAMES_TRIED = 1000 };
+
+/* What aflame itself made: its pages say so in their first lines. */
+static bool report_is_ours(const char *file)
+{
+	char head[1024];
+	scope_close int fd = af_open_regular(AT_FDCWD, file, O_NOFOLLOW);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head - 1);
+
+	head[n > 0 ? n : 0] = 0;
+	return strstr(head, "<meta name=\"generator\" content=\"aflame ");
+}
+
+/* "report.html", "report-rank-0017.html", "report-rank-0017-2.html" */
+static void report_number(char *file, size_t size, const char *stem, const char *dot, int number)
+{
+	if (number > 1)
+		snprintf(file, size, "%s-%d%s", stem, number, dot);
+	else
+		snprintf(file, size, "%s%s", stem, dot);
+}
+
+/*
+ * Where the report goes: ranks of a job have one each. A file that was named is replaced, as by any
+ * tool; under the name that nobody chose only a page of ours is.
+ */
+static int report_name(const struct af_record_options *o, const struct af_recorded *done,
+                       char *file, size_t size, struct af_err *err)
+{
+	char stem[PATH_MAX - 64], dot[16] = "";
+	struct stat st;
+	int pattern =
+	    af_job_name(stem, sizeof stem, o->report ? o->report : REPORT_DEFAULT, &done->job, err);
+
+	if (pattern < 0)
+		return pattern;
+	char *end = strrchr(stem, '.');
+	if (end && !strchr(end, '/') && strlen(end) < sizeof dot) {
+		strcpy(dot, end);
+		*end = 0;
+	}
+	size_t len = strlen(stem);
+	if (done->job.is_rank && !pattern)
+		snprintf(stem + len, sizeof stem - len, "-rank-%04llu",
+		         strtoull(done->job.rank, NULL, 10));
+	report_number(file, size, stem, dot, 1);
+	for (int i = 2; !o->report && i < NAMES_TRIED && !lstat(file, &st) && !report_is_ours(file);
+	     i++) {
+		if (i == 2)
+			fprintf(stderr, "aflame run: %s is not a report of aflame's and is kept\n",
+			        file);
+		report_number(file, size, stem, dot, i);
+	}
+	return 0;
+}
+
+static int run_report(const struct af_recorded *done, struct af_output to,
+                      const struct af_results *r, const char *title, struct af_err *err)
+{
+	struct af_picture picture = {.title = title};
+	struct af_picture_job job = {
+	    .format = af_format_for("html"),
+	    .to = to,
+	    .picture = &picture,
+	    .results = r,
+	    .dir = done->dir,
+	};
+
+	return af_picture_write(&job, err);
+}
+
+/* The command as one would say it: "python3 train.py --steps 3". */
+static const char *run_title(int nr_words, char **words, char *title, size_t size)
+{
+	const char *slash = strrchr(words[0], '/');
+	size_t used = (size_t)snprintf(title, size, "%s", slash ? slash + 1 : words[0]);
+
+	for (int i = 1; i < nr_words && used < size; i++)
+		used += (size_t)snprintf(title + used, size - used, " %s", words[i]);
+	return title;
+}
+
+/* The summary goes to standard error: standard output is the program's. */
+static void run_summary(const struct af_results *r)
+{
+	struct af_buf b = {0};
+
+	af_buf_char(&b, '\n');
+	af_summary_text(&b, &r->facts, af_colour(stderr), RUN_ROWS, AF_SHOW_ALL_ELSEWHERE);
+	fwrite(b.data, 1, b.len, stderr);
+	af_buf_free(&b);
+}
+
+/* After the program: the trace, read again for the summary and the report. */
+static int run_tell(const struct af_record_options *o, const struct af_recorded *done,
+                    const char *title, struct af_err *err)
+{
+	bool summary = !o->quiet && !done->job.is_rank; /* many at once are no help */
+	char file[PATH_MAX], full[PATH_MAX];
+	struct af_results r;
+	struct af_asked asked = o->no_report ? AF_ASKED_TABLES : AF_ASKED_ALL;
+
+	asked.sources = o->sources;
+	int rc = af_study(done->dir, &asked, &r, err);
+
+	if (!rc && summary)
+		run_summary(&r);
+	if (!rc && !o->no_report)
+		rc = report_name(o, done, file, sizeof file, err);
+	if (!rc && !o->no_report)
+		rc = run_report(done, (struct af_output){file, o->report_public}, &r, title, err);
+	af_results_close(&r);
+	if (rc)
+		return rc;
+	if (done->job.is_rank)
+		fprintf(stderr, "aflame: the trace of rank %s is %s\n", done->job.rank,
+		        af_record_shown(done->dir));
+	if (!o->no_report)
+		fprintf(stderr, "%sThe report is %s\n", summary ? "\n" : "",
+		        realpath(file, full) ? full : file);
+	return 0;
+}
+
+static int run_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	const struct af_record_options *o = state;
+	struct af_recorded done = {.who = "run"};
+	char title[120];
+	int status = af_record(o, nr_words, words, &done, err);
+
+	if (status < 0 || !done.dir[0])
+		return status;
+	int rc = run_tell(o, &done, run_title(nr_words, words, title, sizeof title), err);
+	if (rc)
+		return nr_words ? af_record_failed(o, done.who, status, rc, err) : rc;
+	return status;
+}
+
+static const struct af_option run_options[] = {
+    {AF_OPT_STRING, "report", 0, "FILE", "the report to write (report.html)",
+     offsetof(struct af_record_options, report)},
+    {AF_OPT_FLAG, "no-report", 0, NULL, "only the summary",
+     offsetof(struct af_record_options, no_report)},
+    AF_PUBLIC_OPTION(struct af_record_options, report_public),
+    AF_SOURCES_OPTION(struct af_record_options, 0),
+    AF_RECORD_OPTIONS(struct af_record_options),
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_run = {
+    .name = "run",
+    .usage = "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+    .summary = "Run a program, print where its time went, write report.html",
+    .details =
+	"The same as `aflame record`, then a summary on standard error and the report: one file\n"
+	"that opens in any browser, without a network. A file that is not a report of aflame's\n"
+	"is not replaced, unless it is named by --report. Ranks of a job have a report each.",
+    .examples = "aflame run -- python3 train.py\tthe whole story",
+    .flags = AF_CMD_STOP_AT_WORD | AF_CMD_KEEPS_RIGHTS,
+    .options = run_options,
+    .state_size = sizeof(struct af_record_options),
+    .defaults = &af_record_defaults,
+    .run = run_run,
+};

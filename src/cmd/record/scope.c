@@ -1,0 +1,131 @@
+#include "cmd/record/scope.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "cmd/record/record.h"
+#include "collect/collect.h"
+#include "collect/cpu.h"
+#include "collect/session.h"
+
+/* PID[,PID…] */
+static int pids_parse(const char *list, struct af_bpf_options *bpf, struct af_err *err)
+{
+	uint32_t *pids = NULL, nr = 0, cap = 0;
+
+	for (const char *p = list; *p;) {
+		char *end;
+		unsigned long pid = strtoul(p, &end, 10);
+		if (end == p || (*end && *end != ',') || !pid)
+			return af_fail_plain(err, -EINVAL,
+			                     "-p takes process ids separated by commas, not \"%s\"",
+			                     list);
+		if (pid > INT_MAX || (kill((pid_t)pid, 0) && errno == ESRCH))
+			return af_fail_plain(err, -ESRCH, "no process %lu: it may have ended", pid);
+		AF_GROW(pids, nr, cap);
+		pids[nr++] = (uint32_t)pid;
+		p = *end ? end + 1 : end;
+	}
+	bpf->pids = pids;
+	bpf->nr_pids = nr;
+	if (!nr)
+		return af_fail_plain(err, -EINVAL, "-p needs a process id");
+	return 0;
+}
+
+static int words_check(const struct af_record_options *o, int nr_words, struct af_err *err)
+{
+	if (o->pids && (o->all || nr_words))
+		return af_fail_plain(err, -EINVAL,
+		                     "-p records processes that run: %s does not go with it",
+		                     o->all ? "-a" : "a program to start");
+	if (o->min_block_ns && !o->off_cpu)
+		return af_fail_plain(err, -EINVAL, "--min-block belongs to --off-cpu");
+	return 0;
+}
+
+static bool calls_twice(const struct af_record_options *o)
+{
+	return o->cuda_calls && !strcmp(o->cuda_calls, "twice");
+}
+
+/* What makes the kernel's part necessary; NULL: it would only be better. */
+static const char *needs_bpf(const struct af_record_options *o)
+{
+	if (o->pids)
+		return "recording a running process";
+	if (o->all)
+		return "recording all processes";
+	if (calls_twice(o))
+		return "--cuda-calls=twice";
+	return o->off_cpu ? "--off-cpu" : NULL;
+}
+
+/* Inside processes the sampler `perf` does the user's part, with whole stacks, where it works. */
+static void sample_by_bpf(const struct af_record_options *o, struct af_session_options *s,
+                          const char *words, char *why, size_t size)
+{
+	char inside[256] = "";
+	struct af_err none = {0};
+	bool perf = !o->pids && !af_cpu_perf_probe(inside, sizeof inside, &none);
+
+	s->flags |= AF_SESSION_KERNEL;
+	s->cpu_mode = perf ? AF_CPU_PERF : AF_CPU_OFF;
+	s->sample_period_ns = 1000000000u / o->rate;
+	snprintf(why, size, "bpf: %s, %llu a second", words, (unsigned long long)o->rate);
+}
+
+int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_session_options *s,
+                    struct af_scope *scope, char *why, size_t size, struct af_err *err)
+{
+	const char *needed = needs_bpf(o);
+	bool asked = !strcmp(o->sample, "bpf"), automatic = !strcmp(o->sample, "auto");
+	char words[256] = "";
+	int rc = words_check(o, nr_words, err);
+
+	*scope = (struct af_scope){0};
+	if (!rc && o->pids)
+		rc = pids_parse(o->pids, &s->bpf, err);
+	if (rc || (!needed && !asked && !automatic))
+		return rc;
+	struct af_bpf_options bpf_options = s->bpf;
+	/* Nothing else samples what we did not start. */
+	scope->bpf = asked || automatic || ((o->pids || o->all) && strcmp(o->sample, "none") != 0);
+	bpf_options.on = true;
+	bpf_options.samples = scope->bpf;
+	bpf_options.all = o->all;
+	bpf_options.min_block_ns = o->min_block_ns;
+	bpf_options.calls_twice = calls_twice(o);
+	if (o->off_cpu)
+		bpf_options.off_cpu =
+		    !strcmp(o->off_cpu, "wakers") ? AF_OFF_CPU_WAKERS : AF_OFF_CPU_BLOCKED;
+	rc = af_bpf_prepare(&bpf_options, o->rate ? 1000000000u / o->rate : 0, words, sizeof words,
+	                    err);
+	if (rc)
+		scope->bpf = false;
+	if (rc == -EINVAL) /* the kernel's word, not the user's */
+		rc = -ENOTSUP;
+	if (rc && needed)
+		return af_while(err, rc, "%s needs the collector bpf", needed);
+	if (rc && asked)
+		return af_while(err, rc, "--sample bpf does not work here");
+	if (rc) {
+		snprintf(scope->left_out, sizeof scope->left_out, "%s", err->msg);
+		*err = (struct af_err){0};
+		return 0;
+	}
+	s->bpf = bpf_options;
+	if (!scope->bpf)
+		return 0;
+	if (!o->rate || o->rate > 20000)
+		return af_fail_plain(err, -EINVAL, "--rate takes 1 to 20000 samples a second");
+	sample_by_bpf(o, s, words, why, size);
+	return 0;
+}

@@ -1,0 +1,26 @@
+/*
+ * A program that cannot be recorded runs all the same: in place of the recorder, as its caller
+ * would have started it. Nothing that the recorder changes of itself is left by then.
+ *
+ *	af_unrecorded_arm()     before anything is changed; from here on a crash of the recorder
+ *	                        before the program runs makes it run, too
+ *	af_unrecorded_run()     instead of failing
+ *	af_unrecorded_disarm()  the program has run
+ */
+#ifndef AF_CMD_RECORD_UNRECORDED_H
+#define AF_CMD_RECORD_UNRECORDED_H
+
+struct af_err;
+
+/* @child: 0 until the program was started. Both stay the caller's. */
+void af_unrecorded_arm(char **words, const int *child);
+
+/*
+ * Say in a line on standard error that @who cannot record, by @err's message, and become the
+ * program. Returns only where that fails: < 0 and a message of that in @err.
+ */
+int af_unrecorded_run(const char *who, char **words, struct af_err *err);
+
+void af_unrecorded_disarm(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* Writing a finished analysis to a file in the format its name asks for. */
+#ifndef AF_CMD_SHARED_PICTURE_H
+#define AF_CMD_SHARED_PICTURE_H
+
+#include "analyse/pass.h"
+#include "cmd/shared/partial.h"
+#include "render/render.h"
+
+struct af_err;
+
+/*
+ * Write @tree (with @label, may be NULL) or, when @tree is NULL, all views, and the facts, as
+ * @format to @to. What the format shows in time it gets from the trace in
+ * @dir, unless that is NULL. The file is replaced only when all of it could be written.
+ */
+struct af_picture_job {
+	const struct af_format *format;
+	struct af_output to;
+	const struct af_picture *picture;
+	const struct af_results *results; /* may be NULL: no facts, then tree is set */
+	const struct af_tree *tree;
+	const char *label;
+	const char *dir; /* that the results are of */
+};
+
+int af_picture_write(const struct af_picture_job *job, struct af_err *err);
+
+extern const char *const af_view_names[AF_VIEWS];
+
+#endif

@@ -1,0 +1,22 @@
+/* Telling on a terminal how far something is that takes long. */
+#ifndef AF_CMD_SHARED_PROGRESS_H
+#define AF_CMD_SHARED_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct af_progress {
+	const char *what; /* "reading the trace" */
+	uint64_t next_ns;
+	bool shown;
+};
+
+struct af_progress af_progress_begin(const char *what);
+
+/* Say it, unless that was just before: @done of @size. @progress is a struct af_progress. */
+void af_progress_tell(void *progress, uint64_t done, uint64_t size);
+
+/* Wipe it off the terminal. */
+void af_progress_end(const struct af_progress *p);
+
+#endif

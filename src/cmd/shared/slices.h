@@ -1,0 +1,27 @@
+/* Writing a trace as slices, in one of the formats of these. */
+#ifndef AF_CMD_SHARED_SLICES_H
+#define AF_CMD_SHARED_SLICES_H
+
+#include <stdbool.h>
+
+#include "analyse/timeline.h"
+#include "cmd/shared/partial.h"
+#include "render/render.h"
+
+struct af_err;
+
+struct af_slices_job {
+	const char *who; /* the command, for what it says on standard error */
+	struct af_output to;
+	const struct af_format *format;
+	struct af_timeline_asked asked;
+	bool gzip;
+};
+
+/*
+ * Read the trace in @dir, which af_trace_prepare() has seen, and write it. A file is replaced only
+ * when all of it could be written. What is not in it is told on standard error.
+ */
+int af_slices_write(const struct af_slices_job *job, const char *dir, struct af_err *err);
+
+#endif

@@ -1,0 +1,90 @@
+#include "cmd/shared/summary.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/findings.h"
+#include "base/err.h"
+#include "cmd/shared/annotate.h"
+#include "cmd/shared/study.h"
+#include "render/text/findings.h"
+#include "render/text/tables.h"
+
+enum { SUMMARY_ROWS = 10 };
+
+/* The order for people: what the run was, where time went, what was lost, what it cost. */
+static const char *const order[] = {"run",     "verdict",    "findings",    "processes", "threads",
+                                    "cpu_top", "count_top",  "blocked",     "devices",   "gpus",
+                                    "idle",    "kernels",    "samples",     "stalls",    "copies",
+                                    "calls",   "calls_seen", "calls_twice", "memory",    "lost",
+                                    "cost",    "overhead"};
+
+/* A part of what there is to say: the rest is a word away. */
+static void summary_findings(struct af_buf *b, const struct af_table *t, uint32_t limit,
+                             bool colour)
+{
+	uint32_t most = limit && limit < AF_FINDING_SHOWN ? limit : AF_FINDING_SHOWN;
+
+	af_findings_text(b, t, limit ? most : 0, af_annotate_width(), colour,
+	                 "`aflame report findings --limit 0` shows all");
+}
+
+void af_summary_findings(struct af_buf *b, const struct af_facts *f, uint32_t limit,
+                         const struct af_document *document)
+{
+	const struct af_table *t = f->first;
+
+	while (strcmp(t->name, "findings") != 0)
+		t = t->next;
+	struct af_table alone = *t;
+	alone.next = NULL;
+	const struct af_facts facts = {.first = &alone, .last = &alone};
+	if (document)
+		af_facts_json(b, document, &facts, limit);
+	else
+		af_findings_text(b, t, limit, af_annotate_width(), af_colour(stdout), AF_SHOW_ALL);
+}
+
+void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit,
+                     const char *all)
+{
+	for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
+		for (const struct af_table *t = f->first; t; t = t->next) {
+			if (strcmp(t->name, order[i]) || (!t->nr_rows && !t->note))
+				continue;
+			/* A program with one thread is in the table of processes already. */
+			if (!strcmp(t->name, "threads") && t->nr_rows < 2)
+				continue;
+			if (b->len)
+				af_buf_char(b, '\n');
+			if (!strcmp(t->name, "findings"))
+				summary_findings(b, t, limit, colour);
+			else
+				af_table_text(b, t, limit, colour, all);
+		}
+	}
+}
+
+bool af_colour(FILE *out)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return isatty(fileno(out)) && !(no && *no);
+}
+
+int af_summary_print(const char *dir, FILE *out, struct af_err *err)
+{
+	struct af_results r;
+	struct af_buf b = {0};
+	int rc = af_study(dir, &AF_ASKED_TABLES, &r, err);
+
+	if (!rc) {
+		af_buf_char(&b, '\n');
+		af_summary_text(&b, &r.facts, af_colour(out), SUMMARY_ROWS, AF_SHOW_ALL_ELSEWHERE);
+		fwrite(b.data, 1, b.len, out);
+	}
+	af_buf_free(&b);
+	af_results_close(&r);
+	return rc;
+}

@@ -1,0 +1,40 @@
+/* The terminal summary of a trace. */
+#ifndef AF_CMD_SHARED_SUMMARY_H
+#define AF_CMD_SHARED_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+
+struct af_document;
+struct af_err;
+struct af_facts;
+
+/* Analyse the trace in @dir and print what the passes found. */
+int af_summary_print(const char *dir, FILE *out, struct af_err *err);
+
+/*
+ * The tables in the order for people, at most @limit rows each (0: all); @all says how to see the
+ * others.
+ */
+void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit,
+                     const char *all);
+
+/*
+ * The findings alone, which are among the facts: at most @limit (0: all), as @document for
+ * programs, or for people when it is NULL.
+ */
+void af_summary_findings(struct af_buf *b, const struct af_facts *f, uint32_t limit,
+                         const struct af_document *document);
+
+/* What ends the line on rows that are not shown, where --limit is an option. */
+#define AF_SHOW_ALL "--limit 0 shows all"
+#define AF_SHOW_ALL_ELSEWHERE "`aflame report --limit 0` shows all"
+
+/* Colours only on a terminal, and not when NO_COLOR is set (no-color.org). */
+bool af_colour(FILE *out);
+
+#endif

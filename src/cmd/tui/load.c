@@ -1,0 +1,100 @@
+/* Reading the trace, once or again and again while it is recorded. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cmd/shared/picture.h"
+#include "cmd/shared/study.h"
+#include "cmd/tui/tui.h"
+
+enum { FIRST_MS = 100 };
+
+static const struct af_asked asked = {
+    .answers = AF_ANSWER_TOP - 1, /* all trees, all tables */
+    .weights = UINT32_MAX,
+};
+
+static int view_of(const char *name)
+{
+	for (int v = 0; name && v < AF_VIEWS; v++)
+		if (!strcmp(name, af_view_names[v]))
+			return v;
+	return AF_VIEW_ALL;
+}
+
+static bool choose(struct tui *t)
+{
+	const struct tui_options *o = t->options;
+
+	return tui_choose_view(t, view_of(o->view), o->weight) ||
+	       (!o->view && !o->weight && tui_choose_view(t, AF_VIEW_GPU, "count"));
+}
+
+/* A recording begins with nothing to show: wait for the first that is something. */
+static int load_live(struct tui *t, struct af_err *err)
+{
+	int rc = af_watch_open(&t->watch, t->dir, err);
+
+	if (!rc)
+		fprintf(stderr, "aflame: waiting for the recorder of %s\n", t->dir);
+	while (!rc) {
+		rc = af_watch_look(&t->watch, &asked, &t->results, err);
+		if (rc > 0 && (choose(t) || t->watch.ended))
+			break;
+		if (rc > 0) {
+			af_results_close(&t->results);
+			rc = 0;
+		}
+		poll(NULL, 0, FIRST_MS);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static void say_live(struct tui *t)
+{
+	if (t->watch.ended)
+		snprintf(t->live, sizeof t->live, "[recording has ended]");
+	else
+		snprintf(t->live, sizeof t->live, "[live: copy %u]", t->watch.last);
+}
+
+int tui_load(struct tui *t, struct af_err *err)
+{
+	const struct tui_options *o = t->options;
+	int rc = o->live ? load_live(t, err) : af_study(t->dir, &asked, &t->results, err);
+
+	if (rc)
+		return rc;
+	if (!choose(t))
+		return af_fail_plain(err, -ENODATA, "the trace has no %s in the view %s",
+		                     o->weight ? o->weight : "weight", o->view ? o->view : "all");
+	if (o->live)
+		say_live(t);
+	tui_remake(t);
+	return 0;
+}
+
+int tui_look(struct tui *t, struct af_err *err)
+{
+	const char *weight = t->view_tree->weights[t->weight].name;
+	struct af_results newer;
+	int rc = af_watch_look(&t->watch, &asked, &newer, err);
+
+	if (rc <= 0)
+		return rc;
+	/* What is looked at goes by names and paths, which are the same in it. */
+	struct af_results older = t->results;
+	t->results = newer;
+	if (!tui_choose_view(t, t->view, weight) && !choose(t)) {
+		t->results = older;
+		af_results_close(&newer);
+		return 0;
+	}
+	af_buf_free(&t->run_text);
+	tui_remake(t);
+	af_results_close(&older);
+	say_live(t);
+	return 0;
+}

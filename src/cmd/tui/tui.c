@@ -1,0 +1,62 @@
+/* aflame tui: the reports to move about in. */
+#include <errno.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "cmd/shared/commands.h"
+#include "cmd/shared/ranks.h"
+#include "cmd/shared/study.h"
+#include "cmd/tui/tui.h"
+
+static int tui_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	const struct tui_options *o = state;
+
+	if (nr_words > 1)
+		return af_fail_plain(err, -EINVAL, "one trace, not %s too", words[1]);
+#ifdef AF_HAVE_NCURSES
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return af_fail_plain(err, -ENOTTY,
+		                     "this needs a terminal: `aflame report` prints the same");
+	const char *dir = af_trace_dir(nr_words, words);
+	int rc = af_ranks_choose(&dir, &(struct af_ranks_asked){.rank = o->rank}, err);
+	return rc ? rc : tui_main(dir, o, err);
+#else
+	(void)o;
+	return af_fail_plain(err, -ENOSYS,
+	                     "this aflame was built without ncurses: `aflame report` prints the "
+	                     "same");
+#endif
+}
+
+static const struct af_option tui_options[] = {
+    {AF_OPT_CHOICE, "view", 0, "VIEW", "begin with cpu, gpu, all, wakers or idle (all)",
+     offsetof(struct tui_options, view), "cpu|gpu|all|wakers|idle"},
+    {AF_OPT_STRING, "weight", 'w', "WEIGHT", "begin with time, samples, count, bytes or off-cpu",
+     offsetof(struct tui_options, weight), AF_WEIGHT_WORDS},
+    AF_RANK_OPTION(struct tui_options),
+    {AF_OPT_FLAG, "live", 0, NULL,
+     "of a recording that goes on: what there is so far, again and again",
+     offsetof(struct tui_options, live)},
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_tui = {
+    .name = "tui",
+    .usage = "[OPTIONS] [DIR]",
+    .summary = "Look through a trace in the terminal",
+    .details =
+	"Functions, the tree, callers and callees, the flame graph in characters, and the "
+	"summary,\n"
+	"by any view and weight, with search and narrowing: the same numbers as `aflame report`.\n"
+	"The last line says the keys; ? says all of them. No mouse is needed.\n"
+	"With --live the recorder is asked for a copy of the trace so far, each second or less\n"
+	"often; `aflame record --live` shows less, in the terminal of the program.",
+    .examples = "aflame tui\tthe last recording\n"
+		"aflame tui --view gpu run1\twhat devices did\n"
+		"aflame tui --live\tthe recording that another terminal makes of aflame.data",
+    .options = tui_options,
+    .state_size = sizeof(struct tui_options),
+    .run = tui_run,
+};
