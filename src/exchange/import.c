@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "exchange/draft.h"
 #include "exchange/import_sniff.h"
+#include "exchange/source/source.h"
 
 /* An open file, some of whose bytes were looked at already. */
 struct import_file {

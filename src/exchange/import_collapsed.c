@@ -11,7 +11,7 @@
 #include "analyse/folded_text.h"
 #include "base/map.h"
 #include "exchange/draft.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 #include "exchange/import_lines.h"
 #include "exchange/import_sniff.h"
 #include "exchange/import_weights.h"

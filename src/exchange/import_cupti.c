@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "exchange/draft.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 #include "exchange/import_event.h"
 #include "exchange/import_lines.h"
 

@@ -31,7 +31,7 @@
 
 #include "exchange/draft.h"
 #include "exchange/iaprof_profile.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 #include "exchange/import_lines.h"
 #include "exchange/import_sniff.h"
 

@@ -19,7 +19,7 @@
 #include "base/arena.h"
 #include "exchange/draft.h"
 #include "exchange/iaprof_profile.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 #include "exchange/import_lines.h"
 
 enum { LINE_MAX_BYTES = 1 << 20 };

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "exchange/draft.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 #include "exchange/import_event.h"
 #include "exchange/import_spans.h"
 #include "exchange/import_stacks.h"

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "exchange/draft.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 
 ssize_t import_lines(const struct af_import_source *in, size_t most,
                      void (*take)(void *arg, char *line, size_t len, bool cut), void *arg)

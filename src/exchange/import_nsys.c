@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 #include "exchange/import_whole.h"
 
 enum { NSYS_SPACE_SHIFT = 20 };

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 #include "exchange/import_sniff.h"
 #include "exchange/import_weights.h"
 #include "exchange/import_whole.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 
 enum {
 	WHOLE_FIRST = 64 << 10,

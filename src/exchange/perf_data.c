@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 #include "exchange/draft.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 
 bool af_import_is_perf(const char *text, size_t len)
 {

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 
 enum {
 	HEADER_BYTES = 104, /* of a file; a pipe's are the first 16 */

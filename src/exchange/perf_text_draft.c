@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/keys.h"
 #include "exchange/draft.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 #include "exchange/import_lines.h"
 #include "exchange/perf_text.h"
 

@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "exchange/draft.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 #include "trace/write/objects.h"
 #include "trace/read/reader.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 #include "exchange/perf_tree.h"
 
 static int words_parse(struct af_perf_tree_options *o, const char *words, struct af_err *err)

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/scope.h"
-#include "exchange/import.h"
+#include "exchange/source/source.h"
 #include "render/html/encoding.h"
 #include "render/render.h"
 
