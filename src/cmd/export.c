@@ -13,7 +13,7 @@
 #include "cmd/shared/slices.h"
 #include "cmd/shared/stacks.h"
 #include "cmd/shared/study.h"
-#include "exchange/export.h"
+#include "exchange/export/export.h"
 #include "render/render.h"
 #include "trace/read/reader.h"
 

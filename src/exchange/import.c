@@ -9,8 +9,8 @@
 #include <zlib.h>
 
 #include "base/err.h"
-#include "exchange/draft.h"
-#include "exchange/import_sniff.h"
+#include "exchange/draft/draft.h"
+#include "exchange/source/sniff.h"
 #include "exchange/source/source.h"
 
 /* An open file, some of whose bytes were looked at already. */

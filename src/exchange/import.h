@@ -4,15 +4,15 @@
  *	text		gpuperf's extended folded samples, a line each:
  *			`timestamp_ns comm pid tid cpu f1;f2;…`, the root first, frames of the
  *			operating system's kernel with `_[k]` behind
- *	text		folded: `f1;f2;… number`, see import_collapsed.c
+ *	text		folded: `f1;f2;… number`, see exchange/text/collapsed.c
  *	text		iaprof's profile of a GPU, of any of its generations: lines of a word and
- *			fields behind tabs, see import_iaprof.c
- *	perf.data	perf's samples of CPUs, with their mappings: see perf_file.h; also a
+ *			fields behind tabs, see exchange/iaprof/import.c
+ *	perf.data	perf's samples of CPUs, with their mappings: see exchange/perf/file.h; also a
  *			directory of files, the first of which is called data
- *	SQLite		Nsight Systems' export, see import_nsys.c
+ *	SQLite		Nsight Systems' export, see exchange/nsys/nsys.c
  *	protobuf	pprof's profiles
  *	JSON		speedscope's profiles, sampled and evented
- *	text		what perf script prints: see perf_text.h
+ *	text		what perf script prints: see exchange/perf/text.h
  *	JSON		Trace Event Format: of PyTorch (Kineto) or of gpuperf, told apart by the
  *			categories of the events
  *

@@ -126,12 +126,6 @@ void af_cuda_last(void);
 /* Has that been asked for? What is flushed now has not come to its end. */
 bool af_cuda_ending(void);
 
-/*
- * The program is about to run another one, or to fail at it: wait, at most a second, until the
- * thread has written what is done by now. Does nothing where CUDA is not on, and in vfork's child.
- */
-void af_cuda_before_exec(void);
-
 /* Devices seen so far, a bit each by ordinal: their clocks are read each second. */
 extern _Atomic uint64_t af_cuda_devices;
 

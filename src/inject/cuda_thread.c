@@ -15,6 +15,7 @@
 #include "inject/autograd.h"
 #include "inject/cuda_client.h"
 #include "inject/cuda_pc.h"
+#include "inject/doors.h"
 #include "inject/inject.h"
 #include "inject/signals.h"
 #include "inject/usage.h"
@@ -183,7 +184,11 @@ void af_cuda_last(void)
 	flusher_ring(true);
 }
 
-void af_cuda_before_exec(void)
+/*
+ * The program is about to run another one, or to fail at it: wait, at most a second, until the
+ * thread has written what is done by now.
+ */
+static void flush_before_exec(void)
 {
 	if (af_inject_session() && !af_inject_in_vfork_child() && flusher_is_there())
 		flusher_ring(false);
@@ -230,4 +235,5 @@ void af_cuda_thread_start(void)
 	atexit(af_cuda_last);
 	(void)!at_quick_exit(af_cuda_last);
 	af_signals_ending(af_cuda_last);
+	af_exec_await(flush_before_exec);
 }

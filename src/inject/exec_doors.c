@@ -10,7 +10,6 @@
 
 #include "base/system/clock.h"
 #include "base/system/program.h"
-#include "inject/cuda.h"
 #include "inject/doors.h"
 #include "inject/inject.h"
 #include "inject/masks.h"
@@ -27,6 +26,21 @@
  * without it. system() and popen() start a shell from within glibc, which no door of ours sees.
  */
 
+static void (*_Atomic awaited)(void);
+
+void af_exec_await(void (*wait)(void))
+{
+	atomic_store(&awaited, wait);
+}
+
+static void exec_await(void)
+{
+	void (*wait)(void) = atomic_load(&awaited);
+
+	if (wait)
+		wait();
+}
+
 #define WITH_IGNORED(faults, call)                                                                 \
 	({                                                                                         \
 		af_signals_before_exec(faults);                                                    \
@@ -41,7 +55,7 @@
 /* They return only where they failed. */
 #define EXEC(call)                                                                                 \
 	({                                                                                         \
-		af_cuda_before_exec();                                                             \
+		exec_await();                                                                      \
 		af_rest_before_exec();                                                             \
 		af_sampler_exec(true);                                                             \
 		int failed_ = WITH_IGNORED(true, call), why_ = errno;                              \

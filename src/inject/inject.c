@@ -387,6 +387,14 @@ bool af_inject_is_over(void)
 	return inject.gone || (inject.session && !af_inject_session());
 }
 
+static void maps_looked(bool put_off)
+{
+	struct af_session *s = af_inject_session();
+
+	if (s)
+		atomic_fetch_add(put_off ? &s->maps_put_off : &s->maps_read, 1);
+}
+
 bool af_inject_start(void)
 {
 	static _Atomic uint32_t started;
@@ -411,6 +419,7 @@ bool af_inject_start(void)
 	if (af_thread_init())
 		return false;
 	af_modules_watch(af_python_meet);
+	af_modules_count(maps_looked);
 	af_modules_init();
 	af_signals_start();
 	pthread_atfork(NULL, NULL, fork_child);

@@ -40,6 +40,12 @@ void af_modules_init(void);
  * in any thread and in a handler. NULL: nobody. */
 void af_modules_watch(void (*met)(const struct af_module *m));
 
+/*
+ * @looked is called for each look into /proc/self/maps that the time for it bounds, and for each
+ * that is @put_off as there is none. In handlers. NULL: nobody.
+ */
+void af_modules_count(void (*looked)(bool put_off));
+
 /* The module @pc lies in, added to the table when new; NULL for anonymous or unmapped memory. */
 const struct af_module *af_module_find(uint64_t pc);
 

@@ -15,7 +15,6 @@
 
 #include "inject/arch/arch.h"
 #include "inject/elf_image.h"
-#include "inject/inject.h"
 #include "inject/maps.h"
 #include "inject/modules_private.h"
 #include "trace/event.h"
@@ -37,6 +36,7 @@ static struct {
 	_Atomic uint64_t spent_ns;
 	uint64_t vdso;
 	char exe[sizeof((struct af_module *)0)->path];
+	void (*_Atomic looked)(bool put_off);
 } by_maps;
 
 void modules_maps_init(void)
@@ -291,24 +291,34 @@ static bool maps_look(struct af_module *m, uint64_t pc)
 	return m->end != 0;
 }
 
+void af_modules_count(void (*looked)(bool put_off))
+{
+	atomic_store(&by_maps.looked, looked);
+}
+
+static void maps_counted(bool put_off)
+{
+	void (*looked)(bool put_off) = atomic_load(&by_maps.looked);
+
+	if (looked)
+		looked(put_off);
+}
+
 bool modules_by_maps(struct af_module *m, uint64_t pc, bool bounded)
 {
 	uint64_t now_ns = bounded ? af_now_ns() : 0;
-	struct af_session *session = af_inject_session();
 
 	/* Walks by frame pointers come to addresses where nothing is. */
 	if (nothing_at(pc) || (bounded && !af_guard_probe(pc)))
 		return false;
 	if (bounded && !maps_have_time(now_ns)) {
-		if (session)
-			atomic_fetch_add(&session->maps_put_off, 1);
+		maps_counted(true);
 		return false;
 	}
 	bool found = maps_look(m, pc);
 	if (bounded) {
 		atomic_fetch_add(&by_maps.spent_ns, af_now_ns() - now_ns);
-		if (session)
-			atomic_fetch_add(&session->maps_read, 1);
+		maps_counted(false);
 	}
 	return found;
 }

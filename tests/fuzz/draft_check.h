@@ -16,7 +16,7 @@
 
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "exchange/draft.h"
+#include "exchange/draft/draft.h"
 #include "exchange/source/source.h"
 #include "trace/write/objects.h"
 #include "trace/read/reader.h"

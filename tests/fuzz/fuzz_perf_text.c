@@ -1,7 +1,7 @@
 /* perf script's text of hostile bytes: to a trace, and to a tree that weighs what was read. */
 #include "analyse/tree.h"
 #include "draft_check.h"
-#include "exchange/perf_tree.h"
+#include "exchange/perf/tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "exchange/draft.h"
+#include "exchange/draft/draft.h"
 #include "trace/read/reader.h"
 
 enum { IDS_MAX = 64 };

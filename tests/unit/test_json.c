@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "exchange/json.h"
+#include "exchange/source/json.h"
 
 struct bytes {
 	const char *at, *end;

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "exchange/source/source.h"
-#include "exchange/perf_tree.h"
+#include "exchange/perf/tree.h"
 
 static int words_parse(struct af_perf_tree_options *o, const char *words, struct af_err *err)
 {

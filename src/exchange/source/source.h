@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "exchange/json.h"
+#include "exchange/source/json.h"
 
 struct af_draft;
 
@@ -46,12 +46,12 @@ bool af_import_folded_line(const char *p, const char *end);
 void af_import_iaprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                       char *complaint, size_t size);
 
-/* iaprof's records with semicolons, as import_iaprof_records.c has them. */
+/* iaprof's records with semicolons, as exchange/iaprof/records.c has them. */
 void af_import_iaprof_records(struct af_draft *d, const struct af_import_source *in,
                               uint32_t number, char *complaint, size_t size);
 bool af_import_is_iaprof_records(const char *text, size_t len);
 
-/* CUPTI's records as text: see import_cupti.c. */
+/* CUPTI's records as text: see exchange/events/cupti.c. */
 void af_import_cupti(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                      char *complaint, size_t size);
 bool af_import_is_cupti(const char *text, size_t len);

@@ -1,0 +1,63 @@
+/*
+ * A trace in formats of other tools, for what reads those. One row of the table each; a writer
+ * reads the trace as often as it has to and holds what is unique in it, not its events.
+ *
+ *	gpuperf-cpu	gpuperf's extended folded text, a line a CPU sample and a line a launch of a
+ *			kernel, which ends in the function, in order of time as far as the trace has
+ *			it: `timestamp_ns comm pid tid cpu f1;f2;…`. Blanks of a
+ *			comm are `_`, as gpuperf's own reader wants it; `;` in a name is `:`; the
+ *			cpu is 0 where the sampler did not tell it.
+ *	gpuperf-gpu	gpuperf's GPU trace in Trace Event Format. It has no cbid, which traces do
+ *			not keep, and no fills, which the format does not know.
+ *	gpuperf-folded	gpuperf's merged text: `f1;…;cudaLaunchKernel;[GPU_Kernel]name µs`, but
+ *			joined by correlation. Work that is no kernel is `[GPU_MemCopy]name`.
+ *	iaprof		samples of device instructions as iaprof's profile: see exchange/iaprof/import.c
+ *	iaprof-folded	what iaprof's `flame` makes of that:
+ *			`comm;pid;f1;…;-;file_[G];kernel_[G];insn_[g];stall_[g];0xoffset_[g] n`;
+ *			a sample without a reason has no frame of one
+ */
+#ifndef AF_EXCHANGE_EXPORT_EXPORT_H
+#define AF_EXCHANGE_EXPORT_EXPORT_H
+
+#include <stdint.h>
+
+struct af_err;
+
+/* What was written, and what of the trace the format cannot say. */
+struct af_export_count {
+	uint64_t written;
+	uint64_t left_out;
+};
+
+/* What of a trace is written, and where to. */
+struct af_export_job {
+	const char *dir;
+	uint64_t from_ns, to_ns; /* since the trace began, as within.h cuts; to 0: to its end */
+	int fd;
+};
+
+struct af_export_format {
+	const char *name;
+	const char *unit;     /* "CPU samples" */
+	const char *left_out; /* "pieces of device work that are fills or have no times" */
+	/* 0 or -errno with a message. */
+	int (*write)(const struct af_export_job *job, struct af_export_count *count,
+	             struct af_err *err);
+};
+
+#define AF_EXPORT_NAMES "gpuperf-cpu|gpuperf-gpu|gpuperf-folded|iaprof|iaprof-folded"
+
+extern const struct af_export_format af_export_formats[]; /* ended by a NULL name */
+
+int af_export_samples(const struct af_export_job *job, struct af_export_count *count,
+                      struct af_err *err);
+int af_export_events(const struct af_export_job *job, struct af_export_count *count,
+                     struct af_err *err);
+int af_export_merged(const struct af_export_job *job, struct af_export_count *count,
+                     struct af_err *err);
+int af_export_iaprof(const struct af_export_job *job, struct af_export_count *count,
+                     struct af_err *err);
+int af_export_iaprof_folded(const struct af_export_job *job, struct af_export_count *count,
+                            struct af_err *err);
+
+#endif

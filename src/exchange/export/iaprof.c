@@ -1,0 +1,326 @@
+/*
+ * iaprof's profile, as its second generation wrote it and its `flame` read it, and what that would
+ * print: see exchange/iaprof/import.c. All is one interval, as attribution tells whose samples are, and not
+ * when they were.
+ *
+ * The file of a symbol is the kernel's, where lines are known, and the line within it stands behind
+ * the symbol, so calls that were inlined into it do not show. Texts lose semicolons and tabs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/code_names.h"
+#include "analyse/flame_work.h"
+#include "analyse/pass.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "exchange/export/export.h"
+#include "exchange/export/trace.h"
+#include "sym/device/stalls.h"
+
+/* What a sample is of; PATH is all of it, as iaprof shows it. */
+enum part { PART_COMM, PART_USTACK, PART_KSTACK, PART_FILE, PART_SYMBOL, PART_INSN, PARTS };
+
+struct export_iaprof {
+	bool folded;
+	int fd, error;
+	struct af_export_count *count;
+	uint64_t end_ns;
+
+	/* While the trace's end is told. */
+	const struct af_world *world;
+	struct af_results *results;
+	struct af_tree tree, scratch;
+	struct af_strtab strings;
+	struct af_map numbers; /* string → its number in the file */
+	uint64_t nr_numbers;
+	uint32_t now[PARTS], said[PARTS]; /* strings, 0: none */
+	uint32_t pid, said_pid;
+	struct af_buf out, path, user, kernel;
+};
+
+static uint32_t string_of(struct export_iaprof *x, const char *text, size_t len)
+{
+	return af_strtab_id(&x->strings, text, len);
+}
+
+/* One that is a frame or a name; @suffix stands behind it. */
+static uint32_t string_name(struct export_iaprof *x, const char *text, const char *suffix)
+{
+	x->path.len = 0;
+	export_frame_text(&x->path, text, strlen(text));
+	af_buf_str(&x->path, suffix);
+	return string_of(x, x->path.data ? x->path.data : "", x->path.len);
+}
+
+/* "function (file.py:12)" is "py::function:file.py:12": CPython's own form, with the line. */
+static bool python_add(struct af_buf *b, const char *text, size_t len)
+{
+	const char *open = NULL;
+
+	for (size_t i = 0; i + 1 < len; i++)
+		if (text[i] == ' ' && text[i + 1] == '(')
+			open = text + i;
+	if (!open || text[len - 1] != ')')
+		return false;
+	af_buf_str(b, "py::");
+	export_frame_text(b, text, (size_t)(open - text));
+	af_buf_char(b, ':');
+	export_frame_text(b, open + 2, (size_t)(text + len - 1 - open - 2));
+	return true;
+}
+
+/* Frames of the operating system's kernel are a stack of their own: nothing comes behind them. */
+static void stack_frame(void *arg, const char *text, size_t len, uint32_t kind, bool last)
+{
+	struct export_iaprof *x = arg;
+	struct af_buf *b = kind == AF_FRAME_KERNEL || x->kernel.len ? &x->kernel : &x->user;
+
+	(void)last;
+	if (kind != AF_FRAME_PYTHON || !python_add(b, text, len))
+		export_frame_text(b, text, len);
+	af_buf_str(b, af_frame_suffix((enum af_frame)kind));
+	af_buf_char(b, ';');
+}
+
+/* The process of @job and the stack that launched it. */
+static void job_set(struct export_iaprof *x, const struct af_job *job)
+{
+	const struct af_process *p = af_world_process(x->world, job->is.process);
+
+	x->pid = p ? p->pid : 0;
+	x->now[PART_COMM] = x->pid && *p->name ? string_name(x, p->name, "") : 0;
+	x->user.len = x->kernel.len = 0;
+	if (job->recorded && job->is.path)
+		export_stack(&x->tree,
+		             flame_job_stack(&x->tree, &x->scratch, x->world, &job->is, false,
+		                             &x->results->asked),
+		             stack_frame, x);
+	x->now[PART_USTACK] = x->user.len ? string_of(x, x->user.data, x->user.len) : 0;
+	x->now[PART_KSTACK] = x->kernel.len ? string_of(x, x->kernel.data, x->kernel.len) : 0;
+}
+
+static const char *symbol_name(struct export_iaprof *x, const struct af_job *job, uint32_t code)
+{
+	const struct af_device_code *c = &x->world->codes[code];
+	bool kernel = job->recorded && job->is.op == AF_OP_KERNEL;
+	const char *name = "";
+
+	if (kernel && (!code || c->kernel == c->name))
+		name = af_world_kernel(x->world, job->is.process, job->is.kernel);
+	if (!*name && code)
+		name = c->shown;
+	return *name ? name : "[unknown kernel]";
+}
+
+static void place_set(struct export_iaprof *x, const struct af_job *job,
+                      const struct af_attributed *f)
+{
+	struct af_code_names *names = x->results->code_names;
+	struct af_code_frame frames[AF_CODE_FRAMES], *outer;
+	char line[24] = "";
+	uint32_t nr = f->code ? af_code_names_frames(names, x->world, f->code, f->offset, frames,
+	                                             AF_CODE_FRAMES)
+	                      : 0;
+
+	outer = nr ? &frames[nr - 1] : NULL;
+	if (outer && outer->file && outer->line)
+		snprintf(line, sizeof line, " line %u", outer->line);
+	x->now[PART_FILE] =
+	    string_name(x, outer && outer->file ? outer->file : "[unknown file]", "");
+	x->now[PART_SYMBOL] = string_name(x, symbol_name(x, job, f->code), line);
+	const char *text = f->code ? af_code_names_text(names, x->world, f->code, f->offset) : NULL;
+	x->now[PART_INSN] = string_name(x, text ? text : "[failed decode]", "");
+}
+
+/* The number of a string in the file, which is told of it when it is new there; 0 has none. */
+static uint64_t number_of(struct export_iaprof *x, uint32_t string)
+{
+	bool fresh;
+
+	if (!string)
+		return 0;
+	uint64_t *number = af_map_at(&x->numbers, string, &fresh);
+	if (fresh) {
+		*number = ++x->nr_numbers;
+		af_buf_fmt(&x->out, "string\t%llu\t", (unsigned long long)*number);
+		af_buf_str(&x->out, af_strtab_get(&x->strings, string));
+		af_buf_char(&x->out, '\n');
+	}
+	return *number;
+}
+
+/* As iaprof's flame puts it together. */
+static void path_make(struct export_iaprof *x, uint32_t stall, uint64_t offset)
+{
+	static const struct {
+		enum part part;
+		const char *suffix;
+	} tail[] = {{PART_FILE, "_[G];"}, {PART_SYMBOL, "_[G];"}, {PART_INSN, "_[g];"}};
+	const struct af_strtab *s = &x->strings;
+	struct af_buf *b = &x->path;
+
+	b->len = 0;
+	af_buf_str(b, x->now[PART_COMM] ? af_strtab_get(s, x->now[PART_COMM]) : "<missing string>");
+	af_buf_fmt(b, ";%u;", x->pid);
+	af_buf_str(b, af_strtab_get(s, x->now[PART_USTACK]));
+	af_buf_str(b, af_strtab_get(s, x->now[PART_KSTACK]));
+	af_buf_str(b, "-;");
+	for (unsigned i = 0; i < sizeof tail / sizeof *tail; i++) {
+		af_buf_str(b, af_strtab_get(s, x->now[tail[i].part]));
+		af_buf_str(b, tail[i].suffix);
+	}
+	if (stall)
+		af_buf_str(b, af_strtab_get(s, stall));
+	af_buf_fmt(b, "%s0x%llx_[g]", stall ? "_[g];" : "", (unsigned long long)offset);
+}
+
+static void say_changes(struct export_iaprof *x)
+{
+	static const char *const words[PARTS] = {"proc_name", "ustack",     "kstack",
+	                                         "gpu_file",  "gpu_symbol", "insn_text"};
+
+	if (x->pid != x->said_pid)
+		af_buf_fmt(&x->out, "pid\t%u\n", x->pid);
+	x->said_pid = x->pid;
+	for (int i = 0; i < PARTS; i++) {
+		if (x->now[i] == x->said[i])
+			continue;
+		unsigned long long number = number_of(x, x->now[i]);
+		af_buf_fmt(&x->out, "%s\t%llu\n", words[i], number);
+		x->said[i] = x->now[i];
+	}
+}
+
+static void sample_write(struct export_iaprof *x, const struct af_attributed *f, uint64_t count)
+{
+	const char *driver = f->stall ? x->world->stalls[f->stall].name : "";
+	const struct af_stall *known = f->stall ? af_stall_find(driver) : NULL;
+	uint32_t stall = f->stall ? string_name(x, known ? known->key : driver, "") : 0;
+
+	path_make(x, stall, f->offset);
+	if (x->folded) {
+		af_buf_add(&x->out, x->path.data, x->path.len);
+		af_buf_char(&x->out, ' ');
+		af_buf_u64(&x->out, count);
+		af_buf_char(&x->out, '\n');
+	} else {
+		unsigned long long reason = number_of(x, stall), path = ++x->nr_numbers;
+		af_buf_fmt(&x->out, "string\t%llu\t", path);
+		af_buf_add(&x->out, x->path.data, x->path.len);
+		af_buf_str(&x->out, ";\n");
+		say_changes(x);
+		af_buf_fmt(&x->out, "e\t%llu\t%llu\t%llx\t%llu\n", path, reason,
+		           (unsigned long long)f->offset, (unsigned long long)count);
+	}
+	x->count->written++;
+	if (x->out.len >= EXPORT_FLUSH_BYTES && !x->error)
+		x->error = af_buf_flush(&x->out, x->fd);
+}
+
+static void job_write(struct export_iaprof *x, const struct af_job *job)
+{
+	const struct af_attributed *found = x->results->attribution->found;
+
+	if (job->nr)
+		job_set(x, job);
+	for (uint32_t i = 0; i < job->nr; i++) {
+		const struct af_attributed *f = &found[job->first + i];
+		if (!f->samples)
+			continue;
+		place_set(x, job, f);
+		sample_write(x, f, f->samples);
+	}
+}
+
+static void interval_write(struct export_iaprof *x, const char *word, bool time)
+{
+	af_buf_fmt(&x->out, "%s\t0", word);
+	if (time)
+		af_buf_fmt(&x->out, "\t%llu.%06llu", (unsigned long long)(x->end_ns / 1000000000),
+		           (unsigned long long)(x->end_ns % 1000000000 / 1000));
+	af_buf_char(&x->out, '\n');
+}
+
+static void iaprof_event(void *self, const struct af_world *w, const struct af_event *ev)
+{
+	uint64_t *end_ns = self;
+	struct af_ev_gpu_window window;
+
+	(void)w;
+	if (af_event_decode(ev, &window, sizeof window, NULL) && window.end_ns > *end_ns)
+		*end_ns = window.end_ns;
+}
+
+static void iaprof_finish(void *self, const struct af_world *w, struct af_results *out)
+{
+	static const struct af_tree_weight none = {"none", ""};
+	struct export_iaprof *x = out->asked.own;
+
+	x->end_ns = *(uint64_t *)self;
+	x->world = w;
+	x->results = out;
+	x->count->left_out = out->sampled.other;
+	if (!out->attribution)
+		return;
+	af_tree_open(&x->tree, &none, 1);
+	af_tree_open(&x->scratch, &none, 1);
+	if (!x->folded)
+		interval_write(x, "interval_start", true);
+	for (uint32_t i = 0; i < out->attribution->nr_jobs && !x->error; i++)
+		job_write(x, &out->attribution->jobs[i]);
+	if (!x->folded)
+		interval_write(x, "interval_end", false);
+	if (!x->error)
+		x->error = af_buf_flush(&x->out, x->fd);
+	af_tree_close(&x->tree);
+	af_tree_close(&x->scratch);
+}
+
+static int iaprof_export(struct export_iaprof *x, const struct af_export_job *job,
+                         struct af_err *err)
+{
+	static const struct af_pass_ops pass = {
+	    .name = "iaprof",
+	    .question = "which instructions, from where and why?",
+	    .answers = AF_ANSWER_OWN,
+	    .attributes = AF_ANSWER_OWN,
+	    .state_size = sizeof(uint64_t),
+	    .wants = 1ull << AF_KIND_GPU_WINDOW,
+	    .event = iaprof_event,
+	    .finish = iaprof_finish,
+	};
+	static const struct af_pass_ops *const passes[] = {&pass, NULL};
+	const struct af_asked asked = {
+	    .answers = AF_ANSWER_OWN, .own = x, .from_ns = job->from_ns, .to_ns = job->to_ns};
+	struct af_results r;
+
+	int rc = af_analyse(job->dir, passes, &asked, &r, NULL, NULL, err);
+	if (!rc && x->error)
+		rc = af_fail(err, x->error, "cannot write the samples");
+	af_results_close(&r);
+	struct af_buf *texts[] = {&x->out, &x->path, &x->user, &x->kernel};
+	for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
+		af_buf_free(texts[i]);
+	af_strtab_free(&x->strings);
+	af_map_free(&x->numbers);
+	return rc;
+}
+
+int af_export_iaprof(const struct af_export_job *job, struct af_export_count *count,
+                     struct af_err *err)
+{
+	struct export_iaprof x = {.fd = job->fd, .count = count};
+
+	return iaprof_export(&x, job, err);
+}
+
+int af_export_iaprof_folded(const struct af_export_job *job, struct af_export_count *count,
+                            struct af_err *err)
+{
+	struct export_iaprof x = {.folded = true, .fd = job->fd, .count = count};
+
+	return iaprof_export(&x, job, err);
+}

@@ -1,0 +1,91 @@
+/* Nsight Systems' export: what the program said of itself, as ranges and marks. */
+#include "exchange/nsys/nsys.h"
+
+/* ENUM_NSYS_EVENT_TYPE */
+enum { NVTX_MARK = 34, NVTX_PUSH_POP = 59, NVTX_START_END = 60, NVTX_DOMAIN = 75 };
+enum { NVTX_TYPE = 2, NVTX_TEXT, NVTX_TEXT_ID, NVTX_THREAD, NVTX_DOMAIN_ID, NVTX_END_THREAD };
+
+static const char *const nvtx_columns[] = {
+    "start", "end", "eventType", "text", "textId", "globalTid", "domainId", "endGlobalTid", NULL};
+
+static uint32_t nvtx_text(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	size_t len;
+	const char *text = sqlite_text(rows, NVTX_TEXT, &len);
+
+	return len ? af_draft_text(in->draft, text, len) : nsys_string(in, rows, NVTX_TEXT_ID);
+}
+
+static uint64_t nvtx_domain(const struct sqlite_rows *rows)
+{
+	int64_t thread = sqlite_int(rows, NVTX_THREAD, 0);
+
+	return (uint64_t)(thread >> NSYS_GLOBAL_BITS & NSYS_ID_MASK) << 32 |
+	       (uint32_t)sqlite_int(rows, NVTX_DOMAIN_ID, 0);
+}
+
+static void take_domain(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	if (sqlite_int(rows, NVTX_TYPE, -1) == NVTX_DOMAIN)
+		*af_map_at(&in->domains, nvtx_domain(rows), NULL) = nvtx_text(in, rows);
+}
+
+static void edge_add(struct import_nsys *in, enum af_draft_slice_kind kind,
+                     const struct af_draft_slice *s, uint64_t time_ns)
+{
+	struct af_draft_slice edge = *s;
+
+	edge.start_ns = time_ns;
+	edge.busy_ns = 0;
+	if (kind == AF_DRAFT_END)
+		edge.name = 0;
+	if (edge.thread != UINT32_MAX)
+		af_draft_slice(in->draft, kind, &edge);
+}
+
+/* One that was started is its process's: any thread may end it, and none needs to be in it. */
+static void take_started(struct import_nsys *in, const struct sqlite_rows *rows,
+                         struct af_draft_slice *s)
+{
+	s->external = ++in->nr_started;
+	edge_add(in, AF_DRAFT_START, s, s->start_ns);
+	if (sqlite_has(rows, NVTX_END_THREAD))
+		s->thread = nsys_thread(in, sqlite_int(rows, NVTX_END_THREAD, 0));
+	edge_add(in, AF_DRAFT_END, s, s->start_ns + s->busy_ns);
+}
+
+static void take_nvtx(struct import_nsys *in, const struct sqlite_rows *rows)
+{
+	int64_t type = sqlite_int(rows, NVTX_TYPE, -1);
+	struct af_draft_slice s = {.thread = UINT32_MAX};
+
+	if (type != NVTX_PUSH_POP && type != NVTX_START_END && type != NVTX_MARK)
+		return;
+	s.name = nvtx_text(in, rows);
+	/* What a mark without a text would tell is in a payload: a Python stack, which the export
+	 * leaves out. */
+	if (!sqlite_has(rows, NVTX_THREAD) || (type == NVTX_MARK && !s.name)) {
+		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		return;
+	}
+	if (!(type == NVTX_MARK ? nsys_time(in, rows, &s.start_ns)
+	                        : nsys_times(in, rows, &s.start_ns, &s.busy_ns)))
+		return;
+	const uint64_t *domain = af_map_get(&in->domains, nvtx_domain(rows));
+	s.correlation = domain && *domain ? (uint32_t)*domain : af_draft_name(in->draft, "NVTX", 4);
+	s.thread = nsys_thread(in, sqlite_int(rows, NVTX_THREAD, 0));
+	if (s.thread == UINT32_MAX)
+		return;
+	if (type == NVTX_PUSH_POP)
+		af_draft_slice(in->draft, AF_DRAFT_RANGE, &s);
+	else if (type == NVTX_MARK)
+		edge_add(in, AF_DRAFT_MARK, &s, s.start_ns);
+	else
+		take_started(in, rows, &s);
+}
+
+void nsys_nvtx(struct import_nsys *in)
+{
+	nsys_table(in, "NVTX_EVENTS", NULL, nvtx_columns, take_domain);
+	nsys_table(in, "NVTX_EVENTS", NULL, nvtx_columns, take_nvtx);
+}

@@ -1,0 +1,184 @@
+/*
+ * perf.data (file.h) to a draft. Records lie in the file by CPU and only roughly by time, and
+ * what they mean depends on what was before; names of events and build-ids come last. So all is
+ * kept, call chains once each, and told when it is complete: 40 bytes a sample.
+ */
+#include "exchange/perf/data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "exchange/draft/draft.h"
+#include "exchange/source/source.h"
+
+bool af_import_is_perf(const char *text, size_t len)
+{
+	return perf_file_is(text, len);
+}
+
+static bool is_chain(const struct perf_data *p, uint64_t i, const void *words, uint32_t nr)
+{
+	const struct perf_chain *c = &p->chains[i];
+
+	return c->nr == nr && !memcmp(p->words + c->first, words, nr * sizeof *p->words);
+}
+
+static uint32_t chain_of(struct perf_data *p, const void *words, uint32_t nr)
+{
+	uint64_t hash = af_scatter_bytes(words, nr * sizeof *p->words);
+	bool fresh;
+
+	uint64_t *slot = af_map_at(&p->by_chain, hash, &fresh);
+	while (!fresh && !is_chain(p, *slot, words, nr))
+		slot = af_map_at(&p->by_chain, ++hash, &fresh);
+	if (!fresh)
+		return (uint32_t)*slot;
+	*slot = p->nr_chains;
+	AF_GROW(p->chains, p->nr_chains, p->cap_chains);
+	p->chains[p->nr_chains] = (struct perf_chain){p->nr_words, nr};
+	while (p->nr_words + nr > p->cap_words) {
+		p->cap_words = p->cap_words ? p->cap_words * 2 : 1 << 16;
+		p->words = af_xrealloc(p->words, p->cap_words * sizeof *p->words);
+	}
+	memcpy(p->words + p->nr_words, words, nr * sizeof *p->words);
+	p->nr_words += nr;
+	return p->nr_chains++;
+}
+
+static uint32_t copy_of(struct perf_data *p, const struct perf_sample *s)
+{
+	struct perf_copy c = {.at = p->copied.len};
+
+	if (!perf_stack_copy(&p->file.attrs[s->attr], s, &c.stack))
+		return 0;
+	/* They wait until all mappings are known, and a compressed file may have any number. */
+	if (p->nr_copies == INT32_MAX || p->copied.len + c.stack.size > PERF_COPIES_BYTES) {
+		p->nr_beyond++;
+		return 0;
+	}
+	af_buf_add(&p->copied, c.stack.bytes, c.stack.size);
+	AF_GROW(p->copies, p->nr_copies, p->cap_copies);
+	p->copies[p->nr_copies++] = c;
+	return p->nr_copies;
+}
+
+static void take_sample(struct perf_data *p, const struct perf_record *r)
+{
+	struct perf_sample s;
+	struct perf_kept kept;
+
+	if (!perf_sample_parse(&p->file, r, &s)) {
+		p->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		return;
+	}
+	if (!(p->file.attrs[s.attr].sample_type & PERF_TIME))
+		s.time_ns = p->last_ns + 1;
+	p->last_ns = s.time_ns;
+	if (!af_draft_times(p->draft, s.time_ns, 0))
+		return;
+	const uint64_t alone[] = {(r->misc & PERF_MODE_MASK) == PERF_MODE_KERNEL
+	                              ? PERF_CONTEXT_KERNEL
+	                              : PERF_CONTEXT_USER,
+	                          s.ip};
+	kept = (struct perf_kept){.time_ns = s.time_ns,
+	                          .period = s.period,
+	                          .pid = s.pid,
+	                          .tid = s.tid,
+	                          .cpu = s.cpu,
+	                          .attr = s.attr,
+	                          .copy = copy_of(p, &s),
+	                          .chain = s.nr ? chain_of(p, s.chain, (uint32_t)s.nr)
+	                                        : chain_of(p, alone, 2)};
+	AF_GROW(p->samples, p->nr_samples, p->cap_samples);
+	p->samples[p->nr_samples++] = kept;
+}
+
+static void take_told(struct perf_data *p, const struct perf_record *r)
+{
+	struct perf_told told = {.time_ns = p->last_ns,
+	                         .at = p->told_bytes.len,
+	                         .type = r->type,
+	                         .misc = r->misc,
+	                         .size = (uint32_t)r->size,
+	                         .number = (uint32_t)p->nr_told};
+
+	/* Times that cannot be are as good as none. */
+	if (perf_record_time(&p->file, r, &told.time_ns) && told.time_ns >> 63)
+		told.time_ns = p->last_ns;
+	af_buf_add(&p->told_bytes, r->body, r->size);
+	AF_GROW(p->told, p->nr_told, p->cap_told);
+	p->told[p->nr_told++] = told;
+}
+
+static void take_record(struct perf_data *p, const struct perf_record *r)
+{
+	switch (r->type) {
+	case PERF_SAMPLE:
+		take_sample(p, r);
+		break;
+	case PERF_MMAP:
+	case PERF_MMAP2:
+	case PERF_COMM:
+	case PERF_FORK:
+	case PERF_KSYMBOL:
+		take_told(p, r);
+		break;
+	case PERF_LOST:
+		p->draft->lost += r->size >= 16 ? perf_u64(r->body + 8) : 0;
+		break;
+	case PERF_LOST_SAMPLES:
+		p->draft->lost += r->size >= 8 ? perf_u64(r->body) : 0;
+		break;
+	}
+}
+
+static void data_close(struct perf_data *p)
+{
+	perf_file_close(&p->file);
+	free(p->samples);
+	free(p->told);
+	free(p->words);
+	free(p->chains);
+	free(p->sums);
+	free(p->copies);
+	af_buf_free(&p->copied);
+	af_buf_free(&p->told_bytes);
+	af_map_free(&p->by_chain);
+	af_map_free(&p->stacks);
+}
+
+static void event_missed(const struct perf_data *p, char *complaint, size_t size)
+{
+	char names[512] = "", name[128];
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < p->file.nr_attrs && used < sizeof names; i++) {
+		perf_attr_name(&p->file, i, name, sizeof name);
+		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+		                         name);
+	}
+	snprintf(complaint, size, "no samples of event %s; events: %s", p->draft->event, names);
+}
+
+void af_import_perf(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+                    char *complaint, size_t size)
+{
+	struct perf_data p = {.draft = d};
+	struct perf_record r;
+
+	if (perf_file_open(&p.file, in))
+		do {
+			while (perf_file_next(&p.file, &r))
+				take_record(&p, &r);
+		} while (perf_file_more(&p.file));
+	if (*p.file.complaint || p.file.unfinished)
+		d->damaged++;
+	snprintf(complaint, size, "%s%s%s", p.file.complaint,
+	         *p.file.complaint && p.file.unfinished ? "; " : "",
+	         p.file.unfinished ? "perf was killed as it recorded: used to its end" : "");
+	if (p.nr_samples && !perf_data_tell(&p, number))
+		event_missed(&p, complaint, size);
+	data_close(&p);
+}

@@ -1,0 +1,61 @@
+/* What the files that import perf.data share: it is read to its end, then told by time. */
+#ifndef AF_EXCHANGE_PERF_DATA_H
+#define AF_EXCHANGE_PERF_DATA_H
+
+#include "base/buf.h"
+#include "exchange/perf/images.h"
+#include "exchange/perf/unwind.h"
+
+#define PERF_COPIES_BYTES (4ull << 30) /* of stack memory that is kept of a file */
+
+struct perf_kept {
+	uint64_t time_ns, period;
+	uint32_t pid, tid, cpu, attr;
+	uint32_t chain; /* index in chains */
+	uint32_t copy;  /* index + 1 in copies, 0: none */
+};
+
+/* What tells of processes, in full, until it is its turn. */
+struct perf_told {
+	uint64_t time_ns;
+	size_t at; /* in told_bytes */
+	uint32_t type, misc, size, number;
+};
+
+struct perf_data {
+	struct af_draft *draft;
+	struct perf_file file;
+	struct perf_images images;
+	struct perf_unwinder *unwinder; /* NULL: nothing is to be unwound */
+	struct perf_kept *samples;
+	struct perf_told *told;
+	struct af_buf told_bytes;
+	uint64_t *words; /* of the chains: marks, addresses */
+	struct perf_chain {
+		uint64_t first;
+		uint32_t nr;
+	} * chains;
+	struct af_map by_chain;
+	struct af_map stacks; /* chain and generation → the draft's stacks */
+	uint64_t nr_samples, cap_samples, nr_told, cap_told, nr_words, cap_words;
+	uint32_t nr_chains, cap_chains;
+	struct perf_copy {
+		struct af_stack_copy stack; /* but its bytes */
+		size_t at;                  /* in copied */
+	} * copies;
+	struct af_buf copied;
+	uint64_t nr_beyond; /* samples whose copies were beyond PERF_COPIES_BYTES */
+	uint32_t nr_copies, cap_copies;
+	uint64_t last_ns; /* of what was read */
+	struct perf_sums {
+		uint64_t samples, chains;
+		unsigned __int128 periods;
+	} * sums;      /* by attr */
+	uint32_t used; /* attr */
+};
+
+/* All that was kept, to the draft; @space as of af_draft_process(). False: not the event asked for.
+ */
+bool perf_data_tell(struct perf_data *p, uint32_t space);
+
+#endif

@@ -1,0 +1,161 @@
+/* What the header's sections tell: build-ids, names of events, the machine, its clock. */
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "exchange/perf/file.h"
+
+enum {
+	FEATURE_BUILD_ID = 2,
+	FEATURE_HOST = 3,
+	FEATURE_RELEASE = 4,
+	FEATURE_MACHINE = 6,
+	FEATURE_COMMAND = 11,
+	FEATURE_EVENT_DESC = 12,
+	FEATURE_CLOCK_DATA = 29,
+	MISC_BUILD_ID_SIZE = 1 << 15, /* the 21st byte of an id says how long it is */
+	BUILD_ID_FIXED = 28,          /* pid, id, its size, padding */
+	UPDATE_NAME = 2,
+};
+
+/* What is left of a section. */
+struct cursor {
+	const uint8_t *at, *end;
+};
+
+static bool cursor_u32(struct cursor *c, uint32_t *v)
+{
+	if (c->end - c->at < 4)
+		return false;
+	*v = perf_u32(c->at);
+	c->at += 4;
+	return true;
+}
+
+static uint32_t text_name(struct perf_file *f, const uint8_t *text, size_t size)
+{
+	return af_strtab_id(&f->names, (const char *)text, strnlen((const char *)text, size));
+}
+
+/* A string of the header: its length with padding, and that. */
+static bool cursor_text(struct perf_file *f, struct cursor *c, uint32_t *name)
+{
+	uint32_t len;
+
+	if (!cursor_u32(c, &len) || (size_t)(c->end - c->at) < len)
+		return false;
+	*name = text_name(f, c->at, len);
+	c->at += len;
+	return true;
+}
+
+void perf_feature_build_id(struct perf_file *f, const uint8_t *body, size_t size, uint32_t misc)
+{
+	if (size <= BUILD_ID_FIXED)
+		return;
+	struct perf_build_id b = {.len = PERF_BUILD_ID_MAX};
+	memcpy(b.id, body + 4, PERF_BUILD_ID_MAX);
+	if (misc & MISC_BUILD_ID_SIZE && body[4 + PERF_BUILD_ID_MAX] < PERF_BUILD_ID_MAX)
+		b.len = body[4 + PERF_BUILD_ID_MAX];
+	b.path = text_name(f, body + BUILD_ID_FIXED, size - BUILD_ID_FIXED);
+	AF_GROW(f->build_ids, f->nr_build_ids, f->cap_build_ids);
+	f->build_ids[f->nr_build_ids++] = b;
+}
+
+/* Records, header and all, one behind the other. */
+static void build_ids_read(struct perf_file *f, struct cursor c)
+{
+	enum { RECORD_HEADER = 8 };
+
+	while (c.end - c.at >= RECORD_HEADER) {
+		size_t size = perf_u16(c.at + 6);
+		if (size < RECORD_HEADER || size > (size_t)(c.end - c.at))
+			return;
+		perf_feature_build_id(f, c.at + RECORD_HEADER, size - RECORD_HEADER,
+		                      perf_u16(c.at + 4));
+		c.at += size;
+	}
+}
+
+static void command_read(struct perf_file *f, struct cursor c)
+{
+	enum { COMMAND_MAX = 512 };
+	struct af_buf text = {0};
+	uint32_t nr, name;
+
+	if (!cursor_u32(&c, &nr))
+		return;
+	for (uint32_t i = 0; i < nr && text.len < COMMAND_MAX && cursor_text(f, &c, &name); i++)
+		af_buf_fmt(&text, "%s%.*s", i ? " " : "", COMMAND_MAX,
+		           af_strtab_get(&f->names, name));
+	if (text.len)
+		f->command = af_strtab_id(&f->names, text.data, text.len);
+	af_buf_free(&text);
+}
+
+/* The events again, in the order of the attrs, with their names. */
+static void events_read(struct perf_file *f, struct cursor c)
+{
+	uint32_t nr, attr_size, nr_ids, name;
+
+	if (!cursor_u32(&c, &nr) || !cursor_u32(&c, &attr_size))
+		return;
+	for (uint32_t i = 0; i < nr && (size_t)(c.end - c.at) >= attr_size; i++) {
+		c.at += attr_size;
+		if (!cursor_u32(&c, &nr_ids) || !cursor_text(f, &c, &name) ||
+		    (uint64_t)(c.end - c.at) / 8 < nr_ids)
+			return;
+		if (i < f->nr_attrs)
+			f->attrs[i].name = name;
+		c.at += (size_t)nr_ids * 8;
+	}
+}
+
+static void clock_read(struct perf_file *f, struct cursor c)
+{
+	enum { CLOCK_DATA_BYTES = 24 };
+
+	if (c.end - c.at < CLOCK_DATA_BYTES || perf_u32(c.at) != 1)
+		return;
+	uint64_t wall_ns = perf_u64(c.at + 8), clock_ns = perf_u64(c.at + 16);
+	if (wall_ns > clock_ns)
+		f->epoch_ns = wall_ns - clock_ns;
+}
+
+void perf_feature(struct perf_file *f, uint32_t number, const uint8_t *data, size_t size)
+{
+	struct cursor c = {data, data + size};
+
+	switch (number) {
+	case FEATURE_BUILD_ID:
+		build_ids_read(f, c);
+		break;
+	case FEATURE_HOST:
+		cursor_text(f, &c, &f->host);
+		break;
+	case FEATURE_RELEASE:
+		cursor_text(f, &c, &f->release);
+		break;
+	case FEATURE_MACHINE:
+		cursor_text(f, &c, &f->machine);
+		break;
+	case FEATURE_COMMAND:
+		command_read(f, c);
+		break;
+	case FEATURE_EVENT_DESC:
+		events_read(f, c);
+		break;
+	case FEATURE_CLOCK_DATA:
+		clock_read(f, c);
+		break;
+	}
+}
+
+void perf_feature_update(struct perf_file *f, const uint8_t *body, size_t size)
+{
+	if (size < 17 || perf_u64(body) != UPDATE_NAME)
+		return;
+	const uint64_t *attr = af_map_get(&f->by_id, perf_u64(body + 8));
+	if (attr)
+		f->attrs[*attr - 1].name = text_name(f, body + 16, size - 16);
+}

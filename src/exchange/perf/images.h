@@ -1,0 +1,82 @@
+/*
+ * The processes of a perf.data, as they come to be by time: what a pid is at a moment (it may be
+ * executed anew, or given out again), its threads' names, and what is mapped in it. Those that
+ * have samples become processes of the draft.
+ *
+ *	{ perf_images_comm, _fork, _map, _process }* in the order of time → perf_images_free
+ */
+#ifndef AF_EXCHANGE_PERF_IMAGES_H
+#define AF_EXCHANGE_PERF_IMAGES_H
+
+#include "base/keys.h"
+#include "exchange/perf/record.h"
+
+struct af_draft;
+
+struct perf_mapping {
+	uint64_t start, end, offset;
+	uint32_t path, generation; /* path: of the draft's names */
+	uint32_t build_id;         /* index + 1 in build_ids, 0: none */
+};
+
+struct perf_image {
+	uint32_t pid;
+	uint32_t from; /* index + 1 of the one that it was forked from */
+	uint32_t exe;  /* of the draft's names: the first file mapped */
+	uint32_t generation;
+	uint32_t process; /* of the draft, UINT32_MAX: none yet */
+	struct perf_mapping *maps;
+	uint32_t nr_maps, cap_maps, nr_written;
+};
+
+struct perf_images {
+	struct af_draft *draft;
+	uint32_t space;
+	struct perf_image *all;
+	uint32_t nr, cap;
+	struct af_map by_pid;  /* → index + 1 */
+	struct af_map comms;   /* pid and tid → name */
+	struct af_map by_path; /* path of a file → index + 1 in build_ids */
+	struct af_keys biases; /* path, offset and build-id → what a mapping's start is to be less
+	                          for its bias */
+	struct perf_build_id *build_ids;
+	uint32_t nr_build_ids, cap_build_ids;
+	struct af_map ksymbols; /* start → told already */
+	uint64_t kernel_text;   /* where kernel_symbol lay, 0: not told */
+	uint32_t kernel_symbol;
+	uint32_t kernel_id; /* as build_id above */
+};
+
+void perf_images_open(struct perf_images *im, struct af_draft *d, uint32_t space,
+                      const struct perf_file *f);
+void perf_images_free(struct perf_images *im);
+
+void perf_images_comm(struct perf_images *im, const struct perf_comm *c);
+void perf_images_fork(struct perf_images *im, uint32_t pid, uint32_t from, uint32_t tid,
+                      uint32_t from_tid);
+void perf_images_map(struct perf_images *im, const struct perf_mmap *m);
+
+/* Its name, which is no word with blanks, is noted, for naming. */
+void perf_images_ksymbol(struct perf_images *im, const struct perf_ksymbol *k);
+
+/* The process of the draft that @pid is now; *@generation of its mappings. */
+uint32_t perf_images_process(struct perf_images *im, uint32_t pid, uint32_t *generation);
+
+/* What @pid is now; it and its mappings are valid until the next record. */
+const struct perf_image *perf_images_image(struct perf_images *im, uint32_t pid);
+
+/* What is at @pc there, NULL for nothing. */
+const struct perf_mapping *perf_images_mapping(const struct perf_image *image, uint64_t pc);
+
+/* An address of @m less that in its file. */
+uint64_t perf_images_bias(struct perf_images *im, const struct perf_mapping *m);
+
+struct af_found;
+/* The file that was mapped; false: it is not at hand. */
+bool perf_images_file(const struct perf_images *im, const struct perf_mapping *m,
+                      struct af_found *found);
+
+/* The name of a thread, 0 when not known. */
+uint32_t perf_images_thread(const struct perf_images *im, uint32_t pid, uint32_t tid);
+
+#endif

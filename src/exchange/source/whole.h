@@ -1,0 +1,21 @@
+/* Files that cannot be read from front to back, as what they refer to may come later. */
+#ifndef AF_EXCHANGE_SOURCE_WHOLE_H
+#define AF_EXCHANGE_SOURCE_WHOLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct af_import_source;
+
+/*
+ * All bytes of @in, which the caller frees. Up to where it could be read: @rc is 0, the source's
+ * error, -EFBIG when a packed file unpacks to much more than it is itself (a few bytes may stand
+ * for all of the memory), or -ENOMEM.
+ */
+uint8_t *import_whole(const struct af_import_source *in, size_t *size, ssize_t *rc);
+
+/* What an error of import_whole() means, for people. */
+const char *import_whole_text(ssize_t rc);
+
+#endif
