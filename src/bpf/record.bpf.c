@@ -681,7 +681,7 @@ int device_call(struct pt_regs *ctx)
 	return 0;
 }
 
-/* At libaflame's aflame:cuda_call, which says which (inject/cuda_call.c). */
+/* At libaflame's aflame:cuda_call, which says which (inject/cuda/call.c). */
 SEC("uprobe")
 int recorded_call(struct pt_regs *ctx)
 {

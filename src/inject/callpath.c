@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "inject/modules.h"
-#include "inject/python.h"
+#include "inject/walk/modules.h"
+#include "inject/python/python.h"
 #include "inject/thread.h"
 
 /* How many modules and code objects of this process are defined in some stream. */

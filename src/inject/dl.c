@@ -1,8 +1,8 @@
 #include "inject/doors.h"
 #include "inject/inject.h"
-#include "inject/modules.h"
+#include "inject/walk/modules.h"
 #include "inject/thread.h"
-#include "inject/unwind.h"
+#include "inject/walk/unwind.h"
 
 /*
  * dlclose is interposed to learn that code addresses may be reused. dlopen is not: it looks at

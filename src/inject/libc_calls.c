@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "inject/doors.h"
-#include "inject/elf_image.h"
+#include "inject/walk/elf_image.h"
 
 /* ASan's runtime ends the program where it is not the first library, as with us it cannot be. */
 DOOR const char *__asan_default_options(void);

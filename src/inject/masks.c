@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "inject/arch/arch.h"
-#include "inject/guard.h"
+#include "inject/walk/guard.h"
 #include "inject/inject.h"
 #include "inject/sampler.h"
 #include "inject/signals.h"

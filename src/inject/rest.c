@@ -8,10 +8,10 @@
 
 #include "base/system/clock.h"
 #include "inject/inject.h"
-#include "inject/modules.h"
+#include "inject/walk/modules.h"
 #include "inject/sampler.h"
 #include "inject/thread.h"
-#include "inject/unwind.h"
+#include "inject/walk/unwind.h"
 #include "trace/event.h"
 #include "trace/write/stream.h"
 

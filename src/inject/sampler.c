@@ -15,7 +15,7 @@
 #include "inject/arch/arch.h"
 #include "inject/inject.h"
 #include "inject/masks.h"
-#include "inject/modules.h"
+#include "inject/walk/modules.h"
 #include "inject/signals.h"
 #include "inject/stack.h"
 #include "inject/thread.h"

@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 
 #include "inject/arch/arch.h"
-#include "inject/guard.h"
+#include "inject/walk/guard.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23

@@ -14,7 +14,7 @@
 #include "inject/inject.h"
 #include "inject/libc_calls.h"
 #include "inject/masks.h"
-#include "inject/modules.h"
+#include "inject/walk/modules.h"
 #include "inject/sampler.h"
 
 /* Room for one of the signals we share with the program. */

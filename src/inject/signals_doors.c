@@ -12,7 +12,7 @@
 
 #include "inject/arch/arch.h"
 #include "inject/doors.h"
-#include "inject/guard.h"
+#include "inject/walk/guard.h"
 #include "inject/inject.h"
 #include "inject/masks.h"
 #include "inject/sampler.h"

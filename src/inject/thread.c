@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "inject/inject.h"
-#include "inject/modules.h"
-#include "inject/python.h"
+#include "inject/walk/modules.h"
+#include "inject/python/python.h"
 #include "inject/rest.h"
 #include "inject/stack.h"
 #include "inject/usage.h"

@@ -20,7 +20,7 @@
 
 #include "inject/callpath.h"
 #include "inject/shapes.h"
-#include "inject/unwind.h"
+#include "inject/walk/unwind.h"
 #include "trace/write/stream.h"
 
 /* A stack as a walk left it. */

@@ -10,8 +10,8 @@
 #include <x86intrin.h>
 
 #include "inject/inject.h"
-#include "inject/modules.h"
-#include "inject/python.h"
+#include "inject/walk/modules.h"
+#include "inject/python/python.h"
 #include "inject/thread.h"
 #include "stacks_chain.h"
 

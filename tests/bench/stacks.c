@@ -19,9 +19,9 @@
 #define HAVE_LIBUNWIND 1
 #endif
 
-#include "inject/modules.h"
+#include "inject/walk/modules.h"
 #include "inject/thread.h"
-#include "inject/unwind.h"
+#include "inject/walk/unwind.h"
 #include "stacks_chain.h"
 
 enum {

@@ -27,8 +27,8 @@
 #endif
 
 #include "inject/arch/arch.h"
-#include "inject/modules.h"
-#include "inject/unwind.h"
+#include "inject/walk/modules.h"
+#include "inject/walk/unwind.h"
 
 enum { SAMPLES = 1 << 15, SHOWN = 8 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/unwinder.h"
+#include "inject/walk/unwinder.h"
 #include "unwind/expression.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

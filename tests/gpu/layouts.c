@@ -1,12 +1,12 @@
 /*
- * Compares every layout and number of src/inject/cupti.h and cupti_pc.h with the CUPTI headers of
+ * Compares every layout and number of src/inject/cuda/cupti.h and cupti_pc.h with the CUPTI headers of
  * this machine, at compile time: it compiles or it says which is wrong. Run, it names the CUPTI it
  * was compiled with.
  *
  *   cc -I src -I CUDA/include tests/gpu/layouts.c -o layouts && ./layouts
  */
-#include "inject/cupti.h"
-#include "inject/cupti_pc.h"
+#include "inject/cuda/cupti.h"
+#include "inject/cuda/cupti_pc.h"
 
 #include <cupti.h>
 #include <cupti_pcsampling.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "inject/opencl.h"
+#include "inject/opencl/opencl.h"
 
 struct mock_device {
 	int64_t stamp_offset_ns; /* of its clock from stamp_clock */

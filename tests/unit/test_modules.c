@@ -1,5 +1,5 @@
 /* Modules of this very process, looked up by both ways; guarded reads; hostile ELF headers. */
-#include "inject/modules.h"
+#include "inject/walk/modules.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -22,8 +22,8 @@
 
 #include <cmocka.h>
 
-#include "inject/elf_image.h"
-#include "inject/maps.h"
+#include "inject/walk/elf_image.h"
+#include "inject/walk/maps.h"
 #include "trace/event.h"
 
 static uint64_t here(void)

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/guard.h"
-#include "inject/python.h"
-#include "inject/python_code.h"
-#include "inject/python_layout.h"
+#include "inject/walk/guard.h"
+#include "inject/python/python.h"
+#include "inject/python/code.h"
+#include "inject/python/layout.h"
 
 /*
  * Objects as CPython 3.12 lays them out, as far as the copier looks. The test's "interpreter" is

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "inject/python_layout.h"
+#include "inject/python/layout.h"
 
 /* Members of _Py_DebugOffsets in order, as CPython's pycore_debug_offsets.h has them. */
 #define OFFSETS_HEAD                                                                               \

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "inject/modules.h"
+#include "inject/walk/modules.h"
 #include "inject/thread.h"
 
 static ucontext_t fiber_main, fiber_other;

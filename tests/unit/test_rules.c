@@ -1,5 +1,5 @@
 /* Rules packed into words, and rules told by instructions where no table covers them. */
-#include "inject/unwinder.h"
+#include "inject/walk/unwinder.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "inject/modules.h"
+#include "inject/walk/modules.h"
 
 static void assert_same_rule(const struct af_rule *a, const struct af_rule *b)
 {

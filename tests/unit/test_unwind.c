@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "inject/arch/arch.h"
-#include "inject/modules.h"
+#include "inject/walk/modules.h"
 #include "inject/thread.h"
 
 static void recursion_is_followed(void **state)

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "inject/arch/arch.h"
-#include "inject/modules.h"
+#include "inject/walk/modules.h"
 
 enum { TRAP_FLAG = 0x100 };
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "inject/unwind.h"
+#include "inject/walk/unwind.h"
 
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))

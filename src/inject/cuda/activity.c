@@ -1,0 +1,422 @@
+#include "inject/cuda/cuda.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/map.h"
+#include "inject/cuda/client.h"
+#include "inject/handles.h"
+#include "inject/inject.h"
+#include "inject/kernels.h"
+
+/*
+ * Buffers are mapped, used over and over, and never more than BUFFERS_MAX: a device that makes
+ * records faster than they can be read loses some, counted, before the program loses its memory.
+ * CUPTI must always be given one: what is written into the last one is not read.
+ */
+enum {
+	BUFFER_BYTES = 256 << 10,
+	BUFFERS_MAX = 192,
+	BUFFERS_READY = 8, /* made before the first launch */
+	/* What CUPTI keeps of a device's stamps until it has read them: 100,000 each, in 3 MB of
+	 * the device's memory. It begins with 3; its own limit is 250. */
+	DEVICE_BUFFERS_MAX = 64,
+	RECORD_BYTES = 200, /* about, for counting what was thrown away */
+	KERNEL_NAME_BYTES = 60000,
+};
+
+static struct {
+	_Atomic uint32_t nr;
+	_Atomic(uint8_t *) free[BUFFERS_MAX];
+} buffers;
+
+static uint8_t discarded[BUFFER_BYTES] __attribute__((aligned(64)));
+
+static struct af_handles queues = AF_HANDLES_INIT; /* context << 32 | stream, + 1 → id */
+/* By name alone: a record does not say which module its kernel is of. */
+static struct af_kernels kernels = AF_KERNELS_INIT;
+static _Atomic uint32_t nr_queue_ids;
+
+_Atomic uint64_t af_cuda_devices;
+
+/* Timing a node costs the device about a microsecond: this many cost it a tenth of its time. */
+enum { NODES_A_SECOND = 100000 };
+
+static _Atomic uint64_t nr_nodes_timed;
+static bool said_many;
+
+/* With its pages: a fault for every twentieth launch would be most of what a launch costs. */
+static uint8_t *buffer_map(void)
+{
+	if (atomic_fetch_add(&buffers.nr, 1) >= BUFFERS_MAX)
+		return NULL;
+	uint8_t *b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE,
+	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	return b == MAP_FAILED ? NULL : b;
+}
+
+static void buffer_request(uint8_t **buffer, size_t *size, size_t *nr_records_max)
+{
+	uint8_t *b = NULL;
+
+	*size = BUFFER_BYTES;
+	*nr_records_max = 0; /* as many as fit */
+	for (uint32_t i = 0; i < BUFFERS_MAX && !b; i++)
+		if (atomic_load_explicit(&buffers.free[i], memory_order_relaxed))
+			b = atomic_exchange(&buffers.free[i], NULL);
+	if (!b)
+		b = buffer_map();
+	*buffer = b ? b : discarded;
+}
+
+/* Of one that was used: CUPTI would otherwise do so in the midst of a launch. New ones are zero. */
+static void buffer_clean(uint8_t *b)
+{
+	memset(b, 0, BUFFER_BYTES);
+}
+
+static void buffer_return(uint8_t *b)
+{
+	for (uint32_t i = 0; i < BUFFERS_MAX; i++) {
+		uint8_t *none = NULL;
+		if (!atomic_load_explicit(&buffers.free[i], memory_order_relaxed) &&
+		    atomic_compare_exchange_strong(&buffers.free[i], &none, b))
+			return;
+	}
+}
+
+uint32_t af_cuda_device(uint32_t ordinal)
+{
+	if (ordinal < 64)
+		atomic_fetch_or_explicit(&af_cuda_devices, 1ull << ordinal, memory_order_relaxed);
+	return ordinal + 1;
+}
+
+static uint32_t queue_of(struct af_thread *t, uint32_t device, uint32_t context, uint32_t stream)
+{
+	uint64_t key = ((uint64_t)context << 32 | stream) + 1;
+	uint64_t known = af_handles_get(&queues, key);
+
+	if (__builtin_expect(known != 0, 1))
+		return (uint32_t)known;
+	uint32_t id = af_inject_next_id(&nr_queue_ids);
+	known = af_handles_claim(&queues, key, id);
+	if (known == id)
+		af_stream_put(&t->stream, queue, af_now_ns(), .queue = id,
+		              .device = af_cuda_device(device), .context = context,
+		              .handle = stream);
+	return (uint32_t)known;
+}
+
+/* A piece of work as a record tells it, whatever its kind. */
+struct piece {
+	struct af_ev_shape shape;
+	uint32_t correlation;
+	uint64_t start, end, node;
+};
+
+static void piece_write(struct af_thread *t, const struct piece *p, uint32_t shape, uint64_t now)
+{
+	uint32_t node = af_cuda_node(p->node);
+	if (node)
+		atomic_fetch_add_explicit(&nr_nodes_timed, 1, memory_order_relaxed);
+	uint64_t busy = p->end - p->start;
+
+	if (__builtin_expect(p->start && p->end >= p->start && busy <= UINT32_MAX, 1)) {
+		af_stream_put(&t->stream, gpu_work, now, .shape = shape,
+		              .correlation = p->correlation, .start_ns = p->start,
+		              .busy_ns = (uint32_t)busy, .node = node);
+		return;
+	}
+	bool stamped = p->start && p->end > p->start;
+	af_stream_put(&t->stream, gpu_work_long, now, .shape = shape, .correlation = p->correlation,
+	              .start_ns = stamped ? p->start : 0, .end_ns = stamped ? p->end : 0,
+	              .node = node);
+	/* Flushed while it ran, as the program ends; or the driver had no stamps for it. */
+	if (!stamped)
+		af_stream_put(&t->stream, lost, now,
+		              .reason = af_cuda_ending() && !p->end ? AF_LOST_UNFINISHED
+		                                                    : AF_LOST_NO_STAMPS,
+		              .count = 1);
+}
+
+/* What SHAPE has no room for; again when a launch of the same shape differs in it. */
+static void config_write(struct af_thread *t, uint32_t shape, const struct af_cupti_kernel *k,
+                         uint64_t now)
+{
+	struct af_ev_launch_config *known = &t->shapes.configs[shape % AF_SHAPE_CONFIGS].is;
+	const struct af_ev_launch_config is = {
+	    .shape = shape,
+	    .registers = k->registers,
+	    .static_shared = k->static_shared,
+	    .dynamic_shared = k->dynamic_shared,
+	    .local = k->local_per_thread,
+	    .cluster_x = k->cluster[0],
+	    .cluster_y = k->cluster[1],
+	    .cluster_z = k->cluster[2],
+	};
+	void *at;
+
+	if (__builtin_expect(!memcmp(known, &is, sizeof is), 1))
+		return;
+	at = af_stream_begin(&t->stream, AF_KIND_LAUNCH_CONFIG, now, sizeof is);
+	if (!at)
+		return;
+	memcpy(at, &is, sizeof is);
+	af_stream_end(&t->stream);
+	*known = is;
+}
+
+static uint32_t kernel_of(struct af_thread *t, const char *name)
+{
+	return name ? af_kernel_id(&kernels, t, 0, name, strnlen(name, KERNEL_NAME_BYTES)) : 0;
+}
+
+static void kernel_read(struct af_thread *t, const struct af_cupti_kernel *k, uint64_t now)
+{
+	if (af_cuda_skipped(k->correlation))
+		return;
+	struct piece p = {
+	    .shape = {.op = AF_OP_KERNEL,
+	              .queue = queue_of(t, k->device, k->context, k->stream),
+	              .kernel = kernel_of(t, k->name),
+	              .global_x = (uint64_t)k->grid[0] * k->block[0],
+	              .global_y = (uint64_t)k->grid[1] * k->block[1],
+	              .global_z = (uint64_t)k->grid[2] * k->block[2],
+	              .local_x = k->block[0],
+	              .local_y = k->block[1],
+	              .local_z = k->block[2]},
+	    .correlation = k->correlation,
+	    .start = k->start,
+	    .end = k->end,
+	    .node = k->node,
+	};
+
+	uint32_t shape = af_shape_id(&t->shapes, &t->stream, now, &p.shape);
+	config_write(t, shape, k, now);
+	piece_write(t, &p, shape, now);
+}
+
+static uint32_t copy_op(uint32_t kind)
+{
+	static const uint8_t ops[] = {
+	    [AF_CUPTI_HTOD] = AF_OP_WRITE, [AF_CUPTI_HTOA] = AF_OP_WRITE,
+	    [AF_CUPTI_DTOH] = AF_OP_READ,  [AF_CUPTI_ATOH] = AF_OP_READ,
+	    [AF_CUPTI_HTOH] = AF_OP_HOST,  [AF_CUPTI_PTOP] = AF_OP_PEER,
+	    [AF_CUPTI_ATOA] = AF_OP_COPY,  [AF_CUPTI_ATOD] = AF_OP_COPY,
+	    [AF_CUPTI_DTOA] = AF_OP_COPY,  [AF_CUPTI_DTOD] = AF_OP_COPY,
+	};
+
+	return kind < sizeof ops && ops[kind] ? ops[kind] : AF_OP_COPY;
+}
+
+static void other_write(struct af_thread *t, const struct piece *p, uint64_t now)
+{
+	if (!af_cuda_skipped(p->correlation))
+		piece_write(t, p, af_shape_id(&t->shapes, &t->stream, now, &p->shape), now);
+}
+
+/* Copies, fills and graphs as a whole: the same fields, elsewhere in each record. */
+#define PIECE(t, record, what, size)                                                               \
+	&(struct piece)                                                                            \
+	{                                                                                          \
+		.shape = {.op = (what),                                                            \
+		          .queue =                                                                 \
+		              queue_of(t, (record)->device, (record)->context, (record)->stream),  \
+		          .bytes = (size)},                                                        \
+		.correlation = (record)->correlation, .start = (record)->start,                    \
+		.end = (record)->end, .node = (record)->node                                       \
+	}
+
+static uint32_t overhead_kind(uint32_t kind)
+{
+	static const uint8_t kinds[] = {
+	    [1] = AF_OVERHEAD_BUFFER_FLUSH,    [2] = AF_OVERHEAD_INSTRUMENTATION,
+	    [3] = AF_OVERHEAD_RESOURCE,        [4] = AF_OVERHEAD_LAZY_LOADING,
+	    [5] = AF_OVERHEAD_LAZY_LOADING,    [6] = AF_OVERHEAD_COMMAND_BUFFER_FULL,
+	    [7] = AF_OVERHEAD_ACTIVITY_BUFFER, [8] = AF_OVERHEAD_UVM};
+
+	if (kind == 1)
+		return AF_OVERHEAD_DRIVER_COMPILER;
+	kind >>= 16;
+	return kind && kind < sizeof kinds ? kinds[kind] : AF_OVERHEAD_OTHER;
+}
+
+/* Of the host: on the clock that all devices share in CUPTI, the first device's. */
+static void overhead_read(struct af_thread *t, const struct af_cupti_overhead *o, uint64_t now)
+{
+	if (o->start && o->end > o->start)
+		af_stream_put(&t->stream, overhead, now, .overhead = overhead_kind(o->overhead),
+		              .device = af_cuda_device(0), .start_ns = o->start,
+		              .busy_ns = o->end - o->start);
+}
+
+static void graph_read(struct af_thread *t, const struct af_cupti_graph_trace *g, uint64_t now)
+{
+	struct piece p = {
+	    .shape = {.op = AF_OP_GRAPH, .queue = queue_of(t, g->device, g->context, g->stream)},
+	    .correlation = g->correlation,
+	    .start = g->start,
+	    .end = g->end,
+	    .node = (uint64_t)g->graph << 32,
+	};
+
+	other_write(t, &p, now);
+}
+
+static void record_read(struct af_thread *t, const struct af_cupti_record *record, uint64_t now)
+{
+	const void *r = record;
+	const struct af_cupti_memcpy *copy = r;
+	const struct af_cupti_memcpy_peer *peer = r;
+	const struct af_cupti_memset *set = r;
+
+	switch (record->kind) {
+	case AF_CUPTI_CONCURRENT_KERNEL:
+		kernel_read(t, r, now);
+		break;
+	case AF_CUPTI_MEMCPY:
+		other_write(t, PIECE(t, copy, copy_op(copy->copy), copy->bytes), now);
+		break;
+	case AF_CUPTI_MEMCPY_PEER:
+		other_write(t, PIECE(t, peer, AF_OP_PEER, peer->bytes), now);
+		break;
+	case AF_CUPTI_MEMSET:
+		other_write(t, PIECE(t, set, AF_OP_FILL, set->bytes), now);
+		break;
+	case AF_CUPTI_GRAPH_TRACE:
+		graph_read(t, r, now);
+		break;
+	case AF_CUPTI_OVERHEAD:
+		overhead_read(t, r, now);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Called by a thread of CUPTI's, or by ours that flushes. */
+static void buffer_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+                            size_t valid)
+{
+	const struct af_cupti_record *record = NULL;
+	size_t dropped = 0;
+	(void)size;
+
+	if (!buffer)
+		return;
+	if (buffer == discarded) {
+		buffer_clean(buffer);
+		af_inject_lost(AF_LOST_DROPPED, valid / RECORD_BYTES);
+		return;
+	}
+	if (valid)
+		af_client_copy(buffer, valid);
+	struct af_thread *t = valid && af_cuda_on() ? af_thread_enter() : NULL;
+	if (t) {
+		af_client_stamps(buffer, valid);
+		uint64_t now = af_now_ns();
+		while (!af_cupti.ActivityGetNextRecord(buffer, valid, &record))
+			record_read(t, record, now);
+		af_thread_leave(t);
+	}
+	buffer_clean(buffer);
+	buffer_return(buffer);
+	if (!af_cupti.ActivityGetNumDroppedRecords(context, stream, &dropped))
+		af_inject_lost(AF_LOST_DROPPED, dropped);
+}
+
+/*
+ * Only said: enabling GRAPH_TRACE while graphs run ends the program (CUPTI 13.0 on an H200), so how
+ * they are timed is chosen before.
+ */
+void af_cuda_graphs_look(uint64_t now_ns)
+{
+	static uint64_t before_ns, before_nr;
+	uint64_t nr = atomic_load_explicit(&nr_nodes_timed, memory_order_relaxed);
+	uint64_t passed_ns = now_ns - before_ns, timed = nr - before_nr;
+
+	if (said_many)
+		return;
+	said_many = before_ns && timed > NODES_A_SECOND * passed_ns / 1000000000;
+	before_ns = now_ns;
+	before_nr = nr;
+	if (said_many)
+		af_inject_note(
+		    "cuda.graphs",
+		    "more than 100,000 nodes a second were timed, which costs the device "
+		    "about 1 us each: --cuda-graphs=whole times graphs as a whole");
+}
+
+/* KERNEL would do without CONCURRENT, but runs one kernel after the other. */
+static const uint32_t wanted[] = {AF_CUPTI_CONCURRENT_KERNEL, AF_CUPTI_MEMCPY, AF_CUPTI_MEMSET,
+                                  AF_CUPTI_OVERHEAD, AF_CUPTI_MEMCPY_PEER};
+
+/*
+ * With GRAPH_TRACE, MEMCPY and MEMCPY2 on, a flush while the program runs breaks programs that
+ * replay graphs: CUPTI 13.0 on an H200 ended 60 of 77 runs of two JAX programs by
+ * CUDA_ERROR_LAUNCH_FAILED or a crash, and none of 38 where any one of the four was missing. The
+ * last kind, copies between devices, is the least to go without.
+ */
+static unsigned nr_wanted(bool whole_graphs)
+{
+	return sizeof wanted / sizeof *wanted - (whole_graphs ? 1 : 0);
+}
+
+static _Atomic uint64_t kinds_on;
+
+bool af_cuda_activity_wants(uint32_t kind)
+{
+	return kind < 64 && atomic_load(&kinds_on) >> kind & 1;
+}
+
+/* What the program's own profiler asked for stays on. */
+void af_cuda_activity_stop(void)
+{
+	uint64_t on = atomic_exchange(&kinds_on, 0);
+
+	for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++)
+		if (on >> wanted[i] & 1 && !af_client_has_kind(wanted[i]))
+			af_cupti.ActivityDisable(wanted[i]);
+}
+
+/*
+ * What a CUPTI refuses stays as it is. Stamps in pinned memory of the host would make one launch of
+ * a hundred cheaper still, but each kernel of a busy device dearer (H200: a step +1.2 % in place of
+ * +0.7).
+ */
+static void attributes_set(void)
+{
+	size_t limit = DEVICE_BUFFERS_MAX, limit_size = sizeof limit, size = 1;
+	uint8_t yes = 1;
+
+	af_cupti.ActivitySetAttribute(AF_CUPTI_DEVICE_BUFFER_POOL_LIMIT, &limit_size, &limit);
+	af_cupti.ActivitySetAttribute(AF_CUPTI_ZEROED_BUFFERS, &size, &yes);
+}
+
+enum af_cupti_result af_cuda_activity_start(void)
+{
+	const struct af_session *session = af_inject_session();
+
+	for (int i = 0; i < BUFFERS_READY; i++) {
+		uint8_t *b = buffer_map();
+		if (b)
+			buffer_return(b);
+	}
+	attributes_set();
+	enum af_cupti_result rc =
+	    af_cupti.ActivityRegisterCallbacks(buffer_request, buffer_complete);
+	bool whole = session && session->flags & AF_SESSION_GRAPHS_WHOLE;
+	if (!rc && whole) {
+		rc = af_cupti.ActivityEnable(AF_CUPTI_GRAPH_TRACE);
+		af_inject_note("cuda.graphs",
+		               "timed as a whole, as --cuda-graphs asked; copies between devices "
+		               "are not timed then, as CUPTI would break the program");
+	}
+	for (unsigned i = 0; i < nr_wanted(whole) && !rc; i++) {
+		rc = af_cupti.ActivityEnable(wanted[i]);
+		if (!rc)
+			atomic_fetch_or(&kinds_on, 1ull << wanted[i]);
+	}
+	return rc;
+}

@@ -1,0 +1,105 @@
+/*
+ * A profiler that the program has itself (PyTorch's Kineto, XLA's, Triton's Proton), beside ours.
+ * CUPTI has room for one: one subscriber and one pair of functions that hand out buffers. Those are
+ * ours for the whole run, and the program's profiler, the *client*, is served behind them:
+ *
+ *	client_doors.c  the client's calls come here instead of to CUPTI
+ *	client.c        what it asked for: callbacks, kinds of records, its clock
+ *	client_copy.c   its records, copied out of our buffers into its own
+ *
+ * It gets the records of the calls that it would have had records of alone, and so do we. What it
+ * did not ask for, or what was launched before it asked, it does not get.
+ *
+ * A client may replace CUPTI's clock for the whole process: its stamps are then turned into those
+ *of CLOCK_REALTIME, CUPTI's own, before we read them.
+ *
+ * Any thread; the client's own calls are its own to put in order, as with CUPTI.
+ */
+#ifndef AF_INJECT_CUDA_CLIENT_H
+#define AF_INJECT_CUDA_CLIENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inject/cuda/cupti.h"
+
+/* The client's calls that do not go to CUPTI: P(name, parameters, arguments). */
+#define AF_CLIENT_FUNCTIONS(P)                                                                     \
+	P(Subscribe, (void **subscriber, af_cupti_callback callback, void *arg),                   \
+	  (subscriber, callback, arg))                                                             \
+	P(Subscribe_v2, (void **subscriber, af_cupti_callback callback, void *arg, void *params),  \
+	  (subscriber, callback, arg, params))                                                     \
+	P(Unsubscribe, (void *subscriber), (subscriber))                                           \
+	P(EnableCallback, (uint32_t on, void *subscriber, uint32_t domain, uint32_t id),           \
+	  (on, subscriber, domain, id))                                                            \
+	P(EnableDomain, (uint32_t on, void *subscriber, uint32_t domain),                          \
+	  (on, subscriber, domain))                                                                \
+	P(EnableAllDomains, (uint32_t on, void *subscriber), (on, subscriber))                     \
+	P(ActivityRegisterCallbacks, (af_cupti_request request, af_cupti_complete complete),       \
+	  (request, complete))                                                                     \
+	P(ActivityRegisterTimestampCallback, (af_cupti_clock now), (now))                          \
+	P(ActivityEnable, (uint32_t kind), (kind))                                                 \
+	P(ActivityEnableAndDump, (uint32_t kind), (kind))                                          \
+	P(ActivityDisable, (uint32_t kind), (kind))                                                \
+	P(ActivityFlushAll, (uint32_t flags), (flags))                                             \
+	P(Finalize, (void), ())
+
+enum { AF_CLIENT_DOMAINS = 8, AF_CLIENT_IDS = 1024 };
+
+/* CUPTI's own functions of these names; NULL what it lacks. Set by af_client_open(). */
+struct af_client_real {
+#define AF_P(name, params, words) uint32_t(*name) params;
+	AF_CLIENT_FUNCTIONS(AF_P)
+#undef AF_P
+};
+extern struct af_client_real af_client_real;
+
+/* The same served: an enum af_cupti_result, as CUPTI would return. */
+#define AF_P(name, params, words) uint32_t af_client_##name params;
+AF_CLIENT_FUNCTIONS(AF_P)
+#undef AF_P
+
+/*
+ * We hold CUPTI: from now on calls of these functions of @library are served, also those that a
+ * client looks up by dlsym. After af_cuda_resolve(), once.
+ */
+void af_client_open(void *library);
+bool af_client_is_open(void);
+
+/* Is there a client? */
+extern _Atomic bool af_client_is_there;
+
+/* Pass a callback on to the client that asked for it. True: it was a probe of ours, and is
+ * nobody's. */
+bool af_client_callback(uint32_t domain, uint32_t id, const void *data);
+
+/* Does the client want this callback, this kind of records? */
+bool af_client_wants(uint32_t domain, uint32_t id);
+bool af_client_has_kind(uint32_t kind);
+
+/* Does it record now? */
+bool af_client_records_now(void);
+
+/* Copy what is the client's of a completed buffer; before that is read by us. */
+void af_client_copy(const uint8_t *buffer, size_t valid);
+
+/* Turn the stamps of a completed buffer into our clock's. */
+void af_client_stamps(uint8_t *buffer, size_t valid);
+
+/* Is CUPTI's clock the client's? Then CLOCK_REALTIME stands for it. */
+bool af_client_has_clock(void);
+
+/*
+ * Between the files: is this record the client's; were kinds on since it last asked for all; where
+ * its buffers come from, false: it has not said. To have a buffer of it, and to hand it over, with
+ * another one in its place where it @records on.
+ */
+bool af_client_is_its(const struct af_cupti_record *record);
+bool af_client_had_kinds(void);
+bool af_client_buffers(af_cupti_request *request, af_cupti_complete *complete);
+void af_client_hold(void);
+void af_client_deliver(bool records);
+
+#endif

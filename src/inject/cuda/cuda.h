@@ -1,0 +1,132 @@
+/*
+ * The CUDA collector: the driver loads this library in cuInit (CUDA_INJECTION64_PATH) and calls
+ * InitializeInjection, whichever way the program came by CUDA: runtime linked either way, driver
+ * API, Triton, JAX, CuPy, libraries.
+ *
+ *	cuda.c           the door, which CUPTI calls and callbacks are asked for, what is said of it
+ *	find.c      which libcupti
+ *	call.c      calls of the driver API: CALL, MEMORY
+ *	client.h    the program's own profiler beside us
+ *	activity.c  buffers and records of what devices did: GPU_WORK and its definitions
+ *	graph.c     nodes of graphs: GRAPH_NODE
+ *	device.c    what the devices are: DEVICE and its notes
+ *	thread.c    the thread that flushes, reads the clocks, and sees to the end
+ *	trace/cuda_functions.h which functions; cupti.h what of CUPTI is used
+ *
+ * Calls are seen in the domain of the driver API only: every launch passes there, the runtime's
+ * too, at half the price of both, and the runtime's function is in the stack anyway.
+ *
+ * No CUDA function is called from a callback, no lock is held while CUPTI is called, and what fails
+ * leaves the program as it was: it goes on unrecorded, and the trace says why.
+ */
+#ifndef AF_INJECT_CUDA_CUDA_H
+#define AF_INJECT_CUDA_CUDA_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "inject/cuda/cupti.h"
+#include "inject/thread.h"
+
+/* The functions of the CUPTI in use; constant once af_cuda_on(). */
+extern struct af_cupti af_cupti;
+
+/* Is CUDA recorded in this process? False in its forked children: CUDA does not survive a fork. */
+bool af_cuda_on(void);
+
+/*
+ * Load the CUPTI that fits a driver of @driver_version (cuDriverGetVersion: 13000) and this
+ * process: one that is there already, else the one its Python's packages would load, else by the
+ * loader's path, CUDA_HOME and /usr/local/cuda*. NULL, or the dlopen handle; @words gets its path,
+ * or why there is none and what to do.
+ */
+void *af_cuda_find(int driver_version, char *words, size_t size);
+
+/* Resolve all of af_cupti from @library; false, and @words says what is missing or wrong. */
+bool af_cuda_resolve(void *library, char *words, size_t size);
+
+/* A function of the driver that is loaded, NULL where it has none of that name or is not there. */
+void *af_cuda_driver(const char *name);
+
+/* The CUPTI in use, as dlopen gave it, and what it knows us by. */
+void *af_cuda_library(void);
+void *af_cuda_subscriber(void);
+
+/* Are we told of this by a callback? Do we ask for records of this kind? */
+bool af_cuda_wants(uint32_t domain, uint32_t id);
+bool af_cuda_activity_wants(uint32_t kind);
+
+/*
+ * The program uses CUPTI before it starts CUDA: record by that one, as InitializeInjection would
+ * later. False: CUDA is not to be recorded, or cannot.
+ */
+bool af_cuda_start_early(void *library);
+
+/*
+ * Launches pass the gate of sampling (pc.h). Also when recording is over, as sampling has then
+ * to be ended.
+ */
+void af_cuda_call_gate(uint32_t id, uint32_t site);
+
+/* The callback of the domain DRIVER_API. */
+void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af_regs *regs);
+
+/* Was this call made while recording was off? */
+bool af_cuda_skipped(uint32_t correlation);
+
+/* A FUNCTION for each that can be called; before the first CALL. */
+void af_cuda_functions_define(void);
+
+/* Give CUPTI the two functions that hand out buffers and read them; enable what is wanted. Returns
+ * the first error. */
+enum af_cupti_result af_cuda_activity_start(void);
+
+/* The id of a device, whose clock is then read too. */
+uint32_t af_cuda_device(uint32_t ordinal);
+
+/* A DEVICE for each that there is, with what tells it from others. By a thread of ours. */
+void af_cuda_devices_define(void);
+
+/*
+ * Now and then, by the flushing thread: where so many nodes of graphs are timed that it slows the
+ * program, that is said.
+ */
+void af_cuda_graphs_look(uint64_t now_ns);
+
+/* The id of a node by CUPTI's (graph << 32 | index); 0 for 0. */
+uint32_t af_cuda_node(uint64_t node);
+
+/* An executable graph is another one now, and CUPTI does not tell which of its nodes are. */
+void af_cuda_graph_updated(void *exec, const struct af_regs *regs);
+
+/* Does CUPTI tell of each node of a graph that is updated? */
+bool af_cuda_updates_told(void);
+
+/* The callbacks of the domain RESOURCE that tell of nodes. */
+void af_cuda_graph(uint32_t id, const struct af_cupti_graph *g, const struct af_regs *regs);
+
+/*
+ * Recording is over and the program goes on: ask CUPTI for nothing any more, so that it costs
+ * (almost) nothing either. By the flushing thread.
+ */
+void af_cuda_stop(void);
+void af_cuda_activity_stop(void);
+
+/* A context has been made: there is something to flush now. Starts the thread. */
+void af_cuda_thread_start(void);
+
+/*
+ * The program is about to end, in whatever way: wait, at most a second, until the thread has
+ * written what devices have done so far. Fit for a signal handler. Does nothing where CUDA is not
+ * on.
+ */
+void af_cuda_last(void);
+
+/* Has that been asked for? What is flushed now has not come to its end. */
+bool af_cuda_ending(void);
+
+/* Devices seen so far, a bit each by ordinal: their clocks are read each second. */
+extern _Atomic uint64_t af_cuda_devices;
+
+#endif
