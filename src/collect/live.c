@@ -1,6 +1,5 @@
 #include "collect/live.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,6 +19,7 @@
 #include "base/system/fs.h"
 #include "base/scope.h"
 #include "collect/control.h"
+#include "collect/recover.h"
 #include "collect/session.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
@@ -133,19 +133,6 @@ void af_live_look(struct af_recording *r)
 	l->next_ns = now + LIVE_LOOK_NS;
 	if (af_control_state(r) != AF_SESSION_OVER && is_watched(r) && has_room(r))
 		live_start(r);
-}
-
-void af_live_clear(int dir_fd)
-{
-	DIR *dir = af_dir_list(dir_fd);
-
-	if (!dir)
-		return;
-	for (struct dirent *e; (e = readdir(dir));)
-		if (!strncmp(e->d_name, AF_LIVE_PREFIX, strlen(AF_LIVE_PREFIX)))
-			af_trace_remove(dir_fd, e->d_name);
-	unlinkat(dir_fd, AF_WATCHED_FILE, 0);
-	closedir(dir);
 }
 
 void af_live_end(struct af_recording *r)

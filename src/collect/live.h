@@ -25,7 +25,4 @@ void af_live_look(struct af_recording *r);
 /* Nobody will look any more: all of them are removed. */
 void af_live_end(struct af_recording *r);
 
-/* Remove what a recorder that was killed left in the trace that @dir_fd is. */
-void af_live_clear(int dir_fd);
-
 #endif

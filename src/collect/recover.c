@@ -16,7 +16,6 @@
 #include "base/system/proc.h"
 #include "base/scope.h"
 #include "collect/drain.h"
-#include "collect/live.h"
 #include "trace/read/files.h"
 #include "trace/metadata.h"
 #include "trace/read/origin.h"

@@ -37,4 +37,7 @@ int af_recover_shm_open(const char *path);
  */
 void af_recover_sweep(void);
 
+/* Remove what is there for those who watch (live.h): copies of the trace that @dir_fd is. */
+void af_live_clear(int dir_fd);
+
 #endif

@@ -105,3 +105,16 @@ void af_recover_sweep(void)
 	if (d)
 		closedir(d);
 }
+
+void af_live_clear(int dir_fd)
+{
+	DIR *dir = af_dir_list(dir_fd);
+
+	if (!dir)
+		return;
+	for (struct dirent *e; (e = readdir(dir));)
+		if (!strncmp(e->d_name, AF_LIVE_PREFIX, strlen(AF_LIVE_PREFIX)))
+			af_trace_remove(dir_fd, e->d_name);
+	unlinkat(dir_fd, AF_WATCHED_FILE, 0);
+	closedir(dir);
+}
