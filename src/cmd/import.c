@@ -7,7 +7,7 @@
 #include "cmd/shared/commands.h"
 #include "cmd/shared/names.h"
 #include "cmd/shared/progress.h"
-#include "collect/place.h"
+#include "collect/disk/place.h"
 #include "exchange/draft/draft.h"
 #include "exchange/import.h"
 

@@ -15,7 +15,7 @@
 #include "cmd/shared/commands.h"
 #include "cmd/forms/forms.h"
 #include "cmd/options/nearest.h"
-#include "collect/recover.h"
+#include "collect/disk/recover.h"
 
 const struct af_command *const af_commands[] = {
     &af_command_run,

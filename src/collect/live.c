@@ -19,7 +19,7 @@
 #include "base/system/fs.h"
 #include "base/scope.h"
 #include "collect/control.h"
-#include "collect/recover.h"
+#include "collect/disk/recover.h"
 #include "collect/session.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"

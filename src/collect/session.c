@@ -22,7 +22,7 @@
 #include "base/scope.h"
 #include "base/write.h"
 #include "collect/control.h"
-#include "collect/recover.h"
+#include "collect/disk/recover.h"
 #include "collect/target.h"
 #include "trace/read/origin.h"
 #include "trace/read/reader.h"

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/system/program.h"
 #include "base/scope.h"
-#include "collect/condense.h"
+#include "collect/disk/condense.h"
 #include "collect/control.h"
 #include "collect/group.h"
 #include "collect/session.h"

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect/drain.h"
+#include "collect/disk/drain.h"
 #include "trace/event.h"
 
 #include "input.h"

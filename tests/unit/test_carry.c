@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/system/fs.h"
-#include "collect/carry.h"
+#include "collect/disk/carry.h"
 #include "trace/write/stream.h"
 
 static char dir[64];

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "collect/drain.h"
+#include "collect/disk/drain.h"
 #include "small_tmpfs.h"
 #include "trace/write/stream.h"
 

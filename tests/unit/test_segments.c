@@ -11,9 +11,9 @@
 #include <stdio.h>
 
 #include "base/system/fs.h"
-#include "collect/carry.h"
-#include "collect/condense.h"
-#include "collect/segments.h"
+#include "collect/disk/carry.h"
+#include "collect/disk/condense.h"
+#include "collect/disk/segments.h"
 #include "trace/write/session.h"
 #include "trace_maker.h"
 

@@ -16,7 +16,7 @@
 #include "cmd/shared/commands.h"
 #include "cmd/record/library.h"
 #include "cmd/shared/summary.h"
-#include "collect/collect.h"
+#include "collect/probe/collect.h"
 #include "sym/device/disassembler.h"
 #include "sym/resolve/packages.h"
 #include "trace/read/reader.h"

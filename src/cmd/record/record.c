@@ -24,7 +24,7 @@
 #include "cmd/record/scope.h"
 #include "cmd/shared/summary.h"
 #include "cmd/record/unrecorded.h"
-#include "collect/collect.h"
+#include "collect/probe/collect.h"
 #include "collect/session.h"
 #include "collect/target.h"
 #include "sym/sym.h"

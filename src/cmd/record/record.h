@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "cmd/options/command.h"
-#include "collect/job.h"
+#include "collect/disk/job.h"
 
 struct af_record_options {
 	const char *output;

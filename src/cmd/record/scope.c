@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cmd/record/record.h"
-#include "collect/collect.h"
-#include "collect/cpu.h"
+#include "collect/probe/collect.h"
+#include "collect/probe/cpu.h"
 #include "collect/session.h"
 
 /* PID[,PID…] */

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/scope.h"
-#include "collect/recover.h"
+#include "collect/disk/recover.h"
 #include "sym/sym.h"
 #include "trace/read/files.h"
 #include "trace/write/stream.h"

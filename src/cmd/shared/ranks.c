@@ -20,7 +20,7 @@
 #include "base/scope.h"
 #include "cmd/shared/names.h"
 #include "cmd/shared/summary.h"
-#include "collect/place.h"
+#include "collect/disk/place.h"
 #include "render/text/tables.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"

@@ -13,8 +13,8 @@
 
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "collect/ask.h"
-#include "collect/collect.h"
+#include "collect/probe/ask.h"
+#include "collect/probe/collect.h"
 
 enum {
 	PLATFORMS_MAX = 16,

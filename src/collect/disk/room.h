@@ -3,8 +3,8 @@
  * somebody else, what is no trace, and a trace that holds anything that none has, is left alone and
  * named.
  */
-#ifndef AF_COLLECT_ROOM_H
-#define AF_COLLECT_ROOM_H
+#ifndef AF_COLLECT_DISK_ROOM_H
+#define AF_COLLECT_DISK_ROOM_H
 
 #include <stdbool.h>
 

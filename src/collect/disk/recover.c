@@ -1,4 +1,4 @@
-#include "collect/recover.h"
+#include "collect/disk/recover.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "base/system/fs.h"
 #include "base/system/proc.h"
 #include "base/scope.h"
-#include "collect/drain.h"
+#include "collect/disk/drain.h"
 #include "trace/read/files.h"
 #include "trace/metadata.h"
 #include "trace/read/origin.h"

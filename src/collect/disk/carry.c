@@ -1,4 +1,4 @@
-#include "collect/carry.h"
+#include "collect/disk/carry.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,10 +3,10 @@
  * that there was, so it is written anew now and then, without those of which nothing is left: as a
  * draft that takes the file's place when it is whole.
  */
-#ifndef AF_COLLECT_CONDENSE_H
-#define AF_COLLECT_CONDENSE_H
+#ifndef AF_COLLECT_DISK_CONDENSE_H
+#define AF_COLLECT_DISK_CONDENSE_H
 
-#include "collect/segments.h"
+#include "collect/disk/segments.h"
 #include "trace/write/stream.h"
 
 /*

@@ -8,14 +8,14 @@
  * another job is renamed to a name that follows from its inode: whoever is late finds that name
  * taken, and can never set aside the folder that has come in its place.
  */
-#ifndef AF_COLLECT_PLACE_H
-#define AF_COLLECT_PLACE_H
+#ifndef AF_COLLECT_DISK_PLACE_H
+#define AF_COLLECT_DISK_PLACE_H
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/room.h"
+#include "collect/disk/room.h"
 
 struct af_err;
 struct af_job_rank;

@@ -1,4 +1,4 @@
-#include "collect/ask.h"
+#include "collect/probe/ask.h"
 
 #include <errno.h>
 #include <fcntl.h>

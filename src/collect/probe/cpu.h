@@ -1,6 +1,6 @@
 /* Probes of the two CPU samplers. Each tries the real thing in a forked child. */
-#ifndef AF_COLLECT_CPU_H
-#define AF_COLLECT_CPU_H
+#ifndef AF_COLLECT_PROBE_CPU_H
+#define AF_COLLECT_PROBE_CPU_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "collect/job.h"
+#include "collect/disk/job.h"
 
 #include <ctype.h>
 #include <errno.h>

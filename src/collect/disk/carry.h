@@ -5,8 +5,8 @@
  *
  *	af_carry_read() → use → af_carry_free()
  */
-#ifndef AF_COLLECT_CARRY_H
-#define AF_COLLECT_CARRY_H
+#ifndef AF_COLLECT_DISK_CARRY_H
+#define AF_COLLECT_DISK_CARRY_H
 
 #include <stddef.h>
 #include <stdint.h>

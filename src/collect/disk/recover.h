@@ -1,6 +1,6 @@
 /* A trace whose recorder was killed: what it left in shared memory is brought home. */
-#ifndef AF_COLLECT_RECOVER_H
-#define AF_COLLECT_RECOVER_H
+#ifndef AF_COLLECT_DISK_RECOVER_H
+#define AF_COLLECT_DISK_RECOVER_H
 
 struct af_err;
 

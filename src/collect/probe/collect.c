@@ -1,11 +1,11 @@
-#include "collect/collect.h"
+#include "collect/probe/collect.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "collect/bpf.h"
-#include "collect/cpu.h"
+#include "collect/probe/cpu.h"
 #include "trace/write/session.h"
 
 /* Threads of processes that carry libaflame are sampled by their own event where that works. */

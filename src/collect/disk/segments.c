@@ -1,4 +1,4 @@
-#include "collect/segments.h"
+#include "collect/disk/segments.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/system/fs.h"
 #include "base/scope.h"
-#include "collect/carry.h"
+#include "collect/disk/carry.h"
 #include "trace/packet.h"
 #include "trace/write/session.h"
 

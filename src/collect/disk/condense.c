@@ -1,4 +1,4 @@
-#include "collect/condense.h"
+#include "collect/disk/condense.h"
 
 #include <errno.h>
 #include <stdio.h>

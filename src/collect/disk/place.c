@@ -1,4 +1,4 @@
-#include "collect/place.h"
+#include "collect/disk/place.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include "base/system/fs.h"
 #include "base/scope.h"
 #include "base/write.h"
-#include "collect/job.h"
-#include "collect/room.h"
+#include "collect/disk/job.h"
+#include "collect/disk/room.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
 #include "trace/write/objects.h"

@@ -16,7 +16,8 @@
 
 #include "base/system/fs.h"
 #include "base/scope.h"
-#include "collect/recover.h"
+#include "collect/disk/recover.h"
+#include "trace/read/contents.h"
 #include "trace/read/files.h"
 #include "trace/write/session.h"
 

@@ -2,13 +2,13 @@
  * Moving packets from the rings in shared memory to the files of the trace. The rings are written
  * by other processes and are not trusted: every size is checked.
  */
-#ifndef AF_COLLECT_DRAIN_H
-#define AF_COLLECT_DRAIN_H
+#ifndef AF_COLLECT_DISK_DRAIN_H
+#define AF_COLLECT_DISK_DRAIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/segments.h"
+#include "collect/disk/segments.h"
 #include "trace/packet.h"
 
 struct af_err;

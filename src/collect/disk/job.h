@@ -6,8 +6,8 @@
  * rank: a launcher's rank variable that has another number was inherited from an outer job. Else
  * it is the launcher's process: the nearest ancestor that does not have the rank's variable.
  */
-#ifndef AF_COLLECT_JOB_H
-#define AF_COLLECT_JOB_H
+#ifndef AF_COLLECT_DISK_JOB_H
+#define AF_COLLECT_DISK_JOB_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * Ask somebody else's library something in a child process: drivers crash, hang, and write to
  * standard output when they are merely looked at.
  */
-#ifndef AF_COLLECT_ASK_H
-#define AF_COLLECT_ASK_H
+#ifndef AF_COLLECT_PROBE_ASK_H
+#define AF_COLLECT_PROBE_ASK_H
 
 #include <stddef.h>
 

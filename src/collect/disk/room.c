@@ -1,4 +1,4 @@
-#include "collect/room.h"
+#include "collect/disk/room.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "base/scope.h"
-#include "collect/place.h"
-#include "collect/recover.h"
+#include "collect/disk/place.h"
+#include "collect/disk/recover.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
 #include "trace/metadata.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "collect/ask.h"
-#include "collect/collect.h"
+#include "collect/probe/ask.h"
+#include "collect/probe/collect.h"
 
 /* The child's answer. */
 struct cuda_found {

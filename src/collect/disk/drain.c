@@ -1,4 +1,4 @@
-#include "collect/drain.h"
+#include "collect/disk/drain.h"
 
 #include <dirent.h>
 #include <errno.h>

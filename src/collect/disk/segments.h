@@ -7,8 +7,8 @@
  *	af_segments_open() → { af_segments_stream() → { af_segments_place → af_segments_wrote }*
  *	→ af_segments_end() }* → af_segments_close()
  */
-#ifndef AF_COLLECT_SEGMENTS_H
-#define AF_COLLECT_SEGMENTS_H
+#ifndef AF_COLLECT_DISK_SEGMENTS_H
+#define AF_COLLECT_DISK_SEGMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

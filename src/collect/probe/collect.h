@@ -2,8 +2,8 @@
  * The collectors of this build, for `record` to choose from and for `doctor` to judge. What a
  * collector does in the target lives in src/inject; here is its probe.
  */
-#ifndef AF_COLLECT_COLLECT_H
-#define AF_COLLECT_COLLECT_H
+#ifndef AF_COLLECT_PROBE_COLLECT_H
+#define AF_COLLECT_PROBE_COLLECT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,10 +36,10 @@ const struct af_collector_ops *af_collector_best_cpu(char *why, size_t size);
 /* Where libaflame.so is, for the probes that load it; the string stays the caller's. */
 void af_collect_library(const char *path);
 
-/* src/collect/opencl.c */
+/* src/collect/probe/opencl.c */
 int af_opencl_probe(char *words, size_t size, struct af_err *err);
 
-/* src/collect/cuda.c */
+/* src/collect/probe/cuda.c */
 int af_cuda_probe(char *words, size_t size, struct af_err *err);
 int af_cuda_pc_probe(char *words, size_t size, struct af_err *err);
 

@@ -1,4 +1,4 @@
-#include "collect/cpu.h"
+#include "collect/probe/cpu.h"
 
 #include <errno.h>
 #include <signal.h>
