@@ -402,7 +402,8 @@ static __always_inline _Bool is_young(const struct af_bpf_covered *c)
 	return bpf_ktime_get_ns() - start < period_ns / 2;
 }
 
-/* While libaflame's handler runs, the signal of a tick comes a moment later: base/system/handler_mask.h.
+/* While libaflame's handler runs, the signal of a tick comes a moment later:
+ * base/system/handler_mask.h.
  */
 static __always_inline _Bool blocks_samples(const struct task_struct *task)
 {

@@ -11,10 +11,10 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "base/system/rights.h"
-#include "cmd/options/command.h"
-#include "cmd/shared/commands.h"
 #include "cmd/forms/forms.h"
+#include "cmd/options/command.h"
 #include "cmd/options/nearest.h"
+#include "cmd/shared/commands.h"
 #include "collect/disk/recover.h"
 
 const struct af_command *const af_commands[] = {

@@ -13,11 +13,11 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "cmd/options/command.h"
+#include "cmd/options/nearest.h"
+#include "cmd/print_event.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/names.h"
-#include "cmd/options/nearest.h"
 #include "cmd/shared/partial.h"
-#include "cmd/print_event.h"
 #include "cmd/shared/ranks.h"
 #include "trace/read/reader.h"
 

@@ -10,8 +10,8 @@
 #include "analyse/top.h"
 #include "analyse/tree_table.h"
 #include "base/err.h"
-#include "cmd/shared/picture.h"
 #include "cmd/report.h"
+#include "cmd/shared/picture.h"
 #include "cmd/shared/study.h"
 #include "cmd/shared/summary.h"
 

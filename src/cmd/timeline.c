@@ -4,9 +4,9 @@
 
 #include "base/err.h"
 #include "base/scope.h"
+#include "cmd/options/nearest.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/names.h"
-#include "cmd/options/nearest.h"
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/slices.h"
 

@@ -22,10 +22,10 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/scope.h"
 #include "base/system/fs.h"
 #include "base/system/proc.h"
 #include "base/system/rights.h"
-#include "base/scope.h"
 #include "collect/bpf_private.h"
 #include "collect/probe_place.h"
 #include "collect/session.h"

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/system/proc.h"
 #include "base/scope.h"
+#include "base/system/proc.h"
 #include "collect/bpf_private.h"
 #include "collect/cgroup.h"
 #include "collect/session.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system/rights.h"
 #include "base/scope.h"
+#include "base/system/rights.h"
 #include "collect/bpf_private.h"
 
 struct mark {

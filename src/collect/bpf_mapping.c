@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/scope.h"
 #include "base/system/elf32.h"
 #include "base/system/fs.h"
 #include "base/system/proc.h"
 #include "base/system/rights.h"
-#include "base/scope.h"
 #include "collect/bpf_private.h"
 #include "collect/session.h"
 

@@ -27,10 +27,10 @@
 #include <libelf.h>
 
 #include "base/buf.h"
-#include "base/system/fs.h"
 #include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
+#include "base/system/fs.h"
 #include "bpf/record.h"
 #include "collect/bpf.h"
 #include "collect/bpf_sideband.h"

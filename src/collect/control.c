@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/system/clock.h"
 #include "base/err.h"
+#include "base/system/clock.h"
 #include "collect/session.h"
 #include "trace/event.h"
 

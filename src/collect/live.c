@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "collect/control.h"
 #include "collect/disk/recover.h"
 #include "collect/session.h"

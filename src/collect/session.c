@@ -15,11 +15,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/system/clock.h"
 #include "base/err.h"
+#include "base/scope.h"
+#include "base/system/clock.h"
 #include "base/system/fs.h"
 #include "base/system/proc.h"
-#include "base/scope.h"
 #include "base/write.h"
 #include "collect/control.h"
 #include "collect/disk/recover.h"

@@ -15,14 +15,14 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "base/write.h"
 #include "collect/session.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
-#include "trace/write/objects.h"
 #include "trace/read/origin.h"
+#include "trace/write/objects.h"
 
 enum {
 	SNAPSHOTS_AT_ONCE = 4,

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/system/program.h"
 #include "base/scope.h"
-#include "collect/disk/condense.h"
+#include "base/system/program.h"
 #include "collect/control.h"
+#include "collect/disk/condense.h"
 #include "collect/group.h"
 #include "collect/session.h"
 

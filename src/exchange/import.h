@@ -7,8 +7,8 @@
  *	text		folded: `f1;f2;… number`, see exchange/text/collapsed.c
  *	text		iaprof's profile of a GPU, of any of its generations: lines of a word and
  *			fields behind tabs, see exchange/iaprof/import.c
- *	perf.data	perf's samples of CPUs, with their mappings: see exchange/perf/file.h; also a
- *			directory of files, the first of which is called data
+ *	perf.data	perf's samples of CPUs, with their mappings: see exchange/perf/file.h; also
+ *a directory of files, the first of which is called data
  *	SQLite		Nsight Systems' export, see exchange/nsys/nsys.c
  *	protobuf	pprof's profiles
  *	JSON		speedscope's profiles, sampled and evented

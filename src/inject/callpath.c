@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "inject/walk/modules.h"
 #include "inject/python/python.h"
 #include "inject/thread.h"
+#include "inject/walk/modules.h"
 
 /* How many modules and code objects of this process are defined in some stream. */
 static _Atomic uint32_t defined_mappings, defined_codes;

@@ -1,7 +1,7 @@
 #include "inject/doors.h"
 #include "inject/inject.h"
-#include "inject/walk/modules.h"
 #include "inject/thread.h"
+#include "inject/walk/modules.h"
 #include "inject/walk/unwind.h"
 
 /*

@@ -19,7 +19,6 @@
 #include "inject/arch/arch.h"
 #include "inject/doors.h"
 #include "inject/libc_calls.h"
-#include "inject/walk/modules.h"
 #include "inject/python/python.h"
 #include "inject/rest.h"
 #include "inject/sampler.h"
@@ -28,6 +27,7 @@
 #include "inject/thread.h"
 #include "inject/translator.h"
 #include "inject/usage.h"
+#include "inject/walk/modules.h"
 #include "trace/write/rank.h"
 
 static struct {

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "inject/arch/arch.h"
-#include "inject/walk/guard.h"
 #include "inject/inject.h"
 #include "inject/sampler.h"
 #include "inject/signals.h"
+#include "inject/walk/guard.h"
 
 static __thread struct {
 	struct af_mask_wish wish;

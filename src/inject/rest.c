@@ -8,9 +8,9 @@
 
 #include "base/system/clock.h"
 #include "inject/inject.h"
-#include "inject/walk/modules.h"
 #include "inject/sampler.h"
 #include "inject/thread.h"
+#include "inject/walk/modules.h"
 #include "inject/walk/unwind.h"
 #include "trace/event.h"
 #include "trace/write/stream.h"

@@ -15,11 +15,11 @@
 #include "inject/arch/arch.h"
 #include "inject/inject.h"
 #include "inject/masks.h"
-#include "inject/walk/modules.h"
 #include "inject/signals.h"
 #include "inject/stack.h"
 #include "inject/thread.h"
 #include "inject/usage.h"
+#include "inject/walk/modules.h"
 #include "trace/write/cpu_event.h"
 
 enum { PREEMPTED_NS = 1000000 };

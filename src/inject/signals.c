@@ -14,8 +14,8 @@
 #include "inject/inject.h"
 #include "inject/libc_calls.h"
 #include "inject/masks.h"
-#include "inject/walk/modules.h"
 #include "inject/sampler.h"
+#include "inject/walk/modules.h"
 
 /* Room for one of the signals we share with the program. */
 struct shared_signal {

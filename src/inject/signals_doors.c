@@ -12,13 +12,13 @@
 
 #include "inject/arch/arch.h"
 #include "inject/doors.h"
-#include "inject/walk/guard.h"
 #include "inject/inject.h"
 #include "inject/masks.h"
 #include "inject/sampler.h"
 #include "inject/seccomp.h"
 #include "inject/signals.h"
 #include "inject/thread.h"
+#include "inject/walk/guard.h"
 #include "trace/write/stream.h"
 
 /*

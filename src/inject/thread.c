@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "inject/inject.h"
-#include "inject/walk/modules.h"
 #include "inject/python/python.h"
 #include "inject/rest.h"
 #include "inject/stack.h"
 #include "inject/usage.h"
+#include "inject/walk/modules.h"
 
 enum { POOL_MAX = 8192 };
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "trace/kinds.h"
 
 #define TEMPORARY ".metadata.new" /* a dot-file: readers do not look at it */

@@ -10,9 +10,9 @@
 #include <x86intrin.h>
 
 #include "inject/inject.h"
-#include "inject/walk/modules.h"
 #include "inject/python/python.h"
 #include "inject/thread.h"
+#include "inject/walk/modules.h"
 #include "stacks_chain.h"
 
 enum { CAPTURES = 4000, FRAMES = 40 };

@@ -12,8 +12,8 @@
 #include "analyse/tree.h"
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "render/svg/attributes.h"
 #include "render/render.h"
+#include "render/svg/attributes.h"
 
 struct options {
 	struct af_picture picture;

@@ -19,8 +19,8 @@
 #define HAVE_LIBUNWIND 1
 #endif
 
-#include "inject/walk/modules.h"
 #include "inject/thread.h"
+#include "inject/walk/modules.h"
 #include "inject/walk/unwind.h"
 #include "stacks_chain.h"
 

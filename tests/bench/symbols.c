@@ -16,9 +16,9 @@
 #include <time.h>
 
 #include "base/system/fs.h"
+#include "sym/elf/symtab.h"
 #include "sym/resolve/job.h"
 #include "sym/sym.h"
-#include "sym/elf/symtab.h"
 #include "trace/write/stream.h"
 #include "unwind/elf_file.h"
 

@@ -18,8 +18,8 @@
 #include "base/system/fs.h"
 #include "exchange/draft/draft.h"
 #include "exchange/source/source.h"
-#include "trace/write/objects.h"
 #include "trace/read/reader.h"
+#include "trace/write/objects.h"
 
 /* Bytes, given in pieces so that tokens are parted. */
 struct fuzz_bytes {

@@ -10,8 +10,8 @@
 
 #include "sym/elf/fde.h"
 #include "sym/elf/part.h"
-#include "sym/sym.h"
 #include "sym/elf/symtab.h"
+#include "sym/sym.h"
 #include "unwind/elf_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -14,10 +14,10 @@
 
 #include "analyse/tree.h"
 #include "base/err.h"
-#include "render/svg/attributes.h"
 #include "render/html/encoding.h"
-#include "render/svg/palette_map.h"
 #include "render/render.h"
+#include "render/svg/attributes.h"
+#include "render/svg/palette_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /*
- * Compares every layout and number of src/inject/cuda/cupti.h and cupti_pc.h with the CUPTI headers of
- * this machine, at compile time: it compiles or it says which is wrong. Run, it names the CUPTI it
- * was compiled with.
+ * Compares every layout and number of src/inject/cuda/cupti.h and cupti_pc.h with the CUPTI headers
+ * of this machine, at compile time: it compiles or it says which is wrong. Run, it names the CUPTI
+ * it was compiled with.
  *
  *   cc -I src -I CUDA/include tests/gpu/layouts.c -o layouts && ./layouts
  */

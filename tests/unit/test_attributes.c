@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "render/svg/attributes.h"
 #include "render/html/encoding.h"
+#include "render/svg/attributes.h"
 
 static struct af_attributes all;
 

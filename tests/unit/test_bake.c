@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/map.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "sym/resolve/job.h"
 #include "sym/sym.h"
 #include "trace/metadata.h"

@@ -17,9 +17,9 @@
 
 #include "base/arena.h"
 #include "base/system/fs.h"
+#include "sym/elf/unpack.h"
 #include "sym/module/module.h"
 #include "sym/sym.h"
-#include "sym/elf/unpack.h"
 #include "unwind/elf_file.h"
 
 enum { PLACES = 64 };

@@ -16,8 +16,8 @@
 #include "base/system/fs.h"
 #include "base/write.h"
 #include "sym/elf/ranges.h"
-#include "sym/sym.h"
 #include "sym/elf/symtab.h"
+#include "sym/sym.h"
 #include "unwind/elf_file.h"
 
 /* An ELF file in the making: sections are laid one after the other, headers come last. */

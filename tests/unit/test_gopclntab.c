@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/system/fs.h"
-#include "sym/sym.h"
 #include "sym/elf/symtab.h"
+#include "sym/sym.h"
 
 /*
  * A file by hand, loaded at 0: text at TEXT_AT, the table at TABLE_AT, a note that Go made it; no

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "sym/jit/jit.h"
 #include "sym/resolve/job.h"
 #include "sym/sym.h"

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inject/walk/guard.h"
-#include "inject/python/python.h"
 #include "inject/python/code.h"
 #include "inject/python/layout.h"
+#include "inject/python/python.h"
+#include "inject/walk/guard.h"
 
 /*
  * Objects as CPython 3.12 lays them out, as far as the copier looks. The test's "interpreter" is

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "inject/walk/modules.h"
 #include "inject/thread.h"
+#include "inject/walk/modules.h"
 
 static ucontext_t fiber_main, fiber_other;
 static uint32_t replayed;

@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "base/system/fs.h"
 #include "base/hash.h"
+#include "base/system/fs.h"
 #include "sym/elf/frame_rules.h"
 #include "unwind/expression.h"
 

@@ -12,12 +12,12 @@
 #include "analyse/tree.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "render/svg/attributes.h"
 #include "render/embed/embed.h"
-#include "render/text/label.h"
+#include "render/render.h"
+#include "render/svg/attributes.h"
 #include "render/svg/palette.h"
 #include "render/svg/palette_map.h"
-#include "render/render.h"
+#include "render/text/label.h"
 
 AF_EMBED(svg_script);
 

@@ -16,8 +16,8 @@
 #include <cmocka.h>
 
 #include "inject/arch/arch.h"
-#include "inject/walk/modules.h"
 #include "inject/thread.h"
+#include "inject/walk/modules.h"
 
 static void recursion_is_followed(void **state)
 {

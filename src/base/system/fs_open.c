@@ -16,8 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/system/rights.h"
 #include "base/scope.h"
+#include "base/system/rights.h"
 
 enum { LOOK = O_PATH | O_CLOEXEC, READ = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
 

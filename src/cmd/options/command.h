@@ -47,7 +47,8 @@ enum af_command_flag {
 	AF_CMD_STOP_AT_WORD =
 	    1, /* the first word that is no option ends the options: record CMD… */
 	AF_CMD_HIDDEN = 2,
-	/* Looks into the kernel: all others give up what the program's file may (base/system/rights.h). */
+	/* Looks into the kernel: all others give up what the program's file may
+	   (base/system/rights.h). */
 	AF_CMD_KEEPS_RIGHTS = 4,
 };
 

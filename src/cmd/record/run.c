@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
+#include "cmd/record/record.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/picture.h"
-#include "cmd/record/record.h"
 #include "cmd/shared/study.h"
 #include "cmd/shared/summary.h"
 

@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/system/clock.h"
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/clock.h"
+#include "base/system/fs.h"
 #include "cmd/shared/study.h"
 #include "trace/read/files.h"
 #include "trace/write/session.h"

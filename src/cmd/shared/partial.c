@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 
 #define PIPEFS_MAGIC 0x50495045 /* linux/magic.h: no name leads to these but /proc/self/fd/N */
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "exchange/source/source.h"
 #include "exchange/perf/tree.h"
+#include "exchange/source/source.h"
 
 static int words_parse(struct af_perf_tree_options *o, const char *words, struct af_err *err)
 {

@@ -8,8 +8,8 @@
 
 #include "base/err.h"
 #include "cmd/tui/tui.h"
-#include "render/text/columns.h"
 #include "render/svg/palette.h"
+#include "render/text/columns.h"
 
 enum { PAIR_TEXT = 1, PAIR_ON = PAIR_TEXT + AF_FRAME_END, RGB_CUBE = 16 };
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/system/fs.h"
 #include "base/keys.h"
 #include "base/map.h"
+#include "base/system/fs.h"
 #include "trace/read/reader.h"
 
 /* What makes two definitions of a kind the same one. */

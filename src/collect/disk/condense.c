@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/system/fs.h"
 #include "base/map.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "base/write.h"
 #include "trace/packet.h"
 #include "trace/write/session.h"

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/system/fs.h"
 #include "base/keys.h"
 #include "base/map.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "trace/event.h"
 #include "trace/read/files.h"
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "base/write.h"
 #include "collect/disk/job.h"
 #include "collect/disk/room.h"

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/scope.h"
 #include "base/system/fs.h"
 #include "base/system/proc.h"
-#include "base/scope.h"
 #include "collect/disk/drain.h"
-#include "trace/read/files.h"
 #include "trace/metadata.h"
+#include "trace/read/files.h"
 #include "trace/read/origin.h"
 #include "trace/read/reader.h"
 #include "trace/write/session.h"

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "collect/disk/recover.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"

@@ -11,13 +11,13 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "collect/disk/place.h"
 #include "collect/disk/recover.h"
+#include "trace/metadata.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
-#include "trace/metadata.h"
 #include "trace/write/session.h"
 
 static const char job_head[] = AF_JOB_HEAD;

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "collect/disk/carry.h"
 #include "trace/packet.h"
 #include "trace/write/session.h"

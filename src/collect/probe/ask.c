@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/system/rights.h"
 #include "base/scope.h"
+#include "base/system/rights.h"
 #include "base/write.h"
 #include "trace/write/session.h"
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "exchange/draft/write.h"
 #include "exchange/draft/launch_name.h"
+#include "exchange/draft/write.h"
 
 static int compare(uint64_t a, uint64_t b)
 {

@@ -13,8 +13,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/system/fs.h"
-#include "trace/read/contents.h"
 #include "trace/metadata.h"
+#include "trace/read/contents.h"
 
 enum {
 	ADDRESS_STEP = 16, /* between frames: addresses that look like functions */

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "exchange/draft/draft.h"
-#include "exchange/source/source.h"
 #include "exchange/events/event.h"
+#include "exchange/source/source.h"
 #include "exchange/text/lines.h"
 
 enum { LINE_MAX_BYTES = 64 << 10, DEVICES_MAX = 4096 };

@@ -8,10 +8,10 @@
 
 #include "base/arena.h"
 #include "exchange/draft/draft.h"
-#include "exchange/source/source.h"
 #include "exchange/events/event.h"
 #include "exchange/events/spans.h"
 #include "exchange/events/stacks.h"
+#include "exchange/source/source.h"
 
 enum { DEVICES_MAX = 4096 };
 

@@ -11,8 +11,8 @@
  *			not keep, and no fills, which the format does not know.
  *	gpuperf-folded	gpuperf's merged text: `f1;…;cudaLaunchKernel;[GPU_Kernel]name µs`, but
  *			joined by correlation. Work that is no kernel is `[GPU_MemCopy]name`.
- *	iaprof		samples of device instructions as iaprof's profile: see exchange/iaprof/import.c
- *	iaprof-folded	what iaprof's `flame` makes of that:
+ *	iaprof		samples of device instructions as iaprof's profile: see
+ *exchange/iaprof/import.c iaprof-folded	what iaprof's `flame` makes of that:
  *			`comm;pid;f1;…;-;file_[G];kernel_[G];insn_[g];stall_[g];0xoffset_[g] n`;
  *			a sample without a reason has no frame of one
  */

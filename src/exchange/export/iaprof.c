@@ -1,7 +1,7 @@
 /*
  * iaprof's profile, as its second generation wrote it and its `flame` read it, and what that would
- * print: see exchange/iaprof/import.c. All is one interval, as attribution tells whose samples are, and not
- * when they were.
+ * print: see exchange/iaprof/import.c. All is one interval, as attribution tells whose samples are,
+ * and not when they were.
  *
  * The file of a symbol is the kernel's, where lines are known, and the line within it stands behind
  * the symbol, so calls that were inlined into it do not show. Texts lose semicolons and tabs.

@@ -8,9 +8,9 @@
 #include "analyse/work.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "exchange/draft/launch_name.h"
 #include "exchange/export/export.h"
 #include "exchange/export/trace.h"
-#include "exchange/draft/launch_name.h"
 
 #define EXPORT_LAUNCHES                                                                            \
 	(1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_CALL_SEEN)

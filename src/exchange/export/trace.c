@@ -5,8 +5,8 @@
 #include "analyse/pass.h"
 #include "analyse/work.h"
 #include "base/arena.h"
-#include "exchange/export/export.h"
 #include "exchange/draft/launch_name.h"
+#include "exchange/export/export.h"
 
 #define EXPORT_LEARNS (1ull << AF_KIND_QUEUE | 1ull << AF_KIND_CLOCK)
 

@@ -31,9 +31,9 @@
 
 #include "exchange/draft/draft.h"
 #include "exchange/iaprof/profile.h"
+#include "exchange/source/sniff.h"
 #include "exchange/source/source.h"
 #include "exchange/text/lines.h"
-#include "exchange/source/sniff.h"
 
 enum {
 	LINE_MAX_BYTES = 1 << 20,

@@ -7,9 +7,9 @@
 #include "base/arena.h"
 #include "base/keys.h"
 #include "exchange/draft/draft.h"
+#include "exchange/perf/text.h"
 #include "exchange/source/source.h"
 #include "exchange/text/lines.h"
-#include "exchange/perf/text.h"
 
 enum { LINE_BYTES = 256 << 10 };
 

@@ -10,9 +10,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "exchange/draft/draft.h"
+#include "exchange/pprof/profile.h"
 #include "exchange/source/source.h"
 #include "exchange/source/whole.h"
-#include "exchange/pprof/profile.h"
 
 enum {
 	LABELS_TOLD = 16,

@@ -7,8 +7,8 @@
 
 #include "base/map.h"
 #include "exchange/draft/draft.h"
-#include "exchange/text/weights.h"
 #include "exchange/pprof/protobuf_read.h"
+#include "exchange/text/weights.h"
 
 /* Numbers of the fields of a Profile. */
 enum {

@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "exchange/source/source.h"
 #include "exchange/source/sniff.h"
-#include "exchange/text/weights.h"
+#include "exchange/source/source.h"
 #include "exchange/source/whole.h"
 #include "exchange/speedscope/file.h"
+#include "exchange/text/weights.h"
 
 struct open_frame {
 	uint32_t frame;

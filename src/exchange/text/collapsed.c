@@ -11,9 +11,9 @@
 #include "analyse/folded_text.h"
 #include "base/map.h"
 #include "exchange/draft/draft.h"
+#include "exchange/source/sniff.h"
 #include "exchange/source/source.h"
 #include "exchange/text/lines.h"
-#include "exchange/source/sniff.h"
 #include "exchange/text/weights.h"
 
 enum {

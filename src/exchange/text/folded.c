@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "exchange/draft/draft.h"
+#include "exchange/source/sniff.h"
 #include "exchange/source/source.h"
 #include "exchange/text/lines.h"
-#include "exchange/source/sniff.h"
 
 enum { LINE_MAX_BYTES = 256 << 10, TEXT_MAX = AF_JSON_TEXT_MAX };
 

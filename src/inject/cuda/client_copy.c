@@ -1,8 +1,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "inject/cuda/cuda.h"
 #include "inject/cuda/client.h"
+#include "inject/cuda/cuda.h"
 
 /*
  * A buffer of the client's, as it is filled. As CUPTI does, we always have one of it while it

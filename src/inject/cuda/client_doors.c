@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "inject/cuda/cuda.h"
 #include "inject/cuda/client.h"
+#include "inject/cuda/cuda.h"
 #include "inject/doors.h"
 #include "inject/inject.h"
 

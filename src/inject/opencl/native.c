@@ -14,8 +14,8 @@
 
 #include "inject/inject.h"
 #include "inject/keep.h"
-#include "inject/walk/modules.h"
 #include "inject/opencl/opencl.h"
+#include "inject/walk/modules.h"
 
 enum { NATIVE_BYTES = 16 << 20 };
 

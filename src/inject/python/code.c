@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 
 #include "base/map.h"
-#include "inject/walk/modules.h"
-#include "inject/python/python.h"
 #include "inject/python/layout.h"
+#include "inject/python/python.h"
 #include "inject/python/text.h"
+#include "inject/walk/modules.h"
 
 enum {
 	CODES_MAX = 1 << 17,

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "inject/walk/ends.h"
-#include "inject/walk/modules.h"
 #include "inject/python/code.h"
 #include "inject/python/layout.h"
+#include "inject/walk/ends.h"
+#include "inject/walk/modules.h"
 
 enum python_state {
 	PYTHON_NONE,    /* no interpreter met */

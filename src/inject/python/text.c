@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 
 #include "base/map.h"
-#include "inject/walk/modules.h"
-#include "inject/python/python.h"
 #include "inject/python/code.h"
 #include "inject/python/layout.h"
+#include "inject/python/python.h"
+#include "inject/walk/modules.h"
 
 enum {
 	TEXT_BYTES = 54 << 20, /* with the table of code objects about 64 MiB of addresses */

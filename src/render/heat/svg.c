@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "render/heat/heat.h"
 #include "render/heat/grid.h"
+#include "render/heat/heat.h"
 #include "render/text/tables.h"
 
 enum { LEFT = 70, TOP = 46, BELOW = 70, RIGHT = 20, CELL = 8, SHADES = 17, TITLES = 20000 };

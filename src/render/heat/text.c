@@ -1,8 +1,8 @@
 /* A heat map for a terminal. */
 #include <inttypes.h>
 
-#include "render/heat/heat.h"
 #include "render/heat/grid.h"
+#include "render/heat/heat.h"
 #include "render/text/tables.h"
 
 enum { LABEL = 10, TICK = 10, CELL_MOST = 4 };

@@ -15,8 +15,8 @@
 #include "base/err.h"
 #include "render/profiles/firefox_head.h"
 #include "render/profiles/firefox_thread.h"
-#include "render/text/label.h"
 #include "render/render.h"
+#include "render/text/label.h"
 
 enum { PHASE_INSTANT = 0, PHASE_INTERVAL = 1 };
 enum { MARKER_NAME, MARKER_START, MARKER_END, MARKER_PHASE, MARKER_CATEGORY, MARKER_DATA };

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "render/text/label.h"
 #include "render/profiles/profile.h"
+#include "render/text/label.h"
 
 enum {
 	FUNCTION_NAME,

@@ -17,8 +17,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "render/text/label.h"
 #include "render/render.h"
+#include "render/text/label.h"
 
 enum { FOLDED_FLUSH = 1 << 18 };
 

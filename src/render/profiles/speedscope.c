@@ -9,10 +9,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/strtab.h"
-#include "render/text/label.h"
 #include "render/profiles/out.h"
 #include "render/profiles/profile.h"
 #include "render/render.h"
+#include "render/text/label.h"
 
 struct speedscope {
 	struct af_profile profile;

@@ -4,8 +4,8 @@
 
 #include "analyse/difference.h"
 #include "base/arena.h"
-#include "render/text/label.h"
 #include "render/svg/svg.h"
+#include "render/text/label.h"
 
 enum {
 	SVG_MIN_CHARS = 3, /* a shorter text says nothing */

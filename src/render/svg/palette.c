@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 #include "base/map.h"
-#include "render/svg/palette_map.h"
 #include "render/render.h"
+#include "render/svg/palette_map.h"
 
 /* A range of colours; a name picks its place in it. */
 struct palette_hue {

@@ -12,8 +12,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "render/text/label.h"
 
 enum { MAP_UNKNOWN = 1 << 24 }; /* beyond all colours */

@@ -4,9 +4,9 @@
 
 #include "analyse/tree.h"
 #include "base/buf.h"
+#include "render/render.h"
 #include "render/svg/attributes.h"
 #include "render/svg/palette.h"
-#include "render/render.h"
 
 /* A frame that is wide enough to be drawn, in units of the weight. */
 struct svg_frame {

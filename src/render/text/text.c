@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/scope.h"
-#include "render/text/label.h"
 #include "render/render.h"
+#include "render/text/label.h"
 
 static void text_line(struct af_buf *b, const struct af_tree *t, uint32_t w, uint64_t value,
                       uint32_t depth, const struct af_picture *p)

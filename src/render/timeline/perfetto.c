@@ -15,10 +15,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "render/profiles/out.h"
-#include "render/timeline/perfetto_gpu.h"
-#include "render/timeline/perfetto_samples.h"
 #include "render/profiles/protobuf.h"
 #include "render/render.h"
+#include "render/timeline/perfetto_gpu.h"
+#include "render/timeline/perfetto_samples.h"
 #include "render/timeline/slices.h"
 
 enum { TRACE_PACKET = 1 };

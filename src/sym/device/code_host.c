@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "sym/device/code_object.h"
-#include "sym/sym.h"
 #include "sym/elf/symtab.h"
+#include "sym/sym.h"
 
 static const uint8_t *host_bytes(const struct af_elf *e, uint64_t address, uint64_t size)
 {

@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "sym/device/code.h"
-#include "sym/lines/table.h"
 #include "sym/lines/lines.h"
+#include "sym/lines/table.h"
 #include "unwind/elf_file.h"
 
 enum {

@@ -7,11 +7,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/map.h"
+#include "base/system/fs.h"
 #include "trace/read/files.h"
-#include "trace/write/objects.h"
 #include "trace/read/origin.h"
+#include "trace/write/objects.h"
 
 struct af_code_store {
 	int dirfd;

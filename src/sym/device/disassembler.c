@@ -12,8 +12,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/system/program.h"
 #include "base/scope.h"
+#include "base/system/program.h"
 #include "base/system/tool.h"
 #include "base/write.h"
 #include "sym/device/code_object.h"

@@ -10,16 +10,16 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
 #include "base/sha256.h"
 #include "base/strtab.h"
+#include "base/system/fs.h"
 #include "base/write.h"
-#include "sym/module/cache.h"
 #include "sym/device/code_object.h"
 #include "sym/device/disassembler.h"
 #include "sym/device/listing_parse.h"
 #include "sym/device/sass.h"
+#include "sym/module/cache.h"
 
 enum {
 	/*

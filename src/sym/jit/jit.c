@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 
 /* What a map may cost, whoever wrote it: lines take some 80 bytes of memory besides. */
 enum { JIT_TEXT_MAX = 64 << 20, JIT_LINES_MAX = 1 << 20 };

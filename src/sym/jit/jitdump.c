@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/system/fs.h"
 #include "base/map.h"
+#include "base/system/fs.h"
 
 enum {
 	JITDUMP_MAGIC = 0x4a695444,

@@ -11,9 +11,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
 #include "base/strtab.h"
+#include "base/system/fs.h"
 
 /* A file that was looked for. */
 struct source_file {

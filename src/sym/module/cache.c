@@ -13,9 +13,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
 #include "base/strtab.h"
+#include "base/system/fs.h"
 #include "base/write.h"
 
 enum {

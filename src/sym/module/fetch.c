@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/system/clock.h"
 #include "base/scope.h"
+#include "base/system/clock.h"
 
 enum { FETCH_CLIENTS = 64 };
 

@@ -11,11 +11,11 @@
 #include "base/sha256.h"
 #include "sym/elf/bounds_name.h"
 #include "sym/elf/fde.h"
-#include "sym/lines/lines.h"
 #include "sym/elf/part.h"
-#include "sym/lines/source_path.h"
 #include "sym/elf/symtab.h"
 #include "sym/elf/unpack.h"
+#include "sym/lines/lines.h"
+#include "sym/lines/source_path.h"
 #include "unwind/elf_file.h"
 
 struct af_sym_module {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sym/module/module.h"
 #include "sym/resolve/job_work.h"
 #include "sym/resolve/kernel.h"
-#include "sym/module/module.h"
 
 enum { JOB_SEARCHED = 4 }; /* processes whose copy of a file is looked for */
 

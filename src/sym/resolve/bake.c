@@ -9,15 +9,15 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/system/clock.h"
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/map.h"
 #include "base/scope.h"
+#include "base/system/clock.h"
+#include "base/system/fs.h"
 #include "sym/resolve/job.h"
 #include "sym/resolve/kernel_table.h"
-#include "trace/write/objects.h"
 #include "trace/read/reader.h"
+#include "trace/write/objects.h"
 #include "trace/write/stream.h"
 
 #define BAKE_STREAM "symbols"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "sym/resolve/job_work.h"
 #include "sym/elf/ranges.h"
+#include "sym/resolve/job_work.h"
 #include "trace/write/stream.h"
 
 struct af_sym_job *af_sym_job_open(void)

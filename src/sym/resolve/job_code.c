@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "sym/device/code.h"
-#include "sym/resolve/job_work.h"
 #include "sym/module/module.h"
+#include "sym/resolve/job_work.h"
 #include "trace/write/stream.h"
 
 enum {

@@ -7,8 +7,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/system/rights.h"
 #include "base/scope.h"
+#include "base/system/rights.h"
 
 enum { KERNEL_TEXT_MAX = 256 << 20, KERNEL_READ = 1 << 20, KERNEL_REACH = 256 << 10 };
 

@@ -11,9 +11,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/scope.h"
 #include "base/system/fs.h"
 #include "base/system/rights.h"
-#include "base/scope.h"
 
 enum { LIVE_PATH = 64, LIVE_PROCESSES = 1 << 20 };
 

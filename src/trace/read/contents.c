@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "trace/read/files.h"
 #include "trace/write/objects.h"
 #include "trace/write/session.h"

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 
 int af_trace_dir_open(const char *path)
 {

@@ -6,8 +6,8 @@
 #define AF_TRACE_READ_MERGE_H
 
 #include "base/system/fs.h"
-#include "trace/read/cursor.h"
 #include "trace/metadata.h"
+#include "trace/read/cursor.h"
 #include "trace/read/reader.h"
 
 /* Time, then stream index: one comparison orders both. */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "trace/read/files.h"
 
 bool af_object_name_ok(const char *name)

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/system/fs.h"
-#include "base/system/proc.h"
 #include "base/scope.h"
 #include "base/sha256.h"
+#include "base/system/fs.h"
+#include "base/system/proc.h"
 #include "base/write.h"
 #include "trace/read/files.h"
 

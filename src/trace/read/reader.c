@@ -12,8 +12,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/system/fs.h"
 #include "base/scope.h"
+#include "base/system/fs.h"
 #include "trace/read/files.h"
 #include "trace/read/merge.h"
 #include "trace/write/objects.h"

@@ -17,8 +17,8 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "inject/walk/modules.h"
 #include "inject/python/python.h"
+#include "inject/walk/modules.h"
 #include "sym/sym.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/walk/modules.h"
 #include "inject/python/python.h"
+#include "inject/walk/modules.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
