@@ -110,30 +110,34 @@ static int bpf_start(struct af_bpf *b, struct af_err *err)
 	return rc;
 }
 
-int af_bpf_open(struct af_bpf **at, struct af_recording *r, struct af_err *err)
+static void watcher_close(void *self);
+
+static int watcher_open(void **self, struct af_recording *r, struct af_err *err)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
-	struct af_bpf *b = *at = af_xcalloc(1, sizeof *b);
+	struct af_bpf *b = *self = af_xcalloc(1, sizeof *b);
 
 	b->r = r;
-	b->options = &r->options->bpf;
+	b->options = &r->options->watch;
 	b->period_ns = r->control->sample_period_ns;
 	int rc = bpf_start(b, err);
 	if (rc) {
-		af_bpf_close(b);
-		*at = NULL;
+		watcher_close(b);
+		*self = NULL;
 	}
 	return rc;
 }
 
-void af_bpf_adopt(struct af_bpf *b, bool on)
+static void watcher_adopt(void *self, bool on)
 {
-	if (b)
-		b->programs->bss->adopts = on;
+	struct af_bpf *b = self;
+
+	b->programs->bss->adopts = on;
 }
 
-void af_bpf_drop_privileges(const struct af_bpf *b)
+static void watcher_drop_rights(void *self)
 {
+	struct af_bpf *b = self;
 	/* Of the last: files that were replaced while they are mapped (/proc/PID/map_files). */
 	static const int kept[] = {CAP_BPF,          CAP_PERFMON,           CAP_SYS_PTRACE,
 	                           CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,   CAP_KILL,
@@ -142,7 +146,7 @@ void af_bpf_drop_privileges(const struct af_bpf *b)
 	struct __user_cap_data_struct data[2] = {{0}};
 	uint64_t keep = 0;
 
-	if (!b || syscall(SYS_capget, &head, data))
+	if (syscall(SYS_capget, &head, data))
 		return;
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		keep |= 1ull << kept[i];
@@ -192,11 +196,11 @@ static void cover_begin(struct af_bpf *b, struct bpf_image *i, const struct af_g
 	i->covered = g->sees_kernel;
 }
 
-void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
+static void watcher_admit(void *self, const struct af_guest *g)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
-	if (!b)
-		return;
+	struct af_bpf *b = self;
+
 	sideband_pump(b, af_now_ns());
 	struct bpf_image *i = bpf_image_need(b, (uint32_t)g->pid, g->hello_ns);
 	bool runs = i == bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
@@ -223,17 +227,20 @@ void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
 	say_sampled(b, g->process);
 }
 
-int af_bpf_fd(struct af_bpf *b)
+static int watcher_fd(void *self)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
-	return b && ring_map(b) ? ring_buffer__epoll_fd(b->ring) : -1;
+	struct af_bpf *b = self;
+
+	return ring_map(b) ? ring_buffer__epoll_fd(b->ring) : -1;
 }
 
-uint32_t af_bpf_nr_alive(const struct af_bpf *b)
+static uint32_t watcher_nr_alive(void *self)
 {
+	const struct af_bpf *b = self;
 	uint32_t nr = 0;
 
-	for (uint32_t k = 0; b && k < b->options->nr_pids; k++) {
+	for (uint32_t k = 0; k < b->options->nr_pids; k++) {
 		const uint64_t *at = af_map_get(&b->by_pid, b->options->pids[k]);
 		const struct bpf_image *i = at ? (void *)(uintptr_t)*at : NULL;
 		/* Asked as well, as the ring may have had no room for the news. */
@@ -262,9 +269,10 @@ static void cover_end(struct af_bpf *b, struct bpf_image *i)
 	bpf_map__delete_elem(map, &i->pid, sizeof i->pid, 0);
 }
 
-bool af_bpf_hold(struct af_bpf *b, const struct af_guest *g)
+static bool watcher_hold(void *self, const struct af_guest *g)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
+	struct af_bpf *b = self;
 	struct bpf_image *i = bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
 	struct af_bpf_covered c;
 
@@ -277,20 +285,28 @@ bool af_bpf_hold(struct af_bpf *b, const struct af_guest *g)
 	return true;
 }
 
-void af_bpf_resume(struct af_bpf *b, const struct af_guest *g)
+static bool watcher_take(void *self, struct af_guest *g)
+{
+	if (g->fd >= 0 && !g->held)
+		g->held = watcher_hold(self, g);
+	return g->held;
+}
+
+static void watcher_resume(void *self, const struct af_guest *g)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
+	struct af_bpf *b = self;
 	struct bpf_image *i = bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
 
 	if (i && i->process == g->process)
 		cover_begin(b, i, g);
 }
 
-void af_bpf_see_calls(struct af_bpf *b, const struct af_guest *g)
+static void watcher_see_calls(void *self, const struct af_guest *g)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
-	if (!b)
-		return;
+	struct af_bpf *b = self;
+
 	sideband_pump(b, af_now_ns()); /* where its driver is */
 	struct bpf_image *i = bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
 	if (i && i->process == g->process)
@@ -435,13 +451,17 @@ static void losses_write(struct af_bpf *b)
 	}
 }
 
-void af_bpf_pump(struct af_bpf *b)
+static void watcher_stop(void *self);
+
+static void watcher_pump(void *self)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
-	if (!b || b->stopped)
+	struct af_bpf *b = self;
+
+	if (b->stopped)
 		return;
 	if (af_control_state(b->r) == AF_SESSION_OVER) {
-		af_bpf_stop(b);
+		watcher_stop(b);
 		return;
 	}
 	b->programs->bss->silent = af_control_state(b->r) != AF_SESSION_ON;
@@ -474,10 +494,12 @@ static void blocked_write(struct af_bpf *b)
 	}
 }
 
-void af_bpf_stop(struct af_bpf *b)
+static void watcher_stop(void *self)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
-	if (!b || b->stopped)
+	struct af_bpf *b = self;
+
+	if (b->stopped)
 		return;
 	b->programs->bss->silent = true;
 	uint64_t now = af_now_ns();
@@ -503,10 +525,10 @@ void af_bpf_stop(struct af_bpf *b)
 	bpf_calls_over(b);
 }
 
-void af_bpf_close(struct af_bpf *b)
+static void watcher_close(void *self)
 {
-	if (!b)
-		return;
+	struct af_bpf *b = self;
+
 	ring_buffer__free(b->ring);
 	bpf_programs_close(b);
 	af_sideband_close(&b->sideband);
@@ -519,9 +541,27 @@ void af_bpf_close(struct af_bpf *b)
 	free(b);
 }
 
-uint32_t af_bpf_process_of(struct af_bpf *b, int pid)
+static uint32_t watcher_process_of(void *self, int pid)
 {
-	struct bpf_image *i = b ? bpf_image_at(b, (uint32_t)pid, UINT64_MAX) : NULL;
+	struct af_bpf *b = self;
+	struct bpf_image *i = bpf_image_at(b, (uint32_t)pid, UINT64_MAX);
 
 	return i ? bpf_image_process(b, i) : 0;
 }
+
+const struct af_watcher_ops af_bpf_watcher = {
+    .open = watcher_open,
+    .adopt = watcher_adopt,
+    .drop_rights = watcher_drop_rights,
+    .admit = watcher_admit,
+    .take = watcher_take,
+    .hold = watcher_hold,
+    .resume = watcher_resume,
+    .see_calls = watcher_see_calls,
+    .fd = watcher_fd,
+    .pump = watcher_pump,
+    .process_of = watcher_process_of,
+    .nr_alive = watcher_nr_alive,
+    .stop = watcher_stop,
+    .close = watcher_close,
+};

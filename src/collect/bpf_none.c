@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/err.h"
+#include "collect/watcher.h"
 
 int af_bpf_probe(char *words, size_t size, struct af_err *err)
 {
@@ -14,7 +15,7 @@ int af_bpf_probe(char *words, size_t size, struct af_err *err)
 	                     "later) was missing: run ./setup again");
 }
 
-int af_bpf_prepare(const struct af_bpf_options *o, uint64_t period_ns, char *words, size_t size,
+int af_bpf_prepare(const struct af_watch_options *o, uint64_t period_ns, char *words, size_t size,
                    struct af_err *err)
 {
 	(void)o;
@@ -22,79 +23,11 @@ int af_bpf_prepare(const struct af_bpf_options *o, uint64_t period_ns, char *wor
 	return af_bpf_probe(words, size, err);
 }
 
-int af_bpf_open(struct af_bpf **b, struct af_recording *r, struct af_err *err)
+static int watcher_open(void **self, struct af_recording *r, struct af_err *err)
 {
+	(void)self;
 	(void)r;
-	*b = NULL;
 	return af_bpf_probe(NULL, 0, err);
 }
 
-void af_bpf_adopt(struct af_bpf *b, bool on)
-{
-	(void)b;
-	(void)on;
-}
-
-void af_bpf_drop_privileges(const struct af_bpf *b)
-{
-	(void)b;
-}
-
-void af_bpf_admit(struct af_bpf *b, const struct af_guest *g)
-{
-	(void)b;
-	(void)g;
-}
-
-bool af_bpf_hold(struct af_bpf *b, const struct af_guest *g)
-{
-	(void)b;
-	(void)g;
-	return false;
-}
-
-void af_bpf_resume(struct af_bpf *b, const struct af_guest *g)
-{
-	(void)b;
-	(void)g;
-}
-
-void af_bpf_see_calls(struct af_bpf *b, const struct af_guest *g)
-{
-	(void)b;
-	(void)g;
-}
-
-int af_bpf_fd(struct af_bpf *b)
-{
-	(void)b;
-	return -1;
-}
-
-void af_bpf_pump(struct af_bpf *b)
-{
-	(void)b;
-}
-
-uint32_t af_bpf_nr_alive(const struct af_bpf *b)
-{
-	(void)b;
-	return 0;
-}
-
-void af_bpf_stop(struct af_bpf *b)
-{
-	(void)b;
-}
-
-void af_bpf_close(struct af_bpf *b)
-{
-	(void)b;
-}
-
-uint32_t af_bpf_process_of(struct af_bpf *b, int pid)
-{
-	(void)b;
-	(void)pid;
-	return 0;
-}
+const struct af_watcher_ops af_bpf_watcher = {.open = watcher_open};

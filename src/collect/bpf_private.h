@@ -34,6 +34,7 @@
 #include "bpf/record.h"
 #include "collect/bpf.h"
 #include "collect/bpf_sideband.h"
+#include "collect/watcher.h"
 #include "trace/write/stream.h"
 
 enum { HOLD_NS = 200000000 };
@@ -135,7 +136,7 @@ struct bpf_used {
 
 struct af_bpf {
 	struct af_recording *r;
-	const struct af_bpf_options *options;
+	const struct af_watch_options *options;
 	uint64_t period_ns;          /* of samples */
 	struct record_bpf *programs; /* the skeleton */
 	struct ring_buffer *ring;

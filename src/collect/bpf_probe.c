@@ -77,14 +77,14 @@ static int probe_explain(int rc, struct af_err *err)
 /* What af_bpf_prepare() loaded, until it is taken. */
 static struct {
 	struct record_bpf *programs;
-	struct af_bpf_options options;
+	struct af_watch_options options;
 	uint64_t period_ns;
 	pid_t pid;
 } prepared;
 
 static bool is_prepared(const struct af_bpf *b)
 {
-	const struct af_bpf_options *o = b->options, *p = &prepared.options;
+	const struct af_watch_options *o = b->options, *p = &prepared.options;
 
 	return prepared.programs && prepared.pid == getpid() &&
 	       prepared.period_ns == b->period_ns && o->samples == p->samples && o->all == p->all &&
@@ -116,7 +116,7 @@ static void calls_words(int rc, char *words, size_t size)
 	             : "; no CUDA calls from outside (the kernel lacks CONFIG_UPROBES)");
 }
 
-int af_bpf_prepare(const struct af_bpf_options *o, uint64_t period_ns, char *words, size_t size,
+int af_bpf_prepare(const struct af_watch_options *o, uint64_t period_ns, char *words, size_t size,
                    struct af_err *err)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
@@ -151,8 +151,8 @@ int af_bpf_prepare(const struct af_bpf_options *o, uint64_t period_ns, char *wor
 int af_bpf_probe(char *words, size_t size, struct af_err *err)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
-	static const struct af_bpf_options options = {.samples = true,
-	                                              .off_cpu = AF_OFF_CPU_WAKERS};
+	static const struct af_watch_options options = {.samples = true,
+	                                                .off_cpu = AF_OFF_CPU_WAKERS};
 	struct af_bpf b = {.options = &options, .period_ns = PROBE_PERIOD_NS};
 	int rc = probe_look(err);
 

@@ -11,12 +11,12 @@ static void debugger_comes(struct af_recording *r, struct af_guest *g)
 	af_guest_look(g);
 	g->debugged = true;
 	g->debugged_user_ns = g->user_ns;
-	if (r->bpf)
-		g->held = af_bpf_hold(r->bpf, g);
+	if (af_watcher_can_hold(r))
+		g->held = af_watcher_hold(r, g);
 	else
 		g->held = !ioctl(g->fd, PERF_EVENT_IOC_DISABLE, 0);
 	af_session_note(r, "debugger", "was attached to process %u: %s while it was", g->ns_pid,
-	                r->bpf ? "sampled from outside" : "not sampled");
+	                af_watcher_can_hold(r) ? "sampled from outside" : "not sampled");
 }
 
 /* Its event counted in user mode only. */
@@ -27,7 +27,7 @@ void af_debuggers_leave(struct af_recording *r, struct af_guest *g)
 	if (!g->debugged)
 		return;
 	g->debugged = false;
-	if (r->bpf || !g->held)
+	if (af_watcher_can_hold(r) || !g->held)
 		return;
 	uint64_t lost = (g->user_ns - g->debugged_user_ns) / period_ns;
 	if (lost)
@@ -42,8 +42,8 @@ static void debugger_goes(struct af_recording *r, struct af_guest *g)
 	if (!g->held)
 		return;
 	g->held = false;
-	if (r->bpf)
-		af_bpf_resume(r->bpf, g);
+	if (af_watcher_can_hold(r))
+		af_watcher_resume(r, g);
 	else
 		ioctl(g->fd, PERF_EVENT_IOC_ENABLE, 0);
 }

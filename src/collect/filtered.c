@@ -12,12 +12,8 @@ void af_filtered_saw(struct af_recording *r, const struct af_guest *g, const cha
 
 void af_filtered_take(struct af_recording *r, struct af_guest *g)
 {
-	bool taken = r->outside && af_outside_take(r->outside, g);
-
-	if (r->bpf && g->fd >= 0 && !g->held)
-		g->held = af_bpf_hold(r->bpf, g);
 	/* What it counted as lost so far; from now on nothing is. */
-	if (taken || g->held)
+	if (af_watcher_take(r, g))
 		atomic_store(&r->control->forbidden[g->process % AF_FILTERED_SLOTS], 0);
 }
 

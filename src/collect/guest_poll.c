@@ -24,8 +24,8 @@ void af_guests_poll(struct af_recording *r)
 			continue;
 		af_proc_read(g->pid, "status", status, sizeof status);
 		af_debugger_saw(r, g, status);
-		/* Sampling from outside looks at all threads anyway. */
-		if (r->bpf)
+		/* Another watcher looks at all threads anyway. */
+		if (af_watcher_can_hold(r))
 			af_filtered_saw(r, g, status);
 	}
 }

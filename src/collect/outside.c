@@ -15,15 +15,17 @@
 
 enum { WATCHED_MAX = 256 }; /* each takes a descriptor for each CPU */
 
-struct af_outside *af_outside_open(struct af_recording *r)
+/* Nothing is opened before somebody is to be watched. */
+static int watcher_open(void **self, struct af_recording *r, struct af_err *err)
 {
-	struct af_outside *o = af_xcalloc(1, sizeof *o);
+	struct af_outside *o = *self = af_xcalloc(1, sizeof *o);
 
+	(void)err;
 	o->b.r = r;
 	o->b.options = &o->options;
 	o->b.period_ns = r->control->sample_period_ns;
 	o->b.sideband.names = true;
-	return o;
+	return 0;
 }
 
 bool outside_is_watched(const struct af_outside *o, uint32_t pid)
@@ -120,20 +122,21 @@ bool outside_watch_process(struct af_outside *o, uint32_t pid)
 	return any;
 }
 
-bool af_outside_wanted(const struct af_outside *o, const char *program)
+/* Can libaflame not be loaded into it? */
+static bool watcher_wanted(void *self, const char *program)
 {
 	char path[PATH_MAX];
 
-	if (!o || !af_program_find(program, path))
+	(void)self;
+	if (!af_program_find(program, path))
 		return false;
 	enum af_preload p = af_program_preload(path);
 	return p != AF_PRELOAD_WORKS && p != AF_PRELOAD_UNKNOWN;
 }
 
-void af_outside_run(struct af_outside *o, int pid)
+static void watcher_run(void *self, int pid)
 {
-	if (o)
-		outside_watch_process(o, (uint32_t)pid);
+	outside_watch_process(self, (uint32_t)pid);
 }
 
 static void guest_adopt(struct af_outside *o, const struct af_guest *g, bool sampled_here)
@@ -149,31 +152,30 @@ static void guest_adopt(struct af_outside *o, const struct af_guest *g, bool sam
 	i->sampled_here = sampled_here;
 }
 
-void af_outside_admit(struct af_outside *o, const struct af_guest *g, int sampler_error)
+static void watcher_admit(void *self, const struct af_guest *g)
 {
+	struct af_outside *o = self;
 	uint32_t pid = (uint32_t)g->pid;
+	bool sampled_here = g->sampler_error != 0;
 
-	if (!o)
-		return;
 	/* It may have executed what says hello after the last read. */
 	if (o->rings.nr && !o->b.stopped)
 		outside_read(o, af_now_ns());
-	if (!sampler_error && !outside_is_known(o, pid))
+	if (!sampled_here && !outside_is_known(o, pid))
 		return;
-	if (sampler_error && !outside_is_watched(o, pid) && !outside_watch_process(o, pid))
+	if (sampled_here && !outside_is_watched(o, pid) && !outside_watch_process(o, pid))
 		return;
-	guest_adopt(o, g, sampler_error != 0);
+	guest_adopt(o, g, sampled_here);
 	/* It had counted itself as one that is not sampled. */
-	if (sampler_error)
+	if (sampled_here)
 		o->b.r->control->sampler_failed--;
 }
 
-bool af_outside_take(struct af_outside *o, const struct af_guest *g)
+static bool watcher_take(void *self, struct af_guest *g)
 {
+	struct af_outside *o = self;
 	uint32_t pid = (uint32_t)g->pid;
 
-	if (!o)
-		return false;
 	if (g->fd >= 0)
 		ioctl(g->fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (o->refused || (!outside_is_watched(o, pid) && !outside_watch_process(o, pid)))
@@ -218,11 +220,12 @@ static void lost_write(struct af_outside *o)
 	bpf_mappings_lost(b);
 }
 
-void af_outside_pump(struct af_outside *o)
+static void watcher_pump(void *self)
 {
+	struct af_outside *o = self;
 	uint64_t now = af_now_ns();
 
-	if (!o || o->b.stopped)
+	if (o->b.stopped)
 		return;
 	/* Before the look, which leaves those that are over. */
 	if (o->rings.nr)
@@ -234,14 +237,17 @@ void af_outside_pump(struct af_outside *o)
 	lost_write(o);
 }
 
-bool af_outside_is_busy(const struct af_outside *o)
+static bool watcher_is_busy(void *self)
 {
-	return o && o->nr_watched;
+	const struct af_outside *o = self;
+
+	return o->nr_watched;
 }
 
-uint32_t af_outside_process_of(struct af_outside *o, int pid)
+static uint32_t watcher_process_of(void *self, int pid)
 {
-	struct bpf_image *i = o ? bpf_image_at(&o->b, (uint32_t)pid, UINT64_MAX) : NULL;
+	struct af_outside *o = self;
+	struct bpf_image *i = bpf_image_at(&o->b, (uint32_t)pid, UINT64_MAX);
 
 	if (!i)
 		return 0;
@@ -249,11 +255,12 @@ uint32_t af_outside_process_of(struct af_outside *o, int pid)
 	return i->process;
 }
 
-void af_outside_stop(struct af_outside *o)
+static void watcher_stop(void *self)
 {
+	struct af_outside *o = self;
 	struct af_bpf *b = &o->b;
 
-	if (!o || b->stopped)
+	if (b->stopped)
 		return;
 	if (o->rings.nr) {
 		outside_read(o, UINT64_MAX);
@@ -267,10 +274,10 @@ void af_outside_stop(struct af_outside *o)
 		bpf_out_close(b, b->images[k]);
 }
 
-void af_outside_close(struct af_outside *o)
+static void watcher_close(void *self)
 {
-	if (!o)
-		return;
+	struct af_outside *o = self;
+
 	while (o->nr_watched)
 		outside_leave(o, &o->watched[0]);
 	af_perf_rings_close(&o->rings);
@@ -288,3 +295,16 @@ void af_outside_close(struct af_outside *o)
 	free(o->samples);
 	free(o);
 }
+
+const struct af_watcher_ops af_outside_watcher = {
+    .open = watcher_open,
+    .wanted = watcher_wanted,
+    .run = watcher_run,
+    .admit = watcher_admit,
+    .take = watcher_take,
+    .pump = watcher_pump,
+    .is_busy = watcher_is_busy,
+    .process_of = watcher_process_of,
+    .stop = watcher_stop,
+    .close = watcher_close,
+};

@@ -42,7 +42,7 @@ struct outside_suspect {
 
 struct af_outside {
 	struct af_bpf b; /* its images, mappings, streams and unwinder; it has no programs */
-	struct af_bpf_options options;
+	struct af_watch_options options;
 	struct af_perf_rings rings;
 	struct af_outside_names names;
 	struct af_outside_once once;

@@ -85,10 +85,7 @@ static int streams_make(struct af_recording *r, struct af_err *err)
 
 static void guest_admit(void *arg, const struct af_guest *g)
 {
-	const struct af_recording *r = arg;
-
-	af_bpf_admit(r->bpf, g);
-	af_outside_admit(r->outside, g, g->sampler_error);
+	af_watcher_admit(arg, g);
 }
 
 /* Where the collector bpf is not, the event does not count in the kernel. */
@@ -97,16 +94,16 @@ static void guest_asks(void *arg, struct af_guest *g, uint32_t ask)
 	struct af_recording *r = arg;
 
 	if (ask == AF_ASK_CUDA_OUTSIDE)
-		af_bpf_see_calls(r->bpf, g);
+		af_watcher_see_calls(r, g);
 	if (ask == AF_ASK_FORBIDDEN)
 		af_filtered_take(r, g);
-	if (!r->bpf || g->fd < 0 || g->debugged)
+	if (!af_watcher_can_hold(r) || g->fd < 0 || g->debugged)
 		return;
 	if (ask == AF_ASK_EXEC_BEGINS && !g->held)
-		g->held = af_bpf_hold(r->bpf, g);
+		g->held = af_watcher_hold(r, g);
 	else if (ask == AF_ASK_EXEC_FAILED && g->held) {
 		g->held = false;
-		af_bpf_resume(r->bpf, g);
+		af_watcher_resume(r, g);
 	}
 }
 
@@ -155,10 +152,8 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 		rc = af_control_make(r, o, err);
 	if (!rc)
 		rc = trace_begin(r, err);
-	if (!rc && o->bpf.on)
-		rc = af_bpf_open(&r->bpf, r, err);
-	else if (!rc && o->cpu_mode != AF_CPU_OFF)
-		r->outside = af_outside_open(r);
+	if (!rc)
+		rc = af_watcher_open(r, err);
 	r->door.on_guest = guest_admit;
 	r->door.on_ask = guest_asks;
 	r->door.arg = r;
@@ -238,12 +233,9 @@ static void stolen_note(struct af_recording *r)
 }
 
 /* Names are looked up in the memory that they leave. */
-static void collectors_close(struct af_recording *r)
+static void watcher_close(struct af_recording *r)
 {
-	af_bpf_close(r->bpf);
-	r->bpf = NULL;
-	af_outside_close(r->outside);
-	r->outside = NULL;
+	af_watcher_close(r);
 	malloc_trim(0);
 }
 
@@ -262,8 +254,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 		af_debuggers_leave(r, &r->door.guests[i]);
 		af_target_write_usage(r, &r->door.guests[i]);
 	}
-	af_bpf_stop(r->bpf);
-	af_outside_stop(r->outside);
+	af_watcher_stop(r);
 	s->sampler_failed += r->door.nr_refused;
 	af_drain_finish(&r->drain, 0);
 	af_session_anchor(r);
@@ -295,7 +286,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	r->end_ns = af_now_ns();
 	af_session_note(r, "end_ns", "%llu", (unsigned long long)r->end_ns);
 	r->trace_bytes = af_bounds_bytes(r);
-	collectors_close(r);
+	watcher_close(r);
 	int rc = af_stream_close(&r->stream);
 	if (r->drain.error)
 		rc = r->drain.error;
@@ -332,7 +323,7 @@ int af_session_find(struct af_recording *r, struct af_err *err)
 static void session_release(struct af_recording *r)
 {
 	af_live_end(r);
-	collectors_close(r);
+	watcher_close(r);
 	af_door_close(&r->door);
 	if (r->drain.shm_fd >= 0)
 		close(r->drain.shm_fd);

@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 #include "collect/bounds.h"
-#include "collect/bpf.h"
 #include "collect/ctl.h"
 #include "collect/debugger.h"
 #include "collect/disk/drain.h"
@@ -26,9 +25,9 @@
 #include "collect/filtered.h"
 #include "collect/guest_poll.h"
 #include "collect/live.h"
-#include "collect/outside.h"
 #include "collect/snapshot.h"
 #include "collect/usage.h"
+#include "collect/watcher.h"
 #include "trace/write/session.h"
 #include "trace/write/stream.h"
 
@@ -49,9 +48,10 @@ struct af_session_options {
 	const char *ctl;             /* path of the FIFO, or NULL */
 	/* Name the addresses of the snapshot @dir_fd; called in a process of its own. */
 	int (*finish_copy)(int dir_fd, const char *dir, struct af_err *err);
-	void (*tell)(const char *line); /* the user, of what happens meanwhile; or NULL */
-	const char *library;            /* path of libaflame.so */
-	struct af_bpf_options bpf;
+	void (*tell)(const char *line);       /* the user, of what happens meanwhile; or NULL */
+	const char *library;                  /* path of libaflame.so */
+	const struct af_watcher_ops *watcher; /* who samples from outside, or NULL */
+	struct af_watch_options watch;
 };
 
 struct af_recording {
@@ -64,8 +64,8 @@ struct af_recording {
 	struct af_drain drain;
 	struct af_segments segments; /* with ring_bytes */
 	struct af_door door;
-	struct af_bpf *bpf;         /* NULL: not used */
-	struct af_outside *outside; /* NULL: not used, as where bpf is */
+	const struct af_watcher_ops *watcher;
+	void *watching; /* its state, NULL: nobody watches */
 	struct af_bounds bounds;
 	struct af_ctl ctl;
 	struct af_snapshots snapshots;

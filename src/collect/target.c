@@ -109,10 +109,9 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 	int ends[2], go[2] = {-1, -1};
 
 	/* Whom only we can sample waits until we do: for the end of a pipe. */
-	if (pipe2(ends, O_CLOEXEC) ||
-	    (af_outside_wanted(r->outside, argv[0]) && pipe2(go, O_CLOEXEC)))
+	if (pipe2(ends, O_CLOEXEC) || (af_watcher_wanted(r, argv[0]) && pipe2(go, O_CLOEXEC)))
 		return af_fail(err, -errno, "cannot make a pipe");
-	af_bpf_adopt(r->bpf, true);
+	af_watcher_adopt(r, true);
 	r->child = fork();
 	if (r->child < 0) {
 		int rc = -errno;
@@ -126,12 +125,12 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 		child_exec(r, argv, mask, was, ends[1], go[0]);
 	}
 	if (go[0] >= 0) {
-		af_outside_run(r->outside, r->child);
+		af_watcher_run(r, r->child);
 		close(go[0]);
 		close(go[1]);
 	}
-	af_bpf_adopt(r->bpf, false);
-	af_bpf_drop_privileges(r->bpf);
+	af_watcher_adopt(r, false);
+	af_watcher_drop_rights(r);
 	close(ends[1]);
 
 	int rc = 0;
@@ -236,7 +235,7 @@ static bool child_reap(struct af_recording *r)
 
 	if (!r->child)
 		return r->asked_to_end || af_control_state(r) == AF_SESSION_OVER ||
-		       (r->options->bpf.nr_pids && !af_bpf_nr_alive(r->bpf));
+		       (r->options->watch.nr_pids && !af_watcher_nr_alive(r));
 	if (waitid(P_PID, (id_t)r->child, &ended, WEXITED | WNOHANG | WNOWAIT) || !ended.si_pid)
 		return false;
 	af_used_read(r->child, &own);
@@ -247,8 +246,7 @@ static bool child_reap(struct af_recording *r)
 		if (r->door.guests[i].pid == r->child)
 			process = r->door.guests[i].process;
 	if (!process)
-		process = r->bpf ? af_bpf_process_of(r->bpf, r->child)
-		                 : af_outside_process_of(r->outside, r->child);
+		process = af_watcher_process_of(r, r->child);
 	child_write_usage(r, process, own, &used);
 	return true;
 }
@@ -303,7 +301,7 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 	                       {.fd = r->door.fd, .events = POLLIN},
 	                       {.fd = r->door.ends, .events = POLLIN},
 	                       {.fd = r->ctl.fd, .events = POLLIN},
-	                       {.fd = af_bpf_fd(r->bpf), .events = POLLIN}};
+	                       {.fd = af_watcher_fd(r), .events = POLLIN}};
 	uint64_t begin_ns = af_now_ns(), looked_ns = begin_ns, pumped_ns = begin_ns;
 	int tick = TICK_BUSY_MS;
 
@@ -317,8 +315,7 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 		af_door_pump(&r->door);
 		af_guests_poll(r);
 		af_filtered_look(r);
-		af_bpf_pump(r->bpf);
-		af_outside_pump(r->outside);
+		af_watcher_pump(r);
 		guests_leave(r);
 		af_bounds_look(r);
 		if (child_reap(r))
@@ -330,8 +327,8 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 			pumped_ns = now;
 			af_door_look_at_clocks(&r->door);
 			tick = af_drain_pump(&r->drain) || r->options->max_bytes ? TICK_BUSY_MS
-			       : af_outside_is_busy(r->outside)                  ? TICK_BUSY_MS
-			       : r->bpf || r->outside                            ? TICK_BPF_MS
+			       : af_watcher_is_busy(r)                           ? TICK_BUSY_MS
+			       : r->watching                                     ? TICK_BPF_MS
 			                                                         : TICK_IDLE_MS;
 		}
 		if (now - looked_ns >= LOOK_NS) {
@@ -368,7 +365,7 @@ int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
 	if (!rc && argv)
 		rc = child_start(r, argv, &before, &was, err);
 	else
-		af_bpf_drop_privileges(r->bpf);
+		af_watcher_drop_rights(r);
 	if (!rc)
 		target_loop(r, &group, signals);
 	af_group_leave(&group);

@@ -24,6 +24,7 @@
 #include "cmd/shared/commands.h"
 #include "cmd/shared/names.h"
 #include "cmd/shared/summary.h"
+#include "collect/outside.h"
 #include "collect/probe/collect.h"
 #include "collect/session.h"
 #include "collect/target.h"
@@ -319,6 +320,9 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 		rc = af_scope_choose(o, nr_words, s, scope, sampler, size, err);
 	if (!rc && !scope->bpf)
 		rc = choose_sampler(o, s, sampler, size, err);
+	/* Who has no sampler within, where nobody has the rights to watch all. */
+	if (!s->watcher && s->cpu_mode != AF_CPU_OFF)
+		s->watcher = &af_outside_watcher;
 	if (!rc)
 		rc = choose_apis(o, s, err);
 	return rc;

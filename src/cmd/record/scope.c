@@ -11,12 +11,13 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cmd/record/record.h"
+#include "collect/bpf.h"
 #include "collect/probe/collect.h"
 #include "collect/probe/cpu.h"
 #include "collect/session.h"
 
 /* PID[,PID…] */
-static int pids_parse(const char *list, struct af_bpf_options *bpf, struct af_err *err)
+static int pids_parse(const char *list, struct af_watch_options *watch, struct af_err *err)
 {
 	uint32_t *pids = NULL, nr = 0, cap = 0;
 
@@ -33,8 +34,8 @@ static int pids_parse(const char *list, struct af_bpf_options *bpf, struct af_er
 		pids[nr++] = (uint32_t)pid;
 		p = *end ? end + 1 : end;
 	}
-	bpf->pids = pids;
-	bpf->nr_pids = nr;
+	watch->pids = pids;
+	watch->nr_pids = nr;
 	if (!nr)
 		return af_fail_plain(err, -EINVAL, "-p needs a process id");
 	return 0;
@@ -92,22 +93,20 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
 
 	*scope = (struct af_scope){0};
 	if (!rc && o->pids)
-		rc = pids_parse(o->pids, &s->bpf, err);
+		rc = pids_parse(o->pids, &s->watch, err);
 	if (rc || (!needed && !asked && !automatic))
 		return rc;
-	struct af_bpf_options bpf_options = s->bpf;
+	struct af_watch_options watch = s->watch;
 	/* Nothing else samples what we did not start. */
 	scope->bpf = asked || automatic || ((o->pids || o->all) && strcmp(o->sample, "none") != 0);
-	bpf_options.on = true;
-	bpf_options.samples = scope->bpf;
-	bpf_options.all = o->all;
-	bpf_options.min_block_ns = o->min_block_ns;
-	bpf_options.calls_twice = calls_twice(o);
+	watch.samples = scope->bpf;
+	watch.all = o->all;
+	watch.min_block_ns = o->min_block_ns;
+	watch.calls_twice = calls_twice(o);
 	if (o->off_cpu)
-		bpf_options.off_cpu =
+		watch.off_cpu =
 		    !strcmp(o->off_cpu, "wakers") ? AF_OFF_CPU_WAKERS : AF_OFF_CPU_BLOCKED;
-	rc = af_bpf_prepare(&bpf_options, o->rate ? 1000000000u / o->rate : 0, words, sizeof words,
-	                    err);
+	rc = af_bpf_prepare(&watch, o->rate ? 1000000000u / o->rate : 0, words, sizeof words, err);
 	if (rc)
 		scope->bpf = false;
 	if (rc == -EINVAL) /* the kernel's word, not the user's */
@@ -121,7 +120,8 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
 		*err = (struct af_err){0};
 		return 0;
 	}
-	s->bpf = bpf_options;
+	s->watch = watch;
+	s->watcher = &af_bpf_watcher;
 	if (!scope->bpf)
 		return 0;
 	if (!o->rate || o->rate > 20000)
