@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/usage.h"
+#include "base/system/used.h"
 
 struct af_err;
 struct af_hello;

@@ -14,7 +14,7 @@
 #include "collect/outside_events.h"
 #include "collect/outside_names.h"
 #include "collect/outside_once.h"
-#include "collect/usage.h"
+#include "base/system/used.h"
 
 /* A thread that events of ours are on. */
 struct outside_watched {

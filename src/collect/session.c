@@ -196,6 +196,14 @@ void af_session_note(struct af_recording *r, const char *key, const char *fmt, .
 	af_stream_put_tail(&r->stream, AF_KIND_NOTE, af_now_ns(), "", 0, tail, 2);
 }
 
+void af_usage_write(struct af_recording *r, uint32_t process, uint32_t tid, uint32_t whose,
+                    uint32_t source, struct af_used used)
+{
+	af_stream_put(&r->stream, usage, af_now_ns(), .process = process, .tid = tid,
+	              .whose = whose, .source = source, .user_ns = used.user_ns,
+	              .kernel_ns = used.kernel_ns);
+}
+
 void af_session_anchor(struct af_recording *r)
 {
 	uint64_t before = af_clock_ns(CLOCK_MONOTONIC);

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/system/used.h"
 #include "collect/bounds.h"
 #include "collect/ctl.h"
 #include "collect/debugger.h"
@@ -26,7 +27,6 @@
 #include "collect/guest_poll.h"
 #include "collect/live.h"
 #include "collect/snapshot.h"
-#include "collect/usage.h"
 #include "collect/watcher.h"
 #include "trace/write/session.h"
 #include "trace/write/stream.h"
@@ -93,6 +93,10 @@ int af_session_open(struct af_recording *r, const struct af_session_options *opt
 /* Write a NOTE into the recorder's stream. */
 void af_session_note(struct af_recording *r, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Write USAGE: of @process, of one of its threads (0: of all), or of its children. */
+void af_usage_write(struct af_recording *r, uint32_t process, uint32_t tid, uint32_t whose,
+                    uint32_t source, struct af_used used);
 
 /* Write a CLOCK pair into it. */
 void af_session_anchor(struct af_recording *r);

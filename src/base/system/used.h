@@ -4,13 +4,12 @@
  * ended still has until it was waited for; what its threads used, and the children that it waited
  * for, from /proc, in ticks of 10 ms.
  */
-#ifndef AF_COLLECT_USAGE_H
-#define AF_COLLECT_USAGE_H
+#ifndef AF_BASE_SYSTEM_USED_H
+#define AF_BASE_SYSTEM_USED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct af_recording;
 struct rusage;
 
 struct af_used {
@@ -48,9 +47,5 @@ struct af_used af_used_of(const struct rusage *r);
 
 /* Look at the threads of @pid, which has used @cpu_ns, unless it has but one or did little. */
 void af_used_threads_look(struct af_used_threads *t, int pid, uint64_t cpu_ns);
-
-/* Write USAGE: of @process, of one of its threads (0: of all), or of its children. */
-void af_usage_write(struct af_recording *r, uint32_t process, uint32_t tid, uint32_t whose,
-                    uint32_t source, struct af_used used);
 
 #endif

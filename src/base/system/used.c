@@ -1,4 +1,4 @@
-#include "collect/usage.h"
+#include "base/system/used.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include "base/arena.h"
 #include "base/system/clock.h"
 #include "base/system/proc.h"
-#include "collect/session.h"
 
 enum {
 	THREADS_MAX = 1024,
@@ -141,12 +140,4 @@ void af_used_threads_look(struct af_used_threads *t, int pid, uint64_t cpu_ns)
 			thread_look(t, pid, e->d_name);
 	if (all)
 		closedir(all);
-}
-
-void af_usage_write(struct af_recording *r, uint32_t process, uint32_t tid, uint32_t whose,
-                    uint32_t source, struct af_used used)
-{
-	af_stream_put(&r->stream, usage, af_now_ns(), .process = process, .tid = tid,
-	              .whose = whose, .source = source, .user_ns = used.user_ns,
-	              .kernel_ns = used.kernel_ns);
 }
