@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "collect/cgroup.h"
+#include "collect/bpf/cgroup.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

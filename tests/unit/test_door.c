@@ -1,4 +1,4 @@
-#include "collect/door.h"
+#include "collect/session/door.h"
 
 #include <errno.h>
 #include <fcntl.h>

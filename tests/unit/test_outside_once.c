@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "collect/outside_once.h"
+#include "collect/outside/once.h"
 
 enum { TID = 7, OF_A = 10, OF_B = 20 };
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "collect/probe_place.h"
+#include "collect/bpf/probe_place.h"
 
 #define PLACE(...)                                                                                 \
 	af_probe_place((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))

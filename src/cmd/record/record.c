@@ -24,10 +24,10 @@
 #include "cmd/shared/commands.h"
 #include "cmd/shared/names.h"
 #include "cmd/shared/summary.h"
-#include "collect/outside.h"
+#include "collect/outside/outside.h"
 #include "collect/probe/collect.h"
-#include "collect/session.h"
-#include "collect/target.h"
+#include "collect/session/session.h"
+#include "collect/session/target.h"
 #include "sym/sym.h"
 
 const struct af_record_options af_record_defaults = {

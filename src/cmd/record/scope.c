@@ -11,10 +11,10 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cmd/record/record.h"
-#include "collect/bpf.h"
+#include "collect/bpf/bpf.h"
 #include "collect/probe/collect.h"
 #include "collect/probe/cpu.h"
-#include "collect/session.h"
+#include "collect/session/session.h"
 
 /* PID[,PID…] */
 static int pids_parse(const char *list, struct af_watch_options *watch, struct af_err *err)

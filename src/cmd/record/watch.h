@@ -1,6 +1,6 @@
 /*
  * Watching a recording that goes on: its recorder is asked for copies of what there is so far
- * (collect/live.h), and they are found here.
+ * (collect/session/live.h), and they are found here.
  *
  *	af_watch_open() → { af_watch_look() }*
  */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "collect/bpf.h"
+#include "collect/bpf/bpf.h"
 #include "collect/probe/cpu.h"
 #include "trace/write/session.h"
 

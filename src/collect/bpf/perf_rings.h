@@ -1,0 +1,50 @@
+/*
+ * Rings that perf events write to (perf_event_open(2)), one for each CPU, each owned by an event of
+ * its own that was opened with it.
+ *
+ *	af_perf_rings_open → { af_perf_rings_read }* → af_perf_rings_close
+ */
+#ifndef AF_COLLECT_BPF_PERF_RINGS_H
+#define AF_COLLECT_BPF_PERF_RINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct perf_event_attr;
+struct perf_event_header;
+
+struct af_perf_rings {
+	struct af_perf_ring {
+		int fd, cpu;
+		void *map;
+	} * rings;
+	uint32_t nr;
+	size_t bytes; /* of data, in each */
+};
+
+/*
+ * The event on @pid and @cpu, as a descriptor or -errno. Where the kernel has no build ids in its
+ * records (before Linux 5.12) these are left out of @attr.
+ */
+int af_perf_event_open(struct perf_event_attr *attr, int pid, int cpu);
+
+/*
+ * @attr on @pid, with a ring of @bytes (a power of two) on each CPU that is there. 0, or -errno and
+ * nothing is open; *@cpu (may be NULL) is then the one that was refused.
+ */
+int af_perf_rings_open(struct af_perf_rings *r, struct perf_event_attr *attr, int pid, size_t bytes,
+                       int *cpu);
+
+/* A zeroed struct is fine. */
+void af_perf_rings_close(struct af_perf_rings *r);
+
+/*
+ * Hand what was written to @take, ring by ring, each in order of time; a record is valid during the
+ * call. What @take returns false for stays in its ring, with all after it, for the next read.
+ */
+void af_perf_rings_read(const struct af_perf_rings *r,
+                        bool (*take)(void *arg, int cpu, const struct perf_event_header *h),
+                        void *arg);
+
+#endif

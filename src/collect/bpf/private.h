@@ -1,0 +1,380 @@
+/*
+ * What the files of the collector `bpf` share.
+ *
+ *	programs.c  loading and attaching
+ *	bpf.c           the hand-over at the door, the pump, privileges
+ *	image.c     which program a pid ran when, its ordinal and its words
+ *	mapping.c   what code it had mapped
+ *	elf.c       ELF files of strangers
+ *	unwind.c    frames without a frame pointer
+ *	stream.c    events in the process's stream
+ *	calls.c     calls of CUDA by who carries no libaflame, and on request by who does
+ *	probes.c    uprobes; usdt.c where a library wants them
+ *	kernel.c    what must be known of the kernel's own code
+ *	usage.c     the CPU time they used
+ *	forget.c    giving back what is over
+ *
+ * Samples are looked at HOLD_NS after they were taken: by then a process that carries libaflame
+ * has said hello, and what the side-band tells of the time before is here, from whatever CPU.
+ */
+#ifndef AF_COLLECT_BPF_PRIVATE_H
+#define AF_COLLECT_BPF_PRIVATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <libelf.h>
+
+#include "base/buf.h"
+#include "base/keys.h"
+#include "base/map.h"
+#include "base/strtab.h"
+#include "base/system/fs.h"
+#include "bpf/record.h"
+#include "collect/bpf/bpf.h"
+#include "collect/bpf/sideband.h"
+#include "collect/session/watcher.h"
+#include "trace/write/stream.h"
+
+enum { HOLD_NS = 200000000 };
+
+/*
+ * Generations of what is seen from here lie above all that libaflame counts itself, so that its
+ * stacks are never looked up in mappings of ours, which may be of another time.
+ */
+#define BPF_GENERATION AF_GENERATION_RECORDER
+
+enum {
+	BPF_FUNCTIONS_MAX = 256, /* of device APIs */
+	/* BPF_TRACE_UPROBE_MULTI of include/uapi/linux/bpf.h, since Linux 6.6 */
+	BPF_TRACE_UPROBES = 48,
+};
+
+struct bpf_mapping {
+	uint64_t start, end, offset;
+	uint64_t time_ns;    /* 0: was there before us */
+	uint32_t generation; /* less BPF_GENERATION */
+	uint32_t path;       /* string */
+	uint32_t build_id_size;
+	uint8_t build_id[20];
+};
+
+struct bpf_out {
+	struct af_stream stream;
+	uint32_t finish_as;             /* what af_drain_finish() knows the ring by */
+	uint32_t tid;                   /* whose events come now */
+	struct af_keys kstacks, stacks; /* frames, behind the user's their generation → id */
+	uint32_t nr_kstacks, nr_stacks;
+	uint32_t round;                             /* of struct af_session: then ids begin again */
+	uint64_t functions[BPF_FUNCTIONS_MAX / 64]; /* bits of those that are defined */
+};
+
+/* Are calls of device APIs to be seen from here? */
+enum bpf_calls {
+	BPF_CALLS_NONE, /* there is no such API that we know of */
+	BPF_CALLS_WANTED,
+	BPF_CALLS_OVER, /* probed, or not to be */
+};
+
+struct bpf_library;
+struct bpf_probes;
+
+/* One program that one process ran: from its fork or exec to its end or the next exec. */
+struct bpf_image {
+	uint32_t pid;            /* in our namespace */
+	uint32_t ns_pid;         /* as it sees itself, 0: not known yet */
+	uint32_t process;        /* ordinal, 0: none yet */
+	uint64_t start_ns;       /* 0: before us */
+	uint32_t ppid;           /* of one that nobody told of, in our namespace; 0: not known */
+	struct bpf_image *from;  /* what forked the process; NULL: not known, or not needed */
+	uint32_t nr_forked;      /* images whose @from this is */
+	struct bpf_image *older; /* what ran under this pid before */
+	bool exec;               /* began by an exec, not by a fork */
+	bool begun;              /* the exec is over: its own code runs */
+	bool hello;              /* carries libaflame, which writes PROCESS and its own samples */
+	bool in_scope;
+	bool written;           /* PROCESS is */
+	bool inherited_written; /* MAPPINGs of @from are */
+	bool covered;           /* by an event of its own, enum af_bpf_cover ALL */
+	bool ended, forgotten;
+	uint64_t ended_ns;                         /* when we knew */
+	uint32_t comm, exe, cmdline, cgroup, rank; /* strings */
+	bool has_environment;                      /* its own has been read, for @rank */
+	bool has_user;
+	uint32_t user; /* its effective uid when it was last looked at */
+	struct bpf_mapping
+	    *maps;         /* its own; a fork also has those of bpf_image_above() until then */
+	uint32_t nr_above; /* images that have some of its mappings */
+	bool has_all;      /* it has those of @from itself */
+	uint32_t nr_maps, cap_maps, nr_maps_written;
+	uint32_t generation;
+	struct bpf_out *out; /* NULL: nothing to write so far */
+	uint32_t rules_of;   /* whose unwind.c remembers; 0: of nobody so far */
+	enum bpf_calls calls;
+	bool outside;                      /* it carries libaflame, which cannot see them */
+	bool sampled_here;                 /* it carries libaflame, which cannot sample it */
+	struct bpf_probes *probes;         /* of its calls, or NULL */
+	const struct bpf_library *library; /* that they are in */
+};
+
+/* Of /proc/kallsyms; all 0 where it tells nothing. */
+struct bpf_kernel {
+	uint64_t schedule, schedule_end;
+	uint64_t wake_up, wake_up_end;
+	uint64_t irq_entry, irq_entry_end, softirq_entry, softirq_entry_end;
+};
+
+struct bpf_queue {
+	char *data;
+	size_t head, len, cap;
+};
+
+struct bpf_used {
+	uint64_t user_ns, kernel_ns;
+};
+
+struct af_bpf {
+	struct af_recording *r;
+	const struct af_watch_options *options;
+	uint64_t period_ns;          /* of samples */
+	struct record_bpf *programs; /* the skeleton */
+	struct ring_buffer *ring;
+	struct bpf_link **links; /* cpu_sample on each CPU */
+	uint32_t nr_links;
+	struct af_sideband sideband;
+	struct bpf_queue queue;
+	struct af_strtab strings;
+	struct bpf_image **images;
+	uint32_t nr_images, cap_images;
+	struct af_map by_pid;  /* newest image */
+	struct bpf_used *used; /* by those who were there before us, until then */
+	uint32_t nr_used, cap_used;
+	struct af_map used_by_pid; /* number in @used, from 1 */
+	struct bpf_kernel kernel;
+	struct bpf_out *idle; /* wake-ups by interrupts */
+	struct af_map tables; /* of unwind.c, by file */
+	struct bpf_rule *rules;
+	uint32_t nr_rules_of;
+	uint32_t nr_mappings; /* of all images */
+	uint64_t lost_mappings;
+	uint32_t unwind_left; /* what may be read of unwind tables in @unwind_second */
+	uint64_t unwind_second;
+	uint32_t own_cgroup; /* string */
+	uint64_t counted[AF_BPF_COUNTS], lost_sideband;
+	uint64_t forgot_ns;            /* what is over, last */
+	size_t strings_kept;           /* bytes, by then */
+	uint32_t nr_callers;           /* images whose calls are WANTED */
+	struct bpf_library *libraries; /* with functions to be probed */
+	/* Probes are put and taken away within these: each time the kernel lets us wait. */
+	struct bpf_probing {
+		int64_t left_ns;
+		uint64_t counted_ns;     /* until when time has been given for it */
+		bool late;               /* somebody waits for it now */
+		uint32_t nr_missed;      /* processes that ended before it was their turn */
+		struct bpf_probes *over; /* to be taken away */
+	} probing;
+	bool told_refusal; /* that they cannot be */
+	bool stopped;
+};
+
+/* bpf.c, for outside.c too: records wait in a queue until they are old enough. */
+int bpf_queue_add(void *b, void *record, size_t size);
+void bpf_queue_write(struct af_bpf *b, uint64_t until_ns);
+
+/* programs.c: by b->options and b->period_ns. */
+int bpf_programs_load(struct af_bpf *b, struct af_err *err);
+int bpf_programs_attach(struct af_bpf *b, struct af_err *err);
+
+/* Whether that would work, as far as a moment tells. */
+int bpf_programs_try(struct af_bpf *b, struct af_err *err);
+
+/* Are the programs of @b's options those of af_bpf_prepare()? Then they are @b's. */
+bool bpf_prepared_take(struct af_bpf *b);
+void bpf_programs_close(struct af_bpf *b);
+
+/* image.c */
+
+/* The image that ran as @pid at @time_ns; NULL when that is not known. */
+struct bpf_image *bpf_image_at(struct af_bpf *b, uint32_t pid, uint64_t time_ns);
+
+/* The same, made from /proc when there is none. */
+struct bpf_image *bpf_image_need(struct af_bpf *b, uint32_t pid, uint64_t time_ns);
+
+void bpf_image_sideband(struct af_bpf *b, const struct af_sideband_event *e);
+
+/* Its number in the trace, given now if it has none; @image is past HOLD_NS or over. */
+uint32_t bpf_image_process(struct af_bpf *b, struct bpf_image *image);
+
+/* Write its PROCESS and notes unless that was done. */
+void bpf_image_introduce(struct af_bpf *b, struct bpf_image *image);
+
+void bpf_image_exec(struct bpf_image *image, struct af_bpf *b, const struct af_bpf_text *t);
+void bpf_image_exit(struct bpf_image *image, struct af_bpf *b, const struct af_bpf_exit *e);
+
+/* Nothing more is asked of who forked it. */
+void bpf_image_orphan(struct bpf_image *image);
+
+void bpf_image_free(struct af_bpf *b, struct bpf_image *image);
+void bpf_images_free(struct af_bpf *b);
+
+/* mapping.c */
+void bpf_mapping_add(struct af_bpf *b, struct bpf_image *image, struct bpf_mapping m);
+void bpf_mappings_lost(struct af_bpf *b); /* write how many were not kept */
+void bpf_mappings_free(struct af_bpf *b, struct bpf_image *image);
+void bpf_mappings_read(struct af_bpf *b, struct bpf_image *image); /* /proc/PID/maps */
+
+/* Generation of what was mapped at @time_ns. */
+uint32_t bpf_mapping_generation(const struct bpf_image *image, uint64_t time_ns);
+
+/* Write the MAPPINGs that are not written yet. */
+void bpf_mappings_write(struct af_bpf *b, struct bpf_image *image, uint64_t time_ns);
+
+/*
+ * Of one that carries libaflame, and is over: MAPPINGs of what run-time compilers map as a sign of
+ * where they tell of their code, which libaflame, looking for code, has no reason to write.
+ */
+void bpf_markers_write(struct af_bpf *b, const struct bpf_image *image);
+
+/* What is mapped at @address; the newest, when that has changed. NULL: nothing known. */
+const struct bpf_mapping *bpf_mapping_at(const struct bpf_image *image, uint64_t address);
+
+/* How far @m's file is from where it runs, and an open descriptor of it, or -1. */
+uint64_t bpf_mapping_bias(const struct af_bpf *b, const struct bpf_image *image,
+                          const struct bpf_mapping *m, int *fd);
+
+/* unwind.c */
+
+/*
+ * The user's part of @s, leaf first, into @pcs: by the unwind tables as far as the copied piece of
+ * the stack reaches, then as the kernel followed frame pointers. Returns how many. Callers' program
+ * counters are return addresses less one. *@stop: COMPLETE when the last has no caller.
+ */
+uint32_t bpf_unwind(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_stacks *s,
+                    uint64_t *pcs, uint32_t max, enum af_stop *stop);
+void bpf_tables_close(struct af_bpf *b); /* of files; more may be opened */
+void bpf_unwind_close(struct af_bpf *b);
+
+/* stream.c */
+
+/* The stream of @image, made when there is none; NULL: it cannot be (counted). */
+struct bpf_out *bpf_out_of(struct af_bpf *b, struct bpf_image *image);
+void bpf_out_close(struct af_bpf *b, struct bpf_image *image);
+/* @image NULL: the idle task, which only wakes. Makes of addresses what is looked up. */
+void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_stacks *s);
+void bpf_write_comm(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_head *h);
+void bpf_idle_close(struct af_bpf *b);
+
+/* probes.c */
+
+struct bpf_program;
+struct record_bpf;
+
+/* Places in a file; @semaphores of those that count who looks on, in the file too, or NULL. */
+struct bpf_places {
+	const uint64_t *offsets, *semaphores;
+	uint32_t nr;
+};
+
+/* Does the kernel probe many functions at once, by a program that is loaded for that? */
+bool bpf_probes_at_once(void);
+
+/* @program at @at of the file @path, in the process @pid only. 0, or -errno and *@to is NULL. */
+int bpf_probes_open(struct bpf_probes **to, const struct bpf_program *program, const char *path,
+                    const struct bpf_places *at, uint32_t pid);
+void bpf_probes_free(struct bpf_probes *p);
+
+/* Lists of those that are to be freed, which takes its time. @p may be NULL. */
+void bpf_probes_add(struct bpf_probes **list, struct bpf_probes *p);
+struct bpf_probes *bpf_probes_take(struct bpf_probes **list);
+
+/* elf.c */
+
+/*
+ * libelf on a file of somebody else's: mapped so that what is cut off meanwhile reads as zeros.
+ * What libelf maps itself is a SIGBUS then (tests/opens).
+ */
+struct bpf_elf {
+	struct af_file file;
+	Elf *elf;
+};
+
+/* @e->elf, NULL: it cannot be read. Close it either way; @fd may be closed before. */
+Elf *bpf_elf_open(struct bpf_elf *e, int fd);
+void bpf_elf_close(struct bpf_elf *e);
+
+/* usdt.c: the place @provider:@name of the file and its semaphore, as offsets; or false. */
+bool bpf_usdt_find(int fd, const char *provider, const char *name, uint64_t *offset,
+                   uint64_t *semaphore);
+
+/* calls.c */
+
+/* Where @address lies in the file, in a segment with one of @flags (PF_X); false: in none. */
+bool bpf_file_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offset);
+
+/* Probe ourselves for a moment: 0, or -errno. */
+int bpf_calls_try(const struct record_bpf *programs);
+
+/* @image maps @path; or was forked from @from. */
+void bpf_calls_see(struct af_bpf *b, struct bpf_image *image, const char *path);
+void bpf_calls_fork(struct af_bpf *b, struct bpf_image *image, const struct bpf_image *from);
+
+/* Of all processes those that map a driver now: nothing else need tell of them before they call. */
+void bpf_calls_find(struct af_bpf *b);
+
+/* Now and then: probe who is WANTED and old enough to have said hello, and did not. */
+void bpf_calls_look(struct af_bpf *b, uint64_t now);
+
+/* Recording ends: what was not seen is said. */
+void bpf_calls_over(struct af_bpf *b);
+
+/* @image carries libaflame: it is left alone, or its calls are seen at libaflame's own place. */
+void bpf_calls_admit(struct af_bpf *b, struct bpf_image *image);
+
+/* @image carries libaflame, which cannot see its calls: probe it now. */
+void bpf_calls_outside(struct af_bpf *b, struct bpf_image *image);
+
+static inline bool bpf_calls_are_ours(const struct bpf_image *image)
+{
+	return !image->hello || image->outside;
+}
+
+/* No more probes of @image: it is over, or tells of its calls itself. */
+void bpf_calls_end(struct af_bpf *b, struct bpf_image *image);
+
+/* The id of the function that the CALL @s is of; 0 for one that is to be left out. */
+uint32_t bpf_calls_function(const struct bpf_image *image, const struct af_bpf_stacks *s);
+
+/* Is the RECORDED_CALL @s what it should be? Its function and number are its own words. */
+bool bpf_calls_recorded(const struct bpf_image *image, const struct af_bpf_stacks *s);
+
+/* A CALL_SEEN of the function @s->what with the number @s->wake. */
+void bpf_calls_write(struct bpf_out *out, const struct af_bpf_stacks *s, uint32_t callpath);
+void bpf_calls_close(struct af_bpf *b);
+
+/* usage.c */
+/* Remember what those have used who are going to be watched. */
+void bpf_usage_begin(struct af_bpf *b);
+/* @pid is a new process: whoever had it before us is gone. */
+void bpf_usage_fresh(struct af_bpf *b, uint32_t pid);
+/* Write PROCESS_END: of @image, which ended; and, when recording ends, of one that goes on. */
+void bpf_usage_exit(struct af_bpf *b, const struct bpf_image *image, const struct af_bpf_exit *e);
+/* Write USAGE of a thread that ended. */
+void bpf_usage_thread(struct af_bpf *b, struct bpf_image *image,
+                      const struct af_bpf_thread_exit *e);
+void bpf_usage_end(struct af_bpf *b, const struct bpf_image *image);
+void bpf_usage_close(struct af_bpf *b);
+
+/* forget.c: now and then, when all records of before HOLD_NS are written. */
+void bpf_forget(struct af_bpf *b, uint64_t now);
+
+/* kernel.c */
+void bpf_kernel_read(struct bpf_kernel *k);
+
+/* How many of the leaf frames of @s are the tracing itself. */
+uint32_t bpf_kernel_skip(const struct bpf_kernel *k, const struct af_bpf_stacks *s);
+
+/* Was the waker an interrupt, and not the thread that it hit? */
+bool bpf_kernel_in_irq(const struct bpf_kernel *k, const struct af_bpf_stacks *s);
+
+#endif

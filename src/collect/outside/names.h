@@ -1,0 +1,30 @@
+/*
+ * Names of threads that are sampled from outside. They are read once, from /proc, where no event
+ * told of the thread's beginning, and renewed by the events of its threads.
+ */
+#ifndef AF_COLLECT_OUTSIDE_NAMES_H
+#define AF_COLLECT_OUTSIDE_NAMES_H
+
+#include "base/map.h"
+#include "collect/bpf/sideband.h"
+
+enum { AF_COMM_BYTES = 16 }; /* with the NUL: TASK_COMM_LEN */
+
+struct af_outside_names {
+	struct af_map by_tid; /* index of @all plus one */
+	char (*all)[AF_COMM_BYTES];
+	uint32_t nr, cap;
+};
+
+/* A zeroed struct is empty. */
+void af_outside_names_free(struct af_outside_names *n);
+
+/* @e of @s: does it name a thread? */
+void af_outside_names_take(struct af_outside_names *n, const struct af_sideband *s,
+                           const struct af_sideband_event *e);
+
+/* The name that @tid of @pid has now; "" when it cannot be known any more. Valid until the next
+ * call. */
+const char *af_outside_name(struct af_outside_names *n, uint32_t pid, uint32_t tid);
+
+#endif

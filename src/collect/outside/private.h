@@ -1,0 +1,96 @@
+/*
+ * What the files of sampling from outside share.
+ *
+ *	outside.c         whom events are opened on, and left; its place in the recorder
+ *	look.c    looks at processes and threads: who is to be watched
+ *	samples.c what the events wrote: samples, and who forks, runs and maps
+ *	events.c  the perf events, once.c whose count, names.c of threads
+ */
+#ifndef AF_COLLECT_OUTSIDE_PRIVATE_H
+#define AF_COLLECT_OUTSIDE_PRIVATE_H
+
+#include "base/system/used.h"
+#include "collect/bpf/private.h"
+#include "collect/outside/events.h"
+#include "collect/outside/names.h"
+#include "collect/outside/once.h"
+#include "collect/outside/outside.h"
+
+/* A thread that events of ours are on. */
+struct outside_watched {
+	uint32_t pid, tid;
+	bool whole; /* with all that it makes; else a single thread of one that samples itself */
+	bool looked_at, blocks; /* the single thread, since the samples that were read last */
+	uint32_t watch;
+	int *fds;
+};
+
+/* A process that is sampled from outside as a whole, and what it had used when last looked at. */
+struct outside_process {
+	uint32_t pid;
+	bool seen;
+	struct af_used own, children; /* of those that it waited for */
+	uint64_t max_rss_bytes;
+};
+
+/* A child that has not said hello yet, or a thread that blocked the signal when last looked at. */
+struct outside_suspect {
+	uint32_t id;
+	bool told;                /* that it is not sampled */
+	uint64_t seen_ns, ran_ns; /* by then */
+};
+
+struct af_outside {
+	struct af_bpf b; /* its images, mappings, streams and unwinder; it has no programs */
+	struct af_watch_options options;
+	struct af_perf_rings rings;
+	struct af_outside_names names;
+	struct af_outside_once once;
+	bool refused; /* the kernel grants no such events */
+	struct outside_watched *watched;
+	uint32_t nr_watched, cap_watched;
+	struct outside_process *processes;
+	uint32_t nr_processes, cap_processes, next_process;
+	struct outside_suspect *children, *threads;
+	uint32_t nr_children, cap_children, nr_threads, cap_threads;
+	uint32_t next_guest; /* whose threads are looked at next */
+	uint64_t look_at_ns; /* not before */
+	/* Samples of one read, which come ring by ring. */
+	struct outside_sample {
+		struct af_bpf_stacks *stacks;
+		uint64_t event;
+	} * samples;
+	uint32_t nr_samples, cap_samples;
+};
+
+struct outside_watched *outside_watched_alone(const struct af_outside *o, uint32_t pid,
+                                              uint32_t tid);
+
+/* Is @pid watched as a whole? */
+bool outside_is_watched(const struct af_outside *o, uint32_t pid);
+
+/* Has anybody told of @pid: is it watched, or descended from one that is? */
+bool outside_is_known(const struct af_outside *o, uint32_t pid);
+
+/* Events on thread @tid, with @whole on all that it makes, too. False: there can be none. */
+bool outside_watch(struct af_outside *o, uint32_t pid, uint32_t tid, bool whole);
+
+/* All threads that @pid has, and those that they will make. */
+bool outside_watch_process(struct af_outside *o, uint32_t pid);
+void outside_leave(struct af_outside *o, struct outside_watched *w);
+
+/* @pid is sampled as a whole: what it uses is followed. */
+void outside_follow(struct af_outside *o, uint32_t pid);
+void outside_write_usage(struct af_outside *o, const struct outside_process *p);
+
+/* Does thread @tid of @pid block the signal of samples? */
+enum outside_blocks { OUTSIDE_BLOCKS_NOT, OUTSIDE_BLOCKS, OUTSIDE_BLOCKS_GONE };
+enum outside_blocks outside_blocking(const struct af_outside *o, uint32_t pid, uint32_t tid);
+
+/* Look at who is there, if it is time. */
+void outside_look(struct af_outside *o, uint64_t now);
+
+/* Take what the events wrote until @until_ns, into the queue of samples. */
+void outside_read(struct af_outside *o, uint64_t until_ns);
+
+#endif

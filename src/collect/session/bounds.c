@@ -1,0 +1,145 @@
+#include "collect/session/bounds.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "collect/session/control.h"
+#include "collect/session/session.h"
+
+enum { LAST_MS = 150 }; /* for what was running, and for a thread that has to get a CPU first */
+
+/*
+ * The samplers and hooks see the session's state. That no tick comes in vain is a kindness: where
+ * the recorder holds the event, it is switched off, also in threads that inherited it.
+ */
+static void events_switch(struct af_recording *r, bool on)
+{
+	for (uint32_t i = 0; i < r->door.nr; i++)
+		if (r->door.guests[i].fd >= 0)
+			ioctl(r->door.guests[i].fd,
+			      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+static void gap_end(struct af_recording *r)
+{
+	struct af_bounds *b = &r->bounds;
+
+	if (!b->off_since_ns)
+		return;
+	uint64_t now = af_now_ns(), gap_ns = now - b->off_since_ns;
+	b->off_since_ns = 0;
+	b->off_ns += gap_ns;
+	af_stream_put(&r->stream, lost, now, .reason = AF_LOST_PAUSED, .count = gap_ns);
+}
+
+void af_bounds_begin(struct af_recording *r)
+{
+	r->bounds = (struct af_bounds){.begin_ns = af_now_ns()};
+	if (r->options->delay_ns)
+		af_bounds_pause(r);
+}
+
+int af_bounds_pause(struct af_recording *r)
+{
+	if (af_control_state(r) == AF_SESSION_OVER)
+		return -EALREADY;
+	if (af_control_state(r) == AF_SESSION_PAUSED)
+		return 0;
+	af_control_put_state(r, AF_SESSION_PAUSED);
+	r->bounds.off_since_ns = af_now_ns();
+	events_switch(r, false);
+	return 0;
+}
+
+int af_bounds_resume(struct af_recording *r)
+{
+	if (af_control_state(r) == AF_SESSION_OVER || r->bounds.last_ns)
+		return -EALREADY;
+	if (af_control_state(r) == AF_SESSION_ON)
+		return 0;
+	af_control_put_state(r, AF_SESSION_ON);
+	gap_end(r);
+	events_switch(r, true);
+	return 0;
+}
+
+void af_bounds_stop(struct af_recording *r, const char *why)
+{
+	if (af_control_state(r) == AF_SESSION_OVER)
+		return;
+	if (!r->bounds.off_since_ns)
+		r->bounds.off_since_ns = af_now_ns();
+	af_control_put_state(r, AF_SESSION_OVER);
+	af_door_release(&r->door);
+	if (!r->bounds.last_ns)
+		af_session_note(r, "stopped", "%s", why);
+}
+
+/*
+ * What devices did until now is handed over within AF_SESSION_FLUSH_MS, and a little later what was
+ * running. Meanwhile nothing new is recorded.
+ */
+static void bounds_last(struct af_recording *r, uint64_t now, const char *why)
+{
+	struct af_bounds *b = &r->bounds;
+	uint64_t wait_ns =
+	    r->control->nr_flushers ? (AF_SESSION_FLUSH_MS + LAST_MS) * 1000000ull : 0;
+
+	if (wait_ns && !b->last_ns) {
+		af_bounds_pause(r);
+		af_session_note(r, "stopped", "%s", why);
+		b->last_ns = now;
+	}
+	if (now - b->last_ns >= wait_ns)
+		af_bounds_stop(r, why);
+}
+
+void af_bounds_end(struct af_recording *r)
+{
+	gap_end(r);
+}
+
+uint64_t af_bounds_bytes(const struct af_recording *r)
+{
+	return r->drain.segments ? r->segments.bytes : r->drain.bytes;
+}
+
+/*
+ * What the trace will be when nothing more is recorded, but for names: the rings are still to be
+ * written, and a thread's may hold little for a long time.
+ */
+static uint64_t bytes_to_come(const struct af_recording *r)
+{
+	off_t own = lseek(r->stream.fd, 0, SEEK_CUR);
+
+	return af_bounds_bytes(r) + af_drain_held(&r->drain) + (own > 0 ? (uint64_t)own : 0) +
+	       r->stream.used;
+}
+
+void af_bounds_look(struct af_recording *r)
+{
+	const struct af_session_options *o = r->options;
+	struct af_bounds *b = &r->bounds;
+	uint64_t now = af_now_ns();
+	char why[80];
+
+	if (af_control_state(r) == AF_SESSION_OVER)
+		return;
+	if (o->delay_ns && !b->delay_over && now - b->begin_ns >= o->delay_ns) {
+		b->delay_over = true;
+		af_bounds_resume(r);
+	}
+	/* Processes may have begun meanwhile. */
+	if (af_control_state(r) == AF_SESSION_PAUSED)
+		events_switch(r, false);
+	if (o->duration_ns && now - b->begin_ns >= o->delay_ns + o->duration_ns)
+		bounds_last(r, now, "after --duration");
+	if (o->max_bytes && bytes_to_come(r) >= o->max_bytes) {
+		snprintf(why, sizeof why, "the trace reached --max-size (%llu bytes)",
+		         (unsigned long long)o->max_bytes);
+		af_bounds_stop(r, why);
+	}
+}

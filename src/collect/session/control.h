@@ -1,0 +1,26 @@
+/*
+ * What the recorder says to its targets: the page `control`. A target cannot write it, but any
+ * other process of the user can. The recorder goes by its own copy, puts back what somebody else
+ * wrote, and counts how often it had to.
+ */
+#ifndef AF_COLLECT_SESSION_CONTROL_H
+#define AF_COLLECT_SESSION_CONTROL_H
+
+#include <stdint.h>
+
+#include "trace/write/session.h"
+
+struct af_err;
+struct af_recording;
+struct af_session_options;
+
+/* Make the session's files in the directory r->shm. */
+int af_control_make(struct af_recording *r, const struct af_session_options *o, struct af_err *err);
+
+enum af_session_state af_control_state(const struct af_recording *r);
+void af_control_put_state(struct af_recording *r, enum af_session_state state);
+
+/* Now and then: is it as it was left? */
+void af_control_look(struct af_recording *r);
+
+#endif

@@ -1,0 +1,377 @@
+#include "collect/session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+#include "base/system/clock.h"
+#include "base/system/fs.h"
+#include "base/system/proc.h"
+#include "base/write.h"
+#include "collect/disk/recover.h"
+#include "collect/session/control.h"
+#include "collect/session/target.h"
+#include "trace/read/origin.h"
+#include "trace/read/reader.h"
+
+static const char shm_pattern[] = "/dev/shm/aflame.XXXXXX";
+
+/* The .session file: where the shared directory is, and a lock that says we live. It has both from
+ * its first moment on. */
+static int session_file_make(struct af_recording *r, struct af_err *err)
+{
+	static const char fresh[] = AF_SESSION_FILE ".new";
+	char boot[AF_BOOT_ID_SIZE], host[256] = "", text[512];
+
+	af_boot_id(boot);
+	gethostname(host, sizeof host - 1);
+	snprintf(text, sizeof text, "%s\n%s %s\n", r->shm, boot, host);
+	r->lock_fd = af_create_private(r->place.dir_fd, fresh);
+	if (r->lock_fd < 0)
+		return af_fail(err, r->lock_fd, "cannot write %s/" AF_SESSION_FILE, r->place.dir);
+	if (flock(r->lock_fd, LOCK_EX | LOCK_NB))
+		return af_fail(err, -errno, "cannot lock %s/" AF_SESSION_FILE, r->place.dir);
+	int rc = af_write_all(r->lock_fd, text, strlen(text));
+	if (!rc && renameat(r->place.dir_fd, fresh, r->place.dir_fd, AF_SESSION_FILE))
+		rc = -errno;
+	if (rc)
+		return af_fail(err, rc, "cannot write %s/" AF_SESSION_FILE, r->place.dir);
+	return 0;
+}
+
+/* Locked while we live, by which those of the dead are known. */
+static int shared_make(struct af_recording *r, struct af_err *err)
+{
+	strcpy(r->shm, shm_pattern);
+	if (!mkdtemp(r->shm)) {
+		r->shm[0] = 0;
+		return af_fail(err, -errno, "cannot make a directory in /dev/shm");
+	}
+	int shm_fd = open(r->shm, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (shm_fd < 0 || flock(shm_fd, LOCK_EX | LOCK_NB))
+		return af_fail(err, -errno, "cannot open %s", r->shm);
+	af_drain_open(&r->drain, shm_fd, r->place.dir_fd, NULL);
+	return 0;
+}
+
+static int streams_make(struct af_recording *r, struct af_err *err)
+{
+	int fd = af_create_private(r->place.dir_fd, "recorder");
+	if (fd < 0)
+		return af_fail(err, fd, "cannot write to %s", r->place.dir);
+	int rc = af_stream_open_file(&r->stream, fd, (uint64_t)2 << 32, 0);
+	if (rc)
+		return af_fail(err, rc, "cannot write to %s", r->place.dir);
+	r->drain.nr_instances = &r->control->nr_instances;
+	if (r->options->ring_bytes) {
+		af_segments_open(&r->segments, r->place.dir_fd, r->control);
+		r->drain.segments = &r->segments;
+	}
+	return af_door_open(&r->door, r->shm, err);
+}
+
+static void guest_admit(void *arg, const struct af_guest *g)
+{
+	af_watcher_admit(arg, g);
+}
+
+/* Where the collector bpf is not, the event does not count in the kernel. */
+static void guest_asks(void *arg, struct af_guest *g, uint32_t ask)
+{
+	struct af_recording *r = arg;
+
+	if (ask == AF_ASK_CUDA_OUTSIDE)
+		af_watcher_see_calls(r, g);
+	if (ask == AF_ASK_FORBIDDEN)
+		af_filtered_take(r, g);
+	if (!af_watcher_can_hold(r) || g->fd < 0 || g->debugged)
+		return;
+	if (ask == AF_ASK_EXEC_BEGINS && !g->held)
+		g->held = af_watcher_hold(r, g);
+	else if (ask == AF_ASK_EXEC_FAILED && g->held) {
+		g->held = false;
+		af_watcher_resume(r, g);
+	}
+}
+
+static void tell_other_name(const struct af_recording *r)
+{
+	char line[sizeof r->place.dir + sizeof r->place.why + 32];
+
+	snprintf(line, sizeof line, "%s. This trace is %s", r->place.why, r->place.dir);
+	r->options->tell(line);
+}
+
+/* Says so if @rc is that the trace has no room. */
+static bool lacks_room(const struct af_recording *r, int rc, const char *is, struct af_err *err)
+{
+	return (rc == -ENOSPC || rc == -EDQUOT) &&
+	       af_fail_plain(err, rc,
+	                     "the trace %s %s: %s: free some, or name another place with -o",
+	                     r->place.dir, is, strerror(-rc));
+}
+
+static int trace_begin(struct af_recording *r, struct af_err *err)
+{
+	int rc = af_metadata_write(r->place.dir_fd, af_clock_ns(CLOCK_MONOTONIC),
+	                           af_clock_ns(CLOCK_REALTIME), err);
+
+	if (!rc)
+		rc = streams_make(r, err);
+	lacks_room(r, rc, "cannot be made", err);
+	return rc;
+}
+
+static int session_make(struct af_recording *r, const struct af_session_options *o,
+                        struct af_err *err)
+{
+	const struct af_place_asked place = {o->output, o->job, o->force};
+	int rc = af_place_make(&r->place, &place, err);
+	if (rc)
+		return rc;
+	if (*r->place.why && o->tell)
+		tell_other_name(r);
+	af_origin_mark(r->place.dir_fd); /* without it the trace is as one from elsewhere */
+	rc = shared_make(r, err);
+	if (!rc)
+		rc = session_file_make(r, err);
+	if (!rc)
+		rc = af_control_make(r, o, err);
+	if (!rc)
+		rc = trace_begin(r, err);
+	if (!rc)
+		rc = af_watcher_open(r, err);
+	r->door.on_guest = guest_admit;
+	r->door.on_ask = guest_asks;
+	r->door.arg = r;
+	if (!rc && o->ctl)
+		rc = af_ctl_open(&r->ctl, o->ctl, err);
+	return rc;
+}
+
+int af_session_open(struct af_recording *r, const struct af_session_options *options,
+                    struct af_err *err)
+{
+	*r = (struct af_recording){.lock_fd = -1, .options = options};
+	r->place.dir_fd = r->place.in_fd = r->place.job_in_fd = -1;
+	r->door.fd = r->door.ends = -1;
+	r->drain.shm_fd = r->drain.dir_fd = -1;
+	r->ctl.fd = r->ctl.ack_fd = r->ctl.in_fd = -1;
+	r->stream.fd = -1;
+	r->start_ns = af_now_ns();
+	r->machine = af_used_by_machine();
+	r->old_sigxfsz = signal(SIGXFSZ, SIG_IGN);
+
+	int rc = session_make(r, options, err);
+	if (rc)
+		af_session_abandon(r);
+	return rc;
+}
+
+void af_session_note(struct af_recording *r, const char *key, const char *fmt, ...)
+{
+	char value[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(value, sizeof value, fmt, ap);
+	va_end(ap);
+	struct af_tail tail[] = {
+	    {key, (uint32_t)strlen(key), 0},
+	    {value, (uint32_t)strlen(value), 0},
+	};
+	af_stream_put_tail(&r->stream, AF_KIND_NOTE, af_now_ns(), "", 0, tail, 2);
+}
+
+void af_usage_write(struct af_recording *r, uint32_t process, uint32_t tid, uint32_t whose,
+                    uint32_t source, struct af_used used)
+{
+	af_stream_put(&r->stream, usage, af_now_ns(), .process = process, .tid = tid,
+	              .whose = whose, .source = source, .user_ns = used.user_ns,
+	              .kernel_ns = used.kernel_ns);
+}
+
+void af_session_anchor(struct af_recording *r)
+{
+	uint64_t before = af_clock_ns(CLOCK_MONOTONIC);
+	uint64_t real = af_clock_ns(CLOCK_REALTIME);
+	uint64_t after = af_clock_ns(CLOCK_MONOTONIC);
+
+	af_stream_put(&r->stream, clock, after, .clock = AF_CLOCK_REALTIME,
+	              .mono_ns = before + (after - before) / 2, .foreign = real,
+	              .uncertainty_ns = after - before);
+}
+
+static void session_lost(struct af_recording *r, enum af_lost reason, uint64_t count)
+{
+	if (count)
+		af_stream_put(&r->stream, lost, af_now_ns(), .reason = reason, .count = count);
+}
+
+void af_session_lost_again(struct af_recording *r)
+{
+	for (uint32_t reason = 1; reason < AF_LOST_END; reason++) {
+		session_lost(r, reason, r->segments.lost[reason]);
+		r->segments.lost[reason] = 0;
+	}
+}
+
+/* What the machine's host takes, timers of events count and CPU times do not. */
+static void stolen_note(struct af_recording *r)
+{
+	struct af_used_machine now = af_used_by_machine(), then = r->machine;
+	uint64_t stolen = now.stolen - then.stolen, all = now.busy - then.busy + stolen;
+
+	if (now.stolen > then.stolen && now.busy >= then.busy)
+		af_session_note(r, "stolen.permille", "%llu",
+		                (unsigned long long)(stolen * 1000 / all));
+}
+
+/* Names are looked up in the memory that they leave. */
+static void watcher_close(struct af_recording *r)
+{
+	af_watcher_close(r);
+	malloc_trim(0);
+}
+
+int af_session_finish(struct af_recording *r, struct af_err *err)
+{
+	struct af_session *s = r->control;
+
+	af_bounds_end(r);
+	af_control_look(r);
+	af_control_put_state(r, AF_SESSION_OVER);
+	af_live_end(r);
+	af_snapshot_wait(r);
+	af_target_look(r);
+	r->still_running = r->door.nr;
+	for (uint32_t i = 0; i < r->door.nr; i++) {
+		af_debuggers_leave(r, &r->door.guests[i]);
+		af_target_write_usage(r, &r->door.guests[i]);
+	}
+	af_watcher_stop(r);
+	s->sampler_failed += r->door.nr_refused;
+	af_drain_finish(&r->drain, 0);
+	af_session_anchor(r);
+	session_lost(r, AF_LOST_NO_STREAM, s->lost_no_stream);
+	session_lost(r, AF_LOST_BUSY, s->lost_busy);
+	session_lost(r, AF_LOST_FORBIDDEN, s->lost_forbidden);
+	session_lost(r, AF_LOST_MEDDLED, r->drain.nr_cut);
+	session_lost(r, AF_LOST_STRANGE, r->door.nr_strange);
+	session_lost(r, AF_LOST_DISK_FULL, r->drain.lost_packets);
+	session_lost(r, AF_LOST_OLDEST, s->lost_oldest);
+	af_session_lost_again(r);
+
+	struct rusage own;
+	getrusage(RUSAGE_SELF, &own);
+	r->recorder_cpu_ns = (uint64_t)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) * 1000000000u +
+	                     (uint64_t)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) * 1000u;
+	af_session_note(r, "cost.recorder_ns", "%llu", (unsigned long long)r->recorder_cpu_ns);
+	af_session_note(r, "cost.handler_ns", "%llu", (unsigned long long)s->handler_ns);
+	af_session_note(r, "cost.handler_calls", "%llu", (unsigned long long)s->handler_calls);
+	/* Stacks of hooks that had to be walked: few where a program does the same again. */
+	af_session_note(r, "replay.misses", "%llu", (unsigned long long)s->replay_misses);
+	af_session_note(r, "maps.read", "%llu", (unsigned long long)s->maps_read);
+	af_session_note(r, "maps.put_off", "%llu", (unsigned long long)s->maps_put_off);
+	if (s->flags & AF_SESSION_VERIFY) {
+		af_session_note(r, "replay.hits", "%llu", (unsigned long long)s->replay_hits);
+		af_session_note(r, "replay.wrong", "%llu", (unsigned long long)s->replay_wrong);
+	}
+	stolen_note(r);
+	r->end_ns = af_now_ns();
+	af_session_note(r, "end_ns", "%llu", (unsigned long long)r->end_ns);
+	r->trace_bytes = af_bounds_bytes(r);
+	watcher_close(r);
+	int rc = af_stream_close(&r->stream);
+	if (r->drain.error)
+		rc = r->drain.error;
+	if (!rc || lacks_room(r, rc, "is not complete", err))
+		return rc;
+	return af_fail(err, rc, "the trace %s is not complete: writing failed", r->place.dir);
+}
+
+int af_session_find(struct af_recording *r, struct af_err *err)
+{
+	char link[32], now[sizeof r->place.dir] = "";
+	struct stat was, is;
+
+	if (fstat(r->place.dir_fd, &was) || !was.st_nlink)
+		return af_fail_plain(err, -ENOENT,
+		                     "the trace directory %s was removed while it was recorded: "
+		                     "nothing of it is left",
+		                     r->place.dir);
+	if (!stat(r->place.dir, &is) && is.st_dev == was.st_dev && is.st_ino == was.st_ino)
+		return 0;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", r->place.dir_fd);
+	if (readlink(link, now, sizeof now - 1) <= 0)
+		return af_fail(err, -errno, "cannot find the trace directory %s again",
+		               r->place.dir);
+	af_fail_plain(
+	    err, -ESTALE,
+	    "the trace directory %.400s was renamed while it was recorded: the trace is in "
+	    "%.400s, whole",
+	    r->place.dir, now);
+	snprintf(r->place.dir, sizeof r->place.dir, "%s", now);
+	return -ESTALE;
+}
+
+static void session_release(struct af_recording *r)
+{
+	af_live_end(r);
+	watcher_close(r);
+	af_door_close(&r->door);
+	if (r->drain.shm_fd >= 0)
+		close(r->drain.shm_fd);
+	af_drain_close(&r->drain);
+	af_segments_close(&r->segments);
+	af_ctl_close(&r->ctl);
+	if (r->control)
+		af_session_unmap(r->control);
+	r->control = NULL;
+	if (r->shm[0])
+		af_remove_tree(r->shm);
+	/* A full disk has room for another name. */
+	if (r->unnamed)
+		renameat(r->place.dir_fd, AF_SESSION_FILE, r->place.dir_fd, AF_UNNAMED_FILE);
+	else if (r->place.dir_fd >= 0)
+		unlinkat(r->place.dir_fd, AF_SESSION_FILE, 0);
+	if (r->lock_fd >= 0)
+		close(r->lock_fd);
+	r->lock_fd = -1;
+}
+
+void af_session_close(struct af_recording *r)
+{
+	session_release(r);
+	af_place_leave(&r->place);
+}
+
+void af_session_abandon(struct af_recording *r)
+{
+	if (r->control)
+		af_control_put_state(r, AF_SESSION_OVER);
+	if (r->stream.fd >= 0)
+		af_stream_close(&r->stream);
+	/* Descriptors may be what there is not enough of, and removing takes some. */
+	if (r->lock_fd >= 0) {
+		unlinkat(r->place.dir_fd, AF_SESSION_FILE, 0);
+		close(r->lock_fd);
+		r->lock_fd = -1;
+	}
+	session_release(r);
+	af_place_unmake(&r->place);
+	af_place_leave(&r->place);
+}

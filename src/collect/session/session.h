@@ -1,0 +1,121 @@
+/*
+ * One recording, the recorder's side. Calls in order:
+ *
+ *	af_session_open()      the trace directory, the shared directory, the control page, the door
+ *	af_target_run()        start the program, move what it writes to disk until it ends
+ *	af_session_finish()    the last of it; afterwards the trace reads alone, but for names
+ *	{ names are added by somebody else }
+ *	af_session_close()     the trace is marked finished, the shared directory is gone
+ *
+ * Killed anywhere in between, the trace is completed by af_recover().
+ */
+#ifndef AF_COLLECT_SESSION_SESSION_H
+#define AF_COLLECT_SESSION_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/system/used.h"
+#include "collect/disk/drain.h"
+#include "collect/disk/place.h"
+#include "collect/disk/segments.h"
+#include "collect/session/bounds.h"
+#include "collect/session/ctl.h"
+#include "collect/session/debugger.h"
+#include "collect/session/door.h"
+#include "collect/session/filtered.h"
+#include "collect/session/guest_poll.h"
+#include "collect/session/live.h"
+#include "collect/session/snapshot.h"
+#include "collect/session/watcher.h"
+#include "trace/write/session.h"
+#include "trace/write/stream.h"
+
+struct af_err;
+
+struct af_session_options {
+	const char *output; /* the trace to make: af_place_asked */
+	const struct af_job_rank *job;
+	bool force;     /* replace what is there instead of keeping it as .old */
+	uint32_t flags; /* enum af_session_flag */
+	enum af_cpu_mode cpu_mode;
+	uint64_t sample_period_ns;
+	uint64_t gpu_samples_second; /* with AF_SESSION_GPU_SAMPLES */
+	uint64_t delay_ns;           /* recording is off for so long at first */
+	uint64_t duration_ns;        /* 0: until the program ends */
+	uint64_t max_bytes;          /* recording stops when the trace is so large; 0: no bound */
+	uint64_t ring_bytes;         /* only the newest events are kept, in so much; 0: all are */
+	const char *ctl;             /* path of the FIFO, or NULL */
+	/* Name the addresses of the snapshot @dir_fd; called in a process of its own. */
+	int (*finish_copy)(int dir_fd, const char *dir, struct af_err *err);
+	void (*tell)(const char *line);       /* the user, of what happens meanwhile; or NULL */
+	const char *library;                  /* path of libaflame.so */
+	const struct af_watcher_ops *watcher; /* who samples from outside, or NULL */
+	struct af_watch_options watch;
+};
+
+struct af_recording {
+	struct af_place place;
+	char shm[64];
+	int lock_fd;
+	struct af_session *control;
+	struct af_session own; /* control as we left it */
+	uint32_t meddled;      /* times that it was not */
+	struct af_drain drain;
+	struct af_segments segments; /* with ring_bytes */
+	struct af_door door;
+	const struct af_watcher_ops *watcher;
+	void *watching; /* its state, NULL: nobody watches */
+	struct af_bounds bounds;
+	struct af_ctl ctl;
+	struct af_snapshots snapshots;
+	struct af_live live;
+	struct af_guest_poll guest_poll;
+	uint32_t nr_looks;       /* around, once a second */
+	struct af_stream stream; /* the recorder's own */
+	const struct af_session_options *options;
+	void (*old_sigxfsz)(int); /* for the program: ours is to get EFBIG instead */
+	int child;                /* 0: what is recorded was not started here */
+	bool asked_to_end;        /* then: by Ctrl-C or the like */
+	uint32_t child_process; /* ordinal of the last image that the child ran, as far as known */
+	int status;             /* wait status of the child */
+	uint32_t still_running; /* processes of the program that outlived it */
+	uint64_t start_ns, end_ns;
+	struct af_used_machine machine; /* when recording began */
+	uint64_t recorder_cpu_ns;
+	uint64_t trace_bytes;
+	bool unnamed; /* the names could not be written */
+};
+
+int af_session_open(struct af_recording *r, const struct af_session_options *options,
+                    struct af_err *err);
+
+/* Write a NOTE into the recorder's stream. */
+void af_session_note(struct af_recording *r, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Write USAGE: of @process, of one of its threads (0: of all), or of its children. */
+void af_usage_write(struct af_recording *r, uint32_t process, uint32_t tid, uint32_t whose,
+                    uint32_t source, struct af_used used);
+
+/* Write a CLOCK pair into it. */
+void af_session_anchor(struct af_recording *r);
+
+/* Write what LOST events said that gave way to newer ones. */
+void af_session_lost_again(struct af_recording *r);
+
+/* Returns -ENOSPC and the like when parts of the trace could not be written. */
+int af_session_finish(struct af_recording *r, struct af_err *err);
+
+/*
+ * Where is the trace? -ENOENT: its directory was removed meanwhile; -ESTALE: it was renamed, and
+ * @r->place.dir is its name now. Both with a message.
+ */
+int af_session_find(struct af_recording *r, struct af_err *err);
+
+void af_session_close(struct af_recording *r);
+
+/* Undo af_session_open: nothing was recorded. */
+void af_session_abandon(struct af_recording *r);
+
+#endif

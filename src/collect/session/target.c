@@ -1,0 +1,378 @@
+#include "collect/session/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+#include "base/system/program.h"
+#include "collect/disk/condense.h"
+#include "collect/session/control.h"
+#include "collect/session/group.h"
+#include "collect/session/session.h"
+
+enum {
+	TICK_BUSY_MS = 10,
+	TICK_IDLE_MS = 100,
+	TICK_BPF_MS = 20, /* events of processes are watched whether they work */
+	LOOK_NS = 1000000000,
+	RING_ANCHOR_LOOKS = 60,
+};
+
+/*
+ * What the recorder changes of itself and the program must find as it was: a shell that ignores
+ * SIGCHLD would have the program's status thrown away; thousands of processes leave two
+ * descriptors each.
+ */
+struct inherited {
+	struct sigaction child;
+	struct rlimit files;
+};
+
+static void inherited_change(struct inherited *was)
+{
+	struct sigaction usual = {.sa_handler = SIG_DFL};
+
+	sigaction(SIGCHLD, &usual, &was->child);
+	if (!getrlimit(RLIMIT_NOFILE, &was->files))
+		setrlimit(RLIMIT_NOFILE,
+		          &(struct rlimit){was->files.rlim_max, was->files.rlim_max});
+}
+
+static void inherited_restore(const struct inherited *was)
+{
+	sigaction(SIGCHLD, &was->child, NULL);
+	setrlimit(RLIMIT_NOFILE, &was->files);
+}
+
+/* Put @path in front of a list variable that may be set already. */
+static void env_prepend(const char *name, const char *path)
+{
+	const char *old = getenv(name);
+	scope_free char *both = NULL;
+
+	if (!old || !*old)
+		setenv(name, path, 1);
+	else if (asprintf(&both, "%s:%s", path, old) > 0)
+		setenv(name, both, 1);
+}
+
+/* A program that can only be harmed by the library: it runs without it. */
+static bool program_refuses(const char *program)
+{
+	char path[PATH_MAX];
+
+	return af_program_find(program, path) && af_preload_harms(af_program_preload(path));
+}
+
+static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask,
+                       const struct inherited *was, int report, int go)
+{
+	char none, session[AF_SESSION_ENV_MAX];
+
+	inherited_restore(was);
+	if (!program_refuses(argv[0]))
+		env_prepend("LD_PRELOAD", r->options->library);
+	if (r->options->flags & AF_SESSION_OPENCL)
+		env_prepend("OPENCL_LAYERS", r->options->library);
+	/* The driver takes one library only: another tool's gives way, and the summary says so. */
+	if (r->options->flags & AF_SESSION_CUDA) {
+		setenv("CUDA_INJECTION64_PATH", r->options->library, 1);
+		setenv("NVTX_INJECTION64_PATH", r->options->library, 1);
+	}
+	af_session_env_write(session, sizeof session, r->shm, r->own.nonce);
+	setenv(AF_SESSION_ENV, session, 1);
+	signal(SIGXFSZ, r->old_sigxfsz);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	if (go >= 0 && read(go, &none, 1) > 0)
+		_exit(126);
+	execvp(argv[0], argv);
+
+	int rc = errno;
+	ssize_t n = write(report, &rc, sizeof rc);
+	_exit(n == sizeof rc ? 127 : 126);
+}
+
+/* Fork and exec; learns through a pipe whether the exec worked. */
+static int child_start(struct af_recording *r, char **argv, const sigset_t *mask,
+                       const struct inherited *was, struct af_err *err)
+{
+	int ends[2], go[2] = {-1, -1};
+
+	/* Whom only we can sample waits until we do: for the end of a pipe. */
+	if (pipe2(ends, O_CLOEXEC) || (af_watcher_wanted(r, argv[0]) && pipe2(go, O_CLOEXEC)))
+		return af_fail(err, -errno, "cannot make a pipe");
+	af_watcher_adopt(r, true);
+	r->child = fork();
+	if (r->child < 0) {
+		int rc = -errno;
+		close(ends[0]);
+		close(ends[1]);
+		return af_fail(err, rc, "cannot start a process");
+	}
+	if (!r->child) {
+		if (go[1] >= 0)
+			close(go[1]);
+		child_exec(r, argv, mask, was, ends[1], go[0]);
+	}
+	if (go[0] >= 0) {
+		af_watcher_run(r, r->child);
+		close(go[0]);
+		close(go[1]);
+	}
+	af_watcher_adopt(r, false);
+	af_watcher_drop_rights(r);
+	close(ends[1]);
+
+	int rc = 0;
+	ssize_t n = read(ends[0], &rc, sizeof rc);
+	close(ends[0]);
+	if (n != sizeof rc) {
+		af_session_note(r, "pid", "%d", r->child);
+		af_stream_flush(&r->stream);
+		return 0;
+	}
+	waitpid(r->child, NULL, 0);
+	if (rc == ENOENT && !strchr(argv[0], '/'))
+		return af_fail_plain(err, -rc, "no program %s in $PATH", argv[0]);
+	return af_fail(err, -rc, "cannot run %s", argv[0]);
+}
+
+void af_target_write_usage(struct af_recording *r, const struct af_guest *g)
+{
+	uint32_t source = g->used_is_all ? AF_USAGE_ENDED : AF_USAGE_LAST_SEEN;
+
+	af_stream_put(&r->stream, process_end, af_now_ns(), .process = g->process, .status = -1,
+	              .user_ns = g->user_ns, .kernel_ns = g->kernel_ns,
+	              .max_rss_bytes = g->max_rss_bytes, .source = source);
+	if (g->children.user_ns + g->children.kernel_ns)
+		af_usage_write(r, g->process, 0, AF_USAGE_CHILDREN, AF_USAGE_LAST_SEEN,
+		               g->children);
+	for (uint32_t i = 0; i < g->threads.nr; i++)
+		af_usage_write(r, g->process, g->threads.all[i].tid, AF_USAGE_OWN,
+		               AF_USAGE_LAST_SEEN, g->threads.all[i].used);
+}
+
+/* Those that have ended leave nothing in shared memory. */
+static void guests_leave(struct af_recording *r)
+{
+	if (!r->door.nr_ended)
+		return;
+	af_drain_look(&r->drain);
+	for (uint32_t i = 0; i < r->door.nr; i++) {
+		struct af_guest *g = &r->door.guests[i];
+		if (!g->ended)
+			continue;
+		af_debuggers_leave(r, g);
+		af_drain_finish(&r->drain, g->process);
+		if (g->pid == r->child)
+			r->child_process = g->process;
+		/* What a process used under its earlier programs, only the kernel knows. */
+		if (!g->replaced)
+			af_target_write_usage(r, g);
+	}
+	af_door_sweep(&r->door);
+}
+
+void af_target_look(struct af_recording *r)
+{
+	af_door_pump(&r->door);
+	af_door_look(&r->door);
+	guests_leave(r);
+}
+
+/* Once a second. */
+static void look_around(struct af_recording *r)
+{
+	/* In a ring our own stream is to grow slowly. */
+	if (!r->options->ring_bytes || r->nr_looks++ % RING_ANCHOR_LOOKS == 0)
+		af_session_anchor(r);
+	af_stream_flush(&r->stream); /* what is written survives us */
+	if (r->options->ring_bytes)
+		af_condense_look(&r->segments, &r->stream, "recorder");
+	af_drain_look(&r->drain);
+	af_target_look(r);
+	af_session_lost_again(r);
+}
+
+static uint64_t less(uint64_t ns, uint64_t part_ns)
+{
+	return ns > part_ns ? ns - part_ns : 0;
+}
+
+/*
+ * What wait4 says of the child is of all that it waited for, too: of itself alone its clocks tell
+ * until then.
+ */
+static void child_write_usage(struct af_recording *r, uint32_t process, struct af_used own,
+                              const struct rusage *used)
+{
+	struct af_used tree = af_used_of(used), children = {less(tree.user_ns, own.user_ns),
+	                                                    less(tree.kernel_ns, own.kernel_ns)};
+
+	af_stream_put(&r->stream, process_end, af_now_ns(), .process = process, .status = r->status,
+	              .user_ns = own.user_ns, .kernel_ns = own.kernel_ns,
+	              .max_rss_bytes = (uint64_t)used->ru_maxrss * 1024, .source = AF_USAGE_ENDED);
+	af_usage_write(r, process, 0, AF_USAGE_CHILDREN, AF_USAGE_ENDED, children);
+	af_usage_write(r, 0, 0, AF_USAGE_CHILDREN, AF_USAGE_WAIT, tree);
+}
+
+/* True when the child has ended, or what else was recorded. */
+static bool child_reap(struct af_recording *r)
+{
+	siginfo_t ended = {0};
+	struct rusage used;
+	struct af_used own = {0};
+
+	if (!r->child)
+		return r->asked_to_end || af_control_state(r) == AF_SESSION_OVER ||
+		       (r->options->watch.nr_pids && !af_watcher_nr_alive(r));
+	if (waitid(P_PID, (id_t)r->child, &ended, WEXITED | WNOHANG | WNOWAIT) || !ended.si_pid)
+		return false;
+	af_used_read(r->child, &own);
+	if (wait4(r->child, &r->status, WNOHANG, &used) != r->child)
+		return false;
+	uint32_t process = r->child_process;
+	for (uint32_t i = 0; i < r->door.nr; i++)
+		if (r->door.guests[i].pid == r->child)
+			process = r->door.guests[i].process;
+	if (!process)
+		process = af_watcher_process_of(r, r->child);
+	child_write_usage(r, process, own, &used);
+	return true;
+}
+
+/*
+ * What came from the terminal has reached the program too, as it is in the same foreground group,
+ * and so has what somebody sent to the group; what was sent to us alone is passed on.
+ */
+static bool signal_has_reached(const struct af_recording *r, struct af_group *group,
+                               const struct signalfd_siginfo *s)
+{
+	if (s->ssi_code > 0)
+		return true;
+	return getpgid(r->child) == getpgrp() &&
+	       af_group_got(group, (int)s->ssi_signo, (int)s->ssi_pid);
+}
+
+static void snapshot_by_signal(struct af_recording *r)
+{
+	struct af_err err = {0};
+
+	if (af_snapshot_start(r, NULL, false, &err) && r->options->tell)
+		r->options->tell(err.msg);
+}
+
+static void signals_take(struct af_recording *r, struct af_group *group, int fd)
+{
+	struct signalfd_siginfo s;
+
+	while (read(fd, &s, sizeof s) == (ssize_t)sizeof s) {
+		if (s.ssi_signo == SIGUSR2)
+			snapshot_by_signal(r);
+		else if (!r->child && s.ssi_signo != SIGCHLD)
+			r->asked_to_end = true;
+		else if (s.ssi_signo != SIGCHLD && !signal_has_reached(r, group, &s))
+			kill(r->child, (int)s.ssi_signo);
+	}
+}
+
+/* What came together with the program's end was for the program: it would end us now. */
+static void signals_drop(int fd)
+{
+	struct signalfd_siginfo s;
+
+	while (read(fd, &s, sizeof s) == (ssize_t)sizeof s)
+		;
+}
+
+static void target_loop(struct af_recording *r, struct af_group *group, int signals)
+{
+	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
+	                       {.fd = r->door.fd, .events = POLLIN},
+	                       {.fd = r->door.ends, .events = POLLIN},
+	                       {.fd = r->ctl.fd, .events = POLLIN},
+	                       {.fd = af_watcher_fd(r), .events = POLLIN}};
+	uint64_t begin_ns = af_now_ns(), looked_ns = begin_ns, pumped_ns = begin_ns;
+	int tick = TICK_BUSY_MS;
+
+	for (;;) {
+		poll(fds, 5, tick);
+		af_control_look(r);
+		signals_take(r, group, signals);
+		af_ctl_pump(r);
+		af_snapshot_reap(r);
+		af_live_look(r);
+		af_door_pump(&r->door);
+		af_guests_poll(r);
+		af_filtered_look(r);
+		af_watcher_pump(r);
+		guests_leave(r);
+		af_bounds_look(r);
+		if (child_reap(r))
+			return;
+
+		/* Processes may come and go far more often than rings need us. */
+		uint64_t now = af_now_ns();
+		if (now - pumped_ns >= TICK_BUSY_MS * 1000000ull) {
+			pumped_ns = now;
+			af_door_look_at_clocks(&r->door);
+			tick = af_drain_pump(&r->drain) || r->options->max_bytes ? TICK_BUSY_MS
+			       : af_watcher_is_busy(r)                           ? TICK_BUSY_MS
+			       : r->watching                                     ? TICK_BPF_MS
+			                                                         : TICK_IDLE_MS;
+		}
+		if (now - looked_ns >= LOOK_NS) {
+			looked_ns = now;
+			look_around(r);
+		}
+	}
+}
+
+int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
+{
+	struct inherited was;
+	struct af_group group;
+	sigset_t ours, before, snapshot;
+
+	inherited_change(&was);
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGCHLD);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGQUIT);
+	sigaddset(&ours, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	sigemptyset(&snapshot);
+	sigaddset(&snapshot, SIGUSR2);
+	scope_close int signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+	int rc = signals < 0 ? af_fail(err, -errno, "cannot wait for signals") : 0;
+
+	af_session_anchor(r);
+	af_stream_flush(&r->stream);
+	af_bounds_begin(r);
+	af_group_watch(&group, &ours);
+	if (!rc && argv)
+		rc = child_start(r, argv, &before, &was, err);
+	else
+		af_watcher_drop_rights(r);
+	if (!rc)
+		target_loop(r, &group, signals);
+	af_group_leave(&group);
+	if (signals >= 0)
+		signals_drop(signals);
+	/* The rest of the work is ours: a second Ctrl-C may end it. A snapshot comes too late. */
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	sigprocmask(SIG_BLOCK, &snapshot, NULL);
+	return rc;
+}
