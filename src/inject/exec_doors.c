@@ -1,3 +1,5 @@
+#include "inject/exec.h"
+
 #include <errno.h>
 #include <spawn.h>
 #include <stdarg.h>

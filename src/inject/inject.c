@@ -17,16 +17,10 @@
 
 #include "base/system/proc.h"
 #include "inject/arch/arch.h"
-#include "inject/doors.h"
 #include "inject/libc_calls.h"
+#include "inject/moments.h"
 #include "inject/python/python.h"
-#include "inject/rest.h"
-#include "inject/sampler.h"
-#include "inject/signals.h"
-#include "inject/stack.h"
 #include "inject/thread.h"
-#include "inject/translator.h"
-#include "inject/usage.h"
 #include "inject/walk/modules.h"
 #include "trace/write/rank.h"
 
@@ -217,10 +211,10 @@ static void begin_process(void)
 	atomic_store(&inject.process, atomic_fetch_add(&inject.session->nr_processes, 1) + 1);
 	inject.pid = getpid();
 	*inject.alive = 1;
-	af_rest_process_begins(!inject.parent);
+	af_moments()->process_begins(!inject.parent);
 	write_process();
 	write_rank();
-	af_sampler_start();
+	af_moments()->process_begun();
 }
 
 static void after_fork(void)
@@ -228,7 +222,7 @@ static void after_fork(void)
 	atomic_fetch_add(&inject.generation, 1);
 	inject.parent = af_inject_process();
 	af_thread_after_fork();
-	af_stack_after_fork();
+	af_moments()->forked();
 	af_callpath_after_fork();
 	af_python_after_fork();
 	begin_process();
@@ -285,7 +279,7 @@ void af_inject_forbidden(void)
 	af_inject_note("silent", "a program forbade itself (seccomp) what recording needs");
 	if (inject.session)
 		af_inject_ask(AF_ASK_FORBIDDEN);
-	af_sampler_timer_stop();
+	af_moments()->forbidden();
 	silence();
 }
 
@@ -421,33 +415,10 @@ bool af_inject_start(void)
 	af_modules_watch(af_python_meet);
 	af_modules_count(maps_looked);
 	af_modules_init();
-	af_signals_start();
 	pthread_atfork(NULL, NULL, fork_child);
-	if (af_translator_runs_others())
-		af_exec_hide_us();
+	af_moments()->starts();
 	inject.filters_known = af_arch_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) > 0;
 	inject.session = s;
 	begin_process();
 	return true;
-}
-
-__attribute__((constructor)) static void inject_constructor(void)
-{
-	int saved = errno;
-
-	af_inject_start();
-	errno = saved;
-}
-
-/* The front door of LD_PRELOAD; a program that ends by _exit or a signal is seen by the recorder.
- */
-__attribute__((destructor)) static void inject_destructor(void)
-{
-	const char *python = af_python_status();
-
-	if (!af_inject_may_call())
-		return;
-	if (*python)
-		af_inject_note("python", python);
-	af_usage_process_ends();
 }

@@ -15,6 +15,7 @@
 #include "inject/arch/arch.h"
 #include "inject/inject.h"
 #include "inject/masks.h"
+#include "inject/rest.h"
 #include "inject/signals.h"
 #include "inject/stack.h"
 #include "inject/thread.h"
@@ -239,6 +240,8 @@ static void tick_record(void *arg)
 		if (af_sampler_timer_was_in_kernel(weight_ns, after_syscall(&regs)))
 			flags |= AF_SAMPLE_SYSCALL;
 	}
+	af_inject_check_fork();
+	af_rest_sampled(weight_ns);
 	af_thread_sample(&regs, weight_ns, flags);
 
 	/* A handler that was preempted says nothing of what it cost. */

@@ -10,10 +10,8 @@
 #include <unistd.h>
 
 #include "inject/inject.h"
+#include "inject/moments.h"
 #include "inject/python/python.h"
-#include "inject/rest.h"
-#include "inject/stack.h"
-#include "inject/usage.h"
 #include "inject/walk/modules.h"
 
 enum { POOL_MAX = 8192 };
@@ -91,10 +89,8 @@ static void thread_leaves(void *leaving)
 		return;
 	/* A sample that came in the middle would release the context a second time. */
 	self.inside = 1;
-	if (af_inject_session()) {
-		af_usage_thread_ends(t);
-		af_rest_write(t, &l->regs);
-	}
+	if (af_inject_session())
+		af_moments()->thread_ends(t, &l->regs);
 	af_thread_leave(t);
 }
 
@@ -104,9 +100,9 @@ static void thread_exits(void *context)
 
 	AF_REGS_CALLER(&l.regs);
 	self.exiting = true;
-	if (af_inject_may_call() && af_stack_run(thread_leaves, &l))
+	if (af_inject_may_call() && af_moments()->run(thread_leaves, &l))
 		thread_leaves(&l);
-	af_stack_thread_ends();
+	af_moments()->thread_over();
 }
 
 void af_thread_begins(void)
@@ -453,7 +449,6 @@ void af_thread_sample(const struct af_regs *regs, uint64_t weight_ns, uint32_t f
 	if (!session)
 		return;
 	af_inject_check_fork();
-	af_rest_sampled(weight_ns);
 	uint32_t was_inside = self.inside;
 	if (was_inside && (!self.context || self.generation != af_inject_generation())) {
 		/* The thread is just being given its context. */

@@ -15,7 +15,7 @@
 #include "inject/cuda/autograd.h"
 #include "inject/cuda/client.h"
 #include "inject/cuda/pc.h"
-#include "inject/doors.h"
+#include "inject/exec.h"
 #include "inject/inject.h"
 #include "inject/signals.h"
 #include "inject/usage.h"
