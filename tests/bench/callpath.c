@@ -9,9 +9,9 @@
 #include <string.h>
 #include <x86intrin.h>
 
-#include "inject/inject.h"
+#include "inject/core/inject.h"
+#include "inject/core/thread.h"
 #include "inject/python/python.h"
-#include "inject/thread.h"
 #include "inject/walk/modules.h"
 #include "stacks_chain.h"
 

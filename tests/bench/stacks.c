@@ -19,7 +19,7 @@
 #define HAVE_LIBUNWIND 1
 #endif
 
-#include "inject/thread.h"
+#include "inject/core/thread.h"
 #include "inject/walk/modules.h"
 #include "inject/walk/unwind.h"
 #include "stacks_chain.h"

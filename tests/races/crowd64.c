@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "inject/arch/arch.h"
-#include "inject/thread.h"
+#include "inject/core/thread.h"
 
 enum { NR_THREADS = 64 };
 

@@ -1,4 +1,4 @@
-#include "inject/callpath.h"
+#include "inject/core/callpath.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "inject/thread.h"
+#include "inject/core/thread.h"
 
 enum { FRAMES = 10, IDS = 1 << 18 };
 

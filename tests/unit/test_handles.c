@@ -1,4 +1,4 @@
-#include "inject/handles.h"
+#include "inject/core/handles.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "inject/thread.h"
+#include "inject/core/thread.h"
 #include "inject/walk/modules.h"
 
 static ucontext_t fiber_main, fiber_other;

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "inject/seccomp.h"
+#include "inject/sampler/seccomp.h"
 
 #define FILTER(code) (&(struct sock_fprog){sizeof code / sizeof *code, code})
 

@@ -1,4 +1,4 @@
-#include "inject/shapes.h"
+#include "inject/core/shapes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

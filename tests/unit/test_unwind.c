@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "inject/arch/arch.h"
-#include "inject/thread.h"
+#include "inject/core/thread.h"
 #include "inject/walk/modules.h"
 
 static void recursion_is_followed(void **state)

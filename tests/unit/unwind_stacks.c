@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "inject/thread.h"
+#include "inject/core/thread.h"
 
 struct af_unwinder *unwinder;
 struct walk taken;

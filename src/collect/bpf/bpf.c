@@ -170,7 +170,7 @@ static void sideband_pump(struct af_bpf *b, uint64_t until_ns)
 		bpf_image_sideband(b, e);
 }
 
-/* The recorder's word that @g is sampled; threads wait for it (inject/sampler.h). */
+/* The recorder's word that @g is sampled; threads wait for it (inject/sampler/sampler.h). */
 static void say_sampled(struct af_bpf *b, uint32_t process)
 {
 	struct af_session *s = b->r->control;

@@ -4,10 +4,10 @@
 #include <sys/mman.h>
 
 #include "base/map.h"
+#include "inject/core/handles.h"
+#include "inject/core/inject.h"
+#include "inject/core/kernels.h"
 #include "inject/cuda/client.h"
-#include "inject/handles.h"
-#include "inject/inject.h"
-#include "inject/kernels.h"
 
 /*
  * Buffers are mapped, used over and over, and never more than BUFFERS_MAX: a device that makes

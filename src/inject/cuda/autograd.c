@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "inject/inject.h"
+#include "inject/core/inject.h"
 
 enum autograd_state { AUTOGRAD_OFF, AUTOGRAD_WANTED, AUTOGRAD_QUEUED };
 

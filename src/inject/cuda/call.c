@@ -2,10 +2,10 @@
 
 #include <string.h>
 
+#include "inject/core/handles.h"
+#include "inject/core/inject.h"
 #include "inject/cuda/pc.h"
 #include "inject/cuda/usdt.h"
-#include "inject/handles.h"
-#include "inject/inject.h"
 #include "trace/cuda_functions.h"
 
 /* Dense numbers of the functions: their ids in the trace, from 1. */

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/system/clock.h"
+#include "inject/core/inject.h"
 #include "inject/cuda/cuda.h"
-#include "inject/inject.h"
 
 enum {
 	INVALID_PARAMETER = 1,

@@ -5,10 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "inject/core/doors.h"
+#include "inject/core/inject.h"
 #include "inject/cuda/client.h"
 #include "inject/cuda/cuda.h"
-#include "inject/doors.h"
-#include "inject/inject.h"
 
 /*
  * The client's calls of CUPTI arrive here by two ways. Libraries that are linked with it (PyTorch)

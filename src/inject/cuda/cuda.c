@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inject/core/inject.h"
+#include "inject/core/keep.h"
 #include "inject/cuda/autograd.h"
 #include "inject/cuda/client.h"
 #include "inject/cuda/pc.h"
-#include "inject/inject.h"
-#include "inject/keep.h"
 #include "trace/cuda_functions.h"
 
 #define EXPORT __attribute__((visibility("default")))

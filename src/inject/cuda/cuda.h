@@ -26,8 +26,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "inject/core/thread.h"
 #include "inject/cuda/cupti.h"
-#include "inject/thread.h"
 
 /* The functions of the CUPTI in use; constant once af_cuda_on(). */
 extern struct af_cupti af_cupti;

@@ -1,8 +1,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inject/core/inject.h"
 #include "inject/cuda/cuda.h"
-#include "inject/inject.h"
 
 enum { DEVICES_MAX = 64, UUID_BYTES = 16 };
 

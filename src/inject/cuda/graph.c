@@ -1,7 +1,7 @@
 #include "inject/cuda/cuda.h"
 
-#include "inject/handles.h"
-#include "inject/inject.h"
+#include "inject/core/handles.h"
+#include "inject/core/inject.h"
 
 /*
  * A record of a graph's work names a node of the copy that the executable graph has of its own.

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "inject/core/inject.h"
 #include "inject/cuda/cuda.h"
-#include "inject/inject.h"
 
 enum {
 	READ_MS = 250,

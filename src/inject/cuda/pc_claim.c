@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "inject/core/inject.h"
 #include "inject/cuda/cuda.h"
 #include "inject/cuda/pc.h"
-#include "inject/inject.h"
 
 /*
  * Two processes that sample one GPU are not refused by CUPTI: each gets samples, and every launch

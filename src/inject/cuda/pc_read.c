@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "inject/core/inject.h"
 #include "inject/cuda/cuda.h"
-#include "inject/inject.h"
 
 enum {
 	/*

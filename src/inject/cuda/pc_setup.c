@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inject/core/inject.h"
 #include "inject/cuda/cuda.h"
-#include "inject/inject.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "inject/core/handles.h"
+#include "inject/core/inject.h"
 #include "inject/cuda/cuda.h"
-#include "inject/handles.h"
-#include "inject/inject.h"
 
 enum { NAME_MAX_BYTES = 60000 };
 

@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "base/system/clock.h"
+#include "inject/core/inject.h"
 #include "inject/cuda/autograd.h"
 #include "inject/cuda/client.h"
 #include "inject/cuda/pc.h"
-#include "inject/exec.h"
-#include "inject/inject.h"
-#include "inject/signals.h"
-#include "inject/usage.h"
+#include "inject/sampler/exec.h"
+#include "inject/sampler/signals.h"
+#include "inject/sampler/usage.h"
 
 /*
  * CUPTI hands a buffer over when it is full. So that what is in half-full ones is in the trace

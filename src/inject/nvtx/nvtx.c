@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <wchar.h>
 
-#include "inject/inject.h"
-#include "inject/thread.h"
+#include "inject/core/inject.h"
+#include "inject/core/thread.h"
 
 /* As PyTorch's emit_nvtx() has them. */
 #define SEQUENCE ", seq = "

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inject/handles.h"
-#include "inject/inject.h"
+#include "inject/core/handles.h"
+#include "inject/core/inject.h"
 
 enum { DEVICES_MAX = 256, NAME_BYTES = 256 };
 

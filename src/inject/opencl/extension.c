@@ -3,7 +3,7 @@
 #include <CL/cl_ext.h>
 #include <string.h>
 
-#include "inject/inject.h"
+#include "inject/core/inject.h"
 
 /*
  * Functions that a program gets by name do not go through the loader's table. Those that make

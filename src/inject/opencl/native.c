@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inject/inject.h"
-#include "inject/keep.h"
+#include "inject/core/inject.h"
+#include "inject/core/keep.h"
 #include "inject/opencl/opencl.h"
 #include "inject/walk/modules.h"
 

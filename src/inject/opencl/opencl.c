@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "inject/inject.h"
+#include "inject/core/inject.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -38,7 +38,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/thread.h"
+#include "inject/core/thread.h"
 
 /* What the loader gave us to call; entries it does not have are NULL. Constant once set. */
 extern struct _cl_icd_dispatch af_opencl_next;

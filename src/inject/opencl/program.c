@@ -3,10 +3,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "inject/handles.h"
-#include "inject/inject.h"
-#include "inject/keep.h"
-#include "inject/kernels.h"
+#include "inject/core/handles.h"
+#include "inject/core/inject.h"
+#include "inject/core/keep.h"
+#include "inject/core/kernels.h"
 
 enum {
 	PROGRAM_DEVICES = 64, /* a program's binaries are kept for as many devices */

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "inject/handles.h"
-#include "inject/inject.h"
+#include "inject/core/handles.h"
+#include "inject/core/inject.h"
 
 enum {
 	QUEUES_MAX = 16384,

@@ -1,6 +1,6 @@
 #include "inject/opencl/opencl.h"
 
-#include "inject/inject.h"
+#include "inject/core/inject.h"
 
 enum {
 	WAIT_QUEUES = 8, /* of the events waited for, as many queues are looked at */

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "inject/inject.h"
+#include "inject/core/inject.h"
 
 enum {
 	CHUNK_WORKS = 1024,

@@ -7,8 +7,8 @@
  *	af_stream_close()
  *
  * begin/end must not nest, not even from a signal handler of the same thread: the caller sees to
- * that (inject/thread.h). No call allocates from the heap or takes a lock, so all are safe in a
- * signal handler. libc only.
+ * that (inject/core/thread.h). No call allocates from the heap or takes a lock, so all are safe in
+ *a signal handler. libc only.
  */
 #ifndef AF_TRACE_WRITE_STREAM_H
 #define AF_TRACE_WRITE_STREAM_H

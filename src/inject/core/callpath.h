@@ -1,0 +1,57 @@
+/*
+ * Definitions in a stream: a stack, a Python stack or a call path is written once and then costs
+ * its id. Known ones are found by a 64-bit hash of their content in small tables; what a full table
+ * forgets is defined again under a new id, which a reader does not mind. Two different stacks with
+ * equal hashes would be confused: for a million stacks that is one chance in 10^7, and as the hash
+ * has a secret of the process (base/hash.h), nobody's input can be made to that end.
+ */
+#ifndef AF_INJECT_CORE_CALLPATH_H
+#define AF_INJECT_CORE_CALLPATH_H
+
+#include <stdint.h>
+
+#include "trace/write/stream.h"
+
+struct af_capture;
+
+enum {
+	AF_MEMO_WAYS = 4,
+	AF_MEMO_SETS = 512,
+	AF_RECENT_PATHS = 64,
+	AF_RECENT_PY = 29, /* Python entries of a path that is kept whole */
+};
+
+/* hash → id, set-associative; the oldest of a set gives way. */
+struct af_memo {
+	uint64_t hash[AF_MEMO_SETS][AF_MEMO_WAYS];
+	uint32_t id[AF_MEMO_SETS][AF_MEMO_WAYS];
+};
+
+/* The call path that a native stack was last part of, with its Python stack in full. */
+struct af_recent_path {
+	uint32_t stack, callpath, nr_py;
+	uint64_t py[AF_RECENT_PY];
+};
+
+struct af_callpaths {
+	uint32_t next_stack, next_py_stack, next_callpath; /* ids handed out so far */
+	uint32_t generation; /* of the mappings that the stacks were walked in */
+	struct af_memo stacks, py_stacks, paths;
+	struct af_recent_path recent[AF_RECENT_PATHS]; /* by stack */
+};
+
+/* The id of the native stack in @c, defined in @s when new; 0 when it could not be written. */
+uint32_t af_callpath_stack(struct af_callpaths *p, struct af_stream *s, const struct af_capture *c);
+
+/* The id of @stack under the Python stack in @c; 0 for no stack, or when it could not be written.
+ */
+uint32_t af_callpath_path(struct af_callpaths *p, struct af_stream *s, uint32_t stack,
+                          const struct af_capture *c);
+
+/* Nothing is defined any more: ids are given from 1 again. */
+void af_callpath_forget(struct af_callpaths *p);
+
+/* Mappings and code objects are defined once for each process: start over, in a forked child. */
+void af_callpath_after_fork(void);
+
+#endif

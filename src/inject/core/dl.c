@@ -1,0 +1,25 @@
+#include "inject/core/doors.h"
+#include "inject/core/inject.h"
+#include "inject/core/thread.h"
+#include "inject/walk/modules.h"
+#include "inject/walk/unwind.h"
+
+/*
+ * dlclose is interposed to learn that code addresses may be reused. dlopen is not: it looks at
+ * its caller to find libraries, and new code invalidates nothing.
+ */
+DOOR int dlclose(void *handle)
+{
+	int rc = REAL(dlclose)(handle);
+
+	if (af_inject_session()) {
+		af_unwind_forget();
+		struct af_thread *t = af_thread_enter();
+		if (t) {
+			af_stream_put(&t->stream, mapping_gone, af_now_ns(),
+			              .generation = af_modules_generation());
+			af_thread_leave(t);
+		}
+	}
+	return rc;
+}

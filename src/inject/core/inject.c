@@ -1,0 +1,424 @@
+#include "inject/core/inject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/system/proc.h"
+#include "inject/arch/arch.h"
+#include "inject/core/libc_calls.h"
+#include "inject/core/moments.h"
+#include "inject/core/thread.h"
+#include "inject/python/python.h"
+#include "inject/walk/modules.h"
+#include "trace/write/rank.h"
+
+static struct {
+	struct af_session *session;
+	struct af_session *forbidden; /* what it was, when nothing but memory may be touched */
+	bool filters_known;           /* there are filters of system calls, and they allow ours */
+	char dir[AF_SESSION_DIR_MAX];
+	bool gone;                     /* the recording was over before we began */
+	struct af_session_place place; /* which directory that was when we began */
+	_Atomic uint32_t process;
+	_Atomic uint32_t generation;
+	/*
+	 * A page that the kernel empties in every forked child (MADV_WIPEONFORK), whatever kind of
+	 * fork it was: 0 means that all we know is the parent's.
+	 */
+	volatile uint32_t *alive;
+	uint32_t parent; /* process ordinal we were forked from */
+	pid_t pid;       /* of the process that the page above is alive in */
+} inject;
+
+struct af_session *af_inject_session(void)
+{
+	struct af_session *s = inject.session;
+
+	if (!s || atomic_load_explicit(&s->state, memory_order_relaxed) == AF_SESSION_OVER)
+		return NULL;
+	return s;
+}
+
+struct af_session *af_inject_recording(void)
+{
+	struct af_session *s = inject.session;
+
+	if (!s || atomic_load_explicit(&s->state, memory_order_relaxed) != AF_SESSION_ON)
+		return NULL;
+	return s;
+}
+
+uint32_t af_inject_process(void)
+{
+	return atomic_load_explicit(&inject.process, memory_order_relaxed);
+}
+
+uint32_t af_inject_generation(void)
+{
+	return atomic_load_explicit(&inject.generation, memory_order_relaxed);
+}
+
+int af_inject_dir_open(void)
+{
+	return af_session_dir_open(inject.dir, &inject.place);
+}
+
+uint32_t af_inject_next_id(_Atomic uint32_t *counter)
+{
+	return atomic_fetch_add(counter, 1) + 1;
+}
+
+static bool door_send(const struct af_hello *hello, int fd)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.header = {.cmsg_level = SOL_SOCKET,
+	                        .cmsg_type = SCM_RIGHTS,
+	                        .cmsg_len = CMSG_LEN(sizeof(int))}};
+	struct iovec iov = {(void *)hello, sizeof *hello};
+	struct msghdr msg = {
+	    .msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &iov, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+		msg.msg_control = control.room;
+		msg.msg_controllen = sizeof control.room;
+	}
+	int dir = af_inject_dir_open(), door = -1;
+	if (dir >= 0)
+		door = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (door < 0) {
+		if (dir >= 0)
+			close(dir);
+		return false;
+	}
+	/* By the directory that was looked at, whatever bears its name by now. */
+	if (!access("/proc/self/fd", F_OK))
+		snprintf(to.sun_path, sizeof to.sun_path, "/proc/self/fd/%d/door", dir);
+	else
+		snprintf(to.sun_path, sizeof to.sun_path, "%.90s/door", inject.dir);
+	/* Bounded: a recorder that is stuck must not hold the program. */
+	struct timeval patience = {.tv_sec = 1};
+	setsockopt(door, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+	ssize_t n = sendmsg(door, &msg, MSG_NOSIGNAL);
+	close(door);
+	close(dir);
+	return n == (ssize_t)sizeof *hello;
+}
+
+bool af_inject_hello(int fd, int sampler_error, bool sees_kernel)
+{
+	struct af_hello hello = {
+	    .process = af_inject_process(),
+	    .pid = (uint32_t)getpid(),
+	    .has_fd = fd >= 0,
+	    .sampler_error = sampler_error,
+	    .sees_kernel = sees_kernel,
+	    .time_ns = af_now_ns(),
+	    .random_at = getauxval(AT_RANDOM),
+	};
+
+	return door_send(&hello, fd);
+}
+
+void af_inject_ask(enum af_ask ask)
+{
+	struct af_hello hello = {
+	    .process = af_inject_process(), .pid = (uint32_t)getpid(), .has_fd = 1, .ask = ask};
+	struct timeval patience = {.tv_usec = 100000};
+	int ends[2];
+	char none;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return;
+	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	bool sent = door_send(&hello, ends[1]);
+	close(ends[1]);
+	while (sent && read(ends[0], &none, 1) < 0 && errno == EINTR)
+		;
+	close(ends[0]);
+}
+
+static void write_note(struct af_thread *t, const char *key, const char *value)
+{
+	struct af_tail tail[] = {
+	    {key, (uint32_t)strlen(key), 0},
+	    {value, (uint32_t)strlen(value), 0},
+	};
+
+	af_stream_put_tail(&t->stream, AF_KIND_NOTE, af_now_ns(), "", 0, tail, 2);
+}
+
+static void write_process(void)
+{
+	struct af_thread *t = af_thread_enter();
+	if (!t)
+		return;
+
+	char exe[1024], cmdline[2048];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe);
+	size_t len = af_proc_read(0, "cmdline", cmdline, sizeof cmdline);
+
+	while (len && !cmdline[len - 1])
+		len--;
+	for (size_t i = 0; i < len; i++)
+		if (!cmdline[i])
+			cmdline[i] = ' ';
+
+	struct af_ev_process ev = {
+	    .pid = (uint32_t)getpid(),
+	    .ppid = (uint32_t)getppid(),
+	    .parent = inject.parent,
+	};
+	struct af_tail tail[] = {
+	    {exe, n > 0 ? (uint32_t)n : 0, 0},
+	    {cmdline, (uint32_t)len, 0},
+	};
+	af_stream_put_tail(&t->stream, AF_KIND_PROCESS, af_now_ns(), &ev, sizeof ev, tail, 2);
+	af_thread_leave(t);
+}
+
+static void write_rank(void)
+{
+	const char *rank = af_rank_own();
+	struct af_thread *t = rank ? af_thread_enter() : NULL;
+
+	if (!t)
+		return;
+	struct af_ev_process_note ev = {.process = af_inject_process()};
+	struct af_tail tail[] = {{"rank", 4, 0}, {rank, (uint32_t)strlen(rank), 0}};
+	af_stream_put_tail(&t->stream, AF_KIND_PROCESS_NOTE, af_now_ns(), &ev, sizeof ev, tail, 2);
+	af_thread_leave(t);
+}
+
+/* Become a process of the trace: at the start and in every forked child. */
+static void begin_process(void)
+{
+	atomic_store(&inject.process, atomic_fetch_add(&inject.session->nr_processes, 1) + 1);
+	inject.pid = getpid();
+	*inject.alive = 1;
+	af_moments()->process_begins(!inject.parent);
+	write_process();
+	write_rank();
+	af_moments()->process_begun();
+}
+
+static void after_fork(void)
+{
+	atomic_fetch_add(&inject.generation, 1);
+	inject.parent = af_inject_process();
+	af_thread_after_fork();
+	af_moments()->forked();
+	af_callpath_after_fork();
+	af_python_after_fork();
+	begin_process();
+}
+
+void af_inject_check_fork(void)
+{
+	if (__builtin_expect(inject.alive && !*inject.alive, 0)) {
+		inject.pid = getpid();
+		*inject.alive = 1;
+		after_fork();
+	}
+}
+
+bool af_inject_in_vfork_child(void)
+{
+	return inject.alive && *inject.alive && inject.pid != getpid();
+}
+
+void af_inject_note(const char *key, const char *value)
+{
+	struct af_thread *t = af_thread_enter();
+
+	if (t) {
+		write_note(t, key, value);
+		af_thread_leave(t);
+	}
+}
+
+void af_inject_lost(enum af_lost reason, uint64_t count)
+{
+	struct af_thread *t = count ? af_thread_enter() : NULL;
+
+	if (!t)
+		return;
+	af_stream_put(&t->stream, lost, af_now_ns(), .reason = reason, .count = count);
+	af_thread_leave(t);
+}
+
+static void silence(void)
+{
+	struct af_session *session = inject.session;
+	uint32_t own = af_inject_process();
+
+	if (!session)
+		return;
+	atomic_store(&session->forbidden[own % AF_FILTERED_SLOTS], own);
+	inject.forbidden = session;
+	inject.session = NULL;
+}
+
+void af_inject_forbidden(void)
+{
+	af_inject_note("silent", "a program forbade itself (seccomp) what recording needs");
+	if (inject.session)
+		af_inject_ask(AF_ASK_FORBIDDEN);
+	af_moments()->forbidden();
+	silence();
+}
+
+void af_inject_filtered(void)
+{
+	inject.filters_known = true;
+}
+
+/* prctl(2): 0 without filters. Before that, what the recorder has seen: it may be what kills. */
+bool af_inject_may_call(void)
+{
+	struct af_session *session = inject.session;
+	uint32_t own = af_inject_process();
+
+	if (!session)
+		return false;
+	if (inject.filters_known)
+		return true;
+	if (atomic_load(&session->filtered[own % AF_FILTERED_SLOTS]) != own) {
+		long mode = af_arch_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0);
+		if (!mode || mode == -EINVAL)
+			return true;
+	}
+	silence();
+	return false;
+}
+
+/* What such a process has room for is a matter of its threads' stacks, and ours would show. */
+#define MEMORY_SHORT_BYTES (1ull << 30)
+
+static bool is_short_of_memory(void)
+{
+	static const int limits[] = {RLIMIT_AS, RLIMIT_DATA};
+	struct rlimit r = {.rlim_cur = RLIM_INFINITY};
+
+	for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++)
+		if (!af_arch_syscall(SYS_prlimit64, 0, limits[i], 0, (long)&r) &&
+		    r.rlim_cur < MEMORY_SHORT_BYTES)
+			return true;
+	return false;
+}
+
+bool af_inject_may_take_memory(void)
+{
+	if (!is_short_of_memory())
+		return true;
+	silence();
+	return false;
+}
+
+bool af_inject_is_forbidden(void)
+{
+	return inject.forbidden != NULL;
+}
+
+void af_inject_forbidden_sample(void)
+{
+	struct af_session *session = inject.forbidden;
+	uint32_t own = af_inject_process();
+
+	if (session && atomic_load(&session->forbidden[own % AF_FILTERED_SLOTS]) == own)
+		atomic_fetch_add_explicit(&session->lost_forbidden, 1, memory_order_relaxed);
+}
+
+static void fork_child(void)
+{
+	int saved = errno;
+
+	if (af_inject_session())
+		af_inject_check_fork();
+	errno = saved;
+}
+
+/* Nothing is believed but what only we and the recorder can have made. */
+static struct af_session *session_map(const char *named)
+{
+	uint64_t nonce;
+
+	if (!af_session_env_read(named, inject.dir, sizeof inject.dir, &nonce))
+		return NULL;
+	int dir = af_inject_dir_open();
+	struct af_session *s = dir < 0 ? NULL : af_session_map(dir, AF_SESSION_TARGET);
+	bool is_short_of_files = dir >= 0 && !s && errno == EMFILE;
+	if (dir >= 0)
+		close(dir);
+	if (is_short_of_files)
+		s = af_session_map_by_path(inject.dir);
+	inject.gone =
+	    dir == -ENOENT || (s && s->nonce != nonce) || (s && s->state == AF_SESSION_OVER);
+	if (s && inject.gone) {
+		af_session_unmap(s);
+		return NULL;
+	}
+	return s;
+}
+
+bool af_inject_is_over(void)
+{
+	return inject.gone || (inject.session && !af_inject_session());
+}
+
+static void maps_looked(bool put_off)
+{
+	struct af_session *s = af_inject_session();
+
+	if (s)
+		atomic_fetch_add(put_off ? &s->maps_put_off : &s->maps_read, 1);
+}
+
+bool af_inject_start(void)
+{
+	static _Atomic uint32_t started;
+	uint32_t first = 0;
+
+	if (!atomic_compare_exchange_strong(&started, &first, 1))
+		return af_inject_session() != NULL;
+
+	const char *dir = getenv(AF_SESSION_ENV);
+	if (!dir || !*dir || af_translator_runs_us() || is_short_of_memory())
+		return false;
+	struct af_session *s = session_map(dir);
+	if (!s)
+		return false;
+	af_libc_calls_bind();
+
+	void *alive = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (alive == MAP_FAILED || madvise(alive, 4096, MADV_WIPEONFORK))
+		return false;
+	inject.alive = alive;
+	atomic_store(&inject.generation, 1);
+	if (af_thread_init())
+		return false;
+	af_modules_watch(af_python_meet);
+	af_modules_count(maps_looked);
+	af_modules_init();
+	pthread_atfork(NULL, NULL, fork_child);
+	af_moments()->starts();
+	inject.filters_known = af_arch_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) > 0;
+	inject.session = s;
+	begin_process();
+	return true;
+}

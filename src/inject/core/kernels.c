@@ -1,0 +1,37 @@
+#include "inject/core/kernels.h"
+
+#include "base/map.h"
+#include "inject/core/inject.h"
+#include "inject/core/thread.h"
+
+static void kernel_define(struct af_thread *t, uint32_t id, uint32_t program, const char *name,
+                          size_t len)
+{
+	struct af_ev_kernel ev = {.kernel = id, .program = program};
+	struct af_tail tail = {name, (uint32_t)len, 0};
+
+	af_stream_put_tail(&t->stream, AF_KIND_KERNEL, af_now_ns(), &ev, sizeof ev, &tail, 1);
+}
+
+uint32_t af_kernel_id(struct af_kernels *k, struct af_thread *t, uint32_t program, const char *name,
+                      size_t len)
+{
+	/* By a hash that nobody can make a name for (base/hash.h). */
+	uint64_t hash = af_scatter(af_scatter_bytes(name, len) ^ program) | 1;
+	uint64_t known = af_handles_get(&k->ids, hash);
+	struct af_thread *entered = NULL;
+
+	if (__builtin_expect(known != 0, 1))
+		return (uint32_t)known;
+	uint32_t id = af_inject_next_id(&k->nr_ids);
+	known = af_handles_claim(&k->ids, hash, id);
+	if (known != id)
+		return (uint32_t)known;
+	if (!t)
+		t = entered = af_thread_enter();
+	if (t)
+		kernel_define(t, id, program, name, len);
+	if (entered)
+		af_thread_leave(entered);
+	return id;
+}

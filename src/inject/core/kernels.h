@@ -1,0 +1,31 @@
+/* Kernels by their names: which id a kernel has in the trace, of whatever API. */
+#ifndef AF_INJECT_CORE_KERNELS_H
+#define AF_INJECT_CORE_KERNELS_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "inject/core/handles.h"
+
+struct af_thread;
+
+/* Those of one API. */
+struct af_kernels {
+	struct af_handles ids; /* hash of program and name → id */
+	_Atomic uint32_t nr_ids;
+};
+
+#define AF_KERNELS_INIT                                                                            \
+	{                                                                                          \
+		.ids = AF_HANDLES_INIT                                                             \
+	}
+
+/*
+ * The id of the kernel @name (@len bytes) of @program (0: not known), defined when it is new: on
+ * @t, which the caller has entered, or NULL, then it is entered for that. Any thread.
+ */
+uint32_t af_kernel_id(struct af_kernels *k, struct af_thread *t, uint32_t program, const char *name,
+                      size_t len);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * What the samplers do at moments in the life of a process and of its threads. Contexts, streams
+ * and definitions do not need to know what it is; begin.c tells them, before recording starts.
+ */
+#ifndef AF_INJECT_CORE_MOMENTS_H
+#define AF_INJECT_CORE_MOMENTS_H
+
+#include <stdbool.h>
+
+struct af_regs;
+struct af_thread;
+
+struct af_moments {
+	/* Once, when the session is there and nothing of the process has been written. */
+	void (*starts)(void);
+
+	/* In a forked child, as what was its parent's is dropped. */
+	void (*forked)(void);
+
+	/*
+	 * The process has a number in the trace, after a start or a fork: before its first event
+	 * (@exec: it may have run another program before), and behind it.
+	 */
+	void (*process_begins)(bool exec);
+	void (*process_begun)(void);
+
+	/* No more recording, not even by a system call: see af_inject_forbidden(). */
+	void (*forbidden)(void);
+
+	/*
+	 * The calling thread ends: call @leave with @arg where there is room for it. 0, or it was
+	 * not called. In it the thread's context, entered, is told to @thread_ends with the
+	 * registers of the caller of the thread's destructor; @thread_over comes last.
+	 */
+	int (*run)(void (*leave)(void *arg), void *arg);
+	void (*thread_ends)(struct af_thread *t, const struct af_regs *regs);
+	void (*thread_over)(void);
+};
+
+/* Before af_inject_start(). Without, nothing is sampled. */
+void af_moments_set(const struct af_moments *moments);
+
+/* All functions of it are there. */
+const struct af_moments *af_moments(void);
+
+#endif

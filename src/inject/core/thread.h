@@ -1,0 +1,122 @@
+/*
+ * What one thread of the target owns while it is recorded: a stream, an unwinder and the tables
+ * that make repeated stacks cost an id. Contexts are pooled: a thread that ends gives its context,
+ * warm, to the next one, so ten thousand short threads make a handful of streams.
+ *
+ *	struct af_thread *t = af_thread_enter();      NULL: not recording, or already inside
+ *	uint32_t callpath = af_thread_callpath(t, &regs);
+ *	af_stream_put(&t->stream, launch, af_now_ns(), …);
+ *	af_thread_leave(t);
+ *
+ * A sample that hits between enter and leave is kept aside and written by leave, so the stream
+ * never sees nested events and nothing is lost. Between them do not call into a runtime, take a
+ * lock or allocate.
+ */
+#ifndef AF_INJECT_CORE_THREAD_H
+#define AF_INJECT_CORE_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "inject/core/callpath.h"
+#include "inject/core/shapes.h"
+#include "inject/walk/unwind.h"
+#include "trace/write/stream.h"
+
+/* A stack as a walk left it. */
+struct af_capture {
+	uint32_t nr, nr_py;
+	enum af_stop stop, py_stop;
+	uint32_t generation;
+	uint64_t pcs[AF_STACK_MAX];
+	uint64_t py[AF_STACK_MAX];
+};
+
+struct af_sample {
+	uint64_t time_ns, weight_ns;
+	uint32_t flags;
+	struct af_capture stack;
+};
+
+struct af_thread {
+	struct af_stream stream;
+	struct af_callpaths callpaths;
+	struct af_shape_memo shapes;
+	struct af_unwinder *unwinder;
+	struct af_capture hook;  /* scratch of af_thread_callpath */
+	struct af_sample sample; /* scratch of the sampling handler */
+	/*
+	 * A sample that hit between enter and leave. Its weight is apart: more may be added to it
+	 * while it is written.
+	 */
+	struct af_sample pending;
+	_Atomic uint64_t pending_ns;
+	volatile bool has_pending; /* the stack of @pending is in use */
+	_Atomic uint32_t owner;    /* tid, 0 while in the pool */
+	uint32_t round;            /* of the session, in which its ids were given */
+};
+
+/* Make the pool; in the constructor. */
+int af_thread_init(void);
+
+/*
+ * What threads have one of each: make @tid the owner of a free one (0), or with @dead of one whose
+ * thread ended without telling us. False: it is somebody else's.
+ */
+bool af_owner_take(_Atomic uint32_t *owner, uint32_t tid, bool dead);
+
+/* Forget the parent's contexts; in a forked child. */
+void af_thread_after_fork(void);
+
+/*
+ * The calling thread's context, made or taken from the pool at its first event. NULL when there is
+ * no recording, when the thread is already inside, or when no stream can be had (counted).
+ */
+struct af_thread *af_thread_enter(void);
+void af_thread_leave(struct af_thread *t);
+
+/* Does the calling thread have a context already? */
+bool af_thread_has_context(void);
+
+/* @take each thread of this process that has a context, as it sees itself. */
+void af_threads_each(void (*take)(void *arg, uint32_t tid), void *arg);
+
+/* The calling thread begins: its end is seen, whether it has a context by then or not. */
+void af_thread_begins(void);
+
+/*
+ * The calling thread has another name from now on. A thread that has written nothing yet says its
+ * name when it does.
+ */
+void af_thread_renamed(void);
+
+/*
+ * The id of the call path that leads to the caller of the hook: native stack, Python frames and
+ * their definitions are written to the stream when new. @regs are those at the hook's entry
+ * (AF_REGS_CALLER): pc is a return address.
+ */
+uint32_t af_thread_callpath(struct af_thread *t, const struct af_regs *regs);
+
+/* The sampling handler's whole work: walk from the interrupted @regs and write a SAMPLE. */
+void af_thread_sample(const struct af_regs *regs, uint64_t weight_ns, uint32_t flags);
+
+/* The stream's memo of shapes: af_shape_id(). */
+static inline struct af_shape_memo *af_thread_shapes(struct af_thread *t)
+{
+	return &t->shapes;
+}
+
+/*
+ * The registers of the caller of this function, from the entry of a hook. Use in a function that
+ * is compiled with frame pointers (src/inject is): pc and sp after its return, fp as its caller
+ * has it.
+ */
+#define AF_REGS_CALLER(regs)                                                                       \
+	do {                                                                                       \
+		const uint64_t *frame_ = __builtin_frame_address(0);                               \
+		(regs)->pc = frame_[1];                                                            \
+		(regs)->sp = (uint64_t)(frame_ + 2);                                               \
+		(regs)->fp = frame_[0];                                                            \
+	} while (0)
+
+#endif

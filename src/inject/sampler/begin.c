@@ -1,0 +1,62 @@
+/*
+ * Where libaflame.so begins in a process and where it ends: recording is started, and told what the
+ * samplers do meanwhile.
+ */
+#include <errno.h>
+
+#include "inject/core/inject.h"
+#include "inject/core/moments.h"
+#include "inject/core/translator.h"
+#include "inject/python/python.h"
+#include "inject/sampler/exec.h"
+#include "inject/sampler/rest.h"
+#include "inject/sampler/sampler.h"
+#include "inject/sampler/signals.h"
+#include "inject/sampler/stack.h"
+#include "inject/sampler/usage.h"
+
+static void starts(void)
+{
+	af_signals_start();
+	if (af_translator_runs_others())
+		af_exec_hide_us();
+}
+
+static void thread_ends(struct af_thread *t, const struct af_regs *regs)
+{
+	af_usage_thread_ends(t);
+	af_rest_write(t, regs);
+}
+
+static const struct af_moments moments = {
+    .starts = starts,
+    .forked = af_stack_after_fork,
+    .process_begins = af_rest_process_begins,
+    .process_begun = af_sampler_start,
+    .forbidden = af_sampler_timer_stop,
+    .run = af_stack_run,
+    .thread_ends = thread_ends,
+    .thread_over = af_stack_thread_ends,
+};
+
+__attribute__((constructor)) static void begin(void)
+{
+	int saved = errno;
+
+	af_moments_set(&moments);
+	af_inject_start();
+	errno = saved;
+}
+
+/* The front door of LD_PRELOAD; a program that ends by _exit or a signal is seen by the recorder.
+ */
+__attribute__((destructor)) static void end(void)
+{
+	const char *python = af_python_status();
+
+	if (!af_inject_may_call())
+		return;
+	if (*python)
+		af_inject_note("python", python);
+	af_usage_process_ends();
+}

@@ -1,0 +1,24 @@
+/*
+ * The CPU time that a process and its threads used, said by themselves as they end; and why some of
+ * what they do will have no samples. What ends by a signal is seen by the recorder alone.
+ */
+#ifndef AF_INJECT_SAMPLER_USAGE_H
+#define AF_INJECT_SAMPLER_USAGE_H
+
+#include "trace/event.h"
+
+struct af_thread;
+
+/* The calling thread, whose context is @t and entered, ends. */
+void af_usage_thread_ends(struct af_thread *t);
+
+/* The process ends, by exit() or _exit(): its own time, its threads' and its children's. */
+void af_usage_process_ends(void);
+
+/* The file @path is about to be run, by this process or by a child: will it be sampled? */
+void af_usage_before_exec(const char *path);
+
+/* Write UNSAMPLED about this process. */
+void af_usage_unsampled(enum af_unsampled cause, uint64_t count, uint64_t cpu_ns);
+
+#endif
