@@ -10,19 +10,6 @@
 
 enum { PASSES_MAX = 16, PROGRESS_EVERY = 1 << 16 };
 
-enum af_depth af_asked_depth(const char *name, enum af_depth standard)
-{
-	static const char *const names[] = {[AF_DEPTH_KERNEL] = "kernel",
-	                                    [AF_DEPTH_LINE] = "line",
-	                                    [AF_DEPTH_INSN] = "insn",
-	                                    [AF_DEPTH_STALL] = "stall"};
-
-	for (int i = AF_DEPTH_KERNEL; name && i <= AF_DEPTH_STALL; i++)
-		if (!strcmp(name, names[i]))
-			return (enum af_depth)i;
-	return standard;
-}
-
 static void results_open(struct af_results *r, const struct af_asked *asked)
 {
 	static const struct af_tree_weight waits[] = {

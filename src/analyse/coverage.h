@@ -20,6 +20,9 @@ struct af_world;
 /* Below which share of what was used is it reported, and above which? */
 enum { AF_COVERAGE_PERCENT = 90, AF_COVERAGE_MOST_PERCENT = 110 };
 
+/* The longest between two ticks of a kernel, by which it tells user from kernel time. */
+#define AF_TICK_NS 10000000ull
+
 #define AF_COVERAGE_OVER_TEXT "more was sampled than used: counted twice"
 
 /* CPU time in ns. */

@@ -9,9 +9,6 @@
 
 struct af_results;
 
-/* The longest between two ticks of a kernel, by which it tells user from kernel time. */
-#define TICK_NS 10000000ull
-
 /* Whatever events say of one image of a process. */
 struct coverage_image {
 	uint64_t sampled_user, sampled_kernel;

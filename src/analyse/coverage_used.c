@@ -101,7 +101,7 @@ static void threads_make(struct used_maker *m)
 		struct af_coverage_row *row = &m->c->processes[r];
 		const struct used_row *u = &m->rows[r];
 		if (row->source == AF_USAGE_WATCHED ||
-		    u->threads_user + u->threads_kernel <= af_covered_used(&row->cpu) + TICK_NS)
+		    u->threads_user + u->threads_kernel <= af_covered_used(&row->cpu) + AF_TICK_NS)
 			continue;
 		row->cpu.used_user = u->threads_user;
 		row->cpu.used_kernel = u->threads_kernel;
@@ -216,7 +216,7 @@ static void rest_share(struct used_maker *m, uint32_t row)
 		return;
 	user = user < rest ? user : rest;
 	if (!share_out(m, u, user, rest - user)) {
-		if (rest <= (u->nr_children + 1) * TICK_NS + known / 20)
+		if (rest <= (u->nr_children + 1) * AF_TICK_NS + known / 20)
 			return;
 		uint32_t process = m->c->processes[row].process;
 		struct af_coverage_row *r = row_add(m, 0);

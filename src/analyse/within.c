@@ -1,6 +1,6 @@
 #include "analyse/within.h"
 
-#include "analyse/pass.h"
+#include "analyse/asked.h"
 #include "analyse/samples.h"
 #include "analyse/work.h"
 #include "analyse/world.h"

@@ -1,7 +1,6 @@
-/* The weights of trees, and which of them is shown. */
-#include <string.h>
+#include "analyse/asked.h"
 
-#include "analyse/pass.h"
+#include <string.h>
 
 const struct af_tree_weight af_weights[AF_WEIGHTS] = {
     [AF_WEIGHT_TIME] = {"time", "ns"},         [AF_WEIGHT_SAMPLES] = {"samples", "samples"},
@@ -37,4 +36,17 @@ uint32_t af_asked_weight(const char *name)
 		if (!strcmp(af_weights[i].name, name))
 			return 1u << i;
 	return 0;
+}
+
+enum af_depth af_asked_depth(const char *name, enum af_depth standard)
+{
+	static const char *const names[] = {[AF_DEPTH_KERNEL] = "kernel",
+	                                    [AF_DEPTH_LINE] = "line",
+	                                    [AF_DEPTH_INSN] = "insn",
+	                                    [AF_DEPTH_STALL] = "stall"};
+
+	for (int i = AF_DEPTH_KERNEL; name && i <= AF_DEPTH_STALL; i++)
+		if (!strcmp(name, names[i]))
+			return (enum af_depth)i;
+	return standard;
 }
