@@ -1,6 +1,6 @@
 /*
  * Two sides compared: columns 0 and 1 of a tree are before and after, 2 and 3 how much of each
- * scatters, as src/analyse/difference.h has it: in units of a quantum of variance. A change
+ * scatters, as src/analyse/difference/difference.h has it: in units of a quantum of variance. A change
  * beyond three standard deviations is sure; without columns 2 and 3, counts are those of samples.
  */
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/difference.h"
-#include "analyse/pass.h"
+#include "analyse/difference/difference.h"
+#include "analyse/pass/pass.h"
 #include "cmd/shared/partial.h"
 #include "cmd/shared/stacks.h"
 

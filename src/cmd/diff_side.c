@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyse/steps.h"
+#include "analyse/functions/steps.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "cmd/diff.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/chart.h"
+#include "analyse/time/chart.h"
 #include "base/err.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"

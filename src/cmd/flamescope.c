@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/heat.h"
+#include "analyse/time/heat.h"
 #include "base/err.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"

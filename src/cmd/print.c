@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/work.h"
-#include "analyse/world.h"
+#include "analyse/world/work.h"
+#include "analyse/world/world.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "cmd/options/command.h"

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "analyse/work.h"
+#include "analyse/world/work.h"
 
 /* Where the four stamps are among the fields of work and work_long. */
 enum { STAMPS_AT = 2, STAMPS = 4 };

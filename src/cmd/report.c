@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyse/findings.h"
-#include "analyse/owners.h"
+#include "analyse/findings/findings.h"
+#include "analyse/tree/owners.h"
 #include "base/err.h"
 #include "cmd/diff.h"
 #include "cmd/shared/annotate.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/pass.h"
+#include "analyse/pass/pass.h"
 #include "base/buf.h"
 #include "cmd/options/command.h"
 #include "render/text/tables.h"

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/fold.h"
-#include "analyse/ids.h"
-#include "analyse/narrow.h"
-#include "analyse/owners.h"
-#include "analyse/top.h"
-#include "analyse/tree_table.h"
+#include "analyse/functions/top.h"
+#include "analyse/table/fold.h"
+#include "analyse/tree/ids.h"
+#include "analyse/tree/narrow.h"
+#include "analyse/tree/owners.h"
+#include "analyse/tree/table.h"
 #include "base/err.h"
 #include "cmd/report.h"
 #include "cmd/shared/picture.h"

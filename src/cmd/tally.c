@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/fold.h"
+#include "analyse/table/fold.h"
 #include "base/err.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/ranks.h"

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/err.h"
 #include "render/render.h"
 

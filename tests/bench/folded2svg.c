@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "render/render.h"

@@ -3,11 +3,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "analyse/annotate.h"
-#include "analyse/facts.h"
-#include "analyse/slices.h"
-#include "analyse/tree.h"
-#include "analyse/world.h"
+#include "analyse/annotate/annotate.h"
+#include "analyse/table/facts.h"
+#include "analyse/time/slices.h"
+#include "analyse/tree/tree.h"
+#include "analyse/world/world.h"
 #include "base/strtab.h"
 #include "render/render.h"
 #include "report_stacks.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/facts.h"
-#include "analyse/tree.h"
+#include "analyse/table/facts.h"
+#include "analyse/tree/tree.h"
 #include "base/err.h"
 #include "report_maker.h"
 #include "report_stacks.h"

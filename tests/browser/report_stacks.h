@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 
 /*
  * The node of a stack written "p:main;n:malloc;k:sys_brk": a letter of kind before each name.

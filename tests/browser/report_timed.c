@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/slices.h"
-#include "analyse/tree.h"
-#include "analyse/world.h"
+#include "analyse/time/slices.h"
+#include "analyse/tree/tree.h"
+#include "analyse/world/world.h"
 #include "base/strtab.h"
 #include "render/render.h"
 #include "report_stacks.h"

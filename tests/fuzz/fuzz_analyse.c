@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/heat.h"
-#include "analyse/pass.h"
-#include "analyse/timeline.h"
+#include "analyse/pass/pass.h"
+#include "analyse/time/heat.h"
+#include "analyse/time/timeline.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "trace/packet.h"

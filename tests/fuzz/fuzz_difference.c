@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analyse/difference.h"
+#include "analyse/difference/difference.h"
 #include "base/err.h"
 #include "render/render.h"
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "analyse/slices.h"
-#include "analyse/tree.h"
-#include "analyse/world.h"
+#include "analyse/time/slices.h"
+#include "analyse/tree/tree.h"
+#include "analyse/world/world.h"
 #include "base/err.h"
 #include "render/render.h"
 

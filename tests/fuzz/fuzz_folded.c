@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/err.h"
 #include "render/render.h"
 

@@ -1,5 +1,5 @@
 /* perf script's text of hostile bytes: to a trace, and to a tree that weighs what was read. */
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "draft_check.h"
 #include "exchange/perf/tree.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/work.h"
+#include "analyse/world/work.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "cmd/print_event.h"

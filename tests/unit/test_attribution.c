@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "analyse/attribution.h"
-#include "analyse/pass.h"
-#include "analyse/work.h"
-#include "analyse/world.h"
+#include "analyse/join/attribution.h"
+#include "analyse/pass/pass.h"
+#include "analyse/world/work.h"
+#include "analyse/world/world.h"
 
 #define SECOND 1000000000ull
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/busy.h"
+#include "analyse/join/busy.h"
 
 static void what_overlaps_or_touches_is_one(void **state)
 {

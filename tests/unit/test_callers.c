@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/ids.h"
-#include "analyse/module_key.h"
-#include "analyse/narrow.h"
-#include "analyse/top.h"
-#include "analyse/tree_table.h"
+#include "analyse/functions/top.h"
+#include "analyse/tree/ids.h"
+#include "analyse/tree/module_key.h"
+#include "analyse/tree/narrow.h"
+#include "analyse/tree/table.h"
 
 static const struct af_tree_weight weights[] = {{"time", "ns"}, {"count", "launches"}};
 

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "analyse/work.h"
-#include "analyse/world.h"
+#include "analyse/world/work.h"
+#include "analyse/world/world.h"
 #include "trace_maker.h"
 
 #define S 1000000000ull

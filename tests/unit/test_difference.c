@@ -1,4 +1,4 @@
-#include "analyse/difference.h"
+#include "analyse/difference/difference.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/steps.h"
+#include "analyse/functions/steps.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "render/render.h"

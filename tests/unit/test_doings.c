@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/world.h"
+#include "analyse/world/world.h"
 
 enum { PROCESS = 1, TID = 7, MANY = 300000 };
 

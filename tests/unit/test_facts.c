@@ -1,4 +1,4 @@
-#include "analyse/facts.h"
+#include "analyse/table/facts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

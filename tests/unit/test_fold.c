@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/fold.h"
+#include "analyse/table/fold.h"
 
 static const struct af_column columns[] = {
     {"Kernel", AF_CELL_TEXT}, {"Time", AF_CELL_NS},

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "render/render.h"

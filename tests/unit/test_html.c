@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "analyse/facts.h"
-#include "analyse/tree.h"
+#include "analyse/table/facts.h"
+#include "analyse/tree/tree.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "render/html/columns.h"
 #include "render/html/nodes.h"
 #include "render/html/pack.h"

@@ -7,13 +7,13 @@
 
 #include <cmocka.h>
 
-#include "analyse/facts.h"
-#include "analyse/idle.h"
-#include "analyse/idle_verdict.h"
-#include "analyse/samples.h"
-#include "analyse/waits.h"
-#include "analyse/work.h"
-#include "analyse/world.h"
+#include "analyse/idle/idle.h"
+#include "analyse/idle/verdict.h"
+#include "analyse/table/facts.h"
+#include "analyse/world/samples.h"
+#include "analyse/world/waits.h"
+#include "analyse/world/work.h"
+#include "analyse/world/world.h"
 #include "base/arena.h"
 
 static enum idle_verdict verdict(uint64_t kernels, uint64_t queued, uint64_t host, uint64_t copy,

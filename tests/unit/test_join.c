@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/join.h"
+#include "analyse/join/join.h"
 
 static void launch_is_taken_once(void **state)
 {

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "analyse/launches.h"
-#include "analyse/launches_table.h"
+#include "analyse/join/launches.h"
+#include "analyse/join/launches_table.h"
 
 enum { LAUNCH = 1, SYNC, GRAPH_LAUNCH, COPY };
 

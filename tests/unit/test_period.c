@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/period.h"
+#include "analyse/time/period.h"
 
 enum { NR = 20000 };
 

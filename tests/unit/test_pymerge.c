@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/pymerge.h"
+#include "analyse/frames/pymerge.h"
 #include "trace/event.h"
 
 enum { MAX = 64 };

@@ -1,4 +1,4 @@
-#include "analyse/sampled.h"
+#include "analyse/annotate/sampled.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/annotate.h"
-#include "analyse/facts.h"
-#include "analyse/fold.h"
+#include "analyse/annotate/annotate.h"
+#include "analyse/table/facts.h"
+#include "analyse/table/fold.h"
 
 static uint32_t function(struct af_sampled *s, const char *name, const char *shown)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/slices.h"
+#include "analyse/time/slices.h"
 #include "base/arena.h"
 
 enum { TAKEN = 8192, TRACKS = 128, HELD = 1024 };

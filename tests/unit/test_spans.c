@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/spans.h"
+#include "analyse/join/spans.h"
 
 #define NR(array) ((uint32_t)(sizeof(array) / sizeof *(array)))
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "analyse/difference.h"
-#include "analyse/tree.h"
+#include "analyse/difference/difference.h"
+#include "analyse/tree/tree.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "render/embed/embed.h"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "analyse/facts.h"
+#include "analyse/table/facts.h"
 
 static const struct af_column columns[] = {{"Name", AF_CELL_TEXT}, {"Calls", AF_CELL_COUNT}};
 

@@ -1,4 +1,4 @@
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

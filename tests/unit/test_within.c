@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "analyse/pass.h"
-#include "analyse/within.h"
+#include "analyse/pass/pass.h"
+#include "analyse/world/within.h"
 
 enum { SPAN = 40, PIECES = 5 };
 

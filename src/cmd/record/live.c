@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analyse/fold.h"
+#include "analyse/table/fold.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/system/fs.h"

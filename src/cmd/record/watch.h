@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/pass.h"
+#include "analyse/pass/pass.h"
 
 struct af_err;
 

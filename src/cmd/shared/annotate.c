@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyse/annotate.h"
+#include "analyse/annotate/annotate.h"
 #include "base/err.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/ranks.h"

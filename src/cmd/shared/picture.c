@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "analyse/timeline.h"
+#include "analyse/time/timeline.h"
 #include "base/err.h"
 #include "cmd/shared/progress.h"
 #include "render/timeline/slices.h"

@@ -2,7 +2,7 @@
 #ifndef AF_CMD_SHARED_PICTURE_H
 #define AF_CMD_SHARED_PICTURE_H
 
-#include "analyse/pass.h"
+#include "analyse/pass/pass.h"
 #include "cmd/shared/partial.h"
 #include "render/render.h"
 

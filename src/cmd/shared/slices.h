@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "analyse/timeline.h"
+#include "analyse/time/timeline.h"
 #include "cmd/shared/partial.h"
 #include "render/render.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/buf.h"
 #include "base/system/fs.h"
 

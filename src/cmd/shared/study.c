@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/findings.h"
-#include "analyse/top.h"
+#include "analyse/findings/findings.h"
+#include "analyse/functions/top.h"
 #include "cmd/shared/names.h"
 #include "cmd/shared/picture.h"
 #include "cmd/shared/progress.h"

@@ -2,7 +2,7 @@
 #ifndef AF_CMD_SHARED_STUDY_H
 #define AF_CMD_SHARED_STUDY_H
 
-#include "analyse/pass.h"
+#include "analyse/pass/pass.h"
 
 struct af_err;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyse/findings.h"
+#include "analyse/findings/findings.h"
 #include "base/err.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/study.h"

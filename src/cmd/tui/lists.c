@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/ids.h"
-#include "analyse/tree_table.h"
+#include "analyse/tree/ids.h"
+#include "analyse/tree/table.h"
 #include "base/arena.h"
 #include "cmd/tui/tui.h"
 #include "render/text/tables.h"

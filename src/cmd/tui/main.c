@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/tree_table.h"
+#include "analyse/tree/table.h"
 #include "cmd/shared/picture.h"
 #include "cmd/tui/tui.h"
 #include "render/text/label.h"

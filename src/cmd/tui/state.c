@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/narrow.h"
-#include "analyse/top.h"
+#include "analyse/functions/top.h"
+#include "analyse/tree/narrow.h"
 #include "base/arena.h"
 #include "cmd/shared/picture.h"
 #include "cmd/shared/study.h"

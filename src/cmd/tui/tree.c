@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/tree_table.h"
+#include "analyse/tree/table.h"
 #include "base/arena.h"
 #include "cmd/tui/tui.h"
 #include "render/text/label.h"

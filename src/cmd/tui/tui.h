@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/callers.h"
-#include "analyse/pass.h"
+#include "analyse/pass/pass.h"
+#include "analyse/tree/callers.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "cmd/record/watch.h"

@@ -1,7 +1,7 @@
 /* gpuperf's GPU trace: calls and device work in Trace Event Format, in gpuperf's own fields. */
 #include <string.h>
 
-#include "analyse/work.h"
+#include "analyse/world/work.h"
 #include "base/err.h"
 #include "exchange/export/export.h"
 #include "exchange/export/trace.h"

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/code_names.h"
-#include "analyse/flame_work.h"
-#include "analyse/pass.h"
+#include "analyse/flame/work.h"
+#include "analyse/pass/pass.h"
+#include "analyse/world/code_names.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

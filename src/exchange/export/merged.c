@@ -1,7 +1,7 @@
 /* gpuperf's merged folded text: kernels under the stacks that launched them, in microseconds. */
 #include <string.h>
 
-#include "analyse/pass.h"
+#include "analyse/pass/pass.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "exchange/export/export.h"

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/frames.h"
-#include "analyse/places.h"
-#include "analyse/samples.h"
-#include "analyse/work.h"
+#include "analyse/frames/frames.h"
+#include "analyse/world/places.h"
+#include "analyse/world/samples.h"
+#include "analyse/world/work.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "exchange/draft/launch_name.h"

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "analyse/pass.h"
-#include "analyse/work.h"
+#include "analyse/pass/pass.h"
+#include "analyse/world/work.h"
 #include "base/arena.h"
 #include "exchange/draft/launch_name.h"
 #include "exchange/export/export.h"

@@ -8,7 +8,7 @@
 #ifndef AF_EXCHANGE_EXPORT_TRACE_H
 #define AF_EXCHANGE_EXPORT_TRACE_H
 
-#include "analyse/world.h"
+#include "analyse/world/world.h"
 #include "base/buf.h"
 
 struct af_err;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/folded_text.h"
+#include "analyse/tree/folded_text.h"
 #include "base/map.h"
 #include "exchange/draft/draft.h"
 #include "exchange/source/sniff.h"

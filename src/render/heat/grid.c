@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/heat.h"
+#include "analyse/time/heat.h"
 #include "base/arena.h"
 
 static const struct af_table *table_named(const struct af_facts *f, const char *name)

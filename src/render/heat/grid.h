@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/facts.h"
+#include "analyse/table/facts.h"
 
 struct heat_grid {
 	bool gpu;

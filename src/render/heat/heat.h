@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/facts.h"
+#include "analyse/table/facts.h"
 #include "base/buf.h"
 
 /*

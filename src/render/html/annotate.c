@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analyse/facts.h"
+#include "analyse/table/facts.h"
 #include "render/html/pack.h"
 #include "render/text/tables.h"
 

@@ -21,10 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/difference.h"
-#include "analyse/facts.h"
-#include "analyse/pass.h"
-#include "analyse/tree.h"
+#include "analyse/difference/difference.h"
+#include "analyse/pass/pass.h"
+#include "analyse/table/facts.h"
+#include "analyse/tree/tree.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/arena.h"
 
 /* The stack left the tree: what lies deeper is that node too. */

@@ -15,13 +15,11 @@
  *	names	text of all names, newline between; one byte a name: enum af_frame; a column: the
  *		file each is in, from 1 on, 1 for several, 0 where that is not known; the files
  *		from 2 on, newline between; a column: the word for the module of those that are
- *		told apart by it (analyse/module_key.h), from 1 on, 0 of the others; these words,
- *		newline between.
- *		In order of bytes, so ids compare as names do. Control characters are replaced by
- *		their pictures, U+2400 and on; bytes that are not UTF-8 are left to the browser.
- *	tree	nodes in preorder, the root first. Columns:
- *		0  depth of the node before plus one less own depth; 0 is a first child
- *		1  names' ids of first children, the root's (0) among them; then of the others,
+ *		told apart by it (analyse/tree/module_key.h), from 1 on, 0 of the others; these
+ *words, newline between. In order of bytes, so ids compare as names do. Control characters are
+ *replaced by their pictures, U+2400 and on; bytes that are not UTF-8 are left to the browser. tree
+ *nodes in preorder, the root first. Columns: 0  depth of the node before plus one less own depth; 0
+ *is a first child 1  names' ids of first children, the root's (0) among them; then of the others,
  *		   each less that of the child before, modulo the number of names
  *		2  one a weight: 1 plus the index of the weight that it is told by, or 0
  *		then self divided by `scale`, one column a weight, leaves first, then the other
@@ -36,7 +34,7 @@
 
 #include <stdint.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/buf.h"
 #include "base/strtab.h"
 

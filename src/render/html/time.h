@@ -48,7 +48,7 @@
 #ifndef AF_RENDER_HTML_TIME_H
 #define AF_RENDER_HTML_TIME_H
 
-#include "analyse/slices.h"
+#include "analyse/time/slices.h"
 #include "base/map.h"
 #include "render/html/columns.h"
 #include "render/html/nodes.h"

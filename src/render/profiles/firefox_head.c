@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "render/text/label.h"
 
 enum { VERSION_PROCESSED = 48, VERSION_GECKO = 27 };

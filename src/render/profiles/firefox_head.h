@@ -2,7 +2,7 @@
 #ifndef AF_RENDER_PROFILES_FIREFOX_HEAD_H
 #define AF_RENDER_PROFILES_FIREFOX_HEAD_H
 
-#include "analyse/slices.h"
+#include "analyse/time/slices.h"
 #include "base/buf.h"
 #include "base/strtab.h"
 

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/buf.h"
 #include "base/keys.h"
 #include "base/map.h"

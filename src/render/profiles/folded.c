@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

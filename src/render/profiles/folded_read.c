@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/folded_text.h"
-#include "analyse/tree.h"
+#include "analyse/tree/folded_text.h"
+#include "analyse/tree/tree.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "render/render.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/buf.h"
 
 enum { AF_PROFILE_TREES = 3, AF_PROFILE_COLUMNS = AF_PROFILE_TREES * AF_TREE_WEIGHTS };

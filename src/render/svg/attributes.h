@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/strtab.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/difference.h"
+#include "analyse/difference/difference.h"
 #include "base/arena.h"
 #include "render/svg/svg.h"
 #include "render/text/label.h"

@@ -17,7 +17,7 @@
 
 #include <stdint.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/buf.h"
 #include "base/strtab.h"
 

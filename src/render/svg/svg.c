@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/difference.h"
+#include "analyse/difference/difference.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "render/embed/embed.h"

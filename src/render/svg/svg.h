@@ -2,7 +2,7 @@
 #ifndef AF_RENDER_SVG_SVG_H
 #define AF_RENDER_SVG_SVG_H
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/buf.h"
 #include "render/render.h"
 #include "render/svg/attributes.h"

@@ -1,4 +1,4 @@
-/* An annotated kernel (analyse/annotate.h) as text for a terminal. */
+/* An annotated kernel (analyse/annotate/annotate.h) as text for a terminal. */
 #ifndef AF_RENDER_TEXT_ANNOTATE_H
 #define AF_RENDER_TEXT_ANNOTATE_H
 

@@ -2,8 +2,8 @@
 #ifndef AF_RENDER_TEXT_ANNOTATE_PRIVATE_H
 #define AF_RENDER_TEXT_ANNOTATE_PRIVATE_H
 
-#include "analyse/annotate.h"
-#include "analyse/facts.h"
+#include "analyse/annotate/annotate.h"
+#include "analyse/table/facts.h"
 #include "render/text/annotate.h"
 
 enum { ANNOTATE_BAR = 16 };

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "analyse/facts.h"
-#include "analyse/findings.h"
+#include "analyse/findings/findings.h"
+#include "analyse/table/facts.h"
 
 enum { INDENT = 6, WIDTH_LEAST = 40 };
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "base/buf.h"
 
 struct af_picture;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/tree_table.h"
+#include "analyse/tree/table.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/scope.h"

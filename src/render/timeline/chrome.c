@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/tree.h"
-#include "analyse/world.h"
+#include "analyse/tree/tree.h"
+#include "analyse/world/world.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "render/profiles/out.h"

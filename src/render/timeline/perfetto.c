@@ -10,8 +10,8 @@
  */
 #include <stdlib.h>
 
-#include "analyse/tree.h"
-#include "analyse/world.h"
+#include "analyse/tree/tree.h"
+#include "analyse/world/world.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "render/profiles/out.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/world.h"
+#include "analyse/world/world.h"
 #include "base/arena.h"
 #include "render/profiles/protobuf.h"
 

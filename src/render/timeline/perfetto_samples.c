@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/tree.h"
-#include "analyse/world.h"
+#include "analyse/tree/tree.h"
+#include "analyse/world/world.h"
 #include "base/arena.h"
 #include "render/profiles/profile.h"
 #include "render/profiles/protobuf.h"

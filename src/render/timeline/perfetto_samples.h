@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "analyse/slices.h"
+#include "analyse/time/slices.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/strtab.h"

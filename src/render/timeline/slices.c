@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyse/tree.h"
+#include "analyse/tree/tree.h"
 #include "render/render.h"
 
 extern const struct af_format af_format_chrome;

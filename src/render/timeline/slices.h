@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "analyse/slices.h"
+#include "analyse/time/slices.h"
 #include "base/buf.h"
 
 struct af_format;

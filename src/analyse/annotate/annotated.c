@@ -1,0 +1,235 @@
+/*
+ * Samples of instructions by kernel: which reasons kernels stall for, and the kernels that are
+ * asked for, or the heaviest, in full.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/annotate/annotate.h"
+#include "analyse/annotate/sampled.h"
+#include "analyse/pass/pass.h"
+#include "analyse/world/code_names.h"
+#include "analyse/world/device_name.h"
+#include "base/arena.h"
+#include "sym/device/code_store.h"
+#include "sym/lines/source.h"
+
+enum { MATCHES_MOST = 1000 };
+
+/* What the codes of the world are, found once each. */
+struct annotated_code {
+	bool known;
+	uint32_t function; /* of af_sampled */
+	uint64_t shift;    /* of its offsets in that function */
+};
+
+/* Which program each kernel of each process is of. */
+struct annotated {
+	struct af_map programs;
+};
+
+struct gathering {
+	const struct annotated *self;
+	const struct af_world *w;
+	struct af_results *out;
+	struct af_code_store *store;
+	struct af_sampled sampled;
+	struct annotated_code *codes;
+};
+
+/* The text that the job's kernel was compiled of, as an object's name, "" when there is none. */
+static const char *program_source(const struct gathering *g, const struct af_job *job)
+{
+	const struct af_world *w = g->w;
+	const uint64_t *program =
+	    af_map_get(&g->self->programs, (uint64_t)job->is.process << 32 | job->is.kernel);
+
+	for (uint32_t i = 1; program && i < w->nr_programs; i++)
+		if (w->programs[i].process == job->is.process && w->programs[i].id == *program &&
+		    w->programs[i].form == AF_OBJECT_SOURCE)
+			return w->programs[i].object;
+	return "";
+}
+
+/*
+ * What samples of @code are counted for: the kernel that has the function within, where the object
+ * tells; @offset is an address when the code has no name.
+ */
+static struct annotated_code code_place(struct gathering *g, const struct af_attributed *at,
+                                        const struct af_job *job)
+{
+	const struct af_device_code *dc = &g->w->codes[at->code];
+	uint32_t program = af_world_code_program(g->w, at->code);
+	struct af_sampled_function names = {
+	    .name = af_strtab_get(&g->w->strings, dc->name),
+	    .shown = dc->shown,
+	    .object = program ? g->w->programs[program].object : "",
+	    .device = af_device_name(&g->out->facts, g->w, job->is.process, job->is.device),
+	    .source = program_source(g, job),
+	    .symbol = dc->symbol,
+	};
+	const char *object = names.object;
+	struct af_code *code = *object && g->store ? af_code_store_get(g->store, object) : NULL;
+	uint64_t shift = 0;
+	int i = -1;
+
+	if (code && *names.name)
+		i = af_code_find(code, names.name, dc->symbol);
+	else if (code)
+		i = af_code_find_address(code, at->offset, &shift);
+	if (i >= 0) {
+		const struct af_code_function *f = af_code_function(code, (uint32_t)i);
+		const struct af_code_function *within = af_code_function(code, f->within);
+		shift = *names.name ? f->start - within->start : 0 - within->start;
+		names.name = within->name;
+		names.shown = within->shown;
+		names.symbol = within->symbol;
+	}
+	return (struct annotated_code){true, af_sampled_function(&g->sampled, &names), shift};
+}
+
+static void gather(struct gathering *g, const struct af_attributed *at)
+{
+	const struct af_attribution *a = g->out->attribution;
+
+	if (!at->code || !at->parts)
+		return;
+	struct annotated_code *known = &g->codes[at->code], place = *known;
+	bool named = *af_strtab_get(&g->w->strings, g->w->codes[at->code].name) != 0;
+	if (!place.known)
+		place = code_place(g, at, &a->jobs[at->job]);
+	if (named)
+		*known = place;
+	uint64_t offset = at->offset + place.shift;
+	const struct af_sampled_at sample = {
+	    .offset = offset <= UINT32_MAX ? (uint32_t)offset : UINT32_MAX,
+	    .reason =
+		af_sampled_reason(&g->sampled, at->stall ? g->w->stalls[at->stall].name : NULL),
+	    .samples = (double)at->parts / AF_ATTRIBUTION_PARTS,
+	    .idle = (double)at->latency_parts / AF_ATTRIBUTION_PARTS,
+	    .time_ns = (double)at->time_ns,
+	};
+	af_sampled_add(&g->sampled, place.function, &sample,
+	               (double)at->exact_parts / (double)at->parts);
+}
+
+/* Those that the name may mean, where it is not one. */
+static void matches_table(struct af_facts *f, const struct af_sampled *s, const uint32_t *found,
+                          uint32_t nr)
+{
+	static const struct af_column columns[] = {
+	    {"Kernel", AF_CELL_TEXT},
+	    {"Samples", AF_CELL_COUNT},
+	    {"Time", AF_CELL_NS, AF_SHOW_USED},
+	    {"Symbol", AF_CELL_TEXT},
+	    {"Object", AF_CELL_TEXT, AF_SHOW_NEVER},
+	};
+	struct af_table *t = af_facts_table(f, "matches", "Kernels with samples", columns, 5);
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct af_sampled_function *fn = &s->functions[found ? found[i] : i];
+		struct af_cell *c = af_table_row(f, t);
+		c[0].text = af_facts_text(f, "%s", fn->shown);
+		c[1].value = af_facts_count(fn->samples);
+		c[2].value = af_facts_count(fn->time_ns);
+		c[3].text = af_facts_text(f, "%s", fn->name);
+		c[4].text = af_facts_text(f, "%s", fn->object);
+	}
+}
+
+/* Are those at @found called the same? Kernels are compiled more than once. */
+static bool same_name(const struct af_sampled *s, const uint32_t *found, uint32_t nr)
+{
+	for (uint32_t i = 1; i < nr; i++)
+		if (strcmp(s->functions[found[i]].name, s->functions[found[0]].name) != 0)
+			return false;
+	return true;
+}
+
+/* "3 more with other code, the next is spin@e15b6105" */
+static const char *others_text(struct gathering *g, const uint32_t *found, uint32_t nr)
+{
+	const struct af_sampled_function *next = &g->sampled.functions[found[1]];
+
+	if (!*next->object)
+		return af_facts_text(&g->out->annotated, "%u more with other code", nr - 1);
+	return af_facts_text(&g->out->annotated, "%u more with other code, the next is %s@%.8s",
+	                     nr - 1, next->name, next->object);
+}
+
+static void annotate(struct gathering *g)
+{
+	const struct af_asked *asked = &g->out->asked;
+	struct af_facts *f = &g->out->annotated;
+	uint32_t found[MATCHES_MOST], most = asked->kernels ? asked->kernels : 1;
+	uint32_t nr_all = g->sampled.nr_functions;
+	struct af_annotate_with with = {
+	    .codes = g->store, .context = asked->context, .most = asked->rows};
+
+	if (!nr_all)
+		return;
+	uint32_t nr = af_sampled_match(&g->sampled, asked->kernel, found, MATCHES_MOST);
+	if (nr > 1 && same_name(&g->sampled, found, nr < MATCHES_MOST ? nr : MATCHES_MOST)) {
+		with.others = others_text(g, found, nr);
+		nr = 1;
+	}
+	if (asked->kernel && nr != 1) {
+		nr = nr < MATCHES_MOST ? nr : MATCHES_MOST;
+		matches_table(f, &g->sampled, nr ? found : NULL, nr ? nr : nr_all);
+		f->last->note = nr ? NULL : "none of that name";
+		return;
+	}
+	af_source_open(&with.sources, asked->sources, g->store && af_code_store_is_here(g->store));
+	for (uint32_t i = 0; i < most && (asked->kernel ? i < nr : i < nr_all); i++)
+		af_annotate(f, &g->sampled, asked->kernel ? found[i] : i, &with);
+	af_source_close(with.sources);
+}
+
+static void annotated_event(void *self, const struct af_world *w, const struct af_event *ev)
+{
+	struct annotated *a = self;
+	struct af_ev_kernel fixed;
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, NULL))
+		*af_map_at(&a->programs, (uint64_t)ev->process << 32 | fixed.kernel, NULL) =
+		    fixed.program;
+}
+
+static void annotated_close(void *self)
+{
+	struct annotated *a = self;
+
+	af_map_free(&a->programs);
+}
+
+static void annotated_finish(void *self, const struct af_world *w, struct af_results *out)
+{
+	const struct af_attribution *a = out->attribution;
+	struct gathering g = {.self = self, .w = w, .out = out};
+
+	if (!a)
+		return;
+	g.store = af_code_names_store(out->code_names);
+	g.codes = af_xcalloc(w->nr_codes + 1ull, sizeof *g.codes);
+	for (uint32_t i = 0; i < a->nr_found; i++)
+		gather(&g, &a->found[i]);
+	af_sampled_finish(&g.sampled);
+	if (out->asked.answers & (AF_ANSWER_TABLES | AF_ANSWER_STALLS))
+		af_sampled_tables(&g.sampled, g.store, &out->facts);
+	if (out->asked.answers & AF_ANSWER_ANNOTATE)
+		annotate(&g);
+	af_sampled_free(&g.sampled);
+	free(g.codes);
+}
+
+const struct af_pass_ops af_pass_annotated = {
+    .name = "annotated",
+    .question = "Which instructions are kernels at, and why do they stall?",
+    .answers = AF_ANSWER_TABLES | AF_ANSWER_STALLS | AF_ANSWER_ANNOTATE,
+    .attributes = AF_ANSWER_TABLES | AF_ANSWER_STALLS | AF_ANSWER_ANNOTATE,
+    .state_size = sizeof(struct annotated),
+    .wants = 1ull << AF_KIND_KERNEL,
+    .event = annotated_event,
+    .finish = annotated_finish,
+    .close = annotated_close,
+};

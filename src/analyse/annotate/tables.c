@@ -1,0 +1,319 @@
+/* An annotated kernel as tables; what they hold is said in annotate.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/annotate/private.h"
+#include "base/arena.h"
+#include "sym/device/listing.h"
+#include "sym/lines/source.h"
+
+enum { SOURCE_COLUMNS = 400 }; /* bytes of a line of source at most */
+
+/* the table of facts */
+
+static void kernel_fact(struct annotation *a, const char *label, const char *value)
+{
+	if (!value || !*value)
+		return;
+	struct af_cell *c = af_table_row(a->f, a->kernel);
+	c[0].text = label;
+	c[1].text = value;
+}
+
+void annotation_kernel(struct annotation *a)
+{
+	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
+	const struct af_sampled_function *fn = a->function;
+	double all = 0;
+
+	a->kernel = af_facts_table(a->f, "kernel", "Kernel", columns, 2);
+	for (uint32_t i = 0; i < a->s->nr_functions; i++)
+		all += a->s->functions[i].samples;
+	kernel_fact(a, "Kernel", af_facts_text(a->f, "%s", fn->shown));
+	if (strcmp(fn->name, fn->shown) != 0)
+		kernel_fact(a, "Symbol", af_facts_text(a->f, "%s", fn->name));
+	kernel_fact(a, "Same name", a->with->others);
+	kernel_fact(a, "Device", af_facts_text(a->f, "%s", fn->device));
+	if (a->code && strcmp(af_code_arch(a->code), "listing") != 0)
+		kernel_fact(a, "Code for", af_facts_text(a->f, "%s", af_code_arch(a->code)));
+	kernel_fact(a, "Samples",
+	            af_facts_text(a->f, "%.0f (%.2f %% of all)", fn->samples,
+	                          all > 0 ? 100 * fn->samples / all : 0));
+	kernel_fact(a, "Call path known",
+	            af_facts_text(a->f, "%.2f %% of them for sure",
+	                          fn->samples > 0 ? 100 * fn->exact / fn->samples : 0));
+	if (fn->time_ns > 0)
+		kernel_fact(a, "Time", af_facts_ns(a->f, af_facts_count(fn->time_ns)));
+}
+
+/* Files of lines that cannot be shown, by name: "a.cu, b.h". */
+static const char *missing_files(const struct annotation *a, bool withheld)
+{
+	const char *list = "";
+
+	for (uint32_t i = 0; i < a->nr_lines; i++) {
+		const char *file = a->lines[i].file;
+		if ((i && !strcmp(file, a->lines[i - 1].file)) || file == AF_CODE_PTX ||
+		    !strcmp(file, AF_CODE_PTX))
+			continue;
+		if (a->with->sources && !af_source_where(a->with->sources, file) &&
+		    af_source_is_withheld(a->with->sources, file) == withheld)
+			list = af_facts_text(a->f, "%s%s%s", list, *list ? ", " : "", file);
+	}
+	return list;
+}
+
+/* What is missing is only known in the end. */
+static void kernel_notes(struct annotation *a)
+{
+	const char *withheld = missing_files(a, true);
+
+	if (a->listing && *af_listing_source(a->listing))
+		kernel_fact(a, "Instructions",
+		            af_facts_text(a->f, "by %s", af_listing_source(a->listing)));
+	if (a->listing)
+		kernel_fact(a, "No full text",
+		            af_facts_text(a->f, "%s", af_listing_reason(a->listing)));
+	if (a->missing)
+		kernel_fact(a, "No code", a->missing);
+	else if (!a->lines_known)
+		kernel_fact(a, "No lines",
+		            af_code_sm(a->code) ? "compile with -lineinfo to have them"
+		                                : "the code has no line information");
+	else if (a->ptx)
+		kernel_fact(a, "Lines",
+		            "of the PTX text: compile with -lineinfo for those of the source");
+	kernel_fact(a, "No source of", missing_files(a, false));
+	if (*withheld)
+		kernel_fact(a, "Source not read",
+		            af_facts_text(a->f,
+		                          "%s: you did not record this trace on this machine; "
+		                          "--sources DIR reads files below DIR",
+		                          withheld));
+}
+
+/* lines */
+
+static uint32_t reason_columns(const struct annotation *a, struct af_column *columns, uint32_t nr)
+{
+	for (uint32_t i = 0; i < a->nr_reasons; i++)
+		columns[nr++] =
+		    (struct af_column){af_sampled_reason_name(a->s, a->reasons[i], a->f),
+		                       AF_CELL_COUNT, AF_SHOW_ALWAYS};
+	return nr;
+}
+
+/* A line of source with its tabs as spaces, "" when it is not there. */
+static const char *line_text(struct annotation *a, const struct annotated_line *l)
+{
+	char text[SOURCE_COLUMNS + 1];
+	size_t len = 0, nr = 0;
+	const char *source = annotation_source(a, l->file, l->number, &len);
+
+	for (size_t i = 0; source && i < len && nr < SOURCE_COLUMNS; i++) {
+		if (source[i] != '\t') {
+			text[nr++] = source[i];
+			continue;
+		}
+		do
+			text[nr++] = ' ';
+		while (nr % 8 && nr < SOURCE_COLUMNS);
+	}
+	while (nr && nr == SOURCE_COLUMNS && (text[nr - 1] & 0x80))
+		nr--; /* not in the middle of a character */
+	return nr ? af_facts_text(a->f, "%.*s", (int)nr, text) : "";
+}
+
+static void line_row(struct annotation *a, struct af_table *t, const struct annotated_line *l)
+{
+	struct af_cell *c = af_table_row(a->f, t);
+
+	c[AF_LINE_RANK].value = l->rank;
+	c[AF_LINE_FILE].text = l->file;
+	c[AF_LINE_NUMBER].value = l->number;
+	c[AF_LINE_FUNCTION].text = l->function;
+	c[AF_LINE_SOURCE].text = line_text(a, l);
+	c[AF_LINE_SAMPLES].value = af_facts_count(l->samples);
+	c[AF_LINE_SHARE].value = af_facts_share(l->samples, a->function->samples);
+	c[AF_LINE_TIME].value = af_facts_count(l->time_ns);
+	c[AF_LINE_WITH_INLINED].value = af_facts_count(l->with_inlined);
+	for (uint32_t i = 0; i < a->nr_reasons; i++)
+		c[AF_LINE_REASONS + i].value = af_facts_count(l->reasons[i]);
+}
+
+static void lines_table(struct annotation *a)
+{
+	struct af_column columns[AF_TABLE_COLUMNS] = {
+	    [AF_LINE_RANK] = {"Rank", AF_CELL_COUNT, AF_SHOW_NEVER},
+	    [AF_LINE_FILE] = {"File", AF_CELL_TEXT},
+	    [AF_LINE_NUMBER] = {"Line", AF_CELL_COUNT},
+	    [AF_LINE_FUNCTION] = {"Function", AF_CELL_TEXT},
+	    [AF_LINE_SOURCE] = {"Source", AF_CELL_TEXT},
+	    [AF_LINE_SAMPLES] = {"Samples", AF_CELL_COUNT},
+	    [AF_LINE_SHARE] = {"Share", AF_CELL_PERCENT},
+	    [AF_LINE_TIME] = {"Time", AF_CELL_NS, AF_SHOW_USED},
+	    [AF_LINE_WITH_INLINED] = {"With inlined", AF_CELL_COUNT},
+	};
+	uint32_t nr = reason_columns(a, columns, AF_LINE_REASONS), left_out = 0;
+	struct af_table *t = af_facts_table(a->f, "lines", "Source lines", columns, nr);
+
+	for (uint32_t i = 0; i < a->nr_lines; i++) {
+		if (t->nr_rows < a->with->most)
+			line_row(a, t, &a->lines[i]);
+		else
+			left_out += a->lines[i].rank != 0;
+	}
+	if (left_out)
+		t->note = af_facts_text(a->f, "%u lines that have samples are left out", left_out);
+}
+
+/* instructions */
+
+static void keep_around(struct annotation *a, uint32_t i)
+{
+	uint32_t context = a->with->context;
+	uint32_t first = i > context ? i - context : 0;
+
+	for (uint32_t k = first; k < a->nr_insns && k - i + context <= 2 * context; k++)
+		a->insns[k].keep = true;
+}
+
+static uint32_t insn_index(const struct annotation *a, uint32_t offset)
+{
+	uint32_t low = 0, high = a->nr_insns;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (a->insns[mid].offset < offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < a->nr_insns && a->insns[low].offset == offset ? low : UINT32_MAX;
+}
+
+/* Which are shown: of so many as fit the heaviest with what they wait for, and their neighbours. */
+static uint32_t insns_keep(struct annotation *a)
+{
+	uint32_t nr = 0, left_out = 0, most = a->with->most;
+	bool all = a->with->context == UINT32_MAX && a->nr_insns <= most;
+
+	for (uint32_t i = 0; i < a->nr_insns; i++) {
+		struct annotated_insn *insn = &a->insns[i];
+		insn->keep |= all;
+		if (!insn->rank || all)
+			continue;
+		if (insn->rank > most / 4) {
+			left_out++;
+			continue;
+		}
+		if (a->with->context == UINT32_MAX)
+			insn->keep = true;
+		else
+			keep_around(a, i);
+		for (uint32_t k = 0; k < insn->nr_waits; k++) {
+			uint32_t at = insn_index(a, insn->waits[k]);
+			if (at != UINT32_MAX)
+				a->insns[at].keep = true;
+		}
+	}
+	for (uint32_t i = 0; i < a->nr_insns; i++)
+		nr += a->insns[i].keep;
+	/* Neighbours are the first to give way. */
+	for (uint32_t i = a->nr_insns; i-- > 0 && nr > most;)
+		if (a->insns[i].keep && !a->insns[i].rank) {
+			a->insns[i].keep = false;
+			nr--;
+		}
+	return left_out;
+}
+
+/* "inner ← outer (a.cu:12) ← kernel (a.cu:40)", "" where nothing was inlined. */
+static const char *insn_inlined(struct annotation *a, const struct annotated_insn *insn)
+{
+	struct af_code_frame frames[AF_CODE_FRAMES];
+	const char *list = "";
+	uint32_t nr = a->index < 0 ? 0
+	                           : af_code_frames(a->code, (uint32_t)a->index, insn->offset,
+	                                            frames, AF_CODE_FRAMES);
+
+	if (nr < 2)
+		return "";
+	for (uint32_t k = 0; k < nr; k++) {
+		const char *function = frames[k].function ? frames[k].function : "?";
+		const char *file = frames[k].file ? frames[k].file : "?";
+		const char *slash = strrchr(file, '/');
+		if (!k)
+			list = af_facts_text(a->f, "%s", function);
+		else
+			list = af_facts_text(a->f, "%s ← %s (%s:%u)", list, function,
+			                     slash ? slash + 1 : file, frames[k].line);
+	}
+	return list;
+}
+
+static const char *insn_waits(struct annotation *a, const struct annotated_insn *insn)
+{
+	const char *list = "";
+
+	for (uint32_t k = 0; k < insn->nr_waits; k++)
+		list = af_facts_text(a->f, "%s%s0x%x", list, k ? " " : "", insn->waits[k]);
+	return list;
+}
+
+static void insn_row(struct annotation *a, struct af_table *t, const struct annotated_insn *insn)
+{
+	const char *text = annotation_text(a, insn->offset);
+	struct af_cell *c = af_table_row(a->f, t);
+	const struct annotated_line *l = insn->line != UINT32_MAX ? &a->lines[insn->line] : NULL;
+
+	c[AF_INSN_RANK].value = insn->rank;
+	c[AF_INSN_OFFSET].value = insn->offset;
+	c[AF_INSN_TEXT].text = text ? af_facts_text(a->f, "%s", text) : "";
+	c[AF_INSN_FILE].text = l ? l->file : "";
+	c[AF_INSN_LINE].value = l ? l->number : 0;
+	c[AF_INSN_INLINED].text = insn_inlined(a, insn);
+	c[AF_INSN_SAMPLES].value = af_facts_count(insn->samples);
+	c[AF_INSN_SHARE].value = af_facts_share(insn->samples, a->function->samples);
+	c[AF_INSN_TIME].value = af_facts_count(insn->time_ns);
+	c[AF_INSN_WAITS].text = insn_waits(a, insn);
+	for (uint32_t k = insn->first; k < insn->first + insn->nr; k++) {
+		uint32_t column = annotation_column(a, a->function->at[k].reason);
+		if (column != UINT32_MAX)
+			c[AF_INSN_REASONS + column].value =
+			    af_facts_count(a->function->at[k].samples);
+	}
+}
+
+static void insns_table(struct annotation *a)
+{
+	struct af_column columns[AF_TABLE_COLUMNS] = {
+	    [AF_INSN_RANK] = {"Rank", AF_CELL_COUNT, AF_SHOW_NEVER},
+	    [AF_INSN_OFFSET] = {"Offset", AF_CELL_COUNT},
+	    [AF_INSN_TEXT] = {"Text", AF_CELL_TEXT},
+	    [AF_INSN_FILE] = {"File", AF_CELL_TEXT},
+	    [AF_INSN_LINE] = {"Line", AF_CELL_COUNT},
+	    [AF_INSN_INLINED] = {"Inlined", AF_CELL_TEXT, AF_SHOW_USED},
+	    [AF_INSN_SAMPLES] = {"Samples", AF_CELL_COUNT},
+	    [AF_INSN_SHARE] = {"Share", AF_CELL_PERCENT},
+	    [AF_INSN_TIME] = {"Time", AF_CELL_NS, AF_SHOW_USED},
+	    [AF_INSN_WAITS] = {"Waits for", AF_CELL_TEXT, AF_SHOW_USED},
+	};
+	uint32_t nr = reason_columns(a, columns, AF_INSN_REASONS);
+	struct af_table *t = af_facts_table(a->f, "insns", "Instructions", columns, nr);
+	uint32_t left_out = insns_keep(a);
+
+	for (uint32_t i = 0; i < a->nr_insns; i++)
+		if (a->insns[i].keep)
+			insn_row(a, t, &a->insns[i]);
+	if (left_out)
+		t->note =
+		    af_facts_text(a->f, "%u instructions that have samples are left out", left_out);
+}
+
+void annotation_tables(struct annotation *a)
+{
+	kernel_notes(a);
+	lines_table(a);
+	insns_table(a);
+}

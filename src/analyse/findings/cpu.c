@@ -1,0 +1,356 @@
+/* Where CPU time went: functions with much of their own, the system, Python's interpreter. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/findings/private.h"
+#include "analyse/functions/top.h"
+#include "analyse/tree/callers.h"
+#include "base/arena.h"
+
+enum {
+	FUNCTIONS_MOST = 3,
+	FUNCTION_PERCENT = 10, /* of CPU time, in the function itself */
+	PYTHON_PERCENT = 10,
+	SYSTEM_PERCENT = 5
+};
+
+struct cpu {
+	struct findings *s;
+	const struct af_tree *t;
+	uint64_t all_ns;
+};
+
+static bool is_at_least(uint64_t part, uint64_t whole, unsigned percent)
+{
+	return part && (unsigned __int128)part * 100 >= (unsigned __int128)whole * percent;
+}
+
+/* A finding of CPU time in stacks with what matches @pattern, which is a pattern of the page too.
+ */
+static void find_stacks(const struct cpu *c, struct finding *x, const char *pattern)
+{
+	x->of_ns = c->all_ns;
+	x->of = "CPU time";
+	x->view = "cpu";
+	x->hash = findings_link(c->s, "#view=cpu&w=time", "q", pattern);
+	x->check = af_facts_text(c->s->f, "aflame report callers '%s' --view cpu", pattern);
+	findings_add(c->s, x);
+}
+
+/* Calls of CUDA and OpenCL that only wait. */
+#define CUDA_WAITS "^cu.*Synchronize"
+#define WAITS_PATTERN CUDA_WAITS "|^clFinish$|^clWaitForEvents$"
+
+static bool is_wait(const char *name)
+{
+	return (!strncmp(name, "cu", 2) && strstr(name, "Synchronize")) ||
+	       !strcmp(name, "clFinish") || !strcmp(name, "clWaitForEvents");
+}
+
+/* "; 2.9 s of that below train (x.py:10)" */
+static const char *caller_text(struct findings *s, const struct findings_where *w)
+{
+	return w->name.text ? af_facts_text(s->f, "; %s of that below %s", af_facts_ns(s->f, w->ns),
+	                                    findings_short(s, w->name.text))
+	                    : "";
+}
+
+/* What is called and what is inlined of a function are two rows of a table, and one finding. */
+static bool is_found(const struct findings *s, const char *kind, const char *hash)
+{
+	for (uint32_t i = 0; i < s->nr; i++)
+		if (!strcmp(s->all[i].kind, kind) && s->all[i].hash &&
+		    !strcmp(s->all[i].hash, hash))
+			return true;
+	return false;
+}
+
+static void function_weight(const struct af_tree *t, uint32_t name, uint32_t weight,
+                            uint64_t *total, uint64_t *self)
+{
+	struct af_hits h;
+
+	af_hits_function(&h, t, name);
+	af_hits_weight(t, &h, weight, total, self);
+	af_hits_free(&h);
+}
+
+static void find_function(const struct cpu *c, const struct af_table *top, uint32_t row)
+{
+	struct findings *s = c->s;
+	const uint32_t id = (uint32_t)findings_value(top, row, "Function");
+	const struct findings_name name = findings_name(s, c->t, id);
+	uint64_t self, total;
+	function_weight(c->t, id, AF_WEIGHT_TIME, &total, &self);
+	struct finding x = {.kind = "function",
+	                    .ns = self,
+	                    .of_ns = c->all_ns,
+	                    .of = "CPU time",
+	                    .function = name.text,
+	                    .id = name.id,
+	                    .view = "sandwich"};
+
+	struct findings_where w = {0};
+	const char *with = "";
+
+	x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=time", "fn", name.words);
+	if (is_found(s, x.kind, x.hash))
+		return;
+	/* What waits for the device is one finding, whatever it is made of. */
+	if (findings_caller(s, c->t, id, &w) && is_wait(w.name.text))
+		return;
+	if (total > self)
+		with = af_facts_text(s->f, ", %s with what it calls", af_facts_ns(s->f, total));
+	x.what = af_facts_text(s->f, "%s itself took %s (%s of %s CPU time)%s%s",
+	                       findings_short(s, name.text), af_facts_ns(s->f, self),
+	                       findings_share(s, self, c->all_ns), af_facts_ns(s->f, c->all_ns),
+	                       with, caller_text(s, &w));
+	x.check = af_facts_text(s->f, "aflame report callers %s --view cpu",
+	                        findings_quoted(s, name.words));
+	findings_add(s, &x);
+}
+
+/* On a CPU, and nothing is done but to wait for a device. */
+static void find_spinning(const struct cpu *c)
+{
+	struct findings *s = c->s;
+	uint64_t ns = findings_pattern_weight(c->t, WAITS_PATTERN);
+	struct finding x = {.kind = "spinning", .ns = ns};
+
+	/* OpenCL has no such setting. */
+	if (findings_pattern_weight(c->t, CUDA_WAITS) >= ns / 2)
+		x.helps =
+		    "where others need that CPU, waiting off it: cudaDeviceScheduleBlockingSync";
+	x.what = af_facts_text(s->f,
+	                       "threads were on a CPU for %s (%s of %s CPU time) in calls that "
+	                       "wait for a device",
+	                       af_facts_ns(s->f, ns), findings_share(s, ns, c->all_ns),
+	                       af_facts_ns(s->f, c->all_ns));
+	find_stacks(c, &x, WAITS_PATTERN);
+}
+
+static void find_functions(const struct cpu *c)
+{
+	const struct af_table *top = findings_table(c->s, "cpu_top");
+
+	for (uint32_t i = 0; top && i < top->nr_rows && i < FUNCTIONS_MOST; i++) {
+		enum af_frame frame = af_kind_of(findings_text(top, i, "Kind"), AF_FRAME_NATIVE);
+		const char *name = findings_text(top, i, "Function");
+		/* Importing, and [kernel], are findings of their own. */
+		bool is_function = frame != AF_FRAME_MARK && frame != AF_FRAME_PROCESS &&
+		                   *name != '[' && !strstr(name, "(<frozen ");
+		if (is_function &&
+		    is_at_least(findings_value(top, i, "Self"), c->all_ns, FUNCTION_PERCENT))
+			find_function(c, top, i);
+	}
+}
+
+/* Where no function by itself says it: below which one it all happens. */
+static void find_below(const struct cpu *c)
+{
+	struct findings *s = c->s;
+	struct findings_where w = {0};
+
+	if (!findings_where(s, c->t, &w))
+		return;
+	struct finding x = {.kind = "below",
+	                    .ns = w.ns,
+	                    .of_ns = c->all_ns,
+	                    .of = "CPU time",
+	                    .function = w.name.text,
+	                    .id = w.name.id,
+	                    .view = "cpu"};
+	for (uint32_t i = 0; i < s->nr; i++)
+		if (s->all[i].function && !strcmp(s->all[i].function, w.name.text))
+			return;
+	x.what = af_facts_text(s->f, "%s and what it calls took %s (%s of %s CPU time)",
+	                       findings_short(s, w.name.text), af_facts_ns(s->f, w.ns),
+	                       findings_share(s, w.ns, c->all_ns), af_facts_ns(s->f, c->all_ns));
+	x.hash = findings_link(s, "#view=cpu&w=time", "o",
+	                       af_facts_text(s->f, "focus:%s", w.name.words));
+	x.check = af_facts_text(s->f, "aflame report callees %s --view cpu",
+	                        findings_quoted(s, w.name.words));
+	findings_add(s, &x);
+}
+
+/* "; 1.4 s of it in page faults": the entries to the system are functions of its own. */
+static const char *entry_text(const struct cpu *c, struct findings_name *name)
+{
+	static const char *const entries[] = {"__x64_sys_",     "__arm64_sys_",       "__ia32_sys_",
+	                                      "exc_page_fault", "asm_exc_page_fault", "el0_da"};
+	const struct af_tree *t = c->t;
+	uint64_t *sums = af_xcalloc(t->nr_names + 1, sizeof *sums);
+	uint32_t best = 0;
+	size_t len;
+
+	for (uint32_t n = 1; n < t->nr; n++)
+		if (af_tree_frame(t, t->nodes[n].name) == AF_FRAME_KERNEL)
+			sums[t->nodes[n].name] += t->total[AF_WEIGHT_TIME][n];
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		const char *text = af_tree_text(t, i, &len);
+		for (unsigned k = 0; sums[i] && k < sizeof entries / sizeof *entries; k++)
+			if (len >= strlen(entries[k]) &&
+			    !memcmp(text, entries[k], strlen(entries[k])) &&
+			    (!best || sums[i] > sums[best]))
+				best = i;
+	}
+	uint64_t ns = sums[best];
+	free(sums);
+	if (!best)
+		return "";
+	*name = findings_name(c->s, t, best);
+	return af_facts_text(c->s->f, "; %s of it below %s", af_facts_ns(c->s->f, ns), name->text);
+}
+
+static void find_system(const struct cpu *c)
+{
+	struct findings *s = c->s;
+	const struct af_table *t = findings_table(s, "processes");
+	struct findings_name name = {0};
+	uint64_t ns = findings_sum(t, "In the kernel", NULL, NULL);
+	struct finding x = {.kind = "system",
+	                    .ns = ns,
+	                    .of_ns = c->all_ns,
+	                    .of = "CPU time",
+	                    .check = "aflame report",
+	                    .view = "cpu",
+	                    .hash = "#view=cpu&w=time"};
+
+	if (!is_at_least(ns, c->all_ns, SYSTEM_PERCENT))
+		return;
+	const char *entry = entry_text(c, &name);
+	x.what = af_facts_text(s->f, "the operating system took %s (%s of %s CPU time)%s",
+	                       af_facts_ns(s->f, ns), findings_share(s, ns, c->all_ns),
+	                       af_facts_ns(s->f, c->all_ns), entry);
+	x.function = name.text;
+	x.id = name.id;
+	x.helps = !name.text                         ? NULL
+	          : strstr(name.text, "_fault")      ? "memory that is used again, or huge pages"
+	          : !strstr(name.text, "_sys_ioctl") ? "fewer system calls"
+	                                             : NULL;
+	if (name.text)
+		x.hash =
+		    af_facts_text(s->f, "%s&exact=1",
+		                  findings_link(s, x.hash, "q", findings_exactly(s, name.text)));
+	findings_add(s, &x);
+}
+
+/* Is the file of machine code Python's interpreter? */
+static bool is_interpreter(const char *module)
+{
+	const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
+
+	if (!strncmp(name, "libpython", 9))
+		return true;
+	if (strncmp(name, "python", 6) != 0)
+		return false;
+	return !name[6 + strspn(name + 6, "0123456789.dtm")];
+}
+
+static void find_interpreter(const struct cpu *c)
+{
+	struct findings *s = c->s;
+	const struct af_tree *t = c->t;
+	uint8_t *is = af_xcalloc(t->nr_names + 1, sizeof *is);
+	uint64_t ns = 0;
+	struct finding x = {.kind = "python",
+	                    .of_ns = c->all_ns,
+	                    .of = "CPU time",
+	                    .helps = "fewer and larger steps in Python, or compiled code",
+	                    .check =
+	                        "report.html: Functions, by module: [python] and the interpreter's",
+	                    .view = "top",
+	                    .hash = "#tab=top&view=cpu&w=time&group=module"};
+
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		const char *module = af_tree_module(t, i);
+		is[i] =
+		    (module && is_interpreter(module)) || af_tree_frame(t, i) == AF_FRAME_PYTHON;
+	}
+	for (uint32_t n = 1; n < t->nr; n++)
+		ns += is[t->nodes[n].name] ? t->self[AF_WEIGHT_TIME][n] : 0;
+	free(is);
+	if (!is_at_least(ns, c->all_ns, PYTHON_PERCENT))
+		return;
+	x.ns = ns;
+	x.what = af_facts_text(s->f, "Python's interpreter itself took %s (%s of %s CPU time)",
+	                       af_facts_ns(s->f, ns), findings_share(s, ns, c->all_ns),
+	                       af_facts_ns(s->f, c->all_ns));
+	findings_add(s, &x);
+}
+
+/* What Python does besides the program's own work. */
+static void find_python(const struct cpu *c)
+{
+	struct findings *s = c->s;
+	uint64_t imports = findings_pattern_weight(c->t, "^_find_and_load "),
+		 collecting = findings_pattern_weight(c->t, "^gc_collect_(main|region)$");
+	struct finding x = {.kind = "imports", .ns = imports};
+
+	x.what = af_facts_text(s->f, "importing Python modules took %s (%s of %s CPU time)",
+	                       af_facts_ns(s->f, imports), findings_share(s, imports, c->all_ns),
+	                       af_facts_ns(s->f, c->all_ns));
+	x.helps = "importing less, or only where it is needed";
+	find_stacks(c, &x, "^_find_and_load ");
+	x = (struct finding){.kind = "python-gc", .ns = collecting};
+	x.what =
+	    af_facts_text(s->f, "Python's garbage collector took %s (%s of %s CPU time)",
+	                  af_facts_ns(s->f, collecting), findings_share(s, collecting, c->all_ns),
+	                  af_facts_ns(s->f, c->all_ns));
+	x.helps = "gc.freeze() after setting up, or collecting less often";
+	find_stacks(c, &x, "^gc_collect_(main|region)$");
+	find_interpreter(c);
+}
+
+/* Functions with much of what samples count, which is no time. */
+static void find_counted(struct findings *s)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	const struct af_table *top = findings_table(s, AF_COUNT_TOP);
+	const char *unit = t->weights[AF_WEIGHT_COUNT].unit;
+	uint64_t all = t->total[AF_WEIGHT_COUNT][0];
+
+	for (uint32_t i = 0; top && i < top->nr_rows && i < FUNCTIONS_MOST; i++) {
+		const uint32_t id = (uint32_t)findings_value(top, i, "Function");
+		const struct findings_name name = findings_name(s, t, id);
+		uint64_t self, total;
+		if (!is_at_least(findings_value(top, i, "Self"), all, FUNCTION_PERCENT))
+			break;
+		function_weight(t, id, AF_WEIGHT_COUNT, &total, &self);
+		struct finding x = {
+		    .kind = "function",
+		    .ns = self,
+		    .no_time = true,
+		    .of_ns = all,
+		    .of = unit,
+		    .function = name.text,
+		    .id = name.id,
+		    .view = "sandwich",
+		};
+		x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=count", "fn", name.words);
+		if (is_found(s, x.kind, x.hash))
+			continue;
+		x.what = af_facts_text(s->f, "%s itself has %llu %s (%s of %llu)",
+		                       findings_short(s, name.text), (unsigned long long)self, unit,
+		                       findings_share(s, self, all), (unsigned long long)all);
+		x.check = af_facts_text(s->f, "aflame report callers %s --view cpu -w count",
+		                        findings_quoted(s, name.words));
+		findings_add(s, &x);
+	}
+}
+
+void findings_cpu(struct findings *s)
+{
+	if (s->r->has[AF_VIEW_CPU] & AF_HAS_COUNTED)
+		find_counted(s);
+	const struct cpu c = {s, &s->r->trees[AF_VIEW_CPU],
+	                      findings_total(&s->r->trees[AF_VIEW_CPU])};
+
+	if (!c.all_ns)
+		return;
+	find_functions(&c);
+	find_spinning(&c);
+	find_below(&c);
+	find_system(&c);
+	find_python(&c);
+}

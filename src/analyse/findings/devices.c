@@ -1,0 +1,168 @@
+/* What devices did, one beside another: the longest gap, copies that ran alone, uneven GPUs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/findings/private.h"
+
+/* The share at the end of "launching 54 %". */
+static int share_of(const char *text)
+{
+	const char *digits = strrchr(text, ' ');
+
+	while (digits > text && digits[-1] >= '0' && digits[-1] <= '9')
+		digits--;
+	return digits ? atoi(digits) : 0;
+}
+
+/* Why the gap of row @row was, as far as the table tells. */
+static const char *gap_why(struct findings *s, const struct af_table *gaps, uint32_t row)
+{
+	const char *why = findings_text(gaps, row, "Why"),
+		   *where = findings_text(gaps, row, "Where");
+
+	if (share_of(why) < 10)
+		return "";
+	return af_facts_text(s->f, *where ? "; its thread: %s, most in %s" : "; its thread: %s",
+	                     why, where);
+}
+
+/* The page's time goes with it: a little more than the gap is seen, and all views are of it. */
+static const char *gap_hash(struct findings *s, uint64_t at, uint64_t ns)
+{
+	unsigned long long from = at, to = at + ns, more = ns / 10;
+
+	return af_facts_text(s->f, "#tab=timeline&from=%llu&to=%llu&tv=%llu.%llu", from, to,
+	                     from > more ? from - more : 0, to + more);
+}
+
+static void find_gap(struct findings *s, const char *device, uint64_t span_ns)
+{
+	const struct af_table *gaps = findings_table(s, "gaps");
+
+	for (uint32_t i = 0; gaps && i < gaps->nr_rows; i++) {
+		if (strcmp(findings_text(gaps, i, "Device"), device) != 0)
+			continue;
+		uint64_t at = findings_value(gaps, i, "At"), ns = findings_value(gaps, i, "Length");
+		struct finding x = {.kind = "gap",
+		                    .ns = ns,
+		                    .of_ns = span_ns,
+		                    .of = "the time from the device's first work to its last",
+		                    .check = "aflame report gaps",
+		                    .view = "timeline",
+		                    .hash = gap_hash(s, at, ns)};
+		x.what = af_facts_text(
+		    s->f,
+		    "the longest time in which %s was idle: %s (%s of %s), %s "
+		    "after the run began, up to %s%s",
+		    device, af_facts_ns(s->f, ns), findings_share(s, ns, span_ns),
+		    af_facts_ns(s->f, span_ns), af_facts_ns(s->f, at),
+		    findings_short(s, findings_text(gaps, i, "Ended by")), gap_why(s, gaps, i));
+		findings_add(s, &x);
+		return;
+	}
+}
+
+/* The copies between host and devices that took most time, of all devices. */
+static const char *copies_text(struct findings *s)
+{
+	const struct af_table *t = findings_table(s, "copies");
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
+		const char *op = findings_text(t, i, "Operation");
+		if (!strstr(op, "host"))
+			continue;
+		return af_facts_text(s->f, "; %s: %s, %s at %s a second", op,
+		                     findings_number(s, findings_value(t, i, "Calls")),
+		                     findings_bytes(s, findings_value(t, i, "Bytes")),
+		                     findings_bytes(s, findings_value(t, i, "Per second")));
+	}
+	return "";
+}
+
+static void find_copies(struct findings *s, const struct af_table *idle, uint32_t row)
+{
+	uint64_t ns = findings_value(idle, row, "Copies alone"),
+		 span_ns = findings_value(idle, row, "Span");
+	struct finding x = {
+	    .kind = "copies",
+	    .ns = ns,
+	    .of_ns = span_ns,
+	    .of = "the time from the device's first work to its last",
+	    .helps = "copies on a stream of their own beside kernels, from pinned memory, or fewer",
+	    .check = "aflame report gaps --json",
+	    .view = "facts",
+	    .hash = "#tab=facts"};
+
+	x.what = af_facts_text(
+	    s->f, "%s copied or filled memory for %s (%s of %s) while no kernel ran%s",
+	    findings_text(idle, row, "Device"), af_facts_ns(s->f, ns),
+	    findings_share(s, ns, span_ns), af_facts_ns(s->f, span_ns), copies_text(s));
+	findings_add(s, &x);
+}
+
+/* "NVIDIA H200 #2" without its number. */
+static size_t model_length(const char *device)
+{
+	const char *mark = strrchr(device, '#');
+
+	if (mark && mark > device && mark[-1] == ' ' && !mark[1 + strspn(mark + 1, "0123456789")])
+		return (size_t)(mark - 1 - device);
+	return strlen(device);
+}
+
+static bool is_one_model(const char *a, const char *b)
+{
+	size_t len = model_length(a);
+
+	return len == model_length(b) && !memcmp(a, b, len);
+}
+
+/* Devices of one name, each by itself: where processes share one, rows are not devices. */
+static void find_uneven(struct findings *s)
+{
+	const struct af_table *t = findings_table(s, "devices");
+	uint32_t most = 0, least = 0;
+
+	if (!t || t->nr_rows < 2 || findings_table(s, "gpus"))
+		return;
+	for (uint32_t i = 0; i < t->nr_rows; i++) {
+		uint64_t busy = findings_value(t, i, "Busy");
+		most = busy > findings_value(t, most, "Busy") ? i : most;
+		least = busy < findings_value(t, least, "Busy") ? i : least;
+		if (strcmp(findings_text(t, i, "Driver"), findings_text(t, 0, "Driver")) != 0 ||
+		    !is_one_model(findings_text(t, i, "Device"), findings_text(t, 0, "Device")))
+			return;
+	}
+	uint64_t most_ns = findings_value(t, most, "Busy"),
+		 least_ns = findings_value(t, least, "Busy"), ns = most_ns - least_ns;
+	struct finding x = {.kind = "uneven",
+	                    .ns = ns,
+	                    .of_ns = s->run_ns,
+	                    .of = "the run",
+	                    .helps = "work that is divided more evenly among devices",
+	                    .check = "aflame report",
+	                    .view = "facts",
+	                    .hash = "#tab=facts"};
+	if (ns < most_ns / 10)
+		return;
+	x.what = af_facts_text(
+	    s->f, "of %u devices the busiest had work for %s, and the least busy for %s: %s less",
+	    t->nr_rows, af_facts_ns(s->f, most_ns), af_facts_ns(s->f, least_ns),
+	    af_facts_ns(s->f, ns));
+	findings_add(s, &x);
+}
+
+void findings_devices(struct findings *s)
+{
+	const struct af_table *t = findings_table(s, "idle");
+	uint32_t *told = t ? findings_devices_told(s, t) : NULL;
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
+		if (told[i] != 1)
+			continue;
+		find_gap(s, findings_text(t, i, "Device"), findings_value(t, i, "Span"));
+		find_copies(s, t, i);
+	}
+	free(told);
+	find_uneven(s);
+}

@@ -1,0 +1,134 @@
+#include "analyse/findings/findings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/findings/private.h"
+#include "analyse/tree/ids.h"
+#include "base/arena.h"
+
+bool findings_add(struct findings *s, const struct finding *x)
+{
+	if (!x->ns ||
+	    (unsigned __int128)x->ns * 100 < (unsigned __int128)x->of_ns * AF_FINDING_PERCENT)
+		return false;
+	AF_GROW(s->all, s->nr, s->cap);
+	s->all[s->nr++] = *x;
+	return true;
+}
+
+/* Imports of other profilers' files say nothing of how they were recorded. */
+static bool is_sampled_here(const struct findings *s)
+{
+	const struct af_table *t = findings_table(s, "run");
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++)
+		if (!strcmp(t->cells[(size_t)i * t->nr_columns].text, "CPU samples"))
+			return true;
+	return false;
+}
+
+/* By time; where that is the same, by what they say. */
+static int findings_order(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+
+	if (x->comes_first != y->comes_first)
+		return x->comes_first ? -1 : 1;
+	if (x->about_recording != y->about_recording)
+		return x->about_recording ? 1 : -1;
+	if (x->no_time != y->no_time)
+		return x->no_time ? 1 : -1;
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	int kind = strcmp(x->kind, y->kind);
+	return kind ? kind : strcmp(x->what, y->what);
+}
+
+static const char *or_nothing(const char *text)
+{
+	return text ? text : "";
+}
+
+/* What is found in a part of the run is checked in that part. */
+static const char *finding_check(struct findings *s, const char *check)
+{
+	unsigned long long from = s->r->asked.from_ns, to = s->r->asked.to_ns;
+
+	if (!check || strncmp(check, "aflame ", 7) != 0)
+		return or_nothing(check);
+	if (from)
+		check = af_facts_text(s->f, "%s --from %lluns", check, from);
+	return to ? af_facts_text(s->f, "%s --to %lluns", check, to) : check;
+}
+
+static void finding_row(struct findings *s, struct af_table *t, const struct finding *x)
+{
+	struct af_cell *c = af_table_row(s->f, t);
+
+	c[AF_FINDING_RANK].value = t->nr_rows;
+	c[AF_FINDING_KIND].text = x->kind;
+	c[AF_FINDING_TIME].value = x->no_time ? 0 : x->ns;
+	c[AF_FINDING_TIME].unknown = x->no_time;
+	c[AF_FINDING_SHARE].value = af_facts_ratio(x->ns, x->of_ns, 1e4);
+	c[AF_FINDING_OF].text = x->of;
+	c[AF_FINDING_WHAT].text = x->what;
+	c[AF_FINDING_HELPS].text = or_nothing(x->helps);
+	c[AF_FINDING_CHECK].text = finding_check(s, x->check);
+	c[AF_FINDING_FUNCTION].text = or_nothing(x->function);
+	c[AF_FINDING_ID].text = or_nothing(x->id);
+	c[AF_FINDING_VIEW].text = or_nothing(x->view);
+	c[AF_FINDING_HASH].text = or_nothing(x->hash);
+}
+
+static void findings_rows(struct findings *s)
+{
+	static const struct af_column columns[AF_FINDING_COLUMNS] = {
+	    [AF_FINDING_RANK] = {"Rank", AF_CELL_COUNT},
+	    [AF_FINDING_KIND] = {"Kind", AF_CELL_TEXT, AF_SHOW_NEVER},
+	    [AF_FINDING_TIME] = {"At most", AF_CELL_NS},
+	    [AF_FINDING_SHARE] = {"Share", AF_CELL_PERCENT},
+	    [AF_FINDING_OF] = {"Of", AF_CELL_TEXT, AF_SHOW_NEVER},
+	    [AF_FINDING_WHAT] = {"Finding", AF_CELL_TEXT},
+	    [AF_FINDING_HELPS] = {"What usually helps", AF_CELL_TEXT, AF_SHOW_USED},
+	    [AF_FINDING_CHECK] = {"Check", AF_CELL_TEXT, AF_SHOW_USED},
+	    [AF_FINDING_FUNCTION] = {"Function", AF_CELL_TEXT, AF_SHOW_NEVER},
+	    [AF_FINDING_ID] = {"Id", AF_CELL_TEXT, AF_SHOW_NEVER},
+	    [AF_FINDING_VIEW] = {"View", AF_CELL_TEXT, AF_SHOW_NEVER},
+	    [AF_FINDING_HASH] = {"Hash", AF_CELL_TEXT, AF_SHOW_NEVER},
+	};
+	struct af_table *t = af_facts_table(s->f, "findings", "Findings: what stands out", columns,
+	                                    AF_FINDING_COLUMNS);
+
+	if (s->nr)
+		qsort(s->all, s->nr, sizeof *s->all, findings_order);
+	for (uint32_t i = 0; i < s->nr; i++)
+		finding_row(s, t, &s->all[i]);
+	/* They overlap: a gap of a device and the function that ran in it are the same time. */
+	t->left_column = UINT32_MAX;
+	if (!s->nr)
+		t->note = "nothing stands out above 1 %";
+}
+
+void af_findings(struct af_results *r)
+{
+	struct findings s = {.r = r, .f = &r->facts, .run_ns = r->shown_ns};
+
+	s.sampled_here = is_sampled_here(&s);
+	findings_coverage(&s);
+	uint32_t from = s.nr;
+	findings_idle(&s);
+	findings_devices(&s);
+	findings_kernels(&s);
+	findings_withhold_devices(&s, from);
+	from = s.nr;
+	findings_cpu(&s);
+	for (uint32_t i = from; i < s.nr; i++)
+		s.all[i].by_samples = true;
+	findings_threads(&s);
+	findings_withhold_cpu(&s, from);
+	findings_recording(&s);
+	findings_names(&s);
+	findings_rows(&s);
+	free(s.all);
+}

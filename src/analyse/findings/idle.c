@@ -1,0 +1,350 @@
+/*
+ * What devices waited for, by reason: the view of idle time says it to the nanosecond. Reasons are
+ * told apart between a device's first work and its last; before and after that it is one finding.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/findings/private.h"
+
+enum {
+	IDLE_NONE,
+	IDLE_LAUNCHES,
+	IDLE_PACE,
+	IDLE_WAITS,
+	IDLE_ALLOCATIONS,
+	IDLE_LOADS,
+	IDLE_RECORDING
+};
+
+struct reason {
+	const char *frame;
+	const char *word; /* for how much of a time it was so */
+	const char *kind;
+	const char *what; /* "NVIDIA H200 was idle for 1.2 s (10 % of …) …" */
+	const char *helps;
+	int extra; /* what calls and kernels have to say */
+};
+
+static const struct reason reasons[] = {
+    {"[launching]", "launching", "launching", "while work for it was being launched",
+     "fewer and larger kernels, or CUDA graphs", IDLE_LAUNCHES},
+    {"[copying]", "copying", "copying", "while the thread that feeds it was in calls that copy",
+     "pinned memory, and asynchronous copies on a stream of their own", IDLE_NONE},
+    {"[waiting for the device]", "waiting for the device", "waiting",
+     "while the thread that feeds it waited for it",
+     "waiting less often: fewer synchronizations, results read back later", IDLE_WAITS},
+    {"[allocating]", "allocating", "allocating", "while memory was allocated or freed",
+     "memory that is allocated once, or a caching or stream-ordered allocator", IDLE_ALLOCATIONS},
+    {"[loading code]", "loading code", "loading-code", "while code was loaded for it",
+     "loading before what is measured: a warm-up, CUDA_MODULE_LOADING=EAGER", IDLE_LOADS},
+    {"[other calls]", "in other calls", "calling",
+     "while the thread that feeds it was in other calls of its API", "fewer of these calls",
+     IDLE_NONE},
+    {"[loading data]", "loading data", "input", "while the thread that feeds it loaded data",
+     "more workers that load data, and loading ahead", IDLE_NONE},
+    {"[on a CPU]", "on a CPU", "host", "while the thread that feeds it computed on a CPU",
+     "less work between launches, or more work in each", IDLE_PACE},
+    {"[waiting for a CPU]", "waiting for a CPU", "no-cpu",
+     "while the thread that feeds it waited for a CPU",
+     "fewer threads than CPUs, or CPUs of its own", IDLE_NONE},
+    {"[off the CPU]", "off the CPU", "blocked",
+     "while the thread that feeds it slept or waited for a lock, a file or another process", NULL,
+     IDLE_NONE},
+    {"[launched, not started yet]", "with work on its way", "on-the-way",
+     "while work was on its way to it", "work that is launched earlier, or fewer and larger pieces",
+     IDLE_NONE},
+    {"[launched before]", "between work", "queued",
+     "between pieces of work that it had been given before",
+     "fewer dependencies between streams, larger pieces, or CUDA graphs", IDLE_NONE},
+    {"[not sampled]", "not recorded", "not-recorded",
+     "and what the thread that feeds it did was not recorded", NULL, IDLE_RECORDING},
+    {"[launch not known]", "not explained", "launch-unknown",
+     "before work whose launch is not in the trace", NULL, IDLE_NONE},
+};
+
+enum { PHASE_BEFORE, PHASE_BETWEEN, PHASE_AFTER, PHASES };
+
+static const char *const phases[PHASES] = {"[before the first work]", "[between work]",
+                                           "[after the last work]"};
+
+/* One device of the idle table. */
+struct idled {
+	struct findings *s;
+	const struct af_tree *phases; /* of all devices; of no nodes where there are no stacks */
+	const char *device;
+	uint32_t nr;      /* that are called so */
+	uint64_t span_ns; /* of these together */
+	bool alone;       /* the only one */
+};
+
+/* ", 1,234 calls of cuMemAlloc_v2 and the like took 1.2 s" */
+static const char *calls_text(struct findings *s, const char *const *to, const char *verb)
+{
+	const struct af_table *t = findings_table(s, "calls");
+	uint64_t ns = 0, count = 0;
+
+	for (; *to; to++) {
+		ns += findings_sum(t, "Time", "To", *to);
+		count += findings_sum(t, "Calls", "To", *to);
+	}
+	return count ? af_facts_text(s->f, "; all %s calls that %s took %s",
+	                             findings_number(s, count), verb, af_facts_ns(s->f, ns))
+	             : "";
+}
+
+/* What a launch takes the host, beside what a kernel takes the device. */
+static const char *launches_text(struct findings *s)
+{
+	const struct af_table *calls = findings_table(s, "calls");
+	const struct af_table *kernels = findings_table(s, "kernels");
+	uint64_t ns = findings_sum(calls, "Time", "To", "launch"),
+		 nr = findings_sum(calls, "Calls", "To", "launch"),
+		 kernels_ns = findings_sum(kernels, "Time", NULL, NULL),
+		 nr_kernels = findings_sum(kernels, "Calls", NULL, NULL);
+
+	if (!nr || !nr_kernels)
+		return "";
+	return af_facts_text(s->f,
+	                     "; %s launches took the host %s each on average, kernels run for %s",
+	                     findings_number(s, nr), af_facts_ns(s->f, ns / nr),
+	                     af_facts_ns(s->f, kernels_ns / nr_kernels));
+}
+
+/* How often kernels come, beside how long they run; of the only device, as kernels are of all. */
+static const char *pace_text(const struct idled *d)
+{
+	const struct af_table *kernels = findings_table(d->s, "kernels");
+	uint64_t ns = findings_sum(kernels, "Time", NULL, NULL),
+		 nr = findings_sum(kernels, "Calls", NULL, NULL);
+
+	if (nr < 100)
+		return "";
+	return af_facts_text(d->s->f, "; %s kernels: one every %s on average, each of %s",
+	                     findings_number(d->s, nr), af_facts_ns(d->s->f, d->span_ns / nr),
+	                     af_facts_ns(d->s->f, ns / nr));
+}
+
+/* Calls and kernels are counted for all devices together: of several they say nothing of one. */
+static const char *extra_text(const struct idled *d, int extra)
+{
+	static const char *const waits[] = {"wait", NULL}, *const loads[] = {"load code", NULL},
+				 *const allocations[] = {"allocate", "free", NULL};
+
+	switch (d->alone ? extra : IDLE_NONE) {
+	case IDLE_LAUNCHES:
+		return launches_text(d->s);
+	case IDLE_PACE:
+		return pace_text(d);
+	case IDLE_WAITS:
+		return calls_text(d->s, waits, "wait");
+	case IDLE_ALLOCATIONS:
+		return calls_text(d->s, allocations, "allocate or free");
+	case IDLE_LOADS:
+		return calls_text(d->s, loads, "load code");
+	default:
+		return "";
+	}
+}
+
+/* "; 4.2 s of it below inner (_compile.py:47)" */
+static const char *below_text(struct findings *s, const struct findings_where *w)
+{
+	return w->name.text ? af_facts_text(s->f, "; %s of it below %s", af_facts_ns(s->f, w->ns),
+	                                    findings_short(s, w->name.text))
+	                    : "";
+}
+
+/* The part of @t that comes after the device had to be waited for. */
+static const char *drained_text(struct findings *s, const struct af_tree *device, const char *frame,
+                                uint64_t ns)
+{
+	struct af_tree drained, reason;
+	uint64_t drained_ns = 0;
+
+	if (!strcmp(frame, "[waiting for the device]") ||
+	    !findings_focus(&drained, device, "[after waiting for the device]"))
+		return "";
+	if (findings_focus(&reason, &drained, frame)) {
+		drained_ns = reason.total[AF_WEIGHT_TIME][0];
+		af_tree_close(&reason);
+	}
+	af_tree_close(&drained);
+	if (drained_ns < ns / 10)
+		return "";
+	return af_facts_text(s->f, ", %s of it right after a wait for the device",
+	                     af_facts_ns(s->f, drained_ns));
+}
+
+/* What leads to it in the page and on the command line: phase, device where there are several. */
+static void idle_place(const struct idled *d, struct finding *x, const char *phase,
+                       const char *reason, const struct findings_where *w)
+{
+	struct findings *s = d->s;
+	const char *check = af_facts_text(s->f, "aflame report tree --view idle --focus %s",
+	                                  findings_pattern(s, phase));
+	const char *hash =
+	    findings_link(s, "#view=idle&w=time", "o", af_facts_text(s->f, "focus:%s", phase));
+
+	if (!d->alone) {
+		check = af_facts_text(s->f, "%s --focus %s", check,
+		                      findings_quoted(s, findings_exactly(s, d->device)));
+		hash = findings_link(s, hash, "o", af_facts_text(s->f, "focus:%s", d->device));
+	}
+	if (reason) {
+		check = af_facts_text(s->f, "%s --focus %s", check, findings_pattern(s, reason));
+		hash = findings_link(s, hash, "o", af_facts_text(s->f, "focus:%s", reason));
+	}
+	if (w->name.text)
+		hash =
+		    af_facts_text(s->f, "%s&exact=1",
+		                  findings_link(s, hash, "q", findings_exactly(s, w->name.text)));
+	x->check = check;
+	x->hash = hash;
+	x->view = "idle";
+	x->function = w->name.text;
+	x->id = w->name.id;
+}
+
+/* What would have told; of imported traces, and where it was recorded, nothing is known. */
+static const char *recording_text(const struct findings *s)
+{
+	return s->sampled_here && !findings_table(s, "blocked")
+	           ? "recording with --off-cpu, as root"
+	           : NULL;
+}
+
+static const char *device_was(const struct idled *d)
+{
+	return d->nr == 1 ? af_facts_text(d->s->f, "%s was", d->device)
+	                  : af_facts_text(d->s->f, "%s called %s were together",
+	                                  findings_count(d->s, d->nr, "device"), d->device);
+}
+
+static void idle_reason_find(const struct idled *d, const struct af_tree *device,
+                             const struct reason *r)
+{
+	struct findings *s = d->s;
+	struct findings_where w = {0};
+	struct af_tree t;
+
+	if (!findings_focus(&t, device, r->frame))
+		return;
+	uint64_t ns = t.total[AF_WEIGHT_TIME][0];
+	if (ns >= d->span_ns / 100) {
+		findings_where(s, &t, &w);
+		struct finding x = {.kind = r->kind,
+		                    .ns = ns,
+		                    .of_ns = d->span_ns,
+		                    .of = "the time from the device's first work to its last",
+		                    .helps =
+		                        r->extra == IDLE_RECORDING ? recording_text(s) : r->helps};
+		x.what = af_facts_text(s->f, "%s idle for %s (%s of %s) %s%s%s%s", device_was(d),
+		                       af_facts_ns(s->f, ns), findings_share(s, ns, d->span_ns),
+		                       af_facts_ns(s->f, d->span_ns), r->what,
+		                       drained_text(s, device, r->frame, ns), below_text(s, &w),
+		                       extra_text(d, r->extra));
+		idle_place(d, &x, phases[PHASE_BETWEEN], r->frame, &w);
+		findings_add(s, &x);
+	}
+	af_tree_close(&t);
+}
+
+/* Stacks of the phase and of the device. */
+static bool idle_phase(const struct idled *d, struct af_tree *t, unsigned phase)
+{
+	return findings_focus(t, &d->phases[phase], d->device);
+}
+
+static void idle_between(const struct idled *d)
+{
+	struct af_tree t;
+
+	if (!idle_phase(d, &t, PHASE_BETWEEN))
+		return;
+	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++)
+		idle_reason_find(d, &t, &reasons[i]);
+	af_tree_close(&t);
+}
+
+/* "; 3.2 s of it on a CPU": the reason that has most of it. */
+static const char *most_text(struct findings *s, const struct af_tree *t)
+{
+	const struct reason *best = NULL;
+	uint64_t most_ns = 0;
+
+	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+		uint64_t ns = findings_weight(t, reasons[i].frame);
+		best = ns > most_ns ? &reasons[i] : best;
+		most_ns = ns > most_ns ? ns : most_ns;
+	}
+	return best ? af_facts_text(s->f, "; %s of it %s", af_facts_ns(s->f, most_ns), best->word)
+	            : "";
+}
+
+/* Before the first work of all devices, or after the last. */
+static void idle_edge(const struct idled *d, unsigned phase, const char *kind, const char *event)
+{
+	struct findings *s = d->s;
+	struct findings_where w = {0};
+	struct af_tree t;
+
+	if (!idle_phase(d, &t, phase))
+		return;
+	uint64_t ns = findings_total(&t);
+	struct finding x = {.kind = kind, .ns = ns, .of_ns = s->run_ns, .of = "the run"};
+	findings_where(s, &t, &w);
+	x.what =
+	    af_facts_text(s->f, "%s had no work for %s (%s of %s) %s%s%s", d->device,
+	                  af_facts_ns(s->f, ns), findings_share(s, ns, s->run_ns),
+	                  af_facts_ns(s->f, s->run_ns), event, most_text(s, &t), below_text(s, &w));
+	idle_place(d, &x, phases[phase], NULL, &w);
+	findings_add(s, &x);
+	af_tree_close(&t);
+}
+
+/* The row that has least by @title: what devices have in common is said once. */
+static uint32_t least_row(const struct af_table *t, const uint32_t *told, const char *title)
+{
+	uint32_t best = UINT32_MAX;
+
+	for (uint32_t i = 0; i < t->nr_rows; i++)
+		if (told[i] == 1 && (best == UINT32_MAX ||
+		                     findings_value(t, i, title) < findings_value(t, best, title)))
+			best = i;
+	return best;
+}
+
+void findings_idle(struct findings *s)
+{
+	const struct af_table *t = findings_table(s, "idle");
+	struct af_tree of_phases[PHASES] = {0};
+
+	if (!t || !t->nr_rows)
+		return;
+	uint32_t *told = findings_devices_told(s, t);
+	uint32_t first = least_row(t, told, "Before"), last = least_row(t, told, "After");
+	for (unsigned p = 0; p < PHASES; p++)
+		findings_focus(&of_phases[p], &s->r->trees[AF_VIEW_IDLE], phases[p]);
+	for (uint32_t i = 0; i < t->nr_rows; i++) {
+		const char *name = findings_text(t, i, "Device");
+		const struct idled d = {.s = s,
+		                        .phases = of_phases,
+		                        .device = name,
+		                        .nr = told[i],
+		                        .span_ns = told[i] > 1
+		                                       ? findings_sum(t, "Span", "Device", name)
+		                                       : findings_value(t, i, "Span"),
+		                        .alone = t->nr_rows == 1};
+		if (!told[i])
+			continue;
+		idle_between(&d);
+		if (i == first)
+			idle_edge(&d, PHASE_BEFORE, "start", "before its first work");
+		if (i == last)
+			idle_edge(&d, PHASE_AFTER, "end", "after its last work");
+	}
+	for (unsigned p = 0; p < PHASES; p++)
+		af_tree_close(&of_phases[p]);
+	free(told);
+}

@@ -1,0 +1,148 @@
+/* The kernels that took most device time, and why their instructions waited. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/findings/private.h"
+#include "base/arena.h"
+
+enum {
+	KERNELS_MOST = 3,
+	KERNELS_PERCENT = 10, /* of device time, all but the first one */
+	HOTTEST_SHARE = 500   /* of its samples, in hundredths of a percent */
+};
+
+/* A kernel on all devices and in all processes, as the trees have it. */
+struct kernel {
+	const char *name;
+	uint64_t ns, calls;
+};
+
+static int kernel_order(const void *a, const void *b)
+{
+	const struct kernel *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static int name_order(const void *a, const void *b)
+{
+	const struct kernel *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static int kernel_row(const struct af_table *t, const char *name)
+{
+	for (uint32_t i = 0; t && i < t->nr_rows; i++)
+		if (!strcmp(findings_text(t, i, "Kernel"), name))
+			return (int)i;
+	return -1;
+}
+
+/* "What to try" against a stall reason, as the reports have it. */
+static const char *advice_of(const struct findings *s, const char *reason)
+{
+	const struct af_table *t = findings_table(s, "reasons");
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++)
+		if (!strcmp(findings_text(t, i, "Reason"), reason))
+			return findings_text(t, i, "What to try");
+	return NULL;
+}
+
+/* "; 31.4 % of its samples: barrier; its hottest instruction, at gemm.cu:33, has 12.0 %" */
+static const char *stalls_text(struct findings *s, const char *kernel, const char **advice)
+{
+	const struct af_table *t = findings_table(s, "stalls");
+	int row = kernel_row(t, kernel);
+
+	if (row < 0)
+		return "";
+	const char *reason = findings_text(t, (uint32_t)row, "Top reason"),
+		   *place = findings_text(t, (uint32_t)row, "Hottest"), *at = "", *why = "";
+	uint64_t hottest = findings_value(t, (uint32_t)row, "Hottest share");
+
+	/* One instruction of many that are alike says nothing. */
+	if (*place && hottest >= HOTTEST_SHARE)
+		at = af_facts_text(s->f, "; its hottest instruction, at %s, has %s", place,
+		                   findings_share(s, hottest, 10000));
+	if (*reason)
+		why = af_facts_text(
+		    s->f, "; %s of its samples: %s",
+		    findings_share(s, findings_value(t, (uint32_t)row, reason), 10000), reason);
+	*advice = advice_of(s, reason);
+	return af_facts_text(s->f, "%s%s", why, at);
+}
+
+static const char *runs_text(struct findings *s, const struct kernel *k)
+{
+	return k->calls > 1 ? af_facts_text(s->f, ": it ran %s times, for %s on average",
+	                                    findings_number(s, k->calls),
+	                                    af_facts_ns(s->f, k->ns / k->calls))
+	                    : ": it ran once";
+}
+
+static void find_kernel(struct findings *s, const struct kernel *k, uint64_t all_ns)
+{
+	bool sampled = kernel_row(findings_table(s, "stalls"), k->name) >= 0;
+	const char *advice = NULL, *why = stalls_text(s, k->name, &advice);
+	const struct findings_name name = findings_called(s, k->name, AF_FRAME_GPU);
+	struct finding x = {.kind = "kernel",
+	                    .ns = k->ns,
+	                    .of_ns = all_ns,
+	                    .of = "device time",
+	                    .helps = advice,
+	                    .function = k->name,
+	                    .id = name.id,
+	                    .view = sampled ? "source" : "gpu"};
+
+	x.what = af_facts_text(s->f, "the kernel %s took %s (%s of device time)%s%s",
+	                       findings_short(s, k->name), af_facts_ns(s->f, k->ns),
+	                       findings_share(s, k->ns, all_ns), runs_text(s, k), why);
+	x.hash = sampled ? findings_link(s, "#tab=source", "kernel", k->name)
+	                 : findings_link(s, "#view=gpu&w=time", "o",
+	                                 af_facts_text(s->f, "focus:%s", name.words));
+	x.check = af_facts_text(s->f, sampled ? "aflame annotate %s" : "aflame report callers %s",
+	                        findings_quoted(s, sampled ? k->name : name.words));
+	findings_add(s, &x);
+}
+
+/* All kernels, those of one name as one, the one of most time first. Returns how many. */
+static uint32_t kernels_make(const struct af_table *t, struct kernel *kernels)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < t->nr_rows; i++)
+		kernels[i] =
+		    (struct kernel){findings_text(t, i, "Kernel"), findings_value(t, i, "Time"),
+		                    findings_value(t, i, "Calls")};
+	qsort(kernels, t->nr_rows, sizeof *kernels, name_order);
+	for (uint32_t i = 0; i < t->nr_rows; i++) {
+		if (nr && !strcmp(kernels[nr - 1].name, kernels[i].name)) {
+			kernels[nr - 1].ns += kernels[i].ns;
+			kernels[nr - 1].calls += kernels[i].calls;
+		} else {
+			kernels[nr++] = kernels[i];
+		}
+	}
+	qsort(kernels, nr, sizeof *kernels, kernel_order);
+	return nr;
+}
+
+void findings_kernels(struct findings *s)
+{
+	const struct af_table *t = findings_table(s, "kernels");
+	uint64_t all_ns = findings_sum(t, "Time", NULL, NULL) +
+	                  findings_sum(findings_table(s, "copies"), "Time", NULL, NULL);
+
+	if (!t || !t->nr_rows)
+		return;
+	struct kernel *kernels = af_xcalloc(t->nr_rows, sizeof *kernels);
+	uint32_t nr = kernels_make(t, kernels);
+	for (uint32_t k = 0; k < nr && k < KERNELS_MOST; k++)
+		if (!k || kernels[k].ns >= all_ns / 100 * KERNELS_PERCENT)
+			find_kernel(s, &kernels[k], all_ns);
+	free(kernels);
+}

@@ -1,0 +1,305 @@
+/*
+ * CPU time of code whose name the trace does not have: files without symbols, code made at run
+ * time; and stacks of which it is not known whether all callers are there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/findings/private.h"
+#include "base/arena.h"
+#include "sym/elf/bounds_name.h"
+
+enum { NAMELESS_PERCENT = 10 };
+
+#define NAMELESS_PATTERN                                                                           \
+	AF_BOUNDS_NAME_PATTERN "|: (no symbol|file gone|file replaced|no file mapped here)]$"
+#define JIT_PATTERN "^\\[jit: no (map|symbol)]$"
+#define ENDED "^\\[ended before a sample]$"
+#define FRAME_POINTERS "^\\[frame pointers only]$"
+
+void findings_recorded(struct findings *s, struct finding *x, const char *pattern)
+{
+	x->of_ns = findings_total(&s->r->trees[AF_VIEW_CPU]);
+	x->of = "CPU time";
+	x->about_recording = true;
+	x->view = "cpu";
+	x->hash = findings_link(s, "#view=cpu&w=time", "q", pattern);
+	x->check = af_facts_text(s->f, "aflame report callers '%s' --view cpu", pattern);
+	findings_add(s, x);
+}
+
+static bool is_much(uint64_t ns, uint64_t of_ns)
+{
+	return ns && (unsigned __int128)ns * 100 >= (unsigned __int128)of_ns * NAMELESS_PERCENT;
+}
+
+static bool is_jit(const char *text, size_t len)
+{
+	return (len == 13 && !memcmp(text, "[jit: no map]", len)) ||
+	       (len == 16 && !memcmp(text, "[jit: no symbol]", len));
+}
+
+/* How long the name of the module is in "libc.so.6!fn_2a150" and "[ext4: no symbol]"; 0: a name. */
+static size_t nameless_length(const char *text, size_t len)
+{
+	static const char *const reasons[] = {": no symbol]", ": file gone]", ": file replaced]",
+	                                      ": no file mapped here]"};
+	size_t module = af_bounds_name_module(text, len);
+
+	if (is_jit(text, len))
+		return 0;
+	if (module)
+		return module;
+	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+		size_t tail = strlen(reasons[i]);
+		if (len > tail + 1 && *text == '[' && !memcmp(text + len - tail, reasons[i], tail))
+			return len - tail - 1;
+	}
+	return 0;
+}
+
+/* The module of which most time is. */
+struct nameless {
+	const char *module;
+	uint64_t ns;
+};
+
+static int nameless_order(const void *a, const void *b)
+{
+	const struct nameless *x = a, *y = b;
+
+	return strcmp(x->module, y->module);
+}
+
+static const char *nameless_module(struct nameless *all, uint32_t nr)
+{
+	uint32_t best = 0, k = 0;
+
+	if (!nr)
+		return "";
+	qsort(all, nr, sizeof *all, nameless_order);
+	for (uint32_t i = 1; i < nr; i++) {
+		if (!strcmp(all[k].module, all[i].module))
+			all[k].ns += all[i].ns;
+		else
+			all[++k] = all[i];
+	}
+	for (uint32_t i = 1; i <= k; i++)
+		best = all[i].ns > all[best].ns ? i : best;
+	all[0].ns = all[best].ns;
+	return all[best].module;
+}
+
+/* What gives the functions of @module names: its package, where the trace knows it. */
+static const char *nameless_helps(struct findings *s, const char *module)
+{
+	const struct af_table *t = findings_table(s, "packages");
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++)
+		if (!strcmp(findings_text(t, i, "File"), module))
+			return af_facts_text(
+			    s->f,
+			    "apt install %s (Debian: of the archive debian-debug), or a server "
+			    "named in DEBUGINFOD_URLS",
+			    findings_text(t, i, "Package"));
+	return af_facts_text(
+	    s->f, "a debug package of %s or a server for it (DEBUGINFOD_URLS), if any", module);
+}
+
+/* In a file that has neither a symbol nor an unwind table there. */
+static bool has_no_bounds(const char *text, size_t len)
+{
+	static const char tail[] = ": no symbol]";
+	enum { TAIL = sizeof tail - 1 };
+
+	return len > TAIL && !memcmp(text + len - TAIL, tail, TAIL);
+}
+
+static const char *nameless_bounds(struct findings *s, uint64_t ns)
+{
+	return ns ? af_facts_text(s->f, "; of %s not even an unwind table tells functions apart",
+	                          af_facts_ns(s->f, ns))
+	          : "";
+}
+
+/* Self time of functions that have no name but an address. */
+static void find_nameless(struct findings *s)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	uint64_t *own = af_xcalloc(t->nr_names + 1, sizeof *own), ns = 0, bare_ns = 0;
+	struct nameless *all = af_xcalloc(t->nr_names + 1, sizeof *all);
+	uint32_t nr = 0;
+
+	for (uint32_t n = 1; n < t->nr; n++)
+		own[t->nodes[n].name] += t->self[AF_WEIGHT_TIME][n];
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		size_t len;
+		const char *text = af_tree_text(t, i, &len);
+		size_t module = own[i] ? nameless_length(text, len) : 0;
+		if (!module)
+			continue;
+		bare_ns += has_no_bounds(text, len) ? own[i] : 0;
+		text += *text == '[';
+		ns += own[i];
+		all[nr++] = (struct nameless){af_arena_strdup(&s->f->arena, text, module), own[i]};
+	}
+	const char *module = nameless_module(all, nr);
+	struct finding x = {.kind = "nameless", .ns = ns};
+	if (is_much(ns, findings_total(t))) {
+		bool nowhere = !strcmp(module, "unknown");
+		x.what = af_facts_text(
+		    s->f,
+		    "%s of CPU time (%s of %s) is in functions without a name; %s of it %s%s%s",
+		    af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
+		    af_facts_ns(s->f, findings_total(t)), af_facts_ns(s->f, all[0].ns),
+		    nowhere ? "where no file is mapped" : "in ", nowhere ? "" : module,
+		    nameless_bounds(s, bare_ns));
+		if (!nowhere)
+			x.helps = nameless_helps(s, module);
+		findings_recorded(s, &x, NAMELESS_PATTERN);
+	}
+	free(own);
+	free(all);
+}
+
+/* How code made at run time gets names, by the runtime: its library, or the process's name. */
+static const struct runtime {
+	const char *module, *process, *helps;
+} runtimes[] = {
+    {"libjvm.so", "java",
+     "java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit (JDK 17 "
+     "or later), or jcmd PID Compiler.perfmap while it runs"},
+    {"libnode.so", "node", "node --perf-basic-prof"},
+    {NULL, "deno", "deno run --v8-flags=--perf-basic-prof"},
+    {"libcoreclr.so", "dotnet", "DOTNET_PerfMapEnabled=1"},
+    {"libruby", "ruby", "ruby --yjit-perf (3.3 or later)"},
+    {"opcache.so", "php", "php -d opcache.jit_debug=16"},
+    {"libjulia", "julia", "ENABLE_JITPROFILING=1"},
+    {"libluajit", "luajit", "a LuaJIT that was built with LUAJIT_USE_PERFTOOLS"},
+    {NULL, "beam.smp", "erl +JPperf true"},
+    {NULL, "wasmtime", "wasmtime --profile=perfmap"},
+    {NULL, "qemu-", "qemu -perfmap"},
+    {"libpypy", "pypy", NULL},
+    {"libpython", "python", "python -X perf (3.12 or later); numba: NUMBA_ENABLE_PROFILING=1"},
+};
+
+static bool begins_with(const char *text, size_t len, const char *with)
+{
+	return with && len >= strlen(with) && !memcmp(text, with, strlen(with));
+}
+
+/* The outermost frame of a stack: its process. */
+static uint32_t process_of(const struct af_tree *t, uint32_t node)
+{
+	while (t->nodes[node].parent)
+		node = t->nodes[node].parent;
+	return node;
+}
+
+/* The process with most of what @mine weighs by node of it; 0 for none. */
+static uint32_t heaviest_process(const struct af_tree *t, const uint64_t *mine)
+{
+	uint32_t best = 0;
+
+	for (uint32_t n = 1; n < t->nr; n++)
+		if (mine[n] && mine[n] > mine[best])
+			best = n;
+	return best;
+}
+
+static const char *runtime_helps(const struct af_tree *t, uint32_t process)
+{
+	size_t len;
+	const char *text = af_tree_text(t, t->nodes[process].name, &len);
+
+	for (unsigned i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
+		if (begins_with(text, len, runtimes[i].process))
+			return runtimes[i].helps;
+	for (uint32_t n = 1; n < t->nr; n++) {
+		const char *module = af_tree_module(t, t->nodes[n].name);
+		const char *slash = module ? strrchr(module, '/') : NULL,
+			   *base = slash ? slash + 1 : "";
+		for (unsigned i = 0; *base && i < sizeof runtimes / sizeof *runtimes; i++)
+			if (begins_with(base, strlen(base), runtimes[i].module) &&
+			    process_of(t, n) == process)
+				return runtimes[i].helps;
+	}
+	return "a perf map or jitdump of the runtime that made it (docs/symbols.md)";
+}
+
+/* Self time of code made at run time that nothing names. */
+static void find_jit(struct findings *s)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	uint64_t *mine = af_xcalloc(t->nr, sizeof *mine), ns = 0;
+	struct finding x = {.kind = "jit-nameless"};
+
+	for (uint32_t n = 1; n < t->nr; n++) {
+		size_t len;
+		const char *text = af_tree_text(t, t->nodes[n].name, &len);
+		uint64_t self = is_jit(text, len) ? t->self[AF_WEIGHT_TIME][n] : 0;
+		ns += self;
+		mine[process_of(t, n)] += self;
+	}
+	uint32_t process = heaviest_process(t, mine);
+	x.ns = ns;
+	if (is_much(ns, findings_total(t))) {
+		size_t len;
+		const char *text = af_tree_text(t, t->nodes[process].name, &len);
+		const char *name = af_arena_strdup(&s->f->arena, text, len);
+		x.what = af_facts_text(
+		    s->f,
+		    "%s of CPU time (%s of %s) is in code that was made at run time and has no "
+		    "names; %s of it in %s",
+		    af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
+		    af_facts_ns(s->f, findings_total(t)), af_facts_ns(s->f, mine[process]), name);
+		x.helps = runtime_helps(t, process);
+		findings_recorded(s, &x, JIT_PATTERN);
+	}
+	free(mine);
+}
+
+/* CPU time of the stacks that have the frame @pattern; @is goes on where that time was told. */
+static void find_marked(struct findings *s, const char *kind, const char *pattern, const char *is,
+                        const char *helps)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	uint64_t ns = findings_pattern_weight(t, pattern), total = findings_total(t);
+	struct finding x = {.kind = kind, .ns = ns, .helps = helps};
+
+	if (!is_much(ns, total))
+		return;
+	x.what = af_facts_text(s->f, "%s of CPU time (%s of %s) %s", af_facts_ns(s->f, ns),
+	                       findings_share(s, ns, total), af_facts_ns(s->f, total), is);
+	findings_recorded(s, &x, pattern);
+}
+
+/* Stacks of processes that nothing of ours is in, where the kernel followed frame pointers. */
+static void find_frame_pointers(struct findings *s)
+{
+	find_marked(s, "frame-pointers", FRAME_POINTERS,
+	            "has stacks by frame pointers only: callers may be missing",
+	            s->sampled_here ? "building it with -fno-omit-frame-pointer; or starting it as "
+	                              "a program that libaflame is loaded into, which unwinds by "
+	                              "tables (docs/limits.md)"
+	                            : "recording with perf record --call-graph dwarf");
+}
+
+/* What threads and processes did after their last sample, which for short ones is all. */
+static void find_ended(struct findings *s)
+{
+	find_marked(s, "ended-early", ENDED,
+	            "is of threads and processes that ended before a sample: of it only where they "
+	            "began is known",
+	            af_coverage_helps(AF_UNSAMPLED_SHORT_THREADS));
+}
+
+void findings_names(struct findings *s)
+{
+	if (!findings_total(&s->r->trees[AF_VIEW_CPU]))
+		return;
+	find_nameless(s);
+	find_jit(s);
+	find_frame_pointers(s);
+	find_ended(s);
+}

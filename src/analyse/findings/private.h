@@ -1,0 +1,149 @@
+/* What the files that look for findings share. */
+#ifndef AF_ANALYSE_FINDINGS_PRIVATE_H
+#define AF_ANALYSE_FINDINGS_PRIVATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyse/findings/findings.h"
+#include "analyse/pass/pass.h"
+#include "analyse/table/facts.h"
+#include "analyse/tree/ids.h"
+#include "analyse/tree/tree.h"
+
+/* Texts live as long as the facts. What is NULL is "" in the table. */
+struct finding {
+	const char *kind;
+	uint64_t ns, of_ns; /* its time, and of what it is a part */
+	const char *of;
+	const char *what, *helps, *check;
+	const char *function; /* that it is about, as it is shown */
+	const char *id;       /* its id */
+	const char *view, *hash;
+	bool no_time;         /* these are counts of something else */
+	bool about_recording; /* there is nothing to gain by it: it comes after the others */
+	bool comes_first;     /* the others stand on what this says is missing */
+	bool by_samples;      /* it is a share of CPU time, or of device work */
+};
+
+struct findings {
+	struct af_results *r;
+	struct af_facts *f;
+	uint64_t run_ns;   /* how long what is shown lasted */
+	bool sampled_here; /* CPU samples are aflame's own: it is known what was recorded */
+	struct finding *all;
+	uint32_t nr, cap;
+	uint32_t withheld; /* that stood on too little */
+};
+
+/* Take it, unless it is too small a part. Is it taken? */
+bool findings_add(struct findings *s, const struct finding *x);
+
+/* read.c: tables by name, NULL for none; cells by column, 0 and "" for none. */
+const struct af_table *findings_table(const struct findings *s, const char *name);
+uint64_t findings_value(const struct af_table *t, uint32_t row, const char *title);
+const char *findings_text(const struct af_table *t, uint32_t row, const char *title);
+
+/* The sum of a column; of the rows that have @text in the column @of, where that is not NULL. */
+uint64_t findings_sum(const struct af_table *t, const char *title, const char *of,
+                      const char *text);
+
+/* A function. */
+struct findings_name {
+	const char *text;  /* as it is shown */
+	const char *words; /* that mean it in every view, and no other: callers.h */
+	const char *id;
+};
+
+/* What a name of @t, a view or a part of one, is. */
+struct findings_name findings_name(struct findings *s, const struct af_tree *t, uint32_t name);
+
+/* Of a table's text: the function of the first view that has it. */
+struct findings_name findings_called(struct findings *s, const char *text, enum af_frame frame);
+
+/* "12.3 %" */
+const char *findings_share(struct findings *s, uint64_t part, uint64_t whole);
+/* "12,345"; with what is counted: "1 wait", "12,345 waits". */
+const char *findings_number(struct findings *s, uint64_t n);
+const char *findings_count(struct findings *s, uint64_t n, const char *what);
+const char *findings_bytes(struct findings *s, uint64_t n);
+
+/* An address within report.html: @head as it is, then @key=VALUE made fit, with & between. */
+const char *findings_link(struct findings *s, const char *head, const char *key, const char *value);
+
+/* @name in a sentence: of a very long one its ends. */
+const char *findings_short(struct findings *s, const char *name);
+
+/* @name in quotes for a shell. */
+const char *findings_quoted(struct findings *s, const char *name);
+
+/* A regular expression of the page's search that matches @name and no other. */
+const char *findings_exactly(struct findings *s, const char *name);
+
+/* @name as a pattern in quotes for a shell: what has it within. */
+const char *findings_pattern(struct findings *s, const char *name);
+
+/*
+ * tree.c: stacks of @src from the frames called @name on. False, and nothing to close,
+ * when there are none.
+ */
+bool findings_focus(struct af_tree *dst, const struct af_tree *src, const char *name);
+
+/*
+ * By rows of the idle table: how many devices are called so? 0 but for the first of them. Stacks
+ * and gaps tell by name what they are of. Where processes share GPUs, only what has stacks: the
+ * GPUs, and not the rows of processes. To be freed.
+ */
+uint32_t *findings_devices_told(const struct findings *s, const struct af_table *idle);
+
+/* What all stacks weigh by time; 0 of a tree that was not made. */
+uint64_t findings_total(const struct af_tree *t);
+
+/* What stacks with a frame called @name weigh, or with a function that matches @pattern. */
+uint64_t findings_weight(const struct af_tree *t, const char *name);
+uint64_t findings_pattern_weight(const struct af_tree *t, const char *pattern);
+
+/* Of the names that begin with @start the one whose stacks weigh most, or NULL. */
+const char *findings_heaviest(struct findings *s, const struct af_tree *t, const char *start);
+
+/* The function below which a good part of a tree is. */
+struct findings_where {
+	struct findings_name name; /* text NULL: there is none */
+	uint64_t ns;               /* all stacks with it */
+};
+
+/*
+ * Who is the nearest caller that has at least half of the stacks with the function of @name, a name
+ * of @t? False for nobody.
+ */
+bool findings_caller(struct findings *s, const struct af_tree *t, uint32_t name,
+                     struct findings_where *w);
+
+/*
+ * The innermost function that has at least a third of @t in one place, a Python function rather
+ * than a native one, and none that only says that a program runs. False when there is none.
+ */
+bool findings_where(struct findings *s, const struct af_tree *t, struct findings_where *w);
+
+/* CPU time in stacks that match @pattern, as a finding about the recording. */
+void findings_recorded(struct findings *s, struct finding *x, const char *pattern);
+
+/*
+ * coverage.c: of those from @from on, take away what is a share of CPU time, or of device
+ * work, of which too little was recorded; a finding of the coverage says which.
+ */
+void findings_withhold_cpu(struct findings *s, uint32_t from);
+void findings_withhold_devices(struct findings *s, uint32_t from);
+
+/* The questions. */
+void findings_coverage(struct findings *s);
+void findings_launches(struct findings *s); /* part of the coverage */
+void findings_idle(struct findings *s);
+void findings_devices(struct findings *s);
+void findings_kernels(struct findings *s);
+void findings_cpu(struct findings *s);
+void findings_threads(struct findings *s);
+void findings_recording(struct findings *s);
+void findings_names(struct findings *s);
+
+#endif

@@ -1,0 +1,221 @@
+/* Reading the tables that findings are made of, and the small words of their sentences. */
+#include <string.h>
+
+#include "analyse/findings/private.h"
+#include "analyse/table/fold.h"
+#include "analyse/tree/callers.h"
+#include "base/buf.h"
+
+const struct af_table *findings_table(const struct findings *s, const char *name)
+{
+	for (const struct af_table *t = s->f->first; t; t = t->next)
+		if (!strcmp(t->name, name))
+			return t;
+	return NULL;
+}
+
+static const struct af_cell *cell_at(const struct af_table *t, uint32_t row, const char *title)
+{
+	int c = af_table_column(t, title);
+
+	return c < 0 || row >= t->nr_rows ? NULL
+	                                  : &t->cells[(size_t)row * t->nr_columns + (uint32_t)c];
+}
+
+uint64_t findings_value(const struct af_table *t, uint32_t row, const char *title)
+{
+	const struct af_cell *c = cell_at(t, row, title);
+
+	return c && !c->unknown ? c->value : 0;
+}
+
+const char *findings_text(const struct af_table *t, uint32_t row, const char *title)
+{
+	const struct af_cell *c = cell_at(t, row, title);
+
+	return c && c->text ? c->text : "";
+}
+
+uint64_t findings_sum(const struct af_table *t, const char *title, const char *of, const char *text)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++)
+		if (!of || !strcmp(findings_text(t, i, of), text))
+			sum += findings_value(t, i, title);
+	return sum;
+}
+
+const char *findings_share(struct findings *s, uint64_t part, uint64_t whole)
+{
+	uint64_t share = af_facts_ratio(part, whole, 1e3);
+
+	return af_facts_text(s->f, "%llu.%llu %%", (unsigned long long)(share / 10),
+	                     (unsigned long long)(share % 10));
+}
+
+const char *findings_number(struct findings *s, uint64_t n)
+{
+	if (n < 1000)
+		return af_facts_text(s->f, "%llu", (unsigned long long)n);
+	return af_facts_text(s->f, "%s,%03llu", findings_number(s, n / 1000),
+	                     (unsigned long long)(n % 1000));
+}
+
+const char *findings_count(struct findings *s, uint64_t n, const char *what)
+{
+	return af_facts_text(s->f, "%s %s%s", findings_number(s, n), what, n == 1 ? "" : "s");
+}
+
+const char *findings_bytes(struct findings *s, uint64_t n)
+{
+	static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+	double value = (double)n;
+	unsigned u = 0;
+
+	while (value >= 1000 && u < 6) {
+		value /= 1000;
+		u++;
+	}
+	return af_facts_text(s->f, u ? "%.1f %s" : "%.0f %s", value, units[u]);
+}
+
+/* The most that it takes in any view. */
+static const char *function_words(struct findings *s, const struct af_name_key *f)
+{
+	const char *words = f->text;
+	size_t most = f->len;
+
+	for (int v = 0; v < AF_VIEWS; v++) {
+		struct af_buf b = {0};
+		if (s->r->trees[v].nr)
+			af_function_words(&b, &s->r->trees[v], f);
+		if (b.len > most) {
+			most = b.len;
+			words = af_arena_strdup(&s->f->arena, b.data, b.len);
+		}
+		af_buf_free(&b);
+	}
+	return most > f->len ? words : af_arena_strdup(&s->f->arena, f->text, f->len);
+}
+
+struct findings_name findings_name(struct findings *s, const struct af_tree *t, uint32_t name)
+{
+	const struct af_name_key f = af_name_key_of(t, name);
+	char *id = af_arena_alloc(&s->f->arena, AF_ID_SIZE);
+	size_t len;
+	const char *text = af_tree_label(t, name, &len);
+
+	af_name_id(id, t, name);
+	return (struct findings_name){af_arena_strdup(&s->f->arena, text, len),
+	                              function_words(s, &f), id};
+}
+
+struct findings_name findings_called(struct findings *s, const char *text, enum af_frame frame)
+{
+	const struct af_name_key f = {text, strlen(text), frame, "", false};
+	char *id = af_arena_alloc(&s->f->arena, AF_ID_SIZE);
+	size_t len;
+
+	for (int v = 0; v < AF_VIEWS; v++) {
+		const struct af_tree *t = &s->r->trees[v];
+		for (uint32_t i = 1; i < t->nr_names; i++) {
+			const char *label = af_tree_label(t, i, &len);
+			if (af_tree_frame(t, i) == frame && len == f.len &&
+			    !memcmp(label, text, len))
+				return findings_name(s, t, i);
+		}
+	}
+	af_function_id(id, frame, text, f.len, "");
+	return (struct findings_name){text, function_words(s, &f), id};
+}
+
+const char *findings_link(struct findings *s, const char *head, const char *key, const char *value)
+{
+	struct af_buf b = {0};
+
+	af_buf_fmt(&b, "%s%s%s=", head, strcmp(head, "#") ? "&" : "", key);
+	for (const char *c = value; *c; c++) {
+		bool plain = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'z') ||
+		             (*c >= 'A' && *c <= 'Z') || strchr("-_.*", *c);
+		if (plain)
+			af_buf_char(&b, *c);
+		else if (*c == ' ')
+			af_buf_char(&b, '+');
+		else
+			af_buf_fmt(&b, "%%%02X", (unsigned char)*c);
+	}
+	const char *text = af_facts_text(s->f, "%.*s", (int)b.len, b.data);
+	af_buf_free(&b);
+	return text;
+}
+
+/* @name with what a pattern would take for more than a letter made a letter. */
+static void add_letters(struct af_buf *b, const char *name, const char *special)
+{
+	for (const char *c = name; *c; c++) {
+		if (strchr(special, *c))
+			af_buf_char(b, '\\');
+		af_buf_char(b, *c);
+	}
+}
+
+const char *findings_exactly(struct findings *s, const char *name)
+{
+	struct af_buf b = {0};
+
+	af_buf_char(&b, '^');
+	add_letters(&b, name, ".*+?^${}()|[]\\");
+	af_buf_char(&b, '$');
+	const char *text = af_facts_text(s->f, "%.*s", (int)b.len, b.data);
+	af_buf_free(&b);
+	return text;
+}
+
+/* A quote would end the shell's: any letter is good enough there. */
+const char *findings_pattern(struct findings *s, const char *name)
+{
+	struct af_buf b = {0};
+
+	af_buf_char(&b, '\'');
+	add_letters(&b, name, ".*+?^${}()|[\\");
+	for (size_t i = 1; i < b.len; i++)
+		if (b.data[i] == '\'')
+			b.data[i] = '.';
+	af_buf_char(&b, '\'');
+	const char *text = af_facts_text(s->f, "%.*s", (int)b.len, b.data);
+	af_buf_free(&b);
+	return text;
+}
+
+enum { SHORT_MOST = 72, SHORT_END = 34 };
+
+const char *findings_short(struct findings *s, const char *name)
+{
+	size_t len = strlen(name), head = SHORT_END, tail = len - SHORT_END;
+
+	if (len <= SHORT_MOST)
+		return name;
+	/* Not in the middle of a character. */
+	while (head && (name[head] & 0xc0) == 0x80)
+		head--;
+	while (tail < len && (name[tail] & 0xc0) == 0x80)
+		tail++;
+	return af_facts_text(s->f, "%.*s..%s", (int)head, name, name + tail);
+}
+
+const char *findings_quoted(struct findings *s, const char *name)
+{
+	struct af_buf b = {0};
+
+	af_buf_char(&b, '\'');
+	for (const char *c = name; *c; c++)
+		if (*c == '\'')
+			af_buf_str(&b, "'\\''");
+		else
+			af_buf_char(&b, *c);
+	af_buf_char(&b, '\'');
+	const char *text = af_facts_text(s->f, "%.*s", (int)b.len, b.data);
+	af_buf_free(&b);
+	return text;
+}

@@ -1,0 +1,140 @@
+/* What the recording itself cannot tell: cut stacks, lost samples. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/findings/private.h"
+#include "base/arena.h"
+#include "trace/kinds.h"
+
+/* Java's compiled code keeps frame pointers only where it is told to. */
+static bool is_jvm(const char *module)
+{
+	return module && strstr(module, "/libjvm.so");
+}
+
+/* What usually makes the stacks whole of which most time was cut short by this. */
+static const char *cut_helps(const struct af_tree *t, const char *name)
+{
+	static const struct {
+		const char *part, *helps;
+	} known[] = {
+	    {"no unwind table", "building it with unwind tables or -fno-omit-frame-pointer"},
+	    {"goes on beyond",
+	     "recording larger copies of stacks (perf record --call-graph dwarf,65528)"},
+	    {"not at hand", "importing where the program's files are"},
+	    {"was not walked", "recording with stacks"},
+	};
+
+	for (uint32_t i = 1; strstr(name, known[0].part) && i < t->nr_names; i++)
+		if (is_jvm(af_tree_module(t, i)))
+			return "java -XX:+PreserveFramePointer";
+	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+		if (strstr(name, known[i].part))
+			return known[i].helps;
+	return NULL;
+}
+
+static void find_cut(struct findings *s)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	uint64_t ns = findings_pattern_weight(t, "^\\[truncated: ");
+	const char *most = findings_heaviest(s, t, "[truncated: ");
+	struct finding x = {
+	    .kind = "cut-stacks", .ns = ns, .helps = most ? cut_helps(t, most) : NULL};
+
+	if (!most)
+		return;
+	x.what =
+	    af_facts_text(s->f, "%s of CPU time (%s of %s) has a stack that is cut short; most: %s",
+	                  af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
+	                  af_facts_ns(s->f, findings_total(t)), most);
+	findings_recorded(s, &x, "^\\[truncated: ");
+}
+
+static void find_no_stack(struct findings *s)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	uint64_t ns = findings_pattern_weight(t, "^\\[(user )?stack not recorded]$");
+	struct finding x = {.kind = "no-stack", .ns = ns};
+
+	x.what = af_facts_text(s->f, "%s of CPU time (%s of %s) has no stack of the program",
+	                       af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
+	                       af_facts_ns(s->f, findings_total(t)));
+	findings_recorded(s, &x, "^\\[(user )?stack not recorded]$");
+}
+
+/* Samples of instructions that are of no kernel of the trace: of them no time is known. */
+static void find_unattributed(struct findings *s)
+{
+	const struct af_table *t = findings_table(s, "samples");
+	uint64_t samples = findings_sum(t, "Samples", NULL, NULL);
+	double none = 0;
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++)
+		none += (double)findings_value(t, i, "Samples") *
+		        (double)findings_value(t, i, "No kernel") / 1e4;
+	struct finding x = {.kind = "no-kernel",
+	                    .ns = (uint64_t)(none + 0.5),
+	                    .of_ns = samples,
+	                    .of = "samples of instructions",
+	                    .no_time = true,
+	                    .check = "aflame report",
+	                    .view = "facts",
+	                    .hash = "#tab=facts",
+	                    .about_recording = true};
+	x.what = af_facts_text(
+	    s->f, "%s of %s samples of instructions are of no kernel that was recorded",
+	    findings_share(s, x.ns, x.of_ns), findings_number(s, samples));
+	findings_add(s, &x);
+}
+
+/* What was lost, of all that there was to record: events, for whichever reason most were. */
+static void find_lost(struct findings *s)
+{
+	static const struct {
+		enum af_lost reason;
+		const char *helps;
+	} known[] = {
+	    {AF_LOST_RING_FULL, "a lower --rate, or fewer --api"},
+	    {AF_LOST_NO_STREAM, "more room in /dev/shm"},
+	    {AF_LOST_BUSY, "a lower --rate"},
+	    {AF_LOST_DISK_FULL, "more room on the disk, --max-size or --ring"},
+	    {AF_LOST_TABLE_FULL, NULL},
+	    {AF_LOST_THROTTLED, "a lower --rate"},
+	    {AF_LOST_KERNEL_RING, "a lower --rate"},
+	    {AF_LOST_NO_JOIN, NULL},
+	    {AF_LOST_DROPPED, NULL},
+	};
+	uint64_t lost = 0;
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < sizeof known / sizeof *known; i++) {
+		uint64_t nr = s->r->lost[known[i].reason];
+		lost += nr < UINT32_MAX ? nr : UINT32_MAX;
+		most = nr > s->r->lost[known[most].reason] ? i : most;
+	}
+	struct finding x = {.kind = "lost",
+	                    .ns = lost,
+	                    .of_ns = lost + s->r->nr_events,
+	                    .of = "events",
+	                    .no_time = true,
+	                    .helps = known[most].helps,
+	                    .check = "aflame report",
+	                    .view = "facts",
+	                    .hash = "#tab=facts",
+	                    .about_recording = true};
+	x.what = af_facts_text(s->f, "%s were lost (%s of all), most: %s",
+	                       findings_count(s, lost, "event"), findings_share(s, lost, x.of_ns),
+	                       af_lost_text(known[most].reason));
+	findings_add(s, &x);
+}
+
+void findings_recording(struct findings *s)
+{
+	if (findings_total(&s->r->trees[AF_VIEW_CPU])) {
+		find_cut(s);
+		find_no_stack(s);
+	}
+	find_unattributed(s);
+	find_lost(s);
+}

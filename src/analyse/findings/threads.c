@@ -1,0 +1,127 @@
+/* What the thread that computed most did else: it waited, for others or for a CPU. */
+#include <string.h>
+
+#include "analyse/findings/private.h"
+
+/* The row of thread_waits that is of the thread in row @row of the threads, or -1. */
+static int waits_row(const struct af_table *waits, const struct af_table *threads, uint32_t row)
+{
+	for (uint32_t i = 0; waits && i < waits->nr_rows; i++)
+		if (findings_value(waits, i, "Tid") == findings_value(threads, row, "Tid") &&
+		    findings_value(waits, i, "Ordinal") == findings_value(threads, row, "Ordinal"))
+			return (int)i;
+	return -1;
+}
+
+static void find_waits(struct findings *s, const struct af_table *t, uint32_t row)
+{
+	const struct af_table *waits = findings_table(s, "thread_waits");
+	uint64_t ns = findings_value(t, row, "Blocked");
+	int most = waits_row(waits, t, row);
+	struct finding x = {.kind = "off-cpu",
+	                    .ns = ns,
+	                    .of_ns = s->run_ns,
+	                    .of = "the run",
+	                    .check = "aflame report --json",
+	                    .view = "cpu",
+	                    .hash = "#view=cpu&w=off-cpu"};
+	const char *where = "";
+
+	if (most >= 0) {
+		const char *in = findings_text(waits, (uint32_t)most, "Waited in"),
+			   *kernel = findings_text(waits, (uint32_t)most, "Kernel");
+		uint64_t nr = findings_value(waits, (uint32_t)most, "Waits");
+		where =
+		    af_facts_text(s->f, "; %s of it in %s%s%s%s%s%s",
+		                  af_facts_ns(s->f, findings_value(waits, (uint32_t)most, "Time")),
+		                  *in       ? in
+		                  : *kernel ? "the kernel"
+		                            : "what was not recorded",
+		                  *kernel ? " (" : "", kernel, *kernel ? ")" : "",
+		                  nr ? ", in " : "", nr ? findings_count(s, nr, "wait") : "");
+		x.function = *in ? in : NULL;
+		if (*in) {
+			const char *kind = findings_text(waits, (uint32_t)most, "Kind");
+			x.id = findings_called(s, in, af_kind_of(kind, AF_FRAME_NATIVE)).id;
+			x.hash =
+			    af_facts_text(s->f, "%s&exact=1",
+			                  findings_link(s, x.hash, "q", findings_exactly(s, in)));
+		}
+	}
+	x.what = af_facts_text(s->f, "%s, the thread %s, was off the CPU for %s (%s of %s)%s",
+	                       findings_text(t, row, "Thread"),
+	                       findings_value(t, row, "Sampled") ? "with most CPU time"
+	                                                         : "that waited longest",
+	                       af_facts_ns(s->f, ns), findings_share(s, ns, s->run_ns),
+	                       af_facts_ns(s->f, s->run_ns), where);
+	findings_add(s, &x);
+}
+
+/* Who could have run, and no CPU was free: the thread that had to wait longest. */
+static void find_starved(struct findings *s, const struct af_table *t)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 1; i < t->nr_rows; i++)
+		if (findings_value(t, i, "Waiting for CPU") >
+		    findings_value(t, most, "Waiting for CPU"))
+			most = i;
+	uint64_t ns = findings_value(t, most, "Waiting for CPU");
+	struct finding x = {.kind = "no-cpu-free",
+	                    .ns = ns,
+	                    .of_ns = s->run_ns,
+	                    .of = "the run",
+	                    .helps = "fewer threads that compute at a time, or more CPUs",
+	                    .check = "aflame report",
+	                    .view = "facts",
+	                    .hash = "#tab=facts"};
+	x.what =
+	    af_facts_text(s->f, "%s could have run for %s (%s of %s) and had to wait for a CPU",
+	                  findings_text(t, most, "Thread"), af_facts_ns(s->f, ns),
+	                  findings_share(s, ns, s->run_ns), af_facts_ns(s->f, s->run_ns));
+	findings_add(s, &x);
+}
+
+/* Nothing tells what the busiest thread did while it was not on a CPU. */
+static void find_not_recorded(struct findings *s, const struct af_table *t, uint32_t row)
+{
+	uint64_t on_ns = findings_value(t, row, "Sampled"),
+		 ns = on_ns < s->run_ns ? s->run_ns - on_ns : 0;
+	struct finding x = {.kind = "not-recorded",
+	                    .about_recording = true,
+	                    .by_samples = true,
+	                    .ns = ns,
+	                    .of_ns = s->run_ns,
+	                    .of = "the run",
+	                    .helps = "recording with --off-cpu, as root",
+	                    .check = "aflame report",
+	                    .view = "facts",
+	                    .hash = "#tab=facts"};
+
+	/* Who computed most of the time has little to hide. */
+	if (ns < s->run_ns / 2)
+		return;
+	x.what =
+	    af_facts_text(s->f,
+	                  "%s, the thread with most CPU time, was sampled for %s of %s; what it "
+	                  "did else is not recorded",
+	                  findings_text(t, row, "Thread"), af_facts_ns(s->f, on_ns),
+	                  af_facts_ns(s->f, s->run_ns));
+	findings_add(s, &x);
+}
+
+void findings_threads(struct findings *s)
+{
+	const struct af_table *t = findings_table(s, "threads");
+
+	/* Of threads that were merged no one is known, and what was added up has no run. */
+	if (!t || !t->nr_rows || s->r->summed || !s->run_ns)
+		return;
+	if (!findings_value(t, 0, "Tid"))
+		return;
+	find_starved(s, t);
+	if (findings_table(s, "blocked"))
+		find_waits(s, t, 0);
+	else if (s->sampled_here && findings_value(t, 0, "Sampled"))
+		find_not_recorded(s, t, 0);
+}

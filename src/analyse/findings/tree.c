@@ -1,0 +1,276 @@
+/* Reading the trees that findings are made of, by the same transforms that users have. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/findings/private.h"
+#include "analyse/tree/narrow.h"
+#include "base/arena.h"
+#include "sym/elf/bounds_name.h"
+
+static bool tree_hits(struct af_hits *h, const struct af_tree *t, const char *name)
+{
+	size_t want = strlen(name);
+
+	*h = (struct af_hits){.is = af_xcalloc(t->nr_names + 1, sizeof *h->is)};
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		size_t len;
+		const char *text = af_tree_text(t, i, &len);
+		h->is[i] = len == want && !memcmp(text, name, len);
+		h->nr += h->is[i];
+	}
+	if (!h->nr)
+		af_hits_free(h);
+	return h->nr != 0;
+}
+
+bool findings_focus(struct af_tree *dst, const struct af_tree *src, const char *name)
+{
+	struct af_hits h;
+
+	if (src->nr <= 1 || !tree_hits(&h, src, name))
+		return false;
+	af_tree_focus(dst, src, &h);
+	af_hits_free(&h);
+	return true;
+}
+
+uint64_t findings_weight(const struct af_tree *t, const char *name)
+{
+	uint64_t total = 0, self;
+	struct af_hits h;
+
+	if (t->nr <= 1 || !tree_hits(&h, t, name))
+		return 0;
+	af_hits_weight(t, &h, AF_WEIGHT_TIME, &total, &self);
+	af_hits_free(&h);
+	return total;
+}
+
+struct named {
+	const char *text;
+	size_t len;
+	uint32_t row; /* UINT32_MAX: a name of the tree */
+};
+
+static int named_order(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	size_t len = x->len < y->len ? x->len : y->len;
+	int order = len ? memcmp(x->text, y->text, len) : 0;
+
+	return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+uint32_t *findings_devices_told(const struct findings *s, const struct af_table *idle)
+{
+	const struct af_tree *t = &s->r->trees[AF_VIEW_IDLE];
+	bool shared = findings_table(s, "gpus") != NULL;
+	uint32_t nr = 0, nr_names = t->nr > 1 ? t->nr_names : 0;
+	uint32_t *told = af_xcalloc((size_t)idle->nr_rows + 1, sizeof *told);
+	struct named *all = af_xcalloc((size_t)idle->nr_rows + nr_names + 1, sizeof *all);
+
+	for (uint32_t i = 1; i < nr_names; i++, nr++) {
+		all[nr].text = af_tree_text(t, i, &all[nr].len);
+		all[nr].row = UINT32_MAX;
+	}
+	for (uint32_t i = 0; i < idle->nr_rows; i++, nr++) {
+		const char *text = findings_text(idle, i, "Device");
+		all[nr] = (struct named){text, strlen(text), i};
+	}
+	qsort(all, nr, sizeof *all, named_order);
+	for (uint32_t i = 0, end; i < nr; i = end) {
+		uint32_t rows = 0, row = UINT32_MAX;
+		for (end = i; end < nr && !named_order(&all[i], &all[end]); end++) {
+			row = all[end].row < row ? all[end].row : row;
+			rows += all[end].row != UINT32_MAX;
+		}
+		if (rows && (end - i > rows || !shared))
+			told[row] = rows;
+	}
+	free(all);
+	return told;
+}
+
+uint64_t findings_total(const struct af_tree *t)
+{
+	return t->nr > 1 && t->total[AF_WEIGHT_TIME] ? t->total[AF_WEIGHT_TIME][0] : 0;
+}
+
+uint64_t findings_pattern_weight(const struct af_tree *t, const char *pattern)
+{
+	uint64_t total = 0, self;
+	struct af_hits h;
+
+	if (t->nr <= 1)
+		return 0;
+	af_hits_match(&h, t, pattern);
+	if (h.nr)
+		af_hits_weight(t, &h, AF_WEIGHT_TIME, &total, &self);
+	af_hits_free(&h);
+	return total;
+}
+
+static bool begins(const char *text, size_t len, const char *with)
+{
+	size_t want = strlen(with);
+
+	return len >= want && !memcmp(text, with, want);
+}
+
+/* Of stacks with several such frames the outermost counts. */
+const char *findings_heaviest(struct findings *s, const struct af_tree *t, const char *start)
+{
+	uint8_t *is = af_xcalloc(t->nr_names + 1, sizeof *is), *inside = af_xcalloc(t->nr + 1, 1);
+	uint64_t *sums = af_xcalloc(t->nr_names + 1, sizeof *sums);
+	uint32_t best = 0;
+	size_t len;
+
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		const char *text = af_tree_text(t, i, &len);
+		is[i] = begins(text, len, start);
+	}
+	for (uint32_t n = 1; n < t->nr; n++) {
+		bool above = inside[t->nodes[n].parent];
+		inside[n] = above || is[t->nodes[n].name];
+		if (inside[n] && !above)
+			sums[t->nodes[n].name] += t->total[AF_WEIGHT_TIME][n];
+	}
+	for (uint32_t i = 1; i < t->nr_names; i++)
+		best = sums[i] > sums[best] ? i : best;
+	free(sums);
+	free(inside);
+	free(is);
+	if (!best)
+		return NULL;
+	const char *text = af_tree_text(t, best, &len);
+	return af_arena_strdup(&s->f->arena, text, len);
+}
+
+static uint32_t heaviest_child(const struct af_tree *t, uint32_t node)
+{
+	const uint64_t *total = t->total[AF_WEIGHT_TIME];
+	uint32_t best = 0;
+
+	for (uint32_t c = t->nodes[node].first_child; c; c = t->nodes[c].next_sibling)
+		if (!best || total[c] > total[best])
+			best = c;
+	return best;
+}
+
+/* Frames of importing and of the module itself say no more than that a program runs. */
+static bool tells_python(const char *text, size_t len)
+{
+	return !begins(text, len, "<") && !memmem(text, len, "(<frozen ", 9);
+}
+
+/* "PyObject_Call" and "Py_Main", and not "PyramidBlend" of somebody. */
+static bool is_of_python(const char *text, size_t len)
+{
+	static const char *const starts[] = {"_Py",    "Py_",      "PyObject",   "PyEval",
+	                                     "PyRun",  "PyVector", "PyImport",   "PyFunction",
+	                                     "PyCell", "PyGen",    "PyMethod",   "PyIter",
+	                                     "PyCFun", "PyThread", "PyInterpret"};
+
+	for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (begins(text, len, starts[i]))
+			return true;
+	return false;
+}
+
+static bool tells_native(const char *text, size_t len)
+{
+	static const char *const whole[] = {"main",
+	                                    "_start",
+	                                    "clone",
+	                                    "__clone",
+	                                    "clone3",
+	                                    "__clone3",
+	                                    "start_thread",
+	                                    "thread_start",
+	                                    "runtime.main",
+	                                    "runtime.goexit",
+	                                    "runtime.goexit.abi0",
+	                                    "execute_native_thread_routine"};
+	static const char *const starts[] = {"__libc_start", "std::thread", "gomp_thread_start",
+	                                     "[", "0x"};
+
+	for (unsigned i = 0; i < sizeof whole / sizeof *whole; i++)
+		if (len == strlen(whole[i]) && !memcmp(text, whole[i], len))
+			return false;
+	for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++)
+		if (begins(text, len, starts[i]))
+			return false;
+	return !is_of_python(text, len) && !af_bounds_name_module(text, len);
+}
+
+/* Whether its name is one that says what the program does. */
+static bool tells(const struct af_tree *t, uint32_t node)
+{
+	uint32_t name = t->nodes[node].name;
+	size_t len;
+	const char *text = af_tree_text(t, name, &len);
+
+	switch (af_tree_frame(t, name)) {
+	case AF_FRAME_PYTHON:
+		return tells_python(text, len);
+	case AF_FRAME_NATIVE:
+	case AF_FRAME_INLINED:
+	case AF_FRAME_JIT:
+		return tells_native(text, len);
+	default:
+		return false;
+	}
+}
+
+static bool is_python(const struct af_tree *t, uint32_t node)
+{
+	return af_tree_frame(t, t->nodes[node].name) == AF_FRAME_PYTHON;
+}
+
+bool findings_where(struct findings *s, const struct af_tree *t, struct findings_where *w)
+{
+	const uint64_t *total = t->total[AF_WEIGHT_TIME];
+	uint32_t best = 0;
+
+	for (uint32_t n = heaviest_child(t, 0); n && total[n] >= total[0] / 3;
+	     n = heaviest_child(t, n))
+		if (tells(t, n) && (!best || is_python(t, n) || !is_python(t, best)))
+			best = n;
+	if (!best)
+		return false;
+	struct af_hits h;
+	uint64_t self;
+	w->name = findings_name(s, t, t->nodes[best].name);
+	af_hits_function(&h, t, t->nodes[best].name);
+	af_hits_weight(t, &h, AF_WEIGHT_TIME, &w->ns, &self);
+	af_hits_free(&h);
+	return true;
+}
+
+bool findings_caller(struct findings *s, const struct af_tree *t, uint32_t name,
+                     struct findings_where *w)
+{
+	struct af_tree callers;
+	struct af_hits h;
+
+	af_hits_function(&h, t, name);
+	af_tree_callers(&callers, t, &h);
+	af_hits_free(&h);
+	const uint64_t *total = callers.total[AF_WEIGHT_TIME];
+	uint32_t best = 0;
+	for (uint32_t n = heaviest_child(&callers, 0); n && total[n] >= total[0] / 2;
+	     n = heaviest_child(&callers, n)) {
+		if (!tells(&callers, n) || (best && !is_python(&callers, n)))
+			continue;
+		best = n;
+		if (is_python(&callers, n))
+			break;
+	}
+	if (best)
+		*w = (struct findings_where){
+		    .name = findings_name(s, &callers, callers.nodes[best].name),
+		    .ns = total[best],
+		};
+	af_tree_close(&callers);
+	return best != 0;
+}

@@ -1,0 +1,47 @@
+/*
+ * The part of the flame graph that lies within kernels: lines of device code with what was inlined,
+ * instructions, and why they stalled, as wide as samples say.
+ */
+#ifndef AF_ANALYSE_FLAME_INSN_H
+#define AF_ANALYSE_FLAME_INSN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyse/pass/pass.h"
+#include "base/keys.h"
+#include "base/map.h"
+
+struct flame_insn {
+	struct af_tree *tree;
+	const struct af_world *world;
+	const struct af_results *results;
+	enum af_depth depth;
+	bool samples; /* are a weight here */
+
+	/* private: frames of a place are the same in all jobs, as names of the tree */
+	struct af_keys by_place; /* → index of names: how many, then they */
+	uint32_t *names, *stalls;
+	uint32_t nr_names, cap_names;
+};
+
+/* @samples: those of CPUs are in another tree, or there are none. */
+struct flame_insn flame_insn_open(struct af_tree *t, const struct af_world *w,
+                                  const struct af_results *results, bool samples);
+
+void flame_insn_close(struct flame_insn *d);
+
+/* Are samples a weight here, and has the job @is any? */
+bool flame_insn_has(const struct flame_insn *d, const struct af_job_key *is);
+
+/*
+ * Draw below the frame @node of a kernel what samples tell of the job @is, whose time is @time_ns:
+ * all of it is added.
+ */
+void flame_insn_draw(struct flame_insn *d, const struct af_job_key *is, uint32_t node,
+                     uint64_t time_ns);
+
+/* Samples of @job, which are those of no recorded kernel, below @node. */
+void flame_insn_draw_unrecorded(struct flame_insn *d, const struct af_job *job, uint32_t node);
+
+#endif

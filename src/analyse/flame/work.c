@@ -1,0 +1,403 @@
+#include "analyse/flame/work.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/flame/insn.h"
+#include "analyse/frames/frame_spots.h"
+#include "analyse/frames/frames.h"
+
+/* A call: who called what. */
+struct flame_site {
+	uint32_t process, path, function;
+	uint32_t doing; /* of w->doings */
+	bool matched;   /* the path is that of a call at about the time */
+};
+
+/* Work that is one frame: @shape stands for all of its operation, kernel and queue. */
+struct flame_what {
+	uint32_t shape;
+	uint32_t node; /* of a graph, w->nodes; 0 for none */
+};
+
+struct flame_job {
+	uint32_t site, what;
+	uint64_t time_ns, count, bytes;
+};
+
+static uint32_t site_of(struct flame_work *f, const struct af_work *work)
+{
+	/* A path is of one process; where there is none the process is in its place. */
+	uint64_t who = work->path ? work->path : 1u << 31 | work->process;
+	bool fresh;
+
+	if (f->last_site < f->nr_sites) {
+		const struct flame_site *last = &f->sites[f->last_site];
+		if (last->path == work->path && last->function == work->function &&
+		    last->process == work->process && last->doing == work->doing &&
+		    last->matched == (work->matched != 0))
+			return f->last_site;
+	}
+	uint64_t *slot = af_map_at(&f->by_site, who << 32 | work->function, &fresh);
+	if (fresh)
+		*slot = f->nr_callers++;
+	/* Who calls the same while doing something else. */
+	slot =
+	    af_map_at(&f->by_doing, (*slot * 2 + (work->matched != 0)) << 32 | work->doing, &fresh);
+	if (fresh) {
+		AF_GROW(f->sites, f->nr_sites, f->cap_sites);
+		f->sites[f->nr_sites] = (struct flame_site){
+		    work->process, work->path, work->function, work->doing, work->matched != 0};
+		*slot = f->nr_sites++;
+	}
+	return f->last_site = (uint32_t)*slot;
+}
+
+static uint32_t what_new(struct flame_work *f, uint32_t shape, uint32_t node)
+{
+	AF_GROW(f->whats, f->nr_whats, f->cap_whats);
+	f->whats[f->nr_whats] = (struct flame_what){shape, node};
+	return f->nr_whats++;
+}
+
+/* Sizes do not split frames. */
+static uint32_t what_of_shape(struct flame_work *f, const struct af_world *w, uint32_t shape)
+{
+	const struct af_shape *s = &w->shapes[shape];
+	bool fresh;
+
+	if (shape >= f->nr_labels) {
+		uint32_t nr = (shape + 1) * 2;
+		f->label_of = af_xrealloc(f->label_of, nr * sizeof *f->label_of);
+		memset(f->label_of + f->nr_labels, 0, (nr - f->nr_labels) * sizeof *f->label_of);
+		f->nr_labels = nr;
+	}
+	if (!f->label_of[shape]) {
+		uint64_t *slot = af_keys_at(
+		    &f->by_label, AF_KEY(s->process, s->is.op, s->is.kernel, s->is.queue), &fresh);
+		if (fresh)
+			*slot = what_new(f, shape, 0);
+		f->label_of[shape] = (uint32_t)*slot + 1;
+	}
+	return f->label_of[shape] - 1;
+}
+
+static uint32_t what_of(struct flame_work *f, const struct af_world *w, const struct af_work *work)
+{
+	uint32_t what = what_of_shape(f, w, work->shape);
+	bool fresh;
+
+	if (!work->node)
+		return what;
+	uint64_t *slot = af_map_at(&f->by_node, (uint64_t)what << 32 | work->node, &fresh);
+	if (fresh)
+		*slot = what_new(f, f->whats[what].shape, work->node);
+	return (uint32_t)*slot;
+}
+
+void flame_work_add(struct flame_work *f, const struct af_world *w, const struct af_work *work)
+{
+	if (work->status || !work->shape)
+		return;
+	uint32_t site = site_of(f, work), what = what_of(f, w, work);
+	bool fresh;
+	uint64_t *slot = af_map_at(&f->by_job, (uint64_t)site << 32 | what, &fresh);
+
+	if (fresh) {
+		AF_GROW(f->jobs, f->nr_jobs, f->cap_jobs);
+		f->jobs[f->nr_jobs] = (struct flame_job){.site = site, .what = what};
+		*slot = f->nr_jobs++;
+	}
+	struct flame_job *job = &f->jobs[*slot];
+	job->time_ns += af_work_busy_ns(work);
+	if (work->aside)
+		return;
+	job->count++;
+	job->bytes += w->shapes[work->shape].is.bytes;
+}
+
+static uint32_t job_has(const struct flame_job *j)
+{
+	return (uint32_t) !!j->time_ns << AF_WEIGHT_TIME |
+	       (uint32_t) !!j->count << AF_WEIGHT_COUNT | (uint32_t) !!j->bytes << AF_WEIGHT_BYTES;
+}
+
+uint32_t flame_work_has(const struct flame_work *f)
+{
+	uint32_t has = 0;
+
+	for (uint32_t i = 0; i < f->nr_jobs; i++)
+		has |= job_has(&f->jobs[i]);
+	return has;
+}
+
+uint32_t flame_process(struct af_tree *t, const struct af_world *w, uint32_t process,
+                       enum af_grouping group)
+{
+	const struct af_process *p = af_world_process(w, process);
+	bool ranks = group == AF_GROUP_RANK || group == AF_GROUP_TRACK;
+	const char *rank = p && ranks ? af_process_note(p, "rank") : NULL;
+	const struct af_spot spot = {.what = AF_SPOT_RANK, .function = rank};
+	uint32_t node = af_frames_process(t, w, process);
+	char text[64];
+
+	if (!rank)
+		return node;
+	snprintf(text, sizeof text, "[rank %s]", rank);
+	return af_frames_at(t, node, text, AF_FRAME_PROCESS, &spot);
+}
+
+/* Is work told apart by device, or more? */
+static bool by_device(enum af_grouping group)
+{
+	return group == AF_GROUP_DEVICE || group == AF_GROUP_QUEUE || group == AF_GROUP_TRACK;
+}
+
+static void queue_name(char *text, size_t size, const struct af_queue *queue,
+                       const struct af_device *device)
+{
+	unsigned long long stream = queue->handle;
+
+	if (!device || device->api != AF_API_CUDA)
+		snprintf(text, size, "[queue %u]", queue->id);
+	else if (queue->context == 1)
+		snprintf(text, size, "[stream %llu]", stream);
+	else
+		snprintf(text, size, "[context %u, stream %llu]", queue->context, stream);
+}
+
+static uint32_t draw_device(struct af_tree *t, const struct af_world *w, uint32_t node,
+                            uint32_t process, uint32_t id)
+{
+	const struct af_device *device = af_world_device(w, process, id);
+	char text[256];
+
+	if (!id)
+		return af_frames_under(t, node, "[device not known]", AF_FRAME_MARK);
+	snprintf(text, sizeof text, "[device %u: %s]", id, device ? device->name : "");
+	const struct af_spot spot = {
+	    .what = AF_SPOT_DEVICE, .function = device ? device->name : "", .address = id};
+	return af_frames_at(t, node, text, AF_FRAME_GPU, &spot);
+}
+
+/* Whose work it is, between the process and the stack. */
+static uint32_t draw_queue(struct af_tree *t, const struct af_world *w, uint32_t node,
+                           const struct af_job_key *is, enum af_grouping group)
+{
+	const struct af_queue *queue = af_world_queue(w, is->process, is->queue);
+	const struct af_device *device =
+	    queue ? af_world_device(w, is->process, queue->device) : NULL;
+	char text[256];
+
+	if (!by_device(group))
+		return node;
+	node = draw_device(t, w, node, is->process, queue ? queue->device : 0);
+	if (group == AF_GROUP_DEVICE || !queue)
+		return node;
+	queue_name(text, sizeof text, queue, device);
+	const struct af_spot spot = {.what = AF_SPOT_QUEUE, .address = queue->id};
+	return af_frames_at(t, node, text, AF_FRAME_GPU, &spot);
+}
+
+static uint32_t draw_graph(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t of)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "[graph %u]", w->nodes[of].graph);
+	return af_frames_under(t, node, text, AF_FRAME_GPU);
+}
+
+static uint32_t node_depth(const struct af_tree *t, uint32_t node)
+{
+	uint32_t depth = 0;
+
+	for (; node; node = t->nodes[node].parent)
+		depth++;
+	return depth;
+}
+
+/* The frame that two stacks have both, from the root on; 0 for none. */
+static uint32_t node_common(const struct af_tree *t, uint32_t a, uint32_t b)
+{
+	uint32_t depth_a = node_depth(t, a), depth_b = node_depth(t, b);
+
+	for (; depth_a > depth_b; depth_a--)
+		a = t->nodes[a].parent;
+	for (; depth_b > depth_a; depth_b--)
+		b = t->nodes[b].parent;
+	while (a != b) {
+		a = t->nodes[a].parent;
+		b = t->nodes[b].parent;
+	}
+	return a;
+}
+
+/* The frames of @from's stacks below @above and down to @node, under @to of @t. */
+static uint32_t draw_between(struct af_tree *t, uint32_t to, const struct af_tree *from,
+                             uint32_t above, uint32_t node)
+{
+	if (node == above)
+		return to;
+	to = draw_between(t, to, from, above, from->nodes[node].parent);
+	return af_tree_child(t, to, af_tree_name_like(t, from, from->nodes[node].name, 0));
+}
+
+/*
+ * Who captured a node, beneath who launched its graph: what both stacks begin with, main() and the
+ * loop around it all, is there already.
+ */
+static uint32_t draw_capture(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
+                             uint32_t node, uint32_t launch, uint32_t capture)
+{
+	uint32_t a = af_frames_call(scratch, w, 0, launch);
+	uint32_t b = af_frames_call(scratch, w, 0, capture);
+
+	return draw_between(t, node, scratch, node_common(scratch, a, b), b);
+}
+
+/* What autograd goes back to comes first: there the user finds their own code. */
+static uint32_t draw_forward(struct af_tree *t, const struct af_world *w, uint32_t node,
+                             uint32_t doing)
+{
+	uint32_t forward = af_doings_get(&w->doings, doing).forward;
+
+	if (!forward)
+		return node;
+	node = af_frames_operation(t, w, node, forward);
+	return af_frames_under(t, node, "[backward]", AF_FRAME_MARK);
+}
+
+uint32_t flame_job_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
+                         const struct af_job_key *is, bool matched, const struct af_asked *asked)
+{
+	uint32_t node = flame_process(t, w, is->process, asked->group);
+
+	node = draw_queue(t, w, node, is, asked->group);
+	node = draw_forward(t, w, node, is->doing);
+	if (asked->ranges)
+		node = af_frames_ranges(t, w, node, is->doing);
+	node = af_frames_call(t, w, node, is->path);
+	if (is->function && *w->functions[is->function].name)
+		node = af_frames_under(t, node, w->functions[is->function].name, AF_FRAME_NATIVE);
+	if (matched)
+		node = af_frames_under(t, node, "[matched by time]", AF_FRAME_MARK);
+	if (is->node)
+		node = draw_graph(t, w, node, is->node);
+	/* Of a graph that was timed as a whole no node is meant. */
+	if (is->node && is->op != AF_OP_GRAPH)
+		node = draw_capture(t, scratch, w, node, is->path, af_world_node_path(w, is->node));
+	return node;
+}
+
+uint32_t flame_job_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
+                        const struct af_job_key *is, bool matched, const struct af_asked *asked)
+{
+	uint32_t node = flame_job_stack(t, scratch, w, is, matched, asked);
+
+	if (is->node && is->op == AF_OP_GRAPH)
+		return node;
+	const char *name = is->op == AF_OP_KERNEL ? af_world_kernel(w, is->process, is->kernel)
+	                                          : af_op_text(is->op);
+	return af_frames_under(t, node, *name ? name : "[unnamed kernel]", AF_FRAME_GPU);
+}
+
+struct af_job_key flame_key(const struct af_world *w, const struct af_work *work)
+{
+	const struct af_shape *shape = &w->shapes[work->shape];
+	const struct af_queue *queue = af_world_queue(w, shape->process, shape->is.queue);
+
+	return (struct af_job_key){
+	    .process = work->process,
+	    .device = queue ? queue->device : 0,
+	    .path = work->path,
+	    .function = work->function,
+	    .doing = work->doing,
+	    .node = work->node,
+	    .op = shape->is.op,
+	    .kernel = shape->is.kernel,
+	    .queue = shape->is.queue,
+	};
+}
+
+static struct af_job_key job_key(const struct flame_work *f, const struct af_world *w,
+                                 const struct flame_job *job)
+{
+	const struct flame_site *site = &f->sites[job->site];
+	const struct flame_what *what = &f->whats[job->what];
+	const struct af_work work = {
+	    .process = site->process,
+	    .path = site->path,
+	    .function = site->function,
+	    .doing = site->doing,
+	    .node = what->node,
+	    .shape = what->shape,
+	};
+
+	return flame_key(w, &work);
+}
+
+/* Samples that belong to no work have no stack. */
+static void draw_unrecorded(struct flame_insn *insn, const struct af_world *w, struct af_tree *t,
+                            const struct af_asked *asked)
+{
+	const struct af_attribution *a = insn->results->attribution;
+
+	for (uint32_t i = 0; a && !asked->range && i < a->nr_jobs; i++) {
+		const struct af_job *job = &a->jobs[i];
+		if (job->recorded || !job->parts || !insn->samples)
+			continue;
+		uint32_t node = flame_process(t, w, job->is.process, asked->group);
+		if (by_device(asked->group))
+			node = draw_device(t, w, node, job->is.process, job->is.device);
+		flame_insn_draw_unrecorded(insn, job, node);
+	}
+}
+
+/* Which weights of @job there are in this tree: samples only where they were taken. */
+static uint32_t job_shows(const struct flame_insn *insn, const struct flame_job *job,
+                          const struct af_job_key *key)
+{
+	return job_has(job) | (uint32_t)flame_insn_has(insn, key) << AF_WEIGHT_SAMPLES;
+}
+
+void flame_work_draw(const struct flame_work *f, const struct af_world *w, struct af_tree *t,
+                     const struct af_results *results, bool samples)
+{
+	static const struct af_tree_weight none = {"none", ""};
+	struct flame_insn insn = flame_insn_open(t, w, results, samples);
+	const struct af_asked *asked = &results->asked;
+	struct af_tree scratch = {0};
+
+	af_tree_open(&scratch, &none, 1);
+	if (af_tree_has_spots(t))
+		af_tree_keep_spots(&scratch);
+	for (uint32_t i = 0; i < f->nr_jobs; i++) {
+		const struct flame_job *job = &f->jobs[i];
+		const struct af_job_key key = job_key(f, w, job);
+		if (!(job_shows(&insn, job, &key) & asked->weights))
+			continue;
+		bool matched = f->sites[job->site].matched;
+		uint32_t node = flame_job_node(t, &scratch, w, &key, matched, asked);
+		flame_insn_draw(&insn, &key, node, job->time_ns);
+		af_tree_add(t, node, AF_WEIGHT_COUNT, job->count);
+		af_tree_add(t, node, AF_WEIGHT_BYTES, job->bytes);
+	}
+	draw_unrecorded(&insn, w, t, asked);
+	flame_insn_close(&insn);
+	af_tree_close(&scratch);
+}
+
+void flame_work_free(struct flame_work *f)
+{
+	free(f->sites);
+	free(f->whats);
+	free(f->jobs);
+	free(f->label_of);
+	af_map_free(&f->by_site);
+	af_map_free(&f->by_doing);
+	af_keys_free(&f->by_label);
+	af_map_free(&f->by_node);
+	af_map_free(&f->by_job);
+	*f = (struct flame_work){0};
+}

@@ -1,0 +1,33 @@
+/*
+ * The spots of frames, from what the world knows of them: for trees that keep spots. Texts are the
+ * world's, or of what the asker gave.
+ */
+#ifndef AF_ANALYSE_FRAMES_FRAME_SPOTS_H
+#define AF_ANALYSE_FRAMES_FRAME_SPOTS_H
+
+#include "analyse/tree/tree.h"
+#include "analyse/world/world.h"
+
+/* Of the address that @s names, in @process (0: the kernel), and not of any function there. */
+struct af_spot af_spot_address(const struct af_world *w, uint32_t process,
+                               const struct af_symbol *s);
+
+/* Of function @i of its frames, 0 being the innermost. */
+struct af_spot af_spot_function(const struct af_world *w, uint32_t process,
+                                const struct af_symbol *s, uint32_t i);
+
+/* Of the byte at @offset of @code, an index of w->codes. */
+struct af_spot af_spot_device(const struct af_world *w, uint32_t code, uint64_t offset);
+
+/* Of a process, by its ordinal. */
+struct af_spot af_spot_process(const struct af_world *w, uint32_t process);
+
+/* The child of @parent with this NUL-terminated text and spot. */
+uint32_t af_frames_at(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind,
+                      const struct af_spot *spot);
+
+/* Below @node a frame of the thread @tid of @process: "[thread NAME 1234]". */
+uint32_t af_frames_thread(struct af_tree *t, const struct af_world *w, uint32_t node,
+                          uint32_t process, uint32_t tid);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * What did threads wait for? The heaviest off-CPU paths as a table: the functions that waited, what
+ * the kernel did for them, how often and how long.
+ */
+#include "analyse/functions/blocked_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/frames/frames.h"
+#include "analyse/functions/blocked.h"
+#include "analyse/pass/pass.h"
+#include "analyse/world/waits.h"
+#include "base/buf.h"
+
+enum { BLOCKED_ROWS = 1000, BLOCKED_SHOWN = 3 };
+
+static void blocked_add(struct blocked *b, const struct af_wait *w, uint32_t state, uint64_t ns,
+                        bool aside)
+{
+	if (!ns)
+		return;
+	uint32_t place = af_places_number(&b->places, &w->at);
+	bool fresh;
+	uint64_t *slot = af_keys_at(&b->by_sum, AF_KEY(place, state, w->tid), &fresh);
+	if (fresh) {
+		AF_GROW(b->sums, b->nr, b->cap);
+		b->sums[b->nr] =
+		    (struct blocked_sum){.place = place, .state = state, .tid = w->tid};
+		*slot = b->nr++;
+	}
+	struct blocked_sum *s = &b->sums[*slot];
+	s->ns += ns;
+	s->count += !aside;
+	if (ns > s->longest_ns)
+		s->longest_ns = ns;
+}
+
+static void blocked_event(void *self, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_wait wait;
+
+	if (!af_wait_read(w, ev, &wait))
+		return;
+	blocked_add(self, &wait, wait.state, wait.blocked_ns, wait.blocked_aside);
+	blocked_add(self, &wait, AF_STATE_RUNNABLE, wait.queued_ns, wait.queued_aside);
+}
+
+static enum af_frame frame_of(const struct af_tree *t, uint32_t node)
+{
+	return af_tree_frame(t, t->nodes[node].name);
+}
+
+static void rows_make(struct blocked_rows *r, const struct blocked *b, const struct af_world *w)
+{
+	static const struct af_tree_weight none[] = {{"none", ""}};
+	uint32_t *nodes = af_xcalloc(b->nr, sizeof *nodes);
+
+	*r = (struct blocked_rows){.nodes = nodes};
+	af_tree_open(&r->tree, none, 1);
+	for (uint32_t i = 0; i < b->nr; i++)
+		nodes[i] = af_frames_under(
+		    &r->tree, af_frames_node(&r->tree, w, &b->places.all[b->sums[i].place]),
+		    af_wait_frame(b->sums[i].state), AF_FRAME_MARK);
+	r->by_node = af_xcalloc(r->tree.nr, sizeof *r->by_node);
+	for (uint32_t i = 0; i < b->nr; i++) {
+		struct blocked_sum *s = &r->by_node[nodes[i]];
+		s->place = nodes[i];
+		s->state = b->sums[i].state;
+		s->ns += b->sums[i].ns;
+		s->count += b->sums[i].count;
+		if (b->sums[i].longest_ns > s->longest_ns)
+			s->longest_ns = b->sums[i].longest_ns;
+		r->all_ns += b->sums[i].ns;
+	}
+}
+
+static void rows_free(struct blocked_rows *r)
+{
+	af_tree_close(&r->tree);
+	free(r->by_node);
+	free(r->nodes);
+}
+
+/* The heaviest first, but idle threads of the kernel only after all that have something to do. */
+static int row_order(const void *a, const void *b)
+{
+	const struct blocked_sum *x = a, *y = b;
+	bool x_idle = x->state == AF_STATE_IDLE, y_idle = y->state == AF_STATE_IDLE;
+
+	if (x->ns && y->ns && x_idle != y_idle)
+		return x_idle ? 1 : -1;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* The path down to @node, outermost first: all of it, or the last functions of the program. */
+static const char *path_text(struct af_facts *f, const struct af_tree *t, uint32_t node, bool all)
+{
+	uint32_t stack[4096], nr = 0, most = all ? 4096 : BLOCKED_SHOWN;
+	struct af_buf text = {0};
+
+	for (; node && nr < most; node = t->nodes[node].parent) {
+		enum af_frame frame = frame_of(t, node);
+		if (all || (frame != AF_FRAME_MARK && frame != AF_FRAME_PROCESS))
+			stack[nr++] = node;
+	}
+	while (nr-- > 0) {
+		size_t len;
+		const char *name = af_tree_text(t, t->nodes[stack[nr]].name, &len);
+		if (text.len)
+			af_buf_str(&text, all ? ";" : " > ");
+		af_buf_add(&text, name, len);
+		af_buf_str(&text, all ? af_frame_suffix(frame_of(t, stack[nr])) : "");
+	}
+	const char *kept = af_facts_text(f, "%.*s", (int)text.len, text.len ? text.data : "");
+	af_buf_free(&text);
+	return kept;
+}
+
+static const char *node_text(struct af_facts *f, const struct af_tree *t, uint32_t node)
+{
+	size_t len;
+	const char *name = af_tree_text(t, t->nodes[node].name, &len);
+
+	return af_facts_text(f, "%.*s", (int)len, name);
+}
+
+static uint32_t node_process(const struct af_tree *t, uint32_t node)
+{
+	while (node && t->nodes[node].parent)
+		node = t->nodes[node].parent;
+	return node;
+}
+
+static void blocked_row(struct af_facts *f, struct af_table *table, const struct blocked_rows *r,
+                        const struct blocked_sum *s)
+{
+	const struct af_tree *t = &r->tree;
+	uint32_t user = af_blocked_user(t, s->place), kernel = af_blocked_kernel(t, s->place);
+	struct af_cell *c = af_table_row(f, table);
+
+	c[0].text = user ? path_text(f, t, user, false) : kernel ? "" : "[stack not recorded]";
+	c[1].text = kernel ? node_text(f, t, kernel) : "";
+	c[2].text = s->state < AF_STATE_END ? af_state_text(s->state) : "off CPU";
+	c[3].value = s->ns;
+	c[4].value = af_facts_ratio(s->ns, r->all_ns, 1e4);
+	c[5].value = s->count;
+	c[6].value = s->count ? s->ns / s->count : 0;
+	c[6].unknown = !s->count;
+	c[7].value = s->longest_ns;
+	c[8].text = node_text(f, t, node_process(t, s->place));
+	c[9].text = path_text(f, t, s->place, true);
+}
+
+static void blocked_finish(void *self, const struct af_world *w, struct af_results *out)
+{
+	static const struct af_column columns[] = {
+	    {"Waited in", AF_CELL_TEXT}, {"Kernel", AF_CELL_TEXT},
+	    {"State", AF_CELL_TEXT},     {"Time", AF_CELL_NS},
+	    {"Share", AF_CELL_PERCENT},  {"Waits", AF_CELL_COUNT},
+	    {"Mean", AF_CELL_NS},        {"Longest", AF_CELL_NS},
+	    {"Process", AF_CELL_TEXT},   {"Path", AF_CELL_TEXT, AF_SHOW_NEVER},
+	};
+	struct blocked *b = self;
+	struct blocked_rows rows;
+	struct af_facts *f = &out->facts;
+
+	if (!b->nr)
+		return;
+	rows_make(&rows, b, w);
+	uint32_t nr = rows.tree.nr;
+	qsort(rows.by_node, nr, sizeof *rows.by_node, row_order);
+	struct af_table *table =
+	    af_facts_table(f, "blocked", "Where threads were off the CPU", columns, 10);
+	for (uint32_t i = 0; i < nr && i < BLOCKED_ROWS && rows.by_node[i].ns; i++)
+		blocked_row(f, table, &rows, &rows.by_node[i]);
+	blocked_threads(b, &rows, w, f);
+	rows_free(&rows);
+}
+
+static void blocked_close(void *self)
+{
+	struct blocked *b = self;
+
+	af_places_free(&b->places);
+	af_keys_free(&b->by_sum);
+	free(b->sums);
+}
+
+const struct af_pass_ops af_pass_blocked = {
+    .name = "blocked",
+    .question = "what did threads wait for?",
+    .answers = AF_ANSWER_TABLES,
+    .wants = 1ull << AF_KIND_OFFCPU,
+    .state_size = sizeof(struct blocked),
+    .event = blocked_event,
+    .finish = blocked_finish,
+    .close = blocked_close,
+};

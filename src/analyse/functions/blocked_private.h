@@ -1,0 +1,40 @@
+/* What the files of the pass `blocked` share. */
+#ifndef AF_ANALYSE_FUNCTIONS_BLOCKED_PRIVATE_H
+#define AF_ANALYSE_FUNCTIONS_BLOCKED_PRIVATE_H
+
+#include <stdint.h>
+
+#include "analyse/tree/tree.h"
+#include "analyse/world/places.h"
+#include "base/keys.h"
+#include "base/map.h"
+
+struct af_facts;
+struct af_world;
+
+/* Waits of a thread at a place, that left it in a state. */
+struct blocked_sum {
+	uint32_t place, state, tid;
+	uint64_t ns, count, longest_ns;
+};
+
+struct blocked {
+	struct af_places places;
+	struct af_keys by_sum;
+	struct blocked_sum *sums;
+	uint32_t nr, cap;
+};
+
+/* Sums by the node of their path: what is called the same is one row. */
+struct blocked_rows {
+	struct af_tree tree;
+	struct blocked_sum *by_node; /* place holds the node */
+	uint32_t *nodes;             /* by sum */
+	uint64_t all_ns;
+};
+
+/* blocked_threads.c: the table of what each thread waited for most. */
+void blocked_threads(const struct blocked *b, const struct blocked_rows *r,
+                     const struct af_world *w, struct af_facts *f);
+
+#endif

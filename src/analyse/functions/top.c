@@ -1,0 +1,145 @@
+/*
+ * The functions of a tree by weight: self is what was in the function itself, total what was in it
+ * or below it, each stack counted once however often the function stands in it.
+ */
+#include "analyse/functions/top.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/functions/blocked.h"
+#include "base/arena.h"
+
+struct top_row {
+	uint32_t name;
+	uint64_t self, total;
+};
+
+static int top_order(const void *a, const void *b)
+{
+	const struct top_row *x = a, *y = b;
+
+	if (x->self != y->self)
+		return x->self < y->self ? 1 : -1;
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int top_order_by_total(const void *a, const void *b)
+{
+	const struct top_row *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return top_order(a, b);
+}
+
+/* Is the name of @node also that of a frame above it? */
+static bool top_is_recursive(const struct af_tree *t, uint32_t node)
+{
+	for (uint32_t up = t->nodes[node].parent; up; up = t->nodes[up].parent)
+		if (t->nodes[up].name == t->nodes[node].name)
+			return true;
+	return false;
+}
+
+/*
+ * Whose own the weight of @node is. Every off-CPU path ends in the scheduler, so there it is the
+ * function of the program that waited, or the kernel's, where there is no program.
+ */
+static uint32_t top_owner(const struct af_tree *t, uint32_t node, bool waiting)
+{
+	if (!waiting)
+		return node;
+	uint32_t user = af_blocked_user(t, node);
+	uint32_t owner = user ? user : af_blocked_kernel(t, node);
+	return owner ? owner : node;
+}
+
+static struct top_row *top_rows(const struct af_tree *t, uint32_t weight)
+{
+	struct top_row *rows = af_xcalloc(t->nr_names, sizeof *rows);
+
+	for (uint32_t i = 0; i < t->nr_names; i++)
+		rows[i].name = i;
+	bool waiting = !strcmp(t->weights[weight].name, "off-cpu");
+	for (uint32_t n = 1; n < t->nr; n++) {
+		if (!t->total[weight][n])
+			continue;
+		rows[t->nodes[top_owner(t, n, waiting)].name].self += t->self[weight][n];
+		if (!top_is_recursive(t, n))
+			rows[t->nodes[n].name].total += t->total[weight][n];
+	}
+	return rows;
+}
+
+static void top_row_add(struct af_facts *f, struct af_table *table, const struct af_tree *t,
+                        const struct top_row *row, uint64_t all)
+{
+	size_t len;
+	const char *text = af_tree_label(t, row->name, &len);
+	struct af_cell *c = af_table_row(f, table);
+
+	c[0].text = af_arena_strdup(&f->arena, text, len);
+	c[0].value = row->name;
+	c[1].value = row->self;
+	c[2].value = af_facts_ratio(row->self, all, 1e4);
+	c[3].value = row->total;
+	c[4].value = af_facts_ratio(row->total, all, 1e4);
+	c[5].text = af_frame_name(af_tree_frame(t, row->name));
+}
+
+static struct af_table *top_begin(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+                                  const char *name, const char *title)
+{
+	const char *measure = t->weights[weight].unit;
+	enum af_cell_unit unit = !strcmp(measure, "ns")      ? AF_CELL_NS
+	                         : !strcmp(measure, "bytes") ? AF_CELL_BYTES
+	                                                     : AF_CELL_COUNT;
+	const struct af_column columns[] = {
+	    {"Function", AF_CELL_TEXT},       {"Self", unit},
+	    {"Self share", AF_CELL_PERCENT},  {"Total", unit},
+	    {"Total share", AF_CELL_PERCENT}, {"Kind", AF_CELL_TEXT},
+	};
+
+	return af_facts_table(f, name, title, columns, 6);
+}
+
+void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, const char *name,
+                  const char *title, uint32_t limit)
+{
+	uint64_t all = t->total[weight][0];
+
+	if (!all)
+		return;
+	struct top_row *rows = top_rows(t, weight);
+	struct af_table *table = top_begin(f, t, weight, name, title);
+	qsort(rows, t->nr_names, sizeof *rows, top_order);
+	table->left_column = 1;
+	for (uint32_t i = 0; i < t->nr_names && rows[i].self; i++) {
+		if (!limit || i < limit) {
+			top_row_add(f, table, t, &rows[i], all);
+		} else {
+			table->left_out++;
+			table->left_weight += rows[i].self;
+		}
+	}
+	free(rows);
+}
+
+void af_top_by_total(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+                     const uint8_t *is, const char *name, const char *title)
+{
+	uint64_t all = t->total[weight][0];
+
+	if (!all)
+		return;
+	struct top_row *rows = top_rows(t, weight);
+	struct af_table *table = top_begin(f, t, weight, name, title);
+	qsort(rows, t->nr_names, sizeof *rows, top_order_by_total);
+	for (uint32_t i = 0; i < t->nr_names && rows[i].total; i++)
+		if (!is || is[rows[i].name])
+			top_row_add(f, table, t, &rows[i], all);
+	free(rows);
+}

@@ -1,0 +1,28 @@
+/* The heaviest functions of a tree, as a table. */
+#ifndef AF_ANALYSE_FUNCTIONS_TOP_H
+#define AF_ANALYSE_FUNCTIONS_TOP_H
+
+#include "analyse/table/facts.h"
+#include "analyse/tree/tree.h"
+
+/* The name of the table of functions by what samples count, in traces that have such. */
+#define AF_COUNT_TOP "count_top"
+
+/*
+ * The value of a cell of the first column, whose text is the label, is the name's id in @t.
+ *
+ * Add the table to @f: at most @limit rows (0: all) by self weight, of functions that have any.
+ * What a limit leaves out is in the table's left_out. No table when the tree is empty. Off-CPU time
+ * is the function's own that waited, whatever the kernel did for it.
+ */
+void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, const char *name,
+                  const char *title, uint32_t limit);
+
+/*
+ * The same by total weight, all functions with any; @is (NULL: all) says by name's id which
+ * functions are meant.
+ */
+void af_top_by_total(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+                     const uint8_t *is, const char *name, const char *title);
+
+#endif

@@ -1,0 +1,351 @@
+/* Gaps, each explained by what one thread did in it. */
+#include "analyse/idle/idle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/world/world.h"
+#include "base/arena.h"
+
+enum { CAUSES_MAX = 32 };
+
+/* One gap while it is explained. */
+struct explained {
+	struct idle *i;
+	uint32_t story;
+	uint64_t left_ns, sampled_ns; /* as in the story, of this gap alone */
+	double square;
+	struct idle_cause causes[CAUSES_MAX];
+	uint32_t nr;
+	uint64_t rest_ns[IDLE_RESTS]; /* of causes that found no place among these */
+};
+
+static uint32_t story_of(struct idle *i, const struct idle_story *s)
+{
+	const uint64_t key[] = {s->device, s->phase, s->process, s->tid, s->drained};
+	bool fresh;
+	uint64_t *slot = af_keys_at(&i->by_story, key, sizeof key, &fresh);
+
+	if (fresh) {
+		AF_GROW(i->stories, i->nr_stories, i->cap_stories);
+		i->stories[i->nr_stories] = *s;
+		*slot = i->nr_stories++;
+	}
+	return (uint32_t)*slot;
+}
+
+static void sum_add(struct idle *i, const struct idle_sum *s)
+{
+	const uint64_t key[] = {s->story, s->kind, s->place, s->what};
+	bool fresh;
+	uint64_t *slot = af_keys_at(&i->by_sum, key, sizeof key, &fresh);
+
+	if (fresh) {
+		AF_GROW(i->sums, i->nr_sums, i->cap_sums);
+		i->sums[i->nr_sums] = *s;
+		*slot = i->nr_sums++;
+	} else {
+		i->sums[*slot].ns += s->ns;
+		i->sums[*slot].square += s->square;
+	}
+}
+
+static void rest_add(uint64_t rest_ns[IDLE_RESTS], const struct idle_cause *c)
+{
+	switch (c->kind) {
+	case IDLE_KIND_CALL:
+		rest_ns[IDLE_REST_CALLS] += c->ns;
+		break;
+	case IDLE_KIND_WAIT:
+		rest_ns[c->what == AF_STATE_RUNNABLE ? IDLE_REST_STARVED : IDLE_REST_OFF] += c->ns;
+		break;
+	case IDLE_KIND_TICK:
+		rest_ns[IDLE_REST_TICKS] += c->ns;
+		break;
+	default: /* Of the others there is one cause each. */
+		break;
+	}
+}
+
+/* What is one cause in @e; of the later ones, where there are too many, only the sum. */
+static void explained_add(struct explained *e, enum idle_kind kind, uint32_t place, uint32_t what,
+                          uint64_t ns)
+{
+	struct idle_sum sum = {e->story, kind, place, what, ns, (double)ns * (double)ns};
+	uint32_t n = 0;
+
+	if (!ns)
+		return;
+	sum_add(e->i, &sum);
+	while (n < e->nr && (e->causes[n].kind != kind || e->causes[n].place != place ||
+	                     e->causes[n].what != what))
+		n++;
+	if (n == CAUSES_MAX) {
+		rest_add(e->rest_ns, &(const struct idle_cause){kind, place, what, ns});
+		return;
+	}
+	if (n == e->nr)
+		e->causes[e->nr++] = (struct idle_cause){kind, place, what, 0};
+	e->causes[n].ns += ns;
+}
+
+static void explained_span(void *arg, bool is_call, const struct af_span *span, uint64_t ns)
+{
+	explained_add(arg, is_call ? IDLE_KIND_CALL : IDLE_KIND_WAIT, span->place, span->what, ns);
+}
+
+static uint32_t first_tick(const struct idle_thread *t, uint64_t from_ns)
+{
+	uint32_t low = 0, high = t->nr_ticks;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (t->ticks[middle].time_ns < from_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* What the thread did in [@from_ns, @to_ns). */
+static void explained_thread(struct explained *e, const struct idle_thread *t, uint64_t from_ns,
+                             uint64_t to_ns)
+{
+	const struct af_spans spans = {t->calls, t->waits, t->nr_calls, t->nr_waits};
+	uint64_t left_ns = af_spans_walk(&spans, from_ns, to_ns, explained_span, e);
+
+	e->left_ns += left_ns;
+	if (!left_ns)
+		return;
+	for (uint32_t n = first_tick(t, from_ns); n < t->nr_ticks; n++) {
+		const struct idle_tick *tick = &t->ticks[n];
+		if (tick->time_ns >= to_ns)
+			break;
+		if (af_spans_has(t->calls, t->nr_calls, tick->time_ns) ||
+		    af_spans_has(t->waits, t->nr_waits, tick->time_ns))
+			continue;
+		explained_add(e, IDLE_KIND_TICK, tick->place, 0, tick->weight_ns);
+		e->sampled_ns += tick->weight_ns;
+		e->square += (double)tick->weight_ns * (double)tick->weight_ns;
+	}
+}
+
+/* @part of @all of @ns, where @part is at most @all. */
+static uint64_t share(uint64_t ns, uint64_t part, uint64_t all)
+{
+	return all ? (uint64_t)((unsigned __int128)ns * part / all) : 0;
+}
+
+uint64_t idle_sum_ns(const struct idle *i, const struct idle_sum *sum)
+{
+	const struct idle_story *s = &i->stories[sum->story];
+
+	if (sum->kind != IDLE_KIND_TICK || s->sampled_ns <= s->left_ns)
+		return sum->ns;
+	return share(sum->ns, s->left_ns, s->sampled_ns);
+}
+
+static int cause_order(const void *a, const void *b)
+{
+	const struct idle_cause *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* In one gap, too, samples explain no more than was left. */
+static void explained_causes(struct explained *e, struct idle_gap *gap)
+{
+	uint64_t unseen_ns = e->left_ns > e->sampled_ns ? e->left_ns - e->sampled_ns : 0;
+
+	for (uint32_t n = 0; n < e->nr; n++)
+		if (e->causes[n].kind == IDLE_KIND_TICK && e->sampled_ns > e->left_ns)
+			e->causes[n].ns = share(e->causes[n].ns, e->left_ns, e->sampled_ns);
+	if (e->sampled_ns > e->left_ns)
+		e->rest_ns[IDLE_REST_TICKS] =
+		    share(e->rest_ns[IDLE_REST_TICKS], e->left_ns, e->sampled_ns);
+	if (unseen_ns && e->nr == CAUSES_MAX)
+		rest_add(e->rest_ns, &e->causes[--e->nr]);
+	if (unseen_ns)
+		e->causes[e->nr++] = (struct idle_cause){IDLE_KIND_UNSEEN, 0, 0, unseen_ns};
+	qsort(e->causes, e->nr, sizeof *e->causes, cause_order);
+	for (uint32_t n = AF_IDLE_CAUSES; n < e->nr; n++)
+		rest_add(e->rest_ns, &e->causes[n]);
+	memcpy(gap->rest_ns, e->rest_ns, sizeof gap->rest_ns);
+	while (gap->nr_causes < e->nr && gap->nr_causes < AF_IDLE_CAUSES) {
+		gap->causes[gap->nr_causes] = e->causes[gap->nr_causes];
+		gap->nr_causes++;
+	}
+}
+
+static bool gap_shorter(const struct idle_gap *a, const struct idle_gap *b)
+{
+	uint64_t x = a->end_ns - a->start_ns, y = b->end_ns - b->start_ns;
+
+	return x != y ? x < y : a->start_ns > b->start_ns;
+}
+
+/* Williams' heap: its root is the shortest of the longest, which gives way to a longer one. */
+static void longest_put(struct idle *i, const struct idle_gap *gap)
+{
+	uint32_t at = 0;
+
+	if (i->nr_longest < AF_IDLE_LONGEST) {
+		AF_GROW(i->longest, i->nr_longest, i->cap_longest);
+		for (at = i->nr_longest++; at && gap_shorter(gap, &i->longest[(at - 1) / 2]);
+		     at = (at - 1) / 2)
+			i->longest[at] = i->longest[(at - 1) / 2];
+		i->longest[at] = *gap;
+		return;
+	}
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+		if (child + 1 < i->nr_longest &&
+		    gap_shorter(&i->longest[child + 1], &i->longest[child]))
+			child++;
+		if (child >= i->nr_longest || !gap_shorter(&i->longest[child], gap))
+			break;
+		i->longest[at] = i->longest[child];
+		at = child;
+	}
+	i->longest[at] = *gap;
+}
+
+static bool is_long(const struct idle *i, uint64_t ns)
+{
+	return i->nr_longest < AF_IDLE_LONGEST ||
+	       ns > i->longest[0].end_ns - i->longest[0].start_ns;
+}
+
+/*
+ * As far as a program can be ahead of its device by what it has launched. Of a gap that is longer,
+ * not the wait before it is the reason.
+ */
+enum { AHEAD_NS = 10000000 };
+
+/* Was the thread waiting for the device when it ran out of work: for what it had last been told? */
+static bool is_drained(const struct idle_device *d, const struct idle_piece *ends, uint32_t process,
+                       uint64_t from_ns)
+{
+	return d->launched && ends && ends->launched && d->process == process &&
+	       d->tid == ends->tid && d->call_start_ns < from_ns && d->call_end_ns > from_ns;
+}
+
+/* Or in a call that is there for waiting? */
+static bool is_waiting(const struct af_world *w, const struct idle_thread *t, uint64_t from_ns)
+{
+	const struct af_span *call = af_spans_has(t->calls, t->nr_calls, from_ns);
+
+	return call && call->what && w->functions[call->what].does == AF_DOES_SYNC;
+}
+
+static void explained_known(struct explained *e, const struct idle_story *s, uint64_t from_ns,
+                            uint64_t to_ns, const struct idle_piece *ends)
+{
+	uint64_t back_ns = ends ? ends->call_end_ns : to_ns;
+
+	if (ends && s->phase == IDLE_BETWEEN && back_ns <= from_ns) {
+		explained_add(e, IDLE_KIND_QUEUED, ends->place, ends->function, to_ns - from_ns);
+		return;
+	}
+	back_ns = back_ns < from_ns ? from_ns : back_ns > to_ns ? to_ns : back_ns;
+	explained_thread(e, idle_thread(e->i, s->process, s->tid), from_ns, back_ns);
+	if (ends)
+		explained_add(e, IDLE_KIND_ON_WAY, ends->place, ends->function, to_ns - back_ns);
+}
+
+static void gap_put(struct explained *e, const struct idle_story *s, uint64_t from_ns,
+                    uint64_t to_ns, const struct idle_piece *ends)
+{
+	struct idle_device *d = &e->i->devices[s->device];
+	uint64_t ns = to_ns - from_ns;
+	struct idle_gap gap = {
+	    .device = s->device,
+	    .start_ns = from_ns,
+	    .end_ns = to_ns,
+	    .shape = ends->shape,
+	    .tid = s->tid,
+	    .drained = s->drained,
+	};
+
+	d->nr_gaps++;
+	if (ns > d->longest_ns)
+		d->longest_ns = ns;
+	if (!is_long(e->i, ns))
+		return;
+	explained_causes(e, &gap);
+	longest_put(e->i, &gap);
+}
+
+void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enum idle_phase phase,
+                  uint64_t from_ns, uint64_t to_ns, const struct idle_piece *ends)
+{
+	struct idle_device *d = &i->devices[device];
+	bool known = ends ? ends->launched : d->launched;
+	uint32_t process = ends ? i->devices[ends->device].process : d->process;
+	struct idle_story story = {
+	    .device = device,
+	    .phase = phase,
+	    .process = process,
+	    .tid = !known ? 0
+	           : ends ? ends->tid
+	                  : d->tid,
+	};
+	struct explained e;
+
+	if (to_ns <= from_ns)
+		return;
+	if (known && ends && phase == IDLE_BETWEEN && ends->call_end_ns > from_ns &&
+	    to_ns - from_ns <= AHEAD_NS)
+		story.drained = is_drained(d, ends, process, from_ns) ||
+		                is_waiting(w, idle_thread(i, process, story.tid), from_ns);
+	d->phase_ns[phase] += to_ns - from_ns;
+	e.i = i;
+	e.story = story_of(i, &story);
+	e.left_ns = e.sampled_ns = e.nr = 0;
+	e.square = 0;
+	memset(e.rest_ns, 0, sizeof e.rest_ns);
+	if (known)
+		explained_known(&e, &story, from_ns, to_ns, ends);
+	else
+		explained_add(&e, IDLE_KIND_NO_CALL, 0, 0, to_ns - from_ns);
+	i->stories[e.story].left_ns += e.left_ns;
+	i->stories[e.story].sampled_ns += e.sampled_ns;
+	i->stories[e.story].square += e.square + (double)e.left_ns * (double)e.left_ns;
+	if (ends && phase == IDLE_BETWEEN)
+		gap_put(&e, &story, from_ns, to_ns, ends);
+}
+
+void idle_explain_copy(struct idle *i, uint32_t from, uint32_t to)
+{
+	uint32_t nr_stories = i->nr_stories, nr_sums = i->nr_sums, nr_longest = i->nr_longest;
+	struct idle_gap *longest = af_xcalloc((size_t)nr_longest + 1, sizeof *longest);
+
+	for (uint32_t n = 0; n < nr_stories; n++) {
+		struct idle_story story = i->stories[n];
+		story.device = to;
+		if (i->stories[n].device == from)
+			story_of(i, &story);
+	}
+	for (uint32_t n = 0; n < nr_sums; n++) {
+		struct idle_sum sum = i->sums[n];
+		struct idle_story story = i->stories[sum.story];
+		if (story.device != from)
+			continue;
+		story.device = to;
+		sum.story = story_of(i, &story);
+		sum_add(i, &sum);
+	}
+	if (nr_longest)
+		memcpy(longest, i->longest, nr_longest * sizeof *longest);
+	for (uint32_t n = 0; n < nr_longest; n++) {
+		longest[n].device = longest[n].device == from ? to : UINT32_MAX;
+		if (longest[n].device == to && is_long(i, longest[n].end_ns - longest[n].start_ns))
+			longest_put(i, &longest[n]);
+	}
+	free(longest);
+}

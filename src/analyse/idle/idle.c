@@ -1,0 +1,436 @@
+/*
+ * Why was a device idle? The pass: what happened is held, put in order, laid over one another.
+ */
+#include "analyse/idle/idle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/pass/pass.h"
+#include "analyse/world/waits.h"
+#include "analyse/world/work.h"
+
+struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(&i->by_thread, (uint64_t)process << 32 | tid, &fresh);
+
+	if (fresh) {
+		AF_GROW(i->threads, i->nr_threads, i->cap_threads);
+		i->threads[i->nr_threads] = (struct idle_thread){.process = process, .tid = tid};
+		*slot = i->nr_threads++;
+	}
+	return &i->threads[*slot];
+}
+
+static void idle_now(struct idle *i, uint64_t time_ns)
+{
+	i->fresh++;
+	if (time_ns > i->now_ns)
+		i->now_ns = time_ns;
+}
+
+static uint32_t idle_place(struct idle *i, uint32_t process, uint32_t path)
+{
+	const struct af_place at = {.process = process, .path = path};
+
+	return af_places_number(&i->places, &at);
+}
+
+void idle_call(struct idle *i, const struct af_call *call)
+{
+	struct idle_thread *t = idle_thread(i, call->process, call->tid);
+
+	idle_now(i, call->end_ns);
+	if (call->end_ns <= call->start_ns)
+		return;
+	AF_GROW(t->calls, t->nr_calls, t->cap_calls);
+	t->calls[t->nr_calls++] = (struct af_span){
+	    .start_ns = call->start_ns,
+	    .end_ns = call->end_ns,
+	    .place = idle_place(i, call->process, call->path),
+	    .what = call->function,
+	};
+	t->tidy = false;
+	i->held++;
+}
+
+static void idle_wait_add(struct idle *i, const struct af_wait *wait, uint32_t state,
+                          uint64_t start_ns, uint64_t ns)
+{
+	struct idle_thread *t = idle_thread(i, wait->at.process, wait->tid);
+
+	if (!ns)
+		return;
+	AF_GROW(t->waits, t->nr_waits, t->cap_waits);
+	t->waits[t->nr_waits++] = (struct af_span){
+	    .start_ns = start_ns,
+	    .end_ns = start_ns + ns,
+	    .place = af_places_number(&i->places, &wait->at),
+	    .what = state,
+	};
+	t->tidy = false;
+	i->held++;
+}
+
+static uint64_t shorter(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void idle_wait(struct idle *i, const struct af_wait *wait, uint64_t time_ns)
+{
+	idle_now(i, time_ns);
+	idle_wait_add(i, wait, wait->state, wait->blocked_at_ns, wait->blocked_ns);
+	idle_wait_add(i, wait, AF_STATE_RUNNABLE, wait->queued_at_ns, wait->queued_ns);
+}
+
+void idle_tick(struct idle *i, const struct af_sample *s)
+{
+	struct idle_thread *t = idle_thread(i, s->at.process, s->tid);
+
+	idle_now(i, s->time_ns);
+	AF_GROW(t->ticks, t->nr_ticks, t->cap_ticks);
+	t->ticks[t->nr_ticks++] = (struct idle_tick){
+	    .time_ns = s->time_ns,
+	    .weight_ns = s->weight_ns,
+	    .place = af_places_number(&i->places, &s->at),
+	};
+	t->tidy = false;
+	i->held++;
+}
+
+static uint32_t idle_device(struct idle *i, uint32_t process, uint32_t id)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(&i->by_device, (uint64_t)process << 32 | id, &fresh);
+
+	if (fresh) {
+		AF_GROW(i->devices, i->nr_devices, i->cap_devices);
+		i->devices[i->nr_devices] = (struct idle_device){.process = process, .id = id};
+		*slot = i->nr_devices++;
+	}
+	return (uint32_t)*slot;
+}
+
+/* What keeps a device busy; to wait for other work does not. */
+static bool is_busy(uint32_t op)
+{
+	return op != AF_OP_MARKER && op != AF_OP_BARRIER && op != AF_OP_FREE && op != AF_OP_HOST;
+}
+
+static bool is_kernel(uint32_t op)
+{
+	return op == AF_OP_KERNEL || op == AF_OP_NATIVE || op == AF_OP_GRAPH;
+}
+
+void idle_work(struct idle *i, const struct af_world *w, const struct af_work *is)
+{
+	struct af_work work = *is;
+	uint32_t op = work.shape ? w->shapes[work.shape].is.op : 0;
+
+	i->fresh++;
+	if (work.status || !work.shape || !is_busy(op))
+		return;
+	uint32_t device = af_work_device(w, &work);
+	if (!af_work_busy_ns(&work) || !af_work_place(w, &work, NULL)) {
+		i->unplaced++;
+		return;
+	}
+	AF_GROW(i->works, i->nr_works, i->cap_works);
+	i->works[i->nr_works++] = (struct idle_piece){
+	    .start_ns = work.start_ns,
+	    .end_ns = work.end_ns,
+	    .call_start_ns = work.call_start_ns,
+	    .call_end_ns = work.call_end_ns,
+	    .device = idle_device(i, work.process, device),
+	    .shape = work.shape,
+	    .place = idle_place(i, work.process, work.path),
+	    .function = work.function,
+	    .tid = work.tid,
+	    .launched = work.launched,
+	    .kernel = is_kernel(op),
+	};
+}
+
+static int piece_order(const void *a, const void *b)
+{
+	const struct idle_piece *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns < y->end_ns ? -1 : 1;
+	return x->device < y->device ? -1 : x->device > y->device;
+}
+
+/* Calls and waits apart and in order, ticks in order. */
+static int tick_order(const void *a, const void *b)
+{
+	const struct idle_tick *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->place < y->place ? -1 : x->place > y->place;
+}
+
+static void threads_tidy(struct idle *i)
+{
+	for (uint32_t n = 0; n < i->nr_threads; n++) {
+		struct idle_thread *t = &i->threads[n];
+		if (t->tidy)
+			continue;
+		t->nr_calls = af_spans_tidy(t->calls, t->nr_calls);
+		t->nr_waits = af_spans_tidy(t->waits, t->nr_waits);
+		if (t->nr_ticks)
+			qsort(t->ticks, t->nr_ticks, sizeof *t->ticks, tick_order);
+		t->tidy = true;
+	}
+}
+
+static uint64_t process_start_ns(const struct af_world *w, uint32_t process)
+{
+	const struct af_process *p = af_world_process(w, process);
+	uint64_t start_ns = p && p->start_ns > w->first_ns ? p->start_ns : w->first_ns;
+
+	/* Of a part of the run idle time is that within it. */
+	return w->within.to_ns && start_ns < w->within.from_ns ? w->within.from_ns : start_ns;
+}
+
+static void device_begin(struct idle *i, const struct af_world *w, uint32_t device,
+                         const struct idle_piece *first)
+{
+	struct idle_device *d = &i->devices[device];
+	uint64_t start_ns = process_start_ns(w, d->process);
+
+	d->first_ns = first->start_ns;
+	idle_explain(i, w, device, IDLE_BEFORE, start_ns, first->start_ns, first);
+}
+
+/* @device: the piece's own, or the GPU that this is. */
+static void device_take(struct idle *i, const struct af_world *w, uint32_t device,
+                        const struct idle_piece *p)
+{
+	struct idle_device *d = &i->devices[device];
+
+	if (!d->nr_works++)
+		device_begin(i, w, device, p);
+	else if (p->start_ns > d->end_ns)
+		idle_explain(i, w, device, IDLE_BETWEEN, d->end_ns, p->start_ns, p);
+	uint64_t from_ns = p->start_ns > d->end_ns ? p->start_ns : d->end_ns;
+	if (p->end_ns > from_ns) {
+		d->busy_ns += p->end_ns - from_ns;
+		d->end_ns = p->end_ns;
+		d->process = i->devices[p->device].process;
+		d->id = i->devices[p->device].id;
+		d->launched = p->launched;
+		d->tid = p->tid;
+		d->call_start_ns = p->call_start_ns;
+		d->call_end_ns = p->call_end_ns;
+	}
+	from_ns = p->start_ns > d->kernels_end_ns ? p->start_ns : d->kernels_end_ns;
+	if (p->kernel && p->end_ns > from_ns) {
+		d->kernels_ns += p->end_ns - from_ns;
+		d->kernels_end_ns = p->end_ns;
+	}
+}
+
+static void settle_works(struct idle *i, const struct af_world *w, uint64_t until_ns)
+{
+	uint32_t n = 0;
+
+	idle_shared_look(i, w);
+	if (i->nr_works)
+		qsort(i->works, i->nr_works, sizeof *i->works, piece_order);
+	for (; n < i->nr_works && i->works[n].start_ns <= until_ns; n++) {
+		const struct idle_device *d = &i->devices[i->works[n].device];
+		i->late += d->nr_works && i->works[n].start_ns < d->first_ns;
+		i->late += d->nr_works && i->works[n].start_ns < i->settled_ns;
+		device_take(i, w, i->works[n].device, &i->works[n]);
+		if (d->shared)
+			device_take(i, w, d->shared, &i->works[n]);
+	}
+	i->nr_works -= n;
+	if (i->nr_works)
+		memmove(i->works, i->works + n, i->nr_works * sizeof *i->works);
+	if (until_ns > i->settled_ns)
+		i->settled_ns = until_ns;
+}
+
+/* Until when nothing of a process can be asked for any more: its devices' open gaps begin later. */
+static void settled_processes(const struct idle *i, struct af_map *until_ns)
+{
+	for (uint32_t n = 0; n < i->nr_devices; n++) {
+		const struct idle_device *d = &i->devices[n];
+		bool fresh;
+		uint64_t ns = shorter(d->nr_works ? d->end_ns : 0, i->settled_ns);
+		uint64_t *of = af_map_at(until_ns, d->process, &fresh);
+		*of = fresh ? ns : shorter(*of, ns);
+	}
+}
+
+static void thread_forget(struct idle *i, struct idle_thread *t, uint64_t until_ns)
+{
+	uint32_t calls = af_spans_after(t->calls, t->nr_calls, until_ns);
+	uint32_t waits = af_spans_after(t->waits, t->nr_waits, until_ns), ticks = 0;
+
+	while (ticks < t->nr_ticks && t->ticks[ticks].time_ns < until_ns)
+		ticks++;
+	t->nr_calls -= calls;
+	t->nr_waits -= waits;
+	t->nr_ticks -= ticks;
+	if (calls && t->nr_calls)
+		memmove(t->calls, t->calls + calls, t->nr_calls * sizeof *t->calls);
+	if (waits && t->nr_waits)
+		memmove(t->waits, t->waits + waits, t->nr_waits * sizeof *t->waits);
+	if (ticks && t->nr_ticks)
+		memmove(t->ticks, t->ticks + ticks, t->nr_ticks * sizeof *t->ticks);
+	i->held += t->nr_calls + t->nr_waits + t->nr_ticks;
+}
+
+/* The oldest go unread where too much is held: a device that does nothing for hours. */
+static void forget_oldest(struct idle *i)
+{
+	uint64_t from_ns = i->forgotten_before;
+
+	while (i->held > AF_IDLE_HELD && from_ns < i->now_ns) {
+		from_ns += (i->now_ns - from_ns + 1) / 2;
+		i->held = 0;
+		for (uint32_t n = 0; n < i->nr_threads; n++)
+			thread_forget(i, &i->threads[n], from_ns);
+		i->forgotten_before = from_ns;
+	}
+}
+
+static void forget(struct idle *i)
+{
+	struct af_map until_ns = {0};
+
+	settled_processes(i, &until_ns);
+	i->held = 0;
+	for (uint32_t n = 0; n < i->nr_threads; n++) {
+		struct idle_thread *t = &i->threads[n];
+		/* A process that has no device may get one: what it did until then counts. */
+		const uint64_t *ns = af_map_get(&until_ns, t->process);
+		thread_forget(i, t, ns ? *ns : 0);
+	}
+	forget_oldest(i);
+	af_map_free(&until_ns);
+}
+
+void idle_settle(struct idle *i, const struct af_world *w)
+{
+	if (i->fresh < AF_IDLE_SETTLE)
+		return;
+	i->fresh = 0;
+	threads_tidy(i);
+	if (i->now_ns > AF_IDLE_LATE_NS)
+		settle_works(i, w, i->now_ns - AF_IDLE_LATE_NS);
+	if (i->nr_works > AF_IDLE_WORKS) {
+		qsort(i->works, i->nr_works, sizeof *i->works, piece_order);
+		settle_works(i, w, i->works[i->nr_works / 2].start_ns);
+	}
+	forget(i);
+}
+
+void idle_end(struct idle *i, const struct af_world *w)
+{
+	threads_tidy(i);
+	settle_works(i, w, UINT64_MAX);
+	for (uint32_t n = 0; n < i->nr_devices; n++) {
+		const struct idle_device *d = &i->devices[n];
+		const struct af_process *p = af_world_process(w, d->process);
+		uint64_t end_ns = p && p->end_ns > d->end_ns ? p->end_ns : w->last_ns;
+		if (w->within.to_ns && end_ns > w->within.to_ns)
+			end_ns = w->within.to_ns;
+		if (d->nr_works)
+			idle_explain(i, w, n, IDLE_AFTER, d->end_ns, end_ns, NULL);
+	}
+}
+
+void idle_free(struct idle *i)
+{
+	for (uint32_t n = 0; n < i->nr_threads; n++) {
+		free(i->threads[n].calls);
+		free(i->threads[n].waits);
+		free(i->threads[n].ticks);
+	}
+	af_places_free(&i->places);
+	af_map_free(&i->by_device);
+	af_map_free(&i->by_thread);
+	af_keys_free(&i->by_story);
+	af_keys_free(&i->by_sum);
+	af_map_free(&i->by_gpu);
+	free(i->devices);
+	free(i->threads);
+	free(i->works);
+	free(i->stories);
+	free(i->sums);
+	free(i->longest);
+	*i = (struct idle){0};
+}
+
+/* the pass */
+
+static void pass_event(void *self, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_call call;
+	struct af_wait wait;
+
+	if (af_wait_read(w, ev, &wait))
+		idle_wait(self, &wait, ev->time_ns);
+	else if (af_call_read(w, ev, &call) && af_within_call(&w->within, &call))
+		idle_call(self, &call);
+	idle_settle(self, w);
+}
+
+static void pass_sample(void *self, const struct af_world *w, const struct af_sample *s)
+{
+	idle_tick(self, s);
+	idle_settle(self, w);
+}
+
+static void pass_work(void *self, const struct af_world *w, const struct af_work *work)
+{
+	idle_work(self, w, work);
+	idle_settle(self, w);
+}
+
+static void pass_finish(void *self, const struct af_world *w, struct af_results *out)
+{
+	const uint32_t tables = AF_ANSWER_TABLES | AF_ANSWER_GAPS;
+	struct idle *i = self;
+	struct idle_names names;
+
+	idle_end(i, w);
+	if (i->nr_stories)
+		out->has[AF_VIEW_IDLE] = 1 << AF_WEIGHT_TIME;
+	idle_names_open(&names, i, w);
+	names.start_ns = out->start_ns;
+	if (out->asked.answers & tables) {
+		idle_table_shared(&names, &out->facts);
+		idle_table_verdict(&names, &out->facts);
+		idle_table_gaps(&names, &out->facts);
+	}
+	if (out->asked.answers & 1 << AF_VIEW_IDLE)
+		idle_tree(&names, out);
+	idle_names_close(&names);
+}
+
+static void pass_close(void *self)
+{
+	idle_free(self);
+}
+
+const struct af_pass_ops af_pass_idle = {
+    .name = "idle",
+    .question = "why were devices idle?",
+    .answers = 1 << AF_VIEW_IDLE | AF_ANSWER_TABLES | AF_ANSWER_GAPS,
+    .wants = UINT64_MAX, /* the end of the run is that of all that is read */
+    .state_size = sizeof(struct idle),
+    .event = pass_event,
+    .sample = pass_sample,
+    .work = pass_work,
+    .finish = pass_finish,
+    .close = pass_close,
+};

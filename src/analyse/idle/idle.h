@@ -1,0 +1,244 @@
+/*
+ * Why was a device idle? What the files of that pass share.
+ *
+ * The work of a device, laid over one another, leaves gaps. A gap is explained by the thread whose
+ * call asked for the work that ends it: by that thread's calls of the device's API and its waits,
+ * which are known to the nanosecond, and by the samples that found it on a CPU outside of both,
+ * which are added up and never made more than there was time for. What nothing tells of is said.
+ *
+ *	{ idle_call | idle_wait | idle_tick | idle_work → idle_settle }* → idle_end → read
+ *	→ idle_free
+ *
+ * Records of work come late, so what happened is held back for AF_IDLE_LATE_NS, then settled and
+ * forgotten; memory is what is held and the sums.
+ */
+#ifndef AF_ANALYSE_IDLE_IDLE_H
+#define AF_ANALYSE_IDLE_IDLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyse/join/spans.h"
+#include "analyse/world/places.h"
+#include "base/keys.h"
+#include "base/map.h"
+
+struct af_call;
+struct af_facts;
+struct af_results;
+struct af_sample;
+struct af_tree;
+struct af_wait;
+struct af_work;
+struct af_world;
+
+#define AF_IDLE_LATE_NS 15000000000ull
+
+enum {
+	AF_IDLE_SETTLE = 1 << 20, /* records between two settlings */
+	AF_IDLE_HELD = 1 << 22,   /* records that are held at most, besides work */
+	AF_IDLE_WORKS = 1 << 21,  /* works that are: of more the earlier half is settled sooner */
+	AF_IDLE_LONGEST = 1000,   /* gaps that are told one by one */
+	AF_IDLE_CAUSES = 16       /* of each of them */
+};
+
+enum idle_phase { IDLE_BETWEEN, IDLE_BEFORE, IDLE_AFTER, IDLE_PHASES };
+
+/* What is known of a piece of a gap. */
+enum idle_kind {
+	IDLE_KIND_CALL,    /* the thread was in a call: place and function are its own */
+	IDLE_KIND_WAIT,    /* it was off the CPU: `what` is its state */
+	IDLE_KIND_TICK,    /* samples found it on a CPU */
+	IDLE_KIND_ON_WAY,  /* the work had been launched, and did not start yet */
+	IDLE_KIND_QUEUED,  /* it had been launched before the gap began */
+	IDLE_KIND_UNSEEN,  /* nothing tells */
+	IDLE_KIND_NO_CALL, /* nor who asked for the work */
+};
+
+/* One reading of a gap: a device's, explained by one thread. */
+struct idle_story {
+	uint32_t device; /* index of the devices */
+	enum idle_phase phase;
+	uint32_t process, tid; /* tid: 0 when nobody knows */
+	bool drained;          /* the thread was waiting for the device when it ran out of work */
+	uint64_t left_ns;      /* that neither calls nor waits explain */
+	uint64_t sampled_ns;   /* that samples would explain; may be more */
+	double square;         /* sum of those of what is left in each gap, and of the samples */
+};
+
+/* Time of one story with one explanation. */
+struct idle_sum {
+	uint32_t story;
+	enum idle_kind kind;
+	uint32_t place; /* number of the places */
+	uint32_t what;  /* CALL, ON_WAY, QUEUED: function of the world; WAIT: state */
+	uint64_t ns;
+	double square; /* sum of those of its pieces */
+};
+
+struct idle_cause {
+	enum idle_kind kind;
+	uint32_t place, what;
+	uint64_t ns;
+};
+
+/* Of what in a gap only the sum is kept, as there were too many causes of the kind. */
+enum idle_rest { IDLE_REST_CALLS, IDLE_REST_OFF, IDLE_REST_STARVED, IDLE_REST_TICKS, IDLE_RESTS };
+
+struct idle_gap {
+	uint32_t device;
+	uint64_t start_ns, end_ns;
+	uint32_t shape; /* of the work that ended it */
+	uint32_t tid;
+	bool drained;
+	uint32_t nr_causes;
+	struct idle_cause causes[AF_IDLE_CAUSES]; /* the longest first */
+	uint64_t rest_ns[IDLE_RESTS];
+};
+
+/*
+ * What a process calls a device, or a GPU that several of them use, with what all did there: that
+ * one's @process and @id are those of who was the last at work.
+ */
+struct idle_device {
+	uint32_t process, id;
+	uint32_t gpu;        /* string of the world, 0: not known */
+	uint32_t shared;     /* index of the GPU, if it is one of several processes; else 0 */
+	uint32_t nr_sharing; /* of such a GPU: how many; else 0 */
+	bool joined;         /* it is in by_gpu */
+	uint64_t nr_works, nr_gaps;
+	uint64_t first_ns, end_ns, kernels_end_ns; /* of its work so far; end: 0 for none yet */
+	uint64_t busy_ns, kernels_ns; /* laid over one another: all work, and kernels alone */
+	uint64_t longest_ns;
+	uint64_t phase_ns[IDLE_PHASES];
+	/* Whose work ended last. */
+	bool launched;
+	uint32_t tid;
+	uint64_t call_start_ns, call_end_ns;
+};
+
+struct idle_tick {
+	uint64_t time_ns, weight_ns;
+	uint32_t place;
+};
+
+struct idle_thread {
+	uint32_t process, tid;
+	struct af_span *calls, *waits; /* what: function, state */
+	struct idle_tick *ticks;
+	uint32_t nr_calls, cap_calls, nr_waits, cap_waits, nr_ticks, cap_ticks;
+	bool tidy;
+};
+
+struct idle_piece {
+	uint64_t start_ns, end_ns, call_start_ns, call_end_ns;
+	uint32_t device, shape, place, function, tid;
+	bool launched, kernel;
+};
+
+struct idle {
+	struct af_places places;
+	struct af_map by_device, by_thread;
+	struct af_keys by_sum;
+	struct af_keys by_story;
+	struct af_map by_gpu; /* string of the world → the first device that is it */
+	struct idle_device *devices;
+	struct idle_thread *threads;
+	struct idle_piece *works;
+	struct idle_story *stories;
+	struct idle_sum *sums;
+	struct idle_gap *longest; /* a heap: the shortest of them first */
+	uint32_t nr_devices, cap_devices, nr_threads, cap_threads, nr_works, cap_works, nr_stories,
+	    cap_stories, nr_sums, cap_sums, nr_longest, cap_longest;
+	uint64_t now_ns, settled_ns;
+	uint64_t fresh, held;      /* records since the last settling; held besides work */
+	uint64_t forgotten_before; /* what threads did until then had to be forgotten unread */
+	uint64_t unplaced;         /* works without times of the trace */
+	uint64_t late;             /* works that came when their time was settled */
+};
+
+/* Take what happened. */
+void idle_call(struct idle *i, const struct af_call *call);
+void idle_wait(struct idle *i, const struct af_wait *wait, uint64_t time_ns);
+void idle_tick(struct idle *i, const struct af_sample *s);
+void idle_work(struct idle *i, const struct af_world *w, const struct af_work *work);
+
+/* To be called after each of these: settles when it is time. */
+void idle_settle(struct idle *i, const struct af_world *w);
+
+/* No more will come. */
+void idle_end(struct idle *i, const struct af_world *w);
+void idle_free(struct idle *i);
+
+/* Explain [@from_ns, @to_ns) of @device; @ends is the work that ends it, NULL after the last. */
+void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enum idle_phase phase,
+                  uint64_t from_ns, uint64_t to_ns, const struct idle_piece *ends);
+
+/* What was explained so far of the device @from was of @to as well, which is new. */
+void idle_explain_copy(struct idle *i, uint32_t from, uint32_t to);
+
+/* shared.c: find devices that are one GPU; before works are settled. */
+void idle_shared_look(struct idle *i, const struct af_world *w);
+
+/* The thread, made when it is new. Valid until the next call. */
+struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid);
+
+/* What explanations come to. R(NAME, frame): the frame is what graphs show. */
+#define AF_IDLE_REASONS(R)                                                                         \
+	R(LAUNCH, "[launching]")                                                                   \
+	R(COPY, "[copying]")                                                                       \
+	R(SYNC, "[waiting for the device]")                                                        \
+	R(ALLOC, "[allocating]")                                                                   \
+	R(LOAD, "[loading code]")                                                                  \
+	R(CALL, "[other calls]")                                                                   \
+	R(INPUT, "[loading data]")                                                                 \
+	R(RUN, "[on a CPU]")                                                                       \
+	R(STARVED, "[waiting for a CPU]")                                                          \
+	R(OFF, "[off the CPU]")                                                                    \
+	R(ON_WAY, "[launched, not started yet]")                                                   \
+	R(QUEUED, "[launched before]")                                                             \
+	R(UNSEEN, "[not sampled]")                                                                 \
+	R(NO_CALL, "[launch not known]")
+
+enum idle_reason {
+#define AF_R(NAME, frame) IDLE_##NAME,
+	AF_IDLE_REASONS(AF_R)
+#undef AF_R
+	    IDLE_REASONS
+};
+
+/* Names and reasons for sums; they cost, so each place is named once. */
+struct idle_names {
+	const struct idle *i;
+	const struct af_world *w;
+	uint64_t start_ns;       /* of the trace */
+	struct af_tree *scratch; /* stacks, below their processes */
+	uint32_t *by_place;      /* node of a place, 0: not made yet */
+	struct af_map by_call;   /* (place, function) → node */
+	uint8_t *stacks;         /* what the stack that ends at a node says: see names.c */
+	uint32_t nr_stacks, cap_stacks;
+};
+
+void idle_names_open(struct idle_names *n, const struct idle *i, const struct af_world *w);
+void idle_names_close(struct idle_names *n);
+
+/* The node of @scratch at which the stack of an explanation ends; 0 when it has none. */
+uint32_t idle_names_node(struct idle_names *n, enum idle_kind kind, uint32_t place, uint32_t what);
+enum idle_reason idle_reason(struct idle_names *n, enum idle_kind kind, uint32_t place,
+                             uint32_t what);
+const char *idle_reason_frame(enum idle_reason reason);
+
+/* "NVIDIA H200", with its number where the trace has several devices of its process. */
+const char *idle_device_name(const struct idle *i, const struct af_world *w, struct af_facts *f,
+                             uint32_t device);
+
+/* How much of @sum is believed: samples never add up to more than was left. */
+uint64_t idle_sum_ns(const struct idle *i, const struct idle_sum *sum);
+
+/* What is said of it all. */
+void idle_tree(struct idle_names *n, struct af_results *out);
+void idle_table_shared(struct idle_names *n, struct af_facts *f);
+void idle_table_verdict(struct idle_names *n, struct af_facts *f);
+void idle_table_gaps(struct idle_names *n, struct af_facts *f);
+
+#endif

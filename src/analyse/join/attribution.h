@@ -1,0 +1,178 @@
+/*
+ * Samples of what devices execute, joined to the work that was sampled, for every pass alike.
+ *
+ *	{ af_attribution_event | af_attribution_work | af_attribution_host_sample }*
+ *	    → af_attribution_end → read → af_attribution_free
+ *
+ * A sample says which instruction of which code, not who launched it. It was taken within a window
+ * of time, and belongs to the kernels of the code's name that its device ran in that window: a
+ * function that kernels call belongs to those of its object. Where all of them have one
+ * call path and node of a graph this is exact, and so it is where the driver ran one kernel at a
+ * time and gave the number of its launch; else samples are apportioned by the kernels' busy time
+ * within the window. What finds no kernel is kept, and is said to be unattributed.
+ *
+ * Records of work, of code and of windows come late. Windows are held for AF_ATTRIBUTION_LATE_NS
+ * before they are joined; those of their samples that find nothing wait on, for a kernel that runs
+ * that long, or for a definition, until the end or until AF_ATTRIBUTION_HELD are held.
+ *
+ * Of a time that is asked for (within.h) all windows are joined as ever, and of the samples of a
+ * code in one as many count as of its kernels' time there lies within: all of those of a window
+ * inside, and of one that is cut a part, `edge` together. Samples of no work count by the window's
+ * own time. They stay whole, so that those of times next to each other add up to all, instruction
+ *by instruction. Windows that no event tells of are in no time.
+ *
+ * Samples are divided into AF_ATTRIBUTION_PARTS, so that sums are exact: parts of all jobs together
+ * are all samples that the trace has, and so are those of each instruction.
+ */
+#ifndef AF_ANALYSE_JOIN_ATTRIBUTION_H
+#define AF_ANALYSE_JOIN_ATTRIBUTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "trace/event.h"
+
+struct af_code_names;
+struct af_event;
+struct af_work;
+struct af_world;
+
+#define AF_ATTRIBUTION_LATE_NS 15000000000ull
+/*
+ * A kernel that ran near to the window, and not in it, may have been sampled all the same: clocks
+ * are off, and drivers hand over late. Near is as far as the window is long, within these.
+ */
+#define AF_ATTRIBUTION_NEAR_NS 10000000ull
+#define AF_ATTRIBUTION_NEAR_MOST_NS 2000000000ull
+
+enum {
+	AF_ATTRIBUTION_PARTS = 1 << 20, /* of a sample */
+	AF_ATTRIBUTION_HELD = 1 << 22,  /* counts of samples that are held at most */
+	AF_ATTRIBUTION_WORKS = 1 << 21, /* works that are: of more the earlier are joined sooner */
+};
+
+/* Works are one job where all of this is the same. Indexes of the world, but for the device. */
+struct af_job_key {
+	uint32_t process, device;
+	uint32_t path, function, doing; /* of the call: see struct af_work */
+	uint32_t node;
+	uint32_t op, kernel, queue; /* of the shape, as the process numbers them */
+};
+
+struct af_job {
+	struct af_job_key is;
+	/* False for one job of each device, whose samples are those that belong to no work; there
+	 * is only its process and device then, and 0 for the device where that is not known. */
+	bool recorded;
+	uint32_t name;           /* of the kernel, as the object has it: string of the world */
+	uint64_t count, time_ns; /* of its works, since there are samples */
+
+	/* After af_attribution_end: its samples are found[first] to found[first + nr - 1]. */
+	uint32_t first, nr;
+	uint64_t parts;
+};
+
+/* Samples of one instruction with one reason, in the works of one job. */
+struct af_attributed {
+	uint32_t job;
+	uint32_t code;   /* of w->codes, 0 not known */
+	uint32_t stall;  /* of w->stalls, never one of NOT_ISSUED that has a namesake; 0 none */
+	uint64_t offset; /* bytes from the code's first; of a code without name, an address */
+	uint64_t parts, exact_parts; /* all of them; those of them that were not apportioned */
+	uint64_t samples; /* the same where they are to be whole: of all jobs those there are */
+	uint64_t latency_parts; /* of these nothing was issued meanwhile: not additional */
+	uint64_t time_ns;       /* its share of the job's device time, by samples */
+};
+
+/* What a device told, and what became of it; in whole samples. */
+struct af_sampled_device {
+	uint32_t process, device;
+	uint64_t windows, full_windows, serialized_windows;
+	uint64_t period_cycles; /* of the latest window */
+	uint64_t samples; /* in all, by the device's word: these four, and what the trace lost */
+	uint64_t exact, apportioned, unattributed;
+	uint64_t edge;    /* of these three: of windows that reach out of the time asked for */
+	uint64_t dropped; /* by the device: its buffer was full */
+	uint64_t other;   /* in the driver's own code */
+	/* In the sum of all devices, of a time that is asked for: how long kernels ran then, and of
+	 * that those without samples. */
+	uint64_t ran_ns, bare_ns;
+};
+
+/* A sample of a CPU that runs kernels: of a device that is the host. */
+struct af_host_sample {
+	uint32_t process, device;
+	uint32_t code;   /* of w->codes: see af_world_code_make() */
+	uint32_t kernel; /* its name, a string of the world; 0: whichever ran then */
+	uint64_t offset;
+	uint64_t time_ns;
+};
+
+enum { AF_SAMPLED_TEXT = 512 };
+
+/* In a sentence what became of the samples of @d; false when there are none. */
+bool af_sampled_text(char text[AF_SAMPLED_TEXT], const struct af_sampled_device *d);
+
+struct af_attribution {
+	/* What functions kernels may call; set before anything else, NULL: nobody knows. */
+	struct af_code_names *names;
+
+	/* Read after af_attribution_end. */
+	struct af_job *jobs;
+	struct af_attributed *found; /* by job, code, offset, stall */
+	struct af_sampled_device *devices;
+	uint32_t nr_jobs, nr_found, nr_devices;
+	uint64_t unplaced; /* works without times of the trace: their samples are unattributed */
+
+	/* private */
+	struct attribution_private *private_;
+};
+
+#define AF_ATTRIBUTION_WANTS                                                                       \
+	(1ull << AF_KIND_STALL | 1ull << AF_KIND_CODE | 1ull << AF_KIND_GPU_WINDOW |               \
+	 1ull << AF_KIND_GPU_SAMPLE)
+
+/* Events in order of time, after the world has seen them. */
+void af_attribution_event(struct af_attribution *a, const struct af_world *w,
+                          const struct af_event *ev);
+
+/* Samples will come, and maybe later than the work that they are of. */
+void af_attribution_expect(struct af_attribution *a);
+
+/* Did anything of samples come? Before that nobody needs to tell it of work. */
+static inline bool af_attribution_active(const struct af_attribution *a)
+{
+	return a->private_ != NULL;
+}
+
+/* A work as launches.h hands it over; needs w->clocks. */
+void af_attribution_work(struct af_attribution *a, const struct af_world *w,
+                         const struct af_work *work);
+
+void af_attribution_host_sample(struct af_attribution *a, const struct af_world *w,
+                                const struct af_host_sample *s);
+
+/* No more will come: everything is joined, and put in order. */
+void af_attribution_end(struct af_attribution *a, const struct af_world *w);
+
+/* A zeroed struct is empty. */
+void af_attribution_free(struct af_attribution *a);
+
+/* The index of the job, -1 for none: no work of it was seen since there are samples. */
+int64_t af_attribution_job(const struct af_attribution *a, const struct af_job_key *is);
+
+/*
+ * What of @whole is @at's share, when @parts before it had theirs: shares in turn add up to
+ * @whole exactly.
+ */
+static inline uint64_t af_attribution_share(uint64_t whole, uint64_t before, uint64_t parts,
+                                            uint64_t all)
+{
+	if (!all)
+		return 0;
+	return (uint64_t)((unsigned __int128)whole * (before + parts) / all) -
+	       (uint64_t)((unsigned __int128)whole * before / all);
+}
+
+#endif

@@ -1,0 +1,392 @@
+/* The samples of windows and the works that ran meanwhile, both in the order in which they began.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/join/attribution_private.h"
+#include "analyse/world/world.h"
+#include "base/arena.h"
+
+static int piece_order(const void *a, const void *b)
+{
+	const struct attribution_piece *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns < y->end_ns ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+static void merge_pieces(struct attribution_piece *into, const struct attribution_piece *a,
+                         uint32_t nr_a, const struct attribution_piece *b, uint32_t nr_b)
+{
+	while (nr_a || nr_b) {
+		bool first = nr_a && (!nr_b || piece_order(a, b) <= 0);
+		*into++ = first ? *a : *b;
+		if (first) {
+			a++;
+			nr_a--;
+		} else {
+			b++;
+			nr_b--;
+		}
+	}
+}
+
+/* What came since the last time is put in order, and then among the rest. */
+static void place_sort(struct attribution_place *place)
+{
+	struct attribution_piece *all = place->pieces, *fresh;
+	uint32_t nr = place->nr_pieces - place->nr_sorted, at = 1;
+
+	if (!nr)
+		return;
+	fresh = all + place->nr_sorted;
+	while (at < nr && piece_order(&fresh[at - 1], &fresh[at]) <= 0)
+		at++;
+	if (at < nr)
+		qsort(fresh, nr, sizeof *fresh, piece_order);
+	if (place->nr_sorted && piece_order(fresh - 1, fresh) > 0) {
+		struct attribution_piece *merged =
+		    af_xrealloc(NULL, place->cap_pieces * sizeof *merged);
+		merge_pieces(merged, all, place->nr_sorted, fresh, nr);
+		free(all);
+		place->pieces = merged;
+	}
+	place->nr_sorted = place->nr_pieces;
+}
+
+static uint64_t later(uint64_t time_ns, uint64_t ns)
+{
+	return time_ns > UINT64_MAX - ns ? UINT64_MAX : time_ns + ns;
+}
+
+/* Pieces that begin before @end_ns become active; those that ended before @start_ns are no more. */
+static void activate(struct attribution_private *p, const struct attribution_place *place,
+                     uint32_t *next, uint64_t start_ns, uint64_t end_ns)
+{
+	uint32_t kept = 0;
+
+	while (*next < place->nr_pieces && place->pieces[*next].start_ns < end_ns) {
+		AF_GROW(p->active, p->nr_active, p->cap_active);
+		p->active[p->nr_active++] = (*next)++;
+	}
+	for (uint32_t i = 0; i < p->nr_active; i++)
+		if (place->pieces[p->active[i]].end_ns >= start_ns)
+			p->active[kept++] = p->active[i];
+	p->nr_active = kept;
+}
+
+/* Works of no length are as good as one another: a nanosecond where they began. */
+static struct attribution_span piece_span(const struct af_within *in,
+                                          const struct attribution_piece *is)
+{
+	return attribution_span_of(in, is->start_ns,
+	                           later(is->start_ns, 1) > is->end_ns ? later(is->start_ns, 1)
+	                                                               : is->end_ns);
+}
+
+/* What the active pieces did from @start_ns to @end_ns. */
+static void touch_window(struct attribution_private *p, const struct af_within *in,
+                         const struct attribution_place *place, uint64_t start_ns, uint64_t end_ns)
+{
+	attribution_round(p);
+	for (uint32_t i = 0; i < p->nr_active; i++) {
+		const struct attribution_piece *is = &place->pieces[p->active[i]];
+		uint64_t from_ns = is->start_ns > start_ns ? is->start_ns : start_ns;
+		uint64_t to_ns = is->end_ns < end_ns ? is->end_ns : end_ns;
+		if (is->start_ns >= later(end_ns, place->near_ns))
+			continue;
+		const struct attribution_span near = piece_span(in, is);
+		const struct attribution_span busy =
+		    attribution_span_of(in, from_ns, to_ns > from_ns ? to_ns : from_ns);
+		attribution_touch(p, is->job, &busy, &near);
+	}
+}
+
+/* Shares of the pieces that the call numbered @correlation asked for, of kernel @name or, 0, any.
+ */
+static void share_call(struct af_attribution *a, const struct af_within *in,
+                       const struct attribution_place *place, uint32_t correlation, uint32_t name,
+                       bool everywhere)
+{
+	struct attribution_private *p = a->private_;
+	uint32_t nr = everywhere ? place->nr_pieces : p->nr_active;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct attribution_piece *is = &place->pieces[everywhere ? i : p->active[i]];
+		const struct attribution_span span = piece_span(in, is);
+		if (is->correlation == correlation && (!name || a->jobs[is->job].name == name))
+			attribution_share(p, is->job, &span);
+	}
+}
+
+/*
+ * The jobs of the call numbered @correlation, of a kernel named as the code of the samples: among
+ * what ran in the window, else among all, as a kernel may run long after its window was.
+ */
+static struct attribution_choice *choose_call(struct af_attribution *a, const struct af_world *w,
+                                              const struct attribution_place *place, uint32_t code,
+                                              uint32_t correlation,
+                                              struct attribution_choice *choice)
+{
+	struct attribution_private *p = a->private_;
+	const uint32_t names[] = {w->codes[code].kernel, 0, w->codes[code].kernel, 0};
+	uint32_t first = p->nr_shares;
+
+	for (int pass = 0; pass < 4 && p->nr_shares == first; pass++)
+		if (names[pass] || pass % 2)
+			share_call(a, &w->within, place, correlation, names[pass], pass >= 2);
+	if (p->nr_shares == first)
+		return NULL;
+	*choice = attribution_among(a, first);
+	return choice;
+}
+
+/* Count @i of the window, of the process of @place. Phases lie evenly, however many there are. */
+static struct attribution_put window_put(const struct af_world *w,
+                                         const struct attribution_window *win, uint32_t place,
+                                         uint32_t i)
+{
+	const struct attribution_count *c = &win->counts[i];
+	const struct af_within *in = &w->within;
+
+	return (struct attribution_put){
+	    .place = place,
+	    .code = af_world_code(w, win->process, c->code),
+	    .stall = af_world_stall(w, win->process, c->stall),
+	    .count = c->count,
+	    .offset = c->offset,
+	    .cut = in->to_ns && (win->start_ns < in->from_ns || win->end_ns > in->to_ns),
+	    .phase = (i + 1) * PHASE_STEP,
+	};
+}
+
+/* Returns how many of the window's counts are left; those that found nothing come first. */
+static uint32_t join_counts(struct af_attribution *a, const struct af_world *w,
+                            struct attribution_window *win)
+{
+	struct attribution_private *p = a->private_;
+	const struct attribution_place *place = &p->places[win->place - 1];
+	struct attribution_choice memory = {0}, *call = NULL;
+	uint32_t left = 0, last_code = 0, last_call = 0;
+
+	for (uint32_t i = 0; i < win->nr; i++) {
+		const struct attribution_count c = win->counts[i];
+		uint32_t code = af_world_code(w, win->process, c.code);
+		bool same = code == last_code && c.correlation == last_call;
+		if (!same) {
+			attribution_divide_choice(p, &memory);
+			call = NULL;
+		}
+		if (!same && code && c.correlation && win->flags & AF_WINDOW_SERIALIZED)
+			call = choose_call(a, w, place, code, c.correlation, &memory);
+		last_code = code;
+		last_call = c.correlation;
+		struct attribution_choice *choice = call ? call : attribution_choose(a, w, code);
+		const struct attribution_put put = window_put(w, win, win->place - 1, i);
+		if (choice)
+			attribution_put(a, w, choice, &put);
+		else
+			win->counts[left++] = c;
+	}
+	attribution_divide_choice(p, &memory);
+	for (uint32_t i = 0; i < p->nr_chosen; i++)
+		attribution_divide_choice(p, &p->choices[p->chosen[i]]);
+	return left;
+}
+
+/* A sample of a moment that is asked for. */
+static const struct attribution_span moment = {1, 0, 1};
+
+/* The one job of @place that is no work's, all of it. */
+static struct attribution_choice choose_nobody(struct attribution_private *p, uint32_t place,
+                                               const struct attribution_span *span)
+{
+	attribution_round(p);
+	attribution_share(p, p->places[place].job, span);
+	return (struct attribution_choice){.round = p->round, .nr = 1, .span = *span};
+}
+
+static void put_nobody(struct af_attribution *a, const struct af_world *w,
+                       const struct attribution_put *put, const struct attribution_span *span)
+{
+	struct attribution_choice nobody = choose_nobody(a->private_, put->place, span);
+
+	attribution_put(a, w, &nobody, put);
+	attribution_divide_choice(a->private_, &nobody);
+}
+
+void attribution_give_up(struct af_attribution *a, const struct af_world *w, uint32_t place,
+                         const struct attribution_window *win)
+{
+	const struct attribution_piece all = {.start_ns = win->start_ns, .end_ns = win->end_ns};
+	const struct attribution_span span = piece_span(&w->within, &all);
+
+	for (uint32_t i = 0; i < win->nr; i++) {
+		const struct attribution_put put = window_put(w, win, place, i);
+		put_nobody(a, w, &put, &span);
+	}
+}
+
+/* Join one window, of which afterwards only that is held which found nothing. */
+static void join_window(struct af_attribution *a, const struct af_world *w,
+                        struct attribution_window *win, bool all)
+{
+	struct attribution_private *p = a->private_;
+	uint32_t nr = win->nr;
+
+	touch_window(p, &w->within, &p->places[win->place - 1], win->start_ns, win->end_ns);
+	win->nr = join_counts(a, w, win);
+	if (all) {
+		attribution_give_up(a, w, win->place - 1, win);
+		win->nr = 0;
+	}
+	p->held -= nr - win->nr;
+	win->tried = true;
+	if (win->nr)
+		return;
+	free(win->counts);
+	win->counts = NULL;
+	win->cap = 0;
+	win->listed = false;
+}
+
+struct window_at {
+	uint64_t start_ns;
+	uint32_t window;
+};
+
+static int window_order(const void *a, const void *b)
+{
+	const struct window_at *x = a, *y = b;
+
+	if (x->start_ns != y->start_ns)
+		return x->start_ns < y->start_ns ? -1 : 1;
+	return x->window < y->window ? -1 : x->window > y->window;
+}
+
+/* Returns when the first begins of those that still are to be joined. */
+static uint64_t join_windows(struct af_attribution *a, const struct af_world *w,
+                             struct attribution_place *place, uint64_t until_ns, bool all)
+{
+	struct attribution_private *p = a->private_;
+	uint32_t nr = place->nr_windows, next = 0;
+	struct window_at *order = af_xrealloc(NULL, (nr + 1) * sizeof *order);
+	uint64_t first_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < nr; i++)
+		order[i] =
+		    (struct window_at){p->windows[place->windows[i]].start_ns, place->windows[i]};
+	qsort(order, nr, sizeof *order, window_order);
+	p->nr_active = place->nr_windows = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		struct attribution_window *win = &p->windows[order[i].window];
+		bool due = win->end_ns <= until_ns && (!win->tried || place->late || all);
+		uint64_t near_ns = place->near_ns;
+		if (due) {
+			activate(p, place, &next,
+			         win->start_ns > near_ns ? win->start_ns - near_ns : 0,
+			         later(win->end_ns, near_ns));
+			join_window(a, w, win, all);
+		}
+		if (!win->tried && win->start_ns < first_ns)
+			first_ns = win->start_ns;
+		if (win->listed)
+			place->windows[place->nr_windows++] = order[i].window;
+	}
+	free(order);
+	return first_ns;
+}
+
+static int host_order(const void *a, const void *b)
+{
+	const struct af_host_sample *x = a, *y = b;
+
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+/* The jobs that ran when @s was taken, each once. */
+static struct attribution_choice choose_host(struct af_attribution *a,
+                                             const struct attribution_place *place,
+                                             const struct af_host_sample *s)
+{
+	static const struct attribution_span none;
+	struct attribution_private *p = a->private_;
+
+	attribution_round(p);
+	for (uint32_t i = 0; i < p->nr_active; i++) {
+		const struct attribution_piece *is = &place->pieces[p->active[i]];
+		bool named = !s->kernel || s->kernel == a->jobs[is->job].name;
+		if (named && is->start_ns <= s->time_ns && s->time_ns <= is->end_ns &&
+		    p->seen[is->job].round != p->round) {
+			attribution_touch(p, is->job, &moment, &none);
+			attribution_share(p, is->job, &moment);
+		}
+	}
+	return attribution_among(a, 0);
+}
+
+static void join_hosts(struct af_attribution *a, const struct af_world *w, uint32_t at,
+                       uint64_t until_ns, bool all)
+{
+	struct attribution_private *p = a->private_;
+	struct attribution_place *place = &p->places[at];
+	uint32_t nr = place->nr_hosts, next = 0, kept = 0;
+
+	if (nr)
+		qsort(place->hosts, nr, sizeof *place->hosts, host_order);
+	p->nr_active = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct af_host_sample s = place->hosts[i];
+		bool tried = s.time_ns <= place->settled_ns && !place->late;
+		struct attribution_choice choice = {0};
+		if (s.time_ns <= until_ns && (!tried || all)) {
+			activate(p, place, &next, s.time_ns, later(s.time_ns, 1));
+			choice = choose_host(a, place, &s);
+		}
+		const struct attribution_put put = {
+		    .place = at, .code = s.code, .count = 1, .offset = s.offset};
+		if (choice.nr) {
+			attribution_put(a, w, &choice, &put);
+			attribution_divide_choice(p, &choice);
+		} else if (all && s.time_ns <= until_ns) {
+			put_nobody(a, w, &put, &moment);
+		} else {
+			place->hosts[kept++] = s;
+		}
+	}
+	p->held -= nr - kept;
+	place->nr_hosts = kept;
+}
+
+/* Pieces are done with when all windows are joined that begin before they end. */
+static void forget(struct attribution_private *p, struct attribution_place *place,
+                   uint64_t before_ns)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < place->nr_pieces; i++)
+		if (later(place->pieces[i].end_ns, place->near_ns) >= before_ns)
+			place->pieces[kept++] = place->pieces[i];
+	p->works -= place->nr_pieces - kept;
+	place->nr_pieces = place->nr_sorted = kept;
+}
+
+void attribution_settle(struct af_attribution *a, const struct af_world *w, uint32_t at,
+                        uint64_t until_ns, bool all)
+{
+	struct attribution_private *p = a->private_;
+	struct attribution_place *place = &p->places[at];
+
+	place_sort(place);
+	uint64_t first_ns = join_windows(a, w, place, until_ns, all);
+	join_hosts(a, w, at, until_ns, all);
+	uint64_t before_ns = first_ns < until_ns ? first_ns : until_ns;
+	/* Samples of the window that is being read may still come. */
+	forget(p, place, before_ns < p->now_ns ? before_ns : p->now_ns);
+	if (until_ns > place->settled_ns && until_ns < UINT64_MAX)
+		place->settled_ns = until_ns;
+	place->late = false;
+}

@@ -1,0 +1,372 @@
+/*
+ * Sums of samples. What one window gave to several jobs alike is one group: how often each
+ * instruction was sampled, once for all of them, and beside it the share of each. Groups of the
+ * same jobs are one over all windows. At the end each job gets of its groups' instructions what its
+ * share is. There are hundreds of jobs a kernel, and thousands of instructions: all pairs of them
+ * in each window would be too many.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/join/attribution_private.h"
+#include "analyse/world/world.h"
+#include "base/arena.h"
+#include "base/keys.h"
+
+/* An instruction of a code, and a reason. */
+struct sums_unit {
+	uint64_t offset;
+	uint32_t code, stall;
+	uint32_t rank; /* in order, at the end */
+};
+
+struct sums_group {
+	uint32_t code;
+	bool exact;
+	uint64_t count;     /* of all units */
+	uint64_t given;     /* parts of members so far, at the end */
+	uint32_t first, nr; /* of the counts, at the end */
+	uint32_t a_member;  /* gets what nothing was issued in, where no other sample says whose */
+};
+
+struct sums_count {
+	uint32_t group, unit;
+	uint64_t count, latency;
+};
+
+struct sums_member {
+	uint32_t job, group;
+	uint64_t parts;
+	uint64_t before; /* parts of the group's members before this one, at the end */
+};
+
+struct attribution_sums {
+	struct sums_unit *units;
+	struct sums_group *groups;
+	struct sums_count *counts;
+	struct sums_member *members;
+	uint32_t nr_units, cap_units, nr_groups, cap_groups, nr_counts, cap_counts, nr_members,
+	    cap_members;
+	struct af_map by_count, by_member;
+	struct af_keys by_group, by_unit;
+	uint32_t *key; /* of a group */
+	uint32_t cap_key;
+	struct af_map mixed; /* code → how many groups of several jobs it has */
+};
+
+enum { SUMS_MIXED = 16 }; /* groups of several jobs a code: what is more is in one of all */
+
+static struct attribution_sums *sums_of(struct attribution_private *p)
+{
+	if (!p->sums)
+		p->sums = af_xcalloc(1, sizeof *p->sums);
+	return p->sums;
+}
+
+void attribution_sums_free(struct attribution_private *p)
+{
+	struct attribution_sums *s = p->sums;
+
+	if (!s)
+		return;
+	af_keys_free(&s->by_unit);
+	af_keys_free(&s->by_group);
+	af_map_free(&s->by_count);
+	af_map_free(&s->by_member);
+	af_map_free(&s->mixed);
+	free(s->key);
+	free(s->units);
+	free(s->groups);
+	free(s->counts);
+	free(s->members);
+	free(s);
+	p->sums = NULL;
+}
+
+/* Room for the key of a group: code, whether it is exact, @nr jobs. */
+static uint32_t *group_key(struct attribution_sums *s, uint32_t nr)
+{
+	if (s->cap_key < nr + 2)
+		s->key = af_xrealloc(s->key, (s->cap_key = nr * 2 + 16) * sizeof *s->key);
+	return s->key;
+}
+
+static int job_order(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The group of @nr jobs, of any where that is 0, made when it is new. */
+static uint32_t group_at(struct attribution_sums *s, const uint32_t *key, uint32_t nr)
+{
+	bool fresh;
+	uint64_t *slot = af_keys_at(&s->by_group, key, (2 + (size_t)nr) * sizeof *key, &fresh);
+
+	if (fresh) {
+		AF_GROW(s->groups, s->nr_groups, s->cap_groups);
+		s->groups[s->nr_groups] = (struct sums_group){.code = key[0], .exact = key[1]};
+		*slot = s->nr_groups++;
+	}
+	return (uint32_t)*slot;
+}
+
+uint32_t attribution_group(struct attribution_private *p, uint32_t code,
+                           const struct attribution_choice *choice)
+{
+	struct attribution_sums *s = sums_of(p);
+	uint32_t *key = group_key(s, choice->nr);
+
+	key[0] = code;
+	key[1] = choice->exact;
+	/* The order of the jobs is that of the works. */
+	for (uint32_t i = 0; i < choice->nr; i++)
+		key[2 + i] = p->shares[choice->first + i].job;
+	if (choice->nr > 1) {
+		qsort(key + 2, choice->nr, sizeof *key, job_order);
+		if (!af_keys_get(&s->by_group, key, (2 + (size_t)choice->nr) * sizeof *key) &&
+		    ++*af_map_at(&s->mixed, code, NULL) > SUMS_MIXED)
+			return group_at(s, key, 0);
+	}
+	return group_at(s, key, choice->nr);
+}
+
+static uint32_t unit_at(struct attribution_sums *s, uint32_t code, uint64_t offset, uint32_t stall)
+{
+	bool fresh;
+	uint64_t *slot = af_keys_at(&s->by_unit, AF_KEY(code, stall, offset), &fresh);
+
+	if (fresh) {
+		AF_GROW(s->units, s->nr_units, s->cap_units);
+		s->units[s->nr_units] =
+		    (struct sums_unit){.code = code, .offset = offset, .stall = stall};
+		*slot = s->nr_units++;
+	}
+	return (uint32_t)*slot;
+}
+
+void attribution_count(struct attribution_private *p, uint32_t group, uint64_t offset,
+                       uint32_t stall, uint32_t count, bool latency)
+{
+	struct attribution_sums *s = p->sums;
+	uint32_t unit = unit_at(s, s->groups[group].code, offset, stall);
+	bool fresh;
+	uint64_t *slot = af_map_at(&s->by_count, (uint64_t)group << 32 | unit, &fresh);
+
+	if (fresh) {
+		AF_GROW(s->counts, s->nr_counts, s->cap_counts);
+		s->counts[s->nr_counts] = (struct sums_count){.group = group, .unit = unit};
+		*slot = s->nr_counts++;
+	}
+	struct sums_count *c = &s->counts[*slot];
+	if (latency)
+		c->latency += count;
+	else
+		c->count += count;
+}
+
+static void member_add(struct attribution_sums *s, uint32_t group, uint32_t job, uint64_t parts)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(&s->by_member, (uint64_t)group << 32 | job, &fresh);
+
+	if (fresh) {
+		AF_GROW(s->members, s->nr_members, s->cap_members);
+		s->members[s->nr_members] = (struct sums_member){.job = job, .group = group};
+		s->groups[group].a_member = job;
+		*slot = s->nr_members++;
+	}
+	s->members[*slot].parts += parts;
+}
+
+void attribution_divide(struct attribution_private *p, uint32_t group,
+                        const struct attribution_choice *choice, uint64_t count)
+{
+	struct attribution_sums *s = p->sums;
+	uint64_t all = count * AF_ATTRIBUTION_PARTS, before = 0;
+
+	s->groups[group].count += count;
+	for (uint32_t i = 0; i < choice->nr; i++) {
+		const struct attribution_share *share = &p->shares[choice->first + i];
+		uint64_t ns = share->span.within_ns;
+		if (ns)
+			member_add(s, group, share->job,
+			           af_attribution_share(all, before, ns, choice->span.within_ns));
+		before += ns;
+	}
+}
+
+/* In order of codes, offsets, reasons: sorted as numbers of units. */
+struct sums_order {
+	struct sums_unit is;
+	uint32_t unit;
+};
+
+static int unit_order(const void *a, const void *b)
+{
+	const struct sums_unit *x = &((const struct sums_order *)a)->is;
+	const struct sums_unit *y = &((const struct sums_order *)b)->is;
+
+	if (x->code != y->code)
+		return x->code < y->code ? -1 : 1;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->stall < y->stall ? -1 : x->stall > y->stall;
+}
+
+/* Units are put in order, and counts name them by it. */
+static void rank_units(struct attribution_sums *s)
+{
+	struct sums_order *order = af_xrealloc(NULL, (s->nr_units + 1ull) * sizeof *order);
+
+	for (uint32_t i = 0; i < s->nr_units; i++)
+		order[i] = (struct sums_order){s->units[i], i};
+	qsort(order, s->nr_units, sizeof *order, unit_order);
+	for (uint32_t i = 0; i < s->nr_units; i++)
+		s->units[order[i].unit].rank = i;
+	for (uint32_t i = 0; i < s->nr_counts; i++)
+		s->counts[i].unit = s->units[s->counts[i].unit].rank;
+	for (uint32_t i = 0; i < s->nr_units; i++)
+		s->units[i] = order[i].is;
+	free(order);
+}
+
+static int count_order(const void *a, const void *b)
+{
+	const struct sums_count *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return x->unit < y->unit ? -1 : x->unit > y->unit;
+}
+
+static void rank_counts(struct attribution_sums *s)
+{
+	if (s->nr_counts)
+		qsort(s->counts, s->nr_counts, sizeof *s->counts, count_order);
+	for (uint32_t i = 0; i < s->nr_counts; i++) {
+		struct sums_group *g = &s->groups[s->counts[i].group];
+		if (!g->nr++)
+			g->first = i;
+	}
+}
+
+struct member_key {
+	uint32_t job, code, group, member;
+};
+
+static int member_order(const void *a, const void *b)
+{
+	const struct member_key *x = a, *y = b;
+
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	if (x->code != y->code)
+		return x->code < y->code ? -1 : 1;
+	return x->group < y->group ? -1 : x->group > y->group;
+}
+
+static struct member_key *rank_members(struct attribution_sums *s)
+{
+	struct member_key *keys = af_xrealloc(NULL, (s->nr_members + 1ull) * sizeof *keys);
+
+	for (uint32_t i = 0; i < s->nr_members; i++) {
+		struct sums_member *m = &s->members[i];
+		m->before = s->groups[m->group].given;
+		s->groups[m->group].given += m->parts;
+		keys[i] = (struct member_key){m->job, s->groups[m->group].code, m->group, i};
+	}
+	qsort(keys, s->nr_members, sizeof *keys, member_order);
+	return keys;
+}
+
+/*
+ * Which of @count samples, numbered as @i, are within the first @parts of @all when they stay
+ * whole: the phases of many lie evenly.
+ */
+static uint64_t whole_until(uint64_t count, uint64_t parts, uint64_t all, uint32_t i)
+{
+	unsigned __int128 part = (unsigned __int128)count * parts;
+	uint32_t phase = (i + 1) * PHASE_STEP;
+
+	if (parts == all)
+		return count;
+	uint64_t left = (uint64_t)((part % all << 32) / all);
+	return (uint64_t)(part / all) + ((left + phase) >> 32);
+}
+
+/*
+ * What of the group's counts is the member's, added up by unit in @at: so that of each unit all
+ * members have all there is.
+ */
+static void spread(const struct attribution_sums *s, const struct sums_member *m,
+                   struct af_attributed *at)
+{
+	const struct sums_group *g = &s->groups[m->group];
+
+	for (uint32_t i = g->first; i < g->first + g->nr; i++) {
+		const struct sums_count *c = &s->counts[i];
+		uint64_t parts = af_attribution_share(c->count * AF_ATTRIBUTION_PARTS, m->before,
+		                                      m->parts, g->given);
+		at[c->unit].parts += parts;
+		at[c->unit].samples += whole_until(c->count, m->before + m->parts, g->given, i) -
+		                       whole_until(c->count, m->before, g->given, i);
+		at[c->unit].exact_parts += g->exact ? parts : 0;
+		if (g->count)
+			at[c->unit].latency_parts += af_attribution_share(
+			    c->latency * AF_ATTRIBUTION_PARTS, m->before, m->parts, g->given);
+		else if (g->a_member == m->job)
+			at[c->unit].latency_parts += c->latency * AF_ATTRIBUTION_PARTS;
+	}
+}
+
+/* What members of one job and code, @nr of @keys, have together. */
+static void emit(struct af_attribution *a, const struct attribution_sums *s,
+                 const struct member_key *keys, uint32_t nr, struct af_attributed *at)
+{
+	uint32_t first = UINT32_MAX, end = 0;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct sums_group *g = &s->groups[keys[i].group];
+		if (!g->nr)
+			continue;
+		spread(s, &s->members[keys[i].member], at);
+		if (s->counts[g->first].unit < first)
+			first = s->counts[g->first].unit;
+		if (s->counts[g->first + g->nr - 1].unit >= end)
+			end = s->counts[g->first + g->nr - 1].unit + 1;
+	}
+	for (uint32_t u = first; u < end; u++) {
+		const struct sums_unit *unit = &s->units[u];
+		if (!at[u].parts && !at[u].latency_parts)
+			continue;
+		AF_GROW(a->found, a->nr_found, a->private_->cap_found);
+		struct af_attributed *f = &a->found[a->nr_found++];
+		*f = at[u];
+		f->job = keys->job;
+		f->code = unit->code;
+		f->stall = unit->stall;
+		f->offset = unit->offset;
+		at[u] = (struct af_attributed){0};
+	}
+}
+
+void attribution_expand(struct af_attribution *a)
+{
+	struct attribution_sums *s = sums_of(a->private_);
+
+	rank_units(s);
+	rank_counts(s);
+	struct member_key *keys = rank_members(s);
+	struct af_attributed *at = af_xcalloc(s->nr_units + 1ull, sizeof *at);
+	for (uint32_t i = 0, end; i < s->nr_members; i = end) {
+		for (end = i + 1; end < s->nr_members && keys[end].job == keys[i].job &&
+		                  keys[end].code == keys[i].code;)
+			end++;
+		emit(a, s, keys + i, end - i, at);
+	}
+	free(at);
+	free(keys);
+	attribution_sums_free(a->private_);
+}

@@ -1,0 +1,76 @@
+#include "analyse/join/busy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+static void busy_settle(struct af_busy *b, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		b->busy_ns += b->open[i].end_ns - b->open[i].start_ns;
+		if (b->settled)
+			b->settled(b->arg, &b->open[i]);
+	}
+	if (!nr)
+		return;
+	b->settled_ns = b->open[nr - 1].end_ns;
+	b->nr -= nr;
+	memmove(b->open, b->open + nr, b->nr * sizeof *b->open);
+}
+
+/* Cut off what lies before all that is settled; false when nothing is left. */
+static bool busy_cut(struct af_busy *b, struct af_interval *is)
+{
+	uint64_t end = is->end_ns < b->settled_ns ? is->end_ns : b->settled_ns;
+
+	if (is->start_ns >= b->settled_ns)
+		return true;
+	b->late_ns += end - is->start_ns;
+	is->start_ns = b->settled_ns;
+	return is->end_ns > is->start_ns;
+}
+
+void af_busy_add(struct af_busy *b, uint64_t start_ns, uint64_t end_ns)
+{
+	struct af_interval is = {start_ns, end_ns};
+
+	if (end_ns <= start_ns)
+		return;
+	if (!b->open)
+		b->open = af_xcalloc(AF_BUSY_OPEN, sizeof *b->open);
+	if (!b->last_ns || start_ns < b->first_ns)
+		b->first_ns = start_ns;
+	if (end_ns > b->last_ns)
+		b->last_ns = end_ns;
+	if (!busy_cut(b, &is))
+		return;
+	/* open[from] to open[to - 1] touch it and become one with it. */
+	uint32_t to = b->nr;
+	while (to && b->open[to - 1].start_ns > is.end_ns)
+		to--;
+	uint32_t from = to;
+	while (from && b->open[from - 1].end_ns >= is.start_ns) {
+		from--;
+		if (b->open[from].start_ns < is.start_ns)
+			is.start_ns = b->open[from].start_ns;
+		if (b->open[from].end_ns > is.end_ns)
+			is.end_ns = b->open[from].end_ns;
+	}
+	memmove(b->open + from + 1, b->open + to, (b->nr - to) * sizeof *b->open);
+	b->nr = b->nr - (to - from) + 1;
+	b->open[from] = is;
+	if (b->nr == AF_BUSY_OPEN)
+		busy_settle(b, AF_BUSY_OPEN / 2);
+}
+
+void af_busy_end(struct af_busy *b)
+{
+	busy_settle(b, b->nr);
+}
+
+void af_busy_free(struct af_busy *b)
+{
+	free(b->open);
+	*b = (struct af_busy){0};
+}

@@ -1,0 +1,431 @@
+#include "analyse/join/launches.h"
+
+#include <stdlib.h>
+
+#include "analyse/coverage/coverage.h"
+#include "analyse/join/launches_table.h"
+#include "base/arena.h"
+
+enum { EARLY_NONE = UINT32_MAX };
+#define DEVICES_MANY UINT64_MAX
+
+/* A work that came before its call; works whose ids share a hash are a list, the oldest first. */
+struct launches_early {
+	struct af_work work;
+	uint64_t until_ns;
+	uint32_t next; /* index, or EARLY_NONE */
+	bool waits;
+};
+
+/* The lists: index of the first and of the last of each hash. */
+struct launches_lists {
+	uint32_t first[AF_LAUNCHES_EARLY], last[AF_LAUNCHES_EARLY];
+};
+
+static struct launches_table *table_of(struct af_launches *l, uint32_t process, uint32_t api)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(&l->by_table, (uint64_t)process << 32 | api, &fresh);
+
+	if (fresh) {
+		AF_GROW(l->tables, l->nr_tables, l->cap_tables);
+		l->tables[l->nr_tables] = (struct launches_table){.process = process, .api = api};
+		*slot = l->nr_tables++;
+	}
+	return &l->tables[*slot];
+}
+
+/* Most works are of the device of the one before. */
+static struct launches_device *device_of(struct af_launches *l, const struct af_world *w,
+                                         const struct af_work *work)
+{
+	uint32_t table = (uint32_t)(table_of(l, work->process, work->api) - l->tables);
+	uint32_t device = af_work_device(w, work);
+	struct launches_device *last = l->devices ? &l->devices[l->last_device] : NULL;
+	bool fresh;
+
+	if (last && last->table == table && last->device == device)
+		return last;
+	uint64_t *slot = af_map_at(&l->by_device, (uint64_t)table << 32 | device, &fresh);
+	if (fresh) {
+		AF_GROW(l->devices, l->nr_devices, l->cap_devices);
+		l->devices[l->nr_devices] = (struct launches_device){
+		    .table = table, .device = device, .before = l->tables[table].last_device};
+		*slot = l->nr_devices++;
+		l->tables[table].last_device = l->nr_devices;
+	}
+	l->last_device = (uint32_t)*slot;
+	return &l->devices[l->last_device];
+}
+
+static void hand_over(struct af_launches *l, const struct af_world *w, struct af_work *work,
+                      struct launches_call *call)
+{
+	/* Without the call nothing says when: the latest definition is as good as any. */
+	uint64_t at_ns = UINT64_MAX;
+	struct launches_device *d = device_of(l, w, work);
+
+	d->works++;
+	d->alone += !call;
+	d->untimed += !work->status && !work->end_ns;
+	d->joined += call && call->missed && !call->worked;
+	if (call) {
+		work->launched = true;
+		work->tid = call->tid;
+		work->path = call->path;
+		work->function = call->function;
+		work->doing = call->doing;
+		work->call_start_ns = call->start_ns;
+		work->call_end_ns = call->end_ns;
+		at_ns = call->start_ns;
+		call->worked = true;
+	} else {
+		l->unlaunched++;
+	}
+	if (work->node_id)
+		work->node = af_world_node(w, work->process, work->node_id, at_ns);
+	l->failed += work->status != 0;
+	if (!work->status) {
+		l->unstamped += !work->end_ns;
+		l->unknown += !work->shape;
+	}
+	l->take(l->arg, work);
+}
+
+static uint32_t early_hash(const struct af_work *work)
+{
+	return (uint32_t)af_scatter(work->id ^ (uint64_t)work->process << 40 ^
+	                            (uint64_t)work->api << 36) &
+	       (AF_LAUNCHES_EARLY - 1);
+}
+
+static void early_open(struct af_launches *l)
+{
+	l->early = af_xcalloc(AF_LAUNCHES_EARLY, sizeof *l->early);
+	l->lists = af_xcalloc(1, sizeof *l->lists);
+	for (uint32_t i = 0; i < AF_LAUNCHES_EARLY; i++)
+		l->lists->first[i] = EARLY_NONE;
+}
+
+/* The oldest has waited long enough. It is the first of its list, as each list is in order. */
+static void early_give_up(struct af_launches *l, const struct af_world *w)
+{
+	struct launches_early *e = &l->early[l->early_first];
+
+	l->early_first = (l->early_first + 1) % AF_LAUNCHES_EARLY;
+	l->early_nr--;
+	if (!e->waits)
+		return;
+	e->waits = false;
+	l->lists->first[early_hash(&e->work)] = e->next;
+	hand_over(l, w, &e->work, NULL);
+}
+
+static void early_expire(struct af_launches *l, const struct af_world *w, uint64_t now_ns)
+{
+	while (l->early_nr &&
+	       (!l->early[l->early_first].waits || l->early[l->early_first].until_ns < now_ns))
+		early_give_up(l, w);
+}
+
+static void early_put(struct af_launches *l, const struct af_world *w, const struct af_work *work,
+                      uint64_t now_ns)
+{
+	if (!l->early)
+		early_open(l);
+	if (l->early_nr == AF_LAUNCHES_EARLY)
+		early_give_up(l, w);
+	uint32_t i = (l->early_first + l->early_nr++) % AF_LAUNCHES_EARLY;
+	uint32_t list = early_hash(work);
+
+	l->early[i] = (struct launches_early){
+	    .work = *work,
+	    .until_ns = now_ns + AF_LAUNCHES_EARLY_NS,
+	    .next = EARLY_NONE,
+	    .waits = true,
+	};
+	if (l->lists->first[list] == EARLY_NONE)
+		l->lists->first[list] = i;
+	else
+		l->early[l->lists->last[list]].next = i;
+	l->lists->last[list] = i;
+}
+
+/* Hand over the works that have waited for @call, a copy; the caller puts it into its table. */
+static void early_take(struct af_launches *l, const struct af_world *w,
+                       const struct launches_table *t, struct launches_call *call)
+{
+	const struct af_work like = {.process = t->process, .api = t->api, .id = call->id};
+	uint32_t list = early_hash(&like), last = EARLY_NONE;
+	uint32_t *from = &l->lists->first[list];
+
+	while (*from != EARLY_NONE) {
+		struct launches_early *e = &l->early[*from];
+		bool is = e->work.id == call->id && e->work.process == t->process &&
+		          e->work.api == t->api;
+		if (!is) {
+			last = *from;
+			from = &e->next;
+			continue;
+		}
+		e->waits = false;
+		*from = e->next;
+		hand_over(l, w, &e->work, call);
+	}
+	l->lists->last[list] = last;
+}
+
+static void launches_call(struct af_launches *l, const struct af_world *w, struct launches_table *t,
+                          struct launches_call *call)
+{
+	const struct launches_call *was = launches_find(t, call->id);
+
+	/* What the kernel saw of it came first. */
+	t->calls += call->missed && !(was && was->seen && was->missed);
+	if (l->early_nr)
+		early_take(l, w, t, call);
+	launches_put(t, call);
+}
+
+static void take_launch(struct af_launches *l, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_launch fixed;
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, NULL))
+		return;
+	struct launches_table *t = table_of(l, ev->process, AF_API_OPENCL);
+	struct launches_call call = {
+	    .id = fixed.correlation,
+	    .start_ns = ev->time_ns,
+	    .end_ns = ev->time_ns,
+	    .path = af_world_path(w, ev, fixed.callpath),
+	    .tid = ev->tid,
+	    .doing = af_doings_now(&w->doings, ev->process, ev->tid),
+	    .waits = true,
+	    .missed = true,
+	};
+	if (call.id > t->highest)
+		t->highest = call.id;
+	launches_call(l, w, t, &call);
+}
+
+/* Did the call make a node of a graph? Then it was captured, and nothing was launched. */
+static bool was_captured(const struct af_launches *l, const struct af_call *call)
+{
+	return call->stream < l->nr_streams && l->captured_ns[call->stream] >= call->start_ns;
+}
+
+static struct launches_call call_launches(const struct af_launches *l, const struct af_world *w,
+                                          struct launches_table *t, const struct af_call *is)
+{
+	uint32_t does = is->function ? w->functions[is->function].does : 0;
+	bool launches = does == AF_DOES_LAUNCH || does == AF_DOES_GRAPH_LAUNCH;
+	bool works = !does || launches || does == AF_DOES_COPY || does == AF_DOES_FILL;
+	bool waits = works && !is->status && !was_captured(l, is);
+
+	return (struct launches_call){
+	    .id = launches_extend(t, is->correlation),
+	    .start_ns = is->start_ns,
+	    .end_ns = is->end_ns,
+	    .path = is->path,
+	    .tid = is->tid,
+	    .function = is->function,
+	    .doing = af_doings_now(&w->doings, is->process, is->tid),
+	    .waits = waits,
+	    .missed = waits && launches,
+	    .many = does == AF_DOES_GRAPH_LAUNCH,
+	    .failed = launches && is->status,
+	};
+}
+
+static void take_call(struct af_launches *l, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_call is;
+
+	if (!af_call_read(w, ev, &is))
+		return;
+	struct launches_table *t = table_of(l, ev->process, AF_API_CUDA);
+	struct launches_call call = call_launches(l, w, t, &is);
+	const struct launches_call *was = l->seen_alone ? launches_find(t, call.id) : NULL;
+
+	l->seen_alone -= was && was->seen;
+	l->failed += call.failed;
+	launches_call(l, w, t, &call);
+}
+
+/*
+ * What the kernel saw of a call that libaflame was about to write: where that is here, it tells
+ * more, and where it was lost this is as good for the work, by the same id.
+ */
+static void take_call_seen(struct af_launches *l, const struct af_world *w,
+                           const struct af_event *ev)
+{
+	struct af_call is;
+
+	if (!af_call_seen_read(w, ev, &is) || !is.correlation)
+		return;
+	struct launches_table *t = table_of(l, ev->process, AF_API_CUDA);
+	struct launches_call call = call_launches(l, w, t, &is);
+
+	if (launches_find(t, call.id))
+		return;
+	call.seen = true;
+	l->seen_alone++;
+	launches_call(l, w, t, &call);
+}
+
+static void take_work(struct af_launches *l, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_work work;
+
+	if (!af_work_read(w, ev, &work))
+		return;
+	struct launches_table *t = table_of(l, work.process, work.api);
+	if (work.api == AF_API_CUDA)
+		work.id = launches_extend(t, (uint32_t)work.id);
+	struct launches_call *call = launches_find(t, work.id);
+	if (call)
+		hand_over(l, w, &work, call);
+	else
+		early_put(l, w, &work, ev->time_ns);
+}
+
+static void take_node(struct af_launches *l, const struct af_event *ev)
+{
+	struct af_ev_graph_node fixed;
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, NULL) || !fixed.callpath)
+		return;
+	if (ev->stream >= l->nr_streams) {
+		uint32_t nr = (ev->stream + 1) * 2;
+		l->captured_ns = af_xrealloc(l->captured_ns, nr * sizeof *l->captured_ns);
+		for (uint32_t i = l->nr_streams; i < nr; i++)
+			l->captured_ns[i] = 0;
+		l->nr_streams = nr;
+	}
+	l->captured_ns[ev->stream] = ev->time_ns;
+}
+
+void af_launches_event(struct af_launches *l, const struct af_world *w, const struct af_event *ev)
+{
+	if (l->early_nr)
+		early_expire(l, w, ev->time_ns);
+	if (!ev->process)
+		return;
+	switch (ev->kind) {
+	case AF_KIND_LAUNCH:
+		take_launch(l, w, ev);
+		break;
+	case AF_KIND_CALL:
+	case AF_KIND_CALL_LONG:
+		take_call(l, w, ev);
+		break;
+	case AF_KIND_CALL_SEEN:
+		take_call_seen(l, w, ev);
+		break;
+	case AF_KIND_GRAPH_NODE:
+		take_node(l, ev);
+		break;
+	default:
+		take_work(l, w, ev);
+	}
+}
+
+void af_launches_end(struct af_launches *l, const struct af_world *w)
+{
+	while (l->early_nr)
+		early_give_up(l, w);
+	for (uint32_t i = 0; i < l->nr_tables; i++)
+		l->unfinished += launches_unfinished(&l->tables[i]);
+}
+
+/* By process and API: the device that all its queues are on; DEVICES_MANY for several. */
+static struct af_map only_devices(const struct af_world *w)
+{
+	struct af_map only = {0};
+	bool fresh;
+
+	for (uint32_t i = 1; i < w->nr_queues; i++) {
+		const struct af_queue *q = &w->queues[i];
+		const struct af_device *d = af_world_device(w, q->process, q->device);
+		if (!d)
+			continue;
+		uint64_t *slot = af_map_at(&only, (uint64_t)q->process << 32 | d->api, &fresh);
+		if (fresh)
+			*slot = d->id;
+		else if (*slot != d->id)
+			*slot = DEVICES_MANY;
+	}
+	return only;
+}
+
+static int sum_order(const void *a, const void *b)
+{
+	const struct af_coverage_launches *x = a, *y = b;
+
+	return (x->device > y->device) - (x->device < y->device);
+}
+
+/* Rows of a table: of each device, and of launches without work, unless all are of @only. */
+static uint32_t table_sums(const struct af_launches *l, const struct launches_table *t,
+                           uint32_t only, struct af_coverage_launches *sums)
+{
+	uint64_t unfinished = launches_unfinished(t), left = t->calls;
+	uint32_t nr = 1;
+
+	sums[0] =
+	    (struct af_coverage_launches){.process = t->process, .api = t->api, .device = only};
+	for (uint32_t i = t->last_device; i; i = l->devices[i - 1].before) {
+		const struct launches_device *d = &l->devices[i - 1];
+		struct af_coverage_launches *s = &sums[0];
+		uint64_t joined = d->joined < left ? d->joined : left;
+		if (d->device && d->device != only) {
+			s = &sums[nr++];
+			*s = (struct af_coverage_launches){
+			    .process = t->process, .api = t->api, .device = d->device};
+		}
+		s->calls += joined;
+		s->joined += joined;
+		s->works += d->works;
+		s->alone += d->alone;
+		s->untimed += d->untimed;
+		left -= joined;
+	}
+	sums[0].calls += left;
+	sums[0].joined += left > unfinished ? left - unfinished : 0;
+	if (!sums[0].calls && !sums[0].works)
+		sums[0] = sums[--nr];
+	qsort(sums, nr, sizeof *sums, sum_order);
+	return nr;
+}
+
+uint32_t af_launches_sums(const struct af_launches *l, const struct af_world *w,
+                          struct af_coverage_launches **sums)
+{
+	struct af_map devices = only_devices(w);
+	uint32_t nr = 0;
+
+	*sums = af_xcalloc((size_t)l->nr_tables + l->nr_devices + 1, sizeof **sums);
+	for (uint32_t i = 0; i < l->nr_tables; i++) {
+		const struct launches_table *t = &l->tables[i];
+		const uint64_t *only = af_map_get(&devices, (uint64_t)t->process << 32 | t->api);
+		bool one = only && *only != DEVICES_MANY;
+		nr += table_sums(l, t, one ? (uint32_t)*only : 0, *sums + nr);
+	}
+	af_map_free(&devices);
+	return nr;
+}
+
+void af_launches_free(struct af_launches *l)
+{
+	for (uint32_t i = 0; i < l->nr_tables; i++)
+		launches_free(&l->tables[i]);
+	free(l->tables);
+	af_map_free(&l->by_table);
+	free(l->devices);
+	af_map_free(&l->by_device);
+	free(l->early);
+	free(l->lists);
+	free(l->captured_ns);
+	*l = (struct af_launches){0};
+}

@@ -1,0 +1,86 @@
+/*
+ * Device work under the call that asked for it, for every pass alike: OpenCL's LAUNCH and WORK,
+ * CUDA's CALL, or where that was lost a CALL_SEEN with its id, and GPU_WORK become one struct
+ * af_work each.
+ *
+ *	{ af_launches_event }* → af_launches_end → af_launches_free
+ *
+ * Feed it events in order of time, across all streams, after the world has seen them.
+ *
+ * Work comes after its call or before it (who waits for a copy is back when its record has been
+ * written long since), and one call may have thousands of works: a graph. Ids count up, so the
+ * latest calls of a process lie in a window by id. What leaves the window without having had its
+ * work, and every launch of a graph, waits on the side, where there is room for
+ * AF_LAUNCHES_WAITING. Beyond that the oldest are forgotten. Work that comes before its call waits
+ * AF_LAUNCHES_EARLY_NS at most. Nothing is matched by time: what finds no call is handed over
+ * without one, and counted.
+ *
+ * CUDA's 32 bits of correlation are extended to 64 by nearness to the highest id seen so far.
+ */
+#ifndef AF_ANALYSE_JOIN_LAUNCHES_H
+#define AF_ANALYSE_JOIN_LAUNCHES_H
+
+#include <stdint.h>
+
+#include "analyse/world/work.h"
+#include "analyse/world/world.h"
+
+enum {
+	AF_LAUNCHES_WINDOW = 1 << 16,  /* calls, of each process and API */
+	AF_LAUNCHES_WAITING = 1 << 21, /* calls, of each process and API */
+	AF_LAUNCHES_EARLY = 1 << 16,   /* works without a call yet, of all */
+};
+#define AF_LAUNCHES_EARLY_NS 10000000000ull
+
+struct af_coverage_launches;
+
+typedef void af_launches_take(void *arg, const struct af_work *work);
+
+/* Who hears of each work, and what waits. */
+struct af_launches {
+	af_launches_take *take;
+	void *arg;
+
+	/* So far; `unfinished` is right after af_launches_end(). */
+	uint64_t unfinished; /* launches of kernels and graphs, and all of OpenCL's, without work;
+	                        what a graph captured and what failed are none */
+	uint64_t unlaunched; /* works without a call */
+	uint64_t failed;     /* works with an error, and CUDA's launches that the driver refused */
+	uint64_t unstamped;  /* works without times */
+	uint64_t unknown;    /* works whose shape the trace does not have */
+	uint64_t seen_alone; /* calls that only the kernel saw, with the number that they have */
+
+	/* private */
+	struct launches_table *tables; /* of each process and API */
+	uint32_t nr_tables, cap_tables;
+	struct af_map by_table;
+	struct launches_device *devices; /* of a table: what it did there */
+	uint32_t nr_devices, cap_devices, last_device;
+	struct af_map by_device;      /* table's index << 32 | device → index */
+	struct launches_early *early; /* a ring of AF_LAUNCHES_EARLY */
+	struct launches_lists *lists;
+	uint32_t early_first, early_nr;
+	uint64_t *captured_ns; /* by stream: when its last node of a graph was made */
+	uint32_t nr_streams;
+};
+
+#define AF_LAUNCHES_WANTS                                                                          \
+	(1ull << AF_KIND_LAUNCH | 1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG |               \
+	 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_GPU_WORK |             \
+	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_GRAPH_NODE | 1ull << AF_KIND_CALL_SEEN)
+
+void af_launches_event(struct af_launches *l, const struct af_world *w, const struct af_event *ev);
+
+/* No more will come: works that wait are handed over as they are. */
+void af_launches_end(struct af_launches *l, const struct af_world *w);
+
+/*
+ * After the end: for each process, API and device its launches, and those that got work; @w says
+ * whether a process has queues on one device alone. The caller frees.
+ */
+uint32_t af_launches_sums(const struct af_launches *l, const struct af_world *w,
+                          struct af_coverage_launches **sums);
+
+void af_launches_free(struct af_launches *l);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * The calls of one process and API that may get work, by id: what the files of launches share.
+ *
+ *	{ launches_put | launches_find }* → launches_unfinished → launches_free
+ */
+#ifndef AF_ANALYSE_JOIN_LAUNCHES_TABLE_H
+#define AF_ANALYSE_JOIN_LAUNCHES_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct launches_call {
+	uint64_t id, start_ns, end_ns;
+	uint32_t path, tid, function, doing;
+	bool used;
+	bool waits;  /* it should get work */
+	bool missed; /* and that it got none is worth saying */
+	bool many;   /* it may get many */
+	bool worked; /* it got some */
+	bool failed; /* a launch that the driver refused */
+	bool seen;   /* by the kernel only */
+};
+
+struct launches_table {
+	uint32_t process, api;
+	uint64_t highest;     /* id seen so far */
+	uint64_t calls;       /* that should get work */
+	uint32_t last_device; /* of its struct launches_device: index plus 1; 0: none */
+
+	/* private */
+	struct launches_call *window, *side; /* by the low bits of the id; by its hash */
+	uint32_t window_cap, side_cap, nr_side;
+	uint64_t forgotten; /* that were missed */
+};
+
+/* What the calls of a table did on one device; 0: it is not known on which. */
+struct launches_device {
+	uint32_t table, device;
+	uint32_t before;                /* of the same table: index plus 1; 0: none */
+	uint64_t joined;                /* calls that should get work, by their first */
+	uint64_t works, alone, untimed; /* works; those without a call, without times */
+};
+
+void launches_put(struct launches_table *t, const struct launches_call *c);
+
+/* The call with this id or NULL. Valid until the next put. */
+struct launches_call *launches_find(struct launches_table *t, uint64_t id);
+
+/* How many calls should have got work and did not. */
+uint64_t launches_unfinished(const struct launches_table *t);
+
+/* The id whose low half is @low: the nearest to the highest so far. */
+uint64_t launches_extend(struct launches_table *t, uint32_t low);
+
+void launches_free(struct launches_table *t);
+
+#endif

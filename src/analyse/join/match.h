@@ -1,0 +1,54 @@
+/*
+ * Device work whose stack is not in the trace, matched by time with calls that were seen from
+ * outside. Only on request: it is a guess, and what it gives says so (af_work.matched).
+ *
+ *	{ af_match_seen | af_match_work | af_match_until }* → af_match_end → af_match_free
+ *
+ * Within a process a launch is for a kernel, a launch of a graph for all of a graph's work, a copy
+ * for a copy, a fill for a fill, each for one, and none for work that began before it.
+ *
+ * Where the trace has the call, but not its stack, it is the last one seen from 1 ms before the
+ * call's beginning to its end, of the same thread if there is one. Else work takes calls in the
+ * order of both, which is what a queue does. So that a call or a piece of work that is missing does
+ * not shift all that follow: when the device has been idle for 1 ms, a call that waited through all
+ * of that gives way to one that was made since.
+ *
+ * Work is held for AF_MATCH_HOLD_NS, as it is told in another order than it began.
+ */
+#ifndef AF_ANALYSE_JOIN_MATCH_H
+#define AF_ANALYSE_JOIN_MATCH_H
+
+#include <stdint.h>
+
+#include "analyse/join/launches.h"
+
+enum { AF_MATCH_QUEUES = 4 };
+#define AF_MATCH_HOLD_NS 2000000000ull
+#define AF_MATCH_NEAR_NS 1000000ull
+
+struct af_match {
+	bool on; /* else works pass as they are */
+	af_launches_take *take;
+	void *arg;
+	uint64_t matched; /* works, so far */
+
+	/* private */
+	struct match_process *processes;
+	uint32_t nr_processes, cap_processes;
+	struct af_map by_process;
+	struct match_held *held; /* by start */
+	uint64_t first, nr, cap;
+};
+
+/* A call with a number is joined exactly, by launches.h: it is left out here. */
+void af_match_seen(struct af_match *m, const struct af_world *w, const struct af_call *call);
+
+void af_match_work(struct af_match *m, const struct af_world *w, const struct af_work *work);
+
+/* The trace is as far as @now_ns: hand over what has been held for long enough. */
+void af_match_until(struct af_match *m, const struct af_world *w, uint64_t now_ns);
+
+void af_match_end(struct af_match *m, const struct af_world *w);
+void af_match_free(struct af_match *m);
+
+#endif

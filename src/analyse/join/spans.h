@@ -1,0 +1,44 @@
+/*
+ * Stretches of time, half open: a span holds its start and not its end. Two lists of them laid over
+ * a third stretch say what each instant of it was spent on.
+ *
+ *	af_spans_tidy → { af_spans_has, af_spans_walk }*
+ */
+#ifndef AF_ANALYSE_JOIN_SPANS_H
+#define AF_ANALYSE_JOIN_SPANS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct af_span {
+	uint64_t start_ns, end_ns;
+	uint32_t place, what; /* the caller's */
+};
+
+/*
+ * In order and apart: of what several spans hold, the first to start has it, and of those the
+ * longest. What holds nothing (any more) is dropped. Returns how many are left. A tidy list costs a
+ * comparison each.
+ */
+uint32_t af_spans_tidy(struct af_span *spans, uint32_t nr);
+
+/* The first of a tidy list that ends after @at_ns, or @nr. */
+uint32_t af_spans_after(const struct af_span *spans, uint32_t nr, uint64_t at_ns);
+
+/* The span of a tidy list that holds @at_ns, or NULL. */
+const struct af_span *af_spans_has(const struct af_span *spans, uint32_t nr, uint64_t at_ns);
+
+/* Two tidy lists; what both hold is the first one's. */
+struct af_spans {
+	const struct af_span *first, *second;
+	uint32_t nr_first, nr_second;
+};
+
+/* @ns of the stretch are this span's: of the first list, or else of the second. */
+typedef void af_spans_take(void *arg, bool first, const struct af_span *span, uint64_t ns);
+
+/* Share out [@from_ns, @to_ns); returns how much of it no span holds. */
+uint64_t af_spans_walk(const struct af_spans *s, uint64_t from_ns, uint64_t to_ns,
+                       af_spans_take *take, void *arg);
+
+#endif

@@ -1,0 +1,365 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/join/host_samples.h"
+#include "analyse/join/launches.h"
+#include "analyse/join/match.h"
+#include "analyse/pass/pass.h"
+#include "analyse/world/code_names.h"
+#include "base/err.h"
+
+enum { PASSES_MAX = 16, PROGRESS_EVERY = 1 << 16 };
+
+static void results_open(struct af_results *r, const struct af_asked *asked)
+{
+	static const struct af_tree_weight waits[] = {
+	    [AF_WAKERS_OFF_CPU] = {"off-cpu", "ns"},
+	    [AF_WAKERS_COUNT] = {"count", "waits"},
+	};
+
+	*r = (struct af_results){.asked = *asked};
+	for (int i = 0; i < AF_VIEW_WAKERS; i++) {
+		af_tree_open(&r->trees[i], af_weights, AF_WEIGHTS);
+		if (asked->spots)
+			af_tree_keep_spots(&r->trees[i]);
+	}
+	af_tree_open(&r->trees[AF_VIEW_WAKERS], waits, 2);
+	af_tree_open(&r->trees[AF_VIEW_IDLE], af_weights, 1);
+}
+
+void af_results_close(struct af_results *r)
+{
+	for (int i = 0; i < AF_VIEWS; i++)
+		af_tree_close(&r->trees[i]);
+	af_facts_free(&r->facts);
+	af_facts_free(&r->annotated);
+	af_coverage_free(&r->coverage);
+	free(r->cpu_parts);
+}
+
+/* What the reader itself has to say, as facts like any other. */
+static void note_damage(struct af_world *w, const struct af_trace *t)
+{
+	const struct af_trace_damage *d = af_trace_damage(t);
+
+	w->lost[AF_LOST_RING_FULL] += d->discarded;
+	w->damaged_packets = d->packets;
+	w->damaged_bytes = d->bytes;
+	w->damage = d->first;
+	w->trace_bytes = af_trace_size(t);
+}
+
+/* One reading of a trace. */
+struct analysis {
+	const struct af_pass_ops *passes[PASSES_MAX + 1]; /* that run, NULL-terminated */
+	void *state[PASSES_MAX];
+	struct af_world world;
+	struct af_samples samples;
+	struct af_launches launches;
+	struct af_match match; /* behind it, where that is asked for */
+	struct af_attribution attribution;
+	struct af_code_names code_names;
+	const char *dir;
+	bool joins;      /* a pass takes work */
+	bool attributes; /* a pass looks at samples of instructions */
+	bool has_clocks;
+	struct af_host_samples hosts;
+	bool tells_hosts; /* which samples of CPUs are in device code matters, and is not read */
+	struct af_trace *trace;
+};
+
+/* Was the thread doing now what is not asked for? */
+static bool analysis_outside(const struct analysis *a, uint32_t process, uint32_t tid)
+{
+	const struct af_doings *r = &a->world.doings;
+
+	return r->only && !af_doings_inside(r, af_doings_now(r, process, tid));
+}
+
+static void analysis_sample(void *arg, const struct af_sample *s)
+{
+	struct analysis *a = arg;
+	struct af_sample sample = *s;
+
+	/* Here too, what is not asked for was sampled all the same. */
+	bool attributes = a->attributes && af_within_moment(&a->world.within, s->time_ns);
+	sample.on_device =
+	    af_host_samples_take(&a->hosts, &a->world, attributes ? &a->attribution : NULL, s);
+	sample.at.tid = a->world.threads_apart ? s->tid : 0;
+	if (analysis_outside(a, s->at.process, s->tid) ||
+	    !af_within_sample(&a->world.within, &sample))
+		return;
+	for (int i = 0; a->passes[i]; i++)
+		if (a->passes[i]->sample)
+			a->passes[i]->sample(a->state[i], &a->world, &sample);
+}
+
+static void analysis_match(void *arg, const struct af_work *work)
+{
+	struct analysis *a = arg;
+
+	af_match_work(&a->match, &a->world, work);
+}
+
+static void analysis_match_event(struct analysis *a, const struct af_event *ev)
+{
+	struct af_call call;
+
+	af_match_until(&a->match, &a->world, ev->time_ns);
+	if (af_call_seen_read(&a->world, ev, &call))
+		af_match_seen(&a->match, &a->world, &call);
+}
+
+static void analysis_work(void *arg, const struct af_work *work)
+{
+	struct analysis *a = arg;
+	struct af_work cut = *work;
+
+	/* What is not asked for was sampled all the same. */
+	if (af_attribution_active(&a->attribution))
+		af_attribution_work(&a->attribution, &a->world, work);
+	if (!af_doings_inside(&a->world.doings, work->doing) ||
+	    !af_within_work(&a->world.within, &a->world, &cut))
+		return;
+	for (int i = 0; a->passes[i]; i++)
+		if (a->passes[i]->work)
+			a->passes[i]->work(a->state[i], &a->world, &cut);
+}
+
+/* Clocks take a reading of the trace, which nobody else may have needed. */
+static void analysis_clocks(struct analysis *a)
+{
+	struct af_err err = {0};
+
+	if (!a->has_clocks)
+		af_clocks_read(&a->world.clocks, a->dir, &err);
+	a->has_clocks = true;
+}
+
+static void analysis_device_sample(struct analysis *a, const struct af_event *ev)
+{
+	analysis_clocks(a);
+	af_attribution_event(&a->attribution, &a->world, ev);
+}
+
+/* So does host code, which there is when a device is the host. Then no kernel has run yet. */
+static void analysis_device(struct analysis *a, const struct af_event *ev)
+{
+	struct af_err err = {0};
+
+	if (!af_world_host_device(&a->world, ev->process))
+		return;
+	a->tells_hosts = false;
+	af_world_read_host_code(&a->world, a->dir, &err);
+	if (a->world.nr_host_codes && a->attributes) {
+		analysis_clocks(a);
+		af_attribution_expect(&a->attribution);
+	}
+}
+
+static void analysis_event(struct analysis *a, const struct af_event *ev)
+{
+	uint64_t kind = ev->kind < AF_KIND_MAX ? 1ull << ev->kind : 0;
+
+	af_world_event(&a->world, ev);
+	if (a->tells_hosts && ev->kind == AF_KIND_DEVICE)
+		analysis_device(a, ev);
+	if (kind & AF_SAMPLES_WANTS)
+		af_samples_event(&a->samples, &a->world, ev);
+	if (a->match.on)
+		analysis_match_event(a, ev);
+	if (a->joins && kind & AF_LAUNCHES_WANTS)
+		af_launches_event(&a->launches, &a->world, ev);
+	if (a->attributes && kind & AF_ATTRIBUTION_WANTS)
+		analysis_device_sample(a, ev);
+	if (kind & (1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN) &&
+	    analysis_outside(a, ev->process, ev->tid))
+		return;
+	if (!af_within_event(&a->world.within, ev))
+		return;
+	for (int i = 0; a->passes[i]; i++)
+		if (a->passes[i]->event && kind & a->passes[i]->wants)
+			a->passes[i]->event(a->state[i], &a->world, ev);
+}
+
+/* For which answers anybody would look at samples of instructions. */
+static uint32_t analysis_depth(const struct af_asked *asked)
+{
+	const uint32_t trees = (1 << AF_VIEWS) - 1;
+	bool shallow =
+	    asked->depth == AF_DEPTH_KERNEL && !(asked->weights & 1 << AF_WEIGHT_SAMPLES);
+
+	return shallow ? asked->answers & ~trees : asked->answers;
+}
+
+static int analysis_open(struct analysis *a, const char *dir, const struct af_asked *what,
+                         struct af_err *err)
+{
+	uint64_t wanted = AF_WORLD_WANTS | AF_SAMPLES_WANTS, asked = 0;
+
+	for (int i = 0; a->passes[i]; i++) {
+		asked |= a->passes[i]->wants;
+		a->attributes |= (a->passes[i]->attributes & analysis_depth(what)) != 0;
+		a->joins |= a->passes[i]->work != NULL;
+	}
+	a->joins |= a->attributes || what->answers & AF_ANSWER_COVERAGE;
+	a->tells_hosts = a->attributes || what->answers & 1 << AF_VIEW_ALL;
+	wanted |= asked | (a->joins ? AF_LAUNCHES_WANTS : 0);
+	wanted |= a->attributes ? AF_ATTRIBUTION_WANTS : 0;
+	wanted |= what->spots ? 1ull << AF_KIND_MAPPING : 0;
+	a->samples.take = analysis_sample;
+	a->launches.take = a->match.on ? analysis_match : analysis_work;
+	a->match.take = analysis_work;
+	a->samples.arg = a->launches.arg = a->match.arg = a;
+	/* It takes a reading of the trace, as pairs of readings count for what was before them. */
+	bool within = what->from_ns || what->to_ns;
+	bool clocks = a->joins && (within || a->match.on || asked & 1ull << AF_KIND_CLOCK);
+	a->dir = dir;
+	a->has_clocks = clocks;
+	af_code_names_open(&a->code_names, dir);
+	a->attribution.names = &a->code_names;
+	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, err) : 0;
+	rc = rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
+	if (!rc)
+		af_within_set(&a->world.within, af_trace_start_ns(a->trace), what);
+	return rc;
+}
+
+static void analysis_drop(struct analysis *a, int pass)
+{
+	if (a->state[pass] && a->passes[pass]->close)
+		a->passes[pass]->close(a->state[pass]);
+	free(a->state[pass]);
+	a->state[pass] = NULL;
+}
+
+/* Kernels of a time may have run where no samples are of. */
+static void analysis_bare(const struct analysis *a, struct af_sampled_device *sum)
+{
+	for (uint32_t j = 0; a->world.within.to_ns && j < a->attribution.nr_jobs; j++) {
+		const struct af_job *job = &a->attribution.jobs[j];
+		sum->ran_ns += job->time_ns;
+		sum->bare_ns += job->parts ? 0 : job->time_ns;
+	}
+}
+
+static void analysis_sampled(struct analysis *a, struct af_results *out)
+{
+	struct af_sampled_device *sum = &out->sampled;
+
+	af_attribution_end(&a->attribution, &a->world);
+	out->attribution = af_attribution_active(&a->attribution) ? &a->attribution : NULL;
+	out->code_names = &a->code_names;
+	for (uint32_t i = 0; i < a->attribution.nr_devices; i++) {
+		const struct af_sampled_device *d = &a->attribution.devices[i];
+		sum->windows += d->windows;
+		sum->full_windows += d->full_windows;
+		sum->serialized_windows += d->serialized_windows;
+		sum->samples += d->samples;
+		sum->exact += d->exact;
+		sum->apportioned += d->apportioned;
+		sum->unattributed += d->unattributed;
+		sum->edge += d->edge;
+		sum->dropped += d->dropped;
+		sum->other += d->other;
+	}
+	analysis_bare(a, sum);
+}
+
+/* A trace of another profiler's may count anything. Its name goes into all formats: a plain word.
+ */
+static void analysis_unit(const struct af_world *w, struct af_results *out)
+{
+	static const char good[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:";
+	const char *unit = af_world_note(w, "weight.count");
+	size_t n = 0;
+
+	if (!unit || !*unit)
+		return;
+	for (; n < sizeof out->count_unit - 1 && unit[n]; n++)
+		out->count_unit[n] = strchr(good, unit[n]) ? unit[n] : '_';
+	for (int v = 0; v < AF_VIEW_WAKERS; v++)
+		out->trees[v].weights[AF_WEIGHT_COUNT].unit = out->count_unit;
+}
+
+static void analysis_finish(struct analysis *a, struct af_results *out)
+{
+	analysis_unit(&a->world, out);
+	note_damage(&a->world, a->trace);
+	a->world.lost[AF_LOST_NO_JOIN] += af_samples_end(&a->samples);
+	af_launches_end(&a->launches, &a->world);
+	out->coverage.nr_launches =
+	    af_launches_sums(&a->launches, &a->world, &out->coverage.launches);
+	analysis_sampled(a, out);
+	af_match_end(&a->match, &a->world);
+	out->launches_unfinished = a->launches.unfinished;
+	out->works_failed = a->launches.failed;
+	out->works_unlaunched = a->launches.unlaunched;
+	out->works_unstamped = a->launches.unstamped;
+	out->works_unknown = a->launches.unknown;
+	out->works_matched = a->match.matched;
+	out->calls_seen_alone = a->launches.seen_alone;
+	out->start_ns = af_trace_start_ns(a->trace);
+	af_trace_damage_text(af_trace_damage(a->trace), out->damage, sizeof out->damage);
+	for (int i = 0; a->passes[i]; i++) {
+		a->passes[i]->finish(a->state[i], &a->world, out);
+		analysis_drop(a, i);
+	}
+	out->attribution = NULL;
+	out->code_names = NULL;
+	for (int i = 0; i < AF_VIEWS; i++)
+		af_tree_finish(&out->trees[i]);
+	af_trees_tell_apart(out->trees, AF_VIEWS);
+	af_trace_close(a->trace);
+}
+
+static void analysis_choose(struct analysis *a, const struct af_pass_ops *const *passes,
+                            uint32_t answers)
+{
+	int nr = 0;
+
+	for (int i = 0; passes[i]; i++) {
+		if (!(passes[i]->answers & answers))
+			continue;
+		if (nr == PASSES_MAX)
+			abort(); /* A pass was added, and PASSES_MAX was not. */
+		a->state[nr] = af_xcalloc(1, passes[i]->state_size);
+		a->passes[nr++] = passes[i];
+	}
+}
+
+int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
+               const struct af_asked *asked, struct af_results *out,
+               void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
+               struct af_err *err)
+{
+	struct analysis a = {0};
+	struct af_event ev;
+
+	results_open(out, asked);
+	analysis_choose(&a, passes, asked->answers);
+	a.world.doings.apart = asked->ranges || asked->range;
+	a.world.doings.only = asked->range;
+	a.match.on = asked->by_time;
+	a.world.threads_apart = asked->group == AF_GROUP_TRACK;
+	int rc = analysis_open(&a, dir, asked, err);
+	if (!rc) {
+		for (uint64_t n = 1; af_trace_next(a.trace, &ev); n++) {
+			analysis_event(&a, &ev);
+			if (progress && n % PROGRESS_EVERY == 0)
+				progress(arg, af_trace_position(a.trace), af_trace_size(a.trace));
+		}
+		analysis_finish(&a, out);
+	}
+	for (int i = 0; a.passes[i]; i++)
+		analysis_drop(&a, i);
+	af_samples_free(&a.samples);
+	af_launches_free(&a.launches);
+	af_host_samples_free(&a.hosts);
+	af_attribution_free(&a.attribution);
+	af_code_names_close(&a.code_names);
+	af_match_free(&a.match);
+	af_world_close(&a.world);
+	return rc;
+}

@@ -1,0 +1,132 @@
+/* How much of the samples of instructions belongs where? In words, and as a table by device. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/join/attribution.h"
+#include "analyse/pass/pass.h"
+#include "analyse/world/device_name.h"
+
+static void say(char *text, const char *what, uint64_t count)
+{
+	size_t used = strlen(text);
+
+	if (count)
+		snprintf(text + used, AF_SAMPLED_TEXT - used, "%s%llu %s", used ? ", " : "",
+		         (unsigned long long)count, what);
+}
+
+/* Of a time that is asked for: what of it is apportioned, and what is not there. */
+static void say_time(char *text, const struct af_sampled_device *d, double share)
+{
+	size_t used = strlen(text);
+
+	if (d->edge)
+		snprintf(text + used, AF_SAMPLED_TEXT - used,
+		         "; %llu (%.1f %%) of windows that reach out of that time, apportioned by "
+		         "when their kernels ran",
+		         (unsigned long long)d->edge, share * (double)d->edge);
+	used = strlen(text);
+	if (d->bare_ns)
+		snprintf(text + used, AF_SAMPLED_TEXT - used,
+		         "; kernels of %.6g of %.6g ms in that time have none",
+		         (double)d->bare_ns / 1e6, (double)d->ran_ns / 1e6);
+}
+
+bool af_sampled_text(char text[AF_SAMPLED_TEXT], const struct af_sampled_device *d)
+{
+	uint64_t told = d->exact + d->apportioned + d->unattributed;
+
+	*text = 0;
+	if (!told && !d->dropped && !d->other && !d->bare_ns)
+		return false;
+	double share = told ? 100.0 / (double)told : 0;
+	snprintf(text, AF_SAMPLED_TEXT, "no samples of instructions");
+	if (told)
+		snprintf(text, AF_SAMPLED_TEXT,
+		         "%llu samples of instructions: %.1f %% exact, %.1f %% apportioned by busy "
+		         "time, "
+		         "%.1f %% of no recorded kernel",
+		         (unsigned long long)told, share * (double)d->exact,
+		         share * (double)d->apportioned, share * (double)d->unattributed);
+	say(text, "more dropped by the device", d->dropped);
+	say(text, "in the driver's own code", d->other);
+	say_time(text, d, share);
+	return true;
+}
+
+/* What the device says that it sampled, and the trace does not have. */
+static uint64_t samples_lost(const struct af_sampled_device *d)
+{
+	uint64_t has = d->exact + d->apportioned + d->unattributed + d->dropped + d->other;
+
+	return d->samples > has ? d->samples - has : 0;
+}
+
+static void table_row(struct af_facts *f, struct af_table *t, const struct af_world *w,
+                      const struct af_sampled_device *d)
+{
+	uint64_t told = d->exact + d->apportioned + d->unattributed;
+	const struct af_process *p = af_world_process(w, d->process);
+	struct af_cell *c = af_table_row(f, t);
+
+	c[0].text = af_device_name(f, w, d->process, d->device);
+	c[1].value = told;
+	c[2].value = af_facts_ratio(d->exact, told, 1e4);
+	c[3].value = af_facts_ratio(d->apportioned, told, 1e4);
+	c[4].value = af_facts_ratio(d->unattributed, told, 1e4);
+	c[5].value = d->dropped;
+	c[6].value = d->other;
+	c[7].value = samples_lost(d);
+	c[8].value = d->period_cycles;
+	c[9].value = d->windows;
+	c[10].value = d->full_windows;
+	c[11].value = d->edge;
+	c[12].text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+}
+
+static void sampled_finish(void *self, const struct af_world *w, struct af_results *out)
+{
+	static const struct af_column columns[] = {
+	    {"Device", AF_CELL_TEXT},
+	    {"Samples", AF_CELL_COUNT},
+	    {"Exact", AF_CELL_PERCENT},
+	    {"Apportioned", AF_CELL_PERCENT},
+	    {"No kernel", AF_CELL_PERCENT},
+	    {"Dropped", AF_CELL_COUNT, AF_SHOW_USED},
+	    {"Driver's own", AF_CELL_COUNT, AF_SHOW_USED},
+	    {"Lost", AF_CELL_COUNT, AF_SHOW_USED},
+	    {"Period", AF_CELL_COUNT, AF_SHOW_USED},
+	    {"Windows", AF_CELL_COUNT, AF_SHOW_USED},
+	    {"Full", AF_CELL_COUNT, AF_SHOW_USED},
+	    {"Of cut windows", AF_CELL_COUNT, AF_SHOW_USED},
+	    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
+	};
+	const struct af_attribution *a = out->attribution;
+	struct af_facts *f = &out->facts;
+	struct af_table *t = NULL;
+
+	(void)self;
+	for (uint32_t i = 0; a && i < a->nr_devices; i++) {
+		const struct af_sampled_device *d = &a->devices[i];
+		if (!d->windows && !d->samples && !d->unattributed)
+			continue;
+		if (!t)
+			t = af_facts_table(f, "samples", "Samples of instructions", columns, 13);
+		table_row(f, t, w, d);
+	}
+	if (t)
+		t->note = w->within.to_ns
+		              ? "apportioned: over call paths of the same kernel by their busy "
+		                "time; no kernel: no work that was recorded ran that code then; "
+		                "of cut windows: as many as their kernels' part of that time"
+		              : "apportioned: over call paths of the same kernel by their busy "
+		                "time; no kernel: no work that was recorded ran that code then";
+}
+
+const struct af_pass_ops af_pass_sampled = {
+    .name = "sampled",
+    .question = "whose are the samples of instructions?",
+    .answers = AF_ANSWER_TABLES,
+    .attributes = AF_ANSWER_TABLES,
+    .finish = sampled_finish,
+};

@@ -1,0 +1,403 @@
+/*
+ * What did the devices do? Two tables: kernels and copies, each with how often, how long and on
+ * which device; and how much of the run each device was busy, on whose clock gaps are exact.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/join/busy.h"
+#include "analyse/pass/pass.h"
+#include "analyse/world/device_name.h"
+#include "base/keys.h"
+#include "sym/device/stalls.h"
+
+/* All work of one operation and kernel on one device. */
+struct device_row {
+	uint32_t process, op, kernel, device;
+	/* Of the longest. */
+	uint32_t shape;
+	const struct af_ev_launch_config *config;
+	uint64_t count, time_ns, min_ns, max_ns, bytes, wait_ns, nr_waits;
+	/* Of samples of its instructions, in parts. */
+	uint64_t sampled, exact, stalled; /* stalled: with the commonest reason but to be issued */
+	uint32_t stall;
+};
+
+struct device_busy {
+	uint32_t process, device;
+	uint64_t work_ns, count;
+	struct af_busy busy; /* on the device's clock */
+};
+
+struct devices {
+	struct af_map by_busy;
+	struct af_strtab names; /* of kernels */
+	struct af_keys by_row;
+	struct device_row *rows;
+	uint32_t nr_rows, cap_rows;
+	struct device_busy *busy;
+	uint32_t nr_busy, cap_busy;
+	/* By shape of the world: where its work is added up. */
+	struct devices_place {
+		uint32_t row, busy; /* indexes plus 1, 0 not known yet */
+	} * places;
+	uint32_t nr_places;
+};
+
+/* Kernels are told apart by name: programs built twice have the same kernels. */
+static uint64_t *row_slot(struct devices *d, const struct af_world *w, const struct af_job_key *is,
+                          bool *fresh)
+{
+	uint64_t name = af_strtab_id_z(&d->names, af_world_kernel(w, is->process, is->kernel));
+
+	return af_keys_at(&d->by_row, AF_KEY(is->process, is->device, is->op, name), fresh);
+}
+
+static uint32_t devices_row(struct devices *d, const struct af_world *w, const struct af_shape *s,
+                            uint32_t device)
+{
+	const struct af_job_key is = {
+	    .process = s->process, .op = s->is.op, .kernel = s->is.kernel, .device = device};
+	bool fresh;
+	uint64_t *slot = row_slot(d, w, &is, &fresh);
+
+	if (fresh) {
+		AF_GROW(d->rows, d->nr_rows, d->cap_rows);
+		d->rows[d->nr_rows] = (struct device_row){.process = s->process,
+		                                          .op = s->is.op,
+		                                          .kernel = s->is.kernel,
+		                                          .device = device,
+		                                          .min_ns = UINT64_MAX};
+		*slot = d->nr_rows++;
+	}
+	return (uint32_t)*slot;
+}
+
+static uint32_t devices_busy(struct devices *d, uint32_t process, uint32_t device)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(&d->by_busy, (uint64_t)process << 32 | device, &fresh);
+
+	if (fresh) {
+		AF_GROW(d->busy, d->nr_busy, d->cap_busy);
+		d->busy[d->nr_busy] = (struct device_busy){.process = process, .device = device};
+		*slot = d->nr_busy++;
+	}
+	return (uint32_t)*slot;
+}
+
+static const struct devices_place *devices_place(struct devices *d, const struct af_world *w,
+                                                 const struct af_work *work)
+{
+	const struct af_shape *s = &w->shapes[work->shape];
+
+	if (work->shape >= d->nr_places) {
+		uint32_t nr = (work->shape + 1) * 2;
+		d->places = af_xrealloc(d->places, nr * sizeof *d->places);
+		memset(d->places + d->nr_places, 0, (nr - d->nr_places) * sizeof *d->places);
+		d->nr_places = nr;
+	}
+	struct devices_place *place = &d->places[work->shape];
+	if (!place->row) {
+		uint32_t device = af_work_device(w, work);
+		place->row = devices_row(d, w, s, device) + 1;
+		place->busy = devices_busy(d, s->process, device) + 1;
+	}
+	return place;
+}
+
+/* From the call until the device began, of what was not part of a graph. */
+static void row_wait(struct device_row *row, const struct af_world *w, struct af_work *work)
+{
+	bool placed = af_work_place(w, work, NULL);
+	/* OpenCL has both on one clock, which need not be known. */
+	uint64_t from_ns = work->queued_ns ? work->queued_ns : placed ? work->call_start_ns : 0;
+
+	if (work->node || !from_ns || !work->start_ns)
+		return;
+	row->nr_waits++;
+	row->wait_ns += work->start_ns > from_ns ? work->start_ns - from_ns : 0;
+}
+
+static void devices_work(void *self, const struct af_world *w, const struct af_work *is)
+{
+	struct devices *d = self;
+	struct af_work work = *is;
+	uint64_t ns = af_work_busy_ns(is);
+
+	if (work.status || !work.shape)
+		return;
+	const struct devices_place *place = devices_place(d, w, is);
+	struct device_row *row = &d->rows[place->row - 1];
+	struct device_busy *busy = &d->busy[place->busy - 1];
+	row->time_ns += ns;
+	busy->work_ns += ns;
+	if (ns)
+		af_busy_add(&busy->busy, work.start_ns, work.end_ns);
+	if (work.aside)
+		return;
+	row->count++;
+	busy->count++;
+	row->bytes += w->shapes[work.shape].is.bytes;
+	if (work.end_ns && ns < row->min_ns)
+		row->min_ns = ns;
+	if (ns > row->max_ns || !row->shape) {
+		row->max_ns = ns;
+		row->shape = work.shape;
+		row->config = w->shapes[work.shape].config;
+	}
+	row_wait(row, w, &work);
+}
+
+static int row_order(const void *a, const void *b)
+{
+	const struct device_row *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? 1 : -1;
+	if (x->op != y->op)
+		return x->op < y->op ? -1 : 1;
+	return x->kernel < y->kernel ? -1 : x->kernel > y->kernel;
+}
+
+/* Is it a reason to wait? */
+static bool is_stall(const struct af_world *w, uint32_t stall)
+{
+	const struct af_stall *s = stall ? af_stall_find(w->stalls[stall].name) : NULL;
+
+	return stall && !(s && s->sort == AF_STALL_ISSUED);
+}
+
+/* Samples of @job to the row of its kernel; by_stall: (row, stall) → parts. */
+static void row_sampled(struct devices *d, const struct af_world *w, const struct af_attribution *a,
+                        const struct af_job *job, struct af_map *by_stall)
+{
+	bool fresh;
+	const uint64_t *slot = row_slot(d, w, &job->is, &fresh);
+
+	if (fresh)
+		return;
+	struct device_row *row = &d->rows[*slot];
+	for (uint32_t i = job->first; i < job->first + job->nr; i++) {
+		const struct af_attributed *f = &a->found[i];
+		row->sampled += f->parts;
+		row->exact += f->exact_parts;
+		if (!is_stall(w, f->stall))
+			continue;
+		uint64_t *parts = af_map_at(by_stall, *slot << 32 | f->stall, NULL);
+		*parts += f->parts;
+		if (*parts > row->stalled) {
+			row->stalled = *parts;
+			row->stall = f->stall;
+		}
+	}
+}
+
+/* Before the rows are sorted. */
+static void devices_sampled(struct devices *d, const struct af_world *w,
+                            const struct af_attribution *a)
+{
+	struct af_map by_stall = {0};
+
+	for (uint32_t j = 0; a && j < a->nr_jobs; j++)
+		if (a->jobs[j].recorded && a->jobs[j].nr)
+			row_sampled(d, w, a, &a->jobs[j], &by_stall);
+	af_map_free(&by_stall);
+}
+
+static void cells_sampled(const struct device_row *r, const struct af_world *w, struct af_facts *f,
+                          struct af_cell *c)
+{
+	char name[AF_STALL_NAME];
+
+	c[0].value = r->sampled / AF_ATTRIBUTION_PARTS;
+	c[1].value = af_facts_ratio(r->exact, r->sampled, 1e4);
+	c[2].text =
+	    r->stall ? af_facts_text(f, "%s %.0f %%", af_stall_name(w->stalls[r->stall].name, name),
+	                             100 * (double)r->stalled / (double)r->sampled)
+		     : "";
+}
+
+static const char *process_name(const struct af_world *w, struct af_facts *f, uint32_t process)
+{
+	const struct af_process *p = af_world_process(w, process);
+
+	return p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+}
+
+/* How the longest of a kernel was launched. */
+static void row_launch(const struct device_row *r, const struct af_world *w, struct af_facts *f,
+                       struct af_cell *c)
+{
+	const struct af_ev_launch_config *config = r->config;
+	const struct af_ev_shape *is = &w->shapes[r->shape].is;
+
+	c[0].unknown = c[1].unknown = !config;
+	c[2].text = c[3].text = "";
+	if (!config)
+		return;
+	c[0].value = config->registers;
+	c[1].value = (uint64_t)config->static_shared + config->dynamic_shared;
+	if (!is->local_x || !is->local_y || !is->local_z)
+		return;
+	c[2].text =
+	    af_facts_text(f, "%llu x %llu x %llu", (unsigned long long)(is->global_x / is->local_x),
+	                  (unsigned long long)(is->global_y / is->local_y),
+	                  (unsigned long long)(is->global_z / is->local_z));
+	c[3].text = af_facts_text(f, "%u x %u x %u", is->local_x, is->local_y, is->local_z);
+}
+
+static void table_kernels(const struct devices *d, const struct af_world *w, struct af_facts *f)
+{
+	static const struct af_column columns[] = {
+	    {"Kernel", AF_CELL_TEXT},
+	    {"Time", AF_CELL_NS},
+	    {"Share", AF_CELL_PERCENT},
+	    {"Calls", AF_CELL_COUNT},
+	    {"Mean", AF_CELL_NS},
+	    {"Min", AF_CELL_NS},
+	    {"Max", AF_CELL_NS},
+	    {"Queued", AF_CELL_NS},
+	    {"Registers", AF_CELL_COUNT, AF_SHOW_USED},
+	    {"Shared", AF_CELL_BYTES, AF_SHOW_USED},
+	    {"Grid", AF_CELL_TEXT, AF_SHOW_USED},
+	    {"Block", AF_CELL_TEXT, AF_SHOW_USED},
+	    {"Device", AF_CELL_TEXT},
+	    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
+	    {"Samples", AF_CELL_COUNT, AF_SHOW_USED},
+	    {"Exact", AF_CELL_PERCENT, AF_SHOW_NEVER},
+	    {"Stalled most by", AF_CELL_TEXT, AF_SHOW_USED},
+	};
+	struct af_table *t = NULL;
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < d->nr_rows; i++)
+		all += d->rows[i].time_ns;
+	for (uint32_t i = 0; i < d->nr_rows; i++) {
+		const struct device_row *r = &d->rows[i];
+		if (r->op != AF_OP_KERNEL)
+			continue;
+		if (!t)
+			t = af_facts_table(f, "kernels", "Where device time went: kernels", columns,
+			                   17);
+		const char *name = af_world_kernel(w, r->process, r->kernel);
+		struct af_cell *c = af_table_row(f, t);
+		c[0].text = af_facts_text(f, "%s", *name ? name : "[unnamed kernel]");
+		c[1].value = r->time_ns;
+		c[2].value = af_facts_ratio(r->time_ns, all, 1e4);
+		c[3].value = r->count;
+		c[4].value = r->count ? r->time_ns / r->count : 0;
+		c[4].unknown = c[5].unknown = c[6].unknown = !r->count;
+		c[5].value = r->min_ns == UINT64_MAX ? 0 : r->min_ns;
+		c[6].value = r->max_ns;
+		c[7].value = r->nr_waits ? r->wait_ns / r->nr_waits : 0;
+		row_launch(r, w, f, c + 8);
+		c[12].text = af_device_name(f, w, r->process, r->device);
+		c[13].text = process_name(w, f, r->process);
+		cells_sampled(r, w, f, c + 14);
+		if (*c[10].text)
+			t->note = "registers, shared memory, grid and block are those of the "
+				  "longest launch";
+	}
+}
+
+static void table_copies(const struct devices *d, const struct af_world *w, struct af_facts *f)
+{
+	static const struct af_column columns[] = {
+	    {"Operation", AF_CELL_TEXT},
+	    {"Time", AF_CELL_NS},
+	    {"Calls", AF_CELL_COUNT},
+	    {"Bytes", AF_CELL_BYTES},
+	    {"Per second", AF_CELL_BYTES},
+	    {"Device", AF_CELL_TEXT},
+	    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
+	};
+	struct af_table *t = NULL;
+
+	for (uint32_t i = 0; i < d->nr_rows; i++) {
+		const struct device_row *r = &d->rows[i];
+		if (r->op == AF_OP_KERNEL)
+			continue;
+		if (!t)
+			t = af_facts_table(f, "copies", "Copies and other device work", columns, 7);
+		struct af_cell *c = af_table_row(f, t);
+		c[0].text = af_op_text(r->op);
+		c[1].value = r->time_ns;
+		c[2].value = r->count;
+		c[3].value = r->bytes;
+		c[4].value = af_facts_ratio(r->bytes, r->time_ns, 1e9);
+		c[5].text = af_device_name(f, w, r->process, r->device);
+		c[6].text = process_name(w, f, r->process);
+	}
+}
+
+static void table_devices(const struct devices *d, const struct af_world *w, struct af_facts *f)
+{
+	static const struct af_column columns[] = {
+	    {"Device", AF_CELL_TEXT},          {"Busy", AF_CELL_NS},
+	    {"Of the run", AF_CELL_PERCENT},   {"Added up", AF_CELL_NS},
+	    {"Pieces of work", AF_CELL_COUNT}, {"Process", AF_CELL_TEXT, AF_SHOW_USED},
+	    {"Driver", AF_CELL_TEXT},
+	};
+	uint64_t run = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
+	bool many = false;
+
+	if (!d->nr_busy)
+		return;
+	struct af_table *t = af_facts_table(f, "devices", "Devices", columns, 7);
+	t->note = "busy with one piece of work at least; added up, what overlaps counts for each";
+	for (uint32_t i = 1; i < d->nr_busy; i++)
+		many |= d->busy[i].process != d->busy[0].process;
+	for (uint32_t i = 0; i < d->nr_busy; i++) {
+		const struct device_busy *b = &d->busy[i];
+		const struct af_device *device = af_world_device(w, b->process, b->device);
+		struct af_cell *c = af_table_row(f, t);
+		c[0].text = af_device_name(f, w, b->process, b->device);
+		c[1].value = b->busy.busy_ns;
+		c[2].value = af_facts_ratio(b->busy.busy_ns, run, 1e4);
+		c[3].value = b->work_ns;
+		c[4].value = b->count;
+		c[5].text = many ? process_name(w, f, b->process) : "";
+		c[6].text = af_facts_text(f, "%s", device ? device->driver : "");
+	}
+}
+
+static void devices_finish(void *self, const struct af_world *w, struct af_results *out)
+{
+	struct devices *d = self;
+
+	for (uint32_t i = 0; i < d->nr_busy; i++)
+		af_busy_end(&d->busy[i].busy);
+	devices_sampled(d, w, out->attribution);
+	if (d->nr_rows)
+		qsort(d->rows, d->nr_rows, sizeof *d->rows, row_order);
+	table_devices(d, w, &out->facts);
+	table_kernels(d, w, &out->facts);
+	table_copies(d, w, &out->facts);
+}
+
+static void devices_close(void *self)
+{
+	struct devices *d = self;
+
+	af_strtab_free(&d->names);
+	af_keys_free(&d->by_row);
+	af_map_free(&d->by_busy);
+	for (uint32_t i = 0; i < d->nr_busy; i++)
+		af_busy_free(&d->busy[i].busy);
+	free(d->rows);
+	free(d->busy);
+	free(d->places);
+}
+
+const struct af_pass_ops af_pass_devices = {
+    .name = "devices",
+    .question = "what did the devices do?",
+    .answers = AF_ANSWER_TABLES | AF_ANSWER_TOP,
+    .attributes = AF_ANSWER_TABLES | AF_ANSWER_TOP,
+    .wants = 1ull << AF_KIND_CLOCK,
+    .state_size = sizeof(struct devices),
+    .work = devices_work,
+    .finish = devices_finish,
+    .close = devices_close,
+};

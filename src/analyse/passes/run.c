@@ -1,0 +1,319 @@
+/*
+ * What was this run? Its facts, what was lost, what recording cost. Every figure here can be
+ * checked against another tool.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/frames/frames.h"
+#include "analyse/pass/pass.h"
+#include "analyse/world/family.h"
+#include "base/arena.h"
+
+struct run {
+	uint64_t sampled_ns, unknown_ns; /* unknown: no stack at all */
+	struct af_map path_ns;           /* sampled, by call path of the world */
+};
+
+static void run_sample(void *self, const struct af_world *w, const struct af_sample *s)
+{
+	struct run *r = self;
+
+	r->sampled_ns += s->weight_ns;
+	if (s->at.path == AF_PATH_NONE || s->at.path == AF_PATH_MISSED)
+		return; /* None to know, and one that is counted for itself. */
+	if (!s->at.path || !w->paths[s->at.path].stack)
+		r->unknown_ns += s->weight_ns;
+	else
+		*af_map_at(&r->path_ns, s->at.path, NULL) += s->weight_ns;
+}
+
+static void row_text(struct af_facts *f, struct af_table *t, const char *what, const char *text)
+{
+	struct af_cell *c = af_table_row(f, t);
+
+	c[0].text = what;
+	c[1].text = text;
+}
+
+static void row_note(struct af_facts *f, struct af_table *t, const struct af_world *w,
+                     const char *what, const char *key)
+{
+	const char *value = af_world_note(w, key);
+
+	if (value && *value)
+		row_text(f, t, what, af_facts_text(f, "%s", value));
+}
+
+/* An exec makes another image, not another process. */
+static const char *processes_text(const struct af_world *w, struct af_facts *f)
+{
+	bool *there = af_xcalloc((size_t)w->nr_processes + 1, sizeof *there);
+	uint64_t *busy = af_xcalloc((size_t)w->nr_processes + 1, sizeof *busy);
+	struct af_family family;
+	uint32_t nr = 0, execs = 0;
+
+	for (uint32_t i = 1; i < w->nr_processes; i++)
+		there[i] = w->processes[i].start_ns != 0;
+	af_family_make(&family, w, there, busy);
+	for (uint32_t i = 1; i < w->nr_processes; i++) {
+		nr += there[i] && family.image_of[i] == i;
+		execs += there[i] && family.image_of[i] != i;
+	}
+	af_family_free(&family);
+	free(busy);
+	free(there);
+	return execs ? af_facts_text(f, "%u, with %u exec%s", nr, execs, execs == 1 ? "" : "s")
+	             : af_facts_text(f, "%u", nr);
+}
+
+static void row_within(struct af_facts *f, struct af_table *t, const struct af_world *w)
+{
+	const struct af_asked *asked = w->within.asked;
+
+	if (asked->to_ns)
+		row_text(f, t, "shown here",
+		         af_facts_text(f, "from %s to %s", af_facts_ns(f, asked->from_ns),
+		                       af_facts_ns(f, asked->to_ns)));
+	else if (asked->from_ns)
+		row_text(f, t, "shown here",
+		         af_facts_text(f, "from %s on", af_facts_ns(f, asked->from_ns)));
+}
+
+/* How long recording was on. */
+static uint64_t run_length(const struct af_world *w)
+{
+	uint64_t off_ns = w->lost[AF_LOST_PAUSED];
+	uint64_t length_ns = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
+
+	return length_ns > off_ns ? length_ns - off_ns : 0;
+}
+
+/* How much of it is asked for. */
+static uint64_t run_shown(const struct af_world *w)
+{
+	const struct af_asked *asked = w->within.asked;
+	uint64_t length_ns = run_length(w), to_ns = length_ns;
+
+	if (asked->to_ns && asked->to_ns < to_ns)
+		to_ns = asked->to_ns;
+	return to_ns > asked->from_ns ? to_ns - asked->from_ns : 0;
+}
+
+/* Recording goes on: what is not seen to complete may well do. */
+static bool is_snapshot(const struct af_world *w)
+{
+	return af_world_note(w, "snapshot") && !af_world_note(w, "end.status");
+}
+
+static void table_run(const struct af_world *w, const struct af_results *out, struct af_facts *f)
+{
+	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
+	struct af_table *t = af_facts_table(f, "run", "The run", columns, 2);
+
+	row_note(f, t, w, "command", "cmd");
+	row_note(f, t, w, "host", "host");
+	row_note(f, t, w, "ended", "end.status");
+	uint64_t off_ns = w->lost[AF_LOST_PAUSED];
+	const char *length = af_facts_ns(f, run_length(w));
+	/* Recording that was ended was off until the program ended: nobody asks how long. */
+	if (off_ns && !af_world_note(w, "stopped"))
+		length = af_facts_text(f, "%s, and was off for %s", length, af_facts_ns(f, off_ns));
+	row_text(f, t, "recorded for", length);
+	row_within(f, t, w);
+	row_note(f, t, w, "recording ended", "stopped");
+	row_text(f, t, "processes", processes_text(w, f));
+	row_note(f, t, w, "CPU samples", "collector.cpu");
+	row_note(f, t, w, "OpenCL", "collector.opencl");
+	row_note(f, t, w, "CUDA", "cuda");
+	row_note(f, t, w, "CUDA recorded", "collector.cuda");
+	row_note(f, t, w, "CUDA from outside", "cuda.seen");
+	row_note(f, t, w, "CUDA graphs", "cuda.graphs");
+	row_note(f, t, w, "CUDA profiler of the program", "cuda.profiler");
+	row_note(f, t, w, "Autograd", "autograd");
+	row_note(f, t, w, "Python", "python");
+	row_note(f, t, w, "went silent", "silent");
+	row_note(f, t, w, "a debugger", "debugger");
+	row_note(f, t, w, "kernel names", "symbols.kernel");
+	row_note(f, t, w, "JIT names", "symbols.jit");
+	row_note(f, t, w, "debuginfod", "symbols.debuginfod");
+	row_text(f, t, "trace",
+	         af_facts_text(f, "%llu events, %.1f MB", (unsigned long long)w->nr_events,
+	                       (double)w->trace_bytes / 1e6));
+	row_note(f, t, w, "recovered", "recovered");
+	row_note(f, t, w, "snapshot", "snapshot");
+	if (is_snapshot(w) && out->launches_unfinished)
+		row_text(f, t, "under way",
+		         af_facts_text(f, "%" PRIu64 " launch%s", out->launches_unfinished,
+		                       out->launches_unfinished == 1 ? "" : "es"));
+}
+
+static void row_lost(struct af_facts *f, struct af_table *t, const char *what, uint64_t count)
+{
+	if (!count)
+		return;
+	struct af_cell *c = af_table_row(f, t);
+	c[0].text = what;
+	c[1].value = count;
+}
+
+static bool is_left_out(const struct af_stack *stack)
+{
+	for (uint32_t i = 0; i < stack->nr; i++)
+		if (AF_IS_LEFT_OUT(stack->pcs[i]))
+			return true;
+	return false;
+}
+
+/* How much of the sampled time has no whole stack, and why. */
+static void lost_stacks(const struct run *r, const struct af_world *w, struct af_facts *f,
+                        struct af_table *t)
+{
+	uint64_t cut_ns = 0, pointers_ns = 0, middle_ns = 0;
+
+	for (size_t i = 0; i < r->path_ns.cap; i++) {
+		const struct af_map_slot *slot = &r->path_ns.slots[i];
+		if (!slot->used)
+			continue;
+		const struct af_path *path = &w->paths[slot->key];
+		const struct af_stack *stack = &w->stacks[path->stack];
+		if (is_left_out(stack) ||
+		    (path->py_stack && is_left_out(&w->py_stacks[path->py_stack])))
+			middle_ns += slot->value;
+		if (af_frames_whole(w, stack))
+			continue;
+		if (stack->stop == AF_STOP_FRAME_POINTERS)
+			pointers_ns += slot->value;
+		else
+			cut_ns += slot->value;
+	}
+	row_lost(f, t, "samples per 10,000 with a stack that is cut short",
+	         af_facts_ratio(cut_ns, r->sampled_ns, 1e4));
+	row_lost(f, t, "samples per 10,000 with frames left out of the middle of a deep stack",
+	         af_facts_ratio(middle_ns, r->sampled_ns, 1e4));
+	row_lost(f, t, "samples per 10,000 with a stack by frame pointers only",
+	         af_facts_ratio(pointers_ns, r->sampled_ns, 1e4));
+	row_lost(f, t, "samples per 10,000 with no stack",
+	         af_facts_ratio(r->unknown_ns, r->sampled_ns, 1e4));
+}
+
+/* The packages that have the names of files without symbols, as far as the trace says. */
+static void table_packages(const struct af_world *w, struct af_facts *f)
+{
+	static const char key[] = "symbols.package.";
+	static const struct af_column columns[] = {{"File", AF_CELL_TEXT},
+	                                           {"Package", AF_CELL_TEXT}};
+	struct af_table *t = NULL;
+
+	for (const struct af_note *n = w->notes; n; n = n->next) {
+		if (strncmp(n->key, key, strlen(key)) != 0)
+			continue;
+		if (!t)
+			t = af_facts_table(f, "packages", "Packages with the names of functions",
+			                   columns, 2);
+		struct af_cell *c = af_table_row(f, t);
+		c[0].text = af_facts_text(f, "%s", n->key + strlen(key));
+		c[1].text = af_facts_text(f, "%s", n->value);
+	}
+}
+
+/* Take from both what both count. */
+static void untold(uint64_t *seen, uint64_t *told)
+{
+	uint64_t both = *seen < *told ? *seen : *told;
+
+	*seen -= both;
+	*told -= both;
+}
+
+static void table_lost(const struct run *r, const struct af_world *w, struct af_results *out)
+{
+	static const struct af_column columns[] = {{"What", AF_CELL_TEXT},
+	                                           {"Count", AF_CELL_COUNT}};
+	struct af_facts *f = &out->facts;
+	struct af_table *t = af_facts_table(f, "lost", "What was lost", columns, 2);
+
+	for (uint32_t i = 0; i < AF_LOST_END; i++)
+		if (i != AF_LOST_PAUSED) /* time, which the run's table has; and it was asked for */
+			row_lost(f, t, af_lost_text(i), w->lost[i]);
+	row_lost(f, t, "damaged packets of the trace, stepped over", w->damaged_packets);
+	row_lost(f, t, "bytes of the trace that could not be read", w->damaged_bytes);
+	/* Those that the target itself counted as unfinished are in the list already. */
+	uint64_t unstamped = out->works_unstamped, unfinished = out->launches_unfinished;
+	uint64_t told = w->lost[AF_LOST_UNFINISHED], no_stamps = w->lost[AF_LOST_NO_STAMPS];
+	untold(&unstamped, &no_stamps);
+	untold(&unstamped, &told);
+	untold(&unfinished, &told);
+	if (!is_snapshot(w))
+		row_lost(f, t, "launches whose device work was not seen to complete", unfinished);
+	row_lost(f, t, "launches that the device refused", out->works_failed);
+	row_lost(f, t, "pieces of device work without a launch", out->works_unlaunched);
+	row_lost(f, t, "pieces of device work with the stack of a call at about its time",
+	         out->works_matched);
+	row_lost(f, t, "pieces of device work without times", unstamped);
+	row_lost(f, t, "pieces of device work of which nothing else is known", out->works_unknown);
+	lost_stacks(r, w, f, t);
+	if (!t->nr_rows)
+		t->note = "nothing";
+	else if (w->damage && *w->damage)
+		t->note = af_facts_text(f, "first damage: %s", w->damage);
+}
+
+static uint64_t note_u64(const struct af_world *w, const char *key)
+{
+	const char *value = af_world_note(w, key);
+	return value ? strtoull(value, NULL, 10) : 0;
+}
+
+static void table_cost(const struct af_world *w, struct af_facts *f)
+{
+	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
+	struct af_table *t = af_facts_table(f, "cost", "What it cost", columns, 2);
+	uint64_t handler = note_u64(w, "cost.handler_ns"),
+		 calls = note_u64(w, "cost.handler_calls");
+	uint64_t run = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
+
+	if (calls)
+		row_text(f, t, "sampling in the program",
+		         af_facts_text(f, "%s, %.2f us a sample", af_facts_ns(f, handler),
+		                       (double)handler / 1e3 / (double)calls));
+	uint64_t recorder = note_u64(w, "cost.recorder_ns");
+	if (recorder)
+		row_text(f, t, "the recorder's own CPU time",
+		         af_facts_text(f, "%s, %.2f %% of one core", af_facts_ns(f, recorder),
+		                       run ? (double)recorder * 100 / (double)run : 0));
+	row_note(f, t, w, "replayed stacks", "replay.hits");
+	row_note(f, t, w, "replayed stacks that were wrong", "replay.wrong");
+}
+
+static void run_finish(void *self, const struct af_world *w, struct af_results *out)
+{
+	const struct run *r = self;
+
+	table_run(w, out, &out->facts);
+	table_lost(r, w, out);
+	table_cost(w, &out->facts);
+	table_packages(w, &out->facts);
+	out->shown_ns = run_shown(w);
+	out->nr_events = w->nr_events;
+	memcpy(out->lost, w->lost, sizeof out->lost);
+}
+
+static void run_close(void *self)
+{
+	struct run *r = self;
+
+	af_map_free(&r->path_ns);
+}
+
+const struct af_pass_ops af_pass_run = {
+    .name = "run",
+    .question = "what was this run?",
+    .answers = AF_ANSWER_TABLES,
+    .wants = UINT64_MAX, /* the world counts what is read */
+    .state_size = sizeof(struct run),
+    .sample = run_sample,
+    .finish = run_finish,
+    .close = run_close,
+};

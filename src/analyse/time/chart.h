@@ -1,0 +1,20 @@
+/*
+ * A flame chart of a trace: what its threads ran and its devices did, one after the other, as a
+ * tree whose children keep the order of time (struct af_tree, ordered). It has the stacks and the
+ * sums of the trees that are asked for: threads and queues follow each other, and when nothing ran
+ * takes no room.
+ */
+#ifndef AF_ANALYSE_TIME_CHART_H
+#define AF_ANALYSE_TIME_CHART_H
+
+#include "analyse/pass/pass.h"
+#include "analyse/time/timeline.h"
+
+/*
+ * Make *@t, finished, of the trace in @dir, in columns "time" and "samples". @view is AF_VIEW_CPU,
+ * AF_VIEW_GPU or AF_VIEW_ALL. The caller closes *@t, also after a failure. @progress may be NULL.
+ */
+int af_chart_make(struct af_tree *t, const char *dir, const struct af_asked *asked, int view,
+                  af_timeline_progress *progress, void *arg, struct af_err *err);
+
+#endif

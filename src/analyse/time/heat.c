@@ -1,0 +1,242 @@
+#include "analyse/time/heat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/time/heat_private.h"
+#include "base/arena.h"
+
+enum { PERIOD_LEAST_NS = 10000, PERIOD_MOST_NS = 1000000000, SERIES_NS = 10000 };
+enum { SERIES = 1 << 18, WINDOWS = 1 << 22 };
+
+/* Which cell a moment is in: one that ends a cell is of it. */
+static uint64_t cell_of(const struct heat *h, uint64_t at_ns)
+{
+	return (at_ns ? at_ns - 1 : 0) / h->cells.each_ns;
+}
+
+static void count_add(struct heat *h, uint64_t cell, uint64_t count)
+{
+	uint32_t cap = h->cap_counts ? h->cap_counts : 1024;
+
+	if (cell >= AF_HEAT_CELLS) {
+		h->left_out += count;
+		return;
+	}
+	if (cell >= h->cap_counts) {
+		while (cap <= cell)
+			cap *= 2;
+		h->counts = af_xrealloc(h->counts, cap * sizeof *h->counts);
+		memset(h->counts + h->cap_counts, 0, (cap - h->cap_counts) * sizeof *h->counts);
+		h->cap_counts = cap;
+	}
+	h->counts[cell] += count;
+	if (cell >= h->nr_counts)
+		h->nr_counts = (uint32_t)cell + 1;
+}
+
+static void cells_coarsen(struct heat *h)
+{
+	heat_bins_coarsen(&h->cells, 10);
+	for (uint32_t i = 0; i < h->nr_counts; i++) {
+		uint64_t count = h->counts[i];
+		h->counts[i] = 0;
+		h->counts[i / 10] += count;
+	}
+	h->nr_counts = (h->nr_counts + 9) / 10;
+}
+
+/*
+ * Longer columns where there are enough of these for ten times the time, or where a cell would be
+ * shorter than what a sample stands for.
+ */
+static bool heat_longer(const struct heat *h)
+{
+	uint64_t period_ns = h->cells.each_ns * AF_HEAT_ROWS;
+
+	return period_ns < PERIOD_MOST_NS &&
+	       (h->end_ns / (period_ns * 10) >= AF_HEAT_COLUMNS || h->cells.each_ns < h->weight_ns);
+}
+
+static void heat_until(struct heat *h, const struct af_heat *asked, uint64_t end_ns)
+{
+	if (!h->cells.each_ns) {
+		uint64_t period_ns = asked->period_ns ? asked->period_ns : PERIOD_LEAST_NS;
+		h->cells.each_ns = period_ns / AF_HEAT_ROWS;
+		h->series.each_ns = SERIES_NS;
+	}
+	if (end_ns > h->end_ns)
+		h->end_ns = end_ns;
+	while (!asked->period_ns && heat_longer(h))
+		cells_coarsen(h);
+	while (h->end_ns / h->series.each_ns >= SERIES)
+		heat_bins_coarsen(&h->series, 2);
+}
+
+/* Since the cells begin. */
+static uint64_t since(const struct af_world *w, uint64_t time_ns)
+{
+	const struct af_within *in = &w->within;
+	uint64_t first_ns = in->from_ns > in->start_ns ? in->from_ns : in->start_ns;
+
+	return time_ns > first_ns ? time_ns - first_ns : 0;
+}
+
+static void heat_sample(void *self, const struct af_world *w, const struct af_sample *s)
+{
+	struct heat *h = self;
+	const struct af_heat *asked = w->within.asked->own;
+	uint64_t at_ns = since(w, s->time_ns);
+	uint64_t start_ns = s->length_ns < at_ns ? at_ns - s->length_ns : 0;
+
+	h->has_cpu = true;
+	if (asked->gpu)
+		return;
+	if (s->length_ns > h->weight_ns)
+		h->weight_ns = s->length_ns;
+	heat_until(h, asked, at_ns);
+	heat_bins_add(&h->series, start_ns, at_ns, SERIES);
+	heat_bins_add(&h->cells, start_ns, at_ns, AF_HEAT_CELLS);
+	if (!s->aside)
+		count_add(h, cell_of(h, at_ns), 1);
+	const struct heat_piece piece = {
+	    .at = &s->at, .start_ns = start_ns, .end_ns = at_ns, .aside = s->aside};
+	if (asked->interval_ns)
+		heat_intervals_add(h, asked, &piece);
+}
+
+static void heat_work(void *self, const struct af_world *w, const struct af_work *work)
+{
+	struct heat *h = self;
+	const struct af_heat *asked = w->within.asked->own;
+	struct af_work placed = *work;
+
+	if (work->status || !work->shape || !af_work_place(w, &placed, NULL))
+		return;
+	h->has_gpu = true;
+	uint64_t busy_ns = af_work_busy_ns(&placed);
+	uint64_t start_ns = since(w, placed.start_ns);
+	/* What is cut at an edge was so by its device's clock: of this one it may begin 1 ns early.
+	 */
+	uint64_t end_ns =
+	    w->within.to_ns ? start_ns + busy_ns : since(w, placed.start_ns + busy_ns);
+	if (!asked->gpu || end_ns <= start_ns)
+		return;
+	h->busy = true;
+	heat_until(h, asked, end_ns);
+	heat_bins_add(&h->series, start_ns, end_ns, SERIES);
+	heat_bins_add(&h->cells, start_ns, end_ns, AF_HEAT_CELLS);
+	if (!work->aside)
+		count_add(h, start_ns / h->cells.each_ns, 1);
+	const struct heat_piece piece = {
+	    .shape = work->shape, .start_ns = start_ns, .end_ns = end_ns, .aside = work->aside};
+	if (asked->interval_ns)
+		heat_intervals_add(h, asked, &piece);
+}
+
+/* Which code it was: the window may be told after its samples. */
+static void heat_sampled(struct heat *h, const struct af_event *ev)
+{
+	struct af_ev_gpu_sample s;
+	struct af_tail_view tails[AF_TAILS_MAX];
+	uint64_t samples = 0;
+
+	if (h->nr_sampled == WINDOWS || !af_event_decode(ev, &s, sizeof s, tails))
+		return;
+	for (uint32_t i = 0; i + 1 < tails[0].len; i += 2) {
+		uint32_t count;
+		memcpy(&count, tails[0].data + (i + 1) * sizeof count, sizeof count);
+		samples += count;
+	}
+	AF_GROW(h->sampled, h->nr_sampled, h->cap_sampled);
+	h->sampled[h->nr_sampled++] = (struct heat_sampled){ev->process, s.window, s.code, samples};
+}
+
+/* Of profilers that sample instructions, and know of no kernel when it ran. */
+static void heat_event(void *self, const struct af_world *w, const struct af_event *ev)
+{
+	struct heat *h = self;
+	struct af_ev_gpu_window win;
+	const struct af_asked *asked = w->within.asked;
+	const struct af_heat *heat = asked->own;
+
+	if (ev->kind == AF_KIND_GPU_SAMPLE && heat->gpu && heat->interval_ns)
+		heat_sampled(h, ev);
+	if (ev->kind != AF_KIND_GPU_WINDOW || !af_event_decode(ev, &win, sizeof win, NULL) ||
+	    !win.samples || (asked->device && asked->device != win.device) ||
+	    !af_within_reaches(&w->within, win.start_ns, win.end_ns))
+		return;
+	h->has_gpu = true;
+	if (!heat->gpu || h->nr_windows == WINDOWS)
+		return;
+	*af_map_at(&h->by_window, (uint64_t)ev->process << 32 | win.window, NULL) = h->nr_windows;
+	AF_GROW(h->windows, h->nr_windows, h->cap_windows);
+	h->windows[h->nr_windows++] =
+	    (struct heat_window){since(w, win.start_ns), since(w, win.end_ns), win.samples};
+}
+
+/* A window's samples were taken some time in it: evenly, as far as is known. */
+static void window_spread(struct heat *h, const struct heat_window *win)
+{
+	uint64_t each_ns = h->cells.each_ns, given = 0;
+	uint64_t len_ns = win->end_ns > win->start_ns ? win->end_ns - win->start_ns : 1;
+	uint64_t first = win->start_ns / each_ns, last = cell_of(h, win->start_ns + len_ns);
+
+	for (uint64_t cell = first; cell <= last && cell <= first + AF_HEAT_CELLS; cell++) {
+		uint64_t until_ns = (cell + 1) * each_ns - win->start_ns;
+		uint64_t upto =
+		    cell == last ? win->samples
+				 : (uint64_t)((unsigned __int128)win->samples * until_ns / len_ns);
+		count_add(h, cell, upto - given);
+		given = upto;
+	}
+}
+
+static void heat_finish(void *self, const struct af_world *w, struct af_results *out)
+{
+	struct heat *h = self;
+	struct af_heat *asked = out->asked.own;
+
+	asked->has_cpu = h->has_cpu;
+	asked->has_gpu = h->has_gpu;
+	heat_until(h, asked,
+	           since(w, w->within.to_ns && w->within.to_ns < w->last_ns ? w->within.to_ns
+	                                                                    : w->last_ns));
+	for (uint32_t i = 0; i < h->nr_windows && !h->busy; i++)
+		heat_until(h, asked, h->windows[i].end_ns);
+	for (uint32_t i = 0; i < h->nr_windows && !h->busy; i++)
+		window_spread(h, &h->windows[i]);
+	heat_tables(h, w, out);
+	if (asked->interval_ns && !h->busy)
+		heat_intervals_sampled(h, w, asked);
+	if (asked->interval_ns)
+		heat_intervals_table(h, w, out);
+}
+
+static void heat_close(void *self)
+{
+	struct heat *h = self;
+
+	heat_bins_free(&h->cells);
+	heat_bins_free(&h->series);
+	free(h->counts);
+	free(h->windows);
+	free(h->sampled);
+	af_map_free(&h->by_window);
+	free(h->intervals);
+	af_places_free(&h->places);
+	af_map_free(&h->by_what);
+}
+
+const struct af_pass_ops af_pass_heat = {
+    .name = "heat",
+    .question = "when was it busy?",
+    .answers = AF_ANSWER_OWN,
+    .wants = 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE,
+    .state_size = sizeof(struct heat),
+    .event = heat_event,
+    .sample = heat_sample,
+    .work = heat_work,
+    .finish = heat_finish,
+    .close = heat_close,
+};

@@ -1,0 +1,53 @@
+/*
+ * When was it busy? FlameScope's heat map: time in columns of a second or another period, and rows
+ * of its parts, so that what happens at the same point of every period is a line. Of CPUs a cell
+ * has the samples whose moments are in it, of devices how long they were busy in it, which is more
+ * than its length where several pieces of work ran at once; where no work has a length but
+ * instructions were sampled, these samples.
+ *
+ * The pass answers AF_ANSWER_OWN with a struct af_heat in asked.own, which says what is asked, and
+ * leaves tables among the facts; columns are those of the enums below:
+ *
+ *	heat		a row for each cell that is not empty, in order of time
+ *	heat_about	one row: what the cells are
+ *	periods		what repeats itself, as in period.h; at most one row
+ *	intervals	where asked.own has an interval: each with what took most of it
+ *
+ * Times are since the trace began. They begin at asked.from_ns, and all is within what is asked.
+ */
+#ifndef AF_ANALYSE_TIME_HEAT_H
+#define AF_ANALYSE_TIME_HEAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	AF_HEAT_ROWS = 50,
+	AF_HEAT_COLUMNS = 40, /* the period is the longest that gives so many, a second at most */
+	AF_HEAT_CELLS = 1 << 22, /* what comes after so many is left out */
+	AF_HEAT_INTERVALS = 1 << 20
+};
+
+struct af_heat {
+	bool gpu;             /* what devices did, else CPU samples */
+	uint64_t period_ns;   /* of a column; 0: chosen */
+	uint64_t interval_ns; /* of the table of intervals; 0: none */
+
+	/* Found. */
+	bool has_cpu, has_gpu; /* is there any of it within what is asked? */
+};
+
+enum { AF_HEAT_COLUMN, AF_HEAT_OFFSET, AF_HEAT_START, AF_HEAT_COUNT, AF_HEAT_TIME };
+enum {
+	AF_HEAT_VIEW,
+	AF_HEAT_PERIOD,
+	AF_HEAT_NR_ROWS,
+	AF_HEAT_NR_COLUMNS,
+	AF_HEAT_FROM,
+	AF_HEAT_TO,
+	AF_HEAT_LEFT_OUT /* samples or works beyond the last cell */
+};
+
+extern const struct af_pass_ops af_pass_heat;
+
+#endif

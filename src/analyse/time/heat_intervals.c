@@ -1,0 +1,169 @@
+/* Intervals of a heat map, each with the function or the kernel that took most of it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/frames/frames.h"
+#include "analyse/time/heat_private.h"
+#include "base/arena.h"
+
+static bool intervals_room(struct heat *h, uint64_t last)
+{
+	if (last >= AF_HEAT_INTERVALS)
+		return false;
+	while (h->nr_intervals <= last) {
+		AF_GROW(h->intervals, h->nr_intervals, h->cap_intervals);
+		h->intervals[h->nr_intervals++] = (struct heat_interval){0};
+	}
+	return true;
+}
+
+void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struct heat_piece *is)
+{
+	uint64_t first = is->start_ns / asked->interval_ns;
+	uint64_t last = (is->end_ns ? is->end_ns - 1 : 0) / asked->interval_ns;
+	uint32_t what = is->at ? af_places_number(&h->places, is->at) : is->shape;
+
+	if (last >= AF_HEAT_INTERVALS)
+		last = AF_HEAT_INTERVALS - 1;
+	if (first > last || !intervals_room(h, last))
+		return;
+	h->intervals[is->at ? last : first].count += !is->aside;
+	for (uint64_t i = first; i <= last; i++) {
+		uint64_t from_ns = i * asked->interval_ns, to_ns = from_ns + asked->interval_ns;
+		from_ns = from_ns > is->start_ns ? from_ns : is->start_ns;
+		to_ns = to_ns < is->end_ns ? to_ns : is->end_ns;
+		h->intervals[i].ns += to_ns - from_ns;
+		*af_map_at(&h->by_what, i << 32 | what, NULL) += to_ns - from_ns;
+	}
+}
+
+/* @samples of a window over its intervals: of @code, or NULL: of all, which are counted. */
+static void sampled_spread(struct heat *h, uint64_t each_ns, const struct heat_window *win,
+                           uint64_t samples, const uint32_t *code)
+{
+	uint64_t len_ns = win->end_ns > win->start_ns ? win->end_ns - win->start_ns : 1, given = 0;
+	uint64_t first = win->start_ns / each_ns, last = (win->start_ns + len_ns - 1) / each_ns;
+
+	if (last >= AF_HEAT_INTERVALS)
+		last = AF_HEAT_INTERVALS - 1;
+	if (first > last || !intervals_room(h, last))
+		return;
+	for (uint64_t i = first; i <= last; i++) {
+		uint64_t until_ns = (i + 1) * each_ns - win->start_ns;
+		uint64_t upto = i == last
+		                    ? samples
+		                    : (uint64_t)((unsigned __int128)samples * until_ns / len_ns);
+		if (upto == given)
+			continue;
+		if (code)
+			*af_map_at(&h->by_what, i << 32 | *code, NULL) += upto - given;
+		else
+			h->intervals[i].count += upto - given;
+		given = upto;
+	}
+}
+
+void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *asked)
+{
+	for (uint32_t i = 0; i < h->nr_windows; i++)
+		sampled_spread(h, asked->interval_ns, &h->windows[i], h->windows[i].samples, NULL);
+	for (uint32_t i = 0; i < h->nr_sampled; i++) {
+		const struct heat_sampled *s = &h->sampled[i];
+		const uint64_t *at =
+		    af_map_get(&h->by_window, (uint64_t)s->process << 32 | s->window);
+		uint32_t code = af_world_code(w, s->process, s->code);
+		if (at)
+			sampled_spread(h, asked->interval_ns, &h->windows[*at], s->samples, &code);
+	}
+}
+
+/* What the innermost frame, the work or the code is called. */
+static uint32_t what_name(const struct heat *h, const struct af_world *w, struct af_tree *t,
+                          bool gpu, uint32_t what)
+{
+	uint32_t node;
+
+	if (!gpu) {
+		node = af_frames_node(t, w, &h->places.all[what]);
+	} else if (!h->busy) {
+		const char *shown = what ? w->codes[what].shown : "";
+		node = af_frames_under(t, 0, *shown ? shown : "[unknown kernel]", AF_FRAME_GPU);
+	} else {
+		const struct af_shape *s = &w->shapes[what];
+		const char *name = s->is.op == AF_OP_KERNEL
+		                       ? af_world_kernel(w, s->process, s->is.kernel)
+		                       : af_op_text(s->is.op);
+		node = af_frames_under(t, 0, *name ? name : "[unnamed kernel]", AF_FRAME_GPU);
+	}
+	return t->nodes[node].name;
+}
+
+struct hottest {
+	uint64_t ns;
+	uint32_t name;
+};
+
+/* By interval; where two took the same, the one whose name comes first. */
+static struct hottest *hottest_of(const struct heat *h, const struct af_world *w, struct af_tree *t,
+                                  bool gpu)
+{
+	struct hottest *all = af_xcalloc((size_t)h->nr_intervals + 1, sizeof *all);
+	struct af_map by_name = {0};
+
+	for (size_t i = 0; i < h->by_what.cap; i++) {
+		const struct af_map_slot *slot = &h->by_what.slots[i];
+		if (!slot->used)
+			continue;
+		uint32_t name = what_name(h, w, t, gpu, (uint32_t)slot->key);
+		*af_map_at(&by_name, slot->key >> 32 << 32 | name, NULL) += slot->value;
+	}
+	for (size_t i = 0; i < by_name.cap; i++) {
+		const struct af_map_slot *slot = &by_name.slots[i];
+		struct hottest *best = &all[slot->key >> 32];
+		size_t len, best_len;
+		if (!slot->used || slot->value < best->ns)
+			continue;
+		const char *text = af_tree_text(t, (uint32_t)slot->key, &len);
+		const char *best_text = af_tree_text(t, best->name, &best_len);
+		if (slot->value > best->ns || strcmp(text, best_text) < 0)
+			*best = (struct hottest){slot->value, (uint32_t)slot->key};
+	}
+	af_map_free(&by_name);
+	return all;
+}
+
+void heat_intervals_table(const struct heat *h, const struct af_world *w, struct af_results *out)
+{
+	const struct af_heat *asked = out->asked.own;
+	const bool sampled = asked->gpu && !h->busy && h->nr_windows;
+	const struct af_column columns[] = {
+	    {"From", AF_CELL_NS},
+	    {"To", AF_CELL_NS},
+	    {asked->gpu && !sampled ? "Started" : "Samples", AF_CELL_COUNT},
+	    {asked->gpu ? "Busy" : "Time", AF_CELL_NS, AF_SHOW_USED},
+	    {asked->gpu ? "Most in kernel" : "Most in function", AF_CELL_TEXT},
+	    {"Share", AF_CELL_PERCENT},
+	};
+	static const struct af_tree_weight none = {"none", ""};
+	struct af_facts *f = &out->facts;
+	struct af_table *t = af_facts_table(f, "intervals", "Intervals", columns, 6);
+	uint64_t from_ns = w->within.asked->from_ns;
+	struct af_tree names;
+
+	af_tree_open(&names, &none, 1);
+	struct hottest *hottest = hottest_of(h, w, &names, asked->gpu);
+	for (uint32_t i = 0; i < h->nr_intervals; i++) {
+		const struct heat_interval *is = &h->intervals[i];
+		size_t len;
+		const char *text = af_tree_text(&names, hottest[i].name, &len);
+		struct af_cell *c = af_table_row(f, t);
+		c[0].value = from_ns + i * asked->interval_ns;
+		c[1].value = from_ns + (i + 1) * asked->interval_ns;
+		c[2].value = is->count;
+		c[3].value = is->ns;
+		c[4].text = af_facts_text(f, "%.*s", (int)len, text);
+		c[5].value = af_facts_ratio(hottest[i].ns, sampled ? is->count : is->ns, 1e4);
+	}
+	free(hottest);
+	af_tree_close(&names);
+}

@@ -1,0 +1,207 @@
+/*
+ * The slices shape: intervals on tracks, instants, counters and the arrows between them, as a
+ * timeline shows them. There may be very many, so nobody holds them all: who finds them hands them
+ * to a sink, which writes them out.
+ *
+ *	{ track | slice | point }*
+ *
+ * What a sink may rely on: a track comes before what lies on it, and after its parent. The slices
+ * of one track never cross: two are either apart (the end of one may be the start of the other) or
+ * one lies within the other. They come in order of their starts, the outer one first where two
+ * begin together. Between tracks there is no order. Times are of the trace's clock, in
+ * nanoseconds.
+ *
+ * struct af_rows brings slices that come in nearly any order into that form: a row keeps some of
+ *the latest, hands over the earliest of them when one more comes, and spreads what would cross over
+ * several tracks, its lanes.
+ *
+ *	af_rows_track, af_rows_add, af_rows_put, af_rows_point → af_rows_flush → af_rows_free
+ */
+#ifndef AF_ANALYSE_TIME_SLICES_H
+#define AF_ANALYSE_TIME_SLICES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyse/table/facts.h"
+#include "trace/read/clock.h"
+
+struct af_strtab;
+struct af_tree;
+struct af_world;
+
+enum {
+	AF_ROWS_LANES = 64, /* tracks of a row; what crosses on all of them is left out */
+	AF_ROWS_DEPTH = 64, /* slices within one another on a track */
+};
+
+enum af_track_kind {
+	AF_TRACK_PROCESS,
+	AF_TRACK_THREAD, /* its own track has the calls of device APIs */
+	AF_TRACK_DEVICE, /* a heading: its parts are below it */
+	AF_TRACK_ROW,    /* slices and instants */
+	AF_TRACK_COUNTER /* points */
+};
+
+struct af_track {
+	uint32_t id;     /* from 1 on */
+	uint32_t parent; /* 0 for a process */
+	enum af_track_kind kind;
+	uint32_t pid;           /* of the process it belongs to */
+	uint32_t tid;           /* of the thread it belongs to, 0 for none */
+	uint32_t rank;          /* its place among the children of its parent */
+	uint32_t lane;          /* from 0: which of the tracks of that name and parent */
+	const char *name;       /* lives as long as the rows */
+	enum af_cell_unit unit; /* of a counter */
+	const char *in_job;     /* of a process: its rank, or NULL */
+};
+
+/*
+ * The order in which tracks are shown, as indexes: each before those below it, those of one parent
+ * by rank and lane. @tracks are @nr, @stride bytes apart, by id - 1.
+ */
+void af_tracks_order(const void *tracks, size_t stride, uint32_t nr, uint32_t *order);
+
+/* What a slice is. S(NAME, text): the text is its category in files. */
+#define AF_SLICES(S)                                                                               \
+	S(CALL, "call")   /* a thread called a device API; an instant: it handed work over */      \
+	S(WORK, "work")   /* a device did something */                                             \
+	S(RANGE, "range") /* the program says what it is doing */                                  \
+	S(WAIT, "wait")   /* a thread was off the CPU */                                           \
+	S(RUN, "run")     /* samples found a thread on the CPU, in this function */                \
+	S(OVERHEAD, "overhead") /* what tracing cost, as the driver says */                        \
+	S(LOST, "lost")         /* something was dropped here */
+
+enum af_slice_kind {
+#define AF_S(NAME, text) AF_SLICE_##NAME,
+	AF_SLICES(AF_S)
+#undef AF_S
+	    AF_SLICE_END
+};
+
+/* The ends of an arrow that a slice has. */
+enum af_flow {
+	AF_FLOW_NONE,
+	AF_FLOW_FROM,   /* it begins here */
+	AF_FLOW_TO,     /* it ends here */
+	AF_FLOW_THROUGH /* it comes here, and may go on: works of a graph */
+};
+
+struct af_slice {
+	uint64_t start_ns, end_ns; /* the same: an instant */
+	uint64_t flow;             /* id of the arrow, unique in the trace */
+	uint64_t correlation;      /* of a call and its work; 0 for none */
+	uint64_t value;            /* CALL, WORK: 0; RANGE: colour; RUN: samples; LOST: how many */
+	uint64_t queued_ns;        /* WORK: from the call, or since it was queued, to the start */
+	uint64_t weight_ns;        /* RUN: what its samples stand for together */
+	uint32_t track;
+	uint32_t name;  /* id of the names */
+	uint32_t stack; /* node of the stacks, 0 for none */
+	uint32_t shape; /* WORK: index of the world, 0 for none */
+	uint32_t graph; /* WORK: graph it is a node of, 0 for none */
+	int32_t status; /* 0, or the runtime's error */
+	uint8_t kind;   /* enum af_slice_kind */
+	uint8_t way;    /* enum af_flow */
+	bool open;      /* its end is not in the trace, which ends here */
+};
+
+struct af_point {
+	uint32_t track;
+	uint64_t time_ns, value;
+};
+
+/* Takes the shape. Each returns 0, or -errno to be given no more. */
+struct af_slices_sink {
+	void *arg;
+	int (*track)(void *arg, const struct af_track *t);
+	int (*slice)(void *arg, const struct af_slice *s);
+	int (*point)(void *arg, const struct af_point *p);
+};
+
+/* What the ids of slices stand for, and what is to be said of all. Grows while slices come. */
+struct af_slices {
+	const struct af_strtab *names;
+	const struct af_tree *stacks; /* their root's children are processes */
+	const struct af_world *world;
+	uint64_t start_ns; /* of the trace */
+	/* A RUN is a sample, or some with one stack, and these and WORK have all that the trees
+	 * have that the stacks are of. Else samples are joined by function. */
+	bool adds_up;
+	/* Other clocks of the machine at moments of the trace; foreign_ns 0: not known. */
+	struct af_clock_pair realtime, boottime;
+
+	/* Complete when the last slice has come. */
+	uint64_t nr_slices, nr_points, nr_tracks;
+	uint64_t outside;    /* not within the times, or shorter than asked for */
+	uint64_t beyond;     /* after as many as asked for */
+	uint64_t crossing;   /* for want of a lane */
+	uint64_t unstamped;  /* work without times */
+	uint64_t unplaced;   /* work whose clock the trace does not have */
+	uint64_t unknown;    /* work of unknown shape */
+	uint64_t failed;     /* work with an error: it has no times */
+	uint64_t unlaunched; /* work without a call: it has no arrow */
+	const char *damage;  /* of the trace, "" for none */
+};
+
+const char *af_slice_category(enum af_slice_kind kind);
+
+/* More about a slice, in words. */
+struct af_slice_arg {
+	const char *name;
+	bool is_text; /* text, else number */
+	int64_t number;
+	char text[64];
+};
+
+enum { AF_SLICE_ARGS = 16 };
+
+/* Fills @args in an order of their own; returns how many. The stack is none of them. */
+int af_slice_args(const struct af_slices *all, const struct af_slice *s,
+                  struct af_slice_arg args[AF_SLICE_ARGS]);
+
+/* What is to be said of a finished timeline. */
+struct af_slices_fact {
+	const char *name; /* "slices", "left out: works without times" */
+	uint64_t number;
+	bool loss; /* the trace has less than happened, or the timeline less than the trace */
+};
+
+enum { AF_SLICES_FACTS = 64 };
+
+/* Fills @facts: the sums, and of losses those there are. Returns how many. */
+int af_slices_facts(const struct af_slices *all, struct af_slices_fact facts[AF_SLICES_FACTS]);
+
+struct af_rows {
+	const struct af_slices_sink *sink;
+	uint32_t nr_tracks;
+	uint64_t nr_slices, nr_points; /* handed over */
+	uint64_t crossing;             /* left out: AF_ROWS_LANES */
+	int rc; /* what the sink failed with: nothing is handed over any more */
+
+	/* private */
+	struct rows_row *rows;
+	uint32_t nr, cap;
+};
+
+/* Define a track: its id, which is put into *@t too. */
+uint32_t af_rows_track(struct af_rows *r, struct af_track *t);
+
+/*
+ * A new row, returns its number. Its tracks are made of *@like when they are needed; the first one
+ * is @first unless that is 0; their lanes count from @like's. It holds @held slices back: as many
+ * as may come before one that is earlier. Where it @nests slices may lie within one another, else
+ * each of two that overlap gets a lane of its own.
+ */
+uint32_t af_rows_add(struct af_rows *r, const struct af_track *like, uint32_t first, uint32_t held,
+                     bool nests);
+
+/* The slice's track is filled in. An end before the start is taken for the start. */
+void af_rows_put(struct af_rows *r, uint32_t row, const struct af_slice *s);
+void af_rows_point(struct af_rows *r, const struct af_point *p);
+
+/* Hand over all that is held back. Returns r->rc. */
+int af_rows_flush(struct af_rows *r);
+void af_rows_free(struct af_rows *r);
+
+#endif

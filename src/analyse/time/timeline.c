@@ -1,0 +1,358 @@
+#include "analyse/time/timeline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/frames/frames.h"
+#include "analyse/pass/pass.h"
+#include "analyse/time/timeline_private.h"
+#include "base/arena.h"
+#include "base/err.h"
+
+enum { PROGRESS_EVERY = 1 << 16 };
+
+#define BIT(KIND) (1ull << AF_KIND_##KIND)
+
+/* What the first reading learns, as it holds for all of the trace. */
+#define FIRST_WANTS                                                                                \
+	(BIT(LOST) | BIT(NOTE) | BIT(CLOCK) | BIT(PROCESS) | BIT(PROCESS_END) |                    \
+	 BIT(PROCESS_NOTE) | BIT(THREAD) | BIT(COMM) | BIT(PY_CODE) | BIT(DEVICE) | BIT(QUEUE) |   \
+	 BIT(KERNEL) | BIT(FUNCTION) | BIT(STRING) | BIT(SYMBOL))
+
+/* What the second reading learns anew: a stream may define its ids again as it goes on. */
+#define SECOND_LEARNS                                                                              \
+	(BIT(STACK) | BIT(PY_STACK) | BIT(KSTACK) | BIT(CALLPATH) | BIT(SHAPE) |                   \
+	 BIT(LAUNCH_CONFIG) | BIT(GRAPH_NODE))
+
+static void timeline_clock(struct af_timeline *t, const struct af_event *ev)
+{
+	struct af_ev_clock c;
+
+	af_clocks_event(&t->world.clocks, ev);
+	if (!af_event_decode(ev, &c, sizeof c, NULL) || c.device)
+		return;
+	struct af_clock_pair *pair = c.clock == AF_CLOCK_REALTIME   ? &t->all.realtime
+	                             : c.clock == AF_CLOCK_BOOTTIME ? &t->all.boottime
+	                                                            : NULL;
+	if (pair && !pair->foreign_ns)
+		*pair = (struct af_clock_pair){.foreign_ns = c.foreign, .mono_ns = c.mono_ns};
+}
+
+/* Of both readings, each being half of it. */
+static void timeline_tell(const struct af_timeline *t, const struct af_trace *trace, int reading)
+{
+	uint64_t size = af_trace_size(trace);
+
+	if (t->progress)
+		t->progress(t->progress_arg, af_trace_position(trace) + (uint64_t)reading * size,
+		            2 * size);
+}
+
+static int timeline_first(struct af_timeline *t, struct af_err *err)
+{
+	struct af_trace *trace;
+	struct af_event ev;
+	bool spots = t->asked.trees && t->asked.trees->spots;
+	int rc = af_trace_open(&trace, t->dir, FIRST_WANTS | (spots ? BIT(MAPPING) : 0), err);
+
+	if (rc)
+		return rc;
+	for (uint64_t n = 1; af_trace_next(trace, &ev); n++) {
+		if (ev.kind == AF_KIND_CLOCK || ev.kind == AF_KIND_DEVICE)
+			timeline_clock(t, &ev);
+		af_world_event(&t->world, &ev);
+		if (n % PROGRESS_EVERY == 0)
+			timeline_tell(t, trace, 0);
+	}
+	af_clocks_build(&t->world.clocks);
+	t->all.start_ns = af_trace_start_ns(trace);
+	af_trace_close(trace);
+	return 0;
+}
+
+int af_timeline_open(struct af_timeline **out, const char *dir,
+                     const struct af_timeline_asked *asked, af_timeline_progress *progress,
+                     void *arg, struct af_err *err)
+{
+	static const struct af_tree_weight none[] = {{"none", ""}};
+	struct af_timeline *t = af_xcalloc(1, sizeof *t);
+
+	t->asked = *asked;
+	t->dir = dir;
+	t->progress = progress;
+	t->progress_arg = arg;
+	af_tree_open(&t->stacks, none, 1);
+	t->all.names = &t->names;
+	t->all.stacks = &t->stacks;
+	t->all.world = &t->world;
+	t->all.damage = t->damage;
+	int rc = timeline_first(t, err);
+	timeline_trees_open(t);
+	if (rc) {
+		af_timeline_close(t);
+		t = NULL;
+	}
+	*out = t;
+	return rc;
+}
+
+const struct af_slices *af_timeline_slices(const struct af_timeline *t)
+{
+	return &t->all;
+}
+
+bool timeline_of(const struct af_timeline *t, uint32_t process)
+{
+	const struct af_timeline_asked *a = &t->asked;
+
+	if (a->process != UINT64_MAX && a->process != process)
+		return false;
+	if (a->pid == UINT64_MAX)
+		return true;
+	const struct af_process *p = af_world_process(&t->world, process);
+	return p && p->pid == a->pid;
+}
+
+bool timeline_wants(struct af_timeline *t, uint64_t start_ns, uint64_t end_ns)
+{
+	if (start_ns > t->to_ns || end_ns < t->from_ns ||
+	    !af_within_reaches(&t->world.within, start_ns, end_ns) ||
+	    (end_ns > start_ns && end_ns - start_ns < t->asked.min_ns)) {
+		t->all.outside++;
+		return false;
+	}
+	if (t->asked.limit && t->all.nr_slices == t->asked.limit) {
+		t->all.beyond++;
+		return false;
+	}
+	t->all.nr_slices++;
+	return true;
+}
+
+void timeline_cut(const struct af_timeline *t, struct af_slice *s)
+{
+	const struct af_within *in = &t->world.within;
+
+	if (in->to_ns && s->start_ns < in->from_ns)
+		s->start_ns = in->from_ns;
+	if (in->to_ns && s->end_ns > in->to_ns)
+		s->end_ns = in->to_ns;
+}
+
+uint32_t timeline_name(struct af_timeline *t, const char *text)
+{
+	return af_strtab_id_z(&t->names, *text ? text : "[unnamed]");
+}
+
+uint32_t timeline_stack(struct af_timeline *t, const struct af_place *at)
+{
+	uint32_t place = af_places_number(&t->places, at);
+
+	if (place >= t->cap_nodes) {
+		uint32_t cap = t->cap_nodes ? t->cap_nodes : 256;
+		while (cap <= place)
+			cap *= 2;
+		t->nodes = af_xrealloc(t->nodes, cap * sizeof *t->nodes);
+		memset(t->nodes + t->cap_nodes, 0, (cap - t->cap_nodes) * sizeof *t->nodes);
+		t->cap_nodes = cap;
+	}
+	if (!t->nodes[place])
+		t->nodes[place] = af_frames_node(&t->stacks, &t->world, at);
+	return t->nodes[place];
+}
+
+static uint32_t stack_of_call(struct af_timeline *t, uint32_t process, uint32_t path,
+                              uint32_t function)
+{
+	const struct af_world *w = &t->world;
+	uint32_t node = af_frames_process(&t->stacks, w, process);
+
+	node = af_frames_call(&t->stacks, w, node, path);
+	if (function && *w->functions[function].name)
+		node =
+		    af_frames_under(&t->stacks, node, w->functions[function].name, AF_FRAME_NATIVE);
+	return node;
+}
+
+/* The graph that was launched, and who captured this node of it. */
+static uint32_t stack_of_node(struct af_timeline *t, uint32_t stack, uint32_t node)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "[graph %u]", t->world.nodes[node].graph);
+	stack = af_frames_under(&t->stacks, stack, text, AF_FRAME_GPU);
+	return af_frames_call(&t->stacks, &t->world, stack, af_world_node_path(&t->world, node));
+}
+
+uint32_t timeline_call_stack(struct af_timeline *t, uint32_t process, uint32_t path,
+                             uint32_t function, uint32_t node)
+{
+	bool fresh;
+
+	if (!path)
+		return 0;
+	uint64_t *call = af_map_at(&t->by_call, (uint64_t)path << 32 | function, &fresh);
+	if (fresh)
+		*call = stack_of_call(t, process, path, function);
+	if (!node)
+		return (uint32_t)*call;
+	uint32_t stack = (uint32_t)*call;
+	uint64_t *whole = af_map_at(&t->by_call, 1ull << 63 | (uint64_t)stack << 32 | node, &fresh);
+	if (fresh)
+		*whole = stack_of_node(t, stack, node);
+	return (uint32_t)*whole;
+}
+
+uint32_t timeline_leaf(struct af_timeline *t, uint32_t node)
+{
+	size_t len;
+	const char *text = af_tree_text(&t->stacks, t->stacks.nodes[node].name, &len);
+
+	return af_strtab_id(&t->names, text, len);
+}
+
+static uint64_t timeline_kinds(const struct af_timeline *t)
+{
+	static const uint64_t of[AF_TIMELINE_END] = {
+	    [AF_TIMELINE_CALLS] = BIT(LAUNCH) | BIT(CALL) | BIT(CALL_LONG) | BIT(CALL_SEEN),
+	    [AF_TIMELINE_WORK] = AF_LAUNCHES_WANTS,
+	    [AF_TIMELINE_RANGES] = BIT(RANGE),
+	    [AF_TIMELINE_RUN] = AF_SAMPLES_WANTS,
+	    [AF_TIMELINE_WAITS] = BIT(OFFCPU),
+	    [AF_TIMELINE_MEMORY] = BIT(MEMORY),
+	    [AF_TIMELINE_OVERHEAD] = BIT(OVERHEAD),
+	    [AF_TIMELINE_LOST] = BIT(LOST),
+	};
+	uint64_t kinds = 0;
+
+	for (int part = 0; part < AF_TIMELINE_END; part++)
+		if (timeline_shows(t, part))
+			kinds |= of[part];
+	return kinds;
+}
+
+static void timeline_event(struct af_timeline *t, const struct af_event *ev)
+{
+	uint64_t kind = ev->kind < AF_KIND_MAX ? 1ull << ev->kind : 0;
+
+	if (kind & AF_LAUNCHES_WANTS && timeline_shows(t, AF_TIMELINE_WORK))
+		af_launches_event(&t->launches, &t->world, ev);
+	switch (ev->kind) {
+	case AF_KIND_SAMPLE:
+	case AF_KIND_KSAMPLE:
+	case AF_KIND_COUNTED:
+		af_samples_event(&t->samples, &t->world, ev);
+		break;
+	case AF_KIND_LAUNCH:
+		if (timeline_shows(t, AF_TIMELINE_CALLS))
+			timeline_launch(t, ev);
+		break;
+	case AF_KIND_CALL:
+	case AF_KIND_CALL_LONG:
+	case AF_KIND_CALL_SEEN:
+		if (timeline_shows(t, AF_TIMELINE_CALLS))
+			timeline_call(t, ev);
+		break;
+	case AF_KIND_RANGE:
+		timeline_range(t, ev);
+		break;
+	case AF_KIND_OFFCPU:
+		timeline_wait(t, ev);
+		break;
+	case AF_KIND_MEMORY:
+		timeline_memory(t, ev);
+		break;
+	case AF_KIND_OVERHEAD:
+		timeline_overhead(t, ev);
+		break;
+	case AF_KIND_LOST:
+		timeline_lost(t, ev);
+		break;
+	}
+}
+
+/* What threads were doing is a part of stacks only where these are the trees'. */
+static uint64_t timeline_learns(const struct af_timeline *t)
+{
+	return t->asked.trees ? SECOND_LEARNS | BIT(RANGE) | BIT(OPERATION) : SECOND_LEARNS;
+}
+
+static void timeline_second(struct af_timeline *t, struct af_trace *trace)
+{
+	const uint64_t learns = timeline_learns(t);
+	struct af_event ev;
+
+	for (uint64_t n = 1; !t->rows.rc && af_trace_next(trace, &ev); n++) {
+		uint64_t kind = ev.kind < AF_KIND_MAX ? 1ull << ev.kind : 0;
+		if (kind & learns)
+			af_world_event(&t->world, &ev);
+		if (timeline_of(t, ev.process))
+			timeline_event(t, &ev);
+		if (ev.process && ev.time_ns > t->world.last_ns)
+			t->world.last_ns = ev.time_ns;
+		if (n % PROGRESS_EVERY == 0)
+			timeline_tell(t, trace, 1);
+	}
+	af_samples_end(&t->samples);
+	af_launches_end(&t->launches, &t->world);
+	timeline_ranges_end(t);
+	timeline_runs_end(t);
+}
+
+int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, struct af_err *err)
+{
+	struct af_trace *trace;
+	uint64_t start_ns = t->all.start_ns;
+	uint64_t kinds = timeline_kinds(t) | timeline_learns(t);
+	int rc = af_trace_open(&trace, t->dir, kinds, err);
+
+	if (rc)
+		return rc;
+	t->rows.sink = sink;
+	t->samples.take = timeline_sample;
+	t->launches.take = timeline_work;
+	t->samples.arg = t->launches.arg = t;
+	t->from_ns = start_ns + t->asked.from_ns;
+	t->to_ns = t->asked.to_ns && t->asked.to_ns < UINT64_MAX - start_ns
+	               ? start_ns + t->asked.to_ns
+	               : UINT64_MAX;
+	timeline_second(t, trace);
+	rc = af_rows_flush(&t->rows);
+	t->all.nr_slices = t->rows.nr_slices;
+	t->all.nr_points = t->rows.nr_points;
+	t->all.nr_tracks = t->rows.nr_tracks;
+	t->all.crossing = t->rows.crossing;
+	t->all.unlaunched = t->launches.unlaunched;
+	af_trace_damage_text(af_trace_damage(trace), t->damage, sizeof t->damage);
+	t->world.lost[AF_LOST_RING_FULL] += af_trace_damage(trace)->discarded;
+	af_trace_close(trace);
+	return rc;
+}
+
+void af_timeline_close(struct af_timeline *t)
+{
+	if (!t)
+		return;
+	af_samples_free(&t->samples);
+	af_launches_free(&t->launches);
+	af_rows_free(&t->rows);
+	timeline_ranges_free(t);
+	af_map_free(&t->by_pid);
+	af_keys_free(&t->by_track);
+	af_keys_free(&t->by_row);
+	af_map_free(&t->by_run);
+	af_keys_free(&t->by_address);
+	af_keys_free(&t->by_counter);
+	free(t->runs);
+	free(t->counters);
+	free(t->nodes);
+	af_map_free(&t->by_call);
+	timeline_trees_free(t);
+	af_places_free(&t->places);
+	af_tree_close(&t->stacks);
+	af_strtab_free(&t->names);
+	af_world_close(&t->world);
+	free(t);
+}

@@ -1,0 +1,71 @@
+/*
+ * A trace as slices: what threads called, ran and waited for, what devices did, what the program
+ * said it was doing, and how much memory of devices was taken, in time.
+ *
+ *	af_timeline_open → af_timeline_slices → af_timeline_run → af_timeline_close
+ *
+ * The trace is read twice: the names of addresses stand at its end, and slices are handed over as
+ * the second reading finds them, so that memory does not grow with their number.
+ */
+#ifndef AF_ANALYSE_TIME_TIMELINE_H
+#define AF_ANALYSE_TIME_TIMELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyse/time/slices.h"
+
+struct af_asked;
+struct af_err;
+struct af_timeline;
+
+/* What a timeline shows. T(NAME, word) */
+#define AF_TIMELINE_PARTS(T)                                                                       \
+	T(CALLS, "calls")       /* of device APIs, by thread */                                    \
+	T(WORK, "work")         /* of devices, by queue */                                         \
+	T(RANGES, "ranges")     /* NVTX */                                                         \
+	T(RUN, "run")           /* CPU samples, joined where they found the same function */       \
+	T(WAITS, "waits")       /* off the CPU */                                                  \
+	T(MEMORY, "memory")     /* of devices */                                                   \
+	T(OVERHEAD, "overhead") /* of tracing */                                                   \
+	T(LOST, "lost")
+
+enum af_timeline_part {
+#define AF_T(NAME, word) AF_TIMELINE_##NAME,
+	AF_TIMELINE_PARTS(AF_T)
+#undef AF_T
+	    AF_TIMELINE_END
+};
+
+struct af_timeline_asked {
+	uint32_t parts;          /* bits 1 << AF_TIMELINE_…; 0: all */
+	uint64_t from_ns, to_ns; /* since the trace began: what reaches into it; to 0: to its end */
+	bool cuts;               /* and only that part of it: within.h */
+	uint64_t min_ns;         /* leave out shorter slices, but no instants */
+	uint64_t limit;          /* most slices and points; 0: any number */
+	uint64_t process, pid;   /* only of these, UINT64_MAX: of any */
+	/* Samples and works add up to the trees that this asks for, whose times cut all slices
+	 * instead of the times above, and have the nodes of those as
+	 * stacks; each sample is a slice unless it goes on where the same stack was. NULL: stacks
+	 * are those of calls, and samples are joined by function. */
+	const struct af_asked *trees;
+};
+
+typedef void af_timeline_progress(void *arg, uint64_t done, uint64_t size);
+
+/* The first reading. *@t is the caller's to close, NULL after a failure. @progress may be NULL. */
+int af_timeline_open(struct af_timeline **t, const char *dir, const struct af_timeline_asked *asked,
+                     af_timeline_progress *progress, void *arg, struct af_err *err);
+
+/* What the ids stand for; valid, and growing, until the close. */
+const struct af_slices *af_timeline_slices(const struct af_timeline *t);
+
+/*
+ * The second reading, once: all slices into @sink. Fails with what the sink returned, and no
+ * message, or with one when the trace cannot be opened any more.
+ */
+int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, struct af_err *err);
+
+void af_timeline_close(struct af_timeline *t);
+
+#endif

@@ -1,0 +1,137 @@
+/* What the files of the timeline share: its state, and handing slices over. */
+#ifndef AF_ANALYSE_TIME_TIMELINE_PRIVATE_H
+#define AF_ANALYSE_TIME_TIMELINE_PRIVATE_H
+
+#include "analyse/join/join.h"
+#include "analyse/join/launches.h"
+#include "analyse/time/timeline.h"
+#include "analyse/tree/tree.h"
+#include "analyse/world/places.h"
+#include "analyse/world/samples.h"
+#include "analyse/world/world.h"
+#include "base/keys.h"
+
+struct af_timeline {
+	struct af_timeline_asked asked;
+	const char *dir;
+	af_timeline_progress *progress;
+	void *progress_arg;
+	uint64_t from_ns, to_ns; /* of the trace's clock */
+
+	struct af_world world;
+	struct af_samples samples;
+	struct af_launches launches;
+	struct af_rows rows;
+	struct af_strtab names;
+	struct af_tree stacks;
+	struct af_slices all;
+	char damage[768];
+
+	struct af_places places;
+	uint32_t *nodes; /* of the stacks, by number of the place; 0: not made yet */
+	uint32_t cap_nodes;
+	struct af_map by_doing;
+	struct af_keys by_job; /* of timeline_trees.c: → node of the stacks */
+	struct af_tree scratch;
+	struct af_map by_call; /* call path and function, or that and a node of a graph → stack */
+	struct af_map by_pid;  /* the latest process of each */
+	struct af_keys by_track; /* process, thread or device → track */
+	struct af_keys by_row;   /* what row_of() is given → row */
+	uint32_t nr_children;    /* ranks handed out */
+
+	struct af_map by_run; /* process and thread → index */
+	struct timeline_run *runs;
+	uint32_t nr_runs, cap_runs;
+
+	struct af_keys by_nest; /* process, thread and domain → index */
+	struct timeline_nest *nests;
+	uint32_t nr_nests, cap_nests;
+	bool ended;             /* what is open now has no end in the trace */
+	struct af_join started; /* ranges with START and no END yet: what is an index */
+	struct timeline_range *ranges;
+	uint32_t nr_ranges, cap_ranges, free_range;
+
+	struct af_keys by_address; /* process and address → bytes */
+	struct af_keys by_counter; /* process, device and memory → index */
+	struct timeline_counter *counters;
+	uint32_t nr_counters, cap_counters;
+};
+
+/* Rows of a process, by what they are. */
+enum timeline_row_kind {
+	ROW_CALLS,
+	ROW_RANGES,
+	ROW_RUN,
+	ROW_WAITS,
+	ROW_QUEUE,
+	ROW_STARTED,
+	ROW_OVERHEAD,
+	ROW_LOST
+};
+
+static inline bool timeline_shows(const struct af_timeline *t, enum af_timeline_part part)
+{
+	return !t->asked.parts || t->asked.parts & 1u << part;
+}
+
+/* Is the process, by its ordinal, asked for? */
+bool timeline_of(const struct af_timeline *t, uint32_t process);
+
+/* Is a slice wanted? Counts it as left out where it is not. Before its row is made. */
+bool timeline_wants(struct af_timeline *t, uint64_t start_ns, uint64_t end_ns);
+
+/* Cut one that is wanted, where the time that is asked for cuts slices. */
+void timeline_cut(const struct af_timeline *t, struct af_slice *s);
+
+uint32_t timeline_name(struct af_timeline *t, const char *text);
+
+/* The node of a place among the stacks, and what its leaf is called. */
+uint32_t timeline_stack(struct af_timeline *t, const struct af_place *at);
+/* The stack of a call of a device's API, and of a node of a graph (w->nodes, 0 for none) that it
+ * launched; 0 when the trace does not have it. */
+uint32_t timeline_call_stack(struct af_timeline *t, uint32_t process, uint32_t path,
+                             uint32_t function, uint32_t node);
+uint32_t timeline_leaf(struct af_timeline *t, uint32_t node);
+
+/* Tracks and rows, made at their first use. */
+uint32_t timeline_process(struct af_timeline *t, uint32_t process);
+uint32_t timeline_thread(struct af_timeline *t, uint32_t process, uint32_t tid);
+uint32_t timeline_device(struct af_timeline *t, uint32_t process, uint32_t device);
+
+/* What tells rows of one kind in a process apart. */
+struct timeline_row_id {
+	uint32_t number; /* of a thread, a queue, a device */
+	uint32_t depth;  /* of ranges within one another: a row each, as their ends come in order */
+	const char *domain; /* of ranges, NULL for none */
+};
+void timeline_put(struct af_timeline *t, enum timeline_row_kind kind, uint32_t process,
+                  const struct timeline_row_id *id, const struct af_slice *s);
+uint32_t timeline_counter(struct af_timeline *t, uint32_t process, uint32_t device,
+                          const char *name);
+
+/* By kind of event; the world has seen it. */
+void timeline_call(struct af_timeline *t, const struct af_event *ev);
+void timeline_launch(struct af_timeline *t, const struct af_event *ev);
+void timeline_work(void *timeline, const struct af_work *work);
+void timeline_memory(struct af_timeline *t, const struct af_event *ev);
+void timeline_overhead(struct af_timeline *t, const struct af_event *ev);
+void timeline_range(struct af_timeline *t, const struct af_event *ev);
+void timeline_wait(struct af_timeline *t, const struct af_event *ev);
+void timeline_lost(struct af_timeline *t, const struct af_event *ev);
+void timeline_sample(void *timeline, const struct af_sample *s);
+
+/* Is it asked for, also of what the trees show? Cuts it to what is. */
+void timeline_trees_open(struct af_timeline *t);
+bool timeline_trees_sample(const struct af_timeline *t, struct af_sample *s);
+bool timeline_trees_work(const struct af_timeline *t, struct af_work *work);
+/* The node of the place that a thread is at now, and of the job that @work is of. */
+uint32_t timeline_trees_place(struct af_timeline *t, const struct af_place *at, uint32_t tid);
+uint32_t timeline_trees_job(struct af_timeline *t, const struct af_work *work);
+void timeline_trees_free(struct af_timeline *t);
+
+/* The trace is at its end: ranges and runs that are open. */
+void timeline_ranges_end(struct af_timeline *t);
+void timeline_runs_end(struct af_timeline *t);
+void timeline_ranges_free(struct af_timeline *t);
+
+#endif

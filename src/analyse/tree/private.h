@@ -1,0 +1,85 @@
+/* What the files of the tree share: names and the (parent, name) → node table. */
+#ifndef AF_ANALYSE_TREE_PRIVATE_H
+#define AF_ANALYSE_TREE_PRIVATE_H
+
+#include "analyse/tree/tree.h"
+#include "base/arena.h"
+#include "base/strtab.h"
+
+struct tree_name {
+	const char *text;
+	uint32_t len;
+	uint32_t frame : 8; /* enum af_frame */
+	uint32_t spot : 24; /* of the spots, 0: none */
+	uint32_t module;    /* of the modules, 0: none, MODULES: several */
+	uint32_t key;       /* of the keys: module_key.h; 0: none */
+	const char *told;   /* the text that it was told last, by whoever told it */
+};
+
+enum { MODULES = UINT32_MAX };
+
+struct tree_name_slot {
+	uint32_t hash;
+	uint32_t id_plus_1;
+};
+
+struct tree_node_slot {
+	uint32_t parent, name;
+	uint32_t node; /* 0: free */
+};
+
+struct tree_spots; /* spots.c */
+
+/* keys.c: keys of the files that were met last, by where the world has their texts. */
+enum { KEYS_LAST = 256 };
+
+struct tree_key {
+	const char *module, *file;
+	uint32_t key;
+	bool kernel;
+};
+
+/* How a name is shown that another function has, too: with its module. */
+struct tree_label {
+	const char *text; /* NULL: as it is */
+	size_t len;
+};
+
+struct af_tree_private {
+	struct af_arena texts;
+	struct af_strtab modules, keys;
+	struct tree_key keys_last[KEYS_LAST];
+	struct tree_label *labels; /* of the first names */
+	uint32_t nr_labels;
+	struct tree_spots *spots; /* NULL: frames of this tree have none */
+	struct tree_name *names;
+	struct tree_name_slot *name_slots;
+	uint32_t cap_names; /* slots: twice as many */
+
+	/* Dropped by finish, made again by the next af_tree_child(). Power of two. */
+	struct tree_node_slot *slots;
+	uint32_t nr_slots;
+
+	uint32_t depth;
+	bool finished; /* child lists are in final order */
+};
+
+/* A new last node below @parent, in neither a child list nor the table; weights zeroed. */
+uint32_t tree_append(struct af_tree *t, uint32_t parent, uint32_t name);
+
+/* af_tree_name() of what is at the spot and has the key of these numbers. */
+uint32_t tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
+                      uint32_t spot, uint32_t key, int borrowed);
+
+/* The key of what is at @spot (NULL: nowhere), 0: none. */
+uint32_t tree_key_number(struct af_tree *t, enum af_frame frame, const struct af_spot *spot);
+
+/* The number of @spot (NULL: of none) among those of the tree, 0 where it has none. */
+uint32_t tree_spot_number(struct af_tree *t, const struct af_spot *spot);
+void tree_spots_close(struct af_tree *t);
+
+/* Drop what finish() made and what only building needs. */
+void tree_unfinish(struct af_tree *t);
+void tree_drop_slots(struct af_tree *t);
+
+#endif

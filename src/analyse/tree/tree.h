@@ -1,0 +1,249 @@
+/*
+ * The tree shape: weighted stacks. A node is a frame under its parent; it carries self weights in
+ * one or more columns (time, samples, count, bytes). Totals, child order and depth exist after
+ * af_tree_finish(). Everything that draws or lists a flame graph reads this and nothing else.
+ *
+ *	af_tree_open → { af_tree_name, af_tree_child, af_tree_add }* → af_tree_finish → read
+ *	→ af_tree_close
+ *
+ * Memory is the tree's own (af_tree_close frees it); out of memory ends the program. A tree belongs
+ * to one thread at a time.
+ */
+#ifndef AF_ANALYSE_TREE_TREE_H
+#define AF_ANALYSE_TREE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a frame is: decides its colour and its suffix in folded text. Order is in report.html. */
+#define AF_FRAMES(F)                                                                               \
+	F(NATIVE, "native", "")       /* machine code of the program and its libraries */          \
+	F(PYTHON, "python", "")       /* function (file.py:line) */                                \
+	F(KERNEL, "kernel", "_[k]")   /* operating system kernel */                                \
+	F(INLINED, "inlined", "_[i]") /* inlined into the frame below it */                        \
+	F(JIT, "jit", "_[j]")         /* code made at run time */                                  \
+	F(GPU, "gpu", "_[G]")         /* device: kernel, copy, queue, file of the device code */   \
+	F(GPU_INSN, "gpu instruction", "_[g]") /* device: instruction, stall reason */             \
+	F(PROCESS, "process", "")              /* process or thread, at the root */                \
+	F(MARK, "mark", "") /* "-", "--", [truncated: …], [unknown] and the like */
+
+enum af_frame {
+#define AF_F(NAME, text, suffix) AF_FRAME_##NAME,
+	AF_FRAMES(AF_F)
+#undef AF_F
+	    AF_FRAME_END
+};
+
+enum { AF_TREE_WEIGHTS = 5 };
+enum { AF_TREE_GAP = 0 }; /* name id of the root and of a flame chart's gaps: "" */
+
+/* One column of weights. */
+struct af_tree_weight {
+	const char *name; /* "time", "samples", "off-cpu", …: what --weight takes */
+	const char *unit; /* "ns", "samples", "launches", "bytes" */
+	uint64_t scale;   /* values are in 1/scale of the unit (folded fractions); 0 means 1 */
+};
+
+struct af_tree_node {
+	uint32_t parent; /* node 0 is the root and its own parent */
+	uint32_t name;   /* id for af_tree_text() */
+	/* Children as a list: latest first while building; ordered after finish. */
+	uint32_t first_child, next_sibling; /* 0: none */
+};
+
+struct af_tree {
+	struct af_tree_node *nodes; /* nr, node 0 the root; parents precede children */
+	uint32_t nr, cap;
+	uint32_t nr_weights;
+	struct af_tree_weight weights[AF_TREE_WEIGHTS];
+	uint64_t *self[AF_TREE_WEIGHTS]; /* by node */
+	uint64_t
+	    *total[AF_TREE_WEIGHTS]; /* by node, NULL before finish; root's is the sum of all */
+	/* Of a weight that adds up events, the squares of these: af_tree_vary(); of the first
+	 * nodes. */
+	double *squares;
+	uint32_t nr_squares;
+	uint32_t nr_names;
+	bool saturated; /* a weight or a total met 2^64 - 1 and stays there */
+	/*
+	 * Set after af_tree_open for a flame chart: af_tree_child() joins only with the latest
+	 * child and finish keeps the order of arrival. Self weight that arrives when there are
+	 * children already belongs into a new child named AF_TREE_GAP, which nothing draws.
+	 */
+	bool ordered;
+	struct af_frames_last *last; /* of who adds stacks in an order that shares; else NULL */
+	struct af_tree_private *private_;
+};
+
+/* Open with the given 1 to AF_TREE_WEIGHTS columns; their strings must outlive the tree. */
+void af_tree_open(struct af_tree *t, const struct af_tree_weight *weights, uint32_t nr_weights);
+void af_tree_close(struct af_tree *t); /* a zeroed or closed tree is fine */
+
+/*
+ * Intern a frame's text (without suffix) as of kind @frame: equal (text, kind) pairs are one id, of
+ * no module. The text is copied unless @borrowed, when it must outlive the tree (a mapped file).
+ */
+uint32_t af_tree_name(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
+                      int borrowed);
+/* The text is not NUL-terminated when borrowed: always use *@len. */
+const char *af_tree_text(const struct af_tree *t, uint32_t name, size_t *len);
+enum af_frame af_tree_frame(const struct af_tree *t, uint32_t name);
+
+/*
+ * What a frame is besides its text, for formats that have a place for it. Only trees that were
+ * asked to keep spots do (af_tree_keep_spots), and then frames with the same text in other places
+ * are different names: their texts merge them again.
+ */
+enum af_spot_what {
+	AF_SPOT_CODE, /* of a host or device; whatever has no other word */
+	AF_SPOT_PROCESS,
+	AF_SPOT_RANK,
+	AF_SPOT_THREAD,
+	AF_SPOT_DEVICE,
+	AF_SPOT_QUEUE,
+	AF_SPOT_LINE, /* of device code; below the frame of its kernel */
+	AF_SPOT_INSN,
+	AF_SPOT_STALL
+};
+
+struct af_spot {
+	const char *function;          /* the name alone; NULL: the frame's text is it */
+	const char *file;              /* of the source, or NULL */
+	const char *module, *build_id; /* the file of machine code, or NULL */
+	uint64_t address;              /* within the module; of a process or thread its number */
+	uint32_t line, first_line;     /* first_line: of the function; 0 not known */
+	uint32_t what;                 /* enum af_spot_what */
+	bool inlined;                  /* into the frame below it: both are one address */
+};
+
+/*
+ * Frames whose function has a module that tells it from others of its name: those of machine code
+ * of the program and of the kernel (module_key.h).
+ */
+static inline bool af_frame_has_module(enum af_frame frame)
+{
+	return frame == AF_FRAME_NATIVE || frame == AF_FRAME_INLINED || frame == AF_FRAME_KERNEL;
+}
+
+/* Right after af_tree_open. */
+void af_tree_keep_spots(struct af_tree *t);
+bool af_tree_has_spots(const struct af_tree *t);
+
+/*
+ * af_tree_name() of a frame at @spot (NULL: nowhere); all texts are copied. Functions of one name
+ * in two modules are two names. The same module and file are told at the same address each time,
+ * and no others there, while the tree is made.
+ */
+uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
+                         const struct af_spot *spot);
+
+/* af_tree_name(), copied, of a function in the module whose word (below) is @key, "" for none. */
+uint32_t af_tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
+                         const char *key);
+
+/* A name of @src in @t, with its module, and its spot where @t keeps them. */
+uint32_t af_tree_name_like(struct af_tree *t, const struct af_tree *src, uint32_t name,
+                           int borrowed);
+
+/* The word for the module that is a part of what the name is (module_key.h), or "". */
+const char *af_tree_key(const struct af_tree *t, uint32_t name);
+
+/*
+ * Look for functions of one name and side in several modules, in all of @nr trees (zeroed ones are
+ * fine): their labels are "libx.so!helper" from then on, and of names made like theirs.
+ */
+void af_trees_tell_apart(struct af_tree *trees, uint32_t nr);
+
+/*
+ * Open @dst as @src with names that are texts and kinds only, finished if @src is: what folded text
+ * has. It borrows the texts of @src. Only where some are told apart, else false and nothing done.
+ */
+bool af_tree_plain(struct af_tree *dst, const struct af_tree *src);
+
+/* What people see: the text, unless the name is told apart; NUL-terminated only then. */
+const char *af_tree_label(const struct af_tree *t, uint32_t name, size_t *len);
+bool af_tree_is_told_apart(const struct af_tree *t, uint32_t name);
+
+/*
+ * The file of machine code that frames of this name are in, as af_tree_name_at() was told, whether
+ * or not spots are kept: "" where they are in several, NULL where nobody said.
+ */
+const char *af_tree_module(const struct af_tree *t, uint32_t name);
+
+/* Where the frame is: zeroes where that is not known. Valid until the next name. */
+const struct af_spot *af_tree_spot(const struct af_tree *t, uint32_t name);
+
+/* The greatest common divisor of self weights, 1 where there are none. */
+uint64_t af_tree_divisor(const struct af_tree *t, uint32_t weight);
+
+/* The child of @parent with this name, made when new. Never 0. */
+uint32_t af_tree_child(struct af_tree *t, uint32_t parent, uint32_t name);
+
+/* Add @value to a node's self weight; sticks at 2^64 - 1 and marks the tree saturated. */
+static inline void af_tree_add(struct af_tree *t, uint32_t node, uint32_t weight, uint64_t value)
+{
+	uint64_t *self = &t->self[weight][node];
+
+	if (__builtin_add_overflow(*self, value, self)) {
+		*self = UINT64_MAX;
+		t->saturated = true;
+	}
+}
+
+/*
+ * Tell the sum of the squares of events that a node's self weight adds up: of how many there are by
+ * chance, that is the variance of the weight. Only one weight of a tree has it, as who makes it
+ * says.
+ */
+void af_tree_vary(struct af_tree *t, uint32_t node, double square);
+
+/*
+ * Totals and child order; idempotent; more may be added afterwards and finish called again.
+ * Children come in the order of sorted folded lines: by bytes of text and suffix, where a leaf's
+ * name is followed by a space and an inner frame's by `;`. So neither the order of arrival nor the
+ * hash shows, and a picture has the layout that flamegraph.pl gives the same stacks.
+ */
+void af_tree_finish(struct af_tree *t);
+
+/*
+ * The node after @node in depth-first order (parents first), or 0 after the last. *@depth follows.
+ * With @skip the children of @node are passed over.
+ */
+static inline uint32_t af_tree_next(const struct af_tree *t, uint32_t node, bool skip,
+                                    uint32_t *depth)
+{
+	if (!skip && t->nodes[node].first_child) {
+		++*depth;
+		return t->nodes[node].first_child;
+	}
+	while (node && !t->nodes[node].next_sibling) {
+		node = t->nodes[node].parent;
+		--*depth;
+	}
+	return node ? t->nodes[node].next_sibling : 0;
+}
+
+/* Depth of the deepest node; the root is 0. After finish. */
+uint32_t af_tree_depth(const struct af_tree *t);
+
+/*
+ * Add all of @src to @dst (same columns by name, missing ones are skipped). Texts are copied; @dst
+ * wants finish again.
+ */
+void af_tree_merge(struct af_tree *dst, const struct af_tree *src);
+
+/*
+ * A new finished tree with every stack reversed (callers below callees): leaf-first. @dst is opened
+ * here; it borrows the texts of @src, which must outlive it. @src need not be finished.
+ */
+void af_tree_reverse(struct af_tree *dst, const struct af_tree *src);
+
+/* What a kind is called ("native") and its suffix in folded text ("" when it has none). */
+const char *af_frame_name(enum af_frame frame);
+const char *af_frame_suffix(enum af_frame frame);
+
+/* The column called @name, or -1. */
+int af_tree_weight(const struct af_tree *t, const char *name);
+
+#endif

@@ -1,0 +1,225 @@
+/* The world of devices: what they are, what runs on them, and the calls that make it run. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/world/private.h"
+#include "base/arena.h"
+
+void world_learn_device(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_device fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	uint32_t i = WORLD_ADD(w, devices);
+	w->devices[i] = (struct af_device){
+	    .process = ev->process,
+	    .id = fixed.device,
+	    .parent = fixed.parent,
+	    .type = fixed.type,
+	    .api = fixed.api,
+	    .name = world_text(w, &tails[0]),
+	    .vendor = world_text(w, &tails[1]),
+	    .driver = world_text(w, &tails[2]),
+	};
+	*af_map_at(&w->by_device, world_key(ev->process, fixed.device), NULL) = i;
+}
+
+void world_learn_device_note(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_device_note fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails) ||
+	    strcmp((const char *)tails[0].data, "uuid") || !tails[1].len)
+		return;
+	*af_map_at(&w->by_gpu, world_key(ev->process, fixed.device), NULL) =
+	    af_strtab_id(&w->strings, (const char *)tails[1].data, tails[1].len);
+}
+
+void world_learn_queue(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_queue fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	uint32_t i = WORLD_ADD(w, queues);
+	w->queues[i] = (struct af_queue){
+	    .process = ev->process,
+	    .id = fixed.queue,
+	    .device = fixed.device,
+	    .context = fixed.context,
+	    .flags = fixed.flags,
+	    .handle = fixed.handle,
+	};
+	*af_map_at(&w->by_queue, world_key(ev->process, fixed.queue), NULL) = i;
+}
+
+struct world_kernel {
+	const char *name; /* for people */
+	uint32_t raw;     /* string of the world */
+};
+
+/* Compilers of C++ for devices mangle as those for hosts do. */
+void world_learn_kernel(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_kernel fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	struct world_kernel *k = af_arena_alloc(&w->arena, sizeof *k);
+	k->raw = af_strtab_id(&w->strings, (const char *)tails[0].data, tails[0].len);
+	k->name = world_shown(w, af_strtab_get(&w->strings, k->raw));
+	*af_map_at(&w->by_kernel, world_key(ev->process, fixed.kernel), NULL) = (uintptr_t)k;
+}
+
+void world_learn_shape(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_shape fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	uint32_t i = WORLD_ADD(w, shapes);
+	w->shapes[i] = (struct af_shape){.process = ev->process, .is = fixed};
+	*af_map_at(&w->by_shape, world_key(ev->stream, fixed.shape), NULL) = i;
+}
+
+void world_learn_config(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_launch_config fixed;
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, NULL))
+		return;
+	uint32_t shape = af_world_shape(w, ev, fixed.shape);
+	if (!shape)
+		return;
+	struct af_ev_launch_config *config = af_arena_alloc(&w->arena, sizeof *config);
+	*config = fixed;
+	w->shapes[shape].config = config;
+}
+
+void world_learn_function(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_function fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	uint32_t i = WORLD_ADD(w, functions);
+	w->functions[i] = (struct af_function){
+	    .process = ev->process,
+	    .id = fixed.function,
+	    .api = fixed.api,
+	    .does = fixed.does,
+	    .name = world_text(w, &tails[0]),
+	};
+	*af_map_at(&w->by_function, world_key(ev->process, fixed.function), NULL) = i;
+}
+
+enum {
+	WORLD_UPDATES_MAX = 10000, /* of a node while a launch of its graph is under way */
+	WORLD_ORIGINALS_MAX = 64,  /* clones of clones; in a damaged trace they may go round */
+};
+
+/* Rings on disk repeat definitions. */
+static bool node_repeats(const struct af_world *w, uint32_t before,
+                         const struct af_ev_graph_node *fixed, uint32_t path)
+{
+	if (!before)
+		return false;
+	const struct af_node *b = &w->nodes[before];
+
+	return b->graph == fixed->graph && b->original == fixed->original && b->path == path;
+}
+
+void world_learn_node(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_graph_node fixed;
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, NULL))
+		return;
+	uint64_t *slot = af_map_at(&w->by_node, world_key(ev->process, fixed.node), NULL);
+	uint32_t path = fixed.callpath ? af_world_path(w, ev, fixed.callpath) : 0;
+	uint32_t before = (uint32_t)*slot;
+
+	if (node_repeats(w, before, &fixed, path))
+		return;
+	uint32_t i = WORLD_ADD(w, nodes);
+	w->nodes[i] = (struct af_node){
+	    .process = ev->process,
+	    .id = fixed.node,
+	    .graph = fixed.graph,
+	    .original = fixed.original,
+	    .path = path,
+	    .before = before,
+	    .since_ns = ev->time_ns,
+	};
+	*slot = i;
+}
+
+uint32_t af_world_shape(const struct af_world *w, const struct af_event *ev, uint32_t shape)
+{
+	return world_find(&w->by_shape, ev->stream, shape);
+}
+
+const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel)
+{
+	const uint64_t *v = af_map_get(&w->by_kernel, world_key(process, kernel));
+	return v ? ((const struct world_kernel *)(uintptr_t)*v)->name : "";
+}
+
+uint32_t af_world_kernel_name(const struct af_world *w, uint32_t process, uint32_t kernel)
+{
+	const uint64_t *v = af_map_get(&w->by_kernel, world_key(process, kernel));
+	return v ? ((const struct world_kernel *)(uintptr_t)*v)->raw : 0;
+}
+
+const struct af_device *af_world_device(const struct af_world *w, uint32_t process, uint32_t id)
+{
+	uint32_t i = world_find(&w->by_device, process, id);
+	return i ? &w->devices[i] : NULL;
+}
+
+uint32_t af_world_gpu(const struct af_world *w, uint32_t process, uint32_t device)
+{
+	return world_find(&w->by_gpu, process, device);
+}
+
+const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id)
+{
+	uint32_t i = world_find(&w->by_queue, process, id);
+	return i ? &w->queues[i] : NULL;
+}
+
+uint32_t af_world_function(const struct af_world *w, uint32_t process, uint32_t id)
+{
+	return world_find(&w->by_function, process, id);
+}
+
+uint32_t af_world_node(const struct af_world *w, uint32_t process, uint32_t id, uint64_t time_ns)
+{
+	uint32_t i = world_find(&w->by_node, process, id);
+
+	/* Launches are seen soon after they were made: mostly the latest definition is the one. */
+	for (uint32_t n = 0; i && w->nodes[i].since_ns > time_ns && w->nodes[i].before; n++) {
+		if (n == WORLD_UPDATES_MAX)
+			return 0;
+		i = w->nodes[i].before;
+	}
+	return i;
+}
+
+uint32_t af_world_node_path(const struct af_world *w, uint32_t node)
+{
+	for (uint32_t n = 0; node && n < WORLD_ORIGINALS_MAX; n++) {
+		const struct af_node *is = &w->nodes[node];
+		if (is->path || !is->original)
+			return is->path;
+		node = af_world_node(w, is->process, is->original, is->since_ns);
+	}
+	return 0;
+}

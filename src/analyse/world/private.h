@@ -1,0 +1,79 @@
+/* What the files of the world share: its tables, and copying out of events. */
+#ifndef AF_ANALYSE_WORLD_PRIVATE_H
+#define AF_ANALYSE_WORLD_PRIVATE_H
+
+#include <string.h>
+
+#include "analyse/world/world.h"
+
+/* Make room for one more in an array that starts at index 1; returns its index. */
+#define WORLD_ADD(w, array)                                                                        \
+	({                                                                                         \
+		if (!(w)->nr_##array)                                                              \
+			(w)->nr_##array = 1;                                                       \
+		if ((w)->nr_##array >= (w)->cap_##array) {                                         \
+			(w)->cap_##array = (w)->cap_##array ? (w)->cap_##array * 2 : 64;           \
+			(w)->array =                                                               \
+			    af_xrealloc((w)->array, (w)->cap_##array * sizeof *(w)->array);        \
+			if ((w)->nr_##array == 1)                                                  \
+				memset((w)->array, 0, sizeof *(w)->array);                         \
+		}                                                                                  \
+		(w)->nr_##array++;                                                                 \
+	})
+
+static inline uint64_t world_key(uint32_t scope, uint32_t id)
+{
+	/* The analyzer takes what doings.c moved within an array for memory that nobody wrote. */
+	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+	return (uint64_t)scope << 32 | id;
+}
+
+static inline uint32_t world_find(const struct af_map *m, uint32_t scope, uint32_t id)
+{
+	const uint64_t *v = af_map_get(m, world_key(scope, id));
+	return v ? (uint32_t)*v : 0;
+}
+
+static inline const char *world_text(struct af_world *w, const struct af_tail_view *v)
+{
+	return af_arena_strdup(&w->arena, (const char *)v->data, v->len);
+}
+
+static inline const uint64_t *world_u64s(struct af_world *w, const struct af_tail_view *v)
+{
+	uint64_t *copy = af_arena_alloc(&w->arena, (size_t)v->len * 8);
+	memcpy(copy, v->data, (size_t)v->len * 8);
+	return copy;
+}
+
+/* Of processes and threads; each learns from the kind it is named after. */
+void world_learn_process(struct af_world *w, const struct af_event *ev);
+void world_learn_process_end(struct af_world *w, const struct af_event *ev);
+void world_learn_process_note(struct af_world *w, const struct af_event *ev);
+void world_learn_thread(struct af_world *w, const struct af_event *ev);
+void world_learn_comm(struct af_world *w, const struct af_event *ev);
+void world_learn_note(struct af_world *w, const struct af_event *ev);
+
+/* Of devices and what they do; each learns from the kind it is named after. */
+void world_learn_device(struct af_world *w, const struct af_event *ev);
+void world_learn_device_note(struct af_world *w, const struct af_event *ev);
+void world_learn_queue(struct af_world *w, const struct af_event *ev);
+void world_learn_kernel(struct af_world *w, const struct af_event *ev);
+void world_learn_shape(struct af_world *w, const struct af_event *ev);
+void world_learn_config(struct af_world *w, const struct af_event *ev); /* LAUNCH_CONFIG */
+void world_learn_function(struct af_world *w, const struct af_event *ev);
+void world_learn_node(struct af_world *w, const struct af_event *ev); /* GRAPH_NODE */
+
+/* @name demangled, or as it is; a string that lives as long as the world. */
+const char *world_shown(struct af_world *w, const char *name);
+
+/* Of what is mapped: its build-id. */
+void world_learn_mapping(struct af_world *w, const struct af_event *ev);
+
+/* Of device code. */
+void world_learn_program(struct af_world *w, const struct af_event *ev);
+void world_learn_crc(struct af_world *w, const struct af_event *ev); /* PROGRAM_CRC */
+void world_learn_code(struct af_world *w, const struct af_event *ev);
+void world_learn_stall(struct af_world *w, const struct af_event *ev);
+
+#endif

@@ -1,0 +1,150 @@
+#include "analyse/world/samples.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+struct samples_tick {
+	uint64_t time_ns, weight_ns;
+	uint32_t path, kstack; /* path: what the kernel itself could tell of the user part */
+};
+
+struct samples_thread {
+	uint32_t process, tid;
+	uint32_t nr, cap;
+	struct samples_tick *ticks;
+};
+
+static struct samples_thread *thread_of(struct af_samples *s, const struct af_event *ev)
+{
+	uint64_t key = (uint64_t)ev->process << 32 | ev->tid;
+	bool fresh;
+	uint64_t *slot = af_map_at(&s->by_thread, key, &fresh);
+
+	if (fresh) {
+		AF_GROW(s->threads, s->nr, s->cap);
+		s->threads[s->nr] = (struct samples_thread){.process = ev->process, .tid = ev->tid};
+		*slot = s->nr++;
+	}
+	return &s->threads[*slot];
+}
+
+/* What waits for this thread, all with one user part; when that never came, with the kernel's. */
+static void hand_over(struct af_samples *s, struct samples_thread *t, uint32_t path)
+{
+	for (uint32_t i = 0; i < t->nr; i++) {
+		bool own = path == AF_PATH_MISSED && t->ticks[i].path != AF_PATH_NONE;
+		struct af_sample sample = {
+		    .time_ns = t->ticks[i].time_ns,
+		    .weight_ns = t->ticks[i].weight_ns,
+		    .length_ns = t->ticks[i].weight_ns,
+		    .tid = t->tid,
+		    .at = {t->process, own ? t->ticks[i].path : path, t->ticks[i].kstack},
+		    .in_kernel = true,
+		};
+		s->take(s->arg, &sample);
+	}
+	t->nr = 0;
+}
+
+static void take_ksample(struct af_samples *s, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_ksample k;
+
+	if (!af_event_decode(ev, &k, sizeof k, NULL))
+		return;
+	struct af_place at = af_place_of(w, ev, k.callpath, k.kstack);
+	if (k.flags & AF_SAMPLE_JOINS) {
+		struct samples_thread *t = thread_of(s, ev);
+		AF_GROW(t->ticks, t->nr, t->cap);
+		t->ticks[t->nr++] = (struct samples_tick){
+		    .time_ns = ev->time_ns,
+		    .weight_ns = k.weight_ns,
+		    .path = at.path,
+		    .kstack = at.kstack ? at.kstack : AF_KSTACK_MISSED,
+		};
+		return;
+	}
+	struct af_sample sample = {
+	    .time_ns = ev->time_ns,
+	    .weight_ns = k.weight_ns,
+	    .length_ns = k.weight_ns,
+	    .tid = ev->tid,
+	    .at = at,
+	    .in_kernel = at.kstack != 0,
+	};
+	s->take(s->arg, &sample);
+}
+
+static void take_sample(struct af_samples *s, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_sample u;
+
+	if (!af_event_decode(ev, &u, sizeof u, NULL))
+		return;
+	uint32_t path = af_world_path(w, ev, u.callpath);
+	uint64_t *slot = af_map_get(&s->by_thread, (uint64_t)ev->process << 32 | ev->tid);
+	if (slot && s->threads[*slot].nr) {
+		hand_over(s, &s->threads[*slot], path);
+		return;
+	}
+	bool in_kernel = u.flags & AF_SAMPLE_SYSCALL;
+	struct af_sample sample = {
+	    .time_ns = ev->time_ns,
+	    .weight_ns = u.weight_ns,
+	    .length_ns = u.weight_ns,
+	    .tid = ev->tid,
+	    .at = {ev->process, path, in_kernel ? AF_KSTACK_MISSED : 0},
+	    .in_kernel = in_kernel,
+	};
+	s->take(s->arg, &sample);
+}
+
+static void take_counted(struct af_samples *s, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_counted c;
+
+	if (!af_event_decode(ev, &c, sizeof c, NULL))
+		return;
+	struct af_place at = af_place_of(w, ev, c.callpath, c.kstack);
+	struct af_sample sample = {
+	    .time_ns = ev->time_ns,
+	    .length_ns = c.apart_ns,
+	    .count = c.count,
+	    .counted = true,
+	    .tid = ev->tid,
+	    .at = at,
+	    .in_kernel = at.kstack != 0,
+	};
+	s->take(s->arg, &sample);
+}
+
+void af_samples_event(struct af_samples *s, const struct af_world *w, const struct af_event *ev)
+{
+	if (ev->kind == AF_KIND_SAMPLE)
+		take_sample(s, w, ev);
+	else if (ev->kind == AF_KIND_KSAMPLE)
+		take_ksample(s, w, ev);
+	else if (ev->kind == AF_KIND_COUNTED)
+		take_counted(s, w, ev);
+}
+
+uint64_t af_samples_end(struct af_samples *s)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < s->nr; i++) {
+		nr += s->threads[i].nr;
+		hand_over(s, &s->threads[i], AF_PATH_MISSED);
+	}
+	return nr;
+}
+
+void af_samples_free(struct af_samples *s)
+{
+	for (uint32_t i = 0; i < s->nr; i++)
+		free(s->threads[i].ticks);
+	free(s->threads);
+	af_map_free(&s->by_thread);
+	*s = (struct af_samples){0};
+}

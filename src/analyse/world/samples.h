@@ -1,0 +1,57 @@
+/*
+ * CPU samples as a whole, for every pass alike. Of a thread that carries libaflame two tell: the
+ * kernel what it was doing itself (KSAMPLE with JOINS), and the thread, on its way out of the
+ * kernel, what had called it (SAMPLE). Several ticks in one long system call become one signal, so
+ * all KSAMPLEs of a thread that wait get the user part of its next SAMPLE, which then stands for
+ * nothing of its own: the thread had no chance to move. A SAMPLE that none waits for, and a
+ * KSAMPLE without JOINS, are samples by themselves.
+ *
+ *	{ af_samples_event }* → af_samples_end → af_samples_free
+ *
+ * Feed it events in order of time, across all streams.
+ */
+#ifndef AF_ANALYSE_WORLD_SAMPLES_H
+#define AF_ANALYSE_WORLD_SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyse/world/places.h"
+#include "analyse/world/world.h"
+
+struct af_sample {
+	uint64_t time_ns, weight_ns; /* weight_ns: CPU time; 0 of COUNTED */
+	uint64_t length_ns; /* on a timeline: the weight, of COUNTED what lies between two */
+	uint64_t count;     /* of COUNTED: events that it stands for */
+	bool counted;
+	uint32_t tid;
+	struct af_place at;
+	bool in_kernel; /* with or without a stack of the kernel */
+	bool on_device; /* in code of a device that is the host: set by analyse.c */
+	bool aside; /* its moment is not within the time that is asked for: it counts for none */
+};
+
+typedef void af_samples_take(void *arg, const struct af_sample *s);
+
+/* Who hears of each sample, and what waits. */
+struct af_samples {
+	af_samples_take *take;
+	void *arg;
+
+	/* private: by (process, tid) the ticks that wait for their user part */
+	struct af_map by_thread;
+	struct samples_thread *threads;
+	uint32_t nr, cap;
+};
+
+#define AF_SAMPLES_WANTS                                                                           \
+	(1ull << AF_KIND_SAMPLE | 1ull << AF_KIND_KSAMPLE | 1ull << AF_KIND_COUNTED)
+
+void af_samples_event(struct af_samples *s, const struct af_world *w, const struct af_event *ev);
+
+/* No more will come: what waits is the kernel's part alone. Returns how many those are. */
+uint64_t af_samples_end(struct af_samples *s);
+
+void af_samples_free(struct af_samples *s);
+
+#endif

@@ -1,0 +1,178 @@
+#include "analyse/world/work.h"
+
+#include "analyse/world/world.h"
+
+static bool work_read_short(const struct af_event *ev, struct af_work *work, uint32_t *shape)
+{
+	struct af_ev_work f;
+
+	if (!af_event_decode(ev, &f, sizeof f, NULL))
+		return false;
+	uint64_t submit = f.queued_ns + f.submit_after_ns;
+	*shape = f.shape;
+	*work = (struct af_work){
+	    .api = AF_API_OPENCL,
+	    .id = f.correlation,
+	    .queued_ns = f.queued_ns,
+	    .submit_ns = submit,
+	    .start_ns = submit + f.start_after_ns,
+	    .end_ns = submit + f.start_after_ns + f.busy_ns,
+	};
+	return true;
+}
+
+static bool work_read_long(const struct af_event *ev, struct af_work *work, uint32_t *shape)
+{
+	struct af_ev_work_long f;
+
+	if (!af_event_decode(ev, &f, sizeof f, NULL))
+		return false;
+	*shape = f.shape;
+	*work = (struct af_work){
+	    .api = AF_API_OPENCL,
+	    .id = f.correlation,
+	    .queued_ns = f.queued_ns,
+	    .submit_ns = f.submit_ns,
+	    .start_ns = f.start_ns,
+	    .end_ns = f.end_ns,
+	    .status = f.status,
+	};
+	return true;
+}
+
+static bool work_read_gpu(const struct af_event *ev, struct af_work *work, uint32_t *shape)
+{
+	struct af_ev_gpu_work f;
+
+	if (!af_event_decode(ev, &f, sizeof f, NULL))
+		return false;
+	*shape = f.shape;
+	*work = (struct af_work){
+	    .api = AF_API_CUDA,
+	    .id = f.correlation,
+	    .start_ns = f.start_ns,
+	    .end_ns = f.start_ns + f.busy_ns,
+	    .node_id = f.node,
+	};
+	return true;
+}
+
+static bool work_read_gpu_long(const struct af_event *ev, struct af_work *work, uint32_t *shape)
+{
+	struct af_ev_gpu_work_long f;
+
+	if (!af_event_decode(ev, &f, sizeof f, NULL))
+		return false;
+	*shape = f.shape;
+	*work = (struct af_work){
+	    .api = AF_API_CUDA,
+	    .id = f.correlation,
+	    .start_ns = f.start_ns,
+	    .end_ns = f.end_ns,
+	    .node_id = f.node,
+	};
+	return true;
+}
+
+bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af_work *work)
+{
+	uint32_t shape = 0;
+	bool is = ev->kind == AF_KIND_WORK            ? work_read_short(ev, work, &shape)
+	          : ev->kind == AF_KIND_WORK_LONG     ? work_read_long(ev, work, &shape)
+	          : ev->kind == AF_KIND_GPU_WORK      ? work_read_gpu(ev, work, &shape)
+	          : ev->kind == AF_KIND_GPU_WORK_LONG ? work_read_gpu_long(ev, work, &shape)
+	                                              : false;
+
+	if (is) {
+		work->process = ev->process;
+		work->shape = af_world_shape(w, ev, shape);
+	}
+	return is;
+}
+
+static bool call_read_short(const struct af_event *ev, struct af_ev_call_long *f)
+{
+	struct af_ev_call s;
+
+	if (!af_event_decode(ev, &s, sizeof s, NULL))
+		return false;
+	*f = (struct af_ev_call_long){
+	    .callpath = s.callpath,
+	    .correlation = s.correlation,
+	    .function = s.function,
+	    .duration_ns = af_u24_value(s.duration_ns),
+	};
+	return true;
+}
+
+bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af_call *call)
+{
+	struct af_ev_call_long f;
+	bool is = ev->kind == AF_KIND_CALL        ? call_read_short(ev, &f)
+	          : ev->kind == AF_KIND_CALL_LONG ? af_event_decode(ev, &f, sizeof f, NULL)
+	                                          : false;
+
+	if (!is)
+		return false;
+	*call = (struct af_call){
+	    .process = ev->process,
+	    .tid = ev->tid,
+	    .stream = ev->stream,
+	    .path = f.callpath ? af_world_path(w, ev, f.callpath) : 0,
+	    .function = af_world_function(w, ev->process, f.function),
+	    .correlation = f.correlation,
+	    .status = f.status,
+	    .start_ns = ev->time_ns - (f.duration_ns < ev->time_ns ? f.duration_ns : 0),
+	    .end_ns = ev->time_ns,
+	};
+	return true;
+}
+
+bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, struct af_call *call)
+{
+	struct af_ev_call_seen f;
+
+	if (ev->kind != AF_KIND_CALL_SEEN || !af_event_decode(ev, &f, sizeof f, NULL))
+		return false;
+	*call = (struct af_call){
+	    .process = ev->process,
+	    .tid = ev->tid,
+	    .stream = ev->stream,
+	    .path = f.callpath ? af_world_path(w, ev, f.callpath) : 0,
+	    .function = af_world_function(w, ev->process, f.function),
+	    .correlation = f.correlation,
+	    .start_ns = ev->time_ns,
+	    .end_ns = ev->time_ns,
+	};
+	return true;
+}
+
+uint32_t af_work_device(const struct af_world *w, const struct af_work *work)
+{
+	const struct af_queue *queue =
+	    work->shape ? af_world_queue(w, work->process, w->shapes[work->shape].is.queue) : NULL;
+
+	return queue ? queue->device : 0;
+}
+
+bool af_work_place(const struct af_world *w, struct af_work *work, uint64_t *uncertainty_ns)
+{
+	uint64_t *stamps[] = {&work->queued_ns, &work->submit_ns, &work->start_ns, &work->end_ns};
+	uint32_t device = af_work_device(w, work);
+	struct af_clock *clock = device ? af_clocks_find(&w->clocks, work->process, device) : NULL;
+	uint64_t busy_ns = af_work_busy_ns(work), worst = 0, doubt;
+
+	if (!clock)
+		return false;
+	for (int i = 0; i < 4; i++) {
+		if (!*stamps[i])
+			continue;
+		*stamps[i] = af_clock_convert(clock, *stamps[i], &doubt);
+		worst = doubt > worst ? doubt : worst;
+	}
+	if (busy_ns)
+		work->end_ns = work->start_ns + busy_ns;
+	if (uncertainty_ns)
+		*uncertainty_ns = worst;
+	return true;
+}

@@ -1,0 +1,319 @@
+/*
+ * What the events of a trace have told so far: processes, call paths, devices, names. Feed it
+ * every event before the passes see it; they look things up here. All memory is the world's and
+ * lives until af_world_close().
+ *
+ * Ids of a stream are made global here: a call path, a stack, a shape has one dense index in the
+ * world, from 1; 0 means not known.
+ */
+#ifndef AF_ANALYSE_WORLD_WORLD_H
+#define AF_ANALYSE_WORLD_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyse/world/doings.h"
+#include "analyse/world/within.h"
+#include "base/arena.h"
+#include "base/keys.h"
+#include "base/map.h"
+#include "base/strtab.h"
+#include "trace/read/clock.h"
+#include "trace/read/reader.h"
+
+struct af_err;
+
+struct af_note {
+	const char *key, *value;
+	struct af_note *next;
+};
+
+struct af_process {
+	uint32_t ordinal, pid, ppid, parent;
+	const char *exe, *cmdline;
+	const char *comm;          /* the first one of its first thread, or "" */
+	const char *name;          /* what it goes by: see process_name() in who.c; or "" */
+	const char *rank;          /* " rank 3", for behind its name and pid; or "" */
+	struct af_note *notes;     /* cgroup, container, …; the latest first */
+	uint32_t before;           /* the ordinal that had its pid before it, 0: none */
+	uint64_t start_ns, end_ns; /* 0: the trace does not say */
+	bool has_usage;
+	uint32_t usage_source; /* enum af_usage_source: the best seen */
+	int32_t status;
+	uint64_t user_ns, kernel_ns, max_rss_bytes;
+};
+
+/*
+ * Of two with one pid, is @next what @was exec'd? An image that nothing ended goes on as the next,
+ * unless that one was forked, or began as early: several files that are imported may have the same
+ * pid.
+ */
+static inline bool af_process_goes_on(const struct af_process *was, const struct af_process *next)
+{
+	return !next->parent && was->start_ns && was->start_ns < next->start_ns &&
+	       (!was->end_ns || was->end_ns > next->start_ns);
+}
+
+struct af_thread {
+	uint32_t process, tid;
+	const char *name; /* its comm, the latest */
+};
+
+struct af_stack {
+	uint32_t process, generation;
+	uint32_t stop; /* enum af_stop */
+	uint32_t nr;
+	const uint64_t *pcs; /* leaf first */
+};
+
+struct af_path {
+	uint32_t stack, py_stack; /* world indexes, 0: none */
+	uint32_t process;
+};
+
+struct af_symbol {
+	uint32_t generation;
+	uint32_t module, source; /* module: string of the world */
+	uint64_t offset;
+	uint32_t nr_frames;
+	const uint32_t *frames; /* function string, file string, line; innermost first */
+	struct af_symbol *next; /* of the same address, another generation */
+};
+
+struct af_py_code {
+	uint32_t version;
+	int32_t first_line;
+	const char *name, *file;
+	const uint8_t *lines;
+	uint32_t lines_len;
+};
+
+struct af_device {
+	uint32_t process, id, parent, type, api;
+	const char *name, *vendor, *driver;
+};
+
+struct af_queue {
+	uint32_t process, id, device, context, flags;
+	uint64_t handle; /* the runtime's own: of CUDA what it numbers streams by, in a context */
+};
+
+struct af_shape {
+	uint32_t process;
+	struct af_ev_shape is;                    /* ids as in the trace: of the process */
+	const struct af_ev_launch_config *config; /* NULL: not known */
+};
+
+/* A captured object of device code. */
+struct af_program {
+	uint32_t process, id, device;
+	uint32_t form;      /* enum af_object_form */
+	uint32_t before;    /* another form of the same program, of w->programs; 0: none */
+	uint64_t size;      /* bytes */
+	const char *object; /* its name in objects/, or "" */
+};
+
+/* A function of device code, which samples of instructions name. */
+struct af_device_code {
+	uint32_t process, id;
+	uint32_t program; /* as the process numbers them, 0: the one that goes by crc */
+	uint32_t symbol;  /* number in the object's symbol table, 0 not known */
+	uint64_t crc;
+	/* Strings of the world, as the object has them: the function's own name; the kernel's that
+	 * it is within, of "$kernel$function", else the same. */
+	uint32_t name, kernel;
+	const char *shown; /* for people: demangled, and without its kernel */
+};
+
+/* An address of a process that lies in device code, which ran on the host. */
+struct af_host_code {
+	uint32_t process, generation; /* from which it holds, up to the next of the address */
+	uint32_t code;                /* of w->codes, 0: from then on it does not */
+	uint32_t kernel;              /* string of the world, 0: several have this code */
+	uint32_t offset;              /* from the code's first byte */
+	uint32_t before;              /* another of the address, of w->host_codes; 0: none */
+};
+
+/* Why instructions of a device stall. */
+struct af_stall_reason {
+	uint32_t process, id, device;
+	uint32_t flags; /* enum af_stall_flag */
+	const char *name;
+	uint32_t issued;
+	/* its name without "_not_issued", a string of the world; 0: none */ /* as the driver
+	                                                                        has it */
+};
+
+/* A function of a device API. */
+struct af_function {
+	uint32_t process, id, api;
+	uint32_t does; /* enum af_does */
+	const char *name;
+};
+
+/* A node of a graph of work, as one definition has it. */
+struct af_node {
+	uint32_t process, id, graph;
+	uint32_t original; /* node id it was cloned or updated from, 0 for none */
+	uint32_t path;     /* call path of the world: who made it; 0 for a clone */
+	uint32_t before;   /* the definition that this one replaced, 0 for none */
+	uint64_t since_ns;
+};
+
+struct af_world {
+	struct af_arena arena;
+	struct af_strtab strings;
+	uint64_t first_ns, last_ns; /* of the events of targets */
+	uint64_t nr_events;
+	bool threads_apart;      /* whoever wants places told apart by threads says so first */
+	struct af_within within; /* what is asked for; events that are not in it are learnt from */
+
+	struct af_process *processes; /* by ordinal; entry 0 is the recorder */
+	uint32_t nr_processes;
+	struct af_thread *threads;
+	uint32_t nr_threads;
+	struct af_stack *stacks;
+	uint32_t nr_stacks;
+	struct af_stack *py_stacks; /* pcs are PY_STACK frames */
+	uint32_t nr_py_stacks;
+	struct af_stack *kstacks; /* of the kernel: process and generation are 0 */
+	uint32_t nr_kstacks;
+	struct af_path *paths;
+	uint32_t nr_paths;
+	struct af_shape *shapes;
+	uint32_t nr_shapes;
+	struct af_device *devices;
+	uint32_t nr_devices;
+	struct af_queue *queues;
+	uint32_t nr_queues;
+	struct af_function *functions;
+	uint32_t nr_functions;
+	struct af_node *nodes;
+	uint32_t nr_nodes;
+	struct af_program *programs;
+	uint32_t nr_programs;
+	struct af_device_code *codes;
+	uint32_t nr_codes;
+	struct af_stall_reason *stalls;
+	uint32_t nr_stalls;
+	struct af_host_code *host_codes; /* after af_world_read_host_code() */
+	uint32_t nr_host_codes;
+	struct af_clocks clocks; /* of the devices; whoever wants them reads them first */
+	struct af_doings doings; /* what threads are doing, by their own word */
+	struct af_note *notes;   /* in order */
+	struct af_note **notes_end;
+	uint64_t lost[AF_LOST_END]; /* by reason */
+
+	/* What the reader says when all has been read. */
+	uint64_t damaged_packets, damaged_bytes, trace_bytes;
+	const char *damage; /* "" or a description of the first */
+
+	/* private: (stream, id), (process, id) and the like to indexes */
+	struct af_map by_stack, by_py_stack, by_path, by_shape, by_string;
+	struct af_map by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread, by_pid,
+	    by_gpu;
+	struct af_map by_function, by_node, by_program, by_code, by_stall;
+	struct af_keys by_crc, by_stall_name, by_made, by_address, by_symbol;
+	struct af_map by_mapping; /* process and path → its build-id, a string */
+	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
+	    cap_shapes, cap_devices, cap_queues, cap_functions, cap_nodes, cap_programs, cap_codes,
+	    cap_stalls, cap_host_codes;
+};
+
+/* A zeroed struct is an empty world. */
+void af_world_close(struct af_world *w);
+
+/* The kinds the world learns from: OR it into the mask given to af_trace_open(). */
+#define AF_WORLD_WANTS                                                                             \
+	(1ull << AF_KIND_LOST | 1ull << AF_KIND_NOTE | 1ull << AF_KIND_CLOCK |                     \
+	 1ull << AF_KIND_PROCESS | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_STACK |           \
+	 1ull << AF_KIND_PY_STACK | 1ull << AF_KIND_PY_CODE | 1ull << AF_KIND_CALLPATH |           \
+	 1ull << AF_KIND_DEVICE | 1ull << AF_KIND_QUEUE | 1ull << AF_KIND_KERNEL |                 \
+	 1ull << AF_KIND_SHAPE | 1ull << AF_KIND_STRING | 1ull << AF_KIND_SYMBOL |                 \
+	 1ull << AF_KIND_THREAD | 1ull << AF_KIND_COMM | 1ull << AF_KIND_KSTACK |                  \
+	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_FUNCTION | 1ull << AF_KIND_GRAPH_NODE |    \
+	 1ull << AF_KIND_LAUNCH_CONFIG | 1ull << AF_KIND_RANGE | 1ull << AF_KIND_OPERATION |       \
+	 1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_CODE | 1ull << AF_KIND_PROGRAM_CRC |            \
+	 1ull << AF_KIND_STALL | 1ull << AF_KIND_DEVICE_NOTE)
+
+void af_world_event(struct af_world *w, const struct af_event *ev);
+
+/*
+ * Read of the trace in @dir which device code ran on the host: that comes with the names, last, and
+ * samples are told apart as they come. 0, or what af_trace_open() says.
+ */
+int af_world_read_host_code(struct af_world *w, const char *dir, struct af_err *err);
+
+/* World indexes of what an event names by its stream's ids; 0 when it was never defined. */
+uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath);
+uint32_t af_world_kstack(const struct af_world *w, const struct af_event *ev, uint32_t kstack);
+uint32_t af_world_shape(const struct af_world *w, const struct af_event *ev, uint32_t shape);
+
+/* The function of a device API that the process numbers @id; 0 when it was never defined. */
+uint32_t af_world_function(const struct af_world *w, uint32_t process, uint32_t id);
+
+/*
+ * The definition of the process's node @id that held at @time_ns, an index of w->nodes; the oldest
+ * when all are later; 0 when there is none.
+ */
+uint32_t af_world_node(const struct af_world *w, uint32_t process, uint32_t id, uint64_t time_ns);
+
+/*
+ * The call path (0: not known) of the call that made, mostly captured, the node that @node, an
+ * index of w->nodes, was cloned or updated from: each as it was when it was copied.
+ */
+uint32_t af_world_node_path(const struct af_world *w, uint32_t node);
+
+/* Code and stall reasons as the process numbers them; 0 when they were never defined. */
+uint32_t af_world_code(const struct af_world *w, uint32_t process, uint32_t id);
+uint32_t af_world_stall(const struct af_world *w, uint32_t process, uint32_t id);
+
+/*
+ * The reason that @stall, an index of w->stalls, counts samples of: itself, or where it is one of
+ * the NOT_ISSUED its namesake without that word at the end, 0 when the trace does not have it.
+ */
+uint32_t af_world_stall_of(const struct af_world *w, uint32_t stall);
+
+/*
+ * The program of @code, an index of w->codes, as far as is known by now: an index of w->programs,
+ * of several forms the one that runs; 0 when there is none.
+ */
+uint32_t af_world_code_program(const struct af_world *w, uint32_t code);
+
+/*
+ * A code that no event defines: the function @name, "" for all there are, of the object @object of
+ * @process. The same one for the same names. An index of w->codes.
+ */
+uint32_t af_world_code_make(struct af_world *w, uint32_t process, const char *object,
+                            const char *name);
+
+/* The device code that @address lay in, as the process had it in @generation; NULL: in none. */
+const struct af_host_code *af_world_host_code(const struct af_world *w, uint32_t process,
+                                              uint64_t address, uint32_t generation);
+
+/* The first device of @process that is the host's processors, parts of it are the same; 0: none. */
+uint32_t af_world_host_device(const struct af_world *w, uint32_t process);
+
+/* Names; NULL or "" when the trace does not have them. */
+const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,
+                                        uint64_t address, uint32_t generation);
+const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_t address);
+/* What a file of @process, by its path, a string of the world, had as its build-id, in hexadecimal;
+ * "" when not known: MAPPING is no event that the world wants of itself. */
+const char *af_world_build_id(const struct af_world *w, uint32_t process, uint32_t path);
+const struct af_py_code *af_world_py_code(const struct af_world *w, uint32_t process,
+                                          uint32_t code);
+const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel);
+/* The same as the runtime has it, mangled: a string of the world, 0 for none. */
+uint32_t af_world_kernel_name(const struct af_world *w, uint32_t process, uint32_t kernel);
+const struct af_device *af_world_device(const struct af_world *w, uint32_t process, uint32_t id);
+
+/* Its UUID, as a string of the world, which all processes that use it have; 0: not known. */
+uint32_t af_world_gpu(const struct af_world *w, uint32_t process, uint32_t device);
+const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id);
+const struct af_process *af_world_process(const struct af_world *w, uint32_t ordinal);
+const struct af_thread *af_world_thread(const struct af_world *w, uint32_t process, uint32_t tid);
+const char *af_process_note(const struct af_process *p, const char *key);
+const char *af_world_note(const struct af_world *w, const char *key);
+
+#endif
