@@ -20,6 +20,7 @@
 #include "inject/core/libc_calls.h"
 #include "inject/core/moments.h"
 #include "inject/core/thread.h"
+#include "inject/core/translator.h"
 #include "inject/python/python.h"
 #include "inject/walk/modules.h"
 #include "trace/write/rank.h"
