@@ -2,6 +2,7 @@
 """Programs that cannot be recorded like others: what they do must be what they do without us, and
 the CPU time they use must be seen."""
 
+import functools
 import os
 import re
 import resource
@@ -157,15 +158,63 @@ PLACES = [(place,) for place in ("thread", "small", "alternate", "fiber")]
 SAMPLE_BYTES = 1024  # of the program's stack, beside the kernel's signal frame
 
 
-@for_each(("perf", "timer"), PLACES, "a sample takes hardly more of a stack (%s) than its signal")
-def _(sampler, place):
-    run = witnessed(program("paints"), place, sampler=sampler, rate=499)
+def check_paint(run, sampler):
+    """It was sampled, and samples took hardly more of its stack than the kernel's signal frame."""
     check_seen(run, run.truth, sampler)
     taken, frame = run.truth["taken"], run.truth["frame"]
     note("%d bytes, %d of them the kernel's" % (taken, frame))
-    expect(taken > frame / 2, "no sample met the paint")
     expect(taken <= frame + SAMPLE_BYTES, "a sample took %d bytes" % (taken - frame))
+
+
+@for_each(("perf", "timer"), PLACES, "a sample takes hardly more of a stack (%s) than its signal")
+def _(sampler, place):
+    run = witnessed(program("paints"), place, sampler=sampler, rate=499)
+    check_paint(run, sampler)
+    expect(run.truth["taken"] > run.truth["frame"] / 2, "no sample met the paint")
     equal(run.truth.get("neighbour", 0), 0, "what was written of another coroutine's stack")
+
+
+@for_each(("perf", "timer"), [("greenlet",)], "a sample takes hardly more of the stack that a %s calls C on than its signal")
+def _(sampler, _library):
+    need(sampler)
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import greenlet"], stderr=subprocess.DEVNULL, check=False).returncode:
+        raise Skip("%s has no greenlet" % python)
+    script = os.path.join(SCRIPTS, "py_paints.py")
+    run = witnessed(python, script, program("libpaint_here.so"), sampler=sampler, rate=499)
+    check_paint(run, sampler)
+    expect(run.truth["taken"] > run.truth["frame"] / 2, "no sample met the paint")
+
+
+@functools.lru_cache(maxsize=None)
+def go_paints():
+    place = new_path("go_paints")
+    library = program("libpaint_here.so")
+    done = subprocess.run(
+        (need_tool("go"), "build", "-o", place, os.path.join(SCRIPTS, "go_paints.go")),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+        timeout=300,
+        env={
+            **os.environ,
+            "GOCACHE": os.path.join(WORKPLACE, "gocache"),
+            "GO111MODULE": "off",
+            "CGO_LDFLAGS": library + " -Wl,-rpath," + os.path.dirname(library),
+        },
+    )
+    if done.returncode:
+        raise Skip("go build: %s" % done.stdout.decode()[:300])
+    return place
+
+
+# Go's threads are sampled from outside: nothing of ours is on their stacks.
+@for_each(("perf", "timer"), [("goroutine",)], "a sample takes nothing of the stack that a %s calls C on")
+def _(sampler, _caller):
+    need(sampler)
+    run = witnessed(go_paints(), sampler=sampler, rate=499)
+    check_paint(run, sampler)
+    expect(run.truth["taken"] < run.truth["frame"] / 2, "a signal met the paint")
 
 
 @for_each(("perf", "timer"), [("Boost",)], "coroutines of %s on 8 KiB keep to their stacks")

@@ -4,7 +4,7 @@
  * It paints the stack below where it stands, works there without a call for some 0.2 s of CPU time
  * in work(), and looks how far down the paint is gone: on a thread's stack of 256 KiB, or of 16 KiB
  * (small), on the alternate stack of a signal handler (64 KiB), or on a coroutine's 8 KiB between
- * two neighbours'.
+ * two neighbours'. As a library (libpaint_here.so) it does so on the stack of whoever calls.
  *
  * Truth: taken, the bytes below that are not as painted; frame, what the kernel puts there for one
  * signal; neighbour, the bytes of the neighbour's stack that are not as painted.
@@ -144,6 +144,20 @@ static int measure_frame(void)
 	struct sigaction act = {.sa_sigaction = measure, .sa_flags = SA_SIGINFO};
 
 	return sigaction(SIGUSR2, &act, NULL) || raise(SIGUSR2);
+}
+
+/* In the library, for other languages: on the stack that it is called on. @told: the truth. */
+__attribute__((visibility("default"))) int paint_here(double times, long told[2]);
+
+int paint_here(double times, long told[2])
+{
+	scale = times;
+	if (measure_frame())
+		return 1;
+	work((unsigned char *)__builtin_frame_address(0) - SMALL);
+	told[0] = taken;
+	told[1] = frame;
+	return 0;
 }
 
 int main(int argc, char **argv)
