@@ -11,9 +11,8 @@
 #include <stdint.h>
 
 struct af_err;
-struct af_watcher_ops;
-
 struct af_watch_options;
+struct af_watcher_ops;
 
 /* af_collector_ops.probe: loads and attaches the real programs for a moment. */
 int af_bpf_probe(char *words, size_t size, struct af_err *err);

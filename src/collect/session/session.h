@@ -64,8 +64,7 @@ struct af_recording {
 	struct af_drain drain;
 	struct af_segments segments; /* with ring_bytes */
 	struct af_door door;
-	const struct af_watcher_ops *watcher;
-	void *watching; /* its state, NULL: nobody watches */
+	void *watching; /* state of @options->watcher, NULL: nobody watches */
 	struct af_bounds bounds;
 	struct af_ctl ctl;
 	struct af_snapshots snapshots;

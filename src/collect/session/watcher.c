@@ -4,14 +4,15 @@
 
 /* One function of the watcher, or what stands for it where there is none. */
 #define WATCHER(r, function, none, ...)                                                            \
-	((r)->watching && (r)->watcher->function                                                   \
-	     ? (r)->watcher->function((r)->watching, ##__VA_ARGS__)                                \
+	((r)->watching && (r)->options->watcher->function                                          \
+	     ? (r)->options->watcher->function((r)->watching, ##__VA_ARGS__)                       \
 	     : (none))
 
 int af_watcher_open(struct af_recording *r, struct af_err *err)
 {
-	r->watcher = r->options->watcher;
-	return r->watcher ? r->watcher->open(&r->watching, r, err) : 0;
+	const struct af_watcher_ops *watcher = r->options->watcher;
+
+	return watcher ? watcher->open(&r->watching, r, err) : 0;
 }
 
 void af_watcher_adopt(struct af_recording *r, bool on)
@@ -46,7 +47,7 @@ bool af_watcher_take(struct af_recording *r, struct af_guest *g)
 
 bool af_watcher_can_hold(const struct af_recording *r)
 {
-	return r->watching && r->watcher->hold;
+	return r->watching && r->options->watcher->hold;
 }
 
 bool af_watcher_hold(struct af_recording *r, const struct af_guest *g)
