@@ -183,7 +183,7 @@ void make_hostile(struct af_render *r, struct af_err *err)
 	af_tree_finish(&t);
 	struct af_table *table = af_facts_table(&facts, "run", "</h2><script>", columns, 1);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		af_table_row(&facts, table)->text = names[i];
+		((struct af_cell *)af_table_row(&facts, table))->text = names[i];
 	table->note = "</noscript></script><script>window.pwned=1</script>";
 	r->label = "<b>cpu</b>";
 	af_format_html.tree(r, &t, err);

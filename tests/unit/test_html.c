@@ -298,7 +298,7 @@ static char *render_tree(const struct af_tree *t, const char *text)
 	struct af_err err = {0};
 
 	struct af_table *table = af_facts_table(&facts, text, text, column, 1);
-	af_table_row(&facts, table)->text = text;
+	((struct af_cell *)af_table_row(&facts, table))->text = text;
 	table->note = text;
 	assert_int_equal(html->begin(&r, &err), 0);
 	assert_int_equal(html->tree(&r, t, &err), 0);

@@ -29,7 +29,7 @@ struct af_table *af_facts_table(struct af_facts *f, const char *name, const char
 	return t;
 }
 
-struct af_cell *af_table_row(struct af_facts *f, struct af_table *t)
+void *af_table_row(struct af_facts *f, struct af_table *t)
 {
 	size_t row_size = t->nr_columns * sizeof *t->cells;
 
@@ -43,6 +43,21 @@ struct af_cell *af_table_row(struct af_facts *f, struct af_table *t)
 		t->cap_rows = cap;
 	}
 	return t->cells + (size_t)t->nr_rows++ * t->nr_columns;
+}
+
+const struct af_table *af_facts_find(const struct af_facts *f, const char *name)
+{
+	for (const struct af_table *t = f->first; t; t = t->next)
+		if (!strcmp(t->name, name))
+			return t;
+	return NULL;
+}
+
+const void *af_table_row_at(const struct af_table *t, uint32_t row, size_t size)
+{
+	if (!t || row >= t->nr_rows || size > t->nr_columns * sizeof *t->cells)
+		return NULL;
+	return t->cells + (size_t)row * t->nr_columns;
 }
 
 bool af_table_hides(const struct af_table *t, uint32_t c)

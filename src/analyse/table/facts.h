@@ -7,6 +7,7 @@
 #define AF_ANALYSE_TABLE_FACTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -30,7 +31,8 @@ struct af_column {
 	const char *title;
 	enum af_cell_unit unit;
 	enum af_column_show show;
-	bool change; /* values have a sign: see af_cell.less */
+	bool change;     /* values have a sign: see af_cell.less */
+	const char *key; /* for programs, never changed: "self_ns" */
 };
 
 /* What a terminal with colours makes of a row: that of its first cell. */
@@ -48,6 +50,33 @@ struct af_cell {
 	bool less;        /* of a change: the value is what it became less by */
 	enum af_tone tone;
 };
+
+/*
+ * A table's columns are listed once, as an X-macro of C(key, title, unit, ...), where what follows
+ * the unit is of struct af_column. Code then reads and writes cells by name:
+ *
+ *	#define AF_COPY_COLUMNS(C)                           \
+ *		C(operation, "Operation", AF_CELL_TEXT)      \
+ *		C(time_ns, "Time", AF_CELL_NS, AF_SHOW_USED)
+ *	struct af_copy_row { AF_COPY_COLUMNS(AF_ROW_CELL) };
+ *
+ *	static const struct af_column columns[] = {AF_COPY_COLUMNS(AF_ROW_COLUMN)};
+ *	struct af_table *t = AF_TABLE(f, "copies", "Copies", columns);
+ *	struct af_copy_row *row = af_table_row(f, t);
+ *	row->time_ns.value = 1500;
+ *
+ * The name of a member is the key of its column, for JSON too.
+ */
+#define AF_ROW_CELL(key, ...) struct af_cell key;
+#define AF_ROW_COLUMN(key, ...) {__VA_ARGS__, .key = #key},
+#define AF_TABLE(facts, name, title, columns)                                                      \
+	af_facts_table(facts, name, title, columns, sizeof(columns) / sizeof *(columns))
+
+/*
+ * Row @row of @t as a struct of that type, whose members are its columns or the first of them; NULL
+ * where there is none.
+ */
+#define AF_ROW_AT(type, t, row) ((const type *)af_table_row_at(t, row, sizeof(type)))
 
 enum { AF_TABLE_COLUMNS = 48 };
 
@@ -79,8 +108,14 @@ void af_facts_free(struct af_facts *f);
 struct af_table *af_facts_table(struct af_facts *f, const char *name, const char *title,
                                 const struct af_column *columns, uint32_t nr_columns);
 
+/* The table called @name, or NULL. */
+const struct af_table *af_facts_find(const struct af_facts *f, const char *name);
+
 /* A new row, zeroed: nr_columns cells for the caller to fill. Valid until the next row. */
-struct af_cell *af_table_row(struct af_facts *f, struct af_table *t);
+void *af_table_row(struct af_facts *f, struct af_table *t);
+
+/* Row @row, of whose cells the first @size bytes are wanted; NULL where there is none. */
+const void *af_table_row_at(const struct af_table *t, uint32_t row, size_t size);
 
 /* Is column @c of @t not for people, as it stands? */
 bool af_table_hides(const struct af_table *t, uint32_t c);

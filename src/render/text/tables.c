@@ -299,7 +299,9 @@ void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 	json_member(b, "warning", t->warning);
 	af_buf_str(b, ",\"columns\":[");
 	for (uint32_t c = 0; c < t->nr_columns; c++) {
-		af_buf_str(b, c ? ",{\"title\":" : "{\"title\":");
+		af_buf_str(b, c ? ",{\"key\":" : "{\"key\":");
+		json_text(b, t->columns[c].key);
+		af_buf_str(b, ",\"title\":");
 		json_text(b, t->columns[c].title);
 		af_buf_fmt(b, ",\"unit\":\"%s\"%s}", units[t->columns[c].unit],
 		           af_table_hides(t, c) ? ",\"hidden\":true" : "");
