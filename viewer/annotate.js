@@ -18,11 +18,11 @@ const REASON_HUES = {
 function reasonColors({ rows, at }, dark) {
   const seen = {};
   return new Map(rows.map((row) => {
-    const sort = row[at.Sort];
+    const sort = row.category;
     const [hue, chroma] = REASON_HUES[sort] || REASON_HUES.other;
     const nth = (seen[sort] = (seen[sort] || 0) + 1) - 1;
     const step = Math.min(nth, 4) * 0.075;
-    return [row[at.Reason], oklch(dark ? 0.52 + step : 0.66 + step, chroma, hue + nth * 9)];
+    return [row.name, oklch(dark ? 0.52 + step : 0.66 + step, chroma, hue + nth * 9)];
   }));
 }
 
@@ -36,36 +36,32 @@ function stackedBar(parts, most) {
   }));
 }
 
-/* A table by the titles of its columns; rows are arrays. */
-function annotatedTable(tables, name) {
-  const table = tables.find((other) => other.name === name);
-  const at = {};
-  table.columns.forEach(({ title }, k) => { if (!(title in at)) at[title] = k; });
-  return { ...table, at };
+function tableOf(tables, name) {
+  return tables.find((other) => other.name === name);
 }
 
 async function loadAnnotated(index) {
   const { tables } = await loadJson(`af-annotated-${index}`);
-  const reasons = annotatedTable(tables, 'reasons');
-  const lines = annotatedTable(tables, 'lines');
-  const insns = annotatedTable(tables, 'insns');
-  const place = (table, row) => `${row[table.at.File]}:${row[table.at.Line]}`;
-  const lineOf = new Map(lines.rows.map((row, k) => [place(lines, row), k]));
-  const offsets = new Map(insns.rows.map((row, k) => [row[insns.at.Offset], k]));
+  const reasons = tableOf(tables, 'reasons');
+  const lines = tableOf(tables, 'lines');
+  const insns = tableOf(tables, 'insns');
+  const place = (file, number) => `${file}:${number}`;
+  const lineOf = new Map(lines.rows.map(({ file, number }, k) => [place(file, number), k]));
+  const offsets = new Map(insns.rows.map(({ offset }, k) => [offset, k]));
   return {
     reasons, lines, insns, lineOf, offsets,
-    kernel: annotatedTable(tables, 'kernel').rows,
+    kernel: tableOf(tables, 'kernel').rows,
     /* By instruction: its line, or undefined. */
-    line: insns.rows.map((row) => (row[insns.at.File] ? lineOf.get(place(insns, row)) : undefined)),
+    line: insns.rows.map(({ file, line }) => (file ? lineOf.get(place(file, line)) : undefined)),
     /* By instruction: those whose results it waits for. */
-    waits: insns.rows.map((row) => row[insns.at['Waits for']].split(' ').filter(Boolean)
+    waits: insns.rows.map((row) => row.waits.split(' ').filter(Boolean)
       .map((text16) => offsets.get(parseInt(text16, 16))).filter((k) => k !== undefined)),
   };
 }
 
 /* The name of annotated kernel @index, for the address and for what is clicked elsewhere. */
 function annotatedName(meta, index) {
-  return (meta.annotated[index].find(([label]) => label === 'Kernel') || ['', ''])[1];
+  return meta.annotated[index].find(({ key }) => key === 'kernel')?.value || '';
 }
 
 function hexOffset(offset) {
@@ -171,7 +167,7 @@ class Annotate {
     this.dark = dark;
     /* The same as in the table of functions. */
     const colors = reasonColors(this.app.reasons || this.data.reasons, dark);
-    this.colors = this.data.reasons.rows.map((row) => colors.get(row[this.data.reasons.at.Reason]));
+    this.colors = this.data.reasons.rows.map((row) => colors.get(row.name));
     this.drawKernels();
     this.drawHead();
     this.drawLegend();
@@ -184,7 +180,7 @@ class Annotate {
     const { meta } = this.app;
     this.kernels.replaceChildren(h('h3', {}, 'Kernels'), ...meta.annotated.map((facts, k) => {
       const name = annotatedName(meta, k);
-      const samples = (facts.find(([label]) => label === 'Samples') || ['', ''])[1];
+      const samples = facts.find(({ key }) => key === 'samples')?.value || '';
       return h('button', { type: 'button', class: k === this.shown ? 'on' : '', title: name,
         'aria-current': k === this.shown && 'true',
         onclick: () => this.app.update({ kernel: annotatedName(meta, k), nth: k }) },
@@ -199,7 +195,7 @@ class Annotate {
     const name = annotatedName(this.app.meta, this.shown);
     this.head.replaceChildren(h('h2', { class: 'sandwich-name', title: name }, name),
       h('p', { class: 'annotated-facts' }, this.data.kernel
-        .filter(([label]) => label !== 'Kernel').map(([label, value]) => h('span', {},
+        .filter(({ key }) => key !== 'kernel').map(({ label, value }) => h('span', {},
           h('span', { class: 'share' }, `${label} `), value))));
   }
 
@@ -207,9 +203,8 @@ class Annotate {
   reasonTip(k) {
     const { reasons } = this.data;
     const row = reasons.rows[k];
-    const { at } = reasons;
-    return [`${row[at.Reason]}: ${formatCell(row[at.Share], 'percent/100')} of the samples.`,
-      row[at.Meaning], row[at['What to try']] && `To try: ${row[at['What to try']]}`]
+    return [`${row.name}: ${formatCell(row.share, 'percent')} of the samples.`,
+      row.meaning, row.advice && `To try: ${row.advice}`]
       .filter(Boolean).join('\n');
   }
 
@@ -221,8 +216,8 @@ class Annotate {
       swatch.style.background = this.colors[k];
       return h('span', { class: 'legend-item', role: 'listitem', tabindex: 0,
         title: this.reasonTip(k), onfocus: () => this.say(this.reasonTip(k)),
-        onmouseenter: () => this.say(this.reasonTip(k)) }, swatch, row[reasons.at.Reason],
-      h('span', { class: 'share' }, formatCell(row[reasons.at.Share], 'percent/100')));
+        onmouseenter: () => this.say(this.reasonTip(k)) }, swatch, row.name,
+      h('span', { class: 'share' }, formatCell(row.share, 'percent')));
     }));
   }
 
@@ -234,65 +229,63 @@ class Annotate {
   /* A stacked bar of a row's samples, as long as they are of the most of any row. */
   bar(table, row, most) {
     const { reasons } = this.data;
-    const samples = row[table.at.Samples];
-    const first = table.columns.length - reasons.rows.length;
-    const parts = reasons.rows.map((_, k) => [row[first + k], k]).filter(([value]) => value > 0);
+    const samples = row.samples;
+    const parts = table.columns.slice(-reasons.rows.length).map(({ key }, k) => [row[key], k])
+      .filter(([value]) => value > 0);
     const told = parts.reduce((sum, [value]) => sum + value, 0);
     const bar = stackedBar([...parts.map(([value, k]) => [value, this.colors[k]]),
       ...(told < samples ? [[samples - told]] : [])], most);
     bar.title = parts.sort(([a], [b]) => b - a).slice(0, 5).map(([value, k]) => (
-      `${reasons.rows[k][reasons.at.Reason]} ${formatPercent(value, samples)}: ` +
-      `${reasons.rows[k][reasons.at.Meaning]}`)).join('\n');
+      `${reasons.rows[k].name} ${formatPercent(value, samples)}: ` +
+      `${reasons.rows[k].meaning}`)).join('\n');
     return bar;
   }
 
   most(table) {
-    return table.rows.reduce((most, row) => Math.max(most, row[table.at.Samples]), 1);
+    return table.rows.reduce((most, row) => Math.max(most, row.samples), 1);
   }
 
   share(table, row) {
-    const samples = row[table.at.Samples];
+    const samples = row.samples;
     return h('span', { class: 'annotated-share', title: samples
-      ? `${formatCount(samples)} samples, ${formatNs(row[table.at.Time])}` : null },
-    samples ? formatCell(row[table.at.Share], 'percent/100') : '');
+      ? `${formatCount(samples)} samples, ${formatNs(row.time_ns)}` : null },
+    samples ? formatCell(row.share, 'percent') : '');
   }
 
   drawLines() {
     const { lines } = this.data;
-    const { at } = lines;
     const most = this.most(lines);
     let file = null;
     let before = 0;
     this.source.show(lines.rows.map((row) => {
-      const el = h('div', { class: row[at.Rank] ? 'annotated-row' : 'annotated-row cold' },
+      const el = h('div', { class: row.rank ? 'annotated-row' : 'annotated-row cold' },
         this.share(lines, row), this.bar(lines, row, most),
-        h('span', { class: 'annotated-number' }, row[at.Line]),
-        h('code', { title: row[at.Function] && `in ${row[at.Function]}` }, row[at.Source]));
-      if (row[at.File] !== file) {
+        h('span', { class: 'annotated-number' }, row.number),
+        h('code', { title: row.function && `in ${row.function}` }, row.source));
+      if (row.file !== file) {
         el.heading = h('div', { class: 'annotated-file', role: 'presentation',
-          title: row[at.File] }, row[at.File]);
-      } else if (row[at.Line] !== before + 1) {
+          title: row.file }, row.file);
+      } else if (row.number !== before + 1) {
         el.heading = h('div', { class: 'annotated-gap', role: 'presentation' }, '…');
       }
-      file = row[at.File];
-      before = row[at.Line];
+      file = row.file;
+      before = row.number;
       return el;
     }), lines.rows.length ? lines.note : 'No source lines are known of this kernel.');
   }
 
   drawInsns() {
     const { insns } = this.data;
-    const { at } = insns;
     const most = this.most(insns);
     let before = null;
     this.code.show(insns.rows.map((row) => {
-      const el = h('div', { class: row[at.Rank] ? 'annotated-row' : 'annotated-row cold' },
+      const el = h('div', { class: row.rank ? 'annotated-row' : 'annotated-row cold' },
         this.share(insns, row), this.bar(insns, row, most),
-        h('span', { class: 'annotated-number' }, hexOffset(row[at.Offset])),
-        h('code', { title: row[at.Inlined] || null }, row[at.Text]));
-      if (before !== null && row[at.Offset] - before > 16)
+        h('span', { class: 'annotated-number' }, hexOffset(row.offset)),
+        h('code', { title: row.inlined || null }, row.text));
+      if (before !== null && row.offset - before > 16)
         el.heading = h('div', { class: 'annotated-gap', role: 'presentation' }, '…');
-      before = row[at.Offset];
+      before = row.offset;
       return el;
     }), insns.note);
   }
@@ -328,13 +321,13 @@ class Annotate {
     const hottest = [...insns].reduce((best, i) => (best < 0 ||
       this.rank(i) < this.rank(best) ? i : best), -1);
     this.code.reveal(hottest);
-    this.say(`Line ${row[lines.at.Line]}: ${formatCount(row[lines.at.Samples])} samples, ` +
-      `${formatCount(row[lines.at['With inlined']])} with what is inlined there; ` +
+    this.say(`Line ${row.number}: ${formatCount(row.samples)} samples, ` +
+      `${formatCount(row.with_inlined)} with what is inlined there; ` +
       `${formatCount(insns.size)} instructions`);
   }
 
   rank(insn) {
-    return this.data.insns.rows[insn][this.data.insns.at.Rank] || Infinity;
+    return this.data.insns.rows[insn].rank || Infinity;
   }
 
   chooseInsn(k) {
@@ -346,9 +339,9 @@ class Annotate {
     this.mark(new Set([k]), this.linesOf(k), waits);
     this.code.reveal(k);
     for (const line of this.linesOf(k)) this.source.reveal(line);
-    const awaited = waits.map((at) => `${hexOffset(insns.rows[at][insns.at.Offset])} ` +
-      `${insns.rows[at][insns.at.Text]}`).join(', ');
-    this.say([`${hexOffset(row[insns.at.Offset])} ${row[insns.at.Text]}`,
-      row[insns.at.Inlined], awaited && `waits for ${awaited}`].filter(Boolean).join(' — '));
+    const awaited = waits.map((at) => `${hexOffset(insns.rows[at].offset)} ` +
+      `${insns.rows[at].text}`).join(', ');
+    this.say([`${hexOffset(row.offset)} ${row.text}`,
+      row.inlined, awaited && `waits for ${awaited}`].filter(Boolean).join(' — '));
   }
 }

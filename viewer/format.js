@@ -52,7 +52,7 @@ function formatCell(value, unit) {
   if (unit === 'text') return value;
   if (unit === 'ns') return formatNs(value);
   if (unit === 'bytes') return formatBytes(value);
-  if (unit === 'percent/100') return `${(value / 100).toFixed(value % 10 ? 2 : 1)}%`;
+  if (unit === 'percent') return `${value.toFixed(Math.round(value * 100) % 10 ? 2 : 1)}%`;
   return formatCount(value);
 }
 

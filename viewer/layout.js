@@ -198,15 +198,15 @@ class Layout extends Model {
   buildFacts() {
     const isName = (text) => text.length > 1 && this.names.find(text).length > 0;
     const toFlame = (name) => this.update({ tab: 'flame', q: exactly(name), exact: true });
-    const found = new Map(findingsOf(this.meta).map((row) => [row.Finding, row.Hash]));
+    const found = new Map(findingsOf(this.meta).map((row) => [row.finding, row.hash]));
     const pick = (table) => (name) => (found.has(name) ? this.go(found.get(name))
       : table.name === 'stalls' && this.annotatedAt(name) >= 0
         ? this.showSource(name) : toFlame(name));
     const known = (text) => found.has(text) || isName(text) || this.annotatedAt(text) >= 0;
     const cards = (wanted) => h('div', { class: 'cards-column' }, this.meta.facts.filter(wanted)
       .map((table) => factTable(table, known, pick(table))));
-    this.factsHost.append(cards((table) => table.columns.length <= 2),
-      cards((table) => table.columns.length > 2));
+    this.factsHost.append(cards((table) => shownColumns(table).length <= 2),
+      cards((table) => shownColumns(table).length > 2));
     if (this.meta.notes) this.factsHost.append(h('p', { class: 'note' }, this.meta.notes));
     if (!this.meta.facts.length)
       this.factsHost.append(h('p', { class: 'empty' }, 'This report has no tables of the run.'));

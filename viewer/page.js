@@ -4,11 +4,9 @@ const STRIP = ['verdict', 'findings', 'lost', 'run']; /* tables of facts that ar
 const STRIP_FINDINGS = 5;
 const HEAVY_TREE = 300000; /* above so many frames a note is shown while a tree is made */
 
-/* The rows of that table, by the titles of their columns. */
+/* The rows of that table. */
 function findingsOf(meta) {
-  const table = meta.facts.find(({ name }) => name === 'findings');
-  return (table ? table.rows : []).map((row) => Object.fromEntries(
-    table.columns.map(({ title }, k) => [title, row[k]])));
+  return meta.facts.find(({ name }) => name === 'findings')?.rows || [];
 }
 
 class Page extends Layout {
@@ -253,9 +251,9 @@ class Page extends Layout {
       h('a', { href: hash, title: value, onclick: (event) => this.follow(event) },
         h('span', { class: 'tile-label' }, label), h('span', { class: 'tile-value' }, value)));
     const all = findingsOf(this.meta);
-    return [...all.slice(0, STRIP_FINDINGS).map((row) => link(row.Hash, [row.Rank,
-      formatCell(row['At most'], 'ns'), formatCell(row.Share, 'percent/100')].filter(Boolean)
-      .join(' · '), row.Finding)),
+    return [...all.slice(0, STRIP_FINDINGS).map((row) => link(row.hash, [row.rank,
+      formatCell(row.time_ns, 'ns'), formatCell(row.share, 'percent')].filter(Boolean)
+      .join(' · '), row.finding)),
     link('#tab=facts', 'findings', `all ${all.length}`)];
   }
 
@@ -292,7 +290,8 @@ class Page extends Layout {
           return [tile(table.name, table.note || 'nothing')];
         if (table.name === 'findings') return this.findingTiles();
         return table.rows.slice(0, 10).map((row) => {
-          const [label, ...values] = row.map((x, k) => formatCell(x, table.columns[k].unit));
+          const [label, ...values] = shownColumns(table)
+            .map(({ key, unit: is }) => formatCell(row[key], is));
           return tile(label, values.filter(Boolean).join(' · '), table.name);
         });
       });

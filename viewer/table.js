@@ -248,27 +248,32 @@ class TopTable {
 
 const FACT_ROWS = 200;
 
+/* Those that are for people. */
+function shownColumns(table) {
+  return table.columns.filter(({ hidden }) => !hidden);
+}
+
 /* A table of facts; a cell whose text is a function's name is a link to it. */
 function factTable(table, isName, onname) {
   const rows = table.rows.slice(0, FACT_ROWS);
-  const shown = [...table.columns.keys()].filter((k) => !table.columns[k].hidden);
-  const numeric = (k) => table.columns[k].unit !== 'text';
-  const cell = (value, k) => {
-    const text = formatCell(value, table.columns[k].unit);
-    if (!numeric(k) && isName(value))
+  const shown = shownColumns(table);
+  const numeric = ({ unit }) => unit !== 'text';
+  const cell = (value, column) => {
+    const text = formatCell(value, column.unit);
+    if (!numeric(column) && isName(value))
       return h('td', {}, h('button', {
         type: 'button', class: 'link', title: text, onclick: () => onname(value),
       }, text));
-    return h('td', { class: numeric(k) ? 'number' : '' }, text);
+    return h('td', { class: numeric(column) ? 'number' : '' }, text);
   };
   return h('section', { class: 'card', 'data-table': table.name },
     h('h2', {}, table.title || table.name),
     table.warning && h('p', { class: 'note warning' }, table.warning),
     table.rows.length > 0 && h('div', { class: 'card-scroll' }, h('table', {},
       table.columns.some((column) => column.title)
-        && h('thead', {}, h('tr', {}, shown.map((k) => (
-          h('th', { scope: 'col', class: numeric(k) ? 'number' : '' }, table.columns[k].title))))),
-      h('tbody', {}, rows.map((row) => h('tr', {}, shown.map((k) => cell(row[k], k))))))),
+        && h('thead', {}, h('tr', {}, shown.map((column) => (
+          h('th', { scope: 'col', class: numeric(column) ? 'number' : '' }, column.title))))),
+      h('tbody', {}, rows.map((row) => h('tr', {}, shown.map((column) => cell(row[column.key], column))))))),
     table.rows.length > rows.length
       && h('p', { class: 'note' }, `${formatCount(table.rows.length - rows.length)} more rows ` +
         'are not shown; aflame report --json prints all of them.'),

@@ -62,14 +62,6 @@ const char *af_diff_noise(const struct af_difference *v)
 	              : "no noise of sampling is known, every change is shown";
 }
 
-static void verdict_row(struct af_facts *f, struct af_table *t, const char *what, const char *is)
-{
-	struct af_cell *c = af_table_row(f, t);
-
-	c[0].text = what;
-	c[1].text = is;
-}
-
 static const char *change_text(struct af_facts *f, const struct af_difference *v)
 {
 	const struct af_change all = af_difference_node(&v->look, &v->tree, 0, false);
@@ -83,17 +75,16 @@ static const char *change_text(struct af_facts *f, const struct af_difference *v
 /* What the strip of a page says: of each view how much it changed. */
 static void diff_verdict(const struct af_diff *d, struct af_facts *f)
 {
-	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
-	struct af_table *t = af_facts_table(f, "verdict", "What is compared", columns, 2);
+	struct af_table *t = af_fact_table(f, "verdict", "What is compared");
 
-	verdict_row(f, t, "before", d->nr_sides == 1 ? "the first count" : d->names[0]);
-	verdict_row(f, t, "after", d->nr_sides == 1 ? "the second count" : d->names[1]);
+	af_fact_row(f, t, "before", "before", d->nr_sides == 1 ? "the first count" : d->names[0]);
+	af_fact_row(f, t, "after", "after", d->nr_sides == 1 ? "the second count" : d->names[1]);
 	for (uint32_t i = 0; i < d->nr_views; i++)
-		verdict_row(f, t,
+		af_fact_row(f, t, "change",
 		            d->labels[i] ? af_facts_text(f, "change, %s", d->labels[i]) : "change",
 		            change_text(f, &d->views[i]));
-	verdict_row(f, t, "compared", af_diff_normalized(d, f));
-	verdict_row(f, t, "noise", af_diff_noise(&d->views[0]));
+	af_fact_row(f, t, "compared", "compared", af_diff_normalized(d, f));
+	af_fact_row(f, t, "noise", "noise", af_diff_noise(&d->views[0]));
 }
 
 /* One of the views, as all formats show it. */

@@ -88,19 +88,10 @@ static int scope_look(struct scope *s, struct af_err *err)
 
 /* The map, or the intervals. */
 
-static const struct af_table *scope_table(const struct scope *s, const char *name)
-{
-	const struct af_table *t = s->results.facts.first;
-
-	while (t && strcmp(t->name, name) != 0)
-		t = t->next;
-	return t;
-}
-
 static void scope_text(struct scope *s, struct af_buf *b)
 {
 	const struct af_document document = {.report = "flamescope"};
-	const struct af_table *intervals = scope_table(s, "intervals");
+	const struct af_table *intervals = af_facts_find(&s->results.facts, "intervals");
 
 	if (s->o->json)
 		af_facts_json(b, &document, &s->results.facts, 0);
@@ -203,9 +194,10 @@ static void interval_file(char *file, size_t size, const char *output, uint64_t 
 static int scope_files(struct scope *s, const struct af_format *format, struct af_err *err)
 {
 	int rc = scope_look(s, err);
-	const struct af_table *about = rc ? NULL : scope_table(s, "heat_about");
-	uint64_t from_ns = rc ? 0 : about->cells[AF_HEAT_FROM].value;
-	uint64_t to_ns = rc ? 0 : about->cells[AF_HEAT_TO].value, each_ns = s->o->interval_ns;
+	const struct af_table *t = rc ? NULL : af_facts_find(&s->results.facts, "heat_about");
+	const struct af_heat_about_row *about = AF_ROW_AT(struct af_heat_about_row, t, 0);
+	uint64_t from_ns = about ? about->from_ns.value : 0;
+	uint64_t to_ns = about ? about->to_ns.value : 0, each_ns = s->o->interval_ns;
 	uint64_t nr = (to_ns - from_ns + each_ns - 1) / each_ns;
 	char file[4096];
 

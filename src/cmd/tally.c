@@ -22,10 +22,10 @@ static const struct tally_options tally_defaults = {.limit = 20, .sort = "time",
 static const struct tally_part {
 	const char *table, *key;
 } tally_parts[] = {
-    {"api", "Function"},
-    {"kernels", "Kernel"},
-    {"copies", "Operation"},
-    {"memory", "Memory"},
+    {"api", "function"},
+    {"kernels", "kernel"},
+    {"copies", "operation"},
+    {"memory", "memory"},
 };
 
 /* Memory is never added up over devices and processes: peaks are not at the same time. */
@@ -37,10 +37,10 @@ static bool tally_folds(const struct af_table *t)
 static struct af_table *tally_fold(const struct tally_options *o, const struct tally_part *part,
                                    const struct af_table *t, struct af_facts *f)
 {
-	static const char *const all[] = {"Process", "Device", NULL};
+	static const char *const all[] = {"process", "device", NULL};
 	bool apart = !tally_folds(t) || !strcmp(o->group, "device");
 	bool by_process = apart || !strcmp(o->group, "process");
-	const char *keys[] = {part->key, by_process ? "Process" : NULL, apart ? "Device" : NULL,
+	const char *keys[] = {part->key, by_process ? "process" : NULL, apart ? "device" : NULL,
 	                      NULL};
 
 	return af_table_fold(f, t, keys, all);
@@ -50,12 +50,13 @@ static void tally_sort(const struct tally_options *o, const struct tally_part *p
                        struct af_table *t)
 {
 	static const char *const columns[][2] = {
-	    {"time", "Time"}, {"calls", "Calls"}, {"mean", "Mean"}, {"min", "Min"}, {"max", "Max"},
+	    {"time", "time_ns"}, {"calls", "calls"}, {"mean", "mean_ns"},
+	    {"min", "min_ns"},   {"max", "max_ns"},
 	};
 	int c = !strcmp(o->sort, "name") ? af_table_column(t, part->key) : -1;
 
 	/* What has no times, or the same, is in the order of calls. */
-	int calls = af_table_column(t, "Calls");
+	int calls = af_table_column(t, "calls");
 	if (calls >= 0)
 		af_table_sort(t, (uint32_t)calls);
 	for (unsigned i = 0; i < sizeof columns / sizeof *columns; i++)

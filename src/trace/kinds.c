@@ -191,6 +191,13 @@ static const char *enum_text(const struct af_enum_info *e, uint32_t value)
 	return v ? v->meaning : "unknown";
 }
 
+const char *af_lost_name(uint32_t reason)
+{
+	const char *name = af_enum_name(&enums[0], reason);
+
+	return name ? name : "unknown";
+}
+
 const char *af_lost_text(uint32_t reason)
 {
 	return enum_text(&enums[0], reason);

@@ -67,6 +67,9 @@ const struct af_enum_info *af_field_enum(const struct af_field_info *field);
 /* The name of @value, or NULL. */
 const char *af_enum_name(const struct af_enum_info *e, uint32_t value);
 
+/* The name of a LOST reason, as in `aflame print`, or "unknown". */
+const char *af_lost_name(uint32_t reason);
+
 /* What a LOST reason, a stop, an op, a cause of UNSAMPLED and so on mean to people, or "unknown".
  */
 const char *af_lost_text(uint32_t reason);

@@ -15,125 +15,93 @@
 
 static void add_kernel(struct af_facts *f, const char *name, const char *samples)
 {
-	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
-	struct af_table *t = af_facts_table(f, "kernel", "Kernel", columns, 2);
-	struct af_cell *c = af_table_row(f, t);
+	struct af_table *t = af_fact_table(f, "kernel", "Kernel");
 
-	c[0].text = "Kernel";
-	c[1].text = name;
-	c = af_table_row(f, t);
-	c[0].text = "Samples";
-	c[1].text = samples;
+	af_fact_row(f, t, "kernel", "Kernel", name);
+	af_fact_row(f, t, "samples", "Samples", samples);
 }
 
 static void add_reasons(struct af_facts *f, uint64_t memory, uint64_t issued)
 {
-	static const struct af_column columns[AF_REASON_COLUMNS] = {
-	    {"Letter", AF_CELL_TEXT},
-	    {"Reason", AF_CELL_TEXT},
-	    {"Samples", AF_CELL_COUNT},
-	    {"Share", AF_CELL_PERCENT},
-	    {"Idle", AF_CELL_PERCENT},
-	    {"Sort", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Meaning", AF_CELL_TEXT},
-	    {"What to try", AF_CELL_TEXT},
-	    {"Name", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
+	static const struct af_column columns[] = {AF_REASON_COLUMNS(AF_ROW_COLUMN)};
 	static const char *const texts[2][5] = {
 	    {"L", "long scoreboard", "memory", "A value has not arrived.", "Load earlier."},
 	    {"=", "issued", "issued", "No stall.", ""},
 	};
-	struct af_table *t = af_facts_table(f, "reasons", "Reasons", columns, AF_REASON_COLUMNS);
+	struct af_table *t = AF_TABLE(f, "reasons", "Reasons", columns);
 	const uint64_t samples[] = {memory, issued};
 
 	for (int i = 0; i < 2; i++) {
-		struct af_cell *c = af_table_row(f, t);
-		c[AF_REASON_LETTER].text = texts[i][0];
-		c[AF_REASON_NAME].text = texts[i][1];
-		c[AF_REASON_SAMPLES].value = samples[i];
-		c[AF_REASON_SHARE].value = af_facts_ratio(samples[i], memory + issued, 1e4);
-		c[AF_REASON_SORT].text = texts[i][2];
-		c[AF_REASON_MEANING].text = texts[i][3];
-		c[AF_REASON_ADVICE].text = texts[i][4];
-		c[AF_REASON_DRIVER].text = "";
+		struct af_reason_row *c = af_table_row(f, t);
+		c->letter.text = texts[i][0];
+		c->name.text = texts[i][1];
+		c->samples.value = samples[i];
+		c->share.value = af_facts_ratio(samples[i], memory + issued, 1e4);
+		c->category.text = texts[i][2];
+		c->meaning.text = texts[i][3];
+		c->advice.text = texts[i][4];
+		c->driver.text = "";
 	}
 }
 
 static struct af_table *add_lines(struct af_facts *f)
 {
 	static const struct af_column columns[] = {
-	    [AF_LINE_RANK] = {"Rank", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    [AF_LINE_FILE] = {"File", AF_CELL_TEXT},
-	    [AF_LINE_NUMBER] = {"Line", AF_CELL_COUNT},
-	    [AF_LINE_FUNCTION] = {"Function", AF_CELL_TEXT},
-	    [AF_LINE_SOURCE] = {"Source", AF_CELL_TEXT},
-	    [AF_LINE_SAMPLES] = {"Samples", AF_CELL_COUNT},
-	    [AF_LINE_SHARE] = {"Share", AF_CELL_PERCENT},
-	    [AF_LINE_TIME] = {"Time", AF_CELL_NS},
-	    [AF_LINE_WITH_INLINED] = {"With inlined", AF_CELL_COUNT},
-	    [AF_LINE_REASONS] = {"long scoreboard", AF_CELL_COUNT},
-	    {"issued", AF_CELL_COUNT},
+	    AF_LINE_COLUMNS(AF_ROW_COLUMN){"long scoreboard", AF_CELL_COUNT,
+	                                   .key = "stall_long_scoreboard"},
+	    {"issued", AF_CELL_COUNT, .key = "stall_issued"},
 	};
 
-	return af_facts_table(f, "lines", "Source lines", columns, AF_LINE_REASONS + 2);
+	return AF_TABLE(f, "lines", "Source lines", columns);
 }
 
 static void line(struct af_facts *f, struct af_table *t, uint32_t rank, uint32_t number,
                  const char *source, uint64_t memory, uint64_t issued)
 {
-	struct af_cell *c = af_table_row(f, t);
+	struct af_line_row *c = af_table_row(f, t);
 
-	c[AF_LINE_RANK].value = rank;
-	c[AF_LINE_FILE].text = "/src/latency.cu";
-	c[AF_LINE_NUMBER].value = number;
-	c[AF_LINE_FUNCTION].text = rank ? "load" : "";
-	c[AF_LINE_SOURCE].text = source;
-	c[AF_LINE_SAMPLES].value = memory + issued;
-	c[AF_LINE_SHARE].value = (memory + issued) * 10;
-	c[AF_LINE_TIME].value = (memory + issued) * 1000;
-	c[AF_LINE_WITH_INLINED].value = memory + issued;
-	c[AF_LINE_REASONS].value = memory;
-	c[AF_LINE_REASONS + 1].value = issued;
+	c->rank.value = rank;
+	c->file.text = "/src/latency.cu";
+	c->number.value = number;
+	c->function.text = rank ? "load" : "";
+	c->source.text = source;
+	c->samples.value = memory + issued;
+	c->share.value = (memory + issued) * 10;
+	c->time_ns.value = (memory + issued) * 1000;
+	c->with_inlined.value = memory + issued;
+	c->reasons[0].value = memory;
+	c->reasons[1].value = issued;
 }
 
 static struct af_table *add_insns(struct af_facts *f)
 {
 	static const struct af_column columns[] = {
-	    [AF_INSN_RANK] = {"Rank", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    [AF_INSN_OFFSET] = {"Offset", AF_CELL_COUNT},
-	    [AF_INSN_TEXT] = {"Text", AF_CELL_TEXT},
-	    [AF_INSN_FILE] = {"File", AF_CELL_TEXT},
-	    [AF_INSN_LINE] = {"Line", AF_CELL_COUNT},
-	    [AF_INSN_INLINED] = {"Inlined", AF_CELL_TEXT},
-	    [AF_INSN_SAMPLES] = {"Samples", AF_CELL_COUNT},
-	    [AF_INSN_SHARE] = {"Share", AF_CELL_PERCENT},
-	    [AF_INSN_TIME] = {"Time", AF_CELL_NS},
-	    [AF_INSN_WAITS] = {"Waits for", AF_CELL_TEXT},
-	    [AF_INSN_REASONS] = {"long scoreboard", AF_CELL_COUNT},
-	    {"issued", AF_CELL_COUNT},
+	    AF_INSN_COLUMNS(AF_ROW_COLUMN){"long scoreboard", AF_CELL_COUNT,
+	                                   .key = "stall_long_scoreboard"},
+	    {"issued", AF_CELL_COUNT, .key = "stall_issued"},
 	};
 
-	return af_facts_table(f, "insns", "Instructions", columns, AF_INSN_REASONS + 2);
+	return AF_TABLE(f, "insns", "Instructions", columns);
 }
 
 static void insn(struct af_facts *f, struct af_table *t, uint32_t rank, uint32_t offset,
                  const char *text, uint32_t number, const char *waits, uint64_t memory,
                  uint64_t issued)
 {
-	struct af_cell *c = af_table_row(f, t);
+	struct af_insn_row *c = af_table_row(f, t);
 
-	c[AF_INSN_RANK].value = rank;
-	c[AF_INSN_OFFSET].value = offset;
-	c[AF_INSN_TEXT].text = text;
-	c[AF_INSN_FILE].text = number ? "/src/latency.cu" : "";
-	c[AF_INSN_LINE].value = number;
-	c[AF_INSN_INLINED].text = number == 11 ? "load ← latency (latency.cu:30)" : "";
-	c[AF_INSN_SAMPLES].value = memory + issued;
-	c[AF_INSN_SHARE].value = (memory + issued) * 10;
-	c[AF_INSN_TIME].value = (memory + issued) * 1000;
-	c[AF_INSN_WAITS].text = waits;
-	c[AF_INSN_REASONS].value = memory;
-	c[AF_INSN_REASONS + 1].value = issued;
+	c->rank.value = rank;
+	c->offset.value = offset;
+	c->text.text = text;
+	c->file.text = number ? "/src/latency.cu" : "";
+	c->line.value = number;
+	c->inlined.text = number == 11 ? "load ← latency (latency.cu:30)" : "";
+	c->samples.value = memory + issued;
+	c->share.value = (memory + issued) * 10;
+	c->time_ns.value = (memory + issued) * 1000;
+	c->waits.text = waits;
+	c->reasons[0].value = memory;
+	c->reasons[1].value = issued;
 }
 
 int make_annotated(struct af_render *r, const struct af_format *format, struct af_err *err)

@@ -60,8 +60,9 @@ static int job_trees(struct job *j, struct af_err *err)
 
 static int job_facts(struct job *j, struct af_err *err)
 {
-	static const struct af_column columns[] = {
-	    {"Reason", AF_CELL_TEXT}, {"Samples", AF_CELL_COUNT}, {"Sort", AF_CELL_TEXT}};
+	static const struct af_column columns[] = {{"Reason", AF_CELL_TEXT, .key = "name"},
+	                                           {"Samples", AF_CELL_COUNT, .key = "samples"},
+	                                           {"Sort", AF_CELL_TEXT, .key = "category"}};
 	static const struct {
 		const char *name, *sort;
 		uint64_t samples;

@@ -14,9 +14,10 @@ static const struct af_tree_weight gpu_weights[] = {
 
 void report_run_facts(struct af_facts *f)
 {
-	static const struct af_column pair[] = {{"What", AF_CELL_TEXT}, {"Value", AF_CELL_TEXT}};
-	static const struct af_column lost[] = {{"Reason", AF_CELL_TEXT},
-	                                        {"Events", AF_CELL_COUNT}};
+	static const struct af_column pair[] = {{"What", AF_CELL_TEXT, .key = "what"},
+	                                        {"Value", AF_CELL_TEXT, .key = "value"}};
+	static const struct af_column lost[] = {{"Reason", AF_CELL_TEXT, .key = "reason"},
+	                                        {"Events", AF_CELL_COUNT, .key = "events"}};
 	static const char *const verdict[][2] = {
 	    {"bound by", "GPU (81.4 % busy)"},
 	    {"hottest kernel", "ampere_bf16_s16816gemm_256x128"},
@@ -48,11 +49,11 @@ void report_run_facts(struct af_facts *f)
 
 void report_top_facts(struct af_facts *f)
 {
-	static const struct af_column columns[] = {{"Kernel", AF_CELL_TEXT},
-	                                           {"Time", AF_CELL_NS},
-	                                           {"Share", AF_CELL_PERCENT},
-	                                           {"Launches", AF_CELL_COUNT},
-	                                           {"Moved", AF_CELL_BYTES}};
+	static const struct af_column columns[] = {{"Kernel", AF_CELL_TEXT, .key = "kernel"},
+	                                           {"Time", AF_CELL_NS, .key = "time_ns"},
+	                                           {"Share", AF_CELL_PERCENT, .key = "share"},
+	                                           {"Launches", AF_CELL_COUNT, .key = "launches"},
+	                                           {"Moved", AF_CELL_BYTES, .key = "moved"}};
 	static const struct {
 		const char *name;
 		uint64_t ns, share, launches, bytes;
@@ -110,10 +111,10 @@ void make_waits(struct af_render *r, struct af_err *err)
 	    {"time", "ns"}, {"samples", "samples"}, {"off-cpu", "ns"}};
 	static const struct af_tree_weight waits[] = {{"off-cpu", "ns"}, {"count", "waits"}};
 	static const struct af_column columns[] = {
-	    {"Process", AF_CELL_TEXT},
-	    {"Blocked", AF_CELL_NS, AF_SHOW_USED},
-	    {"Waiting for CPU", AF_CELL_NS, AF_SHOW_USED},
-	    {"Pid", AF_CELL_COUNT, AF_SHOW_NEVER},
+	    {"Process", AF_CELL_TEXT, .key = "process"},
+	    {"Blocked", AF_CELL_NS, AF_SHOW_USED, .key = "blocked_ns"},
+	    {"Waiting for CPU", AF_CELL_NS, AF_SHOW_USED, .key = "waiting_for_cpu_ns"},
+	    {"Pid", AF_CELL_COUNT, AF_SHOW_NEVER, .key = "pid"},
 	};
 	struct af_tree cpu, wakers;
 	struct af_facts facts = {0};
@@ -172,7 +173,8 @@ void make_hostile(struct af_render *r, struct af_err *err)
 	    "n:__proto__",
 	    "n:constructor",
 	};
-	static const struct af_column columns[] = {{"</script><b>", AF_CELL_TEXT}};
+	static const struct af_column columns[] = {
+	    {"</script><b>", AF_CELL_TEXT, .key = "script_b"}};
 	struct af_tree t;
 	struct af_facts facts = {0};
 

@@ -4,12 +4,9 @@
 const assert = require('node:assert/strict');
 const { run, eachTrace } = require('./traces.js');
 
-/* Rows by the titles of their columns, as text has them. */
-function findings(trace) {
-  const [table] = JSON.parse(run('report', 'findings', '--json', '-n', '0', trace)).tables;
-  return table.rows.map((row) => Object.fromEntries(
-    table.columns.map(({ title }, k) => [title, row[k]])));
-}
+/* As text has them. */
+const findings = (trace) => (
+  JSON.parse(run('report', 'findings', '--json', '-n', '0', trace)).tables[0].rows);
 
 /* What the page shows. */
 const shown = (page) => page.evaluate(async () => {
@@ -33,13 +30,13 @@ const shown = (page) => page.evaluate(async () => {
 
 /* Is what the link shows what the finding weighs? */
 function check(row, page) {
-  const weight = row['At most'];
-  const { Kind: kind } = row;
+  const weight = row.time_ns;
+  const { kind } = row;
   if (page.view === 'idle') return assert.equal(page.total, weight);
   if (kind === 'gap') return assert.equal(page.range[1] - page.range[0], weight);
   if (kind === 'below') return assert.equal(page.total, weight);
   if (kind === 'function') return assert.equal(page.fn, weight);
-  if (kind === 'kernel' && page.tab === 'source') return assert.equal(page.kernel, row.Function);
+  if (kind === 'kernel' && page.tab === 'source') return assert.equal(page.kernel, row.function);
   if (kind === 'kernel') return assert.equal(page.total, weight);
   if (kind === 'python') return assert.equal(page.interpreter, weight);
   if (kind === 'nameless') return assert.equal(page.own, weight);
@@ -57,7 +54,7 @@ async function checkTrace(page, trace, say) {
     assert.equal(tiles.length, Math.min(5, rows.length) + 1);
     rows.slice(0, 5).forEach((row, k) => {
       assert.ok(tiles[k].startsWith(`${k + 1} · `), tiles[k]);
-      assert.ok(tiles[k].endsWith(row.Finding), `${tiles[k]}: ${row.Finding}`);
+      assert.ok(tiles[k].endsWith(row.finding), `${tiles[k]}: ${row.finding}`);
     });
     assert.match(tiles[tiles.length - 1], new RegExp(`all ${rows.length}$`));
   });
@@ -73,7 +70,7 @@ async function checkTrace(page, trace, say) {
   });
   await say('each is a link in a list, and keys go there', async () => {
     const first = page.locator('.strip [role=listitem] a').first();
-    assert.equal(await first.getAttribute('href'), rows[0].Hash);
+    assert.equal(await first.getAttribute('href'), rows[0].hash);
     await first.focus();
     await page.keyboard.press('Enter');
     check(rows[0], await shown(page));
@@ -81,33 +78,33 @@ async function checkTrace(page, trace, say) {
     assert.equal((await shown(page)).hash, '');
   });
   for (const [k, row] of rows.entries()) {
-    await say(`${row.Kind}: a click leads to what weighs as much`, async () => {
+    await say(`${row.kind}: a click leads to what weighs as much`, async () => {
       await page.evaluate(() => window.aflame.app.go('#tab=facts&theme=dark'));
       await shown(page);
       await page.locator('[data-table=findings] tbody .link').nth(k).click();
       const there = await shown(page);
       check(row, there);
       /* The address alone is enough. */
-      await page.evaluate((hash) => { location.hash = hash; }, row.Hash);
+      await page.evaluate((hash) => { location.hash = hash; }, row.hash);
       await page.evaluate(() => new Promise((done) => { setTimeout(done, 30); }));
       check(row, await shown(page));
     });
   }
-  if (rows.some(({ Kind, Function: name }) => Kind === 'kernel' && name === 'matmul'))
+  if (rows.some(({ kind, function: name }) => kind === 'kernel' && name === 'matmul'))
     await say('a function and the kernel of its name never mix', async () => {
       const facts = async (hash) => {
         await page.evaluate((to) => window.aflame.app.go(to), hash);
         await shown(page);
         return page.locator('.sandwich-facts').innerText();
       };
-      const kernel = rows.find(({ Kind }) => Kind === 'kernel');
-      assert.equal(new URLSearchParams(kernel.Hash.slice(1)).get('o'), 'focus:gpu:matmul');
+      const kernel = rows.find(({ kind }) => kind === 'kernel');
+      assert.equal(new URLSearchParams(kernel.hash.slice(1)).get('o'), 'focus:gpu:matmul');
       assert.match(await facts('#tab=sandwich&view=gpu&fn=gpu%3Amatmul'), /^200(\.0+)? ms total/);
       assert.match(await facts('#tab=sandwich&view=all&fn=host%3Amatmul'), /^72(\.0+)? ms total, 22/);
       assert.match(await facts('#tab=sandwich&view=all&fn=matmul'), /^200(\.0+)? ms total.* not host:matmul$/);
       assert.match(await facts('#tab=sandwich&view=cpu&fn=matmul'), /^22(\.0+)? ms total/);
       /* From the kernel's frame, by the key. */
-      await facts(kernel.Hash);
+      await facts(kernel.hash);
       await page.evaluate(() => { const { app } = window.aflame;
         const node = [...app.tree.name.keys()].find((i) => i && app.tree.text(i) === 'matmul');
         app.update({ x: app.tree.path(node).map((at) => app.tree.name[at]) }); });
@@ -115,7 +112,7 @@ async function checkTrace(page, trace, say) {
       await page.evaluate(() => window.aflame.app.act('s'));
       assert.equal((await shown(page)).fn, 200e6);
     });
-  if (rows.some(({ Function: name }) => name === 'liba.so!helper'))
+  if (rows.some(({ function: name }) => name === 'liba.so!helper'))
     await say('functions of one name in two libraries never mix', async () => {
       const facts = async (hash) => {
         await page.evaluate((to) => window.aflame.app.go(to), hash);

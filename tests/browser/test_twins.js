@@ -89,18 +89,18 @@ async function checkRanks(page, trace, view, say) {
   if (!rows?.length) return;
   const twin = JSON.parse(run('report', 'top', '--by', 'rank', '--json', '--view', view, trace));
   await say(`${view}: ranks have what report top --by rank says`, () => {
-    assert.deepEqual(byName(rows), byName(twin.tables[0].rows.map((row) => row.slice(0, 2))));
+    assert.deepEqual(byName(rows), byName(twin.tables[0].rows.map(({ owner, total }) => [owner, total])));
   });
 }
 
-/* Of a page: by kernel the stall that leads and each reason's part, in hundredths of a percent. */
+/* Of a page: by kernel the stall that leads and each reason's part, in percent. */
 const stalled = (page) => page.evaluate(async () => {
   const { app } = window.aflame;
   await app.update({ tab: 'top', view: 'gpu', w: 'time', group: 'kernel', from: '', to: '' });
   const { mixes, text } = app.top.data.rows;
   return Object.fromEntries((mixes || []).flatMap((mix, row) => [[text[row], {
     lead: mix.find(([, , sort]) => sort !== 'issued')?.[1],
-    parts: Object.fromEntries(mix.map(([part, name]) => [name, part * 10000])) }]]));
+    parts: Object.fromEntries(mix.map(([part, name]) => [name, part * 100])) }]]));
 });
 
 /* Where kernels took so long that times of single instructions are no matter of rounding. */
@@ -110,19 +110,17 @@ async function checkStalls(page, trace, say) {
   const tables = JSON.parse(run('report', '--json', '-n', '0', trace)).tables;
   const stalls = tables.find(({ name }) => name === 'stalls');
   if (!stalls) return;
-  const titles = stalls.columns.map(({ title }) => title);
-  const rows = stalls.rows.map((row) => Object.fromEntries(titles.map((title, k) => (
-    [title, row[k]])))).filter((row) => row.Time >= LONG_NS);
+  const rows = stalls.rows.filter((row) => row.time_ns >= LONG_NS);
   const told = await stalled(page);
   if (rows.length)
     await say('kernels stall as report stalls says', () => {
-      const reasons = tables.find(({ name }) => name === 'reasons').rows.map((row) => row[1]);
+      const keys = stalls.columns.filter(({ key }) => key.startsWith('stall_'));
       for (const row of rows) {
-        const { lead, parts } = told[row.Kernel];
-        assert.equal(lead, row['Top reason'], row.Kernel);
-        for (const reason of reasons)
-          assert.ok(Math.abs((parts[reason] || 0) - row[reason]) <= 1,
-            `${row.Kernel}, ${reason}: ${parts[reason]} in the page, ${row[reason]} in text`);
+        const { lead, parts } = told[row.kernel];
+        assert.equal(lead, row.top_reason, row.kernel);
+        for (const { key, title } of keys)
+          assert.ok(Math.abs((parts[title] || 0) - row[key]) <= 0.01,
+            `${row.kernel}, ${title}: ${parts[title]} in the page, ${row[key]} in text`);
       }
     });
 }
@@ -140,7 +138,7 @@ async function check(page, trace, say) {
       const { rows } = twin.tables[0];
       assert.equal(whole.total, twin.all);
       assert.deepEqual(byName(whole.functions),
-        byName(rows.map((row) => [row[0], row[1], row[3]])));
+        byName(rows.map((row) => [row.function, row.self, row.total])));
     });
     const full = await shown(page, view, [0, span]);
     await say(`${view}: the whole run as a range is the whole run`, () => {

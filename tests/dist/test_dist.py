@@ -231,7 +231,7 @@ def alone(user):
     bare(root, user, "record", "-q", "-F", "499", "-o", "/tmp/run", "--", "/bin/shares", "0.3")
     document = json.loads(bare(root, user, "report", "top", "--json", "/tmp/run"))
     top = document["tables"][0]
-    equal([row[0] for row in top["rows"][:3]], ["a", "b", "c"], "the heaviest functions")
+    equal([row["function"] for row in top["rows"][:3]], ["a", "b", "c"], "the heaviest functions")
     for name in "f.svg", "f.html", "f.folded":
         bare(root, user, "flame", "-o", "/tmp/" + name, "/tmp/run")
         size = os.path.getsize(os.path.join(root, "tmp", name))

@@ -114,11 +114,11 @@ def judge_share(share, done, with_kernel):
 def nameless_limit(sampled, findings):
     """What aflame itself reports of leaves without a name, with what helps; None where it does not, or
     where what it reports is not all that keeps the row from the bar."""
-    told = [f for f in findings if f["Kind"] in NAMELESS_FINDINGS and NAMELESS_FINDINGS[f["Kind"]] in f["Finding"]]
-    told_s = sum(f["At most"] for f in told) / 1e9
+    told = [f for f in findings if f["kind"] in NAMELESS_FINDINGS and NAMELESS_FINDINGS[f["kind"]] in f["finding"]]
+    told_s = sum(f["time_ns"] for f in told) / 1e9
     if sampled.named_s + sampled.bounds_s + told_s < NAMED * sampled.program_s:
         return None
-    return "; ".join("%s %.1f %%, wants: %s" % (f["Kind"], f["Share"] / 100, f["What usually helps"]) for f in told)
+    return "; ".join("%s %.1f %%, wants: %s" % (f["kind"], f["share"], f["helps"]) for f in told)
 
 
 def row_of(entry, place, sampler, rate, plain, shares):

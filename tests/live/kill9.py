@@ -65,11 +65,12 @@ def events(trace):
                                        capture_output=True, text=True, check=True).stdout)
     for table in damage["tables"]:
         if table["name"] == "lost":
-            for what, count in table["rows"]:
+            for row in table["rows"]:
+                what = row["what"]
                 if "drain" in what or "no stream" in what or "gave way" in what:
-                    lost += count
-                if "damaged" in what or "could not be read" in what:
-                    raise RuntimeError(f"the trace is damaged: {what}: {count}")
+                    lost += row["count"]
+                if row["key"].startswith("damaged"):
+                    raise RuntimeError(f"the trace is damaged: {what}: {row['count']}")
     return made, lost
 
 

@@ -105,9 +105,9 @@ def told(trace):
     """What the trace says was lost, but for stacks cut short."""
     answer = json.loads(aflame("report", "summary", "--json", "--limit", "0", trace.path).stdout)
     rows = [t["rows"] for t in answer["tables"] if t["name"] == "lost"][0]
-    rows = [(what, n) for what, n in rows if "per 10,000" not in what]
-    expect(not [w for w, _ in rows if "damage" in w or "could not be read" in w], "damage: %s" % rows)
-    return "; ".join("%d: %s" % (n, what) for what, n in rows) or "nothing"
+    rows = [row for row in rows if not row["key"].startswith("stacks_")]
+    expect(not [row for row in rows if row["key"].startswith("damaged")], "damage: %s" % rows)
+    return "; ".join("%d: %s" % (row["count"], row["what"]) for row in rows) or "nothing"
 
 
 def same(word, number=0, sampler=None, rate=999):

@@ -60,13 +60,13 @@ class Ground(Place):
         if done.returncode:
             return 0.0, 0.0, []
         table = json.loads(done.stdout)["tables"][0]
-        rows = [dict(zip((column["title"] for column in table["columns"]), row)) for row in table["rows"]]
+        rows = table["rows"]
         kinds = ("user", "system") if sampler in WITH_KERNEL else ("user",)
         for row in rows:  # None where what was used is not known
-            row["used_s"], row["sampled_s"] = (sum(row["%s %s" % (what, kind)] or 0 for kind in kinds) / 1e9 for what in ("Used", "Sampled"))
+            row["used_s"], row["sampled_s"] = (sum(row["%s_%s_ns" % (what, kind)] or 0 for kind in kinds) / 1e9 for what in ("used", "sampled"))
         worst = sorted(rows, key=lambda row: row["sampled_s"] - row["used_s"])[:3]
         return (sum(row["used_s"] for row in rows), sum(row["sampled_s"] for row in rows),
-                ["%s: %.3f s of %.3f s, %s" % (row["Process"], row["sampled_s"], row["used_s"], row["Cause"] or row["Measured"]) for row in worst])
+                ["%s: %.3f s of %.3f s, %s" % (row["label"], row["sampled_s"], row["used_s"], row["cause"] or row["measured"]) for row in worst])
 
 
 def flat(found):

@@ -328,16 +328,15 @@ def _():
         program("masks"), "2", "only-raw", sampler="timer", rate=997, preexec_fn=refusing("perf_event_open")
     )
     document = json.loads(must("report", "coverage", "--json", "--by", "thread", run.path))
-    titles, found = None, []
+    found = []
     for table in document["tables"]:
         if table["name"] == "coverage_threads":
-            titles = [c["title"] for c in table["columns"]]
-            found = [dict(zip(titles, row)) for row in table["rows"]]
-    used = sum(r["Used user"] or 0 for r in found)
+            found = table["rows"]
+    used = sum(r["used_user_ns"] or 0 for r in found)
     near(used / 1e3, run.truth["user_us"], 0.1 * run.truth["user_us"], "user time of all threads, us")
     worst = found[0]
-    expect(worst["Short"] == "yes" and worst["Used user"] > 0.8 * used, worst)
-    expect("block the signal of samples" in worst["Cause"], worst["Cause"])
+    expect(worst["is_short"] == "yes" and worst["used_user_ns"] > 0.8 * used, worst)
+    expect("block the signal of samples" in worst["cause"], worst["cause"])
 
 
 @case("where nothing can sample the program runs on, and a line says so")

@@ -238,10 +238,7 @@ def annotated(run, *arguments):
     """The tables of `aflame annotate`, their rows as dictionaries."""
     told = json.loads(must("annotate", "--json", *arguments, run.path))
     return {
-        table["name"]: [
-            dict(zip((column["title"] for column in table["columns"]), row))
-            for row in table["rows"]
-        ]
+        table["name"]: table["rows"]
         for table in told["tables"]
     }
 
@@ -252,19 +249,19 @@ def _():
     run = recorded(program("cl_paths"), "0.3", options="-g -cl-opt-disable")
     # Each kernel has an object of its own, with the function that both call.
     tables = annotated(run, "spin")
-    facts = {row[0]: row[1] for row in annotated_rows(run, "kernel", "spin")}
-    other = annotated(run, re.search(r"spin@[0-9a-f]{8}", facts["Same name"]).group())
-    insns = [row for row in tables["insns"] if row["Samples"]]
-    whole = sum(row["Samples"] for row in insns)
-    both = whole + sum(row["Samples"] for row in other["insns"])
+    facts = {row["key"]: row["value"] for row in tables["kernel"]}
+    other = annotated(run, re.search(r"spin@[0-9a-f]{8}", facts["same_name"]).group())
+    insns = [row for row in tables["insns"] if row["samples"]]
+    whole = sum(row["samples"] for row in insns)
+    both = whole + sum(row["samples"] for row in other["insns"])
     stacks, _ = stacks_of(run, "insn")
     sampled = weight_of(stacks, lambda f: any(re.match(r"spin\b", x) for x in f))
     expect(abs(both - sampled) <= 2, "%d of %d samples of spin" % (both, sampled))
-    expect(all(row["Text"] for row in insns), "an instruction has no text: %s" % insns)
-    equal(sum(row["Samples"] for row in tables["lines"]), whole, "samples of its lines")
+    expect(all(row["text"] for row in insns), "an instruction has no text: %s" % insns)
+    equal(sum(row["samples"] for row in tables["lines"]), whole, "samples of its lines")
     # How a loop's time is divided between its head and its body is the CPU's affair.
-    body = sum(row["Samples"] for row in tables["lines"] if "x ^= x" in row["Source"])
-    head = sum(row["Samples"] for row in tables["lines"] if "for (uint i = 0; i < n" in row["Source"])
+    body = sum(row["samples"] for row in tables["lines"] if "x ^= x" in row["source"])
+    head = sum(row["samples"] for row in tables["lines"] if "for (uint i = 0; i < n" in row["source"])
     expect(head + body > 0.9 * whole, "the loop has %d of %d: %s" % (head + body, whole, tables["lines"]))
     expect(body > 0.2 * whole, "the loop's body has %d of %d: %s" % (body, whole, tables["lines"]))
     shown = must("annotate", "spin", run.path)

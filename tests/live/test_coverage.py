@@ -26,24 +26,22 @@ def rows(path, name="coverage"):
     document = json.loads(must("report", "coverage", "--json", "-n", "0", path))
     for table in document["tables"]:
         if table["name"] == name:
-            titles = [c["title"] for c in table["columns"]]
-            return [dict(zip(titles, row)) for row in table["rows"]]
+            return table["rows"]
     return []
 
 
 def used_ns(row):
-    return (row["Used user"] or 0) + (row["Used system"] or 0)
+    return (row["used_user_ns"] or 0) + (row["used_system_ns"] or 0)
 
 
 def sampled_ns(row):
-    return row["Sampled user"] + row["Sampled system"]
+    return row["sampled_user_ns"] + row["sampled_system_ns"]
 
 
 def findings(path):
     document = json.loads(must("report", "findings", "--json", path))
     table = document["tables"][0]
-    titles = [c["title"] for c in table["columns"]]
-    return [dict(zip(titles, row)) for row in table["rows"]]
+    return table["rows"]
 
 
 def recorded(sampler, *words, statuses=(0,)):
@@ -96,7 +94,7 @@ def _(sampler):
     path, own, children = witnessed(
         sampler, need_tool("tar"), "czf", new_path("out"), "-C", WORKPLACE, "blob"
     )
-    found = {r["Name"]: r for r in check_sum(path, own, children)}
+    found = {r["name"]: r for r in check_sum(path, own, children)}
     expect(used_ns(found["gzip"]) > children * 0.7, "gzip used %d" % used_ns(found["gzip"]))
     expect(used_ns(found["tar"]) < children * 0.3, "tar used %d" % used_ns(found["tar"]))
 
@@ -180,8 +178,8 @@ def _(sampler):
     expect(used_ns(row) > 0.5e9, row)
     expect(0.9 * used_ns(row) < sampled_ns(row) < 1.05 * used_ns(row), row)
     expect(beneath_ns > 0.8 * used_ns(row), (all_ns, beneath_ns))
-    found = [f for f in findings(path) if f["Kind"] == "ended-early"]
-    expect(found and "where they began" in found[0]["Finding"], findings(path))
+    found = [f for f in findings(path) if f["kind"] == "ended-early"]
+    expect(found and "where they began" in found[0]["finding"], findings(path))
 
 
 @for_modes("programs that end before their first sample have one, and none of the time of what they were before")
@@ -191,7 +189,7 @@ def _(sampler):
     path, own, children = witnessed(sampler, "sh", "-c", words)
     used = sum(used_ns(r) for r in rows(path))
     sampled = sum(sampled_ns(r) for r in rows(path))
-    kernel = sum(r["Used system"] or 0 for r in rows(path))
+    kernel = sum(r["used_system_ns"] or 0 for r in rows(path))
     all_ns, _ = ended_ns(path, "")
     note("used %.0f ms, of it kernel %.0f; sampled %.0f ms, ended %.0f ms" % (used / 1e6, kernel / 1e6, sampled / 1e6, all_ns / 1e6))
     expect(all_ns > 20e6, all_ns)
@@ -203,8 +201,8 @@ def check_replaced(sampler):
     path = recorded(sampler, program("bare_handler"), "1")
     first = findings(path)[0]
     row = rows(path)[0]
-    equal(first["Kind"], "not-sampled", "the first finding")
-    expect("it handles the signal of samples itself" in first["Finding"], first["Finding"])
+    equal(first["kind"], "not-sampled", "the first finding")
+    expect("it handles the signal of samples itself" in first["finding"], first["finding"])
     expect(used_ns(row) > 0.5e9 and sampled_ns(row) < 0.1e9, row)
 
 
@@ -219,9 +217,9 @@ def _():
     need("perf")
     path = recorded("perf", program("syscall_bound"))
     first = findings(path)[0]
-    equal(first["Kind"], "not-sampled", "the first finding")
-    expect("samples see user mode only" in first["Finding"], first["Finding"])
-    expect("withheld" not in first["Finding"], "shares of user time are right")
+    equal(first["kind"], "not-sampled", "the first finding")
+    expect("samples see user mode only" in first["finding"], first["finding"])
+    expect("withheld" not in first["finding"], "shares of user time are right")
 
 
 @case("a program into which nothing can be loaded has a row, and a cause", tries=3)
@@ -229,10 +227,10 @@ def _():
     need("perf")
     path, own, children = witnessed("perf", "sh", "-c", "%s; :" % program("static_states"))
     found = check_sum(path, own, children)
-    user = sum(r["Used user"] for r in found)
+    user = sum(r["used_user_ns"] for r in found)
     sampled = sum(map(sampled_ns, found))
     expect(sampled >= 0.8 * user, "%.0f of %.0f ms user time sampled" % (sampled / 1e6, user / 1e6))
-    expect(all(r["Cause number"] for r in found if r["Short"] == "yes"), "no cause: %s" % found)
+    expect(all(r["cause_number"] for r in found if r["is_short"] == "yes"), "no cause: %s" % found)
 
 
 @case("findings of functions are withheld where most of the time is missing", tries=3)
@@ -241,9 +239,9 @@ def _():
     # It takes the signal of samples for itself.
     path = recorded("timer", "sh", "-c", "%s 1; %s" % (program("bare_handler"), burn(0.25)))
     found = findings(path)
-    equal(found[0]["Kind"], "not-sampled", "the first finding")
-    expect("withheld for that: " in found[0]["Finding"], found[0]["Finding"])
-    expect(not [f for f in found if f["Kind"] in ("function", "below")], found)
+    equal(found[0]["kind"], "not-sampled", "the first finding")
+    expect("withheld for that: " in found[0]["finding"], found[0]["finding"])
+    expect(not [f for f in found if f["kind"] in ("function", "below")], found)
 
 
 @for_samplers("a program that is sampled has no such finding, and threads add up")
@@ -251,15 +249,15 @@ def _(sampler):
     need(sampler)
     path = recorded(sampler, program("threads"), "1")
     # How much making two thousand threads takes in the kernel is a matter of the machine.
-    told = [f for f in findings(path) if f["Kind"] in ("not-sampled", "counted-twice")]
+    told = [f for f in findings(path) if f["kind"] in ("not-sampled", "counted-twice")]
     kernel = "samples see user mode only" if sampler == "perf" else None
-    expect(not [f for f in told if not kernel or kernel not in f["Finding"]], told)
+    expect(not [f for f in told if not kernel or kernel not in f["finding"]], told)
     process = max(rows(path), key=used_ns)
-    threads = [r for r in rows(path, "coverage_threads") if r["Used user"] is not None]
-    long = [r for r in threads if "live-" in r["Thread"]]
+    threads = [r for r in rows(path, "coverage_threads") if r["used_user_ns"] is not None]
+    long = [r for r in threads if "live-" in r["label"]]
     expect(len(long) >= 4, "threads with what they used: %d" % len(long))
     for row in long:
-        expect(row["Sampled user"] > 0.8 * row["Used user"], row)
+        expect(row["sampled_user_ns"] > 0.8 * row["used_user_ns"], row)
     expect(sum(map(used_ns, threads)) <= used_ns(process) + 2 * TICK_NS * len(long), "too much")
 
 

@@ -188,11 +188,11 @@ def _():
     tables = json.loads(must("report", "--json", run.path))["tables"]
     rows = [t["rows"] for t in tables if t["name"] == "gpus"]
     equal(len(rows), 1, "tables of shared GPUs")
-    equal([(row[1], row[6]) for row in rows[0]], [(2, uuid)], "shared GPUs")
+    equal([(row["processes"], row["uuid"]) for row in rows[0]], [(2, uuid)], "shared GPUs")
     sharing = {process for (process, device), u in notes.items() if u == uuid}
     works = [e for e in run.events("gpu_work") + run.events("gpu_work_long")
              if e["process"] in sharing]  # fmt: skip
-    equal(rows[0][0][5], len(works), "pieces of work")
+    equal(rows[0][0]["works"], len(works), "pieces of work")
 
 
 @case("threads that come and go, with contexts and graphs of their own, lose nothing")

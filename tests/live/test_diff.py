@@ -18,14 +18,11 @@ def sampled(name="shares", scale="0.5"):
 
 def tables(before, after, *options):
     text = must("diff", before.path, after.path, "--json", "-n", "0", "--all", *options)
-    return {
-        t["name"]: [dict(zip([c["title"] for c in t["columns"]], row)) for row in t["rows"]]
-        for t in json.loads(text)["tables"]
-    }
+    return {t["name"]: t["rows"] for t in json.loads(text)["tables"]}
 
 
 def functions(before, after, *options):
-    return {row["Function"]: row for row in tables(before, after, *options)["functions"]}
+    return {row["function"]: row for row in tables(before, after, *options)["functions"]}
 
 
 def total(run, *options):
@@ -38,36 +35,36 @@ def _():
     rows = functions(once, twice, "--view", "cpu")
     for name in "abc":
         row = rows[name]
-        equal(row["Self"], "grew", name)
-        near(row["Self after"] / row["Self before"], 2, 0.5, "how much more of " + name)
-        expect(row["Self noise"] < row["Self change"], "noise of %s is less than its change" % name)
+        equal(row["self"], "grew", name)
+        near(row["self_after"] / row["self_before"], 2, 0.5, "how much more of " + name)
+        expect(row["self_noise"] < row["self_change"], "noise of %s is less than its change" % name)
     shares = functions(once, twice, "--view", "cpu", "--normalize", "total")
     for name in "abc":
         row = shares[name]
-        near(row["Self of before"] / 100, 0, 5, "change of the share of %s, in %%" % name)
+        near(row["self_change_percent"], 0, 5, "change of the share of %s, in %%" % name)
     all_of = tables(once, twice, "--view", "cpu")["total"][0]
-    equal(all_of["Before"], total(once, "--view", "cpu"), "before")
-    equal(all_of["After"], total(twice, "--view", "cpu"), "after")
+    equal(all_of["before"], total(once, "--view", "cpu"), "before")
+    equal(all_of["after"], total(twice, "--view", "cpu"), "after")
     equal(
-        sum(row["Self change"] for row in rows.values()),
-        all_of["Change"],
+        sum(row["self_change"] for row in rows.values()),
+        all_of["change"],
         "sum of the changes of functions",
     )
     failed = aflame("diff", once.path, twice.path, "--fail-above", "20%")
     equal(failed.returncode, 3, "status of a gate that does not hold")
     must("diff", once.path, twice.path, "--fail-above", "20%", "--normalize", "total")
-    note("noise of all: %d of %d ns" % (all_of["Noise"], all_of["Before"]))
+    note("noise of all: %d of %d ns" % (all_of["noise"], all_of["before"]))
 
 
 @case("another build is another program of the same functions", tries=3)
 def _():
     one, other = sampled(), sampled("shares_O0")
     found = tables(one, other, "--view", "cpu", "--normalize", "total")
-    names = {row["Path"].split(";")[-1] for t in ("new", "vanished") for row in found[t]}
+    names = {row["path"].split(";")[-1] for t in ("new", "vanished") for row in found[t]}
     for name in ("main", "run", "a", "b", "c"):
         expect(name not in names, "%s is a path of one build alone" % name)
-    roots = [row for row in found["functions"] if row["Kind"] == "process"]
-    equal([row["Function"] for row in roots], ["shares_O0"], "processes")
+    roots = [row for row in found["functions"] if row["kind"] == "process"]
+    equal([row["function"] for row in roots], ["shares_O0"], "processes")
 
 
 @case("two counts a line are those of both traces", tries=3)

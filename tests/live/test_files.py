@@ -290,15 +290,13 @@ def has_no_time(path, unit, functions):
     top = json.loads(must("report", "top", "--json", path))
     equal((top["weight"], top["unit"]), ("count", unit), "weight and unit of report top")
     table = top["tables"][0]
-    equal({r[0]: r[1] for r in table["rows"] if r[1]}, functions, "report top")
+    equal({r["function"]: r["self"] for r in table["rows"] if r["self"]}, functions, "report top")
     expect(unit in table["title"], table["title"])
     whole = json.loads(must("report", "--json", path))
     tables = {t["name"]: t for t in whole["tables"]}
     expect("cpu_top" not in tables, "a table of CPU time")
-    titles = [c["title"] for c in tables["processes"]["columns"]]
-    equal(tables["processes"]["rows"][0][titles.index("Sampled")], None, "CPU time of the process")
-    what = [row[i] for row in tables["findings"]["rows"]
-            for i, c in enumerate(tables["findings"]["columns"]) if c["title"] == "Finding"]
+    equal(tables["processes"]["rows"][0]["sampled_ns"], None, "CPU time of the process")
+    what = [row["finding"] for row in tables["findings"]["rows"]]
     expect(any(heaviest in w and "%d %s" % (weight, unit) in w for w in what), "findings: %r" % what)
     expect(not any("CPU time" in w for w in what), "findings: %r" % what)
     svg, page, text = new_path("x") + ".svg", new_path("x") + ".html", new_path("x") + ".txt"

@@ -220,17 +220,16 @@ def _():
 def _():
     run = one_run()
     document = json.loads(must("report", "top", "--json", run.path))
-    equal((document["format"], document["report"], document["view"]), (1, "top", "cpu"), "its head")
+    equal((document["format"], document["report"], document["view"]), (2, "top", "cpu"), "its head")
     tables = document["tables"]
     top = [t for t in tables if t["name"] == "cpu_top"][0]
     for table in tables:
         for row in table["rows"]:
-            equal(len(row), len(table["columns"]), "cells of a row of " + table["name"])
-    titles = [c["title"] for c in top["columns"]]
-    rows = {row[titles.index("Function")]: row for row in top["rows"]}
+            equal(list(row), [c["key"] for c in table["columns"]], "cells of a row of " + table["name"])
+    rows = {row["function"]: row for row in top["rows"]}
     for name in "abc":
         self_ns = weight_of(run.stacks(), lambda f, n=name: f[-1] == n)
-        equal(rows[name][titles.index("Self")], self_ns, "self time of " + name)
+        equal(rows[name]["self"], self_ns, "self time of " + name)
     for line in must("report", "summary", "--json", run.path).splitlines():
         json.loads(line)
 
@@ -250,8 +249,7 @@ def report_of(run, *words):
     document = json.loads(must("report", *words, "--json", run.path))
     tables = {}
     for table in document["tables"]:
-        titles = [c["title"] for c in table["columns"]]
-        tables[table["name"]] = [dict(zip(titles, row)) for row in table["rows"]]
+        tables[table["name"]] = table["rows"]
     return document, tables
 
 
@@ -265,15 +263,15 @@ def _():
             document, tables = report_of(run, words, name, "-n", "0")
             equal(document["total"], inside, "%s of %s: total" % (words, name))
             equal(
-                sum(row["Weight"] for row in tables[words]), inside, "%s of %s" % (words, name)
+                sum(row["weight"] for row in tables[words]), inside, "%s of %s" % (words, name)
             )
             tree = tables[words + "_tree"]
             equal(
-                {r["Function"]: r["Weight"] for r in tables[words] if r["Function"] != own},
-                {r["Frame"]: r["Total"] for r in tree if r["Depth"] == 1},
+                {r["function"]: r["weight"] for r in tables[words] if r["function"] != own},
+                {r["frame"]: r["total"] for r in tree if r["depth"] == 1},
                 "the first level of the tree of %s of %s" % (words, name),
             )
-            by_id = report_of(run, words, tables["functions"][0]["Id"], "-n", "0")[0]
+            by_id = report_of(run, words, tables["functions"][0]["id"], "-n", "0")[0]
             equal(by_id["total"], inside, "%s of %s by its id" % (words, name))
 
 
@@ -283,21 +281,21 @@ def _():
     for run in (one_run(), sampled("0.2")):
         document, tables = report_of(run, "tree", "-n", "0", "--view", "cpu")
         rows = tables["tree"]
-        at = {row["Id"]: row for row in rows}
+        at = {row["id"]: row for row in rows}
         equal(len(at), len(rows), "ids that differ")
-        equal(sum(row["Self"] for row in rows), document["all"], "self weights in all")
+        equal(sum(row["self"] for row in rows), document["all"], "self weights in all")
         stacks = {}
         for row in rows:
             names, up = [], row
             while up:
                 # Folded text has no module that tells functions apart: clock_gettime of libc and of the vdso.
-                names.append(re.sub(r"^[^!]*!(?!fn_)", "", up["Frame"]))
-                up = at.get(up["Below"])
-            stacks[";".join(reversed(names))] = row["Self"]
+                names.append(re.sub(r"^[^!]*!(?!fn_)", "", up["frame"]))
+                up = at.get(up["below"])
+            stacks[";".join(reversed(names))] = row["self"]
         folded = {";".join(map(bare, frames)): weight for frames, weight in run.stacks()}
         equal({s: w for s, w in stacks.items() if w}, folded, "stacks with their weights")
-        expect(all(row["Depth"] == 1 or row["Below"] in at for row in rows), "a frame in the air")
-        ids.append({row["Frame"]: row["Function"] for row in rows})
+        expect(all(row["depth"] == 1 or row["below"] in at for row in rows), "a frame in the air")
+        ids.append({row["frame"]: row["function"] for row in rows})
     both = set(ids[0]) & set(ids[1])
     expect(both, "the runs have no function in common")
     equal([n for n in both if ids[0][n] != ids[1][n]], [], "functions with two ids")
@@ -315,11 +313,11 @@ def _():
             document, tables = report_of(run, "tree", option, pattern, *cpu)
             equal((document["all"], document["total"]), (everything, inside), option)
             if option == "--focus":
-                first = [r["Frame"] for r in tables["tree"] if r["Depth"] == 1]
+                first = [r["frame"] for r in tables["tree"] if r["depth"] == 1]
                 equal([n for n in first if not re.search(pattern, n)], [], "roots of --focus")
     document, tables = report_of(run, "top", "--hide", "^a$", *cpu)
     equal(document["total"], everything, "--hide loses weight")
-    expect(all(row["Function"] != "a" for row in tables["time_top"]), "--hide leaves a")
+    expect(all(row["function"] != "a" for row in tables["time_top"]), "--hide leaves a")
     text = must("report", "tree", "-n", "1", run.path)
     left_out = r"… and [\d,]+ more frames of [\d,]+, weighing .*--limit 0 shows all"
     expect(re.search(left_out, text), text)

@@ -74,7 +74,7 @@ def _(sampler):
     check_used(run, run.truth, ("work",), 0.8)
     document = json.loads(must("report", "coverage", "--limit", "0", "--json", run.path))
     rows = next(t["rows"] for t in document["tables"] if t["name"] == "coverage")
-    used, sampled_here = (sum(row[i] + row[i + 1] for row in rows) for i in (1, 3))
+    used, sampled_here = (sum(row[what + "_user_ns"] + row[what + "_system_ns"] for row in rows) for what in ("used", "sampled"))
     own = run.truth["user_us"] + run.truth["system_us"]
     note("by aflame %.0f of %.0f ms" % (sampled_here / 1e6, used / 1e6))
     expect(abs(used / 1e3 / own - 1) < 0.1, "aflame says that %.0f of %.0f us were used" % (used / 1e3, own))

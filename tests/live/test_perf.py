@@ -322,7 +322,7 @@ def _():
     if len(want) < 3:
         raise Skip("this perf names the helper of %s only" % sorted(want))
     (top,) = [t for t in json.loads(must("report", "top", "--json", "-n", "0", imported(path)))["tables"] if t["name"] == "cpu_top"]
-    equal({row[0]: row[1] for row in top["rows"] if "helper" in row[0]}, dict(want), "time of their own")
+    equal({row["function"]: row["self"] for row in top["rows"] if "helper" in row["function"]}, dict(want), "time of their own")
 
 
 run_cases()

@@ -19,15 +19,14 @@ def table(run, name, *words):
     """[{column: cell}] of a report's table."""
     document = json.loads(must("report", *words, "--json", "-n", "0", run.path))
     found = next(t for t in document["tables"] if t["name"] == name)
-    titles = [column["title"] for column in found["columns"]]
-    return [dict(zip(titles, row)) for row in found["rows"]]
+    return found["rows"]
 
 
 def ranks(run):
     """{rank: sampled ns of its processes}, "" for those that have none."""
     sums = collections.Counter()
     for row in table(run, "processes"):
-        sums[row["Rank"]] += row["Sampled"]
+        sums[row["rank"]] += row["sampled_ns"]
     return {rank: ns for rank, ns in sums.items() if ns or rank}
 
 
@@ -36,12 +35,12 @@ def tells_the_same(run):
     sums = ranks(run)
     rows = table(run, "rank_top", "top", "--by", "rank")
     wanted = {"rank " + rank if rank else "[no rank]": ns for rank, ns in sums.items() if ns}
-    equal({row["Rank"]: row["Total"] for row in rows}, wanted, "time by rank")
+    equal({row["owner"]: row["total"] for row in rows}, wanted, "time by rank")
     stacks = collections.Counter()
     for frames, ns in parse_folded(must("flame", "--view", "cpu", "--group", "rank", run.path)):
         stacks[next((f[6:-1] for f in frames if f.startswith("[rank ")), "")] += ns
     equal(dict(stacks), {rank: ns for rank, ns in sums.items() if ns}, "stacks by rank")
-    named = [row["Process"] for row in table(run, "process_top", "top", "--by", "process")]
+    named = [row["owner"] for row in table(run, "process_top", "top", "--by", "process")]
     equal(len(set(named)), len(named), "names of processes")
     return sums
 
@@ -148,10 +147,9 @@ def listed(folder, *words):
     """{rank: {column: cell}} as a command lists them."""
     document = json.loads(must("report", "--json", *words, folder))
     equal(document["report"], "ranks", "the report")
-    titles = [column["title"] for column in document["tables"][0]["columns"]]
-    rows = [dict(zip(titles, row)) for row in document["tables"][0]["rows"]]
-    equal(len({row["Rank"] for row in rows}), len(rows), "ranks")
-    return {row["Rank"]: row for row in rows}
+    rows = document["tables"][0]["rows"]
+    equal(len({row["rank"] for row in rows}), len(rows), "ranks")
+    return {row["rank"]: row for row in rows}
 
 
 @case("each rank that mpirun starts has a trace of its own, and runs")
@@ -167,10 +165,10 @@ def _():
         rows = listed(path)
         for rank in range(16):
             row = rows[rank]
-            told = (row["Pid"], row["Host"], row["Exit status"], row["State"])
+            told = (row["pid"], row["host"], row["exit_status"], row["state"])
             equal(told, (pids[str(rank)], socket.gethostname(), "0", "complete"), "rank %d" % rank)
             trace = Trace(path + "/rank-%04d" % rank)
-            equal(row["CPU time"], used_by_tree_ns(trace), "CPU time of rank %d" % rank)
+            equal(row["cpu_time_ns"], used_by_tree_ns(trace), "CPU time of rank %d" % rank)
         Trace(path + "/rank-0015").check()
 
 
@@ -202,9 +200,9 @@ def _():
         lines, _ = launch(launcher, 6, folder, "sh", "-c", script, program("shares"), options=remote_options(launcher, shell))
         ran = {int(r): (host, pid) for r, host, pid in (line.split() for line in lines if re.fullmatch(r"\d+ \S+ \d+", line))}
         rows = listed(folder + "/aflame.data")
-        equal({r: (row["Host"], row["Pid"]) for r, row in rows.items()}, ran, "ranks of " + launcher)
+        equal({r: (row["host"], row["pid"]) for r, row in rows.items()}, ran, "ranks of " + launcher)
         equal(sorted(host for host, _ in ran.values()), 3 * ["host-a"] + 3 * ["host-b"], "hosts")
-        equal({row["State"] for row in rows.values()}, {"complete"}, "states")
+        equal({row["state"] for row in rows.values()}, {"complete"}, "states")
         # The next job sets this one aside, once, from whichever host it came.
         launch(launcher, 6, folder, "true", options=remote_options(launcher, shell))
         names = sorted(name.split("-")[0] for name in os.listdir(folder) if name != "shell")
@@ -272,7 +270,7 @@ def _():
         equal(done[8:], [("ran\n", "")] * 8, "ranks that nobody killed")
         rows = listed(folder + "/aflame.data")
         for rank in range(8, 16):
-            equal(rows[rank]["State"], "complete", "rank %d" % rank)
+            equal(rows[rank]["state"], "complete", "rank %d" % rank)
     job = {"TORCHELASTIC_RUN_ID": "last"}
     equal(start(0, folder, "echo", "ran", **job).communicate(timeout=60), ("ran\n", ""), "the next")
     equal(traces_in(folder + "/aflame.data"), ["rank-0000"], "its folder")
@@ -285,7 +283,7 @@ def _():
     first = start(0, folder, *wait, stdin=subprocess.PIPE, TORCHELASTIC_RUN_ID="one")
     first.stdout.readline()
     path = folder + "/aflame.data"
-    equal(listed(path)[0]["State"], "still being recorded", "state of rank 0")
+    equal(listed(path)[0]["state"], "still being recorded", "state of rank 0")
     other = start(0, folder, "sh", "-c", "echo ran; exit 5", TORCHELASTIC_RUN_ID="two")
     out, err = other.communicate(timeout=60)
     equal((out, other.returncode), ("ran\n", 5), "(output, status) of the other job")
@@ -296,7 +294,7 @@ def _():
     first.kill()
     first.communicate(timeout=60)
     row = listed(path)[0]
-    equal((row["State"], row["Exit status"]), ("recovered", ""), "of a killed recorder")
+    equal((row["state"], row["exit_status"]), ("recovered", ""), "of a killed recorder")
 
 
 @case("exit statuses are the program's, and are listed")
@@ -309,7 +307,7 @@ def _():
         rank.communicate(timeout=60)
     equal([r.returncode for r in ranks], [0, 3, -signal.SIGKILL], "statuses")
     rows = listed(folder + "/aflame.data")
-    equal([rows[r]["Exit status"] for r in range(3)], ["0", "3", "signal 9 (Killed)"], "as listed")
+    equal([rows[r]["exit_status"] for r in range(3)], ["0", "3", "signal 9 (Killed)"], "as listed")
 
 
 @case("commands list the ranks of a folder, and read the one that is asked for")

@@ -32,10 +32,9 @@ def run_text(*words):
 
 
 def findings(recording):
-    """{kind: row} of the trace's findings, rows by the titles of their columns."""
+    """{kind: row} of the trace's findings, rows by the keys of their columns."""
     table = json.loads(must("report", "findings", "-n", "0", "--json", recording.path))["tables"][0]
-    titles = [column["title"] for column in table["columns"]]
-    return {row[1]: dict(zip(titles, row)) for row in table["rows"]}
+    return {row["kind"]: row for row in table["rows"]}
 
 
 @for_samplers("code that is mapped a second time, or was moved, keeps its names and callers")
@@ -60,8 +59,8 @@ def _(sampler):
     near(made / sum(weight for _, weight in stacks), part, 0.05, "what was made at run time")
     row = findings(recording).get("jit-nameless")
     expect(row, "no finding of code without a map")
-    equal(row["At most"], made, "its time")
-    expect("moved_code" in row["Finding"], row["Finding"])
+    equal(row["time_ns"], made, "its time")
+    expect("moved_code" in row["finding"], row["finding"])
 
 
 @case("node: no address is without a mapping, with its map of names and without", tries=2)
@@ -103,7 +102,7 @@ def _():
     note("%.2f of the time is in code of the compiler" % (made / total))
     expect(made > 0.1 * total, "only %.2f in code made at run time" % (made / total))
     expect(weight_of(stacks, lambda f: f[-1].startswith("[unknown")) < 0.01 * total, "unknown")
-    expect("PreserveFramePointer" in findings(recording)["jit-nameless"]["What usually helps"], "")
+    expect("PreserveFramePointer" in findings(recording)["jit-nameless"]["helps"], "")
 
 
 @case("xz: the finding of functions without a name says which package has the names", tries=2)
@@ -123,7 +122,7 @@ def _():
     stacks = recording.stacks()
     leaves = {f[-1] for f, _ in stacks if f[-1].startswith("liblzma")}
     note("functions without a name: %s" % sorted(leaves))
-    expect("apt install %s-dbgsym" % owner.group(1) in row["What usually helps"], row["What usually helps"])
+    expect("apt install %s-dbgsym" % owner.group(1) in row["helps"], row["helps"])
 
 
 LEFT_OUT = 1 << 62
@@ -157,7 +156,7 @@ def marked(entries):
 
 def lost(recording):
     table = [t for t in json.loads(must("report", "--json", recording.path))["tables"] if t["name"] == "lost"][0]
-    return {row[0]: row[1] for row in table["rows"]}
+    return {row["what"]: row["count"] for row in table["rows"]}
 
 
 @for_samplers("recursion of 10,000 levels keeps both its ends, and counts what is left out")

@@ -326,7 +326,7 @@ def rows_of(*words):
     found = {}
     for table in document["tables"]:
         for row in table["rows"]:
-            found.setdefault(row[0], dict(zip([c["title"] for c in table["columns"]], row)))
+            found.setdefault(row.get("function") or row.get("frame"), row)
     return found, document
 
 
@@ -336,11 +336,11 @@ def _(sampler):
     nr_samples = run.counts().get("sample", 0)
     top, _ = rows_of("top", run.path)
     truth = {name[6:]: share for name, share in run.truth.items() if name.startswith("share.")}
-    total = sum(top[name]["Self"] for name in truth)
+    total = sum(top[name]["self"] for name in truth)
     for name, share in truth.items():
-        near(top[name]["Self"] / total, share, tolerance(sampler, share, nr_samples), name)
+        near(top[name]["self"] / total, share, tolerance(sampler, share, nr_samples), name)
         callers, document = rows_of("callers", name, "--view", "cpu", run.path)
-        equal(document["self"], top[name]["Self"], "report callers " + name)
+        equal(document["self"], top[name]["self"], "report callers " + name)
         by = {"liba": "a_run", "libb": "b_run"}.get(name.replace("namesake_", "")[:4], "main")
         expect(by in callers, "%s is called by %s, not by %s" % (name, by, sorted(callers)))
     equal([row for row in top if row == "helper"], [], "a helper of nobody's")
@@ -348,14 +348,13 @@ def _(sampler):
     out, again = new_path("namesakes") + ".pb.gz", new_path("again")
     must("export", "--format", "pprof", "-o", out, run.path)
     must("import", "-q", "-o", again, out)
-    equal({n: rows_of("top", again)[0][n]["Self"] for n in truth}, {n: top[n]["Self"] for n in truth}, "by pprof")
+    equal({n: rows_of("top", again)[0][n]["self"] for n in truth}, {n: top[n]["self"] for n in truth}, "by pprof")
     # And in another run.
     document = json.loads(must("diff", "--json", "--all", "-n", "0", run.path, again))
     (functions,) = [table for table in document["tables"] if table["name"] == "functions"]
-    titles = [column["title"] for column in functions["columns"]]
-    rows = [dict(zip(titles, row)) for row in functions["rows"]]
-    equal({r["Function"]: (r["Self before"], r["Self after"]) for r in rows if "helper" in r["Function"]},
-          {n: (top[n]["Self"], top[n]["Self"]) for n in truth}, "before and after")
+    rows = functions["rows"]
+    equal({r["function"]: (r["self_before"], r["self_after"]) for r in rows if "helper" in r["function"]},
+          {n: (top[n]["self"], top[n]["self"]) for n in truth}, "before and after")
 
 
 @case("timer: time in system calls is under the call that took it", tries=3)

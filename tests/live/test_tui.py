@@ -40,8 +40,7 @@ def report(*words):
     document = json.loads(must("report", *words, "--json", "-n", "0", trace()))
     tables = {}
     for table in document["tables"]:
-        titles = [c["title"] for c in table["columns"]]
-        tables[table["name"]] = [dict(zip(titles, row)) for row in table["rows"]]
+        tables[table["name"]] = table["rows"]
     return document, tables
 
 
@@ -71,7 +70,7 @@ def _():
             found = re.match(r" *([\d,]+) +([\d.]+) % +([\d,]+) +([\d.]+) % (.*)$", line)
             if found:
                 shown.append((number(found[1]), number(found[3]), found[5]))
-        want = [(r["Self"], r["Total"], r["Function"]) for r in rows]
+        want = [(r["self"], r["total"], r["function"]) for r in rows]
         equal([row[:2] for row in shown], [row[:2] for row in want], "numbers by " + order)
         equal(
             [row[2] for row in shown if "\\x" not in row[2]],
@@ -111,8 +110,8 @@ def _():
         if found:
             frames.setdefault(found[5], (number(found[2]), number(found[3] or "0")))
     for name in ("prog", "main", "run", "alpha"):
-        row = [r for r in rows if r["Frame"] == name][0]
-        equal(frames[name], (row["Total"], row["Self"]), name)
+        row = [r for r in rows if r["frame"] == name][0]
+        equal(frames[name], (row["total"], row["self"]), name)
     terminal.press("left", "left")
     expect("alpha" not in terminal.text(), "run was not closed:\n" + terminal.text())
     terminal.press("right").wait_for("alpha")
@@ -132,8 +131,8 @@ def _():
             if row:
                 got[row[2]][row[3]] = number(row[1])
         callees = report("callees", "beta")[1]["callees"]
-        equal(got["<-"], {r["Function"]: r["Weight"] for r in tables["callers"]}, "callers")
-        equal(got["->"], {r["Function"]: r["Weight"] for r in callees}, "callees")
+        equal(got["<-"], {r["function"]: r["weight"] for r in tables["callers"]}, "callers")
+        equal(got["->"], {r["function"]: r["weight"] for r in callees}, "callees")
         terminal.press("up", "enter").wait_for(r"^run: 950 in all")
         terminal.press("back")
     quit_well(terminal)
@@ -260,8 +259,7 @@ def _():
     counts = [number(count) for count, _ in told]
     expect(counts and counts == sorted(counts), "kernels: %s in %s" % (counts, said))
     kernels = json.loads(must("report", "top", "--json", "-n", "0", path))["tables"][0]
-    titles = [c["title"] for c in kernels["columns"]]
-    calls = sum(row[titles.index("Calls")] for row in kernels["rows"])
+    calls = sum(row["calls"] for row in kernels["rows"])
     expect(counts[-1] <= calls, "%d kernels were told, and there were %d" % (counts[-1], calls))
 
 

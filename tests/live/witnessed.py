@@ -282,7 +282,7 @@ def record(entry, place, sampler, rate):
 
 def findings_of(text):
     tables = json.loads(text)["tables"] if text else []
-    return [dict(zip([c["title"] for c in t["columns"]], row)) for t in tables if t["name"] == "findings" for row in t["rows"]]
+    return [row for t in tables if t["name"] == "findings" for row in t["rows"]]
 
 
 def aflame_text(place, *words):

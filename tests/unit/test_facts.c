@@ -6,7 +6,8 @@
 
 #include <cmocka.h>
 
-static const struct af_column columns[] = {{"function", AF_CELL_TEXT}, {"self", AF_CELL_NS}};
+static const struct af_column columns[] = {{"function", AF_CELL_TEXT, .key = "function"},
+                                           {"self", AF_CELL_NS, .key = "self_ns"}};
 
 static void rows_survive_growth(void **state)
 {

@@ -9,11 +9,16 @@
 #include "analyse/table/fold.h"
 
 static const struct af_column columns[] = {
-    {"Kernel", AF_CELL_TEXT}, {"Time", AF_CELL_NS},
-    {"Calls", AF_CELL_COUNT}, {"Mean", AF_CELL_NS},
-    {"Min", AF_CELL_NS},      {"Max", AF_CELL_NS},
-    {"Queued", AF_CELL_NS},   {"Registers", AF_CELL_COUNT},
-    {"Device", AF_CELL_TEXT}, {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
+    {"Kernel", AF_CELL_TEXT, .key = "kernel"},
+    {"Time", AF_CELL_NS, .key = "time_ns"},
+    {"Calls", AF_CELL_COUNT, .key = "calls"},
+    {"Mean", AF_CELL_NS, .key = "mean_ns"},
+    {"Min", AF_CELL_NS, .key = "min_ns"},
+    {"Max", AF_CELL_NS, .key = "max_ns"},
+    {"Queued", AF_CELL_NS, .key = "queued_ns"},
+    {"Registers", AF_CELL_COUNT, .key = "registers"},
+    {"Device", AF_CELL_TEXT, .key = "device"},
+    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER, .key = "process"},
 };
 enum { KERNEL, TIME, CALLS, MEAN, MIN, MAX, QUEUED, REGISTERS, DEVICE, PROCESS, COLUMNS };
 
@@ -47,9 +52,9 @@ static const struct af_cell *at(const struct af_table *t, uint32_t r, uint32_t c
 	return &t->cells[r * t->nr_columns + c];
 }
 
-static const char *const by_kernel[] = {"Kernel", NULL};
-static const char *const by_both[] = {"Kernel", "Process", "No such column", NULL};
-static const char *const drop[] = {"Device", "Process", NULL};
+static const char *const by_kernel[] = {"kernel", NULL};
+static const char *const by_both[] = {"kernel", "process", "no_such_column", NULL};
+static const char *const drop[] = {"device", "process", NULL};
 
 static void rows_of_one_key_become_one(void **state)
 {

@@ -289,7 +289,7 @@ static void two_trees_share_names_and_kinds_keep_them_apart(void **state)
 /* The page for @t and one table, whose texts are all @text. NUL-terminated, for free(). */
 static char *render_tree(const struct af_tree *t, const char *text)
 {
-	static const struct af_column column[] = {{"text", AF_CELL_TEXT}};
+	static const struct af_column column[] = {{"text", AF_CELL_TEXT, .key = "text"}};
 	struct af_picture picture = {.title = text, .subtitle = text, .notes = text};
 	struct af_render r = {
 	    .fd = memfd_create("page", MFD_CLOEXEC), .picture = &picture, .label = text};

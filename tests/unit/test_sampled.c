@@ -115,19 +115,19 @@ static void reasons_have_columns_by_weight(void **state)
 	const struct af_table *stalls = f.first, *reasons = stalls->next;
 	assert_string_equal(stalls->name, "stalls");
 	/* What is no stall is not what it stalls for most. */
-	assert_string_equal(cell(stalls, 0, "Top reason")->text, "fixed latency");
-	assert_int_equal(cell(stalls, 0, "issued")->value, 6000);
-	assert_int_equal(cell(stalls, 0, "odd one")->value, 1000);
-	assert_int_equal(cell(stalls, 0, "Rest")->value, 0);
-	assert_int_equal(cell(stalls, 0, "Exact")->value, 5000);
+	assert_string_equal(cell(stalls, 0, "top_reason")->text, "fixed latency");
+	assert_int_equal(cell(stalls, 0, "stall_issued")->value, 6000);
+	assert_int_equal(cell(stalls, 0, "stall_odd_one")->value, 1000);
+	assert_int_equal(cell(stalls, 0, "rest")->value, 0);
+	assert_int_equal(cell(stalls, 0, "exact_percent")->value, 5000);
 	assert_int_equal(reasons->nr_rows, 3);
-	assert_string_equal(cell(reasons, 2, "Reason")->text, "odd one");
-	assert_string_equal(cell(reasons, 2, "Meaning")->text, "");
+	assert_string_equal(cell(reasons, 2, "name")->text, "odd one");
+	assert_string_equal(cell(reasons, 2, "meaning")->text, "");
 
 	af_sampled_reasons(&s, 0, order, &nr, &f);
 	assert_int_equal(nr, 1);
 	assert_int_equal(f.last->nr_rows, 1);
-	assert_string_equal(cell(f.last, 0, "Reason")->text, "issued");
+	assert_string_equal(cell(f.last, 0, "name")->text, "issued");
 	af_facts_free(&f);
 	af_sampled_free(&s);
 }
@@ -143,8 +143,8 @@ static void without_reasons_there_are_no_columns_of_them(void **state)
 	add(&s, function(&s, "k", "k"), 0, NULL, 60, 1);
 	af_sampled_finish(&s);
 	af_sampled_tables(&s, NULL, &f);
-	assert_int_equal(af_table_column(f.first, "no reason given"), -1);
-	assert_string_equal(cell(f.first, 0, "Top reason")->text, "");
+	assert_int_equal(af_table_column(f.first, "stall_no_reason_given"), -1);
+	assert_string_equal(cell(f.first, 0, "top_reason")->text, "");
 	assert_null(f.first->next);
 	af_facts_free(&f);
 	af_sampled_free(&s);
@@ -165,8 +165,8 @@ static void there_may_be_any_number_of_reasons(void **state)
 	af_sampled_finish(&s);
 	af_sampled_tables(&s, NULL, &f);
 	assert_true(f.first->nr_columns <= AF_TABLE_COLUMNS);
-	assert_int_equal(cell(f.first, 0, "reason 0")->value, 66);
-	assert_true(cell(f.first, 0, "Rest")->value > 9000);
+	assert_int_equal(cell(f.first, 0, "stall_reason_0")->value, 66);
+	assert_true(cell(f.first, 0, "rest")->value > 9000);
 	assert_int_equal(f.first->next->nr_rows, 300);
 	af_facts_free(&f);
 	af_sampled_free(&s);

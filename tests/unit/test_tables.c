@@ -9,7 +9,8 @@
 
 #include "analyse/table/facts.h"
 
-static const struct af_column columns[] = {{"Name", AF_CELL_TEXT}, {"Calls", AF_CELL_COUNT}};
+static const struct af_column columns[] = {{"Name", AF_CELL_TEXT, .key = "name"},
+                                           {"Calls", AF_CELL_COUNT, .key = "calls"}};
 
 /* A table with one row for each of @names, as text. */
 static void print_names(struct af_buf *b, const char *const *names, uint32_t nr, const char *note)

@@ -7,53 +7,91 @@
 
 #include <stdint.h>
 
+#include "analyse/table/facts.h"
+
 struct af_code_store;
-struct af_facts;
 struct af_sampled;
 struct af_source;
 
-/* Columns of the table "lines"; those of the reasons, in the order of the table "reasons", follow.
+/*
+ * A row of the table "lines". Behind its columns each reason has one, a count of samples, in the
+ * order of the table "reasons"; its key is "stall_" and the driver's name of the reason.
  */
-enum af_annotate_line {
-	AF_LINE_RANK, /* 1 has most samples, 0 has none */
-	AF_LINE_FILE,
-	AF_LINE_NUMBER,
-	AF_LINE_FUNCTION, /* whose line it is, where it was inlined: the innermost's */
-	AF_LINE_SOURCE,
-	AF_LINE_SAMPLES,
-	AF_LINE_SHARE,
-	AF_LINE_TIME,
-	AF_LINE_WITH_INLINED, /* samples, with those of calls that were inlined at the line */
-	AF_LINE_REASONS
+#define AF_LINE_COLUMNS(C)                                                                         \
+	C(rank, "Rank", AF_CELL_COUNT, AF_SHOW_NEVER) /* 1 has most samples, 0 has none */         \
+	C(file, "File", AF_CELL_TEXT)                                                              \
+	C(number, "Line", AF_CELL_COUNT)                                                           \
+	C(function, "Function",                                                                    \
+	  AF_CELL_TEXT) /* whose line it is, where it was inlined: the innermost's */              \
+	C(source, "Source", AF_CELL_TEXT)                                                          \
+	C(samples, "Samples", AF_CELL_COUNT)                                                       \
+	C(share, "Share", AF_CELL_PERCENT)                                                         \
+	C(time_ns, "Time", AF_CELL_NS, AF_SHOW_USED)                                               \
+	C(with_inlined, "With inlined",                                                            \
+	  AF_CELL_COUNT) /* samples, with those of calls that were inlined at the line */
+struct af_line_row {
+	AF_LINE_COLUMNS(AF_ROW_CELL)
+	struct af_cell reasons[];
 };
 
-/* The same of the table "insns". */
-enum af_annotate_insn {
-	AF_INSN_RANK,
-	AF_INSN_OFFSET,
-	AF_INSN_TEXT,
-	AF_INSN_FILE,
-	AF_INSN_LINE,
-	AF_INSN_INLINED, /* what was inlined into what, innermost first; "" where nothing was */
-	AF_INSN_SAMPLES,
-	AF_INSN_SHARE,
-	AF_INSN_TIME,
-	AF_INSN_WAITS, /* offsets of those whose results it waits for: "0x40 0x80" */
-	AF_INSN_REASONS
+/* A row of the table "insns"; columns of the reasons follow likewise. */
+#define AF_INSN_COLUMNS(C)                                                                         \
+	C(rank, "Rank", AF_CELL_COUNT, AF_SHOW_NEVER)                                              \
+	C(offset, "Offset", AF_CELL_COUNT)                                                         \
+	C(text, "Text", AF_CELL_TEXT)                                                              \
+	C(file, "File", AF_CELL_TEXT)                                                              \
+	C(line, "Line", AF_CELL_COUNT)                                                             \
+	C(inlined, "Inlined", AF_CELL_TEXT,                                                        \
+	  AF_SHOW_USED) /* what was inlined into what, innermost first; "" where nothing was */    \
+	C(samples, "Samples", AF_CELL_COUNT)                                                       \
+	C(share, "Share", AF_CELL_PERCENT)                                                         \
+	C(time_ns, "Time", AF_CELL_NS, AF_SHOW_USED)                                               \
+	C(waits, "Waits for", AF_CELL_TEXT,                                                        \
+	  AF_SHOW_USED) /* offsets of those whose results it waits for: "0x40 0x80" */
+struct af_insn_row {
+	AF_INSN_COLUMNS(AF_ROW_CELL)
+	struct af_cell reasons[];
 };
 
-/* Columns of the table "reasons". */
-enum af_reasons_column {
-	AF_REASON_LETTER,
-	AF_REASON_NAME,
-	AF_REASON_SAMPLES,
-	AF_REASON_SHARE,
-	AF_REASON_IDLE,
-	AF_REASON_SORT, /* issued, memory, sync, execute, fetch or other */
-	AF_REASON_MEANING,
-	AF_REASON_ADVICE,
-	AF_REASON_DRIVER, /* how the driver calls it */
-	AF_REASON_COLUMNS
+/* Columns before those of the reasons. */
+enum {
+	AF_LINE_FIXED = sizeof(struct af_line_row) / sizeof(struct af_cell),
+	AF_INSN_FIXED = sizeof(struct af_insn_row) / sizeof(struct af_cell)
+};
+
+/* A row of the table "reasons". */
+#define AF_REASON_COLUMNS(C)                                                                       \
+	C(letter, "Letter", AF_CELL_TEXT)                                                          \
+	C(name, "Reason", AF_CELL_TEXT)                                                            \
+	C(samples, "Samples", AF_CELL_COUNT)                                                       \
+	C(share, "Share", AF_CELL_PERCENT)                                                         \
+	C(idle_percent, "Idle", AF_CELL_PERCENT, AF_SHOW_USED)                                     \
+	C(category, "Sort", AF_CELL_TEXT,                                                          \
+	  AF_SHOW_NEVER) /* issued, memory, sync, execute, fetch or other */                       \
+	C(meaning, "Meaning", AF_CELL_TEXT, AF_SHOW_USED)                                          \
+	C(advice, "What to try", AF_CELL_TEXT, AF_SHOW_USED)                                       \
+	C(driver, "Name", AF_CELL_TEXT, AF_SHOW_NEVER) /* how the driver calls it */
+struct af_reason_row {
+	AF_REASON_COLUMNS(AF_ROW_CELL)
+};
+
+/*
+ * A row of the table "stalls": a kernel. Behind its columns the reasons have one each, the kernel's
+ * share of samples, and "rest" has what people see of no other column.
+ */
+#define AF_STALL_COLUMNS(C)                                                                        \
+	C(kernel, "Kernel", AF_CELL_TEXT)                                                          \
+	C(device, "Device", AF_CELL_TEXT, AF_SHOW_NEVER)                                           \
+	C(samples, "Samples", AF_CELL_COUNT)                                                       \
+	C(time_ns, "Time", AF_CELL_NS, AF_SHOW_USED)                                               \
+	C(exact_percent, "Exact", AF_CELL_PERCENT, AF_SHOW_NEVER)                                  \
+	C(top_reason, "Top reason", AF_CELL_TEXT, AF_SHOW_USED)                                    \
+	C(top_share, "Top share", AF_CELL_PERCENT, AF_SHOW_NEVER)                                  \
+	C(hottest, "Hottest", AF_CELL_TEXT, AF_SHOW_NEVER) /* a line, or an offset */              \
+	C(hottest_share, "Hottest share", AF_CELL_PERCENT, AF_SHOW_NEVER)
+struct af_stall_row {
+	AF_STALL_COLUMNS(AF_ROW_CELL)
+	struct af_cell reasons[];
 };
 
 /* What samples are laid beside. Both may be NULL: then it is done without. */

@@ -113,27 +113,31 @@ static void gather(struct gathering *g, const struct af_attributed *at)
 	               (double)at->exact_parts / (double)at->parts);
 }
 
+#define MATCH_COLUMNS(C)                                                                           \
+	C(kernel, "Kernel", AF_CELL_TEXT)                                                          \
+	C(samples, "Samples", AF_CELL_COUNT)                                                       \
+	C(time_ns, "Time", AF_CELL_NS, AF_SHOW_USED)                                               \
+	C(symbol, "Symbol", AF_CELL_TEXT)                                                          \
+	C(object, "Object", AF_CELL_TEXT, AF_SHOW_NEVER)
+struct match_row {
+	MATCH_COLUMNS(AF_ROW_CELL)
+};
+
 /* Those that the name may mean, where it is not one. */
 static void matches_table(struct af_facts *f, const struct af_sampled *s, const uint32_t *found,
                           uint32_t nr)
 {
-	static const struct af_column columns[] = {
-	    {"Kernel", AF_CELL_TEXT},
-	    {"Samples", AF_CELL_COUNT},
-	    {"Time", AF_CELL_NS, AF_SHOW_USED},
-	    {"Symbol", AF_CELL_TEXT},
-	    {"Object", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
-	struct af_table *t = af_facts_table(f, "matches", "Kernels with samples", columns, 5);
+	static const struct af_column columns[] = {MATCH_COLUMNS(AF_ROW_COLUMN)};
+	struct af_table *t = AF_TABLE(f, "matches", "Kernels with samples", columns);
 
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct af_sampled_function *fn = &s->functions[found ? found[i] : i];
-		struct af_cell *c = af_table_row(f, t);
-		c[0].text = af_facts_text(f, "%s", fn->shown);
-		c[1].value = af_facts_count(fn->samples);
-		c[2].value = af_facts_count(fn->time_ns);
-		c[3].text = af_facts_text(f, "%s", fn->name);
-		c[4].text = af_facts_text(f, "%s", fn->object);
+		struct match_row *c = af_table_row(f, t);
+		c->kernel.text = af_facts_text(f, "%s", fn->shown);
+		c->samples.value = af_facts_count(fn->samples);
+		c->time_ns.value = af_facts_count(fn->time_ns);
+		c->symbol.text = af_facts_text(f, "%s", fn->name);
+		c->object.text = af_facts_text(f, "%s", fn->object);
 	}
 }
 

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "sym/device/code.h"
 
-enum { ANNOTATE_REASONS = AF_TABLE_COLUMNS - AF_INSN_REASONS, ANNOTATE_WAITS = 4 };
+enum { ANNOTATE_REASONS = AF_TABLE_COLUMNS - AF_INSN_FIXED, ANNOTATE_WAITS = 4 };
 
 struct af_listing;
 

@@ -138,6 +138,16 @@ const char *af_sampled_reason_name(const struct af_sampled *s, uint32_t reason, 
 	return *driver ? af_facts_text(f, "%s", af_stall_name(driver, name)) : "no reason given";
 }
 
+void af_sampled_reason_column(const struct af_sampled *s, uint32_t reason, enum af_cell_unit unit,
+                              struct af_column *columns, uint32_t *nr, struct af_facts *f)
+{
+	const char *name = af_sampled_reason_name(s, reason, f);
+
+	columns[*nr] = (struct af_column){
+	    .title = name, .unit = unit, .key = af_column_key(f, columns, *nr, "stall_", name)};
+	++*nr;
+}
+
 /* Is @name what people type for @full: all of it, or what is before its parameters? */
 static bool name_is(const char *full, const char *name)
 {

@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/table/facts.h"
 #include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
 
 struct af_code_store;
-struct af_facts;
 
 struct af_sampled_at {
 	uint32_t offset; /* bytes from the function's first */
@@ -68,6 +68,10 @@ void af_sampled_finish(struct af_sampled *s);
 
 /* The name that @reason has in tables. Lives as long as @s and @f. */
 const char *af_sampled_reason_name(const struct af_sampled *s, uint32_t reason, struct af_facts *f);
+
+/* A column for @reason behind the @nr @columns; its key is "stall_" and its name. */
+void af_sampled_reason_column(const struct af_sampled *s, uint32_t reason, enum af_cell_unit unit,
+                              struct af_column *columns, uint32_t *nr, struct af_facts *f);
 
 /*
  * The tables of all functions: "stalls", a row a kernel with its shares by reason and the place of

@@ -10,10 +10,9 @@
 #include "sym/device/stalls.h"
 
 enum {
-	STALLS_FIXED = 6, /* columns before the reasons */
+	STALLS_FIXED = sizeof(struct af_stall_row) / sizeof(struct af_cell),
 	STALLS_SHOWN = 4, /* reasons that people see; the others are "Rest" to them */
-	STALLS_LAST = 3,  /* columns behind them */
-	STALLS_MOST = AF_TABLE_COLUMNS - STALLS_FIXED - STALLS_LAST
+	STALLS_MOST = AF_TABLE_COLUMNS - STALLS_FIXED - 1
 };
 
 /* Reasons, the one of most samples first. */
@@ -72,16 +71,15 @@ static void tally_free(struct tally *t)
 	free(t->order);
 }
 
-/* What the samples of @f say that it waits for most: a reason that is no stall only for want. */
-static const char *top_reason(const struct af_sampled *s, const struct tally *own,
-                              struct af_facts *f)
+/* Which of @own it waits for most: a reason that is no stall only for want. 0: none. */
+static uint32_t top_reason(const struct af_sampled *s, const struct tally *own)
 {
 	for (uint32_t i = 0; i < own->nr; i++) {
 		const struct af_stall *stall = known(s, own->order[i]);
 		if (!stall || stall->sort != AF_STALL_ISSUED)
-			return af_sampled_reason_name(s, own->order[i], f);
+			return own->order[i];
 	}
-	return own->nr ? af_sampled_reason_name(s, own->order[0], f) : "";
+	return own->nr ? own->order[0] : 0;
 }
 
 /* Where an instruction is: the line of the kernel's own source, or else its offset. */
@@ -101,7 +99,7 @@ static const char *place_text(struct af_code_store *codes, const struct af_sampl
 }
 
 /* The instruction with most samples; instructions stand in their order. */
-static void hottest_cells(struct af_cell *c, struct af_code_store *codes,
+static void hottest_cells(struct af_stall_row *row, struct af_code_store *codes,
                           const struct af_sampled_function *fn, struct af_facts *f)
 {
 	double samples = 0, most = 0;
@@ -115,64 +113,55 @@ static void hottest_cells(struct af_cell *c, struct af_code_store *codes,
 		most = samples;
 		offset = fn->at[i].offset;
 	}
-	c[0].text = most > 0 ? place_text(codes, fn, offset, f) : "";
-	c[1].value = af_facts_share(most, fn->samples);
+	row->hottest.text = most > 0 ? place_text(codes, fn, offset, f) : "";
+	row->hottest_share.value = af_facts_share(most, fn->samples);
 }
 
 static void stalls_row(struct af_table *t, const struct af_sampled *s,
                        const struct af_sampled_function *function, const struct tally *all,
-                       struct af_facts *f)
+                       struct af_code_store *codes, struct af_facts *f)
 {
 	struct tally own = {0};
 	double rest = 0;
+	uint32_t nr = all->nr < STALLS_MOST ? all->nr : STALLS_MOST;
 
 	tally_make(&own, s, function, 1);
-	struct af_cell *c = af_table_row(f, t);
-	c[0].text = af_facts_text(f, "%s", function->shown);
-	c[1].text = af_facts_text(f, "%s", function->device);
-	c[2].value = af_facts_count(function->samples);
-	c[3].value = af_facts_count(function->time_ns);
-	c[4].value = af_facts_share(function->exact, function->samples);
-	c[5].text = top_reason(s, &own, f);
+	uint32_t top = top_reason(s, &own);
+	struct af_stall_row *row = af_table_row(f, t);
+	row->kernel.text = af_facts_text(f, "%s", function->shown);
+	row->device.text = af_facts_text(f, "%s", function->device);
+	row->samples.value = af_facts_count(function->samples);
+	row->time_ns.value = af_facts_count(function->time_ns);
+	row->exact_percent.value = af_facts_share(function->exact, function->samples);
+	row->top_reason.text = top ? af_sampled_reason_name(s, top, f) : "";
+	row->top_share.value = top ? af_facts_share(own.samples[top], own.all) : 0;
+	hottest_cells(row, codes, function, f);
 	for (uint32_t i = 0; i < all->nr; i++) {
 		double samples = own.samples[all->order[i]];
-		if (i < STALLS_MOST)
-			c[STALLS_FIXED + i].value = af_facts_share(samples, own.all);
+		if (i < nr)
+			row->reasons[i].value = af_facts_share(samples, own.all);
 		rest += i < STALLS_SHOWN ? 0 : samples;
 	}
-	c[t->nr_columns - STALLS_LAST].value = af_facts_share(rest, own.all);
+	row->reasons[nr].value = af_facts_share(rest, own.all);
 	tally_free(&own);
 }
 
 static void stalls_table(const struct af_sampled *s, const struct tally *all,
                          struct af_code_store *codes, struct af_facts *f)
 {
-	struct af_column columns[AF_TABLE_COLUMNS] = {
-	    {"Kernel", AF_CELL_TEXT},
-	    {"Device", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Samples", AF_CELL_COUNT},
-	    {"Time", AF_CELL_NS, AF_SHOW_USED},
-	    {"Exact", AF_CELL_PERCENT, AF_SHOW_NEVER},
-	    {"Top reason", AF_CELL_TEXT, AF_SHOW_USED},
-	};
+	struct af_column columns[AF_TABLE_COLUMNS] = {AF_STALL_COLUMNS(AF_ROW_COLUMN)};
 	uint32_t nr = STALLS_FIXED;
 
-	for (uint32_t i = 0; i < all->nr && i < STALLS_MOST; i++)
-		columns[nr++] =
-		    (struct af_column){af_sampled_reason_name(s, all->order[i], f), AF_CELL_PERCENT,
-		                       i < STALLS_SHOWN ? AF_SHOW_ALWAYS : AF_SHOW_NEVER};
-	columns[nr++] = (struct af_column){"Rest", AF_CELL_PERCENT, AF_SHOW_USED};
-	columns[nr++] = (struct af_column){"Hottest", AF_CELL_TEXT, AF_SHOW_NEVER};
-	columns[nr++] = (struct af_column){"Hottest share", AF_CELL_PERCENT, AF_SHOW_NEVER};
+	for (uint32_t i = 0; i < all->nr && i < STALLS_MOST; i++) {
+		af_sampled_reason_column(s, all->order[i], AF_CELL_PERCENT, columns, &nr, f);
+		columns[nr - 1].show = i < STALLS_SHOWN ? AF_SHOW_ALWAYS : AF_SHOW_NEVER;
+	}
+	columns[nr++] = (struct af_column){"Rest", AF_CELL_PERCENT, AF_SHOW_USED, .key = "rest"};
 	struct af_table *t =
 	    af_facts_table(f, "stalls", "Where kernels were when sampled, and why", columns, nr);
-	for (uint32_t i = 0; i < s->nr_functions; i++) {
-		if (!(s->functions[i].samples > 0))
-			continue;
-		stalls_row(t, s, &s->functions[i], all, f);
-		hottest_cells(t->cells + (size_t)t->nr_rows * t->nr_columns - 2, codes,
-		              &s->functions[i], f);
-	}
+	for (uint32_t i = 0; i < s->nr_functions; i++)
+		if (s->functions[i].samples > 0)
+			stalls_row(t, s, &s->functions[i], all, codes, f);
 }
 
 static const char *letter(const struct af_stall *stall, struct af_facts *f)
@@ -185,32 +174,22 @@ static void reasons_table(const struct af_sampled *s, const struct tally *tally,
 {
 	static const char *const sorts[] = {"issued",  "memory", "sync",
 	                                    "execute", "fetch",  "other"};
-	static const struct af_column columns[] = {
-	    [AF_REASON_LETTER] = {"Letter", AF_CELL_TEXT},
-	    [AF_REASON_NAME] = {"Reason", AF_CELL_TEXT},
-	    [AF_REASON_SAMPLES] = {"Samples", AF_CELL_COUNT},
-	    [AF_REASON_SHARE] = {"Share", AF_CELL_PERCENT},
-	    [AF_REASON_IDLE] = {"Idle", AF_CELL_PERCENT, AF_SHOW_USED},
-	    [AF_REASON_SORT] = {"Sort", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    [AF_REASON_MEANING] = {"Meaning", AF_CELL_TEXT, AF_SHOW_USED},
-	    [AF_REASON_ADVICE] = {"What to try", AF_CELL_TEXT, AF_SHOW_USED},
-	    [AF_REASON_DRIVER] = {"Name", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
-	struct af_table *t = af_facts_table(f, "reasons", title, columns, AF_REASON_COLUMNS);
+	static const struct af_column columns[] = {AF_REASON_COLUMNS(AF_ROW_COLUMN)};
+	struct af_table *t = AF_TABLE(f, "reasons", title, columns);
 
 	for (uint32_t i = 0; i < tally->nr; i++) {
 		uint32_t r = tally->order[i];
 		const struct af_stall *stall = known(s, r);
-		struct af_cell *c = af_table_row(f, t);
-		c[AF_REASON_LETTER].text = letter(stall, f);
-		c[AF_REASON_NAME].text = af_sampled_reason_name(s, r, f);
-		c[AF_REASON_SAMPLES].value = af_facts_count(tally->samples[r]);
-		c[AF_REASON_SHARE].value = af_facts_share(tally->samples[r], tally->all);
-		c[AF_REASON_IDLE].value = af_facts_share(tally->idle[r], tally->samples[r]);
-		c[AF_REASON_SORT].text = sorts[stall ? stall->sort : AF_STALL_OTHER];
-		c[AF_REASON_MEANING].text = stall ? stall->meaning : "";
-		c[AF_REASON_ADVICE].text = stall && stall->advice ? stall->advice : "";
-		c[AF_REASON_DRIVER].text = af_facts_text(f, "%s", driver_name(s, r));
+		struct af_reason_row *c = af_table_row(f, t);
+		c->letter.text = letter(stall, f);
+		c->name.text = af_sampled_reason_name(s, r, f);
+		c->samples.value = af_facts_count(tally->samples[r]);
+		c->share.value = af_facts_share(tally->samples[r], tally->all);
+		c->idle_percent.value = af_facts_share(tally->idle[r], tally->samples[r]);
+		c->category.text = sorts[stall ? stall->sort : AF_STALL_OTHER];
+		c->meaning.text = stall ? stall->meaning : "";
+		c->advice.text = stall && stall->advice ? stall->advice : "";
+		c->driver.text = af_facts_text(f, "%s", driver_name(s, r));
 	}
 }
 

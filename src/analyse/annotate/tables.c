@@ -11,39 +11,36 @@ enum { SOURCE_COLUMNS = 400 }; /* bytes of a line of source at most */
 
 /* the table of facts */
 
-static void kernel_fact(struct annotation *a, const char *label, const char *value)
+static void kernel_fact(struct annotation *a, const char *key, const char *label, const char *value)
 {
-	if (!value || !*value)
-		return;
-	struct af_cell *c = af_table_row(a->f, a->kernel);
-	c[0].text = label;
-	c[1].text = value;
+	if (value && *value)
+		af_fact_row(a->f, a->kernel, key, label, value);
 }
 
 void annotation_kernel(struct annotation *a)
 {
-	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
 	const struct af_sampled_function *fn = a->function;
 	double all = 0;
 
-	a->kernel = af_facts_table(a->f, "kernel", "Kernel", columns, 2);
+	a->kernel = af_fact_table(a->f, "kernel", "Kernel");
 	for (uint32_t i = 0; i < a->s->nr_functions; i++)
 		all += a->s->functions[i].samples;
-	kernel_fact(a, "Kernel", af_facts_text(a->f, "%s", fn->shown));
+	kernel_fact(a, "kernel", "Kernel", af_facts_text(a->f, "%s", fn->shown));
 	if (strcmp(fn->name, fn->shown) != 0)
-		kernel_fact(a, "Symbol", af_facts_text(a->f, "%s", fn->name));
-	kernel_fact(a, "Same name", a->with->others);
-	kernel_fact(a, "Device", af_facts_text(a->f, "%s", fn->device));
+		kernel_fact(a, "symbol", "Symbol", af_facts_text(a->f, "%s", fn->name));
+	kernel_fact(a, "same_name", "Same name", a->with->others);
+	kernel_fact(a, "device", "Device", af_facts_text(a->f, "%s", fn->device));
 	if (a->code && strcmp(af_code_arch(a->code), "listing") != 0)
-		kernel_fact(a, "Code for", af_facts_text(a->f, "%s", af_code_arch(a->code)));
-	kernel_fact(a, "Samples",
+		kernel_fact(a, "code", "Code for",
+		            af_facts_text(a->f, "%s", af_code_arch(a->code)));
+	kernel_fact(a, "samples", "Samples",
 	            af_facts_text(a->f, "%.0f (%.2f %% of all)", fn->samples,
 	                          all > 0 ? 100 * fn->samples / all : 0));
-	kernel_fact(a, "Call path known",
+	kernel_fact(a, "exact", "Call path known",
 	            af_facts_text(a->f, "%.2f %% of them for sure",
 	                          fn->samples > 0 ? 100 * fn->exact / fn->samples : 0));
 	if (fn->time_ns > 0)
-		kernel_fact(a, "Time", af_facts_ns(a->f, af_facts_count(fn->time_ns)));
+		kernel_fact(a, "time", "Time", af_facts_ns(a->f, af_facts_count(fn->time_ns)));
 }
 
 /* Files of lines that cannot be shown, by name: "a.cu, b.h". */
@@ -69,23 +66,23 @@ static void kernel_notes(struct annotation *a)
 	const char *withheld = missing_files(a, true);
 
 	if (a->listing && *af_listing_source(a->listing))
-		kernel_fact(a, "Instructions",
+		kernel_fact(a, "listing", "Instructions",
 		            af_facts_text(a->f, "by %s", af_listing_source(a->listing)));
 	if (a->listing)
-		kernel_fact(a, "No full text",
+		kernel_fact(a, "no_listing", "No full text",
 		            af_facts_text(a->f, "%s", af_listing_reason(a->listing)));
 	if (a->missing)
-		kernel_fact(a, "No code", a->missing);
+		kernel_fact(a, "no_code", "No code", a->missing);
 	else if (!a->lines_known)
-		kernel_fact(a, "No lines",
+		kernel_fact(a, "no_lines", "No lines",
 		            af_code_sm(a->code) ? "compile with -lineinfo to have them"
 		                                : "the code has no line information");
 	else if (a->ptx)
-		kernel_fact(a, "Lines",
+		kernel_fact(a, "lines", "Lines",
 		            "of the PTX text: compile with -lineinfo for those of the source");
-	kernel_fact(a, "No source of", missing_files(a, false));
+	kernel_fact(a, "no_source", "No source of", missing_files(a, false));
 	if (*withheld)
-		kernel_fact(a, "Source not read",
+		kernel_fact(a, "source_withheld", "Source not read",
 		            af_facts_text(a->f,
 		                          "%s: you did not record this trace on this machine; "
 		                          "--sources DIR reads files below DIR",
@@ -94,12 +91,13 @@ static void kernel_notes(struct annotation *a)
 
 /* lines */
 
-static uint32_t reason_columns(const struct annotation *a, struct af_column *columns, uint32_t nr)
+/* Behind the @nr columns of @fixed one for each reason; how many these are together. */
+static uint32_t reason_columns(const struct annotation *a, struct af_column *columns,
+                               const struct af_column *fixed, uint32_t nr)
 {
+	memcpy(columns, fixed, nr * sizeof *columns);
 	for (uint32_t i = 0; i < a->nr_reasons; i++)
-		columns[nr++] =
-		    (struct af_column){af_sampled_reason_name(a->s, a->reasons[i], a->f),
-		                       AF_CELL_COUNT, AF_SHOW_ALWAYS};
+		af_sampled_reason_column(a->s, a->reasons[i], AF_CELL_COUNT, columns, &nr, a->f);
 	return nr;
 }
 
@@ -126,35 +124,26 @@ static const char *line_text(struct annotation *a, const struct annotated_line *
 
 static void line_row(struct annotation *a, struct af_table *t, const struct annotated_line *l)
 {
-	struct af_cell *c = af_table_row(a->f, t);
+	struct af_line_row *row = af_table_row(a->f, t);
 
-	c[AF_LINE_RANK].value = l->rank;
-	c[AF_LINE_FILE].text = l->file;
-	c[AF_LINE_NUMBER].value = l->number;
-	c[AF_LINE_FUNCTION].text = l->function;
-	c[AF_LINE_SOURCE].text = line_text(a, l);
-	c[AF_LINE_SAMPLES].value = af_facts_count(l->samples);
-	c[AF_LINE_SHARE].value = af_facts_share(l->samples, a->function->samples);
-	c[AF_LINE_TIME].value = af_facts_count(l->time_ns);
-	c[AF_LINE_WITH_INLINED].value = af_facts_count(l->with_inlined);
+	row->rank.value = l->rank;
+	row->file.text = l->file;
+	row->number.value = l->number;
+	row->function.text = l->function;
+	row->source.text = line_text(a, l);
+	row->samples.value = af_facts_count(l->samples);
+	row->share.value = af_facts_share(l->samples, a->function->samples);
+	row->time_ns.value = af_facts_count(l->time_ns);
+	row->with_inlined.value = af_facts_count(l->with_inlined);
 	for (uint32_t i = 0; i < a->nr_reasons; i++)
-		c[AF_LINE_REASONS + i].value = af_facts_count(l->reasons[i]);
+		row->reasons[i].value = af_facts_count(l->reasons[i]);
 }
 
 static void lines_table(struct annotation *a)
 {
-	struct af_column columns[AF_TABLE_COLUMNS] = {
-	    [AF_LINE_RANK] = {"Rank", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    [AF_LINE_FILE] = {"File", AF_CELL_TEXT},
-	    [AF_LINE_NUMBER] = {"Line", AF_CELL_COUNT},
-	    [AF_LINE_FUNCTION] = {"Function", AF_CELL_TEXT},
-	    [AF_LINE_SOURCE] = {"Source", AF_CELL_TEXT},
-	    [AF_LINE_SAMPLES] = {"Samples", AF_CELL_COUNT},
-	    [AF_LINE_SHARE] = {"Share", AF_CELL_PERCENT},
-	    [AF_LINE_TIME] = {"Time", AF_CELL_NS, AF_SHOW_USED},
-	    [AF_LINE_WITH_INLINED] = {"With inlined", AF_CELL_COUNT},
-	};
-	uint32_t nr = reason_columns(a, columns, AF_LINE_REASONS), left_out = 0;
+	static const struct af_column fixed[] = {AF_LINE_COLUMNS(AF_ROW_COLUMN)};
+	struct af_column columns[AF_TABLE_COLUMNS];
+	uint32_t nr = reason_columns(a, columns, fixed, AF_LINE_FIXED), left_out = 0;
 	struct af_table *t = af_facts_table(a->f, "lines", "Source lines", columns, nr);
 
 	for (uint32_t i = 0; i < a->nr_lines; i++) {
@@ -264,42 +253,31 @@ static const char *insn_waits(struct annotation *a, const struct annotated_insn 
 static void insn_row(struct annotation *a, struct af_table *t, const struct annotated_insn *insn)
 {
 	const char *text = annotation_text(a, insn->offset);
-	struct af_cell *c = af_table_row(a->f, t);
+	struct af_insn_row *row = af_table_row(a->f, t);
 	const struct annotated_line *l = insn->line != UINT32_MAX ? &a->lines[insn->line] : NULL;
 
-	c[AF_INSN_RANK].value = insn->rank;
-	c[AF_INSN_OFFSET].value = insn->offset;
-	c[AF_INSN_TEXT].text = text ? af_facts_text(a->f, "%s", text) : "";
-	c[AF_INSN_FILE].text = l ? l->file : "";
-	c[AF_INSN_LINE].value = l ? l->number : 0;
-	c[AF_INSN_INLINED].text = insn_inlined(a, insn);
-	c[AF_INSN_SAMPLES].value = af_facts_count(insn->samples);
-	c[AF_INSN_SHARE].value = af_facts_share(insn->samples, a->function->samples);
-	c[AF_INSN_TIME].value = af_facts_count(insn->time_ns);
-	c[AF_INSN_WAITS].text = insn_waits(a, insn);
+	row->rank.value = insn->rank;
+	row->offset.value = insn->offset;
+	row->text.text = text ? af_facts_text(a->f, "%s", text) : "";
+	row->file.text = l ? l->file : "";
+	row->line.value = l ? l->number : 0;
+	row->inlined.text = insn_inlined(a, insn);
+	row->samples.value = af_facts_count(insn->samples);
+	row->share.value = af_facts_share(insn->samples, a->function->samples);
+	row->time_ns.value = af_facts_count(insn->time_ns);
+	row->waits.text = insn_waits(a, insn);
 	for (uint32_t k = insn->first; k < insn->first + insn->nr; k++) {
 		uint32_t column = annotation_column(a, a->function->at[k].reason);
 		if (column != UINT32_MAX)
-			c[AF_INSN_REASONS + column].value =
-			    af_facts_count(a->function->at[k].samples);
+			row->reasons[column].value = af_facts_count(a->function->at[k].samples);
 	}
 }
 
 static void insns_table(struct annotation *a)
 {
-	struct af_column columns[AF_TABLE_COLUMNS] = {
-	    [AF_INSN_RANK] = {"Rank", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    [AF_INSN_OFFSET] = {"Offset", AF_CELL_COUNT},
-	    [AF_INSN_TEXT] = {"Text", AF_CELL_TEXT},
-	    [AF_INSN_FILE] = {"File", AF_CELL_TEXT},
-	    [AF_INSN_LINE] = {"Line", AF_CELL_COUNT},
-	    [AF_INSN_INLINED] = {"Inlined", AF_CELL_TEXT, AF_SHOW_USED},
-	    [AF_INSN_SAMPLES] = {"Samples", AF_CELL_COUNT},
-	    [AF_INSN_SHARE] = {"Share", AF_CELL_PERCENT},
-	    [AF_INSN_TIME] = {"Time", AF_CELL_NS, AF_SHOW_USED},
-	    [AF_INSN_WAITS] = {"Waits for", AF_CELL_TEXT, AF_SHOW_USED},
-	};
-	uint32_t nr = reason_columns(a, columns, AF_INSN_REASONS);
+	static const struct af_column fixed[] = {AF_INSN_COLUMNS(AF_ROW_COLUMN)};
+	struct af_column columns[AF_TABLE_COLUMNS];
+	uint32_t nr = reason_columns(a, columns, fixed, AF_INSN_FIXED);
 	struct af_table *t = af_facts_table(a->f, "insns", "Instructions", columns, nr);
 	uint32_t left_out = insns_keep(a);
 

@@ -131,97 +131,104 @@ static const char *measured_text(const struct af_coverage_row *r)
 	return "by its threads";
 }
 
-static void row_fill(struct af_facts *f, struct af_cell *c, const struct af_coverage_row *r)
+#define COVERAGE_COLUMNS(C, what)                                                                  \
+	C(label, what, AF_CELL_TEXT, AF_SHOW_ALWAYS)                                               \
+	C(used_user_ns, "Used user", AF_CELL_NS, AF_SHOW_ALWAYS)                                   \
+	C(used_system_ns, "Used system", AF_CELL_NS, AF_SHOW_ALWAYS)                               \
+	C(sampled_user_ns, "Sampled user", AF_CELL_NS, AF_SHOW_ALWAYS)                             \
+	C(sampled_system_ns, "Sampled system", AF_CELL_NS, AF_SHOW_ALWAYS)                         \
+	C(share, "Share", AF_CELL_PERCENT, AF_SHOW_ALWAYS)                                         \
+	C(cause, "Cause", AF_CELL_TEXT, AF_SHOW_USED)                                              \
+	C(measured, "Measured", AF_CELL_TEXT, AF_SHOW_ALWAYS)                                      \
+	C(is_short, "Short", AF_CELL_TEXT, AF_SHOW_NEVER)                                          \
+	C(ordinal, "Ordinal", AF_CELL_COUNT, AF_SHOW_NEVER)                                        \
+	C(tid, "Tid", AF_CELL_COUNT, AF_SHOW_NEVER)                                                \
+	C(parent, "Parent", AF_CELL_COUNT, AF_SHOW_NEVER)                                          \
+	C(cause_number, "Cause number", AF_CELL_COUNT, AF_SHOW_NEVER)                              \
+	C(cause_count, "Cause count", AF_CELL_COUNT, AF_SHOW_NEVER)                                \
+	C(cause_time_ns, "Cause time", AF_CELL_NS, AF_SHOW_NEVER)                                  \
+	C(name, "Name", AF_CELL_TEXT, AF_SHOW_NEVER)                                               \
+	C(is_over, "Over", AF_CELL_TEXT, AF_SHOW_NEVER)
+struct coverage_row {
+	COVERAGE_COLUMNS(AF_ROW_CELL, "")
+};
+
+static void row_fill(struct af_facts *f, struct coverage_row *c, const struct af_coverage_row *r)
 {
-	c[0].text = r->text;
-	c[1].value = r->cpu.used_user;
-	c[2].value = r->cpu.used_kernel;
-	c[3].value = r->cpu.sampled_user;
-	c[4].value = r->cpu.sampled_kernel;
-	c[5].value = af_facts_ratio(af_covered_sampled(&r->cpu), af_covered_used(&r->cpu), 1e4);
-	c[1].unknown = c[2].unknown = !r->known;
-	c[5].unknown = !r->known || !af_covered_used(&r->cpu);
-	c[6].text = r->over       ? AF_COVERAGE_OVER_TEXT
-	            : r->cause    ? af_unsampled_text(r->cause)
-	            : r->short_of ? "not known"
-	                          : "";
-	c[7].text = measured_text(r);
-	c[8].text = r->short_of ? "yes" : "no";
-	c[9].value = r->process;
-	c[10].value = r->tid;
-	c[11].value = r->parent;
-	c[12].value = r->cause;
-	c[13].value = r->count;
-	c[14].value = r->cpu_ns;
-	c[15].text = r->name;
-	c[16].text = r->over ? "yes" : "no";
+	c->label.text = r->text;
+	c->used_user_ns.value = r->cpu.used_user;
+	c->used_system_ns.value = r->cpu.used_kernel;
+	c->sampled_user_ns.value = r->cpu.sampled_user;
+	c->sampled_system_ns.value = r->cpu.sampled_kernel;
+	c->share.value = af_facts_ratio(af_covered_sampled(&r->cpu), af_covered_used(&r->cpu), 1e4);
+	c->used_user_ns.unknown = c->used_system_ns.unknown = !r->known;
+	c->share.unknown = !r->known || !af_covered_used(&r->cpu);
+	c->cause.text = r->over       ? AF_COVERAGE_OVER_TEXT
+	                : r->cause    ? af_unsampled_text(r->cause)
+	                : r->short_of ? "not known"
+	                              : "";
+	c->measured.text = measured_text(r);
+	c->is_short.text = r->short_of ? "yes" : "no";
+	c->ordinal.value = r->process;
+	c->tid.value = r->tid;
+	c->parent.value = r->parent;
+	c->cause_number.value = r->cause;
+	c->cause_count.value = r->count;
+	c->cause_time_ns.value = r->cpu_ns;
+	c->name.text = r->name;
+	c->is_over.text = r->over ? "yes" : "no";
 	(void)f;
 }
 
 static struct af_table *rows_table(struct af_facts *f, const char *name, const char *title,
                                    const char *what)
 {
-	const struct af_column columns[] = {
-	    {what, AF_CELL_TEXT, AF_SHOW_ALWAYS},
-	    {"Used user", AF_CELL_NS, AF_SHOW_ALWAYS},
-	    {"Used system", AF_CELL_NS, AF_SHOW_ALWAYS},
-	    {"Sampled user", AF_CELL_NS, AF_SHOW_ALWAYS},
-	    {"Sampled system", AF_CELL_NS, AF_SHOW_ALWAYS},
-	    {"Share", AF_CELL_PERCENT, AF_SHOW_ALWAYS},
-	    {"Cause", AF_CELL_TEXT, AF_SHOW_USED},
-	    {"Measured", AF_CELL_TEXT, AF_SHOW_ALWAYS},
-	    {"Short", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Ordinal", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    {"Tid", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    {"Parent", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    {"Cause number", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    {"Cause count", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    {"Cause time", AF_CELL_NS, AF_SHOW_NEVER},
-	    {"Name", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Over", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
+	const struct af_column columns[] = {COVERAGE_COLUMNS(AF_ROW_COLUMN, what)};
 
-	return af_facts_table(f, name, title, columns, sizeof columns / sizeof *columns);
+	return AF_TABLE(f, name, title, columns);
 }
+
+#define LAUNCHES_COLUMNS(C)                                                                        \
+	C(process, "Process", AF_CELL_TEXT, AF_SHOW_ALWAYS)                                        \
+	C(api, "API", AF_CELL_TEXT, AF_SHOW_ALWAYS)                                                \
+	C(device, "Device", AF_CELL_TEXT, AF_SHOW_USED)                                            \
+	C(launches, "Launches", AF_CELL_COUNT, AF_SHOW_ALWAYS)                                     \
+	C(joined, "Joined", AF_CELL_COUNT, AF_SHOW_ALWAYS)                                         \
+	C(share, "Share", AF_CELL_PERCENT, AF_SHOW_ALWAYS)                                         \
+	C(works, "Works", AF_CELL_COUNT, AF_SHOW_ALWAYS)                                           \
+	C(without_a_launch, "Without a launch", AF_CELL_COUNT, AF_SHOW_USED)                       \
+	C(without_times, "Without times", AF_CELL_COUNT, AF_SHOW_USED)                             \
+	C(dropped, "Dropped", AF_CELL_COUNT, AF_SHOW_USED)                                         \
+	C(is_short, "Short", AF_CELL_TEXT, AF_SHOW_NEVER)                                          \
+	C(ordinal, "Ordinal", AF_CELL_COUNT, AF_SHOW_NEVER)
+struct launches_row {
+	LAUNCHES_COLUMNS(AF_ROW_CELL)
+};
 
 static void launches_table(const struct af_coverage *c, struct af_facts *f)
 {
-	static const struct af_column columns[] = {
-	    {"Process", AF_CELL_TEXT, AF_SHOW_ALWAYS},
-	    {"API", AF_CELL_TEXT, AF_SHOW_ALWAYS},
-	    {"Device", AF_CELL_TEXT, AF_SHOW_USED},
-	    {"Launches", AF_CELL_COUNT, AF_SHOW_ALWAYS},
-	    {"Joined", AF_CELL_COUNT, AF_SHOW_ALWAYS},
-	    {"Share", AF_CELL_PERCENT, AF_SHOW_ALWAYS},
-	    {"Works", AF_CELL_COUNT, AF_SHOW_ALWAYS},
-	    {"Without a launch", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"Without times", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"Dropped", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"Short", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Ordinal", AF_CELL_COUNT, AF_SHOW_NEVER},
-	};
+	static const struct af_column columns[] = {LAUNCHES_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t;
 
 	if (!c->nr_launches)
 		return;
-	t = af_facts_table(f, "coverage_devices", "Launches, and those whose work was recorded",
-	                   columns, sizeof columns / sizeof *columns);
+	t = AF_TABLE(f, "coverage_devices", "Launches, and those whose work was recorded", columns);
 	for (uint32_t i = 0; i < c->nr_launches; i++) {
 		const struct af_coverage_launches *l = &c->launches[i];
-		struct af_cell *cell = af_table_row(f, t);
-		cell[0].text = l->text;
-		cell[1].text = l->api == AF_API_CUDA ? "CUDA" : "OpenCL";
-		cell[2].text = l->device_text;
-		cell[3].value = l->calls;
-		cell[4].value = l->joined;
-		cell[5].value = af_facts_ratio(l->joined, l->calls, 1e4);
-		cell[5].unknown = !l->calls;
-		cell[6].value = l->works;
-		cell[7].value = l->alone;
-		cell[8].value = l->untimed;
-		cell[9].value = l->dropped;
-		cell[10].text = l->short_of || l->short_of_times ? "yes" : "no";
-		cell[11].value = l->process;
+		struct launches_row *cell = af_table_row(f, t);
+		cell->process.text = l->text;
+		cell->api.text = l->api == AF_API_CUDA ? "CUDA" : "OpenCL";
+		cell->device.text = l->device_text;
+		cell->launches.value = l->calls;
+		cell->joined.value = l->joined;
+		cell->share.value = af_facts_ratio(l->joined, l->calls, 1e4);
+		cell->share.unknown = !l->calls;
+		cell->works.value = l->works;
+		cell->without_a_launch.value = l->alone;
+		cell->without_times.value = l->untimed;
+		cell->dropped.value = l->dropped;
+		cell->is_short.text = l->short_of || l->short_of_times ? "yes" : "no";
+		cell->ordinal.value = l->process;
 	}
 }
 

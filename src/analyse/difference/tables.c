@@ -50,10 +50,12 @@ static void cell_part(struct af_cell *cell, const struct af_change *c, uint64_t 
 	cell->unknown = !whole;
 }
 
-static void row_tone(const struct af_table *t, struct af_cell *row, enum af_tone tone)
+static void row_tone(const struct af_table *t, void *row, enum af_tone tone)
 {
+	struct af_cell *cells = row;
+
 	for (uint32_t i = 0; i < t->nr_columns; i++)
-		row[i].tone = tone;
+		cells[i].tone = tone;
 }
 
 static struct af_change change_of_all(const struct af_difference *d)
@@ -61,31 +63,51 @@ static struct af_change change_of_all(const struct af_difference *d)
 	return af_difference_node(&d->look, &d->tree, 0, false);
 }
 
+#define FUNCTION_COLUMNS(C, unit, own, whole)                                                      \
+	C(function, "Function", AF_CELL_TEXT)                                                      \
+	C(self_before, "Self before", unit, own)                                                   \
+	C(self_after, "Self after", unit, own)                                                     \
+	C(self_change, "Self change", unit, AF_SHOW_ALWAYS, .change = true)                        \
+	C(self_change_percent, "Self of before", AF_CELL_PERCENT, own, .change = true)             \
+	C(self_noise, "Self noise", unit, AF_SHOW_NEVER)                                           \
+	C(total_before, "Total before", unit, whole)                                               \
+	C(total_after, "Total after", unit, whole)                                                 \
+	C(total_change, "Total change", unit, AF_SHOW_ALWAYS, .change = true)                      \
+	C(total_change_percent, "Total of before", AF_CELL_PERCENT, whole, .change = true)         \
+	C(total_noise, "Total noise", unit, AF_SHOW_NEVER)                                         \
+	C(self, "Self", AF_CELL_TEXT)                                                              \
+	C(total, "Total", AF_CELL_TEXT)                                                            \
+	C(kind, "Kind", AF_CELL_TEXT, AF_SHOW_NEVER)                                               \
+	C(id, "Id", AF_CELL_TEXT, AF_SHOW_NEVER)
+struct function_row {
+	FUNCTION_COLUMNS(AF_ROW_CELL, AF_CELL_NS, 0, 0)
+};
+
 /* functions */
 
 static void function_row(const struct af_difference *d, struct af_facts *f, struct af_table *t,
                          const struct difference_function *fn, bool by_self)
 {
 	const struct af_change all = change_of_all(d), *own = &fn->own, *whole = &fn->whole;
-	struct af_cell *c = af_table_row(f, t);
+	struct function_row *c = af_table_row(f, t);
 	char *id = af_arena_alloc(&f->arena, AF_ID_SIZE);
 
 	af_name_id(id, &d->tree, fn->name);
-	c[0].text = af_facts_text(f, "%.*s", (int)fn->len, fn->text);
-	c[1].value = shown_whole(d, own->before);
-	c[2].value = shown_whole(d, own->after);
-	cell_change(&c[3], shown_whole(d, own->size), own->less);
-	cell_part(&c[4], own, all.before);
-	c[5].value = shown_value(d, own->noise);
-	c[6].value = shown_whole(d, whole->before);
-	c[7].value = shown_whole(d, whole->after);
-	cell_change(&c[8], shown_whole(d, whole->size), whole->less);
-	cell_part(&c[9], whole, all.before);
-	c[10].value = shown_value(d, whole->noise);
-	c[11].text = af_change_name(own);
-	c[12].text = af_change_name(whole);
-	c[13].text = af_frame_name(fn->frame);
-	c[14].text = id;
+	c->function.text = af_facts_text(f, "%.*s", (int)fn->len, fn->text);
+	c->self_before.value = shown_whole(d, own->before);
+	c->self_after.value = shown_whole(d, own->after);
+	cell_change(&c->self_change, shown_whole(d, own->size), own->less);
+	cell_part(&c->self_change_percent, own, all.before);
+	c->self_noise.value = shown_value(d, own->noise);
+	c->total_before.value = shown_whole(d, whole->before);
+	c->total_after.value = shown_whole(d, whole->after);
+	cell_change(&c->total_change, shown_whole(d, whole->size), whole->less);
+	cell_part(&c->total_change_percent, whole, all.before);
+	c->total_noise.value = shown_value(d, whole->noise);
+	c->self.text = af_change_name(own);
+	c->total.text = af_change_name(whole);
+	c->kind.text = af_frame_name(fn->frame);
+	c->id.text = id;
 	/* By its own, unless it has none that changed. */
 	row_tone(t, c, tone_of(by_self && own->size ? own : whole));
 }
@@ -116,26 +138,10 @@ static void functions_table(const struct af_difference *d, struct af_facts *f,
 	const enum af_cell_unit unit = unit_of(d);
 	const enum af_column_show own = shown->by_self ? AF_SHOW_ALWAYS : AF_SHOW_NEVER;
 	const enum af_column_show whole = shown->by_self ? AF_SHOW_NEVER : AF_SHOW_ALWAYS;
-	const struct af_column columns[] = {
-	    {"Function", AF_CELL_TEXT},
-	    {"Self before", unit, own},
-	    {"Self after", unit, own},
-	    {"Self change", unit, AF_SHOW_ALWAYS, .change = true},
-	    {"Self of before", AF_CELL_PERCENT, own, .change = true},
-	    {"Self noise", unit, AF_SHOW_NEVER},
-	    {"Total before", unit, whole},
-	    {"Total after", unit, whole},
-	    {"Total change", unit, AF_SHOW_ALWAYS, .change = true},
-	    {"Total of before", AF_CELL_PERCENT, whole, .change = true},
-	    {"Total noise", unit, AF_SHOW_NEVER},
-	    {"Self", AF_CELL_TEXT},
-	    {"Total", AF_CELL_TEXT},
-	    {"Kind", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Id", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
+	const struct af_column columns[] = {FUNCTION_COLUMNS(AF_ROW_COLUMN, unit, own, whole)};
 	uint32_t nr = d->tree.nr_names, nr_left = 0;
 	struct difference_function *rows = difference_functions(d);
-	struct af_table *t = af_facts_table(f, "functions", "What changed: functions", columns, 15);
+	struct af_table *t = AF_TABLE(f, "functions", "What changed: functions", columns);
 
 	for (uint32_t i = 0; i < nr; i++)
 		rows[i].by_self = shown->by_self;
@@ -231,23 +237,35 @@ static struct path *paths_of(const struct af_difference *d, enum af_change_kind 
 	return paths;
 }
 
+#define PATH_COLUMNS(C, unit)                                                                      \
+	C(function, "Function", AF_CELL_TEXT)                                                      \
+	C(caller, "Called by", AF_CELL_TEXT)                                                       \
+	C(total, "Total", unit)                                                                    \
+	C(total_percent, "Of before", AF_CELL_PERCENT)                                             \
+	C(change, "Change", AF_CELL_TEXT)                                                          \
+	C(path, "Path", AF_CELL_TEXT, AF_SHOW_NEVER)                                               \
+	C(id, "Id", AF_CELL_TEXT, AF_SHOW_NEVER)
+struct path_row {
+	PATH_COLUMNS(AF_ROW_CELL, AF_CELL_NS)
+};
+
 static void path_row(const struct af_difference *d, struct af_facts *f, struct af_table *t,
                      const struct path *p)
 {
 	const struct af_tree *tree = &d->tree;
-	struct af_cell *c = af_table_row(f, t);
+	struct path_row *c = af_table_row(f, t);
 	char *id = af_arena_alloc(&f->arena, AF_ID_SIZE);
 	struct af_buf path = {0};
 
 	path_text(&path, id, tree, p->node);
-	c[0].text = name_of(f, tree, p->node);
-	c[1].text = name_of(f, tree, tree->nodes[p->node].parent);
-	c[2].value = shown_whole(d, p->change.size);
-	c[3].value = af_facts_ratio(p->change.size, change_of_all(d).before, 1e4);
-	c[3].unknown = !change_of_all(d).before;
-	c[4].text = af_change_name(&p->change);
-	c[5].text = af_facts_text(f, "%.*s", (int)path.len, path.data);
-	c[6].text = id;
+	c->function.text = name_of(f, tree, p->node);
+	c->caller.text = name_of(f, tree, tree->nodes[p->node].parent);
+	c->total.value = shown_whole(d, p->change.size);
+	c->total_percent.value = af_facts_ratio(p->change.size, change_of_all(d).before, 1e4);
+	c->total_percent.unknown = !change_of_all(d).before;
+	c->change.text = af_change_name(&p->change);
+	c->path.text = af_facts_text(f, "%.*s", (int)path.len, path.data);
+	c->id.text = id;
 	row_tone(t, c, tone_of(&p->change));
 	af_buf_free(&path);
 }
@@ -255,21 +273,13 @@ static void path_row(const struct af_difference *d, struct af_facts *f, struct a
 static void paths_table(const struct af_difference *d, struct af_facts *f,
                         const struct af_difference_shown *shown, enum af_change_kind kind)
 {
-	const struct af_column columns[] = {
-	    {"Function", AF_CELL_TEXT},
-	    {"Called by", AF_CELL_TEXT},
-	    {"Total", unit_of(d)},
-	    {"Of before", AF_CELL_PERCENT},
-	    {"Change", AF_CELL_TEXT},
-	    {"Path", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Id", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
+	const struct af_column columns[] = {PATH_COLUMNS(AF_ROW_COLUMN, unit_of(d))};
 	bool fresh = kind == AF_CHANGE_NEW;
 	uint32_t nr, nr_left = 0;
 	uint64_t sum = 0;
 	struct path *paths = paths_of(d, kind, &nr);
-	struct af_table *t = af_facts_table(f, fresh ? "new" : "vanished",
-	                                    fresh ? "New paths" : "Vanished paths", columns, 7);
+	struct af_table *t = AF_TABLE(f, fresh ? "new" : "vanished",
+	                              fresh ? "New paths" : "Vanished paths", columns);
 
 	for (uint32_t i = 0; i < nr; i++) {
 		sum += paths[i].change.size;
@@ -289,35 +299,39 @@ static void paths_table(const struct af_difference *d, struct af_facts *f,
 	free(paths);
 }
 
+#define TOTAL_COLUMNS(C, unit)                                                                     \
+	C(all, "", AF_CELL_TEXT)                                                                   \
+	C(before, "Before", unit)                                                                  \
+	C(after, "After", unit)                                                                    \
+	C(change, "Change", unit, AF_SHOW_ALWAYS, .change = true)                                  \
+	C(change_percent, "Of before", AF_CELL_PERCENT, AF_SHOW_ALWAYS, .change = true)            \
+	C(noise, "Noise", unit)                                                                    \
+	C(kind, "Change is", AF_CELL_TEXT)                                                         \
+	C(before_counted, "Before counted", unit, AF_SHOW_NEVER)                                   \
+	C(normalized_by, "Normalized by", AF_CELL_TEXT, AF_SHOW_NEVER)
+struct total_row {
+	TOTAL_COLUMNS(AF_ROW_CELL, AF_CELL_NS)
+};
+
 /* all together */
 
 static void total_table(const struct af_difference *d, struct af_facts *f)
 {
 	const enum af_cell_unit unit = unit_of(d);
-	const struct af_column columns[] = {
-	    {"", AF_CELL_TEXT},
-	    {"Before", unit},
-	    {"After", unit},
-	    {"Change", unit, AF_SHOW_ALWAYS, .change = true},
-	    {"Of before", AF_CELL_PERCENT, AF_SHOW_ALWAYS, .change = true},
-	    {"Noise", unit},
-	    {"Change is", AF_CELL_TEXT},
-	    {"Before counted", unit, AF_SHOW_NEVER},
-	    {"Normalized by", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
+	const struct af_column columns[] = {TOTAL_COLUMNS(AF_ROW_COLUMN, unit)};
 	const struct af_change all = change_of_all(d);
-	struct af_table *t = af_facts_table(f, "total", "All together", columns, 9);
-	struct af_cell *c = af_table_row(f, t);
+	struct af_table *t = AF_TABLE(f, "total", "All together", columns);
+	struct total_row *c = af_table_row(f, t);
 
-	c[0].text = "all";
-	c[1].value = shown_whole(d, all.before);
-	c[2].value = shown_whole(d, all.after);
-	cell_change(&c[3], shown_whole(d, all.size), all.less);
-	cell_part(&c[4], &all, all.before);
-	c[5].value = shown_value(d, all.noise);
-	c[6].text = af_change_name(&all);
-	c[7].value = shown_whole(d, d->tree.total[AF_DIFFERENCE_BEFORE][0]);
-	c[8].text = af_normalize_name(d->look.normalize);
+	c->all.text = "all";
+	c->before.value = shown_whole(d, all.before);
+	c->after.value = shown_whole(d, all.after);
+	cell_change(&c->change, shown_whole(d, all.size), all.less);
+	cell_part(&c->change_percent, &all, all.before);
+	c->noise.value = shown_value(d, all.noise);
+	c->kind.text = af_change_name(&all);
+	c->before_counted.value = shown_whole(d, d->tree.total[AF_DIFFERENCE_BEFORE][0]);
+	c->normalized_by.text = af_normalize_name(d->look.normalize);
 	row_tone(t, c, tone_of(&all));
 }
 
@@ -339,30 +353,34 @@ static bool is_worse(const struct af_change *c, double limit)
 	return !c->less && c->certain && (double)c->size > limit;
 }
 
+#define WORSE_COLUMNS(C, unit)                                                                     \
+	C(function, "Function", AF_CELL_TEXT)                                                      \
+	C(what, "What", AF_CELL_TEXT)                                                              \
+	C(change, "Change", unit, AF_SHOW_ALWAYS, .change = true)                                  \
+	C(change_percent, "Of before", AF_CELL_PERCENT, AF_SHOW_ALWAYS, .change = true)            \
+	C(noise, "Noise", unit)
+struct worse_row {
+	WORSE_COLUMNS(AF_ROW_CELL, AF_CELL_NS)
+};
+
 static void worse_row(const struct af_difference *d, struct af_facts *f, struct af_table *t,
                       const char *name, const char *what, const struct af_change *c)
 {
-	struct af_cell *row = af_table_row(f, t);
+	struct worse_row *row = af_table_row(f, t);
 
-	row[0].text = name;
-	row[1].text = what;
-	cell_change(&row[2], shown_whole(d, c->size), c->less);
-	cell_part(&row[3], c, change_of_all(d).before);
-	row[4].value = shown_value(d, c->noise);
+	row->function.text = name;
+	row->what.text = what;
+	cell_change(&row->change, shown_whole(d, c->size), c->less);
+	cell_part(&row->change_percent, c, change_of_all(d).before);
+	row->noise.value = shown_value(d, c->noise);
 	row_tone(t, row, AF_TONE_MORE);
 }
 
 struct af_table *af_difference_worse(const struct af_difference *d, struct af_facts *f,
                                      double percent)
 {
-	const struct af_column columns[] = {
-	    {"Function", AF_CELL_TEXT},
-	    {"What", AF_CELL_TEXT},
-	    {"Change", unit_of(d), AF_SHOW_ALWAYS, .change = true},
-	    {"Of before", AF_CELL_PERCENT, AF_SHOW_ALWAYS, .change = true},
-	    {"Noise", unit_of(d)},
-	};
-	struct af_table *t = af_facts_table(f, "worse", "Grew by more than it may", columns, 5);
+	const struct af_column columns[] = {WORSE_COLUMNS(AF_ROW_COLUMN, unit_of(d))};
+	struct af_table *t = AF_TABLE(f, "worse", "Grew by more than it may", columns);
 	const struct af_change all = change_of_all(d);
 	double limit = (double)all.before * percent / 100;
 	struct difference_function *rows = difference_functions(d);

@@ -78,7 +78,7 @@ static void function_weight(const struct af_tree *t, uint32_t name, uint32_t wei
 static void find_function(const struct cpu *c, const struct af_table *top, uint32_t row)
 {
 	struct findings *s = c->s;
-	const uint32_t id = (uint32_t)findings_value(top, row, "Function");
+	const uint32_t id = (uint32_t)findings_value(CELL(af_top_row, top, row, function));
 	const struct findings_name name = findings_name(s, c->t, id);
 	uint64_t self, total;
 	function_weight(c->t, id, AF_WEIGHT_TIME, &total, &self);
@@ -134,13 +134,14 @@ static void find_functions(const struct cpu *c)
 	const struct af_table *top = findings_table(c->s, "cpu_top");
 
 	for (uint32_t i = 0; top && i < top->nr_rows && i < FUNCTIONS_MOST; i++) {
-		enum af_frame frame = af_kind_of(findings_text(top, i, "Kind"), AF_FRAME_NATIVE);
-		const char *name = findings_text(top, i, "Function");
+		enum af_frame frame =
+		    af_kind_of(findings_text(CELL(af_top_row, top, i, kind)), AF_FRAME_NATIVE);
+		const char *name = findings_text(CELL(af_top_row, top, i, function));
 		/* Importing, and [kernel], are findings of their own. */
 		bool is_function = frame != AF_FRAME_MARK && frame != AF_FRAME_PROCESS &&
 		                   *name != '[' && !strstr(name, "(<frozen ");
-		if (is_function &&
-		    is_at_least(findings_value(top, i, "Self"), c->all_ns, FUNCTION_PERCENT))
+		if (is_function && is_at_least(findings_value(CELL(af_top_row, top, i, self)),
+		                               c->all_ns, FUNCTION_PERCENT))
 			find_function(c, top, i);
 	}
 }
@@ -207,7 +208,7 @@ static void find_system(const struct cpu *c)
 	struct findings *s = c->s;
 	const struct af_table *t = findings_table(s, "processes");
 	struct findings_name name = {0};
-	uint64_t ns = findings_sum(t, "In the kernel", NULL, NULL);
+	uint64_t ns = FINDINGS_SUM(af_process_row, t, sampled_kernel_ns);
 	struct finding x = {.kind = "system",
 	                    .ns = ns,
 	                    .of_ns = c->all_ns,
@@ -311,10 +312,11 @@ static void find_counted(struct findings *s)
 	uint64_t all = t->total[AF_WEIGHT_COUNT][0];
 
 	for (uint32_t i = 0; top && i < top->nr_rows && i < FUNCTIONS_MOST; i++) {
-		const uint32_t id = (uint32_t)findings_value(top, i, "Function");
+		const uint32_t id = (uint32_t)findings_value(CELL(af_top_row, top, i, function));
 		const struct findings_name name = findings_name(s, t, id);
 		uint64_t self, total;
-		if (!is_at_least(findings_value(top, i, "Self"), all, FUNCTION_PERCENT))
+		if (!is_at_least(findings_value(CELL(af_top_row, top, i, self)), all,
+		                 FUNCTION_PERCENT))
 			break;
 		function_weight(t, id, AF_WEIGHT_COUNT, &total, &self);
 		struct finding x = {

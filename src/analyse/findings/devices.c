@@ -17,8 +17,8 @@ static int share_of(const char *text)
 /* Why the gap of row @row was, as far as the table tells. */
 static const char *gap_why(struct findings *s, const struct af_table *gaps, uint32_t row)
 {
-	const char *why = findings_text(gaps, row, "Why"),
-		   *where = findings_text(gaps, row, "Where");
+	const char *why = findings_text(CELL(af_gap_row, gaps, row, why)),
+		   *where = findings_text(CELL(af_gap_row, gaps, row, where));
 
 	if (share_of(why) < 10)
 		return "";
@@ -40,9 +40,10 @@ static void find_gap(struct findings *s, const char *device, uint64_t span_ns)
 	const struct af_table *gaps = findings_table(s, "gaps");
 
 	for (uint32_t i = 0; gaps && i < gaps->nr_rows; i++) {
-		if (strcmp(findings_text(gaps, i, "Device"), device) != 0)
+		if (strcmp(findings_text(CELL(af_gap_row, gaps, i, device)), device) != 0)
 			continue;
-		uint64_t at = findings_value(gaps, i, "At"), ns = findings_value(gaps, i, "Length");
+		uint64_t at = findings_value(CELL(af_gap_row, gaps, i, at_ns)),
+			 ns = findings_value(CELL(af_gap_row, gaps, i, length_ns));
 		struct finding x = {.kind = "gap",
 		                    .ns = ns,
 		                    .of_ns = span_ns,
@@ -56,7 +57,8 @@ static void find_gap(struct findings *s, const char *device, uint64_t span_ns)
 		    "after the run began, up to %s%s",
 		    device, af_facts_ns(s->f, ns), findings_share(s, ns, span_ns),
 		    af_facts_ns(s->f, span_ns), af_facts_ns(s->f, at),
-		    findings_short(s, findings_text(gaps, i, "Ended by")), gap_why(s, gaps, i));
+		    findings_short(s, findings_text(CELL(af_gap_row, gaps, i, ended_by))),
+		    gap_why(s, gaps, i));
 		findings_add(s, &x);
 		return;
 	}
@@ -68,21 +70,22 @@ static const char *copies_text(struct findings *s)
 	const struct af_table *t = findings_table(s, "copies");
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
-		const char *op = findings_text(t, i, "Operation");
+		const char *op = findings_text(CELL(af_copy_row, t, i, operation));
 		if (!strstr(op, "host"))
 			continue;
-		return af_facts_text(s->f, "; %s: %s, %s at %s a second", op,
-		                     findings_number(s, findings_value(t, i, "Calls")),
-		                     findings_bytes(s, findings_value(t, i, "Bytes")),
-		                     findings_bytes(s, findings_value(t, i, "Per second")));
+		return af_facts_text(
+		    s->f, "; %s: %s, %s at %s a second", op,
+		    findings_number(s, findings_value(CELL(af_copy_row, t, i, calls))),
+		    findings_bytes(s, findings_value(CELL(af_copy_row, t, i, bytes))),
+		    findings_bytes(s, findings_value(CELL(af_copy_row, t, i, bytes_per_s))));
 	}
 	return "";
 }
 
 static void find_copies(struct findings *s, const struct af_table *idle, uint32_t row)
 {
-	uint64_t ns = findings_value(idle, row, "Copies alone"),
-		 span_ns = findings_value(idle, row, "Span");
+	uint64_t ns = findings_value(CELL(af_idle_row, idle, row, copies_ns)),
+		 span_ns = findings_value(CELL(af_idle_row, idle, row, span_ns));
 	struct finding x = {
 	    .kind = "copies",
 	    .ns = ns,
@@ -95,7 +98,7 @@ static void find_copies(struct findings *s, const struct af_table *idle, uint32_
 
 	x.what = af_facts_text(
 	    s->f, "%s copied or filled memory for %s (%s of %s) while no kernel ran%s",
-	    findings_text(idle, row, "Device"), af_facts_ns(s->f, ns),
+	    findings_text(CELL(af_idle_row, idle, row, device)), af_facts_ns(s->f, ns),
 	    findings_share(s, ns, span_ns), af_facts_ns(s->f, span_ns), copies_text(s));
 	findings_add(s, &x);
 }
@@ -126,15 +129,18 @@ static void find_uneven(struct findings *s)
 	if (!t || t->nr_rows < 2 || findings_table(s, "gpus"))
 		return;
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
-		uint64_t busy = findings_value(t, i, "Busy");
-		most = busy > findings_value(t, most, "Busy") ? i : most;
-		least = busy < findings_value(t, least, "Busy") ? i : least;
-		if (strcmp(findings_text(t, i, "Driver"), findings_text(t, 0, "Driver")) != 0 ||
-		    !is_one_model(findings_text(t, i, "Device"), findings_text(t, 0, "Device")))
+		uint64_t busy = findings_value(CELL(af_device_row, t, i, busy_ns));
+		most = busy > findings_value(CELL(af_device_row, t, most, busy_ns)) ? i : most;
+		least = busy < findings_value(CELL(af_device_row, t, least, busy_ns)) ? i : least;
+		if (strcmp(findings_text(CELL(af_device_row, t, i, driver)),
+		           findings_text(CELL(af_device_row, t, 0, driver))) != 0 ||
+		    !is_one_model(findings_text(CELL(af_device_row, t, i, device)),
+		                  findings_text(CELL(af_device_row, t, 0, device))))
 			return;
 	}
-	uint64_t most_ns = findings_value(t, most, "Busy"),
-		 least_ns = findings_value(t, least, "Busy"), ns = most_ns - least_ns;
+	uint64_t most_ns = findings_value(CELL(af_device_row, t, most, busy_ns)),
+		 least_ns = findings_value(CELL(af_device_row, t, least, busy_ns)),
+		 ns = most_ns - least_ns;
 	struct finding x = {.kind = "uneven",
 	                    .ns = ns,
 	                    .of_ns = s->run_ns,
@@ -160,7 +166,8 @@ void findings_devices(struct findings *s)
 	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
 		if (told[i] != 1)
 			continue;
-		find_gap(s, findings_text(t, i, "Device"), findings_value(t, i, "Span"));
+		find_gap(s, findings_text(CELL(af_idle_row, t, i, device)),
+		         findings_value(CELL(af_idle_row, t, i, span_ns)));
 		find_copies(s, t, i);
 	}
 	free(told);

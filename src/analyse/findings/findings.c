@@ -23,7 +23,7 @@ static bool is_sampled_here(const struct findings *s)
 	const struct af_table *t = findings_table(s, "run");
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++)
-		if (!strcmp(t->cells[(size_t)i * t->nr_columns].text, "CPU samples"))
+		if (!strcmp(findings_text(CELL(af_fact_row, t, i, key)), "collector.cpu"))
 			return true;
 	return false;
 }
@@ -64,41 +64,27 @@ static const char *finding_check(struct findings *s, const char *check)
 
 static void finding_row(struct findings *s, struct af_table *t, const struct finding *x)
 {
-	struct af_cell *c = af_table_row(s->f, t);
+	struct af_finding_row *c = af_table_row(s->f, t);
 
-	c[AF_FINDING_RANK].value = t->nr_rows;
-	c[AF_FINDING_KIND].text = x->kind;
-	c[AF_FINDING_TIME].value = x->no_time ? 0 : x->ns;
-	c[AF_FINDING_TIME].unknown = x->no_time;
-	c[AF_FINDING_SHARE].value = af_facts_ratio(x->ns, x->of_ns, 1e4);
-	c[AF_FINDING_OF].text = x->of;
-	c[AF_FINDING_WHAT].text = x->what;
-	c[AF_FINDING_HELPS].text = or_nothing(x->helps);
-	c[AF_FINDING_CHECK].text = finding_check(s, x->check);
-	c[AF_FINDING_FUNCTION].text = or_nothing(x->function);
-	c[AF_FINDING_ID].text = or_nothing(x->id);
-	c[AF_FINDING_VIEW].text = or_nothing(x->view);
-	c[AF_FINDING_HASH].text = or_nothing(x->hash);
+	c->rank.value = t->nr_rows;
+	c->kind.text = x->kind;
+	c->time_ns.value = x->no_time ? 0 : x->ns;
+	c->time_ns.unknown = x->no_time;
+	c->share.value = af_facts_ratio(x->ns, x->of_ns, 1e4);
+	c->of.text = x->of;
+	c->finding.text = x->what;
+	c->helps.text = or_nothing(x->helps);
+	c->check.text = finding_check(s, x->check);
+	c->function.text = or_nothing(x->function);
+	c->id.text = or_nothing(x->id);
+	c->view.text = or_nothing(x->view);
+	c->hash.text = or_nothing(x->hash);
 }
 
 static void findings_rows(struct findings *s)
 {
-	static const struct af_column columns[AF_FINDING_COLUMNS] = {
-	    [AF_FINDING_RANK] = {"Rank", AF_CELL_COUNT},
-	    [AF_FINDING_KIND] = {"Kind", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    [AF_FINDING_TIME] = {"At most", AF_CELL_NS},
-	    [AF_FINDING_SHARE] = {"Share", AF_CELL_PERCENT},
-	    [AF_FINDING_OF] = {"Of", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    [AF_FINDING_WHAT] = {"Finding", AF_CELL_TEXT},
-	    [AF_FINDING_HELPS] = {"What usually helps", AF_CELL_TEXT, AF_SHOW_USED},
-	    [AF_FINDING_CHECK] = {"Check", AF_CELL_TEXT, AF_SHOW_USED},
-	    [AF_FINDING_FUNCTION] = {"Function", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    [AF_FINDING_ID] = {"Id", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    [AF_FINDING_VIEW] = {"View", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    [AF_FINDING_HASH] = {"Hash", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
-	struct af_table *t = af_facts_table(s->f, "findings", "Findings: what stands out", columns,
-	                                    AF_FINDING_COLUMNS);
+	static const struct af_column columns[] = {AF_FINDING_COLUMNS(AF_ROW_COLUMN)};
+	struct af_table *t = AF_TABLE(s->f, "findings", "Findings: what stands out", columns);
 
 	if (s->nr)
 		qsort(s->all, s->nr, sizeof *s->all, findings_order);

@@ -7,6 +7,8 @@
 #ifndef AF_ANALYSE_FINDINGS_FINDINGS_H
 #define AF_ANALYSE_FINDINGS_FINDINGS_H
 
+#include "analyse/table/facts.h"
+
 struct af_results;
 
 enum {
@@ -14,21 +16,25 @@ enum {
 	AF_FINDING_PERCENT = 1 /* of the time that it is a part of: what is less is no finding */
 };
 
-/* Columns of the table. */
-enum {
-	AF_FINDING_RANK,
-	AF_FINDING_KIND,     /* a word for programs: "idle", "kernel", "function", … */
-	AF_FINDING_TIME,     /* that it concerns: no more than that can be gained */
-	AF_FINDING_SHARE,    /* of what AF_FINDING_OF says */
-	AF_FINDING_OF,       /* "the run", "the CPU time", … */
-	AF_FINDING_WHAT,     /* one sentence with the numbers */
-	AF_FINDING_HELPS,    /* what usually helps, or "" */
-	AF_FINDING_CHECK,    /* the command that shows the same numbers, without the trace's name */
-	AF_FINDING_FUNCTION, /* that it is about, or "" */
-	AF_FINDING_ID,       /* of it, as ids.h makes them, or "" */
-	AF_FINDING_VIEW,     /* of report.html: the tree or the tab */
-	AF_FINDING_HASH,     /* what to append to its address, with the # */
-	AF_FINDING_COLUMNS
+/* A row of the table. */
+#define AF_FINDING_COLUMNS(C)                                                                      \
+	C(rank, "Rank", AF_CELL_COUNT)                                                             \
+	C(kind, "Kind", AF_CELL_TEXT,                                                              \
+	  AF_SHOW_NEVER)                   /* a word for programs: "idle", "kernel", "function" */ \
+	C(time_ns, "At most", AF_CELL_NS)  /* that it concerns: no more than that can be gained */ \
+	C(share, "Share", AF_CELL_PERCENT) /* of what `of` says */                                 \
+	C(of, "Of", AF_CELL_TEXT, AF_SHOW_NEVER) /* "the run", "the CPU time" */                   \
+	C(finding, "Finding", AF_CELL_TEXT)      /* one sentence with the numbers */               \
+	C(helps, "What usually helps", AF_CELL_TEXT, AF_SHOW_USED) /* what usually helps, or "" */ \
+	C(check, "Check", AF_CELL_TEXT,                                                            \
+	  AF_SHOW_USED) /* the command that shows the same numbers, without the trace's name */    \
+	C(function, "Function", AF_CELL_TEXT, AF_SHOW_NEVER) /* that it is about, or "" */         \
+	C(id, "Id", AF_CELL_TEXT, AF_SHOW_NEVER)     /* of it, as ids.h makes them, or "" */       \
+	C(view, "View", AF_CELL_TEXT, AF_SHOW_NEVER) /* of report.html: the tree or the tab */     \
+	C(hash, "Hash", AF_CELL_TEXT, AF_SHOW_NEVER) /* what to append to its address, with the #  \
+	                                              */
+struct af_finding_row {
+	AF_FINDING_COLUMNS(AF_ROW_CELL)
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/findings/private.h"
+#include "trace/event.h"
 
 enum {
 	IDLE_NONE,
@@ -78,16 +79,28 @@ struct idled {
 	bool alone;       /* the only one */
 };
 
-/* ", 1,234 calls of cuMemAlloc_v2 and the like took 1.2 s" */
-static const char *calls_text(struct findings *s, const char *const *to, const char *verb)
+/* How many calls there were that do one of @does, bits of enum af_does; their time is in @ns. */
+static uint64_t calls_sum(const struct findings *s, uint32_t does, uint64_t *ns)
 {
 	const struct af_table *t = findings_table(s, "calls");
-	uint64_t ns = 0, count = 0;
+	uint64_t count = 0;
 
-	for (; *to; to++) {
-		ns += findings_sum(t, "Time", "To", *to);
-		count += findings_sum(t, "Calls", "To", *to);
+	*ns = 0;
+	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
+		const struct af_call_row *row = AF_ROW_AT(struct af_call_row, t, i);
+		if (!(does >> row->category_number.value & 1))
+			continue;
+		*ns += row->time_ns.value;
+		count += row->calls.value;
 	}
+	return count;
+}
+
+/* ", 1,234 calls of cuMemAlloc_v2 and the like took 1.2 s" */
+static const char *calls_text(struct findings *s, uint32_t does, const char *verb)
+{
+	uint64_t ns, count = calls_sum(s, does, &ns);
+
 	return count ? af_facts_text(s->f, "; all %s calls that %s took %s",
 	                             findings_number(s, count), verb, af_facts_ns(s->f, ns))
 	             : "";
@@ -96,12 +109,10 @@ static const char *calls_text(struct findings *s, const char *const *to, const c
 /* What a launch takes the host, beside what a kernel takes the device. */
 static const char *launches_text(struct findings *s)
 {
-	const struct af_table *calls = findings_table(s, "calls");
 	const struct af_table *kernels = findings_table(s, "kernels");
-	uint64_t ns = findings_sum(calls, "Time", "To", "launch"),
-		 nr = findings_sum(calls, "Calls", "To", "launch"),
-		 kernels_ns = findings_sum(kernels, "Time", NULL, NULL),
-		 nr_kernels = findings_sum(kernels, "Calls", NULL, NULL);
+	uint64_t ns, nr = calls_sum(s, 1u << AF_DOES_LAUNCH, &ns),
+		     kernels_ns = FINDINGS_SUM(af_kernel_row, kernels, time_ns),
+		     nr_kernels = FINDINGS_SUM(af_kernel_row, kernels, calls);
 
 	if (!nr || !nr_kernels)
 		return "";
@@ -115,8 +126,8 @@ static const char *launches_text(struct findings *s)
 static const char *pace_text(const struct idled *d)
 {
 	const struct af_table *kernels = findings_table(d->s, "kernels");
-	uint64_t ns = findings_sum(kernels, "Time", NULL, NULL),
-		 nr = findings_sum(kernels, "Calls", NULL, NULL);
+	uint64_t ns = FINDINGS_SUM(af_kernel_row, kernels, time_ns),
+		 nr = FINDINGS_SUM(af_kernel_row, kernels, calls);
 
 	if (nr < 100)
 		return "";
@@ -128,20 +139,18 @@ static const char *pace_text(const struct idled *d)
 /* Calls and kernels are counted for all devices together: of several they say nothing of one. */
 static const char *extra_text(const struct idled *d, int extra)
 {
-	static const char *const waits[] = {"wait", NULL}, *const loads[] = {"load code", NULL},
-				 *const allocations[] = {"allocate", "free", NULL};
-
 	switch (d->alone ? extra : IDLE_NONE) {
 	case IDLE_LAUNCHES:
 		return launches_text(d->s);
 	case IDLE_PACE:
 		return pace_text(d);
 	case IDLE_WAITS:
-		return calls_text(d->s, waits, "wait");
+		return calls_text(d->s, 1u << AF_DOES_SYNC, "wait");
 	case IDLE_ALLOCATIONS:
-		return calls_text(d->s, allocations, "allocate or free");
+		return calls_text(d->s, 1u << AF_DOES_ALLOC | 1u << AF_DOES_FREE,
+		                  "allocate or free");
 	case IDLE_LOADS:
-		return calls_text(d->s, loads, "load code");
+		return calls_text(d->s, 1u << AF_DOES_LOAD, "load code");
 	default:
 		return "";
 	}
@@ -303,16 +312,34 @@ static void idle_edge(const struct idled *d, unsigned phase, const char *kind, c
 	af_tree_close(&t);
 }
 
-/* The row that has least by @title: what devices have in common is said once. */
-static uint32_t least_row(const struct af_table *t, const uint32_t *told, const char *title)
+static uint64_t row_edge(const struct af_table *t, uint32_t row, bool after)
+{
+	const struct af_idle_row *is = AF_ROW_AT(struct af_idle_row, t, row);
+
+	return findings_value(after ? &is->after_ns : &is->before_ns);
+}
+
+/* The row of the least time before (or after) work: what devices have in common is said once. */
+static uint32_t least_row(const struct af_table *t, const uint32_t *told, bool after)
 {
 	uint32_t best = UINT32_MAX;
 
 	for (uint32_t i = 0; i < t->nr_rows; i++)
-		if (told[i] == 1 && (best == UINT32_MAX ||
-		                     findings_value(t, i, title) < findings_value(t, best, title)))
+		if (told[i] == 1 &&
+		    (best == UINT32_MAX || row_edge(t, i, after) < row_edge(t, best, after)))
 			best = i;
 	return best;
+}
+
+/* Of all devices called @name. */
+static uint64_t span_sum(const struct af_table *t, const char *name)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < t->nr_rows; i++)
+		if (!strcmp(findings_text(CELL(af_idle_row, t, i, device)), name))
+			sum += findings_value(CELL(af_idle_row, t, i, span_ns));
+	return sum;
 }
 
 void findings_idle(struct findings *s)
@@ -323,19 +350,19 @@ void findings_idle(struct findings *s)
 	if (!t || !t->nr_rows)
 		return;
 	uint32_t *told = findings_devices_told(s, t);
-	uint32_t first = least_row(t, told, "Before"), last = least_row(t, told, "After");
+	uint32_t first = least_row(t, told, false), last = least_row(t, told, true);
 	for (unsigned p = 0; p < PHASES; p++)
 		findings_focus(&of_phases[p], &s->r->trees[AF_VIEW_IDLE], phases[p]);
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
-		const char *name = findings_text(t, i, "Device");
-		const struct idled d = {.s = s,
-		                        .phases = of_phases,
-		                        .device = name,
-		                        .nr = told[i],
-		                        .span_ns = told[i] > 1
-		                                       ? findings_sum(t, "Span", "Device", name)
-		                                       : findings_value(t, i, "Span"),
-		                        .alone = t->nr_rows == 1};
+		const char *name = findings_text(CELL(af_idle_row, t, i, device));
+		const struct idled d = {
+		    .s = s,
+		    .phases = of_phases,
+		    .device = name,
+		    .nr = told[i],
+		    .span_ns = told[i] > 1 ? span_sum(t, name)
+		                           : findings_value(CELL(af_idle_row, t, i, span_ns)),
+		    .alone = t->nr_rows == 1};
 		if (!told[i])
 			continue;
 		idle_between(&d);

@@ -33,12 +33,13 @@ static int name_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int kernel_row(const struct af_table *t, const char *name)
+/* NULL: the kernel was not sampled. */
+static const struct af_stall_row *stall_row(const struct af_table *t, const char *name)
 {
 	for (uint32_t i = 0; t && i < t->nr_rows; i++)
-		if (!strcmp(findings_text(t, i, "Kernel"), name))
-			return (int)i;
-	return -1;
+		if (!strcmp(findings_text(CELL(af_stall_row, t, i, kernel)), name))
+			return AF_ROW_AT(struct af_stall_row, t, i);
+	return NULL;
 }
 
 /* "What to try" against a stall reason, as the reports have it. */
@@ -47,8 +48,8 @@ static const char *advice_of(const struct findings *s, const char *reason)
 	const struct af_table *t = findings_table(s, "reasons");
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++)
-		if (!strcmp(findings_text(t, i, "Reason"), reason))
-			return findings_text(t, i, "What to try");
+		if (!strcmp(findings_text(CELL(af_reason_row, t, i, name)), reason))
+			return findings_text(CELL(af_reason_row, t, i, advice));
 	return NULL;
 }
 
@@ -56,22 +57,20 @@ static const char *advice_of(const struct findings *s, const char *reason)
 static const char *stalls_text(struct findings *s, const char *kernel, const char **advice)
 {
 	const struct af_table *t = findings_table(s, "stalls");
-	int row = kernel_row(t, kernel);
+	const struct af_stall_row *row = stall_row(t, kernel);
 
-	if (row < 0)
+	if (!row)
 		return "";
-	const char *reason = findings_text(t, (uint32_t)row, "Top reason"),
-		   *place = findings_text(t, (uint32_t)row, "Hottest"), *at = "", *why = "";
-	uint64_t hottest = findings_value(t, (uint32_t)row, "Hottest share");
+	const char *reason = row->top_reason.text, *place = row->hottest.text, *at = "", *why = "";
+	uint64_t hottest = row->hottest_share.value;
 
 	/* One instruction of many that are alike says nothing. */
 	if (*place && hottest >= HOTTEST_SHARE)
 		at = af_facts_text(s->f, "; its hottest instruction, at %s, has %s", place,
 		                   findings_share(s, hottest, 10000));
 	if (*reason)
-		why = af_facts_text(
-		    s->f, "; %s of its samples: %s",
-		    findings_share(s, findings_value(t, (uint32_t)row, reason), 10000), reason);
+		why = af_facts_text(s->f, "; %s of its samples: %s",
+		                    findings_share(s, row->top_share.value, 10000), reason);
 	*advice = advice_of(s, reason);
 	return af_facts_text(s->f, "%s%s", why, at);
 }
@@ -86,7 +85,7 @@ static const char *runs_text(struct findings *s, const struct kernel *k)
 
 static void find_kernel(struct findings *s, const struct kernel *k, uint64_t all_ns)
 {
-	bool sampled = kernel_row(findings_table(s, "stalls"), k->name) >= 0;
+	bool sampled = stall_row(findings_table(s, "stalls"), k->name) != NULL;
 	const char *advice = NULL, *why = stalls_text(s, k->name, &advice);
 	const struct findings_name name = findings_called(s, k->name, AF_FRAME_GPU);
 	struct finding x = {.kind = "kernel",
@@ -115,9 +114,9 @@ static uint32_t kernels_make(const struct af_table *t, struct kernel *kernels)
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < t->nr_rows; i++)
-		kernels[i] =
-		    (struct kernel){findings_text(t, i, "Kernel"), findings_value(t, i, "Time"),
-		                    findings_value(t, i, "Calls")};
+		kernels[i] = (struct kernel){findings_text(CELL(af_kernel_row, t, i, kernel)),
+		                             findings_value(CELL(af_kernel_row, t, i, time_ns)),
+		                             findings_value(CELL(af_kernel_row, t, i, calls))};
 	qsort(kernels, t->nr_rows, sizeof *kernels, name_order);
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
 		if (nr && !strcmp(kernels[nr - 1].name, kernels[i].name)) {
@@ -134,8 +133,8 @@ static uint32_t kernels_make(const struct af_table *t, struct kernel *kernels)
 void findings_kernels(struct findings *s)
 {
 	const struct af_table *t = findings_table(s, "kernels");
-	uint64_t all_ns = findings_sum(t, "Time", NULL, NULL) +
-	                  findings_sum(findings_table(s, "copies"), "Time", NULL, NULL);
+	uint64_t all_ns = FINDINGS_SUM(af_kernel_row, t, time_ns) +
+	                  FINDINGS_SUM(af_copy_row, findings_table(s, "copies"), time_ns);
 
 	if (!t || !t->nr_rows)
 		return;

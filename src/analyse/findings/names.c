@@ -96,12 +96,12 @@ static const char *nameless_helps(struct findings *s, const char *module)
 	const struct af_table *t = findings_table(s, "packages");
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++)
-		if (!strcmp(findings_text(t, i, "File"), module))
+		if (!strcmp(findings_text(CELL(af_package_row, t, i, file)), module))
 			return af_facts_text(
 			    s->f,
 			    "apt install %s (Debian: of the archive debian-debug), or a server "
 			    "named in DEBUGINFOD_URLS",
-			    findings_text(t, i, "Package"));
+			    findings_text(CELL(af_package_row, t, i, package)));
 	return af_facts_text(
 	    s->f, "a debug package of %s or a server for it (DEBUGINFOD_URLS), if any", module);
 }

@@ -3,10 +3,16 @@
 #define AF_ANALYSE_FINDINGS_PRIVATE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/annotate/annotate.h"
 #include "analyse/findings/findings.h"
+#include "analyse/functions/blocked.h"
+#include "analyse/functions/top.h"
+#include "analyse/idle/rows.h"
 #include "analyse/pass/pass.h"
+#include "analyse/passes/rows.h"
 #include "analyse/table/facts.h"
 #include "analyse/tree/ids.h"
 #include "analyse/tree/tree.h"
@@ -39,14 +45,21 @@ struct findings {
 /* Take it, unless it is too small a part. Is it taken? */
 bool findings_add(struct findings *s, const struct finding *x);
 
-/* read.c: tables by name, NULL for none; cells by column, 0 and "" for none. */
+/* read.c: the table called @name, or NULL. */
 const struct af_table *findings_table(const struct findings *s, const char *name);
-uint64_t findings_value(const struct af_table *t, uint32_t row, const char *title);
-const char *findings_text(const struct af_table *t, uint32_t row, const char *title);
 
-/* The sum of a column; of the rows that have @text in the column @of, where that is not NULL. */
-uint64_t findings_sum(const struct af_table *t, const char *title, const char *of,
-                      const char *text);
+/* A cell of row @row of @t, whose rows are of struct @type; NULL where there is none. */
+#define CELL(type, t, row, field)                                                                  \
+	(AF_ROW_AT(struct type, t, row) ? &AF_ROW_AT(struct type, t, row)->field : NULL)
+
+/* What is in a cell, which may be NULL: 0 and "" where that is not known. */
+uint64_t findings_value(const struct af_cell *cell);
+const char *findings_text(const struct af_cell *cell);
+
+/* The sum of a column of @t, which may be NULL. */
+uint64_t findings_sum(const struct af_table *t, size_t column);
+#define FINDINGS_SUM(type, t, field)                                                               \
+	findings_sum(t, offsetof(struct type, field) / sizeof(struct af_cell))
 
 /* A function. */
 struct findings_name {

@@ -2,47 +2,30 @@
 #include <string.h>
 
 #include "analyse/findings/private.h"
-#include "analyse/table/fold.h"
 #include "analyse/tree/callers.h"
 #include "base/buf.h"
 
 const struct af_table *findings_table(const struct findings *s, const char *name)
 {
-	for (const struct af_table *t = s->f->first; t; t = t->next)
-		if (!strcmp(t->name, name))
-			return t;
-	return NULL;
+	return af_facts_find(s->f, name);
 }
 
-static const struct af_cell *cell_at(const struct af_table *t, uint32_t row, const char *title)
+uint64_t findings_value(const struct af_cell *cell)
 {
-	int c = af_table_column(t, title);
-
-	return c < 0 || row >= t->nr_rows ? NULL
-	                                  : &t->cells[(size_t)row * t->nr_columns + (uint32_t)c];
+	return cell && !cell->unknown ? cell->value : 0;
 }
 
-uint64_t findings_value(const struct af_table *t, uint32_t row, const char *title)
+const char *findings_text(const struct af_cell *cell)
 {
-	const struct af_cell *c = cell_at(t, row, title);
-
-	return c && !c->unknown ? c->value : 0;
+	return cell && cell->text ? cell->text : "";
 }
 
-const char *findings_text(const struct af_table *t, uint32_t row, const char *title)
-{
-	const struct af_cell *c = cell_at(t, row, title);
-
-	return c && c->text ? c->text : "";
-}
-
-uint64_t findings_sum(const struct af_table *t, const char *title, const char *of, const char *text)
+uint64_t findings_sum(const struct af_table *t, size_t column)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++)
-		if (!of || !strcmp(findings_text(t, i, of), text))
-			sum += findings_value(t, i, title);
+		sum += findings_value(&t->cells[(size_t)i * t->nr_columns + column]);
 	return sum;
 }
 

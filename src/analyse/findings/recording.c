@@ -67,12 +67,12 @@ static void find_no_stack(struct findings *s)
 static void find_unattributed(struct findings *s)
 {
 	const struct af_table *t = findings_table(s, "samples");
-	uint64_t samples = findings_sum(t, "Samples", NULL, NULL);
+	uint64_t samples = FINDINGS_SUM(af_sampled_row, t, samples);
 	double none = 0;
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++)
-		none += (double)findings_value(t, i, "Samples") *
-		        (double)findings_value(t, i, "No kernel") / 1e4;
+		none += (double)findings_value(CELL(af_sampled_row, t, i, samples)) *
+		        (double)findings_value(CELL(af_sampled_row, t, i, no_kernel_percent)) / 1e4;
 	struct finding x = {.kind = "no-kernel",
 	                    .ns = (uint64_t)(none + 0.5),
 	                    .of_ns = samples,

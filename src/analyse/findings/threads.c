@@ -7,8 +7,10 @@
 static int waits_row(const struct af_table *waits, const struct af_table *threads, uint32_t row)
 {
 	for (uint32_t i = 0; waits && i < waits->nr_rows; i++)
-		if (findings_value(waits, i, "Tid") == findings_value(threads, row, "Tid") &&
-		    findings_value(waits, i, "Ordinal") == findings_value(threads, row, "Ordinal"))
+		if (findings_value(CELL(af_thread_wait_row, waits, i, tid)) ==
+		        findings_value(CELL(af_thread_row, threads, row, tid)) &&
+		    findings_value(CELL(af_thread_wait_row, waits, i, ordinal)) ==
+		        findings_value(CELL(af_thread_row, threads, row, ordinal)))
 			return (int)i;
 	return -1;
 }
@@ -16,7 +18,7 @@ static int waits_row(const struct af_table *waits, const struct af_table *thread
 static void find_waits(struct findings *s, const struct af_table *t, uint32_t row)
 {
 	const struct af_table *waits = findings_table(s, "thread_waits");
-	uint64_t ns = findings_value(t, row, "Blocked");
+	uint64_t ns = findings_value(CELL(af_thread_row, t, row, blocked_ns));
 	int most = waits_row(waits, t, row);
 	struct finding x = {.kind = "off-cpu",
 	                    .ns = ns,
@@ -28,12 +30,16 @@ static void find_waits(struct findings *s, const struct af_table *t, uint32_t ro
 	const char *where = "";
 
 	if (most >= 0) {
-		const char *in = findings_text(waits, (uint32_t)most, "Waited in"),
-			   *kernel = findings_text(waits, (uint32_t)most, "Kernel");
-		uint64_t nr = findings_value(waits, (uint32_t)most, "Waits");
+		const char *in = findings_text(
+			       CELL(af_thread_wait_row, waits, (uint32_t)most, waited_in)),
+			   *kernel = findings_text(
+			       CELL(af_thread_wait_row, waits, (uint32_t)most, kernel));
+		uint64_t nr =
+		    findings_value(CELL(af_thread_wait_row, waits, (uint32_t)most, waits));
 		where =
 		    af_facts_text(s->f, "; %s of it in %s%s%s%s%s%s",
-		                  af_facts_ns(s->f, findings_value(waits, (uint32_t)most, "Time")),
+		                  af_facts_ns(s->f, findings_value(CELL(af_thread_wait_row, waits,
+		                                                        (uint32_t)most, time_ns))),
 		                  *in       ? in
 		                  : *kernel ? "the kernel"
 		                            : "what was not recorded",
@@ -41,7 +47,8 @@ static void find_waits(struct findings *s, const struct af_table *t, uint32_t ro
 		                  nr ? ", in " : "", nr ? findings_count(s, nr, "wait") : "");
 		x.function = *in ? in : NULL;
 		if (*in) {
-			const char *kind = findings_text(waits, (uint32_t)most, "Kind");
+			const char *kind =
+			    findings_text(CELL(af_thread_wait_row, waits, (uint32_t)most, kind));
 			x.id = findings_called(s, in, af_kind_of(kind, AF_FRAME_NATIVE)).id;
 			x.hash =
 			    af_facts_text(s->f, "%s&exact=1",
@@ -49,9 +56,10 @@ static void find_waits(struct findings *s, const struct af_table *t, uint32_t ro
 		}
 	}
 	x.what = af_facts_text(s->f, "%s, the thread %s, was off the CPU for %s (%s of %s)%s",
-	                       findings_text(t, row, "Thread"),
-	                       findings_value(t, row, "Sampled") ? "with most CPU time"
-	                                                         : "that waited longest",
+	                       findings_text(CELL(af_thread_row, t, row, thread)),
+	                       findings_value(CELL(af_thread_row, t, row, sampled_ns))
+	                           ? "with most CPU time"
+	                           : "that waited longest",
 	                       af_facts_ns(s->f, ns), findings_share(s, ns, s->run_ns),
 	                       af_facts_ns(s->f, s->run_ns), where);
 	findings_add(s, &x);
@@ -63,10 +71,10 @@ static void find_starved(struct findings *s, const struct af_table *t)
 	uint32_t most = 0;
 
 	for (uint32_t i = 1; i < t->nr_rows; i++)
-		if (findings_value(t, i, "Waiting for CPU") >
-		    findings_value(t, most, "Waiting for CPU"))
+		if (findings_value(CELL(af_thread_row, t, i, runnable_ns)) >
+		    findings_value(CELL(af_thread_row, t, most, runnable_ns)))
 			most = i;
-	uint64_t ns = findings_value(t, most, "Waiting for CPU");
+	uint64_t ns = findings_value(CELL(af_thread_row, t, most, runnable_ns));
 	struct finding x = {.kind = "no-cpu-free",
 	                    .ns = ns,
 	                    .of_ns = s->run_ns,
@@ -75,17 +83,17 @@ static void find_starved(struct findings *s, const struct af_table *t)
 	                    .check = "aflame report",
 	                    .view = "facts",
 	                    .hash = "#tab=facts"};
-	x.what =
-	    af_facts_text(s->f, "%s could have run for %s (%s of %s) and had to wait for a CPU",
-	                  findings_text(t, most, "Thread"), af_facts_ns(s->f, ns),
-	                  findings_share(s, ns, s->run_ns), af_facts_ns(s->f, s->run_ns));
+	x.what = af_facts_text(
+	    s->f, "%s could have run for %s (%s of %s) and had to wait for a CPU",
+	    findings_text(CELL(af_thread_row, t, most, thread)), af_facts_ns(s->f, ns),
+	    findings_share(s, ns, s->run_ns), af_facts_ns(s->f, s->run_ns));
 	findings_add(s, &x);
 }
 
 /* Nothing tells what the busiest thread did while it was not on a CPU. */
 static void find_not_recorded(struct findings *s, const struct af_table *t, uint32_t row)
 {
-	uint64_t on_ns = findings_value(t, row, "Sampled"),
+	uint64_t on_ns = findings_value(CELL(af_thread_row, t, row, sampled_ns)),
 		 ns = on_ns < s->run_ns ? s->run_ns - on_ns : 0;
 	struct finding x = {.kind = "not-recorded",
 	                    .about_recording = true,
@@ -105,8 +113,8 @@ static void find_not_recorded(struct findings *s, const struct af_table *t, uint
 	    af_facts_text(s->f,
 	                  "%s, the thread with most CPU time, was sampled for %s of %s; what it "
 	                  "did else is not recorded",
-	                  findings_text(t, row, "Thread"), af_facts_ns(s->f, on_ns),
-	                  af_facts_ns(s->f, s->run_ns));
+	                  findings_text(CELL(af_thread_row, t, row, thread)),
+	                  af_facts_ns(s->f, on_ns), af_facts_ns(s->f, s->run_ns));
 	findings_add(s, &x);
 }
 
@@ -117,11 +125,11 @@ void findings_threads(struct findings *s)
 	/* Of threads that were merged no one is known, and what was added up has no run. */
 	if (!t || !t->nr_rows || s->r->summed || !s->run_ns)
 		return;
-	if (!findings_value(t, 0, "Tid"))
+	if (!findings_value(CELL(af_thread_row, t, 0, tid)))
 		return;
 	find_starved(s, t);
 	if (findings_table(s, "blocked"))
 		find_waits(s, t, 0);
-	else if (s->sampled_here && findings_value(t, 0, "Sampled"))
+	else if (s->sampled_here && findings_value(CELL(af_thread_row, t, 0, sampled_ns)))
 		find_not_recorded(s, t, 0);
 }

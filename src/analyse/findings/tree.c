@@ -74,7 +74,7 @@ uint32_t *findings_devices_told(const struct findings *s, const struct af_table 
 		all[nr].row = UINT32_MAX;
 	}
 	for (uint32_t i = 0; i < idle->nr_rows; i++, nr++) {
-		const char *text = findings_text(idle, i, "Device");
+		const char *text = findings_text(CELL(af_idle_row, idle, i, device));
 		all[nr] = (struct named){text, strlen(text), i};
 	}
 	qsort(all, nr, sizeof *all, named_order);

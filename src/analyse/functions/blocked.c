@@ -134,35 +134,46 @@ static uint32_t node_process(const struct af_tree *t, uint32_t node)
 	return node;
 }
 
+#define BLOCKED_COLUMNS(C)                                                                         \
+	C(waited_in, "Waited in", AF_CELL_TEXT)                                                    \
+	C(kernel, "Kernel", AF_CELL_TEXT)                                                          \
+	C(state, "State", AF_CELL_TEXT)                                                            \
+	C(time_ns, "Time", AF_CELL_NS)                                                             \
+	C(share, "Share", AF_CELL_PERCENT)                                                         \
+	C(waits, "Waits", AF_CELL_COUNT)                                                           \
+	C(mean_ns, "Mean", AF_CELL_NS)                                                             \
+	C(longest_ns, "Longest", AF_CELL_NS)                                                       \
+	C(process, "Process", AF_CELL_TEXT)                                                        \
+	C(path, "Path", AF_CELL_TEXT, AF_SHOW_NEVER)
+struct blocked_row {
+	BLOCKED_COLUMNS(AF_ROW_CELL)
+};
+
 static void blocked_row(struct af_facts *f, struct af_table *table, const struct blocked_rows *r,
                         const struct blocked_sum *s)
 {
 	const struct af_tree *t = &r->tree;
 	uint32_t user = af_blocked_user(t, s->place), kernel = af_blocked_kernel(t, s->place);
-	struct af_cell *c = af_table_row(f, table);
+	struct blocked_row *c = af_table_row(f, table);
 
-	c[0].text = user ? path_text(f, t, user, false) : kernel ? "" : "[stack not recorded]";
-	c[1].text = kernel ? node_text(f, t, kernel) : "";
-	c[2].text = s->state < AF_STATE_END ? af_state_text(s->state) : "off CPU";
-	c[3].value = s->ns;
-	c[4].value = af_facts_ratio(s->ns, r->all_ns, 1e4);
-	c[5].value = s->count;
-	c[6].value = s->count ? s->ns / s->count : 0;
-	c[6].unknown = !s->count;
-	c[7].value = s->longest_ns;
-	c[8].text = node_text(f, t, node_process(t, s->place));
-	c[9].text = path_text(f, t, s->place, true);
+	c->waited_in.text = user     ? path_text(f, t, user, false)
+	                    : kernel ? ""
+	                             : "[stack not recorded]";
+	c->kernel.text = kernel ? node_text(f, t, kernel) : "";
+	c->state.text = s->state < AF_STATE_END ? af_state_text(s->state) : "off CPU";
+	c->time_ns.value = s->ns;
+	c->share.value = af_facts_ratio(s->ns, r->all_ns, 1e4);
+	c->waits.value = s->count;
+	c->mean_ns.value = s->count ? s->ns / s->count : 0;
+	c->mean_ns.unknown = !s->count;
+	c->longest_ns.value = s->longest_ns;
+	c->process.text = node_text(f, t, node_process(t, s->place));
+	c->path.text = path_text(f, t, s->place, true);
 }
 
 static void blocked_finish(void *self, const struct af_world *w, struct af_results *out)
 {
-	static const struct af_column columns[] = {
-	    {"Waited in", AF_CELL_TEXT}, {"Kernel", AF_CELL_TEXT},
-	    {"State", AF_CELL_TEXT},     {"Time", AF_CELL_NS},
-	    {"Share", AF_CELL_PERCENT},  {"Waits", AF_CELL_COUNT},
-	    {"Mean", AF_CELL_NS},        {"Longest", AF_CELL_NS},
-	    {"Process", AF_CELL_TEXT},   {"Path", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
+	static const struct af_column columns[] = {BLOCKED_COLUMNS(AF_ROW_COLUMN)};
 	struct blocked *b = self;
 	struct blocked_rows rows;
 	struct af_facts *f = &out->facts;
@@ -172,8 +183,7 @@ static void blocked_finish(void *self, const struct af_world *w, struct af_resul
 	rows_make(&rows, b, w);
 	uint32_t nr = rows.tree.nr;
 	qsort(rows.by_node, nr, sizeof *rows.by_node, row_order);
-	struct af_table *table =
-	    af_facts_table(f, "blocked", "Where threads were off the CPU", columns, 10);
+	struct af_table *table = AF_TABLE(f, "blocked", "Where threads were off the CPU", columns);
 	for (uint32_t i = 0; i < nr && i < BLOCKED_ROWS && rows.by_node[i].ns; i++)
 		blocked_row(f, table, &rows, &rows.by_node[i]);
 	blocked_threads(b, &rows, w, f);

@@ -4,7 +4,24 @@
 
 #include <stdint.h>
 
+#include "analyse/table/facts.h"
 #include "analyse/tree/tree.h"
+
+/* A row of the table "thread_waits": where a thread waited longest. */
+#define AF_THREAD_WAIT_COLUMNS(C)                                                                  \
+	C(thread, "Thread", AF_CELL_TEXT)                                                          \
+	C(blocked_ns, "Blocked", AF_CELL_NS)                                                       \
+	C(waited_in, "Waited in", AF_CELL_TEXT)                                                    \
+	C(kernel, "Kernel", AF_CELL_TEXT)                                                          \
+	C(time_ns, "Time", AF_CELL_NS)                                                             \
+	C(waits, "Waits", AF_CELL_COUNT)                                                           \
+	C(longest_ns, "Longest", AF_CELL_NS)                                                       \
+	C(kind, "Kind", AF_CELL_TEXT, AF_SHOW_NEVER)                                               \
+	C(tid, "Tid", AF_CELL_COUNT, AF_SHOW_NEVER)                                                \
+	C(ordinal, "Ordinal", AF_CELL_COUNT, AF_SHOW_NEVER)
+struct af_thread_wait_row {
+	AF_THREAD_WAIT_COLUMNS(AF_ROW_CELL)
+};
 
 /*
  * From @node, the end of an off-CPU path, inwards: the function of the program that waited; 0 when

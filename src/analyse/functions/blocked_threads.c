@@ -130,46 +130,34 @@ static void thread_row(struct af_facts *f, struct af_table *table, const struct 
 	const struct af_thread *thread = af_world_thread(w, x->process, x->tid);
 	const struct af_process *p = af_world_process(w, x->process);
 	uint32_t user = node_user(t, x->node), kernel = af_blocked_kernel(t, x->node);
-	struct af_cell *c = af_table_row(f, table);
+	struct af_thread_wait_row *c = af_table_row(f, table);
 
-	c[0].text = af_facts_text(f, "%s [%u]",
-	                          thread && *thread->name ? thread->name
-	                          : p                     ? p->name
-	                                                  : "",
-	                          x->tid);
-	c[1].value = x->all_ns;
-	c[2].text = name_of(f, t, user);
-	c[3].text = name_of(f, t, kernel);
-	c[4].value = x->ns;
-	c[5].value = x->count;
-	c[6].value = x->longest_ns;
-	c[7].text = user ? af_frame_name(af_tree_frame(t, t->nodes[user].name)) : "";
-	c[8].value = x->tid;
-	c[9].value = x->process;
+	c->thread.text = af_facts_text(f, "%s [%u]",
+	                               thread && *thread->name ? thread->name
+	                               : p                     ? p->name
+	                                                       : "",
+	                               x->tid);
+	c->blocked_ns.value = x->all_ns;
+	c->waited_in.text = name_of(f, t, user);
+	c->kernel.text = name_of(f, t, kernel);
+	c->time_ns.value = x->ns;
+	c->waits.value = x->count;
+	c->longest_ns.value = x->longest_ns;
+	c->kind.text = user ? af_frame_name(af_tree_frame(t, t->nodes[user].name)) : "";
+	c->tid.value = x->tid;
+	c->ordinal.value = x->process;
 }
 
 void blocked_threads(const struct blocked *b, const struct blocked_rows *r,
                      const struct af_world *w, struct af_facts *f)
 {
-	static const struct af_column columns[] = {
-	    {"Thread", AF_CELL_TEXT},
-	    {"Blocked", AF_CELL_NS},
-	    {"Waited in", AF_CELL_TEXT},
-	    {"Kernel", AF_CELL_TEXT},
-	    {"Time", AF_CELL_NS},
-	    {"Waits", AF_CELL_COUNT},
-	    {"Longest", AF_CELL_NS},
-	    {"Kind", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Tid", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    {"Ordinal", AF_CELL_COUNT, AF_SHOW_NEVER},
-	};
+	static const struct af_column columns[] = {AF_THREAD_WAIT_COLUMNS(AF_ROW_COLUMN)};
 	struct thread_wait *all = af_xcalloc(b->nr + 1ull, sizeof *all);
 	uint32_t nr = waits_fold(all, waits_gather(b, r, all));
 
 	if (nr) {
 		struct af_table *t =
-		    af_facts_table(f, "thread_waits", "What each thread waited for longest",
-		                   columns, sizeof columns / sizeof *columns);
+		    AF_TABLE(f, "thread_waits", "What each thread waited for longest", columns);
 		for (uint32_t i = 0; i < nr && i < THREADS_MOST; i++)
 			thread_row(f, t, &r->tree, w, &all[i]);
 		if (nr > THREADS_MOST)

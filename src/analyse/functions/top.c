@@ -79,15 +79,15 @@ static void top_row_add(struct af_facts *f, struct af_table *table, const struct
 {
 	size_t len;
 	const char *text = af_tree_label(t, row->name, &len);
-	struct af_cell *c = af_table_row(f, table);
+	struct af_top_row *c = af_table_row(f, table);
 
-	c[0].text = af_arena_strdup(&f->arena, text, len);
-	c[0].value = row->name;
-	c[1].value = row->self;
-	c[2].value = af_facts_ratio(row->self, all, 1e4);
-	c[3].value = row->total;
-	c[4].value = af_facts_ratio(row->total, all, 1e4);
-	c[5].text = af_frame_name(af_tree_frame(t, row->name));
+	c->function.text = af_arena_strdup(&f->arena, text, len);
+	c->function.value = row->name;
+	c->self.value = row->self;
+	c->self_share.value = af_facts_ratio(row->self, all, 1e4);
+	c->total.value = row->total;
+	c->total_share.value = af_facts_ratio(row->total, all, 1e4);
+	c->kind.text = af_frame_name(af_tree_frame(t, row->name));
 }
 
 static struct af_table *top_begin(struct af_facts *f, const struct af_tree *t, uint32_t weight,
@@ -97,13 +97,9 @@ static struct af_table *top_begin(struct af_facts *f, const struct af_tree *t, u
 	enum af_cell_unit unit = !strcmp(measure, "ns")      ? AF_CELL_NS
 	                         : !strcmp(measure, "bytes") ? AF_CELL_BYTES
 	                                                     : AF_CELL_COUNT;
-	const struct af_column columns[] = {
-	    {"Function", AF_CELL_TEXT},       {"Self", unit},
-	    {"Self share", AF_CELL_PERCENT},  {"Total", unit},
-	    {"Total share", AF_CELL_PERCENT}, {"Kind", AF_CELL_TEXT},
-	};
+	const struct af_column columns[] = {AF_TOP_COLUMNS(AF_ROW_COLUMN, unit)};
 
-	return af_facts_table(f, name, title, columns, 6);
+	return AF_TABLE(f, name, title, columns);
 }
 
 void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, const char *name,

@@ -8,9 +8,20 @@
 /* The name of the table of functions by what samples count, in traces that have such. */
 #define AF_COUNT_TOP "count_top"
 
+/* A row; the value of the cell `function`, whose text is the label, is the id of the name in the
+ * tree. */
+#define AF_TOP_COLUMNS(C, unit)                                                                    \
+	C(function, "Function", AF_CELL_TEXT)                                                      \
+	C(self, "Self", unit)                                                                      \
+	C(self_share, "Self share", AF_CELL_PERCENT)                                               \
+	C(total, "Total", unit)                                                                    \
+	C(total_share, "Total share", AF_CELL_PERCENT)                                             \
+	C(kind, "Kind", AF_CELL_TEXT)
+struct af_top_row {
+	AF_TOP_COLUMNS(AF_ROW_CELL, AF_CELL_NS)
+};
+
 /*
- * The value of a cell of the first column, whose text is the label, is the name's id in @t.
- *
  * Add the table to @f: at most @limit rows (0: all) by self weight, of functions that have any.
  * What a limit leaves out is in the table's left_out. No table when the tree is empty. Off-CPU time
  * is the function's own that waited, whatever the kernel did for it.

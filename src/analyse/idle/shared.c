@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "analyse/idle/rows.h"
 #include "analyse/table/facts.h"
 #include "analyse/world/world.h"
 #include "base/arena.h"
@@ -57,12 +58,7 @@ void idle_shared_look(struct idle *i, const struct af_world *w)
 
 void idle_table_shared(struct idle_names *n, struct af_facts *f)
 {
-	static const struct af_column columns[] = {
-	    {"GPU", AF_CELL_TEXT},   {"Processes", AF_CELL_COUNT},
-	    {"Busy", AF_CELL_NS},    {"Of the run", AF_CELL_PERCENT},
-	    {"Kernels", AF_CELL_NS}, {"Pieces of work", AF_CELL_COUNT},
-	    {"UUID", AF_CELL_TEXT},
-	};
+	static const struct af_column columns[] = {AF_GPU_COLUMNS(AF_ROW_COLUMN)};
 	const struct af_world *w = n->w;
 	uint64_t run = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
 	struct af_table *t = NULL;
@@ -73,16 +69,15 @@ void idle_table_shared(struct idle_names *n, struct af_facts *f)
 			continue;
 		const char *name = idle_device_name(n->i, w, f, k);
 		if (!t)
-			t = af_facts_table(f, "gpus", "GPUs that several processes share", columns,
-			                   sizeof columns / sizeof *columns);
-		struct af_cell *c = af_table_row(f, t);
-		c[0].text = name;
-		c[1].value = d->nr_sharing;
-		c[2].value = d->busy_ns;
-		c[3].value = af_facts_ratio(d->busy_ns, run, 1e4);
-		c[4].value = d->kernels_ns;
-		c[5].value = d->nr_works;
-		c[6].text = af_facts_text(f, "%s", af_strtab_get(&w->strings, d->gpu));
+			t = AF_TABLE(f, "gpus", "GPUs that several processes share", columns);
+		struct af_gpu_row *c = af_table_row(f, t);
+		c->gpu.text = name;
+		c->processes.value = d->nr_sharing;
+		c->busy_ns.value = d->busy_ns;
+		c->busy_percent.value = af_facts_ratio(d->busy_ns, run, 1e4);
+		c->kernels_ns.value = d->kernels_ns;
+		c->works.value = d->nr_works;
+		c->uuid.text = af_facts_text(f, "%s", af_strtab_get(&w->strings, d->gpu));
 		t->note = "busy when one process at least had work there";
 	}
 }

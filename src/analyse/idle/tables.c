@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/functions/blocked.h"
+#include "analyse/idle/rows.h"
 #include "analyse/idle/verdict.h"
 #include "analyse/table/facts.h"
 #include "analyse/tree/tree.h"
@@ -114,8 +115,8 @@ static const char *verdict_text(const struct idle *i, const struct af_world *w,
  * left out. */
 static const char *figures_text(struct af_facts *f, const struct shares *s)
 {
-#define AF_V(NAME, title, text) text,
-	static const char *const texts[] = {AF_IDLE_SHARES(AF_V)};
+#define AF_V(C, NAME, key, title, text) text,
+	static const char *const texts[] = {AF_IDLE_SHARES(AF_V, 0)};
 #undef AF_V
 	uint64_t all = shares_sum(s);
 	struct af_buf b = {0};
@@ -135,10 +136,8 @@ static const char *figures_text(struct af_facts *f, const struct shares *s)
 
 static void table_verdict(struct idle_names *n, struct af_facts *f, const struct shares *all)
 {
-	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
 	const struct idle *i = n->i;
-	struct af_table *t =
-	    af_facts_table(f, "verdict", "What holds the devices back", columns, 2);
+	struct af_table *t = af_fact_table(f, "verdict", "What holds the devices back");
 
 	for (uint32_t k = 0; k < i->nr_devices; k++) {
 		const struct idle_device *d = &i->devices[k];
@@ -146,11 +145,10 @@ static void table_verdict(struct idle_names *n, struct af_facts *f, const struct
 			continue;
 		const char *name = idle_device_name(i, n->w, f, k);
 		const char *figures = figures_text(f, &all[k]);
-		struct af_cell *c = af_table_row(f, t);
-		c[0].text = name;
-		c[1].text = af_facts_text(f, "%s: %s from first to last work: %s",
-		                          verdict_text(i, n->w, &all[k], k),
-		                          af_facts_ns(f, d->end_ns - d->first_ns), figures);
+		const char *verdict = verdict_text(i, n->w, &all[k], k);
+		af_fact_row(f, t, verdict, name,
+		            af_facts_text(f, "%s: %s from first to last work: %s", verdict,
+		                          af_facts_ns(f, d->end_ns - d->first_ns), figures));
 	}
 }
 
@@ -179,47 +177,33 @@ static const char *doubts_text(const struct idle *i, struct af_facts *f)
 	return text;
 }
 
-enum { IDLE_COLUMNS = IDLE_SHARES + 10 };
-
 static void idle_row(struct idle_names *n, struct af_facts *f, struct af_table *t,
                      const struct shares *s, uint32_t device)
 {
 	const struct idle_device *d = &n->i->devices[device];
 	uint64_t all = shares_sum(s), idle = all - d->busy_ns;
 	const char *name = idle_device_name(n->i, n->w, f, device);
-	struct af_cell *c = af_table_row(f, t);
+	struct af_idle_row *row = af_table_row(f, t);
 
-	c[0].text = name;
-	c[1].text = d->nr_works > 1 ? verdict_text(n->i, n->w, s, device) : "";
-	c[2].value = d->end_ns - d->first_ns;
-	for (int v = 0; v < IDLE_SHARES; v++)
-		c[3 + v].value = af_facts_ratio(s->ns[v], all, 1e4);
-	c += 3 + IDLE_SHARES;
-	c[0].value = af_facts_ratio(s->sampled_ns, idle, 1e4);
-	c[1].value = d->nr_gaps;
-	c[2].value = d->longest_ns;
-	c[3].value = d->phase_ns[IDLE_BETWEEN];
-	c[4].value = d->phase_ns[IDLE_BEFORE];
-	c[5].value = d->phase_ns[IDLE_AFTER];
-	c[6].value = s->ns[IDLE_SHARE_COPIES];
+	row->device.text = name;
+	row->verdict.text = d->nr_works > 1 ? verdict_text(n->i, n->w, s, device) : "";
+	row->span_ns.value = d->end_ns - d->first_ns;
+#define AF_V(C, NAME, key, title, text)                                                            \
+	row->key##_percent.value = af_facts_ratio(s->ns[IDLE_SHARE_##NAME], all, 1e4);
+	AF_IDLE_SHARES(AF_V, 0)
+#undef AF_V
+	row->sampled_percent.value = af_facts_ratio(s->sampled_ns, idle, 1e4);
+	row->gaps.value = d->nr_gaps;
+	row->longest_ns.value = d->longest_ns;
+	row->idle_ns.value = d->phase_ns[IDLE_BETWEEN];
+	row->before_ns.value = d->phase_ns[IDLE_BEFORE];
+	row->after_ns.value = d->phase_ns[IDLE_AFTER];
+	row->copies_ns.value = s->ns[IDLE_SHARE_COPIES];
 }
 
 void idle_table_verdict(struct idle_names *n, struct af_facts *f)
 {
-#define AF_V(NAME, title, text) {title, AF_CELL_PERCENT, AF_SHOW_USED},
-	static const struct af_column columns[] = {
-	    {"Device", AF_CELL_TEXT},
-	    {"Verdict", AF_CELL_TEXT},
-	    {"Span", AF_CELL_NS},
-	    AF_IDLE_SHARES(AF_V){"By samples", AF_CELL_PERCENT, AF_SHOW_USED},
-	    {"Gaps", AF_CELL_COUNT},
-	    {"Longest", AF_CELL_NS},
-	    {"Idle", AF_CELL_NS, AF_SHOW_NEVER},
-	    {"Before", AF_CELL_NS},
-	    {"After", AF_CELL_NS},
-	    {"Copies alone", AF_CELL_NS, AF_SHOW_NEVER},
-	};
-#undef AF_V
+	static const struct af_column columns[] = {AF_IDLE_COLUMNS(AF_ROW_COLUMN)};
 	const struct idle *i = n->i;
 
 	if (!i->nr_devices)
@@ -227,8 +211,7 @@ void idle_table_verdict(struct idle_names *n, struct af_facts *f)
 	struct shares *all = shares_make(n);
 	table_verdict(n, f, all);
 	struct af_table *t =
-	    af_facts_table(f, "idle", "What devices did from their first work to their last",
-	                   columns, IDLE_COLUMNS);
+	    AF_TABLE(f, "idle", "What devices did from their first work to their last", columns);
 	for (uint32_t k = 0; k < i->nr_devices; k++)
 		idle_row(n, f, t, &all[k], k);
 	t->note = doubts_text(i, f);
@@ -345,36 +328,25 @@ static void gap_row(struct idle_names *n, struct af_facts *f, struct af_table *t
 {
 	uint64_t ns = gap->end_ns - gap->start_ns;
 	struct gap_reason reasons[IDLE_REASONS];
-	struct af_cell *c = af_table_row(f, t);
+	struct af_gap_row *row = af_table_row(f, t);
 
 	gap_reasons(n, gap, reasons);
-	c[0].value = gap->start_ns > n->start_ns ? gap->start_ns - n->start_ns : 0;
-	c[1].value = ns;
-	c[2].text = gap_end(n->w, f, gap);
-	for (int k = 0; k < 2; k++) {
-		bool told = !k || reasons[k].ns >= ns / 100;
-		c[3 + 2 * k].text = told ? reason_text(f, &reasons[k], ns) : "";
-		c[4 + 2 * k].text = told ? reason_where(n, f, &reasons[k]) : "";
-	}
-	c[7].text = gap->drained ? "yes" : "";
-	c[8].text = gap_thread(n->w, f, gap);
-	c[9].text = idle_device_name(n->i, n->w, f, gap->device);
+	const bool second = reasons[1].ns >= ns / 100;
+	row->at_ns.value = gap->start_ns > n->start_ns ? gap->start_ns - n->start_ns : 0;
+	row->length_ns.value = ns;
+	row->ended_by.text = gap_end(n->w, f, gap);
+	row->why.text = reason_text(f, &reasons[0], ns);
+	row->where.text = reason_where(n, f, &reasons[0]);
+	row->second_why.text = second ? reason_text(f, &reasons[1], ns) : "";
+	row->second_where.text = second ? reason_where(n, f, &reasons[1]) : "";
+	row->after_wait.text = gap->drained ? "yes" : "";
+	row->thread.text = gap_thread(n->w, f, gap);
+	row->device.text = idle_device_name(n->i, n->w, f, gap->device);
 }
 
 void idle_table_gaps(struct idle_names *n, struct af_facts *f)
 {
-	static const struct af_column columns[] = {
-	    {"At", AF_CELL_NS},
-	    {"Length", AF_CELL_NS},
-	    {"Ended by", AF_CELL_TEXT},
-	    {"Why", AF_CELL_TEXT},
-	    {"Where", AF_CELL_TEXT},
-	    {"And", AF_CELL_TEXT, AF_SHOW_USED},
-	    {"Where", AF_CELL_TEXT, AF_SHOW_USED},
-	    {"After a wait", AF_CELL_TEXT, AF_SHOW_USED},
-	    {"Thread", AF_CELL_TEXT},
-	    {"Device", AF_CELL_TEXT},
-	};
+	static const struct af_column columns[] = {AF_GAP_COLUMNS(AF_ROW_COLUMN)};
 	const struct idle *i = n->i;
 	uint64_t nr = 0;
 
@@ -383,7 +355,7 @@ void idle_table_gaps(struct idle_names *n, struct af_facts *f)
 	if (!nr)
 		return;
 	struct af_table *t =
-	    af_facts_table(f, "gaps", "The longest times that devices were idle", columns, 10);
+	    AF_TABLE(f, "gaps", "The longest times that devices were idle", columns);
 	struct idle_gap *gaps = af_xcalloc(i->nr_longest, sizeof *gaps);
 	memcpy(gaps, i->longest, i->nr_longest * sizeof *gaps);
 	qsort(gaps, i->nr_longest, sizeof *gaps, gap_order);

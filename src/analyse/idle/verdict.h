@@ -9,19 +9,19 @@
 #include <stdint.h>
 
 /* Where the time from a device's first work to its last went. V(NAME, title, text) */
-#define AF_IDLE_SHARES(V)                                                                          \
-	V(KERNELS, "Kernels", "kernels")                                                           \
-	V(COPIES, "Only copies", "only copies")                                                    \
-	V(QUEUED, "Queued", "work launched before")                                                \
-	V(HOST, "Host", "host code and launches")                                                  \
-	V(COPY, "Copying", "in copy calls")                                                        \
-	V(SYNC, "Waiting", "after and in waits")                                                   \
-	V(INPUT, "Input", "off the CPU or loading data")                                           \
-	V(UNSEEN, "Not seen", "not seen")
+#define AF_IDLE_SHARES(V, C)                                                                       \
+	V(C, KERNELS, kernels, "Kernels", "kernels")                                               \
+	V(C, COPIES, only_copies, "Only copies", "only copies")                                    \
+	V(C, QUEUED, queued, "Queued", "work launched before")                                     \
+	V(C, HOST, host, "Host", "host code and launches")                                         \
+	V(C, COPY, copying, "Copying", "in copy calls")                                            \
+	V(C, SYNC, waiting, "Waiting", "after and in waits")                                       \
+	V(C, INPUT, input, "Input", "off the CPU or loading data")                                 \
+	V(C, UNSEEN, not_seen, "Not seen", "not seen")
 
 enum idle_share {
-#define AF_V(NAME, title, text) IDLE_SHARE_##NAME,
-	AF_IDLE_SHARES(AF_V)
+#define AF_V(C, NAME, key, title, text) IDLE_SHARE_##NAME,
+	AF_IDLE_SHARES(AF_V, 0)
 #undef AF_V
 	    IDLE_SHARES
 };

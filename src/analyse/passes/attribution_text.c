@@ -4,6 +4,7 @@
 
 #include "analyse/join/attribution.h"
 #include "analyse/pass/pass.h"
+#include "analyse/passes/rows.h"
 #include "analyse/world/device_name.h"
 
 static void say(char *text, const char *what, uint64_t count)
@@ -67,40 +68,26 @@ static void table_row(struct af_facts *f, struct af_table *t, const struct af_wo
 {
 	uint64_t told = d->exact + d->apportioned + d->unattributed;
 	const struct af_process *p = af_world_process(w, d->process);
-	struct af_cell *c = af_table_row(f, t);
+	struct af_sampled_row *c = af_table_row(f, t);
 
-	c[0].text = af_device_name(f, w, d->process, d->device);
-	c[1].value = told;
-	c[2].value = af_facts_ratio(d->exact, told, 1e4);
-	c[3].value = af_facts_ratio(d->apportioned, told, 1e4);
-	c[4].value = af_facts_ratio(d->unattributed, told, 1e4);
-	c[5].value = d->dropped;
-	c[6].value = d->other;
-	c[7].value = samples_lost(d);
-	c[8].value = d->period_cycles;
-	c[9].value = d->windows;
-	c[10].value = d->full_windows;
-	c[11].value = d->edge;
-	c[12].text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+	c->device.text = af_device_name(f, w, d->process, d->device);
+	c->samples.value = told;
+	c->exact_percent.value = af_facts_ratio(d->exact, told, 1e4);
+	c->apportioned_percent.value = af_facts_ratio(d->apportioned, told, 1e4);
+	c->no_kernel_percent.value = af_facts_ratio(d->unattributed, told, 1e4);
+	c->dropped.value = d->dropped;
+	c->driver.value = d->other;
+	c->lost.value = samples_lost(d);
+	c->period_cycles.value = d->period_cycles;
+	c->windows.value = d->windows;
+	c->full_windows.value = d->full_windows;
+	c->cut_windows.value = d->edge;
+	c->process.text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
 }
 
 static void sampled_finish(void *self, const struct af_world *w, struct af_results *out)
 {
-	static const struct af_column columns[] = {
-	    {"Device", AF_CELL_TEXT},
-	    {"Samples", AF_CELL_COUNT},
-	    {"Exact", AF_CELL_PERCENT},
-	    {"Apportioned", AF_CELL_PERCENT},
-	    {"No kernel", AF_CELL_PERCENT},
-	    {"Dropped", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"Driver's own", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"Lost", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"Period", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"Windows", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"Full", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"Of cut windows", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
+	static const struct af_column columns[] = {AF_SAMPLED_COLUMNS(AF_ROW_COLUMN)};
 	const struct af_attribution *a = out->attribution;
 	struct af_facts *f = &out->facts;
 	struct af_table *t = NULL;
@@ -111,7 +98,7 @@ static void sampled_finish(void *self, const struct af_world *w, struct af_resul
 		if (!d->windows && !d->samples && !d->unattributed)
 			continue;
 		if (!t)
-			t = af_facts_table(f, "samples", "Samples of instructions", columns, 13);
+			t = AF_TABLE(f, "samples", "Samples of instructions", columns);
 		table_row(f, t, w, d);
 	}
 	if (t)

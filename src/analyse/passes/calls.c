@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/pass/pass.h"
+#include "analyse/passes/rows.h"
 #include "base/keys.h"
 
 struct calls_row {
@@ -88,56 +89,48 @@ static int calls_order(const void *a, const void *b)
 
 static void table_calls(const struct calls *c, const struct af_world *w, struct af_facts *f)
 {
-	static const struct af_column columns[] = {
-	    {"Function", AF_CELL_TEXT},
-	    {"Time", AF_CELL_NS},
-	    {"Share", AF_CELL_PERCENT},
-	    {"Calls", AF_CELL_COUNT},
-	    {"Mean", AF_CELL_NS},
-	    {"Max", AF_CELL_NS},
-	    {"Failed", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"To", AF_CELL_TEXT},
-	};
+	static const struct af_column columns[] = {AF_CALL_COLUMNS(AF_ROW_COLUMN)};
 	uint64_t all = 0;
 
 	if (!c->nr)
 		return;
-	struct af_table *t = af_facts_table(
-	    f, "calls", "Calls of device APIs: time in the calling threads", columns, 8);
+	struct af_table *t =
+	    AF_TABLE(f, "calls", "Calls of device APIs: time in the calling threads", columns);
 	for (uint32_t i = 0; i < c->nr; i++)
 		all += c->rows[i].time_ns;
 	for (uint32_t i = 0; i < c->nr; i++) {
 		const struct calls_row *r = &c->rows[i];
 		const struct af_function *is = r->function ? &w->functions[r->function] : NULL;
-		struct af_cell *cell = af_table_row(f, t);
-		cell[0].text = is ? af_facts_text(f, "%s", is->name) : "[not known]";
-		cell[1].value = r->time_ns;
-		cell[2].value = af_facts_ratio(r->time_ns, all, 1e4);
-		cell[3].value = r->count;
-		cell[4].value = r->count ? r->time_ns / r->count : 0;
-		cell[4].unknown = cell[5].unknown = !r->count;
-		cell[5].value = r->max_ns;
-		cell[6].value = r->failed;
-		cell[7].text = is ? af_does_text(is->does) : "";
+		struct af_call_row *cell = af_table_row(f, t);
+		cell->function.text = is ? af_facts_text(f, "%s", is->name) : "[not known]";
+		cell->time_ns.value = r->time_ns;
+		cell->share.value = af_facts_ratio(r->time_ns, all, 1e4);
+		cell->calls.value = r->count;
+		cell->mean_ns.value = r->count ? r->time_ns / r->count : 0;
+		cell->mean_ns.unknown = cell->max_ns.unknown = !r->count;
+		cell->max_ns.value = r->max_ns;
+		cell->failed.value = r->failed;
+		cell->category.text = is ? af_does_text(is->does) : "";
+		cell->category_number.value =
+		    is && is->does < AF_DOES_END ? is->does : AF_DOES_OTHER;
 	}
 }
 
 static void table_overhead(const struct calls *c, struct af_facts *f)
 {
-	static const struct af_column columns[] = {
-	    {"What", AF_CELL_TEXT}, {"Time", AF_CELL_NS}, {"Times", AF_CELL_COUNT}};
+	static const struct af_column columns[] = {AF_OVERHEAD_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t = NULL;
 
 	for (uint32_t i = 0; i < AF_OVERHEAD_END; i++) {
 		if (!c->cost[i].count)
 			continue;
 		if (!t)
-			t = af_facts_table(f, "overhead", "What tracing cost, as the driver says",
-			                   columns, 3);
-		struct af_cell *cell = af_table_row(f, t);
-		cell[0].text = i ? af_overhead_text(i) : "other";
-		cell[1].value = c->cost[i].time_ns;
-		cell[2].value = c->cost[i].count;
+			t = AF_TABLE(f, "overhead", "What tracing cost, as the driver says",
+			             columns);
+		struct af_overhead_row *cell = af_table_row(f, t);
+		cell->what.text = i ? af_overhead_text(i) : "other";
+		cell->time_ns.value = c->cost[i].time_ns;
+		cell->count.value = c->cost[i].count;
 	}
 }
 

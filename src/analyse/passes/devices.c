@@ -7,6 +7,7 @@
 
 #include "analyse/join/busy.h"
 #include "analyse/pass/pass.h"
+#include "analyse/passes/rows.h"
 #include "analyse/world/device_name.h"
 #include "base/keys.h"
 #include "sym/device/stalls.h"
@@ -206,13 +207,13 @@ static void devices_sampled(struct devices *d, const struct af_world *w,
 }
 
 static void cells_sampled(const struct device_row *r, const struct af_world *w, struct af_facts *f,
-                          struct af_cell *c)
+                          struct af_kernel_row *c)
 {
 	char name[AF_STALL_NAME];
 
-	c[0].value = r->sampled / AF_ATTRIBUTION_PARTS;
-	c[1].value = af_facts_ratio(r->exact, r->sampled, 1e4);
-	c[2].text =
+	c->samples.value = r->sampled / AF_ATTRIBUTION_PARTS;
+	c->exact_percent.value = af_facts_ratio(r->exact, r->sampled, 1e4);
+	c->stall.text =
 	    r->stall ? af_facts_text(f, "%s %.0f %%", af_stall_name(w->stalls[r->stall].name, name),
 	                             100 * (double)r->stalled / (double)r->sampled)
 		     : "";
@@ -227,47 +228,29 @@ static const char *process_name(const struct af_world *w, struct af_facts *f, ui
 
 /* How the longest of a kernel was launched. */
 static void row_launch(const struct device_row *r, const struct af_world *w, struct af_facts *f,
-                       struct af_cell *c)
+                       struct af_kernel_row *c)
 {
 	const struct af_ev_launch_config *config = r->config;
 	const struct af_ev_shape *is = &w->shapes[r->shape].is;
 
-	c[0].unknown = c[1].unknown = !config;
-	c[2].text = c[3].text = "";
+	c->registers.unknown = c->shared_bytes.unknown = !config;
+	c->grid.text = c->block.text = "";
 	if (!config)
 		return;
-	c[0].value = config->registers;
-	c[1].value = (uint64_t)config->static_shared + config->dynamic_shared;
+	c->registers.value = config->registers;
+	c->shared_bytes.value = (uint64_t)config->static_shared + config->dynamic_shared;
 	if (!is->local_x || !is->local_y || !is->local_z)
 		return;
-	c[2].text =
+	c->grid.text =
 	    af_facts_text(f, "%llu x %llu x %llu", (unsigned long long)(is->global_x / is->local_x),
 	                  (unsigned long long)(is->global_y / is->local_y),
 	                  (unsigned long long)(is->global_z / is->local_z));
-	c[3].text = af_facts_text(f, "%u x %u x %u", is->local_x, is->local_y, is->local_z);
+	c->block.text = af_facts_text(f, "%u x %u x %u", is->local_x, is->local_y, is->local_z);
 }
 
 static void table_kernels(const struct devices *d, const struct af_world *w, struct af_facts *f)
 {
-	static const struct af_column columns[] = {
-	    {"Kernel", AF_CELL_TEXT},
-	    {"Time", AF_CELL_NS},
-	    {"Share", AF_CELL_PERCENT},
-	    {"Calls", AF_CELL_COUNT},
-	    {"Mean", AF_CELL_NS},
-	    {"Min", AF_CELL_NS},
-	    {"Max", AF_CELL_NS},
-	    {"Queued", AF_CELL_NS},
-	    {"Registers", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"Shared", AF_CELL_BYTES, AF_SHOW_USED},
-	    {"Grid", AF_CELL_TEXT, AF_SHOW_USED},
-	    {"Block", AF_CELL_TEXT, AF_SHOW_USED},
-	    {"Device", AF_CELL_TEXT},
-	    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Samples", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"Exact", AF_CELL_PERCENT, AF_SHOW_NEVER},
-	    {"Stalled most by", AF_CELL_TEXT, AF_SHOW_USED},
-	};
+	static const struct af_column columns[] = {AF_KERNEL_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t = NULL;
 	uint64_t all = 0;
 
@@ -278,24 +261,23 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 		if (r->op != AF_OP_KERNEL)
 			continue;
 		if (!t)
-			t = af_facts_table(f, "kernels", "Where device time went: kernels", columns,
-			                   17);
+			t = AF_TABLE(f, "kernels", "Where device time went: kernels", columns);
 		const char *name = af_world_kernel(w, r->process, r->kernel);
-		struct af_cell *c = af_table_row(f, t);
-		c[0].text = af_facts_text(f, "%s", *name ? name : "[unnamed kernel]");
-		c[1].value = r->time_ns;
-		c[2].value = af_facts_ratio(r->time_ns, all, 1e4);
-		c[3].value = r->count;
-		c[4].value = r->count ? r->time_ns / r->count : 0;
-		c[4].unknown = c[5].unknown = c[6].unknown = !r->count;
-		c[5].value = r->min_ns == UINT64_MAX ? 0 : r->min_ns;
-		c[6].value = r->max_ns;
-		c[7].value = r->nr_waits ? r->wait_ns / r->nr_waits : 0;
-		row_launch(r, w, f, c + 8);
-		c[12].text = af_device_name(f, w, r->process, r->device);
-		c[13].text = process_name(w, f, r->process);
-		cells_sampled(r, w, f, c + 14);
-		if (*c[10].text)
+		struct af_kernel_row *c = af_table_row(f, t);
+		c->kernel.text = af_facts_text(f, "%s", *name ? name : "[unnamed kernel]");
+		c->time_ns.value = r->time_ns;
+		c->share.value = af_facts_ratio(r->time_ns, all, 1e4);
+		c->calls.value = r->count;
+		c->mean_ns.value = r->count ? r->time_ns / r->count : 0;
+		c->mean_ns.unknown = c->min_ns.unknown = c->max_ns.unknown = !r->count;
+		c->min_ns.value = r->min_ns == UINT64_MAX ? 0 : r->min_ns;
+		c->max_ns.value = r->max_ns;
+		c->queued_ns.value = r->nr_waits ? r->wait_ns / r->nr_waits : 0;
+		row_launch(r, w, f, c);
+		c->device.text = af_device_name(f, w, r->process, r->device);
+		c->process.text = process_name(w, f, r->process);
+		cells_sampled(r, w, f, c);
+		if (*c->grid.text)
 			t->note = "registers, shared memory, grid and block are those of the "
 				  "longest launch";
 	}
@@ -303,15 +285,7 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 
 static void table_copies(const struct devices *d, const struct af_world *w, struct af_facts *f)
 {
-	static const struct af_column columns[] = {
-	    {"Operation", AF_CELL_TEXT},
-	    {"Time", AF_CELL_NS},
-	    {"Calls", AF_CELL_COUNT},
-	    {"Bytes", AF_CELL_BYTES},
-	    {"Per second", AF_CELL_BYTES},
-	    {"Device", AF_CELL_TEXT},
-	    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
+	static const struct af_column columns[] = {AF_COPY_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t = NULL;
 
 	for (uint32_t i = 0; i < d->nr_rows; i++) {
@@ -319,46 +293,41 @@ static void table_copies(const struct devices *d, const struct af_world *w, stru
 		if (r->op == AF_OP_KERNEL)
 			continue;
 		if (!t)
-			t = af_facts_table(f, "copies", "Copies and other device work", columns, 7);
-		struct af_cell *c = af_table_row(f, t);
-		c[0].text = af_op_text(r->op);
-		c[1].value = r->time_ns;
-		c[2].value = r->count;
-		c[3].value = r->bytes;
-		c[4].value = af_facts_ratio(r->bytes, r->time_ns, 1e9);
-		c[5].text = af_device_name(f, w, r->process, r->device);
-		c[6].text = process_name(w, f, r->process);
+			t = AF_TABLE(f, "copies", "Copies and other device work", columns);
+		struct af_copy_row *c = af_table_row(f, t);
+		c->operation.text = af_op_text(r->op);
+		c->time_ns.value = r->time_ns;
+		c->calls.value = r->count;
+		c->bytes.value = r->bytes;
+		c->bytes_per_s.value = af_facts_ratio(r->bytes, r->time_ns, 1e9);
+		c->device.text = af_device_name(f, w, r->process, r->device);
+		c->process.text = process_name(w, f, r->process);
 	}
 }
 
 static void table_devices(const struct devices *d, const struct af_world *w, struct af_facts *f)
 {
-	static const struct af_column columns[] = {
-	    {"Device", AF_CELL_TEXT},          {"Busy", AF_CELL_NS},
-	    {"Of the run", AF_CELL_PERCENT},   {"Added up", AF_CELL_NS},
-	    {"Pieces of work", AF_CELL_COUNT}, {"Process", AF_CELL_TEXT, AF_SHOW_USED},
-	    {"Driver", AF_CELL_TEXT},
-	};
+	static const struct af_column columns[] = {AF_DEVICE_COLUMNS(AF_ROW_COLUMN)};
 	uint64_t run = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
 	bool many = false;
 
 	if (!d->nr_busy)
 		return;
-	struct af_table *t = af_facts_table(f, "devices", "Devices", columns, 7);
+	struct af_table *t = AF_TABLE(f, "devices", "Devices", columns);
 	t->note = "busy with one piece of work at least; added up, what overlaps counts for each";
 	for (uint32_t i = 1; i < d->nr_busy; i++)
 		many |= d->busy[i].process != d->busy[0].process;
 	for (uint32_t i = 0; i < d->nr_busy; i++) {
 		const struct device_busy *b = &d->busy[i];
 		const struct af_device *device = af_world_device(w, b->process, b->device);
-		struct af_cell *c = af_table_row(f, t);
-		c[0].text = af_device_name(f, w, b->process, b->device);
-		c[1].value = b->busy.busy_ns;
-		c[2].value = af_facts_ratio(b->busy.busy_ns, run, 1e4);
-		c[3].value = b->work_ns;
-		c[4].value = b->count;
-		c[5].text = many ? process_name(w, f, b->process) : "";
-		c[6].text = af_facts_text(f, "%s", device ? device->driver : "");
+		struct af_device_row *c = af_table_row(f, t);
+		c->device.text = af_device_name(f, w, b->process, b->device);
+		c->busy_ns.value = b->busy.busy_ns;
+		c->busy_percent.value = af_facts_ratio(b->busy.busy_ns, run, 1e4);
+		c->work_ns.value = b->work_ns;
+		c->works.value = b->count;
+		c->process.text = many ? process_name(w, f, b->process) : "";
+		c->driver.text = af_facts_text(f, "%s", device ? device->driver : "");
 	}
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyse/pass/pass.h"
+#include "analyse/passes/rows.h"
 #include "analyse/world/device_name.h"
 #include "base/keys.h"
 
@@ -125,34 +126,29 @@ static int memory_order(const void *a, const void *b)
 
 static void memory_finish(void *self, const struct af_world *w, struct af_results *out)
 {
-	static const struct af_column columns[] = {
-	    {"Device", AF_CELL_TEXT},     {"Memory", AF_CELL_TEXT},
-	    {"Peak", AF_CELL_BYTES},      {"At the end", AF_CELL_BYTES},
-	    {"Allocated", AF_CELL_BYTES}, {"Allocations", AF_CELL_COUNT},
-	    {"Freed", AF_CELL_COUNT},     {"Process", AF_CELL_TEXT},
-	};
+	static const struct af_column columns[] = {AF_MEMORY_COLUMNS(AF_ROW_COLUMN)};
 	struct memory *m = self;
 	struct af_facts *f = &out->facts;
 
 	if (!m->nr_rows)
 		return;
 	qsort(m->rows, m->nr_rows, sizeof *m->rows, memory_order);
-	struct af_table *t = af_facts_table(f, "memory", "Memory of devices", columns, 8);
+	struct af_table *t = AF_TABLE(f, "memory", "Memory of devices", columns);
 	for (uint32_t i = 0; i < m->nr_rows; i++) {
 		const struct memory_row *r = &m->rows[i];
 		if (memory_repeats(m, r))
 			continue;
 		const struct af_process *p = af_world_process(w, r->process);
 		const char *memory = af_memory_text(r->memory);
-		struct af_cell *c = af_table_row(f, t);
-		c[0].text = r->device ? af_device_name(f, w, r->process, r->device) : "host";
-		c[1].text = !r->memory ? "all" : *memory ? memory : "other";
-		c[2].value = r->peak_bytes;
-		c[3].value = r->now_bytes;
-		c[4].value = r->bytes;
-		c[5].value = r->nr_allocs;
-		c[6].value = r->nr_frees;
-		c[7].text = p ? af_facts_text(f, "%s [%u]%s", p->name, p->pid, p->rank) : "";
+		struct af_memory_row *c = af_table_row(f, t);
+		c->device.text = r->device ? af_device_name(f, w, r->process, r->device) : "host";
+		c->memory.text = !r->memory ? "all" : *memory ? memory : "other";
+		c->peak_bytes.value = r->peak_bytes;
+		c->end_bytes.value = r->now_bytes;
+		c->allocated_bytes.value = r->bytes;
+		c->allocations.value = r->nr_allocs;
+		c->frees.value = r->nr_frees;
+		c->process.text = p ? af_facts_text(f, "%s [%u]%s", p->name, p->pid, p->rank) : "";
 	}
 	if (m->strange)
 		t->note =

@@ -8,6 +8,7 @@
 
 #include "analyse/frames/frames.h"
 #include "analyse/pass/pass.h"
+#include "analyse/passes/rows.h"
 #include "analyse/world/family.h"
 #include "base/arena.h"
 
@@ -29,21 +30,13 @@ static void run_sample(void *self, const struct af_world *w, const struct af_sam
 		*af_map_at(&r->path_ns, s->at.path, NULL) += s->weight_ns;
 }
 
-static void row_text(struct af_facts *f, struct af_table *t, const char *what, const char *text)
-{
-	struct af_cell *c = af_table_row(f, t);
-
-	c[0].text = what;
-	c[1].text = text;
-}
-
 static void row_note(struct af_facts *f, struct af_table *t, const struct af_world *w,
-                     const char *what, const char *key)
+                     const char *label, const char *key)
 {
 	const char *value = af_world_note(w, key);
 
 	if (value && *value)
-		row_text(f, t, what, af_facts_text(f, "%s", value));
+		af_fact_row(f, t, key, label, af_facts_text(f, "%s", value));
 }
 
 /* An exec makes another image, not another process. */
@@ -73,12 +66,12 @@ static void row_within(struct af_facts *f, struct af_table *t, const struct af_w
 	const struct af_asked *asked = w->within.asked;
 
 	if (asked->to_ns)
-		row_text(f, t, "shown here",
-		         af_facts_text(f, "from %s to %s", af_facts_ns(f, asked->from_ns),
-		                       af_facts_ns(f, asked->to_ns)));
+		af_fact_row(f, t, "shown", "shown here",
+		            af_facts_text(f, "from %s to %s", af_facts_ns(f, asked->from_ns),
+		                          af_facts_ns(f, asked->to_ns)));
 	else if (asked->from_ns)
-		row_text(f, t, "shown here",
-		         af_facts_text(f, "from %s on", af_facts_ns(f, asked->from_ns)));
+		af_fact_row(f, t, "shown", "shown here",
+		            af_facts_text(f, "from %s on", af_facts_ns(f, asked->from_ns)));
 }
 
 /* How long recording was on. */
@@ -109,8 +102,7 @@ static bool is_snapshot(const struct af_world *w)
 
 static void table_run(const struct af_world *w, const struct af_results *out, struct af_facts *f)
 {
-	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
-	struct af_table *t = af_facts_table(f, "run", "The run", columns, 2);
+	struct af_table *t = af_fact_table(f, "run", "The run");
 
 	row_note(f, t, w, "command", "cmd");
 	row_note(f, t, w, "host", "host");
@@ -120,10 +112,10 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	/* Recording that was ended was off until the program ended: nobody asks how long. */
 	if (off_ns && !af_world_note(w, "stopped"))
 		length = af_facts_text(f, "%s, and was off for %s", length, af_facts_ns(f, off_ns));
-	row_text(f, t, "recorded for", length);
+	af_fact_row(f, t, "recorded_for", "recorded for", length);
 	row_within(f, t, w);
 	row_note(f, t, w, "recording ended", "stopped");
-	row_text(f, t, "processes", processes_text(w, f));
+	af_fact_row(f, t, "processes", "processes", processes_text(w, f));
 	row_note(f, t, w, "CPU samples", "collector.cpu");
 	row_note(f, t, w, "OpenCL", "collector.opencl");
 	row_note(f, t, w, "CUDA", "cuda");
@@ -138,24 +130,26 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	row_note(f, t, w, "kernel names", "symbols.kernel");
 	row_note(f, t, w, "JIT names", "symbols.jit");
 	row_note(f, t, w, "debuginfod", "symbols.debuginfod");
-	row_text(f, t, "trace",
-	         af_facts_text(f, "%llu events, %.1f MB", (unsigned long long)w->nr_events,
-	                       (double)w->trace_bytes / 1e6));
+	af_fact_row(f, t, "trace", "trace",
+	            af_facts_text(f, "%llu events, %.1f MB", (unsigned long long)w->nr_events,
+	                          (double)w->trace_bytes / 1e6));
 	row_note(f, t, w, "recovered", "recovered");
 	row_note(f, t, w, "snapshot", "snapshot");
 	if (is_snapshot(w) && out->launches_unfinished)
-		row_text(f, t, "under way",
-		         af_facts_text(f, "%" PRIu64 " launch%s", out->launches_unfinished,
-		                       out->launches_unfinished == 1 ? "" : "es"));
+		af_fact_row(f, t, "under_way", "under way",
+		            af_facts_text(f, "%" PRIu64 " launch%s", out->launches_unfinished,
+		                          out->launches_unfinished == 1 ? "" : "es"));
 }
 
-static void row_lost(struct af_facts *f, struct af_table *t, const char *what, uint64_t count)
+static void row_lost(struct af_facts *f, struct af_table *t, const char *key, const char *what,
+                     uint64_t count)
 {
 	if (!count)
 		return;
-	struct af_cell *c = af_table_row(f, t);
-	c[0].text = what;
-	c[1].value = count;
+	struct af_lost_row *row = af_table_row(f, t);
+	row->what.text = what;
+	row->count.value = count;
+	row->key.text = key;
 }
 
 static bool is_left_out(const struct af_stack *stack)
@@ -188,13 +182,15 @@ static void lost_stacks(const struct run *r, const struct af_world *w, struct af
 		else
 			cut_ns += slot->value;
 	}
-	row_lost(f, t, "samples per 10,000 with a stack that is cut short",
+	row_lost(f, t, "stacks_cut", "samples per 10,000 with a stack that is cut short",
 	         af_facts_ratio(cut_ns, r->sampled_ns, 1e4));
-	row_lost(f, t, "samples per 10,000 with frames left out of the middle of a deep stack",
+	row_lost(f, t, "stacks_middle",
+	         "samples per 10,000 with frames left out of the middle of a deep stack",
 	         af_facts_ratio(middle_ns, r->sampled_ns, 1e4));
-	row_lost(f, t, "samples per 10,000 with a stack by frame pointers only",
+	row_lost(f, t, "stacks_frame_pointers",
+	         "samples per 10,000 with a stack by frame pointers only",
 	         af_facts_ratio(pointers_ns, r->sampled_ns, 1e4));
-	row_lost(f, t, "samples per 10,000 with no stack",
+	row_lost(f, t, "stacks_none", "samples per 10,000 with no stack",
 	         af_facts_ratio(r->unknown_ns, r->sampled_ns, 1e4));
 }
 
@@ -202,19 +198,18 @@ static void lost_stacks(const struct run *r, const struct af_world *w, struct af
 static void table_packages(const struct af_world *w, struct af_facts *f)
 {
 	static const char key[] = "symbols.package.";
-	static const struct af_column columns[] = {{"File", AF_CELL_TEXT},
-	                                           {"Package", AF_CELL_TEXT}};
+	static const struct af_column columns[] = {AF_PACKAGE_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t = NULL;
 
 	for (const struct af_note *n = w->notes; n; n = n->next) {
 		if (strncmp(n->key, key, strlen(key)) != 0)
 			continue;
 		if (!t)
-			t = af_facts_table(f, "packages", "Packages with the names of functions",
-			                   columns, 2);
-		struct af_cell *c = af_table_row(f, t);
-		c[0].text = af_facts_text(f, "%s", n->key + strlen(key));
-		c[1].text = af_facts_text(f, "%s", n->value);
+			t = AF_TABLE(f, "packages", "Packages with the names of functions",
+			             columns);
+		struct af_package_row *row = af_table_row(f, t);
+		row->file.text = af_facts_text(f, "%s", n->key + strlen(key));
+		row->package.text = af_facts_text(f, "%s", n->value);
 	}
 }
 
@@ -229,16 +224,17 @@ static void untold(uint64_t *seen, uint64_t *told)
 
 static void table_lost(const struct run *r, const struct af_world *w, struct af_results *out)
 {
-	static const struct af_column columns[] = {{"What", AF_CELL_TEXT},
-	                                           {"Count", AF_CELL_COUNT}};
+	static const struct af_column columns[] = {AF_LOST_COLUMNS(AF_ROW_COLUMN)};
 	struct af_facts *f = &out->facts;
-	struct af_table *t = af_facts_table(f, "lost", "What was lost", columns, 2);
+	struct af_table *t = AF_TABLE(f, "lost", "What was lost", columns);
 
 	for (uint32_t i = 0; i < AF_LOST_END; i++)
 		if (i != AF_LOST_PAUSED) /* time, which the run's table has; and it was asked for */
-			row_lost(f, t, af_lost_text(i), w->lost[i]);
-	row_lost(f, t, "damaged packets of the trace, stepped over", w->damaged_packets);
-	row_lost(f, t, "bytes of the trace that could not be read", w->damaged_bytes);
+			row_lost(f, t, af_lost_name(i), af_lost_text(i), w->lost[i]);
+	row_lost(f, t, "damaged_packets", "damaged packets of the trace, stepped over",
+	         w->damaged_packets);
+	row_lost(f, t, "damaged_bytes", "bytes of the trace that could not be read",
+	         w->damaged_bytes);
 	/* Those that the target itself counted as unfinished are in the list already. */
 	uint64_t unstamped = out->works_unstamped, unfinished = out->launches_unfinished;
 	uint64_t told = w->lost[AF_LOST_UNFINISHED], no_stamps = w->lost[AF_LOST_NO_STAMPS];
@@ -246,13 +242,17 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 	untold(&unstamped, &told);
 	untold(&unfinished, &told);
 	if (!is_snapshot(w))
-		row_lost(f, t, "launches whose device work was not seen to complete", unfinished);
-	row_lost(f, t, "launches that the device refused", out->works_failed);
-	row_lost(f, t, "pieces of device work without a launch", out->works_unlaunched);
-	row_lost(f, t, "pieces of device work with the stack of a call at about its time",
+		row_lost(f, t, "launches_unfinished",
+		         "launches whose device work was not seen to complete", unfinished);
+	row_lost(f, t, "launches_refused", "launches that the device refused", out->works_failed);
+	row_lost(f, t, "works_unlaunched", "pieces of device work without a launch",
+	         out->works_unlaunched);
+	row_lost(f, t, "works_matched",
+	         "pieces of device work with the stack of a call at about its time",
 	         out->works_matched);
-	row_lost(f, t, "pieces of device work without times", unstamped);
-	row_lost(f, t, "pieces of device work of which nothing else is known", out->works_unknown);
+	row_lost(f, t, "works_untimed", "pieces of device work without times", unstamped);
+	row_lost(f, t, "works_unknown", "pieces of device work of which nothing else is known",
+	         out->works_unknown);
 	lost_stacks(r, w, f, t);
 	if (!t->nr_rows)
 		t->note = "nothing";
@@ -268,21 +268,20 @@ static uint64_t note_u64(const struct af_world *w, const char *key)
 
 static void table_cost(const struct af_world *w, struct af_facts *f)
 {
-	static const struct af_column columns[] = {{"", AF_CELL_TEXT}, {"", AF_CELL_TEXT}};
-	struct af_table *t = af_facts_table(f, "cost", "What it cost", columns, 2);
+	struct af_table *t = af_fact_table(f, "cost", "What it cost");
 	uint64_t handler = note_u64(w, "cost.handler_ns"),
 		 calls = note_u64(w, "cost.handler_calls");
 	uint64_t run = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
 
 	if (calls)
-		row_text(f, t, "sampling in the program",
-		         af_facts_text(f, "%s, %.2f us a sample", af_facts_ns(f, handler),
-		                       (double)handler / 1e3 / (double)calls));
+		af_fact_row(f, t, "sampling", "sampling in the program",
+		            af_facts_text(f, "%s, %.2f us a sample", af_facts_ns(f, handler),
+		                          (double)handler / 1e3 / (double)calls));
 	uint64_t recorder = note_u64(w, "cost.recorder_ns");
 	if (recorder)
-		row_text(f, t, "the recorder's own CPU time",
-		         af_facts_text(f, "%s, %.2f %% of one core", af_facts_ns(f, recorder),
-		                       run ? (double)recorder * 100 / (double)run : 0));
+		af_fact_row(f, t, "recorder", "the recorder's own CPU time",
+		            af_facts_text(f, "%s, %.2f %% of one core", af_facts_ns(f, recorder),
+		                          run ? (double)recorder * 100 / (double)run : 0));
 	row_note(f, t, w, "replayed stacks", "replay.hits");
 	row_note(f, t, w, "replayed stacks that were wrong", "replay.wrong");
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/pass/pass.h"
+#include "analyse/passes/rows.h"
 
 struct seen_row {
 	uint32_t process, function;
@@ -55,29 +56,22 @@ static int row_order(const void *a, const void *b)
 
 static void twice_finish(const struct seen *s, struct af_results *out)
 {
-	static const struct af_column columns[] = {
-	    {"Seen", AF_CELL_COUNT},
-	    {"Not recorded", AF_CELL_COUNT},
-	};
+	static const struct af_column columns[] = {AF_TWICE_COLUMNS(AF_ROW_COLUMN)};
 	struct af_facts *f = &out->facts;
 
 	if (!s->nr_twice)
 		return;
-	struct af_table *t = af_facts_table(f, "calls_twice", "Calls of CUDA, seen twice", columns,
-	                                    sizeof columns / sizeof *columns);
+	struct af_table *t = AF_TABLE(f, "calls_twice", "Calls of CUDA, seen twice", columns);
 	t->note = "by libaflame and by the kernel; what was not recorded in the program has its "
 		  "stack from the kernel";
-	struct af_cell *c = af_table_row(f, t);
-	c[0].value = s->nr_twice;
-	c[1].value = out->calls_seen_alone;
+	struct af_twice_row *c = af_table_row(f, t);
+	c->seen.value = s->nr_twice;
+	c->not_recorded.value = out->calls_seen_alone;
 }
 
 static void seen_finish(void *self, const struct af_world *w, struct af_results *out)
 {
-	static const struct af_column columns[] = {
-	    {"Function", AF_CELL_TEXT}, {"Does", AF_CELL_TEXT}, {"Calls", AF_CELL_COUNT},
-	    {"Process", AF_CELL_TEXT},  {"PID", AF_CELL_COUNT},
-	};
+	static const struct af_column columns[] = {AF_SEEN_COLUMNS(AF_ROW_COLUMN)};
 	const struct seen *s = self;
 	struct af_facts *f = &out->facts;
 
@@ -85,8 +79,7 @@ static void seen_finish(void *self, const struct af_world *w, struct af_results 
 	if (!s->nr)
 		return;
 	qsort(s->rows, s->nr, sizeof *s->rows, row_order);
-	struct af_table *t = af_facts_table(f, "calls_seen", "Calls of CUDA, seen from outside",
-	                                    columns, sizeof columns / sizeof *columns);
+	struct af_table *t = AF_TABLE(f, "calls_seen", "Calls of CUDA, seen from outside", columns);
 	t->note = "by the kernel's probes: neither how long they took nor what devices did is "
 		  "known; aflame run -- PROGRAM records both";
 	for (uint32_t i = 0; i < s->nr; i++) {
@@ -94,13 +87,13 @@ static void seen_finish(void *self, const struct af_world *w, struct af_results 
 		const struct af_function *function =
 		    r->function ? &w->functions[r->function] : NULL;
 		const struct af_process *p = af_world_process(w, r->process);
-		struct af_cell *c = af_table_row(f, t);
-		c[0].text =
+		struct af_seen_row *c = af_table_row(f, t);
+		c->function.text =
 		    af_facts_text(f, "%s", function ? function->name : "[function not known]");
-		c[1].text = function ? af_does_text(function->does) : "";
-		c[2].value = r->count;
-		c[3].text = af_facts_text(f, "%s", p ? p->name : "");
-		c[4].value = p ? p->pid : 0;
+		c->category.text = function ? af_does_text(function->does) : "";
+		c->calls.value = r->count;
+		c->process.text = af_facts_text(f, "%s", p ? p->name : "");
+		c->pid.value = p ? p->pid : 0;
 	}
 }
 

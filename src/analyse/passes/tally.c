@@ -10,6 +10,7 @@
 
 #include "analyse/frames/frames.h"
 #include "analyse/pass/pass.h"
+#include "analyse/passes/rows.h"
 #include "analyse/world/work.h"
 #include "base/arena.h"
 #include "base/keys.h"
@@ -92,7 +93,7 @@ static const char *runtime_name(struct af_tree *scratch, const struct af_world *
 }
 
 static void tally_cells(const struct tally_row *r, const struct af_world *w, struct af_facts *f,
-                        struct af_cell *c, const char *runtime)
+                        struct af_api_row *c, const char *runtime)
 {
 	const struct af_function *is = r->function ? &w->functions[r->function] : NULL;
 	const struct af_process *p = af_world_process(w, r->process);
@@ -103,38 +104,26 @@ static void tally_cells(const struct tally_row *r, const struct af_world *w, str
 		driver = af_facts_text(f, "[seen] %s", driver);
 	else if (r->op)
 		driver = af_facts_text(f, "[enqueue] %s", af_op_text(r->op));
-	c[0].text = !*runtime             ? driver
-	            : r->op == TALLY_SEEN ? af_facts_text(f, "[seen] %s", runtime)
-	                                  : runtime;
-	c[1].text = *runtime ? driver : "";
-	c[2].value = r->time_ns;
-	c[4].value = r->count;
-	c[6].value = r->op ? 0 : r->min_ns;
-	c[7].value = r->max_ns;
-	c[2].unknown = c[3].unknown = r->op != 0;
-	c[5].unknown = c[6].unknown = c[7].unknown = r->op || !r->count;
-	c[8].value = r->failed;
-	c[9].text = is ? af_does_text(is->does) : "";
-	c[10].text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+	c->function.text = !*runtime             ? driver
+	                   : r->op == TALLY_SEEN ? af_facts_text(f, "[seen] %s", runtime)
+	                                         : runtime;
+	c->driver.text = *runtime ? driver : "";
+	c->time_ns.value = r->time_ns;
+	c->calls.value = r->count;
+	c->min_ns.value = r->op ? 0 : r->min_ns;
+	c->max_ns.value = r->max_ns;
+	c->time_ns.unknown = c->share.unknown = r->op != 0;
+	c->mean_ns.unknown = c->min_ns.unknown = c->max_ns.unknown = r->op || !r->count;
+	c->failed.value = r->failed;
+	c->category.text = is ? af_does_text(is->does) : "";
+	c->process.text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
 }
 
 /* Rows here are one a call path: who asks for the table folds them. */
 static void tally_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	static const struct af_tree_weight none[] = {{"none", ""}};
-	static const struct af_column columns[] = {
-	    {"Function", AF_CELL_TEXT},
-	    {"Driver", AF_CELL_TEXT, AF_SHOW_USED},
-	    {"Time", AF_CELL_NS, AF_SHOW_USED},
-	    {"Share", AF_CELL_PERCENT, AF_SHOW_USED},
-	    {"Calls", AF_CELL_COUNT},
-	    {"Mean", AF_CELL_NS, AF_SHOW_USED},
-	    {"Min", AF_CELL_NS, AF_SHOW_USED},
-	    {"Max", AF_CELL_NS, AF_SHOW_USED},
-	    {"Failed", AF_CELL_COUNT, AF_SHOW_USED},
-	    {"To", AF_CELL_TEXT, AF_SHOW_USED},
-	    {"Process", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
+	static const struct af_column columns[] = {AF_API_COLUMNS(AF_ROW_COLUMN)};
 	struct tally *y = self;
 	struct af_tree scratch = {0};
 	uint64_t all_ns = 0;
@@ -142,15 +131,14 @@ static void tally_finish(void *self, const struct af_world *w, struct af_results
 	if (!y->nr)
 		return;
 	af_tree_open(&scratch, none, 1);
-	struct af_table *t =
-	    af_facts_table(&out->facts, "api", "Calls of device APIs", columns, 11);
+	struct af_table *t = AF_TABLE(&out->facts, "api", "Calls of device APIs", columns);
 	for (uint32_t i = 0; i < y->nr; i++)
 		all_ns += y->rows[i].time_ns;
 	for (uint32_t i = 0; i < y->nr; i++) {
 		const char *runtime = runtime_name(&scratch, w, &out->facts, y->rows[i].path);
-		struct af_cell *c = af_table_row(&out->facts, t);
+		struct af_api_row *c = af_table_row(&out->facts, t);
 		tally_cells(&y->rows[i], w, &out->facts, c, runtime);
-		c[3].value = af_facts_ratio(y->rows[i].time_ns, all_ns, 1e4);
+		c->share.value = af_facts_ratio(y->rows[i].time_ns, all_ns, 1e4);
 	}
 	af_tree_close(&scratch);
 }

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include "analyse/pass/pass.h"
+#include "analyse/passes/rows.h"
 #include "analyse/passes/who.h"
 #include "analyse/table/facts.h"
 #include "analyse/world/family.h"
@@ -101,31 +102,31 @@ static void process_row(struct af_facts *f, struct af_table *t, const struct af_
 	const struct af_process *p = &w->processes[m->process];
 	const char *name = *p->name ? p->name : "[unknown process]";
 	int indent = (int)(m->depth < 20 ? 2 * m->depth : 40);
-	struct af_cell *c = af_table_row(f, t);
+	struct af_process_row *c = af_table_row(f, t);
 
-	c[0].text = m->count > 1 ? af_facts_text(f, "%*s%s × %u", indent, "", name, m->count)
-	                         : af_facts_text(f, "%*s%s [%u]", indent, "", name, p->pid);
-	c[1].text = af_facts_text(f, "%s", note_or_nothing(p, "rank"));
-	c[2].value = s->user_ns;
-	c[3].value = s->kernel_ns;
-	c[4].value = s->use.sampled_ns;
-	c[5].value = s->use.kernel_ns;
-	c[6].value = s->use.blocked_ns;
-	c[7].value = s->use.queued_ns;
-	c[8].value = s->max_rss_bytes;
-	c[4].unknown = s->use.untimed && !s->use.sampled_ns;
-	c[2].unknown = c[3].unknown = c[8].unknown = !s->measured;
-	c[9].text = status_text(f, m, s, p->status);
-	c[10].text = af_facts_text(f, "%s", process_group(p));
-	c[11].text = measured_text(p, s);
-	c[12].text = af_facts_text(f, "%s", name);
-	c[13].value = p->pid;
-	c[14].value = m->process;
-	c[15].value = m->parent == member ? 0 : family->members[m->parent].process;
-	c[16].value = m->count;
-	c[17].text = af_facts_text(f, "%s", p->cmdline);
-	c[18].text = af_facts_text(f, "%s", note_or_nothing(p, "container"));
-	c[19].text = af_facts_text(f, "%s", note_or_nothing(p, "cgroup"));
+	c->process.text = m->count > 1 ? af_facts_text(f, "%*s%s × %u", indent, "", name, m->count)
+	                               : af_facts_text(f, "%*s%s [%u]", indent, "", name, p->pid);
+	c->rank.text = af_facts_text(f, "%s", note_or_nothing(p, "rank"));
+	c->user_ns.value = s->user_ns;
+	c->kernel_ns.value = s->kernel_ns;
+	c->sampled_ns.value = s->use.sampled_ns;
+	c->sampled_kernel_ns.value = s->use.kernel_ns;
+	c->blocked_ns.value = s->use.blocked_ns;
+	c->runnable_ns.value = s->use.queued_ns;
+	c->peak_bytes.value = s->max_rss_bytes;
+	c->sampled_ns.unknown = s->use.untimed && !s->use.sampled_ns;
+	c->user_ns.unknown = c->kernel_ns.unknown = c->peak_bytes.unknown = !s->measured;
+	c->status.text = status_text(f, m, s, p->status);
+	c->group.text = af_facts_text(f, "%s", process_group(p));
+	c->measured.text = measured_text(p, s);
+	c->name.text = af_facts_text(f, "%s", name);
+	c->pid.value = p->pid;
+	c->ordinal.value = m->process;
+	c->parent.value = m->parent == member ? 0 : family->members[m->parent].process;
+	c->count.value = m->count;
+	c->command.text = af_facts_text(f, "%s", p->cmdline);
+	c->container.text = af_facts_text(f, "%s", note_or_nothing(p, "container"));
+	c->cgroup.text = af_facts_text(f, "%s", note_or_nothing(p, "cgroup"));
 }
 
 static const char *kernel_note(const struct who *who, const struct af_world *w, struct af_facts *f,
@@ -186,30 +187,9 @@ void who_processes(const struct who *who, const struct af_world *w, const bool *
                    const struct af_family *family, struct af_results *out)
 {
 	struct af_facts *f = &out->facts;
-	struct af_column columns[] = {
-	    {"Process", AF_CELL_TEXT, AF_SHOW_ALWAYS},
-	    {"Rank", AF_CELL_TEXT, AF_SHOW_USED},
-	    {"User", AF_CELL_NS, AF_SHOW_ALWAYS},
-	    {"Kernel", AF_CELL_NS, AF_SHOW_ALWAYS},
-	    {"Sampled", AF_CELL_NS, AF_SHOW_ALWAYS},
-	    {"In the kernel", AF_CELL_NS, AF_SHOW_USED},
-	    {"Blocked", AF_CELL_NS, AF_SHOW_USED},
-	    {"Waiting for CPU", AF_CELL_NS, AF_SHOW_USED},
-	    {"Peak memory", AF_CELL_BYTES, AF_SHOW_ALWAYS},
-	    {"Status", AF_CELL_TEXT, AF_SHOW_USED},
-	    {"Group", AF_CELL_TEXT, groups_differ(w, there) ? AF_SHOW_USED : AF_SHOW_NEVER},
-	    {"Measured", AF_CELL_TEXT, AF_SHOW_ALWAYS},
-	    {"Name", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Pid", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    {"Ordinal", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    {"Parent", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    {"Count", AF_CELL_COUNT, AF_SHOW_NEVER},
-	    {"Command", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Container", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Control group", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
-	struct af_table *t =
-	    af_facts_table(f, "processes", "Processes", columns, sizeof columns / sizeof *columns);
+	struct af_column columns[] = {AF_PROCESS_COLUMNS(
+	    AF_ROW_COLUMN, groups_differ(w, there) ? AF_SHOW_USED : AF_SHOW_NEVER)};
+	struct af_table *t = AF_TABLE(f, "processes", "Processes", columns);
 	struct member_sum *sums = members_sum(who, w, family, &out->coverage);
 
 	for (uint32_t m = 0; m < family->nr; m++)

@@ -1,6 +1,7 @@
 /* The threads, with what samples and waits say of them. */
 #include <stdlib.h>
 
+#include "analyse/passes/rows.h"
 #include "analyse/passes/who.h"
 #include "analyse/table/facts.h"
 #include "analyse/world/family.h"
@@ -61,40 +62,34 @@ static void thread_row(struct af_facts *f, struct af_table *t, const struct af_w
 	const struct af_thread *thread = af_world_thread(w, th->process, th->tid);
 	const struct af_process *p = af_world_process(w, th->process);
 	const char *name = thread && *thread->name ? thread->name : p ? p->name : "";
-	struct af_cell *c = af_table_row(f, t);
+	struct af_thread_row *c = af_table_row(f, t);
 
-	c[0].text = th->tid ? af_facts_text(f, "%s [%u]", name, th->tid)
-	                    : af_facts_text(f, "all of %s", name);
-	c[1].text = m && m->count > 1 ? af_facts_text(f, "%s × %u", p ? p->name : "", m->count)
-	                              : af_facts_text(f, "%s [%u]%s", p ? p->name : "",
-	                                              p ? p->pid : 0, p ? p->rank : "");
-	c[2].value = th->use.sampled_ns;
-	c[2].unknown = th->use.untimed && !th->use.sampled_ns;
-	c[3].value = th->use.kernel_ns;
-	c[4].value = th->use.blocked_ns;
-	c[5].value = th->use.queued_ns;
-	c[6].value = th->use.waits;
-	c[7].text = af_facts_text(f, "%s", name);
-	c[8].value = th->tid;
-	c[9].value = th->process;
+	c->thread.text = th->tid ? af_facts_text(f, "%s [%u]", name, th->tid)
+	                         : af_facts_text(f, "all of %s", name);
+	c->process.text =
+	    m && m->count > 1
+		? af_facts_text(f, "%s × %u", p ? p->name : "", m->count)
+		: af_facts_text(f, "%s [%u]%s", p ? p->name : "", p ? p->pid : 0, p ? p->rank : "");
+	c->sampled_ns.value = th->use.sampled_ns;
+	c->sampled_ns.unknown = th->use.untimed && !th->use.sampled_ns;
+	c->sampled_kernel_ns.value = th->use.kernel_ns;
+	c->blocked_ns.value = th->use.blocked_ns;
+	c->runnable_ns.value = th->use.queued_ns;
+	c->waits.value = th->use.waits;
+	c->name.text = af_facts_text(f, "%s", name);
+	c->tid.value = th->tid;
+	c->ordinal.value = th->process;
 }
 
 void who_threads(struct who *who, const struct af_world *w, const struct af_family *family,
                  struct af_facts *f)
 {
-	static const struct af_column columns[] = {
-	    {"Thread", AF_CELL_TEXT, AF_SHOW_ALWAYS}, {"Process", AF_CELL_TEXT, AF_SHOW_ALWAYS},
-	    {"Sampled", AF_CELL_NS, AF_SHOW_ALWAYS},  {"In the kernel", AF_CELL_NS, AF_SHOW_USED},
-	    {"Blocked", AF_CELL_NS, AF_SHOW_USED},    {"Waiting for CPU", AF_CELL_NS, AF_SHOW_USED},
-	    {"Waits", AF_CELL_COUNT, AF_SHOW_USED},   {"Name", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Tid", AF_CELL_COUNT, AF_SHOW_NEVER},    {"Ordinal", AF_CELL_COUNT, AF_SHOW_NEVER},
-	};
+	static const struct af_column columns[] = {AF_THREAD_COLUMNS(AF_ROW_COLUMN)};
 
 	if (!who->nr)
 		return;
 	threads_join(who, w, family);
-	struct af_table *t =
-	    af_facts_table(f, "threads", "Threads", columns, sizeof columns / sizeof *columns);
+	struct af_table *t = AF_TABLE(f, "threads", "Threads", columns);
 	qsort(who->threads, who->nr, sizeof *who->threads, thread_order);
 	for (uint32_t i = 0; i < who->nr && i < WHO_THREADS; i++)
 		thread_row(f, t, w, family, &who->threads[i]);

@@ -1,5 +1,6 @@
 #include "analyse/table/facts.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,6 +44,47 @@ void *af_table_row(struct af_facts *f, struct af_table *t)
 		t->cap_rows = cap;
 	}
 	return t->cells + (size_t)t->nr_rows++ * t->nr_columns;
+}
+
+struct af_table *af_fact_table(struct af_facts *f, const char *name, const char *title)
+{
+	static const struct af_column columns[] = {AF_FACT_COLUMNS(AF_ROW_COLUMN)};
+
+	return AF_TABLE(f, name, title, columns);
+}
+
+void af_fact_row(struct af_facts *f, struct af_table *t, const char *key, const char *label,
+                 const char *value)
+{
+	struct af_fact_row *row = af_table_row(f, t);
+
+	row->key.text = key;
+	row->label.text = label;
+	row->value.text = value;
+}
+
+static bool has_key(const struct af_column *columns, uint32_t nr, const char *key)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (!strcmp(columns[i].key, key))
+			return true;
+	return false;
+}
+
+const char *af_column_key(struct af_facts *f, const struct af_column *columns, uint32_t nr,
+                          const char *prefix, const char *text)
+{
+	char *base = af_arena_alloc(&f->arena, strlen(prefix) + strlen(text) + 1);
+	const char *key = base;
+	size_t len = strlen(prefix);
+
+	memcpy(base, prefix, len);
+	for (; *text; text++)
+		base[len++] =
+		    isalnum((unsigned char)*text) ? (char)tolower((unsigned char)*text) : '_';
+	for (unsigned i = 2; has_key(columns, nr, key); i++)
+		key = af_facts_text(f, "%s_%u", base, i);
+	return key;
 }
 
 const struct af_table *af_facts_find(const struct af_facts *f, const char *name)

@@ -67,8 +67,8 @@ struct af_cell {
  *
  * The name of a member is the key of its column, for JSON too.
  */
-#define AF_ROW_CELL(key, ...) struct af_cell key;
-#define AF_ROW_COLUMN(key, ...) {__VA_ARGS__, .key = #key},
+#define AF_ROW_CELL(member, ...) struct af_cell member;
+#define AF_ROW_COLUMN(member, ...) {__VA_ARGS__, .key = #member},
 #define AF_TABLE(facts, name, title, columns)                                                      \
 	af_facts_table(facts, name, title, columns, sizeof(columns) / sizeof *(columns))
 
@@ -108,6 +108,13 @@ void af_facts_free(struct af_facts *f);
 struct af_table *af_facts_table(struct af_facts *f, const char *name, const char *title,
                                 const struct af_column *columns, uint32_t nr_columns);
 
+/*
+ * A key made of @text, lower-case letters, digits and _, behind @prefix, that none of the @nr
+ * @columns has. For columns that a trace names. Lives as long as the facts.
+ */
+const char *af_column_key(struct af_facts *f, const struct af_column *columns, uint32_t nr,
+                          const char *prefix, const char *text);
+
 /* The table called @name, or NULL. */
 const struct af_table *af_facts_find(const struct af_facts *f, const char *name);
 
@@ -116,6 +123,20 @@ void *af_table_row(struct af_facts *f, struct af_table *t);
 
 /* Row @row, of whose cells the first @size bytes are wanted; NULL where there is none. */
 const void *af_table_row_at(const struct af_table *t, uint32_t row, size_t size);
+
+/* A row of a table of labelled values, one a row, for cards and small lists. */
+#define AF_FACT_COLUMNS(C)                                                                         \
+	C(label, "", AF_CELL_TEXT)                                                                 \
+	C(value, "", AF_CELL_TEXT)                                                                 \
+	C(key, "", AF_CELL_TEXT, AF_SHOW_NEVER) /* for programs, never changed */
+struct af_fact_row {
+	AF_FACT_COLUMNS(AF_ROW_CELL)
+};
+
+/* A new table of labelled values, and a row of it. All texts must live as long as the facts. */
+struct af_table *af_fact_table(struct af_facts *f, const char *name, const char *title);
+void af_fact_row(struct af_facts *f, struct af_table *t, const char *key, const char *label,
+                 const char *value);
 
 /* Is column @c of @t not for people, as it stands? */
 bool af_table_hides(const struct af_table *t, uint32_t c);

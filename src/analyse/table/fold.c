@@ -8,31 +8,31 @@
 #include "base/keys.h"
 #include "base/map.h"
 
-int af_table_column(const struct af_table *t, const char *title)
+int af_table_column(const struct af_table *t, const char *key)
 {
 	for (uint32_t c = 0; c < t->nr_columns; c++)
-		if (!strcmp(t->columns[c].title, title))
+		if (!strcmp(t->columns[c].key, key))
 			return (int)c;
 	return -1;
 }
 
 int af_table_weighs(const struct af_table *t)
 {
-	static const char *const titles[] = {"Self", "Weight",  "Time",    "Length",
-	                                     "Busy", "Sampled", "Samples", "Allocated"};
+	static const char *const keys[] = {"self",    "weight",     "time_ns", "length_ns",
+	                                   "busy_ns", "sampled_ns", "samples", "allocated_bytes"};
 
-	for (unsigned i = 0; i < sizeof titles / sizeof *titles; i++) {
-		int c = af_table_column(t, titles[i]);
+	for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
+		int c = af_table_column(t, keys[i]);
 		if (c >= 0 && t->columns[c].unit != AF_CELL_TEXT && !t->columns[c].change)
 			return c;
 	}
 	return -1;
 }
 
-static bool is_one_of(const char *title, const char *const *titles)
+static bool is_one_of(const char *key, const char *const *keys)
 {
-	for (; *titles; titles++)
-		if (!strcmp(*titles, title))
+	for (; *keys; keys++)
+		if (!strcmp(*keys, key))
 			return true;
 	return false;
 }
@@ -47,23 +47,23 @@ static const char *text_of(const struct af_cell *c)
 	return c->text ? c->text : "";
 }
 
-/* What a column becomes, by its title. */
+/* What a column becomes, by its key and unit. */
 enum fold_rule { FOLD_SAME, FOLD_SUM, FOLD_MIN, FOLD_MAX, FOLD_LATER };
 
 static enum fold_rule rule_of(const struct af_column *column)
 {
-	static const char *const later[] = {"Mean", "Per second", "Queued", NULL};
-	static const char *const sums[] = {"Time", "Share", "Calls", "Bytes", "Failed", NULL};
+	static const char *const later[] = {"mean_ns", "bytes_per_s", "queued_ns", NULL};
+	static const char *const sums[] = {"time_ns", "share", "calls", "bytes", "failed", NULL};
 
 	if (column->unit == AF_CELL_TEXT)
 		return FOLD_SAME;
-	if (is_one_of(column->title, later))
+	if (is_one_of(column->key, later))
 		return FOLD_LATER;
-	if (!strcmp(column->title, "Min"))
+	if (!strcmp(column->key, "min_ns"))
 		return FOLD_MIN;
-	if (!strcmp(column->title, "Max"))
+	if (!strcmp(column->key, "max_ns"))
 		return FOLD_MAX;
-	return is_one_of(column->title, sums) ? FOLD_SUM : FOLD_SAME;
+	return is_one_of(column->key, sums) ? FOLD_SUM : FOLD_SAME;
 }
 
 /* What is not known of one row is taken from the other. */
@@ -101,7 +101,7 @@ static void cell_fold(const struct af_column *column, struct af_cell *to,
 static void queued_fold(const struct af_table *t, uint32_t to, const struct af_table *src,
                         uint32_t from)
 {
-	int queued = af_table_column(t, "Queued"), calls = af_table_column(t, "Calls");
+	int queued = af_table_column(t, "queued_ns"), calls = af_table_column(t, "calls");
 
 	if (queued < 0 || calls < 0)
 		return;
@@ -114,9 +114,9 @@ static void queued_fold(const struct af_table *t, uint32_t to, const struct af_t
 
 static void later_columns(struct af_table *t)
 {
-	int time = af_table_column(t, "Time"), calls = af_table_column(t, "Calls");
-	int mean = af_table_column(t, "Mean"), speed = af_table_column(t, "Per second");
-	int bytes = af_table_column(t, "Bytes");
+	int time = af_table_column(t, "time_ns"), calls = af_table_column(t, "calls");
+	int mean = af_table_column(t, "mean_ns"), speed = af_table_column(t, "bytes_per_s");
+	int bytes = af_table_column(t, "bytes");
 
 	if (time < 0)
 		return;
@@ -153,10 +153,10 @@ struct af_table *af_table_fold(struct af_facts *f, const struct af_table *t,
 
 	memcpy(columns, t->columns, sizeof columns);
 	for (uint32_t c = 0; c < t->nr_columns; c++) {
-		if (is_one_of(columns[c].title, keys))
+		if (is_one_of(columns[c].key, keys))
 			columns[c].show =
 			    columns[c].show == AF_SHOW_NEVER ? AF_SHOW_USED : columns[c].show;
-		else if (is_one_of(columns[c].title, drop))
+		else if (is_one_of(columns[c].key, drop))
 			columns[c].show = AF_SHOW_NEVER;
 	}
 	struct af_table *to = af_facts_table(f, t->name, t->title, columns, t->nr_columns);

@@ -6,7 +6,7 @@
  * instructions were sampled, these samples.
  *
  * The pass answers AF_ANSWER_OWN with a struct af_heat in asked.own, which says what is asked, and
- * leaves tables among the facts; columns are those of the enums below:
+ * leaves tables among the facts:
  *
  *	heat		a row for each cell that is not empty, in order of time
  *	heat_about	one row: what the cells are
@@ -20,6 +20,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "analyse/table/facts.h"
 
 enum {
 	AF_HEAT_ROWS = 50,
@@ -37,15 +39,36 @@ struct af_heat {
 	bool has_cpu, has_gpu; /* is there any of it within what is asked? */
 };
 
-enum { AF_HEAT_COLUMN, AF_HEAT_OFFSET, AF_HEAT_START, AF_HEAT_COUNT, AF_HEAT_TIME };
-enum {
-	AF_HEAT_VIEW,
-	AF_HEAT_PERIOD,
-	AF_HEAT_NR_ROWS,
-	AF_HEAT_NR_COLUMNS,
-	AF_HEAT_FROM,
-	AF_HEAT_TO,
-	AF_HEAT_LEFT_OUT /* samples or works beyond the last cell */
+/* A row of the table "heat", "heat_about", "periods". */
+#define AF_HEAT_CELL_COLUMNS(C, counted, measured)                                                 \
+	C(column, "Column", AF_CELL_COUNT)                                                         \
+	C(row, "Row", AF_CELL_COUNT)                                                               \
+	C(start_ns, "Start", AF_CELL_NS)                                                           \
+	C(count, counted, AF_CELL_COUNT)                                                           \
+	C(time_ns, measured, AF_CELL_NS)
+struct af_heat_cell_row {
+	AF_HEAT_CELL_COLUMNS(AF_ROW_CELL, "", "")
+};
+
+#define AF_HEAT_ABOUT_COLUMNS(C)                                                                   \
+	C(view, "View", AF_CELL_TEXT)                                                              \
+	C(period_ns, "Column", AF_CELL_NS)                                                         \
+	C(rows, "Rows", AF_CELL_COUNT)                                                             \
+	C(columns, "Columns", AF_CELL_COUNT)                                                       \
+	C(from_ns, "From", AF_CELL_NS)                                                             \
+	C(to_ns, "To", AF_CELL_NS)                                                                 \
+	C(left_out, "Left out", AF_CELL_COUNT,                                                     \
+	  AF_SHOW_USED) /* samples or works beyond the last cell */
+struct af_heat_about_row {
+	AF_HEAT_ABOUT_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_PERIOD_COLUMNS(C)                                                                       \
+	C(period_ns, "Period", AF_CELL_NS)                                                         \
+	C(strength_percent, "Strength", AF_CELL_PERCENT)                                           \
+	C(per_minute, "A minute", AF_CELL_COUNT)
+struct af_period_row {
+	AF_PERIOD_COLUMNS(AF_ROW_CELL)
 };
 
 extern const struct af_pass_ops af_pass_heat;

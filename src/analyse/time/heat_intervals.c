@@ -132,21 +132,27 @@ static struct hottest *hottest_of(const struct heat *h, const struct af_world *w
 	return all;
 }
 
+#define INTERVAL_COLUMNS(C, counted, measured, most_in)                                            \
+	C(from_ns, "From", AF_CELL_NS)                                                             \
+	C(to_ns, "To", AF_CELL_NS)                                                                 \
+	C(count, counted, AF_CELL_COUNT)                                                           \
+	C(time_ns, measured, AF_CELL_NS, AF_SHOW_USED)                                             \
+	C(function, most_in, AF_CELL_TEXT)                                                         \
+	C(share, "Share", AF_CELL_PERCENT)
+struct interval_row {
+	INTERVAL_COLUMNS(AF_ROW_CELL, "", "", "")
+};
+
 void heat_intervals_table(const struct heat *h, const struct af_world *w, struct af_results *out)
 {
 	const struct af_heat *asked = out->asked.own;
 	const bool sampled = asked->gpu && !h->busy && h->nr_windows;
-	const struct af_column columns[] = {
-	    {"From", AF_CELL_NS},
-	    {"To", AF_CELL_NS},
-	    {asked->gpu && !sampled ? "Started" : "Samples", AF_CELL_COUNT},
-	    {asked->gpu ? "Busy" : "Time", AF_CELL_NS, AF_SHOW_USED},
-	    {asked->gpu ? "Most in kernel" : "Most in function", AF_CELL_TEXT},
-	    {"Share", AF_CELL_PERCENT},
-	};
+	const struct af_column columns[] = {INTERVAL_COLUMNS(
+	    AF_ROW_COLUMN, asked->gpu && !sampled ? "Started" : "Samples",
+	    asked->gpu ? "Busy" : "Time", asked->gpu ? "Most in kernel" : "Most in function")};
 	static const struct af_tree_weight none = {"none", ""};
 	struct af_facts *f = &out->facts;
-	struct af_table *t = af_facts_table(f, "intervals", "Intervals", columns, 6);
+	struct af_table *t = AF_TABLE(f, "intervals", "Intervals", columns);
 	uint64_t from_ns = w->within.asked->from_ns;
 	struct af_tree names;
 
@@ -156,13 +162,13 @@ void heat_intervals_table(const struct heat *h, const struct af_world *w, struct
 		const struct heat_interval *is = &h->intervals[i];
 		size_t len;
 		const char *text = af_tree_text(&names, hottest[i].name, &len);
-		struct af_cell *c = af_table_row(f, t);
-		c[0].value = from_ns + i * asked->interval_ns;
-		c[1].value = from_ns + (i + 1) * asked->interval_ns;
-		c[2].value = is->count;
-		c[3].value = is->ns;
-		c[4].text = af_facts_text(f, "%.*s", (int)len, text);
-		c[5].value = af_facts_ratio(hottest[i].ns, sampled ? is->count : is->ns, 1e4);
+		struct interval_row *c = af_table_row(f, t);
+		c->from_ns.value = from_ns + i * asked->interval_ns;
+		c->to_ns.value = from_ns + (i + 1) * asked->interval_ns;
+		c->count.value = is->count;
+		c->time_ns.value = is->ns;
+		c->function.text = af_facts_text(f, "%.*s", (int)len, text);
+		c->share.value = af_facts_ratio(hottest[i].ns, sampled ? is->count : is->ns, 1e4);
 	}
 	free(hottest);
 	af_tree_close(&names);

@@ -9,42 +9,29 @@ enum { SERIES_LEAST = 64 };
 
 static void table_about(const struct heat *h, const struct af_world *w, struct af_results *out)
 {
-	static const struct af_column columns[] = {
-	    [AF_HEAT_VIEW] = {"View", AF_CELL_TEXT},
-	    [AF_HEAT_PERIOD] = {"Column", AF_CELL_NS},
-	    [AF_HEAT_NR_ROWS] = {"Rows", AF_CELL_COUNT},
-	    [AF_HEAT_NR_COLUMNS] = {"Columns", AF_CELL_COUNT},
-	    [AF_HEAT_FROM] = {"From", AF_CELL_NS},
-	    [AF_HEAT_TO] = {"To", AF_CELL_NS},
-	    [AF_HEAT_LEFT_OUT] = {"Left out", AF_CELL_COUNT, AF_SHOW_USED},
-	};
+	static const struct af_column columns[] = {AF_HEAT_ABOUT_COLUMNS(AF_ROW_COLUMN)};
 	const struct af_heat *asked = out->asked.own;
-	struct af_table *t = af_facts_table(&out->facts, "heat_about", "The map", columns, 7);
-	struct af_cell *c = af_table_row(&out->facts, t);
+	struct af_table *t = AF_TABLE(&out->facts, "heat_about", "The map", columns);
+	struct af_heat_about_row *c = af_table_row(&out->facts, t);
 	uint64_t period_ns = h->cells.each_ns * AF_HEAT_ROWS;
 	uint64_t from_ns = w->within.asked->from_ns;
 
-	c[AF_HEAT_VIEW].text = asked->gpu ? "gpu" : "cpu";
-	c[AF_HEAT_PERIOD].value = period_ns;
-	c[AF_HEAT_NR_ROWS].value = AF_HEAT_ROWS;
-	c[AF_HEAT_NR_COLUMNS].value = (h->end_ns + period_ns - 1) / period_ns;
-	c[AF_HEAT_FROM].value = from_ns;
-	c[AF_HEAT_TO].value = from_ns + h->end_ns;
-	c[AF_HEAT_LEFT_OUT].value = h->left_out;
+	c->view.text = asked->gpu ? "gpu" : "cpu";
+	c->period_ns.value = period_ns;
+	c->rows.value = AF_HEAT_ROWS;
+	c->columns.value = (h->end_ns + period_ns - 1) / period_ns;
+	c->from_ns.value = from_ns;
+	c->to_ns.value = from_ns + h->end_ns;
+	c->left_out.value = h->left_out;
 }
 
 static void table_cells(const struct heat *h, const struct af_world *w, struct af_results *out)
 {
 	const struct af_heat *asked = out->asked.own;
-	const struct af_column columns[] = {
-	    [AF_HEAT_COLUMN] = {"Column", AF_CELL_COUNT},
-	    [AF_HEAT_OFFSET] = {"Row", AF_CELL_COUNT},
-	    [AF_HEAT_START] = {"Start", AF_CELL_NS},
-	    [AF_HEAT_COUNT] = {asked->gpu && (h->busy || !h->nr_windows) ? "Started" : "Samples",
-	                       AF_CELL_COUNT},
-	    [AF_HEAT_TIME] = {asked->gpu ? "Busy" : "Time", AF_CELL_NS},
-	};
-	struct af_table *t = af_facts_table(&out->facts, "heat", "Heat map", columns, 5);
+	const char *counted = asked->gpu && (h->busy || !h->nr_windows) ? "Started" : "Samples";
+	const char *measured = asked->gpu ? "Busy" : "Time";
+	const struct af_column columns[] = {AF_HEAT_CELL_COLUMNS(AF_ROW_COLUMN, counted, measured)};
+	struct af_table *t = AF_TABLE(&out->facts, "heat", "Heat map", columns);
 	uint64_t from_ns = w->within.asked->from_ns;
 	uint32_t nr = h->cells.nr > h->nr_counts ? h->cells.nr : h->nr_counts;
 
@@ -53,12 +40,12 @@ static void table_cells(const struct heat *h, const struct af_world *w, struct a
 		uint64_t ns = i < h->cells.nr ? h->cells.ns[i] : 0;
 		if (!count && !ns)
 			continue;
-		struct af_cell *c = af_table_row(&out->facts, t);
-		c[AF_HEAT_COLUMN].value = i / AF_HEAT_ROWS;
-		c[AF_HEAT_OFFSET].value = i % AF_HEAT_ROWS;
-		c[AF_HEAT_START].value = from_ns + i * h->cells.each_ns;
-		c[AF_HEAT_COUNT].value = count;
-		c[AF_HEAT_TIME].value = ns;
+		struct af_heat_cell_row *c = af_table_row(&out->facts, t);
+		c->column.value = i / AF_HEAT_ROWS;
+		c->row.value = i % AF_HEAT_ROWS;
+		c->start_ns.value = from_ns + i * h->cells.each_ns;
+		c->count.value = count;
+		c->time_ns.value = ns;
 	}
 }
 
@@ -99,10 +86,9 @@ static struct af_period heat_period(struct heat *h)
 
 static void table_periods(struct heat *h, struct af_results *out)
 {
-	static const struct af_column columns[] = {
-	    {"Period", AF_CELL_NS}, {"Strength", AF_CELL_PERCENT}, {"A minute", AF_CELL_COUNT}};
+	static const struct af_column columns[] = {AF_PERIOD_COLUMNS(AF_ROW_COLUMN)};
 	struct af_facts *f = &out->facts;
-	struct af_table *t = af_facts_table(f, "periods", "What repeats itself", columns, 3);
+	struct af_table *t = AF_TABLE(f, "periods", "What repeats itself", columns);
 	const struct af_period period = heat_period(h);
 	const double ns = period.lag;
 
@@ -110,10 +96,10 @@ static void table_periods(struct heat *h, struct af_results *out)
 		t->note = "nothing that stands out";
 		return;
 	}
-	struct af_cell *c = af_table_row(f, t);
-	c[0].value = af_facts_count(ns);
-	c[1].value = af_facts_count(period.strength * 1e4);
-	c[2].value = af_facts_count(60e9 / ns);
+	struct af_period_row *c = af_table_row(f, t);
+	c->period_ns.value = af_facts_count(ns);
+	c->strength_percent.value = af_facts_count(period.strength * 1e4);
+	c->per_minute.value = af_facts_count(60e9 / ns);
 	t->note = af_facts_text(f, "a pattern repeats every %s, %.1f times a second",
 	                        af_facts_ns(f, af_facts_count(ns)), 1e9 / ns);
 }

@@ -88,7 +88,7 @@ void af_ids_add(struct af_facts *f, struct af_table *t, const struct af_tree *tr
 			af_function_id(id, AF_FRAME_GPU, name, strlen(name), "");
 		to[nr].text = id;
 	}
-	t->columns[nr] = (struct af_column){"Id", AF_CELL_TEXT, AF_SHOW_NEVER};
+	t->columns[nr] = (struct af_column){"Id", AF_CELL_TEXT, AF_SHOW_NEVER, .key = "id"};
 	t->nr_columns = nr + 1;
 	t->cells = cells;
 	t->cap_rows = t->nr_rows;

@@ -103,21 +103,30 @@ static const char *process_text(struct af_facts *f, const struct af_tree *t, uin
 	return af_facts_text(f, "%s [%u]", node_text(f, t, node), (unsigned)spot->address);
 }
 
+#define OWNER_COLUMNS(C, title, unit)                                                              \
+	C(owner, title, AF_CELL_TEXT)                                                              \
+	C(total, "Total", unit)                                                                    \
+	C(total_share, "Total share", AF_CELL_PERCENT)                                             \
+	C(process, "Of process", AF_CELL_TEXT, AF_SHOW_USED)
+struct owner_row {
+	OWNER_COLUMNS(AF_ROW_CELL, "", AF_CELL_NS)
+};
+
 static void owner_row(struct af_facts *f, struct af_table *table, const struct af_tree *t,
                       const struct owner *o, const char *word, uint64_t all)
 {
-	struct af_cell *c = af_table_row(f, table);
+	struct owner_row *c = af_table_row(f, table);
 	bool is_process = o->node == o->process;
 
-	c[0].text = !o->node     ? af_facts_text(f, "[no %s]", word)
-	            : is_process ? process_text(f, t, o->node)
-	                         : node_text(f, t, o->node);
-	c[1].value = o->total;
-	c[2].value = af_facts_ratio(o->total, all, 1e4);
-	c[3].text = !o->process || is_process ? "" : process_text(f, t, o->process);
+	c->owner.text = !o->node     ? af_facts_text(f, "[no %s]", word)
+	                : is_process ? process_text(f, t, o->node)
+	                             : node_text(f, t, o->node);
+	c->total.value = o->total;
+	c->total_share.value = af_facts_ratio(o->total, all, 1e4);
+	c->process.text = !o->process || is_process ? "" : process_text(f, t, o->process);
 	if (o->processes > 1)
-		c[3].text =
-		    af_facts_text(f, "%s and %u more", c[3].text, (unsigned)o->processes - 1);
+		c->process.text =
+		    af_facts_text(f, "%s and %u more", c->process.text, (unsigned)o->processes - 1);
 }
 
 void af_owners_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, const char *word)
@@ -125,15 +134,10 @@ void af_owners_table(struct af_facts *f, const struct af_tree *t, uint32_t weigh
 	enum af_spot_what what = af_owners_what(word);
 	struct owners o = {0};
 	const struct af_column columns[] = {
-	    {owner_words[what].title, AF_CELL_TEXT},
-	    {"Total", af_tree_unit(t, weight)},
-	    {"Total share", AF_CELL_PERCENT},
-	    {"Of process", AF_CELL_TEXT, AF_SHOW_USED},
-	};
+	    OWNER_COLUMNS(AF_ROW_COLUMN, owner_words[what].title, af_tree_unit(t, weight))};
 	const char *title =
 	    af_facts_text(f, "%s by %s", owner_words[what].titles, t->weights[weight].name);
-	struct af_table *table =
-	    af_facts_table(f, af_facts_text(f, "%s_top", word), title, columns, 4);
+	struct af_table *table = AF_TABLE(f, af_facts_text(f, "%s_top", word), title, columns);
 
 	owners_find(&o, t, weight, what);
 	if (o.nr)

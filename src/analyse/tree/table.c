@@ -78,19 +78,8 @@ struct af_table *af_tree_table(struct af_facts *f, const struct af_tree *t, uint
                                const struct af_tree_cut *cut, const char *name, const char *title)
 {
 	enum af_cell_unit unit = af_tree_unit(t, weight);
-	const struct af_column columns[] = {
-	    {"Frame", AF_CELL_TEXT},
-	    {"Depth", AF_CELL_COUNT},
-	    {"Total", unit},
-	    {"Total share", AF_CELL_PERCENT},
-	    {"Self", unit},
-	    {"Kind", AF_CELL_TEXT},
-	    {"Function", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Id", AF_CELL_TEXT, AF_SHOW_NEVER},
-	    {"Below", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
-	struct af_table *table =
-	    af_facts_table(f, name, title, columns, sizeof columns / sizeof *columns);
+	const struct af_column columns[] = {AF_TREE_COLUMNS(AF_ROW_COLUMN, unit)};
+	struct af_table *table = AF_TABLE(f, name, title, columns);
 	const char **ids = af_xcalloc(t->nr + 1, sizeof *ids);
 	struct af_tree_rest rest;
 	uint8_t *chosen = af_tree_choose(t, weight, cut, &rest);
@@ -105,16 +94,17 @@ struct af_table *af_tree_table(struct af_facts *f, const struct af_tree *t, uint
 		char *id = af_arena_alloc(&f->arena, AF_ID_SIZE);
 		af_place_id(id, above, function);
 		ids[i] = id;
-		struct af_cell *c = af_table_row(f, table);
-		c[0].text = name_of(f, t, t->nodes[i].name);
-		c[1].value = depth;
-		c[2].value = t->total[weight][i];
-		c[3].value = af_facts_ratio(t->total[weight][i], t->total[weight][0], 1e4);
-		c[4].value = t->self[weight][i];
-		c[5].text = af_frame_name(af_tree_frame(t, t->nodes[i].name));
-		c[6].text = function;
-		c[7].text = id;
-		c[8].text = above;
+		struct af_tree_row *c = af_table_row(f, table);
+		c->frame.text = name_of(f, t, t->nodes[i].name);
+		c->depth.value = depth;
+		c->total.value = t->total[weight][i];
+		c->total_share.value =
+		    af_facts_ratio(t->total[weight][i], t->total[weight][0], 1e4);
+		c->self.value = t->self[weight][i];
+		c->kind.text = af_frame_name(af_tree_frame(t, t->nodes[i].name));
+		c->function.text = function;
+		c->id.text = id;
+		c->below.text = above;
 	}
 	table->chosen = true;
 	table->left_out = rest.left_out;
@@ -128,26 +118,22 @@ struct af_table *af_tree_table(struct af_facts *f, const struct af_tree *t, uint
 static void first_row(struct af_facts *f, struct af_table *table, const struct af_tree *t,
                       uint32_t weight, const struct choosing *row, const char *own)
 {
-	struct af_cell *c = af_table_row(f, table);
+	struct af_first_row *c = af_table_row(f, table);
 	uint32_t name = t->nodes[row->node].name;
 
-	c[0].text = row->node ? name_of(f, t, name) : own;
-	c[1].value = row->total;
-	c[2].value = af_facts_ratio(row->total, t->total[weight][0], 1e4);
-	c[3].text = af_frame_name(row->node ? af_tree_frame(t, name) : AF_FRAME_MARK);
-	c[4].text = row->node ? id_of(f, t, name) : "";
+	c->function.text = row->node ? name_of(f, t, name) : own;
+	c->weight.value = row->total;
+	c->share.value = af_facts_ratio(row->total, t->total[weight][0], 1e4);
+	c->kind.text = af_frame_name(row->node ? af_tree_frame(t, name) : AF_FRAME_MARK);
+	c->id.text = row->node ? id_of(f, t, name) : "";
 }
 
 struct af_table *af_tree_first_table(struct af_facts *f, const struct af_tree *t, uint32_t weight,
                                      const char *own, const char *name, const char *title)
 {
 	const struct af_column columns[] = {
-	    {"Function", AF_CELL_TEXT},          {"Weight", af_tree_unit(t, weight)},
-	    {"Share", AF_CELL_PERCENT},          {"Kind", AF_CELL_TEXT},
-	    {"Id", AF_CELL_TEXT, AF_SHOW_NEVER},
-	};
-	struct af_table *table =
-	    af_facts_table(f, name, title, columns, sizeof columns / sizeof *columns);
+	    AF_FIRST_COLUMNS(AF_ROW_COLUMN, af_tree_unit(t, weight))};
+	struct af_table *table = AF_TABLE(f, name, title, columns);
 	struct choosing *rows = af_xcalloc(t->nr + 1, sizeof *rows);
 	uint32_t nr = 0;
 

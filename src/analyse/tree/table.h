@@ -28,17 +28,42 @@ struct af_tree_rest {
 uint8_t *af_tree_choose(const struct af_tree *t, uint32_t weight, const struct af_tree_cut *cut,
                         struct af_tree_rest *rest);
 
+/* A row of a tree: one frame. */
+#define AF_TREE_COLUMNS(C, unit)                                                                   \
+	C(frame, "Frame", AF_CELL_TEXT)                                                            \
+	C(depth, "Depth", AF_CELL_COUNT) /* 1: a root */                                           \
+	C(total, "Total", unit)                                                                    \
+	C(total_share, "Total share", AF_CELL_PERCENT)                                             \
+	C(self, "Self", unit)                                                                      \
+	C(kind, "Kind", AF_CELL_TEXT)                                                              \
+	C(function, "Function", AF_CELL_TEXT, AF_SHOW_NEVER) /* its id */                          \
+	C(id, "Id", AF_CELL_TEXT, AF_SHOW_NEVER)             /* of the place */                    \
+	C(below, "Below", AF_CELL_TEXT, AF_SHOW_NEVER) /* the id of its caller, "" of a root */
+struct af_tree_row {
+	AF_TREE_COLUMNS(AF_ROW_CELL, AF_CELL_NS)
+};
+
 /*
- * Add the chosen frames to @f, preorder, without the root: Frame, Depth, Total, Total share, Self,
- * Kind, Function (its id), Id and Below (the ids of the place and of the one above, "" at the
- * root). What is left out is in the table's `truncated`.
+ * Add the chosen frames to @f, preorder, without the root. What is left out is in the table's
+ * `truncated`.
  */
 struct af_table *af_tree_table(struct af_facts *f, const struct af_tree *t, uint32_t weight,
                                const struct af_tree_cut *cut, const char *name, const char *title);
 
+/* A row of the frames just below the root; the share is of the root's total. */
+#define AF_FIRST_COLUMNS(C, unit)                                                                  \
+	C(function, "Function", AF_CELL_TEXT)                                                      \
+	C(weight, "Weight", unit)                                                                  \
+	C(share, "Share", AF_CELL_PERCENT)                                                         \
+	C(kind, "Kind", AF_CELL_TEXT)                                                              \
+	C(id, "Id", AF_CELL_TEXT, AF_SHOW_NEVER)
+struct af_first_row {
+	AF_FIRST_COLUMNS(AF_ROW_CELL, AF_CELL_NS)
+};
+
 /*
- * Add the frames just below the root to @f, heaviest first: Function, Weight, Share of the root's
- * total, Kind, Id. What the root has itself is a row as well, called @own.
+ * Add the frames just below the root to @f, heaviest first. What the root has itself is a row as
+ * well, called @own.
  */
 struct af_table *af_tree_first_table(struct af_facts *f, const struct af_tree *t, uint32_t weight,
                                      const char *own, const char *name, const char *title);

@@ -14,7 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analyse/table/fold.h"
+#include "analyse/functions/top.h"
+#include "analyse/passes/rows.h"
+#include "analyse/table/facts.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/system/fs.h"
@@ -55,22 +57,6 @@ static void live_stop(int signal)
 	live_over = 1;
 }
 
-static const struct af_table *table_of(const struct af_results *r, const char *name)
-{
-	for (const struct af_table *t = r->facts.first; t; t = t->next)
-		if (!strcmp(t->name, name))
-			return t;
-	return NULL;
-}
-
-static const struct af_cell *cell_of(const struct af_table *t, uint32_t row, const char *title)
-{
-	static const struct af_cell none = {.text = ""};
-	int c = af_table_column(t, title);
-
-	return c < 0 ? &none : &t->cells[(size_t)row * t->nr_columns + (uint32_t)c];
-}
-
 struct hot {
 	const char *name;
 	uint64_t self, recent;
@@ -92,8 +78,9 @@ static struct hot *hot_functions(struct live *l, const struct af_table *t, uint3
 
 	*nr = t ? t->nr_rows : 0;
 	for (uint32_t i = 0; i < *nr; i++) {
-		const char *name = cell_of(t, i, "Function")->text;
-		uint64_t self = cell_of(t, i, "Self")->value;
+		const struct af_top_row *row = AF_ROW_AT(struct af_top_row, t, i);
+		const char *name = row->function.text;
+		uint64_t self = row->self.value;
 		uint64_t *before = af_keys_at(&l->before, AF_KEY_TEXT(name), NULL);
 		hot[i] = (struct hot){name, self, self > *before ? self - *before : 0};
 		*before = self;
@@ -120,7 +107,7 @@ static void live_part(struct live *l, struct af_buf *part, bool head)
 
 static void tell_functions(struct live *l, const struct af_results *r, struct af_buf *part)
 {
-	const struct af_table *t = table_of(r, "cpu_top");
+	const struct af_table *t = af_facts_find(&r->facts, "cpu_top");
 	const struct af_tree *cpu = &r->trees[AF_VIEW_CPU];
 	uint64_t all = cpu->nr ? cpu->total[AF_WEIGHT_TIME][0] : 0, recent = 0;
 	uint32_t nr;
@@ -153,15 +140,17 @@ static void tell_functions(struct live *l, const struct af_results *r, struct af
 /* Devices, and calls that launch work, a second since the last look. */
 static void tell_devices(struct live *l, const struct af_results *r, struct af_buf *part)
 {
-	const struct af_table *devices = table_of(r, "devices"), *kernels = table_of(r, "kernels");
+	const struct af_table *devices = af_facts_find(&r->facts, "devices"),
+			      *kernels = af_facts_find(&r->facts, "kernels");
 	uint64_t launches = 0, ns = af_now_ns() - (l->looked_ns ? l->looked_ns : l->begin_ns);
 
 	for (uint32_t i = 0; devices && i < devices->nr_rows; i++) {
-		af_buf_fmt(part, "%s%s busy ", i ? ", " : "", cell_of(devices, i, "Device")->text);
-		af_cell_text(part, AF_CELL_PERCENT, cell_of(devices, i, "Of the run")->value);
+		const struct af_device_row *row = AF_ROW_AT(struct af_device_row, devices, i);
+		af_buf_fmt(part, "%s%s busy ", i ? ", " : "", row->device.text);
+		af_cell_text(part, AF_CELL_PERCENT, row->busy_percent.value);
 	}
 	for (uint32_t i = 0; kernels && i < kernels->nr_rows; i++)
-		launches += cell_of(kernels, i, "Calls")->value;
+		launches += AF_ROW_AT(struct af_kernel_row, kernels, i)->calls.value;
 	if (kernels && kernels->nr_rows) {
 		af_buf_str(part, ", ");
 		af_label_commas(part, launches);
@@ -170,7 +159,7 @@ static void tell_devices(struct live *l, const struct af_results *r, struct af_b
 		                          ? af_facts_ratio(launches - l->launches, ns, 1e9)
 		                          : 0);
 		af_buf_fmt(part, " a second), most time in %s",
-		           cell_of(kernels, 0, "Kernel")->text);
+		           AF_ROW_AT(struct af_kernel_row, kernels, 0)->kernel.text);
 	}
 	l->launches = launches;
 	if (!part->len)
@@ -180,19 +169,19 @@ static void tell_devices(struct live *l, const struct af_results *r, struct af_b
 
 static void tell_losses(struct live *l, const struct af_results *r, struct af_buf *part)
 {
-	const struct af_table *lost = table_of(r, "lost");
+	const struct af_table *lost = af_facts_find(&r->facts, "lost");
 
 	af_buf_str(part, "lost: ");
 	if (!lost || !lost->nr_rows)
 		af_buf_str(part, "nothing");
 	for (uint32_t i = 0; lost && i < lost->nr_rows; i++) {
-		const struct af_cell *c = cell_of(lost, i, "Count");
+		const struct af_lost_row *row = AF_ROW_AT(struct af_lost_row, lost, i);
 		af_buf_str(part, i ? ", " : "");
-		if (!c->unknown && c->value) {
-			af_label_commas(part, c->value);
+		if (row->count.value) {
+			af_label_commas(part, row->count.value);
 			af_buf_char(part, ' ');
 		}
-		af_buf_str(part, cell_of(lost, i, "What")->text);
+		af_buf_str(part, row->what.text);
 	}
 	live_part(l, part, false);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyse/annotate/annotate.h"
+#include "analyse/table/fold.h"
 #include "base/err.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/ranks.h"
@@ -49,11 +50,13 @@ static void show_table(const struct af_table *t)
 /* Only the rows of least rank, for programs: people are shown what is around them. */
 static void keep_ranks(struct af_table *t, uint64_t limit)
 {
+	int column = af_table_column(t, "rank");
 	uint32_t nr = 0;
 
-	for (uint32_t r = 0; r < t->nr_rows; r++) {
-		struct af_cell *row = t->cells + (size_t)r * t->nr_columns;
-		if (!row[AF_LINE_RANK].value || row[AF_LINE_RANK].value > limit)
+	for (uint32_t r = 0; column >= 0 && r < t->nr_rows; r++) {
+		const struct af_cell *row = t->cells + (size_t)r * t->nr_columns;
+		const struct af_cell *rank = &row[column];
+		if (!rank->value || rank->value > limit)
 			continue;
 		memmove(t->cells + (size_t)nr++ * t->nr_columns, row, t->nr_columns * sizeof *row);
 	}

@@ -163,31 +163,35 @@ static void rank_state(struct rank *r, int fd, const char *dir)
 	rank_read(r, one); /* it may have ended since */
 }
 
+#define RANK_COLUMNS(C)                                                                            \
+	C(rank, "Rank", AF_CELL_COUNT, .show = AF_SHOW_ALWAYS)                                     \
+	C(host, "Host", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS)                                      \
+	C(pid, "Pid", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS)                                        \
+	C(exit_status, "Exit status", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS)                        \
+	C(cpu_time_ns, "CPU time", AF_CELL_NS, .show = AF_SHOW_ALWAYS)                             \
+	C(state, "State", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS)                                    \
+	C(trace, "Trace", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS)
+struct rank_row {
+	RANK_COLUMNS(AF_ROW_CELL)
+};
+
 static void ranks_table(const struct ranks *all, const char *dir, struct af_facts *f)
 {
-	static const struct af_column columns[] = {
-	    {"Rank", AF_CELL_COUNT, .show = AF_SHOW_ALWAYS},
-	    {"Host", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS},
-	    {"Pid", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS},
-	    {"Exit status", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS},
-	    {"CPU time", AF_CELL_NS, .show = AF_SHOW_ALWAYS},
-	    {"State", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS},
-	    {"Trace", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS},
-	};
-	struct af_table *t = af_facts_table(f, "ranks", af_facts_text(f, "The ranks in %s", dir),
-	                                    columns, sizeof columns / sizeof *columns);
+	static const struct af_column columns[] = {RANK_COLUMNS(AF_ROW_COLUMN)};
+	struct af_table *t =
+	    AF_TABLE(f, "ranks", af_facts_text(f, "The ranks in %s", dir), columns);
 
 	for (uint32_t i = 0; i < all->nr; i++) {
 		const struct rank *r = &all->items[i];
-		struct af_cell *c = af_table_row(f, t);
-		c[0].value = r->rank;
-		c[1].text = r->host;
-		c[2].text = r->pid ? af_facts_text(f, "%llu", (unsigned long long)r->pid) : "";
-		c[3].text = r->status;
-		c[4].value = r->cpu_ns;
-		c[4].unknown = !r->has_end;
-		c[5].text = r->state;
-		c[6].text = r->name;
+		struct rank_row *c = af_table_row(f, t);
+		c->rank.value = r->rank;
+		c->host.text = r->host;
+		c->pid.text = r->pid ? af_facts_text(f, "%llu", (unsigned long long)r->pid) : "";
+		c->exit_status.text = r->status;
+		c->cpu_time_ns.value = r->cpu_ns;
+		c->cpu_time_ns.unknown = !r->has_end;
+		c->state.text = r->state;
+		c->trace.text = r->name;
 	}
 }
 

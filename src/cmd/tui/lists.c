@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/functions/top.h"
 #include "analyse/tree/ids.h"
 #include "analyse/tree/table.h"
 #include "base/arena.h"
@@ -11,9 +12,9 @@
 
 enum { WEIGHT_COLUMNS = 12, SHARE_COLUMNS = 9, KIND_COLUMNS = 10, WIDE = 110 };
 
-static const struct af_cell *row_of(const struct af_table *table, uint32_t row)
+static const struct af_top_row *top_row(const struct tui *t, uint32_t row)
 {
-	return table->cells + (size_t)row * table->nr_columns;
+	return AF_ROW_AT(struct af_top_row, t->top_table, row);
 }
 
 static enum af_frame kind_of(const char *word)
@@ -72,26 +73,25 @@ static void top_draw(struct tui *t, const struct tui_area *a)
 
 	top_head(t, a);
 	for (uint32_t r = 0; t->function && r < t->top.nr; r++)
-		if (key_of(row_of(t->top_table, r)[0].text, row_of(t->top_table, r)[5].text) ==
-		    t->function)
+		if (key_of(top_row(t, r)->function.text, top_row(t, r)->kind.text) == t->function)
 			t->top.at = r;
 	tui_list_fit(&t->top, page);
 	for (int i = 0; i < page && t->top.first + (uint32_t)i < t->top.nr; i++) {
 		uint32_t r = t->top.first + (uint32_t)i;
-		const struct af_cell *c = row_of(t->top_table, r);
-		const struct af_column *columns = t->top_table->columns;
+		const struct af_top_row *c = top_row(t, r);
+		enum af_cell_unit unit = af_tree_unit(t->forward, t->weight);
 		unsigned at = r == t->top.at ? TUI_AT : 0;
 		int y = a->y + 1 + i, x = a->x;
-		x = put_cell(y, x, WEIGHT_COLUMNS, columns[1].unit, c[1].value, at);
-		x = put_cell(y, x, SHARE_COLUMNS, columns[2].unit, c[2].value, at);
-		x = put_cell(y, x, WEIGHT_COLUMNS, columns[3].unit, c[3].value, at);
-		x = put_cell(y, x, SHARE_COLUMNS, columns[4].unit, c[4].value, at);
+		x = put_cell(y, x, WEIGHT_COLUMNS, unit, c->self.value, at);
+		x = put_cell(y, x, SHARE_COLUMNS, AF_CELL_PERCENT, c->self_share.value, at);
+		x = put_cell(y, x, WEIGHT_COLUMNS, unit, c->total.value, at);
+		x = put_cell(y, x, SHARE_COLUMNS, AF_CELL_PERCENT, c->total_share.value, at);
 		if (a->columns >= WIDE) {
-			tui_put(y, x, KIND_COLUMNS, c[5].text, AF_FRAME_END, at | TUI_FAINT);
+			tui_put(y, x, KIND_COLUMNS, c->kind.text, AF_FRAME_END, at | TUI_FAINT);
 			x += KIND_COLUMNS;
 		}
-		tui_put(y, x, a->columns - x, c[0].text, kind_of(c[5].text),
-		        at | (is_found(t, c[0].text) ? TUI_FOUND : 0));
+		tui_put(y, x, a->columns - x, c->function.text, kind_of(c->kind.text),
+		        at | (is_found(t, c->function.text) ? TUI_FOUND : 0));
 	}
 }
 
@@ -99,8 +99,8 @@ static void top_take(struct tui *t)
 {
 	if (!t->top.nr)
 		return;
-	const struct af_cell *c = row_of(t->top_table, t->top.at);
-	t->function = key_of(c[0].text, c[5].text);
+	const struct af_top_row *c = top_row(t, t->top.at);
+	t->function = key_of(c->function.text, c->kind.text);
 	t->calls.nr = 0;
 }
 
@@ -108,7 +108,7 @@ static bool top_next(struct tui *t, int step)
 {
 	for (uint32_t k = 1; k <= t->top.nr; k++) {
 		uint32_t r = (t->top.at + (step > 0 ? k : t->top.nr - k)) % t->top.nr;
-		if (!is_found(t, row_of(t->top_table, r)[0].text))
+		if (!is_found(t, top_row(t, r)->function.text))
 			continue;
 		t->top.at = r;
 		top_take(t);
@@ -179,15 +179,15 @@ static void calls_make(struct tui *t)
 }
 
 /* The cells of a row of the list; NULL: the function itself. */
-static const struct af_cell *calls_row(const struct tui *t, uint32_t r)
+static const struct af_first_row *calls_row(const struct tui *t, uint32_t r)
 {
 	uint32_t above = t->callers_table->nr_rows;
 
 	if (r == above)
 		return NULL;
 	/* The heaviest caller is next to the function. */
-	return r < above ? row_of(t->callers_table, above - 1 - r)
-	                 : row_of(t->callees_table, r - above - 1);
+	return r < above ? AF_ROW_AT(struct af_first_row, t->callers_table, above - 1 - r)
+	                 : AF_ROW_AT(struct af_first_row, t->callees_table, r - above - 1);
 }
 
 static void calls_own(struct tui *t, int y, const struct tui_area *a, unsigned look)
@@ -226,33 +226,34 @@ static void calls_draw(struct tui *t, const struct tui_area *a)
 	tui_list_fit(&t->calls, a->rows);
 	for (int i = 0; i < a->rows && t->calls.first + (uint32_t)i < t->calls.nr; i++) {
 		uint32_t r = t->calls.first + (uint32_t)i, above = t->callers_table->nr_rows;
-		const struct af_cell *c = calls_row(t, r);
+		const struct af_first_row *c = calls_row(t, r);
 		unsigned at = r == t->calls.at ? TUI_AT : 0;
 		int x = a->x;
 		if (!c) {
 			calls_own(t, a->y + i, a, at);
 			continue;
 		}
-		x = put_cell(a->y + i, x, WEIGHT_COLUMNS, t->callers_table->columns[1].unit,
-		             c[1].value, at);
-		x = put_cell(a->y + i, x, SHARE_COLUMNS, AF_CELL_PERCENT, c[2].value, at);
+		x = put_cell(a->y + i, x, WEIGHT_COLUMNS, af_tree_unit(t->forward, t->weight),
+		             c->weight.value, at);
+		x = put_cell(a->y + i, x, SHARE_COLUMNS, AF_CELL_PERCENT, c->share.value, at);
 		tui_put(a->y + i, x, 4, r < above ? "<- " : "-> ", AF_FRAME_END, at | TUI_FAINT);
-		tui_put(a->y + i, x + 3, a->columns - x - 3, c[0].text, kind_of(c[3].text),
-		        at | (is_found(t, c[0].text) ? TUI_FOUND : 0));
+		tui_put(a->y + i, x + 3, a->columns - x - 3, c->function.text,
+		        kind_of(c->kind.text),
+		        at | (is_found(t, c->function.text) ? TUI_FOUND : 0));
 	}
 }
 
 /* Go to the function of the row. */
 static void calls_enter(struct tui *t)
 {
-	const struct af_cell *c = t->calls.nr ? calls_row(t, t->calls.at) : NULL;
+	const struct af_first_row *c = t->calls.nr ? calls_row(t, t->calls.at) : NULL;
 
-	if (!c || !c[4].text || !*c[4].text)
+	if (!c || !c->id.text || !*c->id.text)
 		return;
 	if (t->nr_back == TUI_BACK)
 		memmove(t->back, t->back + 1, --t->nr_back * sizeof *t->back);
 	t->back[t->nr_back++] = t->function;
-	t->function = key_of(c[0].text, c[3].text);
+	t->function = key_of(c->function.text, c->kind.text);
 	t->calls.nr = 0;
 }
 

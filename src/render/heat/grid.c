@@ -6,25 +6,16 @@
 #include "analyse/time/heat.h"
 #include "base/arena.h"
 
-static const struct af_table *table_named(const struct af_facts *f, const char *name)
-{
-	const struct af_table *t = f->first;
-
-	while (t && strcmp(t->name, name) != 0)
-		t = t->next;
-	return t;
-}
-
 static void grid_fill(struct heat_grid *g, const struct af_table *heat)
 {
 	for (uint32_t r = 0; r < heat->nr_rows && g->gpu; r++)
-		g->timed |= heat->cells[(size_t)r * heat->nr_columns + AF_HEAT_TIME].value != 0;
+		g->timed |= AF_ROW_AT(struct af_heat_cell_row, heat, r)->time_ns.value != 0;
 	for (uint32_t r = 0; r < heat->nr_rows; r++) {
-		const struct af_cell *c = &heat->cells[(size_t)r * heat->nr_columns];
-		uint64_t value = c[g->timed ? AF_HEAT_TIME : AF_HEAT_COUNT].value;
-		if (c[AF_HEAT_COLUMN].value >= g->nr_columns)
+		const struct af_heat_cell_row *c = AF_ROW_AT(struct af_heat_cell_row, heat, r);
+		uint64_t value = g->timed ? c->time_ns.value : c->count.value;
+		if (c->column.value >= g->nr_columns)
 			continue;
-		g->cells[c[AF_HEAT_COLUMN].value * g->nr_rows + c[AF_HEAT_OFFSET].value] = value;
+		g->cells[c->column.value * g->nr_rows + c->row.value] = value;
 		g->most = value > g->most ? value : g->most;
 		g->total += value;
 	}
@@ -32,22 +23,22 @@ static void grid_fill(struct heat_grid *g, const struct af_table *heat)
 
 bool heat_grid_make(struct heat_grid *g, const struct af_facts *f)
 {
-	const struct af_table *about = table_named(f, "heat_about");
-	const struct af_table *heat = table_named(f, "heat");
-	const struct af_table *periods = table_named(f, "periods");
+	const struct af_table *about = af_facts_find(f, "heat_about");
+	const struct af_table *heat = af_facts_find(f, "heat");
+	const struct af_table *periods = af_facts_find(f, "periods");
 
 	*g = (struct heat_grid){0};
 	if (!about || !about->nr_rows || !heat)
 		return false;
-	const struct af_cell *is = about->cells;
-	g->gpu = !strcmp(is[AF_HEAT_VIEW].text, "gpu");
-	g->nr_rows = (uint32_t)is[AF_HEAT_NR_ROWS].value;
-	g->nr_columns = (uint32_t)(is[AF_HEAT_NR_COLUMNS].value < AF_HEAT_CELLS / AF_HEAT_ROWS
-	                               ? is[AF_HEAT_NR_COLUMNS].value
+	const struct af_heat_about_row *is = AF_ROW_AT(struct af_heat_about_row, about, 0);
+	g->gpu = !strcmp(is->view.text, "gpu");
+	g->nr_rows = (uint32_t)is->rows.value;
+	g->nr_columns = (uint32_t)(is->columns.value < AF_HEAT_CELLS / AF_HEAT_ROWS
+	                               ? is->columns.value
 	                               : AF_HEAT_CELLS / AF_HEAT_ROWS);
-	g->period_ns = is[AF_HEAT_PERIOD].value;
-	g->from_ns = is[AF_HEAT_FROM].value;
-	g->to_ns = is[AF_HEAT_TO].value;
+	g->period_ns = is->period_ns.value;
+	g->from_ns = is->from_ns.value;
+	g->to_ns = is->to_ns.value;
 	g->note = periods && periods->nr_rows ? periods->note : NULL;
 	g->cells = af_xcalloc((size_t)g->nr_columns * g->nr_rows + 1, sizeof *g->cells);
 	grid_fill(g, heat);

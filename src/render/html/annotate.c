@@ -19,19 +19,11 @@ static bool starts_kernel(const struct af_table *t)
 	return !strcmp(t->name, "kernel");
 }
 
-/* What the list says of the kernel whose facts are @t: [["Kernel","walk"],…]. */
+/* What the list says of the kernel whose facts are @t: the rows of the table. */
 static void list_add(struct html_annotated *h, const struct af_table *t)
 {
-	af_buf_str(&h->list, h->list.len ? ",\n[" : "[");
-	for (uint32_t r = 0; r < t->nr_rows; r++) {
-		const struct af_cell *c = &t->cells[(size_t)r * t->nr_columns];
-		af_buf_str(&h->list, r ? ",[" : "[");
-		af_buf_json(&h->list, c[0].text, strlen(c[0].text));
-		af_buf_char(&h->list, ',');
-		af_buf_json(&h->list, c[1].text, strlen(c[1].text));
-		af_buf_char(&h->list, ']');
-	}
-	af_buf_char(&h->list, ']');
+	af_buf_str(&h->list, h->list.len ? ",\n" : "");
+	af_table_json_rows(&h->list, t, t->nr_rows);
 }
 
 /* The kernel whose tables begin at @t. */

@@ -67,19 +67,19 @@ static void bar_part(struct annotate_page *p, uint32_t reason, uint32_t nr)
 {
 	const struct af_table *t = p->reasons;
 	bool known = t && reason < t->nr_rows;
-	char letter = known ? *annotate_cell(t, reason, AF_REASON_LETTER)->text : '#';
+	char letter = known ? *annotate_reason_row(t, reason)->letter.text : '#';
 
 	if (!nr)
 		return;
 	if (p->look->colour)
-		af_buf_str(p->b, reason_colour(
-				     known ? annotate_cell(t, reason, AF_REASON_SORT)->text : ""));
+		af_buf_str(p->b, reason_colour(known ? annotate_reason_row(t, reason)->category.text
+		                                     : ""));
 	while (nr--)
 		af_buf_char(p->b, letter);
 	annotate_plain(p);
 }
 
-void annotate_bar(struct annotate_page *p, const struct af_table *t, uint32_t r, uint32_t reasons,
+void annotate_bar(struct annotate_page *p, const struct af_cell *reasons, uint32_t nr_reasons,
                   uint64_t samples)
 {
 	double scale = p->most ? (double)ANNOTATE_BAR / (double)p->most : 0;
@@ -90,12 +90,12 @@ void annotate_bar(struct annotate_page *p, const struct af_table *t, uint32_t r,
 		length = ANNOTATE_BAR;
 	if (samples && !length)
 		length = 1;
-	for (uint32_t c = reasons; c < t->nr_columns; c++) {
-		sum += (double)annotate_cell(t, r, c)->value;
+	for (uint32_t i = 0; i < nr_reasons; i++) {
+		sum += (double)reasons[i].value;
 		uint32_t until = all > 0 ? (uint32_t)(sum / all * length + 0.5) : 0;
 		if (until > length)
 			until = length;
-		bar_part(p, c - reasons, until > done ? until - done : 0);
+		bar_part(p, i, until > done ? until - done : 0);
 		done = until > done ? until : done;
 	}
 	bar_part(p, UINT32_MAX, length - done);
@@ -110,19 +110,18 @@ uint32_t annotate_insn(const struct af_table *t, uint64_t offset)
 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
-		if (annotate_cell(t, mid, AF_INSN_OFFSET)->value < offset)
+		if (annotate_insn_row(t, mid)->offset.value < offset)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < t->nr_rows && annotate_cell(t, low, AF_INSN_OFFSET)->value == offset
-	           ? low
-	           : UINT32_MAX;
+	return low < t->nr_rows && annotate_insn_row(t, low)->offset.value == offset ? low
+	                                                                             : UINT32_MAX;
 }
 
 void annotate_waits(struct annotate_page *p, uint32_t r, size_t indent, size_t line)
 {
-	const char *at = annotate_cell(p->insns, r, AF_INSN_WAITS)->text;
+	const char *at = annotate_insn_row(p->insns, r)->waits.text;
 	char *end;
 
 	for (; at && *at; at = end) {
@@ -137,7 +136,7 @@ void annotate_waits(struct annotate_page *p, uint32_t r, size_t indent, size_t l
 		af_buf_fmt(p->b, "waits for 0x%04llx  ", (unsigned long long)offset);
 		size_t used = indent + 18;
 		if (row != UINT32_MAX)
-			af_columns_text(p->b, annotate_cell(p->insns, row, AF_INSN_TEXT)->text,
+			af_columns_text(p->b, annotate_insn_row(p->insns, row)->text.text,
 			                p->look->width > used ? p->look->width - used : 8, false);
 		annotate_plain(p);
 		af_buf_char(p->b, '\n');
@@ -157,37 +156,32 @@ void af_annotate_legend(struct af_buf *b, const struct af_table *reasons,
 	af_buf_fmt(b, "%s\n", reasons->title);
 	annotate_plain(&p);
 	for (uint32_t r = 0; r < reasons->nr_rows; r++) {
-		const struct af_cell *c = annotate_cell(reasons, r, 0);
+		const struct af_reason_row *c = annotate_reason_row(reasons, r);
 		af_buf_str(b, "  ");
 		bar_part(&p, r, 1);
 		af_buf_str(b, "  ");
-		af_columns_text(b, c[AF_REASON_NAME].text, 18, true);
-		annotate_share(&p, &c[AF_REASON_SHARE]);
-		af_buf_str(b, *c[AF_REASON_MEANING].text ? "  " : "");
-		af_columns_wrap(b, c[AF_REASON_MEANING].text, 33, look->width, 33);
+		af_columns_text(b, c->name.text, 18, true);
+		annotate_share(&p, &c->share);
+		af_buf_str(b, *c->meaning.text ? "  " : "");
+		af_columns_wrap(b, c->meaning.text, 33, look->width, 33);
 	}
 	for (uint32_t r = 0; r < reasons->nr_rows && advised < 2; r++) {
-		const struct af_cell *c = annotate_cell(reasons, r, 0);
-		if (!*c[AF_REASON_ADVICE].text || !strcmp(c[AF_REASON_SORT].text, "issued"))
+		const struct af_reason_row *c = annotate_reason_row(reasons, r);
+		if (!*c->advice.text || !strcmp(c->category.text, "issued"))
 			continue;
 		advised++;
 		af_buf_str(b, "  Against ");
-		af_buf_terminal(b, c[AF_REASON_NAME].text, strlen(c[AF_REASON_NAME].text), "");
+		af_buf_terminal(b, c->name.text, strlen(c->name.text), "");
 		af_buf_str(b, ": ");
-		af_columns_wrap(b, c[AF_REASON_ADVICE].text,
-		                12 + af_columns_of(c[AF_REASON_NAME].text), look->width, 4);
+		af_columns_wrap(b, c->advice.text, 12 + af_columns_of(c->name.text), look->width,
+		                4);
 	}
 	af_columns_trim(b, from);
 }
 
-static uint64_t most_samples(const struct af_table *t, uint32_t column)
+static void most_of(struct annotate_page *p, uint64_t samples)
 {
-	uint64_t most = 0;
-
-	for (uint32_t r = 0; r < t->nr_rows; r++)
-		if (annotate_cell(t, r, column)->value > most)
-			most = annotate_cell(t, r, column)->value;
-	return most;
+	p->most = samples > p->most ? samples : p->most;
 }
 
 void af_annotate_text(struct af_buf *b, const struct af_table *first,
@@ -210,10 +204,12 @@ void af_annotate_text(struct af_buf *b, const struct af_table *first,
 		af_annotate_legend(b, p.reasons, look);
 	}
 	if (look->by_insn || !p.lines->nr_rows) {
-		p.most = most_samples(p.insns, AF_INSN_SAMPLES);
+		for (uint32_t r = 0; r < p.insns->nr_rows; r++)
+			most_of(&p, annotate_insn_row(p.insns, r)->samples.value);
 		annotate_by_insn(&p);
 	} else {
-		p.most = most_samples(p.lines, AF_LINE_SAMPLES);
+		for (uint32_t r = 0; r < p.lines->nr_rows; r++)
+			most_of(&p, annotate_line_row(p.lines, r)->samples.value);
 		annotate_by_line(&p);
 	}
 	af_columns_trim(b, from);

@@ -14,14 +14,13 @@ enum {
 /* "latency.cu:12 inner ← outer (latency.cu:40)" */
 static void insn_place(struct annotate_page *p, uint32_t r, size_t width)
 {
-	const struct af_cell *c = annotate_cell(p->insns, r, 0);
-	const char *file = c[AF_INSN_FILE].text, *slash = strrchr(file, '/');
+	const struct af_insn_row *c = annotate_insn_row(p->insns, r);
+	const char *file = c->file.text, *slash = strrchr(file, '/');
 	struct af_buf text = {0};
 
 	if (*file)
-		af_buf_fmt(&text, "%s:%u%s%s", slash ? slash + 1 : file,
-		           (unsigned)c[AF_INSN_LINE].value, *c[AF_INSN_INLINED].text ? " " : "",
-		           c[AF_INSN_INLINED].text);
+		af_buf_fmt(&text, "%s:%u%s%s", slash ? slash + 1 : file, (unsigned)c->line.value,
+		           *c->inlined.text ? " " : "", c->inlined.text);
 	if (text.len)
 		af_columns_text(p->b, text.data, width, false);
 	af_buf_free(&text);
@@ -29,20 +28,20 @@ static void insn_place(struct annotate_page *p, uint32_t r, size_t width)
 
 static void insn_line(struct annotate_page *p, uint32_t r, size_t text_width, size_t place_width)
 {
-	const struct af_cell *c = annotate_cell(p->insns, r, 0);
+	const struct af_insn_row *c = annotate_insn_row(p->insns, r);
 	struct af_buf samples = {0};
 
-	annotate_share(p, &c[AF_INSN_SHARE]);
+	annotate_share(p, &c->share);
 	af_buf_str(&samples, "");
-	if (c[AF_INSN_SAMPLES].value)
-		af_label_commas(&samples, c[AF_INSN_SAMPLES].value);
+	if (c->samples.value)
+		af_label_commas(&samples, c->samples.value);
 	af_columns_right(p->b, samples.data, 11);
 	af_buf_free(&samples);
 	af_buf_str(p->b, "  ");
-	annotate_bar(p, p->insns, r, AF_INSN_REASONS, c[AF_INSN_SAMPLES].value);
-	annotate_offset(p, c[AF_INSN_OFFSET].value);
-	af_columns_text(p->b, c[AF_INSN_TEXT].text, text_width, *c[AF_INSN_FILE].text != 0);
-	if (*c[AF_INSN_FILE].text) {
+	annotate_bar(p, c->reasons, p->insns->nr_columns - AF_INSN_FIXED, c->samples.value);
+	annotate_offset(p, c->offset.value);
+	af_columns_text(p->b, c->text.text, text_width, *c->file.text != 0);
+	if (*c->file.text) {
 		af_buf_str(p->b, "  ");
 		annotate_faint(p);
 		insn_place(p, r, place_width);
@@ -54,7 +53,7 @@ static void insn_line(struct annotate_page *p, uint32_t r, size_t text_width, si
 
 static bool insn_shown(const struct annotate_page *p, uint32_t r)
 {
-	uint64_t rank = annotate_cell(p->insns, r, AF_INSN_RANK)->value;
+	uint64_t rank = annotate_insn_row(p->insns, r)->rank.value;
 
 	return !p->look->limit || (rank && rank <= p->look->limit);
 }
@@ -72,7 +71,7 @@ static bool insn_near(const struct annotate_page *p, uint32_t r)
 static bool has_places(const struct annotate_page *p)
 {
 	for (uint32_t r = 0; r < p->insns->nr_rows; r++)
-		if (*annotate_cell(p->insns, r, AF_INSN_FILE)->text)
+		if (*annotate_insn_row(p->insns, r)->file.text)
 			return true;
 	return false;
 }
@@ -90,7 +89,7 @@ void annotate_by_insn(struct annotate_page *p)
 	af_buf_str(p->b, "\n   Share    Samples  Stalls            Offset   Instruction\n");
 	annotate_plain(p);
 	for (uint32_t r = 0; r < p->insns->nr_rows; r++) {
-		const struct af_cell *c = annotate_cell(p->insns, r, 0);
+		const struct af_insn_row *c = annotate_insn_row(p->insns, r);
 		if (insn_near(p, r)) {
 			if (gap)
 				af_buf_fmt(p->b, "%*s…\n", BEFORE_TEXT - 9, "");
@@ -99,8 +98,8 @@ void annotate_by_insn(struct annotate_page *p)
 			continue;
 		}
 		gap = true;
-		nr_left_out += c[AF_INSN_RANK].value != 0;
-		left_out += c[AF_INSN_SHARE].value;
+		nr_left_out += c->rank.value != 0;
+		left_out += c->share.value;
 	}
 	if (nr_left_out)
 		af_buf_fmt(p->b, "  … and %u more instructions with %.2f %%\n", nr_left_out,

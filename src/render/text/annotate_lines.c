@@ -21,13 +21,13 @@ struct by_line {
 };
 
 /* The row of a line, by file and number; lines are in order, files are not many. */
-static uint32_t line_of(const struct af_table *lines, const struct af_cell *insn, uint32_t guess)
+static uint32_t line_of(const struct af_table *lines, const struct af_insn_row *insn,
+                        uint32_t guess)
 {
 	for (uint32_t k = 0; k < lines->nr_rows; k++) {
 		uint32_t r = (guess + k) % lines->nr_rows;
-		const struct af_cell *c = annotate_cell(lines, r, 0);
-		if (c[AF_LINE_NUMBER].value == insn[AF_INSN_LINE].value &&
-		    !strcmp(c[AF_LINE_FILE].text, insn[AF_INSN_FILE].text))
+		const struct af_line_row *c = annotate_line_row(lines, r);
+		if (c->number.value == insn->line.value && !strcmp(c->file.text, insn->file.text))
 			return r;
 	}
 	return UINT32_MAX;
@@ -41,8 +41,8 @@ static void by_line_make(struct by_line *by, const struct annotate_page *p)
 	by->order = af_xcalloc(nr + 1ull, sizeof *by->order);
 	by->first = af_xcalloc(nr_lines + 2ull, sizeof *by->first);
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct af_cell *c = annotate_cell(p->insns, i, 0);
-		line[i] = *c[AF_INSN_FILE].text ? line_of(p->lines, c, guess) : UINT32_MAX;
+		const struct af_insn_row *c = annotate_insn_row(p->insns, i);
+		line[i] = *c->file.text ? line_of(p->lines, c, guess) : UINT32_MAX;
 		if (line[i] == UINT32_MAX)
 			continue;
 		guess = line[i];
@@ -60,11 +60,11 @@ static void by_line_make(struct by_line *by, const struct annotate_page *p)
 static uint32_t heavier(const struct annotate_page *p, const struct by_line *by, uint32_t r,
                         uint32_t i)
 {
-	uint64_t rank = annotate_cell(p->insns, i, AF_INSN_RANK)->value;
+	uint64_t rank = annotate_insn_row(p->insns, i)->rank.value;
 	uint32_t nr = 0;
 
 	for (uint32_t k = by->first[r]; k < by->first[r + 1]; k++) {
-		uint64_t other = annotate_cell(p->insns, by->order[k], AF_INSN_RANK)->value;
+		uint64_t other = annotate_insn_row(p->insns, by->order[k])->rank.value;
 		nr += other && other < rank;
 	}
 	return nr;
@@ -78,8 +78,8 @@ static uint32_t line_insns(const struct annotate_page *p, const struct by_line *
 
 	for (uint32_t k = by->first[r]; k < by->first[r + 1]; k++) {
 		uint32_t i = by->order[k];
-		if (most == UINT32_MAX || (annotate_cell(p->insns, i, AF_INSN_RANK)->value &&
-		                           heavier(p, by, r, i) < most))
+		if (most == UINT32_MAX ||
+		    (annotate_insn_row(p->insns, i)->rank.value && heavier(p, by, r, i) < most))
 			rows[nr++] = i;
 	}
 	return nr;
@@ -87,32 +87,32 @@ static uint32_t line_insns(const struct annotate_page *p, const struct by_line *
 
 static void put_insn(struct annotate_page *p, uint32_t i, size_t width)
 {
-	const struct af_cell *c = annotate_cell(p->insns, i, 0);
+	const struct af_insn_row *c = annotate_insn_row(p->insns, i);
 
-	annotate_share(p, &c[AF_INSN_SHARE]);
+	annotate_share(p, &c->share);
 	af_buf_str(p->b, "  ");
-	annotate_bar(p, p->insns, i, AF_INSN_REASONS, c[AF_INSN_SAMPLES].value);
-	annotate_offset(p, c[AF_INSN_OFFSET].value);
-	af_columns_text(p->b, c[AF_INSN_TEXT].text, width, false);
+	annotate_bar(p, c->reasons, p->insns->nr_columns - AF_INSN_FIXED, c->samples.value);
+	annotate_offset(p, c->offset.value);
+	af_columns_text(p->b, c->text.text, width, false);
 }
 
 static void put_line(struct annotate_page *p, uint32_t r, size_t width, bool pad)
 {
-	const struct af_cell *c = annotate_cell(p->lines, r, 0);
+	const struct af_line_row *c = annotate_line_row(p->lines, r);
 	struct af_buf samples = {0};
 
-	annotate_share(p, &c[AF_LINE_SHARE]);
+	annotate_share(p, &c->share);
 	af_buf_str(&samples, "");
-	if (c[AF_LINE_SAMPLES].value)
-		af_label_commas(&samples, c[AF_LINE_SAMPLES].value);
+	if (c->samples.value)
+		af_label_commas(&samples, c->samples.value);
 	af_columns_right(p->b, samples.data, 10);
 	af_buf_free(&samples);
 	af_buf_str(p->b, "  ");
-	annotate_bar(p, p->lines, r, AF_LINE_REASONS, c[AF_LINE_SAMPLES].value);
-	af_buf_fmt(p->b, "  %6u  ", (unsigned)c[AF_LINE_NUMBER].value);
-	if (c[AF_LINE_RANK].value)
+	annotate_bar(p, c->reasons, p->lines->nr_columns - AF_LINE_FIXED, c->samples.value);
+	af_buf_fmt(p->b, "  %6u  ", (unsigned)c->number.value);
+	if (c->rank.value)
 		annotate_bold(p);
-	af_columns_text(p->b, c[AF_LINE_SOURCE].text, width, pad);
+	af_columns_text(p->b, c->source.text, width, pad);
 	annotate_plain(p);
 }
 
@@ -135,7 +135,7 @@ static void put_both(struct annotate_page *p, const struct by_line *by, uint32_t
 		else
 			af_buf_str(p->b, " | ");
 		put_insn(p, rows[k], insn);
-		if (!*annotate_cell(p->insns, rows[k], AF_INSN_WAITS)->text)
+		if (!*annotate_insn_row(p->insns, rows[k])->waits.text)
 			continue;
 		af_buf_char(p->b, '\n');
 		if (beside)
@@ -150,7 +150,7 @@ static void put_both(struct annotate_page *p, const struct by_line *by, uint32_t
 
 static bool line_shown(const struct annotate_page *p, uint32_t r)
 {
-	uint64_t rank = annotate_cell(p->lines, r, AF_LINE_RANK)->value;
+	uint64_t rank = annotate_line_row(p->lines, r)->rank.value;
 
 	return rank && (!p->look->limit || rank <= p->look->limit);
 }
@@ -158,11 +158,11 @@ static bool line_shown(const struct annotate_page *p, uint32_t r)
 /* Is the source of the file of row @r there? Then an empty line is one. */
 static bool line_known(const struct annotate_page *p, uint32_t r)
 {
-	const char *file = annotate_cell(p->lines, r, AF_LINE_FILE)->text;
+	const char *file = annotate_line_row(p->lines, r)->file.text;
 
 	for (uint32_t k = 0; k < p->lines->nr_rows; k++)
-		if (*annotate_cell(p->lines, k, AF_LINE_SOURCE)->text &&
-		    !strcmp(annotate_cell(p->lines, k, AF_LINE_FILE)->text, file))
+		if (*annotate_line_row(p->lines, k)->source.text &&
+		    !strcmp(annotate_line_row(p->lines, k)->file.text, file))
 			return true;
 	return false;
 }
@@ -170,16 +170,16 @@ static bool line_known(const struct annotate_page *p, uint32_t r)
 /* Is @r within a few lines of one that is shown? Rows of the same file only. */
 static bool line_near(const struct annotate_page *p, uint32_t r)
 {
-	const struct af_cell *c = annotate_cell(p->lines, r, 0);
+	const struct af_line_row *c = annotate_line_row(p->lines, r);
 
-	if (!*c[AF_LINE_SOURCE].text && !line_shown(p, r) && !line_known(p, r))
+	if (!*c->source.text && !line_shown(p, r) && !line_known(p, r))
 		return false; /* its number would be all there is to see */
 	for (uint32_t k = r > NEIGHBOURS ? r - NEIGHBOURS : 0;
 	     k <= r + NEIGHBOURS && k < p->lines->nr_rows; k++) {
-		const struct af_cell *other = annotate_cell(p->lines, k, 0);
-		uint64_t far = other[AF_LINE_NUMBER].value - c[AF_LINE_NUMBER].value + NEIGHBOURS;
+		const struct af_line_row *other = annotate_line_row(p->lines, k);
+		uint64_t far = other->number.value - c->number.value + NEIGHBOURS;
 		if (line_shown(p, k) && far <= 2 * NEIGHBOURS &&
-		    !strcmp(c[AF_LINE_FILE].text, other[AF_LINE_FILE].text))
+		    !strcmp(c->file.text, other->file.text))
 			return true;
 	}
 	return false;
@@ -188,17 +188,17 @@ static bool line_near(const struct annotate_page *p, uint32_t r)
 /* What stands above row @r: its file, where that is another one; its function, where that is. */
 static void put_heads(struct annotate_page *p, uint32_t r, uint32_t before)
 {
-	const struct af_cell *c = annotate_cell(p->lines, r, 0);
-	const struct af_cell *last =
-	    before != UINT32_MAX ? annotate_cell(p->lines, before, 0) : NULL;
+	const struct af_line_row *c = annotate_line_row(p->lines, r);
+	const struct af_line_row *last =
+	    before != UINT32_MAX ? annotate_line_row(p->lines, before) : NULL;
 
-	if (!last || strcmp(last[AF_LINE_FILE].text, c[AF_LINE_FILE].text) != 0) {
+	if (!last || strcmp(last->file.text, c->file.text) != 0) {
 		af_buf_char(p->b, '\n');
 		annotate_bold(p);
-		af_columns_text(p->b, c[AF_LINE_FILE].text, p->look->width, false);
+		af_columns_text(p->b, c->file.text, p->look->width, false);
 		af_buf_str(p->b, "\n   Share   Samples  Stalls              Line  Source\n");
 		annotate_plain(p);
-	} else if (c[AF_LINE_NUMBER].value != last[AF_LINE_NUMBER].value + 1) {
+	} else if (c->number.value != last->number.value + 1) {
 		af_buf_fmt(p->b, "%*s…\n", BEFORE_SOURCE - 3, "");
 	}
 }
@@ -206,7 +206,7 @@ static void put_heads(struct annotate_page *p, uint32_t r, uint32_t before)
 /* The innermost function of the lines that follow is another one than that of those before. */
 static void put_function(struct annotate_page *p, uint32_t r, const char **function)
 {
-	const char *now = annotate_cell(p->lines, r, AF_LINE_FUNCTION)->text;
+	const char *now = annotate_line_row(p->lines, r)->function.text;
 
 	if (!*now || (*function && !strcmp(now, *function)))
 		return;
@@ -225,8 +225,8 @@ static uint64_t insns_without_line(const struct annotate_page *p)
 	uint64_t share = 0;
 
 	for (uint32_t i = 0; i < p->insns->nr_rows; i++)
-		if (!*annotate_cell(p->insns, i, AF_INSN_FILE)->text)
-			share += annotate_cell(p->insns, i, AF_INSN_SHARE)->value;
+		if (!*annotate_insn_row(p->insns, i)->file.text)
+			share += annotate_insn_row(p->insns, i)->share.value;
 	return share;
 }
 
@@ -240,10 +240,10 @@ void annotate_by_line(struct annotate_page *p)
 
 	by_line_make(&by, p);
 	for (uint32_t r = 0; r < p->lines->nr_rows; r++) {
-		const struct af_cell *c = annotate_cell(p->lines, r, 0);
+		const struct af_line_row *c = annotate_line_row(p->lines, r);
 		if (!line_near(p, r)) {
-			nr_left_out += c[AF_LINE_RANK].value != 0;
-			left_out += c[AF_LINE_SHARE].value;
+			nr_left_out += c->rank.value != 0;
+			left_out += c->share.value;
 			continue;
 		}
 		put_heads(p, r, before);

@@ -15,18 +15,26 @@ struct annotate_page {
 	uint64_t most; /* samples of the longest bar */
 };
 
-/* Cell @column of row @r. */
-static inline const struct af_cell *annotate_cell(const struct af_table *t, uint32_t r,
-                                                  uint32_t column)
+static inline const struct af_line_row *annotate_line_row(const struct af_table *t, uint32_t r)
 {
-	return &t->cells[(size_t)r * t->nr_columns + column];
+	return AF_ROW_AT(struct af_line_row, t, r);
+}
+
+static inline const struct af_insn_row *annotate_insn_row(const struct af_table *t, uint32_t r)
+{
+	return AF_ROW_AT(struct af_insn_row, t, r);
+}
+
+static inline const struct af_reason_row *annotate_reason_row(const struct af_table *t, uint32_t r)
+{
+	return AF_ROW_AT(struct af_reason_row, t, r);
 }
 
 /*
- * A bar of the @samples of a row, whose reasons begin at column @reasons: as long as @samples are
- * of the most of any row, a letter for each part of its reason, # for samples without one.
+ * A bar for the @samples of a row, as long as @samples are of the most of any row: each reason's
+ * letter as often as is its part, # for samples without a reason.
  */
-void annotate_bar(struct annotate_page *p, const struct af_table *t, uint32_t r, uint32_t reasons,
+void annotate_bar(struct annotate_page *p, const struct af_cell *reasons, uint32_t nr_reasons,
                   uint64_t samples);
 
 /* Escape sequences, where there are colours. */

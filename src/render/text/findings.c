@@ -65,11 +65,13 @@ void af_findings_text(struct af_buf *b, const struct af_table *t, uint32_t limit
 		width = WIDTH_LEAST;
 	af_buf_fmt(b, "%s%s%s\n", colour ? BOLD : "", t->title, colour ? PLAIN : "");
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct af_cell *c = t->cells + (size_t)i * t->nr_columns;
+		const struct af_finding_row *c = AF_ROW_AT(struct af_finding_row, t, i);
+		if (!c)
+			break;
 		af_buf_fmt(b, "%4u. ", i + 1);
-		wrap(b, c[AF_FINDING_WHAT].text, width);
-		line(b, "usually helps: ", c[AF_FINDING_HELPS].text, width, colour);
-		line(b, "check: ", c[AF_FINDING_CHECK].text, width, colour);
+		wrap(b, c->finding.text, width);
+		line(b, "usually helps: ", c->helps.text, width, colour);
+		line(b, "check: ", c->check.text, width, colour);
 	}
 	if (t->note)
 		af_buf_fmt(b, "  %s\n", t->note);

@@ -255,11 +255,21 @@ static void json_text(struct af_buf *b, const char *s)
 		af_buf_str(b, "null");
 }
 
-static void json_number(struct af_buf *b, const struct af_cell *cell)
+static void json_cell(struct af_buf *b, enum af_cell_unit unit, const struct af_cell *cell)
 {
+	if (cell->unknown) {
+		json_text(b, NULL);
+		return;
+	}
+	if (unit == AF_CELL_TEXT) {
+		json_text(b, cell->text ? cell->text : "");
+		return;
+	}
 	if (cell->less)
 		af_buf_char(b, '-');
-	af_buf_u64(b, cell->value);
+	af_buf_u64(b, unit == AF_CELL_PERCENT ? cell->value / 100 : cell->value);
+	if (unit == AF_CELL_PERCENT && cell->value % 100)
+		af_buf_fmt(b, ".%02u", (unsigned)(cell->value % 100));
 }
 
 static void json_member(struct af_buf *b, const char *name, const char *value)
@@ -279,15 +289,29 @@ static void json_rest(struct af_buf *b, const struct af_table *t, uint32_t nr_ro
 	af_buf_fmt(b, ",\"truncated\":{\"shown\":%u,\"rows\":%llu", nr_rows,
 	           (unsigned long long)cut.rows + nr_rows);
 	if (cut.column >= 0) {
-		json_member(b, "column", t->columns[cut.column].title);
+		json_member(b, "column", t->columns[cut.column].key);
 		af_buf_fmt(b, ",\"weight\":%llu", (unsigned long long)cut.weight);
 	}
 	af_buf_char(b, '}');
 }
 
+void af_table_json_rows(struct af_buf *b, const struct af_table *t, uint32_t nr_rows)
+{
+	af_buf_char(b, '[');
+	for (uint32_t r = 0; r < nr_rows; r++) {
+		af_buf_str(b, r ? ",{" : "{");
+		for (uint32_t c = 0; c < t->nr_columns; c++) {
+			af_buf_fmt(b, c ? ",\"%s\":" : "\"%s\":", t->columns[c].key);
+			json_cell(b, t->columns[c].unit, &t->cells[(size_t)r * t->nr_columns + c]);
+		}
+		af_buf_char(b, '}');
+	}
+	af_buf_char(b, ']');
+}
+
 void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 {
-	static const char *const units[] = {"text", "count", "ns", "bytes", "percent/100"};
+	static const char *const units[] = {"text", "count", "ns", "bytes", "percent"};
 	uint32_t nr_rows = table_rows(t, limit);
 
 	af_buf_str(b, "{\"name\":");
@@ -306,23 +330,8 @@ void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 		af_buf_fmt(b, ",\"unit\":\"%s\"%s}", units[t->columns[c].unit],
 		           af_table_hides(t, c) ? ",\"hidden\":true" : "");
 	}
-	af_buf_fmt(b, "],\"nr_rows\":%u,\"rows\":[", t->nr_rows);
-	for (uint32_t r = 0; r < nr_rows; r++) {
-		af_buf_str(b, r ? ",[" : "[");
-		for (uint32_t c = 0; c < t->nr_columns; c++) {
-			const struct af_cell *cell = &t->cells[r * t->nr_columns + c];
-			if (c)
-				af_buf_char(b, ',');
-			if (cell->unknown)
-				json_text(b, NULL);
-			else if (t->columns[c].unit == AF_CELL_TEXT)
-				json_text(b, cell->text ? cell->text : "");
-			else
-				json_number(b, cell);
-		}
-		af_buf_char(b, ']');
-	}
-	af_buf_char(b, ']');
+	af_buf_fmt(b, "],\"nr_rows\":%u,\"rows\":", t->nr_rows);
+	af_table_json_rows(b, t, nr_rows);
 	json_rest(b, t, nr_rows);
 	af_buf_char(b, '}');
 }
@@ -330,7 +339,7 @@ void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 void af_facts_json(struct af_buf *b, const struct af_document *d, const struct af_facts *f,
                    uint32_t limit)
 {
-	af_buf_str(b, "{\"format\":1");
+	af_buf_str(b, "{\"format\":2");
 	json_member(b, "report", d->report);
 	json_member(b, "view", d->view);
 	json_member(b, "weight", d->weight);

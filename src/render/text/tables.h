@@ -21,13 +21,17 @@ void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, b
 void af_cell_text(struct af_buf *b, enum af_cell_unit unit, uint64_t value);
 
 /*
- * One table as {"name","title","note","columns":[{"title","unit"}],"nr_rows","rows":[[…]]}; ns,
- * bytes and counts as numbers, percentages as hundredths. What report.html carries, too. Columns
- * that are there for programs only, or have nothing in any row, are `"hidden":true`. Where rows are
- * left out there is "truncated":{"shown","rows","column","weight"}: how many are here and how many
- * there are, and what the others have in that column (both are missing where no column adds up).
+ * One table as {"name","title","note","columns":[{"key","title","unit"}],"nr_rows","rows":[{…}]}: a
+ * row has a member for each column's key; ns, bytes, counts and percentages are numbers. What
+ * report.html carries, too. Columns that are there for programs only, or have nothing in any row,
+ * are `"hidden":true`. Where rows are left out there is
+ * "truncated":{"shown","rows","column","weight"}: how many are here and how many there are, and
+ * what the others have in the column of that key (both are missing where no column adds up).
  */
 void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit);
+
+/* Only the list of the first @nr_rows rows. */
+void af_table_json_rows(struct af_buf *b, const struct af_table *t, uint32_t nr_rows);
 
 /* What a document of tables says of itself. */
 struct af_document {

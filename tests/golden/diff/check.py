@@ -7,18 +7,15 @@ import xml.etree.ElementTree as tree
 
 def tables(text):
     """The document's tables by name, rows as dictionaries."""
-    return {
-        t["name"]: [dict(zip([c["title"] for c in t["columns"]], row)) for row in t["rows"]]
-        for t in json.loads(text)["tables"]
-    }
+    return {t["name"]: t["rows"] for t in json.loads(text)["tables"]}
 
 
 def check_none(t):
-    assert t["total"][0]["Change"] == 0 and t["total"][0]["Change is"] == "same", t["total"]
+    assert t["total"][0]["change"] == 0 and t["total"][0]["kind"] == "same", t["total"]
     assert t["functions"], "no functions"
     for row in t["functions"]:
-        assert row["Self change"] == row["Total change"] == 0, row
-        assert row["Self"] == row["Total"] == "same", row
+        assert row["self_change"] == row["total_change"] == 0, row
+        assert row["self"] == row["total"] == "same", row
     assert not t["new"] and not t["vanished"], t
 
 
@@ -26,19 +23,19 @@ OPPOSITE = {"grew": "shrank", "shrank": "grew", "new": "vanished", "vanished": "
 
 
 def check_opposite(there, back):
-    by_id = {row["Id"]: row for row in back["functions"]}
+    by_id = {row["id"]: row for row in back["functions"]}
     assert len(by_id) == len(there["functions"]) == len(back["functions"])
     for row in there["functions"]:
-        other = by_id[row["Id"]]
-        for what in ("Self", "Total"):
-            assert row[what + " change"] == -other[what + " change"], (row, other)
-            assert row[what + " before"] == other[what + " after"], (row, other)
-            assert row[what + " noise"] == other[what + " noise"], (row, other)
+        other = by_id[row["id"]]
+        for what in ("self", "total"):
+            assert row[what + "_change"] == -other[what + "_change"], (row, other)
+            assert row[what + "_before"] == other[what + "_after"], (row, other)
+            assert row[what + "_noise"] == other[what + "_noise"], (row, other)
             assert OPPOSITE.get(row[what], row[what]) == other[what], (row, other)
-            assert row[what + " after"] - row[what + " before"] == row[what + " change"], row
-    assert sum(row["Self change"] for row in there["functions"]) == there["total"][0]["Change"]
+            assert row[what + "_after"] - row[what + "_before"] == row[what + "_change"], row
+    assert sum(row["self_change"] for row in there["functions"]) == there["total"][0]["change"]
     for one, other in (("new", "vanished"), ("vanished", "new")):
-        key = lambda row: (row["Id"], row["Path"], row["Total"])
+        key = lambda row: (row["id"], row["path"], row["total"])
         assert sorted(map(key, there[one])) == sorted(map(key, back[other])), one
 
 

@@ -328,12 +328,12 @@ def report_top(path, view, weight="time"):
     found = {}
     report = json.loads(aflame("report", "top", "--json", "-n", "0", "--view", view, "-w",
                                weight, path).stdout)
-    table = next(t for t in report["tables"] if t["columns"][0]["title"] == "Function")
+    table = next(t for t in report["tables"] if t["columns"][0]["key"] == "function")
     for row in table["rows"]:
-        name = row[0]
-        if row[5] in ("python", "gpu"):
+        name = row["function"]
+        if row["kind"] in ("python", "gpu"):
             name = re.sub(r" \([^ ]+\)$", "", name)
-        found[name] = found.get(name, 0) + row[1]
+        found[name] = found.get(name, 0) + row["self"]
     return {name: own for name, own in found.items() if own}
 
 

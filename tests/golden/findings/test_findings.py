@@ -73,33 +73,32 @@ class Trace:
         return json.loads(run("report", *words, "--json", self.dir))
 
     def table(self, name, document=None):
-        """Rows by the titles of their columns; of two columns of a title the first counts."""
+        """Rows by the keys of their columns."""
         for table in (document or self.summary)["tables"]:
             if table["name"] == name:
-                titles = [column["title"] for column in table["columns"]]
-                return [dict(reversed(list(zip(titles, row)))) for row in table["rows"]]
+                return table["rows"]
         return []
 
-    def sum(self, name, title, **where):
+    def sum(self, name, column, **where):
         return sum(
-            row[title] or 0
+            row[column] or 0
             for row in self.table(name)
             if all(row[key] == value for key, value in where.items())
         )
 
     def checked(self, finding):
         """The document of the report that the finding names."""
-        words = shlex.split(finding["Check"])
+        words = shlex.split(finding["check"])
         equal(words[:2], ["aflame", "report"], "the command")
         return self.report(*words[2:])
 
 
 def figure(trace, finding):
     """What another report says that the finding weighs."""
-    kind, function = finding["Kind"], finding["Function"]
-    if kind in IDLE or finding["View"] == "idle":
+    kind, function = finding["kind"], finding["function"]
+    if kind in IDLE or finding["view"] == "idle":
         document = trace.checked(finding)
-        expect(IDLE.get(kind, "[not sampled]").strip("[]") in finding["Check"], finding["Check"])
+        expect(IDLE.get(kind, "[not sampled]").strip("[]") in finding["check"], finding["check"])
         return document["total"]
     if kind in STACKS:
         return trace.checked(finding)["total"]
@@ -110,59 +109,59 @@ def figure(trace, finding):
     if kind == "below":
         return trace.checked(finding)["total"]
     if kind == "kernel":
-        return trace.sum("kernels", "Time", Kernel=function)
+        return trace.sum("kernels", "time_ns", kernel=function)
     if kind == "system":
-        return trace.sum("processes", "In the kernel")
+        return trace.sum("processes", "sampled_kernel_ns")
     if kind == "python":
         top = trace.table("cpu_top")
-        mine = [row for row in top if row["Kind"] == "python" or "eval" in row["Function"].lower()
-                or row["Function"].startswith(("Py_", "gc_"))]
-        return sum(row["Self"] for row in mine)
+        mine = [row for row in top if row["kind"] == "python" or "eval" in row["function"].lower()
+                or row["function"].startswith(("Py_", "gc_"))]
+        return sum(row["self"] for row in mine)
     if kind == "gap":
-        device = [row for row in trace.table("gaps") if row["Device"] in finding["Finding"]]
-        return max(row["Length"] for row in device)
+        device = [row for row in trace.table("gaps") if row["device"] in finding["finding"]]
+        return max(row["length_ns"] for row in device)
     if kind == "copies":
-        return max(row["Copies alone"] for row in trace.table("idle")
-                   if row["Device"] in finding["Finding"])
+        return max(row["copies_ns"] for row in trace.table("idle")
+                   if row["device"] in finding["finding"])
     if kind == "uneven":
-        busy = [row["Busy"] for row in trace.table("devices")]
+        busy = [row["busy_ns"] for row in trace.table("devices")]
         return max(busy) - min(busy)
     if kind == "off-cpu":
-        return trace.table("threads")[0]["Blocked"]
+        return trace.table("threads")[0]["blocked_ns"]
     if kind == "not-sampled":
         return sum(
-            (row["Used user"] or 0) + (row["Used system"] or 0)
-            - row["Sampled user"] - row["Sampled system"]
-            for row in trace.table("coverage") if finding["Finding"].startswith(row["Process"])
+            (row["used_user_ns"] or 0) + (row["used_system_ns"] or 0)
+            - row["sampled_user_ns"] - row["sampled_system_ns"]
+            for row in trace.table("coverage") if finding["finding"].startswith(row["label"])
         )  # fmt: skip
     if kind == "counted-twice":
-        rows = [row for row in trace.table("coverage", trace.checked(finding)) if row["Over"] == "yes"]
-        return sum(row["Sampled user"] - row["Used user"] for row in rows)
+        rows = [row for row in trace.table("coverage", trace.checked(finding)) if row["is_over"] == "yes"]
+        return sum(row["sampled_user_ns"] - row["used_user_ns"] for row in rows)
     if kind == "no-cpu-free":
-        return max(row["Waiting for CPU"] for row in trace.table("threads"))
+        return max(row["runnable_ns"] for row in trace.table("threads"))
     if kind == "not-recorded":
-        return finding["At most"]  # of the run, which has no row: below
+        return finding["time_ns"]  # of the run, which has no row: below
     if kind == "lost":
-        text, most = finding["Finding"].split(", most: ")
-        count = trace.sum("lost", "Count", What=most)
-        expect(count and text.startswith("%d events were lost" % count), finding["Finding"])
+        text, most = finding["finding"].split(", most: ")
+        count = trace.sum("lost", "count", what=most)
+        expect(count and text.startswith("%d events were lost" % count), finding["finding"])
         return None
     if kind == "not-joined":
         rows = trace.table("coverage_devices", trace.checked(finding))
-        calls = sum(row["Launches"] for row in rows)
-        joined = sum(row["Joined"] for row in rows)
-        equal(finding["Share"], (calls - joined) * 10000 // calls, finding["Finding"])
+        calls = sum(row["launches"] for row in rows)
+        joined = sum(row["joined"] for row in rows)
+        equal(finding["share"], (calls - joined) * 10000 // calls / 100, finding["finding"])
         return None
     if kind == "not-timed":
         rows = trace.table("coverage_devices", trace.checked(finding))
-        (row,) = [row for row in rows if row["Device"] and row["Device"] in finding["Finding"]]
-        equal(finding["Share"], row["Without times"] * 10000 // row["Works"], finding["Finding"])
+        (row,) = [row for row in rows if row["device"] and row["device"] in finding["finding"]]
+        equal(finding["share"], row["without_times"] * 10000 // row["works"] / 100, finding["finding"])
         return None
     if kind == "no-kernel":
         rows = trace.table("samples")
-        none = sum(row["Samples"] * row["No kernel"] / 10000 for row in rows)
-        share = none / trace.sum("samples", "Samples") * 10000
-        expect(abs(finding["Share"] - share) <= 1, "%s is %d" % (finding["Finding"], share))
+        none = sum(row["samples"] * row["no_kernel_percent"] / 100 for row in rows)
+        share = none / trace.sum("samples", "samples") * 100
+        expect(abs(finding["share"] - share) <= 0.01, "%s is %.2f" % (finding["finding"], share))
         return None
     raise AssertionError("a kind that is not known here: " + kind)
 
@@ -170,14 +169,14 @@ def figure(trace, finding):
 def check(trace):
     rows = trace.findings
     equal(trace.table("findings"), rows, "the findings of the summary")
-    equal([row["Rank"] for row in rows], list(range(1, len(rows) + 1)), "ranks")
+    equal([row["rank"] for row in rows], list(range(1, len(rows) + 1)), "ranks")
     for row in rows:
-        SEEN.add(row["Kind"])
-        equal(row["At most"], figure(trace, row), "%s: %s" % (row["Kind"], row["Finding"]))
-        expect(row["Share"] >= 100, "%s is less than 1 %%" % row["Finding"])
-        expect(row["Hash"].startswith("#"), "the address %s" % row["Hash"])
-        expect(bool(row["Function"]) == bool(row["Id"]), "an id for what has a name")
-        expect("\n" not in row["Finding"] and row["Finding"], "one sentence")
+        SEEN.add(row["kind"])
+        equal(row["time_ns"], figure(trace, row), "%s: %s" % (row["kind"], row["finding"]))
+        expect(row["share"] >= 1, "%s is less than 1 %%" % row["finding"])
+        expect(row["hash"].startswith("#"), "the address %s" % row["hash"])
+        expect(bool(row["function"]) == bool(row["id"]), "an id for what has a name")
+        expect("\n" not in row["finding"] and row["finding"], "one sentence")
 
 
 for path in PATHS:
@@ -197,24 +196,24 @@ def _():
 def _():
     trace = Trace(os.path.join(HERE, "unsampled.trace"))
     first = trace.findings[0]
-    equal(first["Kind"], "not-sampled", "the first")
-    equal(first["At most"], 2400000000, "what is missing of it")
-    expect("[not recorded, started by make [101]]" in first["Finding"], first["Finding"])
-    expect("it is statically linked" in first["Finding"], first["Finding"])
-    expect("withheld for that: function parse" in first["Finding"], first["Finding"])
-    expect("function" not in [f["Kind"] for f in trace.findings], "a share of a part")
-    used = trace.sum("coverage", "Used user") + trace.sum("coverage", "Used system")
+    equal(first["kind"], "not-sampled", "the first")
+    equal(first["time_ns"], 2400000000, "what is missing of it")
+    expect("[not recorded, started by make [101]]" in first["finding"], first["finding"])
+    expect("it is statically linked" in first["finding"], first["finding"])
+    expect("withheld for that: function parse" in first["finding"], first["finding"])
+    expect("function" not in [f["kind"] for f in trace.findings], "a share of a part")
+    used = trace.sum("coverage", "used_user_ns") + trace.sum("coverage", "used_system_ns")
     equal(used, 3510000000, "all of them together: what wait4 says")
 
 
 @case("of two processes of one name the one that is short of samples is told of, and its shares withheld")
 def _():
     trace = Trace(os.path.join(HERE, "sharedname.trace"))
-    (first,) = [f for f in trace.findings if f["Kind"] == "not-sampled"]
-    equal(first["Rank"], 1, "its place")
-    expect(first["Finding"].startswith("python [103] used 5.000 s"), first["Finding"])
-    expect(first["Finding"].endswith("withheld for that: function parse"), first["Finding"])
-    found = [f["Function"] for f in trace.findings if f["Kind"] == "function"]
+    (first,) = [f for f in trace.findings if f["kind"] == "not-sampled"]
+    equal(first["rank"], 1, "its place")
+    expect(first["finding"].startswith("python [103] used 5.000 s"), first["finding"])
+    expect(first["finding"].endswith("withheld for that: function parse"), first["finding"])
+    found = [f["function"] for f in trace.findings if f["kind"] == "function"]
     equal(found, ["wait_for", "learn"], "the functions of those that are not short")
 
 
@@ -225,12 +224,12 @@ OVER = "more was sampled than used: counted twice"
 def _():
     trace = Trace(os.path.join(HERE, "doubled.trace"))
     first = trace.findings[0]
-    equal((first["Kind"], first["At most"]), ("counted-twice", 1840000000), "the first")
-    expect(first["Finding"].startswith("java [101] used 1.860 s of CPU time in user mode, and samples stand for "
-                                       "3.700 s (198.9 %): " + OVER), first["Finding"])
-    expect("withheld for that: function parse" in first["Finding"], first["Finding"])
-    expect("function" not in [f["Kind"] for f in trace.findings], "a share of what was counted twice")
-    equal({row["Name"]: (row["Cause"], row["Over"], row["Short"]) for row in trace.table("coverage")},
+    equal((first["kind"], first["time_ns"]), ("counted-twice", 1840000000), "the first")
+    expect(first["finding"].startswith("java [101] used 1.860 s of CPU time in user mode, and samples stand for "
+                                       "3.700 s (198.9 %): " + OVER), first["finding"])
+    expect("withheld for that: function parse" in first["finding"], first["finding"])
+    expect("function" not in [f["kind"] for f in trace.findings], "a share of what was counted twice")
+    equal({row["name"]: (row["cause"], row["is_over"], row["is_short"]) for row in trace.table("coverage")},
           {"java": (OVER, "yes", "no"), "cc": ("", "no", "no")}, "by process")
     expect("2.860 s of CPU time in user mode was used, and samples stand for 4.700 s: %s (aflame report coverage)" % OVER in run("report", "top", trace.dir), "the top")
     expect(OVER in run("report", "coverage", trace.dir), "coverage")
@@ -240,9 +239,9 @@ def _():
 def _():
     trace = Trace(os.path.join(HERE, "onedoubled.trace"))
     first = trace.findings[0]
-    equal(first["Kind"], "counted-twice", "the first")
-    expect(first["Finding"].endswith("withheld for that: function parse"), first["Finding"])
-    equal([f["Function"] for f in trace.findings if f["Kind"] == "function"], ["compile"], "the functions")
+    equal(first["kind"], "counted-twice", "the first")
+    expect(first["finding"].endswith("withheld for that: function parse"), first["finding"])
+    equal([f["function"] for f in trace.findings if f["kind"] == "function"], ["compile"], "the functions")
     expect(OVER not in run("report", "top", trace.dir), "the top")
 
 
@@ -262,10 +261,10 @@ def _():
     sampled, note_at = "weight_ns=3700000000", "   0.000000010 s1 "
     stolen = '   0.000000003 s0   p0   100/100      note         key="stolen.permille" value="100"\n'
     twice = changed("more", sampled, "weight_ns=2200000000")  # 118 %
-    equal(twice.findings[0]["Kind"], "counted-twice", "118 %")
+    equal(twice.findings[0]["kind"], "counted-twice", "118 %")
     for name, old, new in (("tenth", sampled, "weight_ns=2040000000"),
                            ("killed", "max_rss_bytes=1 source=SELF\n   4.000000001", "max_rss_bytes=1 source=LAST_SEEN\n   4.000000001")):
-        found = [f["Kind"] for f in changed(name, old, new).findings]
+        found = [f["kind"] for f in changed(name, old, new).findings]
         expect("counted-twice" not in found, "%s: %s" % (name, found))
     for weight, want in ((2200000000, False), (3700000000, True)):
         path = os.path.join(WORK, "stolen.trace")
@@ -274,7 +273,7 @@ def _():
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         trace = Trace(path)
-        equal("counted-twice" in [f["Kind"] for f in trace.findings], want, "of %d ns, a tenth taken by the host" % weight)
+        equal("counted-twice" in [f["kind"] for f in trace.findings], want, "of %d ns, a tenth taken by the host" % weight)
         subprocess.run(["rm", "-r", trace.dir], check=True)
 
 
@@ -282,13 +281,13 @@ def _():
 def _():
     trace = Trace(os.path.join(HERE, "notjoined.trace"))
     timed, joined = trace.findings[:2]
-    equal([timed["Kind"], joined["Kind"]], ["not-timed", "not-joined"], "the first two")
-    expect("10 of 10 pieces of work of two [101] on NVIDIA H200 #2" in timed["Finding"], timed["Finding"])
-    expect("5 of 10 launches of two [101] have no device work" in joined["Finding"], joined["Finding"])
-    expect("with work: 4 on NVIDIA H200 #1, 1 on NVIDIA H200 #2" in joined["Finding"], joined["Finding"])
-    expect("dropped: 5 records; withheld for that: " in joined["Finding"], joined["Finding"])
+    equal([timed["kind"], joined["kind"]], ["not-timed", "not-joined"], "the first two")
+    expect("10 of 10 pieces of work of two [101] on NVIDIA H200 #2" in timed["finding"], timed["finding"])
+    expect("5 of 10 launches of two [101] have no device work" in joined["finding"], joined["finding"])
+    expect("with work: 4 on NVIDIA H200 #1, 1 on NVIDIA H200 #2" in joined["finding"], joined["finding"])
+    expect("dropped: 5 records; withheld for that: " in joined["finding"], joined["finding"])
     rows = trace.table("coverage_devices")
-    equal([(row["Device"], row["Launches"], row["Joined"], row["Works"], row["Without times"]) for row in rows],
+    equal([(row["device"], row["launches"], row["joined"], row["works"], row["without_times"]) for row in rows],
           [("", 5, 0, 0, 0), ("NVIDIA H200 #1", 4, 4, 4, 0), ("NVIDIA H200 #2", 1, 1, 10, 10)], "by device")
 
 
@@ -345,7 +344,7 @@ def _():
 @case("the python trace: what was written into it is found, the most time first")
 def _():
     trace = Trace(os.path.join(HERE, "python.trace"))
-    ms = [(row["Kind"], row["At most"] and row["At most"] / 1e6) for row in trace.findings]
+    ms = [(row["kind"], row["time_ns"] and row["time_ns"] / 1e6) for row in trace.findings]
     equal(
         ms,
         [
@@ -370,14 +369,14 @@ def _():
 @case("names and callers that are missing are counted, with the option that gives them")
 def _():
     trace = Trace(os.path.join(HERE, "names.trace"))
-    found = {row["Kind"]: row for row in trace.findings}
+    found = {row["kind"]: row for row in trace.findings}
     equal(
-        {kind: found[kind]["At most"] / 1e6 for kind in ("jit-nameless", "nameless", "frame-pointers")},
+        {kind: found[kind]["time_ns"] / 1e6 for kind in ("jit-nameless", "nameless", "frame-pointers")},
         {"jit-nameless": 300, "nameless": 200, "frame-pointers": 500},
         "milliseconds",
     )
-    expect("in node" in found["jit-nameless"]["Finding"], found["jit-nameless"]["Finding"])
-    equal(found["jit-nameless"]["What usually helps"], "node --perf-basic-prof", "what helps")
+    expect("in node" in found["jit-nameless"]["finding"], found["jit-nameless"]["finding"])
+    equal(found["jit-nameless"]["helps"], "node --perf-basic-prof", "what helps")
 
 
 @case("two devices: the idle time of each is its own")
@@ -385,9 +384,9 @@ def _():
     trace = Trace(os.path.join(HERE, "devices.trace"))
     equal(
         {
-            row["Kind"]: (row["At most"] / 1e6, row["Finding"].split(" was idle")[0])
+            row["kind"]: (row["time_ns"] / 1e6, row["finding"].split(" was idle")[0])
             for row in trace.findings
-            if row["Kind"] in ("loading-code", "calling", "allocating", "copying")
+            if row["kind"] in ("loading-code", "calling", "allocating", "copying")
         },
         {
             "allocating": (28, "NVIDIA H200 #1"),
@@ -402,8 +401,8 @@ def _():
 @case("a kernel and the function of its name are two")
 def _():
     trace = Trace(os.path.join(HERE, "samename.trace"))
-    (row,) = [row for row in trace.findings if row["Kind"] == "kernel"]
-    equal(shlex.split(row["Check"])[-1], "gpu:matmul", "whom the check is of")
+    (row,) = [row for row in trace.findings if row["kind"] == "kernel"]
+    equal(shlex.split(row["check"])[-1], "gpu:matmul", "whom the check is of")
     equal(trace.checked(row)["total"], 200000000, "what the kernel took")
     equal(trace.report("callers", "host:matmul", "--view", "all")["self"], 22000000, "the function itself")
     equal(trace.report("callers", "matmul", "--view", "all")["total"], 200000000, "the heavier")
@@ -419,25 +418,25 @@ HELPERS = {"liba.so!helper": 500, "libb.so!helper": 400}
 @case("functions of one name in two libraries are two, everywhere")
 def _():
     trace = Trace(os.path.join(HERE, "modules.trace"))
-    found = {row["Function"]: row for row in trace.findings if row["Kind"] == "function"}
-    equal({name: row["At most"] / 1e6 for name, row in found.items() if "helper" in name}, HELPERS, "findings")
+    found = {row["function"]: row for row in trace.findings if row["kind"] == "function"}
+    equal({name: row["time_ns"] / 1e6 for name, row in found.items() if "helper" in name}, HELPERS, "findings")
     for name, row in found.items():
-        equal(trace.checked(row)["self"], row["At most"], "what the command of %s says" % name)
+        equal(trace.checked(row)["self"], row["time_ns"], "what the command of %s says" % name)
     rows = trace.table("cpu_top", trace.report("top", "-n", "0"))
     sums = {}
     for row in rows:
-        sums[row["Function"]] = sums.get(row["Function"], 0) + row["Self"] / 1e6
+        sums[row["function"]] = sums.get(row["function"], 0) + row["self"] / 1e6
     equal(sums, dict(HELPERS, **{"tool!main": 100, "work": 70}), "the table of functions")
-    equal(len({row["Id"] for row in rows}), len(rows), "as many ids")
+    equal(len({row["id"] for row in rows}), len(rows), "as many ids")
     for row in rows:
-        equal(trace.report("callers", row["Id"])["self"], row["Self"], "what the id of %s means" % row["Function"])
+        equal(trace.report("callers", row["id"])["self"], row["self"], "what the id of %s means" % row["function"])
     for words, self_ms in {
         **HELPERS, "liba.so.9!helper": 500, "/opt/x/libb.so.7!helper": 400, "host:libb.so!helper": 400,
         "inlined:liba.so!helper": 300, "helper": 500, "^helper$": 900, "app!main": 0, "tool!main": 100,
         "!work": 70, "work": 70,
     }.items():
         equal(trace.report("callers", words)["self"] / 1e6, self_ms, "what %s means" % words)
-    equal([row["Function"] for row in trace.table("callers", trace.report("callers", "libb.so!helper"))],
+    equal([row["function"] for row in trace.table("callers", trace.report("callers", "libb.so!helper"))],
           ["b_run"], "who calls that of libb")
     done = subprocess.run([AFLAME, "report", "callers", "helper", trace.dir],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, universal_newlines=True)
@@ -462,25 +461,25 @@ def _():
     rows = before.table("functions", document)
     changed = {}
     for row in rows:
-        was, now = changed.get(row["Function"], (0, 0))
-        changed[row["Function"]] = (was + row["Self before"] / 1e6, now + row["Self after"] / 1e6)
+        was, now = changed.get(row["function"], (0, 0))
+        changed[row["function"]] = (was + row["self_before"] / 1e6, now + row["self_after"] / 1e6)
     equal({name: both for name, both in changed.items() if any(both)},
           {"liba.so!helper": (500, 500), "libb.so!helper": (400, 250), "tool!main": (100, 100), "work": (70, 70)},
           "before and after")
-    main = [row for row in rows if row["Function"].endswith("main")]
-    equal(sorted(row["Function"] for row in main), ["app-v2!main", "tool!main"], "mains")
-    equal([(row["Total before"] / 1e6, row["Total after"] / 1e6) for row in main if "app" in row["Function"]],
+    main = [row for row in rows if row["function"].endswith("main")]
+    equal(sorted(row["function"] for row in main), ["app-v2!main", "tool!main"], "mains")
+    equal([(row["total_before"] / 1e6, row["total_after"] / 1e6) for row in main if "app" in row["function"]],
           [(900, 750)], "the program's main, though it is called otherwise")
 
 
 @case("devices that no name tells apart are told of together")
 def _():
     trace = Trace(os.path.join(HERE, "namesakes.trace"))
-    rows = [row for row in trace.findings if row["View"] == "idle"]
+    rows = [row for row in trace.findings if row["view"] == "idle"]
     equal(len(rows), 5, "findings of idle time")
     for row in rows:
-        expect(row["Finding"].startswith("2 devices called NVIDIA H200 of two [101] "), row["Finding"])
-        expect(row["Share"] <= 10000, row["Finding"])
+        expect(row["finding"].startswith("2 devices called NVIDIA H200 of two [101] "), row["finding"])
+        expect(row["share"] <= 100, row["finding"])
 
 
 @case("a part of the run has findings of its own, and shares of its length")
@@ -488,10 +487,10 @@ def _():
     trace = Trace(os.path.join(HERE, "python.trace"))
     part = trace.report("findings", "--from", "150ms", "--to", "400ms")
     rows = trace.table("findings", part)
-    equal([(row["Kind"], row["At most"], row["Share"]) for row in rows[:2]],
-          [(kind, 250000000, 10000) for kind in ("below", "function")], "the first of the part")
-    expect(rows[0]["Check"].endswith(" --from 150000000ns --to 400000000ns"), rows[0]["Check"])
-    equal(trace.checked(rows[0])["total"], rows[0]["At most"], "what the command of the part says")
+    equal([(row["kind"], row["time_ns"], row["share"]) for row in rows[:2]],
+          [(kind, 250000000, 100) for kind in ("below", "function")], "the first of the part")
+    expect(rows[0]["check"].endswith(" --from 150000000ns --to 400000000ns"), rows[0]["check"])
+    equal(trace.checked(rows[0])["total"], rows[0]["time_ns"], "what the command of the part says")
 
 
 @case("text for people is numbered, and says how many are left out")

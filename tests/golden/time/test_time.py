@@ -200,12 +200,12 @@ def _():
 
 
 SUMS = {
-    "kernels": (("Kernel", "Device"), ("Time", "Calls")),
-    "copies": (("Operation", "Device"), ("Time", "Calls", "Bytes")),
-    "devices": (("Device",), ("Added up", "Pieces of work")),
-    "calls": (("Function",), ("Time", "Calls", "Failed")),
-    "blocked": (("Path", "State"), ("Time", "Waits")),
-    "calls_seen": (("Function",), ("Calls",)),
+    "kernels": (("kernel", "device"), ("time_ns", "calls")),
+    "copies": (("operation", "device"), ("time_ns", "calls", "bytes")),
+    "devices": (("device",), ("work_ns", "works")),
+    "calls": (("function",), ("time_ns", "calls", "failed")),
+    "blocked": (("path", "state"), ("time_ns", "waits")),
+    "calls_seen": (("function",), ("calls",)),
 }
 
 
@@ -215,12 +215,11 @@ def sums(name, *options):
     text = run("report", "--json", "--limit", "0", *options, trace(name))
     for table in json.loads(text)["tables"]:
         keys, columns = SUMS.get(table["name"], ((), ()))
-        titles = [c["title"] for c in table["columns"]]
         for row in table["rows"] if keys else []:
-            key = tuple(row[titles.index(k)] for k in keys)
-            for column in set(columns) & set(titles):
+            key = tuple(row[k] for k in keys)
+            for column in set(columns) & set(row):
                 at = (table["name"], key, column)
-                found[at] = found.get(at, 0) + (row[titles.index(column)] or 0)
+                found[at] = found.get(at, 0) + (row[column] or 0)
     return {at: value for at, value in found.items() if value}
 
 
@@ -238,7 +237,7 @@ def _():
             equal(together, whole, "%s in %d" % (name, parts))
         seen |= {(table, column) for table, _, column in whole}
     note(", ".join(sorted("%s: %s" % at for at in seen)))
-    expect({("kernels", "Calls"), ("calls", "Calls"), ("blocked", "Waits")} <= seen, seen)
+    expect({("kernels", "calls"), ("calls", "calls"), ("blocked", "waits")} <= seen, seen)
 
 
 def by_instruction(name, *options):
@@ -290,10 +289,9 @@ def _():
     text, said = told("annotate", "--json", *time, trace("code"))
     equal(text, run("report", "annotate", "--json", *time, trace("code")), "report annotate")
     tables = {t["name"]: t for t in json.loads(text)["tables"]}
-    shown, kernel = tables["insns"], dict(tables["kernel"]["rows"])["Kernel"]
-    column = [c["title"] for c in shown["columns"]].index("Samples")
+    shown, kernel = tables["insns"], {row["key"]: row["value"] for row in tables["kernel"]["rows"]}["kernel"]
     equal(
-        sum(row[column] for row in shown["rows"]),
+        sum(row["samples"] for row in shown["rows"]),
         sum(
             samples
             for at, samples in by_instruction("code", *time).items()
@@ -325,13 +323,13 @@ def _():
     time = ["--from", "600ns", "--to", "3000ns"]
     text = run("report", "--json", "--limit", "0", *time, trace("idle"))
     tables = {table["name"]: table for table in json.loads(text)["tables"]}
-    expect(["shown here", "from 0.600 us to 3.000 us"] in tables["run"]["rows"], "no time is told")
-    views = {"gpu": (("kernels", "Time"), ("copies", "Time")), "cpu": (("cpu_top", "Self"),)}
+    run_rows = {row["key"]: row["value"] for row in tables["run"]["rows"]}
+    equal(run_rows["shown"], "from 0.600 us to 3.000 us", "the time that is told")
+    views = {"gpu": (("kernels", "time_ns"), ("copies", "time_ns")), "cpu": (("cpu_top", "self"),)}
     for view, shown in views.items():
         total = 0
         for table, column in shown:
-            titles = [c["title"] for c in tables[table]["columns"]]
-            total += sum(row[titles.index(column)] for row in tables[table]["rows"])
+            total += sum(row[column] for row in tables[table]["rows"])
         equal(total, sum(folded("idle", "--view", view, *time).values()), view)
 
 
@@ -365,10 +363,10 @@ def _():
         for period in (1000, 10000):
             tables = scope(name, "--view", view, "--period", "%dns" % period)
             each = period // 50
-            column = 3 if view == "cpu" else 4
-            got = {r[0] * 50 + r[1]: r[column] for r in tables["heat"] if r[column]}
+            column = "count" if view == "cpu" else "time_ns"
+            got = {r["column"] * 50 + r["row"]: r[column] for r in tables["heat"] if r[column]}
             equal(got, cells_of(shown, view, each), "%s in %d ns" % (name, period))
-            expect(all(r[2] == (r[0] * 50 + r[1]) * each for r in tables["heat"]), "starts")
+            expect(all(r["start_ns"] == (r["column"] * 50 + r["row"]) * each for r in tables["heat"]), "starts")
 
 
 @case("of a thread or a device there is what it did, and nothing where it is none")
@@ -393,8 +391,8 @@ def _():
 @case("intervals are a series, as lines and as files")
 def _():
     rows = scope("family", "--interval", "1s")["intervals"]
-    expect(rows[0][0] == 0 and all(a[1] == b[0] for a, b in zip(rows, rows[1:])), rows)
-    equal(sum(r[2] for r in rows), page("family").total("cpu", "samples"), "samples")
+    expect(rows[0]["from_ns"] == 0 and all(a["to_ns"] == b["from_ns"] for a, b in zip(rows, rows[1:])), rows)
+    equal(sum(r["count"] for r in rows), page("family").total("cpu", "samples"), "samples")
     out = os.path.join(WORK, "part.folded")
     files = run("flamescope", "--interval", "1s", "-o", out, trace("family")).splitlines()
     equal(sorted(files), files, "the names of files, in order of time")
@@ -503,10 +501,8 @@ def _():
         tables = json.loads(run("report", "gaps", "--json", *words, "--to", "%dns" % end,
                                 trace("idle")))["tables"]
         idle = next(table for table in tables if table["name"] == "idle")
-        titles = [column["title"] for column in idle["columns"]]
-        for cells in idle["rows"]:
-            row = dict(zip(titles, cells))
-            sums = [row[title] for title in ("Before", "Span", "After")]
+        for row in idle["rows"]:
+            sums = [row[title] for title in ("before_ns", "span_ns", "after_ns")]
             begun = 30 if not start else 0  # the process is not there before
             equal(sum(sums), end - start - begun, "%s of %d to %d" % (sums, start, end))
 

@@ -1,0 +1,197 @@
+/*
+ * Rows of the tables that passes of this room make: each member is a cell, and its name the key of
+ * its column.
+ */
+#ifndef AF_ANALYSE_PASSES_ROWS_H
+#define AF_ANALYSE_PASSES_ROWS_H
+
+#include "analyse/table/facts.h"
+
+#define AF_MEMORY_COLUMNS(C)                                                                       \
+	C(device, "Device", AF_CELL_TEXT)                                                          \
+	C(memory, "Memory", AF_CELL_TEXT)                                                          \
+	C(peak_bytes, "Peak", AF_CELL_BYTES)                                                       \
+	C(end_bytes, "At the end", AF_CELL_BYTES)                                                  \
+	C(allocated_bytes, "Allocated", AF_CELL_BYTES)                                             \
+	C(allocations, "Allocations", AF_CELL_COUNT)                                               \
+	C(frees, "Freed", AF_CELL_COUNT)                                                           \
+	C(process, "Process", AF_CELL_TEXT)
+struct af_memory_row {
+	AF_MEMORY_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_CALL_COLUMNS(C)                                                                         \
+	C(function, "Function", AF_CELL_TEXT)                                                      \
+	C(time_ns, "Time", AF_CELL_NS)                                                             \
+	C(share, "Share", AF_CELL_PERCENT)                                                         \
+	C(calls, "Calls", AF_CELL_COUNT)                                                           \
+	C(mean_ns, "Mean", AF_CELL_NS)                                                             \
+	C(max_ns, "Max", AF_CELL_NS)                                                               \
+	C(failed, "Failed", AF_CELL_COUNT, AF_SHOW_USED)                                           \
+	C(category, "To", AF_CELL_TEXT)                                                            \
+	C(category_number, "Category", AF_CELL_COUNT, AF_SHOW_NEVER) /* enum af_does */
+struct af_call_row {
+	AF_CALL_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_OVERHEAD_COLUMNS(C)                                                                     \
+	C(what, "What", AF_CELL_TEXT)                                                              \
+	C(time_ns, "Time", AF_CELL_NS)                                                             \
+	C(count, "Times", AF_CELL_COUNT)
+struct af_overhead_row {
+	AF_OVERHEAD_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_API_COLUMNS(C)                                                                          \
+	C(function, "Function", AF_CELL_TEXT)                                                      \
+	C(driver, "Driver", AF_CELL_TEXT, AF_SHOW_USED)                                            \
+	C(time_ns, "Time", AF_CELL_NS, AF_SHOW_USED)                                               \
+	C(share, "Share", AF_CELL_PERCENT, AF_SHOW_USED)                                           \
+	C(calls, "Calls", AF_CELL_COUNT)                                                           \
+	C(mean_ns, "Mean", AF_CELL_NS, AF_SHOW_USED)                                               \
+	C(min_ns, "Min", AF_CELL_NS, AF_SHOW_USED)                                                 \
+	C(max_ns, "Max", AF_CELL_NS, AF_SHOW_USED)                                                 \
+	C(failed, "Failed", AF_CELL_COUNT, AF_SHOW_USED)                                           \
+	C(category, "To", AF_CELL_TEXT, AF_SHOW_USED)                                              \
+	C(process, "Process", AF_CELL_TEXT, AF_SHOW_NEVER)
+struct af_api_row {
+	AF_API_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_KERNEL_COLUMNS(C)                                                                       \
+	C(kernel, "Kernel", AF_CELL_TEXT)                                                          \
+	C(time_ns, "Time", AF_CELL_NS)                                                             \
+	C(share, "Share", AF_CELL_PERCENT)                                                         \
+	C(calls, "Calls", AF_CELL_COUNT)                                                           \
+	C(mean_ns, "Mean", AF_CELL_NS)                                                             \
+	C(min_ns, "Min", AF_CELL_NS)                                                               \
+	C(max_ns, "Max", AF_CELL_NS)                                                               \
+	C(queued_ns, "Queued", AF_CELL_NS)                                                         \
+	C(registers, "Registers", AF_CELL_COUNT, AF_SHOW_USED)                                     \
+	C(shared_bytes, "Shared", AF_CELL_BYTES, AF_SHOW_USED)                                     \
+	C(grid, "Grid", AF_CELL_TEXT, AF_SHOW_USED)                                                \
+	C(block, "Block", AF_CELL_TEXT, AF_SHOW_USED)                                              \
+	C(device, "Device", AF_CELL_TEXT)                                                          \
+	C(process, "Process", AF_CELL_TEXT, AF_SHOW_NEVER)                                         \
+	C(samples, "Samples", AF_CELL_COUNT, AF_SHOW_USED)                                         \
+	C(exact_percent, "Exact", AF_CELL_PERCENT, AF_SHOW_NEVER)                                  \
+	C(stall, "Stalled most by", AF_CELL_TEXT, AF_SHOW_USED)
+struct af_kernel_row {
+	AF_KERNEL_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_COPY_COLUMNS(C)                                                                         \
+	C(operation, "Operation", AF_CELL_TEXT)                                                    \
+	C(time_ns, "Time", AF_CELL_NS)                                                             \
+	C(calls, "Calls", AF_CELL_COUNT)                                                           \
+	C(bytes, "Bytes", AF_CELL_BYTES)                                                           \
+	C(bytes_per_s, "Per second", AF_CELL_BYTES)                                                \
+	C(device, "Device", AF_CELL_TEXT)                                                          \
+	C(process, "Process", AF_CELL_TEXT, AF_SHOW_NEVER)
+struct af_copy_row {
+	AF_COPY_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_DEVICE_COLUMNS(C)                                                                       \
+	C(device, "Device", AF_CELL_TEXT)                                                          \
+	C(busy_ns, "Busy", AF_CELL_NS)                                                             \
+	C(busy_percent, "Of the run", AF_CELL_PERCENT)                                             \
+	C(work_ns, "Added up", AF_CELL_NS)                                                         \
+	C(works, "Pieces of work", AF_CELL_COUNT)                                                  \
+	C(process, "Process", AF_CELL_TEXT, AF_SHOW_USED)                                          \
+	C(driver, "Driver", AF_CELL_TEXT)
+struct af_device_row {
+	AF_DEVICE_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_SAMPLED_COLUMNS(C)                                                                      \
+	C(device, "Device", AF_CELL_TEXT)                                                          \
+	C(samples, "Samples", AF_CELL_COUNT)                                                       \
+	C(exact_percent, "Exact", AF_CELL_PERCENT)                                                 \
+	C(apportioned_percent, "Apportioned", AF_CELL_PERCENT)                                     \
+	C(no_kernel_percent, "No kernel", AF_CELL_PERCENT)                                         \
+	C(dropped, "Dropped", AF_CELL_COUNT, AF_SHOW_USED)                                         \
+	C(driver, "Driver's own", AF_CELL_COUNT, AF_SHOW_USED)                                     \
+	C(lost, "Lost", AF_CELL_COUNT, AF_SHOW_USED)                                               \
+	C(period_cycles, "Period", AF_CELL_COUNT, AF_SHOW_USED)                                    \
+	C(windows, "Windows", AF_CELL_COUNT, AF_SHOW_USED)                                         \
+	C(full_windows, "Full", AF_CELL_COUNT, AF_SHOW_USED)                                       \
+	C(cut_windows, "Of cut windows", AF_CELL_COUNT, AF_SHOW_USED)                              \
+	C(process, "Process", AF_CELL_TEXT, AF_SHOW_NEVER)
+struct af_sampled_row {
+	AF_SAMPLED_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_PROCESS_COLUMNS(C, group_show)                                                          \
+	C(process, "Process", AF_CELL_TEXT, AF_SHOW_ALWAYS)                                        \
+	C(rank, "Rank", AF_CELL_TEXT, AF_SHOW_USED)                                                \
+	C(user_ns, "User", AF_CELL_NS, AF_SHOW_ALWAYS)                                             \
+	C(kernel_ns, "Kernel", AF_CELL_NS, AF_SHOW_ALWAYS)                                         \
+	C(sampled_ns, "Sampled", AF_CELL_NS, AF_SHOW_ALWAYS)                                       \
+	C(sampled_kernel_ns, "In the kernel", AF_CELL_NS, AF_SHOW_USED)                            \
+	C(blocked_ns, "Blocked", AF_CELL_NS, AF_SHOW_USED)                                         \
+	C(runnable_ns, "Waiting for CPU", AF_CELL_NS, AF_SHOW_USED)                                \
+	C(peak_bytes, "Peak memory", AF_CELL_BYTES, AF_SHOW_ALWAYS)                                \
+	C(status, "Status", AF_CELL_TEXT, AF_SHOW_USED)                                            \
+	C(group, "Group", AF_CELL_TEXT, group_show)                                                \
+	C(measured, "Measured", AF_CELL_TEXT, AF_SHOW_ALWAYS)                                      \
+	C(name, "Name", AF_CELL_TEXT, AF_SHOW_NEVER)                                               \
+	C(pid, "Pid", AF_CELL_COUNT, AF_SHOW_NEVER)                                                \
+	C(ordinal, "Ordinal", AF_CELL_COUNT, AF_SHOW_NEVER)                                        \
+	C(parent, "Parent", AF_CELL_COUNT, AF_SHOW_NEVER)                                          \
+	C(count, "Count", AF_CELL_COUNT, AF_SHOW_NEVER)                                            \
+	C(command, "Command", AF_CELL_TEXT, AF_SHOW_NEVER)                                         \
+	C(container, "Container", AF_CELL_TEXT, AF_SHOW_NEVER)                                     \
+	C(cgroup, "Control group", AF_CELL_TEXT, AF_SHOW_NEVER)
+struct af_process_row {
+	AF_PROCESS_COLUMNS(AF_ROW_CELL, 0)
+};
+
+#define AF_THREAD_COLUMNS(C)                                                                       \
+	C(thread, "Thread", AF_CELL_TEXT, AF_SHOW_ALWAYS)                                          \
+	C(process, "Process", AF_CELL_TEXT, AF_SHOW_ALWAYS)                                        \
+	C(sampled_ns, "Sampled", AF_CELL_NS, AF_SHOW_ALWAYS)                                       \
+	C(sampled_kernel_ns, "In the kernel", AF_CELL_NS, AF_SHOW_USED)                            \
+	C(blocked_ns, "Blocked", AF_CELL_NS, AF_SHOW_USED)                                         \
+	C(runnable_ns, "Waiting for CPU", AF_CELL_NS, AF_SHOW_USED)                                \
+	C(waits, "Waits", AF_CELL_COUNT, AF_SHOW_USED)                                             \
+	C(name, "Name", AF_CELL_TEXT, AF_SHOW_NEVER)                                               \
+	C(tid, "Tid", AF_CELL_COUNT, AF_SHOW_NEVER)                                                \
+	C(ordinal, "Ordinal", AF_CELL_COUNT, AF_SHOW_NEVER)
+struct af_thread_row {
+	AF_THREAD_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_TWICE_COLUMNS(C)                                                                        \
+	C(seen, "Seen", AF_CELL_COUNT)                                                             \
+	C(not_recorded, "Not recorded", AF_CELL_COUNT)
+struct af_twice_row {
+	AF_TWICE_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_SEEN_COLUMNS(C)                                                                         \
+	C(function, "Function", AF_CELL_TEXT)                                                      \
+	C(category, "Does", AF_CELL_TEXT)                                                          \
+	C(calls, "Calls", AF_CELL_COUNT)                                                           \
+	C(process, "Process", AF_CELL_TEXT)                                                        \
+	C(pid, "PID", AF_CELL_COUNT)
+struct af_seen_row {
+	AF_SEEN_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_LOST_COLUMNS(C)                                                                         \
+	C(what, "What", AF_CELL_TEXT)                                                              \
+	C(count, "Count", AF_CELL_COUNT)                                                           \
+	C(key, "Key", AF_CELL_TEXT, AF_SHOW_NEVER) /* for programs, never changed */
+struct af_lost_row {
+	AF_LOST_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_PACKAGE_COLUMNS(C)                                                                      \
+	C(file, "File", AF_CELL_TEXT)                                                              \
+	C(package, "Package", AF_CELL_TEXT)
+struct af_package_row {
+	AF_PACKAGE_COLUMNS(AF_ROW_CELL)
+};
+
+#endif
