@@ -15,7 +15,7 @@ const REASON_HUES = {
 };
 
 /* What each reason's part of a bar is painted with. */
-function reasonColors({ rows, at }, dark) {
+function reasonColors({ rows }, dark) {
   const seen = {};
   return new Map(rows.map((row) => {
     const sort = row.category;

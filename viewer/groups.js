@@ -84,10 +84,10 @@ async function trackRows(app, tree, by) {
  * Why the instructions of a row stalled: by row [part of all in column @own, reason, its sort], the
  * largest first; no entry where nothing tells.
  */
-function stallMixes(tree, root, group, { rows, at }, own) {
+function stallMixes(tree, root, group, { rows }, own) {
   const { names, name, parent } = tree;
   const of = [];
-  rows.forEach((row, k) => names.find(`[${row[at.Reason]}]`).forEach((id) => { of[id] = k; }));
+  rows.forEach((row, k) => names.find(`[${row.name}]`).forEach((id) => { of[id] = k; }));
   const sums = new Array(names.count);
   const last = new Uint32Array(names.count);
   for (let i = root + 1; i < tree.end[root]; i++) {
@@ -102,7 +102,7 @@ function stallMixes(tree, root, group, { rows, at }, own) {
   }
   return sums.map((sum) => {
     const all = sum.reduce((x, y) => x + y);
-    return rows.map((row, k) => [sum[k] / all, row[at.Reason], row[at.Sort]])
+    return rows.map((row, k) => [sum[k] / all, row.name, row.category])
       .filter(([x]) => x).sort(([x], [y]) => y - x);
   });
 }

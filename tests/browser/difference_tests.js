@@ -27,17 +27,15 @@ const changes = (page) => app(page, `(() => { const { ids, self, total } =
     [d.of(self, id), d.of(total, id)]])); })()`);
 
 test('a difference is that of aflame diff', 'compared', {}, async (page) => {
-  const { columns, rows } = await app(page,
-    "app.meta.facts.find((table) => table.name === 'functions')");
-  const at = (title) => columns.findIndex((column) => column.title === title);
+  const { rows } = await app(page, "app.meta.facts.find((table) => table.name === 'functions')");
   const page1 = await changes(page);
-  assert.deepEqual(Object.keys(page1).sort(), rows.map((row) => row[0]).sort());
+  assert.deepEqual(Object.keys(page1).sort(), rows.map((row) => row.function).sort());
   for (const row of rows)
-    for (const [k, what] of ['Self', 'Total'].entries()) {
-      const { before, after, size, noise, text } = page1[row[0]][k];
+    for (const [k, what] of ['self', 'total'].entries()) {
+      const { before, after, size, noise, text } = page1[row.function][k];
       assert.deepEqual([before, after, size, Math.round(noise), text],
-        [row[at(`${what} before`)], row[at(`${what} after`)], row[at(`${what} change`)],
-          row[at(`${what} noise`)], row[at(what)]], `${what} of ${row[0]}`);
+        [row[`${what}_before`], row[`${what}_after`], row[`${what}_change`],
+          row[`${what}_noise`], row[what]], `${what} of ${row.function}`);
     }
   assert.equal(page1.gemm[0].noise, 0);
   assert.equal(Math.round(page1.grew[1].noise), Math.round(3 * Math.sqrt(500 + 1605) * 1000));
