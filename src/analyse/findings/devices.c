@@ -3,16 +3,7 @@
 #include <string.h>
 
 #include "analyse/findings/private.h"
-
-/* The share at the end of "launching 54 %". */
-static int share_of(const char *text)
-{
-	const char *digits = strrchr(text, ' ');
-
-	while (digits > text && digits[-1] >= '0' && digits[-1] <= '9')
-		digits--;
-	return digits ? atoi(digits) : 0;
-}
+#include "trace/event.h"
 
 /* Why the gap of row @row was, as far as the table tells. */
 static const char *gap_why(struct findings *s, const struct af_table *gaps, uint32_t row)
@@ -20,7 +11,7 @@ static const char *gap_why(struct findings *s, const struct af_table *gaps, uint
 	const char *why = findings_text(CELL(af_gap_row, gaps, row, why)),
 		   *where = findings_text(CELL(af_gap_row, gaps, row, where));
 
-	if (share_of(why) < 10)
+	if (findings_value(CELL(af_gap_row, gaps, row, why_percent)) < 950)
 		return "";
 	return af_facts_text(s->f, *where ? "; its thread: %s, most in %s" : "; its thread: %s",
 	                     why, where);
@@ -71,7 +62,8 @@ static const char *copies_text(struct findings *s)
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
 		const char *op = findings_text(CELL(af_copy_row, t, i, operation));
-		if (!strstr(op, "host"))
+		uint64_t number = findings_value(CELL(af_copy_row, t, i, op));
+		if (number != AF_OP_READ && number != AF_OP_WRITE && number != AF_OP_HOST)
 			continue;
 		return af_facts_text(
 		    s->f, "; %s: %s, %s at %s a second", op,

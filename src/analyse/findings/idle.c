@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/findings/private.h"
+#include "analyse/idle/reasons.h"
 #include "trace/event.h"
 
 enum {
@@ -19,7 +20,7 @@ enum {
 };
 
 struct reason {
-	const char *frame;
+	enum idle_reason reason;
 	const char *word; /* for how much of a time it was so */
 	const char *kind;
 	const char *what; /* "NVIDIA H200 was idle for 1.2 s (10 % of …) …" */
@@ -28,46 +29,37 @@ struct reason {
 };
 
 static const struct reason reasons[] = {
-    {"[launching]", "launching", "launching", "while work for it was being launched",
+    {IDLE_LAUNCH, "launching", "launching", "while work for it was being launched",
      "fewer and larger kernels, or CUDA graphs", IDLE_LAUNCHES},
-    {"[copying]", "copying", "copying", "while the thread that feeds it was in calls that copy",
+    {IDLE_COPY, "copying", "copying", "while the thread that feeds it was in calls that copy",
      "pinned memory, and asynchronous copies on a stream of their own", IDLE_NONE},
-    {"[waiting for the device]", "waiting for the device", "waiting",
-     "while the thread that feeds it waited for it",
+    {IDLE_SYNC, "waiting for the device", "waiting", "while the thread that feeds it waited for it",
      "waiting less often: fewer synchronizations, results read back later", IDLE_WAITS},
-    {"[allocating]", "allocating", "allocating", "while memory was allocated or freed",
+    {IDLE_ALLOC, "allocating", "allocating", "while memory was allocated or freed",
      "memory that is allocated once, or a caching or stream-ordered allocator", IDLE_ALLOCATIONS},
-    {"[loading code]", "loading code", "loading-code", "while code was loaded for it",
+    {IDLE_LOAD, "loading code", "loading-code", "while code was loaded for it",
      "loading before what is measured: a warm-up, CUDA_MODULE_LOADING=EAGER", IDLE_LOADS},
-    {"[other calls]", "in other calls", "calling",
+    {IDLE_CALL, "in other calls", "calling",
      "while the thread that feeds it was in other calls of its API", "fewer of these calls",
      IDLE_NONE},
-    {"[loading data]", "loading data", "input", "while the thread that feeds it loaded data",
+    {IDLE_INPUT, "loading data", "input", "while the thread that feeds it loaded data",
      "more workers that load data, and loading ahead", IDLE_NONE},
-    {"[on a CPU]", "on a CPU", "host", "while the thread that feeds it computed on a CPU",
+    {IDLE_RUN, "on a CPU", "host", "while the thread that feeds it computed on a CPU",
      "less work between launches, or more work in each", IDLE_PACE},
-    {"[waiting for a CPU]", "waiting for a CPU", "no-cpu",
-     "while the thread that feeds it waited for a CPU",
+    {IDLE_STARVED, "waiting for a CPU", "no-cpu", "while the thread that feeds it waited for a CPU",
      "fewer threads than CPUs, or CPUs of its own", IDLE_NONE},
-    {"[off the CPU]", "off the CPU", "blocked",
+    {IDLE_OFF, "off the CPU", "blocked",
      "while the thread that feeds it slept or waited for a lock, a file or another process", NULL,
      IDLE_NONE},
-    {"[launched, not started yet]", "with work on its way", "on-the-way",
-     "while work was on its way to it", "work that is launched earlier, or fewer and larger pieces",
-     IDLE_NONE},
-    {"[launched before]", "between work", "queued",
-     "between pieces of work that it had been given before",
+    {IDLE_ON_WAY, "with work on its way", "on-the-way", "while work was on its way to it",
+     "work that is launched earlier, or fewer and larger pieces", IDLE_NONE},
+    {IDLE_QUEUED, "between work", "queued", "between pieces of work that it had been given before",
      "fewer dependencies between streams, larger pieces, or CUDA graphs", IDLE_NONE},
-    {"[not sampled]", "not recorded", "not-recorded",
+    {IDLE_UNSEEN, "not recorded", "not-recorded",
      "and what the thread that feeds it did was not recorded", NULL, IDLE_RECORDING},
-    {"[launch not known]", "not explained", "launch-unknown",
+    {IDLE_NO_CALL, "not explained", "launch-unknown",
      "before work whose launch is not in the trace", NULL, IDLE_NONE},
 };
-
-enum { PHASE_BEFORE, PHASE_BETWEEN, PHASE_AFTER, PHASES };
-
-static const char *const phases[PHASES] = {"[before the first work]", "[between work]",
-                                           "[after the last work]"};
 
 /* One device of the idle table. */
 struct idled {
@@ -165,16 +157,15 @@ static const char *below_text(struct findings *s, const struct findings_where *w
 }
 
 /* The part of @t that comes after the device had to be waited for. */
-static const char *drained_text(struct findings *s, const struct af_tree *device, const char *frame,
-                                uint64_t ns)
+static const char *drained_text(struct findings *s, const struct af_tree *device,
+                                enum idle_reason why, uint64_t ns)
 {
 	struct af_tree drained, reason;
 	uint64_t drained_ns = 0;
 
-	if (!strcmp(frame, "[waiting for the device]") ||
-	    !findings_focus(&drained, device, "[after waiting for the device]"))
+	if (why == IDLE_SYNC || !findings_focus(&drained, device, AF_IDLE_AFTER_WAIT))
 		return "";
-	if (findings_focus(&reason, &drained, frame)) {
+	if (findings_focus(&reason, &drained, idle_reason_frame(why))) {
 		drained_ns = reason.total[AF_WEIGHT_TIME][0];
 		af_tree_close(&reason);
 	}
@@ -237,7 +228,9 @@ static void idle_reason_find(const struct idled *d, const struct af_tree *device
 	struct findings_where w = {0};
 	struct af_tree t;
 
-	if (!findings_focus(&t, device, r->frame))
+	const char *frame = idle_reason_frame(r->reason);
+
+	if (!findings_focus(&t, device, frame))
 		return;
 	uint64_t ns = t.total[AF_WEIGHT_TIME][0];
 	if (ns >= d->span_ns / 100) {
@@ -251,16 +244,16 @@ static void idle_reason_find(const struct idled *d, const struct af_tree *device
 		x.what = af_facts_text(s->f, "%s idle for %s (%s of %s) %s%s%s%s", device_was(d),
 		                       af_facts_ns(s->f, ns), findings_share(s, ns, d->span_ns),
 		                       af_facts_ns(s->f, d->span_ns), r->what,
-		                       drained_text(s, device, r->frame, ns), below_text(s, &w),
+		                       drained_text(s, device, r->reason, ns), below_text(s, &w),
 		                       extra_text(d, r->extra));
-		idle_place(d, &x, phases[PHASE_BETWEEN], r->frame, &w);
+		idle_place(d, &x, idle_phase_frame(IDLE_BETWEEN), frame, &w);
 		findings_add(s, &x);
 	}
 	af_tree_close(&t);
 }
 
 /* Stacks of the phase and of the device. */
-static bool idle_phase(const struct idled *d, struct af_tree *t, unsigned phase)
+static bool idle_phase(const struct idled *d, struct af_tree *t, enum idle_phase phase)
 {
 	return findings_focus(t, &d->phases[phase], d->device);
 }
@@ -269,7 +262,7 @@ static void idle_between(const struct idled *d)
 {
 	struct af_tree t;
 
-	if (!idle_phase(d, &t, PHASE_BETWEEN))
+	if (!idle_phase(d, &t, IDLE_BETWEEN))
 		return;
 	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++)
 		idle_reason_find(d, &t, &reasons[i]);
@@ -283,7 +276,7 @@ static const char *most_text(struct findings *s, const struct af_tree *t)
 	uint64_t most_ns = 0;
 
 	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-		uint64_t ns = findings_weight(t, reasons[i].frame);
+		uint64_t ns = findings_weight(t, idle_reason_frame(reasons[i].reason));
 		best = ns > most_ns ? &reasons[i] : best;
 		most_ns = ns > most_ns ? ns : most_ns;
 	}
@@ -292,7 +285,8 @@ static const char *most_text(struct findings *s, const struct af_tree *t)
 }
 
 /* Before the first work of all devices, or after the last. */
-static void idle_edge(const struct idled *d, unsigned phase, const char *kind, const char *event)
+static void idle_edge(const struct idled *d, enum idle_phase phase, const char *kind,
+                      const char *event)
 {
 	struct findings *s = d->s;
 	struct findings_where w = {0};
@@ -307,7 +301,7 @@ static void idle_edge(const struct idled *d, unsigned phase, const char *kind, c
 	    af_facts_text(s->f, "%s had no work for %s (%s of %s) %s%s%s", d->device,
 	                  af_facts_ns(s->f, ns), findings_share(s, ns, s->run_ns),
 	                  af_facts_ns(s->f, s->run_ns), event, most_text(s, &t), below_text(s, &w));
-	idle_place(d, &x, phases[phase], NULL, &w);
+	idle_place(d, &x, idle_phase_frame(phase), NULL, &w);
 	findings_add(s, &x);
 	af_tree_close(&t);
 }
@@ -345,14 +339,15 @@ static uint64_t span_sum(const struct af_table *t, const char *name)
 void findings_idle(struct findings *s)
 {
 	const struct af_table *t = findings_table(s, "idle");
-	struct af_tree of_phases[PHASES] = {0};
+	struct af_tree of_phases[IDLE_PHASES] = {0};
 
 	if (!t || !t->nr_rows)
 		return;
 	uint32_t *told = findings_devices_told(s, t);
 	uint32_t first = least_row(t, told, false), last = least_row(t, told, true);
-	for (unsigned p = 0; p < PHASES; p++)
-		findings_focus(&of_phases[p], &s->r->trees[AF_VIEW_IDLE], phases[p]);
+	for (unsigned p = 0; p < IDLE_PHASES; p++)
+		findings_focus(&of_phases[p], &s->r->trees[AF_VIEW_IDLE],
+		               idle_phase_frame((enum idle_phase)p));
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
 		const char *name = findings_text(CELL(af_idle_row, t, i, device));
 		const struct idled d = {
@@ -367,11 +362,11 @@ void findings_idle(struct findings *s)
 			continue;
 		idle_between(&d);
 		if (i == first)
-			idle_edge(&d, PHASE_BEFORE, "start", "before its first work");
+			idle_edge(&d, IDLE_BEFORE, "start", "before its first work");
 		if (i == last)
-			idle_edge(&d, PHASE_AFTER, "end", "after its last work");
+			idle_edge(&d, IDLE_AFTER, "end", "after its last work");
 	}
-	for (unsigned p = 0; p < PHASES; p++)
+	for (unsigned p = 0; p < IDLE_PHASES; p++)
 		af_tree_close(&of_phases[p]);
 	free(told);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/findings/private.h"
+#include "analyse/frames/marks.h"
 #include "base/arena.h"
 #include "sym/elf/bounds_name.h"
 
@@ -35,15 +36,18 @@ static bool is_much(uint64_t ns, uint64_t of_ns)
 
 static bool is_jit(const char *text, size_t len)
 {
-	return (len == 13 && !memcmp(text, "[jit: no map]", len)) ||
-	       (len == 16 && !memcmp(text, "[jit: no symbol]", len));
+	static const char no_map[] = AF_MARK_JIT_NO_MAP, no_symbol[] = AF_MARK_JIT_NO_SYMBOL;
+
+	return (len == sizeof no_map - 1 && !memcmp(text, no_map, len)) ||
+	       (len == sizeof no_symbol - 1 && !memcmp(text, no_symbol, len));
 }
 
 /* How long the name of the module is in "libc.so.6!fn_2a150" and "[ext4: no symbol]"; 0: a name. */
 static size_t nameless_length(const char *text, size_t len)
 {
-	static const char *const reasons[] = {": no symbol]", ": file gone]", ": file replaced]",
-	                                      ": no file mapped here]"};
+#define AF_N(NAME, words) ": " words "]",
+	static const char *const reasons[] = {AF_NO_NAMES(AF_N)};
+#undef AF_N
 	size_t module = af_bounds_name_module(text, len);
 
 	if (is_jit(text, len))

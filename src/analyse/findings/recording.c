@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "analyse/findings/private.h"
+#include "analyse/frames/marks.h"
 #include "base/arena.h"
+#include "trace/event.h"
 #include "trace/kinds.h"
 
 /* Java's compiled code keeps frame pointers only where it is told to. */
@@ -12,35 +14,48 @@ static bool is_jvm(const char *module)
 	return module && strstr(module, "/libjvm.so");
 }
 
-/* What usually makes the stacks whole of which most time was cut short by this. */
-static const char *cut_helps(const struct af_tree *t, const char *name)
+/* Why the stacks below the frame @name are cut short; AF_STOP_END for no stop of aflame's own. */
+static enum af_stop stop_of(const char *name)
 {
-	static const struct {
-		const char *part, *helps;
-	} known[] = {
-	    {"no unwind table", "building it with unwind tables or -fno-omit-frame-pointer"},
-	    {"goes on beyond",
-	     "recording larger copies of stacks (perf record --call-graph dwarf,65528)"},
-	    {"not at hand", "importing where the program's files are"},
-	    {"was not walked", "recording with stacks"},
-	};
+	const size_t start = strlen(AF_MARK_TRUNCATED);
+	int stop = 0;
 
-	for (uint32_t i = 1; strstr(name, known[0].part) && i < t->nr_names; i++)
-		if (is_jvm(af_tree_module(t, i)))
-			return "java -XX:+PreserveFramePointer";
-	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
-		if (strstr(name, known[i].part))
-			return known[i].helps;
-	return NULL;
+	for (; stop < AF_STOP_END; stop++) {
+		const char *words = af_stop_text((uint32_t)stop);
+		size_t len = strlen(words);
+		if (len && !strncmp(name + start, words, len) && !strcmp(name + start + len, "]"))
+			break;
+	}
+	return (enum af_stop)stop;
+}
+
+/* What usually makes the stacks whole of which most time was cut short by @stop. */
+static const char *cut_helps(const struct af_tree *t, enum af_stop stop)
+{
+	switch (stop) {
+	case AF_STOP_NO_RULE:
+		for (uint32_t i = 1; i < t->nr_names; i++)
+			if (is_jvm(af_tree_module(t, i)))
+				return "java -XX:+PreserveFramePointer";
+		return "building it with unwind tables or -fno-omit-frame-pointer";
+	case AF_STOP_COPY_ENDS:
+		return "recording larger copies of stacks (perf record --call-graph dwarf,65528)";
+	case AF_STOP_NO_FILE:
+		return "importing where the program's files are";
+	case AF_STOP_NOT_WALKED:
+		return "recording with stacks";
+	default:
+		return NULL;
+	}
 }
 
 static void find_cut(struct findings *s)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
 	uint64_t ns = findings_pattern_weight(t, "^\\[truncated: ");
-	const char *most = findings_heaviest(s, t, "[truncated: ");
+	const char *most = findings_heaviest(s, t, AF_MARK_TRUNCATED);
 	struct finding x = {
-	    .kind = "cut-stacks", .ns = ns, .helps = most ? cut_helps(t, most) : NULL};
+	    .kind = "cut-stacks", .ns = ns, .helps = most ? cut_helps(t, stop_of(most)) : NULL};
 
 	if (!most)
 		return;

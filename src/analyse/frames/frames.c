@@ -6,6 +6,7 @@
 
 #include "analyse/frames/frame_spots.h"
 #include "analyse/frames/last.h"
+#include "analyse/frames/marks.h"
 #include "analyse/frames/pymerge.h"
 #include "analyse/tree/folded_text.h"
 #include "sym/sym.h"
@@ -31,15 +32,14 @@ static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint3
 {
 	const struct af_spot spot = af_spot_address(w, process, s);
 	static const char *const reasons[AF_SYMBOL_END] = {
-	    [AF_SYMBOL_NO_FILE] = "file gone",
-	    [AF_SYMBOL_BUILD_ID] = "file replaced",
-	    [AF_SYMBOL_NO_SYMBOL] = "no symbol",
-	    [AF_SYMBOL_NO_MODULE] = "no file mapped here",
+#define AF_N(NAME, words) [AF_SYMBOL_##NAME] = words,
+	    AF_NO_NAMES(AF_N)
+#undef AF_N
 	};
 	const char *module = s ? af_strtab_get(&w->strings, s->module) : "";
 
 	if (s && s->source == AF_SYMBOL_NO_MAP)
-		return af_frames_at(t, parent, "[jit: no map]", AF_FRAME_JIT, &spot);
+		return af_frames_at(t, parent, AF_MARK_JIT_NO_MAP, AF_FRAME_JIT, &spot);
 	const char *reason = s && s->source < AF_SYMBOL_END ? reasons[s->source] : NULL;
 	const char *name = *module                   ? base_name(module)
 	                   : kind == AF_FRAME_KERNEL ? "kernel"
@@ -92,11 +92,11 @@ static uint32_t frame_left_out(struct af_tree *t, uint32_t parent, uint64_t entr
 	char text[96];
 
 	if (!nr)
-		return af_frames_under(t, parent, "[ended before a sample]", AF_FRAME_MARK);
+		return af_frames_under(t, parent, AF_MARK_ENDED, AF_FRAME_MARK);
 	while (nr / unit >= 100)
 		unit *= 10;
 	unsigned long long about = nr / unit * unit;
-	snprintf(text, sizeof text, "[truncated: %s%llu %sframe%s left out]",
+	snprintf(text, sizeof text, AF_MARK_TRUNCATED "%s%llu %sframe%s left out]",
 	         unit > 1 ? "about " : "", about, of, nr == 1 ? "" : "s");
 	return af_frames_under(t, parent, text, AF_FRAME_MARK);
 }
@@ -171,8 +171,8 @@ static uint32_t frame_truncated(struct af_tree *t, uint32_t parent, uint32_t sto
 	char text[160];
 
 	if (stop == AF_STOP_FRAME_POINTERS)
-		return af_frames_under(t, parent, "[frame pointers only]", AF_FRAME_MARK);
-	snprintf(text, sizeof text, "[truncated: %s]", af_stop_text(stop));
+		return af_frames_under(t, parent, AF_MARK_FRAME_POINTERS, AF_FRAME_MARK);
+	snprintf(text, sizeof text, AF_MARK_TRUNCATED "%s]", af_stop_text(stop));
 	return af_frames_under(t, parent, text, AF_FRAME_MARK);
 }
 
@@ -286,7 +286,7 @@ frames_user(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t
             uint32_t (*first_of)(const struct af_world *w, const struct af_stack *stack))
 {
 	if (!path || !w->paths[path].stack)
-		return af_frames_under(t, node, "[stack not recorded]", AF_FRAME_MARK);
+		return af_frames_under(t, node, AF_MARK_NO_STACK, AF_FRAME_MARK);
 	const struct af_stack *stack = &w->stacks[w->paths[path].stack];
 	const struct af_stack *py =
 	    w->paths[path].py_stack ? &w->py_stacks[w->paths[path].py_stack] : NULL;
@@ -415,7 +415,7 @@ uint32_t af_frames_place(struct af_tree *t, const struct af_world *w, uint32_t n
                          const struct af_place *at)
 {
 	if (at->path == AF_PATH_MISSED)
-		node = af_frames_under(t, node, "[user stack not recorded]", AF_FRAME_MARK);
+		node = af_frames_under(t, node, AF_MARK_NO_USER_STACK, AF_FRAME_MARK);
 	else if (at->path != AF_PATH_NONE)
 		node = frames_user(t, w, node, at->path, NULL);
 	if (at->kstack == AF_KSTACK_MISSED)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyse/frames/frames.h"
+#include "analyse/frames/marks.h"
 #include "analyse/functions/blocked.h"
 #include "analyse/pass/pass.h"
 #include "analyse/world/waits.h"
@@ -156,9 +157,7 @@ static void blocked_row(struct af_facts *f, struct af_table *table, const struct
 	uint32_t user = af_blocked_user(t, s->place), kernel = af_blocked_kernel(t, s->place);
 	struct blocked_row *c = af_table_row(f, table);
 
-	c->waited_in.text = user     ? path_text(f, t, user, false)
-	                    : kernel ? ""
-	                             : "[stack not recorded]";
+	c->waited_in.text = user ? path_text(f, t, user, false) : kernel ? "" : AF_MARK_NO_STACK;
 	c->kernel.text = kernel ? node_text(f, t, kernel) : "";
 	c->state.text = s->state < AF_STATE_END ? af_state_text(s->state) : "off CPU";
 	c->time_ns.value = s->ns;

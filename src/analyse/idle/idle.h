@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/idle/reasons.h"
 #include "analyse/join/spans.h"
 #include "analyse/world/places.h"
 #include "base/keys.h"
@@ -41,8 +42,6 @@ enum {
 	AF_IDLE_LONGEST = 1000,   /* gaps that are told one by one */
 	AF_IDLE_CAUSES = 16       /* of each of them */
 };
-
-enum idle_phase { IDLE_BETWEEN, IDLE_BEFORE, IDLE_AFTER, IDLE_PHASES };
 
 /* What is known of a piece of a gap. */
 enum idle_kind {
@@ -183,30 +182,6 @@ void idle_shared_look(struct idle *i, const struct af_world *w);
 /* The thread, made when it is new. Valid until the next call. */
 struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid);
 
-/* What explanations come to. R(NAME, frame): the frame is what graphs show. */
-#define AF_IDLE_REASONS(R)                                                                         \
-	R(LAUNCH, "[launching]")                                                                   \
-	R(COPY, "[copying]")                                                                       \
-	R(SYNC, "[waiting for the device]")                                                        \
-	R(ALLOC, "[allocating]")                                                                   \
-	R(LOAD, "[loading code]")                                                                  \
-	R(CALL, "[other calls]")                                                                   \
-	R(INPUT, "[loading data]")                                                                 \
-	R(RUN, "[on a CPU]")                                                                       \
-	R(STARVED, "[waiting for a CPU]")                                                          \
-	R(OFF, "[off the CPU]")                                                                    \
-	R(ON_WAY, "[launched, not started yet]")                                                   \
-	R(QUEUED, "[launched before]")                                                             \
-	R(UNSEEN, "[not sampled]")                                                                 \
-	R(NO_CALL, "[launch not known]")
-
-enum idle_reason {
-#define AF_R(NAME, frame) IDLE_##NAME,
-	AF_IDLE_REASONS(AF_R)
-#undef AF_R
-	    IDLE_REASONS
-};
-
 /* Names and reasons for sums; they cost, so each place is named once. */
 struct idle_names {
 	const struct idle *i;
@@ -226,7 +201,6 @@ void idle_names_close(struct idle_names *n);
 uint32_t idle_names_node(struct idle_names *n, enum idle_kind kind, uint32_t place, uint32_t what);
 enum idle_reason idle_reason(struct idle_names *n, enum idle_kind kind, uint32_t place,
                              uint32_t what);
-const char *idle_reason_frame(enum idle_reason reason);
 
 /* "NVIDIA H200", with its number where the trace has several devices of its process. */
 const char *idle_device_name(const struct idle *i, const struct af_world *w, struct af_facts *f,

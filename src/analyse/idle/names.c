@@ -227,6 +227,14 @@ enum idle_reason idle_reason(struct idle_names *n, enum idle_kind kind, uint32_t
 	return IDLE_NO_CALL;
 }
 
+const char *idle_phase_frame(enum idle_phase phase)
+{
+#define AF_P(NAME, frame) [IDLE_##NAME] = (frame),
+	static const char *const frames[] = {AF_IDLE_PHASES(AF_P)};
+#undef AF_P
+	return frames[phase];
+}
+
 const char *idle_reason_frame(enum idle_reason reason)
 {
 #define AF_R(NAME, frame) [IDLE_##NAME] = (frame),

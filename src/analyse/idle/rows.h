@@ -42,6 +42,7 @@ struct af_idle_row {
 	C(at_ns, "At", AF_CELL_NS)                                                                 \
 	C(length_ns, "Length", AF_CELL_NS)                                                         \
 	C(ended_by, "Ended by", AF_CELL_TEXT)                                                      \
+	C(why_percent, "Why share", AF_CELL_PERCENT, AF_SHOW_NEVER)                                \
 	C(why, "Why", AF_CELL_TEXT)                                                                \
 	C(where, "Where", AF_CELL_TEXT)                                                            \
 	C(second_why, "And", AF_CELL_TEXT, AF_SHOW_USED)                                           \

@@ -336,6 +336,7 @@ static void gap_row(struct idle_names *n, struct af_facts *f, struct af_table *t
 	row->length_ns.value = ns;
 	row->ended_by.text = gap_end(n->w, f, gap);
 	row->why.text = reason_text(f, &reasons[0], ns);
+	row->why_percent.value = af_facts_ratio(reasons[0].ns, ns, 1e4);
 	row->where.text = reason_where(n, f, &reasons[0]);
 	row->second_why.text = second ? reason_text(f, &reasons[1], ns) : "";
 	row->second_where.text = second ? reason_where(n, f, &reasons[1]) : "";

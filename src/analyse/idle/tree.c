@@ -45,24 +45,16 @@ static uint32_t moved_node(struct moved *m, uint32_t root, uint32_t node)
 	return at;
 }
 
-static const char *const phase_frames[IDLE_PHASES] = {
-    [IDLE_BETWEEN] = "[between work]",
-    [IDLE_BEFORE] = "[before the first work]",
-    [IDLE_AFTER] = "[after the last work]",
-};
-
 /* Below it are the reasons of @story. */
 static uint32_t story_node(struct idle_names *n, struct af_results *out,
                            const struct idle_story *story)
 {
 	struct af_tree *t = &out->trees[AF_VIEW_IDLE];
-	uint32_t node = af_frames_under(t, 0, phase_frames[story->phase], AF_FRAME_MARK);
+	uint32_t node = af_frames_under(t, 0, idle_phase_frame(story->phase), AF_FRAME_MARK);
 
 	node = af_frames_under(t, node, idle_device_name(n->i, n->w, &out->facts, story->device),
 	                       AF_FRAME_GPU);
-	return story->drained
-	           ? af_frames_under(t, node, "[after waiting for the device]", AF_FRAME_MARK)
-	           : node;
+	return story->drained ? af_frames_under(t, node, AF_IDLE_AFTER_WAIT, AF_FRAME_MARK) : node;
 }
 
 static void tree_sum(struct moved *m, struct idle_names *n, const uint32_t *roots,

@@ -296,6 +296,7 @@ static void table_copies(const struct devices *d, const struct af_world *w, stru
 			t = AF_TABLE(f, "copies", "Copies and other device work", columns);
 		struct af_copy_row *c = af_table_row(f, t);
 		c->operation.text = af_op_text(r->op);
+		c->op.value = r->op;
 		c->time_ns.value = r->time_ns;
 		c->calls.value = r->count;
 		c->bytes.value = r->bytes;

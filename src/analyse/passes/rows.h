@@ -87,7 +87,8 @@ struct af_kernel_row {
 	C(bytes, "Bytes", AF_CELL_BYTES)                                                           \
 	C(bytes_per_s, "Per second", AF_CELL_BYTES)                                                \
 	C(device, "Device", AF_CELL_TEXT)                                                          \
-	C(process, "Process", AF_CELL_TEXT, AF_SHOW_NEVER)
+	C(process, "Process", AF_CELL_TEXT, AF_SHOW_NEVER)                                         \
+	C(op, "Op", AF_CELL_COUNT, AF_SHOW_NEVER) /* enum af_op */
 struct af_copy_row {
 	AF_COPY_COLUMNS(AF_ROW_CELL)
 };
