@@ -195,10 +195,19 @@ static void heat(const char *dir, const struct af_asked *is, bool gpu)
 
 static void analyse(const char *dir, const struct af_asked *asked)
 {
-	static const struct af_pass_ops *const passes[] = {
-	    &af_pass_flame,  &af_pass_wakers,  &af_pass_devices,   &af_pass_calls,   &af_pass_seen,
-	    &af_pass_memory, &af_pass_run,     &af_pass_who,       &af_pass_blocked, &af_pass_idle,
-	    &af_pass_tally,  &af_pass_sampled, &af_pass_annotated, &check_pass,      NULL};
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
+	                                                   &af_pass_wakers,
+	                                                   &af_pass_devices,
+	                                                   &af_pass_calls,
+	                                                   &af_pass_memory,
+	                                                   &af_pass_run,
+	                                                   &af_pass_who,
+	                                                   &af_pass_blocked,
+	                                                   &af_pass_idle,
+	                                                   &af_pass_sampled,
+	                                                   &af_pass_annotated,
+	                                                   &check_pass,
+	                                                   NULL};
 	struct af_results r;
 	struct af_err err = {0};
 

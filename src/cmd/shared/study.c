@@ -48,12 +48,19 @@ static void study_warnings(struct af_results *r)
 static int study(const char *dir, const struct af_asked *asked, struct af_results *r,
                  struct af_progress *progress, struct af_err *err)
 {
-	static const struct af_pass_ops *const passes[] = {
-	    &af_pass_flame,    &af_pass_wakers,    &af_pass_devices,
-	    &af_pass_calls,    &af_pass_seen,      &af_pass_memory,
-	    &af_pass_idle,     &af_pass_tally,     &af_pass_run,
-	    &af_pass_coverage, &af_pass_who,       &af_pass_blocked,
-	    &af_pass_sampled,  &af_pass_annotated, NULL};
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
+	                                                   &af_pass_wakers,
+	                                                   &af_pass_devices,
+	                                                   &af_pass_calls,
+	                                                   &af_pass_memory,
+	                                                   &af_pass_idle,
+	                                                   &af_pass_run,
+	                                                   &af_pass_coverage,
+	                                                   &af_pass_who,
+	                                                   &af_pass_blocked,
+	                                                   &af_pass_sampled,
+	                                                   &af_pass_annotated,
+	                                                   NULL};
 	bool top = asked->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP);
 	struct af_asked all = *asked;
 

@@ -1,0 +1,49 @@
+/* What the files of the pass `calls` share: calls of device APIs, added up. */
+#ifndef AF_ANALYSE_PASSES_CALLS_H
+#define AF_ANALYSE_PASSES_CALLS_H
+
+#include <stdint.h>
+
+#include "base/keys.h"
+#include "trace/event.h"
+
+struct af_facts;
+struct af_results;
+struct af_world;
+
+/* Where it is known from that a call was made. */
+enum call_source {
+	CALL_TIMED,   /* recorded in the program, with its times */
+	CALL_SEEN,    /* by the kernel alone: it has no times */
+	CALL_ENQUEUED /* OpenCL: by the work that it asked for; it has no times */
+};
+
+/* All calls of one function in one process; where the tally is asked for, from one call path. */
+struct call_sum {
+	uint32_t process, function, path;
+	enum call_source source;
+	uint32_t op; /* enum af_op of CALL_ENQUEUED; else 0 */
+	uint64_t count, failed, time_ns, min_ns, max_ns;
+};
+
+struct call_cost {
+	uint64_t count, time_ns;
+};
+
+struct calls {
+	struct call_sum *sums; /* in the order of their first calls */
+	uint32_t nr, cap;
+	struct af_keys by_key;
+	uint32_t *last; /* by function: index plus 1 of the sum of its last timed call */
+	uint32_t nr_last;
+	uint64_t nr_twice; /* calls that the program and the kernel both recorded */
+	struct call_cost cost[AF_OVERHEAD_END]; /* 0: of kinds that this version does not know */
+};
+
+/* calls_tables.c: "calls", "overhead", "calls_twice", "calls_seen". */
+void calls_tables(const struct calls *c, const struct af_world *w, struct af_results *out);
+
+/* calls_tally.c: "api", a row for each sum. */
+void calls_tally(const struct calls *c, const struct af_world *w, struct af_facts *f);
+
+#endif
