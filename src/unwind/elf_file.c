@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 
 #include "base/system/elf32.h"
+#include "unwind/notes.h"
 
 enum { ELF_VDSO_MAX = 64 << 10 };
 
@@ -232,30 +233,14 @@ const char *af_elf_string(const struct af_elf *e, const Elf64_Shdr *strings, uin
 	return memchr(s, 0, left < AF_ELF_STRING_MAX ? left : AF_ELF_STRING_MAX) ? s : NULL;
 }
 
-/* Notes are a header, a name and a description, each padded (gABI, "Note Section"). */
-static uint32_t elf_build_id_in(const uint8_t *p, uint64_t size, uint8_t *id)
+static uint32_t elf_build_id_in(struct af_notes notes, uint8_t *id)
 {
-	Elf64_Nhdr n;
+	struct af_note n;
+	uint32_t len = 0;
 
-	while (size >= sizeof n) {
-		memcpy(&n, p, sizeof n);
-		uint64_t name = (n.n_namesz + UINT64_C(3)) & ~UINT64_C(3);
-		uint64_t whole = sizeof n + name + ((n.n_descsz + UINT64_C(3)) & ~UINT64_C(3));
-
-		if (sizeof n + name + n.n_descsz > size)
-			return 0;
-		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 &&
-		    !memcmp(p + sizeof n, "GNU", 4) && n.n_descsz &&
-		    n.n_descsz <= AF_ELF_BUILD_ID_MAX) {
-			memcpy(id, p + sizeof n + name, n.n_descsz);
-			return n.n_descsz;
-		}
-		if (whole >= size)
-			return 0;
-		p += whole;
-		size -= whole;
-	}
-	return 0;
+	while (!len && af_note_next(&notes, &n))
+		len = af_note_build_id(&notes, &n, id, AF_ELF_BUILD_ID_MAX);
+	return len;
 }
 
 uint32_t af_elf_build_id(const struct af_elf *e, uint8_t id[AF_ELF_BUILD_ID_MAX])
@@ -266,10 +251,10 @@ uint32_t af_elf_build_id(const struct af_elf *e, uint8_t id[AF_ELF_BUILD_ID_MAX]
 
 	for (uint32_t i = 1; i < e->nr_sections && !len; i++)
 		if (af_elf_section(e, i, &s) && s.sh_type == SHT_NOTE)
-			len = elf_build_id_in(af_elf_bytes(e, &s), s.sh_size, id);
+			len = elf_build_id_in(af_notes_in(af_elf_bytes(e, &s), s.sh_size), id);
 	for (uint32_t i = 0; i < e->nr_segments && !len; i++)
 		if (af_elf_segment(e, i, &p) && p.p_type == PT_NOTE &&
 		    elf_inside(e, p.p_offset, p.p_filesz, 1))
-			len = elf_build_id_in(e->data + p.p_offset, p.p_filesz, id);
+			len = elf_build_id_in(af_notes_in(e->data + p.p_offset, p.p_filesz), id);
 	return len;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collect/bpf/private.h"
+#include "unwind/notes.h"
 
 enum { NOTE_USDT = 3, ADDRESSES = 3 };
 
@@ -37,13 +38,14 @@ static bool is_named(const char *text, size_t size, const char *provider, const 
 /* The addresses of the place in the notes of one section. */
 static bool notes_find(Elf_Data *data, const char *provider, const char *name, uint64_t *at)
 {
-	GElf_Nhdr note;
-	size_t name_at, text_at, next = 0, size = ADDRESSES * sizeof *at;
+	struct af_notes notes = af_notes_in(data->d_buf, data->d_size);
+	struct af_note note;
+	size_t size = ADDRESSES * sizeof *at;
 
-	while ((next = gelf_getnote(data, next, &note, &name_at, &text_at))) {
-		const char *text = (const char *)data->d_buf + text_at;
-		if (note.n_type != NOTE_USDT || note.n_descsz < size ||
-		    !is_named(text + size, note.n_descsz - size, provider, name))
+	while (af_note_next(&notes, &note)) {
+		const char *text = (const char *)data->d_buf + note.at;
+		if (note.type != NOTE_USDT || note.len < size ||
+		    !is_named(text + size, note.len - size, provider, name))
 			continue;
 		memcpy(at, text, size);
 		return true;

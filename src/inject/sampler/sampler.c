@@ -22,6 +22,7 @@
 #include "inject/sampler/usage.h"
 #include "inject/walk/modules.h"
 #include "trace/write/cpu_event.h"
+#include "unwind/notes.h"
 
 enum { PREEMPTED_NS = 1000000 };
 
@@ -43,6 +44,7 @@ static bool is_go(void)
 	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)getauxval(AT_PHDR);
 	unsigned long nr = getauxval(AT_PHNUM);
 	uintptr_t bias = 0;
+	struct af_note note;
 
 	for (unsigned long i = 0; ph && i < nr; i++)
 		if (ph[i].p_type == PT_PHDR)
@@ -50,18 +52,11 @@ static bool is_go(void)
 	for (unsigned long i = 0; ph && i < nr; i++) {
 		if (ph[i].p_type != PT_NOTE)
 			continue;
-		const char *at = (const char *)(bias + ph[i].p_vaddr), *end = at + ph[i].p_memsz;
-		while ((size_t)(end - at) >= sizeof(ElfW(Nhdr)) + 4) {
-			const ElfW(Nhdr) *note = (const void *)at;
-			if (note->n_type == 4 && note->n_namesz == 4 &&
-			    !memcmp(note + 1, "Go\0", 4))
+		struct af_notes notes =
+		    af_notes_in((const void *)(bias + ph[i].p_vaddr), ph[i].p_memsz);
+		while (af_note_next(&notes, &note))
+			if (af_note_is(&note, 4, "Go\0", 4))
 				return true;
-			size_t size = sizeof *note + ((note->n_namesz + 3ull) & ~3ull) +
-			              ((note->n_descsz + 3ull) & ~3ull);
-			if (size > (size_t)(end - at))
-				break;
-			at += size;
-		}
 	}
 	return false;
 }

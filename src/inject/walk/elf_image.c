@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "inject/walk/guard.h"
+#include "unwind/notes.h"
 
 enum {
 	ELF_MAX_DYNAMIC = 128, /* entries; real files have 25 to 40 */
@@ -85,43 +86,24 @@ const Elf64_Phdr *af_elf_image_phdr(const struct af_elf_image *image, uint32_t t
 	return NULL;
 }
 
-static unsigned elf_note_build_id(const struct af_elf_image *image, uint64_t at, uint64_t size,
-                                  uint8_t *id, unsigned max)
+static bool elf_note_read(const void *image, void *to, uint64_t at, uint64_t len)
 {
-	for (unsigned i = 0; i < ELF_MAX_NOTES && size >= sizeof(Elf64_Nhdr); i++) {
-		struct {
-			Elf64_Nhdr header;
-			char name[4];
-		} note;
-		if (elf_read(image, &note.header, at, sizeof note.header))
-			return 0;
-		uint64_t name_size = (note.header.n_namesz + 3ull) & ~3ull;
-		uint64_t whole =
-		    sizeof note.header + name_size + ((note.header.n_descsz + 3ull) & ~3ull);
-		if (note.header.n_type == NT_GNU_BUILD_ID && note.header.n_namesz == 4 &&
-		    !elf_read(image, note.name, at + sizeof note.header, 4) &&
-		    !memcmp(note.name, "GNU", 4)) {
-			unsigned len = note.header.n_descsz;
-			at += sizeof note.header + name_size;
-			return len <= max && !elf_read(image, id, at, len) ? len : 0;
-		}
-		if (whole > size)
-			return 0;
-		at += whole;
-		size -= whole;
-	}
-	return 0;
+	return !elf_read(image, to, at, len);
 }
 
 unsigned af_elf_image_build_id(const struct af_elf_image *image, uint8_t *id, unsigned max)
 {
+	struct af_note note;
 	unsigned len = 0;
 
 	for (unsigned i = 0; i < image->nr_phdrs && !len; i++) {
 		const Elf64_Phdr *ph = &image->phdrs[i];
-		if (ph->p_type == PT_NOTE)
-			len = elf_note_build_id(image, image->bias + ph->p_vaddr, ph->p_memsz, id,
-			                        max);
+		uint64_t at = image->bias + ph->p_vaddr;
+		struct af_notes notes = {elf_note_read, image, at, at + ph->p_memsz};
+		if (ph->p_type != PT_NOTE)
+			continue;
+		for (int n = 0; n < ELF_MAX_NOTES && !len && af_note_next(&notes, &note); n++)
+			len = af_note_build_id(&notes, &note, id, max);
 	}
 	return len;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sym/device/code_object.h"
+#include "unwind/notes.h"
 
 enum {
 	ZEBIN_NOTE_PRODUCT = 1, /* type of the note that says for which product it is */
@@ -35,27 +36,18 @@ static uint32_t zebin_product(const struct af_elf *e)
 {
 	static const char owner[] = "IntelGT";
 	uint32_t product;
-	Elf64_Nhdr n;
+	struct af_note n;
 	Elf64_Shdr s;
 
 	if (!af_elf_named(e, ".note.intelgt.compat", &s) || s.sh_type != SHT_NOTE)
 		return 0;
-	const uint8_t *p = af_elf_bytes(e, &s);
-	for (uint64_t left = s.sh_size; left >= sizeof n;) {
-		memcpy(&n, p, sizeof n);
-		uint64_t name = (n.n_namesz + UINT64_C(3)) & ~UINT64_C(3);
-		uint64_t whole = sizeof n + name + ((n.n_descsz + UINT64_C(3)) & ~UINT64_C(3));
-
-		if (whole > left)
-			return 0;
-		if (n.n_type == ZEBIN_NOTE_PRODUCT && n.n_namesz == sizeof owner &&
-		    n.n_descsz == sizeof product && !memcmp(p + sizeof n, owner, sizeof owner)) {
-			memcpy(&product, p + sizeof n + name, sizeof product);
+	struct af_notes notes = af_notes_in(af_elf_bytes(e, &s), s.sh_size);
+	while (af_note_next(&notes, &n))
+		if (af_note_is(&n, ZEBIN_NOTE_PRODUCT, owner, sizeof owner) &&
+		    n.len == sizeof product) {
+			memcpy(&product, af_elf_bytes(e, &s) + n.at, sizeof product);
 			return product;
 		}
-		p += whole;
-		left -= whole;
-	}
 	return 0;
 }
 

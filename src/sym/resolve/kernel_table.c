@@ -1,36 +1,28 @@
 #include "sym/resolve/kernel_table.h"
 
-#include <elf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/scope.h"
+#include "unwind/notes.h"
 
-/* Whether the kernel that runs has this build-id: a note of its own (elf(5), "Notes"). */
+/* Whether the kernel that runs has this build-id. */
 static bool kernel_runs(const char *build_id)
 {
-	uint8_t notes[4096];
-	char hex[2 * 64 + 1] = "";
+	uint8_t data[4096], id[64];
+	char hex[2 * sizeof id + 1];
 	scope_fclose FILE *f = fopen("/sys/kernel/notes", "re");
-	size_t size = f ? fread(notes, 1, sizeof notes, f) : 0, at = 0;
-	Elf64_Nhdr n;
+	struct af_notes notes = af_notes_in(data, f ? fread(data, 1, sizeof data, f) : 0);
+	struct af_note n;
+	uint32_t len = 0;
 
-	while (size - at >= sizeof n) {
-		memcpy(&n, notes + at, sizeof n);
-		size_t name = at + sizeof n, id = name + ((n.n_namesz + 3ul) & ~3ul);
-		at = id + ((n.n_descsz + 3ul) & ~3ul);
-		if (id > size || at > size)
-			return false;
-		if (n.n_type != NT_GNU_BUILD_ID || n.n_namesz != 4 ||
-		    memcmp(notes + name, "GNU", 4) || n.n_descsz > 64)
-			continue;
-		for (uint32_t i = 0; i < n.n_descsz; i++)
-			snprintf(hex + 2 * i, 3, "%02x", notes[id + i]);
-		return !strcmp(hex, build_id);
-	}
-	return false;
+	while (!len && af_note_next(&notes, &n))
+		len = af_note_build_id(&notes, &n, id, sizeof id);
+	for (uint32_t i = 0; i < len; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	return len && !strcmp(hex, build_id);
 }
 
 /* Where the table at t->path has @symbol: it is among the first lines. */
