@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "exchange/perf/file.h"
 
 enum {
@@ -18,35 +19,20 @@ enum {
 	UPDATE_NAME = 2,
 };
 
-/* What is left of a section. */
-struct cursor {
-	const uint8_t *at, *end;
-};
-
-static bool cursor_u32(struct cursor *c, uint32_t *v)
-{
-	if (c->end - c->at < 4)
-		return false;
-	*v = perf_u32(c->at);
-	c->at += 4;
-	return true;
-}
-
 static uint32_t text_name(struct perf_file *f, const uint8_t *text, size_t size)
 {
 	return af_strtab_id(&f->names, (const char *)text, strnlen((const char *)text, size));
 }
 
 /* A string of the header: its length with padding, and that. */
-static bool cursor_text(struct perf_file *f, struct cursor *c, uint32_t *name)
+static bool cursor_text(struct perf_file *f, struct af_cursor *c, uint32_t *name)
 {
-	uint32_t len;
+	size_t len = af_cursor_uint(c, 4);
+	const uint8_t *text = af_cursor_bytes(c, len);
 
-	if (!cursor_u32(c, &len) || (size_t)(c->end - c->at) < len)
-		return false;
-	*name = text_name(f, c->at, len);
-	c->at += len;
-	return true;
+	if (!c->bad)
+		*name = text_name(f, text, len);
+	return !c->bad;
 }
 
 void perf_feature_build_id(struct perf_file *f, const uint8_t *body, size_t size, uint32_t misc)
@@ -63,7 +49,7 @@ void perf_feature_build_id(struct perf_file *f, const uint8_t *body, size_t size
 }
 
 /* Records, header and all, one behind the other. */
-static void build_ids_read(struct perf_file *f, struct cursor c)
+static void build_ids_read(struct perf_file *f, struct af_cursor c)
 {
 	enum { RECORD_HEADER = 8 };
 
@@ -77,14 +63,13 @@ static void build_ids_read(struct perf_file *f, struct cursor c)
 	}
 }
 
-static void command_read(struct perf_file *f, struct cursor c)
+static void command_read(struct perf_file *f, struct af_cursor c)
 {
 	enum { COMMAND_MAX = 512 };
 	struct af_buf text = {0};
-	uint32_t nr, name;
+	uint64_t nr = af_cursor_uint(&c, 4);
+	uint32_t name;
 
-	if (!cursor_u32(&c, &nr))
-		return;
 	for (uint32_t i = 0; i < nr && text.len < COMMAND_MAX && cursor_text(f, &c, &name); i++)
 		af_buf_fmt(&text, "%s%.*s", i ? " " : "", COMMAND_MAX,
 		           af_strtab_get(&f->names, name));
@@ -94,24 +79,21 @@ static void command_read(struct perf_file *f, struct cursor c)
 }
 
 /* The events again, in the order of the attrs, with their names. */
-static void events_read(struct perf_file *f, struct cursor c)
+static void events_read(struct perf_file *f, struct af_cursor c)
 {
-	uint32_t nr, attr_size, nr_ids, name;
+	uint64_t nr = af_cursor_uint(&c, 4), attr_size = af_cursor_uint(&c, 4);
+	uint32_t name;
 
-	if (!cursor_u32(&c, &nr) || !cursor_u32(&c, &attr_size))
-		return;
-	for (uint32_t i = 0; i < nr && (size_t)(c.end - c.at) >= attr_size; i++) {
-		c.at += attr_size;
-		if (!cursor_u32(&c, &nr_ids) || !cursor_text(f, &c, &name) ||
-		    (uint64_t)(c.end - c.at) / 8 < nr_ids)
+	for (uint32_t i = 0; i < nr && af_cursor_bytes(&c, attr_size); i++) {
+		uint64_t nr_ids = af_cursor_uint(&c, 4);
+		if (!cursor_text(f, &c, &name) || !af_cursor_bytes(&c, nr_ids * 8))
 			return;
 		if (i < f->nr_attrs)
 			f->attrs[i].name = name;
-		c.at += (size_t)nr_ids * 8;
 	}
 }
 
-static void clock_read(struct perf_file *f, struct cursor c)
+static void clock_read(struct perf_file *f, struct af_cursor c)
 {
 	enum { CLOCK_DATA_BYTES = 24 };
 
@@ -124,7 +106,7 @@ static void clock_read(struct perf_file *f, struct cursor c)
 
 void perf_feature(struct perf_file *f, uint32_t number, const uint8_t *data, size_t size)
 {
-	struct cursor c = {data, data + size};
+	struct af_cursor c = {data, data + size, false};
 
 	switch (number) {
 	case FEATURE_BUILD_ID:

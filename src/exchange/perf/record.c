@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/cursor.h"
+
 enum {
 	READ_ENABLED = 1 << 0, /* read_format */
 	READ_RUNNING = 1 << 1,
@@ -18,27 +20,14 @@ enum {
 };
 
 /* The words of a record, one after the other. */
-struct words {
-	const uint8_t *at, *end;
-	bool bad;
-};
-
-static uint64_t word(struct words *w)
+static uint64_t word(struct af_cursor *w)
 {
-	if (w->end - w->at < 8) {
-		w->bad = true;
-		return 0;
-	}
-	w->at += 8;
-	return perf_u64(w->at - 8);
+	return af_cursor_uint(w, 8);
 }
 
-static void words_skip(struct words *w, uint64_t nr)
+static void words_skip(struct af_cursor *w, uint64_t nr)
 {
-	if ((uint64_t)(w->end - w->at) / 8 < nr)
-		w->bad = true;
-	else
-		w->at += nr * 8;
+	af_cursor_bytes(w, nr > UINT64_MAX / 8 ? UINT64_MAX : nr * 8);
 }
 
 /* Which event a sample is of. perf sees to it that all have the id at the same place. */
@@ -62,7 +51,7 @@ static int sample_attr(const struct perf_file *f, const struct perf_record *r)
 	return attr ? (int)*attr - 1 : -1;
 }
 
-static void sample_skip_read(struct words *w, uint64_t format)
+static void sample_skip_read(struct af_cursor *w, uint64_t format)
 {
 	uint64_t times = !!(format & READ_ENABLED) + !!(format & READ_RUNNING);
 	uint64_t each = 1 + !!(format & READ_ID) + !!(format & READ_LOST);
@@ -77,7 +66,7 @@ static void sample_skip_read(struct words *w, uint64_t format)
 }
 
 /* Of data and branches only the length is of use. */
-static void sample_skip_more(struct words *w, const struct perf_attr *a)
+static void sample_skip_more(struct af_cursor *w, const struct perf_attr *a)
 {
 	if (a->sample_type & PERF_RAW) {
 		uint64_t bytes = w->end - w->at >= 4 ? perf_u32(w->at) : 0;
@@ -91,7 +80,7 @@ static void sample_skip_more(struct words *w, const struct perf_attr *a)
 }
 
 /* The registers of the process, and the copy of its stack. */
-static void sample_stack(struct words *w, const struct perf_attr *a, struct perf_sample *s)
+static void sample_stack(struct af_cursor *w, const struct perf_attr *a, struct perf_sample *s)
 {
 	if (a->sample_type & PERF_REGS_USER) {
 		uint64_t whose = word(w);
@@ -114,7 +103,7 @@ static void sample_stack(struct words *w, const struct perf_attr *a, struct perf
 bool perf_sample_parse(const struct perf_file *f, const struct perf_record *r,
                        struct perf_sample *s)
 {
-	struct words w = {r->body, r->body + r->size, false};
+	struct af_cursor w = {r->body, r->body + r->size, false};
 	int attr = sample_attr(f, r);
 
 	*s = (struct perf_sample){0};

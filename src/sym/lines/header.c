@@ -31,27 +31,27 @@ static void line_add_file(const struct line_header *h, struct af_line_table *t, 
 	};
 }
 
-bool line_header_file(const struct line_header *h, struct line_cursor *c, struct af_line_table *t)
+bool line_header_file(const struct line_header *h, struct af_cursor *c, struct af_line_table *t)
 {
-	const char *name = line_string(c);
+	const char *name = af_cursor_string(c);
 
 	if (!name || !*name)
 		return false;
-	uint64_t directory = line_uleb(c);
-	line_uleb(c);
-	line_uleb(c);
+	uint64_t directory = af_cursor_uleb(c);
+	af_cursor_uleb(c);
+	af_cursor_uleb(c);
 	if (!c->bad)
 		line_add_file(h, t, name, directory);
 	return !c->bad;
 }
 
 /* Directory 0 is where the compiler ran, which only .debug_info says. */
-static void line_header_v2(struct line_header *h, struct line_cursor *c, struct af_line_table *t)
+static void line_header_v2(struct line_header *h, struct af_cursor *c, struct af_line_table *t)
 {
 	const char *name;
 
 	line_add_directory(h, NULL);
-	while ((name = line_string(c)) && *name)
+	while ((name = af_cursor_string(c)) && *name)
 		line_add_directory(h, name);
 	h->file_base = 1;
 	while (line_header_file(h, c, t))
@@ -59,54 +59,54 @@ static void line_header_v2(struct line_header *h, struct line_cursor *c, struct 
 }
 
 /* A value of @form: a number, or a string when *@text is set. False when the form is not known. */
-static bool line_form(struct line_cursor *c, uint64_t form, unsigned offset_size,
+static bool line_form(struct af_cursor *c, uint64_t form, unsigned offset_size,
                       const struct line_strings *s, uint64_t *number, const char **text)
 {
 	switch (form) {
 	case DW_FORM_string:
-		*text = line_string(c);
+		*text = af_cursor_string(c);
 		return !c->bad;
 	case DW_FORM_strp:
-		*text = af_elf_string(s->elf, &s->str, line_uint(c, offset_size));
+		*text = af_elf_string(s->elf, &s->str, af_cursor_uint(c, offset_size));
 		return !c->bad;
 	case DW_FORM_line_strp:
-		*text = af_elf_string(s->elf, &s->line_str, line_uint(c, offset_size));
+		*text = af_elf_string(s->elf, &s->line_str, af_cursor_uint(c, offset_size));
 		return !c->bad;
 	case DW_FORM_udata:
-		*number = line_uleb(c);
+		*number = af_cursor_uleb(c);
 		return !c->bad;
 	case DW_FORM_data1:
-		*number = line_uint(c, 1);
+		*number = af_cursor_uint(c, 1);
 		return !c->bad;
 	case DW_FORM_data2:
-		*number = line_uint(c, 2);
+		*number = af_cursor_uint(c, 2);
 		return !c->bad;
 	case DW_FORM_data4:
-		*number = line_uint(c, 4);
+		*number = af_cursor_uint(c, 4);
 		return !c->bad;
 	case DW_FORM_data8:
-		*number = line_uint(c, 8);
+		*number = af_cursor_uint(c, 8);
 		return !c->bad;
 	case DW_FORM_data16:
-		return line_bytes(c, 16);
+		return af_cursor_bytes(c, 16);
 	case DW_FORM_block:
-		return line_bytes(c, line_uleb(c));
+		return af_cursor_bytes(c, af_cursor_uleb(c));
 	}
 	return false;
 }
 
 /* Directories, or files, of DWARF 5: how an entry is made up, then the entries. */
-static bool line_entries(struct line_header *h, struct line_cursor *c, struct af_line_table *t,
+static bool line_entries(struct line_header *h, struct af_cursor *c, struct af_line_table *t,
                          const struct line_strings *s, unsigned offset_size, bool files)
 {
 	uint64_t types[LINE_FORMATS], forms[LINE_FORMATS];
-	unsigned nr_formats = (unsigned)line_uint(c, 1);
+	unsigned nr_formats = (unsigned)af_cursor_uint(c, 1);
 
 	for (unsigned i = 0; i < nr_formats; i++) {
-		types[i] = line_uleb(c);
-		forms[i] = line_uleb(c);
+		types[i] = af_cursor_uleb(c);
+		forms[i] = af_cursor_uleb(c);
 	}
-	uint64_t nr = line_uleb(c);
+	uint64_t nr = af_cursor_uleb(c);
 	if (!nr_formats)
 		return !c->bad && !nr;
 	for (uint64_t i = 0; i < nr && !c->bad && i < LINE_FILES; i++) {
@@ -133,52 +133,53 @@ static bool line_entries(struct line_header *h, struct line_cursor *c, struct af
 }
 
 /* The length that a program begins with; *@offset_size tells DWARF 64 from 32. */
-static bool line_length(struct line_cursor *c, struct line_cursor *part, unsigned *offset_size)
+static bool line_length(struct af_cursor *c, struct af_cursor *part, unsigned *offset_size)
 {
-	uint64_t length = line_uint(c, 4);
+	uint64_t length = af_cursor_uint(c, 4);
 
 	*offset_size = 4;
 	if (length == LINE_DWARF64) {
-		length = line_uint(c, 8);
+		length = af_cursor_uint(c, 8);
 		*offset_size = 8;
 	}
-	part->at = line_bytes(c, length);
+	part->at = af_cursor_bytes(c, length);
 	part->end = c->at;
 	part->bad = false;
 	return !c->bad;
 }
 
-bool line_header_read(struct line_header *h, struct line_cursor *c, struct af_line_table *t,
+bool line_header_read(struct line_header *h, struct af_cursor *c, struct af_line_table *t,
                       const struct line_strings *strings)
 {
-	struct line_cursor part, tables;
+	struct af_cursor part, tables;
 	unsigned offset_size;
 
 	*h = (struct line_header){.first_file = t->nr_files};
 	if (!line_length(c, &part, &offset_size))
 		return false;
-	h->version = (uint16_t)line_uint(&part, 2);
+	h->version = (uint16_t)af_cursor_uint(&part, 2);
 	if (h->version < 2 || h->version > 5)
 		return false;
 	if (h->version == 5)
-		line_uint(&part, 2); /* sizes of an address and of a segment selector */
-	uint64_t length = line_uint(&part, offset_size);
-	tables.at = line_bytes(&part, length);
+		af_cursor_uint(&part, 2); /* sizes of an address and of a segment selector */
+	uint64_t length = af_cursor_uint(&part, offset_size);
+	tables.at = af_cursor_bytes(&part, length);
 	tables.end = part.at;
 	tables.bad = part.bad;
 	if (part.bad)
 		return false;
 	h->program = part;
-	h->min_length = (uint8_t)line_uint(&tables, 1);
+	h->min_length = (uint8_t)af_cursor_uint(&tables, 1);
 	if (h->version >= 4)
-		line_uint(&tables, 1); /* instructions in a bundle: 1 on all that is read here */
-	line_uint(&tables, 1);         /* default of is_stmt */
-	h->line_base = (int8_t)line_uint(&tables, 1);
-	h->line_range = (uint8_t)line_uint(&tables, 1);
-	h->opcode_base = (uint8_t)line_uint(&tables, 1);
+		af_cursor_uint(&tables,
+		               1);  /* instructions in a bundle: 1 on all that is read here */
+	af_cursor_uint(&tables, 1); /* default of is_stmt */
+	h->line_base = (int8_t)af_cursor_uint(&tables, 1);
+	h->line_range = (uint8_t)af_cursor_uint(&tables, 1);
+	h->opcode_base = (uint8_t)af_cursor_uint(&tables, 1);
 	if (!h->opcode_base || !h->line_range)
 		return false;
-	h->lengths = line_bytes(&tables, h->opcode_base - 1u);
+	h->lengths = af_cursor_bytes(&tables, h->opcode_base - 1u);
 	if (tables.bad)
 		return false;
 	if (h->version < 5)

@@ -2,7 +2,7 @@
 #ifndef AF_SYM_LINES_HEADER_H
 #define AF_SYM_LINES_HEADER_H
 
-#include "sym/lines/cursor.h"
+#include "base/cursor.h"
 #include "sym/lines/table.h"
 
 /* Sections that headers of DWARF 5 have their strings in; zeroed when not there. */
@@ -15,11 +15,11 @@ struct line_header {
 	uint16_t version;
 	uint8_t min_length, line_range, opcode_base;
 	int8_t line_base;
-	const uint8_t *lengths;     /* operands of opcodes 1 to opcode_base - 1 */
-	struct line_cursor program; /* what follows the header */
-	uint32_t first_file;        /* of the table: file number `file_base` of this program */
-	uint32_t file_base;         /* 1 before DWARF 5 */
-	const char **directories;   /* malloc'd */
+	const uint8_t *lengths;   /* operands of opcodes 1 to opcode_base - 1 */
+	struct af_cursor program; /* what follows the header */
+	uint32_t first_file;      /* of the table: file number `file_base` of this program */
+	uint32_t file_base;       /* 1 before DWARF 5 */
+	const char **directories; /* malloc'd */
 	uint32_t nr_directories, cap_directories;
 };
 
@@ -27,10 +27,10 @@ struct line_header {
  * Read the header that @c begins with, its files into @t, and leave @c behind the program. False
  * when there is none that can be read. The caller frees directories.
  */
-bool line_header_read(struct line_header *h, struct line_cursor *c, struct af_line_table *t,
+bool line_header_read(struct line_header *h, struct af_cursor *c, struct af_line_table *t,
                       const struct line_strings *strings);
 
 /* A file in the form of versions up to 4: name, directory, time, length. False for the last. */
-bool line_header_file(const struct line_header *h, struct line_cursor *c, struct af_line_table *t);
+bool line_header_file(const struct line_header *h, struct af_cursor *c, struct af_line_table *t);
 
 #endif

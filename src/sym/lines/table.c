@@ -68,7 +68,7 @@ static void line_add_row(struct line_reader *r)
 	t->rows[t->nr_rows++] = row;
 }
 
-static void line_set_address(struct line_reader *r, struct line_cursor *c)
+static void line_set_address(struct line_reader *r, struct af_cursor *c)
 {
 	uint64_t offset = (uint64_t)(c->at - r->start);
 	uint64_t size = (uint64_t)(c->end - c->at);
@@ -77,7 +77,7 @@ static void line_set_address(struct line_reader *r, struct line_cursor *c)
 	    r->nr_places ? bsearch(&key, r->places, r->nr_places, sizeof key, line_place_order)
 			 : NULL;
 
-	r->row.address = line_uint(c, size < 8 ? (unsigned)size : 8);
+	r->row.address = af_cursor_uint(c, size < 8 ? (unsigned)size : 8);
 	r->placed = p;
 	if (p) {
 		r->row.address = p->value + (p->in_place ? r->row.address : 0);
@@ -85,9 +85,9 @@ static void line_set_address(struct line_reader *r, struct line_cursor *c)
 	}
 }
 
-static void line_inlined_call(struct line_reader *r, struct line_cursor *c)
+static void line_inlined_call(struct line_reader *r, struct af_cursor *c)
 {
-	uint64_t caller = line_uleb(c), name = line_uleb(c);
+	uint64_t caller = af_cursor_uleb(c), name = af_cursor_uleb(c);
 
 	/* Only an earlier row of the sequence, so that a chain of them ends. */
 	r->row.caller = caller && caller <= r->table->nr_rows - r->first
@@ -96,15 +96,15 @@ static void line_inlined_call(struct line_reader *r, struct line_cursor *c)
 	r->row.name = name < AF_LINE_NONE ? (uint32_t)name : AF_LINE_NONE;
 }
 
-static void line_extended(struct line_reader *r, struct line_cursor *c)
+static void line_extended(struct line_reader *r, struct af_cursor *c)
 {
-	uint64_t len = line_uleb(c);
-	struct line_cursor part = {.at = line_bytes(c, len)};
+	uint64_t len = af_cursor_uleb(c);
+	struct af_cursor part = {.at = af_cursor_bytes(c, len)};
 
 	part.end = c->at;
 	if (c->bad || !len)
 		return;
-	switch (line_uint(&part, 1)) {
+	switch (af_cursor_uint(&part, 1)) {
 	case DW_LNE_end_sequence:
 		r->row.end = true;
 		line_add_row(r);
@@ -122,7 +122,7 @@ static void line_extended(struct line_reader *r, struct line_cursor *c)
 	}
 }
 
-static void line_standard(struct line_reader *r, struct line_cursor *c, uint8_t opcode)
+static void line_standard(struct line_reader *r, struct af_cursor *c, uint8_t opcode)
 {
 	const struct line_header *h = &r->header;
 
@@ -131,35 +131,35 @@ static void line_standard(struct line_reader *r, struct line_cursor *c, uint8_t 
 		line_add_row(r);
 		break;
 	case DW_LNS_advance_pc:
-		r->row.address += line_uleb(c) * h->min_length;
+		r->row.address += af_cursor_uleb(c) * h->min_length;
 		break;
 	case DW_LNS_advance_line:
-		r->row.line += (uint32_t)line_sleb(c);
+		r->row.line += (uint32_t)af_cursor_sleb(c);
 		break;
 	case DW_LNS_set_file:
-		r->row.file = (uint32_t)line_uleb(c);
+		r->row.file = (uint32_t)af_cursor_uleb(c);
 		break;
 	case DW_LNS_const_add_pc:
 		r->row.address +=
 		    (uint64_t)((255 - h->opcode_base) / h->line_range) * h->min_length;
 		break;
 	case DW_LNS_fixed_advance_pc:
-		r->row.address += line_uint(c, 2);
+		r->row.address += af_cursor_uint(c, 2);
 		break;
 	default:
 		for (unsigned i = h->lengths[opcode - 1]; i; i--)
-			line_uleb(c);
+			af_cursor_uleb(c);
 	}
 }
 
 static void line_run(struct line_reader *r)
 {
 	struct line_header *h = &r->header;
-	struct line_cursor *c = &h->program;
+	struct af_cursor *c = &h->program;
 
 	line_reset(r);
 	while (c->at < c->end && !c->bad) {
-		uint8_t opcode = (uint8_t)line_uint(c, 1);
+		uint8_t opcode = (uint8_t)af_cursor_uint(c, 1);
 
 		if (opcode >= h->opcode_base) {
 			unsigned special = opcode - h->opcode_base;
@@ -209,7 +209,7 @@ void af_line_table_read(struct af_line_table *t, const struct af_elf *e, const c
 	if (r.nr_places)
 		qsort(r.places, r.nr_places, sizeof *r.places, line_place_order);
 	r.start = af_elf_bytes(e, &s);
-	struct line_cursor c = {.at = r.start, .end = r.start + s.sh_size};
+	struct af_cursor c = {.at = r.start, .end = r.start + s.sh_size};
 	while (c.at < c.end && !c.bad) {
 		AF_GROW(r.programs, r.nr_programs, r.cap_programs);
 		r.programs[r.nr_programs++] = t->nr_rows;

@@ -1,9 +1,9 @@
 /*
- * A bounded reader of what DWARF's line programs are made of (DWARF 5, 7.6 and 7.4). Reading past
- * the end gives zeros and sets `bad`, which stays set: check it once, at the end.
+ * A bounded reader of bytes that may be hostile. Reading past the end gives zeros and sets `bad`,
+ * which stays set: check it once, at the end.
  */
-#ifndef AF_SYM_LINES_CURSOR_H
-#define AF_SYM_LINES_CURSOR_H
+#ifndef AF_BASE_CURSOR_H
+#define AF_BASE_CURSOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,12 +11,12 @@
 
 #include "base/leb128.h"
 
-struct line_cursor {
+struct af_cursor {
 	const uint8_t *at, *end;
 	bool bad;
 };
 
-static inline const uint8_t *line_bytes(struct line_cursor *c, uint64_t len)
+static inline const uint8_t *af_cursor_bytes(struct af_cursor *c, uint64_t len)
 {
 	const uint8_t *p = c->at;
 
@@ -30,9 +30,9 @@ static inline const uint8_t *line_bytes(struct line_cursor *c, uint64_t len)
 }
 
 /* Little-endian integer of @size bytes, 1 to 8. */
-static inline uint64_t line_uint(struct line_cursor *c, unsigned size)
+static inline uint64_t af_cursor_uint(struct af_cursor *c, unsigned size)
 {
-	const uint8_t *p = line_bytes(c, size);
+	const uint8_t *p = af_cursor_bytes(c, size);
 	uint64_t v = 0;
 
 	if (p)
@@ -41,7 +41,7 @@ static inline uint64_t line_uint(struct line_cursor *c, unsigned size)
 }
 
 /* LEB128, of either sort. */
-static inline uint64_t line_leb(struct line_cursor *c, bool is_signed)
+static inline uint64_t af_cursor_leb(struct af_cursor *c, bool is_signed)
 {
 	uint64_t v = 0;
 	size_t size = af_leb128(c->at, (size_t)(c->end - c->at), is_signed, &v);
@@ -51,18 +51,18 @@ static inline uint64_t line_leb(struct line_cursor *c, bool is_signed)
 	return v;
 }
 
-static inline uint64_t line_uleb(struct line_cursor *c)
+static inline uint64_t af_cursor_uleb(struct af_cursor *c)
 {
-	return line_leb(c, false);
+	return af_cursor_leb(c, false);
 }
 
-static inline int64_t line_sleb(struct line_cursor *c)
+static inline int64_t af_cursor_sleb(struct af_cursor *c)
 {
-	return (int64_t)line_leb(c, true);
+	return (int64_t)af_cursor_leb(c, true);
 }
 
 /* A string up to its NUL; NULL when it has none. */
-static inline const char *line_string(struct line_cursor *c)
+static inline const char *af_cursor_string(struct af_cursor *c)
 {
 	const uint8_t *p = c->at, *nul = p < c->end ? memchr(p, 0, (size_t)(c->end - p)) : NULL;
 
