@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/leb128.h"
 #include "base/write.h"
 
 void af_buf_free(struct af_buf *b)
@@ -47,6 +48,13 @@ void af_buf_char(struct af_buf *b, char c)
 	p[0] = c;
 	p[1] = 0;
 	b->len++;
+}
+
+void af_buf_leb128(struct af_buf *b, uint64_t v)
+{
+	uint8_t bytes[AF_LEB128_MAX];
+
+	af_buf_add(b, bytes, af_leb128_put(bytes, v));
 }
 
 void af_buf_u64(struct af_buf *b, uint64_t v)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/leb128.h"
 
 struct af_cursor {
@@ -16,6 +17,15 @@ struct af_cursor {
 	bool bad;
 };
 
+/* Over what is in @b, which stays as it is meanwhile; `at` is NULL where nothing is. */
+static inline struct af_cursor af_buf_cursor(const struct af_buf *b)
+{
+	const uint8_t *at = (const uint8_t *)b->data;
+
+	return (struct af_cursor){at, at ? at + b->len : at, false};
+}
+
+/* The next @len bytes, or NULL. */
 static inline const uint8_t *af_cursor_bytes(struct af_cursor *c, uint64_t len)
 {
 	const uint8_t *p = c->at;

@@ -1,5 +1,6 @@
 /*
- * Numbers of variable length: LEB128 (DWARF 5, 7.6).
+ * Numbers of variable length, 7 bits a byte, least first: LEB128 (DWARF 5, 7.6), which Protocol
+ * Buffers call varints.
  */
 #ifndef AF_BASE_LEB128_H
 #define AF_BASE_LEB128_H
@@ -7,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { AF_LEB128_MAX = 10 }; /* bytes of 64 bits */
 
 /*
  * Read the number at @p, of which @len bytes are there: bits beyond the 64th are lost, and with
@@ -30,6 +33,17 @@ static inline size_t af_leb128(const uint8_t *p, size_t len, bool is_signed, uin
 		return i + 1;
 	}
 	return 0;
+}
+
+/* Write @value unsigned; returns how many bytes it has. */
+static inline size_t af_leb128_put(uint8_t to[AF_LEB128_MAX], uint64_t value)
+{
+	size_t n = 0;
+
+	for (; value > 0x7f; value >>= 7)
+		to[n++] = (uint8_t)(value | 0x80);
+	to[n++] = (uint8_t)value;
+	return n;
 }
 
 #endif

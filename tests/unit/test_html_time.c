@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "analyse/tree/tree.h"
+#include "base/cursor.h"
 #include "render/html/columns.h"
 #include "render/html/nodes.h"
 #include "render/html/pack.h"
@@ -27,21 +28,21 @@ static uint64_t next_random(void)
 /* What the columns hold, read as the page reads them. */
 static uint32_t read_columns(const struct html_columns *c, struct html_slice *out)
 {
-	const char *at[COLUMN_END];
+	struct af_cursor at[COLUMN_END];
 	uint64_t start_ns = 0, flow = 0;
 
 	for (int i = 0; i < COLUMN_END; i++)
-		at[i] = c->columns[i].data;
+		at[i] = af_buf_cursor(&c->columns[i]);
 	for (uint64_t i = 0; i < c->nr; i++) {
 		struct html_slice *s = &out[i];
-		s->start_ns = start_ns += html_pack_varint(&at[COLUMN_START]);
-		s->length_ns = html_pack_varint(&at[COLUMN_LENGTH]);
-		s->name = (uint32_t)html_pack_varint(&at[COLUMN_NAME]);
-		s->node = (uint32_t)html_pack_varint(&at[COLUMN_NODE]);
+		s->start_ns = start_ns += af_cursor_uleb(&at[COLUMN_START]);
+		s->length_ns = af_cursor_uleb(&at[COLUMN_LENGTH]);
+		s->name = (uint32_t)af_cursor_uleb(&at[COLUMN_NAME]);
+		s->node = (uint32_t)af_cursor_uleb(&at[COLUMN_NODE]);
 		s->weight_ns =
-		    at[COLUMN_WEIGHT] ? html_pack_varint(&at[COLUMN_WEIGHT]) : s->length_ns;
-		s->count = at[COLUMN_COUNT] ? html_pack_varint(&at[COLUMN_COUNT]) : 1;
-		uint64_t way = at[COLUMN_FLOW] ? html_pack_varint(&at[COLUMN_FLOW]) : 0;
+		    at[COLUMN_WEIGHT].at ? af_cursor_uleb(&at[COLUMN_WEIGHT]) : s->length_ns;
+		s->count = at[COLUMN_COUNT].at ? af_cursor_uleb(&at[COLUMN_COUNT]) : 1;
+		uint64_t way = at[COLUMN_FLOW].at ? af_cursor_uleb(&at[COLUMN_FLOW]) : 0;
 		s->flow = 0;
 		if (!way--)
 			continue;
@@ -49,7 +50,7 @@ static uint32_t read_columns(const struct html_columns *c, struct html_slice *ou
 		s->flow = flow + 1;
 	}
 	for (int i = 0; i < COLUMN_END; i++)
-		assert_true(!at[i] || at[i] == c->columns[i].data + c->columns[i].len);
+		assert_true(at[i].at == at[i].end && !at[i].bad);
 	return (uint32_t)c->nr;
 }
 

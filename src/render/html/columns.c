@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/cursor.h"
 #include "render/html/pack.h"
 
 void html_columns_free(struct html_columns *c)
@@ -50,7 +51,7 @@ static void column_put(struct html_columns *c, int column, uint64_t value, uint6
 	else if (!b->len)
 		for (uint64_t i = 0; i < c->nr; i++)
 			af_buf_char(b, (char)usual);
-	html_pack_put(b, value);
+	af_buf_leb128(b, value);
 }
 
 static void columns_put(struct html_columns *c, const struct html_slice *s)
@@ -62,10 +63,10 @@ static void columns_put(struct html_columns *c, const struct html_slice *s)
 	column_put(c, COLUMN_WEIGHT, s->weight_ns, s->length_ns);
 	column_put(c, COLUMN_COUNT, s->count, 1);
 	column_put(c, COLUMN_FLOW, flow, 0);
-	html_pack_put(&c->columns[COLUMN_START], s->start_ns - c->last_start_ns);
-	html_pack_put(&c->columns[COLUMN_LENGTH], s->length_ns);
-	html_pack_put(&c->columns[COLUMN_NAME], s->name);
-	html_pack_put(&c->columns[COLUMN_NODE], s->node);
+	af_buf_leb128(&c->columns[COLUMN_START], s->start_ns - c->last_start_ns);
+	af_buf_leb128(&c->columns[COLUMN_LENGTH], s->length_ns);
+	af_buf_leb128(&c->columns[COLUMN_NAME], s->name);
+	af_buf_leb128(&c->columns[COLUMN_NODE], s->node);
 	c->last_start_ns = s->start_ns;
 	c->last_flow = s->flow ? s->flow - 1 : c->last_flow;
 	c->nr++;
@@ -131,13 +132,13 @@ void html_columns_add(struct html_columns *c, const struct html_slice *s, uint64
 		columns_put(c, s);
 }
 
-static uint64_t column_next(const char **at, uint64_t usual)
+static uint64_t column_next(struct af_cursor *at, uint64_t usual)
 {
-	return *at ? html_pack_varint(at) : usual;
+	return at->at ? af_cursor_uleb(at) : usual;
 }
 
 /* Undo what columns_put() writes; *@last is the id before. */
-static uint64_t flow_next(const char **at, uint64_t *last)
+static uint64_t flow_next(struct af_cursor *at, uint64_t *last)
 {
 	uint64_t way = column_next(at, 0);
 
@@ -151,17 +152,17 @@ void html_columns_coarsen(struct html_columns *c, uint64_t step_ns)
 {
 	struct html_columns next = {
 	    .by_what = c->by_what, .epoch = c->epoch + 1, .named = c->named};
-	const char *at[COLUMN_END];
+	struct af_cursor at[COLUMN_END];
 	struct html_slice s = {0};
 
 	window_flush(c);
 	for (int i = 0; i < COLUMN_END; i++)
-		at[i] = c->columns[i].data;
+		at[i] = af_buf_cursor(&c->columns[i]);
 	for (uint64_t i = 0, flow = 0; i < c->nr; i++) {
-		s.start_ns += html_pack_varint(&at[COLUMN_START]);
-		s.length_ns = html_pack_varint(&at[COLUMN_LENGTH]);
-		s.name = (uint32_t)html_pack_varint(&at[COLUMN_NAME]);
-		s.node = (uint32_t)html_pack_varint(&at[COLUMN_NODE]);
+		s.start_ns += af_cursor_uleb(&at[COLUMN_START]);
+		s.length_ns = af_cursor_uleb(&at[COLUMN_LENGTH]);
+		s.name = (uint32_t)af_cursor_uleb(&at[COLUMN_NAME]);
+		s.node = (uint32_t)af_cursor_uleb(&at[COLUMN_NODE]);
 		s.weight_ns = column_next(&at[COLUMN_WEIGHT], s.length_ns);
 		s.count = column_next(&at[COLUMN_COUNT], 1);
 		s.flow = flow_next(&at[COLUMN_FLOW], &flow);
@@ -183,12 +184,12 @@ int html_columns_write(const struct html_columns *c, const struct html_pack *pac
 {
 	struct af_buf sections[COLUMN_END];
 	struct af_buf *names = &sections[COLUMN_NAME];
-	const char *at = c->columns[COLUMN_NAME].data;
+	struct af_cursor at = af_buf_cursor(&c->columns[COLUMN_NAME]);
 
 	memcpy(sections, c->columns, sizeof sections);
 	*names = (struct af_buf){0};
 	for (uint64_t i = 0; c->named && i < c->nr; i++)
-		html_pack_put(names, pack->rank[html_pack_varint(&at)]);
+		af_buf_leb128(names, pack->rank[af_cursor_uleb(&at)]);
 	int rc = html_pack_sections(sections, COLUMN_END, out);
 	af_buf_free(names);
 	return rc;

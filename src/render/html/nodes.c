@@ -5,6 +5,7 @@
 
 #include "analyse/tree/tree.h"
 #include "base/arena.h"
+#include "base/cursor.h"
 
 /* The stack left the tree: what lies deeper is that node too. */
 #define NODES_ENDED (1u << 31)
@@ -17,11 +18,11 @@ static uint64_t child_key(uint32_t parent, uint32_t name)
 void html_nodes_open(struct html_nodes *n, const struct html_tree *tree)
 {
 	uint32_t *path = af_xcalloc((size_t)tree->depth + 2, sizeof *path);
-	const char *at = tree->depths.data;
+	struct af_cursor at = af_buf_cursor(&tree->depths);
 	uint32_t depth = 0;
 
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
-		uint32_t back = (uint32_t)html_pack_varint(&at);
+		uint32_t back = (uint32_t)af_cursor_uleb(&at);
 		if (i) {
 			depth = depth + 1 - back;
 			*af_map_at(&n->children, child_key(path[depth - 1], tree->names[i]), NULL) =

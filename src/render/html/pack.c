@@ -31,29 +31,6 @@ void html_pack_free(struct html_pack *p)
 	*p = (struct html_pack){0};
 }
 
-void html_pack_put(struct af_buf *b, uint64_t v)
-{
-	unsigned char bytes[10];
-	size_t n = 0;
-
-	for (; v > 127; v >>= 7)
-		bytes[n++] = (unsigned char)(v | 128);
-	bytes[n++] = (unsigned char)v;
-	af_buf_add(b, bytes, n);
-}
-
-uint64_t html_pack_varint(const char **at)
-{
-	uint64_t value = 0;
-
-	for (unsigned shift = 0;; shift += 7) {
-		unsigned char c = (unsigned char)*(*at)++;
-		value |= (uint64_t)(c & 127) << shift;
-		if (c < 128)
-			return value;
-	}
-}
-
 /* names */
 
 /* @text on one line: control characters by their picture. The browser sees to invalid UTF-8. */
@@ -322,8 +299,8 @@ int html_pack_names(const struct html_pack *p, struct af_buf *out)
 			af_buf_char(&text, '\n');
 		af_buf_add(&text, name, len);
 		af_buf_char(&frames, (char)(name[len] - 1));
-		html_pack_put(&in, id < p->cap_in ? p->in[id].file : 0);
-		html_pack_put(&told, id < p->cap_in ? p->in[id].told : 0);
+		af_buf_leb128(&in, id < p->cap_in ? p->in[id].file : 0);
+		af_buf_leb128(&told, id < p->cap_in ? p->in[id].told : 0);
 	}
 	add_section(&plain, &text);
 	add_section(&plain, &frames);

@@ -9,7 +9,7 @@
  * U+0100 and on counts the 14 of them in its bits from the seventh, and the seven bits below it
  * are those that follow. Before the text is a digit: how many of the last bytes are none.
  *
- * Columns are of varints (7 bits a byte, least first), of which a section has all first bytes, then
+ * Columns are of varints (base/leb128.h), of which a section has all first bytes, then
  * the second ones of those that go on, and so forth.
  *
  *	names	text of all names, newline between; one byte a name: enum af_frame; a column: the
@@ -90,10 +90,6 @@ uint32_t html_pack_name(struct html_pack *p, const char *text, size_t len, enum 
 
 /* The id, until names are sorted, of a name of @t, and what file it is in. */
 uint32_t html_pack_frame(struct html_pack *p, const struct af_tree *t, uint32_t name);
-
-/* 7 bits a byte, least first; reading takes what was written here, and moves *@at. */
-void html_pack_put(struct af_buf *b, uint64_t value);
-uint64_t html_pack_varint(const char **at);
 
 /* Append a blob to @out: 0, or -ENOMEM when zlib has none. */
 int html_pack_names(const struct html_pack *p, struct af_buf *out);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/cursor.h"
 #include "render/html/columns.h"
 #include "render/html/pack.h"
 
@@ -145,7 +146,7 @@ static void column_put(struct af_buf *b, const uint64_t *of, const uint64_t *by,
 	struct ratio r = {0};
 
 	for (uint32_t i = 0; i < nr; i++) {
-		html_pack_put(b,
+		af_buf_leb128(b,
 		              by ? html_zigzag(of[i], (uint64_t)ratio_expects(&r, by[i])) : of[i]);
 		if (by)
 			ratio_sees(&r, of[i], by[i]);
@@ -185,7 +186,7 @@ static void pack_nodes(struct html_tree *h, struct html_pack *p, const struct wa
 		if (i && !ids[name])
 			ids[name] = html_pack_frame(p, t, name);
 		h->names[i] = i ? ids[name] : 0;
-		html_pack_put(&h->depths, i ? k->depths[i - 1] + 1 - k->depths[i] : 0);
+		af_buf_leb128(&h->depths, i ? k->depths[i - 1] + 1 - k->depths[i] : 0);
 		if (k->depths[i] > h->depth)
 			h->depth = k->depths[i];
 	}
@@ -221,15 +222,15 @@ static void names_column(const struct html_pack *p, const struct html_tree *t, s
 {
 	uint32_t *last = af_xcalloc((size_t)t->depth + 1, sizeof *last), nr = html_pack_nr_names(p);
 	struct af_buf others = {0};
-	const char *at = t->depths.data;
+	struct af_cursor at = af_buf_cursor(&t->depths);
 
 	for (uint32_t i = 0, depth = 0; i < t->nr_nodes; i++) {
-		uint32_t back = (uint32_t)html_pack_varint(&at), rank = p->rank[t->names[i]];
+		uint32_t back = (uint32_t)af_cursor_uleb(&at), rank = p->rank[t->names[i]];
 		depth += i ? 1 - back : 0;
 		if (back)
-			html_pack_put(&others, ((uint64_t)rank + nr - last[depth]) % nr);
+			af_buf_leb128(&others, ((uint64_t)rank + nr - last[depth]) % nr);
 		else
-			html_pack_put(b, rank);
+			af_buf_leb128(b, rank);
 		last[depth] = rank;
 	}
 	if (others.len)
@@ -243,7 +244,7 @@ int html_pack_tree(const struct html_pack *p, const struct html_tree *t, struct 
 	struct af_buf sections[3 + AF_TREE_WEIGHTS] = {t->depths};
 
 	for (uint32_t w = 0; w < t->nr_weights; w++) {
-		html_pack_put(&sections[2], (unsigned)(t->weights[w].by + 1));
+		af_buf_leb128(&sections[2], (unsigned)(t->weights[w].by + 1));
 		if (t->weights[w].same < 0)
 			sections[3 + w] = t->weights[w].column;
 	}

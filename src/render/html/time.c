@@ -225,8 +225,8 @@ void html_time_point(struct html_time *t, const struct af_slices *all, const str
 	if (at_ns < track->last_ns)
 		at_ns = track->last_ns;
 	time_seen(t, at_ns, at_ns, time_empty(t));
-	html_pack_put(&track->times, at_ns - track->last_ns);
-	html_pack_put(&track->values, html_zigzag(p->value, track->last_value));
+	af_buf_leb128(&track->times, at_ns - track->last_ns);
+	af_buf_leb128(&track->values, html_zigzag(p->value, track->last_value));
 	track->last_ns = at_ns;
 	track->last_value = p->value;
 	track->nr_points++;
