@@ -73,13 +73,15 @@ static bool text_number(const char *text, uint64_t *value)
 	return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
-static bool sample_label(struct import_pprof *in, struct pb_in label)
+static bool sample_label(struct import_pprof *in, struct af_cursor label)
 {
 	uint64_t key = 0, text = 0, number = 0;
-	struct pb_field f;
+	struct af_pb_field f;
 
-	while (pb_in_next(&label, &f)) {
-		uint64_t *to[] = {NULL, &key, &text, &number};
+	while (af_pb_next(&label, &f)) {
+		uint64_t *to[] = {[PPROF_LABEL_KEY] = &key,
+		                  [PPROF_LABEL_TEXT] = &text,
+		                  [PPROF_LABEL_NUMBER] = &number};
 		if (f.number < sizeof to / sizeof *to)
 			*to[f.number] = f.value;
 	}
@@ -135,43 +137,43 @@ static uint32_t sample_node(struct import_pprof *in)
 	return node;
 }
 
-static void sample_stack(struct import_pprof *in, struct pb_field *f)
+static void sample_stack(struct import_pprof *in, struct af_pb_field *f)
 {
 	uint64_t id;
 
-	while (pb_in_number(f, &id)) {
+	while (af_pb_each(f, &id)) {
 		AF_GROW(in->stack, in->nr_stack, in->cap_stack);
 		in->stack[in->nr_stack++] = id;
 	}
 }
 
-static void sample_values(struct import_pprof *in, struct pb_field *f, uint32_t *nr,
+static void sample_values(struct import_pprof *in, struct af_pb_field *f, uint32_t *nr,
                           struct af_draft_sum *sum)
 {
 	uint64_t value;
 
-	for (; pb_in_number(f, &value); ++*nr)
+	for (; af_pb_each(f, &value); ++*nr)
 		if (*nr < in->profile.nr_types)
 			import_weight_add(in->profile.draft, sum, &in->profile.types[*nr],
 			                  (int64_t)value);
 }
 
-static bool take_sample(struct import_pprof *in, struct pb_in sample)
+static bool take_sample(struct import_pprof *in, struct af_cursor sample)
 {
 	struct af_draft_sum sum = {.time_ns = in->end_ns};
-	struct pb_field f;
+	struct af_pb_field f;
 	uint32_t nr = 0;
 	bool good = true;
 
 	in->nr_stack = 0;
 	memset(in->label_values, 0, sizeof in->label_values);
 	memset(in->label_given, 0, sizeof in->label_given);
-	while (pb_in_next(&sample, &f)) {
-		if (f.number == 1)
+	while (af_pb_next(&sample, &f)) {
+		if (f.number == PPROF_SAMPLE_LOCATION)
 			sample_stack(in, &f);
-		else if (f.number == 2)
+		else if (f.number == PPROF_SAMPLE_VALUE)
 			sample_values(in, &f, &nr, &sum);
-		else if (f.number == 3)
+		else if (f.number == PPROF_SAMPLE_LABEL)
 			good = sample_label(in, f.bytes) && good;
 	}
 	if (in->by_samples &&
@@ -232,12 +234,12 @@ static void facts_read(struct import_pprof *in)
 		d->begin_ns = (uint64_t)p->time_ns;
 }
 
-static bool take_samples(struct import_pprof *in, struct pb_in whole)
+static bool take_samples(struct import_pprof *in, struct af_cursor whole)
 {
-	struct pb_field f;
+	struct af_pb_field f;
 	bool good = true;
 
-	while (pb_in_next(&whole, &f))
+	while (af_pb_next(&whole, &f))
 		if (f.number == PPROF_SAMPLE)
 			good = take_sample(in, f.bytes) && good;
 	return good;
@@ -250,7 +252,7 @@ void af_import_pprof(struct af_draft *d, const struct af_import_source *source, 
 	size_t nr_bytes;
 	ssize_t rc;
 	uint8_t *data = import_whole(source, &nr_bytes, &rc);
-	struct pb_in whole = {data, data + nr_bytes, false};
+	struct af_cursor whole = {data, data + nr_bytes, false};
 
 	bool good = pprof_read(&in.profile, whole);
 	types_read(&in);
@@ -272,11 +274,11 @@ void af_import_pprof(struct af_draft *d, const struct af_import_source *source, 
 }
 
 /* Do fields have the numbers that the type of message allows? */
-static bool looks_right(struct pb_in in, uint32_t most)
+static bool looks_right(struct af_cursor in, uint32_t most)
 {
-	struct pb_field f;
+	struct af_pb_field f;
 
-	while (pb_in_next(&in, &f))
+	while (af_pb_next(&in, &f))
 		if (f.number > most)
 			return false;
 	return !in.bad;
@@ -289,19 +291,19 @@ bool af_import_is_pprof(const char *text, size_t len)
 	    [PPROF_SAMPLE_TYPE] = 2, [PPROF_SAMPLE] = 3,   [PPROF_MAPPING] = 10,
 	    [PPROF_LOCATION] = 5,    [PPROF_FUNCTION] = 5, [PPROF_PERIOD_TYPE] = 2,
 	    [PPROF_DEFAULT_TYPE] = 0};
-	struct pb_in in = {(const uint8_t *)text, (const uint8_t *)text + len, false};
-	struct pb_field f;
+	struct af_cursor in = {(const uint8_t *)text, (const uint8_t *)text + len, false};
+	struct af_pb_field f;
 	unsigned nr = 0;
 
-	for (; pb_in_next(&in, &f); nr++) {
+	for (; af_pb_next(&in, &f); nr++) {
 		bool any = f.number == PPROF_COMMENT || f.number == PPROF_STRING;
 		if (f.number > PPROF_DEFAULT_TYPE)
 			return false;
-		if (!any && (f.wire != (most[f.number] ? PB_WIRE_BYTES : PB_WIRE_VARINT) ||
+		if (!any && (f.wire != (most[f.number] ? AF_PB_BYTES : AF_PB_VARINT) ||
 		             !looks_right(f.bytes, most[f.number])))
 			return false;
 	}
 	/* Of a long one only its beginning is in sight. */
-	bool begun = f.number && f.number <= PPROF_FUNCTION && f.wire == PB_WIRE_BYTES;
+	bool begun = f.number && f.number <= PPROF_FUNCTION && f.wire == AF_PB_BYTES;
 	return memchr(text, '\b', len) && (nr > 1 || begun);
 }

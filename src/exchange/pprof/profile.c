@@ -45,25 +45,25 @@ const char *pprof_text(struct pprof_profile *p, uint64_t index)
 	return af_strtab_get(&p->draft->names, pprof_name(p, index));
 }
 
-static bool read_type(struct pb_in in, uint64_t texts[2])
+static bool read_type(struct af_cursor in, uint64_t texts[2])
 {
-	struct pb_field f;
+	struct af_pb_field f;
 
-	while (pb_in_next(&in, &f))
-		if (f.number == 1 || f.number == 2)
-			texts[f.number - 1] = f.value;
+	while (af_pb_next(&in, &f))
+		if (f.number == PPROF_TYPE_TYPE || f.number == PPROF_TYPE_UNIT)
+			texts[f.number - PPROF_TYPE_TYPE] = f.value;
 	return !in.bad;
 }
 
-static bool read_mapping(struct pprof_profile *p, struct pb_in in)
+static bool read_mapping(struct pprof_profile *p, struct af_cursor in)
 {
 	uint64_t id = 0, file = 0;
-	struct pb_field f;
+	struct af_pb_field f;
 
-	while (pb_in_next(&in, &f)) {
-		if (f.number == 1)
+	while (af_pb_next(&in, &f)) {
+		if (f.number == PPROF_MAPPING_ID)
 			id = f.value;
-		else if (f.number == 5)
+		else if (f.number == PPROF_MAPPING_FILE)
 			file = f.value;
 	}
 	*af_map_at(&p->by_mapping, id, NULL) = p->nr_mappings;
@@ -72,14 +72,19 @@ static bool read_mapping(struct pprof_profile *p, struct pb_in in)
 	return !in.bad;
 }
 
-static bool read_function(struct pprof_profile *p, struct pb_in in)
+static bool read_function(struct pprof_profile *p, struct af_cursor in)
 {
 	struct pprof_function function = {0};
 	uint64_t id = 0;
-	struct pb_field f;
+	struct af_pb_field f;
 
-	while (pb_in_next(&in, &f)) {
-		uint64_t *to[] = {NULL, &id, &function.name, &function.system_name, &function.file};
+	while (af_pb_next(&in, &f)) {
+		uint64_t *to[] = {
+		    [PPROF_FUNCTION_ID] = &id,
+		    [PPROF_FUNCTION_NAME] = &function.name,
+		    [PPROF_FUNCTION_SYSTEM_NAME] = &function.system_name,
+		    [PPROF_FUNCTION_FILE] = &function.file,
+		};
 		if (f.number < sizeof to / sizeof *to)
 			*to[f.number] = f.value;
 	}
@@ -89,15 +94,15 @@ static bool read_function(struct pprof_profile *p, struct pb_in in)
 	return !in.bad;
 }
 
-static bool read_line(struct pprof_profile *p, struct pb_in in)
+static bool read_line(struct pprof_profile *p, struct af_cursor in)
 {
 	struct pprof_line line = {0};
-	struct pb_field f;
+	struct af_pb_field f;
 
-	while (pb_in_next(&in, &f)) {
-		if (f.number == 1)
+	while (af_pb_next(&in, &f)) {
+		if (f.number == PPROF_LINE_FUNCTION)
 			line.function = f.value;
-		else if (f.number == 2)
+		else if (f.number == PPROF_LINE_LINE)
 			line.line = (int64_t)f.value;
 	}
 	AF_GROW(p->lines, p->nr_lines, p->cap_lines);
@@ -105,23 +110,23 @@ static bool read_line(struct pprof_profile *p, struct pb_in in)
 	return !in.bad;
 }
 
-static bool read_location(struct pprof_profile *p, struct pb_in in)
+static bool read_location(struct pprof_profile *p, struct af_cursor in)
 {
 	struct pprof_location l = {.first = p->nr_lines};
 	uint64_t id = 0;
-	struct pb_field f;
+	struct af_pb_field f;
 	bool good = true;
 
-	while (pb_in_next(&in, &f)) {
-		if (f.number == 1)
+	while (af_pb_next(&in, &f)) {
+		if (f.number == PPROF_LOCATION_ID)
 			id = f.value;
-		else if (f.number == 2)
+		else if (f.number == PPROF_LOCATION_MAPPING)
 			l.mapping = f.value;
-		else if (f.number == 3)
+		else if (f.number == PPROF_LOCATION_ADDRESS)
 			l.address = f.value;
-		else if (f.number == 4 && p->nr_lines - l.first < AF_DRAFT_DEPTH)
+		else if (f.number == PPROF_LOCATION_LINE && p->nr_lines - l.first < AF_DRAFT_DEPTH)
 			good = read_line(p, f.bytes) && good;
-		else if (f.number == 4)
+		else if (f.number == PPROF_LOCATION_LINE)
 			p->draft->unused[AF_DRAFT_DEPTH_UNUSED]++;
 	}
 	l.nr = p->nr_lines - l.first;
@@ -131,7 +136,7 @@ static bool read_location(struct pprof_profile *p, struct pb_in in)
 	return good && !in.bad;
 }
 
-static bool read_field(struct pprof_profile *p, struct pb_field *f)
+static bool read_field(struct pprof_profile *p, struct af_pb_field *f)
 {
 	switch (f->number) {
 	case PPROF_SAMPLE_TYPE:
@@ -160,7 +165,7 @@ static bool read_field(struct pprof_profile *p, struct pb_field *f)
 		p->period = (int64_t)f->value;
 		return true;
 	case PPROF_COMMENT:
-		while (pb_in_number(f, &p->comment))
+		while (af_pb_each(f, &p->comment))
 			;
 		return true;
 	case PPROF_DEFAULT_TYPE:
@@ -171,12 +176,12 @@ static bool read_field(struct pprof_profile *p, struct pb_field *f)
 	}
 }
 
-bool pprof_read(struct pprof_profile *p, struct pb_in in)
+bool pprof_read(struct pprof_profile *p, struct af_cursor in)
 {
-	struct pb_field f;
+	struct af_pb_field f;
 	bool good = true;
 
-	while (pb_in_next(&in, &f))
+	while (af_pb_next(&in, &f))
 		good = read_field(p, &f) && good;
 	return good && !in.bad;
 }

@@ -6,25 +6,10 @@
 #define AF_EXCHANGE_PPROF_PROFILE_H
 
 #include "base/map.h"
+#include "base/protobuf.h"
 #include "exchange/draft/draft.h"
-#include "exchange/pprof/protobuf_read.h"
 #include "exchange/text/weights.h"
-
-/* Numbers of the fields of a Profile. */
-enum {
-	PPROF_SAMPLE_TYPE = 1,
-	PPROF_SAMPLE,
-	PPROF_MAPPING,
-	PPROF_LOCATION,
-	PPROF_FUNCTION,
-	PPROF_STRING,
-	PPROF_TIME_NS = 9,
-	PPROF_DURATION_NS,
-	PPROF_PERIOD_TYPE,
-	PPROF_PERIOD,
-	PPROF_COMMENT,
-	PPROF_DEFAULT_TYPE,
-};
+#include "render/profiles/pprof_fields.h"
 
 struct pprof_string {
 	const uint8_t *at;
@@ -68,7 +53,7 @@ struct pprof_profile {
 void pprof_free(struct pprof_profile *p);
 
 /* Read all but the samples. False: bytes that cannot be; what came before is there. */
-bool pprof_read(struct pprof_profile *p, struct pb_in in);
+bool pprof_read(struct pprof_profile *p, struct af_cursor in);
 
 /* A string of the table, "" when it has none such, which is counted; not NUL-terminated. */
 struct pprof_string *pprof_string(struct pprof_profile *p, uint64_t index);

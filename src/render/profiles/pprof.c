@@ -17,22 +17,6 @@
 #include "render/profiles/pprof_private.h"
 #include "render/render.h"
 
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE = 2,
-	PROFILE_STRING = 6,
-	PROFILE_COMMENT = 13,
-	PROFILE_DEFAULT_TYPE = 14,
-	TYPE_TYPE = 1,
-	TYPE_UNIT = 2,
-	SAMPLE_LOCATION = 1,
-	SAMPLE_VALUE = 2,
-	SAMPLE_LABEL = 3,
-	LABEL_KEY = 1,
-	LABEL_TEXT = 2,
-	LABEL_NUMBER = 3,
-};
-
 static bool same_text(const struct af_tree *t, uint32_t node, const char *text)
 {
 	size_t len;
@@ -75,20 +59,20 @@ static uint32_t pprof_above(const struct af_tree *t, uint32_t node)
 
 static void label_text(struct pprof *p, const char *key, const char *text, size_t len)
 {
-	size_t at = pb_open(&p->samples, SAMPLE_LABEL);
+	size_t at = af_pb_open(&p->samples, PPROF_SAMPLE_LABEL);
 
-	pb_varint(&p->samples, LABEL_KEY, pprof_intern_z(p, key));
-	pb_varint(&p->samples, LABEL_TEXT, pprof_intern(p, text, len));
-	pb_close(&p->samples, at);
+	af_pb_varint(&p->samples, PPROF_LABEL_KEY, pprof_intern_z(p, key));
+	af_pb_varint(&p->samples, PPROF_LABEL_TEXT, pprof_intern(p, text, len));
+	af_pb_close(&p->samples, at);
 }
 
 static void label_number(struct pprof *p, const char *key, uint64_t number)
 {
-	size_t at = pb_open(&p->samples, SAMPLE_LABEL);
+	size_t at = af_pb_open(&p->samples, PPROF_SAMPLE_LABEL);
 
-	pb_varint(&p->samples, LABEL_KEY, pprof_intern_z(p, key));
-	pb_varint(&p->samples, LABEL_NUMBER, number);
-	pb_close(&p->samples, at);
+	af_pb_varint(&p->samples, PPROF_LABEL_KEY, pprof_intern_z(p, key));
+	af_pb_varint(&p->samples, PPROF_LABEL_NUMBER, number);
+	af_pb_close(&p->samples, at);
 }
 
 /* "[stream 7]" without its brackets. */
@@ -135,32 +119,29 @@ static void pprof_label(struct pprof *p, uint32_t name)
 
 static void pprof_values(struct pprof *p, uint32_t tree, uint32_t node)
 {
-	uint8_t bytes[16];
-
 	p->packed.len = 0;
 	for (uint32_t c = 0; c < p->profile.nr_columns; c++) {
 		const struct af_profile_column *column = &p->profile.columns[c];
 		uint64_t v = column->tree == tree ? p->tree->self[column->weight][node] : 0;
 		/* The format's numbers are signed. */
-		af_buf_add(&p->packed, bytes, pb_put(bytes, v < INT64_MAX ? v : INT64_MAX));
+		af_buf_leb128(&p->packed, v < INT64_MAX ? v : INT64_MAX);
 	}
-	pb_bytes(&p->samples, SAMPLE_VALUE, p->packed.data, p->packed.len);
+	af_pb_bytes(&p->samples, PPROF_SAMPLE_VALUE, p->packed.data, p->packed.len);
 }
 
 static void pprof_sample(struct pprof *p, uint32_t tree, uint32_t node)
 {
 	const struct af_tree *t = p->tree;
-	uint8_t bytes[16];
-	size_t at = pb_open(&p->samples, PROFILE_SAMPLE);
+	size_t at = af_pb_open(&p->samples, PPROF_SAMPLE);
 
 	p->packed.len = 0;
 	for (uint32_t n = pprof_next(t, node); n; n = pprof_next(t, pprof_above(t, n)))
-		af_buf_add(&p->packed, bytes, pb_put(bytes, pprof_located(p, n)));
-	pb_bytes(&p->samples, SAMPLE_LOCATION, p->packed.data, p->packed.len);
+		af_buf_leb128(&p->packed, pprof_located(p, n));
+	af_pb_bytes(&p->samples, PPROF_SAMPLE_LOCATION, p->packed.data, p->packed.len);
 	pprof_values(p, tree, node);
 	for (uint32_t n = node; n; n = t->nodes[n].parent)
 		pprof_label(p, t->nodes[n].name);
-	pb_close(&p->samples, at);
+	af_pb_close(&p->samples, at);
 }
 
 static void pprof_samples(struct pprof *p, uint32_t tree)
@@ -208,14 +189,14 @@ static void pprof_types(struct pprof *p, struct af_buf *b)
 	for (uint32_t c = 0; c < p->profile.nr_columns; c++) {
 		const struct af_profile_column *column = &p->profile.columns[c];
 		const char *unit = column->scale > 1 ? "millionths" : pprof_unit(column->unit);
-		size_t at = pb_open(b, PROFILE_SAMPLE_TYPE);
-		pb_varint(b, TYPE_TYPE, pprof_intern_z(p, column->name));
-		pb_varint(b, TYPE_UNIT, pprof_intern_z(p, unit));
-		pb_close(b, at);
+		size_t at = af_pb_open(b, PPROF_SAMPLE_TYPE);
+		af_pb_varint(b, PPROF_TYPE_TYPE, pprof_intern_z(p, column->name));
+		af_pb_varint(b, PPROF_TYPE_UNIT, pprof_intern_z(p, unit));
+		af_pb_close(b, at);
 	}
 	if (p->profile.nr_columns)
-		pb_varint(b, PROFILE_DEFAULT_TYPE, pprof_intern_z(p, p->profile.columns[0].name));
-	pb_varint(b, PROFILE_COMMENT, pprof_intern_z(p, "written by aflame"));
+		af_pb_varint(b, PPROF_DEFAULT_TYPE, pprof_intern_z(p, p->profile.columns[0].name));
+	af_pb_varint(b, PPROF_COMMENT, pprof_intern_z(p, "written by aflame"));
 }
 
 static void pprof_write(struct pprof *p, struct af_out *out)
@@ -226,7 +207,7 @@ static void pprof_write(struct pprof *p, struct af_out *out)
 	pprof_types(p, &out->text);
 	for (uint32_t i = 0; i < p->strings.nr; i++) {
 		const char *text = af_strtab_get(&p->strings, i);
-		pb_bytes(&out->text, PROFILE_STRING, text, p->strings.lens[i]);
+		af_pb_bytes(&out->text, PPROF_STRING, text, p->strings.lens[i]);
 		af_out_spill(out);
 	}
 	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {

@@ -4,31 +4,10 @@
 #include "base/arena.h"
 #include "render/profiles/pprof_private.h"
 
-enum {
-	PROFILE_MAPPING = 3,
-	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
-	MAPPING_ID = 1,
-	MAPPING_FILE = 5,
-	MAPPING_BUILD_ID = 6,
-	MAPPING_HAS_FUNCTIONS = 7,
-	MAPPING_HAS_INLINED = 10,
-	LOCATION_ID = 1,
-	LOCATION_MAPPING = 2,
-	LOCATION_ADDRESS = 3,
-	LOCATION_LINE = 4,
-	LINE_FUNCTION = 1,
-	LINE_LINE = 2,
-	FUNCTION_ID = 1,
-	FUNCTION_NAME = 2,
-	FUNCTION_FILE = 4,
-	FUNCTION_FIRST_LINE = 5,
-};
-
 static void field(struct af_buf *b, uint32_t number, uint64_t value)
 {
 	if (value)
-		pb_varint(b, number, value);
+		af_pb_varint(b, number, value);
 }
 
 uint32_t pprof_intern(struct pprof *p, const char *text, size_t len)
@@ -55,12 +34,12 @@ static uint32_t pprof_function(struct pprof *p, uint32_t name)
 	if (!fresh)
 		return (uint32_t)*slot;
 	*slot = ++p->nr_functions;
-	size_t at = pb_open(&p->functions, PROFILE_FUNCTION);
-	pb_varint(&p->functions, FUNCTION_ID, *slot);
-	field(&p->functions, FUNCTION_NAME, id);
-	field(&p->functions, FUNCTION_FILE, file);
-	field(&p->functions, FUNCTION_FIRST_LINE, spot->first_line);
-	pb_close(&p->functions, at);
+	size_t at = af_pb_open(&p->functions, PPROF_FUNCTION);
+	af_pb_varint(&p->functions, PPROF_FUNCTION_ID, *slot);
+	field(&p->functions, PPROF_FUNCTION_NAME, id);
+	field(&p->functions, PPROF_FUNCTION_FILE, file);
+	field(&p->functions, PPROF_FUNCTION_FIRST_LINE, spot->first_line);
+	af_pb_close(&p->functions, at);
 	return p->nr_functions;
 }
 
@@ -91,13 +70,13 @@ static uint32_t pprof_mapping(struct pprof *p, uint32_t node, const struct af_sp
 	*slot = ++p->nr_mappings;
 	bool first = !p->main_mapping.len && is_main(p->tree, node, spot->module);
 	struct af_buf *b = first ? &p->main_mapping : &p->mappings;
-	size_t at = pb_open(b, PROFILE_MAPPING);
-	pb_varint(b, MAPPING_ID, *slot);
-	field(b, MAPPING_FILE, file);
-	field(b, MAPPING_BUILD_ID, build_id);
-	for (uint32_t has = MAPPING_HAS_FUNCTIONS; has <= MAPPING_HAS_INLINED; has++)
-		pb_varint(b, has, 1);
-	pb_close(b, at);
+	size_t at = af_pb_open(b, PPROF_MAPPING);
+	af_pb_varint(b, PPROF_MAPPING_ID, *slot);
+	field(b, PPROF_MAPPING_FILE, file);
+	field(b, PPROF_MAPPING_BUILD_ID, build_id);
+	for (uint32_t has = PPROF_MAPPING_HAS_FUNCTIONS; has <= PPROF_MAPPING_HAS_INLINED; has++)
+		af_pb_varint(b, has, 1);
+	af_pb_close(b, at);
 	return p->nr_mappings;
 }
 
@@ -109,14 +88,14 @@ static void location_fill(struct pprof *p, uint32_t node)
 	struct af_buf *b = &p->body;
 
 	b->len = 0;
-	field(b, LOCATION_MAPPING, pprof_mapping(p, node, spot));
-	field(b, LOCATION_ADDRESS, spot->module ? spot->address : 0);
+	field(b, PPROF_LOCATION_MAPPING, pprof_mapping(p, node, spot));
+	field(b, PPROF_LOCATION_ADDRESS, spot->module ? spot->address : 0);
 	for (;; node = t->nodes[node].parent) {
 		spot = af_tree_spot(t, t->nodes[node].name);
-		size_t line = pb_open(b, LOCATION_LINE);
-		pb_varint(b, LINE_FUNCTION, pprof_function(p, t->nodes[node].name));
-		field(b, LINE_LINE, spot->line);
-		pb_close(b, line);
+		size_t line = af_pb_open(b, PPROF_LOCATION_LINE);
+		af_pb_varint(b, PPROF_LINE_FUNCTION, pprof_function(p, t->nodes[node].name));
+		field(b, PPROF_LINE_LINE, spot->line);
+		af_pb_close(b, line);
 		if (!spot->inlined || !t->nodes[node].parent)
 			break;
 	}
@@ -131,10 +110,10 @@ static uint32_t pprof_location(struct pprof *p, uint32_t node)
 	uint32_t id = af_strtab_id(&p->known, p->body.data, p->body.len);
 	if (id < before)
 		return id;
-	size_t at = pb_open(&p->locations, PROFILE_LOCATION);
-	pb_varint(&p->locations, LOCATION_ID, id);
+	size_t at = af_pb_open(&p->locations, PPROF_LOCATION);
+	af_pb_varint(&p->locations, PPROF_LOCATION_ID, id);
 	af_buf_add(&p->locations, p->body.data, p->body.len);
-	pb_close(&p->locations, at);
+	af_pb_close(&p->locations, at);
 	return id;
 }
 

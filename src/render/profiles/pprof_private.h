@@ -4,9 +4,10 @@
 
 #include "base/keys.h"
 #include "base/map.h"
+#include "base/protobuf.h"
 #include "base/strtab.h"
+#include "render/profiles/pprof_fields.h"
 #include "render/profiles/profile.h"
-#include "render/profiles/protobuf.h"
 
 struct pprof {
 	struct af_profile profile;

@@ -14,8 +14,8 @@
 #include "analyse/world/world.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/protobuf.h"
 #include "render/profiles/out.h"
-#include "render/profiles/protobuf.h"
 #include "render/render.h"
 #include "render/timeline/perfetto_gpu.h"
 #include "render/timeline/perfetto_samples.h"
@@ -110,34 +110,34 @@ struct perfetto {
 static void perfetto_intern(struct perfetto *p, uint32_t field, uint32_t iid, const char *text,
                             size_t len)
 {
-	size_t at = pb_open(&p->interned, field);
+	size_t at = af_pb_open(&p->interned, field);
 
-	pb_varint(&p->interned, INTERNED_IID, iid);
-	pb_utf8(&p->interned, INTERNED_IS, text, len);
-	pb_close(&p->interned, at);
+	af_pb_varint(&p->interned, INTERNED_IID, iid);
+	af_pb_utf8(&p->interned, INTERNED_IS, text, len);
+	af_pb_close(&p->interned, at);
 }
 
 static void clock_put(struct af_buf *b, uint32_t clock, uint64_t ns)
 {
-	size_t at = pb_open(b, SNAPSHOT_CLOCK);
+	size_t at = af_pb_open(b, SNAPSHOT_CLOCK);
 
-	pb_varint(b, CLOCK_ID, clock);
-	pb_varint(b, CLOCK_TIMESTAMP, ns);
-	pb_close(b, at);
+	af_pb_varint(b, CLOCK_ID, clock);
+	af_pb_varint(b, CLOCK_TIMESTAMP, ns);
+	af_pb_close(b, at);
 }
 
 /* Two clocks at one moment; @foreign_ns 0: the trace's alone. */
 static void perfetto_clocks(struct af_buf *b, uint64_t mono_ns, uint32_t clock, uint64_t foreign_ns)
 {
-	size_t packet = pb_open(b, TRACE_PACKET), at = pb_open(b, PACKET_CLOCK_SNAPSHOT);
+	size_t packet = af_pb_open(b, TRACE_PACKET), at = af_pb_open(b, PACKET_CLOCK_SNAPSHOT);
 
 	clock_put(b, CLOCK_IS_MONOTONIC, mono_ns);
 	if (foreign_ns)
 		clock_put(b, clock, foreign_ns);
-	pb_varint(b, SNAPSHOT_PRIMARY, CLOCK_IS_MONOTONIC);
-	pb_close(b, at);
-	pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
-	pb_close(b, packet);
+	af_pb_varint(b, SNAPSHOT_PRIMARY, CLOCK_IS_MONOTONIC);
+	af_pb_close(b, at);
+	af_pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	af_pb_close(b, packet);
 }
 
 /* What the works that lie in the trace as render stages too were done by. */
@@ -146,11 +146,11 @@ static void perfetto_gpus(struct perfetto *p, const struct af_slices *all)
 	struct af_buf *b = &p->out.text;
 
 	if (all->adds_up && perfetto_gpu_info(&p->gpu, all, &p->event)) {
-		size_t packet = pb_open(b, TRACE_PACKET);
-		pb_varint(b, PACKET_TIMESTAMP, all->start_ns);
-		pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
-		pb_bytes(b, PERFETTO_GPU_INFO, p->event.data, p->event.len);
-		pb_close(b, packet);
+		size_t packet = af_pb_open(b, TRACE_PACKET);
+		af_pb_varint(b, PACKET_TIMESTAMP, all->start_ns);
+		af_pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+		af_pb_bytes(b, PERFETTO_GPU_INFO, p->event.data, p->event.len);
+		af_pb_close(b, packet);
 	}
 	p->event.len = 0;
 }
@@ -172,15 +172,15 @@ static int perfetto_begin(struct af_render *r, struct af_err *err)
 		perfetto_clocks(b, all->boottime.mono_ns, CLOCK_IS_BOOTTIME,
 		                all->boottime.foreign_ns);
 
-	size_t packet = pb_open(b, TRACE_PACKET);
-	pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
-	pb_varint(b, PACKET_FLAGS, FLAG_CLEARED);
-	size_t at = pb_open(b, PACKET_DEFAULTS);
-	pb_varint(b, DEFAULTS_CLOCK, CLOCK_IS_MONOTONIC);
+	size_t packet = af_pb_open(b, TRACE_PACKET);
+	af_pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	af_pb_varint(b, PACKET_FLAGS, FLAG_CLEARED);
+	size_t at = af_pb_open(b, PACKET_DEFAULTS);
+	af_pb_varint(b, DEFAULTS_CLOCK, CLOCK_IS_MONOTONIC);
 	if (all->adds_up)
 		perfetto_samples_defaults(b);
-	pb_close(b, at);
-	pb_close(b, packet);
+	af_pb_close(b, at);
+	af_pb_close(b, packet);
 	perfetto_gpus(p, all);
 	return 0;
 }
@@ -190,20 +190,20 @@ static void track_kind(struct perfetto *p, struct af_buf *b, const struct af_tra
 	size_t at;
 
 	if (t->kind == AF_TRACK_PROCESS) {
-		at = pb_open(b, TRACK_PROCESS);
-		pb_varint(b, PROCESS_PID, t->pid);
-		pb_utf8(b, PROCESS_NAME, t->name, strlen(t->name));
-		pb_close(b, at);
+		at = af_pb_open(b, TRACK_PROCESS);
+		af_pb_varint(b, PROCESS_PID, t->pid);
+		af_pb_utf8(b, PROCESS_NAME, t->name, strlen(t->name));
+		af_pb_close(b, at);
 	} else if (t->kind == AF_TRACK_THREAD) {
-		at = pb_open(b, TRACK_THREAD);
-		pb_varint(b, THREAD_PID, t->pid);
-		pb_varint(b, THREAD_TID, t->tid);
-		pb_utf8(b, THREAD_NAME, t->name, strlen(t->name));
-		pb_close(b, at);
+		at = af_pb_open(b, TRACK_THREAD);
+		af_pb_varint(b, THREAD_PID, t->pid);
+		af_pb_varint(b, THREAD_TID, t->tid);
+		af_pb_utf8(b, THREAD_NAME, t->name, strlen(t->name));
+		af_pb_close(b, at);
 	} else if (t->kind == AF_TRACK_COUNTER) {
-		at = pb_open(b, TRACK_COUNTER);
-		pb_varint(b, COUNTER_UNIT, t->unit == AF_CELL_BYTES ? UNIT_BYTES : UNIT_COUNT);
-		pb_close(b, at);
+		at = af_pb_open(b, TRACK_COUNTER);
+		af_pb_varint(b, COUNTER_UNIT, t->unit == AF_CELL_BYTES ? UNIT_BYTES : UNIT_COUNT);
+		af_pb_close(b, at);
 	}
 }
 
@@ -211,21 +211,21 @@ static int perfetto_track(struct af_render *r, const struct af_track *t)
 {
 	struct perfetto *p = r->state;
 	struct af_buf *b = &p->out.text;
-	size_t packet = pb_open(b, TRACE_PACKET), at = pb_open(b, PACKET_TRACK);
+	size_t packet = af_pb_open(b, TRACE_PACKET), at = af_pb_open(b, PACKET_TRACK);
 
 	perfetto_samples_track(&p->samples, t);
 	perfetto_gpu_track(&p->gpu, t);
-	pb_varint(b, TRACK_UUID, t->id);
+	af_pb_varint(b, TRACK_UUID, t->id);
 	if (t->parent)
-		pb_varint(b, TRACK_PARENT, t->parent);
+		af_pb_varint(b, TRACK_PARENT, t->parent);
 	if (t->kind != AF_TRACK_PROCESS && t->kind != AF_TRACK_THREAD)
-		pb_utf8(b, TRACK_NAME, t->name, strlen(t->name));
+		af_pb_utf8(b, TRACK_NAME, t->name, strlen(t->name));
 	track_kind(p, b, t);
-	pb_varint(b, TRACK_CHILDREN, CHILDREN_BY_RANK);
-	pb_varint(b, TRACK_RANK, (uint64_t)t->rank << 6 | (t->lane < 63 ? t->lane : 63));
-	pb_close(b, at);
-	pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
-	pb_close(b, packet);
+	af_pb_varint(b, TRACK_CHILDREN, CHILDREN_BY_RANK);
+	af_pb_varint(b, TRACK_RANK, (uint64_t)t->rank << 6 | (t->lane < 63 ? t->lane : 63));
+	af_pb_close(b, at);
+	af_pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	af_pb_close(b, packet);
 	return af_out_spill(&p->out);
 }
 
@@ -233,15 +233,15 @@ static int perfetto_track(struct af_render *r, const struct af_track *t)
 static int perfetto_packet(struct perfetto *p, uint64_t time_ns, uint32_t field)
 {
 	struct af_buf *b = &p->out.text;
-	size_t packet = pb_open(b, TRACE_PACKET);
+	size_t packet = af_pb_open(b, TRACE_PACKET);
 
-	pb_varint(b, PACKET_TIMESTAMP, time_ns);
-	pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
-	pb_varint(b, PACKET_FLAGS, FLAG_NEEDS);
+	af_pb_varint(b, PACKET_TIMESTAMP, time_ns);
+	af_pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	af_pb_varint(b, PACKET_FLAGS, FLAG_NEEDS);
 	if (p->interned.len)
-		pb_bytes(b, PACKET_INTERNED, p->interned.data, p->interned.len);
-	pb_bytes(b, field, p->event.data, p->event.len);
-	pb_close(b, packet);
+		af_pb_bytes(b, PACKET_INTERNED, p->interned.data, p->interned.len);
+	af_pb_bytes(b, field, p->event.data, p->event.len);
+	af_pb_close(b, packet);
 	p->interned.len = p->event.len = 0;
 	return af_out_spill(&p->out);
 }
@@ -292,13 +292,13 @@ static void perfetto_args(struct perfetto *p, const struct af_slices *all, const
 
 	for (int i = 0; i < nr; i++) {
 		uint32_t name = perfetto_arg_name(p, args[i].name);
-		size_t at = pb_open(&p->event, EVENT_ARG);
-		pb_varint(&p->event, ARG_NAME, name);
+		size_t at = af_pb_open(&p->event, EVENT_ARG);
+		af_pb_varint(&p->event, ARG_NAME, name);
 		if (args[i].is_text)
-			pb_utf8(&p->event, ARG_TEXT, args[i].text, strlen(args[i].text));
+			af_pb_utf8(&p->event, ARG_TEXT, args[i].text, strlen(args[i].text));
 		else
-			pb_varint(&p->event, ARG_INT, (uint64_t)args[i].number);
-		pb_close(&p->event, at);
+			af_pb_varint(&p->event, ARG_INT, (uint64_t)args[i].number);
+		af_pb_close(&p->event, at);
 	}
 }
 
@@ -323,24 +323,24 @@ static int perfetto_track_event(struct af_render *r, const struct af_slice *s)
 	struct af_buf *b = &p->event;
 	bool instant = s->start_ns == s->end_ns;
 
-	pb_varint(b, EVENT_TYPE, instant ? TYPE_INSTANT : TYPE_BEGIN);
-	pb_varint(b, EVENT_TRACK, s->track);
-	pb_varint(b, EVENT_CATEGORY, perfetto_category(p, s->kind));
-	pb_varint(b, EVENT_NAME, perfetto_name(p, r->slices, s->name));
+	af_pb_varint(b, EVENT_TYPE, instant ? TYPE_INSTANT : TYPE_BEGIN);
+	af_pb_varint(b, EVENT_TRACK, s->track);
+	af_pb_varint(b, EVENT_CATEGORY, perfetto_category(p, s->kind));
+	af_pb_varint(b, EVENT_NAME, perfetto_name(p, r->slices, s->name));
 	/* None is said to be the last: of two works of one call the second would have no arrow. */
 	if (s->way != AF_FLOW_NONE)
-		pb_fixed64(b, EVENT_FLOW, s->flow);
+		af_pb_fixed64(b, EVENT_FLOW, s->flow);
 	perfetto_args(p, r->slices, s);
 	uint32_t stack =
 	    s->stack ? perfetto_callstack(&p->samples, r->slices->stacks, s->stack, &p->interned)
 		     : 0;
 	if (stack)
-		pb_varint(b, EVENT_STACK, stack);
+		af_pb_varint(b, EVENT_STACK, stack);
 	int rc = perfetto_event(p, s->start_ns);
 	if (rc || instant)
 		return rc;
-	pb_varint(b, EVENT_TYPE, TYPE_END);
-	pb_varint(b, EVENT_TRACK, s->track);
+	af_pb_varint(b, EVENT_TYPE, TYPE_END);
+	af_pb_varint(b, EVENT_TRACK, s->track);
 	return perfetto_event(p, s->end_ns);
 }
 
@@ -355,9 +355,9 @@ static int perfetto_point(struct af_render *r, const struct af_point *point)
 {
 	struct perfetto *p = r->state;
 
-	pb_varint(&p->event, EVENT_TYPE, TYPE_COUNTER);
-	pb_varint(&p->event, EVENT_TRACK, point->track);
-	pb_varint(&p->event, EVENT_COUNTER, point->value);
+	af_pb_varint(&p->event, EVENT_TYPE, TYPE_COUNTER);
+	af_pb_varint(&p->event, EVENT_TRACK, point->track);
+	af_pb_varint(&p->event, EVENT_COUNTER, point->value);
 	return perfetto_event(p, point->time_ns);
 }
 
@@ -366,18 +366,18 @@ static void perfetto_metadata(struct perfetto *p, const char *name, const char *
                               uint64_t number)
 {
 	struct af_buf *b = &p->out.text;
-	size_t packet = pb_open(b, TRACE_PACKET), bundle = pb_open(b, PACKET_CHROME_EVENTS);
-	size_t at = pb_open(b, BUNDLE_METADATA);
+	size_t packet = af_pb_open(b, TRACE_PACKET), bundle = af_pb_open(b, PACKET_CHROME_EVENTS);
+	size_t at = af_pb_open(b, BUNDLE_METADATA);
 
-	pb_utf8(b, METADATA_NAME, name, strlen(name));
+	af_pb_utf8(b, METADATA_NAME, name, strlen(name));
 	if (text)
-		pb_utf8(b, METADATA_TEXT, text, strlen(text));
+		af_pb_utf8(b, METADATA_TEXT, text, strlen(text));
 	else
-		pb_varint(b, METADATA_INT, number);
-	pb_close(b, at);
-	pb_close(b, bundle);
-	pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
-	pb_close(b, packet);
+		af_pb_varint(b, METADATA_INT, number);
+	af_pb_close(b, at);
+	af_pb_close(b, bundle);
+	af_pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	af_pb_close(b, packet);
 }
 
 static int perfetto_end(struct af_render *r, struct af_err *err)

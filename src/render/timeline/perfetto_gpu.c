@@ -5,7 +5,7 @@
 
 #include "analyse/world/world.h"
 #include "base/arena.h"
-#include "render/profiles/protobuf.h"
+#include "base/protobuf.h"
 
 enum {
 	INFO_GPU = 1,
@@ -72,10 +72,10 @@ bool perfetto_gpu_info(struct perfetto_gpu *p, const struct af_slices *all, stru
 		*af_map_at(&p->gpus, key_of(d->process, d->id), NULL) = known ? *known : nr;
 		if (!fresh)
 			continue;
-		size_t at = pb_open(message, INFO_GPU);
-		pb_utf8(message, GPU_NAME, d->name, strlen(d->name));
-		pb_utf8(message, GPU_VENDOR, d->vendor, strlen(d->vendor));
-		pb_close(message, at);
+		size_t at = af_pb_open(message, INFO_GPU);
+		af_pb_utf8(message, GPU_NAME, d->name, strlen(d->name));
+		af_pb_utf8(message, GPU_VENDOR, d->vendor, strlen(d->vendor));
+		af_pb_close(message, at);
 		nr++;
 	}
 	af_map_free(&by_uuid);
@@ -94,12 +94,12 @@ void perfetto_gpu_track(struct perfetto_gpu *p, const struct af_track *t)
 static void put_specification(uint32_t iid, const char *name, uint32_t category,
                               struct af_buf *interned)
 {
-	size_t at = pb_open(interned, INTERNED_SPECIFICATION);
+	size_t at = af_pb_open(interned, INTERNED_SPECIFICATION);
 
-	pb_varint(interned, IID, iid);
-	pb_utf8(interned, SPECIFICATION_NAME, name, strlen(name));
-	pb_varint(interned, SPECIFICATION_CATEGORY, category);
-	pb_close(interned, at);
+	af_pb_varint(interned, IID, iid);
+	af_pb_utf8(interned, SPECIFICATION_NAME, name, strlen(name));
+	af_pb_varint(interned, SPECIFICATION_CATEGORY, category);
+	af_pb_close(interned, at);
 }
 
 static uint32_t stage_iid(struct perfetto_gpu *p, uint32_t op, struct af_buf *interned)
@@ -140,33 +140,33 @@ static uint32_t context_iid(struct perfetto_gpu *p, const struct af_slices *all,
 	if (!fresh)
 		return (uint32_t)*iid;
 	*iid = p->contexts.nr;
-	size_t at = pb_open(interned, INTERNED_CONTEXT);
-	pb_varint(interned, IID, *iid);
-	pb_varint(interned, CONTEXT_PID, is ? is->pid : 0);
-	pb_varint(interned, CONTEXT_API, api < sizeof apis ? apis[api] : 0);
-	pb_close(interned, at);
+	size_t at = af_pb_open(interned, INTERNED_CONTEXT);
+	af_pb_varint(interned, IID, *iid);
+	af_pb_varint(interned, CONTEXT_PID, is ? is->pid : 0);
+	af_pb_varint(interned, CONTEXT_API, api < sizeof apis ? apis[api] : 0);
+	af_pb_close(interned, at);
 	return (uint32_t)*iid;
 }
 
 static void put_size(struct af_buf *b, uint32_t field, uint64_t x, uint64_t y, uint64_t z)
 {
 	const uint64_t sizes[] = {x, y, z};
-	size_t at = pb_open(b, field);
+	size_t at = af_pb_open(b, field);
 
 	for (uint32_t i = 0; i < 3; i++)
-		pb_varint(b, i + 1, (uint32_t)sizes[i]);
-	pb_close(b, at);
+		af_pb_varint(b, i + 1, (uint32_t)sizes[i]);
+	af_pb_close(b, at);
 }
 
 static void put_launch(struct af_buf *b, const struct af_ev_shape *is)
 {
 	if (is->op != AF_OP_KERNEL || !is->local_x || !is->local_y || !is->local_z)
 		return;
-	size_t at = pb_open(b, STAGE_LAUNCH);
+	size_t at = af_pb_open(b, STAGE_LAUNCH);
 	put_size(b, LAUNCH_GRID, is->global_x / is->local_x, is->global_y / is->local_y,
 	         is->global_z / is->local_z);
 	put_size(b, LAUNCH_GROUP, is->local_x, is->local_y, is->local_z);
-	pb_close(b, at);
+	af_pb_close(b, at);
 }
 
 void perfetto_gpu_stage(struct perfetto_gpu *p, const struct af_slices *all,
@@ -180,15 +180,16 @@ void perfetto_gpu_stage(struct perfetto_gpu *p, const struct af_slices *all,
 	    queue ? af_world_device(all->world, process, queue->device) : NULL;
 	const uint64_t *gpu = d ? af_map_get(&p->gpus, key_of(process, d->id)) : NULL;
 
-	pb_varint(message, STAGE_ID, ++p->nr_works);
-	pb_varint(message, STAGE_DURATION, s->end_ns - s->start_ns);
-	pb_varint(message, STAGE_CONTEXT, context_iid(p, all, process, d ? d->api : 0, interned));
-	pb_varint(message, STAGE_SUBMISSION, (uint32_t)s->correlation);
+	af_pb_varint(message, STAGE_ID, ++p->nr_works);
+	af_pb_varint(message, STAGE_DURATION, s->end_ns - s->start_ns);
+	af_pb_varint(message, STAGE_CONTEXT,
+	             context_iid(p, all, process, d ? d->api : 0, interned));
+	af_pb_varint(message, STAGE_SUBMISSION, (uint32_t)s->correlation);
 	if (gpu)
-		pb_varint(message, STAGE_GPU, *gpu);
-	pb_varint(message, STAGE_QUEUE,
-	          queue_iid(p, key_of(process, shape->is.queue), s->track, interned));
-	pb_varint(message, STAGE_STAGE, stage_iid(p, shape->is.op, interned));
-	pb_varint(message, STAGE_NAME, name);
+		af_pb_varint(message, STAGE_GPU, *gpu);
+	af_pb_varint(message, STAGE_QUEUE,
+	             queue_iid(p, key_of(process, shape->is.queue), s->track, interned));
+	af_pb_varint(message, STAGE_STAGE, stage_iid(p, shape->is.op, interned));
+	af_pb_varint(message, STAGE_NAME, name);
 	put_launch(message, &shape->is);
 }

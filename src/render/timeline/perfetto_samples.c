@@ -6,8 +6,8 @@
 #include "analyse/tree/tree.h"
 #include "analyse/world/world.h"
 #include "base/arena.h"
+#include "base/protobuf.h"
 #include "render/profiles/profile.h"
-#include "render/profiles/protobuf.h"
 
 enum {
 	INTERNED_FUNCTION = 5,
@@ -66,14 +66,14 @@ void perfetto_samples_track(struct perfetto_samples *p, const struct af_track *t
 
 void perfetto_samples_defaults(struct af_buf *defaults)
 {
-	size_t at = pb_open(defaults, DEFAULT_STACK_SAMPLE);
+	size_t at = af_pb_open(defaults, DEFAULT_STACK_SAMPLE);
 
-	pb_text(defaults, DEFAULT_SOURCE, "aflame");
-	size_t counter = pb_open(defaults, DEFAULT_COUNTER);
-	pb_text(defaults, COUNTER_NAME, "cpu-time");
-	pb_varint(defaults, COUNTER_UNIT, UNIT_NANOSECONDS);
-	pb_close(defaults, counter);
-	pb_close(defaults, at);
+	af_pb_text(defaults, DEFAULT_SOURCE, "aflame");
+	size_t counter = af_pb_open(defaults, DEFAULT_COUNTER);
+	af_pb_text(defaults, COUNTER_NAME, "cpu-time");
+	af_pb_varint(defaults, COUNTER_UNIT, UNIT_NANOSECONDS);
+	af_pb_close(defaults, counter);
+	af_pb_close(defaults, at);
 }
 
 /* The iid of a text, which is interned as @field where it is new. */
@@ -84,10 +84,10 @@ static uint32_t text_iid(struct perfetto_samples *p, struct af_strtab *texts, ui
 
 	if (iid < before || !iid)
 		return iid;
-	size_t at = pb_open(interned, field);
-	pb_varint(interned, IID, iid);
-	pb_utf8(interned, IS, text, len);
-	pb_close(interned, at);
+	size_t at = af_pb_open(interned, field);
+	af_pb_varint(interned, IID, iid);
+	af_pb_utf8(interned, IS, text, len);
+	af_pb_close(interned, at);
 	return iid;
 }
 
@@ -101,7 +101,7 @@ static void put_hex(struct af_buf *b, uint32_t field, const char *hex)
 		const char digits[3] = {hex[0], hex[1], 0};
 		bytes[nr++] = (uint8_t)strtoul(digits, NULL, 16);
 	}
-	pb_bytes(b, field, bytes, nr);
+	af_pb_bytes(b, field, bytes, nr);
 }
 
 /* Path, build-id and mapping have one iid. */
@@ -120,22 +120,22 @@ static uint32_t mapping_iid(struct perfetto_samples *p, const struct af_spot *sp
 	af_buf_free(&key);
 	if (iid < before)
 		return iid;
-	size_t at = pb_open(interned, INTERNED_MAPPING_PATH);
-	pb_varint(interned, IID, iid);
-	pb_utf8(interned, IS, spot->module, strlen(spot->module));
-	pb_close(interned, at);
+	size_t at = af_pb_open(interned, INTERNED_MAPPING_PATH);
+	af_pb_varint(interned, IID, iid);
+	af_pb_utf8(interned, IS, spot->module, strlen(spot->module));
+	af_pb_close(interned, at);
 	if (spot->build_id) {
-		at = pb_open(interned, INTERNED_BUILD_ID);
-		pb_varint(interned, IID, iid);
+		at = af_pb_open(interned, INTERNED_BUILD_ID);
+		af_pb_varint(interned, IID, iid);
 		put_hex(interned, IS, spot->build_id);
-		pb_close(interned, at);
+		af_pb_close(interned, at);
 	}
-	at = pb_open(interned, INTERNED_MAPPING);
-	pb_varint(interned, IID, iid);
+	at = af_pb_open(interned, INTERNED_MAPPING);
+	af_pb_varint(interned, IID, iid);
 	if (spot->build_id)
-		pb_varint(interned, MAPPING_BUILD_ID, iid);
-	pb_varint(interned, MAPPING_PATH, iid);
-	pb_close(interned, at);
+		af_pb_varint(interned, MAPPING_BUILD_ID, iid);
+	af_pb_varint(interned, MAPPING_PATH, iid);
+	af_pb_close(interned, at);
 	return iid;
 }
 
@@ -148,9 +148,9 @@ static void put_kind(struct af_buf *b, enum af_frame frame)
 	};
 
 	if (kinds[frame])
-		pb_varint(b, FRAME_KIND, kinds[frame]);
+		af_pb_varint(b, FRAME_KIND, kinds[frame]);
 	else
-		pb_text(b, FRAME_KIND_TEXT, af_frame_name(frame));
+		af_pb_text(b, FRAME_KIND_TEXT, af_frame_name(frame));
 }
 
 static uint32_t frame_iid(struct perfetto_samples *p, const struct af_tree *t, uint32_t name,
@@ -170,19 +170,19 @@ static uint32_t frame_iid(struct perfetto_samples *p, const struct af_tree *t, u
 	                                        strlen(spot->file), interned)
 	                             : 0;
 	uint32_t mapping = mapping_iid(p, spot, interned);
-	size_t at = pb_open(interned, INTERNED_FRAME);
-	pb_varint(interned, IID, iid);
-	pb_varint(interned, FRAME_FUNCTION, function);
+	size_t at = af_pb_open(interned, INTERNED_FRAME);
+	af_pb_varint(interned, IID, iid);
+	af_pb_varint(interned, FRAME_FUNCTION, function);
 	if (mapping) {
-		pb_varint(interned, FRAME_MAPPING, mapping);
-		pb_varint(interned, FRAME_PC, spot->address);
+		af_pb_varint(interned, FRAME_MAPPING, mapping);
+		af_pb_varint(interned, FRAME_PC, spot->address);
 	}
 	if (source)
-		pb_varint(interned, FRAME_SOURCE, source);
+		af_pb_varint(interned, FRAME_SOURCE, source);
 	if (spot->line)
-		pb_varint(interned, FRAME_LINE, spot->line);
+		af_pb_varint(interned, FRAME_LINE, spot->line);
 	put_kind(interned, af_tree_frame(t, name));
-	pb_close(interned, at);
+	af_pb_close(interned, at);
 	return iid;
 }
 
@@ -202,11 +202,11 @@ uint32_t perfetto_callstack(struct perfetto_samples *p, const struct af_tree *t,
 		AF_GROW(p->path, nr, p->cap_path);
 		p->path[nr++] = frame_iid(p, t, t->nodes[node].name, interned);
 	}
-	size_t at = pb_open(interned, INTERNED_CALLSTACK);
-	pb_varint(interned, IID, iid);
+	size_t at = af_pb_open(interned, INTERNED_CALLSTACK);
+	af_pb_varint(interned, IID, iid);
 	while (nr-- > 0)
-		pb_varint(interned, STACK_FRAME, p->path[nr]);
-	pb_close(interned, at);
+		af_pb_varint(interned, STACK_FRAME, p->path[nr]);
+	af_pb_close(interned, at);
 	return iid;
 }
 
@@ -216,12 +216,12 @@ void perfetto_stack_sample(struct perfetto_samples *p, const struct af_slices *a
 {
 	const uint64_t *task = af_map_get(&p->tracks, s->track);
 	uint32_t stack = perfetto_callstack(p, all->stacks, s->stack, interned);
-	size_t at = pb_open(message, SAMPLE_TASK);
+	size_t at = af_pb_open(message, SAMPLE_TASK);
 
-	pb_varint(message, TASK_PID, task ? *task >> 32 : 0);
-	pb_varint(message, TASK_TID, task ? (uint32_t)*task : 0);
-	pb_close(message, at);
+	af_pb_varint(message, TASK_PID, task ? *task >> 32 : 0);
+	af_pb_varint(message, TASK_TID, task ? (uint32_t)*task : 0);
+	af_pb_close(message, at);
 	if (stack)
-		pb_varint(message, SAMPLE_STACK, stack);
-	pb_varint(message, SAMPLE_WEIGHT, s->weight_ns);
+		af_pb_varint(message, SAMPLE_STACK, stack);
+	af_pb_varint(message, SAMPLE_WEIGHT, s->weight_ns);
 }
