@@ -7,7 +7,18 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/time.h>
 #include <time.h>
+
+static inline uint64_t af_timespec_ns(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+}
+
+static inline uint64_t af_timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
 
 /* False, and *@ns is as it was, where there is no such clock. */
 static inline bool af_clock_read(clockid_t clock, uint64_t *ns)
@@ -16,7 +27,7 @@ static inline bool af_clock_read(clockid_t clock, uint64_t *ns)
 
 	if (clock_gettime(clock, &t))
 		return false;
-	*ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	*ns = af_timespec_ns(&t);
 	return true;
 }
 
@@ -27,6 +38,14 @@ static inline uint64_t af_clock_ns(clockid_t clock)
 
 	af_clock_read(clock, &ns);
 	return ns;
+}
+
+/* What the clock says in @ns from now: an end for what waits. */
+static inline struct timespec af_clock_after(clockid_t clock, uint64_t ns)
+{
+	uint64_t end_ns = af_clock_ns(clock) + ns;
+
+	return (struct timespec){(time_t)(end_ns / 1000000000u), (long)(end_ns % 1000000000u)};
 }
 
 /* Whose CPU time: PROF has both modes and VIRT user mode, as ticks found them; SCHED is exact. */

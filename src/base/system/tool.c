@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/scope.h"
+#include "base/system/clock.h"
 
 enum {
 	TOOL_READ = 64 << 10,
@@ -30,10 +31,7 @@ struct tool_words {
 
 static int64_t tool_now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+	return (int64_t)(af_clock_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
 /* Descriptors that it is not to have: ours are closed by exec, others' may not be. */

@@ -90,14 +90,9 @@ struct af_used_machine af_used_by_machine(void)
 	return m;
 }
 
-static uint64_t timeval_ns(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
-}
-
 struct af_used af_used_of(const struct rusage *r)
 {
-	return (struct af_used){timeval_ns(&r->ru_utime), timeval_ns(&r->ru_stime)};
+	return (struct af_used){af_timeval_ns(&r->ru_utime), af_timeval_ns(&r->ru_stime)};
 }
 
 static struct af_used_thread *thread_at(struct af_used_threads *t, uint32_t tid)

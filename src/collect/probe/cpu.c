@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/system/clock.h"
 #include "base/system/proc.h"
 #include "trace/write/cpu_event.h"
 
@@ -39,15 +40,12 @@ static void probe_handler(int signo, siginfo_t *info, void *context)
 }
 
 /* Until @signals came, or for @most_ns of CPU time since the process began. */
-static void probe_spin(int64_t most_ns, int signals)
+static void probe_spin(uint64_t most_ns, int signals)
 {
-	struct timespec t;
-
 	do {
 		for (volatile int i = 0; i < 20000; i++)
 			;
-		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	} while (t.tv_sec * 1000000000 + t.tv_nsec < most_ns && probe_signals < signals);
+	} while (af_clock_ns(CLOCK_PROCESS_CPUTIME_ID) < most_ns && probe_signals < signals);
 }
 
 static void probe_listen(int signo)
@@ -92,7 +90,7 @@ static int timer_try(void)
 	    syscall(SYS_timer_settime, timer, 0, &when, NULL))
 		return PROBE_ERRNO + errno;
 	for (int i = 1; i <= PROBE_SPINS && !probe_signals; i++) {
-		probe_spin((int64_t)i * PROBE_SPIN_NS, 1);
+		probe_spin((uint64_t)i * PROBE_SPIN_NS, 1);
 		if (!af_cpu_timer_is_overdue(timer))
 			break;
 	}

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/scope.h"
+#include "base/system/clock.h"
 #include "base/system/fs.h"
 #include "collect/disk/recover.h"
 #include "collect/session/control.h"
@@ -34,14 +35,13 @@ enum {
 
 static bool is_watched(const struct af_recording *r)
 {
-	struct timespec now;
 	struct stat st;
 
 	if (fstatat(r->place.dir_fd, AF_WATCHED_FILE, &st, AT_SYMLINK_NOFOLLOW) ||
 	    !S_ISREG(st.st_mode))
 		return false;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return llabs((long long)now.tv_sec - st.st_mtim.tv_sec) <= LIVE_WATCHED_S;
+	int64_t now_s = (int64_t)(af_clock_ns(CLOCK_REALTIME) / 1000000000);
+	return llabs(now_s - st.st_mtim.tv_sec) <= LIVE_WATCHED_S;
 }
 
 static bool has_room(const struct af_recording *r)

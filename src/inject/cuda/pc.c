@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/system/clock.h"
 #include "inject/core/inject.h"
 #include "inject/cuda/cuda.h"
 
@@ -33,12 +34,8 @@ static struct {
 
 static bool pc_lock(void)
 {
-	struct timespec until;
+	struct timespec until = af_clock_after(CLOCK_REALTIME, LOCK_MS * 1000000ul);
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += LOCK_MS * 1000000l;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	return !pthread_mutex_timedlock(&pc.lock, &until);
 }
 

@@ -32,11 +32,6 @@ static __thread struct {
 static _Atomic uint64_t share_until_ns;
 static _Atomic uint32_t user_share;
 
-static uint64_t timeval_us(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000u + (uint64_t)t->tv_usec;
-}
-
 /* What the recorder adds to a process's samples is not known in here. */
 bool af_rest_is_wanted(void)
 {
@@ -87,7 +82,8 @@ static uint64_t part_in_user_mode(uint64_t ns)
 	struct rusage r;
 
 	if (now >= atomic_load(&share_until_ns) && !getrusage(RUSAGE_SELF, &r)) {
-		uint64_t user = timeval_us(&r.ru_utime), all = user + timeval_us(&r.ru_stime);
+		uint64_t user = af_timeval_ns(&r.ru_utime) / 1000;
+		uint64_t all = user + af_timeval_ns(&r.ru_stime) / 1000;
 		atomic_store(&user_share, all ? (uint32_t)(user * 65536 / all) : 65536);
 		atomic_store(&share_until_ns, now + SHARE_KEPT_NS);
 	}

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "base/system/clock.h"
 #include "inject/arch/arch.h"
 #include "inject/core/doors.h"
 #include "inject/core/inject.h"
@@ -139,7 +140,7 @@ DOOR int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespe
 	uint64_t end_ns = 0;
 	if (timeout) {
 		left = *timeout;
-		end_ns = af_now_ns() + (uint64_t)left.tv_sec * 1000000000u + (uint64_t)left.tv_nsec;
+		end_ns = af_now_ns() + af_timespec_ns(&left);
 	}
 	for (;;) {
 		/* What is no sample waits for us in the kernel, not for a handler. */

@@ -14,11 +14,6 @@
 #include "inject/sampler/signals.h"
 #include "trace/write/stream.h"
 
-static uint64_t timeval_ns(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
-}
-
 static void usage_write(struct af_thread *t, uint32_t tid, uint32_t whose, uint64_t user_ns,
                         uint64_t kernel_ns)
 {
@@ -32,8 +27,8 @@ void af_usage_thread_ends(struct af_thread *t)
 	struct rusage r;
 
 	if (!getrusage(RUSAGE_THREAD, &r))
-		usage_write(t, (uint32_t)syscall(SYS_gettid), AF_USAGE_OWN, timeval_ns(&r.ru_utime),
-		            timeval_ns(&r.ru_stime));
+		usage_write(t, (uint32_t)syscall(SYS_gettid), AF_USAGE_OWN,
+		            af_timeval_ns(&r.ru_utime), af_timeval_ns(&r.ru_stime));
 }
 
 /* Of a thread that goes on: the exact sum, shared out by ticks. */
@@ -66,11 +61,11 @@ void af_usage_process_ends(void)
 	getrusage(RUSAGE_SELF, &own);
 	getrusage(RUSAGE_CHILDREN, &children);
 	af_stream_put(&t->stream, process_end, af_now_ns(), .process = af_inject_process(),
-	              .status = -1, .user_ns = timeval_ns(&own.ru_utime),
-	              .kernel_ns = timeval_ns(&own.ru_stime),
+	              .status = -1, .user_ns = af_timeval_ns(&own.ru_utime),
+	              .kernel_ns = af_timeval_ns(&own.ru_stime),
 	              .max_rss_bytes = (uint64_t)own.ru_maxrss * 1024, .source = AF_USAGE_SELF);
-	uint64_t user_ns = timeval_ns(&children.ru_utime),
-		 kernel_ns = timeval_ns(&children.ru_stime);
+	uint64_t user_ns = af_timeval_ns(&children.ru_utime),
+		 kernel_ns = af_timeval_ns(&children.ru_stime);
 	if (user_ns + kernel_ns)
 		usage_write(t, 0, AF_USAGE_CHILDREN, user_ns, kernel_ns);
 	af_threads_each(living_thread_write, t);

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/scope.h"
+#include "base/system/clock.h"
 #include "base/system/fs.h"
 
 /* What a map may cost, whoever wrote it: lines take some 80 bytes of memory besides. */
@@ -16,8 +17,7 @@ enum { JIT_TEXT_MAX = 64 << 20, JIT_LINES_MAX = 1 << 20 };
 
 int af_jit_check(const struct stat *st, const struct af_jit_trust *trust)
 {
-	uint64_t written_ns =
-	    (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+	uint64_t written_ns = af_timespec_ns(&st->st_mtim);
 	bool ours = false;
 
 	if (!S_ISREG(st->st_mode))

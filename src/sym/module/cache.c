@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/scope.h"
 #include "base/strtab.h"
+#include "base/system/clock.h"
 #include "base/system/fs.h"
 #include "base/write.h"
 
@@ -134,7 +135,7 @@ static void cache_prune(int dirfd)
 			continue;
 		AF_GROW(files, nr, cap);
 		strcpy(files[nr].name, d->d_name);
-		files[nr].used_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
+		files[nr].used_ns = (int64_t)af_timespec_ns(&st.st_mtim);
 		files[nr++].size = (uint64_t)st.st_size;
 	}
 	closedir(dir);

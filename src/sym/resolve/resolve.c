@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/system/clock.h"
 #include "sym/resolve/job_work.h"
 
 enum {
@@ -85,10 +86,7 @@ static void job_join(pthread_t thread, const struct job_report *r)
 	struct timespec until;
 
 	do {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += JOB_WAIT_NS;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
+		until = af_clock_after(CLOCK_REALTIME, JOB_WAIT_NS);
 		job_tell(r);
 	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
 }
