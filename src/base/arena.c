@@ -33,6 +33,14 @@ void *af_xrealloc(void *p, size_t size)
 	return q;
 }
 
+size_t af_room(size_t cap, size_t need, size_t most)
+{
+	for (cap = cap ? cap : 16; cap < need; cap *= 2)
+		if (cap > most / 2)
+			af_memory_is_out();
+	return cap;
+}
+
 void *af_xcalloc(size_t n, size_t size)
 {
 	void *q = calloc(n ? n : 1, size ? size : 1);

@@ -7,6 +7,7 @@
 #define AF_BASE_ARENA_H
 
 #include <stddef.h>
+#include <string.h>
 
 struct af_arena {
 	struct af_arena_block *head;
@@ -33,12 +34,31 @@ __attribute__((noreturn)) void af_memory_is_out(void);
 /* How the program ends then, instead of by abort(); @end does not return. */
 void af_out_of_memory(void (*end)(void));
 
-/* Make room for one more in @array, which has @nr of @cap elements. Lvalues without effects. */
-#define AF_GROW(array, nr, cap)                                                                    \
+/* @cap doubled until it is @need, or the program ends: it would be more than @most. */
+size_t af_room(size_t cap, size_t need, size_t most);
+
+/*
+ * Arrays that grow, with room for @cap elements, what it points to from malloc or NULL. All take
+ * lvalues without effects. AF_ROOM makes room for @need in all; AF_GROW for one more than the @nr
+ * that there are; AF_REACH for one at @i, and what is new is zero. One @cap for several arrays: a
+ * copy of it for each but the last.
+ */
+#define AF_ROOM(array, need, cap)                                                                  \
 	do {                                                                                       \
-		if ((nr) == (cap)) {                                                               \
-			(cap) = (cap) ? (cap)*2 : 16;                                              \
+		if ((need) > (cap)) {                                                              \
+			(cap) = (__typeof__(cap))af_room(cap, need, (__typeof__(cap))-1);          \
 			(array) = af_xrealloc(array, (size_t)(cap) * sizeof *(array));             \
+		}                                                                                  \
+	} while (0)
+
+#define AF_GROW(array, nr, cap) AF_ROOM(array, (size_t)(nr) + 1, cap)
+
+#define AF_REACH(array, i, cap)                                                                    \
+	do {                                                                                       \
+		if ((i) >= (cap)) {                                                                \
+			size_t af_had = (cap);                                                     \
+			AF_ROOM(array, (size_t)(i) + 1, cap);                                      \
+			memset((array) + af_had, 0, ((cap)-af_had) * sizeof *(array));             \
 		}                                                                                  \
 	} while (0)
 

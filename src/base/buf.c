@@ -10,6 +10,8 @@
 #include "base/leb128.h"
 #include "base/write.h"
 
+enum { BUF_FIRST = 256 };
+
 void af_buf_free(struct af_buf *b)
 {
 	free(b->data);
@@ -18,13 +20,9 @@ void af_buf_free(struct af_buf *b)
 
 static char *buf_room(struct af_buf *b, size_t len)
 {
-	if (b->cap - b->len < len + 1) {
-		size_t cap = b->cap ? b->cap * 2 : 256;
-		while (cap - b->len < len + 1)
-			cap *= 2;
-		b->data = af_xrealloc(b->data, cap);
-		b->cap = cap;
-	}
+	size_t need = b->len + len + 1;
+
+	AF_ROOM(b->data, need < BUF_FIRST ? BUF_FIRST : need, b->cap);
 	return b->data + b->len;
 }
 

@@ -67,12 +67,7 @@ static uint32_t what_of_shape(struct flame_work *f, const struct af_world *w, ui
 	const struct af_shape *s = &w->shapes[shape];
 	bool fresh;
 
-	if (shape >= f->nr_labels) {
-		uint32_t nr = (shape + 1) * 2;
-		f->label_of = af_xrealloc(f->label_of, nr * sizeof *f->label_of);
-		memset(f->label_of + f->nr_labels, 0, (nr - f->nr_labels) * sizeof *f->label_of);
-		f->nr_labels = nr;
-	}
+	AF_REACH(f->label_of, shape, f->nr_labels);
 	if (!f->label_of[shape]) {
 		uint64_t *slot = af_keys_at(
 		    &f->by_label, AF_KEY(s->process, s->is.op, s->is.kernel, s->is.queue), &fresh);

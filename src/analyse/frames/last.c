@@ -39,11 +39,10 @@ uint32_t af_frames_last_shared(struct af_frames_last *l, uint32_t base,
 
 void af_frames_last_push(struct af_frames_last *l, uint64_t pc, uint32_t node)
 {
-	if (l->nr == l->cap) {
-		l->cap = l->cap ? l->cap * 2 : 256;
-		l->pcs = af_xrealloc(l->pcs, l->cap * sizeof *l->pcs);
-		l->nodes = af_xrealloc(l->nodes, l->cap * sizeof *l->nodes);
-	}
+	uint32_t cap = l->cap;
+
+	AF_GROW(l->pcs, l->nr, cap);
+	AF_GROW(l->nodes, l->nr, l->cap);
 	l->pcs[l->nr] = pc;
 	l->nodes[l->nr++] = node;
 }

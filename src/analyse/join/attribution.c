@@ -25,14 +25,12 @@ static uint32_t job_add(struct af_attribution *a, const struct af_job_key *is, b
                         uint32_t name)
 {
 	struct attribution_private *p = a->private_;
-	uint32_t cap = p->cap_jobs;
+	uint32_t cap = p->cap_jobs, cap_seen = cap;
 	bool fresh;
 
+	AF_GROW(p->seen, a->nr_jobs, cap_seen);
+	AF_GROW(p->kernel_of, a->nr_jobs, cap);
 	AF_GROW(a->jobs, a->nr_jobs, p->cap_jobs);
-	if (p->cap_jobs != cap) {
-		p->seen = af_xrealloc(p->seen, p->cap_jobs * sizeof *p->seen);
-		p->kernel_of = af_xrealloc(p->kernel_of, p->cap_jobs * sizeof *p->kernel_of);
-	}
 	uint64_t *slot = af_map_at(&p->by_name, name, &fresh);
 	if (fresh) {
 		AF_GROW(p->kernels, p->nr_kernels, p->cap_kernels);
@@ -56,9 +54,8 @@ static uint32_t place_of(struct af_attribution *a, uint32_t process, uint32_t de
 		return (uint32_t)*slot;
 	uint32_t cap = p->cap_places, nr = a->nr_devices, place = a->nr_devices++;
 	*slot = place;
+	AF_GROW(a->devices, nr, cap);
 	AF_GROW(p->places, nr, p->cap_places);
-	if (p->cap_places != cap)
-		a->devices = af_xrealloc(a->devices, p->cap_places * sizeof *a->devices);
 	a->devices[place] = (struct af_sampled_device){.process = process, .device = device};
 	p->places[place] = (struct attribution_place){.job = job_add(a, &none, false, 0),
 	                                              .near_ns = AF_ATTRIBUTION_NEAR_NS};

@@ -171,13 +171,7 @@ struct attribution_choice *attribution_choose(struct af_attribution *a, const st
 
 	if (!code)
 		return NULL;
-	if (code >= p->nr_choices) {
-		uint32_t nr = (code + 1) * 2;
-		p->choices = af_xrealloc(p->choices, nr * sizeof *p->choices);
-		for (uint32_t i = p->nr_choices; i < nr; i++)
-			p->choices[i] = (struct attribution_choice){0};
-		p->nr_choices = nr;
-	}
+	AF_REACH(p->choices, code, p->nr_choices);
 	struct attribution_choice *choice = &p->choices[code];
 	if (choice->round != p->round) {
 		choose(a, w, code, choice);

@@ -86,8 +86,7 @@ void attribution_sums_free(struct attribution_private *p)
 /* Room for the key of a group: code, whether it is exact, @nr jobs. */
 static uint32_t *group_key(struct attribution_sums *s, uint32_t nr)
 {
-	if (s->cap_key < nr + 2)
-		s->key = af_xrealloc(s->key, (s->cap_key = nr * 2 + 16) * sizeof *s->key);
+	AF_ROOM(s->key, nr + 2, s->cap_key);
 	return s->key;
 }
 

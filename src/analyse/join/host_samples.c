@@ -26,12 +26,7 @@ static uint32_t host_find(const struct af_world *w, uint32_t path)
 
 static uint32_t host_of(struct af_host_samples *h, const struct af_world *w, uint32_t path)
 {
-	if (path >= h->nr) {
-		uint32_t nr = (path + 1) * 2;
-		h->by_path = af_xrealloc(h->by_path, nr * sizeof *h->by_path);
-		memset(h->by_path + h->nr, 0, (nr - h->nr) * sizeof *h->by_path);
-		h->nr = nr;
-	}
+	AF_REACH(h->by_path, path, h->nr);
 	if (!h->by_path[path])
 		h->by_path[path] = host_find(w, path) + 1;
 	return h->by_path[path] - 1;

@@ -296,13 +296,7 @@ static void take_node(struct af_launches *l, const struct af_event *ev)
 
 	if (!af_event_decode(ev, &fixed, sizeof fixed, NULL) || !fixed.callpath)
 		return;
-	if (ev->stream >= l->nr_streams) {
-		uint32_t nr = (ev->stream + 1) * 2;
-		l->captured_ns = af_xrealloc(l->captured_ns, nr * sizeof *l->captured_ns);
-		for (uint32_t i = l->nr_streams; i < nr; i++)
-			l->captured_ns[i] = 0;
-		l->nr_streams = nr;
-	}
+	AF_REACH(l->captured_ns, ev->stream, l->nr_streams);
 	l->captured_ns[ev->stream] = ev->time_ns;
 }
 

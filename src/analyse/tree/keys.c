@@ -56,12 +56,7 @@ static void label_add(struct af_tree *t, uint32_t name)
 	const char *key = af_tree_key(t, name);
 	size_t head = strlen(key);
 
-	if (name >= p->nr_labels) {
-		p->labels = af_xrealloc(p->labels, p->cap_names * sizeof *p->labels);
-		memset(p->labels + p->nr_labels, 0,
-		       (p->cap_names - p->nr_labels) * sizeof *p->labels);
-		p->nr_labels = p->cap_names;
-	}
+	AF_REACH(p->labels, name, p->nr_labels);
 	if (p->labels[name].text)
 		return;
 	char *text = af_arena_alloc(&p->texts, head + 1 + n->len + 1);
@@ -120,13 +115,8 @@ static void namesakes_take(struct namesakes *s, const struct af_tree *t)
 	for (uint32_t i = 1; i < t->nr_names; i++) {
 		const char *key = af_tree_key(t, i);
 		uint32_t as = namesake_of(s, t, i), cap = s->cap;
-		while (as >= s->cap) {
-			s->cap = s->cap ? s->cap * 2 : 512;
-			s->first = af_xrealloc(s->first, s->cap * sizeof *s->first);
-			s->several = af_xrealloc(s->several, s->cap * sizeof *s->several);
-			memset(s->first + cap, 0, (s->cap - cap) * sizeof *s->first);
-			memset(s->several + cap, 0, (s->cap - cap) * sizeof *s->several);
-		}
+		AF_REACH(s->first, as, cap);
+		AF_REACH(s->several, as, s->cap);
 		s->several[as] |= s->first[as] && strcmp(s->first[as], key) != 0;
 		s->first[as] = key;
 	}

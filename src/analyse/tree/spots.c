@@ -70,8 +70,7 @@ uint32_t tree_spot_number(struct af_tree *t, const struct af_spot *spot)
 	if (s->nr > SPOTS_MOST)
 		return 0;
 	AF_GROW(s->all, s->nr, s->cap);
-	if (s->cap_before < s->cap)
-		s->before = af_xrealloc(s->before, (s->cap_before = s->cap) * sizeof *s->before);
+	AF_GROW(s->before, s->nr, s->cap_before);
 	s->all[s->nr] = kept;
 	s->before[s->nr] = (uint32_t)*slot;
 	*slot = s->nr;

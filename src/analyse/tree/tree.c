@@ -167,12 +167,7 @@ enum af_frame af_tree_frame(const struct af_tree *t, uint32_t name)
 
 void af_tree_vary(struct af_tree *t, uint32_t node, double square)
 {
-	if (node >= t->nr_squares) {
-		t->squares = af_xrealloc(t->squares, t->cap * sizeof *t->squares);
-		memset(t->squares + t->nr_squares, 0,
-		       (t->cap - t->nr_squares) * sizeof *t->squares);
-		t->nr_squares = t->cap;
-	}
+	AF_REACH(t->squares, node, t->nr_squares);
 	t->squares[node] += square;
 }
 
@@ -194,12 +189,11 @@ uint64_t af_tree_divisor(const struct af_tree *t, uint32_t weight)
 
 static void nodes_grow(struct af_tree *t)
 {
-	if (t->cap >= UINT32_MAX / 2)
-		abort(); /* Four thousand million frames: ids would wrap. */
-	t->cap = t->cap ? t->cap * 2 : 1024;
-	t->nodes = af_xrealloc(t->nodes, t->cap * sizeof *t->nodes);
-	for (uint32_t w = 0; w < t->nr_weights; w++)
-		t->self[w] = af_xrealloc(t->self[w], t->cap * sizeof *t->self[w]);
+	for (uint32_t w = 0; w < t->nr_weights; w++) {
+		uint32_t cap = t->cap;
+		AF_GROW(t->self[w], t->nr, cap);
+	}
+	AF_GROW(t->nodes, t->nr, t->cap);
 }
 
 uint32_t tree_append(struct af_tree *t, uint32_t parent, uint32_t name)

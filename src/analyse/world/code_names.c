@@ -61,12 +61,7 @@ static const struct code_name *code_name(struct af_code_names *n, const struct a
 {
 	if (!code)
 		return NULL;
-	if (code >= n->nr_codes) {
-		uint32_t nr = w->nr_codes;
-		n->codes = af_xrealloc(n->codes, nr * sizeof *n->codes);
-		memset(n->codes + n->nr_codes, 0, (nr - n->nr_codes) * sizeof *n->codes);
-		n->nr_codes = nr;
-	}
+	AF_REACH(n->codes, code, n->nr_codes);
 	struct code_name *name = &n->codes[code];
 	if (!name->known)
 		code_find(n, w, code, name);

@@ -9,15 +9,10 @@
 /* Make room for one more in an array that starts at index 1; returns its index. */
 #define WORLD_ADD(w, array)                                                                        \
 	({                                                                                         \
-		if (!(w)->nr_##array)                                                              \
-			(w)->nr_##array = 1;                                                       \
-		if ((w)->nr_##array >= (w)->cap_##array) {                                         \
-			(w)->cap_##array = (w)->cap_##array ? (w)->cap_##array * 2 : 64;           \
-			(w)->array =                                                               \
-			    af_xrealloc((w)->array, (w)->cap_##array * sizeof *(w)->array);        \
-			if ((w)->nr_##array == 1)                                                  \
-				memset((w)->array, 0, sizeof *(w)->array);                         \
-		}                                                                                  \
+		(w)->nr_##array += !(w)->nr_##array;                                               \
+		AF_GROW((w)->array, (w)->nr_##array, (w)->cap_##array);                            \
+		if ((w)->nr_##array == 1)                                                          \
+			memset((w)->array, 0, sizeof *(w)->array);                                 \
 		(w)->nr_##array++;                                                                 \
 	})
 

@@ -11,10 +11,7 @@ static struct af_process *process_at(struct af_world *w, uint32_t ordinal)
 {
 	if (ordinal > 1u << 20)
 		return NULL;
-	if (ordinal >= w->cap_processes) {
-		w->cap_processes = ordinal < 32 ? 64 : ordinal * 2;
-		w->processes = af_xrealloc(w->processes, w->cap_processes * sizeof *w->processes);
-	}
+	AF_GROW(w->processes, ordinal, w->cap_processes);
 	for (; w->nr_processes <= ordinal; w->nr_processes++)
 		w->processes[w->nr_processes] = (struct af_process){
 		    .ordinal = w->nr_processes,

@@ -42,10 +42,7 @@ int bpf_queue_add(void *arg, void *data, size_t size)
 		q->len -= q->head;
 		q->head = 0;
 	}
-	while (q->len + room > q->cap) {
-		q->cap = q->cap ? q->cap * 2 : 1 << 20;
-		q->data = af_xrealloc(q->data, q->cap);
-	}
+	AF_ROOM(q->data, q->len + room, q->cap);
 	memcpy(q->data + q->len, &bytes, sizeof bytes);
 	memcpy(q->data + q->len + sizeof bytes, data, size);
 	q->len += room;

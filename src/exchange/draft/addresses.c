@@ -48,10 +48,7 @@ uint32_t af_draft_stack(struct af_draft *d, const uint64_t *pcs, uint32_t nr, ui
 		AF_GROW(a->stacks, a->nr_stacks, a->cap_stacks);
 		a->stacks[a->nr_stacks++] = (struct af_draft_stack){
 		    .first = a->nr_pcs, .nr = nr, .generation = generation, .stop = stop};
-		while (a->nr_pcs + nr > a->cap_pcs) {
-			a->cap_pcs = a->cap_pcs ? a->cap_pcs * 2 : 4096;
-			a->pcs = af_xrealloc(a->pcs, a->cap_pcs * sizeof *a->pcs);
-		}
+		AF_ROOM(a->pcs, a->nr_pcs + nr, a->cap_pcs);
 		memcpy(a->pcs + a->nr_pcs, pcs, nr * sizeof *pcs);
 		a->nr_pcs += nr;
 	}

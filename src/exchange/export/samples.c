@@ -45,12 +45,7 @@ static const char *stack_text(struct export_samples *x, const struct af_place *a
 {
 	uint32_t place = af_places_number(&x->places, at);
 
-	while (place >= x->cap_stacks) {
-		uint32_t cap = x->cap_stacks ? x->cap_stacks * 2 : 256;
-		x->stacks = af_xrealloc(x->stacks, cap * sizeof *x->stacks);
-		memset(x->stacks + x->cap_stacks, 0, (cap - x->cap_stacks) * sizeof *x->stacks);
-		x->cap_stacks = cap;
-	}
+	AF_REACH(x->stacks, place, x->cap_stacks);
 	if (!x->stacks[place]) {
 		x->line.len = 0;
 		export_stack(&x->tree, af_frames_node(&x->tree, &x->trace.whole, at), stack_frame,

@@ -38,10 +38,7 @@ static uint32_t chain_of(struct perf_data *p, const void *words, uint32_t nr)
 	*slot = p->nr_chains;
 	AF_GROW(p->chains, p->nr_chains, p->cap_chains);
 	p->chains[p->nr_chains] = (struct perf_chain){p->nr_words, nr};
-	while (p->nr_words + nr > p->cap_words) {
-		p->cap_words = p->cap_words ? p->cap_words * 2 : 1 << 16;
-		p->words = af_xrealloc(p->words, p->cap_words * sizeof *p->words);
-	}
+	AF_ROOM(p->words, p->nr_words + nr, p->cap_words);
 	memcpy(p->words + p->nr_words, words, nr * sizeof *p->words);
 	p->nr_words += nr;
 	return p->nr_chains++;

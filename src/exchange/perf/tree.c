@@ -77,11 +77,9 @@ static void sample_add(void *arg, const struct perf_text_sample *s)
 	t->nr = same;
 	for (uint32_t i = s->nr - same; i--;) {
 		node = af_tree_child(t->tree, node, s->frames[i]);
-		if (t->nr == t->cap) {
-			t->cap = t->cap ? t->cap * 2 : 256;
-			t->names = af_xrealloc(t->names, t->cap * sizeof *t->names);
-			t->nodes = af_xrealloc(t->nodes, t->cap * sizeof *t->nodes);
-		}
+		uint32_t cap = t->cap;
+		AF_GROW(t->names, t->nr, cap);
+		AF_GROW(t->nodes, t->nr, t->cap);
 		t->names[t->nr] = s->frames[i];
 		t->nodes[t->nr++] = node;
 	}

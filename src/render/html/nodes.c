@@ -41,28 +41,10 @@ void html_nodes_free(struct html_nodes *n)
 	*n = (struct html_nodes){0};
 }
 
-static void nodes_room(struct html_nodes *n, uint32_t nr)
-{
-	uint32_t cap = n->cap ? n->cap : 1024;
-
-	if (nr <= n->cap)
-		return;
-	while (cap < nr)
-		cap *= 2;
-	n->of = af_xrealloc(n->of, cap * sizeof *n->of);
-	memset(n->of + n->cap, 0, (cap - n->cap) * sizeof *n->of);
-	n->cap = cap;
-}
-
 static uint32_t nodes_name(struct html_nodes *n, struct html_pack *pack,
                            const struct af_tree *stacks, uint32_t name)
 {
-	if (name >= n->nr_ids) {
-		uint32_t nr = stacks->nr_names * 2;
-		n->ids = af_xrealloc(n->ids, nr * sizeof *n->ids);
-		memset(n->ids + n->nr_ids, 0, (nr - n->nr_ids) * sizeof *n->ids);
-		n->nr_ids = nr;
-	}
+	AF_REACH(n->ids, name, n->nr_ids);
 	if (!n->ids[name])
 		n->ids[name] = html_pack_frame(pack, stacks, name);
 	return n->ids[name];
@@ -85,7 +67,7 @@ uint32_t html_nodes_of(struct html_nodes *n, struct html_pack *pack, const struc
 {
 	uint32_t known = node, nr = 0, cap = 0, *path = NULL;
 
-	nodes_room(n, stacks->nr);
+	AF_REACH(n->of, node, n->cap); /* parents have lower ids */
 	n->of[0] = 1;
 	for (; !n->of[known]; known = stacks->nodes[known].parent) {
 		AF_GROW(path, nr, cap);

@@ -132,11 +132,7 @@ static uint64_t *callgrind_cost(struct callgrind *c, uint32_t function, uint32_t
 		*slot = c->nr_costs;
 		c->costs[c->nr_costs] =
 		    (struct callgrind_cost){function, line, callee, c->nr_costs};
-		if (c->cap_values < c->cap_costs) {
-			c->cap_values = c->cap_costs;
-			c->values = af_xrealloc(c->values, (size_t)c->cap_values * columns *
-			                                       sizeof *c->values);
-		}
+		AF_ROOM(c->values, (c->nr_costs + (size_t)1) * columns, c->cap_values);
 		memset(c->values + (size_t)c->nr_costs++ * columns, 0, columns * sizeof *c->values);
 	}
 	return c->values + (size_t)*slot * columns;

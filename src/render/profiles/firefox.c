@@ -93,14 +93,8 @@ static int firefox_tree(struct af_render *r, const struct af_tree *tree, struct 
 static int firefox_track(struct af_render *r, const struct af_track *t)
 {
 	struct firefox *f = r->state;
-	uint32_t old = f->cap_tracks;
 
-	while (f->cap_tracks <= t->id)
-		f->cap_tracks = f->cap_tracks ? f->cap_tracks * 2 : 64;
-	if (f->cap_tracks > old) {
-		f->tracks = af_xrealloc(f->tracks, f->cap_tracks * sizeof *f->tracks);
-		memset(f->tracks + old, 0, (f->cap_tracks - old) * sizeof *f->tracks);
-	}
+	AF_REACH(f->tracks, t->id, f->cap_tracks);
 	f->tracks[t->id] = (struct firefox_track){.is = *t};
 	if (t->kind != AF_TRACK_COUNTER)
 		return 0;

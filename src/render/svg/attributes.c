@@ -246,17 +246,6 @@ static const char *add_pair(struct af_attributes *a, struct af_frame_attributes 
 	return add_attribute(a, f, false, name, value);
 }
 
-/* Room for the frame of @id. */
-static void attributes_reserve(struct af_attributes *a, uint32_t id)
-{
-	while (id >= a->cap) {
-		uint32_t cap = a->cap ? a->cap * 2 : 64;
-		a->frames = af_xrealloc(a->frames, cap * sizeof(*a->frames));
-		memset(a->frames + a->cap, 0, (cap - a->cap) * sizeof(*a->frames));
-		a->cap = cap;
-	}
-}
-
 static uint32_t attributes_id(struct af_attributes *a, const char *text, size_t len,
                               enum af_frame frame)
 {
@@ -264,7 +253,7 @@ static uint32_t attributes_id(struct af_attributes *a, const char *text, size_t 
 
 	af_label_key(&key, text, len, frame);
 	uint32_t id = af_strtab_id(&a->names, key.len ? key.data : "", key.len);
-	attributes_reserve(a, id);
+	AF_REACH(a->frames, id, a->cap);
 	af_buf_free(&key);
 	return id;
 }

@@ -19,10 +19,7 @@ static uint64_t add_capped(uint64_t a, uint64_t b)
 
 static void layout_add(struct svg_layout *l, struct svg_frame frame)
 {
-	if (l->nr == l->cap) {
-		l->cap = l->cap ? l->cap * 2 : 1024;
-		l->frames = af_xrealloc(l->frames, l->cap * sizeof *l->frames);
-	}
+	AF_GROW(l->frames, l->nr, l->cap);
 	l->frames[l->nr++] = frame;
 	if (frame.depth > l->depth)
 		l->depth = frame.depth;

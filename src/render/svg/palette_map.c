@@ -23,13 +23,12 @@ static uint32_t map_id(struct af_palette_map *m)
 {
 	uint32_t id = af_strtab_id(&m->names, m->key.len ? m->key.data : "", m->key.len);
 
-	while (id >= m->cap) {
-		uint32_t cap = m->cap ? m->cap * 2 : 256;
-		m->colors = af_xrealloc(m->colors, cap * sizeof *m->colors);
-		m->added = af_xrealloc(m->added, cap * sizeof *m->added);
-		for (; m->cap < cap; m->cap++)
-			m->colors[m->cap] = MAP_UNKNOWN;
-	}
+	uint32_t cap = m->cap, old = cap;
+
+	AF_GROW(m->added, id, cap);
+	AF_GROW(m->colors, id, m->cap);
+	for (; old < cap; old++)
+		m->colors[old] = MAP_UNKNOWN;
 	return id;
 }
 

@@ -52,20 +52,6 @@ static int chrome_begin(struct af_render *r, struct af_err *err)
 	return 0;
 }
 
-/* @array with room for @i, zeroed where it is new. */
-static const char **texts_grow(const char **array, uint32_t *cap, uint32_t i)
-{
-	uint32_t old = *cap;
-
-	if (i < old)
-		return array;
-	while (*cap <= i)
-		*cap = *cap ? *cap * 2 : 256;
-	array = af_xrealloc(array, *cap * sizeof *array);
-	memset(array + old, 0, (*cap - old) * sizeof *array);
-	return array;
-}
-
 static const char *chrome_keep(struct chrome *c, const char *text, size_t len)
 {
 	struct af_buf b = {0};
@@ -78,7 +64,7 @@ static const char *chrome_keep(struct chrome *c, const char *text, size_t len)
 
 static const char *chrome_name(struct chrome *c, const struct af_slices *all, uint32_t name)
 {
-	c->names = texts_grow(c->names, &c->cap_names, name);
+	AF_REACH(c->names, name, c->cap_names);
 	if (!c->names[name]) {
 		const char *text = af_strtab_get(all->names, name);
 		c->names[name] = chrome_keep(c, text, strlen(text));
@@ -88,7 +74,7 @@ static const char *chrome_name(struct chrome *c, const struct af_slices *all, ui
 
 static const char *chrome_caller(struct chrome *c, const struct af_slices *all, uint32_t node)
 {
-	c->callers = texts_grow(c->callers, &c->cap_callers, node);
+	AF_REACH(c->callers, node, c->cap_callers);
 	if (!c->callers[node]) {
 		struct af_buf b = {0};
 		af_slices_stack_text(&b, all->stacks, node, " < ", CHROME_CALLERS);
@@ -177,10 +163,7 @@ static int chrome_track(struct af_render *r, const struct af_track *t)
 	struct chrome *c = r->state;
 	struct af_buf name = {0};
 
-	if (t->id >= c->cap_tracks) {
-		c->cap_tracks = t->id < 32 ? 64 : t->id * 2;
-		c->tracks = af_xrealloc(c->tracks, c->cap_tracks * sizeof *c->tracks);
-	}
+	AF_GROW(c->tracks, t->id, c->cap_tracks);
 	chrome_track_name(c, &name, t);
 	struct chrome_track *at = &c->tracks[t->id];
 	*at = (struct chrome_track){

@@ -84,10 +84,7 @@ bool perfetto_gpu_info(struct perfetto_gpu *p, const struct af_slices *all, stru
 
 void perfetto_gpu_track(struct perfetto_gpu *p, const struct af_track *t)
 {
-	if (t->id >= p->cap_names) {
-		p->cap_names = t->id * 2 + 16;
-		p->names = af_xrealloc(p->names, p->cap_names * sizeof *p->names);
-	}
+	AF_GROW(p->names, t->id, p->cap_names);
 	p->names[t->id] = t->name;
 }
 

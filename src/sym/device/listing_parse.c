@@ -128,14 +128,7 @@ static void section_insn(struct parse_section *s, uint64_t offset, struct parse_
 	for (uint32_t i = 0; i < s->nr_open; i++) {
 		uint32_t id = s->open[i];
 
-		if (id >= s->cap_offsets) {
-			uint32_t cap = id * 2 + 16;
-
-			s->offsets = af_xrealloc(s->offsets, cap * sizeof *s->offsets);
-			memset(s->offsets + s->cap_offsets, 0,
-			       (cap - s->cap_offsets) * sizeof *s->offsets);
-			s->cap_offsets = cap;
-		}
+		AF_REACH(s->offsets, id, s->cap_offsets);
 		s->offsets[id] = (struct parse_label){offset, true};
 	}
 	s->nr_open = 0;

@@ -298,13 +298,7 @@ static uint32_t cache_put_string(struct cache_writer *w, const char *text)
 	if (!text || !*text)
 		return 0;
 	uint32_t id = af_strtab_id_z(&w->known, text);
-	if (id >= w->cap) {
-		uint32_t cap = id * 2 + 64;
-
-		w->offsets = af_xrealloc(w->offsets, cap * sizeof *w->offsets);
-		memset(w->offsets + w->cap, 0, (cap - w->cap) * sizeof *w->offsets);
-		w->cap = cap;
-	}
+	AF_REACH(w->offsets, id, w->cap);
 	if (!w->offsets[id]) {
 		w->offsets[id] = (uint32_t)w->strings.len;
 		af_buf_add(&w->strings, text, strlen(text) + 1);

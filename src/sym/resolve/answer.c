@@ -44,10 +44,7 @@ void af_sym_job_answered(struct job_module *m, uint32_t i, const struct af_sym_a
 {
 	m->answers[i] = (struct job_answer){a->source, m->nr_frames, a->nr, 0};
 	for (uint32_t k = 0; k < a->nr; k++) {
-		while (m->cap_frames < m->nr_frames + 3) {
-			m->cap_frames = m->cap_frames ? m->cap_frames * 2 : 256;
-			m->frames = af_xrealloc(m->frames, m->cap_frames * sizeof *m->frames);
-		}
+		AF_ROOM(m->frames, m->nr_frames + 3, m->cap_frames);
 		m->frames[m->nr_frames++] = job_text(m, a->frames[k].function);
 		m->frames[m->nr_frames++] = job_text(m, a->frames[k].file);
 		m->frames[m->nr_frames++] = a->frames[k].line;

@@ -52,7 +52,7 @@ void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t paren
 {
 	uint32_t id = af_strtab_id_z(&job->keys, exe);
 
-	job_grow(job->processes, job->nr_processes, job->cap_processes);
+	AF_GROW(job->processes, job->nr_processes, job->cap_processes);
 	job->processes[job->nr_processes++] = (struct job_process){
 	    .ordinal = ordinal,
 	    .parent = parent,
@@ -64,7 +64,7 @@ void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t paren
 
 void af_sym_job_object(struct af_sym_job *job, const char *name)
 {
-	job_grow(job->objects, job->nr_objects, job->cap_objects);
+	AF_GROW(job->objects, job->nr_objects, job->cap_objects);
 	job->objects[job->nr_objects++] = af_strtab_id_z(&job->keys, name);
 }
 
@@ -103,7 +103,7 @@ static uint32_t job_module(struct af_sym_job *job, const struct job_module *m, s
 	if (!*known) {
 		const char *text = af_strtab_get(&job->keys, id);
 
-		job_grow(job->modules, job->nr_modules, job->cap_modules);
+		AF_GROW(job->modules, job->nr_modules, job->cap_modules);
 		struct job_module *own = &job->modules[job->nr_modules++];
 		*own = *m;
 		own->path = text;
@@ -137,7 +137,7 @@ static void job_dump(struct af_sym_job *job, uint32_t process, const char *path,
 {
 	uint32_t id = af_strtab_id(&job->keys, path, len);
 
-	job_grow(job->dumps, job->nr_dumps, job->cap_dumps);
+	AF_GROW(job->dumps, job->nr_dumps, job->cap_dumps);
 	job->dumps[job->nr_dumps++] = (struct job_dump){process, af_strtab_get(&job->keys, id)};
 }
 
@@ -160,7 +160,7 @@ void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct a
 
 	if (dump)
 		job_dump(job, process, path, path_len);
-	job_grow(job->mappings, job->nr_mappings, job->cap_mappings);
+	AF_GROW(job->mappings, job->nr_mappings, job->cap_mappings);
 	job->mappings[job->nr_mappings] = (struct job_mapping){
 	    .process = process,
 	    .generation = ev->generation,
@@ -188,7 +188,7 @@ void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generat
 		           &fresh);
 		if (!fresh)
 			continue;
-		job_grow(job->places, job->nr_places, job->cap_places);
+		AF_GROW(job->places, job->nr_places, job->cap_places);
 		job->places[job->nr_places++] = (struct job_place){
 		    .process = process,
 		    .generation = generation,
@@ -344,7 +344,7 @@ static void job_collect(struct af_sym_job *job)
 		const struct job_place *p = &job->places[i];
 		struct job_module *m = &job->modules[p->module];
 
-		job_grow(m->wanted, m->nr, m->cap);
+		AF_GROW(m->wanted, m->nr, m->cap);
 		m->wanted[m->nr++] = (struct job_wanted){p->vaddr, p->time_ns};
 	}
 	for (uint32_t i = 0; i < job->nr_modules; i++) {

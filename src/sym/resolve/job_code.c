@@ -57,7 +57,7 @@ static uint32_t job_function_of(struct job_module *m, struct af_map *by_function
 	uint64_t *known = af_map_at(by_function, i, NULL);
 
 	if (!*known) {
-		job_grow(code->functions, code->nr, code->cap);
+		AF_GROW(code->functions, code->nr, code->cap);
 		code->functions[code->nr++] = (struct job_function){
 		    .name = af_strtab_id_z(&m->strings, f->name),
 		    .symbol = f->symbol,

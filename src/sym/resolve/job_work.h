@@ -119,15 +119,6 @@ struct af_sym_job {
 	uint32_t nr_notes;
 };
 
-/* Room for one more element at the end of @array. */
-#define job_grow(array, nr, cap)                                                                   \
-	do {                                                                                       \
-		if ((nr) == (cap)) {                                                               \
-			(cap) = (cap) ? (cap)*2 : 64;                                              \
-			(array) = af_xrealloc((array), (size_t)(cap) * sizeof *(array));           \
-		}                                                                                  \
-	} while (0)
-
 /* Called for each address that has been looked up. */
 typedef void af_sym_job_tick(struct af_sym_job *job, void *arg);
 
