@@ -126,11 +126,9 @@ static void chart_add(struct chart *c, const struct chart_slice *s)
 
 	for (uint32_t node = s->stack; node; node = c->stacks->nodes[node].parent)
 		depth++;
-	while (c->cap_path < depth + 1) {
-		c->cap_path = c->cap_path ? 2 * c->cap_path : 64;
-		c->path = af_xrealloc(c->path, c->cap_path * sizeof *c->path);
-		c->places = af_xrealloc(c->places, c->cap_path * sizeof *c->places);
-	}
+	uint32_t cap = c->cap_path;
+	AF_GROW(c->path, depth, cap);
+	AF_GROW(c->places, depth, c->cap_path);
 	c->path[0] = c->places[0] = 0;
 	uint32_t at = depth;
 	for (uint32_t node = s->stack; at && !same; at--, node = c->stacks->nodes[node].parent)

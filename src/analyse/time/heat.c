@@ -17,19 +17,11 @@ static uint64_t cell_of(const struct heat *h, uint64_t at_ns)
 
 static void count_add(struct heat *h, uint64_t cell, uint64_t count)
 {
-	uint32_t cap = h->cap_counts ? h->cap_counts : 1024;
-
 	if (cell >= AF_HEAT_CELLS) {
 		h->left_out += count;
 		return;
 	}
-	if (cell >= h->cap_counts) {
-		while (cap <= cell)
-			cap *= 2;
-		h->counts = af_xrealloc(h->counts, cap * sizeof *h->counts);
-		memset(h->counts + h->cap_counts, 0, (cap - h->cap_counts) * sizeof *h->counts);
-		h->cap_counts = cap;
-	}
+	AF_REACH(h->counts, cell, h->cap_counts);
 	h->counts[cell] += count;
 	if (cell >= h->nr_counts)
 		h->nr_counts = (uint32_t)cell + 1;

@@ -36,17 +36,10 @@ void heat_bins_coarsen(struct heat_bins *b, uint32_t factor)
 
 static void bins_room(struct heat_bins *b, uint32_t nr)
 {
-	uint32_t cap = b->cap ? b->cap : 1024;
+	uint32_t cap = b->cap;
 
-	if (nr > b->cap) {
-		while (cap < nr)
-			cap *= 2;
-		b->ns = af_xrealloc(b->ns, cap * sizeof *b->ns);
-		b->begins = af_xrealloc(b->begins, cap * sizeof *b->begins);
-		memset(b->ns + b->cap, 0, (cap - b->cap) * sizeof *b->ns);
-		memset(b->begins + b->cap, 0, (cap - b->cap) * sizeof *b->begins);
-		b->cap = cap;
-	}
+	AF_REACH(b->ns, nr - 1, cap);
+	AF_REACH(b->begins, nr - 1, b->cap);
 	if (nr > b->nr)
 		b->nr = nr;
 }

@@ -150,14 +150,7 @@ uint32_t timeline_stack(struct af_timeline *t, const struct af_place *at)
 {
 	uint32_t place = af_places_number(&t->places, at);
 
-	if (place >= t->cap_nodes) {
-		uint32_t cap = t->cap_nodes ? t->cap_nodes : 256;
-		while (cap <= place)
-			cap *= 2;
-		t->nodes = af_xrealloc(t->nodes, cap * sizeof *t->nodes);
-		memset(t->nodes + t->cap_nodes, 0, (cap - t->cap_nodes) * sizeof *t->nodes);
-		t->cap_nodes = cap;
-	}
+	AF_REACH(t->nodes, place, t->cap_nodes);
 	if (!t->nodes[place])
 		t->nodes[place] = af_frames_node(&t->stacks, &t->world, at);
 	return t->nodes[place];

@@ -83,11 +83,10 @@ static int weight_order(const void *a, const void *b)
 
 static void row_add(struct tui *t, uint32_t node, uint32_t depth)
 {
-	if (t->tree.nr == t->cap_rows) {
-		t->cap_rows = t->cap_rows ? t->cap_rows * 2 : 256;
-		t->rows = af_xrealloc(t->rows, t->cap_rows * sizeof *t->rows);
-		t->row_depths = af_xrealloc(t->row_depths, t->cap_rows * sizeof *t->row_depths);
-	}
+	uint32_t cap = t->cap_rows;
+
+	AF_GROW(t->rows, t->tree.nr, cap);
+	AF_GROW(t->row_depths, t->tree.nr, t->cap_rows);
 	t->rows[t->tree.nr] = node;
 	t->row_depths[t->tree.nr++] = depth;
 }
@@ -107,11 +106,9 @@ static void wait_children(const struct tui *t, struct waiting *w, uint32_t node,
 	for (uint32_t c = tree->nodes[node].first_child; c; c = tree->nodes[c].next_sibling) {
 		if (!tree->total[t->weight][c])
 			continue;
-		if (w->nr == w->cap) {
-			w->cap = w->cap ? w->cap * 2 : 256;
-			w->items = af_xrealloc(w->items, w->cap * sizeof *w->items);
-			w->depths = af_xrealloc(w->depths, w->cap * sizeof *w->depths);
-		}
+		uint32_t cap = w->cap;
+		AF_GROW(w->items, w->nr, cap);
+		AF_GROW(w->depths, w->nr, w->cap);
 		w->depths[w->nr] = depth;
 		w->items[w->nr++] =
 		    (struct by_weight){t->by_name ? 0 : tree->total[t->weight][c], c, nr++};
