@@ -212,10 +212,10 @@ static void begin_process(void)
 	atomic_store(&inject.process, atomic_fetch_add(&inject.session->nr_processes, 1) + 1);
 	inject.pid = getpid();
 	*inject.alive = 1;
-	af_moments()->process_begins(!inject.parent);
+	AF_MOMENT(process_begins, (void)0, !inject.parent);
 	write_process();
 	write_rank();
-	af_moments()->process_begun();
+	AF_MOMENT(process_begun, (void)0);
 }
 
 static void after_fork(void)
@@ -223,7 +223,7 @@ static void after_fork(void)
 	atomic_fetch_add(&inject.generation, 1);
 	inject.parent = af_inject_process();
 	af_thread_after_fork();
-	af_moments()->forked();
+	AF_MOMENT(forked, (void)0);
 	af_callpath_after_fork();
 	af_python_after_fork();
 	begin_process();
@@ -280,7 +280,7 @@ void af_inject_forbidden(void)
 	af_inject_note("silent", "a program forbade itself (seccomp) what recording needs");
 	if (inject.session)
 		af_inject_ask(AF_ASK_FORBIDDEN);
-	af_moments()->forbidden();
+	AF_MOMENT(forbidden, (void)0);
 	silence();
 }
 
@@ -417,7 +417,7 @@ bool af_inject_start(void)
 	af_modules_count(maps_looked);
 	af_modules_init();
 	pthread_atfork(NULL, NULL, fork_child);
-	af_moments()->starts();
+	AF_MOMENT(starts, (void)0);
 	inject.filters_known = af_arch_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) > 0;
 	inject.session = s;
 	begin_process();

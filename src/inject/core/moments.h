@@ -40,7 +40,10 @@ struct af_moments {
 /* Before af_inject_start(). Without, nothing is sampled. */
 void af_moments_set(const struct af_moments *moments);
 
-/* All functions of it are there. */
 const struct af_moments *af_moments(void);
+
+/* One of them, or @none where it is NULL: nothing to do. */
+#define AF_MOMENT(function, none, ...)                                                             \
+	(af_moments()->function ? af_moments()->function(__VA_ARGS__) : (none))
 
 #endif

@@ -90,7 +90,7 @@ static void thread_leaves(void *leaving)
 	/* A sample that came in the middle would release the context a second time. */
 	self.inside = 1;
 	if (af_inject_session())
-		af_moments()->thread_ends(t, &l->regs);
+		AF_MOMENT(thread_ends, (void)0, t, &l->regs);
 	af_thread_leave(t);
 }
 
@@ -100,9 +100,9 @@ static void thread_exits(void *context)
 
 	AF_REGS_CALLER(&l.regs);
 	self.exiting = true;
-	if (af_inject_may_call() && af_moments()->run(thread_leaves, &l))
+	if (af_inject_may_call() && AF_MOMENT(run, -ENOMEM, thread_leaves, &l))
 		thread_leaves(&l);
-	af_moments()->thread_over();
+	AF_MOMENT(thread_over, (void)0);
 }
 
 void af_thread_begins(void)
