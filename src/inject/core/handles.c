@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "base/map.h"
+#include "base/pages.h"
 
 enum { HANDLES_FIRST = 256 };
 
@@ -35,10 +36,9 @@ uint64_t af_handles_get(const struct af_handles *h, uint64_t key)
 static struct af_handle_table *table_new(uint64_t nr_slots)
 {
 	size_t size = sizeof(struct af_handle_table) + nr_slots * sizeof(struct af_handle_slot);
-	struct af_handle_table *t =
-	    mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct af_handle_table *t = af_pages(size, 0);
 
-	if (t == MAP_FAILED)
+	if (!t)
 		return NULL;
 	t->nr_slots = nr_slots;
 	return t;

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "base/system/proc.h"
 #include "inject/arch/arch.h"
 #include "inject/core/libc_calls.h"
@@ -406,8 +407,8 @@ bool af_inject_start(void)
 		return false;
 	af_libc_calls_bind();
 
-	void *alive = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (alive == MAP_FAILED || madvise(alive, 4096, MADV_WIPEONFORK))
+	void *alive = af_pages(4096, 0);
+	if (!alive || madvise(alive, 4096, MADV_WIPEONFORK))
 		return false;
 	inject.alive = alive;
 	atomic_store(&inject.generation, 1);

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "inject/core/inject.h"
 #include "inject/core/moments.h"
 #include "inject/python/python.h"
@@ -130,12 +131,9 @@ void af_threads_each(void (*take)(void *arg, uint32_t tid), void *arg)
 
 int af_thread_init(void)
 {
-	pool = mmap(NULL, POOL_MAX * sizeof *pool, PROT_READ | PROT_WRITE,
-	            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (pool == MAP_FAILED) {
-		pool = NULL;
+	pool = af_pages(POOL_MAX * sizeof *pool, MAP_NORESERVE);
+	if (!pool)
 		return -errno;
-	}
 	/*
 	 * The first 32 keys live in the thread's own block; a later one would make
 	 * pthread_setspecific allocate, which a handler must not. Without a key contexts of dead
@@ -163,13 +161,6 @@ void af_thread_after_fork(void)
 	self.inside = 0;
 }
 
-static void *thread_map(size_t size)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-	               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
-}
-
 static bool thread_open_stream(struct af_thread *t, uint32_t n, uint32_t tid)
 {
 	struct af_session *session = af_inject_session();
@@ -193,8 +184,8 @@ static bool thread_open_stream(struct af_thread *t, uint32_t n, uint32_t tid)
 
 static struct af_thread *thread_make(uint32_t n, uint32_t tid)
 {
-	struct af_thread *t = thread_map(sizeof *t);
-	struct af_unwinder *u = thread_map(af_unwinder_size());
+	struct af_thread *t = af_pages(sizeof *t, MAP_NORESERVE);
+	struct af_unwinder *u = af_pages(af_unwinder_size(), MAP_NORESERVE);
 
 	if (!t || !u || !thread_open_stream(t, n, tid)) {
 		if (t)

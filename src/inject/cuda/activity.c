@@ -1,9 +1,9 @@
 #include "inject/cuda/cuda.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/map.h"
+#include "base/pages.h"
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
 #include "inject/core/kernels.h"
@@ -50,9 +50,7 @@ static uint8_t *buffer_map(void)
 {
 	if (atomic_fetch_add(&buffers.nr, 1) >= BUFFERS_MAX)
 		return NULL;
-	uint8_t *b = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE,
-	                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	return b == MAP_FAILED ? NULL : b;
+	return af_pages(BUFFER_BYTES, MAP_POPULATE);
 }
 
 static void buffer_request(uint8_t **buffer, size_t *size, size_t *nr_records_max)

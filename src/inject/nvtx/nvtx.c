@@ -9,9 +9,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <wchar.h>
 
+#include "base/pages.h"
 #include "inject/core/inject.h"
 #include "inject/core/thread.h"
 
@@ -119,9 +119,7 @@ static struct nvtx_name *name_new(const char *text, uint32_t len, uint32_t numbe
 
 	pthread_mutex_lock(&names_lock);
 	if ((size_t)(names_end - names) < size) {
-		char *more = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE,
-		                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		names = more == MAP_FAILED ? NULL : more;
+		names = af_pages(ARENA_BYTES, 0);
 		names_end = names ? names + ARENA_BYTES : NULL;
 	}
 	if (names && (size_t)(names_end - names) >= size) {

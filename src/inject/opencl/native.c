@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "inject/core/inject.h"
 #include "inject/core/keep.h"
 #include "inject/opencl/opencl.h"
@@ -54,10 +55,8 @@ static void native_keep(const struct af_module *m)
 		return;
 	int fd = open(m->path, O_RDONLY | O_CLOEXEC);
 	bool fits = fd >= 0 && !fstat(fd, &st) && st.st_size > 0 && st.st_size <= NATIVE_BYTES;
-	char *data = fits ? mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
-	                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-	                  : MAP_FAILED;
-	if (data != MAP_FAILED) {
+	char *data = fits ? af_pages((size_t)st.st_size, 0) : NULL;
+	if (data) {
 		size_t size = native_read(fd, data, (size_t)st.st_size);
 		if (memmem(data, size, function, strlen(function) + 1))
 			af_program_define(af_opencl_program_id(), 0, AF_OBJECT_NATIVE, data, size,

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/pages.h"
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
 #include "inject/core/keep.h"
@@ -22,14 +23,6 @@ static struct af_handles opencl_kernels = AF_HANDLES_INIT;  /* → id */
 static struct af_kernels kernels = AF_KERNELS_INIT;
 
 static _Atomic uint32_t nr_program_ids;
-
-/* Memory for the time of a call, not from the program's heap. */
-static void *scratch_map(size_t size)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
 
 uint32_t af_opencl_program_id(void)
 {
@@ -76,7 +69,7 @@ static cl_program CL_API_CALL opencl_create_program(cl_context context, cl_uint 
 	size_t size = 0;
 	for (cl_uint i = 0; i < count; i++)
 		size += lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
-	char *text = size ? scratch_map(size) : NULL, *p = text;
+	char *text = size ? af_pages(size, 0) : NULL, *p = text;
 	for (cl_uint i = 0; text && i < count; i++) {
 		size_t len = lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
 		memcpy(p, strings[i], len);
@@ -155,7 +148,7 @@ static unsigned char *binaries_get(cl_program program, struct program_binaries *
 		return NULL;
 	for (cl_uint i = 0; i < b->nr; i++)
 		size += b->sizes[i];
-	unsigned char *memory = size ? scratch_map(size) : NULL;
+	unsigned char *memory = size ? af_pages(size, 0) : NULL;
 	if (!memory)
 		return NULL;
 

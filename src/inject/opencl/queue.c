@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/pages.h"
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
 
@@ -55,13 +56,8 @@ static struct af_opencl_queue *queue_take_free(void)
 {
 	uint32_t nr = atomic_load(&nr_queues);
 
-	if (!queues) {
-		void *p = mmap(NULL, QUEUES_MAX * sizeof *queues, PROT_READ | PROT_WRITE,
-		               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (p == MAP_FAILED)
-			return NULL;
-		queues = p;
-	}
+	if (!queues && !(queues = af_pages(QUEUES_MAX * sizeof *queues, MAP_NORESERVE)))
+		return NULL;
 	for (uint32_t i = 0; i < nr; i++) {
 		if (!af_opencl_queue_at(i) && !atomic_exchange(&queues[i].busy, 1))
 			return &queues[i];

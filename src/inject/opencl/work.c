@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/pages.h"
 #include "inject/core/inject.h"
 
 enum {
@@ -69,8 +70,8 @@ static bool chunk_make(uint32_t i)
 
 	if (atomic_load(&chunks[i]))
 		return true;
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
+	void *p = af_pages(size, 0);
+	if (!p)
 		return false;
 	if (!atomic_compare_exchange_strong(&chunks[i], &none, p))
 		munmap(p, size);

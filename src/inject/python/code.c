@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/map.h"
+#include "base/pages.h"
 #include "inject/python/layout.h"
 #include "inject/python/python.h"
 #include "inject/python/text.h"
@@ -60,9 +61,8 @@ int af_py_codes_open(void)
 	int rc = af_py_text_open();
 	if (rc)
 		return rc;
-	struct code_table *t = mmap(NULL, sizeof *t, PROT_READ | PROT_WRITE,
-	                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (t == MAP_FAILED)
+	struct code_table *t = af_pages(sizeof *t, MAP_NORESERVE);
+	if (!t)
 		return -errno;
 	code_unknown(t);
 

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/map.h"
+#include "base/pages.h"
 #include "inject/python/code.h"
 #include "inject/python/layout.h"
 #include "inject/python/python.h"
@@ -30,9 +31,8 @@ int af_py_text_open(void)
 	if (atomic_load(&text_arena))
 		return 0;
 
-	struct text_arena *a = mmap(NULL, sizeof *a, PROT_READ | PROT_WRITE,
-	                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (a == MAP_FAILED)
+	struct text_arena *a = af_pages(sizeof *a, MAP_NORESERVE);
+	if (!a)
 		return -errno;
 	atomic_init(&a->used, 1); /* offset 0 means none */
 

@@ -7,10 +7,10 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "inject/arch/arch.h"
 #include "inject/walk/elf_image.h"
 #include "inject/walk/maps.h"
@@ -60,9 +60,8 @@ void af_modules_init(void)
 {
 	if (modules.slots)
 		return;
-	void *table = mmap(NULL, MODULES_MAX * sizeof(struct module_slot), PROT_READ | PROT_WRITE,
-	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (table == MAP_FAILED)
+	void *table = af_pages(MODULES_MAX * sizeof(struct module_slot), MAP_NORESERVE);
+	if (!table)
 		return;
 	*(void **)&modules.find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
 	/* The program headers follow the ELF header in every file that ld, gold or lld writes. */

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "base/system/clock.h"
 #include "base/system/fs.h"
 #include "base/write.h"
@@ -91,10 +92,9 @@ int af_stream_open_ring_at(struct af_stream *s, int dir_fd, const char *name, ui
 
 int af_stream_open_file(struct af_stream *s, int fd, uint64_t instance, uint32_t process)
 {
-	void *p =
-	    mmap(NULL, AF_SLOT_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = af_pages(AF_SLOT_BYTES, 0);
 	*s = (struct af_stream){.fd = fd, .instance = instance, .process = process};
-	if (p == MAP_FAILED)
+	if (!p)
 		return s->error = -errno;
 	s->packet = p;
 	s->pid = s->tid = (uint32_t)getpid();
