@@ -1,24 +1,25 @@
 /*
- * Files of other profilers, read into a draft. Plain or gzipped; what a file is, its bytes say:
+ * Reads files of other profilers into a trace builder (draft). Files are plain or gzipped; their
+ * bytes tell which format they have:
  *
- *	text		gpuperf's extended folded samples, a line each:
- *			`timestamp_ns comm pid tid cpu f1;f2;…`, the root first, frames of the
- *			operating system's kernel with `_[k]` behind
- *	text		folded: `f1;f2;… number`, see exchange/text/collapsed.c
- *	text		iaprof's profile of a GPU, of any of its generations: lines of a word and
- *			fields behind tabs, see exchange/iaprof/import.c
- *	perf.data	perf's samples of CPUs, with their mappings: see exchange/perf/file.h; also
- *a directory of files, the first of which is called data
- *	SQLite		Nsight Systems' export, see exchange/nsys/nsys.c
- *	protobuf	pprof's profiles
- *	JSON		speedscope's profiles, sampled and evented
- *	text		what perf script prints: see exchange/perf/text.h
- *	JSON		Trace Event Format: of PyTorch (Kineto) or of gpuperf, told apart by the
- *			categories of the events
+ *	text        gpuperf's extended folded samples, a line each:
+ *	            `timestamp_ns comm pid tid cpu f1;f2;…`, the root first; frames of the
+ *	            operating system's kernel end in `_[k]`
+ *	text        folded: `f1;f2;… number`, see exchange/text/collapsed.c
+ *	text        iaprof's profile of a GPU, of any of its generations: lines of a word and
+ *	            fields separated by tabs, see exchange/iaprof/import.c
+ *	text        the output of perf script: see exchange/perf/text.h
+ *	perf.data   perf's samples of CPUs, with their mappings: see exchange/perf/file.h;
+ *	            also a directory of such files, the first of which is called data
+ *	SQLite      Nsight Systems' export, see exchange/nsys/nsys.c
+ *	protobuf    pprof's profiles
+ *	JSON        speedscope's profiles, sampled and evented
+ *	JSON        Trace Event Format: of PyTorch (Kineto) or of gpuperf; the categories of
+ *	            the events tell them apart
  *
- * Device work belongs to the call with its correlation, never to what happened at the same time;
- * host slices nest in time on their thread, which in Kineto's files is exact. All files of gpuperf
- * tell of the same processes; a file of Kineto's or of iaprof's has processes of its own.
+ * Device work belongs to the call with its correlation id, never to a call at the same time. Host
+ * slices nest in time on their thread, which in Kineto's files is exact. All gpuperf files of one
+ * import describe the same processes; each Kineto or iaprof file has processes of its own.
  */
 #ifndef AF_EXCHANGE_IMPORT_H
 #define AF_EXCHANGE_IMPORT_H

@@ -1,22 +1,25 @@
 /*
  * A mock of CUPTI, libcupti.so.12 and .13, over the mock of the driver (mock_cuda.h): callbacks and
  * activity records in the byte layouts of CUPTI 12.4 and 13.0, chosen by the version it pretends to
- * be. Buffers are completed by a thread of its own, as the real one does.
+ * be. A thread of its own completes buffers, as the real one does.
  *
  * Environment, for what goes wrong on real machines:
- *	MOCK_CUPTI_VERSION	what cuptiGetVersion says: 130001, or 22 for 12.4 (libcupti.so.12)
- *	MOCK_CUPTI_HELD		1: another profiler has subscribed already
- *	MOCK_CUPTI_SUBSCRIBE_ERROR	what cuptiSubscribe returns
- *	MOCK_CUPTI_ENABLE_ERROR	what cuptiActivityEnable returns
- *	MOCK_CUPTI_ENABLE_KIND	for this kind only
- *	MOCK_CUPTI_CORRELATION	number of the first call (1); near 2^32 for a wrap
- *	MOCK_CUPTI_ZERO_EVERY	every so many records have no stamps
- *	MOCK_CUPTI_SWAP_EVERY	every so many records end before they start
- *	MOCK_CUPTI_DROP_EVERY	every so many records are dropped, and counted
- *	MOCK_CUPTI_FLUSH_MS	a flush takes so long
- *	MOCK_CUPTI_RECORDED	a file of real records (tests/gpu/recorded), which come with the
- *first flush MOCK_CUPTI_FATAL_AFTER	after so many records CUPTI gives up (domain STATE, fatal
- *error)
+ *
+ *	MOCK_CUPTI_VERSION          what cuptiGetVersion says: 130001, or 22 for 12.4
+ *	                            (libcupti.so.12)
+ *	MOCK_CUPTI_HELD             1: another profiler has subscribed already
+ *	MOCK_CUPTI_SUBSCRIBE_ERROR  what cuptiSubscribe returns
+ *	MOCK_CUPTI_ENABLE_ERROR     what cuptiActivityEnable returns
+ *	MOCK_CUPTI_ENABLE_KIND      … for this kind only
+ *	MOCK_CUPTI_CORRELATION      number of the first call (1); near 2^32 for a wrap
+ *	MOCK_CUPTI_ZERO_EVERY       every so many records have no stamps
+ *	MOCK_CUPTI_SWAP_EVERY       every so many records end before they start
+ *	MOCK_CUPTI_DROP_EVERY       every so many records are dropped, and counted
+ *	MOCK_CUPTI_FLUSH_MS         a flush takes so long
+ *	MOCK_CUPTI_RECORDED         a file of real records (tests/gpu/recorded), which come with
+ *	                            the first flush
+ *	MOCK_CUPTI_FATAL_AFTER      after so many records CUPTI gives up (domain STATE, fatal
+ *	                            error)
  */
 #ifndef MOCK_CUPTI_H
 #define MOCK_CUPTI_H

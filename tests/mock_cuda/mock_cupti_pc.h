@@ -1,17 +1,20 @@
 /*
  * The structures of CUPTI's PC sampling (NVIDIA, cupti_pcsampling.h), apart from the collector's
- *own so that one is checked against the other, and what sampling is told by the other files.
+ * own so that one is checked against the other, and the calls by which the mock's other files drive
+ * the sampling.
  *
  * Environment, beside that of mock_cupti.h:
- *	MOCK_CUPTI_PC_ENABLE_ERROR, _SET_ERROR, _GET_ERROR	what those functions return
- *	MOCK_CUPTI_PC_LATE_MS	when samples can be read after they were taken (20)
- *	MOCK_CUPTI_PC_GET_MS	reading takes so long
- *	MOCK_CUPTI_PC_ROUND	no more instructions are given at once
- *	MOCK_CUPTI_PC_FULL	the device's buffer is full after so many samples
- *	MOCK_CUPTI_PC_FORGETS	1: samples of a module that has gone are lost if not read before
- *	MOCK_CUPTI_PC_KEEPS	1: they are put into the configured buffer as it goes
- *	MOCK_CUPTI_PC_LAUNCH_US	a launch takes so long
- *	MOCK_CUPTI_PC_TRUTH	a file that gets what was sampled (cupti_pc.c)
+ *
+ *	MOCK_CUPTI_PC_ENABLE_ERROR, _SET_ERROR, _GET_ERROR
+ *	                         what those functions return
+ *	MOCK_CUPTI_PC_LATE_MS    how long after they were taken samples can be read (20)
+ *	MOCK_CUPTI_PC_GET_MS     reading takes so long
+ *	MOCK_CUPTI_PC_ROUND      at most so many instructions are given at once
+ *	MOCK_CUPTI_PC_FULL       the device's buffer is full after so many samples
+ *	MOCK_CUPTI_PC_FORGETS    1: samples of a module that has gone are lost if not read before
+ *	MOCK_CUPTI_PC_KEEPS      1: they are put into the configured buffer as it goes
+ *	MOCK_CUPTI_PC_LAUNCH_US  a launch takes so long
+ *	MOCK_CUPTI_PC_TRUTH      a file that gets what was sampled (cupti_pc.c)
  */
 #ifndef MOCK_CUPTI_PC_H
 #define MOCK_CUPTI_PC_H

@@ -42,22 +42,22 @@ struct af_py_merged {
 /*
  * Merge the native stack @native (enum af_py_native, leaf first) with the entries @python of the
  * PY_STACK event (leaf first, with borders). Writes the merged stack, leaf first, to @out, which
- * has room for nr_native + nr_python, and returns its length.
+ * has room for nr_native + nr_python entries, and returns its length.
  *
  * A native call of the eval loop, with its trampoline, is replaced by the Python frames of its
- * group. Groups and calls
- * are matched from the outermost inwards, because a thread may be stopped where the innermost call
- * has not entered its frame, or has left it: such a call stays as it is. When one of the stacks
- * was cut at its outer end (@native_complete, @python_complete) they are matched from the leaf.
+ * group. Groups and calls are matched from the outermost inwards, because a thread may be stopped
+ * where the innermost call has not entered its frame, or has left it: such a call stays as it is.
+ * When one of the stacks was cut at its outer end (@native_complete, @python_complete) they are
+ * matched from the leaf.
  *
  * Where frames are left out in the middle of one stack or both, each end is matched by itself,
- * unless what is there of both matches as a whole. The marks keep their places: one of Python's
- * comes as a Python frame.
+ * unless the remaining frames of both stacks match as a whole. The marks keep their places: a mark
+ * of Python's stack comes as a Python frame.
  *
- * Groups left over when matched from the outside come just inside the innermost native call of
- * the eval loop, and groups left over when matched from the leaf come outermost; without any
- * native call of the eval loop to go by, all Python frames come outermost. So the native code
- * that a Python function called is never shown as its caller.
+ * Groups left over when matched from the outside come just inside the innermost native call of the
+ * eval loop, and groups left over when matched from the leaf come outermost. Where the native stack
+ * has no call of the eval loop, all Python frames come outermost. So the native code that a Python
+ * function called is never shown as its caller.
  */
 uint32_t af_py_merge(const uint8_t *native, uint32_t nr_native, bool native_complete,
                      const uint64_t *python, uint32_t nr_python, bool python_complete,

@@ -1,28 +1,30 @@
 /*
- * Samples of what devices execute, joined to the work that was sampled, for every pass alike.
+ * Joins samples of device instructions to the device work that was sampled, for every pass alike.
  *
  *	{ af_attribution_event | af_attribution_work | af_attribution_host_sample }*
  *	    → af_attribution_end → read → af_attribution_free
  *
- * A sample says which instruction of which code, not who launched it. It was taken within a window
- * of time, and belongs to the kernels of the code's name that its device ran in that window: a
- * function that kernels call belongs to those of its object. Where all of them have one
- * call path and node of a graph this is exact, and so it is where the driver ran one kernel at a
- * time and gave the number of its launch; else samples are apportioned by the kernels' busy time
- * within the window. What finds no kernel is kept, and is said to be unattributed.
+ * A sample says which instruction of which code ran, not who launched it. The device took it within
+ * a window of time, so it belongs to the kernels of the code's name that the device ran in that
+ * window. A function that kernels call belongs to the kernels of its object. The join is exact
+ * where all of these kernels have one call path and one node of a graph, and where the driver ran
+ * one kernel at a time and gave the number of its launch. Otherwise the join apportions samples by
+ * the kernels' busy time within the window. Samples that find no kernel are kept and counted as
+ * unattributed.
  *
  * Records of work, of code and of windows come late. Windows are held for AF_ATTRIBUTION_LATE_NS
- * before they are joined; those of their samples that find nothing wait on, for a kernel that runs
- * that long, or for a definition, until the end or until AF_ATTRIBUTION_HELD are held.
+ * before they are joined. Their samples that then find nothing wait on, for a kernel that runs that
+ * long or for a definition, until the end or until AF_ATTRIBUTION_HELD samples are held.
  *
- * Of a time that is asked for (within.h) all windows are joined as ever, and of the samples of a
- * code in one as many count as of its kernels' time there lies within: all of those of a window
- * inside, and of one that is cut a part, `edge` together. Samples of no work count by the window's
- * own time. They stay whole, so that those of times next to each other add up to all, instruction
- *by instruction. Windows that no event tells of are in no time.
+ * Where a time range is asked for (within.h), all windows are joined as usual. Of the samples of a
+ * code in one window, the part counts that the kernels' time in the range is of their time in the
+ * window: all samples of a window inside the range, and a part of those of a window that the range
+ * cuts (`edge` adds up these parts). Samples of no work count by the window's own time. Samples
+ * stay whole, so the samples of adjacent ranges add up to all, instruction by instruction. Windows
+ * that no event defines are in no range.
  *
- * Samples are divided into AF_ATTRIBUTION_PARTS, so that sums are exact: parts of all jobs together
- * are all samples that the trace has, and so are those of each instruction.
+ * A sample is divided into AF_ATTRIBUTION_PARTS, so that sums are exact: the parts of all jobs add
+ * up to all samples of the trace, and so do the parts of each instruction.
  */
 #ifndef AF_ANALYSE_JOIN_ATTRIBUTION_H
 #define AF_ANALYSE_JOIN_ATTRIBUTION_H

@@ -1,19 +1,19 @@
 /*
  * The slices shape: intervals on tracks, instants, counters and the arrows between them, as a
- * timeline shows them. There may be very many, so nobody holds them all: who finds them hands them
- * to a sink, which writes them out.
+ * timeline shows them. There may be very many, so nobody holds them all: the pass that finds them
+ * hands them to a sink, and the sink writes them out.
  *
  *	{ track | slice | point }*
  *
- * What a sink may rely on: a track comes before what lies on it, and after its parent. The slices
- * of one track never cross: two are either apart (the end of one may be the start of the other) or
- * one lies within the other. They come in order of their starts, the outer one first where two
- * begin together. Between tracks there is no order. Times are of the trace's clock, in
- * nanoseconds.
+ * A sink may rely on this: a track comes after its parent and before the slices on it. The slices
+ * of one track never cross: either two are apart (the end of one may be the start of the other) or
+ * one lies within the other. They come in order of their starts; where two begin together, the
+ * outer one comes first. There is no order between tracks. Times are nanoseconds of the trace's
+ * clock.
  *
  * struct af_rows brings slices that come in nearly any order into that form: a row keeps some of
- *the latest, hands over the earliest of them when one more comes, and spreads what would cross over
- * several tracks, its lanes.
+ * the latest, hands over the earliest of them when one more comes, and spreads slices that would
+ * cross over several tracks, its lanes.
  *
  *	af_rows_track, af_rows_add, af_rows_put, af_rows_point → af_rows_flush → af_rows_free
  */

@@ -78,10 +78,8 @@ extern const struct af_command *const af_commands[];
 
 /*
  * Parse @argv (without the command's name) by the table. Words are moved to the front of argv,
- * NULL-terminated; returns their number or -EINVAL with a message that names the option and the
- * nearest real one.
- * *@help is set when
- * --help was given.
+ * NULL-terminated. Returns their number, or -EINVAL with a message that names the option and the
+ * nearest real one. *@help is set when --help was given.
  */
 int af_options_parse(const struct af_command *cmd, void *state, int argc, char **argv, bool *help,
                      struct af_err *err);

@@ -1,21 +1,21 @@
 /*
- * What the files of the collector `bpf` share.
+ * Shared by the files of the collector `bpf`:
  *
+ *	bpf.c       the hand-over at the control socket, the pump, privileges
  *	programs.c  loading and attaching
- *	bpf.c           the hand-over at the door, the pump, privileges
  *	image.c     which program a pid ran when, its ordinal and its words
- *	mapping.c   what code it had mapped
+ *	mapping.c   which code it had mapped
  *	elf.c       ELF files of strangers
  *	unwind.c    frames without a frame pointer
  *	stream.c    events in the process's stream
- *	calls.c     calls of CUDA by who carries no libaflame, and on request by who does
+ *	calls.c     calls of CUDA by processes without libaflame, and on request by those with it
  *	probes.c    uprobes; usdt.c where a library wants them
- *	kernel.c    what must be known of the kernel's own code
- *	usage.c     the CPU time they used
- *	forget.c    giving back what is over
+ *	kernel.c    facts about the kernel's own code
+ *	usage.c     the CPU time that processes used
+ *	forget.c    frees the state of processes that ended
  *
- * Samples are looked at HOLD_NS after they were taken: by then a process that carries libaflame
- * has said hello, and what the side-band tells of the time before is here, from whatever CPU.
+ * Samples are processed HOLD_NS after they were taken: by then a process that carries libaflame has
+ * registered, and the side-band records of the time before have arrived from every CPU.
  */
 #ifndef AF_COLLECT_BPF_PRIVATE_H
 #define AF_COLLECT_BPF_PRIVATE_H

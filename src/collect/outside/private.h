@@ -1,10 +1,12 @@
 /*
- * What the files of sampling from outside share.
+ * Shared by the files that sample from outside:
  *
- *	outside.c         whom events are opened on, and left; its place in the recorder
- *	look.c    looks at processes and threads: who is to be watched
- *	samples.c what the events wrote: samples, and who forks, runs and maps
- *	events.c  the perf events, once.c whose count, names.c of threads
+ *	outside.c   on which processes events are opened and closed; its place in the recorder
+ *	look.c      looks at processes and threads: which are to be watched
+ *	samples.c   the records of the events: samples, forks, execs and mappings
+ *	events.c    the perf events
+ *	once.c      counts every moment of a thread once
+ *	names.c     names of threads
  */
 #ifndef AF_COLLECT_OUTSIDE_PRIVATE_H
 #define AF_COLLECT_OUTSIDE_PRIVATE_H

@@ -1,14 +1,14 @@
 /*
- * A trace that is made of what another profiler wrote. Importers add processes, threads, slices,
- * samples and device work in any order; when all is there it is sorted and written as a trace
- * directory that all commands read. Memory is some 32 bytes an entry.
+ * A trace builder: it makes a trace from the data of another profiler. Importers add processes,
+ * threads, slices, samples and device work in any order. When all is there, af_draft_write() sorts
+ * it and writes a trace directory that all commands read. Memory is about 32 bytes an entry.
  *
  *	af_draft_open → { af_draft_… }* → af_draft_write → af_draft_close
  *
- * Most frames of other profilers have names and no addresses (where there are some:
- * addresses.h); how they stand in the trace is in docs/format.md, "Imported traces". Times
- * are nanoseconds since 1970 or since whatever the file counts from. Out of memory ends the
- *program. One thread at a time.
+ * Most frames of other profilers have names and no addresses (addresses.h is for those that have
+ * some); docs/format.md, "Imported traces", describes how they stand in the trace. Times are
+ * nanoseconds since 1970 or since the start of whatever clock the file uses. Out of memory ends the
+ * program. One thread at a time.
  */
 #ifndef AF_EXCHANGE_DRAFT_DRAFT_H
 #define AF_EXCHANGE_DRAFT_DRAFT_H

@@ -3,14 +3,15 @@
  * gpuperf reads too: a record a line, times in nanoseconds.
  *
  *	RUNTIME [ start, end ] duration D, "cudaLaunchKernel", cbid N, processId N, threadId N,
- *		correlationId N				DRIVER the same
+ *		correlationId N
+ *	DRIVER the same
  *	CONCURRENT_KERNEL [ start, end ] duration D, "name", correlationId N
  *	MEMCPY "HtoD" [ start, end ] duration D, size N, …, correlationId N
  *	MEMSET [ start, end ] duration D, value N, size N, correlationId N
  *
- * A line that begins with a blank goes on with the record before it: grid [ x, y, z ], block
- * [ x, y, z ], sharedMemory (static N, dynamic N), deviceId N, contextId N, streamId N. Records of
- * other kinds are counted. All files of gpuperf tell of the same processes.
+ * A line that begins with a blank continues the record before it: grid [ x, y, z ], block [ x, y, z
+ * ], sharedMemory (static N, dynamic N), deviceId N, contextId N, streamId N. Records of other
+ * kinds are counted. All files of gpuperf describe the same processes.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,20 +1,21 @@
 /*
- * A trace in formats of other tools, for what reads those. One row of the table each; a writer
- * reads the trace as often as it has to and holds what is unique in it, not its events.
+ * A trace in the formats of other tools. Each format is one row of the table; a writer reads the
+ * trace as often as it has to and holds the unique definitions in memory, not the events.
  *
- *	gpuperf-cpu	gpuperf's extended folded text, a line a CPU sample and a line a launch of a
- *			kernel, which ends in the function, in order of time as far as the trace has
- *			it: `timestamp_ns comm pid tid cpu f1;f2;…`. Blanks of a
- *			comm are `_`, as gpuperf's own reader wants it; `;` in a name is `:`; the
- *			cpu is 0 where the sampler did not tell it.
- *	gpuperf-gpu	gpuperf's GPU trace in Trace Event Format. It has no cbid, which traces do
- *			not keep, and no fills, which the format does not know.
- *	gpuperf-folded	gpuperf's merged text: `f1;…;cudaLaunchKernel;[GPU_Kernel]name µs`, but
- *			joined by correlation. Work that is no kernel is `[GPU_MemCopy]name`.
- *	iaprof		samples of device instructions as iaprof's profile: see
- *exchange/iaprof/import.c iaprof-folded	what iaprof's `flame` makes of that:
- *			`comm;pid;f1;…;-;file_[G];kernel_[G];insn_[g];stall_[g];0xoffset_[g] n`;
- *			a sample without a reason has no frame of one
+ *	gpuperf-cpu     gpuperf's extended folded text, in order of time as far as the trace has
+ *	                it: a line for each CPU sample, and a line for each launch of a kernel,
+ *	                which ends in the function: `timestamp_ns comm pid tid cpu f1;f2;…`.
+ *	                A blank in a comm becomes `_`, as gpuperf's own reader wants it; `;` in
+ *	                a name becomes `:`; the cpu is 0 where the sampler did not record it.
+ *	gpuperf-gpu     gpuperf's GPU trace in Trace Event Format. It has no cbid, which traces
+ *	                do not keep, and no fills, which the format does not know.
+ *	gpuperf-folded  gpuperf's merged text: `f1;…;cudaLaunchKernel;[GPU_Kernel]name µs`, but
+ *	                joined by correlation. Work other than kernels is `[GPU_MemCopy]name`.
+ *	iaprof          samples of device instructions as iaprof's profile: see
+ *	                exchange/iaprof/import.c
+ *	iaprof-folded   the output of iaprof's `flame` for that profile:
+ *	                `comm;pid;f1;…;-;file_[G];kernel_[G];insn_[g];stall_[g];0xoffset_[g] n`;
+ *	                a sample without a reason has no frame for one
  */
 #ifndef AF_EXCHANGE_EXPORT_EXPORT_H
 #define AF_EXCHANGE_EXPORT_EXPORT_H

@@ -1,8 +1,9 @@
 /*
- * What a profile of iaprof says, for a draft: the samples, of what the lines before them said.
+ * The samples of an iaprof profile, for a trace builder. A sample takes its process, stack and code
+ * from the lines before it.
  *
- *	iaprof_profile_open → { iaprof_symbol, iaprof_stall, iaprof_interval }* →
- *iaprof_profile_close
+ *	iaprof_profile_open → { iaprof_symbol, iaprof_stall, iaprof_interval }*
+ *	    → iaprof_profile_close
  */
 #ifndef AF_EXCHANGE_IAPROF_PROFILE_H
 #define AF_EXCHANGE_IAPROF_PROFILE_H

@@ -1,19 +1,20 @@
 /*
- * What `perf script` prints, a line at a time:
+ * The output of `perf script`, a line at a time:
  *
  *	comm pid[/tid] [[cpu]] seconds: [period] event:
  *		address function+0xoffset (module)
  *		…
  *	(an empty line)
  *
- * with a stack of one frame behind the event where there are no call chains. Each column may be
- *missing (perf script -F): a line that frames follow is a header whatever it has, and there may be
- *none. Frames are tidied by the rules that folded text of perf has gone by since 2011
- *(docs/import.md). Of several events the first one seen is used.
+ * Where there are no call chains, a stack of one frame follows the event on the same line. Each
+ * column may be missing (perf script -F): a line that frames follow is a header whichever columns
+ * it has, and the header may be missing altogether. The reader tidies frames by the rules that
+ * folded text of perf has used since 2011 (docs/import.md). It uses one event: the one asked for,
+ * or else the first one seen.
  *
  *	perf_text_open → { perf_text_line }* → perf_text_end → perf_text_close
  *
- * A line that was seen before costs a hash of it.
+ * A line that was seen before costs one hash of it.
  */
 #ifndef AF_EXCHANGE_PERF_TEXT_H
 #define AF_EXCHANGE_PERF_TEXT_H

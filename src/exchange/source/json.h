@@ -1,13 +1,12 @@
 /*
- * A pull reader of JSON (RFC 8259) for files of any size: it holds one buffer, whatever the input
- * is. Every byte is hostile: depth and lengths have limits, nothing recurses.
+ * A pull reader of JSON (RFC 8259) for files of any size: it holds one buffer, however large the
+ * input is. Every byte is hostile: depth and lengths have limits, and nothing recurses.
  *
  *	af_json_open → { af_json_next, af_json_skip }* → af_json_close
  *
- * Taken more loosely than RFC 8259 has it, because profilers write it so: control characters in
- * strings, escapes that do not exist (a backslash of a Windows path stays), a comma before a
- *closing bracket, bare words and hexadecimal digits for numbers (nan, -inf, 0x10). One thread at a
- *time.
+ * It accepts more than RFC 8259, because profilers write it: control characters in strings, escapes
+ * that do not exist (a backslash of a Windows path stays), a comma before a closing bracket, bare
+ * words and hexadecimal digits for numbers (nan, -inf, 0x10). One thread at a time.
  */
 #ifndef AF_EXCHANGE_SOURCE_JSON_H
 #define AF_EXCHANGE_SOURCE_JSON_H

@@ -1,19 +1,19 @@
 /*
- * A profiler that the program has itself (PyTorch's Kineto, XLA's, Triton's Proton), beside ours.
- * CUPTI has room for one: one subscriber and one pair of functions that hand out buffers. Those are
- * ours for the whole run, and the program's profiler, the *client*, is served behind them:
+ * Serves the program's own profiler (PyTorch's Kineto, XLA's, Triton's Proton) beside ours. CUPTI
+ * has room for one profiler: one subscriber and one pair of functions that hand out buffers. Those
+ * are ours for the whole run, and we serve the program's profiler, the *client*, behind them:
  *
  *	client_doors.c  the client's calls come here instead of to CUPTI
- *	client.c        what it asked for: callbacks, kinds of records, its clock
- *	client_copy.c   its records, copied out of our buffers into its own
+ *	client.c        the client's requests: callbacks, kinds of records, its clock
+ *	client_copy.c   the client's records, copied out of our buffers into its own
  *
- * It gets the records of the calls that it would have had records of alone, and so do we. What it
- * did not ask for, or what was launched before it asked, it does not get.
+ * The client gets the records that it would have had without us, and so do we. It does not get
+ * records that it did not ask for, or of work that was launched before it asked.
  *
- * A client may replace CUPTI's clock for the whole process: its stamps are then turned into those
- *of CLOCK_REALTIME, CUPTI's own, before we read them.
+ * A client may replace CUPTI's clock for the whole process. We then turn its stamps into those of
+ * CLOCK_REALTIME, CUPTI's own clock, before we read them.
  *
- * Any thread; the client's own calls are its own to put in order, as with CUPTI.
+ * Any thread may call these functions. The client puts its own calls in order, as with CUPTI.
  */
 #ifndef AF_INJECT_CUDA_CLIENT_H
 #define AF_INJECT_CUDA_CLIENT_H

@@ -1,23 +1,23 @@
 /*
  * The CUDA collector: the driver loads this library in cuInit (CUDA_INJECTION64_PATH) and calls
- * InitializeInjection, whichever way the program came by CUDA: runtime linked either way, driver
- * API, Triton, JAX, CuPy, libraries.
+ * InitializeInjection, however the program came by CUDA: runtime linked either way, driver API,
+ * Triton, JAX, CuPy, libraries.
  *
- *	cuda.c           the door, which CUPTI calls and callbacks are asked for, what is said of it
+ *	cuda.c      the entry point; which CUPTI calls and callbacks are enabled; the report
  *	find.c      which libcupti
  *	call.c      calls of the driver API: CALL, MEMORY
  *	client.h    the program's own profiler beside us
- *	activity.c  buffers and records of what devices did: GPU_WORK and its definitions
+ *	activity.c  buffers and records of device work: GPU_WORK and its definitions
  *	graph.c     nodes of graphs: GRAPH_NODE
- *	device.c    what the devices are: DEVICE and its notes
- *	thread.c    the thread that flushes, reads the clocks, and sees to the end
- *	trace/cuda_functions.h which functions; cupti.h what of CUPTI is used
+ *	device.c    descriptions of the devices: DEVICE and its notes
+ *	thread.c    the thread that flushes, reads the clocks, and handles the end
+ *	cupti.h     the part of CUPTI that is used; trace/cuda_functions.h: which functions
  *
  * Calls are seen in the domain of the driver API only: every launch passes there, the runtime's
- * too, at half the price of both, and the runtime's function is in the stack anyway.
+ * too, at half the price of both domains, and the runtime's function is in the stack anyway.
  *
- * No CUDA function is called from a callback, no lock is held while CUPTI is called, and what fails
- * leaves the program as it was: it goes on unrecorded, and the trace says why.
+ * No callback calls a CUDA function, and no lock is held while CUPTI is called. A failure leaves
+ * the program as it was: it goes on unrecorded, and the trace says why.
  */
 #ifndef AF_INJECT_CUDA_CUDA_H
 #define AF_INJECT_CUDA_CUDA_H

@@ -1,24 +1,24 @@
 /*
  * The collector `cuda-pc`: which instructions a GPU executes, and why they stall, by CUPTI's PC
- * sampling. The device samples by itself and kernels run as they would; what it found is read a few
+ * sampling. The device samples by itself and kernels run as they would; we read its samples a few
  * times a second.
  *
- *	pc.c        when: contexts, modules, the flushing thread
+ *	pc.c        when to sample: contexts, modules, the flushing thread
  *	pc_read.c   one device: begin, read, adapt, end
- *	pc_gate.c   nobody launches here while CUPTI changes what it does
- *	pc_claim.c  one process a GPU
- *	pc_setup.c  which period; what CUPTI is told, and what its refusals mean
- *	pc_write.c  what was read: STALL, CODE, GPU_WINDOW, GPU_SAMPLE
+ *	pc_gate.c   keeps threads from launching while CUPTI changes its state
+ *	pc_claim.c  lets only one process sample a GPU
+ *	pc_setup.c  the period, CUPTI's configuration, and the meaning of its refusals
+ *	pc_write.c  writes the samples: STALL, CODE, GPU_WINDOW, GPU_SAMPLE
  *
- * One context of a device can be sampled at a time, by one process. CUPTI gives names of functions
- * that are gone once their module is, so it is read before each unload too; that and the reading
- * thread exclude one another by the only lock that is held while CUPTI is called: a callback waits
- * for it a bounded time, then leaves the samples to the thread.
+ * One context of a device can be sampled at a time, by one process. CUPTI names functions, and
+ * forgets the names once their module is gone, so we also read before each unload. That and the
+ * reading thread exclude one another by the only lock that is held while CUPTI is called: a
+ * callback waits for it a bounded time, then leaves the samples to the thread.
  *
  * CUPTI (13.0, on an H200) never comes back from Disable, Start or Stop while a thread launches, so
- * those are done behind a gate that launches pass. It takes another period or mode only after it
- *has been off, which costs the program some 150 ms; and it crashes where Enable is not followed by
- *a buffer of ours, and where a second context of a device is enabled.
+ * we call those behind a gate that launches pass. CUPTI takes another period or mode only after it
+ * has been off, which costs the program about 150 ms. It crashes where Enable is not followed by a
+ * buffer of ours, and where a second context of a device is enabled.
  */
 #ifndef AF_INJECT_CUDA_PC_H
 #define AF_INJECT_CUDA_PC_H

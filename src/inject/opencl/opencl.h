@@ -1,26 +1,27 @@
 /*
  * The OpenCL collector: a layer of the OpenCL loader (OPENCL_LAYERS; cl_loader_layers, Khronos
- * OpenCL-ICD-Loader), so it sees what the program asks of the loader, however it was loaded.
+ * OpenCL-ICD-Loader), so it sees the program's calls of the loader, however the loader came into
+ * the process.
  *
- *	opencl.c           the doors clGetLayerInfo and clInitLayer, and the table of wrappers
+ *	opencl.c    the entry points clGetLayerInfo and clInitLayer, and the table of wrappers
  *	device.c    devices and their parts
  *	queue.c     contexts and queues; profiling forced on
  *	program.c   programs, kernels, and the objects they are made of
- *	native.c    what the driver made of kernels and loaded into this process
- *	enqueue.c   what puts work on a queue
- *	extension.c the same for functions that are got by name
- *	wait.c      what waits for work, or asks after it
+ *	native.c    code that the driver made of kernels and loaded into this process
+ *	enqueue.c   calls that put work on a queue
+ *	extension.c the same for functions that the program looks up by name
+ *	wait.c      calls that wait for work, or ask after it
  *	work.c      work in flight: from an event to a WORK
  *	clock.c     pairs of the devices' clocks and the trace's
  *
- * Work in flight is harvested, not called back: an event that has completed is found by asking
- * after the oldest ones of a queue at later enqueues, waits and once a second. That spends no
- * driver thread and no allocation, and what is held is bounded. Each piece of work holds one
- * reference to its event until then (visible as CL_EVENT_REFERENCE_COUNT, which the specification
- * calls unsuitable for general use).
+ * Work in flight is harvested, not called back: at later enqueues, at waits and once a second the
+ * layer asks after the oldest events of a queue, and so finds the completed ones. That needs no
+ * driver thread and no allocation, and the number of events held is bounded. Each piece of work
+ * holds one reference to its event until then (visible as CL_EVENT_REFERENCE_COUNT, which the
+ * specification calls unsuitable for general use).
  *
- * No lock is held while the runtime is called: a queue's harvest is claimed by a flag that nobody
- * waits for.
+ * No lock is held while the runtime is called: a thread claims a queue's harvest by a flag that
+ * nobody waits for.
  */
 #ifndef AF_INJECT_OPENCL_OPENCL_H
 #define AF_INJECT_OPENCL_OPENCL_H

@@ -1,18 +1,20 @@
 /*
  * CPython frames of the calling thread, read without the GIL and without running the interpreter.
- * Offsets come from a table per minor version (3.8 to 3.15), checked when the interpreter is met
- * against _Py_DebugOffsets where it has them (3.13 and later), and against the first code objects
- * seen. An interpreter that the table does not describe gives no frames and a status that says so.
+ * Offsets come from a table per minor version (3.8 to 3.15). They are checked when the interpreter
+ * is met, against _Py_DebugOffsets where it has them (3.13 and later), and against the first code
+ * objects seen. An interpreter that the table does not describe gives no frames and a status that
+ * says so.
  *
- * A thread's own frame chain is changed by that thread alone, so reading it from a hook or a
- * signal handler of that thread is safe but for the few instructions of a push or pop: every
- * load is guarded, every code object's type is checked, depth is bounded.
+ * Only the thread itself changes its frame chain, so reading it from a hook or a signal handler of
+ * that thread is safe but for the few instructions of a push or pop: every load is guarded, every
+ * code object's type is checked, depth is bounded.
  *
- * The thread is found as PyGILState_GetThisThreadState() finds it: no frames for a thread that
- * never ran Python, and before 3.12 none for the inside of a subinterpreter (its caller's are).
+ * The thread is found as PyGILState_GetThisThreadState() finds it: there are no frames for a thread
+ * that never ran Python, and before 3.12 none for the inside of a subinterpreter (its caller's are
+ * there).
  *
- *	af_python_meet(module) for each module met → af_python_frames() on any thread, in any
- *handler
+ *	af_python_meet(module) for each module met
+ *	    → af_python_frames() on any thread, in any handler
  */
 #ifndef AF_INJECT_PYTHON_PYTHON_H
 #define AF_INJECT_PYTHON_PYTHON_H

@@ -1,10 +1,10 @@
 /*
- * Annotated kernels in report.html: of each a blob (pack.h) of one section, which is JSON:
+ * Annotated kernels in report.html. Each kernel has a blob (pack.h) of one section of JSON:
  *
- *	{"tables":[kernel, reasons, lines, insns]}	as af_annotate() and af_table_json() have
- *them
+ *	{"tables":[kernel, reasons, lines, insns]}
  *
- * and in the page's own JSON what is needed to list them.
+ * The tables are as af_annotate() makes them and af_table_json() writes them. The page's own JSON
+ * has the list of kernels.
  */
 #ifndef AF_RENDER_HTML_ANNOTATE_H
 #define AF_RENDER_HTML_ANNOTATE_H

@@ -3,31 +3,38 @@
  * Needs nothing of the page around it. html_pack_add() for each tree, html_pack_sort() once, then
  * html_pack_names() and html_pack_tree() in any order, html_pack_free() always.
  *
- * A blob is sections (32-bit little-endian size, bytes), deflated (RFC 1951), then text of seven
- * bits a character, the highest first: a character below U+0080 is its own seven bits. Those that
- * would not survive HTML, and those that do something in a terminal, are escaped: a character of
- * U+0100 and on counts the 14 of them in its bits from the seventh, and the seven bits below it
- * are those that follow. Before the text is a digit: how many of the last bytes are none.
+ * A blob is sections (32-bit little-endian size, bytes), deflated (RFC 1951), then written as text
+ * with seven bits a character, the highest bits first. A character below U+0080 stands for its own
+ * seven bits. Fourteen characters are escaped, because they would not survive HTML or would do
+ * something in a terminal. An escaped one is written as a character of U+0100 and on: its bits from
+ * the seventh, less 2, are the index in the list of the 14, and its low seven bits are the seven
+ * bits that follow. A digit before the text says how many of the last bytes are padding.
  *
  * Columns are of varints (base/leb128.h), of which a section has all first bytes, then
  * the second ones of those that go on, and so forth.
  *
- *	names	text of all names, newline between; one byte a name: enum af_frame; a column: the
- *		file each is in, from 1 on, 1 for several, 0 where that is not known; the files
- *		from 2 on, newline between; a column: the word for the module of those that are
- *		told apart by it (analyse/tree/module_key.h), from 1 on, 0 of the others; these
- *words, newline between. In order of bytes, so ids compare as names do. Control characters are
- *replaced by their pictures, U+2400 and on; bytes that are not UTF-8 are left to the browser. tree
- *nodes in preorder, the root first. Columns: 0  depth of the node before plus one less own depth; 0
- *is a first child 1  names' ids of first children, the root's (0) among them; then of the others,
- *		   each less that of the child before, modulo the number of names
- *		2  one a weight: 1 plus the index of the weight that it is told by, or 0
- *		then self divided by `scale`, one column a weight, leaves first, then the other
- *		nodes; no bytes for a weight that is `same` as an earlier one after that division.
+ *	names   text of all names, newline between
+ *	        one byte a name: enum af_frame
+ *	        a column: the file of each name, from 1 on; 1 for several, 0 where not known
+ *	        the files from 2 on, newline between
+ *	        a column: the module word of each name that needs one to be told apart
+ *	                (analyse/tree/module_key.h), from 1 on; 0 for the others
+ *	        these words, newline between
+ *	        Names are in order of bytes, so ids compare as names do. Control characters are
+ *	        replaced by their pictures, U+2400 and on; bytes that are not UTF-8 are left to
+ *	        the browser.
+ *	tree    nodes in preorder, the root first. Columns:
+ *	        0  depth of the node before, plus one, less own depth; 0 is a first child
+ *	        1  names' ids of first children, the root's (0) among them; then of the others,
+ *	           each less that of the child before, modulo the number of names
+ *	        2  for each weight: 1 plus the index of the weight that predicts it, or 0
+ *	        then for each weight one column of self divided by `scale`, leaves first, then
+ *	        the other nodes; no bytes for a weight that is `same` as an earlier one after
+ *	        that division
  *
- * A weight that is told by another is stored as differences (0, -1, 1, -2, … are 0, 1, 2, 3, …)
- * from the other one times x / y, rounded down, or from 0 while y is 0. Where the other one is not
- * 0, x then becomes x - x / 4 + the weight, and y becomes y - y / 4 + the other; both are doubles.
+ * A predicted weight is stored as differences (0, -1, 1, -2, … are 0, 1, 2, 3, …) from the other
+ * weight times x / y, rounded down, or from 0 while y is 0. Where the other weight is not 0, x then
+ * becomes x - x / 4 + the weight, and y becomes y - y / 4 + the other; both are doubles.
  */
 #ifndef AF_RENDER_HTML_PACK_H
 #define AF_RENDER_HTML_PACK_H

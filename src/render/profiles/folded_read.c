@@ -62,8 +62,7 @@ static size_t folded_shared(const char *a, const char *b, size_t len)
 
 /*
  * Take the count off the end of line[0..*len): whitespace, digits, perhaps a fraction; or as
- * iaprof's documentation has it. Returns
- * false, and *@len as it was, when there is none.
+ * iaprof's documentation has it. Returns false, and leaves *@len as it was, when there is none.
  */
 static bool folded_count(const char *line, uint32_t *len, struct folded_count *out)
 {

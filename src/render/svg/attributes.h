@@ -1,18 +1,19 @@
 /*
- * What the user says of single frames of a picture: flamegraph.pl's --nameattr. One line a frame:
+ * The user's attributes for single frames of a picture: flamegraph.pl's --nameattr. One line a
+ * frame:
  *
  *	NAME<TAB>ATTRIBUTE=VALUE[<TAB>ATTRIBUTE=VALUE…]
  *
- *	title			instead of the tooltip
- *	href, target		a click follows this link (target is _top unless given)
- *	a_extra			ATTRIBUTE="VALUE" … of that link
- *	g_extra			ATTRIBUTE="VALUE" … of the frame's <g>
- *	class, style, id, …	one attribute of the frame's <g>
+ *	title                instead of the tooltip
+ *	href, target         a click follows this link (target is _top unless given)
+ *	a_extra              ATTRIBUTE="VALUE" … of that link
+ *	g_extra              ATTRIBUTE="VALUE" … of the frame's <g>
+ *	class, style, id, …  one attribute of the frame's <g>
  *
- * NAME is af_label_key()'s, empty for the root. A value is text; the references that careful users
- * of flamegraph.pl had to write (&amp; &#39;) are understood. An empty value is none, of two lines
- * for one name the later one counts. Nothing in the file can run a script, load anything or leave
- *its place: such a line fails.
+ * NAME is af_label_key()'s, empty for the root. A value is text. The references that careful users
+ * of flamegraph.pl had to write (&amp; &#39;) are understood. An empty value counts as none; of two
+ * lines for one name the later one counts. Nothing in the file can run a script, load anything or
+ * leave its place: such a line fails.
  *
  *	af_attributes_open → { af_attributes_get }* → af_attributes_close
  *

@@ -1,7 +1,7 @@
 /*
- * The text of a code object's instructions: by a disassembler, where one is installed, once for
- *each object (of large ones once for each function), and kept in the cache of names; else of
- *NVIDIA's the mnemonic and the guard.
+ * The text of a code object's instructions. An installed disassembler writes it, once for each
+ * object (once for each function of a large one), and the cache of names keeps it. Without a
+ * disassembler, NVIDIA's code gets the mnemonic and the guard from aflame's own table.
  *
  *	af_listing_open → af_listing_text* → af_listing_close
  */

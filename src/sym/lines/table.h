@@ -1,8 +1,8 @@
 /*
  * The line table of an object that is not laid out yet: every section of code starts at 0, and
- * relocations say which section a row belongs to. That is what cubins are, and what libdw cannot
- * read. Headers of DWARF versions 2 to 5 (DWARF 5, 6.2), and NVIDIA's extended opcode by which a
- *row says what it is inlined into.
+ * relocations say which section a row belongs to. Cubins are such objects, and libdw cannot read
+ * them. The reader knows headers of DWARF versions 2 to 5 (DWARF 5, 6.2), and NVIDIA's extended
+ * opcode by which a row names the call that it is inlined into.
  *
  *	af_line_table_read → { af_line_table_find }* → af_line_table_free
  */

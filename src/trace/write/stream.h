@@ -6,9 +6,9 @@
  *	{ p = af_stream_begin(); fill p; af_stream_end(); }*
  *	af_stream_close()
  *
- * begin/end must not nest, not even from a signal handler of the same thread: the caller sees to
+ * begin/end must not nest, not even from a signal handler of the same thread: the caller prevents
  * that (inject/core/thread.h). No call allocates from the heap or takes a lock, so all are safe in
- *a signal handler. libc only.
+ * a signal handler. libc only.
  */
 #ifndef AF_TRACE_WRITE_STREAM_H
 #define AF_TRACE_WRITE_STREAM_H

@@ -4,8 +4,8 @@
  * structures say of it to $DUMP.json, a line each. The mock CUPTI hands the bytes to the collector
  * (MOCK_CUPTI_RECORDED), and tests/live/test_cuda.py compares what it made of them.
  *
- *	cc -shared -fPIC -I$CUDA/include dump.c -o dump.so -lcupti; DUMP=h200
- *	CUDA_INJECTION64_PATH=$PWD/dump.so ./program
+ *	cc -shared -fPIC -I$CUDA/include dump.c -o dump.so -lcupti
+ *	DUMP=h200 CUDA_INJECTION64_PATH=$PWD/dump.so ./program
  *
  * DUMP_GRAPHS=whole has graphs timed as a whole. Headers of CUDA 12.4 or later, and their CUPTI.
  *

@@ -1,8 +1,8 @@
 /*
  * cuda_samples HOW [ROUNDS [CUBIN KERNEL]]: kernels that last long enough to be sampled.
  *
- * Truth, of nanoseconds by path: each of ROUNDS (5) waits for k1 of 30 ms under hot_path and of 10
- *ms under cold_path, and for k2 of 20 ms.
+ * Truth, in nanoseconds by path: each of ROUNDS (5) waits for k1 of 30 ms under hot_path and of 10
+ * ms under cold_path, and for k2 of 20 ms.
  *
  *	paths	that, and an end as usual
  *	churn	each round loads a module of its own, and unloads it at once when its kernel is done

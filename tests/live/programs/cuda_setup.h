@@ -1,12 +1,12 @@
 /*
- * What the CUDA live programs share: a device with a context and the kernels k1 to k4, each of
- *which spins on one thread for as many nanoseconds as its only parameter says, and the truth that a
- * program prints.
+ * The CUDA live programs share this: a device with a context and the kernels k1 to k4, each of
+ * which spins on one thread for as many nanoseconds as its only parameter says, and the truth that
+ * a program prints.
  *
  *	cuda_open(&c, 0); cuda_launch(c.k[0], stream, 1000); cuda_truth(...); cuda_close(&c);
  *
- * Every program says what is true of it as one line of JSON on standard output, before it ends:
- * cuda_truth_*() in any order, then cuda_truth_print().
+ * Every program prints the truth about itself as one line of JSON on standard output, before it
+ * ends: cuda_truth_*() in any order, then cuda_truth_print().
  */
 #ifndef AF_LIVE_CUDA_SETUP_H
 #define AF_LIVE_CUDA_SETUP_H

@@ -1,8 +1,8 @@
 /*
  * Truth: threads are born and die without end; each makes events that aflame records (an event for
  * every dlclose) and counts them in a file that outlives the program, each after it was made.
- *Whoever is killed, the trace must hold at least as many as the file says, and at most one more a
- *thread.
+ * Whoever is killed, the trace must hold at least as many as the file says, and at most one more a
+ * thread.
  *
  *	kill_target FILE [THREADS]	never ends by itself: it is killed (or ends after 20 s)
  */

@@ -1,14 +1,13 @@
 /*
- * meddles HOW [USER]: what a recorded process does to the recording of others.
+ * meddles HOW [USER]: a recorded process damages the recording of others.
  *
  *	page USER	becomes USER, then writes over each page of the session that it has mapped
- *or can make writable
+ *			or can make writable
  *	file		opens the session's `control` by its name and ends the recording (its magic
- *is left, all that follows is set to 1) rings		cuts all files of streams in the session's
- *directory
+ *			is left, all that follows is set to 1)
+ *	rings		cuts all files of streams in the session's directory
  *
- * It prints what it wrote to: "wrote FILE" for each. What it does is done once, 0.3 s after it
- *began.
+ * It prints "wrote FILE" for each file that it wrote to. It acts once, 0.3 s after it began.
  *
  * Exit status: 0, or 1 when it could not even try.
  */
