@@ -18,10 +18,15 @@ struct af_sha256 {
 	uint8_t block[64];
 };
 
+/*
+ * The digest of bytes that come in pieces. After _end, @s must be initialised again before it is
+ * used.
+ */
 void af_sha256_init(struct af_sha256 *s);
 void af_sha256_add(struct af_sha256 *s, const void *data, size_t len);
 void af_sha256_end(struct af_sha256 *s, uint8_t digest[AF_SHA256_BYTES]);
 
+/* The digest of @len bytes at @data. */
 void af_sha256(const void *data, size_t len, uint8_t digest[AF_SHA256_BYTES]);
 
 /* The digest in lower-case hexadecimal. */

@@ -76,6 +76,7 @@ struct af_diff {
 /* Does the name of a file end so? */
 bool af_diff_ends(const char *name, const char *end);
 
+/* The kind of change that --show asks for; AF_CHANGE_NONE: all kinds. */
 enum af_change_kind af_diff_only(const struct af_diff *d);
 
 /* How sides were made comparable, and what of the changes is chance, in words. */

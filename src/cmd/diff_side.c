@@ -1,3 +1,4 @@
+/* One side of aflame diff: a trace or folded text, read into a tree. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* aflame flame: a flame graph of a trace or of folded text. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

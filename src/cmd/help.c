@@ -1,3 +1,4 @@
+/* Prints --help of a command and the overview, from the option tables. */
 #include <stdio.h>
 #include <string.h>
 

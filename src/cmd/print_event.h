@@ -19,6 +19,7 @@ struct af_event_printer {
 	const struct af_enum_info *enums[AF_KIND_MAX][AF_PRINT_FIELDS]; /* by kind and field */
 };
 
+/* Print as text or as JSON lines; times are shown relative to @start_ns, on the trace's clock. */
 void af_event_printer_init(struct af_event_printer *p, bool json, uint64_t start_ns);
 
 /*

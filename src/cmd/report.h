@@ -48,6 +48,7 @@ struct report_kind {
 /* NULL-terminated by name. */
 extern const struct report_kind report_kinds[];
 
+/* How many rows to print: --limit, or else @standard; 0 means all. */
 uint32_t report_limit(const struct report *r, uint32_t standard);
 
 /* One table in the form that was asked for; for people with a blank line before, unless first. */

@@ -1,3 +1,4 @@
+/* aflame tally: sums of calls of device APIs, kernels, copies and memory as tables. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -33,6 +33,7 @@ struct af_env {
 	uint32_t nr;
 };
 
+/* Free what @env holds. A zeroed struct is fine. */
 void af_env_free(struct af_env *env);
 
 /* The value of @key, or NULL. */

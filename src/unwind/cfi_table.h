@@ -55,6 +55,7 @@ struct cfi_entry cfi_entry(const struct af_cfi *c, uint64_t at);
 /* Where the CIE of the FDE @e lies, stepping over its id; false: it is a CIE, or damaged. */
 bool cfi_entry_cie(const struct af_cfi *c, struct cfi_entry *e, uint64_t *cie);
 
+/* The CIE at offset @at of the image, versions 1, 3 and 4. 0 or -EINVAL. */
 int cfi_cie(const struct af_cfi *c, uint64_t at, struct cfi_cie *cie);
 
 /* The rest of @fde, whose cie is there. */

@@ -64,6 +64,10 @@ static inline uint64_t af_dwarf_uint(struct af_dwarf_cursor *c, unsigned size)
 	return v;
 }
 
+/*
+ * Numbers in LEB128 (DWARF 5, 7.6), unsigned and signed. A number whose end is not there gives 0
+ * and makes the cursor bad.
+ */
 uint64_t af_dwarf_uleb(struct af_dwarf_cursor *c);
 int64_t af_dwarf_sleb(struct af_dwarf_cursor *c);
 

@@ -1,3 +1,6 @@
+/*
+ * All registers of a frame's caller, from call frame information: af_cfi_row(), af_cfi_function().
+ */
 #include <errno.h>
 #include <string.h>
 

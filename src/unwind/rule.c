@@ -1,3 +1,4 @@
+/* The rule of a frame in the compact form that walks follow: af_cfi_rule(). */
 #include "unwind/cfi.h"
 
 #include <errno.h>

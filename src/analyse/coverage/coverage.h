@@ -84,6 +84,7 @@ struct af_coverage {
 	uint32_t nr_images;
 };
 
+/* Free what @c holds. A zeroed struct is fine. */
 void af_coverage_free(struct af_coverage *c);
 
 static inline uint64_t af_covered_used(const struct af_covered *c)

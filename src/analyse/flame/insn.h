@@ -29,6 +29,7 @@ struct flame_insn {
 struct flame_insn flame_insn_open(struct af_tree *t, const struct af_world *w,
                                   const struct af_results *results, bool samples);
 
+/* Free what @d holds; the tree stays. */
 void flame_insn_close(struct flame_insn *d);
 
 /* Are samples a weight here, and has the job @is any? */

@@ -20,6 +20,9 @@ struct flame_seen {
 	struct af_keys by_call; /* process, path and function → index */
 };
 
+/*
+ * Count @call, unless it has a correlation number (launches.h joins those) or does no device work.
+ */
 void flame_seen_add(struct flame_seen *f, const struct af_world *w, const struct af_call *call);
 
 /* One of the calls is known to be @work's, which is drawn in its place. */

@@ -25,6 +25,10 @@ struct flame_work {
 	uint32_t last_site; /* most works have the call of the one before */
 };
 
+/*
+ * Add up @work, which launches.h hands over: busy time, and outside of `aside` count and bytes.
+ * Failed work and work of unknown shape are left out.
+ */
 void flame_work_add(struct flame_work *f, const struct af_world *w, const struct af_work *work);
 
 /* Which weights there are, as bits. */

@@ -28,6 +28,7 @@ struct af_frames_last {
 	} * known;
 };
 
+/* Free what @l holds. A zeroed struct is fine. */
 void af_frames_last_free(struct af_frames_last *l);
 
 /*

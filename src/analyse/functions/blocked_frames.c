@@ -1,3 +1,7 @@
+/*
+ * Finds the frames that name a wait in an off-CPU stack: the leaf-most user frame, and the
+ * leaf-most kernel frame other than the scheduler's.
+ */
 #include "analyse/functions/blocked.h"
 
 #include <stdbool.h>

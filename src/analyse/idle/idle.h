@@ -194,6 +194,7 @@ struct idle_names {
 	uint32_t nr_stacks, cap_stacks;
 };
 
+/* @i and @w are borrowed and outlive @n. */
 void idle_names_open(struct idle_names *n, const struct idle *i, const struct af_world *w);
 void idle_names_close(struct idle_names *n);
 

@@ -42,6 +42,7 @@ enum {
 	AF_IDLE_MOST_PERCENT = 50  /* of the rest one cause has more: it is the verdict */
 };
 
+/* The verdict on a device, by nanoseconds of its time in each share. */
 enum idle_verdict idle_verdict(const uint64_t shares_ns[IDLE_SHARES]);
 
 /* "launch-bound"; of a busy device that is no GPU "device-bound". */

@@ -152,6 +152,7 @@ static inline bool af_attribution_active(const struct af_attribution *a)
 void af_attribution_work(struct af_attribution *a, const struct af_world *w,
                          const struct af_work *work);
 
+/* A sample of a CPU that ran device code; @s is copied. */
 void af_attribution_host_sample(struct af_attribution *a, const struct af_world *w,
                                 const struct af_host_sample *s);
 

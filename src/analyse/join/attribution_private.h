@@ -47,6 +47,10 @@ struct attribution_span {
 	uint64_t all_ns, before_ns, within_ns;
 };
 
+/*
+ * The stretch [@start_ns, @end_ns) as the time range @in cuts it: all of it, the part before, the
+ * part within. _add sums stretches; sums that would overflow stay at the maximum.
+ */
 struct attribution_span attribution_span_of(const struct af_within *in, uint64_t start_ns,
                                             uint64_t end_ns);
 void attribution_span_add(struct attribution_span *to, const struct attribution_span *more);

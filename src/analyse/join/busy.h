@@ -40,6 +40,7 @@ void af_busy_add(struct af_busy *b, uint64_t start_ns, uint64_t end_ns);
 /* No more will come. */
 void af_busy_end(struct af_busy *b);
 
+/* Free what @b holds. A zeroed struct is fine. */
 void af_busy_free(struct af_busy *b);
 
 #endif

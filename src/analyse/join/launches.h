@@ -69,6 +69,10 @@ struct af_launches {
 	 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_GPU_WORK |             \
 	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_GRAPH_NODE | 1ull << AF_KIND_CALL_SEEN)
 
+/*
+ * An event of AF_LAUNCHES_WANTS, after the world @w has seen it. Works that are complete go to
+ * l->take.
+ */
 void af_launches_event(struct af_launches *l, const struct af_world *w, const struct af_event *ev);
 
 /* No more will come: works that wait are handed over as they are. */
@@ -81,6 +85,7 @@ void af_launches_end(struct af_launches *l, const struct af_world *w);
 uint32_t af_launches_sums(const struct af_launches *l, const struct af_world *w,
                           struct af_coverage_launches **sums);
 
+/* Free what @l holds; works that still wait are not handed over. */
 void af_launches_free(struct af_launches *l);
 
 #endif

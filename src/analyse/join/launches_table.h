@@ -41,6 +41,10 @@ struct launches_device {
 	uint64_t works, alone, untimed; /* works; those without a call, without times */
 };
 
+/*
+ * Enter the call @c, which is copied. Where two ids share a place in the window, the older call
+ * moves to the side, where it may still get work.
+ */
 void launches_put(struct launches_table *t, const struct launches_call *c);
 
 /* The call with this id or NULL. Valid until the next put. */
@@ -52,6 +56,7 @@ uint64_t launches_unfinished(const struct launches_table *t);
 /* The id whose low half is @low: the nearest to the highest so far. */
 uint64_t launches_extend(struct launches_table *t, uint32_t low);
 
+/* Free what @t holds. A zeroed struct is fine. */
 void launches_free(struct launches_table *t);
 
 #endif

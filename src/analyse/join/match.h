@@ -43,11 +43,16 @@ struct af_match {
 /* A call with a number is joined exactly, by launches.h: it is left out here. */
 void af_match_seen(struct af_match *m, const struct af_world *w, const struct af_call *call);
 
+/*
+ * Work in any order, copied. Work that has its stack, or no time, goes to m->take at once; the rest
+ * is held until af_match_until() or af_match_end().
+ */
 void af_match_work(struct af_match *m, const struct af_world *w, const struct af_work *work);
 
 /* The trace is as far as @now_ns: hand over what has been held for long enough. */
 void af_match_until(struct af_match *m, const struct af_world *w, uint64_t now_ns);
 
+/* No more will come: hand over all that is held. _free drops what is held. */
 void af_match_end(struct af_match *m, const struct af_world *w);
 void af_match_free(struct af_match *m);
 

@@ -1,3 +1,7 @@
+/*
+ * Reads a trace once for all passes: feeds the world, joins samples and launches, and hands events,
+ * samples and work to each pass that answers the query.
+ */
 #include <stdlib.h>
 #include <string.h>
 

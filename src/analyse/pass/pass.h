@@ -102,6 +102,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
                void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
                struct af_err *err);
 
+/* Free the trees and tables of @r. Call it after af_analyse() failed as well. */
 void af_results_close(struct af_results *r);
 
 #endif

@@ -102,6 +102,7 @@ struct af_facts {
 	struct af_table *first, *last;
 };
 
+/* Free all tables and their cells. A zeroed struct is fine. */
 void af_facts_free(struct af_facts *f);
 
 /* A new table at the end of the list; columns are copied. */

@@ -1,3 +1,7 @@
+/*
+ * Time covered in equal stretches, as differences that are added up when somebody looks: see
+ * heat_private.h.
+ */
 #include <stdlib.h>
 #include <string.h>
 

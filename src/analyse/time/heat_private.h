@@ -29,6 +29,7 @@ void heat_bins_coarsen(struct heat_bins *b, uint32_t factor);
 /* Cover the time; what is in stretch @most or after it is left out: false when all of it is. */
 bool heat_bins_add(struct heat_bins *b, uint64_t start_ns, uint64_t end_ns, uint32_t most);
 
+/* Bring b->ns up to date with all that was added; more may be added afterwards. */
 void heat_bins_settle(struct heat_bins *b);
 void heat_bins_free(struct heat_bins *b);
 
@@ -72,6 +73,10 @@ struct heat_piece {
 	uint64_t start_ns, end_ns;
 };
 
+/*
+ * Add the piece @is to the intervals of asked->interval_ns that it lies in. Called only where the
+ * query has intervals.
+ */
 void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struct heat_piece *is);
 
 /* Samples of instructions, in the place of work: each was taken some time in its window, evenly. */

@@ -144,6 +144,7 @@ struct af_slices {
 	const char *damage;  /* of the trace, "" for none */
 };
 
+/* The text of a kind for people and files: "call"; "" for a kind that does not exist. */
 const char *af_slice_category(enum af_slice_kind kind);
 
 /* More about a slice, in words. */

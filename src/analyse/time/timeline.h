@@ -66,6 +66,7 @@ const struct af_slices *af_timeline_slices(const struct af_timeline *t);
  */
 int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, struct af_err *err);
 
+/* Free @t and the names it handed out. NULL is fine. */
 void af_timeline_close(struct af_timeline *t);
 
 #endif

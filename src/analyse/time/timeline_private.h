@@ -83,6 +83,7 @@ bool timeline_wants(struct af_timeline *t, uint64_t start_ns, uint64_t end_ns);
 /* Cut one that is wanted, where the time that is asked for cuts slices. */
 void timeline_cut(const struct af_timeline *t, struct af_slice *s);
 
+/* The id of a name among t->names; an empty one is "[unnamed]". */
 uint32_t timeline_name(struct af_timeline *t, const char *text);
 
 /* The node of a place among the stacks, and what its leaf is called. */

@@ -47,11 +47,13 @@ struct af_samples {
 #define AF_SAMPLES_WANTS                                                                           \
 	(1ull << AF_KIND_SAMPLE | 1ull << AF_KIND_KSAMPLE | 1ull << AF_KIND_COUNTED)
 
+/* An event of AF_SAMPLES_WANTS, after the world @w has seen it. Whole samples go to s->take. */
 void af_samples_event(struct af_samples *s, const struct af_world *w, const struct af_event *ev);
 
 /* No more will come: what waits is the kernel's part alone. Returns how many those are. */
 uint64_t af_samples_end(struct af_samples *s);
 
+/* Free what @s holds; ticks that still wait are dropped. */
 void af_samples_free(struct af_samples *s);
 
 #endif

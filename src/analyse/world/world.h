@@ -236,6 +236,10 @@ void af_world_close(struct af_world *w);
 	 1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_CODE | 1ull << AF_KIND_PROGRAM_CRC |            \
 	 1ull << AF_KIND_STALL | 1ull << AF_KIND_DEVICE_NOTE)
 
+/*
+ * Learn what @ev defines, if it is one of the kinds above. Events come in order of time across all
+ * streams. Texts are copied.
+ */
 void af_world_event(struct af_world *w, const struct af_event *ev);
 
 /*

@@ -48,6 +48,7 @@ int af_file_map_fd(struct af_file *f, int fd);
  */
 int af_file_map_at(struct af_file *f, int dirfd, const char *name);
 
+/* Unmap the file. A zeroed struct is fine. */
 void af_file_unmap(struct af_file *f);
 
 /*

@@ -7,6 +7,10 @@ struct af_nearest {
 	unsigned distance;
 };
 
+/*
+ * Begin with @word, then offer each candidate. Both are borrowed. The first of equally near
+ * candidates wins.
+ */
 void af_nearest_init(struct af_nearest *n, const char *word);
 void af_nearest_offer(struct af_nearest *n, const char *candidate);
 

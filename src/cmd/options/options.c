@@ -1,3 +1,4 @@
+/* Parses a command's arguments by its option table. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* aflame doctor: what works on this machine, what does not, and what fixes it. */
 #include <errno.h>
 #include <gnu/lib-names.h>
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* aflame run: records a program, then prints the summary and writes report.html. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -11,6 +11,10 @@ struct af_progress {
 	bool shown;
 };
 
+/*
+ * @what names the work ("reading the trace"); it outlives the progress. Only a terminal on standard
+ * error gets lines.
+ */
 struct af_progress af_progress_begin(const char *what);
 
 /* Say it, unless that was just before: @done of @size. @progress is a struct af_progress. */

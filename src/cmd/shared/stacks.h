@@ -38,6 +38,7 @@ int af_stacks_read(struct af_stacks *s, int fd, const char *name, const struct a
 /* The text alone: the tree is not open, but may be opened then, and is closed with the rest. */
 int af_stacks_text(struct af_stacks *s, const char *name, const char *encoding, struct af_err *err);
 
+/* Free the tree, the text and the mapped file. A zeroed struct is fine. */
 void af_stacks_close(struct af_stacks *s);
 
 #endif

@@ -1,3 +1,4 @@
+/* Opens hostile ELF files of recorded processes in memory for libelf. */
 #include "collect/bpf/private.h"
 
 Elf *bpf_elf_open(struct bpf_elf *e, int fd)

@@ -1,3 +1,4 @@
+/* Program images: which program a pid ran at which time, its ordinal, user, rank and words. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Reads from /proc/kallsyms where some kernel functions lie: those that are the tracing itself,
+ * which stacks leave out, and those of interrupts.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,7 @@
+/*
+ * The code that an image has mapped: kept by address, bounded, and written to its stream when it is
+ * needed.
+ */
 #include <elf.h>
 #include <fcntl.h>
 #include <limits.h>

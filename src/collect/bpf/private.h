@@ -201,6 +201,7 @@ struct bpf_image *bpf_image_at(struct af_bpf *b, uint32_t pid, uint64_t time_ns)
 /* The same, made from /proc when there is none. */
 struct bpf_image *bpf_image_need(struct af_bpf *b, uint32_t pid, uint64_t time_ns);
 
+/* Take a side-band event: a fork makes a new image, an exec another one, a mapping is added. */
 void bpf_image_sideband(struct af_bpf *b, const struct af_sideband_event *e);
 
 /* Its number in the trace, given now if it has none; @image is past HOLD_NS or over. */
@@ -209,12 +210,17 @@ uint32_t bpf_image_process(struct af_bpf *b, struct bpf_image *image);
 /* Write its PROCESS and notes unless that was done. */
 void bpf_image_introduce(struct af_bpf *b, struct bpf_image *image);
 
+/*
+ * Take an exec record (its file, words, user and rank) and an exit record, which closes the streams
+ * of the pid's images.
+ */
 void bpf_image_exec(struct bpf_image *image, struct af_bpf *b, const struct af_bpf_text *t);
 void bpf_image_exit(struct bpf_image *image, struct af_bpf *b, const struct af_bpf_exit *e);
 
 /* Nothing more is asked of who forked it. */
 void bpf_image_orphan(struct bpf_image *image);
 
+/* Free one image; free all images and the table of pids. */
 void bpf_image_free(struct af_bpf *b, struct bpf_image *image);
 void bpf_images_free(struct af_bpf *b);
 

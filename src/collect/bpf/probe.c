@@ -1,3 +1,4 @@
+/* Tests whether the kernel's programs can be loaded on this machine, and explains why not. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,7 @@
+/*
+ * Uprobes on functions of CUDA libraries, all at once where the kernel can (multi-uprobes), else
+ * one by one.
+ */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdlib.h>

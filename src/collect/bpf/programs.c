@@ -1,3 +1,7 @@
+/*
+ * Loads the BPF programs and attaches them: to a perf event on each CPU's clock, and to
+ * tracepoints.
+ */
 #include "collect/bpf/private.h"
 
 #include <errno.h>

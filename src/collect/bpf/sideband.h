@@ -66,8 +66,10 @@ void af_sideband_sort(struct af_sideband *s);
 /* The next event of at most @until_ns, NULL when there is none. Valid until the next read. */
 const struct af_sideband_event *af_sideband_next(struct af_sideband *s, uint64_t until_ns);
 
+/* The text of @e: a path or a comm, NUL-terminated. Valid as long as @e. */
 const char *af_sideband_text(const struct af_sideband *s, const struct af_sideband_event *e);
 
+/* Close the events and free their memory. A zeroed struct is fine. */
 void af_sideband_close(struct af_sideband *s);
 
 #endif

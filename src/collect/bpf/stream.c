@@ -1,3 +1,4 @@
+/* Writes samples and definitions into the stream that an image has of its own. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

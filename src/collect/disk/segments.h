@@ -51,6 +51,7 @@ struct af_segments {
 	uint64_t lost[AF_LOST_END]; /* what LOST events told that gave way: to be told again */
 };
 
+/* @dir_fd and @session are borrowed. Close removes no file. */
 void af_segments_open(struct af_segments *s, int dir_fd, struct af_session *session);
 void af_segments_close(struct af_segments *s);
 

@@ -1,3 +1,7 @@
+/*
+ * Finds the processes and threads that carry no sampler of their own and are to be watched, through
+ * /proc.
+ */
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>

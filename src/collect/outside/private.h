@@ -65,6 +65,7 @@ struct af_outside {
 	uint32_t nr_samples, cap_samples;
 };
 
+/* The watch that is on this thread alone, or NULL. */
 struct outside_watched *outside_watched_alone(const struct af_outside *o, uint32_t pid,
                                               uint32_t tid);
 

@@ -1,3 +1,4 @@
+/* Takes samples and side-band records from the perf events, and writes them in order of time. */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

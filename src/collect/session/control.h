@@ -17,6 +17,10 @@ struct af_session_options;
 /* Make the session's files in the directory r->shm. */
 int af_control_make(struct af_recording *r, const struct af_session_options *o, struct af_err *err);
 
+/*
+ * The session's state. The recorder reads its own copy, because targets can write to the control
+ * page.
+ */
 enum af_session_state af_control_state(const struct af_recording *r);
 void af_control_put_state(struct af_recording *r, enum af_session_state state);
 

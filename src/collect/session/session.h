@@ -86,6 +86,10 @@ struct af_recording {
 	bool unnamed; /* the names could not be written */
 };
 
+/*
+ * Make the trace directory, the shared directory, the control page and the control socket. @options
+ * outlives @r. -errno with a message: nothing is left behind.
+ */
 int af_session_open(struct af_recording *r, const struct af_session_options *options,
                     struct af_err *err);
 
@@ -112,6 +116,11 @@ int af_session_finish(struct af_recording *r, struct af_err *err);
  */
 int af_session_find(struct af_recording *r, struct af_err *err);
 
+/*
+ * End the recording: release the watcher, the control socket and the lock, and remove the shared
+ * directory and the session's file in the trace. A trace whose names could not be written keeps
+ * that file under another name (AF_UNNAMED_FILE).
+ */
 void af_session_close(struct af_recording *r);
 
 /* Undo af_session_open: nothing was recorded. */

@@ -233,6 +233,7 @@ struct af_draft {
 	uint32_t nr_notes, cap_notes;
 };
 
+/* An empty draft. */
 void af_draft_open(struct af_draft *d);
 void af_draft_close(struct af_draft *d); /* a zeroed one is fine */
 
@@ -270,6 +271,10 @@ uint32_t af_draft_node(struct af_draft *d, uint32_t parent, uint32_t name,
 uint32_t af_draft_node_of(struct af_draft *d, uint32_t parent,
                           const struct af_draft_frame_of *frame);
 
+/*
+ * Add an entry: it is copied. An entry whose times a trace cannot hold is left out and counted. An
+ * equal @shape is kept once.
+ */
 void af_draft_slice(struct af_draft *d, enum af_draft_slice_kind kind,
                     const struct af_draft_slice *s);
 void af_draft_work(struct af_draft *d, const struct af_draft_work *w,
@@ -278,6 +283,7 @@ void af_draft_sample(struct af_draft *d, const struct af_draft_sample *s);
 void af_draft_sum(struct af_draft *d, const struct af_draft_sum *s);
 void af_draft_link(struct af_draft *d, const struct af_draft_link *l);
 void af_draft_memory(struct af_draft *d, const struct af_draft_memory *m);
+/* Name device number @device of all processes of @space. */
 void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const char *name,
                      size_t len);
 

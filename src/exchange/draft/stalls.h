@@ -56,6 +56,7 @@ struct af_draft_stalls {
 
 void draft_stalls_free(struct af_draft_stalls *s); /* a zeroed one is fine */
 
+/* The index of a code, made when new. @code is copied. */
 uint32_t af_draft_code(struct af_draft *d, const struct af_draft_code *code);
 /* From 1 on. A @node of 0 is a launch too, of which the stack is not known. */
 uint32_t af_draft_launch(struct af_draft *d, uint32_t code, uint32_t node);

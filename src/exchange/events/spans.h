@@ -33,6 +33,7 @@ void import_spans_add(struct import_spans *s, const struct import_span *span);
  */
 void import_spans_finish(struct import_spans *s, struct af_draft *d, bool ranges);
 
+/* Free what @s holds. A zeroed struct is fine. */
 void import_spans_free(struct import_spans *s);
 
 #endif

@@ -50,6 +50,10 @@ struct af_export_format {
 
 extern const struct af_export_format af_export_formats[]; /* ended by a NULL name */
 
+/*
+ * The writers of the table above, each in a file of its own. All read job->dir and write to
+ * job->fd. 0, or -errno with a message.
+ */
 int af_export_samples(const struct af_export_job *job, struct af_export_count *count,
                       struct af_err *err);
 int af_export_events(const struct af_export_job *job, struct af_export_count *count,

@@ -28,6 +28,7 @@ struct iaprof_strings {
 	uint32_t nr, cap;
 };
 
+/* Free what @s holds. A zeroed struct is fine. */
 void iaprof_strings_free(struct iaprof_strings *s);
 
 /* @id is the @len bytes at @text from here on. False: it was something else before. */

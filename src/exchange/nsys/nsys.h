@@ -45,6 +45,10 @@ void nsys_table(struct import_nsys *in, const char *table, const char *order,
                 const char *const *columns,
                 void (*take)(struct import_nsys *in, const struct sqlite_rows *rows));
 
+/*
+ * The draft's name for the string id in @column of the row; 0 when it is NULL or unknown, and an
+ * unknown id is counted.
+ */
 uint32_t nsys_string(struct import_nsys *in, const struct sqlite_rows *rows, int column);
 /* Of ids that are serialized. UINT32_MAX: one thread too many. */
 uint32_t nsys_space(struct import_nsys *in, int64_t global);
@@ -76,6 +80,10 @@ void nsys_waits(struct import_nsys *in);
 /* Stacks by their ids, which grow from the root as rows come in this order. */
 #define NSYS_CHAIN_ORDER "id, stackDepth DESC"
 extern const char *const nsys_chain_columns[];
+/*
+ * Put the frame of a row of the columns above inside the stack of its id, in @stacks: id → node of
+ * the draft.
+ */
 void nsys_chain_add(struct import_nsys *in, struct af_map *stacks, const struct sqlite_rows *rows);
 /* What called @function, which @stack ends in, with what that called for itself; else all of it. */
 uint32_t nsys_stack_to(const struct import_nsys *in, uint32_t stack, uint32_t function);

@@ -40,6 +40,10 @@ bool sqlite_select(struct sqlite_db *db, struct sqlite_rows *rows, const char *t
 void sqlite_tables(struct sqlite_db *db,
                    void (*take)(void *arg, const char *table, uint64_t nr_rows), void *arg);
 
+/*
+ * Go to the next row: false at the end and after an error (rows->failed). _done ends the query;
+ * call it in any case.
+ */
 bool sqlite_next(struct sqlite_rows *rows);
 void sqlite_done(struct sqlite_rows *rows);
 

@@ -47,10 +47,15 @@ struct perf_images {
 	uint32_t kernel_id; /* as build_id above */
 };
 
+/* @d outlives @im. The build ids of @f are copied. */
 void perf_images_open(struct perf_images *im, struct af_draft *d, uint32_t space,
                       const struct perf_file *f);
 void perf_images_free(struct perf_images *im);
 
+/*
+ * A thread's name, and an exec where c->exec is set; a fork, whose child has the mappings of its
+ * parent; a mapping. Call them in order of time. Texts are copied.
+ */
 void perf_images_comm(struct perf_images *im, const struct perf_comm *c);
 void perf_images_fork(struct perf_images *im, uint32_t pid, uint32_t from, uint32_t tid,
                       uint32_t from_tid);

@@ -45,6 +45,10 @@ struct perf_mmap {
 	size_t path_len;
 };
 
+/*
+ * Parse the body of a PERF_RECORD_MMAP or MMAP2 (perf_event_open(2)). Texts point into @r. False:
+ * the record is too short, or its range wraps.
+ */
 bool perf_mmap_parse(const struct perf_record *r, struct perf_mmap *m);
 
 /* Code of the kernel's that is made at run time: a BPF program, a trampoline. */
@@ -56,6 +60,10 @@ struct perf_ksymbol {
 	size_t len;
 };
 
+/*
+ * Parse the body of a PERF_RECORD_KSYMBOL. The name points into @r. False: too short, without a
+ * name, or an empty range.
+ */
 bool perf_ksymbol_parse(const struct perf_record *r, struct perf_ksymbol *k);
 
 struct perf_comm {
@@ -65,6 +73,7 @@ struct perf_comm {
 	size_t len;
 };
 
+/* Parse the body of a PERF_RECORD_COMM. The name points into @r. False: too short. */
 bool perf_comm_parse(const struct perf_record *r, struct perf_comm *c);
 
 #endif

@@ -95,6 +95,10 @@ size_t perf_event_unit(const char *name, size_t len);
 /* Whether text that begins so is perf script's. */
 bool perf_text_is(const char *text, size_t len);
 
+/*
+ * Feed each line, without its newline, between open and end. @o and @sink are copied; the sink is
+ * called during perf_text_line() and perf_text_end().
+ */
 void perf_text_open(struct perf_text *p, const struct perf_text_options *o,
                     const struct perf_text_sink *sink);
 void perf_text_line(struct perf_text *p, const char *line, size_t len);
@@ -121,6 +125,7 @@ struct perf_text_frame {
 	size_t address_len, function_len, module_len;
 };
 
+/* Split the line of a frame. The parts point into @line. False: it is not a frame. */
 bool perf_text_frame(const char *line, size_t len, struct perf_text_frame *f);
 
 /*

@@ -50,6 +50,7 @@ struct pprof_profile {
 	int64_t period, time_ns, duration_ns;
 };
 
+/* Free what @p holds. A zeroed struct is fine. */
 void pprof_free(struct pprof_profile *p);
 
 /* Read all but the samples. False: bytes that cannot be; what came before is there. */

@@ -63,9 +63,13 @@ struct af_json {
 	bool over, begun, had_value, after_key;
 };
 
+/*
+ * @source is called with @arg for more bytes. Allocates the buffer; out of memory ends the program.
+ */
 void af_json_open(struct af_json *j, af_json_source *source, void *arg);
 void af_json_close(struct af_json *j); /* a zeroed one is fine */
 
+/* The next token. After AF_JSON_ERROR it returns AF_JSON_ERROR again. */
 enum af_json_token af_json_next(struct af_json *j);
 
 /* Pass over the value that begins with @token, which af_json_next() has just given. False: error.

@@ -32,6 +32,7 @@ enum import_json_kind {
 	IMPORT_JSON_DHAT
 };
 
+/* Which JSON format begins with the @len bytes at @text, by the first members of its object. */
 enum import_json_kind import_json_kind(const char *text, size_t len);
 
 /* A format that is known and not read. */

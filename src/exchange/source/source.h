@@ -56,9 +56,11 @@ void af_import_cupti(struct af_draft *d, const struct af_import_source *in, uint
                      char *complaint, size_t size);
 bool af_import_is_cupti(const char *text, size_t len);
 
+/* The same for perf.data. */
 void af_import_perf(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                     char *complaint, size_t size);
 
+/* The same for the output of perf script. */
 void af_import_perf_text(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                          char *complaint, size_t size);
 
@@ -68,6 +70,7 @@ bool af_import_is_perf_text(const char *text, size_t len);
 void af_import_pprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                      char *complaint, size_t size);
 
+/* The same for folded text, whose numbers are in d->unit or else samples. */
 void af_import_collapsed(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                          char *complaint, size_t size);
 
@@ -76,6 +79,7 @@ bool af_import_is_collapsed(const char *text, size_t len);
 void af_import_speedscope(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                           char *complaint, size_t size);
 
+/* The same for an SQLite export of Nsight Systems, which is read into memory as a whole. */
 void af_import_nsys(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                     char *complaint, size_t size);
 

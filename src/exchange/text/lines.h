@@ -23,6 +23,7 @@ struct import_line_count {
 	uint64_t line, bad, first_bad;
 };
 
+/* Count the current line as one that cannot be used. */
 void import_line_bad(struct import_line_count *count, struct af_draft *d);
 
 /*

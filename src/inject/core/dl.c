@@ -1,3 +1,7 @@
+/*
+ * dlclose, interposed: code addresses may be reused afterwards, so modules and stacks are
+ * forgotten.
+ */
 #include "inject/core/doors.h"
 #include "inject/core/inject.h"
 #include "inject/core/thread.h"

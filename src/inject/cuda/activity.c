@@ -1,3 +1,4 @@
+/* CUPTI's activity buffers: records of device work become GPU_WORK events and their definitions. */
 #include "inject/cuda/cuda.h"
 
 #include <string.h>

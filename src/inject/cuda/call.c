@@ -1,3 +1,7 @@
+/*
+ * Callbacks of the driver API: calls become CALL events with their stacks, allocations become
+ * MEMORY.
+ */
 #include "inject/cuda/cuda.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Copies the client's records out of our buffers into its own: see client.h. */
 #include <pthread.h>
 #include <string.h>
 

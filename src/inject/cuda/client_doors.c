@@ -1,3 +1,4 @@
+/* Interposes CUPTI's functions, so that the client's calls come here: see client.h. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdint.h>

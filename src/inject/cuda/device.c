@@ -1,3 +1,4 @@
+/* Describes the CUDA devices: DEVICE and DEVICE_NOTE events, from attributes of the driver. */
 #include <stdio.h>
 #include <string.h>
 

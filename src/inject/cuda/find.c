@@ -1,3 +1,4 @@
+/* Finds and loads the libcupti that fits the driver and the program. */
 #include "inject/cuda/cuda.h"
 
 #include <dirent.h>

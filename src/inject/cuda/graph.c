@@ -1,3 +1,4 @@
+/* Nodes of CUDA graphs: which call made each, and which node each is a copy of (GRAPH_NODE). */
 #include "inject/cuda/cuda.h"
 
 #include "inject/core/handles.h"

@@ -113,6 +113,7 @@ void af_pc_unclaim(uint64_t claim);
 
 /* ---- pc_setup.c */
 
+/* Look up the functions af_cupti_pc in @library. False: *@missing is the name of one it lacks. */
 bool af_pc_resolve(void *library, const char **missing);
 
 /* A buffer for @nr instructions with @nr_reasons each; NULL without memory. Never freed. */

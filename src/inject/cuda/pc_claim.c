@@ -1,3 +1,4 @@
+/* Lets one process of a recording sample a GPU at a time, through the session's page. */
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>

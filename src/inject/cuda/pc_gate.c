@@ -1,3 +1,4 @@
+/* The gate that launches pass, closed while CUPTI's PC sampling changes its state: see pc.h. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdatomic.h>

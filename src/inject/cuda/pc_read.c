@@ -1,3 +1,4 @@
+/* Samples one device: begins, reads, adapts the period and ends, all under the lock of pc.c. */
 #include "inject/cuda/pc.h"
 
 #include <stdio.h>

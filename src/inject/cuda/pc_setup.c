@@ -1,3 +1,6 @@
+/*
+ * Configures CUPTI's PC sampling: buffers, the period, the mode; and puts its refusals into words.
+ */
 #include "inject/cuda/pc.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* Writes the samples of a device into the trace: STALL, CODE, GPU_WINDOW, GPU_SAMPLE. */
 #include "inject/cuda/pc.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/*
+ * The thread of the CUDA collector: flushes CUPTI's buffers, reads the clocks, samples, and handles
+ * the end.
+ */
 #include "inject/cuda/cuda.h"
 
 #include <errno.h>

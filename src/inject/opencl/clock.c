@@ -1,3 +1,4 @@
+/* Pairs of readings of a device's clock and the trace's clock: CLOCK events. */
 #include "inject/opencl/opencl.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* OpenCL devices and their sub-devices: one table entry and one DEVICE event each. */
 #include "inject/opencl/opencl.h"
 
 #include <pthread.h>

@@ -1,3 +1,7 @@
+/*
+ * Wrappers of the calls that put work on a queue. Each writes a launch and keeps the event of the
+ * work.
+ */
 #include "inject/opencl/opencl.h"
 
 static cl_int CL_API_CALL enqueue_nd_range(cl_command_queue queue, cl_kernel kernel,

@@ -1,3 +1,4 @@
+/* Wrappers of functions that a program looks up by name, which the loader's table does not have. */
 #include "inject/opencl/opencl.h"
 
 #include <CL/cl_ext.h>

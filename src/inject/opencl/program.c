@@ -1,3 +1,4 @@
+/* OpenCL programs and kernels: their ids, names, and the binaries that are kept in the trace. */
 #include "inject/opencl/opencl.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* OpenCL contexts and queues. Profiling is enabled on every queue, and hidden from the program. */
 #include "inject/opencl/opencl.h"
 
 #include <stdlib.h>

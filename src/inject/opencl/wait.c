@@ -1,3 +1,4 @@
+/* Wrappers of the calls that wait for work or ask after it; each harvests the completed work. */
 #include "inject/opencl/opencl.h"
 
 #include "inject/core/inject.h"

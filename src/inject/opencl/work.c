@@ -1,3 +1,4 @@
+/* Work in flight: a table of events, harvested in the order of each queue into WORK events. */
 #include "inject/opencl/opencl.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Interposes the functions that run another program (exec, posix_spawn, system, popen). */
 #include "inject/sampler/exec.h"
 
 #include <errno.h>

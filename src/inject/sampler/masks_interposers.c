@@ -1,3 +1,4 @@
+/* The functions that set a thread's signal mask, interposed: see masks.h and below. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>

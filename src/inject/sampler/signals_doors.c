@@ -1,3 +1,6 @@
+/*
+ * The functions that set signal handlers or wait for signals, interposed: see signals.h and below.
+ */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,3 +1,4 @@
+/* The sampler by POSIX CPU timers: one timer a thread, on the thread's own CPU clock. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,3 +1,7 @@
+/*
+ * Remembers walked stacks, and recognises one again when all stack slots that the walk read are
+ * unchanged.
+ */
 #include <string.h>
 
 #include "inject/walk/modules.h"

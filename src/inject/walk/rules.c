@@ -1,3 +1,4 @@
+/* The cache of unwind rules by program counter, and their packed form (unwinder.h). */
 #include "inject/walk/unwinder.h"
 
 #include <errno.h>

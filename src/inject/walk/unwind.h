@@ -32,6 +32,7 @@ enum {
 
 struct af_unwinder;
 
+/* Bytes of a struct af_unwinder, for the caller to allocate. */
 size_t af_unwinder_size(void);
 
 /*

@@ -69,6 +69,7 @@ void html_columns_end(struct html_columns *c);
 int html_columns_write(const struct html_columns *c, const struct html_pack *pack,
                        struct af_buf *out);
 
+/* Free what @c holds. A zeroed struct is fine. */
 void html_columns_free(struct html_columns *c);
 
 /* Differences as varints: 0, -1, 1, -2, … are 0, 1, 2, 3, … */

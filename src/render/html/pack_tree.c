@@ -1,3 +1,4 @@
+/* Packs one tree into the columns of report.html: see pack.h. */
 #include <stdlib.h>
 #include <string.h>
 

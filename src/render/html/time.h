@@ -75,6 +75,10 @@ struct html_time {
 	bool has_views, has_ranks;
 };
 
+/*
+ * Take a track, a slice or a point in the order that slices.h promises; and copy it. Times before
+ * all->start_ns are moved to it.
+ */
 void html_time_track(struct html_time *t, const struct af_track *track);
 void html_time_slice(struct html_time *t, struct html_pack *pack, const struct af_slices *all,
                      const struct af_slice *s);
@@ -89,6 +93,7 @@ void html_time_list(const struct html_time *t, const struct af_slices *all, stru
 /* Append the blobs in their scripts: 0, or -ENOMEM. */
 int html_time_write(const struct html_time *t, const struct html_pack *pack, struct af_buf *b);
 
+/* Free what @t holds. A zeroed struct is fine. */
 void html_time_free(struct html_time *t);
 
 #endif

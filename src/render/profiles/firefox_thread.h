@@ -62,6 +62,9 @@ uint32_t firefox_string(struct firefox_thread *t, const char *text, size_t len);
 /* The number of the stack that ends in @node of the tree, which is not its root. */
 uint32_t firefox_stack(struct firefox_thread *t, uint32_t node);
 
+/*
+ * Add a sample whose stack ends in @node, which is not the root. Samples come in any order of time.
+ */
 void firefox_sample(struct firefox_thread *t, uint32_t node, uint64_t time_ns, uint64_t weight);
 
 /* One more value of a column: text as JSON has it. The next row begins with column 0. */

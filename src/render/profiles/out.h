@@ -19,6 +19,7 @@ struct af_out {
 	struct out_gzip *gzip; /* private, NULL when it is not compressed */
 };
 
+/* Write to @fd, which stays the caller's. o->rc is -ENOMEM when zlib has no memory. */
 void af_out_open(struct af_out *o, int fd, bool gzip);
 
 /* Write what has come together, when it is much. Returns o->rc. */

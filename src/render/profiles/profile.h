@@ -55,6 +55,7 @@ struct af_profile_groups {
 	uint32_t *nodes;
 };
 
+/* Group the nodes of @t that a profile has by their owner. @t outlives the groups. */
 void af_profile_group(struct af_profile_groups *g, const struct af_tree *t);
 void af_profile_groups_free(struct af_profile_groups *g);
 

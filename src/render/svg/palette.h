@@ -33,6 +33,7 @@ extern const char *const af_palette_names[];
 int af_palette_open(struct af_palette *pal, const struct af_picture *p, const struct af_tree *t,
                     struct af_err *err);
 
+/* The name of the palette in use, a constant. */
 const char *af_palette_name(const struct af_palette *pal);
 
 /* 0xrrggbb of a frame: the one its name is remembered to have, else by the palette. */

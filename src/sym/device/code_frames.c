@@ -1,3 +1,4 @@
+/* Source lines of device instructions with their inlined calls, from line tables and DWARF. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -94,6 +94,7 @@ uint32_t code_zebin_step(const uint8_t *bytes, uint64_t left);
 /* Read .debug_info, where there is one, for libdw: full, copy and bases of @c's lines. */
 void code_read_full(struct af_code *c);
 
+/* Free what @l holds. A zeroed struct is fine. */
 void code_lines_close(struct code_lines *l);
 
 #endif

@@ -1,3 +1,6 @@
+/*
+ * Demangles C++ and Rust names by libiberty, bounded in length, and cuts off compilers' suffixes.
+ */
 #include <ctype.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>

@@ -1,3 +1,7 @@
+/*
+ * Names the stubs of procedure linkage tables after the functions whose addresses they jump
+ * through.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -36,6 +36,7 @@ struct af_fetch_state {
 struct af_fetch *af_fetch_open(void (*tick)(void *arg), void *arg);
 void af_fetch_close(struct af_fetch *f);
 
+/* Counts for the user. Valid until af_fetch_close(). */
 const struct af_fetch_state *af_fetch_state(const struct af_fetch *f);
 
 /*

@@ -1,3 +1,7 @@
+/*
+ * Symbolizes a trace: reads its mappings and stacks, resolves the addresses and writes the stream
+ * `symbols`.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

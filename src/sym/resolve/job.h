@@ -20,6 +20,7 @@ struct af_err;
 struct af_stream;
 struct af_sym_job;
 
+/* An empty job; af_sym_job_close(NULL) is fine. Out of memory ends the program. */
 struct af_sym_job *af_sym_job_open(void);
 void af_sym_job_close(struct af_sym_job *job);
 

@@ -148,6 +148,10 @@ void af_sym_job_code(struct af_sym_job *job, struct job_module *m,
                      const struct af_sym_module *file);
 void af_sym_job_code_free(struct job_module *m);
 
+/*
+ * Write the PROGRAM and CODE events of all device code, and number its functions for
+ * af_sym_job_write_code_address().
+ */
 void af_sym_job_write_codes(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns);
 
 /*

@@ -1,3 +1,4 @@
+/* Resolves the modules of a symbolization job in parallel threads, and reports the progress. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>

@@ -27,6 +27,10 @@ struct af_filter {
 	struct af_trace_damage *damage; /* counts of all streams go here */
 };
 
+/*
+ * @wanted is a mask of kinds (1 << AF_KIND_…); 0: all kinds, and unknown ones as well. @damage is
+ * borrowed.
+ */
 void af_filter_init(struct af_filter *f, uint64_t wanted, struct af_trace_damage *damage);
 
 struct af_cursor {

@@ -1,3 +1,4 @@
+/* Splits the payload of an event into its fixed fields and tails, by the event table. */
 #include "trace/read/reader.h"
 
 #include <string.h>

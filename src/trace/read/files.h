@@ -33,6 +33,7 @@ int af_trace_text(int dirfd, const char *name, char *text, size_t size);
  */
 int af_trace_file_change(int dirfd, const char *name);
 
+/* Does the directory have an entry @name? Does not follow links. */
 bool af_trace_has(int dirfd, const char *name);
 
 #endif

@@ -55,6 +55,7 @@ int af_trace_open(struct af_trace **t, const char *dir, uint64_t wanted, struct 
 int af_trace_open_at(struct af_trace **t, int dirfd, const char *dir, uint64_t wanted,
                      struct af_err *err);
 
+/* Close the trace and unmap its streams; all pointers from its events end. NULL is fine. */
 void af_trace_close(struct af_trace *t);
 
 /*
@@ -71,6 +72,7 @@ const struct af_trace_damage *af_trace_damage(const struct af_trace *t);
  * (discarded events and unknown kinds are no damage). */
 bool af_trace_damage_text(const struct af_trace_damage *d, char *text, size_t size);
 
+/* The number of stream files. */
 uint32_t af_trace_nr_streams(const struct af_trace *t);
 
 /* When the first packet begins, on the trace's clock: what times are shown relative to. */

@@ -139,6 +139,10 @@ struct af_tail {
 	uint32_t element; /* 0: a STR; else a SEQ of elements of this size */
 };
 
+/*
+ * Write an event of @fixed fields and @nr_tail tails. False when it was discarded, which is
+ * counted.
+ */
 bool af_stream_put_tail(struct af_stream *s, enum af_kind kind, uint64_t time_ns, const void *fixed,
                         size_t fixed_size, const struct af_tail *tail, unsigned nr_tail);
 
