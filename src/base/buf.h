@@ -19,7 +19,7 @@ void af_buf_u64(struct af_buf *b, uint64_t v); /* decimal, fast */
 void af_buf_leb128(struct af_buf *b, uint64_t v);
 void af_buf_fmt(struct af_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* @s as UTF-8: bytes that are not become U+FFFD. */
+/* @s as UTF-8: bytes that are not part of a valid character become U+FFFD. */
 void af_buf_utf8(struct af_buf *b, const char *s, size_t len);
 
 /* @s as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */

@@ -1,9 +1,10 @@
 /*
- * Hashes. af_hash() and af_mix() are the same in every process, so whoever writes a file can make
- * two texts with one hash: they choose colours, slots of caches and names of files, never what is
- * equal. Tables use the seeded ones, whose seed nobody outside this process knows, and compare
- * keys. Where there is no room for keys (libaflame's stacks and names of kernels, the tui's frames)
- * the seeded hash alone stands for one: then equal ones are chance, one in 2^64 for each pair.
+ * Hashes. af_hash() and af_mix() are the same in every process, so the writer of a file can make
+ * two texts with one hash: use them to choose colours, slots of caches and names of files, never to
+ * decide whether two things are equal. Tables use the seeded hashes, whose seed nobody outside this
+ * process knows, and they compare keys. Where there is no room for keys (libaflame's stacks and
+ * names of kernels, the tui's frames), the seeded hash alone stands for the key: then two different
+ * keys are taken for one by chance, with probability 2^-64 for each pair.
  */
 #ifndef AF_BASE_HASH_H
 #define AF_BASE_HASH_H
@@ -21,7 +22,7 @@ static inline uint64_t af_mix(uint64_t x)
 	return x ^ x >> 32;
 }
 
-/* The product of two words, folded: what hashes of many words are made of. */
+/* The product of two words, folded: one step in the hash of many words. */
 static inline uint64_t af_mul_fold(uint64_t a, uint64_t b)
 {
 	unsigned __int128 p = (unsigned __int128)a * b;

@@ -1,7 +1,7 @@
 /*
- * Hash map from keys of any bytes to 64-bit values. Whole keys are compared, and where they go is
- * this process's secret (hash.h), so that no file can make two keys one, nor the table slow. For
- * what is more than a word; a word goes into map.h, which compares it as well.
+ * Hash map from keys of any bytes to 64-bit values. It compares whole keys and places them by this
+ * process's secret (hash.h), so no file can make two keys one, nor make the table slow. For keys
+ * longer than a word; a word goes into map.h, which compares it as well.
  */
 #ifndef AF_BASE_KEYS_H
 #define AF_BASE_KEYS_H

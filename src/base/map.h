@@ -1,8 +1,8 @@
 /*
- * Open-addressing hash map from 64-bit keys to 64-bit values. A key is the thing itself (a number,
- * two of 32 bits), never a hash of it: for what is longer there is keys.h. Where keys go differs
- * from process to process, so does the order of slots. Grows by doubling; no deletion (nothing here
- * needs it). Memory comes from af_xcalloc.
+ * Open-addressing hash map from 64-bit keys to 64-bit values. A key is the value itself (a number,
+ * or two of 32 bits), never a hash of it: longer keys go into keys.h. The places of keys, and so
+ * the order of slots, differ from process to process. The map grows by doubling and has no
+ * deletion, because nothing here needs it. Its memory comes from af_xcalloc().
  */
 #ifndef AF_BASE_MAP_H
 #define AF_BASE_MAP_H

@@ -1,6 +1,6 @@
 /*
- * Cleanup by scope: `scope_free char *s = …;` frees at the end of the block, `scope_close int fd`
- * closes. Hand ownership over with give(): `*ret = give(s);`.
+ * Cleanup by scope. A variable declared as `scope_free char *s` is freed at the end of its block,
+ * `scope_close int fd` is closed. give() hands the ownership over: `*ret = give(s);`.
  */
 #ifndef AF_BASE_SCOPE_H
 #define AF_BASE_SCOPE_H

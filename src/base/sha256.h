@@ -1,7 +1,7 @@
 /*
- * SHA-256 (FIPS 180-4), to name captured objects and to embed digests. Safe in a target process:
- * no allocation, no global state. af_sha256_init → { af_sha256_add }* → af_sha256_end, or
- * af_sha256() for bytes that lie in one piece.
+ * SHA-256 (FIPS 180-4). It names captured objects and digests that are embedded in files. Safe in a
+ * target process: no allocation, no global state. af_sha256_init → { af_sha256_add }* →
+ * af_sha256_end, or af_sha256() for bytes that lie in one piece.
  */
 #ifndef AF_BASE_SHA256_H
 #define AF_BASE_SHA256_H

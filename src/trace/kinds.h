@@ -1,5 +1,5 @@
 /*
- * The event table as data, for whatever treats all kinds alike: the reader's checks, the metadata,
+ * The event table as data, for code that treats all kinds alike: the reader's checks, the metadata,
  * `aflame print`, the tables of docs/format.md. Generated from the X-macro of trace/event.h.
  */
 #ifndef AF_TRACE_KINDS_H

@@ -1,6 +1,7 @@
 /*
  * The file `metadata` of a trace: TSDL text of CTF 1.8 (CTF specification 1.8.3, appendix C) that
- * describes the packets and every kind to foreign readers. Ours needs only its env block.
+ * describes the packets and every kind to foreign readers. aflame's own reader needs only its env
+ * block.
  */
 #ifndef AF_TRACE_METADATA_H
 #define AF_TRACE_METADATA_H
@@ -40,8 +41,9 @@ void af_env_free(struct af_env *env);
 const char *af_env_get(const struct af_env *env, const char *key);
 
 /*
- * Read the env block out of metadata text (hostile, not NUL-terminated) and check that the trace
- * is one this version can read. @dir is for messages: no CTF, foreign CTF, too new.
+ * Read the env block out of metadata text (hostile, not NUL-terminated) and check that this version
+ * can read the trace. @dir is for messages. -errno with a message when the text is not CTF, is CTF
+ * of another program, or is of a newer version.
  */
 int af_metadata_read(struct af_env *env, const char *text, size_t len, const char *dir,
                      struct af_err *err);

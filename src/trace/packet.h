@@ -1,14 +1,14 @@
 /*
- * The packet: what a stream is made of, in shared memory and on disk. It is a CTF 1.8 packet
- * header and context (CTF specification 1.8.3, sections 5 and 6), so a file of packets beside the
- * metadata is a stream that babeltrace2 reads.
+ * The packet: the unit of a stream, in shared memory and on disk. It is a CTF 1.8 packet header and
+ * context (CTF specification 1.8.3, sections 5 and 6), so a file of packets beside the metadata is
+ * a stream that babeltrace2 reads.
  *
- * A packet is valid at every moment: the header is filled before the packet is published, and
- * content_bits grows by one store after each whole event. Sizes are in bits, as CTF wants.
+ * A packet is valid at every moment: the writer fills the header before it publishes the packet,
+ * and content_bits grows by one store after each whole event. Sizes are in bits, as CTF wants.
  *
- * A shared-memory stream file is one page of struct af_ring and then slots of one packet each.
- * One thread writes (the target), one process drains (the recorder), with no lock: the slot's
- * state says who may touch it. Packets are ordered by their sequence number, not by their slot.
+ * A shared-memory stream file is one page of struct af_ring, then slots of one packet each. One
+ * thread of the target writes and the recorder drains, without a lock: the slot's state tells which
+ * of the two may touch it. Packets are ordered by their sequence number, not by their slot.
  */
 #ifndef AF_TRACE_PACKET_H
 #define AF_TRACE_PACKET_H

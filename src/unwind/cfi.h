@@ -1,15 +1,15 @@
 /*
- * Call frame information: from an address of an ELF file to how its frame's caller is found. Reads
- * .eh_frame by the search table of .eh_frame_hdr, or by an index made here where there is none
- * (Linux Standard Base 5.0 core generic, 10.6: encodings, CIE and FDE with augmentations), and
- * .debug_frame (DWARF 5, 6.4; CIE versions 1, 3 and 4), and runs the instructions up to one
- * address. The bytes may be anybody's: whatever they hold, nothing outside them is read, a query
- * takes memory of one size and runs no more instructions than it may.
+ * Call frame information: tells, for an address of an ELF file, how to find the caller of its
+ * frame. Reads .eh_frame by the search table of .eh_frame_hdr, or by an index made here where there
+ * is none (Linux Standard Base 5.0 core generic, 10.6: encodings, CIE and FDE with augmentations),
+ * and .debug_frame (DWARF 5, 6.4; CIE versions 1, 3 and 4), and runs the instructions up to one
+ * address. The bytes are hostile: whatever they hold, nothing outside them is read, and a query
+ * takes a fixed amount of memory and a bounded number of instructions.
  *
  *	af_cfi_open → { af_cfi_rule, af_cfi_row, af_cfi_function }* → af_cfi_close
  *
- * A struct af_cfi of an image that is mapped with its .eh_frame_hdr may as well be filled in by
- * hand; then nothing is allocated, and af_cfi_rule() may run in a signal handler.
+ * The caller may also fill in a struct af_cfi by hand for an image that is mapped with its
+ * .eh_frame_hdr. Then nothing is allocated, and af_cfi_rule() may run in a signal handler.
  */
 #ifndef AF_UNWIND_CFI_H
 #define AF_UNWIND_CFI_H
@@ -41,14 +41,14 @@ struct af_cfi {
 
 enum {
 	AF_CFI_INDEX_MAX = 4 << 20, /* of a file without a search table; they take 64 MiB */
-	/* of one query; gcc's own largest function has 13,000, others 400 */
+	/* for one query; gcc's own largest function has 13,000, others 400 */
 	AF_CFI_INSNS_MAX = 1 << 16,
 };
 
 /*
- * The tables of @elf, whose bytes outlive @c: those of .eh_frame, with an index of at most @most
- * entries where they bring no search table. False: there are none, or (*@too_many, may be NULL)
- * more than that. af_cfi_open_debug(): .debug_frame, whose bytes these are.
+ * Open the unwind tables of @elf, whose bytes outlive @c: its .eh_frame, with an index of at most
+ * @most entries where it has no search table. False when there are none, or more than that
+ * (*@too_many, may be NULL). af_cfi_open_debug() takes the bytes of .debug_frame.
  */
 bool af_cfi_open(struct af_cfi *c, const struct af_elf *elf, uint32_t most, bool *too_many);
 bool af_cfi_open_debug(struct af_cfi *c, const uint8_t *bytes, uint64_t len);
@@ -66,7 +66,7 @@ enum af_cfa {
 	AF_CFA_END,         /* the outermost frame */
 	AF_CFA_BASE,        /* base + offset */
 	AF_CFA_DRAP,        /* drap + offset, where a function begins */
-	AF_CFA_UNSUPPORTED, /* a table says something that cannot be followed */
+	AF_CFA_UNSUPPORTED, /* the table holds something that cannot be followed */
 	AF_CFA_NOT_CODE,    /* nothing readable is mapped at the address */
 };
 
@@ -80,7 +80,10 @@ enum af_saved {
 	AF_SAVED_LOST,
 };
 
-/* What walks follow: sp, fp (rbp), base (rbx) and the return address. Offsets in bytes. */
+/*
+ * The rule by which walks step to the caller: sp, fp (rbp), base (rbx) and the return address.
+ * Offsets are in bytes.
+ */
 struct af_rule {
 	uint8_t cfa; /* enum af_cfa */
 	uint8_t fp;  /* enum af_saved */
@@ -91,27 +94,27 @@ struct af_rule {
 };
 
 /*
- * The rule for @pc. 0; -ENOENT when no FDE covers @pc; -EINVAL for malformed tables; -E2BIG when
- * that takes more than *@insns instructions, which are counted down; -ENOTSUP for a rule that
- * struct af_rule cannot express. *@rule is set only on success.
+ * The rule for @pc. 0; -ENOENT when no FDE covers @pc; -EINVAL for malformed tables; -E2BIG when it
+ * takes more than *@insns instructions, which are counted down; -ENOTSUP for a rule that struct
+ * af_rule cannot express. *@rule is set only on success.
  */
 int af_cfi_rule(const struct af_cfi *c, uint64_t pc, uint32_t *insns, struct af_rule *rule);
 
-/* What a register of the caller, or the CFA, is. */
+/* How the value of a caller's register, or of the CFA, is found. */
 enum af_cfi_how {
-	AF_CFI_UNSET,            /* not in what af_cfi_row() gives */
-	AF_CFI_SAME,             /* what it is in the frame */
-	AF_CFI_UNDEFINED,        /* not to be known; of rip: nobody called this */
+	AF_CFI_UNSET,            /* af_cfi_row() never gives it */
+	AF_CFI_SAME,             /* the value that it has in the frame */
+	AF_CFI_UNDEFINED,        /* cannot be known; for rip: there is no caller */
 	AF_CFI_AT_CFA,           /* the word at CFA + offset */
 	AF_CFI_CFA,              /* CFA + offset itself */
 	AF_CFI_REGISTER,         /* register @number of the frame, of the CFA with offset */
-	AF_CFI_AT_EXPRESSION,    /* the word at what an expression comes to: expression.h */
-	AF_CFI_VALUE_EXPRESSION, /* that itself */
+	AF_CFI_AT_EXPRESSION,    /* the word at the value of an expression: expression.h */
+	AF_CFI_VALUE_EXPRESSION, /* the value of an expression itself */
 };
 
 struct af_cfi_value {
-	int64_t offset;  /* of an expression: where in the image */
-	uint32_t number; /* of a register; bytes of an expression */
+	int64_t offset;  /* for an expression: where it lies in the image */
+	uint32_t number; /* number of a register; bytes of an expression */
 	uint32_t how;    /* enum af_cfi_how */
 };
 
@@ -122,19 +125,19 @@ struct af_cfi_row {
 };
 
 /*
- * The same with all registers; what tables do not mention is as the psABI has it (3.2.1).
+ * The same for all registers. Registers that the tables do not mention follow the psABI (3.2.1).
  * -ENOTSUP when the return address is in an unusual column.
  */
 int af_cfi_row(const struct af_cfi *c, uint64_t pc, uint32_t *insns, struct af_cfi_row *row);
 
-/* The code that an FDE is of. */
+/* The code that an FDE covers. */
 struct af_cfi_function {
 	uint64_t start;
-	uint64_t size;   /* UINT64_MAX: not known, its FDE cannot be read */
+	uint64_t size;   /* UINT64_MAX: not known, because its FDE cannot be read */
 	uint8_t defines; /* the first instruction says where the frame or a register is */
 };
 
-/* Of the FDE that starts last of those not after @pc, or false. */
+/* Describes the last FDE that starts at or before @pc. False: there is none. */
 bool af_cfi_function(const struct af_cfi *c, uint64_t pc, struct af_cfi_function *f);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Clocks in nanoseconds, and the CPU time of others by their clocks (clock_gettime(2);
+ * Clocks in nanoseconds, and the clocks of other processes' CPU time (clock_gettime(2);
  * include/linux/posix-timers.h has the numbers). Libc only.
  */
 #ifndef AF_BASE_SYSTEM_CLOCK_H
@@ -31,7 +31,7 @@ static inline bool af_clock_read(clockid_t clock, uint64_t *ns)
 	return true;
 }
 
-/* 0 where there is no such clock. */
+/* The clock's time, 0 when there is no such clock. */
 static inline uint64_t af_clock_ns(clockid_t clock)
 {
 	uint64_t ns = 0;

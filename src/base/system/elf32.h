@@ -1,5 +1,5 @@
 /*
- * Headers of 32-bit ELF files in the form of 64-bit ones (System V gABI, chapters 4 and 5): the
+ * Headers of 32-bit ELF files converted to 64-bit ones (System V gABI, chapters 4 and 5): the
  * fields are the same, some in another order.
  */
 #ifndef AF_BASE_SYSTEM_ELF32_H

@@ -11,24 +11,26 @@
 struct af_err;
 
 /*
- * Opens @name for reading where it is a regular file, and never opens anything else: whoever else
- * may have chosen a name is opened by these three (tests/opens). @flags: O_NOFOLLOW or 0. The
- * descriptor, or -errno: -EISDIR for a directory, -ELOOP for a link that is not to be followed,
- * -EINVAL for a device, a pipe or a socket. Async-signal-safe.
+ * Opens @name for reading if it is a regular file, and never opens anything else. A name that
+ * somebody else may have chosen must be opened by these three functions (tests/opens checks it).
+ * @flags: O_NOFOLLOW or 0. Returns the descriptor, or -errno: -EISDIR for a directory, -ELOOP for a
+ * link that must not be followed, -EINVAL for a device, a pipe or a socket. Async-signal-safe.
  */
 int af_open_regular(int dirfd, const char *name, int flags);
 
-/* The same of @path below the directory @root as if that were the root; no link leads out of it. */
+/*
+ * The same for @path below the directory @root, as if that were the root; no link leads out of it.
+ */
 int af_open_regular_in(int root, const char *path);
 
-/* The same of @path as the process @pid sees it. */
+/* The same for @path as the process @pid sees it. */
 int af_open_regular_of(unsigned pid, const char *path);
 
 /*
- * A file mapped read-only. data is NULL for an empty file. What somebody cuts off while it is
- * mapped, or what the disk fails to give, reads as zeros from then on and af_file_cut() tells; it
- * would end the program by a SIGBUS otherwise. For that the first map installs a handler of SIGBUS,
- * which hands on what is none of these. Any thread.
+ * A file mapped read-only. data is NULL for an empty file. If a mapped file is truncated, or the
+ * disk fails, the lost part reads as zeros from then on, and af_file_cut() reports the file;
+ * otherwise a SIGBUS would end the program. For that the first map installs a handler of SIGBUS,
+ * which passes every other SIGBUS on. Any thread.
  */
 struct af_file {
 	const uint8_t *data;
@@ -36,15 +38,15 @@ struct af_file {
 	struct af_file_watch *watch; /* fs_map.c's own */
 };
 
-/* Maps @path whole. Refuses what is not a regular file. */
+/* Maps @path whole. Refuses everything but regular files. */
 int af_file_map(struct af_file *f, const char *path, struct af_err *err);
 
-/* The same for an open file, from its beginning wherever it was read to: 0 or -errno. */
+/* The same for an open file, from its beginning whatever its offset is: 0 or -errno. */
 int af_file_map_fd(struct af_file *f, int fd);
 
 /*
  * The same for @name in the directory @dirfd, never through a symbolic link: 0 or -errno, -EISDIR
- * for a directory, -EINVAL for what is neither that nor a regular file.
+ * for a directory, -EINVAL for anything else that is not a regular file.
  */
 int af_file_map_at(struct af_file *f, int dirfd, const char *name);
 
@@ -52,25 +54,25 @@ int af_file_map_at(struct af_file *f, int dirfd, const char *name);
 void af_file_unmap(struct af_file *f);
 
 /*
- * Guards a shared mapping of @fd's that somebody else may cut, in the same way; NULL: it cannot be.
- * Let it go before it is unmapped.
+ * Guards a shared mapping of @fd, which another process may truncate, in the same way. NULL: it
+ * cannot be guarded. Call af_file_unguard() before the mapping is unmapped.
  */
 struct af_file_watch *af_file_guard(void *data, size_t size, int fd);
 bool af_file_guard_is_cut(const struct af_file_watch *watch);
 void af_file_unguard(struct af_file_watch *watch);
 
-/* Has anything of it been cut off while it was mapped? It is of no use from then on. */
+/* Was the file truncated while it was mapped? Then its content must not be used. */
 bool af_file_is_cut(const struct af_file *f);
 
 /*
  * Path of a file that could not be read to its end while it was mapped, since this program began;
- * NULL: there is none. Stays valid.
+ * NULL if there is none. Stays valid.
  */
 const char *af_file_cut(void);
 
 /*
- * May this process make a file of @size bytes (RLIMIT_FSIZE)? Where it may not, trying is more than
- * an error: SIGXFSZ ends a process that does not expect it. Async-signal-safe.
+ * May this process make a file of @size bytes (RLIMIT_FSIZE)? Beyond the limit a write raises
+ * SIGXFSZ, which ends a process that does not expect it. Async-signal-safe.
  */
 bool af_file_size_allowed(uint64_t size);
 
@@ -81,23 +83,25 @@ bool af_file_size_allowed(uint64_t size);
 int af_create_private(int dirfd, const char *name);
 
 /*
- * The directory that @path lies in, as a place to make and find names in (O_PATH), and its name
- * there; a descriptor or -errno.
+ * Opens the directory that @path lies in (O_PATH) and copies the last part of @path to @name.
+ * Returns a descriptor or -errno.
  */
 int af_parent_open(const char *path, char name[NAME_MAX + 1]);
 
-/* The same, and the directories that are missing on the way are made. */
+/* The same; makes the directories that are missing on the way. */
 int af_parent_make(const char *path, char name[NAME_MAX + 1]);
 
-/* ".BASE.0123456789abcdef" that nobody can guess, @base cut where that is too long: 0 or -errno. */
+/*
+ * ".BASE.0123456789abcdef", which nobody can guess; @base is cut where it is too long. 0 or -errno.
+ */
 int af_unique_name(char name[NAME_MAX + 1], const char *base);
 
-/* The next of @d but for the directory itself and its parent; NULL: there is no more. */
+/* The next entry of @d but for "." and ".."; NULL at the end. */
 struct dirent *af_dir_next(DIR *d);
 
 /*
- * The names in the directory @dirfd, from the first one, wherever it was read to: for closedir().
- * NULL and errno where it cannot be listed.
+ * Lists the directory @dirfd from its first entry, whatever its offset is; end with closedir().
+ * NULL and errno when it cannot be listed.
  */
 DIR *af_dir_list(int dirfd);
 

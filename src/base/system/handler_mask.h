@@ -1,8 +1,8 @@
 /*
- * Which signals a thread blocks while libaflame's handler of samples runs in it: all but faults,
- * which a guarded read repairs, and the two that are the C library's own. libaflame sets it, and
- * whoever looks at a thread from outside, the recorder and its BPF programs, knows by it that the
- * thread does not block samples itself. Words are the kernel's sigset of Linux; it includes
+ * The signals that a thread blocks while libaflame's handler of samples runs in it: all but faults,
+ * which a guarded read repairs, and the two that belong to the C library. libaflame sets this mask.
+ * The recorder and its BPF programs, which look at a thread from outside, recognise by it that the
+ * thread does not block samples itself. Words are the kernel's sigset of Linux. The file includes
  * nothing, as BPF programs cannot.
  *
  * License of this file: that of whichever program includes it, Apache-2.0 or Dual BSD/GPL.
@@ -24,7 +24,7 @@ enum {
 #define AF_SIGNALS_OF_LIBC (AF_SIGNAL_BIT(AF_SIGNAL_LIBC) | AF_SIGNAL_BIT(AF_SIGNAL_LIBC + 1))
 #define AF_SIGNALS_UNBLOCKABLE (AF_SIGNAL_BIT(AF_SIGNAL_KILL) | AF_SIGNAL_BIT(AF_SIGNAL_STOP))
 
-/* What the handler asks the kernel to block. */
+/* The signals that the handler asks the kernel to block. */
 #define AF_HANDLER_MASK (~(AF_SIGNALS_FAULTS | AF_SIGNALS_OF_LIBC))
 
 /* Does a thread with @blocked block @signo, and not because that handler runs? */

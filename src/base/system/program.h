@@ -1,6 +1,7 @@
 /*
- * What is about to be run: where execvp() finds it, and whether a library of ours can be preloaded
- * into it. Both use nothing but the stack and may be called in a child of vfork().
+ * A program about to be run: where execvp() finds it, and whether a library of ours can be
+ * preloaded into it. Both functions use nothing but the stack and may be called in a child of
+ * vfork().
  *
  *	af_program_find() → af_program_preload()
  */
@@ -14,17 +15,18 @@
 bool af_program_find(const char *file, char path[PATH_MAX]);
 
 enum af_preload {
-	AF_PRELOAD_UNKNOWN, /* no ELF file, as a script, or it cannot be read */
+	AF_PRELOAD_UNKNOWN, /* not an ELF file (a script), or it cannot be read */
 	AF_PRELOAD_WORKS,
 	AF_PRELOAD_STATIC,
-	AF_PRELOAD_32_BIT,  /* its ld.so complains on standard error, and goes on */
-	AF_PRELOAD_FOREIGN, /* for another machine, run by an emulator; so does that ld.so */
-	AF_PRELOAD_MUSL, /* its ld.so ends the program: a library of glibc's does not link there */
+	AF_PRELOAD_32_BIT,  /* its ld.so complains on standard error and goes on */
+	AF_PRELOAD_FOREIGN, /* for another machine, run by an emulator with that machine's ld.so */
+	/* its ld.so ends the program, as a library for glibc does not link there */
+	AF_PRELOAD_MUSL,
 };
 
 /*
- * What becomes of a 64-bit library for glibc that LD_PRELOAD names when the ELF file @path is run
- * (System V ABI: the class, the machine and PT_INTERP say who loads it).
+ * What happens to a 64-bit library for glibc named by LD_PRELOAD when the ELF file @path is run
+ * (System V ABI: the class, the machine and PT_INTERP tell which loader loads it).
  */
 enum af_preload af_program_preload(const char *path);
 

@@ -1,6 +1,6 @@
 /*
- * Another program, run for what it prints: never by a shell, with a limit of time and of what is
- * taken, and nothing of it left behind.
+ * Runs another program for its output: never by a shell, with limits on its time and its output,
+ * and nothing of it left behind.
  */
 #ifndef AF_BASE_SYSTEM_TOOL_H
 #define AF_BASE_SYSTEM_TOOL_H
@@ -17,15 +17,15 @@ enum { AF_TOOL_INPUT_FD = 3 };
 struct af_tool {
 	const char *path;        /* of the program, with a slash */
 	const char *const *argv; /* ends with NULL */
-	int input;               /* open descriptor that it gets as AF_TOOL_INPUT_FD, -1 for none */
-	unsigned seconds;        /* it may take; then it is killed */
-	size_t most;             /* bytes it may print; when it prints more it is killed */
+	int input; /* open descriptor that the program gets as AF_TOOL_INPUT_FD, -1 for none */
+	unsigned seconds; /* the program is killed after as many */
+	size_t most;      /* bytes of output; the program is killed when it prints more */
 };
 
 /*
- * Run it; standard output is added to @out. -ETIMEDOUT and -EFBIG when it broke its limits, -EIO
- * when it failed: its last words are in @err then. Any thread; the caller does not wait for other
- * children.
+ * Run it; its standard output is added to @out. -ETIMEDOUT and -EFBIG when it broke its limits,
+ * -EIO when it failed: @err then has its last words. Any thread; the caller must not wait for other
+ * children meanwhile.
  */
 int af_tool_run(const struct af_tool *t, struct af_buf *out, struct af_err *err);
 

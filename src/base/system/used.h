@@ -1,8 +1,8 @@
 /*
- * CPU time that processes and threads used, each of itself alone. What a process used is read off
- * its CPU clocks, exact to the nanosecond, which any user may read, and which a process that has
- * ended still has until it was waited for; what its threads used, and the children that it waited
- * for, from /proc, in ticks of 10 ms.
+ * CPU time that processes and threads used, each without the others. The time of a process comes
+ * from its CPU clocks: exact to the nanosecond, readable by any user, and there after its end until
+ * somebody waits for it. The time of its threads, and of the children that it waited for, comes
+ * from /proc, in ticks of 10 ms.
  */
 #ifndef AF_BASE_SYSTEM_USED_H
 #define AF_BASE_SYSTEM_USED_H
@@ -16,7 +16,7 @@ struct af_used {
 	uint64_t user_ns, kernel_ns;
 };
 
-/* A thread of a process that somebody looks at now and then. */
+/* A thread of a process that is polled now and then. */
 struct af_used_thread {
 	uint32_t tid;
 	struct af_used used;
@@ -24,28 +24,33 @@ struct af_used_thread {
 struct af_used_threads {
 	struct af_used_thread *all;
 	uint32_t nr, cap;
-	uint64_t looked_at_ns; /* what the process had used by then */
+	uint64_t looked_at_ns; /* the process's CPU time at the last look */
 };
 
-/* Of all CPUs since the machine started, in ticks: time that was used, and time that the machine's
- * own host took from it meanwhile. */
+/*
+ * Of all CPUs since the machine started, in ticks: time that was used, and time that the machine's
+ * own host took away (steal).
+ */
 struct af_used_machine {
 	uint64_t busy, stolen;
 };
 
-/* All 0 where it is not known: proc(5), stat. */
+/* All 0 when it is not known: proc(5), stat. */
 struct af_used_machine af_used_by_machine(void);
 
-/* What process @pid used, without its children; also where it has ended. False: it is gone. */
+/* The CPU time of process @pid without its children, also when it has ended. False: it is gone. */
 bool af_used_read(int pid, struct af_used *used);
 
-/* What the children used that process @pid waited for; false: not known. */
+/* The CPU time of the children that process @pid waited for. False: not known. */
 bool af_used_children(int pid, struct af_used *used);
 
-/* Both of it and the children that it waited for, as wait4(2) says it. */
+/* The CPU time of a process and of the children that it waited for, from wait4(2). */
 struct af_used af_used_of(const struct rusage *r);
 
-/* Look at the threads of @pid, which has used @cpu_ns, unless it has but one or did little. */
+/*
+ * Reads the threads of @pid, which has used @cpu_ns by now. Does nothing when the process has one
+ * thread or used little.
+ */
 void af_used_threads_look(struct af_used_threads *t, int pid, uint64_t cpu_ns);
 
 #endif

@@ -29,7 +29,7 @@ enum {
 	AF_ARCH_CODE = AF_ARCH_CODE_BEFORE + AF_ARCH_CODE_AFTER,
 };
 
-/* What seccomp filters know the machine by. */
+/* The number of this machine in seccomp filters. */
 #define AF_ARCH_AUDIT AUDIT_ARCH_X86_64
 
 static inline long af_arch_syscall(long nr, long a, long b, long c, long d)
@@ -71,10 +71,10 @@ static inline void af_arch_context(const ucontext_t *uc, struct af_regs *regs)
 void af_arch_call_on(void *top, void (*run)(void *arg), void *arg);
 
 /*
- * @code: AF_ARCH_CODE bytes around an address, which is at AF_ARCH_CODE_BEFORE.
- * Code that is returned to but was never called, so that tables, asked for the address less one,
- * tell of something else: `mov $15,%rax; syscall`, the end of a signal handler; the start of a
- * makecontext() fiber. False: it is none of these.
+ * The rule of code that is returned to but was never called, for which the tables, looked up at the
+ * address less one, describe other code: the end of a signal handler (`mov $15,%rax; syscall`) and
+ * the start of a makecontext() fiber. @code has AF_ARCH_CODE bytes, and the address is at
+ * AF_ARCH_CODE_BEFORE. False: it is neither.
  */
 bool af_arch_special_rule(const uint8_t *code, bool leaf, struct af_rule *rule);
 
@@ -82,19 +82,20 @@ bool af_arch_special_rule(const uint8_t *code, bool leaf, struct af_rule *rule);
 bool af_arch_after_call(const uint8_t *code);
 
 /*
- * The rule of code that no table covers, by its instructions: at a @leaf the first and last ones
- * of a function and the entries of a procedure linkage table; at a return address CPython's perf
- * trampoline (Python/asm_trampoline.S). False: they tell nothing.
+ * The rule of code that no table covers, by its instructions. At a @leaf: the first and last
+ * instructions of a function, and the entries of a procedure linkage table. At a return address:
+ * CPython's perf trampoline (Python/asm_trampoline.S). False: the instructions do not tell.
  */
 bool af_arch_code_rule(const uint8_t *code, bool leaf, struct af_rule *rule);
 
-/* Copy; 0, or -EFAULT when af_arch_guard_fault() was told of a fault in it. */
+/* Copy. 0, or -EFAULT when af_arch_guard_fault() handled a fault in it. */
 int af_arch_guarded_copy(void *dst, const void *src, size_t len);
 bool af_arch_guard_fault(ucontext_t *uc);
 
 /*
- * The same of one word. Each place this is compiled into leaves a row in a table of its own
- * section: where the load is and where to go when it faults, both relative to the row.
+ * The same for one word. Each place that this is compiled into leaves a row in a table of its own
+ * section: the addresses of the load and of the code to go to when it faults, both relative to the
+ * row.
  */
 static inline int af_arch_guarded_word(uint64_t *word, uint64_t addr)
 {

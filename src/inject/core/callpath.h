@@ -1,9 +1,9 @@
 /*
- * Definitions in a stream: a stack, a Python stack or a call path is written once and then costs
- * its id. Known ones are found by a 64-bit hash of their content in small tables; what a full table
- * forgets is defined again under a new id, which a reader does not mind. Two different stacks with
- * equal hashes would be confused: for a million stacks that is one chance in 10^7, and as the hash
- * has a secret of the process (base/hash.h), nobody's input can be made to that end.
+ * Definitions in a stream: a stack, a Python stack or a call path is written once, and afterwards
+ * costs only its id. Known ones are found by a 64-bit hash of their content in small tables. A full
+ * table forgets the oldest, which are then defined again under a new id; readers accept that. Two
+ * different stacks with equal hashes would be confused: for a million stacks the probability is
+ * 10^-7. The hash uses a secret of the process (base/hash.h), so no input can cause it on purpose.
  */
 #ifndef AF_INJECT_CORE_CALLPATH_H
 #define AF_INJECT_CORE_CALLPATH_H
@@ -35,7 +35,7 @@ struct af_recent_path {
 
 struct af_callpaths {
 	uint32_t next_stack, next_py_stack, next_callpath; /* ids handed out so far */
-	uint32_t generation; /* of the mappings that the stacks were walked in */
+	uint32_t generation; /* module epoch in which the stacks were walked */
 	struct af_memo stacks, py_stacks, paths;
 	struct af_recent_path recent[AF_RECENT_PATHS]; /* by stack */
 };
@@ -48,10 +48,13 @@ uint32_t af_callpath_stack(struct af_callpaths *p, struct af_stream *s, const st
 uint32_t af_callpath_path(struct af_callpaths *p, struct af_stream *s, uint32_t stack,
                           const struct af_capture *c);
 
-/* Nothing is defined any more: ids are given from 1 again. */
+/* Forget all definitions: ids are given from 1 again. */
 void af_callpath_forget(struct af_callpaths *p);
 
-/* Mappings and code objects are defined once for each process: start over, in a forked child. */
+/*
+ * In a forked child: start over, because mappings and code objects are defined once for each
+ * process.
+ */
 void af_callpath_after_fork(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* Functions of libc that we stand before: exported under their names, and the way to the real one.
+/*
+ * Interposers: functions of libc that we export under the same name, and the way to the real ones.
  */
 #ifndef AF_INJECT_CORE_DOORS_H
 #define AF_INJECT_CORE_DOORS_H
@@ -8,10 +9,10 @@
 
 #define DOOR __attribute__((visibility("default")))
 
-/* The function that we stand before. Threads that come first may all look for it. */
+/* The real function behind an interposer. Several threads may look it up at once. */
 #define REAL(name) REAL_OF(__typeof__(&name), name)
 
-/* The same of a function that headers may lack; NULL where libc does. */
+/* The same for a function that headers may lack; NULL where libc lacks it. */
 #define REAL_OF(type, name)                                                                        \
 	({                                                                                         \
 		static _Atomic(type) found_;                                                       \

@@ -1,7 +1,8 @@
 /*
- * A runtime's handles → what we know of them. Reads are lock-free and fit for a hot path; writes
- * take a mutex and happen when objects are made. A handle that the runtime uses again is simply
- * set again; memory grows with the number of different handles and is never given back.
+ * A map from a runtime's handles to our data about them. Reads are lock-free and fit for a hot
+ * path; writes take a mutex and happen when objects are made. When the runtime uses a handle again,
+ * its value is set again. Memory grows with the number of different handles and is never given
+ * back.
  */
 #ifndef AF_INJECT_CORE_HANDLES_H
 #define AF_INJECT_CORE_HANDLES_H
@@ -37,12 +38,15 @@ uint64_t af_handles_get(const struct af_handles *h, uint64_t key);
 void af_handles_set(struct af_handles *h, uint64_t key, uint64_t value);
 
 /*
- * The value of @key, set to @value if it has none: of several threads that meet a handle at once,
- * all get the same answer. Without memory: @value.
+ * The value of @key, set to @value if it has none. Several threads that meet a handle at once all
+ * get the same value. Without memory: @value.
  */
 uint64_t af_handles_claim(struct af_handles *h, uint64_t key, uint64_t value);
 
-/* All keys that have a value, in no order; what is set meanwhile may be missed. Any thread. */
+/*
+ * Calls @each for all keys that have a value, in no order; keys set meanwhile may be missed. Any
+ * thread.
+ */
 void af_handles_each(const struct af_handles *h,
                      void (*each)(void *arg, uint64_t key, uint64_t value), void *arg);
 

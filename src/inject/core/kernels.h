@@ -1,4 +1,6 @@
-/* Kernels by their names: which id a kernel has in the trace, of whatever API. */
+/*
+ * Device kernels by name: the id of a kernel in the trace, for every API.
+ */
 #ifndef AF_INJECT_CORE_KERNELS_H
 #define AF_INJECT_CORE_KERNELS_H
 
@@ -10,7 +12,7 @@
 
 struct af_thread;
 
-/* Those of one API. */
+/* The kernels of one API. */
 struct af_kernels {
 	struct af_handles ids; /* hash of program and name → id */
 	_Atomic uint32_t nr_ids;
@@ -22,8 +24,8 @@ struct af_kernels {
 	}
 
 /*
- * The id of the kernel @name (@len bytes) of @program (0: not known), defined when it is new: on
- * @t, which the caller has entered, or NULL, then it is entered for that. Any thread.
+ * The id of the kernel @name (@len bytes) of @program (0: not known). A new one is defined on @t,
+ * which the caller has entered; with NULL the function enters the thread for that. Any thread.
  */
 uint32_t af_kernel_id(struct af_kernels *k, struct af_thread *t, uint32_t program, const char *name,
                       size_t len);

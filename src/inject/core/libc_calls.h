@@ -1,18 +1,19 @@
 /*
- * Calls of ours go to libc itself. What stands between a program and libc, as the runtimes of
- * sanitizers do, takes note of them as the program's: they would report races and signals of ours,
- * and are not made to be entered in a signal's handler from anywhere.
+ * Binds our calls of libc to libc itself. Libraries that stand between a program and libc, such as
+ * the runtimes of sanitizers, treat our calls as the program's: they would report races and signals
+ * of ours, and they are not made to be entered from a signal handler.
  */
 #ifndef AF_INJECT_CORE_LIBC_CALLS_H
 #define AF_INJECT_CORE_LIBC_CALLS_H
 
 /*
- * Bind this library's imports of libc anew where somebody else defines them; but memory, which
- * whoever made it must free. In the constructor, while there is one thread.
+ * Bind this library's imports of libc anew where another library defines them. Memory functions are
+ * left alone, because the library that allocates must free. In the constructor, while there is one
+ * thread.
  */
 void af_libc_calls_bind(void);
 
-/* libc's own function @name, which has one version. Also before any constructor has run. */
+/* libc's own function @name, which has one version. Works before any constructor has run. */
 void *af_libc_find(const char *name);
 
 #endif

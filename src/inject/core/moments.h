@@ -1,6 +1,6 @@
 /*
- * What the samplers do at moments in the life of a process and of its threads. Contexts, streams
- * and definitions do not need to know what it is; begin.c tells them, before recording starts.
+ * The samplers' hooks at moments in the life of a process and of its threads. Contexts, streams and
+ * definitions call them without knowing the samplers; begin.c sets them before recording starts.
  */
 #ifndef AF_INJECT_CORE_MOMENTS_H
 #define AF_INJECT_CORE_MOMENTS_H
@@ -11,15 +11,15 @@ struct af_regs;
 struct af_thread;
 
 struct af_moments {
-	/* Once, when the session is there and nothing of the process has been written. */
+	/* Once, when the session is there and before anything of the process has been written. */
 	void (*starts)(void);
 
-	/* In a forked child, as what was its parent's is dropped. */
+	/* In a forked child, while the parent's state is dropped. */
 	void (*forked)(void);
 
 	/*
-	 * The process has a number in the trace, after a start or a fork: before its first event
-	 * (@exec: it may have run another program before), and behind it.
+	 * The process has a number in the trace, after a start or a fork: called before its first
+	 * event (@exec: it may have run another program before), and after it.
 	 */
 	void (*process_begins)(bool exec);
 	void (*process_begun)(void);
@@ -28,16 +28,17 @@ struct af_moments {
 	void (*forbidden)(void);
 
 	/*
-	 * The calling thread ends: call @leave with @arg where there is room for it. 0, or it was
-	 * not called. In it the thread's context, entered, is told to @thread_ends with the
-	 * registers of the caller of the thread's destructor; @thread_over comes last.
+	 * The calling thread ends: call @leave with @arg where there is room on a stack for it. 0,
+	 * or an error and @leave was not called. @leave passes the thread's entered context to
+	 * @thread_ends, with the registers of the caller of the thread's destructor; @thread_over
+	 * comes last.
 	 */
 	int (*run)(void (*leave)(void *arg), void *arg);
 	void (*thread_ends)(struct af_thread *t, const struct af_regs *regs);
 	void (*thread_over)(void);
 };
 
-/* Before af_inject_start(). Without, nothing is sampled. */
+/* Call it before af_inject_start(). Without it nothing is sampled. */
 void af_moments_set(const struct af_moments *moments);
 
 const struct af_moments *af_moments(void);

@@ -1,7 +1,8 @@
 /*
- * The shapes a stream has defined: what a piece of device work is (operation, queue, kernel, bytes,
- * sizes), so that repeated work costs an id. One memo belongs to one stream and moves with it when
- * another thread takes the stream over. A zeroed memo is empty. Fixed size, no allocation.
+ * The work descriptors (shapes) that a stream has defined: operation, queue, kernel, bytes and
+ * sizes of a piece of device work, so that repeated work costs an id. One memo belongs to one
+ * stream and moves with it when another thread takes the stream over. A zeroed memo is empty. Fixed
+ * size, no allocation.
  */
 #ifndef AF_INJECT_CORE_SHAPES_H
 #define AF_INJECT_CORE_SHAPES_H

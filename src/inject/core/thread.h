@@ -1,7 +1,7 @@
 /*
- * What one thread of the target owns while it is recorded: a stream, an unwinder and the tables
- * that make repeated stacks cost an id. Contexts are pooled: a thread that ends gives its context,
- * warm, to the next one, so ten thousand short threads make a handful of streams.
+ * The recording context of one thread of the target: a stream, an unwinder and the tables that make
+ * repeated stacks cost an id. Contexts are pooled: a thread that ends gives its context, warm, to
+ * the next one, so ten thousand short threads make a handful of streams.
  *
  *	struct af_thread *t = af_thread_enter();      NULL: not recording, or already inside
  *	uint32_t callpath = af_thread_callpath(t, &regs);
@@ -46,22 +46,22 @@ struct af_thread {
 	struct af_capture hook;  /* scratch of af_thread_callpath */
 	struct af_sample sample; /* scratch of the sampling handler */
 	/*
-	 * A sample that hit between enter and leave. Its weight is apart: more may be added to it
-	 * while it is written.
+	 * A sample that hit between enter and leave. Its weight is kept apart, because more may be
+	 * added to it while it is written.
 	 */
 	struct af_sample pending;
 	_Atomic uint64_t pending_ns;
 	volatile bool has_pending; /* the stack of @pending is in use */
 	_Atomic uint32_t owner;    /* tid, 0 while in the pool */
-	uint32_t round;            /* of the session, in which its ids were given */
+	uint32_t round;            /* the session's epoch in which its ids were given */
 };
 
-/* Make the pool; in the constructor. */
+/* Make the pool. 0 or -errno. In the constructor. */
 int af_thread_init(void);
 
 /*
- * What threads have one of each: make @tid the owner of a free one (0), or with @dead of one whose
- * thread ended without telling us. False: it is somebody else's.
+ * For resources of which each thread owns one: make @tid the owner of a free one (0), or with @dead
+ * of one whose thread ended without notice. False: another thread owns it.
  */
 bool af_owner_take(_Atomic uint32_t *owner, uint32_t tid, bool dead);
 
@@ -69,8 +69,8 @@ bool af_owner_take(_Atomic uint32_t *owner, uint32_t tid, bool dead);
 void af_thread_after_fork(void);
 
 /*
- * The calling thread's context, made or taken from the pool at its first event. NULL when there is
- * no recording, when the thread is already inside, or when no stream can be had (counted).
+ * Enter the calling thread's context, made or taken from the pool at its first event. NULL when
+ * there is no recording, when the thread is already inside, or when no stream can be had (counted).
  */
 struct af_thread *af_thread_enter(void);
 void af_thread_leave(struct af_thread *t);
@@ -78,22 +78,28 @@ void af_thread_leave(struct af_thread *t);
 /* Does the calling thread have a context already? */
 bool af_thread_has_context(void);
 
-/* @take each thread of this process that has a context, as it sees itself. */
+/*
+ * Call @take for each thread of this process that has a context, with the tid that the thread
+ * itself sees.
+ */
 void af_threads_each(void (*take)(void *arg, uint32_t tid), void *arg);
 
-/* The calling thread begins: its end is seen, whether it has a context by then or not. */
+/*
+ * The calling thread begins: from now on its end is noticed, whether it has a context by then or
+ * not.
+ */
 void af_thread_begins(void);
 
 /*
- * The calling thread has another name from now on. A thread that has written nothing yet says its
- * name when it does.
+ * The calling thread has a new name. A thread that has written nothing yet writes its name with its
+ * first event.
  */
 void af_thread_renamed(void);
 
 /*
- * The id of the call path that leads to the caller of the hook: native stack, Python frames and
- * their definitions are written to the stream when new. @regs are those at the hook's entry
- * (AF_REGS_CALLER): pc is a return address.
+ * The id of the call path that leads to the caller of the hook: native stack and Python frames. New
+ * definitions are written to the stream. @regs are those at the hook's entry (AF_REGS_CALLER): pc
+ * is a return address.
  */
 uint32_t af_thread_callpath(struct af_thread *t, const struct af_regs *regs);
 
@@ -107,9 +113,9 @@ static inline struct af_shape_memo *af_thread_shapes(struct af_thread *t)
 }
 
 /*
- * The registers of the caller of this function, from the entry of a hook. Use in a function that
- * is compiled with frame pointers (src/inject is): pc and sp after its return, fp as its caller
- * has it.
+ * The registers of the caller of this function, from the entry of a hook. Use it in a function that
+ * is compiled with frame pointers (src/inject is): pc and sp after its return, fp as its caller has
+ * it.
  */
 #define AF_REGS_CALLER(regs)                                                                       \
 	do {                                                                                       \

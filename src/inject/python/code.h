@@ -1,7 +1,7 @@
 /*
- * The code objects seen so far: what names a Python frame, copied when it is first met, because
- * code objects die and their addresses are used again. One table for the process, in memory that
- * is reserved once and touched as it fills; any number of threads and handlers look up and add
+ * The code objects seen so far: the names of Python frames, copied when a code object is first met,
+ * because code objects die and their addresses are used again. One table for the process, in memory
+ * that is reserved once and touched as it fills. Any number of threads and handlers look up and add
  * without a lock, and none ever waits for another.
  *
  *	af_py_codes_open() → af_py_code_index() on any thread, in any handler
@@ -15,7 +15,9 @@ struct af_py_layout;
 
 enum { AF_PY_NO_CODE = UINT32_MAX };
 
-/* Addresses of the interpreter's types, 0 where not known: then a type is known by its name. */
+/*
+ * Addresses of the interpreter's types, 0 where not known: then a type is recognised by its name.
+ */
 struct af_py_types {
 	_Atomic uint64_t code, str, bytes;
 };
@@ -26,13 +28,15 @@ extern struct af_py_types af_py_types;
 int af_py_codes_open(void);
 
 /*
- * The index of the code object at @address, copied when it is new. AF_PY_NO_CODE when what lies
- * there is not a code object, 0 when it does not fit. The object must be alive or at least have
- * been: it is that of a frame of the calling thread.
+ * The index of the code object at @address, copied when it is new. AF_PY_NO_CODE when there is no
+ * code object at @address, 0 when it does not fit. The object must be alive or have been alive: it
+ * belongs to a frame of the calling thread.
  */
 uint32_t af_py_code_index(const struct af_py_layout *l, uint64_t address);
 
-/* In a forked child: what other threads of the parent were adding is completed as unknown. */
+/*
+ * In a forked child: entries that other threads of the parent were adding are completed as unknown.
+ */
 void af_py_codes_after_fork(void);
 
 #endif

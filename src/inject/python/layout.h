@@ -1,7 +1,7 @@
 /*
- * Where CPython keeps what a stack needs, per minor version: 64-bit release builds with the GIL.
- * Offsets were read from DWARF and validated against traceback; from 3.13 on an interpreter's own
- * _Py_DebugOffsets must agree with them.
+ * Where CPython keeps the data of a stack, per minor version: 64-bit release builds with the GIL.
+ * The offsets were read from DWARF and validated against traceback; from 3.13 on an interpreter's
+ * own _Py_DebugOffsets must agree with them.
  */
 #ifndef AF_INJECT_PYTHON_LAYOUT_H
 #define AF_INJECT_PYTHON_LAYOUT_H
@@ -11,7 +11,7 @@
 
 struct af_err;
 
-/* How the frames of one native call of the eval loop are told from those of its caller. */
+/* How to tell the frames of one native call of the eval loop from those of its caller. */
 enum af_py_chain {
 	AF_PY_EACH,  /* to 3.10: every frame is its own native call */
 	AF_PY_ENTRY, /* 3.11: the outermost frame of a native call is marked */
@@ -50,13 +50,14 @@ enum {
 /* The layout of a version (PY_VERSION_HEX >> 16), or NULL. */
 const struct af_py_layout *af_py_layout(uint32_t version);
 
-/* Whether interpreters of this version say by themselves where things are. */
+/* Do interpreters of this version have _Py_DebugOffsets? */
 int af_py_layout_has_offsets(const struct af_py_layout *l);
 
 /*
  * Compare @l with the _Py_DebugOffsets at @offsets, of which @len bytes could be read (CPython
- * Include/internal/pycore_debug_offsets.h; its own layout belongs to the minor version). Pure.
- * 0, or -ENOTSUP with the reason: another version, a free-threaded build, an offset that differs.
+ * Include/internal/pycore_debug_offsets.h; its own layout belongs to the minor version). Has no
+ * side effects. 0, or -ENOTSUP with the reason: another version, a free-threaded build, an offset
+ * that differs.
  */
 int af_py_layout_verify(const struct af_py_layout *l, const void *offsets, size_t len,
                         struct af_err *err);

@@ -27,13 +27,16 @@
 struct af_module;
 
 /*
- * A module was met that may hold the interpreter (libpython, or the executable). Any thread,
- * handler-safe. Call it again for the same module when it is found again after af_modules_forget():
- * until then there are no frames, because the interpreter may be gone.
+ * Report a module that may hold the interpreter (libpython, or the executable). Any thread,
+ * handler-safe. Call it again when the same module is found again after af_modules_forget(): until
+ * then there are no frames, because the interpreter may be gone.
  */
 void af_python_meet(const struct af_module *m);
 
-/* Which interpreter is in this process: "3.11.2", or "" (none met), or why it cannot be read. */
+/*
+ * The version of the interpreter in this process: "3.11.2", "" when none was met, or the reason why
+ * it cannot be read.
+ */
 const char *af_python_status(void);
 bool af_python_ready(void);
 
@@ -49,9 +52,9 @@ bool af_python_ready(void);
 unsigned af_python_frames(uint64_t *frames, unsigned max, enum af_stop *stop);
 
 /*
- * What was copied when a code object was first seen. Strings are UTF-8, "?" where they could not
- * be read. Pointers stay valid. @lines points into memory that was copied too. Code 0 stands for
- * all code objects that did not fit into the table or its memory.
+ * A code object, copied when it was first seen. Strings are UTF-8, "?" where they could not be
+ * read. Pointers stay valid; @lines points into copied memory too. Code 0 stands for all code
+ * objects that did not fit into the table or its memory.
  */
 struct af_py_code {
 	uint32_t index;
@@ -70,13 +73,16 @@ enum {
 };
 
 /*
- * Codes below the number are complete and never change; it grows. (A code whose index a thread is
- * just handing out makes the ones after it wait for a moment.)
+ * The number of codes, which grows. Codes below it are complete and never change. (A thread that is
+ * just adding a code makes the later ones wait for a moment.)
  */
 uint32_t af_python_nr_codes(void);
 const struct af_py_code *af_python_code(uint32_t index);
 
-/* In a forked child, before it samples: nothing waits for threads that only the parent has. */
+/*
+ * In a forked child, before it samples: drops what threads of the parent were adding, so that
+ * nothing waits for them.
+ */
 void af_python_after_fork(void);
 
 /* How often a frame was given code 0 because the table was full. */

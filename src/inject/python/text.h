@@ -14,14 +14,14 @@ struct af_py_layout;
 int af_py_text_open(void);
 
 /*
- * Whether the type object at @type is the one called @name. *@known is its address once it has
- * been seen, 0 before; a program may have a copy of its own at another address (a copy relocation).
+ * Is the type object at @type the one called @name? *@known is its address once it has been seen, 0
+ * before; a program may have a copy of its own at another address (a copy relocation).
  */
 bool af_py_type_is(_Atomic uint64_t *known, uint64_t type, const char *name);
 
 /*
- * The str object at @object in UTF-8, cut at AF_PY_NAME_MAX or AF_PY_FILE_MAX bytes; "?" when it
- * is no compact str or cannot be read; NULL when there is no room left.
+ * The str object at @object in UTF-8, cut at AF_PY_NAME_MAX or AF_PY_FILE_MAX bytes. "?" when it is
+ * not a compact str or cannot be read; NULL when there is no room left.
  */
 const char *af_py_text_name(const struct af_py_layout *l, uint64_t object);
 const char *af_py_text_file(const struct af_py_layout *l, uint64_t object);

@@ -1,7 +1,7 @@
 /*
- * Stacks of our own. A sample needs some 10 KiB, and what it interrupts may have less: a thread of
- * 16 KiB, a coroutine of 8 whose neighbour is beneath. So the handler goes to a stack that its
- * thread has for that, and takes a few hundred bytes of the program's.
+ * Stacks of our own. A sample needs about 10 KiB, and the interrupted code may have less: a thread
+ * of 16 KiB, a coroutine of 8 KiB with a neighbour beneath. So the handler switches to a stack that
+ * its thread has for that, and takes a few hundred bytes of the program's.
  */
 #ifndef AF_INJECT_SAMPLER_STACK_H
 #define AF_INJECT_SAMPLER_STACK_H
@@ -10,9 +10,9 @@
 
 /*
  * Call @run with @arg on the calling thread's own stack, made or taken from the pool at its first
- * call; where it stands when it is there already. 0, or @run was not called: -ENOMEM, there is
- * none; -EBUSY, somebody is on it, or just going there or leaving it (a bare clone() shares what
- * belongs to a thread). In handlers, too.
+ * call; a thread that is on that stack already stays there. 0, or @run was not called: -ENOMEM,
+ * there is no stack; -EBUSY, another thread is on it, or just entering or leaving it (a bare
+ * clone() shares thread-local data). In handlers, too.
  */
 int af_stack_run(void (*run)(void *arg), void *arg);
 

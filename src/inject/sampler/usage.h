@@ -1,6 +1,6 @@
 /*
- * The CPU time that a process and its threads used, said by themselves as they end; and why some of
- * what they do will have no samples. What ends by a signal is seen by the recorder alone.
+ * The CPU time that a process and its threads used, which they report themselves as they end; and
+ * why some of their time will have no samples. Only the recorder sees what ends by a signal.
  */
 #ifndef AF_INJECT_SAMPLER_USAGE_H
 #define AF_INJECT_SAMPLER_USAGE_H
@@ -12,10 +12,13 @@ struct af_thread;
 /* The calling thread, whose context is @t and entered, ends. */
 void af_usage_thread_ends(struct af_thread *t);
 
-/* The process ends, by exit() or _exit(): its own time, its threads' and its children's. */
+/* The process ends, by exit() or _exit(): report its own time, its threads' and its children's. */
 void af_usage_process_ends(void);
 
-/* The file @path is about to be run, by this process or by a child: will it be sampled? */
+/*
+ * The file @path is about to be run, by this process or by a child: report it if it cannot be
+ * sampled.
+ */
 void af_usage_before_exec(const char *path);
 
 /* Write UNSAMPLED about this process. */

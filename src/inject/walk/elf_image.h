@@ -1,8 +1,8 @@
 /*
- * An ELF file as the loader mapped it: found through its header, read through its program headers
- * (System V gABI, chapters 2 and 5), never through section headers, which are not mapped. Every
- * read is probed and every address checked to lie in the image, so a damaged or half-unmapped
- * image gives less, not a fault. Handler-safe.
+ * An ELF file as the loader mapped it, found through its header and read through its program
+ * headers (System V gABI, chapters 2 and 5), never through section headers, which are not mapped.
+ * Every read is probed and every address is checked to lie in the image, so a damaged or
+ * half-unmapped image gives less information but no fault. Handler-safe.
  */
 #ifndef AF_INJECT_WALK_ELF_IMAGE_H
 #define AF_INJECT_WALK_ELF_IMAGE_H

@@ -1,7 +1,7 @@
 /*
- * A stack that is deeper than its array keeps both ends: what came first fills the first half, the
- * rest of the array is a ring of what came last, and between them stands how much is left out
- * (AF_LEFT_OUT). Memory is the array's, and what is put in never moves until the walk has ended.
+ * A stack that is deeper than its array keeps both ends. The first frames fill the first half, the
+ * rest of the array is a ring of the last frames, and between them stands the number of frames left
+ * out (AF_LEFT_OUT). No other memory is used, and entries never move until the walk has ended.
  */
 #ifndef AF_INJECT_WALK_ENDS_H
 #define AF_INJECT_WALK_ENDS_H
@@ -27,8 +27,10 @@ static inline unsigned af_ends_slot(unsigned n, unsigned max)
 	return __builtin_expect(n < max, 1) ? n : ring + (n - max) % (max - ring);
 }
 
-/* The walk had @n entries, more than @max, of which @left_out frames were overwritten, or will be
- * by the mark. Put the ring in order; returns @max. */
+/*
+ * The walk had @n entries, more than @max; @left_out frames were overwritten, or will be by the
+ * mark. Put the ring in order; returns @max.
+ */
 unsigned af_ends_close(uint64_t *entries, unsigned max, unsigned n, uint64_t left_out);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * Reading memory that may not be there, in a hook or a signal handler, without touching errno.
+ * Reads memory that may not be there, in a hook or a signal handler, without touching errno.
  *
  * Armed, a guarded read is a plain load whose fault the process's SIGSEGV and SIGBUS handler
- * repairs: a few ns. Not armed, and for a probed read, each page is first shown to the kernel:
- * about 0.2 us, and no signal. (A fault in a thread that blocks SIGSEGV ends the process: so read
- * by guard what is there but for a race, by probe what may well not be there.)
+ * repairs: a few ns. When not armed, and for a probed read, the kernel is first asked about each
+ * page: about 0.2 us, and no signal. (A fault in a thread that blocks SIGSEGV ends the process. So
+ * use a guarded read for memory that is there but for a race, and a probed read for memory that may
+ * well not be there.)
  */
 #ifndef AF_INJECT_WALK_GUARD_H
 #define AF_INJECT_WALK_GUARD_H
@@ -16,7 +17,7 @@
 
 #include "inject/arch/arch.h"
 
-/* A handler that calls af_guard_fault() first is installed for SIGSEGV and SIGBUS, or is gone. */
+/* Tell whether a handler that calls af_guard_fault() first is installed for SIGSEGV and SIGBUS. */
 void af_guard_arm(bool armed);
 
 extern atomic_bool af_guard_armed; /* by af_guard_arm() only */
@@ -31,8 +32,8 @@ static inline int af_guarded_word(uint64_t *word, uint64_t addr);
 int af_probed_read(void *dst, uint64_t addr, size_t len);
 
 /*
- * To be called first by the process's SIGSEGV and SIGBUS handler, with the handler's third
- * argument: true when the fault was a guarded read, which has been made to return -EFAULT.
+ * The process's SIGSEGV and SIGBUS handler calls it first, with the handler's third argument. True
+ * when the fault was in a guarded read, which then returns -EFAULT.
  */
 bool af_guard_fault(void *ucontext);
 

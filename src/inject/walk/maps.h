@@ -1,6 +1,6 @@
 /*
  * /proc/self/maps (proc(5)), read a line at a time with plain system calls and no memory but the
- * reader itself: fit for a signal handler, where stdio is not.
+ * reader itself. Fit for a signal handler, where stdio is not.
  */
 #ifndef AF_INJECT_WALK_MAPS_H
 #define AF_INJECT_WALK_MAPS_H
@@ -27,8 +27,8 @@ int af_maps_open(struct af_maps *maps);
 void af_maps_close(struct af_maps *maps);
 
 /*
- * The next mapping; false at the end. When it holds @wanted, its name is put to @name, cut to
- * @size; other names are read over.
+ * The next mapping; false at the end. If the mapping holds @wanted, its name is copied to @name,
+ * cut to @size; other names are skipped.
  */
 bool af_maps_next(struct af_maps *maps, struct af_maps_entry *entry, uint64_t wanted, char *name,
                   size_t size);

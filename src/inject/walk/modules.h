@@ -1,14 +1,15 @@
 /*
- * Code mapped in this process, found by address when a walk first meets it. The table only grows
- * (a fixed mapping, lock-free, readable and extendable in a signal handler); after a dlclose the
- * generation changes and modules are looked up afresh: one that is still there keeps its entry.
+ * Code mapped in this process, found by address when a walk first meets it. The table only grows (a
+ * fixed mapping, lock-free, readable and extendable in a signal handler). After a dlclose the
+ * module epoch (`generation`) changes and modules are looked up again; one that is still there
+ * keeps its entry.
  *
- * Lookup is by glibc's _dl_find_object (2.35 and later; async-signal-safe, takes no lock) where
- * it exists, else, and for code that the loader does not know, by reading /proc/self/maps with
- * plain system calls (modules_maps.c). Executable memory without a file is no module, but has an
- * entry with AF_MAPPING_JIT, so that the trace says what was there.
+ * Lookup is by glibc's _dl_find_object (2.35 and later; async-signal-safe, takes no lock) where it
+ * exists. Otherwise, and for code that the loader does not know, it reads /proc/self/maps with
+ * plain system calls (modules_maps.c). Executable memory without a file is not a module, but has an
+ * entry with AF_MAPPING_JIT, so that the trace describes it.
  *
- * af_modules_init(), af_modules_watch(), then everything else, from any thread or handler.
+ *	af_modules_init(), af_modules_watch(), then everything else, from any thread or handler.
  */
 #ifndef AF_INJECT_WALK_MODULES_H
 #define AF_INJECT_WALK_MODULES_H
@@ -19,9 +20,9 @@
 #include "inject/walk/guard.h"
 
 struct af_module {
-	uint64_t start, end;         /* of the executable segment that holds the address */
-	uint64_t bias;               /* run-time address minus virtual address of the ELF file */
-	uint64_t moved;              /* from where the headers and tables have the code */
+	uint64_t start, end; /* of the executable segment that holds the address */
+	uint64_t bias;       /* run-time address minus virtual address of the ELF file */
+	uint64_t moved; /* how far the code was moved from where the headers and tables have it */
 	uint64_t elf_header;         /* mapped, 0 for none */
 	const uint8_t *eh_frame_hdr; /* mapped, NULL when the module has none */
 	uint64_t eh_start, eh_end;   /* the readable segment that holds it and .eh_frame */
@@ -33,7 +34,7 @@ struct af_module {
 	char path[512]; /* copied: the loader's own string may go away */
 };
 
-/* Make the table and resolve glibc's entry points. Not in a handler; again does nothing. */
+/* Make the table and resolve glibc's entry points. Not in a handler. Further calls do nothing. */
 void af_modules_init(void);
 
 /* @met is called for every module that is met, or met again after af_modules_forget(). It may run
@@ -41,8 +42,8 @@ void af_modules_init(void);
 void af_modules_watch(void (*met)(const struct af_module *m));
 
 /*
- * @looked is called for each look into /proc/self/maps that the time for it bounds, and for each
- * that is @put_off as there is none. In handlers. NULL: nobody.
+ * @looked is called for each reading of /proc/self/maps that counts against the time limit, and
+ * with @put_off for each that the limit postpones. In handlers. NULL: nobody.
  */
 void af_modules_count(void (*looked)(bool put_off));
 

@@ -1,4 +1,6 @@
-/* What modules.c (the table) and modules_maps.c (how code is mapped now) share. */
+/*
+ * Shared by modules.c (the table) and modules_maps.c (how code is mapped now).
+ */
 #ifndef AF_INJECT_WALK_MODULES_PRIVATE_H
 #define AF_INJECT_WALK_MODULES_PRIVATE_H
 
@@ -7,7 +9,7 @@
 /* Learn the executable's name and where the vDSO is. Not in a handler. */
 void modules_maps_init(void);
 
-/* Mappings known to hold no module may hold one now. */
+/* Forget which mappings hold no module: they may hold one now. */
 void modules_maps_forget(void);
 
 const char *modules_exe(void); /* the executable's path */
@@ -20,10 +22,10 @@ bool modules_from_image(struct af_module *m, uint64_t header, uint64_t pc);
 void modules_check_deleted(struct af_module *m);
 
 /*
- * What lies at @pc, by /proc/self/maps: a module, also one whose code is mapped a second time or
- * was moved (mremap); or code without a file, then with AF_MAPPING_JIT. False: nothing, or the
- * mappings were not read, because they were before with that result, or because reading them has
- * already taken its part of the run (@bounded).
+ * The code at @pc, by /proc/self/maps: a module, even if its code is mapped a second time or was
+ * moved (mremap); or code without a file, marked AF_MAPPING_JIT. False: there is none, or the
+ * mappings were not read, because an earlier reading found none or because readings have already
+ * taken their share of the run time (@bounded).
  */
 bool modules_by_maps(struct af_module *m, uint64_t pc, bool bounded);
 

@@ -1,20 +1,21 @@
 /*
  * Stacks of the calling thread, from inside the process, without frame pointers.
  *
- * Unwinding reads the call frame information that the linker left mapped (.eh_frame through the
- * binary search table of .eh_frame_hdr: Linux Standard Base 5.0 core, 10.6; DWARF 5, section 6.4)
- * on demand, and keeps a cache from program counter to rule. What has no table (JIT code, gaps,
- * anonymous memory) gets a checked frame-pointer step.
+ * Unwinding reads, on demand, the call frame information that the linker left mapped (.eh_frame
+ * through the binary search table of .eh_frame_hdr: Linux Standard Base 5.0 core, 10.6; DWARF 5,
+ * section 6.4), and keeps a cache from program counter to rule. Code without a table (JIT code,
+ * gaps, anonymous memory) gets a checked frame-pointer step.
  *
- * Replay: a walk is a function of the registers and of the stack slots it read. The slots and
- * values of the last walks of a (pc, sp) are kept; when all still hold the same values the stack
- * is the same, by induction over the frames, and its id is reused without walking.
+ * Replay: a walk is a function of the registers and of the stack slots that it read. The slots and
+ * values of the last walks of a (pc, sp) are kept. When all slots still hold the same values, the
+ * stack is the same, by induction over the frames, and its id is reused without walking.
  *
  * All memory of an unwinder is one block of af_unwinder_size() bytes that the caller maps; nothing
- * is allocated later. No lock, no dl_iterate_phdr, no libc call that is not async-signal-safe, no
- * fault: memory is shown to the kernel before it is first read. af_modules_init() comes first.
- * One thread uses an unwinder at a time; a signal handler of that thread may walk in the middle of
- * a walk or a record (cache entries are never seen torn by the same thread), but must not replay.
+ * is allocated later. It takes no lock, calls neither dl_iterate_phdr nor any libc function that is
+ * not async-signal-safe, and causes no fault: the kernel is asked about memory before its first
+ * read. Call af_modules_init() first. One thread uses an unwinder at a time. A signal handler of
+ * that thread may walk in the middle of a walk or a record (the same thread never sees a cache
+ * entry torn), but must not replay.
  */
 #ifndef AF_INJECT_WALK_UNWIND_H
 #define AF_INJECT_WALK_UNWIND_H
@@ -36,22 +37,22 @@ struct af_unwinder;
 size_t af_unwinder_size(void);
 
 /*
- * Prepare a zeroed block (mmap it, MAP_NORESERVE: at most the part that is used is touched, 64 KiB
- * for rules, 32 KiB and about 0.5 KiB a stack for replay). Call again when another thread takes it
- * over: caches stay valid, what was learnt of the old thread's stack does not.
+ * Prepare a zeroed block (mmap it with MAP_NORESERVE: only the part that is used is touched, 64 KiB
+ * for rules, 32 KiB and about 0.5 KiB a stack for replay). Call it again when another thread takes
+ * the block over: caches stay valid, knowledge of the old thread's stack does not.
  */
 void af_unwinder_init(struct af_unwinder *u);
 
-/* No stack is remembered any more: their ids have no meaning. */
+/* Forget all remembered stacks: their ids have no meaning any more. */
 void af_unwind_forget_stacks(struct af_unwinder *u);
 
 /*
- * Walk from @regs. Writes at most @max addresses to @pcs, leaf first: regs->pc as it is (also the
- * frames that a signal interrupted), return addresses less one. *@stop says why it ended. @leaf is
- * true when regs->pc is where the thread was interrupted, false when it is a return address (a
- * hook's caller), which is then less one too. Returns the number of entries. A stack of more than
- * @max frames keeps both its ends, with AF_LEFT_OUT between them; AF_STOP_TOO_DEEP says that not
- * even AF_WALK_MOST frames were all of it.
+ * Walk from @regs. Writes at most @max addresses to @pcs, leaf first: interrupted frames as they
+ * are (regs->pc, and frames below a signal), return addresses less one. *@stop is why the walk
+ * ended. @leaf is true when regs->pc is where the thread was interrupted, false when it is a return
+ * address (a hook's caller), which is then less one too. Returns the number of entries. A stack of
+ * more than @max frames keeps both its ends, with AF_LEFT_OUT between them; AF_STOP_TOO_DEEP means
+ * that even AF_WALK_MOST frames were not all of it.
  */
 unsigned af_unwind_walk(struct af_unwinder *u, const struct af_regs *regs, bool leaf, uint64_t *pcs,
                         unsigned max, enum af_stop *stop);
@@ -60,9 +61,9 @@ unsigned af_unwind_walk(struct af_unwinder *u, const struct af_regs *regs, bool 
 uint32_t af_unwind_replay(struct af_unwinder *u, const struct af_regs *regs);
 
 /*
- * Walk as af_unwind_walk(leaf = false) does and remember what was read. The caller then gives the
- * stack its id by af_unwind_remember(); a stack that cannot be replayed (too deep, unreadable) is
- * walked all the same and remember() does nothing.
+ * Walk as af_unwind_walk(leaf = false) does and remember the slots that were read. The caller then
+ * gives the stack its id by af_unwind_remember(). A stack that cannot be replayed (too deep,
+ * unreadable) is walked all the same, and remember() does nothing.
  */
 unsigned af_unwind_record(struct af_unwinder *u, const struct af_regs *regs, uint64_t *pcs,
                           unsigned max, enum af_stop *stop);

@@ -1,9 +1,9 @@
 /*
- * What the parts of the unwinder share: the memory of one unwinder, packed rules, and the proof
- * that stack memory can be read. Private to rules.c, walk.c, replay.c and their tests.
+ * Shared by the parts of the unwinder: the memory of one unwinder, packed rules, and the proof that
+ * stack memory can be read. Private to rules.c, walk.c, replay.c and their tests.
  *
- * A signal handler of the same thread may walk at any instruction of a walk or a record. All that
- * both touch is therefore single words: a rule with its program counter, a readable range.
+ * A signal handler of the same thread may walk at any instruction of a walk or a record. So
+ * everything that both touch is single words: a rule with its program counter, a readable range.
  */
 #ifndef AF_INJECT_WALK_UNWINDER_H
 #define AF_INJECT_WALK_UNWINDER_H
@@ -28,9 +28,9 @@ enum {
 };
 
 /*
- * A packed rule, in 26 bits: kind 4 | CFA offset in words, signed 15 | frame pointer 7.
- * Frame pointer: 0 the same, n at cfa - n words; the last two are other cases. What does not fit
- * is not cached.
+ * A packed rule, in 26 bits: kind 4 | CFA offset in words, signed 15 | frame pointer 7. Frame
+ * pointer: 0 unchanged, n at cfa - n words; the two highest values are the cases below. A rule that
+ * does not fit is not cached.
  */
 enum {
 	UNWIND_RULE_BITS = 26,
@@ -63,7 +63,7 @@ struct af_unwinder {
 /* Pack @rule; 0 when it does not fit. */
 uint32_t af_rule_pack(const struct af_rule *rule);
 
-/* CFA offsets that are no addresses are kept as they are. */
+/* CFA offsets that do not lead to an address are kept as they are. */
 static inline bool unwind_rule_in_words(uint8_t cfa)
 {
 	return cfa >= AF_CFA_SP && cfa <= AF_CFA_FP_DEREF;
@@ -92,29 +92,29 @@ static inline void af_rule_unpack(uint32_t packed, struct af_rule *rule)
 }
 
 /*
- * The rule at @pc (a return address less one unless @leaf), computed and put to the cache. The
+ * The rule at @pc (a return address less one unless @leaf), computed and put into the cache. The
  * slow half of unwind_rule() in walk.c.
  */
 void af_rule_compute(struct af_unwinder *u, uint64_t pc, bool leaf, struct af_rule *rule);
 
-/* Rules are of the current modules from here on. Returns the generation's bits in the cache. */
+/* Bring the cache to the current module epoch. Returns the epoch's bits in the cache. */
 uint32_t af_rules_refresh(struct af_unwinder *u);
 
 /*
- * The base register in frame @nr of the walk from @regs, where a rule needs it: walks once more,
- * by rules as they stand in the tables. False: it is not known there.
+ * The base register in frame @nr of the walk from @regs, where a rule needs it: walks once more, by
+ * the rules of the tables. False: it is not known there.
  */
 bool af_unwind_base(struct af_unwinder *u, const struct af_regs *regs, unsigned nr, uint64_t *base);
 
 /*
- * Whether frame pointers from @fp on lead, through code that no file has, to a return address
- * behind a call or in code that has a table. @pc is in such code, its frame ends at @sp.
+ * Do frame pointers from @fp on lead, through code without a file, to a return address that follows
+ * a call or lies in code with a table? @pc is in such code, and its frame ends at @sp.
  */
 bool af_unwind_chain(struct af_unwinder *u, uint64_t pc, uint64_t sp, uint64_t fp);
 
 /*
- * Prove that the words at @addr can be read. On success *@start and *@size describe the range that
- * is proven: a word at @a may be read when a - *start < *size.
+ * Prove that the words at @addr can be read. On success *@start and *@size describe the proven
+ * range: a word at @a may be read when a - *start < *size.
  */
 bool af_readable_prove(struct af_unwinder *u, uint64_t addr, uint64_t *start, uint64_t *size);
 
@@ -125,7 +125,9 @@ bool af_readable_known(const struct af_unwinder *u, uint64_t first, uint64_t las
  * The hash of a program counter: its high UNWIND_RULES_BITS bits are the index, the 35 below tell
  * all addresses of that index apart (multiplication by an odd number permutes the 2^48 addresses).
  */
-/* No two addresses of 48 bits have one: index and key are the address, spread. */
+/*
+ * No two addresses of 48 bits have the same hash: index and key together are the address, permuted.
+ */
 static inline uint64_t unwind_rule_hash(uint64_t pc)
 {
 	return pc * 0x9e3779b97f4a7c15ull & ((1ull << 48) - 1);

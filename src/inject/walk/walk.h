@@ -1,7 +1,7 @@
 /*
- * The walk itself, compiled twice: into af_unwind_walk() without a tape and into
- * af_unwind_record() with one, on which it notes every stack slot that decided something.
- * Private to walk.c and replay.c.
+ * The walk itself, compiled twice: into af_unwind_walk() without a tape, and into
+ * af_unwind_record() with a tape that notes every stack slot which decided something. Private to
+ * walk.c and replay.c.
  */
 #ifndef AF_INJECT_WALK_WALK_H
 #define AF_INJECT_WALK_WALK_H
@@ -49,7 +49,7 @@ UNWIND_INLINE void tape_note(struct unwind_tape *tape, uint64_t addr, uint64_t v
 	tape->values[tape->nr++] = value;
 }
 
-/* fp decides something now: what it was read from counts. */
+/* fp decides something now, so the slot that it was read from counts. */
 UNWIND_INLINE void tape_use_fp(struct unwind_tape *tape, struct unwind_frame *f)
 {
 	if (!tape)
@@ -142,7 +142,7 @@ UNWIND_INLINE enum af_stop step_fp(struct af_unwinder *u, struct unwind_frame *f
 	if (fp % AF_ARCH_WORD || fp < f->sp || fp - f->sp > UNWIND_FP_LIMIT)
 		return AF_STOP_NO_RULE;
 	if (!unwind_read(u, f, fp + AF_ARCH_WORD, &ra, tape) || !unwind_load(u, f, fp, &next)) {
-		/* Memory may come to where none is now, and no slot would tell. */
+		/* Memory may be mapped there later, and no slot would show it. */
 		if (tape)
 			tape->bad = true;
 		return AF_STOP_NO_RULE;
@@ -180,7 +180,7 @@ UNWIND_INLINE bool step_cfa(struct af_unwinder *u, struct unwind_frame *f,
 	}
 }
 
-/* The caller's frame pointer. A slot it is read from is noted only once it is used. */
+/* The caller's frame pointer. The slot that it is read from is noted only once it is used. */
 UNWIND_INLINE bool step_saved_fp(struct af_unwinder *u, struct unwind_frame *f,
                                  const struct af_rule *rule, uint64_t cfa, struct unwind_tape *tape)
 {
@@ -239,7 +239,7 @@ UNWIND_INLINE enum af_stop step_table(struct af_unwinder *u, struct unwind_frame
 	                                        : AF_STOP_UNREADABLE;
 }
 
-/* The frame's address is in a register that is not followed all the way; @nr frames are above. */
+/* The frame's address is in a register that the walk does not follow; @nr frames are above. */
 UNWIND_INLINE enum af_stop step_register(struct af_unwinder *u, struct unwind_frame *f,
                                          const struct af_rule *rule, const struct af_regs *regs,
                                          unsigned nr, bool leaf, struct unwind_tape *tape)
@@ -254,9 +254,9 @@ UNWIND_INLINE enum af_stop step_register(struct af_unwinder *u, struct unwind_fr
 }
 
 /*
- * Why there is no frame at f->pc although a walk led there; AF_STOP_NOT_WALKED when there is. A
- * return address that a frame pointer led to stands behind a call; or, as an interpreter pushes
- * its own (the JVM's), is one of a chain of frame pointers that comes to such a place.
+ * Why there is no frame at f->pc although a walk led there; AF_STOP_NOT_WALKED when there is one. A
+ * return address found by a frame pointer must follow a call or, as an interpreter (the JVM's)
+ * pushes its own, belong to a chain of frame pointers that leads to such an address.
  */
 UNWIND_INLINE enum af_stop frame_doubt(struct af_unwinder *u, const struct unwind_frame *f,
                                        const struct af_rule *rule)

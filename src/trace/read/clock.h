@@ -1,7 +1,6 @@
 /*
- * Foreign clocks: times of a device made times of the trace, by the pairs of readings in its CLOCK
- * events. All pairs of the trace count, also those that come after the time in question, so they
- * are read before the events that need them:
+ * Foreign clocks: convert times of a device to times of the trace, by the pairs of readings in its
+ * CLOCK events. Later pairs count too, so all pairs are read before the events that need them:
  *
  *	af_clocks_read (or { af_clocks_event }* → af_clocks_build)
  *	    → { af_clocks_find → { af_clock_convert }* }* → af_clocks_free
@@ -27,7 +26,7 @@ struct af_clock {
 	uint32_t process, device;
 	struct af_clock_pair *pairs; /* both times grow from pair to pair */
 	uint32_t nr;
-	uint32_t last; /* pair used last: the next question is mostly near it */
+	uint32_t last; /* the pair used last: the next query is mostly near it */
 };
 
 struct af_clocks {
@@ -45,30 +44,31 @@ struct af_clocks {
 /* A zeroed struct knows no clocks. */
 void af_clocks_free(struct af_clocks *c);
 
-/* Read the clocks of the trace in @dir: 0, or what af_trace_open() says. */
+/* Read the clocks of the trace in @dir: 0, or the error of af_trace_open(). */
 int af_clocks_read(struct af_clocks *c, const char *dir, struct af_err *err);
 
-/* Take a CLOCK or DEVICE event; others, and pairs that cannot be, are passed over. */
+/* Take a CLOCK or DEVICE event; other events and impossible pairs are ignored. */
 void af_clocks_event(struct af_clocks *c, const struct af_event *ev);
 
 /*
- * Choose among the pairs. Of two nearer than half a second the narrower is kept; so it is of two
- * that contradict one another, and where the narrower with the drift of a bad quartz says more
- * than the wider one.
+ * Choose among the pairs. Of two pairs less than half a second apart, the one with the smaller
+ * uncertainty is kept. The same holds for two that contradict one another, and where the better
+ * pair, extrapolated with the drift of a bad quartz, is still more exact than the worse one.
  */
 void af_clocks_build(struct af_clocks *c);
 
 /*
  * The clock of @device of the process with ordinal @process, or NULL when the trace does not have
- * it. A device without pairs of its own runs on the clock of the device it is a part of.
+ * it. A device without pairs of its own uses the clock of the device that it is a part of.
  */
 struct af_clock *af_clocks_find(const struct af_clocks *c, uint32_t process, uint32_t device);
 
 /*
- * The trace's time when the device's clock stood at @foreign_ns: on the line between the two
- * nearest pairs, outside of them as fast as the trace's clock. Where the device's clock was set in
- * between, each half counts from its own pair. Never decreases when @foreign_ns grows.
- * *@uncertainty_ns (may be NULL) is how far off it may be. One thread at a time for each clock.
+ * The trace's time when the device's clock stood at @foreign_ns: interpolated between the two
+ * nearest pairs, and outside of all pairs at the speed of the trace's clock. Where somebody set the
+ * device's clock between two pairs, each half counts from its own pair. Never decreases when
+ * @foreign_ns grows. *@uncertainty_ns (may be NULL) is the possible error. One thread at a time for
+ * each clock.
  */
 uint64_t af_clock_convert(struct af_clock *clock, uint64_t foreign_ns, uint64_t *uncertainty_ns);
 

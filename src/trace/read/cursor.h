@@ -1,10 +1,10 @@
 /*
- * One stream while it is read: its bytes, the packet and the event it stands at. Internal to the
- * reader. af_cursor_open → { af_cursor_next }*; the bytes stay the caller's.
+ * A stream while it is read: its bytes, and the packet and the event that the cursor stands at.
+ * Internal to the reader. af_cursor_open → { af_cursor_next }*; the bytes stay the caller's.
  *
- * A packet is taken at its word only as far as its header is plausible. Where it is not, the
- * cursor looks for the next header of the same stream and goes on there, and says so in the
- * damage; the whole events before the damage are kept.
+ * The cursor trusts a packet only as far as its header is plausible. Where it is not, the cursor
+ * looks for the next header of the same stream, goes on there, and counts the damage; the whole
+ * events before the damage are kept.
  */
 #ifndef AF_TRACE_READ_CURSOR_H
 #define AF_TRACE_READ_CURSOR_H
@@ -18,7 +18,7 @@
 #include "trace/packet.h"
 #include "trace/read/reader.h"
 
-/* What is the same for all streams of one reading. */
+/* The part that is the same for all streams of one reading. */
 struct af_filter {
 	uint64_t wanted; /* 1 << kind */
 	uint64_t known;
@@ -39,7 +39,7 @@ struct af_cursor {
 	uint32_t payload_size;
 	uint16_t kind;
 	uint64_t time_ns;
-	uint32_t tid;            /* who wrote it: a THREAD event changes that within a packet */
+	uint32_t tid; /* the thread that wrote it: a THREAD event changes that within a packet */
 	struct af_packet packet; /* its packet's header */
 
 	const struct af_filter *filter;
@@ -48,9 +48,9 @@ struct af_cursor {
 	size_t at;         /* where the next event starts */
 	size_t end;        /* of the packet's content */
 	size_t next;       /* where the next packet starts */
-	size_t resync;     /* where to look for one when it does not */
+	size_t resync;     /* where to look for a header when no packet starts there */
 	uint64_t limit_ns; /* no event of this packet can be later */
-	uint64_t seq;      /* what the next packet's should be */
+	uint64_t seq;      /* expected number of the next packet */
 	uint64_t discarded;
 	uint64_t start_ns; /* when the stream's first packet begins; UINT64_MAX: has none */
 	bool started;
@@ -64,11 +64,14 @@ void af_cursor_open(struct af_cursor *c, const struct af_filter *filter, const u
 /* Slow path of af_cursor_next: the next packet; false at the end of the stream. */
 bool af_cursor_packet(struct af_cursor *c);
 
-/* Slow paths: an event that cannot be (the rest of the packet goes), and one whose time cannot. */
+/*
+ * Slow paths: an impossible event (the rest of the packet is dropped), and an event with an
+ * impossible time.
+ */
 void af_cursor_bad_event(struct af_cursor *c);
 uint64_t af_cursor_bad_time(struct af_cursor *c, uint64_t time_ns);
 
-/* Whether the payload is as the table says; counts it when not. For kinds with tails. */
+/* Is the payload as the table describes it? Counts it when not. For kinds with tails. */
 bool af_cursor_valid(struct af_cursor *c, uint16_t kind, const uint8_t *payload, uint32_t size);
 
 /* Go to the next wanted event. False at the end of the stream. */

@@ -1,7 +1,7 @@
 /*
- * The files in the directory of a trace. Whoever sent the trace, or may write to the folder that it
- * lies in, chose what they are: they are opened here alone (tests/opens), by their name in a
- * directory that is open, never by a path and never through a link.
+ * The files in the directory of a trace. The sender of the trace, or anybody who may write to its
+ * folder, chose what they are. So only these functions open them (tests/opens): by name in an open
+ * directory, never by a path and never through a link.
  */
 #ifndef AF_TRACE_READ_FILES_H
 #define AF_TRACE_READ_FILES_H
@@ -9,27 +9,33 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The trace that the user named; links lead to it. For reading, or -errno. */
+/*
+ * Open the trace directory that the user named, following links. A descriptor for reading, or
+ * -errno.
+ */
 int af_trace_dir_open(const char *path);
 
-/* A directory in the directory @dirfd: -ENOTDIR for a link or anything else, or -errno. */
+/* Open the directory @name in @dirfd: -ENOTDIR for a link or anything else, or -errno. */
 int af_trace_folder(int dirfd, const char *name);
 
 /*
- * Make the directory @name in @at and open it: for reading, or -errno. -ESTALE: who may write to
- * @at has put another in its place.
+ * Make the directory @name in @at and open it: a descriptor for reading, or -errno. -ESTALE:
+ * another user who may write to @at has replaced it.
  */
 int af_trace_make(int at, const char *name);
 
-/* A file in it, for reading: -EISDIR, -ELOOP or -EINVAL for what is no regular file, or -errno. */
+/*
+ * Open the file @name for reading: -EISDIR, -ELOOP or -EINVAL when it is not a regular file, or
+ * -errno.
+ */
 int af_trace_file(int dirfd, const char *name);
 
 /* Up to @size - 1 bytes of it as a string, "" where there are none. 0 or -errno. */
 int af_trace_text(int dirfd, const char *name, char *text, size_t size);
 
 /*
- * The same for reading and writing what is there already: only a file of this user's that has no
- * other name, which would be a file from elsewhere; -EPERM.
+ * Open an existing file for reading and writing: only a file of this user's with no second name (a
+ * hard link would be a file from elsewhere); otherwise -EPERM.
  */
 int af_trace_file_change(int dirfd, const char *name);
 

@@ -1,6 +1,6 @@
 /*
- * Streams merged by time. Internal to the reader, but for the entry that takes streams from
- * memory, which tests and the fuzzer use: af_trace_open_memory in place of af_trace_open.
+ * Streams merged by time. Internal to the reader, except for af_trace_open_memory(), which takes
+ * streams from memory in place of af_trace_open(), for tests and the fuzzer.
  */
 #ifndef AF_TRACE_READ_MERGE_H
 #define AF_TRACE_READ_MERGE_H
@@ -34,11 +34,11 @@ struct af_stream_bytes {
 	size_t size;
 };
 
-/* Read @nr streams in memory, which stay the caller's. Never fails but for want of memory. */
+/* Read @nr streams in memory, which stay the caller's. Fails only without memory. */
 int af_trace_open_memory(struct af_trace **t, const struct af_stream_bytes *streams, uint32_t nr,
                          uint64_t wanted);
 
-/* Put every stream before its first event. Once, when all cursors are open. */
+/* Put every stream before its first event. Call it once, when all cursors are open. */
 void af_merge_start(struct af_trace *t);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Was a trace recorded here? Source files are named by traces and read where they are said to be,
- * and what was left unfinished is finished, for the user's own traces of this machine alone.
+ * Was a trace recorded here? Only for the user's own traces of this machine does aflame read the
+ * source files that the trace names, and finish what was left unfinished.
  *
- * The recorder leaves a digest in the trace, of this machine's id and of when the directory was
- * made, to the nanosecond: it is another one in each copy and on each machine, and it cannot be
- * made by who does not know both. A directory that is renamed keeps it.
+ * The recorder leaves a digest in the trace, of this machine's id and of the time at which the
+ * directory was made, in nanoseconds. It differs in each copy and on each machine, and nobody can
+ * make it without knowing both. A directory that is renamed keeps it.
  */
 #ifndef AF_TRACE_READ_ORIGIN_H
 #define AF_TRACE_READ_ORIGIN_H

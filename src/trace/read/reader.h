@@ -1,7 +1,7 @@
 /*
- * Reading a trace: a directory of CTF streams as the writer makes them. Every byte is hostile:
- * lengths are checked before use, a damaged packet is reported and stepped over, an unknown kind
- * is handed over as bytes. Streams are mapped and merged by time (a heap over their heads).
+ * Reads a trace: a directory of CTF streams as the writer makes them. Every byte is hostile:
+ * lengths are checked before use, a damaged packet is reported and skipped, an event of an unknown
+ * kind is handed over as bytes. Streams are mapped and merged by time (a heap over their heads).
  *
  *	af_trace_open → { af_trace_next }* → af_trace_close
  */
@@ -30,28 +30,28 @@ struct af_event {
 	uint32_t payload_size;
 };
 
-/* What went wrong while reading, summed. */
+/* Damage met while reading, summed. */
 struct af_trace_damage {
-	uint64_t packets, bytes; /* stepped over, or cut short */
-	uint64_t missing;        /* packets that the sequence numbers say were there */
-	uint64_t disordered;     /* packets whose sequence number cannot be */
+	uint64_t packets, bytes; /* skipped, or cut short */
+	uint64_t missing;        /* packets that are missing by their sequence numbers */
+	uint64_t disordered;     /* packets with an impossible sequence number */
 	uint64_t events;         /* malformed events inside good packets */
 	uint64_t retimed;        /* events whose time went back, or past their packet's end */
-	uint64_t discarded;      /* events the packets say were discarded when written */
+	uint64_t discarded;      /* events that the writer discarded, by the packets */
 	uint64_t unknown;        /* events of kinds this version does not know */
 	char first[256];         /* description of the first damage, or "" */
 };
 
 /*
- * Open the trace directory @dir. Fails with a message that names the cause on what is no trace, a
- * foreign CTF trace, a trace of a newer version (it is in the metadata's env), one whose recording
- * has not got as far as its metadata. Only reads: an unfinished trace is read as far as it is on
- * disk. @wanted is a mask of 1 << AF_KIND_…; other kinds are skipped cheaply. 0 is for all, those
- * of unknown kinds included.
+ * Open the trace directory @dir. Fails with a message that names the cause when it is not a trace,
+ * is a CTF trace of another program, is of a newer version (by the metadata's env), or its
+ * recording has not yet written the metadata. Only reads: an unfinished trace is read as far as it
+ * is on disk. @wanted is a mask of 1 << AF_KIND_…; other kinds are skipped cheaply. 0 means all
+ * kinds, unknown ones included.
  */
 int af_trace_open(struct af_trace **t, const char *dir, uint64_t wanted, struct af_err *err);
 
-/* The same of an open directory, which messages call @dir. */
+/* The same for an open directory, which messages call @dir. */
 int af_trace_open_at(struct af_trace **t, int dirfd, const char *dir, uint64_t wanted,
                      struct af_err *err);
 
@@ -59,23 +59,25 @@ int af_trace_open_at(struct af_trace **t, int dirfd, const char *dir, uint64_t w
 void af_trace_close(struct af_trace *t);
 
 /*
- * The next event in time order; false at the end. Ties go by stream index. Inside a stream the
- * times never go back. The payload of a known kind is as the table says: af_event_decode() will
- * not fail on it.
+ * The next event in order of time; false at the end. Of events at one time, the stream with the
+ * lower index comes first. Inside a stream the times never decrease. The payload of a known kind is
+ * as the table describes it: af_event_decode() will not fail on it.
  */
 bool af_trace_next(struct af_trace *t, struct af_event *ev);
 
 /* Final when af_trace_next() has returned false. */
 const struct af_trace_damage *af_trace_damage(const struct af_trace *t);
 
-/* One line on the damage into @text, as people want to read it. False, and "", when there is none
- * (discarded events and unknown kinds are no damage). */
+/*
+ * Describe the damage in one line for people. False, and "", when there is none (discarded events
+ * and unknown kinds are not damage).
+ */
 bool af_trace_damage_text(const struct af_trace_damage *d, char *text, size_t size);
 
 /* The number of stream files. */
 uint32_t af_trace_nr_streams(const struct af_trace *t);
 
-/* When the first packet begins, on the trace's clock: what times are shown relative to. */
+/* When the first packet begins, on the trace's clock. Times are shown relative to it. */
 uint64_t af_trace_start_ns(const struct af_trace *t);
 
 /* Bytes in all streams, and bytes read so far: for progress. */
@@ -91,9 +93,8 @@ int af_trace_object(const struct af_trace *t, const char *name, struct af_file *
 
 /*
  * Checked decoding. Copies the fixed fields into *@fixed (struct af_ev_…; @fixed_size is its
- * sizeof) and returns false when the event is not of that size or its tails do not parse. The
- * tails then point into the event: strings are NUL-terminated there, sequences are unaligned (use
- * memcpy).
+ * sizeof) and returns false when the event is not of that size or its tails do not parse. The tails
+ * point into the event: strings are NUL-terminated there, sequences are unaligned (use memcpy).
  */
 bool af_event_decode(const struct af_event *ev, void *fixed, size_t fixed_size,
                      struct af_tail_view tails[AF_TAILS_MAX]);

@@ -1,7 +1,7 @@
 /*
  * The object store: files in the trace's objects/, each named by the SHA-256 of its bytes, so that
- * the same code object captured by many processes is kept once. Writing is libc only and takes no
- * lock, so a target may do it while others do; it is not for signal handlers.
+ * a code object captured by many processes is kept once. Writing uses libc only and takes no lock,
+ * so a target may write while others do. Not for signal handlers.
  */
 #ifndef AF_TRACE_WRITE_OBJECTS_H
 #define AF_TRACE_WRITE_OBJECTS_H
@@ -17,9 +17,9 @@ struct af_file;
 #define AF_OBJECTS_DIR "objects"
 
 /*
- * Keep @size bytes in the trace directory @trace_dirfd; makes objects/ when it is not there. A
- * reader never sees half an object, and neither does a crash leave one. Fills @name with what
- * PROGRAM events carry: 64 hexadecimal digits. 0 or -errno; @name is valid either way.
+ * Keep @size bytes in the trace directory @trace_dirfd; makes objects/ when it is missing. No
+ * reader sees half an object, and no crash leaves one. Fills @name with the name that PROGRAM
+ * events carry: 64 hexadecimal digits. 0 or -errno; @name is valid either way.
  */
 int af_object_put(int trace_dirfd, const void *data, size_t size, char name[AF_SHA256_HEX]);
 
@@ -27,8 +27,8 @@ int af_object_put(int trace_dirfd, const void *data, size_t size, char name[AF_S
 bool af_object_name_ok(const char *name);
 
 /*
- * Map the object @name of the trace directory @trace_dirfd. Only bytes that have that name are
- * believed: -EBADMSG. -ELOOP: it is a link.
+ * Map the object @name of the trace directory @trace_dirfd. -EBADMSG: its bytes do not have that
+ * digest. -ELOOP: it is a link.
  */
 int af_object_map(struct af_file *f, int trace_dirfd, const char *name, struct af_err *err);
 

@@ -1,10 +1,13 @@
 /*
- * What the recorder and the targets share: a private directory in /dev/shm (mkdtemp, 0700) named
- * in $AFLAME_SESSION, with a number that no other recording has, and in the trace's .session file.
- * It holds `control`, a page that targets can only read, whoever they become, `counts`, a page that
- * all write, one ring file for each stream (`s<process>-<n>`), and the datagram socket `door`, to
- * which every process says hello when it starts and hands descriptors it must not keep (perf
- * events).
+ * The memory that the recorder and the targets share: a private directory in /dev/shm (mkdtemp,
+ * 0700), named in $AFLAME_SESSION together with a number that no other recording has, and in the
+ * trace's .session file. It holds
+ *
+ *	control         a page that targets can only read, whatever user they become
+ *	counts          a page that all of them write
+ *	s<process>-<n>  one ring file for each stream
+ *	door            the control socket (datagrams): every process registers there when it
+ *	                starts, and hands over descriptors that it must not keep (perf events)
  */
 #ifndef AF_TRACE_WRITE_SESSION_H
 #define AF_TRACE_WRITE_SESSION_H
@@ -19,14 +22,14 @@
 #define AF_SESSION_ENV "AFLAME_SESSION"
 #define AF_SESSION_MAGIC 0x3173736573666100ull
 /*
- * In the trace while it is not finished, and locked by its recorder. Two lines: the shared
- * directory; the boot id and the name of the host that it is on.
+ * In the trace until it is finished, and locked by its recorder. Two lines: the shared directory;
+ * the boot id and the name of the host that it is on.
  */
 #define AF_SESSION_FILE ".session"
-/* What .session becomes where there was no room for names: the next command writes them. */
+/* The name of .session where there was no room for symbols: the next command writes them. */
 #define AF_UNNAMED_FILE ".unnamed"
-#define AF_WATCHED_FILE ".watched" /* touched each second by who watches the recording */
-#define AF_LIVE_PREFIX ".live."    /* what he gets: copies of the trace so far, by number */
+#define AF_WATCHED_FILE ".watched" /* touched each second by a program that watches the recording */
+#define AF_LIVE_PREFIX ".live."    /* copies of the trace so far for such programs, by number */
 
 enum af_cpu_mode {
 	AF_CPU_OFF = 0,
@@ -35,9 +38,9 @@ enum af_cpu_mode {
 };
 
 /*
- * May be changed at any moment by the recorder; samplers and hooks load it once, relaxed. While
- * PAUSED what happens is not recorded, but definitions (processes, modules, devices, kernels) and
- * the end of device work that was launched before are.
+ * The recorder may change it at any moment; samplers and hooks load it once, relaxed. While PAUSED,
+ * only definitions (processes, modules, devices, kernels) and the end of device work that was
+ * launched before are recorded.
  */
 enum af_session_state {
 	AF_SESSION_ON = 0,
@@ -68,8 +71,8 @@ enum {
 };
 
 /*
- * The pages `control`, fixed before the first target starts but for the atomics, and `counts`. The
- * recorder alone writes the first, and holds what stands up to @sampled against its own copy.
+ * The pages `control`, fixed before the first target starts but for the atomics, and `counts`. Only
+ * the recorder writes the first, and it compares the members up to @sampled with its own copy.
  */
 struct af_session {
 	uint64_t magic;
@@ -78,32 +81,37 @@ struct af_session {
 	uint32_t flags;   /* enum af_session_flag */
 	uint32_t cpu_mode;
 	uint32_t recorder_pid;
-	uint32_t recorder_uid; /* effective: whose processes reach it */
+	uint32_t recorder_uid; /* effective: only its processes can reach the recorder */
 	uint64_t sample_period_ns;
 	uint64_t gpu_samples_second; /* of each GPU, all its processors busy */
-	uint64_t ring_bytes;         /* what the trace may take on disk, 0: no bound */
-	/* The trace: its directory, wherever that was renamed to since, or else its absolute path.
+	uint64_t ring_bytes;         /* most bytes that the trace may take on disk, 0: no limit */
+	/*
+	 * The trace: its directory by device and inode, which a rename keeps, or else its absolute
+	 * path.
 	 */
 	uint64_t trace_device, trace_inode;
 	char trace_dir[1024];
 	_Atomic uint32_t state; /* enum af_session_state */
 	/*
-	 * With AF_SESSION_KERNEL: process ordinals, each in the slot of its remainder, whose event
-	 * the recorder has taken over; it wakes who waits there (futex). Threads made earlier would
-	 * be sampled without what it adds.
+	 * With AF_SESSION_KERNEL: ordinals of the processes whose event the recorder has taken
+	 * over, each in the slot of its remainder. The recorder wakes the threads that wait there
+	 * (futex). Threads made earlier would be sampled without the kernel's part.
 	 */
 	_Atomic uint32_t sampled[AF_SAMPLED_SLOTS];
-	/* The same: the recorder has seen a filter of system calls there. */
+	/* The same for processes in which the recorder has seen a filter of system calls. */
 	_Atomic uint32_t filtered[AF_FILTERED_SLOTS];
 	/*
-	 * With --ring: raised now and then; a stream that sees it changed forgets which stacks,
+	 * With --ring: raised now and then. A stream that sees a new value forgets which stacks,
 	 * call paths and shapes it has defined and gives ids from 1 again, so that old definitions
-	 * can go.
+	 * can be dropped.
 	 */
 	_Atomic uint32_t round;
 	_Atomic uint64_t lost_oldest; /* events that gave way to newer ones */
 
-	/* `counts`: what the targets hand out and report of themselves, summed over processes. */
+	/*
+	 * `counts`: numbers that the targets hand out, and counts that they report, summed over
+	 * processes.
+	 */
 	_Alignas(4096) _Atomic uint32_t nr_processes; /* last process ordinal handed out */
 	_Atomic uint64_t nr_instances;                /* last stream instance handed out */
 	_Atomic uint64_t handler_ns;                  /* spent in sampling handlers */
@@ -113,22 +121,24 @@ struct af_session {
 	_Atomic uint64_t lost_busy;      /* samples merged or dropped inside a sample */
 	_Atomic uint64_t sampler_failed; /* processes whose sampler could not be started */
 	/*
-	 * By remainder of the pid, pid << 32 | microseconds of CPU time: what a program that became
-	 * another said of itself. The other takes it when it begins.
+	 * By remainder of the pid: pid << 32 | microseconds of CPU time that a program reported of
+	 * itself before it ran another program. The next program takes it when it begins.
 	 */
 	_Atomic uint64_t written_before_exec[AF_EXEC_SLOTS];
 	_Atomic uint64_t lost_forbidden; /* samples in processes that may not write (seccomp) */
 	/*
-	 * Process ordinals by their remainder: the process makes no system calls for recording any
-	 * more; the recorder clears the slot when it samples the process from outside.
+	 * Ordinals, by their remainder, of processes that make no more system calls for recording.
+	 * The recorder clears the slot when it samples the process from outside.
 	 */
 	_Atomic uint32_t forbidden[AF_FILTERED_SLOTS];
-	/* GPUs whose instructions are sampled, by one process each: hash of the UUID << 32 | pid.
-	 */
+	/* GPUs whose instructions one process samples: hash of the UUID << 32 | pid. */
 	_Atomic uint64_t gpus_sampled[AF_GPUS_SAMPLED];
-	/* Processes that hand over what devices did every AF_SESSION_FLUSH_MS; some may be gone. */
+	/* Processes that hand over device records every AF_SESSION_FLUSH_MS; some may be gone. */
 	_Atomic uint32_t nr_flushers;
-	/* Mappings read for addresses that the loader does not know; readings put off. */
+	/*
+	 * How often /proc/self/maps was read for addresses that the loader does not know, and how
+	 * often such a reading was put off.
+	 */
 	_Atomic uint64_t maps_read, maps_put_off;
 };
 
@@ -136,15 +146,15 @@ _Static_assert(sizeof(struct af_session) == 2 * AF_SESSION_PAGE, "two files of a
 
 enum { AF_SESSION_DIR_MAX = 256 }; /* bytes of its path with the NUL */
 
-/* Which directory it is; zeros: not known yet. */
+/* Identifies a directory; zeros: not known yet. */
 struct af_session_place {
 	uint64_t device, inode;
 };
 
 /*
- * The shared directory @path where it is ours (our effective user's, for nobody else) and, where
- * @place is known, still that one: a descriptor (O_PATH), and *@place. Else -errno. This and the
- * next are async-signal-safe.
+ * Opens the shared directory @path if it belongs to our effective user and nobody else can use it
+ * and, where @place is known, it is still that directory: a descriptor (O_PATH), and *@place. Else
+ * -errno. This and the next function are async-signal-safe.
  */
 int af_session_dir_open(const char *path, struct af_session_place *place);
 
@@ -153,14 +163,14 @@ enum af_session_role {
 	AF_SESSION_RECORDER,
 };
 
-/* Maps the session in @dir_fd where its files are ours and whole; NULL: there is none. */
+/* Maps the session in @dir_fd if its files are ours and whole; NULL otherwise. */
 struct af_session *af_session_map(int dir_fd, enum af_session_role role);
 
-/* A target's, where it may open one file at a time only. */
+/* The same for a target that may open only one file at a time. */
 struct af_session *af_session_map_by_path(const char *path);
 void af_session_unmap(struct af_session *s);
 
-/* Makes its files, the first page as @made has it, and maps them. 0 or -errno. */
+/* Makes the session's files, the first page as in @made, and maps them. 0 or -errno. */
 int af_session_make(int dir_fd, const struct af_session *made, struct af_session **mapped);
 
 /* The value of $AFLAME_SESSION. */
@@ -170,29 +180,39 @@ bool af_session_env_read(const char *text, char *dir, size_t size, uint64_t *non
 
 enum af_ask {
 	AF_ASK_ADMIT = 0, /* the process begins */
-	/* A thread goes into execve(): its process's event is to be off, and on if it came back. */
+	/*
+	 * A thread goes into execve(): the recorder switches the process's event off, and on again
+	 * if execve() fails.
+	 */
 	AF_ASK_EXEC_BEGINS = 1,
 	AF_ASK_EXEC_FAILED = 2,
-	/* CUDA cannot be recorded from within: somebody else has CUPTI, or there is none. */
+	/*
+	 * CUDA cannot be recorded from within, because another profiler holds CUPTI or there is
+	 * none.
+	 */
 	AF_ASK_CUDA_OUTSIDE = 3,
-	/* It is about to forbid itself what sampling needs: no signal of ours from the answer on.
+	/*
+	 * The process is about to forbid itself what sampling needs: after the answer it gets no
+	 * signal of ours.
 	 */
 	AF_ASK_FORBIDDEN = 4,
 };
 
 /*
- * The datagram a process sends to `door`, with at most one descriptor beside it. What is asked
- * later comes with one end of a socket: that it is closed is the answer.
+ * The datagram that a process sends to the control socket, with at most one descriptor. A later
+ * request comes with one end of a socket; the recorder answers by closing it.
  */
 struct af_hello {
-	uint32_t process;      /* its ordinal */
-	uint32_t pid;          /* as it sees itself; the socket's credentials say how we see it */
+	uint32_t process; /* its ordinal */
+	uint32_t
+	    pid; /* in its own PID namespace; the socket's credentials have the recorder's view */
 	uint32_t has_fd;       /* a perf event: to be kept open for the process */
 	int32_t sampler_error; /* 0, or the -errno the sampler failed with */
 	uint32_t sees_kernel;  /* the event counts in the kernel too, and waits to be enabled */
 	uint32_t ask;          /* enum af_ask */
-	uint64_t time_ns;      /* of the hello: the program that runs now sent it */
-	uint64_t random_at;    /* AT_RANDOM of getauxval(3): another one is another program */
+	uint64_t time_ns;      /* when it was sent: the program that runs now sent it */
+	uint64_t
+	    random_at; /* AT_RANDOM of getauxval(3): a different value is a different program */
 };
 
 #endif

@@ -27,7 +27,7 @@ struct af_stream {
 	uint32_t used;            /* bytes of it up to the last whole event */
 	uint32_t reserved;        /* bytes the event being written will end at */
 	uint32_t capacity;        /* bytes of the packet */
-	uint32_t slot;            /* of the ring */
+	uint32_t slot;            /* number of its slot in the ring */
 	uint64_t last_ns;         /* time of the last event: times never go back in a stream */
 	uint64_t discarded;
 	uint64_t seq;
@@ -44,7 +44,7 @@ uint64_t af_now_ns(void);
 /*
  * A stream in shared memory: makes @path (mode 0600, must not exist), reserves its first slots and
  * maps it. The descriptor is not kept. -ENOSPC when the file system has no room: touching a page
- * that could not be reserved would be a SIGBUS in the target. -EFBIG under a limit of file sizes.
+ * that could not be reserved would raise SIGBUS in the target. -EFBIG under a limit of file sizes.
  */
 int af_stream_open_ring(struct af_stream *s, const char *path, uint64_t instance, uint32_t process,
                         uint32_t pid, uint32_t tid);
@@ -53,20 +53,23 @@ int af_stream_open_ring(struct af_stream *s, const char *path, uint64_t instance
 int af_stream_open_ring_at(struct af_stream *s, int dir_fd, const char *name, uint64_t instance,
                            uint32_t process, uint32_t pid, uint32_t tid);
 
-/* A stream straight to a file of the trace; takes @fd over. For the recorder. */
+/* A stream written straight to a file of the trace; takes ownership of @fd. For the recorder. */
 int af_stream_open_file(struct af_stream *s, int fd, uint64_t instance, uint32_t process);
 
 /*
- * Another thread takes the stream over: it must write a THREAD event first, from which on the
- * events of the packet are its own. (Closing the packet instead would let a few dozen threads that
- * live for microseconds fill the ring with almost empty packets.)
+ * Another thread takes the stream over. It must write a THREAD event first; the events after that
+ * in the packet are its own. (Closing the packet instead would let a few dozen threads that live
+ * for microseconds fill the ring with almost empty packets.)
  */
 void af_stream_owner(struct af_stream *s, uint32_t tid);
 
-/* Close the packet in hand: a file stream's is written, a ring's may be drained. */
+/* Close the current packet: of a file stream it is written, of a ring it may be drained. */
 void af_stream_flush(struct af_stream *s);
 
-/* A closed ring's file can go once it is drained; returns a file stream's first error. */
+/*
+ * Close the stream. A ring's file can be removed once it is drained; a file stream returns the
+ * first error of writing.
+ */
 int af_stream_close(struct af_stream *s);
 
 /* Slow path of af_stream_begin: get a packet with room for @size. False: the event is counted. */
@@ -104,7 +107,7 @@ static inline void *af_stream_begin(struct af_stream *s, enum af_kind kind, uint
 	return h + 1;
 }
 
-/* Publish the event: one store, after which it survives the death of everybody. */
+/* Publish the event by one store. From then on it survives the death of every process. */
 static inline void af_stream_end(struct af_stream *s)
 {
 	s->used = s->reserved;
