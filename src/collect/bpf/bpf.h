@@ -1,8 +1,8 @@
 /*
- * The collector `bpf`: what the kernel can tell of programs and libaflame cannot. CPU samples of
- * every process in scope (also static ones, running ones, all), their kernel stacks, the time that
- * threads were off the CPU and who woke them, and the lives of processes. A watcher (watcher.h)
- * that knows every function but wanted() and run().
+ * The collector `bpf`: data that the kernel has and libaflame lacks. CPU samples of every process
+ * in scope (static programs, running ones, or all), their kernel stacks, the time that threads were
+ * off the CPU and who woke them, and the lives of processes. It is a watcher (watcher.h) that has
+ * every function but wanted() and run().
  */
 #ifndef AF_COLLECT_BPF_BPF_H
 #define AF_COLLECT_BPF_BPF_H
@@ -18,9 +18,9 @@ struct af_watcher_ops;
 int af_bpf_probe(char *words, size_t size, struct af_err *err);
 
 /*
- * The same for a recording by @o of what it starts: the programs stay loaded, and the watcher that
- * is opened with these options takes them. To load them is most of what the beginning of a
- * recording costs.
+ * The same for a recording with @o of processes that it starts. The programs stay loaded, and the
+ * watcher that is opened with these options takes them over: loading them is most of the cost of
+ * starting a recording.
  */
 int af_bpf_prepare(const struct af_watch_options *o, uint64_t period_ns, char *words, size_t size,
                    struct af_err *err);

@@ -1,5 +1,5 @@
 /*
- * Rings that perf events write to (perf_event_open(2)), one for each CPU, each owned by an event of
+ * Rings that perf events write to (perf_event_open(2)): one for each CPU, each owned by an event of
  * its own that was opened with it.
  *
  *	af_perf_rings_open → { af_perf_rings_read }* → af_perf_rings_close
@@ -24,14 +24,14 @@ struct af_perf_rings {
 };
 
 /*
- * The event on @pid and @cpu, as a descriptor or -errno. Where the kernel has no build ids in its
- * records (before Linux 5.12) these are left out of @attr.
+ * Open the event on @pid and @cpu: a descriptor or -errno. Where the kernel has no build ids in its
+ * records (before Linux 5.12), they are left out of @attr.
  */
 int af_perf_event_open(struct perf_event_attr *attr, int pid, int cpu);
 
 /*
- * @attr on @pid, with a ring of @bytes (a power of two) on each CPU that is there. 0, or -errno and
- * nothing is open; *@cpu (may be NULL) is then the one that was refused.
+ * Open @attr on @pid, with a ring of @bytes (a power of two) on each online CPU. 0, or -errno and
+ * nothing is open; *@cpu (may be NULL) is then the CPU that refused.
  */
 int af_perf_rings_open(struct af_perf_rings *r, struct perf_event_attr *attr, int pid, size_t bytes,
                        int *cpu);
@@ -40,8 +40,9 @@ int af_perf_rings_open(struct af_perf_rings *r, struct perf_event_attr *attr, in
 void af_perf_rings_close(struct af_perf_rings *r);
 
 /*
- * Hand what was written to @take, ring by ring, each in order of time; a record is valid during the
- * call. What @take returns false for stays in its ring, with all after it, for the next read.
+ * Hand the written records to @take, ring by ring, each in order of time. A record is valid during
+ * the call. When @take returns false, that record and all after it stay in the ring for the next
+ * read.
  */
 void af_perf_rings_read(const struct af_perf_rings *r,
                         bool (*take)(void *arg, int cpu, const struct perf_event_header *h),

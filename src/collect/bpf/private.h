@@ -40,8 +40,9 @@
 enum { HOLD_NS = 200000000 };
 
 /*
- * Generations of what is seen from here lie above all that libaflame counts itself, so that its
- * stacks are never looked up in mappings of ours, which may be of another time.
+ * Module epochs (generations) of mappings that the recorder saw lie above all that libaflame
+ * counts, so that libaflame's stacks are never looked up in the recorder's mappings, which may be
+ * of another time.
  */
 #define BPF_GENERATION AF_GENERATION_RECORDER
 
@@ -53,7 +54,7 @@ enum {
 
 struct bpf_mapping {
 	uint64_t start, end, offset;
-	uint64_t time_ns;    /* 0: was there before us */
+	uint64_t time_ns;    /* 0: it existed before the recording */
 	uint32_t generation; /* less BPF_GENERATION */
 	uint32_t path;       /* string */
 	uint32_t build_id_size;
@@ -62,19 +63,20 @@ struct bpf_mapping {
 
 struct bpf_out {
 	struct af_stream stream;
-	uint32_t finish_as;             /* what af_drain_finish() knows the ring by */
-	uint32_t tid;                   /* whose events come now */
+	uint32_t finish_as;             /* the ring's number for af_drain_finish() */
+	uint32_t tid;                   /* thread of the events that come now */
 	struct af_keys kstacks, stacks; /* frames, behind the user's their generation → id */
 	uint32_t nr_kstacks, nr_stacks;
-	uint32_t round;                             /* of struct af_session: then ids begin again */
-	uint64_t functions[BPF_FUNCTIONS_MAX / 64]; /* bits of those that are defined */
+	/* epoch of struct af_session in which the ids were given */
+	uint32_t round;
+	uint64_t functions[BPF_FUNCTIONS_MAX / 64]; /* bits of the functions that are defined */
 };
 
-/* Are calls of device APIs to be seen from here? */
+/* Must the kernel report calls of device APIs for this process? */
 enum bpf_calls {
-	BPF_CALLS_NONE, /* there is no such API that we know of */
+	BPF_CALLS_NONE, /* no such API is known in it */
 	BPF_CALLS_WANTED,
-	BPF_CALLS_OVER, /* probed, or not to be */
+	BPF_CALLS_OVER, /* probed, or must not be probed */
 };
 
 struct bpf_library;
@@ -82,14 +84,16 @@ struct bpf_probes;
 
 /* One program that one process ran: from its fork or exec to its end or the next exec. */
 struct bpf_image {
-	uint32_t pid;            /* in our namespace */
-	uint32_t ns_pid;         /* as it sees itself, 0: not known yet */
-	uint32_t process;        /* ordinal, 0: none yet */
-	uint64_t start_ns;       /* 0: before us */
-	uint32_t ppid;           /* of one that nobody told of, in our namespace; 0: not known */
-	struct bpf_image *from;  /* what forked the process; NULL: not known, or not needed */
+	uint32_t pid;      /* in our namespace */
+	uint32_t ns_pid;   /* in its own namespace, 0: not known yet */
+	uint32_t process;  /* ordinal, 0: none yet */
+	uint64_t start_ns; /* 0: before the recording */
+	/* of a process whose fork no event reported, in our namespace; 0: not known */
+	uint32_t ppid;
+	/* image of the process that forked it; NULL: not known, or not needed */
+	struct bpf_image *from;
 	uint32_t nr_forked;      /* images whose @from this is */
-	struct bpf_image *older; /* what ran under this pid before */
+	struct bpf_image *older; /* the image that ran under this pid before */
 	bool exec;               /* began by an exec, not by a fork */
 	bool begun;              /* the exec is over: its own code runs */
 	bool hello;              /* carries libaflame, which writes PROCESS and its own samples */
@@ -118,7 +122,7 @@ struct bpf_image {
 	const struct bpf_library *library; /* that they are in */
 };
 
-/* Of /proc/kallsyms; all 0 where it tells nothing. */
+/* From /proc/kallsyms; all 0 where it shows no addresses. */
 struct bpf_kernel {
 	uint64_t schedule, schedule_end;
 	uint64_t wake_up, wake_up_end;
@@ -148,7 +152,7 @@ struct af_bpf {
 	struct bpf_image **images;
 	uint32_t nr_images, cap_images;
 	struct af_map by_pid;  /* newest image */
-	struct bpf_used *used; /* by those who were there before us, until then */
+	struct bpf_used *used; /* CPU time that processes used before the recording */
 	uint32_t nr_used, cap_used;
 	struct af_map used_by_pid; /* number in @used, from 1 */
 	struct bpf_kernel kernel;
@@ -182,14 +186,14 @@ struct af_bpf {
 int bpf_queue_add(void *b, void *record, size_t size);
 void bpf_queue_write(struct af_bpf *b, uint64_t until_ns);
 
-/* programs.c: by b->options and b->period_ns. */
+/* programs.c: load and attach by b->options and b->period_ns. 0, or -errno with a message. */
 int bpf_programs_load(struct af_bpf *b, struct af_err *err);
 int bpf_programs_attach(struct af_bpf *b, struct af_err *err);
 
-/* Whether that would work, as far as a moment tells. */
+/* Try to attach the programs for a moment. 0, or -errno with a message. */
 int bpf_programs_try(struct af_bpf *b, struct af_err *err);
 
-/* Are the programs of @b's options those of af_bpf_prepare()? Then they are @b's. */
+/* Take the programs that af_bpf_prepare() loaded, if they fit @b's options. False: they do not. */
 bool bpf_prepared_take(struct af_bpf *b);
 void bpf_programs_close(struct af_bpf *b);
 
@@ -204,7 +208,7 @@ struct bpf_image *bpf_image_need(struct af_bpf *b, uint32_t pid, uint64_t time_n
 /* Take a side-band event: a fork makes a new image, an exec another one, a mapping is added. */
 void bpf_image_sideband(struct af_bpf *b, const struct af_sideband_event *e);
 
-/* Its number in the trace, given now if it has none; @image is past HOLD_NS or over. */
+/* The image's ordinal in the trace, given now if it has none; @image is past HOLD_NS or over. */
 uint32_t bpf_image_process(struct af_bpf *b, struct bpf_image *image);
 
 /* Write its PROCESS and notes unless that was done. */
@@ -217,7 +221,7 @@ void bpf_image_introduce(struct af_bpf *b, struct bpf_image *image);
 void bpf_image_exec(struct bpf_image *image, struct af_bpf *b, const struct af_bpf_text *t);
 void bpf_image_exit(struct bpf_image *image, struct af_bpf *b, const struct af_bpf_exit *e);
 
-/* Nothing more is asked of who forked it. */
+/* Drop the link to the image that forked it. */
 void bpf_image_orphan(struct bpf_image *image);
 
 /* Free one image; free all images and the table of pids. */
@@ -230,22 +234,26 @@ void bpf_mappings_lost(struct af_bpf *b); /* write how many were not kept */
 void bpf_mappings_free(struct af_bpf *b, struct bpf_image *image);
 void bpf_mappings_read(struct af_bpf *b, struct bpf_image *image); /* /proc/PID/maps */
 
-/* Generation of what was mapped at @time_ns. */
+/* The module epoch of the mappings at @time_ns. */
 uint32_t bpf_mapping_generation(const struct bpf_image *image, uint64_t time_ns);
 
 /* Write the MAPPINGs that are not written yet. */
 void bpf_mappings_write(struct af_bpf *b, struct bpf_image *image, uint64_t time_ns);
 
 /*
- * Of one that carries libaflame, and is over: MAPPINGs of what run-time compilers map as a sign of
- * where they tell of their code, which libaflame, looking for code, has no reason to write.
+ * For an image that carries libaflame and is over: write MAPPINGs of files that run-time compilers
+ * map only to show where their code is described (perf map, jitdump). libaflame looks for code and
+ * has no reason to write those.
  */
 void bpf_markers_write(struct af_bpf *b, const struct bpf_image *image);
 
-/* What is mapped at @address; the newest, when that has changed. NULL: nothing known. */
+/* The mapping at @address; the newest, when that has changed. NULL: none known. */
 const struct bpf_mapping *bpf_mapping_at(const struct bpf_image *image, uint64_t address);
 
-/* How far @m's file is from where it runs, and an open descriptor of it, or -1. */
+/*
+ * The difference between the run-time addresses of @m and those in its file; *@fd is an open
+ * descriptor of the file, or -1.
+ */
 uint64_t bpf_mapping_bias(const struct af_bpf *b, const struct bpf_image *image,
                           const struct bpf_mapping *m, int *fd);
 
@@ -253,8 +261,9 @@ uint64_t bpf_mapping_bias(const struct af_bpf *b, const struct bpf_image *image,
 
 /*
  * The user's part of @s, leaf first, into @pcs: by the unwind tables as far as the copied piece of
- * the stack reaches, then as the kernel followed frame pointers. Returns how many. Callers' program
- * counters are return addresses less one. *@stop: COMPLETE when the last has no caller.
+ * the stack reaches, then by the frame pointers that the kernel followed. Returns the number of
+ * entries. Callers' program counters are return addresses less one. *@stop: COMPLETE when the last
+ * has no caller.
  */
 uint32_t bpf_unwind(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_stacks *s,
                     uint64_t *pcs, uint32_t max, enum af_stop *stop);
@@ -263,10 +272,13 @@ void bpf_unwind_close(struct af_bpf *b);
 
 /* stream.c */
 
-/* The stream of @image, made when there is none; NULL: it cannot be (counted). */
+/* The stream of @image, made when there is none; NULL when it cannot be made (counted). */
 struct bpf_out *bpf_out_of(struct af_bpf *b, struct bpf_image *image);
 void bpf_out_close(struct af_bpf *b, struct bpf_image *image);
-/* @image NULL: the idle task, which only wakes. Makes of addresses what is looked up. */
+/*
+ * @image NULL: the idle task, which only wakes others. Replaces return addresses by the addresses
+ * to look up.
+ */
 void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_stacks *s);
 void bpf_write_comm(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_head *h);
 void bpf_idle_close(struct af_bpf *b);
@@ -276,65 +288,74 @@ void bpf_idle_close(struct af_bpf *b);
 struct bpf_program;
 struct record_bpf;
 
-/* Places in a file; @semaphores of those that count who looks on, in the file too, or NULL. */
+/*
+ * Places in a file; @semaphores are the counters of attached tracers, as offsets in the file too,
+ * or NULL.
+ */
 struct bpf_places {
 	const uint64_t *offsets, *semaphores;
 	uint32_t nr;
 };
 
-/* Does the kernel probe many functions at once, by a program that is loaded for that? */
+/* Can the kernel probe many functions at once, by a program loaded for that (multi-uprobes)? */
 bool bpf_probes_at_once(void);
 
-/* @program at @at of the file @path, in the process @pid only. 0, or -errno and *@to is NULL. */
+/*
+ * Attach @program at @at of the file @path, in the process @pid only. 0, or -errno and *@to is
+ * NULL.
+ */
 int bpf_probes_open(struct bpf_probes **to, const struct bpf_program *program, const char *path,
                     const struct bpf_places *at, uint32_t pid);
 void bpf_probes_free(struct bpf_probes *p);
 
-/* Lists of those that are to be freed, which takes its time. @p may be NULL. */
+/* Lists of probes that wait to be freed, which takes time. @p may be NULL. */
 void bpf_probes_add(struct bpf_probes **list, struct bpf_probes *p);
 struct bpf_probes *bpf_probes_take(struct bpf_probes **list);
 
 /* elf.c */
 
 /*
- * libelf on a file of somebody else's: mapped so that what is cut off meanwhile reads as zeros.
- * What libelf maps itself is a SIGBUS then (tests/opens).
+ * libelf on a hostile file, mapped so that a truncated part reads as zeros. libelf's own mapping
+ * would raise SIGBUS then (tests/opens).
  */
 struct bpf_elf {
 	struct af_file file;
 	Elf *elf;
 };
 
-/* @e->elf, NULL: it cannot be read. Close it either way; @fd may be closed before. */
+/* @e->elf, or NULL when it cannot be read. Close it either way; @fd may be closed before. */
 Elf *bpf_elf_open(struct bpf_elf *e, int fd);
 void bpf_elf_close(struct bpf_elf *e);
 
-/* usdt.c: the place @provider:@name of the file and its semaphore, as offsets; or false. */
+/*
+ * usdt.c: the place @provider:@name of the file and its semaphore, as offsets. False: there is
+ * none.
+ */
 bool bpf_usdt_find(int fd, const char *provider, const char *name, uint64_t *offset,
                    uint64_t *semaphore);
 
 /* calls.c */
 
-/* Where @address lies in the file, in a segment with one of @flags (PF_X); false: in none. */
+/* The file offset of @address, in a segment with one of @flags (PF_X). False: it is in none. */
 bool bpf_file_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offset);
 
-/* Probe ourselves for a moment: 0, or -errno. */
+/* Probe our own process for a moment: 0, or -errno. */
 int bpf_calls_try(const struct record_bpf *programs);
 
 /* @image maps @path; or was forked from @from. */
 void bpf_calls_see(struct af_bpf *b, struct bpf_image *image, const char *path);
 void bpf_calls_fork(struct af_bpf *b, struct bpf_image *image, const struct bpf_image *from);
 
-/* Of all processes those that map a driver now: nothing else need tell of them before they call. */
+/* Find all processes that map a driver now, since no event will report those before they call. */
 void bpf_calls_find(struct af_bpf *b);
 
-/* Now and then: probe who is WANTED and old enough to have said hello, and did not. */
+/* Now and then: probe the WANTED processes that are old enough to have registered and did not. */
 void bpf_calls_look(struct af_bpf *b, uint64_t now);
 
-/* Recording ends: what was not seen is said. */
+/* Recording ends: note the calls that were not seen. */
 void bpf_calls_over(struct af_bpf *b);
 
-/* @image carries libaflame: it is left alone, or its calls are seen at libaflame's own place. */
+/* @image carries libaflame: leave it alone, or see its calls at libaflame's own trace point. */
 void bpf_calls_admit(struct af_bpf *b, struct bpf_image *image);
 
 /* @image carries libaflame, which cannot see its calls: probe it now. */
@@ -345,13 +366,13 @@ static inline bool bpf_calls_are_ours(const struct bpf_image *image)
 	return !image->hello || image->outside;
 }
 
-/* No more probes of @image: it is over, or tells of its calls itself. */
+/* Remove the probes of @image: it is over, or reports its calls itself. */
 void bpf_calls_end(struct af_bpf *b, struct bpf_image *image);
 
-/* The id of the function that the CALL @s is of; 0 for one that is to be left out. */
+/* The id of the function in the CALL @s; 0 when the call must be left out. */
 uint32_t bpf_calls_function(const struct bpf_image *image, const struct af_bpf_stacks *s);
 
-/* Is the RECORDED_CALL @s what it should be? Its function and number are its own words. */
+/* Is the RECORDED_CALL @s plausible? The process itself chose its function and number. */
 bool bpf_calls_recorded(const struct bpf_image *image, const struct af_bpf_stacks *s);
 
 /* A CALL_SEEN of the function @s->what with the number @s->wake. */
@@ -359,9 +380,9 @@ void bpf_calls_write(struct bpf_out *out, const struct af_bpf_stacks *s, uint32_
 void bpf_calls_close(struct af_bpf *b);
 
 /* usage.c */
-/* Remember what those have used who are going to be watched. */
+/* Remember the CPU time used so far by processes that are going to be watched. */
 void bpf_usage_begin(struct af_bpf *b);
-/* @pid is a new process: whoever had it before us is gone. */
+/* @pid is a new process: the earlier process with that pid is gone. */
 void bpf_usage_fresh(struct af_bpf *b, uint32_t pid);
 /* Write PROCESS_END: of @image, which ended; and, when recording ends, of one that goes on. */
 void bpf_usage_exit(struct af_bpf *b, const struct bpf_image *image, const struct af_bpf_exit *e);
@@ -377,7 +398,7 @@ void bpf_forget(struct af_bpf *b, uint64_t now);
 /* kernel.c */
 void bpf_kernel_read(struct bpf_kernel *k);
 
-/* How many of the leaf frames of @s are the tracing itself. */
+/* How many leaf frames of @s belong to the tracing itself. */
 uint32_t bpf_kernel_skip(const struct bpf_kernel *k, const struct af_bpf_stacks *s);
 
 /* Was the waker an interrupt, and not the thread that it hit? */

@@ -1,6 +1,6 @@
 /*
- * Who maps code, forks, runs another program and ends, as perf's side-band tells it
- * (perf_event_open(2): MMAP2 with build ids, COMM, FORK), of the whole machine in order of time.
+ * Processes of the whole machine that map code, fork, run another program or end, from perf's
+ * side-band events (perf_event_open(2): MMAP2 with build ids, COMM, FORK), in order of time.
  *
  *	af_sideband_open(); { af_sideband_read(); while ((e = af_sideband_next())) …; }*
  *	af_sideband_close()
@@ -50,12 +50,15 @@ struct af_sideband {
 /* An event on each CPU. Needs CAP_PERFMON. */
 int af_sideband_open(struct af_sideband *s, struct af_err *err);
 
-/* Take over what the kernel has written. What the last read gave and was not asked for stays. */
+/*
+ * Take over the events that the kernel has written. Events of earlier reads that af_sideband_next()
+ * has not returned stay.
+ */
 void af_sideband_read(struct af_sideband *s);
 
 /*
- * The same of records that somebody else has read, of events that were opened with what ask() adds
- * to their attributes: begin(), take() each, sort().
+ * The same for records that the caller has read, of events opened with the attributes that ask()
+ * adds: begin(), take() each, sort().
  */
 void af_sideband_ask(struct perf_event_attr *attr);
 uint64_t af_sideband_time(const struct perf_event_header *h); /* of any record but a sample */

@@ -1,7 +1,7 @@
 /*
- * The recorder's own stream of a trace that keeps only its newest events. It tells of every process
- * that there was, so it is written anew now and then, without those of which nothing is left: as a
- * draft that takes the file's place when it is whole.
+ * Compacts the recorder's own stream in a trace that keeps only its newest events. The stream
+ * describes every process that ever ran, so now and then it is written again without the processes
+ * of which nothing is left. The new file takes the old one's place when it is whole.
  */
 #ifndef AF_COLLECT_DISK_CONDENSE_H
 #define AF_COLLECT_DISK_CONDENSE_H
@@ -10,14 +10,17 @@
 #include "trace/write/stream.h"
 
 /*
- * @stream writes to @name in the directory of @s. Notes, the oldest clock pair and what is younger
- * than @until_ns stay; ends of processes that go are counted among what gave way, sums of LOST go
- * to s->lost. On failure (0 or -errno) all is as it was.
+ * @stream writes to @name in the directory of @s. Notes, the oldest clock pair and everything
+ * younger than @until_ns stay. Removed ends of processes count as dropped events, and sums of LOST
+ * go to s->lost. 0 or -errno; after a failure everything is as before.
  */
 int af_condense(struct af_segments *s, struct af_stream *stream, const char *name,
                 uint64_t until_ns);
 
-/* Once a second: sets s->own_bytes, and condenses where that has become too much of the bound. */
+/*
+ * Once a second: sets s->own_bytes, and compacts when that has become too large a part of the
+ * bound.
+ */
 void af_condense_look(struct af_segments *s, struct af_stream *stream, const char *name);
 
 #endif

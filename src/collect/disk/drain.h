@@ -1,6 +1,6 @@
 /*
- * Moving packets from the rings in shared memory to the files of the trace. The rings are written
- * by other processes and are not trusted: every size is checked.
+ * Moves packets from the rings in shared memory to the files of the trace. Other processes write
+ * the rings, which are hostile: every size is checked.
  */
 #ifndef AF_COLLECT_DISK_DRAIN_H
 #define AF_COLLECT_DISK_DRAIN_H
@@ -23,10 +23,10 @@ struct af_drain_ring {
 	struct af_file_watch *watch; /* of the mapping */
 	uint64_t file_bytes;         /* of the stream file: where the next packet goes */
 	uint64_t next_seq;
-	uint64_t discarded; /* events, as the last packet moved tells */
+	uint64_t discarded; /* discarded events, by the last packet moved */
 	uint64_t last_ns;   /* end of the last packet moved */
 	uint32_t stream;    /* number in the segments, when there are */
-	bool torn;          /* behind file_bytes is what there was room for of the next packet */
+	bool torn;          /* file_bytes is followed by a part of the next packet */
 };
 
 struct af_drain {
@@ -39,25 +39,25 @@ struct af_drain {
 	uint32_t nr, cap;
 	uint64_t packets, bytes; /* written */
 	uint64_t lost_packets;   /* could not be written */
-	uint32_t nr_cut;         /* rings that somebody cut while they were read */
+	uint32_t nr_cut;         /* rings that somebody truncated while they were read */
 	int error;               /* -errno of the first of them */
 };
 
-/* @nr_instances tells when there may be new rings; NULL: always. */
+/* @nr_instances changes when there may be new rings; NULL: always look. */
 void af_drain_open(struct af_drain *d, int shm_fd, int dir_fd,
                    const _Atomic uint64_t *nr_instances);
 void af_drain_close(struct af_drain *d);
 
-/* What is whole in a ring and not yet on disk. */
+/* The content of a ring that is whole and not yet on disk. */
 struct af_drain_rest {
 	char name[AF_SEGMENT_NAME]; /* of the stream's file */
-	uint64_t file_bytes;        /* of it so far: what is behind that came later */
+	uint64_t file_bytes;        /* of it so far: later bytes belong to newer packets */
 	uint8_t *packet;            /* as on disk, to follow there; NULL: nothing */
 	size_t size;
 };
 
 /*
- * What each ring holds of an open packet, for a copy of the trace as it is now. Returns how many;
+ * Copies the open packet of each ring, for a copy of the trace as it is now. Returns their number;
  * *@rests is the caller's, to be freed with af_drain_rests_free().
  */
 uint32_t af_drain_rests(struct af_drain *d, struct af_drain_rest **rests);
@@ -77,16 +77,15 @@ uint64_t af_drain_pump(struct af_drain *d);
 uint64_t af_drain_held(const struct af_drain *d);
 
 /*
- * Take everything of the known rings of @process (0: of all), also the packets that are still being
- * filled up to their last whole event; then the rings are removed. For processes that have ended,
- * after a look, and at the end.
+ * Take everything from the known rings of @process (0: of all), also open packets up to their last
+ * whole event; then remove the rings. For processes that have ended, after a look, and at the end.
  */
 void af_drain_finish(struct af_drain *d, uint32_t process);
 
 /*
- * Where to go on in a stream file that may have been left by a killed recorder: after its last
- * whole packet. What follows is cut off. Returns the sequence number of the next packet; @ring (may
- * be NULL) takes the size and what the last packet says.
+ * Find where to go on in a stream file that a killed recorder may have left: after its last whole
+ * packet. The rest is cut off. Returns the sequence number of the next packet; @ring (may be NULL)
+ * gets the size and the last packet's numbers.
  */
 uint64_t af_drain_file_resume(int fd, struct af_drain_ring *ring);
 

@@ -1,10 +1,11 @@
 /*
- * The job that a recorder is a part of: which rank a launcher made it, what tells this job from
- * others, and file names made of that.
+ * The parallel job that a recorder is a part of: the rank that a launcher gave it, a key that tells
+ * this job from others, and file names made from these.
  *
- * The key is the launcher's own id of the job where its variables have one, and they are of this
- * rank: a launcher's rank variable that has another number was inherited from an outer job. Else
- * it is the launcher's process: the nearest ancestor that does not have the rank's variable.
+ * The key is the launcher's own id of the job, if the launcher's variables have one and belong to
+ * this rank: a launcher's rank variable with another number was inherited from an outer job.
+ * Otherwise the key is the launcher's process: the nearest ancestor that does not have the rank's
+ * variable.
  */
 #ifndef AF_COLLECT_DISK_JOB_H
 #define AF_COLLECT_DISK_JOB_H
@@ -17,13 +18,13 @@ struct af_err;
 struct af_job_rank {
 	bool is_rank;   /* a launcher made this process a rank; else rank and key are "none" */
 	char rank[16];  /* digits */
-	char key[200];  /* "slurm-1234.0": characters that a file name can have everywhere */
+	char key[200];  /* "slurm-1234.0": characters that are allowed in every file name */
 	char host[128]; /* likewise */
 };
 
 /*
- * From this process's environment and its ancestors. A batch script has SLURM_PROCID without being
- * a rank: that variable counts beside SLURM_STEP_ID only.
+ * Reads this process's environment and its ancestors. A batch script has SLURM_PROCID without being
+ * a rank, so that variable counts only beside SLURM_STEP_ID.
  */
 void af_job_find(struct af_job_rank *job);
 

@@ -1,7 +1,7 @@
 /*
- * Making room for a trace: an older one of this user's steps aside, or is removed. What belongs to
- * somebody else, what is no trace, and a trace that holds anything that none has, is left alone and
- * named.
+ * Makes room for a trace: an older trace of this user's is renamed or removed. A directory of
+ * another user, one that is not a trace, and a trace that holds foreign files are left alone and
+ * reported.
  */
 #ifndef AF_COLLECT_DISK_ROOM_H
 #define AF_COLLECT_DISK_ROOM_H
@@ -15,7 +15,7 @@ struct af_err;
 enum { AF_JOB_KEY_SIZE = 256 };
 
 enum af_room {
-	AF_ROOM_KEEP,    /* an old trace is called .old from then on */
+	AF_ROOM_KEEP,    /* an old trace is renamed to .old */
 	AF_ROOM_REPLACE, /* it is removed */
 	AF_ROOM_REFUSE,  /* only an empty directory gives way */
 };
@@ -23,22 +23,34 @@ enum af_room {
 /* The key of the job whose ranks are in @dir_fd; false: it is no folder of ranks. */
 bool af_room_job(int dir_fd, char key[AF_JOB_KEY_SIZE]);
 
-/* Make @name in @at free; messages call it @shown. -EEXIST: it is not to be had. -EBUSY: it is
- * being recorded. */
+/*
+ * Make @name in @at free; messages call it @shown. -EEXIST: the name cannot be freed. -EBUSY: the
+ * trace is being recorded.
+ */
 int af_room_make(int at, const char *name, const char *shown, enum af_room how, struct af_err *err);
 
-/* Does @dir_fd say that it is a trace, or a folder of ranks? An unfinished one counts. -errno:
- * nobody can tell. */
+/*
+ * Is @dir_fd, by its content, a trace or a folder of ranks? An unfinished trace counts. -errno: it
+ * cannot be told.
+ */
 int af_room_is_trace(int dir_fd);
 
-/* May the trace or folder of ranks @dir_fd give way? 0 or -EEXIST and so on, with a message. */
+/*
+ * May the trace or folder of ranks @dir_fd be removed or renamed? 0, or -EEXIST and so on with a
+ * message.
+ */
 int af_room_check(int dir_fd, const char *shown, struct af_err *err);
 
-/* Remove @name, after what its recorders left in memory; -errno, and it is whole, where that may
- * not be. */
+/*
+ * Remove @name and the shared memory that its recorders left. -errno when that is not allowed; it
+ * is then whole.
+ */
 int af_room_discard(int at, const char *name);
 
-/* The message that @shown is there and no trace; why: 0, or why nobody can tell. */
+/*
+ * The message that @shown exists and is not a trace; @why: 0, or the -errno why that cannot be
+ * told.
+ */
 int af_room_taken(const char *shown, int why, struct af_err *err);
 
 /* Calls @each for the directories in @dir_fd until it returns other than 0, and returns that. */

@@ -1,7 +1,7 @@
 /*
  * The files of a trace that keeps only its newest events (--ring). A stream is cut into segments:
- * files `s1-0`, `s1-0.1`, `s1-0.2` and so on, each of which begins with a packet of the definitions
- * that its events may need (carry.h), so that every file reads alone and the oldest are simply
+ * files `s1-0`, `s1-0.1`, `s1-0.2` and so on. Each begins with a packet of the definitions that its
+ * events may need (carry.h), so that every file reads alone and the oldest files are simply
  * removed. Nothing is ever rewritten: a recorder that is killed leaves whole files.
  *
  *	af_segments_open() → { af_segments_stream() → { af_segments_place → af_segments_wrote }*
@@ -30,7 +30,7 @@ struct af_segment_stream {
 	char name[40];
 	uint32_t process;
 	uint32_t newest;        /* number of the segment that is written to */
-	uint32_t round;         /* of the session, when that began */
+	uint32_t round;         /* epoch of the session in which the segment began */
 	uint64_t carried_bytes; /* of definitions it began with */
 	uint64_t last_discarded;
 	bool ended;
@@ -43,19 +43,19 @@ struct af_segments {
 	uint64_t bytes;             /* that all files take on disk, in whole blocks */
 	uint64_t own_bytes;         /* of the recorder's stream, which counts too (condense.h) */
 	uint64_t condensed_bytes;   /* of it, when it was last written anew */
-	uint64_t gone_ns;           /* what gave way last was up to then */
-	uint64_t round_bytes;       /* written since the round began */
+	uint64_t gone_ns;           /* end of the newest dropped file */
+	uint64_t round_bytes;       /* written since the epoch began */
 	struct af_segment *files;
 	struct af_segment_stream *streams;
 	uint32_t nr_files, cap_files, nr_streams, cap_streams;
-	uint64_t lost[AF_LOST_END]; /* what LOST events told that gave way: to be told again */
+	uint64_t lost[AF_LOST_END]; /* sums of dropped LOST events, to be written again */
 };
 
 /* @dir_fd and @session are borrowed. Close removes no file. */
 void af_segments_open(struct af_segments *s, int dir_fd, struct af_session *session);
 void af_segments_close(struct af_segments *s);
 
-/* Take in the files that are there already, after the recorder was killed. */
+/* Take in the files that exist already, after the recorder was killed. */
 void af_segments_load(struct af_segments *s);
 
 /* The number of stream @name, found or made. */
@@ -63,12 +63,15 @@ uint32_t af_segments_stream(struct af_segments *s, const char *name, uint32_t pr
 
 enum { AF_SEGMENT_NAME = 56 };
 
-/* The file that the stream is written to; what to add to the instance of its packets. */
+/*
+ * The name of the stream's current file. Returns the number to add to the instance of its packets.
+ */
 uint64_t af_segments_name(const struct af_segments *s, uint32_t stream, char name[AF_SEGMENT_NAME]);
 
 /*
- * Before @size bytes are written to the stream: the oldest give way, a new file is begun when the
- * round is over. @name and *@offset tell where to write; returns as af_segments_name().
+ * Call it before @size bytes are written to the stream: drops the oldest files, and begins a new
+ * file when the epoch is over. @name and *@offset tell where to write; returns as
+ * af_segments_name().
  */
 uint64_t af_segments_place(struct af_segments *s, uint32_t stream, size_t size,
                            char name[AF_SEGMENT_NAME], uint64_t *offset);

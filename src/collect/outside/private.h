@@ -21,13 +21,14 @@
 /* A thread that events of ours are on. */
 struct outside_watched {
 	uint32_t pid, tid;
-	bool whole; /* with all that it makes; else a single thread of one that samples itself */
+	/* with all threads that it makes; else one thread of a process that samples itself */
+	bool whole;
 	bool looked_at, blocks; /* the single thread, since the samples that were read last */
 	uint32_t watch;
 	int *fds;
 };
 
-/* A process that is sampled from outside as a whole, and what it had used when last looked at. */
+/* A process that is sampled from outside as a whole, and its CPU time at the last look. */
 struct outside_process {
 	uint32_t pid;
 	bool seen;
@@ -35,10 +36,10 @@ struct outside_process {
 	uint64_t max_rss_bytes;
 };
 
-/* A child that has not said hello yet, or a thread that blocked the signal when last looked at. */
+/* A child that has not registered yet, or a thread that blocked the signal at the last look. */
 struct outside_suspect {
 	uint32_t id;
-	bool told;                /* that it is not sampled */
+	bool told;                /* reported as not sampled */
 	uint64_t seen_ns, ran_ns; /* by then */
 };
 
@@ -72,17 +73,17 @@ struct outside_watched *outside_watched_alone(const struct af_outside *o, uint32
 /* Is @pid watched as a whole? */
 bool outside_is_watched(const struct af_outside *o, uint32_t pid);
 
-/* Has anybody told of @pid: is it watched, or descended from one that is? */
+/* Is @pid watched, or descended from a watched process? */
 bool outside_is_known(const struct af_outside *o, uint32_t pid);
 
-/* Events on thread @tid, with @whole on all that it makes, too. False: there can be none. */
+/* Open events on thread @tid, with @whole also on all that it makes. False: not possible. */
 bool outside_watch(struct af_outside *o, uint32_t pid, uint32_t tid, bool whole);
 
-/* All threads that @pid has, and those that they will make. */
+/* Watch all threads that @pid has, and those that they will make. */
 bool outside_watch_process(struct af_outside *o, uint32_t pid);
 void outside_leave(struct af_outside *o, struct outside_watched *w);
 
-/* @pid is sampled as a whole: what it uses is followed. */
+/* @pid is sampled as a whole: follow its CPU time. */
 void outside_follow(struct af_outside *o, uint32_t pid);
 void outside_write_usage(struct af_outside *o, const struct outside_process *p);
 
@@ -90,10 +91,10 @@ void outside_write_usage(struct af_outside *o, const struct outside_process *p);
 enum outside_blocks { OUTSIDE_BLOCKS_NOT, OUTSIDE_BLOCKS, OUTSIDE_BLOCKS_GONE };
 enum outside_blocks outside_blocking(const struct af_outside *o, uint32_t pid, uint32_t tid);
 
-/* Look at who is there, if it is time. */
+/* Look for processes and threads to watch, if it is time. */
 void outside_look(struct af_outside *o, uint64_t now);
 
-/* Take what the events wrote until @until_ns, into the queue of samples. */
+/* Take the records written until @until_ns into the queue of samples. */
 void outside_read(struct af_outside *o, uint64_t until_ns);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The collectors of this build, for `record` to choose from and for `doctor` to judge. What a
- * collector does in the target lives in src/inject; here is its probe.
+ * The collectors of this build, for `record` to choose from and for `doctor` to judge. The part of
+ * a collector that runs in the target is in src/inject; its probe is here.
  */
 #ifndef AF_COLLECT_PROBE_COLLECT_H
 #define AF_COLLECT_PROBE_COLLECT_H
@@ -17,13 +17,13 @@ struct af_collector_ops {
 	uint32_t flags;      /* enum af_session_flag it sets in the session */
 
 	/*
-	 * Can it work here? Free of side effects. 0: yes, @words say what was found; else -errno
-	 * and a message that names the fix.
+	 * Can it work here? Without side effects. 0: yes, and @words describe what was found; else
+	 * -errno and a message that names the fix.
 	 */
 	int (*probe)(char *words, size_t size, struct af_err *err);
 };
 
-/* NULL-terminated; the better of two that do the same comes first. */
+/* NULL-terminated; of two that do the same the better comes first. */
 extern const struct af_collector_ops *const af_collectors[];
 
 /* The collector of that name, or NULL. */

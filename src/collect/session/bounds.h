@@ -1,7 +1,7 @@
 /*
- * When there is recording: --delay, --duration, --max-size, and on and off by --ctl. The program
- * runs on in any case. What was not recorded is in the trace: LOST PAUSED with the length of each
- * gap, at its end, and a NOTE `stopped` when recording ended before the program.
+ * When recording is on: --delay, --duration, --max-size, and on and off by --ctl. The program runs
+ * on in any case. The trace tells what was not recorded: LOST PAUSED with the length of each gap,
+ * at its end, and a NOTE `stopped` when recording ended before the program.
  */
 #ifndef AF_COLLECT_SESSION_BOUNDS_H
 #define AF_COLLECT_SESSION_BOUNDS_H
@@ -15,8 +15,8 @@ struct af_bounds {
 	uint64_t begin_ns;
 	bool delay_over;
 	uint64_t off_since_ns; /* 0: on */
-	uint64_t off_ns;       /* of all gaps that are over */
-	uint64_t last_ns; /* since when only what was under way is taken; 0: it is not so far */
+	uint64_t off_ns;       /* of all gaps that have ended */
+	uint64_t last_ns; /* since when only the end of earlier work is recorded; 0: not so far */
 };
 
 /* Before the program starts. */
@@ -25,14 +25,14 @@ void af_bounds_begin(struct af_recording *r);
 /* Often, while it runs. */
 void af_bounds_look(struct af_recording *r);
 
-/* On and off; nothing happens where it is so already. -EALREADY after a stop. */
+/* Pause and resume; nothing happens when it is so already. -EALREADY after a stop. */
 int af_bounds_pause(struct af_recording *r);
 int af_bounds_resume(struct af_recording *r);
 
-/* For good. @why goes into the trace: "after --duration". */
+/* Stop for good. The trace gets @why: "after --duration". */
 void af_bounds_stop(struct af_recording *r, const char *why);
 
-/* The program has ended: what is off since a while was off until now. */
+/* The program has ended: a gap that is open ends now. */
 void af_bounds_end(struct af_recording *r);
 
 /* Bytes of the trace so far. */

@@ -1,7 +1,7 @@
 /*
- * What the recorder says to its targets: the page `control`. A target cannot write it, but any
- * other process of the user can. The recorder goes by its own copy, puts back what somebody else
- * wrote, and counts how often it had to.
+ * The recorder's messages to its targets: the page `control`. A target cannot write it, but any
+ * other process of the user can. The recorder uses its own copy, restores what another process
+ * overwrote, and counts how often it had to.
  */
 #ifndef AF_COLLECT_SESSION_CONTROL_H
 #define AF_COLLECT_SESSION_CONTROL_H
@@ -18,13 +18,13 @@ struct af_session_options;
 int af_control_make(struct af_recording *r, const struct af_session_options *o, struct af_err *err);
 
 /*
- * The session's state. The recorder reads its own copy, because targets can write to the control
- * page.
+ * The session's state. The recorder reads its own copy, because other processes of the user can
+ * write to the control page.
  */
 enum af_session_state af_control_state(const struct af_recording *r);
 void af_control_put_state(struct af_recording *r, enum af_session_state state);
 
-/* Now and then: is it as it was left? */
+/* Called now and then: compares the page with our copy and restores it. */
 void af_control_look(struct af_recording *r);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * --ctl FIFO: words for a recording that runs, a line each: on, off, snapshot [DIR], stop, status.
- * Each is answered by a line in FIFO.ack, "ok …" or "error …"; what nobody reads there is dropped
- * when the pipe is full. Any bytes may come.
+ * --ctl FIFO: commands for a running recording, a line each: on, off, snapshot [DIR], stop, status.
+ * Each is answered by a line in FIFO.ack, "ok …" or "error …"; answers that nobody reads are
+ * dropped when the pipe is full. The input is hostile.
  */
 #ifndef AF_COLLECT_SESSION_CTL_H
 #define AF_COLLECT_SESSION_CTL_H
@@ -17,18 +17,20 @@ enum { AF_CTL_LINE = 1024 };
 struct af_ctl {
 	int fd, ack_fd;      /* -1: there is none */
 	bool made, ack_made; /* by us, to be removed */
-	bool too_long;       /* the line that is coming: it is left out */
+	bool too_long;       /* the current line is too long and will be ignored */
 	size_t used;
-	int in_fd; /* where they lie */
+	int in_fd; /* the directory that they lie in */
 	char name[256], ack_name[256];
-	char line[AF_CTL_LINE]; /* what came of the line so far */
+	char line[AF_CTL_LINE]; /* the current line so far */
 };
 
-/* Make both FIFOs where they are not. Refuses what is no FIFO, or somebody else's. */
+/*
+ * Make the FIFOs that do not exist. Refuses anything else of that name, and FIFOs of other users.
+ */
 int af_ctl_open(struct af_ctl *c, const char *path, struct af_err *err);
 void af_ctl_close(struct af_ctl *c);
 
-/* Do what has been asked for. */
+/* Execute the commands that have arrived. */
 void af_ctl_pump(struct af_recording *r);
 
 /* Answer: "ok @text" or "error @text". */

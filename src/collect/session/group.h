@@ -1,7 +1,7 @@
 /*
- * Was a signal sent to the recorder alone, or to its whole process group, the program among it? The
- * kernel does not tell. So a child that does nothing else stays in the group: what reaches it too
- * was for the group.
+ * Was a signal sent to the recorder alone, or to its whole process group, which includes the
+ * program? The signal does not tell. So a child that does nothing else stays in the group: a signal
+ * that reaches it too was for the group.
  */
 #ifndef AF_COLLECT_SESSION_GROUP_H
 #define AF_COLLECT_SESSION_GROUP_H
@@ -11,10 +11,13 @@
 
 struct af_group {
 	int pid; /* of the child, 0 for none */
-	int fd;  /* tells of each signal it got, -1 for none */
+	int fd;  /* readable after each signal that the child got, -1 for none */
 };
 
-/* Before the program is started, with @set blocked. Without a child (no room) all is as before. */
+/*
+ * Before the program is started, with @set blocked. Without a child (no room), signals are treated
+ * as before.
+ */
 void af_group_watch(struct af_group *g, const sigset_t *set);
 void af_group_leave(struct af_group *g);
 

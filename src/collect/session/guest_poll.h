@@ -1,7 +1,6 @@
 /*
- * What the kernel alone says of a process while it is recorded, by polling: has a debugger come or
- * gone (collect/session/debugger.h), is there a filter of system calls
- * (collect/session/filtered.h)?
+ * Polls the facts about recorded processes that only the kernel has: has a debugger come or gone
+ * (collect/session/debugger.h), is there a filter of system calls (collect/session/filtered.h)?
  */
 #ifndef AF_COLLECT_SESSION_GUEST_POLL_H
 #define AF_COLLECT_SESSION_GUEST_POLL_H
@@ -15,7 +14,7 @@ struct af_guest_poll {
 	uint32_t next; /* guest */
 };
 
-/* To be called often: it polls a few guests, 25 times a second. */
+/* Call it often: it polls a few clients, 25 times a second. */
 void af_guests_poll(struct af_recording *r);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Copies of a recording for those who watch it while it goes on: DIR/.live.1, DIR/.live.2, … are
- * traces of their own, each whole when it has its name, and only the newest is kept. They are made
- * while DIR/.watched is touched, by a process of the least priority that takes a fifth of a CPU
- * at most; the program being recorded has no part in it.
+ * Copies of a recording for live views: DIR/.live.1, DIR/.live.2, … are traces of their own. Each
+ * is whole when it has its name, and only the newest is kept. They are made while DIR/.watched is
+ * touched, by a process of the lowest priority that takes at most a fifth of a CPU; the recorded
+ * program has no part in it.
  *
  *	{ af_live_look() }* → af_live_end()
  */
@@ -19,10 +19,10 @@ struct af_live {
 	uint64_t begin_ns, next_ns;
 };
 
-/* Often. */
+/* Call it often. */
 void af_live_look(struct af_recording *r);
 
-/* Nobody will look any more: all of them are removed. */
+/* Nobody watches any more: remove all copies. */
 void af_live_end(struct af_recording *r);
 
 #endif

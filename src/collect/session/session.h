@@ -1,13 +1,14 @@
 /*
  * One recording, the recorder's side. Calls in order:
  *
- *	af_session_open()      the trace directory, the shared directory, the control page, the door
- *	af_target_run()        start the program, move what it writes to disk until it ends
- *	af_session_finish()    the last of it; afterwards the trace reads alone, but for names
- *	{ names are added by somebody else }
- *	af_session_close()     the trace is marked finished, the shared directory is gone
+ *	af_session_open()      makes the trace directory, the shared directory, the control page
+ *	                       and the control socket
+ *	af_target_run()        starts the program, and moves its packets to disk until it ends
+ *	af_session_finish()    moves the last packets; then the trace reads alone, but for names
+ *	{ the caller adds names }
+ *	af_session_close()     marks the trace finished and removes the shared directory
  *
- * Killed anywhere in between, the trace is completed by af_recover().
+ * If the recorder is killed anywhere in between, af_recover() completes the trace.
  */
 #ifndef AF_COLLECT_SESSION_SESSION_H
 #define AF_COLLECT_SESSION_SESSION_H
@@ -41,16 +42,18 @@ struct af_session_options {
 	enum af_cpu_mode cpu_mode;
 	uint64_t sample_period_ns;
 	uint64_t gpu_samples_second; /* with AF_SESSION_GPU_SAMPLES */
-	uint64_t delay_ns;           /* recording is off for so long at first */
+	uint64_t delay_ns;           /* recording is off for so long at the start */
 	uint64_t duration_ns;        /* 0: until the program ends */
-	uint64_t max_bytes;          /* recording stops when the trace is so large; 0: no bound */
-	uint64_t ring_bytes;         /* only the newest events are kept, in so much; 0: all are */
-	const char *ctl;             /* path of the FIFO, or NULL */
-	/* Name the addresses of the snapshot @dir_fd; called in a process of its own. */
+	uint64_t max_bytes;          /* recording stops when the trace is so large; 0: no limit */
+	/* only the newest events are kept, in so many bytes; 0: all are */
+	uint64_t ring_bytes;
+	const char *ctl; /* path of the FIFO, or NULL */
+	/* Symbolize the snapshot @dir_fd; called in a process of its own. */
 	int (*finish_copy)(int dir_fd, const char *dir, struct af_err *err);
-	void (*tell)(const char *line);       /* the user, of what happens meanwhile; or NULL */
+	/* prints a line for the user while recording; or NULL */
+	void (*tell)(const char *line);
 	const char *library;                  /* path of libaflame.so */
-	const struct af_watcher_ops *watcher; /* who samples from outside, or NULL */
+	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
 };
 
@@ -59,23 +62,24 @@ struct af_recording {
 	char shm[64];
 	int lock_fd;
 	struct af_session *control;
-	struct af_session own; /* control as we left it */
-	uint32_t meddled;      /* times that it was not */
+	struct af_session own; /* our copy of control */
+	uint32_t meddled;      /* how often control differed from it */
 	struct af_drain drain;
 	struct af_segments segments; /* with ring_bytes */
 	struct af_door door;
-	void *watching; /* state of @options->watcher, NULL: nobody watches */
+	void *watching; /* state of @options->watcher, NULL: there is none */
 	struct af_bounds bounds;
 	struct af_ctl ctl;
 	struct af_snapshots snapshots;
 	struct af_live live;
 	struct af_guest_poll guest_poll;
-	uint32_t nr_looks;       /* around, once a second */
+	uint32_t nr_looks;       /* rounds of looking, once a second */
 	struct af_stream stream; /* the recorder's own */
 	const struct af_session_options *options;
-	void (*old_sigxfsz)(int); /* for the program: ours is to get EFBIG instead */
-	int child;                /* 0: what is recorded was not started here */
-	bool asked_to_end;        /* then: by Ctrl-C or the like */
+	/* for the program; the recorder itself wants EFBIG instead of the signal */
+	void (*old_sigxfsz)(int);
+	int child;              /* 0: the recorder did not start the recorded processes */
+	bool asked_to_end;      /* without a child: by Ctrl-C or the like */
 	uint32_t child_process; /* ordinal of the last image that the child ran, as far as known */
 	int status;             /* wait status of the child */
 	uint32_t still_running; /* processes of the program that outlived it */
@@ -104,14 +108,14 @@ void af_usage_write(struct af_recording *r, uint32_t process, uint32_t tid, uint
 /* Write a CLOCK pair into it. */
 void af_session_anchor(struct af_recording *r);
 
-/* Write what LOST events said that gave way to newer ones. */
+/* Write again the sums of LOST events that were dropped for newer ones. */
 void af_session_lost_again(struct af_recording *r);
 
 /* Returns -ENOSPC and the like when parts of the trace could not be written. */
 int af_session_finish(struct af_recording *r, struct af_err *err);
 
 /*
- * Where is the trace? -ENOENT: its directory was removed meanwhile; -ESTALE: it was renamed, and
+ * Where is the trace? -ENOENT: its directory was removed; -ESTALE: it was renamed, and
  * @r->place.dir is its name now. Both with a message.
  */
 int af_session_find(struct af_recording *r, struct af_err *err);

@@ -1,4 +1,6 @@
-/* The program that is recorded: starting it, waiting for it, passing signals on. */
+/*
+ * The recorded program: starting it, waiting for it, passing signals on.
+ */
 #ifndef AF_COLLECT_SESSION_TARGET_H
 #define AF_COLLECT_SESSION_TARGET_H
 
@@ -9,18 +11,20 @@ struct af_recording;
 /*
  * Run @argv with the library loaded, and drain until it ends (or the duration is over; the program
  * then goes on unrecorded and is waited for). Fails only when the program could not be started:
- * -ENOENT, -EACCES… with a message. Its wait status is in r->status. Without @argv what
- * r->options->bpf names is recorded, until it has ended or a signal asks to stop.
+ * -ENOENT, -EACCES… with a message. Its wait status is in r->status. Without @argv the processes of
+ * r->options->watch are recorded, until they have ended or a signal asks to stop.
  *
- * Ctrl-C reaches the program by itself; SIGINT, SIGTERM and SIGHUP sent to the recorder alone are
+ * Ctrl-C reaches the program by itself. SIGINT, SIGTERM and SIGHUP sent to the recorder alone are
  * passed on. The recording goes on until the program has ended.
  */
 int af_target_run(struct af_recording *r, char **argv, struct af_err *err);
 
-/* See who has ended, bring home what they wrote, and look at what the others use. */
+/* Notice processes that have ended, drain their streams, and read the CPU time of the others. */
 void af_target_look(struct af_recording *r);
 
-/* Write what @g, its threads and its children have used by now, as far as was seen. */
+/*
+ * Write the CPU time that @g, its threads and its children have used so far, as far as it was seen.
+ */
 void af_target_write_usage(struct af_recording *r, const struct af_guest *g);
 
 #endif

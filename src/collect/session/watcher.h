@@ -1,14 +1,15 @@
 /*
- * Who samples from outside of the program: with the rights the collector `bpf` (bpf.h), else perf
- * events on what carries no sampler of its own (outside.h). One a recording at most; the session
- * names none. All of them know processes, and write streams of their own in the session's shared
- * directory, so what was written survives the death of the recorder. One thread. In order:
+ * A watcher samples from outside the program: with sufficient rights the collector `bpf` (bpf.h),
+ * otherwise perf events on processes and threads without a sampler of their own (outside.h). A
+ * recording has one at most; the session names none. All watchers know processes, and write streams
+ * of their own into the session's shared directory, so the written events survive the death of the
+ * recorder. One thread. In order:
  *
  *	open → adopt(true) → wanted, run → adopt(false) → drop_rights
  *	→ { admit | take | hold → resume | see_calls | pump | … }* → stop → close
  *
- * Where a recording has no watcher, or it leaves a function NULL, calling it here does nothing and
- * answers 0.
+ * Where a recording has no watcher, or the watcher leaves a function NULL, a call here does nothing
+ * and returns 0.
  */
 #ifndef AF_COLLECT_SESSION_WATCHER_H
 #define AF_COLLECT_SESSION_WATCHER_H
@@ -23,22 +24,24 @@ struct af_recording;
 enum af_off_cpu {
 	AF_OFF_CPU_NONE = 0,
 	AF_OFF_CPU_BLOCKED = 1, /* how long threads were off the CPU, and where */
-	AF_OFF_CPU_WAKERS = 2,  /* and who ended it */
+	AF_OFF_CPU_WAKERS = 2,  /* and which thread or interrupt woke them */
 };
 
-/* What the kernel is to tell of whom. */
+/* What to record, of which processes. */
 struct af_watch_options {
 	bool samples;         /* of the CPU; else off-CPU time only */
 	bool all;             /* every process of the machine */
 	const uint32_t *pids; /* these and their later children; borrowed */
 	uint32_t nr_pids;     /* with none and not @all: what adopt() adds */
 	enum af_off_cpu off_cpu;
-	uint64_t min_block_ns; /* shorter ones are left out */
+	uint64_t min_block_ns; /* shorter waits are left out */
 	bool calls_twice;      /* calls of CUDA that libaflame records are seen by the kernel too */
 };
 
 struct af_watcher_ops {
-	/* By the recording's options.watch. *@self may stay NULL: nobody watches then. */
+	/*
+	 * Opens with the recording's options.watch. *@self may stay NULL: then nothing is watched.
+	 */
 	int (*open)(void **self, struct af_recording *r, struct af_err *err);
 	void (*adopt)(void *self, bool on);
 	void (*drop_rights)(void *self);
@@ -58,63 +61,69 @@ struct af_watcher_ops {
 	void (*close)(void *self);
 };
 
-/* Open @r->options->watcher, which may be NULL. 0 or what its open() returns, with a message. */
+/* Open @r->options->watcher, which may be NULL. 0, or its error with a message. */
 int af_watcher_open(struct af_recording *r, struct af_err *err);
 
 /* Are processes that this one forks in scope? True before, false after the program is started. */
 void af_watcher_adopt(struct af_recording *r, bool on);
 
 /*
- * Give up every privilege but those the rest of the recording takes: watching processes, and
- * writing the trace. To be called when the program has been started, which keeps its own.
+ * Give up every privilege but those that the rest of the recording needs: watching processes, and
+ * writing the trace. Call it when the program has been started, which keeps its own.
  */
 void af_watcher_drop_rights(struct af_recording *r);
 
-/* Must @program, as execvp() finds it, wait until it is watched, as nobody is in it? */
+/*
+ * Must @program, as execvp() finds it, wait until it is watched, because libaflame cannot get into
+ * it?
+ */
 bool af_watcher_wanted(struct af_recording *r, const char *program);
 
 /* Watch @pid, a child of ours that waits for us before it executes such a program. */
 void af_watcher_run(struct af_recording *r, int pid);
 
 /*
- * @g says hello: it carries libaflame, and samples itself unless its sampler_error is set. Then the
+ * @g registers: it carries libaflame, and samples itself unless its sampler_error is set. Then the
  * event that it may have handed over is joined.
  */
 void af_watcher_admit(struct af_recording *r, const struct af_guest *g);
 
 /*
- * @g samples itself no more: it is watched from now on. False where that is not possible; its own
- * event is off in any case.
+ * @g does not sample itself any more: watch it from now on. False when that is not possible; its
+ * own event is off in any case.
  */
 bool af_watcher_take(struct af_recording *r, struct af_guest *g);
 
 /*
- * For a while, as a debugger has come to it, @g's event is to be off and @g watched instead, until
- * af_watcher_resume(). False when it has no event that was on. Can the watcher do that at all?
+ * A debugger has come to @g: switch @g's event off and watch @g instead, until af_watcher_resume().
+ * False when it has no event that was on. _can_hold: is the watcher able to do that?
  */
 bool af_watcher_can_hold(const struct af_recording *r);
 bool af_watcher_hold(struct af_recording *r, const struct af_guest *g);
 void af_watcher_resume(struct af_recording *r, const struct af_guest *g);
 
-/* @g cannot record its CUDA calls itself: they are seen from outside from here on. */
+/* @g cannot record its CUDA calls itself: record them from outside from now on. */
 void af_watcher_see_calls(struct af_recording *r, const struct af_guest *g);
 
-/* Readable when it wants af_watcher_pump() early; -1 for none. After the program has begun. */
+/*
+ * A descriptor that is readable when the watcher wants af_watcher_pump() early; -1 for none. After
+ * the program has begun.
+ */
 int af_watcher_fd(struct af_recording *r);
 
-/* Several times a second: finds whom to watch, moves what was seen into streams. */
+/* Several times a second: finds processes to watch, and writes samples into streams. */
 void af_watcher_pump(struct af_recording *r);
 
-/* Is anybody watched who wants it oftener? */
+/* Does a watched process need the pump more often? */
 bool af_watcher_is_busy(struct af_recording *r);
 
-/* The ordinal of what @pid runs or ran last; 0 when it was not watched. */
+/* The ordinal of the program that @pid runs or ran last; 0 when it was not watched. */
 uint32_t af_watcher_process_of(struct af_recording *r, int pid);
 
-/* How many of options.watch.pids are alive. */
+/* The number of options.watch.pids that are alive. */
 uint32_t af_watcher_nr_alive(struct af_recording *r);
 
-/* Nothing more is recorded; what was is written out. */
+/* Stop recording; everything recorded is written out. */
 void af_watcher_stop(struct af_recording *r);
 void af_watcher_close(struct af_recording *r);
 

@@ -48,7 +48,7 @@
 
 enum { AF_CLIENT_DOMAINS = 8, AF_CLIENT_IDS = 1024 };
 
-/* CUPTI's own functions of these names; NULL what it lacks. Set by af_client_open(). */
+/* CUPTI's own functions of these names; NULL for those that it lacks. Set by af_client_open(). */
 struct af_client_real {
 #define AF_P(name, params, words) uint32_t(*name) params;
 	AF_CLIENT_FUNCTIONS(AF_P)
@@ -56,13 +56,13 @@ struct af_client_real {
 };
 extern struct af_client_real af_client_real;
 
-/* The same served: an enum af_cupti_result, as CUPTI would return. */
+/* Our versions, which serve the client: an enum af_cupti_result, as CUPTI would return. */
 #define AF_P(name, params, words) uint32_t af_client_##name params;
 AF_CLIENT_FUNCTIONS(AF_P)
 #undef AF_P
 
 /*
- * We hold CUPTI: from now on calls of these functions of @library are served, also those that a
+ * We hold CUPTI: from now on we serve calls of these functions of @library, also those that a
  * client looks up by dlsym. After af_cuda_resolve(), once.
  */
 void af_client_open(void *library);
@@ -71,8 +71,10 @@ bool af_client_is_open(void);
 /* Is there a client? */
 extern _Atomic bool af_client_is_there;
 
-/* Pass a callback on to the client that asked for it. True: it was a probe of ours, and is
- * nobody's. */
+/*
+ * Pass a callback on to the client that asked for it. True: the callback belongs to a probe of
+ * ours, and nobody else gets it.
+ */
 bool af_client_callback(uint32_t domain, uint32_t id, const void *data);
 
 /* Does the client want this callback, this kind of records? */
@@ -82,19 +84,20 @@ bool af_client_has_kind(uint32_t kind);
 /* Does it record now? */
 bool af_client_records_now(void);
 
-/* Copy what is the client's of a completed buffer; before that is read by us. */
+/* Copy the client's records out of a completed buffer, before we read it. */
 void af_client_copy(const uint8_t *buffer, size_t valid);
 
-/* Turn the stamps of a completed buffer into our clock's. */
+/* Turn the stamps of a completed buffer into those of our clock. */
 void af_client_stamps(uint8_t *buffer, size_t valid);
 
-/* Is CUPTI's clock the client's? Then CLOCK_REALTIME stands for it. */
+/* Has the client replaced CUPTI's clock? Then CLOCK_REALTIME stands for it. */
 bool af_client_has_clock(void);
 
 /*
- * Between the files: is this record the client's; were kinds on since it last asked for all; where
- * its buffers come from, false: it has not said. To have a buffer of it, and to hand it over, with
- * another one in its place where it @records on.
+ * Between the client's files: does this record belong to the client; were kinds enabled since it
+ * last asked for all; the client's two buffer functions (false: it has not registered them). _hold
+ * gets a buffer from the client; _deliver hands the buffer over, and gets another one where the
+ * client @records on.
  */
 bool af_client_is_its(const struct af_cupti_record *record);
 bool af_client_had_kinds(void);

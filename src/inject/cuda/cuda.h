@@ -37,35 +37,35 @@ bool af_cuda_on(void);
 
 /*
  * Load the CUPTI that fits a driver of @driver_version (cuDriverGetVersion: 13000) and this
- * process: one that is there already, else the one its Python's packages would load, else by the
- * loader's path, CUDA_HOME and /usr/local/cuda*. NULL, or the dlopen handle; @words gets its path,
- * or why there is none and what to do.
+ * process: one that is loaded already, else the one that its Python's packages would load, else one
+ * found by the loader's path, CUDA_HOME and /usr/local/cuda*. Returns the dlopen handle or NULL;
+ * @words gets the path, or why there is none and what to do.
  */
 void *af_cuda_find(int driver_version, char *words, size_t size);
 
 /* Resolve all of af_cupti from @library; false, and @words says what is missing or wrong. */
 bool af_cuda_resolve(void *library, char *words, size_t size);
 
-/* A function of the driver that is loaded, NULL where it has none of that name or is not there. */
+/* A function of the loaded driver; NULL when the driver is not loaded or lacks it. */
 void *af_cuda_driver(const char *name);
 
-/* The CUPTI in use, as dlopen gave it, and what it knows us by. */
+/* The CUPTI in use, as dlopen returned it, and our subscriber handle. */
 void *af_cuda_library(void);
 void *af_cuda_subscriber(void);
 
-/* Are we told of this by a callback? Do we ask for records of this kind? */
+/* Does CUPTI call us back for this? Do we ask for records of this kind? */
 bool af_cuda_wants(uint32_t domain, uint32_t id);
 bool af_cuda_activity_wants(uint32_t kind);
 
 /*
- * The program uses CUPTI before it starts CUDA: record by that one, as InitializeInjection would
- * later. False: CUDA is not to be recorded, or cannot.
+ * The program uses CUPTI before it starts CUDA: record by that CUPTI, as InitializeInjection would
+ * later. False: CUDA is not to be recorded, or cannot be.
  */
 bool af_cuda_start_early(void *library);
 
 /*
- * Launches pass the gate of sampling (pc.h). Also when recording is over, as sampling has then
- * to be ended.
+ * Makes launches pass the gate of sampling (pc.h), also when recording is over, because sampling
+ * must be ended then.
  */
 void af_cuda_call_gate(uint32_t id, uint32_t site);
 
@@ -75,55 +75,54 @@ void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af
 /* Was this call made while recording was off? */
 bool af_cuda_skipped(uint32_t correlation);
 
-/* A FUNCTION for each that can be called; before the first CALL. */
+/* Define a FUNCTION for each function that can be called, before the first CALL. */
 void af_cuda_functions_define(void);
 
 /* Give CUPTI the two functions that hand out buffers and read them; enable what is wanted. Returns
  * the first error. */
 enum af_cupti_result af_cuda_activity_start(void);
 
-/* The id of a device, whose clock is then read too. */
+/* The id of a device. Its clock is read from then on. */
 uint32_t af_cuda_device(uint32_t ordinal);
 
-/* A DEVICE for each that there is, with what tells it from others. By a thread of ours. */
+/* Define a DEVICE for each device, with notes that tell it from others. By a thread of ours. */
 void af_cuda_devices_define(void);
 
 /*
- * Now and then, by the flushing thread: where so many nodes of graphs are timed that it slows the
- * program, that is said.
+ * Called now and then by the flushing thread: notes it when so many nodes of graphs are timed that
+ * it slows the program.
  */
 void af_cuda_graphs_look(uint64_t now_ns);
 
-/* The id of a node by CUPTI's (graph << 32 | index); 0 for 0. */
+/* The id of a node from CUPTI's id (graph << 32 | index); 0 for 0. */
 uint32_t af_cuda_node(uint64_t node);
 
-/* An executable graph is another one now, and CUPTI does not tell which of its nodes are. */
+/* An executable graph was updated, and CUPTI does not report its new nodes. */
 void af_cuda_graph_updated(void *exec, const struct af_regs *regs);
 
-/* Does CUPTI tell of each node of a graph that is updated? */
+/* Does CUPTI report each node of an updated graph? */
 bool af_cuda_updates_told(void);
 
-/* The callbacks of the domain RESOURCE that tell of nodes. */
+/* The callbacks of the domain RESOURCE that report nodes. */
 void af_cuda_graph(uint32_t id, const struct af_cupti_graph *g, const struct af_regs *regs);
 
 /*
- * Recording is over and the program goes on: ask CUPTI for nothing any more, so that it costs
- * (almost) nothing either. By the flushing thread.
+ * Recording is over and the program goes on: disable everything in CUPTI, so that it costs (almost)
+ * nothing. By the flushing thread.
  */
 void af_cuda_stop(void);
 void af_cuda_activity_stop(void);
 
-/* A context has been made: there is something to flush now. Starts the thread. */
+/* A context has been made, so there are buffers to flush: start the thread. */
 void af_cuda_thread_start(void);
 
 /*
  * The program is about to end, in whatever way: wait, at most a second, until the thread has
- * written what devices have done so far. Fit for a signal handler. Does nothing where CUDA is not
- * on.
+ * written the device work so far. Fit for a signal handler. Does nothing when CUDA is not recorded.
  */
 void af_cuda_last(void);
 
-/* Has that been asked for? What is flushed now has not come to its end. */
+/* Was af_cuda_last() called? Work that is flushed now has not ended. */
 bool af_cuda_ending(void);
 
 /* Devices seen so far, a bit each by ordinal: their clocks are read each second. */

@@ -1,8 +1,8 @@
 /*
- * What of CUPTI is used, declared here: no CUDA header is needed to build, and one library serves
- * every CUPTI from 12.4 to 13.x. Layouts are those of the CUDA Profiling Tools Interface (NVIDIA,
- * cupti_activity.h and cupti_callbacks.h, 12.4 and 13.0: records only grew at their ends since);
- * tests/gpu/layouts.c compares every line with the real headers.
+ * The part of CUPTI that is used, declared here: no CUDA header is needed to build, and one library
+ * serves every CUPTI from 12.4 to 13.x. Layouts are those of the CUDA Profiling Tools Interface
+ * (NVIDIA, cupti_activity.h and cupti_callbacks.h, 12.4 and 13.0: since then records only grew at
+ * their ends). tests/gpu/layouts.c compares every line with the real headers.
  */
 #ifndef AF_INJECT_CUDA_CUPTI_H
 #define AF_INJECT_CUDA_CUPTI_H
@@ -194,9 +194,9 @@ enum af_cupti_copy {
 };
 
 /*
- * CUpti_ActivityAttribute. Device buffers are where a device puts its stamps until CUPTI reads
- * them: how many there may be (size_t). And whether the buffers for records are handed over zeroed
- * (u8), else CUPTI zeroes them, on the thread that launches.
+ * CUpti_ActivityAttribute. A device writes its stamps into device buffers until CUPTI reads them:
+ * POOL_LIMIT is their maximal number (size_t). ZEROED_BUFFERS (u8): we hand over zeroed buffers for
+ * records, so CUPTI need not zero them on the thread that launches.
  */
 enum {
 	AF_CUPTI_DEVICE_BUFFER_POOL_LIMIT = 2,

@@ -1,7 +1,7 @@
 /*
- * What of CUPTI's PC sampling is used, declared as in cupti.h (NVIDIA, cupti_pcsampling.h, 12.4 and
- * 13.0, which do not differ). Every structure tells its size, so that what a later CUPTI adds at
- * its end is neither read nor written.
+ * The part of CUPTI's PC sampling that is used, declared as in cupti.h (NVIDIA, cupti_pcsampling.h,
+ * 12.4 and 13.0, which do not differ). Every structure contains its size, so that members that a
+ * later CUPTI adds at its end are neither read nor written.
  *
  *	Enable(context), GetNumStallReasons, GetStallReasons, SetConfigurationAttribute, then
  *	GetData until nothing remains, now and then, and Disable

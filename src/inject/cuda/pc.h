@@ -35,19 +35,23 @@ enum {
 	AF_PC_REASONS_MAX = 128,
 	AF_PC_DEVICES_MAX = 16,
 	AF_PC_INSTRUCTIONS = 8192, /* read at once */
-	AF_PC_KEPT = 4096,         /* that CUPTI hands over by itself */
-	/* Exact: CUPTI keeps so many between two readings, then adds samples to a wrong launch. */
+	AF_PC_KEPT = 4096,         /* instructions that CUPTI hands over by itself */
+	/*
+	 * Exact mode: CUPTI keeps so many between two readings, then adds samples to a wrong
+	 * launch.
+	 */
 	AF_PC_KEPT_EXACT = 32768,
 };
 
 /* One device, while one of its contexts is sampled. */
 struct af_pc_device {
 	void *context;         /* NULL: none is */
-	void *_Atomic enabled; /* that CUPTI samples, wanted or not */
+	void *_Atomic enabled; /* the context that CUPTI samples, wanted or not */
 	uint32_t device;       /* id */
 	uint64_t claim;
-	bool is_broken;             /* given up */
-	bool is_full;               /* its buffer: nothing comes until it has been off */
+	bool is_broken; /* given up */
+	/* its buffer is full: there are no samples until sampling has been off */
+	bool is_full;
 	bool exact;                 /* kernels run one after the other */
 	bool by_windows, in_window; /* … now and then only */
 	uint32_t period;            /* cycles, as a power of two */
@@ -57,15 +61,15 @@ struct af_pc_device {
 	uint64_t since_ns;               /* what is read next is not older */
 	uint32_t nr_reasons;
 	uint32_t stalls[AF_PC_REASONS_MAX]; /* CUPTI's index → id */
-	struct af_cupti_pc_data *data;      /* what GetData fills */
-	struct af_cupti_pc_data *kept;      /* what CUPTI fills by itself */
+	struct af_cupti_pc_data *data;      /* filled by GetData */
+	struct af_cupti_pc_data *kept;      /* filled by CUPTI on its own */
 };
 
 extern struct af_cupti_pc_functions af_cupti_pc;
 
 /* ---- pc.c, called by cuda.c and thread.c */
 
-/* Is sampling asked for, and does this CUPTI have it? Once, before the first context. */
+/* Does the session want sampling, and does this CUPTI have it? Once, before the first context. */
 bool af_cuda_pc_start(void *library);
 
 /* Callbacks. */
@@ -75,7 +79,7 @@ void af_cuda_pc_context_gone(void *context); /* the same when recording is over 
 void af_cuda_pc_module(uint32_t program, const struct af_cupti_module *m);
 void af_cuda_pc_module_ends(void *context);
 
-/* By the flushing thread: milliseconds until it is to read again, 0 where nothing is sampled. */
+/* By the flushing thread: milliseconds until the next reading, 0 when nothing is sampled. */
 uint32_t af_cuda_pc_interval_ms(void);
 void af_cuda_pc_read(void);
 void af_cuda_pc_read_now(void); /* whenever that is */
@@ -84,30 +88,35 @@ void af_cuda_pc_off(void);      /* after it, where the program goes on */
 
 /* ---- pc_read.c, all under the lock */
 
-/* Start sampling @context of @d, or say why not. In the callback that tells of the context. */
+/* Start sampling @context of @d, or note why not. In the callback that reports the context. */
 void af_pc_begin(struct af_pc_device *d, void *context);
 
-/* Write what there is by now. Afterwards @d->context is NULL where sampling had to end. */
+/* Write the samples so far. Afterwards @d->context is NULL if sampling had to end. */
 void af_pc_read(struct af_pc_device *d);
 
 /*
- * By the flushing thread, now and then: another period where the one in use brings far too many or
- * too few, or the buffer was full.
+ * By the flushing thread, now and then: changes the period when it brings far too many or too few
+ * samples, or when the buffer was full.
  */
 void af_pc_adapt(struct af_pc_device *d);
 
-/* Exact: a window ends, or begins. False: not now, as a launch takes long. */
+/* In exact mode: end or begin a window. False: not now, because a launch takes long. */
 bool af_pc_window_turn(struct af_pc_device *d);
 
-/* Write what CUPTI handed over by itself, as it does when modules come and go. */
+/* Write the samples that CUPTI handed over by itself, as it does when modules come and go. */
 void af_pc_kept_read(struct af_pc_device *d);
 
-/* No more after this, but what is left. CUPTI tears down what goes with a context by itself. */
+/*
+ * Sampling of @d ends; write the remaining samples. CUPTI itself tears down what belongs to the
+ * context.
+ */
 void af_pc_end(struct af_pc_device *d);
 
 /* ---- pc_claim.c */
 
-/* This GPU is ours to sample, of all processes of the recording; 0: it is another's. */
+/*
+ * Claim this GPU for this process, among all processes of the recording. 0: another process has it.
+ */
 uint64_t af_pc_claim(uint32_t ordinal);
 void af_pc_unclaim(uint64_t claim);
 
@@ -119,37 +128,37 @@ bool af_pc_resolve(void *library, const char **missing);
 /* A buffer for @nr instructions with @nr_reasons each; NULL without memory. Never freed. */
 struct af_cupti_pc_data *af_pc_buffer(size_t nr, uint32_t nr_reasons);
 
-/* Its counts are what there is room for when CUPTI gets it, and what there is afterwards. */
+/* Reset its counts, which are the room before CUPTI fills the buffer and the content afterwards. */
 void af_pc_buffer_empty(struct af_cupti_pc_data *data, uint32_t nr_reasons);
 
-/* Start sampling @d->context; else @words say why not and what would help. */
+/* Start sampling @d->context. False: @words tells why not and what would help. */
 bool af_pc_enable(struct af_pc_device *d, char *words, size_t size);
 uint32_t af_pc_disable(struct af_pc_device *d);
 
-/* Exact: from one to the other one kernel runs after the other. */
+/* In exact mode: between start and stop, kernels run one after the other. */
 uint32_t af_pc_start(struct af_pc_device *d);
 uint32_t af_pc_stop(struct af_pc_device *d);
 
-/* What CUPTI refused, and what would help. */
+/* Describes in @words what CUPTI refused, and what would help. */
 void af_pc_refusal(uint32_t rc, const char *what, char *words, size_t size);
 
 /* ---- pc_gate.c */
 
-/* From now on launches pass it. */
+/* From now on launches pass the gate. */
 void af_pc_gate_use(void);
 bool af_pc_gate_is_used(void);
 
-/* A launch is about to begin: wait, half a second at most, while it is closed. */
+/* A launch is about to begin: wait, half a second at most, while the gate is closed. */
 void af_pc_gate_enter(void);
 void af_pc_gate_leave(void);
 
-/* By the flushing thread: wait until nobody is inside. False: some launch takes long. */
+/* By the flushing thread: wait until no thread is inside. False: some launch takes long. */
 bool af_pc_gate_close(void);
 void af_pc_gate_open(void);
 
 /* ---- pc_write.c */
 
-/* Define the reasons why @d's instructions stall. False: CUPTI would not say. */
+/* Define the reasons why @d's instructions stall. False: CUPTI did not tell them. */
 bool af_pc_reasons_define(struct af_pc_device *d);
 
 struct af_pc_window {

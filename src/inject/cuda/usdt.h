@@ -1,15 +1,16 @@
 /*
- * Places where other tracers may look on (USDT, as systemtap's sys/sdt.h makes them, its notes of
- * version 3; bpftrace, perf and bcc know them by provider and name). Nobody there: a load and a
- * branch that is not taken. The place is a nop of one byte: a longer one becomes a call, which
- * writes below the stack pointer of who may have data there.
+ * Trace points for other tracers (USDT, as systemtap's sys/sdt.h makes them, with its notes of
+ * version 3; bpftrace, perf and bcc know them by provider and name). With no tracer attached, one
+ * costs a load and a branch that is not taken. The probed instruction is a nop of one byte: a
+ * longer nop would be patched to a call, which writes below the stack pointer, where code may have
+ * data.
  */
 #ifndef AF_INJECT_CUDA_USDT_H
 #define AF_INJECT_CUDA_USDT_H
 
 #include <stdint.h>
 
-/* How many look on; the kernel counts them. Once a place, at file level. */
+/* Counts the attached tracers; the kernel increments it. Once a place, at file level. */
 #define AF_USDT_PLACE(name)                                                                        \
 	__attribute__((visibility("hidden"), section(".probes"),                                   \
 	               used)) volatile uint16_t aflame_##name##_semaphore

@@ -41,10 +41,12 @@
 
 #include "inject/core/thread.h"
 
-/* What the loader gave us to call; entries it does not have are NULL. Constant once set. */
+/*
+ * The loader's functions that we call; entries that it does not have are NULL. Constant once set.
+ */
 extern struct _cl_icd_dispatch af_opencl_next;
 
-/* A wrapper is installed where the loader has the function. Each file fills in its own. */
+/* Each file installs its own wrappers, where the loader has the function. */
 void af_opencl_wrap_devices(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_queues(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_programs(struct _cl_icd_dispatch *d);
@@ -53,7 +55,7 @@ void af_opencl_wrap_enqueues(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_waits(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_extensions(struct _cl_icd_dispatch *d);
 
-/* Drop what belongs to the parent when this is a forked child; cheap when it is not. */
+/* Drop the parent's state when this is a forked child; cheap when it is not. */
 void af_opencl_check_fork(void);
 void af_opencl_devices_after_fork(void);
 void af_opencl_queues_after_fork(void);
@@ -68,7 +70,7 @@ struct af_opencl_device {
 	struct af_opencl_device *root; /* itself when it is no sub-device */
 	uint32_t id;
 	bool has_timer; /* clGetDeviceAndHostTimer works; of the root only, as all below */
-	/* Without a timer: the enqueue whose QUEUED stamp will tell about the clock. */
+	/* Without a timer: the enqueue whose QUEUED stamp will tell the clock. */
 	_Atomic uint64_t bracket_correlation;
 	uint64_t bracket_begin_ns[AF_OPENCL_HOST_CLOCKS], bracket_end_ns[AF_OPENCL_HOST_CLOCKS];
 	_Atomic uint64_t next_bracket_ns;
@@ -79,7 +81,7 @@ struct af_opencl_device {
 	_Atomic uint32_t host_clocks; /* those the device's clock can still be: a bit for each */
 };
 
-/* A command queue. The struct is used again once the queue is released and nothing is pending. */
+/* A command queue. The struct is reused once the queue is released and nothing is pending. */
 struct af_opencl_queue {
 	cl_command_queue handle;
 	struct af_opencl_device *device;
@@ -90,7 +92,7 @@ struct af_opencl_queue {
 	uint32_t nr_properties;      /* as the program passed them, with the final 0 */
 	cl_queue_properties properties[32];
 
-	/* Work in flight: pushed by any thread, taken by the one that holds `busy`. */
+	/* Work in flight: pushed by any thread, taken by the thread that holds `busy`. */
 	_Atomic uint32_t nr_pending;
 	_Atomic uint32_t pushed; /* stack of work indices */
 	_Atomic uint32_t busy;
@@ -99,7 +101,9 @@ struct af_opencl_queue {
 	_Atomic uint32_t patience; /* enqueues to let pass before asking again */
 };
 
-/* The queue of a handle, registered when it was made behind our back; NULL: table full. */
+/*
+ * The queue of a handle, registered now if it was made without our notice; NULL: the table is full.
+ */
 struct af_opencl_queue *af_opencl_queue(cl_command_queue handle);
 bool af_opencl_queues_full(void);
 
@@ -137,7 +141,7 @@ struct af_opencl_call {
  */
 void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue);
 
-/* After it: hands the event to the program, remembers the work. Returns @rc. */
+/* After the driver's call: hands the event to the program and remembers the work. Returns @rc. */
 cl_int af_opencl_launched(struct af_opencl_call *call, cl_int rc, cl_event *event, bool blocking);
 
 /*
@@ -151,27 +155,28 @@ cl_int af_opencl_launched(struct af_opencl_call *call, cl_int rc, cl_event *even
 	(call).shape.op = (what)
 
 /*
- * The event pointer for the driver; the program's own when the call is not recorded. Ours starts
- * with what the program's holds: when the call fails, the program sees what the driver did to it.
+ * The event pointer for the driver; the program's own when the call is not recorded. Our event
+ * starts with the program's value, so that when the call fails the program sees what the driver did
+ * to it.
  */
 #define AF_OPENCL_EVENT(call, program)                                                             \
 	((call).queue ? ((call).event = (program) ? *(program) : NULL, &(call).event) : (program))
 
-/* Write what has completed on one queue, at most @most pieces of work. */
+/* Write the completed work of one queue, at most @most pieces. */
 void af_opencl_harvest(struct af_opencl_queue *q, uint32_t most);
 
-/* Once a second: all queues and a pair of clocks. @now_ns may be old. */
+/* Once a second: harvest all queues and read a pair of clocks. @now_ns may be old. */
 void af_opencl_tick(uint64_t now_ns);
 
 /* Write a pair for each device whose clock can be read. */
 void af_opencl_clocks_read(void);
 
-/* Find out what @d's clock is and write its first pair. */
+/* Find out which clock @d uses, and write its first pair. */
 void af_opencl_clock_start(struct af_opencl_device *d);
 
 /*
- * Where it cannot be read: around some enqueues, and when the QUEUED stamp of one is known (0: it
- * has none after all).
+ * For clocks that cannot be read: called around some enqueues, and when the QUEUED stamp of one is
+ * known (0: it has none after all).
  */
 void af_opencl_bracket_begin(struct af_opencl_call *call);
 void af_opencl_bracket_end(struct af_opencl_call *call);
@@ -180,10 +185,10 @@ void af_opencl_bracket_stamp(struct af_opencl_device *root, uint64_t correlation
 /* The i-th device, NULL after the last. */
 struct af_opencl_device *af_opencl_device_at(uint32_t i);
 
-/* Write what has completed on any queue. */
+/* Write the completed work of all queues. */
 void af_opencl_harvest_all(void);
 
-/* At exit, while the runtime still lives: that, and the last pairs of clocks. */
+/* At exit, while the runtime still lives: harvest all queues and write the last pairs of clocks. */
 void af_opencl_work_flush(void);
 
 #endif
