@@ -30,7 +30,7 @@
 struct af_draft;
 struct af_err;
 
-/* Who wants to hear how far a file is read. */
+/* Reports how far a file has been read. */
 struct af_import_watch {
 	/* In bytes of the file, as it is on disk; @size is 0 when not known. */
 	void (*tell)(void *arg, uint64_t done, uint64_t size);
@@ -38,11 +38,11 @@ struct af_import_watch {
 };
 
 /*
- * Add what is in the file @path ("-": standard input), @watch (may be NULL) being told meanwhile;
- * @number (from 0) tells the files of one import apart. A file that ends too early or is no JSON
- * from some byte on is used up to there, counted in draft->damaged, and @complaint says what is
- * wrong ("" otherwise). Fails when the file cannot be read, nothing in it could be used, or most of
- * its lines do not parse.
+ * Add the content of the file @path ("-": standard input) to the draft; @watch (may be NULL) is
+ * called meanwhile. @number (from 0) tells the files of one import apart. A file that ends too
+ * early, or is not JSON from some byte on, is used up to there and counted in draft->damaged, and
+ * @complaint describes the damage ("" otherwise). Fails when the file cannot be read, nothing in it
+ * could be used, or most of its lines do not parse.
  */
 int af_import_file(struct af_draft *d, const char *path, uint32_t number,
                    const struct af_import_watch *watch, char *complaint, size_t size,

@@ -1,9 +1,9 @@
 /*
- * Addresses to names. Offline: works on files and on what the trace says was mapped, never on a
- * live process.
+ * Addresses to names. Offline: uses files and the mappings in the trace, never a live process.
  *
- * A module is opened once for each (path, build-id): its function symbols in one sorted array
- * (System V gABI symbol tables), its DWARF lines and inlined subroutines read when first asked.
+ * A module is opened once for each (path, build-id): its function symbols are in one sorted array
+ * (System V gABI symbol tables), its DWARF lines and inlined subroutines are read when first asked
+ * for.
  */
 #ifndef AF_SYM_SYM_H
 #define AF_SYM_SYM_H
@@ -34,17 +34,18 @@ struct af_sym_frame {
 
 struct af_sym_answer {
 	enum af_symbol_source source;
-	uint64_t symbol_offset;                     /* address less the start of this part of it */
-	uint32_t nr;                                /* at least 1 unless source says why not */
+	uint64_t symbol_offset; /* address less the start of this part of it */
+	/* at least 1, unless source tells why there is none */
+	uint32_t nr;
 	struct af_sym_frame frames[AF_SYM_INLINES]; /* innermost inlined first */
 };
 
 struct af_sym_module;
 
 /*
- * Open the file behind a mapping. @path as it stands in MAPPING ("[vdso]" is this machine's own).
- * @root is prefixed to absolute paths when not NULL. The module is usable even when the file cannot
- * be opened or is not the one with @build_id: its answers then carry the reason. Any thread.
+ * Open the file behind a mapping. @path is that of MAPPING ("[vdso]" is this machine's own). @root
+ * is prefixed to absolute paths when not NULL. The module is usable even when the file cannot be
+ * opened or does not have @build_id: its answers then carry the reason. Any thread.
  */
 struct af_sym_module *af_sym_module_open(const char *path, const uint8_t *build_id,
                                          uint32_t build_id_len, const char *root);
@@ -63,9 +64,10 @@ void af_sym_lookup(struct af_sym_module *m, uint64_t vaddr, struct af_sym_answer
 char *af_demangle(const char *mangled);
 
 /*
- * The function a symbol stands for, malloc'd: demangled, without its version (`@@GLIBC_2.14`) and
- * without what compilers append to a copy or a part of a function (`.cold`, `.part.0`, `.isra.1`,
- * Go's `.abi0`): in a stack that is still this function. `@plt` stays. Any thread.
+ * The function that a symbol stands for, malloc'd: demangled, without its version (`@@GLIBC_2.14`)
+ * and without the suffixes that compilers append to a copy or a part of a function (`.cold`,
+ * `.part.0`, `.isra.1`, Go's `.abi0`), because in a stack that is still this function. `@plt`
+ * stays. Any thread.
  */
 char *af_function_name(const char *symbol);
 
@@ -76,8 +78,8 @@ char *af_function_name(const char *symbol);
 const char *af_sym_kernel_name(const char *symbol, size_t *len);
 
 /*
- * Bytes of @text once cut to @most (at least 3) of its @len, in place, at a character of UTF-8 and
- * with an ellipsis. No NUL is written.
+ * Cut @text of @len bytes to @most bytes (at least 3), in place, at a character of UTF-8 and with
+ * an ellipsis. Returns its new length. No NUL is written.
  */
 size_t af_sym_cut(char *text, size_t len, size_t most);
 
@@ -91,14 +93,15 @@ int af_py_line(uint32_t version, const uint8_t *table, size_t len, int32_t first
 
 /*
  * Resolve every address of the trace in the directory @dirfd, which messages call @dir, and add the
- * stream `symbols` to it, in parallel over modules, each unique address once. A `symbols` that is
- * there already is replaced as a whole or, on failure, not at all. @progress (may be NULL) is
- * called now and then, from this thread. What keeps names away that the user could help is in the
- * trace as NOTEs, with keys "symbols.…". Servers are asked only when $DEBUGINFOD_URLS names some.
+ * stream `symbols` to it, in parallel over modules, each unique address once. An existing `symbols`
+ * is replaced as a whole or, on failure, not at all. @progress (may be NULL) is called now and
+ * then, from this thread. NOTEs in the trace, with keys "symbols.…", tell the user which names are
+ * missing for reasons that the user can remove. Servers are asked only when $DEBUGINFOD_URLS names
+ * some.
  */
 struct af_sym_progress {
 	uint64_t addresses, resolved, modules, modules_done;
-	uint32_t fetching;      /* files that servers are asked for just now */
+	uint32_t fetching;      /* files requested from servers at this moment */
 	uint64_t fetched_bytes; /* received from servers so far */
 };
 int af_sym_bake(int dirfd, const char *dir,

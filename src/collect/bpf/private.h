@@ -170,7 +170,10 @@ struct af_bpf {
 	size_t strings_kept;           /* bytes, by then */
 	uint32_t nr_callers;           /* images whose calls are WANTED */
 	struct bpf_library *libraries; /* with functions to be probed */
-	/* Probes are put and taken away within these: each time the kernel lets us wait. */
+	/*
+	 * Probes are attached and detached within a time budget, because the kernel makes us wait
+	 * each time.
+	 */
 	struct bpf_probing {
 		int64_t left_ns;
 		uint64_t counted_ns;     /* until when time has been given for it */

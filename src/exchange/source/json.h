@@ -40,7 +40,7 @@ enum af_json_token {
 	AF_JSON_NULL,
 };
 
-/* Up to @size bytes to @to: how many, 0 at the end, -errno. */
+/* Reads up to @size bytes into @to: their number, 0 at the end, or -errno. */
 typedef ssize_t af_json_source(void *arg, void *to, size_t size);
 
 struct af_json {
@@ -72,16 +72,15 @@ void af_json_close(struct af_json *j); /* a zeroed one is fine */
 /* The next token. After AF_JSON_ERROR it returns AF_JSON_ERROR again. */
 enum af_json_token af_json_next(struct af_json *j);
 
-/* Pass over the value that begins with @token, which af_json_next() has just given. False: error.
- */
+/* Skip the value that begins with @token, which af_json_next() has just returned. False: error. */
 bool af_json_skip(struct af_json *j, enum af_json_token token);
 
 /* Bytes of the input read so far. */
 uint64_t af_json_position(const struct af_json *j);
 
 /*
- * A decimal number times 10^@power as an integer, exactly (a double cannot hold the nanoseconds of
- * the time since 1970); what is behind the last digit is cut off. False when @text is no number or
+ * A decimal number times 10^@power as an integer, exactly (a double cannot hold the nanoseconds
+ * since 1970); digits after the last integer digit are cut off. False when @text is not a number or
  * the result does not fit.
  */
 bool af_json_fixed(const char *text, size_t len, int power, int64_t *value);

@@ -1,7 +1,7 @@
 /*
- * What a file is, by how it begins. Binary formats have a first word; text formats are told by what
- * most of their lines look like, and JSON by its structure: a word that a format has may stand
- * anywhere in a file of another.
+ * Recognises the format of a file by its beginning. Binary formats have a first word. Text formats
+ * are recognised by the form of most lines, and JSON by its structure, because a typical word of
+ * one format may stand anywhere in a file of another.
  */
 #ifndef AF_EXCHANGE_SOURCE_SNIFF_H
 #define AF_EXCHANGE_SOURCE_SNIFF_H
@@ -11,16 +11,16 @@
 
 enum { IMPORT_HEAD_BYTES = 128 << 10 }; /* of a file that is looked at */
 
-/* Whether the line @p to @end is one of the format's; of a @cut one only the beginning is there. */
+/* Is the line from @p to @end a line of the format? A @cut line has only its beginning. */
 typedef bool import_line_is(const char *p, const char *end, bool cut);
 
 /*
- * Are most lines of the @len bytes at @text such? Empty lines and comments (#) do not count, nor
+ * Do most lines of the @len bytes at @text match? Empty lines and comments (#) do not count, nor
  * does a last line that is cut, unless it is the only one.
  */
 bool import_most_lines(const char *text, size_t len, import_line_is *is);
 
-/* Has one of the lines @prefix at its front? */
+/* Does a line begin with @prefix? */
 bool import_has_line(const char *text, size_t len, const char *prefix);
 
 enum import_json_kind {
@@ -35,13 +35,14 @@ enum import_json_kind {
 /* Which JSON format begins with the @len bytes at @text, by the first members of its object. */
 enum import_json_kind import_json_kind(const char *text, size_t len);
 
-/* A format that is known and not read. */
+/* A format that is recognised but not read. */
 struct import_foreign {
 	const char *name;
-	const char *advice; /* what reads it, or makes something of it that is read here */
+	/* a tool that reads it, or converts it to something that is read here */
+	const char *advice;
 };
 
-/* What a file that begins so is; NULL: none of those that are known. */
+/* The foreign format that begins so; NULL: none that is known. */
 const struct import_foreign *import_foreign(const char *text, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What a reader of a format is given, and the readers: each adds what is in its bytes to the draft,
- * says in @complaint what is wrong with them ("" otherwise) and keeps what came before that.
+ * The input of a reader, and the readers. Each adds the content of its bytes to the draft,
+ * describes damage in @complaint ("" otherwise) and keeps the data before the damage.
  */
 #ifndef AF_EXCHANGE_SOURCE_SOURCE_H
 #define AF_EXCHANGE_SOURCE_SOURCE_H
@@ -13,29 +13,31 @@
 
 struct af_draft;
 
-/* Where bytes come from: a source as of json.h, with one for tests that reads memory. */
+/* A source of bytes as in json.h; tests use one that reads memory. */
 struct af_import_source {
 	af_json_source *read;
 	void *arg;
-	/* Go on reading at this byte of the file; false or NULL: that cannot be. */
+	/* Continue at this byte of the file; false or NULL: not possible. */
 	bool (*seek)(void *arg, uint64_t to);
-	/* Go on with the next file of a directory, from its beginning; false or NULL: no more. */
+	/*
+	 * Continue with the next file of a directory, from its beginning; false or NULL: no more.
+	 */
 	bool (*next)(void *arg);
-	/* How many bytes of the file, as it is on disk, were read so far; NULL: all. */
+	/* The number of bytes of the file, as it is on disk, that were read so far; NULL: all. */
 	uint64_t (*consumed)(void *arg);
 };
 
-/* How many of the @len bytes at @text a byte-order mark (UTF-8) takes at their front. */
+/* The size of a byte-order mark (UTF-8) at the start of the @len bytes at @text, 0 for none. */
 size_t af_import_mark(const char *text, size_t len);
 
 /*
- * Is what begins so a file of another format than the text that @mine tells? @say then gets what it
- * is and what reads it. False: it is not known to be.
+ * Is this the beginning of a file in another format than the text that @mine recognises? @say then
+ * names the format and a tool that reads it. False: not known to be.
  */
 bool af_import_is_other(const char *text, size_t len, bool (*mine)(const char *text, size_t len),
                         char *say, size_t size);
 
-/* The readers, of bytes: what af_import_file() calls, and fuzzers do. */
+/* The readers, of bytes: called by af_import_file(), and by fuzzers. */
 void af_import_json(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                     char *complaint, size_t size);
 void af_import_folded(struct af_draft *d, const struct af_import_source *in, uint32_t number,

@@ -1,4 +1,6 @@
-/* Files that cannot be read from front to back, as what they refer to may come later. */
+/*
+ * Files that cannot be read from front to back, because they refer to later bytes.
+ */
 #ifndef AF_EXCHANGE_SOURCE_WHOLE_H
 #define AF_EXCHANGE_SOURCE_WHOLE_H
 
@@ -9,9 +11,9 @@
 struct af_import_source;
 
 /*
- * All bytes of @in, which the caller frees. Up to where it could be read: @rc is 0, the source's
- * error, -EFBIG when a packed file unpacks to much more than it is itself (a few bytes may stand
- * for all of the memory), or -ENOMEM.
+ * All bytes of @in, which the caller frees; as many as could be read. @rc is 0, the source's error,
+ * -EFBIG when a packed file unpacks to much more than its own size (a few bytes could fill the
+ * memory), or -ENOMEM.
  */
 uint8_t *import_whole(const struct af_import_source *in, size_t *size, ssize_t *rc);
 

@@ -11,14 +11,16 @@ struct af_draft;
 struct af_import_source;
 
 /*
- * Give @take the lines of @in, each with a NUL for its newline, through one buffer of @most bytes:
- * of a line that is longer only the first part, and @cut says so. It may write to a line. 0, or the
- * error of the source, when what came before was given all the same.
+ * Call @take for the lines of @in, each with a NUL in place of its newline, through one buffer of
+ * @most bytes. Of a longer line only the first part is given, and @cut is set. @take may write to
+ * the line. 0, or the error of the source; the lines before the error have been given.
  */
 ssize_t import_lines(const struct af_import_source *in, size_t most,
                      void (*take)(void *arg, char *line, size_t len, bool cut), void *arg);
 
-/* As who takes the lines counts them: the one it is at, and those that it had no use for. */
+/*
+ * Counts of the caller of import_lines(): the current line, and the lines that could not be used.
+ */
 struct import_line_count {
 	uint64_t line, bad, first_bad;
 };
@@ -27,8 +29,9 @@ struct import_line_count {
 void import_line_bad(struct import_line_count *count, struct af_draft *d);
 
 /*
- * What is to be said after import_lines() gave @rc: that the rest cannot be read, or how many lines
- * "are no stacks", as @are has it; else @complaint stays as it is. Where most are not, @d says so.
+ * Report after import_lines() returned @rc that the rest cannot be read, or how many lines "are no
+ * stacks", in the words of @are; else @complaint stays as it is. Sets @d->unparsed when most lines
+ * are bad.
  */
 void import_lines_complain(const struct import_line_count *count, ssize_t rc, const char *are,
                            struct af_draft *d, char *complaint, size_t size);

@@ -1,6 +1,7 @@
 /*
- * Which weights of a trace the values of another profiler are. A unit says what they measure: time,
- * bytes, or how many; of several of a kind one is taken, as a trace has one column of each.
+ * Maps the values of another profiler to the weights of a trace. The unit tells what a value
+ * measures: time, bytes, or a count. Of several values of one kind one is taken, because a trace
+ * has one column of each.
  */
 #ifndef AF_EXCHANGE_TEXT_WEIGHTS_H
 #define AF_EXCHANGE_TEXT_WEIGHTS_H
@@ -24,25 +25,26 @@ enum import_weight {
 /* A kind of value: "cpu" in "nanoseconds". */
 struct import_value_type {
 	const char *type, *unit;
-	enum import_weight weight; /* by import_weight_of(), NONE for what is not taken */
-	uint64_t scale;            /* nanoseconds or bytes of one; 1 of what is counted */
+	enum import_weight weight; /* by import_weight_of(), NONE when it is not taken */
+	uint64_t scale;            /* nanoseconds or bytes in one unit; 1 for counts */
 };
 
 enum { IMPORT_VALUE_TYPES = 64 };
 
-/* Fill in weight and scale from what @t is called. */
+/* Fill in weight and scale from the names of @t. */
 void import_weight_of(struct import_value_type *t);
 
 /*
- * Of @nr types leave at most one of each weight: the one called @preferred, else what is of its
- * family ("inuse_space" has "inuse_objects"), else the last. A note of @d says which was taken for
- * what, and which not. How many are not. With @sum those of a kind add up, as a
- * stack has one of them only; but of samples, which are of CPUs or of devices, it is the first.
+ * Of @nr types keep at most one of each weight: the one called @preferred, else one of the same
+ * family ("inuse_space" has "inuse_objects"), else the last. A note of @d tells which were taken as
+ * what, and which were not. Returns the number of those that were not. With @sum, types of one kind
+ * add up, because a stack has only one of them; but of samples, which are of CPUs or of devices,
+ * the first is taken.
  */
 uint32_t import_weights_choose(struct import_value_type *types, uint32_t nr, const char *preferred,
                                bool sum, struct af_draft *d);
 
-/* Add @value of @t to @s, scaled; what cannot be is counted in @d. */
+/* Add @value of @t to @s, scaled; invalid values are counted in @d. */
 void import_weight_add(struct af_draft *d, struct af_draft_sum *s,
                        const struct import_value_type *t, int64_t value);
 

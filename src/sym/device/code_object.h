@@ -14,7 +14,7 @@ enum {
 	CODE_SASS_BYTES = 16, /* of an instruction in a cubin */
 };
 
-/* What is known of lines; read when the first is asked for. */
+/* Line information, read when it is first asked for. */
 struct code_lines {
 	bool read;
 	struct af_line_table source, ptx;
@@ -55,16 +55,16 @@ struct af_code {
 	uint32_t nr_insns, cap_insns;
 };
 
-/* Add a function; its name as people know it, and what it is within, are found later. */
+/* Add a function. Its name for people, and the function that it is within, are found later. */
 void code_add(struct af_code *c, uint32_t section, const struct af_code_function *f);
 
-/* @name as people know it, kept in @c; NULL for NULL. @name outlives @c. */
+/* @name for people, kept in @c; NULL for NULL. @name outlives @c. */
 const char *code_shown(struct af_code *c, const char *name);
 
 /* The name of a function without "$kernel$" before it. */
 const char *code_plain_name(const char *name);
 
-/* Places are counted from the start of a section, not addresses. */
+/* Are offsets counted from the start of a section, rather than addresses? */
 static inline bool code_by_section(const struct af_code *c)
 {
 	return c->elf.machine == CODE_EM_CUDA || c->elf.machine == EM_INTELGT;
@@ -77,18 +77,18 @@ bool code_section(const struct af_code *c, uint32_t i, Elf64_Shdr *s);
 void code_each_symbol(struct af_code *c, void (*each)(struct af_code *c, const Elf64_Sym *s,
                                                       uint32_t number, const char *name));
 
-/* The functions of an object for each machine. */
+/* Read the functions of an object, for each machine. */
 void code_read_cubin(struct af_code *c);
 void code_read_zebin(struct af_code *c);
 void code_read_host(struct af_code *c);
 
-/* An object of text instead: code_listing.c. */
+/* The same for an object of text: code_listing.c. */
 bool code_is_listing(const void *bytes, size_t size);
 void code_read_listing(struct af_code *c, const char *bytes, size_t size);
 uint32_t code_listing_frames(struct af_code *c, uint32_t i, uint64_t offset,
                              struct af_code_frame *frames, uint32_t most);
 
-/* The bytes of the instruction of a zebin's that begins with @bytes, of which @left are there. */
+/* The length of the zebin instruction at @bytes, of which @left are there. */
 uint32_t code_zebin_step(const uint8_t *bytes, uint64_t left);
 
 /* Read .debug_info, where there is one, for libdw: full, copy and bases of @c's lines. */

@@ -14,8 +14,8 @@ struct af_code;
 struct af_listing;
 
 /*
- * The listing of @code, which outlives it. @sha stands for its bytes in the cache (their SHA-256 in
- * hexadecimal); NULL: nothing is kept. It never fails: what cannot be had is not there.
+ * The listing of @code, which outlives it. @sha identifies its bytes in the cache (their SHA-256 in
+ * hexadecimal); NULL: nothing is kept. It never fails: texts that cannot be had are missing.
  */
 struct af_listing *af_listing_open(struct af_code *code, const char *sha);
 void af_listing_close(struct af_listing *l);
@@ -27,7 +27,7 @@ void af_listing_close(struct af_listing *l);
 const char *af_listing_text(struct af_listing *l, uint32_t i, uint64_t offset);
 
 /*
- * Where the texts are from: "nvdisasm", "objdump", "iga64", "the trace", "aflame's table"; "" for
+ * The source of the texts: "nvdisasm", "objdump", "iga64", "the trace", "aflame's table"; "" for
  * none.
  */
 const char *af_listing_source(const struct af_listing *l);

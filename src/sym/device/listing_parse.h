@@ -1,8 +1,8 @@
 /*
- * What disassemblers print, as lines that are all alike:
+ * The output of disassemblers, converted to lines of one form:
  *
- *	f NAME		instructions of the section of function NAME follow, by offsets in it
- *	i HEX TEXT	an instruction; before any f by its address
+ *	f NAME          instructions of the section of function NAME follow, by offsets in it
+ *	i HEX TEXT      an instruction; before any f by its address
  */
 #ifndef AF_SYM_DEVICE_LISTING_PARSE_H
 #define AF_SYM_DEVICE_LISTING_PARSE_H
@@ -14,8 +14,8 @@
 struct af_buf;
 
 /*
- * Add to @lines what nvdisasm (12 and 13, with -c) printed: the @size bytes at @text. Labels become
- * the offsets that they stand for. Any bytes will do.
+ * Append the output of nvdisasm (12 and 13, with -c), the @size bytes at @text, to @lines. Labels
+ * become the offsets that they stand for. The bytes are hostile.
  */
 void af_listing_nvdisasm(struct af_buf *lines, const char *text, size_t size);
 
@@ -28,7 +28,7 @@ void af_listing_objdump(struct af_buf *lines, const char *text, size_t size);
  */
 void af_listing_iga64(struct af_buf *lines, uint64_t start, const char *text, size_t size);
 
-/* A line of either: a function's name (@offset is untouched), or an instruction. */
+/* One line: a function's name (@offset is untouched), or an instruction. */
 struct af_listing_line {
 	bool is_function;
 	uint64_t offset;
@@ -37,8 +37,8 @@ struct af_listing_line {
 };
 
 /*
- * Take the next line off the *@size bytes at *@lines; false when there are no more. What is no such
- * line is skipped.
+ * Take the next line off the *@size bytes at *@lines; false when there are no more. Other lines are
+ * skipped.
  */
 bool af_listing_next(const char **lines, size_t *size, struct af_listing_line *line);
 

@@ -1,6 +1,6 @@
 /*
- * What a function is called that has no name but is told apart by its bounds: its file and where
- * it starts there, `liblzma.so.5!fn_1a30`. The only place that knows how that is spelled.
+ * The name of a function that has no symbol but known bounds: its file and its start there,
+ * `liblzma.so.5!fn_1a30`. Only this file knows how such names are spelled.
  */
 #ifndef AF_SYM_ELF_BOUNDS_NAME_H
 #define AF_SYM_ELF_BOUNDS_NAME_H
@@ -16,7 +16,10 @@ struct af_buf;
 /* Append the name of the function that starts at @start, an address in the file called @module. */
 void af_bounds_name(struct af_buf *b, const char *module, uint64_t start);
 
-/* Bytes of the file's name at the beginning of @text when that is such a name; 0 for all others. */
+/*
+ * The number of bytes of the file's name at the start of @text, if @text is such a name; 0 for all
+ * others.
+ */
 size_t af_bounds_name_module(const char *text, size_t len);
 
 #endif

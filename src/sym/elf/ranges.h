@@ -1,7 +1,7 @@
 /*
- * Which of many overlapping address ranges covers an address. Where several do, the one of the
- * greatest priority answers; among equals the one added last. Built once, then read-only, so any
- * number of threads may ask.
+ * Finds which of many overlapping address ranges covers an address. Where several do, the one with
+ * the highest priority wins; among equals the one added last. Built once, then read-only, so any
+ * number of threads may query it.
  *
  *	{ af_ranges_add }* → af_ranges_build → { af_ranges_find }* → af_ranges_free
  */
@@ -15,7 +15,7 @@
 #define AF_RANGES_NONE UINT32_MAX
 
 struct af_ranges {
-	/* What was added; gone after the build. */
+	/* The added ranges; freed by the build. */
 	struct af_range {
 		uint64_t start, end;
 		uint32_t priority, value;

@@ -22,7 +22,7 @@ struct af_symtab_entry {
 	uint64_t limit; /* it ends here at the latest: the end of its section */
 	const char
 	    *name;      /* mangled, perhaps with a symbol version; lives as long as the ELF data */
-	uint8_t rank;   /* binding and type: of names for one address the greater is better */
+	uint8_t rank;   /* binding and type: of the names for one address, the highest wins */
 	uint8_t source; /* enum af_symbol_source */
 };
 
@@ -39,27 +39,31 @@ void af_symtab_free(struct af_symtab *t);
 /* Add the functions of .symtab and .dynsym. The data of @e must outlive the table. */
 void af_symtab_add(struct af_symtab *t, const struct af_elf *e);
 
-/* Add the PLT stubs of @e as `function@plt`; after the symbols it can name them by. x86-64 only. */
+/*
+ * Add the PLT stubs of @e as `function@plt`. Call it after the symbols that name them are added.
+ * x86-64 only.
+ */
 void af_plt_add(struct af_symtab *t, const struct af_elf *e);
 
 /*
- * Add the functions of Go that @e lists in .gopclntab, whatever was stripped. Nothing for what Go
- * did not make. The data of @e must outlive the table.
+ * Add the functions of Go that @e lists in .gopclntab, however it was stripped. Adds nothing for
+ * other files. The data of @e must outlive the table.
  */
 void af_go_add(struct af_symtab *t, const struct af_elf *e);
 
-/* For the three above. @name outlives the table. */
+/* Add one entry, for the three functions above. @name outlives the table. */
 void af_symtab_put(struct af_symtab *t, const struct af_symtab_entry *entry);
 
 /*
- * Decide what each address belongs to. A symbol covers its size; one without a size reaches to the
- * next symbol, the end of its section or 16 KiB, whichever comes first. Of several that cover an
- * address the one that starts last has it. Of names for one address: with size before without,
- * global before local, fewest leading underscores, strong before weak, shortest, first in bytes.
+ * Decide which function each address belongs to. A symbol covers its size; one without a size
+ * reaches to the next symbol, the end of its section or 16 KiB, whichever comes first. Of several
+ * that cover an address, the one that starts last wins. Of several names for one address the order
+ * is: with size before without, global before local, fewest leading underscores, strong before
+ * weak, shortest, first in bytes.
  */
 void af_symtab_build(struct af_symtab *t);
 
-/* The function @vaddr lies in, or NULL. A few ns. */
+/* The function that @vaddr lies in, or NULL. Takes a few ns. */
 const struct af_symtab_entry *af_symtab_find(const struct af_symtab *t, uint64_t vaddr);
 
 #endif

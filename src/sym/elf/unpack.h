@@ -1,9 +1,8 @@
 /*
- * What is compressed inside an ELF file: MiniDebugInfo (section .gnu_debugdata: an ELF file with a
- * symbol table, as xz; GDB manual, "Debugging information in a special section"), and sections of
- * debug information compressed by zstd (System V gABI, "Compression Header"), which libelf can
- * unpack only since elfutils 0.189. What zlib has compressed libelf unpacks itself; unwind tables
- * are not read by it.
+ * Compressed parts of an ELF file: MiniDebugInfo (section .gnu_debugdata: an ELF file with a symbol
+ * table, as xz; GDB manual, "Debugging information in a special section"), and sections of debug
+ * information compressed by zstd (System V gABI, "Compression Header"), which libelf can unpack
+ * only since elfutils 0.189. libelf unpacks zlib sections itself, but does not read unwind tables.
  */
 #ifndef AF_SYM_ELF_UNPACK_H
 #define AF_SYM_ELF_UNPACK_H
@@ -20,17 +19,17 @@
 int af_unpack_minidebug(const struct af_elf *e, uint8_t **data, size_t *size);
 
 /*
- * A copy of @e, malloc'd, in which no section that libdw reads is compressed by zstd; one that
- * cannot be unpacked has become empty. -ENODATA when there is none such, and no copy is needed;
- * -EFBIG when it would need more than 2 GiB. Any thread.
+ * A copy of @e, malloc'd, in which no section that libdw reads is compressed by zstd; a section
+ * that cannot be unpacked is empty there. -ENODATA when no section is compressed by zstd, and no
+ * copy is needed; -EFBIG when the copy would need more than 2 GiB. Any thread.
  */
 int af_unpack_zstd(const struct af_elf *e, uint8_t **data, size_t *size);
 
 /*
- * The bytes of the section called @name, which begins with a dot, or of its form in older files,
- * .zNAME. Where they are compressed by zlib or zstd, *@unpacked is them, malloc'd, else NULL.
- * -ENODATA when there is none, -EBADMSG when it is damaged, -EFBIG when it holds more than 64 MiB.
- * Any thread.
+ * The bytes of the section called @name, which begins with a dot, or of its older form .zNAME. If
+ * they are compressed by zlib or zstd, *@unpacked gets them, malloc'd, else NULL. -ENODATA when
+ * there is no such section, -EBADMSG when it is damaged, -EFBIG when it holds more than 64 MiB. Any
+ * thread.
  */
 int af_unpack_section(const struct af_elf *e, const char *name, const uint8_t **bytes,
                       uint64_t *size, uint8_t **unpacked);

@@ -1,7 +1,7 @@
 /*
- * A stack from the registers of a thread and a copy of the memory at its stack pointer, as
- * perf record --call-graph dwarf keeps them: by the unwind tables of the files that were mapped
- * (frame_rules.h), by frame pointers through code that has none. x86-64.
+ * Unwinds a stack from the registers of a thread and a copy of the memory at its stack pointer, as
+ * perf record --call-graph dwarf keeps them: by the unwind tables of the mapped files
+ * (frame_rules.h), and by frame pointers through code that has none. x86-64.
  */
 #ifndef AF_SYM_ELF_UNWIND_COPY_H
 #define AF_SYM_ELF_UNWIND_COPY_H
@@ -17,10 +17,10 @@ struct af_stack_copy {
 	bool cut; /* there was more of the stack than was copied */
 };
 
-/* What is at an address. */
+/* The code at an address. */
 struct af_unwind_code {
-	bool mapped;                  /* something */
-	bool missing;                 /* a file, which is not at hand */
+	bool mapped;                  /* something is mapped */
+	bool missing;                 /* a file is mapped that cannot be found */
 	struct af_frame_rules *rules; /* of the file, NULL: none */
 	uint64_t bias;                /* an address less that in the file */
 };
@@ -32,8 +32,8 @@ struct af_unwind_maps {
 };
 
 /*
- * The stack into @pcs, leaf first, return addresses less one: how many, at most @most. *@stop says
- * why there are no more.
+ * Unwind the stack into @pcs, leaf first, return addresses less one. Returns their number, at most
+ * @most. *@stop is the reason why there are no more.
  */
 uint32_t af_unwind_copy(const struct af_stack_copy *copy, const struct af_unwind_maps *maps,
                         uint64_t *pcs, uint32_t most, enum af_stop *stop);

@@ -1,5 +1,5 @@
 /*
- * Names of code that a run-time compiler made, from the map it writes for perf
+ * Names of code made at run time, from the map that a run-time compiler writes for perf
  * (linux/tools/perf/Documentation/jit-interface.txt): lines of START SIZE NAME in hexadecimal.
  * Where lines overlap the last one holds: the code was replaced.
  *
@@ -22,31 +22,34 @@ struct af_jit {
 		const char *name;
 	} * entries;
 	uint32_t nr, cap;
-	uint64_t left_out; /* bytes at the beginning of the file, where it is too large */
+	uint64_t left_out; /* bytes at the beginning of a file that is too large */
 	struct af_ranges ranges;
 };
 
-/* Whose maps are believed, and how old they may be. */
+/* The users whose maps are trusted, and how old a map may be. */
 struct af_jit_trust {
 	uid_t owners[3];
 	uint32_t nr_owners;
 	uint64_t not_before_ns; /* of the epoch: an older map is of another process with this id */
-	bool growing;           /* the process runs: the last line may not be all there */
+	bool growing;           /* the process runs: the last line may be incomplete */
 };
 
 struct stat;
 
-/* 0, or why @trust does not hold for a file: -EINVAL for what is no file, -EPERM, -ESTALE. */
+/*
+ * 0, or why @trust does not hold for a file: -EINVAL when it is not a regular file, -EPERM,
+ * -ESTALE.
+ */
 int af_jit_check(const struct stat *st, const struct af_jit_trust *trust);
 
-/* A descriptor of a map or dump, or -errno; a symbolic link is not followed. */
+/* Open a map or dump: a descriptor, or -errno. A symbolic link is not followed. */
 int af_jit_open_path(const char *path);
 
 /*
- * Read the map open as @fd, which stays the caller's. -EPERM when the file is not @trust's, -ESTALE
- * when it is too old; what is no file is refused. Of one beyond 64 MiB or a million lines the end
- * is read, as the last line for an address holds. Its writer may still be
- * there: with @trust->growing a last line without its end is left out. On failure *@j is empty.
+ * Read the map open as @fd, which stays the caller's. -EPERM when the file is not owned by one of
+ * @trust's users, -ESTALE when it is too old; only regular files are read. Of a file beyond 64 MiB
+ * or a million lines the end is read, because the last line for an address holds. Its writer may
+ * still run: with @trust->growing an incomplete last line is left out. On failure *@j is empty.
  */
 int af_jit_open(struct af_jit *j, int fd, const struct af_jit_trust *trust);
 void af_jit_close(struct af_jit *j);

@@ -5,7 +5,7 @@
 #include "base/cursor.h"
 #include "sym/lines/table.h"
 
-/* Sections that headers of DWARF 5 have their strings in; zeroed when not there. */
+/* Sections that hold the strings of DWARF 5 headers; zeroed when not there. */
 struct line_strings {
 	const struct af_elf *elf;
 	Elf64_Shdr str, line_str;
@@ -24,8 +24,8 @@ struct line_header {
 };
 
 /*
- * Read the header that @c begins with, its files into @t, and leave @c behind the program. False
- * when there is none that can be read. The caller frees directories.
+ * Read the header that @c begins with and its files into @t, and leave @c after the program. False
+ * when there is no readable header. The caller frees directories.
  */
 bool line_header_read(struct line_header *h, struct af_cursor *c, struct af_line_table *t,
                       const struct line_strings *strings);

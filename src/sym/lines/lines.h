@@ -1,7 +1,7 @@
 /*
- * Lines and inlined functions of a module from its DWARF (versions 2 to 5), read by elfutils' libdw
- * compilation unit by compilation unit when an address first falls into it. Which unit, function
- * and inlined call an address belongs to is kept in tables of our own: libdw's searches are linear.
+ * Lines and inlined functions of a module from its DWARF (versions 2 to 5). elfutils' libdw reads a
+ * compilation unit when an address first falls into it. Tables of our own map addresses to units,
+ * functions and inlined calls, because libdw's searches are linear.
  *
  *	af_lines_open → { af_lines_find }* → af_lines_close
  */
@@ -37,23 +37,23 @@ struct af_lines {
 struct af_lines_frame {
 	const char *name;      /* linkage name where there is one, else the plain name, or NULL */
 	const char *file;      /* as in the debug information, or NULL */
-	const char *directory; /* what a relative file is relative to, or NULL */
+	const char *directory; /* base of a relative file name, or NULL */
 	uint32_t line;         /* 0 when not known */
 };
 
 /*
- * @image, and @alternate (may be NULL), the file that its .gnu_debugaltlink names, outlive the
- * struct; libelf writes to them when sections are compressed. -ENODATA when there is no debug
- * information that can be read; the struct is then empty and answers nothing.
+ * @image and @alternate (may be NULL), the file that its .gnu_debugaltlink names, outlive the
+ * struct; libelf writes to them when sections are compressed. -ENODATA when there is no readable
+ * debug information; the struct is then empty and finds nothing.
  */
 int af_lines_open(struct af_lines *l, const struct af_lines_image *image,
                   const struct af_lines_image *alternate);
 void af_lines_close(struct af_lines *l);
 
 /*
- * Frames of @vaddr, innermost inlined function first, a function inlined into itself once; at most
- * @most, of which the last is always the function that is not inlined. 0 when the debug information
- * does not know the address.
+ * Frames of @vaddr, innermost inlined function first, a function inlined into itself only once; at
+ * most @most. The last is always the function that is not inlined. 0 when the debug information
+ * does not cover the address.
  */
 uint32_t af_lines_find(struct af_lines *l, uint64_t vaddr, struct af_lines_frame *frames,
                        uint32_t most);

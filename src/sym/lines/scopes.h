@@ -1,6 +1,6 @@
 /*
- * In which namespaces, types and functions an entry of the debug information stands: libdw can go
- * down and forward only. For names of functions that have no linkage name, such as lambdas.
+ * The namespaces, types and functions that enclose an entry of the debug information; libdw itself
+ * can go only down and forward. For names of functions that have no linkage name, such as lambdas.
  *
  *	{ af_scopes_add }* in the order of offsets → { af_scopes_qualify }* → af_scopes_free
  */
@@ -26,13 +26,13 @@ struct af_scopes {
 /* A zeroed struct is empty. */
 void af_scopes_free(struct af_scopes *s);
 
-/* Returns the index, for its children to name as their parent. */
+/* Add a scope. Returns its index, which is the @parent of its children. */
 uint32_t af_scopes_add(struct af_scopes *s, Dwarf_Off offset, uint32_t parent);
 
-/* Append what stands before the plain name of @die, of the same unit: "app::Box::", or nothing. */
+/* Append the scopes before the plain name of @die, of the same unit: "app::Box::", or nothing. */
 void af_scopes_qualify(const struct af_scopes *s, Dwarf_Die *die, struct af_buf *b);
 
-/* The entry that declares what @die is an instance, an inlined copy or the definition of. */
+/* The entry that declares @die, when @die is an instance, an inlined copy or a definition. */
 Dwarf_Die af_scopes_declaration(const Dwarf_Die *die);
 
 #endif

@@ -5,8 +5,8 @@
 #include "base/buf.h"
 
 /*
- * Add to @b, which is empty, the path of @file in @directory (NULL or "": not known; not used for
- * a @file from the root), without ".", ".." and doubled slashes, and without asking the disk.
+ * Append to @b, which is empty, the path of @file in @directory (NULL or "": not known; not used
+ * for an absolute @file), without ".", ".." and doubled slashes, and without looking at the disk.
  */
 void af_source_path(struct af_buf *b, const char *directory, const char *file);
 

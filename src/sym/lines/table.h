@@ -13,15 +13,16 @@
 
 #define AF_LINE_NONE UINT32_MAX
 
-/* From this address of its section on code belongs to this line, up to the next row. */
+/* Code from this address of its section on belongs to this line, up to the next row. */
 struct af_line_row {
 	uint64_t address;
 	uint32_t section; /* number in the ELF file */
 	uint32_t file;    /* of the table's, or AF_LINE_NONE */
 	uint32_t line;    /* 0: none */
 	uint32_t caller;  /* an earlier row: where this was inlined, or AF_LINE_NONE */
-	uint32_t name;    /* of what was inlined: where in .debug_str; AF_LINE_NONE: not known */
-	bool end;         /* no row, but the end of those before */
+	/* name of the inlined function, an offset in .debug_str; AF_LINE_NONE: not known */
+	uint32_t name;
+	bool end; /* not a row, but the end of those before */
 };
 
 /* Strings lie in the object's data; NULL where they are not known. */
@@ -39,8 +40,8 @@ struct af_line_table {
 };
 
 /*
- * Read section @name (".debug_line") of @e, whose data outlives the table. What is damaged ends
- * the part it is in. A table without rows is what there is when there is no such section.
+ * Read section @name (".debug_line") of @e, whose data outlives the table. Damage ends the part
+ * that it is in. Without such a section the table has no rows.
  */
 void af_line_table_read(struct af_line_table *t, const struct af_elf *e, const char *name);
 void af_line_table_free(struct af_line_table *t);

@@ -1,8 +1,8 @@
 /*
- * Debug information from debuginfod servers (elfutils, debuginfod(8)), only when the user asked by
- * setting $DEBUGINFOD_URLS. libdebuginfod is loaded then, where it is installed; it keeps what it
- * fetched in its own cache ($DEBUGINFOD_CACHE_PATH). After the first failure other than "not known"
- * no server is asked again, so that an unreachable one is waited for once.
+ * Debug information from debuginfod servers (elfutils, debuginfod(8)), only when the user asked for
+ * it by setting $DEBUGINFOD_URLS. libdebuginfod is then loaded, where it is installed; it keeps
+ * fetched files in its own cache ($DEBUGINFOD_CACHE_PATH). After the first failure other than "not
+ * known" no server is asked again, so that an unreachable server costs one wait.
  *
  *	af_fetch_open → { af_fetch_debug }* → af_fetch_close
  */
@@ -17,21 +17,22 @@
 
 struct af_fetch;
 
-/* A transfer of which less than this comes in that time is given up. */
+/* A transfer that brings less than LEAST_KB in STILL_S seconds is given up. */
 enum { AF_FETCH_LEAST_KB = 100, AF_FETCH_STILL_S = 20 };
 
-/* What it is doing; read by any thread at any time. */
+/* The progress; any thread may read it at any time. */
 struct af_fetch_state {
 	_Atomic uint32_t under_way; /* transfers */
 	_Atomic uint64_t bytes;     /* received in all */
-	_Atomic uint32_t files;     /* had, from the cache or a server */
-	_Atomic uint32_t refused;   /* of those, files that are not the one asked for */
+	_Atomic uint32_t files;     /* obtained, from the cache or a server */
+	_Atomic uint32_t refused;   /* of those, files that are not the requested one */
 	_Atomic int failed;         /* the -errno after which no server is asked any more */
 };
 
 /*
- * NULL when nobody asked for it. -ENOSYS is in `failed` when libdebuginfod is not here. @tick (may
- * be NULL) is called from time to time by the thread that opened it, while that waits.
+ * NULL when the user asked for no server. `failed` is -ENOSYS when libdebuginfod is not installed.
+ * @tick (may be NULL) is called from time to time by the thread that opened it, while that thread
+ * waits.
  */
 struct af_fetch *af_fetch_open(void (*tick)(void *arg), void *arg);
 void af_fetch_close(struct af_fetch *f);
@@ -40,12 +41,12 @@ void af_fetch_close(struct af_fetch *f);
 const struct af_fetch_state *af_fetch_state(const struct af_fetch *f);
 
 /*
- * The debug file with this build-id: 0, -ENOENT when no server has it, or another -errno. A
- * transfer that all but stands still ends with -ETIMEDOUT. Any thread; @f may be NULL: -ENOENT.
+ * Get the debug file with this build-id: 0, -ENOENT when no server has it, or another -errno. A
+ * transfer that nearly stands still ends with -ETIMEDOUT. Any thread; @f may be NULL: -ENOENT.
  */
 int af_fetch_debug(struct af_fetch *f, const uint8_t *build_id, uint32_t len, struct af_file *file);
 
-/* What it gave was not the file with that build-id: counted. */
+/* Count that a fetched file was not the one with that build-id. */
 void af_fetch_refuse(struct af_fetch *f);
 
 #endif

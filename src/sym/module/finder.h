@@ -1,8 +1,7 @@
 /*
- * Where the files behind a module are looked for: the file itself when it is not at its path any
- * more, its separate debug file (GDB manual, "Separate Debug Files"), and the file that dwz moved
- * parts of that into. What is found is believed by its build-id, or by the CRC that
- * .gnu_debuglink names.
+ * Finds the files behind a module: the file itself when it is no longer at its path, its separate
+ * debug file (GDB manual, "Separate Debug Files"), and the file that dwz moved parts of that into.
+ * A file is accepted by its build-id, or by the CRC that .gnu_debuglink names.
  */
 #ifndef AF_SYM_MODULE_FINDER_H
 #define AF_SYM_MODULE_FINDER_H
@@ -23,15 +22,15 @@ struct af_finder {
 	struct af_fetch *fetch; /* servers to ask, or NULL */
 	/*
 	 * The @nth further place where the file itself may be: a descriptor, which is then the
-	 * caller's, AF_FINDER_NOTHING when it is not there, AF_FINDER_END when there are no more.
-	 * NULL: none.
+	 * caller's, AF_FINDER_NOTHING when it is not there, AF_FINDER_END when there are no more
+	 * places. NULL: there are none.
 	 */
 	int (*further)(void *arg, uint32_t nth);
 	void *arg;
 	bool further_first; /* the path is another file's in this mount namespace */
 };
 
-/* A file, the view of it, and the path it was found at (NULL: nowhere that has one). */
+/* A file, the parsed view of it, and the path where it was found (NULL: it has none). */
 struct af_found {
 	struct af_file file;
 	struct af_elf elf; /* data is NULL while nothing has been found */
@@ -42,8 +41,9 @@ struct af_found {
 void af_found_close(struct af_found *f);
 
 /*
- * The ELF file mapped from @path. @trust_path: one without a build-id to compare, found at its
- * path, is believed. 0, -ENOENT for no file, -ESTALE when there are files and none is the one.
+ * Find the ELF file mapped from @path. @trust_path: a file found at its path is accepted without a
+ * build-id to compare. 0, -ENOENT when there is no file, -ESTALE when there are files and none is
+ * the right one.
  */
 int af_finder_file(const struct af_finder *finder, struct af_found *f, const char *path,
                    bool trust_path, const uint8_t *id, uint32_t id_len);

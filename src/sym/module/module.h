@@ -1,4 +1,6 @@
-/* Modules as the work of a trace opens them: af_sym_module_open() with more places to look in. */
+/*
+ * Opens the modules of a trace: af_sym_module_open() with more places to look in.
+ */
 #ifndef AF_SYM_MODULE_MODULE_H
 #define AF_SYM_MODULE_MODULE_H
 
@@ -6,15 +8,15 @@
 #include "sym/sym.h"
 
 /*
- * As af_sym_module_open(). @trust_path: what is at @path is the file although no build-id says so.
- * @finder need not outlive the call.
+ * As af_sym_module_open(). @trust_path: the file at @path is accepted although no build-id confirms
+ * it. @finder need not outlive the call.
  */
 struct af_sym_module *af_sym_module_find(const char *path, bool trust_path, const uint8_t *build_id,
                                          uint32_t build_id_len, const struct af_finder *finder);
 
 /*
- * What stands for all files that the answers of @m are made of: a cache of answers holds as long as
- * it is the same. 0: nothing to be kept. @build_id gets the one of the file, *@len bytes.
+ * A number that stands for all files that the answers of @m are made from: a cache of answers is
+ * valid while it is the same. 0: nothing to be kept. @build_id gets that of the file, *@len bytes.
  */
 uint64_t af_sym_module_key(const struct af_sym_module *m, uint8_t build_id[AF_ELF_BUILD_ID_MAX],
                            uint32_t *len);

@@ -1,6 +1,6 @@
 /*
- * The work of one trace: which addresses, in which files; resolve them; say so as events. Knows
- * nothing of trace directories.
+ * The symbolization job of one trace: collects addresses and files, resolves them, writes the names
+ * as events. Knows nothing of trace directories.
  *
  *	af_sym_job_open → { process, mapping, stack }* → run → write → close
  */
@@ -25,14 +25,16 @@ struct af_sym_job *af_sym_job_open(void);
 void af_sym_job_close(struct af_sym_job *job);
 
 /*
- * Process @ordinal called itself @pid, began at @start_ns on the trace's clock and ran @exe, which
- * is copied; "" when that is not known. @parent is the ordinal of the one it was forked from, whose
- * code it has, 0 for none.
+ * Add a process: @ordinal called itself @pid, began at @start_ns on the trace's clock and ran @exe,
+ * which is copied; "" when that is not known. @parent is the ordinal of the process that forked it,
+ * whose code it has, 0 for none.
  */
 void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t parent, uint32_t pid,
                         uint64_t start_ns, const char *exe);
 
-/* The user whose process it was, when that is known: whose files about it are believed. */
+/*
+ * The user of the process, when known: that user's files about it (perf maps, dumps) are trusted.
+ */
 void af_sym_job_user(struct af_sym_job *job, uint32_t ordinal, uid_t uid);
 
 /* A MAPPING event of @process; everything is copied. Any order, before or after the stacks. */
@@ -41,15 +43,15 @@ void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct a
                         size_t path_len);
 
 /*
- * @nr addresses (8 bytes each, unaligned) of a stack that was first seen at @time_ns, walked in
- * @generation; stacks come in the order of time. Those of process 0 are the kernel's.
+ * Add @nr addresses (8 bytes each, unaligned) of a stack that was first seen at @time_ns and walked
+ * in the module epoch @generation; stacks come in order of time. Those of process 0 are the
+ * kernel's.
  */
 void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generation,
                       uint64_t time_ns, const uint8_t *pcs, uint32_t nr);
 
 /*
- * The trace holds an object of machine code under this name: what it is a copy of may be gone.
- * Copied.
+ * The trace holds an object of machine code under this name; the original file may be gone. Copied.
  */
 void af_sym_job_object(struct af_sym_job *job, const char *name);
 
@@ -60,22 +62,31 @@ struct af_sym_places {
 	/* Folders, as patterns for glob(3), that may hold jit-PID.dump. */
 	const char *dump_dirs[4];
 	const char *kallsyms; /* the kernel's symbols, NULL: not those of the kernel that ran */
-	/* What the kernel's own lay above where kallsyms has it; modules are not known then. */
+	/*
+	 * The kernel's load address less that in kallsyms; when it is not 0, modules are not known.
+	 */
 	uint64_t kernel_shift;
-	/* What the trace itself tells, as lines of that file, or NULL: functions made at run time,
-	 * of BPF programs and the like. */
+	/*
+	 * Kernel functions that the trace itself lists, as lines of that file, or NULL: functions
+	 * made at run time, such as BPF programs.
+	 */
 	const char *kernel_told;
-	/* /proc, for what still runs; NULL: it is not this boot of this machine that ran. */
+	/*
+	 * /proc, for processes that still run; NULL: the trace is not of this boot of this machine.
+	 */
 	const char *proc;
 	bool cache;      /* use the user's cache of names */
 	bool debuginfod; /* ask servers, if the environment names some */
-	/* The epoch's time less the trace's, 0 when not known: tells which maps are too old. */
+	/*
+	 * The epoch's time less the trace's, 0 when not known; maps older than the trace are
+	 * refused by it.
+	 */
 	uint64_t epoch_ns;
 	uint64_t boottime_ns;      /* CLOCK_BOOTTIME less CLOCK_MONOTONIC */
 	struct af_jit_trust trust; /* of processes whose user is not known; no times */
 	/*
-	 * The trace's objects, any thread: puts one into it, as af_object_put(); opens one, a
-	 * descriptor. NULL: there are none.
+	 * The trace's objects, from any thread: keep() adds one, as af_object_put(); open() returns
+	 * a descriptor of one. NULL: there are none.
 	 */
 	int (*keep)(void *arg, const void *data, size_t size, char name[AF_SHA256_HEX]);
 	int (*open)(void *arg, const char *name);
@@ -87,8 +98,9 @@ void af_sym_job_run(struct af_sym_job *job, const struct af_sym_places *places,
                     void (*progress)(void *arg, const struct af_sym_progress *p), void *arg);
 
 /*
- * After the run: say by notes `symbols.package.FILE` which package has the names of files without
- * symbols, by what dpkg has installed below @root (NULL: here). Nothing where there is no dpkg.
+ * After the run: name by notes `symbols.package.FILE` the package that has the symbols of a
+ * stripped file, by the list of packages installed below @root (NULL: here). Does nothing without
+ * dpkg.
  */
 void af_sym_job_packages(struct af_sym_job *job, const char *root);
 
@@ -96,10 +108,9 @@ void af_sym_job_packages(struct af_sym_job *job, const char *root);
 uint64_t af_sym_job_nr(const struct af_sym_job *job);
 
 /*
- * Write STRING, SYMBOL and NOTE events at @time_ns: an address of a process once for each
- * generation at which its meaning changes. Device code that was kept becomes PROGRAM, CODE and
- * CODE_ADDRESS. What does not get into the stream is for
- * af_stream_close() to tell.
+ * Write STRING, SYMBOL and NOTE events at @time_ns: an address of a process once for each module
+ * epoch in which its meaning changes. Kept device code becomes PROGRAM, CODE and CODE_ADDRESS.
+ * Failures of the stream are reported by af_stream_close().
  */
 void af_sym_job_write(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns);
 

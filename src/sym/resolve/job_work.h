@@ -1,5 +1,7 @@
-/* Inside of struct af_sym_job, for job.c (what is asked, what is written),
- * resolve.c (who works on what) and answer*.c. */
+/*
+ * The inside of struct af_sym_job, for job.c (input and output), resolve.c (the threads' work) and
+ * answer*.c (the lookups).
+ */
 #ifndef AF_SYM_RESOLVE_JOB_WORK_H
 #define AF_SYM_RESOLVE_JOB_WORK_H
 
@@ -17,19 +19,20 @@
 
 enum job_kind {
 	JOB_FILE,   /* an ELF file */
-	JOB_JIT,    /* what a run-time compiler made in one process */
+	JOB_JIT,    /* code that a run-time compiler made in one process */
 	JOB_KERNEL, /* the kernel, its modules and BPF programs */
 };
 
-/* Where names come from, and the addresses to look up in it. */
+/* A source of names, and the addresses to look up in it. */
 struct job_module {
 	enum job_kind kind;
 	const char *path;
 	const uint8_t *build_id;
 	uint32_t build_id_len;
-	bool replaced;    /* another file may be at the path, and no build-id to tell */
-	uint32_t process; /* ordinal: whose code it is, of a file the first one that had it */
-	bool mapped;      /* the process has something there */
+	bool replaced; /* another file may be at the path, without a build-id to tell */
+	/* ordinal of the process that has the code; of a file the first process that had it */
+	uint32_t process;
+	bool mapped; /* the process has something there */
 
 	struct job_wanted *wanted; /* sorted, each address once */
 	uint32_t nr, cap;
@@ -42,7 +45,7 @@ struct job_module {
 
 struct job_wanted {
 	uint64_t vaddr;
-	uint64_t time_ns; /* first seen: what lay there then is named */
+	uint64_t time_ns; /* first seen: the code there at that time is named */
 };
 
 struct job_answer {
@@ -64,7 +67,7 @@ struct job_place {
 	uint32_t module;
 };
 
-/* Something the user should know, as a NOTE: ids of strings. */
+/* A NOTE for the user: ids of strings. */
 struct job_note {
 	uint32_t key, text;
 };
@@ -109,9 +112,9 @@ struct af_sym_job {
 	_Atomic uint64_t resolved, modules_done;
 	_Atomic uint32_t nr_kept; /* objects of device code */
 	uint64_t nr_addresses;
-	struct af_fetch *fetch; /* NULL: not asked for */
+	struct af_fetch *fetch; /* NULL: the user did not ask for it */
 	struct af_cache cache;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* of the members that follow */
 	bool live_open;
 	struct af_live live;
 	struct af_strtab note_texts;
@@ -125,25 +128,28 @@ typedef void af_sym_job_tick(struct af_sym_job *job, void *arg);
 /* Store the answer to address @i of @m. */
 void af_sym_job_answered(struct job_module *m, uint32_t i, const struct af_sym_answer *a);
 
-/* Answer what run-time compilers made. */
+/* Look up the addresses of code that run-time compilers made. */
 void af_sym_job_answer_jit(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
                            void *arg);
 
 /* The process @ordinal of the trace, NULL when it is not known. */
 const struct job_process *af_sym_job_find(const struct af_sym_job *job, uint32_t ordinal);
 
-/* The same as it runs now, NULL when it does not. Any thread. */
+/* The same process if it still runs, NULL when it does not. Any thread. */
 const struct af_live_process *af_sym_job_live(struct af_sym_job *job, uint32_t ordinal);
 
 /* Answer all addresses of @m; for one thread at a time for each module. */
 void af_sym_job_answer(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
                        void *arg);
 
-/* Say something once, as a NOTE of the trace. Any thread. */
+/* Add a NOTE to the trace, once for each key and text. Any thread. */
 void af_sym_job_note(struct af_sym_job *job, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Keep @file as device code if it is, and find the functions of its addresses. Any thread. */
+/*
+ * Keep @file as device code if it is such code, and find the functions of its addresses. Any
+ * thread.
+ */
 void af_sym_job_code(struct af_sym_job *job, struct job_module *m,
                      const struct af_sym_module *file);
 void af_sym_job_code_free(struct job_module *m);
@@ -155,8 +161,8 @@ void af_sym_job_code_free(struct job_module *m);
 void af_sym_job_write_codes(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns);
 
 /*
- * Say whether the @wanted-th address of @m, which @symbol names, lies in device code, and return
- * it. @before: so it did in an earlier generation.
+ * Write that the @wanted-th address of @m, which @symbol names, lies in device code, if it does;
+ * returns whether it does. @before: it did so in an earlier module epoch.
  */
 bool af_sym_job_write_code_address(const struct job_module *m, uint32_t wanted, bool before,
                                    const struct af_ev_symbol *symbol, struct af_stream *s,

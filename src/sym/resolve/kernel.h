@@ -1,7 +1,7 @@
 /*
- * Names of kernel addresses: the kernel's own table of symbols, /proc/kallsyms (proc(5)), which has
- * its modules and BPF programs too. It is of the running kernel, as it is now: addresses change
- * from boot to boot.
+ * Names of kernel addresses from the kernel's own table of symbols, /proc/kallsyms (proc(5)), which
+ * has its modules and BPF programs too. The table describes the running kernel at this moment:
+ * addresses change from boot to boot.
  *
  *	af_kernel_open → { af_kernel_find }* → af_kernel_close
  */
@@ -16,7 +16,7 @@ struct af_kernel_symbol {
 	uint64_t start;
 	const char *name;
 	const char *module; /* "[kernel]", "[ext4]", "[bpf]" */
-	uint8_t rank;       /* of several at one address the least is the better name */
+	uint8_t rank;       /* of several at one address the lowest is the best name */
 	bool code;
 };
 
@@ -33,7 +33,7 @@ struct af_kernel {
  */
 int af_kernel_open(struct af_kernel *k, const char *path);
 
-/* The same of @text, which has the form of that file and is malloc'd: @k frees it. */
+/* The same for @text, which has the form of that file and is malloc'd: @k frees it. */
 void af_kernel_parse(struct af_kernel *k, char *text);
 void af_kernel_close(struct af_kernel *k);
 

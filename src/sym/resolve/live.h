@@ -1,7 +1,7 @@
 /*
- * Processes of a trace that still run while names are looked up: through /proc (proc(5)) one sees
- * their files as they do, also those that were deleted or that lie in another mount namespace.
- * Processes are found by the id they have in their own PID namespace, which is what a trace has.
+ * Processes of a trace that still run while names are looked up. Through /proc (proc(5)) we see
+ * their files as they do, also files that were deleted or that lie in another mount namespace.
+ * Processes are found by their id in their own PID namespace, which is the id in a trace.
  *
  *	af_live_open → { af_live_find → … }* → af_live_close
  */
@@ -15,8 +15,8 @@
 struct af_live {
 	char *proc; /* "/proc" */
 	struct af_live_process {
-		pid_t pid;         /* as we see it */
-		pid_t own_pid;     /* as it sees itself */
+		pid_t pid;         /* in our namespace */
+		pid_t own_pid;     /* in its own namespace */
 		uid_t uid;         /* effective */
 		uint64_t start_ns; /* CLOCK_BOOTTIME */
 		bool elsewhere;    /* its root directory is not ours */
@@ -24,7 +24,7 @@ struct af_live {
 	uint32_t nr, cap;
 };
 
-/* Read what runs now. @proc is where the file system is mounted. */
+/* Read the list of running processes. @proc is where the file system is mounted. */
 void af_live_open(struct af_live *l, const char *proc);
 void af_live_close(struct af_live *l);
 
@@ -36,10 +36,10 @@ const struct af_live_process *af_live_find(const struct af_live *l, pid_t own_pi
                                            const char *exe);
 
 /*
- * Open for reading, as descriptors of the caller, or -errno: what is mapped at @address, also when
- * it was deleted (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN), and the executable, both only
- * when that is or was @path (NULL: whatever it is); the file at the absolute @path as the process
- * sees it, not itself a symbolic link, never outside of its root.
+ * Open a file for reading: a descriptor of the caller's, or -errno. _mapped: the file mapped at
+ * @address, even if it was deleted (needs CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN); _exe: the
+ * executable; both only when that is or was @path (NULL: any). _path: the file at the absolute
+ * @path as the process sees it, not itself a symbolic link, never outside of its root.
  */
 int af_live_open_mapped(const struct af_live *l, const struct af_live_process *p, uint64_t address,
                         const char *path);

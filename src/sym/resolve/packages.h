@@ -1,7 +1,7 @@
 /*
- * Which package of Debian's has the names of a stripped file: by dpkg's lists of what packages
- * installed (/var/lib/dpkg/info/PACKAGE[:ARCH].list, a path a line). Whether an archive has that
- * package is not asked.
+ * The Debian package that has the symbols of a stripped file, by dpkg's lists of installed files
+ * (/var/lib/dpkg/info/PACKAGE[:ARCH].list, a path a line). Does not check whether an archive has
+ * that package.
  */
 #ifndef AF_SYM_RESOLVE_PACKAGES_H
 #define AF_SYM_RESOLVE_PACKAGES_H
@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 /*
- * Call @each with every one of @nr absolute paths that a list below @root (NULL: here) has, and the
+ * Call @each for every one of @nr absolute paths that a list below @root (NULL: here) has, with the
  * package, which lives during the call. The lists are read once for all.
  */
 void af_packages_find(const char *root, const char *const *paths, uint32_t nr,
                       void (*each)(void *arg, const char *path, const char *package), void *arg);
 
-/* Whether neither the file at @path nor a debug file of it here has a symbol table. */
+/* Does neither the file at @path nor a debug file of it here have a symbol table? */
 bool af_packages_wanted(const char *path);
 
 #endif
