@@ -1,4 +1,6 @@
-/* One event as a line of text or of JSON, by the table of kinds: the form is in docs/format.md. */
+/*
+ * One event as a line of text or of JSON, by the table of kinds: docs/format.md describes the form.
+ */
 #ifndef AF_CMD_PRINT_EVENT_H
 #define AF_CMD_PRINT_EVENT_H
 
@@ -14,7 +16,7 @@ struct af_work;
 
 struct af_event_printer {
 	bool json;
-	bool raw;          /* stamps of device work as they are on disk, on the device's clock */
+	bool raw;          /* stamps of device work as on disk, on the device's clock */
 	uint64_t start_ns; /* text shows times relative to it */
 	const struct af_enum_info *enums[AF_KIND_MAX][AF_PRINT_FIELDS]; /* by kind and field */
 };
@@ -23,8 +25,8 @@ struct af_event_printer {
 void af_event_printer_init(struct af_event_printer *p, bool json, uint64_t start_ns);
 
 /*
- * Append @ev and a newline to @b. Of device work @work has the stamps on the trace's clock; where
- * it is NULL they are printed as not known. Other kinds, and a raw printer, do not look at it.
+ * Append @ev and a newline to @b. For device work @work has the stamps on the trace's clock; when
+ * it is NULL they are printed as not known. Other kinds, and a raw printer, ignore it.
  */
 void af_event_print(const struct af_event_printer *p, const struct af_event *ev,
                     const struct af_work *work, struct af_buf *b);

@@ -1,4 +1,6 @@
-/* What the files of `aflame report` share. */
+/*
+ * Shared by the files of `aflame report`.
+ */
 #ifndef AF_CMD_REPORT_H
 #define AF_CMD_REPORT_H
 
@@ -22,16 +24,16 @@ struct report_options {
 	uint64_t from_ns, to_ns;
 };
 
-/* One report that was asked for. */
+/* One requested report. */
 struct report {
 	const struct report_options *options;
 	const struct report_kind *kind;
-	const char *function; /* what callers, callees and annotate are of, or NULL */
+	const char *function; /* function or kernel of callers, callees and annotate, or NULL */
 	const char *dir;
-	const char *weight; /* as asked for, or what there is where nothing is; NULL: time */
-	bool gpu_instead;   /* of top without a view: only devices have anything */
+	const char *weight; /* requested, or else chosen by what the trace has; NULL: time */
+	bool gpu_instead;   /* for top without a view: only devices have data */
 	struct af_results results;
-	struct af_tree narrowed; /* the view, where something is asked to be left out */
+	struct af_tree narrowed; /* the view after --focus and --hide, if they are given */
 };
 
 struct report_kind {
@@ -41,7 +43,7 @@ struct report_kind {
 	bool needs_word;
 	bool is_of_tree; /* has a view and a weight */
 	int standard_view;
-	uint32_t answers; /* where it is not of a tree */
+	uint32_t answers; /* when it is not of a tree */
 	int (*print)(struct report *r, struct af_err *err);
 };
 
@@ -51,23 +53,23 @@ extern const struct report_kind report_kinds[];
 /* How many rows to print: --limit, or else @standard; 0 means all. */
 uint32_t report_limit(const struct report *r, uint32_t standard);
 
-/* One table in the form that was asked for; for people with a blank line before, unless first. */
+/* Print one table in the requested form; for people with a blank line before all but the first. */
 void report_table(struct report *r, struct af_buf *b, const struct af_table *t);
 void report_print(struct af_buf *b);
 
-/* report_trees.c: of trees. */
+/* report_trees.c: reports of trees. */
 int report_top(struct report *r, struct af_err *err);
 int report_tree(struct report *r, struct af_err *err);
 int report_callers(struct report *r, struct af_err *err);
 int report_callees(struct report *r, struct af_err *err);
 
-/* Is it functions by CPU time, and kernels? */
+/* Does it list functions by CPU time, and kernels? */
 bool report_is_plain_top(const struct report *r);
 
-/* Is @t one of the tables that are that? */
+/* Is @t one of the tables of that report? */
 bool report_is_of_top(const struct af_table *t);
 
-/* The view that is asked for, or the kind's own. */
+/* The requested view, or the kind's own. */
 int report_view(const struct report *r);
 
 #endif

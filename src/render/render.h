@@ -1,9 +1,9 @@
 /*
- * Formats. One const struct af_format each, listed in formats.c; the file's name decides which is
- * used (`-o out.svg`). A format never computes: it is given finished shapes. Calls in order: begin,
- * any number of facts and tree, then of track, slice and point, end; begin and end may be NULL.
- * Formats are of trees (af_formats) or of slices (af_slices_formats); html is of both, and a page
- * without slices has no timeline.
+ * Formats. Each is one const struct af_format, listed in formats.c; the extension of the file's
+ * name selects it (`-o out.svg`). A format never computes: it gets finished shapes. Calls in order:
+ * begin, any number of facts and tree, then track, slice and point as they come, end; begin and end
+ * may be NULL. Formats are for trees (af_formats) or for slices (af_slices_formats). html is for
+ * both, and a page without slices has no timeline.
  */
 #ifndef AF_RENDER_RENDER_H
 #define AF_RENDER_RENDER_H
@@ -22,18 +22,19 @@ struct af_slices;
 struct af_track;
 struct af_tree;
 
-/* What the user asked of a picture. Zeroed: the defaults. Formats ignore what they cannot show. */
+/* The user's options for a picture. Zeroed: the defaults. Formats ignore what they cannot show. */
 struct af_picture {
 	const char *title, *subtitle, *notes;
 	const char *weight;  /* column to draw, NULL: the first */
 	const char *palette; /* a name of palette.h; NULL: by kind when known, else hot */
 	const char *bgcolors, *search_color;
-	struct af_palette_map *colors;    /* remembered by name, and new ones added; or NULL */
+	struct af_palette_map *colors;    /* remembered by name; new ones are added; or NULL */
 	struct af_attributes *attributes; /* of frames, by name; or NULL */
 	const char *count_name, *name_type, *font_type;
-	uint32_t frames;  /* text: the heaviest so many; 0: by width */
-	const char *root; /* text: what the root is called; NULL: all */
-	const char *rest; /* text: how to see what is left out, which is then counted and weighed */
+	uint32_t frames;  /* text: number of the heaviest frames; 0: by width */
+	const char *root; /* text: name of the root; NULL: all */
+	/* text: how to see the frames left out, which are then counted and weighed */
+	const char *rest;
 	double min_width; /* in pixels, or in percent when min_width_percent; 0: 0.1 pixels */
 	bool min_width_percent;
 	bool all_frames; /* no minimum width at all */
@@ -45,7 +46,7 @@ struct af_picture {
 	bool fluid;        /* width follows the window */
 	bool differential; /* columns 0 and 1 are before and after; widths are after */
 	bool negate;       /* swap the hues of a difference */
-	/* Of a difference with columns as difference.h has them; NULL: before and after alone. */
+	/* For a difference with columns as in difference.h; NULL: before and after alone. */
 	const struct af_difference_look *look;
 	double factor; /* multiplies displayed counts; 0: 1 */
 	double total;  /* override, ignored when smaller than the sum */
@@ -54,22 +55,27 @@ struct af_picture {
 struct af_render {
 	int fd;
 	const struct af_picture *picture;
-	/* Of the tree handed over next, "gpu"; NULL when there is only one. Of facts: NULL, or
-	 * "annotated" for kernels as af_annotate() has them. */
+	/*
+	 * Label of the next tree, "gpu"; NULL when there is only one. For facts: NULL, or
+	 * "annotated" for kernels from af_annotate().
+	 */
 	const char *label;
-	const struct af_slices *slices; /* what slices refer to; complete at end, or NULL */
-	bool gzip;                      /* of slices: compress the file */
+	const struct af_slices *slices; /* what slices refer to; complete at the end, or NULL */
+	bool gzip;                      /* compress a file of slices */
 	void *state;                    /* the format's own, between begin and end */
 };
 
 struct af_format {
 	const char *name;      /* "svg" */
-	const char *extension; /* ".svg"; several of slices: ".pftrace|.pb" */
+	const char *extension; /* ".svg"; a format of slices may have several: ".pftrace|.pb" */
 	const char *summary;
 	int (*begin)(struct af_render *r, struct af_err *err);
 	int (*tree)(struct af_render *r, const struct af_tree *t, struct af_err *err);
 	int (*facts)(struct af_render *r, const struct af_facts *f, struct af_err *err);
-	/* As slices.h has them; 0, or -errno without a message: a file cannot be written. */
+	/*
+	 * As slices.h describes them. 0, or -errno without a message when the file cannot be
+	 * written.
+	 */
 	int (*track)(struct af_render *r, const struct af_track *t);
 	int (*slice)(struct af_render *r, const struct af_slice *s);
 	int (*point)(struct af_render *r, const struct af_point *p);
@@ -81,37 +87,39 @@ extern const struct af_format *const af_formats[]; /* NULL-terminated */
 /* The format for a file name or a format's name, or NULL. */
 const struct af_format *af_format_for(const char *name);
 
-/* Those of trees that are for other profilers' viewers: aflame export. NULL-terminated. Trees stay
- * where they are until the end. */
+/*
+ * The formats of trees for other profilers' viewers: aflame export. NULL-terminated. Trees must
+ * stay where they are until the end.
+ */
 extern const struct af_format *const af_profile_formats[];
 
 extern const struct af_format *const af_slices_formats[]; /* NULL-terminated */
 
-/* The same among those of slices; *@gzip tells whether the name ends in .gz besides. */
+/* The same among the formats of slices; *@gzip is set when the name also ends in .gz. */
 const struct af_format *af_slices_format_for(const char *name, bool *gzip);
 
-/* The column that the picture asks for, or -EINVAL with the names there are. */
+/* The column that the picture asks for, or -EINVAL and a message with the names of all columns. */
 int af_picture_weight(const struct af_picture *p, const struct af_tree *t, struct af_err *err);
 
 /* How reading folded text went. */
 struct af_folded_stats {
-	uint64_t lines; /* that gave a stack */
+	uint64_t lines; /* lines with a stack */
 	uint64_t bad_lines, first_bad;
-	uint64_t slips;      /* lines whose count stood behind a `;` in place of a blank */
+	uint64_t slips;      /* lines whose count followed a `;` instead of a blank */
 	bool saturated;      /* a count or a sum beyond 2^64 - 1 was cut to that */
 	char complaint[160]; /* on the first bad line: "line 7: no count after the stack: …" */
 };
 
 /*
- * Folded text (Brendan Gregg's collapsed stacks: `a;b;c 42`) into @t, which the caller opened (and
- * marked ordered for a flame chart) and which is finished on return. @data is borrowed by the tree
- * and must outlive it; it need not end in a newline or a NUL. CRLF, blank and `# ` comment lines
- * are accepted, as are trailing `;`. A suffix `_[k] _[i] _[j] _[G] _[g]` decides a frame's kind and
+ * Read folded text (Brendan Gregg's collapsed stacks: `a;b;c 42`) into @t, which the caller opened
+ * (and marked ordered for a flame chart); this finishes it. The tree borrows @data, which must
+ * outlive it and need not end in a newline or a NUL. CRLF, blank and `# ` comment lines are
+ * accepted, and so are trailing `;`. A suffix `_[k] _[i] _[j] _[G] _[g]` decides a frame's kind and
  * is not stored. Counts are exact up to 2^64 - 1. When a count has a fraction, all weights of that
  * tree are kept in millionths (weights[].scale). The last number of a line is its count; only with
  * @two_columns are there two, before into weight 0 and after into weight 1 (open the tree with
- * both). A line that does not parse is skipped, counted, and the first one described in @stats.
- * Fails with -EINVAL only when no line at all made sense.
+ * both). A line that does not parse is skipped and counted, and @stats describes the first one.
+ * Fails with -EINVAL only when not a single line could be parsed.
  */
 int af_folded_read(struct af_tree *t, const char *data, uint64_t size, bool two_columns,
                    struct af_folded_stats *stats, struct af_err *err);

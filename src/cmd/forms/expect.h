@@ -1,6 +1,6 @@
 /*
- * What may stand as the value of an option, or as a word of a command: read from what the tables
- * say to people ("FILE", "[summary|top] [DIR]", choices), so that completions know it too.
+ * The possible values of an option, or words of a command, parsed from the text that the tables
+ * show to people ("FILE", "[summary|top] [DIR]", choices), so that completions know them too.
  */
 #ifndef AF_CMD_FORMS_EXPECT_H
 #define AF_CMD_FORMS_EXPECT_H
@@ -21,13 +21,15 @@ struct af_expected {
 	bool list; /* of words, separated by commas */
 };
 
-/* Of an option that takes a value; nothing is set when only people can know. */
+/* The values of an option that takes one; nothing is set when only people can know. */
 void af_expect_value(const struct af_option *o, struct af_expected *e);
 
-/* Of the words after the options; .words are for the first one. */
+/* The words after the options; .words are for the first one. */
 void af_expect_words(const struct af_command *cmd, struct af_expected *e);
 
-/* Walk words or a usage: the next piece up to one of @ends, NULL when there is none. Moves *@p. */
+/*
+ * Walk words or a usage: the next piece up to one of @ends, NULL when there is none. Advances *@p.
+ */
 const char *af_expect_next(const char **p, const char *stop, const char *ends, size_t *len);
 
 #endif

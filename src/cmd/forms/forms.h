@@ -1,7 +1,6 @@
 /*
- * The tables of commands in their other forms: the man page, and the completions of bash, zsh and
- * fish. Each is a file written by hand, which travels inside the program, with marks on lines of
- * their own where the tables go.
+ * The tables of commands as a man page and as completions of bash, zsh and fish. Each is a
+ * handwritten file inside the program, with marks on lines of their own where the tables go.
  */
 #ifndef AF_CMD_FORMS_FORMS_H
 #define AF_CMD_FORMS_FORMS_H
@@ -9,10 +8,10 @@
 /* The names of all forms, as choices of an option. */
 #define AF_FORMS "man|bash|zsh|fish"
 
-/* Print one to standard output. @name is one of AF_FORMS. */
+/* Print the one called @name, which is one of AF_FORMS, to standard output. */
 void af_form_print(const char *name);
 
-/* A line of a form's file that is @mark is replaced by what @print prints. */
+/* A line of the file that consists of @mark is replaced by the output of @print. */
 struct af_form_part {
 	const char *mark;
 	void (*print)(void);

@@ -1,7 +1,7 @@
 /*
- * Commands. One file each, a const struct af_command at its foot, a line in main.c's table. The
- * option table parses the arguments into the command's own struct and prints --help, the completion
- * and the man page, so they cannot disagree.
+ * Commands. Each has a file, a const struct af_command at the foot of it, and a line in main.c's
+ * table. The option table parses the arguments into the command's own struct, and prints --help,
+ * the completions and the man page, so they cannot disagree.
  */
 #ifndef AF_CMD_OPTIONS_COMMAND_H
 #define AF_CMD_OPTIONS_COMMAND_H
@@ -21,20 +21,20 @@ enum af_option_type {
 	AF_OPT_TIME,     /* uint64_t ns: 10, 1.5s, 20ms, 5us, 2min; a bare number is seconds */
 	AF_OPT_DOUBLE,   /* double */
 	AF_OPT_CHOICE,   /* const char *, one of choices (separated by '|') */
-	AF_OPT_OPTIONAL, /* the same as --name=CHOICE; --name alone is the first of them */
+	AF_OPT_OPTIONAL, /* the same as --name=CHOICE; --name alone means the first choice */
 	AF_OPT_LIST,     /* struct af_strings: may be given again */
-	AF_OPT_GROUP,    /* no option: a heading in --help */
+	AF_OPT_GROUP,    /* not an option: a heading in --help */
 };
 
 struct af_option {
 	enum af_option_type type;
 	const char *name;    /* long name without the dashes */
 	char letter;         /* 0: none */
-	const char *arg;     /* "DIR": what the value is called; NULL for a flag */
+	const char *arg;     /* "DIR": name of the value; NULL for a flag */
 	const char *help;    /* one line */
 	size_t offset;       /* of the field in the command's struct */
-	const char *choices; /* "cpu|gpu|all"; where any text is taken, words to complete */
-	bool any;            /* a choice, or else any text: the command looks at it */
+	const char *choices; /* "cpu|gpu|all"; with AF_OPT_STRING, words to complete */
+	bool any;            /* a choice, or any other text, which the command checks */
 };
 
 struct af_strings {
@@ -42,13 +42,15 @@ struct af_strings {
 	uint32_t nr;
 };
 
-/* What the runner must see to. */
+/* Flags for the runner of commands. */
 enum af_command_flag {
 	AF_CMD_STOP_AT_WORD =
 	    1, /* the first word that is no option ends the options: record CMD… */
 	AF_CMD_HIDDEN = 2,
-	/* Looks into the kernel: all others give up what the program's file may
-	   (base/system/rights.h). */
+	/*
+	 * The command looks into the kernel: all others give up the capabilities of the program's
+	 * file (base/system/rights.h).
+	 */
 	AF_CMD_KEEPS_RIGHTS = 4,
 };
 
@@ -66,9 +68,9 @@ struct af_command {
 	const void *defaults;            /* copied into it first, may be NULL */
 
 	/*
-	 * Do it. @words are the arguments that are not options. 0: done; > 0: this exit status
-	 * (the target's own), or AF_ENDED_BY and the signal that ended it, which is to end us, too;
-	 * < 0: failed, @err says why and main prints it.
+	 * Run the command. @words are the arguments that are not options. 0: success; > 0: this
+	 * exit status (the target's own), or AF_ENDED_BY plus the signal that ended the target,
+	 * which is to end us, too; < 0: failed, @err tells why and main prints it.
 	 */
 	int (*run)(void *state, int nr_words, char **words, struct af_err *err);
 };
@@ -84,7 +86,7 @@ extern const struct af_command *const af_commands[];
 int af_options_parse(const struct af_command *cmd, void *state, int argc, char **argv, bool *help,
                      struct af_err *err);
 
-/* End as @rc, which is what a command's run() returned, if not < 0. */
+/* End with @rc, the value of a command's run(), if it is not < 0. */
 _Noreturn void af_command_end(int rc);
 
 /* --help of a command, or the overview when NULL, to standard output. */

@@ -1,4 +1,6 @@
-/* What `record` and `run` share. */
+/*
+ * Shared by `record` and `run`.
+ */
 #ifndef AF_CMD_RECORD_RECORD_H
 #define AF_CMD_RECORD_RECORD_H
 
@@ -168,31 +170,31 @@ struct af_record_options {
 
 extern const struct af_record_options af_record_defaults;
 
-/* Who records, and what came of it. */
+/* The recording command, and the result of a recording. */
 struct af_recorded {
 	const char *who; /* the command, for messages */
 	struct af_job_rank job;
-	char dir[1024]; /* the trace, "" where there is none that is whole */
+	char dir[1024]; /* the trace, "" when there is no whole one */
 };
 
 /*
- * Record @words as a program. The trace is named (symbols and all) and closed when this returns.
- * Returns the exit status the program would have given to a shell, or < 0 when it could not be
- * run. Where it cannot be recorded this does not return: the program takes this process's place.
- * Where the trace is not complete a line on standard error says why. With o->strict, or without a
+ * Record @words as a program. When this returns, the trace is symbolized and closed. Returns the
+ * exit status that the program would have given to a shell, or < 0 when it could not be run. When
+ * the program cannot be recorded this does not return: the program takes this process's place. When
+ * the trace is not complete, a line on standard error tells why. With o->strict, or without a
  * program, both are failures.
  */
 int af_record(const struct af_record_options *o, int nr_words, char **words,
               struct af_recorded *done, struct af_err *err);
 
 /*
- * The program has ended with @status, and what was to be made of its trace failed with @rc < 0:
- * with o->strict that is the result, else it is said, and @status is.
+ * The program has ended with @status, and the use of its trace failed with @rc < 0: with o->strict
+ * that is the result; otherwise the failure is printed, and @status is the result.
  */
 int af_record_failed(const struct af_record_options *o, const char *who, int status, int rc,
                      const struct af_err *err);
 
-/* @dir, an absolute path, as people would call it from here. */
+/* @dir, an absolute path, as the user would write it from the working directory. */
 const char *af_record_shown(const char *dir);
 
 #endif

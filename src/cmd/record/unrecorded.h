@@ -1,9 +1,9 @@
 /*
  * A program that cannot be recorded runs all the same: in place of the recorder, as its caller
- * would have started it. Nothing that the recorder changes of itself is left by then.
+ * would have started it. By then every change that the recorder made to itself is undone.
  *
- *	af_unrecorded_arm()     before anything is changed; from here on a crash of the recorder
- *	                        before the program runs makes it run, too
+ *	af_unrecorded_arm()     before the recorder changes anything; from here on a crash of the
+ *	                        recorder before the program runs makes it run, too
  *	af_unrecorded_run()     instead of failing
  *	af_unrecorded_disarm()  the program has run
  */
@@ -16,8 +16,8 @@ struct af_err;
 void af_unrecorded_arm(char **words, const int *child);
 
 /*
- * Say in a line on standard error that @who cannot record, by @err's message, and become the
- * program. Returns only where that fails: < 0 and a message of that in @err.
+ * Print a line on standard error that @who cannot record, with @err's message, and become the
+ * program. Returns only when that fails: < 0, with a message in @err.
  */
 int af_unrecorded_run(const char *who, char **words, struct af_err *err);
 

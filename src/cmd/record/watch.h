@@ -1,6 +1,6 @@
 /*
- * Watching a recording that goes on: its recorder is asked for copies of what there is so far
- * (collect/session/live.h), and they are found here.
+ * Watches a running recording: asks its recorder for copies of the trace so far
+ * (collect/session/live.h), and finds them.
  *
  *	af_watch_open() → { af_watch_look() }*
  */
@@ -17,18 +17,21 @@ struct af_err;
 
 struct af_watch {
 	const char *dir;
-	uint32_t last; /* number of the copy that was taken */
+	uint32_t last; /* number of the last copy that was read */
 	uint64_t touched_ns, ready_ns;
 	bool ended; /* the recording is over: @dir is the whole trace */
 };
 
-/* -ENOENT with a message when nobody records into @dir now, which must outlive @w. */
+/*
+ * Watch the recording into @dir, which must outlive @w. -ENOENT with a message when nobody records
+ * there now.
+ */
 int af_watch_open(struct af_watch *w, const char *dir, struct af_err *err);
 
 /*
- * Is there a newer copy? Then it is analysed into @r, the caller's to close, and 1 returned. 0:
- * not yet; call again in some tenths of a second. When the recording has ended the trace itself is
- * the last one, and @w->ended is set. Takes a fifth of a CPU at most.
+ * Is there a newer copy? Then it is analysed into @r, which the caller closes, and 1 is returned.
+ * 0: not yet; call again after some tenths of a second. When the recording has ended, the trace
+ * itself is the last copy, and @w->ended is set. Takes a fifth of a CPU at most.
  */
 int af_watch_look(struct af_watch *w, const struct af_asked *asked, struct af_results *r,
                   struct af_err *err);

@@ -1,4 +1,6 @@
-/* Finishing a trace: names for its addresses, and completing one that a killed recorder left. */
+/*
+ * Finishes a trace: symbolizes it, and completes one that a killed recorder left.
+ */
 #ifndef AF_CMD_SHARED_NAMES_H
 #define AF_CMD_SHARED_NAMES_H
 
@@ -6,11 +8,13 @@
 
 struct af_err;
 
-/* Resolve every address of the trace @dirfd, which messages call @dir, with progress on a terminal.
- * *@spent_ns may be NULL. */
+/*
+ * Resolve every address of the trace @dirfd, which messages call @dir, with progress on a terminal.
+ * *@spent_ns is the time it took; may be NULL.
+ */
 int af_names_add(int dirfd, const char *dir, uint64_t *spent_ns, struct af_err *err);
 
-/* To be called by every command before it opens a trace. Says on standard error what it did. */
+/* Every command calls it before it opens a trace. It prints on standard error what it completed. */
 int af_trace_prepare(const char *dir, struct af_err *err);
 
 #endif

@@ -1,4 +1,7 @@
-/* Writing a file so that nobody ever sees half of it, and nobody else reads it unless asked. */
+/*
+ * Atomic writes: nobody ever sees half of a file, and nobody else can read it unless the user
+ * allows it.
+ */
 #ifndef AF_CMD_SHARED_PARTIAL_H
 #define AF_CMD_SHARED_PARTIAL_H
 
@@ -9,10 +12,10 @@
 
 struct af_err;
 
-/* Where a command writes. All that it writes holds what traces hold: names, paths, arguments. */
+/* The output of a command. It may hold everything that a trace holds: names, paths, arguments. */
 struct af_output {
 	const char *file; /* "-": standard output */
-	bool public;      /* the umask says who may read a new file; else only its owner */
+	bool public;      /* the umask decides who may read a new file; else only its owner */
 };
 
 /* The row of a writing command's option table. */
@@ -23,13 +26,13 @@ struct af_output {
 		    offsetof(type, member)                                                         \
 	}
 
-/* Writes all there is to write to @fd: 0, or what it fails with. */
+/* Writes everything to @fd: 0, or -errno with a message. */
 typedef int af_partial_write_all(int fd, void *arg, struct af_err *err);
 
 /*
- * Have @write write to @to. A file is replaced only when all of it could be written: it keeps its
- * mode where it is the user's own, and a link is replaced, never followed. A device or a pipe is
- * written to, but for a pipe that another user put there.
+ * Let @write write to @to. A file is replaced only when all of it could be written: it keeps its
+ * mode if it belongs to the user, and a link is replaced, never followed. A device or a pipe is
+ * written to, except a pipe that another user put there.
  */
 int af_partial_write(const struct af_output *to, af_partial_write_all *write, void *arg,
                      struct af_err *err);

@@ -1,4 +1,6 @@
-/* The options of flame for what perf script prints. */
+/*
+ * The options of flame for the output of perf script.
+ */
 #ifndef AF_CMD_SHARED_PERF_SCRIPT_H
 #define AF_CMD_SHARED_PERF_SCRIPT_H
 
@@ -10,8 +12,8 @@ struct af_tree;
 #define AF_PERF_FRAMES "plain|pid|tid|addrs|srcline"
 
 /*
- * Add the stacks in @text to @t. @words, of AF_PERF_FRAMES with commas between, say how frames are
- * written, NULL for none; @event is the one to use, NULL for the first. What was not used is told
+ * Add the stacks in @text to @t. @words, of AF_PERF_FRAMES separated by commas, tell how frames are
+ * written, NULL for none; @event is the one to use, NULL for the first. Unused samples are reported
  * on standard error.
  */
 int af_perf_script(struct af_tree *t, const char *text, size_t size, const char *words,

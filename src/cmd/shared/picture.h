@@ -1,4 +1,6 @@
-/* Writing a finished analysis to a file in the format its name asks for. */
+/*
+ * Writes a finished analysis to a file, in the format that the file's name selects.
+ */
 #ifndef AF_CMD_SHARED_PICTURE_H
 #define AF_CMD_SHARED_PICTURE_H
 
@@ -10,8 +12,8 @@ struct af_err;
 
 /*
  * Write @tree (with @label, may be NULL) or, when @tree is NULL, all views, and the facts, as
- * @format to @to. What the format shows in time it gets from the trace in
- * @dir, unless that is NULL. The file is replaced only when all of it could be written.
+ * @format to @to. A timeline in the format comes from the trace in @dir, unless that is NULL. The
+ * file is replaced only when all of it could be written.
  */
 struct af_picture_job {
 	const struct af_format *format;

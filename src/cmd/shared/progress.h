@@ -1,4 +1,6 @@
-/* Telling on a terminal how far something is that takes long. */
+/*
+ * Shows the progress of slow work on a terminal.
+ */
 #ifndef AF_CMD_SHARED_PROGRESS_H
 #define AF_CMD_SHARED_PROGRESS_H
 
@@ -17,10 +19,10 @@ struct af_progress {
  */
 struct af_progress af_progress_begin(const char *what);
 
-/* Say it, unless that was just before: @done of @size. @progress is a struct af_progress. */
+/* Show @done of @size, unless that was just shown. @progress is a struct af_progress. */
 void af_progress_tell(void *progress, uint64_t done, uint64_t size);
 
-/* Wipe it off the terminal. */
+/* Clear the line on the terminal. */
 void af_progress_end(const struct af_progress *p);
 
 #endif

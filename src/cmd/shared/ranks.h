@@ -1,6 +1,6 @@
 /*
- * Folders with a trace of each rank of a job, as `mpirun … aflame record` makes them: which ranks
- * there are, and the trace of one.
+ * Folders with a trace of each rank of a parallel job, as `mpirun … aflame record` makes them:
+ * lists the ranks, and finds the trace of one.
  */
 #ifndef AF_CMD_SHARED_RANKS_H
 #define AF_CMD_SHARED_RANKS_H
@@ -22,15 +22,15 @@ struct af_err;
 
 struct af_ranks_asked {
 	const char *rank; /* a number, or NULL */
-	bool lists;       /* the list of ranks will do as an answer: on standard output */
+	bool lists;       /* the list of ranks may be the result: on standard output */
 	bool json;        /* then: for programs */
 };
 
 /*
- * *@dir becomes the trace to read, which stays valid: what it is, unless it is a folder of ranks.
- * Where none of these was asked for, they are listed: 1 where that is the answer, or else -EISDIR,
- * with the list on standard error. -ENOENT: there is no such rank, and the message has those there
- * are. -EINVAL: a trace has no ranks, or "x" is none.
+ * *@dir becomes the trace to read, which stays valid: it is unchanged unless it is a folder of
+ * ranks. When no rank is requested, the ranks are listed: returns 1 if the list may be the result,
+ * else -EISDIR with the list on standard error. -ENOENT: there is no such rank, and the message
+ * lists the ranks. -EINVAL: the trace has no ranks, or the rank is not a number.
  */
 int af_ranks_choose(const char **dir, const struct af_ranks_asked *asked, struct af_err *err);
 

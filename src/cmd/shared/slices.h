@@ -1,4 +1,6 @@
-/* Writing a trace as slices, in one of the formats of these. */
+/*
+ * Writes a trace as slices, in one of their formats.
+ */
 #ifndef AF_CMD_SHARED_SLICES_H
 #define AF_CMD_SHARED_SLICES_H
 
@@ -11,7 +13,7 @@
 struct af_err;
 
 struct af_slices_job {
-	const char *who; /* the command, for what it says on standard error */
+	const char *who; /* the command, for messages on standard error */
 	struct af_output to;
 	const struct af_format *format;
 	struct af_timeline_asked asked;
@@ -20,7 +22,7 @@ struct af_slices_job {
 
 /*
  * Read the trace in @dir, which af_trace_prepare() has seen, and write it. A file is replaced only
- * when all of it could be written. What is not in it is told on standard error.
+ * when all of it could be written. Slices that are left out are reported on standard error.
  */
 int af_slices_write(const struct af_slices_job *job, const char *dir, struct af_err *err);
 

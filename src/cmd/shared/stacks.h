@@ -21,21 +21,24 @@ struct af_stacks {
 };
 
 struct af_stacks_how {
-	const char *who;      /* the command, which tells on standard error what did not parse */
+	const char *who;      /* the command, which reports unparsed lines on standard error */
 	const char *encoding; /* of the text; NULL: UTF-8 */
 	bool two;             /* counts a line, before and after, each a column */
 	bool ordered;         /* lines are in order of time, as of a flame chart */
 };
 
-/* Read @name ("-": standard input). To be closed also after a failure, as what is below. */
+/*
+ * Read @name ("-": standard input). Close it also after a failure; the same holds for the functions
+ * below.
+ */
 int af_stacks_open(struct af_stacks *s, const char *name, const struct af_stacks_how *how,
                    struct af_err *err);
 
-/* The same of an open file that is called @name. */
+/* The same for an open file that messages call @name. */
 int af_stacks_read(struct af_stacks *s, int fd, const char *name, const struct af_stacks_how *how,
                    struct af_err *err);
 
-/* The text alone: the tree is not open, but may be opened then, and is closed with the rest. */
+/* Read only the text: the tree is not open, but may be opened then, and is closed with the rest. */
 int af_stacks_text(struct af_stacks *s, const char *name, const char *encoding, struct af_err *err);
 
 /* Free the tree, the text and the mapped file. A zeroed struct is fine. */

@@ -1,4 +1,6 @@
-/* Reading a trace for the commands that show something of it. */
+/*
+ * Loads and analyses a trace for the commands that show parts of it.
+ */
 #ifndef AF_CMD_SHARED_STUDY_H
 #define AF_CMD_SHARED_STUDY_H
 
@@ -6,40 +8,42 @@
 
 struct af_err;
 
-/* What trees are weighed by, for completions; which of them a tree has, its trace tells. */
+/* The weights of trees, for completions; the trace decides which of them a tree has. */
 #define AF_WEIGHT_WORDS "time|samples|count|bytes|off-cpu"
 
 /*
- * Prepare (finish what a killed recorder left), read and analyse the trace in @dir for what is
- * @asked, with progress on a terminal when it takes long. The top table is added to the facts where
- * tables are asked for. Results are the caller's to close, also after a failure.
+ * Prepare (finish what a killed recorder left), read and analyse the trace in @dir for the query
+ * @asked, with progress on a terminal when it takes long. If tables are requested, the top table is
+ * added to the facts. The caller closes the results, also after a failure.
  */
 int af_study(const char *dir, const struct af_asked *asked, struct af_results *r,
              struct af_err *err);
 
 /*
- * The same of the view that @asked is of, to show one weight of it: *@weight or, where that is
- * NULL, what af_weight_default() chooses of those that the view has. Then *@weight is its name, and
- * where that is not time a line on standard error says so.
+ * The same for one view of @asked, to show one weight of it: *@weight or, when that is NULL, the
+ * choice of af_weight_default() among those that the view has. Then *@weight is its name, and if
+ * that is not time a line on standard error tells so.
  */
 int af_study_view(const char *who, const char *dir, struct af_asked *asked, int view,
                   const char **weight, struct af_results *r, struct af_err *err);
 
-/* The same of a finished trace, without a word on standard error. */
+/* The same for a finished trace, without any output on standard error. */
 int af_study_quietly(const char *dir, const struct af_asked *asked, struct af_results *r,
                      struct af_err *err);
 
 /*
- * af_coverage_warning() of what the view shows by @weight (NULL: time), where the coverage was
- * asked for; NULL: its shares are right, as far as is known. Lives as long as the results.
+ * af_coverage_warning() for the view by @weight (NULL: time), if the coverage was requested. NULL:
+ * as far as is known, its shares are right. Lives as long as the results.
  */
 const char *af_study_warning(struct af_results *r, int view, const char *weight);
 
-/* Of a time that is asked for, what of its samples of instructions is apportioned or missing, in a
- * line on standard error; nothing where all of it is there. */
+/*
+ * For a time range: prints in a line on standard error how many of its instruction samples are
+ * apportioned or missing; prints nothing when none are.
+ */
 void af_study_sampled(const char *who, const struct af_results *r);
 
-/* What is asked for the tables alone. */
+/* The query for tables alone. */
 #define AF_ASKED_TABLES ((struct af_asked){AF_ANSWER_TABLES, 0})
 
 #endif

@@ -13,24 +13,24 @@ struct af_document;
 struct af_err;
 struct af_facts;
 
-/* Analyse the trace in @dir and print what the passes found. */
+/* Analyse the trace in @dir and print the results of the passes. */
 int af_summary_print(const char *dir, FILE *out, struct af_err *err);
 
 /*
- * The tables in the order for people, at most @limit rows each (0: all); @all says how to see the
- * others.
+ * The tables in the order for people, at most @limit rows each (0: all); @all is the hint how to
+ * see the other rows.
  */
 void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit,
                      const char *all);
 
 /*
- * The findings alone, which are among the facts: at most @limit (0: all), as @document for
- * programs, or for people when it is NULL.
+ * Only the findings among the facts: at most @limit (0: all), as @document for programs, or for
+ * people when it is NULL.
  */
 void af_summary_findings(struct af_buf *b, const struct af_facts *f, uint32_t limit,
                          const struct af_document *document);
 
-/* What ends the line on rows that are not shown, where --limit is an option. */
+/* The end of the line about rows that are not shown, for commands with --limit. */
 #define AF_SHOW_ALL "--limit 0 shows all"
 #define AF_SHOW_ALL_ELSEWHERE "`aflame report --limit 0` shows all"
 

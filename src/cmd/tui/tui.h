@@ -1,6 +1,6 @@
 /*
- * What the files of `aflame tui` share. The screen is drawn anew after each key from the state
- * here; all numbers come from the tables and trees that reports come from.
+ * Shared by the files of `aflame tui`. After each key the screen is drawn again from this state.
+ * All numbers come from the tables and trees that reports come from.
  */
 #ifndef AF_CMD_TUI_TUI_H
 #define AF_CMD_TUI_TUI_H
@@ -23,12 +23,12 @@ struct tui_options {
 
 enum { TUI_STEPS = 16, TUI_WORDS = 256, TUI_BACK = 32, TUI_SAID = 200 };
 
-/* Where in a list of rows the user is. */
+/* The user's position in a list of rows. */
 struct tui_list {
 	uint32_t nr, at, first;
 };
 
-/* One narrowing of the tree, to be undone. */
+/* One filter of the tree, which can be undone. */
 struct tui_step {
 	char verb; /* f: focus, h: hide, k: keep */
 	char words[TUI_WORDS];
@@ -53,7 +53,7 @@ struct tui {
 	bool help, quit;
 	char said[TUI_SAID]; /* in the status line until the next key */
 	char live[TUI_SAID]; /* about a recording that goes on, or "" */
-	const char *warning; /* what keeps the view's shares from being right, or NULL */
+	const char *warning; /* why the view's shares are not right, or NULL */
 
 	int view;
 	uint32_t weight;
@@ -71,8 +71,8 @@ struct tui {
 	struct af_hits found;          /* names of shown */
 	uint64_t found_total;
 
-	uint64_t function; /* tui_name_key() of the one that is looked at */
-	uint64_t node;     /* paths[] of the frame that is */
+	uint64_t function; /* tui_name_key() of the selected one */
+	uint64_t node;     /* paths[] of the selected frame */
 	uint64_t zoom;     /* of the flame graph's root; 0: all */
 
 	struct tui_list top, tree, calls, run;
@@ -81,7 +81,7 @@ struct tui {
 	struct af_map open; /* paths[] → 1: its children are listed */
 	uint32_t *rows;     /* nodes of the tree that are listed */
 	uint32_t *row_depths, cap_rows;
-	uint64_t back[TUI_BACK]; /* functions that were looked at before */
+	uint64_t back[TUI_BACK]; /* functions that were selected before */
 	uint32_t nr_back;
 	struct tui_frame *frames;
 	uint32_t nr_frames, cap_frames;
@@ -104,7 +104,7 @@ extern const struct tui_pane tui_pane_top, tui_pane_tree, tui_pane_calls, tui_pa
 
 /* load.c */
 int tui_load(struct tui *t, struct af_err *err);
-/* Is there something newer of a recording that goes on? */
+/* Is there a newer copy of a running recording? */
 int tui_look(struct tui *t, struct af_err *err);
 
 /* state.c */
@@ -115,18 +115,15 @@ void tui_step_add(struct tui *t, char verb, const char *words);
 void tui_remake(struct tui *t);
 void tui_search(struct tui *t, const char *words);
 void tui_state_free(struct tui *t);
-/* What names a function in all trees. */
+/* A key for a function that is the same in all trees. */
 uint64_t tui_name_key(const struct af_tree *tree, uint32_t name);
-/* The name's id in the tree that top and callers are of, 0: it is not there. */
+/* The name's id in the tree of top and callers, 0: it is not there. */
 uint32_t tui_function(const struct tui *t);
 uint32_t tui_node(const struct tui *t, uint64_t path); /* 0: not there */
 void tui_look_at(struct tui *t, uint32_t node);        /* of shown */
 void tui_say(struct tui *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/*
- * tree.c: the frame that is looked at is one of the function that is, and its callers are
- * listed.
- */
+/* tree.c: select a frame of the selected function, and open its callers. */
 void tui_tree_reveal(struct tui *t);
 
 /* screen.c */
@@ -149,7 +146,7 @@ enum tui_look {
 
 /* Text in @columns, cut or filled; @frame (or AF_FRAME_END) gives its colour. */
 void tui_put(int y, int x, int columns, const char *text, enum af_frame frame, unsigned look);
-/* The same on that colour. */
+/* The same with that colour as background. */
 void tui_put_on(int y, int x, int columns, const char *text, enum af_frame frame, unsigned look);
 
 /* list.c */
@@ -157,10 +154,10 @@ bool tui_list_key(struct tui_list *l, int key, int page);
 void tui_list_fit(struct tui_list *l, int page);
 
 /* main.c */
-/* A line of text from the user; false when he thinks better of it. */
+/* Ask the user for a line of text; false when the user cancels. */
 bool tui_ask(struct tui *t, const char *question, char *words, size_t size);
 
-/* The whole of it; the terminal is as it was when it returns. */
+/* Runs the whole tui; restores the terminal before it returns. */
 int tui_main(const char *dir, const struct tui_options *o, struct af_err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Stacks that are addresses, for a draft: of profilers that leave names to whom reads their files.
- * With the mappings of the processes they are in the trace as they would be of a recording, and
- * are named in the same way.
+ * Stacks of addresses, for a trace builder: of profilers that leave symbols to the reader of their
+ * files. With the mappings of the processes they are in the trace as they would be in a recording,
+ * and are symbolized in the same way.
  *
  *	af_draft_mapping, af_draft_stack → af_draft_sample
  */
@@ -16,7 +16,7 @@ struct af_draft;
 
 enum { AF_DRAFT_BUILD_ID = 20 };
 
-/* In a sample's node and kernel_node: it is a stack of addresses, af_draft_stack() gave it. */
+/* In a sample's node and kernel_node: it is a stack of addresses from af_draft_stack(). */
 #define AF_DRAFT_ADDRESSES (1u << 31)
 
 struct af_draft_mapping {
@@ -30,7 +30,7 @@ struct af_draft_mapping {
 struct af_draft_stack {
 	uint64_t first; /* in pcs */
 	uint32_t nr, generation, stop;
-	uint32_t defined; /* private to the writer: in which stream */
+	uint32_t defined; /* private to the writer: the stream in which it is defined */
 };
 
 struct af_draft_addresses {
@@ -44,12 +44,12 @@ struct af_draft_addresses {
 
 void draft_addresses_free(struct af_draft_addresses *a); /* a zeroed one is fine */
 
-/* Of a process, in the order of time; generations never go back. */
+/* Add a mapping of a process. Mappings come in order of time, and generations never decrease. */
 void af_draft_mapping(struct af_draft *d, const struct af_draft_mapping *m);
 
 /*
- * The stack @pcs, leaf first, return addresses less one, as STACK and KSTACK have them; @stop: enum
- * af_stop.
+ * The id of the stack @pcs: leaf first, return addresses less one, as in STACK and KSTACK; @stop:
+ * enum af_stop.
  */
 uint32_t af_draft_stack(struct af_draft *d, const uint64_t *pcs, uint32_t nr, uint32_t generation,
                         uint32_t stop);

@@ -36,26 +36,34 @@ enum af_draft_frame {
 	AF_DRAFT_INLINED, /* into the native frame outside of it, at one address with it */
 };
 
-/* What an interval on a thread is. */
+/* The kind of an interval on a thread. */
 enum af_draft_slice_kind {
 	AF_DRAFT_OP = AF_DRAFT_NATIVE,       /* is a frame of what it encloses */
 	AF_DRAFT_FUNCTION = AF_DRAFT_PYTHON, /* so is this */
 	AF_DRAFT_RANGE = 2,                  /* RANGE, no frame */
 	AF_DRAFT_CALL = 3,                   /* CALL of a device API; its name is the function's */
-	AF_DRAFT_SPAN = 4, /* RANGE and frame: the time that no inner one has is its own */
-	/* Of no length: a RANGE that begins, and that ends where the thread and domain may be
-	 * others; external is its number. A moment. */
+	/* RANGE and frame: its own time is the time outside of all inner frames */
+	AF_DRAFT_SPAN = 4,
+	/*
+	 * Without a length: the start of a RANGE, and its end, which may be on another thread and
+	 * in another domain (external is its number); and a moment.
+	 */
 	AF_DRAFT_START = 5,
 	AF_DRAFT_END = 6,
 	AF_DRAFT_MARK = 7,
-	AF_DRAFT_NODE = 8, /* a graph got a node; correlation is its index in graph_nodes */
-	/* Of no length: the thread is back on a CPU and was off for the time before, which busy_ns
-	 * is; correlation is why, enum af_thread_state. What it is in is where. */
+	/* a node was added to a graph; correlation is its index in graph_nodes */
+	AF_DRAFT_NODE = 8,
+	/*
+	 * Without a length: the thread is back on a CPU. busy_ns is the time that it was off
+	 * before, correlation the reason (enum af_thread_state), and the enclosing slices tell
+	 * where.
+	 */
 	AF_DRAFT_BACK = 9,
-	AF_DRAFT_LIBRARY = 10, /* a call of what is no device API: a frame of what it encloses */
+	/* a call of a library without devices: a frame of what it encloses */
+	AF_DRAFT_LIBRARY = 10,
 };
 
-/* Why something could not be used: D(NAME, what is counted). */
+/* Reasons why data could not be used: D(NAME, what is counted). */
 #define AF_DRAFT_UNUSED(D)                                                                         \
 	D(OTHER, "events of kinds that have no place in a trace")                                  \
 	D(FIELDS, "events without a time, name or thread that could be read")                      \
@@ -92,12 +100,15 @@ struct af_draft_slice {
 	uint32_t name;        /* of names */
 	uint32_t thread;      /* index, 24 bits; kind above */
 	uint32_t correlation; /* of a call, 0: none; of a range, its domain, of names */
-	/* Id of an operator, 0: none; of a range, see above. Of calls the stack that it is known
-	 * to come from, 0: what it is in. Of spans at one time, the inner one's is greater. */
+	/*
+	 * Id of an operator, 0: none; of a range, see above. Of a call: the known stack of the
+	 * call, 0: the enclosing slices. Of spans that begin and end together: the inner one's is
+	 * greater.
+	 */
 	uint32_t external;
 };
 
-/* An operator that runs backwards for one that ran forwards, each the one that began then. */
+/* An operator that runs backwards for one that ran forwards. The times identify both operators. */
 struct af_draft_link {
 	uint64_t forward_ns, backward_ns;
 	uint32_t forward_thread, backward_thread;
@@ -107,12 +118,13 @@ struct af_draft_work {
 	uint64_t start_ns, busy_ns;
 	uint32_t shape; /* index in shapes */
 	uint32_t correlation;
-	uint32_t space;    /* of ids; once written: index of its process */
-	uint32_t external; /* of the operator it is for, where its call is not known; 0: none */
-	uint32_t node;     /* of the graph that was launched: index in graph_nodes + 1; 0: none */
+	uint32_t space; /* of ids; once written: index of its process */
+	/* of the operator that it belongs to, where its call is not known; 0: none */
+	uint32_t external;
+	uint32_t node; /* of the graph that was launched: index in graph_nodes + 1; 0: none */
 };
 
-/* Memory of a device came or went. */
+/* Memory of a device was allocated or freed. */
 struct af_draft_memory {
 	uint64_t time_ns, address, bytes;
 	uint32_t process, device; /* index; number */
@@ -132,19 +144,22 @@ struct af_draft_graph_node {
 
 struct af_draft_sample {
 	uint64_t time_ns;
-	uint64_t weight_ns;                 /* 0: as all samples of the import */
-	uint64_t count;                     /* of one that is counted */
+	uint64_t weight_ns;                 /* 0: the weight of all samples of the import */
+	uint64_t count;                     /* of a counted sample */
 	uint32_t thread, node, kernel_node; /* 0: none */
 	uint32_t cpu;
-	/* Taken at the entry of the leaf, where that launches kernels: it is a call, no sample. */
+	/* Taken at the entry of the leaf, which launches kernels: it is a call, not a sample. */
 	bool at_launch;
-	uint32_t function; /* private: of names, what it is a call of; 0: it is a sample */
-	/* By an event that is no clock: it weighs @count of af_draft_count_unit() (0: not known),
-	 * and weight_ns is no weight but what lies between two (0: not known). */
+	/* private: name of the function that it is a call of; 0: it is a sample */
+	uint32_t function;
+	/*
+	 * Taken by an event that is not a clock. It weighs @count of af_draft_count_unit() (0: not
+	 * known), and weight_ns is the time between two samples (0: not known), not a weight.
+	 */
 	bool counted;
 };
 
-/* What was added up for a stack, of no moment: @time_ns is when that was done. */
+/* Sums for a stack, without a moment of their own: @time_ns is when they were added up. */
 struct af_draft_sum {
 	uint64_t time_ns;
 	uint64_t busy_ns, samples, count, bytes, off_cpu_ns;
@@ -155,10 +170,10 @@ struct af_draft_sum {
 struct af_draft_frame_of {
 	uint32_t name, kind; /* enum af_draft_frame */
 	uint32_t module, file, line;
-	uint32_t outer; /* private: of one that is INLINED, index in frames */
+	uint32_t outer; /* private: of an INLINED frame, index in frames of the one outside */
 };
 
-/* What a piece of device work is; without holes, as it is compared as bytes. */
+/* A work descriptor. Without padding, because it is compared as bytes. */
 struct af_draft_shape {
 	uint64_t bytes;
 	uint64_t global[3];
@@ -169,12 +184,12 @@ struct af_draft_shape {
 };
 
 struct af_draft_process {
-	uint32_t space; /* file it is from, where correlations mean something */
+	uint32_t space; /* the file it comes from; correlations are unique in a space */
 	uint32_t pid;
 	uint32_t exe;     /* of names */
 	uint32_t threads; /* how many */
 	uint32_t api;     /* enum af_api of its devices, 0: CUDA */
-	uint32_t parent;  /* index + 1 of the one it was forked from, whose code it has; 0: none */
+	uint32_t parent;  /* index + 1 of the process that forked it, whose code it has; 0: none */
 };
 
 struct af_draft_thread {
@@ -186,7 +201,7 @@ struct af_draft_thread {
 struct af_draft_node {
 	uint32_t parent, frame; /* frame: index in frames */
 	uint32_t depth;
-	uint32_t defined; /* private to the writer: in which stream */
+	uint32_t defined; /* private to the writer: the stream in which it is defined */
 };
 
 struct af_draft {
@@ -215,14 +230,16 @@ struct af_draft {
 	struct af_map ranks;        /* space → rank of its processes, of names */
 	struct af_draft_stalls stalls;
 	struct af_draft_addresses addresses;
-	const char *event; /* asked for: of a file's events only this one; NULL: the best */
-	uint64_t epoch_ns; /* of the epoch less the times, 0: they are so already, or not known */
-	uint64_t lost;     /* samples that the kernel lost */
-	const char *unit;  /* what the numbers of folded text are; NULL: samples */
+	/* the event asked for: only its samples are used; NULL: the best event */
+	const char *event;
+	/* added to the times gives the epoch's, 0: they are already, or it is not known */
+	uint64_t epoch_ns;
+	uint64_t lost;    /* samples that the kernel lost */
+	const char *unit; /* unit of the numbers of folded text; NULL: samples */
 	uint64_t sample_weight_ns;
 	uint64_t
 	    begin_ns; /* of what the files tell of, where they say so; 0: the first event's time */
-	bool calls;   /* samples at the entry of a function of CUDA are calls of it, seen */
+	bool calls;   /* samples at the entry of a function of CUDA are calls of it */
 	uint64_t nr_calls; /* of the samples: those that are calls */
 	uint64_t unused[AF_DRAFT_UNUSED_END];
 	uint64_t damaged; /* places where a file could not be understood */
@@ -242,18 +259,18 @@ void af_draft_note(struct af_draft *d, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * What the count of samples and sums is of: "cycles", "contentions". Of files with several they are
- * "events", as they are added up.
+ * The unit of the count of samples and sums: "cycles", "contentions". Where files have several, it
+ * is "events", since counts are added up.
  */
 void af_draft_count_unit(struct af_draft *d, const char *unit);
 
-/* The id of a name; bytes that a trace cannot hold in a string end it. */
+/* The id of a name; a byte that a trace cannot hold in a string ends it. */
 uint32_t af_draft_name(struct af_draft *d, const char *text, size_t len);
 
-/* A process that is none of those before, though one may have had its pid. */
+/* A new process, even if an earlier one had the same pid. */
 uint32_t af_draft_process_new(struct af_draft *d, uint32_t space, uint32_t pid);
 
-/* The same of a text that may be any length: cut where it is too long, which is counted. */
+/* The id of a text of any length: cut where it is too long, which is counted. */
 uint32_t af_draft_text(struct af_draft *d, const char *text, size_t len);
 
 /* Indexes, made when new. UINT32_MAX: one thread too many, which is counted. */
@@ -291,16 +308,16 @@ void af_draft_device(struct af_draft *d, uint32_t space, uint32_t device, const 
 void af_draft_device_note(struct af_draft *d, uint32_t space, uint32_t device, const char *key,
                           const char *value);
 
-/* All processes of @space are this one of a job's. */
+/* All processes of @space have this rank of a parallel job. */
 void af_draft_rank(struct af_draft *d, uint32_t space, uint32_t rank);
 
 /*
- * The parts of a Python frame's name, "file.py(12): function", as Kineto writes it. False: it has
- * none (a built-in function, a module of torch.nn).
+ * Split a Python frame's name, "file.py(12): function", as Kineto writes it. False: it has no such
+ * parts (a built-in function, a module of torch.nn).
  */
 bool af_draft_python(const char *name, size_t *file_len, int32_t *line, const char **function);
 
-/* How many events the trace will have got from the files. */
+/* The number of events from the files that the trace will have. */
 static inline uint64_t af_draft_nr(const struct af_draft *d)
 {
 	return d->nr_slices + d->nr_works + d->nr_samples + d->nr_sums + d->nr_memories +
@@ -308,12 +325,13 @@ static inline uint64_t af_draft_nr(const struct af_draft *d)
 }
 
 /*
- * Write the trace into the directory @dirfd, which is empty. What turns out unusable is counted
- * meanwhile. The draft is used up.
+ * Write the trace into the directory @dirfd, which is empty. Data that turns out to be unusable is
+ * counted meanwhile. Uses up the draft: only af_draft_close() may follow. 0, or -errno with a
+ * message.
  */
 int af_draft_write(struct af_draft *d, int dirfd, struct af_err *err);
 
-/* What @unused counts, for people. */
+/* The text of a reason, for people. */
 const char *af_draft_unused_text(enum af_draft_unused unused);
 
 #endif

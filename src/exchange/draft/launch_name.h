@@ -1,12 +1,14 @@
-/* Which functions of CUDA and HIP launch kernels: gpuperf's text has stacks that end in them. */
+/*
+ * The functions of CUDA and HIP that launch kernels: stacks of gpuperf's text end in them.
+ */
 #ifndef AF_EXCHANGE_DRAFT_LAUNCH_NAME_H
 #define AF_EXCHANGE_DRAFT_LAUNCH_NAME_H
 
 #include <stdbool.h>
 
 /*
- * Whether @name is one: cudaLaunchKernel, cuLaunchKernelEx_ptsz, hipModuleLaunchKernel, … Launches
- * of graphs and of functions of the host are none, nor is what only begins like an API's function
+ * Is @name such a function: cudaLaunchKernel, cuLaunchKernelEx_ptsz, hipModuleLaunchKernel, …? Not
+ * launches of graphs and of host functions, nor names that only begin like an API's function
  * (cutlass::…).
  */
 bool exchange_is_launch(const char *name);

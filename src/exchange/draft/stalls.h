@@ -1,11 +1,11 @@
 /*
- * Samples of device instructions, for a draft: how often in a window of time an instruction of
- * device code was found, why it did not issue, and which launch of the code that was of. Profilers
- * of this kind tell neither when a kernel ran nor for how long, only from which stack it came.
+ * Samples of device instructions, for a trace builder: how often an instruction was found in a
+ * window of time, why it did not issue, and to which launch of the code it belongs. Profilers of
+ * this kind tell neither when a kernel ran nor for how long, only from which stack it was launched.
  *
  *	af_draft_window, af_draft_code → af_draft_launch, af_draft_insn → af_draft_stall
  *
- * Indexes are made when new; all of this lives in the draft. 24 bytes a stall.
+ * Indexes are made when new; all of this is stored in the draft. 24 bytes a stall.
  */
 #ifndef AF_EXCHANGE_DRAFT_STALLS_H
 #define AF_EXCHANGE_DRAFT_STALLS_H
@@ -37,7 +37,7 @@ struct af_draft_window {
 
 struct af_draft_stall {
 	uint32_t window, process;
-	uint32_t launch; /* 0: in no code that is known, and there is nothing else to say of it */
+	uint32_t launch;         /* 0: in unknown code; nothing else of the sample is then known */
 	uint32_t offset, reason; /* reason: of draft->names, 0: not told */
 	uint32_t count;
 };
@@ -58,11 +58,14 @@ void draft_stalls_free(struct af_draft_stalls *s); /* a zeroed one is fine */
 
 /* The index of a code, made when new. @code is copied. */
 uint32_t af_draft_code(struct af_draft *d, const struct af_draft_code *code);
-/* From 1 on. A @node of 0 is a launch too, of which the stack is not known. */
+/* The index of a launch, from 1 on. A @node of 0 is a launch whose stack is not known. */
 uint32_t af_draft_launch(struct af_draft *d, uint32_t code, uint32_t node);
-/* What the instruction at @offset is; what was said first stays. */
+/* Describe the instruction at @offset; a later description of the same one is ignored. */
 void af_draft_insn(struct af_draft *d, const struct af_draft_insn *insn);
-/* Windows come in order of time. One that cannot be is UINT32_MAX, and counted. */
+/*
+ * The index of a window; windows come in order of time. An invalid window is UINT32_MAX, and
+ * counted.
+ */
 uint32_t af_draft_window(struct af_draft *d, uint64_t start_ns, uint64_t end_ns);
 void af_draft_stall(struct af_draft *d, const struct af_draft_stall *s);
 

@@ -1,6 +1,6 @@
 /*
- * Slices of threads in the Trace Event Format, of whatever program: whole ones (X), and beginnings
- * and ends (B, E) that are joined when all are there, as a file need not be in order of time.
+ * Slices of threads in the Trace Event Format, of any program: whole ones (X), and beginnings and
+ * ends (B, E), which are joined when all are there, because a file need not be in order of time.
  */
 #ifndef AF_EXCHANGE_EVENTS_SPANS_H
 #define AF_EXCHANGE_EVENTS_SPANS_H
@@ -27,9 +27,9 @@ struct import_spans {
 void import_spans_add(struct import_spans *s, const struct import_span *span);
 
 /*
- * Make slices of them all, and forget them; with @ranges they are no frames, as samples are there.
- * An end closes the innermost slice of its name, of any where it has none; as Perfetto and
- * speedscope have it. What has no other half is counted.
+ * Turn all spans into slices, and forget them. With @ranges they are not frames, because there are
+ * samples. An end closes the innermost slice of its name, or the innermost of any name when it has
+ * none, as in Perfetto and speedscope. A half without the other is counted.
  */
 void import_spans_finish(struct import_spans *s, struct af_draft *d, bool ranges);
 

@@ -1,7 +1,7 @@
 /*
  * Samples of a file in the Trace Event Format: `samples`, a list with the time, the thread and the
- * innermost frame of each, and `stackFrames`, which says of each frame what it is called and in
- * which other it is. The file has them in either order.
+ * innermost frame of each, and `stackFrames`, which has the name and the parent of each frame. The
+ * file has them in either order.
  *
  *	{ import_stacks_frames | import_stacks_samples }* → import_stacks_finish
  */
@@ -32,13 +32,17 @@ struct import_stacks {
 	struct af_map by_id; /* of ids → index in frames */
 };
 
-/* The value that follows in @j. False: an error of @j. What a file has too little of is counted. */
+/*
+ * Read the value that follows in @j. False: an error of @j. Entries without necessary members are
+ * counted.
+ */
 bool import_stacks_frames(struct import_stacks *s, struct af_json *j, struct af_draft *d);
 bool import_stacks_samples(struct import_stacks *s, struct af_json *j, struct af_draft *d);
 
 /*
- * Make samples of threads of @space, or of the one that has the tid, and forget all. A sample is
- * as long as two of a thread mostly are apart. Whether there were any.
+ * Turn the samples into samples of threads of @space, or of the process that has a thread with the
+ * tid, and forget them. A sample weighs the usual distance between two samples of its thread.
+ * Returns whether there were any.
  */
 bool import_stacks_finish(struct import_stacks *s, struct af_draft *d, uint32_t space);
 

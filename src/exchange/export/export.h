@@ -24,13 +24,13 @@
 
 struct af_err;
 
-/* What was written, and what of the trace the format cannot say. */
+/* Counts of what was written, and of what the format cannot express. */
 struct af_export_count {
 	uint64_t written;
 	uint64_t left_out;
 };
 
-/* What of a trace is written, and where to. */
+/* The part of a trace that is written, and the file to write to. */
 struct af_export_job {
 	const char *dir;
 	uint64_t from_ns, to_ns; /* since the trace began, as within.h cuts; to 0: to its end */

@@ -13,7 +13,7 @@
 
 #include "exchange/iaprof/strings.h"
 
-/* What the samples that follow are of. */
+/* The process, stack and code of the samples that follow. */
 struct iaprof_state {
 	uint32_t comm, file, symbol, insn; /* names */
 	uint32_t ustack, kstack;           /* nodes */
@@ -36,25 +36,28 @@ struct iaprof_profile {
 void iaprof_profile_open(struct iaprof_profile *p, struct af_draft *d, uint32_t number);
 void iaprof_profile_close(struct iaprof_profile *p);
 
-/* A fact about the device: @key is of draft->names. It stands once for each pid. */
+/* Note a fact about the device, once for each pid; @key is of draft->names. */
 void iaprof_device_note(struct iaprof_profile *p, uint32_t key, const char *value);
 
-/* @name as it is, 0 where it is what iaprof writes when it does not know. */
+/* @name, or 0 when it is iaprof's word for "not known". */
 uint32_t iaprof_known(const struct iaprof_profile *p, uint32_t name);
 
-/* What follows is of the symbol @name, which may have its line behind it: "kernel line 12". */
+/*
+ * The samples that follow are in the symbol @name, which may have its line behind it: "kernel line
+ * 12".
+ */
 void iaprof_symbol(struct iaprof_profile *p, uint32_t name);
 
 /* @count samples at @offset, for the reason of that name. */
 void iaprof_stall(struct iaprof_profile *p, uint64_t offset, uint32_t reason, uint64_t count);
 
 /*
- * What follows was sampled until @end_ns, where that is known; else the @nth interval is told by
- * its number. False: there is no such time.
+ * The samples that follow were taken until @end_ns, where that is known; else the number @nth
+ * stands for the time of the interval. False: it is not a valid time.
  */
 bool iaprof_interval(struct iaprof_profile *p, uint64_t nth, const uint64_t *end_ns);
 
-/* A number that is all of @text, of at most 64 bits; in base 16 it may begin with 0x. */
+/* Parse all of @text as a number of at most 64 bits; in base 16 it may begin with 0x. */
 bool iaprof_number(const char *text, int base, uint64_t *value);
 
 /* Seconds with a fraction, exactly. */

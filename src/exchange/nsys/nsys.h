@@ -1,7 +1,7 @@
 /*
- * What the files that read Nsight Systems' SQLite export share: the names of its schema for rows of
- * a table, and whose they are. Ids of threads are serialized there: 24 bits of the process above
- * 24 of the thread.
+ * Shared by the files that read Nsight Systems' SQLite export: the names of its schema for rows of
+ * a table, and the processes and threads they belong to. Ids of threads are serialized there: 24
+ * bits of the process above 24 of the thread.
  */
 #ifndef AF_EXCHANGE_NSYS_NSYS_H
 #define AF_EXCHANGE_NSYS_NSYS_H
@@ -40,7 +40,7 @@ struct import_nsys {
 	size_t complaint_size;
 };
 
-/* Rows of @table to @take; what is wrong with it is told in the complaint. */
+/* Give the rows of @table to @take; errors in it are described in the complaint. */
 void nsys_table(struct import_nsys *in, const char *table, const char *order,
                 const char *const *columns,
                 void (*take)(struct import_nsys *in, const struct sqlite_rows *rows));
@@ -50,34 +50,34 @@ void nsys_table(struct import_nsys *in, const char *table, const char *order,
  * unknown id is counted.
  */
 uint32_t nsys_string(struct import_nsys *in, const struct sqlite_rows *rows, int column);
-/* Of ids that are serialized. UINT32_MAX: one thread too many. */
+/* The draft's process or thread of a serialized id. UINT32_MAX: too many threads. */
 uint32_t nsys_space(struct import_nsys *in, int64_t global);
 uint32_t nsys_thread(struct import_nsys *in, int64_t global);
 void nsys_main_thread(struct import_nsys *in, int64_t global_pid);
-/* Columns 0 and 1 as times of the trace. False, and counted: they cannot be. */
+/* Columns 0 and 1 as times of the trace. False, and counted: they are invalid. */
 bool nsys_times(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t *start_ns,
                 uint64_t *busy_ns);
 /* Column 0 alone. */
 bool nsys_time(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t *time_ns);
 
-/* Stacks of CUDA calls, then those, then what devices did. */
+/* Read the stacks of CUDA calls, then the calls, then the device work. */
 void nsys_cuda(struct import_nsys *in);
-/* What nodes of graphs were made by. */
+/* Read which calls made the nodes of graphs. */
 void nsys_graphs(struct import_nsys *in);
 /* The node of a graph with that id in the process of @space, as af_draft_work has it. */
 uint32_t nsys_graph_node(struct import_nsys *in, uint32_t space, int64_t id);
-/* The id that stands for the graph in @column as a whole, 0: none. */
+/* The id that stands for the whole graph in @column, 0: none. */
 int64_t nsys_graph_whole(const struct sqlite_rows *rows, int column);
 /* Ranges and marks that the program named. */
 void nsys_nvtx(struct import_nsys *in);
 /* Samples of threads, with their stacks. */
 void nsys_samples(struct import_nsys *in);
-/* What the devices are called that the processes used. */
+/* Read the names of the devices that the processes used. */
 void nsys_devices(struct import_nsys *in);
-/* When threads were off the CPUs, and in which calls. */
+/* Read when threads were off the CPUs, and in which calls. */
 void nsys_waits(struct import_nsys *in);
 
-/* Stacks by their ids, which grow from the root as rows come in this order. */
+/* Stacks by their ids: in this order of rows they grow from the root. */
 #define NSYS_CHAIN_ORDER "id, stackDepth DESC"
 extern const char *const nsys_chain_columns[];
 /*
@@ -85,7 +85,10 @@ extern const char *const nsys_chain_columns[];
  * the draft.
  */
 void nsys_chain_add(struct import_nsys *in, struct af_map *stacks, const struct sqlite_rows *rows);
-/* What called @function, which @stack ends in, with what that called for itself; else all of it. */
+/*
+ * The part of @stack that called @function, which @stack ends in, without frames that the function
+ * itself called; all of @stack if it has no such frame.
+ */
 uint32_t nsys_stack_to(const struct import_nsys *in, uint32_t stack, uint32_t function);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Tables of an SQLite database that is all in memory, read by the system's libsqlite3, which is
- * looked for when it is wanted. The database is hostile: only rows of ordinary tables are read, no
- * view, trigger or function of its runs, and a query has so many steps as fit its size.
+ * Tables of an SQLite database in memory, read by the system's libsqlite3, which is loaded when it
+ * is needed. The database is hostile: only rows of ordinary tables are read, none of its views,
+ * triggers or functions run, and a query may take a number of steps in proportion to its size.
  *
  *	sqlite_open → { sqlite_select → { sqlite_next → sqlite_… }* → sqlite_done }* → sqlite_close
  */
@@ -19,15 +19,16 @@ enum { SQLITE_COLUMNS = 24 };
 struct sqlite_rows {
 	struct sqlite_db *db;
 	void *statement;
-	int at[SQLITE_COLUMNS]; /* of each wanted column, in the row; -1: the table has none such */
-	bool failed;            /* the rest cannot be read: sqlite_error() says why */
+	/* column of the row for each wanted one; -1: the table has no such column */
+	int at[SQLITE_COLUMNS];
+	bool failed; /* the rest cannot be read: sqlite_error() says why */
 };
 
-/* @data, which may be written to, outlives it. NULL: @complaint says why. */
+/* @data, which may be written to, outlives the database. NULL: @complaint tells why. */
 struct sqlite_db *sqlite_open(uint8_t *data, size_t size, char *complaint, size_t complaint_size);
 void sqlite_close(struct sqlite_db *db); /* NULL is fine */
 
-/* What went wrong last. */
+/* The last error. */
 const char *sqlite_error(const struct sqlite_db *db);
 
 /*
@@ -36,7 +37,7 @@ const char *sqlite_error(const struct sqlite_db *db);
  */
 bool sqlite_select(struct sqlite_db *db, struct sqlite_rows *rows, const char *table,
                    const char *order, const char *const *columns);
-/* How many rows each table has that is one; 0 too for what cannot be read. */
+/* Calls @take with the number of rows of each ordinary table; 0 also when it cannot be read. */
 void sqlite_tables(struct sqlite_db *db,
                    void (*take)(void *arg, const char *table, uint64_t nr_rows), void *arg);
 
@@ -47,7 +48,10 @@ void sqlite_tables(struct sqlite_db *db,
 bool sqlite_next(struct sqlite_rows *rows);
 void sqlite_done(struct sqlite_rows *rows);
 
-/* Of the current row, by index in the wanted columns. Numbers: @otherwise where there is none. */
+/*
+ * Values of the current row, by index in the wanted columns. Numbers: @otherwise where there is
+ * none.
+ */
 bool sqlite_has(const struct sqlite_rows *rows, int column);
 int64_t sqlite_int(const struct sqlite_rows *rows, int column, int64_t otherwise);
 /* NUL-terminated, valid until the next row; "" where there is none. */

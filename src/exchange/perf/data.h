@@ -1,4 +1,7 @@
-/* What the files that import perf.data share: it is read to its end, then told by time. */
+/*
+ * Shared by the files that import perf.data. The file is read to its end, then its records are
+ * replayed in order of time.
+ */
 #ifndef AF_EXCHANGE_PERF_DATA_H
 #define AF_EXCHANGE_PERF_DATA_H
 
@@ -15,7 +18,7 @@ struct perf_kept {
 	uint32_t copy;  /* index + 1 in copies, 0: none */
 };
 
-/* What tells of processes, in full, until it is its turn. */
+/* A record about processes, kept in full until it is its turn. */
 struct perf_told {
 	uint64_t time_ns;
 	size_t at; /* in told_bytes */
@@ -26,7 +29,7 @@ struct perf_data {
 	struct af_draft *draft;
 	struct perf_file file;
 	struct perf_images images;
-	struct perf_unwinder *unwinder; /* NULL: nothing is to be unwound */
+	struct perf_unwinder *unwinder; /* NULL: there is nothing to unwind */
 	struct perf_kept *samples;
 	struct perf_told *told;
 	struct af_buf told_bytes;
@@ -44,9 +47,9 @@ struct perf_data {
 		size_t at;                  /* in copied */
 	} * copies;
 	struct af_buf copied;
-	uint64_t nr_beyond; /* samples whose copies were beyond PERF_COPIES_BYTES */
+	uint64_t nr_beyond; /* samples whose copies did not fit into PERF_COPIES_BYTES */
 	uint32_t nr_copies, cap_copies;
-	uint64_t last_ns; /* of what was read */
+	uint64_t last_ns; /* latest time read */
 	struct perf_sums {
 		uint64_t samples, chains;
 		unsigned __int128 periods;
@@ -54,7 +57,9 @@ struct perf_data {
 	uint32_t used; /* attr */
 };
 
-/* All that was kept, to the draft; @space as of af_draft_process(). False: not the event asked for.
+/*
+ * Hand everything that was kept to the draft; @space as in af_draft_process(). False: no sample is
+ * of the event asked for.
  */
 bool perf_data_tell(struct perf_data *p, uint32_t space);
 

@@ -1,14 +1,15 @@
 /*
- * perf.data: records of the kernel's (perf_event_open(2)) and of perf's own, as
- * tools/perf/Documentation/perf.data-file-format.txt and linux/perf_event.h have them. A file of
- * the machine's own byte order, with a header that says where all is, or a pipe, where all comes
- * as records. Every byte is hostile.
+ * perf.data: records of the kernel (perf_event_open(2)) and of perf itself, as
+ * tools/perf/Documentation/perf.data-file-format.txt and linux/perf_event.h describe them. A file
+ * in this machine's byte order, with a header that locates its parts, or a pipe, where everything
+ * comes as records. Every byte is hostile.
  *
- * perf record --threads writes a directory: such a file, and others that have records only.
+ * perf record --threads writes a directory: one such file, and others that have only records.
  *
  *	perf_file_open → { perf_file_next }* → { perf_file_more → … }* → perf_file_close
  *
- * What perf's own records and the header tell is kept here; the others are handed out.
+ * The contents of the header and of perf's own records are kept here; the other records are handed
+ * out.
  */
 #ifndef AF_EXCHANGE_PERF_FILE_H
 #define AF_EXCHANGE_PERF_FILE_H
@@ -67,18 +68,18 @@ enum {
 
 /* An event that was counted (struct perf_event_attr). */
 struct perf_attr {
-	uint32_t type, name; /* of names; 0: perf did not say */
+	uint32_t type, name; /* of names; 0: perf did not write it */
 	uint64_t config, config1;
 	uint64_t rate; /* a period, or samples a second: @by_rate */
 	uint64_t sample_type, read_format, branch_type;
-	uint64_t registers; /* that a sample has of the process, a bit for each */
+	uint64_t registers; /* of the process in a sample, a bit for each */
 	uint32_t max_stack;
 	bool by_rate, ids_in_all; /* ids behind all records */
 };
 
 struct perf_record {
 	uint32_t type, misc;
-	const uint8_t *body; /* behind the header; valid until the next call */
+	const uint8_t *body; /* after the header; valid until the next call */
 	size_t size;
 };
 
@@ -93,9 +94,10 @@ struct perf_file {
 	} * build_ids;
 	uint32_t nr_build_ids, cap_build_ids;
 	uint32_t host, release, command, machine; /* of names, 0: not known */
-	uint64_t epoch_ns;           /* of the epoch less the clock of the times, 0: not known */
+	/* the epoch's time less the clock of the times, 0: not known */
+	uint64_t epoch_ns;
 	bool compressed, unfinished; /* perf was killed: the header is not filled in */
-	char complaint[160];         /* what is wrong with the file, "" for nothing */
+	char complaint[160];         /* describes the damage of the file, "" for none */
 
 	/* private */
 	const struct af_import_source *in;
@@ -106,33 +108,36 @@ struct perf_file {
 	struct ZSTD_DCtx_s *zstd;
 };
 
-/* Whether a file that begins with these bytes is one. */
+/* Does a perf.data begin with these bytes? */
 bool perf_file_is(const void *data, size_t len);
 
-/* False: f->complaint says why. To be closed either way. */
+/* False: f->complaint tells why. Close it either way. */
 bool perf_file_open(struct perf_file *f, const struct af_import_source *in);
 bool perf_file_next(struct perf_file *f, struct perf_record *r);
 
-/* Behind the last record: go on with the next file of a directory. False: there is none. */
+/* After the last record: go on with the next file of a directory. False: there is none. */
 bool perf_file_more(struct perf_file *f);
 void perf_file_close(struct perf_file *f);
 
 /* Add the event whose perf_event_attr these bytes begin with: its index, or -1. */
 int perf_attr_add(struct perf_file *f, const uint8_t *data, size_t size);
 
-/* The number of bytes that the attr itself says it has, at most @size. */
+/* The size that the attr itself gives, at most @size. */
 size_t perf_attr_size(const uint8_t *data, size_t size);
 
-/* The ids of the event @attr. */
+/* Take the ids of the event @attr. */
 void perf_attr_ids(struct perf_file *f, uint32_t attr, const uint8_t *ids, size_t size);
 
-/* What the event is called, by perf or by what it counts. */
+/* The name of the event, from perf or from its configuration. */
 void perf_attr_name(const struct perf_file *f, uint32_t attr, char *to, size_t size);
 
-/* Whether a period of it is nanoseconds of CPU time. */
+/* Is its period in nanoseconds of CPU time? */
 bool perf_attr_is_time(const struct perf_attr *a);
 
-/* What is kept of a section of the header, by its number there, and of such records. */
+/*
+ * Keep what is used of a section of the header, by its number, and of the records with the same
+ * content.
+ */
 void perf_feature(struct perf_file *f, uint32_t number, const uint8_t *data, size_t size);
 void perf_feature_build_id(struct perf_file *f, const uint8_t *body, size_t size, uint32_t misc);
 void perf_feature_update(struct perf_file *f, const uint8_t *body, size_t size);

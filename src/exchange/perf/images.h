@@ -1,9 +1,9 @@
 /*
- * The processes of a perf.data, as they come to be by time: what a pid is at a moment (it may be
- * executed anew, or given out again), its threads' names, and what is mapped in it. Those that
- * have samples become processes of the draft.
+ * The processes of a perf.data, followed in order of time: the program of a pid at a moment (the
+ * pid may exec, or be reused), its threads' names, and its mappings. Processes with samples become
+ * processes of the draft.
  *
- *	{ perf_images_comm, _fork, _map, _process }* in the order of time → perf_images_free
+ *	{ perf_images_comm, _fork, _map, _process }* in order of time → perf_images_free
  */
 #ifndef AF_EXCHANGE_PERF_IMAGES_H
 #define AF_EXCHANGE_PERF_IMAGES_H
@@ -21,7 +21,7 @@ struct perf_mapping {
 
 struct perf_image {
 	uint32_t pid;
-	uint32_t from; /* index + 1 of the one that it was forked from */
+	uint32_t from; /* index + 1 of the image that forked it */
 	uint32_t exe;  /* of the draft's names: the first file mapped */
 	uint32_t generation;
 	uint32_t process; /* of the draft, UINT32_MAX: none yet */
@@ -41,8 +41,8 @@ struct perf_images {
 	                          for its bias */
 	struct perf_build_id *build_ids;
 	uint32_t nr_build_ids, cap_build_ids;
-	struct af_map ksymbols; /* start → told already */
-	uint64_t kernel_text;   /* where kernel_symbol lay, 0: not told */
+	struct af_map ksymbols; /* start → noted already */
+	uint64_t kernel_text;   /* address of kernel_symbol, 0: not known */
 	uint32_t kernel_symbol;
 	uint32_t kernel_id; /* as build_id above */
 };
@@ -61,23 +61,23 @@ void perf_images_fork(struct perf_images *im, uint32_t pid, uint32_t from, uint3
                       uint32_t from_tid);
 void perf_images_map(struct perf_images *im, const struct perf_mmap *m);
 
-/* Its name, which is no word with blanks, is noted, for naming. */
+/* Note its name, for symbolizing, unless it contains blanks. */
 void perf_images_ksymbol(struct perf_images *im, const struct perf_ksymbol *k);
 
-/* The process of the draft that @pid is now; *@generation of its mappings. */
+/* The process of the draft that @pid is at this time; *@generation is that of its mappings. */
 uint32_t perf_images_process(struct perf_images *im, uint32_t pid, uint32_t *generation);
 
-/* What @pid is now; it and its mappings are valid until the next record. */
+/* The image of @pid at this time; it and its mappings are valid until the next record. */
 const struct perf_image *perf_images_image(struct perf_images *im, uint32_t pid);
 
-/* What is at @pc there, NULL for nothing. */
+/* The mapping at @pc, NULL for none. */
 const struct perf_mapping *perf_images_mapping(const struct perf_image *image, uint64_t pc);
 
-/* An address of @m less that in its file. */
+/* The difference between an address of @m and the address in its file. */
 uint64_t perf_images_bias(struct perf_images *im, const struct perf_mapping *m);
 
 struct af_found;
-/* The file that was mapped; false: it is not at hand. */
+/* Find the file that was mapped; false: it is not here. */
 bool perf_images_file(const struct perf_images *im, const struct perf_mapping *m,
                       struct af_found *found);
 

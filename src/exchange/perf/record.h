@@ -1,4 +1,6 @@
-/* What is in the records of the kernel's (linux/perf_event.h, struct perf_event_header and on). */
+/*
+ * The contents of the kernel's records (linux/perf_event.h, struct perf_event_header and on).
+ */
 #ifndef AF_EXCHANGE_PERF_RECORD_H
 #define AF_EXCHANGE_PERF_RECORD_H
 
@@ -7,12 +9,12 @@
 struct perf_sample {
 	uint64_t ip, time_ns, period; /* period: 0 when not given */
 	uint32_t pid, tid, cpu, attr;
-	const uint8_t *chain; /* nr words, leaf first, with marks of what follows; NULL: none */
+	const uint8_t *chain; /* nr words, leaf first, with marks before each part; NULL: none */
 	uint64_t nr;
 	const uint8_t *registers; /* a word for each bit of the attr's; NULL: none, or of 32 bits */
 	const uint8_t *stack;     /* of the process, from its stack pointer on; NULL: none */
 	uint32_t stack_size;
-	bool stack_cut; /* there was more of it */
+	bool stack_cut; /* the stack was larger */
 };
 
 /* Where an instruction was: the low bits of misc. */
@@ -22,16 +24,19 @@ enum perf_mode {
 	PERF_MODE_MASK = 7,
 };
 
-/* In a call chain: what follows is of. All else of that size is a mark too. */
+/*
+ * Marks in a call chain, which tell what kind of frames follow. All other values of that size are
+ * marks too.
+ */
 #define PERF_CONTEXT_KERNEL UINT64_C(-128)
 #define PERF_CONTEXT_USER UINT64_C(-512)
 #define PERF_CONTEXT_MAX UINT64_C(-4095)
 
-/* False: it cannot be read, or is of an event that is not known. */
+/* False: it cannot be read, or its event is not known. */
 bool perf_sample_parse(const struct perf_file *f, const struct perf_record *r,
                        struct perf_sample *s);
 
-/* The time that stands behind a record; false: there is none. */
+/* The time after the end of a record; false: there is none. */
 bool perf_record_time(const struct perf_file *f, const struct perf_record *r, uint64_t *time_ns);
 
 /* MMAP and MMAP2. Strings and build-ids point into the record. */
@@ -51,7 +56,7 @@ struct perf_mmap {
  */
 bool perf_mmap_parse(const struct perf_record *r, struct perf_mmap *m);
 
-/* Code of the kernel's that is made at run time: a BPF program, a trampoline. */
+/* Kernel code made at run time: a BPF program, a trampoline. */
 struct perf_ksymbol {
 	uint64_t start;
 	uint32_t size;

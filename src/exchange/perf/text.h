@@ -39,7 +39,7 @@ struct perf_text_sample {
 	const char *comm;
 	size_t comm_len;
 	uint32_t pid, tid, cpu;
-	bool has_pid; /* perf may not have been asked for it: then it is the tid */
+	bool has_pid; /* perf may not have printed it: then it is the tid */
 	bool has_time, has_period;
 	uint64_t time_ns, period;
 	const uint32_t *frames; /* as the sink numbers them, leaf first */
@@ -65,7 +65,7 @@ struct perf_text {
 	struct perf_text_options options;
 	struct perf_text_sink sink;
 	uint64_t line, bad, first_bad, samples, others;
-	bool periods; /* they are printed */
+	bool periods; /* they were printed */
 	char event[128];
 	char other[128]; /* the first event that is not used */
 
@@ -73,7 +73,7 @@ struct perf_text {
 	struct perf_text_sample sample;
 	char comm[256];
 	bool within, skip, java;
-	bool loose;             /* its header is one only if frames follow */
+	bool loose;             /* it is a header only if frames follow */
 	uint64_t loose_line;    /* where that header is */
 	struct af_keys seen[2]; /* line, and its place behind a newline → index in stored, how many;
 	                         * [1]: of Java */
@@ -81,18 +81,19 @@ struct perf_text {
 	uint32_t nr_stored, cap_stored, cap_frames;
 	struct af_buf text;  /* of a frame */
 	struct af_buf both;  /* a line and its place */
-	struct af_buf place; /* options.lines: the frame that its line is waited for of */
+	struct af_buf place; /* options.lines: the frame whose line is still to come */
 	bool waiting;
 };
 
 /* Does the event count CPU time, by its name? */
 bool perf_event_is_time(const char *name);
 
-/* How much of an event's name is without modifiers: cycles of cycles:u, all of sched:sched_switch.
+/*
+ * The length of an event's name without modifiers: cycles of cycles:u, all of sched:sched_switch.
  */
 size_t perf_event_unit(const char *name, size_t len);
 
-/* Whether text that begins so is perf script's. */
+/* Is text that begins so the output of perf script? */
 bool perf_text_is(const char *text, size_t len);
 
 /*
@@ -105,16 +106,16 @@ void perf_text_line(struct perf_text *p, const char *line, size_t len);
 void perf_text_end(struct perf_text *p); /* the last sample may have no empty line behind it */
 void perf_text_close(struct perf_text *p);
 
-/* What a header says of the event, and what is behind: the only frame, or a tracepoint's fields. */
+/* The event in a header, and the rest of the line: the only frame, or a tracepoint's fields. */
 struct perf_text_event {
 	const char *name, *rest; /* name: NULL where it is not printed */
 	size_t len, rest_len;
 };
 
 /*
- * The header of a sample, without its frames. Columns that perf was not asked for are left out:
- * false unless a name, ids, a time and an event are there, and then only frames behind the line
- * tell that it is one.
+ * Parse the header of a sample, without its frames. Columns that perf did not print are left out.
+ * False unless a name, ids, a time and an event are there; in that case only the frames that follow
+ * show whether it is a header.
  */
 bool perf_text_header(const char *line, size_t len, struct perf_text_sample *s,
                       struct perf_text_event *e);
@@ -129,8 +130,8 @@ struct perf_text_frame {
 bool perf_text_frame(const char *line, size_t len, struct perf_text_frame *f);
 
 /*
- * Put what @f is called into @b, by the rules: for each of its functions, the outermost first,
- * @take. @place: the line of source, or NULL.
+ * Put the names of @f's functions into @b, by the rules, the outermost first, and call @take for
+ * each. @place: the source line, or NULL.
  */
 void perf_text_functions(const struct perf_text_frame *f, bool java, bool addresses,
                          const char *place, size_t place_len, struct af_buf *b,

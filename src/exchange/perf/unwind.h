@@ -1,7 +1,7 @@
 /*
- * Stacks of perf record --call-graph dwarf: samples have the registers of the process and a copy
- * of its stack, and nobody has unwound it yet. That is done here, by the files that were mapped,
- * as far as they are at hand and those by their build-ids.
+ * Unwinds the stacks of perf record --call-graph dwarf, whose samples have the registers of the
+ * process and a copy of its stack. The unwinder uses the mapped files, as far as they are found,
+ * and checks them by their build-ids.
  *
  *	perf_unwind_open → { perf_unwind }* → perf_unwind_close
  */
@@ -16,27 +16,34 @@ enum { PERF_UNWIND_PAGES = 1 << 12 };
 struct perf_unwinder {
 	struct perf_images *images;
 	struct perf_file *file;
-	bool able; /* the machine's registers are known here */
+	bool able; /* the registers of the recorded machine are known here */
 	struct perf_unwind_file **files;
 	uint32_t nr_files, cap_files;
 	struct af_map by_file; /* path and build-id → index + 1 */
-	/* What was found last on a page of a process. */
+	/* The last lookup on each page of a process. */
 	struct perf_unwind_page {
 		uint64_t space, page;
 		struct af_unwind_code code;
 	} pages[PERF_UNWIND_PAGES];
-	uint64_t stacks, cut, missing; /* unwound; beyond the copy; a file is not at hand */
+	/* unwound; cut, because the copy ends; a file was not found */
+	uint64_t stacks, cut, missing;
 };
 
-/* What of @s an unwinder needs, of the event @a; false: there is none. Bytes are those of @s. */
+/*
+ * The part of @s that an unwinder needs, for the event @a. False: there is none. The bytes stay
+ * those of @s.
+ */
 bool perf_stack_copy(const struct perf_attr *a, const struct perf_sample *s,
                      struct af_stack_copy *c);
 
-/* @images tell what is mapped at a moment. */
+/* @images has the mappings at a moment. */
 struct perf_unwinder *perf_unwind_open(struct perf_images *images, struct perf_file *f);
 void perf_unwind_close(struct perf_unwinder *u); /* NULL is fine */
 
-/* The stack of the process @pid as it is now: as af_unwind_copy(), 0 when that cannot be. */
+/*
+ * Unwind the stack of the process @pid with its current mappings: as af_unwind_copy(), 0 when that
+ * is not possible.
+ */
 uint32_t perf_unwind(struct perf_unwinder *u, uint32_t pid, const struct af_stack_copy *c,
                      uint64_t *pcs, uint32_t most, enum af_stop *stop);
 

@@ -1,6 +1,6 @@
 /*
- * pprof's profile.proto as tables: what samples refer to may stand behind them, so a file is read
- * twice, first for this. (github.com/google/pprof, proto/profile.proto)
+ * pprof's profile.proto as tables. Samples may refer to later entries, so a file is read twice,
+ * first for the tables. (github.com/google/pprof, proto/profile.proto)
  */
 #ifndef AF_EXCHANGE_PPROF_PROFILE_H
 #define AF_EXCHANGE_PPROF_PROFILE_H
@@ -14,7 +14,7 @@
 struct pprof_string {
 	const uint8_t *at;
 	size_t len;
-	uint32_t name; /* of the draft + 1, once it was wanted */
+	uint32_t name; /* of the draft + 1, once it was used */
 };
 
 struct pprof_function {
@@ -24,7 +24,7 @@ struct pprof_function {
 struct pprof_location {
 	uint64_t mapping, address;
 	uint32_t first, nr; /* of lines, from the innermost out */
-	uint32_t frames;    /* + 1: first of frames, once it was wanted; from the outermost in */
+	uint32_t frames;    /* + 1: first of frames, once it was used; from the outermost in */
 };
 
 struct pprof_line {
@@ -56,13 +56,16 @@ void pprof_free(struct pprof_profile *p);
 /* Read all but the samples. False: bytes that cannot be; what came before is there. */
 bool pprof_read(struct pprof_profile *p, struct af_cursor in);
 
-/* A string of the table, "" when it has none such, which is counted; not NUL-terminated. */
+/* A string of the table; "" when it has no such string, which is counted. Not NUL-terminated. */
 struct pprof_string *pprof_string(struct pprof_profile *p, uint64_t index);
-/* The same as a name of the draft, and as C's, which is the draft's. */
+/* The same as a name of the draft, and as a C string that the draft owns. */
 uint32_t pprof_name(struct pprof_profile *p, uint64_t index);
 const char *pprof_text(struct pprof_profile *p, uint64_t index);
 
-/* The frames of a location, from the outermost in: how many, 0 for none such. */
+/*
+ * The frames of a location, from the outermost in. Returns their number, 0 when there is no such
+ * location.
+ */
 uint32_t pprof_frames(struct pprof_profile *p, uint64_t id,
                       const struct af_draft_frame_of **frames);
 

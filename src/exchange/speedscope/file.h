@@ -1,7 +1,7 @@
 /*
  * Speedscope's format (speedscope.app, file-format-schema.json) as it stands in the file: frames,
  * and one profile after the other. Members of an object come in any order, so frames are read
- * first, and numbers stay text until their profile's unit is known.
+ * first, and numbers stay text until the unit of their profile is known.
  *
  *	speedscope_open → speedscope_read → speedscope_close
  */
@@ -60,7 +60,9 @@ void speedscope_open(struct speedscope_file *f, struct af_draft *d, const uint8_
                      size_t size);
 void speedscope_close(struct speedscope_file *f);
 
-/* Give @take each profile. False: what f->json says, or it is no such file. */
+/*
+ * Give each profile to @take. False: an error, which f->json describes, or it is not such a file.
+ */
 bool speedscope_read(struct speedscope_file *f,
                      void (*take)(void *arg, struct speedscope_file *f,
                                   const struct speedscope_profile *p),

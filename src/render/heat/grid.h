@@ -1,4 +1,6 @@
-/* A heat map as a grid: what its formats draw. */
+/*
+ * A heat map as a grid, which its formats draw.
+ */
 #ifndef AF_RENDER_HEAT_GRID_H
 #define AF_RENDER_HEAT_GRID_H
 
@@ -14,14 +16,14 @@ struct heat_grid {
 	uint64_t period_ns, from_ns, to_ns;
 	uint64_t *cells; /* column by column, the lowest row first: samples, or busy ns */
 	uint64_t most, total;
-	const char *note; /* what repeats itself */
+	const char *note; /* what is periodic */
 };
 
-/* False where there is nothing to draw. Free it either way. */
+/* False when there is nothing to draw. Free it either way. */
 bool heat_grid_make(struct heat_grid *g, const struct af_facts *f);
 void heat_grid_free(struct heat_grid *g);
 
-/* From 0, nothing, to @shades - 1, the most. */
+/* The shade of a value, from 0 (nothing) to @shades - 1 (the most). */
 uint32_t heat_grid_shade(uint64_t value, uint64_t most, uint32_t shades);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * The slices of one track of report.html as columns of varints; time.h says what is in them.
- * Where there are too many slices for a page, those of less than a step that begin within the same
- * step of time become one for each name and node: as long and as heavy as they were together, in
- * the order in which the first of each came.
+ * The slices of one track of report.html as columns of varints, which time.h describes. Where there
+ * are too many slices for a page, those shorter than a step that begin within the same step of time
+ * are merged, one for each name and node: with their total length and weight, in the order in which
+ * the first of each came.
  *
  *	{ html_columns_add | html_columns_coarsen }* → html_columns_end → html_columns_write
  *	→ html_columns_free
@@ -21,7 +21,7 @@ struct html_pack;
 struct html_slice {
 	uint64_t start_ns; /* since the trace began */
 	uint64_t length_ns, weight_ns;
-	uint64_t count; /* samples, or slices that it stands for */
+	uint64_t count; /* samples, or the number of merged slices */
 	uint64_t flow;  /* id plus 1 of its arrow, 0 for none */
 	uint32_t name;  /* of the pack, before it is sorted */
 	uint32_t node;  /* in preorder plus 1, 0 for none */
@@ -43,12 +43,12 @@ struct html_columns {
 	uint64_t nr;    /* slices in the columns */
 	uint64_t taken; /* that were added */
 	uint32_t depth;
-	bool named; /* not all are called as their nodes: who adds says so */
+	bool named; /* some have another name than their node: set by the caller */
 	struct af_buf columns[COLUMN_END];
 
 	/* private */
 	uint64_t last_start_ns, last_flow;
-	uint64_t ends_ns[AF_ROWS_DEPTH + 1]; /* of those that lie around the latest */
+	uint64_t ends_ns[AF_ROWS_DEPTH + 1]; /* ends of the slices around the latest one */
 	uint32_t nr_ends;
 	struct html_slice *window; /* of short ones, not in the columns yet */
 	uint32_t nr_window, cap_window, epoch;
@@ -56,13 +56,13 @@ struct html_columns {
 	struct af_map by_what; /* name and node → epoch and index in the window */
 };
 
-/* In order of their starts, the outer one first; @step_ns 0 joins none. */
+/* Add slices in order of their starts, the outer one first; @step_ns 0 merges none. */
 void html_columns_add(struct html_columns *c, const struct html_slice *s, uint64_t step_ns);
 
-/* Join those shorter than @step_ns, which is more than before. */
+/* Merge those shorter than @step_ns, which is larger than before. */
 void html_columns_coarsen(struct html_columns *c, uint64_t step_ns);
 
-/* Nothing more comes. */
+/* No more slices come. */
 void html_columns_end(struct html_columns *c);
 
 /* Append the blob, names by their rank in the sorted pack: 0, or -ENOMEM. */

@@ -1,6 +1,6 @@
 /*
- * Which node of a tree in report.html a stack of a timeline is: names are walked from the root, and
- * where the tree does not go on as the stack does, the node that was come to is taken.
+ * Finds the node of a tree in report.html for a stack of a timeline: it follows the names from the
+ * root. Where the tree does not go on as the stack does, it takes the last node reached.
  *
  *	html_nodes_open → { html_nodes_of }* → html_nodes_free
  */
@@ -22,12 +22,14 @@ struct html_nodes {
 	uint32_t nr_ids;
 };
 
-/* Takes what it needs of @tree, which the pack has. */
+/* Copies what it needs of @tree, which is in the pack. */
 void html_nodes_open(struct html_nodes *n, const struct html_tree *tree);
 void html_nodes_free(struct html_nodes *n);
 
-/* In preorder; 0, the root, for node 0. The stacks may grow between calls, and are the same each
- * time. */
+/*
+ * The node in preorder; 0, the root, for node 0. The stacks may grow between calls, but must be the
+ * same ones.
+ */
 uint32_t html_nodes_of(struct html_nodes *n, struct html_pack *pack, const struct af_tree *stacks,
                        uint32_t node);
 

@@ -50,7 +50,7 @@ struct html_weight {
 	uint64_t scale; /* greatest common divisor of the column, 1 for an empty one */
 	uint64_t parts; /* the column counts these of the unit: more than 1 for folded fractions */
 	int same;       /* index of the weight with the same column, or -1 */
-	int by;         /* index of the weight that this is told by, or -1 */
+	int by;         /* index of the weight that predicts this one, or -1 */
 	struct af_buf column;
 };
 
@@ -63,7 +63,7 @@ struct html_tree {
 	struct html_tree *next;
 };
 
-/* What a name is in: a file, and the module whose word is shown. */
+/* Where a name is: its file, and the module whose word is shown. */
 struct html_pack_in {
 	uint32_t file, told; /* of modules, of keys; 0: not known, not shown */
 };
@@ -85,7 +85,7 @@ struct html_pack {
 /* A zeroed struct is an empty pack. */
 void html_pack_free(struct html_pack *p);
 
-/* Take what is needed of a finished tree; @label may be NULL. */
+/* Copy what is needed of a finished tree; @label may be NULL. */
 struct html_tree *html_pack_add(struct html_pack *p, const struct af_tree *t, const char *label);
 
 /* Fix the ids of names. No tree may be added any more. */
@@ -95,7 +95,7 @@ uint32_t html_pack_nr_names(const struct html_pack *p);
 /* The id, until names are sorted, of a name that is in no tree; its rank is the one in the page. */
 uint32_t html_pack_name(struct html_pack *p, const char *text, size_t len, enum af_frame frame);
 
-/* The id, until names are sorted, of a name of @t, and what file it is in. */
+/* The id, until names are sorted, of a name of @t; records the file of the name. */
 uint32_t html_pack_frame(struct html_pack *p, const struct af_tree *t, uint32_t name);
 
 /* Append a blob to @out: 0, or -ENOMEM when zlib has none. */

@@ -1,18 +1,18 @@
 /*
- * Time in report.html: the slices of a timeline on their tracks, as the page decodes them.
+ * Time in report.html: the slices of a timeline on their tracks, in the form that the page decodes.
  *
  *	{ html_time_track | html_time_slice | html_time_point }* → html_time_end → html_time_list,
  *	html_time_write → html_time_free
  *
- * The trees come first, as slices name their nodes; html_pack_sort() after html_time_end().
+ * The trees come first, because slices name their nodes; html_pack_sort() after html_time_end().
  *
- * In the page's JSON, which has no "time" where there is none; times are in nanoseconds since the
+ * The page's JSON has a member "time" unless there is no timeline. Times are nanoseconds since the
  * trace began:
  *
  *	"time": {"start": 0, "span": end of the last slice, "real": when the trace began, since
  *	 1970, or 0, "from": start of the first slice, "tracks": […], "left_out": works and slices
  *	 that are not here, though trees have them, "merged": slices that are part of others,
- *	 "step": those shorter than this were merged; 0, "ranks": has any process a rank?}
+ *	 "step": slices shorter than this were merged; 0, "ranks": has any process a rank?}
  *
  * Tracks stand in the order in which they are shown, each after its parent:
  *
@@ -24,13 +24,13 @@
  *	 "view": label of the tree that its weights are of, or "", "weight": the column of that
  *	 tree, "stacks": label of the tree that nodes are of, or "", "spread": bool}
  *
- * Of all tracks of a view together weights are what the tree has as a whole, but for what was left
- * out. Where "view" is "" the nodes say where it was and nothing more. Where "spread" is true, a
- * weight is the total of one execution, and goes over the node and what lies below it as the tree
- * has it there.
+ * The weights of all tracks of a view add up to the tree as a whole, except for slices that were
+ * left out. Where "view" is "", the nodes tell where the slice was, and nothing more. Where
+ * "spread" is true, a weight is the total of one execution; the page distributes it over the node
+ * and the nodes below it as the tree has them.
  *
- * A track K with n > 0 has a blob af-time-K of columns of varints, as pack.h has blobs. Of
- * slices, in order of their starts, the outer one first:
+ * A track K with n > 0 has a blob af-time-K of columns of varints, in the form of pack.h. The
+ * columns of slices, which are in order of their starts, the outer one first:
  *
  *	0  start less the start before, for the first one less 0
  *	1  length; 0: an instant
@@ -42,8 +42,9 @@
  *	   that has one, for the first one to 0; no bytes: none has an arrow. Arrows begin at calls
  *	   and end at work; one may end at several.
  *
- * Of points: 0 is the time less the one before, 1 the difference of the value to that before.
- * Differences that may be negative: 0, -1, 1, -2, … are 0, 1, 2, 3, … Numbers stay below 2^53.
+ * The columns of points: 0 is the time less the one before, 1 the difference of the value to the
+ * one before. Differences that may be negative: 0, -1, 1, -2, … are 0, 1, 2, 3, … Numbers stay
+ * below 2^53.
  */
 #ifndef AF_RENDER_HTML_TIME_H
 #define AF_RENDER_HTML_TIME_H
@@ -67,7 +68,7 @@ struct html_time {
 	uint32_t *order, *place; /* of the tracks in the page, and the other way round */
 	uint64_t nr_slices, first_ns, end_ns;
 	struct af_map names;  /* id of the slices' names and kind of frame → id of the pack */
-	struct af_map causes; /* who numbers arrows → index */
+	struct af_map causes; /* number of an arrow → index */
 	struct html_time_view {
 		const struct html_tree *tree;
 		struct html_nodes nodes;
@@ -76,7 +77,7 @@ struct html_time {
 };
 
 /*
- * Take a track, a slice or a point in the order that slices.h promises; and copy it. Times before
+ * Take a track, a slice or a point, in the order that slices.h promises, and copy it. Times before
  * all->start_ns are moved to it.
  */
 void html_time_track(struct html_time *t, const struct af_track *track);
@@ -84,10 +85,10 @@ void html_time_slice(struct html_time *t, struct html_pack *pack, const struct a
                      const struct af_slice *s);
 void html_time_point(struct html_time *t, const struct af_slices *all, const struct af_point *p);
 
-/* Nothing more comes. */
+/* No more tracks, slices or points come. */
 void html_time_end(struct html_time *t);
 
-/* Append `,"time":{…}`, or nothing where there are no tracks. */
+/* Append `,"time":{…}`, or nothing when there are no tracks. */
 void html_time_list(const struct html_time *t, const struct af_slices *all, struct af_buf *b);
 
 /* Append the blobs in their scripts: 0, or -ENOMEM. */

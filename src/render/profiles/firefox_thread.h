@@ -1,7 +1,7 @@
 /*
- * A thread of Firefox's processed profile: its tables of strings, functions, frames and stacks, as
- * far as they are used, and the samples and markers that refer to them. Tables are columns, and
- * columns text that is written when the profile ends.
+ * A thread of Firefox's processed profile: the used entries of its tables of strings, functions,
+ * frames and stacks, and the samples and markers that refer to them. A table is columns, and a
+ * column is text that is written when the profile ends.
  */
 #ifndef AF_RENDER_PROFILES_FIREFOX_THREAD_H
 #define AF_RENDER_PROFILES_FIREFOX_THREAD_H
@@ -67,14 +67,14 @@ uint32_t firefox_stack(struct firefox_thread *t, uint32_t node);
  */
 void firefox_sample(struct firefox_thread *t, uint32_t node, uint64_t time_ns, uint64_t weight);
 
-/* One more value of a column: text as JSON has it. The next row begins with column 0. */
+/* Append a value to a column, as JSON. A new row begins with column 0. */
 void firefox_put(struct firefox_table *table, int column, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same of JSON that is there. */
+/* The same for a value that is JSON already. */
 void firefox_put_text(struct firefox_table *table, int column, const struct af_buf *text);
 
-/* A time as Firefox has it: in milliseconds. */
+/* Append a time in Firefox's unit, milliseconds. */
 void firefox_put_ms(struct firefox_table *table, int column, uint64_t ns);
 
 /* Write the thread as JSON; weights are in 1/@scale of @weight_type. */

@@ -1,4 +1,6 @@
-/* What the files of pprof's format share: a profile in the making. */
+/*
+ * Shared by the files of pprof's format: a profile in the making.
+ */
 #ifndef AF_RENDER_PROFILES_PPROF_PRIVATE_H
 #define AF_RENDER_PROFILES_PPROF_PRIVATE_H
 
@@ -16,14 +18,14 @@ struct pprof {
 	struct af_keys by_function;
 	struct af_strtab known; /* locations, as bytes; from 1 on */
 	uint32_t nr_functions, nr_mappings;
-	/* What is written of each, in the order of their ids; a main program's mapping goes first.
-	 */
+	/* The output for each table, in the order of ids; a main program's mapping goes first. */
 	struct af_buf samples, mappings, main_mapping, locations, functions;
 	struct af_buf text, packed, body;
 
-	/* Of one tree: nodes that are one address, innermost last. */
+	/* For one tree: nodes that are one address, innermost last. */
 	const struct af_tree *tree;
-	struct af_map by_chain; /* chain of what it is inlined into, and name → chain, from 1 on */
+	/* chain of the node that it is inlined into, and name → chain, from 1 on */
+	struct af_map by_chain;
 	struct af_map by_location; /* chain → location */
 	uint32_t *chains;          /* by node; 0 not met */
 };
@@ -32,7 +34,9 @@ struct pprof {
 uint32_t pprof_intern(struct pprof *p, const char *text, size_t len);
 uint32_t pprof_intern_z(struct pprof *p, const char *text);
 
-/* The location of p->tree whose innermost frame @node is; it and what it needs is written. */
+/*
+ * The location of p->tree whose innermost frame is @node; it and all that it refers to is written.
+ */
 uint32_t pprof_located(struct pprof *p, uint32_t node);
 
 #endif

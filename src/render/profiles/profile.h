@@ -1,6 +1,6 @@
 /*
- * What formats of profiles share: the trees that they were given and, of these, the columns that
- * have anything, each with the name and the unit that it goes by among those of all trees.
+ * Shared by the formats of profiles: the trees that they were given, and the columns of these that
+ * are not empty, each with a name and a unit that is unique among all trees.
  */
 #ifndef AF_RENDER_PROFILES_PROFILE_H
 #define AF_RENDER_PROFILES_PROFILE_H
@@ -27,24 +27,33 @@ struct af_profile {
 	uint32_t nr_trees, nr_columns;
 };
 
-/* A finished tree that outlives the profile; @label as of struct af_render. More are left out. */
+/*
+ * Add a finished tree that outlives the profile; @label as in struct af_render. Trees beyond
+ * AF_PROFILE_TREES are left out.
+ */
 void af_profile_add(struct af_profile *p, const struct af_tree *t, const char *label);
 
 /* Has the node self weight in any of its tree's columns? */
 bool af_profile_has(const struct af_tree *t, uint32_t node);
 
-/* The frame's text, which is never "": readers take that for no name at all. */
+/* The frame's text, never "", because readers take that for no name at all. */
 const char *af_profile_text(const struct af_tree *t, uint32_t name, size_t *len);
 
-/* The frame's function, without file and line where these stand apart. */
+/* The frame's function, without file and line where the format has those apart. */
 const char *af_profile_function(const struct af_tree *t, uint32_t name, size_t *len);
 
-/* Does the frame tell whose the stack is, and nothing of the stack? All but processes do. */
+/*
+ * Is the frame an owner (a thread, a device, …), and not part of the stack? All owner frames but
+ * processes are.
+ */
 bool af_profile_is_owner(const struct af_tree *t, uint32_t node);
 
 /* Nodes with weight of one owner, in the order of the tree. */
 struct af_profile_group {
-	/* The deepest process, thread, device or stream with nothing but such above it; 0: none. */
+	/*
+	 * The deepest process, thread, device or stream that has only such frames above it; 0:
+	 * none.
+	 */
 	uint32_t owner;
 	uint32_t first, nr; /* of the nodes */
 };

@@ -58,7 +58,7 @@ struct af_attributes {
 int af_attributes_open(struct af_attributes *a, const char *data, size_t size, const char *path,
                        struct af_err *err);
 
-/* What was said of frames with this name, or NULL. */
+/* The user's attributes for frames with this name, or NULL. */
 const struct af_frame_attributes *af_attributes_get(struct af_attributes *a, const char *text,
                                                     size_t len, enum af_frame frame);
 

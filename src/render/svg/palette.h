@@ -1,7 +1,8 @@
 /*
- * Colours of frames: by what a frame is, or by one of the palettes people know from flamegraph.pl.
- * A colour depends on the palette, the name and the kind alone, so that pictures of two runs can be
- * compared side by side; or, over more than that, on a file of remembered colours (palette_map.h).
+ * Colours of frames: by kind, or by one of the palettes that people know from flamegraph.pl. A
+ * colour depends only on the palette, the name and the kind, so that pictures of two runs can be
+ * compared side by side. A file of remembered colours (palette_map.h) keeps them the same even
+ * longer.
  */
 #ifndef AF_RENDER_SVG_PALETTE_H
 #define AF_RENDER_SVG_PALETTE_H
@@ -27,8 +28,9 @@ struct af_palette {
 extern const char *const af_palette_names[];
 
 /*
- * Choose by @p->palette, bgcolors, hash, random_colors and colors; without a name by kind when @t
- * has kinds other than native, else "hot". -EINVAL when there is no such palette or background.
+ * Choose the palette by @p->palette, bgcolors, hash, random_colors and colors. Without a name: by
+ * kind when @t has kinds other than native, else "hot". -EINVAL when there is no such palette or
+ * background.
  */
 int af_palette_open(struct af_palette *pal, const struct af_picture *p, const struct af_tree *t,
                     struct af_err *err);
@@ -36,7 +38,7 @@ int af_palette_open(struct af_palette *pal, const struct af_picture *p, const st
 /* The name of the palette in use, a constant. */
 const char *af_palette_name(const struct af_palette *pal);
 
-/* 0xrrggbb of a frame: the one its name is remembered to have, else by the palette. */
+/* 0xrrggbb of a frame: the colour remembered for its name, else one by the palette. */
 uint32_t af_palette_color(struct af_palette *pal, const char *text, size_t len,
                           enum af_frame frame);
 

@@ -1,6 +1,6 @@
 /*
- * Colours remembered by name across pictures: flamegraph.pl's palette.map, so that either program
- * goes on with a file of the other. One line a name:
+ * Colours remembered by name across pictures: flamegraph.pl's palette.map. Either program can
+ * continue the other's file. One line a name:
  *
  *	NAME->rgb(R,G,B)	or NAME->#rrggbb
  *
@@ -33,18 +33,21 @@ struct af_palette_map {
 };
 
 /*
- * Read @path, which may not exist yet. A file that is no palette fails with -EINVAL and the number
- * of its first bad line: it may be somebody's only copy of something else.
+ * Read @path, which may not exist yet. A file that is not a palette fails with -EINVAL and the
+ * number of its first bad line: it may be the user's only copy of something else.
  */
 int af_palette_map_open(struct af_palette_map *m, const char *path, struct af_err *err);
 
-/* The colour that frames of this name have had, which is @rgb from now on when they had none. */
+/*
+ * The remembered colour of frames with this name. If there is none, @rgb is remembered and
+ * returned.
+ */
 uint32_t af_palette_map_keep(struct af_palette_map *m, const char *text, size_t len,
                              enum af_frame frame, uint32_t rgb);
 
 /*
- * Append the new names to the file; touches nothing when there are none. Makes the file when there
- * is none, but not through a symbolic link. On failure the file is what it was.
+ * Append the new names to the file; does nothing when there are none. Makes the file when there is
+ * none, but not through a symbolic link. On failure the file is unchanged.
  */
 int af_palette_map_save(struct af_palette_map *m, struct af_err *err);
 

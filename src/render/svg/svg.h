@@ -1,4 +1,6 @@
-/* What the files of the SVG format share. */
+/*
+ * Shared by the files of the SVG format.
+ */
 #ifndef AF_RENDER_SVG_SVG_H
 #define AF_RENDER_SVG_SVG_H
 
@@ -37,7 +39,7 @@ struct svg {
 	struct af_buf out;
 };
 
-/* Depth-first places of all frames of @t at least @s->min wide. Free frames with free(). */
+/* Lay out all frames of @t that are at least @s->min wide, depth-first. Free frames with free(). */
 void svg_place(struct svg_layout *l, const struct svg *s, const struct af_tree *t);
 
 /* <g> elements of the frames, then the data and code of the script. */
@@ -47,7 +49,7 @@ void svg_script(struct svg *s);
 /* 0xrrggbb of a node of the tree drawn or of its reverse. */
 uint32_t svg_color(struct svg *s, const struct af_tree *t, uint32_t node);
 
-/* What the user said of a frame, or NULL. */
+/* The user's attributes for a frame, or NULL. */
 const struct af_frame_attributes *svg_attributes(const struct svg *s, const struct af_tree *t,
                                                  uint32_t node);
 

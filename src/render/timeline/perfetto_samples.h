@@ -1,5 +1,5 @@
 /*
- * Stacks in a Perfetto trace: of its events, and samples of them (StackSample, which
+ * Stacks in a Perfetto trace: those of its events, and stack samples (StackSample, which
  * trace_processor reads from v58 on). Texts, mappings, frames and stacks are interned; the fields
  * are those of the published profile_common.proto and stack_sample.proto.
  */
@@ -27,20 +27,21 @@ struct perfetto_samples {
 /* A zeroed struct is empty. */
 void perfetto_samples_free(struct perfetto_samples *p);
 
-/* Write to TracePacketDefaults what all samples have: who took them, and that they weigh ns. */
+/* Write to TracePacketDefaults the part common to all samples: their source, and their unit, ns. */
 void perfetto_samples_defaults(struct af_buf *defaults);
 
-/* Every track is told, before what lies on it. */
+/* Call it for every track, before the slices on it. */
 void perfetto_samples_track(struct perfetto_samples *p, const struct af_track *t);
 
 /*
- * The iid of the stack that ends in a node of @t, and to @interned what it needs that was not yet
- * there. 0 of one without frames: the process at its root is none, as the track says it.
+ * The iid of the stack that ends in a node of @t; new entries that it needs are written to
+ * @interned. 0 for a stack without frames: the process at its root does not count, because the
+ * track names it.
  */
 uint32_t perfetto_callstack(struct perfetto_samples *p, const struct af_tree *t, uint32_t node,
                             struct af_buf *interned);
 
-/* Write to @message the StackSample of a RUN with a stack, to @interned what it needs. */
+/* Write to @message the StackSample of a RUN with a stack, and to @interned the new entries. */
 void perfetto_stack_sample(struct perfetto_samples *p, const struct af_slices *all,
                            const struct af_slice *s, struct af_buf *interned,
                            struct af_buf *message);
