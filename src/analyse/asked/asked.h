@@ -1,6 +1,6 @@
 /*
- * What is asked of a trace: which trees and tables, by which weights, of what part of it. Passes
- * that answer none of it do not run, and what nobody looks at is not made.
+ * The query to a trace: which trees and tables, by which weights, of which part of the trace.
+ * Passes that answer none of it do not run, and results that nobody looks at are not made.
  */
 #ifndef AF_ANALYSE_ASKED_ASKED_H
 #define AF_ANALYSE_ASKED_ASKED_H
@@ -12,10 +12,10 @@
 
 enum af_view {
 	AF_VIEW_CPU,    /* where threads were, on a CPU or (as a weight of its own) off it */
-	AF_VIEW_GPU,    /* what devices did, under the stacks that asked for it */
+	AF_VIEW_GPU,    /* work of devices, under the stacks that launched it */
 	AF_VIEW_ALL,    /* both in one tree */
-	AF_VIEW_WAKERS, /* what threads waited for, and above it the stacks that ended it */
-	AF_VIEW_IDLE,   /* when devices did nothing, and what the threads that use them did then */
+	AF_VIEW_WAKERS, /* waits of threads, and above each the stack that ended it */
+	AF_VIEW_IDLE,   /* idle time of devices, and what the threads that use them did then */
 	AF_VIEWS
 };
 
@@ -30,7 +30,7 @@ enum af_weight {
 };
 enum { AF_WAKERS_OFF_CPU, AF_WAKERS_COUNT };
 
-/* Answers besides the trees, which are bits 1 << AF_VIEW_… */
+/* Answers besides the trees, whose bits are 1 << AF_VIEW_… */
 enum {
 	AF_ANSWER_TABLES = 1 << AF_VIEWS, /* all there are */
 	AF_ANSWER_TOP = 2 << AF_VIEWS,  /* of the tables only the heaviest functions and kernels */
@@ -39,8 +39,8 @@ enum {
 	    8 << AF_VIEWS, /* the table of calls by process and path too: not for people as it is */
 	AF_ANSWER_STALLS = 16 << AF_VIEWS,    /* of the tables only why instructions stalled */
 	AF_ANSWER_ANNOTATE = 32 << AF_VIEWS,  /* kernels in full: af_results.annotated */
-	AF_ANSWER_OWN = 64 << AF_VIEWS,       /* what a pass of the asker's own answers */
-	AF_ANSWER_COVERAGE = 128 << AF_VIEWS, /* what was sampled of what was used */
+	AF_ANSWER_OWN = 64 << AF_VIEWS,       /* the answer of a pass that the asker brings along */
+	AF_ANSWER_COVERAGE = 128 << AF_VIEWS, /* how much of the used CPU time was sampled */
 };
 
 /* Frames between a process and its stacks. */
@@ -52,37 +52,37 @@ enum af_grouping {
 	AF_GROUP_TRACK   /* the same, and of threads [main 1234], of processes [rank 3] */
 };
 
-/* How far into kernels stacks go, where instructions of them were sampled. */
+/* How far stacks reach into kernels whose instructions were sampled. */
 enum af_depth {
-	AF_DEPTH_BEST, /* to lines, and where none is known to instructions */
+	AF_DEPTH_BEST, /* to lines, or to instructions where no line is known */
 	AF_DEPTH_KERNEL,
 	AF_DEPTH_LINE,
 	AF_DEPTH_INSN, /* below their lines */
-	AF_DEPTH_STALL /* and why they did not go on */
+	AF_DEPTH_STALL /* and the reasons why they stalled */
 };
 
-/* What is asked of a trace: making what nobody looks at may take longer than all the rest. */
+/* The query. Making results that nobody looks at may take longer than all the rest. */
 struct af_asked {
 	uint32_t answers; /* trees and AF_ANSWER_… */
-	uint32_t weights; /* bits 1 << AF_WEIGHT_…: trees need not have what has none of these */
+	uint32_t weights; /* bits 1 << AF_WEIGHT_…: stacks without any of these may be left out */
 	enum af_grouping group;
 	bool ranges;       /* frames of NVTX's ranges, between the process and the stack */
-	const char *range; /* only what happened inside of a range of this name; NULL: all */
-	/* Only what happened from here to there, since the trace began; to 0: its end. within.h */
+	const char *range; /* only events inside a range of this name; NULL: all */
+	/* The time range, since the trace began; to 0: its end. within.h */
 	uint64_t from_ns, to_ns;
 	uint32_t tid, device; /* only of this thread, of this device; 0: of all */
 	enum af_depth depth;
-	/* Of AF_ANSWER_ANNOTATE, as struct af_annotate_with has the rest. */
-	const char *kernel; /* a part of its name; NULL: those that took most time */
-	uint32_t kernels;   /* of these at most so many; 0: one */
+	/* For AF_ANSWER_ANNOTATE; struct af_annotate_with has the rest. */
+	const char *kernel; /* a part of its name; NULL: the kernels with most time */
+	uint32_t kernels;   /* at most so many of these; 0: one */
 	uint32_t context, rows;
-	const char *sources; /* directories to look for them, with colons between; or NULL */
-	bool spots;          /* trees keep where their frames are in code: tree.h */
+	const char *sources; /* directories to look for sources, separated by colons; or NULL */
+	bool spots;          /* trees keep the source location of their frames: tree.h */
 	bool by_time;        /* match work without a stack with calls seen from outside: match.h */
 	void *own;           /* for AF_ANSWER_OWN: the pass finds it in the results */
 };
 
-/* What report.html shows. */
+/* The query for report.html. */
 #define AF_ASKED_ALL                                                                               \
 	((struct af_asked){.answers = (AF_ANSWER_TALLY - 1) | AF_ANSWER_ANNOTATE,                  \
 	                   .weights = UINT32_MAX,                                                  \
@@ -92,24 +92,26 @@ struct af_asked {
 	                   .rows = 2000})
 
 /*
- * The weights in the order in which one is shown where none is asked for: the first that there is
- * any of. Everything that shows one weight goes by this; the page is told it.
+ * The order in which a default weight is chosen: the first one that is not zero. Everything that
+ * shows one weight uses it; the page gets it too.
  */
 extern const enum af_weight af_weight_order[AF_WEIGHTS];
 extern const struct af_tree_weight af_weights[AF_WEIGHTS];
 const char *af_weight_name(enum af_weight weight);
 
-/* Beside those bits: the count is that of samples, whose weight it is. */
+/* Beside those bits: the count is the weight of samples (a counted event). */
 enum { AF_HAS_COUNTED = 1 << AF_WEIGHTS };
 
-/* Which of the weights @has, bits as in af_results.has, is shown unless another is asked for; time
- * where there is none. */
+/*
+ * The weight to show unless another is asked for. @has: bits as in af_results.has. Time when there
+ * is none.
+ */
 enum af_weight af_weight_default(uint32_t has);
 
-/* The bit of the weight called @name; time's for NULL, none when no weight has that name. */
+/* The bit of the weight called @name; time's for NULL, 0 when no weight has that name. */
 uint32_t af_asked_weight(const char *name);
 
-/* The depth that is called @name: kernel, line, insn, stall; @standard for NULL and other words. */
+/* The depth called @name: kernel, line, insn, stall; @standard for NULL and other words. */
 enum af_depth af_asked_depth(const char *name, enum af_depth standard);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The part of the flame graph that lies within kernels: lines of device code with what was inlined,
- * instructions, and why they stalled, as wide as samples say.
+ * The part of the flame graph inside kernels: lines of device code with inlined functions,
+ * instructions, and the reasons why they stalled, with the widths that samples give.
  */
 #ifndef AF_ANALYSE_FLAME_INSN_H
 #define AF_ANALYSE_FLAME_INSN_H
@@ -25,24 +25,26 @@ struct flame_insn {
 	uint32_t nr_names, cap_names;
 };
 
-/* @samples: those of CPUs are in another tree, or there are none. */
+/*
+ * @samples: samples are a weight here, because CPU samples are in another tree or there are none.
+ */
 struct flame_insn flame_insn_open(struct af_tree *t, const struct af_world *w,
                                   const struct af_results *results, bool samples);
 
 /* Free what @d holds; the tree stays. */
 void flame_insn_close(struct flame_insn *d);
 
-/* Are samples a weight here, and has the job @is any? */
+/* Are samples a weight here, and does the job @is have any? */
 bool flame_insn_has(const struct flame_insn *d, const struct af_job_key *is);
 
 /*
- * Draw below the frame @node of a kernel what samples tell of the job @is, whose time is @time_ns:
- * all of it is added.
+ * Draw the samples of the job @is, whose time is @time_ns, below the frame @node of a kernel. Adds
+ * all of the time.
  */
 void flame_insn_draw(struct flame_insn *d, const struct af_job_key *is, uint32_t node,
                      uint64_t time_ns);
 
-/* Samples of @job, which are those of no recorded kernel, below @node. */
+/* Draw the samples of @job, which belong to no recorded kernel, below @node. */
 void flame_insn_draw_unrecorded(struct flame_insn *d, const struct af_job *job, uint32_t node);
 
 #endif

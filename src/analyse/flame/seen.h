@@ -1,7 +1,7 @@
 /*
- * The part of the flame graph that tells of calls of device APIs which the kernel saw: launches,
- * copies and fills under the stack that asked for them, by number. What devices did then is not
- * known, and nothing is made up for it.
+ * The part of the flame graph for calls of device APIs that only the kernel saw: launches, copies
+ * and fills under their stacks, by number. The work of the devices is not known then, and is not
+ * guessed.
  *
  *	{ flame_seen_add }* → flame_seen_has, flame_seen_draw → flame_seen_free
  */
@@ -25,13 +25,13 @@ struct flame_seen {
  */
 void flame_seen_add(struct flame_seen *f, const struct af_world *w, const struct af_call *call);
 
-/* One of the calls is known to be @work's, which is drawn in its place. */
+/* One of the calls belongs to @work, which is drawn in its place. */
 void flame_seen_matched(struct flame_seen *f, const struct af_work *work);
 
-/* Which weights there are, as bits. */
+/* The weights that are not zero, as bits. */
 uint32_t flame_seen_has(const struct flame_seen *f);
 
-/* Add to @t what has one of the weights that are asked for. */
+/* Add to @t the calls that have one of the requested weights. */
 void flame_seen_draw(const struct flame_seen *f, const struct af_world *w, struct af_tree *t,
                      const struct af_asked *asked);
 

@@ -1,6 +1,6 @@
 /*
- * The device's part of the flame graph: work added up by the call that asked for it, while the
- * trace is read, and drawn when all names are known.
+ * The device's part of the flame graph: work is added up by its call while the trace is read, and
+ * drawn when all names are known.
  *
  *	{ flame_work_add }* → flame_work_has, flame_work_draw → flame_work_free
  */
@@ -15,12 +15,12 @@
 
 struct flame_work {
 	struct flame_site *sites; /* calls */
-	struct flame_what *whats; /* what was done */
+	struct flame_what *whats; /* kinds of work */
 	struct flame_job *jobs;   /* both, with their weights */
 	uint32_t nr_callers, nr_sites, cap_sites, nr_whats, cap_whats, nr_jobs, cap_jobs;
 	struct af_map by_site, by_doing, by_node, by_job;
 	struct af_keys by_label;
-	uint32_t *label_of; /* by shape: what it is, plus 1; 0 not known yet */
+	uint32_t *label_of; /* by shape: index of its label plus 1; 0 not known yet */
 	uint32_t nr_labels;
 	uint32_t last_site; /* most works have the call of the one before */
 };
@@ -31,31 +31,31 @@ struct flame_work {
  */
 void flame_work_add(struct flame_work *f, const struct af_world *w, const struct af_work *work);
 
-/* Which weights there are, as bits. */
+/* The weights that are not zero, as bits. */
 uint32_t flame_work_has(const struct flame_work *f);
 
 /*
- * Add to @t what has one of the weights that are asked for, grouped as asked, and what samples of
- * instructions tell of it; samples themselves are a weight where @samples.
+ * Add to @t the work that has one of the requested weights, grouped as requested, with its
+ * instruction samples; samples themselves are a weight where @samples.
  */
 void flame_work_draw(const struct flame_work *f, const struct af_world *w, struct af_tree *t,
                      const struct af_results *results, bool samples);
 
 /*
- * The frames of @is up to its kernel, which is not among them; where a graph was timed as a whole,
- * up to the graph. @scratch is an open tree of nobody else's. @matched: with its call by time only.
+ * The frames of @is up to its kernel, without it; where a graph was timed as a whole, up to the
+ * graph. @scratch is an open tree for this use alone. @matched: its call was found by time only.
  */
 uint32_t flame_job_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
                          const struct af_job_key *is, bool matched, const struct af_asked *asked);
 
-/* The same with the kernel, or what else it was. */
+/* The same with the frame of the kernel or of the other work. */
 uint32_t flame_job_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
                         const struct af_job_key *is, bool matched, const struct af_asked *asked);
 
-/* What @work is part of; its shape is known. */
+/* The job that @work belongs to; its shape is known. */
 struct af_job_key flame_key(const struct af_world *w, const struct af_work *work);
 
-/* The frames of a process: its own, and its rank where that is asked for. */
+/* The frames of a process: its own, and its rank where that is requested. */
 uint32_t flame_process(struct af_tree *t, const struct af_world *w, uint32_t process,
                        enum af_grouping group);
 

@@ -1,6 +1,6 @@
 /*
- * The spots of frames, from what the world knows of them: for trees that keep spots. Texts are the
- * world's, or of what the asker gave.
+ * The source locations of frames, by the world's knowledge, for trees that keep spots. Texts belong
+ * to the world, or to the data of the caller.
  */
 #ifndef AF_ANALYSE_FRAMES_FRAME_SPOTS_H
 #define AF_ANALYSE_FRAMES_FRAME_SPOTS_H
@@ -8,18 +8,18 @@
 #include "analyse/tree/tree.h"
 #include "analyse/world/world.h"
 
-/* Of the address that @s names, in @process (0: the kernel), and not of any function there. */
+/* The spot of the address that @s names, in @process (0: the kernel), not of a function there. */
 struct af_spot af_spot_address(const struct af_world *w, uint32_t process,
                                const struct af_symbol *s);
 
-/* Of function @i of its frames, 0 being the innermost. */
+/* The spot of function @i of its frames, 0 being the innermost. */
 struct af_spot af_spot_function(const struct af_world *w, uint32_t process,
                                 const struct af_symbol *s, uint32_t i);
 
-/* Of the byte at @offset of @code, an index of w->codes. */
+/* The spot of the byte at @offset of @code, an index of w->codes. */
 struct af_spot af_spot_device(const struct af_world *w, uint32_t code, uint64_t offset);
 
-/* Of a process, by its ordinal. */
+/* The spot of a process, by its ordinal. */
 struct af_spot af_spot_process(const struct af_world *w, uint32_t process);
 
 /* The child of @parent with this NUL-terminated text and spot. */

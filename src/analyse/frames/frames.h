@@ -1,13 +1,13 @@
 /*
- * The frames of a place, root first, as they appear in a tree: process, a mark that says why the
- * user part is not whole, native functions with what was inlined into them, Python functions in
- * place of the interpreter's own frames, and above them what the kernel did for it all.
+ * The frames of a stack location, root first, as they appear in a tree: the process, a mark that
+ * tells why the user part is not whole, native functions with the functions inlined into them,
+ * Python functions in place of the interpreter's own frames, and above them the kernel's frames.
  *
- * Marks: [truncated: …] where the walk had to end, or in the middle where frames were left out;
- * [frame pointers only] where it followed those alone and did not get to where a process or a
- * thread starts (then nothing tells whether callers are missing; where it did, the stack goes for
- * complete); [stack not recorded] and, below frames of the kernel whose user part never came, [user
- * stack not recorded].
+ * Marks: [truncated: …] where the walk had to end, or in the middle where frames were left out.
+ * [frame pointers only] where the walk followed only frame pointers and did not reach the start of
+ * a process or a thread: then nothing tells whether callers are missing (where it did reach the
+ * start, the stack counts as complete). [stack not recorded] and, below frames of the kernel whose
+ * user part never came, [user stack not recorded].
  */
 #ifndef AF_ANALYSE_FRAMES_FRAMES_H
 #define AF_ANALYSE_FRAMES_FRAMES_H
@@ -19,7 +19,7 @@
 #include "analyse/world/places.h"
 #include "analyse/world/world.h"
 
-/* Whether what was imported for @at is of a device: its innermost frame looks so. */
+/* Is the imported stack of @at a device's, by its innermost frame? */
 bool af_frames_on_device(const struct af_world *w, const struct af_place *at);
 
 /* The node of @at in @t, its frames made as needed. */
@@ -29,7 +29,7 @@ uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struc
 uint32_t af_frames_place(struct af_tree *t, const struct af_world *w, uint32_t node,
                          const struct af_place *at);
 
-/* Below @node the names of the ranges that @doing, of w->doings, is inside of. */
+/* Add below @node the names of the ranges that enclose @doing, of w->doings. */
 uint32_t af_frames_ranges(struct af_tree *t, const struct af_world *w, uint32_t node,
                           uint32_t doing);
 
@@ -37,15 +37,15 @@ uint32_t af_frames_ranges(struct af_tree *t, const struct af_world *w, uint32_t 
 uint32_t af_frames_process(struct af_tree *t, const struct af_world *w, uint32_t process);
 
 /*
- * Below @node the frames of @path, an index of the world, 0 for a path that the trace does not
- * have, up to the call of a device's API: what lies between it and us is left out, the driver and
- * CUPTI, and what the CUDA runtime calls within itself; its own function stays.
+ * Add below @node the frames of @path, an index of the world (0: not in the trace), up to the call
+ * of a device's API. The frames between the call and our interposer are left out: the driver,
+ * CUPTI, and the inner functions of the CUDA runtime; the runtime's own function stays.
  */
 uint32_t af_frames_call(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t path);
 
 /*
- * Below @node the frames of @path up to an operation of PyTorch: without what it does to tell
- * profilers of itself.
+ * Add below @node the frames of @path up to an operation of PyTorch, without PyTorch's frames that
+ * report to profilers.
  */
 uint32_t af_frames_operation(struct af_tree *t, const struct af_world *w, uint32_t node,
                              uint32_t path);
@@ -54,8 +54,8 @@ uint32_t af_frames_operation(struct af_tree *t, const struct af_world *w, uint32
 uint32_t af_frames_under(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind);
 
 /*
- * Did the walk of @stack get to where its process or thread starts? Of stacks by frame pointers
- * only known when the world has all names.
+ * Did the walk of @stack reach the start of its process or thread? For stacks by frame pointers it
+ * is known only when the world has all names.
  */
 bool af_frames_whole(const struct af_world *w, const struct af_stack *stack);
 

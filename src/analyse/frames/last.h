@@ -1,6 +1,6 @@
 /*
- * Stacks that begin alike, added to a tree one after the other: what they share with the last one
- * need not be looked for.
+ * Speeds up adding stacks that begin alike to a tree, one after the other: the part that a stack
+ * shares with the last one need not be looked up.
  */
 #ifndef AF_ANALYSE_FRAMES_LAST_H
 #define AF_ANALYSE_FRAMES_LAST_H
@@ -20,7 +20,7 @@ struct af_frames_last {
 	uint32_t nr, cap;
 	uint64_t *pcs;
 	uint32_t *nodes;
-	/* What addresses are called, as names of the tree, outermost first: of some of them. */
+	/* The names of some addresses in the tree, outermost first. */
 	struct af_frames_known {
 		uint64_t pc;
 		uint32_t process, generation;
@@ -32,16 +32,17 @@ struct af_frames_last {
 void af_frames_last_free(struct af_frames_last *l);
 
 /*
- * How many addresses of @stack, from its root on, are those of the last one above @base; *@node is
- * where they lead. What is not shared is forgotten: the rest is to be pushed.
+ * The number of addresses of @stack, from its root on, that it shares with the last stack above
+ * @base; *@node is the node of the last shared one. The rest of the last stack is forgotten; push
+ * the rest of @stack.
  */
 uint32_t af_frames_last_shared(struct af_frames_last *l, uint32_t base,
                                const struct af_stack *stack, uint32_t *node);
 void af_frames_last_push(struct af_frames_last *l, uint64_t pc, uint32_t node);
 
 /*
- * The frames of @pc, of the last stack's process, under @parent when they were seen of late; 0:
- * they were not, and when they are there, at @node, to be remembered.
+ * The frames of @pc, of the last stack's process, under @parent, if they were added recently; 0 if
+ * not. Then add them, and remember their node with _learn.
  */
 uint32_t af_frames_last_known(const struct af_frames_last *l, struct af_tree *t, uint32_t parent,
                               uint64_t pc);
@@ -49,8 +50,9 @@ void af_frames_last_learn(struct af_frames_last *l, const struct af_tree *t, uin
                           uint64_t pc, uint32_t node);
 
 /*
- * What orders places so that stacks that begin alike come together: hashes of ever longer parts of
- * them, from the root on. (To compare the stacks themselves takes five times as long.)
+ * A key that sorts stack locations so that stacks which begin alike come together: hashes of ever
+ * longer parts of them, from the root on. (To compare the stacks themselves takes five times as
+ * long.)
  */
 enum { AF_FRAMES_KEY = 8 };
 void af_frames_key(const struct af_world *w, const struct af_place *at,

@@ -1,8 +1,8 @@
 /*
- * Python frames in the place of the interpreter's own. A native stack shows one frame for each
- * native call of CPython's eval loop; the Python stack says which Python functions each of these
- * calls was running (from 3.11 on one native call runs many). Pure functions over arrays that the
- * caller owns; nothing is allocated.
+ * Puts Python frames in the place of the interpreter's own. A native stack has one frame for each
+ * native call of CPython's eval loop; the Python stack tells which Python functions each of these
+ * calls was running (from 3.11 on one native call runs many). Functions without side effects over
+ * arrays that the caller owns; nothing is allocated.
  */
 #ifndef AF_ANALYSE_FRAMES_PYMERGE_H
 #define AF_ANALYSE_FRAMES_PYMERGE_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a native function is to the interpreter. */
+/* The role of a native function in the interpreter. */
 enum af_py_native {
 	AF_PY_NATIVE_OTHER,
 	AF_PY_NATIVE_EVAL, /* a native call of the eval loop */
@@ -23,8 +23,8 @@ enum af_py_native {
 };
 
 /*
- * Of a symbol as it stands in the symbol table; suffixes that compilers add (".cold", ".part.0",
- * ".lto_priv.0") are looked through. NULL is OTHER.
+ * The role of a symbol as it stands in the symbol table; suffixes that compilers add (".cold",
+ * ".part.0", ".lto_priv.0") are ignored. NULL is OTHER.
  */
 enum af_py_native af_py_native(const char *symbol);
 

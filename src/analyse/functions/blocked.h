@@ -1,4 +1,6 @@
-/* Which frame of an off-CPU path says what was waited for. */
+/*
+ * Finds the frame of an off-CPU path that tells what the thread waited for.
+ */
 #ifndef AF_ANALYSE_FUNCTIONS_BLOCKED_H
 #define AF_ANALYSE_FUNCTIONS_BLOCKED_H
 
@@ -24,12 +26,15 @@ struct af_thread_wait_row {
 };
 
 /*
- * From @node, the end of an off-CPU path, inwards: the function of the program that waited; 0 when
- * the path has none (a kernel thread, or the process that ended a wait).
+ * The function of the program that waited: from @node, the end of an off-CPU path, towards the
+ * root. 0 when the path has none (a kernel thread, or the process that ended a wait).
  */
 uint32_t af_blocked_user(const struct af_tree *t, uint32_t node);
 
-/* The kernel's function that decided to wait: the innermost that is no scheduler's. 0: none. */
+/*
+ * The kernel's function that decided to wait: the innermost that does not belong to the scheduler.
+ * 0: none.
+ */
 uint32_t af_blocked_kernel(const struct af_tree *t, uint32_t node);
 
 #endif

@@ -1,4 +1,6 @@
-/* What the files of the pass `blocked` share. */
+/*
+ * Shared by the files of the pass `blocked`.
+ */
 #ifndef AF_ANALYSE_FUNCTIONS_BLOCKED_PRIVATE_H
 #define AF_ANALYSE_FUNCTIONS_BLOCKED_PRIVATE_H
 
@@ -12,7 +14,7 @@
 struct af_facts;
 struct af_world;
 
-/* Waits of a thread at a place, that left it in a state. */
+/* Waits of a thread at a stack location, in one state. */
 struct blocked_sum {
 	uint32_t place, state, tid;
 	uint64_t ns, count, longest_ns;
@@ -25,7 +27,7 @@ struct blocked {
 	uint32_t nr, cap;
 };
 
-/* Sums by the node of their path: what is called the same is one row. */
+/* Sums by the node of their path: paths with equal names are one row. */
 struct blocked_rows {
 	struct af_tree tree;
 	struct blocked_sum *by_node; /* place holds the node */
@@ -33,7 +35,7 @@ struct blocked_rows {
 	uint64_t all_ns;
 };
 
-/* blocked_threads.c: the table of what each thread waited for most. */
+/* blocked_threads.c: the table of the longest wait of each thread. */
 void blocked_threads(const struct blocked *b, const struct blocked_rows *r,
                      const struct af_world *w, struct af_facts *f);
 

@@ -1,4 +1,6 @@
-/* How long a trace is and how many steps of the program it has, for what compares traces. */
+/*
+ * The length of a trace and the number of the program's steps in it, for comparing traces.
+ */
 #ifndef AF_ANALYSE_FUNCTIONS_STEPS_H
 #define AF_ANALYSE_FUNCTIONS_STEPS_H
 
@@ -7,14 +9,14 @@
 #include <stdint.h>
 
 /*
- * What af_pass_steps finds, put into struct af_asked's `own`. A step is an NVTX range or mark
- * called @name, or @name and a number after it ("step 12", "ProfilerStep#12"); of every thread and
- * process, so of eight ranks there are eight times as many.
+ * The results of af_pass_steps, in struct af_asked's `own`. A step is an NVTX range or mark called
+ * @name, or @name and a number ("step 12", "ProfilerStep#12"), of every thread and process: eight
+ * ranks have eight times as many.
  */
 struct af_steps {
 	const char *name; /* NULL: none are counted */
 	uint64_t nr;
-	uint64_t wall_ns; /* recorded, without the times that recording was off */
+	uint64_t wall_ns; /* recorded time, without the time that recording was off */
 };
 
 struct af_pass_ops;

@@ -5,7 +5,7 @@
 #include "analyse/table/facts.h"
 #include "analyse/tree/tree.h"
 
-/* The name of the table of functions by what samples count, in traces that have such. */
+/* The name of the table of functions by a counted event, in traces that have one. */
 #define AF_COUNT_TOP "count_top"
 
 /* A row; the value of the cell `function`, whose text is the label, is the id of the name in the
@@ -30,8 +30,7 @@ void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, 
                   const char *title, uint32_t limit);
 
 /*
- * The same by total weight, all functions with any; @is (NULL: all) says by name's id which
- * functions are meant.
+ * The same by total weight, all functions with any; @is (NULL: all) selects functions by name's id.
  */
 void af_top_by_total(struct af_facts *f, const struct af_tree *t, uint32_t weight,
                      const uint8_t *is, const char *name, const char *title);

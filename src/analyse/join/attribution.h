@@ -42,8 +42,8 @@ struct af_world;
 
 #define AF_ATTRIBUTION_LATE_NS 15000000000ull
 /*
- * A kernel that ran near to the window, and not in it, may have been sampled all the same: clocks
- * are off, and drivers hand over late. Near is as far as the window is long, within these.
+ * A kernel that ran near the window, but not in it, may have been sampled all the same: clocks are
+ * off, and drivers hand over late. Near is as far as the window is long, within these limits.
  */
 #define AF_ATTRIBUTION_NEAR_NS 10000000ull
 #define AF_ATTRIBUTION_NEAR_MOST_NS 2000000000ull
@@ -51,10 +51,11 @@ struct af_world;
 enum {
 	AF_ATTRIBUTION_PARTS = 1 << 20, /* of a sample */
 	AF_ATTRIBUTION_HELD = 1 << 22,  /* counts of samples that are held at most */
-	AF_ATTRIBUTION_WORKS = 1 << 21, /* works that are: of more the earlier are joined sooner */
+	/* works that are held; of more, the earlier ones are joined sooner */
+	AF_ATTRIBUTION_WORKS = 1 << 21,
 };
 
-/* Works are one job where all of this is the same. Indexes of the world, but for the device. */
+/* Works are one job when all of this is equal. Indexes of the world, but for the device. */
 struct af_job_key {
 	uint32_t process, device;
 	uint32_t path, function, doing; /* of the call: see struct af_work */
@@ -67,8 +68,8 @@ struct af_job {
 	/* False for one job of each device, whose samples are those that belong to no work; there
 	 * is only its process and device then, and 0 for the device where that is not known. */
 	bool recorded;
-	uint32_t name;           /* of the kernel, as the object has it: string of the world */
-	uint64_t count, time_ns; /* of its works, since there are samples */
+	uint32_t name;           /* of the kernel, as in the object: string of the world */
+	uint64_t count, time_ns; /* of its works, since samples began */
 
 	/* After af_attribution_end: its samples are found[first] to found[first + nr - 1]. */
 	uint32_t first, nr;
@@ -81,43 +82,47 @@ struct af_attributed {
 	uint32_t code;   /* of w->codes, 0 not known */
 	uint32_t stall;  /* of w->stalls, never one of NOT_ISSUED that has a namesake; 0 none */
 	uint64_t offset; /* bytes from the code's first; of a code without name, an address */
-	uint64_t parts, exact_parts; /* all of them; those of them that were not apportioned */
-	uint64_t samples; /* the same where they are to be whole: of all jobs those there are */
-	uint64_t latency_parts; /* of these nothing was issued meanwhile: not additional */
+	uint64_t parts, exact_parts; /* all of them; the part that was not apportioned */
+	uint64_t samples;       /* the same rounded to whole samples, which add up over all jobs */
+	uint64_t latency_parts; /* part of these in which nothing was issued meanwhile */
 	uint64_t time_ns;       /* its share of the job's device time, by samples */
 };
 
-/* What a device told, and what became of it; in whole samples. */
+/* The sample counts of a device, and how they were joined; in whole samples. */
 struct af_sampled_device {
 	uint32_t process, device;
 	uint64_t windows, full_windows, serialized_windows;
 	uint64_t period_cycles; /* of the latest window */
-	uint64_t samples; /* in all, by the device's word: these four, and what the trace lost */
+	/* all, by the device's count: the next four, and those that the trace lost */
+	uint64_t samples;
 	uint64_t exact, apportioned, unattributed;
-	uint64_t edge;    /* of these three: of windows that reach out of the time asked for */
+	/* part of these three: from windows that cross the ends of the time range */
+	uint64_t edge;
 	uint64_t dropped; /* by the device: its buffer was full */
 	uint64_t other;   /* in the driver's own code */
-	/* In the sum of all devices, of a time that is asked for: how long kernels ran then, and of
-	 * that those without samples. */
+	/*
+	 * In the sum of all devices, for a time range: the time that kernels ran in it, and the
+	 * part of it without samples.
+	 */
 	uint64_t ran_ns, bare_ns;
 };
 
-/* A sample of a CPU that runs kernels: of a device that is the host. */
+/* A sample of a CPU that runs kernels, because the device is the host. */
 struct af_host_sample {
 	uint32_t process, device;
 	uint32_t code;   /* of w->codes: see af_world_code_make() */
-	uint32_t kernel; /* its name, a string of the world; 0: whichever ran then */
+	uint32_t kernel; /* its name, a string of the world; 0: the kernel that ran then */
 	uint64_t offset;
 	uint64_t time_ns;
 };
 
 enum { AF_SAMPLED_TEXT = 512 };
 
-/* In a sentence what became of the samples of @d; false when there are none. */
+/* A sentence on how the samples of @d were joined; false when there are none. */
 bool af_sampled_text(char text[AF_SAMPLED_TEXT], const struct af_sampled_device *d);
 
 struct af_attribution {
-	/* What functions kernels may call; set before anything else, NULL: nobody knows. */
+	/* Tells which functions a kernel may call. Set it before anything else; NULL: not known. */
 	struct af_code_names *names;
 
 	/* Read after af_attribution_end. */
@@ -125,7 +130,8 @@ struct af_attribution {
 	struct af_attributed *found; /* by job, code, offset, stall */
 	struct af_sampled_device *devices;
 	uint32_t nr_jobs, nr_found, nr_devices;
-	uint64_t unplaced; /* works without times of the trace: their samples are unattributed */
+	/* works whose times cannot be converted: their samples are unattributed */
+	uint64_t unplaced;
 
 	/* private */
 	struct attribution_private *private_;
@@ -139,10 +145,10 @@ struct af_attribution {
 void af_attribution_event(struct af_attribution *a, const struct af_world *w,
                           const struct af_event *ev);
 
-/* Samples will come, and maybe later than the work that they are of. */
+/* Samples will come, perhaps later than their work. */
 void af_attribution_expect(struct af_attribution *a);
 
-/* Did anything of samples come? Before that nobody needs to tell it of work. */
+/* Has any event of samples come? Until then it need not be given work. */
 static inline bool af_attribution_active(const struct af_attribution *a)
 {
 	return a->private_ != NULL;
@@ -156,18 +162,18 @@ void af_attribution_work(struct af_attribution *a, const struct af_world *w,
 void af_attribution_host_sample(struct af_attribution *a, const struct af_world *w,
                                 const struct af_host_sample *s);
 
-/* No more will come: everything is joined, and put in order. */
+/* No more will come: joins everything, and sorts the results. */
 void af_attribution_end(struct af_attribution *a, const struct af_world *w);
 
 /* A zeroed struct is empty. */
 void af_attribution_free(struct af_attribution *a);
 
-/* The index of the job, -1 for none: no work of it was seen since there are samples. */
+/* The index of the job, -1 when it had no work since samples began. */
 int64_t af_attribution_job(const struct af_attribution *a, const struct af_job_key *is);
 
 /*
- * What of @whole is @at's share, when @parts before it had theirs: shares in turn add up to
- * @whole exactly.
+ * The share of @whole for @parts of @all, when @before parts had theirs: consecutive shares add up
+ * to @whole exactly.
  */
 static inline uint64_t af_attribution_share(uint64_t whole, uint64_t before, uint64_t parts,
                                             uint64_t all)

@@ -1,4 +1,6 @@
-/* What the files of attribution share: what is held, and what joining takes to hand. */
+/*
+ * Shared by the files of attribution: the held data, and the scratch memory of joining.
+ */
 #ifndef AF_ANALYSE_JOIN_ATTRIBUTION_PRIVATE_H
 #define AF_ANALYSE_JOIN_ATTRIBUTION_PRIVATE_H
 
@@ -15,7 +17,7 @@ struct attribution_piece {
 	uint32_t correlation; /* low half of its call's number */
 };
 
-/* Samples as an event has them: ids are the process's, whose definitions may come later. */
+/* Samples as in an event: ids are the process's, whose definitions may come later. */
 struct attribution_count {
 	uint32_t code, stall, offset, correlation, count;
 };
@@ -23,8 +25,8 @@ struct attribution_count {
 struct attribution_window {
 	uint32_t process, place; /* place: 0 until the window's own event comes */
 	uint32_t flags;
-	bool tried;  /* what is left of it found nothing */
-	bool listed; /* its place has it among the windows that are held */
+	bool tried;  /* an attempt to join the rest found nothing */
+	bool listed; /* it is among the held windows of its place */
 	uint64_t start_ns, end_ns;
 	struct attribution_count *counts;
 	uint32_t nr, cap;
@@ -32,17 +34,17 @@ struct attribution_window {
 
 /* A device: devices[] has the same index. */
 struct attribution_place {
-	uint32_t job; /* of what finds no work */
+	uint32_t job; /* of samples that find no work */
 	struct attribution_piece *pieces;
 	uint32_t *windows; /* that are held */
 	struct af_host_sample *hosts;
 	uint32_t nr_pieces, cap_pieces, nr_sorted, nr_windows, cap_windows, nr_hosts, cap_hosts;
 	bool late;        /* a work came that began before settled_ns */
-	uint64_t near_ns; /* how near to a window is near */
+	uint64_t near_ns; /* the greatest distance from a window that counts as near */
 	uint64_t settled_ns;
 };
 
-/* How long something ran: in all; before the time that is asked for, and within it: within.h. */
+/* How long something ran: in all, before the time range, and in it: within.h. */
 struct attribution_span {
 	uint64_t all_ns, before_ns, within_ns;
 };
@@ -55,11 +57,11 @@ struct attribution_span attribution_span_of(const struct af_within *in, uint64_t
                                             uint64_t end_ns);
 void attribution_span_add(struct attribution_span *to, const struct attribution_span *more);
 
-/* What a job did in the window that is being joined. */
+/* The work of a job in the window that is being joined. */
 struct attribution_seen {
-	uint32_t round;                     /* of the joining that the rest is of */
+	uint32_t round;                     /* number of the joining to which the rest belongs */
 	uint32_t next;                      /* job of the same kernel, plus 1 */
-	struct attribution_span busy, near; /* within the window; of works beside it */
+	struct attribution_span busy, near; /* within the window; of works near it */
 };
 
 struct attribution_kernel {
@@ -71,13 +73,15 @@ struct attribution_share {
 	struct attribution_span span;
 };
 
-/* Where samples of one code go. */
+/* The jobs to which samples of one code go. */
 struct attribution_choice {
 	uint32_t round;
 	uint32_t first, nr;           /* of the shares */
 	bool exact, recorded;         /* recorded: belongs to works */
 	struct attribution_span span; /* of all of them */
-	/* Of the sums; and how many samples there are to be divided among the shares. */
+	/*
+	 * The group among the sums, and how many samples are still to be divided among the shares.
+	 */
 	uint32_t group; /* plus 1, 0: none yet */
 	uint64_t count;
 };
@@ -112,27 +116,29 @@ struct attribution_private {
 };
 
 /*
- * Join what @place holds of windows that end until @until_ns; with @all also what finds nothing,
- * which then is unattributed.
+ * Join the held windows of @place that end before @until_ns. With @all, samples that find nothing
+ * become unattributed.
  */
 void attribution_settle(struct af_attribution *a, const struct af_world *w, uint32_t place,
                         uint64_t until_ns, bool all);
 
-/* Put what is left of @win among the samples of no work of @place, which is its process's. */
+/* Give the rest of @win to the samples without work of @place, which is its process's. */
 void attribution_give_up(struct af_attribution *a, const struct af_world *w, uint32_t place,
                          const struct attribution_window *win);
 
 /*
- * Where samples of the process's @code go, in the window whose works are touched: NULL where
- * nothing that was touched ran it. Valid until the next round.
+ * The jobs for samples of the process's @code, in the window whose works are touched. NULL when no
+ * touched work ran the code. Valid until the next round.
  */
 struct attribution_choice *attribution_choose(struct af_attribution *a, const struct af_world *w,
                                               uint32_t code);
 
-/* The same of the shares from @first on, as they are. */
+/* The same for the shares from @first on, as they are. */
 struct attribution_choice attribution_among(const struct af_attribution *a, uint32_t first);
 
-/* Begin a round: nothing is touched. Then @job did so much in the window and near it. */
+/*
+ * _round begins a round with nothing touched. _touch: @job ran so long in the window and near it.
+ */
 void attribution_round(struct attribution_private *p);
 void attribution_touch(struct attribution_private *p, uint32_t job,
                        const struct attribution_span *busy, const struct attribution_span *near);
@@ -142,27 +148,28 @@ void attribution_share(struct attribution_private *p, uint32_t job,
 struct attribution_put {
 	uint32_t place, code, stall, count; /* as the world has them */
 	uint64_t offset;
-	bool cut;       /* the window reaches out of the time that is asked for */
-	uint32_t phase; /* which of them are within it: see attribution_portion() */
+	bool cut;       /* the window crosses an end of the time range */
+	uint32_t phase; /* selects which of them are within it: see attribution_portion() */
 };
 
 /*
- * How many of @count samples are within the time that is asked for, when what was sampled has run
- * for @span: as many as its part, over or under by less than one as @phase has it, which is another
- * one for each instruction. Portions of times next to each other add up to @count.
+ * How many of @count samples are in the time range, when the sampled code ran for @span: its
+ * proportional part, rounded up or down by @phase, which differs for each instruction. The portions
+ * of adjacent ranges add up to @count.
  */
 uint32_t attribution_portion(const struct attribution_span *span, uint32_t count, uint32_t phase);
 
-/* Samples that are within to @choice, to be divided among its jobs later. */
+/* Give samples in the time range to @choice, to be divided among its jobs later. */
 void attribution_put(struct af_attribution *a, const struct af_world *w,
                      struct attribution_choice *choice, const struct attribution_put *what);
 
-/* Divide what was put to @choice since the last time. */
+/* Divide the samples put to @choice since the last time. */
 void attribution_divide_choice(struct attribution_private *p, struct attribution_choice *choice);
 
 /*
- * Sums: a group for each set of jobs that share samples of a code; what was sampled in it; and how
- * many samples were divided among its jobs, as @choice weighs them. At the end all of it is found.
+ * Sums: a group for each set of jobs that share samples of a code; its samples; and the number of
+ * samples divided among its jobs with the weights of @choice. _expand turns all of it into a->found
+ * at the end.
  */
 uint32_t attribution_group(struct attribution_private *p, uint32_t code,
                            const struct attribution_choice *choice);

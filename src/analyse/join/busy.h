@@ -1,8 +1,8 @@
 /*
- * How long something was busy, and how long idle between: the union of intervals that come about in
- * order of time. Where more than AF_BUSY_OPEN gaps lie between the earliest that may still be
- * filled and the latest, the earlier half of them is settled; what comes later and lies before is
- * cut off and counted.
+ * How long something was busy, and how long idle between: the union of intervals that come roughly
+ * in order of time. Where more than AF_BUSY_OPEN gaps lie between the earliest that may still be
+ * filled and the latest, the earlier half of them is settled; later intervals that reach into that
+ * time are cut off and counted.
  *
  *	{ af_busy_add }* → af_busy_end → read → af_busy_free
  */
@@ -20,13 +20,13 @@ struct af_interval {
 
 /* A zeroed struct was never busy. */
 struct af_busy {
-	/* Told each interval of the union, in order, when it is settled; may be NULL. */
+	/* Called with each interval of the union, in order, when it is settled; may be NULL. */
 	void (*settled)(void *arg, const struct af_interval *busy);
 	void *arg;
 
 	uint64_t busy_ns;           /* right after af_busy_end() */
 	uint64_t first_ns, last_ns; /* from the first start to the last end */
-	uint64_t late_ns;           /* cut off, as it came too late */
+	uint64_t late_ns;           /* cut off, because it came too late */
 
 	/* private */
 	struct af_interval *open; /* in order, apart from each other */
@@ -34,7 +34,7 @@ struct af_busy {
 	uint64_t settled_ns; /* all before is settled */
 };
 
-/* What does not end after its start is nothing. */
+/* Add an interval; one that does not end after its start is ignored. */
 void af_busy_add(struct af_busy *b, uint64_t start_ns, uint64_t end_ns);
 
 /* No more will come. */

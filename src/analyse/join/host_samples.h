@@ -1,6 +1,6 @@
 /*
- * CPU samples that lie in device code: of devices that are the host, as PoCL's, whose worker
- * threads run the kernels. They are handed to the attribution like samples of any device.
+ * CPU samples in device code, of devices that are the host: PoCL's worker threads run the kernels.
+ * They are handed to the attribution like samples of any device.
  *
  *	{ af_host_samples_take }* → af_host_samples_free
  */
@@ -20,7 +20,9 @@ struct af_host_samples {
 	uint32_t nr;
 };
 
-/* Hand over @s, to @a unless that is NULL, if it is one: then true. The world has read host code.
+/*
+ * Hand @s over, to @a unless that is NULL, if it is in device code; returns whether it is. The
+ * world has read host code.
  */
 bool af_host_samples_take(struct af_host_samples *h, const struct af_world *w,
                           struct af_attribution *a, const struct af_sample *s);

@@ -1,7 +1,7 @@
 /*
- * Causes that wait for their effect: launches for their device work, wake-ups for the thread to be
- * back on a CPU. An entry is taken out when its effect has come, so the table is as large as what
- * is in flight, not as the trace.
+ * Causes that wait for their effect: launches for their device work, wake-ups for the thread to run
+ * again. An entry is removed when its effect comes, so the table is as large as the number in
+ * flight, not as the trace.
  */
 #ifndef AF_ANALYSE_JOIN_JOIN_H
 #define AF_ANALYSE_JOIN_JOIN_H
@@ -24,7 +24,7 @@ struct af_join {
 void af_join_free(struct af_join *j);
 void af_join_put(struct af_join *j, const struct af_cause *c);
 
-/* Take the cause of this effect out into *@c; false when there is none. */
+/* Remove the cause of this effect from the table into *@c; false when there is none. */
 bool af_join_take(struct af_join *j, uint32_t process, uint64_t id, struct af_cause *c);
 
 #endif

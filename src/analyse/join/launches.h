@@ -1,21 +1,20 @@
 /*
- * Device work under the call that asked for it, for every pass alike: OpenCL's LAUNCH and WORK,
- * CUDA's CALL, or where that was lost a CALL_SEEN with its id, and GPU_WORK become one struct
+ * Joins device work to the call that launched it, for every pass alike: OpenCL's LAUNCH and WORK,
+ * CUDA's CALL (or, where that was lost, a CALL_SEEN with its id) and GPU_WORK become one struct
  * af_work each.
  *
  *	{ af_launches_event }* → af_launches_end → af_launches_free
  *
  * Feed it events in order of time, across all streams, after the world has seen them.
  *
- * Work comes after its call or before it (who waits for a copy is back when its record has been
- * written long since), and one call may have thousands of works: a graph. Ids count up, so the
- * latest calls of a process lie in a window by id. What leaves the window without having had its
- * work, and every launch of a graph, waits on the side, where there is room for
- * AF_LAUNCHES_WAITING. Beyond that the oldest are forgotten. Work that comes before its call waits
- * AF_LAUNCHES_EARLY_NS at most. Nothing is matched by time: what finds no call is handed over
- * without one, and counted.
+ * Work comes after its call or before it (a thread that waits for a copy returns long after the
+ * copy's record was written), and one call may have thousands of works: a graph. Ids count up, so
+ * the latest calls of a process lie in a window by id. A call that leaves the window without work,
+ * and every launch of a graph, waits on the side, where there is room for AF_LAUNCHES_WAITING.
+ * Beyond that the oldest are forgotten. Work that comes before its call waits AF_LAUNCHES_EARLY_NS
+ * at most. Nothing is matched by time: work without a call is handed over without one, and counted.
  *
- * CUDA's 32 bits of correlation are extended to 64 by nearness to the highest id seen so far.
+ * CUDA's correlation ids of 32 bits are extended to 64 by nearness to the highest id so far.
  */
 #ifndef AF_ANALYSE_JOIN_LAUNCHES_H
 #define AF_ANALYSE_JOIN_LAUNCHES_H
@@ -36,7 +35,7 @@ struct af_coverage_launches;
 
 typedef void af_launches_take(void *arg, const struct af_work *work);
 
-/* Who hears of each work, and what waits. */
+/* The receiver of works, and the calls and works that wait. */
 struct af_launches {
 	af_launches_take *take;
 	void *arg;
@@ -48,7 +47,7 @@ struct af_launches {
 	uint64_t failed;     /* works with an error, and CUDA's launches that the driver refused */
 	uint64_t unstamped;  /* works without times */
 	uint64_t unknown;    /* works whose shape the trace does not have */
-	uint64_t seen_alone; /* calls that only the kernel saw, with the number that they have */
+	uint64_t seen_alone; /* calls that only the kernel saw, and that have a correlation id */
 
 	/* private */
 	struct launches_table *tables; /* of each process and API */
@@ -79,8 +78,8 @@ void af_launches_event(struct af_launches *l, const struct af_world *w, const st
 void af_launches_end(struct af_launches *l, const struct af_world *w);
 
 /*
- * After the end: for each process, API and device its launches, and those that got work; @w says
- * whether a process has queues on one device alone. The caller frees.
+ * After the end: for each process, API and device its launches, and those that got work. @w tells
+ * whether a process has queues on one device alone. The caller frees *@sums.
  */
 uint32_t af_launches_sums(const struct af_launches *l, const struct af_world *w,
                           struct af_coverage_launches **sums);

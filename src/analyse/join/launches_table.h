@@ -1,5 +1,5 @@
 /*
- * The calls of one process and API that may get work, by id: what the files of launches share.
+ * The calls of one process and API that may get work, by id. Shared by the files of launches.
  *
  *	{ launches_put | launches_find }* → launches_unfinished → launches_free
  */
@@ -14,7 +14,7 @@ struct launches_call {
 	uint32_t path, tid, function, doing;
 	bool used;
 	bool waits;  /* it should get work */
-	bool missed; /* and that it got none is worth saying */
+	bool missed; /* a missing work is to be reported */
 	bool many;   /* it may get many */
 	bool worked; /* it got some */
 	bool failed; /* a launch that the driver refused */
@@ -30,14 +30,15 @@ struct launches_table {
 	/* private */
 	struct launches_call *window, *side; /* by the low bits of the id; by its hash */
 	uint32_t window_cap, side_cap, nr_side;
-	uint64_t forgotten; /* that were missed */
+	uint64_t forgotten; /* forgotten ones with `missed` */
 };
 
-/* What the calls of a table did on one device; 0: it is not known on which. */
+/* The work of a table's calls on one device; 0: the device is not known. */
 struct launches_device {
 	uint32_t table, device;
-	uint32_t before;                /* of the same table: index plus 1; 0: none */
-	uint64_t joined;                /* calls that should get work, by their first */
+	uint32_t before; /* of the same table: index plus 1; 0: none */
+	/* calls that should get work, by the device of their first work */
+	uint64_t joined;
 	uint64_t works, alone, untimed; /* works; those without a call, without times */
 };
 
@@ -50,7 +51,7 @@ void launches_put(struct launches_table *t, const struct launches_call *c);
 /* The call with this id or NULL. Valid until the next put. */
 struct launches_call *launches_find(struct launches_table *t, uint64_t id);
 
-/* How many calls should have got work and did not. */
+/* The number of calls that should have got work and did not. */
 uint64_t launches_unfinished(const struct launches_table *t);
 
 /* The id whose low half is @low: the nearest to the highest so far. */

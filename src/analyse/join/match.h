@@ -1,19 +1,19 @@
 /*
- * Device work whose stack is not in the trace, matched by time with calls that were seen from
- * outside. Only on request: it is a guess, and what it gives says so (af_work.matched).
+ * Matches device work whose stack is not in the trace by time with calls that were seen from
+ * outside. Only on request: it is a guess, and the result is marked (af_work.matched).
  *
  *	{ af_match_seen | af_match_work | af_match_until }* → af_match_end → af_match_free
  *
- * Within a process a launch is for a kernel, a launch of a graph for all of a graph's work, a copy
- * for a copy, a fill for a fill, each for one, and none for work that began before it.
+ * Within a process, a launch matches a kernel, a launch of a graph all of a graph's work, a copy
+ * matches a copy, a fill a fill. Each matches once, and never work that began before it.
  *
- * Where the trace has the call, but not its stack, it is the last one seen from 1 ms before the
- * call's beginning to its end, of the same thread if there is one. Else work takes calls in the
- * order of both, which is what a queue does. So that a call or a piece of work that is missing does
- * not shift all that follow: when the device has been idle for 1 ms, a call that waited through all
- * of that gives way to one that was made since.
+ * Where the trace has the call, but not its stack, the match is the last call seen from 1 ms before
+ * the call's beginning to its end, of the same thread if there is one. Otherwise work takes calls
+ * in the order of both, as a queue does. A missing call or piece of work must not shift all that
+ * follow. So when the device has been idle for 1 ms, a call that waited through all of that time
+ * gives way to one that was made since.
  *
- * Work is held for AF_MATCH_HOLD_NS, as it is told in another order than it began.
+ * Work is held for AF_MATCH_HOLD_NS, because it is recorded in another order than it began.
  */
 #ifndef AF_ANALYSE_JOIN_MATCH_H
 #define AF_ANALYSE_JOIN_MATCH_H
@@ -40,7 +40,7 @@ struct af_match {
 	uint64_t first, nr, cap;
 };
 
-/* A call with a number is joined exactly, by launches.h: it is left out here. */
+/* A call with a correlation id is joined exactly, by launches.h, and is ignored here. */
 void af_match_seen(struct af_match *m, const struct af_world *w, const struct af_call *call);
 
 /*
@@ -49,7 +49,7 @@ void af_match_seen(struct af_match *m, const struct af_world *w, const struct af
  */
 void af_match_work(struct af_match *m, const struct af_world *w, const struct af_work *work);
 
-/* The trace is as far as @now_ns: hand over what has been held for long enough. */
+/* The trace has been read to @now_ns: hand over the work that has been held long enough. */
 void af_match_until(struct af_match *m, const struct af_world *w, uint64_t now_ns);
 
 /* No more will come: hand over all that is held. _free drops what is held. */

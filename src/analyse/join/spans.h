@@ -1,6 +1,6 @@
 /*
- * Stretches of time, half open: a span holds its start and not its end. Two lists of them laid over
- * a third stretch say what each instant of it was spent on.
+ * Spans of time, half open: a span contains its start and not its end. Two lists of them tell how
+ * each instant of a third span was spent.
  *
  *	af_spans_tidy → { af_spans_has, af_spans_walk }*
  */
@@ -16,9 +16,9 @@ struct af_span {
 };
 
 /*
- * In order and apart: of what several spans hold, the first to start has it, and of those the
- * longest. What holds nothing (any more) is dropped. Returns how many are left. A tidy list costs a
- * comparison each.
+ * Sort the spans and make them disjoint: where several overlap, the first to start keeps the time,
+ * and among those the longest. Empty spans are dropped. Returns the number left. A list that is
+ * tidy already costs one comparison a span.
  */
 uint32_t af_spans_tidy(struct af_span *spans, uint32_t nr);
 
@@ -28,13 +28,13 @@ uint32_t af_spans_after(const struct af_span *spans, uint32_t nr, uint64_t at_ns
 /* The span of a tidy list that holds @at_ns, or NULL. */
 const struct af_span *af_spans_has(const struct af_span *spans, uint32_t nr, uint64_t at_ns);
 
-/* Two tidy lists; what both hold is the first one's. */
+/* Two tidy lists; time in both belongs to the first. */
 struct af_spans {
 	const struct af_span *first, *second;
 	uint32_t nr_first, nr_second;
 };
 
-/* @ns of the stretch are this span's: of the first list, or else of the second. */
+/* @ns of the time belong to this span: of the first list, or else of the second. */
 typedef void af_spans_take(void *arg, bool first, const struct af_span *span, uint64_t ns);
 
 /* Share out [@from_ns, @to_ns); returns how much of it no span holds. */

@@ -1,7 +1,7 @@
 /*
- * A flame chart of a trace: what its threads ran and its devices did, one after the other, as a
- * tree whose children keep the order of time (struct af_tree, ordered). It has the stacks and the
- * sums of the trees that are asked for: threads and queues follow each other, and when nothing ran
+ * A flame chart of a trace: the stacks of its threads and the work of its devices, one after the
+ * other, as a tree whose children keep the order of time (struct af_tree, ordered). It has the
+ * stacks and the sums of the requested trees: threads and queues follow each other, and idle time
  * takes no room.
  */
 #ifndef AF_ANALYSE_TIME_CHART_H
@@ -11,8 +11,9 @@
 #include "analyse/time/timeline.h"
 
 /*
- * Make *@t, finished, of the trace in @dir, in columns "time" and "samples". @view is AF_VIEW_CPU,
- * AF_VIEW_GPU or AF_VIEW_ALL. The caller closes *@t, also after a failure. @progress may be NULL.
+ * Make *@t, finished, from the trace in @dir, with columns "time" and "samples". @view is
+ * AF_VIEW_CPU, AF_VIEW_GPU or AF_VIEW_ALL. The caller closes *@t, also after a failure. @progress
+ * may be NULL.
  */
 int af_chart_make(struct af_tree *t, const char *dir, const struct af_asked *asked, int view,
                   af_timeline_progress *progress, void *arg, struct af_err *err);

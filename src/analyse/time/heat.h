@@ -1,19 +1,20 @@
 /*
- * When was it busy? FlameScope's heat map: time in columns of a second or another period, and rows
- * of its parts, so that what happens at the same point of every period is a line. Of CPUs a cell
- * has the samples whose moments are in it, of devices how long they were busy in it, which is more
- * than its length where several pieces of work ran at once; where no work has a length but
- * instructions were sampled, these samples.
+ * When was it busy? FlameScope's heat map: each column is a second or another period, and rows are
+ * parts of the period, so that events at the same point of every period form a line. A cell for
+ * CPUs counts the samples whose moments are in it. A cell for devices has their busy time in it,
+ * which is more than its length where several pieces of work ran at once. Where no work has a
+ * length but instructions were sampled, it counts these samples.
  *
  * The pass answers AF_ANSWER_OWN with a struct af_heat in asked.own, which says what is asked, and
  * leaves tables among the facts:
  *
- *	heat		a row for each cell that is not empty, in order of time
- *	heat_about	one row: what the cells are
- *	periods		what repeats itself, as in period.h; at most one row
- *	intervals	where asked.own has an interval: each with what took most of it
+ *	heat        a row for each cell that is not empty, in order of time
+ *	heat_about  one row: the meaning of the cells
+ *	periods     what is periodic, as in period.h; at most one row
+ *	intervals   where asked.own has an interval: each with what took most of it
  *
- * Times are since the trace began. They begin at asked.from_ns, and all is within what is asked.
+ * Times are since the trace began. They start at asked.from_ns, and only the requested time range
+ * is covered.
  */
 #ifndef AF_ANALYSE_TIME_HEAT_H
 #define AF_ANALYSE_TIME_HEAT_H
@@ -25,18 +26,18 @@
 
 enum {
 	AF_HEAT_ROWS = 50,
-	AF_HEAT_COLUMNS = 40, /* the period is the longest that gives so many, a second at most */
-	AF_HEAT_CELLS = 1 << 22, /* what comes after so many is left out */
+	AF_HEAT_COLUMNS = 40, /* the period is the longest with so many columns, a second at most */
+	AF_HEAT_CELLS = 1 << 22, /* later cells are left out */
 	AF_HEAT_INTERVALS = 1 << 20
 };
 
 struct af_heat {
-	bool gpu;             /* what devices did, else CPU samples */
+	bool gpu;             /* device work, else CPU samples */
 	uint64_t period_ns;   /* of a column; 0: chosen */
 	uint64_t interval_ns; /* of the table of intervals; 0: none */
 
-	/* Found. */
-	bool has_cpu, has_gpu; /* is there any of it within what is asked? */
+	/* Results. */
+	bool has_cpu, has_gpu; /* does the time range have any? */
 };
 
 /* A row of the table "heat", "heat_about", "periods". */

@@ -1,4 +1,6 @@
-/* What the files of the heat map share. */
+/*
+ * Shared by the files of the heat map.
+ */
 #ifndef AF_ANALYSE_TIME_HEAT_PRIVATE_H
 #define AF_ANALYSE_TIME_HEAT_PRIVATE_H
 
@@ -10,8 +12,8 @@
 #include "base/map.h"
 
 /*
- * How much of each of equal stretches of time was covered, from time 0 on. What covers many costs
- * no more than what covers few, until somebody looks.
+ * How much of each of equal stretches of time was covered, from time 0 on. An interval over many
+ * stretches costs no more than a short one until the sums are needed.
  */
 struct heat_bins {
 	uint64_t each_ns;
@@ -19,14 +21,14 @@ struct heat_bins {
 	uint32_t nr;
 
 	/* private */
-	int64_t *begins; /* how many cover this one and those after it, less how many do no more */
+	int64_t *begins; /* intervals that begin in this stretch less those that ended before it */
 	uint32_t cap;
 };
 
-/* Make them @factor times as long. */
+/* Make the stretches @factor times as long. */
 void heat_bins_coarsen(struct heat_bins *b, uint32_t factor);
 
-/* Cover the time; what is in stretch @most or after it is left out: false when all of it is. */
+/* Cover the time; the part in stretch @most or later is left out. False when that is all of it. */
 bool heat_bins_add(struct heat_bins *b, uint64_t start_ns, uint64_t end_ns, uint32_t most);
 
 /* Bring b->ns up to date with all that was added; more may be added afterwards. */
@@ -35,21 +37,22 @@ void heat_bins_free(struct heat_bins *b);
 
 struct heat {
 	struct heat_bins cells; /* of a map of devices */
-	uint64_t *counts;       /* by cell: samples whose moments, works whose starts are in it */
+	/* by cell: samples whose moments, or works whose starts, are in it */
+	uint64_t *counts;
 	uint32_t nr_counts, cap_counts;
 	struct heat_bins series; /* finer, to find periods in */
-	uint64_t weight_ns;      /* the longest that a sample stood for */
-	uint64_t end_ns;         /* of all, since the first cell begins */
+	uint64_t weight_ns;      /* the longest time that a sample stood for */
+	uint64_t end_ns;         /* latest end, since the first cell begins */
 	uint64_t left_out;
 	bool has_cpu, has_gpu;
-	bool busy; /* some work of devices has a length */
-	/* Samples of their instructions, which are shown where none has. */
+	bool busy; /* some device work has a length */
+	/* Instruction samples, which are shown when no work has a length. */
 	struct heat_window {
 		uint64_t start_ns, end_ns, samples;
 	} * windows;
 	uint32_t nr_windows, cap_windows;
 	struct af_map by_window; /* process and id → number in windows */
-	/* What was found in them, where intervals are asked for. */
+	/* The samples in these windows, where intervals are requested. */
 	struct heat_sampled {
 		uint32_t process, window, code; /* as the process numbers them */
 		uint64_t samples;
@@ -65,11 +68,14 @@ struct heat {
 	uint32_t nr_intervals, cap_intervals;
 };
 
-/* A sample of a place or, NULL, work of a shape. Its moment is its end or, of work, its start. */
+/*
+ * A sample at a stack location or, with NULL, work of a shape. Its moment is its end, for work its
+ * start.
+ */
 struct heat_piece {
 	const struct af_place *at;
 	uint32_t shape;
-	bool aside; /* the moment is not within what is asked for */
+	bool aside; /* the moment is not in the time range */
 	uint64_t start_ns, end_ns;
 };
 
@@ -79,7 +85,9 @@ struct heat_piece {
  */
 void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struct heat_piece *is);
 
-/* Samples of instructions, in the place of work: each was taken some time in its window, evenly. */
+/*
+ * The same for instruction samples, in the place of work: they are spread evenly over their window.
+ */
 void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *asked);
 
 /* The tables. */

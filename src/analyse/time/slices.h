@@ -32,7 +32,7 @@ struct af_tree;
 struct af_world;
 
 enum {
-	AF_ROWS_LANES = 64, /* tracks of a row; what crosses on all of them is left out */
+	AF_ROWS_LANES = 64, /* tracks of a row; slices that cross on all of them are left out */
 	AF_ROWS_DEPTH = 64, /* slices within one another on a track */
 };
 
@@ -58,12 +58,12 @@ struct af_track {
 };
 
 /*
- * The order in which tracks are shown, as indexes: each before those below it, those of one parent
+ * The order in which tracks are shown, as indexes: each before its children, children of one parent
  * by rank and lane. @tracks are @nr, @stride bytes apart, by id - 1.
  */
 void af_tracks_order(const void *tracks, size_t stride, uint32_t nr, uint32_t *order);
 
-/* What a slice is. S(NAME, text): the text is its category in files. */
+/* The kinds of slices. S(NAME, text): the text is the category in files. */
 #define AF_SLICES(S)                                                                               \
 	S(CALL, "call")   /* a thread called a device API; an instant: it handed work over */      \
 	S(WORK, "work")   /* a device did something */                                             \
@@ -80,7 +80,7 @@ enum af_slice_kind {
 	    AF_SLICE_END
 };
 
-/* The ends of an arrow that a slice has. */
+/* The ends of an arrow at a slice. */
 enum af_flow {
 	AF_FLOW_NONE,
 	AF_FLOW_FROM,   /* it begins here */
@@ -94,7 +94,7 @@ struct af_slice {
 	uint64_t correlation;      /* of a call and its work; 0 for none */
 	uint64_t value;            /* CALL, WORK: 0; RANGE: colour; RUN: samples; LOST: how many */
 	uint64_t queued_ns;        /* WORK: from the call, or since it was queued, to the start */
-	uint64_t weight_ns;        /* RUN: what its samples stand for together */
+	uint64_t weight_ns;        /* RUN: the time that its samples stand for together */
 	uint32_t track;
 	uint32_t name;  /* id of the names */
 	uint32_t stack; /* node of the stacks, 0 for none */
@@ -103,7 +103,7 @@ struct af_slice {
 	int32_t status; /* 0, or the runtime's error */
 	uint8_t kind;   /* enum af_slice_kind */
 	uint8_t way;    /* enum af_flow */
-	bool open;      /* its end is not in the trace, which ends here */
+	bool open;      /* its end is not in the trace */
 };
 
 struct af_point {
@@ -111,7 +111,7 @@ struct af_point {
 	uint64_t time_ns, value;
 };
 
-/* Takes the shape. Each returns 0, or -errno to be given no more. */
+/* Receives the shape. Each function returns 0, or -errno to stop. */
 struct af_slices_sink {
 	void *arg;
 	int (*track)(void *arg, const struct af_track *t);
@@ -119,23 +119,26 @@ struct af_slices_sink {
 	int (*point)(void *arg, const struct af_point *p);
 };
 
-/* What the ids of slices stand for, and what is to be said of all. Grows while slices come. */
+/* The meaning of the ids in slices, and facts about all slices. Grows while slices come. */
 struct af_slices {
 	const struct af_strtab *names;
 	const struct af_tree *stacks; /* their root's children are processes */
 	const struct af_world *world;
 	uint64_t start_ns; /* of the trace */
-	/* A RUN is a sample, or some with one stack, and these and WORK have all that the trees
-	 * have that the stacks are of. Else samples are joined by function. */
+	/*
+	 * A RUN is one sample, or consecutive samples with one stack, and RUN and WORK together
+	 * have all the weight of the trees whose stacks they use. Otherwise samples are joined by
+	 * function.
+	 */
 	bool adds_up;
 	/* Other clocks of the machine at moments of the trace; foreign_ns 0: not known. */
 	struct af_clock_pair realtime, boottime;
 
 	/* Complete when the last slice has come. */
 	uint64_t nr_slices, nr_points, nr_tracks;
-	uint64_t outside;    /* not within the times, or shorter than asked for */
-	uint64_t beyond;     /* after as many as asked for */
-	uint64_t crossing;   /* for want of a lane */
+	uint64_t outside;    /* outside the time range, or shorter than requested */
+	uint64_t beyond;     /* beyond the requested number */
+	uint64_t crossing;   /* left out for want of a lane */
 	uint64_t unstamped;  /* work without times */
 	uint64_t unplaced;   /* work whose clock the trace does not have */
 	uint64_t unknown;    /* work of unknown shape */
@@ -147,7 +150,7 @@ struct af_slices {
 /* The text of a kind for people and files: "call"; "" for a kind that does not exist. */
 const char *af_slice_category(enum af_slice_kind kind);
 
-/* More about a slice, in words. */
+/* One more detail of a slice, for people. */
 struct af_slice_arg {
 	const char *name;
 	bool is_text; /* text, else number */
@@ -157,20 +160,20 @@ struct af_slice_arg {
 
 enum { AF_SLICE_ARGS = 16 };
 
-/* Fills @args in an order of their own; returns how many. The stack is none of them. */
+/* Fills @args in a fixed order; returns their number. The stack is not among them. */
 int af_slice_args(const struct af_slices *all, const struct af_slice *s,
                   struct af_slice_arg args[AF_SLICE_ARGS]);
 
-/* What is to be said of a finished timeline. */
+/* A fact about a finished timeline. */
 struct af_slices_fact {
 	const char *name; /* "slices", "left out: works without times" */
 	uint64_t number;
-	bool loss; /* the trace has less than happened, or the timeline less than the trace */
+	bool loss; /* events are missing in the trace, or slices in the timeline */
 };
 
 enum { AF_SLICES_FACTS = 64 };
 
-/* Fills @facts: the sums, and of losses those there are. Returns how many. */
+/* Fills @facts: the sums, and the losses that are not zero. Returns their number. */
 int af_slices_facts(const struct af_slices *all, struct af_slices_fact facts[AF_SLICES_FACTS]);
 
 struct af_rows {
@@ -178,26 +181,26 @@ struct af_rows {
 	uint32_t nr_tracks;
 	uint64_t nr_slices, nr_points; /* handed over */
 	uint64_t crossing;             /* left out: AF_ROWS_LANES */
-	int rc; /* what the sink failed with: nothing is handed over any more */
+	int rc;                        /* the sink's error: nothing is handed over any more */
 
 	/* private */
 	struct rows_row *rows;
 	uint32_t nr, cap;
 };
 
-/* Define a track: its id, which is put into *@t too. */
+/* Define a track. Returns its id, which is put into *@t too. */
 uint32_t af_rows_track(struct af_rows *r, struct af_track *t);
 
 /*
- * A new row, returns its number. Its tracks are made of *@like when they are needed; the first one
- * is @first unless that is 0; their lanes count from @like's. It holds @held slices back: as many
- * as may come before one that is earlier. Where it @nests slices may lie within one another, else
- * each of two that overlap gets a lane of its own.
+ * Add a row and return its number. Its tracks are made from *@like when they are needed; the first
+ * one is @first unless that is 0; their lanes count from @like's. The row holds @held slices back:
+ * as many as may come before an earlier one. Where it @nests, slices may lie within one another;
+ * otherwise each of two that overlap gets a lane of its own.
  */
 uint32_t af_rows_add(struct af_rows *r, const struct af_track *like, uint32_t first, uint32_t held,
                      bool nests);
 
-/* The slice's track is filled in. An end before the start is taken for the start. */
+/* Add a slice; its track is filled in. An end before the start is set to the start. */
 void af_rows_put(struct af_rows *r, uint32_t row, const struct af_slice *s);
 void af_rows_point(struct af_rows *r, const struct af_point *p);
 

@@ -1,6 +1,6 @@
 /*
- * A trace as slices: what threads called, ran and waited for, what devices did, what the program
- * said it was doing, and how much memory of devices was taken, in time.
+ * A trace as slices: calls, functions and waits of threads, work of devices, the program's own
+ * ranges, and memory of devices, over time.
  *
  *	af_timeline_open → af_timeline_slices → af_timeline_run → af_timeline_close
  *
@@ -19,7 +19,7 @@ struct af_asked;
 struct af_err;
 struct af_timeline;
 
-/* What a timeline shows. T(NAME, word) */
+/* The parts of a timeline. T(NAME, word) */
 #define AF_TIMELINE_PARTS(T)                                                                       \
 	T(CALLS, "calls")       /* of device APIs, by thread */                                    \
 	T(WORK, "work")         /* of devices, by queue */                                         \
@@ -38,16 +38,19 @@ enum af_timeline_part {
 };
 
 struct af_timeline_asked {
-	uint32_t parts;          /* bits 1 << AF_TIMELINE_…; 0: all */
-	uint64_t from_ns, to_ns; /* since the trace began: what reaches into it; to 0: to its end */
-	bool cuts;               /* and only that part of it: within.h */
-	uint64_t min_ns;         /* leave out shorter slices, but no instants */
-	uint64_t limit;          /* most slices and points; 0: any number */
-	uint64_t process, pid;   /* only of these, UINT64_MAX: of any */
-	/* Samples and works add up to the trees that this asks for, whose times cut all slices
-	 * instead of the times above, and have the nodes of those as
-	 * stacks; each sample is a slice unless it goes on where the same stack was. NULL: stacks
-	 * are those of calls, and samples are joined by function. */
+	uint32_t parts; /* bits 1 << AF_TIMELINE_…; 0: all */
+	/* since the trace began: slices that reach into it; to 0: to its end */
+	uint64_t from_ns, to_ns;
+	bool cuts;             /* slices are cut to the range: within.h */
+	uint64_t min_ns;       /* leave out shorter slices, but no instants */
+	uint64_t limit;        /* most slices and points; 0: any number */
+	uint64_t process, pid; /* only of these, UINT64_MAX: of any */
+	/*
+	 * Samples and works add up to the trees of this query, whose time range cuts all slices
+	 * instead of the one above, and have nodes of those trees as stacks. Each sample is a
+	 * slice, unless it continues the same stack. NULL: stacks are those of calls, and samples
+	 * are joined by function.
+	 */
 	const struct af_asked *trees;
 };
 
@@ -57,12 +60,12 @@ typedef void af_timeline_progress(void *arg, uint64_t done, uint64_t size);
 int af_timeline_open(struct af_timeline **t, const char *dir, const struct af_timeline_asked *asked,
                      af_timeline_progress *progress, void *arg, struct af_err *err);
 
-/* What the ids stand for; valid, and growing, until the close. */
+/* The meaning of the ids; valid, and growing, until the close. */
 const struct af_slices *af_timeline_slices(const struct af_timeline *t);
 
 /*
- * The second reading, once: all slices into @sink. Fails with what the sink returned, and no
- * message, or with one when the trace cannot be opened any more.
+ * The second reading, once: hands all slices to @sink. Fails with the sink's error and no message,
+ * or with a message when the trace cannot be opened any more.
  */
 int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, struct af_err *err);
 

@@ -1,4 +1,6 @@
-/* What the files of the timeline share: its state, and handing slices over. */
+/*
+ * Shared by the files of the timeline: its state, and handing slices over.
+ */
 #ifndef AF_ANALYSE_TIME_TIMELINE_PRIVATE_H
 #define AF_ANALYSE_TIME_TIMELINE_PRIVATE_H
 
@@ -36,7 +38,7 @@ struct af_timeline {
 	struct af_map by_call; /* call path and function, or that and a node of a graph → stack */
 	struct af_map by_pid;  /* the latest process of each */
 	struct af_keys by_track; /* process, thread or device → track */
-	struct af_keys by_row;   /* what row_of() is given → row */
+	struct af_keys by_row;   /* key of row_of() → row */
 	uint32_t nr_children;    /* ranks handed out */
 
 	struct af_map by_run; /* process and thread → index */
@@ -46,7 +48,7 @@ struct af_timeline {
 	struct af_keys by_nest; /* process, thread and domain → index */
 	struct timeline_nest *nests;
 	uint32_t nr_nests, cap_nests;
-	bool ended;             /* what is open now has no end in the trace */
+	bool ended;             /* ranges that are open now have no end in the trace */
 	struct af_join started; /* ranges with START and no END yet: what is an index */
 	struct timeline_range *ranges;
 	uint32_t nr_ranges, cap_ranges, free_range;
@@ -57,7 +59,7 @@ struct af_timeline {
 	uint32_t nr_counters, cap_counters;
 };
 
-/* Rows of a process, by what they are. */
+/* Rows of a process, by kind. */
 enum timeline_row_kind {
 	ROW_CALLS,
 	ROW_RANGES,
@@ -74,22 +76,24 @@ static inline bool timeline_shows(const struct af_timeline *t, enum af_timeline_
 	return !t->asked.parts || t->asked.parts & 1u << part;
 }
 
-/* Is the process, by its ordinal, asked for? */
+/* Is the process, by its ordinal, requested? */
 bool timeline_of(const struct af_timeline *t, uint32_t process);
 
-/* Is a slice wanted? Counts it as left out where it is not. Before its row is made. */
+/* Is a slice wanted? Counts it as left out if not. Call it before its row is made. */
 bool timeline_wants(struct af_timeline *t, uint64_t start_ns, uint64_t end_ns);
 
-/* Cut one that is wanted, where the time that is asked for cuts slices. */
+/* Cut a wanted slice to the time range, if the query cuts slices. */
 void timeline_cut(const struct af_timeline *t, struct af_slice *s);
 
 /* The id of a name among t->names; an empty one is "[unnamed]". */
 uint32_t timeline_name(struct af_timeline *t, const char *text);
 
-/* The node of a place among the stacks, and what its leaf is called. */
+/* The node of a stack location among the stacks; timeline_leaf() has the name of its leaf. */
 uint32_t timeline_stack(struct af_timeline *t, const struct af_place *at);
-/* The stack of a call of a device's API, and of a node of a graph (w->nodes, 0 for none) that it
- * launched; 0 when the trace does not have it. */
+/*
+ * The stack of a call of a device's API, and of a node of a graph (w->nodes, 0 for none) that it
+ * launched; 0 when it is not in the trace.
+ */
 uint32_t timeline_call_stack(struct af_timeline *t, uint32_t process, uint32_t path,
                              uint32_t function, uint32_t node);
 uint32_t timeline_leaf(struct af_timeline *t, uint32_t node);
@@ -99,7 +103,7 @@ uint32_t timeline_process(struct af_timeline *t, uint32_t process);
 uint32_t timeline_thread(struct af_timeline *t, uint32_t process, uint32_t tid);
 uint32_t timeline_device(struct af_timeline *t, uint32_t process, uint32_t device);
 
-/* What tells rows of one kind in a process apart. */
+/* Tells rows of one kind in a process apart. */
 struct timeline_row_id {
 	uint32_t number; /* of a thread, a queue, a device */
 	uint32_t depth;  /* of ranges within one another: a row each, as their ends come in order */
@@ -121,16 +125,16 @@ void timeline_wait(struct af_timeline *t, const struct af_event *ev);
 void timeline_lost(struct af_timeline *t, const struct af_event *ev);
 void timeline_sample(void *timeline, const struct af_sample *s);
 
-/* Is it asked for, also of what the trees show? Cuts it to what is. */
+/* Is it requested, and in the part that the trees show? Cuts it to that part. */
 void timeline_trees_open(struct af_timeline *t);
 bool timeline_trees_sample(const struct af_timeline *t, struct af_sample *s);
 bool timeline_trees_work(const struct af_timeline *t, struct af_work *work);
-/* The node of the place that a thread is at now, and of the job that @work is of. */
+/* The node of a thread's stack location at this time, and of the job of @work. */
 uint32_t timeline_trees_place(struct af_timeline *t, const struct af_place *at, uint32_t tid);
 uint32_t timeline_trees_job(struct af_timeline *t, const struct af_work *work);
 void timeline_trees_free(struct af_timeline *t);
 
-/* The trace is at its end: ranges and runs that are open. */
+/* The trace has ended: ends the open ranges and runs. */
 void timeline_ranges_end(struct af_timeline *t);
 void timeline_runs_end(struct af_timeline *t);
 void timeline_ranges_free(struct af_timeline *t);

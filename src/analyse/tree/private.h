@@ -1,4 +1,6 @@
-/* What the files of the tree share: names and the (parent, name) → node table. */
+/*
+ * Shared by the files of the tree: names and the (parent, name) → node table.
+ */
 #ifndef AF_ANALYSE_TREE_PRIVATE_H
 #define AF_ANALYSE_TREE_PRIVATE_H
 
@@ -13,7 +15,7 @@ struct tree_name {
 	uint32_t spot : 24; /* of the spots, 0: none */
 	uint32_t module;    /* of the modules, 0: none, MODULES: several */
 	uint32_t key;       /* of the keys: module_key.h; 0: none */
-	const char *told;   /* the text that it was told last, by whoever told it */
+	const char *told;   /* text pointer of the last call with this name */
 };
 
 enum { MODULES = UINT32_MAX };
@@ -30,7 +32,7 @@ struct tree_node_slot {
 
 struct tree_spots; /* spots.c */
 
-/* keys.c: keys of the files that were met last, by where the world has their texts. */
+/* keys.c: keys of the latest files, by the addresses of their texts in the world. */
 enum { KEYS_LAST = 256 };
 
 struct tree_key {
@@ -39,7 +41,7 @@ struct tree_key {
 	bool kernel;
 };
 
-/* How a name is shown that another function has, too: with its module. */
+/* The label of a name that another function has, too: with its module. */
 struct tree_label {
 	const char *text; /* NULL: as it is */
 	size_t len;
@@ -64,21 +66,21 @@ struct af_tree_private {
 	bool finished; /* child lists are in final order */
 };
 
-/* A new last node below @parent, in neither a child list nor the table; weights zeroed. */
+/* Append a node below @parent, in neither a child list nor the table; weights zeroed. */
 uint32_t tree_append(struct af_tree *t, uint32_t parent, uint32_t name);
 
-/* af_tree_name() of what is at the spot and has the key of these numbers. */
+/* af_tree_name() for a frame with the spot and the key of these numbers. */
 uint32_t tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                       uint32_t spot, uint32_t key, int borrowed);
 
-/* The key of what is at @spot (NULL: nowhere), 0: none. */
+/* The number of the key of @spot (NULL: none), 0: none. */
 uint32_t tree_key_number(struct af_tree *t, enum af_frame frame, const struct af_spot *spot);
 
-/* The number of @spot (NULL: of none) among those of the tree, 0 where it has none. */
+/* The number of @spot (NULL: none) among those of the tree, 0 when it has none. */
 uint32_t tree_spot_number(struct af_tree *t, const struct af_spot *spot);
 void tree_spots_close(struct af_tree *t);
 
-/* Drop what finish() made and what only building needs. */
+/* Drop the results of finish(), and the memory that only building needs. */
 void tree_unfinish(struct af_tree *t);
 void tree_drop_slots(struct af_tree *t);
 

@@ -1,6 +1,6 @@
 /*
- * Trees as tables: the frames that weigh most, in the order of the tree, each with its depth and
- * the places of itself and its caller, so that a program can put them together again.
+ * Trees as tables: the heaviest frames, in the order of the tree, each with its depth and the ids
+ * of itself and its caller, so that a program can rebuild the tree.
  */
 #ifndef AF_ANALYSE_TREE_TABLE_H
 #define AF_ANALYSE_TREE_TABLE_H
@@ -8,22 +8,22 @@
 #include "analyse/table/facts.h"
 #include "analyse/tree/tree.h"
 
-/* Which frames of a tree are shown; a zeroed struct is for all that weigh anything. */
+/* Selects the frames of a tree that are shown; a zeroed struct selects all with weight. */
 struct af_tree_cut {
-	uint64_t min;   /* those with this total or more */
+	uint64_t min;   /* only frames with this total or more */
 	uint32_t limit; /* of these the heaviest so many; 0: all */
 };
 
-/* What is not shown. */
+/* What is left out. */
 struct af_tree_rest {
-	uint32_t frames;    /* that are shown */
-	uint32_t left_out;  /* that are not, and weigh something */
-	uint64_t left_self; /* the self weights of those, added up */
+	uint32_t frames;    /* shown frames */
+	uint32_t left_out;  /* frames with weight that are not shown */
+	uint64_t left_self; /* their self weights, added up */
 };
 
 /*
- * By node whether it is shown: the root always, and a frame never without its caller. Of frames of
- * the same total the earlier counts as the heavier. The caller's to free. @t is finished.
+ * By node, whether it is shown: the root always, and a frame never without its caller. Of frames
+ * with equal totals the earlier counts as heavier. The caller frees it. @t is finished.
  */
 uint8_t *af_tree_choose(const struct af_tree *t, uint32_t weight, const struct af_tree_cut *cut,
                         struct af_tree_rest *rest);

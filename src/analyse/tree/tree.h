@@ -16,7 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a frame is: decides its colour and its suffix in folded text. Order is in report.html. */
+/*
+ * The kind of a frame: decides its colour and its suffix in folded text. The order is stored in
+ * report.html.
+ */
 #define AF_FRAMES(F)                                                                               \
 	F(NATIVE, "native", "")       /* machine code of the program and its libraries */          \
 	F(PYTHON, "python", "")       /* function (file.py:line) */                                \
@@ -60,8 +63,10 @@ struct af_tree {
 	uint64_t *self[AF_TREE_WEIGHTS]; /* by node */
 	uint64_t
 	    *total[AF_TREE_WEIGHTS]; /* by node, NULL before finish; root's is the sum of all */
-	/* Of a weight that adds up events, the squares of these: af_tree_vary(); of the first
-	 * nodes. */
+	/*
+	 * For a weight that adds up events: the sums of their squares, of the first nodes:
+	 * af_tree_vary().
+	 */
 	double *squares;
 	uint32_t nr_squares;
 	uint32_t nr_names;
@@ -72,7 +77,8 @@ struct af_tree {
 	 * children already belongs into a new child named AF_TREE_GAP, which nothing draws.
 	 */
 	bool ordered;
-	struct af_frames_last *last; /* of who adds stacks in an order that shares; else NULL */
+	/* set by callers that add stacks in an order that shares parents; else NULL */
+	struct af_frames_last *last;
 	struct af_tree_private *private_;
 };
 
@@ -81,8 +87,9 @@ void af_tree_open(struct af_tree *t, const struct af_tree_weight *weights, uint3
 void af_tree_close(struct af_tree *t); /* a zeroed or closed tree is fine */
 
 /*
- * Intern a frame's text (without suffix) as of kind @frame: equal (text, kind) pairs are one id, of
- * no module. The text is copied unless @borrowed, when it must outlive the tree (a mapped file).
+ * Intern a frame's text (without suffix) as of kind @frame: equal (text, kind) pairs have one id,
+ * without a module. The text is copied unless @borrowed, when it must outlive the tree (a mapped
+ * file).
  */
 uint32_t af_tree_name(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                       int borrowed);
@@ -91,12 +98,12 @@ const char *af_tree_text(const struct af_tree *t, uint32_t name, size_t *len);
 enum af_frame af_tree_frame(const struct af_tree *t, uint32_t name);
 
 /*
- * What a frame is besides its text, for formats that have a place for it. Only trees that were
- * asked to keep spots do (af_tree_keep_spots), and then frames with the same text in other places
- * are different names: their texts merge them again.
+ * Facts about a frame besides its text, for formats that have a place for them. Only trees with
+ * af_tree_keep_spots() keep spots. In those, frames with equal texts at different locations are
+ * different names; readers merge them again by their texts.
  */
 enum af_spot_what {
-	AF_SPOT_CODE, /* of a host or device; whatever has no other word */
+	AF_SPOT_CODE, /* of a host or device; everything without another word */
 	AF_SPOT_PROCESS,
 	AF_SPOT_RANK,
 	AF_SPOT_THREAD,
@@ -108,7 +115,7 @@ enum af_spot_what {
 };
 
 struct af_spot {
-	const char *function;          /* the name alone; NULL: the frame's text is it */
+	const char *function;          /* the name alone; NULL: the frame's text */
 	const char *file;              /* of the source, or NULL */
 	const char *module, *build_id; /* the file of machine code, or NULL */
 	uint64_t address;              /* within the module; of a process or thread its number */
@@ -118,7 +125,7 @@ struct af_spot {
 };
 
 /*
- * Frames whose function has a module that tells it from others of its name: those of machine code
+ * Kinds of frames whose function has a module that tells it from others of its name: machine code
  * of the program and of the kernel (module_key.h).
  */
 static inline bool af_frame_has_module(enum af_frame frame)
@@ -126,14 +133,14 @@ static inline bool af_frame_has_module(enum af_frame frame)
 	return frame == AF_FRAME_NATIVE || frame == AF_FRAME_INLINED || frame == AF_FRAME_KERNEL;
 }
 
-/* Right after af_tree_open. */
+/* Call it right after af_tree_open(). */
 void af_tree_keep_spots(struct af_tree *t);
 bool af_tree_has_spots(const struct af_tree *t);
 
 /*
- * af_tree_name() of a frame at @spot (NULL: nowhere); all texts are copied. Functions of one name
- * in two modules are two names. The same module and file are told at the same address each time,
- * and no others there, while the tree is made.
+ * af_tree_name() of a frame at @spot (NULL: none); all texts are copied. Functions of one name in
+ * two modules are two names. While the tree is made, the caller must give the same module and file
+ * at the same address each time, and no others there.
  */
 uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                          const struct af_spot *spot);
@@ -142,36 +149,40 @@ uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum a
 uint32_t af_tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                          const char *key);
 
-/* A name of @src in @t, with its module, and its spot where @t keeps them. */
+/* The name of @src in @t, with its module, and its spot where @t keeps them. */
 uint32_t af_tree_name_like(struct af_tree *t, const struct af_tree *src, uint32_t name,
                            int borrowed);
 
-/* The word for the module that is a part of what the name is (module_key.h), or "". */
+/* The module word that is a part of the name's identity (module_key.h), or "". */
 const char *af_tree_key(const struct af_tree *t, uint32_t name);
 
 /*
  * Look for functions of one name and side in several modules, in all of @nr trees (zeroed ones are
- * fine): their labels are "libx.so!helper" from then on, and of names made like theirs.
+ * fine). From then on their labels, and those of names made from them, are "libx.so!helper".
  */
 void af_trees_tell_apart(struct af_tree *trees, uint32_t nr);
 
 /*
- * Open @dst as @src with names that are texts and kinds only, finished if @src is: what folded text
- * has. It borrows the texts of @src. Only where some are told apart, else false and nothing done.
+ * Open @dst as a copy of @src with names that are only texts and kinds, as folded text has;
+ * finished if @src is. It borrows the texts of @src. False, and nothing is done, when no names are
+ * told apart.
  */
 bool af_tree_plain(struct af_tree *dst, const struct af_tree *src);
 
-/* What people see: the text, unless the name is told apart; NUL-terminated only then. */
+/*
+ * The text for people: the name's text, or with its module when the name is told apart.
+ * NUL-terminated only then.
+ */
 const char *af_tree_label(const struct af_tree *t, uint32_t name, size_t *len);
 bool af_tree_is_told_apart(const struct af_tree *t, uint32_t name);
 
 /*
- * The file of machine code that frames of this name are in, as af_tree_name_at() was told, whether
- * or not spots are kept: "" where they are in several, NULL where nobody said.
+ * The file of machine code of frames with this name, from af_tree_name_at(), whether or not spots
+ * are kept: "" when there are several, NULL when it was never given.
  */
 const char *af_tree_module(const struct af_tree *t, uint32_t name);
 
-/* Where the frame is: zeroes where that is not known. Valid until the next name. */
+/* The spot of the frame: zeroes when it is not known. Valid until the next name. */
 const struct af_spot *af_tree_spot(const struct af_tree *t, uint32_t name);
 
 /* The greatest common divisor of self weights, 1 where there are none. */
@@ -192,9 +203,9 @@ static inline void af_tree_add(struct af_tree *t, uint32_t node, uint32_t weight
 }
 
 /*
- * Tell the sum of the squares of events that a node's self weight adds up: of how many there are by
- * chance, that is the variance of the weight. Only one weight of a tree has it, as who makes it
- * says.
+ * Add to the sum of the squares of the events in a node's self weight. When the number of events is
+ * random, this is the variance of the weight. Only one weight of a tree has it; its maker chooses
+ * which.
  */
 void af_tree_vary(struct af_tree *t, uint32_t node, double square);
 
@@ -207,8 +218,8 @@ void af_tree_vary(struct af_tree *t, uint32_t node, double square);
 void af_tree_finish(struct af_tree *t);
 
 /*
- * The node after @node in depth-first order (parents first), or 0 after the last. *@depth follows.
- * With @skip the children of @node are passed over.
+ * The node after @node in depth-first order (parents first), or 0 after the last. *@depth is
+ * updated. With @skip the children of @node are skipped.
  */
 static inline uint32_t af_tree_next(const struct af_tree *t, uint32_t node, bool skip,
                                     uint32_t *depth)
@@ -228,8 +239,8 @@ static inline uint32_t af_tree_next(const struct af_tree *t, uint32_t node, bool
 uint32_t af_tree_depth(const struct af_tree *t);
 
 /*
- * Add all of @src to @dst (same columns by name, missing ones are skipped). Texts are copied; @dst
- * wants finish again.
+ * Add all of @src to @dst (columns with equal names; others are skipped). Texts are copied; finish
+ * @dst again.
  */
 void af_tree_merge(struct af_tree *dst, const struct af_tree *src);
 
@@ -239,7 +250,7 @@ void af_tree_merge(struct af_tree *dst, const struct af_tree *src);
  */
 void af_tree_reverse(struct af_tree *dst, const struct af_tree *src);
 
-/* What a kind is called ("native") and its suffix in folded text ("" when it has none). */
+/* The name of a kind ("native") and its suffix in folded text ("" when it has none). */
 const char *af_frame_name(enum af_frame frame);
 const char *af_frame_suffix(enum af_frame frame);
 

@@ -1,6 +1,6 @@
 /*
- * What is known of instructions of device code: lines, with what was inlined, and text. Objects are
- * opened when they are first asked for.
+ * Names for instructions of device code: source lines with inlined functions, and text. Objects are
+ * opened when they are first needed.
  *
  *	af_code_names_open → { af_code_names_… }* → af_code_names_close
  */
@@ -24,20 +24,21 @@ struct af_code_names {
 	struct af_map listings;
 };
 
-/* Of the trace in @dir, which outlives it. Nothing is read yet. */
+/* For the trace in @dir, a string that outlives it. Nothing is read yet. */
 void af_code_names_open(struct af_code_names *n, const char *dir);
 void af_code_names_close(struct af_code_names *n);
 
 /* Objects of the trace; NULL when there cannot be any. */
 struct af_code_store *af_code_names_store(struct af_code_names *n);
 
-/* The function that @code is, NULL when the trace does not have its object. */
+/* The function of @code, NULL when the trace does not have its object. */
 const struct af_code_function *af_code_names_function(struct af_code_names *n,
                                                       const struct af_world *w, uint32_t code);
 
 /*
- * Is the kernel @name one that may run @code: the code's own, the one that holds it, or, of a
- * function that any may call, one of its object? False when the trace does not have the object.
+ * May the kernel @name run @code: is it the code itself, the kernel that contains it, or, for a
+ * function that any kernel may call, one of the same object? False when the trace does not have the
+ * object.
  */
 bool af_code_names_runs(struct af_code_names *n, const struct af_world *w, uint32_t code,
                         const char *name);
@@ -49,8 +50,10 @@ bool af_code_names_runs(struct af_code_names *n, const struct af_world *w, uint3
 uint32_t af_code_names_frames(struct af_code_names *n, const struct af_world *w, uint32_t code,
                               uint64_t offset, struct af_code_frame *frames, uint32_t most);
 
-/* The text of that instruction, NULL when it is not known: may run a disassembler. Lives as long
- * as @n. */
+/*
+ * The text of that instruction, NULL when it is not known; may run a disassembler. Lives as long as
+ * @n.
+ */
 const char *af_code_names_text(struct af_code_names *n, const struct af_world *w, uint32_t code,
                                uint64_t offset);
 

@@ -1,4 +1,6 @@
-/* What a device is called in tables. */
+/*
+ * The name of a device in tables.
+ */
 #ifndef AF_ANALYSE_WORLD_DEVICE_NAME_H
 #define AF_ANALYSE_WORLD_DEVICE_NAME_H
 
@@ -8,7 +10,7 @@ struct af_facts;
 struct af_world;
 
 /*
- * The name of the device that @process numbers @id, with that number where several devices of the
+ * The name of the device with number @id in @process, with that number when several devices of the
  * process have the name: "NVIDIA H200 #2". Lives as long as the facts.
  */
 const char *af_device_name(struct af_facts *f, const struct af_world *w, uint32_t process,

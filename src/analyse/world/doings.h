@@ -1,17 +1,18 @@
 /*
- * What the program says of itself by NVTX (RANGE): which ranges are open on a thread, so that what
- * happens there can be told apart by them, and what autograd's backward functions go back to
- * (OPERATION).
+ * The annotation context of threads, from NVTX (RANGE): which ranges are open on a thread, so that
+ * its events can be told apart by them, and to which forward operation autograd's backward
+ * functions go back (OPERATION).
  *
  *	{ af_doings_event | af_doings_now }* → af_doings_names, af_doings_forward → af_doings_free
  *
- * Of ranges only those that nest on a thread count (PUSH and POP); a POP ends the latest of its
- * domain. What is too deep or too much for the bounds below is left out.
+ * Only ranges that nest on a thread count (PUSH and POP); a POP ends the latest of its domain.
+ * Ranges beyond the bounds below are left out.
  *
- * PyTorch's emit_nvtx() makes a range "NAME, seq = N" of every operation in a forward pass. The
- * one that made a backward function is the latest of its N, a number of the process's thread; the
- * function runs inside "autograd::engine::evaluate_function: F", as "F, seq = N". Everything in
- * there is its doing. Names are without the numbers, which would make a frame of each call.
+ * PyTorch's emit_nvtx() makes a range "NAME, seq = N" for every operation in a forward pass. The
+ * operation of a backward function is the latest with its N, a number of the process's thread. The
+ * function runs inside "autograd::engine::evaluate_function: F", as "F, seq = N", and everything in
+ * there belongs to it. The names here are without the numbers, which would make a frame of each
+ * call.
  */
 #ifndef AF_ANALYSE_WORLD_DOINGS_H
 #define AF_ANALYSE_WORLD_DOINGS_H
@@ -30,8 +31,8 @@ enum {
 	AF_DOINGS_OPEN = 1 << 10, /* of a thread, that are followed to their end */
 	AF_DOINGS_NESTS =
 	    1 << 20, /* ranges within ranges, by name, and with what they go back to */
-	AF_DOINGS_SEQUENCES = 1 << 17, /* of a process: the latest that are remembered */
-	AF_DOINGS_PROCESSES = 1 << 10, /* that have such */
+	AF_DOINGS_SEQUENCES = 1 << 17, /* of a process: the latest ones */
+	AF_DOINGS_PROCESSES = 1 << 10, /* with sequences */
 };
 
 /* A range within ranges, by names. */
@@ -41,15 +42,15 @@ struct af_nest {
 	bool inside; /* of a range called af_ranges.only */
 };
 
-/* What a thread was doing: 0 is nothing that is known. */
+/* The context of a thread: 0 is none. */
 struct af_doing {
-	uint32_t nest;    /* 0 where ranges are not told apart */
-	uint32_t forward; /* call path of the world: of the operation that is gone back to, or 0 */
+	uint32_t nest;    /* 0 when ranges are not told apart */
+	uint32_t forward; /* call path of the world: of the forward operation, or 0 */
 };
 
 struct af_doings {
-	bool apart;       /* whoever wants ranges told apart says so first */
-	const char *only; /* the name of the range to be inside of; NULL: anywhere */
+	bool apart;       /* set before the first event by a caller that wants ranges told apart */
+	const char *only; /* only events inside a range of this name; NULL: anywhere */
 
 	/* private */
 	struct af_strtab names;
@@ -68,16 +69,16 @@ void af_doings_free(struct af_doings *r);
 /* RANGE and OPERATION, in order of time; @w has seen all before. */
 void af_doings_event(struct af_doings *r, const struct af_world *w, const struct af_event *ev);
 
-/* What the thread is doing, as a number. */
+/* The thread's current context, as a number. */
 uint32_t af_doings_now(const struct af_doings *r, uint32_t process, uint32_t tid);
 
-/* The nest and the call path behind such a number. */
+/* The nest and the call path of such a number. */
 struct af_doing af_doings_get(const struct af_doings *r, uint32_t doing);
 
-/* Is this inside of what is asked for? */
+/* Is it inside the requested range? */
 bool af_doings_inside(const struct af_doings *r, uint32_t doing);
 
-/* The names of a nest, outermost first; returns how many. */
+/* The names of a nest, outermost first; returns their number. */
 uint32_t af_doings_names(const struct af_doings *r, uint32_t nest,
                          const char *names[AF_DOINGS_DEEP]);
 

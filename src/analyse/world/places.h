@@ -1,7 +1,7 @@
 /*
- * Where a thread was: its call path in user mode and the kernel's stack above it, both indexes of
- * the world. Equal places get one dense number, so that what happened there can be added up before
- * anything has a name.
+ * Stack locations of threads: a call path in user mode and the kernel's stack above it, both
+ * indexes of the world. Equal locations have one dense number, so that weights can be added up
+ * before anything has a name.
  */
 #ifndef AF_ANALYSE_WORLD_PLACES_H
 #define AF_ANALYSE_WORLD_PLACES_H
@@ -15,7 +15,7 @@ struct af_world;
 
 /* Besides an index, 0 is a path that the trace does not have. */
 #define AF_PATH_NONE UINT32_MAX         /* there is none: a kernel thread */
-#define AF_PATH_MISSED (UINT32_MAX - 1) /* there was one, and it never came */
+#define AF_PATH_MISSED (UINT32_MAX - 1) /* there was one, but it never came */
 
 #define AF_KSTACK_MISSED UINT32_MAX /* in the kernel, without its stack; 0: not in the kernel */
 
@@ -23,7 +23,7 @@ struct af_place {
 	uint32_t process; /* ordinal */
 	uint32_t path;    /* index of the world or AF_PATH_… */
 	uint32_t kstack;  /* index of the world, 0, or AF_KSTACK_MISSED */
-	uint32_t tid;     /* whose, where w->threads_apart; else 0 */
+	uint32_t tid;     /* its thread, if w->threads_apart; else 0 */
 };
 
 struct af_places {
@@ -36,7 +36,7 @@ struct af_places {
 void af_places_free(struct af_places *p);
 uint32_t af_places_number(struct af_places *p, const struct af_place *at);
 
-/* The place that an event of the kernel tells by ids of its stream, 0 for a part there is not. */
+/* The stack location of a kernel event, from ids of its stream; 0 for a missing part. */
 struct af_place af_place_of(const struct af_world *w, const struct af_event *ev, uint32_t callpath,
                             uint32_t kstack);
 

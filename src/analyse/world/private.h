@@ -1,4 +1,6 @@
-/* What the files of the world share: its tables, and copying out of events. */
+/*
+ * Shared by the files of the world: its tables, and copying out of events.
+ */
 #ifndef AF_ANALYSE_WORLD_PRIVATE_H
 #define AF_ANALYSE_WORLD_PRIVATE_H
 
@@ -41,7 +43,7 @@ static inline const uint64_t *world_u64s(struct af_world *w, const struct af_tai
 	return copy;
 }
 
-/* Of processes and threads; each learns from the kind it is named after. */
+/* Events of processes and threads; each function learns from the kind in its name. */
 void world_learn_process(struct af_world *w, const struct af_event *ev);
 void world_learn_process_end(struct af_world *w, const struct af_event *ev);
 void world_learn_process_note(struct af_world *w, const struct af_event *ev);
@@ -49,7 +51,7 @@ void world_learn_thread(struct af_world *w, const struct af_event *ev);
 void world_learn_comm(struct af_world *w, const struct af_event *ev);
 void world_learn_note(struct af_world *w, const struct af_event *ev);
 
-/* Of devices and what they do; each learns from the kind it is named after. */
+/* Events of devices and their work; each function learns from the kind in its name. */
 void world_learn_device(struct af_world *w, const struct af_event *ev);
 void world_learn_device_note(struct af_world *w, const struct af_event *ev);
 void world_learn_queue(struct af_world *w, const struct af_event *ev);
@@ -59,13 +61,13 @@ void world_learn_config(struct af_world *w, const struct af_event *ev); /* LAUNC
 void world_learn_function(struct af_world *w, const struct af_event *ev);
 void world_learn_node(struct af_world *w, const struct af_event *ev); /* GRAPH_NODE */
 
-/* @name demangled, or as it is; a string that lives as long as the world. */
+/* @name demangled, or unchanged; a string that lives as long as the world. */
 const char *world_shown(struct af_world *w, const char *name);
 
-/* Of what is mapped: its build-id. */
+/* Learns the build-id of a mapped file. */
 void world_learn_mapping(struct af_world *w, const struct af_event *ev);
 
-/* Of device code. */
+/* Events of device code. */
 void world_learn_program(struct af_world *w, const struct af_event *ev);
 void world_learn_crc(struct af_world *w, const struct af_event *ev); /* PROGRAM_CRC */
 void world_learn_code(struct af_world *w, const struct af_event *ev);

@@ -1,10 +1,10 @@
 /*
- * CPU samples as a whole, for every pass alike. Of a thread that carries libaflame two tell: the
- * kernel what it was doing itself (KSAMPLE with JOINS), and the thread, on its way out of the
- * kernel, what had called it (SAMPLE). Several ticks in one long system call become one signal, so
- * all KSAMPLEs of a thread that wait get the user part of its next SAMPLE, which then stands for
- * nothing of its own: the thread had no chance to move. A SAMPLE that none waits for, and a
- * KSAMPLE without JOINS, are samples by themselves.
+ * Whole CPU samples, for every pass alike. When a tick interrupts the kernel in a thread that
+ * carries libaflame, it produces two events: the BPF program writes the kernel stack (KSAMPLE with
+ * JOINS), and the thread writes its user stack on its way out of the kernel (SAMPLE). Several ticks
+ * in one long system call become one signal, so all waiting KSAMPLEs of a thread get the user part
+ * of its next SAMPLE. That SAMPLE then is no sample of its own: the thread had no chance to move. A
+ * SAMPLE for which none waits, and a KSAMPLE without JOINS, are samples by themselves.
  *
  *	{ af_samples_event }* → af_samples_end → af_samples_free
  *
@@ -20,20 +20,20 @@
 #include "analyse/world/world.h"
 
 struct af_sample {
-	uint64_t time_ns, weight_ns; /* weight_ns: CPU time; 0 of COUNTED */
-	uint64_t length_ns; /* on a timeline: the weight, of COUNTED what lies between two */
-	uint64_t count;     /* of COUNTED: events that it stands for */
+	uint64_t time_ns, weight_ns; /* weight_ns: CPU time; 0 for COUNTED */
+	uint64_t length_ns; /* on a timeline: the weight; for COUNTED the time between two */
+	uint64_t count;     /* of COUNTED: the number of events that it stands for */
 	bool counted;
 	uint32_t tid;
 	struct af_place at;
 	bool in_kernel; /* with or without a stack of the kernel */
 	bool on_device; /* in code of a device that is the host: set by analyse.c */
-	bool aside; /* its moment is not within the time that is asked for: it counts for none */
+	bool aside;     /* its moment is not in the time range: it does not count as a sample */
 };
 
 typedef void af_samples_take(void *arg, const struct af_sample *s);
 
-/* Who hears of each sample, and what waits. */
+/* The receiver of samples, and the ticks that wait. */
 struct af_samples {
 	af_samples_take *take;
 	void *arg;
@@ -50,7 +50,10 @@ struct af_samples {
 /* An event of AF_SAMPLES_WANTS, after the world @w has seen it. Whole samples go to s->take. */
 void af_samples_event(struct af_samples *s, const struct af_world *w, const struct af_event *ev);
 
-/* No more will come: what waits is the kernel's part alone. Returns how many those are. */
+/*
+ * No more will come: ticks that still wait become samples with the kernel's part alone. Returns
+ * their number.
+ */
 uint64_t af_samples_end(struct af_samples *s);
 
 /* Free what @s holds; ticks that still wait are dropped. */

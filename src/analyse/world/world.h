@@ -1,9 +1,9 @@
 /*
- * What the events of a trace have told so far: processes, call paths, devices, names. Feed it
- * every event before the passes see it; they look things up here. All memory is the world's and
- * lives until af_world_close().
+ * The definitions of a trace so far: processes, call paths, devices, names. Feed it every event
+ * before the passes see it; passes look things up here. All memory is the world's and lives until
+ * af_world_close().
  *
- * Ids of a stream are made global here: a call path, a stack, a shape has one dense index in the
+ * Ids of a stream become global here: a call path, a stack, a shape has one dense index in the
  * world, from 1; 0 means not known.
  */
 #ifndef AF_ANALYSE_WORLD_WORLD_H
@@ -32,11 +32,11 @@ struct af_process {
 	uint32_t ordinal, pid, ppid, parent;
 	const char *exe, *cmdline;
 	const char *comm;          /* the first one of its first thread, or "" */
-	const char *name;          /* what it goes by: see process_name() in who.c; or "" */
-	const char *rank;          /* " rank 3", for behind its name and pid; or "" */
+	const char *name;          /* for people: see process_name() in who.c; or "" */
+	const char *rank;          /* " rank 3", to be appended to its name and pid; or "" */
 	struct af_note *notes;     /* cgroup, container, …; the latest first */
-	uint32_t before;           /* the ordinal that had its pid before it, 0: none */
-	uint64_t start_ns, end_ns; /* 0: the trace does not say */
+	uint32_t before;           /* the ordinal that had its pid earlier, 0: none */
+	uint64_t start_ns, end_ns; /* 0: not in the trace */
 	bool has_usage;
 	uint32_t usage_source; /* enum af_usage_source: the best seen */
 	int32_t status;
@@ -44,9 +44,9 @@ struct af_process {
 };
 
 /*
- * Of two with one pid, is @next what @was exec'd? An image that nothing ended goes on as the next,
- * unless that one was forked, or began as early: several files that are imported may have the same
- * pid.
+ * Of two images with one pid, was @next exec'd by @was? An image that did not end continues as the
+ * next one, unless that one was forked, or began at the same time: several imported files may have
+ * the same pid.
  */
 static inline bool af_process_goes_on(const struct af_process *was, const struct af_process *next)
 {
@@ -95,7 +95,7 @@ struct af_device {
 
 struct af_queue {
 	uint32_t process, id, device, context, flags;
-	uint64_t handle; /* the runtime's own: of CUDA what it numbers streams by, in a context */
+	uint64_t handle; /* the runtime's own: for CUDA the number of the stream, in its context */
 };
 
 struct af_shape {
@@ -113,28 +113,30 @@ struct af_program {
 	const char *object; /* its name in objects/, or "" */
 };
 
-/* A function of device code, which samples of instructions name. */
+/* A function of device code, to which instruction samples refer. */
 struct af_device_code {
 	uint32_t process, id;
-	uint32_t program; /* as the process numbers them, 0: the one that goes by crc */
+	uint32_t program; /* as the process numbers them, 0: the one with the crc */
 	uint32_t symbol;  /* number in the object's symbol table, 0 not known */
 	uint64_t crc;
-	/* Strings of the world, as the object has them: the function's own name; the kernel's that
-	 * it is within, of "$kernel$function", else the same. */
+	/*
+	 * Strings of the world, as in the object: the function's own name; the name of the kernel
+	 * that contains it, from "$kernel$function", else the same.
+	 */
 	uint32_t name, kernel;
 	const char *shown; /* for people: demangled, and without its kernel */
 };
 
-/* An address of a process that lies in device code, which ran on the host. */
+/* An address of a process in device code that ran on the host. */
 struct af_host_code {
-	uint32_t process, generation; /* from which it holds, up to the next of the address */
-	uint32_t code;                /* of w->codes, 0: from then on it does not */
+	uint32_t process, generation; /* epoch from which it holds, up to the next of the address */
+	uint32_t code;                /* of w->codes, 0: from then on there is none */
 	uint32_t kernel;              /* string of the world, 0: several have this code */
 	uint32_t offset;              /* from the code's first byte */
-	uint32_t before;              /* another of the address, of w->host_codes; 0: none */
+	uint32_t before;              /* another entry for the address, of w->host_codes; 0: none */
 };
 
-/* Why instructions of a device stall. */
+/* A reason why instructions of a device stall. */
 struct af_stall_reason {
 	uint32_t process, id, device;
 	uint32_t flags; /* enum af_stall_flag */
@@ -151,11 +153,11 @@ struct af_function {
 	const char *name;
 };
 
-/* A node of a graph of work, as one definition has it. */
+/* A node of a graph of work, by one of its definitions. */
 struct af_node {
 	uint32_t process, id, graph;
 	uint32_t original; /* node id it was cloned or updated from, 0 for none */
-	uint32_t path;     /* call path of the world: who made it; 0 for a clone */
+	uint32_t path;     /* call path of the world that made it; 0 for a clone */
 	uint32_t before;   /* the definition that this one replaced, 0 for none */
 	uint64_t since_ns;
 };
@@ -165,8 +167,9 @@ struct af_world {
 	struct af_strtab strings;
 	uint64_t first_ns, last_ns; /* of the events of targets */
 	uint64_t nr_events;
-	bool threads_apart;      /* whoever wants places told apart by threads says so first */
-	struct af_within within; /* what is asked for; events that are not in it are learnt from */
+	/* set before the first event by a caller that wants locations told apart by threads */
+	bool threads_apart;
+	struct af_within within; /* the query's part; definitions outside of it are learnt too */
 
 	struct af_process *processes; /* by ordinal; entry 0 is the recorder */
 	uint32_t nr_processes;
@@ -198,13 +201,13 @@ struct af_world {
 	uint32_t nr_stalls;
 	struct af_host_code *host_codes; /* after af_world_read_host_code() */
 	uint32_t nr_host_codes;
-	struct af_clocks clocks; /* of the devices; whoever wants them reads them first */
-	struct af_doings doings; /* what threads are doing, by their own word */
+	struct af_clocks clocks; /* of the devices; a caller that needs them reads them first */
+	struct af_doings doings; /* annotation contexts of threads */
 	struct af_note *notes;   /* in order */
 	struct af_note **notes_end;
 	uint64_t lost[AF_LOST_END]; /* by reason */
 
-	/* What the reader says when all has been read. */
+	/* Set by the reader at the end. */
 	uint64_t damaged_packets, damaged_bytes, trace_bytes;
 	const char *damage; /* "" or a description of the first */
 
@@ -223,7 +226,7 @@ struct af_world {
 /* A zeroed struct is an empty world. */
 void af_world_close(struct af_world *w);
 
-/* The kinds the world learns from: OR it into the mask given to af_trace_open(). */
+/* The kinds that the world learns from: OR it into the mask given to af_trace_open(). */
 #define AF_WORLD_WANTS                                                                             \
 	(1ull << AF_KIND_LOST | 1ull << AF_KIND_NOTE | 1ull << AF_KIND_CLOCK |                     \
 	 1ull << AF_KIND_PROCESS | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_STACK |           \
@@ -243,76 +246,84 @@ void af_world_close(struct af_world *w);
 void af_world_event(struct af_world *w, const struct af_event *ev);
 
 /*
- * Read of the trace in @dir which device code ran on the host: that comes with the names, last, and
- * samples are told apart as they come. 0, or what af_trace_open() says.
+ * Read from the trace in @dir which device code ran on the host, before the first sample: that
+ * stands with the names, at the end. 0, or the error of af_trace_open().
  */
 int af_world_read_host_code(struct af_world *w, const char *dir, struct af_err *err);
 
-/* World indexes of what an event names by its stream's ids; 0 when it was never defined. */
+/* World indexes of the ids of an event's stream; 0 when they were never defined. */
 uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath);
 uint32_t af_world_kstack(const struct af_world *w, const struct af_event *ev, uint32_t kstack);
 uint32_t af_world_shape(const struct af_world *w, const struct af_event *ev, uint32_t shape);
 
-/* The function of a device API that the process numbers @id; 0 when it was never defined. */
+/* The function of a device API with number @id in the process; 0 when it was never defined. */
 uint32_t af_world_function(const struct af_world *w, uint32_t process, uint32_t id);
 
 /*
- * The definition of the process's node @id that held at @time_ns, an index of w->nodes; the oldest
- * when all are later; 0 when there is none.
+ * The definition of the process's node @id that was valid at @time_ns, an index of w->nodes; the
+ * oldest when all are later; 0 when there is none.
  */
 uint32_t af_world_node(const struct af_world *w, uint32_t process, uint32_t id, uint64_t time_ns);
 
 /*
- * The call path (0: not known) of the call that made, mostly captured, the node that @node, an
- * index of w->nodes, was cloned or updated from: each as it was when it was copied.
+ * The call path (0: not known) of the call that made (mostly captured) the node from which @node,
+ * an index of w->nodes, was cloned or updated, as it was when it was copied.
  */
 uint32_t af_world_node_path(const struct af_world *w, uint32_t node);
 
-/* Code and stall reasons as the process numbers them; 0 when they were never defined. */
+/* Code and stall reasons with the process's number @id; 0 when they were never defined. */
 uint32_t af_world_code(const struct af_world *w, uint32_t process, uint32_t id);
 uint32_t af_world_stall(const struct af_world *w, uint32_t process, uint32_t id);
 
 /*
- * The reason that @stall, an index of w->stalls, counts samples of: itself, or where it is one of
- * the NOT_ISSUED its namesake without that word at the end, 0 when the trace does not have it.
+ * The reason under which samples of @stall, an index of w->stalls, count: itself or, for a
+ * NOT_ISSUED one, the reason without that word at the end; 0 when the trace does not have that.
  */
 uint32_t af_world_stall_of(const struct af_world *w, uint32_t stall);
 
 /*
- * The program of @code, an index of w->codes, as far as is known by now: an index of w->programs,
- * of several forms the one that runs; 0 when there is none.
+ * The program of @code, an index of w->codes, as far as it is known by now: an index of
+ * w->programs, of several forms the one that runs; 0 when there is none.
  */
 uint32_t af_world_code_program(const struct af_world *w, uint32_t code);
 
 /*
- * A code that no event defines: the function @name, "" for all there are, of the object @object of
- * @process. The same one for the same names. An index of w->codes.
+ * A code that no event defines: the function @name ("": all functions) of the object @object of
+ * @process. The same names give the same code. Returns an index of w->codes.
  */
 uint32_t af_world_code_make(struct af_world *w, uint32_t process, const char *object,
                             const char *name);
 
-/* The device code that @address lay in, as the process had it in @generation; NULL: in none. */
+/* The device code at @address, in the process's module epoch @generation; NULL: none. */
 const struct af_host_code *af_world_host_code(const struct af_world *w, uint32_t process,
                                               uint64_t address, uint32_t generation);
 
-/* The first device of @process that is the host's processors, parts of it are the same; 0: none. */
+/*
+ * The first device of @process that is the host's processors (parts of it count as the same); 0:
+ * none.
+ */
 uint32_t af_world_host_device(const struct af_world *w, uint32_t process);
 
 /* Names; NULL or "" when the trace does not have them. */
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,
                                         uint64_t address, uint32_t generation);
 const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_t address);
-/* What a file of @process, by its path, a string of the world, had as its build-id, in hexadecimal;
- * "" when not known: MAPPING is no event that the world wants of itself. */
+/*
+ * The build-id of a file of @process, by its path, a string of the world, in hexadecimal; "" when
+ * not known: the world itself does not ask for MAPPING events.
+ */
 const char *af_world_build_id(const struct af_world *w, uint32_t process, uint32_t path);
 const struct af_py_code *af_world_py_code(const struct af_world *w, uint32_t process,
                                           uint32_t code);
 const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel);
-/* The same as the runtime has it, mangled: a string of the world, 0 for none. */
+/* The same as the runtime named it, mangled: a string of the world, 0 for none. */
 uint32_t af_world_kernel_name(const struct af_world *w, uint32_t process, uint32_t kernel);
 const struct af_device *af_world_device(const struct af_world *w, uint32_t process, uint32_t id);
 
-/* Its UUID, as a string of the world, which all processes that use it have; 0: not known. */
+/*
+ * The device's UUID, as a string of the world, equal in all processes that use the device; 0: not
+ * known.
+ */
 uint32_t af_world_gpu(const struct af_world *w, uint32_t process, uint32_t device);
 const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id);
 const struct af_process *af_world_process(const struct af_world *w, uint32_t ordinal);
