@@ -189,7 +189,8 @@ static __always_inline void head_fill(struct af_bpf_head *h, __u32 kind,
 	bpf_probe_read_kernel(h->comm, sizeof h->comm, task->comm);
 }
 
-/* The recorder looks several times a second by itself: waking it for each record would cost more.
+/*
+ * The recorder looks several times a second by itself: waking it for each record would cost more.
  */
 static __always_inline void emit(void *record, __u64 size)
 {
@@ -402,7 +403,8 @@ static __always_inline _Bool is_young(const struct af_bpf_covered *c)
 	return bpf_ktime_get_ns() - start < period_ns / 2;
 }
 
-/* While libaflame's handler runs, the signal of a tick comes a moment later:
+/*
+ * While libaflame's handler runs, the signal of a tick comes a moment later:
  * base/system/handler_mask.h.
  */
 static __always_inline _Bool blocks_samples(const struct task_struct *task)

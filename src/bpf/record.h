@@ -78,11 +78,16 @@ struct af_bpf_stacks {
 	struct af_bpf_head head;
 	__u64 out_ns;   /* OFFCPU: when it left the CPU */
 	__u64 woken_ns; /* OFFCPU: when it was woken, 0: nobody was seen to */
-	__u64 wake;     /* OFFCPU: the WAKE that ended it, 0: none; WAKE: its own number;
-	                   RECORDED_CALL: the call's; SAMPLE: the periods that it stands for */
-	__u32 what; /* SAMPLE: 1 joins the next SAMPLE of the thread; OFFCPU: enum af_thread_state;
-	               WAKE: the thread that was woken, as it sees itself; RECORDED_CALL: the
-	               function */
+	/*
+	 * OFFCPU: the WAKE that ended it, 0: none; WAKE: its own number; RECORDED_CALL: the call's;
+	 * SAMPLE: the periods that it stands for
+	 */
+	__u64 wake;
+	/*
+	 * SAMPLE: 1 joins the next SAMPLE of the thread; OFFCPU: enum af_thread_state; WAKE: the
+	 * thread that was woken, as it sees itself; RECORDED_CALL: the function
+	 */
+	__u32 what;
 	__u32 kernel_bytes, user_bytes, stack_bytes;
 	af_bpf_address sp, fp; /* the user's; of what @stack_bytes are of */
 	af_bpf_address pcs[AF_BPF_KERNEL_MAX + AF_BPF_USER_MAX + AF_BPF_WORDS_MAX];

@@ -18,8 +18,8 @@ struct af_err;
 
 enum {
 	AF_SYM_INLINES = 64, /* most frames of one address */
-	AF_SYM_NAME_MAX =
-	    4 << 10, /* bytes of a name with its NUL; longer ones end in an ellipsis */
+	/* Bytes of a name with its NUL; longer ones end in an ellipsis */
+	AF_SYM_NAME_MAX = 4 << 10,
 };
 
 struct af_sym_frame {

@@ -599,8 +599,8 @@ enum af_mapping_flag {
 enum af_sample_flag {
 	AF_SAMPLE_SYSCALL = 1, /* the time was in the kernel, which was entered at the leaf */
 	AF_SAMPLE_MERGED = 2,  /* stands for several ticks that could not be told apart */
-	AF_SAMPLE_JOINS =
-	    4, /* KSAMPLE: the next SAMPLE of this thread has its user part and weight */
+	/* KSAMPLE: the next SAMPLE of this thread has its user part and weight */
+	AF_SAMPLE_JOINS = 4,
 };
 
 /* Why a thread left the CPU (the kernel's task states). On disk; names are what graphs show. */
@@ -772,8 +772,8 @@ enum af_symbol_source {
 
 /* Every sample has its reason; of those that stand for no instruction issued there is a second. */
 enum af_stall_flag {
-	AF_STALL_NOT_ISSUED =
-	    1, /* counts the samples of its namesake in which nothing was issued */
+	/* Counts the samples of its namesake in which nothing was issued */
+	AF_STALL_NOT_ISSUED = 1,
 };
 
 enum af_window_flag {

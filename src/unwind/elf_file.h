@@ -37,7 +37,8 @@ int af_elf_vdso(struct af_elf *e);
 bool af_elf_section(const struct af_elf *e, uint32_t i, Elf64_Shdr *s);
 bool af_elf_segment(const struct af_elf *e, uint32_t i, Elf64_Phdr *p);
 
-/* The bytes of the file at the address @vaddr and how many there are, NULL when it has none there.
+/*
+ * The bytes of the file at the address @vaddr and how many there are, NULL when it has none there.
  */
 const uint8_t *af_elf_at(const struct af_elf *e, uint64_t vaddr, uint64_t *left);
 

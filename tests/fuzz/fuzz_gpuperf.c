@@ -1,4 +1,5 @@
-/* gpuperf's extended folded text and CUPTI's text of hostile bytes to a trace, which must be whole.
+/*
+ * gpuperf's extended folded text and CUPTI's text of hostile bytes to a trace, which must be whole.
  */
 #include "draft_check.h"
 

@@ -1,4 +1,5 @@
-/* What of a file that gives way is carried on into the next: definitions, and counts of the rest.
+/*
+ * What of a file that gives way is carried on into the next: definitions, and counts of the rest.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -98,7 +98,8 @@ static void frames_text(struct af_buf *b, struct cubin *c, uint32_t i, uint64_t 
 	struct af_code_frame frames[AF_CODE_FRAMES];
 	uint32_t nr = af_code_frames(c->code, i, offset, frames, AF_CODE_FRAMES);
 
-	/* nvdisasm knows nothing of .debug_info, nor we of PTX where there are lines of the source.
+	/*
+	 * nvdisasm knows nothing of .debug_info, nor we of PTX where there are lines of the source.
 	 */
 	if (cubin_is(c, "debug") && nr)
 		nr = frames[0].file == AF_CODE_PTX ? 0 : 1;

@@ -1,4 +1,5 @@
-/* What another profiler wrote, as a trace: waits and calls by the stacks that they were in, memory.
+/*
+ * What another profiler wrote, as a trace: waits and calls by the stacks that they were in, memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -372,7 +372,8 @@ static void image_with_everything(struct image *i)
 	image_finish(i);
 }
 
-/* Every answer about damaged bytes must be read inside them: a page that ends at unreadable memory.
+/*
+ * Every answer about damaged bytes must be read inside them: a page that ends at unreadable memory.
  */
 static void table_probe(const uint8_t *bytes, size_t size)
 {

@@ -332,7 +332,8 @@ static void times_never_go_back(void **state)
 		see(&seen, &m, 1, 0);
 		assert_int_equal(seen.events, 30);
 		assert_false(seen.disordered);
-		/* The wrong one is moved to its packet's end at most, and its neighbours with it.
+		/*
+		 * The wrong one is moved to its packet's end at most, and its neighbours with it.
 		 */
 		assert_int_equal(seen.last_ns, 1000 + 29 * 10);
 		assert_in_range(seen.damage.retimed, 1, 6);

@@ -1,4 +1,5 @@
-/* A trace that keeps its newest events only: what is carried on, what gives way, what is counted.
+/*
+ * A trace that keeps its newest events only: what is carried on, what gives way, what is counted.
  */
 #include <setjmp.h>
 #include <stdarg.h>

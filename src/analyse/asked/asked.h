@@ -35,8 +35,8 @@ enum {
 	AF_ANSWER_TABLES = 1 << AF_VIEWS, /* all there are */
 	AF_ANSWER_TOP = 2 << AF_VIEWS,  /* of the tables only the heaviest functions and kernels */
 	AF_ANSWER_GAPS = 4 << AF_VIEWS, /* of the tables only why devices were idle */
-	AF_ANSWER_TALLY =
-	    8 << AF_VIEWS, /* the table of calls by process and path too: not for people as it is */
+	/* The table of calls by process and path too, which is for programs. */
+	AF_ANSWER_TALLY = 8 << AF_VIEWS,
 	AF_ANSWER_STALLS = 16 << AF_VIEWS,    /* of the tables only why instructions stalled */
 	AF_ANSWER_ANNOTATE = 32 << AF_VIEWS,  /* kernels in full: af_results.annotated */
 	AF_ANSWER_OWN = 64 << AF_VIEWS,       /* the answer of a pass that the asker brings along */

@@ -81,9 +81,11 @@ struct af_coverage {
 	struct af_coverage_row *processes, *threads; /* the one with most missing time first */
 	uint32_t nr_processes, nr_threads;
 	struct af_coverage_row total;
-	uint64_t
-	    tree_ns; /* by the recorder's wait4: of the program and all it waited for; 0: not known
-	              */
+	/*
+	 * By the recorder's wait4: CPU time of the program and of all processes that it waited for;
+	 * 0: not known.
+	 */
+	uint64_t tree_ns;
 	struct af_coverage_launches *launches; /* rows of a process and API are neighbours */
 	uint32_t nr_launches;
 	uint32_t *row_of; /* by ordinal of any image: index of its process's row plus 1; 0: none */

@@ -271,7 +271,8 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 	uint32_t trees = flame_trees(f, w, out);
 
 	out->summed = f->summed;
-	/* Samples of devices and of CPUs are no two of a kind: in one tree they would not add up.
+	/*
+	 * Samples of devices and of CPUs are no two of a kind: in one tree they would not add up.
 	 */
 	bool cpu_samples = out->has[AF_VIEW_CPU] & 1 << AF_WEIGHT_SAMPLES;
 

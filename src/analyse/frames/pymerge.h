@@ -14,12 +14,15 @@
 enum af_py_native {
 	AF_PY_NATIVE_OTHER,
 	AF_PY_NATIVE_EVAL, /* a native call of the eval loop */
-	AF_PY_NATIVE_STEP, /* one instruction's function of it (3.14 with tail calls): the frame of
-	                      the eval loop that it belongs to lies next to it, outside */
+	/*
+	 * One instruction's function of it (3.14 with tail calls): the frame of the eval loop that
+	 * it belongs to lies next to it, outside
+	 */
+	AF_PY_NATIVE_STEP,
 	AF_PY_NATIVE_GLUE, /* what the interpreter goes through from one function to the next */
-	AF_PY_NATIVE_TRAMPOLINE, /* -X perf: code made for one Python function, which calls the
-	                            eval loop for it */
-	AF_PY_NATIVE_LEFT_OUT,   /* no frame: some are left out here (AF_LEFT_OUT) */
+	/* -X perf: code made for one Python function, which calls the eval loop for it */
+	AF_PY_NATIVE_TRAMPOLINE,
+	AF_PY_NATIVE_LEFT_OUT, /* no frame: some are left out here (AF_LEFT_OUT) */
 };
 
 /*

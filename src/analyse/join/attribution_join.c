@@ -1,4 +1,5 @@
-/* The samples of windows and the works that ran meanwhile, both in the order in which they began.
+/*
+ * The samples of windows and the works that ran meanwhile, both in the order in which they began.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,8 @@ static void touch_window(struct attribution_private *p, const struct af_within *
 	}
 }
 
-/* Shares of the pieces that the call numbered @correlation asked for, of kernel @name or, 0, any.
+/*
+ * Shares of the pieces that the call numbered @correlation asked for, of kernel @name or, 0, any.
  */
 static void share_call(struct af_attribution *a, const struct af_within *in,
                        const struct attribution_place *place, uint32_t correlation, uint32_t name,

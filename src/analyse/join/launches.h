@@ -41,8 +41,11 @@ struct af_launches {
 	void *arg;
 
 	/* So far; `unfinished` is right after af_launches_end(). */
-	uint64_t unfinished; /* launches of kernels and graphs, and all of OpenCL's, without work;
-	                        what a graph captured and what failed are none */
+	/*
+	 * Launches of kernels and graphs, and all of OpenCL's, without work. Calls captured into a
+	 * graph and failed calls do not count.
+	 */
+	uint64_t unfinished;
 	uint64_t unlaunched; /* works without a call */
 	uint64_t failed;     /* works with an error, and CUDA's launches that the driver refused */
 	uint64_t unstamped;  /* works without times */

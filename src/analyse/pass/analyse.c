@@ -270,7 +270,8 @@ static void analysis_sampled(struct analysis *a, struct af_results *out)
 	analysis_bare(a, sum);
 }
 
-/* A trace of another profiler's may count anything. Its name goes into all formats: a plain word.
+/*
+ * A trace of another profiler's may count anything. Its name goes into all formats: a plain word.
  */
 static void analysis_unit(const struct af_world *w, struct af_results *out)
 {

@@ -37,8 +37,11 @@ struct af_results {
 	 * requested view.
 	 */
 	struct af_tree trees[AF_VIEWS];
-	uint32_t has[AF_VIEWS]; /* bits of the tree's weights that were not zero, asked for or not;
-	                           known of those trees whose pass ran */
+	/*
+	 * Bits of the tree's weights that were not zero, requested or not; known for trees whose
+	 * pass ran.
+	 */
+	uint32_t has[AF_VIEWS];
 	/*
 	 * The processes of the time in the tree of AF_VIEW_CPU, because its frames do not tell two
 	 * processes of one name apart. Only when all tables are requested.

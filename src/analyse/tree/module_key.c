@@ -34,7 +34,8 @@ static void key_of_file(struct af_buf *b, const char *path)
 	af_buf_str(b, ".so");
 }
 
-/* "vmlinux-6.1", "[kernel.kallsyms]_text" and "[guest.kernel…" are the kernel; "ext4.ko.xz" ext4.
+/*
+ * "vmlinux-6.1", "[kernel.kallsyms]_text" and "[guest.kernel…" are the kernel; "ext4.ko.xz" ext4.
  */
 static void key_of_kernel(struct af_buf *b, const char *path)
 {

@@ -29,8 +29,8 @@ struct af_world;
 enum {
 	AF_DOINGS_DEEP = 64,      /* frames of ranges, the outermost */
 	AF_DOINGS_OPEN = 1 << 10, /* of a thread, that are followed to their end */
-	AF_DOINGS_NESTS =
-	    1 << 20, /* ranges within ranges, by name, and with what they go back to */
+	/* Ranges within ranges, by name, and with what they go back to */
+	AF_DOINGS_NESTS = 1 << 20,
 	AF_DOINGS_SEQUENCES = 1 << 17, /* of a process: the latest ones */
 	AF_DOINGS_PROCESSES = 1 << 10, /* with sequences */
 };

@@ -35,8 +35,11 @@ struct af_work {
 	bool aside; /* it began before the time range, and does not count as a launch in it */
 
 	/* Set by match.c. */
-	uint32_t matched;   /* function of the world: a call seen from outside that is this one's by
-	                       time, and has its path; 0: nothing here is a guess */
+	/*
+	 * Function of the world: a call seen from outside that is this one's by time, and has its
+	 * path; 0: nothing here is a guess
+	 */
+	uint32_t matched;
 	bool matched_again; /* earlier work matched the same call */
 };
 

@@ -139,11 +139,9 @@ struct af_host_code {
 /* A reason why instructions of a device stall. */
 struct af_stall_reason {
 	uint32_t process, id, device;
-	uint32_t flags; /* enum af_stall_flag */
-	const char *name;
-	uint32_t issued;
-	/* its name without "_not_issued", a string of the world; 0: none */ /* as the driver
-	                                                                        has it */
+	uint32_t flags;   /* enum af_stall_flag */
+	const char *name; /* the driver's */
+	uint32_t issued;  /* its name without "_not_issued", a string of the world; 0: none */
 };
 
 /* A function of a device API. */

@@ -44,8 +44,8 @@ struct af_strings {
 
 /* Flags for the runner of commands. */
 enum af_command_flag {
-	AF_CMD_STOP_AT_WORD =
-	    1, /* the first word that is no option ends the options: record CMD… */
+	/* The first word that is no option ends the options: record CMD… */
+	AF_CMD_STOP_AT_WORD = 1,
 	AF_CMD_HIDDEN = 2,
 	/*
 	 * The command looks into the kernel: all others give up the capabilities of the program's

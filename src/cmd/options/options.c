@@ -165,7 +165,8 @@ static int option_store(const struct af_option *o, void *state, const char *text
 	return 0;
 }
 
-/* The first of its choices. It lives as long as the program, as the words of the command line do.
+/*
+ * The first of its choices. It lives as long as the program, as the words of the command line do.
  */
 static int option_store_first(const struct af_option *o, void *state, struct af_err *err)
 {

@@ -378,7 +378,8 @@ static int record_refused(const struct af_record_options *o, int nr_words, char 
 	return af_unrecorded_run(done->who, words, err);
 }
 
-/* The program's status is not lost with what is still to be written; the next command writes that.
+/*
+ * The program's status is not lost with what is still to be written; the next command writes that.
  */
 static int ended_as;
 

@@ -107,8 +107,8 @@ struct bpf_image {
 	bool has_environment;                      /* its own has been read, for @rank */
 	bool has_user;
 	uint32_t user; /* its effective uid when it was last looked at */
-	struct bpf_mapping
-	    *maps;         /* its own; a fork also has those of bpf_image_above() until then */
+	/* Its own; a fork also has those of bpf_image_above() until then */
+	struct bpf_mapping *maps;
 	uint32_t nr_above; /* images that have some of its mappings */
 	bool has_all;      /* it has those of @from itself */
 	uint32_t nr_maps, cap_maps, nr_maps_written;

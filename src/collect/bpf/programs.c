@@ -98,7 +98,8 @@ int bpf_programs_load(struct af_bpf *b, struct af_err *err)
 		bpf_program__set_autoload(p->progs.on_switch, false);
 		bpf_program__set_autoload(p->progs.on_waking, false);
 	}
-	/* Before Linux 5.11 libbpf lifts this limit for good; the program is to find it as it was.
+	/*
+	 * Before Linux 5.11 libbpf lifts this limit for good; the program is to find it as it was.
 	 */
 	getrlimit(RLIMIT_MEMLOCK, &memlock);
 	int rc = record_bpf__load(p);

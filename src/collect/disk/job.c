@@ -58,7 +58,8 @@ static const struct job_id {
     {"slurm", "SLURM_PROCID", "SLURM_JOB_ID", "SLURM_STEP_ID"},
 };
 
-/* Steps that are no launch of ranks (a batch script, an interactive one) have ids from 2^32 - 6 on.
+/*
+ * Steps that are no launch of ranks (a batch script, an interactive one) have ids from 2^32 - 6 on.
  */
 static bool slurm_has_step(void)
 {

@@ -100,7 +100,8 @@ static void samples_queue(struct af_outside *o)
 	unblocked_leave(o);
 }
 
-/* A process that samples itself has single threads that are watched: these leave nothing to others.
+/*
+ * A process that samples itself has single threads that are watched: these leave nothing to others.
  */
 static bool inherits(struct af_outside *o, const struct af_sideband_event *e)
 {

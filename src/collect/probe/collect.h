@@ -29,7 +29,8 @@ extern const struct af_collector_ops *const af_collectors[];
 /* The collector of that name, or NULL. */
 const struct af_collector_ops *af_collector_find(const char *name);
 
-/* Probe `perf` then `timer`; NULL when neither works. @why gets a line for the NOTE and the user.
+/*
+ * Probe `perf` then `timer`; NULL when neither works. @why gets a line for the NOTE and the user.
  */
 const struct af_collector_ops *af_collector_best_cpu(char *why, size_t size);
 

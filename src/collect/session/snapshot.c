@@ -55,7 +55,8 @@ struct copying {
 	uint32_t nr;
 };
 
-/* A stream's file, as it was when the snapshot was asked for; one that gave way since is left out.
+/*
+ * A stream's file, as it was when the snapshot was asked for; one that gave way since is left out.
  */
 static int copy_stream(const struct copying *c, const char *name)
 {

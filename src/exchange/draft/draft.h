@@ -237,9 +237,9 @@ struct af_draft {
 	uint64_t lost;    /* samples that the kernel lost */
 	const char *unit; /* unit of the numbers of folded text; NULL: samples */
 	uint64_t sample_weight_ns;
-	uint64_t
-	    begin_ns; /* of what the files tell of, where they say so; 0: the first event's time */
-	bool calls;   /* samples at the entry of a function of CUDA are calls of it */
+	/* Of what the files tell of, where they say so; 0: the first event's time */
+	uint64_t begin_ns;
+	bool calls;        /* samples at the entry of a function of CUDA are calls of it */
 	uint64_t nr_calls; /* of the samples: those that are calls */
 	uint64_t unused[AF_DRAFT_UNUSED_END];
 	uint64_t damaged; /* places where a file could not be understood */
@@ -283,7 +283,8 @@ bool af_draft_times(struct af_draft *d, uint64_t start_ns, uint64_t busy_ns);
 /* The stack @parent (0: empty) and @name inside of it; @parent itself when that is too deep. */
 uint32_t af_draft_node(struct af_draft *d, uint32_t parent, uint32_t name,
                        enum af_draft_frame kind);
-/* The same with all that is known of the frame; INLINED is NATIVE where nothing native is outside.
+/*
+ * The same with all that is known of the frame; INLINED is NATIVE where nothing native is outside.
  */
 uint32_t af_draft_node_of(struct af_draft *d, uint32_t parent,
                           const struct af_draft_frame_of *frame);

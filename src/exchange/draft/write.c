@@ -83,7 +83,8 @@ static uint64_t frame_address(uint32_t frame)
 	return ADDRESS_FIRST + (uint64_t)frame * ADDRESS_STEP;
 }
 
-/* Inlined functions have the address of the one that they are in: the stack goes on outside of it.
+/*
+ * Inlined functions have the address of the one that they are in: the stack goes on outside of it.
  */
 static uint32_t address_outermost(const struct af_draft *d, uint32_t node)
 {

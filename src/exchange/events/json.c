@@ -216,7 +216,8 @@ static void metadata_event(struct import_json *in)
 	                    af_draft_name(in->draft, e->label, e->label_len), thread};
 }
 
-/* gpuperf's calls, as it is described, have no category: the function and its correlation say it.
+/*
+ * gpuperf's calls, as it is described, have no category: the function and its correlation say it.
  */
 static bool is_plain_call(const struct import_event *e)
 {

@@ -82,7 +82,8 @@ static const char *copy_type(uint32_t op)
 	}
 }
 
-/* Whether a side of a copy, 'H', 'D' or 'P', is on a device; of the host's memory no more is known.
+/*
+ * Whether a side of a copy, 'H', 'D' or 'P', is on a device; of the host's memory no more is known.
  */
 static const char *copy_side(char side)
 {

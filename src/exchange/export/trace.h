@@ -23,8 +23,8 @@ struct export_trace {
 	struct af_map queue_handles; /* process and queue → the runtime's handle */
 	struct af_map kernel_names;  /* process and kernel → name in names */
 	struct af_strtab names;
-	struct af_map
-	    launches_seen; /* processes whose launches were seen from outside → how many */
+	/* Processes whose launches were seen from outside → how many */
+	struct af_map launches_seen;
 	uint64_t epoch_ns; /* to be added to times for those since 1970 */
 };
 

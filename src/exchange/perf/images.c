@@ -127,7 +127,8 @@ static void image_add(struct perf_images *im, struct perf_image *image, struct p
 		const struct perf_mapping *old = &image->maps[i];
 		if (old->start >= m.end || m.start >= old->end)
 			continue;
-		/* Run-time compilers protect and unprotect the same pages, and each time is told.
+		/*
+		 * Run-time compilers protect and unprotect the same pages, and each time is told.
 		 */
 		if (old->start == m.start && old->end == m.end && old->path == m.path &&
 		    old->offset == m.offset)

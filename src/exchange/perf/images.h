@@ -37,8 +37,8 @@ struct perf_images {
 	struct af_map by_pid;  /* → index + 1 */
 	struct af_map comms;   /* pid and tid → name */
 	struct af_map by_path; /* path of a file → index + 1 in build_ids */
-	struct af_keys biases; /* path, offset and build-id → what a mapping's start is to be less
-	                          for its bias */
+	/* (path, offset, build-id) → the number to subtract from a mapping's start for its bias. */
+	struct af_keys biases;
 	struct perf_build_id *build_ids;
 	uint32_t nr_build_ids, cap_build_ids;
 	struct af_map ksymbols; /* start → noted already */

@@ -73,10 +73,10 @@ struct perf_text {
 	struct perf_text_sample sample;
 	char comm[256];
 	bool within, skip, java;
-	bool loose;             /* it is a header only if frames follow */
-	uint64_t loose_line;    /* where that header is */
-	struct af_keys seen[2]; /* line, and its place behind a newline → index in stored, how many;
-	                         * [1]: of Java */
+	bool loose;          /* it is a header only if frames follow */
+	uint64_t loose_line; /* where that header is */
+	/* Line, and its place behind a newline → index in stored, how many; [1]: of Java */
+	struct af_keys seen[2];
 	uint32_t *stored, *frames;
 	uint32_t nr_stored, cap_stored, cap_frames;
 	struct af_buf text;  /* of a frame */

@@ -1,4 +1,5 @@
-/* Formats of others that are known and not read: by their first word, or by lines that they have.
+/*
+ * Formats of others that are known and not read: by their first word, or by lines that they have.
  */
 #include <string.h>
 

@@ -43,7 +43,8 @@ struct af_callpaths {
 /* The id of the native stack in @c, defined in @s when new; 0 when it could not be written. */
 uint32_t af_callpath_stack(struct af_callpaths *p, struct af_stream *s, const struct af_capture *c);
 
-/* The id of @stack under the Python stack in @c; 0 for no stack, or when it could not be written.
+/*
+ * The id of @stack under the Python stack in @c; 0 for no stack, or when it could not be written.
  */
 uint32_t af_callpath_path(struct af_callpaths *p, struct af_stream *s, uint32_t stack,
                           const struct af_capture *c);

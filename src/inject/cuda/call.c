@@ -84,7 +84,8 @@ static __thread struct {
 	uint32_t id, correlation;
 } outer;
 
-/* Launches in progress of this thread that began when there was a gate: the outermost entered it.
+/*
+ * Launches in progress of this thread that began when there was a gate: the outermost entered it.
  */
 static __thread uint32_t launches;
 

@@ -316,7 +316,8 @@ bool af_client_is_its(const struct af_cupti_record *record)
 		uint64_t start = ((const struct af_cupti_overhead *)(const void *)record)->start;
 		return start >= from && (!until || start <= until);
 	}
-	/* Our own question, which it would not have made: CUpti_ActivityAPI has its id and number.
+	/*
+	 * Our own question, which it would not have made: CUpti_ActivityAPI has its id and number.
 	 */
 	const uint32_t *words = (const uint32_t *)(const void *)record;
 	if (kind == DRIVER_RECORD && words[1] == PROBE_ID && words[8] == atomic_load(&client.probe))

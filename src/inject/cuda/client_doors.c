@@ -132,7 +132,8 @@ static int cupti_mapped(struct dl_phdr_info *info, size_t size, void *arg)
 	return *(void **)arg != NULL;
 }
 
-/* The function that @caller would have called without us: its own libcupti's, or the one there is.
+/*
+ * The function that @caller would have called without us: its own libcupti's, or the one there is.
  */
 static void *function_of(const char *name, void *door, void *caller)
 {

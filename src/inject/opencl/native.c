@@ -22,7 +22,8 @@ enum { NATIVE_BYTES = 16 << 20 };
 
 static _Atomic uint32_t native_seen; /* modules that were looked at */
 
-/* The function that PoCL makes of a kernel, by whose name it calls the file. False: not its file.
+/*
+ * The function that PoCL makes of a kernel, by whose name it calls the file. False: not its file.
  */
 static bool native_function(const struct af_module *m, char *name, size_t size)
 {

@@ -48,7 +48,8 @@ __attribute__((constructor)) static void begin(void)
 	errno = saved;
 }
 
-/* The front door of LD_PRELOAD; a program that ends by _exit or a signal is seen by the recorder.
+/*
+ * The front door of LD_PRELOAD; a program that ends by _exit or a signal is seen by the recorder.
  */
 __attribute__((destructor)) static void end(void)
 {

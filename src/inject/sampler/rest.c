@@ -90,7 +90,8 @@ static uint64_t part_in_user_mode(uint64_t ns)
 	return (uint64_t)((unsigned __int128)ns * atomic_load(&user_share) / 65536);
 }
 
-/* Beneath where threads of this process start, or the process does: what it was made for, a mark.
+/*
+ * Beneath where threads of this process start, or the process does: what it was made for, a mark.
  */
 static uint32_t callpath(struct af_thread *t, const struct af_regs *regs)
 {

@@ -206,7 +206,8 @@ void af_signals_start(void)
 	af_guard_arm(true);
 }
 
-/* Only where the default action is the program's wish now: what it handles or ignores is its own.
+/*
+ * Only where the default action is the program's wish now: what it handles or ignores is its own.
  */
 void af_signals_ending(void (*last)(void))
 {
@@ -268,7 +269,8 @@ void af_signals_alternate(size_t size)
 			install_held(signo, &act);
 }
 
-/* The default action of all of them is to end the process: let the kernel do it, with the same
+/*
+ * The default action of all of them is to end the process: let the kernel do it, with the same
  * core.
  */
 static void shared_die(int signo, const siginfo_t *info)

@@ -63,7 +63,8 @@ bool af_sampler_timer_was_in_kernel(uint64_t weight_ns, bool after_syscall)
 		return after_syscall;
 	if (!user_ns || user_ns == all_ns)
 		return !user_ns;
-	/* Ticks of both kinds, where a period is longer than a tick: which came last is not known.
+	/*
+	 * Ticks of both kinds, where a period is longer than a tick: which came last is not known.
 	 */
 	double weight = (double)weight_ns;
 	self.owed_ns += (int64_t)(weight * (double)(all_ns - user_ns) / (double)all_ns);

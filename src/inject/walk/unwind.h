@@ -69,7 +69,8 @@ unsigned af_unwind_record(struct af_unwinder *u, const struct af_regs *regs, uin
                           unsigned max, enum af_stop *stop);
 void af_unwind_remember(struct af_unwinder *u, uint32_t id);
 
-/* Modules were unloaded: rules and stacks of every unwinder of the process are stale. Any thread.
+/*
+ * Modules were unloaded: rules and stacks of every unwinder of the process are stale. Any thread.
  */
 void af_unwind_forget(void);
 

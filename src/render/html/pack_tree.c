@@ -62,7 +62,8 @@ static void pack_weights(struct html_tree *h, const struct af_tree *t)
 	}
 }
 
-/* A weight's column: that of leaves first, which is much alike, then that of what is around them.
+/*
+ * A weight's column: that of leaves first, which is much alike, then that of what is around them.
  */
 static uint64_t *column_new(const struct walk *k, uint32_t w, uint64_t scale)
 {

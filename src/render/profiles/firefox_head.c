@@ -81,7 +81,8 @@ static void write_meta(const struct af_slices *all, struct af_buf *b)
 	write_schemas(b);
 }
 
-/* Its GUID's bytes in the order in which Windows has them, and an age of 0: that is Breakpad's id.
+/*
+ * Its GUID's bytes in the order in which Windows has them, and an age of 0: that is Breakpad's id.
  */
 static void write_breakpad(struct af_buf *b, const char *build_id)
 {

@@ -106,7 +106,8 @@ static void script_pairs(struct svg *s, const struct af_frame_attributes *a, boo
 	af_buf_char(&s->out, '}');
 }
 
-/* By the id of a name what the user said of it: the frames of the reverse are made by the script.
+/*
+ * By the id of a name what the user said of it: the frames of the reverse are made by the script.
  */
 static void script_attributes(struct svg *s, const struct af_tree *t, const struct svg_layout *l,
                               const uint32_t *ids)

@@ -20,8 +20,8 @@ struct af_symtab_entry {
 	uint64_t start;
 	uint64_t size;  /* 0: not known */
 	uint64_t limit; /* it ends here at the latest: the end of its section */
-	const char
-	    *name;      /* mangled, perhaps with a symbol version; lives as long as the ELF data */
+	/* Mangled, perhaps with a symbol version; lives as long as the ELF data */
+	const char *name;
 	uint8_t rank;   /* binding and type: of the names for one address, the highest wins */
 	uint8_t source; /* enum af_symbol_source */
 };

@@ -169,7 +169,8 @@ static void lines_list_unit(struct lines_unit *u)
 	af_ranges_build(&u->by_address);
 }
 
-/* NVIDIA's units say where they begin and not where they end: they are where their functions are.
+/*
+ * NVIDIA's units say where they begin and not where they end: they are where their functions are.
  */
 static void lines_place(struct af_lines *l, uint32_t unit)
 {

@@ -52,8 +52,8 @@ enum af_session_flag {
 	AF_SESSION_OPENCL = 1,
 	AF_SESSION_VERIFY = 2, /* walk beside every replay and compare (debugging) */
 	AF_SESSION_PYTHON = 4,
-	AF_SESSION_KERNEL =
-	    8, /* the recorder adds what threads do in the kernel, and starts samplers */
+	/* The recorder adds what threads do in the kernel, and starts samplers */
+	AF_SESSION_KERNEL = 8,
 	AF_SESSION_CUDA = 16,
 	AF_SESSION_GRAPHS_WHOLE = 32, /* CUDA graphs: one record a launch, not one a node */
 	AF_SESSION_AUTOGRAD = 128,    /* PyTorch is asked to tell of autograd's operations */
@@ -204,15 +204,15 @@ enum af_ask {
  */
 struct af_hello {
 	uint32_t process; /* its ordinal */
-	uint32_t
-	    pid; /* in its own PID namespace; the socket's credentials have the recorder's view */
+	/* In its own PID namespace; the socket's credentials have the recorder's view */
+	uint32_t pid;
 	uint32_t has_fd;       /* a perf event: to be kept open for the process */
 	int32_t sampler_error; /* 0, or the -errno the sampler failed with */
 	uint32_t sees_kernel;  /* the event counts in the kernel too, and waits to be enabled */
 	uint32_t ask;          /* enum af_ask */
 	uint64_t time_ns;      /* when it was sent: the program that runs now sent it */
-	uint64_t
-	    random_at; /* AT_RANDOM of getauxval(3): a different value is a different program */
+	/* AT_RANDOM of getauxval(3): a different value is a different program */
+	uint64_t random_at;
 };
 
 #endif

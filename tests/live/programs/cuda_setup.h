@@ -25,7 +25,8 @@ struct cuda {
 /* The PTX text of the kernels. */
 extern const char cuda_kernels[];
 
-/* Ends the program when @rc is an error; @what names the call. Exits 77 where there is no device.
+/*
+ * Ends the program when @rc is an error; @what names the call. Exits 77 where there is no device.
  */
 void cuda_check(int rc, const char *what);
 #define CUDA_CHECK(call) cuda_check((call), #call)

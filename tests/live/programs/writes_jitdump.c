@@ -11,7 +11,8 @@
 
 #include "burn.h"
 
-/* for (; edi; edi--) eax = eax * 3 + 1; with frame pointers, as the kernel and unwinders like it.
+/*
+ * for (; edi; edi--) eax = eax * 3 + 1; with frame pointers, as the kernel and unwinders like it.
  */
 static const uint8_t code[] = {
     0x55,                   /* push %rbp */
