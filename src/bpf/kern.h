@@ -1,7 +1,7 @@
 /*
- * What the programs read of the kernel, and no more: libbpf finds where each member lies in the
- * kernel that runs (CO-RE, preserve_access_index), so these declarations need neither be complete
- * nor in order. A struct with ___ in its name is the same struct in another version of Linux.
+ * The part of the kernel's types that the programs read. libbpf finds where each member lies in the
+ * running kernel (CO-RE, preserve_access_index), so these declarations need neither be complete nor
+ * in order. A struct with ___ in its name is the same struct in another version of Linux.
  */
 #ifndef AF_BPF_KERN_H
 #define AF_BPF_KERN_H
@@ -43,7 +43,7 @@ struct atomic_counter {
 
 struct signal_struct {
 	struct atomic_counter live;
-	int nr_threads; /* that are not over */
+	int nr_threads; /* threads that have not ended */
 	__u64 utime, stime;
 	unsigned long long sum_sched_runtime;
 	unsigned long maxrss;
@@ -60,7 +60,7 @@ typedef struct {
 
 struct task_struct {
 	unsigned int flags;
-	unsigned int ptrace; /* not 0: somebody is attached */
+	unsigned int ptrace; /* not 0: a tracer is attached */
 	sigset_t blocked;
 	unsigned int __state; /* since Linux 5.14 */
 	int pid, tgid;

@@ -1,10 +1,10 @@
 /*
- * What the programs in the kernel hand to the recorder: records in a ring buffer, all beginning
+ * The records that the programs in the kernel hand to the recorder, in a ring buffer; all begin
  * with struct af_bpf_head. Both sides are built together, so nothing here is on disk.
  *
- * Process and thread ids come twice: as the recorder's pid namespace has them (`pid`, `tid`), and
- * as the innermost one of the thread has them (`ns_pid`, `ns_tid`), which is what the thread itself
- * sees and what libaflame writes.
+ * Process and thread ids come twice: in the recorder's pid namespace (`pid`, `tid`), and in the
+ * thread's innermost one (`ns_pid`, `ns_tid`), which are the ids that the thread itself sees and
+ * that libaflame writes.
  */
 #ifndef AF_BPF_RECORD_H
 #define AF_BPF_RECORD_H
@@ -22,12 +22,14 @@ enum {
 	AF_BPF_KERNEL_MAX = 64, /* frames of a stack that are kept */
 	AF_BPF_USER_MAX = 128,
 	AF_BPF_WORDS_MAX = 64, /* of the user's stack, copied from its top */
-	/* Of calls', which have no kernel part and take its room. */
+	/* Of a call's user stack: a call has no kernel part, and uses the room for it. */
 	AF_BPF_CALL_WORDS_MAX = AF_BPF_KERNEL_MAX + AF_BPF_WORDS_MAX,
-	/* By which two clocks of one period differ, whatever they measure. */
+	/* By so many ticks two clocks of one period may differ, whatever they measure. */
 	AF_BPF_TICKS_BY_CHANCE = 4,
-	/* Periods by which a thread's samples may be behind its CPU time: one that has just been
-	   used, and one to be sure of it. */
+	/*
+	 * A thread's samples may be so many periods behind its CPU time: the one that is just over,
+	 * and one more to be sure.
+	 */
 	AF_BPF_BEHIND = 2,
 	AF_BPF_NEW = 8,        /* periods in which every thread is found at least once */
 	AF_BPF_TEXT_MAX = 512, /* bytes of a file name, and as many of the arguments */
@@ -45,7 +47,7 @@ enum af_bpf_kind {
 	AF_BPF_THREAD_EXIT = 9,
 };
 
-/* How much of a process is sampled by its own event, and so left alone by the CPU's. */
+/* The part of a process that its own event samples, and that the CPU clock's event leaves out. */
 enum af_bpf_cover {
 	AF_BPF_COVER_USER = 1, /* user mode only */
 	AF_BPF_COVER_ALL = 2,
@@ -55,10 +57,12 @@ struct af_bpf_covered {
 	__u32 how; /* enum af_bpf_cover */
 	__u32 pad;
 	__u64 since_ns; /* CLOCK_MONOTONIC */
-	/* Ticks of the CPU's clock, and those of its own event or sampled in their place. */
+	/*
+	 * Ticks of the CPU's clock, and ticks of the process's own event or sampled in their place.
+	 */
 	__u64 nr_clock, nr_own;
-	__u64 live_ns;  /* CPU time of its threads that live, as far as it has been seen */
-	__u64 ended_ns; /* of those that had ended by then, ~0: not known yet */
+	__u64 live_ns;  /* CPU time of its living threads, as far as it was seen */
+	__u64 ended_ns; /* of threads that had ended by then, ~0: not known yet */
 };
 
 struct af_bpf_head {
@@ -71,13 +75,14 @@ struct af_bpf_head {
 };
 
 /*
- * SAMPLE, OFFCPU, WAKE, CALLs: @pcs holds the kernel's part, then the user's as frame pointers
- * lead, then the top of the user's stack, by which functions without a frame pointer are found.
+ * SAMPLE, OFFCPU, WAKE, CALLs: @pcs holds the kernel's part, then the user's part by frame
+ * pointers, then the top of the user's stack, with which the recorder finds functions without a
+ * frame pointer.
  */
 struct af_bpf_stacks {
 	struct af_bpf_head head;
 	__u64 out_ns;   /* OFFCPU: when it left the CPU */
-	__u64 woken_ns; /* OFFCPU: when it was woken, 0: nobody was seen to */
+	__u64 woken_ns; /* OFFCPU: when it was woken, 0: no wake-up was seen */
 	/*
 	 * OFFCPU: the WAKE that ended it, 0: none; WAKE: its own number; RECORDED_CALL: the call's;
 	 * SAMPLE: the periods that it stands for
@@ -89,7 +94,7 @@ struct af_bpf_stacks {
 	 */
 	__u32 what;
 	__u32 kernel_bytes, user_bytes, stack_bytes;
-	af_bpf_address sp, fp; /* the user's; of what @stack_bytes are of */
+	af_bpf_address sp, fp; /* the user's, where @stack_bytes were copied */
 	af_bpf_address pcs[AF_BPF_KERNEL_MAX + AF_BPF_USER_MAX + AF_BPF_WORDS_MAX];
 };
 
@@ -100,7 +105,7 @@ struct af_bpf_text {
 	char text[2 * AF_BPF_TEXT_MAX];
 };
 
-/* EXIT: of a whole process, by its last thread. */
+/* EXIT: for a whole process, from its last thread. */
 struct af_bpf_exit {
 	struct af_bpf_head head;
 	__u64 utime, stime;  /* ns as the scheduler's tick found it: their ratio */
@@ -110,7 +115,7 @@ struct af_bpf_exit {
 	__u32 pad;
 };
 
-/* THREAD_EXIT: of each thread of a process that had more than one. */
+/* THREAD_EXIT: for each thread of a process that had more than one. */
 struct af_bpf_thread_exit {
 	struct af_bpf_head head;
 	__u64 utime, stime, runtime_ns; /* as in EXIT, of the thread alone */

@@ -1,11 +1,11 @@
 /*
  * The functions of the CUDA driver API whose calls are recorded: F(cbid, name, does). The numbers
- * are CUPTI's (cupti_driver_cbid.h, CUpti_driver_api_trace_cbid), which never change their meaning;
- * a CUPTI that is older than a function refuses its number, and the function is left out. Suffixes
- * are the driver's: _v2 a later version, _ptsz and _ptds with a default stream for each thread.
+ * are CUPTI's (cupti_driver_cbid.h, CUpti_driver_api_trace_cbid), which never change their meaning.
+ * A CUPTI that is older than a function refuses its number, and the function is left out. Suffixes
+ * are the driver's: _v2 is a later version, _ptsz and _ptds use a default stream for each thread.
  *
- * Not here: what only asks (cuEventQuery, cuPointerGetAttribute): programs call it millions of
- * times, and it neither puts work on a device nor waits.
+ * Functions that only query (cuEventQuery, cuPointerGetAttribute) are left out: programs call them
+ * millions of times, and they neither put work on a device nor wait.
  */
 #ifndef AF_TRACE_CUDA_FUNCTIONS_H
 #define AF_TRACE_CUDA_FUNCTIONS_H

@@ -555,13 +555,13 @@ enum af_usage_source {
 	AF_USAGE_ENDED = 5,     /* its CPU clocks, when it had ended and nobody had waited for it */
 };
 
-/* Each is apart from the others: what a process used has nothing of what its children did. */
+/* These do not overlap: the time of a process contains nothing of its children's. */
 enum af_usage_whose {
 	AF_USAGE_OWN = 1,
 	AF_USAGE_CHILDREN = 2, /* that it waited for, with those that they had waited for */
 };
 
-/* Why CPU time has no samples. On disk; the texts are the end of a sentence about a process. */
+/* Why CPU time has no samples. On disk; each text completes a sentence about a process. */
 #define AF_UNSAMPLEDS(U)                                                                           \
 	U(1, SIGNALS_BLOCKED, "its threads block the signal of samples by a bare system call")     \
 	U(2, OTHER_USER, "it runs as another user, who cannot reach the recorder")                 \
@@ -586,7 +586,9 @@ enum af_unsampled {
 	    AF_UNSAMPLED_END
 };
 
-/* Generations of mappings that the recorder saw begin here; they do not tell when they were. */
+/*
+ * Generations (module epochs) of mappings that the recorder saw begin here. They do not tell when.
+ */
 #define AF_GENERATION_RECORDER 0x80000000u
 
 enum af_mapping_flag {
@@ -650,7 +652,7 @@ enum af_object_form {
 	AF_OBJECT_LISTING = 5 /* text: instructions as another profiler named them */
 };
 
-/* What a piece of device work is. On disk; names are what tables and graphs show. */
+/* The operation of a piece of device work. On disk; names are what tables and graphs show. */
 #define AF_OPS(O)                                                                                  \
 	O(1, KERNEL, "kernel")                                                                     \
 	O(2, READ, "copy device to host")                                                          \
@@ -675,7 +677,7 @@ enum af_op {
 	    AF_OP_END
 };
 
-/* What calls of a device API are for. On disk; names are what tables show. */
+/* The category of a call of a device API. On disk; names are what tables show. */
 #define AF_DOES(D)                                                                                 \
 	D(1, LAUNCH, "launch")                                                                     \
 	D(2, COPY, "copy")                                                                         \
@@ -695,7 +697,7 @@ enum af_does {
 	    AF_DOES_END
 };
 
-/* Whose memory it is. On disk; names are what tables show. */
+/* The kind of memory. On disk; names are what tables show. */
 #define AF_MEMORIES(M)                                                                             \
 	M(1, DEVICE, "device")                                                                     \
 	M(2, MANAGED, "managed")                                                                   \
@@ -762,15 +764,15 @@ enum af_symbol_source {
 #define AF_PY_BORDER UINT64_MAX /* in PY_STACK frames */
 
 /*
- * In the addresses of a STACK and the frames of a PY_STACK, where frames of a very deep stack are
- * left out: this, and their number. No address of a program has this form, nor has a frame of
- * Python. Without a number it is the leaf: a thread ended before a sample, what it did beneath is
- * not known.
+ * Marks a gap in the addresses of a STACK or the frames of a PY_STACK: this bit, plus the number of
+ * frames left out of a very deep stack. No address of a program and no frame of Python has this
+ * form. With the number 0 it is the leaf: a thread ended before a sample, and the frames beneath
+ * its start are not known.
  */
 #define AF_LEFT_OUT (UINT64_C(1) << 62)
 #define AF_IS_LEFT_OUT(entry) ((uint64_t)(entry) >> 62 == 1)
 
-/* Every sample has its reason; of those that stand for no instruction issued there is a second. */
+/* Every sample has its reason. Samples in which no instruction was issued have a second one. */
 enum af_stall_flag {
 	/* Counts the samples of its namesake in which nothing was issued */
 	AF_STALL_NOT_ISSUED = 1,

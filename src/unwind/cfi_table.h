@@ -1,6 +1,6 @@
 /*
- * Entries of .eh_frame and .debug_frame: CIE and FDE, and where the FDE of an address is. Private
- * to src/unwind.
+ * Entries of .eh_frame and .debug_frame: CIE and FDE, and the search for the FDE of an address.
+ * Private to src/unwind.
  */
 #ifndef AF_UNWIND_CFI_TABLE_H
 #define AF_UNWIND_CFI_TABLE_H
@@ -28,23 +28,23 @@ struct cfi_fde {
 };
 
 struct af_cfi_entry {
-	uint64_t start, at; /* of the code; of the FDE, in the image */
+	uint64_t start, at; /* start of the code; offset of the FDE in the image */
 };
 
-/* What .eh_frame_hdr says. */
+/* The content of .eh_frame_hdr. */
 struct cfi_header {
 	struct af_dwarf_cursor table; /* bad: there is none that can be searched */
 	uint64_t nr, data;
-	uint64_t eh_frame; /* where it lies in the image */
+	uint64_t eh_frame; /* its offset in the image */
 	uint8_t encoding;
 };
 
-/* 0 or -EINVAL. */
+/* Read the header. 0 or -EINVAL. */
 int cfi_header(const struct af_cfi *c, struct cfi_header *h);
 
 /*
- * The body of the entry at @at, what follows its length, for cfi_entry_fde(): *@next is behind it.
- * Bad when it is not in the image; empty, at the terminator of .eh_frame.
+ * The body of the entry at offset @at of the image: the bytes after its length. Bad when it is not
+ * in the image; empty at the terminator of .eh_frame.
  */
 struct cfi_entry {
 	struct af_dwarf_cursor body;
@@ -52,21 +52,21 @@ struct cfi_entry {
 };
 struct cfi_entry cfi_entry(const struct af_cfi *c, uint64_t at);
 
-/* Where the CIE of the FDE @e lies, stepping over its id; false: it is a CIE, or damaged. */
+/* The offset of the CIE of the FDE @e, whose id is skipped. False: @e is a CIE, or damaged. */
 bool cfi_entry_cie(const struct af_cfi *c, struct cfi_entry *e, uint64_t *cie);
 
 /* The CIE at offset @at of the image, versions 1, 3 and 4. 0 or -EINVAL. */
 int cfi_cie(const struct af_cfi *c, uint64_t at, struct cfi_cie *cie);
 
-/* The rest of @fde, whose cie is there. */
+/* Read the rest of @fde, whose cie is filled in. 0 or -EINVAL. */
 int cfi_fde_rest(struct cfi_fde *fde, struct cfi_entry e);
 
-/* The whole of the FDE at @at. 0 or -EINVAL. */
+/* Read the whole FDE at @at. 0 or -EINVAL. */
 int cfi_fde(const struct af_cfi *c, uint64_t at, struct cfi_fde *fde);
 
 /*
- * The FDE that starts last of those not after @pc, by its entry in a sorted table: 0, -ENOENT,
- * -EINVAL; -ENOTSUP: there is no such table.
+ * The last FDE that starts at or before @pc, by its entry in a sorted table: 0, -ENOENT, -EINVAL;
+ * -ENOTSUP: there is no such table.
  */
 int cfi_search(const struct af_cfi *c, uint64_t pc, struct af_cfi_entry *e);
 

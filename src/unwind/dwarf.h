@@ -1,7 +1,7 @@
 /*
- * A bounded reader of the encodings that .eh_frame is made of: fixed integers, LEB128 (DWARF 5,
- * 7.6) and the pointer encodings DW_EH_PE_* (Linux Standard Base 5.0 core generic, 10.5.1).
- * Reading past the end gives zeros and sets `bad`, which stays set: check it once, at the end.
+ * A bounded reader of the encodings in .eh_frame: fixed integers, LEB128 (DWARF 5, 7.6) and the
+ * pointer encodings DW_EH_PE_* (Linux Standard Base 5.0 core generic, 10.5.1). Reading past the end
+ * gives zeros and sets `bad`, which stays set: check it once, at the end.
  */
 #ifndef AF_UNWIND_DWARF_H
 #define AF_UNWIND_DWARF_H
@@ -41,7 +41,7 @@ enum {
 /* A cursor over [@at, @end) of @image; bad when that is not inside. */
 struct af_dwarf_cursor af_dwarf_cursor(const struct af_cfi_image *image, uint64_t at, uint64_t end);
 
-/* The next @len bytes, or NULL. */
+/* The next @len bytes, or NULL and the cursor is bad. */
 static inline const uint8_t *af_dwarf_take(struct af_dwarf_cursor *c, uint64_t len)
 {
 	if (len > c->end - c->at) {
@@ -53,7 +53,9 @@ static inline const uint8_t *af_dwarf_take(struct af_dwarf_cursor *c, uint64_t l
 	return c->image->bytes + c->at - len;
 }
 
-/* Little-endian integer of @size bytes, 1 to 8: a constant, so that it is one load. */
+/*
+ * Little-endian integer of @size bytes, 1 to 8. @size should be a constant, so that it is one load.
+ */
 static inline uint64_t af_dwarf_uint(struct af_dwarf_cursor *c, unsigned size)
 {
 	const uint8_t *p = af_dwarf_take(c, size);
@@ -71,12 +73,12 @@ static inline uint64_t af_dwarf_uint(struct af_dwarf_cursor *c, unsigned size)
 uint64_t af_dwarf_uleb(struct af_dwarf_cursor *c);
 int64_t af_dwarf_sleb(struct af_dwarf_cursor *c);
 
-/* The next @len bytes as a cursor of their own, stepped over. */
+/* A cursor of its own over the next @len bytes, which are skipped. */
 struct af_dwarf_cursor af_dwarf_block(struct af_dwarf_cursor *c, uint64_t len);
 
 /*
- * A pointer of @encoding; @data is what DW_EH_PE_datarel is relative to. The bit
- * DW_EH_PE_indirect is not followed. An encoding that cannot be known here makes the cursor bad.
+ * A pointer of @encoding; DW_EH_PE_datarel is relative to @data. The bit DW_EH_PE_indirect is not
+ * followed. An encoding that cannot be resolved here makes the cursor bad.
  */
 uint64_t af_dwarf_pointer(struct af_dwarf_cursor *c, uint8_t encoding, uint64_t data);
 

@@ -1,8 +1,8 @@
 /*
  * A checked view of an ELF file in memory (System V gABI, chapters 4 and 5): little-endian, of 64
- * or 32 bits; headers of the latter are given in the form of the former. Nothing is copied and
- * nothing trusted: a section whose bytes are not all in the file does not exist for the caller, and
- * the rest is still used.
+ * or 32 bits; 32-bit headers are returned in the form of 64-bit ones. Nothing is copied, and every
+ * byte is hostile: a section whose bytes are not all in the file is treated as missing, and the
+ * rest is still used.
  */
 #ifndef AF_UNWIND_ELF_FILE_H
 #define AF_UNWIND_ELF_FILE_H
@@ -14,7 +14,7 @@
 
 enum {
 	AF_ELF_BUILD_ID_MAX = 64,
-	AF_ELF_STRING_MAX = 64 << 10, /* a longer string is taken for damage */
+	AF_ELF_STRING_MAX = 64 << 10, /* a longer string counts as damage */
 };
 
 struct af_elf {
@@ -27,35 +27,39 @@ struct af_elf {
 	uint32_t names; /* section that holds the sections' names, 0 for none */
 };
 
-/* 0, or -ENOEXEC for what is no ELF file of this kind. @data stays the caller's. */
+/* 0, or -ENOEXEC when it is not an ELF file of this kind. @data stays the caller's. */
 int af_elf_parse(struct af_elf *e, const uint8_t *data, size_t size);
 
-/* The code that the kernel maps into this process, as a file; -ENOENT: there is none. */
+/* The vDSO, the code that the kernel maps into this process, as a file; -ENOENT: there is none. */
 int af_elf_vdso(struct af_elf *e);
 
-/* Header of section @i; false when there is no such section or its bytes are not in the file. */
+/*
+ * Header of section or segment @i; false when there is no such one or its bytes are not in the
+ * file.
+ */
 bool af_elf_section(const struct af_elf *e, uint32_t i, Elf64_Shdr *s);
 bool af_elf_segment(const struct af_elf *e, uint32_t i, Elf64_Phdr *p);
 
 /*
- * The bytes of the file at the address @vaddr and how many there are, NULL when it has none there.
+ * The bytes of the file at the address @vaddr, and their number in *@left; NULL when the file has
+ * none there.
  */
 const uint8_t *af_elf_at(const struct af_elf *e, uint64_t vaddr, uint64_t *left);
 
-/* The section called @name, and its number; false, or 0, when there is none. */
+/* The section called @name, by its number and by its header; 0, or false, when there is none. */
 uint32_t af_elf_number(const struct af_elf *e, const char *name);
 bool af_elf_named(const struct af_elf *e, const char *name, Elf64_Shdr *s);
 
-/* Bytes of an entry of a symbol table. */
+/* The size of an entry of a symbol table. */
 static inline size_t af_elf_symbol_size(const struct af_elf *e)
 {
 	return e->narrow ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
 }
 
-/* Entry @i of the symbol table @table, a section that has it. */
+/* Entry @i of the symbol table @table, a section that has so many. */
 void af_elf_symbol(const struct af_elf *e, const Elf64_Shdr *table, uint64_t i, Elf64_Sym *s);
 
-/* The string at @offset of string table @strings, NULL when it does not end in the table. */
+/* The string at @offset of string table @strings; NULL when it does not end in the table. */
 const char *af_elf_string(const struct af_elf *e, const Elf64_Shdr *strings, uint64_t offset);
 
 /* NT_GNU_BUILD_ID into @id: its length, 0 for none. */
@@ -66,14 +70,14 @@ struct af_elf_relocation {
 	uint32_t type;
 	uint32_t section; /* of the symbol */
 	uint64_t value;   /* of the symbol, with the addend unless that is in place */
-	bool in_place;    /* the addend is what stands there (SHT_REL) */
+	bool in_place;    /* the addend stands in the section (SHT_REL) */
 };
 
-/* Call @each with every relocation of section @number (gABI, "Relocation"), of 64 bits. */
+/* Call @each for every relocation of section @number (gABI, "Relocation"), of 64-bit files. */
 void af_elf_relocations(const struct af_elf *e, uint32_t number,
                         void (*each)(void *arg, const struct af_elf_relocation *r), void *arg);
 
-/* The bytes of a section that has some in the file. */
+/* The bytes of a section that af_elf_section() accepted. */
 static inline const uint8_t *af_elf_bytes(const struct af_elf *e, const Elf64_Shdr *s)
 {
 	return e->data + s->sh_offset;

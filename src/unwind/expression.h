@@ -1,6 +1,6 @@
 /*
- * DWARF expressions (DWARF 5, 2.5), as unwind tables have them: without branches, so each takes as
- * many steps as it has operations. What they read is the caller's to give.
+ * DWARF expressions (DWARF 5, 2.5) in unwind tables: without branches, so each takes as many steps
+ * as it has operations. The caller supplies the registers and memory that they read.
  */
 #ifndef AF_UNWIND_EXPRESSION_H
 #define AF_UNWIND_EXPRESSION_H
@@ -16,15 +16,16 @@ enum {
 };
 
 struct af_expression {
-	/* The value of a register of the frame, the word at an address; false: not known. */
+	/* The value of a register of the frame, and the word at an address. False: not known. */
 	bool (*reg)(void *arg, uint64_t reg, uint64_t *value);
 	bool (*read)(void *arg, uint64_t at, uint64_t *word);
 	void *arg;
 };
 
 /*
- * What @v of a row of @image, an expression, comes to; @cfa is what it begins with, NULL: with
- * nothing. 0; -ENOTSUP for what is not understood; -EFAULT when something was not known.
+ * The value of the expression @v, from a row of @image. Evaluation starts with @cfa on the stack;
+ * NULL: with an empty stack. 0; -ENOTSUP for an operation that is not supported; -EFAULT when a
+ * register or word was not known.
  */
 int af_expression_value(const struct af_cfi_image *image, const struct af_cfi_value *v,
                         const uint64_t *cfa, const struct af_expression *of, uint64_t *value);

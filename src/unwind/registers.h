@@ -1,6 +1,7 @@
 /*
  * The machine's registers, numbered as in unwind tables: x86-64, System V psABI 1.0, figure 3.36.
- * That its stack grows down and what a call leaves on it is all else that this layer knows of it.
+ * Besides them this layer knows only that the machine's stack grows down, and what a call leaves on
+ * it.
  */
 #ifndef AF_UNWIND_REGISTERS_H
 #define AF_UNWIND_REGISTERS_H

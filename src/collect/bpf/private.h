@@ -114,7 +114,7 @@ struct bpf_image {
 	uint32_t nr_maps, cap_maps, nr_maps_written;
 	uint32_t generation;
 	struct bpf_out *out; /* NULL: nothing to write so far */
-	uint32_t rules_of;   /* whose unwind.c remembers; 0: of nobody so far */
+	uint32_t rules_of;   /* number under which unwind.c remembers its rules; 0: none so far */
 	enum bpf_calls calls;
 	bool outside;                      /* it carries libaflame, which cannot see them */
 	bool sampled_here;                 /* it carries libaflame, which cannot sample it */
@@ -162,11 +162,11 @@ struct af_bpf {
 	uint32_t nr_rules_of;
 	uint32_t nr_mappings; /* of all images */
 	uint64_t lost_mappings;
-	uint32_t unwind_left; /* what may be read of unwind tables in @unwind_second */
+	uint32_t unwind_left; /* bytes of unwind tables that may still be read in @unwind_second */
 	uint64_t unwind_second;
 	uint32_t own_cgroup; /* string */
 	uint64_t counted[AF_BPF_COUNTS], lost_sideband;
-	uint64_t forgot_ns;            /* what is over, last */
+	uint64_t forgot_ns;            /* when ended images were last freed */
 	size_t strings_kept;           /* bytes, by then */
 	uint32_t nr_callers;           /* images whose calls are WANTED */
 	struct bpf_library *libraries; /* with functions to be probed */
@@ -181,7 +181,7 @@ struct af_bpf {
 		uint32_t nr_missed;      /* processes that ended before it was their turn */
 		struct bpf_probes *over; /* to be taken away */
 	} probing;
-	bool told_refusal; /* that they cannot be */
+	bool told_refusal; /* the refusal of probes has been reported */
 	bool stopped;
 };
 

@@ -20,7 +20,7 @@ enum af_room {
 	AF_ROOM_REFUSE,  /* only an empty directory gives way */
 };
 
-/* The key of the job whose ranks are in @dir_fd; false: it is no folder of ranks. */
+/* The key of the job whose ranks are in @dir_fd. False: it is not a folder of ranks. */
 bool af_room_job(int dir_fd, char key[AF_JOB_KEY_SIZE]);
 
 /*
@@ -30,8 +30,8 @@ bool af_room_job(int dir_fd, char key[AF_JOB_KEY_SIZE]);
 int af_room_make(int at, const char *name, const char *shown, enum af_room how, struct af_err *err);
 
 /*
- * Is @dir_fd, by its content, a trace or a folder of ranks? An unfinished trace counts. -errno: it
- * cannot be told.
+ * Is @dir_fd, by its content, a trace or a folder of ranks? An unfinished trace counts. -errno when
+ * that cannot be determined.
  */
 int af_room_is_trace(int dir_fd);
 
@@ -49,7 +49,7 @@ int af_room_discard(int at, const char *name);
 
 /*
  * The message that @shown exists and is not a trace; @why: 0, or the -errno why that cannot be
- * told.
+ * determined.
  */
 int af_room_taken(const char *shown, int why, struct af_err *err);
 

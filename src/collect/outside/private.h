@@ -56,7 +56,7 @@ struct af_outside {
 	uint32_t nr_processes, cap_processes, next_process;
 	struct outside_suspect *children, *threads;
 	uint32_t nr_children, cap_children, nr_threads, cap_threads;
-	uint32_t next_guest; /* whose threads are looked at next */
+	uint32_t next_guest; /* client whose threads are looked at next */
 	uint64_t look_at_ns; /* not before */
 	/* Samples of one read, which come ring by ring. */
 	struct outside_sample {

@@ -11,7 +11,7 @@
 struct af_err;
 
 struct af_collector_ops {
-	const char *name;    /* what users type after --sample or --api */
+	const char *name;    /* the name that users type after --sample or --api */
 	const char *summary; /* one line: what it records */
 	uint32_t cpu_mode;   /* enum af_cpu_mode, 0 when it does not sample the CPU */
 	uint32_t flags;      /* enum af_session_flag it sets in the session */

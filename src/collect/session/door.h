@@ -27,7 +27,7 @@ struct af_guest {
 	bool ended;
 	bool replaced;                              /* not ended, but runs another program now */
 	uint64_t user_ns, kernel_ns, max_rss_bytes; /* when last looked at */
-	bool used_is_all;                           /* that was after it had ended */
+	bool used_is_all;                           /* those were read after it had ended */
 	struct af_used children;
 	struct af_used_threads threads; /* as far as their numbers are the same there and here */
 	/*
@@ -39,7 +39,7 @@ struct af_guest {
 
 struct af_door {
 	int fd;
-	int ends; /* an epoll: readable when a guest has ended */
+	int ends; /* an epoll: readable when a client has ended */
 	struct af_guest *guests;
 	uint32_t nr, cap;
 	uint32_t nr_ended;

@@ -11,7 +11,7 @@ struct af_recording;
 
 struct af_guest_poll {
 	uint64_t polled_ns;
-	uint32_t next; /* guest */
+	uint32_t next; /* index of the next client */
 };
 
 /* Call it often: it polls a few clients, 25 times a second. */

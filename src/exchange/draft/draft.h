@@ -237,7 +237,7 @@ struct af_draft {
 	uint64_t lost;    /* samples that the kernel lost */
 	const char *unit; /* unit of the numbers of folded text; NULL: samples */
 	uint64_t sample_weight_ns;
-	/* Of what the files tell of, where they say so; 0: the first event's time */
+	/* When the recorded time begins, if the files tell it; 0: at the first event. */
 	uint64_t begin_ns;
 	bool calls;        /* samples at the entry of a function of CUDA are calls of it */
 	uint64_t nr_calls; /* of the samples: those that are calls */
@@ -277,7 +277,7 @@ uint32_t af_draft_text(struct af_draft *d, const char *text, size_t len);
 uint32_t af_draft_process(struct af_draft *d, uint32_t space, uint32_t pid);
 uint32_t af_draft_thread(struct af_draft *d, uint32_t process, uint32_t tid);
 
-/* Whether these are times that a trace can have; counted when not. */
+/* Can a trace hold these times? Counted when not. */
 bool af_draft_times(struct af_draft *d, uint64_t start_ns, uint64_t busy_ns);
 
 /* The stack @parent (0: empty) and @name inside of it; @parent itself when that is too deep. */

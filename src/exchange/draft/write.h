@@ -91,7 +91,7 @@ void draft_write_listing(struct draft_writer *w, uint32_t process);
 void draft_write_code(struct draft_writer *w, const struct draft_use *u);
 void draft_write_reason(struct draft_writer *w, const struct draft_use *u);
 
-/* By thread and time, outer ones first: of equal ones ranges, Python, operators, calls. */
+/* Order by thread and time, outer ones first; of equal ones: ranges, Python, operators, calls. */
 int draft_slice_order(const void *a, const void *b);
 
 /* Open the stream @file of a thread and define the thread. */

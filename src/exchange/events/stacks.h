@@ -40,9 +40,9 @@ bool import_stacks_frames(struct import_stacks *s, struct af_json *j, struct af_
 bool import_stacks_samples(struct import_stacks *s, struct af_json *j, struct af_draft *d);
 
 /*
- * Turn the samples into samples of threads of @space, or of the process that has a thread with the
- * tid, and forget them. A sample weighs the usual distance between two samples of its thread.
- * Returns whether there were any.
+ * Turn the samples into samples of the threads of @space with their tids, and forget them; a tid
+ * that no thread has gets a process of its own. A sample weighs the usual distance between two
+ * samples of its thread. Returns whether there were any.
  */
 bool import_stacks_finish(struct import_stacks *s, struct af_draft *d, uint32_t space);
 

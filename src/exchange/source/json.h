@@ -20,7 +20,7 @@
 
 enum {
 	AF_JSON_DEPTH = 256,        /* deeper is an error */
-	AF_JSON_TEXT_MAX = 8 << 10, /* bytes of a string; what is longer is cut */
+	AF_JSON_TEXT_MAX = 8 << 10, /* bytes of a string; longer ones are cut */
 	AF_JSON_NUMBER_MAX = 64,    /* characters of a number; the same */
 	AF_JSON_BUFFER = 256 << 10,
 };

@@ -42,7 +42,7 @@ void af_import_json(struct af_draft *d, const struct af_import_source *in, uint3
                     char *complaint, size_t size);
 void af_import_folded(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                       char *complaint, size_t size);
-/* Whether a file that begins with the @len bytes at @text is gpuperf's text. */
+/* Does a file of gpuperf's text begin with the @len bytes at @text? */
 bool af_import_is_folded(const char *text, size_t len);
 bool af_import_folded_line(const char *p, const char *end);
 void af_import_iaprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
@@ -66,7 +66,7 @@ void af_import_perf(struct af_draft *d, const struct af_import_source *in, uint3
 void af_import_perf_text(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                          char *complaint, size_t size);
 
-/* Whether a file that begins with the @len bytes at @text is a perf.data, or perf script's text. */
+/* Does a perf.data, or perf script's text, begin with the @len bytes at @text? */
 bool af_import_is_perf(const char *text, size_t len);
 bool af_import_is_perf_text(const char *text, size_t len);
 void af_import_pprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
@@ -76,7 +76,7 @@ void af_import_pprof(struct af_draft *d, const struct af_import_source *in, uint
 void af_import_collapsed(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                          char *complaint, size_t size);
 
-/* Whether a file that begins with the @len bytes at @text is folded text without times. */
+/* Does folded text without times begin with the @len bytes at @text? */
 bool af_import_is_collapsed(const char *text, size_t len);
 void af_import_speedscope(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                           char *complaint, size_t size);
@@ -85,13 +85,13 @@ void af_import_speedscope(struct af_draft *d, const struct af_import_source *in,
 void af_import_nsys(struct af_draft *d, const struct af_import_source *in, uint32_t number,
                     char *complaint, size_t size);
 
-/* Whether a file that begins with the @len bytes at @text is a database of SQLite's. */
+/* Does an SQLite database begin with the @len bytes at @text? */
 bool af_import_is_sqlite(const char *text, size_t len);
-/* Whether a file that begins with the @len bytes at @text is speedscope's. */
+/* Does a file of speedscope's begin with the @len bytes at @text? */
 bool af_import_is_speedscope(const char *text, size_t len);
-/* Whether a file that begins with the @len bytes at @text is a profile of pprof's. */
+/* Does a profile of pprof's begin with the @len bytes at @text? */
 bool af_import_is_pprof(const char *text, size_t len);
-/* Whether a file that begins with the @len bytes at @text is iaprof's. */
+/* Does a file of iaprof's begin with the @len bytes at @text? */
 bool af_import_is_iaprof(const char *text, size_t len);
 
 #endif

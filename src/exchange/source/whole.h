@@ -17,7 +17,7 @@ struct af_import_source;
  */
 uint8_t *import_whole(const struct af_import_source *in, size_t *size, ssize_t *rc);
 
-/* What an error of import_whole() means, for people. */
+/* The text of an error of import_whole(), for people. */
 const char *import_whole_text(ssize_t rc);
 
 #endif

@@ -58,7 +58,7 @@ struct af_pc_device {
 	uint32_t nr_restarts;
 	uint64_t samples_second;         /* asked for */
 	uint64_t enabled_ns, nr_samples; /* since then */
-	uint64_t since_ns;               /* what is read next is not older */
+	uint64_t since_ns;               /* the next samples read are not older */
 	uint32_t nr_reasons;
 	uint32_t stalls[AF_PC_REASONS_MAX]; /* CUPTI's index → id */
 	struct af_cupti_pc_data *data;      /* filled by GetData */

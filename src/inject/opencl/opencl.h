@@ -74,8 +74,8 @@ struct af_opencl_device {
 	_Atomic uint64_t bracket_correlation;
 	uint64_t bracket_begin_ns[AF_OPENCL_HOST_CLOCKS], bracket_end_ns[AF_OPENCL_HOST_CLOCKS];
 	_Atomic uint64_t next_bracket_ns;
-	uint32_t nr_brackets;            /* that told */
-	uint32_t nr_burst;               /* of them in this burst */
+	uint32_t nr_brackets;            /* that bounded the clock */
+	uint32_t nr_burst;               /* brackets in this burst */
 	int64_t ahead_least, ahead_most; /* ns, of the trace's clock, by this burst */
 	uint64_t burst_begin_ns, last_queued;
 	_Atomic uint32_t host_clocks; /* those the device's clock can still be: a bit for each */
