@@ -35,7 +35,7 @@ struct af_sym_frame {
 struct af_sym_answer {
 	enum af_symbol_source source;
 	uint64_t symbol_offset; /* address less the start of this part of it */
-	/* at least 1, unless source tells why there is none */
+	/* At least 1, unless source tells why there is none */
 	uint32_t nr;
 	struct af_sym_frame frames[AF_SYM_INLINES]; /* innermost inlined first */
 };

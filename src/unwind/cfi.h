@@ -41,7 +41,7 @@ struct af_cfi {
 
 enum {
 	AF_CFI_INDEX_MAX = 4 << 20, /* of a file without a search table; they take 64 MiB */
-	/* for one query; gcc's own largest function has 13,000, others 400 */
+	/* For one query; gcc's own largest function has 13,000, others 400 */
 	AF_CFI_INSNS_MAX = 1 << 16,
 };
 

@@ -18,7 +18,7 @@ enum {
 /* The registers that are followed: a caller that needs few has short rows. */
 struct cfi_columns {
 	uint8_t nr; /* columns of a row */
-	/* column of each register; CFI_IGNORED when it is not followed */
+	/* Column of each register; CFI_IGNORED when it is not followed */
 	uint8_t of[AF_DWARF_REGISTERS];
 };
 

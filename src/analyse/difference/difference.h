@@ -51,7 +51,7 @@ struct af_difference_look {
 	double quantum[2]; /* variance of a unit of each scatter column; 0: nothing was sampled */
 	double scales[AF_NORMALIZE_END]; /* what before counts, 0 where that is not known */
 	enum af_normalize normalize;     /* which of these applies */
-	/* colours by a function's self weight, without the functions it called */
+	/* Colours by a function's self weight, without the functions it called */
 	bool by_self;
 	bool waiting; /* the weight is time off the CPU: see blocked.h */
 	bool events;  /* the scatter comes from the number of events */

@@ -51,7 +51,7 @@ struct af_world;
 enum {
 	AF_ATTRIBUTION_PARTS = 1 << 20, /* of a sample */
 	AF_ATTRIBUTION_HELD = 1 << 22,  /* counts of samples that are held at most */
-	/* works that are held; of more, the earlier ones are joined sooner */
+	/* Works that are held; of more, the earlier ones are joined sooner */
 	AF_ATTRIBUTION_WORKS = 1 << 21,
 };
 
@@ -96,7 +96,7 @@ struct af_sampled_device {
 	/* all, by the device's count: the next four, and those that the trace lost */
 	uint64_t samples;
 	uint64_t exact, apportioned, unattributed;
-	/* part of these three: from windows that cross the ends of the time range */
+	/* Part of these three: from windows that cross the ends of the time range */
 	uint64_t edge;
 	uint64_t dropped; /* by the device: its buffer was full */
 	uint64_t other;   /* in the driver's own code */
@@ -130,7 +130,7 @@ struct af_attribution {
 	struct af_attributed *found; /* by job, code, offset, stall */
 	struct af_sampled_device *devices;
 	uint32_t nr_jobs, nr_found, nr_devices;
-	/* works whose times cannot be converted: their samples are unattributed */
+	/* Works whose times cannot be converted: their samples are unattributed */
 	uint64_t unplaced;
 
 	/* private */

@@ -37,7 +37,7 @@ struct launches_table {
 struct launches_device {
 	uint32_t table, device;
 	uint32_t before; /* of the same table: index plus 1; 0: none */
-	/* calls that should get work, by the device of their first work */
+	/* Calls that should get work, by the device of their first work */
 	uint64_t joined;
 	uint64_t works, alone, untimed; /* works; those without a call, without times */
 };

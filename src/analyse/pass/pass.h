@@ -73,7 +73,7 @@ struct af_results {
 struct af_pass_ops {
 	const char *name;
 	const char *question;
-	/* as in struct af_asked: the pass runs only if one of these is requested */
+	/* As in struct af_asked: the pass runs only if one of these is requested */
 	uint32_t answers;
 	uint32_t attributes; /* for which of these finish() uses instruction samples */
 	size_t state_size;   /* zeroed and passed as @self */

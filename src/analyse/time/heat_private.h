@@ -37,7 +37,7 @@ void heat_bins_free(struct heat_bins *b);
 
 struct heat {
 	struct heat_bins cells; /* of a map of devices */
-	/* by cell: samples whose moments, or works whose starts, are in it */
+	/* By cell: samples whose moments, or works whose starts, are in it */
 	uint64_t *counts;
 	uint32_t nr_counts, cap_counts;
 	struct heat_bins series; /* finer, to find periods in */

@@ -39,7 +39,7 @@ enum af_timeline_part {
 
 struct af_timeline_asked {
 	uint32_t parts; /* bits 1 << AF_TIMELINE_…; 0: all */
-	/* since the trace began: slices that reach into it; to 0: to its end */
+	/* Since the trace began: slices that reach into it; to 0: to its end */
 	uint64_t from_ns, to_ns;
 	bool cuts;             /* slices are cut to the range: within.h */
 	uint64_t min_ns;       /* leave out shorter slices, but no instants */

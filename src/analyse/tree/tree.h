@@ -77,7 +77,7 @@ struct af_tree {
 	 * children already belongs into a new child named AF_TREE_GAP, which nothing draws.
 	 */
 	bool ordered;
-	/* set by callers that add stacks in an order that shares parents; else NULL */
+	/* Set by callers that add stacks in an order that shares parents; else NULL */
 	struct af_frames_last *last;
 	struct af_tree_private *private_;
 };

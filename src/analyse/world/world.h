@@ -165,7 +165,7 @@ struct af_world {
 	struct af_strtab strings;
 	uint64_t first_ns, last_ns; /* of the events of targets */
 	uint64_t nr_events;
-	/* set before the first event by a caller that wants locations told apart by threads */
+	/* Set before the first event by a caller that wants locations told apart by threads */
 	bool threads_apart;
 	struct af_within within; /* the query's part; definitions outside of it are learnt too */
 

@@ -20,7 +20,7 @@ enum af_preload {
 	AF_PRELOAD_STATIC,
 	AF_PRELOAD_32_BIT,  /* its ld.so complains on standard error and goes on */
 	AF_PRELOAD_FOREIGN, /* for another machine, run by an emulator with that machine's ld.so */
-	/* its ld.so ends the program, as a library for glibc does not link there */
+	/* Its ld.so ends the program, as a library for glibc does not link there */
 	AF_PRELOAD_MUSL,
 };
 

@@ -67,7 +67,7 @@ struct bpf_out {
 	uint32_t tid;                   /* thread of the events that come now */
 	struct af_keys kstacks, stacks; /* frames, behind the user's their generation → id */
 	uint32_t nr_kstacks, nr_stacks;
-	/* epoch of struct af_session in which the ids were given */
+	/* Epoch of struct af_session in which the ids were given */
 	uint32_t round;
 	uint64_t functions[BPF_FUNCTIONS_MAX / 64]; /* bits of the functions that are defined */
 };
@@ -88,9 +88,9 @@ struct bpf_image {
 	uint32_t ns_pid;   /* in its own namespace, 0: not known yet */
 	uint32_t process;  /* ordinal, 0: none yet */
 	uint64_t start_ns; /* 0: before the recording */
-	/* of a process whose fork no event reported, in our namespace; 0: not known */
+	/* Of a process whose fork no event reported, in our namespace; 0: not known */
 	uint32_t ppid;
-	/* image of the process that forked it; NULL: not known, or not needed */
+	/* Image of the process that forked it; NULL: not known, or not needed */
 	struct bpf_image *from;
 	uint32_t nr_forked;      /* images whose @from this is */
 	struct bpf_image *older; /* the image that ran under this pid before */

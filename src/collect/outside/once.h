@@ -17,7 +17,7 @@ struct af_outside_once {
 	struct af_map by_tid;   /* index of @threads plus one */
 	struct once_thread {
 		uint32_t watch; /* 0: no sample yet */
-		/* when the thread began, and its watch's first sample */
+		/* When the thread began, and its watch's first sample */
 		uint64_t began_ns, spoken_ns;
 	} * threads;
 	uint32_t nr, cap;

@@ -21,7 +21,7 @@
 /* A thread that events of ours are on. */
 struct outside_watched {
 	uint32_t pid, tid;
-	/* with all threads that it makes; else one thread of a process that samples itself */
+	/* With all threads that it makes; else one thread of a process that samples itself */
 	bool whole;
 	bool looked_at, blocks; /* the single thread, since the samples that were read last */
 	uint32_t watch;

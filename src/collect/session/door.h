@@ -44,7 +44,7 @@ struct af_door {
 	uint32_t nr, cap;
 	uint32_t nr_ended;
 	uint32_t nr_refused; /* descriptors that did not fit */
-	/* messages of other users, about other processes, or unknown requests */
+	/* Messages of other users, about other processes, or unknown requests */
 	uint32_t nr_strange;
 	/* Called for each process that registers, and for its later requests; may be NULL. */
 	void (*on_guest)(void *arg, const struct af_guest *g);

@@ -45,12 +45,12 @@ struct af_session_options {
 	uint64_t delay_ns;           /* recording is off for so long at the start */
 	uint64_t duration_ns;        /* 0: until the program ends */
 	uint64_t max_bytes;          /* recording stops when the trace is so large; 0: no limit */
-	/* only the newest events are kept, in so many bytes; 0: all are */
+	/* Only the newest events are kept, in so many bytes; 0: all are */
 	uint64_t ring_bytes;
 	const char *ctl; /* path of the FIFO, or NULL */
 	/* Symbolize the snapshot @dir_fd; called in a process of its own. */
 	int (*finish_copy)(int dir_fd, const char *dir, struct af_err *err);
-	/* prints a line for the user while recording; or NULL */
+	/* Prints a line for the user while recording; or NULL */
 	void (*tell)(const char *line);
 	const char *library;                  /* path of libaflame.so */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
@@ -76,7 +76,7 @@ struct af_recording {
 	uint32_t nr_looks;       /* rounds of looking, once a second */
 	struct af_stream stream; /* the recorder's own */
 	const struct af_session_options *options;
-	/* for the program; the recorder itself wants EFBIG instead of the signal */
+	/* For the program; the recorder itself wants EFBIG instead of the signal */
 	void (*old_sigxfsz)(int);
 	int child;              /* 0: the recorder did not start the recorded processes */
 	bool asked_to_end;      /* without a child: by Ctrl-C or the like */

@@ -119,7 +119,7 @@ struct af_draft_work {
 	uint32_t shape; /* index in shapes */
 	uint32_t correlation;
 	uint32_t space; /* of ids; once written: index of its process */
-	/* of the operator that it belongs to, where its call is not known; 0: none */
+	/* Of the operator that it belongs to, where its call is not known; 0: none */
 	uint32_t external;
 	uint32_t node; /* of the graph that was launched: index in graph_nodes + 1; 0: none */
 };
@@ -230,9 +230,9 @@ struct af_draft {
 	struct af_map ranks;        /* space → rank of its processes, of names */
 	struct af_draft_stalls stalls;
 	struct af_draft_addresses addresses;
-	/* the event asked for: only its samples are used; NULL: the best event */
+	/* The event asked for: only its samples are used; NULL: the best event */
 	const char *event;
-	/* added to the times gives the epoch's, 0: they are already, or it is not known */
+	/* Added to the times gives the epoch's, 0: they are already, or it is not known */
 	uint64_t epoch_ns;
 	uint64_t lost;    /* samples that the kernel lost */
 	const char *unit; /* unit of the numbers of folded text; NULL: samples */

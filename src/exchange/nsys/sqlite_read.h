@@ -19,7 +19,7 @@ enum { SQLITE_COLUMNS = 24 };
 struct sqlite_rows {
 	struct sqlite_db *db;
 	void *statement;
-	/* column of the row for each wanted one; -1: the table has no such column */
+	/* Column of the row for each wanted one; -1: the table has no such column */
 	int at[SQLITE_COLUMNS];
 	bool failed; /* the rest cannot be read: sqlite_error() says why */
 };

@@ -94,7 +94,7 @@ struct perf_file {
 	} * build_ids;
 	uint32_t nr_build_ids, cap_build_ids;
 	uint32_t host, release, command, machine; /* of names, 0: not known */
-	/* the epoch's time less the clock of the times, 0: not known */
+	/* The epoch's time less the clock of the times, 0: not known */
 	uint64_t epoch_ns;
 	bool compressed, unfinished; /* perf was killed: the header is not filled in */
 	char complaint[160];         /* describes the damage of the file, "" for none */

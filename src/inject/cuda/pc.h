@@ -50,7 +50,7 @@ struct af_pc_device {
 	uint32_t device;       /* id */
 	uint64_t claim;
 	bool is_broken; /* given up */
-	/* its buffer is full: there are no samples until sampling has been off */
+	/* Its buffer is full: there are no samples until sampling has been off */
 	bool is_full;
 	bool exact;                 /* kernels run one after the other */
 	bool by_windows, in_window; /* … now and then only */

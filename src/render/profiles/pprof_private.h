@@ -24,7 +24,7 @@ struct pprof {
 
 	/* For one tree: nodes that are one address, innermost last. */
 	const struct af_tree *tree;
-	/* chain of the node that it is inlined into, and name → chain, from 1 on */
+	/* Chain of the node that it is inlined into, and name → chain, from 1 on */
 	struct af_map by_chain;
 	struct af_map by_location; /* chain → location */
 	uint32_t *chains;          /* by node; 0 not met */

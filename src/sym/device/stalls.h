@@ -25,7 +25,7 @@ struct af_stall {
 	const char *name; /* for frames and columns: "long scoreboard" */
 	char letter;      /* in bars of a terminal; unique among the reasons of one device */
 	enum af_stall_sort sort;
-	/* it waits for the result of an earlier instruction, which can be found */
+	/* It waits for the result of an earlier instruction, which can be found */
 	bool awaits;
 	const char *meaning; /* one sentence */
 	const char *advice;  /* one sentence of advice, NULL where there is nothing to try */

@@ -20,7 +20,7 @@ struct af_line_row {
 	uint32_t file;    /* of the table's, or AF_LINE_NONE */
 	uint32_t line;    /* 0: none */
 	uint32_t caller;  /* an earlier row: where this was inlined, or AF_LINE_NONE */
-	/* name of the inlined function, an offset in .debug_str; AF_LINE_NONE: not known */
+	/* Name of the inlined function, an offset in .debug_str; AF_LINE_NONE: not known */
 	uint32_t name;
 	bool end; /* not a row, but the end of those before */
 };

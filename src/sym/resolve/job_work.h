@@ -30,7 +30,7 @@ struct job_module {
 	const uint8_t *build_id;
 	uint32_t build_id_len;
 	bool replaced; /* another file may be at the path, without a build-id to tell */
-	/* ordinal of the process that has the code; of a file the first process that had it */
+	/* Ordinal of the process that has the code; of a file the first process that had it */
 	uint32_t process;
 	bool mapped; /* the process has something there */
 

@@ -12,7 +12,7 @@
 
 struct af_kernel_table {
 	char path[PATH_MAX]; /* as /proc/kallsyms */
-	/* to be added to the table's addresses: each boot loads the kernel elsewhere */
+	/* To be added to the table's addresses: each boot loads the kernel elsewhere */
 	uint64_t shift;
 };
 
