@@ -31,7 +31,8 @@ enum {
 	C(function, "Function", AF_CELL_TEXT, AF_SHOW_NEVER) /* that it is about, or "" */         \
 	C(id, "Id", AF_CELL_TEXT, AF_SHOW_NEVER)     /* of it, as ids.h makes them, or "" */       \
 	C(view, "View", AF_CELL_TEXT, AF_SHOW_NEVER) /* of report.html: the tree or the tab */     \
-	C(hash, "Hash", AF_CELL_TEXT, AF_SHOW_NEVER) /* what to append to its address, with the #  \
+	C(hash, "Hash", AF_CELL_TEXT,                                                              \
+	  AF_SHOW_NEVER) /* what to append to its address, with the #  \
 	                                              */
 struct af_finding_row {
 	AF_FINDING_COLUMNS(AF_ROW_CELL)

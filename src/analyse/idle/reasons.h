@@ -45,6 +45,7 @@ enum idle_reason {
 /* The frame of the part of a reason that came right after a wait for the device. */
 #define AF_IDLE_AFTER_WAIT "[after waiting for the device]"
 
+/* The name of the frame; a constant. */
 const char *idle_phase_frame(enum idle_phase phase);
 const char *idle_reason_frame(enum idle_reason reason);
 
