@@ -84,7 +84,7 @@ def _():
 def _():
     run = cuda_run("nvtx_ranges")
     found = tables(run, run, "--view", "gpu", "--step", "step")
-    equal([found["total"][0][k] for k in ("Change", "Noise", "Normalized by")], [0, 0, "step"], "all")
+    equal([found["total"][0][k] for k in ("change", "noise", "normalized_by")], [0, 0, "step"], "all")
     done = aflame("diff", run.path, run.path, "--step", "epoch")
     equal(done.returncode, 1, "status without such a step")
     expect("epoch" in done.stderr, done.stderr)

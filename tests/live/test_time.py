@@ -60,7 +60,7 @@ def _():
     parts = 0
     for piece in (["--to", "%dns" % middle], ["--from", "%dns" % middle]):
         tables = scope(run, "--view", "gpu", "--map", *piece)
-        busy = sum(row[4] for row in tables["heat"])
+        busy = sum(row["time_ns"] for row in tables["heat"])
         lines = must("flame", "--view", "gpu", *piece, run.path).splitlines()
         equal(sum(int(line.rsplit(" ", 1)[1]) for line in lines), busy, "flame graph of a part")
         parts += busy
