@@ -76,12 +76,14 @@ const char *af_column_key(struct af_facts *f, const struct af_column *columns, u
 {
 	char *base = af_arena_alloc(&f->arena, strlen(prefix) + strlen(text) + 1);
 	const char *key = base;
-	size_t len = strlen(prefix);
+	size_t len = 0;
 
-	memcpy(base, prefix, len);
+	for (; *prefix; prefix++)
+		base[len++] = *prefix;
 	for (; *text; text++)
 		base[len++] =
 		    isalnum((unsigned char)*text) ? (char)tolower((unsigned char)*text) : '_';
+	base[len] = 0;
 	for (unsigned i = 2; has_key(columns, nr, key); i++)
 		key = af_facts_text(f, "%s_%u", base, i);
 	return key;
