@@ -119,13 +119,10 @@ static int report_stalls(struct report *r, struct af_err *err)
 	    .width = af_annotate_width(),
 	    .colour = af_colour(stdout),
 	};
-	const struct af_table *stalls = NULL, *reasons = NULL;
+	const struct af_table *stalls = af_facts_find(&r->results.facts, "stalls");
+	const struct af_table *reasons = af_facts_find(&r->results.facts, "reasons");
 	struct af_buf b = {0};
 
-	for (const struct af_table *t = r->results.facts.first; t; t = t->next) {
-		stalls = !strcmp(t->name, "stalls") ? t : stalls;
-		reasons = !strcmp(t->name, "reasons") ? t : reasons;
-	}
 	if (!stalls)
 		return af_annotate_none(r->dir, r->options->from_ns || r->options->to_ns, err);
 	if (r->options->json)

@@ -153,7 +153,7 @@ struct coverage_row {
 	COVERAGE_COLUMNS(AF_ROW_CELL, "")
 };
 
-static void row_fill(struct af_facts *f, struct coverage_row *c, const struct af_coverage_row *r)
+static void row_fill(struct coverage_row *c, const struct af_coverage_row *r)
 {
 	c->label.text = r->text;
 	c->used_user_ns.value = r->cpu.used_user;
@@ -177,7 +177,6 @@ static void row_fill(struct af_facts *f, struct coverage_row *c, const struct af
 	c->cause_time_ns.value = r->cpu_ns;
 	c->name.text = r->name;
 	c->is_over.text = r->over ? "yes" : "no";
-	(void)f;
 }
 
 static struct af_table *rows_table(struct af_facts *f, const char *name, const char *title,
@@ -241,13 +240,13 @@ void af_coverage_tables(const struct af_coverage *c, struct af_facts *f)
 		return;
 	t = rows_table(f, "coverage", "CPU time used, and sampled", "Process");
 	for (uint32_t i = 0; i < c->nr_processes; i++)
-		row_fill(f, af_table_row(f, t), &c->processes[i]);
+		row_fill(af_table_row(f, t), &c->processes[i]);
 	t->note = af_coverage_text(c, f);
 	t = rows_table(f, "coverage_threads", "CPU time used, and sampled, by thread", "Thread");
 	t->left_column = 1;
 	for (uint32_t i = 0; i < c->nr_threads; i++) {
 		if (i < THREAD_ROWS) {
-			row_fill(f, af_table_row(f, t), &c->threads[i]);
+			row_fill(af_table_row(f, t), &c->threads[i]);
 			continue;
 		}
 		t->left_out++;

@@ -4,15 +4,12 @@
 
 #include "analyse/difference/private.h"
 #include "analyse/tree/ids.h"
+#include "analyse/tree/table.h"
 #include "base/buf.h"
 
 static enum af_cell_unit unit_of(const struct af_difference *d)
 {
-	const char *unit = d->tree.weights[AF_DIFFERENCE_AFTER].unit;
-
-	return !strcmp(unit, "ns")      ? AF_CELL_NS
-	       : !strcmp(unit, "bytes") ? AF_CELL_BYTES
-	                                : AF_CELL_COUNT;
+	return af_tree_unit(&d->tree, AF_DIFFERENCE_AFTER);
 }
 
 /* Counts with fractions are shown without; only the factor that they are kept in goes. */

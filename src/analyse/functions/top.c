@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyse/functions/blocked.h"
+#include "analyse/tree/table.h"
 #include "base/arena.h"
 
 struct top_row {
@@ -93,11 +94,7 @@ static void top_row_add(struct af_facts *f, struct af_table *table, const struct
 static struct af_table *top_begin(struct af_facts *f, const struct af_tree *t, uint32_t weight,
                                   const char *name, const char *title)
 {
-	const char *measure = t->weights[weight].unit;
-	enum af_cell_unit unit = !strcmp(measure, "ns")      ? AF_CELL_NS
-	                         : !strcmp(measure, "bytes") ? AF_CELL_BYTES
-	                                                     : AF_CELL_COUNT;
-	const struct af_column columns[] = {AF_TOP_COLUMNS(AF_ROW_COLUMN, unit)};
+	const struct af_column columns[] = {AF_TOP_COLUMNS(AF_ROW_COLUMN, af_tree_unit(t, weight))};
 
 	return AF_TABLE(f, name, title, columns);
 }

@@ -67,7 +67,6 @@ static void table_row(struct af_facts *f, struct af_table *t, const struct af_wo
                       const struct af_sampled_device *d)
 {
 	uint64_t told = d->exact + d->apportioned + d->unattributed;
-	const struct af_process *p = af_world_process(w, d->process);
 	struct af_sampled_row *c = af_table_row(f, t);
 
 	c->device.text = af_device_name(f, w, d->process, d->device);
@@ -82,7 +81,7 @@ static void table_row(struct af_facts *f, struct af_table *t, const struct af_wo
 	c->windows.value = d->windows;
 	c->full_windows.value = d->full_windows;
 	c->cut_windows.value = d->edge;
-	c->process.text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+	c->process.text = af_process_label(f, w, d->process);
 }
 
 static void sampled_finish(void *self, const struct af_world *w, struct af_results *out)

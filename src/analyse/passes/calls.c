@@ -6,7 +6,6 @@
 #include "analyse/passes/calls.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyse/pass/pass.h"
 #include "analyse/world/work.h"
@@ -37,12 +36,7 @@ static uint32_t sum_find(struct calls *c, const struct call_sum *key)
 /* Most calls of a function have the sum of the one before. */
 static struct call_sum *sum_of(struct calls *c, const struct call_sum *key)
 {
-	if (key->function >= c->nr_last) {
-		uint32_t nr = (key->function + 1) * 2;
-		c->last = af_xrealloc(c->last, nr * sizeof *c->last);
-		memset(c->last + c->nr_last, 0, (nr - c->nr_last) * sizeof *c->last);
-		c->nr_last = nr;
-	}
+	AF_REACH(c->last, key->function, c->cap_last);
 	uint32_t *last = &c->last[key->function];
 	if (!*last || !is_sum_of(&c->sums[*last - 1], key))
 		*last = sum_find(c, key) + 1;

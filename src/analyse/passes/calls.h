@@ -35,7 +35,7 @@ struct calls {
 	uint32_t nr, cap;
 	struct af_keys by_key;
 	uint32_t *last; /* by function: index plus 1 of the sum of its last timed call */
-	uint32_t nr_last;
+	uint32_t cap_last;
 	uint64_t nr_twice; /* calls that the program and the kernel both recorded */
 	struct call_cost cost[AF_OVERHEAD_END]; /* 0: of kinds that this version does not know */
 };

@@ -9,6 +9,7 @@
 #include "analyse/pass/pass.h"
 #include "analyse/passes/calls.h"
 #include "analyse/passes/rows.h"
+#include "analyse/world/device_name.h"
 #include "trace/kinds.h"
 
 /* The function of the CUDA runtime at the end of @path, or "". Lives as long as the facts. */
@@ -28,7 +29,6 @@ static void tally_cells(const struct call_sum *r, const struct af_world *w, stru
                         struct af_api_row *c, const char *runtime)
 {
 	const struct af_function *is = r->function ? &w->functions[r->function] : NULL;
-	const struct af_process *p = af_world_process(w, r->process);
 	const char *driver = is ? af_facts_text(f, "%s", is->name) : "[not known]";
 
 	/* Names of their own: where a process has both, their times are not to be mixed. */
@@ -49,7 +49,7 @@ static void tally_cells(const struct call_sum *r, const struct af_world *w, stru
 	    r->source != CALL_TIMED || !r->count;
 	c->failed.value = r->failed;
 	c->category.text = is ? af_does_text(is->does) : "";
-	c->process.text = p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+	c->process.text = af_process_label(f, w, r->process);
 }
 
 void calls_tally(const struct calls *c, const struct af_world *w, struct af_facts *f)

@@ -15,12 +15,7 @@ static struct coverage_image *image_at(struct coverage_pass *p, uint32_t process
 
 	if (process >= IMAGES_MAX)
 		return &none;
-	if (process >= p->nr_images) {
-		uint32_t nr = process < 32 ? 64 : process * 2;
-		p->images = af_xrealloc(p->images, nr * sizeof *p->images);
-		memset(p->images + p->nr_images, 0, (nr - p->nr_images) * sizeof *p->images);
-		p->nr_images = nr;
-	}
+	AF_REACH(p->images, process, p->nr_images);
 	return &p->images[process];
 }
 

@@ -9,6 +9,7 @@
 #include "analyse/pass/pass.h"
 #include "analyse/passes/rows.h"
 #include "analyse/world/device_name.h"
+#include "base/arena.h"
 #include "base/keys.h"
 #include "sym/device/stalls.h"
 
@@ -42,7 +43,7 @@ struct devices {
 	struct devices_place {
 		uint32_t row, busy; /* indexes plus 1, 0 not known yet */
 	} * places;
-	uint32_t nr_places;
+	uint32_t cap_places;
 };
 
 /* Kernels are told apart by name: programs built twice have the same kernels. */
@@ -92,12 +93,7 @@ static const struct devices_place *devices_place(struct devices *d, const struct
 {
 	const struct af_shape *s = &w->shapes[work->shape];
 
-	if (work->shape >= d->nr_places) {
-		uint32_t nr = (work->shape + 1) * 2;
-		d->places = af_xrealloc(d->places, nr * sizeof *d->places);
-		memset(d->places + d->nr_places, 0, (nr - d->nr_places) * sizeof *d->places);
-		d->nr_places = nr;
-	}
+	AF_REACH(d->places, work->shape, d->cap_places);
 	struct devices_place *place = &d->places[work->shape];
 	if (!place->row) {
 		uint32_t device = af_work_device(w, work);
@@ -219,13 +215,6 @@ static void cells_sampled(const struct device_row *r, const struct af_world *w, 
 		     : "";
 }
 
-static const char *process_name(const struct af_world *w, struct af_facts *f, uint32_t process)
-{
-	const struct af_process *p = af_world_process(w, process);
-
-	return p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
-}
-
 /* How the longest of a kernel was launched. */
 static void row_launch(const struct device_row *r, const struct af_world *w, struct af_facts *f,
                        struct af_kernel_row *c)
@@ -275,7 +264,7 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 		c->queued_ns.value = r->nr_waits ? r->wait_ns / r->nr_waits : 0;
 		row_launch(r, w, f, c);
 		c->device.text = af_device_name(f, w, r->process, r->device);
-		c->process.text = process_name(w, f, r->process);
+		c->process.text = af_process_label(f, w, r->process);
 		cells_sampled(r, w, f, c);
 		if (*c->grid.text)
 			t->note = "registers, shared memory, grid and block are those of the "
@@ -302,7 +291,7 @@ static void table_copies(const struct devices *d, const struct af_world *w, stru
 		c->bytes.value = r->bytes;
 		c->bytes_per_s.value = af_facts_ratio(r->bytes, r->time_ns, 1e9);
 		c->device.text = af_device_name(f, w, r->process, r->device);
-		c->process.text = process_name(w, f, r->process);
+		c->process.text = af_process_label(f, w, r->process);
 	}
 }
 
@@ -327,7 +316,7 @@ static void table_devices(const struct devices *d, const struct af_world *w, str
 		c->busy_percent.value = af_facts_ratio(b->busy.busy_ns, run, 1e4);
 		c->work_ns.value = b->work_ns;
 		c->works.value = b->count;
-		c->process.text = many ? process_name(w, f, b->process) : "";
+		c->process.text = many ? af_process_label(f, w, b->process) : "";
 		c->driver.text = af_facts_text(f, "%s", device ? device->driver : "");
 	}
 }

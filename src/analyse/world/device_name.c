@@ -17,3 +17,10 @@ const char *af_device_name(struct af_facts *f, const struct af_world *w, uint32_
 		nr += w->devices[i].process == process && !strcmp(w->devices[i].name, d->name);
 	return nr > 1 ? af_facts_text(f, "%s #%u", d->name, id) : af_facts_text(f, "%s", d->name);
 }
+
+const char *af_process_label(struct af_facts *f, const struct af_world *w, uint32_t process)
+{
+	const struct af_process *p = af_world_process(w, process);
+
+	return p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+}

@@ -1,5 +1,5 @@
 /*
- * The name of a device in tables.
+ * The names of devices and processes in tables.
  */
 #ifndef AF_ANALYSE_WORLD_DEVICE_NAME_H
 #define AF_ANALYSE_WORLD_DEVICE_NAME_H
@@ -15,5 +15,8 @@ struct af_world;
  */
 const char *af_device_name(struct af_facts *f, const struct af_world *w, uint32_t process,
                            uint32_t id);
+
+/* "train [101]": a process's name and pid; "" where it is not known. Lives as long as the facts. */
+const char *af_process_label(struct af_facts *f, const struct af_world *w, uint32_t process);
 
 #endif

@@ -33,10 +33,7 @@ static void summary_findings(struct af_buf *b, const struct af_table *t, uint32_
 void af_summary_findings(struct af_buf *b, const struct af_facts *f, uint32_t limit,
                          const struct af_document *document)
 {
-	const struct af_table *t = f->first;
-
-	while (strcmp(t->name, "findings") != 0)
-		t = t->next;
+	const struct af_table *t = af_facts_find(f, "findings");
 	struct af_table alone = *t;
 	alone.next = NULL;
 	const struct af_facts facts = {.first = &alone, .last = &alone};
