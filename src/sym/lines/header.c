@@ -171,9 +171,8 @@ bool line_header_read(struct line_header *h, struct af_cursor *c, struct af_line
 	h->program = part;
 	h->min_length = (uint8_t)af_cursor_uint(&tables, 1);
 	if (h->version >= 4)
-		af_cursor_uint(&tables,
-		               1);  /* instructions in a bundle: 1 on all that is read here */
-	af_cursor_uint(&tables, 1); /* default of is_stmt */
+		af_cursor_uint(&tables, 1); /* instructions in a bundle: 1 in all such code */
+	af_cursor_uint(&tables, 1);         /* default of is_stmt */
 	h->line_base = (int8_t)af_cursor_uint(&tables, 1);
 	h->line_range = (uint8_t)af_cursor_uint(&tables, 1);
 	h->opcode_base = (uint8_t)af_cursor_uint(&tables, 1);
