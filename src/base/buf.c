@@ -51,8 +51,9 @@ void af_buf_char(struct af_buf *b, char c)
 void af_buf_leb128(struct af_buf *b, uint64_t v)
 {
 	uint8_t bytes[AF_LEB128_MAX];
+	size_t len = af_leb128_put(bytes, v);
 
-	af_buf_add(b, bytes, af_leb128_put(bytes, v));
+	af_buf_add(b, bytes, len);
 }
 
 void af_buf_u64(struct af_buf *b, uint64_t v)

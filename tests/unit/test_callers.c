@@ -400,11 +400,11 @@ static void a_tree_is_cut_from_above(void **state)
 	static const char *const names[] = {"f", "m", "g", "h"};
 	assert_int_equal(table->nr_rows, 4);
 	for (uint32_t r = 0; r < 4; r++)
-		assert_string_equal(table->cells[r * table->nr_columns].text, names[r]);
+		assert_string_equal(AF_ROW_AT(struct af_tree_row, table, r)->frame.text, names[r]);
 	assert_int_equal(table->left_out, 5);
 	assert_int_equal(table->left_weight, 1111);
-	assert_string_equal(table->cells[2 * table->nr_columns + 8].text,
-	                    table->cells[1 * table->nr_columns + 7].text);
+	assert_string_equal(AF_ROW_AT(struct af_tree_row, table, 2)->below.text,
+	                    AF_ROW_AT(struct af_tree_row, table, 1)->id.text);
 	af_facts_free(&f);
 	af_tree_close(&t);
 }

@@ -40,7 +40,7 @@ struct af_heat {
 	bool has_cpu, has_gpu; /* does the time range have any? */
 };
 
-/* A row of the table "heat", "heat_about", "periods". */
+/* A row of the table "heat", "heat_about", "intervals", "periods". */
 #define AF_HEAT_CELL_COLUMNS(C, counted, measured)                                                 \
 	C(column, "Column", AF_CELL_COUNT)                                                         \
 	C(row, "Row", AF_CELL_COUNT)                                                               \
@@ -62,6 +62,17 @@ struct af_heat_cell_row {
 	  AF_SHOW_USED) /* samples or works beyond the last cell */
 struct af_heat_about_row {
 	AF_HEAT_ABOUT_COLUMNS(AF_ROW_CELL)
+};
+
+#define AF_HEAT_INTERVAL_COLUMNS(C, counted, measured, most_in)                                    \
+	C(from_ns, "From", AF_CELL_NS)                                                             \
+	C(to_ns, "To", AF_CELL_NS)                                                                 \
+	C(count, counted, AF_CELL_COUNT)                                                           \
+	C(time_ns, measured, AF_CELL_NS, AF_SHOW_USED)                                             \
+	C(function, most_in, AF_CELL_TEXT)                                                         \
+	C(share, "Share", AF_CELL_PERCENT)
+struct af_heat_interval_row {
+	AF_HEAT_INTERVAL_COLUMNS(AF_ROW_CELL, "", "", "")
 };
 
 #define AF_PERIOD_COLUMNS(C)                                                                       \

@@ -132,22 +132,11 @@ static struct hottest *hottest_of(const struct heat *h, const struct af_world *w
 	return all;
 }
 
-#define INTERVAL_COLUMNS(C, counted, measured, most_in)                                            \
-	C(from_ns, "From", AF_CELL_NS)                                                             \
-	C(to_ns, "To", AF_CELL_NS)                                                                 \
-	C(count, counted, AF_CELL_COUNT)                                                           \
-	C(time_ns, measured, AF_CELL_NS, AF_SHOW_USED)                                             \
-	C(function, most_in, AF_CELL_TEXT)                                                         \
-	C(share, "Share", AF_CELL_PERCENT)
-struct interval_row {
-	INTERVAL_COLUMNS(AF_ROW_CELL, "", "", "")
-};
-
 void heat_intervals_table(const struct heat *h, const struct af_world *w, struct af_results *out)
 {
 	const struct af_heat *asked = out->asked.own;
 	const bool sampled = asked->gpu && !h->busy && h->nr_windows;
-	const struct af_column columns[] = {INTERVAL_COLUMNS(
+	const struct af_column columns[] = {AF_HEAT_INTERVAL_COLUMNS(
 	    AF_ROW_COLUMN, asked->gpu && !sampled ? "Started" : "Samples",
 	    asked->gpu ? "Busy" : "Time", asked->gpu ? "Most in kernel" : "Most in function")};
 	static const struct af_tree_weight none = {"none", ""};
@@ -162,7 +151,7 @@ void heat_intervals_table(const struct heat *h, const struct af_world *w, struct
 		const struct heat_interval *is = &h->intervals[i];
 		size_t len;
 		const char *text = af_tree_text(&names, hottest[i].name, &len);
-		struct interval_row *c = af_table_row(f, t);
+		struct af_heat_interval_row *c = af_table_row(f, t);
 		c->from_ns.value = from_ns + i * asked->interval_ns;
 		c->to_ns.value = from_ns + (i + 1) * asked->interval_ns;
 		c->count.value = is->count;

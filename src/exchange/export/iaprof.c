@@ -104,13 +104,14 @@ static void job_set(struct export_iaprof *x, const struct af_job *job)
 
 static const char *symbol_name(struct export_iaprof *x, const struct af_job *job, uint32_t code)
 {
-	const struct af_device_code *c = &x->world->codes[code];
+	/* Where nothing was sampled there may be no code at all. */
+	const struct af_device_code *c = code ? &x->world->codes[code] : NULL;
 	bool kernel = job->recorded && job->is.op == AF_OP_KERNEL;
 	const char *name = "";
 
-	if (kernel && (!code || c->kernel == c->name))
+	if (kernel && (!c || c->kernel == c->name))
 		name = af_world_kernel(x->world, job->is.process, job->is.kernel);
-	if (!*name && code)
+	if (!*name && c)
 		name = c->shown;
 	return *name ? name : "[unknown kernel]";
 }
