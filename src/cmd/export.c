@@ -5,14 +5,14 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
+#include "cmd/shared/atomic_write.h"
 #include "cmd/shared/commands.h"
+#include "cmd/shared/load.h"
 #include "cmd/shared/names.h"
-#include "cmd/shared/partial.h"
 #include "cmd/shared/picture.h"
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/slices.h"
 #include "cmd/shared/stacks.h"
-#include "cmd/shared/study.h"
 #include "exchange/export/export.h"
 #include "render/render.h"
 #include "trace/read/reader.h"

@@ -8,12 +8,12 @@
 #include "base/err.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
+#include "cmd/shared/load.h"
 #include "cmd/shared/perf_script.h"
 #include "cmd/shared/picture.h"
 #include "cmd/shared/progress.h"
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/stacks.h"
-#include "cmd/shared/study.h"
 #include "render/svg/attributes.h"
 #include "render/svg/palette_map.h"
 

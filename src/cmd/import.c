@@ -8,7 +8,7 @@
 #include "cmd/shared/names.h"
 #include "cmd/shared/progress.h"
 #include "collect/disk/place.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/import.h"
 
 struct import_options {

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "base/system/rights.h"
-#include "cmd/forms/forms.h"
+#include "cmd/help_output/help_output.h"
 #include "cmd/options/command.h"
 #include "cmd/options/nearest.h"
 #include "cmd/shared/commands.h"

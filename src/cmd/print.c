@@ -15,9 +15,9 @@
 #include "cmd/options/command.h"
 #include "cmd/options/nearest.h"
 #include "cmd/print_event.h"
+#include "cmd/shared/atomic_write.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/names.h"
-#include "cmd/shared/partial.h"
 #include "cmd/shared/ranks.h"
 #include "trace/read/reader.h"
 

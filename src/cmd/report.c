@@ -7,14 +7,14 @@
 #include <sys/stat.h>
 
 #include "analyse/findings/findings.h"
-#include "analyse/tree/owners.h"
+#include "analyse/tree/by_track.h"
 #include "base/err.h"
 #include "cmd/diff.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
+#include "cmd/shared/load.h"
 #include "cmd/shared/picture.h"
 #include "cmd/shared/ranks.h"
-#include "cmd/shared/study.h"
 #include "cmd/shared/summary.h"
 #include "render/text/annotate.h"
 

@@ -4,15 +4,15 @@
 #include <string.h>
 
 #include "analyse/functions/top.h"
-#include "analyse/table/fold.h"
+#include "analyse/table/group_by.h"
+#include "analyse/tree/by_track.h"
+#include "analyse/tree/filter.h"
 #include "analyse/tree/ids.h"
-#include "analyse/tree/narrow.h"
-#include "analyse/tree/owners.h"
 #include "analyse/tree/table.h"
 #include "base/err.h"
 #include "cmd/report.h"
+#include "cmd/shared/load.h"
 #include "cmd/shared/picture.h"
-#include "cmd/shared/study.h"
 #include "cmd/shared/summary.h"
 
 /* A tree that is reported on, by one weight. */

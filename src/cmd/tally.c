@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/table/fold.h"
+#include "analyse/table/group_by.h"
 #include "base/err.h"
 #include "cmd/shared/commands.h"
+#include "cmd/shared/load.h"
 #include "cmd/shared/ranks.h"
-#include "cmd/shared/study.h"
 #include "cmd/shared/summary.h"
 #include "render/text/tables.h"
 

@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 #include "base/err.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/source/sniff.h"
 #include "exchange/source/source.h"
 

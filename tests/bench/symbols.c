@@ -17,7 +17,7 @@
 
 #include "base/system/fs.h"
 #include "sym/elf/symtab.h"
-#include "sym/resolve/job.h"
+#include "sym/resolve/task.h"
 #include "sym/sym.h"
 #include "trace/write/stream.h"
 #include "unwind/elf_file.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyse/annotate/annotate.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "base/err.h"
 
 #define HOSTILE "</script><img src=x onerror=window.pwned=1>\xe2\x80\xae"

@@ -1,5 +1,5 @@
 #include "analyse/difference/difference.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/tree/tree.h"
 #include "base/err.h"
 #include "report_maker.h"

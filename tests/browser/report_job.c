@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyse/annotate/annotate.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/time/slices.h"
 #include "analyse/tree/tree.h"
 #include "analyse/world/world.h"

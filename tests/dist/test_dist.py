@@ -155,7 +155,7 @@ def _():
         ("_aflame", "share/zsh/site-functions"),
         ("aflame.fish", "share/fish/vendor_completions.d"),
     ):
-        with open(os.path.join(BUILD, "src/cmd/forms", name), "rb") as a:
+        with open(os.path.join(BUILD, "src/cmd/help_output", name), "rb") as a:
             with open(os.path.join(folder, place, name), "rb") as b:
                 expect(a.read() == b.read(), name + " is another one")
     licences = os.path.join(folder, "share/doc/aflame/licences")

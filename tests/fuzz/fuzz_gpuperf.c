@@ -1,7 +1,7 @@
 /*
  * gpuperf's extended folded text and CUPTI's text of hostile bytes to a trace, which must be whole.
  */
-#include "draft_check.h"
+#include "builder_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
  * iaprof's profiles and records of hostile bytes to a trace, which must be whole; and the listing
  * of the code of it, as code objects are read.
  */
-#include "draft_check.h"
+#include "builder_check.h"
 #include "sym/device/code.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,7 +2,7 @@
  * JSON of hostile bytes, as it is and as events of a trace, through the reader and the importer to
  * a trace, which must be whole. Tokens must not depend on how the bytes come in pieces.
  */
-#include "draft_check.h"
+#include "builder_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

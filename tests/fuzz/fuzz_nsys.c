@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 
 #include "base/buf.h"
-#include "draft_check.h"
+#include "builder_check.h"
 #include "input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
 /* perf.data of hostile bytes, as a file and from a pipe, to a trace, which must be whole. */
-#include "draft_check.h"
+#include "builder_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

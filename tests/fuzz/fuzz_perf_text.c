@@ -1,6 +1,6 @@
 /* perf script's text of hostile bytes: to a trace, and to a tree that weighs what was read. */
 #include "analyse/tree/tree.h"
-#include "draft_check.h"
+#include "builder_check.h"
 #include "exchange/perf/tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

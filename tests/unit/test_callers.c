@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "analyse/functions/top.h"
+#include "analyse/tree/filter.h"
 #include "analyse/tree/ids.h"
 #include "analyse/tree/module_key.h"
-#include "analyse/tree/narrow.h"
 #include "analyse/tree/table.h"
 
 static const struct af_tree_weight weights[] = {{"time", "ns"}, {"count", "launches"}};

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/tree/tree.h"
 #include "base/arena.h"
 #include "base/buf.h"

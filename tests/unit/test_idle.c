@@ -9,7 +9,7 @@
 
 #include "analyse/idle/idle.h"
 #include "analyse/idle/verdict.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/world/samples.h"
 #include "analyse/world/waits.h"
 #include "analyse/world/work.h"

@@ -16,7 +16,7 @@
 #include "base/scope.h"
 #include "base/system/fs.h"
 #include "sym/jit/jit.h"
-#include "sym/resolve/job.h"
+#include "sym/resolve/task.h"
 #include "sym/sym.h"
 #include "trace/metadata.h"
 #include "trace/read/reader.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "analyse/annotate/annotate.h"
-#include "analyse/table/facts.h"
-#include "analyse/table/fold.h"
+#include "analyse/table/group_by.h"
+#include "analyse/table/table.h"
 
 static uint32_t function(struct af_sampled *s, const char *name, const char *shown)
 {

@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 #include "base/system/fs.h"
-#include "collect/disk/carry.h"
-#include "collect/disk/condense.h"
+#include "collect/disk/checkpoint.h"
+#include "collect/disk/compact.h"
 #include "collect/disk/segments.h"
 #include "trace/write/session.h"
 #include "trace_maker.h"

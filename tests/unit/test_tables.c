@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 
 static const struct af_column columns[] = {{"Name", AF_CELL_TEXT, .key = "name"},
                                            {"Calls", AF_CELL_COUNT, .key = "calls"}};

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 
 struct af_code_store;
 struct af_sampled;

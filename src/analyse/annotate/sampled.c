@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "base/arena.h"
 #include "base/scope.h"
 #include "sym/device/stalls.h"

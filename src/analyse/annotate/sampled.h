@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"

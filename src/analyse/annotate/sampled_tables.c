@@ -4,7 +4,7 @@
 
 #include "analyse/annotate/annotate.h"
 #include "analyse/annotate/sampled.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "base/arena.h"
 #include "sym/device/code_store.h"
 #include "sym/device/stalls.h"

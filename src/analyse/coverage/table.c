@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "analyse/coverage/coverage.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "trace/event.h"
 #include "trace/kinds.h"
 

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/tree/tree.h"
 
 /* Columns of the tree. The last two are variances: in units of the quantum, so they add up. */

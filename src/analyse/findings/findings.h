@@ -7,7 +7,7 @@
 #ifndef AF_ANALYSE_FINDINGS_FINDINGS_H
 #define AF_ANALYSE_FINDINGS_FINDINGS_H
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 
 struct af_results;
 

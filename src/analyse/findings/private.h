@@ -13,7 +13,7 @@
 #include "analyse/idle/rows.h"
 #include "analyse/pass/pass.h"
 #include "analyse/passes/rows.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/tree/ids.h"
 #include "analyse/tree/tree.h"
 

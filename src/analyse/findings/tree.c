@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyse/findings/private.h"
-#include "analyse/tree/narrow.h"
+#include "analyse/tree/filter.h"
 #include "base/arena.h"
 #include "sym/elf/bounds_name.h"
 

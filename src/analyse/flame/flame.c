@@ -6,11 +6,11 @@
 
 #include "analyse/flame/seen.h"
 #include "analyse/flame/work.h"
-#include "analyse/frames/frame_spots.h"
+#include "analyse/frames/frame_locations.h"
 #include "analyse/frames/frames.h"
 #include "analyse/frames/last.h"
 #include "analyse/pass/pass.h"
-#include "analyse/world/places.h"
+#include "analyse/world/stack_locations.h"
 #include "analyse/world/waits.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/frames/frame_spots.h"
+#include "analyse/frames/frame_locations.h"
 #include "analyse/frames/frames.h"
 #include "analyse/join/attribution.h"
 #include "analyse/world/code_names.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyse/flame/insn.h"
-#include "analyse/frames/frame_spots.h"
+#include "analyse/frames/frame_locations.h"
 #include "analyse/frames/frames.h"
 
 /* A call: who called what. */

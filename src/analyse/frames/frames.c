@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/frames/frame_spots.h"
+#include "analyse/frames/frame_locations.h"
 #include "analyse/frames/last.h"
 #include "analyse/frames/marks.h"
 #include "analyse/frames/pymerge.h"

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "analyse/tree/tree.h"
-#include "analyse/world/places.h"
+#include "analyse/world/stack_locations.h"
 #include "analyse/world/world.h"
 
 /* Is the imported stack of @at a device's, by its innermost frame? */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "analyse/tree/tree.h"
-#include "analyse/world/places.h"
+#include "analyse/world/stack_locations.h"
 #include "analyse/world/world.h"
 #include "base/arena.h"
 #include "base/map.h"

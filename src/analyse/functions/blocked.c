@@ -21,7 +21,7 @@ static void blocked_add(struct blocked *b, const struct af_wait *w, uint32_t sta
 {
 	if (!ns)
 		return;
-	uint32_t place = af_places_number(&b->places, &w->at);
+	uint32_t place = af_places_number(&b->stack_locations, &w->at);
 	bool fresh;
 	uint64_t *slot = af_keys_at(&b->by_sum, AF_KEY(place, state, w->tid), &fresh);
 	if (fresh) {
@@ -61,7 +61,8 @@ static void rows_make(struct blocked_rows *r, const struct blocked *b, const str
 	af_tree_open(&r->tree, none, 1);
 	for (uint32_t i = 0; i < b->nr; i++)
 		nodes[i] = af_frames_under(
-		    &r->tree, af_frames_node(&r->tree, w, &b->places.all[b->sums[i].place]),
+		    &r->tree,
+		    af_frames_node(&r->tree, w, &b->stack_locations.all[b->sums[i].place]),
 		    af_wait_frame(b->sums[i].state), AF_FRAME_MARK);
 	r->by_node = af_xcalloc(r->tree.nr, sizeof *r->by_node);
 	for (uint32_t i = 0; i < b->nr; i++) {
@@ -193,7 +194,7 @@ static void blocked_close(void *self)
 {
 	struct blocked *b = self;
 
-	af_places_free(&b->places);
+	af_places_free(&b->stack_locations);
 	af_keys_free(&b->by_sum);
 	free(b->sums);
 }

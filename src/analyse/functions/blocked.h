@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/tree/tree.h"
 
 /* A row of the table "thread_waits": where a thread waited longest. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "analyse/tree/tree.h"
-#include "analyse/world/places.h"
+#include "analyse/world/stack_locations.h"
 #include "base/keys.h"
 #include "base/map.h"
 
@@ -21,7 +21,7 @@ struct blocked_sum {
 };
 
 struct blocked {
-	struct af_places places;
+	struct af_places stack_locations;
 	struct af_keys by_sum;
 	struct blocked_sum *sums;
 	uint32_t nr, cap;

@@ -4,7 +4,7 @@
 
 #include "analyse/functions/blocked.h"
 #include "analyse/functions/blocked_private.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/world/world.h"
 #include "base/arena.h"
 #include "sym/elf/bounds_name.h"
@@ -28,7 +28,7 @@ static uint32_t waits_gather(const struct blocked *b, const struct blocked_rows 
 		if (s->state == AF_STATE_RUNNABLE)
 			continue;
 		all[nr++] = (struct thread_wait){
-		    .process = b->places.all[s->place].process,
+		    .process = b->stack_locations.all[s->place].process,
 		    .tid = s->tid,
 		    .node = r->nodes[i],
 		    .ns = s->ns,
@@ -66,21 +66,21 @@ static int by_time(const void *a, const void *b)
 /* Equal places as one, then of each thread the one of most time. Returns how many threads. */
 static uint32_t waits_fold(struct thread_wait *all, uint32_t nr)
 {
-	uint32_t places = 0, threads = 0;
+	uint32_t stack_locations = 0, threads = 0;
 
 	qsort(all, nr, sizeof *all, by_node);
 	for (uint32_t i = 0; i < nr; i++) {
-		if (!places || by_node(&all[places - 1], &all[i])) {
-			all[places++] = all[i];
+		if (!stack_locations || by_node(&all[stack_locations - 1], &all[i])) {
+			all[stack_locations++] = all[i];
 			continue;
 		}
-		struct thread_wait *to = &all[places - 1];
+		struct thread_wait *to = &all[stack_locations - 1];
 		to->ns += all[i].ns;
 		to->count += all[i].count;
 		if (all[i].longest_ns > to->longest_ns)
 			to->longest_ns = all[i].longest_ns;
 	}
-	for (uint32_t i = 0; i < places; i++) {
+	for (uint32_t i = 0; i < stack_locations; i++) {
 		struct thread_wait *to = threads ? &all[threads - 1] : NULL;
 		if (!to || by_thread(to, &all[i])) {
 			all[threads] = all[i];

@@ -2,7 +2,7 @@
 #ifndef AF_ANALYSE_FUNCTIONS_TOP_H
 #define AF_ANALYSE_FUNCTIONS_TOP_H
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/tree/tree.h"
 
 /* The name of the table of functions by a counted event, in traces that have one. */

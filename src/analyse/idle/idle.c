@@ -34,7 +34,7 @@ static uint32_t idle_place(struct idle *i, uint32_t process, uint32_t path)
 {
 	const struct af_place at = {.process = process, .path = path};
 
-	return af_places_number(&i->places, &at);
+	return af_places_number(&i->stack_locations, &at);
 }
 
 void idle_call(struct idle *i, const struct af_call *call)
@@ -66,7 +66,7 @@ static void idle_wait_add(struct idle *i, const struct af_wait *wait, uint32_t s
 	t->waits[t->nr_waits++] = (struct af_span){
 	    .start_ns = start_ns,
 	    .end_ns = start_ns + ns,
-	    .place = af_places_number(&i->places, &wait->at),
+	    .place = af_places_number(&i->stack_locations, &wait->at),
 	    .what = state,
 	};
 	t->tidy = false;
@@ -94,7 +94,7 @@ void idle_tick(struct idle *i, const struct af_sample *s)
 	t->ticks[t->nr_ticks++] = (struct idle_tick){
 	    .time_ns = s->time_ns,
 	    .weight_ns = s->weight_ns,
-	    .place = af_places_number(&i->places, &s->at),
+	    .place = af_places_number(&i->stack_locations, &s->at),
 	};
 	t->tidy = false;
 	i->held++;
@@ -355,7 +355,7 @@ void idle_free(struct idle *i)
 		free(i->threads[n].waits);
 		free(i->threads[n].ticks);
 	}
-	af_places_free(&i->places);
+	af_places_free(&i->stack_locations);
 	af_map_free(&i->by_device);
 	af_map_free(&i->by_thread);
 	af_keys_free(&i->by_story);

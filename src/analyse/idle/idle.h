@@ -20,7 +20,7 @@
 
 #include "analyse/idle/reasons.h"
 #include "analyse/join/spans.h"
-#include "analyse/world/places.h"
+#include "analyse/world/stack_locations.h"
 #include "base/keys.h"
 #include "base/map.h"
 
@@ -136,7 +136,7 @@ struct idle_piece {
 };
 
 struct idle {
-	struct af_places places;
+	struct af_places stack_locations;
 	struct af_map by_device, by_thread;
 	struct af_keys by_sum;
 	struct af_keys by_story;

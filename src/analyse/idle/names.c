@@ -16,7 +16,7 @@ void idle_names_open(struct idle_names *n, const struct idle *i, const struct af
 
 	*n = (struct idle_names){.i = i, .w = w};
 	n->scratch = af_xcalloc(1, sizeof *n->scratch);
-	n->by_place = af_xcalloc((size_t)i->places.nr + 1, sizeof *n->by_place);
+	n->by_place = af_xcalloc((size_t)i->stack_locations.nr + 1, sizeof *n->by_place);
 	af_tree_open(n->scratch, none, 1);
 }
 
@@ -33,7 +33,7 @@ void idle_names_close(struct idle_names *n)
 
 static uint32_t node_of_call(struct idle_names *n, uint32_t place, uint32_t function)
 {
-	const struct af_place *at = &n->i->places.all[place];
+	const struct af_place *at = &n->i->stack_locations.all[place];
 	bool fresh;
 	uint64_t *slot = af_map_at(&n->by_call, (uint64_t)place << 32 | function, &fresh);
 
@@ -51,7 +51,8 @@ static uint32_t node_of_call(struct idle_names *n, uint32_t place, uint32_t func
 static uint32_t node_of_place(struct idle_names *n, uint32_t place)
 {
 	if (!n->by_place[place])
-		n->by_place[place] = af_frames_node(n->scratch, n->w, &n->i->places.all[place]);
+		n->by_place[place] =
+		    af_frames_node(n->scratch, n->w, &n->i->stack_locations.all[place]);
 	return n->by_place[place];
 }
 

@@ -6,7 +6,7 @@
 #define AF_ANALYSE_IDLE_ROWS_H
 
 #include "analyse/idle/verdict.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 
 #define AF_GPU_COLUMNS(C)                                                                          \
 	C(gpu, "GPU", AF_CELL_TEXT)                                                                \

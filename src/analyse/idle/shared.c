@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyse/idle/rows.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/world/world.h"
 #include "base/arena.h"
 

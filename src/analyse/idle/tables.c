@@ -7,7 +7,7 @@
 #include "analyse/functions/blocked.h"
 #include "analyse/idle/rows.h"
 #include "analyse/idle/verdict.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/tree/tree.h"
 #include "analyse/world/device_name.h"
 #include "analyse/world/world.h"

@@ -5,7 +5,7 @@
 #define AF_ANALYSE_JOIN_ATTRIBUTION_PRIVATE_H
 
 #include "analyse/join/attribution.h"
-#include "analyse/world/within.h"
+#include "analyse/world/time_range.h"
 #include "base/keys.h"
 
 #define PHASE_STEP 0x9e3779b9u /* 2^32 by the golden ratio */

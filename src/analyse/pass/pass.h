@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyse/asked/asked.h"
 #include "analyse/coverage/coverage.h"
 #include "analyse/join/attribution.h"
-#include "analyse/table/facts.h"
+#include "analyse/query/query.h"
+#include "analyse/table/table.h"
 #include "analyse/tree/tree.h"
 #include "analyse/world/samples.h"
 #include "analyse/world/work.h"

@@ -5,7 +5,7 @@
 #ifndef AF_ANALYSE_PASSES_ROWS_H
 #define AF_ANALYSE_PASSES_ROWS_H
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 
 #define AF_MEMORY_COLUMNS(C)                                                                       \
 	C(device, "Device", AF_CELL_TEXT)                                                          \

@@ -6,7 +6,7 @@
 #include "analyse/pass/pass.h"
 #include "analyse/passes/rows.h"
 #include "analyse/passes/who.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/world/family.h"
 #include "analyse/world/world.h"
 

@@ -3,7 +3,7 @@
 
 #include "analyse/passes/rows.h"
 #include "analyse/passes/who.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/world/family.h"
 #include "analyse/world/world.h"
 

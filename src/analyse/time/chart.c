@@ -20,8 +20,9 @@ struct chart {
 	struct chart_slice *slices; /* by track in order of time, after chart_sort() */
 	size_t nr, cap;
 
-	uint32_t *names;         /* by name of the stacks: that of the tree, or 0 */
-	uint32_t *path, *places; /* nodes of the stack that is open, and those of the tree */
+	uint32_t *names; /* by name of the stacks: that of the tree, or 0 */
+	uint32_t *path,
+	    *stack_locations; /* nodes of the stack that is open, and those of the tree */
 	uint32_t depth, cap_path;
 	uint32_t track; /* of that stack, or 0 */
 };
@@ -128,8 +129,8 @@ static void chart_add(struct chart *c, const struct chart_slice *s)
 		depth++;
 	uint32_t cap = c->cap_path;
 	AF_GROW(c->path, depth, cap);
-	AF_GROW(c->places, depth, c->cap_path);
-	c->path[0] = c->places[0] = 0;
+	AF_GROW(c->stack_locations, depth, c->cap_path);
+	c->path[0] = c->stack_locations[0] = 0;
 	uint32_t at = depth;
 	for (uint32_t node = s->stack; at && !same; at--, node = c->stacks->nodes[node].parent)
 		if (!fresh && at <= c->depth && c->path[at] == node)
@@ -137,10 +138,11 @@ static void chart_add(struct chart *c, const struct chart_slice *s)
 		else
 			c->path[at] = node;
 	for (at = same + 1; at <= depth; at++)
-		c->places[at] = chart_child(c, c->places[at - 1], c->path[at], fresh);
+		c->stack_locations[at] =
+		    chart_child(c, c->stack_locations[at - 1], c->path[at], fresh);
 	c->depth = depth;
 	c->track = s->track;
-	uint32_t node = c->places[depth];
+	uint32_t node = c->stack_locations[depth];
 	if (c->tree->nodes[node].first_child)
 		node = af_tree_child(c->tree, node, AF_TREE_GAP);
 	for (uint32_t w = 0; w < NR_WEIGHTS; w++)
@@ -153,7 +155,7 @@ static void chart_free(struct chart *c)
 	free(c->slices);
 	free(c->names);
 	free(c->path);
-	free(c->places);
+	free(c->stack_locations);
 }
 
 int af_chart_make(struct af_tree *t, const char *dir, const struct af_asked *asked, int view,

@@ -217,7 +217,7 @@ static void heat_close(void *self)
 	free(h->sampled);
 	af_map_free(&h->by_window);
 	free(h->intervals);
-	af_places_free(&h->places);
+	af_places_free(&h->stack_locations);
 	af_map_free(&h->by_what);
 }
 

@@ -21,7 +21,7 @@ void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struc
 {
 	uint64_t first = is->start_ns / asked->interval_ns;
 	uint64_t last = (is->end_ns ? is->end_ns - 1 : 0) / asked->interval_ns;
-	uint32_t what = is->at ? af_places_number(&h->places, is->at) : is->shape;
+	uint32_t what = is->at ? af_places_number(&h->stack_locations, is->at) : is->shape;
 
 	if (last >= AF_HEAT_INTERVALS)
 		last = AF_HEAT_INTERVALS - 1;
@@ -84,7 +84,7 @@ static uint32_t what_name(const struct heat *h, const struct af_world *w, struct
 	uint32_t node;
 
 	if (!gpu) {
-		node = af_frames_node(t, w, &h->places.all[what]);
+		node = af_frames_node(t, w, &h->stack_locations.all[what]);
 	} else if (!h->busy) {
 		const char *shown = what ? w->codes[what].shown : "";
 		node = af_frames_under(t, 0, *shown ? shown : "[unknown kernel]", AF_FRAME_GPU);

@@ -8,7 +8,7 @@
 
 #include "analyse/pass/pass.h"
 #include "analyse/time/heat.h"
-#include "analyse/world/places.h"
+#include "analyse/world/stack_locations.h"
 #include "base/map.h"
 
 /*
@@ -60,7 +60,7 @@ struct heat {
 	uint32_t nr_sampled, cap_sampled;
 
 	/* Intervals. */
-	struct af_places places;
+	struct af_places stack_locations;
 	struct af_map by_what; /* interval and place, or shape → ns; or code → samples */
 	struct heat_interval {
 		uint64_t count, ns;

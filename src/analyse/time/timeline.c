@@ -148,7 +148,7 @@ uint32_t timeline_name(struct af_timeline *t, const char *text)
 
 uint32_t timeline_stack(struct af_timeline *t, const struct af_place *at)
 {
-	uint32_t place = af_places_number(&t->places, at);
+	uint32_t place = af_places_number(&t->stack_locations, at);
 
 	AF_REACH(t->nodes, place, t->cap_nodes);
 	if (!t->nodes[place])
@@ -343,7 +343,7 @@ void af_timeline_close(struct af_timeline *t)
 	free(t->nodes);
 	af_map_free(&t->by_call);
 	timeline_trees_free(t);
-	af_places_free(&t->places);
+	af_places_free(&t->stack_locations);
 	af_tree_close(&t->stacks);
 	af_strtab_free(&t->names);
 	af_world_close(&t->world);

@@ -8,8 +8,8 @@
 #include "analyse/join/launches.h"
 #include "analyse/time/timeline.h"
 #include "analyse/tree/tree.h"
-#include "analyse/world/places.h"
 #include "analyse/world/samples.h"
+#include "analyse/world/stack_locations.h"
 #include "analyse/world/world.h"
 #include "base/keys.h"
 
@@ -29,7 +29,7 @@ struct af_timeline {
 	struct af_slices all;
 	char damage[768];
 
-	struct af_places places;
+	struct af_places stack_locations;
 	uint32_t *nodes; /* of the stacks, by number of the place; 0: not made yet */
 	uint32_t cap_nodes;
 	struct af_map by_doing;

@@ -59,7 +59,7 @@ uint32_t timeline_trees_place(struct af_timeline *t, const struct af_place *at, 
 {
 	const struct af_doings *d = &t->world.doings;
 	uint32_t doing = d->apart ? af_doings_now(d, at->process, tid) : 0;
-	uint32_t place = af_places_number(&t->places, at);
+	uint32_t place = af_places_number(&t->stack_locations, at);
 	bool fresh;
 	uint64_t *slot = af_map_at(&t->by_doing, (uint64_t)doing << 32 | place, &fresh);
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/tree/tree.h"
 
 /* "f-", 32 hexadecimal digits, NUL: with 128 bits nobody can make two names with one id. */

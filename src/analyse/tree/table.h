@@ -5,7 +5,7 @@
 #ifndef AF_ANALYSE_TREE_TABLE_H
 #define AF_ANALYSE_TREE_TABLE_H
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/tree/tree.h"
 
 /* Selects the frames of a tree that are shown; a zeroed struct selects all with weight. */

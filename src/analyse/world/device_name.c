@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/world/world.h"
 
 const char *af_device_name(struct af_facts *f, const struct af_world *w, uint32_t process,

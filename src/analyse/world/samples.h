@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/world/places.h"
+#include "analyse/world/stack_locations.h"
 #include "analyse/world/world.h"
 
 struct af_sample {

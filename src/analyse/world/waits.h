@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/world/places.h"
+#include "analyse/world/stack_locations.h"
 
 struct af_wait {
 	struct af_place at;

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/world/doings.h"
-#include "analyse/world/within.h"
+#include "analyse/world/annotations.h"
+#include "analyse/world/time_range.h"
 #include "base/arena.h"
 #include "base/keys.h"
 #include "base/map.h"

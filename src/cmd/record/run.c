@@ -14,8 +14,8 @@
 #include "cmd/record/record.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
+#include "cmd/shared/load.h"
 #include "cmd/shared/picture.h"
-#include "cmd/shared/study.h"
 #include "cmd/shared/summary.h"
 
 #define REPORT_DEFAULT "report.html"

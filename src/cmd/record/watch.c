@@ -14,7 +14,7 @@
 #include "base/scope.h"
 #include "base/system/clock.h"
 #include "base/system/fs.h"
-#include "cmd/shared/study.h"
+#include "cmd/shared/load.h"
 #include "trace/read/files.h"
 #include "trace/write/session.h"
 #include "trace/write/stream.h"

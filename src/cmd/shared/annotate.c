@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "analyse/annotate/annotate.h"
-#include "analyse/table/fold.h"
+#include "analyse/table/group_by.h"
 #include "base/err.h"
 #include "cmd/shared/commands.h"
+#include "cmd/shared/load.h"
 #include "cmd/shared/ranks.h"
-#include "cmd/shared/study.h"
 #include "cmd/shared/summary.h"
 #include "render/text/annotate.h"
 #include "render/text/tables.h"

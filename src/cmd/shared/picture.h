@@ -5,7 +5,7 @@
 #define AF_CMD_SHARED_PICTURE_H
 
 #include "analyse/pass/pass.h"
-#include "cmd/shared/partial.h"
+#include "cmd/shared/atomic_write.h"
 #include "render/render.h"
 
 struct af_err;

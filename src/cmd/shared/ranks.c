@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -7,7 +7,7 @@
 #include "analyse/findings/findings.h"
 #include "base/err.h"
 #include "cmd/shared/annotate.h"
-#include "cmd/shared/study.h"
+#include "cmd/shared/load.h"
 #include "render/text/findings.h"
 #include "render/text/tables.h"
 

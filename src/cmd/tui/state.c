@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "analyse/functions/top.h"
-#include "analyse/tree/narrow.h"
+#include "analyse/tree/filter.h"
 #include "base/arena.h"
+#include "cmd/shared/load.h"
 #include "cmd/shared/picture.h"
-#include "cmd/shared/study.h"
 #include "cmd/tui/tui.h"
 
 void tui_say(struct tui *t, const char *fmt, ...)

@@ -5,8 +5,8 @@
 
 #include "base/err.h"
 #include "cmd/shared/commands.h"
+#include "cmd/shared/load.h"
 #include "cmd/shared/ranks.h"
-#include "cmd/shared/study.h"
 #include "cmd/tui/tui.h"
 
 static int tui_run(void *state, int nr_words, char **words, struct af_err *err)

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "collect/bpf/private.h"
-#include "collect/session/door.h"
+#include "collect/session/clients.h"
 #include "collect/session/session.h"
 
 static void usage_remember(struct af_bpf *b, uint32_t pid)

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/scope.h"
 #include "base/system/fs.h"
-#include "collect/disk/carry.h"
+#include "collect/disk/checkpoint.h"
 #include "trace/packet.h"
 #include "trace/write/session.h"
 

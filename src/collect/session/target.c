@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "base/system/program.h"
-#include "collect/disk/condense.h"
+#include "collect/disk/compact.h"
 #include "collect/session/control.h"
 #include "collect/session/group.h"
 #include "collect/session/session.h"

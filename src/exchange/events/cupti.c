@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/events/event.h"
 #include "exchange/source/source.h"
 #include "exchange/text/lines.h"

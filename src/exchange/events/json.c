@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/events/event.h"
 #include "exchange/events/spans.h"
 #include "exchange/events/stacks.h"

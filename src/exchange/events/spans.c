@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 
 /* Beginnings without an end so far, of one thread. */
 struct open_spans {

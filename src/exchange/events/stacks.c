@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/events/event.h"
 
 /* The next value as an id of @s->ids: a number or a text. 0: it is neither. */

@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "analyse/frames/frames.h"
-#include "analyse/world/places.h"
 #include "analyse/world/samples.h"
+#include "analyse/world/stack_locations.h"
 #include "analyse/world/work.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "exchange/draft/launch_name.h"
+#include "exchange/builder/launch_name.h"
 #include "exchange/export/export.h"
 #include "exchange/export/trace.h"
 

@@ -5,7 +5,7 @@
 #include "analyse/pass/pass.h"
 #include "analyse/world/work.h"
 #include "base/arena.h"
-#include "exchange/draft/launch_name.h"
+#include "exchange/builder/launch_name.h"
 #include "exchange/export/export.h"
 
 #define EXPORT_LEARNS (1ull << AF_KIND_QUEUE | 1ull << AF_KIND_CLOCK)

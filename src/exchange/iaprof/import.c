@@ -29,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/iaprof/profile.h"
 #include "exchange/source/sniff.h"
 #include "exchange/source/source.h"

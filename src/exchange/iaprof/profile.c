@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 
 #define INTERVAL_NS UINT64_C(10000000) /* what iaprof does when it is not told */
 

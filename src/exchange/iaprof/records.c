@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/iaprof/profile.h"
 #include "exchange/source/source.h"
 #include "exchange/text/lines.h"

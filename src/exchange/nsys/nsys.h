@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/keys.h"
 #include "base/map.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/nsys/sqlite_read.h"
 
 enum { NSYS_GLOBAL_BITS = 24 };

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/source/source.h"
 
 bool af_import_is_perf(const char *text, size_t len)

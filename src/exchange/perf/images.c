@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "sym/module/finder.h"
 
 enum { IMAGE_MAPS = 1 << 16 };

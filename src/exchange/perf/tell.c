@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/perf/data.h"
 #include "exchange/perf/text.h"
 

@@ -5,7 +5,7 @@
 #include <sys/utsname.h>
 
 #include "base/arena.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "sym/module/finder.h"
 
 enum { PAGE_BITS = 12 };

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/pprof/profile.h"
 #include "exchange/source/source.h"
 #include "exchange/source/whole.h"

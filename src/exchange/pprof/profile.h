@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 #include "base/protobuf.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/text/weights.h"
 #include "render/profiles/pprof_fields.h"
 

@@ -8,7 +8,7 @@
 #ifndef AF_EXCHANGE_SPEEDSCOPE_FILE_H
 #define AF_EXCHANGE_SPEEDSCOPE_FILE_H
 
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/source/json.h"
 
 /* A number as it stands in the file. */

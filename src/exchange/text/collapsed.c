@@ -10,7 +10,7 @@
 
 #include "analyse/tree/folded_text.h"
 #include "base/map.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/source/sniff.h"
 #include "exchange/source/source.h"
 #include "exchange/text/lines.h"

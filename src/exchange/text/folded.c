@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/source/sniff.h"
 #include "exchange/source/source.h"
 #include "exchange/text/lines.h"

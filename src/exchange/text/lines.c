@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 #include "exchange/source/source.h"
 
 ssize_t import_lines(const struct af_import_source *in, size_t most,

@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
-#include "exchange/draft/draft.h"
+#include "exchange/builder/builder.h"
 
 static const struct unit {
 	const char *name;

@@ -2,8 +2,8 @@
  * dlclose, interposed: code addresses may be reused afterwards, so modules and stacks are
  * forgotten.
  */
-#include "inject/core/doors.h"
 #include "inject/core/inject.h"
+#include "inject/core/interpose.h"
 #include "inject/core/thread.h"
 #include "inject/walk/modules.h"
 #include "inject/walk/unwind.h"

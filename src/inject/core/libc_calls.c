@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "inject/core/doors.h"
+#include "inject/core/interpose.h"
 #include "inject/walk/elf_image.h"
 
 /* ASan's runtime ends the program where it is not the first library, as with us it cannot be. */

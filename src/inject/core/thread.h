@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "inject/core/callpath.h"
-#include "inject/core/shapes.h"
+#include "inject/core/descriptors.h"
 #include "inject/walk/unwind.h"
 #include "trace/write/stream.h"
 

@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 
-#include "inject/core/doors.h"
+#include "inject/core/interpose.h"
 #include "inject/sampler/masks.h"
 #include "inject/sampler/signals.h"
 

@@ -10,8 +10,8 @@
 
 #include "base/system/handler_mask.h"
 #include "inject/arch/arch.h"
-#include "inject/core/doors.h"
 #include "inject/core/inject.h"
+#include "inject/core/interpose.h"
 #include "inject/core/libc_calls.h"
 #include "inject/sampler/masks.h"
 #include "inject/sampler/sampler.h"

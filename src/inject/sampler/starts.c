@@ -7,8 +7,8 @@
 #include <string.h>
 #include <threads.h>
 
-#include "inject/core/doors.h"
 #include "inject/core/inject.h"
+#include "inject/core/interpose.h"
 #include "inject/core/thread.h"
 #include "inject/sampler/masks.h"
 #include "inject/sampler/rest.h"

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 
 struct heat_grid {
 	bool gpu;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "render/html/pack.h"
 #include "render/text/tables.h"
 

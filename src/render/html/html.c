@@ -23,7 +23,7 @@
 
 #include "analyse/difference/difference.h"
 #include "analyse/pass/pass.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "analyse/tree/tree.h"
 #include "base/arena.h"
 #include "base/buf.h"

@@ -3,7 +3,7 @@
 #define AF_RENDER_TEXT_ANNOTATE_PRIVATE_H
 
 #include "analyse/annotate/annotate.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "render/text/annotate.h"
 
 enum { ANNOTATE_BAR = 16 };

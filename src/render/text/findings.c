@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyse/findings/findings.h"
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 
 enum { INDENT = 6, WIDTH_LEAST = 40 };
 

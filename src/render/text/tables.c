@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/table/fold.h"
+#include "analyse/table/group_by.h"
 #include "render/text/columns.h"
 #include "render/text/label.h"
 

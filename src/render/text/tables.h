@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyse/table/facts.h"
+#include "analyse/table/table.h"
 #include "base/buf.h"
 
 /*

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "sym/module/module.h"
-#include "sym/resolve/job_work.h"
 #include "sym/resolve/kernel.h"
+#include "sym/resolve/task_work.h"
 
 enum { JOB_SEARCHED = 4 }; /* processes whose copy of a file is looked for */
 

@@ -9,7 +9,7 @@
 
 #include "base/scope.h"
 #include "sym/jit/jitdump.h"
-#include "sym/resolve/job_work.h"
+#include "sym/resolve/task_work.h"
 
 enum {
 	JIT_DUMPS = 8,             /* of one process */

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/system/fs.h"
 #include "sym/module/finder.h"
-#include "sym/resolve/job_work.h"
+#include "sym/resolve/task_work.h"
 
 enum { PACKAGES_FILES = 24 };
 

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/system/clock.h"
-#include "sym/resolve/job_work.h"
+#include "sym/resolve/task_work.h"
 
 enum {
 	JOB_THREADS = 64,

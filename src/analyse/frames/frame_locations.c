@@ -1,0 +1,69 @@
+#include "analyse/frames/frame_locations.h"
+
+#include <stdio.h>
+#include <string.h>
+
+uint32_t af_frames_at(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind,
+                      const struct af_spot *spot)
+{
+	return af_tree_child(t, parent, af_tree_name_at(t, text, strlen(text), kind, spot));
+}
+
+/* NULL for "": not known. */
+static const char *known(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+struct af_spot af_spot_address(const struct af_world *w, uint32_t process,
+                               const struct af_symbol *s)
+{
+	const char *module = s ? known(af_strtab_get(&w->strings, s->module)) : NULL;
+
+	/* What imports say instead of a file. */
+	if (!module || !strcmp(module, "[imported]"))
+		return (struct af_spot){0};
+	return (struct af_spot){
+	    .module = module,
+	    .build_id = known(af_world_build_id(w, process, s->module)),
+	    .address = s->offset,
+	};
+}
+
+struct af_spot af_spot_function(const struct af_world *w, uint32_t process,
+                                const struct af_symbol *s, uint32_t i)
+{
+	struct af_spot spot = af_spot_address(w, process, s);
+
+	spot.file = known(af_strtab_get(&w->strings, s->frames[i * 3 + 1]));
+	spot.line = s->frames[i * 3 + 2];
+	spot.inlined = i + 1 < s->nr_frames;
+	return spot;
+}
+
+struct af_spot af_spot_device(const struct af_world *w, uint32_t code, uint64_t offset)
+{
+	uint32_t program = code ? af_world_code_program(w, code) : 0;
+	const char *object = program ? known(w->programs[program].object) : NULL;
+
+	return (struct af_spot){.module = object, .build_id = object, .address = offset};
+}
+
+struct af_spot af_spot_process(const struct af_world *w, uint32_t process)
+{
+	const struct af_process *p = af_world_process(w, process);
+
+	return (struct af_spot){.what = AF_SPOT_PROCESS, .address = p ? p->pid : 0};
+}
+
+uint32_t af_frames_thread(struct af_tree *t, const struct af_world *w, uint32_t node,
+                          uint32_t process, uint32_t tid)
+{
+	const struct af_thread *thread = af_world_thread(w, process, tid);
+	const char *name = thread && *thread->name ? thread->name : "thread";
+	const struct af_spot spot = {.what = AF_SPOT_THREAD, .function = name, .address = tid};
+	char text[128];
+
+	snprintf(text, sizeof text, "[%s %u]", name, tid);
+	return af_frames_at(t, node, text, AF_FRAME_PROCESS, &spot);
+}

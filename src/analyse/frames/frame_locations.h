@@ -1,0 +1,33 @@
+/*
+ * The source locations of frames, by the world's knowledge, for trees that keep spots. Texts belong
+ * to the world, or to the data of the caller.
+ */
+#ifndef AF_ANALYSE_FRAMES_FRAME_LOCATIONS_H
+#define AF_ANALYSE_FRAMES_FRAME_LOCATIONS_H
+
+#include "analyse/tree/tree.h"
+#include "analyse/world/world.h"
+
+/* The spot of the address that @s names, in @process (0: the kernel), not of a function there. */
+struct af_spot af_spot_address(const struct af_world *w, uint32_t process,
+                               const struct af_symbol *s);
+
+/* The spot of function @i of its frames, 0 being the innermost. */
+struct af_spot af_spot_function(const struct af_world *w, uint32_t process,
+                                const struct af_symbol *s, uint32_t i);
+
+/* The spot of the byte at @offset of @code, an index of w->codes. */
+struct af_spot af_spot_device(const struct af_world *w, uint32_t code, uint64_t offset);
+
+/* The spot of a process, by its ordinal. */
+struct af_spot af_spot_process(const struct af_world *w, uint32_t process);
+
+/* The child of @parent with this NUL-terminated text and spot. */
+uint32_t af_frames_at(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind,
+                      const struct af_spot *spot);
+
+/* Below @node a frame of the thread @tid of @process: "[thread NAME 1234]". */
+uint32_t af_frames_thread(struct af_tree *t, const struct af_world *w, uint32_t node,
+                          uint32_t process, uint32_t tid);
+
+#endif

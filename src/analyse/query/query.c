@@ -1,0 +1,52 @@
+#include "analyse/query/query.h"
+
+#include <string.h>
+
+const struct af_tree_weight af_weights[AF_WEIGHTS] = {
+    [AF_WEIGHT_TIME] = {"time", "ns"},         [AF_WEIGHT_SAMPLES] = {"samples", "samples"},
+    [AF_WEIGHT_COUNT] = {"count", "launches"}, [AF_WEIGHT_BYTES] = {"bytes", "bytes"},
+    [AF_WEIGHT_OFF_CPU] = {"off-cpu", "ns"},
+};
+
+/* Memory comes before its allocations, and waits before their number. */
+const enum af_weight af_weight_order[AF_WEIGHTS] = {
+    AF_WEIGHT_TIME, AF_WEIGHT_SAMPLES, AF_WEIGHT_BYTES, AF_WEIGHT_OFF_CPU, AF_WEIGHT_COUNT};
+
+const char *af_weight_name(enum af_weight weight)
+{
+	return af_weights[weight].name;
+}
+
+enum af_weight af_weight_default(uint32_t has)
+{
+	/* Cycles are what samples of them weigh. */
+	if (has & AF_HAS_COUNTED && !(has & 1 << AF_WEIGHT_TIME))
+		return AF_WEIGHT_COUNT;
+	for (int i = 0; i < AF_WEIGHTS; i++)
+		if (has & 1u << af_weight_order[i])
+			return af_weight_order[i];
+	return AF_WEIGHT_TIME;
+}
+
+uint32_t af_asked_weight(const char *name)
+{
+	if (!name)
+		return 1 << AF_WEIGHT_TIME;
+	for (int i = 0; i < AF_WEIGHTS; i++)
+		if (!strcmp(af_weights[i].name, name))
+			return 1u << i;
+	return 0;
+}
+
+enum af_depth af_asked_depth(const char *name, enum af_depth standard)
+{
+	static const char *const names[] = {[AF_DEPTH_KERNEL] = "kernel",
+	                                    [AF_DEPTH_LINE] = "line",
+	                                    [AF_DEPTH_INSN] = "insn",
+	                                    [AF_DEPTH_STALL] = "stall"};
+
+	for (int i = AF_DEPTH_KERNEL; name && i <= AF_DEPTH_STALL; i++)
+		if (!strcmp(name, names[i]))
+			return (enum af_depth)i;
+	return standard;
+}

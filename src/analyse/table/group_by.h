@@ -1,0 +1,36 @@
+/*
+ * Tables made smaller: rows that are the same but for what was not asked for become one, and rows
+ * in another order. What becomes of a column follows from its key, as all tables use the same ones:
+ * time_ns, share, calls, bytes and failed are added up, min_ns and max_ns are those of all, mean_ns
+ * and bytes_per_s are computed anew, queued_ns is weighed by the calls; another value is dropped
+ * where it is not the same in all rows.
+ */
+#ifndef AF_ANALYSE_TABLE_GROUP_BY_H
+#define AF_ANALYSE_TABLE_GROUP_BY_H
+
+#include "analyse/table/table.h"
+
+/*
+ * A copy of @t in @f, one row for all that have the same texts in the columns whose keys are
+ * @keys (NULL-terminated; those that the table does not have are passed over). Keys are shown
+ * (where a row has one), other columns of text only when they are not in @drop (the same form).
+ */
+struct af_table *af_table_fold(struct af_facts *f, const struct af_table *t,
+                               const char *const *keys, const char *const *drop);
+
+/* The index of the column with the key @key, or -1. */
+int af_table_column(const struct af_table *t, const char *key);
+
+/*
+ * The column whose sum says how much rows matter: what a function had itself, its time, its samples
+ * and the like, by key. -1: there is none.
+ */
+int af_table_weighs(const struct af_table *t);
+
+/*
+ * Order the rows by the column @c, the largest number or the first name first; what is not known
+ * comes last, equal rows stay in their order.
+ */
+void af_table_sort(struct af_table *t, uint32_t c);
+
+#endif

@@ -1,0 +1,294 @@
+#include "analyse/world/annotations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/world/private.h"
+#include "base/arena.h"
+
+enum { NAME_BYTES = 256 };
+
+#define EVALUATES "autograd::engine::evaluate_function: "
+
+struct doings_open {
+	uint32_t domain, name; /* of the names; name: 0 where it makes no frame */
+	uint32_t nest, forward, doing;
+	bool evaluates; /* what begins in it next is a function of autograd's backward pass */
+};
+
+struct doings_thread {
+	uint32_t nr;
+	uint64_t beyond;          /* more are open than are followed */
+	struct doings_open *open; /* room for AF_DOINGS_OPEN, from the first on */
+};
+
+/* Operations of one process by their sequence number, each in the slot of its remainder. */
+struct doings_sequences {
+	struct doings_sequence {
+		uint64_t number;
+		uint32_t path;
+	} * slots;
+};
+
+void af_doings_free(struct af_doings *r)
+{
+	for (uint32_t i = 0; i < r->nr_threads; i++)
+		free(r->threads[i].open);
+	for (uint32_t i = 0; i < r->nr_sequences; i++)
+		free(r->sequences[i].slots);
+	free(r->threads);
+	free(r->sequences);
+	free(r->nests);
+	free(r->doings);
+	af_strtab_free(&r->names);
+	af_map_free(&r->by_nest);
+	af_map_free(&r->by_doing);
+	af_map_free(&r->by_thread);
+	af_map_free(&r->by_process);
+	*r = (struct af_doings){0};
+}
+
+/* A name as it is shown: short, without what numbers each call, and whole in UTF-8. */
+static size_t name_len(const char *name)
+{
+	static const char *const numbers[] = {", seq = ", ", op_id = "};
+	size_t len = strnlen(name, NAME_BYTES);
+
+	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		const char *at = strstr(name, numbers[i]);
+		if (at && (size_t)(at - name) < len)
+			len = (size_t)(at - name);
+	}
+	if (len == NAME_BYTES)
+		while (len && ((unsigned char)name[len] & 0xc0) == 0x80)
+			len--;
+	return len;
+}
+
+static bool sequence_of(const char *name, uint64_t *number)
+{
+	const char *at = strstr(name, ", seq = ");
+	char *end;
+
+	if (!at || at[8] < '0' || at[8] > '9')
+		return false;
+	*number = strtoull(at + 8, &end, 10);
+	return true;
+}
+
+/* A name that was cut is that of all that begin like it. */
+static bool is_only(const struct af_doings *r, uint32_t name)
+{
+	const char *text = af_strtab_get(&r->names, name);
+
+	return r->only && strlen(text) == name_len(r->only) &&
+	       !strncmp(text, r->only, strlen(text));
+}
+
+/* Of a map that is full. */
+static uint32_t known_as(const struct af_map *map, uint64_t key, uint32_t otherwise)
+{
+	const uint64_t *known = af_map_get(map, key);
+
+	return known ? (uint32_t)*known : otherwise;
+}
+
+static uint32_t nest_of(struct af_doings *r, uint32_t parent, uint32_t name)
+{
+	bool fresh;
+	uint32_t depth = parent ? r->nests[parent - 1].depth + 1 : 1;
+
+	if (!name || depth > AF_DOINGS_DEEP)
+		return parent;
+	uint64_t key = world_key(parent, name);
+	if (r->nr_nests >= AF_DOINGS_NESTS)
+		return known_as(&r->by_nest, key, parent);
+	uint64_t *slot = af_map_at(&r->by_nest, key, &fresh);
+	if (!fresh)
+		return (uint32_t)*slot;
+	bool inside = parent ? r->nests[parent - 1].inside : false;
+	AF_GROW(r->nests, r->nr_nests, r->cap_nests);
+	r->nests[r->nr_nests] = (struct af_nest){
+	    .parent = parent,
+	    .name = name,
+	    .depth = depth,
+	    .inside = inside || is_only(r, name),
+	};
+	*slot = ++r->nr_nests;
+	return (uint32_t)*slot;
+}
+
+static uint32_t doing_of(struct af_doings *r, uint32_t nest, uint32_t forward)
+{
+	bool fresh;
+
+	if (!nest && !forward)
+		return 0;
+	uint64_t key = world_key(nest, forward);
+	if (r->nr_doings >= AF_DOINGS_NESTS)
+		return known_as(&r->by_doing, key, 0);
+	uint64_t *slot = af_map_at(&r->by_doing, key, &fresh);
+	if (fresh) {
+		AF_GROW(r->doings, r->nr_doings, r->cap_doings);
+		r->doings[r->nr_doings] = (struct af_doing){nest, forward};
+		*slot = ++r->nr_doings;
+	}
+	return (uint32_t)*slot;
+}
+
+static struct doings_thread *thread_of(struct af_doings *r, const struct af_event *ev)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(&r->by_thread, world_key(ev->process, ev->tid), &fresh);
+
+	if (fresh) {
+		AF_GROW(r->threads, r->nr_threads, r->cap_threads);
+		r->threads[r->nr_threads] = (struct doings_thread){0};
+		*slot = r->nr_threads++;
+	}
+	return &r->threads[*slot];
+}
+
+static struct doings_sequence *sequence_slot(const struct af_doings *r, uint32_t process,
+                                             uint64_t number)
+{
+	const uint64_t *of = af_map_get(&r->by_process, process);
+
+	return of ? &r->sequences[*of].slots[number % AF_DOINGS_SEQUENCES] : NULL;
+}
+
+static uint32_t forward_of(const struct af_doings *r, uint32_t process, uint64_t number)
+{
+	const struct doings_sequence *s = sequence_slot(r, process, number);
+
+	return s && s->number == number ? s->path : 0;
+}
+
+static void take_operation(struct af_doings *r, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_operation f;
+	bool fresh;
+
+	if (!af_event_decode(ev, &f, sizeof f, NULL))
+		return;
+	if (r->nr_sequences == AF_DOINGS_PROCESSES && !af_map_get(&r->by_process, ev->process))
+		return;
+	uint64_t *of = af_map_at(&r->by_process, ev->process, &fresh);
+	if (fresh) {
+		AF_GROW(r->sequences, r->nr_sequences, r->cap_sequences);
+		r->sequences[r->nr_sequences].slots =
+		    af_xcalloc(AF_DOINGS_SEQUENCES, sizeof(struct doings_sequence));
+		*of = r->nr_sequences++;
+	}
+	*sequence_slot(r, ev->process, f.sequence) = (struct doings_sequence){
+	    .number = f.sequence, .path = af_world_path(w, ev, f.callpath)};
+}
+
+/* What @o adds to what is open below it. */
+static void open_follow(struct af_doings *r, struct doings_open *o, uint32_t below)
+{
+	o->nest = nest_of(r, below, o->name);
+	o->doing = doing_of(r, o->nest, o->forward);
+}
+
+static void take_push(struct af_doings *r, const struct af_event *ev, uint32_t domain,
+                      const char *name)
+{
+	struct doings_thread *t = thread_of(r, ev);
+	uint32_t nest = t->nr ? t->open[t->nr - 1].nest : 0;
+	bool evaluated = t->nr ? t->open[t->nr - 1].evaluates : false;
+	struct doings_open o = {
+	    .domain = domain,
+	    .forward = t->nr ? t->open[t->nr - 1].forward : 0,
+	    .evaluates = !strncmp(name, EVALUATES, strlen(EVALUATES)),
+	};
+	uint64_t number;
+
+	if (t->nr == AF_DOINGS_OPEN) {
+		t->beyond++;
+		return;
+	}
+	if ((o.evaluates || evaluated) && sequence_of(name, &number)) {
+		uint32_t forward = forward_of(r, ev->process, number);
+		o.forward = forward ? forward : o.forward;
+	}
+	if (r->apart)
+		o.name = af_strtab_id(&r->names, name, name_len(name));
+	if (!t->open)
+		t->open = af_xcalloc(AF_DOINGS_OPEN, sizeof *t->open);
+	open_follow(r, &o, nest);
+	t->open[t->nr++] = o;
+}
+
+/* The latest of the domain; one that began before the trace is none of ours. */
+static void take_pop(struct af_doings *r, const struct af_event *ev, uint32_t domain)
+{
+	struct doings_thread *t = thread_of(r, ev);
+	uint32_t at = t->nr;
+
+	if (t->beyond) {
+		t->beyond--;
+		return;
+	}
+	while (at && t->open[at - 1].domain != domain)
+		at--;
+	if (!at)
+		return;
+	memmove(&t->open[at - 1], &t->open[at], (t->nr - at) * sizeof *t->open);
+	t->nr--;
+	for (uint32_t i = at - 1; i < t->nr; i++)
+		open_follow(r, &t->open[i], i ? t->open[i - 1].nest : 0);
+}
+
+void af_doings_event(struct af_doings *r, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_tail_view tails[AF_TAILS_MAX];
+	struct af_ev_range f;
+
+	if (!ev->process)
+		return;
+	if (ev->kind == AF_KIND_OPERATION) {
+		take_operation(r, w, ev);
+		return;
+	}
+	if (!af_event_decode(ev, &f, sizeof f, tails))
+		return;
+	if (f.edge != AF_RANGE_PUSH && f.edge != AF_RANGE_POP)
+		return;
+	uint32_t domain = af_strtab_id(&r->names, (const char *)tails[0].data, tails[0].len);
+	if (f.edge == AF_RANGE_PUSH)
+		take_push(r, ev, domain, (const char *)tails[1].data);
+	else
+		take_pop(r, ev, domain);
+}
+
+uint32_t af_doings_now(const struct af_doings *r, uint32_t process, uint32_t tid)
+{
+	const uint64_t *slot =
+	    r->nr_threads ? af_map_get(&r->by_thread, world_key(process, tid)) : NULL;
+	const struct doings_thread *t = slot ? &r->threads[*slot] : NULL;
+
+	return t && t->nr ? t->open[t->nr - 1].doing : 0;
+}
+
+struct af_doing af_doings_get(const struct af_doings *r, uint32_t doing)
+{
+	return doing && doing <= r->nr_doings ? r->doings[doing - 1] : (struct af_doing){0};
+}
+
+bool af_doings_inside(const struct af_doings *r, uint32_t doing)
+{
+	uint32_t nest = af_doings_get(r, doing).nest;
+
+	return !r->only || (nest && r->nests[nest - 1].inside);
+}
+
+uint32_t af_doings_names(const struct af_doings *r, uint32_t nest,
+                         const char *names[AF_DOINGS_DEEP])
+{
+	uint32_t nr = nest ? r->nests[nest - 1].depth : 0;
+
+	for (uint32_t i = nr; i-- > 0; nest = r->nests[nest - 1].parent)
+		names[i] = af_strtab_get(&r->names, r->nests[nest - 1].name);
+	return nr;
+}

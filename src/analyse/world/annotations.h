@@ -1,0 +1,85 @@
+/*
+ * The annotation context of threads, from NVTX (RANGE): which ranges are open on a thread, so that
+ * its events can be told apart by them, and to which forward operation autograd's backward
+ * functions go back (OPERATION).
+ *
+ *	{ af_doings_event | af_doings_now }* → af_doings_names, af_doings_forward → af_doings_free
+ *
+ * Only ranges that nest on a thread count (PUSH and POP); a POP ends the latest of its domain.
+ * Ranges beyond the bounds below are left out.
+ *
+ * PyTorch's emit_nvtx() makes a range "NAME, seq = N" for every operation in a forward pass. The
+ * operation of a backward function is the latest with its N, a number of the process's thread. The
+ * function runs inside "autograd::engine::evaluate_function: F", as "F, seq = N", and everything in
+ * there belongs to it. The names here are without the numbers, which would make a frame of each
+ * call.
+ */
+#ifndef AF_ANALYSE_WORLD_ANNOTATIONS_H
+#define AF_ANALYSE_WORLD_ANNOTATIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/strtab.h"
+
+struct af_event;
+struct af_world;
+
+enum {
+	AF_DOINGS_DEEP = 64,      /* frames of ranges, the outermost */
+	AF_DOINGS_OPEN = 1 << 10, /* of a thread, that are followed to their end */
+	/* Ranges within ranges, by name, and with what they go back to */
+	AF_DOINGS_NESTS = 1 << 20,
+	AF_DOINGS_SEQUENCES = 1 << 17, /* of a process: the latest ones */
+	AF_DOINGS_PROCESSES = 1 << 10, /* with sequences */
+};
+
+/* A range within ranges, by names. */
+struct af_nest {
+	uint32_t parent, name; /* name: of af_ranges.names */
+	uint32_t depth;
+	bool inside; /* of a range called af_ranges.only */
+};
+
+/* The context of a thread: 0 is none. */
+struct af_doing {
+	uint32_t nest;    /* 0 when ranges are not told apart */
+	uint32_t forward; /* call path of the world: of the forward operation, or 0 */
+};
+
+struct af_doings {
+	bool apart;       /* set before the first event by a caller that wants ranges told apart */
+	const char *only; /* only events inside a range of this name; NULL: anywhere */
+
+	/* private */
+	struct af_strtab names;
+	struct af_nest *nests;
+	struct af_doing *doings;
+	struct doings_thread *threads;
+	struct doings_sequences *sequences;
+	uint32_t nr_nests, cap_nests, nr_doings, cap_doings, nr_threads, cap_threads, nr_sequences,
+	    cap_sequences;
+	struct af_map by_nest, by_doing, by_thread, by_process;
+};
+
+/* A zeroed struct is empty. */
+void af_doings_free(struct af_doings *r);
+
+/* RANGE and OPERATION, in order of time; @w has seen all before. */
+void af_doings_event(struct af_doings *r, const struct af_world *w, const struct af_event *ev);
+
+/* The thread's current context, as a number. */
+uint32_t af_doings_now(const struct af_doings *r, uint32_t process, uint32_t tid);
+
+/* The nest and the call path of such a number. */
+struct af_doing af_doings_get(const struct af_doings *r, uint32_t doing);
+
+/* Is it inside the requested range? */
+bool af_doings_inside(const struct af_doings *r, uint32_t doing);
+
+/* The names of a nest, outermost first; returns their number. */
+uint32_t af_doings_names(const struct af_doings *r, uint32_t nest,
+                         const char *names[AF_DOINGS_DEEP]);
+
+#endif

@@ -1,0 +1,88 @@
+#include "cmd/shared/atomic_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/scope.h"
+#include "base/system/fs.h"
+
+#define PIPEFS_MAGIC 0x50495045 /* linux/magic.h: no name leads to these but /proc/self/fd/N */
+
+static int partial_in_place(const char *file, af_partial_write_all *write, void *arg,
+                            struct af_err *err)
+{
+	struct statfs fs;
+	struct stat st;
+	scope_close int fd = open(file, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st) || fstatfs(fd, &fs))
+		return af_fail(err, -errno, "cannot write %s", file);
+	if (S_ISREG(st.st_mode))
+		return af_fail_plain(err, -EEXIST, "%s is another file now", file);
+	if (S_ISFIFO(st.st_mode) && fs.f_type != PIPEFS_MAGIC && st.st_uid != geteuid())
+		return af_fail_plain(err, -EPERM, "%s is a pipe of another user", file);
+	return write(fd, arg, err);
+}
+
+static mode_t partial_mode(const struct af_output *to, const struct stat *old)
+{
+	mode_t mask;
+
+	if (old && S_ISREG(old->st_mode) && old->st_uid == geteuid() && old->st_gid == getegid())
+		return old->st_mode & 0666;
+	if (!to->public)
+		return 0600;
+	mask = umask(077);
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+static int partial_replace(const struct af_output *to, af_partial_write_all *write, void *arg,
+                           struct af_err *err)
+{
+	char name[NAME_MAX + 1], partial[NAME_MAX + 1];
+	struct stat st;
+	scope_close int dirfd = af_parent_open(to->file, name);
+	int rc = dirfd < 0 ? dirfd : af_unique_name(partial, name);
+
+	if (rc)
+		return af_fail(err, rc, "cannot write %s", to->file);
+	bool old = !fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW);
+	scope_close int fd =
+	    openat(dirfd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return af_fail(err, -errno, "cannot write %s", to->file);
+	rc = write(fd, arg, err);
+	mode_t mode = partial_mode(to, old ? &st : NULL);
+	if (mode != 0600)
+		fchmod(fd, mode); /* or it stays private: some file systems have no modes */
+	if (!rc && renameat(dirfd, partial, dirfd, name))
+		rc = af_fail(err, -errno, "cannot write %s", to->file);
+	if (rc)
+		unlinkat(dirfd, partial, 0);
+	return rc;
+}
+
+int af_partial_write(const struct af_output *to, af_partial_write_all *write, void *arg,
+                     struct af_err *err)
+{
+	const char *file = to->file;
+	struct stat st, out;
+	bool is = strcmp(file, "-") != 0 && !stat(file, &st);
+
+	/* /dev/stdout is a link, which is not to be replaced where it leads to a file. */
+	if (!strcmp(file, "-") || (is && !fstat(STDOUT_FILENO, &out) && st.st_dev == out.st_dev &&
+	                           st.st_ino == out.st_ino))
+		return write(STDOUT_FILENO, arg, err);
+	bool in_place = is && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+	int rc = in_place ? partial_in_place(file, write, arg, err)
+	                  : partial_replace(to, write, arg, err);
+	return rc ? af_while(err, rc, "while writing %s", file) : 0;
+}

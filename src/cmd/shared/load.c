@@ -1,0 +1,141 @@
+#include "cmd/shared/load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/findings/findings.h"
+#include "analyse/functions/top.h"
+#include "cmd/shared/names.h"
+#include "cmd/shared/picture.h"
+#include "cmd/shared/progress.h"
+
+/* Samples of an event that is no clock have no time to go anywhere. */
+static void study_counted(struct af_results *r)
+{
+	const struct af_tree *t = &r->trees[AF_VIEW_CPU];
+
+	if (r->has[AF_VIEW_CPU] & AF_HAS_COUNTED)
+		af_top_table(
+		    &r->facts, t, AF_WEIGHT_COUNT, AF_COUNT_TOP,
+		    af_facts_text(&r->facts, "Functions by %s", t->weights[AF_WEIGHT_COUNT].unit),
+		    1000);
+}
+
+const char *af_study_warning(struct af_results *r, int view, const char *weight)
+{
+	bool sampled = !weight || !strcmp(weight, af_weight_name(AF_WEIGHT_TIME)) ||
+	               !strcmp(weight, af_weight_name(AF_WEIGHT_SAMPLES));
+	bool cpu = sampled && (view == AF_VIEW_CPU || view == AF_VIEW_ALL);
+	bool devices = view == AF_VIEW_GPU || view == AF_VIEW_ALL || view == AF_VIEW_IDLE;
+
+	return af_coverage_warning(&r->coverage, cpu, devices, &r->facts);
+}
+
+/* Tables of shares say themselves what keeps these from being right. */
+static void study_warnings(struct af_results *r)
+{
+	static const struct {
+		const char *table;
+		int view;
+	} of[] = {{"cpu_top", AF_VIEW_CPU}, {"devices", AF_VIEW_GPU}, {"kernels", AF_VIEW_GPU}};
+
+	for (struct af_table *t = r->facts.first; t; t = t->next)
+		for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+			if (!strcmp(t->name, of[i].table))
+				t->warning = af_study_warning(r, of[i].view, NULL);
+}
+
+static int study(const char *dir, const struct af_asked *asked, struct af_results *r,
+                 struct af_progress *progress, struct af_err *err)
+{
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
+	                                                   &af_pass_wakers,
+	                                                   &af_pass_devices,
+	                                                   &af_pass_calls,
+	                                                   &af_pass_memory,
+	                                                   &af_pass_idle,
+	                                                   &af_pass_run,
+	                                                   &af_pass_coverage,
+	                                                   &af_pass_who,
+	                                                   &af_pass_blocked,
+	                                                   &af_pass_sampled,
+	                                                   &af_pass_annotated,
+	                                                   NULL};
+	bool top = asked->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP);
+	struct af_asked all = *asked;
+
+	if (top) {
+		all.answers |= 1 << AF_VIEW_CPU;
+		/* What stands out is read off that tree, too. */
+		if (asked->answers & AF_ANSWER_TABLES)
+			all.answers |= 1 << AF_VIEW_IDLE;
+		all.weights |= 1 << AF_WEIGHT_TIME | 1 << AF_WEIGHT_COUNT;
+	}
+	int rc =
+	    af_analyse(dir, passes, &all, r, progress ? af_progress_tell : NULL, progress, err);
+	if (!rc && top)
+		af_top_table(&r->facts, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
+		             "Where CPU time went: functions",
+		             asked->answers & AF_ANSWER_TABLES ? 1000 : 0);
+	if (!rc && top)
+		study_warnings(r);
+	if (!rc && asked->answers & AF_ANSWER_TABLES) {
+		study_counted(r);
+		af_findings(r);
+	}
+	return rc;
+}
+
+int af_study(const char *dir, const struct af_asked *asked, struct af_results *r,
+             struct af_err *err)
+{
+	struct af_progress progress = af_progress_begin("reading the trace");
+
+	*r = (struct af_results){0};
+	int rc = af_trace_prepare(dir, err);
+	if (!rc)
+		rc = study(dir, asked, r, &progress, err);
+	af_progress_end(&progress);
+	if (!rc && r->damage[0])
+		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, r->damage);
+	return rc;
+}
+
+int af_study_view(const char *who, const char *dir, struct af_asked *asked, int view,
+                  const char **weight, struct af_results *r, struct af_err *err)
+{
+	bool trees = view < AF_VIEW_WAKERS; /* the others have weights of their own */
+
+	if (trees)
+		asked->weights = af_asked_weight(*weight);
+	int rc = af_study(dir, asked, r, err);
+	if (rc || *weight || !trees || !r->has[view] || r->has[view] & 1 << AF_WEIGHT_TIME)
+		return rc;
+	/* What else there is, only who asks for it is told. */
+	af_results_close(r);
+	asked->weights = UINT32_MAX;
+	rc = af_study(dir, asked, r, err);
+	if (rc)
+		return rc;
+	*weight = af_weight_name(af_weight_default(r->has[view]));
+	bool count = !strcmp(*weight, "count") && *r->count_unit;
+	fprintf(stderr, "aflame %s: the trace %s has no time in --view %s: this is by %s%s%s\n",
+	        who, dir, af_view_names[view], *weight, count ? ", of " : "",
+	        count ? r->count_unit : "");
+	return 0;
+}
+
+int af_study_quietly(const char *dir, const struct af_asked *asked, struct af_results *r,
+                     struct af_err *err)
+{
+	*r = (struct af_results){0};
+	return study(dir, asked, r, NULL, err);
+}
+
+void af_study_sampled(const char *who, const struct af_results *r)
+{
+	char text[AF_SAMPLED_TEXT];
+
+	if ((r->sampled.edge || r->sampled.bare_ns) && af_sampled_text(text, &r->sampled))
+		fprintf(stderr, "aflame %s: %s\n", who, text);
+}

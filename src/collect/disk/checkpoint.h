@@ -1,0 +1,35 @@
+/*
+ * The definitions of a stream file, which later events of the stream may need (checkpoint
+ * definitions). Of several definitions of one id only the last is kept. When ids of stacks, call
+ * paths and shapes begin again from 1 (a new epoch: struct af_session, round), the old ones end.
+ *
+ *	af_carry_read() → use → af_carry_free()
+ */
+#ifndef AF_COLLECT_DISK_CHECKPOINT_H
+#define AF_COLLECT_DISK_CHECKPOINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/event.h"
+#include "trace/packet.h"
+
+struct af_carry {
+	struct af_packet last; /* the file's last header; magic 0 when it has none */
+	uint64_t bytes;        /* up to the end of its last whole packet */
+	uint64_t events;       /* other than definitions */
+	uint64_t discarded;    /* difference between its last header and its first */
+	uint64_t lost[AF_LOST_END];
+	uint8_t *data; /* the definitions, events as they lie on disk, in order */
+	size_t len;
+	uint64_t first_ns; /* time of the first of them */
+};
+
+/* Read stream file @name of the directory. 0 or -errno. Damage ends the reading. */
+int af_carry_read(struct af_carry *c, int dir_fd, const char *name);
+void af_carry_free(struct af_carry *c);
+
+/* The number of whole events in a packet's @content that are not definitions. */
+uint64_t af_carry_events(const void *content, size_t size);
+
+#endif

@@ -1,0 +1,233 @@
+#include "sym/resolve/running.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/scope.h"
+#include "base/system/fs.h"
+#include "base/system/rights.h"
+
+enum { LIVE_PATH = 64, LIVE_PROCESSES = 1 << 20 };
+
+#define LIVE_SLACK_NS UINT64_C(1000000000) /* the kernel tells when a process began in ticks */
+
+static void live_path(char path[LIVE_PATH + 64], const struct af_live *l, pid_t pid,
+                      const char *file)
+{
+	snprintf(path, LIVE_PATH + 64, "%s/%d/%s", l->proc, (int)pid, file);
+}
+
+static FILE *live_fopen(const struct af_live *l, pid_t pid, const char *file)
+{
+	char path[LIVE_PATH + 64];
+
+	live_path(path, l, pid, file);
+	scope_rights(AF_RIGHTS_PROCESS);
+	return fopen(path, "re");
+}
+
+/* Field 22 of stat(5), behind a name in parentheses that may hold anything. */
+static bool live_start(const struct af_live *l, pid_t pid, uint64_t *start_ns)
+{
+	char text[1024];
+	scope_fclose FILE *f = live_fopen(l, pid, "stat");
+	size_t len = f ? fread(text, 1, sizeof text - 1, f) : 0;
+	unsigned long long ticks;
+
+	text[len] = 0;
+	const char *p = strrchr(text, ')');
+	for (int field = 2; p && field < 22; field++)
+		p = strchr(p + 1, ' ');
+	if (!p || sscanf(p, "%llu", &ticks) != 1)
+		return false;
+	*start_ns = ticks * (1000000000u / (unsigned long long)sysconf(_SC_CLK_TCK));
+	return true;
+}
+
+/* The last of the ids in NSpid is the one in the innermost namespace. */
+static bool live_status(const struct af_live *l, struct af_live_process *p)
+{
+	scope_fclose FILE *f = live_fopen(l, p->pid, "status");
+	unsigned real, effective;
+	char line[512];
+	bool uid = false;
+
+	p->own_pid = p->pid;
+	while (f && fgets(line, sizeof line, f)) {
+		if (!strncmp(line, "NSpid:", 6)) {
+			const char *last = strrchr(line, '\t');
+			p->own_pid = last ? atoi(last) : p->pid;
+		} else if (!strncmp(line, "Uid:", 4)) {
+			uid = sscanf(line + 4, "%u %u", &real, &effective) == 2;
+			p->uid = effective;
+		}
+	}
+	return uid;
+}
+
+static bool live_is_elsewhere(const struct af_live *l, pid_t pid)
+{
+	char path[LIVE_PATH + 64];
+	struct stat theirs, ours;
+
+	live_path(path, l, pid, "root");
+	scope_rights(AF_RIGHTS_PROCESS);
+	return !stat(path, &theirs) && !stat("/", &ours) &&
+	       (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
+}
+
+void af_live_open(struct af_live *l, const char *proc)
+{
+	struct dirent *d;
+
+	*l = (struct af_live){.proc = strndup(proc, LIVE_PATH - 1)};
+	DIR *dir = opendir(l->proc);
+	while (dir && l->nr < LIVE_PROCESSES && (d = readdir(dir))) {
+		struct af_live_process p = {.pid = atoi(d->d_name)};
+
+		if (p.pid <= 0 || !live_status(l, &p) || !live_start(l, p.pid, &p.start_ns))
+			continue;
+		AF_GROW(l->processes, l->nr, l->cap);
+		p.elsewhere = live_is_elsewhere(l, p.pid);
+		l->processes[l->nr++] = p;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void af_live_close(struct af_live *l)
+{
+	free(l->processes);
+	free(l->proc);
+	*l = (struct af_live){0};
+}
+
+/* Whether what the kernel calls @told is the file that was at @path. */
+static bool live_is_file(const char *told, const char *path)
+{
+	size_t len = strlen(path);
+
+	return !strncmp(told, path, len) && (!told[len] || !strcmp(told + len, " (deleted)"));
+}
+
+/* The file that the process runs, into @file; false when that is not to be seen. */
+static bool live_exe(const struct af_live *l, const struct af_live_process *p, char *file,
+                     size_t size)
+{
+	char link[LIVE_PATH + 64];
+
+	live_path(link, l, p->pid, "exe");
+	scope_rights(AF_RIGHTS_PROCESS);
+	ssize_t len = readlink(link, file, size - 1);
+	file[len > 0 ? len : 0] = 0;
+	return len > 0;
+}
+
+const struct af_live_process *af_live_find(const struct af_live *l, pid_t own_pid, uint64_t seen_ns,
+                                           const char *exe)
+{
+	const struct af_live_process *found = NULL;
+	char file[4096];
+
+	for (uint32_t i = 0; i < l->nr; i++) {
+		const struct af_live_process *p = &l->processes[i];
+
+		if (p->own_pid != own_pid || p->start_ns > seen_ns + LIVE_SLACK_NS)
+			continue;
+		if (exe && (!live_exe(l, p, file, sizeof file) || !live_is_file(file, exe)))
+			continue;
+		if (found)
+			return NULL;
+		found = p;
+	}
+	return found;
+}
+
+/* What a line of maps(5) says, path last and without its newline; false when it is no such line. */
+static bool live_map_line(char *line, uint64_t *start, uint64_t *end, char **path)
+{
+	unsigned long long from, to;
+	int at = 0;
+
+	line[strcspn(line, "\n")] = 0;
+	if (sscanf(line, "%llx-%llx %*s %*s %*s %*s %n", &from, &to, &at) != 2 || !at)
+		return false;
+	*start = from;
+	*end = to;
+	*path = line + at;
+	return true;
+}
+
+int af_live_open_mapped(const struct af_live *l, const struct af_live_process *p, uint64_t address,
+                        const char *path)
+{
+	scope_fclose FILE *f = live_fopen(l, p->pid, "maps");
+	scope_free char *line = NULL;
+	char link[LIVE_PATH + 64], range[64], *file;
+	uint64_t start, end;
+	size_t cap = 0;
+
+	while (f && getline(&line, &cap, f) > 0) {
+		if (!live_map_line(line, &start, &end, &file) || address < start || address >= end)
+			continue;
+		if (*file != '/' || (path && !live_is_file(file, path)))
+			return -ENOENT;
+		snprintf(range, sizeof range, "map_files/%llx-%llx", (unsigned long long)start,
+		         (unsigned long long)end);
+		live_path(link, l, p->pid, range);
+		scope_rights(AF_RIGHTS_PROCESS);
+		return af_open_regular(AT_FDCWD, link, 0);
+	}
+	return -ENOENT;
+}
+
+int af_live_open_exe(const struct af_live *l, const struct af_live_process *p, const char *path)
+{
+	char link[LIVE_PATH + 64], file[4096];
+
+	if (!live_exe(l, p, file, sizeof file) || (path && !live_is_file(file, path)))
+		return -ENOENT;
+	live_path(link, l, p->pid, "exe");
+	scope_rights(AF_RIGHTS_PROCESS);
+	return af_open_regular(AT_FDCWD, link, 0);
+}
+
+int af_live_open_path(const struct af_live *l, const struct af_live_process *p, const char *path)
+{
+	char root[LIVE_PATH + 64];
+
+	live_path(root, l, p->pid, "root");
+	uint64_t before = af_rights_raise(AF_RIGHTS_PROCESS);
+	scope_close int dirfd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	af_rights_restore(before);
+	if (dirfd < 0)
+		return -errno;
+	return af_open_regular_in(dirfd, path);
+}
+
+char *af_live_jitdump(const struct af_live *l, const struct af_live_process *p, uint32_t nth)
+{
+	scope_fclose FILE *f = live_fopen(l, p->pid, "maps");
+	scope_free char *line = NULL;
+	char name[64], *path;
+	uint64_t start, end;
+	size_t cap = 0;
+
+	snprintf(name, sizeof name, "/jit-%d.dump", (int)p->own_pid);
+	while (f && getline(&line, &cap, f) > 0) {
+		if (!live_map_line(line, &start, &end, &path) || *path != '/')
+			continue;
+		size_t len = strlen(path), tail = strlen(name);
+		if (len >= tail && !strcmp(path + len - tail, name) && !nth--)
+			return strdup(path);
+	}
+	return NULL;
+}

@@ -1,0 +1,479 @@
+#include "sym/resolve/task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "sym/elf/ranges.h"
+#include "sym/resolve/task_work.h"
+#include "trace/write/stream.h"
+
+struct af_sym_job *af_sym_job_open(void)
+{
+	struct af_sym_job *job = af_xcalloc(1, sizeof *job);
+
+	pthread_mutex_init(&job->lock, NULL);
+	return job;
+}
+
+static void job_module_free(struct job_module *m)
+{
+	free(m->wanted);
+	free(m->answers);
+	free(m->frames);
+	af_sym_job_code_free(m);
+	af_strtab_free(&m->strings);
+}
+
+void af_sym_job_close(struct af_sym_job *job)
+{
+	if (!job)
+		return;
+	for (uint32_t i = 0; i < job->nr_modules; i++)
+		job_module_free(&job->modules[i]);
+	free(job->modules);
+	free(job->mappings);
+	free(job->processes);
+	free(job->dumps);
+	free(job->objects);
+	free(job->places);
+	free(job->order);
+	af_map_free(&job->by_key);
+	af_keys_free(&job->seen);
+	af_strtab_free(&job->keys);
+	af_strtab_free(&job->note_texts);
+	pthread_mutex_destroy(&job->lock);
+	af_live_close(&job->live);
+	free(job);
+}
+
+void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t parent, uint32_t pid,
+                        uint64_t start_ns, const char *exe)
+{
+	uint32_t id = af_strtab_id_z(&job->keys, exe);
+
+	AF_GROW(job->processes, job->nr_processes, job->cap_processes);
+	job->processes[job->nr_processes++] = (struct job_process){
+	    .ordinal = ordinal,
+	    .parent = parent,
+	    .pid = pid,
+	    .start_ns = start_ns,
+	    .exe = *exe ? af_strtab_get(&job->keys, id) : NULL,
+	};
+}
+
+void af_sym_job_object(struct af_sym_job *job, const char *name)
+{
+	AF_GROW(job->objects, job->nr_objects, job->cap_objects);
+	job->objects[job->nr_objects++] = af_strtab_id_z(&job->keys, name);
+}
+
+void af_sym_job_user(struct af_sym_job *job, uint32_t ordinal, uid_t uid)
+{
+	for (uint32_t i = 0; i < job->nr_processes; i++)
+		if (job->processes[i].ordinal == ordinal) {
+			job->processes[i].user_known = true;
+			job->processes[i].user = uid;
+		}
+}
+
+/*
+ * The module that is like @m, whose path has @path_len bytes; its strings point into the key. Files
+ * that can be told apart are shared by all processes.
+ */
+static uint32_t job_module(struct af_sym_job *job, const struct job_module *m, size_t path_len)
+{
+	struct {
+		uint32_t kind, of; /* process ordinal + 1, 0 for all */
+	} owner = {m->kind, m->kind == JOB_JIT || m->replaced ? m->process + 1 : 0};
+	struct af_buf key = {0};
+	const char *nul = memchr(m->path, 0, path_len);
+
+	path_len = nul ? (size_t)(nul - m->path) : path_len;
+	af_buf_add(&key, m->path, path_len);
+	af_buf_char(&key, 0);
+	af_buf_add(&key, &owner, sizeof owner);
+	af_buf_char(&key, m->replaced);
+	if (m->build_id_len)
+		af_buf_add(&key, m->build_id, m->build_id_len);
+	uint32_t id = af_strtab_id(&job->keys, key.data, key.len);
+	af_buf_free(&key);
+
+	uint64_t *known = af_map_at(&job->by_key, id, NULL);
+	if (!*known) {
+		const char *text = af_strtab_get(&job->keys, id);
+
+		AF_GROW(job->modules, job->nr_modules, job->cap_modules);
+		struct job_module *own = &job->modules[job->nr_modules++];
+		*own = *m;
+		own->path = text;
+		own->build_id = (const uint8_t *)text + path_len + 1 + sizeof owner + 1;
+		own->mapped = path_len > 0;
+		*known = job->nr_modules;
+	}
+	return (uint32_t)*known - 1;
+}
+
+/*
+ * Whether what the kernel calls @path is no file with code of its own: anonymous memory under its
+ * many names, and the file that a run-time compiler maps to show where it tells of its code.
+ */
+static bool job_is_anonymous(const char *path, size_t len, bool *dump)
+{
+	static const char *const names[] = {"//anon",  "[anon",     "[heap]", "[stack",
+	                                    "/memfd:", "/dev/zero", "/SYSV",  "anon_inode:"};
+	const char *slash = memrchr(path, '/', len);
+	size_t tail = slash ? len - (size_t)(slash - path) : 0;
+
+	*dump = tail > strlen("/jit-.dump") && !memcmp(slash, "/jit-", 5) &&
+	        !memcmp(path + len - 5, ".dump", 5);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (len >= strlen(names[i]) && !memcmp(path, names[i], strlen(names[i])))
+			return true;
+	return *dump;
+}
+
+static void job_dump(struct af_sym_job *job, uint32_t process, const char *path, size_t len)
+{
+	uint32_t id = af_strtab_id(&job->keys, path, len);
+
+	AF_GROW(job->dumps, job->nr_dumps, job->cap_dumps);
+	job->dumps[job->nr_dumps++] = (struct job_dump){process, af_strtab_get(&job->keys, id)};
+}
+
+void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct af_ev_mapping *ev,
+                        const uint8_t *build_id, uint32_t build_id_len, const char *path,
+                        size_t path_len)
+{
+	bool dump, anonymous = job_is_anonymous(path, path_len, &dump) && !build_id_len;
+	bool jit = anonymous || ev->flags & AF_MAPPING_JIT;
+	struct job_module m = {
+	    .kind = jit ? JOB_JIT : JOB_FILE,
+	    .path = path,
+	    .build_id = build_id,
+	    .build_id_len = build_id_len,
+	    .replaced = (ev->flags & AF_MAPPING_DELETED) && !build_id_len,
+	    .process = process,
+	};
+
+	path_len = path_len < AF_SYM_NAME_MAX ? path_len : AF_SYM_NAME_MAX - 1;
+
+	if (dump)
+		job_dump(job, process, path, path_len);
+	AF_GROW(job->mappings, job->nr_mappings, job->cap_mappings);
+	job->mappings[job->nr_mappings] = (struct job_mapping){
+	    .process = process,
+	    .generation = ev->generation,
+	    .order = job->nr_mappings,
+	    .module = job_module(job, &m, path_len),
+	    .main = ev->flags & AF_MAPPING_MAIN,
+	    .start = ev->start,
+	    .end = ev->end,
+	    .bias = jit ? 0 : ev->bias,
+	};
+	job->nr_mappings++;
+}
+
+void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generation,
+                      uint64_t time_ns, const uint8_t *pcs, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++, pcs += sizeof(uint64_t)) {
+		uint64_t address;
+		bool fresh;
+
+		memcpy(&address, pcs, sizeof address);
+		if (AF_IS_LEFT_OUT(address))
+			continue;
+		af_keys_at(&job->seen, AF_KEY((uint64_t)process << 32 | generation, address),
+		           &fresh);
+		if (!fresh)
+			continue;
+		AF_GROW(job->places, job->nr_places, job->cap_places);
+		job->places[job->nr_places++] = (struct job_place){
+		    .process = process,
+		    .generation = generation,
+		    .address = address,
+		    .time_ns = time_ns,
+		};
+	}
+}
+
+static int job_mapping_order(const void *a, const void *b)
+{
+	const struct job_mapping *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+/* By process, then generation: those of one group see the same mappings. */
+static int job_group_order(const void *a, const void *b)
+{
+	const struct job_place *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->generation != y->generation)
+		return x->generation < y->generation ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* By process, then address: as they are written. */
+static int job_place_order(const void *a, const void *b)
+{
+	const struct job_place *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->generation < y->generation ? -1 : x->generation > y->generation;
+}
+
+/* What may name an address that is in no mapping of @process. */
+static uint32_t job_module_elsewhere(struct af_sym_job *job, uint32_t process)
+{
+	static const char kernel[] = "[kernel]";
+	struct job_module m = {.path = "", .process = process};
+
+	/* Nothing is known to be there; what a run-time compiler wrote may know. */
+	m.kind = process ? JOB_JIT : JOB_KERNEL;
+	m.path = process ? "" : kernel;
+	return job_module(job, &m, process ? 0 : sizeof kernel - 1);
+}
+
+/* Mappings of @process, from @first on, of generations @from to @to: of several the newest. */
+static void job_ranges(const struct af_sym_job *job, struct af_ranges *ranges, uint32_t process,
+                       uint32_t first, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = first; i < job->nr_mappings && job->mappings[i].process == process; i++) {
+		const struct job_mapping *m = &job->mappings[i];
+
+		if (m->generation >= from && m->generation <= to)
+			af_ranges_add(ranges, m->start, m->end, m->generation, i);
+	}
+	af_ranges_build(ranges);
+}
+
+/* Whether all mappings that the recorder saw at @address are the one that is the @k-th. */
+static bool job_is_only(const struct af_sym_job *job, uint32_t first, uint32_t k, uint64_t address)
+{
+	const struct job_mapping *only = &job->mappings[k];
+
+	for (uint32_t i = first; i < job->nr_mappings; i++) {
+		const struct job_mapping *m = &job->mappings[i];
+
+		if (m->process != only->process)
+			break;
+		if (m->generation >= AF_GENERATION_RECORDER && address >= m->start &&
+		    address < m->end && (m->module != only->module || m->bias != only->bias))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * What a process that samples itself did not know to be mapped the recorder may have seen. It
+ * counts generations in its own way, so that is believed only where nothing else ever lay.
+ */
+static void job_place_seen(struct af_sym_job *job, struct job_place *places, size_t nr,
+                           uint32_t first)
+{
+	struct af_ranges seen = {0};
+
+	job_ranges(job, &seen, places->process, first, AF_GENERATION_RECORDER, UINT32_MAX);
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t k = places[i].module == UINT32_MAX
+		                 ? af_ranges_find(&seen, places[i].address)
+		                 : AF_RANGES_NONE;
+
+		if (k == AF_RANGES_NONE || !job_is_only(job, first, k, places[i].address))
+			continue;
+		places[i].module = job->mappings[k].module;
+		places[i].vaddr = places[i].address - job->mappings[k].bias;
+	}
+	af_ranges_free(&seen);
+}
+
+/* Which module each of @places[0..nr), all of one process and generation, lies in. */
+static void job_place_group(struct af_sym_job *job, struct job_place *places, size_t nr,
+                            uint32_t first_mapping)
+{
+	struct af_ranges ranges = {0};
+	size_t unknown = 0;
+
+	job_ranges(job, &ranges, places->process, first_mapping, 0, places->generation);
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t k = af_ranges_find(&ranges, places[i].address);
+
+		places[i].module = k == AF_RANGES_NONE ? UINT32_MAX : job->mappings[k].module;
+		places[i].vaddr =
+		    places[i].address - (k == AF_RANGES_NONE ? 0 : job->mappings[k].bias);
+		unknown += k == AF_RANGES_NONE;
+	}
+	af_ranges_free(&ranges);
+	if (unknown)
+		job_place_seen(job, places, nr, first_mapping);
+	for (size_t i = 0; i < nr; i++)
+		if (places[i].module == UINT32_MAX)
+			places[i].module = job_module_elsewhere(job, places->process);
+}
+
+/* By address, then when it was first seen. */
+static int job_wanted_order(const void *a, const void *b)
+{
+	const struct job_wanted *x = a, *y = b;
+
+	if (x->vaddr != y->vaddr)
+		return x->vaddr < y->vaddr ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static int job_wanted_find(const void *key, const void *element)
+{
+	uint64_t vaddr = *(const uint64_t *)key, at = ((const struct job_wanted *)element)->vaddr;
+
+	return vaddr < at ? -1 : vaddr > at;
+}
+
+/* Give each module the addresses to look up, sorted, each once. */
+static void job_collect(struct af_sym_job *job)
+{
+	for (size_t i = 0; i < job->nr_places; i++) {
+		const struct job_place *p = &job->places[i];
+		struct job_module *m = &job->modules[p->module];
+
+		AF_GROW(m->wanted, m->nr, m->cap);
+		m->wanted[m->nr++] = (struct job_wanted){p->vaddr, p->time_ns};
+	}
+	for (uint32_t i = 0; i < job->nr_modules; i++) {
+		struct job_module *m = &job->modules[i];
+		uint32_t nr = 0;
+
+		if (m->nr)
+			qsort(m->wanted, m->nr, sizeof *m->wanted, job_wanted_order);
+		for (uint32_t k = 0; k < m->nr; k++)
+			if (!nr || m->wanted[nr - 1].vaddr != m->wanted[k].vaddr)
+				m->wanted[nr++] = m->wanted[k];
+		m->nr = nr;
+		m->answers = af_xcalloc(nr, sizeof *m->answers);
+		job->nr_addresses += nr;
+	}
+}
+
+void af_sym_job_place(struct af_sym_job *job)
+{
+	uint32_t mapping = 0;
+
+	if (job->nr_mappings)
+		qsort(job->mappings, job->nr_mappings, sizeof *job->mappings, job_mapping_order);
+	if (job->nr_places)
+		qsort(job->places, job->nr_places, sizeof *job->places, job_group_order);
+	for (size_t i = 0, j; i < job->nr_places; i = j) {
+		const struct job_place *p = &job->places[i];
+
+		for (j = i; j < job->nr_places && job->places[j].process == p->process &&
+		            job->places[j].generation == p->generation;)
+			j++;
+		while (mapping < job->nr_mappings && job->mappings[mapping].process < p->process)
+			mapping++;
+		job_place_group(job, &job->places[i], j - i, mapping);
+	}
+	if (job->nr_places)
+		qsort(job->places, job->nr_places, sizeof *job->places, job_place_order);
+	job_collect(job);
+}
+
+/* Whether place @i says the same as the one before: then it needs no event of its own. */
+static bool job_repeats(const struct af_sym_job *job, size_t i)
+{
+	const struct job_place *p = &job->places[i], *before = p - 1;
+
+	return i && before->process == p->process && before->address == p->address &&
+	       before->module == p->module && before->vaddr == p->vaddr;
+}
+
+uint64_t af_sym_job_nr(const struct af_sym_job *job)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < job->nr_places; i++)
+		nr += !job_repeats(job, i);
+	return nr;
+}
+
+/* The strings of the stream: ids are handed out in the order they are written. */
+struct job_writer {
+	struct af_stream *stream;
+	uint64_t time_ns;
+	struct af_strtab strings;
+	uint32_t written; /* ids up to here are defined in the stream */
+	uint64_t address; /* the last one that was written, */
+	uint32_t process; /* whose it was, */
+	bool code;        /* and whether it was in device code */
+};
+
+static uint32_t job_string(struct job_writer *w, const char *text)
+{
+	uint32_t id = af_strtab_id_z(&w->strings, text);
+
+	if (id > w->written) {
+		struct af_ev_string ev = {.string = id};
+		struct af_tail tail = {text, (uint32_t)strlen(text), 0};
+
+		af_stream_put_tail(w->stream, AF_KIND_STRING, w->time_ns, &ev, sizeof ev, &tail, 1);
+		w->written = id;
+	}
+	return id;
+}
+
+static void job_write_place(struct job_writer *w, const struct af_sym_job *job,
+                            const struct job_place *p)
+{
+	const struct job_module *m = &job->modules[p->module];
+	const struct job_wanted *at =
+	    bsearch(&p->vaddr, m->wanted, m->nr, sizeof *m->wanted, job_wanted_find);
+	const struct job_answer *a = &m->answers[at - m->wanted];
+	uint32_t frames[AF_SYM_INLINES * 3];
+
+	for (uint32_t i = 0; i < a->nr * 3; i++) {
+		uint32_t value = m->frames[a->first + i];
+
+		frames[i] = i % 3 == 2 ? value : job_string(w, af_strtab_get(&m->strings, value));
+	}
+	struct af_ev_symbol ev = {
+	    .process = p->process,
+	    .address = p->address,
+	    .generation = p->generation,
+	    .module = job_string(w, a->module ? af_strtab_get(&m->strings, a->module) : m->path),
+	    .offset = p->vaddr,
+	    .source = a->source,
+	};
+	struct af_tail tail = {frames, a->nr * 3 * (uint32_t)sizeof *frames, sizeof *frames};
+	af_stream_put_tail(w->stream, AF_KIND_SYMBOL, w->time_ns, &ev, sizeof ev, &tail, 1);
+	bool before = w->code && w->process == p->process && w->address == p->address;
+	w->code = af_sym_job_write_code_address(m, (uint32_t)(at - m->wanted), before, &ev,
+	                                        w->stream, w->time_ns);
+	w->process = p->process;
+	w->address = p->address;
+}
+
+void af_sym_job_write(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns)
+{
+	struct job_writer w = {.stream = s, .time_ns = time_ns};
+
+	for (uint32_t i = 0; i < job->nr_notes; i++) {
+		const char *key = af_strtab_get(&job->note_texts, job->notes[i].key);
+		const char *text = af_strtab_get(&job->note_texts, job->notes[i].text);
+		struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0},
+		                         {text, (uint32_t)strlen(text), 0}};
+		af_stream_put_tail(s, AF_KIND_NOTE, time_ns, "", 0, tail, 2);
+	}
+
+	af_sym_job_write_codes(job, s, time_ns);
+	for (size_t i = 0; i < job->nr_places; i++)
+		if (!job_repeats(job, i))
+			job_write_place(&w, job, &job->places[i]);
+	af_strtab_free(&w.strings);
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env python3
+"""The short ones of the hard fault_injection (fault_injection.py); tests/bench/stress has all."""
+
+from fault_injection import KNOCKS
+from tap import case, note, run_cases
+
+
+def add(sentence, function):
+    @case(sentence)
+    def _():
+        note("lost: %s" % function(False))
+
+
+for sentence, function, quick in KNOCKS:
+    if quick:
+        add(sentence, function)
+
+run_cases()
