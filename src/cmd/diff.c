@@ -86,25 +86,25 @@ static bool diff_pages(const struct af_diff *d)
 	return d->format && !strcmp(d->format->name, "html") && !d->o->view;
 }
 
-static struct af_asked diff_asked(const struct af_diff *d)
+static struct af_query diff_query(const struct af_diff *d)
 {
 	const uint32_t noise = 1 << AF_WEIGHT_SAMPLES | 1 << AF_WEIGHT_COUNT;
-	struct af_asked asked = {
+	struct af_query query = {
 	    .answers = 1u << view_find(d->o->view),
-	    .weights = d->weight ? af_asked_weight(d->weight) | noise : UINT32_MAX,
+	    .weights = d->weight ? af_query_weight(d->weight) | noise : UINT32_MAX,
 	    .range = d->o->range,
 	    /* Addresses of instructions are other ones in another build. */
-	    .depth = af_asked_depth(d->o->depth, AF_DEPTH_KERNEL),
+	    .depth = af_query_depth(d->o->depth, AF_DEPTH_KERNEL),
 	};
 
 	if (diff_pages(d))
-		asked.answers = (1 << AF_VIEWS) - 1;
-	return asked;
+		query.answers = (1 << AF_VIEWS) - 1;
+	return query;
 }
 
 static int diff_read(struct af_diff *d, int nr_words, char **words, struct af_err *err)
 {
-	const struct af_asked asked = diff_asked(d);
+	const struct af_query query = diff_query(d);
 	int rc = 0;
 
 	if (!nr_words || nr_words > 2)
@@ -116,7 +116,7 @@ static int diff_read(struct af_diff *d, int nr_words, char **words, struct af_er
 	d->nr_sides = (uint32_t)nr_words;
 	for (int i = 0; !rc && i < nr_words; i++) {
 		d->names[i] = words[i];
-		rc = af_diff_side_open(&d->sides[i], words[i], nr_words == 1, &asked, d->o->step,
+		rc = af_diff_side_open(&d->sides[i], words[i], nr_words == 1, &query, d->o->step,
 		                       d->o->rank, err);
 	}
 	if (!rc && nr_words == 2 && d->sides[0].is_trace != d->sides[1].is_trace)
@@ -210,17 +210,17 @@ static void diff_weight(struct af_diff *d, int view)
 
 static int diff_views(struct af_diff *d, struct af_err *err)
 {
-	int asked = view_find(d->o->view), rc = 0;
+	int query = view_find(d->o->view), rc = 0;
 
 	if (!d->sides[0].is_trace)
 		return diff_view(d, 0, NULL, err);
 	if (!diff_pages(d)) {
-		diff_weight(d, asked);
-		rc = diff_view(d, asked, af_view_names[asked], err);
+		diff_weight(d, query);
+		rc = diff_view(d, query, af_view_names[query], err);
 		const struct af_tree *t = &d->views[0].tree;
 		if (!rc && !t->total[0][0] && !t->total[1][0])
 			rc = af_fail_plain(err, -ENODATA, "neither has %s in the view %s",
-			                   d->weight ? d->weight : "time", af_view_names[asked]);
+			                   d->weight ? d->weight : "time", af_view_names[query]);
 		return rc;
 	}
 	for (int v = 0; !rc && v < AF_VIEWS; v++) {
@@ -251,7 +251,7 @@ static void diff_judge(struct af_diff *d)
 {
 	if (d->fail_above < 0)
 		return;
-	struct af_table *t = af_difference_worse(&d->views[0], &d->facts, d->fail_above);
+	struct af_table *t = af_difference_worse(&d->views[0], &d->tables, d->fail_above);
 	d->nr_worse = t->nr_rows;
 	if (d->nr_worse)
 		fprintf(stderr,
@@ -269,13 +269,14 @@ static int diff_show(struct af_diff *d, struct af_err *err)
 	};
 
 	diff_hint(d);
-	af_difference_tables(&d->views[0], &d->facts, &shown);
-	d->facts.first->title = af_facts_text(&d->facts, "%s → %s", d->names[0],
-	                                      d->nr_sides == 1 ? "its second count" : d->names[1]);
-	d->facts.first->note = af_facts_text(&d->facts, "%s; %s", af_diff_normalized(d, &d->facts),
-	                                     af_diff_noise(&d->views[0]));
+	af_difference_tables(&d->views[0], &d->tables, &shown);
+	d->tables.first->title =
+	    af_tables_text(&d->tables, "%s → %s", d->names[0],
+	                   d->nr_sides == 1 ? "its second count" : d->names[1]);
+	d->tables.first->note = af_tables_text(
+	    &d->tables, "%s; %s", af_diff_normalized(d, &d->tables), af_diff_noise(&d->views[0]));
 	diff_judge(d);
-	return af_partial_write(&d->o->output, d->format ? af_diff_draw : af_diff_print, d, err);
+	return af_atomic_write(&d->o->output, d->format ? af_diff_draw : af_diff_print, d, err);
 }
 
 int af_diff_run(const struct af_diff_options *o, int nr_words, char **words, struct af_err *err)
@@ -293,7 +294,7 @@ int af_diff_run(const struct af_diff_options *o, int nr_words, char **words, str
 		af_difference_close(&d.views[i]);
 	for (uint32_t i = 0; i < d.nr_sides; i++)
 		af_diff_side_close(&d.sides[i]);
-	af_facts_free(&d.facts);
+	af_tables_free(&d.tables);
 	return rc ? rc : d.nr_worse ? AF_DIFF_WORSE : 0;
 }
 

@@ -47,9 +47,9 @@ struct af_diff_side {
 	struct af_stacks stacks;   /* of a file or a pipe */
 };
 
-/* Read a trace for @asked, or a file with one or @two columns of counts ("-": standard input). */
+/* Read a trace for @query, or a file with one or @two columns of counts ("-": standard input). */
 int af_diff_side_open(struct af_diff_side *s, const char *name, bool two,
-                      const struct af_asked *asked, const char *step, const char *rank,
+                      const struct af_query *query, const char *step, const char *rank,
                       struct af_err *err);
 void af_diff_side_close(struct af_diff_side *s); /* a zeroed one is fine */
 
@@ -70,7 +70,7 @@ struct af_diff {
 	const char *labels[AF_VIEWS];
 	uint32_t nr_views;
 	const struct af_format *format; /* NULL: tables */
-	struct af_facts facts;
+	struct af_tables tables;
 	uint32_t nr_worse;
 };
 
@@ -81,7 +81,7 @@ bool af_diff_ends(const char *name, const char *end);
 enum af_change_kind af_diff_only(const struct af_diff *d);
 
 /* Sentences: how the sides were made comparable, and which changes may be chance. */
-const char *af_diff_normalized(const struct af_diff *d, struct af_facts *f);
+const char *af_diff_normalized(const struct af_diff *d, struct af_tables *f);
 const char *af_diff_noise(const struct af_difference *v);
 
 /* Write the difference in the format of its output; @arg is the struct af_diff: diff_draw.c. */

@@ -16,18 +16,18 @@
 #include "cmd/shared/ranks.h"
 #include "render/render.h"
 
-static int trace_read(struct af_diff_side *s, const struct af_asked *asked, const char *step,
+static int trace_read(struct af_diff_side *s, const struct af_query *query, const char *step,
                       const char *rank, struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_flame, &af_pass_wakers,
 	                                                   &af_pass_idle, &af_pass_steps, NULL};
 	struct af_progress progress = af_progress_begin("reading the trace");
 	struct af_steps steps = {.name = step};
-	struct af_asked all = *asked;
+	struct af_query all = *query;
 
 	all.answers |= AF_ANSWER_OWN;
 	all.own = &steps;
-	int rc = af_ranks_choose(&s->name, &(struct af_ranks_asked){.rank = rank}, err);
+	int rc = af_ranks_choose(&s->name, &(struct af_ranks_query){.rank = rank}, err);
 	if (!rc)
 		rc = af_trace_prepare(s->name, err);
 	if (!rc)
@@ -36,7 +36,7 @@ static int trace_read(struct af_diff_side *s, const struct af_asked *asked, cons
 	af_progress_end(&progress);
 	if (!rc && s->results.damage[0])
 		fprintf(stderr, "aflame diff: %s is damaged: %s\n", s->name, s->results.damage);
-	s->results.asked.own = NULL;
+	s->results.query.own = NULL;
 	s->wall_ns = steps.wall_ns;
 	s->steps = steps.nr;
 	return rc;
@@ -52,7 +52,7 @@ static int stacks_read(struct af_diff_side *s, int fd, bool two, struct af_err *
 }
 
 int af_diff_side_open(struct af_diff_side *s, const char *name, bool two,
-                      const struct af_asked *asked, const char *step, const char *rank,
+                      const struct af_query *query, const char *step, const char *rank,
                       struct af_err *err)
 {
 	struct stat st;
@@ -67,7 +67,7 @@ int af_diff_side_open(struct af_diff_side *s, const char *name, bool two,
 	if (s->is_trace && two)
 		return af_fail_plain(
 		    err, -EINVAL, "a trace is compared with another: aflame diff %s AFTER", name);
-	return s->is_trace ? trace_read(s, asked, step, rank, err) : stacks_read(s, fd, two, err);
+	return s->is_trace ? trace_read(s, query, step, rank, err) : stacks_read(s, fd, two, err);
 }
 
 void af_diff_side_close(struct af_diff_side *s)

@@ -27,7 +27,7 @@ static const struct export_options export_defaults = {.output.file = "-"};
 
 #define EXPORT_PROFILES "pprof|speedscope|firefox|callgrind|folded|perfetto|chrome|"
 
-/* Trees, for af_partial_write(). */
+/* Trees, for af_atomic_write(). */
 struct export_trees {
 	const struct af_format *format;
 	const struct af_tree *trees[AF_VIEWS]; /* with their labels, NULL: the next */
@@ -65,50 +65,50 @@ static int export_view(const struct export_options *o)
 	return AF_VIEW_ALL;
 }
 
-static struct af_asked export_asked(const struct export_options *o)
+static struct af_query export_query(const struct export_options *o)
 {
 	bool folded = export_is_of_one(o);
-	struct af_asked asked = {
+	struct af_query query = {
 	    .answers = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU,
 	    .weights = UINT32_MAX,
 	    .group = folded ? AF_GROUP_NONE : AF_GROUP_TRACK,
 	    /* In pprof's instructions and stalls are labels, not frames. */
-	    .depth = af_asked_depth(o->depth,
+	    .depth = af_query_depth(o->depth,
 	                            strcmp(o->format, "pprof") ? AF_DEPTH_BEST : AF_DEPTH_STALL),
-	    .spots = !folded,
+	    .locations = !folded,
 	    .from_ns = o->from_ns,
 	    .to_ns = o->to_ns,
 	};
 
 	if (folded || o->view)
-		asked.answers = 1u << export_view(o);
-	return asked;
+		query.answers = 1u << export_view(o);
+	return query;
 }
 
 static int export_trees(const struct export_options *o, const struct af_format *format,
                         const char *dir, struct af_err *err)
 {
-	struct af_asked asked = export_asked(o);
+	struct af_query query = export_query(o);
 	struct export_trees x = {.format = format, .weight = o->weight};
 	struct af_results r;
 	uint32_t has = 0;
 	int rc = export_is_of_one(o)
-	             ? af_study_view("export", dir, &asked, export_view(o), &x.weight, &r, err)
-	             : af_study(dir, &asked, &r, err);
+	             ? af_load_view("export", dir, &query, export_view(o), &x.weight, &r, err)
+	             : af_load(dir, &query, &r, err);
 
 	for (int v = 0; !rc && v < AF_VIEWS; v++) {
-		if (!(asked.answers & 1u << v))
+		if (!(query.answers & 1u << v))
 			continue;
 		x.trees[v] = &r.trees[v];
-		has |= r.has[v] & asked.weights;
+		has |= r.has[v] & query.weights;
 	}
 	if (!rc)
-		rc = af_partial_write(&o->output, trees_write, &x, err);
+		rc = af_atomic_write(&o->output, trees_write, &x, err);
 	if (!rc && !has)
 		fprintf(stderr, "aflame export: the trace %s has nothing of that%s\n", dir,
 		        o->from_ns || o->to_ns ? " in that time" : "");
 	if (!rc)
-		af_study_sampled("export", &r);
+		af_load_sampled("export", &r);
 	af_results_close(&r);
 	return rc;
 }
@@ -140,7 +140,7 @@ static int export_folded(const struct export_options *o, const struct af_format 
 
 	x.trees[AF_VIEW_ALL] = &stacks.tree;
 	if (!rc)
-		rc = af_partial_write(&o->output, trees_write, &x, err);
+		rc = af_atomic_write(&o->output, trees_write, &x, err);
 	af_stacks_close(&stacks);
 	return rc;
 }
@@ -148,9 +148,9 @@ static int export_folded(const struct export_options *o, const struct af_format 
 static int export_slices(const struct export_options *o, const struct af_format *format,
                          const char *dir, struct af_err *err)
 {
-	const struct af_asked trees = {.weights = UINT32_MAX,
+	const struct af_query trees = {.weights = UINT32_MAX,
 	                               .depth = AF_DEPTH_KERNEL,
-	                               .spots = true,
+	                               .locations = true,
 	                               .from_ns = o->from_ns,
 	                               .to_ns = o->to_ns};
 	bool samples = strcmp(o->format, "chrome") != 0; /* it has no place for them */
@@ -158,7 +158,7 @@ static int export_slices(const struct export_options *o, const struct af_format 
 	    .who = "export",
 	    .to = o->output,
 	    .format = format,
-	    .asked = {.process = UINT64_MAX,
+	    .query = {.process = UINT64_MAX,
 	              .pid = UINT64_MAX,
 	              .from_ns = o->from_ns,
 	              .to_ns = o->to_ns,
@@ -170,7 +170,7 @@ static int export_slices(const struct export_options *o, const struct af_format 
 	return rc ? rc : af_slices_write(&job, dir, err);
 }
 
-/* One of what the exchange writes, for af_partial_write(). */
+/* One of what the exchange writes, for af_atomic_write(). */
 struct exporting {
 	const struct af_export_format *format;
 	struct af_export_job job;
@@ -204,7 +204,7 @@ static int export_events(const struct export_options *o, const char *dir, struct
 		x.format++;
 	int rc = af_trace_prepare(dir, err);
 	if (!rc)
-		rc = af_partial_write(&o->output, events_write, &x, err);
+		rc = af_atomic_write(&o->output, events_write, &x, err);
 	if (!rc)
 		events_tell(&x);
 	return rc;
@@ -244,7 +244,7 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 	    format_among(af_slices_formats, strcmp(o->format, "chrome") ? o->format : "json");
 	int rc = is_file(dir) && !o->rank
 	             ? 0
-	             : af_ranks_choose(&dir, &(struct af_ranks_asked){.rank = o->rank}, err);
+	             : af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
 	if (rc)
 		return rc;
 	bool folded = is_file(dir);

@@ -169,34 +169,34 @@ static void flame_sampled(const struct flame_options *o, const char *dir,
 /* What keeps the widths of a picture from being right; a page has it in its tables. */
 static void flame_warning(struct af_results *r, int view, const char *weight)
 {
-	const char *warning = view >= 0 ? af_study_warning(r, view, weight) : NULL;
+	const char *warning = view >= 0 ? af_load_warning(r, view, weight) : NULL;
 
 	if (warning)
 		fprintf(stderr, "aflame flame: %s\n", warning);
 }
 
 /* A page shows all weights and the tables; a picture is of one weight. */
-static struct af_asked flame_asked(const struct flame_options *o, const struct af_format *format,
+static struct af_query flame_query(const struct flame_options *o, const struct af_format *format,
                                    int view)
 {
-	struct af_asked asked = AF_ASKED_ALL;
+	struct af_query query = AF_ASKED_ALL;
 
 	if (view >= 0)
-		asked.answers = 1u << view | (format->facts ? AF_ANSWER_TABLES | AF_ANSWER_ANNOTATE
-		                                            : AF_ANSWER_COVERAGE);
+		query.answers = 1u << view | (format->tables ? AF_ANSWER_TABLES | AF_ANSWER_ANNOTATE
+		                                             : AF_ANSWER_COVERAGE);
 	if (o->group)
-		asked.group = !strcmp(o->group, "rank")     ? AF_GROUP_RANK
+		query.group = !strcmp(o->group, "rank")     ? AF_GROUP_RANK
 		              : !strcmp(o->group, "device") ? AF_GROUP_DEVICE
 		              : !strcmp(o->group, "stream") ? AF_GROUP_QUEUE
 		                                            : AF_GROUP_NONE;
-	asked.ranges = o->ranges;
-	asked.range = o->range;
-	asked.from_ns = o->from_ns;
-	asked.to_ns = o->to_ns;
-	asked.depth = af_asked_depth(o->depth, format->facts ? asked.depth : AF_DEPTH_BEST);
-	asked.by_time = o->by_time;
-	asked.sources = o->sources;
-	return asked;
+	query.ranges = o->ranges;
+	query.range = o->range;
+	query.from_ns = o->from_ns;
+	query.to_ns = o->to_ns;
+	query.depth = af_query_depth(o->depth, format->tables ? query.depth : AF_DEPTH_BEST);
+	query.by_time = o->by_time;
+	query.sources = o->sources;
+	return query;
 }
 
 static int flame_chart(const struct flame_options *o, const char *dir, const struct af_results *r,
@@ -213,7 +213,7 @@ static int flame_chart(const struct flame_options *o, const char *dir, const str
 		return af_fail_plain(err, -ENODATA, "%s: nothing in view %s has times", dir,
 		                     af_view_names[v]);
 	struct af_progress progress = af_progress_begin("reading the trace in order of time");
-	int rc = af_chart_make(chart, dir, &r->asked, v, af_progress_tell, &progress, err);
+	int rc = af_chart_make(chart, dir, &r->query, v, af_progress_tell, &progress, err);
 	af_progress_end(&progress);
 	int w = weight && !strcmp(weight, "samples");
 	uint64_t shown = rc ? 0 : chart->total[w][0], all = r->trees[v].total[w][0];
@@ -238,14 +238,14 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	/* report.html holds all views unless one is asked for; a picture shows one. */
 	bool one = o->view || strcmp(job->format->name, "html");
 	int v = one ? view_index(o->view ? o->view : "all") : -1;
-	struct af_asked asked = flame_asked(o, job->format, v);
+	struct af_query query = flame_query(o, job->format, v);
 	struct af_results r;
-	bool facts = job->format->facts != NULL; /* a page shows all weights */
-	int rc = one && !facts ? af_study_view("flame", dir, &asked, v, &picture.weight, &r, err)
-	                       : af_study(dir, &asked, &r, err);
+	bool tables = job->format->tables != NULL; /* a page shows all weights */
+	int rc = one && !tables ? af_load_view("flame", dir, &query, v, &picture.weight, &r, err)
+	                        : af_load(dir, &query, &r, err);
 
 	bool counted = !rc && r.has[AF_VIEW_CPU] & AF_HAS_COUNTED;
-	if (!rc && facts && !picture.weight && (one ? v < AF_VIEW_WAKERS : counted))
+	if (!rc && tables && !picture.weight && (one ? v < AF_VIEW_WAKERS : counted))
 		picture.weight = af_weight_name(af_weight_default(r.has[one ? v : AF_VIEW_CPU]));
 	drawn.picture = &picture;
 	drawn.results = &r;
@@ -264,7 +264,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		rc = af_picture_write(&drawn, err);
 	if (!rc)
 		flame_sampled(o, dir, &r, v);
-	if (!rc && !facts)
+	if (!rc && !tables)
 		flame_warning(&r, v, picture.weight);
 	af_results_close(&r);
 	af_tree_close(&chart);
@@ -309,7 +309,7 @@ static int flame_draw(struct flame_options *o, int nr_words, char **words, struc
 	int rc = flame_format(o, &job.format, err);
 
 	if (!rc && !o->folded)
-		rc = af_ranks_choose(&dir, &(struct af_ranks_asked){.rank = o->rank}, err);
+		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
 	if (!rc)
 		rc = flame_files(o, job.format, err);
 	if (!rc)

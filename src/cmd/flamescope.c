@@ -37,9 +37,9 @@ struct scope {
 	struct af_results results;
 };
 
-static struct af_asked scope_asked(const struct scope *s)
+static struct af_query scope_query(const struct scope *s)
 {
-	return (struct af_asked){
+	return (struct af_query){
 	    .from_ns = s->o->from_ns,
 	    .to_ns = s->o->to_ns,
 	    .tid = (uint32_t)s->o->tid,
@@ -51,11 +51,11 @@ static int scope_read(struct scope *s, struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_heat, NULL};
 	struct af_progress progress = af_progress_begin("reading the trace");
-	struct af_asked asked = scope_asked(s);
+	struct af_query query = scope_query(s);
 
-	asked.answers = AF_ANSWER_OWN;
-	asked.own = &s->heat;
-	int rc = af_analyse(s->dir, passes, &asked, &s->results, af_progress_tell, &progress, err);
+	query.answers = AF_ANSWER_OWN;
+	query.own = &s->heat;
+	int rc = af_analyse(s->dir, passes, &query, &s->results, af_progress_tell, &progress, err);
 	af_progress_end(&progress);
 	if (!rc && s->results.damage[0])
 		fprintf(stderr, "aflame: %s is damaged: %s\n", s->dir, s->results.damage);
@@ -63,7 +63,7 @@ static int scope_read(struct scope *s, struct af_err *err)
 }
 
 /* CPU samples unless there are none, or devices are asked for. */
-static int scope_look(struct scope *s, struct af_err *err)
+static int scope_load(struct scope *s, struct af_err *err)
 {
 	const struct scope_options *o = s->o;
 
@@ -91,14 +91,14 @@ static int scope_look(struct scope *s, struct af_err *err)
 static void scope_text(struct scope *s, struct af_buf *b)
 {
 	const struct af_document document = {.report = "flamescope"};
-	const struct af_table *intervals = af_facts_find(&s->results.facts, "intervals");
+	const struct af_table *intervals = af_tables_find(&s->results.tables, "intervals");
 
 	if (s->o->json)
-		af_facts_json(b, &document, &s->results.facts, 0);
+		af_tables_json(b, &document, &s->results.tables, 0);
 	else if (intervals)
 		af_table_text(b, intervals, INTERVAL_ROWS, af_colour(stdout), NULL);
 	else
-		af_heat_text(b, &s->results.facts, af_annotate_width(), af_colour(stdout));
+		af_heat_text(b, &s->results.tables, af_annotate_width(), af_colour(stdout));
 }
 
 static int scope_write(int fd, void *arg, struct af_err *err)
@@ -109,7 +109,7 @@ static int scope_write(int fd, void *arg, struct af_err *err)
 	bool svg = len > 4 && !strcmp(s->o->output.file + len - 4, ".svg");
 
 	if (svg)
-		af_heat_svg(&b, &s->results.facts, s->o->title ? s->o->title : "Heat map");
+		af_heat_svg(&b, &s->results.tables, s->o->title ? s->o->title : "Heat map");
 	else
 		scope_text(s, &b);
 	int rc = af_buf_flush(&b, fd);
@@ -128,9 +128,9 @@ static int scope_map(struct scope *s, struct af_err *err)
 		                     "a heat map goes to .svg, .txt or, with --json, .json: %s is "
 		                     "for the flame graph of a time, see --from and --to",
 		                     s->o->output.file);
-	int rc = scope_look(s, err);
+	int rc = scope_load(s, err);
 	if (!rc)
-		rc = af_partial_write(&s->o->output, scope_write, s, err);
+		rc = af_atomic_write(&s->o->output, scope_write, s, err);
 	af_results_close(&s->results);
 	return rc;
 }
@@ -138,28 +138,28 @@ static int scope_map(struct scope *s, struct af_err *err)
 /* Flame graphs. */
 
 static int scope_draw(struct scope *s, const struct af_format *format, const char *file,
-                      const struct af_asked *when, struct af_err *err)
+                      const struct af_query *when, struct af_err *err)
 {
 	int view = s->heat.gpu ? AF_VIEW_GPU : AF_VIEW_CPU;
-	struct af_asked asked = format->facts ? AF_ASKED_ALL : (struct af_asked){0};
+	struct af_query query = format->tables ? AF_ASKED_ALL : (struct af_query){0};
 	struct af_picture picture = {.title = s->o->title};
 
-	asked.from_ns = when->from_ns;
-	asked.to_ns = when->to_ns;
-	asked.tid = when->tid;
-	asked.device = when->device;
-	asked.sources = s->o->sources;
-	if (!format->facts)
-		asked.answers = 1u << view;
-	int rc = format->facts ? af_study(s->dir, &asked, &s->results, err)
-	                       : af_study_view("flamescope", s->dir, &asked, view, &picture.weight,
+	query.from_ns = when->from_ns;
+	query.to_ns = when->to_ns;
+	query.tid = when->tid;
+	query.device = when->device;
+	query.sources = s->o->sources;
+	if (!format->tables)
+		query.answers = 1u << view;
+	int rc = format->tables ? af_load(s->dir, &query, &s->results, err)
+	                        : af_load_view("flamescope", s->dir, &query, view, &picture.weight,
 	                                       &s->results, err);
 	struct af_picture_job job = {
 	    .format = format,
 	    .to = {file, s->o->output.public},
 	    .picture = &picture,
 	    .results = &s->results,
-	    .tree = format->facts ? NULL : &s->results.trees[view],
+	    .tree = format->tables ? NULL : &s->results.trees[view],
 	    .label = af_view_names[view],
 	    .dir = s->dir,
 	};
@@ -193,8 +193,8 @@ static void interval_file(char *file, size_t size, const char *output, uint64_t 
 
 static int scope_files(struct scope *s, const struct af_format *format, struct af_err *err)
 {
-	int rc = scope_look(s, err);
-	const struct af_table *t = rc ? NULL : af_facts_find(&s->results.facts, "heat_about");
+	int rc = scope_load(s, err);
+	const struct af_table *t = rc ? NULL : af_tables_find(&s->results.tables, "heat_about");
 	const struct af_heat_about_row *about = AF_ROW_AT(struct af_heat_about_row, t, 0);
 	uint64_t from_ns = about ? about->from_ns.value : 0;
 	uint64_t to_ns = about ? about->to_ns.value : 0, each_ns = s->o->interval_ns;
@@ -208,7 +208,7 @@ static int scope_files(struct scope *s, const struct af_format *format, struct a
 		                   "shorter time by --from and --to",
 		                   (unsigned long long)nr);
 	for (uint64_t i = 0; !rc && i < nr; i++) {
-		struct af_asked when = scope_asked(s);
+		struct af_query when = scope_query(s);
 		when.from_ns = from_ns + i * each_ns;
 		when.to_ns = i + 1 < nr || s->o->to_ns ? when.from_ns + each_ns : 0;
 		if (s->o->to_ns && when.to_ns > s->o->to_ns)
@@ -224,12 +224,12 @@ static int scope_files(struct scope *s, const struct af_format *format, struct a
 static int scope_flame(struct scope *s, struct af_err *err)
 {
 	const struct af_format *format;
-	struct af_asked when = scope_asked(s);
+	struct af_query when = scope_query(s);
 	int rc = scope_format(s, &format, err);
 
 	if (rc || s->o->interval_ns)
 		return rc ? rc : scope_files(s, format, err);
-	rc = scope_look(s, err);
+	rc = scope_load(s, err);
 	af_results_close(&s->results);
 	return rc ? rc : scope_draw(s, format, s->o->output.file, &when, err);
 }
@@ -259,7 +259,7 @@ static int scope_run(void *state, int nr_words, char **words, struct af_err *err
 	int rc = scope_check(o, nr_words, err);
 
 	if (!rc)
-		rc = af_ranks_choose(&s.dir, &(struct af_ranks_asked){o->rank, o->json, o->json},
+		rc = af_ranks_choose(&s.dir, &(struct af_ranks_query){o->rank, o->json, o->json},
 		                     err);
 	if (rc > 0)
 		return 0;

@@ -19,7 +19,7 @@ struct import_options {
 
 static const struct import_options import_defaults = {.output = "aflame.data", .rate = 50};
 
-static int import_read(struct af_draft *d, int nr, char **files, struct af_err *err)
+static int import_read(struct af_builder *d, int nr, char **files, struct af_err *err)
 {
 	char complaint[256];
 
@@ -37,14 +37,14 @@ static int import_read(struct af_draft *d, int nr, char **files, struct af_err *
 	return 0;
 }
 
-static int import_write(const struct import_options *o, struct af_draft *d, struct af_err *err)
+static int import_write(const struct import_options *o, struct af_builder *d, struct af_err *err)
 {
 	struct af_place p;
 	int rc = af_place_make_at(&p, o->output, o->force ? AF_ROOM_REPLACE : AF_ROOM_REFUSE, err);
 
 	if (rc)
 		return rc;
-	rc = af_draft_write(d, p.dir_fd, err);
+	rc = af_builder_write(d, p.dir_fd, err);
 	if (!rc && d->addresses.nr_stacks)
 		rc = af_names_add(p.dir_fd, o->output, NULL, err);
 	if (rc)
@@ -53,7 +53,7 @@ static int import_write(const struct import_options *o, struct af_draft *d, stru
 	return rc;
 }
 
-static void import_tell(const struct import_options *o, const struct af_draft *d)
+static void import_tell(const struct import_options *o, const struct af_builder *d)
 {
 	fprintf(stderr,
 	        "aflame import: %s: %llu CPU samples, %llu host slices, %llu pieces of device "
@@ -78,14 +78,14 @@ static void import_tell(const struct import_options *o, const struct af_draft *d
 		else if (!strncmp(d->notes[i].key, "import.weights", 14) ||
 		         !strcmp(d->notes[i].key, "import.tables.unused"))
 			fprintf(stderr, "  %s: %s\n", d->notes[i].key + 7, d->notes[i].value);
-	for (int i = 0; i < AF_DRAFT_UNUSED_END; i++)
+	for (int i = 0; i < AF_BUILDER_UNUSED_END; i++)
 		if (d->unused[i])
 			fprintf(stderr, "  not used: %llu %s\n", (unsigned long long)d->unused[i],
-			        af_draft_unused_text((enum af_draft_unused)i));
+			        af_builder_unused_text((enum af_builder_unused)i));
 }
 
 /* Some files say what a sample stands for. */
-static bool import_goes_by_rate(const struct af_draft *d)
+static bool import_goes_by_rate(const struct af_builder *d)
 {
 	for (uint64_t i = 0; i < d->nr_samples; i++)
 		if (!d->samples[i].weight_ns && !d->samples[i].counted && !d->samples[i].function)
@@ -96,26 +96,26 @@ static bool import_goes_by_rate(const struct af_draft *d)
 static int import_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct import_options *o = state;
-	struct af_draft d;
+	struct af_builder d;
 
 	if (!nr_words)
 		return af_fail_plain(err, -EINVAL, "import takes the files to read");
 	if (!o->rate || o->rate > 1000000000)
 		return af_fail_plain(err, -EINVAL, "--rate is samples a second, at least 1");
-	af_draft_open(&d);
+	af_builder_open(&d);
 	d.sample_weight_ns = 1000000000 / o->rate;
 	d.calls = o->calls;
 	d.unit = o->unit;
 	d.event = o->event;
 	int rc = import_read(&d, nr_words, words, err);
 	if (!rc && import_goes_by_rate(&d))
-		af_draft_note(&d, "import.rate", "%llu samples a second, as --rate says",
-		              (unsigned long long)o->rate);
+		af_builder_note(&d, "import.rate", "%llu samples a second, as --rate says",
+		                (unsigned long long)o->rate);
 	if (!rc)
 		rc = import_write(o, &d, err);
 	if (!rc && !o->quiet)
 		import_tell(o, &d);
-	af_draft_close(&d);
+	af_builder_close(&d);
 	return rc;
 }
 

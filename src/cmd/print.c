@@ -45,7 +45,7 @@ struct printing {
 };
 
 #define WORK_KINDS (1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG)
-#define WORK_NEEDS (1ull << AF_KIND_SHAPE | 1ull << AF_KIND_QUEUE)
+#define WORK_NEEDS (1ull << AF_KIND_DESCRIPTOR | 1ull << AF_KIND_QUEUE)
 
 static const struct print print_defaults = {
     .output.file = "-",
@@ -194,7 +194,7 @@ static int print_counts(struct printing *now, int fd)
 	return rc;
 }
 
-/* For af_partial_write(). */
+/* For af_atomic_write(). */
 static int print_write(int fd, void *arg, struct af_err *err)
 {
 	struct printing *now = arg;
@@ -251,7 +251,7 @@ static int print_run(void *state, int nr_words, char **words, struct af_err *err
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "print takes one trace directory, not %d",
 		                     nr_words);
-	int rc = af_ranks_choose(&dir, &(struct af_ranks_asked){.rank = p->rank}, err);
+	int rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = p->rank}, err);
 	if (!rc)
 		rc = print_open(&now, dir, err);
 	if (rc) {
@@ -259,7 +259,7 @@ static int print_run(void *state, int nr_words, char **words, struct af_err *err
 		return rc;
 	}
 
-	rc = af_partial_write(&p->output, print_write, &now, err);
+	rc = af_atomic_write(&p->output, print_write, &now, err);
 	if (rc == -EPIPE) /* the reader has seen enough */
 		rc = 0;
 	else if (!rc)

@@ -46,7 +46,7 @@ static int report_json(struct report *r)
 	const struct af_document document = {.report = r->kind->name};
 	struct af_buf b = {0};
 
-	af_facts_json(&b, &document, &r->results.facts, report_limit(r, REPORT_ROWS));
+	af_tables_json(&b, &document, &r->results.tables, report_limit(r, REPORT_ROWS));
 	report_print(&b);
 	return 0;
 }
@@ -58,7 +58,7 @@ static int report_summary(struct report *r, struct af_err *err)
 	(void)err;
 	if (r->options->json)
 		return report_json(r);
-	af_summary_text(&b, &r->results.facts, af_colour(stdout), report_limit(r, REPORT_ROWS),
+	af_summary_text(&b, &r->results.tables, af_colour(stdout), report_limit(r, REPORT_ROWS),
 	                AF_SHOW_ALL);
 	report_print(&b);
 	return 0;
@@ -70,7 +70,7 @@ static int report_findings(struct report *r, struct af_err *err)
 	struct af_buf b = {0};
 
 	(void)err;
-	af_summary_findings(&b, &r->results.facts, report_limit(r, AF_FINDING_SHOWN),
+	af_summary_findings(&b, &r->results.tables, report_limit(r, AF_FINDING_SHOWN),
 	                    r->options->json ? &document : NULL);
 	report_print(&b);
 	return 0;
@@ -85,7 +85,7 @@ static int report_coverage(struct report *r, struct af_err *err)
 	(void)err;
 	if (r->options->json)
 		return report_json(r);
-	for (const struct af_table *t = r->results.facts.first; t; t = t->next)
+	for (const struct af_table *t = r->results.tables.first; t; t = t->next)
 		if (!strcmp(t->name, first) || !strcmp(t->name, "coverage_devices"))
 			report_table(r, &b, t);
 	report_print(&b);
@@ -101,11 +101,11 @@ static int report_gaps(struct report *r, struct af_err *err)
 	if (!r->results.has[AF_VIEW_IDLE])
 		return af_fail_plain(
 		    err, -ENODATA, "the trace %s has no work of a device with its times%s", r->dir,
-		    r->results.asked.from_ns || r->results.asked.to_ns ? " in that time" : "");
+		    r->results.query.from_ns || r->results.query.to_ns ? " in that time" : "");
 	if (r->options->json)
 		return report_json(r);
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-		for (const struct af_table *t = r->results.facts.first; t; t = t->next)
+		for (const struct af_table *t = r->results.tables.first; t; t = t->next)
 			if (!strcmp(t->name, names[i]) && t->nr_rows)
 				report_table(r, &b, t);
 	report_print(&b);
@@ -119,8 +119,8 @@ static int report_stalls(struct report *r, struct af_err *err)
 	    .width = af_annotate_width(),
 	    .colour = af_colour(stdout),
 	};
-	const struct af_table *stalls = af_facts_find(&r->results.facts, "stalls");
-	const struct af_table *reasons = af_facts_find(&r->results.facts, "reasons");
+	const struct af_table *stalls = af_tables_find(&r->results.tables, "stalls");
+	const struct af_table *reasons = af_tables_find(&r->results.tables, "reasons");
 	struct af_buf b = {0};
 
 	if (!stalls)
@@ -246,8 +246,9 @@ int report_view(const struct report *r)
 			return v;
 	if (r->gpu_instead)
 		return AF_VIEW_GPU;
-	enum af_spot_what by = af_owners_what(r->options->by);
-	return by == AF_SPOT_DEVICE || by == AF_SPOT_QUEUE ? AF_VIEW_GPU : r->kind->standard_view;
+	enum af_location_what by = af_by_track_what(r->options->by);
+	return by == AF_LOCATION_DEVICE || by == AF_LOCATION_QUEUE ? AF_VIEW_GPU
+	                                                           : r->kind->standard_view;
 }
 
 static bool is_directory(const char *word)
@@ -311,38 +312,38 @@ static int report_check(const struct report *r, struct af_err *err)
 	return 0;
 }
 
-static struct af_asked report_asked(const struct report *r)
+static struct af_query report_query(const struct report *r)
 {
-	struct af_asked asked = {
+	struct af_query query = {
 	    .answers = r->kind->answers,
 	    .from_ns = r->options->from_ns,
 	    .to_ns = r->options->to_ns,
-	    .depth = af_asked_depth(r->options->depth, AF_DEPTH_BEST),
+	    .depth = af_query_depth(r->options->depth, AF_DEPTH_BEST),
 	    .group = r->options->by ? AF_GROUP_TRACK : AF_GROUP_NONE,
-	    .spots = r->options->by,
+	    .locations = r->options->by,
 	};
 
 	if (report_is_plain_top(r)) {
-		asked.answers = AF_ANSWER_TOP | 1 << AF_VIEW_CPU;
-		asked.weights = af_asked_weight(NULL);
+		query.answers = AF_ANSWER_TOP | 1 << AF_VIEW_CPU;
+		query.weights = af_query_weight(NULL);
 	} else if (r->kind->is_of_tree) {
-		asked.answers = 1u << report_view(r) | AF_ANSWER_COVERAGE;
-		asked.weights = af_asked_weight(r->weight);
+		query.answers = 1u << report_view(r) | AF_ANSWER_COVERAGE;
+		query.weights = af_query_weight(r->weight);
 	}
-	return asked;
+	return query;
 }
 
 /*
  * Functions and kernels by time, where there are any; else what is sampled of functions by another
  * weight, or of devices where that is all. *@found: these tables are it.
  */
-static int report_study_top(struct report *r, bool *found, struct af_err *err)
+static int report_load_top(struct report *r, bool *found, struct af_err *err)
 {
-	struct af_asked asked = report_asked(r);
-	int rc = af_study(r->dir, &asked, &r->results, err);
+	struct af_query query = report_query(r);
+	int rc = af_load(r->dir, &query, &r->results, err);
 
 	*found = rc;
-	for (const struct af_table *t = r->results.facts.first; t; t = t->next)
+	for (const struct af_table *t = r->results.tables.first; t; t = t->next)
 		*found |= report_is_of_top(t);
 	if (*found)
 		return rc;
@@ -352,18 +353,18 @@ static int report_study_top(struct report *r, bool *found, struct af_err *err)
 }
 
 /* A report of one view of the trace has one weight. */
-static int report_study(struct report *r, struct af_err *err)
+static int report_load(struct report *r, struct af_err *err)
 {
-	struct af_asked asked = report_asked(r);
+	struct af_query query = report_query(r);
 	bool plain = report_is_plain_top(r), found = false;
 
 	if (!r->kind->is_of_tree)
-		return af_study(r->dir, &asked, &r->results, err);
-	int rc = plain ? report_study_top(r, &found, err) : 0;
+		return af_load(r->dir, &query, &r->results, err);
+	int rc = plain ? report_load_top(r, &found, err) : 0;
 	if (found)
 		return rc;
-	asked.answers = 1u << report_view(r) | AF_ANSWER_COVERAGE;
-	rc = af_study_view("report", r->dir, &asked, report_view(r), &r->weight, &r->results, err);
+	query.answers = 1u << report_view(r) | AF_ANSWER_COVERAGE;
+	rc = af_load_view("report", r->dir, &query, report_view(r), &r->weight, &r->results, err);
 	if (plain && !r->weight)
 		r->weight = af_weight_name(AF_WEIGHT_TIME);
 	return rc;
@@ -387,17 +388,17 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		rc = report_check(&r, err);
 	if (rc)
 		return rc;
-	const struct af_ranks_asked ranks = {r.options->rank, true, r.options->json};
+	const struct af_ranks_query ranks = {r.options->rank, true, r.options->json};
 	rc = af_ranks_choose(&r.dir, &ranks, err);
 	if (rc)
 		return rc < 0 ? rc : 0;
 	if (r.kind->print == report_annotate)
 		return report_annotate(&r, err);
-	rc = report_study(&r, err);
+	rc = report_load(&r, err);
 	if (!rc)
 		rc = r.kind->print(&r, err);
 	if (!rc)
-		af_study_sampled("report", &r.results);
+		af_load_sampled("report", &r.results);
 	af_tree_close(&r.narrowed);
 	af_results_close(&r.results);
 	return rc;

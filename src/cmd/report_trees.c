@@ -23,11 +23,11 @@ struct reported {
 	const char *warning; /* or NULL */
 };
 
-typedef void narrow_step(struct af_tree *dst, const struct af_tree *src, const struct af_hits *h);
+typedef void filter_step(struct af_tree *dst, const struct af_tree *src, const struct af_hits *h);
 
 /* Texts stay the first tree's, so what is in between may go. */
-static const struct af_tree *narrow(struct report *r, const struct af_tree *t,
-                                    const struct af_strings *patterns, narrow_step *step)
+static const struct af_tree *filter(struct report *r, const struct af_tree *t,
+                                    const struct af_strings *patterns, filter_step *step)
 {
 	for (uint32_t i = 0; i < patterns->nr; i++) {
 		struct af_tree next = {0};
@@ -54,14 +54,14 @@ static int reported_open(struct report *r, struct reported *to, struct af_err *e
 		return weight;
 	const struct af_tree_weight *w = &t->weights[weight];
 	uint64_t all = t->total[weight][0];
-	const char *warning = af_study_warning(&r->results, v, w->name);
+	const char *warning = af_load_warning(&r->results, v, w->name);
 	if (!all)
 		return af_fail_plain(err, -ENODATA, "the trace has no %s in the view %s%s%s",
 		                     w->name, af_view_names[v], warning ? ": " : "",
 		                     warning ? warning : "");
-	t = narrow(r, t, &o->focus, af_tree_focus);
-	t = narrow(r, t, &o->hide, af_tree_hide);
-	t = narrow(r, t, &o->search, af_tree_keep);
+	t = filter(r, t, &o->focus, af_tree_focus);
+	t = filter(r, t, &o->hide, af_tree_hide);
+	t = filter(r, t, &o->search, af_tree_keep);
 	*to = (struct reported){
 	    .tree = t,
 	    .weight = (uint32_t)weight,
@@ -92,7 +92,7 @@ static void say_share(struct af_buf *b, const struct reported *p, const char *wh
 	af_buf_str(b, " of ");
 	af_cell_text(b, unit, d->all);
 	af_buf_fmt(b, " of the view %s by %s (", d->view, d->weight);
-	af_cell_text(b, AF_CELL_PERCENT, af_facts_ratio(d->total, d->all, 1e4));
+	af_cell_text(b, AF_CELL_PERCENT, af_tables_ratio(d->total, d->all, 1e4));
 	af_buf_str(b, ")\n");
 }
 
@@ -116,12 +116,12 @@ static void say_warning(const struct reported *p)
 		fprintf(stderr, "aflame report: %s\n", p->warning);
 }
 
-static int print_tables(struct report *r, const struct af_document *d, const struct af_facts *f)
+static int print_tables(struct report *r, const struct af_document *d, const struct af_tables *f)
 {
 	struct af_buf b = {0};
 
 	if (r->options->json)
-		af_facts_json(&b, d, f, report_limit(r, REPORT_ROWS));
+		af_tables_json(&b, d, f, report_limit(r, REPORT_ROWS));
 	for (const struct af_table *t = f->first; t && !r->options->json; t = t->next)
 		report_table(r, &b, t);
 	report_print(&b);
@@ -146,15 +146,15 @@ static int plain_top(struct report *r)
 {
 	const struct af_tree *t = &r->results.trees[AF_VIEW_CPU];
 	struct af_document d = {.report = "top"};
-	struct af_facts shown = {0};
+	struct af_tables shown = {0};
 	struct af_table *next;
 
-	for (struct af_table *table = r->results.facts.first; table; table = next) {
+	for (struct af_table *table = r->results.tables.first; table; table = next) {
 		bool cpu = !strcmp(table->name, "cpu_top");
 		next = table->next;
 		if (!report_is_of_top(table))
 			continue;
-		af_ids_add(&r->results.facts, table, cpu ? t : NULL);
+		af_ids_add(&r->results.tables, table, cpu ? t : NULL);
 		table->next = NULL;
 		if (shown.last)
 			shown.last->next = table;
@@ -162,7 +162,7 @@ static int plain_top(struct report *r)
 			shown.first = table;
 		shown.last = table;
 	}
-	r->results.facts.first = r->results.facts.last = NULL;
+	r->results.tables.first = r->results.tables.last = NULL;
 	if (t->nr && t->total[AF_WEIGHT_TIME][0]) {
 		d.view = af_view_names[AF_VIEW_CPU];
 		d.weight = t->weights[AF_WEIGHT_TIME].name;
@@ -173,50 +173,50 @@ static int plain_top(struct report *r)
 }
 
 /* Whose all of it is, whatever the functions. */
-static int owners_top(struct report *r, struct af_err *err)
+static int by_track_top(struct report *r, struct af_err *err)
 {
-	struct af_facts facts = {0};
+	struct af_tables tables = {0};
 	struct reported p = {0};
 	int rc = reported_open(r, &p, err);
 
 	if (rc)
 		return rc;
-	af_owners_table(&facts, p.tree, p.weight, r->options->by);
-	if (facts.first)
-		facts.first->warning = p.warning;
-	rc = print_tables(r, &p.document, &facts);
-	af_facts_free(&facts);
+	af_by_track_table(&tables, p.tree, p.weight, r->options->by);
+	if (tables.first)
+		tables.first->warning = p.warning;
+	rc = print_tables(r, &p.document, &tables);
+	af_tables_free(&tables);
 	return rc;
 }
 
 int report_top(struct report *r, struct af_err *err)
 {
-	struct af_facts facts = {0};
+	struct af_tables tables = {0};
 	struct reported p = {0};
 
 	if (report_is_plain_top(r))
 		return plain_top(r);
 	if (r->options->by)
-		return owners_top(r, err);
+		return by_track_top(r, err);
 	int rc = reported_open(r, &p, err);
 	if (rc)
 		return rc;
 	const char *weight = p.document.weight ? p.document.weight : "time";
-	const char *name = af_facts_text(&facts, "%s_top", weight);
+	const char *name = af_tables_text(&tables, "%s_top", weight);
 	bool count = !strcmp(weight, "count");
 	const char *title =
-	    af_facts_text(&facts, "Functions by %s", count ? p.document.unit : weight);
+	    af_tables_text(&tables, "Functions by %s", count ? p.document.unit : weight);
 	if (!strcmp(r->options->sort, "total"))
-		af_top_by_total(&facts, p.tree, p.weight, NULL, name, title);
+		af_top_by_total(&tables, p.tree, p.weight, NULL, name, title);
 	else
-		af_top_table(&facts, p.tree, p.weight, name, title, 0);
-	if (facts.first) {
-		facts.first->warning = p.warning;
-		af_ids_add(&facts, facts.first, p.tree);
+		af_top_table(&tables, p.tree, p.weight, name, title, 0);
+	if (tables.first) {
+		tables.first->warning = p.warning;
+		af_ids_add(&tables, tables.first, p.tree);
 	}
 	say_left(r, &p);
-	rc = print_tables(r, &p.document, &facts);
-	af_facts_free(&facts);
+	rc = print_tables(r, &p.document, &tables);
+	af_tables_free(&tables);
 	return rc;
 }
 
@@ -252,7 +252,7 @@ static int text_tree(const struct report *r, const struct reported *p, const str
 
 int report_tree(struct report *r, struct af_err *err)
 {
-	struct af_facts facts = {0};
+	struct af_tables tables = {0};
 	struct reported p = {0};
 	int rc = reported_open(r, &p, err);
 
@@ -263,11 +263,11 @@ int report_tree(struct report *r, struct af_err *err)
 	if (!r->options->json)
 		return text_tree(r, &p, p.tree, NULL, err);
 	struct af_tree_cut cut = report_cut(r, p.document.total);
-	af_tree_table(&facts, p.tree, p.weight, &cut, "tree", "Stacks, from their callers on");
+	af_tree_table(&tables, p.tree, p.weight, &cut, "tree", "Stacks, from their callers on");
 	struct af_buf b = {0};
-	af_facts_json(&b, &p.document, &facts, 0);
+	af_tables_json(&b, &p.document, &tables, 0);
 	report_print(&b);
-	af_facts_free(&facts);
+	af_tables_free(&tables);
 	return 0;
 }
 
@@ -279,7 +279,7 @@ struct direction {
 	const char *name, *title, *tree_name;
 };
 
-static void of_functions(struct af_facts *f, const struct reported *p, const struct af_hits *h)
+static void of_functions(struct af_tables *f, const struct reported *p, const struct af_hits *h)
 {
 	af_top_by_total(f, p->tree, p->weight, h->is, "functions", "What is meant");
 	if (f->last)
@@ -287,7 +287,7 @@ static void of_functions(struct af_facts *f, const struct reported *p, const str
 }
 
 static int of_text(struct report *r, const struct reported *p, const struct direction *to,
-                   const struct af_facts *f, const struct af_tree *t, struct af_err *err)
+                   const struct af_tables *f, const struct af_tree *t, struct af_err *err)
 {
 	struct af_buf b = {0};
 	char what[512];
@@ -304,7 +304,7 @@ static int of_text(struct report *r, const struct reported *p, const struct dire
 
 static int of_function(struct report *r, const struct direction *to, struct af_err *err)
 {
-	struct af_facts facts = {0};
+	struct af_tables tables = {0};
 	struct af_tree tree = {0};
 	struct af_buf chosen = {0};
 	struct af_hits hits;
@@ -320,7 +320,7 @@ static int of_function(struct report *r, const struct direction *to, struct af_e
 		        (int)chosen.len, chosen.data);
 	af_buf_free(&chosen);
 	af_hits_weight(p.tree, &hits, p.weight, &p.document.total, &p.document.self);
-	p.document.asked = r->function;
+	p.document.query = r->function;
 	if (!p.document.total) {
 		af_hits_free(&hits);
 		return af_fail_plain(err, -ENOENT,
@@ -328,22 +328,22 @@ static int of_function(struct report *r, const struct direction *to, struct af_e
 		                     "\"%s\": `aflame report top --sort total -n 0` lists them",
 		                     p.document.weight, p.document.view, r->function);
 	}
-	of_functions(&facts, &p, &hits);
+	of_functions(&tables, &p, &hits);
 	say_warning(&p);
 	to->make(&tree, p.tree, &hits);
-	af_tree_first_table(&facts, &tree, p.weight, to->own, to->name, to->title);
+	af_tree_first_table(&tables, &tree, p.weight, to->own, to->name, to->title);
 	if (r->options->json) {
 		struct af_tree_cut cut = report_cut(r, p.document.total);
 		struct af_buf b = {0};
-		af_tree_table(&facts, &tree, p.weight, &cut, to->tree_name, "All of them");
-		af_facts_json(&b, &p.document, &facts, report_limit(r, REPORT_ROWS));
+		af_tree_table(&tables, &tree, p.weight, &cut, to->tree_name, "All of them");
+		af_tables_json(&b, &p.document, &tables, report_limit(r, REPORT_ROWS));
 		report_print(&b);
 	} else {
-		rc = of_text(r, &p, to, &facts, &tree, err);
+		rc = of_text(r, &p, to, &tables, &tree, err);
 	}
 	af_tree_close(&tree);
 	af_hits_free(&hits);
-	af_facts_free(&facts);
+	af_tables_free(&tables);
 	return rc;
 }
 

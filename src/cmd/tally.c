@@ -36,7 +36,7 @@ static bool tally_folds(const struct af_table *t)
 }
 
 static struct af_table *tally_fold(const struct tally_options *o, const struct tally_part *part,
-                                   const struct af_table *t, struct af_facts *f)
+                                   const struct af_table *t, struct af_tables *f)
 {
 	static const char *const all[] = {"process", "device", NULL};
 	bool apart = !tally_folds(t) || !strcmp(o->group, "device");
@@ -44,7 +44,7 @@ static struct af_table *tally_fold(const struct tally_options *o, const struct t
 	const char *keys[] = {part->key, by_process ? "process" : NULL, apart ? "device" : NULL,
 	                      NULL};
 
-	return af_table_fold(f, t, keys, all);
+	return af_table_group_by(f, t, keys, all);
 }
 
 static void tally_sort(const struct tally_options *o, const struct tally_part *part,
@@ -67,12 +67,12 @@ static void tally_sort(const struct tally_options *o, const struct tally_part *p
 		af_table_sort(t, (uint32_t)c);
 }
 
-static void tally_print(const struct tally_options *o, const struct af_facts *f)
+static void tally_print(const struct tally_options *o, const struct af_tables *f)
 {
 	struct af_buf b = {0};
 
 	if (o->json)
-		af_facts_json(&b, &(struct af_document){.report = "tally"}, f, (uint32_t)o->limit);
+		af_tables_json(&b, &(struct af_document){.report = "tally"}, f, (uint32_t)o->limit);
 	for (const struct af_table *t = f->first; t && !o->json; t = t->next) {
 		if (b.len)
 			af_buf_char(&b, '\n');
@@ -84,20 +84,20 @@ static void tally_print(const struct tally_options *o, const struct af_facts *f)
 
 static int tally_run(void *state, int nr_words, char **words, struct af_err *err)
 {
-	const struct af_asked asked = {.answers = AF_ANSWER_TABLES | AF_ANSWER_TALLY};
+	const struct af_query query = {.answers = AF_ANSWER_TABLES | AF_ANSWER_TALLY};
 	const struct tally_options *o = state;
 	const char *dir = af_trace_dir(nr_words, words);
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 	struct af_results r;
 
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "one trace, not %s too", words[1]);
-	int rc = af_ranks_choose(&dir, &(struct af_ranks_asked){o->rank, true, o->json}, err);
+	int rc = af_ranks_choose(&dir, &(struct af_ranks_query){o->rank, true, o->json}, err);
 	if (rc)
 		return rc < 0 ? rc : 0;
-	rc = af_study(dir, &asked, &r, err);
+	rc = af_load(dir, &query, &r, err);
 	for (unsigned i = 0; !rc && i < sizeof tally_parts / sizeof *tally_parts; i++)
-		for (const struct af_table *t = r.facts.first; t; t = t->next)
+		for (const struct af_table *t = r.tables.first; t; t = t->next)
 			if (!strcmp(t->name, tally_parts[i].table))
 				tally_sort(o, &tally_parts[i],
 				           tally_fold(o, &tally_parts[i], t, &f));
@@ -106,7 +106,7 @@ static int tally_run(void *state, int nr_words, char **words, struct af_err *err
 		                   dir);
 	if (!rc)
 		tally_print(o, &f);
-	af_facts_free(&f);
+	af_tables_free(&f);
 	af_results_close(&r);
 	return rc;
 }

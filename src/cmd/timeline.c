@@ -14,12 +14,12 @@ struct timeline_options {
 	struct af_output output;
 	const char *format, *rank;
 	struct af_strings parts;
-	struct af_timeline_asked asked;
+	struct af_timeline_query query;
 };
 
 static const struct timeline_options timeline_defaults = {
     .output.file = "-",
-    .asked = {.process = UINT64_MAX, .pid = UINT64_MAX},
+    .query = {.process = UINT64_MAX, .pid = UINT64_MAX},
 };
 
 /* The format is what the file's name says; standard output is JSON. */
@@ -70,7 +70,7 @@ static int timeline_parts(struct timeline_options *o, struct af_err *err)
 		if (!list)
 			return af_fail(err, -ENOMEM, "cannot read --show");
 		for (char *rest = list, *word; (word = strsep(&rest, ","));) {
-			int rc = part_named(word, &o->asked.parts, err);
+			int rc = part_named(word, &o->query.parts, err);
 			if (rc)
 				return rc;
 		}
@@ -87,16 +87,16 @@ static int timeline_run(void *state, int nr_words, char **words, struct af_err *
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "timeline takes one trace directory, not %d",
 		                     nr_words);
-	if (o->asked.to_ns && o->asked.to_ns <= o->asked.from_ns)
+	if (o->query.to_ns && o->query.to_ns <= o->query.from_ns)
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
 	int rc = timeline_format(o, &job.format, &job.gzip, err);
 	if (!rc)
 		rc = timeline_parts(o, err);
 	if (!rc)
-		rc = af_ranks_choose(&dir, &(struct af_ranks_asked){.rank = o->rank}, err);
+		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
 	if (!rc)
 		rc = af_trace_prepare(dir, err);
-	job.asked = o->asked;
+	job.query = o->query;
 	return rc ? rc : af_slices_write(&job, dir, err);
 }
 
@@ -114,13 +114,13 @@ static const struct af_option timeline_options[] = {
     {AF_OPT_LIST, "show", 0, "LIST", "only these parts, separated by commas, see above (all)",
      AT(parts), AF_TIMELINE_PARTS(PART_WORD)},
     {AF_OPT_TIME, "from", 0, "TIME", "from this time after the start of the trace",
-     AT(asked.from_ns)},
-    {AF_OPT_TIME, "to", 0, "TIME", "up to this time after the start of the trace", AT(asked.to_ns)},
-    {AF_OPT_TIME, "min", 0, "TIME", "leave shorter slices out", AT(asked.min_ns)},
+     AT(query.from_ns)},
+    {AF_OPT_TIME, "to", 0, "TIME", "up to this time after the start of the trace", AT(query.to_ns)},
+    {AF_OPT_TIME, "min", 0, "TIME", "leave shorter slices out", AT(query.min_ns)},
     {AF_OPT_U64, "process", 0, "N", "only of the process that `aflame print` shows as pN",
-     AT(asked.process)},
-    {AF_OPT_U64, "pid", 'p', "PID", "only of this process id", AT(asked.pid)},
-    {AF_OPT_U64, "limit", 'n', "N", "at most N slices", AT(asked.limit)},
+     AT(query.process)},
+    {AF_OPT_U64, "pid", 'p', "PID", "only of this process id", AT(query.pid)},
+    {AF_OPT_U64, "limit", 'n', "N", "at most N slices", AT(query.limit)},
     {AF_OPT_END},
 };
 

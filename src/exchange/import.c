@@ -159,7 +159,7 @@ static bool is_json(const char *text, size_t len)
 /* The first whose beginning a file has. */
 static const struct import_kind {
 	bool (*is)(const char *text, size_t len);
-	void (*read)(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+	void (*read)(struct af_builder *d, const struct af_import_source *in, uint32_t number,
 	             char *complaint, size_t size);
 	const char *has; /* what there may be in such files, for those that have nothing */
 } kinds[] = {
@@ -243,13 +243,13 @@ static const struct import_kind *file_kind(const struct import_file *f, const ch
 	return kind;
 }
 
-int af_import_file(struct af_draft *d, const char *path, uint32_t number,
+int af_import_file(struct af_builder *d, const char *path, uint32_t number,
                    const struct af_import_watch *watch, char *complaint, size_t size,
                    struct af_err *err)
 {
 	struct import_file f = {.watch = watch};
 	struct af_import_source in = {file_read, &f, file_seek, file_next, file_consumed};
-	uint64_t before = af_draft_nr(d);
+	uint64_t before = af_builder_nr(d);
 	int rc = file_open(&f, path, err);
 
 	*complaint = 0;
@@ -269,9 +269,9 @@ int af_import_file(struct af_draft *d, const char *path, uint32_t number,
 		snprintf(complaint, size, "cannot read %s", f.unread);
 		d->damaged++;
 	}
-	if (af_draft_nr(d) == before)
+	if (af_builder_nr(d) == before)
 		return af_fail_plain(err, -EBADMSG, "nothing in %s is of use here%s%s (%s)", path,
 		                     *complaint ? ": " : "", complaint, kind->has);
-	af_draft_note(d, "import.file", "%s", path);
+	af_builder_note(d, "import.file", "%s", path);
 	return 0;
 }

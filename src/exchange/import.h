@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct af_draft;
+struct af_builder;
 struct af_err;
 
 /* Reports how far a file has been read. */
@@ -44,7 +44,7 @@ struct af_import_watch {
  * @complaint describes the damage ("" otherwise). Fails when the file cannot be read, nothing in it
  * could be used, or most of its lines do not parse.
  */
-int af_import_file(struct af_draft *d, const char *path, uint32_t number,
+int af_import_file(struct af_builder *d, const char *path, uint32_t number,
                    const struct af_import_watch *watch, char *complaint, size_t size,
                    struct af_err *err);
 

@@ -14,7 +14,7 @@
 struct af_attributes;
 struct af_difference_look;
 struct af_err;
-struct af_facts;
+struct af_tables;
 struct af_palette_map;
 struct af_point;
 struct af_slice;
@@ -71,7 +71,7 @@ struct af_format {
 	const char *summary;
 	int (*begin)(struct af_render *r, struct af_err *err);
 	int (*tree)(struct af_render *r, const struct af_tree *t, struct af_err *err);
-	int (*facts)(struct af_render *r, const struct af_facts *f, struct af_err *err);
+	int (*tables)(struct af_render *r, const struct af_tables *f, struct af_err *err);
 	/*
 	 * As slices.h describes them. 0, or -errno without a message when the file cannot be
 	 * written.

@@ -104,8 +104,8 @@ struct af_sym_progress {
 	uint32_t fetching;      /* files requested from servers at this moment */
 	uint64_t fetched_bytes; /* received from servers so far */
 };
-int af_sym_bake(int dirfd, const char *dir,
-                void (*progress)(void *arg, const struct af_sym_progress *p), void *arg,
-                struct af_err *err);
+int af_symbolize(int dirfd, const char *dir,
+                 void (*progress)(void *arg, const struct af_sym_progress *p), void *arg,
+                 struct af_err *err);
 
 #endif

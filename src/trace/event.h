@@ -71,16 +71,16 @@ typedef int64_t af_i64;
 	F(FIX, x64, end, "first address after it")                                                 \
 	F(FIX, x64, bias, "run-time address minus the ELF file's virtual address")                 \
 	F(FIX, u32, flags, "enum af_mapping_flag")                                                 \
-	F(FIX, u32, generation, "modules were unloaded this often before: see MAPPING_GONE")       \
+	F(FIX, u32, epoch, "modules were unloaded this often before: see MAPPING_GONE")            \
 	F(SEQ, u8, build_id, "NT_GNU_BUILD_ID read from memory, may be empty")                     \
 	F(STR, str, path, "file, or [vdso], [jit], [anon]")
 
 #define AF_STACK_FIELDS(F)                                                                         \
 	F(FIX, u32, stack, "stack id of this stream")                                              \
 	F(FIX, u32, stop, "enum af_stop: why the walk ended")                                      \
-	F(FIX, u32, generation,                                                                    \
+	F(FIX, u32, epoch,                                                                         \
 	  "of the mappings its addresses were walked in: they belong to "                          \
-	  "the newest MAPPING at the address of at most this generation")                          \
+	  "the newest MAPPING at the address of at most this epoch")                               \
 	F(SEQ, x64, pcs,                                                                           \
 	  "leaf first; return addresses are less one, so that every entry can be "                 \
 	  "looked up as it is; 1 << 62 | n stands for n frames that are left out, "                \
@@ -141,8 +141,8 @@ typedef int64_t af_i64;
 	F(FIX, u32, program, "0 when not known")                                                   \
 	F(STR, str, name, "as the runtime names it")
 
-#define AF_SHAPE_FIELDS(F)                                                                         \
-	F(FIX, u32, shape, "shape id of this stream: what a piece of work is")                     \
+#define AF_DESCRIPTOR_FIELDS(F)                                                                    \
+	F(FIX, u32, descriptor, "descriptor id of this stream: what a piece of work is")           \
 	F(FIX, u32, op, "enum af_op")                                                              \
 	F(FIX, u32, queue, "")                                                                     \
 	F(FIX, u32, kernel, "0 for what is not a kernel")                                          \
@@ -159,7 +159,7 @@ typedef int64_t af_i64;
 	F(FIX, u64, correlation, "ties the work to its launch; unique in the process")
 
 #define AF_WORK_FIELDS(F)                                                                          \
-	F(FIX, u32, shape, "")                                                                     \
+	F(FIX, u32, descriptor, "")                                                                \
 	F(FIX, u64, correlation, "")                                                               \
 	F(FIX, u64, queued_ns, "on the device's clock")                                            \
 	F(FIX, u32, submit_after_ns, "submit less queued")                                         \
@@ -167,7 +167,7 @@ typedef int64_t af_i64;
 	F(FIX, u32, busy_ns, "end less start")
 
 #define AF_WORK_LONG_FIELDS(F)                                                                     \
-	F(FIX, u32, shape, "")                                                                     \
+	F(FIX, u32, descriptor, "")                                                                \
 	F(FIX, u64, correlation, "")                                                               \
 	F(FIX, u64, queued_ns,                                                                     \
 	  "on the device's clock, as the three below; 0: the driver gave no stamp")                \
@@ -183,8 +183,8 @@ typedef int64_t af_i64;
 #define AF_SYMBOL_FIELDS(F)                                                                        \
 	F(FIX, u32, process, "process ordinal the address belongs to")                             \
 	F(FIX, x64, address, "as it stands in STACK")                                              \
-	F(FIX, u32, generation,                                                                    \
-	  "first generation this holds for, up to the next SYMBOL of the "                         \
+	F(FIX, u32, epoch,                                                                         \
+	  "first epoch this holds for, up to the next SYMBOL of the "                              \
 	  "address")                                                                               \
 	F(FIX, u32, module, "string id: file the address lies in, 0 for none")                     \
 	F(FIX, x64, offset, "address less the mapping's bias")                                     \
@@ -196,7 +196,7 @@ typedef int64_t af_i64;
 	  "file string, line; 0 for what is not known")
 
 #define AF_MAPPING_GONE_FIELDS(F)                                                                  \
-	F(FIX, u32, generation, "modules were unloaded: addresses seen before may be reused")
+	F(FIX, u32, epoch, "modules were unloaded: addresses seen before may be reused")
 
 #define AF_KSTACK_FIELDS(F)                                                                        \
 	F(FIX, u32, kstack, "kernel stack id of this stream")                                      \
@@ -244,7 +244,7 @@ typedef int64_t af_i64;
 #define AF_FUNCTION_FIELDS(F)                                                                      \
 	F(FIX, u32, function, "function id of this process, from 1")                               \
 	F(FIX, u32, api, "enum af_api")                                                            \
-	F(FIX, u32, does, "enum af_does: what calls of it are for")                                \
+	F(FIX, u32, category, "enum af_call_category: what calls of it are for")                   \
 	F(STR, str, name, "as the API calls it")
 
 #define AF_CALL_FIELDS(F)                                                                          \
@@ -261,7 +261,7 @@ typedef int64_t af_i64;
 	F(FIX, i32, status, "0, or the runtime's error")
 
 #define AF_GPU_WORK_FIELDS(F)                                                                      \
-	F(FIX, u32, shape, "")                                                                     \
+	F(FIX, u32, descriptor, "")                                                                \
 	F(FIX, u32, correlation,                                                                   \
 	  "low half of the number of the call that asked for it, which is unique in the process: " \
 	  "of all calls with this half, the one nearest in time")                                  \
@@ -270,7 +270,7 @@ typedef int64_t af_i64;
 	F(FIX, u32, node, "of the graph that was launched, 0 when launched by itself")
 
 #define AF_GPU_WORK_LONG_FIELDS(F)                                                                 \
-	F(FIX, u32, shape, "")                                                                     \
+	F(FIX, u32, descriptor, "")                                                                \
 	F(FIX, u32, correlation, "")                                                               \
 	F(FIX, u64, start_ns, "on the device's clock; 0: the driver gave no stamp")                \
 	F(FIX, u64, end_ns, "")                                                                    \
@@ -285,7 +285,7 @@ typedef int64_t af_i64;
 	F(FIX, u32, callpath, "who made it (captured it), 0 for a clone")
 
 #define AF_LAUNCH_CONFIG_FIELDS(F)                                                                 \
-	F(FIX, u32, shape, "more of this shape, a kernel's")                                       \
+	F(FIX, u32, descriptor, "more of this descriptor, a kernel's")                             \
 	F(FIX, u32, registers, "a thread")                                                         \
 	F(FIX, u32, static_shared, "bytes a block")                                                \
 	F(FIX, u32, dynamic_shared, "bytes a block")                                               \
@@ -295,7 +295,7 @@ typedef int64_t af_i64;
 	F(FIX, u32, cluster_z, "")
 
 #define AF_MEMORY_FIELDS(F)                                                                        \
-	F(FIX, u32, does, "enum af_does: ALLOC or FREE")                                           \
+	F(FIX, u32, category, "enum af_call_category: ALLOC or FREE")                              \
 	F(FIX, u32, memory, "enum af_memory")                                                      \
 	F(FIX, u32, device, "0 for the host's")                                                    \
 	F(FIX, u32, correlation, "of the CALL that did it")                                        \
@@ -364,7 +364,7 @@ typedef int64_t af_i64;
 #define AF_CODE_ADDRESS_FIELDS(F)                                                                  \
 	F(FIX, u32, process, "as in the SYMBOL of the address, which it follows")                  \
 	F(FIX, x64, address, "")                                                                   \
-	F(FIX, u32, generation, "")                                                                \
+	F(FIX, u32, epoch, "")                                                                     \
 	F(FIX, u32, code, "the function, of this stream's process; 0: in none any more")           \
 	F(FIX, u32, offset, "in bytes from the function's first")
 
@@ -419,7 +419,7 @@ typedef int64_t af_i64;
 	K(14, QUEUE, queue, "defines a queue (stream) of a device")                                \
 	K(15, PROGRAM, program, "defines a program (module) and its captured object")              \
 	K(16, KERNEL, kernel, "defines a kernel")                                                  \
-	K(17, SHAPE, shape, "defines what a piece of device work is")                              \
+	K(17, DESCRIPTOR, descriptor, "defines what a piece of device work is")                    \
 	K(18, LAUNCH, launch, "a host thread hands work to a device")                              \
 	K(19, WORK, work, "a device did a piece of work")                                          \
 	K(20, WORK_LONG, work_long, "the same, with full stamps or an error")                      \
@@ -438,7 +438,7 @@ typedef int64_t af_i64;
 	K(33, GPU_WORK, gpu_work, "a device did a piece of work that a CALL asked for")            \
 	K(34, GPU_WORK_LONG, gpu_work_long, "the same: it took long, or has no stamps")            \
 	K(35, GRAPH_NODE, graph_node, "defines a node of a graph of work")                         \
-	K(36, LAUNCH_CONFIG, launch_config, "what else a kernel's shape is")                       \
+	K(36, LAUNCH_CONFIG, launch_config, "what else a kernel's descriptor is")                  \
 	K(37, MEMORY, memory, "device memory, or memory that a device sees, came or went")         \
 	K(38, RANGE, range, "the program says what it is doing (NVTX)")                            \
 	K(39, OVERHEAD, overhead, "what tracing cost, by the driver's own account")                \
@@ -678,7 +678,7 @@ enum af_op {
 };
 
 /* The category of a call of a device API. On disk; names are what tables show. */
-#define AF_DOES(D)                                                                                 \
+#define AF_CATEGORIES(D)                                                                           \
 	D(1, LAUNCH, "launch")                                                                     \
 	D(2, COPY, "copy")                                                                         \
 	D(3, FILL, "fill")                                                                         \
@@ -690,11 +690,11 @@ enum af_op {
 	D(9, LOAD, "load code")                                                                    \
 	D(10, OTHER, "other")
 
-enum af_does {
-#define AF_D(number, NAME, name) AF_DOES_##NAME = number,
-	AF_DOES(AF_D)
+enum af_call_category {
+#define AF_D(number, NAME, name) AF_CATEGORY_##NAME = number,
+	AF_CATEGORIES(AF_D)
 #undef AF_D
-	    AF_DOES_END
+	    AF_CATEGORY_END
 };
 
 /* The kind of memory. On disk; names are what tables show. */

@@ -53,7 +53,7 @@ static const struct af_value_info lost_values[] = {AF_LOSTS(VALUE)};
 static const struct af_value_info stop_values[] = {AF_STOPS(VALUE)};
 static const struct af_value_info op_values[] = {AF_OPS(VALUE)};
 static const struct af_value_info state_values[] = {AF_STATES(VALUE)};
-static const struct af_value_info does_values[] = {AF_DOES(VALUE)};
+static const struct af_value_info category_values[] = {AF_CATEGORIES(VALUE)};
 static const struct af_value_info memory_values[] = {AF_MEMORIES(VALUE)};
 static const struct af_value_info overhead_values[] = {AF_OVERHEADS(VALUE)};
 static const struct af_value_info unsampled_values[] = {AF_UNSAMPLEDS(VALUE)};
@@ -137,7 +137,7 @@ static const struct af_enum_info enums[] = {
     ENUM("af_stop", false, stop_values),
     ENUM("af_op", false, op_values),
     ENUM("af_thread_state", false, state_values),
-    ENUM("af_does", false, does_values),
+    ENUM("af_call_category", false, category_values),
     ENUM("af_memory", false, memory_values),
     ENUM("af_overhead", false, overhead_values),
     ENUM("af_unsampled", false, unsampled_values),
@@ -218,9 +218,9 @@ const char *af_state_text(uint32_t state)
 	return enum_text(&enums[3], state);
 }
 
-const char *af_does_text(uint32_t does)
+const char *af_call_category_text(uint32_t category)
 {
-	return enum_text(&enums[4], does);
+	return enum_text(&enums[4], category);
 }
 
 const char *af_memory_text(uint32_t memory)

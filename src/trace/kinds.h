@@ -76,7 +76,7 @@ const char *af_lost_text(uint32_t reason);
 const char *af_stop_text(uint32_t stop);
 const char *af_op_text(uint32_t op);
 const char *af_state_text(uint32_t state);
-const char *af_does_text(uint32_t does);
+const char *af_call_category_text(uint32_t category);
 const char *af_memory_text(uint32_t memory);
 const char *af_overhead_text(uint32_t overhead);
 const char *af_unsampled_text(uint32_t cause);

@@ -34,7 +34,7 @@ static void walk_callpath(struct af_thread *t, const struct af_regs *regs)
 {
 	struct af_capture *c = &t->hook;
 
-	c->generation = af_modules_generation();
+	c->epoch = af_modules_epoch();
 	c->nr = af_unwind_record(t->unwinder, regs, c->pcs, AF_STACK_MAX, &c->stop);
 	uint32_t stack = af_callpath_stack(&t->callpaths, &t->stream, c);
 	af_unwind_remember(t->unwinder, stack);

@@ -105,10 +105,10 @@ static void gen_print(uint32_t at, char *line, size_t len)
 	}
 }
 
-/* 0..n-1, the small ones more often the larger @shape is. */
-static uint32_t gen_pareto(uint32_t n, double shape)
+/* 0..n-1, the small ones more often the larger @descriptor is. */
+static uint32_t gen_pareto(uint32_t n, double descriptor)
 {
-	double x = pow(1 - gen_unit(), -1 / shape) - 1;
+	double x = pow(1 - gen_unit(), -1 / descriptor) - 1;
 
 	return x >= n ? (uint32_t)(gen_unit() * n) : (uint32_t)x;
 }

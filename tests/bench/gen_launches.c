@@ -29,7 +29,7 @@ static void define_paths(struct af_stream *s, uint64_t now)
 		uint64_t pcs[DEPTH];
 		for (uint32_t d = 0; d < DEPTH; d++)
 			pcs[DEPTH - 1 - d] = 0x10000 + d * 64 + (p >> (d / 6)) % 64;
-		struct af_ev_stack stack = {.stack = p, .generation = 1};
+		struct af_ev_stack stack = {.stack = p, .epoch = 1};
 		struct af_tail tail = {pcs, sizeof pcs, 8};
 		af_stream_put_tail(s, AF_KIND_STACK, now, &stack, sizeof stack, &tail, 1);
 		af_stream_put(s, callpath, now, p, p, 0);
@@ -39,7 +39,7 @@ static void define_paths(struct af_stream *s, uint64_t now)
 static void define_shapes(struct af_stream *s, uint64_t now)
 {
 	for (uint32_t p = 1; p <= PATHS; p++)
-		af_stream_put(s, shape, now, .shape = p, .op = AF_OP_KERNEL, .queue = 1,
+		af_stream_put(s, descriptor, now, .descriptor = p, .op = AF_OP_KERNEL, .queue = 1,
 		              .kernel = 1 + p % KERNELS, .global_x = p);
 }
 
@@ -67,9 +67,9 @@ static void define_names(uint64_t now)
 	}
 }
 
-static void define_function(uint32_t id, uint32_t does, const char *name)
+static void define_function(uint32_t id, uint32_t category, const char *name)
 {
-	struct af_ev_function function = {.function = id, .api = AF_API_CUDA, .does = does};
+	struct af_ev_function function = {.function = id, .api = AF_API_CUDA, .category = category};
 	struct af_tail tail = {name, (uint32_t)strlen(name), 0};
 
 	af_stream_put_tail(&streams[0], AF_KIND_FUNCTION, 1000, &function, sizeof function, &tail,
@@ -78,9 +78,9 @@ static void define_function(uint32_t id, uint32_t does, const char *name)
 
 static void define_cuda(void)
 {
-	define_function(LAUNCH, AF_DOES_LAUNCH, "cuLaunchKernel");
-	define_function(WAIT, AF_DOES_SYNC, "cuStreamSynchronize");
-	define_function(GRAPH_LAUNCH, AF_DOES_GRAPH_LAUNCH, "cuGraphLaunch");
+	define_function(LAUNCH, AF_CATEGORY_LAUNCH, "cuLaunchKernel");
+	define_function(WAIT, AF_CATEGORY_SYNC, "cuStreamSynchronize");
+	define_function(GRAPH_LAUNCH, AF_CATEGORY_GRAPH_LAUNCH, "cuGraphLaunch");
 	for (uint32_t n = 1; n <= NODES; n++) {
 		af_stream_put(&streams[0], graph_node, 1000, n, 1, 0, n);
 		af_stream_put(&streams[0], graph_node, 1000, NODES + n, 2, n, 0);

@@ -221,7 +221,7 @@ static long peak_mib(void)
 
 static int print_job(uint32_t nr, int nr_files, char **files)
 {
-	struct af_sym_places places = {.cache = getenv("SYMBOLS_CACHE") != NULL};
+	struct af_search_paths search_paths = {.cache = getenv("SYMBOLS_CACHE") != NULL};
 	struct af_sym_job *job = af_sym_job_open();
 	struct af_stream stream;
 
@@ -229,7 +229,7 @@ static int print_job(uint32_t nr, int nr_files, char **files)
 		job_add(job, nr / (uint32_t)nr_files, (uint32_t)i, files[i]);
 	long before = peak_mib();
 	double start = now_ms();
-	af_sym_job_run(job, &places, NULL, NULL);
+	af_sym_job_run(job, &search_paths, NULL, NULL);
 	double named = now_ms();
 	if (af_stream_open_file(&stream, memfd_create("symbols", 0), 1, 0))
 		return 1;

@@ -13,15 +13,15 @@
 
 #define HOSTILE "</script><img src=x onerror=window.pwned=1>\xe2\x80\xae"
 
-static void add_kernel(struct af_facts *f, const char *name, const char *samples)
+static void add_kernel(struct af_tables *f, const char *name, const char *samples)
 {
-	struct af_table *t = af_fact_table(f, "kernel", "Kernel");
+	struct af_table *t = af_pairs_table(f, "kernel", "Kernel");
 
-	af_fact_row(f, t, "kernel", "Kernel", name);
-	af_fact_row(f, t, "samples", "Samples", samples);
+	af_pair_row(f, t, "kernel", "Kernel", name);
+	af_pair_row(f, t, "samples", "Samples", samples);
 }
 
-static void add_reasons(struct af_facts *f, uint64_t memory, uint64_t issued)
+static void add_reasons(struct af_tables *f, uint64_t memory, uint64_t issued)
 {
 	static const struct af_column columns[] = {AF_REASON_COLUMNS(AF_ROW_COLUMN)};
 	static const char *const texts[2][5] = {
@@ -36,7 +36,7 @@ static void add_reasons(struct af_facts *f, uint64_t memory, uint64_t issued)
 		c->letter.text = texts[i][0];
 		c->name.text = texts[i][1];
 		c->samples.value = samples[i];
-		c->share.value = af_facts_ratio(samples[i], memory + issued, 1e4);
+		c->share.value = af_tables_ratio(samples[i], memory + issued, 1e4);
 		c->category.text = texts[i][2];
 		c->meaning.text = texts[i][3];
 		c->advice.text = texts[i][4];
@@ -44,7 +44,7 @@ static void add_reasons(struct af_facts *f, uint64_t memory, uint64_t issued)
 	}
 }
 
-static struct af_table *add_lines(struct af_facts *f)
+static struct af_table *add_lines(struct af_tables *f)
 {
 	static const struct af_column columns[] = {
 	    AF_LINE_COLUMNS(AF_ROW_COLUMN){"long scoreboard", AF_CELL_COUNT,
@@ -55,7 +55,7 @@ static struct af_table *add_lines(struct af_facts *f)
 	return AF_TABLE(f, "lines", "Source lines", columns);
 }
 
-static void line(struct af_facts *f, struct af_table *t, uint32_t rank, uint32_t number,
+static void line(struct af_tables *f, struct af_table *t, uint32_t rank, uint32_t number,
                  const char *source, uint64_t memory, uint64_t issued)
 {
 	struct af_line_row *c = af_table_row(f, t);
@@ -73,7 +73,7 @@ static void line(struct af_facts *f, struct af_table *t, uint32_t rank, uint32_t
 	c->reasons[1].value = issued;
 }
 
-static struct af_table *add_insns(struct af_facts *f)
+static struct af_table *add_insns(struct af_tables *f)
 {
 	static const struct af_column columns[] = {
 	    AF_INSN_COLUMNS(AF_ROW_COLUMN){"long scoreboard", AF_CELL_COUNT,
@@ -84,7 +84,7 @@ static struct af_table *add_insns(struct af_facts *f)
 	return AF_TABLE(f, "insns", "Instructions", columns);
 }
 
-static void insn(struct af_facts *f, struct af_table *t, uint32_t rank, uint32_t offset,
+static void insn(struct af_tables *f, struct af_table *t, uint32_t rank, uint32_t offset,
                  const char *text, uint32_t number, const char *waits, uint64_t memory,
                  uint64_t issued)
 {
@@ -106,7 +106,7 @@ static void insn(struct af_facts *f, struct af_table *t, uint32_t rank, uint32_t
 
 int make_annotated(struct af_render *r, const struct af_format *format, struct af_err *err)
 {
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 
 	add_kernel(&f, "latency(float*)", "1000 (90.00 % of all)");
 	add_reasons(&f, 800, 200);
@@ -126,7 +126,7 @@ int make_annotated(struct af_render *r, const struct af_format *format, struct a
 	insn(&f, t, 1, 4096, HOSTILE, 0, "", 11, 90);
 	t->note = "some are left out";
 	r->label = "annotated";
-	int rc = format->facts(r, &f, err);
-	af_facts_free(&f);
+	int rc = format->tables(r, &f, err);
+	af_tables_free(&f);
 	return rc;
 }

@@ -30,7 +30,7 @@ void make_compared(struct af_render *r, struct af_err *err)
 	    {"time", "ns"}, {"samples", "samples"}, {"count", "launches"}};
 	struct af_tree before, after;
 	struct af_difference d;
-	struct af_facts facts = {0};
+	struct af_tables tables = {0};
 	struct af_picture picture = *r->picture;
 
 	af_tree_open(&before, weights, 3);
@@ -58,9 +58,9 @@ void make_compared(struct af_render *r, struct af_err *err)
 	picture.look = &d.look;
 	r->picture = &picture;
 	af_format_html.tree(r, &d.tree, err);
-	af_difference_tables(&d, &facts, &(const struct af_difference_shown){.all = true});
-	af_format_html.facts(r, &facts, err);
-	af_facts_free(&facts);
+	af_difference_tables(&d, &tables, &(const struct af_difference_shown){.all = true});
+	af_format_html.tables(r, &tables, err);
+	af_tables_free(&tables);
 	af_difference_close(&d);
 	af_tree_close(&before);
 	af_tree_close(&after);

@@ -58,7 +58,7 @@ static int job_trees(struct job *j, struct af_err *err)
 	return rc;
 }
 
-static int job_facts(struct job *j, struct af_err *err)
+static int job_tables(struct job *j, struct af_err *err)
 {
 	static const struct af_column columns[] = {{"Reason", AF_CELL_TEXT, .key = "name"},
 	                                           {"Samples", AF_CELL_COUNT, .key = "samples"},
@@ -70,8 +70,8 @@ static int job_facts(struct job *j, struct af_err *err)
 	               {"issued", "issued", 340},
 	               {"fixed latency", "execute", 300},
 	               {"barrier", "sync", 160}};
-	struct af_facts f = {0};
-	struct af_table *t = af_facts_table(&f, "reasons", "Why instructions stalled", columns, 3);
+	struct af_tables f = {0};
+	struct af_table *t = af_tables_table(&f, "reasons", "Why instructions stalled", columns, 3);
 
 	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++) {
 		struct af_cell *c = af_table_row(&f, t);
@@ -79,8 +79,8 @@ static int job_facts(struct job *j, struct af_err *err)
 		c[1].value = reasons[i].samples;
 		c[2].text = reasons[i].sort;
 	}
-	int rc = j->format->facts(j->r, &f, err);
-	af_facts_free(&f);
+	int rc = j->format->tables(j->r, &f, err);
+	af_tables_free(&f);
 	return rc;
 }
 
@@ -174,7 +174,7 @@ int make_job(struct af_render *r, const struct af_format *format, struct af_err 
 	j.all.world = &j.world;
 	j.all.damage = "";
 	j.all.start_ns = 5000000000;
-	int rc = job_facts(&j, err);
+	int rc = job_tables(&j, err);
 	rc = rc ? rc : job_trees(&j, err);
 	job_slices(&j);
 	rc = rc ? rc : format->end(r, err);

@@ -12,7 +12,7 @@ static const struct af_tree_weight cpu_weights[] = {{"time", "ns"}, {"samples", 
 static const struct af_tree_weight gpu_weights[] = {
     {"time", "ns"}, {"samples", "samples"}, {"count", "launches"}, {"bytes", "bytes"}};
 
-void report_run_facts(struct af_facts *f)
+void report_run_facts(struct af_tables *f)
 {
 	static const struct af_column pair[] = {{"What", AF_CELL_TEXT, .key = "what"},
 	                                        {"Value", AF_CELL_TEXT, .key = "value"}};
@@ -28,26 +28,26 @@ void report_run_facts(struct af_facts *f)
 	    {"duration", "24.8 s"},
 	    {"GPU", "NVIDIA H200"},
 	};
-	struct af_table *t = af_facts_table(f, "verdict", "Verdict", pair, 2);
+	struct af_table *t = af_tables_table(f, "verdict", "Verdict", pair, 2);
 	for (size_t i = 0; i < 3; i++) {
 		struct af_cell *cell = af_table_row(f, t);
 		cell[0].text = verdict[i][0];
 		cell[1].text = verdict[i][1];
 	}
-	t = af_facts_table(f, "run", "Run", pair, 2);
+	t = af_tables_table(f, "run", "Run", pair, 2);
 	for (size_t i = 0; i < 3; i++) {
 		struct af_cell *cell = af_table_row(f, t);
 		cell[0].text = run[i][0];
 		cell[1].text = run[i][1];
 	}
-	t = af_facts_table(f, "lost", "What was lost", lost, 2);
+	t = af_tables_table(f, "lost", "What was lost", lost, 2);
 	struct af_cell *cell = af_table_row(f, t);
 	cell[0].text = "samples lost";
 	cell[1].value = 12;
 	t->note = "The kernel dropped them because its ring buffer was full.";
 }
 
-void report_top_facts(struct af_facts *f)
+void report_top_facts(struct af_tables *f)
 {
 	static const struct af_column columns[] = {{"Kernel", AF_CELL_TEXT, .key = "kernel"},
 	                                           {"Time", AF_CELL_NS, .key = "time_ns"},
@@ -62,7 +62,7 @@ void report_top_facts(struct af_facts *f)
 	    {"flash_fwd_splitkv_kernel", 4410000000, 2185, 960, 9ull << 30},
 	    {"vectorized_elementwise_kernel", 2230000000, 1105, 7680, 31ull << 30},
 	};
-	struct af_table *t = af_facts_table(f, "gpu_top", "Where GPU time went", columns, 5);
+	struct af_table *t = af_tables_table(f, "gpu_top", "Where GPU time went", columns, 5);
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct af_cell *cell = af_table_row(f, t);
@@ -77,7 +77,7 @@ void report_top_facts(struct af_facts *f)
 void make_known(struct af_render *r, struct af_err *err)
 {
 	struct af_tree cpu, gpu;
-	struct af_facts facts = {0};
+	struct af_tables tables = {0};
 
 	af_tree_open(&cpu, cpu_weights, 2);
 	report_add(&cpu, "P:app;p:main (a.py:1);n:work;n:leaf", 6000, 6);
@@ -92,14 +92,14 @@ void make_known(struct af_render *r, struct af_err *err)
 	af_tree_add(&gpu, node, 0, 5000);
 	af_tree_add(&gpu, node, 2, 3);
 	af_tree_finish(&gpu);
-	report_run_facts(&facts);
-	report_top_facts(&facts);
+	report_run_facts(&tables);
+	report_top_facts(&tables);
 	r->label = "cpu";
 	af_format_html.tree(r, &cpu, err);
 	r->label = "gpu";
 	af_format_html.tree(r, &gpu, err);
-	af_format_html.facts(r, &facts, err);
-	af_facts_free(&facts);
+	af_format_html.tables(r, &tables, err);
+	af_tables_free(&tables);
 	af_tree_close(&cpu);
 	af_tree_close(&gpu);
 }
@@ -117,7 +117,7 @@ void make_waits(struct af_render *r, struct af_err *err)
 	    {"Pid", AF_CELL_COUNT, AF_SHOW_NEVER, .key = "pid"},
 	};
 	struct af_tree cpu, wakers;
-	struct af_facts facts = {0};
+	struct af_tables tables = {0};
 
 	af_tree_open(&cpu, weights, 3);
 	report_add(&cpu, "P:app;n:main;n:work", 6000, 6);
@@ -144,8 +144,8 @@ void make_waits(struct af_render *r, struct af_err *err)
 	                   REPORT_MODULE);
 	af_tree_add(&wakers, node, 0, 1000);
 	af_tree_finish(&wakers);
-	struct af_table *table = af_facts_table(&facts, "processes", "Processes", columns, 4);
-	struct af_cell *cell = af_table_row(&facts, table);
+	struct af_table *table = af_tables_table(&tables, "processes", "Processes", columns, 4);
+	struct af_cell *cell = af_table_row(&tables, table);
 	cell[0].text = "  app [7]";
 	cell[1].value = 4000;
 	cell[3].value = 7;
@@ -153,8 +153,8 @@ void make_waits(struct af_render *r, struct af_err *err)
 	af_format_html.tree(r, &cpu, err);
 	r->label = "wakers";
 	af_format_html.tree(r, &wakers, err);
-	af_format_html.facts(r, &facts, err);
-	af_facts_free(&facts);
+	af_format_html.tables(r, &tables, err);
+	af_tables_free(&tables);
 	af_tree_close(&cpu);
 	af_tree_close(&wakers);
 }
@@ -176,21 +176,21 @@ void make_hostile(struct af_render *r, struct af_err *err)
 	static const struct af_column columns[] = {
 	    {"</script><b>", AF_CELL_TEXT, .key = "script_b"}};
 	struct af_tree t;
-	struct af_facts facts = {0};
+	struct af_tables tables = {0};
 
 	af_tree_open(&t, cpu_weights, 2);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		report_add(&t, names[i], 100 + i, 1);
 	report_add(&t, "n:caller of a frame without a name;n:;n:called by it", 1000, 10);
 	af_tree_finish(&t);
-	struct af_table *table = af_facts_table(&facts, "run", "</h2><script>", columns, 1);
+	struct af_table *table = af_tables_table(&tables, "run", "</h2><script>", columns, 1);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		((struct af_cell *)af_table_row(&facts, table))->text = names[i];
+		((struct af_cell *)af_table_row(&tables, table))->text = names[i];
 	table->note = "</noscript></script><script>window.pwned=1</script>";
 	r->label = "<b>cpu</b>";
 	af_format_html.tree(r, &t, err);
-	af_format_html.facts(r, &facts, err);
-	af_facts_free(&facts);
+	af_format_html.tables(r, &tables, err);
+	af_tables_free(&tables);
 	af_tree_close(&t);
 }
 

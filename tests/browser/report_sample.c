@@ -130,7 +130,7 @@ static void sample_cpu(struct af_tree *t)
 void make_sample(struct af_render *r, struct af_err *err)
 {
 	struct af_tree cpu, gpu;
-	struct af_facts facts = {0};
+	struct af_tables tables = {0};
 
 	af_tree_open(&gpu, gpu_weights, 4);
 	sample_gpu(&gpu);
@@ -138,14 +138,14 @@ void make_sample(struct af_render *r, struct af_err *err)
 	af_tree_open(&cpu, cpu_weights, 2);
 	sample_cpu(&cpu);
 	af_tree_finish(&cpu);
-	report_run_facts(&facts);
-	report_top_facts(&facts);
+	report_run_facts(&tables);
+	report_top_facts(&tables);
 	r->label = "gpu";
 	af_format_html.tree(r, &gpu, err);
 	r->label = "cpu";
 	af_format_html.tree(r, &cpu, err);
-	af_format_html.facts(r, &facts, err);
-	af_facts_free(&facts);
+	af_format_html.tables(r, &tables, err);
+	af_tables_free(&tables);
 	af_tree_close(&cpu);
 	af_tree_close(&gpu);
 }

@@ -10,9 +10,9 @@ uint32_t report_node(struct af_tree *t, const char *stack, const char *module)
 	while (*stack) {
 		size_t len = strcspn(stack, ";");
 		const char *kind = strchr(letters, stack[0]);
-		const struct af_spot spot = {.module = *kind == 'n' ? module : NULL};
-		uint32_t name =
-		    af_tree_name_at(t, stack + 2, len - 2, (enum af_frame)(kind - letters), &spot);
+		const struct af_location location = {.module = *kind == 'n' ? module : NULL};
+		uint32_t name = af_tree_name_at(t, stack + 2, len - 2,
+		                                (enum af_frame)(kind - letters), &location);
 		node = af_tree_child(t, node, name);
 		stack += len + (stack[len] == ';');
 	}

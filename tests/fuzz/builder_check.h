@@ -94,17 +94,17 @@ static inline void fuzz_check_trace(uint64_t most)
 }
 
 /* Write @d, read it back, close it. */
-static inline void fuzz_check_draft(struct af_draft *d)
+static inline void fuzz_check_draft(struct af_builder *d)
 {
 	struct af_err err = {0};
 	/* Work may get a call each, samples a call and work, spans time before and behind inner
 	 * ones. */
-	uint64_t most = af_draft_nr(d) + d->nr_works + d->nr_slices + 2 * d->stalls.nr;
+	uint64_t most = af_builder_nr(d) + d->nr_works + d->nr_slices + 2 * d->stalls.nr;
 
-	if (af_draft_nr(d)) {
+	if (af_builder_nr(d)) {
 		fuzz_dir_make();
 		int dir = open(fuzz_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (af_draft_write(d, dir, &err)) {
+		if (af_builder_write(d, dir, &err)) {
 			fprintf(stderr, "%s\n", err.msg);
 			abort();
 		}
@@ -112,13 +112,14 @@ static inline void fuzz_check_draft(struct af_draft *d)
 		fuzz_check_trace(most);
 		fuzz_dir_empty();
 	}
-	af_draft_close(d);
+	af_builder_close(d);
 }
 
 /* What @import takes of the bytes into @d, which is open, must be a trace without a fault. */
-static inline void fuzz_import(struct af_draft *d, const uint8_t *data, size_t size,
-                               void (*import)(struct af_draft *d, const struct af_import_source *in,
-                                              uint32_t number, char *complaint, size_t size))
+static inline void fuzz_import(struct af_builder *d, const uint8_t *data, size_t size,
+                               void (*import)(struct af_builder *d,
+                                              const struct af_import_source *in, uint32_t number,
+                                              char *complaint, size_t size))
 {
 	struct fuzz_bytes b = {data, data + size, 1 + size / 3};
 	const struct af_import_source in = {fuzz_read, &b};

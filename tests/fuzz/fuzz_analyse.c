@@ -112,28 +112,31 @@ static void check_tree(const struct af_tree *t)
 static void check_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	const struct af_attribution *a = out->attribution;
-	uint64_t parts = 0, samples = 0, told = 0;
+	uint64_t parts = 0, samples = 0, reported = 0;
 
 	(void)self;
 	(void)w;
 	for (uint32_t i = 0; a && i < a->nr_devices; i++)
-		told +=
+		reported +=
 		    a->devices[i].exact + a->devices[i].apportioned + a->devices[i].unattributed;
-	for (uint32_t j = 0; a && j < a->nr_jobs; j++) {
-		const struct af_job *job = &a->jobs[j];
+	for (uint32_t j = 0; a && j < a->nr_launch_groups; j++) {
+		const struct af_launch_group *group = &a->launch_groups[j];
 		uint64_t sum = 0, time_ns = 0;
-		for (uint32_t i = job->first; i < job->first + job->nr; i++) {
-			if (a->found[i].job != j || a->found[i].exact_parts > a->found[i].parts)
+		for (uint32_t i = group->first; i < group->first + group->nr; i++) {
+			if (a->found[i].launch_group != j ||
+			    a->found[i].exact_parts > a->found[i].parts)
 				abort();
 			sum += a->found[i].parts;
 			samples += a->found[i].samples;
 			time_ns += a->found[i].time_ns;
 		}
-		if (sum != job->parts || (told < 1u << 31 && sum && time_ns != job->time_ns))
+		if (sum != group->parts ||
+		    (reported < 1u << 31 && sum && time_ns != group->time_ns))
 			abort();
 		parts += sum;
 	}
-	if (told < 1ull << 43 && (parts != told * AF_ATTRIBUTION_PARTS || samples != told))
+	if (reported < 1ull << 43 &&
+	    (parts != reported * AF_ATTRIBUTION_PARTS || samples != reported))
 		abort();
 }
 
@@ -146,41 +149,41 @@ static const struct af_pass_ops check_pass = {
 };
 
 /* What is asked: a part of the run, of all, of a thread or of a device. */
-static struct af_asked asked_of(struct input *in)
+static struct af_query asked_of(struct input *in)
 {
-	struct af_asked asked = AF_ASKED_ALL;
+	struct af_query query = AF_ASKED_ALL;
 	uint8_t how = take_byte(in), when = take_byte(in);
 
-	asked.answers |= AF_ANSWER_TALLY;
-	asked.group = how % (AF_GROUP_TRACK + 1);
-	asked.depth = how / 5 % (AF_DEPTH_STALL + 1);
-	asked.by_time = asked.group & 1;
-	asked.spots = asked.group == AF_GROUP_TRACK;
+	query.answers |= AF_ANSWER_TALLY;
+	query.group = how % (AF_GROUP_TRACK + 1);
+	query.depth = how / 5 % (AF_DEPTH_STALL + 1);
+	query.by_time = query.group & 1;
+	query.locations = query.group == AF_GROUP_TRACK;
 	if (when & 1) {
-		asked.from_ns = (uint64_t)take_byte(in) * 16;
-		asked.to_ns = when & 2 ? asked.from_ns + 1 + (1ull << (when >> 2)) : 0;
+		query.from_ns = (uint64_t)take_byte(in) * 16;
+		query.to_ns = when & 2 ? query.from_ns + 1 + (1ull << (when >> 2)) : 0;
 	}
-	asked.tid = when & 64 ? take_byte(in) % 5 : 0;
-	asked.device = when & 128 ? take_byte(in) % 4 : 0;
-	return asked;
+	query.tid = when & 64 ? take_byte(in) % 5 : 0;
+	query.device = when & 128 ? take_byte(in) % 4 : 0;
+	return query;
 }
 
 /* Cells of a heat map have what its intervals have. */
-static void heat(const char *dir, const struct af_asked *is, bool gpu)
+static void heat(const char *dir, const struct af_query *is, bool gpu)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_heat, NULL};
 	struct af_heat heat = {.gpu = gpu, .interval_ns = 1000};
-	struct af_asked asked = *is;
+	struct af_query query = *is;
 	struct af_results r;
 	struct af_err err = {0};
 	uint64_t sums[2] = {0};
 
-	asked.answers = AF_ANSWER_OWN;
-	asked.own = &heat;
-	bool read = !af_analyse(dir, passes, &asked, &r, NULL, NULL, &err);
-	const struct af_table *about = af_facts_find(&r.facts, "heat_about");
-	const struct af_table *cells = af_facts_find(&r.facts, "heat");
-	const struct af_table *intervals = af_facts_find(&r.facts, "intervals");
+	query.answers = AF_ANSWER_OWN;
+	query.own = &heat;
+	bool read = !af_analyse(dir, passes, &query, &r, NULL, NULL, &err);
+	const struct af_table *about = af_tables_find(&r.tables, "heat_about");
+	const struct af_table *cells = af_tables_find(&r.tables, "heat");
+	const struct af_table *intervals = af_tables_find(&r.tables, "intervals");
 	const struct af_heat_about_row *bounds =
 	    about ? AF_ROW_AT(struct af_heat_about_row, about, 0) : NULL;
 
@@ -195,7 +198,7 @@ static void heat(const char *dir, const struct af_asked *is, bool gpu)
 	af_results_close(&r);
 }
 
-static void analyse(const char *dir, const struct af_asked *asked)
+static void analyse(const char *dir, const struct af_query *query)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
 	                                                   &af_pass_wakers,
@@ -213,7 +216,7 @@ static void analyse(const char *dir, const struct af_asked *asked)
 	struct af_results r;
 	struct af_err err = {0};
 
-	if (!af_analyse(dir, passes, asked, &r, NULL, NULL, &err))
+	if (!af_analyse(dir, passes, query, &r, NULL, NULL, &err))
 		for (int v = 0; v < AF_VIEWS; v++)
 			if (r.trees[v].nr_weights)
 				check_tree(&r.trees[v]);
@@ -257,9 +260,9 @@ static int check_point(void *arg, const struct af_point *p)
 	return 0;
 }
 
-static void timeline(const char *dir, const struct af_asked *is, bool trees)
+static void timeline(const char *dir, const struct af_query *is, bool trees)
 {
-	struct af_timeline_asked asked = {.process = UINT64_MAX,
+	struct af_timeline_query query = {.process = UINT64_MAX,
 	                                  .pid = UINT64_MAX,
 	                                  .from_ns = is->from_ns,
 	                                  .to_ns = is->to_ns,
@@ -270,7 +273,7 @@ static void timeline(const char *dir, const struct af_asked *is, bool trees)
 	struct af_timeline *t;
 	struct af_err err = {0};
 
-	if (!af_timeline_open(&t, dir, &asked, NULL, NULL, &err))
+	if (!af_timeline_open(&t, dir, &query, NULL, NULL, &err))
 		af_timeline_run(t, &sink, &err);
 	af_timeline_close(t);
 	free(tracks.starts_ns);
@@ -315,7 +318,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct af_buf streams[2] = {{0}, {0}};
 	uint64_t seq[2] = {0}, time_ns[2] = {1000, 1000};
 	uint8_t how = take_byte(&in);
-	struct af_asked asked = asked_of(&in);
+	struct af_query query = asked_of(&in);
 	int fds[2];
 
 	while (in.left) {
@@ -330,10 +333,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		af_buf_free(&streams[s]);
 	}
-	analyse(dir, &asked);
-	heat(dir, &asked, how & 1);
-	asked.depth = AF_DEPTH_KERNEL;
-	asked.spots = true;
-	timeline(dir, &asked, how & 128);
+	analyse(dir, &query);
+	heat(dir, &query, how & 1);
+	query.depth = AF_DEPTH_KERNEL;
+	query.locations = true;
+	timeline(dir, &query, how & 128);
 	return 0;
 }

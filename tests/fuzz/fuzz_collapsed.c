@@ -5,10 +5,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct af_draft d;
+	struct af_builder d;
 	char say[256];
 
-	af_draft_open(&d);
+	af_builder_open(&d);
 	d.unit = (const char *[]){NULL, "ms", "bytes", "s"}[size & 3];
 
 	af_import_is_collapsed((const char *)data, size);

@@ -132,7 +132,7 @@ static void function_check(struct af_code *c, uint32_t i)
 	const struct af_code_function *f = af_code_function(c, i);
 	uint64_t within;
 
-	check(f->within <= i && strlen(f->shown) && af_code_find(c, f->name, f->symbol) >= 0);
+	check(f->holder <= i && strlen(f->shown) && af_code_find(c, f->name, f->symbol) >= 0);
 	if (f->bytes && f->size)
 		seen ^= f->bytes[0] ^ f->bytes[f->size - 1];
 	uint64_t step = f->size / STEPS + 1;

@@ -60,7 +60,7 @@ static void show(struct af_difference *d, uint8_t how)
 	                      : AF_CHANGE_NONE,
 	};
 	const struct af_picture p = {.differential = true, .look = &d->look};
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 
 	d->look.by_self = how & 16;
 	if (how & 32 && d->look.scales[AF_NORMALIZE_TOTAL] > 0)
@@ -74,7 +74,7 @@ static void show(struct af_difference *d, uint8_t how)
 		af_difference_only(d, shown.only);
 	af_difference_apply(d);
 	draw(&d->tree, "folded", &p);
-	af_facts_free(&f);
+	af_tables_free(&f);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

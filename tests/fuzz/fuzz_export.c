@@ -43,7 +43,7 @@ static uint32_t take_name(struct input *in, struct af_tree *t)
 {
 	char name[8], function[8], file[8], module[8], build_id[8];
 	const char *text = take_text(in, name);
-	struct af_spot spot = {
+	struct af_location location = {
 	    .function = take_text(in, function),
 	    .file = take_text(in, file),
 	    .module = take_text(in, module),
@@ -51,15 +51,16 @@ static uint32_t take_name(struct input *in, struct af_tree *t)
 	    .address = (uint64_t)take_byte(in) << (take_byte(in) % 57),
 	    .line = take_byte(in),
 	    .first_line = take_byte(in) % 2,
-	    .what = take_byte(in) % (AF_SPOT_STALL + 1),
+	    .what = take_byte(in) % (AF_LOCATION_STALL + 1),
 	    .inlined = take_byte(in) % 2,
 	};
 
 	/* As flame_insn.c has them: a place in device code has its function. */
-	if ((spot.what == AF_SPOT_LINE || spot.what == AF_SPOT_INSN) && !spot.function)
-		spot.function = "";
+	if ((location.what == AF_LOCATION_LINE || location.what == AF_LOCATION_INSN) &&
+	    !location.function)
+		location.function = "";
 	return af_tree_name_at(t, text ? text : "", text ? strlen(text) : 0,
-	                       take_byte(in) % AF_FRAME_END, &spot);
+	                       take_byte(in) % AF_FRAME_END, &location);
 }
 
 static void tree_make(struct input *in, struct af_tree *t)
@@ -68,7 +69,7 @@ static void tree_make(struct input *in, struct af_tree *t)
 
 	af_tree_open(t, columns, 1 + take_byte(in) % AF_TREE_WEIGHTS);
 	if (take_byte(in) % 4)
-		af_tree_keep_spots(t);
+		af_tree_keep_locations(t);
 	for (uint32_t i = 0; i < nr_names; i++)
 		names[i] = take_name(in, t);
 	for (uint32_t stacks = take_byte(in) % 32; stacks; stacks--) {

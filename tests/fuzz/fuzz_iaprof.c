@@ -35,13 +35,13 @@ static void read_listing(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct af_draft d;
+	struct af_builder d;
 
 	read_listing(data, size);
-	af_draft_open(&d);
+	af_builder_open(&d);
 	af_import_is_iaprof((const char *)data, size);
 	fuzz_import(&d, data, size, af_import_iaprof);
-	af_draft_open(&d);
+	af_builder_open(&d);
 	af_import_is_iaprof_records((const char *)data, size);
 	fuzz_import(&d, data, size, af_import_iaprof_records);
 	return 0;

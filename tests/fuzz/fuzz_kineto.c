@@ -36,12 +36,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_bytes b = {data, data + size, SIZE_MAX};
 	struct af_import_source in = {fuzz_read, &b};
-	struct af_draft d;
+	struct af_builder d;
 	char complaint[256] = "";
 
 	if (tokens(data, size, SIZE_MAX) != tokens(data, size, 1))
 		abort();
-	af_draft_open(&d);
+	af_builder_open(&d);
 	af_import_json(&d, &in, 0, complaint, sizeof complaint);
 	fuzz_check_draft(&d);
 	return 0;

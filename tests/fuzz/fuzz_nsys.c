@@ -132,7 +132,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int64_t len = (int64_t)size;
 	unsigned char *made = NULL;
-	struct af_draft d;
+	struct af_builder d;
 	char complaint[256] = "";
 
 	if (!library_open())
@@ -142,7 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const uint8_t *bytes = made ? made : data;
 	struct fuzz_bytes b = {bytes, bytes + len, SIZE_MAX};
 	struct af_import_source in = {.read = fuzz_read, .arg = &b};
-	af_draft_open(&d);
+	af_builder_open(&d);
 	af_import_nsys(&d, &in, 0, complaint, sizeof complaint);
 	fuzz_check_draft(&d);
 	if (made)

@@ -30,10 +30,10 @@ static void import(const uint8_t *data, size_t size, bool seekable)
 {
 	struct fuzz_file f = {data, size, {data, data + size, 1 + size / 3}};
 	struct af_import_source in = {file_read, &f, seekable ? file_seek : NULL};
-	struct af_draft d;
+	struct af_builder d;
 	char complaint[256] = "";
 
-	af_draft_open(&d);
+	af_builder_open(&d);
 	if (size && data[size - 1] & 1)
 		d.event = "cycles";
 	af_import_perf(&d, &in, 0, complaint, sizeof complaint);

@@ -40,10 +40,10 @@ static void draw(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct af_draft d;
+	struct af_builder d;
 
 	draw(data, size);
-	af_draft_open(&d);
+	af_builder_open(&d);
 	af_import_is_perf_text((const char *)data, size);
 	fuzz_import(&d, data, size, af_import_perf_text);
 	return 0;

@@ -184,10 +184,10 @@ def check_copies(table, machine, name, trace, truth):
         table.skip(name + ": copies to a peer", "one GPU")
     for memory, want in truth.get("allocations", {}).items():
         size = truth["allocated_bytes"]
-        found = [m for m in trace.memory if m["memory"] == memory and m["does"] == "ALLOC"]
+        found = [m for m in trace.memory if m["memory"] == memory and m["category"] == "ALLOC"]
         seen = sum(m["bytes"] == size for m in found)
         table.fact("%s: allocations of %s memory" % (name, memory), seen == want, want, seen)
-        freed = {m["address"] for m in trace.memory if m["does"] == "FREE"}
+        freed = {m["address"] for m in trace.memory if m["category"] == "FREE"}
         missing = sum(m["bytes"] == size and m["address"] not in freed for m in found)
         table.fact(
             "%s: %s memory is freed" % (name, memory), not missing, "all", "%d not" % missing

@@ -16,7 +16,7 @@ BORDER = 0xFFFFFFFF
 class Stack:
     """A native stack or a Python stack; ids are looked up as it is defined."""
 
-    __slots__ = ("process", "stop", "generation", "pcs")
+    __slots__ = ("process", "stop", "epoch", "pcs")
 
     def __init__(self, process, stop, generation, pcs):
         self.process, self.stop, self.generation, self.pcs = process, stop, generation, pcs
@@ -32,14 +32,14 @@ class Path:
 
 
 class Call:
-    __slots__ = ("process", "tid", "function", "does", "path", "end", "duration", "status", "works")
+    __slots__ = ("process", "tid", "function", "category", "path", "end", "duration", "status", "works")
 
     def begin(self):
         return self.end - self.duration
 
 
 class Work:
-    __slots__ = ("process", "correlation", "shape", "node", "start", "busy", "call")
+    __slots__ = ("process", "correlation", "descriptor", "node", "start", "busy", "call")
 
 
 class Trace:
@@ -78,7 +78,7 @@ class Trace:
             self._clocks.setdefault(key, []).append(pair)
 
     def _on_function(self, event, f):
-        self._functions[event["process"], f["function"]] = (f["name"], f["does"])
+        self._functions[event["process"], f["function"]] = (f["name"], f["category"])
 
     def _on_kernel(self, event, f):
         self._kernels[event["process"], f["kernel"]] = f["name"]
@@ -91,7 +91,7 @@ class Trace:
 
     def _on_stack(self, event, f):
         key = event["stream"], f["stack"]
-        self._stacks[key] = Stack(event["process"], f["stop"], f["generation"], f["pcs"])
+        self._stacks[key] = Stack(event["process"], f["stop"], f["epoch"], f["pcs"])
 
     def _on_py_stack(self, event, f):
         key = event["stream"], f["py_stack"]
@@ -110,16 +110,16 @@ class Trace:
     def _on_symbol(self, event, f):
         names = [self._strings.get((event["stream"], s), "") for s in f["frames"][::3]]
         key = f["process"], f["address"]
-        self._symbols.setdefault(key, []).append((f["generation"], names))
+        self._symbols.setdefault(key, []).append((f["epoch"], names))
 
     def _on_shape(self, event, f):
         process = event["process"]
         f["name"] = self._of(self._kernels, process, f["kernel"], "")
         f["queue_key"] = (process, f["queue"])
-        self._shapes[event["stream"], f["shape"]] = f
+        self._shapes[event["stream"], f["descriptor"]] = f
 
     def _on_launch_config(self, event, f):
-        shape = self._shapes.get((event["stream"], f["shape"]))
+        shape = self._shapes.get((event["stream"], f["descriptor"]))
         if shape is not None:
             shape["config"] = f
 
@@ -140,7 +140,7 @@ class Trace:
     def _on_gpu_work(self, event, f):
         work = Work()
         work.process, work.correlation = event["process"], f["correlation"]
-        work.shape = self._shapes.get((event["stream"], f["shape"]), {"op": "?", "name": "?"})
+        work.shape = self._shapes.get((event["stream"], f["descriptor"]), {"op": "?", "name": "?"})
         work.node, work.start, work.call = f["node"], f["start_ns"], None
         if "busy_ns" in f:
             work.busy = f["busy_ns"]

@@ -47,7 +47,7 @@ class Call:
 
     def __init__(self, event, function, stop):
         fields = event["fields"]
-        self.name, self.does = function["name"], function["does"]
+        self.name, self.does = function["name"], function["category"]
         self.correlation, self.status = fields["correlation"], fields.get("status", 0)
         self.end = event["time_ns"]
         self.start = self.end - fields["duration_ns"]
@@ -101,7 +101,7 @@ class Cuda:
         return run.events("gpu_work") + run.events("gpu_work_long")
 
     def _work(self, run, event, by_number):
-        shape = self._shapes(run)[event["stream"], event["fields"]["shape"]]
+        shape = self._shapes(run)[event["stream"], event["fields"]["descriptor"]]
         kernel = self._kernels(run).get((event["process"], shape["kernel"]))
         work = GpuWork(event, shape, kernel, self._to_trace(run))
         work.call = by_number.get((event["process"], event["fields"]["correlation"]))
@@ -112,7 +112,7 @@ class Cuda:
     def _shapes(self, run):
         if not hasattr(self, "_known_shapes"):
             self._known_shapes = {
-                (e["stream"], e["fields"]["shape"]): e["fields"] for e in run.events("shape")
+                (e["stream"], e["fields"]["descriptor"]): e["fields"] for e in run.events("descriptor")
             }
         return self._known_shapes
 

@@ -24,12 +24,12 @@ class Work:
 def works(run):
     """All device work of a recording, in the order of the trace."""
     launches = {(e["process"], e["fields"]["correlation"]): e for e in run.events("launch")}
-    shapes = {(e["stream"], e["fields"]["shape"]): e["fields"] for e in run.events("shape")}
+    shapes = {(e["stream"], e["fields"]["descriptor"]): e["fields"] for e in run.events("descriptor")}
     events = sorted(run.events("work") + run.events("work_long"), key=lambda e: e["time_ns"])
     return [
         Work(
             e,
-            shapes[e["stream"], e["fields"]["shape"]],
+            shapes[e["stream"], e["fields"]["descriptor"]],
             launches.get((e["process"], e["fields"]["correlation"])),
         )
         for e in events

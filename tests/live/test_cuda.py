@@ -46,11 +46,11 @@ def as_told(run, event):
 
     def newest(kind, key, value):
         same = [e for e in run.events(kind) if e["process"] == event["process"]]
-        if kind in ("shape", "launch_config"):
+        if kind in ("descriptor", "launch_config"):
             same = [e for e in same if e["stream"] == event["stream"]]
         return [e["fields"] for e in same if e["fields"][key] == value][-1]
 
-    shape = newest("shape", "shape", fields["shape"])
+    shape = newest("descriptor", "descriptor", fields["descriptor"])
     queue = newest("queue", "queue", shape["queue"])
     told = {
         "op": shape["op"],
@@ -63,7 +63,7 @@ def as_told(run, event):
     }
     if shape["op"] != "KERNEL":
         return dict(told, bytes=shape["bytes"])
-    config = newest("launch_config", "shape", fields["shape"])
+    config = newest("launch_config", "descriptor", fields["descriptor"])
     block = [shape["local_" + axis] for axis in "xyz"]
     return dict(
         told,
@@ -228,7 +228,7 @@ def check_copies(run):
     equal(weight_of(stacks, having("main", "fill")), truth["fill.bytes"], "bytes under fill()")
     held, allocated = {}, {}
     for m in run.fields("memory"):
-        if m["does"] == "ALLOC":
+        if m["category"] == "ALLOC":
             held[m["address"]] = m
             allocated[m["memory"]] = allocated.get(m["memory"], 0) + m["bytes"]
         else:

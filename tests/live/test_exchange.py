@@ -291,14 +291,14 @@ def events(trace, *kinds):
 def _():
     want, trace = pytorch()
     names, shapes, got = {}, {}, collections.defaultdict(lambda: (0, 0))
-    for event in events(trace, "kernel", "shape", "gpu_work", "gpu_work_long"):
+    for event in events(trace, "kernel", "descriptor", "gpu_work", "gpu_work_long"):
         fields, process = event["fields"], event["process"]
         if event["kind"] == "kernel":
             names[process, fields["kernel"]] = fields["name"]
-        elif event["kind"] == "shape":
-            shapes[event["stream"], fields["shape"]] = fields
-        elif shapes[event["stream"], fields["shape"]]["op"] == "KERNEL":
-            name = names[process, shapes[event["stream"], fields["shape"]]["kernel"]]
+        elif event["kind"] == "descriptor":
+            shapes[event["stream"], fields["descriptor"]] = fields
+        elif shapes[event["stream"], fields["descriptor"]]["op"] == "KERNEL":
+            name = names[process, shapes[event["stream"], fields["descriptor"]]["kernel"]]
             busy = fields.get("busy_ns", fields.get("end_ns", 0) - fields["start_ns"])
             got[name] = got[name][0] + 1, got[name][1] + busy
     equal(dict(got), want.kernels(), "kernels")

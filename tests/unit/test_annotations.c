@@ -52,8 +52,9 @@ static const char *inside(const struct af_world *w)
 {
 	static char text[64 * 300];
 	const char *names[AF_DOINGS_DEEP];
-	uint32_t doing = af_doings_now(&w->doings, PROCESS, TID);
-	uint32_t nr = af_doings_names(&w->doings, af_doings_get(&w->doings, doing).nest, names);
+	uint32_t doing = af_annotations_now(&w->annotations, PROCESS, TID);
+	uint32_t nr = af_annotations_names(&w->annotations,
+	                                   af_annotations_get(&w->annotations, doing).nest, names);
 	size_t used = 0;
 
 	text[0] = 0;
@@ -65,7 +66,7 @@ static const char *inside(const struct af_world *w)
 
 static void ranges_end_in_any_order_of_domains(void **state)
 {
-	struct af_world w = {.doings.apart = true};
+	struct af_world w = {.annotations.apart = true};
 
 	(void)state;
 	feed(&w, TID, AF_RANGE_POP, "", "");
@@ -78,13 +79,13 @@ static void ranges_end_in_any_order_of_domains(void **state)
 	assert_string_equal(inside(&w), "a c");
 	feed(&w, TID, AF_RANGE_POP, "", "");
 	feed(&w, TID, AF_RANGE_POP, "", "");
-	assert_int_equal(af_doings_now(&w.doings, PROCESS, TID), 0);
+	assert_int_equal(af_annotations_now(&w.annotations, PROCESS, TID), 0);
 	af_world_close(&w);
 }
 
 static void a_depth_of_any_number_is_left_again(void **state)
 {
-	struct af_world w = {.doings.apart = true};
+	struct af_world w = {.annotations.apart = true};
 
 	(void)state;
 	for (uint32_t i = 0; i < MANY; i++)
@@ -98,7 +99,7 @@ static void a_depth_of_any_number_is_left_again(void **state)
 
 static void names_of_any_number_are_bounded(void **state)
 {
-	struct af_world w = {.doings.apart = true};
+	struct af_world w = {.annotations.apart = true};
 	char name[32];
 
 	(void)state;
@@ -107,7 +108,7 @@ static void names_of_any_number_are_bounded(void **state)
 		feed(&w, TID, AF_RANGE_PUSH, "", name);
 		feed(&w, TID, AF_RANGE_POP, "", "");
 	}
-	assert_int_equal(w.doings.nr_nests, AF_DOINGS_NESTS);
+	assert_int_equal(w.annotations.nr_nests, AF_DOINGS_NESTS);
 	feed(&w, TID, AF_RANGE_PUSH, "", "one too many");
 	assert_string_equal(inside(&w), "");
 	feed(&w, TID, AF_RANGE_PUSH, "", "step 5");
@@ -117,7 +118,7 @@ static void names_of_any_number_are_bounded(void **state)
 
 static void names_are_cut_between_characters_and_before_numbers(void **state)
 {
-	struct af_world w = {.doings.apart = true};
+	struct af_world w = {.annotations.apart = true};
 	char name[600] = "ab";
 
 	(void)state;
@@ -135,16 +136,19 @@ static void names_are_cut_between_characters_and_before_numbers(void **state)
 
 static void what_is_inside_is_told_by_the_whole_name(void **state)
 {
-	struct af_world w = {.doings = {.apart = true, .only = "step"}};
+	struct af_world w = {.annotations = {.apart = true, .only = "step"}};
 
 	(void)state;
-	assert_false(af_doings_inside(&w.doings, 0));
+	assert_false(af_annotations_inside(&w.annotations, 0));
 	feed(&w, TID, AF_RANGE_PUSH, "", "steps");
-	assert_false(af_doings_inside(&w.doings, af_doings_now(&w.doings, PROCESS, TID)));
+	assert_false(af_annotations_inside(&w.annotations,
+	                                   af_annotations_now(&w.annotations, PROCESS, TID)));
 	feed(&w, TID, AF_RANGE_PUSH, "", "step");
 	feed(&w, TID, AF_RANGE_PUSH, "", "more");
-	assert_true(af_doings_inside(&w.doings, af_doings_now(&w.doings, PROCESS, TID)));
-	assert_false(af_doings_inside(&w.doings, af_doings_now(&w.doings, PROCESS, TID + 1)));
+	assert_true(af_annotations_inside(&w.annotations,
+	                                  af_annotations_now(&w.annotations, PROCESS, TID)));
+	assert_false(af_annotations_inside(&w.annotations,
+	                                   af_annotations_now(&w.annotations, PROCESS, TID + 1)));
 	af_world_close(&w);
 }
 
@@ -155,12 +159,12 @@ static void operations_of_any_number_of_processes_are_bounded(void **state)
 	(void)state;
 	for (uint32_t p = 1; p < 2 * AF_DOINGS_PROCESSES; p++)
 		feed_operation(&w, p, UINT64_MAX);
-	assert_int_equal(w.doings.nr_sequences, AF_DOINGS_PROCESSES);
+	assert_int_equal(w.annotations.nr_sequences, AF_DOINGS_PROCESSES);
 	feed(&w, TID, AF_RANGE_PUSH, "", "autograd::engine::evaluate_function: X");
 	feed(&w, TID, AF_RANGE_PUSH, "", "X, seq = 99999999999999999999999");
 	feed(&w, TID, AF_RANGE_PUSH, "", "X, seq = ");
 	feed(&w, TID, AF_RANGE_PUSH, "", "X, seq = -1");
-	assert_int_equal(af_doings_now(&w.doings, PROCESS, TID), 0);
+	assert_int_equal(af_annotations_now(&w.annotations, PROCESS, TID), 0);
 	af_world_close(&w);
 }
 

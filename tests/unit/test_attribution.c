@@ -50,11 +50,12 @@ static void rig_kernel(struct rig *r, uint32_t id, char letter)
 		struct af_ev_code is;
 		char name[2];
 	} __attribute__((packed)) code = {{.code = id, .crc = 7}, {letter}};
-	struct af_ev_shape shape = {.shape = id, .op = AF_OP_KERNEL, .queue = 1, .kernel = id};
+	struct af_ev_descriptor descriptor = {
+	    .descriptor = id, .op = AF_OP_KERNEL, .queue = 1, .kernel = id};
 
 	rig_event(r, AF_KIND_KERNEL, &kernel, sizeof kernel);
 	rig_event(r, AF_KIND_CODE, &code, sizeof code);
-	rig_event(r, AF_KIND_SHAPE, &shape, sizeof shape);
+	rig_event(r, AF_KIND_DESCRIPTOR, &descriptor, sizeof descriptor);
 }
 
 static struct rig *rig_open(void)
@@ -94,7 +95,7 @@ static void rig_work(struct rig *r, uint32_t kernel, uint32_t path, uint64_t sta
 {
 	struct af_work work = {.process = 1,
 	                       .api = AF_API_CUDA,
-	                       .shape = kernel,
+	                       .descriptor = kernel,
 	                       .id = ++r->calls,
 	                       .start_ns = start_ns,
 	                       .end_ns = end_ns,
@@ -133,9 +134,10 @@ static uint64_t rig_parts(const struct rig *r, uint32_t path)
 {
 	uint64_t parts = 0;
 
-	for (uint32_t j = 0; j < r->a.nr_jobs; j++)
-		if (!path || (r->a.jobs[j].recorded && r->a.jobs[j].is.path == path))
-			parts += r->a.jobs[j].parts;
+	for (uint32_t j = 0; j < r->a.nr_launch_groups; j++)
+		if (!path ||
+		    (r->a.launch_groups[j].recorded && r->a.launch_groups[j].is.path == path))
+			parts += r->a.launch_groups[j].parts;
 	return parts;
 }
 
@@ -331,10 +333,10 @@ static void run_of_many(struct rig *r, uint32_t seed)
 /* Add what the run has of the time, since the trace began at 2 s. */
 static void table_add(struct table *t, uint32_t seed, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct af_asked asked = {.from_ns = from_ns, .to_ns = to_ns};
+	const struct af_query query = {.from_ns = from_ns, .to_ns = to_ns};
 	struct rig *r = rig_open();
 
-	af_within_set(&r->world.within, 2 * SECOND, &asked);
+	af_time_range_set(&r->world.time_range, 2 * SECOND, &query);
 	run_of_many(r, seed);
 	af_attribution_end(&r->a, &r->world);
 	for (uint32_t i = 0; i < r->a.nr_found; i++) {
@@ -371,11 +373,11 @@ static void times_next_to_each_other_add_up(void **state)
 /* A window of 100 ms, of which 30 are asked for. */
 static void a_window_that_is_cut_counts_by_when_its_kernels_ran(void **state)
 {
-	const struct af_asked asked = {.from_ns = 0, .to_ns = 30000000};
+	const struct af_query query = {.from_ns = 0, .to_ns = 30000000};
 	struct rig *r = rig_open();
 
 	(void)state;
-	af_within_set(&r->world.within, 2 * SECOND, &asked);
+	af_time_range_set(&r->world.time_range, 2 * SECOND, &query);
 	rig_work(r, KERNEL, 1, 2 * SECOND, 2 * SECOND + 20000000);
 	rig_work(r, OTHER, 2, 2 * SECOND + 20000000, 2 * SECOND + 60000000);
 	r->now_ns = 2 * SECOND + 100000000;

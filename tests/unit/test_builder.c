@@ -23,7 +23,7 @@ enum { IDS_MAX = 64 };
 
 struct rig {
 	char dir[64];
-	struct af_draft draft;
+	struct af_builder builder;
 	uint32_t process, thread;
 	struct af_trace *trace;
 	char strings[IDS_MAX][32];   /* by id */
@@ -39,9 +39,9 @@ static int make_rig(void **state)
 	strcpy(r->dir, "/tmp/aflame-test-XXXXXX");
 	if (!mkdtemp(r->dir))
 		return -1;
-	af_draft_open(&r->draft);
-	r->process = af_draft_process(&r->draft, 1, 100);
-	r->thread = af_draft_thread(&r->draft, r->process, 101);
+	af_builder_open(&r->builder);
+	r->process = af_builder_process(&r->builder, 1, 100);
+	r->thread = af_builder_thread(&r->builder, r->process, 101);
 	return 0;
 }
 
@@ -50,7 +50,7 @@ static int remove_rig(void **state)
 	struct rig *r = *state;
 
 	af_trace_close(r->trace);
-	af_draft_close(&r->draft);
+	af_builder_close(&r->builder);
 	af_remove_tree(r->dir);
 	free(r);
 	return 0;
@@ -58,21 +58,21 @@ static int remove_rig(void **state)
 
 static uint32_t name(struct rig *r, const char *text)
 {
-	return af_draft_name(&r->draft, text, strlen(text));
+	return af_builder_name(&r->builder, text, strlen(text));
 }
 
-static void slice(struct rig *r, enum af_draft_slice_kind kind, uint64_t start_ns, uint64_t busy_ns,
-                  const char *text, uint32_t external)
+static void slice(struct rig *r, enum af_builder_slice_kind kind, uint64_t start_ns,
+                  uint64_t busy_ns, const char *text, uint32_t external)
 {
-	struct af_draft_slice s = {.start_ns = start_ns,
-	                           .busy_ns = busy_ns,
-	                           .name = name(r, text),
-	                           .thread = r->thread,
-	                           .external = external};
+	struct af_builder_slice s = {.start_ns = start_ns,
+	                             .busy_ns = busy_ns,
+	                             .name = name(r, text),
+	                             .thread = r->thread,
+	                             .external = external};
 
-	if (kind == AF_DRAFT_BACK)
+	if (kind == AF_BUILDER_BACK)
 		s.correlation = UINT32_MAX;
-	af_draft_slice(&r->draft, kind, &s);
+	af_builder_slice(&r->builder, kind, &s);
 }
 
 static void written(struct rig *r)
@@ -80,7 +80,7 @@ static void written(struct rig *r)
 	struct af_err err = {0};
 	int dir = open(r->dir, O_RDONLY | O_DIRECTORY);
 
-	assert_int_equal(af_draft_write(&r->draft, dir, &err), 0);
+	assert_int_equal(af_builder_write(&r->builder, dir, &err), 0);
 	close(dir);
 	assert_int_equal(af_trace_open(&r->trace, r->dir, 0, &err), 0);
 }
@@ -152,15 +152,15 @@ static void off(struct rig *r, uint64_t back_ns, uint64_t blocked_ns, const char
 static void test_waits_are_in_what_is_open(void **state)
 {
 	struct rig *r = *state;
-	uint32_t main_ = af_draft_node(&r->draft, 0, name(r, "main"), AF_DRAFT_NATIVE);
+	uint32_t main_ = af_builder_node(&r->builder, 0, name(r, "main"), AF_BUILDER_NATIVE);
 
-	slice(r, AF_DRAFT_CALL, 1000, 1000, "cudaMalloc", main_);
-	slice(r, AF_DRAFT_LIBRARY, 1200, 300, "ioctl", 0);
-	slice(r, AF_DRAFT_BACK, 1400, 150, "", 0);
-	slice(r, AF_DRAFT_BACK, 1600, 50, "", 0);
-	slice(r, AF_DRAFT_LIBRARY, 3000, 500, "poll", main_);
-	slice(r, AF_DRAFT_BACK, 3400, 300, "", 0);
-	slice(r, AF_DRAFT_BACK, 4000, 100, "", 0);
+	slice(r, AF_BUILDER_CALL, 1000, 1000, "cudaMalloc", main_);
+	slice(r, AF_BUILDER_LIBRARY, 1200, 300, "ioctl", 0);
+	slice(r, AF_BUILDER_BACK, 1400, 150, "", 0);
+	slice(r, AF_BUILDER_BACK, 1600, 50, "", 0);
+	slice(r, AF_BUILDER_LIBRARY, 3000, 500, "poll", main_);
+	slice(r, AF_BUILDER_BACK, 3400, 300, "", 0);
+	slice(r, AF_BUILDER_BACK, 4000, 100, "", 0);
 	written(r);
 	off(r, 1400, 150, "ioctl<cudaMalloc<main");
 	off(r, 1600, 50, "cudaMalloc<main");
@@ -175,9 +175,9 @@ static void test_waits_cut_nothing(void **state)
 	struct af_ev_call call;
 	struct af_event ev;
 
-	slice(r, AF_DRAFT_CALL, 1000, 1000, "cudaFree", 0);
-	slice(r, AF_DRAFT_BACK, 1500, 700, "", 0);
-	slice(r, AF_DRAFT_BACK, 2000, 10, "", 0);
+	slice(r, AF_BUILDER_CALL, 1000, 1000, "cudaFree", 0);
+	slice(r, AF_BUILDER_BACK, 1500, 700, "", 0);
+	slice(r, AF_BUILDER_BACK, 2000, 10, "", 0);
 	written(r);
 	off(r, 1500, 700, "cudaFree");
 	/* Of one moment what was open has ended. */
@@ -186,7 +186,7 @@ static void test_waits_cut_nothing(void **state)
 	assert_int_equal(ev.time_ns, 2000);
 	assert_int_equal(af_u24_value(call.duration_ns), 1000);
 	off(r, 2000, 10, "");
-	assert_int_equal(r->draft.unused[AF_DRAFT_OVERLAPS_UNUSED], 0);
+	assert_int_equal(r->builder.unused[AF_BUILDER_OVERLAPS_UNUSED], 0);
 }
 
 /* The first thing there is began when the thread left the CPU. */
@@ -195,33 +195,33 @@ static void test_waits_begin_the_trace(void **state)
 	struct rig *r = *state;
 	struct af_event ev;
 
-	slice(r, AF_DRAFT_BACK, 900, 800, "", 0);
+	slice(r, AF_BUILDER_BACK, 900, 800, "", 0);
 	written(r);
 	assert_true(af_trace_next(r->trace, &ev));
 	assert_int_equal(ev.time_ns, 100);
 	off(r, 900, 800, "");
 }
 
-static void memory(struct rig *r, uint64_t time_ns, uint8_t does, uint8_t kind, uint64_t bytes)
+static void memory(struct rig *r, uint64_t time_ns, uint8_t category, uint8_t kind, uint64_t bytes)
 {
-	af_draft_memory(&r->draft, &(struct af_draft_memory){.time_ns = time_ns,
-	                                                     .address = 0x7000,
-	                                                     .bytes = bytes,
-	                                                     .process = r->process,
-	                                                     .device = 3,
-	                                                     .correlation = 5,
-	                                                     .does = does,
-	                                                     .memory = kind});
+	af_builder_memory(&r->builder, &(struct af_builder_memory){.time_ns = time_ns,
+	                                                           .address = 0x7000,
+	                                                           .bytes = bytes,
+	                                                           .process = r->process,
+	                                                           .device = 3,
+	                                                           .correlation = 5,
+	                                                           .category = category,
+	                                                           .memory = kind});
 }
 
-static void memory_is(struct rig *r, uint32_t does, uint32_t device, uint64_t bytes)
+static void memory_is(struct rig *r, uint32_t category, uint32_t device, uint64_t bytes)
 {
 	struct af_ev_memory m;
 	struct af_event ev;
 
 	assert_true(next(r, AF_KIND_MEMORY, &ev));
 	assert_true(af_event_decode(&ev, &m, sizeof m, NULL));
-	assert_int_equal(m.does, does);
+	assert_int_equal(m.category, category);
 	assert_int_equal(m.device, device);
 	assert_int_equal(m.bytes, bytes);
 	assert_int_equal(m.address, 0x7000);
@@ -248,22 +248,22 @@ static void test_memory_by_time(void **state)
 	struct af_ev_device device;
 	struct af_event ev;
 
-	memory(r, 500, AF_DOES_ALLOC, AF_MEMORY_PINNED, 64);
-	memory(r, 300, AF_DOES_ALLOC, AF_MEMORY_DEVICE, 32);
-	memory(r, 300, AF_DOES_FREE, AF_MEMORY_DEVICE, 16);
-	memory(r, 200, AF_DOES_ALLOC, AF_MEMORY_DEVICE, 16);
-	assert_int_equal(af_draft_nr(&r->draft), 4);
-	af_draft_device_note(&r->draft, 1, 3, "uuid", "GPU-1");
-	af_draft_device_note(&r->draft, 1, 2, "uuid", "GPU-0");
+	memory(r, 500, AF_CATEGORY_ALLOC, AF_MEMORY_PINNED, 64);
+	memory(r, 300, AF_CATEGORY_ALLOC, AF_MEMORY_DEVICE, 32);
+	memory(r, 300, AF_CATEGORY_FREE, AF_MEMORY_DEVICE, 16);
+	memory(r, 200, AF_CATEGORY_ALLOC, AF_MEMORY_DEVICE, 16);
+	assert_int_equal(af_builder_nr(&r->builder), 4);
+	af_builder_device_note(&r->builder, 1, 3, "uuid", "GPU-1");
+	af_builder_device_note(&r->builder, 1, 2, "uuid", "GPU-0");
 	written(r);
 	assert_true(next(r, AF_KIND_DEVICE, &ev));
 	assert_true(af_event_decode(&ev, &device, sizeof device, NULL));
 	assert_int_equal(device.device, 4);
 	device_note_is(r, 4, "uuid", "GPU-1");
-	memory_is(r, AF_DOES_ALLOC, 4, 16);
-	memory_is(r, AF_DOES_FREE, 4, 0);
-	memory_is(r, AF_DOES_ALLOC, 4, 32);
-	memory_is(r, AF_DOES_ALLOC, 0, 64);
+	memory_is(r, AF_CATEGORY_ALLOC, 4, 16);
+	memory_is(r, AF_CATEGORY_FREE, 4, 0);
+	memory_is(r, AF_CATEGORY_ALLOC, 4, 32);
+	memory_is(r, AF_CATEGORY_ALLOC, 0, 64);
 }
 
 int main(void)

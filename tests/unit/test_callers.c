@@ -278,12 +278,12 @@ static void functions_of_one_name_are_told_apart_by_their_module(void **state)
 	(void)state;
 	af_tree_open(&t, weights, 2);
 	for (int i = 0; i < 4; i++) {
-		const struct af_spot spot = {.module = all[i].module};
-		uint32_t name = af_tree_name_at(&t, "helper", 6, all[i].frame, &spot);
+		const struct af_location location = {.module = all[i].module};
+		uint32_t name = af_tree_name_at(&t, "helper", 6, all[i].frame, &location);
 		af_tree_add(&t, af_tree_child(&t, 0, name), 0, all[i].time);
 	}
 	uint32_t alone = af_tree_name_at(&t, "alone", 5, AF_FRAME_NATIVE,
-	                                 &(struct af_spot){.module = all[0].module});
+	                                 &(struct af_location){.module = all[0].module});
 	af_tree_child(&t, 0, alone);
 	af_tree_finish(&t);
 	af_trees_tell_apart(&t, 1);
@@ -391,7 +391,7 @@ static void ids_stay_what_they_are(void **state)
 static void a_tree_is_cut_from_above(void **state)
 {
 	const struct af_tree_cut cut = {.min = 1, .limit = 4};
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 	struct af_tree t;
 
 	(void)state;
@@ -405,13 +405,13 @@ static void a_tree_is_cut_from_above(void **state)
 	assert_int_equal(table->left_weight, 1111);
 	assert_string_equal(AF_ROW_AT(struct af_tree_row, table, 2)->below.text,
 	                    AF_ROW_AT(struct af_tree_row, table, 1)->id.text);
-	af_facts_free(&f);
+	af_tables_free(&f);
 	af_tree_close(&t);
 }
 
 static void a_cut_table_of_functions_says_what_is_missing(void **state)
 {
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 	struct af_tree t;
 
 	(void)state;
@@ -423,7 +423,7 @@ static void a_cut_table_of_functions_says_what_is_missing(void **state)
 	af_ids_add(&f, f.first, &t);
 	assert_string_equal(f.first->columns[6].title, "Id");
 	assert_int_equal(strlen(f.first->cells[6].text), AF_ID_SIZE - 1);
-	af_facts_free(&f);
+	af_tables_free(&f);
 	af_tree_close(&t);
 }
 

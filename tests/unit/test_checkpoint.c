@@ -52,7 +52,7 @@ static void file_open(int dir_fd, struct af_stream *s)
 	                 0);
 }
 
-static unsigned count_kind(const struct af_carry *c, uint16_t kind)
+static unsigned count_kind(const struct af_checkpoint *c, uint16_t kind)
 {
 	unsigned nr = 0;
 	struct af_event_header h;
@@ -68,7 +68,7 @@ static void the_last_definition_is_carried_and_events_are_counted(void **state)
 {
 	int dir_fd = *(int *)*state;
 	struct af_stream s;
-	struct af_carry c;
+	struct af_checkpoint c;
 
 	file_open(dir_fd, &s);
 	put_stack(&s, 1, 100);
@@ -80,7 +80,7 @@ static void the_last_definition_is_carried_and_events_are_counted(void **state)
 	put_stack(&s, 1, 200);
 	assert_int_equal(af_stream_close(&s), 0);
 
-	assert_int_equal(af_carry_read(&c, dir_fd, "f"), 0);
+	assert_int_equal(af_checkpoint_read(&c, dir_fd, "f"), 0);
 	assert_int_equal(c.events, 3);
 	assert_int_equal(c.lost[AF_LOST_BUSY], 5);
 	assert_int_equal(c.last.seq, 1);
@@ -88,14 +88,14 @@ static void the_last_definition_is_carried_and_events_are_counted(void **state)
 	assert_int_equal(count_kind(&c, AF_KIND_CALLPATH), 1);
 	assert_int_equal(count_kind(&c, AF_KIND_SAMPLE), 0);
 	assert_int_equal(c.first_ns, 101); /* the first STACK was replaced */
-	af_carry_free(&c);
+	af_checkpoint_free(&c);
 }
 
 static void ids_that_begin_anew_end_those_before(void **state)
 {
 	int dir_fd = *(int *)*state;
 	struct af_stream s;
-	struct af_carry c;
+	struct af_checkpoint c;
 
 	file_open(dir_fd, &s);
 	for (uint32_t id = 1; id <= 9; id++)
@@ -105,15 +105,16 @@ static void ids_that_begin_anew_end_those_before(void **state)
 	put_stack(&s, 2, 201);
 	assert_int_equal(af_stream_close(&s), 0);
 
-	assert_int_equal(af_carry_read(&c, dir_fd, "f"), 0);
+	assert_int_equal(af_checkpoint_read(&c, dir_fd, "f"), 0);
 	assert_int_equal(count_kind(&c, AF_KIND_STACK), 2);
 	assert_int_equal(count_kind(&c, AF_KIND_CALLPATH), 1); /* none of its own kind came */
-	af_carry_free(&c);
+	af_checkpoint_free(&c);
 }
 
 /* As the drain writes: @packet behind what the stream's file holds. */
 /* The id in the first field of the @index-th definition of @kind, and its second field. */
-static uint32_t carried(const struct af_carry *c, uint16_t kind, unsigned index, uint32_t *second)
+static uint32_t carried(const struct af_checkpoint *c, uint16_t kind, unsigned index,
+                        uint32_t *second)
 {
 	struct af_event_header h;
 	uint32_t fields[2] = {0};
@@ -133,7 +134,7 @@ static void a_graph_keeps_the_stack_of_its_capture_when_ids_begin_anew(void **st
 {
 	int dir_fd = *(int *)*state;
 	struct af_stream s;
-	struct af_carry c;
+	struct af_checkpoint c;
 	uint32_t second;
 
 	file_open(dir_fd, &s);
@@ -149,7 +150,7 @@ static void a_graph_keeps_the_stack_of_its_capture_when_ids_begin_anew(void **st
 	af_stream_put(&s, graph_node, 204, 2, 1, 1, 0);
 	assert_int_equal(af_stream_close(&s), 0);
 
-	assert_int_equal(af_carry_read(&c, dir_fd, "f"), 0);
+	assert_int_equal(af_checkpoint_read(&c, dir_fd, "f"), 0);
 	assert_int_equal(count_kind(&c, AF_KIND_GRAPH_NODE), 2);
 	assert_int_equal(count_kind(&c, AF_KIND_CALLPATH), 3);
 	assert_int_equal(count_kind(&c, AF_KIND_STACK), 3);
@@ -158,28 +159,28 @@ static void a_graph_keeps_the_stack_of_its_capture_when_ids_begin_anew(void **st
 	assert_int_equal(carried(&c, AF_KIND_CALLPATH, 0, &second), 2);
 	assert_int_equal(second, 2);
 	assert_int_equal(carried(&c, AF_KIND_CALLPATH, 1, &second), 1);
-	af_carry_free(&c);
+	af_checkpoint_free(&c);
 }
 
 static void functions_and_launch_configurations_are_carried(void **state)
 {
 	int dir_fd = *(int *)*state;
 	struct af_stream s;
-	struct af_carry c;
-	struct af_ev_function function = {7, AF_API_CUDA, AF_DOES_LAUNCH};
+	struct af_checkpoint c;
+	struct af_ev_function function = {7, AF_API_CUDA, AF_CATEGORY_LAUNCH};
 	struct af_tail name = {"cuLaunchKernel", 14, 0};
 
 	file_open(dir_fd, &s);
 	af_stream_put_tail(&s, AF_KIND_FUNCTION, 100, &function, sizeof function, &name, 1);
-	af_stream_put(&s, launch_config, 101, .shape = 3, .registers = 32);
+	af_stream_put(&s, launch_config, 101, .descriptor = 3, .registers = 32);
 	af_stream_put(&s, call, 102, .correlation = 1, .function = 7);
 	assert_int_equal(af_stream_close(&s), 0);
 
-	assert_int_equal(af_carry_read(&c, dir_fd, "f"), 0);
+	assert_int_equal(af_checkpoint_read(&c, dir_fd, "f"), 0);
 	assert_int_equal(c.events, 1);
 	assert_int_equal(count_kind(&c, AF_KIND_FUNCTION), 1);
 	assert_int_equal(count_kind(&c, AF_KIND_LAUNCH_CONFIG), 1);
-	af_carry_free(&c);
+	af_checkpoint_free(&c);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, remove_dir)

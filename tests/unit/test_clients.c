@@ -23,17 +23,17 @@
 static struct {
 	uint32_t process, ask;
 	unsigned nr;
-} asked;
+} query;
 
-static void on_ask(void *arg, struct af_guest *g, uint32_t ask)
+static void on_ask(void *arg, struct af_client *g, uint32_t ask)
 {
 	(void)arg;
-	asked.process = g->process;
-	asked.ask = ask;
-	asked.nr++;
+	query.process = g->process;
+	query.ask = ask;
+	query.nr++;
 }
 
-static void send_hello(const char *dir, const struct af_hello *hello, int fd)
+static void send_registration(const char *dir, const struct af_registration *registration, int fd)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	union {
@@ -42,7 +42,7 @@ static void send_hello(const char *dir, const struct af_hello *hello, int fd)
 	} control = {.header = {.cmsg_level = SOL_SOCKET,
 	                        .cmsg_type = SCM_RIGHTS,
 	                        .cmsg_len = CMSG_LEN(sizeof(int))}};
-	struct iovec iov = {(void *)hello, sizeof *hello};
+	struct iovec iov = {(void *)registration, sizeof *registration};
 	struct msghdr msg = {
 	    .msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &iov, .msg_iovlen = 1};
 
@@ -53,21 +53,22 @@ static void send_hello(const char *dir, const struct af_hello *hello, int fd)
 		msg.msg_controllen = sizeof control.room;
 	}
 	int s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(sendmsg(s, &msg, 0), sizeof *hello);
+	assert_int_equal(sendmsg(s, &msg, 0), sizeof *registration);
 	close(s);
 }
 
 /* What is asked comes with an end of @ends; is it closed when the door has been looked at? */
-static bool is_answered(struct af_door *d, const char *dir, const struct af_hello *hello)
+static bool is_answered(struct af_clients *d, const char *dir,
+                        const struct af_registration *registration)
 {
 	int ends[2];
 	char none;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-	send_hello(dir, hello, ends[1]);
+	send_registration(dir, registration, ends[1]);
 	close(ends[1]);
 	assert_int_equal(recv(ends[0], &none, 1, MSG_DONTWAIT), -1);
-	af_door_pump(d);
+	af_clients_pump(d);
 	ssize_t n = recv(ends[0], &none, 1, MSG_DONTWAIT);
 	close(ends[0]);
 	return !n;
@@ -76,31 +77,31 @@ static bool is_answered(struct af_door *d, const char *dir, const struct af_hell
 static void what_is_asked_is_answered_by_closing(void **state)
 {
 	char dir[] = "/tmp/aflame-door-XXXXXX";
-	struct af_hello hello = {.process = 7, .pid = (uint32_t)getpid()};
-	struct af_door door;
+	struct af_registration registration = {.process = 7, .pid = (uint32_t)getpid()};
+	struct af_clients clients;
 	struct af_err err;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(af_door_open(&door, dir, &err), 0);
-	door.on_ask = on_ask;
-	send_hello(dir, &hello, -1);
-	af_door_pump(&door);
-	assert_int_equal(door.nr, 1);
+	assert_int_equal(af_clients_open(&clients, dir, &err), 0);
+	clients.on_ask = on_ask;
+	send_registration(dir, &registration, -1);
+	af_clients_pump(&clients);
+	assert_int_equal(clients.nr, 1);
 
-	hello.has_fd = 1;
-	hello.ask = AF_ASK_EXEC_BEGINS;
-	assert_true(is_answered(&door, dir, &hello));
-	assert_int_equal(asked.nr, 1);
-	assert_int_equal(asked.process, 7);
-	assert_int_equal(asked.ask, AF_ASK_EXEC_BEGINS);
+	registration.has_fd = 1;
+	registration.ask = AF_ASK_EXEC_BEGINS;
+	assert_true(is_answered(&clients, dir, &registration));
+	assert_int_equal(query.nr, 1);
+	assert_int_equal(query.process, 7);
+	assert_int_equal(query.ask, AF_ASK_EXEC_BEGINS);
 
 	/* Of a program that this process runs no more. */
-	hello.process = 6;
-	assert_true(is_answered(&door, dir, &hello));
-	assert_int_equal(asked.nr, 1);
-	assert_int_equal(door.nr, 1);
-	af_door_close(&door);
+	registration.process = 6;
+	assert_true(is_answered(&clients, dir, &registration));
+	assert_int_equal(query.nr, 1);
+	assert_int_equal(clients.nr, 1);
+	af_clients_close(&clients);
 	af_remove_tree(dir);
 }
 
@@ -117,38 +118,39 @@ static unsigned nr_open(void)
 static void what_nobody_would_send_is_refused_and_counted(void **state)
 {
 	char dir[] = "/tmp/aflame-door-XXXXXX";
-	struct af_hello hello = {.process = 7, .pid = (uint32_t)getpid(), .has_fd = 1};
-	struct af_door door;
+	struct af_registration registration = {
+	    .process = 7, .pid = (uint32_t)getpid(), .has_fd = 1};
+	struct af_clients clients;
 	struct af_err err;
 	int ends[2];
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(af_door_open(&door, dir, &err), 0);
+	assert_int_equal(af_clients_open(&clients, dir, &err), 0);
 	assert_int_equal(pipe(ends), 0);
 	unsigned before = nr_open();
-	send_hello(dir, &hello, ends[0]);
-	af_door_pump(&door);
-	assert_int_equal(door.nr, 0);
-	assert_int_equal(door.nr_strange, 1);
+	send_registration(dir, &registration, ends[0]);
+	af_clients_pump(&clients);
+	assert_int_equal(clients.nr, 0);
+	assert_int_equal(clients.nr_strange, 1);
 	assert_int_equal(nr_open(), before);
 
-	hello.has_fd = 0;
-	send_hello(dir, &hello, -1);
-	af_door_pump(&door);
-	assert_int_equal(door.nr, 1);
+	registration.has_fd = 0;
+	send_registration(dir, &registration, -1);
+	af_clients_pump(&clients);
+	assert_int_equal(clients.nr, 1);
 	pid_t pid = fork();
 	if (!pid) {
-		send_hello(dir, &hello, -1);
+		send_registration(dir, &registration, -1);
 		_exit(0);
 	}
 	waitpid(pid, NULL, 0);
-	af_door_pump(&door);
-	assert_int_equal(door.nr, 1);
-	assert_int_equal(door.nr_strange, 2);
+	af_clients_pump(&clients);
+	assert_int_equal(clients.nr, 1);
+	assert_int_equal(clients.nr_strange, 2);
 	close(ends[0]);
 	close(ends[1]);
-	af_door_close(&door);
+	af_clients_close(&clients);
 	af_remove_tree(dir);
 }
 

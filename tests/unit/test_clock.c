@@ -333,7 +333,7 @@ static void work_is_placed_and_stays_as_long_as_it_was(void **state)
 	maker_open(&made, &s, 0);
 	af_stream_put(&s, clock, 210 * S, AF_CLOCK_DEVICE, DEVICE, 210 * S, 10 * S, 50);
 	af_stream_put(&s, queue, 210 * S, .queue = 3, .device = DEVICE);
-	af_stream_put(&s, shape, 210 * S, .shape = 9, .op = AF_OP_KERNEL, .queue = 3);
+	af_stream_put(&s, descriptor, 210 * S, .descriptor = 9, .op = AF_OP_KERNEL, .queue = 3);
 	af_stream_put(&s, work, 219 * S, 9, 1, 12 * S, 0, 2 * S, 1000000001);
 	af_stream_put(&s, work_long, 219 * S, 9, 2, 12 * S, 0, 0, 0, -5);
 	af_stream_put(&s, clock, 220 * S + 1000000, AF_CLOCK_DEVICE, DEVICE, 220 * S + 1000000,
@@ -366,7 +366,7 @@ static void work_without_a_clock_stays_on_its_own(void **state)
 	maker_open(&made, &s, 0);
 	af_stream_put(&s, clock, 210 * S, AF_CLOCK_DEVICE, DEVICE + 1, 210 * S, 10 * S, 50);
 	af_stream_put(&s, queue, 210 * S, .queue = 3, .device = DEVICE);
-	af_stream_put(&s, shape, 210 * S, .shape = 9, .op = AF_OP_KERNEL, .queue = 3);
+	af_stream_put(&s, descriptor, 210 * S, .descriptor = 9, .op = AF_OP_KERNEL, .queue = 3);
 	af_stream_put(&s, work, 219 * S, 9, 1, 12 * S, 0, 7, 8);
 	af_stream_put(&s, work, 219 * S, 10, 1, 12 * S, 0, 7, 8); /* no such shape */
 	maker_close(&made, &s);

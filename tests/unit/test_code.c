@@ -125,7 +125,7 @@ static void code_text(struct af_buf *b, struct cubin *c)
 		const struct af_code_function *f = af_code_function(c->code, i);
 		struct af_buf now = {0}, next = {0};
 
-		if (f->within != i)
+		if (f->holder != i)
 			continue;
 		af_buf_fmt(b, ".text.%s\n", f->name);
 		for (uint64_t at = 0; at < f->size; at += INSTRUCTION) {
@@ -333,7 +333,7 @@ static void lines_are_cuptis(void **state)
 				const struct af_code_function *f = af_code_function(c.code, k);
 
 				/* It finds what is within a kernel only by the kernel. */
-				for (uint64_t at = 0; f->within == k && at < f->size;
+				for (uint64_t at = 0; f->holder == k && at < f->size;
 				     at += INSTRUCTION)
 					nr += cupti_compare(s2s, &c, k, at);
 			}
@@ -461,7 +461,7 @@ static void functions_within_kernels(void **state)
 {
 	struct af_code_frame frames[AF_CODE_FRAMES], same[AF_CODE_FRAMES];
 	struct cubin c;
-	uint64_t within;
+	uint64_t holder;
 
 	(void)state;
 	cubin_open(&c, "13.0-sm_100-lineinfo");
@@ -473,8 +473,8 @@ static void functions_within_kernels(void **state)
 	const struct af_code_function *k = af_code_function(c.code, (uint32_t)kernel);
 	const struct af_code_function *f = af_code_function(c.code, (uint32_t)callee);
 	assert_true(k->entry && !f->entry);
-	assert_int_equal(k->within, kernel);
-	assert_int_equal(f->within, kernel);
+	assert_int_equal(k->holder, kernel);
+	assert_int_equal(f->holder, kernel);
 	assert_string_equal(f->shown, "callee");
 	assert_ptr_equal(f->bytes, k->bytes + f->start);
 
@@ -489,11 +489,11 @@ static void functions_within_kernels(void **state)
 		assert_ptr_equal(frames[i].file, same[i].file);
 		assert_int_equal(frames[i].line, same[i].line);
 	}
-	assert_int_equal(af_code_innermost(c.code, (uint32_t)kernel, f->start + 0x20, &within),
+	assert_int_equal(af_code_innermost(c.code, (uint32_t)kernel, f->start + 0x20, &holder),
 	                 callee);
-	assert_int_equal(within, 0x20);
-	assert_int_equal(af_code_innermost(c.code, (uint32_t)kernel, 0, &within), kernel);
-	assert_int_equal(af_code_innermost(c.code, (uint32_t)kernel, k->size, &within), -1);
+	assert_int_equal(holder, 0x20);
+	assert_int_equal(af_code_innermost(c.code, (uint32_t)kernel, 0, &holder), kernel);
+	assert_int_equal(af_code_innermost(c.code, (uint32_t)kernel, k->size, &holder), -1);
 	assert_int_equal(af_code_frames(c.code, (uint32_t)kernel, k->size, frames, 1), 0);
 
 	/* Two kernels have one of that name: only its number tells which is meant. */

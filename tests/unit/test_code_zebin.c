@@ -156,7 +156,7 @@ static void kernels_are_functions(void **state)
 		assert_string_equal(f->shown, f->name);
 		assert_true(f->entry);
 		assert_int_equal(f->start, 0);
-		assert_int_equal(f->within, i);
+		assert_int_equal(f->holder, i);
 		assert_non_null(f->bytes);
 	}
 	assert_int_equal(af_code_find_address(z.code, 0x10, &(uint64_t){0}), -1);

@@ -12,7 +12,7 @@
 
 struct fixture {
 	struct af_stream s;
-	struct af_shape_memo memo;
+	struct af_work_descriptor_memo memo;
 	char path[64];
 };
 
@@ -42,7 +42,7 @@ static int teardown(void **state)
 }
 
 /* Counts the SHAPE events of the open packet; *@last is a copy of the last one. */
-static unsigned shapes_written(const struct fixture *f, struct af_ev_shape *last)
+static unsigned shapes_written(const struct fixture *f, struct af_ev_descriptor *last)
 {
 	const char *p = (const char *)(f->s.packet + 1);
 	const char *end = (const char *)f->s.packet + f->s.packet->content_bits / 8;
@@ -50,7 +50,7 @@ static unsigned shapes_written(const struct fixture *f, struct af_ev_shape *last
 
 	while (p < end) {
 		const struct af_event_header *h = (const void *)p;
-		if (h->kind == AF_KIND_SHAPE) {
+		if (h->kind == AF_KIND_DESCRIPTOR) {
 			memcpy(last, h + 1, sizeof *last);
 			nr++;
 		}
@@ -62,15 +62,15 @@ static unsigned shapes_written(const struct fixture *f, struct af_ev_shape *last
 static void repeated_shape_is_defined_once(void **state)
 {
 	struct fixture *f = *state;
-	struct af_ev_shape a = {.op = AF_OP_KERNEL, .queue = 1, .kernel = 7, .global_x = 1024};
-	struct af_ev_shape last;
+	struct af_ev_descriptor a = {.op = AF_OP_KERNEL, .queue = 1, .kernel = 7, .global_x = 1024};
+	struct af_ev_descriptor last;
 
-	uint32_t id = af_shape_id(&f->memo, &f->s, 10, &a);
-	a.shape = 99; /* must not matter */
+	uint32_t id = af_work_descriptor_id(&f->memo, &f->s, 10, &a);
+	a.descriptor = 99; /* must not matter */
 	assert_int_not_equal(id, 0);
-	assert_int_equal(af_shape_id(&f->memo, &f->s, 11, &a), id);
+	assert_int_equal(af_work_descriptor_id(&f->memo, &f->s, 11, &a), id);
 	assert_int_equal(shapes_written(f, &last), 1);
-	assert_int_equal(last.shape, id);
+	assert_int_equal(last.descriptor, id);
 	assert_int_equal(last.kernel, 7);
 	assert_int_equal(last.global_x, 1024);
 }
@@ -78,16 +78,16 @@ static void repeated_shape_is_defined_once(void **state)
 static void every_field_tells_shapes_apart(void **state)
 {
 	struct fixture *f = *state;
-	struct af_ev_shape a = {.op = AF_OP_KERNEL}, last;
+	struct af_ev_descriptor a = {.op = AF_OP_KERNEL}, last;
 	uint32_t ids[16];
 	unsigned nr = 0;
 
-	ids[nr++] = af_shape_id(&f->memo, &f->s, 1, &a);
+	ids[nr++] = af_work_descriptor_id(&f->memo, &f->s, 1, &a);
 #define CHANGE(field)                                                                              \
 	do {                                                                                       \
-		struct af_ev_shape b = a;                                                          \
+		struct af_ev_descriptor b = a;                                                     \
 		b.field ^= 3;                                                                      \
-		ids[nr++] = af_shape_id(&f->memo, &f->s, 1, &b);                                   \
+		ids[nr++] = af_work_descriptor_id(&f->memo, &f->s, 1, &b);                         \
 	} while (0)
 	CHANGE(op);
 	CHANGE(queue);
@@ -109,33 +109,33 @@ static void every_field_tells_shapes_apart(void **state)
 static void forgotten_shape_gets_a_new_id(void **state)
 {
 	struct fixture *f = *state;
-	struct af_ev_shape first = {.op = AF_OP_COPY, .bytes = 0}, last;
-	uint32_t id = af_shape_id(&f->memo, &f->s, 1, &first), highest = id;
+	struct af_ev_descriptor first = {.op = AF_OP_COPY, .bytes = 0}, last;
+	uint32_t id = af_work_descriptor_id(&f->memo, &f->s, 1, &first), highest = id;
 	unsigned nr = AF_SHAPE_SETS * AF_SHAPE_WAYS * 3;
 
 	for (unsigned i = 1; i <= nr; i++) {
-		struct af_ev_shape s = {.op = AF_OP_COPY, .bytes = i};
-		uint32_t other = af_shape_id(&f->memo, &f->s, 1, &s);
+		struct af_ev_descriptor s = {.op = AF_OP_COPY, .bytes = i};
+		uint32_t other = af_work_descriptor_id(&f->memo, &f->s, 1, &s);
 		assert_true(other > highest);
 		highest = other;
 	}
-	uint32_t again = af_shape_id(&f->memo, &f->s, 2, &first);
+	uint32_t again = af_work_descriptor_id(&f->memo, &f->s, 2, &first);
 	assert_true(again > highest);
 	assert_true(shapes_written(f, &last) > 0);
-	assert_int_equal(last.shape, again);
+	assert_int_equal(last.descriptor, again);
 	assert_int_equal(last.bytes, 0);
 }
 
 static void discarded_definition_is_not_remembered(void **state)
 {
 	struct fixture *f = *state;
-	struct af_ev_shape a = {.op = AF_OP_FILL, .bytes = 64};
+	struct af_ev_descriptor a = {.op = AF_OP_FILL, .bytes = 64};
 
 	/* Nobody drains: fill the ring to its end. */
 	while (af_stream_put(&f->s, sample, 1, .callpath = 1))
 		;
-	assert_int_equal(af_shape_id(&f->memo, &f->s, 2, &a), 0);
-	assert_int_equal(af_shape_id(&f->memo, &f->s, 3, &a), 0);
+	assert_int_equal(af_work_descriptor_id(&f->memo, &f->s, 2, &a), 0);
+	assert_int_equal(af_work_descriptor_id(&f->memo, &f->s, 3, &a), 0);
 	assert_int_equal(f->memo.nr_ids, 0);
 }
 

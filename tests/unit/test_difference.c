@@ -461,7 +461,7 @@ static void only_what_one_side_has_is_kept(void **state)
 	af_difference_close(&d);
 }
 
-static const struct af_table *table_of(const struct af_facts *f, const char *name)
+static const struct af_table *table_of(const struct af_tables *f, const char *name)
 {
 	for (const struct af_table *t = f->first; t; t = t->next)
 		if (!strcmp(t->name, name))
@@ -474,7 +474,7 @@ static void functions_add_up_and_recursion_counts_once(void **state)
 {
 	struct af_difference d =
 	    compared("m;r;r;r 100\nm;x 50\n", "m;r;r 300\nm;x 50\nm;r;y;r 20\n", false);
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 	int64_t own = 0;
 
 	(void)state;
@@ -496,7 +496,7 @@ static void functions_add_up_and_recursion_counts_once(void **state)
 	t = table_of(&f, "vanished");
 	assert_int_equal(t->nr_rows, 1);
 	assert_string_equal(t->cells[5].text, "m;r;r;r");
-	af_facts_free(&f);
+	af_tables_free(&f);
 	af_difference_close(&d);
 }
 
@@ -504,7 +504,7 @@ static void worse_is_what_grew_beyond_noise_and_limit(void **state)
 {
 	struct af_difference d =
 	    compared("m;a 1000\nm;b 10\nm;c 1000\n", "m;a 1200\nm;b 30\nm;c 700\n", false);
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 
 	(void)state;
 	/* All in all it is 80 less; a grew by 9.95 %, b by 1 % and within noise. */
@@ -515,7 +515,7 @@ static void worse_is_what_grew_beyond_noise_and_limit(void **state)
 	assert_int_equal(t->nr_rows, 0);
 	t = af_difference_worse(&d, &f, 0);
 	assert_int_equal(t->nr_rows, 2);
-	af_facts_free(&f);
+	af_tables_free(&f);
 	af_difference_close(&d);
 }
 

@@ -18,7 +18,7 @@ static int ring_without_room(void)
 		return 2;
 	int shm = open("/dev/shm", O_RDONLY | O_DIRECTORY);
 	af_drain_open(&d, shm, shm, NULL);
-	af_drain_look(&d);
+	af_drain_poll(&d);
 	uint32_t nr = d.nr;
 	af_drain_close(&d);
 	return nr ? 3 : 0;

@@ -22,7 +22,7 @@ static const struct af_column columns[] = {
 };
 enum { KERNEL, TIME, CALLS, MEAN, MIN, MAX, QUEUED, REGISTERS, DEVICE, PROCESS, COLUMNS };
 
-static void row(struct af_facts *f, struct af_table *t, const char *kernel, uint64_t time,
+static void row(struct af_tables *f, struct af_table *t, const char *kernel, uint64_t time,
                 uint64_t calls, uint64_t queued, const char *process)
 {
 	struct af_cell *c = af_table_row(f, t);
@@ -37,9 +37,9 @@ static void row(struct af_facts *f, struct af_table *t, const char *kernel, uint
 	c[PROCESS].text = process;
 }
 
-static struct af_table *made(struct af_facts *f)
+static struct af_table *made(struct af_tables *f)
 {
-	struct af_table *t = af_facts_table(f, "kernels", "Kernels", columns, COLUMNS);
+	struct af_table *t = af_tables_table(f, "kernels", "Kernels", columns, COLUMNS);
 
 	row(f, t, "gemm", 100, 1, 10, "a");
 	row(f, t, "gemm", 60, 3, 50, "b");
@@ -58,8 +58,8 @@ static const char *const drop[] = {"device", "process", NULL};
 
 static void rows_of_one_key_become_one(void **state)
 {
-	struct af_facts f = {0};
-	const struct af_table *t = af_table_fold(&f, made(&f), by_kernel, drop);
+	struct af_tables f = {0};
+	const struct af_table *t = af_table_group_by(&f, made(&f), by_kernel, drop);
 
 	(void)state;
 	assert_int_equal(t->nr_rows, 2);
@@ -68,75 +68,75 @@ static void rows_of_one_key_become_one(void **state)
 	assert_int_equal(at(t, 0, MEAN)->value, 40);
 	assert_int_equal(at(t, 0, MIN)->value, 20);
 	assert_int_equal(at(t, 0, MAX)->value, 100);
-	af_facts_free(&f);
+	af_tables_free(&f);
 }
 
 static void a_mean_that_is_not_of_the_time_goes_by_the_calls(void **state)
 {
-	struct af_facts f = {0};
-	const struct af_table *t = af_table_fold(&f, made(&f), by_kernel, drop);
+	struct af_tables f = {0};
+	const struct af_table *t = af_table_group_by(&f, made(&f), by_kernel, drop);
 
 	(void)state;
 	assert_int_equal(at(t, 0, QUEUED)->value, 40);
 	assert_int_equal(at(t, 1, QUEUED)->value, 0);
-	af_facts_free(&f);
+	af_tables_free(&f);
 }
 
 static void what_differs_is_not_known(void **state)
 {
-	struct af_facts f = {0};
-	const struct af_table *t = af_table_fold(&f, made(&f), by_kernel, drop);
+	struct af_tables f = {0};
+	const struct af_table *t = af_table_group_by(&f, made(&f), by_kernel, drop);
 
 	(void)state;
 	assert_true(at(t, 0, REGISTERS)->unknown);
 	assert_false(at(t, 1, REGISTERS)->unknown);
 	assert_string_equal(at(t, 0, DEVICE)->text, "GPU");
 	assert_string_equal(at(t, 0, PROCESS)->text, "");
-	af_facts_free(&f);
+	af_tables_free(&f);
 }
 
 static void keys_are_shown_and_what_is_dropped_is_not(void **state)
 {
-	struct af_facts f = {0};
-	const struct af_table *t = af_table_fold(&f, made(&f), by_both, drop);
+	struct af_tables f = {0};
+	const struct af_table *t = af_table_group_by(&f, made(&f), by_both, drop);
 
 	(void)state;
 	assert_int_equal(t->nr_rows, 3);
 	assert_false(af_table_hides(t, PROCESS));
 	assert_true(af_table_hides(t, DEVICE));
-	t = af_table_fold(&f, made(&f), by_kernel, drop);
+	t = af_table_group_by(&f, made(&f), by_kernel, drop);
 	assert_true(af_table_hides(t, PROCESS));
-	af_facts_free(&f);
+	af_tables_free(&f);
 }
 
 static void sums_stay_at_the_largest_number(void **state)
 {
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 	struct af_table *t = made(&f);
 
 	(void)state;
 	t->cells[TIME].value = UINT64_MAX;
-	const struct af_table *folded = af_table_fold(&f, t, by_kernel, drop);
+	const struct af_table *folded = af_table_group_by(&f, t, by_kernel, drop);
 	assert_int_equal(at(folded, 0, TIME)->value, UINT64_MAX);
-	af_facts_free(&f);
+	af_tables_free(&f);
 }
 
 static void an_unknown_value_gives_way_to_a_known_one(void **state)
 {
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 	struct af_table *t = made(&f);
 
 	(void)state;
 	t->cells[TIME].unknown = true;
-	const struct af_table *folded = af_table_fold(&f, t, by_kernel, drop);
+	const struct af_table *folded = af_table_group_by(&f, t, by_kernel, drop);
 	assert_false(at(folded, 0, TIME)->unknown);
 	assert_int_equal(at(folded, 0, TIME)->value, 60);
-	af_facts_free(&f);
+	af_tables_free(&f);
 }
 
 static void rows_are_ordered_by_number_and_by_name(void **state)
 {
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 	struct af_table *t = made(&f);
 
 	(void)state;
@@ -148,12 +148,12 @@ static void rows_are_ordered_by_number_and_by_name(void **state)
 	assert_string_equal(at(t, 2, PROCESS)->text, "a");
 	af_table_sort(t, COLUMNS);
 	assert_string_equal(at(t, 0, KERNEL)->text, "add");
-	af_facts_free(&f);
+	af_tables_free(&f);
 }
 
 static void what_is_not_known_comes_last(void **state)
 {
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 	struct af_table *t = made(&f);
 
 	(void)state;
@@ -161,19 +161,19 @@ static void what_is_not_known_comes_last(void **state)
 	af_table_sort(t, TIME);
 	assert_int_equal(at(t, 0, TIME)->value, 60);
 	assert_true(at(t, 2, TIME)->unknown);
-	af_facts_free(&f);
+	af_tables_free(&f);
 }
 
 static void an_empty_table_stays_empty(void **state)
 {
-	struct af_facts f = {0};
-	struct af_table *t = af_facts_table(&f, "none", "None", columns, COLUMNS);
+	struct af_tables f = {0};
+	struct af_table *t = af_tables_table(&f, "none", "None", columns, COLUMNS);
 
 	(void)state;
 	af_table_sort(t, TIME);
-	assert_int_equal(af_table_fold(&f, t, by_kernel, drop)->nr_rows, 0);
+	assert_int_equal(af_table_group_by(&f, t, by_kernel, drop)->nr_rows, 0);
 	assert_int_equal(af_table_column(t, "No such column"), -1);
-	af_facts_free(&f);
+	af_tables_free(&f);
 }
 
 int main(void)

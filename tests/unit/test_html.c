@@ -229,11 +229,11 @@ static void names_are_in_their_files(void **state)
 
 	af_tree_open(&t, weights, 1);
 	for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
-		struct af_spot spot = {.module = told[i].module};
+		struct af_location location = {.module = told[i].module};
 		af_tree_add(&t,
 		            af_tree_child(&t, 0,
 		                          af_tree_name_at(&t, told[i].name, strlen(told[i].name),
-		                                          told[i].frame, &spot)),
+		                                          told[i].frame, &location)),
 		            0, 1);
 	}
 	af_tree_finish(&t);
@@ -294,18 +294,18 @@ static char *render_tree(const struct af_tree *t, const char *text)
 	struct af_render r = {
 	    .fd = memfd_create("page", MFD_CLOEXEC), .picture = &picture, .label = text};
 	const struct af_format *html = af_format_for("report.html");
-	struct af_facts facts = {0};
+	struct af_tables tables = {0};
 	struct af_err err = {0};
 
-	struct af_table *table = af_facts_table(&facts, text, text, column, 1);
-	((struct af_cell *)af_table_row(&facts, table))->text = text;
+	struct af_table *table = af_tables_table(&tables, text, text, column, 1);
+	((struct af_cell *)af_table_row(&tables, table))->text = text;
 	table->note = text;
 	assert_int_equal(html->begin(&r, &err), 0);
 	assert_int_equal(html->tree(&r, t, &err), 0);
-	assert_int_equal(html->facts(&r, &facts, &err), 0);
+	assert_int_equal(html->tables(&r, &tables, &err), 0);
 	assert_int_equal(html->end(&r, &err), 0);
 	assert_null(r.state);
-	af_facts_free(&facts);
+	af_tables_free(&tables);
 
 	off_t size = lseek(r.fd, 0, SEEK_END);
 	char *page = calloc(1, (size_t)size + 1);

@@ -47,12 +47,12 @@ static void rig_event(struct rig *r, uint32_t kind, const void *payload, size_t 
 		af_launches_event(&r->launches, &r->world, &ev);
 }
 
-static void rig_function(struct rig *r, uint32_t id, uint32_t does)
+static void rig_function(struct rig *r, uint32_t id, uint32_t category)
 {
 	struct {
 		struct af_ev_function is;
 		char name[2];
-	} __attribute__((packed)) function = {{id, AF_API_CUDA, does}, "f"};
+	} __attribute__((packed)) function = {{id, AF_API_CUDA, category}, "f"};
 
 	rig_event(r, AF_KIND_FUNCTION, &function, sizeof function);
 }
@@ -64,10 +64,10 @@ static struct rig *rig_open(void)
 	r->launches.take = rig_take;
 	r->launches.arg = r;
 	r->now_ns = 1000000000;
-	rig_function(r, LAUNCH, AF_DOES_LAUNCH);
-	rig_function(r, SYNC, AF_DOES_SYNC);
-	rig_function(r, GRAPH_LAUNCH, AF_DOES_GRAPH_LAUNCH);
-	rig_function(r, COPY, AF_DOES_COPY);
+	rig_function(r, LAUNCH, AF_CATEGORY_LAUNCH);
+	rig_function(r, SYNC, AF_CATEGORY_SYNC);
+	rig_function(r, GRAPH_LAUNCH, AF_CATEGORY_GRAPH_LAUNCH);
+	rig_function(r, COPY, AF_CATEGORY_COPY);
 	return r;
 }
 

@@ -159,17 +159,17 @@ static void profiling_that_was_asked_for_is_given(void **state)
 
 static void properties_are_answered_as_they_were_passed(void **state)
 {
-	cl_queue_properties asked[] = {CL_QUEUE_SIZE, 42, 0}, got[8];
+	cl_queue_properties query[] = {CL_QUEUE_SIZE, 42, 0}, got[8];
 	size_t size = 0;
 	cl_command_queue q = CL(clCreateCommandQueueWithProperties, NULL,
-	                        (cl_device_id)&mock_devices[0], asked, NULL);
+	                        (cl_device_id)&mock_devices[0], query, NULL);
 
 	assert_true(((struct mock_queue *)q)->properties & CL_QUEUE_PROFILING_ENABLE);
 	assert_int_equal(
 	    CL(clGetCommandQueueInfo, q, CL_QUEUE_PROPERTIES_ARRAY, sizeof got, got, &size),
 	    CL_SUCCESS);
-	assert_int_equal(size, sizeof asked);
-	assert_memory_equal(got, asked, sizeof asked);
+	assert_int_equal(size, sizeof query);
+	assert_memory_equal(got, query, sizeof query);
 	q = queue_new(0, 0);
 	assert_int_equal(
 	    CL(clGetCommandQueueInfo, q, CL_QUEUE_PROPERTIES_ARRAY, sizeof got, got, &size),
@@ -180,7 +180,7 @@ static void properties_are_answered_as_they_were_passed(void **state)
 static void completed_work_has_launch_shape_and_stamps(void **state)
 {
 	struct af_ev_launch l;
-	struct af_ev_shape shape;
+	struct af_ev_descriptor descriptor;
 	struct af_ev_work w;
 	struct af_ev_kernel k;
 	struct af_ev_queue def;
@@ -192,18 +192,18 @@ static void completed_work_has_launch_shape_and_stamps(void **state)
 	assert_int_equal(EVENTS(mark, QUEUE, &def), 1);
 	assert_int_equal(EVENTS(mark, KERNEL, &k), 1);
 	assert_int_equal(EVENTS(mark, LAUNCH, &l), 1);
-	assert_int_equal(EVENTS(mark, SHAPE, &shape), 1);
+	assert_int_equal(EVENTS(mark, DESCRIPTOR, &descriptor), 1);
 	assert_int_equal(EVENTS(mark, WORK, &w), 1);
 	assert_int_not_equal(l.callpath, 0);
 	assert_int_equal(w.correlation, l.correlation);
-	assert_int_equal(w.shape, shape.shape);
-	assert_int_equal(shape.queue, def.queue);
-	assert_int_equal(shape.kernel, k.kernel);
-	assert_int_equal(shape.op, AF_OP_KERNEL);
-	assert_int_equal(shape.global_x * shape.global_y * shape.global_z, 64 * 8);
-	assert_int_equal(shape.local_x, 16);
-	assert_int_equal(shape.local_y, 2);
-	assert_int_equal(shape.local_z, 1);
+	assert_int_equal(w.descriptor, descriptor.descriptor);
+	assert_int_equal(descriptor.queue, def.queue);
+	assert_int_equal(descriptor.kernel, k.kernel);
+	assert_int_equal(descriptor.op, AF_OP_KERNEL);
+	assert_int_equal(descriptor.global_x * descriptor.global_y * descriptor.global_z, 64 * 8);
+	assert_int_equal(descriptor.local_x, 16);
+	assert_int_equal(descriptor.local_y, 2);
+	assert_int_equal(descriptor.local_z, 1);
 	assert_int_equal(w.queued_ns, mock_events[0].stamps[0]);
 	assert_int_equal(w.submit_after_ns, 10);
 	assert_int_equal(w.start_after_ns, 20);
@@ -372,14 +372,14 @@ static void blocking_call_writes_its_work(void **state)
 	cl_command_queue q = queue_new(0, 0);
 	size_t mark = mark_now();
 	struct af_ev_work w;
-	struct af_ev_shape shape;
+	struct af_ev_descriptor descriptor;
 	char to[16];
 
 	CL(clEnqueueReadBuffer, q, NULL, CL_TRUE, 0, 12345, to, 0, NULL, NULL);
 	assert_int_equal(EVENTS(mark, WORK, &w), 1);
-	assert_int_equal(EVENTS(mark, SHAPE, &shape), 1);
-	assert_int_equal(shape.op, AF_OP_READ);
-	assert_int_equal(shape.bytes, 12345);
+	assert_int_equal(EVENTS(mark, DESCRIPTOR, &descriptor), 1);
+	assert_int_equal(descriptor.op, AF_OP_READ);
+	assert_int_equal(descriptor.bytes, 12345);
 }
 
 static void functions_got_by_name_are_recorded(void **state)
@@ -390,15 +390,15 @@ static void functions_got_by_name_are_recorded(void **state)
 	cl_command_queue q = queue_new(0, 0);
 	size_t mark = mark_now();
 	struct af_ev_work w;
-	struct af_ev_shape shape;
+	struct af_ev_descriptor descriptor;
 	char from[8] = "", to[8];
 
 	assert_non_null(copy);
 	assert_int_equal(copy(q, CL_TRUE, to, from, 54321, 0, NULL, NULL), CL_SUCCESS);
 	assert_int_equal(EVENTS(mark, WORK, &w), 1);
-	assert_int_equal(EVENTS(mark, SHAPE, &shape), 1);
-	assert_int_equal(shape.op, AF_OP_COPY);
-	assert_int_equal(shape.bytes, 54321);
+	assert_int_equal(EVENTS(mark, DESCRIPTOR, &descriptor), 1);
+	assert_int_equal(descriptor.op, AF_OP_COPY);
+	assert_int_equal(descriptor.bytes, 54321);
 	assert_ptr_equal(CL(clGetExtensionFunctionAddress, "clSomethingElse"), mock_enqueue);
 	assert_null(CL(clGetExtensionFunctionAddress, "clMissing"));
 }

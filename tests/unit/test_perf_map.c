@@ -135,27 +135,27 @@ static void of_a_map_that_is_too_large_the_end_is_read(void **state)
 static void code_outside_all_files_is_looked_up_in_the_jit_map(void **state)
 {
 	uint64_t pcs[] = {0x1010, 0x9000};
-	struct af_sym_job *job = af_sym_job_open();
+	struct af_sym_task *task = af_sym_task_open();
 	struct af_stream stream;
-	struct af_sym_places places = {.perf_dir = dir,
-	                               .trust = {.owners = {geteuid()}, .nr_owners = 1}};
+	struct af_search_paths search_paths = {.perf_dir = dir,
+	                                       .trust = {.owners = {geteuid()}, .nr_owners = 1}};
 
 	write_map("1000 100 hot loop\n");
-	af_sym_job_process(job, 1, 0, 77, 0, "");
-	af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)pcs, 2);
-	af_sym_job_stack(job, 2, 0, 0, (const uint8_t *)pcs,
-	                 2);                      /* another process, without a map */
-	af_sym_job_process(job, 3, 1, 78, 0, ""); /* forked, with the code of its parent */
-	af_sym_job_stack(job, 3, 0, 0, (const uint8_t *)pcs, 2);
-	af_sym_job_run(job, &places, NULL, NULL);
-	assert_int_equal(af_sym_job_nr(job), 6);
+	af_sym_task_process(task, 1, 0, 77, 0, "");
+	af_sym_task_stack(task, 1, 0, 0, (const uint8_t *)pcs, 2);
+	af_sym_task_stack(task, 2, 0, 0, (const uint8_t *)pcs,
+	                  2);                       /* another process, without a map */
+	af_sym_task_process(task, 3, 1, 78, 0, ""); /* forked, with the code of its parent */
+	af_sym_task_stack(task, 3, 0, 0, (const uint8_t *)pcs, 2);
+	af_sym_task_run(task, &search_paths, NULL, NULL);
+	assert_int_equal(af_sym_task_nr(task), 6);
 
 	/* The stream says process 1, but what counts is in the events. */
 	scope_close int dirfd = open(dir, O_RDONLY | O_DIRECTORY);
 	assert_int_equal(af_metadata_write(dirfd, 0, 0, NULL), 0);
 	assert_int_equal(af_stream_open_file(&stream, af_create_private(dirfd, "s1-1"), 1, 1), 0);
-	af_sym_job_write(job, &stream, 5);
-	af_sym_job_close(job);
+	af_sym_task_write(task, &stream, 5);
+	af_sym_task_close(task);
 	assert_int_equal(af_stream_close(&stream), 0);
 
 	struct af_trace *t;

@@ -126,7 +126,7 @@ static void code_is_copied_when_first_seen(void **state)
 	struct fake_code c = code(next_version++, 17, &name, &file);
 
 	uint32_t i = index_of(&c);
-	const struct af_py_code *copy = af_python_code(i);
+	const struct af_py_code_copy *copy = af_python_code(i);
 	assert_non_null(copy);
 	memset(&name, 0, sizeof name);
 	memset(&file, 0, sizeof file);
@@ -245,7 +245,7 @@ static _Atomic uint32_t wrong, handled;
 static void meet(uint32_t at)
 {
 	uint32_t i = index_of(&shared[at]);
-	const struct af_py_code *c = NULL;
+	const struct af_py_code_copy *c = NULL;
 
 	/* A code another thread is handing out holds back the ones after it for a moment. */
 	for (int tries = 0; !c && tries < 100000000; tries++)
@@ -310,7 +310,7 @@ static int child_adds_a_code(void)
 	struct fake_code c = code(0x70000000, 5, &forked_name, &forked_file);
 
 	af_python_after_fork();
-	const struct af_py_code *copy = af_python_code(index_of(&c));
+	const struct af_py_code_copy *copy = af_python_code(index_of(&c));
 	return copy && copy->first_line == 5 ? 0 : 1;
 }
 

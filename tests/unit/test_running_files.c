@@ -74,9 +74,9 @@ static void end_child(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static struct af_sym_places places(void)
+static struct af_search_paths search_paths(void)
 {
-	struct af_sym_places p = {
+	struct af_search_paths p = {
 	    .perf_dir = dir,
 	    .proc = "/proc",
 	    .boottime_ns = now_ns(CLOCK_BOOTTIME) - now_ns(CLOCK_MONOTONIC),
@@ -85,15 +85,15 @@ static struct af_sym_places places(void)
 	return p;
 }
 
-/* The answer to the only address of @job: its function, or NULL and the source. */
-static const char *answer(struct af_sym_job *job, uint32_t *source)
+/* The answer to the only address of @task: its function, or NULL and the source. */
+static const char *answer(struct af_sym_task *task, uint32_t *source)
 {
-	for (uint32_t i = 0; i < job->nr_modules; i++) {
-		const struct job_module *m = &job->modules[i];
+	for (uint32_t i = 0; i < task->nr_modules; i++) {
+		const struct task_module *m = &task->modules[i];
 
 		if (!m->nr)
 			continue;
-		const struct job_answer *a = &m->answers[0];
+		const struct task_answer *a = &m->answers[0];
 		*source = a->source;
 		if (!a->nr)
 			return NULL;
@@ -161,22 +161,22 @@ static void a_file_deleted_under_a_process_is_read_through_it(void **state)
 	pid_t pid = start_copy(path);
 	struct af_ev_mapping ev = copy_mapping(pid, path);
 	uint64_t pc = ev.bias + (uintptr_t)a_function_of_this_program - own_bias();
-	struct af_sym_places where = places();
+	struct af_search_paths where = search_paths();
 	uint32_t source = 0;
 
 	assert_int_equal(unlink(path), 0);
 	for (int turn = 0; turn < 3; turn++) {
-		struct af_sym_job *job = af_sym_job_open();
+		struct af_sym_task *task = af_sym_task_open();
 
 		/* As the executable and, with the right to, as any mapped file; then it is over. */
 		ev.flags = AF_MAPPING_DELETED | (turn == 0 ? AF_MAPPING_MAIN : 0);
 		if (turn == 2)
 			end_child(pid);
-		af_sym_job_process(job, 1, 0, (uint32_t)pid, now_ns(CLOCK_MONOTONIC), path);
-		af_sym_job_mapping(job, 1, &ev, NULL, 0, path, strlen(path));
-		af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
-		af_sym_job_run(job, &where, NULL, NULL);
-		const char *function = answer(job, &source);
+		af_sym_task_process(task, 1, 0, (uint32_t)pid, now_ns(CLOCK_MONOTONIC), path);
+		af_sym_task_mapping(task, 1, &ev, NULL, 0, path, strlen(path));
+		af_sym_task_stack(task, 1, 0, 0, (const uint8_t *)&pc, 1);
+		af_sym_task_run(task, &where, NULL, NULL);
+		const char *function = answer(task, &source);
 		if (turn == 0) {
 			assert_non_null(function);
 			assert_string_equal(function, "a_function_of_this_program");
@@ -187,7 +187,7 @@ static void a_file_deleted_under_a_process_is_read_through_it(void **state)
 			assert_null(function);
 			assert_int_equal(source, AF_SYMBOL_BUILD_ID);
 		}
-		af_sym_job_close(job);
+		af_sym_task_close(task);
 	}
 }
 
@@ -198,7 +198,7 @@ static void a_file_replaced_under_a_process_is_read_through_it(void **state)
 	pid_t pid = start_copy(path);
 	struct af_ev_mapping ev = copy_mapping(pid, path);
 	uint64_t pc = ev.bias + (uintptr_t)a_function_of_this_program - own_bias();
-	struct af_sym_places where = places();
+	struct af_search_paths where = search_paths();
 	uint8_t id[AF_ELF_BUILD_ID_MAX];
 	struct af_file f;
 	struct af_elf e;
@@ -213,16 +213,16 @@ static void a_file_replaced_under_a_process_is_read_through_it(void **state)
 	         path);
 	assert_int_equal(system(other), 0);
 
-	struct af_sym_job *job = af_sym_job_open();
+	struct af_sym_task *task = af_sym_task_open();
 	ev.flags = AF_MAPPING_MAIN;
-	af_sym_job_process(job, 1, 0, (uint32_t)pid, now_ns(CLOCK_MONOTONIC), path);
-	af_sym_job_mapping(job, 1, &ev, id, len, path, strlen(path));
-	af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
-	af_sym_job_run(job, &where, NULL, NULL);
-	const char *function = answer(job, &source);
+	af_sym_task_process(task, 1, 0, (uint32_t)pid, now_ns(CLOCK_MONOTONIC), path);
+	af_sym_task_mapping(task, 1, &ev, id, len, path, strlen(path));
+	af_sym_task_stack(task, 1, 0, 0, (const uint8_t *)&pc, 1);
+	af_sym_task_run(task, &where, NULL, NULL);
+	const char *function = answer(task, &source);
 	assert_non_null(function);
 	assert_string_equal(function, "a_function_of_this_program");
-	af_sym_job_close(job);
+	af_sym_task_close(task);
 	end_child(pid);
 }
 
@@ -256,7 +256,7 @@ static int contained(void *arg)
 
 static void a_map_in_another_namespace_is_found(void **state)
 {
-	struct af_sym_places where = places();
+	struct af_search_paths where = search_paths();
 	char stack[64 << 10], exe[512] = "";
 	uint64_t pc = 0x1010;
 	uint32_t source = 0;
@@ -281,17 +281,17 @@ static void a_map_in_another_namespace_is_found(void **state)
 	assert_true(write_text("perf-1.map", "1000 100 outside\n"));
 	assert_true(readlink("/proc/self/exe", exe, sizeof exe - 1) > 0);
 	for (int turn = 0; turn < 2; turn++) {
-		struct af_sym_job *job = af_sym_job_open();
+		struct af_sym_task *task = af_sym_task_open();
 
 		/* The process 1 out here is another program. */
-		af_sym_job_process(job, 1, 0, 1, now_ns(CLOCK_MONOTONIC), exe);
-		af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
-		af_sym_job_run(job, &where, NULL, NULL);
-		const char *function = answer(job, &source);
+		af_sym_task_process(task, 1, 0, 1, now_ns(CLOCK_MONOTONIC), exe);
+		af_sym_task_stack(task, 1, 0, 0, (const uint8_t *)&pc, 1);
+		af_sym_task_run(task, &where, NULL, NULL);
+		const char *function = answer(task, &source);
 		assert_non_null(function);
 		assert_string_equal(function, turn ? "outside" : "inside");
 		assert_int_equal(source, AF_SYMBOL_JIT);
-		af_sym_job_close(job);
+		af_sym_task_close(task);
 		if (!turn)
 			end_child(pid);
 	}
@@ -299,8 +299,8 @@ static void a_map_in_another_namespace_is_found(void **state)
 
 static void a_map_of_another_user_is_told_of(void **state)
 {
-	struct af_sym_places where = places();
-	struct af_sym_job *job = af_sym_job_open();
+	struct af_search_paths where = search_paths();
+	struct af_sym_task *task = af_sym_task_open();
 	uint64_t pc = 0x1010;
 	uint32_t source = 0;
 
@@ -310,30 +310,30 @@ static void a_map_of_another_user_is_told_of(void **state)
 	char path[160];
 	snprintf(path, sizeof path, "%s/perf-4000000.map", dir);
 	assert_int_equal(chown(path, 4242, 4242), 0);
-	af_sym_job_process(job, 1, 0, 4000000, 0, "");
-	af_sym_job_user(job, 1, 1000);
-	af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
-	af_sym_job_run(job, &where, NULL, NULL);
-	assert_null(answer(job, &source));
+	af_sym_task_process(task, 1, 0, 4000000, 0, "");
+	af_sym_task_user(task, 1, 1000);
+	af_sym_task_stack(task, 1, 0, 0, (const uint8_t *)&pc, 1);
+	af_sym_task_run(task, &where, NULL, NULL);
+	assert_null(answer(task, &source));
 	assert_int_equal(source, AF_SYMBOL_NO_MODULE);
-	assert_int_equal(job->nr_notes, 1);
-	assert_non_null(strstr(af_strtab_get(&job->note_texts, job->notes[0].text), "4242"));
-	af_sym_job_close(job);
+	assert_int_equal(task->nr_notes, 1);
+	assert_non_null(strstr(af_strtab_get(&task->note_texts, task->notes[0].text), "4242"));
+	af_sym_task_close(task);
 
 	/* The same file is the process's own when that is the user's. */
-	job = af_sym_job_open();
-	af_sym_job_process(job, 1, 0, 4000000, 0, "");
-	af_sym_job_user(job, 1, 4242);
-	af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
-	af_sym_job_run(job, &where, NULL, NULL);
-	assert_string_equal(answer(job, &source), "theirs");
-	af_sym_job_close(job);
+	task = af_sym_task_open();
+	af_sym_task_process(task, 1, 0, 4000000, 0, "");
+	af_sym_task_user(task, 1, 4242);
+	af_sym_task_stack(task, 1, 0, 0, (const uint8_t *)&pc, 1);
+	af_sym_task_run(task, &where, NULL, NULL);
+	assert_string_equal(answer(task, &source), "theirs");
+	af_sym_task_close(task);
 }
 
 static void a_dump_is_found_by_its_mapping(void **state)
 {
-	struct af_sym_places where = places();
-	struct af_sym_job *job;
+	struct af_search_paths where = search_paths();
+	struct af_sym_task *task;
 	struct af_buf b = {0};
 	char path[160];
 	static const uint8_t code[64];
@@ -351,14 +351,14 @@ static void a_dump_is_found_by_its_mapping(void **state)
 	void *mark = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
 	assert_true(mark != MAP_FAILED);
 	for (uint64_t time_ns = 150; time_ns <= 250; time_ns += 100) {
-		job = af_sym_job_open();
-		af_sym_job_process(job, 1, 0, (uint32_t)getpid(), now_ns(CLOCK_MONOTONIC), "");
-		af_sym_job_stack(job, 1, 0, time_ns, (const uint8_t *)&pc, 1);
-		af_sym_job_run(job, &where, NULL, NULL);
-		const char *function = answer(job, &source);
+		task = af_sym_task_open();
+		af_sym_task_process(task, 1, 0, (uint32_t)getpid(), now_ns(CLOCK_MONOTONIC), "");
+		af_sym_task_stack(task, 1, 0, time_ns, (const uint8_t *)&pc, 1);
+		af_sym_task_run(task, &where, NULL, NULL);
+		const char *function = answer(task, &source);
 		assert_non_null(function);
 		assert_string_equal(function, time_ns == 150 ? "before" : "after");
-		af_sym_job_close(job);
+		af_sym_task_close(task);
 	}
 	munmap(mark, 4096);
 	close(fd);
@@ -366,47 +366,47 @@ static void a_dump_is_found_by_its_mapping(void **state)
 	/* And by what the trace says of it, when the process is gone. */
 	struct af_ev_mapping ev = {.start = 0x7000, .end = 0x8000};
 	where.proc = NULL;
-	job = af_sym_job_open();
-	af_sym_job_process(job, 1, 0, (uint32_t)getpid(), 0, "");
-	af_sym_job_mapping(job, 1, &ev, NULL, 0, path, strlen(path));
-	af_sym_job_stack(job, 1, 0, 150, (const uint8_t *)&pc, 1);
-	af_sym_job_run(job, &where, NULL, NULL);
-	assert_string_equal(answer(job, &source), "before");
-	af_sym_job_close(job);
+	task = af_sym_task_open();
+	af_sym_task_process(task, 1, 0, (uint32_t)getpid(), 0, "");
+	af_sym_task_mapping(task, 1, &ev, NULL, 0, path, strlen(path));
+	af_sym_task_stack(task, 1, 0, 150, (const uint8_t *)&pc, 1);
+	af_sym_task_run(task, &where, NULL, NULL);
+	assert_string_equal(answer(task, &source), "before");
+	af_sym_task_close(task);
 
 	/* And in a folder where such files are kept. */
 	char pattern[160];
 	snprintf(pattern, sizeof pattern, "%s/*", dir);
 	where.dump_dirs[0] = pattern;
-	job = af_sym_job_open();
-	af_sym_job_process(job, 1, 0, (uint32_t)getpid(), 0, "");
-	af_sym_job_stack(job, 1, 0, 250, (const uint8_t *)&pc, 1);
-	af_sym_job_run(job, &where, NULL, NULL);
-	assert_string_equal(answer(job, &source), "after");
-	af_sym_job_close(job);
+	task = af_sym_task_open();
+	af_sym_task_process(task, 1, 0, (uint32_t)getpid(), 0, "");
+	af_sym_task_stack(task, 1, 0, 250, (const uint8_t *)&pc, 1);
+	af_sym_task_run(task, &where, NULL, NULL);
+	assert_string_equal(answer(task, &source), "after");
+	af_sym_task_close(task);
 	af_buf_free(&b);
 }
 
 static void processes_are_known_by_when_they_began(void **state)
 {
-	struct af_live l;
+	struct af_running l;
 
-	af_live_open(&l, "/proc");
+	af_running_open(&l, "/proc");
 	uint64_t now = now_ns(CLOCK_BOOTTIME);
-	const struct af_live_process *self = af_live_find(&l, getpid(), now, NULL);
+	const struct af_running_process *self = af_running_find(&l, getpid(), now, NULL);
 	assert_non_null(self);
 	assert_int_equal(self->pid, getpid());
 	assert_int_equal(self->uid, geteuid());
 	assert_false(self->elsewhere);
 	/* Who was seen before we were there was somebody else. */
-	assert_null(af_live_find(&l, getpid(), self->start_ns - 2000000000, NULL));
-	assert_null(af_live_find(&l, getpid(), now, "/bin/another"));
-	assert_true(af_live_open_path(&l, self, "relative") < 0);
-	assert_true(af_live_open_path(&l, self, "/proc/self/exe") < 0);
-	af_live_close(&l);
-	af_live_open(&l, "/nowhere");
-	assert_null(af_live_find(&l, getpid(), now, NULL));
-	af_live_close(&l);
+	assert_null(af_running_find(&l, getpid(), self->start_ns - 2000000000, NULL));
+	assert_null(af_running_find(&l, getpid(), now, "/bin/another"));
+	assert_true(af_running_open_path(&l, self, "relative") < 0);
+	assert_true(af_running_open_path(&l, self, "/proc/self/exe") < 0);
+	af_running_close(&l);
+	af_running_open(&l, "/nowhere");
+	assert_null(af_running_find(&l, getpid(), now, NULL));
+	af_running_close(&l);
 }
 
 int main(int argc, char **argv)

@@ -104,7 +104,7 @@ static const struct af_cell *cell(const struct af_table *t, uint32_t row, const 
 static void reasons_have_columns_by_weight(void **state)
 {
 	struct af_sampled s = {0};
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 	uint32_t fn = function(&s, "k", "k"), order[4], nr = 1;
 
 	add(&s, fn, 0, "smsp__pcsamp_warps_issue_stalled_selected", 60, 1);
@@ -128,7 +128,7 @@ static void reasons_have_columns_by_weight(void **state)
 	assert_int_equal(nr, 1);
 	assert_int_equal(f.last->nr_rows, 1);
 	assert_string_equal(cell(f.last, 0, "name")->text, "issued");
-	af_facts_free(&f);
+	af_tables_free(&f);
 	af_sampled_free(&s);
 }
 
@@ -136,7 +136,7 @@ static void reasons_have_columns_by_weight(void **state)
 static void without_reasons_there_are_no_columns_of_them(void **state)
 {
 	struct af_sampled s = {0};
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 
 	af_sampled_tables(&s, NULL, &f);
 	assert_null(f.first);
@@ -146,7 +146,7 @@ static void without_reasons_there_are_no_columns_of_them(void **state)
 	assert_int_equal(af_table_column(f.first, "stall_no_reason_given"), -1);
 	assert_string_equal(cell(f.first, 0, "top_reason")->text, "");
 	assert_null(f.first->next);
-	af_facts_free(&f);
+	af_tables_free(&f);
 	af_sampled_free(&s);
 }
 
@@ -154,7 +154,7 @@ static void without_reasons_there_are_no_columns_of_them(void **state)
 static void there_may_be_any_number_of_reasons(void **state)
 {
 	struct af_sampled s = {0};
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 	uint32_t fn = function(&s, "k", "k");
 	char name[32];
 
@@ -168,7 +168,7 @@ static void there_may_be_any_number_of_reasons(void **state)
 	assert_int_equal(cell(f.first, 0, "stall_reason_0")->value, 66);
 	assert_true(cell(f.first, 0, "rest")->value > 9000);
 	assert_int_equal(f.first->next->nr_rows, 300);
-	af_facts_free(&f);
+	af_tables_free(&f);
 	af_sampled_free(&s);
 }
 

@@ -162,7 +162,7 @@ static void the_oldest_give_way_and_are_counted(void **state)
 	assert_int_equal(sum.disk, r->segments.bytes);
 	assert_int_equal(sum.missing, 0);
 	assert_int_equal(sum.events + r->session.lost_oldest, made);
-	assert_true(r->session.lost_oldest > 0 && r->session.round > 10);
+	assert_true(r->session.lost_oldest > 0 && r->session.epoch > 10);
 	assert_true(sum.files > 4);
 }
 
@@ -226,13 +226,13 @@ static void the_recorders_stream_forgets_processes_of_which_nothing_is_left(void
 		af_stream_flush(&s);
 	}
 	af_segments_stream(&r->segments, "s7-0", 7);
-	assert_int_equal(af_condense(&r->segments, &s, "recorder", 5000), 0);
+	assert_int_equal(af_compact(&r->segments, &s, "recorder", 5000), 0);
 	assert_int_equal(r->session.lost_oldest, 99);
 	assert_int_equal(r->segments.lost[AF_LOST_BUSY], 500);
 	af_stream_put(&s, process_end, 6000, .process = 200);
 	af_stream_flush(&s);
 	/* Again, with what that began with. */
-	assert_int_equal(af_condense(&r->segments, &s, "recorder", 5000), 0);
+	assert_int_equal(af_compact(&r->segments, &s, "recorder", 5000), 0);
 	af_stream_put(&s, process_end, 7000, .process = 201);
 	assert_int_equal(af_stream_close(&s), 0);
 
@@ -272,7 +272,7 @@ static void damaged_files_are_read_as_far_as_they_go(void **state)
 {
 	struct rig *r = *state;
 	struct made m;
-	struct af_carry c;
+	struct af_checkpoint c;
 
 	maker_samples(&m, 1, 3, 50, 1000, 1);
 	for (size_t i = 0; i < m.size; i += 7) {
@@ -282,9 +282,9 @@ static void damaged_files_are_read_as_far_as_they_go(void **state)
 		int fd = openat(r->dir_fd, "f", O_RDWR | O_CREAT | O_TRUNC, 0600);
 		assert_int_equal(write(fd, copy, m.size - i % 5), m.size - i % 5);
 		close(fd);
-		assert_int_equal(af_carry_read(&c, r->dir_fd, "f"), 0);
+		assert_int_equal(af_checkpoint_read(&c, r->dir_fd, "f"), 0);
 		assert_true(c.events <= 150 && c.bytes <= m.size);
-		af_carry_free(&c);
+		af_checkpoint_free(&c);
 		free(copy);
 	}
 	free(m.data);

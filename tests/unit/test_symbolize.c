@@ -97,29 +97,29 @@ static int bench_close(void **state)
 	return rc;
 }
 
-static int bake(const char *dir, void (*progress)(void *arg, const struct af_sym_progress *p),
-                void *arg, struct af_err *err)
+static int symbolizer(const char *dir, void (*progress)(void *arg, const struct af_sym_progress *p),
+                      void *arg, struct af_err *err)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = af_sym_bake(fd, dir, progress, arg, err);
+	int rc = af_symbolize(fd, dir, progress, arg, err);
 
 	close(fd);
 	return rc;
 }
 
-static void bench_mapping(struct bench *b, uint32_t generation, uint32_t flags, const char *path,
+static void bench_mapping(struct bench *b, uint32_t epoch, uint32_t flags, const char *path,
                           bool with_id)
 {
-	struct af_ev_mapping ev = {b->start, b->end, b->bias, flags, generation};
+	struct af_ev_mapping ev = {b->start, b->end, b->bias, flags, epoch};
 	struct af_tail tail[] = {{b->build_id, with_id ? b->build_id_len : 0, 1},
 	                         {path, (uint32_t)strlen(path), 0}};
 
 	assert_true(af_stream_put_tail(&b->stream, AF_KIND_MAPPING, 1000, &ev, sizeof ev, tail, 2));
 }
 
-static void bench_stack(struct bench *b, uint32_t generation, const uint64_t *pcs, uint32_t nr)
+static void bench_stack(struct bench *b, uint32_t epoch, const uint64_t *pcs, uint32_t nr)
 {
-	struct af_ev_stack ev = {.stack = 1, .generation = generation};
+	struct af_ev_stack ev = {.stack = 1, .epoch = epoch};
 	struct af_tail tail = {pcs, nr * 8, 8};
 
 	assert_true(af_stream_put_tail(&b->stream, AF_KIND_STACK, 2000, &ev, sizeof ev, &tail, 1));
@@ -130,11 +130,11 @@ static void bench_bake(struct bench *b)
 	struct af_err err = {0};
 
 	assert_int_equal(af_stream_close(&b->stream), 0);
-	if (bake(b->dir, NULL, NULL, &err))
+	if (symbolizer(b->dir, NULL, NULL, &err))
 		fail_msg("%s", err.msg);
 }
 
-/* What the trace says about an address: the last SYMBOL of at most @generation. */
+/* What the trace says about an address: the last SYMBOL of at most @epoch. */
 struct told {
 	uint32_t nr; /* SYMBOL events of the address */
 	struct af_ev_symbol ev;
@@ -143,7 +143,7 @@ struct told {
 	uint32_t nr_frames, lines[8];
 };
 
-static struct told bench_read(const struct bench *b, uint64_t address, uint32_t generation)
+static struct told bench_read(const struct bench *b, uint64_t address, uint32_t epoch)
 {
 	struct told told = {0};
 	struct af_map strings = {0};
@@ -169,7 +169,7 @@ static struct told bench_read(const struct bench *b, uint64_t address, uint32_t 
 		if (symbol.address != address)
 			continue;
 		told.nr++;
-		if (symbol.generation > generation)
+		if (symbol.epoch > epoch)
 			continue;
 		told.ev = symbol;
 		told.time_ns = ev.time_ns;
@@ -235,22 +235,22 @@ static void an_address_used_again_has_a_name_for_each_generation(void **state)
 	bench_mapping(b, 2, 0, "/no/such/library.so", false);
 	bench_mapping(b, 0, 0, b->exe, true);
 	bench_mapping(b, 4, 0, b->exe, true);
-	for (uint32_t generation = 0; generation < 6; generation++)
-		bench_stack(b, generation, &pc, 1);
+	for (uint32_t epoch = 0; epoch < 6; epoch++)
+		bench_stack(b, epoch, &pc, 1);
 	bench_bake(b);
 
 	assert_int_equal(bench_read(b, pc, 0).nr, 3);
-	for (uint32_t generation = 0; generation < 6; generation++) {
-		struct told t = bench_read(b, pc, generation);
+	for (uint32_t epoch = 0; epoch < 6; epoch++) {
+		struct told t = bench_read(b, pc, epoch);
 
-		if (generation / 2 == 1) {
+		if (epoch / 2 == 1) {
 			assert_int_equal(t.ev.source, AF_SYMBOL_NO_FILE);
 			assert_string_equal(t.module, "/no/such/library.so");
 			assert_int_equal(t.nr_frames, 0);
 		} else {
 			assert_string_equal(t.functions[t.nr_frames - 1], "bench_first_function");
 		}
-		assert_int_equal(t.ev.generation, generation / 2 * 2);
+		assert_int_equal(t.ev.epoch, epoch / 2 * 2);
 	}
 }
 
@@ -301,8 +301,8 @@ static void a_file_that_was_replaced_gives_no_names(void **state)
 	bench_stack(b, 0, &pc, 1);
 	bench_stack(b, 1, &pc, 1);
 	bench_bake(b);
-	for (uint32_t generation = 0; generation < 2; generation++) {
-		struct told t = bench_read(b, pc, generation);
+	for (uint32_t epoch = 0; epoch < 2; epoch++) {
+		struct told t = bench_read(b, pc, epoch);
 
 		assert_int_equal(t.ev.source, AF_SYMBOL_BUILD_ID);
 		assert_string_equal(t.module, b->exe);
@@ -315,19 +315,19 @@ static void baking_again_replaces_the_names(void **state)
 	struct bench *b = *state;
 	uint64_t pc = (uintptr_t)bench_first_function;
 	struct af_err err = {0};
-	char draft[128];
+	char builder[128];
 
 	bench_mapping(b, 0, 0, b->exe, true);
 	bench_stack(b, 0, &pc, 1);
 	bench_bake(b);
-	assert_int_equal(bake(b->dir, NULL, NULL, &err), 0);
+	assert_int_equal(symbolizer(b->dir, NULL, NULL, &err), 0);
 	assert_int_equal(bench_read(b, pc, 0).nr, 1);
 
 	/* What cannot be written is told, and the old names stay. */
-	snprintf(draft, sizeof draft, "%s/.symbols.tmp", b->dir);
-	assert_int_not_equal(access(draft, F_OK), 0);
-	assert_int_equal(mkdir(draft, 0700), 0);
-	assert_true(bake(b->dir, NULL, NULL, &err) < 0);
+	snprintf(builder, sizeof builder, "%s/.symbols.tmp", b->dir);
+	assert_int_not_equal(access(builder, F_OK), 0);
+	assert_int_equal(mkdir(builder, 0700), 0);
+	assert_true(symbolizer(b->dir, NULL, NULL, &err) < 0);
 	assert_non_null(strstr(err.msg, b->dir));
 	assert_int_equal(bench_read(b, pc, 0).nr, 1);
 }
@@ -344,19 +344,19 @@ static void a_trace_without_stacks_needs_no_names(void **state)
 }
 
 /* What one SYMBOL or NOTE of the job's stream said. */
-struct job_told {
+struct task_reported {
 	uint32_t sources[8], nr, nr_notes;
 	char modules[8][64], functions[8][64], note[256];
 };
 
-static void job_read(const struct bench *b, struct job_told *told)
+static void task_read(const struct bench *b, struct task_reported *told)
 {
 	struct af_map strings = {0};
 	struct af_trace *t;
 	struct af_event ev;
 	struct af_tail_view tails[AF_TAILS_MAX];
 
-	*told = (struct job_told){0};
+	*told = (struct task_reported){0};
 	assert_int_equal(af_trace_open(&t, b->dir, 0, NULL), 0);
 	while (af_trace_next(t, &ev)) {
 		struct af_ev_string string;
@@ -392,23 +392,23 @@ static void kernel_addresses_are_those_of_process_0(void **state)
 {
 	struct bench *b = *state;
 	uint64_t pcs[] = {0xffffffff81000010, 0xffffffffc0001010, 0xffffffff91000010};
-	struct af_sym_job *job = af_sym_job_open();
+	struct af_sym_task *task = af_sym_task_open();
 	char path[128];
-	struct af_sym_places places = {.kallsyms = path};
-	struct job_told told;
+	struct af_search_paths search_paths = {.kallsyms = path};
+	struct task_reported told;
 
 	snprintf(path, sizeof path, "%s/.kallsyms", b->dir);
 	FILE *f = fopen(path, "w");
 	assert_non_null(f);
 	fputs("ffffffff81000000 T do_work.isra.0\nffffffffc0001000 t send_it\t[veth]\n", f);
 	fclose(f);
-	af_sym_job_stack(job, 0, 0, 0, (const uint8_t *)pcs, 3);
-	af_sym_job_run(job, &places, NULL, NULL);
-	af_sym_job_write(job, &b->stream, 5);
-	af_sym_job_close(job);
+	af_sym_task_stack(task, 0, 0, 0, (const uint8_t *)pcs, 3);
+	af_sym_task_run(task, &search_paths, NULL, NULL);
+	af_sym_task_write(task, &b->stream, 5);
+	af_sym_task_close(task);
 	assert_int_equal(af_stream_close(&b->stream), 0);
 
-	job_read(b, &told);
+	task_read(b, &told);
 	assert_int_equal(told.nr, 3);
 	assert_string_equal(told.functions[0], "do_work");
 	assert_string_equal(told.modules[0], "[kernel]");
@@ -425,23 +425,23 @@ static void a_kernel_without_names_is_explained(void **state)
 {
 	struct bench *b = *state;
 	uint64_t pc = 0xffffffff81000010;
-	struct af_sym_job *job = af_sym_job_open();
+	struct af_sym_task *task = af_sym_task_open();
 	char path[128];
-	struct af_sym_places places = {.kallsyms = path};
-	struct job_told told;
+	struct af_search_paths search_paths = {.kallsyms = path};
+	struct task_reported told;
 
 	snprintf(path, sizeof path, "%s/.kallsyms", b->dir);
 	FILE *f = fopen(path, "w");
 	assert_non_null(f);
 	fputs("0000000000000000 T do_work\n", f);
 	fclose(f);
-	af_sym_job_stack(job, 0, 0, 0, (const uint8_t *)&pc, 1);
-	af_sym_job_run(job, &places, NULL, NULL);
-	af_sym_job_write(job, &b->stream, 5);
-	af_sym_job_close(job);
+	af_sym_task_stack(task, 0, 0, 0, (const uint8_t *)&pc, 1);
+	af_sym_task_run(task, &search_paths, NULL, NULL);
+	af_sym_task_write(task, &b->stream, 5);
+	af_sym_task_close(task);
 	assert_int_equal(af_stream_close(&b->stream), 0);
 
-	job_read(b, &told);
+	task_read(b, &told);
 	assert_int_equal(told.nr, 1);
 	assert_int_equal(told.sources[0], AF_SYMBOL_NO_FILE);
 	assert_string_equal(told.modules[0], "[kernel]");
@@ -455,7 +455,7 @@ static void kernel_names_are_of_the_boot_that_was_recorded(void **state)
 	struct bench *b = *state;
 	struct timespec mono, real;
 	uint64_t pc = 0xffffffffffff0000;
-	struct job_told told;
+	struct task_reported told;
 
 	clock_gettime(CLOCK_MONOTONIC, &mono);
 	clock_gettime(CLOCK_REALTIME, &real);
@@ -471,7 +471,7 @@ static void kernel_names_are_of_the_boot_that_was_recorded(void **state)
 	assert_true(
 	    af_stream_put_tail(&b->stream, AF_KIND_KSTACK, 2, &stack, sizeof stack, &tail, 1));
 	bench_bake(b);
-	job_read(b, &told);
+	task_read(b, &told);
 	assert_int_equal(told.nr, 1);
 	assert_int_equal(told.sources[0], AF_SYMBOL_NO_FILE);
 	assert_string_equal(told.modules[0], "[kernel]");
@@ -505,7 +505,7 @@ static void progress_ends_at_everything(void **state)
 		bench_stack(b, 0, pcs, 64);
 	}
 	assert_int_equal(af_stream_close(&b->stream), 0);
-	assert_int_equal(bake(b->dir, progress_note, &seen, NULL), 0);
+	assert_int_equal(symbolizer(b->dir, progress_note, &seen, NULL), 0);
 	assert_true(seen.calls > 1);
 	assert_int_equal(seen.last.addresses, 4096);
 	assert_int_equal(seen.last.resolved, 4096);

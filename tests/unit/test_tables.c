@@ -15,8 +15,8 @@ static const struct af_column columns[] = {{"Name", AF_CELL_TEXT, .key = "name"}
 /* A table with one row for each of @names, as text. */
 static void print_names(struct af_buf *b, const char *const *names, uint32_t nr, const char *note)
 {
-	struct af_facts f = {0};
-	struct af_table *t = af_facts_table(&f, "t", "T", columns, 2);
+	struct af_tables f = {0};
+	struct af_table *t = af_tables_table(&f, "t", "T", columns, 2);
 
 	for (uint32_t i = 0; i < nr; i++) {
 		struct af_cell *c = af_table_row(&f, t);
@@ -26,7 +26,7 @@ static void print_names(struct af_buf *b, const char *const *names, uint32_t nr,
 	t->note = note;
 	b->len = 0;
 	af_table_text(b, t, 0, false, NULL);
-	af_facts_free(&f);
+	af_tables_free(&f);
 }
 
 static void names_cannot_tell_the_terminal_what_to_do(void **state)

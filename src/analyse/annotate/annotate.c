@@ -40,8 +40,8 @@ static void annotation_open(struct annotation *a)
 	a->code = a->with->codes ? af_code_store_get(a->with->codes, fn->object) : NULL;
 	if (!a->code) {
 		a->missing = a->with->codes
-		                 ? af_facts_text(a->f, "%s",
-		                                 af_code_store_reason(a->with->codes, fn->object))
+		                 ? af_tables_text(a->f, "%s",
+		                                  af_code_store_reason(a->with->codes, fn->object))
 		                 : "the trace does not have its code";
 		return;
 	}
@@ -196,7 +196,7 @@ static uint32_t line_at(struct annotation *a, const char *file, uint32_t number)
 	AF_GROW(a->lines, a->nr_lines, a->cap_lines);
 	source_of_program(a, file);
 	a->lines[a->nr_lines] = (struct annotated_line){
-	    .file = af_facts_text(a->f, "%s", file),
+	    .file = af_tables_text(a->f, "%s", file),
 	    .number = number,
 	    .function = "",
 	};
@@ -233,7 +233,7 @@ static void insn_lines(struct annotation *a, uint32_t i)
 		a->lines_known = true;
 		a->ptx |= frames[k].file == AF_CODE_PTX;
 		if (frames[k].function && !*a->lines[line].function)
-			a->lines[line].function = af_facts_text(a->f, "%s", frames[k].function);
+			a->lines[line].function = af_tables_text(a->f, "%s", frames[k].function);
 	}
 	if (insn->line == UINT32_MAX)
 		return;
@@ -329,7 +329,7 @@ static void lines_sort(struct annotation *a)
 	free(place);
 }
 
-void af_annotate(struct af_facts *f, const struct af_sampled *s, uint32_t function,
+void af_annotate(struct af_tables *f, const struct af_sampled *s, uint32_t function,
                  const struct af_annotate_with *with)
 {
 	struct annotation a = {.f = f,

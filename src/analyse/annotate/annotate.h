@@ -111,7 +111,7 @@ struct af_annotate_with {
  *	lines	in order of files (that of most samples first) and numbers
  *	insns	in order of offsets
  */
-void af_annotate(struct af_facts *f, const struct af_sampled *s, uint32_t function,
+void af_annotate(struct af_tables *f, const struct af_sampled *s, uint32_t function,
                  const struct af_annotate_with *with);
 
 #endif

@@ -38,15 +38,16 @@ struct gathering {
 };
 
 /* The text that the job's kernel was compiled of, as an object's name, "" when there is none. */
-static const char *program_source(const struct gathering *g, const struct af_job *job)
+static const char *program_source(const struct gathering *g,
+                                  const struct af_launch_group *launch_group)
 {
 	const struct af_world *w = g->w;
-	const uint64_t *program =
-	    af_map_get(&g->self->programs, (uint64_t)job->is.process << 32 | job->is.kernel);
+	const uint64_t *program = af_map_get(
+	    &g->self->programs, (uint64_t)launch_group->is.process << 32 | launch_group->is.kernel);
 
 	for (uint32_t i = 1; program && i < w->nr_programs; i++)
-		if (w->programs[i].process == job->is.process && w->programs[i].id == *program &&
-		    w->programs[i].form == AF_OBJECT_SOURCE)
+		if (w->programs[i].process == launch_group->is.process &&
+		    w->programs[i].id == *program && w->programs[i].form == AF_OBJECT_SOURCE)
 			return w->programs[i].object;
 	return "";
 }
@@ -56,7 +57,7 @@ static const char *program_source(const struct gathering *g, const struct af_job
  * tells; @offset is an address when the code has no name.
  */
 static struct annotated_code code_place(struct gathering *g, const struct af_attributed *at,
-                                        const struct af_job *job)
+                                        const struct af_launch_group *launch_group)
 {
 	const struct af_device_code *dc = &g->w->codes[at->code];
 	uint32_t program = af_world_code_program(g->w, at->code);
@@ -64,8 +65,9 @@ static struct annotated_code code_place(struct gathering *g, const struct af_att
 	    .name = af_strtab_get(&g->w->strings, dc->name),
 	    .shown = dc->shown,
 	    .object = program ? g->w->programs[program].object : "",
-	    .device = af_device_name(&g->out->facts, g->w, job->is.process, job->is.device),
-	    .source = program_source(g, job),
+	    .device = af_device_name(&g->out->tables, g->w, launch_group->is.process,
+	                             launch_group->is.device),
+	    .source = program_source(g, launch_group),
 	    .symbol = dc->symbol,
 	};
 	const char *object = names.object;
@@ -79,11 +81,11 @@ static struct annotated_code code_place(struct gathering *g, const struct af_att
 		i = af_code_find_address(code, at->offset, &shift);
 	if (i >= 0) {
 		const struct af_code_function *f = af_code_function(code, (uint32_t)i);
-		const struct af_code_function *within = af_code_function(code, f->within);
-		shift = *names.name ? f->start - within->start : 0 - within->start;
-		names.name = within->name;
-		names.shown = within->shown;
-		names.symbol = within->symbol;
+		const struct af_code_function *holder = af_code_function(code, f->holder);
+		shift = *names.name ? f->start - holder->start : 0 - holder->start;
+		names.name = holder->name;
+		names.shown = holder->shown;
+		names.symbol = holder->symbol;
 	}
 	return (struct annotated_code){true, af_sampled_function(&g->sampled, &names), shift};
 }
@@ -97,7 +99,7 @@ static void gather(struct gathering *g, const struct af_attributed *at)
 	struct annotated_code *known = &g->codes[at->code], place = *known;
 	bool named = *af_strtab_get(&g->w->strings, g->w->codes[at->code].name) != 0;
 	if (!place.known)
-		place = code_place(g, at, &a->jobs[at->job]);
+		place = code_place(g, at, &a->launch_groups[at->launch_group]);
 	if (named)
 		*known = place;
 	uint64_t offset = at->offset + place.shift;
@@ -124,7 +126,7 @@ struct match_row {
 };
 
 /* Those that the name may mean, where it is not one. */
-static void matches_table(struct af_facts *f, const struct af_sampled *s, const uint32_t *found,
+static void matches_table(struct af_tables *f, const struct af_sampled *s, const uint32_t *found,
                           uint32_t nr)
 {
 	static const struct af_column columns[] = {MATCH_COLUMNS(AF_ROW_COLUMN)};
@@ -133,11 +135,11 @@ static void matches_table(struct af_facts *f, const struct af_sampled *s, const 
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct af_sampled_function *fn = &s->functions[found ? found[i] : i];
 		struct match_row *c = af_table_row(f, t);
-		c->kernel.text = af_facts_text(f, "%s", fn->shown);
-		c->samples.value = af_facts_count(fn->samples);
-		c->time_ns.value = af_facts_count(fn->time_ns);
-		c->symbol.text = af_facts_text(f, "%s", fn->name);
-		c->object.text = af_facts_text(f, "%s", fn->object);
+		c->kernel.text = af_tables_text(f, "%s", fn->shown);
+		c->samples.value = af_tables_count(fn->samples);
+		c->time_ns.value = af_tables_count(fn->time_ns);
+		c->symbol.text = af_tables_text(f, "%s", fn->name);
+		c->object.text = af_tables_text(f, "%s", fn->object);
 	}
 }
 
@@ -156,36 +158,36 @@ static const char *others_text(struct gathering *g, const uint32_t *found, uint3
 	const struct af_sampled_function *next = &g->sampled.functions[found[1]];
 
 	if (!*next->object)
-		return af_facts_text(&g->out->annotated, "%u more with other code", nr - 1);
-	return af_facts_text(&g->out->annotated, "%u more with other code, the next is %s@%.8s",
-	                     nr - 1, next->name, next->object);
+		return af_tables_text(&g->out->annotated, "%u more with other code", nr - 1);
+	return af_tables_text(&g->out->annotated, "%u more with other code, the next is %s@%.8s",
+	                      nr - 1, next->name, next->object);
 }
 
 static void annotate(struct gathering *g)
 {
-	const struct af_asked *asked = &g->out->asked;
-	struct af_facts *f = &g->out->annotated;
-	uint32_t found[MATCHES_MOST], most = asked->kernels ? asked->kernels : 1;
+	const struct af_query *query = &g->out->query;
+	struct af_tables *f = &g->out->annotated;
+	uint32_t found[MATCHES_MOST], most = query->kernels ? query->kernels : 1;
 	uint32_t nr_all = g->sampled.nr_functions;
 	struct af_annotate_with with = {
-	    .codes = g->store, .context = asked->context, .most = asked->rows};
+	    .codes = g->store, .context = query->context, .most = query->rows};
 
 	if (!nr_all)
 		return;
-	uint32_t nr = af_sampled_match(&g->sampled, asked->kernel, found, MATCHES_MOST);
+	uint32_t nr = af_sampled_match(&g->sampled, query->kernel, found, MATCHES_MOST);
 	if (nr > 1 && same_name(&g->sampled, found, nr < MATCHES_MOST ? nr : MATCHES_MOST)) {
 		with.others = others_text(g, found, nr);
 		nr = 1;
 	}
-	if (asked->kernel && nr != 1) {
+	if (query->kernel && nr != 1) {
 		nr = nr < MATCHES_MOST ? nr : MATCHES_MOST;
 		matches_table(f, &g->sampled, nr ? found : NULL, nr ? nr : nr_all);
 		f->last->note = nr ? NULL : "none of that name";
 		return;
 	}
-	af_source_open(&with.sources, asked->sources, g->store && af_code_store_is_here(g->store));
-	for (uint32_t i = 0; i < most && (asked->kernel ? i < nr : i < nr_all); i++)
-		af_annotate(f, &g->sampled, asked->kernel ? found[i] : i, &with);
+	af_source_open(&with.sources, query->sources, g->store && af_code_store_is_here(g->store));
+	for (uint32_t i = 0; i < most && (query->kernel ? i < nr : i < nr_all); i++)
+		af_annotate(f, &g->sampled, query->kernel ? found[i] : i, &with);
 	af_source_close(with.sources);
 }
 
@@ -218,9 +220,9 @@ static void annotated_finish(void *self, const struct af_world *w, struct af_res
 	for (uint32_t i = 0; i < a->nr_found; i++)
 		gather(&g, &a->found[i]);
 	af_sampled_finish(&g.sampled);
-	if (out->asked.answers & (AF_ANSWER_TABLES | AF_ANSWER_STALLS))
-		af_sampled_tables(&g.sampled, g.store, &out->facts);
-	if (out->asked.answers & AF_ANSWER_ANNOTATE)
+	if (out->query.answers & (AF_ANSWER_TABLES | AF_ANSWER_STALLS))
+		af_sampled_tables(&g.sampled, g.store, &out->tables);
+	if (out->query.answers & AF_ANSWER_ANNOTATE)
 		annotate(&g);
 	af_sampled_free(&g.sampled);
 	free(g.codes);

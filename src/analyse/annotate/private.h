@@ -33,7 +33,7 @@ struct annotated_line {
 };
 
 struct annotation {
-	struct af_facts *f;
+	struct af_tables *f;
 	const struct af_sampled *s;
 	const struct af_sampled_function *function;
 	const struct af_annotate_with *with;

@@ -129,17 +129,17 @@ void af_sampled_finish(struct af_sampled *s)
 		qsort(s->functions, s->nr_functions, sizeof *s->functions, function_order);
 }
 
-const char *af_sampled_reason_name(const struct af_sampled *s, uint32_t reason, struct af_facts *f)
+const char *af_sampled_reason_name(const struct af_sampled *s, uint32_t reason, struct af_tables *f)
 {
 	const char *driver =
 	    reason < s->nr_reasons ? af_strtab_get(&s->strings, s->reasons[reason]) : "";
 	char name[AF_STALL_NAME];
 
-	return *driver ? af_facts_text(f, "%s", af_stall_name(driver, name)) : "no reason given";
+	return *driver ? af_tables_text(f, "%s", af_stall_name(driver, name)) : "no reason given";
 }
 
 void af_sampled_reason_column(const struct af_sampled *s, uint32_t reason, enum af_cell_unit unit,
-                              struct af_column *columns, uint32_t *nr, struct af_facts *f)
+                              struct af_column *columns, uint32_t *nr, struct af_tables *f)
 {
 	const char *name = af_sampled_reason_name(s, reason, f);
 

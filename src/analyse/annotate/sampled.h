@@ -67,25 +67,27 @@ void af_sampled_add(struct af_sampled *s, uint32_t function, const struct af_sam
 void af_sampled_finish(struct af_sampled *s);
 
 /* The name that @reason has in tables. Lives as long as @s and @f. */
-const char *af_sampled_reason_name(const struct af_sampled *s, uint32_t reason, struct af_facts *f);
+const char *af_sampled_reason_name(const struct af_sampled *s, uint32_t reason,
+                                   struct af_tables *f);
 
 /* A column for @reason behind the @nr @columns; its key is "stall_" and its name. */
 void af_sampled_reason_column(const struct af_sampled *s, uint32_t reason, enum af_cell_unit unit,
-                              struct af_column *columns, uint32_t *nr, struct af_facts *f);
+                              struct af_column *columns, uint32_t *nr, struct af_tables *f);
 
 /*
  * The tables of all functions: "stalls", a row a kernel with its shares by reason and the place of
  * its hottest instruction (a line where @codes, which may be NULL, has one), and "reasons", what
  * each means. None where there are no samples.
  */
-void af_sampled_tables(const struct af_sampled *s, struct af_code_store *codes, struct af_facts *f);
+void af_sampled_tables(const struct af_sampled *s, struct af_code_store *codes,
+                       struct af_tables *f);
 
 /*
  * The table "reasons" of one function: @order[i] gets the reason of its row i, *@nr,
  * at first how many there may be, how many rows there are.
  */
 void af_sampled_reasons(const struct af_sampled *s, uint32_t function, uint32_t *order,
-                        uint32_t *nr, struct af_facts *f);
+                        uint32_t *nr, struct af_tables *f);
 
 /*
  * Functions that @name may mean, NULL for the first: those that are called exactly that (as the

@@ -84,7 +84,7 @@ static uint32_t top_reason(const struct af_sampled *s, const struct tally *own)
 
 /* Where an instruction is: the line of the kernel's own source, or else its offset. */
 static const char *place_text(struct af_code_store *codes, const struct af_sampled_function *fn,
-                              uint32_t offset, struct af_facts *f)
+                              uint32_t offset, struct af_tables *f)
 {
 	struct af_code *code = codes && *fn->object ? af_code_store_get(codes, fn->object) : NULL;
 	int i = code ? af_code_find(code, fn->name, fn->symbol) : -1;
@@ -93,14 +93,14 @@ static const char *place_text(struct af_code_store *codes, const struct af_sampl
 	const char *file = nr ? frames[0].file : NULL;
 
 	if (!file || file == AF_CODE_PTX || !frames[0].line)
-		return af_facts_text(f, "0x%04x", offset);
+		return af_tables_text(f, "0x%04x", offset);
 	const char *slash = strrchr(file, '/');
-	return af_facts_text(f, "%s:%u", slash ? slash + 1 : file, frames[0].line);
+	return af_tables_text(f, "%s:%u", slash ? slash + 1 : file, frames[0].line);
 }
 
 /* The instruction with most samples; instructions stand in their order. */
 static void hottest_cells(struct af_stall_row *row, struct af_code_store *codes,
-                          const struct af_sampled_function *fn, struct af_facts *f)
+                          const struct af_sampled_function *fn, struct af_tables *f)
 {
 	double samples = 0, most = 0;
 	uint32_t offset = 0;
@@ -114,12 +114,12 @@ static void hottest_cells(struct af_stall_row *row, struct af_code_store *codes,
 		offset = fn->at[i].offset;
 	}
 	row->hottest.text = most > 0 ? place_text(codes, fn, offset, f) : "";
-	row->hottest_share.value = af_facts_share(most, fn->samples);
+	row->hottest_share.value = af_tables_share(most, fn->samples);
 }
 
 static void stalls_row(struct af_table *t, const struct af_sampled *s,
                        const struct af_sampled_function *function, const struct tally *all,
-                       struct af_code_store *codes, struct af_facts *f)
+                       struct af_code_store *codes, struct af_tables *f)
 {
 	struct tally own = {0};
 	double rest = 0;
@@ -128,26 +128,26 @@ static void stalls_row(struct af_table *t, const struct af_sampled *s,
 	tally_make(&own, s, function, 1);
 	uint32_t top = top_reason(s, &own);
 	struct af_stall_row *row = af_table_row(f, t);
-	row->kernel.text = af_facts_text(f, "%s", function->shown);
-	row->device.text = af_facts_text(f, "%s", function->device);
-	row->samples.value = af_facts_count(function->samples);
-	row->time_ns.value = af_facts_count(function->time_ns);
-	row->exact_percent.value = af_facts_share(function->exact, function->samples);
+	row->kernel.text = af_tables_text(f, "%s", function->shown);
+	row->device.text = af_tables_text(f, "%s", function->device);
+	row->samples.value = af_tables_count(function->samples);
+	row->time_ns.value = af_tables_count(function->time_ns);
+	row->exact_percent.value = af_tables_share(function->exact, function->samples);
 	row->top_reason.text = top ? af_sampled_reason_name(s, top, f) : "";
-	row->top_share.value = top ? af_facts_share(own.samples[top], own.all) : 0;
+	row->top_share.value = top ? af_tables_share(own.samples[top], own.all) : 0;
 	hottest_cells(row, codes, function, f);
 	for (uint32_t i = 0; i < all->nr; i++) {
 		double samples = own.samples[all->order[i]];
 		if (i < nr)
-			row->reasons[i].value = af_facts_share(samples, own.all);
+			row->reasons[i].value = af_tables_share(samples, own.all);
 		rest += i < STALLS_SHOWN ? 0 : samples;
 	}
-	row->reasons[nr].value = af_facts_share(rest, own.all);
+	row->reasons[nr].value = af_tables_share(rest, own.all);
 	tally_free(&own);
 }
 
 static void stalls_table(const struct af_sampled *s, const struct tally *all,
-                         struct af_code_store *codes, struct af_facts *f)
+                         struct af_code_store *codes, struct af_tables *f)
 {
 	struct af_column columns[AF_TABLE_COLUMNS] = {AF_STALL_COLUMNS(AF_ROW_COLUMN)};
 	uint32_t nr = STALLS_FIXED;
@@ -158,19 +158,19 @@ static void stalls_table(const struct af_sampled *s, const struct tally *all,
 	}
 	columns[nr++] = (struct af_column){"Rest", AF_CELL_PERCENT, AF_SHOW_USED, .key = "rest"};
 	struct af_table *t =
-	    af_facts_table(f, "stalls", "Where kernels were when sampled, and why", columns, nr);
+	    af_tables_table(f, "stalls", "Where kernels were when sampled, and why", columns, nr);
 	for (uint32_t i = 0; i < s->nr_functions; i++)
 		if (s->functions[i].samples > 0)
 			stalls_row(t, s, &s->functions[i], all, codes, f);
 }
 
-static const char *letter(const struct af_stall *stall, struct af_facts *f)
+static const char *letter(const struct af_stall *stall, struct af_tables *f)
 {
-	return af_facts_text(f, "%c", stall ? stall->letter : '?');
+	return af_tables_text(f, "%c", stall ? stall->letter : '?');
 }
 
 static void reasons_table(const struct af_sampled *s, const struct tally *tally, const char *title,
-                          struct af_facts *f)
+                          struct af_tables *f)
 {
 	static const char *const sorts[] = {"issued",  "memory", "sync",
 	                                    "execute", "fetch",  "other"};
@@ -183,18 +183,18 @@ static void reasons_table(const struct af_sampled *s, const struct tally *tally,
 		struct af_reason_row *c = af_table_row(f, t);
 		c->letter.text = letter(stall, f);
 		c->name.text = af_sampled_reason_name(s, r, f);
-		c->samples.value = af_facts_count(tally->samples[r]);
-		c->share.value = af_facts_share(tally->samples[r], tally->all);
-		c->idle_percent.value = af_facts_share(tally->idle[r], tally->samples[r]);
+		c->samples.value = af_tables_count(tally->samples[r]);
+		c->share.value = af_tables_share(tally->samples[r], tally->all);
+		c->idle_percent.value = af_tables_share(tally->idle[r], tally->samples[r]);
 		c->category.text = sorts[stall ? stall->sort : AF_STALL_OTHER];
 		c->meaning.text = stall ? stall->meaning : "";
 		c->advice.text = stall && stall->advice ? stall->advice : "";
-		c->driver.text = af_facts_text(f, "%s", driver_name(s, r));
+		c->driver.text = af_tables_text(f, "%s", driver_name(s, r));
 	}
 }
 
 void af_sampled_reasons(const struct af_sampled *s, uint32_t function, uint32_t *order,
-                        uint32_t *nr, struct af_facts *f)
+                        uint32_t *nr, struct af_tables *f)
 {
 	struct tally tally = {0};
 
@@ -208,7 +208,7 @@ void af_sampled_reasons(const struct af_sampled *s, uint32_t function, uint32_t 
 	tally_free(&tally);
 }
 
-void af_sampled_tables(const struct af_sampled *s, struct af_code_store *codes, struct af_facts *f)
+void af_sampled_tables(const struct af_sampled *s, struct af_code_store *codes, struct af_tables *f)
 {
 	struct tally all = {0};
 

@@ -14,7 +14,7 @@ enum { SOURCE_COLUMNS = 400 }; /* bytes of a line of source at most */
 static void kernel_fact(struct annotation *a, const char *key, const char *label, const char *value)
 {
 	if (value && *value)
-		af_fact_row(a->f, a->kernel, key, label, value);
+		af_pair_row(a->f, a->kernel, key, label, value);
 }
 
 void annotation_kernel(struct annotation *a)
@@ -22,25 +22,25 @@ void annotation_kernel(struct annotation *a)
 	const struct af_sampled_function *fn = a->function;
 	double all = 0;
 
-	a->kernel = af_fact_table(a->f, "kernel", "Kernel");
+	a->kernel = af_pairs_table(a->f, "kernel", "Kernel");
 	for (uint32_t i = 0; i < a->s->nr_functions; i++)
 		all += a->s->functions[i].samples;
-	kernel_fact(a, "kernel", "Kernel", af_facts_text(a->f, "%s", fn->shown));
+	kernel_fact(a, "kernel", "Kernel", af_tables_text(a->f, "%s", fn->shown));
 	if (strcmp(fn->name, fn->shown) != 0)
-		kernel_fact(a, "symbol", "Symbol", af_facts_text(a->f, "%s", fn->name));
+		kernel_fact(a, "symbol", "Symbol", af_tables_text(a->f, "%s", fn->name));
 	kernel_fact(a, "same_name", "Same name", a->with->others);
-	kernel_fact(a, "device", "Device", af_facts_text(a->f, "%s", fn->device));
+	kernel_fact(a, "device", "Device", af_tables_text(a->f, "%s", fn->device));
 	if (a->code && strcmp(af_code_arch(a->code), "listing") != 0)
 		kernel_fact(a, "code", "Code for",
-		            af_facts_text(a->f, "%s", af_code_arch(a->code)));
+		            af_tables_text(a->f, "%s", af_code_arch(a->code)));
 	kernel_fact(a, "samples", "Samples",
-	            af_facts_text(a->f, "%.0f (%.2f %% of all)", fn->samples,
-	                          all > 0 ? 100 * fn->samples / all : 0));
+	            af_tables_text(a->f, "%.0f (%.2f %% of all)", fn->samples,
+	                           all > 0 ? 100 * fn->samples / all : 0));
 	kernel_fact(a, "exact", "Call path known",
-	            af_facts_text(a->f, "%.2f %% of them for sure",
-	                          fn->samples > 0 ? 100 * fn->exact / fn->samples : 0));
+	            af_tables_text(a->f, "%.2f %% of them for sure",
+	                           fn->samples > 0 ? 100 * fn->exact / fn->samples : 0));
 	if (fn->time_ns > 0)
-		kernel_fact(a, "time", "Time", af_facts_ns(a->f, af_facts_count(fn->time_ns)));
+		kernel_fact(a, "time", "Time", af_tables_ns(a->f, af_tables_count(fn->time_ns)));
 }
 
 /* Files of lines that cannot be shown, by name: "a.cu, b.h". */
@@ -55,7 +55,7 @@ static const char *missing_files(const struct annotation *a, bool withheld)
 			continue;
 		if (a->with->sources && !af_source_where(a->with->sources, file) &&
 		    af_source_is_withheld(a->with->sources, file) == withheld)
-			list = af_facts_text(a->f, "%s%s%s", list, *list ? ", " : "", file);
+			list = af_tables_text(a->f, "%s%s%s", list, *list ? ", " : "", file);
 	}
 	return list;
 }
@@ -67,10 +67,10 @@ static void kernel_notes(struct annotation *a)
 
 	if (a->listing && *af_listing_source(a->listing))
 		kernel_fact(a, "listing", "Instructions",
-		            af_facts_text(a->f, "by %s", af_listing_source(a->listing)));
+		            af_tables_text(a->f, "by %s", af_listing_source(a->listing)));
 	if (a->listing)
 		kernel_fact(a, "no_listing", "No full text",
-		            af_facts_text(a->f, "%s", af_listing_reason(a->listing)));
+		            af_tables_text(a->f, "%s", af_listing_reason(a->listing)));
 	if (a->missing)
 		kernel_fact(a, "no_code", "No code", a->missing);
 	else if (!a->lines_known)
@@ -83,10 +83,10 @@ static void kernel_notes(struct annotation *a)
 	kernel_fact(a, "no_source", "No source of", missing_files(a, false));
 	if (*withheld)
 		kernel_fact(a, "source_withheld", "Source not read",
-		            af_facts_text(a->f,
-		                          "%s: you did not record this trace on this machine; "
-		                          "--sources DIR reads files below DIR",
-		                          withheld));
+		            af_tables_text(a->f,
+		                           "%s: you did not record this trace on this machine; "
+		                           "--sources DIR reads files below DIR",
+		                           withheld));
 }
 
 /* lines */
@@ -119,7 +119,7 @@ static const char *line_text(struct annotation *a, const struct annotated_line *
 	}
 	while (nr && nr == SOURCE_COLUMNS && (text[nr - 1] & 0x80))
 		nr--; /* not in the middle of a character */
-	return nr ? af_facts_text(a->f, "%.*s", (int)nr, text) : "";
+	return nr ? af_tables_text(a->f, "%.*s", (int)nr, text) : "";
 }
 
 static void line_row(struct annotation *a, struct af_table *t, const struct annotated_line *l)
@@ -131,12 +131,12 @@ static void line_row(struct annotation *a, struct af_table *t, const struct anno
 	row->number.value = l->number;
 	row->function.text = l->function;
 	row->source.text = line_text(a, l);
-	row->samples.value = af_facts_count(l->samples);
-	row->share.value = af_facts_share(l->samples, a->function->samples);
-	row->time_ns.value = af_facts_count(l->time_ns);
-	row->with_inlined.value = af_facts_count(l->with_inlined);
+	row->samples.value = af_tables_count(l->samples);
+	row->share.value = af_tables_share(l->samples, a->function->samples);
+	row->time_ns.value = af_tables_count(l->time_ns);
+	row->with_inlined.value = af_tables_count(l->with_inlined);
 	for (uint32_t i = 0; i < a->nr_reasons; i++)
-		row->reasons[i].value = af_facts_count(l->reasons[i]);
+		row->reasons[i].value = af_tables_count(l->reasons[i]);
 }
 
 static void lines_table(struct annotation *a)
@@ -144,7 +144,7 @@ static void lines_table(struct annotation *a)
 	static const struct af_column fixed[] = {AF_LINE_COLUMNS(AF_ROW_COLUMN)};
 	struct af_column columns[AF_TABLE_COLUMNS];
 	uint32_t nr = reason_columns(a, columns, fixed, AF_LINE_FIXED), left_out = 0;
-	struct af_table *t = af_facts_table(a->f, "lines", "Source lines", columns, nr);
+	struct af_table *t = af_tables_table(a->f, "lines", "Source lines", columns, nr);
 
 	for (uint32_t i = 0; i < a->nr_lines; i++) {
 		if (t->nr_rows < a->with->most)
@@ -153,7 +153,7 @@ static void lines_table(struct annotation *a)
 			left_out += a->lines[i].rank != 0;
 	}
 	if (left_out)
-		t->note = af_facts_text(a->f, "%u lines that have samples are left out", left_out);
+		t->note = af_tables_text(a->f, "%u lines that have samples are left out", left_out);
 }
 
 /* instructions */
@@ -233,10 +233,10 @@ static const char *insn_inlined(struct annotation *a, const struct annotated_ins
 		const char *file = frames[k].file ? frames[k].file : "?";
 		const char *slash = strrchr(file, '/');
 		if (!k)
-			list = af_facts_text(a->f, "%s", function);
+			list = af_tables_text(a->f, "%s", function);
 		else
-			list = af_facts_text(a->f, "%s ← %s (%s:%u)", list, function,
-			                     slash ? slash + 1 : file, frames[k].line);
+			list = af_tables_text(a->f, "%s ← %s (%s:%u)", list, function,
+			                      slash ? slash + 1 : file, frames[k].line);
 	}
 	return list;
 }
@@ -246,7 +246,7 @@ static const char *insn_waits(struct annotation *a, const struct annotated_insn 
 	const char *list = "";
 
 	for (uint32_t k = 0; k < insn->nr_waits; k++)
-		list = af_facts_text(a->f, "%s%s0x%x", list, k ? " " : "", insn->waits[k]);
+		list = af_tables_text(a->f, "%s%s0x%x", list, k ? " " : "", insn->waits[k]);
 	return list;
 }
 
@@ -258,18 +258,18 @@ static void insn_row(struct annotation *a, struct af_table *t, const struct anno
 
 	row->rank.value = insn->rank;
 	row->offset.value = insn->offset;
-	row->text.text = text ? af_facts_text(a->f, "%s", text) : "";
+	row->text.text = text ? af_tables_text(a->f, "%s", text) : "";
 	row->file.text = l ? l->file : "";
 	row->line.value = l ? l->number : 0;
 	row->inlined.text = insn_inlined(a, insn);
-	row->samples.value = af_facts_count(insn->samples);
-	row->share.value = af_facts_share(insn->samples, a->function->samples);
-	row->time_ns.value = af_facts_count(insn->time_ns);
+	row->samples.value = af_tables_count(insn->samples);
+	row->share.value = af_tables_share(insn->samples, a->function->samples);
+	row->time_ns.value = af_tables_count(insn->time_ns);
 	row->waits.text = insn_waits(a, insn);
 	for (uint32_t k = insn->first; k < insn->first + insn->nr; k++) {
 		uint32_t column = annotation_column(a, a->function->at[k].reason);
 		if (column != UINT32_MAX)
-			row->reasons[column].value = af_facts_count(a->function->at[k].samples);
+			row->reasons[column].value = af_tables_count(a->function->at[k].samples);
 	}
 }
 
@@ -278,15 +278,15 @@ static void insns_table(struct annotation *a)
 	static const struct af_column fixed[] = {AF_INSN_COLUMNS(AF_ROW_COLUMN)};
 	struct af_column columns[AF_TABLE_COLUMNS];
 	uint32_t nr = reason_columns(a, columns, fixed, AF_INSN_FIXED);
-	struct af_table *t = af_facts_table(a->f, "insns", "Instructions", columns, nr);
+	struct af_table *t = af_tables_table(a->f, "insns", "Instructions", columns, nr);
 	uint32_t left_out = insns_keep(a);
 
 	for (uint32_t i = 0; i < a->nr_insns; i++)
 		if (a->insns[i].keep)
 			insn_row(a, t, &a->insns[i]);
 	if (left_out)
-		t->note =
-		    af_facts_text(a->f, "%u instructions that have samples are left out", left_out);
+		t->note = af_tables_text(a->f, "%u instructions that have samples are left out",
+		                         left_out);
 }
 
 void annotation_tables(struct annotation *a)

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct af_facts;
+struct af_tables;
 struct af_world;
 
 /* The share of used time below which, and the share above which, it is reported. */
@@ -152,10 +152,10 @@ bool af_coverage_is_exact(const struct af_coverage_row *r);
 const struct af_coverage_row *af_coverage_of(const struct af_coverage *c, uint32_t process);
 
 /* The tables "coverage", "coverage_threads" and "coverage_devices", as far as there are rows. */
-void af_coverage_tables(const struct af_coverage *c, struct af_facts *f);
+void af_coverage_tables(const struct af_coverage *c, struct af_tables *f);
 
 /* "97.2 % of 3.2 s CPU time was sampled", in a line; lives as long as @f. */
-const char *af_coverage_text(const struct af_coverage *c, struct af_facts *f);
+const char *af_coverage_text(const struct af_coverage *c, struct af_tables *f);
 
 /*
  * One sentence on why shares are not right: less than AF_COVERAGE_PERCENT of the CPU time was
@@ -164,10 +164,10 @@ const char *af_coverage_text(const struct af_coverage *c, struct af_facts *f);
  * as @f.
  */
 const char *af_coverage_warning(const struct af_coverage *c, bool cpu, bool devices,
-                                struct af_facts *f);
+                                struct af_tables *f);
 
 /* Why @r has too few samples, with numbers; NULL: it is not known. */
-const char *af_coverage_cause(const struct af_coverage_row *r, struct af_facts *f);
+const char *af_coverage_cause(const struct af_coverage_row *r, struct af_tables *f);
 
 /* The usual remedy for @cause; NULL: there is none. */
 const char *af_coverage_helps(uint32_t cause);

@@ -31,45 +31,45 @@ const char *af_coverage_helps(uint32_t cause)
 	return NULL;
 }
 
-const char *af_coverage_text(const struct af_coverage *c, struct af_facts *f)
+const char *af_coverage_text(const struct af_coverage *c, struct af_tables *f)
 {
 	uint64_t used = af_covered_used(&c->total.cpu), sampled = af_covered_sampled(&c->total.cpu);
-	uint64_t share = af_facts_ratio(sampled, used, 1e3);
+	uint64_t share = af_tables_ratio(sampled, used, 1e3);
 
 	if (!c->comparable)
-		return af_facts_text(f, "not known%s%s", c->why_not ? ": " : "",
-		                     c->why_not ? c->why_not : "");
-	return af_facts_text(f, "%llu.%llu %% of %s CPU time was sampled",
-	                     (unsigned long long)(share / 10), (unsigned long long)(share % 10),
-	                     af_facts_ns(f, used));
+		return af_tables_text(f, "not known%s%s", c->why_not ? ": " : "",
+		                      c->why_not ? c->why_not : "");
+	return af_tables_text(f, "%llu.%llu %% of %s CPU time was sampled",
+	                      (unsigned long long)(share / 10), (unsigned long long)(share % 10),
+	                      af_tables_ns(f, used));
 }
 
-const char *af_coverage_cause(const struct af_coverage_row *r, struct af_facts *f)
+const char *af_coverage_cause(const struct af_coverage_row *r, struct af_tables *f)
 {
 	if (r->cause == AF_UNSAMPLED_KERNEL)
-		return af_facts_text(f,
-		                     "samples see user mode only, and %s of it was in the kernel",
-		                     af_facts_ns(f, r->cpu.used_kernel));
+		return af_tables_text(f,
+		                      "samples see user mode only, and %s of it was in the kernel",
+		                      af_tables_ns(f, r->cpu.used_kernel));
 	if (r->cause == AF_UNSAMPLED_SHORT_THREADS && r->count)
-		return af_facts_text(
+		return af_tables_text(
 		    f, "%llu thread%s ended before their first sample, after %s in all",
 		    (unsigned long long)r->count, r->count == 1 ? "" : "s",
-		    af_facts_ns(f, r->cpu_ns));
+		    af_tables_ns(f, r->cpu_ns));
 	return r->cause ? af_unsampled_text(r->cause) : NULL;
 }
 
 /* "; 16 of 20 launches have no device work": @what is NULL before the first part. */
-static const char *warning_add(struct af_facts *f, const char *said, uint64_t nr, uint64_t of,
+static const char *warning_add(struct af_tables *f, const char *reported, uint64_t nr, uint64_t of,
                                const char *what)
 {
 	if (!nr)
-		return said;
-	return af_facts_text(f, "%s%s%llu of %llu %s", said, *said ? "; " : "",
-	                     (unsigned long long)nr, (unsigned long long)of, what);
+		return reported;
+	return af_tables_text(f, "%s%s%llu of %llu %s", reported, *reported ? "; " : "",
+	                      (unsigned long long)nr, (unsigned long long)of, what);
 }
 
-static const char *devices_warning(const struct af_coverage *c, const char *said,
-                                   struct af_facts *f)
+static const char *devices_warning(const struct af_coverage *c, const char *reported,
+                                   struct af_tables *f)
 {
 	uint64_t calls = 0, missing = 0, works = 0, untimed = 0;
 
@@ -80,36 +80,37 @@ static const char *devices_warning(const struct af_coverage *c, const char *said
 		works += l->works;
 		untimed += l->short_of_times ? l->untimed : 0;
 	}
-	said = warning_add(f, said, missing, calls, "launches have no device work in the trace");
-	return warning_add(f, said, untimed, works, "pieces of device work have no times");
+	reported =
+	    warning_add(f, reported, missing, calls, "launches have no device work in the trace");
+	return warning_add(f, reported, untimed, works, "pieces of device work have no times");
 }
 
-static const char *over_text(const struct af_coverage *c, struct af_facts *f)
+static const char *over_text(const struct af_coverage *c, struct af_tables *f)
 {
 	uint64_t used, sampled;
 
 	af_covered_held(&c->total.cpu, &used, &sampled);
-	return af_facts_text(f, "%s of CPU time%s was used, and samples stand for %s: %s",
-	                     af_facts_ns(f, used),
-	                     c->total.cpu.sampled_kernel ? "" : " in user mode",
-	                     af_facts_ns(f, sampled), AF_COVERAGE_OVER_TEXT);
+	return af_tables_text(f, "%s of CPU time%s was used, and samples stand for %s: %s",
+	                      af_tables_ns(f, used),
+	                      c->total.cpu.sampled_kernel ? "" : " in user mode",
+	                      af_tables_ns(f, sampled), AF_COVERAGE_OVER_TEXT);
 }
 
 const char *af_coverage_warning(const struct af_coverage *c, bool cpu, bool devices,
-                                struct af_facts *f)
+                                struct af_tables *f)
 {
-	const char *said = "";
+	const char *reported = "";
 
 	if (cpu && c->comparable && c->total.over) {
-		said = over_text(c, f);
+		reported = over_text(c, f);
 	} else if (cpu && c->comparable && c->total.short_of) {
 		const char *cause = af_coverage_cause(&c->total, f);
-		said = af_facts_text(f, "%s%s%s", af_coverage_text(c, f), cause ? ": " : "",
-		                     cause ? cause : "");
+		reported = af_tables_text(f, "%s%s%s", af_coverage_text(c, f), cause ? ": " : "",
+		                          cause ? cause : "");
 	}
 	if (devices)
-		said = devices_warning(c, said, f);
-	return *said ? af_facts_text(f, "%s (aflame report coverage)", said) : NULL;
+		reported = devices_warning(c, reported, f);
+	return *reported ? af_tables_text(f, "%s (aflame report coverage)", reported) : NULL;
 }
 
 static const char *measured_text(const struct af_coverage_row *r)
@@ -160,7 +161,8 @@ static void row_fill(struct coverage_row *c, const struct af_coverage_row *r)
 	c->used_system_ns.value = r->cpu.used_kernel;
 	c->sampled_user_ns.value = r->cpu.sampled_user;
 	c->sampled_system_ns.value = r->cpu.sampled_kernel;
-	c->share.value = af_facts_ratio(af_covered_sampled(&r->cpu), af_covered_used(&r->cpu), 1e4);
+	c->share.value =
+	    af_tables_ratio(af_covered_sampled(&r->cpu), af_covered_used(&r->cpu), 1e4);
 	c->used_user_ns.unknown = c->used_system_ns.unknown = !r->known;
 	c->share.unknown = !r->known || !af_covered_used(&r->cpu);
 	c->cause.text = r->over       ? AF_COVERAGE_OVER_TEXT
@@ -179,7 +181,7 @@ static void row_fill(struct coverage_row *c, const struct af_coverage_row *r)
 	c->is_over.text = r->over ? "yes" : "no";
 }
 
-static struct af_table *rows_table(struct af_facts *f, const char *name, const char *title,
+static struct af_table *rows_table(struct af_tables *f, const char *name, const char *title,
                                    const char *what)
 {
 	const struct af_column columns[] = {COVERAGE_COLUMNS(AF_ROW_COLUMN, what)};
@@ -204,7 +206,7 @@ struct launches_row {
 	LAUNCHES_COLUMNS(AF_ROW_CELL)
 };
 
-static void launches_table(const struct af_coverage *c, struct af_facts *f)
+static void launches_table(const struct af_coverage *c, struct af_tables *f)
 {
 	static const struct af_column columns[] = {LAUNCHES_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t;
@@ -220,7 +222,7 @@ static void launches_table(const struct af_coverage *c, struct af_facts *f)
 		cell->device.text = l->device_text;
 		cell->launches.value = l->calls;
 		cell->joined.value = l->joined;
-		cell->share.value = af_facts_ratio(l->joined, l->calls, 1e4);
+		cell->share.value = af_tables_ratio(l->joined, l->calls, 1e4);
 		cell->share.unknown = !l->calls;
 		cell->works.value = l->works;
 		cell->without_a_launch.value = l->alone;
@@ -231,7 +233,7 @@ static void launches_table(const struct af_coverage *c, struct af_facts *f)
 	}
 }
 
-void af_coverage_tables(const struct af_coverage *c, struct af_facts *f)
+void af_coverage_tables(const struct af_coverage *c, struct af_tables *f)
 {
 	struct af_table *t;
 

@@ -130,14 +130,14 @@ struct af_difference_shown {
 };
 
 /* Adds the tables "total", "functions", "new" and "vanished". */
-void af_difference_tables(const struct af_difference *d, struct af_facts *f,
+void af_difference_tables(const struct af_difference *d, struct af_tables *f,
                           const struct af_difference_shown *shown);
 
 /*
  * Adds the table "worse": the total and functions that grew by more than @percent of the total
  * before, and by more than noise. It has no rows when there are none.
  */
-struct af_table *af_difference_worse(const struct af_difference *d, struct af_facts *f,
+struct af_table *af_difference_worse(const struct af_difference *d, struct af_tables *f,
                                      double percent);
 
 #endif

@@ -17,7 +17,7 @@ static uint64_t shown_value(const struct af_difference *d, double value)
 {
 	uint64_t scale = d->tree.weights[AF_DIFFERENCE_AFTER].scale;
 
-	return af_facts_count(value / (double)(scale ? scale : 1));
+	return af_tables_count(value / (double)(scale ? scale : 1));
 }
 
 static uint64_t shown_whole(const struct af_difference *d, uint64_t value)
@@ -43,7 +43,7 @@ static void cell_change(struct af_cell *cell, uint64_t value, bool less)
 /* The change as a share of @whole; of nothing there is none. */
 static void cell_part(struct af_cell *cell, const struct af_change *c, uint64_t whole)
 {
-	cell_change(cell, af_facts_ratio(c->size, whole, 1e4), c->less);
+	cell_change(cell, af_tables_ratio(c->size, whole, 1e4), c->less);
 	cell->unknown = !whole;
 }
 
@@ -82,7 +82,7 @@ struct function_row {
 
 /* functions */
 
-static void function_row(const struct af_difference *d, struct af_facts *f, struct af_table *t,
+static void function_row(const struct af_difference *d, struct af_tables *f, struct af_table *t,
                          const struct difference_function *fn, bool by_self)
 {
 	const struct af_change all = change_of_all(d), *own = &fn->own, *whole = &fn->whole;
@@ -90,7 +90,7 @@ static void function_row(const struct af_difference *d, struct af_facts *f, stru
 	char *id = af_arena_alloc(&f->arena, AF_ID_SIZE);
 
 	af_name_id(id, &d->tree, fn->name);
-	c->function.text = af_facts_text(f, "%.*s", (int)fn->len, fn->text);
+	c->function.text = af_tables_text(f, "%.*s", (int)fn->len, fn->text);
 	c->self_before.value = shown_whole(d, own->before);
 	c->self_after.value = shown_whole(d, own->after);
 	cell_change(&c->self_change, shown_whole(d, own->size), own->less);
@@ -121,15 +121,15 @@ static bool function_shown(const struct difference_function *fn,
 }
 
 /* Nothing is left out in silence. */
-static const char *functions_note(struct af_facts *f, uint32_t nr_shown, uint32_t nr_left)
+static const char *functions_note(struct af_tables *f, uint32_t nr_shown, uint32_t nr_left)
 {
 	if (nr_left)
-		return af_facts_text(f, "%u %schanged within noise: --all shows them", nr_left,
-		                     nr_shown ? "more " : "");
+		return af_tables_text(f, "%u %schanged within noise: --all shows them", nr_left,
+		                      nr_shown ? "more " : "");
 	return nr_shown ? NULL : "none";
 }
 
-static void functions_table(const struct af_difference *d, struct af_facts *f,
+static void functions_table(const struct af_difference *d, struct af_tables *f,
                             const struct af_difference_shown *shown)
 {
 	const enum af_cell_unit unit = unit_of(d);
@@ -183,12 +183,12 @@ static uint32_t *nodes_to(const struct af_tree *t, uint32_t node, uint32_t *nr)
 	return nodes;
 }
 
-static const char *name_of(struct af_facts *f, const struct af_tree *t, uint32_t node)
+static const char *name_of(struct af_tables *f, const struct af_tree *t, uint32_t node)
 {
 	size_t len;
 	const char *text = af_tree_label(t, t->nodes[node].name, &len);
 
-	return node ? af_facts_text(f, "%.*s", (int)len, text) : "all";
+	return node ? af_tables_text(f, "%.*s", (int)len, text) : "all";
 }
 
 /* The path as folded text, and the id of its end. */
@@ -246,7 +246,7 @@ struct path_row {
 	PATH_COLUMNS(AF_ROW_CELL, AF_CELL_NS)
 };
 
-static void path_row(const struct af_difference *d, struct af_facts *f, struct af_table *t,
+static void path_row(const struct af_difference *d, struct af_tables *f, struct af_table *t,
                      const struct path *p)
 {
 	const struct af_tree *tree = &d->tree;
@@ -258,16 +258,16 @@ static void path_row(const struct af_difference *d, struct af_facts *f, struct a
 	c->function.text = name_of(f, tree, p->node);
 	c->caller.text = name_of(f, tree, tree->nodes[p->node].parent);
 	c->total.value = shown_whole(d, p->change.size);
-	c->total_percent.value = af_facts_ratio(p->change.size, change_of_all(d).before, 1e4);
+	c->total_percent.value = af_tables_ratio(p->change.size, change_of_all(d).before, 1e4);
 	c->total_percent.unknown = !change_of_all(d).before;
 	c->change.text = af_change_name(&p->change);
-	c->path.text = af_facts_text(f, "%.*s", (int)path.len, path.data);
+	c->path.text = af_tables_text(f, "%.*s", (int)path.len, path.data);
 	c->id.text = id;
 	row_tone(t, c, tone_of(&p->change));
 	af_buf_free(&path);
 }
 
-static void paths_table(const struct af_difference *d, struct af_facts *f,
+static void paths_table(const struct af_difference *d, struct af_tables *f,
                         const struct af_difference_shown *shown, enum af_change_kind kind)
 {
 	const struct af_column columns[] = {PATH_COLUMNS(AF_ROW_COLUMN, unit_of(d))};
@@ -286,13 +286,13 @@ static void paths_table(const struct af_difference *d, struct af_facts *f,
 			nr_left++;
 	}
 	if (nr_left)
-		t->note = af_facts_text(f, "%u of them within noise: --all shows them", nr_left);
+		t->note = af_tables_text(f, "%u of them within noise: --all shows them", nr_left);
 	else if (!nr)
 		t->note = "none";
 	if (nr)
-		t->title = af_facts_text(
+		t->title = af_tables_text(
 		    f, "%s paths: %u, %.2f %% of before", fresh ? "New" : "Vanished", nr,
-		    (double)af_facts_ratio(sum, change_of_all(d).before, 1e4) / 100);
+		    (double)af_tables_ratio(sum, change_of_all(d).before, 1e4) / 100);
 	free(paths);
 }
 
@@ -312,7 +312,7 @@ struct total_row {
 
 /* all together */
 
-static void total_table(const struct af_difference *d, struct af_facts *f)
+static void total_table(const struct af_difference *d, struct af_tables *f)
 {
 	const enum af_cell_unit unit = unit_of(d);
 	const struct af_column columns[] = {TOTAL_COLUMNS(AF_ROW_COLUMN, unit)};
@@ -332,7 +332,7 @@ static void total_table(const struct af_difference *d, struct af_facts *f)
 	row_tone(t, c, tone_of(&all));
 }
 
-void af_difference_tables(const struct af_difference *d, struct af_facts *f,
+void af_difference_tables(const struct af_difference *d, struct af_tables *f,
                           const struct af_difference_shown *shown)
 {
 	total_table(d, f);
@@ -360,7 +360,7 @@ struct worse_row {
 	WORSE_COLUMNS(AF_ROW_CELL, AF_CELL_NS)
 };
 
-static void worse_row(const struct af_difference *d, struct af_facts *f, struct af_table *t,
+static void worse_row(const struct af_difference *d, struct af_tables *f, struct af_table *t,
                       const char *name, const char *what, const struct af_change *c)
 {
 	struct worse_row *row = af_table_row(f, t);
@@ -373,7 +373,7 @@ static void worse_row(const struct af_difference *d, struct af_facts *f, struct 
 	row_tone(t, row, AF_TONE_MORE);
 }
 
-struct af_table *af_difference_worse(const struct af_difference *d, struct af_facts *f,
+struct af_table *af_difference_worse(const struct af_difference *d, struct af_tables *f,
                                      double percent)
 {
 	const struct af_column columns[] = {WORSE_COLUMNS(AF_ROW_COLUMN, unit_of(d))};
@@ -391,7 +391,7 @@ struct af_table *af_difference_worse(const struct af_difference *d, struct af_fa
 		bool own = is_worse(&rows[i].own, limit);
 		if (!rows[i].len || (!own && !is_worse(&rows[i].whole, limit)))
 			continue;
-		worse_row(d, f, t, af_facts_text(f, "%.*s", (int)rows[i].len, rows[i].text),
+		worse_row(d, f, t, af_tables_text(f, "%.*s", (int)rows[i].len, rows[i].text),
 		          own ? "self" : "total", own ? &rows[i].own : &rows[i].whole);
 	}
 	if (!t->nr_rows)

@@ -108,8 +108,8 @@ static const char *group_name(struct findings *s, const struct group *g)
 {
 	if (g->nr == 1)
 		return g->sum.text;
-	return af_facts_text(s->f, "%s (%s %s)", g->sum.name, findings_number(s, g->nr),
-	                     g->sum.tid ? "threads" : "processes");
+	return af_tables_text(s->f, "%s (%s %s)", g->sum.name, findings_number(s, g->nr),
+	                      g->sum.tid ? "threads" : "processes");
 }
 
 /* Each used less than it takes to be sampled once or twice. */
@@ -144,9 +144,9 @@ static void find_group(struct findings *s, const struct group *g)
 	    .comes_first = true};
 
 	x.what =
-	    af_facts_text(s->f, "%s used %s of CPU time, and %s of it was sampled (%s): %s",
-	                  group_name(s, g), af_facts_ns(s->f, used), af_facts_ns(s->f, sampled),
-	                  findings_share(s, sampled, used), group_cause(s, g));
+	    af_tables_text(s->f, "%s used %s of CPU time, and %s of it was sampled (%s): %s",
+	                   group_name(s, g), af_tables_ns(s->f, used), af_tables_ns(s->f, sampled),
+	                   findings_share(s, sampled, used), group_cause(s, g));
 	findings_add(s, &x);
 }
 
@@ -164,11 +164,11 @@ static void find_group_over(struct findings *s, const struct group *g)
 	                    .comes_first = true};
 
 	af_covered_held(&g->sum.cpu, &used, &sampled);
-	x.what = af_facts_text(s->f, "%s used %s of %s, and samples stand for %s (%s): %s",
-	                       group_name(s, g), af_facts_ns(s->f, used),
-	                       g->sum.cpu.sampled_kernel ? "CPU time" : "CPU time in user mode",
-	                       af_facts_ns(s->f, sampled), findings_share(s, sampled, used),
-	                       AF_COVERAGE_OVER_TEXT);
+	x.what = af_tables_text(s->f, "%s used %s of %s, and samples stand for %s (%s): %s",
+	                        group_name(s, g), af_tables_ns(s->f, used),
+	                        g->sum.cpu.sampled_kernel ? "CPU time" : "CPU time in user mode",
+	                        af_tables_ns(s->f, sampled), findings_share(s, sampled, used),
+	                        AF_COVERAGE_OVER_TEXT);
 	findings_add(s, &x);
 }
 
@@ -289,35 +289,35 @@ static bool function_is_wrong(const struct findings *s, const struct finding *x,
 }
 
 /* ": function burn, python" */
-static const char *withheld_add(struct findings *s, const char *said, const struct finding *x,
+static const char *withheld_add(struct findings *s, const char *reported, const struct finding *x,
                                 uint32_t nr)
 {
 	if (nr > KINDS_NAMED)
-		return said;
+		return reported;
 	if (nr == KINDS_NAMED)
-		return af_facts_text(s->f, "%s, …", said);
-	return af_facts_text(s->f, "%s%s%s%s%s", said, *said ? ", " : "", x->kind,
-	                     x->function ? " " : "",
-	                     x->function ? findings_short(s, x->function) : "");
+		return af_tables_text(s->f, "%s, …", reported);
+	return af_tables_text(s->f, "%s%s%s%s%s", reported, *reported ? ", " : "", x->kind,
+	                      x->function ? " " : "",
+	                      x->function ? findings_short(s, x->function) : "");
 }
 
 /* Those from @from on that keep their place; the others are said by name. */
 static const char *withhold(struct findings *s, uint32_t from, bool all, uint32_t *nr)
 {
-	const char *said = "";
+	const char *reported = "";
 	uint32_t kept = from;
 	bool *wrong = processes_wrong(&s->r->coverage);
 
 	for (uint32_t i = from; i < s->nr; i++) {
 		const struct finding *x = &s->all[i];
 		if (x->by_samples && (all || (x->function && function_is_wrong(s, x, wrong))))
-			said = withheld_add(s, said, x, (*nr)++);
+			reported = withheld_add(s, reported, x, (*nr)++);
 		else
 			s->all[kept++] = *x;
 	}
 	s->nr = kept;
 	free(wrong);
-	return said;
+	return reported;
 }
 
 static bool launches_are_wrong(const struct af_coverage *c)
@@ -339,12 +339,12 @@ static struct finding *first_of(struct findings *s, const char *kind)
 }
 
 /* It is the first finding that says which ones are not there. */
-static void withheld_say(struct findings *s, const char *kind, const char *said, uint32_t nr)
+static void withheld_say(struct findings *s, const char *kind, const char *reported, uint32_t nr)
 {
 	struct finding *x = nr ? first_of(s, kind) : NULL;
 
 	if (x)
-		x->what = af_facts_text(s->f, "%s; withheld for that: %s", x->what, said);
+		x->what = af_tables_text(s->f, "%s; withheld for that: %s", x->what, reported);
 	s->withheld += nr;
 }
 
@@ -355,8 +355,8 @@ void findings_withhold_cpu(struct findings *s, uint32_t from)
 
 	if (!c->comparable)
 		return;
-	const char *said = withhold(s, from, shares_are_wrong(c, &c->total), &nr);
-	withheld_say(s, first_of(s, "not-sampled") ? "not-sampled" : "counted-twice", said, nr);
+	const char *reported = withhold(s, from, shares_are_wrong(c, &c->total), &nr);
+	withheld_say(s, first_of(s, "not-sampled") ? "not-sampled" : "counted-twice", reported, nr);
 }
 
 void findings_withhold_devices(struct findings *s, uint32_t from)
@@ -367,6 +367,6 @@ void findings_withhold_devices(struct findings *s, uint32_t from)
 		return;
 	for (uint32_t i = from; i < s->nr; i++)
 		s->all[i].by_samples = true;
-	const char *said = withhold(s, from, true, &nr);
-	withheld_say(s, first_of(s, "not-joined") ? "not-joined" : "not-timed", said, nr);
+	const char *reported = withhold(s, from, true, &nr);
+	withheld_say(s, first_of(s, "not-joined") ? "not-joined" : "not-timed", reported, nr);
 }

@@ -33,7 +33,7 @@ static void find_stacks(const struct cpu *c, struct finding *x, const char *patt
 	x->of = "CPU time";
 	x->view = "cpu";
 	x->hash = findings_link(c->s, "#view=cpu&w=time", "q", pattern);
-	x->check = af_facts_text(c->s->f, "aflame report callers '%s' --view cpu", pattern);
+	x->check = af_tables_text(c->s->f, "aflame report callers '%s' --view cpu", pattern);
 	findings_add(c->s, x);
 }
 
@@ -50,9 +50,10 @@ static bool is_wait(const char *name)
 /* "; 2.9 s of that below train (x.py:10)" */
 static const char *caller_text(struct findings *s, const struct findings_where *w)
 {
-	return w->name.text ? af_facts_text(s->f, "; %s of that below %s", af_facts_ns(s->f, w->ns),
-	                                    findings_short(s, w->name.text))
-	                    : "";
+	return w->name.text
+	           ? af_tables_text(s->f, "; %s of that below %s", af_tables_ns(s->f, w->ns),
+	                            findings_short(s, w->name.text))
+	           : "";
 }
 
 /* What is called and what is inlined of a function are two rows of a table, and one finding. */
@@ -100,13 +101,13 @@ static void find_function(const struct cpu *c, const struct af_table *top, uint3
 	if (findings_caller(s, c->t, id, &w) && is_wait(w.name.text))
 		return;
 	if (total > self)
-		with = af_facts_text(s->f, ", %s with what it calls", af_facts_ns(s->f, total));
-	x.what = af_facts_text(s->f, "%s itself took %s (%s of %s CPU time)%s%s",
-	                       findings_short(s, name.text), af_facts_ns(s->f, self),
-	                       findings_share(s, self, c->all_ns), af_facts_ns(s->f, c->all_ns),
-	                       with, caller_text(s, &w));
-	x.check = af_facts_text(s->f, "aflame report callers %s --view cpu",
-	                        findings_quoted(s, name.words));
+		with = af_tables_text(s->f, ", %s with what it calls", af_tables_ns(s->f, total));
+	x.what = af_tables_text(s->f, "%s itself took %s (%s of %s CPU time)%s%s",
+	                        findings_short(s, name.text), af_tables_ns(s->f, self),
+	                        findings_share(s, self, c->all_ns), af_tables_ns(s->f, c->all_ns),
+	                        with, caller_text(s, &w));
+	x.check = af_tables_text(s->f, "aflame report callers %s --view cpu",
+	                         findings_quoted(s, name.words));
 	findings_add(s, &x);
 }
 
@@ -121,11 +122,11 @@ static void find_spinning(const struct cpu *c)
 	if (findings_pattern_weight(c->t, CUDA_WAITS) >= ns / 2)
 		x.helps =
 		    "where others need that CPU, waiting off it: cudaDeviceScheduleBlockingSync";
-	x.what = af_facts_text(s->f,
-	                       "threads were on a CPU for %s (%s of %s CPU time) in calls that "
-	                       "wait for a device",
-	                       af_facts_ns(s->f, ns), findings_share(s, ns, c->all_ns),
-	                       af_facts_ns(s->f, c->all_ns));
+	x.what = af_tables_text(s->f,
+	                        "threads were on a CPU for %s (%s of %s CPU time) in calls that "
+	                        "wait for a device",
+	                        af_tables_ns(s->f, ns), findings_share(s, ns, c->all_ns),
+	                        af_tables_ns(s->f, c->all_ns));
 	find_stacks(c, &x, WAITS_PATTERN);
 }
 
@@ -164,13 +165,13 @@ static void find_below(const struct cpu *c)
 	for (uint32_t i = 0; i < s->nr; i++)
 		if (s->all[i].function && !strcmp(s->all[i].function, w.name.text))
 			return;
-	x.what = af_facts_text(s->f, "%s and what it calls took %s (%s of %s CPU time)",
-	                       findings_short(s, w.name.text), af_facts_ns(s->f, w.ns),
-	                       findings_share(s, w.ns, c->all_ns), af_facts_ns(s->f, c->all_ns));
+	x.what = af_tables_text(s->f, "%s and what it calls took %s (%s of %s CPU time)",
+	                        findings_short(s, w.name.text), af_tables_ns(s->f, w.ns),
+	                        findings_share(s, w.ns, c->all_ns), af_tables_ns(s->f, c->all_ns));
 	x.hash = findings_link(s, "#view=cpu&w=time", "o",
-	                       af_facts_text(s->f, "focus:%s", w.name.words));
-	x.check = af_facts_text(s->f, "aflame report callees %s --view cpu",
-	                        findings_quoted(s, w.name.words));
+	                       af_tables_text(s->f, "focus:%s", w.name.words));
+	x.check = af_tables_text(s->f, "aflame report callees %s --view cpu",
+	                         findings_quoted(s, w.name.words));
 	findings_add(s, &x);
 }
 
@@ -200,7 +201,8 @@ static const char *entry_text(const struct cpu *c, struct findings_name *name)
 	if (!best)
 		return "";
 	*name = findings_name(c->s, t, best);
-	return af_facts_text(c->s->f, "; %s of it below %s", af_facts_ns(c->s->f, ns), name->text);
+	return af_tables_text(c->s->f, "; %s of it below %s", af_tables_ns(c->s->f, ns),
+	                      name->text);
 }
 
 static void find_system(const struct cpu *c)
@@ -220,9 +222,9 @@ static void find_system(const struct cpu *c)
 	if (!is_at_least(ns, c->all_ns, SYSTEM_PERCENT))
 		return;
 	const char *entry = entry_text(c, &name);
-	x.what = af_facts_text(s->f, "the operating system took %s (%s of %s CPU time)%s",
-	                       af_facts_ns(s->f, ns), findings_share(s, ns, c->all_ns),
-	                       af_facts_ns(s->f, c->all_ns), entry);
+	x.what = af_tables_text(s->f, "the operating system took %s (%s of %s CPU time)%s",
+	                        af_tables_ns(s->f, ns), findings_share(s, ns, c->all_ns),
+	                        af_tables_ns(s->f, c->all_ns), entry);
 	x.function = name.text;
 	x.id = name.id;
 	x.helps = !name.text                         ? NULL
@@ -231,8 +233,8 @@ static void find_system(const struct cpu *c)
 	                                             : NULL;
 	if (name.text)
 		x.hash =
-		    af_facts_text(s->f, "%s&exact=1",
-		                  findings_link(s, x.hash, "q", findings_exactly(s, name.text)));
+		    af_tables_text(s->f, "%s&exact=1",
+		                   findings_link(s, x.hash, "q", findings_exactly(s, name.text)));
 	findings_add(s, &x);
 }
 
@@ -274,9 +276,9 @@ static void find_interpreter(const struct cpu *c)
 	if (!is_at_least(ns, c->all_ns, PYTHON_PERCENT))
 		return;
 	x.ns = ns;
-	x.what = af_facts_text(s->f, "Python's interpreter itself took %s (%s of %s CPU time)",
-	                       af_facts_ns(s->f, ns), findings_share(s, ns, c->all_ns),
-	                       af_facts_ns(s->f, c->all_ns));
+	x.what = af_tables_text(s->f, "Python's interpreter itself took %s (%s of %s CPU time)",
+	                        af_tables_ns(s->f, ns), findings_share(s, ns, c->all_ns),
+	                        af_tables_ns(s->f, c->all_ns));
 	findings_add(s, &x);
 }
 
@@ -288,16 +290,16 @@ static void find_python(const struct cpu *c)
 		 collecting = findings_pattern_weight(c->t, "^gc_collect_(main|region)$");
 	struct finding x = {.kind = "imports", .ns = imports};
 
-	x.what = af_facts_text(s->f, "importing Python modules took %s (%s of %s CPU time)",
-	                       af_facts_ns(s->f, imports), findings_share(s, imports, c->all_ns),
-	                       af_facts_ns(s->f, c->all_ns));
+	x.what = af_tables_text(s->f, "importing Python modules took %s (%s of %s CPU time)",
+	                        af_tables_ns(s->f, imports), findings_share(s, imports, c->all_ns),
+	                        af_tables_ns(s->f, c->all_ns));
 	x.helps = "importing less, or only where it is needed";
 	find_stacks(c, &x, "^_find_and_load ");
 	x = (struct finding){.kind = "python-gc", .ns = collecting};
 	x.what =
-	    af_facts_text(s->f, "Python's garbage collector took %s (%s of %s CPU time)",
-	                  af_facts_ns(s->f, collecting), findings_share(s, collecting, c->all_ns),
-	                  af_facts_ns(s->f, c->all_ns));
+	    af_tables_text(s->f, "Python's garbage collector took %s (%s of %s CPU time)",
+	                   af_tables_ns(s->f, collecting), findings_share(s, collecting, c->all_ns),
+	                   af_tables_ns(s->f, c->all_ns));
 	x.helps = "gc.freeze() after setting up, or collecting less often";
 	find_stacks(c, &x, "^gc_collect_(main|region)$");
 	find_interpreter(c);
@@ -332,11 +334,12 @@ static void find_counted(struct findings *s)
 		x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=count", "fn", name.words);
 		if (is_found(s, x.kind, x.hash))
 			continue;
-		x.what = af_facts_text(s->f, "%s itself has %llu %s (%s of %llu)",
-		                       findings_short(s, name.text), (unsigned long long)self, unit,
-		                       findings_share(s, self, all), (unsigned long long)all);
-		x.check = af_facts_text(s->f, "aflame report callers %s --view cpu -w count",
-		                        findings_quoted(s, name.words));
+		x.what =
+		    af_tables_text(s->f, "%s itself has %llu %s (%s of %llu)",
+		                   findings_short(s, name.text), (unsigned long long)self, unit,
+		                   findings_share(s, self, all), (unsigned long long)all);
+		x.check = af_tables_text(s->f, "aflame report callers %s --view cpu -w count",
+		                         findings_quoted(s, name.words));
 		findings_add(s, &x);
 	}
 }

@@ -13,8 +13,8 @@ static const char *gap_why(struct findings *s, const struct af_table *gaps, uint
 
 	if (findings_value(CELL(af_gap_row, gaps, row, why_percent)) < 950)
 		return "";
-	return af_facts_text(s->f, *where ? "; its thread: %s, most in %s" : "; its thread: %s",
-	                     why, where);
+	return af_tables_text(s->f, *where ? "; its thread: %s, most in %s" : "; its thread: %s",
+	                      why, where);
 }
 
 /* The page's time goes with it: a little more than the gap is seen, and all views are of it. */
@@ -22,8 +22,8 @@ static const char *gap_hash(struct findings *s, uint64_t at, uint64_t ns)
 {
 	unsigned long long from = at, to = at + ns, more = ns / 10;
 
-	return af_facts_text(s->f, "#tab=timeline&from=%llu&to=%llu&tv=%llu.%llu", from, to,
-	                     from > more ? from - more : 0, to + more);
+	return af_tables_text(s->f, "#tab=timeline&from=%llu&to=%llu&tv=%llu.%llu", from, to,
+	                      from > more ? from - more : 0, to + more);
 }
 
 static void find_gap(struct findings *s, const char *device, uint64_t span_ns)
@@ -42,12 +42,12 @@ static void find_gap(struct findings *s, const char *device, uint64_t span_ns)
 		                    .check = "aflame report gaps",
 		                    .view = "timeline",
 		                    .hash = gap_hash(s, at, ns)};
-		x.what = af_facts_text(
+		x.what = af_tables_text(
 		    s->f,
 		    "the longest time in which %s was idle: %s (%s of %s), %s "
 		    "after the run began, up to %s%s",
-		    device, af_facts_ns(s->f, ns), findings_share(s, ns, span_ns),
-		    af_facts_ns(s->f, span_ns), af_facts_ns(s->f, at),
+		    device, af_tables_ns(s->f, ns), findings_share(s, ns, span_ns),
+		    af_tables_ns(s->f, span_ns), af_tables_ns(s->f, at),
 		    findings_short(s, findings_text(CELL(af_gap_row, gaps, i, ended_by))),
 		    gap_why(s, gaps, i));
 		findings_add(s, &x);
@@ -65,7 +65,7 @@ static const char *copies_text(struct findings *s)
 		uint64_t number = findings_value(CELL(af_copy_row, t, i, op));
 		if (number != AF_OP_READ && number != AF_OP_WRITE && number != AF_OP_HOST)
 			continue;
-		return af_facts_text(
+		return af_tables_text(
 		    s->f, "; %s: %s, %s at %s a second", op,
 		    findings_number(s, findings_value(CELL(af_copy_row, t, i, calls))),
 		    findings_bytes(s, findings_value(CELL(af_copy_row, t, i, bytes))),
@@ -88,10 +88,10 @@ static void find_copies(struct findings *s, const struct af_table *idle, uint32_
 	    .view = "facts",
 	    .hash = "#tab=facts"};
 
-	x.what = af_facts_text(
+	x.what = af_tables_text(
 	    s->f, "%s copied or filled memory for %s (%s of %s) while no kernel ran%s",
-	    findings_text(CELL(af_idle_row, idle, row, device)), af_facts_ns(s->f, ns),
-	    findings_share(s, ns, span_ns), af_facts_ns(s->f, span_ns), copies_text(s));
+	    findings_text(CELL(af_idle_row, idle, row, device)), af_tables_ns(s->f, ns),
+	    findings_share(s, ns, span_ns), af_tables_ns(s->f, span_ns), copies_text(s));
 	findings_add(s, &x);
 }
 
@@ -143,25 +143,25 @@ static void find_uneven(struct findings *s)
 	                    .hash = "#tab=facts"};
 	if (ns < most_ns / 10)
 		return;
-	x.what = af_facts_text(
+	x.what = af_tables_text(
 	    s->f, "of %u devices the busiest had work for %s, and the least busy for %s: %s less",
-	    t->nr_rows, af_facts_ns(s->f, most_ns), af_facts_ns(s->f, least_ns),
-	    af_facts_ns(s->f, ns));
+	    t->nr_rows, af_tables_ns(s->f, most_ns), af_tables_ns(s->f, least_ns),
+	    af_tables_ns(s->f, ns));
 	findings_add(s, &x);
 }
 
 void findings_devices(struct findings *s)
 {
 	const struct af_table *t = findings_table(s, "idle");
-	uint32_t *told = t ? findings_devices_told(s, t) : NULL;
+	uint32_t *reported = t ? findings_devices_reported(s, t) : NULL;
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
-		if (told[i] != 1)
+		if (reported[i] != 1)
 			continue;
 		find_gap(s, findings_text(CELL(af_idle_row, t, i, device)),
 		         findings_value(CELL(af_idle_row, t, i, span_ns)));
 		find_copies(s, t, i);
 	}
-	free(told);
+	free(reported);
 	find_uneven(s);
 }

@@ -23,7 +23,7 @@ static bool is_sampled_here(const struct findings *s)
 	const struct af_table *t = findings_table(s, "run");
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++)
-		if (!strcmp(findings_text(CELL(af_fact_row, t, i, key)), "collector.cpu"))
+		if (!strcmp(findings_text(CELL(af_pair_row, t, i, key)), "collector.cpu"))
 			return true;
 	return false;
 }
@@ -53,13 +53,13 @@ static const char *or_nothing(const char *text)
 /* What is found in a part of the run is checked in that part. */
 static const char *finding_check(struct findings *s, const char *check)
 {
-	unsigned long long from = s->r->asked.from_ns, to = s->r->asked.to_ns;
+	unsigned long long from = s->r->query.from_ns, to = s->r->query.to_ns;
 
 	if (!check || strncmp(check, "aflame ", 7) != 0)
 		return or_nothing(check);
 	if (from)
-		check = af_facts_text(s->f, "%s --from %lluns", check, from);
-	return to ? af_facts_text(s->f, "%s --to %lluns", check, to) : check;
+		check = af_tables_text(s->f, "%s --from %lluns", check, from);
+	return to ? af_tables_text(s->f, "%s --to %lluns", check, to) : check;
 }
 
 static void finding_row(struct findings *s, struct af_table *t, const struct finding *x)
@@ -70,7 +70,7 @@ static void finding_row(struct findings *s, struct af_table *t, const struct fin
 	c->kind.text = x->kind;
 	c->time_ns.value = x->no_time ? 0 : x->ns;
 	c->time_ns.unknown = x->no_time;
-	c->share.value = af_facts_ratio(x->ns, x->of_ns, 1e4);
+	c->share.value = af_tables_ratio(x->ns, x->of_ns, 1e4);
 	c->of.text = x->of;
 	c->finding.text = x->what;
 	c->helps.text = or_nothing(x->helps);
@@ -98,7 +98,7 @@ static void findings_rows(struct findings *s)
 
 void af_findings(struct af_results *r)
 {
-	struct findings s = {.r = r, .f = &r->facts, .run_ns = r->shown_ns};
+	struct findings s = {.r = r, .f = &r->tables, .run_ns = r->shown_ns};
 
 	s.sampled_here = is_sampled_here(&s);
 	findings_coverage(&s);

@@ -71,8 +71,8 @@ struct idled {
 	bool alone;       /* the only one */
 };
 
-/* How many calls there were that do one of @does, bits of enum af_does; their time is in @ns. */
-static uint64_t calls_sum(const struct findings *s, uint32_t does, uint64_t *ns)
+/* How many calls do one of @category, bits of enum af_call_category; their time is in @ns. */
+static uint64_t calls_sum(const struct findings *s, uint32_t category, uint64_t *ns)
 {
 	const struct af_table *t = findings_table(s, "calls");
 	uint64_t count = 0;
@@ -80,7 +80,7 @@ static uint64_t calls_sum(const struct findings *s, uint32_t does, uint64_t *ns)
 	*ns = 0;
 	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
 		const struct af_call_row *row = AF_ROW_AT(struct af_call_row, t, i);
-		if (!(does >> row->category_number.value & 1))
+		if (!(category >> row->category_number.value & 1))
 			continue;
 		*ns += row->time_ns.value;
 		count += row->calls.value;
@@ -89,12 +89,12 @@ static uint64_t calls_sum(const struct findings *s, uint32_t does, uint64_t *ns)
 }
 
 /* ", 1,234 calls of cuMemAlloc_v2 and the like took 1.2 s" */
-static const char *calls_text(struct findings *s, uint32_t does, const char *verb)
+static const char *calls_text(struct findings *s, uint32_t category, const char *verb)
 {
-	uint64_t ns, count = calls_sum(s, does, &ns);
+	uint64_t ns, count = calls_sum(s, category, &ns);
 
-	return count ? af_facts_text(s->f, "; all %s calls that %s took %s",
-	                             findings_number(s, count), verb, af_facts_ns(s->f, ns))
+	return count ? af_tables_text(s->f, "; all %s calls that %s took %s",
+	                              findings_number(s, count), verb, af_tables_ns(s->f, ns))
 	             : "";
 }
 
@@ -102,16 +102,16 @@ static const char *calls_text(struct findings *s, uint32_t does, const char *ver
 static const char *launches_text(struct findings *s)
 {
 	const struct af_table *kernels = findings_table(s, "kernels");
-	uint64_t ns, nr = calls_sum(s, 1u << AF_DOES_LAUNCH, &ns),
+	uint64_t ns, nr = calls_sum(s, 1u << AF_CATEGORY_LAUNCH, &ns),
 		     kernels_ns = FINDINGS_SUM(af_kernel_row, kernels, time_ns),
 		     nr_kernels = FINDINGS_SUM(af_kernel_row, kernels, calls);
 
 	if (!nr || !nr_kernels)
 		return "";
-	return af_facts_text(s->f,
-	                     "; %s launches took the host %s each on average, kernels run for %s",
-	                     findings_number(s, nr), af_facts_ns(s->f, ns / nr),
-	                     af_facts_ns(s->f, kernels_ns / nr_kernels));
+	return af_tables_text(s->f,
+	                      "; %s launches took the host %s each on average, kernels run for %s",
+	                      findings_number(s, nr), af_tables_ns(s->f, ns / nr),
+	                      af_tables_ns(s->f, kernels_ns / nr_kernels));
 }
 
 /* How often kernels come, beside how long they run; of the only device, as kernels are of all. */
@@ -123,9 +123,9 @@ static const char *pace_text(const struct idled *d)
 
 	if (nr < 100)
 		return "";
-	return af_facts_text(d->s->f, "; %s kernels: one every %s on average, each of %s",
-	                     findings_number(d->s, nr), af_facts_ns(d->s->f, d->span_ns / nr),
-	                     af_facts_ns(d->s->f, ns / nr));
+	return af_tables_text(d->s->f, "; %s kernels: one every %s on average, each of %s",
+	                      findings_number(d->s, nr), af_tables_ns(d->s->f, d->span_ns / nr),
+	                      af_tables_ns(d->s->f, ns / nr));
 }
 
 /* Calls and kernels are counted for all devices together: of several they say nothing of one. */
@@ -137,12 +137,12 @@ static const char *extra_text(const struct idled *d, int extra)
 	case IDLE_PACE:
 		return pace_text(d);
 	case IDLE_WAITS:
-		return calls_text(d->s, 1u << AF_DOES_SYNC, "wait");
+		return calls_text(d->s, 1u << AF_CATEGORY_SYNC, "wait");
 	case IDLE_ALLOCATIONS:
-		return calls_text(d->s, 1u << AF_DOES_ALLOC | 1u << AF_DOES_FREE,
+		return calls_text(d->s, 1u << AF_CATEGORY_ALLOC | 1u << AF_CATEGORY_FREE,
 		                  "allocate or free");
 	case IDLE_LOADS:
-		return calls_text(d->s, 1u << AF_DOES_LOAD, "load code");
+		return calls_text(d->s, 1u << AF_CATEGORY_LOAD, "load code");
 	default:
 		return "";
 	}
@@ -151,8 +151,8 @@ static const char *extra_text(const struct idled *d, int extra)
 /* "; 4.2 s of it below inner (_compile.py:47)" */
 static const char *below_text(struct findings *s, const struct findings_where *w)
 {
-	return w->name.text ? af_facts_text(s->f, "; %s of it below %s", af_facts_ns(s->f, w->ns),
-	                                    findings_short(s, w->name.text))
+	return w->name.text ? af_tables_text(s->f, "; %s of it below %s", af_tables_ns(s->f, w->ns),
+	                                     findings_short(s, w->name.text))
 	                    : "";
 }
 
@@ -172,8 +172,8 @@ static const char *drained_text(struct findings *s, const struct af_tree *device
 	af_tree_close(&drained);
 	if (drained_ns < ns / 10)
 		return "";
-	return af_facts_text(s->f, ", %s of it right after a wait for the device",
-	                     af_facts_ns(s->f, drained_ns));
+	return af_tables_text(s->f, ", %s of it right after a wait for the device",
+	                      af_tables_ns(s->f, drained_ns));
 }
 
 /* What leads to it in the page and on the command line: phase, device where there are several. */
@@ -181,24 +181,24 @@ static void idle_place(const struct idled *d, struct finding *x, const char *pha
                        const char *reason, const struct findings_where *w)
 {
 	struct findings *s = d->s;
-	const char *check = af_facts_text(s->f, "aflame report tree --view idle --focus %s",
-	                                  findings_pattern(s, phase));
+	const char *check = af_tables_text(s->f, "aflame report tree --view idle --focus %s",
+	                                   findings_pattern(s, phase));
 	const char *hash =
-	    findings_link(s, "#view=idle&w=time", "o", af_facts_text(s->f, "focus:%s", phase));
+	    findings_link(s, "#view=idle&w=time", "o", af_tables_text(s->f, "focus:%s", phase));
 
 	if (!d->alone) {
-		check = af_facts_text(s->f, "%s --focus %s", check,
-		                      findings_quoted(s, findings_exactly(s, d->device)));
-		hash = findings_link(s, hash, "o", af_facts_text(s->f, "focus:%s", d->device));
+		check = af_tables_text(s->f, "%s --focus %s", check,
+		                       findings_quoted(s, findings_exactly(s, d->device)));
+		hash = findings_link(s, hash, "o", af_tables_text(s->f, "focus:%s", d->device));
 	}
 	if (reason) {
-		check = af_facts_text(s->f, "%s --focus %s", check, findings_pattern(s, reason));
-		hash = findings_link(s, hash, "o", af_facts_text(s->f, "focus:%s", reason));
+		check = af_tables_text(s->f, "%s --focus %s", check, findings_pattern(s, reason));
+		hash = findings_link(s, hash, "o", af_tables_text(s->f, "focus:%s", reason));
 	}
 	if (w->name.text)
 		hash =
-		    af_facts_text(s->f, "%s&exact=1",
-		                  findings_link(s, hash, "q", findings_exactly(s, w->name.text)));
+		    af_tables_text(s->f, "%s&exact=1",
+		                   findings_link(s, hash, "q", findings_exactly(s, w->name.text)));
 	x->check = check;
 	x->hash = hash;
 	x->view = "idle";
@@ -216,9 +216,9 @@ static const char *recording_text(const struct findings *s)
 
 static const char *device_was(const struct idled *d)
 {
-	return d->nr == 1 ? af_facts_text(d->s->f, "%s was", d->device)
-	                  : af_facts_text(d->s->f, "%s called %s were together",
-	                                  findings_count(d->s, d->nr, "device"), d->device);
+	return d->nr == 1 ? af_tables_text(d->s->f, "%s was", d->device)
+	                  : af_tables_text(d->s->f, "%s called %s were together",
+	                                   findings_count(d->s, d->nr, "device"), d->device);
 }
 
 static void idle_reason_find(const struct idled *d, const struct af_tree *device,
@@ -241,11 +241,11 @@ static void idle_reason_find(const struct idled *d, const struct af_tree *device
 		                    .of = "the time from the device's first work to its last",
 		                    .helps =
 		                        r->extra == IDLE_RECORDING ? recording_text(s) : r->helps};
-		x.what = af_facts_text(s->f, "%s idle for %s (%s of %s) %s%s%s%s", device_was(d),
-		                       af_facts_ns(s->f, ns), findings_share(s, ns, d->span_ns),
-		                       af_facts_ns(s->f, d->span_ns), r->what,
-		                       drained_text(s, device, r->reason, ns), below_text(s, &w),
-		                       extra_text(d, r->extra));
+		x.what = af_tables_text(s->f, "%s idle for %s (%s of %s) %s%s%s%s", device_was(d),
+		                        af_tables_ns(s->f, ns), findings_share(s, ns, d->span_ns),
+		                        af_tables_ns(s->f, d->span_ns), r->what,
+		                        drained_text(s, device, r->reason, ns), below_text(s, &w),
+		                        extra_text(d, r->extra));
 		idle_place(d, &x, idle_phase_frame(IDLE_BETWEEN), frame, &w);
 		findings_add(s, &x);
 	}
@@ -280,7 +280,7 @@ static const char *most_text(struct findings *s, const struct af_tree *t)
 		best = ns > most_ns ? &reasons[i] : best;
 		most_ns = ns > most_ns ? ns : most_ns;
 	}
-	return best ? af_facts_text(s->f, "; %s of it %s", af_facts_ns(s->f, most_ns), best->word)
+	return best ? af_tables_text(s->f, "; %s of it %s", af_tables_ns(s->f, most_ns), best->word)
 	            : "";
 }
 
@@ -297,10 +297,10 @@ static void idle_edge(const struct idled *d, enum idle_phase phase, const char *
 	uint64_t ns = findings_total(&t);
 	struct finding x = {.kind = kind, .ns = ns, .of_ns = s->run_ns, .of = "the run"};
 	findings_where(s, &t, &w);
-	x.what =
-	    af_facts_text(s->f, "%s had no work for %s (%s of %s) %s%s%s", d->device,
-	                  af_facts_ns(s->f, ns), findings_share(s, ns, s->run_ns),
-	                  af_facts_ns(s->f, s->run_ns), event, most_text(s, &t), below_text(s, &w));
+	x.what = af_tables_text(s->f, "%s had no work for %s (%s of %s) %s%s%s", d->device,
+	                        af_tables_ns(s->f, ns), findings_share(s, ns, s->run_ns),
+	                        af_tables_ns(s->f, s->run_ns), event, most_text(s, &t),
+	                        below_text(s, &w));
 	idle_place(d, &x, idle_phase_frame(phase), NULL, &w);
 	findings_add(s, &x);
 	af_tree_close(&t);
@@ -314,12 +314,12 @@ static uint64_t row_edge(const struct af_table *t, uint32_t row, bool after)
 }
 
 /* The row of the least time before (or after) work: what devices have in common is said once. */
-static uint32_t least_row(const struct af_table *t, const uint32_t *told, bool after)
+static uint32_t least_row(const struct af_table *t, const uint32_t *reported, bool after)
 {
 	uint32_t best = UINT32_MAX;
 
 	for (uint32_t i = 0; i < t->nr_rows; i++)
-		if (told[i] == 1 &&
+		if (reported[i] == 1 &&
 		    (best == UINT32_MAX || row_edge(t, i, after) < row_edge(t, best, after)))
 			best = i;
 	return best;
@@ -343,8 +343,8 @@ void findings_idle(struct findings *s)
 
 	if (!t || !t->nr_rows)
 		return;
-	uint32_t *told = findings_devices_told(s, t);
-	uint32_t first = least_row(t, told, false), last = least_row(t, told, true);
+	uint32_t *reported = findings_devices_reported(s, t);
+	uint32_t first = least_row(t, reported, false), last = least_row(t, reported, true);
 	for (unsigned p = 0; p < IDLE_PHASES; p++)
 		findings_focus(&of_phases[p], &s->r->trees[AF_VIEW_IDLE],
 		               idle_phase_frame((enum idle_phase)p));
@@ -354,11 +354,11 @@ void findings_idle(struct findings *s)
 		    .s = s,
 		    .phases = of_phases,
 		    .device = name,
-		    .nr = told[i],
-		    .span_ns = told[i] > 1 ? span_sum(t, name)
-		                           : findings_value(CELL(af_idle_row, t, i, span_ns)),
+		    .nr = reported[i],
+		    .span_ns = reported[i] > 1 ? span_sum(t, name)
+		                               : findings_value(CELL(af_idle_row, t, i, span_ns)),
 		    .alone = t->nr_rows == 1};
-		if (!told[i])
+		if (!reported[i])
 			continue;
 		idle_between(&d);
 		if (i == first)
@@ -368,5 +368,5 @@ void findings_idle(struct findings *s)
 	}
 	for (unsigned p = 0; p < IDLE_PHASES; p++)
 		af_tree_close(&of_phases[p]);
-	free(told);
+	free(reported);
 }

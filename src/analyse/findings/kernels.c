@@ -66,20 +66,20 @@ static const char *stalls_text(struct findings *s, const char *kernel, const cha
 
 	/* One instruction of many that are alike says nothing. */
 	if (*place && hottest >= HOTTEST_SHARE)
-		at = af_facts_text(s->f, "; its hottest instruction, at %s, has %s", place,
-		                   findings_share(s, hottest, 10000));
+		at = af_tables_text(s->f, "; its hottest instruction, at %s, has %s", place,
+		                    findings_share(s, hottest, 10000));
 	if (*reason)
-		why = af_facts_text(s->f, "; %s of its samples: %s",
-		                    findings_share(s, row->top_share.value, 10000), reason);
+		why = af_tables_text(s->f, "; %s of its samples: %s",
+		                     findings_share(s, row->top_share.value, 10000), reason);
 	*advice = advice_of(s, reason);
-	return af_facts_text(s->f, "%s%s", why, at);
+	return af_tables_text(s->f, "%s%s", why, at);
 }
 
 static const char *runs_text(struct findings *s, const struct kernel *k)
 {
-	return k->calls > 1 ? af_facts_text(s->f, ": it ran %s times, for %s on average",
-	                                    findings_number(s, k->calls),
-	                                    af_facts_ns(s->f, k->ns / k->calls))
+	return k->calls > 1 ? af_tables_text(s->f, ": it ran %s times, for %s on average",
+	                                     findings_number(s, k->calls),
+	                                     af_tables_ns(s->f, k->ns / k->calls))
 	                    : ": it ran once";
 }
 
@@ -97,14 +97,14 @@ static void find_kernel(struct findings *s, const struct kernel *k, uint64_t all
 	                    .id = name.id,
 	                    .view = sampled ? "source" : "gpu"};
 
-	x.what = af_facts_text(s->f, "the kernel %s took %s (%s of device time)%s%s",
-	                       findings_short(s, k->name), af_facts_ns(s->f, k->ns),
-	                       findings_share(s, k->ns, all_ns), runs_text(s, k), why);
+	x.what = af_tables_text(s->f, "the kernel %s took %s (%s of device time)%s%s",
+	                        findings_short(s, k->name), af_tables_ns(s->f, k->ns),
+	                        findings_share(s, k->ns, all_ns), runs_text(s, k), why);
 	x.hash = sampled ? findings_link(s, "#tab=source", "kernel", k->name)
 	                 : findings_link(s, "#view=gpu&w=time", "o",
-	                                 af_facts_text(s->f, "focus:%s", name.words));
-	x.check = af_facts_text(s->f, sampled ? "aflame annotate %s" : "aflame report callers %s",
-	                        findings_quoted(s, sampled ? k->name : name.words));
+	                                 af_tables_text(s->f, "focus:%s", name.words));
+	x.check = af_tables_text(s->f, sampled ? "aflame annotate %s" : "aflame report callers %s",
+	                         findings_quoted(s, sampled ? k->name : name.words));
 	findings_add(s, &x);
 }
 

@@ -8,16 +8,17 @@ enum { DEVICES_NAMED = 8 };
 static const char *launches_devices(struct findings *s, const struct af_coverage_launches *l,
                                     uint32_t nr)
 {
-	const char *said = "";
+	const char *reported = "";
 	uint32_t named = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
 		if (!l[i].device || named == DEVICES_NAMED)
 			continue;
-		said = af_facts_text(s->f, "%s%s%s on %s", said, named++ ? ", " : "; with work: ",
-		                     findings_number(s, l[i].joined), l[i].device_text);
+		reported =
+		    af_tables_text(s->f, "%s%s%s on %s", reported, named++ ? ", " : "; with work: ",
+		                   findings_number(s, l[i].joined), l[i].device_text);
 	}
-	return said;
+	return reported;
 }
 
 /* Launches without work, of the rows of one process and API. */
@@ -42,7 +43,7 @@ static void find_launches(struct findings *s, const struct af_coverage_launches 
 		return;
 	x.ns = af_covered_missing(x.of_ns, joined);
 	const char *device = nr == 1 && l->device ? l->device_text : NULL;
-	x.what = af_facts_text(
+	x.what = af_tables_text(
 	    s->f, "%s of %s launches of %s%s%s have no device work in the trace (%s)%s%s%s",
 	    findings_number(s, x.ns), findings_number(s, x.of_ns), l->text, device ? " on " : "",
 	    device ? device : "", findings_share(s, x.ns, x.of_ns),
@@ -63,10 +64,10 @@ static void find_untimed(struct findings *s, const struct af_coverage_launches *
 	                    .hash = "#tab=facts",
 	                    .comes_first = true};
 
-	x.what = af_facts_text(s->f, "%s of %s pieces of work of %s on %s have no times (%s)",
-	                       findings_number(s, x.ns), findings_number(s, x.of_ns), l->text,
-	                       l->device ? l->device_text : "a device",
-	                       findings_share(s, x.ns, x.of_ns));
+	x.what = af_tables_text(s->f, "%s of %s pieces of work of %s on %s have no times (%s)",
+	                        findings_number(s, x.ns), findings_number(s, x.of_ns), l->text,
+	                        l->device ? l->device_text : "a device",
+	                        findings_share(s, x.ns, x.of_ns));
 	findings_add(s, &x);
 }
 

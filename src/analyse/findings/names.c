@@ -25,7 +25,7 @@ void findings_recorded(struct findings *s, struct finding *x, const char *patter
 	x->about_recording = true;
 	x->view = "cpu";
 	x->hash = findings_link(s, "#view=cpu&w=time", "q", pattern);
-	x->check = af_facts_text(s->f, "aflame report callers '%s' --view cpu", pattern);
+	x->check = af_tables_text(s->f, "aflame report callers '%s' --view cpu", pattern);
 	findings_add(s, x);
 }
 
@@ -101,12 +101,12 @@ static const char *nameless_helps(struct findings *s, const char *module)
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++)
 		if (!strcmp(findings_text(CELL(af_package_row, t, i, file)), module))
-			return af_facts_text(
+			return af_tables_text(
 			    s->f,
 			    "apt install %s (Debian: of the archive debian-debug), or a server "
 			    "named in DEBUGINFOD_URLS",
 			    findings_text(CELL(af_package_row, t, i, package)));
-	return af_facts_text(
+	return af_tables_text(
 	    s->f, "a debug package of %s or a server for it (DEBUGINFOD_URLS), if any", module);
 }
 
@@ -121,8 +121,8 @@ static bool has_no_bounds(const char *text, size_t len)
 
 static const char *nameless_bounds(struct findings *s, uint64_t ns)
 {
-	return ns ? af_facts_text(s->f, "; of %s not even an unwind table tells functions apart",
-	                          af_facts_ns(s->f, ns))
+	return ns ? af_tables_text(s->f, "; of %s not even an unwind table tells functions apart",
+	                           af_tables_ns(s->f, ns))
 	          : "";
 }
 
@@ -151,11 +151,11 @@ static void find_nameless(struct findings *s)
 	struct finding x = {.kind = "nameless", .ns = ns};
 	if (is_much(ns, findings_total(t))) {
 		bool nowhere = !strcmp(module, "unknown");
-		x.what = af_facts_text(
+		x.what = af_tables_text(
 		    s->f,
 		    "%s of CPU time (%s of %s) is in functions without a name; %s of it %s%s%s",
-		    af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
-		    af_facts_ns(s->f, findings_total(t)), af_facts_ns(s->f, all[0].ns),
+		    af_tables_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
+		    af_tables_ns(s->f, findings_total(t)), af_tables_ns(s->f, all[0].ns),
 		    nowhere ? "where no file is mapped" : "in ", nowhere ? "" : module,
 		    nameless_bounds(s, bare_ns));
 		if (!nowhere)
@@ -251,12 +251,12 @@ static void find_jit(struct findings *s)
 		size_t len;
 		const char *text = af_tree_text(t, t->nodes[process].name, &len);
 		const char *name = af_arena_strdup(&s->f->arena, text, len);
-		x.what = af_facts_text(
+		x.what = af_tables_text(
 		    s->f,
 		    "%s of CPU time (%s of %s) is in code that was made at run time and has no "
 		    "names; %s of it in %s",
-		    af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
-		    af_facts_ns(s->f, findings_total(t)), af_facts_ns(s->f, mine[process]), name);
+		    af_tables_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
+		    af_tables_ns(s->f, findings_total(t)), af_tables_ns(s->f, mine[process]), name);
 		x.helps = runtime_helps(t, process);
 		findings_recorded(s, &x, JIT_PATTERN);
 	}
@@ -273,8 +273,8 @@ static void find_marked(struct findings *s, const char *kind, const char *patter
 
 	if (!is_much(ns, total))
 		return;
-	x.what = af_facts_text(s->f, "%s of CPU time (%s of %s) %s", af_facts_ns(s->f, ns),
-	                       findings_share(s, ns, total), af_facts_ns(s->f, total), is);
+	x.what = af_tables_text(s->f, "%s of CPU time (%s of %s) %s", af_tables_ns(s->f, ns),
+	                        findings_share(s, ns, total), af_tables_ns(s->f, total), is);
 	findings_recorded(s, &x, pattern);
 }
 

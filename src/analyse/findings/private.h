@@ -34,7 +34,7 @@ struct finding {
 
 struct findings {
 	struct af_results *r;
-	struct af_facts *f;
+	struct af_tables *f;
 	uint64_t run_ns;   /* how long what is shown lasted */
 	bool sampled_here; /* CPU samples are aflame's own: it is known what was recorded */
 	struct finding *all;
@@ -107,7 +107,7 @@ bool findings_focus(struct af_tree *dst, const struct af_tree *src, const char *
  * and gaps tell by name what they are of. Where processes share GPUs, only what has stacks: the
  * GPUs, and not the rows of processes. To be freed.
  */
-uint32_t *findings_devices_told(const struct findings *s, const struct af_table *idle);
+uint32_t *findings_devices_reported(const struct findings *s, const struct af_table *idle);
 
 /* What all stacks weigh by time; 0 of a tree that was not made. */
 uint64_t findings_total(const struct af_tree *t);

@@ -7,7 +7,7 @@
 
 const struct af_table *findings_table(const struct findings *s, const char *name)
 {
-	return af_facts_find(s->f, name);
+	return af_tables_find(s->f, name);
 }
 
 uint64_t findings_value(const struct af_cell *cell)
@@ -31,23 +31,23 @@ uint64_t findings_sum(const struct af_table *t, size_t column)
 
 const char *findings_share(struct findings *s, uint64_t part, uint64_t whole)
 {
-	uint64_t share = af_facts_ratio(part, whole, 1e3);
+	uint64_t share = af_tables_ratio(part, whole, 1e3);
 
-	return af_facts_text(s->f, "%llu.%llu %%", (unsigned long long)(share / 10),
-	                     (unsigned long long)(share % 10));
+	return af_tables_text(s->f, "%llu.%llu %%", (unsigned long long)(share / 10),
+	                      (unsigned long long)(share % 10));
 }
 
 const char *findings_number(struct findings *s, uint64_t n)
 {
 	if (n < 1000)
-		return af_facts_text(s->f, "%llu", (unsigned long long)n);
-	return af_facts_text(s->f, "%s,%03llu", findings_number(s, n / 1000),
-	                     (unsigned long long)(n % 1000));
+		return af_tables_text(s->f, "%llu", (unsigned long long)n);
+	return af_tables_text(s->f, "%s,%03llu", findings_number(s, n / 1000),
+	                      (unsigned long long)(n % 1000));
 }
 
 const char *findings_count(struct findings *s, uint64_t n, const char *what)
 {
-	return af_facts_text(s->f, "%s %s%s", findings_number(s, n), what, n == 1 ? "" : "s");
+	return af_tables_text(s->f, "%s %s%s", findings_number(s, n), what, n == 1 ? "" : "s");
 }
 
 const char *findings_bytes(struct findings *s, uint64_t n)
@@ -60,7 +60,7 @@ const char *findings_bytes(struct findings *s, uint64_t n)
 		value /= 1000;
 		u++;
 	}
-	return af_facts_text(s->f, u ? "%.1f %s" : "%.0f %s", value, units[u]);
+	return af_tables_text(s->f, u ? "%.1f %s" : "%.0f %s", value, units[u]);
 }
 
 /* The most that it takes in any view. */
@@ -128,7 +128,7 @@ const char *findings_link(struct findings *s, const char *head, const char *key,
 		else
 			af_buf_fmt(&b, "%%%02X", (unsigned char)*c);
 	}
-	const char *text = af_facts_text(s->f, "%.*s", (int)b.len, b.data);
+	const char *text = af_tables_text(s->f, "%.*s", (int)b.len, b.data);
 	af_buf_free(&b);
 	return text;
 }
@@ -150,7 +150,7 @@ const char *findings_exactly(struct findings *s, const char *name)
 	af_buf_char(&b, '^');
 	add_letters(&b, name, ".*+?^${}()|[]\\");
 	af_buf_char(&b, '$');
-	const char *text = af_facts_text(s->f, "%.*s", (int)b.len, b.data);
+	const char *text = af_tables_text(s->f, "%.*s", (int)b.len, b.data);
 	af_buf_free(&b);
 	return text;
 }
@@ -166,7 +166,7 @@ const char *findings_pattern(struct findings *s, const char *name)
 		if (b.data[i] == '\'')
 			b.data[i] = '.';
 	af_buf_char(&b, '\'');
-	const char *text = af_facts_text(s->f, "%.*s", (int)b.len, b.data);
+	const char *text = af_tables_text(s->f, "%.*s", (int)b.len, b.data);
 	af_buf_free(&b);
 	return text;
 }
@@ -184,7 +184,7 @@ const char *findings_short(struct findings *s, const char *name)
 		head--;
 	while (tail < len && (name[tail] & 0xc0) == 0x80)
 		tail++;
-	return af_facts_text(s->f, "%.*s..%s", (int)head, name, name + tail);
+	return af_tables_text(s->f, "%.*s..%s", (int)head, name, name + tail);
 }
 
 const char *findings_quoted(struct findings *s, const char *name)
@@ -198,7 +198,7 @@ const char *findings_quoted(struct findings *s, const char *name)
 		else
 			af_buf_char(&b, *c);
 	af_buf_char(&b, '\'');
-	const char *text = af_facts_text(s->f, "%.*s", (int)b.len, b.data);
+	const char *text = af_tables_text(s->f, "%.*s", (int)b.len, b.data);
 	af_buf_free(&b);
 	return text;
 }

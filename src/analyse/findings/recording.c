@@ -59,10 +59,10 @@ static void find_cut(struct findings *s)
 
 	if (!most)
 		return;
-	x.what =
-	    af_facts_text(s->f, "%s of CPU time (%s of %s) has a stack that is cut short; most: %s",
-	                  af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
-	                  af_facts_ns(s->f, findings_total(t)), most);
+	x.what = af_tables_text(s->f,
+	                        "%s of CPU time (%s of %s) has a stack that is cut short; most: %s",
+	                        af_tables_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
+	                        af_tables_ns(s->f, findings_total(t)), most);
 	findings_recorded(s, &x, "^\\[truncated: ");
 }
 
@@ -72,9 +72,9 @@ static void find_no_stack(struct findings *s)
 	uint64_t ns = findings_pattern_weight(t, "^\\[(user )?stack not recorded]$");
 	struct finding x = {.kind = "no-stack", .ns = ns};
 
-	x.what = af_facts_text(s->f, "%s of CPU time (%s of %s) has no stack of the program",
-	                       af_facts_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
-	                       af_facts_ns(s->f, findings_total(t)));
+	x.what = af_tables_text(s->f, "%s of CPU time (%s of %s) has no stack of the program",
+	                        af_tables_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
+	                        af_tables_ns(s->f, findings_total(t)));
 	findings_recorded(s, &x, "^\\[(user )?stack not recorded]$");
 }
 
@@ -97,7 +97,7 @@ static void find_unattributed(struct findings *s)
 	                    .view = "facts",
 	                    .hash = "#tab=facts",
 	                    .about_recording = true};
-	x.what = af_facts_text(
+	x.what = af_tables_text(
 	    s->f, "%s of %s samples of instructions are of no kernel that was recorded",
 	    findings_share(s, x.ns, x.of_ns), findings_number(s, samples));
 	findings_add(s, &x);
@@ -138,9 +138,9 @@ static void find_lost(struct findings *s)
 	                    .view = "facts",
 	                    .hash = "#tab=facts",
 	                    .about_recording = true};
-	x.what = af_facts_text(s->f, "%s were lost (%s of all), most: %s",
-	                       findings_count(s, lost, "event"), findings_share(s, lost, x.of_ns),
-	                       af_lost_text(known[most].reason));
+	x.what = af_tables_text(s->f, "%s were lost (%s of all), most: %s",
+	                        findings_count(s, lost, "event"), findings_share(s, lost, x.of_ns),
+	                        af_lost_text(known[most].reason));
 	findings_add(s, &x);
 }
 

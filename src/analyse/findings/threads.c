@@ -36,32 +36,32 @@ static void find_waits(struct findings *s, const struct af_table *t, uint32_t ro
 			       CELL(af_thread_wait_row, waits, (uint32_t)most, kernel));
 		uint64_t nr =
 		    findings_value(CELL(af_thread_wait_row, waits, (uint32_t)most, waits));
-		where =
-		    af_facts_text(s->f, "; %s of it in %s%s%s%s%s%s",
-		                  af_facts_ns(s->f, findings_value(CELL(af_thread_wait_row, waits,
-		                                                        (uint32_t)most, time_ns))),
-		                  *in       ? in
-		                  : *kernel ? "the kernel"
-		                            : "what was not recorded",
-		                  *kernel ? " (" : "", kernel, *kernel ? ")" : "",
-		                  nr ? ", in " : "", nr ? findings_count(s, nr, "wait") : "");
+		where = af_tables_text(
+		    s->f, "; %s of it in %s%s%s%s%s%s",
+		    af_tables_ns(s->f, findings_value(CELL(af_thread_wait_row, waits,
+		                                           (uint32_t)most, time_ns))),
+		    *in       ? in
+		    : *kernel ? "the kernel"
+			      : "what was not recorded",
+		    *kernel ? " (" : "", kernel, *kernel ? ")" : "", nr ? ", in " : "",
+		    nr ? findings_count(s, nr, "wait") : "");
 		x.function = *in ? in : NULL;
 		if (*in) {
 			const char *kind =
 			    findings_text(CELL(af_thread_wait_row, waits, (uint32_t)most, kind));
 			x.id = findings_called(s, in, af_kind_of(kind, AF_FRAME_NATIVE)).id;
 			x.hash =
-			    af_facts_text(s->f, "%s&exact=1",
-			                  findings_link(s, x.hash, "q", findings_exactly(s, in)));
+			    af_tables_text(s->f, "%s&exact=1",
+			                   findings_link(s, x.hash, "q", findings_exactly(s, in)));
 		}
 	}
-	x.what = af_facts_text(s->f, "%s, the thread %s, was off the CPU for %s (%s of %s)%s",
-	                       findings_text(CELL(af_thread_row, t, row, thread)),
-	                       findings_value(CELL(af_thread_row, t, row, sampled_ns))
-	                           ? "with most CPU time"
-	                           : "that waited longest",
-	                       af_facts_ns(s->f, ns), findings_share(s, ns, s->run_ns),
-	                       af_facts_ns(s->f, s->run_ns), where);
+	x.what = af_tables_text(s->f, "%s, the thread %s, was off the CPU for %s (%s of %s)%s",
+	                        findings_text(CELL(af_thread_row, t, row, thread)),
+	                        findings_value(CELL(af_thread_row, t, row, sampled_ns))
+	                            ? "with most CPU time"
+	                            : "that waited longest",
+	                        af_tables_ns(s->f, ns), findings_share(s, ns, s->run_ns),
+	                        af_tables_ns(s->f, s->run_ns), where);
 	findings_add(s, &x);
 }
 
@@ -83,10 +83,10 @@ static void find_starved(struct findings *s, const struct af_table *t)
 	                    .check = "aflame report",
 	                    .view = "facts",
 	                    .hash = "#tab=facts"};
-	x.what = af_facts_text(
+	x.what = af_tables_text(
 	    s->f, "%s could have run for %s (%s of %s) and had to wait for a CPU",
-	    findings_text(CELL(af_thread_row, t, most, thread)), af_facts_ns(s->f, ns),
-	    findings_share(s, ns, s->run_ns), af_facts_ns(s->f, s->run_ns));
+	    findings_text(CELL(af_thread_row, t, most, thread)), af_tables_ns(s->f, ns),
+	    findings_share(s, ns, s->run_ns), af_tables_ns(s->f, s->run_ns));
 	findings_add(s, &x);
 }
 
@@ -110,11 +110,11 @@ static void find_not_recorded(struct findings *s, const struct af_table *t, uint
 	if (ns < s->run_ns / 2)
 		return;
 	x.what =
-	    af_facts_text(s->f,
-	                  "%s, the thread with most CPU time, was sampled for %s of %s; what it "
-	                  "did else is not recorded",
-	                  findings_text(CELL(af_thread_row, t, row, thread)),
-	                  af_facts_ns(s->f, on_ns), af_facts_ns(s->f, s->run_ns));
+	    af_tables_text(s->f,
+	                   "%s, the thread with most CPU time, was sampled for %s of %s; what it "
+	                   "did else is not recorded",
+	                   findings_text(CELL(af_thread_row, t, row, thread)),
+	                   af_tables_ns(s->f, on_ns), af_tables_ns(s->f, s->run_ns));
 	findings_add(s, &x);
 }
 

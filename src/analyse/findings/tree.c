@@ -61,12 +61,12 @@ static int named_order(const void *a, const void *b)
 	return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-uint32_t *findings_devices_told(const struct findings *s, const struct af_table *idle)
+uint32_t *findings_devices_reported(const struct findings *s, const struct af_table *idle)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_IDLE];
 	bool shared = findings_table(s, "gpus") != NULL;
 	uint32_t nr = 0, nr_names = t->nr > 1 ? t->nr_names : 0;
-	uint32_t *told = af_xcalloc((size_t)idle->nr_rows + 1, sizeof *told);
+	uint32_t *reported = af_xcalloc((size_t)idle->nr_rows + 1, sizeof *reported);
 	struct named *all = af_xcalloc((size_t)idle->nr_rows + nr_names + 1, sizeof *all);
 
 	for (uint32_t i = 1; i < nr_names; i++, nr++) {
@@ -85,10 +85,10 @@ uint32_t *findings_devices_told(const struct findings *s, const struct af_table 
 			rows += all[end].row != UINT32_MAX;
 		}
 		if (rows && (end - i > rows || !shared))
-			told[row] = rows;
+			reported[row] = rows;
 	}
 	free(all);
-	return told;
+	return reported;
 }
 
 uint64_t findings_total(const struct af_tree *t)

@@ -24,13 +24,13 @@
 
 struct flame_sum {
 	uint32_t place, what;
-	uint32_t doing; /* of w->doings, where ranges are frames */
+	uint32_t doing; /* of w->annotations, where ranges are frames */
 	uint64_t value[AF_WEIGHTS];
 	double square; /* sum of those of waits */
 };
 
 struct flame {
-	struct af_places places;
+	struct af_stack_locations stack_locations;
 	struct af_map by_sum;    /* (place, aspect) → index */
 	struct af_map by_aspect; /* (doing, what) → number; without doing it is what */
 	struct flame_sum *sums;
@@ -57,7 +57,7 @@ static uint32_t flame_aspect(struct flame *f, uint32_t what, uint32_t doing)
 static struct flame_sum *flame_at(struct flame *f, const struct af_place *at, uint32_t what,
                                   uint32_t doing)
 {
-	uint32_t place = af_places_number(&f->places, at);
+	uint32_t place = af_stack_locations_number(&f->stack_locations, at);
 	uint32_t aspect = flame_aspect(f, what, doing);
 	bool fresh;
 	uint64_t *slot = af_map_at(&f->by_sum, (uint64_t)place << 32 | aspect, &fresh);
@@ -73,7 +73,7 @@ static struct flame_sum *flame_at(struct flame *f, const struct af_place *at, ui
 /* What the thread is inside of; work goes back to another operation, a thread does not. */
 static uint32_t flame_doing(const struct af_world *w, uint32_t process, uint32_t tid)
 {
-	return w->doings.apart ? af_doings_now(&w->doings, process, tid) : 0;
+	return w->annotations.apart ? af_annotations_now(&w->annotations, process, tid) : 0;
 }
 
 static void flame_sample(void *self, const struct af_world *w, const struct af_sample *s)
@@ -84,7 +84,7 @@ static void flame_sample(void *self, const struct af_world *w, const struct af_s
 	                      ->value;
 
 	value[AF_WEIGHT_TIME] += s->weight_ns;
-	value[AF_WEIGHT_SAMPLES] += !s->aside;
+	value[AF_WEIGHT_SAMPLES] += !s->out_of_range;
 	if (__builtin_add_overflow(value[AF_WEIGHT_COUNT], s->count, &value[AF_WEIGHT_COUNT]))
 		value[AF_WEIGHT_COUNT] = UINT64_MAX;
 	f->counted |= s->count != 0;
@@ -151,20 +151,21 @@ static bool flame_elsewhere(const struct flame_sum *s, uint32_t weight, bool wit
 /* Which views a sum is in, besides the one of all. */
 static int flame_view(const struct flame *f, const struct af_world *w, const struct flame_sum *s)
 {
-	bool device = s->what == FLAME_SUMMED && af_frames_on_device(w, &f->places.all[s->place]);
+	bool device =
+	    s->what == FLAME_SUMMED && af_frames_on_device(w, &f->stack_locations.all[s->place]);
 
 	return device ? AF_VIEW_GPU : AF_VIEW_CPU;
 }
 
 static uint32_t flame_add(struct af_tree *t, const struct af_world *w, const struct flame *f,
-                          const struct flame_sum *s, const struct af_asked *asked, bool with_work)
+                          const struct flame_sum *s, const struct af_query *query, bool with_work)
 {
-	const struct af_place *at = &f->places.all[s->place];
-	uint32_t node = flame_process(t, w, at->process, asked->group);
+	const struct af_place *at = &f->stack_locations.all[s->place];
+	uint32_t node = flame_process(t, w, at->process, query->group);
 
 	if (at->tid)
 		node = af_frames_thread(t, w, node, at->process, at->tid);
-	if (asked->ranges)
+	if (query->ranges)
 		node = af_frames_ranges(t, w, node, s->doing);
 	node = af_frames_place(t, w, node, at);
 
@@ -213,8 +214,8 @@ static uint32_t flame_trees(const struct flame *f, const struct af_world *w, str
 	out->has[AF_VIEW_CPU] |= f->counted ? AF_HAS_COUNTED : 0;
 	out->has[AF_VIEW_ALL] = out->has[AF_VIEW_CPU] | out->has[AF_VIEW_GPU];
 	bool alone = !out->has[AF_VIEW_CPU] || !out->has[AF_VIEW_GPU];
-	uint32_t asked = out->asked.answers;
-	return alone && (asked & both) == both ? asked & ~all : asked;
+	uint32_t query = out->query.answers;
+	return alone && (query & both) == both ? query & ~all : query;
 }
 
 /* A sum, in an order in which stacks begin like the one before. */
@@ -236,29 +237,30 @@ static int flame_sum_order(const void *a, const void *b)
 static void flame_add_sums(const struct flame *f, const struct af_world *w, struct af_results *out,
                            int view)
 {
-	const struct af_asked *asked = &out->asked;
+	const struct af_query *query = &out->query;
 	struct af_tree *t = &out->trees[view];
 	bool with_work = view == AF_VIEW_ALL;
-	bool parts = view == AF_VIEW_CPU && asked->answers & AF_ANSWER_TABLES;
+	bool parts = view == AF_VIEW_CPU && query->answers & AF_ANSWER_TABLES;
 	struct flame_order *order = af_xcalloc(f->nr, sizeof *order);
 	struct af_frames_last last = {0};
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < f->nr; i++) {
-		if (!(flame_has(&f->sums[i], with_work) & asked->weights) ||
+		if (!(flame_has(&f->sums[i], with_work) & query->weights) ||
 		    (view != AF_VIEW_ALL && flame_view(f, w, &f->sums[i]) != view))
 			continue;
 		order[nr].sum = i;
-		af_frames_key(w, &f->places.all[f->sums[i].place], order[nr++].key);
+		af_frames_key(w, &f->stack_locations.all[f->sums[i].place], order[nr++].key);
 	}
 	if (nr)
 		qsort(order, nr, sizeof *order, flame_sum_order);
 	t->last = &last;
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct flame_sum *s = &f->sums[order[i].sum];
-		uint32_t node = flame_add(t, w, f, s, asked, with_work);
+		uint32_t node = flame_add(t, w, f, s, query, with_work);
 		if (parts)
-			flame_part(out, &f->places.all[s->place], node, s->value[AF_WEIGHT_TIME]);
+			flame_part(out, &f->stack_locations.all[s->place], node,
+			           s->value[AF_WEIGHT_TIME]);
 	}
 	t->last = NULL;
 	af_frames_last_free(&last);
@@ -285,7 +287,7 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 		if (v != AF_VIEW_CPU)
 			flame_work_draw(&f->work, w, t, out, v == AF_VIEW_GPU || !cpu_samples);
 		if (v != AF_VIEW_CPU)
-			flame_seen_draw(&f->seen, w, t, &out->asked);
+			flame_seen_draw(&f->seen, w, t, &out->query);
 	}
 }
 
@@ -293,7 +295,7 @@ static void flame_close(void *self)
 {
 	struct flame *f = self;
 
-	af_places_free(&f->places);
+	af_stack_locations_free(&f->stack_locations);
 	af_map_free(&f->by_sum);
 	af_map_free(&f->by_aspect);
 	free(f->sums);

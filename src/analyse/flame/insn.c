@@ -18,8 +18,8 @@ struct flame_insn flame_insn_open(struct af_tree *t, const struct af_world *w,
 	    .tree = t,
 	    .world = w,
 	    .results = results,
-	    .depth = results->asked.depth,
-	    .samples = samples && results->asked.weights & 1 << AF_WEIGHT_SAMPLES,
+	    .depth = results->query.depth,
+	    .samples = samples && results->query.weights & 1 << AF_WEIGHT_SAMPLES,
 	};
 }
 
@@ -30,16 +30,16 @@ static const char *base_name(const char *path)
 }
 
 static void name_add(struct flame_insn *d, const char *text, enum af_frame kind,
-                     const struct af_spot *spot)
+                     const struct af_location *location)
 {
 	AF_GROW(d->names, d->nr_names, d->cap_names);
-	d->names[d->nr_names++] = af_tree_name_at(d->tree, text, strlen(text), kind, spot);
+	d->names[d->nr_names++] = af_tree_name_at(d->tree, text, strlen(text), kind, location);
 }
 
 static void name_line(struct flame_insn *d, const struct af_code_frame *f, const char *function,
-                      const struct af_spot *at)
+                      const struct af_location *at)
 {
-	struct af_spot spot = *at;
+	struct af_location location = *at;
 	char text[1024];
 
 	if (f->function)
@@ -50,11 +50,11 @@ static void name_line(struct flame_insn *d, const struct af_code_frame *f, const
 		snprintf(text, sizeof text, "%s (%s)", function, base_name(f->file));
 	else
 		snprintf(text, sizeof text, "%s (%s:%u)", function, base_name(f->file), f->line);
-	spot.function = function;
-	spot.file = f->file;
-	spot.line = f->line;
-	spot.what = AF_SPOT_LINE;
-	name_add(d, text, AF_FRAME_GPU, &spot);
+	location.function = function;
+	location.file = f->file;
+	location.line = f->line;
+	location.what = AF_LOCATION_LINE;
+	name_add(d, text, AF_FRAME_GPU, &location);
 }
 
 /* Lines from the outermost in, then the instruction. */
@@ -64,15 +64,15 @@ static void name_place(struct flame_insn *d, const struct af_attributed *f)
 	struct af_code_names *names = d->results->code_names;
 	const struct af_device_code *code = &w->codes[f->code];
 	struct af_code_frame frames[AF_CODE_FRAMES];
-	struct af_spot spot = af_spot_device(w, f->code, f->offset);
+	struct af_location location = af_location_device(w, f->code, f->offset);
 	char insn[256];
 
 	uint32_t nr = af_code_names_frames(names, w, f->code, f->offset, frames, AF_CODE_FRAMES);
 	for (uint32_t i = nr; i-- > 0;) {
-		spot.inlined = i + 1 < nr;
-		name_line(d, &frames[i], code->shown, &spot);
+		location.inlined = i + 1 < nr;
+		name_line(d, &frames[i], code->shown, &location);
 	}
-	spot.inlined = false;
+	location.inlined = false;
 	if (!nr && code->kernel != code->name)
 		name_add(d, code->shown, AF_FRAME_GPU, NULL);
 	if (d->depth == AF_DEPTH_LINE || (d->depth == AF_DEPTH_BEST && nr))
@@ -82,9 +82,9 @@ static void name_place(struct flame_insn *d, const struct af_attributed *f)
 		return;
 	snprintf(insn, sizeof insn, "0x%04llx%s%s", (unsigned long long)f->offset, text ? " " : "",
 	         text ? text : "");
-	spot.function = code->shown;
-	spot.what = AF_SPOT_INSN;
-	name_add(d, insn, AF_FRAME_GPU_INSN, &spot);
+	location.function = code->shown;
+	location.what = AF_LOCATION_INSN;
+	name_add(d, insn, AF_FRAME_GPU_INSN, &location);
 }
 
 static uint32_t draw_place(struct flame_insn *d, uint32_t node, const struct af_attributed *f)
@@ -119,10 +119,10 @@ static uint32_t draw_stall(struct flame_insn *d, uint32_t node, uint32_t stall)
 		d->stalls = af_xcalloc(w->nr_stalls, sizeof *d->stalls);
 	if (!d->stalls[stall]) {
 		const char *reason = af_stall_name(w->stalls[stall].name, name);
-		const struct af_spot spot = {.what = AF_SPOT_STALL, .function = reason};
+		const struct af_location location = {.what = AF_LOCATION_STALL, .function = reason};
 		snprintf(text, sizeof text, "[%s]", reason);
 		d->stalls[stall] =
-		    af_tree_name_at(d->tree, text, strlen(text), AF_FRAME_GPU_INSN, &spot);
+		    af_tree_name_at(d->tree, text, strlen(text), AF_FRAME_GPU_INSN, &location);
 	}
 	return af_tree_child(d->tree, node, d->stalls[stall]);
 }
@@ -135,33 +135,33 @@ void flame_insn_close(struct flame_insn *d)
 }
 
 /* A graph that was timed as a whole has no frame of a kernel yet, nor has what has no work. */
-static uint32_t draw_kernel(const struct flame_insn *d, const struct af_job *job, uint32_t node,
-                            const struct af_attributed *f)
+static uint32_t draw_kernel(const struct flame_insn *d, const struct af_launch_group *launch_group,
+                            uint32_t node, const struct af_attributed *f)
 {
-	if (job->name)
+	if (launch_group->name)
 		return node;
 	if (!f->code)
 		return af_frames_under(d->tree, node, "[code not known]", AF_FRAME_MARK);
 	return af_frames_under(d->tree, node, d->world->codes[f->code].shown, AF_FRAME_GPU);
 }
 
-static void draw_found(struct flame_insn *d, const struct af_job *job, uint32_t node,
-                       uint64_t time_ns)
+static void draw_found(struct flame_insn *d, const struct af_launch_group *launch_group,
+                       uint32_t node, uint64_t time_ns)
 {
-	const struct af_attributed *found = d->results->attribution->found + job->first;
+	const struct af_attributed *found = d->results->attribution->found + launch_group->first;
 	const struct af_attributed *last = NULL; /* that was drawn */
 	uint32_t place = node;
 	uint64_t before = 0;
 
-	for (uint32_t i = 0; i < job->nr; i++) {
+	for (uint32_t i = 0; i < launch_group->nr; i++) {
 		const struct af_attributed *f = &found[i];
 		if (!f->parts)
 			continue;
 		if (!last || f->code != last->code || f->offset != last->offset)
-			place = draw_place(d, draw_kernel(d, job, node, f), f);
+			place = draw_place(d, draw_kernel(d, launch_group, node, f), f);
 		uint32_t leaf = draw_stall(d, place, f->stall);
 		af_tree_add(d->tree, leaf, AF_WEIGHT_TIME,
-		            af_attribution_share(time_ns, before, f->parts, job->parts));
+		            af_attribution_share(time_ns, before, f->parts, launch_group->parts));
 		if (d->samples)
 			af_tree_add(d->tree, leaf, AF_WEIGHT_SAMPLES, f->samples);
 		before += f->parts;
@@ -170,34 +170,36 @@ static void draw_found(struct flame_insn *d, const struct af_job *job, uint32_t 
 }
 
 /* The job @is, NULL when it has no samples. */
-static const struct af_job *insn_job(const struct flame_insn *d, const struct af_job_key *is)
+static const struct af_launch_group *insn_job(const struct flame_insn *d,
+                                              const struct af_launch_group_key *is)
 {
 	const struct af_attribution *a = d->results->attribution;
 	int64_t at = a ? af_attribution_job(a, is) : -1;
 
-	return at >= 0 && a->jobs[at].parts ? &a->jobs[at] : NULL;
+	return at >= 0 && a->launch_groups[at].parts ? &a->launch_groups[at] : NULL;
 }
 
-bool flame_insn_has(const struct flame_insn *d, const struct af_job_key *is)
+bool flame_insn_has(const struct flame_insn *d, const struct af_launch_group_key *is)
 {
 	return d->samples && insn_job(d, is);
 }
 
-void flame_insn_draw(struct flame_insn *d, const struct af_job_key *is, uint32_t node,
+void flame_insn_draw(struct flame_insn *d, const struct af_launch_group_key *is, uint32_t node,
                      uint64_t time_ns)
 {
-	const struct af_job *job = insn_job(d, is);
+	const struct af_launch_group *launch_group = insn_job(d, is);
 
-	if (job)
-		draw_found(d, job, node, time_ns);
+	if (launch_group)
+		draw_found(d, launch_group, node, time_ns);
 	else
 		af_tree_add(d->tree, node, AF_WEIGHT_TIME, time_ns);
 }
 
-void flame_insn_draw_unrecorded(struct flame_insn *d, const struct af_job *job, uint32_t node)
+void flame_insn_draw_unrecorded(struct flame_insn *d, const struct af_launch_group *launch_group,
+                                uint32_t node)
 {
-	if (!d->samples || !job->parts)
+	if (!d->samples || !launch_group->parts)
 		return;
 	node = af_frames_under(d->tree, node, "[samples of no recorded kernel]", AF_FRAME_MARK);
-	draw_found(d, job, node, 0);
+	draw_found(d, launch_group, node, 0);
 }

@@ -35,16 +35,17 @@ struct flame_insn flame_insn_open(struct af_tree *t, const struct af_world *w,
 void flame_insn_close(struct flame_insn *d);
 
 /* Are samples a weight here, and does the job @is have any? */
-bool flame_insn_has(const struct flame_insn *d, const struct af_job_key *is);
+bool flame_insn_has(const struct flame_insn *d, const struct af_launch_group_key *is);
 
 /*
  * Draw the samples of the job @is, whose time is @time_ns, below the frame @node of a kernel. Adds
  * all of the time.
  */
-void flame_insn_draw(struct flame_insn *d, const struct af_job_key *is, uint32_t node,
+void flame_insn_draw(struct flame_insn *d, const struct af_launch_group_key *is, uint32_t node,
                      uint64_t time_ns);
 
-/* Draw the samples of @job, which belong to no recorded kernel, below @node. */
-void flame_insn_draw_unrecorded(struct flame_insn *d, const struct af_job *job, uint32_t node);
+/* Draw the samples of @launch_group, which belong to no recorded kernel, below @node. */
+void flame_insn_draw_unrecorded(struct flame_insn *d, const struct af_launch_group *launch_group,
+                                uint32_t node);
 
 #endif

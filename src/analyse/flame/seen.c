@@ -12,10 +12,10 @@ struct flame_seen_sum {
 };
 
 /* Is it work that a device is asked for? */
-static bool is_work(uint32_t does)
+static bool is_work(uint32_t category)
 {
-	return does == AF_DOES_LAUNCH || does == AF_DOES_GRAPH_LAUNCH || does == AF_DOES_COPY ||
-	       does == AF_DOES_FILL;
+	return category == AF_CATEGORY_LAUNCH || category == AF_CATEGORY_GRAPH_LAUNCH ||
+	       category == AF_CATEGORY_COPY || category == AF_CATEGORY_FILL;
 }
 
 static struct flame_seen_sum *sum_of(struct flame_seen *f, uint32_t process, uint32_t path,
@@ -35,7 +35,7 @@ static struct flame_seen_sum *sum_of(struct flame_seen *f, uint32_t process, uin
 void flame_seen_add(struct flame_seen *f, const struct af_world *w, const struct af_call *call)
 {
 	/* One with a number is a launch like any other: launches.h. */
-	if (call->correlation || !call->function || !is_work(w->functions[call->function].does))
+	if (call->correlation || !call->function || !is_work(w->functions[call->function].category))
 		return;
 	sum_of(f, call->process, call->path, call->function)->count++;
 }
@@ -56,11 +56,11 @@ uint32_t flame_seen_has(const struct flame_seen *f)
 }
 
 void flame_seen_draw(const struct flame_seen *f, const struct af_world *w, struct af_tree *t,
-                     const struct af_asked *asked)
+                     const struct af_query *query)
 {
 	char text[64];
 
-	for (uint32_t i = 0; i < f->nr && asked->weights & 1 << AF_WEIGHT_COUNT; i++) {
+	for (uint32_t i = 0; i < f->nr && query->weights & 1 << AF_WEIGHT_COUNT; i++) {
 		const struct flame_seen_sum *s = &f->sums[i];
 		const struct af_function *function = &w->functions[s->function];
 		if (!s->count)
@@ -69,7 +69,8 @@ void flame_seen_draw(const struct flame_seen *f, const struct af_world *w, struc
 
 		node = af_frames_call(t, w, node, s->path);
 		node = af_frames_under(t, node, function->name, AF_FRAME_NATIVE);
-		snprintf(text, sizeof text, "[%s seen from outside]", af_does_text(function->does));
+		snprintf(text, sizeof text, "[%s seen from outside]",
+		         af_call_category_text(function->category));
 		node = af_frames_under(t, node, text, AF_FRAME_GPU);
 		af_tree_add(t, node, AF_WEIGHT_COUNT, s->count);
 	}

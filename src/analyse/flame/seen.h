@@ -33,7 +33,7 @@ uint32_t flame_seen_has(const struct flame_seen *f);
 
 /* Add to @t the calls that have one of the requested weights. */
 void flame_seen_draw(const struct flame_seen *f, const struct af_world *w, struct af_tree *t,
-                     const struct af_asked *asked);
+                     const struct af_query *query);
 
 /* A zeroed struct is empty. */
 void flame_seen_free(struct flame_seen *f);

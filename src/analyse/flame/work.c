@@ -11,13 +11,13 @@
 /* A call: who called what. */
 struct flame_site {
 	uint32_t process, path, function;
-	uint32_t doing; /* of w->doings */
+	uint32_t doing; /* of w->annotations */
 	bool matched;   /* the path is that of a call at about the time */
 };
 
-/* Work that is one frame: @shape stands for all of its operation, kernel and queue. */
+/* Work that is one frame: @descriptor stands for all of its operation, kernel and queue. */
 struct flame_what {
-	uint32_t shape;
+	uint32_t descriptor;
 	uint32_t node; /* of a graph, w->nodes; 0 for none */
 };
 
@@ -54,65 +54,67 @@ static uint32_t site_of(struct flame_work *f, const struct af_work *work)
 	return f->last_site = (uint32_t)*slot;
 }
 
-static uint32_t what_new(struct flame_work *f, uint32_t shape, uint32_t node)
+static uint32_t what_new(struct flame_work *f, uint32_t descriptor, uint32_t node)
 {
 	AF_GROW(f->whats, f->nr_whats, f->cap_whats);
-	f->whats[f->nr_whats] = (struct flame_what){shape, node};
+	f->whats[f->nr_whats] = (struct flame_what){descriptor, node};
 	return f->nr_whats++;
 }
 
 /* Sizes do not split frames. */
-static uint32_t what_of_shape(struct flame_work *f, const struct af_world *w, uint32_t shape)
+static uint32_t what_of_descriptor(struct flame_work *f, const struct af_world *w,
+                                   uint32_t descriptor)
 {
-	const struct af_shape *s = &w->shapes[shape];
+	const struct af_work_descriptor *s = &w->descriptors[descriptor];
 	bool fresh;
 
-	AF_REACH(f->label_of, shape, f->nr_labels);
-	if (!f->label_of[shape]) {
+	AF_REACH(f->label_of, descriptor, f->nr_labels);
+	if (!f->label_of[descriptor]) {
 		uint64_t *slot = af_keys_at(
 		    &f->by_label, AF_KEY(s->process, s->is.op, s->is.kernel, s->is.queue), &fresh);
 		if (fresh)
-			*slot = what_new(f, shape, 0);
-		f->label_of[shape] = (uint32_t)*slot + 1;
+			*slot = what_new(f, descriptor, 0);
+		f->label_of[descriptor] = (uint32_t)*slot + 1;
 	}
-	return f->label_of[shape] - 1;
+	return f->label_of[descriptor] - 1;
 }
 
 static uint32_t what_of(struct flame_work *f, const struct af_world *w, const struct af_work *work)
 {
-	uint32_t what = what_of_shape(f, w, work->shape);
+	uint32_t what = what_of_descriptor(f, w, work->descriptor);
 	bool fresh;
 
 	if (!work->node)
 		return what;
 	uint64_t *slot = af_map_at(&f->by_node, (uint64_t)what << 32 | work->node, &fresh);
 	if (fresh)
-		*slot = what_new(f, f->whats[what].shape, work->node);
+		*slot = what_new(f, f->whats[what].descriptor, work->node);
 	return (uint32_t)*slot;
 }
 
 void flame_work_add(struct flame_work *f, const struct af_world *w, const struct af_work *work)
 {
-	if (work->status || !work->shape)
+	if (work->status || !work->descriptor)
 		return;
 	uint32_t site = site_of(f, work), what = what_of(f, w, work);
 	bool fresh;
-	uint64_t *slot = af_map_at(&f->by_job, (uint64_t)site << 32 | what, &fresh);
+	uint64_t *slot = af_map_at(&f->by_launch_group, (uint64_t)site << 32 | what, &fresh);
 
 	if (fresh) {
-		AF_GROW(f->jobs, f->nr_jobs, f->cap_jobs);
-		f->jobs[f->nr_jobs] = (struct flame_job){.site = site, .what = what};
-		*slot = f->nr_jobs++;
+		AF_GROW(f->launch_groups, f->nr_launch_groups, f->cap_launch_groups);
+		f->launch_groups[f->nr_launch_groups] =
+		    (struct flame_job){.site = site, .what = what};
+		*slot = f->nr_launch_groups++;
 	}
-	struct flame_job *job = &f->jobs[*slot];
-	job->time_ns += af_work_busy_ns(work);
-	if (work->aside)
+	struct flame_job *launch_group = &f->launch_groups[*slot];
+	launch_group->time_ns += af_work_busy_ns(work);
+	if (work->out_of_range)
 		return;
-	job->count++;
-	job->bytes += w->shapes[work->shape].is.bytes;
+	launch_group->count++;
+	launch_group->bytes += w->descriptors[work->descriptor].is.bytes;
 }
 
-static uint32_t job_has(const struct flame_job *j)
+static uint32_t launch_group_has(const struct flame_job *j)
 {
 	return (uint32_t) !!j->time_ns << AF_WEIGHT_TIME |
 	       (uint32_t) !!j->count << AF_WEIGHT_COUNT | (uint32_t) !!j->bytes << AF_WEIGHT_BYTES;
@@ -122,8 +124,8 @@ uint32_t flame_work_has(const struct flame_work *f)
 {
 	uint32_t has = 0;
 
-	for (uint32_t i = 0; i < f->nr_jobs; i++)
-		has |= job_has(&f->jobs[i]);
+	for (uint32_t i = 0; i < f->nr_launch_groups; i++)
+		has |= launch_group_has(&f->launch_groups[i]);
 	return has;
 }
 
@@ -133,14 +135,14 @@ uint32_t flame_process(struct af_tree *t, const struct af_world *w, uint32_t pro
 	const struct af_process *p = af_world_process(w, process);
 	bool ranks = group == AF_GROUP_RANK || group == AF_GROUP_TRACK;
 	const char *rank = p && ranks ? af_process_note(p, "rank") : NULL;
-	const struct af_spot spot = {.what = AF_SPOT_RANK, .function = rank};
+	const struct af_location location = {.what = AF_LOCATION_RANK, .function = rank};
 	uint32_t node = af_frames_process(t, w, process);
 	char text[64];
 
 	if (!rank)
 		return node;
 	snprintf(text, sizeof text, "[rank %s]", rank);
-	return af_frames_at(t, node, text, AF_FRAME_PROCESS, &spot);
+	return af_frames_at(t, node, text, AF_FRAME_PROCESS, &location);
 }
 
 /* Is work told apart by device, or more? */
@@ -171,14 +173,14 @@ static uint32_t draw_device(struct af_tree *t, const struct af_world *w, uint32_
 	if (!id)
 		return af_frames_under(t, node, "[device not known]", AF_FRAME_MARK);
 	snprintf(text, sizeof text, "[device %u: %s]", id, device ? device->name : "");
-	const struct af_spot spot = {
-	    .what = AF_SPOT_DEVICE, .function = device ? device->name : "", .address = id};
-	return af_frames_at(t, node, text, AF_FRAME_GPU, &spot);
+	const struct af_location location = {
+	    .what = AF_LOCATION_DEVICE, .function = device ? device->name : "", .address = id};
+	return af_frames_at(t, node, text, AF_FRAME_GPU, &location);
 }
 
 /* Whose work it is, between the process and the stack. */
 static uint32_t draw_queue(struct af_tree *t, const struct af_world *w, uint32_t node,
-                           const struct af_job_key *is, enum af_grouping group)
+                           const struct af_launch_group_key *is, enum af_grouping group)
 {
 	const struct af_queue *queue = af_world_queue(w, is->process, is->queue);
 	const struct af_device *device =
@@ -191,8 +193,8 @@ static uint32_t draw_queue(struct af_tree *t, const struct af_world *w, uint32_t
 	if (group == AF_GROUP_DEVICE || !queue)
 		return node;
 	queue_name(text, sizeof text, queue, device);
-	const struct af_spot spot = {.what = AF_SPOT_QUEUE, .address = queue->id};
-	return af_frames_at(t, node, text, AF_FRAME_GPU, &spot);
+	const struct af_location location = {.what = AF_LOCATION_QUEUE, .address = queue->id};
+	return af_frames_at(t, node, text, AF_FRAME_GPU, &location);
 }
 
 static uint32_t draw_graph(struct af_tree *t, const struct af_world *w, uint32_t node, uint32_t of)
@@ -255,7 +257,7 @@ static uint32_t draw_capture(struct af_tree *t, struct af_tree *scratch, const s
 static uint32_t draw_forward(struct af_tree *t, const struct af_world *w, uint32_t node,
                              uint32_t doing)
 {
-	uint32_t forward = af_doings_get(&w->doings, doing).forward;
+	uint32_t forward = af_annotations_get(&w->annotations, doing).forward;
 
 	if (!forward)
 		return node;
@@ -264,13 +266,14 @@ static uint32_t draw_forward(struct af_tree *t, const struct af_world *w, uint32
 }
 
 uint32_t flame_job_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                         const struct af_job_key *is, bool matched, const struct af_asked *asked)
+                         const struct af_launch_group_key *is, bool matched,
+                         const struct af_query *query)
 {
-	uint32_t node = flame_process(t, w, is->process, asked->group);
+	uint32_t node = flame_process(t, w, is->process, query->group);
 
-	node = draw_queue(t, w, node, is, asked->group);
+	node = draw_queue(t, w, node, is, query->group);
 	node = draw_forward(t, w, node, is->doing);
-	if (asked->ranges)
+	if (query->ranges)
 		node = af_frames_ranges(t, w, node, is->doing);
 	node = af_frames_call(t, w, node, is->path);
 	if (is->function && *w->functions[is->function].name)
@@ -286,9 +289,10 @@ uint32_t flame_job_stack(struct af_tree *t, struct af_tree *scratch, const struc
 }
 
 uint32_t flame_job_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                        const struct af_job_key *is, bool matched, const struct af_asked *asked)
+                        const struct af_launch_group_key *is, bool matched,
+                        const struct af_query *query)
 {
-	uint32_t node = flame_job_stack(t, scratch, w, is, matched, asked);
+	uint32_t node = flame_job_stack(t, scratch, w, is, matched, query);
 
 	if (is->node && is->op == AF_OP_GRAPH)
 		return node;
@@ -297,36 +301,37 @@ uint32_t flame_job_node(struct af_tree *t, struct af_tree *scratch, const struct
 	return af_frames_under(t, node, *name ? name : "[unnamed kernel]", AF_FRAME_GPU);
 }
 
-struct af_job_key flame_key(const struct af_world *w, const struct af_work *work)
+struct af_launch_group_key flame_key(const struct af_world *w, const struct af_work *work)
 {
-	const struct af_shape *shape = &w->shapes[work->shape];
-	const struct af_queue *queue = af_world_queue(w, shape->process, shape->is.queue);
+	const struct af_work_descriptor *descriptor = &w->descriptors[work->descriptor];
+	const struct af_queue *queue = af_world_queue(w, descriptor->process, descriptor->is.queue);
 
-	return (struct af_job_key){
+	return (struct af_launch_group_key){
 	    .process = work->process,
 	    .device = queue ? queue->device : 0,
 	    .path = work->path,
 	    .function = work->function,
 	    .doing = work->doing,
 	    .node = work->node,
-	    .op = shape->is.op,
-	    .kernel = shape->is.kernel,
-	    .queue = shape->is.queue,
+	    .op = descriptor->is.op,
+	    .kernel = descriptor->is.kernel,
+	    .queue = descriptor->is.queue,
 	};
 }
 
-static struct af_job_key job_key(const struct flame_work *f, const struct af_world *w,
-                                 const struct flame_job *job)
+static struct af_launch_group_key launch_group_key(const struct flame_work *f,
+                                                   const struct af_world *w,
+                                                   const struct flame_job *launch_group)
 {
-	const struct flame_site *site = &f->sites[job->site];
-	const struct flame_what *what = &f->whats[job->what];
+	const struct flame_site *site = &f->sites[launch_group->site];
+	const struct flame_what *what = &f->whats[launch_group->what];
 	const struct af_work work = {
 	    .process = site->process,
 	    .path = site->path,
 	    .function = site->function,
 	    .doing = site->doing,
 	    .node = what->node,
-	    .shape = what->shape,
+	    .descriptor = what->descriptor,
 	};
 
 	return flame_key(w, &work);
@@ -334,26 +339,29 @@ static struct af_job_key job_key(const struct flame_work *f, const struct af_wor
 
 /* Samples that belong to no work have no stack. */
 static void draw_unrecorded(struct flame_insn *insn, const struct af_world *w, struct af_tree *t,
-                            const struct af_asked *asked)
+                            const struct af_query *query)
 {
 	const struct af_attribution *a = insn->results->attribution;
 
-	for (uint32_t i = 0; a && !asked->range && i < a->nr_jobs; i++) {
-		const struct af_job *job = &a->jobs[i];
-		if (job->recorded || !job->parts || !insn->samples)
+	for (uint32_t i = 0; a && !query->range && i < a->nr_launch_groups; i++) {
+		const struct af_launch_group *launch_group = &a->launch_groups[i];
+		if (launch_group->recorded || !launch_group->parts || !insn->samples)
 			continue;
-		uint32_t node = flame_process(t, w, job->is.process, asked->group);
-		if (by_device(asked->group))
-			node = draw_device(t, w, node, job->is.process, job->is.device);
-		flame_insn_draw_unrecorded(insn, job, node);
+		uint32_t node = flame_process(t, w, launch_group->is.process, query->group);
+		if (by_device(query->group))
+			node = draw_device(t, w, node, launch_group->is.process,
+			                   launch_group->is.device);
+		flame_insn_draw_unrecorded(insn, launch_group, node);
 	}
 }
 
-/* Which weights of @job there are in this tree: samples only where they were taken. */
-static uint32_t job_shows(const struct flame_insn *insn, const struct flame_job *job,
-                          const struct af_job_key *key)
+/* Which weights of @launch_group there are in this tree: samples only where they were taken. */
+static uint32_t launch_group_shows(const struct flame_insn *insn,
+                                   const struct flame_job *launch_group,
+                                   const struct af_launch_group_key *key)
 {
-	return job_has(job) | (uint32_t)flame_insn_has(insn, key) << AF_WEIGHT_SAMPLES;
+	return launch_group_has(launch_group) | (uint32_t)flame_insn_has(insn, key)
+	                                            << AF_WEIGHT_SAMPLES;
 }
 
 void flame_work_draw(const struct flame_work *f, const struct af_world *w, struct af_tree *t,
@@ -361,24 +369,24 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 {
 	static const struct af_tree_weight none = {"none", ""};
 	struct flame_insn insn = flame_insn_open(t, w, results, samples);
-	const struct af_asked *asked = &results->asked;
+	const struct af_query *query = &results->query;
 	struct af_tree scratch = {0};
 
 	af_tree_open(&scratch, &none, 1);
-	if (af_tree_has_spots(t))
-		af_tree_keep_spots(&scratch);
-	for (uint32_t i = 0; i < f->nr_jobs; i++) {
-		const struct flame_job *job = &f->jobs[i];
-		const struct af_job_key key = job_key(f, w, job);
-		if (!(job_shows(&insn, job, &key) & asked->weights))
+	if (af_tree_has_locations(t))
+		af_tree_keep_locations(&scratch);
+	for (uint32_t i = 0; i < f->nr_launch_groups; i++) {
+		const struct flame_job *launch_group = &f->launch_groups[i];
+		const struct af_launch_group_key key = launch_group_key(f, w, launch_group);
+		if (!(launch_group_shows(&insn, launch_group, &key) & query->weights))
 			continue;
-		bool matched = f->sites[job->site].matched;
-		uint32_t node = flame_job_node(t, &scratch, w, &key, matched, asked);
-		flame_insn_draw(&insn, &key, node, job->time_ns);
-		af_tree_add(t, node, AF_WEIGHT_COUNT, job->count);
-		af_tree_add(t, node, AF_WEIGHT_BYTES, job->bytes);
+		bool matched = f->sites[launch_group->site].matched;
+		uint32_t node = flame_job_node(t, &scratch, w, &key, matched, query);
+		flame_insn_draw(&insn, &key, node, launch_group->time_ns);
+		af_tree_add(t, node, AF_WEIGHT_COUNT, launch_group->count);
+		af_tree_add(t, node, AF_WEIGHT_BYTES, launch_group->bytes);
 	}
-	draw_unrecorded(&insn, w, t, asked);
+	draw_unrecorded(&insn, w, t, query);
 	flame_insn_close(&insn);
 	af_tree_close(&scratch);
 }
@@ -387,12 +395,12 @@ void flame_work_free(struct flame_work *f)
 {
 	free(f->sites);
 	free(f->whats);
-	free(f->jobs);
+	free(f->launch_groups);
 	free(f->label_of);
 	af_map_free(&f->by_site);
 	af_map_free(&f->by_doing);
 	af_keys_free(&f->by_label);
 	af_map_free(&f->by_node);
-	af_map_free(&f->by_job);
+	af_map_free(&f->by_launch_group);
 	*f = (struct flame_work){0};
 }

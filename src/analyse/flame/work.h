@@ -14,11 +14,12 @@
 #include "base/map.h"
 
 struct flame_work {
-	struct flame_site *sites; /* calls */
-	struct flame_what *whats; /* kinds of work */
-	struct flame_job *jobs;   /* both, with their weights */
-	uint32_t nr_callers, nr_sites, cap_sites, nr_whats, cap_whats, nr_jobs, cap_jobs;
-	struct af_map by_site, by_doing, by_node, by_job;
+	struct flame_site *sites;        /* calls */
+	struct flame_what *whats;        /* kinds of work */
+	struct flame_job *launch_groups; /* both, with their weights */
+	uint32_t nr_callers, nr_sites, cap_sites, nr_whats, cap_whats, nr_launch_groups,
+	    cap_launch_groups;
+	struct af_map by_site, by_doing, by_node, by_launch_group;
 	struct af_keys by_label;
 	uint32_t *label_of; /* by shape: index of its label plus 1; 0 not known yet */
 	uint32_t nr_labels;
@@ -26,8 +27,8 @@ struct flame_work {
 };
 
 /*
- * Add up @work, which launches.h hands over: busy time, and outside of `aside` count and bytes.
- * Failed work and work of unknown shape are left out.
+ * Add up @work, which launches.h hands over: busy time, and outside of `out_of_range` count and
+ * bytes. Failed work and work of unknown shape are left out.
  */
 void flame_work_add(struct flame_work *f, const struct af_world *w, const struct af_work *work);
 
@@ -46,14 +47,16 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
  * graph. @scratch is an open tree for this use alone. @matched: its call was found by time only.
  */
 uint32_t flame_job_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                         const struct af_job_key *is, bool matched, const struct af_asked *asked);
+                         const struct af_launch_group_key *is, bool matched,
+                         const struct af_query *query);
 
 /* The same with the frame of the kernel or of the other work. */
 uint32_t flame_job_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                        const struct af_job_key *is, bool matched, const struct af_asked *asked);
+                        const struct af_launch_group_key *is, bool matched,
+                        const struct af_query *query);
 
 /* The job that @work belongs to; its shape is known. */
-struct af_job_key flame_key(const struct af_world *w, const struct af_work *work);
+struct af_launch_group_key flame_key(const struct af_world *w, const struct af_work *work);
 
 /* The frames of a process: its own, and its rank where that is requested. */
 uint32_t flame_process(struct af_tree *t, const struct af_world *w, uint32_t process,

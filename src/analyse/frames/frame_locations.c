@@ -4,9 +4,9 @@
 #include <string.h>
 
 uint32_t af_frames_at(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind,
-                      const struct af_spot *spot)
+                      const struct af_location *location)
 {
-	return af_tree_child(t, parent, af_tree_name_at(t, text, strlen(text), kind, spot));
+	return af_tree_child(t, parent, af_tree_name_at(t, text, strlen(text), kind, location));
 }
 
 /* NULL for "": not known. */
@@ -15,45 +15,45 @@ static const char *known(const char *text)
 	return *text ? text : NULL;
 }
 
-struct af_spot af_spot_address(const struct af_world *w, uint32_t process,
-                               const struct af_symbol *s)
+struct af_location af_location_address(const struct af_world *w, uint32_t process,
+                                       const struct af_symbol *s)
 {
 	const char *module = s ? known(af_strtab_get(&w->strings, s->module)) : NULL;
 
 	/* What imports say instead of a file. */
 	if (!module || !strcmp(module, "[imported]"))
-		return (struct af_spot){0};
-	return (struct af_spot){
+		return (struct af_location){0};
+	return (struct af_location){
 	    .module = module,
 	    .build_id = known(af_world_build_id(w, process, s->module)),
 	    .address = s->offset,
 	};
 }
 
-struct af_spot af_spot_function(const struct af_world *w, uint32_t process,
-                                const struct af_symbol *s, uint32_t i)
+struct af_location af_location_function(const struct af_world *w, uint32_t process,
+                                        const struct af_symbol *s, uint32_t i)
 {
-	struct af_spot spot = af_spot_address(w, process, s);
+	struct af_location location = af_location_address(w, process, s);
 
-	spot.file = known(af_strtab_get(&w->strings, s->frames[i * 3 + 1]));
-	spot.line = s->frames[i * 3 + 2];
-	spot.inlined = i + 1 < s->nr_frames;
-	return spot;
+	location.file = known(af_strtab_get(&w->strings, s->frames[i * 3 + 1]));
+	location.line = s->frames[i * 3 + 2];
+	location.inlined = i + 1 < s->nr_frames;
+	return location;
 }
 
-struct af_spot af_spot_device(const struct af_world *w, uint32_t code, uint64_t offset)
+struct af_location af_location_device(const struct af_world *w, uint32_t code, uint64_t offset)
 {
 	uint32_t program = code ? af_world_code_program(w, code) : 0;
 	const char *object = program ? known(w->programs[program].object) : NULL;
 
-	return (struct af_spot){.module = object, .build_id = object, .address = offset};
+	return (struct af_location){.module = object, .build_id = object, .address = offset};
 }
 
-struct af_spot af_spot_process(const struct af_world *w, uint32_t process)
+struct af_location af_location_process(const struct af_world *w, uint32_t process)
 {
 	const struct af_process *p = af_world_process(w, process);
 
-	return (struct af_spot){.what = AF_SPOT_PROCESS, .address = p ? p->pid : 0};
+	return (struct af_location){.what = AF_LOCATION_PROCESS, .address = p ? p->pid : 0};
 }
 
 uint32_t af_frames_thread(struct af_tree *t, const struct af_world *w, uint32_t node,
@@ -61,9 +61,10 @@ uint32_t af_frames_thread(struct af_tree *t, const struct af_world *w, uint32_t 
 {
 	const struct af_thread *thread = af_world_thread(w, process, tid);
 	const char *name = thread && *thread->name ? thread->name : "thread";
-	const struct af_spot spot = {.what = AF_SPOT_THREAD, .function = name, .address = tid};
+	const struct af_location location = {
+	    .what = AF_LOCATION_THREAD, .function = name, .address = tid};
 	char text[128];
 
 	snprintf(text, sizeof text, "[%s %u]", name, tid);
-	return af_frames_at(t, node, text, AF_FRAME_PROCESS, &spot);
+	return af_frames_at(t, node, text, AF_FRAME_PROCESS, &location);
 }

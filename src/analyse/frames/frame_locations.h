@@ -9,22 +9,22 @@
 #include "analyse/world/world.h"
 
 /* The spot of the address that @s names, in @process (0: the kernel), not of a function there. */
-struct af_spot af_spot_address(const struct af_world *w, uint32_t process,
-                               const struct af_symbol *s);
+struct af_location af_location_address(const struct af_world *w, uint32_t process,
+                                       const struct af_symbol *s);
 
 /* The spot of function @i of its frames, 0 being the innermost. */
-struct af_spot af_spot_function(const struct af_world *w, uint32_t process,
-                                const struct af_symbol *s, uint32_t i);
+struct af_location af_location_function(const struct af_world *w, uint32_t process,
+                                        const struct af_symbol *s, uint32_t i);
 
 /* The spot of the byte at @offset of @code, an index of w->codes. */
-struct af_spot af_spot_device(const struct af_world *w, uint32_t code, uint64_t offset);
+struct af_location af_location_device(const struct af_world *w, uint32_t code, uint64_t offset);
 
 /* The spot of a process, by its ordinal. */
-struct af_spot af_spot_process(const struct af_world *w, uint32_t process);
+struct af_location af_location_process(const struct af_world *w, uint32_t process);
 
 /* The child of @parent with this NUL-terminated text and spot. */
 uint32_t af_frames_at(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind,
-                      const struct af_spot *spot);
+                      const struct af_location *location);
 
 /* Below @node a frame of the thread @tid of @process: "[thread NAME 1234]". */
 uint32_t af_frames_thread(struct af_tree *t, const struct af_world *w, uint32_t node,

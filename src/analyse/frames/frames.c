@@ -30,7 +30,7 @@ static const char *base_name(const char *path)
 static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint32_t process,
                               uint32_t parent, const struct af_symbol *s, enum af_frame kind)
 {
-	const struct af_spot spot = af_spot_address(w, process, s);
+	const struct af_location location = af_location_address(w, process, s);
 	static const char *const reasons[AF_SYMBOL_END] = {
 #define AF_N(NAME, words) [AF_SYMBOL_##NAME] = words,
 	    AF_NO_NAMES(AF_N)
@@ -39,7 +39,7 @@ static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint3
 	const char *module = s ? af_strtab_get(&w->strings, s->module) : "";
 
 	if (s && s->source == AF_SYMBOL_NO_MAP)
-		return af_frames_at(t, parent, AF_MARK_JIT_NO_MAP, AF_FRAME_JIT, &spot);
+		return af_frames_at(t, parent, AF_MARK_JIT_NO_MAP, AF_FRAME_JIT, &location);
 	const char *reason = s && s->source < AF_SYMBOL_END ? reasons[s->source] : NULL;
 	const char *name = *module                   ? base_name(module)
 	                   : kind == AF_FRAME_KERNEL ? "kernel"
@@ -54,7 +54,7 @@ static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint3
 	}
 	snprintf(text, sizeof text, "[%.*s: %s]", (int)len, name, reason ? reason : "not named");
 	return af_frames_at(t, parent, text,
-	                    *module || kind == AF_FRAME_KERNEL ? kind : AF_FRAME_MARK, &spot);
+	                    *module || kind == AF_FRAME_KERNEL ? kind : AF_FRAME_MARK, &location);
 }
 
 /* A function; the ones that PoCL makes of OpenCL kernels go by the kernel's name. */
@@ -62,24 +62,24 @@ static uint32_t frame_named(struct af_tree *t, const struct af_world *w, uint32_
                             uint32_t parent, const struct af_symbol *s, uint32_t i)
 {
 	const char *name = af_strtab_get(&w->strings, s->frames[i * 3]);
-	const struct af_spot spot = af_spot_function(w, process, s, i);
+	const struct af_location location = af_location_function(w, process, s, i);
 	size_t len;
 	const char *kernel = af_sym_kernel_name(name, &len);
 
 	if (kernel)
 		return af_tree_child(t, parent,
-		                     af_tree_name_at(t, kernel, len, AF_FRAME_GPU, &spot));
+		                     af_tree_name_at(t, kernel, len, AF_FRAME_GPU, &location));
 	if (!strcmp(af_strtab_get(&w->strings, s->module), "[imported]")) {
 		/* Imported names have their kind in their looks, as folded text does. */
 		len = strlen(name);
 		enum af_frame kind = af_frame_by_looks(name, &len);
-		return af_tree_child(t, parent, af_tree_name_at(t, name, len, kind, &spot));
+		return af_tree_child(t, parent, af_tree_name_at(t, name, len, kind, &location));
 	}
 	return af_frames_at(t, parent, name,
-	                    spot.inlined                 ? AF_FRAME_INLINED
+	                    location.inlined             ? AF_FRAME_INLINED
 	                    : s->source == AF_SYMBOL_JIT ? AF_FRAME_JIT
 	                                                 : AF_FRAME_NATIVE,
-	                    &spot);
+	                    &location);
 }
 
 /*
@@ -111,9 +111,9 @@ static uint32_t frame_kernel(struct af_tree *t, const struct af_world *w, uint32
 	if (!at)
 		return frame_unnamed(t, w, 0, parent, s, AF_FRAME_KERNEL);
 	while (at-- > 0) {
-		const struct af_spot spot = af_spot_function(w, 0, s, at);
+		const struct af_location location = af_location_function(w, 0, s, at);
 		parent = af_frames_at(t, parent, af_strtab_get(&w->strings, s->frames[at * 3]),
-		                      AF_FRAME_KERNEL, &spot);
+		                      AF_FRAME_KERNEL, &location);
 	}
 	return parent;
 }
@@ -127,7 +127,7 @@ static uint32_t frame_native(struct af_tree *t, const struct af_world *w, uint32
 	/* Of an imported stack that goes on in there. */
 	if (pc >> 63)
 		return frame_kernel(t, w, parent, pc);
-	const struct af_symbol *s = af_world_symbol(w, stack->process, pc, stack->generation);
+	const struct af_symbol *s = af_world_symbol(w, stack->process, pc, stack->epoch);
 
 	if (!s || !s->nr_frames)
 		return frame_unnamed(t, w, stack->process, parent, s, AF_FRAME_NATIVE);
@@ -157,13 +157,13 @@ static uint32_t frame_python(struct af_tree *t, const struct af_world *w, uint32
 		snprintf(text, sizeof text, "%s (%s:%d)", c->name, base_name(c->file), line);
 	else
 		snprintf(text, sizeof text, "%s (%s)", c->name, base_name(c->file));
-	const struct af_spot spot = {
+	const struct af_location location = {
 	    .function = c->name,
 	    .file = c->file,
 	    .line = line > 0 ? (uint32_t)line : 0,
 	    .first_line = c->first_line > 0 ? (uint32_t)c->first_line : 0,
 	};
-	return af_frames_at(t, parent, text, AF_FRAME_PYTHON, &spot);
+	return af_frames_at(t, parent, text, AF_FRAME_PYTHON, &location);
 }
 
 static uint32_t frame_truncated(struct af_tree *t, uint32_t parent, uint32_t stop)
@@ -182,7 +182,7 @@ static enum af_py_native native_role(const struct af_world *w, const struct af_s
 {
 	if (AF_IS_LEFT_OUT(pc))
 		return AF_PY_NATIVE_LEFT_OUT;
-	const struct af_symbol *s = af_world_symbol(w, stack->process, pc, stack->generation);
+	const struct af_symbol *s = af_world_symbol(w, stack->process, pc, stack->epoch);
 
 	if (!s || !s->nr_frames)
 		return AF_PY_NATIVE_OTHER;
@@ -275,7 +275,7 @@ bool af_frames_whole(const struct af_world *w, const struct af_stack *stack)
 	if (stack->stop != AF_STOP_FRAME_POINTERS || !stack->nr)
 		return stack->stop == AF_STOP_COMPLETE;
 	const struct af_symbol *s =
-	    af_world_symbol(w, stack->process, stack->pcs[stack->nr - 1], stack->generation);
+	    af_world_symbol(w, stack->process, stack->pcs[stack->nr - 1], stack->epoch);
 
 	return s && s->nr_frames &&
 	       is_start(af_strtab_get(&w->strings, s->frames[(s->nr_frames - 1) * 3]));
@@ -316,8 +316,7 @@ enum frame_cuda {
 static enum frame_cuda frame_cuda(const struct af_world *w, const struct af_stack *stack,
                                   uint32_t i)
 {
-	const struct af_symbol *s =
-	    af_world_symbol(w, stack->process, stack->pcs[i], stack->generation);
+	const struct af_symbol *s = af_world_symbol(w, stack->process, stack->pcs[i], stack->epoch);
 
 	if (!s)
 		return FRAME_CUDA_NOT;
@@ -363,7 +362,7 @@ static uint32_t frames_below_operation(const struct af_world *w, const struct af
 
 	for (uint32_t i = 0; i < stack->nr && i < FRAMES_TELLING; i++) {
 		const struct af_symbol *s =
-		    af_world_symbol(w, stack->process, stack->pcs[i], stack->generation);
+		    af_world_symbol(w, stack->process, stack->pcs[i], stack->epoch);
 		for (uint32_t f = 0; s && f < s->nr_frames; f++) {
 			const char *name = af_strtab_get(&w->strings, s->frames[f * 3]);
 			if (starts_with(name, "at::RecordFunction::") || strstr(name, "nvtx") ||
@@ -384,7 +383,8 @@ uint32_t af_frames_ranges(struct af_tree *t, const struct af_world *w, uint32_t 
                           uint32_t doing)
 {
 	const char *names[AF_DOINGS_DEEP];
-	uint32_t nr = af_doings_names(&w->doings, af_doings_get(&w->doings, doing).nest, names);
+	uint32_t nr = af_annotations_names(&w->annotations,
+	                                   af_annotations_get(&w->annotations, doing).nest, names);
 
 	for (uint32_t i = 0; i < nr; i++)
 		node = af_frames_under(t, node, names[i], AF_FRAME_MARK);
@@ -407,8 +407,8 @@ uint32_t af_frames_process(struct af_tree *t, const struct af_world *w, uint32_t
 	/* In the recorder's streams the kernel acts for no process: an interrupt woke somebody. */
 	const char *name = !process ? "[interrupt]" : p && *p->name ? p->name : "[unknown process]";
 
-	const struct af_spot spot = af_spot_process(w, process);
-	return af_frames_at(t, 0, name, AF_FRAME_PROCESS, &spot);
+	const struct af_location location = af_location_process(w, process);
+	return af_frames_at(t, 0, name, AF_FRAME_PROCESS, &location);
 }
 
 uint32_t af_frames_place(struct af_tree *t, const struct af_world *w, uint32_t node,
@@ -430,7 +430,7 @@ bool af_frames_on_device(const struct af_world *w, const struct af_place *at)
 	const struct af_stack *stack = path && path->stack ? &w->stacks[path->stack] : NULL;
 	const struct af_symbol *s =
 	    stack && stack->nr && !at->kstack
-		? af_world_symbol(w, stack->process, stack->pcs[0], stack->generation)
+		? af_world_symbol(w, stack->process, stack->pcs[0], stack->epoch)
 		: NULL;
 
 	if (!s || !s->nr_frames || strcmp(af_strtab_get(&w->strings, s->module), "[imported]") != 0)

@@ -29,7 +29,7 @@ uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struc
 uint32_t af_frames_place(struct af_tree *t, const struct af_world *w, uint32_t node,
                          const struct af_place *at);
 
-/* Add below @node the names of the ranges that enclose @doing, of w->doings. */
+/* Add below @node the names of the ranges that enclose @doing, of w->annotations. */
 uint32_t af_frames_ranges(struct af_tree *t, const struct af_world *w, uint32_t node,
                           uint32_t doing);
 

@@ -24,11 +24,11 @@ uint32_t af_frames_last_shared(struct af_frames_last *l, uint32_t base,
 	uint32_t same = 0;
 
 	*node = base;
-	if (l->base != base || l->process != stack->process || l->generation != stack->generation)
+	if (l->base != base || l->process != stack->process || l->epoch != stack->epoch)
 		l->nr = 0;
 	l->base = base;
 	l->process = stack->process;
-	l->generation = stack->generation;
+	l->epoch = stack->epoch;
 	while (same < l->nr && same < stack->nr && l->pcs[same] == stack->pcs[stack->nr - 1 - same])
 		same++;
 	if (same)
@@ -49,8 +49,7 @@ void af_frames_last_push(struct af_frames_last *l, uint64_t pc, uint32_t node)
 
 static uint32_t known_index(const struct af_frames_last *l, uint64_t pc)
 {
-	return (uint32_t)af_mix(pc ^ (uint64_t)l->process << 48 ^ l->generation) %
-	       FRAMES_KNOWN_SLOTS;
+	return (uint32_t)af_mix(pc ^ (uint64_t)l->process << 48 ^ l->epoch) % FRAMES_KNOWN_SLOTS;
 }
 
 uint32_t af_frames_last_known(const struct af_frames_last *l, struct af_tree *t, uint32_t parent,
@@ -58,8 +57,7 @@ uint32_t af_frames_last_known(const struct af_frames_last *l, struct af_tree *t,
 {
 	const struct af_frames_known *k = l->known ? &l->known[known_index(l, pc)] : NULL;
 
-	if (!k || !k->nr || k->pc != pc || k->process != l->process ||
-	    k->generation != l->generation)
+	if (!k || !k->nr || k->pc != pc || k->process != l->process || k->epoch != l->epoch)
 		return 0;
 	for (uint32_t i = k->nr; i--;)
 		parent = af_tree_child(t, parent, k->names[i]);
@@ -69,7 +67,7 @@ uint32_t af_frames_last_known(const struct af_frames_last *l, struct af_tree *t,
 void af_frames_last_learn(struct af_frames_last *l, const struct af_tree *t, uint32_t parent,
                           uint64_t pc, uint32_t node)
 {
-	struct af_frames_known k = {.pc = pc, .process = l->process, .generation = l->generation};
+	struct af_frames_known k = {.pc = pc, .process = l->process, .epoch = l->epoch};
 
 	for (; node != parent; node = t->nodes[node].parent) {
 		if (k.nr == AF_FRAMES_KNOWN || !node)
@@ -98,7 +96,7 @@ void af_frames_key(const struct af_world *w, const struct af_place *at, uint64_t
 	uint32_t i = 0;
 
 	if (s)
-		hash = af_mix(hash ^ ((uint64_t)s->generation << 32 | s->stop));
+		hash = af_mix(hash ^ ((uint64_t)s->epoch << 32 | s->stop));
 	for (uint32_t k = 0; k < AF_FRAMES_KEY; k++) {
 		for (; s && i < s->nr && i < upto[k]; i++)
 			hash = af_mul_fold(hash ^ s->pcs[s->nr - 1 - i], 0x9e3779b97f4a7c15ull);

@@ -17,11 +17,11 @@
 enum { BLOCKED_ROWS = 1000, BLOCKED_SHOWN = 3 };
 
 static void blocked_add(struct blocked *b, const struct af_wait *w, uint32_t state, uint64_t ns,
-                        bool aside)
+                        bool out_of_range)
 {
 	if (!ns)
 		return;
-	uint32_t place = af_places_number(&b->stack_locations, &w->at);
+	uint32_t place = af_stack_locations_number(&b->stack_locations, &w->at);
 	bool fresh;
 	uint64_t *slot = af_keys_at(&b->by_sum, AF_KEY(place, state, w->tid), &fresh);
 	if (fresh) {
@@ -32,7 +32,7 @@ static void blocked_add(struct blocked *b, const struct af_wait *w, uint32_t sta
 	}
 	struct blocked_sum *s = &b->sums[*slot];
 	s->ns += ns;
-	s->count += !aside;
+	s->count += !out_of_range;
 	if (ns > s->longest_ns)
 		s->longest_ns = ns;
 }
@@ -43,8 +43,8 @@ static void blocked_event(void *self, const struct af_world *w, const struct af_
 
 	if (!af_wait_read(w, ev, &wait))
 		return;
-	blocked_add(self, &wait, wait.state, wait.blocked_ns, wait.blocked_aside);
-	blocked_add(self, &wait, AF_STATE_RUNNABLE, wait.queued_ns, wait.queued_aside);
+	blocked_add(self, &wait, wait.state, wait.blocked_ns, wait.blocked_out_of_range);
+	blocked_add(self, &wait, AF_STATE_RUNNABLE, wait.queued_ns, wait.queued_out_of_range);
 }
 
 static enum af_frame frame_of(const struct af_tree *t, uint32_t node)
@@ -98,7 +98,7 @@ static int row_order(const void *a, const void *b)
 }
 
 /* The path down to @node, outermost first: all of it, or the last functions of the program. */
-static const char *path_text(struct af_facts *f, const struct af_tree *t, uint32_t node, bool all)
+static const char *path_text(struct af_tables *f, const struct af_tree *t, uint32_t node, bool all)
 {
 	uint32_t stack[4096], nr = 0, most = all ? 4096 : BLOCKED_SHOWN;
 	struct af_buf text = {0};
@@ -116,17 +116,17 @@ static const char *path_text(struct af_facts *f, const struct af_tree *t, uint32
 		af_buf_add(&text, name, len);
 		af_buf_str(&text, all ? af_frame_suffix(frame_of(t, stack[nr])) : "");
 	}
-	const char *kept = af_facts_text(f, "%.*s", (int)text.len, text.len ? text.data : "");
+	const char *kept = af_tables_text(f, "%.*s", (int)text.len, text.len ? text.data : "");
 	af_buf_free(&text);
 	return kept;
 }
 
-static const char *node_text(struct af_facts *f, const struct af_tree *t, uint32_t node)
+static const char *node_text(struct af_tables *f, const struct af_tree *t, uint32_t node)
 {
 	size_t len;
 	const char *name = af_tree_text(t, t->nodes[node].name, &len);
 
-	return af_facts_text(f, "%.*s", (int)len, name);
+	return af_tables_text(f, "%.*s", (int)len, name);
 }
 
 static uint32_t node_process(const struct af_tree *t, uint32_t node)
@@ -151,7 +151,7 @@ struct blocked_row {
 	BLOCKED_COLUMNS(AF_ROW_CELL)
 };
 
-static void blocked_row(struct af_facts *f, struct af_table *table, const struct blocked_rows *r,
+static void blocked_row(struct af_tables *f, struct af_table *table, const struct blocked_rows *r,
                         const struct blocked_sum *s)
 {
 	const struct af_tree *t = &r->tree;
@@ -162,7 +162,7 @@ static void blocked_row(struct af_facts *f, struct af_table *table, const struct
 	c->kernel.text = kernel ? node_text(f, t, kernel) : "";
 	c->state.text = s->state < AF_STATE_END ? af_state_text(s->state) : "off CPU";
 	c->time_ns.value = s->ns;
-	c->share.value = af_facts_ratio(s->ns, r->all_ns, 1e4);
+	c->share.value = af_tables_ratio(s->ns, r->all_ns, 1e4);
 	c->waits.value = s->count;
 	c->mean_ns.value = s->count ? s->ns / s->count : 0;
 	c->mean_ns.unknown = !s->count;
@@ -176,7 +176,7 @@ static void blocked_finish(void *self, const struct af_world *w, struct af_resul
 	static const struct af_column columns[] = {BLOCKED_COLUMNS(AF_ROW_COLUMN)};
 	struct blocked *b = self;
 	struct blocked_rows rows;
-	struct af_facts *f = &out->facts;
+	struct af_tables *f = &out->tables;
 
 	if (!b->nr)
 		return;
@@ -194,7 +194,7 @@ static void blocked_close(void *self)
 {
 	struct blocked *b = self;
 
-	af_places_free(&b->stack_locations);
+	af_stack_locations_free(&b->stack_locations);
 	af_keys_free(&b->by_sum);
 	free(b->sums);
 }

@@ -11,7 +11,7 @@
 #include "base/keys.h"
 #include "base/map.h"
 
-struct af_facts;
+struct af_tables;
 struct af_world;
 
 /* Waits of a thread at a stack location, in one state. */
@@ -21,7 +21,7 @@ struct blocked_sum {
 };
 
 struct blocked {
-	struct af_places stack_locations;
+	struct af_stack_locations stack_locations;
 	struct af_keys by_sum;
 	struct blocked_sum *sums;
 	uint32_t nr, cap;
@@ -37,6 +37,6 @@ struct blocked_rows {
 
 /* blocked_threads.c: the table of the longest wait of each thread. */
 void blocked_threads(const struct blocked *b, const struct blocked_rows *r,
-                     const struct af_world *w, struct af_facts *f);
+                     const struct af_world *w, struct af_tables *f);
 
 #endif

@@ -96,7 +96,7 @@ static uint32_t waits_fold(struct thread_wait *all, uint32_t nr)
 	return threads;
 }
 
-static const char *name_of(struct af_facts *f, const struct af_tree *t, uint32_t node)
+static const char *name_of(struct af_tables *f, const struct af_tree *t, uint32_t node)
 {
 	size_t len = 0;
 	const char *text = node ? af_tree_text(t, t->nodes[node].name, &len) : "";
@@ -124,7 +124,7 @@ static uint32_t node_user(const struct af_tree *t, uint32_t node)
 	return python ? python : named ? named : first;
 }
 
-static void thread_row(struct af_facts *f, struct af_table *table, const struct af_tree *t,
+static void thread_row(struct af_tables *f, struct af_table *table, const struct af_tree *t,
                        const struct af_world *w, const struct thread_wait *x)
 {
 	const struct af_thread *thread = af_world_thread(w, x->process, x->tid);
@@ -132,11 +132,11 @@ static void thread_row(struct af_facts *f, struct af_table *table, const struct 
 	uint32_t user = node_user(t, x->node), kernel = af_blocked_kernel(t, x->node);
 	struct af_thread_wait_row *c = af_table_row(f, table);
 
-	c->thread.text = af_facts_text(f, "%s [%u]",
-	                               thread && *thread->name ? thread->name
-	                               : p                     ? p->name
-	                                                       : "",
-	                               x->tid);
+	c->thread.text = af_tables_text(f, "%s [%u]",
+	                                thread && *thread->name ? thread->name
+	                                : p                     ? p->name
+	                                                        : "",
+	                                x->tid);
 	c->blocked_ns.value = x->all_ns;
 	c->waited_in.text = name_of(f, t, user);
 	c->kernel.text = name_of(f, t, kernel);
@@ -149,7 +149,7 @@ static void thread_row(struct af_facts *f, struct af_table *table, const struct 
 }
 
 void blocked_threads(const struct blocked *b, const struct blocked_rows *r,
-                     const struct af_world *w, struct af_facts *f)
+                     const struct af_world *w, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_THREAD_WAIT_COLUMNS(AF_ROW_COLUMN)};
 	struct thread_wait *all = af_xcalloc(b->nr + 1ull, sizeof *all);
@@ -161,7 +161,7 @@ void blocked_threads(const struct blocked *b, const struct blocked_rows *r,
 		for (uint32_t i = 0; i < nr && i < THREADS_MOST; i++)
 			thread_row(f, t, &r->tree, w, &all[i]);
 		if (nr > THREADS_MOST)
-			t->note = af_facts_text(f, "of %u threads", nr);
+			t->note = af_tables_text(f, "of %u threads", nr);
 	}
 	free(all);
 }

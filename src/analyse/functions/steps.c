@@ -49,7 +49,7 @@ static void steps_event(void *self, const struct af_world *w, const struct af_ev
 static void steps_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	const struct steps *s = self;
-	struct af_steps *to = out->asked.own;
+	struct af_steps *to = out->query.own;
 	uint64_t length_ns = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
 	uint64_t off_ns = w->lost[AF_LOST_PAUSED];
 

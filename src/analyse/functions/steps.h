@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /*
- * The results of af_pass_steps, in struct af_asked's `own`. A step is an NVTX range or mark called
+ * The results of af_pass_steps, in struct af_query's `own`. A step is an NVTX range or mark called
  * @name, or @name and a number ("step 12", "ProfilerStep#12"), of every thread and process: eight
  * ranks have eight times as many.
  */

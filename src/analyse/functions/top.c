@@ -75,7 +75,7 @@ static struct top_row *top_rows(const struct af_tree *t, uint32_t weight)
 	return rows;
 }
 
-static void top_row_add(struct af_facts *f, struct af_table *table, const struct af_tree *t,
+static void top_row_add(struct af_tables *f, struct af_table *table, const struct af_tree *t,
                         const struct top_row *row, uint64_t all)
 {
 	size_t len;
@@ -85,13 +85,13 @@ static void top_row_add(struct af_facts *f, struct af_table *table, const struct
 	c->function.text = af_arena_strdup(&f->arena, text, len);
 	c->function.value = row->name;
 	c->self.value = row->self;
-	c->self_share.value = af_facts_ratio(row->self, all, 1e4);
+	c->self_share.value = af_tables_ratio(row->self, all, 1e4);
 	c->total.value = row->total;
-	c->total_share.value = af_facts_ratio(row->total, all, 1e4);
+	c->total_share.value = af_tables_ratio(row->total, all, 1e4);
 	c->kind.text = af_frame_name(af_tree_frame(t, row->name));
 }
 
-static struct af_table *top_begin(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+static struct af_table *top_begin(struct af_tables *f, const struct af_tree *t, uint32_t weight,
                                   const char *name, const char *title)
 {
 	const struct af_column columns[] = {AF_TOP_COLUMNS(AF_ROW_COLUMN, af_tree_unit(t, weight))};
@@ -99,7 +99,7 @@ static struct af_table *top_begin(struct af_facts *f, const struct af_tree *t, u
 	return AF_TABLE(f, name, title, columns);
 }
 
-void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, const char *name,
+void af_top_table(struct af_tables *f, const struct af_tree *t, uint32_t weight, const char *name,
                   const char *title, uint32_t limit)
 {
 	uint64_t all = t->total[weight][0];
@@ -121,7 +121,7 @@ void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, 
 	free(rows);
 }
 
-void af_top_by_total(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+void af_top_by_total(struct af_tables *f, const struct af_tree *t, uint32_t weight,
                      const uint8_t *is, const char *name, const char *title)
 {
 	uint64_t all = t->total[weight][0];

@@ -26,13 +26,13 @@ struct af_top_row {
  * What a limit leaves out is in the table's left_out. No table when the tree is empty. Off-CPU time
  * is the function's own that waited, whatever the kernel did for it.
  */
-void af_top_table(struct af_facts *f, const struct af_tree *t, uint32_t weight, const char *name,
+void af_top_table(struct af_tables *f, const struct af_tree *t, uint32_t weight, const char *name,
                   const char *title, uint32_t limit);
 
 /*
  * The same by total weight, all functions with any; @is (NULL: all) selects functions by name's id.
  */
-void af_top_by_total(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+void af_top_by_total(struct af_tables *f, const struct af_tree *t, uint32_t weight,
                      const uint8_t *is, const char *name, const char *title);
 
 #endif

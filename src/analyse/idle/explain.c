@@ -240,7 +240,7 @@ static bool is_waiting(const struct af_world *w, const struct idle_thread *t, ui
 {
 	const struct af_span *call = af_spans_has(t->calls, t->nr_calls, from_ns);
 
-	return call && call->what && w->functions[call->what].does == AF_DOES_SYNC;
+	return call && call->what && w->functions[call->what].category == AF_CATEGORY_SYNC;
 }
 
 static void explained_known(struct explained *e, const struct idle_story *s, uint64_t from_ns,
@@ -267,7 +267,7 @@ static void gap_put(struct explained *e, const struct idle_story *s, uint64_t fr
 	    .device = s->device,
 	    .start_ns = from_ns,
 	    .end_ns = to_ns,
-	    .shape = ends->shape,
+	    .descriptor = ends->descriptor,
 	    .tid = s->tid,
 	    .drained = s->drained,
 	};

@@ -34,7 +34,7 @@ static uint32_t idle_place(struct idle *i, uint32_t process, uint32_t path)
 {
 	const struct af_place at = {.process = process, .path = path};
 
-	return af_places_number(&i->stack_locations, &at);
+	return af_stack_locations_number(&i->stack_locations, &at);
 }
 
 void idle_call(struct idle *i, const struct af_call *call)
@@ -66,7 +66,7 @@ static void idle_wait_add(struct idle *i, const struct af_wait *wait, uint32_t s
 	t->waits[t->nr_waits++] = (struct af_span){
 	    .start_ns = start_ns,
 	    .end_ns = start_ns + ns,
-	    .place = af_places_number(&i->stack_locations, &wait->at),
+	    .place = af_stack_locations_number(&i->stack_locations, &wait->at),
 	    .what = state,
 	};
 	t->tidy = false;
@@ -94,7 +94,7 @@ void idle_tick(struct idle *i, const struct af_sample *s)
 	t->ticks[t->nr_ticks++] = (struct idle_tick){
 	    .time_ns = s->time_ns,
 	    .weight_ns = s->weight_ns,
-	    .place = af_places_number(&i->stack_locations, &s->at),
+	    .place = af_stack_locations_number(&i->stack_locations, &s->at),
 	};
 	t->tidy = false;
 	i->held++;
@@ -127,10 +127,10 @@ static bool is_kernel(uint32_t op)
 void idle_work(struct idle *i, const struct af_world *w, const struct af_work *is)
 {
 	struct af_work work = *is;
-	uint32_t op = work.shape ? w->shapes[work.shape].is.op : 0;
+	uint32_t op = work.descriptor ? w->descriptors[work.descriptor].is.op : 0;
 
 	i->fresh++;
-	if (work.status || !work.shape || !is_busy(op))
+	if (work.status || !work.descriptor || !is_busy(op))
 		return;
 	uint32_t device = af_work_device(w, &work);
 	if (!af_work_busy_ns(&work) || !af_work_place(w, &work, NULL)) {
@@ -144,7 +144,7 @@ void idle_work(struct idle *i, const struct af_world *w, const struct af_work *i
 	    .call_start_ns = work.call_start_ns,
 	    .call_end_ns = work.call_end_ns,
 	    .device = idle_device(i, work.process, device),
-	    .shape = work.shape,
+	    .descriptor = work.descriptor,
 	    .place = idle_place(i, work.process, work.path),
 	    .function = work.function,
 	    .tid = work.tid,
@@ -194,7 +194,8 @@ static uint64_t process_start_ns(const struct af_world *w, uint32_t process)
 	uint64_t start_ns = p && p->start_ns > w->first_ns ? p->start_ns : w->first_ns;
 
 	/* Of a part of the run idle time is that within it. */
-	return w->within.to_ns && start_ns < w->within.from_ns ? w->within.from_ns : start_ns;
+	return w->time_range.to_ns && start_ns < w->time_range.from_ns ? w->time_range.from_ns
+	                                                               : start_ns;
 }
 
 static void device_begin(struct idle *i, const struct af_world *w, uint32_t device,
@@ -239,7 +240,7 @@ static void settle_works(struct idle *i, const struct af_world *w, uint64_t unti
 {
 	uint32_t n = 0;
 
-	idle_shared_look(i, w);
+	idle_shared_refresh(i, w);
 	if (i->nr_works)
 		qsort(i->works, i->nr_works, sizeof *i->works, piece_order);
 	for (; n < i->nr_works && i->works[n].start_ns <= until_ns; n++) {
@@ -341,8 +342,8 @@ void idle_end(struct idle *i, const struct af_world *w)
 		const struct idle_device *d = &i->devices[n];
 		const struct af_process *p = af_world_process(w, d->process);
 		uint64_t end_ns = p && p->end_ns > d->end_ns ? p->end_ns : w->last_ns;
-		if (w->within.to_ns && end_ns > w->within.to_ns)
-			end_ns = w->within.to_ns;
+		if (w->time_range.to_ns && end_ns > w->time_range.to_ns)
+			end_ns = w->time_range.to_ns;
 		if (d->nr_works)
 			idle_explain(i, w, n, IDLE_AFTER, d->end_ns, end_ns, NULL);
 	}
@@ -355,7 +356,7 @@ void idle_free(struct idle *i)
 		free(i->threads[n].waits);
 		free(i->threads[n].ticks);
 	}
-	af_places_free(&i->stack_locations);
+	af_stack_locations_free(&i->stack_locations);
 	af_map_free(&i->by_device);
 	af_map_free(&i->by_thread);
 	af_keys_free(&i->by_story);
@@ -379,7 +380,7 @@ static void pass_event(void *self, const struct af_world *w, const struct af_eve
 
 	if (af_wait_read(w, ev, &wait))
 		idle_wait(self, &wait, ev->time_ns);
-	else if (af_call_read(w, ev, &call) && af_within_call(&w->within, &call))
+	else if (af_call_read(w, ev, &call) && af_time_range_call(&w->time_range, &call))
 		idle_call(self, &call);
 	idle_settle(self, w);
 }
@@ -407,12 +408,12 @@ static void pass_finish(void *self, const struct af_world *w, struct af_results 
 		out->has[AF_VIEW_IDLE] = 1 << AF_WEIGHT_TIME;
 	idle_names_open(&names, i, w);
 	names.start_ns = out->start_ns;
-	if (out->asked.answers & tables) {
-		idle_table_shared(&names, &out->facts);
-		idle_table_verdict(&names, &out->facts);
-		idle_table_gaps(&names, &out->facts);
+	if (out->query.answers & tables) {
+		idle_table_shared(&names, &out->tables);
+		idle_table_verdict(&names, &out->tables);
+		idle_table_gaps(&names, &out->tables);
 	}
-	if (out->asked.answers & 1 << AF_VIEW_IDLE)
+	if (out->query.answers & 1 << AF_VIEW_IDLE)
 		idle_tree(&names, out);
 	idle_names_close(&names);
 }

@@ -25,7 +25,7 @@
 #include "base/map.h"
 
 struct af_call;
-struct af_facts;
+struct af_tables;
 struct af_results;
 struct af_sample;
 struct af_tree;
@@ -87,7 +87,7 @@ enum idle_rest { IDLE_REST_CALLS, IDLE_REST_OFF, IDLE_REST_STARVED, IDLE_REST_TI
 struct idle_gap {
 	uint32_t device;
 	uint64_t start_ns, end_ns;
-	uint32_t shape; /* of the work that ended it */
+	uint32_t descriptor; /* of the work that ended it */
 	uint32_t tid;
 	bool drained;
 	uint32_t nr_causes;
@@ -131,12 +131,12 @@ struct idle_thread {
 
 struct idle_piece {
 	uint64_t start_ns, end_ns, call_start_ns, call_end_ns;
-	uint32_t device, shape, place, function, tid;
+	uint32_t device, descriptor, place, function, tid;
 	bool launched, kernel;
 };
 
 struct idle {
-	struct af_places stack_locations;
+	struct af_stack_locations stack_locations;
 	struct af_map by_device, by_thread;
 	struct af_keys by_sum;
 	struct af_keys by_story;
@@ -177,7 +177,7 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 void idle_explain_copy(struct idle *i, uint32_t from, uint32_t to);
 
 /* shared.c: find devices that are one GPU; before works are settled. */
-void idle_shared_look(struct idle *i, const struct af_world *w);
+void idle_shared_refresh(struct idle *i, const struct af_world *w);
 
 /* The thread, made when it is new. Valid until the next call. */
 struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid);
@@ -204,7 +204,7 @@ enum idle_reason idle_reason(struct idle_names *n, enum idle_kind kind, uint32_t
                              uint32_t what);
 
 /* "NVIDIA H200", with its number where the trace has several devices of its process. */
-const char *idle_device_name(const struct idle *i, const struct af_world *w, struct af_facts *f,
+const char *idle_device_name(const struct idle *i, const struct af_world *w, struct af_tables *f,
                              uint32_t device);
 
 /* How much of @sum is believed: samples never add up to more than was left. */
@@ -212,8 +212,8 @@ uint64_t idle_sum_ns(const struct idle *i, const struct idle_sum *sum);
 
 /* What is said of it all. */
 void idle_tree(struct idle_names *n, struct af_results *out);
-void idle_table_shared(struct idle_names *n, struct af_facts *f);
-void idle_table_verdict(struct idle_names *n, struct af_facts *f);
-void idle_table_gaps(struct idle_names *n, struct af_facts *f);
+void idle_table_shared(struct idle_names *n, struct af_tables *f);
+void idle_table_verdict(struct idle_names *n, struct af_tables *f);
+void idle_table_gaps(struct idle_names *n, struct af_tables *f);
 
 #endif

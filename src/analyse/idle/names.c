@@ -187,22 +187,22 @@ static enum idle_reason reason_of_stack(struct idle_names *n, uint32_t node,
 
 static enum idle_reason reason_of_call(const struct af_world *w, uint32_t function)
 {
-	static const enum idle_reason reasons[AF_DOES_END] = {
+	static const enum idle_reason reasons[AF_CATEGORY_END] = {
 	    [0] = IDLE_CALL,
-	    [AF_DOES_LAUNCH] = IDLE_LAUNCH,
-	    [AF_DOES_COPY] = IDLE_COPY,
-	    [AF_DOES_FILL] = IDLE_COPY,
-	    [AF_DOES_SYNC] = IDLE_SYNC,
-	    [AF_DOES_ALLOC] = IDLE_ALLOC,
-	    [AF_DOES_FREE] = IDLE_ALLOC,
-	    [AF_DOES_GRAPH_LAUNCH] = IDLE_LAUNCH,
-	    [AF_DOES_GRAPH] = IDLE_CALL,
-	    [AF_DOES_LOAD] = IDLE_LOAD,
-	    [AF_DOES_OTHER] = IDLE_CALL,
+	    [AF_CATEGORY_LAUNCH] = IDLE_LAUNCH,
+	    [AF_CATEGORY_COPY] = IDLE_COPY,
+	    [AF_CATEGORY_FILL] = IDLE_COPY,
+	    [AF_CATEGORY_SYNC] = IDLE_SYNC,
+	    [AF_CATEGORY_ALLOC] = IDLE_ALLOC,
+	    [AF_CATEGORY_FREE] = IDLE_ALLOC,
+	    [AF_CATEGORY_GRAPH_LAUNCH] = IDLE_LAUNCH,
+	    [AF_CATEGORY_GRAPH] = IDLE_CALL,
+	    [AF_CATEGORY_LOAD] = IDLE_LOAD,
+	    [AF_CATEGORY_OTHER] = IDLE_CALL,
 	};
-	uint32_t does = function ? w->functions[function].does : 0;
+	uint32_t category = function ? w->functions[function].category : 0;
 
-	return does < AF_DOES_END ? reasons[does] : IDLE_CALL;
+	return category < AF_CATEGORY_END ? reasons[category] : IDLE_CALL;
 }
 
 enum idle_reason idle_reason(struct idle_names *n, enum idle_kind kind, uint32_t place,

@@ -42,7 +42,7 @@ static void device_join(struct idle *i, uint32_t device)
 	i->devices[shared].nr_sharing++;
 }
 
-void idle_shared_look(struct idle *i, const struct af_world *w)
+void idle_shared_refresh(struct idle *i, const struct af_world *w)
 {
 	uint32_t nr = i->nr_devices;
 
@@ -56,7 +56,7 @@ void idle_shared_look(struct idle *i, const struct af_world *w)
 	}
 }
 
-void idle_table_shared(struct idle_names *n, struct af_facts *f)
+void idle_table_shared(struct idle_names *n, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_GPU_COLUMNS(AF_ROW_COLUMN)};
 	const struct af_world *w = n->w;
@@ -74,10 +74,10 @@ void idle_table_shared(struct idle_names *n, struct af_facts *f)
 		c->gpu.text = name;
 		c->processes.value = d->nr_sharing;
 		c->busy_ns.value = d->busy_ns;
-		c->busy_percent.value = af_facts_ratio(d->busy_ns, run, 1e4);
+		c->busy_percent.value = af_tables_ratio(d->busy_ns, run, 1e4);
 		c->kernels_ns.value = d->kernels_ns;
 		c->works.value = d->nr_works;
-		c->uuid.text = af_facts_text(f, "%s", af_strtab_get(&w->strings, d->gpu));
+		c->uuid.text = af_tables_text(f, "%s", af_strtab_get(&w->strings, d->gpu));
 		t->note = "busy when one process at least had work there";
 	}
 }

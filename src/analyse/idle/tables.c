@@ -28,7 +28,7 @@ static bool many_processes(const struct idle *i)
 	return false;
 }
 
-const char *idle_device_name(const struct idle *i, const struct af_world *w, struct af_facts *f,
+const char *idle_device_name(const struct idle *i, const struct af_world *w, struct af_tables *f,
                              uint32_t device)
 {
 	const struct idle_device *d = &i->devices[device];
@@ -36,11 +36,11 @@ const char *idle_device_name(const struct idle *i, const struct af_world *w, str
 	const char *name = af_device_name(f, w, d->process, d->id);
 
 	if (d->nr_sharing)
-		return af_facts_text(f, "%s (%.12s) of %u processes", name,
-		                     af_strtab_get(&w->strings, d->gpu), d->nr_sharing);
+		return af_tables_text(f, "%s (%.12s) of %u processes", name,
+		                      af_strtab_get(&w->strings, d->gpu), d->nr_sharing);
 	if (many_processes(i) && p)
-		name = af_facts_text(f, "%s of %s [%u]%s", name, p->name, p->pid,
-		                     p->rank ? p->rank : "");
+		name = af_tables_text(f, "%s of %s [%u]%s", name, p->name, p->pid,
+		                      p->rank ? p->rank : "");
 	return name;
 }
 
@@ -113,7 +113,7 @@ static const char *verdict_text(const struct idle *i, const struct af_world *w,
 
 /* Where the time from the first work to the last went, in a sentence: what there is nothing of is
  * left out. */
-static const char *figures_text(struct af_facts *f, const struct shares *s)
+static const char *figures_text(struct af_tables *f, const struct shares *s)
 {
 #define AF_V(C, NAME, key, title, text) text,
 	static const char *const texts[] = {AF_IDLE_SHARES(AF_V, 0)};
@@ -123,21 +123,21 @@ static const char *figures_text(struct af_facts *f, const struct shares *s)
 
 	af_buf_str(&b, "");
 	for (int v = 0; v < IDLE_SHARES; v++) {
-		uint64_t part = af_facts_ratio(s->ns[v], all, 1e4);
+		uint64_t part = af_tables_ratio(s->ns[v], all, 1e4);
 		if (part)
 			af_buf_fmt(&b, "%s%s %llu.%llu %%", b.len ? ", " : "", texts[v],
 			           (unsigned long long)(part / 100),
 			           (unsigned long long)(part % 100 / 10));
 	}
-	const char *text = af_facts_text(f, "%s", b.data);
+	const char *text = af_tables_text(f, "%s", b.data);
 	af_buf_free(&b);
 	return text;
 }
 
-static void table_verdict(struct idle_names *n, struct af_facts *f, const struct shares *all)
+static void table_verdict(struct idle_names *n, struct af_tables *f, const struct shares *all)
 {
 	const struct idle *i = n->i;
-	struct af_table *t = af_fact_table(f, "verdict", "What holds the devices back");
+	struct af_table *t = af_pairs_table(f, "verdict", "What holds the devices back");
 
 	for (uint32_t k = 0; k < i->nr_devices; k++) {
 		const struct idle_device *d = &i->devices[k];
@@ -146,13 +146,13 @@ static void table_verdict(struct idle_names *n, struct af_facts *f, const struct
 		const char *name = idle_device_name(i, n->w, f, k);
 		const char *figures = figures_text(f, &all[k]);
 		const char *verdict = verdict_text(i, n->w, &all[k], k);
-		af_fact_row(f, t, verdict, name,
-		            af_facts_text(f, "%s: %s from first to last work: %s", verdict,
-		                          af_facts_ns(f, d->end_ns - d->first_ns), figures));
+		af_pair_row(f, t, verdict, name,
+		            af_tables_text(f, "%s: %s from first to last work: %s", verdict,
+		                           af_tables_ns(f, d->end_ns - d->first_ns), figures));
 	}
 }
 
-static const char *doubts_text(const struct idle *i, struct af_facts *f)
+static const char *doubts_text(const struct idle *i, struct af_tables *f)
 {
 	struct af_buf b = {0};
 	bool sampled = false;
@@ -172,12 +172,12 @@ static const char *doubts_text(const struct idle *i, struct af_facts *f)
 	af_buf_str(&b, sampled ? "by samples: the part of the idle time that only samples tell; "
 	                         "all else is measured"
 	                       : "all of it is measured");
-	const char *text = af_facts_text(f, "%s", b.data);
+	const char *text = af_tables_text(f, "%s", b.data);
 	af_buf_free(&b);
 	return text;
 }
 
-static void idle_row(struct idle_names *n, struct af_facts *f, struct af_table *t,
+static void idle_row(struct idle_names *n, struct af_tables *f, struct af_table *t,
                      const struct shares *s, uint32_t device)
 {
 	const struct idle_device *d = &n->i->devices[device];
@@ -189,10 +189,10 @@ static void idle_row(struct idle_names *n, struct af_facts *f, struct af_table *
 	row->verdict.text = d->nr_works > 1 ? verdict_text(n->i, n->w, s, device) : "";
 	row->span_ns.value = d->end_ns - d->first_ns;
 #define AF_V(C, NAME, key, title, text)                                                            \
-	row->key##_percent.value = af_facts_ratio(s->ns[IDLE_SHARE_##NAME], all, 1e4);
+	row->key##_percent.value = af_tables_ratio(s->ns[IDLE_SHARE_##NAME], all, 1e4);
 	AF_IDLE_SHARES(AF_V, 0)
 #undef AF_V
-	row->sampled_percent.value = af_facts_ratio(s->sampled_ns, idle, 1e4);
+	row->sampled_percent.value = af_tables_ratio(s->sampled_ns, idle, 1e4);
 	row->gaps.value = d->nr_gaps;
 	row->longest_ns.value = d->longest_ns;
 	row->idle_ns.value = d->phase_ns[IDLE_BETWEEN];
@@ -201,7 +201,7 @@ static void idle_row(struct idle_names *n, struct af_facts *f, struct af_table *
 	row->copies_ns.value = s->ns[IDLE_SHARE_COPIES];
 }
 
-void idle_table_verdict(struct idle_names *n, struct af_facts *f)
+void idle_table_verdict(struct idle_names *n, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_IDLE_COLUMNS(AF_ROW_COLUMN)};
 	const struct idle *i = n->i;
@@ -276,18 +276,18 @@ static void gap_reasons(struct idle_names *n, const struct idle_gap *gap,
 	qsort(reasons, IDLE_REASONS, sizeof *reasons, reason_order);
 }
 
-static const char *reason_text(struct af_facts *f, const struct gap_reason *r, uint64_t gap_ns)
+static const char *reason_text(struct af_tables *f, const struct gap_reason *r, uint64_t gap_ns)
 {
 	const char *frame = idle_reason_frame(r->reason);
 
 	if (!r->ns)
 		return "";
-	return af_facts_text(f, "%.*s %llu %%", (int)strlen(frame) - 2, frame + 1,
-	                     (unsigned long long)(af_facts_ratio(r->ns, gap_ns, 1e4) + 50) / 100);
+	return af_tables_text(f, "%.*s %llu %%", (int)strlen(frame) - 2, frame + 1,
+	                      (unsigned long long)(af_tables_ratio(r->ns, gap_ns, 1e4) + 50) / 100);
 }
 
 /* The Python function at its end, if any, as people wrote that one; else the native one. */
-static const char *reason_where(const struct idle_names *n, struct af_facts *f,
+static const char *reason_where(const struct idle_names *n, struct af_tables *f,
                                 const struct gap_reason *r)
 {
 	const struct af_tree *t = n->scratch;
@@ -303,27 +303,29 @@ static const char *reason_where(const struct idle_names *n, struct af_facts *f,
 	if (!node)
 		return "";
 	const char *name = af_tree_text(t, t->nodes[node].name, &len);
-	return af_facts_text(f, "%.*s", (int)len, name);
+	return af_tables_text(f, "%.*s", (int)len, name);
 }
 
-static const char *gap_end(const struct af_world *w, struct af_facts *f, const struct idle_gap *gap)
+static const char *gap_end(const struct af_world *w, struct af_tables *f,
+                           const struct idle_gap *gap)
 {
-	const struct af_shape *s = &w->shapes[gap->shape];
+	const struct af_work_descriptor *s = &w->descriptors[gap->descriptor];
 	const char *name = s->is.op == AF_OP_KERNEL ? af_world_kernel(w, s->process, s->is.kernel)
 	                                            : af_op_text(s->is.op);
 
-	return af_facts_text(f, "%s", *name ? name : "[unnamed kernel]");
+	return af_tables_text(f, "%s", *name ? name : "[unnamed kernel]");
 }
 
-static const char *gap_thread(const struct af_world *w, struct af_facts *f,
+static const char *gap_thread(const struct af_world *w, struct af_tables *f,
                               const struct idle_gap *gap)
 {
-	const struct af_thread *t = af_world_thread(w, w->shapes[gap->shape].process, gap->tid);
+	const struct af_thread *t =
+	    af_world_thread(w, w->descriptors[gap->descriptor].process, gap->tid);
 
-	return gap->tid ? af_facts_text(f, "%s [%u]", t && t->name ? t->name : "", gap->tid) : "";
+	return gap->tid ? af_tables_text(f, "%s [%u]", t && t->name ? t->name : "", gap->tid) : "";
 }
 
-static void gap_row(struct idle_names *n, struct af_facts *f, struct af_table *t,
+static void gap_row(struct idle_names *n, struct af_tables *f, struct af_table *t,
                     const struct idle_gap *gap)
 {
 	uint64_t ns = gap->end_ns - gap->start_ns;
@@ -336,7 +338,7 @@ static void gap_row(struct idle_names *n, struct af_facts *f, struct af_table *t
 	row->length_ns.value = ns;
 	row->ended_by.text = gap_end(n->w, f, gap);
 	row->why.text = reason_text(f, &reasons[0], ns);
-	row->why_percent.value = af_facts_ratio(reasons[0].ns, ns, 1e4);
+	row->why_percent.value = af_tables_ratio(reasons[0].ns, ns, 1e4);
 	row->where.text = reason_where(n, f, &reasons[0]);
 	row->second_why.text = second ? reason_text(f, &reasons[1], ns) : "";
 	row->second_where.text = second ? reason_where(n, f, &reasons[1]) : "";
@@ -345,7 +347,7 @@ static void gap_row(struct idle_names *n, struct af_facts *f, struct af_table *t
 	row->device.text = idle_device_name(n->i, n->w, f, gap->device);
 }
 
-void idle_table_gaps(struct idle_names *n, struct af_facts *f)
+void idle_table_gaps(struct idle_names *n, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_GAP_COLUMNS(AF_ROW_COLUMN)};
 	const struct idle *i = n->i;
@@ -365,7 +367,7 @@ void idle_table_gaps(struct idle_names *n, struct af_facts *f)
 	free(gaps);
 	t->note = "at: since the trace began; where: the function that has most of it";
 	if (nr > i->nr_longest) {
-		t->note = af_facts_text(f, "of %llu in all; %s", (unsigned long long)nr, t->note);
+		t->note = af_tables_text(f, "of %llu in all; %s", (unsigned long long)nr, t->note);
 		t->left_out = (uint32_t)(nr - i->nr_longest);
 		t->left_column = UINT32_MAX;
 	}

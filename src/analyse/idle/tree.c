@@ -52,7 +52,7 @@ static uint32_t story_node(struct idle_names *n, struct af_results *out,
 	struct af_tree *t = &out->trees[AF_VIEW_IDLE];
 	uint32_t node = af_frames_under(t, 0, idle_phase_frame(story->phase), AF_FRAME_MARK);
 
-	node = af_frames_under(t, node, idle_device_name(n->i, n->w, &out->facts, story->device),
+	node = af_frames_under(t, node, idle_device_name(n->i, n->w, &out->tables, story->device),
 	                       AF_FRAME_GPU);
 	return story->drained ? af_frames_under(t, node, AF_IDLE_AFTER_WAIT, AF_FRAME_MARK) : node;
 }

@@ -21,32 +21,33 @@ void af_attribution_expect(struct af_attribution *a)
 	attribution_open(a);
 }
 
-static uint32_t job_add(struct af_attribution *a, const struct af_job_key *is, bool recorded,
-                        uint32_t name)
+static uint32_t launch_group_add(struct af_attribution *a, const struct af_launch_group_key *is,
+                                 bool recorded, uint32_t name)
 {
 	struct attribution_private *p = a->private_;
-	uint32_t cap = p->cap_jobs, cap_seen = cap;
+	uint32_t cap = p->cap_launch_groups, cap_seen = cap;
 	bool fresh;
 
-	AF_GROW(p->seen, a->nr_jobs, cap_seen);
-	AF_GROW(p->kernel_of, a->nr_jobs, cap);
-	AF_GROW(a->jobs, a->nr_jobs, p->cap_jobs);
+	AF_GROW(p->seen, a->nr_launch_groups, cap_seen);
+	AF_GROW(p->kernel_of, a->nr_launch_groups, cap);
+	AF_GROW(a->launch_groups, a->nr_launch_groups, p->cap_launch_groups);
 	uint64_t *slot = af_map_at(&p->by_name, name, &fresh);
 	if (fresh) {
 		AF_GROW(p->kernels, p->nr_kernels, p->cap_kernels);
 		p->kernels[p->nr_kernels] = (struct attribution_kernel){0};
 		*slot = p->nr_kernels++;
 	}
-	a->jobs[a->nr_jobs] = (struct af_job){.is = *is, .recorded = recorded, .name = name};
-	p->seen[a->nr_jobs] = (struct attribution_seen){0};
-	p->kernel_of[a->nr_jobs] = (uint32_t)*slot;
-	return a->nr_jobs++;
+	a->launch_groups[a->nr_launch_groups] =
+	    (struct af_launch_group){.is = *is, .recorded = recorded, .name = name};
+	p->seen[a->nr_launch_groups] = (struct attribution_seen){0};
+	p->kernel_of[a->nr_launch_groups] = (uint32_t)*slot;
+	return a->nr_launch_groups++;
 }
 
 static uint32_t place_of(struct af_attribution *a, uint32_t process, uint32_t device)
 {
 	struct attribution_private *p = a->private_;
-	const struct af_job_key none = {.process = process, .device = device};
+	const struct af_launch_group_key none = {.process = process, .device = device};
 	bool fresh;
 	uint64_t *slot = af_map_at(&p->by_place, (uint64_t)process << 32 | device, &fresh);
 
@@ -57,8 +58,9 @@ static uint32_t place_of(struct af_attribution *a, uint32_t process, uint32_t de
 	AF_GROW(a->devices, nr, cap);
 	AF_GROW(p->places, nr, p->cap_places);
 	a->devices[place] = (struct af_sampled_device){.process = process, .device = device};
-	p->places[place] = (struct attribution_place){.job = job_add(a, &none, false, 0),
-	                                              .near_ns = AF_ATTRIBUTION_NEAR_NS};
+	p->places[place] =
+	    (struct attribution_place){.launch_group = launch_group_add(a, &none, false, 0),
+	                               .near_ns = AF_ATTRIBUTION_NEAR_NS};
 	return place;
 }
 
@@ -97,7 +99,7 @@ static void attribution_give_up_unknown(struct af_attribution *a, const struct a
 		if (win->place || !win->nr)
 			continue;
 		/* When they were is not known, so they are not within any time. */
-		if (!w->within.to_ns) {
+		if (!w->time_range.to_ns) {
 			uint32_t place = place_of(a, win->process, 0);
 			win = &p->windows[i];
 			attribution_give_up(a, w, place, win);
@@ -160,20 +162,20 @@ static uint64_t window_near(const struct attribution_window *win, uint64_t near_
  * What the device says of a window that is cut counts by its time; of its samples only those that
  * are here, as they are cut by what ran.
  */
-static void device_window(struct af_sampled_device *d, const struct af_within *in,
+static void device_window(struct af_sampled_device *d, const struct af_time_range *in,
                           const struct af_ev_gpu_window *win)
 {
 	uint64_t end_ns = win->end_ns > win->start_ns ? win->end_ns : win->start_ns + 1;
 	const struct attribution_span span = attribution_span_of(in, win->start_ns, end_ns);
-	bool whole = span.within_ns == span.all_ns;
+	bool whole = span.in_range_ns == span.all_ns;
 	uint64_t dropped =
-	    af_attribution_share(win->dropped, span.before_ns, span.within_ns, span.all_ns);
+	    af_attribution_share(win->dropped, span.before_ns, span.in_range_ns, span.all_ns);
 	uint64_t other =
-	    af_attribution_share(win->other, span.before_ns, span.within_ns, span.all_ns);
+	    af_attribution_share(win->other, span.before_ns, span.in_range_ns, span.all_ns);
 
-	if (!span.within_ns)
+	if (!span.in_range_ns)
 		return;
-	if (af_within_began(in, win->start_ns)) {
+	if (af_time_range_began(in, win->start_ns)) {
 		d->windows++;
 		d->full_windows += !!(win->flags & AF_WINDOW_FULL);
 		d->serialized_windows += !!(win->flags & AF_WINDOW_SERIALIZED);
@@ -203,7 +205,7 @@ static void take_window(struct af_attribution *a, const struct af_world *w,
 	win->end_ns = fixed.end_ns;
 	p->places[at].near_ns = window_near(win, p->places[at].near_ns);
 	window_hold(p, win);
-	device_window(d, &w->within, &fixed);
+	device_window(d, &w->time_range, &fixed);
 }
 
 static uint32_t word(const struct af_tail_view *tail, uint32_t i)
@@ -253,17 +255,18 @@ void af_attribution_event(struct af_attribution *a, const struct af_world *w,
 	attribution_now(a, w, ev->time_ns);
 }
 
-static uint32_t job_of(struct af_attribution *a, const struct af_world *w,
-                       const struct af_job_key *is)
+static uint32_t launch_group_of(struct af_attribution *a, const struct af_world *w,
+                                const struct af_launch_group_key *is)
 {
 	struct attribution_private *p = a->private_;
 	bool fresh;
 
-	if (p->last_job < a->nr_jobs && !memcmp(&a->jobs[p->last_job].is, is, sizeof *is))
+	if (p->last_job < a->nr_launch_groups &&
+	    !memcmp(&a->launch_groups[p->last_job].is, is, sizeof *is))
 		return p->last_job;
-	uint64_t *slot = af_keys_at(&p->by_job, is, sizeof *is, &fresh);
+	uint64_t *slot = af_keys_at(&p->by_launch_group, is, sizeof *is, &fresh);
 	if (fresh)
-		*slot = job_add(
+		*slot = launch_group_add(
 		    a, is, true,
 		    is->op == AF_OP_KERNEL ? af_world_kernel_name(w, is->process, is->kernel) : 0);
 	return p->last_job = (uint32_t)*slot;
@@ -277,7 +280,7 @@ static bool runs_code(uint32_t op)
 
 /* Samples do not tell parts of the host from the whole. */
 static uint32_t place_of_work(struct af_attribution *a, const struct af_world *w,
-                              const struct af_job_key *is)
+                              const struct af_launch_group_key *is)
 {
 	const struct af_device *d = af_world_device(w, is->process, is->device);
 	bool host = d && d->type == AF_DEVICE_CPU;
@@ -291,25 +294,26 @@ void af_attribution_work(struct af_attribution *a, const struct af_world *w,
 	struct attribution_private *p = a->private_;
 	struct af_work work = *is;
 
-	if (!p || work.status || !work.shape || !runs_code(w->shapes[work.shape].is.op))
+	if (!p || work.status || !work.descriptor ||
+	    !runs_code(w->descriptors[work.descriptor].is.op))
 		return;
-	const struct af_ev_shape *shape = &w->shapes[work.shape].is;
-	const struct af_job_key key = {
+	const struct af_ev_descriptor *descriptor = &w->descriptors[work.descriptor].is;
+	const struct af_launch_group_key key = {
 	    .process = work.process,
 	    .device = af_work_device(w, &work),
 	    .path = work.path,
 	    .function = work.function,
 	    .doing = work.doing,
 	    .node = work.node,
-	    .op = shape->op,
-	    .kernel = shape->kernel,
-	    .queue = shape->queue,
+	    .op = descriptor->op,
+	    .kernel = descriptor->kernel,
+	    .queue = descriptor->queue,
 	};
-	uint32_t job = job_of(a, w, &key);
+	uint32_t launch_group = launch_group_of(a, w, &key);
 	struct af_work part = work;
-	if (af_within_work(&w->within, w, &part)) {
-		a->jobs[job].count += !part.aside;
-		a->jobs[job].time_ns += af_work_busy_ns(&part);
+	if (af_time_range_work(&w->time_range, w, &part)) {
+		a->launch_groups[launch_group].count += !part.out_of_range;
+		a->launch_groups[launch_group].time_ns += af_work_busy_ns(&part);
 	}
 	if (!work.start_ns || work.end_ns < work.start_ns || !af_work_place(w, &work, NULL)) {
 		a->unplaced++;
@@ -321,7 +325,7 @@ void af_attribution_work(struct af_attribution *a, const struct af_world *w,
 	place->pieces[place->nr_pieces++] = (struct attribution_piece){
 	    .start_ns = work.start_ns,
 	    .end_ns = work.end_ns,
-	    .job = job,
+	    .launch_group = launch_group,
 	    .correlation = (uint32_t)work.id,
 	};
 	place->late |= work.start_ns < place->settled_ns;
@@ -348,18 +352,19 @@ void af_attribution_host_sample(struct af_attribution *a, const struct af_world 
 static void found_deal(struct af_attribution *a)
 {
 	for (uint32_t i = 0; i < a->nr_found; i++) {
-		struct af_job *job = &a->jobs[a->found[i].job];
-		if (!job->nr++)
-			job->first = i;
-		job->parts += a->found[i].parts;
+		struct af_launch_group *launch_group = &a->launch_groups[a->found[i].launch_group];
+		if (!launch_group->nr++)
+			launch_group->first = i;
+		launch_group->parts += a->found[i].parts;
 	}
-	for (uint32_t j = 0; j < a->nr_jobs; j++) {
-		struct af_job *job = &a->jobs[j];
+	for (uint32_t j = 0; j < a->nr_launch_groups; j++) {
+		struct af_launch_group *launch_group = &a->launch_groups[j];
 		uint64_t before = 0;
-		for (uint32_t i = job->first; i < job->first + job->nr; i++) {
+		for (uint32_t i = launch_group->first; i < launch_group->first + launch_group->nr;
+		     i++) {
 			struct af_attributed *f = &a->found[i];
-			f->time_ns =
-			    af_attribution_share(job->time_ns, before, f->parts, job->parts);
+			f->time_ns = af_attribution_share(launch_group->time_ns, before, f->parts,
+			                                  launch_group->parts);
 			before += f->parts;
 		}
 	}
@@ -376,10 +381,10 @@ void af_attribution_end(struct af_attribution *a, const struct af_world *w)
 	found_deal(a);
 }
 
-int64_t af_attribution_job(const struct af_attribution *a, const struct af_job_key *is)
+int64_t af_attribution_job(const struct af_attribution *a, const struct af_launch_group_key *is)
 {
 	const uint64_t *slot =
-	    a->private_ ? af_keys_get(&a->private_->by_job, is, sizeof *is) : NULL;
+	    a->private_ ? af_keys_get(&a->private_->by_launch_group, is, sizeof *is) : NULL;
 
 	return slot ? (int64_t)*slot : -1;
 }
@@ -388,7 +393,7 @@ void af_attribution_free(struct af_attribution *a)
 {
 	struct attribution_private *p = a->private_;
 
-	free(a->jobs);
+	free(a->launch_groups);
 	free(a->found);
 	for (uint32_t i = 0; p && i < a->nr_devices; i++) {
 		free(p->places[i].pieces);
@@ -404,7 +409,7 @@ void af_attribution_free(struct af_attribution *a)
 		                  p->kernel_of, p->shares,  p->active, p->touched, p->chosen};
 		for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 			af_map_free(maps[i]);
-		af_keys_free(&p->by_job);
+		af_keys_free(&p->by_launch_group);
 		attribution_sums_free(p);
 		for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
 			free(arrays[i]);

@@ -56,15 +56,15 @@ enum {
 };
 
 /* Works are one job when all of this is equal. Indexes of the world, but for the device. */
-struct af_job_key {
+struct af_launch_group_key {
 	uint32_t process, device;
 	uint32_t path, function, doing; /* of the call: see struct af_work */
 	uint32_t node;
 	uint32_t op, kernel, queue; /* of the shape, as the process numbers them */
 };
 
-struct af_job {
-	struct af_job_key is;
+struct af_launch_group {
+	struct af_launch_group_key is;
 	/* False for one job of each device, whose samples are those that belong to no work; there
 	 * is only its process and device then, and 0 for the device where that is not known. */
 	bool recorded;
@@ -78,7 +78,7 @@ struct af_job {
 
 /* Samples of one instruction with one reason, in the works of one job. */
 struct af_attributed {
-	uint32_t job;
+	uint32_t launch_group;
 	uint32_t code;   /* of w->codes, 0 not known */
 	uint32_t stall;  /* of w->stalls, never one of NOT_ISSUED that has a namesake; 0 none */
 	uint64_t offset; /* bytes from the code's first; of a code without name, an address */
@@ -126,10 +126,10 @@ struct af_attribution {
 	struct af_code_names *names;
 
 	/* Read after af_attribution_end. */
-	struct af_job *jobs;
+	struct af_launch_group *launch_groups;
 	struct af_attributed *found; /* by job, code, offset, stall */
 	struct af_sampled_device *devices;
-	uint32_t nr_jobs, nr_found, nr_devices;
+	uint32_t nr_launch_groups, nr_found, nr_devices;
 	/* Works whose times cannot be converted: their samples are unattributed */
 	uint64_t unplaced;
 
@@ -169,7 +169,7 @@ void af_attribution_end(struct af_attribution *a, const struct af_world *w);
 void af_attribution_free(struct af_attribution *a);
 
 /* The index of the job, -1 when it had no work since samples began. */
-int64_t af_attribution_job(const struct af_attribution *a, const struct af_job_key *is);
+int64_t af_attribution_job(const struct af_attribution *a, const struct af_launch_group_key *is);
 
 /*
  * The share of @whole for @parts of @all, when @before parts had theirs: consecutive shares add up

@@ -5,18 +5,18 @@
 #include "analyse/world/world.h"
 #include "base/arena.h"
 
-void attribution_round(struct attribution_private *p)
+void attribution_epoch(struct attribution_private *p)
 {
-	p->round++;
+	p->epoch++;
 	p->nr_touched = p->nr_shares = p->nr_chosen = 0;
 }
 
-struct attribution_span attribution_span_of(const struct af_within *in, uint64_t start_ns,
+struct attribution_span attribution_span_of(const struct af_time_range *in, uint64_t start_ns,
                                             uint64_t end_ns)
 {
 	struct attribution_span span = {
 	    .all_ns = end_ns - start_ns,
-	    .within_ns = af_within_ns(in, start_ns, end_ns),
+	    .in_range_ns = af_time_range_ns(in, start_ns, end_ns),
 	};
 
 	if (in->to_ns && start_ns < in->from_ns)
@@ -34,7 +34,7 @@ void attribution_span_add(struct attribution_span *to, const struct attribution_
 {
 	to->all_ns = sum(to->all_ns, more->all_ns);
 	to->before_ns = sum(to->before_ns, more->before_ns);
-	to->within_ns = sum(to->within_ns, more->within_ns);
+	to->in_range_ns = sum(to->in_range_ns, more->in_range_ns);
 }
 
 /* Of @count samples those until the first @upto_ns of @all_ns: none of 0, all at the end. */
@@ -48,39 +48,39 @@ static uint32_t portion_until(uint32_t count, uint64_t upto_ns, uint64_t all_ns,
 
 uint32_t attribution_portion(const struct attribution_span *span, uint32_t count, uint32_t phase)
 {
-	uint64_t upto_ns = sum(span->before_ns, span->within_ns);
+	uint64_t upto_ns = sum(span->before_ns, span->in_range_ns);
 
 	return portion_until(count, upto_ns, span->all_ns, phase) -
 	       portion_until(count, span->before_ns, span->all_ns, phase);
 }
 
-void attribution_touch(struct attribution_private *p, uint32_t job,
+void attribution_touch(struct attribution_private *p, uint32_t launch_group,
                        const struct attribution_span *busy, const struct attribution_span *near)
 {
-	struct attribution_seen *s = &p->seen[job];
-	struct attribution_kernel *k = &p->kernels[p->kernel_of[job]];
+	struct attribution_seen *s = &p->seen[launch_group];
+	struct attribution_kernel *k = &p->kernels[p->kernel_of[launch_group]];
 
-	if (s->round != p->round) {
-		if (k->round != p->round)
-			*k = (struct attribution_kernel){.round = p->round};
-		*s = (struct attribution_seen){.round = p->round, .next = k->first};
-		k->first = job + 1;
+	if (s->epoch != p->epoch) {
+		if (k->epoch != p->epoch)
+			*k = (struct attribution_kernel){.epoch = p->epoch};
+		*s = (struct attribution_seen){.epoch = p->epoch, .next = k->first};
+		k->first = launch_group + 1;
 		AF_GROW(p->touched, p->nr_touched, p->cap_touched);
-		p->touched[p->nr_touched++] = job;
+		p->touched[p->nr_touched++] = launch_group;
 	}
 	attribution_span_add(&s->busy, busy);
 	attribution_span_add(&s->near, near);
 }
 
-void attribution_share(struct attribution_private *p, uint32_t job,
+void attribution_share(struct attribution_private *p, uint32_t launch_group,
                        const struct attribution_span *span)
 {
 	AF_GROW(p->shares, p->nr_shares, p->cap_shares);
-	p->shares[p->nr_shares++] = (struct attribution_share){job, *span};
+	p->shares[p->nr_shares++] = (struct attribution_share){launch_group, *span};
 }
 
 /* Is it the same frame of the same stack, whatever stream it ran in? */
-static bool same_path(const struct af_job *a, const struct af_job *b)
+static bool same_path(const struct af_launch_group *a, const struct af_launch_group *b)
 {
 	return a->is.process == b->is.process && a->is.path == b->is.path &&
 	       a->is.function == b->is.function && a->is.node == b->is.node &&
@@ -90,7 +90,7 @@ static bool same_path(const struct af_job *a, const struct af_job *b)
 struct attribution_choice attribution_among(const struct af_attribution *a, uint32_t first)
 {
 	struct attribution_private *p = a->private_;
-	struct attribution_choice c = {.round = p->round,
+	struct attribution_choice c = {.epoch = p->epoch,
 	                               .first = first,
 	                               .nr = p->nr_shares - first,
 	                               .exact = true,
@@ -98,7 +98,8 @@ struct attribution_choice attribution_among(const struct af_attribution *a, uint
 
 	for (uint32_t i = first; i < p->nr_shares; i++) {
 		attribution_span_add(&c.span, &p->shares[i].span);
-		c.exact &= same_path(&a->jobs[p->shares[first].job], &a->jobs[p->shares[i].job]);
+		c.exact &= same_path(&a->launch_groups[p->shares[first].launch_group],
+		                     &a->launch_groups[p->shares[i].launch_group]);
 	}
 	return c;
 }
@@ -122,10 +123,10 @@ static void share_callers(struct af_attribution *a, const struct af_world *w, ui
 	struct attribution_private *p = a->private_;
 
 	for (uint32_t i = 0; a->names && i < p->nr_touched; i++) {
-		uint32_t job = p->touched[i], name = a->jobs[job].name;
-		if (name && p->seen[job].busy.all_ns &&
+		uint32_t launch_group = p->touched[i], name = a->launch_groups[launch_group].name;
+		if (name && p->seen[launch_group].busy.all_ns &&
 		    af_code_names_runs(a->names, w, code, af_strtab_get(&w->strings, name)))
-			attribution_share(p, job, &p->seen[job].busy);
+			attribution_share(p, launch_group, &p->seen[launch_group].busy);
 	}
 }
 
@@ -135,7 +136,7 @@ static void share_graphs(struct af_attribution *a)
 	struct attribution_private *p = a->private_;
 
 	for (uint32_t i = 0; i < p->nr_touched; i++)
-		if (a->jobs[p->touched[i]].is.op == AF_OP_GRAPH &&
+		if (a->launch_groups[p->touched[i]].is.op == AF_OP_GRAPH &&
 		    p->seen[p->touched[i]].busy.all_ns)
 			attribution_share(p, p->touched[i], &p->seen[p->touched[i]].busy);
 }
@@ -150,7 +151,7 @@ static void choose(struct af_attribution *a, const struct af_world *w, uint32_t 
 	uint32_t first = p->nr_shares;
 	bool near = false;
 
-	if (k && k->round == p->round) {
+	if (k && k->epoch == p->epoch) {
 		share_kernel(p, k, false);
 		near = p->nr_shares == first;
 		if (near)
@@ -173,7 +174,7 @@ struct attribution_choice *attribution_choose(struct af_attribution *a, const st
 		return NULL;
 	AF_REACH(p->choices, code, p->nr_choices);
 	struct attribution_choice *choice = &p->choices[code];
-	if (choice->round != p->round) {
+	if (choice->epoch != p->epoch) {
 		choose(a, w, code, choice);
 		AF_GROW(p->chosen, p->nr_chosen, p->cap_chosen);
 		p->chosen[p->nr_chosen++] = code;

@@ -16,7 +16,7 @@ static int piece_order(const void *a, const void *b)
 		return x->start_ns < y->start_ns ? -1 : 1;
 	if (x->end_ns != y->end_ns)
 		return x->end_ns < y->end_ns ? -1 : 1;
-	return x->job < y->job ? -1 : x->job > y->job;
+	return x->launch_group < y->launch_group ? -1 : x->launch_group > y->launch_group;
 }
 
 static void merge_pieces(struct attribution_piece *into, const struct attribution_piece *a,
@@ -80,7 +80,7 @@ static void activate(struct attribution_private *p, const struct attribution_pla
 }
 
 /* Works of no length are as good as one another: a nanosecond where they began. */
-static struct attribution_span piece_span(const struct af_within *in,
+static struct attribution_span piece_span(const struct af_time_range *in,
                                           const struct attribution_piece *is)
 {
 	return attribution_span_of(in, is->start_ns,
@@ -89,10 +89,10 @@ static struct attribution_span piece_span(const struct af_within *in,
 }
 
 /* What the active pieces did from @start_ns to @end_ns. */
-static void touch_window(struct attribution_private *p, const struct af_within *in,
+static void touch_window(struct attribution_private *p, const struct af_time_range *in,
                          const struct attribution_place *place, uint64_t start_ns, uint64_t end_ns)
 {
-	attribution_round(p);
+	attribution_epoch(p);
 	for (uint32_t i = 0; i < p->nr_active; i++) {
 		const struct attribution_piece *is = &place->pieces[p->active[i]];
 		uint64_t from_ns = is->start_ns > start_ns ? is->start_ns : start_ns;
@@ -102,14 +102,14 @@ static void touch_window(struct attribution_private *p, const struct af_within *
 		const struct attribution_span near = piece_span(in, is);
 		const struct attribution_span busy =
 		    attribution_span_of(in, from_ns, to_ns > from_ns ? to_ns : from_ns);
-		attribution_touch(p, is->job, &busy, &near);
+		attribution_touch(p, is->launch_group, &busy, &near);
 	}
 }
 
 /*
  * Shares of the pieces that the call numbered @correlation asked for, of kernel @name or, 0, any.
  */
-static void share_call(struct af_attribution *a, const struct af_within *in,
+static void share_call(struct af_attribution *a, const struct af_time_range *in,
                        const struct attribution_place *place, uint32_t correlation, uint32_t name,
                        bool everywhere)
 {
@@ -119,8 +119,9 @@ static void share_call(struct af_attribution *a, const struct af_within *in,
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct attribution_piece *is = &place->pieces[everywhere ? i : p->active[i]];
 		const struct attribution_span span = piece_span(in, is);
-		if (is->correlation == correlation && (!name || a->jobs[is->job].name == name))
-			attribution_share(p, is->job, &span);
+		if (is->correlation == correlation &&
+		    (!name || a->launch_groups[is->launch_group].name == name))
+			attribution_share(p, is->launch_group, &span);
 	}
 }
 
@@ -139,7 +140,7 @@ static struct attribution_choice *choose_call(struct af_attribution *a, const st
 
 	for (int pass = 0; pass < 4 && p->nr_shares == first; pass++)
 		if (names[pass] || pass % 2)
-			share_call(a, &w->within, place, correlation, names[pass], pass >= 2);
+			share_call(a, &w->time_range, place, correlation, names[pass], pass >= 2);
 	if (p->nr_shares == first)
 		return NULL;
 	*choice = attribution_among(a, first);
@@ -152,7 +153,7 @@ static struct attribution_put window_put(const struct af_world *w,
                                          uint32_t i)
 {
 	const struct attribution_count *c = &win->counts[i];
-	const struct af_within *in = &w->within;
+	const struct af_time_range *in = &w->time_range;
 
 	return (struct attribution_put){
 	    .place = place,
@@ -206,9 +207,9 @@ static const struct attribution_span moment = {1, 0, 1};
 static struct attribution_choice choose_nobody(struct attribution_private *p, uint32_t place,
                                                const struct attribution_span *span)
 {
-	attribution_round(p);
-	attribution_share(p, p->places[place].job, span);
-	return (struct attribution_choice){.round = p->round, .nr = 1, .span = *span};
+	attribution_epoch(p);
+	attribution_share(p, p->places[place].launch_group, span);
+	return (struct attribution_choice){.epoch = p->epoch, .nr = 1, .span = *span};
 }
 
 static void put_nobody(struct af_attribution *a, const struct af_world *w,
@@ -224,7 +225,7 @@ void attribution_give_up(struct af_attribution *a, const struct af_world *w, uin
                          const struct attribution_window *win)
 {
 	const struct attribution_piece all = {.start_ns = win->start_ns, .end_ns = win->end_ns};
-	const struct attribution_span span = piece_span(&w->within, &all);
+	const struct attribution_span span = piece_span(&w->time_range, &all);
 
 	for (uint32_t i = 0; i < win->nr; i++) {
 		const struct attribution_put put = window_put(w, win, place, i);
@@ -239,7 +240,7 @@ static void join_window(struct af_attribution *a, const struct af_world *w,
 	struct attribution_private *p = a->private_;
 	uint32_t nr = win->nr;
 
-	touch_window(p, &w->within, &p->places[win->place - 1], win->start_ns, win->end_ns);
+	touch_window(p, &w->time_range, &p->places[win->place - 1], win->start_ns, win->end_ns);
 	win->nr = join_counts(a, w, win);
 	if (all) {
 		attribution_give_up(a, w, win->place - 1, win);
@@ -317,14 +318,14 @@ static struct attribution_choice choose_host(struct af_attribution *a,
 	static const struct attribution_span none;
 	struct attribution_private *p = a->private_;
 
-	attribution_round(p);
+	attribution_epoch(p);
 	for (uint32_t i = 0; i < p->nr_active; i++) {
 		const struct attribution_piece *is = &place->pieces[p->active[i]];
-		bool named = !s->kernel || s->kernel == a->jobs[is->job].name;
+		bool named = !s->kernel || s->kernel == a->launch_groups[is->launch_group].name;
 		if (named && is->start_ns <= s->time_ns && s->time_ns <= is->end_ns &&
-		    p->seen[is->job].round != p->round) {
-			attribution_touch(p, is->job, &moment, &none);
-			attribution_share(p, is->job, &moment);
+		    p->seen[is->launch_group].epoch != p->epoch) {
+			attribution_touch(p, is->launch_group, &moment, &none);
+			attribution_share(p, is->launch_group, &moment);
 		}
 	}
 	return attribution_among(a, 0);

@@ -13,7 +13,7 @@
 /* A work, on the trace's clock. */
 struct attribution_piece {
 	uint64_t start_ns, end_ns;
-	uint32_t job;
+	uint32_t launch_group;
 	uint32_t correlation; /* low half of its call's number */
 };
 
@@ -34,7 +34,7 @@ struct attribution_window {
 
 /* A device: devices[] has the same index. */
 struct attribution_place {
-	uint32_t job; /* of samples that find no work */
+	uint32_t launch_group; /* of samples that find no work */
 	struct attribution_piece *pieces;
 	uint32_t *windows; /* that are held */
 	struct af_host_sample *hosts;
@@ -46,36 +46,36 @@ struct attribution_place {
 
 /* How long something ran: in all, before the time range, and in it: within.h. */
 struct attribution_span {
-	uint64_t all_ns, before_ns, within_ns;
+	uint64_t all_ns, before_ns, in_range_ns;
 };
 
 /*
  * The stretch [@start_ns, @end_ns) as the time range @in cuts it: all of it, the part before, the
  * part within. _add sums stretches; sums that would overflow stay at the maximum.
  */
-struct attribution_span attribution_span_of(const struct af_within *in, uint64_t start_ns,
+struct attribution_span attribution_span_of(const struct af_time_range *in, uint64_t start_ns,
                                             uint64_t end_ns);
 void attribution_span_add(struct attribution_span *to, const struct attribution_span *more);
 
 /* The work of a job in the window that is being joined. */
 struct attribution_seen {
-	uint32_t round;                     /* number of the joining to which the rest belongs */
+	uint32_t epoch;                     /* number of the joining to which the rest belongs */
 	uint32_t next;                      /* job of the same kernel, plus 1 */
 	struct attribution_span busy, near; /* within the window; of works near it */
 };
 
 struct attribution_kernel {
-	uint32_t round, first; /* job, plus 1 */
+	uint32_t epoch, first; /* job, plus 1 */
 };
 
 struct attribution_share {
-	uint32_t job;
+	uint32_t launch_group;
 	struct attribution_span span;
 };
 
 /* The jobs to which samples of one code go. */
 struct attribution_choice {
-	uint32_t round;
+	uint32_t epoch;
 	uint32_t first, nr;           /* of the shares */
 	bool exact, recorded;         /* recorded: belongs to works */
 	struct attribution_span span; /* of all of them */
@@ -89,10 +89,10 @@ struct attribution_choice {
 struct attribution_private {
 	struct attribution_place *places;
 	struct attribution_window *windows;
-	uint32_t cap_places, nr_windows, cap_windows, cap_jobs, cap_found;
+	uint32_t cap_places, nr_windows, cap_windows, cap_launch_groups, cap_found;
 	struct attribution_sums *sums;
 	struct af_map by_place, by_window;
-	struct af_keys by_job;
+	struct af_keys by_launch_group;
 	struct af_map by_name; /* of a kernel → index of kernels */
 	uint32_t last_job;
 	uint64_t now_ns, settled_ns;
@@ -106,7 +106,7 @@ struct attribution_private {
 	uint32_t nr_kernels, cap_kernels, cap_seen, nr_choices;
 
 	/* of one joining */
-	uint32_t round;
+	uint32_t epoch;
 	struct attribution_share *shares;
 	uint32_t *active;  /* pieces */
 	uint32_t *touched; /* jobs */
@@ -137,12 +137,13 @@ struct attribution_choice *attribution_choose(struct af_attribution *a, const st
 struct attribution_choice attribution_among(const struct af_attribution *a, uint32_t first);
 
 /*
- * _round begins a round with nothing touched. _touch: @job ran so long in the window and near it.
+ * _round begins a round with nothing touched. _touch: @launch_group ran so long in the window and
+ * near it.
  */
-void attribution_round(struct attribution_private *p);
-void attribution_touch(struct attribution_private *p, uint32_t job,
+void attribution_epoch(struct attribution_private *p);
+void attribution_touch(struct attribution_private *p, uint32_t launch_group,
                        const struct attribution_span *busy, const struct attribution_span *near);
-void attribution_share(struct attribution_private *p, uint32_t job,
+void attribution_share(struct attribution_private *p, uint32_t launch_group,
                        const struct attribution_span *span);
 
 struct attribution_put {

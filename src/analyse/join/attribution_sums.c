@@ -35,7 +35,7 @@ struct sums_count {
 };
 
 struct sums_member {
-	uint32_t job, group;
+	uint32_t launch_group, group;
 	uint64_t parts;
 	uint64_t before; /* parts of the group's members before this one, at the end */
 };
@@ -90,7 +90,7 @@ static uint32_t *group_key(struct attribution_sums *s, uint32_t nr)
 	return s->key;
 }
 
-static int job_order(const void *a, const void *b)
+static int launch_group_order(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -121,9 +121,9 @@ uint32_t attribution_group(struct attribution_private *p, uint32_t code,
 	key[1] = choice->exact;
 	/* The order of the jobs is that of the works. */
 	for (uint32_t i = 0; i < choice->nr; i++)
-		key[2 + i] = p->shares[choice->first + i].job;
+		key[2 + i] = p->shares[choice->first + i].launch_group;
 	if (choice->nr > 1) {
-		qsort(key + 2, choice->nr, sizeof *key, job_order);
+		qsort(key + 2, choice->nr, sizeof *key, launch_group_order);
 		if (!af_keys_get(&s->by_group, key, (2 + (size_t)choice->nr) * sizeof *key) &&
 		    ++*af_map_at(&s->mixed, code, NULL) > SUMS_MIXED)
 			return group_at(s, key, 0);
@@ -165,15 +165,17 @@ void attribution_count(struct attribution_private *p, uint32_t group, uint64_t o
 		c->count += count;
 }
 
-static void member_add(struct attribution_sums *s, uint32_t group, uint32_t job, uint64_t parts)
+static void member_add(struct attribution_sums *s, uint32_t group, uint32_t launch_group,
+                       uint64_t parts)
 {
 	bool fresh;
-	uint64_t *slot = af_map_at(&s->by_member, (uint64_t)group << 32 | job, &fresh);
+	uint64_t *slot = af_map_at(&s->by_member, (uint64_t)group << 32 | launch_group, &fresh);
 
 	if (fresh) {
 		AF_GROW(s->members, s->nr_members, s->cap_members);
-		s->members[s->nr_members] = (struct sums_member){.job = job, .group = group};
-		s->groups[group].a_member = job;
+		s->members[s->nr_members] =
+		    (struct sums_member){.launch_group = launch_group, .group = group};
+		s->groups[group].a_member = launch_group;
 		*slot = s->nr_members++;
 	}
 	s->members[*slot].parts += parts;
@@ -188,10 +190,10 @@ void attribution_divide(struct attribution_private *p, uint32_t group,
 	s->groups[group].count += count;
 	for (uint32_t i = 0; i < choice->nr; i++) {
 		const struct attribution_share *share = &p->shares[choice->first + i];
-		uint64_t ns = share->span.within_ns;
+		uint64_t ns = share->span.in_range_ns;
 		if (ns)
-			member_add(s, group, share->job,
-			           af_attribution_share(all, before, ns, choice->span.within_ns));
+			member_add(s, group, share->launch_group,
+			           af_attribution_share(all, before, ns, choice->span.in_range_ns));
 		before += ns;
 	}
 }
@@ -252,15 +254,15 @@ static void rank_counts(struct attribution_sums *s)
 }
 
 struct member_key {
-	uint32_t job, code, group, member;
+	uint32_t launch_group, code, group, member;
 };
 
 static int member_order(const void *a, const void *b)
 {
 	const struct member_key *x = a, *y = b;
 
-	if (x->job != y->job)
-		return x->job < y->job ? -1 : 1;
+	if (x->launch_group != y->launch_group)
+		return x->launch_group < y->launch_group ? -1 : 1;
 	if (x->code != y->code)
 		return x->code < y->code ? -1 : 1;
 	return x->group < y->group ? -1 : x->group > y->group;
@@ -274,7 +276,8 @@ static struct member_key *rank_members(struct attribution_sums *s)
 		struct sums_member *m = &s->members[i];
 		m->before = s->groups[m->group].given;
 		s->groups[m->group].given += m->parts;
-		keys[i] = (struct member_key){m->job, s->groups[m->group].code, m->group, i};
+		keys[i] =
+		    (struct member_key){m->launch_group, s->groups[m->group].code, m->group, i};
 	}
 	qsort(keys, s->nr_members, sizeof *keys, member_order);
 	return keys;
@@ -315,7 +318,7 @@ static void spread(const struct attribution_sums *s, const struct sums_member *m
 		if (g->count)
 			at[c->unit].latency_parts += af_attribution_share(
 			    c->latency * AF_ATTRIBUTION_PARTS, m->before, m->parts, g->given);
-		else if (g->a_member == m->job)
+		else if (g->a_member == m->launch_group)
 			at[c->unit].latency_parts += c->latency * AF_ATTRIBUTION_PARTS;
 	}
 }
@@ -343,7 +346,7 @@ static void emit(struct af_attribution *a, const struct attribution_sums *s,
 		AF_GROW(a->found, a->nr_found, a->private_->cap_found);
 		struct af_attributed *f = &a->found[a->nr_found++];
 		*f = at[u];
-		f->job = keys->job;
+		f->launch_group = keys->launch_group;
 		f->code = unit->code;
 		f->stall = unit->stall;
 		f->offset = unit->offset;
@@ -360,7 +363,8 @@ void attribution_expand(struct af_attribution *a)
 	struct member_key *keys = rank_members(s);
 	struct af_attributed *at = af_xcalloc(s->nr_units + 1ull, sizeof *at);
 	for (uint32_t i = 0, end; i < s->nr_members; i = end) {
-		for (end = i + 1; end < s->nr_members && keys[end].job == keys[i].job &&
+		for (end = i + 1; end < s->nr_members &&
+		                  keys[end].launch_group == keys[i].launch_group &&
 		                  keys[end].code == keys[i].code;)
 			end++;
 		emit(a, s, keys + i, end - i, at);

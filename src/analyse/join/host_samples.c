@@ -17,7 +17,7 @@ static uint32_t host_find(const struct af_world *w, uint32_t path)
 
 	for (uint32_t i = 0; i < stack->nr && i < HOST_FRAMES; i++) {
 		const struct af_host_code *h =
-		    af_world_host_code(w, stack->process, stack->pcs[i], stack->generation);
+		    af_world_host_code(w, stack->process, stack->pcs[i], stack->epoch);
 		if (h)
 			return (uint32_t)(h - w->host_codes);
 	}

@@ -87,7 +87,7 @@ static void hand_over(struct af_launches *l, const struct af_world *w, struct af
 	l->failed += work->status != 0;
 	if (!work->status) {
 		l->unstamped += !work->end_ns;
-		l->unknown += !work->shape;
+		l->unknown += !work->descriptor;
 	}
 	l->take(l->arg, work);
 }
@@ -200,7 +200,7 @@ static void take_launch(struct af_launches *l, const struct af_world *w, const s
 	    .end_ns = ev->time_ns,
 	    .path = af_world_path(w, ev, fixed.callpath),
 	    .tid = ev->tid,
-	    .doing = af_doings_now(&w->doings, ev->process, ev->tid),
+	    .doing = af_annotations_now(&w->annotations, ev->process, ev->tid),
 	    .waits = true,
 	    .missed = true,
 	};
@@ -218,9 +218,10 @@ static bool was_captured(const struct af_launches *l, const struct af_call *call
 static struct launches_call call_launches(const struct af_launches *l, const struct af_world *w,
                                           struct launches_table *t, const struct af_call *is)
 {
-	uint32_t does = is->function ? w->functions[is->function].does : 0;
-	bool launches = does == AF_DOES_LAUNCH || does == AF_DOES_GRAPH_LAUNCH;
-	bool works = !does || launches || does == AF_DOES_COPY || does == AF_DOES_FILL;
+	uint32_t category = is->function ? w->functions[is->function].category : 0;
+	bool launches = category == AF_CATEGORY_LAUNCH || category == AF_CATEGORY_GRAPH_LAUNCH;
+	bool works =
+	    !category || launches || category == AF_CATEGORY_COPY || category == AF_CATEGORY_FILL;
 	bool waits = works && !is->status && !was_captured(l, is);
 
 	return (struct launches_call){
@@ -230,10 +231,10 @@ static struct launches_call call_launches(const struct af_launches *l, const str
 	    .path = is->path,
 	    .tid = is->tid,
 	    .function = is->function,
-	    .doing = af_doings_now(&w->doings, is->process, is->tid),
+	    .doing = af_annotations_now(&w->annotations, is->process, is->tid),
 	    .waits = waits,
 	    .missed = waits && launches,
-	    .many = does == AF_DOES_GRAPH_LAUNCH,
+	    .many = category == AF_CATEGORY_GRAPH_LAUNCH,
 	    .failed = launches && is->status,
 	};
 }

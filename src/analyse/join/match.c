@@ -48,16 +48,16 @@ static struct match_process *process_of(struct af_match *m, uint32_t process)
 	return &m->processes[*slot];
 }
 
-static int queue_of_call(uint32_t does)
+static int queue_of_call(uint32_t category)
 {
-	switch (does) {
-	case AF_DOES_LAUNCH:
+	switch (category) {
+	case AF_CATEGORY_LAUNCH:
 		return QUEUE_LAUNCHES;
-	case AF_DOES_GRAPH_LAUNCH:
+	case AF_CATEGORY_GRAPH_LAUNCH:
 		return QUEUE_GRAPHS;
-	case AF_DOES_COPY:
+	case AF_CATEGORY_COPY:
 		return QUEUE_COPIES;
-	case AF_DOES_FILL:
+	case AF_CATEGORY_FILL:
 		return QUEUE_FILLS;
 	default:
 		return -1;
@@ -68,7 +68,7 @@ static int queue_of_work(const struct af_world *w, const struct af_work *work)
 {
 	if (work->node_id)
 		return QUEUE_GRAPHS;
-	switch (w->shapes[work->shape].is.op) {
+	switch (w->descriptors[work->descriptor].is.op) {
 	case AF_OP_KERNEL:
 		return QUEUE_LAUNCHES;
 	case AF_OP_GRAPH:
@@ -103,7 +103,7 @@ static void queue_tidy(struct match_queue *q)
 
 void af_match_seen(struct af_match *m, const struct af_world *w, const struct af_call *call)
 {
-	int k = call->function ? queue_of_call(w->functions[call->function].does) : -1;
+	int k = call->function ? queue_of_call(w->functions[call->function].category) : -1;
 
 	if (k < 0 || call->correlation)
 		return;
@@ -234,7 +234,7 @@ void af_match_work(struct af_match *m, const struct af_world *w, const struct af
 	struct af_work placed = *work;
 
 	/* Of what has its stack only the time is of interest. */
-	if (work->status || !work->shape || work->path || !work->start_ns ||
+	if (work->status || !work->descriptor || work->path || !work->start_ns ||
 	    !af_work_place(w, &placed, NULL)) {
 		m->take(m->arg, work);
 		return;

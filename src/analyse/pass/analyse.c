@@ -14,18 +14,18 @@
 
 enum { PASSES_MAX = 16, PROGRESS_EVERY = 1 << 16 };
 
-static void results_open(struct af_results *r, const struct af_asked *asked)
+static void results_open(struct af_results *r, const struct af_query *query)
 {
 	static const struct af_tree_weight waits[] = {
 	    [AF_WAKERS_OFF_CPU] = {"off-cpu", "ns"},
 	    [AF_WAKERS_COUNT] = {"count", "waits"},
 	};
 
-	*r = (struct af_results){.asked = *asked};
+	*r = (struct af_results){.query = *query};
 	for (int i = 0; i < AF_VIEW_WAKERS; i++) {
 		af_tree_open(&r->trees[i], af_weights, AF_WEIGHTS);
-		if (asked->spots)
-			af_tree_keep_spots(&r->trees[i]);
+		if (query->locations)
+			af_tree_keep_locations(&r->trees[i]);
 	}
 	af_tree_open(&r->trees[AF_VIEW_WAKERS], waits, 2);
 	af_tree_open(&r->trees[AF_VIEW_IDLE], af_weights, 1);
@@ -35,8 +35,8 @@ void af_results_close(struct af_results *r)
 {
 	for (int i = 0; i < AF_VIEWS; i++)
 		af_tree_close(&r->trees[i]);
-	af_facts_free(&r->facts);
-	af_facts_free(&r->annotated);
+	af_tables_free(&r->tables);
+	af_tables_free(&r->annotated);
 	af_coverage_free(&r->coverage);
 	free(r->cpu_parts);
 }
@@ -75,9 +75,9 @@ struct analysis {
 /* Was the thread doing now what is not asked for? */
 static bool analysis_outside(const struct analysis *a, uint32_t process, uint32_t tid)
 {
-	const struct af_doings *r = &a->world.doings;
+	const struct af_annotations *r = &a->world.annotations;
 
-	return r->only && !af_doings_inside(r, af_doings_now(r, process, tid));
+	return r->only && !af_annotations_inside(r, af_annotations_now(r, process, tid));
 }
 
 static void analysis_sample(void *arg, const struct af_sample *s)
@@ -86,12 +86,12 @@ static void analysis_sample(void *arg, const struct af_sample *s)
 	struct af_sample sample = *s;
 
 	/* Here too, what is not asked for was sampled all the same. */
-	bool attributes = a->attributes && af_within_moment(&a->world.within, s->time_ns);
+	bool attributes = a->attributes && af_time_range_moment(&a->world.time_range, s->time_ns);
 	sample.on_device =
 	    af_host_samples_take(&a->hosts, &a->world, attributes ? &a->attribution : NULL, s);
 	sample.at.tid = a->world.threads_apart ? s->tid : 0;
 	if (analysis_outside(a, s->at.process, s->tid) ||
-	    !af_within_sample(&a->world.within, &sample))
+	    !af_time_range_sample(&a->world.time_range, &sample))
 		return;
 	for (int i = 0; a->passes[i]; i++)
 		if (a->passes[i]->sample)
@@ -122,8 +122,8 @@ static void analysis_work(void *arg, const struct af_work *work)
 	/* What is not asked for was sampled all the same. */
 	if (af_attribution_active(&a->attribution))
 		af_attribution_work(&a->attribution, &a->world, work);
-	if (!af_doings_inside(&a->world.doings, work->doing) ||
-	    !af_within_work(&a->world.within, &a->world, &cut))
+	if (!af_annotations_inside(&a->world.annotations, work->doing) ||
+	    !af_time_range_work(&a->world.time_range, &a->world, &cut))
 		return;
 	for (int i = 0; a->passes[i]; i++)
 		if (a->passes[i]->work)
@@ -179,7 +179,7 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 	if (kind & (1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN) &&
 	    analysis_outside(a, ev->process, ev->tid))
 		return;
-	if (!af_within_event(&a->world.within, ev))
+	if (!af_time_range_event(&a->world.time_range, ev))
 		return;
 	for (int i = 0; a->passes[i]; i++)
 		if (a->passes[i]->event && kind & a->passes[i]->wants)
@@ -187,37 +187,37 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 }
 
 /* For which answers anybody would look at samples of instructions. */
-static uint32_t analysis_depth(const struct af_asked *asked)
+static uint32_t analysis_depth(const struct af_query *query)
 {
 	const uint32_t trees = (1 << AF_VIEWS) - 1;
 	bool shallow =
-	    asked->depth == AF_DEPTH_KERNEL && !(asked->weights & 1 << AF_WEIGHT_SAMPLES);
+	    query->depth == AF_DEPTH_KERNEL && !(query->weights & 1 << AF_WEIGHT_SAMPLES);
 
-	return shallow ? asked->answers & ~trees : asked->answers;
+	return shallow ? query->answers & ~trees : query->answers;
 }
 
-static int analysis_open(struct analysis *a, const char *dir, const struct af_asked *what,
+static int analysis_open(struct analysis *a, const char *dir, const struct af_query *what,
                          struct af_err *err)
 {
-	uint64_t wanted = AF_WORLD_WANTS | AF_SAMPLES_WANTS, asked = 0;
+	uint64_t wanted = AF_WORLD_WANTS | AF_SAMPLES_WANTS, query = 0;
 
 	for (int i = 0; a->passes[i]; i++) {
-		asked |= a->passes[i]->wants;
+		query |= a->passes[i]->wants;
 		a->attributes |= (a->passes[i]->attributes & analysis_depth(what)) != 0;
 		a->joins |= a->passes[i]->work != NULL;
 	}
 	a->joins |= a->attributes || what->answers & AF_ANSWER_COVERAGE;
 	a->tells_hosts = a->attributes || what->answers & 1 << AF_VIEW_ALL;
-	wanted |= asked | (a->joins ? AF_LAUNCHES_WANTS : 0);
+	wanted |= query | (a->joins ? AF_LAUNCHES_WANTS : 0);
 	wanted |= a->attributes ? AF_ATTRIBUTION_WANTS : 0;
-	wanted |= what->spots ? 1ull << AF_KIND_MAPPING : 0;
+	wanted |= what->locations ? 1ull << AF_KIND_MAPPING : 0;
 	a->samples.take = analysis_sample;
 	a->launches.take = a->match.on ? analysis_match : analysis_work;
 	a->match.take = analysis_work;
 	a->samples.arg = a->launches.arg = a->match.arg = a;
 	/* It takes a reading of the trace, as pairs of readings count for what was before them. */
-	bool within = what->from_ns || what->to_ns;
-	bool clocks = a->joins && (within || a->match.on || asked & 1ull << AF_KIND_CLOCK);
+	bool time_range = what->from_ns || what->to_ns;
+	bool clocks = a->joins && (time_range || a->match.on || query & 1ull << AF_KIND_CLOCK);
 	a->dir = dir;
 	a->has_clocks = clocks;
 	af_code_names_open(&a->code_names, dir);
@@ -225,7 +225,7 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_as
 	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, err) : 0;
 	rc = rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
 	if (!rc)
-		af_within_set(&a->world.within, af_trace_start_ns(a->trace), what);
+		af_time_range_set(&a->world.time_range, af_trace_start_ns(a->trace), what);
 	return rc;
 }
 
@@ -240,10 +240,11 @@ static void analysis_drop(struct analysis *a, int pass)
 /* Kernels of a time may have run where no samples are of. */
 static void analysis_bare(const struct analysis *a, struct af_sampled_device *sum)
 {
-	for (uint32_t j = 0; a->world.within.to_ns && j < a->attribution.nr_jobs; j++) {
-		const struct af_job *job = &a->attribution.jobs[j];
-		sum->ran_ns += job->time_ns;
-		sum->bare_ns += job->parts ? 0 : job->time_ns;
+	for (uint32_t j = 0; a->world.time_range.to_ns && j < a->attribution.nr_launch_groups;
+	     j++) {
+		const struct af_launch_group *launch_group = &a->attribution.launch_groups[j];
+		sum->ran_ns += launch_group->time_ns;
+		sum->bare_ns += launch_group->parts ? 0 : launch_group->time_ns;
 	}
 }
 
@@ -335,20 +336,20 @@ static void analysis_choose(struct analysis *a, const struct af_pass_ops *const 
 }
 
 int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
-               const struct af_asked *asked, struct af_results *out,
+               const struct af_query *query, struct af_results *out,
                void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
                struct af_err *err)
 {
 	struct analysis a = {0};
 	struct af_event ev;
 
-	results_open(out, asked);
-	analysis_choose(&a, passes, asked->answers);
-	a.world.doings.apart = asked->ranges || asked->range;
-	a.world.doings.only = asked->range;
-	a.match.on = asked->by_time;
-	a.world.threads_apart = asked->group == AF_GROUP_TRACK;
-	int rc = analysis_open(&a, dir, asked, err);
+	results_open(out, query);
+	analysis_choose(&a, passes, query->answers);
+	a.world.annotations.apart = query->ranges || query->range;
+	a.world.annotations.only = query->range;
+	a.match.on = query->by_time;
+	a.world.threads_apart = query->group == AF_GROUP_TRACK;
+	int rc = analysis_open(&a, dir, query, err);
 	if (!rc) {
 		for (uint64_t n = 1; af_trace_next(a.trace, &ev); n++) {
 			analysis_event(&a, &ev);

@@ -31,7 +31,7 @@ struct af_cpu_part {
 
 /* The results of all passes together. */
 struct af_results {
-	struct af_asked asked;
+	struct af_query query;
 	/*
 	 * Finished when all passes are. AF_VIEW_ALL is left empty when it would equal another
 	 * requested view.
@@ -50,8 +50,8 @@ struct af_results {
 	uint32_t nr_cpu_parts, cap_cpu_parts;
 	char count_unit[48]; /* unit of the weight count, where a trace tells it */
 	bool summed;         /* the trace has sums of another profiler: see SUMMED */
-	struct af_facts facts;
-	struct af_facts annotated;   /* kernels, each with the tables of af_annotate() */
+	struct af_tables tables;
+	struct af_tables annotated;  /* kernels, each with the tables of af_annotate() */
 	struct af_coverage coverage; /* for the tables, the top, and AF_ANSWER_COVERAGE */
 	/* Launches and work that could not be joined, when a pass takes work: see launches.h. */
 	uint64_t launches_unfinished, works_failed, works_unlaunched, works_unstamped,
@@ -73,7 +73,7 @@ struct af_results {
 struct af_pass_ops {
 	const char *name;
 	const char *question;
-	/* As in struct af_asked: the pass runs only if one of these is requested */
+	/* As in struct af_query: the pass runs only if one of these is requested */
 	uint32_t answers;
 	uint32_t attributes; /* for which of these finish() uses instruction samples */
 	size_t state_size;   /* zeroed and passed as @self */
@@ -107,11 +107,11 @@ extern const struct af_pass_ops af_pass_sampled;
 
 /*
  * Read the trace in @dir once, and run those of @passes (NULL-terminated) that answer the query
- * @asked over it, in order. @progress (may be NULL) gets bytes done and bytes in all. The caller
+ * @query over it, in order. @progress (may be NULL) gets bytes done and bytes in all. The caller
  * closes the results, also after a failure.
  */
 int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
-               const struct af_asked *asked, struct af_results *out,
+               const struct af_query *query, struct af_results *out,
                void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
                struct af_err *err);
 

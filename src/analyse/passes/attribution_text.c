@@ -35,19 +35,19 @@ static void say_time(char *text, const struct af_sampled_device *d, double share
 
 bool af_sampled_text(char text[AF_SAMPLED_TEXT], const struct af_sampled_device *d)
 {
-	uint64_t told = d->exact + d->apportioned + d->unattributed;
+	uint64_t reported = d->exact + d->apportioned + d->unattributed;
 
 	*text = 0;
-	if (!told && !d->dropped && !d->other && !d->bare_ns)
+	if (!reported && !d->dropped && !d->other && !d->bare_ns)
 		return false;
-	double share = told ? 100.0 / (double)told : 0;
+	double share = reported ? 100.0 / (double)reported : 0;
 	snprintf(text, AF_SAMPLED_TEXT, "no samples of instructions");
-	if (told)
+	if (reported)
 		snprintf(text, AF_SAMPLED_TEXT,
 		         "%llu samples of instructions: %.1f %% exact, %.1f %% apportioned by busy "
 		         "time, "
 		         "%.1f %% of no recorded kernel",
-		         (unsigned long long)told, share * (double)d->exact,
+		         (unsigned long long)reported, share * (double)d->exact,
 		         share * (double)d->apportioned, share * (double)d->unattributed);
 	say(text, "more dropped by the device", d->dropped);
 	say(text, "in the driver's own code", d->other);
@@ -63,17 +63,17 @@ static uint64_t samples_lost(const struct af_sampled_device *d)
 	return d->samples > has ? d->samples - has : 0;
 }
 
-static void table_row(struct af_facts *f, struct af_table *t, const struct af_world *w,
+static void table_row(struct af_tables *f, struct af_table *t, const struct af_world *w,
                       const struct af_sampled_device *d)
 {
-	uint64_t told = d->exact + d->apportioned + d->unattributed;
+	uint64_t reported = d->exact + d->apportioned + d->unattributed;
 	struct af_sampled_row *c = af_table_row(f, t);
 
 	c->device.text = af_device_name(f, w, d->process, d->device);
-	c->samples.value = told;
-	c->exact_percent.value = af_facts_ratio(d->exact, told, 1e4);
-	c->apportioned_percent.value = af_facts_ratio(d->apportioned, told, 1e4);
-	c->no_kernel_percent.value = af_facts_ratio(d->unattributed, told, 1e4);
+	c->samples.value = reported;
+	c->exact_percent.value = af_tables_ratio(d->exact, reported, 1e4);
+	c->apportioned_percent.value = af_tables_ratio(d->apportioned, reported, 1e4);
+	c->no_kernel_percent.value = af_tables_ratio(d->unattributed, reported, 1e4);
 	c->dropped.value = d->dropped;
 	c->driver.value = d->other;
 	c->lost.value = samples_lost(d);
@@ -88,7 +88,7 @@ static void sampled_finish(void *self, const struct af_world *w, struct af_resul
 {
 	static const struct af_column columns[] = {AF_SAMPLED_COLUMNS(AF_ROW_COLUMN)};
 	const struct af_attribution *a = out->attribution;
-	struct af_facts *f = &out->facts;
+	struct af_tables *f = &out->tables;
 	struct af_table *t = NULL;
 
 	(void)self;
@@ -101,7 +101,7 @@ static void sampled_finish(void *self, const struct af_world *w, struct af_resul
 		table_row(f, t, w, d);
 	}
 	if (t)
-		t->note = w->within.to_ns
+		t->note = w->time_range.to_ns
 		              ? "apportioned: over call paths of the same kernel by their busy "
 		                "time; no kernel: no work that was recorded ran that code then; "
 		                "of cut windows: as many as their kernels' part of that time"

@@ -56,7 +56,7 @@ static void calls_overhead(struct calls *c, const struct af_event *ev)
 
 static bool is_tally(const struct af_world *w)
 {
-	return w->within.asked->answers & AF_ANSWER_TALLY;
+	return w->time_range.query->answers & AF_ANSWER_TALLY;
 }
 
 static void calls_timed(struct calls *c, const struct af_world *w, const struct af_call *call)
@@ -69,7 +69,7 @@ static void calls_timed(struct calls *c, const struct af_world *w, const struct 
 	uint64_t ns = call->end_ns - call->start_ns;
 
 	sum->time_ns += ns;
-	if (call->aside)
+	if (call->out_of_range)
 		return;
 	sum->count++;
 	sum->failed += call->status != 0;
@@ -100,16 +100,17 @@ static void calls_event(void *self, const struct af_world *w, const struct af_ev
 		calls_overhead(c, ev);
 	else if (af_call_seen_read(w, ev, &call))
 		calls_seen(c, w, &call);
-	else if (af_call_read(w, ev, &call) && af_within_call(&w->within, &call))
+	else if (af_call_read(w, ev, &call) && af_time_range_call(&w->time_range, &call))
 		calls_timed(c, w, &call);
 }
 
 static void calls_work(void *self, const struct af_world *w, const struct af_work *work)
 {
-	const uint32_t op = work->shape ? w->shapes[work->shape].is.op : 0;
+	const uint32_t op = work->descriptor ? w->descriptors[work->descriptor].is.op : 0;
 	const struct call_sum key = {.process = work->process, .source = CALL_ENQUEUED, .op = op};
 
-	if (!is_tally(w) || work->api != AF_API_OPENCL || !op || !work->launched || work->aside)
+	if (!is_tally(w) || work->api != AF_API_OPENCL || !op || !work->launched ||
+	    work->out_of_range)
 		return;
 	struct call_sum *sum = sum_of(self, &key);
 	sum->count++;
@@ -120,10 +121,10 @@ static void calls_finish(void *self, const struct af_world *w, struct af_results
 {
 	const struct calls *c = self;
 
-	if (w->within.asked->answers & AF_ANSWER_TABLES)
+	if (w->time_range.query->answers & AF_ANSWER_TABLES)
 		calls_tables(c, w, out);
 	if (is_tally(w))
-		calls_tally(c, w, &out->facts);
+		calls_tally(c, w, &out->tables);
 }
 
 static void calls_close(void *self)

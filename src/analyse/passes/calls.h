@@ -7,7 +7,7 @@
 #include "base/keys.h"
 #include "trace/event.h"
 
-struct af_facts;
+struct af_tables;
 struct af_results;
 struct af_world;
 
@@ -44,6 +44,6 @@ struct calls {
 void calls_tables(const struct calls *c, const struct af_world *w, struct af_results *out);
 
 /* calls_tally.c: "api", a row for each sum. */
-void calls_tally(const struct calls *c, const struct af_world *w, struct af_facts *f);
+void calls_tally(const struct calls *c, const struct af_world *w, struct af_tables *f);
 
 #endif

@@ -68,7 +68,7 @@ static struct call_sum *sums_made(const struct calls *c, const struct af_world *
 	return sums;
 }
 
-static void table_calls(const struct calls *c, const struct af_world *w, struct af_facts *f)
+static void table_calls(const struct calls *c, const struct af_world *w, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_CALL_COLUMNS(AF_ROW_COLUMN)};
 	uint64_t all = 0;
@@ -85,22 +85,22 @@ static void table_calls(const struct calls *c, const struct af_world *w, struct 
 		const struct call_sum *s = &sums[i];
 		const struct af_function *is = s->function ? &w->functions[s->function] : NULL;
 		struct af_call_row *row = af_table_row(f, t);
-		row->function.text = is ? af_facts_text(f, "%s", is->name) : "[not known]";
+		row->function.text = is ? af_tables_text(f, "%s", is->name) : "[not known]";
 		row->time_ns.value = s->time_ns;
-		row->share.value = af_facts_ratio(s->time_ns, all, 1e4);
+		row->share.value = af_tables_ratio(s->time_ns, all, 1e4);
 		row->calls.value = s->count;
 		row->mean_ns.value = s->count ? s->time_ns / s->count : 0;
 		row->mean_ns.unknown = row->max_ns.unknown = !s->count;
 		row->max_ns.value = s->max_ns;
 		row->failed.value = s->failed;
-		row->category.text = is ? af_does_text(is->does) : "";
+		row->category.text = is ? af_call_category_text(is->category) : "";
 		row->category_number.value =
-		    is && is->does < AF_DOES_END ? is->does : AF_DOES_OTHER;
+		    is && is->category < AF_CATEGORY_END ? is->category : AF_CATEGORY_OTHER;
 	}
 	free(sums);
 }
 
-static void table_overhead(const struct calls *c, struct af_facts *f)
+static void table_overhead(const struct calls *c, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_OVERHEAD_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t = NULL;
@@ -121,7 +121,7 @@ static void table_overhead(const struct calls *c, struct af_facts *f)
 static void table_twice(const struct calls *c, struct af_results *out)
 {
 	static const struct af_column columns[] = {AF_TWICE_COLUMNS(AF_ROW_COLUMN)};
-	struct af_facts *f = &out->facts;
+	struct af_tables *f = &out->tables;
 
 	if (!c->nr_twice)
 		return;
@@ -133,7 +133,7 @@ static void table_twice(const struct calls *c, struct af_results *out)
 	row->not_recorded.value = out->calls_seen_alone;
 }
 
-static void table_seen(const struct calls *c, const struct af_world *w, struct af_facts *f)
+static void table_seen(const struct calls *c, const struct af_world *w, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_SEEN_COLUMNS(AF_ROW_COLUMN)};
 	uint32_t nr;
@@ -150,10 +150,11 @@ static void table_seen(const struct calls *c, const struct af_world *w, struct a
 		    sums[i].function ? &w->functions[sums[i].function] : NULL;
 		const struct af_process *p = af_world_process(w, sums[i].process);
 		struct af_seen_row *row = af_table_row(f, t);
-		row->function.text = af_facts_text(f, "%s", is ? is->name : "[function not known]");
-		row->category.text = is ? af_does_text(is->does) : "";
+		row->function.text =
+		    af_tables_text(f, "%s", is ? is->name : "[function not known]");
+		row->category.text = is ? af_call_category_text(is->category) : "";
 		row->calls.value = sums[i].count;
-		row->process.text = af_facts_text(f, "%s", p ? p->name : "");
+		row->process.text = af_tables_text(f, "%s", p ? p->name : "");
 		row->pid.value = p ? p->pid : 0;
 	}
 	free(sums);
@@ -161,8 +162,8 @@ static void table_seen(const struct calls *c, const struct af_world *w, struct a
 
 void calls_tables(const struct calls *c, const struct af_world *w, struct af_results *out)
 {
-	table_calls(c, w, &out->facts);
-	table_overhead(c, &out->facts);
+	table_calls(c, w, &out->tables);
+	table_overhead(c, &out->tables);
 	table_twice(c, out);
-	table_seen(c, w, &out->facts);
+	table_seen(c, w, &out->tables);
 }

@@ -14,7 +14,7 @@
 
 /* The function of the CUDA runtime at the end of @path, or "". Lives as long as the facts. */
 static const char *runtime_name(struct af_tree *scratch, const struct af_world *w,
-                                struct af_facts *f, uint32_t path)
+                                struct af_tables *f, uint32_t path)
 {
 	uint32_t node = path ? af_frames_call(scratch, w, 0, path) : 0;
 	size_t len = 0;
@@ -22,22 +22,22 @@ static const char *runtime_name(struct af_tree *scratch, const struct af_world *
 
 	if (len < 5 || memcmp(name, "cuda", 4) || !isupper((unsigned char)name[4]))
 		return "";
-	return af_facts_text(f, "%.*s", (int)len, name);
+	return af_tables_text(f, "%.*s", (int)len, name);
 }
 
-static void tally_cells(const struct call_sum *r, const struct af_world *w, struct af_facts *f,
+static void tally_cells(const struct call_sum *r, const struct af_world *w, struct af_tables *f,
                         struct af_api_row *c, const char *runtime)
 {
 	const struct af_function *is = r->function ? &w->functions[r->function] : NULL;
-	const char *driver = is ? af_facts_text(f, "%s", is->name) : "[not known]";
+	const char *driver = is ? af_tables_text(f, "%s", is->name) : "[not known]";
 
 	/* Names of their own: where a process has both, their times are not to be mixed. */
 	if (r->source == CALL_SEEN)
-		driver = af_facts_text(f, "[seen] %s", driver);
+		driver = af_tables_text(f, "[seen] %s", driver);
 	else if (r->source == CALL_ENQUEUED)
-		driver = af_facts_text(f, "[enqueue] %s", af_op_text(r->op));
+		driver = af_tables_text(f, "[enqueue] %s", af_op_text(r->op));
 	c->function.text = !*runtime                ? driver
-	                   : r->source == CALL_SEEN ? af_facts_text(f, "[seen] %s", runtime)
+	                   : r->source == CALL_SEEN ? af_tables_text(f, "[seen] %s", runtime)
 	                                            : runtime;
 	c->driver.text = *runtime ? driver : "";
 	c->time_ns.value = r->time_ns;
@@ -48,11 +48,11 @@ static void tally_cells(const struct call_sum *r, const struct af_world *w, stru
 	c->mean_ns.unknown = c->min_ns.unknown = c->max_ns.unknown =
 	    r->source != CALL_TIMED || !r->count;
 	c->failed.value = r->failed;
-	c->category.text = is ? af_does_text(is->does) : "";
+	c->category.text = is ? af_call_category_text(is->category) : "";
 	c->process.text = af_process_label(f, w, r->process);
 }
 
-void calls_tally(const struct calls *c, const struct af_world *w, struct af_facts *f)
+void calls_tally(const struct calls *c, const struct af_world *w, struct af_tables *f)
 {
 	static const struct af_tree_weight none[] = {{"none", ""}};
 	static const struct af_column columns[] = {AF_API_COLUMNS(AF_ROW_COLUMN)};
@@ -69,7 +69,7 @@ void calls_tally(const struct calls *c, const struct af_world *w, struct af_fact
 		const char *runtime = runtime_name(&scratch, w, f, c->sums[i].path);
 		struct af_api_row *row = af_table_row(f, t);
 		tally_cells(&c->sums[i], w, f, row, runtime);
-		row->share.value = af_facts_ratio(c->sums[i].time_ns, all_ns, 1e4);
+		row->share.value = af_tables_ratio(c->sums[i].time_ns, all_ns, 1e4);
 	}
 	af_tree_close(&scratch);
 }

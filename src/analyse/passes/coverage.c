@@ -116,9 +116,9 @@ static void coverage_event(void *self, const struct af_world *w, const struct af
 /* Used is of all the time that a process lived; samples may be of a part. */
 static const char *why_not(const struct coverage_pass *p, const struct af_world *w)
 {
-	const struct af_asked *asked = w->within.asked;
+	const struct af_query *query = w->time_range.query;
 
-	if (asked->from_ns || asked->to_ns || asked->tid || asked->device || asked->range)
+	if (query->from_ns || query->to_ns || query->tid || query->device || query->range)
 		return "only a part of the run is shown, and CPU time used is known of all of it";
 	if (w->lost[AF_LOST_PAUSED])
 		return "recording was off for a part of the run, and CPU time used is known of all "
@@ -190,11 +190,12 @@ static bool *processes_there(const struct coverage_pass *p, const struct af_worl
 	return there;
 }
 
-static const char *process_text(const struct af_world *w, struct af_facts *f, uint32_t process)
+static const char *process_text(const struct af_world *w, struct af_tables *f, uint32_t process)
 {
 	const struct af_process *is = af_world_process(w, process);
 
-	return is ? af_facts_text(f, "%s [%u]", *is->name ? is->name : "[unknown process]", is->pid)
+	return is ? af_tables_text(f, "%s [%u]", *is->name ? is->name : "[unknown process]",
+	                           is->pid)
 	          : "[unknown process]";
 }
 
@@ -223,7 +224,7 @@ static uint32_t launches_short(struct af_coverage_launches *l, uint32_t nr_left,
 }
 
 static void launches_check(const struct coverage_pass *p, struct af_coverage *c,
-                           const struct af_world *w, struct af_facts *f)
+                           const struct af_world *w, struct af_tables *f)
 {
 	bool goes_on = af_world_note(w, "snapshot") && !af_world_note(w, "end.status");
 
@@ -240,28 +241,28 @@ static void launches_check(const struct coverage_pass *p, struct af_coverage *c,
 	}
 }
 
-static void row_name(struct af_coverage_row *r, const struct af_world *w, struct af_facts *f)
+static void row_name(struct af_coverage_row *r, const struct af_world *w, struct af_tables *f)
 {
 	const struct af_process *is = af_world_process(w, r->process);
 	const struct af_thread *thread = r->tid ? af_world_thread(w, r->process, r->tid) : NULL;
 
-	r->name = is ? af_facts_text(f, "%s", is->name) : "";
+	r->name = is ? af_tables_text(f, "%s", is->name) : "";
 	if (r->tid)
-		r->text = af_facts_text(f, "%s %u of %s",
-		                        thread && *thread->name ? thread->name : r->name, r->tid,
-		                        process_text(w, f, r->process));
+		r->text = af_tables_text(f, "%s %u of %s",
+		                         thread && *thread->name ? thread->name : r->name, r->tid,
+		                         process_text(w, f, r->process));
 	else if (r->process)
 		r->text = process_text(w, f, r->process);
 	else if (r->parent)
-		r->text = af_facts_text(f, "[not recorded, started by %s]",
-		                        process_text(w, f, r->parent));
+		r->text = af_tables_text(f, "[not recorded, started by %s]",
+		                         process_text(w, f, r->parent));
 	else
 		r->text = "[not recorded]";
 	if (!r->process)
 		r->name = r->text;
 }
 
-static void rows_name(struct af_coverage *c, const struct af_world *w, struct af_facts *f)
+static void rows_name(struct af_coverage *c, const struct af_world *w, struct af_tables *f)
 {
 	for (uint32_t i = 0; i < c->nr_processes; i++)
 		row_name(&c->processes[i], w, f);
@@ -303,12 +304,12 @@ static void coverage_finish(void *self, const struct af_world *w, struct af_resu
 	c->comparable = !c->why_not && sampler && strncmp(sampler, "off", 3) != 0 &&
 	                strncmp(sampler, "no CPU", 6) != 0 && c->total.known;
 	coverage_causes(p, w, &family, c);
-	rows_name(c, w, &out->facts);
-	launches_check(p, c, w, &out->facts);
+	rows_name(c, w, &out->tables);
+	launches_check(p, c, w, &out->tables);
 	rows_sort(c->processes, c->nr_processes);
 	rows_sort(c->threads, c->nr_threads);
 	rows_find(c, row_of, w->nr_processes, &family);
-	af_coverage_tables(c, &out->facts);
+	af_coverage_tables(c, &out->tables);
 	af_family_free(&family);
 	free(busy);
 	free(there);

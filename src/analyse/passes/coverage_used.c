@@ -208,8 +208,8 @@ static void rest_share(struct used_maker *m, uint32_t row)
 {
 	struct used_row *u = &m->rows[row];
 	uint64_t known = u->below_user + u->below_kernel,
-		 said = u->children_user + u->children_kernel,
-		 rest = said > known ? said - known : 0;
+		 reported = u->children_user + u->children_kernel,
+		 rest = reported > known ? reported - known : 0;
 	uint64_t user = u->children_user > u->below_user ? u->children_user - u->below_user : 0;
 
 	if (!rest)

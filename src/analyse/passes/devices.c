@@ -17,7 +17,7 @@
 struct device_row {
 	uint32_t process, op, kernel, device;
 	/* Of the longest. */
-	uint32_t shape;
+	uint32_t descriptor;
 	const struct af_ev_launch_config *config;
 	uint64_t count, time_ns, min_ns, max_ns, bytes, wait_ns, nr_waits;
 	/* Of samples of its instructions, in parts. */
@@ -47,18 +47,18 @@ struct devices {
 };
 
 /* Kernels are told apart by name: programs built twice have the same kernels. */
-static uint64_t *row_slot(struct devices *d, const struct af_world *w, const struct af_job_key *is,
-                          bool *fresh)
+static uint64_t *row_slot(struct devices *d, const struct af_world *w,
+                          const struct af_launch_group_key *is, bool *fresh)
 {
 	uint64_t name = af_strtab_id_z(&d->names, af_world_kernel(w, is->process, is->kernel));
 
 	return af_keys_at(&d->by_row, AF_KEY(is->process, is->device, is->op, name), fresh);
 }
 
-static uint32_t devices_row(struct devices *d, const struct af_world *w, const struct af_shape *s,
-                            uint32_t device)
+static uint32_t devices_row(struct devices *d, const struct af_world *w,
+                            const struct af_work_descriptor *s, uint32_t device)
 {
-	const struct af_job_key is = {
+	const struct af_launch_group_key is = {
 	    .process = s->process, .op = s->is.op, .kernel = s->is.kernel, .device = device};
 	bool fresh;
 	uint64_t *slot = row_slot(d, w, &is, &fresh);
@@ -91,10 +91,10 @@ static uint32_t devices_busy(struct devices *d, uint32_t process, uint32_t devic
 static const struct devices_place *devices_place(struct devices *d, const struct af_world *w,
                                                  const struct af_work *work)
 {
-	const struct af_shape *s = &w->shapes[work->shape];
+	const struct af_work_descriptor *s = &w->descriptors[work->descriptor];
 
-	AF_REACH(d->places, work->shape, d->cap_places);
-	struct devices_place *place = &d->places[work->shape];
+	AF_REACH(d->places, work->descriptor, d->cap_places);
+	struct devices_place *place = &d->places[work->descriptor];
 	if (!place->row) {
 		uint32_t device = af_work_device(w, work);
 		place->row = devices_row(d, w, s, device) + 1;
@@ -122,7 +122,7 @@ static void devices_work(void *self, const struct af_world *w, const struct af_w
 	struct af_work work = *is;
 	uint64_t ns = af_work_busy_ns(is);
 
-	if (work.status || !work.shape)
+	if (work.status || !work.descriptor)
 		return;
 	const struct devices_place *place = devices_place(d, w, is);
 	struct device_row *row = &d->rows[place->row - 1];
@@ -131,17 +131,17 @@ static void devices_work(void *self, const struct af_world *w, const struct af_w
 	busy->work_ns += ns;
 	if (ns)
 		af_busy_add(&busy->busy, work.start_ns, work.end_ns);
-	if (work.aside)
+	if (work.out_of_range)
 		return;
 	row->count++;
 	busy->count++;
-	row->bytes += w->shapes[work.shape].is.bytes;
+	row->bytes += w->descriptors[work.descriptor].is.bytes;
 	if (work.end_ns && ns < row->min_ns)
 		row->min_ns = ns;
-	if (ns > row->max_ns || !row->shape) {
+	if (ns > row->max_ns || !row->descriptor) {
 		row->max_ns = ns;
-		row->shape = work.shape;
-		row->config = w->shapes[work.shape].config;
+		row->descriptor = work.descriptor;
+		row->config = w->descriptors[work.descriptor].config;
 	}
 	row_wait(row, w, &work);
 }
@@ -165,17 +165,17 @@ static bool is_stall(const struct af_world *w, uint32_t stall)
 	return stall && !(s && s->sort == AF_STALL_ISSUED);
 }
 
-/* Samples of @job to the row of its kernel; by_stall: (row, stall) → parts. */
+/* Samples of @launch_group to the row of its kernel; by_stall: (row, stall) → parts. */
 static void row_sampled(struct devices *d, const struct af_world *w, const struct af_attribution *a,
-                        const struct af_job *job, struct af_map *by_stall)
+                        const struct af_launch_group *launch_group, struct af_map *by_stall)
 {
 	bool fresh;
-	const uint64_t *slot = row_slot(d, w, &job->is, &fresh);
+	const uint64_t *slot = row_slot(d, w, &launch_group->is, &fresh);
 
 	if (fresh)
 		return;
 	struct device_row *row = &d->rows[*slot];
-	for (uint32_t i = job->first; i < job->first + job->nr; i++) {
+	for (uint32_t i = launch_group->first; i < launch_group->first + launch_group->nr; i++) {
 		const struct af_attributed *f = &a->found[i];
 		row->sampled += f->parts;
 		row->exact += f->exact_parts;
@@ -196,31 +196,31 @@ static void devices_sampled(struct devices *d, const struct af_world *w,
 {
 	struct af_map by_stall = {0};
 
-	for (uint32_t j = 0; a && j < a->nr_jobs; j++)
-		if (a->jobs[j].recorded && a->jobs[j].nr)
-			row_sampled(d, w, a, &a->jobs[j], &by_stall);
+	for (uint32_t j = 0; a && j < a->nr_launch_groups; j++)
+		if (a->launch_groups[j].recorded && a->launch_groups[j].nr)
+			row_sampled(d, w, a, &a->launch_groups[j], &by_stall);
 	af_map_free(&by_stall);
 }
 
-static void cells_sampled(const struct device_row *r, const struct af_world *w, struct af_facts *f,
+static void cells_sampled(const struct device_row *r, const struct af_world *w, struct af_tables *f,
                           struct af_kernel_row *c)
 {
 	char name[AF_STALL_NAME];
 
 	c->samples.value = r->sampled / AF_ATTRIBUTION_PARTS;
-	c->exact_percent.value = af_facts_ratio(r->exact, r->sampled, 1e4);
-	c->stall.text =
-	    r->stall ? af_facts_text(f, "%s %.0f %%", af_stall_name(w->stalls[r->stall].name, name),
-	                             100 * (double)r->stalled / (double)r->sampled)
-		     : "";
+	c->exact_percent.value = af_tables_ratio(r->exact, r->sampled, 1e4);
+	c->stall.text = r->stall ? af_tables_text(f, "%s %.0f %%",
+	                                          af_stall_name(w->stalls[r->stall].name, name),
+	                                          100 * (double)r->stalled / (double)r->sampled)
+	                         : "";
 }
 
 /* How the longest of a kernel was launched. */
-static void row_launch(const struct device_row *r, const struct af_world *w, struct af_facts *f,
+static void row_launch(const struct device_row *r, const struct af_world *w, struct af_tables *f,
                        struct af_kernel_row *c)
 {
 	const struct af_ev_launch_config *config = r->config;
-	const struct af_ev_shape *is = &w->shapes[r->shape].is;
+	const struct af_ev_descriptor *is = &w->descriptors[r->descriptor].is;
 
 	c->registers.unknown = c->shared_bytes.unknown = !config;
 	c->grid.text = c->block.text = "";
@@ -230,14 +230,14 @@ static void row_launch(const struct device_row *r, const struct af_world *w, str
 	c->shared_bytes.value = (uint64_t)config->static_shared + config->dynamic_shared;
 	if (!is->local_x || !is->local_y || !is->local_z)
 		return;
-	c->grid.text =
-	    af_facts_text(f, "%llu x %llu x %llu", (unsigned long long)(is->global_x / is->local_x),
-	                  (unsigned long long)(is->global_y / is->local_y),
-	                  (unsigned long long)(is->global_z / is->local_z));
-	c->block.text = af_facts_text(f, "%u x %u x %u", is->local_x, is->local_y, is->local_z);
+	c->grid.text = af_tables_text(f, "%llu x %llu x %llu",
+	                              (unsigned long long)(is->global_x / is->local_x),
+	                              (unsigned long long)(is->global_y / is->local_y),
+	                              (unsigned long long)(is->global_z / is->local_z));
+	c->block.text = af_tables_text(f, "%u x %u x %u", is->local_x, is->local_y, is->local_z);
 }
 
-static void table_kernels(const struct devices *d, const struct af_world *w, struct af_facts *f)
+static void table_kernels(const struct devices *d, const struct af_world *w, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_KERNEL_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t = NULL;
@@ -253,9 +253,9 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 			t = AF_TABLE(f, "kernels", "Where device time went: kernels", columns);
 		const char *name = af_world_kernel(w, r->process, r->kernel);
 		struct af_kernel_row *c = af_table_row(f, t);
-		c->kernel.text = af_facts_text(f, "%s", *name ? name : "[unnamed kernel]");
+		c->kernel.text = af_tables_text(f, "%s", *name ? name : "[unnamed kernel]");
 		c->time_ns.value = r->time_ns;
-		c->share.value = af_facts_ratio(r->time_ns, all, 1e4);
+		c->share.value = af_tables_ratio(r->time_ns, all, 1e4);
 		c->calls.value = r->count;
 		c->mean_ns.value = r->count ? r->time_ns / r->count : 0;
 		c->mean_ns.unknown = c->min_ns.unknown = c->max_ns.unknown = !r->count;
@@ -272,7 +272,7 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 	}
 }
 
-static void table_copies(const struct devices *d, const struct af_world *w, struct af_facts *f)
+static void table_copies(const struct devices *d, const struct af_world *w, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_COPY_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t = NULL;
@@ -289,13 +289,13 @@ static void table_copies(const struct devices *d, const struct af_world *w, stru
 		c->time_ns.value = r->time_ns;
 		c->calls.value = r->count;
 		c->bytes.value = r->bytes;
-		c->bytes_per_s.value = af_facts_ratio(r->bytes, r->time_ns, 1e9);
+		c->bytes_per_s.value = af_tables_ratio(r->bytes, r->time_ns, 1e9);
 		c->device.text = af_device_name(f, w, r->process, r->device);
 		c->process.text = af_process_label(f, w, r->process);
 	}
 }
 
-static void table_devices(const struct devices *d, const struct af_world *w, struct af_facts *f)
+static void table_devices(const struct devices *d, const struct af_world *w, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_DEVICE_COLUMNS(AF_ROW_COLUMN)};
 	uint64_t run = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
@@ -313,11 +313,11 @@ static void table_devices(const struct devices *d, const struct af_world *w, str
 		struct af_device_row *c = af_table_row(f, t);
 		c->device.text = af_device_name(f, w, b->process, b->device);
 		c->busy_ns.value = b->busy.busy_ns;
-		c->busy_percent.value = af_facts_ratio(b->busy.busy_ns, run, 1e4);
+		c->busy_percent.value = af_tables_ratio(b->busy.busy_ns, run, 1e4);
 		c->work_ns.value = b->work_ns;
 		c->works.value = b->count;
 		c->process.text = many ? af_process_label(f, w, b->process) : "";
-		c->driver.text = af_facts_text(f, "%s", device ? device->driver : "");
+		c->driver.text = af_tables_text(f, "%s", device ? device->driver : "");
 	}
 }
 
@@ -330,9 +330,9 @@ static void devices_finish(void *self, const struct af_world *w, struct af_resul
 	devices_sampled(d, w, out->attribution);
 	if (d->nr_rows)
 		qsort(d->rows, d->nr_rows, sizeof *d->rows, row_order);
-	table_devices(d, w, &out->facts);
-	table_kernels(d, w, &out->facts);
-	table_copies(d, w, &out->facts);
+	table_devices(d, w, &out->tables);
+	table_kernels(d, w, &out->tables);
+	table_copies(d, w, &out->tables);
 }
 
 static void devices_close(void *self)

@@ -83,7 +83,7 @@ static void memory_event(void *self, const struct af_world *w, const struct af_e
 		*slot = m->nr_blocks++;
 	}
 	struct memory_block *block = &m->blocks[*slot];
-	if (fixed.does == AF_DOES_FREE) {
+	if (fixed.category == AF_CATEGORY_FREE) {
 		m->strange += !block->bytes;
 		if (block->bytes)
 			memory_free(m, block);
@@ -128,7 +128,7 @@ static void memory_finish(void *self, const struct af_world *w, struct af_result
 {
 	static const struct af_column columns[] = {AF_MEMORY_COLUMNS(AF_ROW_COLUMN)};
 	struct memory *m = self;
-	struct af_facts *f = &out->facts;
+	struct af_tables *f = &out->tables;
 
 	if (!m->nr_rows)
 		return;
@@ -148,12 +148,12 @@ static void memory_finish(void *self, const struct af_world *w, struct af_result
 		c->allocated_bytes.value = r->bytes;
 		c->allocations.value = r->nr_allocs;
 		c->frees.value = r->nr_frees;
-		c->process.text = p ? af_facts_text(f, "%s [%u]%s", p->name, p->pid, p->rank) : "";
+		c->process.text = p ? af_tables_text(f, "%s [%u]%s", p->name, p->pid, p->rank) : "";
 	}
 	if (m->strange)
 		t->note =
-		    af_facts_text(f, "%llu frees of what was allocated before recording began",
-		                  (unsigned long long)m->strange);
+		    af_tables_text(f, "%llu frees of what was allocated before recording began",
+		                   (unsigned long long)m->strange);
 }
 
 static void memory_close(void *self)

@@ -29,7 +29,7 @@ struct af_memory_row {
 	C(max_ns, "Max", AF_CELL_NS)                                                               \
 	C(failed, "Failed", AF_CELL_COUNT, AF_SHOW_USED)                                           \
 	C(category, "To", AF_CELL_TEXT)                                                            \
-	C(category_number, "Category", AF_CELL_COUNT, AF_SHOW_NEVER) /* enum af_does */
+	C(category_number, "Category", AF_CELL_COUNT, AF_SHOW_NEVER) /* enum af_call_category */
 struct af_call_row {
 	AF_CALL_COLUMNS(AF_ROW_CELL)
 };

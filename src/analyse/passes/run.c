@@ -30,17 +30,17 @@ static void run_sample(void *self, const struct af_world *w, const struct af_sam
 		*af_map_at(&r->path_ns, s->at.path, NULL) += s->weight_ns;
 }
 
-static void row_note(struct af_facts *f, struct af_table *t, const struct af_world *w,
+static void row_note(struct af_tables *f, struct af_table *t, const struct af_world *w,
                      const char *label, const char *key)
 {
 	const char *value = af_world_note(w, key);
 
 	if (value && *value)
-		af_fact_row(f, t, key, label, af_facts_text(f, "%s", value));
+		af_pair_row(f, t, key, label, af_tables_text(f, "%s", value));
 }
 
 /* An exec makes another image, not another process. */
-static const char *processes_text(const struct af_world *w, struct af_facts *f)
+static const char *processes_text(const struct af_world *w, struct af_tables *f)
 {
 	bool *there = af_xcalloc((size_t)w->nr_processes + 1, sizeof *there);
 	uint64_t *busy = af_xcalloc((size_t)w->nr_processes + 1, sizeof *busy);
@@ -57,21 +57,21 @@ static const char *processes_text(const struct af_world *w, struct af_facts *f)
 	af_family_free(&family);
 	free(busy);
 	free(there);
-	return execs ? af_facts_text(f, "%u, with %u exec%s", nr, execs, execs == 1 ? "" : "s")
-	             : af_facts_text(f, "%u", nr);
+	return execs ? af_tables_text(f, "%u, with %u exec%s", nr, execs, execs == 1 ? "" : "s")
+	             : af_tables_text(f, "%u", nr);
 }
 
-static void row_within(struct af_facts *f, struct af_table *t, const struct af_world *w)
+static void row_time_range(struct af_tables *f, struct af_table *t, const struct af_world *w)
 {
-	const struct af_asked *asked = w->within.asked;
+	const struct af_query *query = w->time_range.query;
 
-	if (asked->to_ns)
-		af_fact_row(f, t, "shown", "shown here",
-		            af_facts_text(f, "from %s to %s", af_facts_ns(f, asked->from_ns),
-		                          af_facts_ns(f, asked->to_ns)));
-	else if (asked->from_ns)
-		af_fact_row(f, t, "shown", "shown here",
-		            af_facts_text(f, "from %s on", af_facts_ns(f, asked->from_ns)));
+	if (query->to_ns)
+		af_pair_row(f, t, "shown", "shown here",
+		            af_tables_text(f, "from %s to %s", af_tables_ns(f, query->from_ns),
+		                           af_tables_ns(f, query->to_ns)));
+	else if (query->from_ns)
+		af_pair_row(f, t, "shown", "shown here",
+		            af_tables_text(f, "from %s on", af_tables_ns(f, query->from_ns)));
 }
 
 /* How long recording was on. */
@@ -86,12 +86,12 @@ static uint64_t run_length(const struct af_world *w)
 /* How much of it is asked for. */
 static uint64_t run_shown(const struct af_world *w)
 {
-	const struct af_asked *asked = w->within.asked;
+	const struct af_query *query = w->time_range.query;
 	uint64_t length_ns = run_length(w), to_ns = length_ns;
 
-	if (asked->to_ns && asked->to_ns < to_ns)
-		to_ns = asked->to_ns;
-	return to_ns > asked->from_ns ? to_ns - asked->from_ns : 0;
+	if (query->to_ns && query->to_ns < to_ns)
+		to_ns = query->to_ns;
+	return to_ns > query->from_ns ? to_ns - query->from_ns : 0;
 }
 
 /* Recording goes on: what is not seen to complete may well do. */
@@ -100,22 +100,23 @@ static bool is_snapshot(const struct af_world *w)
 	return af_world_note(w, "snapshot") && !af_world_note(w, "end.status");
 }
 
-static void table_run(const struct af_world *w, const struct af_results *out, struct af_facts *f)
+static void table_run(const struct af_world *w, const struct af_results *out, struct af_tables *f)
 {
-	struct af_table *t = af_fact_table(f, "run", "The run");
+	struct af_table *t = af_pairs_table(f, "run", "The run");
 
 	row_note(f, t, w, "command", "cmd");
 	row_note(f, t, w, "host", "host");
 	row_note(f, t, w, "ended", "end.status");
 	uint64_t off_ns = w->lost[AF_LOST_PAUSED];
-	const char *length = af_facts_ns(f, run_length(w));
+	const char *length = af_tables_ns(f, run_length(w));
 	/* Recording that was ended was off until the program ended: nobody asks how long. */
 	if (off_ns && !af_world_note(w, "stopped"))
-		length = af_facts_text(f, "%s, and was off for %s", length, af_facts_ns(f, off_ns));
-	af_fact_row(f, t, "recorded_for", "recorded for", length);
-	row_within(f, t, w);
+		length =
+		    af_tables_text(f, "%s, and was off for %s", length, af_tables_ns(f, off_ns));
+	af_pair_row(f, t, "recorded_for", "recorded for", length);
+	row_time_range(f, t, w);
 	row_note(f, t, w, "recording ended", "stopped");
-	af_fact_row(f, t, "processes", "processes", processes_text(w, f));
+	af_pair_row(f, t, "processes", "processes", processes_text(w, f));
 	row_note(f, t, w, "CPU samples", "collector.cpu");
 	row_note(f, t, w, "OpenCL", "collector.opencl");
 	row_note(f, t, w, "CUDA", "cuda");
@@ -130,18 +131,18 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	row_note(f, t, w, "kernel names", "symbols.kernel");
 	row_note(f, t, w, "JIT names", "symbols.jit");
 	row_note(f, t, w, "debuginfod", "symbols.debuginfod");
-	af_fact_row(f, t, "trace", "trace",
-	            af_facts_text(f, "%llu events, %.1f MB", (unsigned long long)w->nr_events,
-	                          (double)w->trace_bytes / 1e6));
+	af_pair_row(f, t, "trace", "trace",
+	            af_tables_text(f, "%llu events, %.1f MB", (unsigned long long)w->nr_events,
+	                           (double)w->trace_bytes / 1e6));
 	row_note(f, t, w, "recovered", "recovered");
 	row_note(f, t, w, "snapshot", "snapshot");
 	if (is_snapshot(w) && out->launches_unfinished)
-		af_fact_row(f, t, "under_way", "under way",
-		            af_facts_text(f, "%" PRIu64 " launch%s", out->launches_unfinished,
-		                          out->launches_unfinished == 1 ? "" : "es"));
+		af_pair_row(f, t, "under_way", "under way",
+		            af_tables_text(f, "%" PRIu64 " launch%s", out->launches_unfinished,
+		                           out->launches_unfinished == 1 ? "" : "es"));
 }
 
-static void row_lost(struct af_facts *f, struct af_table *t, const char *key, const char *what,
+static void row_lost(struct af_tables *f, struct af_table *t, const char *key, const char *what,
                      uint64_t count)
 {
 	if (!count)
@@ -161,7 +162,7 @@ static bool is_left_out(const struct af_stack *stack)
 }
 
 /* How much of the sampled time has no whole stack, and why. */
-static void lost_stacks(const struct run *r, const struct af_world *w, struct af_facts *f,
+static void lost_stacks(const struct run *r, const struct af_world *w, struct af_tables *f,
                         struct af_table *t)
 {
 	uint64_t cut_ns = 0, pointers_ns = 0, middle_ns = 0;
@@ -183,19 +184,19 @@ static void lost_stacks(const struct run *r, const struct af_world *w, struct af
 			cut_ns += slot->value;
 	}
 	row_lost(f, t, "stacks_cut", "samples per 10,000 with a stack that is cut short",
-	         af_facts_ratio(cut_ns, r->sampled_ns, 1e4));
+	         af_tables_ratio(cut_ns, r->sampled_ns, 1e4));
 	row_lost(f, t, "stacks_middle",
 	         "samples per 10,000 with frames left out of the middle of a deep stack",
-	         af_facts_ratio(middle_ns, r->sampled_ns, 1e4));
+	         af_tables_ratio(middle_ns, r->sampled_ns, 1e4));
 	row_lost(f, t, "stacks_frame_pointers",
 	         "samples per 10,000 with a stack by frame pointers only",
-	         af_facts_ratio(pointers_ns, r->sampled_ns, 1e4));
+	         af_tables_ratio(pointers_ns, r->sampled_ns, 1e4));
 	row_lost(f, t, "stacks_none", "samples per 10,000 with no stack",
-	         af_facts_ratio(r->unknown_ns, r->sampled_ns, 1e4));
+	         af_tables_ratio(r->unknown_ns, r->sampled_ns, 1e4));
 }
 
 /* The packages that have the names of files without symbols, as far as the trace says. */
-static void table_packages(const struct af_world *w, struct af_facts *f)
+static void table_packages(const struct af_world *w, struct af_tables *f)
 {
 	static const char key[] = "symbols.package.";
 	static const struct af_column columns[] = {AF_PACKAGE_COLUMNS(AF_ROW_COLUMN)};
@@ -208,24 +209,24 @@ static void table_packages(const struct af_world *w, struct af_facts *f)
 			t = AF_TABLE(f, "packages", "Packages with the names of functions",
 			             columns);
 		struct af_package_row *row = af_table_row(f, t);
-		row->file.text = af_facts_text(f, "%s", n->key + strlen(key));
-		row->package.text = af_facts_text(f, "%s", n->value);
+		row->file.text = af_tables_text(f, "%s", n->key + strlen(key));
+		row->package.text = af_tables_text(f, "%s", n->value);
 	}
 }
 
 /* Take from both what both count. */
-static void untold(uint64_t *seen, uint64_t *told)
+static void leave_common_out(uint64_t *seen, uint64_t *reported)
 {
-	uint64_t both = *seen < *told ? *seen : *told;
+	uint64_t both = *seen < *reported ? *seen : *reported;
 
 	*seen -= both;
-	*told -= both;
+	*reported -= both;
 }
 
 static void table_lost(const struct run *r, const struct af_world *w, struct af_results *out)
 {
 	static const struct af_column columns[] = {AF_LOST_COLUMNS(AF_ROW_COLUMN)};
-	struct af_facts *f = &out->facts;
+	struct af_tables *f = &out->tables;
 	struct af_table *t = AF_TABLE(f, "lost", "What was lost", columns);
 
 	for (uint32_t i = 0; i < AF_LOST_END; i++)
@@ -237,10 +238,10 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 	         w->damaged_bytes);
 	/* Those that the target itself counted as unfinished are in the list already. */
 	uint64_t unstamped = out->works_unstamped, unfinished = out->launches_unfinished;
-	uint64_t told = w->lost[AF_LOST_UNFINISHED], no_stamps = w->lost[AF_LOST_NO_STAMPS];
-	untold(&unstamped, &no_stamps);
-	untold(&unstamped, &told);
-	untold(&unfinished, &told);
+	uint64_t reported = w->lost[AF_LOST_UNFINISHED], no_stamps = w->lost[AF_LOST_NO_STAMPS];
+	leave_common_out(&unstamped, &no_stamps);
+	leave_common_out(&unstamped, &reported);
+	leave_common_out(&unfinished, &reported);
 	if (!is_snapshot(w))
 		row_lost(f, t, "launches_unfinished",
 		         "launches whose device work was not seen to complete", unfinished);
@@ -257,7 +258,7 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 	if (!t->nr_rows)
 		t->note = "nothing";
 	else if (w->damage && *w->damage)
-		t->note = af_facts_text(f, "first damage: %s", w->damage);
+		t->note = af_tables_text(f, "first damage: %s", w->damage);
 }
 
 static uint64_t note_u64(const struct af_world *w, const char *key)
@@ -266,22 +267,22 @@ static uint64_t note_u64(const struct af_world *w, const char *key)
 	return value ? strtoull(value, NULL, 10) : 0;
 }
 
-static void table_cost(const struct af_world *w, struct af_facts *f)
+static void table_cost(const struct af_world *w, struct af_tables *f)
 {
-	struct af_table *t = af_fact_table(f, "cost", "What it cost");
+	struct af_table *t = af_pairs_table(f, "cost", "What it cost");
 	uint64_t handler = note_u64(w, "cost.handler_ns"),
 		 calls = note_u64(w, "cost.handler_calls");
 	uint64_t run = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
 
 	if (calls)
-		af_fact_row(f, t, "sampling", "sampling in the program",
-		            af_facts_text(f, "%s, %.2f us a sample", af_facts_ns(f, handler),
-		                          (double)handler / 1e3 / (double)calls));
+		af_pair_row(f, t, "sampling", "sampling in the program",
+		            af_tables_text(f, "%s, %.2f us a sample", af_tables_ns(f, handler),
+		                           (double)handler / 1e3 / (double)calls));
 	uint64_t recorder = note_u64(w, "cost.recorder_ns");
 	if (recorder)
-		af_fact_row(f, t, "recorder", "the recorder's own CPU time",
-		            af_facts_text(f, "%s, %.2f %% of one core", af_facts_ns(f, recorder),
-		                          run ? (double)recorder * 100 / (double)run : 0));
+		af_pair_row(f, t, "recorder", "the recorder's own CPU time",
+		            af_tables_text(f, "%s, %.2f %% of one core", af_tables_ns(f, recorder),
+		                           run ? (double)recorder * 100 / (double)run : 0));
 	row_note(f, t, w, "replayed stacks", "replay.hits");
 	row_note(f, t, w, "replayed stacks that were wrong", "replay.wrong");
 }
@@ -290,10 +291,10 @@ static void run_finish(void *self, const struct af_world *w, struct af_results *
 {
 	const struct run *r = self;
 
-	table_run(w, out, &out->facts);
+	table_run(w, out, &out->tables);
 	table_lost(r, w, out);
-	table_cost(w, &out->facts);
-	table_packages(w, &out->facts);
+	table_cost(w, &out->tables);
+	table_packages(w, &out->tables);
 	out->shown_ns = run_shown(w);
 	out->nr_events = w->nr_events;
 	memcpy(out->lost, w->lost, sizeof out->lost);

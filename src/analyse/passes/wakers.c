@@ -22,7 +22,7 @@ struct wakers_sum {
 };
 
 struct wakers {
-	struct af_places places;
+	struct af_stack_locations stack_locations;
 	struct af_join waiting; /* wake-ups whose thread is not back on a CPU yet */
 	struct af_map by_sleeper, by_sum;
 	struct wakers_sum *sums;
@@ -43,14 +43,14 @@ static void wakers_wake(struct wakers *k, const struct af_world *w, const struct
 	struct af_cause cause = {
 	    .id = wake.wake,
 	    .process = WAKE_SCOPE,
-	    .what = af_places_number(&k->places, &at),
+	    .what = af_stack_locations_number(&k->stack_locations, &at),
 	};
 	af_join_put(&k->waiting, &cause);
 }
 
 static struct wakers_sum *wakers_sum(struct wakers *k, const struct af_wait *wait, uint32_t waker)
 {
-	uint32_t sleeper = af_places_number(&k->places, &wait->at);
+	uint32_t sleeper = af_stack_locations_number(&k->stack_locations, &wait->at);
 	bool fresh;
 	uint64_t *row = af_map_at(&k->by_sleeper, (uint64_t)sleeper << 32 | wait->state, &fresh);
 
@@ -83,13 +83,13 @@ static void wakers_event(void *self, const struct af_world *w, const struct af_e
 	struct wakers_sum *sum = wakers_sum(k, &wait, cause.what);
 	sum->blocked_ns += wait.blocked_ns;
 	sum->square += (double)wait.blocked_ns * (double)wait.blocked_ns;
-	sum->count += !wait.blocked_aside;
+	sum->count += !wait.blocked_out_of_range;
 }
 
 /* Making the tree: what one place, or one name, has become is asked for again and again. */
 struct wakers_maker {
 	const struct af_world *w;
-	const struct af_place *places;
+	const struct af_place *stack_locations;
 	struct af_tree *tree, scratch; /* scratch: stacks of wakers, as they were */
 	uint32_t *asleep;              /* by place: its node of @tree, 0: not made yet */
 	uint32_t *awake;               /* by place: its node of @scratch */
@@ -99,7 +99,7 @@ struct wakers_maker {
 static uint32_t maker_asleep(struct wakers_maker *m, uint32_t place)
 {
 	if (!m->asleep[place])
-		m->asleep[place] = af_frames_node(m->tree, m->w, &m->places[place]);
+		m->asleep[place] = af_frames_node(m->tree, m->w, &m->stack_locations[place]);
 	return m->asleep[place];
 }
 
@@ -117,7 +117,7 @@ static uint32_t maker_name(struct wakers_maker *m, uint32_t name)
 static uint32_t maker_turned(struct wakers_maker *m, uint32_t node, uint32_t place)
 {
 	if (!m->awake[place])
-		m->awake[place] = af_frames_node(&m->scratch, m->w, &m->places[place]);
+		m->awake[place] = af_frames_node(&m->scratch, m->w, &m->stack_locations[place]);
 	for (uint32_t n = m->awake[place]; n; n = m->scratch.nodes[n].parent)
 		node = af_tree_child(m->tree, node, maker_name(m, m->scratch.nodes[n].name));
 	return node;
@@ -128,15 +128,15 @@ static void wakers_finish(void *self, const struct af_world *w, struct af_result
 	static const struct af_tree_weight none[] = {{"none", ""}};
 	struct af_tree *t = &out->trees[AF_VIEW_WAKERS];
 	const struct wakers *k = self;
-	struct wakers_maker m = {.w = w, .places = k->places.all, .tree = t};
+	struct wakers_maker m = {.w = w, .stack_locations = k->stack_locations.all, .tree = t};
 
 	/* Where no waker was recorded, this would only be the view of off-CPU time again. */
 	if (!k->any)
 		return;
 	out->has[AF_VIEW_WAKERS] = 1 << AF_WAKERS_OFF_CPU | 1 << AF_WAKERS_COUNT;
 	af_tree_open(&m.scratch, none, 1);
-	m.asleep = af_xcalloc(k->places.nr, sizeof *m.asleep);
-	m.awake = af_xcalloc(k->places.nr, sizeof *m.awake);
+	m.asleep = af_xcalloc(k->stack_locations.nr, sizeof *m.asleep);
+	m.awake = af_xcalloc(k->stack_locations.nr, sizeof *m.awake);
 	for (uint32_t i = 0; i < k->nr; i++) {
 		const struct wakers_sum *s = &k->sums[i];
 		uint32_t node = maker_asleep(&m, s->sleeper);
@@ -160,7 +160,7 @@ static void wakers_close(void *self)
 {
 	struct wakers *k = self;
 
-	af_places_free(&k->places);
+	af_stack_locations_free(&k->stack_locations);
 	af_join_free(&k->waiting);
 	af_map_free(&k->by_sleeper);
 	af_map_free(&k->by_sum);

@@ -55,7 +55,7 @@ static void who_event(void *self, const struct af_world *w, const struct af_even
 	struct who_use *use = who_use(who, wait.at.process, wait.tid);
 	use->blocked_ns += wait.blocked_ns;
 	use->queued_ns += wait.queued_ns;
-	use->waits += !wait.blocked_aside;
+	use->waits += !wait.blocked_out_of_range;
 }
 
 void who_use_add(struct who_use *to, const struct who_use *u)
@@ -106,7 +106,7 @@ static void who_finish(void *self, const struct af_world *w, struct af_results *
 	struct af_family family;
 	af_family_make(&family, w, there, busy);
 	who_processes(who, w, there, &family, out);
-	who_threads(who, w, &family, &out->facts);
+	who_threads(who, w, &family, &out->tables);
 	af_family_free(&family);
 	free(busy);
 	free(there);

@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 
-struct af_facts;
+struct af_tables;
 struct af_family;
 struct af_results;
 struct af_world;
@@ -41,6 +41,6 @@ void who_processes(const struct who *who, const struct af_world *w, const bool *
 
 /* Joins threads as the family joined their processes: what @who holds changes. */
 void who_threads(struct who *who, const struct af_world *w, const struct af_family *family,
-                 struct af_facts *f);
+                 struct af_tables *f);
 
 #endif

@@ -50,19 +50,19 @@ static struct member_sum *members_sum(const struct who *who, const struct af_wor
 	return sums;
 }
 
-static const char *status_text(struct af_facts *f, const struct af_family_member *m,
+static const char *status_text(struct af_tables *f, const struct af_family_member *m,
                                const struct member_sum *s, int status)
 {
 	if (!s->ended)
 		return "";
 	if (m->count > 1 && s->failed)
-		return af_facts_text(f, "%u failed", s->failed);
+		return af_tables_text(f, "%u failed", s->failed);
 	if (m->count > 1)
 		return "exit 0";
 	if (WIFSIGNALED(status))
-		return af_facts_text(f, "signal %d (%s)", WTERMSIG(status),
-		                     strsignal(WTERMSIG(status)));
-	return af_facts_text(f, "exit %d", WEXITSTATUS(status));
+		return af_tables_text(f, "signal %d (%s)", WTERMSIG(status),
+		                      strsignal(WTERMSIG(status)));
+	return af_tables_text(f, "exit %d", WEXITSTATUS(status));
 }
 
 static const char *note_or_nothing(const struct af_process *p, const char *key)
@@ -95,7 +95,7 @@ static const char *measured_text(const struct af_process *p, const struct member
 	return sources[p->has_usage && p->usage_source < 6 ? p->usage_source : 0];
 }
 
-static void process_row(struct af_facts *f, struct af_table *t, const struct af_world *w,
+static void process_row(struct af_tables *f, struct af_table *t, const struct af_world *w,
                         const struct af_family *family, const struct member_sum *s, uint32_t member)
 {
 	const struct af_family_member *m = &family->members[member];
@@ -104,9 +104,9 @@ static void process_row(struct af_facts *f, struct af_table *t, const struct af_
 	int indent = (int)(m->depth < 20 ? 2 * m->depth : 40);
 	struct af_process_row *c = af_table_row(f, t);
 
-	c->process.text = m->count > 1 ? af_facts_text(f, "%*s%s × %u", indent, "", name, m->count)
-	                               : af_facts_text(f, "%*s%s [%u]", indent, "", name, p->pid);
-	c->rank.text = af_facts_text(f, "%s", note_or_nothing(p, "rank"));
+	c->process.text = m->count > 1 ? af_tables_text(f, "%*s%s × %u", indent, "", name, m->count)
+	                               : af_tables_text(f, "%*s%s [%u]", indent, "", name, p->pid);
+	c->rank.text = af_tables_text(f, "%s", note_or_nothing(p, "rank"));
 	c->user_ns.value = s->user_ns;
 	c->kernel_ns.value = s->kernel_ns;
 	c->sampled_ns.value = s->use.sampled_ns;
@@ -117,19 +117,19 @@ static void process_row(struct af_facts *f, struct af_table *t, const struct af_
 	c->sampled_ns.unknown = s->use.untimed && !s->use.sampled_ns;
 	c->user_ns.unknown = c->kernel_ns.unknown = c->peak_bytes.unknown = !s->measured;
 	c->status.text = status_text(f, m, s, p->status);
-	c->group.text = af_facts_text(f, "%s", process_group(p));
+	c->group.text = af_tables_text(f, "%s", process_group(p));
 	c->measured.text = measured_text(p, s);
-	c->name.text = af_facts_text(f, "%s", name);
+	c->name.text = af_tables_text(f, "%s", name);
 	c->pid.value = p->pid;
 	c->ordinal.value = m->process;
 	c->parent.value = m->parent == member ? 0 : family->members[m->parent].process;
 	c->count.value = m->count;
-	c->command.text = af_facts_text(f, "%s", p->cmdline);
-	c->container.text = af_facts_text(f, "%s", note_or_nothing(p, "container"));
-	c->cgroup.text = af_facts_text(f, "%s", note_or_nothing(p, "cgroup"));
+	c->command.text = af_tables_text(f, "%s", p->cmdline);
+	c->container.text = af_tables_text(f, "%s", note_or_nothing(p, "container"));
+	c->cgroup.text = af_tables_text(f, "%s", note_or_nothing(p, "cgroup"));
 }
 
-static const char *kernel_note(const struct who *who, const struct af_world *w, struct af_facts *f,
+static const char *kernel_note(const struct who *who, const struct af_world *w, struct af_tables *f,
                                const struct af_coverage *c)
 {
 	uint64_t seen = 0, all = c->total.cpu.used_kernel;
@@ -144,27 +144,28 @@ static const char *kernel_note(const struct who *who, const struct af_world *w, 
 	if (!seen && !can_see && !all)
 		return "samples see user mode only: kernel time is not in the flame graph";
 	if (!seen && !can_see)
-		return af_facts_text(f,
-		                     "samples see user mode only: %s of kernel time is not in the "
-		                     "flame graph (record --sample bpf has it, as root)",
-		                     af_facts_ns(f, all));
+		return af_tables_text(f,
+		                      "samples see user mode only: %s of kernel time is not in the "
+		                      "flame graph (record --sample bpf has it, as root)",
+		                      af_tables_ns(f, all));
 	if (seen && !who->stacks_ns)
-		return af_facts_text(f,
-		                     "%s of the sampled time was in system calls: it is under "
-		                     "[kernel] frames",
-		                     af_facts_ns(f, seen));
+		return af_tables_text(f,
+		                      "%s of the sampled time was in system calls: it is under "
+		                      "[kernel] frames",
+		                      af_tables_ns(f, seen));
 	/* What was running before brings along what it had used by then. */
 	const char *cmd = af_world_note(w, "cmd");
 	if (!seen)
 		return unseen && cmd && *cmd
-		           ? af_facts_text(f, "no sample hit the kernel, where %s were spent",
-		                           af_facts_ns(f, unseen))
+		           ? af_tables_text(f, "no sample hit the kernel, where %s were spent",
+		                            af_tables_ns(f, unseen))
 		           : "no sample hit the kernel";
-	const char *rest = unseen && cmd && *cmd ? af_facts_text(f, "; no sample saw another %s",
-	                                                         af_facts_ns(f, unseen))
+	const char *rest = unseen && cmd && *cmd ? af_tables_text(f, "; no sample saw another %s",
+	                                                          af_tables_ns(f, unseen))
 	                                         : "";
-	return af_facts_text(f, "%s of kernel time was sampled, and is under the kernel's frames%s",
-	                     af_facts_ns(f, seen), rest);
+	return af_tables_text(f,
+	                      "%s of kernel time was sampled, and is under the kernel's frames%s",
+	                      af_tables_ns(f, seen), rest);
 }
 
 /* A column that says the same of everybody says nothing. */
@@ -186,7 +187,7 @@ static bool groups_differ(const struct af_world *w, const bool *there)
 void who_processes(const struct who *who, const struct af_world *w, const bool *there,
                    const struct af_family *family, struct af_results *out)
 {
-	struct af_facts *f = &out->facts;
+	struct af_tables *f = &out->tables;
 	struct af_column columns[] = {AF_PROCESS_COLUMNS(
 	    AF_ROW_COLUMN, groups_differ(w, there) ? AF_SHOW_USED : AF_SHOW_NEVER)};
 	struct af_table *t = AF_TABLE(f, "processes", "Processes", columns);

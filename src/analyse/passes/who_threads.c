@@ -55,7 +55,7 @@ static int thread_order(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-static void thread_row(struct af_facts *f, struct af_table *t, const struct af_world *w,
+static void thread_row(struct af_tables *f, struct af_table *t, const struct af_world *w,
                        const struct af_family *family, const struct who_thread *th)
 {
 	const struct af_family_member *m = member_of(w, family, th->process);
@@ -64,25 +64,25 @@ static void thread_row(struct af_facts *f, struct af_table *t, const struct af_w
 	const char *name = thread && *thread->name ? thread->name : p ? p->name : "";
 	struct af_thread_row *c = af_table_row(f, t);
 
-	c->thread.text = th->tid ? af_facts_text(f, "%s [%u]", name, th->tid)
-	                         : af_facts_text(f, "all of %s", name);
-	c->process.text =
-	    m && m->count > 1
-		? af_facts_text(f, "%s × %u", p ? p->name : "", m->count)
-		: af_facts_text(f, "%s [%u]%s", p ? p->name : "", p ? p->pid : 0, p ? p->rank : "");
+	c->thread.text = th->tid ? af_tables_text(f, "%s [%u]", name, th->tid)
+	                         : af_tables_text(f, "all of %s", name);
+	c->process.text = m && m->count > 1
+	                      ? af_tables_text(f, "%s × %u", p ? p->name : "", m->count)
+	                      : af_tables_text(f, "%s [%u]%s", p ? p->name : "", p ? p->pid : 0,
+	                                       p ? p->rank : "");
 	c->sampled_ns.value = th->use.sampled_ns;
 	c->sampled_ns.unknown = th->use.untimed && !th->use.sampled_ns;
 	c->sampled_kernel_ns.value = th->use.kernel_ns;
 	c->blocked_ns.value = th->use.blocked_ns;
 	c->runnable_ns.value = th->use.queued_ns;
 	c->waits.value = th->use.waits;
-	c->name.text = af_facts_text(f, "%s", name);
+	c->name.text = af_tables_text(f, "%s", name);
 	c->tid.value = th->tid;
 	c->ordinal.value = th->process;
 }
 
 void who_threads(struct who *who, const struct af_world *w, const struct af_family *family,
-                 struct af_facts *f)
+                 struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_THREAD_COLUMNS(AF_ROW_COLUMN)};
 
@@ -94,5 +94,5 @@ void who_threads(struct who *who, const struct af_world *w, const struct af_fami
 	for (uint32_t i = 0; i < who->nr && i < WHO_THREADS; i++)
 		thread_row(f, t, w, family, &who->threads[i]);
 	if (who->nr > WHO_THREADS)
-		t->note = af_facts_text(f, "of %u threads", who->nr);
+		t->note = af_tables_text(f, "of %u threads", who->nr);
 }

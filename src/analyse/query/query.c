@@ -28,7 +28,7 @@ enum af_weight af_weight_default(uint32_t has)
 	return AF_WEIGHT_TIME;
 }
 
-uint32_t af_asked_weight(const char *name)
+uint32_t af_query_weight(const char *name)
 {
 	if (!name)
 		return 1 << AF_WEIGHT_TIME;
@@ -38,7 +38,7 @@ uint32_t af_asked_weight(const char *name)
 	return 0;
 }
 
-enum af_depth af_asked_depth(const char *name, enum af_depth standard)
+enum af_depth af_query_depth(const char *name, enum af_depth standard)
 {
 	static const char *const names[] = {[AF_DEPTH_KERNEL] = "kernel",
 	                                    [AF_DEPTH_LINE] = "line",

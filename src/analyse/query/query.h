@@ -62,7 +62,7 @@ enum af_depth {
 };
 
 /* The query. Making results that nobody looks at may take longer than all the rest. */
-struct af_asked {
+struct af_query {
 	uint32_t answers; /* trees and AF_ANSWER_… */
 	uint32_t weights; /* bits 1 << AF_WEIGHT_…: stacks without any of these may be left out */
 	enum af_grouping group;
@@ -77,14 +77,14 @@ struct af_asked {
 	uint32_t kernels;   /* at most so many of these; 0: one */
 	uint32_t context, rows;
 	const char *sources; /* directories to look for sources, separated by colons; or NULL */
-	bool spots;          /* trees keep the source location of their frames: tree.h */
+	bool locations;      /* trees keep the source location of their frames: tree.h */
 	bool by_time;        /* match work without a stack with calls seen from outside: match.h */
 	void *own;           /* for AF_ANSWER_OWN: the pass finds it in the results */
 };
 
 /* The query for report.html. */
 #define AF_ASKED_ALL                                                                               \
-	((struct af_asked){.answers = (AF_ANSWER_TALLY - 1) | AF_ANSWER_ANNOTATE,                  \
+	((struct af_query){.answers = (AF_ANSWER_TALLY - 1) | AF_ANSWER_ANNOTATE,                  \
 	                   .weights = UINT32_MAX,                                                  \
 	                   .depth = AF_DEPTH_STALL,                                                \
 	                   .kernels = 24,                                                          \
@@ -109,9 +109,9 @@ enum { AF_HAS_COUNTED = 1 << AF_WEIGHTS };
 enum af_weight af_weight_default(uint32_t has);
 
 /* The bit of the weight called @name; time's for NULL, 0 when no weight has that name. */
-uint32_t af_asked_weight(const char *name);
+uint32_t af_query_weight(const char *name);
 
 /* The depth called @name: kernel, line, insn, stall; @standard for NULL and other words. */
-enum af_depth af_asked_depth(const char *name, enum af_depth standard);
+enum af_depth af_query_depth(const char *name, enum af_depth standard);
 
 #endif

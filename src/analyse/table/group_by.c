@@ -124,10 +124,10 @@ static void later_columns(struct af_table *t)
 		uint64_t ns = cell_of(t, r, time)->value;
 		if (mean >= 0 && calls >= 0)
 			cell_of(t, r, mean)->value =
-			    af_facts_ratio(ns, cell_of(t, r, calls)->value, 1);
+			    af_tables_ratio(ns, cell_of(t, r, calls)->value, 1);
 		if (speed >= 0 && bytes >= 0)
 			cell_of(t, r, speed)->value =
-			    af_facts_ratio(cell_of(t, r, bytes)->value, ns, 1e9);
+			    af_tables_ratio(cell_of(t, r, bytes)->value, ns, 1e9);
 	}
 }
 
@@ -143,8 +143,8 @@ static void key_of(struct af_buf *key, const struct af_table *t, uint32_t row,
 	}
 }
 
-struct af_table *af_table_fold(struct af_facts *f, const struct af_table *t,
-                               const char *const *keys, const char *const *drop)
+struct af_table *af_table_group_by(struct af_tables *f, const struct af_table *t,
+                                   const char *const *keys, const char *const *drop)
 {
 	struct af_column columns[AF_TABLE_COLUMNS];
 	struct af_keys rows = {0};
@@ -159,7 +159,7 @@ struct af_table *af_table_fold(struct af_facts *f, const struct af_table *t,
 		else if (is_one_of(columns[c].key, drop))
 			columns[c].show = AF_SHOW_NEVER;
 	}
-	struct af_table *to = af_facts_table(f, t->name, t->title, columns, t->nr_columns);
+	struct af_table *to = af_tables_table(f, t->name, t->title, columns, t->nr_columns);
 	to->note = t->note;
 	to->warning = t->warning;
 	for (uint32_t r = 0; r < t->nr_rows; r++) {

@@ -15,8 +15,8 @@
  * @keys (NULL-terminated; those that the table does not have are passed over). Keys are shown
  * (where a row has one), other columns of text only when they are not in @drop (the same form).
  */
-struct af_table *af_table_fold(struct af_facts *f, const struct af_table *t,
-                               const char *const *keys, const char *const *drop);
+struct af_table *af_table_group_by(struct af_tables *f, const struct af_table *t,
+                                   const char *const *keys, const char *const *drop);
 
 /* The index of the column with the key @key, or -1. */
 int af_table_column(const struct af_table *t, const char *key);

@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-void af_facts_free(struct af_facts *f)
+void af_tables_free(struct af_tables *f)
 {
 	af_arena_free(&f->arena);
-	*f = (struct af_facts){0};
+	*f = (struct af_tables){0};
 }
 
-struct af_table *af_facts_table(struct af_facts *f, const char *name, const char *title,
-                                const struct af_column *columns, uint32_t nr_columns)
+struct af_table *af_tables_table(struct af_tables *f, const char *name, const char *title,
+                                 const struct af_column *columns, uint32_t nr_columns)
 {
 	struct af_table *t = af_arena_alloc(&f->arena, sizeof *t);
 
@@ -30,7 +30,7 @@ struct af_table *af_facts_table(struct af_facts *f, const char *name, const char
 	return t;
 }
 
-void *af_table_row(struct af_facts *f, struct af_table *t)
+void *af_table_row(struct af_tables *f, struct af_table *t)
 {
 	size_t row_size = t->nr_columns * sizeof *t->cells;
 
@@ -46,17 +46,17 @@ void *af_table_row(struct af_facts *f, struct af_table *t)
 	return t->cells + (size_t)t->nr_rows++ * t->nr_columns;
 }
 
-struct af_table *af_fact_table(struct af_facts *f, const char *name, const char *title)
+struct af_table *af_pairs_table(struct af_tables *f, const char *name, const char *title)
 {
-	static const struct af_column columns[] = {AF_FACT_COLUMNS(AF_ROW_COLUMN)};
+	static const struct af_column columns[] = {AF_PAIR_COLUMNS(AF_ROW_COLUMN)};
 
 	return AF_TABLE(f, name, title, columns);
 }
 
-void af_fact_row(struct af_facts *f, struct af_table *t, const char *key, const char *label,
+void af_pair_row(struct af_tables *f, struct af_table *t, const char *key, const char *label,
                  const char *value)
 {
-	struct af_fact_row *row = af_table_row(f, t);
+	struct af_pair_row *row = af_table_row(f, t);
 
 	row->key.text = key;
 	row->label.text = label;
@@ -71,7 +71,7 @@ static bool has_key(const struct af_column *columns, uint32_t nr, const char *ke
 	return false;
 }
 
-const char *af_column_key(struct af_facts *f, const struct af_column *columns, uint32_t nr,
+const char *af_column_key(struct af_tables *f, const struct af_column *columns, uint32_t nr,
                           const char *prefix, const char *text)
 {
 	char *base = af_arena_alloc(&f->arena, strlen(prefix) + strlen(text) + 1);
@@ -85,11 +85,11 @@ const char *af_column_key(struct af_facts *f, const struct af_column *columns, u
 		    isalnum((unsigned char)*text) ? (char)tolower((unsigned char)*text) : '_';
 	base[len] = 0;
 	for (unsigned i = 2; has_key(columns, nr, key); i++)
-		key = af_facts_text(f, "%s_%u", base, i);
+		key = af_tables_text(f, "%s_%u", base, i);
 	return key;
 }
 
-const struct af_table *af_facts_find(const struct af_facts *f, const char *name)
+const struct af_table *af_tables_find(const struct af_tables *f, const char *name)
 {
 	for (const struct af_table *t = f->first; t; t = t->next)
 		if (!strcmp(t->name, name))
@@ -118,28 +118,28 @@ bool af_table_hides(const struct af_table *t, uint32_t c)
 	return true;
 }
 
-uint64_t af_facts_ratio(uint64_t part, uint64_t whole, double scale)
+uint64_t af_tables_ratio(uint64_t part, uint64_t whole, double scale)
 {
 	double value = whole ? (double)part * scale / (double)whole + 0.5 : 0;
 
 	return value < 0x1p64 ? (uint64_t)value : UINT64_MAX;
 }
 
-uint64_t af_facts_share(double part, double whole)
+uint64_t af_tables_share(double part, double whole)
 {
 	if (!(whole > 0) || !(part > 0))
 		return 0;
 	return part < whole ? (uint64_t)(part / whole * 1e4 + 0.5) : 10000;
 }
 
-uint64_t af_facts_count(double value)
+uint64_t af_tables_count(double value)
 {
 	if (!(value > 0))
 		return 0;
 	return value < 0x1p63 ? (uint64_t)(value + 0.5) : UINT64_MAX;
 }
 
-const char *af_facts_text(struct af_facts *f, const char *fmt, ...)
+const char *af_tables_text(struct af_tables *f, const char *fmt, ...)
 {
 	va_list ap, again;
 
@@ -154,11 +154,11 @@ const char *af_facts_text(struct af_facts *f, const char *fmt, ...)
 	return text;
 }
 
-const char *af_facts_ns(struct af_facts *f, uint64_t ns)
+const char *af_tables_ns(struct af_tables *f, uint64_t ns)
 {
 	if (ns >= 1000000000)
-		return af_facts_text(f, "%.3f s", (double)ns / 1e9);
+		return af_tables_text(f, "%.3f s", (double)ns / 1e9);
 	if (ns >= 1000000)
-		return af_facts_text(f, "%.3f ms", (double)ns / 1e6);
-	return af_facts_text(f, "%.3f us", (double)ns / 1e3);
+		return af_tables_text(f, "%.3f ms", (double)ns / 1e6);
+	return af_tables_text(f, "%.3f us", (double)ns / 1e3);
 }

@@ -69,8 +69,8 @@ struct af_cell {
  */
 #define AF_ROW_CELL(member, ...) struct af_cell member;
 #define AF_ROW_COLUMN(member, ...) {__VA_ARGS__, .key = #member},
-#define AF_TABLE(facts, name, title, columns)                                                      \
-	af_facts_table(facts, name, title, columns, sizeof(columns) / sizeof *(columns))
+#define AF_TABLE(tables, name, title, columns)                                                     \
+	af_tables_table(tables, name, title, columns, sizeof(columns) / sizeof *(columns))
 
 /*
  * Row @row of @t as a struct of that type, whose members are its columns or the first of them; NULL
@@ -97,46 +97,46 @@ struct af_table {
 };
 
 /* A list of tables, all memory in one arena. A zeroed struct is empty. */
-struct af_facts {
+struct af_tables {
 	struct af_arena arena;
 	struct af_table *first, *last;
 };
 
 /* Free all tables and their cells. A zeroed struct is fine. */
-void af_facts_free(struct af_facts *f);
+void af_tables_free(struct af_tables *f);
 
 /* A new table at the end of the list; columns are copied. */
-struct af_table *af_facts_table(struct af_facts *f, const char *name, const char *title,
-                                const struct af_column *columns, uint32_t nr_columns);
+struct af_table *af_tables_table(struct af_tables *f, const char *name, const char *title,
+                                 const struct af_column *columns, uint32_t nr_columns);
 
 /*
  * A key made of @text, lower-case letters, digits and _, behind @prefix, that none of the @nr
  * @columns has. For columns that a trace names. Lives as long as the facts.
  */
-const char *af_column_key(struct af_facts *f, const struct af_column *columns, uint32_t nr,
+const char *af_column_key(struct af_tables *f, const struct af_column *columns, uint32_t nr,
                           const char *prefix, const char *text);
 
 /* The table called @name, or NULL. */
-const struct af_table *af_facts_find(const struct af_facts *f, const char *name);
+const struct af_table *af_tables_find(const struct af_tables *f, const char *name);
 
 /* A new row, zeroed: nr_columns cells for the caller to fill. Valid until the next row. */
-void *af_table_row(struct af_facts *f, struct af_table *t);
+void *af_table_row(struct af_tables *f, struct af_table *t);
 
 /* Row @row, of whose cells the first @size bytes are wanted; NULL where there is none. */
 const void *af_table_row_at(const struct af_table *t, uint32_t row, size_t size);
 
 /* A row of a table of labelled values, one a row, for cards and small lists. */
-#define AF_FACT_COLUMNS(C)                                                                         \
+#define AF_PAIR_COLUMNS(C)                                                                         \
 	C(label, "", AF_CELL_TEXT)                                                                 \
 	C(value, "", AF_CELL_TEXT)                                                                 \
 	C(key, "", AF_CELL_TEXT, AF_SHOW_NEVER) /* for programs, never changed */
-struct af_fact_row {
-	AF_FACT_COLUMNS(AF_ROW_CELL)
+struct af_pair_row {
+	AF_PAIR_COLUMNS(AF_ROW_CELL)
 };
 
 /* A new table of labelled values, and a row of it. All texts must live as long as the facts. */
-struct af_table *af_fact_table(struct af_facts *f, const char *name, const char *title);
-void af_fact_row(struct af_facts *f, struct af_table *t, const char *key, const char *label,
+struct af_table *af_pairs_table(struct af_tables *f, const char *name, const char *title);
+void af_pair_row(struct af_tables *f, struct af_table *t, const char *key, const char *label,
                  const char *value);
 
 /* Is column @c of @t not for people, as it stands? */
@@ -146,20 +146,20 @@ bool af_table_hides(const struct af_table *t, uint32_t c);
  * @part of @whole times @scale, as a cell's value: 10000 for a share; 0 when there is no whole.
  * What a damaged trace makes too large is the largest there is.
  */
-uint64_t af_facts_ratio(uint64_t part, uint64_t whole, double scale);
+uint64_t af_tables_ratio(uint64_t part, uint64_t whole, double scale);
 
 /* The same of amounts that have fractions: @part of @whole in hundredths of a percent, at most all.
  */
-uint64_t af_facts_share(double part, double whole);
+uint64_t af_tables_share(double part, double whole);
 
 /* @value rounded; 0 for what is less. */
-uint64_t af_facts_count(double value);
+uint64_t af_tables_count(double value);
 
 /* A string that lives as long as the facts. */
-const char *af_facts_text(struct af_facts *f, const char *fmt, ...)
+const char *af_tables_text(struct af_tables *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* A time for a sentence: "1.500 ms". Lives as long as the facts. */
-const char *af_facts_ns(struct af_facts *f, uint64_t ns);
+const char *af_tables_ns(struct af_tables *f, uint64_t ns);
 
 #endif

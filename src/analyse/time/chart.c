@@ -158,7 +158,7 @@ static void chart_free(struct chart *c)
 	free(c->stack_locations);
 }
 
-int af_chart_make(struct af_tree *t, const char *dir, const struct af_asked *asked, int view,
+int af_chart_make(struct af_tree *t, const char *dir, const struct af_query *query, int view,
                   af_timeline_progress *progress, void *arg, struct af_err *err)
 {
 	static const struct af_tree_weight weights[NR_WEIGHTS] = {{"time", "ns"},
@@ -166,12 +166,12 @@ int af_chart_make(struct af_tree *t, const char *dir, const struct af_asked *ask
 	struct chart c = {.tree = t};
 	struct af_slices_sink sink = {&c, chart_track, chart_slice, chart_point};
 	struct af_timeline *timeline;
-	struct af_timeline_asked in_time = {
+	struct af_timeline_query in_time = {
 	    .parts = (view != AF_VIEW_GPU ? 1u << AF_TIMELINE_RUN : 0) |
 	             (view != AF_VIEW_CPU ? 1u << AF_TIMELINE_WORK : 0),
 	    .process = UINT64_MAX,
 	    .pid = UINT64_MAX,
-	    .trees = asked,
+	    .trees = query,
 	};
 
 	af_tree_open(t, weights, NR_WEIGHTS);

@@ -15,7 +15,7 @@
  * AF_VIEW_CPU, AF_VIEW_GPU or AF_VIEW_ALL. The caller closes *@t, also after a failure. @progress
  * may be NULL.
  */
-int af_chart_make(struct af_tree *t, const char *dir, const struct af_asked *asked, int view,
+int af_chart_make(struct af_tree *t, const char *dir, const struct af_query *query, int view,
                   af_timeline_progress *progress, void *arg, struct af_err *err);
 
 #endif

@@ -50,16 +50,16 @@ static bool heat_longer(const struct heat *h)
 	       (h->end_ns / (period_ns * 10) >= AF_HEAT_COLUMNS || h->cells.each_ns < h->weight_ns);
 }
 
-static void heat_until(struct heat *h, const struct af_heat *asked, uint64_t end_ns)
+static void heat_until(struct heat *h, const struct af_heat *query, uint64_t end_ns)
 {
 	if (!h->cells.each_ns) {
-		uint64_t period_ns = asked->period_ns ? asked->period_ns : PERIOD_LEAST_NS;
+		uint64_t period_ns = query->period_ns ? query->period_ns : PERIOD_LEAST_NS;
 		h->cells.each_ns = period_ns / AF_HEAT_ROWS;
 		h->series.each_ns = SERIES_NS;
 	}
 	if (end_ns > h->end_ns)
 		h->end_ns = end_ns;
-	while (!asked->period_ns && heat_longer(h))
+	while (!query->period_ns && heat_longer(h))
 		cells_coarsen(h);
 	while (h->end_ns / h->series.each_ns >= SERIES)
 		heat_bins_coarsen(&h->series, 2);
@@ -68,7 +68,7 @@ static void heat_until(struct heat *h, const struct af_heat *asked, uint64_t end
 /* Since the cells begin. */
 static uint64_t since(const struct af_world *w, uint64_t time_ns)
 {
-	const struct af_within *in = &w->within;
+	const struct af_time_range *in = &w->time_range;
 	uint64_t first_ns = in->from_ns > in->start_ns ? in->from_ns : in->start_ns;
 
 	return time_ns > first_ns ? time_ns - first_ns : 0;
@@ -77,33 +77,33 @@ static uint64_t since(const struct af_world *w, uint64_t time_ns)
 static void heat_sample(void *self, const struct af_world *w, const struct af_sample *s)
 {
 	struct heat *h = self;
-	const struct af_heat *asked = w->within.asked->own;
+	const struct af_heat *query = w->time_range.query->own;
 	uint64_t at_ns = since(w, s->time_ns);
 	uint64_t start_ns = s->length_ns < at_ns ? at_ns - s->length_ns : 0;
 
 	h->has_cpu = true;
-	if (asked->gpu)
+	if (query->gpu)
 		return;
 	if (s->length_ns > h->weight_ns)
 		h->weight_ns = s->length_ns;
-	heat_until(h, asked, at_ns);
+	heat_until(h, query, at_ns);
 	heat_bins_add(&h->series, start_ns, at_ns, SERIES);
 	heat_bins_add(&h->cells, start_ns, at_ns, AF_HEAT_CELLS);
-	if (!s->aside)
+	if (!s->out_of_range)
 		count_add(h, cell_of(h, at_ns), 1);
 	const struct heat_piece piece = {
-	    .at = &s->at, .start_ns = start_ns, .end_ns = at_ns, .aside = s->aside};
-	if (asked->interval_ns)
-		heat_intervals_add(h, asked, &piece);
+	    .at = &s->at, .start_ns = start_ns, .end_ns = at_ns, .out_of_range = s->out_of_range};
+	if (query->interval_ns)
+		heat_intervals_add(h, query, &piece);
 }
 
 static void heat_work(void *self, const struct af_world *w, const struct af_work *work)
 {
 	struct heat *h = self;
-	const struct af_heat *asked = w->within.asked->own;
+	const struct af_heat *query = w->time_range.query->own;
 	struct af_work placed = *work;
 
-	if (work->status || !work->shape || !af_work_place(w, &placed, NULL))
+	if (work->status || !work->descriptor || !af_work_place(w, &placed, NULL))
 		return;
 	h->has_gpu = true;
 	uint64_t busy_ns = af_work_busy_ns(&placed);
@@ -112,19 +112,21 @@ static void heat_work(void *self, const struct af_world *w, const struct af_work
 	 * What is cut at an edge was so by its device's clock: of this one it may begin 1 ns early.
 	 */
 	uint64_t end_ns =
-	    w->within.to_ns ? start_ns + busy_ns : since(w, placed.start_ns + busy_ns);
-	if (!asked->gpu || end_ns <= start_ns)
+	    w->time_range.to_ns ? start_ns + busy_ns : since(w, placed.start_ns + busy_ns);
+	if (!query->gpu || end_ns <= start_ns)
 		return;
 	h->busy = true;
-	heat_until(h, asked, end_ns);
+	heat_until(h, query, end_ns);
 	heat_bins_add(&h->series, start_ns, end_ns, SERIES);
 	heat_bins_add(&h->cells, start_ns, end_ns, AF_HEAT_CELLS);
-	if (!work->aside)
+	if (!work->out_of_range)
 		count_add(h, start_ns / h->cells.each_ns, 1);
-	const struct heat_piece piece = {
-	    .shape = work->shape, .start_ns = start_ns, .end_ns = end_ns, .aside = work->aside};
-	if (asked->interval_ns)
-		heat_intervals_add(h, asked, &piece);
+	const struct heat_piece piece = {.descriptor = work->descriptor,
+	                                 .start_ns = start_ns,
+	                                 .end_ns = end_ns,
+	                                 .out_of_range = work->out_of_range};
+	if (query->interval_ns)
+		heat_intervals_add(h, query, &piece);
 }
 
 /* Which code it was: the window may be told after its samples. */
@@ -150,14 +152,14 @@ static void heat_event(void *self, const struct af_world *w, const struct af_eve
 {
 	struct heat *h = self;
 	struct af_ev_gpu_window win;
-	const struct af_asked *asked = w->within.asked;
-	const struct af_heat *heat = asked->own;
+	const struct af_query *query = w->time_range.query;
+	const struct af_heat *heat = query->own;
 
 	if (ev->kind == AF_KIND_GPU_SAMPLE && heat->gpu && heat->interval_ns)
 		heat_sampled(h, ev);
 	if (ev->kind != AF_KIND_GPU_WINDOW || !af_event_decode(ev, &win, sizeof win, NULL) ||
-	    !win.samples || (asked->device && asked->device != win.device) ||
-	    !af_within_reaches(&w->within, win.start_ns, win.end_ns))
+	    !win.samples || (query->device && query->device != win.device) ||
+	    !af_time_range_reaches(&w->time_range, win.start_ns, win.end_ns))
 		return;
 	h->has_gpu = true;
 	if (!heat->gpu || h->nr_windows == WINDOWS)
@@ -188,21 +190,22 @@ static void window_spread(struct heat *h, const struct heat_window *win)
 static void heat_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	struct heat *h = self;
-	struct af_heat *asked = out->asked.own;
+	struct af_heat *query = out->query.own;
 
-	asked->has_cpu = h->has_cpu;
-	asked->has_gpu = h->has_gpu;
-	heat_until(h, asked,
-	           since(w, w->within.to_ns && w->within.to_ns < w->last_ns ? w->within.to_ns
-	                                                                    : w->last_ns));
+	query->has_cpu = h->has_cpu;
+	query->has_gpu = h->has_gpu;
+	heat_until(h, query,
+	           since(w, w->time_range.to_ns && w->time_range.to_ns < w->last_ns
+	                        ? w->time_range.to_ns
+	                        : w->last_ns));
 	for (uint32_t i = 0; i < h->nr_windows && !h->busy; i++)
-		heat_until(h, asked, h->windows[i].end_ns);
+		heat_until(h, query, h->windows[i].end_ns);
 	for (uint32_t i = 0; i < h->nr_windows && !h->busy; i++)
 		window_spread(h, &h->windows[i]);
 	heat_tables(h, w, out);
-	if (asked->interval_ns && !h->busy)
-		heat_intervals_sampled(h, w, asked);
-	if (asked->interval_ns)
+	if (query->interval_ns && !h->busy)
+		heat_intervals_sampled(h, w, query);
+	if (query->interval_ns)
 		heat_intervals_table(h, w, out);
 }
 
@@ -217,7 +220,7 @@ static void heat_close(void *self)
 	free(h->sampled);
 	af_map_free(&h->by_window);
 	free(h->intervals);
-	af_places_free(&h->stack_locations);
+	af_stack_locations_free(&h->stack_locations);
 	af_map_free(&h->by_what);
 }
 

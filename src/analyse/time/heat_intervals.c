@@ -17,19 +17,20 @@ static bool intervals_room(struct heat *h, uint64_t last)
 	return true;
 }
 
-void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struct heat_piece *is)
+void heat_intervals_add(struct heat *h, const struct af_heat *query, const struct heat_piece *is)
 {
-	uint64_t first = is->start_ns / asked->interval_ns;
-	uint64_t last = (is->end_ns ? is->end_ns - 1 : 0) / asked->interval_ns;
-	uint32_t what = is->at ? af_places_number(&h->stack_locations, is->at) : is->shape;
+	uint64_t first = is->start_ns / query->interval_ns;
+	uint64_t last = (is->end_ns ? is->end_ns - 1 : 0) / query->interval_ns;
+	uint32_t what =
+	    is->at ? af_stack_locations_number(&h->stack_locations, is->at) : is->descriptor;
 
 	if (last >= AF_HEAT_INTERVALS)
 		last = AF_HEAT_INTERVALS - 1;
 	if (first > last || !intervals_room(h, last))
 		return;
-	h->intervals[is->at ? last : first].count += !is->aside;
+	h->intervals[is->at ? last : first].count += !is->out_of_range;
 	for (uint64_t i = first; i <= last; i++) {
-		uint64_t from_ns = i * asked->interval_ns, to_ns = from_ns + asked->interval_ns;
+		uint64_t from_ns = i * query->interval_ns, to_ns = from_ns + query->interval_ns;
 		from_ns = from_ns > is->start_ns ? from_ns : is->start_ns;
 		to_ns = to_ns < is->end_ns ? to_ns : is->end_ns;
 		h->intervals[i].ns += to_ns - from_ns;
@@ -63,17 +64,17 @@ static void sampled_spread(struct heat *h, uint64_t each_ns, const struct heat_w
 	}
 }
 
-void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *asked)
+void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *query)
 {
 	for (uint32_t i = 0; i < h->nr_windows; i++)
-		sampled_spread(h, asked->interval_ns, &h->windows[i], h->windows[i].samples, NULL);
+		sampled_spread(h, query->interval_ns, &h->windows[i], h->windows[i].samples, NULL);
 	for (uint32_t i = 0; i < h->nr_sampled; i++) {
 		const struct heat_sampled *s = &h->sampled[i];
 		const uint64_t *at =
 		    af_map_get(&h->by_window, (uint64_t)s->process << 32 | s->window);
 		uint32_t code = af_world_code(w, s->process, s->code);
 		if (at)
-			sampled_spread(h, asked->interval_ns, &h->windows[*at], s->samples, &code);
+			sampled_spread(h, query->interval_ns, &h->windows[*at], s->samples, &code);
 	}
 }
 
@@ -89,7 +90,7 @@ static uint32_t what_name(const struct heat *h, const struct af_world *w, struct
 		const char *shown = what ? w->codes[what].shown : "";
 		node = af_frames_under(t, 0, *shown ? shown : "[unknown kernel]", AF_FRAME_GPU);
 	} else {
-		const struct af_shape *s = &w->shapes[what];
+		const struct af_work_descriptor *s = &w->descriptors[what];
 		const char *name = s->is.op == AF_OP_KERNEL
 		                       ? af_world_kernel(w, s->process, s->is.kernel)
 		                       : af_op_text(s->is.op);
@@ -134,30 +135,30 @@ static struct hottest *hottest_of(const struct heat *h, const struct af_world *w
 
 void heat_intervals_table(const struct heat *h, const struct af_world *w, struct af_results *out)
 {
-	const struct af_heat *asked = out->asked.own;
-	const bool sampled = asked->gpu && !h->busy && h->nr_windows;
+	const struct af_heat *query = out->query.own;
+	const bool sampled = query->gpu && !h->busy && h->nr_windows;
 	const struct af_column columns[] = {AF_HEAT_INTERVAL_COLUMNS(
-	    AF_ROW_COLUMN, asked->gpu && !sampled ? "Started" : "Samples",
-	    asked->gpu ? "Busy" : "Time", asked->gpu ? "Most in kernel" : "Most in function")};
+	    AF_ROW_COLUMN, query->gpu && !sampled ? "Started" : "Samples",
+	    query->gpu ? "Busy" : "Time", query->gpu ? "Most in kernel" : "Most in function")};
 	static const struct af_tree_weight none = {"none", ""};
-	struct af_facts *f = &out->facts;
+	struct af_tables *f = &out->tables;
 	struct af_table *t = AF_TABLE(f, "intervals", "Intervals", columns);
-	uint64_t from_ns = w->within.asked->from_ns;
+	uint64_t from_ns = w->time_range.query->from_ns;
 	struct af_tree names;
 
 	af_tree_open(&names, &none, 1);
-	struct hottest *hottest = hottest_of(h, w, &names, asked->gpu);
+	struct hottest *hottest = hottest_of(h, w, &names, query->gpu);
 	for (uint32_t i = 0; i < h->nr_intervals; i++) {
 		const struct heat_interval *is = &h->intervals[i];
 		size_t len;
 		const char *text = af_tree_text(&names, hottest[i].name, &len);
 		struct af_heat_interval_row *c = af_table_row(f, t);
-		c->from_ns.value = from_ns + i * asked->interval_ns;
-		c->to_ns.value = from_ns + (i + 1) * asked->interval_ns;
+		c->from_ns.value = from_ns + i * query->interval_ns;
+		c->to_ns.value = from_ns + (i + 1) * query->interval_ns;
 		c->count.value = is->count;
 		c->time_ns.value = is->ns;
-		c->function.text = af_facts_text(f, "%.*s", (int)len, text);
-		c->share.value = af_facts_ratio(hottest[i].ns, sampled ? is->count : is->ns, 1e4);
+		c->function.text = af_tables_text(f, "%.*s", (int)len, text);
+		c->share.value = af_tables_ratio(hottest[i].ns, sampled ? is->count : is->ns, 1e4);
 	}
 	free(hottest);
 	af_tree_close(&names);

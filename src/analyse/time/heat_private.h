@@ -60,7 +60,7 @@ struct heat {
 	uint32_t nr_sampled, cap_sampled;
 
 	/* Intervals. */
-	struct af_places stack_locations;
+	struct af_stack_locations stack_locations;
 	struct af_map by_what; /* interval and place, or shape → ns; or code → samples */
 	struct heat_interval {
 		uint64_t count, ns;
@@ -74,8 +74,8 @@ struct heat {
  */
 struct heat_piece {
 	const struct af_place *at;
-	uint32_t shape;
-	bool aside; /* the moment is not in the time range */
+	uint32_t descriptor;
+	bool out_of_range; /* the moment is not in the time range */
 	uint64_t start_ns, end_ns;
 };
 
@@ -83,12 +83,12 @@ struct heat_piece {
  * Add the piece @is to the intervals of asked->interval_ns that it lies in. Called only where the
  * query has intervals.
  */
-void heat_intervals_add(struct heat *h, const struct af_heat *asked, const struct heat_piece *is);
+void heat_intervals_add(struct heat *h, const struct af_heat *query, const struct heat_piece *is);
 
 /*
  * The same for instruction samples, in the place of work: they are spread evenly over their window.
  */
-void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *asked);
+void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *query);
 
 /* The tables. */
 void heat_tables(struct heat *h, const struct af_world *w, struct af_results *out);

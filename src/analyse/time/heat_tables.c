@@ -10,13 +10,13 @@ enum { SERIES_LEAST = 64 };
 static void table_about(const struct heat *h, const struct af_world *w, struct af_results *out)
 {
 	static const struct af_column columns[] = {AF_HEAT_ABOUT_COLUMNS(AF_ROW_COLUMN)};
-	const struct af_heat *asked = out->asked.own;
-	struct af_table *t = AF_TABLE(&out->facts, "heat_about", "The map", columns);
-	struct af_heat_about_row *c = af_table_row(&out->facts, t);
+	const struct af_heat *query = out->query.own;
+	struct af_table *t = AF_TABLE(&out->tables, "heat_about", "The map", columns);
+	struct af_heat_about_row *c = af_table_row(&out->tables, t);
 	uint64_t period_ns = h->cells.each_ns * AF_HEAT_ROWS;
-	uint64_t from_ns = w->within.asked->from_ns;
+	uint64_t from_ns = w->time_range.query->from_ns;
 
-	c->view.text = asked->gpu ? "gpu" : "cpu";
+	c->view.text = query->gpu ? "gpu" : "cpu";
 	c->period_ns.value = period_ns;
 	c->rows.value = AF_HEAT_ROWS;
 	c->columns.value = (h->end_ns + period_ns - 1) / period_ns;
@@ -27,12 +27,12 @@ static void table_about(const struct heat *h, const struct af_world *w, struct a
 
 static void table_cells(const struct heat *h, const struct af_world *w, struct af_results *out)
 {
-	const struct af_heat *asked = out->asked.own;
-	const char *counted = asked->gpu && (h->busy || !h->nr_windows) ? "Started" : "Samples";
-	const char *measured = asked->gpu ? "Busy" : "Time";
+	const struct af_heat *query = out->query.own;
+	const char *counted = query->gpu && (h->busy || !h->nr_windows) ? "Started" : "Samples";
+	const char *measured = query->gpu ? "Busy" : "Time";
 	const struct af_column columns[] = {AF_HEAT_CELL_COLUMNS(AF_ROW_COLUMN, counted, measured)};
-	struct af_table *t = AF_TABLE(&out->facts, "heat", "Heat map", columns);
-	uint64_t from_ns = w->within.asked->from_ns;
+	struct af_table *t = AF_TABLE(&out->tables, "heat", "Heat map", columns);
+	uint64_t from_ns = w->time_range.query->from_ns;
 	uint32_t nr = h->cells.nr > h->nr_counts ? h->cells.nr : h->nr_counts;
 
 	for (uint32_t i = 0; i < nr; i++) {
@@ -40,7 +40,7 @@ static void table_cells(const struct heat *h, const struct af_world *w, struct a
 		uint64_t ns = i < h->cells.nr ? h->cells.ns[i] : 0;
 		if (!count && !ns)
 			continue;
-		struct af_heat_cell_row *c = af_table_row(&out->facts, t);
+		struct af_heat_cell_row *c = af_table_row(&out->tables, t);
 		c->column.value = i / AF_HEAT_ROWS;
 		c->row.value = i % AF_HEAT_ROWS;
 		c->start_ns.value = from_ns + i * h->cells.each_ns;
@@ -87,7 +87,7 @@ static struct af_period heat_period(struct heat *h)
 static void table_periods(struct heat *h, struct af_results *out)
 {
 	static const struct af_column columns[] = {AF_PERIOD_COLUMNS(AF_ROW_COLUMN)};
-	struct af_facts *f = &out->facts;
+	struct af_tables *f = &out->tables;
 	struct af_table *t = AF_TABLE(f, "periods", "What repeats itself", columns);
 	const struct af_period period = heat_period(h);
 	const double ns = period.lag;
@@ -97,11 +97,11 @@ static void table_periods(struct heat *h, struct af_results *out)
 		return;
 	}
 	struct af_period_row *c = af_table_row(f, t);
-	c->period_ns.value = af_facts_count(ns);
-	c->strength_percent.value = af_facts_count(period.strength * 1e4);
-	c->per_minute.value = af_facts_count(60e9 / ns);
-	t->note = af_facts_text(f, "a pattern repeats every %s, %.1f times a second",
-	                        af_facts_ns(f, af_facts_count(ns)), 1e9 / ns);
+	c->period_ns.value = af_tables_count(ns);
+	c->strength_percent.value = af_tables_count(period.strength * 1e4);
+	c->per_minute.value = af_tables_count(60e9 / ns);
+	t->note = af_tables_text(f, "a pattern repeats every %s, %.1f times a second",
+	                         af_tables_ns(f, af_tables_count(ns)), 1e9 / ns);
 }
 
 void heat_tables(struct heat *h, const struct af_world *w, struct af_results *out)

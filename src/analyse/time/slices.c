@@ -229,19 +229,20 @@ static void arg_config(struct arg_list *l, const struct af_ev_launch_config *c)
 /* OpenCL counts the work items of a launch, CUDA the blocks: the trace has work items. */
 static void args_work(struct arg_list *l, const struct af_world *w, const struct af_slice *s)
 {
-	const struct af_shape *shape = s->shape ? &w->shapes[s->shape] : NULL;
+	const struct af_work_descriptor *descriptor =
+	    s->descriptor ? &w->descriptors[s->descriptor] : NULL;
 
-	if (shape && shape->is.op == AF_OP_KERNEL) {
-		arg_size(l, "work items", shape->is.global_x, shape->is.global_y,
-		         shape->is.global_z);
-		if (shape->is.local_x)
-			arg_size(l, "group", shape->is.local_x, shape->is.local_y,
-			         shape->is.local_z);
-	} else if (shape) {
-		arg_number(l, "bytes", shape->is.bytes);
+	if (descriptor && descriptor->is.op == AF_OP_KERNEL) {
+		arg_size(l, "work items", descriptor->is.global_x, descriptor->is.global_y,
+		         descriptor->is.global_z);
+		if (descriptor->is.local_x)
+			arg_size(l, "group", descriptor->is.local_x, descriptor->is.local_y,
+			         descriptor->is.local_z);
+	} else if (descriptor) {
+		arg_number(l, "bytes", descriptor->is.bytes);
 	}
-	if (shape && shape->config)
-		arg_config(l, shape->config);
+	if (descriptor && descriptor->config)
+		arg_config(l, descriptor->config);
 	arg_used(l, "queued ns", s->queued_ns);
 	arg_used(l, "graph", s->graph);
 }
@@ -267,7 +268,7 @@ int af_slice_args(const struct af_slices *all, const struct af_slice *s,
 	return l.nr;
 }
 
-int af_slices_facts(const struct af_slices *all, struct af_slices_fact facts[AF_SLICES_FACTS])
+int af_slices_tables(const struct af_slices *all, struct af_slices_fact tables[AF_SLICES_FACTS])
 {
 	const struct af_slices_fact sums[] = {
 	    {"slices", all->nr_slices, false},
@@ -286,11 +287,11 @@ int af_slices_facts(const struct af_slices *all, struct af_slices_fact facts[AF_
 
 	for (unsigned i = 0; i < sizeof sums / sizeof *sums; i++)
 		if (i < 3 || sums[i].number)
-			facts[nr++] = sums[i];
+			tables[nr++] = sums[i];
 	for (uint32_t reason = 0; reason < AF_LOST_END && nr < AF_SLICES_FACTS; reason++)
 		if (all->world->lost[reason])
-			facts[nr++] = (struct af_slices_fact){af_lost_text(reason),
-			                                      all->world->lost[reason], true};
+			tables[nr++] = (struct af_slices_fact){af_lost_text(reason),
+			                                       all->world->lost[reason], true};
 	return nr;
 }
 

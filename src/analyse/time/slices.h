@@ -96,14 +96,14 @@ struct af_slice {
 	uint64_t queued_ns;        /* WORK: from the call, or since it was queued, to the start */
 	uint64_t weight_ns;        /* RUN: the time that its samples stand for together */
 	uint32_t track;
-	uint32_t name;  /* id of the names */
-	uint32_t stack; /* node of the stacks, 0 for none */
-	uint32_t shape; /* WORK: index of the world, 0 for none */
-	uint32_t graph; /* WORK: graph it is a node of, 0 for none */
-	int32_t status; /* 0, or the runtime's error */
-	uint8_t kind;   /* enum af_slice_kind */
-	uint8_t way;    /* enum af_flow */
-	bool open;      /* its end is not in the trace */
+	uint32_t name;       /* id of the names */
+	uint32_t stack;      /* node of the stacks, 0 for none */
+	uint32_t descriptor; /* WORK: index of the world, 0 for none */
+	uint32_t graph;      /* WORK: graph it is a node of, 0 for none */
+	int32_t status;      /* 0, or the runtime's error */
+	uint8_t kind;        /* enum af_slice_kind */
+	uint8_t way;         /* enum af_flow */
+	bool open;           /* its end is not in the trace */
 };
 
 struct af_point {
@@ -173,8 +173,8 @@ struct af_slices_fact {
 
 enum { AF_SLICES_FACTS = 64 };
 
-/* Fills @facts: the sums, and the losses that are not zero. Returns their number. */
-int af_slices_facts(const struct af_slices *all, struct af_slices_fact facts[AF_SLICES_FACTS]);
+/* Fills @tables: the sums, and the losses that are not zero. Returns their number. */
+int af_slices_tables(const struct af_slices *all, struct af_slices_fact tables[AF_SLICES_FACTS]);
 
 struct af_rows {
 	const struct af_slices_sink *sink;

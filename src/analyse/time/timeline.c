@@ -23,7 +23,7 @@ enum { PROGRESS_EVERY = 1 << 16 };
 
 /* What the second reading learns anew: a stream may define its ids again as it goes on. */
 #define SECOND_LEARNS                                                                              \
-	(BIT(STACK) | BIT(PY_STACK) | BIT(KSTACK) | BIT(CALLPATH) | BIT(SHAPE) |                   \
+	(BIT(STACK) | BIT(PY_STACK) | BIT(KSTACK) | BIT(CALLPATH) | BIT(DESCRIPTOR) |              \
 	 BIT(LAUNCH_CONFIG) | BIT(GRAPH_NODE))
 
 static void timeline_clock(struct af_timeline *t, const struct af_event *ev)
@@ -54,8 +54,8 @@ static int timeline_first(struct af_timeline *t, struct af_err *err)
 {
 	struct af_trace *trace;
 	struct af_event ev;
-	bool spots = t->asked.trees && t->asked.trees->spots;
-	int rc = af_trace_open(&trace, t->dir, FIRST_WANTS | (spots ? BIT(MAPPING) : 0), err);
+	bool locations = t->query.trees && t->query.trees->locations;
+	int rc = af_trace_open(&trace, t->dir, FIRST_WANTS | (locations ? BIT(MAPPING) : 0), err);
 
 	if (rc)
 		return rc;
@@ -73,13 +73,13 @@ static int timeline_first(struct af_timeline *t, struct af_err *err)
 }
 
 int af_timeline_open(struct af_timeline **out, const char *dir,
-                     const struct af_timeline_asked *asked, af_timeline_progress *progress,
+                     const struct af_timeline_query *query, af_timeline_progress *progress,
                      void *arg, struct af_err *err)
 {
 	static const struct af_tree_weight none[] = {{"none", ""}};
 	struct af_timeline *t = af_xcalloc(1, sizeof *t);
 
-	t->asked = *asked;
+	t->query = *query;
 	t->dir = dir;
 	t->progress = progress;
 	t->progress_arg = arg;
@@ -105,7 +105,7 @@ const struct af_slices *af_timeline_slices(const struct af_timeline *t)
 
 bool timeline_of(const struct af_timeline *t, uint32_t process)
 {
-	const struct af_timeline_asked *a = &t->asked;
+	const struct af_timeline_query *a = &t->query;
 
 	if (a->process != UINT64_MAX && a->process != process)
 		return false;
@@ -118,12 +118,12 @@ bool timeline_of(const struct af_timeline *t, uint32_t process)
 bool timeline_wants(struct af_timeline *t, uint64_t start_ns, uint64_t end_ns)
 {
 	if (start_ns > t->to_ns || end_ns < t->from_ns ||
-	    !af_within_reaches(&t->world.within, start_ns, end_ns) ||
-	    (end_ns > start_ns && end_ns - start_ns < t->asked.min_ns)) {
+	    !af_time_range_reaches(&t->world.time_range, start_ns, end_ns) ||
+	    (end_ns > start_ns && end_ns - start_ns < t->query.min_ns)) {
 		t->all.outside++;
 		return false;
 	}
-	if (t->asked.limit && t->all.nr_slices == t->asked.limit) {
+	if (t->query.limit && t->all.nr_slices == t->query.limit) {
 		t->all.beyond++;
 		return false;
 	}
@@ -133,7 +133,7 @@ bool timeline_wants(struct af_timeline *t, uint64_t start_ns, uint64_t end_ns)
 
 void timeline_cut(const struct af_timeline *t, struct af_slice *s)
 {
-	const struct af_within *in = &t->world.within;
+	const struct af_time_range *in = &t->world.time_range;
 
 	if (in->to_ns && s->start_ns < in->from_ns)
 		s->start_ns = in->from_ns;
@@ -148,7 +148,7 @@ uint32_t timeline_name(struct af_timeline *t, const char *text)
 
 uint32_t timeline_stack(struct af_timeline *t, const struct af_place *at)
 {
-	uint32_t place = af_places_number(&t->stack_locations, at);
+	uint32_t place = af_stack_locations_number(&t->stack_locations, at);
 
 	AF_REACH(t->nodes, place, t->cap_nodes);
 	if (!t->nodes[place])
@@ -269,7 +269,7 @@ static void timeline_event(struct af_timeline *t, const struct af_event *ev)
 /* What threads were doing is a part of stacks only where these are the trees'. */
 static uint64_t timeline_learns(const struct af_timeline *t)
 {
-	return t->asked.trees ? SECOND_LEARNS | BIT(RANGE) | BIT(OPERATION) : SECOND_LEARNS;
+	return t->query.trees ? SECOND_LEARNS | BIT(RANGE) | BIT(OPERATION) : SECOND_LEARNS;
 }
 
 static void timeline_second(struct af_timeline *t, struct af_trace *trace)
@@ -307,9 +307,9 @@ int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, st
 	t->samples.take = timeline_sample;
 	t->launches.take = timeline_work;
 	t->samples.arg = t->launches.arg = t;
-	t->from_ns = start_ns + t->asked.from_ns;
-	t->to_ns = t->asked.to_ns && t->asked.to_ns < UINT64_MAX - start_ns
-	               ? start_ns + t->asked.to_ns
+	t->from_ns = start_ns + t->query.from_ns;
+	t->to_ns = t->query.to_ns && t->query.to_ns < UINT64_MAX - start_ns
+	               ? start_ns + t->query.to_ns
 	               : UINT64_MAX;
 	timeline_second(t, trace);
 	rc = af_rows_flush(&t->rows);
@@ -343,7 +343,7 @@ void af_timeline_close(struct af_timeline *t)
 	free(t->nodes);
 	af_map_free(&t->by_call);
 	timeline_trees_free(t);
-	af_places_free(&t->stack_locations);
+	af_stack_locations_free(&t->stack_locations);
 	af_tree_close(&t->stacks);
 	af_strtab_free(&t->names);
 	af_world_close(&t->world);

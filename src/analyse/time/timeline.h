@@ -15,7 +15,7 @@
 
 #include "analyse/time/slices.h"
 
-struct af_asked;
+struct af_query;
 struct af_err;
 struct af_timeline;
 
@@ -37,7 +37,7 @@ enum af_timeline_part {
 	    AF_TIMELINE_END
 };
 
-struct af_timeline_asked {
+struct af_timeline_query {
 	uint32_t parts; /* bits 1 << AF_TIMELINE_…; 0: all */
 	/* Since the trace began: slices that reach into it; to 0: to its end */
 	uint64_t from_ns, to_ns;
@@ -51,13 +51,13 @@ struct af_timeline_asked {
 	 * slice, unless it continues the same stack. NULL: stacks are those of calls, and samples
 	 * are joined by function.
 	 */
-	const struct af_asked *trees;
+	const struct af_query *trees;
 };
 
 typedef void af_timeline_progress(void *arg, uint64_t done, uint64_t size);
 
 /* The first reading. *@t is the caller's to close, NULL after a failure. @progress may be NULL. */
-int af_timeline_open(struct af_timeline **t, const char *dir, const struct af_timeline_asked *asked,
+int af_timeline_open(struct af_timeline **t, const char *dir, const struct af_timeline_query *query,
                      af_timeline_progress *progress, void *arg, struct af_err *err);
 
 /* The meaning of the ids; valid, and growing, until the close. */

@@ -25,10 +25,10 @@ static enum af_flow way_of(const struct af_work *work)
 	return work->node_id ? AF_FLOW_THROUGH : AF_FLOW_TO;
 }
 
-static bool does_work(uint32_t does)
+static bool category_work(uint32_t category)
 {
-	return does == AF_DOES_LAUNCH || does == AF_DOES_COPY || does == AF_DOES_FILL ||
-	       does == AF_DOES_GRAPH_LAUNCH;
+	return category == AF_CATEGORY_LAUNCH || category == AF_CATEGORY_COPY ||
+	       category == AF_CATEGORY_FILL || category == AF_CATEGORY_GRAPH_LAUNCH;
 }
 
 void timeline_call(struct af_timeline *t, const struct af_event *ev)
@@ -37,7 +37,7 @@ void timeline_call(struct af_timeline *t, const struct af_event *ev)
 
 	if (!af_call_read(&t->world, ev, &call) && !af_call_seen_read(&t->world, ev, &call))
 		return;
-	if (!af_within_call(&t->world.within, &call))
+	if (!af_time_range_call(&t->world.time_range, &call))
 		return;
 	/* What the kernel saw of a call that the process itself tells of adds nothing. */
 	bool seen = ev->kind == AF_KIND_CALL_SEEN;
@@ -53,7 +53,7 @@ void timeline_call(struct af_timeline *t, const struct af_event *ev)
 	    .correlation = call.correlation,
 	    .status = call.status,
 	};
-	if (!seen && (!f || does_work(f->does))) {
+	if (!seen && (!f || category_work(f->category))) {
 		s.way = AF_FLOW_FROM;
 		s.flow = flow_of(call.process, f ? f->api : AF_API_CUDA, call.correlation);
 	}
@@ -82,9 +82,9 @@ void timeline_launch(struct af_timeline *t, const struct af_event *ev)
 	timeline_put(t, ROW_CALLS, ev->process, &(struct timeline_row_id){.number = ev->tid}, &s);
 }
 
-static const char *work_name(const struct af_world *w, uint32_t shape)
+static const char *work_name(const struct af_world *w, uint32_t descriptor)
 {
-	const struct af_shape *s = &w->shapes[shape];
+	const struct af_work_descriptor *s = &w->descriptors[descriptor];
 	const char *kernel =
 	    s->is.op == AF_OP_KERNEL ? af_world_kernel(w, s->process, s->is.kernel) : "";
 
@@ -100,7 +100,7 @@ static bool work_place(struct af_timeline *t, struct af_work *work)
 
 	if (work->status)
 		why = &t->all.failed;
-	else if (!work->shape)
+	else if (!work->descriptor)
 		why = &t->all.unknown;
 	else if (!work->start_ns || work->end_ns < work->start_ns)
 		why = &t->all.unstamped;
@@ -116,7 +116,7 @@ void timeline_work(void *timeline, const struct af_work *joined)
 	struct af_timeline *t = timeline;
 	struct af_work work = *joined;
 
-	bool trees = t->asked.trees != NULL;
+	bool trees = t->query.trees != NULL;
 
 	if (!timeline_trees_work(t, &work))
 		return;
@@ -127,18 +127,18 @@ void timeline_work(void *timeline, const struct af_work *joined)
 	    .kind = AF_SLICE_WORK,
 	    .start_ns = work.start_ns,
 	    .end_ns = work.end_ns,
-	    .name = timeline_name(t, work_name(&t->world, work.shape)),
+	    .name = timeline_name(t, work_name(&t->world, work.descriptor)),
 	    .stack =
 		trees ? timeline_trees_job(t, &work)
 		      : timeline_call_stack(t, work.process, work.path, work.function, work.node),
-	    .shape = work.shape,
+	    .descriptor = work.descriptor,
 	    .graph = work.node ? t->world.nodes[work.node].graph : 0,
 	    .correlation = (uint32_t)work.id,
 	    .queued_ns = since_ns && since_ns < work.start_ns ? work.start_ns - since_ns : 0,
 	    .way = way_of(&work),
 	    .flow = flow_of(work.process, work.api, work.id),
 	};
-	struct timeline_row_id id = {.number = t->world.shapes[work.shape].is.queue};
+	struct timeline_row_id id = {.number = t->world.descriptors[work.descriptor].is.queue};
 	timeline_put(t, ROW_QUEUE, work.process, &id, &s);
 }
 
@@ -160,7 +160,7 @@ static struct timeline_counter *counter_of(struct af_timeline *t, uint32_t proce
 static uint64_t memory_bytes(struct af_timeline *t, const struct af_event *ev,
                              const struct af_ev_memory *m)
 {
-	bool alloc = m->does == AF_DOES_ALLOC;
+	bool alloc = m->category == AF_CATEGORY_ALLOC;
 	uint64_t *slot = af_keys_at(&t->by_address, AF_KEY(ev->process, m->address), NULL);
 	uint64_t known = *slot;
 
@@ -173,11 +173,11 @@ void timeline_memory(struct af_timeline *t, const struct af_event *ev)
 	struct af_ev_memory m;
 
 	if (!af_event_decode(ev, &m, sizeof m, NULL) ||
-	    (m.does != AF_DOES_ALLOC && m.does != AF_DOES_FREE))
+	    (m.category != AF_CATEGORY_ALLOC && m.category != AF_CATEGORY_FREE))
 		return;
 	struct timeline_counter *c = counter_of(t, ev->process, m.device, m.memory);
 	uint64_t bytes = memory_bytes(t, ev, &m);
-	if (m.does == AF_DOES_ALLOC)
+	if (m.category == AF_CATEGORY_ALLOC)
 		c->bytes += bytes;
 	else
 		c->bytes -= bytes < c->bytes ? bytes : c->bytes;

@@ -14,7 +14,7 @@
 #include "base/keys.h"
 
 struct af_timeline {
-	struct af_timeline_asked asked;
+	struct af_timeline_query query;
 	const char *dir;
 	af_timeline_progress *progress;
 	void *progress_arg;
@@ -29,11 +29,11 @@ struct af_timeline {
 	struct af_slices all;
 	char damage[768];
 
-	struct af_places stack_locations;
+	struct af_stack_locations stack_locations;
 	uint32_t *nodes; /* of the stacks, by number of the place; 0: not made yet */
 	uint32_t cap_nodes;
 	struct af_map by_doing;
-	struct af_keys by_job; /* of timeline_trees.c: → node of the stacks */
+	struct af_keys by_launch_group; /* of timeline_trees.c: → node of the stacks */
 	struct af_tree scratch;
 	struct af_map by_call; /* call path and function, or that and a node of a graph → stack */
 	struct af_map by_pid;  /* the latest process of each */
@@ -73,7 +73,7 @@ enum timeline_row_kind {
 
 static inline bool timeline_shows(const struct af_timeline *t, enum af_timeline_part part)
 {
-	return !t->asked.parts || t->asked.parts & 1u << part;
+	return !t->query.parts || t->query.parts & 1u << part;
 }
 
 /* Is the process, by its ordinal, requested? */

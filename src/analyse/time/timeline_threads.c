@@ -42,14 +42,14 @@ static bool run_joins(const struct af_timeline *t, const struct af_slice *open,
 {
 	if ((!open->value && !open->weight_ns) || open->name != name)
 		return false;
-	if (t->asked.trees)
+	if (t->query.trees)
 		return open->stack == stack && start_ns == open->end_ns;
 	return start_ns <= open->end_ns + s->length_ns / 2;
 }
 
 static void run_join(struct af_slice *open, const struct af_sample *s, uint32_t stack)
 {
-	open->value += !s->aside;
+	open->value += !s->out_of_range;
 	open->weight_ns += s->weight_ns;
 	open->stack = open->stack == stack ? stack : 0;
 	if (s->time_ns > open->end_ns)
@@ -66,7 +66,7 @@ void timeline_sample(void *timeline, const struct af_sample *joined)
 	if (!timeline_trees_sample(t, s))
 		return;
 	uint32_t stack =
-	    t->asked.trees ? timeline_trees_place(t, &s->at, s->tid) : timeline_stack(t, &s->at);
+	    t->query.trees ? timeline_trees_place(t, &s->at, s->tid) : timeline_stack(t, &s->at);
 	uint32_t name = timeline_leaf(t, stack);
 	uint64_t start_ns = s->length_ns < s->time_ns ? s->time_ns - s->length_ns : 0;
 
@@ -83,7 +83,7 @@ void timeline_sample(void *timeline, const struct af_sample *joined)
 	    .end_ns = s->time_ns,
 	    .name = name,
 	    .stack = stack,
-	    .value = !s->aside,
+	    .value = !s->out_of_range,
 	    .weight_ns = s->weight_ns,
 	};
 }
@@ -121,7 +121,7 @@ static void wait_put(struct af_timeline *t, const struct af_wait *wait, uint32_t
 	    .start_ns = start_ns,
 	    .end_ns = end_ns,
 	    .name = wait_name(t, state),
-	    .stack = t->asked.trees ? wait_stack(t, wait, state) : timeline_stack(t, &wait->at),
+	    .stack = t->query.trees ? wait_stack(t, wait, state) : timeline_stack(t, &wait->at),
 	};
 	timeline_put(t, ROW_WAITS, wait->at.process, &(struct timeline_row_id){.number = wait->tid},
 	             &s);

@@ -10,56 +10,56 @@
 void timeline_trees_open(struct af_timeline *t)
 {
 	static const struct af_tree_weight none = {"none", ""};
-	const struct af_asked *asked = t->asked.trees;
-	const struct af_asked times = {.from_ns = t->asked.from_ns, .to_ns = t->asked.to_ns};
+	const struct af_query *query = t->query.trees;
+	const struct af_query times = {.from_ns = t->query.from_ns, .to_ns = t->query.to_ns};
 
-	if (!asked && t->asked.cuts) {
-		af_within_set(&t->world.within, t->all.start_ns, &times);
-		t->world.within.asked = NULL; /* it does not live as long */
+	if (!query && t->query.cuts) {
+		af_time_range_set(&t->world.time_range, t->all.start_ns, &times);
+		t->world.time_range.query = NULL; /* it does not live as long */
 	}
-	if (!asked)
+	if (!query)
 		return;
-	t->world.doings.apart = asked->ranges || asked->range;
-	t->world.doings.only = asked->range;
+	t->world.annotations.apart = query->ranges || query->range;
+	t->world.annotations.only = query->range;
 	af_tree_open(&t->scratch, &none, 1);
 	t->all.adds_up = true;
-	if (asked->spots) {
-		af_tree_keep_spots(&t->stacks);
-		af_tree_keep_spots(&t->scratch);
+	if (query->locations) {
+		af_tree_keep_locations(&t->stacks);
+		af_tree_keep_locations(&t->scratch);
 	}
-	af_within_set(&t->world.within, t->all.start_ns, asked);
+	af_time_range_set(&t->world.time_range, t->all.start_ns, query);
 }
 
 bool timeline_trees_sample(const struct af_timeline *t, struct af_sample *s)
 {
-	const struct af_doings *d = &t->world.doings;
+	const struct af_annotations *d = &t->world.annotations;
 
-	if (d->only && !af_doings_inside(d, af_doings_now(d, s->at.process, s->tid)))
+	if (d->only && !af_annotations_inside(d, af_annotations_now(d, s->at.process, s->tid)))
 		return false;
-	return af_within_sample(&t->world.within, s);
+	return af_time_range_sample(&t->world.time_range, s);
 }
 
 bool timeline_trees_work(const struct af_timeline *t, struct af_work *work)
 {
-	return af_doings_inside(&t->world.doings, work->doing) &&
-	       af_within_work(&t->world.within, &t->world, work);
+	return af_annotations_inside(&t->world.annotations, work->doing) &&
+	       af_time_range_work(&t->world.time_range, &t->world, work);
 }
 
 static uint32_t place_make(struct af_timeline *t, const struct af_place *at, uint32_t doing)
 {
-	const struct af_asked *asked = t->asked.trees;
-	uint32_t node = flame_process(&t->stacks, &t->world, at->process, asked->group);
+	const struct af_query *query = t->query.trees;
+	uint32_t node = flame_process(&t->stacks, &t->world, at->process, query->group);
 
-	if (asked->ranges)
+	if (query->ranges)
 		node = af_frames_ranges(&t->stacks, &t->world, node, doing);
 	return af_frames_place(&t->stacks, &t->world, node, at);
 }
 
 uint32_t timeline_trees_place(struct af_timeline *t, const struct af_place *at, uint32_t tid)
 {
-	const struct af_doings *d = &t->world.doings;
-	uint32_t doing = d->apart ? af_doings_now(d, at->process, tid) : 0;
-	uint32_t place = af_places_number(&t->stack_locations, at);
+	const struct af_annotations *d = &t->world.annotations;
+	uint32_t doing = d->apart ? af_annotations_now(d, at->process, tid) : 0;
+	uint32_t place = af_stack_locations_number(&t->stack_locations, at);
 	bool fresh;
 	uint64_t *slot = af_map_at(&t->by_doing, (uint64_t)doing << 32 | place, &fresh);
 
@@ -70,19 +70,19 @@ uint32_t timeline_trees_place(struct af_timeline *t, const struct af_place *at, 
 
 uint32_t timeline_trees_job(struct af_timeline *t, const struct af_work *work)
 {
-	const struct af_job_key is = flame_key(&t->world, work);
+	const struct af_launch_group_key is = flame_key(&t->world, work);
 	bool fresh;
-	uint64_t *slot = af_keys_at(&t->by_job, &is, sizeof is, &fresh);
+	uint64_t *slot = af_keys_at(&t->by_launch_group, &is, sizeof is, &fresh);
 
 	if (fresh)
 		*slot = flame_job_node(&t->stacks, &t->scratch, &t->world, &is, work->matched != 0,
-		                       t->asked.trees);
+		                       t->query.trees);
 	return (uint32_t)*slot;
 }
 
 void timeline_trees_free(struct af_timeline *t)
 {
 	af_map_free(&t->by_doing);
-	af_keys_free(&t->by_job);
+	af_keys_free(&t->by_launch_group);
 	af_tree_close(&t->scratch);
 }

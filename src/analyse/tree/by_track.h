@@ -8,17 +8,17 @@
 #include "analyse/tree/tree.h"
 
 /*
- * The owner kind called @word: process, rank, thread, device, stream; AF_SPOT_CODE for others and
- * NULL.
+ * The owner kind called @word: process, rank, thread, device, stream; AF_LOCATION_CODE for others
+ * and NULL.
  */
-enum af_spot_what af_owners_what(const char *word);
+enum af_location_what af_by_track_what(const char *word);
 
 /*
  * Add the table "WORD_top" to @f, the heaviest first, for a tree with spots whose stacks begin with
  * their owners (AF_GROUP_TRACK). A rank is one row, however many processes it has. Weight without
  * an owner is a row too, so that all rows together are the tree's total.
  */
-void af_owners_table(struct af_facts *f, const struct af_tree *t, uint32_t weight,
-                     const char *word);
+void af_by_track_table(struct af_tables *f, const struct af_tree *t, uint32_t weight,
+                       const char *word);
 
 #endif

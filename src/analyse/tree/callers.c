@@ -30,13 +30,13 @@ static uint32_t hits_by_name(struct af_hits *h, const struct af_tree *t, const c
 /* "libx.so!" before a name of @frame: of any version, and with its folder or not. */
 static bool is_module(const char *words, size_t len, enum af_frame frame, const char *key)
 {
-	struct af_buf as = {0}, told = {0};
+	struct af_buf as = {0}, reported = {0};
 
-	af_buf_add(&told, words, len);
-	af_buf_char(&told, 0);
-	af_module_key(&as, frame, told.data, NULL);
+	af_buf_add(&reported, words, len);
+	af_buf_char(&reported, 0);
+	af_module_key(&as, frame, reported.data, NULL);
 	bool is = strlen(key) == as.len && (!as.len || !memcmp(as.data, key, as.len));
-	af_buf_free(&told);
+	af_buf_free(&reported);
 	af_buf_free(&as);
 	return is;
 }
@@ -195,7 +195,7 @@ void af_hits_weight(const struct af_tree *t, const struct af_hits *h, uint32_t w
 	free(inside);
 }
 
-static void said_function(struct af_buf *b, const struct af_tree *t, uint32_t name)
+static void reported_function(struct af_buf *b, const struct af_tree *t, uint32_t name)
 {
 	const struct af_name_key f = af_name_key_of(t, name);
 	struct af_buf words = {0};
@@ -223,10 +223,10 @@ static uint32_t *functions_meant(const struct af_hits *h, const struct af_tree *
 	return names;
 }
 
-enum { FUNCTIONS_SAID = 4 }; /* more are counted */
+enum { FUNCTIONS_REPORTED = 4 }; /* more are counted */
 
 void af_hits_choose(struct af_hits *h, const struct af_tree *t, uint32_t weight,
-                    struct af_buf *said)
+                    struct af_buf *reported)
 {
 	uint32_t nr = 0, best = 0, *names = NULL, others = 0;
 	uint64_t most = 0, total, self;
@@ -246,16 +246,16 @@ void af_hits_choose(struct af_hits *h, const struct af_tree *t, uint32_t weight,
 	if (nr > 1) {
 		af_hits_free(h);
 		af_hits_function(h, t, names[best]);
-		said_function(said, t, names[best]);
+		reported_function(reported, t, names[best]);
 	}
 	for (uint32_t k = 0; nr > 1 && k < nr; k++) {
-		if (k == best || others++ >= FUNCTIONS_SAID)
+		if (k == best || others++ >= FUNCTIONS_REPORTED)
 			continue;
-		af_buf_str(said, ", not ");
-		said_function(said, t, names[k]);
+		af_buf_str(reported, ", not ");
+		reported_function(reported, t, names[k]);
 	}
-	if (others > FUNCTIONS_SAID)
-		af_buf_fmt(said, ", nor %u others", others - FUNCTIONS_SAID);
+	if (others > FUNCTIONS_REPORTED)
+		af_buf_fmt(reported, ", nor %u others", others - FUNCTIONS_REPORTED);
 	free(names);
 }
 

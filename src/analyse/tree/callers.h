@@ -37,11 +37,11 @@ void af_hits_function(struct af_hits *h, const struct af_tree *t, uint32_t name)
 
 /*
  * A name that two libraries have, or a host function as well as a kernel, means several functions:
- * keep the heaviest by @weight, and describe the choice and the others in @said ("" when there is
- * only one).
+ * keep the heaviest by @weight, and describe the choice and the others in @reported ("" when there
+ * is only one).
  */
 void af_hits_choose(struct af_hits *h, const struct af_tree *t, uint32_t weight,
-                    struct af_buf *said);
+                    struct af_buf *reported);
 
 /* The identity of a function: its text, side (ids.h) and module (module_key.h, "": none). */
 struct af_name_key {

@@ -6,7 +6,7 @@
 
 #define NOWHERE UINT32_MAX
 
-struct narrowing {
+struct filtering {
 	struct af_tree *dst;
 	const struct af_tree *src;
 	const struct af_hits *hits;
@@ -15,13 +15,13 @@ struct narrowing {
 	uint8_t *above;  /* by node: one below it is meant */
 };
 
-struct narrow_rule {
+struct filter_rule {
 	/* Where a node goes in the new tree, given where its parent went, or NOWHERE. */
-	uint32_t (*place)(struct narrowing *n, uint32_t node, uint32_t above);
+	uint32_t (*place)(struct filtering *n, uint32_t node, uint32_t above);
 	bool only_inside; /* of other nodes no weight is taken */
 };
 
-static uint32_t narrow_child(struct narrowing *n, uint32_t node, uint32_t above)
+static uint32_t filter_child(struct filtering *n, uint32_t node, uint32_t above)
 {
 	uint32_t name = n->src->nodes[node].name;
 
@@ -30,24 +30,24 @@ static uint32_t narrow_child(struct narrowing *n, uint32_t node, uint32_t above)
 	return af_tree_child(n->dst, above, n->names[name]);
 }
 
-static uint32_t place_focus(struct narrowing *n, uint32_t node, uint32_t above)
+static uint32_t place_focus(struct filtering *n, uint32_t node, uint32_t above)
 {
 	if (!n->inside[node])
 		return NOWHERE;
-	return narrow_child(n, node, above == NOWHERE ? 0 : above);
+	return filter_child(n, node, above == NOWHERE ? 0 : above);
 }
 
-static uint32_t place_hide(struct narrowing *n, uint32_t node, uint32_t above)
+static uint32_t place_hide(struct filtering *n, uint32_t node, uint32_t above)
 {
-	return n->hits->is[n->src->nodes[node].name] ? above : narrow_child(n, node, above);
+	return n->hits->is[n->src->nodes[node].name] ? above : filter_child(n, node, above);
 }
 
-static uint32_t place_keep(struct narrowing *n, uint32_t node, uint32_t above)
+static uint32_t place_keep(struct filtering *n, uint32_t node, uint32_t above)
 {
-	return n->inside[node] || n->above[node] ? narrow_child(n, node, above) : NOWHERE;
+	return n->inside[node] || n->above[node] ? filter_child(n, node, above) : NOWHERE;
 }
 
-static void narrow_mark(struct narrowing *n)
+static void filter_mark(struct filtering *n)
 {
 	const struct af_tree *t = n->src;
 
@@ -61,15 +61,15 @@ static void narrow_mark(struct narrowing *n)
 			n->above[t->nodes[i].parent] = 1;
 }
 
-static void narrow(struct af_tree *dst, const struct af_tree *src, const struct af_hits *h,
-                   const struct narrow_rule *rule)
+static void filter(struct af_tree *dst, const struct af_tree *src, const struct af_hits *h,
+                   const struct filter_rule *rule)
 {
-	struct narrowing n = {.dst = dst, .src = src, .hits = h};
+	struct filtering n = {.dst = dst, .src = src, .hits = h};
 	uint32_t *to = af_xcalloc(src->nr + 1, sizeof *to);
 
 	af_tree_open(dst, src->weights, src->nr_weights);
 	dst->saturated = src->saturated;
-	narrow_mark(&n);
+	filter_mark(&n);
 	for (uint32_t i = 0; i < src->nr; i++) {
 		to[i] = i ? rule->place(&n, i, to[src->nodes[i].parent]) : 0;
 		if (to[i] == NOWHERE || (rule->only_inside && !n.inside[i]))
@@ -86,15 +86,15 @@ static void narrow(struct af_tree *dst, const struct af_tree *src, const struct 
 
 void af_tree_focus(struct af_tree *dst, const struct af_tree *src, const struct af_hits *h)
 {
-	narrow(dst, src, h, &(const struct narrow_rule){place_focus, true});
+	filter(dst, src, h, &(const struct filter_rule){place_focus, true});
 }
 
 void af_tree_hide(struct af_tree *dst, const struct af_tree *src, const struct af_hits *h)
 {
-	narrow(dst, src, h, &(const struct narrow_rule){place_hide, false});
+	filter(dst, src, h, &(const struct filter_rule){place_hide, false});
 }
 
 void af_tree_keep(struct af_tree *dst, const struct af_tree *src, const struct af_hits *h)
 {
-	narrow(dst, src, h, &(const struct narrow_rule){place_keep, true});
+	filter(dst, src, h, &(const struct filter_rule){place_keep, true});
 }

@@ -82,7 +82,7 @@ static int key_compare(const void *a, const void *b, void *private)
 		return na->frame < nb->frame ? -1 : 1;
 	if (na->key != nb->key)
 		return strcmp(af_strtab_get(&p->keys, na->key), af_strtab_get(&p->keys, nb->key));
-	return na->spot < nb->spot ? -1 : na->spot > nb->spot;
+	return na->location < nb->location ? -1 : na->location > nb->location;
 }
 
 static uint64_t key_head(const struct tree_name *n, const struct rank_key *k)

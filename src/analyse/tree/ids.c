@@ -68,7 +68,7 @@ enum af_frame af_kind_of(const char *word, enum af_frame otherwise)
 	return otherwise;
 }
 
-void af_ids_add(struct af_facts *f, struct af_table *t, const struct af_tree *tree)
+void af_ids_add(struct af_tables *f, struct af_table *t, const struct af_tree *tree)
 {
 	uint32_t nr = t->nr_columns;
 

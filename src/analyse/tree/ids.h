@@ -46,6 +46,6 @@ bool af_is_function_id(const char *text);
  * Add a column "Id", for programs, at the end of @t: the ids of the functions in its first column,
  * when top.h made it from @tree, or, with NULL, of device kernels.
  */
-void af_ids_add(struct af_facts *f, struct af_table *t, const struct af_tree *tree);
+void af_ids_add(struct af_tables *f, struct af_table *t, const struct af_tree *tree);
 
 #endif

@@ -7,22 +7,22 @@
 #include "analyse/tree/private.h"
 #include "base/map.h"
 
-uint32_t tree_key_number(struct af_tree *t, enum af_frame frame, const struct af_spot *spot)
+uint32_t tree_key_number(struct af_tree *t, enum af_frame frame, const struct af_location *location)
 {
-	if (!spot || !(spot->module || spot->file) || !af_frame_has_module(frame))
+	if (!location || !(location->module || location->file) || !af_frame_has_module(frame))
 		return 0;
-	const char *file = spot->module ? NULL : spot->file;
-	uint64_t at = (uintptr_t)(file ? file : spot->module);
+	const char *file = location->module ? NULL : location->file;
+	uint64_t at = (uintptr_t)(file ? file : location->module);
 	struct tree_key *last =
 	    &t->private_->keys_last[at * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (KEYS_LAST - 1)];
 	bool kernel = frame == AF_FRAME_KERNEL;
 
-	if (last->module == spot->module && last->file == file && last->kernel == kernel)
+	if (last->module == location->module && last->file == file && last->kernel == kernel)
 		return last->key;
 	struct af_buf b = {0};
-	af_module_key(&b, frame, spot->module, file);
+	af_module_key(&b, frame, location->module, file);
 	*last =
-	    (struct tree_key){spot->module, file,
+	    (struct tree_key){location->module, file,
 	                      b.len ? af_strtab_id(&t->private_->keys, b.data, b.len) : 0, kernel};
 	af_buf_free(&b);
 	return last->key;
@@ -78,8 +78,8 @@ uint32_t af_tree_name_like(struct af_tree *t, const struct af_tree *src, uint32_
 {
 	const struct tree_name *n = &src->private_->names[name];
 	uint32_t key = n->key ? af_strtab_id_z(&t->private_->keys, af_tree_key(src, name)) : 0;
-	uint32_t spot = n->spot ? tree_spot_number(t, af_tree_spot(src, name)) : 0;
-	uint32_t id = tree_name_of(t, n->text, n->len, n->frame, spot, key, borrowed);
+	uint32_t location = n->location ? tree_location_number(t, af_tree_location(src, name)) : 0;
+	uint32_t id = tree_name_of(t, n->text, n->len, n->frame, location, key, borrowed);
 	struct tree_name *to = &t->private_->names[id];
 	uint32_t module = n->module;
 

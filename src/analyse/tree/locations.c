@@ -8,43 +8,44 @@
 
 enum { SPOTS_MOST = (1 << 24) - 1 }; /* what a name has bits for: of more, nothing is known */
 
-struct tree_spots {
+struct tree_locations {
 	struct af_strtab texts;
-	struct af_spot *all; /* from 1 on; texts are those of the table, so equal ones are one */
+	struct af_location
+	    *all; /* from 1 on; texts are those of the table, so equal ones are one */
 	uint32_t nr, cap;
-	struct af_map by_spot; /* hash → the latest of it */
-	uint32_t *before;      /* with the same hash, 0: none */
+	struct af_map by_location; /* hash → the latest of it */
+	uint32_t *before;          /* with the same hash, 0: none */
 	uint32_t cap_before;
 };
 
-void af_tree_keep_spots(struct af_tree *t)
+void af_tree_keep_locations(struct af_tree *t)
 {
-	struct tree_spots *s = af_xcalloc(1, sizeof *s);
+	struct tree_locations *s = af_xcalloc(1, sizeof *s);
 
 	AF_GROW(s->all, s->nr, s->cap);
-	s->all[s->nr++] = (struct af_spot){0};
-	t->private_->spots = s;
+	s->all[s->nr++] = (struct af_location){0};
+	t->private_->locations = s;
 }
 
-bool af_tree_has_spots(const struct af_tree *t)
+bool af_tree_has_locations(const struct af_tree *t)
 {
-	return t->private_->spots;
+	return t->private_->locations;
 }
 
-static const char *spot_text(struct tree_spots *s, const char *text)
+static const char *location_text(struct tree_locations *s, const char *text)
 {
 	return text ? af_strtab_get(&s->texts, af_strtab_id_z(&s->texts, text)) : NULL;
 }
 
 /* Texts are interned, so pointers say whether they are the same. */
-static bool spot_equal(const struct af_spot *a, const struct af_spot *b)
+static bool location_equal(const struct af_location *a, const struct af_location *b)
 {
 	return a->function == b->function && a->file == b->file && a->module == b->module &&
 	       a->build_id == b->build_id && a->address == b->address && a->line == b->line &&
 	       a->first_line == b->first_line && a->what == b->what && a->inlined == b->inlined;
 }
 
-static uint64_t spot_hash(const struct af_spot *s)
+static uint64_t location_hash(const struct af_location *s)
 {
 	const uint64_t key[] = {(uintptr_t)s->function, (uintptr_t)s->file, (uintptr_t)s->module,
 	                        s->address, (uint64_t)s->line << 32 | s->what << 1 | s->inlined};
@@ -52,20 +53,20 @@ static uint64_t spot_hash(const struct af_spot *s)
 	return af_scatter_bytes(key, sizeof key);
 }
 
-uint32_t tree_spot_number(struct af_tree *t, const struct af_spot *spot)
+uint32_t tree_location_number(struct af_tree *t, const struct af_location *location)
 {
-	struct tree_spots *s = t->private_->spots;
+	struct tree_locations *s = t->private_->locations;
 
-	if (!s || !spot)
+	if (!s || !location)
 		return 0;
-	struct af_spot kept = *spot;
-	kept.function = spot_text(s, spot->function);
-	kept.file = spot_text(s, spot->file);
-	kept.module = spot_text(s, spot->module);
-	kept.build_id = spot_text(s, spot->build_id);
-	uint64_t *slot = af_map_at(&s->by_spot, spot_hash(&kept), NULL);
+	struct af_location kept = *location;
+	kept.function = location_text(s, location->function);
+	kept.file = location_text(s, location->file);
+	kept.module = location_text(s, location->module);
+	kept.build_id = location_text(s, location->build_id);
+	uint64_t *slot = af_map_at(&s->by_location, location_hash(&kept), NULL);
 	for (uint32_t i = (uint32_t)*slot; i; i = s->before[i])
-		if (spot_equal(&s->all[i], &kept))
+		if (location_equal(&s->all[i], &kept))
 			return i;
 	if (s->nr > SPOTS_MOST)
 		return 0;
@@ -77,24 +78,24 @@ uint32_t tree_spot_number(struct af_tree *t, const struct af_spot *spot)
 	return s->nr++;
 }
 
-const struct af_spot *af_tree_spot(const struct af_tree *t, uint32_t name)
+const struct af_location *af_tree_location(const struct af_tree *t, uint32_t name)
 {
-	static const struct af_spot nowhere;
-	const struct tree_spots *s = t->private_->spots;
+	static const struct af_location nowhere;
+	const struct tree_locations *s = t->private_->locations;
 
-	return s ? &s->all[t->private_->names[name].spot] : &nowhere;
+	return s ? &s->all[t->private_->names[name].location] : &nowhere;
 }
 
-void tree_spots_close(struct af_tree *t)
+void tree_locations_close(struct af_tree *t)
 {
-	struct tree_spots *s = t->private_->spots;
+	struct tree_locations *s = t->private_->locations;
 
 	if (!s)
 		return;
 	af_strtab_free(&s->texts);
-	af_map_free(&s->by_spot);
+	af_map_free(&s->by_location);
 	free(s->all);
 	free(s->before);
 	free(s);
-	t->private_->spots = NULL;
+	t->private_->locations = NULL;
 }

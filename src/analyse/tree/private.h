@@ -11,11 +11,11 @@
 struct tree_name {
 	const char *text;
 	uint32_t len;
-	uint32_t frame : 8; /* enum af_frame */
-	uint32_t spot : 24; /* of the spots, 0: none */
-	uint32_t module;    /* of the modules, 0: none, MODULES: several */
-	uint32_t key;       /* of the keys: module_key.h; 0: none */
-	const char *told;   /* text pointer of the last call with this name */
+	uint32_t frame : 8;     /* enum af_frame */
+	uint32_t location : 24; /* of the spots, 0: none */
+	uint32_t module;        /* of the modules, 0: none, MODULES: several */
+	uint32_t key;           /* of the keys: module_key.h; 0: none */
+	const char *reported;   /* text pointer of the last call with this name */
 };
 
 enum { MODULES = UINT32_MAX };
@@ -30,7 +30,7 @@ struct tree_node_slot {
 	uint32_t node; /* 0: free */
 };
 
-struct tree_spots; /* spots.c */
+struct tree_locations; /* spots.c */
 
 /* keys.c: keys of the latest files, by the addresses of their texts in the world. */
 enum { KEYS_LAST = 256 };
@@ -53,7 +53,7 @@ struct af_tree_private {
 	struct tree_key keys_last[KEYS_LAST];
 	struct tree_label *labels; /* of the first names */
 	uint32_t nr_labels;
-	struct tree_spots *spots; /* NULL: frames of this tree have none */
+	struct tree_locations *locations; /* NULL: frames of this tree have none */
 	struct tree_name *names;
 	struct tree_name_slot *name_slots;
 	uint32_t cap_names; /* slots: twice as many */
@@ -71,14 +71,15 @@ uint32_t tree_append(struct af_tree *t, uint32_t parent, uint32_t name);
 
 /* af_tree_name() for a frame with the spot and the key of these numbers. */
 uint32_t tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
-                      uint32_t spot, uint32_t key, int borrowed);
+                      uint32_t location, uint32_t key, int borrowed);
 
-/* The number of the key of @spot (NULL: none), 0: none. */
-uint32_t tree_key_number(struct af_tree *t, enum af_frame frame, const struct af_spot *spot);
+/* The number of the key of @location (NULL: none), 0: none. */
+uint32_t tree_key_number(struct af_tree *t, enum af_frame frame,
+                         const struct af_location *location);
 
-/* The number of @spot (NULL: none) among those of the tree, 0 when it has none. */
-uint32_t tree_spot_number(struct af_tree *t, const struct af_spot *spot);
-void tree_spots_close(struct af_tree *t);
+/* The number of @location (NULL: none) among those of the tree, 0 when it has none. */
+uint32_t tree_location_number(struct af_tree *t, const struct af_location *location);
+void tree_locations_close(struct af_tree *t);
 
 /* Drop the results of finish(), and the memory that only building needs. */
 void tree_unfinish(struct af_tree *t);

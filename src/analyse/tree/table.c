@@ -58,7 +58,7 @@ uint8_t *af_tree_choose(const struct af_tree *t, uint32_t weight, const struct a
 	return chosen;
 }
 
-static const char *name_of(struct af_facts *f, const struct af_tree *t, uint32_t name)
+static const char *name_of(struct af_tables *f, const struct af_tree *t, uint32_t name)
 {
 	size_t len;
 	const char *text = af_tree_label(t, name, &len);
@@ -66,7 +66,7 @@ static const char *name_of(struct af_facts *f, const struct af_tree *t, uint32_t
 	return af_arena_strdup(&f->arena, text, len);
 }
 
-static const char *id_of(struct af_facts *f, const struct af_tree *t, uint32_t name)
+static const char *id_of(struct af_tables *f, const struct af_tree *t, uint32_t name)
 {
 	char *id = af_arena_alloc(&f->arena, AF_ID_SIZE);
 
@@ -74,7 +74,7 @@ static const char *id_of(struct af_facts *f, const struct af_tree *t, uint32_t n
 	return id;
 }
 
-struct af_table *af_tree_table(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+struct af_table *af_tree_table(struct af_tables *f, const struct af_tree *t, uint32_t weight,
                                const struct af_tree_cut *cut, const char *name, const char *title)
 {
 	enum af_cell_unit unit = af_tree_unit(t, weight);
@@ -99,7 +99,7 @@ struct af_table *af_tree_table(struct af_facts *f, const struct af_tree *t, uint
 		c->depth.value = depth;
 		c->total.value = t->total[weight][i];
 		c->total_share.value =
-		    af_facts_ratio(t->total[weight][i], t->total[weight][0], 1e4);
+		    af_tables_ratio(t->total[weight][i], t->total[weight][0], 1e4);
 		c->self.value = t->self[weight][i];
 		c->kind.text = af_frame_name(af_tree_frame(t, t->nodes[i].name));
 		c->function.text = function;
@@ -115,7 +115,7 @@ struct af_table *af_tree_table(struct af_facts *f, const struct af_tree *t, uint
 	return table;
 }
 
-static void first_row(struct af_facts *f, struct af_table *table, const struct af_tree *t,
+static void first_row(struct af_tables *f, struct af_table *table, const struct af_tree *t,
                       uint32_t weight, const struct choosing *row, const char *own)
 {
 	struct af_first_row *c = af_table_row(f, table);
@@ -123,12 +123,12 @@ static void first_row(struct af_facts *f, struct af_table *table, const struct a
 
 	c->function.text = row->node ? name_of(f, t, name) : own;
 	c->weight.value = row->total;
-	c->share.value = af_facts_ratio(row->total, t->total[weight][0], 1e4);
+	c->share.value = af_tables_ratio(row->total, t->total[weight][0], 1e4);
 	c->kind.text = af_frame_name(row->node ? af_tree_frame(t, name) : AF_FRAME_MARK);
 	c->id.text = row->node ? id_of(f, t, name) : "";
 }
 
-struct af_table *af_tree_first_table(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+struct af_table *af_tree_first_table(struct af_tables *f, const struct af_tree *t, uint32_t weight,
                                      const char *own, const char *name, const char *title)
 {
 	const struct af_column columns[] = {

@@ -47,7 +47,7 @@ struct af_tree_row {
  * Add the chosen frames to @f, preorder, without the root. What is left out is in the table's
  * `truncated`.
  */
-struct af_table *af_tree_table(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+struct af_table *af_tree_table(struct af_tables *f, const struct af_tree *t, uint32_t weight,
                                const struct af_tree_cut *cut, const char *name, const char *title);
 
 /* A row of the frames just below the root; the share is of the root's total. */
@@ -65,7 +65,7 @@ struct af_first_row {
  * Add the frames just below the root to @f, heaviest first. What the root has itself is a row as
  * well, called @own.
  */
-struct af_table *af_tree_first_table(struct af_facts *f, const struct af_tree *t, uint32_t weight,
+struct af_table *af_tree_first_table(struct af_tables *f, const struct af_tree *t, uint32_t weight,
                                      const char *own, const char *name, const char *title);
 
 /* The unit of a tree's weight in a table. */

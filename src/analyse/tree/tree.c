@@ -45,7 +45,7 @@ void af_tree_close(struct af_tree *t)
 	struct af_tree_private *p = t->private_;
 
 	if (p) {
-		tree_spots_close(t);
+		tree_locations_close(t);
 		af_arena_free(&p->texts);
 		af_strtab_free(&p->modules);
 		af_strtab_free(&p->keys);
@@ -87,7 +87,7 @@ static void names_grow(struct af_tree *t)
 }
 
 uint32_t tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
-                      uint32_t spot, uint32_t key, int borrowed)
+                      uint32_t location, uint32_t key, int borrowed)
 {
 	struct af_tree_private *p = t->private_;
 
@@ -98,20 +98,20 @@ uint32_t tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_f
 
 	uint32_t mask = p->cap_names * 2 - 1;
 	uint32_t hash = (uint32_t)(af_scatter_bytes(text, len) + frame * 0x9e3779b9u) +
-	                spot * 0x85ebca6bu + key * 0xc2b2ae35u;
+	                location * 0x85ebca6bu + key * 0xc2b2ae35u;
 	uint32_t i = hash & mask;
 	for (; p->name_slots[i].id_plus_1; i = (i + 1) & mask) {
 		if (p->name_slots[i].hash != hash)
 			continue;
 		const struct tree_name *n = &p->names[p->name_slots[i].id_plus_1 - 1];
-		if (n->len == len && n->frame == frame && n->spot == spot && n->key == key &&
-		    !memcmp(n->text, text, len))
+		if (n->len == len && n->frame == frame && n->location == location &&
+		    n->key == key && !memcmp(n->text, text, len))
 			return p->name_slots[i].id_plus_1 - 1;
 	}
 	if (!borrowed)
 		text = af_arena_strdup(&p->texts, text, len);
 	p->names[t->nr_names] =
-	    (struct tree_name){text, (uint32_t)len, frame, spot & 0xffffff, 0, key, NULL};
+	    (struct tree_name){text, (uint32_t)len, frame, location & 0xffffff, 0, key, NULL};
 	p->name_slots[i] = (struct tree_name_slot){hash, t->nr_names + 1};
 	return t->nr_names++;
 }
@@ -127,21 +127,21 @@ static void name_in(struct af_tree *t, uint32_t name, const char *module)
 {
 	struct tree_name *n = &t->private_->names[name];
 
-	if (n->told == module || n->module == MODULES)
+	if (n->reported == module || n->module == MODULES)
 		return;
 	uint32_t id = af_strtab_id_z(&t->private_->modules, module);
 	n->module = n->module && n->module != id ? MODULES : id;
-	n->told = module;
+	n->reported = module;
 }
 
 uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
-                         const struct af_spot *spot)
+                         const struct af_location *location)
 {
-	uint32_t name = tree_name_of(t, text, len, frame, tree_spot_number(t, spot),
-	                             tree_key_number(t, frame, spot), 0);
+	uint32_t name = tree_name_of(t, text, len, frame, tree_location_number(t, location),
+	                             tree_key_number(t, frame, location), 0);
 
-	if (spot && spot->module)
-		name_in(t, name, spot->module);
+	if (location && location->module)
+		name_in(t, name, location->module);
 	return name;
 }
 

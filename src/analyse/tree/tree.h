@@ -99,28 +99,28 @@ enum af_frame af_tree_frame(const struct af_tree *t, uint32_t name);
 
 /*
  * Facts about a frame besides its text, for formats that have a place for them. Only trees with
- * af_tree_keep_spots() keep spots. In those, frames with equal texts at different locations are
+ * af_tree_keep_locations() keep spots. In those, frames with equal texts at different locations are
  * different names; readers merge them again by their texts.
  */
-enum af_spot_what {
-	AF_SPOT_CODE, /* of a host or device; everything without another word */
-	AF_SPOT_PROCESS,
-	AF_SPOT_RANK,
-	AF_SPOT_THREAD,
-	AF_SPOT_DEVICE,
-	AF_SPOT_QUEUE,
-	AF_SPOT_LINE, /* of device code; below the frame of its kernel */
-	AF_SPOT_INSN,
-	AF_SPOT_STALL
+enum af_location_what {
+	AF_LOCATION_CODE, /* of a host or device; everything without another word */
+	AF_LOCATION_PROCESS,
+	AF_LOCATION_RANK,
+	AF_LOCATION_THREAD,
+	AF_LOCATION_DEVICE,
+	AF_LOCATION_QUEUE,
+	AF_LOCATION_LINE, /* of device code; below the frame of its kernel */
+	AF_LOCATION_INSN,
+	AF_LOCATION_STALL
 };
 
-struct af_spot {
+struct af_location {
 	const char *function;          /* the name alone; NULL: the frame's text */
 	const char *file;              /* of the source, or NULL */
 	const char *module, *build_id; /* the file of machine code, or NULL */
 	uint64_t address;              /* within the module; of a process or thread its number */
 	uint32_t line, first_line;     /* first_line: of the function; 0 not known */
-	uint32_t what;                 /* enum af_spot_what */
+	uint32_t what;                 /* enum af_location_what */
 	bool inlined;                  /* into the frame below it: both are one address */
 };
 
@@ -134,16 +134,16 @@ static inline bool af_frame_has_module(enum af_frame frame)
 }
 
 /* Call it right after af_tree_open(). */
-void af_tree_keep_spots(struct af_tree *t);
-bool af_tree_has_spots(const struct af_tree *t);
+void af_tree_keep_locations(struct af_tree *t);
+bool af_tree_has_locations(const struct af_tree *t);
 
 /*
- * af_tree_name() of a frame at @spot (NULL: none); all texts are copied. Functions of one name in
- * two modules are two names. While the tree is made, the caller must give the same module and file
- * at the same address each time, and no others there.
+ * af_tree_name() of a frame at @location (NULL: none); all texts are copied. Functions of one name
+ * in two modules are two names. While the tree is made, the caller must give the same module and
+ * file at the same address each time, and no others there.
  */
 uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
-                         const struct af_spot *spot);
+                         const struct af_location *location);
 
 /* af_tree_name(), copied, of a function in the module whose word (below) is @key, "" for none. */
 uint32_t af_tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
@@ -183,7 +183,7 @@ bool af_tree_is_told_apart(const struct af_tree *t, uint32_t name);
 const char *af_tree_module(const struct af_tree *t, uint32_t name);
 
 /* The spot of the frame: zeroes when it is not known. Valid until the next name. */
-const struct af_spot *af_tree_spot(const struct af_tree *t, uint32_t name);
+const struct af_location *af_tree_location(const struct af_tree *t, uint32_t name);
 
 /* The greatest common divisor of self weights, 1 where there are none. */
 uint64_t af_tree_divisor(const struct af_tree *t, uint32_t weight);

@@ -10,27 +10,27 @@ enum { NAME_BYTES = 256 };
 
 #define EVALUATES "autograd::engine::evaluate_function: "
 
-struct doings_open {
+struct annotations_open {
 	uint32_t domain, name; /* of the names; name: 0 where it makes no frame */
 	uint32_t nest, forward, doing;
 	bool evaluates; /* what begins in it next is a function of autograd's backward pass */
 };
 
-struct doings_thread {
+struct annotations_thread {
 	uint32_t nr;
-	uint64_t beyond;          /* more are open than are followed */
-	struct doings_open *open; /* room for AF_DOINGS_OPEN, from the first on */
+	uint64_t beyond;               /* more are open than are followed */
+	struct annotations_open *open; /* room for AF_DOINGS_OPEN, from the first on */
 };
 
 /* Operations of one process by their sequence number, each in the slot of its remainder. */
-struct doings_sequences {
-	struct doings_sequence {
+struct annotations_sequences {
+	struct annotations_sequence {
 		uint64_t number;
 		uint32_t path;
 	} * slots;
 };
 
-void af_doings_free(struct af_doings *r)
+void af_annotations_free(struct af_annotations *r)
 {
 	for (uint32_t i = 0; i < r->nr_threads; i++)
 		free(r->threads[i].open);
@@ -39,13 +39,13 @@ void af_doings_free(struct af_doings *r)
 	free(r->threads);
 	free(r->sequences);
 	free(r->nests);
-	free(r->doings);
+	free(r->annotations);
 	af_strtab_free(&r->names);
 	af_map_free(&r->by_nest);
 	af_map_free(&r->by_doing);
 	af_map_free(&r->by_thread);
 	af_map_free(&r->by_process);
-	*r = (struct af_doings){0};
+	*r = (struct af_annotations){0};
 }
 
 /* A name as it is shown: short, without what numbers each call, and whole in UTF-8. */
@@ -77,7 +77,7 @@ static bool sequence_of(const char *name, uint64_t *number)
 }
 
 /* A name that was cut is that of all that begin like it. */
-static bool is_only(const struct af_doings *r, uint32_t name)
+static bool is_only(const struct af_annotations *r, uint32_t name)
 {
 	const char *text = af_strtab_get(&r->names, name);
 
@@ -93,7 +93,7 @@ static uint32_t known_as(const struct af_map *map, uint64_t key, uint32_t otherw
 	return known ? (uint32_t)*known : otherwise;
 }
 
-static uint32_t nest_of(struct af_doings *r, uint32_t parent, uint32_t name)
+static uint32_t nest_of(struct af_annotations *r, uint32_t parent, uint32_t name)
 {
 	bool fresh;
 	uint32_t depth = parent ? r->nests[parent - 1].depth + 1 : 1;
@@ -118,53 +118,54 @@ static uint32_t nest_of(struct af_doings *r, uint32_t parent, uint32_t name)
 	return (uint32_t)*slot;
 }
 
-static uint32_t doing_of(struct af_doings *r, uint32_t nest, uint32_t forward)
+static uint32_t doing_of(struct af_annotations *r, uint32_t nest, uint32_t forward)
 {
 	bool fresh;
 
 	if (!nest && !forward)
 		return 0;
 	uint64_t key = world_key(nest, forward);
-	if (r->nr_doings >= AF_DOINGS_NESTS)
+	if (r->nr_annotations >= AF_DOINGS_NESTS)
 		return known_as(&r->by_doing, key, 0);
 	uint64_t *slot = af_map_at(&r->by_doing, key, &fresh);
 	if (fresh) {
-		AF_GROW(r->doings, r->nr_doings, r->cap_doings);
-		r->doings[r->nr_doings] = (struct af_doing){nest, forward};
-		*slot = ++r->nr_doings;
+		AF_GROW(r->annotations, r->nr_annotations, r->cap_annotations);
+		r->annotations[r->nr_annotations] = (struct af_doing){nest, forward};
+		*slot = ++r->nr_annotations;
 	}
 	return (uint32_t)*slot;
 }
 
-static struct doings_thread *thread_of(struct af_doings *r, const struct af_event *ev)
+static struct annotations_thread *thread_of(struct af_annotations *r, const struct af_event *ev)
 {
 	bool fresh;
 	uint64_t *slot = af_map_at(&r->by_thread, world_key(ev->process, ev->tid), &fresh);
 
 	if (fresh) {
 		AF_GROW(r->threads, r->nr_threads, r->cap_threads);
-		r->threads[r->nr_threads] = (struct doings_thread){0};
+		r->threads[r->nr_threads] = (struct annotations_thread){0};
 		*slot = r->nr_threads++;
 	}
 	return &r->threads[*slot];
 }
 
-static struct doings_sequence *sequence_slot(const struct af_doings *r, uint32_t process,
-                                             uint64_t number)
+static struct annotations_sequence *sequence_slot(const struct af_annotations *r, uint32_t process,
+                                                  uint64_t number)
 {
 	const uint64_t *of = af_map_get(&r->by_process, process);
 
 	return of ? &r->sequences[*of].slots[number % AF_DOINGS_SEQUENCES] : NULL;
 }
 
-static uint32_t forward_of(const struct af_doings *r, uint32_t process, uint64_t number)
+static uint32_t forward_of(const struct af_annotations *r, uint32_t process, uint64_t number)
 {
-	const struct doings_sequence *s = sequence_slot(r, process, number);
+	const struct annotations_sequence *s = sequence_slot(r, process, number);
 
 	return s && s->number == number ? s->path : 0;
 }
 
-static void take_operation(struct af_doings *r, const struct af_world *w, const struct af_event *ev)
+static void take_operation(struct af_annotations *r, const struct af_world *w,
+                           const struct af_event *ev)
 {
 	struct af_ev_operation f;
 	bool fresh;
@@ -177,27 +178,27 @@ static void take_operation(struct af_doings *r, const struct af_world *w, const 
 	if (fresh) {
 		AF_GROW(r->sequences, r->nr_sequences, r->cap_sequences);
 		r->sequences[r->nr_sequences].slots =
-		    af_xcalloc(AF_DOINGS_SEQUENCES, sizeof(struct doings_sequence));
+		    af_xcalloc(AF_DOINGS_SEQUENCES, sizeof(struct annotations_sequence));
 		*of = r->nr_sequences++;
 	}
-	*sequence_slot(r, ev->process, f.sequence) = (struct doings_sequence){
+	*sequence_slot(r, ev->process, f.sequence) = (struct annotations_sequence){
 	    .number = f.sequence, .path = af_world_path(w, ev, f.callpath)};
 }
 
 /* What @o adds to what is open below it. */
-static void open_follow(struct af_doings *r, struct doings_open *o, uint32_t below)
+static void open_follow(struct af_annotations *r, struct annotations_open *o, uint32_t below)
 {
 	o->nest = nest_of(r, below, o->name);
 	o->doing = doing_of(r, o->nest, o->forward);
 }
 
-static void take_push(struct af_doings *r, const struct af_event *ev, uint32_t domain,
+static void take_push(struct af_annotations *r, const struct af_event *ev, uint32_t domain,
                       const char *name)
 {
-	struct doings_thread *t = thread_of(r, ev);
+	struct annotations_thread *t = thread_of(r, ev);
 	uint32_t nest = t->nr ? t->open[t->nr - 1].nest : 0;
 	bool evaluated = t->nr ? t->open[t->nr - 1].evaluates : false;
-	struct doings_open o = {
+	struct annotations_open o = {
 	    .domain = domain,
 	    .forward = t->nr ? t->open[t->nr - 1].forward : 0,
 	    .evaluates = !strncmp(name, EVALUATES, strlen(EVALUATES)),
@@ -221,9 +222,9 @@ static void take_push(struct af_doings *r, const struct af_event *ev, uint32_t d
 }
 
 /* The latest of the domain; one that began before the trace is none of ours. */
-static void take_pop(struct af_doings *r, const struct af_event *ev, uint32_t domain)
+static void take_pop(struct af_annotations *r, const struct af_event *ev, uint32_t domain)
 {
-	struct doings_thread *t = thread_of(r, ev);
+	struct annotations_thread *t = thread_of(r, ev);
 	uint32_t at = t->nr;
 
 	if (t->beyond) {
@@ -240,7 +241,8 @@ static void take_pop(struct af_doings *r, const struct af_event *ev, uint32_t do
 		open_follow(r, &t->open[i], i ? t->open[i - 1].nest : 0);
 }
 
-void af_doings_event(struct af_doings *r, const struct af_world *w, const struct af_event *ev)
+void af_annotations_event(struct af_annotations *r, const struct af_world *w,
+                          const struct af_event *ev)
 {
 	struct af_tail_view tails[AF_TAILS_MAX];
 	struct af_ev_range f;
@@ -262,29 +264,30 @@ void af_doings_event(struct af_doings *r, const struct af_world *w, const struct
 		take_pop(r, ev, domain);
 }
 
-uint32_t af_doings_now(const struct af_doings *r, uint32_t process, uint32_t tid)
+uint32_t af_annotations_now(const struct af_annotations *r, uint32_t process, uint32_t tid)
 {
 	const uint64_t *slot =
 	    r->nr_threads ? af_map_get(&r->by_thread, world_key(process, tid)) : NULL;
-	const struct doings_thread *t = slot ? &r->threads[*slot] : NULL;
+	const struct annotations_thread *t = slot ? &r->threads[*slot] : NULL;
 
 	return t && t->nr ? t->open[t->nr - 1].doing : 0;
 }
 
-struct af_doing af_doings_get(const struct af_doings *r, uint32_t doing)
+struct af_doing af_annotations_get(const struct af_annotations *r, uint32_t doing)
 {
-	return doing && doing <= r->nr_doings ? r->doings[doing - 1] : (struct af_doing){0};
+	return doing && doing <= r->nr_annotations ? r->annotations[doing - 1]
+	                                           : (struct af_doing){0};
 }
 
-bool af_doings_inside(const struct af_doings *r, uint32_t doing)
+bool af_annotations_inside(const struct af_annotations *r, uint32_t doing)
 {
-	uint32_t nest = af_doings_get(r, doing).nest;
+	uint32_t nest = af_annotations_get(r, doing).nest;
 
 	return !r->only || (nest && r->nests[nest - 1].inside);
 }
 
-uint32_t af_doings_names(const struct af_doings *r, uint32_t nest,
-                         const char *names[AF_DOINGS_DEEP])
+uint32_t af_annotations_names(const struct af_annotations *r, uint32_t nest,
+                              const char *names[AF_DOINGS_DEEP])
 {
 	uint32_t nr = nest ? r->nests[nest - 1].depth : 0;
 

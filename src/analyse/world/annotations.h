@@ -3,7 +3,8 @@
  * its events can be told apart by them, and to which forward operation autograd's backward
  * functions go back (OPERATION).
  *
- *	{ af_doings_event | af_doings_now }* → af_doings_names, af_doings_forward → af_doings_free
+ *	{ af_annotations_event | af_annotations_now }*
+ *	→ af_annotations_names, af_annotations_forward → af_annotations_free
  *
  * Only ranges that nest on a thread count (PUSH and POP); a POP ends the latest of its domain.
  * Ranges beyond the bounds below are left out.
@@ -48,38 +49,39 @@ struct af_doing {
 	uint32_t forward; /* call path of the world: of the forward operation, or 0 */
 };
 
-struct af_doings {
+struct af_annotations {
 	bool apart;       /* set before the first event by a caller that wants ranges told apart */
 	const char *only; /* only events inside a range of this name; NULL: anywhere */
 
 	/* private */
 	struct af_strtab names;
 	struct af_nest *nests;
-	struct af_doing *doings;
-	struct doings_thread *threads;
-	struct doings_sequences *sequences;
-	uint32_t nr_nests, cap_nests, nr_doings, cap_doings, nr_threads, cap_threads, nr_sequences,
-	    cap_sequences;
+	struct af_doing *annotations;
+	struct annotations_thread *threads;
+	struct annotations_sequences *sequences;
+	uint32_t nr_nests, cap_nests, nr_annotations, cap_annotations, nr_threads, cap_threads,
+	    nr_sequences, cap_sequences;
 	struct af_map by_nest, by_doing, by_thread, by_process;
 };
 
 /* A zeroed struct is empty. */
-void af_doings_free(struct af_doings *r);
+void af_annotations_free(struct af_annotations *r);
 
 /* RANGE and OPERATION, in order of time; @w has seen all before. */
-void af_doings_event(struct af_doings *r, const struct af_world *w, const struct af_event *ev);
+void af_annotations_event(struct af_annotations *r, const struct af_world *w,
+                          const struct af_event *ev);
 
 /* The thread's current context, as a number. */
-uint32_t af_doings_now(const struct af_doings *r, uint32_t process, uint32_t tid);
+uint32_t af_annotations_now(const struct af_annotations *r, uint32_t process, uint32_t tid);
 
 /* The nest and the call path of such a number. */
-struct af_doing af_doings_get(const struct af_doings *r, uint32_t doing);
+struct af_doing af_annotations_get(const struct af_annotations *r, uint32_t doing);
 
 /* Is it inside the requested range? */
-bool af_doings_inside(const struct af_doings *r, uint32_t doing);
+bool af_annotations_inside(const struct af_annotations *r, uint32_t doing);
 
 /* The names of a nest, outermost first; returns their number. */
-uint32_t af_doings_names(const struct af_doings *r, uint32_t nest,
-                         const char *names[AF_DOINGS_DEEP]);
+uint32_t af_annotations_names(const struct af_annotations *r, uint32_t nest,
+                              const char *names[AF_DOINGS_DEEP]);
 
 #endif

@@ -83,8 +83,8 @@ bool af_code_names_runs(struct af_code_names *n, const struct af_world *w, uint3
 
 	if (!name)
 		return false;
-	uint32_t within = af_code_function(name->object, name->function)->within;
-	const struct af_code_function *holds = af_code_function(name->object, within);
+	uint32_t holder = af_code_function(name->object, name->function)->holder;
+	const struct af_code_function *holds = af_code_function(name->object, holder);
 	if (holds->entry)
 		return !strcmp(holds->name, kernel);
 	int entry = af_code_find(name->object, kernel, 0);

@@ -76,16 +76,16 @@ void world_learn_kernel(struct af_world *w, const struct af_event *ev)
 	*af_map_at(&w->by_kernel, world_key(ev->process, fixed.kernel), NULL) = (uintptr_t)k;
 }
 
-void world_learn_shape(struct af_world *w, const struct af_event *ev)
+void world_learn_descriptor(struct af_world *w, const struct af_event *ev)
 {
-	struct af_ev_shape fixed;
+	struct af_ev_descriptor fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
 
 	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
 		return;
-	uint32_t i = WORLD_ADD(w, shapes);
-	w->shapes[i] = (struct af_shape){.process = ev->process, .is = fixed};
-	*af_map_at(&w->by_shape, world_key(ev->stream, fixed.shape), NULL) = i;
+	uint32_t i = WORLD_ADD(w, descriptors);
+	w->descriptors[i] = (struct af_work_descriptor){.process = ev->process, .is = fixed};
+	*af_map_at(&w->by_descriptor, world_key(ev->stream, fixed.descriptor), NULL) = i;
 }
 
 void world_learn_config(struct af_world *w, const struct af_event *ev)
@@ -94,12 +94,12 @@ void world_learn_config(struct af_world *w, const struct af_event *ev)
 
 	if (!af_event_decode(ev, &fixed, sizeof fixed, NULL))
 		return;
-	uint32_t shape = af_world_shape(w, ev, fixed.shape);
-	if (!shape)
+	uint32_t descriptor = af_world_descriptor(w, ev, fixed.descriptor);
+	if (!descriptor)
 		return;
 	struct af_ev_launch_config *config = af_arena_alloc(&w->arena, sizeof *config);
 	*config = fixed;
-	w->shapes[shape].config = config;
+	w->descriptors[descriptor].config = config;
 }
 
 void world_learn_function(struct af_world *w, const struct af_event *ev)
@@ -114,7 +114,7 @@ void world_learn_function(struct af_world *w, const struct af_event *ev)
 	    .process = ev->process,
 	    .id = fixed.function,
 	    .api = fixed.api,
-	    .does = fixed.does,
+	    .category = fixed.category,
 	    .name = world_text(w, &tails[0]),
 	};
 	*af_map_at(&w->by_function, world_key(ev->process, fixed.function), NULL) = i;
@@ -161,9 +161,10 @@ void world_learn_node(struct af_world *w, const struct af_event *ev)
 	*slot = i;
 }
 
-uint32_t af_world_shape(const struct af_world *w, const struct af_event *ev, uint32_t shape)
+uint32_t af_world_descriptor(const struct af_world *w, const struct af_event *ev,
+                             uint32_t descriptor)
 {
-	return world_find(&w->by_shape, ev->stream, shape);
+	return world_find(&w->by_descriptor, ev->stream, descriptor);
 }
 
 const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel)

@@ -5,7 +5,7 @@
 #include "analyse/table/table.h"
 #include "analyse/world/world.h"
 
-const char *af_device_name(struct af_facts *f, const struct af_world *w, uint32_t process,
+const char *af_device_name(struct af_tables *f, const struct af_world *w, uint32_t process,
                            uint32_t id)
 {
 	const struct af_device *d = af_world_device(w, process, id);
@@ -15,12 +15,12 @@ const char *af_device_name(struct af_facts *f, const struct af_world *w, uint32_
 		return "unknown device";
 	for (uint32_t i = 1; i < w->nr_devices; i++)
 		nr += w->devices[i].process == process && !strcmp(w->devices[i].name, d->name);
-	return nr > 1 ? af_facts_text(f, "%s #%u", d->name, id) : af_facts_text(f, "%s", d->name);
+	return nr > 1 ? af_tables_text(f, "%s #%u", d->name, id) : af_tables_text(f, "%s", d->name);
 }
 
-const char *af_process_label(struct af_facts *f, const struct af_world *w, uint32_t process)
+const char *af_process_label(struct af_tables *f, const struct af_world *w, uint32_t process)
 {
 	const struct af_process *p = af_world_process(w, process);
 
-	return p ? af_facts_text(f, "%s [%u]", p->name, p->pid) : "";
+	return p ? af_tables_text(f, "%s [%u]", p->name, p->pid) : "";
 }

@@ -23,7 +23,7 @@ static void learn_address(struct af_world *w, const struct af_event *ev)
 	uint64_t *slot = af_keys_at(&w->by_address, AF_KEY(fixed.process, fixed.address), NULL);
 	w->host_codes[i] = (struct af_host_code){
 	    .process = fixed.process,
-	    .generation = fixed.generation,
+	    .epoch = fixed.epoch,
 	    .code = code,
 	    .offset = fixed.offset,
 	    .before = (uint32_t)*slot,
@@ -110,7 +110,7 @@ int af_world_read_host_code(struct af_world *w, const char *dir, struct af_err *
 }
 
 const struct af_host_code *af_world_host_code(const struct af_world *w, uint32_t process,
-                                              uint64_t address, uint32_t generation)
+                                              uint64_t address, uint32_t epoch)
 {
 	const uint64_t *slot = af_keys_get(&w->by_address, AF_KEY(process, address));
 	const struct af_host_code *best = NULL;
@@ -118,8 +118,7 @@ const struct af_host_code *af_world_host_code(const struct af_world *w, uint32_t
 	for (uint32_t i = slot ? (uint32_t)*slot : 0; i; i = w->host_codes[i].before) {
 		const struct af_host_code *h = &w->host_codes[i];
 
-		if (h->process == process && h->generation <= generation &&
-		    (!best || h->generation > best->generation))
+		if (h->process == process && h->epoch <= epoch && (!best || h->epoch > best->epoch))
 			best = h;
 	}
 	return best && best->code ? best : NULL;

@@ -20,7 +20,9 @@
 
 static inline uint64_t world_key(uint32_t scope, uint32_t id)
 {
-	/* The analyzer takes what doings.c moved within an array for memory that nobody wrote. */
+	/*
+	 * The analyzer takes what annotations.c moved within an array for memory that nobody wrote.
+	 */
 	/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
 	return (uint64_t)scope << 32 | id;
 }
@@ -56,7 +58,7 @@ void world_learn_device(struct af_world *w, const struct af_event *ev);
 void world_learn_device_note(struct af_world *w, const struct af_event *ev);
 void world_learn_queue(struct af_world *w, const struct af_event *ev);
 void world_learn_kernel(struct af_world *w, const struct af_event *ev);
-void world_learn_shape(struct af_world *w, const struct af_event *ev);
+void world_learn_descriptor(struct af_world *w, const struct af_event *ev);
 void world_learn_config(struct af_world *w, const struct af_event *ev); /* LAUNCH_CONFIG */
 void world_learn_function(struct af_world *w, const struct af_event *ev);
 void world_learn_node(struct af_world *w, const struct af_event *ev); /* GRAPH_NODE */

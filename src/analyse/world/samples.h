@@ -26,9 +26,9 @@ struct af_sample {
 	bool counted;
 	uint32_t tid;
 	struct af_place at;
-	bool in_kernel; /* with or without a stack of the kernel */
-	bool on_device; /* in code of a device that is the host: set by analyse.c */
-	bool aside;     /* its moment is not in the time range: it does not count as a sample */
+	bool in_kernel;    /* with or without a stack of the kernel */
+	bool on_device;    /* in code of a device that is the host: set by analyse.c */
+	bool out_of_range; /* its moment is not in the time range: it does not count as a sample */
 };
 
 typedef void af_samples_take(void *arg, const struct af_sample *s);

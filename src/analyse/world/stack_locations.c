@@ -5,12 +5,12 @@
 #include "analyse/world/world.h"
 #include "base/arena.h"
 
-void af_places_free(struct af_places *p)
+void af_stack_locations_free(struct af_stack_locations *p)
 {
 	af_map_free(&p->by_place);
 	af_map_free(&p->by_thread);
 	free(p->all);
-	*p = (struct af_places){0};
+	*p = (struct af_stack_locations){0};
 }
 
 /*
@@ -26,7 +26,7 @@ static uint64_t user_of(const struct af_place *at)
 	return 1u << 31 | process << 2 | (at->path & 3);
 }
 
-uint32_t af_places_number(struct af_places *p, const struct af_place *at)
+uint32_t af_stack_locations_number(struct af_stack_locations *p, const struct af_place *at)
 {
 	uint64_t key = user_of(at) << 32 | at->kstack;
 	struct af_map *map = &p->by_place;
@@ -35,7 +35,7 @@ uint32_t af_places_number(struct af_places *p, const struct af_place *at)
 	if (at->tid) { /* Numbers of places, with threads or without, are less than 2^32. */
 		struct af_place of_any = *at;
 		of_any.tid = 0;
-		key = (uint64_t)af_places_number(p, &of_any) << 32 | at->tid;
+		key = (uint64_t)af_stack_locations_number(p, &of_any) << 32 | at->tid;
 		map = &p->by_thread;
 	}
 	uint64_t *number = af_map_at(map, key, &fresh);

@@ -26,15 +26,15 @@ struct af_place {
 	uint32_t tid;     /* its thread, if w->threads_apart; else 0 */
 };
 
-struct af_places {
+struct af_stack_locations {
 	struct af_place *all; /* by number, from 0 */
 	uint32_t nr, cap;
 	struct af_map by_place, by_thread; /* private */
 };
 
 /* A zeroed struct is empty. */
-void af_places_free(struct af_places *p);
-uint32_t af_places_number(struct af_places *p, const struct af_place *at);
+void af_stack_locations_free(struct af_stack_locations *p);
+uint32_t af_stack_locations_number(struct af_stack_locations *p, const struct af_place *at);
 
 /* The stack location of a kernel event, from ids of its stream; 0 for a missing part. */
 struct af_place af_place_of(const struct af_world *w, const struct af_event *ev, uint32_t callpath,

@@ -5,11 +5,11 @@
 #include "analyse/world/work.h"
 #include "analyse/world/world.h"
 
-void af_within_set(struct af_within *in, uint64_t start_ns, const struct af_asked *asked)
+void af_time_range_set(struct af_time_range *in, uint64_t start_ns, const struct af_query *query)
 {
-	uint64_t from_ns = asked->from_ns, to_ns = asked->to_ns;
+	uint64_t from_ns = query->from_ns, to_ns = query->to_ns;
 
-	in->asked = asked;
+	in->query = query;
 	in->start_ns = start_ns;
 	if (!from_ns && !to_ns)
 		return;
@@ -20,7 +20,7 @@ void af_within_set(struct af_within *in, uint64_t start_ns, const struct af_aske
 	in->to_ns = to_ns && to_ns < UINT64_MAX - start_ns ? start_ns + to_ns : UINT64_MAX;
 }
 
-uint64_t af_within_ns(const struct af_within *in, uint64_t start_ns, uint64_t end_ns)
+uint64_t af_time_range_ns(const struct af_time_range *in, uint64_t start_ns, uint64_t end_ns)
 {
 	if (in->to_ns && start_ns < in->from_ns)
 		start_ns = in->from_ns;
@@ -29,60 +29,61 @@ uint64_t af_within_ns(const struct af_within *in, uint64_t start_ns, uint64_t en
 	return end_ns > start_ns ? end_ns - start_ns : 0;
 }
 
-bool af_within_moment(const struct af_within *in, uint64_t time_ns)
+bool af_time_range_moment(const struct af_time_range *in, uint64_t time_ns)
 {
 	return !in->to_ns || (time_ns > in->from_ns && time_ns <= in->to_ns);
 }
 
-bool af_within_began(const struct af_within *in, uint64_t start_ns)
+bool af_time_range_began(const struct af_time_range *in, uint64_t start_ns)
 {
 	return !in->to_ns || (start_ns >= in->from_ns && start_ns < in->to_ns);
 }
 
-bool af_within_reaches(const struct af_within *in, uint64_t start_ns, uint64_t end_ns)
+bool af_time_range_reaches(const struct af_time_range *in, uint64_t start_ns, uint64_t end_ns)
 {
 	return !in->to_ns ||
 	       (start_ns < in->to_ns && (start_ns >= in->from_ns || end_ns > in->from_ns));
 }
 
-static bool thread_asked(const struct af_within *in, uint32_t tid)
+static bool thread_query(const struct af_time_range *in, uint32_t tid)
 {
-	return !in->asked || !in->asked->tid || in->asked->tid == tid;
+	return !in->query || !in->query->tid || in->query->tid == tid;
 }
 
-bool af_within_sample(const struct af_within *in, struct af_sample *s)
+bool af_time_range_sample(const struct af_time_range *in, struct af_sample *s)
 {
 	uint64_t start_ns = s->length_ns < s->time_ns ? s->time_ns - s->length_ns : 0;
 
-	if (!thread_asked(in, s->tid) || (in->asked && in->asked->device))
+	if (!thread_query(in, s->tid) || (in->query && in->query->device))
 		return false;
 	if (!in->to_ns)
 		return true;
-	s->aside = !af_within_moment(in, s->time_ns);
-	s->length_ns = af_within_ns(in, start_ns, s->time_ns);
+	s->out_of_range = !af_time_range_moment(in, s->time_ns);
+	s->length_ns = af_time_range_ns(in, start_ns, s->time_ns);
 	s->weight_ns = s->weight_ns ? s->length_ns : 0;
-	s->count = s->aside ? 0 : s->count; /* an event has one moment */
+	s->count = s->out_of_range ? 0 : s->count; /* an event has one moment */
 	if (s->time_ns > in->to_ns)
 		s->time_ns = in->to_ns;
-	return s->length_ns || !s->aside;
+	return s->length_ns || !s->out_of_range;
 }
 
-bool af_within_work(const struct af_within *in, const struct af_world *w, struct af_work *work)
+bool af_time_range_work(const struct af_time_range *in, const struct af_world *w,
+                        struct af_work *work)
 {
 	struct af_work placed = *work;
 
-	if (!thread_asked(in, work->tid))
+	if (!thread_query(in, work->tid))
 		return false;
-	if (in->asked && in->asked->device && af_work_device(w, work) != in->asked->device)
+	if (in->query && in->query->device && af_work_device(w, work) != in->query->device)
 		return false;
 	if (!in->to_ns)
 		return true;
 	if (!af_work_place(w, &placed, NULL) || !placed.start_ns)
 		return false;
 	uint64_t start_ns = placed.start_ns, end_ns = start_ns + af_work_busy_ns(&placed);
-	if (!af_within_reaches(in, start_ns, end_ns))
+	if (!af_time_range_reaches(in, start_ns, end_ns))
 		return false;
-	work->aside = !af_within_began(in, start_ns);
+	work->out_of_range = !af_time_range_began(in, start_ns);
 	if (start_ns < in->from_ns)
 		work->start_ns += in->from_ns - start_ns;
 	if (end_ns > in->to_ns)
@@ -90,11 +91,11 @@ bool af_within_work(const struct af_within *in, const struct af_world *w, struct
 	return true;
 }
 
-bool af_within_call(const struct af_within *in, struct af_call *call)
+bool af_time_range_call(const struct af_time_range *in, struct af_call *call)
 {
-	if (!af_within_reaches(in, call->start_ns, call->end_ns))
+	if (!af_time_range_reaches(in, call->start_ns, call->end_ns))
 		return false;
-	call->aside = !af_within_began(in, call->start_ns);
+	call->out_of_range = !af_time_range_began(in, call->start_ns);
 	if (in->to_ns && call->start_ns < in->from_ns)
 		call->start_ns = in->from_ns;
 	if (in->to_ns && call->end_ns > in->to_ns)
@@ -102,27 +103,28 @@ bool af_within_call(const struct af_within *in, struct af_call *call)
 	return true;
 }
 
-bool af_within_event(const struct af_within *in, const struct af_event *ev)
+bool af_time_range_event(const struct af_time_range *in, const struct af_event *ev)
 {
 	struct af_ev_offcpu wait;
 
 	switch (ev->kind) {
 	case AF_KIND_SUMMED: /* it has no time, and nobody knows whose it is */
-		return !in->to_ns && (!in->asked || (!in->asked->tid && !in->asked->device));
+		return !in->to_ns && (!in->query || (!in->query->tid && !in->query->device));
 	case AF_KIND_CALL:
 	case AF_KIND_CALL_LONG:
-		return thread_asked(in, ev->tid);
+		return thread_query(in, ev->tid);
 	case AF_KIND_CALL_SEEN:
-		return thread_asked(in, ev->tid) && af_within_moment(in, ev->time_ns);
+		return thread_query(in, ev->tid) && af_time_range_moment(in, ev->time_ns);
 	case AF_KIND_OVERHEAD:
-		return af_within_moment(in, ev->time_ns);
+		return af_time_range_moment(in, ev->time_ns);
 	case AF_KIND_OFFCPU:
-		if (!thread_asked(in, ev->tid) || !af_event_decode(ev, &wait, sizeof wait, NULL))
+		if (!thread_query(in, ev->tid) || !af_event_decode(ev, &wait, sizeof wait, NULL))
 			return false;
 		if (!in->to_ns)
 			return true;
 		uint64_t ns = wait.blocked_ns + wait.queued_ns;
-		return af_within_reaches(in, ns < ev->time_ns ? ev->time_ns - ns : 0, ev->time_ns);
+		return af_time_range_reaches(in, ns < ev->time_ns ? ev->time_ns - ns : 0,
+		                             ev->time_ns);
 	default:
 		return true;
 	}

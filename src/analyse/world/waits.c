@@ -18,13 +18,13 @@ bool af_wait_read(const struct af_world *w, const struct af_event *ev, struct af
 	};
 	uint64_t woken_ns = ev->time_ns - (o.queued_ns < ev->time_ns ? o.queued_ns : ev->time_ns);
 	uint64_t start_ns = woken_ns - (o.blocked_ns < woken_ns ? o.blocked_ns : woken_ns);
-	const struct af_within *in = &w->within;
+	const struct af_time_range *in = &w->time_range;
 	wait->blocked_at_ns = start_ns > in->from_ns ? start_ns : in->from_ns;
 	wait->queued_at_ns = woken_ns > in->from_ns ? woken_ns : in->from_ns;
-	wait->blocked_aside = !af_within_began(in, start_ns);
-	wait->queued_aside = !af_within_began(in, woken_ns);
-	wait->blocked_ns = af_within_ns(in, start_ns, woken_ns);
-	wait->queued_ns = af_within_ns(in, woken_ns, ev->time_ns);
+	wait->blocked_out_of_range = !af_time_range_began(in, start_ns);
+	wait->queued_out_of_range = !af_time_range_began(in, woken_ns);
+	wait->blocked_ns = af_time_range_ns(in, start_ns, woken_ns);
+	wait->queued_ns = af_time_range_ns(in, woken_ns, ev->time_ns);
 	return true;
 }
 

@@ -15,8 +15,8 @@ struct af_wait {
 	uint32_t state;                       /* enum af_thread_state */
 	uint64_t blocked_ns, queued_ns;       /* the parts of these in the time range: within.h */
 	uint64_t blocked_at_ns, queued_at_ns; /* when that part begins */
-	bool blocked_aside, queued_aside;     /* they began before the time range */
-	uint64_t wake;                        /* 0: not recorded */
+	bool blocked_out_of_range, queued_out_of_range; /* they began before the time range */
+	uint64_t wake;                                  /* 0: not recorded */
 };
 
 /*

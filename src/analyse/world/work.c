@@ -2,14 +2,14 @@
 
 #include "analyse/world/world.h"
 
-static bool work_read_short(const struct af_event *ev, struct af_work *work, uint32_t *shape)
+static bool work_read_short(const struct af_event *ev, struct af_work *work, uint32_t *descriptor)
 {
 	struct af_ev_work f;
 
 	if (!af_event_decode(ev, &f, sizeof f, NULL))
 		return false;
 	uint64_t submit = f.queued_ns + f.submit_after_ns;
-	*shape = f.shape;
+	*descriptor = f.descriptor;
 	*work = (struct af_work){
 	    .api = AF_API_OPENCL,
 	    .id = f.correlation,
@@ -21,13 +21,13 @@ static bool work_read_short(const struct af_event *ev, struct af_work *work, uin
 	return true;
 }
 
-static bool work_read_long(const struct af_event *ev, struct af_work *work, uint32_t *shape)
+static bool work_read_long(const struct af_event *ev, struct af_work *work, uint32_t *descriptor)
 {
 	struct af_ev_work_long f;
 
 	if (!af_event_decode(ev, &f, sizeof f, NULL))
 		return false;
-	*shape = f.shape;
+	*descriptor = f.descriptor;
 	*work = (struct af_work){
 	    .api = AF_API_OPENCL,
 	    .id = f.correlation,
@@ -40,13 +40,13 @@ static bool work_read_long(const struct af_event *ev, struct af_work *work, uint
 	return true;
 }
 
-static bool work_read_gpu(const struct af_event *ev, struct af_work *work, uint32_t *shape)
+static bool work_read_gpu(const struct af_event *ev, struct af_work *work, uint32_t *descriptor)
 {
 	struct af_ev_gpu_work f;
 
 	if (!af_event_decode(ev, &f, sizeof f, NULL))
 		return false;
-	*shape = f.shape;
+	*descriptor = f.descriptor;
 	*work = (struct af_work){
 	    .api = AF_API_CUDA,
 	    .id = f.correlation,
@@ -57,13 +57,14 @@ static bool work_read_gpu(const struct af_event *ev, struct af_work *work, uint3
 	return true;
 }
 
-static bool work_read_gpu_long(const struct af_event *ev, struct af_work *work, uint32_t *shape)
+static bool work_read_gpu_long(const struct af_event *ev, struct af_work *work,
+                               uint32_t *descriptor)
 {
 	struct af_ev_gpu_work_long f;
 
 	if (!af_event_decode(ev, &f, sizeof f, NULL))
 		return false;
-	*shape = f.shape;
+	*descriptor = f.descriptor;
 	*work = (struct af_work){
 	    .api = AF_API_CUDA,
 	    .id = f.correlation,
@@ -76,16 +77,16 @@ static bool work_read_gpu_long(const struct af_event *ev, struct af_work *work, 
 
 bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af_work *work)
 {
-	uint32_t shape = 0;
-	bool is = ev->kind == AF_KIND_WORK            ? work_read_short(ev, work, &shape)
-	          : ev->kind == AF_KIND_WORK_LONG     ? work_read_long(ev, work, &shape)
-	          : ev->kind == AF_KIND_GPU_WORK      ? work_read_gpu(ev, work, &shape)
-	          : ev->kind == AF_KIND_GPU_WORK_LONG ? work_read_gpu_long(ev, work, &shape)
+	uint32_t descriptor = 0;
+	bool is = ev->kind == AF_KIND_WORK            ? work_read_short(ev, work, &descriptor)
+	          : ev->kind == AF_KIND_WORK_LONG     ? work_read_long(ev, work, &descriptor)
+	          : ev->kind == AF_KIND_GPU_WORK      ? work_read_gpu(ev, work, &descriptor)
+	          : ev->kind == AF_KIND_GPU_WORK_LONG ? work_read_gpu_long(ev, work, &descriptor)
 	                                              : false;
 
 	if (is) {
 		work->process = ev->process;
-		work->shape = af_world_shape(w, ev, shape);
+		work->descriptor = af_world_descriptor(w, ev, descriptor);
 	}
 	return is;
 }
@@ -150,7 +151,9 @@ bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, stru
 uint32_t af_work_device(const struct af_world *w, const struct af_work *work)
 {
 	const struct af_queue *queue =
-	    work->shape ? af_world_queue(w, work->process, w->shapes[work->shape].is.queue) : NULL;
+	    work->descriptor
+		? af_world_queue(w, work->process, w->descriptors[work->descriptor].is.queue)
+		: NULL;
 
 	return queue ? queue->device : 0;
 }

@@ -13,11 +13,11 @@ struct af_event;
 struct af_world;
 
 struct af_work {
-	uint32_t process; /* ordinal */
-	uint32_t api;     /* enum af_api: of OpenCL or of CUDA */
-	uint32_t shape;   /* index of the world, 0: not in the trace */
-	int32_t status;   /* 0, or the runtime's error: it did not complete */
-	uint64_t id;      /* of its call, unique in process and API; CUDA's 32 bits until joined */
+	uint32_t process;    /* ordinal */
+	uint32_t api;        /* enum af_api: of OpenCL or of CUDA */
+	uint32_t descriptor; /* index of the world, 0: not in the trace */
+	int32_t status;      /* 0, or the runtime's error: it did not complete */
+	uint64_t id; /* of its call, unique in process and API; CUDA's 32 bits until joined */
 	/*
 	 * As the device gave them, until af_work_place(); 0: not given. CUDA has only the last two.
 	 */
@@ -30,9 +30,10 @@ struct af_work {
 	uint32_t path;     /* call path of the world, 0 not known */
 	uint32_t function; /* called function of the world, 0 not known (OpenCL) */
 	uint32_t node;     /* w->nodes: the definition that held at the call, 0 for none */
-	uint32_t doing;    /* of w->doings: the caller's annotation context, 0 none */
+	uint32_t doing;    /* of w->annotations: the caller's annotation context, 0 none */
 	uint64_t call_start_ns, call_end_ns; /* on the trace's clock; OpenCL: both the same */
-	bool aside; /* it began before the time range, and does not count as a launch in it */
+	bool
+	    out_of_range; /* it began before the time range, and does not count as a launch in it */
 
 	/* Set by match.c. */
 	/*
@@ -52,7 +53,7 @@ struct af_call {
 	uint32_t correlation;
 	int32_t status; /* 0, or the runtime's error */
 	uint64_t start_ns, end_ns;
-	bool aside; /* as for work: by af_within_call() */
+	bool out_of_range; /* as for work: by af_time_range_call() */
 };
 
 /* False when @ev is not device work, or malformed. @w has seen @ev. */

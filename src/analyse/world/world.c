@@ -7,7 +7,7 @@
 
 void af_world_close(struct af_world *w)
 {
-	struct af_map *maps[] = {&w->by_stack,  &w->by_py_stack, &w->by_path,   &w->by_shape,
+	struct af_map *maps[] = {&w->by_stack,  &w->by_py_stack, &w->by_path,   &w->by_descriptor,
 	                         &w->by_string, &w->by_py_code,  &w->by_kernel, &w->by_device,
 	                         &w->by_queue,  &w->by_gpu,      &w->by_kstack, &w->by_thread,
 	                         &w->by_pid,    &w->by_function, &w->by_node,   &w->by_program,
@@ -25,7 +25,7 @@ void af_world_close(struct af_world *w)
 	free(w->stacks);
 	free(w->py_stacks);
 	free(w->paths);
-	free(w->shapes);
+	free(w->descriptors);
 	free(w->devices);
 	free(w->queues);
 	free(w->functions);
@@ -35,7 +35,7 @@ void af_world_close(struct af_world *w)
 	free(w->stalls);
 	free(w->host_codes);
 	af_clocks_free(&w->clocks);
-	af_doings_free(&w->doings);
+	af_annotations_free(&w->annotations);
 	af_strtab_free(&w->strings);
 	af_arena_free(&w->arena);
 	*w = (struct af_world){0};
@@ -51,7 +51,7 @@ static void learn_stack(struct af_world *w, const struct af_event *ev)
 	uint32_t i = WORLD_ADD(w, stacks);
 	w->stacks[i] = (struct af_stack){
 	    .process = ev->process,
-	    .generation = fixed.generation,
+	    .epoch = fixed.epoch,
 	    .stop = fixed.stop,
 	    .nr = tails[0].len,
 	    .pcs = world_u64s(w, &tails[0]),
@@ -153,7 +153,7 @@ static void learn_symbol(struct af_world *w, const struct af_event *ev)
 		frames[i + 1] = world_find(&w->by_string, ev->stream, frames[i + 1]);
 	}
 	*s = (struct af_symbol){
-	    .generation = fixed.generation,
+	    .epoch = fixed.epoch,
 	    .module = world_find(&w->by_string, ev->stream, fixed.module),
 	    .source = fixed.source,
 	    .offset = fixed.offset,
@@ -167,7 +167,7 @@ static void learn_symbol(struct af_world *w, const struct af_event *ev)
 
 static void learn_range(struct af_world *w, const struct af_event *ev)
 {
-	af_doings_event(&w->doings, w, ev);
+	af_annotations_event(&w->annotations, w, ev);
 }
 
 static void learn_lost(struct af_world *w, const struct af_event *ev)
@@ -198,7 +198,7 @@ void af_world_event(struct af_world *w, const struct af_event *ev)
 	    [AF_KIND_QUEUE] = world_learn_queue,
 	    [AF_KIND_DEVICE_NOTE] = world_learn_device_note,
 	    [AF_KIND_KERNEL] = world_learn_kernel,
-	    [AF_KIND_SHAPE] = world_learn_shape,
+	    [AF_KIND_DESCRIPTOR] = world_learn_descriptor,
 	    [AF_KIND_STRING] = learn_string,
 	    [AF_KIND_SYMBOL] = learn_symbol,
 	    [AF_KIND_FUNCTION] = world_learn_function,
@@ -240,7 +240,7 @@ const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_
 }
 
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,
-                                        uint64_t address, uint32_t generation)
+                                        uint64_t address, uint32_t epoch)
 {
 	const uint64_t *slot = af_keys_get(&w->by_symbol, AF_KEY(process, address));
 	const struct af_symbol *best = NULL;
@@ -248,9 +248,8 @@ const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t proce
 	if (!slot)
 		return NULL;
 	for (const struct af_symbol *s = (void *)(uintptr_t)*slot; s; s = s->next) {
-		bool fits = s->generation <= generation;
-		if (!best ||
-		    (fits && (best->generation > generation || s->generation > best->generation)))
+		bool fits = s->epoch <= epoch;
+		if (!best || (fits && (best->epoch > epoch || s->epoch > best->epoch)))
 			best = s;
 	}
 	return best;

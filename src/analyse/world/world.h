@@ -60,7 +60,7 @@ struct af_thread {
 };
 
 struct af_stack {
-	uint32_t process, generation;
+	uint32_t process, epoch;
 	uint32_t stop; /* enum af_stop */
 	uint32_t nr;
 	const uint64_t *pcs; /* leaf first */
@@ -72,7 +72,7 @@ struct af_path {
 };
 
 struct af_symbol {
-	uint32_t generation;
+	uint32_t epoch;
 	uint32_t module, source; /* module: string of the world */
 	uint64_t offset;
 	uint32_t nr_frames;
@@ -98,9 +98,9 @@ struct af_queue {
 	uint64_t handle; /* the runtime's own: for CUDA the number of the stream, in its context */
 };
 
-struct af_shape {
+struct af_work_descriptor {
 	uint32_t process;
-	struct af_ev_shape is;                    /* ids as in the trace: of the process */
+	struct af_ev_descriptor is;               /* ids as in the trace: of the process */
 	const struct af_ev_launch_config *config; /* NULL: not known */
 };
 
@@ -129,11 +129,11 @@ struct af_device_code {
 
 /* An address of a process in device code that ran on the host. */
 struct af_host_code {
-	uint32_t process, generation; /* epoch from which it holds, up to the next of the address */
-	uint32_t code;                /* of w->codes, 0: from then on there is none */
-	uint32_t kernel;              /* string of the world, 0: several have this code */
-	uint32_t offset;              /* from the code's first byte */
-	uint32_t before;              /* another entry for the address, of w->host_codes; 0: none */
+	uint32_t process, epoch; /* epoch from which it holds, up to the next of the address */
+	uint32_t code;           /* of w->codes, 0: from then on there is none */
+	uint32_t kernel;         /* string of the world, 0: several have this code */
+	uint32_t offset;         /* from the code's first byte */
+	uint32_t before;         /* another entry for the address, of w->host_codes; 0: none */
 };
 
 /* A reason why instructions of a device stall. */
@@ -147,7 +147,7 @@ struct af_stall_reason {
 /* A function of a device API. */
 struct af_function {
 	uint32_t process, id, api;
-	uint32_t does; /* enum af_does */
+	uint32_t category; /* enum af_call_category */
 	const char *name;
 };
 
@@ -167,7 +167,8 @@ struct af_world {
 	uint64_t nr_events;
 	/* Set before the first event by a caller that wants locations told apart by threads */
 	bool threads_apart;
-	struct af_within within; /* the query's part; definitions outside of it are learnt too */
+	struct af_time_range
+	    time_range; /* the query's part; definitions outside of it are learnt too */
 
 	struct af_process *processes; /* by ordinal; entry 0 is the recorder */
 	uint32_t nr_processes;
@@ -181,8 +182,8 @@ struct af_world {
 	uint32_t nr_kstacks;
 	struct af_path *paths;
 	uint32_t nr_paths;
-	struct af_shape *shapes;
-	uint32_t nr_shapes;
+	struct af_work_descriptor *descriptors;
+	uint32_t nr_descriptors;
 	struct af_device *devices;
 	uint32_t nr_devices;
 	struct af_queue *queues;
@@ -200,8 +201,8 @@ struct af_world {
 	struct af_host_code *host_codes; /* after af_world_read_host_code() */
 	uint32_t nr_host_codes;
 	struct af_clocks clocks; /* of the devices; a caller that needs them reads them first */
-	struct af_doings doings; /* annotation contexts of threads */
-	struct af_note *notes;   /* in order */
+	struct af_annotations annotations; /* annotation contexts of threads */
+	struct af_note *notes;             /* in order */
 	struct af_note **notes_end;
 	uint64_t lost[AF_LOST_END]; /* by reason */
 
@@ -210,15 +211,15 @@ struct af_world {
 	const char *damage; /* "" or a description of the first */
 
 	/* private: (stream, id), (process, id) and the like to indexes */
-	struct af_map by_stack, by_py_stack, by_path, by_shape, by_string;
+	struct af_map by_stack, by_py_stack, by_path, by_descriptor, by_string;
 	struct af_map by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread, by_pid,
 	    by_gpu;
 	struct af_map by_function, by_node, by_program, by_code, by_stall;
 	struct af_keys by_crc, by_stall_name, by_made, by_address, by_symbol;
 	struct af_map by_mapping; /* process and path → its build-id, a string */
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
-	    cap_shapes, cap_devices, cap_queues, cap_functions, cap_nodes, cap_programs, cap_codes,
-	    cap_stalls, cap_host_codes;
+	    cap_descriptors, cap_devices, cap_queues, cap_functions, cap_nodes, cap_programs,
+	    cap_codes, cap_stalls, cap_host_codes;
 };
 
 /* A zeroed struct is an empty world. */
@@ -230,7 +231,7 @@ void af_world_close(struct af_world *w);
 	 1ull << AF_KIND_PROCESS | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_STACK |           \
 	 1ull << AF_KIND_PY_STACK | 1ull << AF_KIND_PY_CODE | 1ull << AF_KIND_CALLPATH |           \
 	 1ull << AF_KIND_DEVICE | 1ull << AF_KIND_QUEUE | 1ull << AF_KIND_KERNEL |                 \
-	 1ull << AF_KIND_SHAPE | 1ull << AF_KIND_STRING | 1ull << AF_KIND_SYMBOL |                 \
+	 1ull << AF_KIND_DESCRIPTOR | 1ull << AF_KIND_STRING | 1ull << AF_KIND_SYMBOL |            \
 	 1ull << AF_KIND_THREAD | 1ull << AF_KIND_COMM | 1ull << AF_KIND_KSTACK |                  \
 	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_FUNCTION | 1ull << AF_KIND_GRAPH_NODE |    \
 	 1ull << AF_KIND_LAUNCH_CONFIG | 1ull << AF_KIND_RANGE | 1ull << AF_KIND_OPERATION |       \
@@ -252,7 +253,8 @@ int af_world_read_host_code(struct af_world *w, const char *dir, struct af_err *
 /* World indexes of the ids of an event's stream; 0 when they were never defined. */
 uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath);
 uint32_t af_world_kstack(const struct af_world *w, const struct af_event *ev, uint32_t kstack);
-uint32_t af_world_shape(const struct af_world *w, const struct af_event *ev, uint32_t shape);
+uint32_t af_world_descriptor(const struct af_world *w, const struct af_event *ev,
+                             uint32_t descriptor);
 
 /* The function of a device API with number @id in the process; 0 when it was never defined. */
 uint32_t af_world_function(const struct af_world *w, uint32_t process, uint32_t id);
@@ -292,9 +294,9 @@ uint32_t af_world_code_program(const struct af_world *w, uint32_t code);
 uint32_t af_world_code_make(struct af_world *w, uint32_t process, const char *object,
                             const char *name);
 
-/* The device code at @address, in the process's module epoch @generation; NULL: none. */
+/* The device code at @address, in the process's module epoch @epoch; NULL: none. */
 const struct af_host_code *af_world_host_code(const struct af_world *w, uint32_t process,
-                                              uint64_t address, uint32_t generation);
+                                              uint64_t address, uint32_t epoch);
 
 /*
  * The first device of @process that is the host's processors (parts of it count as the same); 0:
@@ -304,7 +306,7 @@ uint32_t af_world_host_device(const struct af_world *w, uint32_t process);
 
 /* Names; NULL or "" when the trace does not have them. */
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,
-                                        uint64_t address, uint32_t generation);
+                                        uint64_t address, uint32_t epoch);
 const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_t address);
 /*
  * The build-id of a file of @process, by its path, a string of the world, in hexadecimal; "" when

@@ -107,7 +107,7 @@ static struct af_used_thread *thread_at(struct af_used_threads *t, uint32_t tid)
 	return &t->all[t->nr++];
 }
 
-static void thread_look(struct af_used_threads *t, int pid, const char *name)
+static void thread_poll(struct af_used_threads *t, int pid, const char *name)
 {
 	struct stat_line s;
 	char file[64];
@@ -118,7 +118,7 @@ static void thread_look(struct af_used_threads *t, int pid, const char *name)
 		thread->used = (struct af_used){ticks_ns(s.user), ticks_ns(s.kernel)};
 }
 
-void af_used_threads_look(struct af_used_threads *t, int pid, uint64_t cpu_ns)
+void af_used_threads_poll(struct af_used_threads *t, int pid, uint64_t cpu_ns)
 {
 	char path[64];
 	struct stat_line s;
@@ -132,7 +132,7 @@ void af_used_threads_look(struct af_used_threads *t, int pid, uint64_t cpu_ns)
 	DIR *all = opendir(path);
 	while (all && (e = readdir(all)))
 		if (*e->d_name >= '1' && *e->d_name <= '9')
-			thread_look(t, pid, e->d_name);
+			thread_poll(t, pid, e->d_name);
 	if (all)
 		closedir(all);
 }

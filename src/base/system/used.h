@@ -51,6 +51,6 @@ struct af_used af_used_of(const struct rusage *r);
  * Reads the threads of @pid, which has used @cpu_ns by now. Does nothing when the process has one
  * thread or used little.
  */
-void af_used_threads_look(struct af_used_threads *t, int pid, uint64_t cpu_ns);
+void af_used_threads_poll(struct af_used_threads *t, int pid, uint64_t cpu_ns);
 
 #endif

@@ -107,7 +107,7 @@ static void live_part(struct live *l, struct af_buf *part, bool head)
 
 static void tell_functions(struct live *l, const struct af_results *r, struct af_buf *part)
 {
-	const struct af_table *t = af_facts_find(&r->facts, "cpu_top");
+	const struct af_table *t = af_tables_find(&r->tables, "cpu_top");
 	const struct af_tree *cpu = &r->trees[AF_VIEW_CPU];
 	uint64_t all = cpu->nr ? cpu->total[AF_WEIGHT_TIME][0] : 0, recent = 0;
 	uint32_t nr;
@@ -140,8 +140,8 @@ static void tell_functions(struct live *l, const struct af_results *r, struct af
 /* Devices, and calls that launch work, a second since the last look. */
 static void tell_devices(struct live *l, const struct af_results *r, struct af_buf *part)
 {
-	const struct af_table *devices = af_facts_find(&r->facts, "devices"),
-			      *kernels = af_facts_find(&r->facts, "kernels");
+	const struct af_table *devices = af_tables_find(&r->tables, "devices"),
+			      *kernels = af_tables_find(&r->tables, "kernels");
 	uint64_t launches = 0, ns = af_now_ns() - (l->looked_ns ? l->looked_ns : l->begin_ns);
 
 	for (uint32_t i = 0; devices && i < devices->nr_rows; i++) {
@@ -156,7 +156,7 @@ static void tell_devices(struct live *l, const struct af_results *r, struct af_b
 		af_label_commas(part, launches);
 		af_buf_str(part, " kernels (");
 		af_label_commas(part, launches > l->launches
-		                          ? af_facts_ratio(launches - l->launches, ns, 1e9)
+		                          ? af_tables_ratio(launches - l->launches, ns, 1e9)
 		                          : 0);
 		af_buf_fmt(part, " a second), most time in %s",
 		           AF_ROW_AT(struct af_kernel_row, kernels, 0)->kernel.text);
@@ -169,7 +169,7 @@ static void tell_devices(struct live *l, const struct af_results *r, struct af_b
 
 static void tell_losses(struct live *l, const struct af_results *r, struct af_buf *part)
 {
-	const struct af_table *lost = af_facts_find(&r->facts, "lost");
+	const struct af_table *lost = af_tables_find(&r->tables, "lost");
 
 	af_buf_str(part, "lost: ");
 	if (!lost || !lost->nr_rows)
@@ -274,7 +274,7 @@ static void live_say(struct live *l)
 /* The process's whole life: until the recorder ends it, or the recording. */
 _Noreturn static void live_run(const char *dir, int recorder)
 {
-	static const struct af_asked asked = {.answers = AF_ANSWER_TABLES};
+	static const struct af_query query = {.answers = AF_ANSWER_TABLES};
 	struct live l = {.begin_ns = af_now_ns()};
 	struct sigaction stop = {.sa_handler = live_stop};
 	struct af_results r;
@@ -294,7 +294,7 @@ _Noreturn static void live_run(const char *dir, int recorder)
 	if (!rc)
 		panel_enter(&l);
 	while (!rc && !live_over) {
-		rc = af_watch_look(&l.watch, &asked, &r, &err);
+		rc = af_watch_poll(&l.watch, &query, &r, &err);
 		if (rc == 1 && !l.watch.ended) {
 			panel_enter(&l);
 			tell(&l, &r);

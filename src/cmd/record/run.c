@@ -108,7 +108,7 @@ static void run_summary(const struct af_results *r)
 	struct af_buf b = {0};
 
 	af_buf_char(&b, '\n');
-	af_summary_text(&b, &r->facts, af_colour(stderr), RUN_ROWS, AF_SHOW_ALL_ELSEWHERE);
+	af_summary_text(&b, &r->tables, af_colour(stderr), RUN_ROWS, AF_SHOW_ALL_ELSEWHERE);
 	fwrite(b.data, 1, b.len, stderr);
 	af_buf_free(&b);
 }
@@ -120,10 +120,10 @@ static int run_tell(const struct af_record_options *o, const struct af_recorded 
 	bool summary = !o->quiet && !done->job.is_rank; /* many at once are no help */
 	char file[PATH_MAX], full[PATH_MAX];
 	struct af_results r;
-	struct af_asked asked = o->no_report ? AF_ASKED_TABLES : AF_ASKED_ALL;
+	struct af_query query = o->no_report ? AF_ASKED_TABLES : AF_ASKED_ALL;
 
-	asked.sources = o->sources;
-	int rc = af_study(done->dir, &asked, &r, err);
+	query.sources = o->sources;
+	int rc = af_load(done->dir, &query, &r, err);
 
 	if (!rc && summary)
 		run_summary(&r);

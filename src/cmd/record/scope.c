@@ -87,18 +87,18 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
                     struct af_scope *scope, char *why, size_t size, struct af_err *err)
 {
 	const char *needed = needs_bpf(o);
-	bool asked = !strcmp(o->sample, "bpf"), automatic = !strcmp(o->sample, "auto");
+	bool query = !strcmp(o->sample, "bpf"), automatic = !strcmp(o->sample, "auto");
 	char words[256] = "";
 	int rc = words_check(o, nr_words, err);
 
 	*scope = (struct af_scope){0};
 	if (!rc && o->pids)
 		rc = pids_parse(o->pids, &s->watch, err);
-	if (rc || (!needed && !asked && !automatic))
+	if (rc || (!needed && !query && !automatic))
 		return rc;
 	struct af_watch_options watch = s->watch;
 	/* Nothing else samples what we did not start. */
-	scope->bpf = asked || automatic || ((o->pids || o->all) && strcmp(o->sample, "none") != 0);
+	scope->bpf = query || automatic || ((o->pids || o->all) && strcmp(o->sample, "none") != 0);
 	watch.samples = scope->bpf;
 	watch.all = o->all;
 	watch.min_block_ns = o->min_block_ns;
@@ -113,7 +113,7 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
 		rc = -ENOTSUP;
 	if (rc && needed)
 		return af_while(err, rc, "%s needs the collector bpf", needed);
-	if (rc && asked)
+	if (rc && query)
 		return af_while(err, rc, "--sample bpf does not work here");
 	if (rc) {
 		snprintf(scope->left_out, sizeof scope->left_out, "%s", err->msg);

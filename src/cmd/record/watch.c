@@ -71,7 +71,7 @@ static uint32_t watch_newest(const struct af_watch *w)
 	return newest > w->last ? newest : 0;
 }
 
-int af_watch_look(struct af_watch *w, const struct af_asked *asked, struct af_results *r,
+int af_watch_poll(struct af_watch *w, const struct af_query *query, struct af_results *r,
                   struct af_err *err)
 {
 	char path[PATH_MAX], name[32];
@@ -79,7 +79,7 @@ int af_watch_look(struct af_watch *w, const struct af_asked *asked, struct af_re
 
 	if (!is_recorded(w->dir)) {
 		w->ended = true;
-		int rc = af_study_quietly(w->dir, asked, r, err);
+		int rc = af_load_quietly(w->dir, query, r, err);
 		return rc ? rc : 1;
 	}
 	watch_touch(w, begin_ns);
@@ -89,7 +89,7 @@ int af_watch_look(struct af_watch *w, const struct af_asked *asked, struct af_re
 	w->last = newest;
 	snprintf(name, sizeof name, AF_LIVE_PREFIX "%u", newest);
 	snprintf(path, sizeof path, "%s/%s", w->dir, name);
-	int rc = af_study_quietly(path, asked, r, err);
+	int rc = af_load_quietly(path, query, r, err);
 	w->ready_ns = af_now_ns() + WATCH_REST * (af_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - spent_ns);
 	if (!rc)
 		return 1;

@@ -2,7 +2,7 @@
  * Watches a running recording: asks its recorder for copies of the trace so far
  * (collect/session/live.h), and finds them.
  *
- *	af_watch_open() → { af_watch_look() }*
+ *	af_watch_open() → { af_watch_poll() }*
  */
 #ifndef AF_CMD_RECORD_WATCH_H
 #define AF_CMD_RECORD_WATCH_H
@@ -33,7 +33,7 @@ int af_watch_open(struct af_watch *w, const char *dir, struct af_err *err);
  * 0: not yet; call again after some tenths of a second. When the recording has ended, the trace
  * itself is the last copy, and @w->ended is set. Takes a fifth of a CPU at most.
  */
-int af_watch_look(struct af_watch *w, const struct af_asked *asked, struct af_results *r,
+int af_watch_poll(struct af_watch *w, const struct af_query *query, struct af_results *r,
                   struct af_err *err);
 
 #endif

@@ -63,7 +63,7 @@ static void keep_ranks(struct af_table *t, uint64_t limit)
 	t->nr_rows = nr;
 }
 
-static void show_json(struct af_facts *f, uint64_t limit)
+static void show_json(struct af_tables *f, uint64_t limit)
 {
 	const struct af_document document = {.report = "annotate"};
 	struct af_buf b = {0};
@@ -71,12 +71,12 @@ static void show_json(struct af_facts *f, uint64_t limit)
 	for (struct af_table *t = f->first; limit && t; t = t->next)
 		if (!strcmp(t->name, "lines") || !strcmp(t->name, "insns"))
 			keep_ranks(t, limit);
-	af_facts_json(&b, &document, f, 0);
+	af_tables_json(&b, &document, f, 0);
 	fwrite(b.data, 1, b.len, stdout);
 	af_buf_free(&b);
 }
 
-static void show_text(const struct af_facts *f, const struct af_annotate_shown *shown)
+static void show_text(const struct af_tables *f, const struct af_annotate_shown *shown)
 {
 	const struct af_annotate_look look = {
 	    .by_insn = shown->by_insn,
@@ -105,7 +105,7 @@ int af_annotate_none(const char *dir, bool time, struct af_err *err)
 
 /* Why there is nothing to show. */
 static int show_none(const char *dir, const struct af_annotate_shown *shown,
-                     const struct af_facts *f, struct af_err *err)
+                     const struct af_tables *f, struct af_err *err)
 {
 	if (!f->first)
 		return af_annotate_none(dir, shown->from_ns || shown->to_ns, err);
@@ -122,7 +122,7 @@ static int show_none(const char *dir, const struct af_annotate_shown *shown,
 
 int af_annotate_show(const char *dir, const struct af_annotate_shown *shown, struct af_err *err)
 {
-	const struct af_asked asked = {
+	const struct af_query query = {
 	    .answers = AF_ANSWER_ANNOTATE,
 	    .kernel = shown->kernel,
 	    .sources = shown->sources,
@@ -136,7 +136,7 @@ int af_annotate_show(const char *dir, const struct af_annotate_shown *shown, str
 
 	if (shown->to_ns && shown->to_ns <= shown->from_ns)
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
-	int rc = af_study(dir, &asked, &r, err);
+	int rc = af_load(dir, &query, &r, err);
 
 	if (!rc && (!r.annotated.first || strcmp(r.annotated.first->name, "kernel") != 0))
 		rc = show_none(dir, shown, &r.annotated, err);
@@ -145,7 +145,7 @@ int af_annotate_show(const char *dir, const struct af_annotate_shown *shown, str
 	else if (!rc)
 		show_text(&r.annotated, shown);
 	if (!rc)
-		af_study_sampled("annotate", &r);
+		af_load_sampled("annotate", &r);
 	af_results_close(&r);
 	return rc;
 }
@@ -189,7 +189,7 @@ static int annotate_run(void *state, int nr_words, char **words, struct af_err *
 		nr_words--;
 	}
 	const char *dir = af_trace_dir(nr_words, words);
-	int rc = af_ranks_choose(&dir, &(struct af_ranks_asked){o->rank, true, o->json}, err);
+	int rc = af_ranks_choose(&dir, &(struct af_ranks_query){o->rank, true, o->json}, err);
 	if (rc)
 		return rc < 0 ? rc : 0;
 	return af_annotate_show(dir, &shown, err);

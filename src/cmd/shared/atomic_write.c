@@ -15,8 +15,8 @@
 
 #define PIPEFS_MAGIC 0x50495045 /* linux/magic.h: no name leads to these but /proc/self/fd/N */
 
-static int partial_in_place(const char *file, af_partial_write_all *write, void *arg,
-                            struct af_err *err)
+static int atomic_in_place(const char *file, af_atomic_write_all *write, void *arg,
+                           struct af_err *err)
 {
 	struct statfs fs;
 	struct stat st;
@@ -31,7 +31,7 @@ static int partial_in_place(const char *file, af_partial_write_all *write, void 
 	return write(fd, arg, err);
 }
 
-static mode_t partial_mode(const struct af_output *to, const struct stat *old)
+static mode_t atomic_mode(const struct af_output *to, const struct stat *old)
 {
 	mode_t mask;
 
@@ -44,8 +44,8 @@ static mode_t partial_mode(const struct af_output *to, const struct stat *old)
 	return 0666 & ~mask;
 }
 
-static int partial_replace(const struct af_output *to, af_partial_write_all *write, void *arg,
-                           struct af_err *err)
+static int atomic_replace(const struct af_output *to, af_atomic_write_all *write, void *arg,
+                          struct af_err *err)
 {
 	char name[NAME_MAX + 1], partial[NAME_MAX + 1];
 	struct stat st;
@@ -60,7 +60,7 @@ static int partial_replace(const struct af_output *to, af_partial_write_all *wri
 	if (fd < 0)
 		return af_fail(err, -errno, "cannot write %s", to->file);
 	rc = write(fd, arg, err);
-	mode_t mode = partial_mode(to, old ? &st : NULL);
+	mode_t mode = atomic_mode(to, old ? &st : NULL);
 	if (mode != 0600)
 		fchmod(fd, mode); /* or it stays private: some file systems have no modes */
 	if (!rc && renameat(dirfd, partial, dirfd, name))
@@ -70,8 +70,8 @@ static int partial_replace(const struct af_output *to, af_partial_write_all *wri
 	return rc;
 }
 
-int af_partial_write(const struct af_output *to, af_partial_write_all *write, void *arg,
-                     struct af_err *err)
+int af_atomic_write(const struct af_output *to, af_atomic_write_all *write, void *arg,
+                    struct af_err *err)
 {
 	const char *file = to->file;
 	struct stat st, out;
@@ -82,7 +82,7 @@ int af_partial_write(const struct af_output *to, af_partial_write_all *write, vo
 	                           st.st_ino == out.st_ino))
 		return write(STDOUT_FILENO, arg, err);
 	bool in_place = is && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-	int rc = in_place ? partial_in_place(file, write, arg, err)
-	                  : partial_replace(to, write, arg, err);
+	int rc =
+	    in_place ? atomic_in_place(file, write, arg, err) : atomic_replace(to, write, arg, err);
 	return rc ? af_while(err, rc, "while writing %s", file) : 0;
 }

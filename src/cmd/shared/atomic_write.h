@@ -27,14 +27,14 @@ struct af_output {
 	}
 
 /* Writes everything to @fd: 0, or -errno with a message. */
-typedef int af_partial_write_all(int fd, void *arg, struct af_err *err);
+typedef int af_atomic_write_all(int fd, void *arg, struct af_err *err);
 
 /*
  * Let @write write to @to. A file is replaced only when all of it could be written: it keeps its
  * mode if it belongs to the user, and a link is replaced, never followed. A device or a pipe is
  * written to, except a pipe that another user put there.
  */
-int af_partial_write(const struct af_output *to, af_partial_write_all *write, void *arg,
-                     struct af_err *err);
+int af_atomic_write(const struct af_output *to, af_atomic_write_all *write, void *arg,
+                    struct af_err *err);
 
 #endif

@@ -10,43 +10,43 @@
 #include "cmd/shared/progress.h"
 
 /* Samples of an event that is no clock have no time to go anywhere. */
-static void study_counted(struct af_results *r)
+static void load_counted(struct af_results *r)
 {
 	const struct af_tree *t = &r->trees[AF_VIEW_CPU];
 
 	if (r->has[AF_VIEW_CPU] & AF_HAS_COUNTED)
 		af_top_table(
-		    &r->facts, t, AF_WEIGHT_COUNT, AF_COUNT_TOP,
-		    af_facts_text(&r->facts, "Functions by %s", t->weights[AF_WEIGHT_COUNT].unit),
+		    &r->tables, t, AF_WEIGHT_COUNT, AF_COUNT_TOP,
+		    af_tables_text(&r->tables, "Functions by %s", t->weights[AF_WEIGHT_COUNT].unit),
 		    1000);
 }
 
-const char *af_study_warning(struct af_results *r, int view, const char *weight)
+const char *af_load_warning(struct af_results *r, int view, const char *weight)
 {
 	bool sampled = !weight || !strcmp(weight, af_weight_name(AF_WEIGHT_TIME)) ||
 	               !strcmp(weight, af_weight_name(AF_WEIGHT_SAMPLES));
 	bool cpu = sampled && (view == AF_VIEW_CPU || view == AF_VIEW_ALL);
 	bool devices = view == AF_VIEW_GPU || view == AF_VIEW_ALL || view == AF_VIEW_IDLE;
 
-	return af_coverage_warning(&r->coverage, cpu, devices, &r->facts);
+	return af_coverage_warning(&r->coverage, cpu, devices, &r->tables);
 }
 
 /* Tables of shares say themselves what keeps these from being right. */
-static void study_warnings(struct af_results *r)
+static void load_warnings(struct af_results *r)
 {
 	static const struct {
 		const char *table;
 		int view;
 	} of[] = {{"cpu_top", AF_VIEW_CPU}, {"devices", AF_VIEW_GPU}, {"kernels", AF_VIEW_GPU}};
 
-	for (struct af_table *t = r->facts.first; t; t = t->next)
+	for (struct af_table *t = r->tables.first; t; t = t->next)
 		for (size_t i = 0; i < sizeof of / sizeof *of; i++)
 			if (!strcmp(t->name, of[i].table))
-				t->warning = af_study_warning(r, of[i].view, NULL);
+				t->warning = af_load_warning(r, of[i].view, NULL);
 }
 
-static int study(const char *dir, const struct af_asked *asked, struct af_results *r,
-                 struct af_progress *progress, struct af_err *err)
+static int load(const char *dir, const struct af_query *query, struct af_results *r,
+                struct af_progress *progress, struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
 	                                                   &af_pass_wakers,
@@ -61,60 +61,59 @@ static int study(const char *dir, const struct af_asked *asked, struct af_result
 	                                                   &af_pass_sampled,
 	                                                   &af_pass_annotated,
 	                                                   NULL};
-	bool top = asked->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP);
-	struct af_asked all = *asked;
+	bool top = query->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP);
+	struct af_query all = *query;
 
 	if (top) {
 		all.answers |= 1 << AF_VIEW_CPU;
 		/* What stands out is read off that tree, too. */
-		if (asked->answers & AF_ANSWER_TABLES)
+		if (query->answers & AF_ANSWER_TABLES)
 			all.answers |= 1 << AF_VIEW_IDLE;
 		all.weights |= 1 << AF_WEIGHT_TIME | 1 << AF_WEIGHT_COUNT;
 	}
 	int rc =
 	    af_analyse(dir, passes, &all, r, progress ? af_progress_tell : NULL, progress, err);
 	if (!rc && top)
-		af_top_table(&r->facts, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
+		af_top_table(&r->tables, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
 		             "Where CPU time went: functions",
-		             asked->answers & AF_ANSWER_TABLES ? 1000 : 0);
+		             query->answers & AF_ANSWER_TABLES ? 1000 : 0);
 	if (!rc && top)
-		study_warnings(r);
-	if (!rc && asked->answers & AF_ANSWER_TABLES) {
-		study_counted(r);
+		load_warnings(r);
+	if (!rc && query->answers & AF_ANSWER_TABLES) {
+		load_counted(r);
 		af_findings(r);
 	}
 	return rc;
 }
 
-int af_study(const char *dir, const struct af_asked *asked, struct af_results *r,
-             struct af_err *err)
+int af_load(const char *dir, const struct af_query *query, struct af_results *r, struct af_err *err)
 {
 	struct af_progress progress = af_progress_begin("reading the trace");
 
 	*r = (struct af_results){0};
 	int rc = af_trace_prepare(dir, err);
 	if (!rc)
-		rc = study(dir, asked, r, &progress, err);
+		rc = load(dir, query, r, &progress, err);
 	af_progress_end(&progress);
 	if (!rc && r->damage[0])
 		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, r->damage);
 	return rc;
 }
 
-int af_study_view(const char *who, const char *dir, struct af_asked *asked, int view,
-                  const char **weight, struct af_results *r, struct af_err *err)
+int af_load_view(const char *who, const char *dir, struct af_query *query, int view,
+                 const char **weight, struct af_results *r, struct af_err *err)
 {
 	bool trees = view < AF_VIEW_WAKERS; /* the others have weights of their own */
 
 	if (trees)
-		asked->weights = af_asked_weight(*weight);
-	int rc = af_study(dir, asked, r, err);
+		query->weights = af_query_weight(*weight);
+	int rc = af_load(dir, query, r, err);
 	if (rc || *weight || !trees || !r->has[view] || r->has[view] & 1 << AF_WEIGHT_TIME)
 		return rc;
 	/* What else there is, only who asks for it is told. */
 	af_results_close(r);
-	asked->weights = UINT32_MAX;
-	rc = af_study(dir, asked, r, err);
+	query->weights = UINT32_MAX;
+	rc = af_load(dir, query, r, err);
 	if (rc)
 		return rc;
 	*weight = af_weight_name(af_weight_default(r->has[view]));
@@ -125,14 +124,14 @@ int af_study_view(const char *who, const char *dir, struct af_asked *asked, int 
 	return 0;
 }
 
-int af_study_quietly(const char *dir, const struct af_asked *asked, struct af_results *r,
-                     struct af_err *err)
+int af_load_quietly(const char *dir, const struct af_query *query, struct af_results *r,
+                    struct af_err *err)
 {
 	*r = (struct af_results){0};
-	return study(dir, asked, r, NULL, err);
+	return load(dir, query, r, NULL, err);
 }
 
-void af_study_sampled(const char *who, const struct af_results *r)
+void af_load_sampled(const char *who, const struct af_results *r)
 {
 	char text[AF_SAMPLED_TEXT];
 

@@ -13,37 +13,37 @@ struct af_err;
 
 /*
  * Prepare (finish what a killed recorder left), read and analyse the trace in @dir for the query
- * @asked, with progress on a terminal when it takes long. If tables are requested, the top table is
+ * @query, with progress on a terminal when it takes long. If tables are requested, the top table is
  * added to the facts. The caller closes the results, also after a failure.
  */
-int af_study(const char *dir, const struct af_asked *asked, struct af_results *r,
-             struct af_err *err);
+int af_load(const char *dir, const struct af_query *query, struct af_results *r,
+            struct af_err *err);
 
 /*
- * The same for one view of @asked, to show one weight of it: *@weight or, when that is NULL, the
+ * The same for one view of @query, to show one weight of it: *@weight or, when that is NULL, the
  * choice of af_weight_default() among those that the view has. Then *@weight is its name, and if
  * that is not time a line on standard error tells so.
  */
-int af_study_view(const char *who, const char *dir, struct af_asked *asked, int view,
-                  const char **weight, struct af_results *r, struct af_err *err);
+int af_load_view(const char *who, const char *dir, struct af_query *query, int view,
+                 const char **weight, struct af_results *r, struct af_err *err);
 
 /* The same for a finished trace, without any output on standard error. */
-int af_study_quietly(const char *dir, const struct af_asked *asked, struct af_results *r,
-                     struct af_err *err);
+int af_load_quietly(const char *dir, const struct af_query *query, struct af_results *r,
+                    struct af_err *err);
 
 /*
  * af_coverage_warning() for the view by @weight (NULL: time), if the coverage was requested. NULL:
  * as far as is known, its shares are right. Lives as long as the results.
  */
-const char *af_study_warning(struct af_results *r, int view, const char *weight);
+const char *af_load_warning(struct af_results *r, int view, const char *weight);
 
 /*
  * For a time range: prints in a line on standard error how many of its instruction samples are
  * apportioned or missing; prints nothing when none are.
  */
-void af_study_sampled(const char *who, const struct af_results *r);
+void af_load_sampled(const char *who, const struct af_results *r);
 
 /* The query for tables alone. */
-#define AF_ASKED_TABLES ((struct af_asked){AF_ANSWER_TABLES, 0})
+#define AF_ASKED_TABLES ((struct af_query){AF_ANSWER_TABLES, 0})
 
 #endif

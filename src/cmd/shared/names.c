@@ -30,7 +30,7 @@ int af_names_add(int dirfd, const char *dir, uint64_t *spent_ns, struct af_err *
 {
 	uint64_t begin_ns = af_now_ns(), shown_ns = begin_ns + 400000000;
 	uint64_t first_ns = shown_ns;
-	int rc = af_sym_bake(dirfd, dir, isatty(2) ? names_progress : NULL, &shown_ns, err);
+	int rc = af_symbolize(dirfd, dir, isatty(2) ? names_progress : NULL, &shown_ns, err);
 
 	if (shown_ns != first_ns)
 		fprintf(stderr, "\r\033[K");

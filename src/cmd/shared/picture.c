@@ -9,7 +9,7 @@
 
 const char *const af_view_names[AF_VIEWS] = {"cpu", "gpu", "all", "wakers", "idle"};
 
-/* For af_partial_write(). */
+/* For af_atomic_write(). */
 struct picture_write {
 	const struct af_picture_job *job;
 	struct af_timeline *timeline; /* or NULL */
@@ -57,14 +57,14 @@ static int picture_trees(struct af_render *r, const struct af_picture_job *job, 
 }
 
 /* Tables, and those of annotated kernels apart. */
-static int picture_facts(struct af_render *r, const struct af_picture_job *job, struct af_err *err)
+static int picture_tables(struct af_render *r, const struct af_picture_job *job, struct af_err *err)
 {
-	int rc = job->format->facts(r, &job->results->facts, err);
+	int rc = job->format->tables(r, &job->results->tables, err);
 
 	if (rc || !job->results->annotated.first)
 		return rc;
 	r->label = "annotated";
-	rc = job->format->facts(r, &job->results->annotated, err);
+	rc = job->format->tables(r, &job->results->annotated, err);
 	r->label = NULL;
 	return rc;
 }
@@ -91,8 +91,8 @@ static int picture_render(int fd, void *arg, struct af_err *err)
 	struct af_render r = {.fd = fd, .picture = job->picture};
 	int rc = f->begin ? f->begin(&r, err) : 0;
 
-	if (!rc && f->facts && job->results)
-		rc = picture_facts(&r, job, err);
+	if (!rc && f->tables && job->results)
+		rc = picture_tables(&r, job, err);
 	if (!rc)
 		rc = picture_trees(&r, job, err);
 	if (!rc && to->timeline)
@@ -109,18 +109,18 @@ int af_picture_write(const struct af_picture_job *job, struct af_err *err)
 {
 	struct af_progress progress = af_progress_begin("reading the trace's timeline");
 	struct picture_write to = {.job = job};
-	struct af_timeline_asked asked = {
+	struct af_timeline_query query = {
 	    .process = UINT64_MAX,
 	    .pid = UINT64_MAX,
-	    .trees = job->results ? &job->results->asked : NULL,
+	    .trees = job->results ? &job->results->query : NULL,
 	};
 	int rc = 0;
 
-	if (job->format->slice && job->dir && asked.trees)
-		rc = af_timeline_open(&to.timeline, job->dir, &asked, af_progress_tell, &progress,
+	if (job->format->slice && job->dir && query.trees)
+		rc = af_timeline_open(&to.timeline, job->dir, &query, af_progress_tell, &progress,
 		                      err);
 	if (!rc)
-		rc = af_partial_write(&job->to, picture_render, &to, err);
+		rc = af_atomic_write(&job->to, picture_render, &to, err);
 	af_progress_end(&progress);
 	af_timeline_close(to.timeline);
 	return rc;

@@ -27,7 +27,7 @@ struct af_picture_job {
 
 /*
  * Write the picture to job->to; a format with slices reads the trace a second time for them. The
- * file is written as af_partial_write() does. 0, or -errno with a message.
+ * file is written as af_atomic_write() does. 0, or -errno with a message.
  */
 int af_picture_write(const struct af_picture_job *job, struct af_err *err);
 

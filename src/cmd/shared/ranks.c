@@ -176,18 +176,18 @@ struct rank_row {
 	RANK_COLUMNS(AF_ROW_CELL)
 };
 
-static void ranks_table(const struct ranks *all, const char *dir, struct af_facts *f)
+static void ranks_table(const struct ranks *all, const char *dir, struct af_tables *f)
 {
 	static const struct af_column columns[] = {RANK_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t =
-	    AF_TABLE(f, "ranks", af_facts_text(f, "The ranks in %s", dir), columns);
+	    AF_TABLE(f, "ranks", af_tables_text(f, "The ranks in %s", dir), columns);
 
 	for (uint32_t i = 0; i < all->nr; i++) {
 		const struct rank *r = &all->items[i];
 		struct rank_row *c = af_table_row(f, t);
 		c->rank.value = r->rank;
 		c->host.text = r->host;
-		c->pid.text = r->pid ? af_facts_text(f, "%llu", (unsigned long long)r->pid) : "";
+		c->pid.text = r->pid ? af_tables_text(f, "%llu", (unsigned long long)r->pid) : "";
 		c->exit_status.text = r->status;
 		c->cpu_time_ns.value = r->cpu_ns;
 		c->cpu_time_ns.unknown = !r->has_end;
@@ -198,21 +198,21 @@ static void ranks_table(const struct ranks *all, const char *dir, struct af_fact
 
 static void ranks_list(struct ranks *all, int fd, const char *dir, FILE *out, bool json)
 {
-	struct af_facts f = {0};
+	struct af_tables f = {0};
 	struct af_buf b = {0};
 
 	for (uint32_t i = 0; i < all->nr; i++)
 		rank_state(&all->items[i], fd, dir);
 	ranks_table(all, dir, &f);
 	if (json)
-		af_facts_json(&b, &(struct af_document){.report = "ranks"}, &f, 0);
+		af_tables_json(&b, &(struct af_document){.report = "ranks"}, &f, 0);
 	else
 		af_table_text(&b, f.first, 0, af_colour(out), NULL);
 	fwrite(b.data, 1, b.len, out);
 	if (!json)
 		fprintf(out, "--rank N reads the trace of one\n");
 	af_buf_free(&b);
-	af_facts_free(&f);
+	af_tables_free(&f);
 }
 
 /* "0-14, 16, 31" */
@@ -262,7 +262,7 @@ static int ranks_choose(const struct ranks *all, const char *rank, const char **
 	return *dir ? 0 : af_fail(err, -ENOMEM, "cannot keep the name of the trace");
 }
 
-static int folder_choose(const char **dir, int fd, const struct af_ranks_asked *asked,
+static int folder_choose(const char **dir, int fd, const struct af_ranks_query *query,
                          struct af_err *err)
 {
 	struct ranks all = {0};
@@ -271,32 +271,32 @@ static int folder_choose(const char **dir, int fd, const struct af_ranks_asked *
 	ranks_find(&all, fd);
 	if (!all.nr && af_trace_has(fd, AF_JOB_FILE))
 		rc = af_fail_plain(err, -ENOENT, "no rank in %s has begun to be recorded", *dir);
-	else if (all.nr && asked->rank)
-		rc = ranks_choose(&all, asked->rank, dir, err);
+	else if (all.nr && query->rank)
+		rc = ranks_choose(&all, query->rank, dir, err);
 	else if (all.nr) {
-		ranks_list(&all, fd, *dir, asked->lists ? stdout : stderr,
-		           asked->lists && asked->json);
-		rc = asked->lists ? 1
+		ranks_list(&all, fd, *dir, query->lists ? stdout : stderr,
+		           query->lists && query->json);
+		rc = query->lists ? 1
 		                  : af_fail_plain(err, -EISDIR,
 		                                  "%s has the traces of %u ranks: choose one with "
 		                                  "--rank",
 		                                  *dir, all.nr);
-	} else if (asked->rank)
+	} else if (query->rank)
 		rc = af_fail_plain(err, -EINVAL, "%s is no folder of ranks: --rank is for these",
 		                   *dir);
 	free(all.items);
 	return rc;
 }
 
-int af_ranks_choose(const char **dir, const struct af_ranks_asked *asked, struct af_err *err)
+int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct af_err *err)
 {
 	scope_close int fd = af_trace_dir_open(*dir);
 
-	if (fd < 0 && !asked->rank)
+	if (fd < 0 && !query->rank)
 		return 0; /* the reader says what is wrong with it */
 	bool trace = fd < 0 || af_trace_has(fd, "metadata") || af_trace_has(fd, AF_SESSION_FILE);
-	if (trace && asked->rank)
+	if (trace && query->rank)
 		return af_fail_plain(err, -EINVAL, "%s is no folder of ranks: --rank is for these",
 		                     *dir);
-	return trace ? 0 : folder_choose(dir, fd, asked, err);
+	return trace ? 0 : folder_choose(dir, fd, query, err);
 }

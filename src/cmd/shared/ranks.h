@@ -20,7 +20,7 @@ struct af_err;
 		    offsetof(type, rank)                                                           \
 	}
 
-struct af_ranks_asked {
+struct af_ranks_query {
 	const char *rank; /* a number, or NULL */
 	bool lists;       /* the list of ranks may be the result: on standard output */
 	bool json;        /* then: for programs */
@@ -32,6 +32,6 @@ struct af_ranks_asked {
  * else -EISDIR with the list on standard error. -ENOENT: there is no such rank, and the message
  * lists the ranks. -EINVAL: the trace has no ranks, or the rank is not a number.
  */
-int af_ranks_choose(const char **dir, const struct af_ranks_asked *asked, struct af_err *err);
+int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct af_err *err);
 
 #endif

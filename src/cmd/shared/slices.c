@@ -6,7 +6,7 @@
 #include "cmd/shared/progress.h"
 #include "render/timeline/slices.h"
 
-/* For af_partial_write(). */
+/* For af_atomic_write(). */
 struct slices_to {
 	const struct af_format *format;
 	struct af_timeline *timeline;
@@ -32,15 +32,15 @@ static int slices_render(int fd, void *arg, struct af_err *err)
 /* What is not in the file, in a line; the file says it too. */
 static void slices_tell(const struct af_slices *all, const char *who, const char *dir)
 {
-	struct af_slices_fact facts[AF_SLICES_FACTS];
-	int nr = af_slices_facts(all, facts);
+	struct af_slices_fact tables[AF_SLICES_FACTS];
+	int nr = af_slices_tables(all, tables);
 
 	if (*all->damage)
 		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, all->damage);
 	for (int i = 0; i < nr; i++)
-		if (facts[i].loss)
-			fprintf(stderr, "aflame %s: %s: %llu\n", who, facts[i].name,
-			        (unsigned long long)facts[i].number);
+		if (tables[i].loss)
+			fprintf(stderr, "aflame %s: %s: %llu\n", who, tables[i].name,
+			        (unsigned long long)tables[i].number);
 	if (!all->nr_slices && !all->nr_points)
 		fprintf(stderr, "aflame %s: there is nothing to show\n", who);
 }
@@ -49,10 +49,10 @@ int af_slices_write(const struct af_slices_job *job, const char *dir, struct af_
 {
 	struct af_progress progress = af_progress_begin("reading the trace");
 	struct slices_to to = {.format = job->format, .render.gzip = job->gzip};
-	int rc = af_timeline_open(&to.timeline, dir, &job->asked, af_progress_tell, &progress, err);
+	int rc = af_timeline_open(&to.timeline, dir, &job->query, af_progress_tell, &progress, err);
 
 	if (!rc)
-		rc = af_partial_write(&job->to, slices_render, &to, err);
+		rc = af_atomic_write(&job->to, slices_render, &to, err);
 	af_progress_end(&progress);
 	if (!rc)
 		slices_tell(af_timeline_slices(to.timeline), job->who, dir);

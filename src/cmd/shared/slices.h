@@ -16,7 +16,7 @@ struct af_slices_job {
 	const char *who; /* the command, for messages on standard error */
 	struct af_output to;
 	const struct af_format *format;
-	struct af_timeline_asked asked;
+	struct af_timeline_query query;
 	bool gzip;
 };
 

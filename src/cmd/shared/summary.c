@@ -30,20 +30,20 @@ static void summary_findings(struct af_buf *b, const struct af_table *t, uint32_
 	                 "`aflame report findings --limit 0` shows all");
 }
 
-void af_summary_findings(struct af_buf *b, const struct af_facts *f, uint32_t limit,
+void af_summary_findings(struct af_buf *b, const struct af_tables *f, uint32_t limit,
                          const struct af_document *document)
 {
-	const struct af_table *t = af_facts_find(f, "findings");
+	const struct af_table *t = af_tables_find(f, "findings");
 	struct af_table alone = *t;
 	alone.next = NULL;
-	const struct af_facts facts = {.first = &alone, .last = &alone};
+	const struct af_tables tables = {.first = &alone, .last = &alone};
 	if (document)
-		af_facts_json(b, document, &facts, limit);
+		af_tables_json(b, document, &tables, limit);
 	else
 		af_findings_text(b, t, limit, af_annotate_width(), af_colour(stdout), AF_SHOW_ALL);
 }
 
-void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit,
+void af_summary_text(struct af_buf *b, const struct af_tables *f, bool colour, uint32_t limit,
                      const char *all)
 {
 	for (unsigned i = 0; i < sizeof order / sizeof *order; i++) {
@@ -74,11 +74,11 @@ int af_summary_print(const char *dir, FILE *out, struct af_err *err)
 {
 	struct af_results r;
 	struct af_buf b = {0};
-	int rc = af_study(dir, &AF_ASKED_TABLES, &r, err);
+	int rc = af_load(dir, &AF_ASKED_TABLES, &r, err);
 
 	if (!rc) {
 		af_buf_char(&b, '\n');
-		af_summary_text(&b, &r.facts, af_colour(out), SUMMARY_ROWS, AF_SHOW_ALL_ELSEWHERE);
+		af_summary_text(&b, &r.tables, af_colour(out), SUMMARY_ROWS, AF_SHOW_ALL_ELSEWHERE);
 		fwrite(b.data, 1, b.len, out);
 	}
 	af_buf_free(&b);

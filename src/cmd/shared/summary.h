@@ -11,7 +11,7 @@
 
 struct af_document;
 struct af_err;
-struct af_facts;
+struct af_tables;
 
 /* Analyse the trace in @dir and print the results of the passes. */
 int af_summary_print(const char *dir, FILE *out, struct af_err *err);
@@ -20,14 +20,14 @@ int af_summary_print(const char *dir, FILE *out, struct af_err *err);
  * The tables in the order for people, at most @limit rows each (0: all); @all is the hint how to
  * see the other rows.
  */
-void af_summary_text(struct af_buf *b, const struct af_facts *f, bool colour, uint32_t limit,
+void af_summary_text(struct af_buf *b, const struct af_tables *f, bool colour, uint32_t limit,
                      const char *all);
 
 /*
  * Only the findings among the facts: at most @limit (0: all), as @document for programs, or for
  * people when it is NULL.
  */
-void af_summary_findings(struct af_buf *b, const struct af_facts *f, uint32_t limit,
+void af_summary_findings(struct af_buf *b, const struct af_tables *f, uint32_t limit,
                          const struct af_document *document);
 
 /* The end of the line about rows that are not shown, for commands with --limit. */

@@ -59,7 +59,7 @@ enum { RUN_TABLE_ROWS = 100 };
 static void run_make(struct tui *t)
 {
 	if (!t->run_text.data)
-		af_summary_text(&t->run_text, &t->results.facts, false, RUN_TABLE_ROWS,
+		af_summary_text(&t->run_text, &t->results.tables, false, RUN_TABLE_ROWS,
 		                "`aflame report --limit 0` shows all");
 	t->run.nr = 0;
 	for (const char *p = t->run_text.data; p && *p; p = strchr(p, '\n') + 1)

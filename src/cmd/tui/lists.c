@@ -167,9 +167,9 @@ static void calls_make(struct tui *t)
 	af_tree_callees(&down, t->forward, &h);
 	if (up.total[t->weight][0]) {
 		t->callers_table =
-		    af_tree_first_table(&t->facts, &up, t->weight, "[no caller]", "callers", "");
+		    af_tree_first_table(&t->tables, &up, t->weight, "[no caller]", "callers", "");
 		t->callees_table =
-		    af_tree_first_table(&t->facts, &down, t->weight, "[itself]", "callees", "");
+		    af_tree_first_table(&t->tables, &down, t->weight, "[itself]", "callees", "");
 		t->calls.at = t->callers_table->nr_rows;
 		t->calls.nr = t->calls.at + 1 + t->callees_table->nr_rows;
 	}

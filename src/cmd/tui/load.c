@@ -11,7 +11,7 @@
 
 enum { FIRST_MS = 100 };
 
-static const struct af_asked asked = {
+static const struct af_query query = {
     .answers = AF_ANSWER_TOP - 1, /* all trees, all tables */
     .weights = UINT32_MAX,
 };
@@ -40,7 +40,7 @@ static int load_live(struct tui *t, struct af_err *err)
 	if (!rc)
 		fprintf(stderr, "aflame: waiting for the recorder of %s\n", t->dir);
 	while (!rc) {
-		rc = af_watch_look(&t->watch, &asked, &t->results, err);
+		rc = af_watch_poll(&t->watch, &query, &t->results, err);
 		if (rc > 0 && (choose(t) || t->watch.ended))
 			break;
 		if (rc > 0) {
@@ -63,7 +63,7 @@ static void say_live(struct tui *t)
 int tui_load(struct tui *t, struct af_err *err)
 {
 	const struct tui_options *o = t->options;
-	int rc = o->live ? load_live(t, err) : af_study(t->dir, &asked, &t->results, err);
+	int rc = o->live ? load_live(t, err) : af_load(t->dir, &query, &t->results, err);
 
 	if (rc)
 		return rc;
@@ -80,7 +80,7 @@ int tui_look(struct tui *t, struct af_err *err)
 {
 	const char *weight = t->view_tree->weights[t->weight].name;
 	struct af_results newer;
-	int rc = af_watch_look(&t->watch, &asked, &newer, err);
+	int rc = af_watch_poll(&t->watch, &query, &newer, err);
 
 	if (rc <= 0)
 		return rc;

@@ -134,7 +134,7 @@ static void help_draw(const struct tui_area *a)
 static void draw(struct tui *t)
 {
 	struct tui_area screen = tui_screen_size(), a = pane_area(t);
-	char status[TUI_SAID + 64];
+	char status[TUI_STATUS + 64];
 
 	tui_screen_clear();
 	if (screen.rows < LEAST_ROWS || screen.columns < LEAST_COLUMNS) {
@@ -152,8 +152,8 @@ static void draw(struct tui *t)
 		tui_put(HEAD_ROWS, 0, screen.columns, t->warning, AF_FRAME_END, TUI_FOUND);
 	if (!t->help)
 		detail_draw(t, &screen);
-	if (*t->said)
-		snprintf(status, sizeof status, " %s", t->said);
+	if (*t->reported)
+		snprintf(status, sizeof status, " %s", t->reported);
 	else
 		snprintf(status, sizeof status, " %s  v:view w:weight /:find ?:help q:quit",
 		         t->help ? "any key: back" : panes[t->pane]->keys);
@@ -171,7 +171,7 @@ bool tui_ask(struct tui *t, const char *question, char *words, size_t size)
 		draw(t);
 		int key = tui_screen_key(-1);
 		if (key == 27) {
-			t->said[0] = 0;
+			t->reported[0] = 0;
 			return false;
 		}
 		if (key == '\r' || key == '\n' || key == KEY_ENTER)
@@ -186,7 +186,7 @@ bool tui_ask(struct tui *t, const char *question, char *words, size_t size)
 			words[len] = 0;
 		}
 	}
-	t->said[0] = 0;
+	t->reported[0] = 0;
 	return true;
 }
 
@@ -208,7 +208,7 @@ static bool chosen(struct tui *t, char *words, size_t size)
 	return fits;
 }
 
-static void narrow(struct tui *t, char verb)
+static void narrow_by(struct tui *t, char verb)
 {
 	char words[TUI_WORDS];
 
@@ -251,7 +251,7 @@ static bool key_of_state(struct tui *t, int key)
 	case 'f':
 	case 'h':
 	case 'k':
-		narrow(t, (char)key);
+		narrow_by(t, (char)key);
 		return true;
 	case 'u':
 	case 'U':
@@ -269,7 +269,7 @@ static void key_take(struct tui *t, int key)
 {
 	const struct tui_area a = pane_area(t);
 
-	t->said[0] = 0;
+	t->reported[0] = 0;
 	if (t->help) {
 		t->help = false;
 		return;

@@ -16,7 +16,7 @@ void tui_say(struct tui *t, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(t->said, sizeof t->said, fmt, ap);
+	vsnprintf(t->reported, sizeof t->reported, fmt, ap);
 	va_end(ap);
 }
 
@@ -133,7 +133,7 @@ void tui_step_add(struct tui *t, char verb, const char *words)
 }
 
 /* Texts stay the view's own, so what is in between may go. */
-static void narrow(struct tui *t)
+static void narrow_by(struct tui *t)
 {
 	af_tree_close(&t->narrowed);
 	t->forward = t->view_tree;
@@ -173,20 +173,20 @@ static void make_top(struct tui *t)
 {
 	const char *weight = t->forward->weights[t->weight].name;
 
-	af_facts_free(&t->facts);
+	af_tables_free(&t->tables);
 	t->callers_table = t->callees_table = NULL;
 	if (t->by_total)
-		af_top_by_total(&t->facts, t->forward, t->weight, NULL, weight, "");
+		af_top_by_total(&t->tables, t->forward, t->weight, NULL, weight, "");
 	else
-		af_top_table(&t->facts, t->forward, t->weight, weight, "", 0);
-	t->top_table = t->facts.first;
+		af_top_table(&t->tables, t->forward, t->weight, weight, "", 0);
+	t->top_table = t->tables.first;
 	t->top.nr = t->top_table ? t->top_table->nr_rows : 0;
 }
 
 void tui_remake(struct tui *t)
 {
 	t->view_tree = &t->results.trees[t->view];
-	narrow(t);
+	narrow_by(t);
 	af_tree_close(&t->reversed);
 	t->shown = t->forward;
 	if (t->reverse) {
@@ -195,7 +195,7 @@ void tui_remake(struct tui *t)
 	}
 	make_paths(t);
 	make_top(t);
-	t->warning = af_study_warning(&t->results, t->view, t->view_tree->weights[t->weight].name);
+	t->warning = af_load_warning(&t->results, t->view, t->view_tree->weights[t->weight].name);
 	tui_search(t, t->search);
 	t->calls.nr = 0;
 	tui_tree_reveal(t);
@@ -224,7 +224,7 @@ void tui_state_free(struct tui *t)
 	af_hits_free(&t->found);
 	af_tree_close(&t->narrowed);
 	af_tree_close(&t->reversed);
-	af_facts_free(&t->facts);
+	af_tables_free(&t->tables);
 	af_buf_free(&t->run_text);
 	af_map_free(&t->open);
 	free(t->paths);

@@ -20,7 +20,7 @@ static int tui_run(void *state, int nr_words, char **words, struct af_err *err)
 		return af_fail_plain(err, -ENOTTY,
 		                     "this needs a terminal: `aflame report` prints the same");
 	const char *dir = af_trace_dir(nr_words, words);
-	int rc = af_ranks_choose(&dir, &(struct af_ranks_asked){.rank = o->rank}, err);
+	int rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
 	return rc ? rc : tui_main(dir, o, err);
 #else
 	(void)o;

@@ -21,7 +21,7 @@ struct tui_options {
 	const char *view, *weight, *rank;
 };
 
-enum { TUI_STEPS = 16, TUI_WORDS = 256, TUI_BACK = 32, TUI_SAID = 200 };
+enum { TUI_STEPS = 16, TUI_WORDS = 256, TUI_BACK = 32, TUI_STATUS = 200 };
 
 /* The user's position in a list of rows. */
 struct tui_list {
@@ -51,9 +51,9 @@ struct tui {
 	struct af_watch watch; /* with --live */
 	int pane;              /* TUI_TOP… */
 	bool help, quit;
-	char said[TUI_SAID]; /* in the status line until the next key */
-	char live[TUI_SAID]; /* about a recording that goes on, or "" */
-	const char *warning; /* why the view's shares are not right, or NULL */
+	char reported[TUI_STATUS]; /* in the status line until the next key */
+	char live[TUI_STATUS];     /* about a recording that goes on, or "" */
+	const char *warning;       /* why the view's shares are not right, or NULL */
 
 	int view;
 	uint32_t weight;
@@ -76,7 +76,7 @@ struct tui {
 	uint64_t zoom;     /* of the flame graph's root; 0: all */
 
 	struct tui_list top, tree, calls, run;
-	struct af_facts facts; /* tables of top, callers and callees */
+	struct af_tables tables; /* tables of top, callers and callees */
 	const struct af_table *top_table, *callers_table, *callees_table;
 	struct af_map open; /* paths[] → 1: its children are listed */
 	uint32_t *rows;     /* nodes of the tree that are listed */

@@ -179,7 +179,7 @@ static void say_sampled(struct af_bpf *b, uint32_t process)
 }
 
 /* From here on @i's own event samples it, and not the clock of the CPU. */
-static void cover_begin(struct af_bpf *b, struct bpf_image *i, const struct af_guest *g)
+static void cover_begin(struct af_bpf *b, struct bpf_image *i, const struct af_client *g)
 {
 	struct af_bpf_covered c = {
 	    .how = g->sees_kernel ? AF_BPF_COVER_ALL : AF_BPF_COVER_USER,
@@ -193,13 +193,13 @@ static void cover_begin(struct af_bpf *b, struct bpf_image *i, const struct af_g
 	i->covered = g->sees_kernel;
 }
 
-static void watcher_admit(void *self, const struct af_guest *g)
+static void watcher_admit(void *self, const struct af_client *g)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
 	struct af_bpf *b = self;
 
 	sideband_pump(b, af_now_ns());
-	struct bpf_image *i = bpf_image_need(b, (uint32_t)g->pid, g->hello_ns);
+	struct bpf_image *i = bpf_image_need(b, (uint32_t)g->pid, g->registered_ns);
 	bool runs = i == bpf_image_at(b, (uint32_t)g->pid, UINT64_MAX);
 	bpf_calls_admit(b, i);
 	/* Too late for what was written of it under a number of its own. */
@@ -207,7 +207,7 @@ static void watcher_admit(void *self, const struct af_guest *g)
 		bpf_out_close(b, i);
 	i->process = g->process;
 	i->ns_pid = g->ns_pid;
-	i->hello = i->in_scope = true;
+	i->registration = i->in_scope = true;
 	i->written = false;
 
 	uint32_t pid = (uint32_t)g->pid, one = 1;
@@ -266,7 +266,7 @@ static void cover_end(struct af_bpf *b, struct bpf_image *i)
 	bpf_map__delete_elem(map, &i->pid, sizeof i->pid, 0);
 }
 
-static bool watcher_hold(void *self, const struct af_guest *g)
+static bool watcher_hold(void *self, const struct af_client *g)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
 	struct af_bpf *b = self;
@@ -282,14 +282,14 @@ static bool watcher_hold(void *self, const struct af_guest *g)
 	return true;
 }
 
-static bool watcher_take(void *self, struct af_guest *g)
+static bool watcher_take(void *self, struct af_client *g)
 {
 	if (g->fd >= 0 && !g->held)
 		g->held = watcher_hold(self, g);
 	return g->held;
 }
 
-static void watcher_resume(void *self, const struct af_guest *g)
+static void watcher_resume(void *self, const struct af_client *g)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
 	struct af_bpf *b = self;
@@ -299,7 +299,7 @@ static void watcher_resume(void *self, const struct af_guest *g)
 		cover_begin(b, i, g);
 }
 
-static void watcher_see_calls(void *self, const struct af_guest *g)
+static void watcher_see_calls(void *self, const struct af_client *g)
 {
 	scope_rights(AF_RIGHTS_KERNEL);
 	struct af_bpf *b = self;
@@ -412,7 +412,7 @@ static void record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
 		break;
 	case AF_BPF_COMM:
 		/* libaflame tells it of its own; an exec renames too, before it is one. */
-		if (i && !i->hello && i->out)
+		if (i && !i->registration && i->out)
 			bpf_write_comm(b, i, h);
 		break;
 	}
@@ -469,7 +469,7 @@ static void watcher_pump(void *self)
 	bpf_queue_write(b, now - HOLD_NS);
 	losses_write(b);
 	if (b->nr_callers || b->probing.over)
-		bpf_calls_look(b, now);
+		bpf_calls_poll(b, now);
 	bpf_forget(b, now);
 }
 

@@ -41,9 +41,9 @@ enum {
 /* The ids that libaflame gives the functions too. */
 static const struct {
 	const char *name;
-	uint32_t does;
+	uint32_t category;
 } functions[] = {{"", 0},
-#define AF_F(id, name, does) {#name, AF_DOES_##does},
+#define AF_F(id, name, category) {#name, AF_CATEGORY_##category},
                  AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
 };
@@ -69,9 +69,10 @@ struct bpf_library {
 
 /* ---- which addresses ---- */
 
-static bool is_wanted(uint32_t does)
+static bool is_wanted(uint32_t category)
 {
-	return does != AF_DOES_GRAPH && does != AF_DOES_LOAD && does != AF_DOES_OTHER;
+	return category != AF_CATEGORY_GRAPH && category != AF_CATEGORY_LOAD &&
+	       category != AF_CATEGORY_OTHER;
 }
 
 static uint32_t function_named(const char *name)
@@ -80,7 +81,7 @@ static uint32_t function_named(const char *name)
 		return 0;
 	for (uint32_t i = 1; i < NR_FUNCTIONS; i++)
 		if (!strcmp(functions[i].name, name))
-			return is_wanted(functions[i].does) ? i : 0;
+			return is_wanted(functions[i].category) ? i : 0;
 	return 0;
 }
 
@@ -338,9 +339,9 @@ static void calls_refused(struct af_bpf *b, const struct bpf_image *image, int r
 	         rc == -EPERM || rc == -EACCES ? "run aflame as root"
 	                                       : "the kernel must be built with CONFIG_UPROBES");
 	calls_say(b, image, words);
-	if (b->r->options->tell && !b->told_refusal)
+	if (b->r->options->tell && !b->reported_refusal)
 		b->r->options->tell(words);
-	b->told_refusal = true;
+	b->reported_refusal = true;
 }
 
 static void calls_begin(struct af_bpf *b, struct bpf_image *image)
@@ -400,7 +401,7 @@ static void twice_begin(struct af_bpf *b, struct bpf_image *image)
 /* Not yet: who carries libaflame, which tells more, has not said so when it is that young. */
 static bool is_early(const struct af_bpf *b, const struct bpf_image *image, uint64_t now)
 {
-	return b->r->child > 0 && !image->outside && !image->hello &&
+	return b->r->child > 0 && !image->outside && !image->registration &&
 	       now - image->start_ns < HOLD_NS;
 }
 
@@ -444,7 +445,7 @@ static bool is_to_be_probed(struct af_bpf *b, const struct bpf_image *i)
 }
 
 /* Those that are over wait until nobody does who is to be seen. */
-void bpf_calls_look(struct af_bpf *b, uint64_t now)
+void bpf_calls_poll(struct af_bpf *b, uint64_t now)
 {
 	struct bpf_probing *p = &b->probing;
 
@@ -488,7 +489,7 @@ void bpf_calls_outside(struct af_bpf *b, struct bpf_image *image)
 	if (image->calls != BPF_CALLS_WANTED)
 		b->nr_callers++;
 	image->calls = BPF_CALLS_WANTED;
-	bpf_calls_look(b, af_now_ns());
+	bpf_calls_poll(b, af_now_ns());
 }
 
 void bpf_calls_close(struct af_bpf *b)
@@ -551,7 +552,7 @@ void bpf_calls_write(struct bpf_out *out, const struct af_bpf_stacks *s, uint32_
 
 	if (!(*word & bit)) {
 		const char *name = functions[function].name;
-		struct af_ev_function ev = {function, AF_API_CUDA, functions[function].does};
+		struct af_ev_function ev = {function, AF_API_CUDA, functions[function].category};
 		struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0}};
 		af_stream_put_tail(&out->stream, AF_KIND_FUNCTION, time_ns, &ev, sizeof ev, tail,
 		                   1);

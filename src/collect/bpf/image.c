@@ -199,7 +199,7 @@ static void sideband_fork(struct af_bpf *b, const struct af_sideband_event *e)
 	i->rank = from->rank;
 	i->has_user = from->has_user;
 	i->user = from->user;
-	i->generation = from->generation;
+	i->epoch = from->epoch;
 	bpf_calls_fork(b, i, from);
 }
 
@@ -323,7 +323,7 @@ static void introduce(struct af_bpf *b, struct bpf_image *i)
 	if (i->written)
 		return;
 	i->written = true;
-	if (!i->hello) {
+	if (!i->registration) {
 		const struct bpf_image *program = image_program(i);
 		const char *exe = text_of(b, program->exe);
 		const char *cmdline = text_of(b, program->cmdline);
@@ -368,7 +368,7 @@ static void introduce(struct af_bpf *b, struct bpf_image *i)
 			process_note(&b->r->stream, process, "container", name, strlen(name));
 	}
 	const char *rank = text_of(b, i->rank);
-	if (*rank && !i->hello)
+	if (*rank && !i->registration)
 		process_note(&b->r->stream, process, "rank", rank, strlen(rank));
 }
 
@@ -398,7 +398,7 @@ void bpf_image_exit(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_e
 		i->comm = af_strtab_id(&b->strings, e->head.comm,
 		                       strnlen(e->head.comm, sizeof e->head.comm));
 	if (i->in_scope) {
-		if (i->hello)
+		if (i->registration)
 			bpf_markers_write(b, i);
 		else
 			bpf_image_introduce(b, i);

@@ -53,7 +53,7 @@ static void mappings_forget(struct af_bpf *b, struct bpf_image *image)
 		bool stays = k >= nr - most / 2 ||
 		             (kept < most / 4 && is_file(af_strtab_get(&b->strings, m->path)));
 		bool is_written = k < image->nr_maps_written;
-		b->lost_mappings += !stays && !is_written && !image->hello;
+		b->lost_mappings += !stays && !is_written && !image->registration;
 		written += stays && is_written;
 		if (stays)
 			image->maps[kept++] = *m;
@@ -87,25 +87,25 @@ void bpf_mappings_free(struct af_bpf *b, struct bpf_image *image)
 
 void bpf_mapping_add(struct af_bpf *b, struct bpf_image *image, struct bpf_mapping m)
 {
-	uint32_t before = image->generation;
+	uint32_t before = image->epoch;
 
 	/* Where something was mapped before, what follows is of another generation. */
 	for (const struct bpf_image *i = image; i; i = i->exec ? NULL : i->from)
 		for (uint32_t k = 0; k < i->nr_maps; k++) {
 			const struct bpf_mapping *old = &i->maps[k];
 			if (!is_same(old, &m) && old->start < m.end && m.start < old->end &&
-			    old->generation == image->generation) {
-				image->generation++;
+			    old->epoch == image->epoch) {
+				image->epoch++;
 				k = i->nr_maps;
 			}
 		}
-	if (image->generation != before)
+	if (image->epoch != before)
 		image->rules_of = 0; /* those were of other code */
 	/* Run-time compilers protect and unprotect the same pages, and each time is told. */
 	for (uint32_t k = image->nr_maps; k--;)
-		if (image->maps[k].generation == image->generation && is_same(&image->maps[k], &m))
+		if (image->maps[k].epoch == image->epoch && is_same(&image->maps[k], &m))
 			return;
-	m.generation = image->generation;
+	m.epoch = image->epoch;
 	mapping_put(b, image, &m);
 }
 
@@ -135,12 +135,12 @@ void bpf_mappings_read(struct af_bpf *b, struct bpf_image *image)
 	}
 }
 
-uint32_t bpf_mapping_generation(const struct bpf_image *image, uint64_t time_ns)
+uint32_t bpf_mapping_epoch(const struct bpf_image *image, uint64_t time_ns)
 {
 	for (uint32_t i = image->nr_maps; i--;)
 		if (image->maps[i].time_ns <= time_ns)
-			return image->maps[i].generation;
-	return image->exec || !image->from ? 0 : image->from->generation;
+			return image->maps[i].epoch;
+	return image->exec || !image->from ? 0 : image->from->epoch;
 }
 
 /* Program header @i of those that begin at @at. */
@@ -228,7 +228,7 @@ static void mapping_write(struct af_bpf *b, struct bpf_image *image, const struc
 	    .start = m->start,
 	    .end = m->end,
 	    .bias = m->start,
-	    .generation = BPF_GENERATION + m->generation,
+	    .epoch = BPF_GENERATION + m->epoch,
 	};
 
 	snprintf(path, sizeof path, "%s", af_strtab_get(&b->strings, m->path));
@@ -299,7 +299,7 @@ void bpf_markers_write(struct af_bpf *b, const struct bpf_image *image)
 		    .end = m->end,
 		    .bias = m->start,
 		    .flags = AF_MAPPING_JIT,
-		    .generation = BPF_GENERATION + m->generation,
+		    .epoch = BPF_GENERATION + m->epoch,
 		};
 		struct af_tail tail[] = {{NULL, 0, 1}, {path, (uint32_t)strlen(path), 0}};
 		if (!is_marker(path))

@@ -54,9 +54,9 @@ enum {
 
 struct bpf_mapping {
 	uint64_t start, end, offset;
-	uint64_t time_ns;    /* 0: it existed before the recording */
-	uint32_t generation; /* less BPF_GENERATION */
-	uint32_t path;       /* string */
+	uint64_t time_ns; /* 0: it existed before the recording */
+	uint32_t epoch;   /* less BPF_GENERATION */
+	uint32_t path;    /* string */
 	uint32_t build_id_size;
 	uint8_t build_id[20];
 };
@@ -68,7 +68,7 @@ struct bpf_out {
 	struct af_keys kstacks, stacks; /* frames, behind the user's their generation → id */
 	uint32_t nr_kstacks, nr_stacks;
 	/* Epoch of struct af_session in which the ids were given */
-	uint32_t round;
+	uint32_t epoch;
 	uint64_t functions[BPF_FUNCTIONS_MAX / 64]; /* bits of the functions that are defined */
 };
 
@@ -96,7 +96,7 @@ struct bpf_image {
 	struct bpf_image *older; /* the image that ran under this pid before */
 	bool exec;               /* began by an exec, not by a fork */
 	bool begun;              /* the exec is over: its own code runs */
-	bool hello;              /* carries libaflame, which writes PROCESS and its own samples */
+	bool registration;       /* carries libaflame, which writes PROCESS and its own samples */
 	bool in_scope;
 	bool written;           /* PROCESS is */
 	bool inherited_written; /* MAPPINGs of @from are */
@@ -112,7 +112,7 @@ struct bpf_image {
 	uint32_t nr_above; /* images that have some of its mappings */
 	bool has_all;      /* it has those of @from itself */
 	uint32_t nr_maps, cap_maps, nr_maps_written;
-	uint32_t generation;
+	uint32_t epoch;
 	struct bpf_out *out; /* NULL: nothing to write so far */
 	uint32_t rules_of;   /* number under which unwind.c remembers its rules; 0: none so far */
 	enum bpf_calls calls;
@@ -181,7 +181,7 @@ struct af_bpf {
 		uint32_t nr_missed;      /* processes that ended before it was their turn */
 		struct bpf_probes *over; /* to be taken away */
 	} probing;
-	bool told_refusal; /* the refusal of probes has been reported */
+	bool reported_refusal; /* the refusal of probes has been reported */
 	bool stopped;
 };
 
@@ -238,7 +238,7 @@ void bpf_mappings_free(struct af_bpf *b, struct bpf_image *image);
 void bpf_mappings_read(struct af_bpf *b, struct bpf_image *image); /* /proc/PID/maps */
 
 /* The module epoch of the mappings at @time_ns. */
-uint32_t bpf_mapping_generation(const struct bpf_image *image, uint64_t time_ns);
+uint32_t bpf_mapping_epoch(const struct bpf_image *image, uint64_t time_ns);
 
 /* Write the MAPPINGs that are not written yet. */
 void bpf_mappings_write(struct af_bpf *b, struct bpf_image *image, uint64_t time_ns);
@@ -353,7 +353,7 @@ void bpf_calls_fork(struct af_bpf *b, struct bpf_image *image, const struct bpf_
 void bpf_calls_find(struct af_bpf *b);
 
 /* Now and then: probe the WANTED processes that are old enough to have registered and did not. */
-void bpf_calls_look(struct af_bpf *b, uint64_t now);
+void bpf_calls_poll(struct af_bpf *b, uint64_t now);
 
 /* Recording ends: note the calls that were not seen. */
 void bpf_calls_over(struct af_bpf *b);
@@ -366,7 +366,7 @@ void bpf_calls_outside(struct af_bpf *b, struct bpf_image *image);
 
 static inline bool bpf_calls_are_ours(const struct bpf_image *image)
 {
-	return !image->hello || image->outside;
+	return !image->registration || image->outside;
 }
 
 /* Remove the probes of @image: it is over, or reports its calls itself. */

@@ -33,7 +33,7 @@ static bool file_has(const char *path, const char *words)
 }
 
 /* Why it cannot work, as far as it can be told without trying. */
-static int probe_look(struct af_err *err)
+static int probe_poll(struct af_err *err)
 {
 	if (!af_linux_is_at_least(5, 8))
 		return af_fail_plain(err, -EOPNOTSUPP, "Linux 5.8 or later is needed");
@@ -126,7 +126,7 @@ int af_bpf_prepare(const struct af_watch_options *o, uint64_t period_ns, char *w
 	/* The room for calls of others depends on what else the session is. */
 	if (o->all || o->nr_pids || o->calls_twice)
 		return af_bpf_probe(words, size, err);
-	int rc = probe_look(err);
+	int rc = probe_poll(err);
 	if (rc)
 		return rc;
 	rc = bpf_programs_load(&b, err);
@@ -155,7 +155,7 @@ int af_bpf_probe(char *words, size_t size, struct af_err *err)
 	static const struct af_watch_options options = {.samples = true,
 	                                                .off_cpu = AF_OFF_CPU_WAKERS};
 	struct af_bpf b = {.options = &options, .period_ns = PROBE_PERIOD_NS};
-	int rc = probe_look(err);
+	int rc = probe_poll(err);
 
 	if (rc)
 		return rc;

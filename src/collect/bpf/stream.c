@@ -32,7 +32,7 @@ static struct bpf_out *out_open(struct af_bpf *b, uint32_t process, uint32_t pid
 	 * The drain finishes rings by process, and it does so for a guest that ended while samples
 	 * of it are still held back here: ours go by a number that is no process.
 	 */
-	out->round = atomic_load(&control->round);
+	out->epoch = atomic_load(&control->epoch);
 	out->tid = UINT32_MAX; /* nobody yet: 0 is the interrupts */
 	out->finish_as = 1u << 31 | (uint32_t)instance;
 	out->stream.ring->process = out->finish_as;
@@ -42,7 +42,7 @@ static struct bpf_out *out_open(struct af_bpf *b, uint32_t process, uint32_t pid
 static void out_close(struct af_bpf *b, struct bpf_out *out)
 {
 	af_stream_close(&out->stream);
-	af_drain_look(&b->r->drain);
+	af_drain_poll(&b->r->drain);
 	af_drain_finish(&b->r->drain, out->finish_as);
 	af_keys_free(&out->kstacks);
 	af_keys_free(&out->stacks);
@@ -71,13 +71,13 @@ void bpf_out_close(struct af_bpf *b, struct bpf_image *image)
 	image->inherited_written = false;
 }
 
-static void out_see_round(const struct af_bpf *b, struct bpf_out *out)
+static void out_see_epoch(const struct af_bpf *b, struct bpf_out *out)
 {
-	uint32_t round = atomic_load_explicit(&b->r->control->round, memory_order_relaxed);
+	uint32_t epoch = atomic_load_explicit(&b->r->control->epoch, memory_order_relaxed);
 
-	if (out->round == round)
+	if (out->epoch == epoch)
 		return;
-	out->round = round;
+	out->epoch = epoch;
 	af_keys_free(&out->kstacks);
 	af_keys_free(&out->stacks);
 	out->nr_kstacks = out->nr_stacks = 0;
@@ -128,11 +128,11 @@ static uint32_t out_callpath(struct af_bpf *b, struct bpf_image *image,
 	enum af_stop stop;
 	bool fresh;
 	uint32_t nr = bpf_unwind(b, image, s, pcs, sizeof pcs / sizeof *pcs - 1, &stop);
-	uint32_t generation = bpf_mapping_generation(image, s->head.time_ns);
+	uint32_t epoch = bpf_mapping_epoch(image, s->head.time_ns);
 
 	if (!nr)
 		return 0;
-	pcs[nr] = generation;
+	pcs[nr] = epoch;
 	uint64_t *id = af_keys_at(&out->stacks, pcs, (nr + 1) * sizeof *pcs, &fresh);
 	if (!fresh)
 		return (uint32_t)*id;
@@ -141,7 +141,7 @@ static uint32_t out_callpath(struct af_bpf *b, struct bpf_image *image,
 	struct af_ev_stack ev = {
 	    .stack = out->nr_stacks,
 	    .stop = stop,
-	    .generation = BPF_GENERATION + generation,
+	    .epoch = BPF_GENERATION + epoch,
 	};
 	struct af_tail tail = {pcs, nr * 8, 8};
 	af_stream_put_tail(&out->stream, AF_KIND_STACK, s->head.time_ns, &ev, sizeof ev, &tail, 1);
@@ -181,7 +181,7 @@ void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_s
 	}
 	if (!out)
 		return;
-	out_see_round(b, out);
+	out_see_epoch(b, out);
 	out_thread(out, &s->head);
 	uint32_t kstack = out_kstack(out, s, skip);
 	if (image)

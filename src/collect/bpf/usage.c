@@ -14,9 +14,9 @@
 
 static void usage_remember(struct af_bpf *b, uint32_t pid)
 {
-	struct af_guest g = {.pid = (int)pid};
+	struct af_client g = {.pid = (int)pid};
 
-	if (!af_guest_look(&g))
+	if (!af_client_poll(&g))
 		return;
 	AF_GROW(b->used, b->nr_used, b->cap_used);
 	b->used[b->nr_used++] = (struct bpf_used){g.user_ns, g.kernel_ns};
@@ -107,9 +107,10 @@ void bpf_usage_exit(struct af_bpf *b, const struct bpf_image *i, const struct af
 
 void bpf_usage_end(struct af_bpf *b, const struct bpf_image *i)
 {
-	struct af_guest g = {.pid = (int)i->pid};
+	struct af_client g = {.pid = (int)i->pid};
 
-	if (!i->written || i->hello || i->pid == (uint32_t)b->r->child || !af_guest_look(&g))
+	if (!i->written || i->registration || i->pid == (uint32_t)b->r->child ||
+	    !af_client_poll(&g))
 		return;
 	usage_difference(b, i, &g.user_ns, &g.kernel_ns);
 	af_stream_put(&b->r->stream, process_end, af_now_ns(), .process = i->process, .status = -1,

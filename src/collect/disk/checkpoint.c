@@ -12,7 +12,7 @@
 #include "trace/read/reader.h"
 
 /* What makes two definitions of a kind the same one. */
-enum carry_key {
+enum checkpoint_key {
 	CARRY_EVENT = 0, /* no definition */
 	CARRY_LOST,      /* summed */
 	CARRY_ONE,       /* there is one: the last */
@@ -38,7 +38,7 @@ static const uint8_t keys[AF_KIND_MAX] = {
     [AF_KIND_QUEUE] = CARRY_ID,
     [AF_KIND_PROGRAM] = CARRY_HEAD,
     [AF_KIND_KERNEL] = CARRY_ID,
-    [AF_KIND_SHAPE] = CARRY_STREAM_ID,
+    [AF_KIND_DESCRIPTOR] = CARRY_STREAM_ID,
     [AF_KIND_STRING] = CARRY_ID,
     [AF_KIND_SYMBOL] = CARRY_HEAD,
     [AF_KIND_KSTACK] = CARRY_STREAM_ID,
@@ -60,7 +60,7 @@ static const uint8_t keys[AF_KIND_MAX] = {
  * thread, and whose or cause.
  */
 static const uint8_t heads[AF_KIND_MAX] = {
-    [AF_KIND_CLOCK] = 8,    [AF_KIND_MAPPING] = offsetof(struct af_ev_mapping, generation) + 4,
+    [AF_KIND_CLOCK] = 8,    [AF_KIND_MAPPING] = offsetof(struct af_ev_mapping, epoch) + 4,
     [AF_KIND_PROGRAM] = 12, [AF_KIND_SYMBOL] = 16,
     [AF_KIND_USAGE] = 12,   [AF_KIND_UNSAMPLED] = 12,
 };
@@ -75,7 +75,7 @@ struct definition {
 };
 
 struct carrying {
-	struct af_carry *c;
+	struct af_checkpoint *c;
 	struct definition *found;
 	uint32_t nr, cap;
 	struct af_keys last; /* what is defined → index in @found, plus one */
@@ -118,14 +118,14 @@ static uint64_t *definition_last(struct carrying *w, uint16_t kind, const uint8_
 	return af_keys_at(&w->last, w->key.data, w->key.len, NULL);
 }
 
-static void carry_event(struct carrying *w, const uint8_t *at)
+static void checkpoint_event(struct carrying *w, const uint8_t *at)
 {
 	struct af_event_header h;
 
 	memcpy(&h, at, sizeof h);
 	const uint8_t *payload = at + sizeof h;
 	size_t size = h.size - sizeof h;
-	enum carry_key how = h.kind < AF_KIND_MAX ? keys[h.kind] : CARRY_EVENT;
+	enum checkpoint_key how = h.kind < AF_KIND_MAX ? keys[h.kind] : CARRY_EVENT;
 
 	if (how == CARRY_EVENT) {
 		w->c->events++;
@@ -161,12 +161,12 @@ static void each_event(const uint8_t *content, size_t size, void *arg,
 	}
 }
 
-static void carry_each(void *arg, const uint8_t *at)
+static void checkpoint_each(void *arg, const uint8_t *at)
 {
-	carry_event(arg, at);
+	checkpoint_event(arg, at);
 }
 
-static void carry_packets(struct carrying *w, const uint8_t *data, size_t size)
+static void checkpoint_packets(struct carrying *w, const uint8_t *data, size_t size)
 {
 	struct af_packet p;
 	uint64_t first_discarded = 0;
@@ -179,7 +179,7 @@ static void carry_packets(struct carrying *w, const uint8_t *data, size_t size)
 			break;
 		if (!at && p.seq)
 			first_discarded = p.discarded;
-		each_event(data + at + sizeof p, content - sizeof p, w, carry_each);
+		each_event(data + at + sizeof p, content - sizeof p, w, checkpoint_each);
 		w->c->last = p;
 		w->c->bytes = at + packet;
 		w->c->discarded = p.discarded - first_discarded;
@@ -187,14 +187,14 @@ static void carry_packets(struct carrying *w, const uint8_t *data, size_t size)
 }
 
 /* Index in w->found, plus one, of what defines @id at this place of the pass. */
-static uint64_t *carry_defines(struct af_map *now, uint16_t kind, uint32_t id)
+static uint64_t *checkpoint_defines(struct af_map *now, uint16_t kind, uint32_t id)
 {
 	return af_map_at(now, (uint64_t)kind << 32 | id, NULL);
 }
 
-static void carry_need(struct carrying *w, struct af_map *now, uint16_t kind, uint32_t id)
+static void checkpoint_need(struct carrying *w, struct af_map *now, uint16_t kind, uint32_t id)
 {
-	uint64_t found = id ? *carry_defines(now, kind, id) : 0;
+	uint64_t found = id ? *checkpoint_defines(now, kind, id) : 0;
 	struct af_ev_callpath path;
 
 	if (!found || w->found[found - 1].needed)
@@ -204,15 +204,15 @@ static void carry_need(struct carrying *w, struct af_map *now, uint16_t kind, ui
 	if (kind != AF_KIND_CALLPATH || d->size < sizeof(struct af_event_header) + sizeof path)
 		return;
 	memcpy(&path, d->at + sizeof(struct af_event_header), sizeof path);
-	carry_need(w, now, AF_KIND_STACK, path.stack);
-	carry_need(w, now, AF_KIND_PY_STACK, path.py_stack);
+	checkpoint_need(w, now, AF_KIND_STACK, path.stack);
+	checkpoint_need(w, now, AF_KIND_PY_STACK, path.py_stack);
 }
 
 /*
  * A node of a graph lives longer than the ids it was defined with: the call path of its capture
  * comes along, as it was there, and holds until the ids that began anew take its place.
  */
-static void carry_captures(struct carrying *w)
+static void checkpoint_captures(struct carrying *w)
 {
 	struct af_map now = {0};
 	struct af_ev_graph_node node;
@@ -224,19 +224,19 @@ static void carry_captures(struct carrying *w)
 		uint32_t id = 0;
 		if (keys[d->kind] == CARRY_STREAM_ID && size >= sizeof id) {
 			memcpy(&id, payload, sizeof id);
-			*carry_defines(&now, d->kind, id) = i + 1;
+			*checkpoint_defines(&now, d->kind, id) = i + 1;
 		} else if (d->kind == AF_KIND_GRAPH_NODE && !d->replaced && size >= sizeof node) {
 			memcpy(&node, payload, sizeof node);
-			carry_need(w, &now, AF_KIND_CALLPATH, node.callpath);
+			checkpoint_need(w, &now, AF_KIND_CALLPATH, node.callpath);
 		}
 	}
 	af_map_free(&now);
 }
 
 /* Copy what still holds, before the file is unmapped. */
-static void carry_keep(struct carrying *w)
+static void checkpoint_keep(struct carrying *w)
 {
-	struct af_carry *c = w->c;
+	struct af_checkpoint *c = w->c;
 	size_t len = 0;
 
 	for (uint32_t i = 0; i < w->nr; i++) {
@@ -258,18 +258,18 @@ static void carry_keep(struct carrying *w)
 	}
 }
 
-int af_carry_read(struct af_carry *c, int dir_fd, const char *name)
+int af_checkpoint_read(struct af_checkpoint *c, int dir_fd, const char *name)
 {
 	struct carrying w = {.c = c};
 	struct af_file f;
 
-	*c = (struct af_carry){0};
+	*c = (struct af_checkpoint){0};
 	int rc = af_file_map_at(&f, dir_fd, name);
 	if (rc)
 		return rc;
-	carry_packets(&w, f.data, f.size);
-	carry_captures(&w);
-	carry_keep(&w);
+	checkpoint_packets(&w, f.data, f.size);
+	checkpoint_captures(&w);
+	checkpoint_keep(&w);
 	free(w.found);
 	af_keys_free(&w.last);
 	af_buf_free(&w.key);
@@ -277,10 +277,10 @@ int af_carry_read(struct af_carry *c, int dir_fd, const char *name)
 	return 0;
 }
 
-void af_carry_free(struct af_carry *c)
+void af_checkpoint_free(struct af_checkpoint *c)
 {
 	free(c->data);
-	*c = (struct af_carry){0};
+	*c = (struct af_checkpoint){0};
 }
 
 static void count_event(void *arg, const uint8_t *at)
@@ -292,7 +292,7 @@ static void count_event(void *arg, const uint8_t *at)
 	*events += kind >= AF_KIND_MAX || keys[kind] == CARRY_EVENT;
 }
 
-uint64_t af_carry_events(const void *content, size_t size)
+uint64_t af_checkpoint_events(const void *content, size_t size)
 {
 	uint64_t events = 0;
 

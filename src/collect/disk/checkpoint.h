@@ -3,7 +3,7 @@
  * definitions). Of several definitions of one id only the last is kept. When ids of stacks, call
  * paths and shapes begin again from 1 (a new epoch: struct af_session, round), the old ones end.
  *
- *	af_carry_read() → use → af_carry_free()
+ *	af_checkpoint_read() → use → af_checkpoint_free()
  */
 #ifndef AF_COLLECT_DISK_CHECKPOINT_H
 #define AF_COLLECT_DISK_CHECKPOINT_H
@@ -14,7 +14,7 @@
 #include "trace/event.h"
 #include "trace/packet.h"
 
-struct af_carry {
+struct af_checkpoint {
 	struct af_packet last; /* the file's last header; magic 0 when it has none */
 	uint64_t bytes;        /* up to the end of its last whole packet */
 	uint64_t events;       /* other than definitions */
@@ -26,10 +26,10 @@ struct af_carry {
 };
 
 /* Read stream file @name of the directory. 0 or -errno. Damage ends the reading. */
-int af_carry_read(struct af_carry *c, int dir_fd, const char *name);
-void af_carry_free(struct af_carry *c);
+int af_checkpoint_read(struct af_checkpoint *c, int dir_fd, const char *name);
+void af_checkpoint_free(struct af_checkpoint *c);
 
 /* The number of whole events in a packet's @content that are not definitions. */
-uint64_t af_carry_events(const void *content, size_t size);
+uint64_t af_checkpoint_events(const void *content, size_t size);
 
 #endif

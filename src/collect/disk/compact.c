@@ -123,7 +123,7 @@ static void first_packet(struct condensing *c, const struct af_packet *like)
 	packet_end(c, 0);
 }
 
-static void packet_condense(struct condensing *c, const uint8_t *at)
+static void packet_compact(struct condensing *c, const uint8_t *at)
 {
 	struct af_packet p;
 	struct af_event_header h;
@@ -157,7 +157,7 @@ static void packets_number(struct condensing *c, const struct af_stream *stream)
 	}
 }
 
-static int draft_write(struct condensing *c, struct af_stream *stream, const char *name)
+static int builder_write(struct condensing *c, struct af_stream *stream, const char *name)
 {
 	int fd = af_create_private(c->s->dir_fd, CONDENSED_DRAFT);
 
@@ -176,8 +176,7 @@ static int draft_write(struct condensing *c, struct af_stream *stream, const cha
 	return 0;
 }
 
-int af_condense(struct af_segments *s, struct af_stream *stream, const char *name,
-                uint64_t until_ns)
+int af_compact(struct af_segments *s, struct af_stream *stream, const char *name, uint64_t until_ns)
 {
 	struct condensing c = {.s = s, .until_ns = until_ns};
 	struct af_packet p;
@@ -195,14 +194,14 @@ int af_condense(struct af_segments *s, struct af_stream *stream, const char *nam
 			break;
 		if (!at)
 			first_packet(&c, &p);
-		packet_condense(&c, f.data + at);
+		packet_compact(&c, f.data + at);
 	}
 	af_file_unmap(&f);
 	/* The mark that the file began with already, and nothing to leave out. */
 	rc = c.nr && c.nr <= stream->seq ? 0 : -ENODATA;
 	if (!rc) {
 		packets_number(&c, stream);
-		rc = draft_write(&c, stream, name);
+		rc = builder_write(&c, stream, name);
 	}
 	if (!rc) {
 		atomic_fetch_add(&s->session->lost_oldest, c.gone);
@@ -221,17 +220,17 @@ static uint64_t own_bytes(const struct af_stream *stream)
 	return fstat(stream->fd, &st) ? 0 : (uint64_t)st.st_size;
 }
 
-void af_condense_look(struct af_segments *s, struct af_stream *stream, const char *name)
+void af_compact_poll(struct af_segments *s, struct af_stream *stream, const char *name)
 {
 	uint64_t bound = s->session->ring_bytes;
 
 	s->own_bytes = own_bytes(stream);
-	if (s->own_bytes < bound / SHARE_LOOK || s->own_bytes < 2 * s->condensed_bytes)
+	if (s->own_bytes < bound / SHARE_LOOK || s->own_bytes < 2 * s->compacted_bytes)
 		return;
-	if (s->gone_ns && !af_condense(s, stream, name, s->gone_ns))
+	if (s->gone_ns && !af_compact(s, stream, name, s->gone_ns))
 		s->own_bytes = own_bytes(stream);
 	/* Where nothing gives way for long, processes without an event are all that there is. */
-	if (s->own_bytes > bound / SHARE_MOST && !af_condense(s, stream, name, af_now_ns()))
+	if (s->own_bytes > bound / SHARE_MOST && !af_compact(s, stream, name, af_now_ns()))
 		s->own_bytes = own_bytes(stream);
-	s->condensed_bytes = s->own_bytes;
+	s->compacted_bytes = s->own_bytes;
 }

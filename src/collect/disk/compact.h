@@ -14,13 +14,13 @@
  * younger than @until_ns stay. Removed ends of processes count as dropped events, and sums of LOST
  * go to s->lost. 0 or -errno; after a failure everything is as before.
  */
-int af_condense(struct af_segments *s, struct af_stream *stream, const char *name,
-                uint64_t until_ns);
+int af_compact(struct af_segments *s, struct af_stream *stream, const char *name,
+               uint64_t until_ns);
 
 /*
  * Once a second: sets s->own_bytes, and compacts when that has become too large a part of the
  * bound.
  */
-void af_condense_look(struct af_segments *s, struct af_stream *stream, const char *name);
+void af_compact_poll(struct af_segments *s, struct af_stream *stream, const char *name);
 
 #endif

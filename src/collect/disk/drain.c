@@ -116,7 +116,7 @@ static void drain_add(struct af_drain *d, const char *name)
 	d->rings[d->nr++] = r;
 }
 
-void af_drain_look(struct af_drain *d)
+void af_drain_poll(struct af_drain *d)
 {
 	DIR *dir = af_dir_list(d->shm_fd);
 	struct af_keys known = {0};
@@ -300,7 +300,7 @@ uint64_t af_drain_pump(struct af_drain *d)
 	uint64_t moved = 0;
 
 	if (may_be_new(d))
-		af_drain_look(d);
+		af_drain_poll(d);
 	for (uint32_t i = 0; i < d->nr; i++)
 		moved += ring_pump(d, &d->rings[i], false);
 	return moved;

@@ -64,7 +64,7 @@ uint32_t af_drain_rests(struct af_drain *d, struct af_drain_rest **rests);
 void af_drain_rests_free(struct af_drain_rest *rests, uint32_t nr);
 
 /* Look for new rings, whatever the count of instances says. */
-void af_drain_look(struct af_drain *d);
+void af_drain_poll(struct af_drain *d);
 
 /*
  * Look for new rings where there may be some, then move all full packets. Returns the number of

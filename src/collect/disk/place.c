@@ -62,7 +62,7 @@ static int folder_set_aside(struct af_place *p, int fd, const char *shown, struc
 	                     (unsigned long long)st.st_ino) >= sizeof old)
 		return af_fail_plain(err, -ENAMETOOLONG, "the name %s is too long", shown);
 	if (!renameat(p->job_in_fd, p->job_name, p->job_in_fd, old))
-		p->aside = st.st_ino;
+		p->out_of_range = st.st_ino;
 	else if (errno != ENOENT && errno != EEXIST && errno != ENOTEMPTY)
 		return af_fail(err, -errno, "cannot keep the old %s as %s", shown, old);
 	return 0;
@@ -278,7 +278,7 @@ static int aside_sweep(void *arg, int dir_fd, const char *name)
 	    !isdigit((unsigned char)name[len + 5]))
 		return 0;
 	scope_close int fd = af_trace_folder(dir_fd, name);
-	if (fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid() && st.st_ino != p->aside &&
+	if (fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid() && st.st_ino != p->out_of_range &&
 	    strtoull(name + len + 5, NULL, 10) == st.st_ino && af_room_is_trace(fd) > 0 &&
 	    !af_place_is_recorded(fd))
 		af_room_discard(dir_fd, name);
@@ -287,7 +287,7 @@ static int aside_sweep(void *arg, int dir_fd, const char *name)
 
 void af_place_leave(struct af_place *p)
 {
-	if (p->job_in_fd >= 0 && p->aside)
+	if (p->job_in_fd >= 0 && p->out_of_range)
 		af_room_each(p->job_in_fd, aside_sweep, p);
 	place_close(p);
 }

@@ -33,14 +33,14 @@ struct af_place_asked {
 };
 
 struct af_place {
-	int dir_fd;         /* of the trace */
-	char dir[1024];     /* its absolute path */
-	char why[512];      /* why dir is not the default name; or "" */
-	int in_fd;          /* the directory that it lies in */
-	char name[256];     /* its name there */
-	int job_in_fd;      /* the directory that the folder of the job lies in, or -1 */
-	char job_name[256]; /* the folder's name there */
-	uint64_t aside;     /* inode of the folder that this rank set aside, 0: none */
+	int dir_fd;            /* of the trace */
+	char dir[1024];        /* its absolute path */
+	char why[512];         /* why dir is not the default name; or "" */
+	int in_fd;             /* the directory that it lies in */
+	char name[256];        /* its name there */
+	int job_in_fd;         /* the directory that the folder of the job lies in, or -1 */
+	char job_name[256];    /* the folder's name there */
+	uint64_t out_of_range; /* inode of the folder that this rank set aside, 0: none */
 };
 
 /*

@@ -139,7 +139,7 @@ static bool recover_shm(const char *dir, int dir_fd, const char *shm, struct rec
 		af_segments_load(&segments);
 		drain.segments = &segments;
 	}
-	af_drain_look(&drain);
+	af_drain_poll(&drain);
 	af_drain_finish(&drain, 0);
 	was->lost_packets = drain.lost_packets;
 	was->no_stream = control->lost_no_stream;

@@ -53,7 +53,7 @@ uint32_t af_segments_stream(struct af_segments *s, const char *name, uint32_t pr
 	}
 	struct af_segment_stream *st = &s->streams[free];
 	*st = (struct af_segment_stream){
-	    .process = process, .newest = UINT32_MAX, .round = s->session->round};
+	    .process = process, .newest = UINT32_MAX, .epoch = s->session->epoch};
 	snprintf(st->name, sizeof st->name, "%s", name);
 	return free;
 }
@@ -132,13 +132,13 @@ static void segment_remove(struct af_segments *s, struct af_segment *f)
 static void segment_give_way(struct af_segments *s, struct af_segment *f)
 {
 	char name[AF_SEGMENT_NAME];
-	struct af_carry c;
+	struct af_checkpoint c;
 
 	segment_name(s, f->stream, f->number, name);
-	if (!af_carry_read(&c, s->dir_fd, name))
+	if (!af_checkpoint_read(&c, s->dir_fd, name))
 		for (int i = 0; i < AF_LOST_END; i++)
 			s->lost[i] += c.lost[i];
-	af_carry_free(&c);
+	af_checkpoint_free(&c);
 	segment_remove(s, f);
 }
 
@@ -146,8 +146,8 @@ static void segment_give_way(struct af_segments *s, struct af_segment *f)
  * The packet that a segment begins with. Its LOST tells readers that what came before is elsewhere,
  * or gave way, and is no damage.
  */
-static int carry_write(const struct af_segments *s, const struct af_carry *c, uint32_t number,
-                       const char *name)
+static int checkpoint_write(const struct af_segments *s, const struct af_checkpoint *c,
+                            uint32_t number, const char *name)
 {
 	struct {
 		struct af_event_header header;
@@ -184,21 +184,21 @@ static int stream_roll(struct af_segments *s, uint32_t stream)
 {
 	struct af_segment_stream *st = &s->streams[stream];
 	char name[AF_SEGMENT_NAME];
-	struct af_carry c;
+	struct af_checkpoint c;
 
 	af_segments_name(s, stream, name);
-	int rc = af_carry_read(&c, s->dir_fd, name);
+	int rc = af_checkpoint_read(&c, s->dir_fd, name);
 	if (rc)
 		return rc;
 	if (c.last.magic == AF_PACKET_MAGIC) {
 		segment_name(s, stream, st->newest + 1, name);
-		rc = carry_write(s, &c, st->newest + 1, name);
+		rc = checkpoint_write(s, &c, st->newest + 1, name);
 	} else {
 		rc = -ENODATA;
 	}
 	if (!rc) {
 		st->newest++;
-		st->round = s->session->round;
+		st->epoch = s->session->epoch;
 		st->carried_bytes = c.len;
 		struct af_segment *f = segment_add(s, stream, st->newest);
 		segment_size(s, f,
@@ -206,7 +206,7 @@ static int stream_roll(struct af_segments *s, uint32_t stream)
 		                 sizeof(struct af_ev_lost) + c.len);
 		f->end_ns = c.last.end_ns;
 	}
-	af_carry_free(&c);
+	af_checkpoint_free(&c);
 	return rc;
 }
 
@@ -247,7 +247,7 @@ static struct af_segment *segment_oldest(struct af_segments *s)
 		const struct af_segment_stream *st = &s->streams[f->stream];
 		bool newest = f->number == st->newest;
 		if (f->gone || (newest && !f->events && !st->over) ||
-		    (newest && !st->ended && st->round == s->session->round))
+		    (newest && !st->ended && st->epoch == s->session->epoch))
 			continue;
 		if (!oldest || f->end_ns < oldest->end_ns)
 			oldest = f;
@@ -286,10 +286,10 @@ uint64_t af_segments_place(struct af_segments *s, uint32_t stream, size_t size,
 
 	if (s->round_bytes > bound / ROUNDS) {
 		s->round_bytes = 0;
-		atomic_fetch_add(&s->session->round, 1);
+		atomic_fetch_add(&s->session->epoch, 1);
 	}
 	/* Not for so few events that what is carried along would be most of the trace. */
-	if (st->round != s->session->round && f->bytes >= 3 * st->carried_bytes && f->events)
+	if (st->epoch != s->session->epoch && f->bytes >= 3 * st->carried_bytes && f->events)
 		stream_roll(s, stream); /* when it fails the old file goes on */
 	while (s->bytes + s->own_bytes + cost(size) > bound - bound / ROUNDS && oldest_gives_way(s))
 		;
@@ -305,7 +305,7 @@ void af_segments_wrote(struct af_segments *s, uint32_t stream, const struct af_p
 	uint64_t size = head->packet_bits / 8;
 
 	segment_size(s, f, f->bytes + size);
-	f->events += af_carry_events(content, size - sizeof *head);
+	f->events += af_checkpoint_events(content, size - sizeof *head);
 	f->end_ns = head->end_ns;
 	if (head->discarded > st->last_discarded)
 		f->discarded += head->discarded - st->last_discarded;
@@ -346,9 +346,9 @@ static void segment_load(struct af_segments *s, const char *file)
 {
 	char name[40];
 	uint32_t number;
-	struct af_carry c;
+	struct af_checkpoint c;
 
-	if (!segment_parse(file, name, &number) || af_carry_read(&c, s->dir_fd, file))
+	if (!segment_parse(file, name, &number) || af_checkpoint_read(&c, s->dir_fd, file))
 		return;
 	uint32_t stream = af_segments_stream(s, name, c.last.process);
 	struct af_segment_stream *st = &s->streams[stream];
@@ -363,7 +363,7 @@ static void segment_load(struct af_segments *s, const char *file)
 		st->carried_bytes = c.len;
 	}
 	st->ended = true; /* until somebody goes on with it */
-	af_carry_free(&c);
+	af_checkpoint_free(&c);
 }
 
 void af_segments_load(struct af_segments *s)

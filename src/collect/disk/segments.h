@@ -30,7 +30,7 @@ struct af_segment_stream {
 	char name[40];
 	uint32_t process;
 	uint32_t newest;        /* number of the segment that is written to */
-	uint32_t round;         /* epoch of the session in which the segment began */
+	uint32_t epoch;         /* epoch of the session in which the segment began */
 	uint64_t carried_bytes; /* of definitions it began with */
 	uint64_t last_discarded;
 	bool ended;
@@ -43,7 +43,7 @@ struct af_segments {
 	struct af_session *session;
 	uint64_t bytes;           /* that all files take on disk, in whole blocks */
 	uint64_t own_bytes;       /* of the recorder's stream, which counts too (condense.h) */
-	uint64_t condensed_bytes; /* of it, when it was last written anew */
+	uint64_t compacted_bytes; /* of it, when it was last written anew */
 	uint64_t gone_ns;         /* end of the newest dropped file */
 	uint64_t round_bytes;     /* written since the epoch began */
 	struct af_segment *files;

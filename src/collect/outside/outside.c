@@ -139,20 +139,20 @@ static void watcher_run(void *self, int pid)
 	outside_watch_process(self, (uint32_t)pid);
 }
 
-static void guest_adopt(struct af_outside *o, const struct af_guest *g, bool sampled_here)
+static void client_adopt(struct af_outside *o, const struct af_client *g, bool sampled_here)
 {
-	struct bpf_image *i = bpf_image_need(&o->b, (uint32_t)g->pid, g->hello_ns);
+	struct bpf_image *i = bpf_image_need(&o->b, (uint32_t)g->pid, g->registered_ns);
 
 	if (i->process)
 		bpf_out_close(&o->b, i);
 	i->process = g->process;
 	i->ns_pid = g->ns_pid;
-	i->hello = i->in_scope = true;
+	i->registration = i->in_scope = true;
 	i->written = false;
 	i->sampled_here = sampled_here;
 }
 
-static void watcher_admit(void *self, const struct af_guest *g)
+static void watcher_admit(void *self, const struct af_client *g)
 {
 	struct af_outside *o = self;
 	uint32_t pid = (uint32_t)g->pid;
@@ -165,13 +165,13 @@ static void watcher_admit(void *self, const struct af_guest *g)
 		return;
 	if (sampled_here && !outside_is_watched(o, pid) && !outside_watch_process(o, pid))
 		return;
-	guest_adopt(o, g, sampled_here);
+	client_adopt(o, g, sampled_here);
 	/* It had counted itself as one that is not sampled. */
 	if (sampled_here)
 		o->b.r->control->sampler_failed--;
 }
 
-static bool watcher_take(void *self, struct af_guest *g)
+static bool watcher_take(void *self, struct af_client *g)
 {
 	struct af_outside *o = self;
 	uint32_t pid = (uint32_t)g->pid;
@@ -180,7 +180,7 @@ static bool watcher_take(void *self, struct af_guest *g)
 		ioctl(g->fd, PERF_EVENT_IOC_DISABLE, 0);
 	if (o->refused || (!outside_is_watched(o, pid) && !outside_watch_process(o, pid)))
 		return false;
-	guest_adopt(o, g, true);
+	client_adopt(o, g, true);
 	return true;
 }
 
@@ -189,7 +189,7 @@ void outside_write_usage(struct af_outside *o, const struct outside_process *p)
 {
 	struct bpf_image *i = p->seen ? bpf_image_at(&o->b, p->pid, UINT64_MAX) : NULL;
 
-	if (!i || i->hello || (int)p->pid == o->b.r->child)
+	if (!i || i->registration || (int)p->pid == o->b.r->child)
 		return;
 	bpf_image_introduce(&o->b, i);
 	af_stream_put(&o->b.r->stream, process_end, af_now_ns(), .process = i->process,
@@ -230,7 +230,7 @@ static void watcher_pump(void *self)
 	/* Before the look, which leaves those that are over. */
 	if (o->rings.nr)
 		outside_read(o, now);
-	outside_look(o, now);
+	outside_poll(o, now);
 	if (!o->rings.nr)
 		return;
 	bpf_queue_write(&o->b, now - HOLD_NS);

@@ -28,12 +28,12 @@ enum {
 	STATUS_BYTES = 4096,
 };
 
-static bool is_guest(const struct af_outside *o, uint32_t pid)
+static bool is_client(const struct af_outside *o, uint32_t pid)
 {
-	const struct af_door *d = &o->b.r->door;
+	const struct af_clients *d = &o->b.r->clients;
 
 	for (uint32_t i = 0; i < d->nr; i++)
-		if ((uint32_t)d->guests[i].pid == pid && !d->guests[i].ended)
+		if ((uint32_t)d->list[i].pid == pid && !d->list[i].ended)
 			return true;
 	return false;
 }
@@ -71,7 +71,7 @@ static bool cannot_carry(uint32_t pid)
 }
 
 /* A child of somebody recorded: it is given some time to say hello. */
-static void child_look(struct af_outside *o, uint32_t pid, uint64_t now)
+static void child_poll(struct af_outside *o, uint32_t pid, uint64_t now)
 {
 	if (outside_is_known(o, pid))
 		return;
@@ -82,7 +82,7 @@ static void child_look(struct af_outside *o, uint32_t pid, uint64_t now)
 }
 
 /* proc(5), task/TID/children; where the kernel has no such file nobody is found. */
-static void children_look(struct af_outside *o, uint32_t pid, uint64_t now)
+static void children_poll(struct af_outside *o, uint32_t pid, uint64_t now)
 {
 	char path[64], text[4096];
 
@@ -93,8 +93,8 @@ static void children_look(struct af_outside *o, uint32_t pid, uint64_t now)
 		uint32_t child = (uint32_t)strtoul(at, &end, 10);
 		if (end == at)
 			return;
-		if (!is_guest(o, child))
-			child_look(o, child, now);
+		if (!is_client(o, child))
+			child_poll(o, child, now);
 	}
 }
 
@@ -133,12 +133,12 @@ static uint64_t thread_ran_ns(uint32_t pid, uint32_t tid)
 }
 
 /* It stays unsampled, and that is why. */
-static void blocked_tell(struct af_outside *o, const struct af_guest *g, struct outside_suspect *s)
+static void blocked_tell(struct af_outside *o, const struct af_client *g, struct outside_suspect *s)
 {
-	if (!s->told)
+	if (!s->reported)
 		af_stream_put(&o->b.r->stream, unsampled, af_now_ns(), .process = g->process,
 		              .tid = s->id, .cause = AF_UNSAMPLED_SIGNALS_BLOCKED, .count = 1);
-	s->told = true;
+	s->reported = true;
 }
 
 static void suspect_forget(struct af_outside *o, uint32_t tid)
@@ -152,7 +152,7 @@ static void suspect_forget(struct af_outside *o, uint32_t tid)
  * A handler of the program's may block it for a moment, and so does libc where a thread begins: who
  * blocks it for long, and works.
  */
-static void thread_look(struct af_outside *o, const struct af_guest *g, uint32_t tid, uint64_t now)
+static void thread_poll(struct af_outside *o, const struct af_client *g, uint32_t tid, uint64_t now)
 {
 	uint32_t pid = (uint32_t)g->pid;
 
@@ -181,12 +181,12 @@ static void thread_look(struct af_outside *o, const struct af_guest *g, uint32_t
 	if (!i->process) {
 		i->process = g->process;
 		i->ns_pid = g->ns_pid;
-		i->hello = true;
+		i->registration = true;
 	}
 }
 
 /* Does @g's pid run another program than the one that said hello? proc(5), auxv. */
-static bool has_executed(const struct af_guest *g)
+static bool has_executed(const struct af_client *g)
 {
 	uint64_t auxv[128];
 	size_t size = af_proc_read(g->pid, "auxv", (char *)auxv, sizeof auxv);
@@ -198,13 +198,13 @@ static bool has_executed(const struct af_guest *g)
 }
 
 /* Returns how many threads it has. */
-static uint32_t threads_look(struct af_outside *o, struct af_guest *g, uint64_t now)
+static uint32_t threads_poll(struct af_outside *o, struct af_client *g, uint64_t now)
 {
 	char path[64];
 	uint32_t nr = 0;
 
 	if (!outside_is_known(o, (uint32_t)g->pid) && has_executed(g)) {
-		child_look(o, (uint32_t)g->pid, now);
+		child_poll(o, (uint32_t)g->pid, now);
 		g->replaced = outside_is_known(o, (uint32_t)g->pid);
 		return 1;
 	}
@@ -213,7 +213,7 @@ static uint32_t threads_look(struct af_outside *o, struct af_guest *g, uint64_t 
 	const struct dirent *e;
 	while (tasks && nr < THREADS_AT_ONCE && (e = readdir(tasks)))
 		if (*e->d_name >= '1' && *e->d_name <= '9') {
-			thread_look(o, g, (uint32_t)strtoul(e->d_name, NULL, 10), now);
+			thread_poll(o, g, (uint32_t)strtoul(e->d_name, NULL, 10), now);
 			nr++;
 		}
 	if (tasks)
@@ -222,26 +222,26 @@ static uint32_t threads_look(struct af_outside *o, struct af_guest *g, uint64_t 
 }
 
 /* Takes a look at one, which may be its last. False: it is gone. */
-static bool process_look(struct af_outside *o, struct outside_process *p, uint64_t now)
+static bool process_poll(struct af_outside *o, struct outside_process *p, uint64_t now)
 {
-	struct af_guest g = {.pid = (int)p->pid, .max_rss_bytes = p->max_rss_bytes};
+	struct af_client g = {.pid = (int)p->pid, .max_rss_bytes = p->max_rss_bytes};
 
-	if (!af_guest_look(&g))
+	if (!af_client_poll(&g))
 		return !kill((pid_t)p->pid, 0) || errno != ESRCH;
 	*p = (struct outside_process){
 	    p->pid, true, {g.user_ns, g.kernel_ns}, g.children, g.max_rss_bytes};
-	children_look(o, p->pid, now);
+	children_poll(o, p->pid, now);
 	return true;
 }
 
-static void processes_look(struct af_outside *o, uint64_t now)
+static void processes_poll(struct af_outside *o, uint64_t now)
 {
 	uint32_t nr = o->nr_processes < PROCESSES_AT_ONCE ? o->nr_processes : PROCESSES_AT_ONCE;
 
 	while (nr--) {
 		uint32_t at = o->next_process++ % o->nr_processes;
 		struct outside_process p = o->processes[at];
-		bool lives = process_look(o, &p, now); /* may add some */
+		bool lives = process_poll(o, &p, now); /* may add some */
 		o->processes[at] = p;
 		if (lives)
 			continue;
@@ -254,25 +254,25 @@ static void processes_look(struct af_outside *o, uint64_t now)
 			outside_leave(o, &o->watched[i]);
 }
 
-void outside_look(struct af_outside *o, uint64_t now)
+void outside_poll(struct af_outside *o, uint64_t now)
 {
 	const uint64_t began_ns = now;
-	const struct af_door *d = &o->b.r->door;
+	const struct af_clients *d = &o->b.r->clients;
 	uint32_t seen = 0;
 
 	if (now < o->look_at_ns)
 		return;
-	if (o->b.r->child > 0 && !is_guest(o, (uint32_t)o->b.r->child))
-		child_look(o, (uint32_t)o->b.r->child, now);
+	if (o->b.r->child > 0 && !is_client(o, (uint32_t)o->b.r->child))
+		child_poll(o, (uint32_t)o->b.r->child, now);
 	for (uint32_t i = 0; i < d->nr; i++)
-		if (!d->guests[i].ended)
-			children_look(o, (uint32_t)d->guests[i].pid, now);
+		if (!d->list[i].ended)
+			children_poll(o, (uint32_t)d->list[i].pid, now);
 	for (uint32_t i = 0; i < d->nr && seen < THREADS_AT_ONCE; i++) {
-		struct af_guest *g = &d->guests[o->next_guest++ % d->nr];
+		struct af_client *g = &d->list[o->next_client++ % d->nr];
 		if (!g->ended)
-			seen += threads_look(o, g, now);
+			seen += threads_poll(o, g, now);
 	}
-	processes_look(o, now);
+	processes_poll(o, now);
 	suspects_sweep(o->children, &o->nr_children);
 	suspects_sweep(o->threads, &o->nr_threads);
 	now = af_now_ns();

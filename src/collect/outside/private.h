@@ -39,7 +39,7 @@ struct outside_process {
 /* A child that has not registered yet, or a thread that blocked the signal at the last look. */
 struct outside_suspect {
 	uint32_t id;
-	bool told;                /* reported as not sampled */
+	bool reported;            /* reported as not sampled */
 	uint64_t seen_ns, ran_ns; /* by then */
 };
 
@@ -56,8 +56,8 @@ struct af_outside {
 	uint32_t nr_processes, cap_processes, next_process;
 	struct outside_suspect *children, *threads;
 	uint32_t nr_children, cap_children, nr_threads, cap_threads;
-	uint32_t next_guest; /* client whose threads are looked at next */
-	uint64_t look_at_ns; /* not before */
+	uint32_t next_client; /* client whose threads are looked at next */
+	uint64_t look_at_ns;  /* not before */
 	/* Samples of one read, which come ring by ring. */
 	struct outside_sample {
 		struct af_bpf_stacks *stacks;
@@ -92,7 +92,7 @@ enum outside_blocks { OUTSIDE_BLOCKS_NOT, OUTSIDE_BLOCKS, OUTSIDE_BLOCKS_GONE };
 enum outside_blocks outside_blocking(const struct af_outside *o, uint32_t pid, uint32_t tid);
 
 /* Look for processes and threads to watch, if it is time. */
-void outside_look(struct af_outside *o, uint64_t now);
+void outside_poll(struct af_outside *o, uint64_t now);
 
 /* Take the records written until @until_ns into the queue of samples. */
 void outside_read(struct af_outside *o, uint64_t until_ns);

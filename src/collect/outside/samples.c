@@ -21,7 +21,7 @@ static bool is_wanted(const struct af_outside *o, const struct bpf_image *i, uin
 {
 	if (!i || !i->in_scope)
 		return false;
-	if (!i->hello || i->sampled_here)
+	if (!i->registration || i->sampled_here)
 		return true;
 	struct outside_watched *w = outside_watched_alone(o, i->pid, tid);
 	return w && still_blocks(o, w);
@@ -107,7 +107,7 @@ static bool inherits(struct af_outside *o, const struct af_sideband_event *e)
 {
 	const struct bpf_image *i = bpf_image_at(&o->b, e->parent, e->time_ns);
 
-	return i && i->in_scope && (!i->hello || i->sampled_here);
+	return i && i->in_scope && (!i->registration || i->sampled_here);
 }
 
 void outside_read(struct af_outside *o, uint64_t until_ns)

@@ -17,9 +17,9 @@ enum { LAST_MS = 150 }; /* for what was running, and for a thread that has to ge
  */
 static void events_switch(struct af_recording *r, bool on)
 {
-	for (uint32_t i = 0; i < r->door.nr; i++)
-		if (r->door.guests[i].fd >= 0)
-			ioctl(r->door.guests[i].fd,
+	for (uint32_t i = 0; i < r->clients.nr; i++)
+		if (r->clients.list[i].fd >= 0)
+			ioctl(r->clients.list[i].fd,
 			      on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
@@ -73,7 +73,7 @@ void af_bounds_stop(struct af_recording *r, const char *why)
 	if (!r->bounds.off_since_ns)
 		r->bounds.off_since_ns = af_now_ns();
 	af_control_put_state(r, AF_SESSION_OVER);
-	af_door_release(&r->door);
+	af_clients_release(&r->clients);
 	if (!r->bounds.last_ns)
 		af_session_note(r, "stopped", "%s", why);
 }
@@ -119,7 +119,7 @@ static uint64_t bytes_to_come(const struct af_recording *r)
 	       r->stream.used;
 }
 
-void af_bounds_look(struct af_recording *r)
+void af_bounds_poll(struct af_recording *r)
 {
 	const struct af_session_options *o = r->options;
 	struct af_bounds *b = &r->bounds;

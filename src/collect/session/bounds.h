@@ -23,7 +23,7 @@ struct af_bounds {
 void af_bounds_begin(struct af_recording *r);
 
 /* Often, while it runs. */
-void af_bounds_look(struct af_recording *r);
+void af_bounds_poll(struct af_recording *r);
 
 /* Pause and resume; nothing happens when it is so already. -EALREADY after a stop. */
 int af_bounds_pause(struct af_recording *r);

@@ -8,10 +8,10 @@ enum {
 	POLL_AT = 16, /* guests at once: some 10 us each */
 };
 
-void af_guests_poll(struct af_recording *r)
+void af_clients_poll_some(struct af_recording *r)
 {
-	struct af_guest_poll *p = &r->guest_poll;
-	uint32_t nr = r->door.nr < POLL_AT ? r->door.nr : POLL_AT;
+	struct af_client_polling *p = &r->client_poll;
+	uint32_t nr = r->clients.nr < POLL_AT ? r->clients.nr : POLL_AT;
 	uint64_t now = af_now_ns();
 	char status[4096];
 
@@ -19,7 +19,7 @@ void af_guests_poll(struct af_recording *r)
 		return;
 	p->polled_ns = now;
 	for (; nr; nr--, p->next++) {
-		struct af_guest *g = &r->door.guests[p->next % r->door.nr];
+		struct af_client *g = &r->clients.list[p->next % r->clients.nr];
 		if (g->ended || g->fd < 0)
 			continue;
 		af_proc_read(g->pid, "status", status, sizeof status);

@@ -9,12 +9,12 @@
 
 struct af_recording;
 
-struct af_guest_poll {
+struct af_client_polling {
 	uint64_t polled_ns;
 	uint32_t next; /* index of the next client */
 };
 
 /* Call it often: it polls a few clients, 25 times a second. */
-void af_guests_poll(struct af_recording *r);
+void af_clients_poll_some(struct af_recording *r);
 
 #endif

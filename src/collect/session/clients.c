@@ -17,11 +17,11 @@
 
 enum { SENT_MAX = 4 }; /* descriptors in a message: one more than one shows that there were more */
 
-int af_door_open(struct af_door *d, const char *shm, struct af_err *err)
+int af_clients_open(struct af_clients *d, const char *shm, struct af_err *err)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 
-	*d = (struct af_door){.fd = -1, .ends = -1};
+	*d = (struct af_clients){.fd = -1, .ends = -1};
 	if ((size_t)snprintf(at.sun_path, sizeof at.sun_path, "%s/door", shm) >= sizeof at.sun_path)
 		return af_fail_plain(err, -ENAMETOOLONG, "the name %s/door is too long", shm);
 	d->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -34,7 +34,7 @@ int af_door_open(struct af_door *d, const char *shm, struct af_err *err)
 	return d->ends < 0 ? af_fail(err, -errno, "cannot watch processes") : 0;
 }
 
-static void guest_close(struct af_guest *g)
+static void client_close(struct af_client *g)
 {
 	if (g->fd >= 0)
 		close(g->fd);
@@ -43,74 +43,76 @@ static void guest_close(struct af_guest *g)
 	g->fd = g->pidfd = -1;
 }
 
-void af_door_close(struct af_door *d)
+void af_clients_close(struct af_clients *d)
 {
 	for (uint32_t i = 0; i < d->nr; i++)
-		guest_close(&d->guests[i]);
+		client_close(&d->list[i]);
 	for (uint32_t i = 0; i < d->nr; i++)
-		free(d->guests[i].threads.all);
-	free(d->guests);
+		free(d->list[i].threads.all);
+	free(d->list);
 	if (d->fd >= 0)
 		close(d->fd);
 	if (d->ends >= 0)
 		close(d->ends);
-	*d = (struct af_door){.fd = -1, .ends = -1};
+	*d = (struct af_clients){.fd = -1, .ends = -1};
 }
 
-static void guest_leaves(struct af_door *d, struct af_guest *g)
+static void client_leaves(struct af_clients *d, struct af_client *g)
 {
 	if (g->ended)
 		return;
-	guest_close(g);
+	client_close(g);
 	g->ended = true;
 	d->nr_ended++;
 }
 
-static void guest_watch(struct af_door *d, struct af_guest *g)
+static void client_watch(struct af_clients *d, struct af_client *g)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.u32 = g->process};
 
 	g->pidfd = (int)syscall(SYS_pidfd_open, g->pid, 0);
 	if (g->pidfd < 0 && errno == ESRCH)
-		guest_leaves(d, g); /* it was quick */
+		client_leaves(d, g); /* it was quick */
 	else if (g->pidfd >= 0 && epoll_ctl(d->ends, EPOLL_CTL_ADD, g->pidfd, &ev)) {
 		close(g->pidfd);
 		g->pidfd = -1;
 	}
 }
 
-static void door_admit(struct af_door *d, const struct af_hello *hello, int pid, int fd)
+static void clients_admit(struct af_clients *d, const struct af_registration *registration, int pid,
+                          int fd)
 {
 	/* The same process under a new program. */
 	for (uint32_t i = 0; i < d->nr; i++) {
-		struct af_guest *old = &d->guests[i];
+		struct af_client *old = &d->list[i];
 		if (old->pid == pid && !old->ended) {
 			old->replaced = true;
-			guest_leaves(d, old);
+			client_leaves(d, old);
 		}
 	}
-	AF_GROW(d->guests, d->nr, d->cap);
-	struct af_guest *g = &d->guests[d->nr++];
-	*g = (struct af_guest){.process = hello->process,
-	                       .pid = pid,
-	                       .ns_pid = hello->pid,
-	                       .hello_ns = hello->time_ns,
-	                       .random_at = hello->random_at,
-	                       .sampler_error = hello->sampler_error,
-	                       .sees_kernel = hello->sees_kernel,
-	                       .pidfd = -1,
-	                       .fd = fd};
-	if (d->on_guest)
-		d->on_guest(d->arg, g);
-	guest_watch(d, g);
+	AF_GROW(d->list, d->nr, d->cap);
+	struct af_client *g = &d->list[d->nr++];
+	*g = (struct af_client){.process = registration->process,
+	                        .pid = pid,
+	                        .ns_pid = registration->pid,
+	                        .registered_ns = registration->time_ns,
+	                        .random_at = registration->random_at,
+	                        .sampler_error = registration->sampler_error,
+	                        .sees_kernel = registration->sees_kernel,
+	                        .pidfd = -1,
+	                        .fd = fd};
+	if (d->on_client)
+		d->on_client(d->arg, g);
+	client_watch(d, g);
 }
 
-static void door_answer(struct af_door *d, const struct af_hello *hello, int pid)
+static void clients_answer(struct af_clients *d, const struct af_registration *registration,
+                           int pid)
 {
 	for (uint32_t i = 0; d->on_ask && i < d->nr; i++) {
-		struct af_guest *g = &d->guests[i];
-		if (g->pid == pid && g->process == hello->process && !g->ended)
-			d->on_ask(d->arg, g, hello->ask);
+		struct af_client *g = &d->list[i];
+		if (g->pid == pid && g->process == registration->process && !g->ended)
+			d->on_ask(d->arg, g, registration->ask);
 	}
 }
 
@@ -141,22 +143,23 @@ static bool is_event(int fd)
 }
 
 /* A process says hello for itself alone, and once by each number. */
-static bool is_anothers(const struct af_door *d, const struct af_hello *hello, int pid)
+static bool is_anothers(const struct af_clients *d, const struct af_registration *registration,
+                        int pid)
 {
 	for (uint32_t i = 0; i < d->nr; i++)
-		if (d->guests[i].process == hello->process && d->guests[i].pid != pid)
+		if (d->list[i].process == registration->process && d->list[i].pid != pid)
 			return true;
-	return !hello->process;
+	return !registration->process;
 }
 
-static bool door_receive(struct af_door *d)
+static bool clients_receive(struct af_clients *d)
 {
-	struct af_hello hello;
+	struct af_registration registration;
 	union {
 		struct cmsghdr header;
 		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(SENT_MAX * sizeof(int))];
 	} control;
-	struct iovec iov = {&hello, sizeof hello};
+	struct iovec iov = {&registration, sizeof registration};
 	struct msghdr msg = {.msg_iov = &iov,
 	                     .msg_iovlen = 1,
 	                     .msg_control = control.room,
@@ -174,24 +177,24 @@ static bool door_receive(struct af_door *d)
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 			strange |= !sent_take(c, &fd);
 	}
-	strange |= n != (ssize_t)sizeof hello || who.pid <= 0 || who.uid != geteuid();
-	bool asks = !strange && hello.ask != AF_ASK_ADMIT;
-	strange = strange || (!asks && (!is_event(fd) || is_anothers(d, &hello, who.pid)));
+	strange |= n != (ssize_t)sizeof registration || who.pid <= 0 || who.uid != geteuid();
+	bool asks = !strange && registration.ask != AF_ASK_ADMIT;
+	strange = strange || (!asks && (!is_event(fd) || is_anothers(d, &registration, who.pid)));
 	bool welcome = !strange;
 	d->nr_strange += strange;
-	if (welcome && !asks && hello.has_fd && fd < 0)
+	if (welcome && !asks && registration.has_fd && fd < 0)
 		d->nr_refused++;
 	if (asks)
-		door_answer(d, &hello, who.pid);
+		clients_answer(d, &registration, who.pid);
 	else if (welcome)
-		door_admit(d, &hello, who.pid, fd);
+		clients_admit(d, &registration, who.pid, fd);
 	if ((asks || !welcome) && fd >= 0)
 		close(fd);
 	return true;
 }
 
 /* utime and stime are fields 14 and 15 of /proc/PID/stat, rss (pages) 24: proc(5). */
-bool af_guest_look(struct af_guest *g)
+bool af_client_poll(struct af_client *g)
 {
 	char line[1024];
 	unsigned long user = 0, kernel = 0;
@@ -222,31 +225,31 @@ bool af_guest_look(struct af_guest *g)
  * /proc shows a process as a zombie when its first thread has ended and others go on, so it is
  * asked only where there is no pidfd, which knows.
  */
-static void guest_look(struct af_door *d, struct af_guest *g)
+static void client_poll(struct af_clients *d, struct af_client *g)
 {
-	bool alive = af_guest_look(g);
+	bool alive = af_client_poll(g);
 
 	if (alive && g->ns_pid == (uint32_t)g->pid)
-		af_used_threads_look(&g->threads, g->pid, g->user_ns + g->kernel_ns);
+		af_used_threads_poll(&g->threads, g->pid, g->user_ns + g->kernel_ns);
 	if (g->pidfd < 0 && !alive)
-		guest_leaves(d, g);
+		client_leaves(d, g);
 }
 
 /* Until whoever waits for it has been told, it is there to be asked. */
-static void guest_look_last(struct af_door *d, struct af_guest *g)
+static void client_poll_last(struct af_clients *d, struct af_client *g)
 {
 	struct af_used used;
 
-	af_guest_look(g);
+	af_client_poll(g);
 	if (af_used_read(g->pid, &used)) {
 		g->user_ns = used.user_ns;
 		g->kernel_ns = used.kernel_ns;
 		g->used_is_all = true;
 	}
-	guest_leaves(d, g);
+	client_leaves(d, g);
 }
 
-static void door_watch(struct af_door *d)
+static void clients_watch(struct af_clients *d)
 {
 	struct epoll_event ends[64];
 	int n;
@@ -255,31 +258,31 @@ static void door_watch(struct af_door *d)
 		n = epoll_wait(d->ends, ends, 64, 0);
 		for (int k = 0; k < n; k++)
 			for (uint32_t i = 0; i < d->nr; i++)
-				if (d->guests[i].process == ends[k].data.u32 && !d->guests[i].ended)
-					guest_look_last(d, &d->guests[i]);
+				if (d->list[i].process == ends[k].data.u32 && !d->list[i].ended)
+					client_poll_last(d, &d->list[i]);
 	} while (n == 64);
 }
 
-void af_door_pump(struct af_door *d)
+void af_clients_pump(struct af_clients *d)
 {
-	while (door_receive(d))
+	while (clients_receive(d))
 		;
-	door_watch(d);
+	clients_watch(d);
 }
 
-void af_door_look(struct af_door *d)
+void af_clients_poll(struct af_clients *d)
 {
 	for (uint32_t i = 0; i < d->nr; i++)
-		if (!d->guests[i].ended)
-			guest_look(d, &d->guests[i]);
+		if (!d->list[i].ended)
+			client_poll(d, &d->list[i]);
 }
 
-void af_door_look_at_clocks(struct af_door *d)
+void af_clients_poll_clocks(struct af_clients *d)
 {
 	struct af_used used;
 
 	for (uint32_t i = 0; i < d->nr; i++) {
-		struct af_guest *g = &d->guests[i];
+		struct af_client *g = &d->list[i];
 		if (g->ended || !af_used_read(g->pid, &used))
 			continue;
 		g->user_ns = used.user_ns;
@@ -287,24 +290,24 @@ void af_door_look_at_clocks(struct af_door *d)
 	}
 }
 
-void af_door_release(struct af_door *d)
+void af_clients_release(struct af_clients *d)
 {
 	for (uint32_t i = 0; i < d->nr; i++) {
-		if (d->guests[i].fd >= 0)
-			close(d->guests[i].fd);
-		d->guests[i].fd = -1;
+		if (d->list[i].fd >= 0)
+			close(d->list[i].fd);
+		d->list[i].fd = -1;
 	}
 }
 
-void af_door_sweep(struct af_door *d)
+void af_clients_sweep(struct af_clients *d)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < d->nr; i++)
-		if (d->guests[i].ended)
-			free(d->guests[i].threads.all);
+		if (d->list[i].ended)
+			free(d->list[i].threads.all);
 		else
-			d->guests[kept++] = d->guests[i];
+			d->list[kept++] = d->list[i];
 	d->nr = kept;
 	d->nr_ended = 0;
 }

@@ -65,7 +65,7 @@ void af_control_put_state(struct af_recording *r, enum af_session_state state)
 	r->control->state = state;
 }
 
-void af_control_look(struct af_recording *r)
+void af_control_poll(struct af_recording *r)
 {
 	if (!memcmp(r->control, &r->own, OWN_BYTES))
 		return;

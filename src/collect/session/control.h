@@ -25,6 +25,6 @@ enum af_session_state af_control_state(const struct af_recording *r);
 void af_control_put_state(struct af_recording *r, enum af_session_state state);
 
 /* Called now and then: compares the page with our copy and restores it. */
-void af_control_look(struct af_recording *r);
+void af_control_poll(struct af_recording *r);
 
 #endif

@@ -6,9 +6,9 @@
 #include "base/system/proc.h"
 #include "collect/session/session.h"
 
-static void debugger_comes(struct af_recording *r, struct af_guest *g)
+static void debugger_comes(struct af_recording *r, struct af_client *g)
 {
-	af_guest_look(g);
+	af_client_poll(g);
 	g->debugged = true;
 	g->debugged_user_ns = g->user_ns;
 	if (af_watcher_can_hold(r))
@@ -20,7 +20,7 @@ static void debugger_comes(struct af_recording *r, struct af_guest *g)
 }
 
 /* Its event counted in user mode only. */
-void af_debuggers_leave(struct af_recording *r, struct af_guest *g)
+void af_debuggers_leave(struct af_recording *r, struct af_client *g)
 {
 	uint64_t period_ns = r->control->sample_period_ns;
 
@@ -35,9 +35,9 @@ void af_debuggers_leave(struct af_recording *r, struct af_guest *g)
 		              .count = lost);
 }
 
-static void debugger_goes(struct af_recording *r, struct af_guest *g)
+static void debugger_goes(struct af_recording *r, struct af_client *g)
 {
-	af_guest_look(g);
+	af_client_poll(g);
 	af_debuggers_leave(r, g);
 	if (!g->held)
 		return;
@@ -48,7 +48,7 @@ static void debugger_goes(struct af_recording *r, struct af_guest *g)
 		ioctl(g->fd, PERF_EVENT_IOC_ENABLE, 0);
 }
 
-void af_debugger_saw(struct af_recording *r, struct af_guest *g, const char *status)
+void af_debugger_saw(struct af_recording *r, struct af_client *g, const char *status)
 {
 	bool traced = af_status_is_traced(status);
 

@@ -7,13 +7,13 @@
 #ifndef AF_COLLECT_SESSION_DEBUGGER_H
 #define AF_COLLECT_SESSION_DEBUGGER_H
 
-struct af_guest;
+struct af_client;
 struct af_recording;
 
 /* @status is the text of /proc/PID/status of @g: handle a debugger that has come or gone. */
-void af_debugger_saw(struct af_recording *r, struct af_guest *g, const char *status);
+void af_debugger_saw(struct af_recording *r, struct af_client *g, const char *status);
 
 /* @g has ended, or recording does: write the samples that it lost. */
-void af_debuggers_leave(struct af_recording *r, struct af_guest *g);
+void af_debuggers_leave(struct af_recording *r, struct af_client *g);
 
 #endif

@@ -7,19 +7,19 @@
 #ifndef AF_COLLECT_SESSION_FILTERED_H
 #define AF_COLLECT_SESSION_FILTERED_H
 
-struct af_guest;
+struct af_client;
 struct af_recording;
 
 /* On each turn of the recorder: find the processes to take over. */
-void af_filtered_look(struct af_recording *r);
+void af_filtered_poll(struct af_recording *r);
 
 /* Take @g over now. */
-void af_filtered_take(struct af_recording *r, struct af_guest *g);
+void af_filtered_take(struct af_recording *r, struct af_client *g);
 
 /*
  * @status is the text of /proc/PID/task/TID/status of a thread of @g: handle a filter, if it has
  * one.
  */
-void af_filtered_saw(struct af_recording *r, const struct af_guest *g, const char *status);
+void af_filtered_saw(struct af_recording *r, const struct af_client *g, const char *status);
 
 #endif

@@ -87,7 +87,7 @@ _Noreturn static void live_child(struct af_recording *r, const struct af_drain_r
 	setpriority(PRIO_PROCESS, 0, 19);
 	unsetenv("DEBUGINFOD_URLS");
 	close(r->lock_fd); /* or the trace would be held when the recorder is killed */
-	af_door_close(&r->door);
+	af_clients_close(&r->clients);
 	_exit(live_make(r, rests, nr, &err) ? 1 : 0);
 }
 
@@ -96,7 +96,7 @@ static void live_start(struct af_recording *r)
 	struct af_drain_rest *rests;
 	int recorder = getpid();
 
-	af_drain_look(&r->drain);
+	af_drain_poll(&r->drain);
 	af_drain_pump(&r->drain);
 	af_stream_flush(&r->stream);
 	uint32_t nr = af_drain_rests(&r->drain, &rests);
@@ -115,7 +115,7 @@ static uint64_t cpu_ns(const struct rusage *used)
 	       (uint64_t)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) * 1000u;
 }
 
-void af_live_look(struct af_recording *r)
+void af_live_view_poll(struct af_recording *r)
 {
 	struct af_live *l = &r->live;
 	uint64_t now = af_now_ns();

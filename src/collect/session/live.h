@@ -4,7 +4,7 @@
  * touched, by a process of the lowest priority that takes at most a fifth of a CPU; the recorded
  * program has no part in it.
  *
- *	{ af_live_look() }* → af_live_end()
+ *	{ af_live_view_poll() }* → af_live_end()
  */
 #ifndef AF_COLLECT_SESSION_LIVE_H
 #define AF_COLLECT_SESSION_LIVE_H
@@ -20,7 +20,7 @@ struct af_live {
 };
 
 /* Call it often. */
-void af_live_look(struct af_recording *r);
+void af_live_view_poll(struct af_recording *r);
 
 /* Nobody watches any more: remove all copies. */
 void af_live_end(struct af_recording *r);

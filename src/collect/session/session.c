@@ -80,16 +80,16 @@ static int streams_make(struct af_recording *r, struct af_err *err)
 		af_segments_open(&r->segments, r->place.dir_fd, r->control);
 		r->drain.segments = &r->segments;
 	}
-	return af_door_open(&r->door, r->shm, err);
+	return af_clients_open(&r->clients, r->shm, err);
 }
 
-static void guest_admit(void *arg, const struct af_guest *g)
+static void client_admit(void *arg, const struct af_client *g)
 {
 	af_watcher_admit(arg, g);
 }
 
 /* Where the collector bpf is not, the event does not count in the kernel. */
-static void guest_asks(void *arg, struct af_guest *g, uint32_t ask)
+static void client_asks(void *arg, struct af_client *g, uint32_t ask)
 {
 	struct af_recording *r = arg;
 
@@ -154,9 +154,9 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 		rc = trace_begin(r, err);
 	if (!rc)
 		rc = af_watcher_open(r, err);
-	r->door.on_guest = guest_admit;
-	r->door.on_ask = guest_asks;
-	r->door.arg = r;
+	r->clients.on_client = client_admit;
+	r->clients.on_ask = client_asks;
+	r->clients.arg = r;
 	if (!rc && o->ctl)
 		rc = af_ctl_open(&r->ctl, o->ctl, err);
 	return rc;
@@ -167,7 +167,7 @@ int af_session_open(struct af_recording *r, const struct af_session_options *opt
 {
 	*r = (struct af_recording){.lock_fd = -1, .options = options};
 	r->place.dir_fd = r->place.in_fd = r->place.job_in_fd = -1;
-	r->door.fd = r->door.ends = -1;
+	r->clients.fd = r->clients.ends = -1;
 	r->drain.shm_fd = r->drain.dir_fd = -1;
 	r->ctl.fd = r->ctl.ack_fd = r->ctl.in_fd = -1;
 	r->stream.fd = -1;
@@ -252,25 +252,25 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	struct af_session *s = r->control;
 
 	af_bounds_end(r);
-	af_control_look(r);
+	af_control_poll(r);
 	af_control_put_state(r, AF_SESSION_OVER);
 	af_live_end(r);
 	af_snapshot_wait(r);
-	af_target_look(r);
-	r->still_running = r->door.nr;
-	for (uint32_t i = 0; i < r->door.nr; i++) {
-		af_debuggers_leave(r, &r->door.guests[i]);
-		af_target_write_usage(r, &r->door.guests[i]);
+	af_target_poll(r);
+	r->still_running = r->clients.nr;
+	for (uint32_t i = 0; i < r->clients.nr; i++) {
+		af_debuggers_leave(r, &r->clients.list[i]);
+		af_target_write_usage(r, &r->clients.list[i]);
 	}
 	af_watcher_stop(r);
-	s->sampler_failed += r->door.nr_refused;
+	s->sampler_failed += r->clients.nr_refused;
 	af_drain_finish(&r->drain, 0);
 	af_session_anchor(r);
 	session_lost(r, AF_LOST_NO_STREAM, s->lost_no_stream);
 	session_lost(r, AF_LOST_BUSY, s->lost_busy);
 	session_lost(r, AF_LOST_FORBIDDEN, s->lost_forbidden);
 	session_lost(r, AF_LOST_MEDDLED, r->drain.nr_cut);
-	session_lost(r, AF_LOST_STRANGE, r->door.nr_strange);
+	session_lost(r, AF_LOST_STRANGE, r->clients.nr_strange);
 	session_lost(r, AF_LOST_DISK_FULL, r->drain.lost_packets);
 	session_lost(r, AF_LOST_OLDEST, s->lost_oldest);
 	af_session_lost_again(r);
@@ -332,7 +332,7 @@ static void session_release(struct af_recording *r)
 {
 	af_live_end(r);
 	watcher_close(r);
-	af_door_close(&r->door);
+	af_clients_close(&r->clients);
 	if (r->drain.shm_fd >= 0)
 		close(r->drain.shm_fd);
 	af_drain_close(&r->drain);

@@ -66,13 +66,13 @@ struct af_recording {
 	uint32_t meddled;      /* how often control differed from it */
 	struct af_drain drain;
 	struct af_segments segments; /* with ring_bytes */
-	struct af_door door;
+	struct af_clients clients;
 	void *watching; /* state of @options->watcher, NULL: there is none */
 	struct af_bounds bounds;
 	struct af_ctl ctl;
 	struct af_snapshots snapshots;
 	struct af_live live;
-	struct af_guest_poll guest_poll;
+	struct af_client_polling client_poll;
 	uint32_t nr_looks;       /* rounds of looking, once a second */
 	struct af_stream stream; /* the recorder's own */
 	const struct af_session_options *options;

@@ -201,7 +201,7 @@ _Noreturn static void snapshot_child(struct af_recording *r, const struct unfini
 
 	prctl(PR_SET_NAME, "aflame-snapshot");
 	close(r->lock_fd); /* or the trace would be held when the recorder is killed */
-	af_door_close(&r->door);
+	af_clients_close(&r->clients);
 	int rc = af_snapshot_copy(r, d->fd, dir, rests, nr, &err);
 	if (!rc && r->options->finish_copy)
 		rc = r->options->finish_copy(d->fd, dir, &err);
@@ -269,7 +269,7 @@ static int child_start(struct af_recording *r, const struct unfinished *d, const
 {
 	struct af_drain_rest *rests;
 
-	af_drain_look(&r->drain);
+	af_drain_poll(&r->drain);
 	af_drain_pump(&r->drain);
 	af_stream_flush(&r->stream);
 	uint32_t nr = af_drain_rests(&r->drain, &rests);
@@ -315,7 +315,7 @@ int af_snapshot_start(struct af_recording *r, const char *dir, bool asked, struc
 	return 0;
 }
 
-static void snapshot_told(struct af_recording *r, const struct af_snapshot *s, int status)
+static void snapshot_reported(struct af_recording *r, const struct af_snapshot *s, int status)
 {
 	char why[512] = "";
 	char line[1600];
@@ -346,7 +346,7 @@ static void snapshots_reap(struct af_recording *r, int how)
 	for (uint32_t i = 0; i < s->nr; i++) {
 		int status;
 		if (waitpid(s->items[i].pid, &status, how) == s->items[i].pid)
-			snapshot_told(r, &s->items[i], status);
+			snapshot_reported(r, &s->items[i], status);
 		else
 			s->items[kept++] = s->items[i];
 	}

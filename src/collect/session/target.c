@@ -147,7 +147,7 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 	return af_fail(err, -rc, "cannot run %s", argv[0]);
 }
 
-void af_target_write_usage(struct af_recording *r, const struct af_guest *g)
+void af_target_write_usage(struct af_recording *r, const struct af_client *g)
 {
 	uint32_t source = g->used_is_all ? AF_USAGE_ENDED : AF_USAGE_LAST_SEEN;
 
@@ -163,13 +163,13 @@ void af_target_write_usage(struct af_recording *r, const struct af_guest *g)
 }
 
 /* Those that have ended leave nothing in shared memory. */
-static void guests_leave(struct af_recording *r)
+static void clients_leave(struct af_recording *r)
 {
-	if (!r->door.nr_ended)
+	if (!r->clients.nr_ended)
 		return;
-	af_drain_look(&r->drain);
-	for (uint32_t i = 0; i < r->door.nr; i++) {
-		struct af_guest *g = &r->door.guests[i];
+	af_drain_poll(&r->drain);
+	for (uint32_t i = 0; i < r->clients.nr; i++) {
+		struct af_client *g = &r->clients.list[i];
 		if (!g->ended)
 			continue;
 		af_debuggers_leave(r, g);
@@ -180,14 +180,14 @@ static void guests_leave(struct af_recording *r)
 		if (!g->replaced)
 			af_target_write_usage(r, g);
 	}
-	af_door_sweep(&r->door);
+	af_clients_sweep(&r->clients);
 }
 
-void af_target_look(struct af_recording *r)
+void af_target_poll(struct af_recording *r)
 {
-	af_door_pump(&r->door);
-	af_door_look(&r->door);
-	guests_leave(r);
+	af_clients_pump(&r->clients);
+	af_clients_poll(&r->clients);
+	clients_leave(r);
 }
 
 /* Once a second. */
@@ -198,9 +198,9 @@ static void look_around(struct af_recording *r)
 		af_session_anchor(r);
 	af_stream_flush(&r->stream); /* what is written survives us */
 	if (r->options->ring_bytes)
-		af_condense_look(&r->segments, &r->stream, "recorder");
-	af_drain_look(&r->drain);
-	af_target_look(r);
+		af_compact_poll(&r->segments, &r->stream, "recorder");
+	af_drain_poll(&r->drain);
+	af_target_poll(r);
 	af_session_lost_again(r);
 }
 
@@ -242,9 +242,9 @@ static bool child_reap(struct af_recording *r)
 	if (wait4(r->child, &r->status, WNOHANG, &used) != r->child)
 		return false;
 	uint32_t process = r->child_process;
-	for (uint32_t i = 0; i < r->door.nr; i++)
-		if (r->door.guests[i].pid == r->child)
-			process = r->door.guests[i].process;
+	for (uint32_t i = 0; i < r->clients.nr; i++)
+		if (r->clients.list[i].pid == r->child)
+			process = r->clients.list[i].process;
 	if (!process)
 		process = af_watcher_process_of(r, r->child);
 	child_write_usage(r, process, own, &used);
@@ -298,8 +298,8 @@ static void signals_drop(int fd)
 static void target_loop(struct af_recording *r, struct af_group *group, int signals)
 {
 	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
-	                       {.fd = r->door.fd, .events = POLLIN},
-	                       {.fd = r->door.ends, .events = POLLIN},
+	                       {.fd = r->clients.fd, .events = POLLIN},
+	                       {.fd = r->clients.ends, .events = POLLIN},
 	                       {.fd = r->ctl.fd, .events = POLLIN},
 	                       {.fd = af_watcher_fd(r), .events = POLLIN}};
 	uint64_t begin_ns = af_now_ns(), looked_ns = begin_ns, pumped_ns = begin_ns;
@@ -307,17 +307,17 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 
 	for (;;) {
 		poll(fds, 5, tick);
-		af_control_look(r);
+		af_control_poll(r);
 		signals_take(r, group, signals);
 		af_ctl_pump(r);
 		af_snapshot_reap(r);
-		af_live_look(r);
-		af_door_pump(&r->door);
-		af_guests_poll(r);
-		af_filtered_look(r);
+		af_live_view_poll(r);
+		af_clients_pump(&r->clients);
+		af_clients_poll_some(r);
+		af_filtered_poll(r);
 		af_watcher_pump(r);
-		guests_leave(r);
-		af_bounds_look(r);
+		clients_leave(r);
+		af_bounds_poll(r);
 		if (child_reap(r))
 			return;
 
@@ -325,7 +325,7 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 		uint64_t now = af_now_ns();
 		if (now - pumped_ns >= TICK_BUSY_MS * 1000000ull) {
 			pumped_ns = now;
-			af_door_look_at_clocks(&r->door);
+			af_clients_poll_clocks(&r->clients);
 			tick = af_drain_pump(&r->drain) || r->options->max_bytes ? TICK_BUSY_MS
 			       : af_watcher_is_busy(r)                           ? TICK_BUSY_MS
 			       : r->watching                                     ? TICK_BPF_MS

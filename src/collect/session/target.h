@@ -5,7 +5,7 @@
 #define AF_COLLECT_SESSION_TARGET_H
 
 struct af_err;
-struct af_guest;
+struct af_client;
 struct af_recording;
 
 /*
@@ -20,11 +20,11 @@ struct af_recording;
 int af_target_run(struct af_recording *r, char **argv, struct af_err *err);
 
 /* Notice processes that have ended, drain their streams, and read the CPU time of the others. */
-void af_target_look(struct af_recording *r);
+void af_target_poll(struct af_recording *r);
 
 /*
  * Write the CPU time that @g, its threads and its children have used so far, as far as it was seen.
  */
-void af_target_write_usage(struct af_recording *r, const struct af_guest *g);
+void af_target_write_usage(struct af_recording *r, const struct af_client *g);
 
 #endif

@@ -35,12 +35,12 @@ void af_watcher_run(struct af_recording *r, int pid)
 	WATCHER(r, run, (void)0, pid);
 }
 
-void af_watcher_admit(struct af_recording *r, const struct af_guest *g)
+void af_watcher_admit(struct af_recording *r, const struct af_client *g)
 {
 	WATCHER(r, admit, (void)0, g);
 }
 
-bool af_watcher_take(struct af_recording *r, struct af_guest *g)
+bool af_watcher_take(struct af_recording *r, struct af_client *g)
 {
 	return WATCHER(r, take, false, g);
 }
@@ -50,17 +50,17 @@ bool af_watcher_can_hold(const struct af_recording *r)
 	return r->watching && r->options->watcher->hold;
 }
 
-bool af_watcher_hold(struct af_recording *r, const struct af_guest *g)
+bool af_watcher_hold(struct af_recording *r, const struct af_client *g)
 {
 	return WATCHER(r, hold, false, g);
 }
 
-void af_watcher_resume(struct af_recording *r, const struct af_guest *g)
+void af_watcher_resume(struct af_recording *r, const struct af_client *g)
 {
 	WATCHER(r, resume, (void)0, g);
 }
 
-void af_watcher_see_calls(struct af_recording *r, const struct af_guest *g)
+void af_watcher_see_calls(struct af_recording *r, const struct af_client *g)
 {
 	WATCHER(r, see_calls, (void)0, g);
 }

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 struct af_err;
-struct af_guest;
+struct af_client;
 struct af_recording;
 
 enum af_off_cpu {
@@ -47,11 +47,11 @@ struct af_watcher_ops {
 	void (*drop_rights)(void *self);
 	bool (*wanted)(void *self, const char *program);
 	void (*run)(void *self, int pid);
-	void (*admit)(void *self, const struct af_guest *g);
-	bool (*take)(void *self, struct af_guest *g);
-	bool (*hold)(void *self, const struct af_guest *g);
-	void (*resume)(void *self, const struct af_guest *g);
-	void (*see_calls)(void *self, const struct af_guest *g);
+	void (*admit)(void *self, const struct af_client *g);
+	bool (*take)(void *self, struct af_client *g);
+	bool (*hold)(void *self, const struct af_client *g);
+	void (*resume)(void *self, const struct af_client *g);
+	void (*see_calls)(void *self, const struct af_client *g);
 	int (*fd)(void *self);
 	void (*pump)(void *self);
 	bool (*is_busy)(void *self);
@@ -86,24 +86,24 @@ void af_watcher_run(struct af_recording *r, int pid);
  * @g registers: it carries libaflame, and samples itself unless its sampler_error is set. Then the
  * event that it may have handed over is joined.
  */
-void af_watcher_admit(struct af_recording *r, const struct af_guest *g);
+void af_watcher_admit(struct af_recording *r, const struct af_client *g);
 
 /*
  * @g does not sample itself any more: watch it from now on. False when that is not possible; its
  * own event is off in any case.
  */
-bool af_watcher_take(struct af_recording *r, struct af_guest *g);
+bool af_watcher_take(struct af_recording *r, struct af_client *g);
 
 /*
  * A debugger has come to @g: switch @g's event off and watch @g instead, until af_watcher_resume().
  * False when it has no event that was on. _can_hold: is the watcher able to do that?
  */
 bool af_watcher_can_hold(const struct af_recording *r);
-bool af_watcher_hold(struct af_recording *r, const struct af_guest *g);
-void af_watcher_resume(struct af_recording *r, const struct af_guest *g);
+bool af_watcher_hold(struct af_recording *r, const struct af_client *g);
+void af_watcher_resume(struct af_recording *r, const struct af_client *g);
 
 /* @g cannot record its CUDA calls itself: record them from outside from now on. */
-void af_watcher_see_calls(struct af_recording *r, const struct af_guest *g);
+void af_watcher_see_calls(struct af_recording *r, const struct af_client *g);
 
 /*
  * A descriptor that is readable when the watcher wants af_watcher_pump() early; -1 for none. After

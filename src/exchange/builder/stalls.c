@@ -11,7 +11,7 @@
 
 enum { COUNTS_MAX = 1024 }; /* reasons of one event: more are a further event */
 
-void draft_stalls_free(struct af_draft_stalls *s)
+void builder_stalls_free(struct af_builder_stalls *s)
 {
 	void *arrays[] = {s->codes, s->launches, s->insns, s->windows, s->stalls};
 
@@ -20,12 +20,12 @@ void draft_stalls_free(struct af_draft_stalls *s)
 	af_map_free(&s->by_code);
 	af_map_free(&s->by_launch);
 	af_map_free(&s->by_insn);
-	*s = (struct af_draft_stalls){0};
+	*s = (struct af_builder_stalls){0};
 }
 
-uint32_t af_draft_code(struct af_draft *d, const struct af_draft_code *code)
+uint32_t af_builder_code(struct af_builder *d, const struct af_builder_code *code)
 {
-	struct af_draft_stalls *s = &d->stalls;
+	struct af_builder_stalls *s = &d->stalls;
 	uint64_t hash = af_scatter_bytes(code, sizeof *code);
 	bool fresh;
 
@@ -41,27 +41,27 @@ uint32_t af_draft_code(struct af_draft *d, const struct af_draft_code *code)
 	return (uint32_t)*slot;
 }
 
-uint32_t af_draft_launch(struct af_draft *d, uint32_t code, uint32_t node)
+uint32_t af_builder_launch(struct af_builder *d, uint32_t code, uint32_t node)
 {
-	struct af_draft_stalls *s = &d->stalls;
+	struct af_builder_stalls *s = &d->stalls;
 	bool fresh;
 	uint64_t *slot = af_map_at(&s->by_launch, (uint64_t)code << 32 | node, &fresh);
 
 	if (!s->nr_launches) {
 		AF_GROW(s->launches, s->nr_launches, s->cap_launches);
-		s->launches[s->nr_launches++] = (struct af_draft_launch){0};
+		s->launches[s->nr_launches++] = (struct af_builder_launch){0};
 	}
 	if (fresh) {
 		*slot = s->nr_launches;
 		AF_GROW(s->launches, s->nr_launches, s->cap_launches);
-		s->launches[s->nr_launches++] = (struct af_draft_launch){code, node};
+		s->launches[s->nr_launches++] = (struct af_builder_launch){code, node};
 	}
 	return (uint32_t)*slot;
 }
 
-void af_draft_insn(struct af_draft *d, const struct af_draft_insn *insn)
+void af_builder_insn(struct af_builder *d, const struct af_builder_insn *insn)
 {
-	struct af_draft_stalls *s = &d->stalls;
+	struct af_builder_stalls *s = &d->stalls;
 	bool fresh;
 
 	af_map_at(&s->by_insn, (uint64_t)insn->code << 32 | insn->offset, &fresh);
@@ -71,20 +71,20 @@ void af_draft_insn(struct af_draft *d, const struct af_draft_insn *insn)
 	s->insns[s->nr_insns++] = *insn;
 }
 
-uint32_t af_draft_window(struct af_draft *d, uint64_t start_ns, uint64_t end_ns)
+uint32_t af_builder_window(struct af_builder *d, uint64_t start_ns, uint64_t end_ns)
 {
-	struct af_draft_stalls *s = &d->stalls;
+	struct af_builder_stalls *s = &d->stalls;
 
-	if (end_ns < start_ns || !af_draft_times(d, start_ns, end_ns - start_ns))
+	if (end_ns < start_ns || !af_builder_times(d, start_ns, end_ns - start_ns))
 		return UINT32_MAX;
 	AF_GROW(s->windows, s->nr_windows, s->cap_windows);
-	s->windows[s->nr_windows] = (struct af_draft_window){start_ns, end_ns};
+	s->windows[s->nr_windows] = (struct af_builder_window){start_ns, end_ns};
 	return s->nr_windows++;
 }
 
-void af_draft_stall(struct af_draft *d, const struct af_draft_stall *stall)
+void af_builder_stall(struct af_builder *d, const struct af_builder_stall *stall)
 {
-	struct af_draft_stalls *s = &d->stalls;
+	struct af_builder_stalls *s = &d->stalls;
 
 	AF_GROW(s->stalls, s->nr, s->cap);
 	s->stalls[s->nr++] = *stall;
@@ -92,7 +92,7 @@ void af_draft_stall(struct af_draft *d, const struct af_draft_stall *stall)
 
 static int stall_order(const void *a, const void *b)
 {
-	const struct af_draft_stall *x = a, *y = b;
+	const struct af_builder_stall *x = a, *y = b;
 	const uint32_t keys[][2] = {{x->process, y->process}, {x->window, y->window},
 	                            {x->launch, y->launch},   {x->offset, y->offset},
 	                            {x->reason, y->reason},   {x->count, y->count}};
@@ -104,11 +104,11 @@ static int stall_order(const void *a, const void *b)
 }
 
 /* Where neither a process nor a stack is known there was no call to speak of: no correlation. */
-static bool is_launch(const struct af_draft *d, uint32_t launch)
+static bool is_launch(const struct af_builder *d, uint32_t launch)
 {
 	if (!launch)
 		return false;
-	const struct af_draft_launch *l = &d->stalls.launches[launch];
+	const struct af_builder_launch *l = &d->stalls.launches[launch];
 	return l->node || d->processes[d->stalls.codes[l->code].process].pid;
 }
 
@@ -116,35 +116,36 @@ static bool is_launch(const struct af_draft *d, uint32_t launch)
  * That a kernel was seen in a window is a call, which has the stack, and work of no length, both as
  * the window ended: no more is known of when it ran.
  */
-static void write_launch(struct draft_writer *w, uint32_t launch, uint32_t correlation,
-                         const struct af_draft_window *window)
+static void write_launch(struct builder_writer *w, uint32_t launch, uint32_t correlation,
+                         const struct af_builder_window *window)
 {
-	const struct af_draft_launch *l = &w->draft->stalls.launches[launch];
-	const struct af_draft_code *code = &w->draft->stalls.codes[l->code];
+	const struct af_builder_launch *l = &w->builder->stalls.launches[launch];
+	const struct af_builder_code *code = &w->builder->stalls.codes[l->code];
 	uint64_t end_ns = window->end_ns + w->shift_ns;
 	struct af_stream *out = &w->stream;
 
 	if (l->node)
-		draft_define_stack(w, code->process, l->node, window->end_ns);
+		builder_define_stack(w, code->process, l->node, window->end_ns);
 	af_stream_put(out, call_long, end_ns, .callpath = l->node, .correlation = correlation);
 	/* A shape's id is of this stream: the code's is as good as any. */
 	if (!w->code_written[l->code])
-		af_stream_put(out, shape, end_ns, .shape = l->code + 1, .op = AF_OP_KERNEL,
-		              .queue = draft_queue_use(w, code->process, &(struct draft_queue){0}),
-		              .kernel = draft_use(&w->kernels, code->process, code->name));
+		af_stream_put(
+		    out, descriptor, end_ns, .descriptor = l->code + 1, .op = AF_OP_KERNEL,
+		    .queue = builder_queue_use(w, code->process, &(struct builder_queue){0}),
+		    .kernel = builder_use(&w->kernels, code->process, code->name));
 	w->code_written[l->code] = true;
-	af_stream_put(out, gpu_work, end_ns, .shape = l->code + 1, .correlation = correlation,
+	af_stream_put(out, gpu_work, end_ns, .descriptor = l->code + 1, .correlation = correlation,
 	              .start_ns = end_ns);
 }
 
 /* The samples of one instruction, @nr from @s on. */
-static void write_insn(struct draft_writer *w, const struct af_draft_stall *s, uint64_t nr,
+static void write_insn(struct builder_writer *w, const struct af_builder_stall *s, uint64_t nr,
                        uint32_t correlation, uint64_t time_ns)
 {
 	uint32_t counts[COUNTS_MAX][2];
-	uint32_t code = w->draft->stalls.launches[s->launch].code;
+	uint32_t code = w->builder->stalls.launches[s->launch].code;
 	struct af_ev_gpu_sample fixed = {.window = s->window + 1,
-	                                 .code = draft_use(&w->codes, s->process, code),
+	                                 .code = builder_use(&w->codes, s->process, code),
 	                                 .offset = s->offset,
 	                                 .correlation = correlation};
 
@@ -152,7 +153,7 @@ static void write_insn(struct draft_writer *w, const struct af_draft_stall *s, u
 		uint32_t n = 0;
 		for (; i < nr && n < COUNTS_MAX; i++, n++) {
 			counts[n][0] =
-			    s[i].reason ? draft_use(&w->reasons, s->process, s[i].reason) : 0;
+			    s[i].reason ? builder_use(&w->reasons, s->process, s[i].reason) : 0;
 			counts[n][1] = s[i].count;
 		}
 		struct af_tail tail = {counts, n * 8, 4};
@@ -162,23 +163,23 @@ static void write_insn(struct draft_writer *w, const struct af_draft_stall *s, u
 }
 
 /* Launches have numbers in their order, from @correlation + 1 on; returns the last. */
-static uint32_t write_launches(struct draft_writer *w, const struct af_draft_stall *s, uint64_t nr,
-                               uint32_t correlation)
+static uint32_t write_launches(struct builder_writer *w, const struct af_builder_stall *s,
+                               uint64_t nr, uint32_t correlation)
 {
 	for (uint64_t i = 0; i < nr; i++)
-		if ((!i || s[i].launch != s[i - 1].launch) && is_launch(w->draft, s[i].launch))
+		if ((!i || s[i].launch != s[i - 1].launch) && is_launch(w->builder, s[i].launch))
 			write_launch(w, s[i].launch, ++correlation,
-			             &w->draft->stalls.windows[s->window]);
+			             &w->builder->stalls.windows[s->window]);
 	return correlation;
 }
 
-static void write_samples(struct draft_writer *w, const struct af_draft_stall *s, uint64_t nr,
+static void write_samples(struct builder_writer *w, const struct af_builder_stall *s, uint64_t nr,
                           uint32_t correlation)
 {
-	uint64_t end_ns = w->draft->stalls.windows[s->window].end_ns;
+	uint64_t end_ns = w->builder->stalls.windows[s->window].end_ns;
 
 	for (uint64_t i = 0, to; i < nr; i = to) {
-		bool launch = is_launch(w->draft, s[i].launch);
+		bool launch = is_launch(w->builder, s[i].launch);
 		if ((!i || s[i].launch != s[i - 1].launch) && launch)
 			correlation++;
 		for (to = i + 1;
@@ -190,10 +191,10 @@ static void write_samples(struct draft_writer *w, const struct af_draft_stall *s
 }
 
 /* All of one process and window, @nr from @s on. Returns the last correlation. */
-static uint32_t write_window(struct draft_writer *w, const struct af_draft_stall *s, uint64_t nr,
-                             uint32_t correlation)
+static uint32_t write_window(struct builder_writer *w, const struct af_builder_stall *s,
+                             uint64_t nr, uint32_t correlation)
 {
-	const struct af_draft_window *window = &w->draft->stalls.windows[s->window];
+	const struct af_builder_window *window = &w->builder->stalls.windows[s->window];
 	uint64_t samples = 0, other = 0;
 
 	for (uint64_t i = 0; i < nr; i++) {
@@ -201,7 +202,7 @@ static uint32_t write_window(struct draft_writer *w, const struct af_draft_stall
 		other += s[i].launch ? 0 : s[i].count;
 	}
 	uint32_t last = write_launches(w, s, nr, correlation);
-	draft_use(&w->devices, s->process, 0);
+	builder_use(&w->devices, s->process, 0);
 	af_stream_put(&w->stream, gpu_window, window->end_ns + w->shift_ns, .window = s->window + 1,
 	              .device = 1, .flags = AF_WINDOW_SERIALIZED,
 	              .start_ns = window->start_ns + w->shift_ns,
@@ -210,9 +211,9 @@ static uint32_t write_window(struct draft_writer *w, const struct af_draft_stall
 	return last;
 }
 
-void draft_write_stalls(struct draft_writer *w)
+void builder_write_stalls(struct builder_writer *w)
 {
-	struct af_draft_stalls *s = &w->draft->stalls;
+	struct af_builder_stalls *s = &w->builder->stalls;
 	uint32_t process = UINT32_MAX, correlation = 0;
 
 	if (!s->nr)
@@ -225,37 +226,37 @@ void draft_write_stalls(struct draft_writer *w)
 			to++;
 		if (s->stalls[i].process != process) {
 			if (i)
-				draft_stream_close(w);
+				builder_stream_close(w);
 			process = s->stalls[i].process;
-			uint32_t pid = w->draft->processes[process].pid;
-			draft_stream_open(w, "stalls", process, process + 1, pid);
+			uint32_t pid = w->builder->processes[process].pid;
+			builder_stream_open(w, "stalls", process, process + 1, pid);
 		}
 		correlation = write_window(w, s->stalls + i, to - i, correlation);
 	}
-	draft_stream_close(w);
+	builder_stream_close(w);
 	free(w->code_written);
 }
 
-void draft_write_code(struct draft_writer *w, const struct draft_use *u)
+void builder_write_code(struct builder_writer *w, const struct builder_use *u)
 {
 	struct af_ev_code fixed = {.code = u->id, .program = 1, .symbol = u->what + 1};
-	const struct af_draft_code *code = &w->draft->stalls.codes[u->what];
+	const struct af_builder_code *code = &w->builder->stalls.codes[u->what];
 
-	draft_put(w, AF_KIND_CODE, w->begin_ns, &fixed, sizeof fixed,
-	          af_strtab_get(&w->draft->names, code->name), NULL);
+	builder_put(w, AF_KIND_CODE, w->begin_ns, &fixed, sizeof fixed,
+	            af_strtab_get(&w->builder->names, code->name), NULL);
 }
 
-void draft_write_reason(struct draft_writer *w, const struct draft_use *u)
+void builder_write_reason(struct builder_writer *w, const struct builder_use *u)
 {
 	struct af_ev_stall fixed = {.stall = u->id};
 
-	draft_put(w, AF_KIND_STALL, w->begin_ns, &fixed, sizeof fixed,
-	          af_strtab_get(&w->draft->names, u->what), NULL);
+	builder_put(w, AF_KIND_STALL, w->begin_ns, &fixed, sizeof fixed,
+	            af_strtab_get(&w->builder->names, u->what), NULL);
 }
 
 static int insn_order(const void *a, const void *b)
 {
-	const struct af_draft_insn *x = a, *y = b;
+	const struct af_builder_insn *x = a, *y = b;
 
 	if (x->code != y->code)
 		return x->code < y->code ? -1 : 1;
@@ -269,10 +270,10 @@ static void listing_text(struct af_buf *b, const char *text)
 		af_buf_char(b, *text == '\t' || *text == '\n' ? ' ' : *text);
 }
 
-static void listing_make(struct draft_writer *w, struct af_buf *b)
+static void listing_make(struct builder_writer *w, struct af_buf *b)
 {
-	const struct af_draft *d = w->draft;
-	const struct af_draft_stalls *s = &d->stalls;
+	const struct af_builder *d = w->builder;
+	const struct af_builder_stalls *s = &d->stalls;
 
 	if (s->nr_insns)
 		qsort(s->insns, s->nr_insns, sizeof *s->insns, insn_order);
@@ -294,7 +295,7 @@ static void listing_make(struct draft_writer *w, struct af_buf *b)
 }
 
 /* One listing has all codes, each with a number: that is their symbol. */
-void draft_write_listing(struct draft_writer *w, uint32_t process)
+void builder_write_listing(struct builder_writer *w, uint32_t process)
 {
 	struct af_ev_program fixed = {.program = 1, .device = 1, .form = AF_OBJECT_LISTING};
 	struct af_buf b = {0};
@@ -310,5 +311,5 @@ void draft_write_listing(struct draft_writer *w, uint32_t process)
 		af_buf_free(&b);
 	}
 	fixed.size = w->listing_size;
-	draft_put(w, AF_KIND_PROGRAM, w->begin_ns, &fixed, sizeof fixed, w->listing, "");
+	builder_put(w, AF_KIND_PROGRAM, w->begin_ns, &fixed, sizeof fixed, w->listing, "");
 }

@@ -23,15 +23,15 @@ static int caller_order(const void *a, const void *b)
 	return d ? d : compare(x->correlation, y->correlation);
 }
 
-static struct caller *callers_make(const struct af_draft *d, uint64_t *nr)
+static struct caller *callers_make(const struct af_builder *d, uint64_t *nr)
 {
 	struct caller *all = NULL;
 	uint64_t cap = 0;
 
 	*nr = 0;
 	for (uint64_t i = 0; i < d->nr_slices; i++) {
-		const struct af_draft_slice *s = &d->slices[i];
-		if (s->thread >> 24 != AF_DRAFT_CALL || !s->correlation)
+		const struct af_builder_slice *s = &d->slices[i];
+		if (s->thread >> 24 != AF_BUILDER_CALL || !s->correlation)
 			continue;
 		uint32_t process = d->threads[s->thread & AF_U24_MAX].process;
 		AF_GROW(all, *nr, cap);
@@ -44,17 +44,17 @@ static struct caller *callers_make(const struct af_draft *d, uint64_t *nr)
 }
 
 /* Work without a call belongs to the first process of its file. */
-static uint32_t process_of_space(struct af_draft *d, uint32_t space)
+static uint32_t process_of_space(struct af_builder *d, uint32_t space)
 {
 	for (uint32_t i = 0; i < d->nr_processes; i++)
 		if (d->processes[i].space == space && d->processes[i].threads)
 			return i;
-	return af_draft_process(d, space, 0);
+	return af_builder_process(d, space, 0);
 }
 
 static int orphan_order(const void *a, const void *b)
 {
-	const struct draft_orphan *x = a, *y = b;
+	const struct builder_orphan *x = a, *y = b;
 	int d = compare(x->space, y->space);
 
 	if (!d)
@@ -64,9 +64,10 @@ static int orphan_order(const void *a, const void *b)
 	return d ? d : compare(x->work, y->work);
 }
 
-struct draft_orphan *draft_orphans(const struct draft_writer *w, uint32_t space, uint32_t external)
+struct builder_orphan *builder_orphans(const struct builder_writer *w, uint32_t space,
+                                       uint32_t external)
 {
-	const struct draft_orphan key = {.space = space, .external = external};
+	const struct builder_orphan key = {.space = space, .external = external};
 	uint64_t from = 0, to = w->nr_orphans;
 
 	while (from < to) {
@@ -83,20 +84,21 @@ struct draft_orphan *draft_orphans(const struct draft_writer *w, uint32_t space,
 }
 
 /* Which process has the operators that orphans are for. */
-static void orphans_find_process(struct draft_writer *w)
+static void orphans_find_process(struct builder_writer *w)
 {
-	struct af_draft *d = w->draft;
+	struct af_builder *d = w->builder;
 
 	if (!w->nr_orphans)
 		return;
-	const struct draft_orphan *end = w->orphans + w->nr_orphans;
+	const struct builder_orphan *end = w->orphans + w->nr_orphans;
 	qsort(w->orphans, w->nr_orphans, sizeof *w->orphans, orphan_order);
 	for (uint64_t i = 0; i < d->nr_slices; i++) {
-		const struct af_draft_slice *s = &d->slices[i];
-		if (!s->external || s->thread >> 24 != AF_DRAFT_OP)
+		const struct af_builder_slice *s = &d->slices[i];
+		if (!s->external || s->thread >> 24 != AF_BUILDER_OP)
 			continue;
 		uint32_t process = d->threads[s->thread & AF_U24_MAX].process;
-		struct draft_orphan *o = draft_orphans(w, d->processes[process].space, s->external);
+		struct builder_orphan *o =
+		    builder_orphans(w, d->processes[process].space, s->external);
 		for (; o && o < end && o->space == d->processes[process].space &&
 		       o->external == s->external && o->process == UINT32_MAX;
 		     o++)
@@ -105,21 +107,21 @@ static void orphans_find_process(struct draft_writer *w)
 }
 
 /* Of every work, by its call; else by its operator; else the first of its file. */
-static void works_find_process(struct draft_writer *w)
+static void works_find_process(struct builder_writer *w)
 {
-	struct af_draft *d = w->draft;
+	struct af_builder *d = w->builder;
 	uint64_t nr;
 	struct caller *all = callers_make(d, &nr);
 	uint32_t space = UINT32_MAX, process = 0;
 
 	for (uint64_t i = 0; i < d->nr_works; i++) {
-		struct af_draft_work *work = &d->works[i];
+		struct af_builder_work *work = &d->works[i];
 		struct caller key = {work->space, work->correlation, 0}, *found = NULL;
 		if (work->correlation && nr)
 			found = bsearch(&key, all, nr, sizeof *all, caller_order);
 		if (!found) {
 			AF_GROW(w->orphans, w->nr_orphans, w->cap_orphans);
-			w->orphans[w->nr_orphans++] = (struct draft_orphan){
+			w->orphans[w->nr_orphans++] = (struct builder_orphan){
 			    .space = work->space,
 			    .external = work->correlation ? work->external : 0,
 			    .correlation = work->correlation,
@@ -133,9 +135,9 @@ static void works_find_process(struct draft_writer *w)
 	free(all);
 	orphans_find_process(w);
 	for (uint64_t i = 0; i < w->nr_orphans; i++) {
-		struct draft_orphan *o = &w->orphans[i];
+		struct builder_orphan *o = &w->orphans[i];
 		if (o->process == UINT32_MAX) {
-			d->unused[AF_DRAFT_UNASKED_UNUSED]++;
+			d->unused[AF_BUILDER_UNASKED_UNUSED]++;
 			if (o->space != space)
 				process = process_of_space(d, space = o->space);
 		}
@@ -145,7 +147,7 @@ static void works_find_process(struct draft_writer *w)
 
 static int work_order(const void *a, const void *b)
 {
-	const struct af_draft_work *x = a, *y = b;
+	const struct af_builder_work *x = a, *y = b;
 	int d = compare(x->space, y->space);
 
 	if (!d)
@@ -155,7 +157,8 @@ static int work_order(const void *a, const void *b)
 	return d ? d : compare(x->correlation, y->correlation);
 }
 
-uint32_t draft_queue_use(struct draft_writer *w, uint32_t process, const struct draft_queue *q)
+uint32_t builder_queue_use(struct builder_writer *w, uint32_t process,
+                           const struct builder_queue *q)
 {
 	bool fresh;
 	uint64_t *slot = af_keys_at(&w->by_queue, q, sizeof *q, &fresh);
@@ -165,94 +168,95 @@ uint32_t draft_queue_use(struct draft_writer *w, uint32_t process, const struct 
 		AF_GROW(w->queue_list, w->nr_queues, w->cap_queues);
 		w->queue_list[w->nr_queues++] = *q;
 	}
-	draft_use(&w->devices, process, q->device);
-	return draft_use(&w->queues, process, (uint32_t)*slot);
+	builder_use(&w->devices, process, q->device);
+	return builder_use(&w->queues, process, (uint32_t)*slot);
 }
 
-static void define_shape(struct draft_writer *w, uint32_t process, uint32_t index, uint64_t time_ns)
+static void define_descriptor(struct builder_writer *w, uint32_t process, uint32_t index,
+                              uint64_t time_ns)
 {
-	const struct af_draft_shape *s = &w->draft->shapes[index];
+	const struct af_builder_descriptor *s = &w->builder->descriptors[index];
 	struct af_stream *out = &w->stream;
 
-	if (w->shape_defined[index] == w->nr_streams)
+	if (w->descriptor_defined[index] == w->nr_streams)
 		return;
-	w->shape_defined[index] = w->nr_streams;
+	w->descriptor_defined[index] = w->nr_streams;
 	af_stream_put(
-	    out, shape, time_ns, .shape = index + 1, .op = s->op,
-	    .queue = draft_queue_use(w, process,
-	                             &(struct draft_queue){s->device, s->context, s->stream}),
-	    .kernel = s->op == AF_OP_KERNEL ? draft_use(&w->kernels, process, s->kernel) : 0,
+	    out, descriptor, time_ns, .descriptor = index + 1, .op = s->op,
+	    .queue = builder_queue_use(w, process,
+	                               &(struct builder_queue){s->device, s->context, s->stream}),
+	    .kernel = s->op == AF_OP_KERNEL ? builder_use(&w->kernels, process, s->kernel) : 0,
 	    .bytes = s->bytes, .global_x = s->global[0], .global_y = s->global[1],
 	    .global_z = s->global[2], .local_x = s->local[0], .local_y = s->local[1],
 	    .local_z = s->local[2]);
 	if (s->registers || s->shared)
-		af_stream_put(out, launch_config, time_ns, .shape = index + 1,
+		af_stream_put(out, launch_config, time_ns, .descriptor = index + 1,
 		              .registers = s->registers, .dynamic_shared = s->shared);
 }
 
-static void write_work(struct draft_writer *w, const struct af_draft_work *work)
+static void write_work(struct builder_writer *w, const struct af_builder_work *work)
 {
 	uint64_t start_ns = work->start_ns + w->shift_ns, end_ns = start_ns + work->busy_ns;
 
-	define_shape(w, work->space, work->shape, end_ns);
+	define_descriptor(w, work->space, work->descriptor, end_ns);
 	if (work->busy_ns <= UINT32_MAX)
-		af_stream_put(&w->stream, gpu_work, end_ns, .shape = work->shape + 1,
+		af_stream_put(&w->stream, gpu_work, end_ns, .descriptor = work->descriptor + 1,
 		              .correlation = work->correlation, .start_ns = start_ns,
 		              .busy_ns = (uint32_t)work->busy_ns, .node = work->node);
 	else
-		af_stream_put(&w->stream, gpu_work_long, end_ns, .shape = work->shape + 1,
+		af_stream_put(&w->stream, gpu_work_long, end_ns, .descriptor = work->descriptor + 1,
 		              .correlation = work->correlation, .start_ns = start_ns,
 		              .end_ns = end_ns, .node = work->node);
 }
 
-void draft_write_works(struct draft_writer *w)
+void builder_write_works(struct builder_writer *w)
 {
-	struct af_draft *d = w->draft;
+	struct af_builder *d = w->builder;
 	uint32_t process = UINT32_MAX;
 
 	if (!d->nr_works)
 		return;
 	works_find_process(w);
 	qsort(d->works, d->nr_works, sizeof *d->works, work_order);
-	w->shape_defined = af_xcalloc(d->nr_shapes, sizeof *w->shape_defined);
+	w->descriptor_defined = af_xcalloc(d->nr_descriptors, sizeof *w->descriptor_defined);
 	for (uint64_t i = 0; i < d->nr_works && !w->error; i++) {
-		const struct af_draft_work *work = &d->works[i];
+		const struct af_builder_work *work = &d->works[i];
 		if (work->space != process) {
 			if (i)
-				draft_stream_close(w);
+				builder_stream_close(w);
 			process = work->space;
-			draft_stream_open(w, "gpu", process, process + 1,
-			                  d->processes[process].pid);
+			builder_stream_open(w, "gpu", process, process + 1,
+			                    d->processes[process].pid);
 		}
 		write_work(w, work);
 	}
-	draft_stream_close(w);
+	builder_stream_close(w);
 }
 
-uint32_t draft_function_does(const char *name)
+uint32_t builder_function_category(const char *name)
 {
 	static const struct {
 		const char *part;
-		enum af_does does;
+		enum af_call_category category;
 	} parts[] = {
-	    {"GraphLaunch", AF_DOES_GRAPH_LAUNCH},
-	    {"Graph", AF_DOES_GRAPH},
-	    {"Capture", AF_DOES_GRAPH},
-	    {"Launch", AF_DOES_LAUNCH},
-	    {"Memcpy", AF_DOES_COPY},
-	    {"Memset", AF_DOES_FILL},
-	    {"Synchronize", AF_DOES_SYNC},
-	    {"Malloc", AF_DOES_ALLOC},
-	    {"MemAlloc", AF_DOES_ALLOC},
-	    {"HostAlloc", AF_DOES_ALLOC},
-	    {"MemCreate", AF_DOES_ALLOC},
-	    {"Free", AF_DOES_FREE},
-	    {"ModuleLoad", AF_DOES_LOAD},
-	    {"LibraryLoad", AF_DOES_LOAD},
+	    {"GraphLaunch", AF_CATEGORY_GRAPH_LAUNCH},
+	    {"Graph", AF_CATEGORY_GRAPH},
+	    {"Capture", AF_CATEGORY_GRAPH},
+	    {"Launch", AF_CATEGORY_LAUNCH},
+	    {"Memcpy", AF_CATEGORY_COPY},
+	    {"Memset", AF_CATEGORY_FILL},
+	    {"Synchronize", AF_CATEGORY_SYNC},
+	    {"Malloc", AF_CATEGORY_ALLOC},
+	    {"MemAlloc", AF_CATEGORY_ALLOC},
+	    {"HostAlloc", AF_CATEGORY_ALLOC},
+	    {"MemCreate", AF_CATEGORY_ALLOC},
+	    {"Free", AF_CATEGORY_FREE},
+	    {"ModuleLoad", AF_CATEGORY_LOAD},
+	    {"LibraryLoad", AF_CATEGORY_LOAD},
 	};
 
 	for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
 		if (strstr(name, parts[i].part))
-			return parts[i].does;
-	return AF_DOES_OTHER;
+			return parts[i].category;
+	return AF_CATEGORY_OTHER;
 }

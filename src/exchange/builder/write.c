@@ -26,7 +26,7 @@ enum {
 #define ADDRESS_KERNEL UINT64_C(0xffffffff00000000)
 #define SHIFT_NS UINT64_C(1000000000)
 
-uint32_t draft_use(struct draft_uses *u, uint32_t process, uint32_t what)
+uint32_t builder_use(struct builder_uses *u, uint32_t process, uint32_t what)
 {
 	bool fresh;
 	uint64_t *id = af_map_at(&u->by_what, (uint64_t)process << 32 | what, &fresh);
@@ -35,19 +35,19 @@ uint32_t draft_use(struct draft_uses *u, uint32_t process, uint32_t what)
 		return (uint32_t)*id;
 	*id = ++*af_map_at(&u->last, process, NULL);
 	AF_GROW(u->all, u->nr, u->cap);
-	u->all[u->nr++] = (struct draft_use){process, what, (uint32_t)*id};
+	u->all[u->nr++] = (struct builder_use){process, what, (uint32_t)*id};
 	return (uint32_t)*id;
 }
 
-static void uses_free(struct draft_uses *u)
+static void uses_free(struct builder_uses *u)
 {
 	af_map_free(&u->by_what);
 	af_map_free(&u->last);
 	free(u->all);
 }
 
-void draft_stream_open(struct draft_writer *w, const char *name, uint32_t number, uint32_t process,
-                       uint32_t tid)
+void builder_stream_open(struct builder_writer *w, const char *name, uint32_t number,
+                         uint32_t process, uint32_t tid)
 {
 	char file[32];
 
@@ -56,11 +56,11 @@ void draft_stream_open(struct draft_writer *w, const char *name, uint32_t number
 	int rc = fd < 0 ? fd : af_stream_open_file(&w->stream, fd, ++w->nr_streams, process);
 	if (rc && !w->error)
 		w->error = rc;
-	w->stream.pid = process ? w->draft->processes[process - 1].pid : 0;
+	w->stream.pid = process ? w->builder->processes[process - 1].pid : 0;
 	w->stream.tid = tid;
 }
 
-void draft_stream_close(struct draft_writer *w)
+void builder_stream_close(struct builder_writer *w)
 {
 	int rc = w->stream.packet ? af_stream_close(&w->stream) : 0;
 
@@ -68,8 +68,8 @@ void draft_stream_close(struct draft_writer *w)
 		w->error = rc;
 }
 
-void draft_put(struct draft_writer *w, enum af_kind kind, uint64_t time_ns, const void *fixed,
-               size_t size, const char *first, const char *second)
+void builder_put(struct builder_writer *w, enum af_kind kind, uint64_t time_ns, const void *fixed,
+                 size_t size, const char *first, const char *second)
 {
 	struct af_tail tail[2] = {{first, first ? (uint32_t)strlen(first) : 0, 0},
 	                          {second, second ? (uint32_t)strlen(second) : 0, 0}};
@@ -86,9 +86,9 @@ static uint64_t frame_address(uint32_t frame)
 /*
  * Inlined functions have the address of the one that they are in: the stack goes on outside of it.
  */
-static uint32_t address_outermost(const struct af_draft *d, uint32_t node)
+static uint32_t address_outermost(const struct af_builder *d, uint32_t node)
 {
-	while (d->frames[d->nodes[node].frame].kind == AF_DRAFT_INLINED)
+	while (d->frames[d->nodes[node].frame].kind == AF_BUILDER_INLINED)
 		node = d->nodes[node].parent;
 	return node;
 }
@@ -97,14 +97,15 @@ static uint32_t address_outermost(const struct af_draft *d, uint32_t node)
  * Python frames lie in the Python stack, each behind a border of its own, and the native stack has
  * a call of the eval loop for each: so a reader puts them back exactly where they were.
  */
-void draft_define_stack(struct draft_writer *w, uint32_t process, uint32_t node, uint64_t time_ns)
+void builder_define_stack(struct builder_writer *w, uint32_t process, uint32_t node,
+                          uint64_t time_ns)
 {
-	struct af_draft *d = w->draft;
-	uint64_t pcs[AF_DRAFT_DEPTH], python[2 * AF_DRAFT_DEPTH];
+	struct af_builder *d = w->builder;
+	uint64_t pcs[AF_BUILDER_DEPTH], python[2 * AF_BUILDER_DEPTH];
 	uint32_t nr = 0, nr_python = 0;
 
-	if (node & AF_DRAFT_ADDRESSES) {
-		draft_define_addresses(w, node, false, time_ns);
+	if (node & AF_BUILDER_ADDRESSES) {
+		builder_define_addresses(w, node, false, time_ns);
 		return;
 	}
 	if (d->nodes[node].defined == w->nr_streams)
@@ -112,11 +113,11 @@ void draft_define_stack(struct draft_writer *w, uint32_t process, uint32_t node,
 	d->nodes[node].defined = w->nr_streams;
 	for (uint32_t at = node; at; at = d->nodes[address_outermost(d, at)].parent) {
 		uint32_t frame = d->nodes[at].frame;
-		bool kernel = d->frames[frame].kind == AF_DRAFT_KERNEL;
-		draft_use(&w->frames, kernel ? UINT32_MAX : process, frame);
+		bool kernel = d->frames[frame].kind == AF_BUILDER_KERNEL;
+		builder_use(&w->frames, kernel ? UINT32_MAX : process, frame);
 		if (kernel) {
 			pcs[nr++] = ADDRESS_KERNEL + frame_address(frame);
-		} else if (d->frames[frame].kind == AF_DRAFT_PYTHON) {
+		} else if (d->frames[frame].kind == AF_BUILDER_PYTHON) {
 			pcs[nr++] = ADDRESS_EVAL;
 			python[nr_python++] = (uint64_t)(frame + 1) << 32;
 			python[nr_python++] = AF_PY_BORDER;
@@ -138,21 +139,21 @@ void draft_define_stack(struct draft_writer *w, uint32_t process, uint32_t node,
 	              .py_stack = nr_python ? node : 0);
 }
 
-void draft_define_kernel_stack(struct draft_writer *w, uint32_t node, uint64_t time_ns)
+void builder_define_kernel_stack(struct builder_writer *w, uint32_t node, uint64_t time_ns)
 {
-	struct af_draft *d = w->draft;
-	uint64_t pcs[AF_DRAFT_DEPTH];
+	struct af_builder *d = w->builder;
+	uint64_t pcs[AF_BUILDER_DEPTH];
 	uint32_t nr = 0;
 
-	if (node & AF_DRAFT_ADDRESSES) {
-		draft_define_addresses(w, node, true, time_ns);
+	if (node & AF_BUILDER_ADDRESSES) {
+		builder_define_addresses(w, node, true, time_ns);
 		return;
 	}
 	if (d->nodes[node].defined == w->nr_streams)
 		return;
 	d->nodes[node].defined = w->nr_streams;
 	for (uint32_t at = node; at; at = d->nodes[at].parent) {
-		draft_use(&w->frames, UINT32_MAX, d->nodes[at].frame);
+		builder_use(&w->frames, UINT32_MAX, d->nodes[at].frame);
 		pcs[nr++] = ADDRESS_KERNEL + frame_address(d->nodes[at].frame);
 	}
 	struct af_ev_kstack stack = {.kstack = node};
@@ -161,10 +162,10 @@ void draft_define_kernel_stack(struct draft_writer *w, uint32_t node, uint64_t t
 	                   &tail, 1);
 }
 
-static void write_process(struct draft_writer *w, uint32_t process)
+static void write_process(struct builder_writer *w, uint32_t process)
 {
-	struct af_draft *d = w->draft;
-	struct af_draft_process *p = &d->processes[process];
+	struct af_builder *d = w->builder;
+	struct af_builder_process *p = &d->processes[process];
 	struct af_ev_process fixed = {.pid = p->pid, .parent = p->parent};
 	struct af_ev_mapping mapping = {
 	    .start = ADDRESS_EVAL, .end = frame_address(d->nr_frames), .flags = AF_MAPPING_JIT};
@@ -176,20 +177,20 @@ static void write_process(struct draft_writer *w, uint32_t process)
 
 	snprintf(by_pid, sizeof by_pid, "[pid %u]", p->pid);
 
-	draft_put(w, AF_KIND_PROCESS, w->begin_ns, &fixed, sizeof fixed, *exe ? exe : by_pid, "");
+	builder_put(w, AF_KIND_PROCESS, w->begin_ns, &fixed, sizeof fixed, *exe ? exe : by_pid, "");
 	if (rank)
-		draft_put(w, AF_KIND_PROCESS_NOTE, w->begin_ns, &note, sizeof note, "rank",
-		          af_strtab_get(&d->names, (uint32_t)*rank));
+		builder_put(w, AF_KIND_PROCESS_NOTE, w->begin_ns, &note, sizeof note, "rank",
+		            af_strtab_get(&d->names, (uint32_t)*rank));
 	if (d->nr_frames)
 		af_stream_put_tail(&w->stream, AF_KIND_MAPPING, w->begin_ns + w->shift_ns, &mapping,
 		                   sizeof mapping, tail, 2);
-	draft_write_mappings(w, process);
+	builder_write_mappings(w, process);
 }
 
 /* Imported stamps are on the trace's clock already, and a device without a clock has no times. */
-static void write_device(struct draft_writer *w, const struct draft_use *u)
+static void write_device(struct builder_writer *w, const struct builder_use *u)
 {
-	struct af_draft *d = w->draft;
+	struct af_builder *d = w->builder;
 	uint32_t space = d->processes[u->process].space, api = d->processes[u->process].api;
 	const uint64_t *name = af_map_get(&d->device_names, (uint64_t)space << 32 | u->what);
 	struct af_ev_device device = {
@@ -206,48 +207,48 @@ static void write_device(struct draft_writer *w, const struct draft_use *u)
 	              .mono_ns = now_ns, .foreign = now_ns);
 	const uint64_t *last = af_map_get(&d->noted, (uint64_t)space << 32 | u->what);
 	for (uint32_t i = last ? (uint32_t)*last : 0; i; i = d->device_notes[i - 1].before) {
-		const struct af_draft_device_note *n = &d->device_notes[i - 1];
+		const struct af_builder_device_note *n = &d->device_notes[i - 1];
 		struct af_ev_device_note note = {.device = device.device};
-		draft_put(w, AF_KIND_DEVICE_NOTE, w->begin_ns, &note, sizeof note,
-		          af_strtab_get(&d->names, n->key), af_strtab_get(&d->names, n->value));
+		builder_put(w, AF_KIND_DEVICE_NOTE, w->begin_ns, &note, sizeof note,
+		            af_strtab_get(&d->names, n->key), af_strtab_get(&d->names, n->value));
 	}
 }
 
-static void write_queue(struct draft_writer *w, const struct draft_use *u)
+static void write_queue(struct builder_writer *w, const struct builder_use *u)
 {
-	const struct draft_queue *q = &w->queue_list[u->what];
+	const struct builder_queue *q = &w->queue_list[u->what];
 
 	af_stream_put(&w->stream, queue, w->begin_ns + w->shift_ns, .queue = u->id,
 	              .device = q->device + 1, .context = q->context ? q->context : 1,
 	              .handle = q->stream);
 }
 
-static void write_kernel(struct draft_writer *w, const struct draft_use *u)
+static void write_kernel(struct builder_writer *w, const struct builder_use *u)
 {
 	struct af_ev_kernel fixed = {.kernel = u->id};
 
-	draft_put(w, AF_KIND_KERNEL, w->begin_ns, &fixed, sizeof fixed,
-	          af_strtab_get(&w->draft->names, u->what), NULL);
+	builder_put(w, AF_KIND_KERNEL, w->begin_ns, &fixed, sizeof fixed,
+	            af_strtab_get(&w->builder->names, u->what), NULL);
 }
 
-static void write_function(struct draft_writer *w, const struct draft_use *u)
+static void write_function(struct builder_writer *w, const struct builder_use *u)
 {
-	const char *name = af_strtab_get(&w->draft->names, u->what);
+	const char *name = af_strtab_get(&w->builder->names, u->what);
 	struct af_ev_function fixed = {.function = u->id,
 	                               .api = strncmp(name, "hip", 3) ? AF_API_CUDA : AF_API_HIP,
-	                               .does = draft_function_does(name)};
+	                               .category = builder_function_category(name)};
 
-	draft_put(w, AF_KIND_FUNCTION, w->begin_ns, &fixed, sizeof fixed, name, NULL);
+	builder_put(w, AF_KIND_FUNCTION, w->begin_ns, &fixed, sizeof fixed, name, NULL);
 }
 
-static void write_code(struct draft_writer *w, const struct draft_use *u)
+static void write_code(struct builder_writer *w, const struct builder_use *u)
 {
-	const struct af_draft_frame_of *frame = &w->draft->frames[u->what];
-	const char *name = af_strtab_get(&w->draft->names, frame->name), *function = name;
+	const struct af_builder_frame_of *frame = &w->builder->frames[u->what];
+	const char *name = af_strtab_get(&w->builder->names, frame->name), *function = name;
 	size_t file_len = 0;
 	int32_t line = 0;
 
-	af_draft_python(name, &file_len, &line, &function);
+	af_builder_python(name, &file_len, &line, &function);
 	struct af_ev_py_code code = {
 	    .code = u->what + 1, .version = PYTHON_VERSION, .first_line = line};
 	struct af_tail tail[3] = {
@@ -258,56 +259,57 @@ static void write_code(struct draft_writer *w, const struct draft_use *u)
 
 static int use_order(const void *a, const void *b)
 {
-	const struct draft_use *x = a, *y = b;
+	const struct builder_use *x = a, *y = b;
 
 	return x->process != y->process ? (x->process < y->process ? -1 : 1)
 	                                : (x->id > y->id) - (x->id < y->id);
 }
 
-static void write_definitions(struct draft_writer *w)
+static void write_definitions(struct builder_writer *w)
 {
-	struct draft_uses *by_process[DRAFT_USES] = {&w->devices, &w->queues,  &w->kernels,
-	                                             &w->codes,   &w->reasons, &w->functions,
-	                                             &w->frames};
-	static void (*const write[DRAFT_USES])(struct draft_writer *, const struct draft_use *) = {
-	    write_device,       write_queue,    write_kernel, draft_write_code,
-	    draft_write_reason, write_function, NULL};
+	struct builder_uses *by_process[DRAFT_USES] = {&w->devices, &w->queues,  &w->kernels,
+	                                               &w->codes,   &w->reasons, &w->functions,
+	                                               &w->frames};
+	static void (*const write[DRAFT_USES])(struct builder_writer *,
+	                                       const struct builder_use *) = {
+	    write_device,         write_queue,    write_kernel, builder_write_code,
+	    builder_write_reason, write_function, NULL};
 	uint32_t at[DRAFT_USES] = {0};
 
 	for (int k = 0; k < DRAFT_USES; k++)
 		if (by_process[k]->nr)
-			qsort(by_process[k]->all, by_process[k]->nr, sizeof(struct draft_use),
+			qsort(by_process[k]->all, by_process[k]->nr, sizeof(struct builder_use),
 			      use_order);
-	for (uint32_t p = 0; p < w->draft->nr_processes && !w->error; p++) {
-		draft_stream_open(w, "defs", p, p + 1, w->draft->processes[p].pid);
+	for (uint32_t p = 0; p < w->builder->nr_processes && !w->error; p++) {
+		builder_stream_open(w, "defs", p, p + 1, w->builder->processes[p].pid);
 		write_process(w, p);
-		draft_write_listing(w, p);
+		builder_write_listing(w, p);
 		for (int k = 0; k < DRAFT_USES; k++) {
-			struct draft_uses *u = by_process[k];
+			struct builder_uses *u = by_process[k];
 			for (; at[k] < u->nr && u->all[at[k]].process == p; at[k]++) {
-				const struct draft_use *use = &u->all[at[k]];
+				const struct builder_use *use = &u->all[at[k]];
 				if (write[k])
 					write[k](w, use);
-				else if (w->draft->frames[use->what].kind == AF_DRAFT_PYTHON)
+				else if (w->builder->frames[use->what].kind == AF_BUILDER_PYTHON)
 					write_code(w, use);
 			}
 		}
-		draft_stream_close(w);
+		builder_stream_close(w);
 	}
 }
 
-static void write_string(struct draft_writer *w, uint8_t *done, uint32_t name)
+static void write_string(struct builder_writer *w, uint8_t *done, uint32_t name)
 {
 	struct af_ev_string fixed = {.string = name};
 
 	if (!name || done[name])
 		return;
 	done[name] = 1;
-	draft_put(w, AF_KIND_STRING, w->begin_ns, &fixed, sizeof fixed,
-	          af_strtab_get(&w->draft->names, name), NULL);
+	builder_put(w, AF_KIND_STRING, w->begin_ns, &fixed, sizeof fixed,
+	            af_strtab_get(&w->builder->names, name), NULL);
 }
 
-static void write_symbol(struct draft_writer *w, uint32_t process, uint64_t address,
+static void write_symbol(struct builder_writer *w, uint32_t process, uint64_t address,
                          const uint32_t *frames, uint32_t nr, uint32_t module)
 {
 	struct af_ev_symbol symbol = {.process = process,
@@ -322,12 +324,12 @@ static void write_symbol(struct draft_writer *w, uint32_t process, uint64_t addr
 }
 
 /* A frame and, where it is inlined, those that it is in. */
-static void write_frame(struct draft_writer *w, uint8_t *done, uint32_t process, uint32_t index,
+static void write_frame(struct builder_writer *w, uint8_t *done, uint32_t process, uint32_t index,
                         uint32_t imported)
 {
-	const struct af_draft *d = w->draft;
-	const struct af_draft_frame_of *frame = &d->frames[index], *at = frame;
-	uint32_t frames[3 * AF_DRAFT_DEPTH], nr = 0;
+	const struct af_builder *d = w->builder;
+	const struct af_builder_frame_of *frame = &d->frames[index], *at = frame;
+	uint32_t frames[3 * AF_BUILDER_DEPTH], nr = 0;
 	bool kernel = process == UINT32_MAX;
 
 	for (;; at = &d->frames[at->outer]) {
@@ -335,7 +337,7 @@ static void write_frame(struct draft_writer *w, uint8_t *done, uint32_t process,
 		memcpy(&frames[3 * nr++], one, sizeof one);
 		write_string(w, done, at->name);
 		write_string(w, done, at->file);
-		if (at->kind != AF_DRAFT_INLINED)
+		if (at->kind != AF_BUILDER_INLINED)
 			break;
 	}
 	write_string(w, done, frame->module);
@@ -347,20 +349,20 @@ static void write_frame(struct draft_writer *w, uint8_t *done, uint32_t process,
 }
 
 /* Not in a stream called `symbols`: naming the trace anew would replace it. */
-static void write_names(struct draft_writer *w)
+static void write_names(struct builder_writer *w)
 {
-	struct af_draft *d = w->draft;
-	uint32_t eval = af_draft_name(d, "_PyEval_EvalFrameDefault", 24);
-	uint32_t module = af_draft_name(d, "[imported]", 10), of_eval = UINT32_MAX;
+	struct af_builder *d = w->builder;
+	uint32_t eval = af_builder_name(d, "_PyEval_EvalFrameDefault", 24);
+	uint32_t module = af_builder_name(d, "[imported]", 10), of_eval = UINT32_MAX;
 	uint8_t *done = af_xcalloc(d->names.nr, 1);
 
-	draft_stream_open(w, "names", 0, 0, 0);
+	builder_stream_open(w, "names", 0, 0, 0);
 	write_string(w, done, eval);
 	write_string(w, done, module);
 	for (uint32_t i = 0; i < w->frames.nr && !w->error; i++) {
-		const struct draft_use *u = &w->frames.all[i];
-		const struct af_draft_frame_of *frame = &d->frames[u->what];
-		if (frame->kind == AF_DRAFT_PYTHON) {
+		const struct builder_use *u = &w->frames.all[i];
+		const struct af_builder_frame_of *frame = &d->frames[u->what];
+		if (frame->kind == AF_BUILDER_PYTHON) {
 			if (of_eval != u->process)
 				write_symbol(w, u->process + 1, ADDRESS_EVAL, (uint32_t[3]){eval},
 				             1, module);
@@ -369,37 +371,37 @@ static void write_names(struct draft_writer *w)
 		}
 		write_frame(w, done, u->process, u->what, module);
 	}
-	draft_stream_close(w);
+	builder_stream_close(w);
 	free(done);
 }
 
-static void write_note(struct draft_writer *w, const char *key, const char *value)
+static void write_note(struct builder_writer *w, const char *key, const char *value)
 {
-	draft_put(w, AF_KIND_NOTE, w->begin_ns, "", 0, key, value);
+	builder_put(w, AF_KIND_NOTE, w->begin_ns, "", 0, key, value);
 }
 
-static void write_notes(struct draft_writer *w)
+static void write_notes(struct builder_writer *w)
 {
 	static const char *const names[] = {
-#define AF_D(NAME, text) [AF_DRAFT_##NAME##_UNUSED] = "import.unused." #NAME,
-	    AF_DRAFT_UNUSED(AF_D)
+#define AF_D(NAME, text) [AF_BUILDER_##NAME##_UNUSED] = "import.unused." #NAME,
+	    AF_BUILDER_UNUSED(AF_D)
 #undef AF_D
 	};
-	struct af_draft *d = w->draft;
+	struct af_builder *d = w->builder;
 	char value[256];
 
-	draft_stream_open(w, "run", 0, 0, 0);
+	builder_stream_open(w, "run", 0, 0, 0);
 	if (d->epoch_ns)
 		af_stream_put(&w->stream, clock, w->begin_ns + w->shift_ns,
 		              .clock = AF_CLOCK_REALTIME, .mono_ns = w->begin_ns + w->shift_ns,
 		              .foreign = w->begin_ns + d->epoch_ns);
 	for (uint32_t i = 0; i < d->nr_notes; i++)
 		write_note(w, d->notes[i].key, d->notes[i].value);
-	for (int i = 0; i < AF_DRAFT_UNUSED_END; i++) {
+	for (int i = 0; i < AF_BUILDER_UNUSED_END; i++) {
 		if (!d->unused[i])
 			continue;
 		snprintf(value, sizeof value, "%llu %s", (unsigned long long)d->unused[i],
-		         af_draft_unused_text((enum af_draft_unused)i));
+		         af_builder_unused_text((enum af_builder_unused)i));
 		write_note(w, names[i], value);
 	}
 	if (d->damaged)
@@ -408,10 +410,10 @@ static void write_notes(struct draft_writer *w)
 	if (d->lost)
 		af_stream_put(&w->stream, lost, w->begin_ns + w->shift_ns,
 		              .reason = AF_LOST_KERNEL_RING, .count = d->lost);
-	draft_stream_close(w);
+	builder_stream_close(w);
 }
 
-static void span_add(struct draft_writer *w, uint64_t start_ns, uint64_t busy_ns)
+static void span_add(struct builder_writer *w, uint64_t start_ns, uint64_t busy_ns)
 {
 	if (start_ns < w->begin_ns)
 		w->begin_ns = start_ns;
@@ -419,14 +421,14 @@ static void span_add(struct draft_writer *w, uint64_t start_ns, uint64_t busy_ns
 		w->end_ns = start_ns + busy_ns;
 }
 
-static void span_find(struct draft_writer *w)
+static void span_find(struct builder_writer *w)
 {
-	const struct af_draft *d = w->draft;
+	const struct af_builder *d = w->builder;
 
 	w->begin_ns = UINT64_MAX;
 	for (uint64_t i = 0; i < d->nr_slices; i++) {
-		const struct af_draft_slice *s = &d->slices[i];
-		bool back = s->thread >> 24 == AF_DRAFT_BACK;
+		const struct af_builder_slice *s = &d->slices[i];
+		bool back = s->thread >> 24 == AF_BUILDER_BACK;
 		span_add(w, s->start_ns - (back ? s->busy_ns : 0), s->busy_ns);
 	}
 	for (uint64_t i = 0; i < d->nr_works; i++)
@@ -447,9 +449,9 @@ static void span_find(struct draft_writer *w)
 	w->shift_ns = w->begin_ns ? 0 : SHIFT_NS;
 }
 
-int af_draft_write(struct af_draft *d, int dirfd, struct af_err *err)
+int af_builder_write(struct af_builder *d, int dirfd, struct af_err *err)
 {
-	struct draft_writer w = {.draft = d, .dirfd = dirfd};
+	struct builder_writer w = {.builder = d, .dirfd = dirfd};
 
 	span_find(&w);
 	uint64_t begin_ns = w.begin_ns + w.shift_ns;
@@ -457,23 +459,23 @@ int af_draft_write(struct af_draft *d, int dirfd, struct af_err *err)
 	int rc = af_metadata_write(dirfd, begin_ns, epoch_ns, err);
 	if (rc)
 		return rc;
-	draft_sort_mappings(d);
-	draft_write_works(&w);
-	draft_write_memories(&w);
-	draft_write_threads(&w);
-	draft_write_samples(&w);
-	draft_write_sums(&w);
-	draft_write_stalls(&w);
+	builder_sort_mappings(d);
+	builder_write_works(&w);
+	builder_write_memories(&w);
+	builder_write_threads(&w);
+	builder_write_samples(&w);
+	builder_write_sums(&w);
+	builder_write_stalls(&w);
 	write_definitions(&w);
 	write_names(&w);
 	write_notes(&w);
-	struct draft_uses *uses[DRAFT_USES] = {&w.frames,  &w.functions, &w.kernels, &w.queues,
-	                                       &w.devices, &w.codes,     &w.reasons};
+	struct builder_uses *uses[DRAFT_USES] = {&w.frames,  &w.functions, &w.kernels, &w.queues,
+	                                         &w.devices, &w.codes,     &w.reasons};
 	for (unsigned i = 0; i < sizeof uses / sizeof *uses; i++)
 		uses_free(uses[i]);
 	af_keys_free(&w.by_queue);
 	free(w.queue_list);
-	free(w.shape_defined);
+	free(w.descriptor_defined);
 	free(w.orphans);
 	return w.error ? af_fail(err, w.error, "cannot write the trace") : 0;
 }

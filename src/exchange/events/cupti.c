@@ -42,12 +42,12 @@ static const struct record_word {
 };
 
 struct import_cupti {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	enum record_kind kind; /* of the record at hand, of which more lines may come */
 	uint64_t start_ns, end_ns, correlation;
 	uint64_t process, thread;
 	uint32_t name; /* of the draft */
-	struct af_draft_shape shape;
+	struct af_builder_descriptor descriptor;
 	uint64_t grid[3];
 	struct import_line_count count;
 };
@@ -93,28 +93,29 @@ static uint32_t fits(uint64_t value)
 
 static void call_add(struct import_cupti *in)
 {
-	struct af_draft *d = in->draft;
-	uint32_t process = af_draft_process(d, 0, fits(in->process));
-	uint32_t thread = af_draft_thread(d, process, fits(in->thread ? in->thread : in->process));
+	struct af_builder *d = in->builder;
+	uint32_t process = af_builder_process(d, 0, fits(in->process));
+	uint32_t thread =
+	    af_builder_thread(d, process, fits(in->thread ? in->thread : in->process));
 
 	if (!in->process && !d->processes[process].exe)
-		d->processes[process].exe = af_draft_name(d, "[unknown process]", 17);
+		d->processes[process].exe = af_builder_name(d, "[unknown process]", 17);
 	if (thread == UINT32_MAX)
 		return;
-	af_draft_slice(d, AF_DRAFT_CALL,
-	               &(struct af_draft_slice){.start_ns = in->start_ns,
-	                                        .busy_ns = in->end_ns - in->start_ns,
-	                                        .name = in->name,
-	                                        .thread = thread,
-	                                        .correlation = fits(in->correlation)});
+	af_builder_slice(d, AF_BUILDER_CALL,
+	                 &(struct af_builder_slice){.start_ns = in->start_ns,
+	                                            .busy_ns = in->end_ns - in->start_ns,
+	                                            .name = in->name,
+	                                            .thread = thread,
+	                                            .correlation = fits(in->correlation)});
 }
 
 static void work_add(struct import_cupti *in)
 {
-	struct af_draft_shape *s = &in->shape;
-	const struct af_draft_work work = {.start_ns = in->start_ns,
-	                                   .busy_ns = in->end_ns - in->start_ns,
-	                                   .correlation = fits(in->correlation)};
+	struct af_builder_descriptor *s = &in->descriptor;
+	const struct af_builder_work work = {.start_ns = in->start_ns,
+	                                     .busy_ns = in->end_ns - in->start_ns,
+	                                     .correlation = fits(in->correlation)};
 
 	if (in->kind == RECORD_KERNEL) {
 		s->op = AF_OP_KERNEL;
@@ -124,9 +125,9 @@ static void work_add(struct import_cupti *in)
 	} else if (in->kind == RECORD_FILL) {
 		s->op = AF_OP_FILL;
 	} else {
-		s->op = import_copy_op(af_strtab_get(&in->draft->names, in->name));
+		s->op = import_copy_op(af_strtab_get(&in->builder->names, in->name));
 	}
-	af_draft_work(in->draft, &work, s);
+	af_builder_work(in->builder, &work, s);
 }
 
 /* The record is whole: the next one begins, or the file has ended. */
@@ -149,13 +150,13 @@ static void quoted_take(struct import_cupti *in, const char *line)
 	size_t len = (size_t)(to - from) - 1;
 	if (in->kind == RECORD_CALL)
 		len = import_function_len(from + 1, len);
-	in->name = af_draft_text(in->draft, from + 1, len);
+	in->name = af_builder_text(in->builder, from + 1, len);
 }
 
 /* A word and its number: "streamId 7". */
 static void field_take(struct import_cupti *in, const char *word, size_t len, const char *behind)
 {
-	struct af_draft_shape *s = &in->shape;
+	struct af_builder_descriptor *s = &in->descriptor;
 	uint64_t value, three[3], small = 0;
 	const struct {
 		const char *word;
@@ -235,19 +236,19 @@ static bool record_begin(struct import_cupti *in, const char *p)
 		if (strlen(words[i].word) == len && !memcmp(words[i].word, p, len))
 			in->kind = words[i].kind;
 	if (in->kind == RECORD_NONE) {
-		in->draft->unused[AF_DRAFT_OTHER_UNUSED]++;
+		in->builder->unused[AF_BUILDER_OTHER_UNUSED]++;
 		return true;
 	}
 	in->start_ns = times[0];
 	in->end_ns = times[1];
-	if (times[1] < times[0] || !af_draft_times(in->draft, times[0], times[1] - times[0])) {
-		in->draft->unused[AF_DRAFT_TIMES_UNUSED] += times[1] < times[0];
+	if (times[1] < times[0] || !af_builder_times(in->builder, times[0], times[1] - times[0])) {
+		in->builder->unused[AF_BUILDER_TIMES_UNUSED] += times[1] < times[0];
 		in->kind = RECORD_NONE;
 		return true;
 	}
 	in->correlation = in->process = in->thread = 0;
 	in->name = 0;
-	in->shape = (struct af_draft_shape){0};
+	in->descriptor = (struct af_builder_descriptor){0};
 	memset(in->grid, 0, sizeof in->grid);
 	quoted_take(in, p + len);
 	fields_take(in, behind);
@@ -259,7 +260,7 @@ static void line_take(void *arg, char *p, size_t len, bool cut)
 	struct import_cupti *in = arg;
 
 	in->count.line++;
-	in->draft->unused[AF_DRAFT_TEXTS_UNUSED] += cut;
+	in->builder->unused[AF_BUILDER_TEXTS_UNUSED] += cut;
 	if (len && p[len - 1] == '\r')
 		p[--len] = 0;
 	if (!len)
@@ -272,7 +273,7 @@ static void line_take(void *arg, char *p, size_t len, bool cut)
 	record_end(in);
 	if (record_begin(in, p))
 		return;
-	import_line_bad(&in->count, in->draft);
+	import_line_bad(&in->count, in->builder);
 }
 
 bool af_import_is_cupti(const char *text, size_t len)
@@ -297,10 +298,10 @@ bool af_import_is_cupti(const char *text, size_t len)
 	return false;
 }
 
-void af_import_cupti(struct af_draft *d, const struct af_import_source *source, uint32_t number,
+void af_import_cupti(struct af_builder *d, const struct af_import_source *source, uint32_t number,
                      char *complaint, size_t size)
 {
-	struct import_cupti in = {.draft = d};
+	struct import_cupti in = {.builder = d};
 
 	(void)number;
 	ssize_t rc = import_lines(source, LINE_MAX_BYTES, line_take, &in);

@@ -60,7 +60,7 @@ struct flow {
 };
 
 struct import_json {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	struct af_json json;
 	uint32_t space; /* of Kineto's processes; gpuperf's is 0 */
 	int64_t base_ns;
@@ -84,7 +84,7 @@ static uint32_t event_name(struct import_json *in, bool gpuperf)
 	if (colon)
 		name = colon + 2;
 	size_t len = e->name_len - (size_t)(name - e->name);
-	return af_draft_name(in->draft, name, gpuperf ? import_function_len(name, len) : len);
+	return af_builder_name(in->builder, name, gpuperf ? import_function_len(name, len) : len);
 }
 
 static uint32_t event_correlation(struct import_json *in)
@@ -92,7 +92,7 @@ static uint32_t event_correlation(struct import_json *in)
 	const struct import_number *n = &in->event.correlation;
 
 	if (n->given && !import_fits(n))
-		in->draft->unused[AF_DRAFT_CORRELATIONS_UNUSED]++;
+		in->builder->unused[AF_BUILDER_CORRELATIONS_UNUSED]++;
 	return import_u32(n);
 }
 
@@ -104,45 +104,45 @@ static bool event_times(struct import_json *in)
 
 	if (given && e->ts_ns.value >= 0 && (!e->dur_ns.given || e->dur_ns.value >= 0))
 		return true;
-	in->draft->unused[given ? AF_DRAFT_TIMES_UNUSED : AF_DRAFT_FIELDS_UNUSED]++;
+	in->builder->unused[given ? AF_BUILDER_TIMES_UNUSED : AF_BUILDER_FIELDS_UNUSED]++;
 	return false;
 }
 
 static void host_event(struct import_json *in, const struct category *c)
 {
 	const struct import_event *e = &in->event;
-	struct af_draft *d = in->draft;
-	enum af_draft_slice_kind kind = c->kind == EVENT_OP         ? AF_DRAFT_OP
-	                                : c->kind == EVENT_FUNCTION ? AF_DRAFT_FUNCTION
-	                                : c->kind == EVENT_RANGE    ? AF_DRAFT_RANGE
-	                                                            : AF_DRAFT_CALL;
+	struct af_builder *d = in->builder;
+	enum af_builder_slice_kind kind = c->kind == EVENT_OP         ? AF_BUILDER_OP
+	                                  : c->kind == EVENT_FUNCTION ? AF_BUILDER_FUNCTION
+	                                  : c->kind == EVENT_RANGE    ? AF_BUILDER_RANGE
+	                                                              : AF_BUILDER_CALL;
 	const char *function;
 	size_t len;
 	int32_t line;
 
 	if (!import_fits(&e->pid) || !import_fits(&e->tid) || !e->name_len) {
-		d->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		d->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return;
 	}
-	if (kind == AF_DRAFT_FUNCTION && !af_draft_python(e->name, &len, &line, &function))
-		kind = AF_DRAFT_OP;
+	if (kind == AF_BUILDER_FUNCTION && !af_builder_python(e->name, &len, &line, &function))
+		kind = AF_BUILDER_OP;
 	uint32_t external = c->kind == EVENT_OP ? import_u32(&e->external) : 0;
-	uint32_t process = af_draft_process(d, c->gpuperf ? 0 : in->space, import_u32(&e->pid));
-	uint32_t thread = af_draft_thread(d, process, import_u32(&e->tid));
+	uint32_t process = af_builder_process(d, c->gpuperf ? 0 : in->space, import_u32(&e->pid));
+	uint32_t thread = af_builder_thread(d, process, import_u32(&e->tid));
 	if (thread == UINT32_MAX)
 		return;
-	struct af_draft_slice s = {
+	struct af_builder_slice s = {
 	    .start_ns = (uint64_t)e->ts_ns.value,
 	    .busy_ns = (uint64_t)e->dur_ns.value,
 	    .name = event_name(in, c->gpuperf),
 	    .thread = thread,
-	    .correlation = kind == AF_DRAFT_CALL ? event_correlation(in) : 0,
+	    .correlation = kind == AF_BUILDER_CALL ? event_correlation(in) : 0,
 	    .external = external,
 	};
-	af_draft_slice(d, kind, &s);
+	af_builder_slice(d, kind, &s);
 }
 
-static void shape_dimensions(const struct import_event *e, struct af_draft_shape *s)
+static void descriptor_dimensions(const struct import_event *e, struct af_builder_descriptor *s)
 {
 	for (int i = 0; i < 3; i++) {
 		s->local[i] = import_u32(&e->block[i]);
@@ -158,7 +158,7 @@ static void device_event(struct import_json *in, const struct category *c)
 	uint32_t device = e->device.given ? import_u32(&e->device)
 	                  : numbered      ? import_u32(&e->pid)
 	                                  : 0;
-	struct af_draft_shape shape = {
+	struct af_builder_descriptor descriptor = {
 	    .op = c->kind == EVENT_KERNEL ? AF_OP_KERNEL
 	          : c->kind == EVENT_FILL ? AF_OP_FILL
 	                                  : import_copy_op(e->name),
@@ -169,7 +169,7 @@ static void device_event(struct import_json *in, const struct category *c)
 	    .registers = import_u32(&e->registers),
 	    .shared = import_u32(&e->shared),
 	};
-	struct af_draft_work work = {
+	struct af_builder_work work = {
 	    .start_ns = (uint64_t)e->ts_ns.value,
 	    .busy_ns = (uint64_t)e->dur_ns.value,
 	    .correlation = event_correlation(in),
@@ -178,10 +178,10 @@ static void device_event(struct import_json *in, const struct category *c)
 	};
 
 	if (c->kind == EVENT_KERNEL) {
-		shape.kernel = event_name(in, c->gpuperf);
-		shape_dimensions(e, &shape);
+		descriptor.kernel = event_name(in, c->gpuperf);
+		descriptor_dimensions(e, &descriptor);
 	}
-	af_draft_work(in->draft, &work, &shape);
+	af_builder_work(in->builder, &work, &descriptor);
 }
 
 static void flow_event(struct import_json *in)
@@ -189,11 +189,11 @@ static void flow_event(struct import_json *in)
 	const struct import_event *e = &in->event;
 
 	if (!import_fits(&e->pid) || !import_fits(&e->tid) || !import_fits(&e->id)) {
-		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		in->builder->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return;
 	}
-	uint32_t process = af_draft_process(in->draft, in->space, import_u32(&e->pid));
-	uint32_t thread = af_draft_thread(in->draft, process, import_u32(&e->tid));
+	uint32_t process = af_builder_process(in->builder, in->space, import_u32(&e->pid));
+	uint32_t thread = af_builder_thread(in->builder, process, import_u32(&e->tid));
 	if (thread == UINT32_MAX)
 		return;
 	AF_GROW(in->flows, in->nr_flows, in->cap_flows);
@@ -213,7 +213,7 @@ static void metadata_event(struct import_json *in)
 	AF_GROW(in->namings, in->nr_namings, in->cap_namings);
 	in->namings[in->nr_namings++] =
 	    (struct naming){import_u32(&e->pid), import_u32(&e->tid),
-	                    af_draft_name(in->draft, e->label, e->label_len), thread};
+	                    af_builder_name(in->builder, e->label, e->label_len), thread};
 }
 
 /*
@@ -241,21 +241,21 @@ static const struct category *event_category(const struct import_event *e)
 /* The number, or for a word one of its own, far from those of threads. What is not said is 0. */
 static uint32_t word_id(struct import_json *in, const struct import_number *n, const char *word)
 {
-	return *word ? 1u << 30 | af_draft_name(in->draft, word, strlen(word)) : import_u32(n);
+	return *word ? 1u << 30 | af_builder_name(in->builder, word, strlen(word)) : import_u32(n);
 }
 
 /* Whose slice it is. */
 static uint32_t span_thread(struct import_json *in)
 {
 	const struct import_event *e = &in->event;
-	struct af_draft *d = in->draft;
-	uint32_t process = af_draft_process(d, in->space, word_id(in, &e->pid, e->pid_word));
-	uint32_t thread = af_draft_thread(d, process, word_id(in, &e->tid, e->tid_word));
+	struct af_builder *d = in->builder;
+	uint32_t process = af_builder_process(d, in->space, word_id(in, &e->pid, e->pid_word));
+	uint32_t thread = af_builder_thread(d, process, word_id(in, &e->tid, e->tid_word));
 
 	if (*e->pid_word && !d->processes[process].exe)
-		d->processes[process].exe = af_draft_name(d, e->pid_word, strlen(e->pid_word));
+		d->processes[process].exe = af_builder_name(d, e->pid_word, strlen(e->pid_word));
 	if (*e->tid_word && thread != UINT32_MAX && !d->threads[thread].name)
-		d->threads[thread].name = af_draft_name(d, e->tid_word, strlen(e->tid_word));
+		d->threads[thread].name = af_builder_name(d, e->tid_word, strlen(e->tid_word));
 	return thread;
 }
 
@@ -268,14 +268,14 @@ static void span_event(struct import_json *in)
 	if (!event_times(in))
 		return;
 	if (e->phase != 'E' && !e->name_len) {
-		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		in->builder->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return;
 	}
 	span.ns = (uint64_t)e->ts_ns.value;
 	span.busy_ns = e->phase == 'X' ? (uint64_t)e->dur_ns.value : 0;
-	if (!af_draft_times(in->draft, span.ns, span.busy_ns))
+	if (!af_builder_times(in->builder, span.ns, span.busy_ns))
 		return;
-	span.name = af_draft_name(in->draft, e->name, e->name_len);
+	span.name = af_builder_name(in->builder, e->name, e->name_len);
 	span.thread = span_thread(in);
 	if (span.thread != UINT32_MAX)
 		import_spans_add(&in->spans, &span);
@@ -292,7 +292,7 @@ static void event_use(struct import_json *in)
 	}
 	if (c && !in->known) {
 		in->known = true;
-		in->draft->unused[AF_DRAFT_OTHER_UNUSED] += in->spans.nr;
+		in->builder->unused[AF_BUILDER_OTHER_UNUSED] += in->spans.nr;
 		import_spans_free(&in->spans);
 	}
 	if (c && c->kind == EVENT_KNOWN)
@@ -303,7 +303,7 @@ static void event_use(struct import_json *in)
 	}
 	bool flow = c && c->kind == EVENT_FLOW && (phase == 's' || phase == 'f');
 	if (!c || (!flow && (phase != 'X' || c->kind == EVENT_FLOW))) {
-		in->draft->unused[AF_DRAFT_OTHER_UNUSED]++;
+		in->builder->unused[AF_BUILDER_OTHER_UNUSED]++;
 		return;
 	}
 	if (!event_times(in))
@@ -323,7 +323,7 @@ static bool take_events(struct import_json *in)
 
 	while ((token = af_json_next(j)) == AF_JSON_OBJECT) {
 		bool read = import_event_read(j, &in->event);
-		in->draft->unused[AF_DRAFT_TEXTS_UNUSED] += in->event.cut;
+		in->builder->unused[AF_BUILDER_TEXTS_UNUSED] += in->event.cut;
 		if (!read)
 			return false;
 		event_use(in);
@@ -345,14 +345,14 @@ static bool take_device(struct import_json *in)
 			read = import_take_number(j, 0, &id);
 		else if (import_is(j, "name"))
 			read = import_take_text(j, e->label, sizeof e->label, &e->label_len,
-			                        &in->draft->unused[AF_DRAFT_TEXTS_UNUSED]);
+			                        &in->builder->unused[AF_BUILDER_TEXTS_UNUSED]);
 		else
 			read = af_json_skip(j, af_json_next(j));
 		if (!read)
 			return false;
 	}
 	if (import_fits(&id) && e->label_len)
-		af_draft_device(in->draft, in->space, import_u32(&id), e->label, e->label_len);
+		af_builder_device(in->builder, in->space, import_u32(&id), e->label, e->label_len);
 	return token == AF_JSON_OBJECT_END;
 }
 
@@ -385,7 +385,7 @@ static bool take_distributed(struct import_json *in)
 			return false;
 	}
 	if (import_fits(&rank))
-		af_draft_rank(in->draft, in->space, import_u32(&rank));
+		af_builder_rank(in->builder, in->space, import_u32(&rank));
 	return token == AF_JSON_OBJECT_END;
 }
 
@@ -405,9 +405,9 @@ static bool take_top(struct import_json *in)
 			token = af_json_next(j);
 			read = token == AF_JSON_ARRAY ? take_events(in) : af_json_skip(j, token);
 		} else if (import_is(j, "stackFrames")) {
-			read = import_stacks_frames(&in->stacks, j, in->draft);
+			read = import_stacks_frames(&in->stacks, j, in->builder);
 		} else if (import_is(j, "samples")) {
-			read = import_stacks_samples(&in->stacks, j, in->draft);
+			read = import_stacks_samples(&in->stacks, j, in->builder);
 		} else if (import_is(j, "deviceProperties")) {
 			read = take_devices(in);
 		} else if (import_is(j, "distributedInfo")) {
@@ -447,9 +447,9 @@ static void flows_join(struct import_json *in)
 		const struct flow *from = &in->flows[i], *to = from + 1;
 		if (from->id != to->id || from->end || !to->end)
 			continue;
-		struct af_draft_link link = {from->ns + base, to->ns + base, from->thread,
-		                             to->thread};
-		af_draft_link(in->draft, &link);
+		struct af_builder_link link = {from->ns + base, to->ns + base, from->thread,
+		                               to->thread};
+		af_builder_link(in->builder, &link);
 	}
 	free(in->flows);
 }
@@ -457,13 +457,13 @@ static void flows_join(struct import_json *in)
 /* What the file may say behind the events that it is about. */
 static void finish(struct import_json *in)
 {
-	struct af_draft *d = in->draft;
+	struct af_builder *d = in->builder;
 
 	/* Where the time went samples say, if there are any; slices are when what was done. */
 	bool sampled = import_stacks_finish(&in->stacks, d, in->space);
 	if (in->spans.nr && !sampled)
-		af_draft_note(d, "import.weights",
-		              "wall-clock time of slices, without that of slices in them");
+		af_builder_note(d, "import.weights",
+		                "wall-clock time of slices, without that of slices in them");
 	import_spans_finish(&in->spans, d, sampled);
 	for (uint64_t i = in->first_slice; in->base_ns && i < d->nr_slices; i++)
 		d->slices[i].start_ns += (uint64_t)in->base_ns;
@@ -486,12 +486,12 @@ static void finish(struct import_json *in)
 	flows_join(in);
 }
 
-void af_import_json(struct af_draft *d, const struct af_import_source *source, uint32_t number,
+void af_import_json(struct af_builder *d, const struct af_import_source *source, uint32_t number,
                     char *complaint, size_t size)
 {
 	struct import_json *in = af_xcalloc(1, sizeof *in);
 
-	in->draft = d;
+	in->builder = d;
 	in->space = number + 1;
 	in->first_slice = d->nr_slices;
 	in->first_sample = d->nr_samples;

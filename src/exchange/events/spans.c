@@ -38,10 +38,10 @@ static int span_order(const void *a, const void *b)
 }
 
 /* Of slices at the same time the one that stands first in the file is around the other. */
-static void span_put(const struct import_spans *all, struct af_draft *d,
+static void span_put(const struct import_spans *all, struct af_builder *d,
                      const struct import_span *s, uint64_t end_ns)
 {
-	struct af_draft_slice slice = {
+	struct af_builder_slice slice = {
 	    .start_ns = s->ns,
 	    .busy_ns = end_ns - s->ns,
 	    .name = s->name,
@@ -51,9 +51,9 @@ static void span_put(const struct import_spans *all, struct af_draft *d,
 
 	if (all->ranges) {
 		slice.external = 0;
-		slice.correlation = af_draft_name(d, "spans", 5);
+		slice.correlation = af_builder_name(d, "spans", 5);
 	}
-	af_draft_slice(d, all->ranges ? AF_DRAFT_RANGE : AF_DRAFT_SPAN, &slice);
+	af_builder_slice(d, all->ranges ? AF_BUILDER_RANGE : AF_BUILDER_SPAN, &slice);
 }
 
 /* Which of the open spans an end of that name closes, the innermost; nr: none has it. As far out as
@@ -61,13 +61,13 @@ static void span_put(const struct import_spans *all, struct af_draft *d,
 static uint32_t open_find(const struct import_spans *s, const struct open_spans *open,
                           uint32_t name)
 {
-	for (uint32_t i = open->nr; i-- > 0 && open->nr - i <= AF_DRAFT_DEPTH;)
+	for (uint32_t i = open->nr; i-- > 0 && open->nr - i <= AF_BUILDER_DEPTH;)
 		if (!name || s->all[open->all[i]].name == name)
 			return i;
 	return open->nr;
 }
 
-static void span_take(struct import_spans *s, struct af_draft *d, struct open_spans *open,
+static void span_take(struct import_spans *s, struct af_builder *d, struct open_spans *open,
                       uint64_t i)
 {
 	const struct import_span *span = &s->all[i];
@@ -80,7 +80,7 @@ static void span_take(struct import_spans *s, struct af_draft *d, struct open_sp
 	} else {
 		uint32_t at = open_find(s, open, span->name);
 		if (at == open->nr) {
-			d->unused[AF_DRAFT_HALVES_UNUSED]++;
+			d->unused[AF_BUILDER_HALVES_UNUSED]++;
 			return;
 		}
 		span_put(s, d, &s->all[open->all[at]], span->ns);
@@ -89,7 +89,7 @@ static void span_take(struct import_spans *s, struct af_draft *d, struct open_sp
 	}
 }
 
-void import_spans_finish(struct import_spans *s, struct af_draft *d, bool ranges)
+void import_spans_finish(struct import_spans *s, struct af_builder *d, bool ranges)
 {
 	struct open_spans open = {0};
 
@@ -100,7 +100,7 @@ void import_spans_finish(struct import_spans *s, struct af_draft *d, bool ranges
 		span_take(s, d, &open, i);
 		if (i + 1 < s->nr && s->all[i + 1].thread == s->all[i].thread)
 			continue;
-		d->unused[AF_DRAFT_HALVES_UNUSED] += open.nr;
+		d->unused[AF_BUILDER_HALVES_UNUSED] += open.nr;
 		while (open.nr)
 			span_put(s, d, &s->all[open.all[--open.nr]], s->all[i].ns);
 	}

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct af_draft;
+struct af_builder;
 
 struct import_span {
 	uint64_t ns, busy_ns; /* busy_ns: of a whole one */
@@ -31,7 +31,7 @@ void import_spans_add(struct import_spans *s, const struct import_span *span);
  * samples. An end closes the innermost slice of its name, or the innermost of any name when it has
  * none, as in Perfetto and speedscope. A half without the other is counted.
  */
-void import_spans_finish(struct import_spans *s, struct af_draft *d, bool ranges);
+void import_spans_finish(struct import_spans *s, struct af_builder *d, bool ranges);
 
 /* Free what @s holds. A zeroed struct is fine. */
 void import_spans_free(struct import_spans *s);

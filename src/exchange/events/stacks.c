@@ -19,7 +19,8 @@ static bool take_id(struct import_stacks *s, struct af_json *j, uint32_t *id)
 	return true;
 }
 
-static bool take_frame(struct import_stacks *s, struct af_json *j, struct af_draft *d, uint32_t id)
+static bool take_frame(struct import_stacks *s, struct af_json *j, struct af_builder *d,
+                       uint32_t id)
 {
 	struct import_stack_frame frame = {0};
 	enum af_json_token token = af_json_next(j);
@@ -31,20 +32,20 @@ static bool take_frame(struct import_stacks *s, struct af_json *j, struct af_dra
 	while ((token = af_json_next(j)) == AF_JSON_KEY) {
 		bool read = import_is(j, "name")
 		                ? import_take_text(j, name, sizeof name, &len,
-		                                   &d->unused[AF_DRAFT_TEXTS_UNUSED])
+		                                   &d->unused[AF_BUILDER_TEXTS_UNUSED])
 		            : import_is(j, "parent") ? take_id(s, j, &frame.parent)
 		                                     : af_json_skip(j, af_json_next(j));
 		if (!read)
 			return false;
 	}
-	frame.name = af_draft_name(d, len ? name : "[unnamed]", len ? len : 9);
+	frame.name = af_builder_name(d, len ? name : "[unnamed]", len ? len : 9);
 	AF_GROW(s->frames, s->nr_frames, s->cap_frames);
 	*af_map_at(&s->by_id, id, NULL) = s->nr_frames;
 	s->frames[s->nr_frames++] = frame;
 	return token == AF_JSON_OBJECT_END;
 }
 
-bool import_stacks_frames(struct import_stacks *s, struct af_json *j, struct af_draft *d)
+bool import_stacks_frames(struct import_stacks *s, struct af_json *j, struct af_builder *d)
 {
 	enum af_json_token token = af_json_next(j);
 
@@ -56,7 +57,7 @@ bool import_stacks_frames(struct import_stacks *s, struct af_json *j, struct af_
 	return token == AF_JSON_OBJECT_END;
 }
 
-static bool take_sample(struct import_stacks *s, struct af_json *j, struct af_draft *d)
+static bool take_sample(struct import_stacks *s, struct af_json *j, struct af_builder *d)
 {
 	struct import_number ts = {0}, tid = {0}, cpu = {0}, weight = {0};
 	struct import_stack_sample sample = {0};
@@ -73,21 +74,21 @@ static bool take_sample(struct import_stacks *s, struct af_json *j, struct af_dr
 			return false;
 	}
 	if (!ts.given || ts.value < 0 || !import_fits(&tid)) {
-		d->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		d->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return token == AF_JSON_OBJECT_END;
 	}
 	sample.ns = (uint64_t)ts.value;
 	sample.tid = import_u32(&tid);
 	sample.cpu = import_u32(&cpu);
 	sample.weight = import_fits(&weight) && weight.value ? (uint64_t)weight.value : 1;
-	if (af_draft_times(d, sample.ns, 0)) {
+	if (af_builder_times(d, sample.ns, 0)) {
 		AF_GROW(s->samples, s->nr, s->cap);
 		s->samples[s->nr++] = sample;
 	}
 	return token == AF_JSON_OBJECT_END;
 }
 
-bool import_stacks_samples(struct import_stacks *s, struct af_json *j, struct af_draft *d)
+bool import_stacks_samples(struct import_stacks *s, struct af_json *j, struct af_builder *d)
 {
 	enum af_json_token token = af_json_next(j);
 
@@ -100,12 +101,12 @@ bool import_stacks_samples(struct import_stacks *s, struct af_json *j, struct af
 }
 
 /* The stack that ends in the frame @id; what goes round in a circle is cut where it gets deep. */
-static uint32_t stack_of(struct import_stacks *s, struct af_draft *d, uint32_t id)
+static uint32_t stack_of(struct import_stacks *s, struct af_builder *d, uint32_t id)
 {
-	uint32_t path[AF_DRAFT_DEPTH], nr = 0, node = 0;
+	uint32_t path[AF_BUILDER_DEPTH], nr = 0, node = 0;
 	uint64_t *at;
 
-	while (id && nr < AF_DRAFT_DEPTH && (at = af_map_get(&s->by_id, id))) {
+	while (id && nr < AF_BUILDER_DEPTH && (at = af_map_get(&s->by_id, id))) {
 		struct import_stack_frame *f = &s->frames[*at];
 		if (f->node) {
 			node = f->node;
@@ -114,19 +115,19 @@ static uint32_t stack_of(struct import_stacks *s, struct af_draft *d, uint32_t i
 		path[nr++] = (uint32_t)*at;
 		id = f->parent;
 	}
-	if (id && !node && nr < AF_DRAFT_DEPTH)
-		d->unused[AF_DRAFT_FRAMES_UNUSED]++;
-	d->unused[AF_DRAFT_DEPTH_UNUSED] += nr == AF_DRAFT_DEPTH;
+	if (id && !node && nr < AF_BUILDER_DEPTH)
+		d->unused[AF_BUILDER_FRAMES_UNUSED]++;
+	d->unused[AF_BUILDER_DEPTH_UNUSED] += nr == AF_BUILDER_DEPTH;
 	while (nr > 0) {
 		/* cppcheck-suppress uninitvar ; the first @nr are set */
 		struct import_stack_frame *f = &s->frames[path[--nr]];
-		node = f->node = af_draft_node(d, node, f->name, AF_DRAFT_NATIVE);
+		node = f->node = af_builder_node(d, node, f->name, AF_BUILDER_NATIVE);
 	}
 	return node;
 }
 
 /* The threads of the file by their tids: a sample does not say of which process its thread is. */
-static struct af_map threads_of(const struct af_draft *d, uint32_t space)
+static struct af_map threads_of(const struct af_builder *d, uint32_t space)
 {
 	struct af_map by_tid = {0};
 
@@ -136,12 +137,13 @@ static struct af_map threads_of(const struct af_draft *d, uint32_t space)
 	return by_tid;
 }
 
-static uint32_t thread_of(struct af_draft *d, const struct af_map *by_tid, uint32_t space,
+static uint32_t thread_of(struct af_builder *d, const struct af_map *by_tid, uint32_t space,
                           uint32_t tid)
 {
 	const uint64_t *known = af_map_get(by_tid, tid);
 
-	return known ? (uint32_t)*known : af_draft_thread(d, af_draft_process(d, space, tid), tid);
+	return known ? (uint32_t)*known
+	             : af_builder_thread(d, af_builder_process(d, space, tid), tid);
 }
 
 static int sample_order(const void *a, const void *b)
@@ -174,7 +176,7 @@ static uint64_t gap_of(const struct import_stacks *s)
 	return gap;
 }
 
-bool import_stacks_finish(struct import_stacks *s, struct af_draft *d, uint32_t space)
+bool import_stacks_finish(struct import_stacks *s, struct af_builder *d, uint32_t space)
 {
 	bool any = s->nr != 0;
 	uint32_t thread = UINT32_MAX;
@@ -192,16 +194,16 @@ bool import_stacks_finish(struct import_stacks *s, struct af_draft *d, uint32_t 
 			continue;
 		if (__builtin_mul_overflow(gap_ns, at->weight, &weight_ns))
 			weight_ns = gap_ns;
-		af_draft_sample(d, &(struct af_draft_sample){.time_ns = at->ns,
-		                                             .weight_ns = weight_ns,
-		                                             .thread = thread,
-		                                             .node = stack_of(s, d, at->frame),
-		                                             .cpu = at->cpu});
+		af_builder_sample(d, &(struct af_builder_sample){.time_ns = at->ns,
+		                                                 .weight_ns = weight_ns,
+		                                                 .thread = thread,
+		                                                 .node = stack_of(s, d, at->frame),
+		                                                 .cpu = at->cpu});
 	}
 	if (gap_ns)
-		af_draft_note(d, "import.weights",
-		              "a sample is %llu ns, as far as two of a thread mostly are apart",
-		              (unsigned long long)gap_ns);
+		af_builder_note(d, "import.weights",
+		                "a sample is %llu ns, as far as two of a thread mostly are apart",
+		                (unsigned long long)gap_ns);
 	af_strtab_free(&s->ids);
 	af_map_free(&s->by_id);
 	af_map_free(&by_tid);

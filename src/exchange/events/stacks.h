@@ -15,7 +15,7 @@
 #include "base/strtab.h"
 #include "exchange/source/json.h"
 
-struct af_draft;
+struct af_builder;
 
 struct import_stacks {
 	struct af_strtab ids; /* of frames, as text */
@@ -36,14 +36,14 @@ struct import_stacks {
  * Read the value that follows in @j. False: an error of @j. Entries without necessary members are
  * counted.
  */
-bool import_stacks_frames(struct import_stacks *s, struct af_json *j, struct af_draft *d);
-bool import_stacks_samples(struct import_stacks *s, struct af_json *j, struct af_draft *d);
+bool import_stacks_frames(struct import_stacks *s, struct af_json *j, struct af_builder *d);
+bool import_stacks_samples(struct import_stacks *s, struct af_json *j, struct af_builder *d);
 
 /*
  * Turn the samples into samples of the threads of @space with their tids, and forget them; a tid
  * that no thread has gets a process of its own. A sample weighs the usual distance between two
  * samples of its thread. Returns whether there were any.
  */
-bool import_stacks_finish(struct import_stacks *s, struct af_draft *d, uint32_t space);
+bool import_stacks_finish(struct import_stacks *s, struct af_builder *d, uint32_t space);
 
 #endif

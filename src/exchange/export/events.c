@@ -90,7 +90,7 @@ static const char *copy_side(char side)
 	return side == 'H' ? "UNKNOWN" : "DEVICE";
 }
 
-static void kernel_args(struct af_buf *b, const struct af_ev_shape *s)
+static void kernel_args(struct af_buf *b, const struct af_ev_descriptor *s)
 {
 	uint64_t global[3] = {s->global_x, s->global_y, s->global_z};
 	uint32_t local[3] = {s->local_x, s->local_y, s->local_z};
@@ -122,10 +122,10 @@ static bool work_write(struct export_events *x, struct af_work *work)
 {
 	const struct af_world *w = &x->trace.whole;
 
-	if (!work->shape || work->status || !work->start_ns ||
+	if (!work->descriptor || work->status || !work->start_ns ||
 	    !af_work_place(&x->trace.now, work, NULL) || work->end_ns < work->start_ns)
 		return false;
-	const struct af_ev_shape *s = &w->shapes[work->shape].is;
+	const struct af_ev_descriptor *s = &w->descriptors[work->descriptor].is;
 	const char *type = copy_type(s->op);
 	unsigned long long id = work->id, bytes = s->bytes;
 	if (s->op == AF_OP_KERNEL) {
@@ -157,32 +157,32 @@ static void event_write(struct export_events *x, const struct af_event *ev)
 	const struct af_world *w = &x->trace.now;
 
 	if (af_call_read(w, ev, &call)) {
-		if (af_within_call(&w->within, &call))
+		if (af_time_range_call(&w->time_range, &call))
 			call_write(x, &call);
-	} else if (af_work_read(w, ev, &work) && af_within_work(&w->within, w, &work)) {
+	} else if (af_work_read(w, ev, &work) && af_time_range_work(&w->time_range, w, &work)) {
 		x->count->left_out += !work_write(x, &work);
 	}
 }
 
-int af_export_events(const struct af_export_job *job, struct af_export_count *count,
+int af_export_events(const struct af_export_job *launch_group, struct af_export_count *count,
                      struct af_err *err)
 {
 	struct export_events x = {.count = count};
 	struct af_event ev;
 	int error = 0;
 
-	int rc = export_trace_open(&x.trace, job, EXPORT_WORKS, err);
+	int rc = export_trace_open(&x.trace, launch_group, EXPORT_WORKS, err);
 	af_buf_str(&x.out, "{\n  \"traceEvents\": [");
 	while (!rc && !error && export_trace_next(&x.trace, &ev)) {
 		event_write(&x, &ev);
 		if (x.out.len >= EXPORT_FLUSH_BYTES)
-			error = af_buf_flush(&x.out, job->fd);
+			error = af_buf_flush(&x.out, launch_group->fd);
 	}
 	af_buf_str(&x.out, "\n  ],\n  \"displayTimeUnit\": \"ms\",\n  \"metadata\": {\n"
 	                   "    \"tool\": \"aflame " AFLAME_VERSION "\",\n"
 	                   "    \"format\": \"Chrome Trace Format\"\n  }\n}\n");
 	if (!rc && !error)
-		error = af_buf_flush(&x.out, job->fd);
+		error = af_buf_flush(&x.out, launch_group->fd);
 	if (error)
 		rc = af_fail(err, error, "cannot write the events");
 	export_trace_close(&x.trace);

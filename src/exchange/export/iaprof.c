@@ -36,8 +36,8 @@ struct export_iaprof {
 	struct af_strtab strings;
 	struct af_map numbers; /* string → its number in the file */
 	uint64_t nr_numbers;
-	uint32_t now[PARTS], said[PARTS]; /* strings, 0: none */
-	uint32_t pid, said_pid;
+	uint32_t now[PARTS], reported[PARTS]; /* strings, 0: none */
+	uint32_t pid, reported_pid;
 	struct af_buf out, path, user, kernel;
 };
 
@@ -85,38 +85,39 @@ static void stack_frame(void *arg, const char *text, size_t len, uint32_t kind, 
 	af_buf_char(b, ';');
 }
 
-/* The process of @job and the stack that launched it. */
-static void job_set(struct export_iaprof *x, const struct af_job *job)
+/* The process of @launch_group and the stack that launched it. */
+static void job_set(struct export_iaprof *x, const struct af_launch_group *launch_group)
 {
-	const struct af_process *p = af_world_process(x->world, job->is.process);
+	const struct af_process *p = af_world_process(x->world, launch_group->is.process);
 
 	x->pid = p ? p->pid : 0;
 	x->now[PART_COMM] = x->pid && *p->name ? string_name(x, p->name, "") : 0;
 	x->user.len = x->kernel.len = 0;
-	if (job->recorded && job->is.path)
+	if (launch_group->recorded && launch_group->is.path)
 		export_stack(&x->tree,
-		             flame_job_stack(&x->tree, &x->scratch, x->world, &job->is, false,
-		                             &x->results->asked),
+		             flame_job_stack(&x->tree, &x->scratch, x->world, &launch_group->is,
+		                             false, &x->results->query),
 		             stack_frame, x);
 	x->now[PART_USTACK] = x->user.len ? string_of(x, x->user.data, x->user.len) : 0;
 	x->now[PART_KSTACK] = x->kernel.len ? string_of(x, x->kernel.data, x->kernel.len) : 0;
 }
 
-static const char *symbol_name(struct export_iaprof *x, const struct af_job *job, uint32_t code)
+static const char *symbol_name(struct export_iaprof *x, const struct af_launch_group *launch_group,
+                               uint32_t code)
 {
 	/* Where nothing was sampled there may be no code at all. */
 	const struct af_device_code *c = code ? &x->world->codes[code] : NULL;
-	bool kernel = job->recorded && job->is.op == AF_OP_KERNEL;
+	bool kernel = launch_group->recorded && launch_group->is.op == AF_OP_KERNEL;
 	const char *name = "";
 
 	if (kernel && (!c || c->kernel == c->name))
-		name = af_world_kernel(x->world, job->is.process, job->is.kernel);
+		name = af_world_kernel(x->world, launch_group->is.process, launch_group->is.kernel);
 	if (!*name && c)
 		name = c->shown;
 	return *name ? name : "[unknown kernel]";
 }
 
-static void place_set(struct export_iaprof *x, const struct af_job *job,
+static void place_set(struct export_iaprof *x, const struct af_launch_group *launch_group,
                       const struct af_attributed *f)
 {
 	struct af_code_names *names = x->results->code_names;
@@ -131,7 +132,7 @@ static void place_set(struct export_iaprof *x, const struct af_job *job,
 		snprintf(line, sizeof line, " line %u", outer->line);
 	x->now[PART_FILE] =
 	    string_name(x, outer && outer->file ? outer->file : "[unknown file]", "");
-	x->now[PART_SYMBOL] = string_name(x, symbol_name(x, job, f->code), line);
+	x->now[PART_SYMBOL] = string_name(x, symbol_name(x, launch_group, f->code), line);
 	const char *text = f->code ? af_code_names_text(names, x->world, f->code, f->offset) : NULL;
 	x->now[PART_INSN] = string_name(x, text ? text : "[failed decode]", "");
 }
@@ -183,15 +184,15 @@ static void say_changes(struct export_iaprof *x)
 	static const char *const words[PARTS] = {"proc_name", "ustack",     "kstack",
 	                                         "gpu_file",  "gpu_symbol", "insn_text"};
 
-	if (x->pid != x->said_pid)
+	if (x->pid != x->reported_pid)
 		af_buf_fmt(&x->out, "pid\t%u\n", x->pid);
-	x->said_pid = x->pid;
+	x->reported_pid = x->pid;
 	for (int i = 0; i < PARTS; i++) {
-		if (x->now[i] == x->said[i])
+		if (x->now[i] == x->reported[i])
 			continue;
 		unsigned long long number = number_of(x, x->now[i]);
 		af_buf_fmt(&x->out, "%s\t%llu\n", words[i], number);
-		x->said[i] = x->now[i];
+		x->reported[i] = x->now[i];
 	}
 }
 
@@ -221,17 +222,17 @@ static void sample_write(struct export_iaprof *x, const struct af_attributed *f,
 		x->error = af_buf_flush(&x->out, x->fd);
 }
 
-static void job_write(struct export_iaprof *x, const struct af_job *job)
+static void job_write(struct export_iaprof *x, const struct af_launch_group *launch_group)
 {
 	const struct af_attributed *found = x->results->attribution->found;
 
-	if (job->nr)
-		job_set(x, job);
-	for (uint32_t i = 0; i < job->nr; i++) {
-		const struct af_attributed *f = &found[job->first + i];
+	if (launch_group->nr)
+		job_set(x, launch_group);
+	for (uint32_t i = 0; i < launch_group->nr; i++) {
+		const struct af_attributed *f = &found[launch_group->first + i];
 		if (!f->samples)
 			continue;
-		place_set(x, job, f);
+		place_set(x, launch_group, f);
 		sample_write(x, f, f->samples);
 	}
 }
@@ -258,7 +259,7 @@ static void iaprof_event(void *self, const struct af_world *w, const struct af_e
 static void iaprof_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	static const struct af_tree_weight none = {"none", ""};
-	struct export_iaprof *x = out->asked.own;
+	struct export_iaprof *x = out->query.own;
 
 	x->end_ns = *(uint64_t *)self;
 	x->world = w;
@@ -270,8 +271,8 @@ static void iaprof_finish(void *self, const struct af_world *w, struct af_result
 	af_tree_open(&x->scratch, &none, 1);
 	if (!x->folded)
 		interval_write(x, "interval_start", true);
-	for (uint32_t i = 0; i < out->attribution->nr_jobs && !x->error; i++)
-		job_write(x, &out->attribution->jobs[i]);
+	for (uint32_t i = 0; i < out->attribution->nr_launch_groups && !x->error; i++)
+		job_write(x, &out->attribution->launch_groups[i]);
 	if (!x->folded)
 		interval_write(x, "interval_end", false);
 	if (!x->error)
@@ -280,7 +281,7 @@ static void iaprof_finish(void *self, const struct af_world *w, struct af_result
 	af_tree_close(&x->scratch);
 }
 
-static int iaprof_export(struct export_iaprof *x, const struct af_export_job *job,
+static int iaprof_export(struct export_iaprof *x, const struct af_export_job *launch_group,
                          struct af_err *err)
 {
 	static const struct af_pass_ops pass = {
@@ -294,11 +295,13 @@ static int iaprof_export(struct export_iaprof *x, const struct af_export_job *jo
 	    .finish = iaprof_finish,
 	};
 	static const struct af_pass_ops *const passes[] = {&pass, NULL};
-	const struct af_asked asked = {
-	    .answers = AF_ANSWER_OWN, .own = x, .from_ns = job->from_ns, .to_ns = job->to_ns};
+	const struct af_query query = {.answers = AF_ANSWER_OWN,
+	                               .own = x,
+	                               .from_ns = launch_group->from_ns,
+	                               .to_ns = launch_group->to_ns};
 	struct af_results r;
 
-	int rc = af_analyse(job->dir, passes, &asked, &r, NULL, NULL, err);
+	int rc = af_analyse(launch_group->dir, passes, &query, &r, NULL, NULL, err);
 	if (!rc && x->error)
 		rc = af_fail(err, x->error, "cannot write the samples");
 	af_results_close(&r);
@@ -310,18 +313,18 @@ static int iaprof_export(struct export_iaprof *x, const struct af_export_job *jo
 	return rc;
 }
 
-int af_export_iaprof(const struct af_export_job *job, struct af_export_count *count,
+int af_export_iaprof(const struct af_export_job *launch_group, struct af_export_count *count,
                      struct af_err *err)
 {
-	struct export_iaprof x = {.fd = job->fd, .count = count};
+	struct export_iaprof x = {.fd = launch_group->fd, .count = count};
 
-	return iaprof_export(&x, job, err);
+	return iaprof_export(&x, launch_group, err);
 }
 
-int af_export_iaprof_folded(const struct af_export_job *job, struct af_export_count *count,
+int af_export_iaprof_folded(const struct af_export_job *launch_group, struct af_export_count *count,
                             struct af_err *err)
 {
-	struct export_iaprof x = {.folded = true, .fd = job->fd, .count = count};
+	struct export_iaprof x = {.folded = true, .fd = launch_group->fd, .count = count};
 
-	return iaprof_export(&x, job, err);
+	return iaprof_export(&x, launch_group, err);
 }

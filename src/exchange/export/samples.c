@@ -18,7 +18,7 @@
 struct export_samples {
 	struct export_trace trace;
 	struct af_samples samples;
-	struct af_places places;
+	struct af_stack_locations places;
 	struct af_tree tree;
 	const char **stacks; /* by place: text; NULL: not made yet */
 	uint32_t cap_stacks;
@@ -43,7 +43,7 @@ static void stack_frame(void *arg, const char *text, size_t len, uint32_t kind, 
 /* Sample and names come from two readings of the same events: places mean the same in both. */
 static const char *stack_text(struct export_samples *x, const struct af_place *at)
 {
-	uint32_t place = af_places_number(&x->places, at);
+	uint32_t place = af_stack_locations_number(&x->places, at);
 
 	AF_REACH(x->stacks, place, x->cap_stacks);
 	if (!x->stacks[place]) {
@@ -73,7 +73,7 @@ static bool line_begin(struct export_samples *x, uint64_t time_ns, uint32_t proc
 {
 	const struct af_process *p = af_world_process(&x->trace.whole, process);
 
-	if (!af_within_moment(&x->trace.now.within, time_ns))
+	if (!af_time_range_moment(&x->trace.now.time_range, time_ns))
 		return false;
 	af_buf_u64(&x->out, time_ns + x->trace.epoch_ns);
 	af_buf_char(&x->out, ' ');
@@ -148,15 +148,15 @@ static uint32_t event_cpu(const struct af_event *ev)
 	return k.cpu;
 }
 
-int af_export_samples(const struct af_export_job *job, struct af_export_count *count,
+int af_export_samples(const struct af_export_job *launch_group, struct af_export_count *count,
                       struct af_err *err)
 {
 	static const struct af_tree_weight weight = {"time", "ns", 1};
-	struct export_samples x = {.fd = job->fd, .count = count};
+	struct export_samples x = {.fd = launch_group->fd, .count = count};
 	struct af_event ev;
 	struct af_call call;
 
-	int rc = export_trace_open(&x.trace, job, AF_SAMPLES_WANTS | EXPORT_LAUNCHES, err);
+	int rc = export_trace_open(&x.trace, launch_group, AF_SAMPLES_WANTS | EXPORT_LAUNCHES, err);
 	af_tree_open(&x.tree, &weight, 1);
 	x.samples.take = sample_take;
 	x.samples.arg = &x;
@@ -170,12 +170,12 @@ int af_export_samples(const struct af_export_job *job, struct af_export_count *c
 	x.cpu = 0;
 	af_samples_end(&x.samples);
 	if (!rc && !x.error)
-		x.error = af_buf_flush(&x.out, job->fd);
+		x.error = af_buf_flush(&x.out, launch_group->fd);
 	if (!rc && x.error)
 		rc = af_fail(err, x.error, "cannot write the samples");
 	export_trace_close(&x.trace);
 	af_samples_free(&x.samples);
-	af_places_free(&x.places);
+	af_stack_locations_free(&x.places);
 	af_tree_close(&x.tree);
 	af_arena_free(&x.texts);
 	af_buf_free(&x.line);

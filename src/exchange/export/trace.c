@@ -65,17 +65,18 @@ bool export_launch_read(const struct export_trace *t, const struct af_event *ev,
 	       (call->path || !af_map_get(&t->launches_seen, call->process));
 }
 
-int export_trace_open(struct export_trace *t, const struct af_export_job *job, uint64_t wanted,
-                      struct af_err *err)
+int export_trace_open(struct export_trace *t, const struct af_export_job *launch_group,
+                      uint64_t wanted, struct af_err *err)
 {
-	const struct af_asked asked = {.from_ns = job->from_ns, .to_ns = job->to_ns};
+	const struct af_query query = {.from_ns = launch_group->from_ns,
+	                               .to_ns = launch_group->to_ns};
 	struct af_event ev;
 	struct af_call call;
 
 	*t = (struct export_trace){.wanted = wanted | AF_WORLD_WANTS | EXPORT_LEARNS};
-	int rc = af_clocks_read(&t->now.clocks, job->dir, err);
+	int rc = af_clocks_read(&t->now.clocks, launch_group->dir, err);
 	if (!rc)
-		rc = af_trace_open(&t->trace, job->dir, t->wanted, err);
+		rc = af_trace_open(&t->trace, launch_group->dir, t->wanted, err);
 	if (rc)
 		return rc;
 	while (af_trace_next(t->trace, &ev)) {
@@ -89,11 +90,11 @@ int export_trace_open(struct export_trace *t, const struct af_export_job *job, u
 		else if (launch_seen(&t->whole, &ev, &call))
 			++*af_map_at(&t->launches_seen, call.process, NULL);
 	}
-	af_within_set(&t->now.within, af_trace_start_ns(t->trace), &asked);
-	t->now.within.asked = NULL; /* it does not live as long */
+	af_time_range_set(&t->now.time_range, af_trace_start_ns(t->trace), &query);
+	t->now.time_range.query = NULL; /* it does not live as long */
 	af_trace_close(t->trace);
 	t->trace = NULL;
-	return af_trace_open(&t->trace, job->dir, t->wanted, err);
+	return af_trace_open(&t->trace, launch_group->dir, t->wanted, err);
 }
 
 bool export_trace_next(struct export_trace *t, struct af_event *ev)

@@ -76,7 +76,7 @@ static uint32_t field_name(struct import_iaprof *in, unsigned i)
 
 	if (iaprof_number(in->fields[i], 10, &id))
 		return iaprof_name(&in->profile.strings, id);
-	return af_draft_text(in->profile.draft, in->fields[i], strlen(in->fields[i]));
+	return af_builder_text(in->profile.builder, in->fields[i], strlen(in->fields[i]));
 }
 
 static uint32_t field_stack(struct import_iaprof *in, unsigned i)
@@ -172,7 +172,8 @@ static bool take_kernel(struct import_iaprof *in)
 	iaprof_symbol(&in->profile, field_name(in, 6));
 	/* Without a symbol it goes by its address, as it did before 2026. */
 	if (!s->symbol)
-		s->symbol = af_draft_text(in->profile.draft, in->fields[1], strlen(in->fields[1]));
+		s->symbol =
+		    af_builder_text(in->profile.builder, in->fields[1], strlen(in->fields[1]));
 	return true;
 }
 
@@ -229,7 +230,7 @@ static bool metric_add(struct import_iaprof *in)
 	while (m < in->metrics + in->nr_metrics && m->name != name)
 		m++;
 	if (m == in->metrics + METRICS_MAX) {
-		in->profile.draft->unused[AF_DRAFT_OTHER_UNUSED]++;
+		in->profile.builder->unused[AF_BUILDER_OTHER_UNUSED]++;
 		return true;
 	}
 	if (m == in->metrics + in->nr_metrics) {
@@ -243,9 +244,9 @@ static bool metric_add(struct import_iaprof *in)
 	return true;
 }
 
-static void facts_note(struct import_iaprof *in)
+static void tables_note(struct import_iaprof *in)
 {
-	struct af_draft *d = in->profile.draft;
+	struct af_builder *d = in->profile.builder;
 	char text[128];
 
 	for (unsigned i = 0; i < in->nr_metrics; i++) {
@@ -255,8 +256,8 @@ static void facts_note(struct import_iaprof *in)
 		iaprof_device_note(&in->profile, m->name, text);
 	}
 	if (in->frames)
-		af_draft_note(d, "import.frames", "%llu frames were shown, says iaprof",
-		              (unsigned long long)in->frames);
+		af_builder_note(d, "import.frames", "%llu frames were shown, says iaprof",
+		                (unsigned long long)in->frames);
 }
 
 /* Sums of samples are read for those that no line has. */
@@ -353,27 +354,27 @@ static void line_take(void *arg, char *p, size_t len, bool cut)
 	struct import_iaprof *in = arg;
 
 	in->count.line++;
-	in->profile.draft->unused[AF_DRAFT_TEXTS_UNUSED] += cut;
+	in->profile.builder->unused[AF_BUILDER_TEXTS_UNUSED] += cut;
 	if (len && p[len - 1] == '\r')
 		p[--len] = 0;
 	if (!len || line_read(in, p))
 		return;
-	import_line_bad(&in->count, in->profile.draft);
+	import_line_bad(&in->count, in->profile.builder);
 }
 
-void af_import_iaprof(struct af_draft *d, const struct af_import_source *source, uint32_t number,
+void af_import_iaprof(struct af_builder *d, const struct af_import_source *source, uint32_t number,
                       char *complaint, size_t size)
 {
 	struct import_iaprof in = {0};
 
 	iaprof_profile_open(&in.profile, d, number);
 	for (unsigned i = 0; i < REASONS; i++)
-		in.reasons[i] = af_draft_name(d, reasons[i], strlen(reasons[i]));
+		in.reasons[i] = af_builder_name(d, reasons[i], strlen(reasons[i]));
 	ssize_t rc = import_lines(source, LINE_MAX_BYTES, line_take, &in);
 
 	iaprof_profile_close(&in.profile);
-	facts_note(&in);
-	af_draft_note(d, "import.stacks",
-	              "of each kernel's last launch, as iaprof keeps no others");
+	tables_note(&in);
+	af_builder_note(d, "import.stacks",
+	                "of each kernel's last launch, as iaprof keeps no others");
 	import_lines_complain(&in.count, rc, "are none of iaprof's", d, complaint, size);
 }

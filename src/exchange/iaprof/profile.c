@@ -7,10 +7,10 @@
 
 #define INTERVAL_NS UINT64_C(10000000) /* what iaprof does when it is not told */
 
-void iaprof_profile_open(struct iaprof_profile *p, struct af_draft *d, uint32_t number)
+void iaprof_profile_open(struct iaprof_profile *p, struct af_builder *d, uint32_t number)
 {
 	*p = (struct iaprof_profile){
-	    .draft = d, .strings = {.draft = d}, .number = number, .window = UINT32_MAX};
+	    .builder = d, .strings = {.builder = d}, .number = number, .window = UINT32_MAX};
 }
 
 bool iaprof_number(const char *text, int base, uint64_t *value)
@@ -45,7 +45,7 @@ bool iaprof_seconds(const char *text, uint64_t *ns)
 uint32_t iaprof_known(const struct iaprof_profile *p, uint32_t name)
 {
 	static const char *const none[] = {"[unknown file]", "<unknown>", "[failed decode]"};
-	const char *text = af_strtab_get(&p->draft->names, name);
+	const char *text = af_strtab_get(&p->builder->names, name);
 
 	for (unsigned i = 0; i < sizeof none / sizeof *none; i++)
 		if (!strcmp(text, none[i]))
@@ -55,7 +55,7 @@ uint32_t iaprof_known(const struct iaprof_profile *p, uint32_t name)
 
 void iaprof_symbol(struct iaprof_profile *p, uint32_t name)
 {
-	const char *text = af_strtab_get(&p->draft->names, name), *at = strrchr(text, ' ');
+	const char *text = af_strtab_get(&p->builder->names, name), *at = strrchr(text, ' ');
 	uint64_t line;
 
 	p->state.symbol = name;
@@ -64,7 +64,7 @@ void iaprof_symbol(struct iaprof_profile *p, uint32_t name)
 	    !iaprof_number(at + 1, 10, &line) || line > INT32_MAX)
 		return;
 	p->state.line = (uint32_t)line;
-	p->state.symbol = af_draft_name(p->draft, text, (size_t)(at - 5 - text));
+	p->state.symbol = af_builder_name(p->builder, text, (size_t)(at - 5 - text));
 }
 
 /*
@@ -73,7 +73,7 @@ void iaprof_symbol(struct iaprof_profile *p, uint32_t name)
  */
 static uint32_t process_of(struct iaprof_profile *p, uint32_t pid, uint32_t comm)
 {
-	struct af_draft *d = p->draft;
+	struct af_builder *d = p->builder;
 	bool fresh;
 	uint64_t *slot = af_map_at(&p->by_process, (uint64_t)pid << 32 | comm, &fresh);
 
@@ -82,10 +82,11 @@ static uint32_t process_of(struct iaprof_profile *p, uint32_t pid, uint32_t comm
 	uint64_t *comms = af_map_at(&p->nr_comms, pid, NULL);
 	/* A space of the file's own, one for each further comm. */
 	uint32_t space = p->number + 1 + ((uint32_t)(*comms)++ << 20);
-	uint32_t process = af_draft_process(d, space, pid);
+	uint32_t process = af_builder_process(d, space, pid);
 	d->processes[process].api = AF_API_LEVEL_ZERO;
-	d->processes[process].exe = comm || pid ? comm : af_draft_name(d, "[unknown process]", 17);
-	af_draft_device(d, space, 0, "Intel GPU", 9);
+	d->processes[process].exe =
+	    comm || pid ? comm : af_builder_name(d, "[unknown process]", 17);
+	af_builder_device(d, space, 0, "Intel GPU", 9);
 	*slot = process;
 	return process;
 }
@@ -93,40 +94,41 @@ static uint32_t process_of(struct iaprof_profile *p, uint32_t pid, uint32_t comm
 /* In the space of each pid's first comm: of the others the device is the same. */
 void iaprof_device_note(struct iaprof_profile *p, uint32_t key, const char *value)
 {
-	af_draft_device_note(p->draft, p->number + 1, 0, af_strtab_get(&p->draft->names, key),
-	                     value);
+	af_builder_device_note(p->builder, p->number + 1, 0, af_strtab_get(&p->builder->names, key),
+	                       value);
 }
 
 /* Samples that come before any interval does get one that ends when that begins. */
 static uint32_t window_now(struct iaprof_profile *p)
 {
 	if (p->window == UINT32_MAX)
-		p->window = af_draft_window(p->draft, 0, 0);
+		p->window = af_builder_window(p->builder, 0, 0);
 	return p->window;
 }
 
 void iaprof_stall(struct iaprof_profile *p, uint64_t offset, uint32_t reason, uint64_t count)
 {
-	struct af_draft *d = p->draft;
+	struct af_builder *d = p->builder;
 	const struct iaprof_state *s = &p->state;
 
 	if (!count)
 		return;
 	if (offset > UINT32_MAX || count > UINT32_MAX) {
-		d->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		d->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return;
 	}
 	uint32_t process = process_of(p, s->pid, s->comm);
-	uint32_t code = af_draft_code(d, &(struct af_draft_code){process, s->symbol, s->file});
+	uint32_t code = af_builder_code(d, &(struct af_builder_code){process, s->symbol, s->file});
 	uint32_t node = iaprof_stack_join(d, s->ustack, s->kstack);
 	if (s->insn || s->line)
-		af_draft_insn(d, &(struct af_draft_insn){code, (uint32_t)offset, s->insn, s->line});
-	af_draft_stall(d, &(struct af_draft_stall){.window = window_now(p),
-	                                           .process = process,
-	                                           .launch = af_draft_launch(d, code, node),
-	                                           .offset = (uint32_t)offset,
-	                                           .reason = reason,
-	                                           .count = (uint32_t)count});
+		af_builder_insn(
+		    d, &(struct af_builder_insn){code, (uint32_t)offset, s->insn, s->line});
+	af_builder_stall(d, &(struct af_builder_stall){.window = window_now(p),
+	                                               .process = process,
+	                                               .launch = af_builder_launch(d, code, node),
+	                                               .offset = (uint32_t)offset,
+	                                               .reason = reason,
+	                                               .count = (uint32_t)count});
 	p->given += count;
 }
 
@@ -136,17 +138,17 @@ static void interval_close(struct iaprof_profile *p)
 	uint64_t other = p->metered > p->given ? p->metered - p->given : 0;
 
 	if (other)
-		af_draft_stall(p->draft, &(struct af_draft_stall){.window = window_now(p),
-		                                                  .process = process_of(p, 0, 0),
-		                                                  .count = other > UINT32_MAX
-		                                                               ? UINT32_MAX
-		                                                               : (uint32_t)other});
+		af_builder_stall(p->builder,
+		                 &(struct af_builder_stall){
+				     .window = window_now(p),
+				     .process = process_of(p, 0, 0),
+				     .count = other > UINT32_MAX ? UINT32_MAX : (uint32_t)other});
 	p->given = p->metered = 0;
 }
 
 bool iaprof_interval(struct iaprof_profile *p, uint64_t nth, const uint64_t *end_ns)
 {
-	struct af_draft_stalls *s = &p->draft->stalls;
+	struct af_builder_stalls *s = &p->builder->stalls;
 	/* Those of 2025 did not tell when. */
 	uint64_t to_ns =
 	    end_ns ? *end_ns : (nth < INT64_MAX / INTERVAL_NS ? nth + 1 : 0) * INTERVAL_NS;
@@ -156,8 +158,8 @@ bool iaprof_interval(struct iaprof_profile *p, uint64_t nth, const uint64_t *end
 	if (!start_ns || start_ns > to_ns)
 		start_ns = to_ns > INTERVAL_NS ? to_ns - INTERVAL_NS : 0;
 	if (!p->last_ns && p->window != UINT32_MAX)
-		s->windows[p->window] = (struct af_draft_window){start_ns, start_ns};
-	uint32_t window = af_draft_window(p->draft, start_ns, to_ns);
+		s->windows[p->window] = (struct af_builder_window){start_ns, start_ns};
+	uint32_t window = af_builder_window(p->builder, start_ns, to_ns);
 	if (window == UINT32_MAX)
 		return false;
 	p->window = window;

@@ -22,7 +22,7 @@ struct iaprof_state {
 };
 
 struct iaprof_profile {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	struct iaprof_strings strings;
 	struct iaprof_state state;
 	struct af_map by_process, nr_comms; /* pid and comm → process; pid → how many comms */
@@ -33,7 +33,7 @@ struct iaprof_profile {
 };
 
 /* @number tells the files of one import apart. */
-void iaprof_profile_open(struct iaprof_profile *p, struct af_draft *d, uint32_t number);
+void iaprof_profile_open(struct iaprof_profile *p, struct af_builder *d, uint32_t number);
 void iaprof_profile_close(struct iaprof_profile *p);
 
 /* Note a fact about the device, once for each pid; @key is of draft->names. */

@@ -81,7 +81,7 @@ static bool take_text(struct import_records *in, enum id_kind kind, char *p)
 
 	if (!id_take(&p, &id) || !p)
 		return false;
-	*slot_of(in, kind, id) = af_draft_text(in->profile.draft, p, strlen(p));
+	*slot_of(in, kind, id) = af_builder_text(in->profile.builder, p, strlen(p));
 	return true;
 }
 
@@ -92,7 +92,7 @@ static bool take_stack(struct import_records *in, enum id_kind kind, char *p)
 	if (!id_take(&p, &id) || !p)
 		return false;
 	*slot_of(in, kind, id) = iaprof_stack_of(
-	    in->profile.draft, p, kind == ID_KSTACK ? AF_DRAFT_KERNEL : AF_DRAFT_NATIVE);
+	    in->profile.builder, p, kind == ID_KSTACK ? AF_BUILDER_KERNEL : AF_BUILDER_NATIVE);
 	return true;
 }
 
@@ -137,7 +137,7 @@ static uint32_t known(struct import_records *in, enum id_kind kind, uint32_t id)
 	if (id && !at && kind >= ID_FILE)
 		at = af_map_get(&in->by_id, (uint64_t)ID_STRING << 32 | id);
 	if (id && !at)
-		in->profile.draft->unused[AF_DRAFT_STRINGS_UNUSED]++;
+		in->profile.builder->unused[AF_BUILDER_STRINGS_UNUSED]++;
 	return at ? (uint32_t)*at : 0;
 }
 
@@ -146,9 +146,9 @@ static uint32_t reason_name(struct import_records *in, uint32_t type)
 	char text[24];
 
 	if (type < sizeof reasons / sizeof *reasons)
-		return af_draft_name(in->profile.draft, reasons[type], strlen(reasons[type]));
+		return af_builder_name(in->profile.builder, reasons[type], strlen(reasons[type]));
 	int n = snprintf(text, sizeof text, "stall %u", type);
-	return af_draft_name(in->profile.draft, text, (size_t)n);
+	return af_builder_name(in->profile.builder, text, (size_t)n);
 }
 
 static void stall_use(struct import_records *in, const struct stall_line *s)
@@ -167,7 +167,7 @@ static void stall_use(struct import_records *in, const struct stall_line *s)
 	};
 	iaprof_symbol(p, known(in, ID_SYMBOL, s->ids[STALL_SYMBOL]));
 	if (!p->state.symbol)
-		p->state.symbol = af_draft_name(p->draft, "[unknown kernel]", 16);
+		p->state.symbol = af_builder_name(p->builder, "[unknown kernel]", 16);
 	iaprof_stall(p, s->offset, reason_name(in, s->ids[STALL_TYPE]), s->count);
 }
 
@@ -207,7 +207,7 @@ static void line_take(void *arg, char *p, size_t len, bool cut)
 	struct import_records *in = arg;
 
 	in->count.line++;
-	in->profile.draft->unused[AF_DRAFT_TEXTS_UNUSED] += cut;
+	in->profile.builder->unused[AF_BUILDER_TEXTS_UNUSED] += cut;
 	if (len && p[len - 1] == '\r')
 		p[--len] = 0;
 	if (!len)
@@ -219,7 +219,7 @@ static void line_take(void *arg, char *p, size_t len, bool cut)
 		if (lines[i].take(in, lines[i].kind, p + n))
 			return;
 	}
-	import_line_bad(&in->count, in->profile.draft);
+	import_line_bad(&in->count, in->profile.builder);
 }
 
 bool af_import_is_iaprof_records(const char *text, size_t len)
@@ -233,7 +233,7 @@ bool af_import_is_iaprof_records(const char *text, size_t len)
 	return false;
 }
 
-void af_import_iaprof_records(struct af_draft *d, const struct af_import_source *source,
+void af_import_iaprof_records(struct af_builder *d, const struct af_import_source *source,
                               uint32_t number, char *complaint, size_t size)
 {
 	struct import_records in = {0};
@@ -244,7 +244,7 @@ void af_import_iaprof_records(struct af_draft *d, const struct af_import_source 
 	iaprof_profile_close(&in.profile);
 	af_map_free(&in.by_id);
 	free(in.stalls);
-	af_draft_note(d, "import.stacks",
-	              "of each kernel's last launch, as iaprof keeps no others");
+	af_builder_note(d, "import.stacks",
+	                "of each kernel's last launch, as iaprof keeps no others");
 	import_lines_complain(&in.count, rc, "are no records of iaprof's", d, complaint, size);
 }

@@ -27,7 +27,7 @@ static bool ends_in(const char *text, size_t len, const char *end)
  * CPython's own trampolines are called "py::function:file"; where the line is known, as in what
  * aflame exports, it follows. 0: it is none.
  */
-static uint32_t python_frame(struct af_draft *d, uint32_t above, const char *p, size_t len)
+static uint32_t python_frame(struct af_builder *d, uint32_t above, const char *p, size_t len)
 {
 	char text[AF_JSON_TEXT_MAX];
 	const char *end = p + len, *function = p + 4;
@@ -45,21 +45,21 @@ static uint32_t python_frame(struct af_draft *d, uint32_t above, const char *p, 
 	                 (int)((line ? digits - 1 : end) - file - 1), file + 1,
 	                 line ? (int)(end - digits) : 1, line ? digits : "0",
 	                 (int)(file - function), function);
-	return af_draft_node(d, above, af_draft_name(d, text, (size_t)n), AF_DRAFT_PYTHON);
+	return af_builder_node(d, above, af_builder_name(d, text, (size_t)n), AF_BUILDER_PYTHON);
 }
 
-static uint32_t frame_add(struct af_draft *d, uint32_t above, const char *p, size_t len)
+static uint32_t frame_add(struct af_builder *d, uint32_t above, const char *p, size_t len)
 {
 	uint32_t python = python_frame(d, above, p, len);
 	bool kernel = ends_in(p, len, "_[k]");
 
 	if (python)
 		return python;
-	return af_draft_node(d, above, af_draft_text(d, p, kernel ? len - 4 : len),
-	                     kernel ? AF_DRAFT_KERNEL : AF_DRAFT_NATIVE);
+	return af_builder_node(d, above, af_builder_text(d, p, kernel ? len - 4 : len),
+	                       kernel ? AF_BUILDER_KERNEL : AF_BUILDER_NATIVE);
 }
 
-static uint32_t stack_add(struct af_draft *d, const char *p, size_t len)
+static uint32_t stack_add(struct af_builder *d, const char *p, size_t len)
 {
 	uint32_t node = 0;
 
@@ -82,9 +82,9 @@ bool iaprof_string_put(struct iaprof_strings *s, uint64_t id, const char *text, 
 	if (string.stack && (ends_in(text, len, "_[g]") || ends_in(text, len, "_[g];")))
 		string.stack = false; /* a path of a sample */
 	else if (string.stack)
-		string.node = stack_add(s->draft, text, len);
+		string.node = stack_add(s->builder, text, len);
 	else
-		string.name = af_draft_text(s->draft, text, len);
+		string.name = af_builder_text(s->builder, text, len);
 	if (fresh) {
 		*slot = s->nr;
 		AF_GROW(s->all, s->nr, s->cap);
@@ -102,15 +102,15 @@ static struct iaprof_string *string_get(struct iaprof_strings *s, uint64_t id)
 	uint64_t *at = id ? af_map_get(&s->by_id, id) : NULL;
 
 	if (id && !at)
-		s->draft->unused[AF_DRAFT_STRINGS_UNUSED]++;
+		s->builder->unused[AF_BUILDER_STRINGS_UNUSED]++;
 	return at ? &s->all[*at] : NULL;
 }
 
 /* A name that has a semicolon was taken for a stack. */
-static uint32_t stack_name(struct af_draft *d, uint32_t node)
+static uint32_t stack_name(struct af_builder *d, uint32_t node)
 {
 	struct af_buf b = {0};
-	uint32_t path[AF_DRAFT_DEPTH], nr = 0;
+	uint32_t path[AF_BUILDER_DEPTH], nr = 0;
 
 	for (; node; node = d->nodes[node].parent)
 		path[nr++] = d->frames[d->nodes[node].frame].name;
@@ -118,7 +118,7 @@ static uint32_t stack_name(struct af_draft *d, uint32_t node)
 		af_buf_str(&b, af_strtab_get(&d->names, path[nr]));
 		af_buf_char(&b, ';');
 	}
-	uint32_t name = b.len ? af_draft_text(d, b.data, b.len - 1) : 0;
+	uint32_t name = b.len ? af_builder_text(d, b.data, b.len - 1) : 0;
 	af_buf_free(&b);
 	return name;
 }
@@ -129,13 +129,13 @@ uint32_t iaprof_name(struct iaprof_strings *s, uint64_t id)
 	char text[32];
 
 	if (!string && id)
-		return af_draft_name(
-		    s->draft, text,
+		return af_builder_name(
+		    s->builder, text,
 		    (size_t)snprintf(text, sizeof text, "[string %llu]", (unsigned long long)id));
 	if (!string)
 		return 0;
 	if (string->stack && !string->name)
-		string->name = stack_name(s->draft, string->node);
+		string->name = stack_name(s->builder, string->node);
 	return string->name;
 }
 
@@ -146,36 +146,36 @@ uint32_t iaprof_stack(struct iaprof_strings *s, uint64_t id)
 	if (!string)
 		return 0;
 	if (!string->stack && !string->node && string->name) {
-		const char *text = af_strtab_get(&s->draft->names, string->name);
-		string->node = frame_add(s->draft, 0, text, strlen(text));
+		const char *text = af_strtab_get(&s->builder->names, string->name);
+		string->node = frame_add(s->builder, 0, text, strlen(text));
 	}
 	return string->node;
 }
 
-uint32_t iaprof_stack_of(struct af_draft *d, const char *text, uint32_t kind)
+uint32_t iaprof_stack_of(struct af_builder *d, const char *text, uint32_t kind)
 {
 	uint32_t node = 0;
 
 	for (const char *p = text, *stop; *p; p = *stop ? stop + 1 : stop) {
 		stop = strchrnul(p, ';');
 		if (stop > p)
-			node = af_draft_node(d, node, af_draft_text(d, p, (size_t)(stop - p)),
-			                     (enum af_draft_frame)kind);
+			node = af_builder_node(d, node, af_builder_text(d, p, (size_t)(stop - p)),
+			                       (enum af_builder_frame)kind);
 	}
 	return node;
 }
 
-uint32_t iaprof_stack_join(struct af_draft *d, uint32_t above, uint32_t node)
+uint32_t iaprof_stack_join(struct af_builder *d, uint32_t above, uint32_t node)
 {
-	uint32_t path[AF_DRAFT_DEPTH], nr = 0;
+	uint32_t path[AF_BUILDER_DEPTH], nr = 0;
 
 	if (!above)
 		return node;
 	for (; node; node = d->nodes[node].parent)
 		path[nr++] = d->nodes[node].frame;
 	while (nr-- > 0) {
-		struct af_draft_frame_of frame = d->frames[path[nr]];
-		above = af_draft_node(d, above, frame.name, (enum af_draft_frame)frame.kind);
+		struct af_builder_frame_of frame = d->frames[path[nr]];
+		above = af_builder_node(d, above, frame.name, (enum af_builder_frame)frame.kind);
 	}
 	return above;
 }

@@ -14,10 +14,10 @@
 
 #include "base/map.h"
 
-struct af_draft;
+struct af_builder;
 
 struct iaprof_strings {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	struct af_map by_id; /* id → index */
 	struct iaprof_string {
 		uint32_t name; /* of the draft, when it is no stack */
@@ -40,10 +40,12 @@ bool iaprof_string_put(struct iaprof_strings *s, uint64_t id, const char *text, 
 uint32_t iaprof_name(struct iaprof_strings *s, uint64_t id);
 uint32_t iaprof_stack(struct iaprof_strings *s, uint64_t id);
 
-/* The stack of the frames in @text, with semicolons between, all of @kind (enum af_draft_frame). */
-uint32_t iaprof_stack_of(struct af_draft *d, const char *text, uint32_t kind);
+/*
+ * The stack of the frames in @text, with semicolons between, all of @kind (enum af_builder_frame).
+ */
+uint32_t iaprof_stack_of(struct af_builder *d, const char *text, uint32_t kind);
 
 /* The stack @above, 0 for none, with the frames of @node inside of it. */
-uint32_t iaprof_stack_join(struct af_draft *d, uint32_t above, uint32_t node);
+uint32_t iaprof_stack_join(struct af_builder *d, uint32_t above, uint32_t node);
 
 #endif

@@ -13,13 +13,13 @@ const char *const nsys_chain_columns[] = {"id",         "symbol",     "module", 
 
 static uint32_t text_name(struct import_nsys *in, const char *text)
 {
-	return af_draft_name(in->draft, text, strlen(text));
+	return af_builder_name(in->builder, text, strlen(text));
 }
 
 /* What nobody named goes by its file, as addresses would make a function of each. */
 static uint32_t frame_unnamed(struct import_nsys *in, uint32_t module)
 {
-	const char *path = af_strtab_get(&in->draft->names, module), *slash = strrchr(path, '/');
+	const char *path = af_strtab_get(&in->builder->names, module), *slash = strrchr(path, '/');
 	char text[512];
 
 	if (!*path || !strcmp(path, "[Unknown]"))
@@ -32,7 +32,8 @@ static uint32_t frame_unnamed(struct import_nsys *in, uint32_t module)
 /* Where the unwinding stopped, the outermost frame says so. */
 static uint32_t frame_name(struct import_nsys *in, uint32_t symbol)
 {
-	const char *text = af_strtab_get(&in->draft->names, symbol), *version = strstr(text, "@@");
+	const char *text = af_strtab_get(&in->builder->names, symbol),
+		   *version = strstr(text, "@@");
 
 	/* Of older versions of a function there is one '@'. */
 	if (!version)
@@ -42,8 +43,9 @@ static uint32_t frame_name(struct import_nsys *in, uint32_t symbol)
 		return text_name(in, broken);
 	if (!strcmp(text, "[Max depth]"))
 		return text_name(in, "[truncated: too deep]");
-	return version && version > text ? af_draft_name(in->draft, text, (size_t)(version - text))
-	                                 : symbol;
+	return version && version > text
+	           ? af_builder_name(in->builder, text, (size_t)(version - text))
+	           : symbol;
 }
 
 static bool thread_begins(const char *name)
@@ -59,9 +61,9 @@ static bool thread_begins(const char *name)
 }
 
 /* A stack that goes to where its thread begins is none that is broken, though it is called so. */
-static bool stack_whole(const struct af_draft *d, uint32_t stack, uint32_t name)
+static bool stack_whole(const struct af_builder *d, uint32_t stack, uint32_t name)
 {
-	const struct af_draft_node *outermost = &d->nodes[stack];
+	const struct af_builder_node *outermost = &d->nodes[stack];
 
 	return stack && !outermost->parent && thread_begins(af_strtab_get(&d->names, name)) &&
 	       !strcmp(af_strtab_get(&d->names, d->frames[outermost->frame].name), broken);
@@ -69,27 +71,27 @@ static bool stack_whole(const struct af_draft *d, uint32_t stack, uint32_t name)
 
 void nsys_chain_add(struct import_nsys *in, struct af_map *stacks, const struct sqlite_rows *rows)
 {
-	struct af_draft_frame_of frame = {.name = frame_name(in, nsys_string(in, rows, 1)),
-	                                  .module = nsys_string(in, rows, 2)};
+	struct af_builder_frame_of frame = {.name = frame_name(in, nsys_string(in, rows, 1)),
+	                                    .module = nsys_string(in, rows, 2)};
 	int64_t id = sqlite_int(rows, 0, -1);
 	bool fresh;
 
-	bool end = frame.name && !strcmp(af_strtab_get(&in->draft->names, frame.name), broken);
+	bool end = frame.name && !strcmp(af_strtab_get(&in->builder->names, frame.name), broken);
 	if (!frame.name || (sqlite_int(rows, 4, 0) && !end))
 		frame.name = frame_unnamed(in, frame.module);
-	frame.kind = sqlite_int(rows, 3, 0) ? AF_DRAFT_KERNEL : AF_DRAFT_NATIVE;
+	frame.kind = sqlite_int(rows, 3, 0) ? AF_BUILDER_KERNEL : AF_BUILDER_NATIVE;
 	uint64_t *stack = af_map_at(stacks, (uint64_t)id, &fresh);
-	if (stack_whole(in->draft, (uint32_t)*stack, frame.name))
+	if (stack_whole(in->builder, (uint32_t)*stack, frame.name))
 		*stack = 0;
 	/* The only one, and not unwound from. */
 	if (fresh && !sqlite_int(rows, 5, -1) && !sqlite_int(rows, 6, -1))
-		*stack = af_draft_node(in->draft, 0, text_name(in, "[truncated: not unwound]"),
-		                       AF_DRAFT_NATIVE);
-	*stack = af_draft_node_of(in->draft, (uint32_t)*stack, &frame);
+		*stack = af_builder_node(in->builder, 0, text_name(in, "[truncated: not unwound]"),
+		                         AF_BUILDER_NATIVE);
+	*stack = af_builder_node_of(in->builder, (uint32_t)*stack, &frame);
 }
 
 /* "poll" is "__poll" to itself. */
-static bool function_is(const struct af_draft *d, uint32_t stack, const char *function)
+static bool function_is(const struct af_builder *d, uint32_t stack, const char *function)
 {
 	const char *name = af_strtab_get(&d->names, d->frames[d->nodes[stack].frame].name);
 
@@ -98,8 +100,8 @@ static bool function_is(const struct af_draft *d, uint32_t stack, const char *fu
 
 uint32_t nsys_stack_to(const struct import_nsys *in, uint32_t stack, uint32_t function)
 {
-	const char *text = af_strtab_get(&in->draft->names, function);
-	const struct af_draft *d = in->draft;
+	const char *text = af_strtab_get(&in->builder->names, function);
+	const struct af_builder *d = in->builder;
 	uint32_t at = stack;
 
 	for (int i = 0; at && i < OWN_FRAMES; i++, at = d->nodes[at].parent)

@@ -22,7 +22,7 @@ static uint32_t correlation_of(struct import_nsys *in, const struct sqlite_rows 
 
 	if (id >= 0 && id <= UINT32_MAX)
 		return (uint32_t)id;
-	in->draft->unused[AF_DRAFT_CORRELATIONS_UNUSED]++;
+	in->builder->unused[AF_BUILDER_CORRELATIONS_UNUSED]++;
 	return 0;
 }
 
@@ -31,10 +31,10 @@ static const char *const call_columns[] = {"start",  "end",         "globalTid",
 
 static uint32_t function_name(struct import_nsys *in, uint32_t name)
 {
-	const char *text = af_strtab_get(&in->draft->names, name);
+	const char *text = af_strtab_get(&in->builder->names, name);
 	size_t len = strlen(text), without = import_function_len(text, len);
 
-	return without < len ? af_draft_name(in->draft, text, without) : name;
+	return without < len ? af_builder_name(in->builder, text, without) : name;
 }
 
 /*
@@ -93,14 +93,14 @@ static uint32_t stack_of_call(struct import_nsys *in, const struct sqlite_rows *
 
 static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
 {
-	struct af_draft_slice s = {.thread = UINT32_MAX};
+	struct af_builder_slice s = {.thread = UINT32_MAX};
 	const struct call_key key = call_key(in, rows);
 
 	if (sqlite_int(rows, 6, -1) == CUDA_BACKTRACE && af_keys_get(&in->called, &key, sizeof key))
 		return;
 	s.name = function_name(in, nsys_string(in, rows, 4));
 	if (!sqlite_has(rows, 2) || !s.name) {
-		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		in->builder->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return;
 	}
 	if (!nsys_times(in, rows, &s.start_ns, &s.busy_ns))
@@ -109,7 +109,7 @@ static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
 	s.correlation = correlation_of(in, rows, 3);
 	s.external = stack_of_call(in, rows, &key, s.name);
 	if (s.thread != UINT32_MAX)
-		af_draft_slice(in->draft, AF_DRAFT_CALL, &s);
+		af_builder_slice(in->builder, AF_BUILDER_CALL, &s);
 }
 
 /* Columns that all tables of device work have. */
@@ -135,16 +135,16 @@ static uint64_t bytes_of(const struct sqlite_rows *rows, int column)
 
 /* @node: id of the graph's node that it is, 0: none. */
 static void work_add(struct import_nsys *in, const struct sqlite_rows *rows,
-                     struct af_draft_shape *shape, int64_t node)
+                     struct af_builder_descriptor *descriptor, int64_t node)
 {
-	struct af_draft_work work = {.space = in->first_space};
+	struct af_builder_work work = {.space = in->first_space};
 	uint32_t device = number_of(rows, WORK_DEVICE);
 
 	if (!nsys_times(in, rows, &work.start_ns, &work.busy_ns))
 		return;
-	shape->device = device < DEVICES_MAX ? device : 0;
-	shape->context = number_of(rows, WORK_CONTEXT);
-	shape->stream = number_of(rows, WORK_STREAM);
+	descriptor->device = device < DEVICES_MAX ? device : 0;
+	descriptor->context = number_of(rows, WORK_CONTEXT);
+	descriptor->stream = number_of(rows, WORK_STREAM);
 	work.correlation = correlation_of(in, rows, WORK_CORRELATION);
 	/* Exports of old have no process here: then there was one. */
 	if (sqlite_has(rows, WORK_PID) || !work.space) {
@@ -153,7 +153,7 @@ static void work_add(struct import_nsys *in, const struct sqlite_rows *rows,
 		nsys_main_thread(in, global);
 	}
 	work.node = nsys_graph_node(in, work.space, node);
-	af_draft_work(in->draft, &work, shape);
+	af_builder_work(in->builder, &work, descriptor);
 }
 
 static const char *const kernel_columns[] = {WORK_COLUMNS,
@@ -172,19 +172,20 @@ static const char *const kernel_columns[] = {WORK_COLUMNS,
 
 static void take_kernel(struct import_nsys *in, const struct sqlite_rows *rows)
 {
-	struct af_draft_shape shape = {.op = AF_OP_KERNEL};
+	struct af_builder_descriptor descriptor = {.op = AF_OP_KERNEL};
 
-	shape.kernel = nsys_string(in, rows, WORK_OWN);
-	if (!shape.kernel)
-		shape.kernel = nsys_string(in, rows, WORK_OWN + 1);
-	shape.registers = number_of(rows, WORK_OWN + 2);
+	descriptor.kernel = nsys_string(in, rows, WORK_OWN);
+	if (!descriptor.kernel)
+		descriptor.kernel = nsys_string(in, rows, WORK_OWN + 1);
+	descriptor.registers = number_of(rows, WORK_OWN + 2);
 	uint64_t shared = (uint64_t)number_of(rows, WORK_OWN + 3) + number_of(rows, WORK_OWN + 4);
-	shape.shared = shared <= UINT32_MAX ? (uint32_t)shared : UINT32_MAX;
+	descriptor.shared = shared <= UINT32_MAX ? (uint32_t)shared : UINT32_MAX;
 	for (int i = 0; i < 3; i++) {
-		shape.local[i] = number_of(rows, WORK_OWN + 8 + i);
-		shape.global[i] = (uint64_t)number_of(rows, WORK_OWN + 5 + i) * shape.local[i];
+		descriptor.local[i] = number_of(rows, WORK_OWN + 8 + i);
+		descriptor.global[i] =
+		    (uint64_t)number_of(rows, WORK_OWN + 5 + i) * descriptor.local[i];
 	}
-	work_add(in, rows, &shape, sqlite_int(rows, WORK_NODE, 0));
+	work_add(in, rows, &descriptor, sqlite_int(rows, WORK_NODE, 0));
 }
 
 /* ENUM_CUDA_MEMCPY_OPER */
@@ -199,25 +200,26 @@ static uint32_t copy_op(int64_t kind)
 
 static void take_copy(struct import_nsys *in, const struct sqlite_rows *rows)
 {
-	struct af_draft_shape shape = {.op = copy_op(sqlite_int(rows, WORK_OWN + 1, 0)),
-	                               .bytes = bytes_of(rows, WORK_OWN)};
+	struct af_builder_descriptor descriptor = {.op = copy_op(sqlite_int(rows, WORK_OWN + 1, 0)),
+	                                           .bytes = bytes_of(rows, WORK_OWN)};
 
-	work_add(in, rows, &shape, sqlite_int(rows, WORK_NODE, 0));
+	work_add(in, rows, &descriptor, sqlite_int(rows, WORK_NODE, 0));
 }
 
 static void take_fill(struct import_nsys *in, const struct sqlite_rows *rows)
 {
-	struct af_draft_shape shape = {.op = AF_OP_FILL, .bytes = bytes_of(rows, WORK_OWN)};
+	struct af_builder_descriptor descriptor = {.op = AF_OP_FILL,
+	                                           .bytes = bytes_of(rows, WORK_OWN)};
 
-	work_add(in, rows, &shape, sqlite_int(rows, WORK_NODE, 0));
+	work_add(in, rows, &descriptor, sqlite_int(rows, WORK_NODE, 0));
 }
 
 /* A graph that was timed as a whole. */
 static void take_graph(struct import_nsys *in, const struct sqlite_rows *rows)
 {
-	struct af_draft_shape shape = {.op = AF_OP_GRAPH};
+	struct af_builder_descriptor descriptor = {.op = AF_OP_GRAPH};
 
-	work_add(in, rows, &shape, nsys_graph_whole(rows, WORK_OWN));
+	work_add(in, rows, &descriptor, nsys_graph_whole(rows, WORK_OWN));
 }
 
 enum { MEMORY_PID = 1, MEMORY_DEVICE, MEMORY_ADDRESS, MEMORY_BYTES, MEMORY_KIND, MEMORY_DOES };
@@ -253,27 +255,27 @@ static uint8_t memory_of(const struct sqlite_rows *rows)
 
 static void take_memory(struct import_nsys *in, const struct sqlite_rows *rows)
 {
-	struct af_draft_memory m = {.memory = memory_of(rows), .does = AF_DOES_ALLOC};
+	struct af_builder_memory m = {.memory = memory_of(rows), .category = AF_CATEGORY_ALLOC};
 	int64_t pid = sqlite_int(rows, MEMORY_PID, 0),
 		operation = sqlite_int(rows, MEMORY_DOES, -1);
 
 	if (!m.memory || operation < 0 || operation > 1 || !sqlite_has(rows, MEMORY_PID)) {
-		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		in->builder->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return;
 	}
 	if (!nsys_time(in, rows, &m.time_ns))
 		return;
 	if (operation)
-		m.does = AF_DOES_FREE;
+		m.category = AF_CATEGORY_FREE;
 	nsys_main_thread(in, pid);
-	m.process = af_draft_process(in->draft, nsys_space(in, pid),
-	                             (uint32_t)(pid >> NSYS_GLOBAL_BITS & NSYS_ID_MASK));
+	m.process = af_builder_process(in->builder, nsys_space(in, pid),
+	                               (uint32_t)(pid >> NSYS_GLOBAL_BITS & NSYS_ID_MASK));
 	m.device = number_of(rows, MEMORY_DEVICE);
 	m.device = m.device < DEVICES_MAX ? m.device : 0;
 	m.address = (uint64_t)sqlite_int(rows, MEMORY_ADDRESS, 0);
 	m.bytes = bytes_of(rows, MEMORY_BYTES);
 	m.correlation = correlation_of(in, rows, MEMORY_CORRELATION);
-	af_draft_memory(in->draft, &m);
+	af_builder_memory(in->builder, &m);
 }
 
 void nsys_cuda(struct import_nsys *in)

@@ -24,7 +24,7 @@ struct gpu {
 struct nsys_devices {
 	struct gpu *gpus;
 	uint32_t nr, cap;
-	bool told; /* which a process has */
+	bool reported; /* which a process has */
 };
 
 static void take_gpu(struct import_nsys *in, const struct sqlite_rows *rows)
@@ -53,7 +53,8 @@ static void name_device(struct import_nsys *in, uint32_t space, int64_t device,
                         const struct gpu *gpu)
 {
 	if (*gpu->name && device >= 0 && device < DEVICES_MAX)
-		af_draft_device(in->draft, space, (uint32_t)device, gpu->name, strlen(gpu->name));
+		af_builder_device(in->builder, space, (uint32_t)device, gpu->name,
+		                  strlen(gpu->name));
 }
 
 static void note_number(struct import_nsys *in, uint32_t space, uint32_t device, const char *key,
@@ -63,7 +64,7 @@ static void note_number(struct import_nsys *in, uint32_t space, uint32_t device,
 
 	snprintf(text, sizeof text, "%lld", (long long)number);
 	if (number > 0)
-		af_draft_device_note(in->draft, space, device, key, text);
+		af_builder_device_note(in->builder, space, device, key, text);
 }
 
 static void note_device(struct import_nsys *in, uint32_t space, uint32_t device,
@@ -74,14 +75,14 @@ static void note_device(struct import_nsys *in, uint32_t space, uint32_t device,
 	/* As nvidia-smi writes it. */
 	snprintf(text, sizeof text, "GPU-%s", gpu->uuid);
 	if (*gpu->uuid)
-		af_draft_device_note(in->draft, space, device, "uuid", text);
+		af_builder_device_note(in->builder, space, device, "uuid", text);
 	note_number(in, space, device, "processors", gpu->processors);
 	note_number(in, space, device, "clock_khz", gpu->clock_hz / 1000);
 	snprintf(text, sizeof text, "%lld.%lld", (long long)gpu->major, (long long)gpu->minor);
 	if (gpu->major > 0 && gpu->minor >= 0)
-		af_draft_device_note(in->draft, space, device, "capability", text);
+		af_builder_device_note(in->builder, space, device, "capability", text);
 	if (*gpu->bus)
-		af_draft_device_note(in->draft, space, device, "pci", gpu->bus);
+		af_builder_device_note(in->builder, space, device, "pci", gpu->bus);
 	note_number(in, space, device, "memory_bytes", gpu->memory_bytes);
 }
 
@@ -92,9 +93,9 @@ static void take_device(struct import_nsys *in, const struct sqlite_rows *rows)
 	const uint64_t *space =
 	    af_map_get(&in->spaces, (uint64_t)(sqlite_int(rows, DEVICE_PID, 0) & NSYS_ID_MASK));
 
-	in->devices->told = true;
+	in->devices->reported = true;
 	if (!space || device < 0 || device >= DEVICES_MAX ||
-	    af_map_get(&in->draft->noted, *space << 32 | (uint64_t)device))
+	    af_map_get(&in->builder->noted, *space << 32 | (uint64_t)device))
 		return;
 	for (uint32_t i = 0; i < s->nr; i++)
 		if (s->gpus[i].id == id) {
@@ -117,7 +118,7 @@ void nsys_devices(struct import_nsys *in)
 	           (const char *const[]){"gpuId", "cudaId", "pid", NULL}, take_device);
 	/* Every process may have used every GPU; of so many no file has a use. */
 	bool few = (uint64_t)in->spaces.nr * s->nr <= NAMES_MOST;
-	for (size_t i = 0; i < in->spaces.cap && !s->told && few; i++)
+	for (size_t i = 0; i < in->spaces.cap && !s->reported && few; i++)
 		for (uint32_t g = 0; in->spaces.slots[i].used && g < s->nr; g++)
 			name_device(in, (uint32_t)in->spaces.slots[i].value, s->gpus[g].cuda,
 			            &s->gpus[g]);

@@ -10,7 +10,7 @@ enum { GRAPH_THREAD = 1, GRAPH_NODE, GRAPH_ORIGINAL, GRAPH_WHOLE };
 
 uint32_t nsys_graph_node(struct import_nsys *in, uint32_t space, int64_t id)
 {
-	struct af_draft *d = in->draft;
+	struct af_builder *d = in->builder;
 	bool fresh;
 
 	if (id <= 0)
@@ -19,7 +19,7 @@ uint32_t nsys_graph_node(struct import_nsys *in, uint32_t space, int64_t id)
 	if (fresh) {
 		AF_GROW(d->graph_nodes, d->nr_graph_nodes, d->cap_graph_nodes);
 		d->graph_nodes[d->nr_graph_nodes++] =
-		    (struct af_draft_graph_node){.graph = (uint32_t)(id >> GRAPH_SHIFT)};
+		    (struct af_builder_graph_node){.graph = (uint32_t)(id >> GRAPH_SHIFT)};
 		*slot = d->nr_graph_nodes;
 	}
 	return (uint32_t)*slot;
@@ -35,7 +35,7 @@ int64_t nsys_graph_whole(const struct sqlite_rows *rows, int column)
 /* Each time that a node is told of is a definition of its own: the clone's, then whose it is. */
 static void take_node(struct import_nsys *in, const struct sqlite_rows *rows)
 {
-	struct af_draft_slice s = {.thread = UINT32_MAX};
+	struct af_builder_slice s = {.thread = UINT32_MAX};
 	int64_t id = sqlite_int(rows, GRAPH_NODE, 0), thread = sqlite_int(rows, GRAPH_THREAD, 0);
 	uint32_t space = nsys_space(in, thread);
 
@@ -47,11 +47,11 @@ static void take_node(struct import_nsys *in, const struct sqlite_rows *rows)
 	if (!node || !sqlite_has(rows, GRAPH_THREAD) || !nsys_time(in, rows, &s.start_ns))
 		return;
 	if (original && original != node)
-		in->draft->graph_nodes[node - 1].original = original;
+		in->builder->graph_nodes[node - 1].original = original;
 	s.thread = nsys_thread(in, thread);
 	s.correlation = node - 1;
 	if (s.thread != UINT32_MAX)
-		af_draft_slice(in->draft, AF_DRAFT_NODE, &s);
+		af_builder_slice(in->builder, AF_BUILDER_NODE, &s);
 }
 
 void nsys_graphs(struct import_nsys *in)

@@ -26,7 +26,7 @@ void nsys_table(struct import_nsys *in, const char *table, const char *order,
 		while (sqlite_next(&rows))
 			take(in, &rows);
 	if (rows.failed) {
-		in->draft->damaged++;
+		in->builder->damaged++;
 		if (!*in->complaint)
 			snprintf(in->complaint, in->complaint_size, "table %s: %s", table,
 			         sqlite_error(in->db));
@@ -40,7 +40,7 @@ uint32_t nsys_string(struct import_nsys *in, const struct sqlite_rows *rows, int
 		return 0;
 	const uint64_t *name = af_map_get(&in->strings, (uint64_t)sqlite_int(rows, column, -1));
 	if (!name)
-		in->draft->unused[AF_DRAFT_STRINGS_UNUSED]++;
+		in->builder->unused[AF_BUILDER_STRINGS_UNUSED]++;
 	return name ? (uint32_t)*name : 0;
 }
 
@@ -60,9 +60,9 @@ uint32_t nsys_space(struct import_nsys *in, int64_t global)
 uint32_t nsys_thread(struct import_nsys *in, int64_t global)
 {
 	uint32_t pid = (uint32_t)(global >> NSYS_GLOBAL_BITS & NSYS_ID_MASK);
-	uint32_t process = af_draft_process(in->draft, nsys_space(in, global), pid);
+	uint32_t process = af_builder_process(in->builder, nsys_space(in, global), pid);
 
-	return af_draft_thread(in->draft, process, (uint32_t)(global & NSYS_ID_MASK));
+	return af_builder_thread(in->builder, process, (uint32_t)(global & NSYS_ID_MASK));
 }
 
 void nsys_main_thread(struct import_nsys *in, int64_t global_pid)
@@ -78,12 +78,12 @@ bool nsys_times(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t
 	int64_t start, end = sqlite_int(rows, 1, -1);
 
 	if (!sqlite_has(rows, 0) || !sqlite_has(rows, 1)) {
-		in->draft->unused[AF_DRAFT_HALVES_UNUSED]++;
+		in->builder->unused[AF_BUILDER_HALVES_UNUSED]++;
 		return false;
 	}
 	if (__builtin_add_overflow(sqlite_int(rows, 0, -1), (int64_t)in->epoch_ns, &start) ||
 	    __builtin_add_overflow(end, (int64_t)in->epoch_ns, &end) || start < 0 || end < start) {
-		in->draft->unused[AF_DRAFT_TIMES_UNUSED]++;
+		in->builder->unused[AF_BUILDER_TIMES_UNUSED]++;
 		return false;
 	}
 	*start_ns = (uint64_t)start;
@@ -96,12 +96,12 @@ bool nsys_time(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t 
 	int64_t time;
 
 	if (!sqlite_has(rows, 0)) {
-		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		in->builder->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return false;
 	}
 	if (__builtin_add_overflow(sqlite_int(rows, 0, -1), (int64_t)in->epoch_ns, &time) ||
 	    time < 0) {
-		in->draft->unused[AF_DRAFT_TIMES_UNUSED]++;
+		in->builder->unused[AF_BUILDER_TIMES_UNUSED]++;
 		return false;
 	}
 	*time_ns = (uint64_t)time;
@@ -114,7 +114,7 @@ static void take_string(struct import_nsys *in, const struct sqlite_rows *rows)
 	const char *text = sqlite_text(rows, 1, &len);
 
 	*af_map_at(&in->strings, (uint64_t)sqlite_int(rows, 0, -1), NULL) =
-	    af_draft_text(in->draft, text, len);
+	    af_builder_text(in->builder, text, len);
 }
 
 static void take_epoch(struct import_nsys *in, const struct sqlite_rows *rows)
@@ -137,13 +137,13 @@ static void take_process(struct import_nsys *in, const struct sqlite_rows *rows)
 	if (!space || !len)
 		return;
 	uint32_t pid = (uint32_t)(global >> NSYS_GLOBAL_BITS & NSYS_ID_MASK);
-	uint32_t process = af_draft_process(in->draft, (uint32_t)*space, pid);
-	in->draft->processes[process].exe = af_draft_text(in->draft, text, len);
+	uint32_t process = af_builder_process(in->builder, (uint32_t)*space, pid);
+	in->builder->processes[process].exe = af_builder_text(in->builder, text, len);
 }
 
 static void take_thread_name(struct import_nsys *in, const struct sqlite_rows *rows)
 {
-	struct af_draft *d = in->draft;
+	struct af_builder *d = in->builder;
 	int64_t global = sqlite_int(rows, 0, 0), pid = global >> NSYS_GLOBAL_BITS & NSYS_ID_MASK;
 	const uint64_t *space = af_map_get(&in->spaces, (uint64_t)pid);
 	uint32_t name = nsys_string(in, rows, 1);
@@ -195,7 +195,7 @@ static void take_unused(void *arg, const char *table, uint64_t nr_rows)
 			return;
 	if (!nr_rows)
 		return;
-	in->draft->unused[AF_DRAFT_OTHER_UNUSED] += nr_rows;
+	in->builder->unused[AF_BUILDER_OTHER_UNUSED] += nr_rows;
 	af_buf_fmt(&in->unused, "%s%s %llu", in->unused.len ? ", " : "", table,
 	           (unsigned long long)nr_rows);
 }
@@ -217,15 +217,15 @@ static void tables_read(struct import_nsys *in)
 	nsys_devices(in);
 	sqlite_tables(in->db, take_unused, in);
 	if (in->unused.len)
-		af_draft_note(in->draft, "import.tables.unused", "%.*s", (int)in->unused.len,
-		              in->unused.data);
+		af_builder_note(in->builder, "import.tables.unused", "%.*s", (int)in->unused.len,
+		                in->unused.data);
 }
 
-void af_import_nsys(struct af_draft *d, const struct af_import_source *source, uint32_t number,
+void af_import_nsys(struct af_builder *d, const struct af_import_source *source, uint32_t number,
                     char *complaint, size_t size)
 {
 	struct import_nsys in = {
-	    .draft = d, .number = number, .complaint = complaint, .complaint_size = size};
+	    .builder = d, .number = number, .complaint = complaint, .complaint_size = size};
 	size_t nr_bytes;
 	ssize_t rc;
 	uint8_t *data = import_whole(source, &nr_bytes, &rc);

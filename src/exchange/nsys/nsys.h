@@ -16,7 +16,7 @@ enum { NSYS_GLOBAL_BITS = 24 };
 #define NSYS_ID_MASK ((INT64_C(1) << NSYS_GLOBAL_BITS) - 1)
 
 struct import_nsys {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	struct sqlite_db *db;
 	uint32_t number;              /* of the file */
 	uint32_t first_space;         /* of its processes, 0: none yet */
@@ -64,7 +64,7 @@ bool nsys_time(struct import_nsys *in, const struct sqlite_rows *rows, uint64_t 
 void nsys_cuda(struct import_nsys *in);
 /* Read which calls made the nodes of graphs. */
 void nsys_graphs(struct import_nsys *in);
-/* The node of a graph with that id in the process of @space, as af_draft_work has it. */
+/* The node of a graph with that id in the process of @space, as af_builder_work has it. */
 uint32_t nsys_graph_node(struct import_nsys *in, uint32_t space, int64_t id);
 /* The id that stands for the whole graph in @column, 0: none. */
 int64_t nsys_graph_whole(const struct sqlite_rows *rows, int column);

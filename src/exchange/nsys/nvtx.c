@@ -13,7 +13,7 @@ static uint32_t nvtx_text(struct import_nsys *in, const struct sqlite_rows *rows
 	size_t len;
 	const char *text = sqlite_text(rows, NVTX_TEXT, &len);
 
-	return len ? af_draft_text(in->draft, text, len) : nsys_string(in, rows, NVTX_TEXT_ID);
+	return len ? af_builder_text(in->builder, text, len) : nsys_string(in, rows, NVTX_TEXT_ID);
 }
 
 static uint64_t nvtx_domain(const struct sqlite_rows *rows)
@@ -30,34 +30,34 @@ static void take_domain(struct import_nsys *in, const struct sqlite_rows *rows)
 		*af_map_at(&in->domains, nvtx_domain(rows), NULL) = nvtx_text(in, rows);
 }
 
-static void edge_add(struct import_nsys *in, enum af_draft_slice_kind kind,
-                     const struct af_draft_slice *s, uint64_t time_ns)
+static void edge_add(struct import_nsys *in, enum af_builder_slice_kind kind,
+                     const struct af_builder_slice *s, uint64_t time_ns)
 {
-	struct af_draft_slice edge = *s;
+	struct af_builder_slice edge = *s;
 
 	edge.start_ns = time_ns;
 	edge.busy_ns = 0;
-	if (kind == AF_DRAFT_END)
+	if (kind == AF_BUILDER_END)
 		edge.name = 0;
 	if (edge.thread != UINT32_MAX)
-		af_draft_slice(in->draft, kind, &edge);
+		af_builder_slice(in->builder, kind, &edge);
 }
 
 /* One that was started is its process's: any thread may end it, and none needs to be in it. */
 static void take_started(struct import_nsys *in, const struct sqlite_rows *rows,
-                         struct af_draft_slice *s)
+                         struct af_builder_slice *s)
 {
 	s->external = ++in->nr_started;
-	edge_add(in, AF_DRAFT_START, s, s->start_ns);
+	edge_add(in, AF_BUILDER_START, s, s->start_ns);
 	if (sqlite_has(rows, NVTX_END_THREAD))
 		s->thread = nsys_thread(in, sqlite_int(rows, NVTX_END_THREAD, 0));
-	edge_add(in, AF_DRAFT_END, s, s->start_ns + s->busy_ns);
+	edge_add(in, AF_BUILDER_END, s, s->start_ns + s->busy_ns);
 }
 
 static void take_nvtx(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	int64_t type = sqlite_int(rows, NVTX_TYPE, -1);
-	struct af_draft_slice s = {.thread = UINT32_MAX};
+	struct af_builder_slice s = {.thread = UINT32_MAX};
 
 	if (type != NVTX_PUSH_POP && type != NVTX_START_END && type != NVTX_MARK)
 		return;
@@ -65,21 +65,22 @@ static void take_nvtx(struct import_nsys *in, const struct sqlite_rows *rows)
 	/* What a mark without a text would tell is in a payload: a Python stack, which the export
 	 * leaves out. */
 	if (!sqlite_has(rows, NVTX_THREAD) || (type == NVTX_MARK && !s.name)) {
-		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		in->builder->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return;
 	}
 	if (!(type == NVTX_MARK ? nsys_time(in, rows, &s.start_ns)
 	                        : nsys_times(in, rows, &s.start_ns, &s.busy_ns)))
 		return;
 	const uint64_t *domain = af_map_get(&in->domains, nvtx_domain(rows));
-	s.correlation = domain && *domain ? (uint32_t)*domain : af_draft_name(in->draft, "NVTX", 4);
+	s.correlation =
+	    domain && *domain ? (uint32_t)*domain : af_builder_name(in->builder, "NVTX", 4);
 	s.thread = nsys_thread(in, sqlite_int(rows, NVTX_THREAD, 0));
 	if (s.thread == UINT32_MAX)
 		return;
 	if (type == NVTX_PUSH_POP)
-		af_draft_slice(in->draft, AF_DRAFT_RANGE, &s);
+		af_builder_slice(in->builder, AF_BUILDER_RANGE, &s);
 	else if (type == NVTX_MARK)
-		edge_add(in, AF_DRAFT_MARK, &s, s.start_ns);
+		edge_add(in, AF_BUILDER_MARK, &s, s.start_ns);
 	else
 		take_started(in, rows, &s);
 }

@@ -44,11 +44,11 @@ static void gap_add(struct nsys_samples *s, uint32_t thread, uint64_t time_ns)
 
 static void take_sample(struct import_nsys *in, const struct sqlite_rows *rows)
 {
-	struct af_draft_sample sample = {.weight_ns = 1};
+	struct af_builder_sample sample = {.weight_ns = 1};
 	int64_t cpu = sqlite_int(rows, 3, 0);
 
 	if (!sqlite_has(rows, 2)) {
-		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		in->builder->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return;
 	}
 	if (!nsys_time(in, rows, &sample.time_ns))
@@ -60,7 +60,7 @@ static void take_sample(struct import_nsys *in, const struct sqlite_rows *rows)
 	if (sample.thread == UINT32_MAX)
 		return;
 	gap_add(in->samples, sample.thread, sample.time_ns);
-	af_draft_sample(in->draft, &sample);
+	af_builder_sample(in->builder, &sample);
 }
 
 static void take_period(struct import_nsys *in, const struct sqlite_rows *rows)
@@ -86,7 +86,7 @@ static int order(const void *a, const void *b)
 
 static void samples_weigh(struct import_nsys *in, struct nsys_samples *s)
 {
-	struct af_draft *d = in->draft;
+	struct af_builder *d = in->builder;
 
 	if (d->nr_samples == s->first)
 		return;
@@ -100,7 +100,7 @@ static void samples_weigh(struct import_nsys *in, struct nsys_samples *s)
 	for (uint64_t i = s->first; i < d->nr_samples; i++)
 		d->samples[i].weight_ns = weight_ns;
 	if (weight_ns)
-		af_draft_note(
+		af_builder_note(
 		    d, "import.weights", "a sample is %llu ns, %s", (unsigned long long)weight_ns,
 		    weight_ns == s->period_ns ? "the period that the file tells"
 					      : "as far as two of a thread mostly are apart");
@@ -110,7 +110,7 @@ void nsys_samples(struct import_nsys *in)
 {
 	struct nsys_samples *s = af_xcalloc(1, sizeof *s);
 
-	s->first = in->draft->nr_samples;
+	s->first = in->builder->nr_samples;
 	in->samples = s;
 	nsys_table(in, "SAMPLING_CALLCHAINS", NSYS_CHAIN_ORDER, nsys_chain_columns, take_chain);
 	nsys_table(in, "META_DATA_CAPTURE", NULL, (const char *const[]){"name", "value", NULL},

@@ -161,7 +161,7 @@ struct table_wanted {
 	bool there;
 };
 
-static void table_look(void *arg, const char *table)
+static void table_poll(void *arg, const char *table)
 {
 	struct table_wanted *wanted = arg;
 
@@ -210,7 +210,7 @@ bool sqlite_select(struct sqlite_db *db, struct sqlite_rows *rows, const char *t
 
 	*rows = (struct sqlite_rows){.db = db};
 	db->steps = 0;
-	rows->failed = !tables_list(db, table_look, &wanted);
+	rows->failed = !tables_list(db, table_poll, &wanted);
 	if (!wanted.there)
 		return false;
 	snprintf(sql, sizeof sql, "SELECT * FROM \"%s\"%s%s", table, order ? " ORDER BY " : "",

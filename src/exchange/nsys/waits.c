@@ -23,7 +23,7 @@ static void take_chain(struct import_nsys *in, const struct sqlite_rows *rows)
 
 static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
 {
-	struct af_draft_slice s = {.thread = UINT32_MAX};
+	struct af_builder_slice s = {.thread = UINT32_MAX};
 	const uint64_t *chain;
 
 	/* Without: processes that fork and end. */
@@ -31,7 +31,7 @@ static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
 		return;
 	s.name = nsys_string(in, rows, CALL_NAME);
 	if (!sqlite_has(rows, CALL_THREAD) || !s.name) {
-		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		in->builder->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return;
 	}
 	if (!nsys_times(in, rows, &s.start_ns, &s.busy_ns))
@@ -40,7 +40,7 @@ static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
 	s.external = chain ? nsys_stack_to(in, (uint32_t)*chain, s.name) : 0;
 	s.thread = nsys_thread(in, sqlite_int(rows, CALL_THREAD, 0));
 	if (s.thread != UINT32_MAX)
-		af_draft_slice(in->draft, AF_DRAFT_LIBRARY, &s);
+		af_builder_slice(in->builder, AF_BUILDER_LIBRARY, &s);
 }
 
 /* ENUM_SAMPLING_THREAD_STATE; most files leave it open. */
@@ -61,11 +61,11 @@ static uint32_t state_of(int64_t state)
 /* Rows come by time. What is before a thread's first and after its last is not known. */
 static void take_switch(struct import_nsys *in, const struct sqlite_rows *rows)
 {
-	struct af_draft_slice s = {.thread = UINT32_MAX};
+	struct af_builder_slice s = {.thread = UINT32_MAX};
 	int64_t thread = sqlite_int(rows, SCHED_THREAD, 0);
 
 	if (!sqlite_has(rows, SCHED_THREAD)) {
-		in->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		in->builder->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return;
 	}
 	if (!nsys_time(in, rows, &s.start_ns))
@@ -83,7 +83,7 @@ static void take_switch(struct import_nsys *in, const struct sqlite_rows *rows)
 	s.correlation = (uint32_t)*state;
 	*off_ns = 0;
 	if (s.thread != UINT32_MAX)
-		af_draft_slice(in->draft, AF_DRAFT_BACK, &s);
+		af_builder_slice(in->builder, AF_BUILDER_BACK, &s);
 }
 
 void nsys_waits(struct import_nsys *in)

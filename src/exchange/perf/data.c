@@ -67,13 +67,13 @@ static void take_sample(struct perf_data *p, const struct perf_record *r)
 	struct perf_kept kept;
 
 	if (!perf_sample_parse(&p->file, r, &s)) {
-		p->draft->unused[AF_DRAFT_FIELDS_UNUSED]++;
+		p->builder->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return;
 	}
 	if (!(p->file.attrs[s.attr].sample_type & PERF_TIME))
 		s.time_ns = p->last_ns + 1;
 	p->last_ns = s.time_ns;
-	if (!af_draft_times(p->draft, s.time_ns, 0))
+	if (!af_builder_times(p->builder, s.time_ns, 0))
 		return;
 	const uint64_t alone[] = {(r->misc & PERF_MODE_MASK) == PERF_MODE_KERNEL
 	                              ? PERF_CONTEXT_KERNEL
@@ -92,21 +92,21 @@ static void take_sample(struct perf_data *p, const struct perf_record *r)
 	p->samples[p->nr_samples++] = kept;
 }
 
-static void take_told(struct perf_data *p, const struct perf_record *r)
+static void take_reported(struct perf_data *p, const struct perf_record *r)
 {
-	struct perf_told told = {.time_ns = p->last_ns,
-	                         .at = p->told_bytes.len,
-	                         .type = r->type,
-	                         .misc = r->misc,
-	                         .size = (uint32_t)r->size,
-	                         .number = (uint32_t)p->nr_told};
+	struct perf_reported reported = {.time_ns = p->last_ns,
+	                                 .at = p->reported_bytes.len,
+	                                 .type = r->type,
+	                                 .misc = r->misc,
+	                                 .size = (uint32_t)r->size,
+	                                 .number = (uint32_t)p->nr_reported};
 
 	/* Times that cannot be are as good as none. */
-	if (perf_record_time(&p->file, r, &told.time_ns) && told.time_ns >> 63)
-		told.time_ns = p->last_ns;
-	af_buf_add(&p->told_bytes, r->body, r->size);
-	AF_GROW(p->told, p->nr_told, p->cap_told);
-	p->told[p->nr_told++] = told;
+	if (perf_record_time(&p->file, r, &reported.time_ns) && reported.time_ns >> 63)
+		reported.time_ns = p->last_ns;
+	af_buf_add(&p->reported_bytes, r->body, r->size);
+	AF_GROW(p->reported, p->nr_reported, p->cap_reported);
+	p->reported[p->nr_reported++] = reported;
 }
 
 static void take_record(struct perf_data *p, const struct perf_record *r)
@@ -120,13 +120,13 @@ static void take_record(struct perf_data *p, const struct perf_record *r)
 	case PERF_COMM:
 	case PERF_FORK:
 	case PERF_KSYMBOL:
-		take_told(p, r);
+		take_reported(p, r);
 		break;
 	case PERF_LOST:
-		p->draft->lost += r->size >= 16 ? perf_u64(r->body + 8) : 0;
+		p->builder->lost += r->size >= 16 ? perf_u64(r->body + 8) : 0;
 		break;
 	case PERF_LOST_SAMPLES:
-		p->draft->lost += r->size >= 8 ? perf_u64(r->body) : 0;
+		p->builder->lost += r->size >= 8 ? perf_u64(r->body) : 0;
 		break;
 	}
 }
@@ -135,13 +135,13 @@ static void data_close(struct perf_data *p)
 {
 	perf_file_close(&p->file);
 	free(p->samples);
-	free(p->told);
+	free(p->reported);
 	free(p->words);
 	free(p->chains);
 	free(p->sums);
 	free(p->copies);
 	af_buf_free(&p->copied);
-	af_buf_free(&p->told_bytes);
+	af_buf_free(&p->reported_bytes);
 	af_map_free(&p->by_chain);
 	af_map_free(&p->stacks);
 }
@@ -156,13 +156,13 @@ static void event_missed(const struct perf_data *p, char *complaint, size_t size
 		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
 		                         name);
 	}
-	snprintf(complaint, size, "no samples of event %s; events: %s", p->draft->event, names);
+	snprintf(complaint, size, "no samples of event %s; events: %s", p->builder->event, names);
 }
 
-void af_import_perf(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_perf(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                     char *complaint, size_t size)
 {
-	struct perf_data p = {.draft = d};
+	struct perf_data p = {.builder = d};
 	struct perf_record r;
 
 	if (perf_file_open(&p.file, in))

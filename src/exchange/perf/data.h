@@ -19,20 +19,20 @@ struct perf_kept {
 };
 
 /* A record about processes, kept in full until it is its turn. */
-struct perf_told {
+struct perf_reported {
 	uint64_t time_ns;
-	size_t at; /* in told_bytes */
+	size_t at; /* in reported_bytes */
 	uint32_t type, misc, size, number;
 };
 
 struct perf_data {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	struct perf_file file;
 	struct perf_images images;
 	struct perf_unwinder *unwinder; /* NULL: there is nothing to unwind */
 	struct perf_kept *samples;
-	struct perf_told *told;
-	struct af_buf told_bytes;
+	struct perf_reported *reported;
+	struct af_buf reported_bytes;
 	uint64_t *words; /* of the chains: marks, addresses */
 	struct perf_chain {
 		uint64_t first;
@@ -40,7 +40,7 @@ struct perf_data {
 	} * chains;
 	struct af_map by_chain;
 	struct af_map stacks; /* chain and generation → the draft's stacks */
-	uint64_t nr_samples, cap_samples, nr_told, cap_told, nr_words, cap_words;
+	uint64_t nr_samples, cap_samples, nr_reported, cap_reported, nr_words, cap_words;
 	uint32_t nr_chains, cap_chains;
 	struct perf_copy {
 		struct af_stack_copy stack; /* but its bytes */
@@ -58,8 +58,8 @@ struct perf_data {
 };
 
 /*
- * Hand everything that was kept to the draft; @space as in af_draft_process(). False: no sample is
- * of the event asked for.
+ * Hand everything that was kept to the draft; @space as in af_builder_process(). False: no sample
+ * is of the event asked for.
  */
 bool perf_data_tell(struct perf_data *p, uint32_t space);
 

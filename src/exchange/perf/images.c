@@ -33,14 +33,14 @@ static bool is_kernel(const char *path)
 	return !strncmp(path, kernel, sizeof kernel - 1);
 }
 
-void perf_images_open(struct perf_images *im, struct af_draft *d, uint32_t space,
+void perf_images_open(struct perf_images *im, struct af_builder *d, uint32_t space,
                       const struct perf_file *f)
 {
-	*im = (struct perf_images){.draft = d, .space = space};
+	*im = (struct perf_images){.builder = d, .space = space};
 	for (uint32_t i = 0; i < f->nr_build_ids; i++) {
 		const struct perf_build_id *b = &f->build_ids[i];
 		const char *text = af_strtab_get(&f->names, b->path);
-		uint32_t path = af_draft_text(d, text, strlen(text));
+		uint32_t path = af_builder_text(d, text, strlen(text));
 		uint32_t id = build_id_add(im, path, b->id, b->len);
 
 		*af_map_at(&im->by_path, path, NULL) = id;
@@ -81,7 +81,7 @@ static struct perf_image *image_of(struct perf_images *im, uint32_t pid)
 
 void perf_images_comm(struct perf_images *im, const struct perf_comm *c)
 {
-	uint32_t name = af_draft_text(im->draft, c->name, c->len);
+	uint32_t name = af_builder_text(im->builder, c->name, c->len);
 
 	*af_map_at(&im->comms, thread_key(c->pid, c->tid), NULL) = name;
 	/* A process that nothing is known of yet is the one that is told of. */
@@ -112,7 +112,7 @@ void perf_images_fork(struct perf_images *im, uint32_t pid, uint32_t from, uint3
 	const struct perf_image *p = &im->all[parent];
 	child->from = parent + 1;
 	child->exe = p->exe;
-	child->generation = p->generation;
+	child->epoch = p->epoch;
 	if (!p->nr_maps)
 		return;
 	child->maps = af_xrealloc(NULL, p->nr_maps * sizeof *p->maps);
@@ -133,14 +133,14 @@ static void image_add(struct perf_images *im, struct perf_image *image, struct p
 		if (old->start == m.start && old->end == m.end && old->path == m.path &&
 		    old->offset == m.offset)
 			return;
-		image->generation++;
+		image->epoch++;
 		break;
 	}
 	if (image->nr_maps == IMAGE_MAPS) {
-		im->draft->unused[AF_DRAFT_MAPPINGS_UNUSED]++;
+		im->builder->unused[AF_BUILDER_MAPPINGS_UNUSED]++;
 		return;
 	}
-	m.generation = image->generation;
+	m.epoch = image->epoch;
 	AF_GROW(image->maps, image->nr_maps, image->cap_maps);
 	image->maps[image->nr_maps++] = m;
 }
@@ -160,8 +160,8 @@ const struct perf_mapping *perf_images_mapping(const struct perf_image *image, u
 
 static bool is_called(const struct perf_images *im, uint32_t path, uint32_t comm)
 {
-	const char *text = af_strtab_get(&im->draft->names, path), *slash = strrchr(text, '/');
-	const char *name = af_strtab_get(&im->draft->names, comm);
+	const char *text = af_strtab_get(&im->builder->names, path), *slash = strrchr(text, '/');
+	const char *name = af_strtab_get(&im->builder->names, comm);
 
 	return *name && slash && !strncmp(slash + 1, name, strlen(name));
 }
@@ -172,7 +172,7 @@ static bool is_called(const struct perf_images *im, uint32_t path, uint32_t comm
  */
 static void image_exe(struct perf_images *im, struct perf_image *image, uint32_t path)
 {
-	const char *text = af_strtab_get(&im->draft->names, path);
+	const char *text = af_strtab_get(&im->builder->names, path);
 	uint32_t comm = perf_images_thread(im, image->pid, image->pid);
 
 	if (text[0] != '/' || text[1] == '/' || !strncmp(text, "/memfd:", 7) ||
@@ -182,7 +182,7 @@ static void image_exe(struct perf_images *im, struct perf_image *image, uint32_t
 		return;
 	image->exe = path;
 	if (image->process != UINT32_MAX)
-		im->draft->processes[image->process].exe = path;
+		im->builder->processes[image->process].exe = path;
 }
 
 /* "[kernel.kallsyms]_text": the symbol stands behind, its address where an offset would. */
@@ -192,14 +192,14 @@ static void kernel_map(struct perf_images *im, const struct perf_mmap *m, const 
 	const char *symbol = strchr(path, ']') + 1;
 
 	im->kernel_text = m->offset;
-	im->kernel_symbol = af_draft_name(im->draft, symbol, strlen(symbol));
+	im->kernel_symbol = af_builder_name(im->builder, symbol, strlen(symbol));
 	im->kernel_id = id ? id : im->kernel_id;
 }
 
 void perf_images_map(struct perf_images *im, const struct perf_mmap *m)
 {
-	uint32_t path = af_draft_text(im->draft, m->path, m->path_len), id = 0;
-	const char *text = af_strtab_get(&im->draft->names, path);
+	uint32_t path = af_builder_text(im->builder, m->path, m->path_len), id = 0;
+	const char *text = af_strtab_get(&im->builder->names, path);
 
 	if (m->build_id_len)
 		id = build_id_add(im, path, m->build_id, m->build_id_len);
@@ -227,7 +227,7 @@ bool perf_images_file(const struct perf_images *im, const struct perf_mapping *m
                       struct af_found *found)
 {
 	const struct perf_build_id *b = m->build_id ? &im->build_ids[m->build_id - 1] : NULL;
-	const char *path = af_strtab_get(&im->draft->names, m->path), *home = getenv("HOME");
+	const char *path = af_strtab_get(&im->builder->names, m->path), *home = getenv("HOME");
 	char kept[512];
 	const struct af_finder finder = {.kept = home ? kept : NULL};
 
@@ -248,8 +248,8 @@ void perf_images_ksymbol(struct perf_images *im, const struct perf_ksymbol *k)
 	af_map_at(&im->ksymbols, k->start, &fresh);
 	if (!fresh)
 		return;
-	af_draft_note(im->draft, "kernel.symbol", "%" PRIx64 "-%" PRIx64 " %.*s", k->start,
-	              k->start + k->size, (int)len, k->name);
+	af_builder_note(im->builder, "kernel.symbol", "%" PRIx64 "-%" PRIx64 " %.*s", k->start,
+	                k->start + k->size, (int)len, k->name);
 }
 
 /*
@@ -275,7 +275,7 @@ static uint64_t file_shift(const struct perf_images *im, const struct perf_mappi
 
 uint64_t perf_images_bias(struct perf_images *im, const struct perf_mapping *m)
 {
-	const char *path = af_strtab_get(&im->draft->names, m->path);
+	const char *path = af_strtab_get(&im->builder->names, m->path);
 	bool fresh;
 
 	if (path[0] != '/' || path[1] == '/')
@@ -290,47 +290,47 @@ static void mapping_write(struct perf_images *im, const struct perf_image *image
                           const struct perf_mapping *m)
 {
 	static const char gone[] = " (deleted)";
-	const char *path = af_strtab_get(&im->draft->names, m->path);
+	const char *path = af_strtab_get(&im->builder->names, m->path);
 	size_t len = strlen(path);
-	struct af_draft_mapping to = {
+	struct af_builder_mapping to = {
 	    .start = m->start,
 	    .end = m->end,
 	    .bias = perf_images_bias(im, m),
 	    .process = image->process,
-	    .generation = m->generation,
+	    .epoch = m->epoch,
 	    .path = m->path,
 	    .flags = m->path == image->exe ? AF_MAPPING_MAIN : 0,
 	};
 
 	if (len > sizeof gone - 1 && !strcmp(path + len - (sizeof gone - 1), gone)) {
 		to.flags |= AF_MAPPING_DELETED;
-		to.path = af_draft_name(im->draft, path, len - (sizeof gone - 1));
+		to.path = af_builder_name(im->builder, path, len - (sizeof gone - 1));
 	}
 	if (m->build_id) {
 		const struct perf_build_id *b = &im->build_ids[m->build_id - 1];
 		to.build_id_len = b->len;
 		memcpy(to.build_id, b->id, b->len);
 	}
-	af_draft_mapping(im->draft, &to);
+	af_builder_mapping(im->builder, &to);
 }
 
-uint32_t perf_images_process(struct perf_images *im, uint32_t pid, uint32_t *generation)
+uint32_t perf_images_process(struct perf_images *im, uint32_t pid, uint32_t *epoch)
 {
-	struct af_draft *d = im->draft;
+	struct af_builder *d = im->builder;
 	struct perf_image *image = image_of(im, pid);
 
 	if (image->process == UINT32_MAX) {
 		uint32_t comm = perf_images_thread(im, pid, pid);
-		image->process = af_draft_process_new(d, im->space, pid);
-		struct af_draft_process *p = &d->processes[image->process];
+		image->process = af_builder_process_new(d, im->space, pid);
+		struct af_builder_process *p = &d->processes[image->process];
 		p->exe = image->exe ? image->exe : comm;
 		if (!p->exe && !pid)
-			p->exe = af_draft_name(d, "swapper", 7);
+			p->exe = af_builder_name(d, "swapper", 7);
 		uint32_t parent = image->from ? im->all[image->from - 1].process : UINT32_MAX;
 		p->parent = parent == UINT32_MAX ? 0 : parent + 1;
 	}
 	for (; image->nr_written < image->nr_maps; image->nr_written++)
 		mapping_write(im, image, &image->maps[image->nr_written]);
-	*generation = image->generation;
+	*epoch = image->epoch;
 	return image->process;
 }

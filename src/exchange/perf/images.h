@@ -11,26 +11,26 @@
 #include "base/keys.h"
 #include "exchange/perf/record.h"
 
-struct af_draft;
+struct af_builder;
 
 struct perf_mapping {
 	uint64_t start, end, offset;
-	uint32_t path, generation; /* path: of the draft's names */
-	uint32_t build_id;         /* index + 1 in build_ids, 0: none */
+	uint32_t path, epoch; /* path: of the draft's names */
+	uint32_t build_id;    /* index + 1 in build_ids, 0: none */
 };
 
 struct perf_image {
 	uint32_t pid;
 	uint32_t from; /* index + 1 of the image that forked it */
 	uint32_t exe;  /* of the draft's names: the first file mapped */
-	uint32_t generation;
+	uint32_t epoch;
 	uint32_t process; /* of the draft, UINT32_MAX: none yet */
 	struct perf_mapping *maps;
 	uint32_t nr_maps, cap_maps, nr_written;
 };
 
 struct perf_images {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	uint32_t space;
 	struct perf_image *all;
 	uint32_t nr, cap;
@@ -48,7 +48,7 @@ struct perf_images {
 };
 
 /* @d outlives @im. The build ids of @f are copied. */
-void perf_images_open(struct perf_images *im, struct af_draft *d, uint32_t space,
+void perf_images_open(struct perf_images *im, struct af_builder *d, uint32_t space,
                       const struct perf_file *f);
 void perf_images_free(struct perf_images *im);
 
@@ -64,8 +64,8 @@ void perf_images_map(struct perf_images *im, const struct perf_mmap *m);
 /* Note its name, for symbolizing, unless it contains blanks. */
 void perf_images_ksymbol(struct perf_images *im, const struct perf_ksymbol *k);
 
-/* The process of the draft that @pid is at this time; *@generation is that of its mappings. */
-uint32_t perf_images_process(struct perf_images *im, uint32_t pid, uint32_t *generation);
+/* The process of the draft that @pid is at this time; *@epoch is that of its mappings. */
+uint32_t perf_images_process(struct perf_images *im, uint32_t pid, uint32_t *epoch);
 
 /* The image of @pid at this time; it and its mappings are valid until the next record. */
 const struct perf_image *perf_images_image(struct perf_images *im, uint32_t pid);

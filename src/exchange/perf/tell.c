@@ -18,9 +18,9 @@ static int kept_order(const void *a, const void *b)
 	return (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
-static int told_order(const void *a, const void *b)
+static int reported_order(const void *a, const void *b)
 {
-	const struct perf_told *x = a, *y = b;
+	const struct perf_reported *x = a, *y = b;
 
 	if (x->time_ns != y->time_ns)
 		return x->time_ns < y->time_ns ? -1 : 1;
@@ -44,9 +44,9 @@ static uint32_t event_choose(const struct perf_data *p)
 	for (uint32_t i = 0; i < p->file.nr_attrs; i++) {
 		const struct perf_sums *s = &p->sums[i];
 		perf_attr_name(&p->file, i, name, sizeof name);
-		if (p->draft->event && s->samples && is_asked(name, p->draft->event))
+		if (p->builder->event && s->samples && is_asked(name, p->builder->event))
 			return i;
-		if (!p->draft->event && s->samples &&
+		if (!p->builder->event && s->samples &&
 		    (best == UINT32_MAX || (s->chains && !p->sums[best].chains)))
 			best = i;
 	}
@@ -69,8 +69,8 @@ static void event_say(const struct perf_data *p, const char *how)
 		used += (size_t)n < sizeof others - used ? (size_t)n : sizeof others - used - 1;
 	}
 	perf_attr_name(&p->file, p->used, name, sizeof name);
-	af_draft_note(p->draft, "import.event", "%s: %" PRIu64 " samples, %s%s", name,
-	              p->sums[p->used].samples, how, others);
+	af_builder_note(p->builder, "import.event", "%s: %" PRIu64 " samples, %s%s", name,
+	                p->sums[p->used].samples, how, others);
 }
 
 /*
@@ -86,21 +86,21 @@ static const char *weights_say(struct perf_data *p)
 		return "which weigh their periods";
 	perf_attr_name(&p->file, p->used, name, sizeof name);
 	name[perf_event_unit(name, strlen(name))] = 0;
-	af_draft_count_unit(p->draft, name);
+	af_builder_count_unit(p->builder, name);
 	return "which weigh how often that happened: no CPU time";
 }
 
 /* A chain in two, the kernel's part and the process's; return addresses are less one. */
 struct parts {
-	uint64_t kernel[AF_DRAFT_DEPTH], user[AF_DRAFT_DEPTH];
+	uint64_t kernel[AF_BUILDER_DEPTH], user[AF_BUILDER_DEPTH];
 	uint32_t nr_kernel, nr_user;
 	bool bad;
 };
 
 static void part_add(struct perf_data *p, uint64_t *pcs, uint32_t *nr, uint64_t pc)
 {
-	if (*nr == AF_DRAFT_DEPTH)
-		p->draft->unused[AF_DRAFT_DEPTH_UNUSED]++;
+	if (*nr == AF_BUILDER_DEPTH)
+		p->builder->unused[AF_BUILDER_DEPTH_UNUSED]++;
 	else if (pc)
 		pcs[(*nr)++] = pc;
 }
@@ -130,7 +130,7 @@ static void chain_part(struct perf_data *p, const struct perf_chain *c, struct p
 		else if (context == PERF_CONTEXT_USER)
 			continue;
 		else
-			p->draft->unused[AF_DRAFT_GUESTS_UNUSED]++;
+			p->builder->unused[AF_BUILDER_GUESTS_UNUSED]++;
 	}
 }
 
@@ -146,79 +146,80 @@ static uint32_t user_stop(const struct perf_attr *a, const struct parts *parts)
 	return nr >= most ? AF_STOP_TOO_DEEP : AF_STOP_FRAME_POINTERS;
 }
 
-/* The stacks of @chain in @generation: the kernel's above, the process's below. */
-static uint64_t stacks_of(struct perf_data *p, uint32_t chain, uint32_t generation)
+/* The stacks of @chain in @epoch: the kernel's above, the process's below. */
+static uint64_t stacks_of(struct perf_data *p, uint32_t chain, uint32_t epoch)
 {
 	const struct perf_attr *a = &p->file.attrs[p->used];
 	struct parts parts;
 	bool fresh;
-	uint64_t *slot = af_map_at(&p->stacks, (uint64_t)chain << 32 | generation, &fresh);
+	uint64_t *slot = af_map_at(&p->stacks, (uint64_t)chain << 32 | epoch, &fresh);
 
 	if (!fresh)
 		return *slot;
 	chain_part(p, &p->chains[chain], &parts);
 	uint64_t both = 0;
 	if (parts.nr_kernel)
-		both = (uint64_t)af_draft_stack(
-			   p->draft, parts.kernel, parts.nr_kernel, 0,
+		both = (uint64_t)af_builder_stack(
+			   p->builder, parts.kernel, parts.nr_kernel, 0,
 			   a->sample_type & PERF_CALLCHAIN ? AF_STOP_COMPLETE : AF_STOP_NOT_WALKED)
 		       << 32;
 	if (parts.nr_user)
-		both |= af_draft_stack(p->draft, parts.user, parts.nr_user, generation,
-		                       user_stop(a, &parts));
+		both |= af_builder_stack(p->builder, parts.user, parts.nr_user, epoch,
+		                         user_stop(a, &parts));
 	return *slot = both;
 }
 
 /* The process's stack, unwound now that it is known what is mapped; 0: it cannot be. */
-static uint32_t unwound(struct perf_data *p, const struct perf_kept *s, uint32_t generation)
+static uint32_t unwound(struct perf_data *p, const struct perf_kept *s, uint32_t epoch)
 {
-	uint64_t pcs[AF_DRAFT_DEPTH];
+	uint64_t pcs[AF_BUILDER_DEPTH];
 	enum af_stop stop;
 
 	if (!s->copy)
 		return 0;
 	struct af_stack_copy stack = p->copies[s->copy - 1].stack;
 	stack.bytes = (const uint8_t *)p->copied.data + p->copies[s->copy - 1].at;
-	uint32_t nr = perf_unwind(p->unwinder, s->pid, &stack, pcs, AF_DRAFT_DEPTH, &stop);
-	return nr ? af_draft_stack(p->draft, pcs, nr, generation, stop) : 0;
+	uint32_t nr = perf_unwind(p->unwinder, s->pid, &stack, pcs, AF_BUILDER_DEPTH, &stop);
+	return nr ? af_builder_stack(p->builder, pcs, nr, epoch, stop) : 0;
 }
 
 static void tell_sample(struct perf_data *p, const struct perf_kept *s)
 {
 	const struct perf_attr *a = &p->file.attrs[s->attr];
 	bool time = perf_attr_is_time(a);
-	struct af_draft *d = p->draft;
-	uint32_t generation;
-	uint32_t process = perf_images_process(&p->images, s->pid, &generation);
-	uint32_t thread = af_draft_thread(d, process, s->tid);
+	struct af_builder *d = p->builder;
+	uint32_t epoch;
+	uint32_t process = perf_images_process(&p->images, s->pid, &epoch);
+	uint32_t thread = af_builder_thread(d, process, s->tid);
 
 	if (thread == UINT32_MAX)
 		return;
 	uint32_t name = perf_images_thread(&p->images, s->pid, s->tid);
 	if (name)
 		d->threads[thread].name = name;
-	uint64_t both = stacks_of(p, s->chain, generation);
-	uint32_t user = unwound(p, s, generation);
+	uint64_t both = stacks_of(p, s->chain, epoch);
+	uint32_t user = unwound(p, s, epoch);
 	if (user)
 		both = both >> 32 << 32 | user;
-	const struct af_draft_sample sample = {.time_ns = s->time_ns,
-	                                       .thread = thread,
-	                                       .node = (uint32_t)both,
-	                                       .kernel_node = (uint32_t)(both >> 32),
-	                                       .cpu = s->cpu,
-	                                       .weight_ns = time ? s->period
-	                                                    : a->by_rate && a->rate
-	                                                        ? 1000000000 / a->rate
-	                                                        : 0,
-	                                       .count = s->period,
-	                                       .counted = !time};
-	af_draft_sample(d, &sample);
+	const struct af_builder_sample sample = {.time_ns = s->time_ns,
+	                                         .thread = thread,
+	                                         .node = (uint32_t)both,
+	                                         .kernel_node = (uint32_t)(both >> 32),
+	                                         .cpu = s->cpu,
+	                                         .weight_ns = time ? s->period
+	                                                      : a->by_rate && a->rate
+	                                                          ? 1000000000 / a->rate
+	                                                          : 0,
+	                                         .count = s->period,
+	                                         .counted = !time};
+	af_builder_sample(d, &sample);
 }
 
-static void tell_record(struct perf_data *p, const struct perf_told *told)
+static void tell_record(struct perf_data *p, const struct perf_reported *reported)
 {
-	const struct perf_record r = {told->type, told->misc,
-	                              (const uint8_t *)p->told_bytes.data + told->at, told->size};
+	const struct perf_record r = {reported->type, reported->misc,
+	                              (const uint8_t *)p->reported_bytes.data + reported->at,
+	                              reported->size};
 	struct perf_mmap m;
 	struct perf_comm c;
 	struct perf_ksymbol k;
@@ -259,9 +260,9 @@ static void say_kernel(const struct perf_data *p)
 	const struct perf_build_id *b = &im->build_ids[im->kernel_id - 1];
 	for (uint32_t i = 0; i < b->len; i++)
 		snprintf(hex + 2 * i, 3, "%02x", b->id[i]);
-	af_draft_note(p->draft, "kernel.build-id", "%s", hex);
-	af_draft_note(p->draft, "kernel.text", "%" PRIx64 " %s", im->kernel_text,
-	              af_strtab_get(&p->draft->names, im->kernel_symbol));
+	af_builder_note(p->builder, "kernel.build-id", "%s", hex);
+	af_builder_note(p->builder, "kernel.text", "%" PRIx64 " %s", im->kernel_text,
+	                af_strtab_get(&p->builder->names, im->kernel_symbol));
 }
 
 static void say_host(const struct perf_data *p)
@@ -272,7 +273,8 @@ static void say_host(const struct perf_data *p)
 
 	for (int i = 0; i < 3; i++)
 		if (texts[i])
-			af_draft_note(p->draft, keys[i], "%s", af_strtab_get(&f->names, texts[i]));
+			af_builder_note(p->builder, keys[i], "%s",
+			                af_strtab_get(&f->names, texts[i]));
 }
 
 static void tell_all(struct perf_data *p)
@@ -282,18 +284,18 @@ static void tell_all(struct perf_data *p)
 	event_say(p, weights_say(p));
 	for (uint64_t i = 0; i < p->nr_samples; i++) {
 		const struct perf_kept *s = &p->samples[i];
-		while (next < p->nr_told && p->told[next].time_ns <= s->time_ns)
-			tell_record(p, &p->told[next++]);
+		while (next < p->nr_reported && p->reported[next].time_ns <= s->time_ns)
+			tell_record(p, &p->reported[next++]);
 		if (s->attr == p->used)
 			tell_sample(p, s);
 		else
-			p->draft->unused[AF_DRAFT_EVENTS_UNUSED]++;
+			p->builder->unused[AF_BUILDER_EVENTS_UNUSED]++;
 	}
 	say_kernel(p);
 	say_host(p);
 	if (!(p->file.attrs[p->used].sample_type & PERF_TIME))
-		af_draft_note(p->draft, "import.times",
-		              "the file has none: samples are in their order, 1 ns apart");
+		af_builder_note(p->builder, "import.times",
+		                "the file has none: samples are in their order, 1 ns apart");
 }
 
 /* What became of stack memory, and how to have more of it. */
@@ -316,24 +318,24 @@ static void say_unwound(const struct perf_data *p)
 	if (u->missing)
 		snprintf(missing, sizeof missing, "; %" PRIu64 " end in a file that is not at hand",
 		         u->missing);
-	af_draft_note(p->draft, "import.unwound", "%" PRIu64 " stacks%s%s%s", u->stacks, cut,
-	              missing, beyond);
+	af_builder_note(p->builder, "import.unwound", "%" PRIu64 " stacks%s%s%s", u->stacks, cut,
+	                missing, beyond);
 }
 
 bool perf_data_tell(struct perf_data *p, uint32_t space)
 {
-	struct af_draft *d = p->draft;
+	struct af_builder *d = p->builder;
 
 	sums_make(p);
 	p->used = event_choose(p);
 	if (p->used == UINT32_MAX) {
-		d->unused[AF_DRAFT_EVENTS_UNUSED] += p->nr_samples;
+		d->unused[AF_BUILDER_EVENTS_UNUSED] += p->nr_samples;
 		return false;
 	}
 	d->epoch_ns = p->file.epoch_ns;
 	qsort(p->samples, p->nr_samples, sizeof *p->samples, kept_order);
-	if (p->nr_told)
-		qsort(p->told, p->nr_told, sizeof *p->told, told_order);
+	if (p->nr_reported)
+		qsort(p->reported, p->nr_reported, sizeof *p->reported, reported_order);
 	perf_images_open(&p->images, d, space, &p->file);
 	if (p->nr_copies)
 		p->unwinder = perf_unwind_open(&p->images, &p->file);

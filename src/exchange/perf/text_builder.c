@@ -14,7 +14,7 @@
 enum { LINE_BYTES = 256 << 10 };
 
 struct text_draft {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	struct perf_text text;
 	uint32_t space;
 	struct text_frame {
@@ -40,11 +40,11 @@ static uint32_t frame_add(void *arg, const char *text, size_t len, enum perf_tex
                           const char *module, size_t module_len)
 {
 	struct text_draft *t = arg;
-	struct af_draft *d = t->draft;
+	struct af_builder *d = t->builder;
 
 	if (len > AF_JSON_TEXT_MAX) {
 		len = AF_JSON_TEXT_MAX;
-		d->unused[AF_DRAFT_TEXTS_UNUSED]++;
+		d->unused[AF_BUILDER_TEXTS_UNUSED]++;
 	}
 	t->name.len = 0;
 	af_buf_add(&t->name, text, len);
@@ -56,9 +56,9 @@ static uint32_t frame_add(void *arg, const char *text, size_t len, enum perf_tex
 	bool in_file = module_len && *module == '/' && kind != PERF_TEXT_KERNEL &&
 	               kind != PERF_TEXT_JIT && module_len < AF_JSON_TEXT_MAX;
 	t->frames[t->nr_frames] =
-	    (struct text_frame){af_draft_name(d, t->name.data, t->name.len),
-	                        kind == PERF_TEXT_KERNEL ? AF_DRAFT_KERNEL : AF_DRAFT_NATIVE,
-	                        in_file ? af_draft_name(d, module, module_len) : 0};
+	    (struct text_frame){af_builder_name(d, t->name.data, t->name.len),
+	                        kind == PERF_TEXT_KERNEL ? AF_BUILDER_KERNEL : AF_BUILDER_NATIVE,
+	                        in_file ? af_builder_name(d, module, module_len) : 0};
 	return t->nr_frames++;
 }
 
@@ -76,16 +76,16 @@ static uint64_t nodes_of(struct text_draft *t, const struct perf_text_sample *s)
 		return *slot;
 	for (uint32_t i = s->nr; i--;) {
 		const struct text_frame *f = &t->frames[s->frames[i]];
-		in_kernel |= f->kind == AF_DRAFT_KERNEL;
+		in_kernel |= f->kind == AF_BUILDER_KERNEL;
 		if (in_kernel)
-			kernel = af_draft_node(t->draft, kernel, f->name, AF_DRAFT_KERNEL);
+			kernel = af_builder_node(t->builder, kernel, f->name, AF_BUILDER_KERNEL);
 		else
-			node = af_draft_node_of(t->draft, node,
-			                        &(struct af_draft_frame_of){
-						    .name = f->name,
-						    .kind = AF_DRAFT_NATIVE,
-						    .module = f->module,
-						});
+			node = af_builder_node_of(t->builder, node,
+			                          &(struct af_builder_frame_of){
+						      .name = f->name,
+						      .kind = AF_BUILDER_NATIVE,
+						      .module = f->module,
+						  });
 	}
 	return *slot = (uint64_t)kernel << 32 | node;
 }
@@ -97,12 +97,12 @@ static uint64_t nodes_of(struct text_draft *t, const struct perf_text_sample *s)
  */
 static uint32_t process_of(struct text_draft *t, const struct perf_text_sample *s, uint32_t comm)
 {
-	struct af_draft *d = t->draft;
+	struct af_builder *d = t->builder;
 	bool fresh, first;
 	uint64_t *main = af_map_at(&t->mains, s->pid, &first);
 
 	if (first)
-		*main = MAIN(0, af_draft_process(d, t->space, s->pid));
+		*main = MAIN(0, af_builder_process(d, t->space, s->pid));
 	uint32_t process = (uint32_t)*main, called = (uint32_t)(*main >> 32);
 	if (s->pid != s->tid || called == comm) {
 		if (!d->processes[process].exe)
@@ -111,7 +111,7 @@ static uint32_t process_of(struct text_draft *t, const struct perf_text_sample *
 	}
 	uint64_t *image = af_map_at(&t->images, (uint64_t)s->pid << 32 | comm, &fresh);
 	if (fresh)
-		*image = called ? af_draft_process_new(d, t->space, s->pid) : process;
+		*image = called ? af_builder_process_new(d, t->space, s->pid) : process;
 	process = (uint32_t)*image;
 	d->processes[process].exe = comm;
 	*main = MAIN(comm, process);
@@ -121,9 +121,9 @@ static uint32_t process_of(struct text_draft *t, const struct perf_text_sample *
 static void sample_add(void *arg, const struct perf_text_sample *s)
 {
 	struct text_draft *t = arg;
-	struct af_draft *d = t->draft;
-	uint32_t comm = af_draft_name(d, s->comm, s->comm_len);
-	uint32_t thread = af_draft_thread(d, process_of(t, s, comm), s->tid);
+	struct af_builder *d = t->builder;
+	uint32_t comm = af_builder_name(d, s->comm, s->comm_len);
+	uint32_t thread = af_builder_thread(d, process_of(t, s, comm), s->tid);
 
 	if (thread == UINT32_MAX)
 		return;
@@ -131,22 +131,23 @@ static void sample_add(void *arg, const struct perf_text_sample *s)
 	d->threads[thread].name = comm; /* what it is called last: they begin with their maker's */
 	/* Of a clock that does not say how much, nothing tells it. */
 	bool time = s->has_period && perf_event_is_time(t->text.event);
-	const struct af_draft_sample sample = {.time_ns = s->has_time ? s->time_ns : ++t->untimed,
-	                                       .weight_ns = time ? (s->period ? s->period : 1) : 0,
-	                                       .count = t->text.periods ? s->period : 0,
-	                                       .counted = !time,
-	                                       .thread = thread,
-	                                       .node = (uint32_t)nodes,
-	                                       .kernel_node = (uint32_t)(nodes >> 32),
-	                                       .cpu = s->cpu};
-	af_draft_sample(d, &sample);
+	const struct af_builder_sample sample = {.time_ns = s->has_time ? s->time_ns : ++t->untimed,
+	                                         .weight_ns =
+	                                             time ? (s->period ? s->period : 1) : 0,
+	                                         .count = t->text.periods ? s->period : 0,
+	                                         .counted = !time,
+	                                         .thread = thread,
+	                                         .node = (uint32_t)nodes,
+	                                         .kernel_node = (uint32_t)(nodes >> 32),
+	                                         .cpu = s->cpu};
+	af_builder_sample(d, &sample);
 }
 
 static void line_take(void *arg, char *line, size_t len, bool cut)
 {
 	struct text_draft *t = arg;
 
-	t->draft->unused[AF_DRAFT_TEXTS_UNUSED] += cut;
+	t->builder->unused[AF_BUILDER_TEXTS_UNUSED] += cut;
 	perf_text_line(&t->text, line, len);
 }
 
@@ -163,21 +164,21 @@ static void event_say(const struct text_draft *t)
 	snprintf(unit, sizeof unit, "%.*s", (int)perf_event_unit(p->event, strlen(p->event)),
 	         p->event);
 	if (p->periods && !perf_event_is_time(p->event))
-		af_draft_count_unit(t->draft, *unit ? unit : "events");
+		af_builder_count_unit(t->builder, *unit ? unit : "events");
 	if (t->untimed)
-		af_draft_note(t->draft, "import.times",
-		              "the file has none: samples are in their order, 1 ns apart");
-	af_draft_note(t->draft, "import.event", "%s%s%" PRIu64 " samples, %s%s%s", p->event,
-	              *p->event ? ": " : "", p->samples, how,
-	              p->others ? "; not used, --event takes one: " : "", p->other);
-	t->draft->unused[AF_DRAFT_EVENTS_UNUSED] += p->others;
-	t->draft->unused[AF_DRAFT_LINES_UNUSED] += p->bad;
+		af_builder_note(t->builder, "import.times",
+		                "the file has none: samples are in their order, 1 ns apart");
+	af_builder_note(t->builder, "import.event", "%s%s%" PRIu64 " samples, %s%s%s", p->event,
+	                *p->event ? ": " : "", p->samples, how,
+	                p->others ? "; not used, --event takes one: " : "", p->other);
+	t->builder->unused[AF_BUILDER_EVENTS_UNUSED] += p->others;
+	t->builder->unused[AF_BUILDER_LINES_UNUSED] += p->bad;
 }
 
-void af_import_perf_text(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_perf_text(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                          char *complaint, size_t size)
 {
-	struct text_draft t = {.draft = d, .space = number};
+	struct text_draft t = {.builder = d, .space = number};
 	const struct perf_text_options options = {.event = d->event};
 	const struct perf_text_sink sink = {frame_add, sample_add, &t};
 

@@ -141,7 +141,7 @@ static struct perf_unwind_file *file_of(struct perf_unwinder *u, const struct pe
 static void code_find(struct perf_unwinder *u, const struct perf_mapping *m,
                       struct af_unwind_code *code)
 {
-	const char *path = af_strtab_get(&u->images->draft->names, m->path);
+	const char *path = af_strtab_get(&u->images->builder->names, m->path);
 	bool is_file = path[0] == '/' && path[1] != '/' && strncmp(path, "/memfd:", 7) &&
 	               strncmp(path, "/dev/", 5);
 

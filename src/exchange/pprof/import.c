@@ -28,8 +28,8 @@ struct import_pprof {
 	uint64_t end_ns;
 	bool by_samples;           /* samples have no time, but the period has */
 	struct af_map label_kinds; /* string → kind */
-	struct af_buf labels_told;
-	uint32_t nr_labels_told;
+	struct af_buf labels_reported;
+	uint32_t nr_labels_reported;
 	uint64_t *stack;
 	uint32_t nr_stack, cap_stack;
 	/* of the sample */
@@ -58,8 +58,9 @@ static enum label_kind label_kind(struct import_pprof *in, uint64_t key)
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
 		if (!strcmp(text, known[i].key))
 			*slot = known[i].kind;
-	if (*slot == LABEL_NONE && in->nr_labels_told++ < LABELS_TOLD)
-		af_buf_fmt(&in->labels_told, "%s%.64s", in->labels_told.len ? ", " : "", text);
+	if (*slot == LABEL_NONE && in->nr_labels_reported++ < LABELS_TOLD)
+		af_buf_fmt(&in->labels_reported, "%s%.64s", in->labels_reported.len ? ", " : "",
+		           text);
 	return (enum label_kind) * slot;
 }
 
@@ -95,7 +96,7 @@ static bool sample_label(struct import_pprof *in, struct af_cursor label)
 		in->label_values[kind] = number;
 		in->label_given[kind] = true;
 	} else {
-		in->profile.draft->unused[AF_DRAFT_LABELS_UNUSED]++;
+		in->profile.builder->unused[AF_BUILDER_LABELS_UNUSED]++;
 	}
 	return !label.bad;
 }
@@ -103,14 +104,14 @@ static bool sample_label(struct import_pprof *in, struct af_cursor label)
 /* The thread that the labels name. One that has a name only gets a number by it. */
 static uint32_t sample_thread(struct import_pprof *in)
 {
-	struct af_draft *d = in->profile.draft;
+	struct af_builder *d = in->profile.builder;
 	uint32_t pid = (uint32_t)in->label_values[LABEL_PID];
-	uint32_t process = af_draft_process(d, in->space, pid);
+	uint32_t process = af_builder_process(d, in->space, pid);
 	uint32_t name = (uint32_t)in->label_values[LABEL_THREAD];
 	uint32_t tid = in->label_given[LABEL_TID]      ? (uint32_t)in->label_values[LABEL_TID]
 	               : in->label_given[LABEL_THREAD] ? TID_FIRST + name
 	                                               : pid;
-	uint32_t thread = af_draft_thread(d, process, tid);
+	uint32_t thread = af_builder_thread(d, process, tid);
 
 	if (!d->processes[process].exe)
 		d->processes[process].exe = in->exe;
@@ -123,7 +124,7 @@ static uint32_t sample_thread(struct import_pprof *in)
 
 static uint32_t sample_node(struct import_pprof *in)
 {
-	const struct af_draft_frame_of *frames;
+	const struct af_builder_frame_of *frames;
 	uint32_t node = 0;
 
 	for (uint32_t i = in->nr_stack; i-- > 0;) {
@@ -132,7 +133,7 @@ static uint32_t sample_node(struct import_pprof *in)
 		if (i + 1 == in->nr_stack && nr && in->label_given[LABEL_COMM])
 			f = frames[0].name == in->label_values[LABEL_COMM];
 		for (; f < nr; f++)
-			node = af_draft_node_of(in->profile.draft, node, &frames[f]);
+			node = af_builder_node_of(in->profile.builder, node, &frames[f]);
 	}
 	return node;
 }
@@ -148,19 +149,19 @@ static void sample_stack(struct import_pprof *in, struct af_pb_field *f)
 }
 
 static void sample_values(struct import_pprof *in, struct af_pb_field *f, uint32_t *nr,
-                          struct af_draft_sum *sum)
+                          struct af_builder_sum *sum)
 {
 	uint64_t value;
 
 	for (; af_pb_each(f, &value); ++*nr)
 		if (*nr < in->profile.nr_types)
-			import_weight_add(in->profile.draft, sum, &in->profile.types[*nr],
+			import_weight_add(in->profile.builder, sum, &in->profile.types[*nr],
 			                  (int64_t)value);
 }
 
 static bool take_sample(struct import_pprof *in, struct af_cursor sample)
 {
-	struct af_draft_sum sum = {.time_ns = in->end_ns};
+	struct af_builder_sum sum = {.time_ns = in->end_ns};
 	struct af_pb_field f;
 	uint32_t nr = 0;
 	bool good = true;
@@ -178,12 +179,12 @@ static bool take_sample(struct import_pprof *in, struct af_cursor sample)
 	}
 	if (in->by_samples &&
 	    __builtin_mul_overflow(sum.samples, (uint64_t)in->profile.period, &sum.busy_ns))
-		in->profile.draft->unused[AF_DRAFT_VALUES_UNUSED]++;
+		in->profile.builder->unused[AF_BUILDER_VALUES_UNUSED]++;
 	sum.thread = sample_thread(in);
 	sum.node = sample_node(in);
 	if (sum.thread != UINT32_MAX &&
 	    (sum.busy_ns || sum.samples || sum.count || sum.bytes || sum.off_cpu_ns))
-		af_draft_sum(in->profile.draft, &sum);
+		af_builder_sum(in->profile.builder, &sum);
 	return good && !sample.bad;
 }
 
@@ -206,28 +207,28 @@ static void types_read(struct import_pprof *in)
 	}
 	/* Ours have the time of CPUs and of devices apart, as a stack is of one or the other. */
 	bool ours = !strcmp(pprof_text(p, p->comment), "written by aflame");
-	p->draft->unused[AF_DRAFT_WEIGHTS_UNUSED] += import_weights_choose(
-	    p->types, p->nr_types, pprof_text(p, p->default_type), ours, p->draft);
+	p->builder->unused[AF_BUILDER_WEIGHTS_UNUSED] += import_weights_choose(
+	    p->types, p->nr_types, pprof_text(p, p->default_type), ours, p->builder);
 	import_weight_of(&period);
 	if (time || !samples || period.weight != IMPORT_WEIGHT_TIME || p->period <= 0 ||
 	    __builtin_mul_overflow(p->period, (int64_t)period.scale, &p->period))
 		return;
 	in->by_samples = true;
-	af_draft_note(p->draft, "import.rate", "a sample every %lld ns, as the file says",
-	              (long long)p->period);
+	af_builder_note(p->builder, "import.rate", "a sample every %lld ns, as the file says",
+	                (long long)p->period);
 }
 
 /* The program is the first mapping, if the profile has any. */
-static void facts_read(struct import_pprof *in)
+static void tables_read(struct import_pprof *in)
 {
 	struct pprof_profile *p = &in->profile;
-	struct af_draft *d = p->draft;
+	struct af_builder *d = p->builder;
 	uint64_t duration_ns = p->duration_ns > 0 ? (uint64_t)p->duration_ns : 0;
 
 	in->exe = p->nr_mappings ? pprof_name(p, p->mappings[0]) : 0;
 	if (!in->exe)
-		in->exe = af_draft_name(d, "[pprof]", 7);
-	if (p->time_ns <= 0 || !af_draft_times(d, (uint64_t)p->time_ns, duration_ns))
+		in->exe = af_builder_name(d, "[pprof]", 7);
+	if (p->time_ns <= 0 || !af_builder_times(d, (uint64_t)p->time_ns, duration_ns))
 		return;
 	in->end_ns = (uint64_t)p->time_ns + duration_ns;
 	if (!d->begin_ns || (uint64_t)p->time_ns < d->begin_ns)
@@ -245,10 +246,10 @@ static bool take_samples(struct import_pprof *in, struct af_cursor whole)
 	return good;
 }
 
-void af_import_pprof(struct af_draft *d, const struct af_import_source *source, uint32_t number,
+void af_import_pprof(struct af_builder *d, const struct af_import_source *source, uint32_t number,
                      char *complaint, size_t size)
 {
-	struct import_pprof in = {.profile = {.draft = d}, .space = number + 1};
+	struct import_pprof in = {.profile = {.builder = d}, .space = number + 1};
 	size_t nr_bytes;
 	ssize_t rc;
 	uint8_t *data = import_whole(source, &nr_bytes, &rc);
@@ -256,18 +257,19 @@ void af_import_pprof(struct af_draft *d, const struct af_import_source *source, 
 
 	bool good = pprof_read(&in.profile, whole);
 	types_read(&in);
-	facts_read(&in);
+	tables_read(&in);
 	good = take_samples(&in, whole) && good;
-	if (in.labels_told.len)
-		af_draft_note(d, "import.labels.unused", "%.*s%s", (int)in.labels_told.len,
-		              in.labels_told.data, in.nr_labels_told > LABELS_TOLD ? ", …" : "");
+	if (in.labels_reported.len)
+		af_builder_note(d, "import.labels.unused", "%.*s%s", (int)in.labels_reported.len,
+		                in.labels_reported.data,
+		                in.nr_labels_reported > LABELS_TOLD ? ", …" : "");
 	if (rc < 0 || !good) {
 		d->damaged++;
 		snprintf(complaint, size, "%s",
 		         rc < 0 ? import_whole_text(rc) : "parts of the profile are damaged");
 	}
 	af_map_free(&in.label_kinds);
-	af_buf_free(&in.labels_told);
+	af_buf_free(&in.labels_reported);
 	free(in.stack);
 	pprof_free(&in.profile);
 	free(data);

@@ -25,7 +25,7 @@ struct pprof_string *pprof_string(struct pprof_profile *p, uint64_t index)
 
 	if (index < p->nr_strings)
 		return &p->strings[index];
-	p->draft->unused[AF_DRAFT_STRINGS_UNUSED]++;
+	p->builder->unused[AF_BUILDER_STRINGS_UNUSED]++;
 	return &none;
 }
 
@@ -36,13 +36,13 @@ uint32_t pprof_name(struct pprof_profile *p, uint64_t index)
 	if (!s || !s->len)
 		return 0;
 	if (!s->name)
-		s->name = af_draft_text(p->draft, (const char *)s->at, s->len) + 1;
+		s->name = af_builder_text(p->builder, (const char *)s->at, s->len) + 1;
 	return s->name - 1;
 }
 
 const char *pprof_text(struct pprof_profile *p, uint64_t index)
 {
-	return af_strtab_get(&p->draft->names, pprof_name(p, index));
+	return af_strtab_get(&p->builder->names, pprof_name(p, index));
 }
 
 static bool read_type(struct af_cursor in, uint64_t texts[2])
@@ -124,10 +124,11 @@ static bool read_location(struct pprof_profile *p, struct af_cursor in)
 			l.mapping = f.value;
 		else if (f.number == PPROF_LOCATION_ADDRESS)
 			l.address = f.value;
-		else if (f.number == PPROF_LOCATION_LINE && p->nr_lines - l.first < AF_DRAFT_DEPTH)
+		else if (f.number == PPROF_LOCATION_LINE &&
+		         p->nr_lines - l.first < AF_BUILDER_DEPTH)
 			good = read_line(p, f.bytes) && good;
 		else if (f.number == PPROF_LOCATION_LINE)
-			p->draft->unused[AF_DRAFT_DEPTH_UNUSED]++;
+			p->builder->unused[AF_BUILDER_DEPTH_UNUSED]++;
 	}
 	l.nr = p->nr_lines - l.first;
 	*af_map_at(&p->by_location, id, NULL) = p->nr_locations;
@@ -191,14 +192,14 @@ static uint32_t location_module(struct pprof_profile *p, const struct pprof_loca
 	const uint64_t *at = l->mapping ? af_map_get(&p->by_mapping, l->mapping) : NULL;
 
 	if (l->mapping && !at)
-		p->draft->unused[AF_DRAFT_FRAMES_UNUSED]++;
+		p->builder->unused[AF_BUILDER_FRAMES_UNUSED]++;
 	return at ? pprof_name(p, p->mappings[*at]) : 0;
 }
 
 /* An address that nobody named goes by its file: by its number each would be a function. */
 static uint32_t unnamed(struct pprof_profile *p, const struct pprof_location *l, uint32_t module)
 {
-	const char *path = af_strtab_get(&p->draft->names, module), *slash = strrchr(path, '/');
+	const char *path = af_strtab_get(&p->builder->names, module), *slash = strrchr(path, '/');
 	char text[512];
 
 	if (*path)
@@ -206,14 +207,14 @@ static uint32_t unnamed(struct pprof_profile *p, const struct pprof_location *l,
 		         slash && slash[1] ? slash + 1 : path);
 	else
 		snprintf(text, sizeof text, "0x%llx", (unsigned long long)l->address);
-	return af_draft_name(p->draft, text, strlen(text));
+	return af_builder_name(p->builder, text, strlen(text));
 }
 
-static struct af_draft_frame_of frame_of(struct pprof_profile *p, const struct pprof_location *l,
-                                         const struct pprof_line *line, uint32_t module)
+static struct af_builder_frame_of frame_of(struct pprof_profile *p, const struct pprof_location *l,
+                                           const struct pprof_line *line, uint32_t module)
 {
 	const uint64_t *at = line ? af_map_get(&p->by_function, line->function) : NULL;
-	struct af_draft_frame_of frame = {.module = module};
+	struct af_builder_frame_of frame = {.module = module};
 
 	if (at) {
 		const struct pprof_function *f = &p->functions[*at];
@@ -223,14 +224,14 @@ static struct af_draft_frame_of frame_of(struct pprof_profile *p, const struct p
 		frame.file = pprof_name(p, f->file);
 		frame.line = line->line > 0 && line->line <= INT32_MAX ? (uint32_t)line->line : 0;
 	} else if (line) {
-		p->draft->unused[AF_DRAFT_FRAMES_UNUSED]++;
+		p->builder->unused[AF_BUILDER_FRAMES_UNUSED]++;
 	}
 	if (!frame.name)
 		frame.name = unnamed(p, l, module);
 	return frame;
 }
 
-static bool is_kernel(const struct af_draft *d, uint32_t module)
+static bool is_kernel(const struct af_builder *d, uint32_t module)
 {
 	const char *text = af_strtab_get(&d->names, module);
 
@@ -240,26 +241,27 @@ static bool is_kernel(const struct af_draft *d, uint32_t module)
 static void frames_make(struct pprof_profile *p, struct pprof_location *l)
 {
 	uint32_t module = location_module(p, l);
-	bool kernel = is_kernel(p->draft, module);
+	bool kernel = is_kernel(p->builder, module);
 
 	l->frames = p->nr_frames + 1;
 	for (uint32_t i = l->nr ? l->nr : 1; i-- > 0;) {
 		const struct pprof_line *line = l->nr ? &p->lines[l->first + i] : NULL;
-		struct af_draft_frame_of frame = frame_of(p, l, line, module);
-		frame.kind = kernel                   ? AF_DRAFT_KERNEL
-		             : l->nr && i + 1 < l->nr ? AF_DRAFT_INLINED
-		                                      : AF_DRAFT_NATIVE;
+		struct af_builder_frame_of frame = frame_of(p, l, line, module);
+		frame.kind = kernel                   ? AF_BUILDER_KERNEL
+		             : l->nr && i + 1 < l->nr ? AF_BUILDER_INLINED
+		                                      : AF_BUILDER_NATIVE;
 		AF_GROW(p->frames, p->nr_frames, p->cap_frames);
 		p->frames[p->nr_frames++] = frame;
 	}
 }
 
-uint32_t pprof_frames(struct pprof_profile *p, uint64_t id, const struct af_draft_frame_of **frames)
+uint32_t pprof_frames(struct pprof_profile *p, uint64_t id,
+                      const struct af_builder_frame_of **frames)
 {
 	const uint64_t *at = af_map_get(&p->by_location, id);
 
 	if (!at) {
-		p->draft->unused[AF_DRAFT_FRAMES_UNUSED]++;
+		p->builder->unused[AF_BUILDER_FRAMES_UNUSED]++;
 		return 0;
 	}
 	struct pprof_location *l = &p->locations[*at];

@@ -33,13 +33,13 @@ struct pprof_line {
 };
 
 struct pprof_profile {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	struct pprof_string *strings;
 	struct pprof_function *functions;
 	struct pprof_location *locations;
 	struct pprof_line *lines;
 	uint64_t *mappings; /* strings that are their files */
-	struct af_draft_frame_of *frames;
+	struct af_builder_frame_of *frames;
 	uint32_t nr_strings, cap_strings, nr_functions, cap_functions, nr_locations, cap_locations;
 	uint32_t nr_lines, cap_lines, nr_mappings, cap_mappings, nr_frames, cap_frames;
 	struct af_map by_function, by_location, by_mapping; /* id → index */
@@ -67,6 +67,6 @@ const char *pprof_text(struct pprof_profile *p, uint64_t index);
  * location.
  */
 uint32_t pprof_frames(struct pprof_profile *p, uint64_t id,
-                      const struct af_draft_frame_of **frames);
+                      const struct af_builder_frame_of **frames);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "exchange/source/json.h"
 
-struct af_draft;
+struct af_builder;
 
 /* A source of bytes as in json.h; tests use one that reads memory. */
 struct af_import_source {
@@ -38,51 +38,51 @@ bool af_import_is_other(const char *text, size_t len, bool (*mine)(const char *t
                         char *say, size_t size);
 
 /* The readers, of bytes: called by af_import_file(), and by fuzzers. */
-void af_import_json(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_json(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                     char *complaint, size_t size);
-void af_import_folded(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_folded(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                       char *complaint, size_t size);
 /* Does a file of gpuperf's text begin with the @len bytes at @text? */
 bool af_import_is_folded(const char *text, size_t len);
 bool af_import_folded_line(const char *p, const char *end);
-void af_import_iaprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_iaprof(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                       char *complaint, size_t size);
 
 /* iaprof's records with semicolons, as exchange/iaprof/records.c has them. */
-void af_import_iaprof_records(struct af_draft *d, const struct af_import_source *in,
+void af_import_iaprof_records(struct af_builder *d, const struct af_import_source *in,
                               uint32_t number, char *complaint, size_t size);
 bool af_import_is_iaprof_records(const char *text, size_t len);
 
 /* CUPTI's records as text: see exchange/events/cupti.c. */
-void af_import_cupti(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_cupti(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                      char *complaint, size_t size);
 bool af_import_is_cupti(const char *text, size_t len);
 
 /* The same for perf.data. */
-void af_import_perf(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_perf(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                     char *complaint, size_t size);
 
 /* The same for the output of perf script. */
-void af_import_perf_text(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_perf_text(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                          char *complaint, size_t size);
 
 /* Does a perf.data, or perf script's text, begin with the @len bytes at @text? */
 bool af_import_is_perf(const char *text, size_t len);
 bool af_import_is_perf_text(const char *text, size_t len);
-void af_import_pprof(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_pprof(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                      char *complaint, size_t size);
 
 /* The same for folded text, whose numbers are in d->unit or else samples. */
-void af_import_collapsed(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_collapsed(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                          char *complaint, size_t size);
 
 /* Does folded text without times begin with the @len bytes at @text? */
 bool af_import_is_collapsed(const char *text, size_t len);
-void af_import_speedscope(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_speedscope(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                           char *complaint, size_t size);
 
 /* The same for an SQLite export of Nsight Systems, which is read into memory as a whole. */
-void af_import_nsys(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_nsys(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                     char *complaint, size_t size);
 
 /* Does an SQLite database begin with the @len bytes at @text? */

@@ -16,10 +16,10 @@ static ssize_t memory_read(void *arg, void *to, size_t size)
 	return (ssize_t)n;
 }
 
-void speedscope_open(struct speedscope_file *f, struct af_draft *d, const uint8_t *data,
+void speedscope_open(struct speedscope_file *f, struct af_builder *d, const uint8_t *data,
                      size_t size)
 {
-	*f = (struct speedscope_file){.draft = d, .data = data, .size = size};
+	*f = (struct speedscope_file){.builder = d, .data = data, .size = size};
 }
 
 static void profile_free(struct speedscope_profile *p)
@@ -44,8 +44,8 @@ static bool take_name(struct speedscope_file *f, uint32_t *name)
 
 	if (token != AF_JSON_STRING)
 		return af_json_skip(&f->json, token);
-	f->draft->unused[AF_DRAFT_TEXTS_UNUSED] += f->json.cut;
-	*name = af_draft_name(f->draft, f->json.text, f->json.len);
+	f->builder->unused[AF_BUILDER_TEXTS_UNUSED] += f->json.cut;
+	*name = af_builder_name(f->builder, f->json.text, f->json.len);
 	return true;
 }
 
@@ -104,7 +104,7 @@ static bool take_array(struct speedscope_file *f,
 static bool take_frame(struct speedscope_file *f, enum af_json_token token)
 {
 	struct af_json *j = &f->json;
-	struct af_draft_frame_of frame = {.kind = AF_DRAFT_NATIVE};
+	struct af_builder_frame_of frame = {.kind = AF_BUILDER_NATIVE};
 	struct import_number line = {0};
 	bool read = true;
 
@@ -122,7 +122,7 @@ static bool take_frame(struct speedscope_file *f, enum af_json_token token)
 	}
 	frame.line = import_u32(&line);
 	if (!frame.name)
-		frame.name = af_draft_name(f->draft, "[no name]", 9);
+		frame.name = af_builder_name(f->builder, "[no name]", 9);
 	AF_GROW(f->frames, f->nr_frames, f->cap_frames);
 	f->frames[f->nr_frames++] = frame;
 	return read && token == AF_JSON_OBJECT_END;

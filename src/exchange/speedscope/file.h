@@ -42,11 +42,11 @@ struct speedscope_profile {
 };
 
 struct speedscope_file {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	const uint8_t *data;
 	size_t size, at;
 	struct af_json json;
-	struct af_draft_frame_of *frames;
+	struct af_builder_frame_of *frames;
 	uint32_t nr_frames, cap_frames;
 	uint32_t name;
 	char exporter[64];
@@ -56,7 +56,7 @@ struct speedscope_file {
 };
 
 /* @data outlives the file. */
-void speedscope_open(struct speedscope_file *f, struct af_draft *d, const uint8_t *data,
+void speedscope_open(struct speedscope_file *f, struct af_builder *d, const uint8_t *data,
                      size_t size);
 void speedscope_close(struct speedscope_file *f);
 

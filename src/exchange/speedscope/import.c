@@ -22,10 +22,10 @@ struct open_frame {
 };
 
 struct import_speedscope {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	uint32_t space, nr_threads;
 	bool ours;
-	uint32_t told; /* which kinds of values were said already */
+	uint32_t reported; /* which kinds of values were said already */
 	/* of the profile */
 	uint32_t thread;
 	struct import_value_type type;
@@ -41,7 +41,7 @@ static bool number_get(struct import_speedscope *in, const struct speedscope_num
 	int64_t v;
 
 	if (!n->len || !af_json_fixed(n->text, n->len, in->power, &v) || v < 0) {
-		in->draft->unused[AF_DRAFT_VALUES_UNUSED]++;
+		in->builder->unused[AF_BUILDER_VALUES_UNUSED]++;
 		return false;
 	}
 	const char *point = memchr(n->text, '.', n->len);
@@ -50,17 +50,17 @@ static bool number_get(struct import_speedscope *in, const struct speedscope_num
 	while (digits && point[digits] == '0')
 		digits--;
 	if (!exponent && digits > (uint32_t)in->power)
-		in->draft->unused[AF_DRAFT_FRACTIONS_UNUSED]++;
+		in->builder->unused[AF_BUILDER_FRACTIONS_UNUSED]++;
 	*value = (uint64_t)v;
 	return true;
 }
 
-static const struct af_draft_frame_of *frame_get(struct import_speedscope *in,
-                                                 const struct speedscope_file *f, uint32_t index)
+static const struct af_builder_frame_of *frame_get(struct import_speedscope *in,
+                                                   const struct speedscope_file *f, uint32_t index)
 {
 	if (index < f->nr_frames)
 		return &f->frames[index];
-	in->draft->unused[AF_DRAFT_FRAMES_UNUSED]++;
+	in->builder->unused[AF_BUILDER_FRAMES_UNUSED]++;
 	return NULL;
 }
 
@@ -70,32 +70,32 @@ static uint32_t stack_node(struct import_speedscope *in, const struct speedscope
 	uint32_t node = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct af_draft_frame_of *frame = frame_get(in, f, frames[i]);
+		const struct af_builder_frame_of *frame = frame_get(in, f, frames[i]);
 		if (frame)
-			node = af_draft_node_of(in->draft, node, frame);
+			node = af_builder_node_of(in->builder, node, frame);
 	}
 	return node;
 }
 
 static void sum_add(struct import_speedscope *in, uint32_t node, uint64_t value)
 {
-	struct af_draft_sum sum = {.thread = in->thread, .node = node};
+	struct af_builder_sum sum = {.thread = in->thread, .node = node};
 
 	if (value > INT64_MAX)
 		return;
-	import_weight_add(in->draft, &sum, &in->type, (int64_t)value);
+	import_weight_add(in->builder, &sum, &in->type, (int64_t)value);
 	if (value)
-		af_draft_sum(in->draft, &sum);
+		af_builder_sum(in->builder, &sum);
 }
 
 /* The thread of a process that is the outermost frame. */
 static void root_thread(struct import_speedscope *in, uint32_t name)
 {
-	struct af_draft *d = in->draft;
-	uint32_t process = af_draft_process(d, in->space, name);
+	struct af_builder *d = in->builder;
+	uint32_t process = af_builder_process(d, in->space, name);
 
 	d->processes[process].exe = name;
-	in->thread = af_draft_thread(d, process, name);
+	in->thread = af_builder_thread(d, process, name);
 }
 
 static void take_sampled(struct import_speedscope *in, const struct speedscope_file *f,
@@ -116,7 +116,7 @@ static void take_sampled(struct import_speedscope *in, const struct speedscope_f
 			root_thread(in, f->frames[*frames++].name);
 			nr--;
 		} else if (in->ours) {
-			root_thread(in, af_draft_name(in->draft, "[speedscope]", 12));
+			root_thread(in, af_builder_name(in->builder, "[speedscope]", 12));
 		}
 		if (in->thread == UINT32_MAX || !value)
 			continue;
@@ -130,10 +130,11 @@ static void take_sampled(struct import_speedscope *in, const struct speedscope_f
 		now += value;
 		/* Nothing was running there. */
 		if (nr)
-			af_draft_sample(in->draft, &(struct af_draft_sample){.time_ns = now,
-			                                                     .weight_ns = value,
-			                                                     .thread = in->thread,
-			                                                     .node = node});
+			af_builder_sample(in->builder,
+			                  &(struct af_builder_sample){.time_ns = now,
+			                                              .weight_ns = value,
+			                                              .thread = in->thread,
+			                                              .node = node});
 	}
 }
 
@@ -142,12 +143,12 @@ static void span_close(struct import_speedscope *in, const struct speedscope_fil
 {
 	const struct open_frame *o = &in->open[--in->nr_open];
 
-	af_draft_slice(in->draft, AF_DRAFT_SPAN,
-	               &(struct af_draft_slice){.start_ns = o->start,
-	                                        .busy_ns = now - o->start,
-	                                        .name = f->frames[o->frame].name,
-	                                        .thread = in->thread,
-	                                        .external = in->nr_open});
+	af_builder_slice(in->builder, AF_BUILDER_SPAN,
+	                 &(struct af_builder_slice){.start_ns = o->start,
+	                                            .busy_ns = now - o->start,
+	                                            .name = f->frames[o->frame].name,
+	                                            .thread = in->thread,
+	                                            .external = in->nr_open});
 }
 
 /* What has passed since the last event was the innermost one's; of units that are no times. */
@@ -157,7 +158,7 @@ static void passed_add(struct import_speedscope *in, const struct speedscope_fil
 	uint32_t node = 0;
 
 	for (uint32_t i = 0; i < in->nr_open; i++)
-		node = af_draft_node_of(in->draft, node, &f->frames[in->open[i].frame]);
+		node = af_builder_node_of(in->builder, node, &f->frames[in->open[i].frame]);
 	if (in->nr_open)
 		sum_add(in, node, passed);
 }
@@ -170,7 +171,7 @@ static void event_close(struct import_speedscope *in, const struct speedscope_fi
 	while (at && in->open[at - 1].frame != frame)
 		at--;
 	/* What began inside of it ends with it. */
-	in->draft->unused[AF_DRAFT_OVERLAPS_UNUSED] += at ? in->nr_open - at : 1;
+	in->builder->unused[AF_BUILDER_OVERLAPS_UNUSED] += at ? in->nr_open - at : 1;
 	while (at && in->nr_open >= at) {
 		if (timed)
 			span_close(in, f, now);
@@ -191,7 +192,7 @@ static void take_evented(struct import_speedscope *in, const struct speedscope_f
 		if (!number_get(in, &e->at, &at) || !frame_get(in, f, e->frame))
 			continue;
 		if (at < now || at > INT64_MAX / 4) {
-			in->draft->unused[AF_DRAFT_TIMES_UNUSED]++;
+			in->builder->unused[AF_BUILDER_TIMES_UNUSED]++;
 			continue;
 		}
 		if (!timed)
@@ -200,9 +201,9 @@ static void take_evented(struct import_speedscope *in, const struct speedscope_f
 		if (e->type == 'C') {
 			event_close(in, f, e->frame, now, timed);
 		} else if (e->type != 'O') {
-			in->draft->unused[AF_DRAFT_OTHER_UNUSED]++;
-		} else if (in->nr_open == AF_DRAFT_DEPTH) {
-			in->draft->unused[AF_DRAFT_DEPTH_UNUSED]++;
+			in->builder->unused[AF_BUILDER_OTHER_UNUSED]++;
+		} else if (in->nr_open == AF_BUILDER_DEPTH) {
+			in->builder->unused[AF_BUILDER_DEPTH_UNUSED]++;
 		} else {
 			AF_GROW(in->open, in->nr_open, in->cap_open);
 			in->open[in->nr_open++] = (struct open_frame){e->frame, now};
@@ -218,7 +219,7 @@ static void take_evented(struct import_speedscope *in, const struct speedscope_f
 /* What aflame calls its columns stands behind the name: "train.py: off-cpu". */
 static void type_find(struct import_speedscope *in, const struct speedscope_profile *p)
 {
-	const char *name = af_strtab_get(&in->draft->names, p->name), *colon = strrchr(name, ' ');
+	const char *name = af_strtab_get(&in->builder->names, p->name), *colon = strrchr(name, ' ');
 	const char *column = in->ours && colon ? colon + 1 : in->ours ? name : "";
 
 	in->type = (struct import_value_type){column, *p->unit ? p->unit : "none"};
@@ -235,47 +236,47 @@ static void type_find(struct import_speedscope *in, const struct speedscope_prof
 static void take_profile(void *arg, struct speedscope_file *f, const struct speedscope_profile *p)
 {
 	struct import_speedscope *in = arg;
-	struct af_draft *d = in->draft;
+	struct af_builder *d = in->builder;
 
 	in->ours = p->sampled && !strncmp(f->exporter, "aflame ", 7);
 	type_find(in, p);
 	if (in->type.weight == IMPORT_WEIGHT_NONE || (!p->sampled && !p->evented)) {
-		d->unused[AF_DRAFT_WEIGHTS_UNUSED]++;
+		d->unused[AF_BUILDER_WEIGHTS_UNUSED]++;
 		return;
 	}
 	/* Samples of CPUs and of devices are no two of a kind. */
 	if (in->ours && !strcmp(in->type.type, "gpu-samples")) {
-		d->unused[AF_DRAFT_WEIGHTS_UNUSED]++;
+		d->unused[AF_BUILDER_WEIGHTS_UNUSED]++;
 		return;
 	}
 	if (!in->ours) {
-		uint32_t process = af_draft_process(d, in->space, 0);
+		uint32_t process = af_builder_process(d, in->space, 0);
 		d->processes[process].exe =
-		    f->name ? f->name : af_draft_name(d, "[speedscope]", 12);
-		in->thread = af_draft_thread(d, process, ++in->nr_threads);
+		    f->name ? f->name : af_builder_name(d, "[speedscope]", 12);
+		in->thread = af_builder_thread(d, process, ++in->nr_threads);
 		if (in->thread != UINT32_MAX)
 			d->threads[in->thread].name = p->name;
 	}
-	uint32_t told = 1u << (2 * in->type.weight + p->evented);
-	if (!(in->told & told))
-		af_draft_note(d, "import.weights", "%s in %s",
-		              p->evented ? "what passed between events"
-		              : in->ours ? in->type.type
-		                         : "weights of samples",
-		              in->type.unit);
-	in->told |= told;
+	uint32_t reported = 1u << (2 * in->type.weight + p->evented);
+	if (!(in->reported & reported))
+		af_builder_note(d, "import.weights", "%s in %s",
+		                p->evented ? "what passed between events"
+		                : in->ours ? in->type.type
+		                           : "weights of samples",
+		                in->type.unit);
+	in->reported |= reported;
 	if (in->type.weight == IMPORT_WEIGHT_COUNT)
-		af_draft_count_unit(d, in->ours ? in->type.type : in->type.unit);
+		af_builder_count_unit(d, in->ours ? in->type.type : in->type.unit);
 	if (p->sampled)
 		take_sampled(in, f, p);
 	else
 		take_evented(in, f, p);
 }
 
-void af_import_speedscope(struct af_draft *d, const struct af_import_source *source,
+void af_import_speedscope(struct af_builder *d, const struct af_import_source *source,
                           uint32_t number, char *complaint, size_t size)
 {
-	struct import_speedscope in = {.draft = d, .space = number + 1};
+	struct import_speedscope in = {.builder = d, .space = number + 1};
 	struct speedscope_file f;
 	size_t nr_bytes;
 	ssize_t rc;

@@ -22,7 +22,7 @@ enum {
 };
 
 struct collapsed {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	uint32_t space;
 	struct import_value_type type;
 	int power;             /* its scale is 10^power */
@@ -46,10 +46,10 @@ static const char *number_find(const char *p, const char *end)
 
 static uint32_t thread_new(struct collapsed *f, uint32_t pid, uint32_t name)
 {
-	uint32_t process = af_draft_process(f->draft, f->space, pid);
+	uint32_t process = af_builder_process(f->builder, f->space, pid);
 
-	f->draft->processes[process].exe = name;
-	return af_draft_thread(f->draft, process, pid);
+	f->builder->processes[process].exe = name;
+	return af_builder_thread(f->builder, process, pid);
 }
 
 /* The process with this name; *@whole: it stands for many, so the name belongs to the stack. */
@@ -65,11 +65,11 @@ static uint32_t root_thread(struct collapsed *f, uint32_t name, bool *whole)
 		*af_map_at(&f->by_root, name, NULL) = thread;
 		return thread;
 	}
-	f->draft->unused[AF_DRAFT_ROOTS_UNUSED]++;
+	f->builder->unused[AF_BUILDER_ROOTS_UNUSED]++;
 	*whole = true;
 	if (!f->others)
 		f->others =
-		    thread_new(f, PROCESSES + 1, af_draft_name(f->draft, "[others]", 8)) + 1;
+		    thread_new(f, PROCESSES + 1, af_builder_name(f->builder, "[others]", 8)) + 1;
 	return f->others - 1;
 }
 
@@ -77,32 +77,32 @@ static uint32_t nobody(struct collapsed *f)
 {
 	bool whole;
 
-	return root_thread(f, af_draft_name(f->draft, "[unknown process]", 17), &whole);
+	return root_thread(f, af_builder_name(f->builder, "[unknown process]", 17), &whole);
 }
 
 static uint32_t stack_add(struct collapsed *f, const char *p, const char *end, uint32_t *thread)
 {
-	struct af_draft *d = f->draft;
+	struct af_builder *d = f->builder;
 	uint32_t node = 0;
 	bool first = true, whole = false;
 
 	while (p < end) {
 		struct af_folded_frame frame = af_folded_frame(p, end);
-		uint32_t name = af_draft_text(d, frame.text, frame.len);
+		uint32_t name = af_builder_text(d, frame.text, frame.len);
 		/* A kernel without its launch is of nobody's that is known. */
 		bool device = frame.kind == AF_FRAME_GPU || frame.kind == AF_FRAME_GPU_INSN;
 		if (first)
 			*thread = device ? nobody(f) : root_thread(f, name, &whole);
 		whole |= device;
 		if (name && (!first || whole))
-			node = af_draft_node(d, node, name, AF_DRAFT_NATIVE);
+			node = af_builder_node(d, node, name, AF_BUILDER_NATIVE);
 		first = false;
 		p += frame.size;
 	}
 	return node;
 }
 
-static uint32_t insn_add(struct af_draft *d, uint32_t above, const char *p, size_t len)
+static uint32_t insn_add(struct af_builder *d, uint32_t above, const char *p, size_t len)
 {
 	char text[AF_JSON_TEXT_MAX];
 	size_t most = sizeof text - sizeof "_[g]";
@@ -110,7 +110,7 @@ static uint32_t insn_add(struct af_draft *d, uint32_t above, const char *p, size
 	len = len < most ? len : most;
 	memcpy(text, p, len);
 	memcpy(text + len, "_[g]", sizeof "_[g]");
-	return af_draft_node(d, above, af_draft_text(d, text, len + 4), AF_DRAFT_NATIVE);
+	return af_builder_node(d, above, af_builder_text(d, text, len + 4), AF_BUILDER_NATIVE);
 }
 
 /* An instruction with its stalls, each with a count: a sum for each. */
@@ -118,28 +118,28 @@ static void stalls_add(struct collapsed *f, const char *p, const char *stalls, c
 {
 	const char *semicolon = memrchr(p, ';', (size_t)(stalls - p));
 	const char *insn = semicolon ? semicolon + 1 : p;
-	struct af_draft_sum sum = {0};
+	struct af_builder_sum sum = {0};
 	struct af_folded_stall s;
 
 	if (semicolon)
 		sum.node = stack_add(f, p, semicolon, &sum.thread);
 	else
 		sum.thread = nobody(f);
-	uint32_t node = insn_add(f->draft, sum.node, insn, (size_t)(stalls - 1 - insn));
+	uint32_t node = insn_add(f->builder, sum.node, insn, (size_t)(stalls - 1 - insn));
 	while (af_folded_stall_next(&stalls, end, &s)) {
-		struct af_draft_sum one = {.thread = sum.thread};
-		one.node = insn_add(f->draft, node, s.name, s.len);
-		import_weight_add(f->draft, &one, &f->type,
+		struct af_builder_sum one = {.thread = sum.thread};
+		one.node = insn_add(f->builder, node, s.name, s.len);
+		import_weight_add(f->builder, &one, &f->type,
 		                  s.count > INT64_MAX ? -1 : (int64_t)s.count);
 		if (s.count && sum.thread != UINT32_MAX)
-			af_draft_sum(f->draft, &one);
+			af_builder_sum(f->builder, &one);
 	}
 }
 
 static bool line_read(struct collapsed *f, const char *p, const char *end)
 {
 	const char *stalls = af_folded_stalls(p, end);
-	struct af_draft_sum sum = {0};
+	struct af_builder_sum sum = {0};
 	const char *number = number_find(p, end);
 	int64_t value;
 
@@ -149,21 +149,21 @@ static bool line_read(struct collapsed *f, const char *p, const char *end)
 		return stalls;
 	f->slips += number[-1] == ';';
 	if (!af_json_fixed(number, (size_t)(end - number), f->power, &value)) {
-		f->draft->unused[AF_DRAFT_VALUES_UNUSED]++;
+		f->builder->unused[AF_BUILDER_VALUES_UNUSED]++;
 		return true;
 	}
 	const char *point = memchr(number, '.', (size_t)(end - number));
 	if (point && end - point - 1 > f->power)
-		f->draft->unused[AF_DRAFT_FRACTIONS_UNUSED]++;
+		f->builder->unused[AF_BUILDER_FRACTIONS_UNUSED]++;
 	end = number - 1;
 	while (end > p && end[-1] == ';')
 		end--;
 	if (end == p)
 		return false;
 	sum.node = stack_add(f, p, end, &sum.thread);
-	import_weight_add(f->draft, &sum, &f->type, value);
+	import_weight_add(f->builder, &sum, &f->type, value);
 	if (value && sum.thread != UINT32_MAX)
-		af_draft_sum(f->draft, &sum);
+		af_builder_sum(f->builder, &sum);
 	return true;
 }
 
@@ -178,13 +178,13 @@ static void line_take(void *arg, char *p, size_t len, bool cut)
 		return;
 	if (!cut && line_read(f, p, p + len))
 		return;
-	import_line_bad(&f->count, f->draft);
+	import_line_bad(&f->count, f->builder);
 }
 
-void af_import_collapsed(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_collapsed(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                          char *complaint, size_t size)
 {
-	struct collapsed f = {.draft = d, .space = number + 1};
+	struct collapsed f = {.builder = d, .space = number + 1};
 
 	f.type = (struct import_value_type){"numbers", d->unit ? d->unit : "samples"};
 	import_weight_of(&f.type);
@@ -194,9 +194,9 @@ void af_import_collapsed(struct af_draft *d, const struct af_import_source *in, 
 	f.type.scale = 1; /* with the power it is in the number already */
 	ssize_t rc = import_lines(in, LINE_MAX_BYTES, line_take, &f);
 	if (f.type.weight == IMPORT_WEIGHT_COUNT)
-		af_draft_count_unit(d, f.type.unit);
-	af_draft_note(d, "import.weights", "numbers are %s, as %s", f.type.unit,
-	              d->unit ? "--unit says" : "nothing else is said");
+		af_builder_count_unit(d, f.type.unit);
+	af_builder_note(d, "import.weights", "numbers are %s, as %s", f.type.unit,
+	                d->unit ? "--unit says" : "nothing else is said");
 	import_lines_complain(&f.count, rc, "are no stack with a number", d, complaint, size);
 	size_t len = strlen(complaint);
 	if (f.slips)

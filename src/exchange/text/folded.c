@@ -13,7 +13,7 @@
 enum { LINE_MAX_BYTES = 256 << 10, TEXT_MAX = AF_JSON_TEXT_MAX };
 
 struct folded {
-	struct af_draft *draft;
+	struct af_builder *builder;
 	struct import_line_count count;
 };
 
@@ -86,18 +86,19 @@ static bool is_kernel_frame(const char *p, size_t len)
 	return len > 4 && !memcmp(p + len - 4, "_[k]", 4);
 }
 
-static uint32_t frame_add(struct af_draft *d, uint32_t node, const char *p, size_t len,
-                          enum af_draft_frame kind)
+static uint32_t frame_add(struct af_builder *d, uint32_t node, const char *p, size_t len,
+                          enum af_builder_frame kind)
 {
 	if (len > TEXT_MAX) {
 		len = TEXT_MAX;
-		d->unused[AF_DRAFT_TEXTS_UNUSED]++;
+		d->unused[AF_BUILDER_TEXTS_UNUSED]++;
 	}
-	return af_draft_node(d, node, af_draft_name(d, p, len), kind);
+	return af_builder_node(d, node, af_builder_name(d, p, len), kind);
 }
 
 /* Frames from the first one of the kernel on are the kernel's: it is not left before the leaf. */
-static void stack_add(struct af_draft *d, struct af_draft_sample *s, const char *p, const char *end)
+static void stack_add(struct af_builder *d, struct af_builder_sample *s, const char *p,
+                      const char *end)
 {
 	bool in_kernel = false;
 
@@ -108,17 +109,17 @@ static void stack_add(struct af_draft *d, struct af_draft_sample *s, const char 
 		in_kernel |= marked;
 		if (len && in_kernel)
 			s->kernel_node = frame_add(d, s->kernel_node, p, marked ? len - 4 : len,
-			                           AF_DRAFT_KERNEL);
+			                           AF_BUILDER_KERNEL);
 		else if (len)
-			s->node = frame_add(d, s->node, p, len, AF_DRAFT_NATIVE);
+			s->node = frame_add(d, s->node, p, len, AF_BUILDER_NATIVE);
 		p = stop ? stop + 1 : end;
 	}
 }
 
 static bool line_read(struct folded *f, const char *p, const char *end)
 {
-	struct af_draft *d = f->draft;
-	struct af_draft_sample s = {0};
+	struct af_builder *d = f->builder;
+	struct af_builder_sample s = {0};
 	struct word time, comm;
 	uint64_t ids[3];
 
@@ -128,21 +129,21 @@ static bool line_read(struct folded *f, const char *p, const char *end)
 	p = ids_find(p, end, &comm, ids);
 	if (!p)
 		return false;
-	uint32_t process = af_draft_process(d, 0, (uint32_t)ids[0]);
-	s.thread = af_draft_thread(d, process, (uint32_t)ids[1]);
+	uint32_t process = af_builder_process(d, 0, (uint32_t)ids[0]);
+	s.thread = af_builder_thread(d, process, (uint32_t)ids[1]);
 	if (s.thread == UINT32_MAX)
 		return true;
 	s.time_ns = number(time.at, time.len);
 	s.cpu = (uint32_t)ids[2];
 	s.at_launch = true;
 	if (!d->threads[s.thread].name)
-		d->threads[s.thread].name = af_draft_name(d, comm.at, comm.len);
+		d->threads[s.thread].name = af_builder_name(d, comm.at, comm.len);
 	if (!d->processes[process].exe || ids[0] == ids[1])
 		d->processes[process].exe = d->threads[s.thread].name;
 	while (p < end && *p == ' ')
 		p++;
 	stack_add(d, &s, p, end);
-	af_draft_sample(d, &s);
+	af_builder_sample(d, &s);
 	return true;
 }
 
@@ -151,18 +152,18 @@ static void line_take(void *arg, char *p, size_t len, bool cut)
 	struct folded *f = arg;
 
 	f->count.line++;
-	f->draft->unused[AF_DRAFT_TEXTS_UNUSED] += cut;
+	f->builder->unused[AF_BUILDER_TEXTS_UNUSED] += cut;
 	while (len && (p[len - 1] == '\r' || p[len - 1] == ' '))
 		len--;
 	if (!len || line_read(f, p, p + len))
 		return;
-	import_line_bad(&f->count, f->draft);
+	import_line_bad(&f->count, f->builder);
 }
 
-void af_import_folded(struct af_draft *d, const struct af_import_source *in, uint32_t number,
+void af_import_folded(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                       char *complaint, size_t size)
 {
-	struct folded f = {.draft = d};
+	struct folded f = {.builder = d};
 	ssize_t rc = import_lines(in, LINE_MAX_BYTES, line_take, &f);
 
 	import_lines_complain(&f.count, rc, "are no samples", d, complaint, size);

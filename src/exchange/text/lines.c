@@ -44,15 +44,15 @@ ssize_t import_lines(const struct af_import_source *in, size_t most,
 	return n;
 }
 
-void import_line_bad(struct import_line_count *count, struct af_draft *d)
+void import_line_bad(struct import_line_count *count, struct af_builder *d)
 {
 	if (!count->bad++)
 		count->first_bad = count->line;
-	d->unused[AF_DRAFT_LINES_UNUSED]++;
+	d->unused[AF_BUILDER_LINES_UNUSED]++;
 }
 
 void import_lines_complain(const struct import_line_count *count, ssize_t rc, const char *are,
-                           struct af_draft *d, char *complaint, size_t size)
+                           struct af_builder *d, char *complaint, size_t size)
 {
 	/* Of few lines that are wrong nothing follows for the others. */
 	d->unparsed = count->bad * 2 > count->line;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct af_draft;
+struct af_builder;
 struct af_import_source;
 
 /*
@@ -26,7 +26,7 @@ struct import_line_count {
 };
 
 /* Count the current line as one that cannot be used. */
-void import_line_bad(struct import_line_count *count, struct af_draft *d);
+void import_line_bad(struct import_line_count *count, struct af_builder *d);
 
 /*
  * Report after import_lines() returned @rc that the rest cannot be read, or how many lines "are no
@@ -34,6 +34,6 @@ void import_line_bad(struct import_line_count *count, struct af_draft *d);
  * are bad.
  */
 void import_lines_complain(const struct import_line_count *count, ssize_t rc, const char *are,
-                           struct af_draft *d, char *complaint, size_t size);
+                           struct af_builder *d, char *complaint, size_t size);
 
 #endif

@@ -95,7 +95,7 @@ static const char *count_unit(const struct import_value_type *t)
 }
 
 uint32_t import_weights_choose(struct import_value_type *types, uint32_t nr, const char *preferred,
-                               bool sum, struct af_draft *d)
+                               bool sum, struct af_builder *d)
 {
 	static const char *const names[IMPORT_WEIGHTS] = {"time", "samples", "count", "bytes",
 	                                                  "off-cpu"};
@@ -118,7 +118,7 @@ uint32_t import_weights_choose(struct import_value_type *types, uint32_t nr, con
 		    ((sum && w != IMPORT_WEIGHT_SAMPLES) || best[w] == i)) {
 			note_add(&taken, names[w], &types[i]);
 			if (w == IMPORT_WEIGHT_COUNT)
-				af_draft_count_unit(d, count_unit(&types[i]));
+				af_builder_count_unit(d, count_unit(&types[i]));
 			continue;
 		}
 		types[i].weight = IMPORT_WEIGHT_NONE;
@@ -126,15 +126,15 @@ uint32_t import_weights_choose(struct import_value_type *types, uint32_t nr, con
 		nr_left++;
 	}
 	if (taken.len)
-		af_draft_note(d, "import.weights", "%.*s", (int)taken.len, taken.data);
+		af_builder_note(d, "import.weights", "%.*s", (int)taken.len, taken.data);
 	if (left.len)
-		af_draft_note(d, "import.weights.unused", "%.*s", (int)left.len, left.data);
+		af_builder_note(d, "import.weights.unused", "%.*s", (int)left.len, left.data);
 	af_buf_free(&taken);
 	af_buf_free(&left);
 	return nr_left;
 }
 
-void import_weight_add(struct af_draft *d, struct af_draft_sum *s,
+void import_weight_add(struct af_builder *d, struct af_builder_sum *s,
                        const struct import_value_type *t, int64_t value)
 {
 	uint64_t *const to[IMPORT_WEIGHTS] = {&s->busy_ns, &s->samples, &s->count, &s->bytes,
@@ -145,5 +145,5 @@ void import_weight_add(struct af_draft *d, struct af_draft_sum *s,
 		return;
 	if (value < 0 || __builtin_mul_overflow((uint64_t)value, t->scale, &scaled) ||
 	    __builtin_add_overflow(*to[t->weight], scaled, to[t->weight]))
-		d->unused[AF_DRAFT_VALUES_UNUSED]++;
+		d->unused[AF_BUILDER_VALUES_UNUSED]++;
 }

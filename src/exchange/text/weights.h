@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct af_draft;
-struct af_draft_sum;
+struct af_builder;
+struct af_builder_sum;
 
 enum import_weight {
 	IMPORT_WEIGHT_TIME,
@@ -42,10 +42,10 @@ void import_weight_of(struct import_value_type *t);
  * the first is taken.
  */
 uint32_t import_weights_choose(struct import_value_type *types, uint32_t nr, const char *preferred,
-                               bool sum, struct af_draft *d);
+                               bool sum, struct af_builder *d);
 
 /* Add @value of @t to @s, scaled; invalid values are counted in @d. */
-void import_weight_add(struct af_draft *d, struct af_draft_sum *s,
+void import_weight_add(struct af_builder *d, struct af_builder_sum *s,
                        const struct import_value_type *t, int64_t value);
 
 #endif

@@ -19,7 +19,7 @@ void af_callpath_after_fork(void)
 
 void af_callpath_forget(struct af_callpaths *p)
 {
-	*p = (struct af_callpaths){.generation = p->generation};
+	*p = (struct af_callpaths){.epoch = p->epoch};
 }
 
 /*
@@ -69,7 +69,7 @@ static bool mapping_write(struct af_stream *s, const struct af_module *m)
 	    .end = m->end,
 	    .bias = m->bias,
 	    .flags = m->flags,
-	    .generation = m->generation,
+	    .epoch = m->epoch,
 	};
 	struct af_tail tail[] = {
 	    {m->build_id, m->build_id_len, 1},
@@ -94,7 +94,7 @@ static void define_mappings(struct af_stream *s)
 	}
 }
 
-static bool code_write(struct af_stream *s, const struct af_py_code *c)
+static bool code_write(struct af_stream *s, const struct af_py_code_copy *c)
 {
 	struct af_ev_py_code ev = {
 	    .code = c->index,
@@ -116,7 +116,7 @@ static void define_codes(struct af_stream *s)
 	uint32_t i;
 
 	while ((i = atomic_load(&defined_codes)) < af_python_nr_codes()) {
-		const struct af_py_code *c = af_python_code(i);
+		const struct af_py_code_copy *c = af_python_code(i);
 		/* Code 0 stands for those that found no room: of no use before there is one. */
 		bool wanted = c && (i || af_python_lost());
 		if (wanted && !code_write(s, c))
@@ -127,10 +127,10 @@ static void define_codes(struct af_stream *s)
 
 uint32_t af_callpath_stack(struct af_callpaths *p, struct af_stream *s, const struct af_capture *c)
 {
-	if (p->generation != c->generation) {
+	if (p->epoch != c->epoch) {
 		/* The same addresses may be other code now. */
 		memset(&p->stacks, 0, sizeof p->stacks);
-		p->generation = c->generation;
+		p->epoch = c->epoch;
 	}
 
 	uint64_t hash = hash_words(c->pcs, c->nr, c->stop);
@@ -143,7 +143,7 @@ uint32_t af_callpath_stack(struct af_callpaths *p, struct af_stream *s, const st
 	struct af_ev_stack ev = {
 	    .stack = p->next_stack + 1,
 	    .stop = c->stop,
-	    .generation = c->generation,
+	    .epoch = c->epoch,
 	};
 	struct af_tail tail = {c->pcs, c->nr * (uint32_t)sizeof *c->pcs, 8};
 	if (!af_stream_put_tail(s, AF_KIND_STACK, af_now_ns(), &ev, sizeof ev, &tail, 1))

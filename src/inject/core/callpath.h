@@ -35,7 +35,7 @@ struct af_recent_path {
 
 struct af_callpaths {
 	uint32_t next_stack, next_py_stack, next_callpath; /* ids handed out so far */
-	uint32_t generation; /* module epoch in which the stacks were walked */
+	uint32_t epoch; /* module epoch in which the stacks were walked */
 	struct af_memo stacks, py_stacks, paths;
 	struct af_recent_path recent[AF_RECENT_PATHS]; /* by stack */
 };

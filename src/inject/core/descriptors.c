@@ -7,15 +7,15 @@
 #include "base/map.h"
 #include "trace/write/stream.h"
 
-enum { SHAPE_CONTENT = offsetof(struct af_ev_shape, op) };
+enum { SHAPE_CONTENT = offsetof(struct af_ev_descriptor, op) };
 
-static bool shape_same(const struct af_ev_shape *a, const struct af_ev_shape *b)
+static bool descriptor_same(const struct af_ev_descriptor *a, const struct af_ev_descriptor *b)
 {
 	return !memcmp((const char *)a + SHAPE_CONTENT, (const char *)b + SHAPE_CONTENT,
 	               sizeof *a - SHAPE_CONTENT);
 }
 
-static unsigned shape_set(const struct af_ev_shape *s)
+static unsigned descriptor_set(const struct af_ev_descriptor *s)
 {
 	uint64_t h = af_mix((uint64_t)s->kernel << 32 | s->queue);
 
@@ -26,24 +26,24 @@ static unsigned shape_set(const struct af_ev_shape *s)
 	return h % AF_SHAPE_SETS;
 }
 
-uint32_t af_shape_id(struct af_shape_memo *m, struct af_stream *s, uint64_t now,
-                     const struct af_ev_shape *shape)
+uint32_t af_work_descriptor_id(struct af_work_descriptor_memo *m, struct af_stream *s, uint64_t now,
+                               const struct af_ev_descriptor *descriptor)
 {
-	unsigned set = shape_set(shape);
-	struct af_ev_shape *entries = m->entries[set];
+	unsigned set = descriptor_set(descriptor);
+	struct af_ev_descriptor *entries = m->entries[set];
 
 	for (unsigned way = 0; way < AF_SHAPE_WAYS; way++) {
-		if (entries[way].shape && shape_same(&entries[way], shape))
-			return entries[way].shape;
+		if (entries[way].descriptor && descriptor_same(&entries[way], descriptor))
+			return entries[way].descriptor;
 	}
 
-	void *at = af_stream_begin(s, AF_KIND_SHAPE, now, sizeof *shape);
+	void *at = af_stream_begin(s, AF_KIND_DESCRIPTOR, now, sizeof *descriptor);
 	if (!at)
 		return 0;
-	struct af_ev_shape *entry = &entries[m->victim[set]++ % AF_SHAPE_WAYS];
-	*entry = *shape;
-	entry->shape = ++m->nr_ids;
+	struct af_ev_descriptor *entry = &entries[m->victim[set]++ % AF_SHAPE_WAYS];
+	*entry = *descriptor;
+	entry->descriptor = ++m->nr_ids;
 	memcpy(at, entry, sizeof *entry);
 	af_stream_end(s);
-	return entry->shape;
+	return entry->descriptor;
 }

@@ -20,24 +20,25 @@ enum {
 };
 
 /* The LAUNCH_CONFIG that was last written. */
-struct af_shape_config {
+struct af_work_descriptor_config {
 	struct af_ev_launch_config is; /* shape 0: none */
 };
 
-struct af_shape_memo {
-	struct af_ev_shape entries[AF_SHAPE_SETS][AF_SHAPE_WAYS]; /* shape 0: free */
+struct af_work_descriptor_memo {
+	struct af_ev_descriptor entries[AF_SHAPE_SETS][AF_SHAPE_WAYS]; /* shape 0: free */
 	uint8_t victim[AF_SHAPE_SETS];
-	struct af_shape_config configs[AF_SHAPE_CONFIGS]; /* by shape, direct-mapped; the user's */
-	uint32_t nr_ids;                                  /* last id given in this stream */
+	struct af_work_descriptor_config
+	    configs[AF_SHAPE_CONFIGS]; /* by shape, direct-mapped; the user's */
+	uint32_t nr_ids;               /* last id given in this stream */
 };
 
 /*
- * The id of @shape (its own `shape` member is ignored) in stream @s, defined there at @now when
- * new. Between af_thread_enter() and af_thread_leave(). A shape that fell out of the memo gets
- * a new id; one is never given twice while the memo lives. Returns 0 when the definition was
+ * The id of @descriptor (its own `descriptor` member is ignored) in stream @s, defined there at
+ * @now when new. Between af_thread_enter() and af_thread_leave(). A shape that fell out of the memo
+ * gets a new id; one is never given twice while the memo lives. Returns 0 when the definition was
  * discarded.
  */
-uint32_t af_shape_id(struct af_shape_memo *m, struct af_stream *s, uint64_t now,
-                     const struct af_ev_shape *shape);
+uint32_t af_work_descriptor_id(struct af_work_descriptor_memo *m, struct af_stream *s, uint64_t now,
+                               const struct af_ev_descriptor *descriptor);
 
 #endif

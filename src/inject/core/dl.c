@@ -12,16 +12,16 @@
  * dlclose is interposed to learn that code addresses may be reused. dlopen is not: it looks at
  * its caller to find libraries, and new code invalidates nothing.
  */
-DOOR int dlclose(void *handle)
+INTERPOSE int dlclose(void *handle)
 {
 	int rc = REAL(dlclose)(handle);
 
 	if (af_inject_session()) {
 		af_unwind_forget();
-		struct af_thread *t = af_thread_enter();
+		struct af_thread_context *t = af_thread_enter();
 		if (t) {
 			af_stream_put(&t->stream, mapping_gone, af_now_ns(),
-			              .generation = af_modules_generation());
+			              .epoch = af_modules_epoch());
 			af_thread_leave(t);
 		}
 	}

@@ -34,7 +34,7 @@ static struct {
 	bool gone;                     /* the recording was over before we began */
 	struct af_session_place place; /* which directory that was when we began */
 	_Atomic uint32_t process;
-	_Atomic uint32_t generation;
+	_Atomic uint32_t epoch;
 	/*
 	 * A page that the kernel empties in every forked child (MADV_WIPEONFORK), whatever kind of
 	 * fork it was: 0 means that all we know is the parent's.
@@ -67,9 +67,9 @@ uint32_t af_inject_process(void)
 	return atomic_load_explicit(&inject.process, memory_order_relaxed);
 }
 
-uint32_t af_inject_generation(void)
+uint32_t af_inject_fork_epoch(void)
 {
-	return atomic_load_explicit(&inject.generation, memory_order_relaxed);
+	return atomic_load_explicit(&inject.epoch, memory_order_relaxed);
 }
 
 int af_inject_dir_open(void)
@@ -82,7 +82,7 @@ uint32_t af_inject_next_id(_Atomic uint32_t *counter)
 	return atomic_fetch_add(counter, 1) + 1;
 }
 
-static bool door_send(const struct af_hello *hello, int fd)
+static bool clients_send(const struct af_registration *registration, int fd)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};
 	union {
@@ -91,7 +91,7 @@ static bool door_send(const struct af_hello *hello, int fd)
 	} control = {.header = {.cmsg_level = SOL_SOCKET,
 	                        .cmsg_type = SCM_RIGHTS,
 	                        .cmsg_len = CMSG_LEN(sizeof(int))}};
-	struct iovec iov = {(void *)hello, sizeof *hello};
+	struct iovec iov = {(void *)registration, sizeof *registration};
 	struct msghdr msg = {
 	    .msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &iov, .msg_iovlen = 1};
 
@@ -100,10 +100,10 @@ static bool door_send(const struct af_hello *hello, int fd)
 		msg.msg_control = control.room;
 		msg.msg_controllen = sizeof control.room;
 	}
-	int dir = af_inject_dir_open(), door = -1;
+	int dir = af_inject_dir_open(), recorder = -1;
 	if (dir >= 0)
-		door = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (door < 0) {
+		recorder = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (recorder < 0) {
 		if (dir >= 0)
 			close(dir);
 		return false;
@@ -115,16 +115,16 @@ static bool door_send(const struct af_hello *hello, int fd)
 		snprintf(to.sun_path, sizeof to.sun_path, "%.90s/door", inject.dir);
 	/* Bounded: a recorder that is stuck must not hold the program. */
 	struct timeval patience = {.tv_sec = 1};
-	setsockopt(door, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-	ssize_t n = sendmsg(door, &msg, MSG_NOSIGNAL);
-	close(door);
+	setsockopt(recorder, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+	ssize_t n = sendmsg(recorder, &msg, MSG_NOSIGNAL);
+	close(recorder);
 	close(dir);
-	return n == (ssize_t)sizeof *hello;
+	return n == (ssize_t)sizeof *registration;
 }
 
-bool af_inject_hello(int fd, int sampler_error, bool sees_kernel)
+bool af_inject_register(int fd, int sampler_error, bool sees_kernel)
 {
-	struct af_hello hello = {
+	struct af_registration registration = {
 	    .process = af_inject_process(),
 	    .pid = (uint32_t)getpid(),
 	    .has_fd = fd >= 0,
@@ -134,12 +134,12 @@ bool af_inject_hello(int fd, int sampler_error, bool sees_kernel)
 	    .random_at = getauxval(AT_RANDOM),
 	};
 
-	return door_send(&hello, fd);
+	return clients_send(&registration, fd);
 }
 
 void af_inject_ask(enum af_ask ask)
 {
-	struct af_hello hello = {
+	struct af_registration registration = {
 	    .process = af_inject_process(), .pid = (uint32_t)getpid(), .has_fd = 1, .ask = ask};
 	struct timeval patience = {.tv_usec = 100000};
 	int ends[2];
@@ -148,14 +148,14 @@ void af_inject_ask(enum af_ask ask)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return;
 	setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-	bool sent = door_send(&hello, ends[1]);
+	bool sent = clients_send(&registration, ends[1]);
 	close(ends[1]);
 	while (sent && read(ends[0], &none, 1) < 0 && errno == EINTR)
 		;
 	close(ends[0]);
 }
 
-static void write_note(struct af_thread *t, const char *key, const char *value)
+static void write_note(struct af_thread_context *t, const char *key, const char *value)
 {
 	struct af_tail tail[] = {
 	    {key, (uint32_t)strlen(key), 0},
@@ -167,7 +167,7 @@ static void write_note(struct af_thread *t, const char *key, const char *value)
 
 static void write_process(void)
 {
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return;
 
@@ -197,7 +197,7 @@ static void write_process(void)
 static void write_rank(void)
 {
 	const char *rank = af_rank_own();
-	struct af_thread *t = rank ? af_thread_enter() : NULL;
+	struct af_thread_context *t = rank ? af_thread_enter() : NULL;
 
 	if (!t)
 		return;
@@ -221,7 +221,7 @@ static void begin_process(void)
 
 static void after_fork(void)
 {
-	atomic_fetch_add(&inject.generation, 1);
+	atomic_fetch_add(&inject.epoch, 1);
 	inject.parent = af_inject_process();
 	af_thread_after_fork();
 	AF_MOMENT(forked, (void)0);
@@ -246,7 +246,7 @@ bool af_inject_in_vfork_child(void)
 
 void af_inject_note(const char *key, const char *value)
 {
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 
 	if (t) {
 		write_note(t, key, value);
@@ -256,7 +256,7 @@ void af_inject_note(const char *key, const char *value)
 
 void af_inject_lost(enum af_lost reason, uint64_t count)
 {
-	struct af_thread *t = count ? af_thread_enter() : NULL;
+	struct af_thread_context *t = count ? af_thread_enter() : NULL;
 
 	if (!t)
 		return;
@@ -411,7 +411,7 @@ bool af_inject_start(void)
 	if (!alive || madvise(alive, 4096, MADV_WIPEONFORK))
 		return false;
 	inject.alive = alive;
-	atomic_store(&inject.generation, 1);
+	atomic_store(&inject.epoch, 1);
 	if (af_thread_init())
 		return false;
 	af_modules_watch(af_python_meet);

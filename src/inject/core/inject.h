@@ -44,7 +44,7 @@ int af_inject_dir_open(void);
  * Register at the recorder's control socket, and hand @fd over when it is not -1 (the caller still
  * closes its own). False when nobody listens.
  */
-bool af_inject_hello(int fd, int sampler_error, bool sees_kernel);
+bool af_inject_register(int fd, int sampler_error, bool sees_kernel);
 
 /*
  * Send a request other than the registration to the control socket, and wait for the answer: a
@@ -105,6 +105,6 @@ void af_inject_note(const char *key, const char *value);
 void af_inject_lost(enum af_lost reason, uint64_t count);
 
 /* The fork epoch: incremented in every forked child. Data made in another epoch is the parent's. */
-uint32_t af_inject_generation(void);
+uint32_t af_inject_fork_epoch(void);
 
 #endif

@@ -7,7 +7,7 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 
-#define DOOR __attribute__((visibility("default")))
+#define INTERPOSE __attribute__((visibility("default")))
 
 /* The real function behind an interposer. Several threads may look it up at once. */
 #define REAL(name) REAL_OF(__typeof__(&name), name)

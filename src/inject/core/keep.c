@@ -38,7 +38,7 @@ void af_program_define(uint32_t id, uint32_t device, enum af_object_form form, c
 
 	if (data && size)
 		object_keep(data, size, object);
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return;
 	struct af_ev_program ev = {.program = id, .device = device, .form = form, .size = size};

@@ -4,8 +4,8 @@
 #include "inject/core/inject.h"
 #include "inject/core/thread.h"
 
-static void kernel_define(struct af_thread *t, uint32_t id, uint32_t program, const char *name,
-                          size_t len)
+static void kernel_define(struct af_thread_context *t, uint32_t id, uint32_t program,
+                          const char *name, size_t len)
 {
 	struct af_ev_kernel ev = {.kernel = id, .program = program};
 	struct af_tail tail = {name, (uint32_t)len, 0};
@@ -13,13 +13,13 @@ static void kernel_define(struct af_thread *t, uint32_t id, uint32_t program, co
 	af_stream_put_tail(&t->stream, AF_KIND_KERNEL, af_now_ns(), &ev, sizeof ev, &tail, 1);
 }
 
-uint32_t af_kernel_id(struct af_kernels *k, struct af_thread *t, uint32_t program, const char *name,
-                      size_t len)
+uint32_t af_kernel_id(struct af_kernels *k, struct af_thread_context *t, uint32_t program,
+                      const char *name, size_t len)
 {
 	/* By a hash that nobody can make a name for (base/hash.h). */
 	uint64_t hash = af_scatter(af_scatter_bytes(name, len) ^ program) | 1;
 	uint64_t known = af_handles_get(&k->ids, hash);
-	struct af_thread *entered = NULL;
+	struct af_thread_context *entered = NULL;
 
 	if (__builtin_expect(known != 0, 1))
 		return (uint32_t)known;

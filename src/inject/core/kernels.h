@@ -10,7 +10,7 @@
 
 #include "inject/core/handles.h"
 
-struct af_thread;
+struct af_thread_context;
 
 /* The kernels of one API. */
 struct af_kernels {
@@ -27,7 +27,7 @@ struct af_kernels {
  * The id of the kernel @name (@len bytes) of @program (0: not known). A new one is defined on @t,
  * which the caller has entered; with NULL the function enters the thread for that. Any thread.
  */
-uint32_t af_kernel_id(struct af_kernels *k, struct af_thread *t, uint32_t program, const char *name,
-                      size_t len);
+uint32_t af_kernel_id(struct af_kernels *k, struct af_thread_context *t, uint32_t program,
+                      const char *name, size_t len);
 
 #endif

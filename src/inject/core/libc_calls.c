@@ -13,8 +13,8 @@
 #include "inject/walk/elf_image.h"
 
 /* ASan's runtime ends the program where it is not the first library, as with us it cannot be. */
-DOOR const char *__asan_default_options(void);
-DOOR const char *__asan_default_options(void)
+INTERPOSE const char *__asan_default_options(void);
+INTERPOSE const char *__asan_default_options(void)
 {
 	return "verify_asan_link_order=0";
 }
@@ -47,7 +47,7 @@ static bool is_part(const char *path)
 	return false;
 }
 
-static int part_look(struct dl_phdr_info *info, size_t size, void *arg)
+static int part_poll(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct imports *in = arg;
 	struct range r = {UINTPTR_MAX, 0};
@@ -145,7 +145,7 @@ __attribute__((no_sanitize("address"))) static void imports_bind(const struct im
 		imports_protect(PROT_READ);
 }
 
-static int libc_look(struct dl_phdr_info *info, size_t size, void *image)
+static int libc_poll(struct dl_phdr_info *info, size_t size, void *image)
 {
 	const char *slash = strrchr(info->dlpi_name, '/');
 
@@ -164,8 +164,8 @@ void *af_libc_find(const char *name)
 	struct af_elf_image libc;
 	uint64_t found = 0;
 
-	dl_iterate_phdr(part_look, &in);
-	if (!libc_has(&in, (uintptr_t)next) && dl_iterate_phdr(libc_look, &libc))
+	dl_iterate_phdr(part_poll, &in);
+	if (!libc_has(&in, (uintptr_t)next) && dl_iterate_phdr(libc_poll, &libc))
 		found = af_elf_image_symbol(&libc, name, NULL);
 	return found ? (void *)found : next;
 }
@@ -178,7 +178,7 @@ void af_libc_calls_bind(void)
 
 	if (!in.handle || !in.symbols || !in.names)
 		return;
-	dl_iterate_phdr(part_look, &in);
+	dl_iterate_phdr(part_poll, &in);
 	imports_bind(&in, DT_JMPREL, DT_PLTRELSZ);
 	imports_bind(&in, DT_RELA, DT_RELASZ);
 	dlclose(in.handle);

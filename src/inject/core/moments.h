@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 struct af_regs;
-struct af_thread;
+struct af_thread_context;
 
 struct af_moments {
 	/* Once, when the session is there and before anything of the process has been written. */
@@ -34,7 +34,7 @@ struct af_moments {
 	 * comes last.
 	 */
 	int (*run)(void (*leave)(void *arg), void *arg);
-	void (*thread_ends)(struct af_thread *t, const struct af_regs *regs);
+	void (*thread_ends)(struct af_thread_context *t, const struct af_regs *regs);
 	void (*thread_over)(void);
 };
 

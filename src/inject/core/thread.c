@@ -21,7 +21,7 @@ enum { POOL_MAX = 8192 };
  * The pool: contexts are only ever added, a free one has owner 0. The array is one mapping,
  * touched as far as it is used.
  */
-static struct af_thread **pool;
+static struct af_thread_context **pool;
 static _Atomic uint32_t pool_nr;
 
 /* No new stream is tried before: each try costs 20 us, and hooks are called often. */
@@ -33,8 +33,8 @@ static bool exit_key_usable;
 static char no_context; /* the key's value of a thread that has none */
 
 static __thread struct {
-	struct af_thread *context;
-	uint32_t generation; /* of the process that @context belongs to */
+	struct af_thread_context *context;
+	uint32_t epoch; /* of the process that @context belongs to */
 	volatile uint32_t inside;
 	bool exiting; /* the key's destructor has run */
 } self;
@@ -44,7 +44,8 @@ static uint32_t thread_id(void)
 	return (uint32_t)syscall(SYS_gettid);
 }
 
-static void sample_write(struct af_thread *t, const struct af_sample *s, uint64_t weight_ns)
+static void sample_write(struct af_thread_context *t, const struct af_pending_sample *s,
+                         uint64_t weight_ns)
 {
 	uint32_t stack = af_callpath_stack(&t->callpaths, &t->stream, &s->stack);
 	uint32_t path = af_callpath_path(&t->callpaths, &t->stream, stack, &s->stack);
@@ -53,7 +54,7 @@ static void sample_write(struct af_thread *t, const struct af_sample *s, uint64_
 	              .weight_ns = weight_ns);
 }
 
-static void pending_write(struct af_thread *t)
+static void pending_write(struct af_thread_context *t)
 {
 	uint64_t weight_ns;
 
@@ -64,7 +65,7 @@ static void pending_write(struct af_thread *t)
 }
 
 /* While inside: what was set aside until the context is let go of is written, not lost. */
-static void thread_release(struct af_thread *t)
+static void thread_release(struct af_thread_context *t)
 {
 	self.context = NULL;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -80,11 +81,11 @@ struct leaving {
 static void thread_leaves(void *leaving)
 {
 	const struct leaving *l = leaving;
-	struct af_thread *t = l->context;
+	struct af_thread_context *t = l->context;
 
 	if (l->context == &no_context)
 		t = af_thread_enter();
-	else if (t != self.context || self.generation != af_inject_generation() || self.inside)
+	else if (t != self.context || self.epoch != af_inject_fork_epoch() || self.inside)
 		t = NULL;
 	if (!t)
 		return;
@@ -114,7 +115,7 @@ void af_thread_begins(void)
 
 bool af_thread_has_context(void)
 {
-	return self.context && self.generation == af_inject_generation();
+	return self.context && self.epoch == af_inject_fork_epoch();
 }
 
 void af_threads_each(void (*take)(void *arg, uint32_t tid), void *arg)
@@ -122,7 +123,7 @@ void af_threads_each(void (*take)(void *arg, uint32_t tid), void *arg)
 	uint32_t nr = atomic_load(&pool_nr);
 
 	for (uint32_t i = 0; i < nr && i < POOL_MAX; i++) {
-		struct af_thread *t = __atomic_load_n(&pool[i], __ATOMIC_ACQUIRE);
+		struct af_thread_context *t = __atomic_load_n(&pool[i], __ATOMIC_ACQUIRE);
 		uint32_t owner = t ? atomic_load(&t->owner) : 0;
 		if (owner)
 			take(arg, owner);
@@ -161,7 +162,7 @@ void af_thread_after_fork(void)
 	self.inside = 0;
 }
 
-static bool thread_open_stream(struct af_thread *t, uint32_t n, uint32_t tid)
+static bool thread_open_stream(struct af_thread_context *t, uint32_t n, uint32_t tid)
 {
 	struct af_session *session = af_inject_session();
 	char name[32];
@@ -182,9 +183,9 @@ static bool thread_open_stream(struct af_thread *t, uint32_t n, uint32_t tid)
 	return true;
 }
 
-static struct af_thread *thread_make(uint32_t n, uint32_t tid)
+static struct af_thread_context *thread_make(uint32_t n, uint32_t tid)
 {
-	struct af_thread *t = af_pages(sizeof *t, MAP_NORESERVE);
+	struct af_thread_context *t = af_pages(sizeof *t, MAP_NORESERVE);
 	struct af_unwinder *u = af_pages(af_unwinder_size(), MAP_NORESERVE);
 
 	if (!t || !u || !thread_open_stream(t, n, tid)) {
@@ -200,7 +201,7 @@ static struct af_thread *thread_make(uint32_t n, uint32_t tid)
 	return t;
 }
 
-static struct af_thread *thread_new(uint32_t tid)
+static struct af_thread_context *thread_new(uint32_t tid)
 {
 	uint64_t now = af_now_ns();
 
@@ -208,7 +209,7 @@ static struct af_thread *thread_new(uint32_t tid)
 	    !af_inject_may_take_memory())
 		return NULL;
 	uint32_t n = atomic_fetch_add(&pool_nr, 1), after = n + 1;
-	struct af_thread *t = n < POOL_MAX ? thread_make(n, tid) : NULL;
+	struct af_thread_context *t = n < POOL_MAX ? thread_make(n, tid) : NULL;
 	if (t) {
 		__atomic_store_n(&pool[n], t, __ATOMIC_RELEASE);
 		return t;
@@ -234,12 +235,12 @@ bool af_owner_take(_Atomic uint32_t *owner, uint32_t tid, bool dead)
 }
 
 /* A free context, or with @dead one whose thread ended without telling us. */
-static struct af_thread *pool_take(uint32_t tid, bool dead)
+static struct af_thread_context *pool_take(uint32_t tid, bool dead)
 {
 	uint32_t nr = atomic_load(&pool_nr);
 
 	for (uint32_t i = 0; i < nr && i < POOL_MAX; i++) {
-		struct af_thread *t = __atomic_load_n(&pool[i], __ATOMIC_ACQUIRE);
+		struct af_thread_context *t = __atomic_load_n(&pool[i], __ATOMIC_ACQUIRE);
 		if (t && af_owner_take(&t->owner, tid, dead))
 			return t;
 	}
@@ -249,11 +250,10 @@ static struct af_thread *pool_take(uint32_t tid, bool dead)
 void af_thread_renamed(void)
 {
 	int saved = errno;
-	struct af_thread *t = NULL;
+	struct af_thread_context *t = NULL;
 	char name[16] = "";
 
-	if (self.context && self.generation == af_inject_generation() &&
-	    !af_inject_in_vfork_child())
+	if (self.context && self.epoch == af_inject_fork_epoch() && !af_inject_in_vfork_child())
 		t = af_thread_enter();
 	if (t) {
 		syscall(SYS_prctl, PR_GET_NAME, name);
@@ -265,7 +265,7 @@ void af_thread_renamed(void)
 	errno = saved;
 }
 
-static void thread_write_name(struct af_thread *t, uint32_t tid)
+static void thread_write_name(struct af_thread_context *t, uint32_t tid)
 {
 	char name[16] = "";
 
@@ -275,12 +275,12 @@ static void thread_write_name(struct af_thread *t, uint32_t tid)
 	af_stream_put_tail(&t->stream, AF_KIND_THREAD, af_now_ns(), &ev, sizeof ev, &tail, 1);
 }
 
-static struct af_thread *thread_acquire(void)
+static struct af_thread_context *thread_acquire(void)
 {
 	if (!af_inject_may_call())
 		return NULL;
 	uint32_t tid = thread_id();
-	struct af_thread *t = pool_take(tid, false);
+	struct af_thread_context *t = pool_take(tid, false);
 
 	/*
 	 * Without a destructor look for the dead before adding one; now and then anyway, for
@@ -296,7 +296,7 @@ static struct af_thread *thread_acquire(void)
 	af_stream_owner(&t->stream, tid);
 	af_unwinder_init(t->unwinder);
 	self.context = t;
-	self.generation = af_inject_generation();
+	self.epoch = af_inject_fork_epoch();
 	if (exit_key_usable && !self.exiting)
 		pthread_setspecific(exit_key, t);
 	thread_write_name(t, tid);
@@ -304,11 +304,11 @@ static struct af_thread *thread_acquire(void)
 }
 
 /* The context of a thread that is inside already, or about to be. */
-static struct af_thread *thread_context(void)
+static struct af_thread_context *thread_context(void)
 {
-	if (self.context && self.generation == af_inject_generation())
+	if (self.context && self.epoch == af_inject_fork_epoch())
 		return self.context;
-	struct af_thread *t = thread_acquire();
+	struct af_thread_context *t = thread_acquire();
 	struct af_session *session = af_inject_session();
 	if (!t && session)
 		atomic_fetch_add(&session->lost_no_stream, 1);
@@ -316,19 +316,19 @@ static struct af_thread *thread_context(void)
 }
 
 /* A new round: everything is defined anew where it is used again. Not in the midst of an event. */
-static void thread_see_round(struct af_thread *t, const struct af_session *session)
+static void thread_see_epoch(struct af_thread_context *t, const struct af_session *session)
 {
-	uint32_t round = atomic_load_explicit(&session->round, memory_order_relaxed);
+	uint32_t epoch = atomic_load_explicit(&session->epoch, memory_order_relaxed);
 
-	if (__builtin_expect(t->round == round, 1))
+	if (__builtin_expect(t->epoch == epoch, 1))
 		return;
-	t->round = round;
+	t->epoch = epoch;
 	af_callpath_forget(&t->callpaths);
-	memset(&t->shapes, 0, sizeof t->shapes);
+	memset(&t->descriptors, 0, sizeof t->descriptors);
 	af_unwind_forget_stacks(t->unwinder);
 }
 
-struct af_thread *af_thread_enter(void)
+struct af_thread_context *af_thread_enter(void)
 {
 	struct af_session *session = af_inject_session();
 
@@ -340,15 +340,15 @@ struct af_thread *af_thread_enter(void)
 	self.inside = 1;
 	atomic_signal_fence(memory_order_seq_cst);
 
-	struct af_thread *t = thread_context();
+	struct af_thread_context *t = thread_context();
 	if (t)
-		thread_see_round(t, session);
+		thread_see_epoch(t, session);
 	else
 		self.inside = 0;
 	return t;
 }
 
-void af_thread_leave(struct af_thread *t)
+void af_thread_leave(struct af_thread_context *t)
 {
 	do {
 		self.inside = 1;
@@ -371,18 +371,18 @@ static void capture_python(const struct af_session *session, struct af_capture *
 }
 
 /* The debugging mode: walk as well, and compare with what the id was defined as. */
-static void replay_verify(struct af_thread *t, const struct af_regs *regs, uint32_t id)
+static void replay_verify(struct af_thread_context *t, const struct af_regs *regs, uint32_t id)
 {
 	struct af_session *session = af_inject_session();
 	struct af_capture *c = &t->hook;
 
-	c->generation = af_modules_generation();
+	c->epoch = af_modules_epoch();
 	c->nr = af_unwind_walk(t->unwinder, regs, false, c->pcs, AF_STACK_MAX, &c->stop);
 	if (af_callpath_stack(&t->callpaths, &t->stream, c) != id)
 		atomic_fetch_add(&session->replay_wrong, 1);
 }
 
-uint32_t af_thread_callpath(struct af_thread *t, const struct af_regs *regs)
+uint32_t af_thread_callpath(struct af_thread_context *t, const struct af_regs *regs)
 {
 	struct af_session *session = af_inject_session();
 	struct af_capture *c = &t->hook;
@@ -396,7 +396,7 @@ uint32_t af_thread_callpath(struct af_thread *t, const struct af_regs *regs)
 			replay_verify(t, regs, stack);
 		}
 	} else {
-		c->generation = af_modules_generation();
+		c->epoch = af_modules_epoch();
 		c->nr = af_unwind_record(t->unwinder, regs, c->pcs, AF_STACK_MAX, &c->stop);
 		stack = af_callpath_stack(&t->callpaths, &t->stream, c);
 		if (stack)
@@ -408,9 +408,9 @@ uint32_t af_thread_callpath(struct af_thread *t, const struct af_regs *regs)
 	return af_callpath_path(&t->callpaths, &t->stream, stack, c);
 }
 
-static void sample_set_aside(struct af_session *session, struct af_thread *t)
+static void sample_set_aside(struct af_session *session, struct af_thread_context *t)
 {
-	const struct af_sample *s = &t->sample;
+	const struct af_pending_sample *s = &t->sample;
 
 	if (t->has_pending) {
 		/* A second tick inside one hook: it stands at the place of the first. */
@@ -425,7 +425,7 @@ static void sample_set_aside(struct af_session *session, struct af_thread *t)
 	t->pending.stack.nr_py = s->stack.nr_py;
 	t->pending.stack.stop = s->stack.stop;
 	t->pending.stack.py_stop = s->stack.py_stop;
-	t->pending.stack.generation = s->stack.generation;
+	t->pending.stack.epoch = s->stack.epoch;
 	memcpy(t->pending.stack.pcs, s->stack.pcs, s->stack.nr * sizeof *s->stack.pcs);
 	memcpy(t->pending.stack.py, s->stack.py, s->stack.nr_py * sizeof *s->stack.py);
 	atomic_signal_fence(memory_order_seq_cst);
@@ -441,25 +441,25 @@ void af_thread_sample(const struct af_regs *regs, uint64_t weight_ns, uint32_t f
 		return;
 	af_inject_check_fork();
 	uint32_t was_inside = self.inside;
-	if (was_inside && (!self.context || self.generation != af_inject_generation())) {
+	if (was_inside && (!self.context || self.epoch != af_inject_fork_epoch())) {
 		/* The thread is just being given its context. */
 		atomic_fetch_add(&session->lost_busy, 1);
 		return;
 	}
 	self.inside = 1;
-	struct af_thread *t = thread_context();
+	struct af_thread_context *t = thread_context();
 	if (!t) {
 		self.inside = was_inside;
 		return;
 	}
 
 	if (!was_inside)
-		thread_see_round(t, session);
-	struct af_sample *s = &t->sample;
+		thread_see_epoch(t, session);
+	struct af_pending_sample *s = &t->sample;
 	s->time_ns = af_now_ns();
 	s->weight_ns = weight_ns;
 	s->flags = flags;
-	s->stack.generation = af_modules_generation();
+	s->stack.epoch = af_modules_epoch();
 	s->stack.nr =
 	    af_unwind_walk(t->unwinder, regs, true, s->stack.pcs, AF_STACK_MAX, &s->stack.stop);
 	capture_python(session, &s->stack);

@@ -27,33 +27,33 @@
 struct af_capture {
 	uint32_t nr, nr_py;
 	enum af_stop stop, py_stop;
-	uint32_t generation;
+	uint32_t epoch;
 	uint64_t pcs[AF_STACK_MAX];
 	uint64_t py[AF_STACK_MAX];
 };
 
-struct af_sample {
+struct af_pending_sample {
 	uint64_t time_ns, weight_ns;
 	uint32_t flags;
 	struct af_capture stack;
 };
 
-struct af_thread {
+struct af_thread_context {
 	struct af_stream stream;
 	struct af_callpaths callpaths;
-	struct af_shape_memo shapes;
+	struct af_work_descriptor_memo descriptors;
 	struct af_unwinder *unwinder;
-	struct af_capture hook;  /* scratch of af_thread_callpath */
-	struct af_sample sample; /* scratch of the sampling handler */
+	struct af_capture hook;          /* scratch of af_thread_callpath */
+	struct af_pending_sample sample; /* scratch of the sampling handler */
 	/*
 	 * A sample that hit between enter and leave. Its weight is kept apart, because more may be
 	 * added to it while it is written.
 	 */
-	struct af_sample pending;
+	struct af_pending_sample pending;
 	_Atomic uint64_t pending_ns;
 	volatile bool has_pending; /* the stack of @pending is in use */
 	_Atomic uint32_t owner;    /* tid, 0 while in the pool */
-	uint32_t round;            /* the session's epoch in which its ids were given */
+	uint32_t epoch;            /* the session's epoch in which its ids were given */
 };
 
 /* Make the pool. 0 or -errno. In the constructor. */
@@ -72,8 +72,8 @@ void af_thread_after_fork(void);
  * Enter the calling thread's context, made or taken from the pool at its first event. NULL when
  * there is no recording, when the thread is already inside, or when no stream can be had (counted).
  */
-struct af_thread *af_thread_enter(void);
-void af_thread_leave(struct af_thread *t);
+struct af_thread_context *af_thread_enter(void);
+void af_thread_leave(struct af_thread_context *t);
 
 /* Does the calling thread have a context already? */
 bool af_thread_has_context(void);
@@ -101,15 +101,15 @@ void af_thread_renamed(void);
  * definitions are written to the stream. @regs are those at the hook's entry (AF_REGS_CALLER): pc
  * is a return address.
  */
-uint32_t af_thread_callpath(struct af_thread *t, const struct af_regs *regs);
+uint32_t af_thread_callpath(struct af_thread_context *t, const struct af_regs *regs);
 
 /* The sampling handler's whole work: walk from the interrupted @regs and write a SAMPLE. */
 void af_thread_sample(const struct af_regs *regs, uint64_t weight_ns, uint32_t flags);
 
-/* The stream's memo of shapes: af_shape_id(). */
-static inline struct af_shape_memo *af_thread_shapes(struct af_thread *t)
+/* The stream's memo of shapes: af_work_descriptor_id(). */
+static inline struct af_work_descriptor_memo *af_thread_shapes(struct af_thread_context *t)
 {
-	return &t->shapes;
+	return &t->descriptors;
 }
 
 /*

@@ -10,12 +10,12 @@
  */
 bool af_translator_runs_us(void)
 {
-	char told[PATH_MAX], real[PATH_MAX];
-	ssize_t nr_told = readlink("/proc/self/exe", told, sizeof told),
+	char reported[PATH_MAX], real[PATH_MAX];
+	ssize_t nr_reported = readlink("/proc/self/exe", reported, sizeof reported),
 		nr_real = readlink("/proc/thread-self/exe", real, sizeof real);
 
-	return nr_told > 0 && nr_real > 0 &&
-	       (nr_told != nr_real || memcmp(told, real, (size_t)nr_told));
+	return nr_reported > 0 && nr_real > 0 &&
+	       (nr_reported != nr_real || memcmp(reported, real, (size_t)nr_reported));
 }
 
 static bool begins_with(const char *s, const char *with)

@@ -44,7 +44,7 @@ _Atomic uint64_t af_cuda_devices;
 enum { NODES_A_SECOND = 100000 };
 
 static _Atomic uint64_t nr_nodes_timed;
-static bool said_many;
+static bool reported_many;
 
 /* With its pages: a fault for every twentieth launch would be most of what a launch costs. */
 static uint8_t *buffer_map(void)
@@ -91,7 +91,8 @@ uint32_t af_cuda_device(uint32_t ordinal)
 	return ordinal + 1;
 }
 
-static uint32_t queue_of(struct af_thread *t, uint32_t device, uint32_t context, uint32_t stream)
+static uint32_t queue_of(struct af_thread_context *t, uint32_t device, uint32_t context,
+                         uint32_t stream)
 {
 	uint64_t key = ((uint64_t)context << 32 | stream) + 1;
 	uint64_t known = af_handles_get(&queues, key);
@@ -109,12 +110,13 @@ static uint32_t queue_of(struct af_thread *t, uint32_t device, uint32_t context,
 
 /* A piece of work as a record tells it, whatever its kind. */
 struct piece {
-	struct af_ev_shape shape;
+	struct af_ev_descriptor descriptor;
 	uint32_t correlation;
 	uint64_t start, end, node;
 };
 
-static void piece_write(struct af_thread *t, const struct piece *p, uint32_t shape, uint64_t now)
+static void piece_write(struct af_thread_context *t, const struct piece *p, uint32_t descriptor,
+                        uint64_t now)
 {
 	uint32_t node = af_cuda_node(p->node);
 	if (node)
@@ -122,15 +124,15 @@ static void piece_write(struct af_thread *t, const struct piece *p, uint32_t sha
 	uint64_t busy = p->end - p->start;
 
 	if (__builtin_expect(p->start && p->end >= p->start && busy <= UINT32_MAX, 1)) {
-		af_stream_put(&t->stream, gpu_work, now, .shape = shape,
+		af_stream_put(&t->stream, gpu_work, now, .descriptor = descriptor,
 		              .correlation = p->correlation, .start_ns = p->start,
 		              .busy_ns = (uint32_t)busy, .node = node);
 		return;
 	}
 	bool stamped = p->start && p->end > p->start;
-	af_stream_put(&t->stream, gpu_work_long, now, .shape = shape, .correlation = p->correlation,
-	              .start_ns = stamped ? p->start : 0, .end_ns = stamped ? p->end : 0,
-	              .node = node);
+	af_stream_put(&t->stream, gpu_work_long, now, .descriptor = descriptor,
+	              .correlation = p->correlation, .start_ns = stamped ? p->start : 0,
+	              .end_ns = stamped ? p->end : 0, .node = node);
 	/* Flushed while it ran, as the program ends; or the driver had no stamps for it. */
 	if (!stamped)
 		af_stream_put(&t->stream, lost, now,
@@ -140,12 +142,13 @@ static void piece_write(struct af_thread *t, const struct piece *p, uint32_t sha
 }
 
 /* What SHAPE has no room for; again when a launch of the same shape differs in it. */
-static void config_write(struct af_thread *t, uint32_t shape, const struct af_cupti_kernel *k,
-                         uint64_t now)
+static void config_write(struct af_thread_context *t, uint32_t descriptor,
+                         const struct af_cupti_kernel *k, uint64_t now)
 {
-	struct af_ev_launch_config *known = &t->shapes.configs[shape % AF_SHAPE_CONFIGS].is;
+	struct af_ev_launch_config *known =
+	    &t->descriptors.configs[descriptor % AF_SHAPE_CONFIGS].is;
 	const struct af_ev_launch_config is = {
-	    .shape = shape,
+	    .descriptor = descriptor,
 	    .registers = k->registers,
 	    .static_shared = k->static_shared,
 	    .dynamic_shared = k->dynamic_shared,
@@ -166,34 +169,35 @@ static void config_write(struct af_thread *t, uint32_t shape, const struct af_cu
 	*known = is;
 }
 
-static uint32_t kernel_of(struct af_thread *t, const char *name)
+static uint32_t kernel_of(struct af_thread_context *t, const char *name)
 {
 	return name ? af_kernel_id(&kernels, t, 0, name, strnlen(name, KERNEL_NAME_BYTES)) : 0;
 }
 
-static void kernel_read(struct af_thread *t, const struct af_cupti_kernel *k, uint64_t now)
+static void kernel_read(struct af_thread_context *t, const struct af_cupti_kernel *k, uint64_t now)
 {
 	if (af_cuda_skipped(k->correlation))
 		return;
 	struct piece p = {
-	    .shape = {.op = AF_OP_KERNEL,
-	              .queue = queue_of(t, k->device, k->context, k->stream),
-	              .kernel = kernel_of(t, k->name),
-	              .global_x = (uint64_t)k->grid[0] * k->block[0],
-	              .global_y = (uint64_t)k->grid[1] * k->block[1],
-	              .global_z = (uint64_t)k->grid[2] * k->block[2],
-	              .local_x = k->block[0],
-	              .local_y = k->block[1],
-	              .local_z = k->block[2]},
+	    .descriptor = {.op = AF_OP_KERNEL,
+	                   .queue = queue_of(t, k->device, k->context, k->stream),
+	                   .kernel = kernel_of(t, k->name),
+	                   .global_x = (uint64_t)k->grid[0] * k->block[0],
+	                   .global_y = (uint64_t)k->grid[1] * k->block[1],
+	                   .global_z = (uint64_t)k->grid[2] * k->block[2],
+	                   .local_x = k->block[0],
+	                   .local_y = k->block[1],
+	                   .local_z = k->block[2]},
 	    .correlation = k->correlation,
 	    .start = k->start,
 	    .end = k->end,
 	    .node = k->node,
 	};
 
-	uint32_t shape = af_shape_id(&t->shapes, &t->stream, now, &p.shape);
-	config_write(t, shape, k, now);
-	piece_write(t, &p, shape, now);
+	uint32_t descriptor =
+	    af_work_descriptor_id(&t->descriptors, &t->stream, now, &p.descriptor);
+	config_write(t, descriptor, k, now);
+	piece_write(t, &p, descriptor, now);
 }
 
 static uint32_t copy_op(uint32_t kind)
@@ -209,20 +213,22 @@ static uint32_t copy_op(uint32_t kind)
 	return kind < sizeof ops && ops[kind] ? ops[kind] : AF_OP_COPY;
 }
 
-static void other_write(struct af_thread *t, const struct piece *p, uint64_t now)
+static void other_write(struct af_thread_context *t, const struct piece *p, uint64_t now)
 {
 	if (!af_cuda_skipped(p->correlation))
-		piece_write(t, p, af_shape_id(&t->shapes, &t->stream, now, &p->shape), now);
+		piece_write(t, p,
+		            af_work_descriptor_id(&t->descriptors, &t->stream, now, &p->descriptor),
+		            now);
 }
 
 /* Copies, fills and graphs as a whole: the same fields, elsewhere in each record. */
 #define PIECE(t, record, what, size)                                                               \
 	&(struct piece)                                                                            \
 	{                                                                                          \
-		.shape = {.op = (what),                                                            \
-		          .queue =                                                                 \
-		              queue_of(t, (record)->device, (record)->context, (record)->stream),  \
-		          .bytes = (size)},                                                        \
+		.descriptor = {.op = (what),                                                       \
+		               .queue = queue_of(t, (record)->device, (record)->context,           \
+		                                 (record)->stream),                                \
+		               .bytes = (size)},                                                   \
 		.correlation = (record)->correlation, .start = (record)->start,                    \
 		.end = (record)->end, .node = (record)->node                                       \
 	}
@@ -242,7 +248,8 @@ static uint32_t overhead_kind(uint32_t kind)
 }
 
 /* Of the host: on the clock that all devices share in CUPTI, the first device's. */
-static void overhead_read(struct af_thread *t, const struct af_cupti_overhead *o, uint64_t now)
+static void overhead_read(struct af_thread_context *t, const struct af_cupti_overhead *o,
+                          uint64_t now)
 {
 	if (o->start && o->end > o->start)
 		af_stream_put(&t->stream, overhead, now, .overhead = overhead_kind(o->overhead),
@@ -250,10 +257,12 @@ static void overhead_read(struct af_thread *t, const struct af_cupti_overhead *o
 		              .busy_ns = o->end - o->start);
 }
 
-static void graph_read(struct af_thread *t, const struct af_cupti_graph_trace *g, uint64_t now)
+static void graph_read(struct af_thread_context *t, const struct af_cupti_graph_trace *g,
+                       uint64_t now)
 {
 	struct piece p = {
-	    .shape = {.op = AF_OP_GRAPH, .queue = queue_of(t, g->device, g->context, g->stream)},
+	    .descriptor = {.op = AF_OP_GRAPH,
+	                   .queue = queue_of(t, g->device, g->context, g->stream)},
 	    .correlation = g->correlation,
 	    .start = g->start,
 	    .end = g->end,
@@ -263,7 +272,8 @@ static void graph_read(struct af_thread *t, const struct af_cupti_graph_trace *g
 	other_write(t, &p, now);
 }
 
-static void record_read(struct af_thread *t, const struct af_cupti_record *record, uint64_t now)
+static void record_read(struct af_thread_context *t, const struct af_cupti_record *record,
+                        uint64_t now)
 {
 	const void *r = record;
 	const struct af_cupti_memcpy *copy = r;
@@ -311,7 +321,7 @@ static void buffer_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 	}
 	if (valid)
 		af_client_copy(buffer, valid);
-	struct af_thread *t = valid && af_cuda_on() ? af_thread_enter() : NULL;
+	struct af_thread_context *t = valid && af_cuda_on() ? af_thread_enter() : NULL;
 	if (t) {
 		af_client_stamps(buffer, valid);
 		uint64_t now = af_now_ns();
@@ -329,18 +339,18 @@ static void buffer_complete(void *context, uint32_t stream, uint8_t *buffer, siz
  * Only said: enabling GRAPH_TRACE while graphs run ends the program (CUPTI 13.0 on an H200), so how
  * they are timed is chosen before.
  */
-void af_cuda_graphs_look(uint64_t now_ns)
+void af_cuda_graphs_poll(uint64_t now_ns)
 {
 	static uint64_t before_ns, before_nr;
 	uint64_t nr = atomic_load_explicit(&nr_nodes_timed, memory_order_relaxed);
 	uint64_t passed_ns = now_ns - before_ns, timed = nr - before_nr;
 
-	if (said_many)
+	if (reported_many)
 		return;
-	said_many = before_ns && timed > NODES_A_SECOND * passed_ns / 1000000000;
+	reported_many = before_ns && timed > NODES_A_SECOND * passed_ns / 1000000000;
 	before_ns = now_ns;
 	before_nr = nr;
-	if (said_many)
+	if (reported_many)
 		af_inject_note(
 		    "cuda.graphs",
 		    "more than 100,000 nodes a second were timed, which costs the device "

@@ -25,10 +25,10 @@ static struct {
 enum { PY_FILE_INPUT = 257 };
 
 /*
- * Without `said` it is too early: while torch is being imported it has not all of its attributes.
- * emit_nvtx() waits for the device, which would break a capture of a graph that is under way.
- * PyTorch warns of one that is not left before the program ends. What is no Exception, as a
- * KeyboardInterrupt of the program's own handler, is left to the program.
+ * Without `answer` it is too early: while torch is being imported it has not all of its
+ * attributes. emit_nvtx() waits for the device, which would break a capture of a graph that is
+ * under way. PyTorch warns of one that is not left before the program ends. What is no Exception,
+ * as a KeyboardInterrupt of the program's own handler, is left to the program.
  */
 static const char program[] =
     "try:\n"
@@ -44,13 +44,13 @@ static const char program[] =
     "        emit.__enter__()\n"
     "        import atexit\n"
     "        atexit.register(emit.__exit__, None, None, None)\n"
-    "        said = 'on, by emit_nvtx() of PyTorch ' + str(torch.__version__)\n"
+    "        answer = 'on, by emit_nvtx() of PyTorch ' + str(torch.__version__)\n"
     "    except Exception as error:\n"
-    "        said = 'not recorded: emit_nvtx() raised %s: %s' % (type(error).__name__, error)\n";
+    "        answer = 'not recorded: emit_nvtx() raised %s: %s' % (type(error).__name__, error)\n";
 
-static void say(void *said)
+static void say(void *answer)
 {
-	const char *text = py.Text(said);
+	const char *text = py.Text(answer);
 	char words[512];
 
 	if (!text)
@@ -64,25 +64,25 @@ static int ask(void *arg)
 {
 	void *globals = py.DictNew();
 	void *done = globals ? py.RunString(program, PY_FILE_INPUT, globals, globals) : NULL;
-	void *said = done ? py.DictGet(globals, "said") : NULL;
+	void *answer = done ? py.DictGet(globals, "answer") : NULL;
 	(void)arg;
 
 	if (!globals) {
 		py.ErrClear();
 		return 0;
 	}
-	if (said)
-		say(said);
+	if (answer)
+		say(answer);
 	else
 		py.DecRef(globals); /* else what was entered stays alive */
-	atomic_store(&state, said ? AUTOGRAD_OFF : AUTOGRAD_WANTED);
+	atomic_store(&state, answer ? AUTOGRAD_OFF : AUTOGRAD_WANTED);
 	if (!done)
 		return -1;
 	py.DecRef(done);
 	return 0;
 }
 
-void af_autograd_look(void)
+void af_autograd_poll(void)
 {
 	uint32_t wanted = AUTOGRAD_WANTED;
 

@@ -8,7 +8,7 @@
  * handlers written in Python do (Py_AddPendingCall). A failure is noted in the trace, and nowhere
  * else.
  *
- *	af_autograd_start → { af_autograd_look }* → af_autograd_end
+ *	af_autograd_start → { af_autograd_poll }* → af_autograd_end
  */
 #ifndef AF_INJECT_CUDA_AUTOGRAD_H
 #define AF_INJECT_CUDA_AUTOGRAD_H
@@ -20,7 +20,7 @@ void af_autograd_start(void);
  * Check whether PyTorch is there now. From any thread, with or without the GIL. Does nothing while
  * a check runs, and once there is a result.
  */
-void af_autograd_look(void);
+void af_autograd_poll(void);
 
 /* Nothing more will happen: if there was no result, note that. */
 void af_autograd_end(void);

@@ -15,7 +15,7 @@
 /* Dense numbers of the functions: their ids in the trace, from 1. */
 enum function {
 	FUNCTION_NONE,
-#define AF_F(id, name, does) FUNCTION_##name,
+#define AF_F(id, name, category) FUNCTION_##name,
 	AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
 	    FUNCTIONS
@@ -26,7 +26,7 @@ enum { CALLBACKS_MAX = 1024 };
 _Static_assert(FUNCTIONS <= UINT8_MAX, "a CALL has a byte for its function");
 
 static const uint8_t functions[CALLBACKS_MAX] = {
-#define AF_F(id, name, does) [id] = FUNCTION_##name,
+#define AF_F(id, name, category) [id] = FUNCTION_##name,
     AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
 };
@@ -40,34 +40,34 @@ enum memory_form {
 };
 
 static const struct {
-	uint8_t does, memory, form;
+	uint8_t category, memory, form;
 } memories[FUNCTIONS] = {
-    [FUNCTION_cuMemAlloc_v2] = {AF_DOES_ALLOC, AF_MEMORY_DEVICE, FORM_MADE},
-    [FUNCTION_cuMemAllocPitch_v2] = {AF_DOES_ALLOC, AF_MEMORY_DEVICE, FORM_PITCH},
-    [FUNCTION_cuMemAllocHost_v2] = {AF_DOES_ALLOC, AF_MEMORY_PINNED, FORM_MADE},
-    [FUNCTION_cuMemHostAlloc] = {AF_DOES_ALLOC, AF_MEMORY_PINNED, FORM_MADE},
-    [FUNCTION_cuMemHostAlloc_v2] = {AF_DOES_ALLOC, AF_MEMORY_PINNED, FORM_MADE},
-    [FUNCTION_cuMemAllocManaged] = {AF_DOES_ALLOC, AF_MEMORY_MANAGED, FORM_MADE},
-    [FUNCTION_cuMemAllocAsync] = {AF_DOES_ALLOC, AF_MEMORY_POOL, FORM_MADE},
-    [FUNCTION_cuMemAllocAsync_ptsz] = {AF_DOES_ALLOC, AF_MEMORY_POOL, FORM_MADE},
-    [FUNCTION_cuMemAllocFromPoolAsync] = {AF_DOES_ALLOC, AF_MEMORY_POOL, FORM_MADE},
-    [FUNCTION_cuMemAllocFromPoolAsync_ptsz] = {AF_DOES_ALLOC, AF_MEMORY_POOL, FORM_MADE},
-    [FUNCTION_cuMemCreate] = {AF_DOES_ALLOC, AF_MEMORY_VIRTUAL, FORM_MADE},
-    [FUNCTION_cuMemHostRegister] = {AF_DOES_ALLOC, AF_MEMORY_PINNED, FORM_HANDLED},
-    [FUNCTION_cuMemHostRegister_v2] = {AF_DOES_ALLOC, AF_MEMORY_PINNED, FORM_HANDLED},
-    [FUNCTION_cuMemFree_v2] = {AF_DOES_FREE, AF_MEMORY_DEVICE, FORM_HANDLED},
-    [FUNCTION_cuMemFreeHost] = {AF_DOES_FREE, AF_MEMORY_PINNED, FORM_HANDLED},
-    [FUNCTION_cuMemHostUnregister] = {AF_DOES_FREE, AF_MEMORY_PINNED, FORM_HANDLED},
-    [FUNCTION_cuMemFreeAsync] = {AF_DOES_FREE, AF_MEMORY_POOL, FORM_HANDLED},
-    [FUNCTION_cuMemFreeAsync_ptsz] = {AF_DOES_FREE, AF_MEMORY_POOL, FORM_HANDLED},
-    [FUNCTION_cuMemRelease] = {AF_DOES_FREE, AF_MEMORY_VIRTUAL, FORM_HANDLED},
+    [FUNCTION_cuMemAlloc_v2] = {AF_CATEGORY_ALLOC, AF_MEMORY_DEVICE, FORM_MADE},
+    [FUNCTION_cuMemAllocPitch_v2] = {AF_CATEGORY_ALLOC, AF_MEMORY_DEVICE, FORM_PITCH},
+    [FUNCTION_cuMemAllocHost_v2] = {AF_CATEGORY_ALLOC, AF_MEMORY_PINNED, FORM_MADE},
+    [FUNCTION_cuMemHostAlloc] = {AF_CATEGORY_ALLOC, AF_MEMORY_PINNED, FORM_MADE},
+    [FUNCTION_cuMemHostAlloc_v2] = {AF_CATEGORY_ALLOC, AF_MEMORY_PINNED, FORM_MADE},
+    [FUNCTION_cuMemAllocManaged] = {AF_CATEGORY_ALLOC, AF_MEMORY_MANAGED, FORM_MADE},
+    [FUNCTION_cuMemAllocAsync] = {AF_CATEGORY_ALLOC, AF_MEMORY_POOL, FORM_MADE},
+    [FUNCTION_cuMemAllocAsync_ptsz] = {AF_CATEGORY_ALLOC, AF_MEMORY_POOL, FORM_MADE},
+    [FUNCTION_cuMemAllocFromPoolAsync] = {AF_CATEGORY_ALLOC, AF_MEMORY_POOL, FORM_MADE},
+    [FUNCTION_cuMemAllocFromPoolAsync_ptsz] = {AF_CATEGORY_ALLOC, AF_MEMORY_POOL, FORM_MADE},
+    [FUNCTION_cuMemCreate] = {AF_CATEGORY_ALLOC, AF_MEMORY_VIRTUAL, FORM_MADE},
+    [FUNCTION_cuMemHostRegister] = {AF_CATEGORY_ALLOC, AF_MEMORY_PINNED, FORM_HANDLED},
+    [FUNCTION_cuMemHostRegister_v2] = {AF_CATEGORY_ALLOC, AF_MEMORY_PINNED, FORM_HANDLED},
+    [FUNCTION_cuMemFree_v2] = {AF_CATEGORY_FREE, AF_MEMORY_DEVICE, FORM_HANDLED},
+    [FUNCTION_cuMemFreeHost] = {AF_CATEGORY_FREE, AF_MEMORY_PINNED, FORM_HANDLED},
+    [FUNCTION_cuMemHostUnregister] = {AF_CATEGORY_FREE, AF_MEMORY_PINNED, FORM_HANDLED},
+    [FUNCTION_cuMemFreeAsync] = {AF_CATEGORY_FREE, AF_MEMORY_POOL, FORM_HANDLED},
+    [FUNCTION_cuMemFreeAsync_ptsz] = {AF_CATEGORY_FREE, AF_MEMORY_POOL, FORM_HANDLED},
+    [FUNCTION_cuMemRelease] = {AF_CATEGORY_FREE, AF_MEMORY_VIRTUAL, FORM_HANDLED},
 };
 
 /* Those that a change of sampling must not meet. */
 static const bool is_launch[FUNCTIONS] = {
-#define AF_F(id, name, does)                                                                       \
-	[FUNCTION_##name] =                                                                        \
-	    AF_DOES_##does == AF_DOES_LAUNCH || AF_DOES_##does == AF_DOES_GRAPH_LAUNCH,
+#define AF_F(id, name, category)                                                                   \
+	[FUNCTION_##name] = AF_CATEGORY_##category == AF_CATEGORY_LAUNCH ||                        \
+	                    AF_CATEGORY_##category == AF_CATEGORY_GRAPH_LAUNCH,
     AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
 };
@@ -115,18 +115,18 @@ void af_cuda_functions_define(void)
 {
 	static const struct {
 		const char *name;
-		uint32_t does;
+		uint32_t category;
 	} rows[FUNCTIONS] = {
-#define AF_F(id, name, does) [FUNCTION_##name] = {#name, AF_DOES_##does},
+#define AF_F(id, name, category) [FUNCTION_##name] = {#name, AF_CATEGORY_##category},
 	    AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
 	};
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 
 	if (!t)
 		return;
 	for (uint32_t i = 1; i < FUNCTIONS; i++) {
-		struct af_ev_function ev = {i, AF_API_CUDA, rows[i].does};
+		struct af_ev_function ev = {i, AF_API_CUDA, rows[i].category};
 		struct af_tail tail[] = {{rows[i].name, (uint32_t)strlen(rows[i].name), 0}};
 		af_stream_put_tail(&t->stream, AF_KIND_FUNCTION, af_now_ns(), &ev, sizeof ev, tail,
 		                   1);
@@ -150,7 +150,7 @@ static void memory_read(uint32_t form, const uint64_t *params, struct af_ev_memo
 {
 	if (form == FORM_HANDLED) {
 		m->address = params[0];
-		m->bytes = m->does == AF_DOES_ALLOC ? params[1] : 0;
+		m->bytes = m->category == AF_CATEGORY_ALLOC ? params[1] : 0;
 		return;
 	}
 	m->address = *(const uint64_t *)(uintptr_t)params[0];
@@ -160,19 +160,19 @@ static void memory_read(uint32_t form, const uint64_t *params, struct af_ev_memo
 }
 
 /* The call has succeeded, so what its parameters point to is there. */
-static void memory_write(struct af_thread *t, uint64_t now, uint32_t function,
+static void memory_write(struct af_thread_context *t, uint64_t now, uint32_t function,
                          const struct af_cupti_call *call)
 {
 	uint32_t form = memories[function].form;
 	struct af_ev_memory m = {
-	    .does = memories[function].does,
+	    .category = memories[function].category,
 	    .memory = memories[function].memory,
 	    .correlation = call->correlation,
 	};
 
 	if (form == FORM_NONE || !call->params)
 		return;
-	if (m.does == AF_DOES_ALLOC && m.memory != AF_MEMORY_PINNED)
+	if (m.category == AF_CATEGORY_ALLOC && m.memory != AF_MEMORY_PINNED)
 		m.device = context_device(call->context);
 	memory_read(form, call->params, &m);
 	void *at = m.address ? af_stream_begin(&t->stream, AF_KIND_MEMORY, now, sizeof m) : NULL;
@@ -192,7 +192,7 @@ static void call_write(const struct af_cupti_call *call, uint32_t function, uint
 	int32_t status = call->result ? (int32_t)*call->result : 0;
 
 	AF_USDT(cuda_call, function, call->correlation);
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return;
 	uint32_t callpath = af_thread_callpath(t, regs);
@@ -258,7 +258,7 @@ void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af
 	else
 		call_skip(call->correlation);
 	/* Definitions, which are written also where recording is off. */
-	if (__builtin_expect(is_graph_update(function), 0) && !af_cuda_updates_told() &&
+	if (__builtin_expect(is_graph_update(function), 0) && !af_cuda_updates_reported() &&
 	    call->params && call->result && !*call->result)
 		af_cuda_graph_updated(*(void *const *)call->params, regs);
 }

@@ -135,7 +135,7 @@ static int cupti_mapped(struct dl_phdr_info *info, size_t size, void *arg)
 /*
  * The function that @caller would have called without us: its own libcupti's, or the one there is.
  */
-static void *function_of(const char *name, void *door, void *caller)
+static void *function_of(const char *name, void *interposer, void *caller)
 {
 	struct link_map *map = NULL;
 	void *library = NULL, *function = NULL;
@@ -147,7 +147,7 @@ static void *function_of(const char *name, void *door, void *caller)
 		function = dlsym(library, name);
 		REAL(dlclose)(library);
 	}
-	if (function && function != door)
+	if (function && function != interposer)
 		return function;
 	dl_iterate_phdr(cupti_mapped, &library);
 	return library ? dlsym(library, name) : NULL;
@@ -165,20 +165,20 @@ static bool open_early(void *function)
 }
 
 /* Where the call goes; NULL: it is served. */
-static void *elsewhere(const char *name, void *door, void *const *ours, void *caller)
+static void *elsewhere(const char *name, void *interposer, void *const *ours, void *caller)
 {
-	void *function = function_of(name, door, caller);
+	void *function = function_of(name, interposer, caller);
 
-	if (!function || function == door)
+	if (!function || function == interposer)
 		return af_client_is_open() ? NULL : (void *)no_cupti;
 	if (!af_client_is_open() && !open_early(function))
 		return function;
 	/* Two copies of CUPTI: each has its own. By now the first lookup may be an old answer. */
-	return function == *ours || function == door ? NULL : function;
+	return function == *ours || function == interposer ? NULL : function;
 }
 
 #define AF_P(name, params, words)                                                                  \
-	DOOR uint32_t cupti##name params                                                           \
+	INTERPOSE uint32_t cupti##name params                                                      \
 	{                                                                                          \
 		void *caller = __builtin_return_address(0);                                        \
 		void *other =                                                                      \

@@ -17,22 +17,21 @@ struct af_cupti af_cupti;
 
 static struct {
 	void *library, *subscriber;
-	_Atomic uint32_t generation; /* of the process it is on in; 0: off */
-	_Atomic uint32_t fatal;      /* CUPTI has ended itself */
+	_Atomic uint32_t epoch; /* of the process it is on in; 0: off */
+	_Atomic uint32_t fatal; /* CUPTI has ended itself */
 	_Atomic uint32_t nr_programs;
-	bool updates_told;
+	bool updates_reported;
 	_Atomic bool wants[AF_CLIENT_DOMAINS][AF_CLIENT_IDS];
 } cuda;
 
-bool af_cuda_updates_told(void)
+bool af_cuda_updates_reported(void)
 {
-	return cuda.updates_told;
+	return cuda.updates_reported;
 }
 
 bool af_cuda_on(void)
 {
-	return atomic_load_explicit(&cuda.generation, memory_order_relaxed) ==
-	           af_inject_generation() &&
+	return atomic_load_explicit(&cuda.epoch, memory_order_relaxed) == af_inject_fork_epoch() &&
 	       af_inject_session();
 }
 
@@ -67,14 +66,14 @@ static void resource(uint32_t id, const struct af_cupti_resource_data *r,
 	case AF_CUPTI_CONTEXT_CREATED:
 		af_cuda_pc_context(r->context);
 		af_cuda_thread_start();
-		af_autograd_look();
+		af_autograd_poll();
 		break;
 	case AF_CUPTI_CONTEXT_DESTROY_STARTING:
 		af_cuda_pc_context_ends(r->context);
 		break;
 	case AF_CUPTI_MODULE_LOADED:
 		module_loaded(r->what);
-		af_autograd_look();
+		af_autograd_poll();
 		break;
 	case AF_CUPTI_MODULE_UNLOAD_STARTING:
 		af_cuda_pc_module_ends(r->context);
@@ -166,8 +165,8 @@ static void callbacks_enable(bool on, bool samples)
 	unsigned nr = sizeof resources / sizeof *resources - (samples ? 0 : 2);
 
 	/* One that this CUPTI does not know yet is left out. */
-	cuda.updates_told = !callback_enable(on, AF_CUPTI_RESOURCE, AF_CUPTI_GRAPHNODE_UPDATED);
-#define AF_F(id, name, does) callback_enable(on, AF_CUPTI_DRIVER_API, id);
+	cuda.updates_reported = !callback_enable(on, AF_CUPTI_RESOURCE, AF_CUPTI_GRAPHNODE_UPDATED);
+#define AF_F(id, name, category) callback_enable(on, AF_CUPTI_DRIVER_API, id);
 	AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
 	for (unsigned i = 0; i < nr; i++)
@@ -270,7 +269,7 @@ static void cuda_start(void *library)
 	af_inject_note("cuda", words);
 	af_cuda_functions_define();
 	af_client_open(cuda.library);
-	atomic_store(&cuda.generation, af_inject_generation());
+	atomic_store(&cuda.epoch, af_inject_fork_epoch());
 	callbacks_enable(true, af_cuda_pc_start(cuda.library));
 	af_autograd_start();
 }

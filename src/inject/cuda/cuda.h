@@ -92,7 +92,7 @@ void af_cuda_devices_define(void);
  * Called now and then by the flushing thread: notes it when so many nodes of graphs are timed that
  * it slows the program.
  */
-void af_cuda_graphs_look(uint64_t now_ns);
+void af_cuda_graphs_poll(uint64_t now_ns);
 
 /* The id of a node from CUPTI's id (graph << 32 | index); 0 for 0. */
 uint32_t af_cuda_node(uint64_t node);
@@ -101,7 +101,7 @@ uint32_t af_cuda_node(uint64_t node);
 void af_cuda_graph_updated(void *exec, const struct af_regs *regs);
 
 /* Does CUPTI report each node of an updated graph? */
-bool af_cuda_updates_told(void);
+bool af_cuda_updates_reported(void);
 
 /* The callbacks of the domain RESOURCE that report nodes. */
 void af_cuda_graph(uint32_t id, const struct af_cupti_graph *g, const struct af_regs *regs);

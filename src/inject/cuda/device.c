@@ -31,7 +31,7 @@ struct driver {
 
 static void device_define(uint32_t id, const char *name, const char *driver)
 {
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 	struct af_ev_device ev = {.device = id, .type = AF_DEVICE_GPU, .api = AF_API_CUDA};
 	struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0},
 	                         {"NVIDIA", 6, 0},
@@ -45,7 +45,7 @@ static void device_define(uint32_t id, const char *name, const char *driver)
 
 static void device_note(uint32_t id, const char *key, const char *value)
 {
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 	struct af_ev_device_note ev = {.device = id};
 	struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0},
 	                         {value, (uint32_t)strlen(value), 0}};

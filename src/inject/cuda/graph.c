@@ -35,7 +35,7 @@ static uint64_t node_id(void *node)
 static void node_write(uint64_t node, uint64_t original, const struct af_regs *regs)
 {
 	uint32_t ours = af_cuda_node(node), theirs = af_cuda_node(original);
-	struct af_thread *t = ours ? af_thread_enter() : NULL;
+	struct af_thread_context *t = ours ? af_thread_enter() : NULL;
 
 	if (!t)
 		return;

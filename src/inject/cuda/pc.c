@@ -29,7 +29,7 @@ static struct {
 	_Atomic uint32_t nr; /* devices that are sampled */
 	_Atomic uint64_t quiet_until_ns;
 	_Atomic uint64_t next_ns; /* when the thread reads */
-	bool exact, whole, said_second;
+	bool exact, whole, reported_second;
 } pc = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool pc_lock(void)
@@ -88,8 +88,8 @@ void af_cuda_pc_context(void *context)
 	d->device = af_cuda_device(ordinal);
 	d->exact = pc.exact;
 	d->by_windows = pc.exact && !pc.whole;
-	if (d->context && !pc.said_second) {
-		pc.said_second = true;
+	if (d->context && !pc.reported_second) {
+		pc.reported_second = true;
 		af_inject_note("cuda.samples", "of one context of a device only, the first: CUPTI "
 		                               "samples one at a time");
 	}

@@ -18,7 +18,7 @@ static _Atomic uint32_t nr_codes, nr_windows, nr_stalls;
 
 void af_pc_crc_define(uint32_t program, uint64_t crc)
 {
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 
 	if (!t)
 		return;
@@ -38,7 +38,7 @@ static uint32_t stall_flags(const char *name)
 	           : 0;
 }
 
-static void stall_define(struct af_thread *t, struct af_pc_device *d, uint32_t index,
+static void stall_define(struct af_thread_context *t, struct af_pc_device *d, uint32_t index,
                          const char *name)
 {
 	struct af_ev_stall ev = {.stall = af_inject_next_id(&nr_stalls),
@@ -52,7 +52,7 @@ static void stall_define(struct af_thread *t, struct af_pc_device *d, uint32_t i
 
 static bool reasons_write(struct af_pc_device *d, size_t nr, const uint32_t *indices, char **names)
 {
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 
 	if (!t)
 		return false;
@@ -88,7 +88,7 @@ bool af_pc_reasons_define(struct af_pc_device *d)
 }
 
 /* Names are copied at once: they are gone when their module is. */
-static uint32_t code_of(struct af_thread *t, const struct af_cupti_pc *pc)
+static uint32_t code_of(struct af_thread_context *t, const struct af_cupti_pc *pc)
 {
 	const char *name = pc->name ? pc->name : "";
 	size_t len = strnlen(name, NAME_MAX_BYTES);
@@ -112,8 +112,8 @@ static uint32_t code_of(struct af_thread *t, const struct af_cupti_pc *pc)
 	return id;
 }
 
-static void instruction_write(struct af_thread *t, const struct af_pc_device *d, uint32_t window,
-                              const struct af_cupti_pc *pc)
+static void instruction_write(struct af_thread_context *t, const struct af_pc_device *d,
+                              uint32_t window, const struct af_cupti_pc *pc)
 {
 	uint32_t counts[2 * AF_PC_REASONS_MAX], nr = 0;
 
@@ -137,7 +137,7 @@ static void instruction_write(struct af_thread *t, const struct af_pc_device *d,
 void af_pc_write(const struct af_pc_device *d, const struct af_pc_window *w,
                  const struct af_cupti_pc_data *data)
 {
-	struct af_thread *t = af_inject_recording() ? af_thread_enter() : NULL;
+	struct af_thread_context *t = af_inject_recording() ? af_thread_enter() : NULL;
 	uint32_t window = t ? af_inject_next_id(&nr_windows) : 0;
 	size_t nr = data->nr < data->nr_max ? data->nr : data->nr_max;
 

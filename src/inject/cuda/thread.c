@@ -34,7 +34,7 @@ enum { LAST_MS = 1000, CLOCK_TRIES = 3 };
 
 static struct {
 	_Atomic uint32_t started;
-	_Atomic uint32_t generation;   /* of the process whose thread it is */
+	_Atomic uint32_t epoch;        /* of the process whose thread it is */
 	_Atomic uint32_t bell, ending; /* a flush is wanted (a futex that counts); the last one */
 	_Atomic uint32_t answered,
 	    done; /* futexes: the bell as it was heard; the last one is over */
@@ -85,7 +85,7 @@ static void clocks_write(void)
 
 	if (!clock_read(&pair))
 		return;
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return;
 	for (; devices; devices &= devices - 1) {
@@ -139,8 +139,8 @@ static void *flusher_run(void *arg)
 		clocks_write();
 		atomic_store(&flusher.answered, heard);
 		futex_wake(&flusher.answered);
-		af_cuda_graphs_look(af_now_ns());
-		af_autograd_look();
+		af_cuda_graphs_poll(af_now_ns());
+		af_autograd_poll();
 	}
 	af_autograd_end();
 	af_cuda_pc_last();
@@ -150,7 +150,7 @@ static void *flusher_run(void *arg)
 	} else if (session)
 		atomic_fetch_sub(&session->nr_flushers, 1);
 	/* CUPTI is taken down after the last time, and must not be asked again. */
-	atomic_store(&flusher.generation, 0);
+	atomic_store(&flusher.epoch, 0);
 	atomic_store(&flusher.done, 1);
 	futex_wake(&flusher.done);
 	return NULL;
@@ -163,7 +163,7 @@ bool af_cuda_ending(void)
 
 static bool flusher_is_there(void)
 {
-	return af_cuda_on() && atomic_load(&flusher.generation) == af_inject_generation();
+	return af_cuda_on() && atomic_load(&flusher.epoch) == af_inject_fork_epoch();
 }
 
 /* Wake it, and wait a second at most until it has answered, or with @end until it has ended. */
@@ -234,7 +234,7 @@ void af_cuda_thread_start(void)
 	if (rc)
 		return;
 	pthread_detach(thread);
-	atomic_store(&flusher.generation, af_inject_generation());
+	atomic_store(&flusher.epoch, af_inject_fork_epoch());
 	/* Registered after CUPTI's own, so it runs before CUPTI is taken down. */
 	atexit(af_cuda_last);
 	(void)!at_quick_exit(af_cuda_last);

@@ -160,7 +160,7 @@ struct saying {
  * PyTorch's emit_nvtx() tells the number of the backward function that an operation makes, if it
  * makes one. In a range of the engine's, on the other hand, it is that of the function that runs.
  */
-static void operation_write(struct af_thread *t, const struct saying *s)
+static void operation_write(struct af_thread_context *t, const struct saying *s)
 {
 	const char *at = memmem(s->text, s->len, SEQUENCE, strlen(SEQUENCE));
 	const char *over = s->text + s->len;
@@ -197,7 +197,7 @@ static void say(const struct saying *s)
 
 	if (s->edge == AF_RANGE_PUSH || s->edge == AF_RANGE_POP)
 		evaluates = begins_evaluation(s);
-	struct af_thread *t = af_inject_recording() ? af_thread_enter() : NULL;
+	struct af_thread_context *t = af_inject_recording() ? af_thread_enter() : NULL;
 	struct af_ev_range ev = {.edge = s->edge, .color = s->color, .range = s->range};
 	struct af_tail tail[] = {
 	    {s->domain ? s->domain->text : "", s->domain ? s->domain->len : 0, 0},

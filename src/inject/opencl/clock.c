@@ -42,7 +42,7 @@ struct clock_pair {
 
 static void pair_write(uint32_t device, const struct clock_pair *p)
 {
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 
 	if (!t)
 		return;

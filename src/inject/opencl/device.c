@@ -74,7 +74,7 @@ static void device_ask(cl_device_id d, struct device_facts *f)
 static void device_define(const struct af_opencl_device *d, uint32_t parent,
                           const struct device_facts *f)
 {
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 
 	if (!t)
 		return;

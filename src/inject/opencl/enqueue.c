@@ -11,16 +11,16 @@ static cl_int CL_API_CALL enqueue_nd_range(cl_command_queue queue, cl_kernel ker
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_KERNEL);
 	if (call.queue) {
-		call.shape.kernel = af_opencl_kernel(kernel);
+		call.descriptor.kernel = af_opencl_kernel(kernel);
 		if (global && work_dim >= 1 && work_dim <= 3) {
-			call.shape.global_x = global[0];
-			call.shape.global_y = work_dim > 1 ? global[1] : 1;
-			call.shape.global_z = work_dim > 2 ? global[2] : 1;
+			call.descriptor.global_x = global[0];
+			call.descriptor.global_y = work_dim > 1 ? global[1] : 1;
+			call.descriptor.global_z = work_dim > 2 ? global[2] : 1;
 		}
 		if (local && work_dim >= 1 && work_dim <= 3) {
-			call.shape.local_x = (uint32_t)local[0];
-			call.shape.local_y = work_dim > 1 ? (uint32_t)local[1] : 1;
-			call.shape.local_z = work_dim > 2 ? (uint32_t)local[2] : 1;
+			call.descriptor.local_x = (uint32_t)local[0];
+			call.descriptor.local_y = work_dim > 1 ? (uint32_t)local[1] : 1;
+			call.descriptor.local_z = work_dim > 2 ? (uint32_t)local[2] : 1;
 		}
 	}
 	cl_int rc =
@@ -34,9 +34,9 @@ static cl_int CL_API_CALL enqueue_task(cl_command_queue queue, cl_kernel kernel,
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_KERNEL);
 	if (call.queue) {
-		call.shape.kernel = af_opencl_kernel(kernel);
-		call.shape.global_x = call.shape.global_y = call.shape.global_z = 1;
-		call.shape.local_x = call.shape.local_y = call.shape.local_z = 1;
+		call.descriptor.kernel = af_opencl_kernel(kernel);
+		call.descriptor.global_x = call.descriptor.global_y = call.descriptor.global_z = 1;
+		call.descriptor.local_x = call.descriptor.local_y = call.descriptor.local_z = 1;
 	}
 	cl_int rc = af_opencl_next.clEnqueueTask(queue, kernel, nr_waits, waits,
 	                                         AF_OPENCL_EVENT(call, event));
@@ -61,7 +61,7 @@ static cl_int CL_API_CALL enqueue_read(cl_command_queue queue, cl_mem buffer, cl
                                        const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_READ);
-	call.shape.bytes = size;
+	call.descriptor.bytes = size;
 	cl_int rc =
 	    af_opencl_next.clEnqueueReadBuffer(queue, buffer, blocking, offset, size, to, nr_waits,
 	                                       waits, AF_OPENCL_EVENT(call, event));
@@ -73,7 +73,7 @@ static cl_int CL_API_CALL enqueue_write(cl_command_queue queue, cl_mem buffer, c
                                         cl_uint nr_waits, const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_WRITE);
-	call.shape.bytes = size;
+	call.descriptor.bytes = size;
 	cl_int rc =
 	    af_opencl_next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size, from,
 	                                        nr_waits, waits, AF_OPENCL_EVENT(call, event));
@@ -85,7 +85,7 @@ static cl_int CL_API_CALL enqueue_copy(cl_command_queue queue, cl_mem from, cl_m
                                        cl_uint nr_waits, const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
-	call.shape.bytes = size;
+	call.descriptor.bytes = size;
 	cl_int rc =
 	    af_opencl_next.clEnqueueCopyBuffer(queue, from, to, from_offset, to_offset, size,
 	                                       nr_waits, waits, AF_OPENCL_EVENT(call, event));
@@ -106,7 +106,7 @@ static cl_int CL_API_CALL enqueue_read_rect(cl_command_queue queue, cl_mem buffe
                                             cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_READ);
-	call.shape.bytes = region_bytes(region);
+	call.descriptor.bytes = region_bytes(region);
 	cl_int rc = af_opencl_next.clEnqueueReadBufferRect(
 	    queue, buffer, blocking, origin, host_origin, region, row, slice, host_row, host_slice,
 	    to, nr_waits, waits, AF_OPENCL_EVENT(call, event));
@@ -121,7 +121,7 @@ static cl_int CL_API_CALL enqueue_write_rect(cl_command_queue queue, cl_mem buff
                                              const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_WRITE);
-	call.shape.bytes = region_bytes(region);
+	call.descriptor.bytes = region_bytes(region);
 	cl_int rc = af_opencl_next.clEnqueueWriteBufferRect(
 	    queue, buffer, blocking, origin, host_origin, region, row, slice, host_row, host_slice,
 	    from, nr_waits, waits, AF_OPENCL_EVENT(call, event));
@@ -136,7 +136,7 @@ static cl_int CL_API_CALL enqueue_copy_rect(cl_command_queue queue, cl_mem from,
                                             cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
-	call.shape.bytes = region_bytes(region);
+	call.descriptor.bytes = region_bytes(region);
 	cl_int rc = af_opencl_next.clEnqueueCopyBufferRect(
 	    queue, from, to, from_origin, to_origin, region, from_row, from_slice, to_row, to_slice,
 	    nr_waits, waits, AF_OPENCL_EVENT(call, event));
@@ -148,7 +148,7 @@ static cl_int CL_API_CALL enqueue_fill(cl_command_queue queue, cl_mem buffer, co
                                        cl_uint nr_waits, const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_FILL);
-	call.shape.bytes = size;
+	call.descriptor.bytes = size;
 	cl_int rc =
 	    af_opencl_next.clEnqueueFillBuffer(queue, buffer, pattern, pattern_size, offset, size,
 	                                       nr_waits, waits, AF_OPENCL_EVENT(call, event));
@@ -172,7 +172,7 @@ static cl_int CL_API_CALL enqueue_read_image(cl_command_queue queue, cl_mem imag
                                              const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_READ);
-	call.shape.bytes = image_bytes(&call, image, region);
+	call.descriptor.bytes = image_bytes(&call, image, region);
 	cl_int rc =
 	    af_opencl_next.clEnqueueReadImage(queue, image, blocking, origin, region, row, slice,
 	                                      to, nr_waits, waits, AF_OPENCL_EVENT(call, event));
@@ -186,7 +186,7 @@ static cl_int CL_API_CALL enqueue_write_image(cl_command_queue queue, cl_mem ima
                                               const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_WRITE);
-	call.shape.bytes = image_bytes(&call, image, region);
+	call.descriptor.bytes = image_bytes(&call, image, region);
 	cl_int rc =
 	    af_opencl_next.clEnqueueWriteImage(queue, image, blocking, origin, region, row, slice,
 	                                       from, nr_waits, waits, AF_OPENCL_EVENT(call, event));
@@ -199,7 +199,7 @@ static cl_int CL_API_CALL enqueue_copy_image(cl_command_queue queue, cl_mem from
                                              const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
-	call.shape.bytes = image_bytes(&call, from, region);
+	call.descriptor.bytes = image_bytes(&call, from, region);
 	cl_int rc =
 	    af_opencl_next.clEnqueueCopyImage(queue, from, to, from_origin, to_origin, region,
 	                                      nr_waits, waits, AF_OPENCL_EVENT(call, event));
@@ -213,7 +213,7 @@ static cl_int CL_API_CALL enqueue_copy_image_to_buffer(cl_command_queue queue, c
                                                        cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
-	call.shape.bytes = image_bytes(&call, from, region);
+	call.descriptor.bytes = image_bytes(&call, from, region);
 	cl_int rc = af_opencl_next.clEnqueueCopyImageToBuffer(
 	    queue, from, to, origin, region, offset, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
@@ -226,7 +226,7 @@ static cl_int CL_API_CALL enqueue_copy_buffer_to_image(cl_command_queue queue, c
                                                        cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
-	call.shape.bytes = image_bytes(&call, to, region);
+	call.descriptor.bytes = image_bytes(&call, to, region);
 	cl_int rc = af_opencl_next.clEnqueueCopyBufferToImage(
 	    queue, from, to, offset, origin, region, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
@@ -238,7 +238,7 @@ static cl_int CL_API_CALL enqueue_fill_image(cl_command_queue queue, cl_mem imag
                                              const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_FILL);
-	call.shape.bytes = image_bytes(&call, image, region);
+	call.descriptor.bytes = image_bytes(&call, image, region);
 	cl_int rc = af_opencl_next.clEnqueueFillImage(queue, image, color, origin, region, nr_waits,
 	                                              waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
@@ -253,7 +253,7 @@ static void *CL_API_CALL enqueue_map_buffer(cl_command_queue queue, cl_mem buffe
 	cl_int rc = CL_SUCCESS;
 
 	AF_OPENCL_BEGIN(call, queue, AF_OP_MAP);
-	call.shape.bytes = size;
+	call.descriptor.bytes = size;
 	void *p =
 	    af_opencl_next.clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size,
 	                                      nr_waits, waits, AF_OPENCL_EVENT(call, event), &rc);
@@ -272,7 +272,7 @@ static void *CL_API_CALL enqueue_map_image(cl_command_queue queue, cl_mem image,
 	cl_int rc = CL_SUCCESS;
 
 	AF_OPENCL_BEGIN(call, queue, AF_OP_MAP);
-	call.shape.bytes = image_bytes(&call, image, region);
+	call.descriptor.bytes = image_bytes(&call, image, region);
 	void *p = af_opencl_next.clEnqueueMapImage(queue, image, blocking, flags, origin, region,
 	                                           row, slice, nr_waits, waits,
 	                                           AF_OPENCL_EVENT(call, event), &rc);
@@ -301,7 +301,7 @@ static cl_int CL_API_CALL enqueue_migrate(cl_command_queue queue, cl_uint nr_mem
 		if (mems[i])
 			af_opencl_next.clGetMemObjectInfo(mems[i], CL_MEM_SIZE, sizeof size, &size,
 			                                  NULL);
-		call.shape.bytes += size;
+		call.descriptor.bytes += size;
 	}
 	cl_int rc = af_opencl_next.clEnqueueMigrateMemObjects(queue, nr_mems, mems, flags, nr_waits,
 	                                                      waits, AF_OPENCL_EVENT(call, event));
@@ -313,7 +313,7 @@ static cl_int CL_API_CALL enqueue_svm_memcpy(cl_command_queue queue, cl_bool blo
                                              const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
-	call.shape.bytes = size;
+	call.descriptor.bytes = size;
 	cl_int rc = af_opencl_next.clEnqueueSVMMemcpy(queue, blocking, to, from, size, nr_waits,
 	                                              waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, blocking);
@@ -324,7 +324,7 @@ static cl_int CL_API_CALL enqueue_svm_fill(cl_command_queue queue, void *to, con
                                            const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_FILL);
-	call.shape.bytes = size;
+	call.descriptor.bytes = size;
 	cl_int rc = af_opencl_next.clEnqueueSVMMemFill(
 	    queue, to, pattern, pattern_size, size, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
@@ -335,7 +335,7 @@ static cl_int CL_API_CALL enqueue_svm_map(cl_command_queue queue, cl_bool blocki
                                           cl_uint nr_waits, const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_MAP);
-	call.shape.bytes = size;
+	call.descriptor.bytes = size;
 	cl_int rc = af_opencl_next.clEnqueueSVMMap(queue, blocking, flags, p, size, nr_waits, waits,
 	                                           AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, blocking);
@@ -368,7 +368,7 @@ static cl_int CL_API_CALL enqueue_svm_migrate(cl_command_queue queue, cl_uint nr
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_MIGRATE);
 	for (cl_uint i = 0; sizes && i < nr; i++)
-		call.shape.bytes += sizes[i];
+		call.descriptor.bytes += sizes[i];
 	cl_int rc = af_opencl_next.clEnqueueSVMMigrateMem(
 	    queue, nr, pointers, sizes, flags, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);

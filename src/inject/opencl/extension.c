@@ -34,7 +34,7 @@ static cl_int CL_API_CALL extension_memcpy(cl_command_queue queue, cl_bool block
                                            const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_COPY);
-	call.shape.bytes = size;
+	call.descriptor.bytes = size;
 	cl_int rc = extension.memcpy(queue, blocking, to, from, size, nr_waits, waits,
 	                             AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, blocking);
@@ -45,7 +45,7 @@ static cl_int CL_API_CALL extension_fill(cl_command_queue queue, void *to, const
                                          const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_FILL);
-	call.shape.bytes = size;
+	call.descriptor.bytes = size;
 	cl_int rc = extension.fill(queue, to, pattern, pattern_size, size, nr_waits, waits,
 	                           AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);
@@ -56,7 +56,7 @@ static cl_int CL_API_CALL extension_migrate(cl_command_queue queue, const void *
                                             const cl_event *waits, cl_event *event)
 {
 	AF_OPENCL_BEGIN(call, queue, AF_OP_MIGRATE);
-	call.shape.bytes = size;
+	call.descriptor.bytes = size;
 	cl_int rc =
 	    extension.migrate(queue, p, size, flags, nr_waits, waits, AF_OPENCL_EVENT(call, event));
 	return af_opencl_launched(&call, rc, event, false);

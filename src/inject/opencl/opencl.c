@@ -12,7 +12,7 @@ struct _cl_icd_dispatch af_opencl_next;
 
 static struct _cl_icd_dispatch opencl_wrappers;
 static _Atomic uint32_t opencl_initialised;
-static _Atomic uint32_t opencl_generation; /* of the process our tables belong to */
+static _Atomic uint32_t opencl_epoch; /* of the process our tables belong to */
 
 EXPORT CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name,
                                                       size_t param_value_size, void *param_value,
@@ -74,7 +74,7 @@ static void opencl_wrap(cl_uint num_entries, const cl_icd_dispatch *target)
 		size = sizeof af_opencl_next;
 	memcpy(&af_opencl_next, target, size);
 	loader_pin();
-	atomic_store(&opencl_generation, af_inject_generation());
+	atomic_store(&opencl_epoch, af_inject_fork_epoch());
 	af_opencl_wrap_devices(&opencl_wrappers);
 	af_opencl_wrap_queues(&opencl_wrappers);
 	af_opencl_wrap_programs(&opencl_wrappers);
@@ -115,12 +115,12 @@ EXPORT CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries,
 void af_opencl_check_fork(void)
 {
 	af_inject_check_fork();
-	uint32_t ours = atomic_load_explicit(&opencl_generation, memory_order_relaxed);
-	uint32_t now = af_inject_generation();
+	uint32_t ours = atomic_load_explicit(&opencl_epoch, memory_order_relaxed);
+	uint32_t now = af_inject_fork_epoch();
 
 	if (__builtin_expect(ours == now, 1))
 		return;
-	if (!atomic_compare_exchange_strong(&opencl_generation, &ours, now))
+	if (!atomic_compare_exchange_strong(&opencl_epoch, &ours, now))
 		return;
 	af_opencl_devices_after_fork();
 	af_opencl_queues_after_fork();

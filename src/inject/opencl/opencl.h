@@ -132,7 +132,7 @@ struct af_opencl_call {
 	uint64_t begin_ns;
 	uint64_t bracket_ns[AF_OPENCL_HOST_CLOCKS]; /* 0: this call is no bracket */
 	cl_event event; /* the driver's, to be passed on to the program if it wants it */
-	struct af_ev_shape shape;
+	struct af_ev_descriptor descriptor;
 };
 
 /*
@@ -152,7 +152,7 @@ cl_int af_opencl_launched(struct af_opencl_call *call, cl_int rc, cl_event *even
 	struct af_opencl_call call;                                                                \
 	AF_REGS_CALLER(&(call).regs);                                                              \
 	af_opencl_launch(&(call), queue);                                                          \
-	(call).shape.op = (what)
+	(call).descriptor.op = (what)
 
 /*
  * The event pointer for the driver; the program's own when the call is not recorded. Our event

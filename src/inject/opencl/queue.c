@@ -72,7 +72,7 @@ static struct af_opencl_queue *queue_take_free(void)
 
 static void queue_define(const struct af_opencl_queue *q, uint32_t context, bool on_device)
 {
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 
 	if (!t)
 		return;

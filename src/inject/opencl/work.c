@@ -22,7 +22,7 @@ struct opencl_work {
 	cl_event event;
 	uint64_t correlation;
 	_Atomic uint32_t next; /* also of a piece that was just taken off the free stack */
-	struct af_ev_shape shape;
+	struct af_ev_descriptor descriptor;
 };
 
 struct opencl_stamps {
@@ -110,27 +110,27 @@ static void work_free(uint32_t index)
 }
 
 /* Write one WORK; @t is entered. */
-static void work_write(struct af_thread *t, uint64_t now, uint64_t correlation,
-                       const struct af_ev_shape *shape, const struct opencl_stamps *s)
+static void work_write(struct af_thread_context *t, uint64_t now, uint64_t correlation,
+                       const struct af_ev_descriptor *descriptor, const struct opencl_stamps *s)
 {
-	uint32_t id = af_shape_id(af_thread_shapes(t), &t->stream, now, shape);
+	uint32_t id = af_work_descriptor_id(af_thread_shapes(t), &t->stream, now, descriptor);
 	uint64_t submit = s->submit - s->queued;
 	uint64_t start = s->start - s->submit;
 	uint64_t busy = s->end - s->start;
 
 	/* A difference that is negative wraps and does not fit either. */
 	if (!s->missing && s->status >= 0 && (submit | start | busy) <= UINT32_MAX) {
-		af_stream_put(&t->stream, work, now, .shape = id, .correlation = correlation,
+		af_stream_put(&t->stream, work, now, .descriptor = id, .correlation = correlation,
 		              .queued_ns = s->queued, .submit_after_ns = (uint32_t)submit,
 		              .start_after_ns = (uint32_t)start, .busy_ns = (uint32_t)busy);
 		return;
 	}
-	af_stream_put(&t->stream, work_long, now, .shape = id, .correlation = correlation,
+	af_stream_put(&t->stream, work_long, now, .descriptor = id, .correlation = correlation,
 	              .queued_ns = s->queued, .submit_ns = s->submit, .start_ns = s->start,
 	              .end_ns = s->end, .status = s->status < 0 ? s->status : 0);
 }
 
-static void lost_write(struct af_thread *t, uint64_t now, enum af_lost reason)
+static void lost_write(struct af_thread_context *t, uint64_t now, enum af_lost reason)
 {
 	af_stream_put(&t->stream, lost, now, .reason = reason, .count = 1);
 }
@@ -139,11 +139,11 @@ static void lost_write(struct af_thread *t, uint64_t now, enum af_lost reason)
 static void work_write_refused(const struct af_opencl_call *call, cl_int status)
 {
 	struct opencl_stamps s = {.status = status};
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 
 	if (!t)
 		return;
-	work_write(t, af_now_ns(), call->correlation, &call->shape, &s);
+	work_write(t, af_now_ns(), call->correlation, &call->descriptor, &s);
 	af_thread_leave(t);
 }
 
@@ -151,13 +151,13 @@ static void work_write_refused(const struct af_opencl_call *call, cl_int status)
 static void work_write_untimed(const struct af_opencl_call *call, enum af_lost reason)
 {
 	struct opencl_stamps s = {.missing = true};
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 
 	if (!t)
 		return;
 	uint64_t now = af_now_ns();
 	lost_write(t, now, reason);
-	work_write(t, now, call->correlation, &call->shape, &s);
+	work_write(t, now, call->correlation, &call->descriptor, &s);
 	af_thread_leave(t);
 }
 
@@ -172,14 +172,14 @@ void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue)
 	struct af_opencl_queue *q = af_opencl_queue(queue);
 	if (!q && af_opencl_queues_full())
 		af_inject_lost(AF_LOST_TABLE_FULL, 1);
-	struct af_thread *t = q ? af_thread_enter() : NULL;
+	struct af_thread_context *t = q ? af_thread_enter() : NULL;
 	if (!t)
 		return;
 
 	uint32_t callpath = af_thread_callpath(t, &regs);
 	call->queue = q;
 	call->correlation = atomic_fetch_add(&last_correlation, 1) + 1;
-	call->shape.queue = q->id;
+	call->descriptor.queue = q->id;
 	call->begin_ns = af_now_ns();
 	af_stream_put(&t->stream, launch, call->begin_ns, .callpath = callpath,
 	              .correlation = call->correlation);
@@ -197,7 +197,7 @@ static bool work_push(const struct af_opencl_call *call)
 	struct opencl_work *w = opencl_work(index);
 	w->event = call->event;
 	w->correlation = call->correlation;
-	w->shape = call->shape;
+	w->descriptor = call->descriptor;
 	atomic_fetch_add(&q->nr_pending, 1);
 	uint32_t head = atomic_load_explicit(&q->pushed, memory_order_relaxed);
 	do {
@@ -325,7 +325,7 @@ static void queue_unlink(struct af_opencl_queue *q, uint32_t before, uint32_t in
  * in-order queue the first that is not complete ends the search; in another at most @look are
  * asked after, so that work stuck behind a user event hides nothing for long.
  */
-static void queue_look(struct af_opencl_queue *q, uint32_t most, uint32_t look,
+static void queue_poll(struct af_opencl_queue *q, uint32_t most, uint32_t look,
                        struct opencl_batch *b)
 {
 	uint32_t before = q->cursor;
@@ -353,14 +353,14 @@ static void queue_look(struct af_opencl_queue *q, uint32_t most, uint32_t look,
 
 static void batch_write(struct af_opencl_queue *q, const struct opencl_batch *b)
 {
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 	uint64_t now = af_now_ns();
 
 	for (uint32_t i = 0; t && i < b->nr; i++) {
 		const struct opencl_work *w = opencl_work(b->works[i]);
 		if (b->stamps[i].missing)
 			lost_write(t, now, AF_LOST_NO_STAMPS);
-		work_write(t, now, w->correlation, &w->shape, &b->stamps[i]);
+		work_write(t, now, w->correlation, &w->descriptor, &b->stamps[i]);
 	}
 	if (t)
 		af_thread_leave(t);
@@ -389,7 +389,7 @@ void af_opencl_harvest(struct af_opencl_queue *q, uint32_t most)
 	if (q->in_order || look == UINT32_MAX)
 		q->cursor = 0;
 	do {
-		queue_look(q, most, look, &b);
+		queue_poll(q, most, look, &b);
 		if (b.nr)
 			batch_write(q, &b);
 		found |= b.nr > 0;

@@ -21,7 +21,7 @@ enum {
 };
 
 struct code_record {
-	struct af_py_code code;
+	struct af_py_code_copy code;
 	uint64_t key;
 	_Atomic uint32_t complete;
 };
@@ -49,7 +49,7 @@ static void code_unknown(struct code_table *t)
 {
 	struct code_record *r = &t->records[0];
 
-	r->code = (struct af_py_code){.name = "[python code table full]", .file = "?"};
+	r->code = (struct af_py_code_copy){.name = "[python code table full]", .file = "?"};
 	atomic_store_explicit(&r->complete, 1, memory_order_release);
 }
 
@@ -131,7 +131,7 @@ static uint32_t slot_lookup(const struct code_table *t, uint64_t key, uint32_t *
 }
 
 /* False with no version set: that is no code object. False with one: there is no room. */
-static bool code_copy(const struct af_py_layout *l, uint64_t address, struct af_py_code *c)
+static bool code_copy(const struct af_py_layout *l, uint64_t address, struct af_py_code_copy *c)
 {
 	uint64_t type, name, file, lines;
 
@@ -153,7 +153,7 @@ static bool code_copy(const struct af_py_layout *l, uint64_t address, struct af_
 }
 
 /* Give the copied code an index and make it known. */
-static uint32_t code_publish(struct code_table *t, struct af_py_code *c, uint64_t key,
+static uint32_t code_publish(struct code_table *t, struct af_py_code_copy *c, uint64_t key,
                              uint32_t slot)
 {
 	uint32_t i = atomic_fetch_add(&codes_begun, 1);
@@ -185,7 +185,7 @@ static uint32_t code_publish(struct code_table *t, struct af_py_code *c, uint64_
 static __attribute__((noinline)) uint32_t
 code_find_or_add(const struct af_py_layout *l, struct code_table *t, uint64_t address, uint64_t key)
 {
-	struct af_py_code c = {0};
+	struct af_py_code_copy c = {0};
 	uint32_t slot = UINT32_MAX;
 	uint32_t index = slot_lookup(t, key, &slot);
 
@@ -233,7 +233,7 @@ uint32_t af_python_nr_codes(void)
 	return n;
 }
 
-const struct af_py_code *af_python_code(uint32_t index)
+const struct af_py_code_copy *af_python_code(uint32_t index)
 {
 	return index < af_python_nr_codes() ? &atomic_load(&code_table)->records[index].code : NULL;
 }
@@ -249,7 +249,7 @@ void af_py_codes_after_fork(void)
 		struct code_record *r = &t->records[i];
 		if (atomic_load(&r->complete))
 			continue;
-		r->code = (struct af_py_code){.index = i, .name = "?", .file = "?"};
+		r->code = (struct af_py_code_copy){.index = i, .name = "?", .file = "?"};
 		atomic_store_explicit(&r->complete, 1, memory_order_release);
 	}
 }

@@ -24,7 +24,7 @@ struct python {
 	_Atomic uint32_t state; /* enum python_state; the fields below belong to READY */
 	_Atomic uint32_t doubts;
 	_Atomic bool proven; /* a code object looked as the layout says */
-	uint32_t generation; /* of the module table when the interpreter was met */
+	uint32_t epoch;      /* of the module table when the interpreter was met */
 	const struct af_py_layout *layout;
 	void *(*tstate)(void); /* PyGILState_GetThisThreadState */
 	char status[sizeof((struct af_err *)0)->msg];
@@ -109,7 +109,7 @@ static int python_open(const struct af_module *m, uint64_t tstate, struct af_err
 	af_py_types.bytes = af_module_symbol(m, "PyBytes_Type", &size);
 	python.layout = l;
 	python.tstate = (void *(*)(void))tstate;
-	python.generation = af_modules_generation();
+	python.epoch = af_modules_epoch();
 	snprintf(python.status, sizeof python.status, "%s", text);
 	return 0;
 }
@@ -118,7 +118,7 @@ static int python_open(const struct af_module *m, uint64_t tstate, struct af_err
 static bool python_stale(uint32_t state)
 {
 	return (state == PYTHON_READY || state == PYTHON_REFUSED) &&
-	       python.generation != af_modules_generation();
+	       python.epoch != af_modules_epoch();
 }
 
 void af_python_meet(const struct af_module *m)
@@ -139,7 +139,7 @@ void af_python_meet(const struct af_module *m)
 
 	if (python_open(m, tstate, &err)) {
 		snprintf(python.status, sizeof python.status, "%s", err.msg);
-		python.generation = af_modules_generation();
+		python.epoch = af_modules_epoch();
 		atomic_store(&python.state, PYTHON_REFUSED);
 		return;
 	}
@@ -151,7 +151,7 @@ void af_python_meet(const struct af_module *m)
 bool af_python_ready(void)
 {
 	return atomic_load_explicit(&python.state, memory_order_acquire) == PYTHON_READY &&
-	       python.generation == af_modules_generation();
+	       python.epoch == af_modules_epoch();
 }
 
 const char *af_python_status(void)

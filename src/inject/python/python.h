@@ -56,7 +56,7 @@ unsigned af_python_frames(uint64_t *frames, unsigned max, enum af_stop *stop);
  * read. Pointers stay valid; @lines points into copied memory too. Code 0 stands for all code
  * objects that did not fit into the table or its memory.
  */
-struct af_py_code {
+struct af_py_code_copy {
 	uint32_t index;
 	uint32_t version; /* PY_VERSION_HEX >> 16 */
 	int32_t first_line;
@@ -77,7 +77,7 @@ enum {
  * just adding a code makes the later ones wait for a moment.)
  */
 uint32_t af_python_nr_codes(void);
-const struct af_py_code *af_python_code(uint32_t index);
+const struct af_py_code_copy *af_python_code(uint32_t index);
 
 /*
  * In a forked child, before it samples: drops what threads of the parent were adding, so that

@@ -22,7 +22,7 @@ static void starts(void)
 		af_exec_hide_us();
 }
 
-static void thread_ends(struct af_thread *t, const struct af_regs *regs)
+static void thread_ends(struct af_thread_context *t, const struct af_regs *regs)
 {
 	af_usage_thread_ends(t);
 	af_rest_write(t, regs);

@@ -207,22 +207,22 @@ static int exec_file(const char *file, char *const argv[])
 	return EXEC(REAL(execvp)(file, argv));
 }
 
-DOOR int execve(const char *path, char *const argv[], char *const envp[])
+INTERPOSE int execve(const char *path, char *const argv[], char *const envp[])
 {
 	return exec_path(path, argv, envp);
 }
 
-DOOR int execv(const char *path, char *const argv[])
+INTERPOSE int execv(const char *path, char *const argv[])
 {
 	return exec_path(path, argv, environ);
 }
 
-DOOR int execvp(const char *file, char *const argv[])
+INTERPOSE int execvp(const char *file, char *const argv[])
 {
 	return exec_file(file, argv);
 }
 
-DOOR int execvpe(const char *file, char *const argv[], char *const envp[])
+INTERPOSE int execvpe(const char *file, char *const argv[], char *const envp[])
 {
 	char path[PATH_MAX];
 
@@ -231,7 +231,7 @@ DOOR int execvpe(const char *file, char *const argv[], char *const envp[])
 	return EXEC(REAL(execvpe)(file, argv, envp));
 }
 
-DOOR int fexecve(int fd, char *const argv[], char *const envp[])
+INTERPOSE int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	return EXEC(REAL(fexecve)(fd, argv, envp));
 }
@@ -258,7 +258,7 @@ static void take_words(char **argv, const char *first, size_t nr, va_list *ap)
 		argv[i] = va_arg(*ap, char *);
 }
 
-DOOR int execl(const char *path, const char *arg, ...)
+INTERPOSE int execl(const char *path, const char *arg, ...)
 {
 	va_list ap;
 
@@ -270,7 +270,7 @@ DOOR int execl(const char *path, const char *arg, ...)
 	return exec_path(path, argv, environ);
 }
 
-DOOR int execlp(const char *file, const char *arg, ...)
+INTERPOSE int execlp(const char *file, const char *arg, ...)
 {
 	va_list ap;
 
@@ -282,7 +282,7 @@ DOOR int execlp(const char *file, const char *arg, ...)
 	return exec_file(file, argv);
 }
 
-DOOR int execle(const char *path, const char *arg, ...)
+INTERPOSE int execle(const char *path, const char *arg, ...)
 {
 	va_list ap;
 
@@ -295,16 +295,16 @@ DOOR int execle(const char *path, const char *arg, ...)
 	return exec_path(path, argv, envp);
 }
 
-DOOR int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                     const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+INTERPOSE int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                          const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
 	if (path_harmed(path))
 		return spawn_without_us(pid, path, actions, attr, argv, envp);
 	return SPAWN(REAL(posix_spawn)(pid, path, actions, attr, argv, envp));
 }
 
-DOOR int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-                      const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
+INTERPOSE int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attr, char *const argv[], char *const envp[])
 {
 	char path[PATH_MAX];
 
@@ -313,7 +313,7 @@ DOOR int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
 	return SPAWN(REAL(posix_spawnp)(pid, file, actions, attr, argv, envp));
 }
 
-DOOR FILE *popen(const char *command, const char *type)
+INTERPOSE FILE *popen(const char *command, const char *type)
 {
 	af_signals_before_exec(false);
 	struct af_mask_wish wish = af_masks_make_real();
@@ -329,7 +329,7 @@ DOOR FILE *popen(const char *command, const char *type)
  * It also waits for the shell. Where the program ignores the signal of samples, other threads have
  * none meanwhile: what they use is counted as lost.
  */
-DOOR int system(const char *command)
+INTERPOSE int system(const char *command)
 {
 	struct af_session *session = af_inject_recording();
 

@@ -21,20 +21,20 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 /* glibc declares them in no header, or only with _FORTIFY_SOURCE. */
-DOOR int __ppoll_chk(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
-                     const sigset_t *mask, size_t size);
-DOOR void __longjmp_chk(struct __jmp_buf_tag env[1], int value) __attribute__((noreturn));
-DOOR int epoll_pwait2(int fd, struct epoll_event *events, int nr, const struct timespec *timeout,
-                      const sigset_t *mask);
-DOOR int sigblock(int mask);
-DOOR int sigsetmask(int mask);
+INTERPOSE int __ppoll_chk(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
+                          const sigset_t *mask, size_t size);
+INTERPOSE void __longjmp_chk(struct __jmp_buf_tag env[1], int value) __attribute__((noreturn));
+INTERPOSE int epoll_pwait2(int fd, struct epoll_event *events, int nr,
+                           const struct timespec *timeout, const sigset_t *mask);
+INTERPOSE int sigblock(int mask);
+INTERPOSE int sigsetmask(int mask);
 
-DOOR int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+INTERPOSE int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
 	return af_masks_change(how, set, old, REAL(sigprocmask));
 }
 
-DOOR int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+INTERPOSE int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
 	return af_masks_change(how, set, old, REAL(pthread_sigmask));
 }
@@ -51,17 +51,17 @@ static int change_32(int how, int mask)
 	return (int)(unsigned int)old.__val[0];
 }
 
-DOOR int sigblock(int mask)
+INTERPOSE int sigblock(int mask)
 {
 	return change_32(SIG_BLOCK, mask);
 }
 
-DOOR int sigsetmask(int mask)
+INTERPOSE int sigsetmask(int mask)
 {
 	return change_32(SIG_SETMASK, mask);
 }
 
-DOOR int siggetmask(void)
+INTERPOSE int siggetmask(void)
 {
 	return change_32(SIG_BLOCK, 0);
 }
@@ -74,12 +74,12 @@ static int change_one(int how, int signo)
 	return sigaddset(&one, signo) ? -1 : sigprocmask(how, &one, NULL);
 }
 
-DOOR int sighold(int signo)
+INTERPOSE int sighold(int signo)
 {
 	return change_one(SIG_BLOCK, signo);
 }
 
-DOOR int sigrelse(int signo)
+INTERPOSE int sigrelse(int signo)
 {
 	return change_one(SIG_UNBLOCK, signo);
 }
@@ -95,35 +95,37 @@ DOOR int sigrelse(int signo)
 		rc_;                                                                               \
 	})
 
-DOOR int sigsuspend(const sigset_t *mask)
+INTERPOSE int sigsuspend(const sigset_t *mask)
 {
 	return WAIT(mask, REAL(sigsuspend)(given));
 }
 
-DOOR int ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout, const sigset_t *mask)
+INTERPOSE int ppoll(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
+                    const sigset_t *mask)
 {
 	return WAIT(mask, REAL(ppoll)(fds, nr, timeout, given));
 }
 
-DOOR int __ppoll_chk(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
-                     const sigset_t *mask, size_t size)
+INTERPOSE int __ppoll_chk(struct pollfd *fds, nfds_t nr, const struct timespec *timeout,
+                          const sigset_t *mask, size_t size)
 {
 	return WAIT(mask, REAL(__ppoll_chk)(fds, nr, timeout, given, size));
 }
 
-DOOR int pselect(int nr, fd_set *in, fd_set *out, fd_set *except, const struct timespec *timeout,
-                 const sigset_t *mask)
+INTERPOSE int pselect(int nr, fd_set *in, fd_set *out, fd_set *except,
+                      const struct timespec *timeout, const sigset_t *mask)
 {
 	return WAIT(mask, REAL(pselect)(nr, in, out, except, timeout, given));
 }
 
-DOOR int epoll_pwait(int fd, struct epoll_event *events, int nr, int timeout, const sigset_t *mask)
+INTERPOSE int epoll_pwait(int fd, struct epoll_event *events, int nr, int timeout,
+                          const sigset_t *mask)
 {
 	return WAIT(mask, REAL(epoll_pwait)(fd, events, nr, timeout, given));
 }
 
-DOOR int epoll_pwait2(int fd, struct epoll_event *events, int nr, const struct timespec *timeout,
-                      const sigset_t *mask)
+INTERPOSE int epoll_pwait2(int fd, struct epoll_event *events, int nr,
+                           const struct timespec *timeout, const sigset_t *mask)
 {
 	if (!REAL(epoll_pwait2)) { /* before glibc 2.35 */
 		errno = ENOSYS;
@@ -139,28 +141,28 @@ static void jump(const struct __jmp_buf_tag *env)
 		af_masks_jump();
 }
 
-DOOR void siglongjmp(struct __jmp_buf_tag env[1], int value)
+INTERPOSE void siglongjmp(struct __jmp_buf_tag env[1], int value)
 {
 	jump(env);
 	REAL(siglongjmp)(env, value);
 	__builtin_unreachable();
 }
 
-DOOR void longjmp(struct __jmp_buf_tag env[1], int value)
+INTERPOSE void longjmp(struct __jmp_buf_tag env[1], int value)
 {
 	jump(env);
 	REAL(longjmp)(env, value);
 	__builtin_unreachable();
 }
 
-DOOR void _longjmp(struct __jmp_buf_tag env[1], int value)
+INTERPOSE void _longjmp(struct __jmp_buf_tag env[1], int value)
 {
 	jump(env);
 	REAL(_longjmp)(env, value);
 	__builtin_unreachable();
 }
 
-DOOR void __longjmp_chk(struct __jmp_buf_tag env[1], int value)
+INTERPOSE void __longjmp_chk(struct __jmp_buf_tag env[1], int value)
 {
 	jump(env);
 	REAL(__longjmp_chk)(env, value);

@@ -61,10 +61,10 @@ void af_rest_process_begins(bool exec)
 	atomic_store(&share_until_ns, 0);
 	if (!session || !exec)
 		return;
-	uint64_t said = atomic_load(handover(session));
-	if (said >> 32 == (uint32_t)getpid() &&
-	    atomic_compare_exchange_strong(handover(session), &said, 0))
-		self.before_ns = (said & UINT32_MAX) * 1000;
+	uint64_t reported = atomic_load(handover(session));
+	if (reported >> 32 == (uint32_t)getpid() &&
+	    atomic_compare_exchange_strong(handover(session), &reported, 0))
+		self.before_ns = (reported & UINT32_MAX) * 1000;
 }
 
 void af_rest_sampled(uint64_t weight_ns)
@@ -93,14 +93,14 @@ static uint64_t part_in_user_mode(uint64_t ns)
 /*
  * Beneath where threads of this process start, or the process does: what it was made for, a mark.
  */
-static uint32_t callpath(struct af_thread *t, const struct af_regs *regs)
+static uint32_t callpath(struct af_thread_context *t, const struct af_regs *regs)
 {
 	struct af_capture *c = &t->hook;
 	uint64_t start[2] = {0};
 	unsigned nr = 0, nr_start = 0;
 
 	c->stop = AF_STOP_COMPLETE;
-	c->generation = af_modules_generation();
+	c->epoch = af_modules_epoch();
 	c->nr_py = 0;
 	if (regs)
 		nr = af_unwind_walk(t->unwinder, regs, false, c->pcs, AF_STACK_MAX, &c->stop);
@@ -124,14 +124,14 @@ static uint32_t callpath(struct af_thread *t, const struct af_regs *regs)
 	return af_callpath_path(&t->callpaths, &t->stream, stack, c);
 }
 
-static void part_write(struct af_thread *t, uint32_t path, uint64_t ns, uint32_t flags)
+static void part_write(struct af_thread_context *t, uint32_t path, uint64_t ns, uint32_t flags)
 {
 	if (ns)
 		af_stream_put(&t->stream, sample, af_now_ns(), .callpath = path, .flags = flags,
 		              .weight_ns = ns);
 }
 
-void af_rest_write(struct af_thread *t, const struct af_regs *regs)
+void af_rest_write(struct af_thread_context *t, const struct af_regs *regs)
 {
 	const struct af_session *session = af_inject_recording();
 
@@ -156,7 +156,7 @@ void af_rest_write(struct af_thread *t, const struct af_regs *regs)
 void af_rest_before_exec(void)
 {
 	struct af_session *session = af_inject_session();
-	struct af_thread *t = NULL;
+	struct af_thread_context *t = NULL;
 
 	if (session && af_rest_is_wanted() && !af_inject_in_vfork_child())
 		t = af_thread_enter();

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 struct af_regs;
-struct af_thread;
+struct af_thread_context;
 
 /* Is the rest written? Then a thread that begins must call af_rest_thread_begins(). */
 bool af_rest_is_wanted(void);
@@ -33,7 +33,7 @@ void af_rest_sampled(uint64_t weight_ns);
  * The calling thread, whose context is @t and entered, ends. @regs: of the caller of a destructor
  * of the thread, or NULL when its process ends.
  */
-void af_rest_write(struct af_thread *t, const struct af_regs *regs);
+void af_rest_write(struct af_thread_context *t, const struct af_regs *regs);
 
 /*
  * The process is about to run another program: leave it the CPU time that was written of this one.

@@ -152,7 +152,7 @@ void af_sampler_start(void)
 		    rc == -EOPNOTSUPP ? AF_UNSAMPLED_GO : AF_UNSAMPLED_SAMPLER_FAILED, 1, 0);
 	}
 	/* The recorder keeps the event: the program may close every descriptor it finds. */
-	if (af_inject_hello(fd, rc, sees_kernel) && fd >= 0)
+	if (af_inject_register(fd, rc, sees_kernel) && fd >= 0)
 		close(fd);
 }
 

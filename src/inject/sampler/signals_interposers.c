@@ -35,13 +35,13 @@
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 /* Not declared everywhere any more. */
-DOOR sighandler_t bsd_signal(int signo, sighandler_t handler);
-DOOR sighandler_t ssignal(int signo, sighandler_t handler);
-DOOR sighandler_t sysv_signal(int signo, sighandler_t handler);
-DOOR sighandler_t __sysv_signal(int signo, sighandler_t handler);
-DOOR int siginterrupt(int signo, int interrupt);
-DOOR sighandler_t sigset(int signo, sighandler_t disposition);
-DOOR int sigignore(int signo);
+INTERPOSE sighandler_t bsd_signal(int signo, sighandler_t handler);
+INTERPOSE sighandler_t ssignal(int signo, sighandler_t handler);
+INTERPOSE sighandler_t sysv_signal(int signo, sighandler_t handler);
+INTERPOSE sighandler_t __sysv_signal(int signo, sighandler_t handler);
+INTERPOSE int siginterrupt(int signo, int interrupt);
+INTERPOSE sighandler_t sigset(int signo, sighandler_t disposition);
+INTERPOSE int sigignore(int signo);
 
 static volatile bool interrupts[_NSIG]; /* siginterrupt(3) */
 
@@ -55,24 +55,24 @@ static sighandler_t signal_with_flags(int signo, sighandler_t handler, int flags
 }
 
 /* BSD semantics, as in glibc. */
-DOOR sighandler_t signal(int signo, sighandler_t handler)
+INTERPOSE sighandler_t signal(int signo, sighandler_t handler)
 {
 	if (!af_signals_shares(signo))
 		return REAL(signal)(signo, handler);
 	return signal_with_flags(signo, handler, interrupts[signo] ? 0 : SA_RESTART);
 }
 
-DOOR sighandler_t bsd_signal(int signo, sighandler_t handler)
+INTERPOSE sighandler_t bsd_signal(int signo, sighandler_t handler)
 {
 	return signal(signo, handler);
 }
 
-DOOR sighandler_t ssignal(int signo, sighandler_t handler)
+INTERPOSE sighandler_t ssignal(int signo, sighandler_t handler)
 {
 	return signal(signo, handler);
 }
 
-DOOR sighandler_t sysv_signal(int signo, sighandler_t handler)
+INTERPOSE sighandler_t sysv_signal(int signo, sighandler_t handler)
 {
 	if (!af_signals_shares(signo))
 		return REAL(sysv_signal)(signo, handler);
@@ -80,12 +80,12 @@ DOOR sighandler_t sysv_signal(int signo, sighandler_t handler)
 }
 
 /* What signal() is in programs compiled for System V or strict X/Open. */
-DOOR sighandler_t __sysv_signal(int signo, sighandler_t handler)
+INTERPOSE sighandler_t __sysv_signal(int signo, sighandler_t handler)
 {
 	return sysv_signal(signo, handler);
 }
 
-DOOR int siginterrupt(int signo, int interrupt)
+INTERPOSE int siginterrupt(int signo, int interrupt)
 {
 	struct sigaction act;
 
@@ -98,7 +98,7 @@ DOOR int siginterrupt(int signo, int interrupt)
 	return sigaction(signo, &act, NULL);
 }
 
-DOOR sighandler_t sigset(int signo, sighandler_t disposition)
+INTERPOSE sighandler_t sigset(int signo, sighandler_t disposition)
 {
 	sigset_t one, before;
 	struct sigaction act = {.sa_handler = disposition}, old;
@@ -116,7 +116,7 @@ DOOR sighandler_t sigset(int signo, sighandler_t disposition)
 	return sigismember(&before, signo) ? SIG_HOLD : old.sa_handler;
 }
 
-DOOR int sigignore(int signo)
+INTERPOSE int sigignore(int signo)
 {
 	struct sigaction act = {.sa_handler = SIG_IGN};
 
@@ -131,7 +131,7 @@ static void time_left(struct timespec *left, uint64_t end_ns)
 }
 
 /* A sample that came while its signal was blocked is nothing the program waits for. */
-DOOR int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+INTERPOSE int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
 	__typeof__(&sigtimedwait) real = REAL(sigtimedwait);
 	struct timespec left;
@@ -165,12 +165,12 @@ DOOR int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespe
 	}
 }
 
-DOOR int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+INTERPOSE int sigwaitinfo(const sigset_t *set, siginfo_t *info)
 {
 	return sigtimedwait(set, info, NULL);
 }
 
-DOOR int sigwait(const sigset_t *set, int *signo)
+INTERPOSE int sigwait(const sigset_t *set, int *signo)
 {
 	int rc;
 
@@ -184,7 +184,7 @@ DOOR int sigwait(const sigset_t *set, int *signo)
 }
 
 /* A descriptor cannot be read past a sample: ours is left out of what it gives. */
-DOOR int signalfd(int fd, const sigset_t *mask, int flags)
+INTERPOSE int signalfd(int fd, const sigset_t *mask, int flags)
 {
 	int signo = af_signals_sampling();
 	sigset_t less;
@@ -196,7 +196,7 @@ DOOR int signalfd(int fd, const sigset_t *mask, int flags)
 	return REAL(signalfd)(fd, &less, flags);
 }
 
-DOOR int sigaltstack(const stack_t *stack, stack_t *old)
+INTERPOSE int sigaltstack(const stack_t *stack, stack_t *old)
 {
 	int rc = REAL(sigaltstack)(stack, old);
 
@@ -217,7 +217,7 @@ static void seccomp_comes(bool strict, unsigned long filter)
 		af_inject_filtered();
 }
 
-DOOR int prctl(int option, ...)
+INTERPOSE int prctl(int option, ...)
 {
 	unsigned long arg[4];
 	va_list ap;
@@ -235,7 +235,7 @@ DOOR int prctl(int option, ...)
 }
 
 /* Of another thread the name is seen when that one begins to write. */
-DOOR int pthread_setname_np(pthread_t thread, const char *name)
+INTERPOSE int pthread_setname_np(pthread_t thread, const char *name)
 {
 	int rc = REAL(pthread_setname_np)(thread, name);
 
@@ -257,7 +257,7 @@ static int kernel_sigprocmask(int how, const sigset_t *set, sigset_t *old)
  * glibc has no function for seccomp(2), so all its users call this one. As in glibc, six arguments
  * are read, however many were given.
  */
-__attribute__((no_sanitize("address"))) DOOR long syscall(long number, ...)
+__attribute__((no_sanitize("address"))) INTERPOSE long syscall(long number, ...)
 {
 	long arg[6];
 	va_list ap;

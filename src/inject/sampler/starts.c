@@ -126,8 +126,8 @@ void af_starts_after_fork(void)
 	memset(all, 0, sizeof all);
 }
 
-DOOR int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
-                        void *arg)
+INTERPOSE int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+                             void *arg)
 {
 	__typeof__(&pthread_create) real = REAL(pthread_create);
 
@@ -142,7 +142,7 @@ DOOR int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*r
 	return rc;
 }
 
-DOOR int thrd_create(thrd_t *thread, thrd_start_t run, void *arg)
+INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t run, void *arg)
 {
 	__typeof__(&thrd_create) real = REAL(thrd_create);
 

@@ -14,7 +14,7 @@
 #include "inject/sampler/signals.h"
 #include "trace/write/stream.h"
 
-static void usage_write(struct af_thread *t, uint32_t tid, uint32_t whose, uint64_t user_ns,
+static void usage_write(struct af_thread_context *t, uint32_t tid, uint32_t whose, uint64_t user_ns,
                         uint64_t kernel_ns)
 {
 	af_stream_put(&t->stream, usage, af_now_ns(), .process = af_inject_process(), .tid = tid,
@@ -22,7 +22,7 @@ static void usage_write(struct af_thread *t, uint32_t tid, uint32_t whose, uint6
 	              .kernel_ns = kernel_ns);
 }
 
-void af_usage_thread_ends(struct af_thread *t)
+void af_usage_thread_ends(struct af_thread_context *t)
 {
 	struct rusage r;
 
@@ -44,7 +44,7 @@ static void living_thread_write(void *arg, uint32_t tid)
 		usage_write(arg, tid, AF_USAGE_OWN, user_ns, all - user_ns);
 }
 
-static void unsampled_write(struct af_thread *t, enum af_unsampled cause, uint64_t count,
+static void unsampled_write(struct af_thread_context *t, enum af_unsampled cause, uint64_t count,
                             uint64_t cpu_ns)
 {
 	af_stream_put(&t->stream, unsampled, af_now_ns(), .process = af_inject_process(),
@@ -54,7 +54,7 @@ static void unsampled_write(struct af_thread *t, enum af_unsampled cause, uint64
 void af_usage_process_ends(void)
 {
 	struct rusage own, children;
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 
 	if (!t)
 		return;
@@ -80,7 +80,7 @@ void af_usage_unsampled(enum af_unsampled cause, uint64_t count, uint64_t cpu_ns
 	/* A child of vfork() is the thread that made it, as long as that has a context. */
 	if (af_inject_in_vfork_child() && !af_thread_has_context())
 		return;
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 	if (t) {
 		unsampled_write(t, cause, count, cpu_ns);
 		af_thread_leave(t);

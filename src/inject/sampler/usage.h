@@ -7,10 +7,10 @@
 
 #include "trace/event.h"
 
-struct af_thread;
+struct af_thread_context;
 
 /* The calling thread, whose context is @t and entered, ends. */
-void af_usage_thread_ends(struct af_thread *t);
+void af_usage_thread_ends(struct af_thread_context *t);
 
 /* The process ends, by exit() or _exit(): report its own time, its threads' and its children's. */
 void af_usage_process_ends(void);

@@ -47,14 +47,14 @@ static struct {
 	_Atomic uint32_t nr_taken;
 	_Atomic uint32_t nr_ready; /* all below are */
 	_Atomic uint32_t nr_jit;
-	_Atomic uint32_t generation;
+	_Atomic uint32_t epoch;
 	/* page number << 28 | generation << 12 | slot: one word, so never seen torn. */
 	_Atomic uint64_t pages[MODULES_PAGES];
 	void (*_Atomic met)(const struct af_module *m);
 	int (*find_object)(void *pc, struct modules_dl_object *result);
 	bool use_maps;
 	uint64_t exe_header;
-} modules = {.generation = 1};
+} modules = {.epoch = 1};
 
 void af_modules_init(void)
 {
@@ -80,15 +80,15 @@ void af_modules_use_maps(bool maps)
 	modules.use_maps = maps;
 }
 
-uint32_t af_modules_generation(void)
+uint32_t af_modules_epoch(void)
 {
-	return atomic_load_explicit(&modules.generation, memory_order_acquire);
+	return atomic_load_explicit(&modules.epoch, memory_order_acquire);
 }
 
 void af_modules_forget(void)
 {
 	modules_maps_forget();
-	atomic_fetch_add(&modules.generation, 1);
+	atomic_fetch_add(&modules.epoch, 1);
 }
 
 static uint32_t modules_taken(void)
@@ -126,9 +126,9 @@ static _Atomic uint64_t *modules_page(uint64_t pc)
 	return &modules.pages[(pc >> 12) % MODULES_PAGES];
 }
 
-static uint64_t modules_page_word(uint64_t pc, uint32_t generation, uint32_t slot)
+static uint64_t modules_page_word(uint64_t pc, uint32_t epoch, uint32_t slot)
 {
-	return pc >> 12 << 28 | (uint64_t)(generation & 0xffff) << 12 | slot;
+	return pc >> 12 << 28 | (uint64_t)(epoch & 0xffff) << 12 | slot;
 }
 
 static bool module_holds(const struct af_module *m, uint64_t pc)
@@ -220,7 +220,7 @@ static bool module_same(const struct af_module *a, const struct af_module *b)
  * readers of a trace go by, so one that another module has come over since does not count: what
  * was loaded, unloaded and loaded again in turn with something else is said again.
  */
-static struct module_slot *modules_again(const struct af_module *m, uint32_t generation)
+static struct module_slot *modules_again(const struct af_module *m, uint32_t epoch)
 {
 	for (uint32_t i = modules_taken(); i-- > 0;) {
 		struct module_slot *slot = &modules.slots[i];
@@ -229,7 +229,7 @@ static struct module_slot *modules_again(const struct af_module *m, uint32_t gen
 			continue;
 		if (!module_same(old, m))
 			return NULL;
-		atomic_store(&slot->seen, generation);
+		atomic_store(&slot->seen, epoch);
 		return slot;
 	}
 	return NULL;
@@ -239,7 +239,7 @@ static struct module_slot *modules_again(const struct af_module *m, uint32_t gen
  * Take a slot of our own, then fill it: an append that interrupts another, or runs beside it, takes
  * the next one. At worst a module is there twice.
  */
-static struct module_slot *modules_append(const struct af_module *m, uint32_t generation)
+static struct module_slot *modules_append(const struct af_module *m, uint32_t epoch)
 {
 	uint32_t i = atomic_load(&modules.nr_taken);
 
@@ -248,20 +248,20 @@ static struct module_slot *modules_append(const struct af_module *m, uint32_t ge
 			return NULL;
 	} while (!atomic_compare_exchange_weak(&modules.nr_taken, &i, i + 1));
 	modules.slots[i].module = *m;
-	modules.slots[i].module.generation = generation;
-	atomic_store(&modules.slots[i].seen, generation);
+	modules.slots[i].module.epoch = epoch;
+	atomic_store(&modules.slots[i].seen, epoch);
 	atomic_store_explicit(&modules.slots[i].ready, true, memory_order_release);
 	return &modules.slots[i];
 }
 
 /* Code without a file is in the table only to be written to the trace, as far as there is room. */
-static void modules_note_jit(const struct af_module *m, uint32_t generation)
+static void modules_note_jit(const struct af_module *m, uint32_t epoch)
 {
-	if (!modules_again(m, generation) && atomic_fetch_add(&modules.nr_jit, 1) < MODULES_JIT)
-		modules_append(m, generation);
+	if (!modules_again(m, epoch) && atomic_fetch_add(&modules.nr_jit, 1) < MODULES_JIT)
+		modules_append(m, epoch);
 }
 
-static struct module_slot *modules_discover(uint64_t pc, uint32_t generation)
+static struct module_slot *modules_discover(uint64_t pc, uint32_t epoch)
 {
 	bool ask_loader = modules.find_object && !modules.use_maps;
 	struct af_module m;
@@ -270,24 +270,23 @@ static struct module_slot *modules_discover(uint64_t pc, uint32_t generation)
 	if (!(ask_loader && module_by_loader(&m, pc)) && !modules_by_maps(&m, pc, ask_loader))
 		return NULL;
 	if (m.flags & AF_MAPPING_JIT) {
-		modules_note_jit(&m, generation);
+		modules_note_jit(&m, epoch);
 		return NULL;
 	}
-	struct module_slot *slot = modules_again(&m, generation);
+	struct module_slot *slot = modules_again(&m, epoch);
 	if (!slot)
-		slot = modules_append(&m, generation);
+		slot = modules_append(&m, epoch);
 	if (slot)
 		modules_met(&slot->module);
 	return slot;
 }
 
-static struct module_slot *modules_known(uint64_t pc, uint32_t generation)
+static struct module_slot *modules_known(uint64_t pc, uint32_t epoch)
 {
 	for (uint32_t i = 0, nr = modules_taken(); i < nr; i++) {
 		struct module_slot *slot = &modules.slots[i];
 		if (slot_ready(slot) && module_holds(&slot->module, pc) &&
-		    !(slot->module.flags & AF_MAPPING_JIT) &&
-		    atomic_load(&slot->seen) == generation)
+		    !(slot->module.flags & AF_MAPPING_JIT) && atomic_load(&slot->seen) == epoch)
 			return slot;
 	}
 	return NULL;
@@ -297,19 +296,19 @@ const struct af_module *af_module_find(uint64_t pc)
 {
 	if (!modules.slots || pc < 4096 || pc >> 48)
 		return NULL;
-	uint32_t generation = af_modules_generation();
+	uint32_t epoch = af_modules_epoch();
 	uint64_t word = atomic_load_explicit(modules_page(pc), memory_order_acquire);
 	struct module_slot *slot = &modules.slots[word % MODULES_MAX];
-	if (word && word == modules_page_word(pc, generation, word % MODULES_MAX) &&
+	if (word && word == modules_page_word(pc, epoch, word % MODULES_MAX) &&
 	    module_holds(&slot->module, pc))
 		return &slot->module;
 
-	slot = modules_known(pc, generation);
+	slot = modules_known(pc, epoch);
 	if (!slot)
-		slot = modules_discover(pc, generation);
+		slot = modules_discover(pc, epoch);
 	if (!slot)
 		return NULL;
-	word = modules_page_word(pc, generation, (uint32_t)(slot - modules.slots));
+	word = modules_page_word(pc, epoch, (uint32_t)(slot - modules.slots));
 	atomic_store_explicit(modules_page(pc), word, memory_order_release);
 	return &slot->module;
 }

@@ -1,7 +1,7 @@
 /*
  * Code mapped in this process, found by address when a walk first meets it. The table only grows (a
  * fixed mapping, lock-free, readable and extendable in a signal handler). After a dlclose the
- * module epoch (`generation`) changes and modules are looked up again; one that is still there
+ * module epoch (`epoch`) changes and modules are looked up again; one that is still there
  * keeps its entry.
  *
  * Lookup is by glibc's _dl_find_object (2.35 and later; async-signal-safe, takes no lock) where it
@@ -28,7 +28,7 @@ struct af_module {
 	uint64_t eh_start, eh_end;   /* the readable segment that holds it and .eh_frame */
 	bool readable;               /* the code can be read as data */
 	uint32_t flags;              /* enum af_mapping_flag */
-	uint32_t generation;         /* when it was first met */
+	uint32_t epoch;              /* when it was first met */
 	uint8_t build_id[32];
 	uint8_t build_id_len;
 	char path[512]; /* copied: the loader's own string may go away */
@@ -56,7 +56,7 @@ const struct af_module *af_module_at(uint32_t i);
 
 /* After dlclose: addresses may be reused. af_unwind_forget() calls it. */
 void af_modules_forget(void);
-uint32_t af_modules_generation(void); /* from 1 */
+uint32_t af_modules_epoch(void); /* from 1 */
 
 /*
  * Look a dynamic symbol up in a mapped module by reading its hash table (System V gABI,

@@ -265,7 +265,7 @@ static bool maps_have_time(uint64_t now_ns)
 	return atomic_load_explicit(&by_maps.spent_ns, memory_order_relaxed) < part + MAPS_AHEAD_NS;
 }
 
-static bool maps_look(struct af_module *m, uint64_t pc)
+static bool maps_poll(struct af_module *m, uint64_t pc)
 {
 	struct af_maps_entry entry;
 	uint64_t header;
@@ -315,7 +315,7 @@ bool modules_by_maps(struct af_module *m, uint64_t pc, bool bounded)
 		maps_counted(true);
 		return false;
 	}
-	bool found = maps_look(m, pc);
+	bool found = maps_poll(m, pc);
 	if (bounded) {
 		atomic_fetch_add(&by_maps.spent_ns, af_now_ns() - now_ns);
 		maps_counted(false);

@@ -68,7 +68,7 @@ UNWIND_WALKER uint32_t af_unwind_replay(struct af_unwinder *u, const struct af_r
 	uint64_t hash = replay_hash(regs->pc, regs->sp);
 	const uint64_t *set = replay_set(u, hash);
 
-	if (u->replay_generation != af_modules_generation())
+	if (u->replay_epoch != af_modules_epoch())
 		return 0;
 	for (unsigned way = 0; way < UNWIND_WAYS; way++) {
 		if (set[way] >> 32 != hash >> 32 || !(uint32_t)set[way])
@@ -89,7 +89,7 @@ static void replay_reset(struct af_unwinder *u)
 	if (u->used)
 		memset(u->ways, 0, sizeof u->ways);
 	u->used = 0;
-	u->replay_generation = af_modules_generation();
+	u->replay_epoch = af_modules_epoch();
 }
 
 void af_unwind_forget_stacks(struct af_unwinder *u)
@@ -128,7 +128,7 @@ UNWIND_WALKER unsigned af_unwind_record(struct af_unwinder *u, const struct af_r
 {
 	uint16_t words[UNWIND_SLOTS];
 
-	if (u->replay_generation != af_modules_generation() ||
+	if (u->replay_epoch != af_modules_epoch() ||
 	    u->used + record_size(UNWIND_SLOTS) > UNWIND_ARENA)
 		replay_reset(u);
 

@@ -52,22 +52,22 @@ uint32_t af_rule_pack(const struct af_rule *rule)
 }
 
 /* 1 to 7, so that a zeroed cache holds no rule. */
-static uint32_t rules_generation_bits(uint32_t generation)
+static uint32_t rules_epoch_bits(uint32_t epoch)
 {
-	return generation % 7 + 1;
+	return epoch % 7 + 1;
 }
 
 uint32_t af_rules_refresh(struct af_unwinder *u)
 {
-	uint32_t generation = af_modules_generation();
+	uint32_t epoch = af_modules_epoch();
 
-	if (__builtin_expect(u->generation != generation, 0)) {
+	if (__builtin_expect(u->epoch != epoch, 0)) {
 		/* A fresh cache is empty and not even there. */
-		for (unsigned i = 0; u->generation && i < UNWIND_RULES; i++)
+		for (unsigned i = 0; u->epoch && i < UNWIND_RULES; i++)
 			atomic_store_explicit(&u->rules[i], 0, memory_order_relaxed);
-		u->generation = generation;
+		u->epoch = epoch;
 	}
-	return rules_generation_bits(generation);
+	return rules_epoch_bits(epoch);
 }
 
 /* The bytes around @pc; those before it may be missing (zeros), those from it on may not. */
@@ -140,7 +140,7 @@ static void rules_put(struct af_unwinder *u, uint64_t pc, uint32_t bits, const s
 void af_rule_compute(struct af_unwinder *u, uint64_t pc, bool leaf, struct af_rule *rule)
 {
 	/* Before looking anything up: a rule of unloaded code must not pass for a newer one. */
-	uint32_t bits = rules_generation_bits(af_modules_generation());
+	uint32_t bits = rules_epoch_bits(af_modules_epoch());
 	const struct af_module *m = af_module_find(pc);
 	uint64_t at = leaf ? pc : pc + 1;
 	uint8_t code[AF_ARCH_CODE];

@@ -44,13 +44,13 @@ enum {
 
 struct af_unwinder {
 	/* kept by walk.c and rules.c */
-	uint32_t generation; /* of the modules that the rules are of */
-	uint32_t age;        /* counts uses of rules that no table gave: they may grow old */
+	uint32_t epoch; /* of the modules that the rules are of */
+	uint32_t age;   /* counts uses of rules that no table gave: they may grow old */
 	_Atomic uint64_t ranges[UNWIND_RANGES]; /* first page << 24 | pages; proven readable */
 	_Atomic uint32_t next_range;
 
 	/* kept by replay.c */
-	uint32_t replay_generation;
+	uint32_t replay_epoch;
 	uint32_t used;    /* bytes of the arena */
 	uint32_t pending; /* bytes of the record behind them that has no id yet, 0 for none */
 	uint32_t next_way;
@@ -142,9 +142,9 @@ static inline uint32_t unwind_rule_index(uint64_t hash)
 	return (uint32_t)(hash >> UNWIND_TAG_BITS);
 }
 
-static inline uint64_t unwind_rule_key(uint64_t hash, uint32_t generation_bits)
+static inline uint64_t unwind_rule_key(uint64_t hash, uint32_t epoch_bits)
 {
-	return (hash & ((1ull << UNWIND_TAG_BITS) - 1)) << 3 | generation_bits;
+	return (hash & ((1ull << UNWIND_TAG_BITS) - 1)) << 3 | epoch_bits;
 }
 
 #endif

@@ -21,11 +21,11 @@ static void grid_fill(struct heat_grid *g, const struct af_table *heat)
 	}
 }
 
-bool heat_grid_make(struct heat_grid *g, const struct af_facts *f)
+bool heat_grid_make(struct heat_grid *g, const struct af_tables *f)
 {
-	const struct af_table *about = af_facts_find(f, "heat_about");
-	const struct af_table *heat = af_facts_find(f, "heat");
-	const struct af_table *periods = af_facts_find(f, "periods");
+	const struct af_table *about = af_tables_find(f, "heat_about");
+	const struct af_table *heat = af_tables_find(f, "heat");
+	const struct af_table *periods = af_tables_find(f, "periods");
 
 	*g = (struct heat_grid){0};
 	if (!about || !about->nr_rows || !heat)

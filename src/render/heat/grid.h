@@ -20,7 +20,7 @@ struct heat_grid {
 };
 
 /* False when there is nothing to draw. Free it either way. */
-bool heat_grid_make(struct heat_grid *g, const struct af_facts *f);
+bool heat_grid_make(struct heat_grid *g, const struct af_tables *f);
 void heat_grid_free(struct heat_grid *g);
 
 /* The shade of a value, from 0 (nothing) to @shades - 1 (the most). */

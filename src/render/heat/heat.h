@@ -17,11 +17,11 @@
  * several maps below one another. Without @colour a cell is a character, of " .:-=+*#%@"; with it,
  * on a terminal of 256 colours, its background too. @f has the tables of af_pass_heat.
  */
-void af_heat_text(struct af_buf *b, const struct af_facts *f, uint32_t width, bool colour);
+void af_heat_text(struct af_buf *b, const struct af_tables *f, uint32_t width, bool colour);
 
 /*
  * An SVG that needs no script, with its title above, and below a sentence about what is periodic.
  */
-void af_heat_svg(struct af_buf *b, const struct af_facts *f, const char *title);
+void af_heat_svg(struct af_buf *b, const struct af_tables *f, const char *title);
 
 #endif

@@ -135,7 +135,7 @@ static void svg_foot(struct heat_svg *s)
 	af_buf_str(s->b, "</svg>\n");
 }
 
-void af_heat_svg(struct af_buf *b, const struct af_facts *f, const char *title)
+void af_heat_svg(struct af_buf *b, const struct af_tables *f, const char *title)
 {
 	struct heat_svg s = {.b = b};
 

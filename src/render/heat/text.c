@@ -110,7 +110,7 @@ static void put_about(struct af_buf *b, const struct heat_grid *g, uint64_t most
 	af_buf_str(b, "\n\n");
 }
 
-void af_heat_text(struct af_buf *b, const struct af_facts *f, uint32_t width, bool colour)
+void af_heat_text(struct af_buf *b, const struct af_tables *f, uint32_t width, bool colour)
 {
 	struct heat_grid g;
 	uint32_t room = width > LABEL + TICK ? width - LABEL : TICK;

@@ -57,7 +57,7 @@ static int kernel_add(struct html_annotated *h, const struct af_table *t)
 	return rc;
 }
 
-int html_annotated_add(struct html_annotated *h, const struct af_facts *f)
+int html_annotated_add(struct html_annotated *h, const struct af_tables *f)
 {
 	int rc = 0;
 

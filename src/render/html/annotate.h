@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 
-struct af_facts;
+struct af_tables;
 
 enum { HTML_ANNOTATED_MOST = 64, HTML_ANNOTATED_BYTES = 3 << 20 };
 
@@ -29,7 +29,7 @@ struct html_annotated {
 void html_annotated_free(struct html_annotated *h);
 
 /* Take the kernels of @f: 0, or -ENOMEM when zlib has none. */
-int html_annotated_add(struct html_annotated *h, const struct af_facts *f);
+int html_annotated_add(struct html_annotated *h, const struct af_tables *f);
 
 /* The scripts of all blobs, af-annotated-0 and on. */
 void html_annotated_write(const struct html_annotated *h, struct af_buf *page);

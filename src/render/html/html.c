@@ -72,7 +72,7 @@ struct html {
 	struct html_pack pack;
 	struct html_annotated annotated;
 	struct html_time time;
-	struct af_buf facts;    /* "[" and tables by af_table_json(), with commas between */
+	struct af_buf tables;   /* "[" and tables by af_table_json(), with commas between */
 	struct af_buf noscript; /* the same as markup, for when scripts do not run */
 	struct af_buf looks;    /* of differences, one a tree, with commas between */
 };
@@ -165,7 +165,7 @@ static void add_xml(struct af_buf *b, const char *text)
 	af_buf_xml(b, text ? text : "", text ? strlen(text) : 0);
 }
 
-static void facts_markup(struct af_buf *b, const struct af_table *t)
+static void tables_markup(struct af_buf *b, const struct af_table *t)
 {
 	uint32_t nr_rows = t->nr_rows < NOSCRIPT_ROWS ? t->nr_rows : NOSCRIPT_ROWS;
 	bool hidden[AF_TABLE_COLUMNS] = {0};
@@ -213,7 +213,7 @@ static void facts_markup(struct af_buf *b, const struct af_table *t)
 	af_buf_str(b, "</table>\n");
 }
 
-static int html_facts(struct af_render *r, const struct af_facts *f, struct af_err *err)
+static int html_tables(struct af_render *r, const struct af_tables *f, struct af_err *err)
 {
 	struct html *h = r->state;
 
@@ -222,9 +222,9 @@ static int html_facts(struct af_render *r, const struct af_facts *f, struct af_e
 		return rc ? af_fail(err, rc, "cannot compress the report") : 0;
 	}
 	for (const struct af_table *t = f->first; t; t = t->next) {
-		af_buf_str(&h->facts, h->facts.len ? ",\n" : "[");
-		af_table_json(&h->facts, t, 0);
-		facts_markup(&h->noscript, t);
+		af_buf_str(&h->tables, h->tables.len ? ",\n" : "[");
+		af_table_json(&h->tables, t, 0);
+		tables_markup(&h->noscript, t);
 	}
 	return 0;
 }
@@ -381,9 +381,9 @@ static int add_blobs(struct af_buf *b, struct html *h)
 	static const char type[] = "<script type=\"application/octet-stream\"";
 	uint32_t index = 0;
 
-	af_buf_str(&h->facts, h->facts.len ? "]" : "[]");
+	af_buf_str(&h->tables, h->tables.len ? "]" : "[]");
 	af_buf_fmt(b, "%s id=\"af-facts\">", type);
-	int rc = html_pack_bytes(&h->facts, b);
+	int rc = html_pack_bytes(&h->tables, b);
 	af_buf_fmt(b, "</script>\n%s id=\"af-names\">", type);
 	rc = rc ? rc : html_pack_names(&h->pack, b);
 	for (const struct html_tree *t = h->pack.first; t && !rc; t = t->next) {
@@ -433,7 +433,7 @@ static int html_end(struct af_render *r, struct af_err *err)
 	html_pack_free(&h->pack);
 	html_annotated_free(&h->annotated);
 	html_time_free(&h->time);
-	af_buf_free(&h->facts);
+	af_buf_free(&h->tables);
 	af_buf_free(&h->noscript);
 	af_buf_free(&h->looks);
 	free(h);
@@ -448,7 +448,7 @@ const struct af_format af_format_html = {
     .summary = "interactive report in one file: flame graph, search, tables, no network",
     .begin = html_begin,
     .tree = html_tree,
-    .facts = html_facts,
+    .tables = html_tables,
     .track = html_track,
     .slice = html_slice,
     .point = html_point,

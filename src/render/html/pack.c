@@ -101,7 +101,7 @@ uint32_t html_pack_frame(struct html_pack *p, const struct af_tree *t, uint32_t 
 	if (module && frame != AF_FRAME_GPU && frame != AF_FRAME_GPU_INSN)
 		name_in(p, id, module);
 	if (af_tree_is_told_apart(t, name))
-		p->in[id].told = key;
+		p->in[id].reported = key;
 	return id;
 }
 
@@ -289,7 +289,7 @@ static void add_lines(struct af_buf *b, const struct af_strtab *of, uint32_t fir
 int html_pack_names(const struct html_pack *p, struct af_buf *out)
 {
 	uint32_t nr = html_pack_nr_names(p);
-	struct af_buf plain = {0}, text = {0}, frames = {0}, in = {0}, told = {0};
+	struct af_buf plain = {0}, text = {0}, frames = {0}, in = {0}, reported = {0};
 
 	for (uint32_t i = 0; i < nr; i++) {
 		uint32_t id = p->order[i];
@@ -300,20 +300,20 @@ int html_pack_names(const struct html_pack *p, struct af_buf *out)
 		af_buf_add(&text, name, len);
 		af_buf_char(&frames, (char)(name[len] - 1));
 		af_buf_leb128(&in, id < p->cap_in ? p->in[id].file : 0);
-		af_buf_leb128(&told, id < p->cap_in ? p->in[id].told : 0);
+		af_buf_leb128(&reported, id < p->cap_in ? p->in[id].reported : 0);
 	}
 	add_section(&plain, &text);
 	add_section(&plain, &frames);
 	add_planes(&plain, &in);
 	add_lines(&plain, &p->modules, 2);
-	add_planes(&plain, &told);
+	add_planes(&plain, &reported);
 	add_lines(&plain, &p->keys, 1);
 	int rc = add_deflated(out, &plain);
 	af_buf_free(&plain);
 	af_buf_free(&text);
 	af_buf_free(&frames);
 	af_buf_free(&in);
-	af_buf_free(&told);
+	af_buf_free(&reported);
 	return rc;
 }
 

@@ -65,7 +65,7 @@ struct html_tree {
 
 /* Where a name is: its file, and the module whose word is shown. */
 struct html_pack_in {
-	uint32_t file, told; /* of modules, of keys; 0: not known, not shown */
+	uint32_t file, reported; /* of modules, of keys; 0: not known, not shown */
 };
 
 struct html_pack {

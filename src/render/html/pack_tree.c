@@ -159,7 +159,7 @@ static void column_put(struct af_buf *b, const uint64_t *of, const uint64_t *by,
 static void pack_columns(struct html_tree *h, const struct walk *k)
 {
 	uint64_t *columns[AF_TREE_WEIGHTS] = {0};
-	bool asked[AF_TREE_WEIGHTS] = {0};
+	bool query[AF_TREE_WEIGHTS] = {0};
 
 	for (uint32_t w = 0; w < h->nr_weights; w++)
 		if (h->weights[w].same < 0)
@@ -168,9 +168,9 @@ static void pack_columns(struct html_tree *h, const struct walk *k)
 		struct html_weight *weight = &h->weights[w];
 		if (!columns[w])
 			continue;
-		weight->by = asked[w] ? -1 : best_by(h, columns, w);
+		weight->by = query[w] ? -1 : best_by(h, columns, w);
 		if (weight->by >= 0)
-			asked[weight->by] = true;
+			query[weight->by] = true;
 		column_put(&weight->column, columns[w], weight->by < 0 ? NULL : columns[weight->by],
 		           h->nr_nodes);
 	}

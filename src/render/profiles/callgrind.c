@@ -43,7 +43,7 @@ struct callgrind {
 	uint32_t *function_of; /* by name of the tree at hand; plus 1 */
 	struct af_out out;
 	struct af_buf text;
-	uint8_t *told; /* by string: which kinds of names were written already, as bits */
+	uint8_t *reported; /* by string: which kinds of names were written already, as bits */
 };
 
 enum { TOLD_FUNCTION, TOLD_FILE, TOLD_OBJECT };
@@ -95,7 +95,7 @@ static uint32_t callgrind_string_z(struct callgrind *c, const char *text)
 
 static uint32_t callgrind_function(struct callgrind *c, const struct af_tree *t, uint32_t name)
 {
-	const struct af_spot *spot = af_tree_spot(t, name);
+	const struct af_location *location = af_tree_location(t, name);
 	size_t len;
 	bool fresh;
 
@@ -104,8 +104,8 @@ static uint32_t callgrind_function(struct callgrind *c, const struct af_tree *t,
 	const char *text = af_profile_function(t, name, &len);
 	struct callgrind_function f = {
 	    .name = callgrind_string(c, text, len),
-	    .file = callgrind_string_z(c, spot->file),
-	    .object = callgrind_string_z(c, spot->module),
+	    .file = callgrind_string_z(c, location->file),
+	    .object = callgrind_string_z(c, location->module),
 	};
 	uint64_t *slot = af_keys_at(&c->by_function, AF_KEY(f.name, f.file, f.object), &fresh);
 	if (fresh) {
@@ -163,7 +163,7 @@ static void callgrind_stack(struct callgrind *c, uint32_t tree, uint32_t node)
 		if (callgrind_skips(t, n))
 			continue;
 		uint32_t function = callgrind_function(c, t, t->nodes[n].name);
-		uint32_t line = af_tree_spot(t, t->nodes[n].name)->line;
+		uint32_t line = af_tree_location(t, t->nodes[n].name)->line;
 		if (c->functions[function].stack != stack)
 			callgrind_add(c, tree, node, callgrind_cost(c, function, line, below));
 		c->functions[function].stack = stack;
@@ -200,11 +200,11 @@ static void put_name(struct callgrind *c, const char *what, int kind, uint32_t s
 	struct af_buf *b = &c->out.text;
 
 	af_buf_fmt(b, "%s=(%u)", what, string);
-	if (!(c->told[string] & 1 << kind)) {
+	if (!(c->reported[string] & 1 << kind)) {
 		af_buf_char(b, ' ');
 		af_buf_add(b, af_strtab_get(&c->strings, string), c->strings.lens[string]);
 	}
-	c->told[string] |= (uint8_t)(1 << kind);
+	c->reported[string] |= (uint8_t)(1 << kind);
 	af_buf_char(b, '\n');
 }
 
@@ -224,7 +224,7 @@ static void put_costs(struct callgrind *c)
 {
 	uint32_t last = UINT32_MAX;
 
-	c->told = af_xcalloc(c->strings.nr, 1);
+	c->reported = af_xcalloc(c->strings.nr, 1);
 	if (c->nr_costs)
 		qsort(c->costs, c->nr_costs, sizeof *c->costs, cost_order);
 	for (uint32_t i = 0; i < c->nr_costs; i++) {
@@ -247,7 +247,7 @@ static void put_costs(struct callgrind *c)
 		put_values(c, cost->line, c->values + (size_t)cost->number * c->profile.nr_columns);
 		af_out_spill(&c->out);
 	}
-	free(c->told);
+	free(c->reported);
 }
 
 static void put_head(struct callgrind *c)

@@ -144,23 +144,23 @@ uint32_t firefox_string(struct firefox_thread *t, const char *text, size_t len)
 }
 
 /* Where functions of a file of machine code are from; -1 for none. */
-static int64_t thread_resource(struct firefox_thread *t, const struct af_spot *spot)
+static int64_t thread_resource(struct firefox_thread *t, const struct af_location *location)
 {
 	struct af_buf key = {0};
 	bool fresh;
 
-	if (!spot->module)
+	if (!location->module)
 		return -1;
-	af_buf_str(&key, spot->module);
+	af_buf_str(&key, location->module);
 	af_buf_char(&key, '\t');
-	af_buf_str(&key, spot->build_id ? spot->build_id : "");
+	af_buf_str(&key, location->build_id ? location->build_id : "");
 	uint32_t lib = af_strtab_id(t->libs, key.data, key.len) - 1; /* 0 is "" */
 	af_buf_free(&key);
 	uint64_t *slot = af_map_at(&t->by_lib, lib, &fresh);
 	if (!fresh)
 		return (int64_t)*slot;
-	const char *slash = strrchr(spot->module, '/');
-	const char *name = slash && slash[1] ? slash + 1 : spot->module;
+	const char *slash = strrchr(location->module, '/');
+	const char *name = slash && slash[1] ? slash + 1 : location->module;
 	*slot = t->resources.nr;
 	put_number(&t->resources, RESOURCE_LIB, lib);
 	put_number(&t->resources, RESOURCE_NAME, firefox_string(t, name, strlen(name)));
@@ -171,15 +171,16 @@ static int64_t thread_resource(struct firefox_thread *t, const struct af_spot *s
 
 static uint32_t thread_function(struct firefox_thread *t, uint32_t name)
 {
-	const struct af_spot *spot = af_tree_spot(t->tree, name);
+	const struct af_location *location = af_tree_location(t->tree, name);
 	size_t len;
 	const char *text = af_profile_function(t->tree, name, &len);
-	int64_t resource = thread_resource(t, spot);
+	int64_t resource = thread_resource(t, location);
 	uint32_t id = firefox_string(t, text, len);
-	uint32_t file = spot->file ? firefox_string(t, spot->file, strlen(spot->file)) + 1 : 0;
+	uint32_t file =
+	    location->file ? firefox_string(t, location->file, strlen(location->file)) + 1 : 0;
 	bool fresh;
-	uint64_t *slot = af_keys_at(&t->by_function,
-	                            AF_KEY(id, file, (uint64_t)resource, spot->first_line), &fresh);
+	uint64_t *slot = af_keys_at(
+	    &t->by_function, AF_KEY(id, file, (uint64_t)resource, location->first_line), &fresh);
 
 	if (!fresh)
 		return (uint32_t)*slot;
@@ -192,7 +193,7 @@ static uint32_t thread_function(struct firefox_thread *t, uint32_t name)
 		put_number(&t->functions, FUNCTION_FILE, file - 1);
 	else
 		firefox_put(&t->functions, FUNCTION_FILE, "null");
-	put_known(&t->functions, FUNCTION_LINE, spot->first_line);
+	put_known(&t->functions, FUNCTION_LINE, location->first_line);
 	firefox_put(&t->functions, FUNCTION_COLUMN, "null");
 	return (uint32_t)*slot;
 }
@@ -202,7 +203,8 @@ static uint32_t inline_depth(const struct af_tree *tree, uint32_t node)
 {
 	uint32_t depth = 0;
 
-	while (tree->nodes[node].parent && af_tree_spot(tree, tree->nodes[node].name)->inlined) {
+	while (tree->nodes[node].parent &&
+	       af_tree_location(tree, tree->nodes[node].name)->inlined) {
 		node = tree->nodes[node].parent;
 		depth++;
 	}
@@ -212,7 +214,7 @@ static uint32_t inline_depth(const struct af_tree *tree, uint32_t node)
 static uint32_t thread_frame(struct firefox_thread *t, uint32_t node)
 {
 	uint32_t name = t->tree->nodes[node].name, depth = inline_depth(t->tree, node);
-	const struct af_spot *spot = af_tree_spot(t->tree, name);
+	const struct af_location *location = af_tree_location(t->tree, name);
 	bool fresh;
 	uint64_t *slot = af_map_at(&t->by_frame, (uint64_t)depth << 32 | name, &fresh);
 
@@ -221,8 +223,8 @@ static uint32_t thread_frame(struct firefox_thread *t, uint32_t node)
 	uint32_t function = thread_function(t, name);
 	struct firefox_table *frames = &t->frames;
 	*slot = frames->nr;
-	if (spot->module)
-		put_number(frames, FRAME_ADDRESS, spot->address);
+	if (location->module)
+		put_number(frames, FRAME_ADDRESS, location->address);
 	else
 		firefox_put(frames, FRAME_ADDRESS, "-1");
 	put_number(frames, FRAME_INLINED, depth);
@@ -232,7 +234,7 @@ static uint32_t thread_frame(struct firefox_thread *t, uint32_t node)
 	firefox_put(frames, FRAME_SYMBOL, "null");
 	firefox_put(frames, FRAME_WINDOW, "0");
 	firefox_put(frames, FRAME_IMPLEMENTATION, "null");
-	put_known(frames, FRAME_LINE, spot->line);
+	put_known(frames, FRAME_LINE, location->line);
 	firefox_put(frames, FRAME_COLUMN, "null");
 	return (uint32_t)*slot;
 }

@@ -32,12 +32,13 @@ static bool same_text(const struct af_tree *t, uint32_t node, const char *text)
 static uint32_t pprof_next(const struct af_tree *t, uint32_t node)
 {
 	for (; node; node = t->nodes[node].parent) {
-		const struct af_spot *spot = af_tree_spot(t, t->nodes[node].name);
+		const struct af_location *location = af_tree_location(t, t->nodes[node].name);
 		uint32_t parent = t->nodes[node].parent;
-		bool in_line = af_tree_spot(t, t->nodes[parent].name)->what == AF_SPOT_LINE;
+		bool in_line = af_tree_location(t, t->nodes[parent].name)->what == AF_LOCATION_LINE;
 
-		if (spot->what == AF_SPOT_STALL || af_profile_is_owner(t, node) ||
-		    t->nodes[node].name == AF_TREE_GAP || (spot->what == AF_SPOT_INSN && in_line))
+		if (location->what == AF_LOCATION_STALL || af_profile_is_owner(t, node) ||
+		    t->nodes[node].name == AF_TREE_GAP ||
+		    (location->what == AF_LOCATION_INSN && in_line))
 			continue;
 		break;
 	}
@@ -47,12 +48,12 @@ static uint32_t pprof_next(const struct af_tree *t, uint32_t node)
 /* The first node above the location that begins at @node. */
 static uint32_t pprof_above(const struct af_tree *t, uint32_t node)
 {
-	while (af_tree_spot(t, t->nodes[node].name)->inlined && t->nodes[node].parent)
+	while (af_tree_location(t, t->nodes[node].name)->inlined && t->nodes[node].parent)
 		node = t->nodes[node].parent;
-	const struct af_spot *spot = af_tree_spot(t, t->nodes[node].name);
+	const struct af_location *location = af_tree_location(t, t->nodes[node].name);
 	uint32_t parent = t->nodes[node].parent;
-	bool within = spot->what == AF_SPOT_LINE || spot->what == AF_SPOT_INSN;
-	if (within && parent && same_text(t, parent, spot->function))
+	bool within = location->what == AF_LOCATION_LINE || location->what == AF_LOCATION_INSN;
+	if (within && parent && same_text(t, parent, location->function))
 		parent = t->nodes[parent].parent;
 	return parent;
 }
@@ -85,33 +86,33 @@ static void label_bare(struct pprof *p, const char *key, const char *text, size_
 
 static void pprof_label(struct pprof *p, uint32_t name)
 {
-	const struct af_spot *spot = af_tree_spot(p->tree, name);
-	const char *function = spot->function ? spot->function : "";
+	const struct af_location *location = af_tree_location(p->tree, name);
+	const char *function = location->function ? location->function : "";
 	size_t len;
 	const char *text = af_tree_text(p->tree, name, &len);
 
-	switch (spot->what) {
-	case AF_SPOT_PROCESS:
+	switch (location->what) {
+	case AF_LOCATION_PROCESS:
 		label_text(p, "process", text, len);
-		label_number(p, "pid", spot->address);
+		label_number(p, "pid", location->address);
 		break;
-	case AF_SPOT_THREAD:
+	case AF_LOCATION_THREAD:
 		label_text(p, "thread", function, strlen(function));
-		label_number(p, "tid", spot->address);
+		label_number(p, "tid", location->address);
 		break;
-	case AF_SPOT_RANK:
+	case AF_LOCATION_RANK:
 		label_text(p, "rank", function, strlen(function));
 		break;
-	case AF_SPOT_DEVICE:
+	case AF_LOCATION_DEVICE:
 		label_bare(p, "gpu", text, len);
 		break;
-	case AF_SPOT_QUEUE:
+	case AF_LOCATION_QUEUE:
 		label_bare(p, "stream", text, len);
 		break;
-	case AF_SPOT_INSN:
+	case AF_LOCATION_INSN:
 		label_text(p, "instruction", text, len);
 		break;
-	case AF_SPOT_STALL:
+	case AF_LOCATION_STALL:
 		label_text(p, "stall", function, strlen(function));
 		break;
 	}

@@ -24,12 +24,13 @@ uint32_t pprof_intern_z(struct pprof *p, const char *text)
 
 static uint32_t pprof_function(struct pprof *p, uint32_t name)
 {
-	const struct af_spot *spot = af_tree_spot(p->tree, name);
+	const struct af_location *location = af_tree_location(p->tree, name);
 	size_t len;
 	const char *text = af_profile_function(p->tree, name, &len);
-	uint32_t id = pprof_intern(p, text, len), file = pprof_intern_z(p, spot->file);
+	uint32_t id = pprof_intern(p, text, len), file = pprof_intern_z(p, location->file);
 	bool fresh;
-	uint64_t *slot = af_keys_at(&p->by_function, AF_KEY(id, file, spot->first_line), &fresh);
+	uint64_t *slot =
+	    af_keys_at(&p->by_function, AF_KEY(id, file, location->first_line), &fresh);
 
 	if (!fresh)
 		return (uint32_t)*slot;
@@ -38,7 +39,7 @@ static uint32_t pprof_function(struct pprof *p, uint32_t name)
 	af_pb_varint(&p->functions, PPROF_FUNCTION_ID, *slot);
 	field(&p->functions, PPROF_FUNCTION_NAME, id);
 	field(&p->functions, PPROF_FUNCTION_FILE, file);
-	field(&p->functions, PPROF_FUNCTION_FIRST_LINE, spot->first_line);
+	field(&p->functions, PPROF_FUNCTION_FIRST_LINE, location->first_line);
 	af_pb_close(&p->functions, at);
 	return p->nr_functions;
 }
@@ -56,19 +57,19 @@ static bool is_main(const struct af_tree *t, uint32_t node, const char *module)
 	return strlen(base) == len && !memcmp(base, process, len);
 }
 
-static uint32_t pprof_mapping(struct pprof *p, uint32_t node, const struct af_spot *spot)
+static uint32_t pprof_mapping(struct pprof *p, uint32_t node, const struct af_location *location)
 {
-	if (!spot->module)
+	if (!location->module)
 		return 0;
-	uint32_t file = pprof_intern_z(p, spot->module),
-		 build_id = pprof_intern_z(p, spot->build_id);
+	uint32_t file = pprof_intern_z(p, location->module),
+		 build_id = pprof_intern_z(p, location->build_id);
 	bool fresh;
 	uint64_t *slot = af_map_at(&p->by_mapping, (uint64_t)file << 32 | build_id, &fresh);
 
 	if (!fresh)
 		return (uint32_t)*slot;
 	*slot = ++p->nr_mappings;
-	bool first = !p->main_mapping.len && is_main(p->tree, node, spot->module);
+	bool first = !p->main_mapping.len && is_main(p->tree, node, location->module);
 	struct af_buf *b = first ? &p->main_mapping : &p->mappings;
 	size_t at = af_pb_open(b, PPROF_MAPPING);
 	af_pb_varint(b, PPROF_MAPPING_ID, *slot);
@@ -84,19 +85,19 @@ static uint32_t pprof_mapping(struct pprof *p, uint32_t node, const struct af_sp
 static void location_fill(struct pprof *p, uint32_t node)
 {
 	const struct af_tree *t = p->tree;
-	const struct af_spot *spot = af_tree_spot(t, t->nodes[node].name);
+	const struct af_location *location = af_tree_location(t, t->nodes[node].name);
 	struct af_buf *b = &p->body;
 
 	b->len = 0;
-	field(b, PPROF_LOCATION_MAPPING, pprof_mapping(p, node, spot));
-	field(b, PPROF_LOCATION_ADDRESS, spot->module ? spot->address : 0);
+	field(b, PPROF_LOCATION_MAPPING, pprof_mapping(p, node, location));
+	field(b, PPROF_LOCATION_ADDRESS, location->module ? location->address : 0);
 	for (;; node = t->nodes[node].parent) {
-		spot = af_tree_spot(t, t->nodes[node].name);
+		location = af_tree_location(t, t->nodes[node].name);
 		size_t line = af_pb_open(b, PPROF_LOCATION_LINE);
 		af_pb_varint(b, PPROF_LINE_FUNCTION, pprof_function(p, t->nodes[node].name));
-		field(b, PPROF_LINE_LINE, spot->line);
+		field(b, PPROF_LINE_LINE, location->line);
 		af_pb_close(b, line);
-		if (!spot->inlined || !t->nodes[node].parent)
+		if (!location->inlined || !t->nodes[node].parent)
 			break;
 	}
 }
@@ -121,7 +122,7 @@ static uint32_t pprof_chain(struct pprof *p, uint32_t node)
 {
 	const struct af_tree *t = p->tree;
 	uint32_t parent = t->nodes[node].parent, name = t->nodes[node].name;
-	bool inlined = parent && af_tree_spot(t, name)->inlined;
+	bool inlined = parent && af_tree_location(t, name)->inlined;
 	bool fresh;
 
 	if (p->chains[node])

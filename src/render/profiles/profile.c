@@ -61,7 +61,7 @@ const char *af_profile_text(const struct af_tree *t, uint32_t name, size_t *len)
 
 const char *af_profile_function(const struct af_tree *t, uint32_t name, size_t *len)
 {
-	const char *function = af_tree_spot(t, name)->function;
+	const char *function = af_tree_location(t, name)->function;
 
 	if (!function)
 		return af_profile_text(t, name, len);
@@ -71,11 +71,11 @@ const char *af_profile_function(const struct af_tree *t, uint32_t name, size_t *
 
 bool af_profile_is_owner(const struct af_tree *t, uint32_t node)
 {
-	switch (af_tree_spot(t, t->nodes[node].name)->what) {
-	case AF_SPOT_RANK:
-	case AF_SPOT_THREAD:
-	case AF_SPOT_DEVICE:
-	case AF_SPOT_QUEUE:
+	switch (af_tree_location(t, t->nodes[node].name)->what) {
+	case AF_LOCATION_RANK:
+	case AF_LOCATION_THREAD:
+	case AF_LOCATION_DEVICE:
+	case AF_LOCATION_QUEUE:
 		return true;
 	default:
 		return false;
@@ -83,13 +83,13 @@ bool af_profile_is_owner(const struct af_tree *t, uint32_t node)
 }
 
 /* By node, whose it is; parents precede children. */
-static uint32_t *profile_owners(const struct af_tree *t)
+static uint32_t *profile_tracks(const struct af_tree *t)
 {
 	uint32_t *owners = af_xcalloc(t->nr, sizeof *owners);
 
 	for (uint32_t i = 1; i < t->nr; i++) {
 		uint32_t parent = t->nodes[i].parent;
-		bool process = af_tree_spot(t, t->nodes[i].name)->what == AF_SPOT_PROCESS;
+		bool process = af_tree_location(t, t->nodes[i].name)->what == AF_LOCATION_PROCESS;
 		bool owns = process || af_profile_is_owner(t, i);
 
 		owners[i] = owns && owners[parent] == parent ? i : owners[parent];
@@ -122,7 +122,7 @@ static void group_count(struct af_profile_groups *g, const struct af_tree *t,
 
 void af_profile_group(struct af_profile_groups *g, const struct af_tree *t)
 {
-	uint32_t *owners = profile_owners(t), depth = 0;
+	uint32_t *owners = profile_tracks(t), depth = 0;
 	uint32_t *group_of = af_xcalloc(t->nr, sizeof *group_of);
 
 	*g = (struct af_profile_groups){.nodes = af_xcalloc(t->nr, sizeof *g->nodes)};

@@ -46,19 +46,19 @@ static int speedscope_tree(struct af_render *r, const struct af_tree *t, struct 
 /* A line only where the frame's name has it too, or a function would be as many as it has lines. */
 static void frame_text(struct af_buf *b, const struct af_tree *t, uint32_t name)
 {
-	const struct af_spot *spot = af_tree_spot(t, name);
+	const struct af_location *location = af_tree_location(t, name);
 	size_t len;
 	const char *text = af_profile_text(t, name, &len);
 
 	b->len = 0;
 	af_buf_str(b, "{\"name\":");
 	af_buf_json(b, text, len);
-	if (spot->file) {
+	if (location->file) {
 		af_buf_str(b, ",\"file\":");
-		af_buf_json(b, spot->file, strlen(spot->file));
+		af_buf_json(b, location->file, strlen(location->file));
 	}
-	if (spot->file && spot->function && spot->line)
-		af_buf_fmt(b, ",\"line\":%u", spot->line);
+	if (location->file && location->function && location->line)
+		af_buf_fmt(b, ",\"line\":%u", location->line);
 	af_buf_char(b, '}');
 }
 

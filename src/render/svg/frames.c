@@ -81,7 +81,7 @@ static void counts_change(struct svg *s, uint64_t before, uint64_t after)
 	af_label_percent(&s->out, after < before ? before - after : after - before, s->total);
 }
 
-static void counts_look(struct svg *s, const struct af_tree *t, uint32_t node)
+static void counts_poll(struct svg *s, const struct af_tree *t, uint32_t node)
 {
 	const struct af_difference_look *look = s->picture->look;
 	const struct af_change whole = af_difference_node(look, t, node, false);
@@ -105,7 +105,7 @@ void svg_counts(struct svg *s, const struct af_tree *t, uint32_t node)
 	else
 		af_label_percent(&s->out, value, s->total);
 	if (s->picture->differential && s->picture->look) {
-		counts_look(s, t, node);
+		counts_poll(s, t, node);
 	} else if (s->picture->differential) {
 		af_buf_str(&s->out, "; change ");
 		counts_change(s, t->total[0][node], t->total[1][node]);

@@ -112,7 +112,7 @@ static void script_pairs(struct svg *s, const struct af_frame_attributes *a, boo
 static void script_attributes(struct svg *s, const struct af_tree *t, const struct svg_layout *l,
                               const uint32_t *ids)
 {
-	bool *said = af_xcalloc(t->nr_names, sizeof *said);
+	bool *reported = af_xcalloc(t->nr_names, sizeof *reported);
 	bool comma = false;
 
 	af_buf_str(&s->out, ",\n\"attributes\":{");
@@ -120,9 +120,9 @@ static void script_attributes(struct svg *s, const struct af_tree *t, const stru
 		uint32_t node = l->frames[i].node, name = t->nodes[node].name;
 		const struct af_frame_attributes *a = svg_attributes(s, t, node);
 
-		if (!a || said[name])
+		if (!a || reported[name])
 			continue;
-		said[name] = true;
+		reported[name] = true;
 		af_buf_fmt(&s->out, "%s\"%u\":{", comma ? "," : "", ids[name] - 1);
 		comma = true;
 		script_pairs(s, a, false);
@@ -133,7 +133,7 @@ static void script_attributes(struct svg *s, const struct af_tree *t, const stru
 		af_buf_char(&s->out, '}');
 	}
 	af_buf_char(&s->out, '}');
-	free(said);
+	free(reported);
 }
 
 /* Reversed: places, names by id, and by frame the name's id, the colour and the counts. */

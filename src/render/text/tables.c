@@ -336,8 +336,8 @@ void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 	af_buf_char(b, '}');
 }
 
-void af_facts_json(struct af_buf *b, const struct af_document *d, const struct af_facts *f,
-                   uint32_t limit)
+void af_tables_json(struct af_buf *b, const struct af_document *d, const struct af_tables *f,
+                    uint32_t limit)
 {
 	af_buf_str(b, "{\"format\":2");
 	json_member(b, "report", d->report);
@@ -347,8 +347,8 @@ void af_facts_json(struct af_buf *b, const struct af_document *d, const struct a
 	if (d->weight)
 		af_buf_fmt(b, ",\"all\":%llu,\"total\":%llu", (unsigned long long)d->all,
 		           (unsigned long long)d->total);
-	json_member(b, "asked", d->asked);
-	if (d->asked)
+	json_member(b, "asked", d->query);
+	if (d->query)
 		af_buf_fmt(b, ",\"self\":%llu", (unsigned long long)d->self);
 	af_buf_str(b, ",\"tables\":[");
 	for (const struct af_table *t = f->first; t; t = t->next) {

@@ -38,7 +38,7 @@ struct af_document {
 	const char *report;               /* "top" */
 	const char *view, *weight, *unit; /* of what comes from a tree, or NULL */
 	uint64_t all, total; /* with a weight: of the whole view, and of what this is about */
-	const char *asked;   /* a function, as the user called it, or NULL */
+	const char *query;   /* a function, as the user called it, or NULL */
 	uint64_t self;       /* with it: what was in it itself */
 };
 
@@ -46,7 +46,7 @@ struct af_document {
  * All tables as {"format":1,"report":"top",…,"tables":[…]} and a newline: docs/report.md. What is
  * NULL in @d is left out with the sums that belong to it.
  */
-void af_facts_json(struct af_buf *b, const struct af_document *d, const struct af_facts *f,
-                   uint32_t limit);
+void af_tables_json(struct af_buf *b, const struct af_document *d, const struct af_tables *f,
+                    uint32_t limit);
 
 #endif

@@ -290,9 +290,9 @@ static void chrome_stacks(struct chrome *c, const struct af_tree *stacks)
 
 static void chrome_other(struct chrome *c, const struct af_slices *all)
 {
-	struct af_slices_fact facts[AF_SLICES_FACTS];
+	struct af_slices_fact tables[AF_SLICES_FACTS];
 	struct af_buf *b = &c->out.text;
-	int nr = af_slices_facts(all, facts);
+	int nr = af_slices_tables(all, tables);
 
 	af_buf_str(b, "},\n\"otherData\":{\"aflame\":\"" AFLAME_VERSION "\"");
 	chrome_u64(b, ",\n\"start, CLOCK_MONOTONIC, ns\":", all->start_ns);
@@ -301,8 +301,8 @@ static void chrome_other(struct chrome *c, const struct af_slices *all)
 		           all->realtime.foreign_ns + all->start_ns - all->realtime.mono_ns);
 	for (int i = 0; i < nr; i++) {
 		af_buf_str(b, ",\n");
-		af_buf_json(b, facts[i].name, strlen(facts[i].name));
-		chrome_u64(b, ":", facts[i].number);
+		af_buf_json(b, tables[i].name, strlen(tables[i].name));
+		chrome_u64(b, ":", tables[i].number);
 	}
 	if (*all->damage) {
 		af_buf_str(b, ",\n\"damage\":");

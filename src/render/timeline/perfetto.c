@@ -309,7 +309,7 @@ static int perfetto_again(struct perfetto *p, const struct af_slices *all, const
 		perfetto_stack_sample(&p->samples, all, s, &p->interned, &p->event);
 		return perfetto_packet(p, s->end_ns, PERFETTO_STACK_SAMPLE);
 	}
-	if (s->kind == AF_SLICE_WORK && s->shape) {
+	if (s->kind == AF_SLICE_WORK && s->descriptor) {
 		perfetto_gpu_stage(&p->gpu, all, s, perfetto_name(p, all, s->name), &p->interned,
 		                   &p->event);
 		return perfetto_packet(p, s->start_ns, PERFETTO_GPU_STAGE);
@@ -383,12 +383,12 @@ static void perfetto_metadata(struct perfetto *p, const char *name, const char *
 static int perfetto_end(struct af_render *r, struct af_err *err)
 {
 	struct perfetto *p = r->state;
-	struct af_slices_fact facts[AF_SLICES_FACTS];
-	int nr = af_slices_facts(r->slices, facts);
+	struct af_slices_fact tables[AF_SLICES_FACTS];
+	int nr = af_slices_tables(r->slices, tables);
 
 	perfetto_metadata(p, "aflame", AFLAME_VERSION, 0);
 	for (int i = 0; i < nr; i++)
-		perfetto_metadata(p, facts[i].name, NULL, facts[i].number);
+		perfetto_metadata(p, tables[i].name, NULL, tables[i].number);
 	if (*r->slices->damage)
 		perfetto_metadata(p, "damage", r->slices->damage, 0);
 	for (const struct af_note *n = r->slices->world->notes; n; n = n->next)

@@ -155,7 +155,7 @@ static void put_size(struct af_buf *b, uint32_t field, uint64_t x, uint64_t y, u
 	af_pb_close(b, at);
 }
 
-static void put_launch(struct af_buf *b, const struct af_ev_shape *is)
+static void put_launch(struct af_buf *b, const struct af_ev_descriptor *is)
 {
 	if (is->op != AF_OP_KERNEL || !is->local_x || !is->local_y || !is->local_z)
 		return;
@@ -170,7 +170,7 @@ void perfetto_gpu_stage(struct perfetto_gpu *p, const struct af_slices *all,
                         const struct af_slice *s, uint32_t name, struct af_buf *interned,
                         struct af_buf *message)
 {
-	const struct af_shape *shape = &all->world->shapes[s->shape];
+	const struct af_work_descriptor *shape = &all->world->descriptors[s->descriptor];
 	uint32_t process = shape->process;
 	const struct af_queue *queue = af_world_queue(all->world, process, shape->is.queue);
 	const struct af_device *d =

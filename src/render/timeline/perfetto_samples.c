@@ -105,34 +105,34 @@ static void put_hex(struct af_buf *b, uint32_t field, const char *hex)
 }
 
 /* Path, build-id and mapping have one iid. */
-static uint32_t mapping_iid(struct perfetto_samples *p, const struct af_spot *spot,
+static uint32_t mapping_iid(struct perfetto_samples *p, const struct af_location *location,
                             struct af_buf *interned)
 {
 	struct af_buf key = {0};
 	uint32_t before = p->mappings.nr;
 
-	if (!spot->module)
+	if (!location->module)
 		return 0;
-	af_buf_str(&key, spot->module);
+	af_buf_str(&key, location->module);
 	af_buf_char(&key, '\t');
-	af_buf_str(&key, spot->build_id ? spot->build_id : "");
+	af_buf_str(&key, location->build_id ? location->build_id : "");
 	uint32_t iid = af_strtab_id(&p->mappings, key.data, key.len);
 	af_buf_free(&key);
 	if (iid < before)
 		return iid;
 	size_t at = af_pb_open(interned, INTERNED_MAPPING_PATH);
 	af_pb_varint(interned, IID, iid);
-	af_pb_utf8(interned, IS, spot->module, strlen(spot->module));
+	af_pb_utf8(interned, IS, location->module, strlen(location->module));
 	af_pb_close(interned, at);
-	if (spot->build_id) {
+	if (location->build_id) {
 		at = af_pb_open(interned, INTERNED_BUILD_ID);
 		af_pb_varint(interned, IID, iid);
-		put_hex(interned, IS, spot->build_id);
+		put_hex(interned, IS, location->build_id);
 		af_pb_close(interned, at);
 	}
 	at = af_pb_open(interned, INTERNED_MAPPING);
 	af_pb_varint(interned, IID, iid);
-	if (spot->build_id)
+	if (location->build_id)
 		af_pb_varint(interned, MAPPING_BUILD_ID, iid);
 	af_pb_varint(interned, MAPPING_PATH, iid);
 	af_pb_close(interned, at);
@@ -156,7 +156,7 @@ static void put_kind(struct af_buf *b, enum af_frame frame)
 static uint32_t frame_iid(struct perfetto_samples *p, const struct af_tree *t, uint32_t name,
                           struct af_buf *interned)
 {
-	const struct af_spot *spot = af_tree_spot(t, name);
+	const struct af_location *location = af_tree_location(t, name);
 	size_t len;
 	bool fresh;
 	uint64_t *known = af_map_at(&p->frames, name, &fresh);
@@ -166,21 +166,22 @@ static uint32_t frame_iid(struct perfetto_samples *p, const struct af_tree *t, u
 	uint32_t iid = (uint32_t)(*known = p->frames.nr);
 	const char *text = af_profile_function(t, name, &len);
 	uint32_t function = text_iid(p, &p->functions, INTERNED_FUNCTION, text, len, interned);
-	uint32_t source = spot->file ? text_iid(p, &p->files, INTERNED_SOURCE_PATH, spot->file,
-	                                        strlen(spot->file), interned)
-	                             : 0;
-	uint32_t mapping = mapping_iid(p, spot, interned);
+	uint32_t source = location->file
+	                      ? text_iid(p, &p->files, INTERNED_SOURCE_PATH, location->file,
+	                                 strlen(location->file), interned)
+	                      : 0;
+	uint32_t mapping = mapping_iid(p, location, interned);
 	size_t at = af_pb_open(interned, INTERNED_FRAME);
 	af_pb_varint(interned, IID, iid);
 	af_pb_varint(interned, FRAME_FUNCTION, function);
 	if (mapping) {
 		af_pb_varint(interned, FRAME_MAPPING, mapping);
-		af_pb_varint(interned, FRAME_PC, spot->address);
+		af_pb_varint(interned, FRAME_PC, location->address);
 	}
 	if (source)
 		af_pb_varint(interned, FRAME_SOURCE, source);
-	if (spot->line)
-		af_pb_varint(interned, FRAME_LINE, spot->line);
+	if (location->line)
+		af_pb_varint(interned, FRAME_LINE, location->line);
 	put_kind(interned, af_tree_frame(t, name));
 	af_pb_close(interned, at);
 	return iid;

@@ -104,7 +104,7 @@ static void code_sort(struct af_code *c)
 
 		if (f->section != o->section || f->known.start >= o->known.start + o->known.size)
 			outer = i;
-		f->known.within = outer;
+		f->known.holder = outer;
 		c->by_name[i] = i;
 	}
 	qsort_r(c->by_name, c->nr, sizeof *c->by_name, code_name_order, c);
@@ -225,14 +225,14 @@ int af_code_find(const struct af_code *c, const char *name, uint32_t symbol)
 	return code_find_plain(c, name, symbol);
 }
 
-int af_code_innermost(const struct af_code *c, uint32_t i, uint64_t offset, uint64_t *within)
+int af_code_innermost(const struct af_code *c, uint32_t i, uint64_t offset, uint64_t *holder)
 {
 	if (i >= c->nr || offset >= c->functions[i].known.size)
 		return -1;
-	uint32_t outer = c->functions[i].known.within, last = i;
+	uint32_t outer = c->functions[i].known.holder, last = i;
 	uint64_t at = c->functions[i].known.start + offset;
 
-	for (uint32_t k = i + 1; k < c->nr && c->functions[k].known.within == outer; k++) {
+	for (uint32_t k = i + 1; k < c->nr && c->functions[k].known.holder == outer; k++) {
 		const struct af_code_function *f = &c->functions[k].known;
 
 		if (f->start > at)
@@ -240,7 +240,7 @@ int af_code_innermost(const struct af_code *c, uint32_t i, uint64_t offset, uint
 		if (at - f->start < f->size)
 			last = k;
 	}
-	*within = at - c->functions[last].known.start;
+	*holder = at - c->functions[last].known.start;
 	return (int)last;
 }
 
@@ -269,6 +269,6 @@ int af_code_find_address(const struct af_code *c, uint64_t address, uint64_t *of
 	}
 	if (!low)
 		return -1;
-	uint32_t outer = c->functions[low - 1].known.within;
+	uint32_t outer = c->functions[low - 1].known.holder;
 	return af_code_innermost(c, outer, address - c->functions[outer].known.start, offset);
 }

@@ -29,7 +29,7 @@ struct af_code_function {
 	uint64_t size;        /* bytes; a kernel's include the functions within it */
 	const uint8_t *bytes; /* @size of them, or NULL when the object does not have them */
 	uint32_t symbol;      /* number in the object's symbol table */
-	uint32_t within;      /* the function whose bytes hold it, itself for a kernel */
+	uint32_t holder;      /* the function whose bytes hold it, itself for a kernel */
 	bool entry;           /* can be launched */
 };
 
@@ -73,10 +73,10 @@ const struct af_code_function *af_code_function(struct af_code *c, uint32_t i);
 int af_code_find(const struct af_code *c, const char *name, uint32_t symbol);
 
 /*
- * The innermost function that has the byte at @offset of function @i, *@within bytes from its
+ * The innermost function that has the byte at @offset of function @i, *@holder bytes from its
  * start: @i itself, or one of those within it. -1 when it is outside of @i.
  */
-int af_code_innermost(const struct af_code *c, uint32_t i, uint64_t offset, uint64_t *within);
+int af_code_innermost(const struct af_code *c, uint32_t i, uint64_t offset, uint64_t *holder);
 
 /*
  * The offset in function @i of the next instruction after @offset. Where the length of instructions

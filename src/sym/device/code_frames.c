@@ -139,8 +139,8 @@ static uint32_t code_full(struct af_code *c, uint32_t section, uint64_t address,
 uint32_t af_code_frames(struct af_code *c, uint32_t i, uint64_t offset,
                         struct af_code_frame *frames, uint32_t most)
 {
-	uint64_t within;
-	int innermost = af_code_innermost(c, i, offset, &within);
+	uint64_t holder;
+	int innermost = af_code_innermost(c, i, offset, &holder);
 	uint32_t nr;
 
 	if (innermost < 0 || !most)
@@ -149,7 +149,7 @@ uint32_t af_code_frames(struct af_code *c, uint32_t i, uint64_t offset,
 		return code_listing_frames(c, i, offset, frames, most);
 	code_read_lines(c);
 	const struct code_function *f = &c->functions[innermost];
-	uint64_t address = f->known.start + within;
+	uint64_t address = f->known.start + holder;
 	const struct af_line_row *row = af_line_table_find(&c->lines.source, f->section, address);
 
 	if (row && row->caller != AF_LINE_NONE) {

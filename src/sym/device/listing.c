@@ -73,7 +73,7 @@ static int64_t listing_section(const struct af_listing *l, const char *name, siz
 	scope_free char *text = strndup(name, len);
 	int i = text ? af_code_find(l->code, text, 0) : -1;
 
-	return i < 0 ? -1 : (int64_t)af_code_function(l->code, (uint32_t)i)->within;
+	return i < 0 ? -1 : (int64_t)af_code_function(l->code, (uint32_t)i)->holder;
 }
 
 /* Take in lines as listing_parse.h has them; false when there is no instruction among them. */
@@ -82,7 +82,7 @@ static bool listing_load(struct af_listing *l, const char *lines, size_t size)
 	uint32_t nr_functions = af_code_nr_functions(l->code);
 	struct af_listing_line line;
 	int64_t current = -1;
-	uint64_t within;
+	uint64_t holder;
 	bool any = false;
 
 	while (af_listing_next(&lines, &size, &line)) {
@@ -91,7 +91,7 @@ static bool listing_load(struct af_listing *l, const char *lines, size_t size)
 			continue;
 		}
 		if (l->kind == AF_DISASSEMBLER_OBJDUMP)
-			current = af_code_find_address(l->code, line.offset, &within);
+			current = af_code_find_address(l->code, line.offset, &holder);
 		if (current < 0 || current >= nr_functions)
 			continue;
 		struct listing_function *f = &l->functions[current];
@@ -298,14 +298,14 @@ const char *af_listing_text(struct af_listing *l, uint32_t i, uint64_t offset)
 	if (text || i >= af_code_nr_functions(l->code))
 		return text;
 	const struct af_code_function *fn = af_code_function(l->code, i);
-	struct listing_function *f = &l->functions[fn->within];
+	struct listing_function *f = &l->functions[fn->holder];
 	if (!l->whole && !f->asked && l->runs < LISTING_RUNS) {
 		bool all = l->kind != AF_DISASSEMBLER_IGA64 && l->runs == LISTING_FUNCTIONS &&
 		           l->code->elf.size <= LISTING_WHOLE;
 
 		f->asked = true;
 		l->runs++;
-		listing_fill(l, all ? -1 : (int)fn->within);
+		listing_fill(l, all ? -1 : (int)fn->holder);
 	}
 	struct listing_insn *found = NULL;
 	if (f->nr)

@@ -260,7 +260,7 @@ static uint32_t lines_add_call(struct lines_function *f, Dwarf_Die *die, uint32_
 	return f->nr_calls++;
 }
 
-static void lines_walk(struct lines_function *f, Dwarf_Die *parent, uint32_t within, uint32_t depth,
+static void lines_walk(struct lines_function *f, Dwarf_Die *parent, uint32_t holder, uint32_t depth,
                        uint32_t *left)
 {
 	Dwarf_Die die;
@@ -273,13 +273,13 @@ static void lines_walk(struct lines_function *f, Dwarf_Die *parent, uint32_t wit
 		--*left;
 		int tag = dwarf_tag(&die);
 		if (tag == DW_TAG_inlined_subroutine) {
-			uint32_t call = lines_add_call(f, &die, within);
+			uint32_t call = lines_add_call(f, &die, holder);
 
 			lines_ranges(&die, &f->by_address, depth, call);
 			lines_walk(f, &die, call, depth + 1, left);
 		} else if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
 		           tag == DW_TAG_catch_block) {
-			lines_walk(f, &die, within, depth + 1, left);
+			lines_walk(f, &die, holder, depth + 1, left);
 		}
 	} while (!dwarf_siblingof(&die, &die));
 }

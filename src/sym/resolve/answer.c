@@ -11,7 +11,7 @@
 
 enum { JOB_SEARCHED = 4 }; /* processes whose copy of a file is looked for */
 
-void af_sym_job_note(struct af_sym_job *job, const char *key, const char *fmt, ...)
+void af_sym_task_note(struct af_sym_task *task, const char *key, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -19,17 +19,17 @@ void af_sym_job_note(struct af_sym_job *job, const char *key, const char *fmt, .
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	pthread_mutex_lock(&job->lock);
-	uint32_t k = af_strtab_id_z(&job->note_texts, key);
-	uint32_t t = af_strtab_id_z(&job->note_texts, text), i = 0;
-	while (i < job->nr_notes && (job->notes[i].key != k || job->notes[i].text != t))
+	pthread_mutex_lock(&task->lock);
+	uint32_t k = af_strtab_id_z(&task->note_texts, key);
+	uint32_t t = af_strtab_id_z(&task->note_texts, text), i = 0;
+	while (i < task->nr_notes && (task->notes[i].key != k || task->notes[i].text != t))
 		i++;
-	if (i == job->nr_notes && i < JOB_NOTES)
-		job->notes[job->nr_notes++] = (struct job_note){k, t};
-	pthread_mutex_unlock(&job->lock);
+	if (i == task->nr_notes && i < JOB_NOTES)
+		task->notes[task->nr_notes++] = (struct task_note){k, t};
+	pthread_mutex_unlock(&task->lock);
 }
 
-static uint32_t job_text(struct job_module *m, const char *text)
+static uint32_t task_text(struct task_module *m, const char *text)
 {
 	char cut[AF_SYM_NAME_MAX];
 	size_t len = text ? strlen(text) : 0;
@@ -40,55 +40,55 @@ static uint32_t job_text(struct job_module *m, const char *text)
 	return af_strtab_id(&m->strings, cut, af_sym_cut(cut, sizeof cut, sizeof cut - 1));
 }
 
-void af_sym_job_answered(struct job_module *m, uint32_t i, const struct af_sym_answer *a)
+void af_sym_task_answered(struct task_module *m, uint32_t i, const struct af_sym_answer *a)
 {
-	m->answers[i] = (struct job_answer){a->source, m->nr_frames, a->nr, 0};
+	m->answers[i] = (struct task_answer){a->source, m->nr_frames, a->nr, 0};
 	for (uint32_t k = 0; k < a->nr; k++) {
 		AF_ROOM(m->frames, m->nr_frames + 3, m->cap_frames);
-		m->frames[m->nr_frames++] = job_text(m, a->frames[k].function);
-		m->frames[m->nr_frames++] = job_text(m, a->frames[k].file);
+		m->frames[m->nr_frames++] = task_text(m, a->frames[k].function);
+		m->frames[m->nr_frames++] = task_text(m, a->frames[k].file);
 		m->frames[m->nr_frames++] = a->frames[k].line;
 	}
 }
 
-const struct job_process *af_sym_job_find(const struct af_sym_job *job, uint32_t ordinal)
+const struct task_process *af_sym_task_find(const struct af_sym_task *task, uint32_t ordinal)
 {
-	for (uint32_t i = 0; i < job->nr_processes; i++)
-		if (job->processes[i].ordinal == ordinal)
-			return &job->processes[i];
+	for (uint32_t i = 0; i < task->nr_processes; i++)
+		if (task->processes[i].ordinal == ordinal)
+			return &task->processes[i];
 	return NULL;
 }
 
-const struct af_live_process *af_sym_job_live(struct af_sym_job *job, uint32_t ordinal)
+const struct af_running_process *af_sym_task_running(struct af_sym_task *task, uint32_t ordinal)
 {
-	const struct job_process *p = af_sym_job_find(job, ordinal);
+	const struct task_process *p = af_sym_task_find(task, ordinal);
 
-	if (!p || !job->where->proc)
+	if (!p || !task->where->proc)
 		return NULL;
-	pthread_mutex_lock(&job->lock);
-	if (!job->live_open)
-		af_live_open(&job->live, job->where->proc);
-	job->live_open = true;
-	pthread_mutex_unlock(&job->lock);
-	return af_live_find(&job->live, (pid_t)p->pid, p->start_ns + job->where->boottime_ns,
-	                    p->exe);
+	pthread_mutex_lock(&task->lock);
+	if (!task->live_open)
+		af_running_open(&task->live, task->where->proc);
+	task->live_open = true;
+	pthread_mutex_unlock(&task->lock);
+	return af_running_find(&task->live, (pid_t)p->pid, p->start_ns + task->where->boottime_ns,
+	                       p->exe);
 }
 
 /*
  * Where else a file may be than at its path: with the processes that have it, while they live; or
  * the trace has it.
  */
-struct job_search {
-	struct af_sym_job *job;
-	const struct job_module *module;
+struct task_search {
+	struct af_sym_task *task;
+	const struct task_module *module;
 	uint32_t mapping, way, nr; /* the next to try; processes that live so far */
 	uint32_t object;
 };
 
-static int job_try(const struct job_search *s, const struct af_live_process *p)
+static int task_try(const struct task_search *s, const struct af_running_process *p)
 {
-	const struct af_live *live = &s->job->live;
-	const struct job_mapping *mapping = &s->job->mappings[s->mapping];
+	const struct af_running *live = &s->task->live;
+	const struct task_mapping *mapping = &s->task->mappings[s->mapping];
 	/* A build-id says more than a name. */
 	const char *path = s->module->build_id_len ? NULL : s->module->path;
 
@@ -98,77 +98,78 @@ static int job_try(const struct job_search *s, const struct af_live_process *p)
 	case 1:
 		return mapping->main ? af_live_open_exe(live, p, path) : -ENOENT;
 	default:
-		return s->module->replaced ? -ENOENT : af_live_open_path(live, p, s->module->path);
+		return s->module->replaced ? -ENOENT
+		                           : af_running_open_path(live, p, s->module->path);
 	}
 }
 
 /* Only a build-id tells what an object is a copy of. */
-static int job_try_object(struct job_search *s)
+static int task_try_object(struct task_search *s)
 {
-	const struct af_sym_job *job = s->job;
+	const struct af_sym_task *task = s->task;
 
-	if (!s->module->build_id_len || !job->where->open || s->object == job->nr_objects)
+	if (!s->module->build_id_len || !task->where->open || s->object == task->nr_objects)
 		return AF_FINDER_END;
-	int fd = job->where->open(job->where->objects,
-	                          af_strtab_get(&job->keys, job->objects[s->object++]));
+	int fd = task->where->open(task->where->objects,
+	                           af_strtab_get(&task->keys, task->objects[s->object++]));
 	return fd < 0 ? AF_FINDER_NOTHING : fd;
 }
 
-static int job_further(void *arg, uint32_t nth)
+static int task_further(void *arg, uint32_t nth)
 {
 	enum { WAYS = 3 };
-	struct job_search *s = arg;
-	const struct job_module *modules = s->job->modules;
+	struct task_search *s = arg;
+	const struct task_module *modules = s->task->modules;
 
 	(void)nth;
-	for (; s->mapping < s->job->nr_mappings && s->nr < JOB_SEARCHED; s->mapping++) {
-		const struct job_mapping *mapping = &s->job->mappings[s->mapping];
+	for (; s->mapping < s->task->nr_mappings && s->nr < JOB_SEARCHED; s->mapping++) {
+		const struct task_mapping *mapping = &s->task->mappings[s->mapping];
 		if (&modules[mapping->module] != s->module)
 			continue;
-		const struct af_live_process *p = af_sym_job_live(s->job, mapping->process);
+		const struct af_running_process *p = af_sym_task_running(s->task, mapping->process);
 		if (p && s->way < WAYS) {
-			int fd = job_try(s, p);
+			int fd = task_try(s, p);
 			s->way++;
 			return fd < 0 ? AF_FINDER_NOTHING : fd;
 		}
 		s->nr += p != NULL;
 		s->way = 0;
 	}
-	return job_try_object(s);
+	return task_try_object(s);
 }
 
-static struct af_sym_module *job_open_file(struct af_sym_job *job, const struct job_module *m)
+static struct af_sym_module *task_open_file(struct af_sym_task *task, const struct task_module *m)
 {
-	struct job_search search = {.job = job, .module = m};
-	const struct af_live_process *live = NULL;
-	struct af_finder finder = {.root = job->where->root,
-	                           .kept = job->where->kept,
-	                           .fetch = job->fetch,
-	                           .further = job_further,
+	struct task_search search = {.task = task, .module = m};
+	const struct af_running_process *live = NULL;
+	struct af_finder finder = {.root = task->where->root,
+	                           .kept = task->where->kept,
+	                           .fetch = task->fetch,
+	                           .further = task_further,
 	                           .arg = &search};
 
 	/* Without a build-id the same path elsewhere would do as well. */
 	if (!m->build_id_len)
-		live = af_sym_job_live(job, m->process);
+		live = af_sym_task_running(task, m->process);
 	finder.further_first = live && live->elsewhere;
 	return af_sym_module_find(m->path, !m->replaced, m->build_id, m->build_id_len, &finder);
 }
 
 /* The answers of a module one by one, for the cache. */
-struct job_told {
-	const struct job_module *module;
+struct task_reported {
+	const struct task_module *module;
 	uint32_t at;
 };
 
-static bool job_tell_next(void *arg, uint64_t *vaddr, struct af_sym_answer *answer)
+static bool task_tell_next(void *arg, uint64_t *vaddr, struct af_sym_answer *answer)
 {
-	struct job_told *told = arg;
-	const struct job_module *m = told->module;
+	struct task_reported *reported = arg;
+	const struct task_module *m = reported->module;
 
-	if (told->at == m->nr)
+	if (reported->at == m->nr)
 		return false;
-	const struct job_answer *a = &m->answers[told->at];
-	*vaddr = m->wanted[told->at++].vaddr;
+	const struct task_answer *a = &m->answers[reported->at];
+	*vaddr = m->wanted[reported->at++].vaddr;
 	*answer = (struct af_sym_answer){.source = a->source, .nr = a->nr};
 	for (uint32_t i = 0; i < a->nr; i++) {
 		const uint32_t *frame = &m->frames[a->first + i * 3];
@@ -180,10 +181,10 @@ static bool job_tell_next(void *arg, uint64_t *vaddr, struct af_sym_answer *answ
 	return true;
 }
 
-static void job_run_file(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
-                         void *arg)
+static void task_run_file(struct af_sym_task *task, struct task_module *m, af_sym_task_tick *tick,
+                          void *arg)
 {
-	struct af_sym_module *file = job_open_file(job, m);
+	struct af_sym_module *file = task_open_file(task, m);
 	uint8_t id[AF_ELF_BUILD_ID_MAX];
 	struct af_cache_names known = {0};
 	struct af_sym_answer a;
@@ -191,32 +192,32 @@ static void job_run_file(struct af_sym_job *job, struct job_module *m, af_sym_jo
 	uint64_t key = af_sym_module_key(file, id, &len);
 
 	if (key)
-		af_cache_load(&job->cache, &known, id, len, key);
+		af_cache_load(&task->cache, &known, id, len, key);
 	for (uint32_t i = 0; i < m->nr; i++) {
 		if (!af_cache_find(&known, m->wanted[i].vaddr, &a)) {
 			af_sym_lookup(file, m->wanted[i].vaddr, &a);
 			fresh++;
 		}
-		af_sym_job_answered(m, i, &a);
-		tick(job, arg);
+		af_sym_task_answered(m, i, &a);
+		tick(task, arg);
 	}
 	if (fresh)
-		af_cache_save(&job->cache, &known, job_tell_next, &(struct job_told){m, 0});
+		af_cache_save(&task->cache, &known, task_tell_next, &(struct task_reported){m, 0});
 	af_cache_unload(&known);
-	af_sym_job_code(job, m, file);
+	af_sym_task_code(task, m, file);
 	af_sym_module_close(file);
 }
 
-struct job_kernel {
-	struct af_kernel table, told;
+struct task_kernel {
+	struct af_kernel table, reported;
 	int rc; /* why there is no table */
 };
 
-static const struct af_kernel_symbol *job_find_kernel(const struct af_sym_job *job,
-                                                      const struct job_kernel *k, uint64_t address)
+static const struct af_kernel_symbol *
+task_find_kernel(const struct af_sym_task *task, const struct task_kernel *k, uint64_t address)
 {
-	uint64_t shift = job->where->kernel_shift;
-	const struct af_kernel_symbol *s = af_kernel_find(&k->told, address);
+	uint64_t shift = task->where->kernel_shift;
+	const struct af_kernel_symbol *s = af_kernel_find(&k->reported, address);
 
 	if (s)
 		return s;
@@ -224,10 +225,10 @@ static const struct af_kernel_symbol *job_find_kernel(const struct af_sym_job *j
 	return s && shift && strcmp(s->module, "[kernel]") ? NULL : s;
 }
 
-static void job_answer_kernel(const struct af_sym_job *job, struct job_module *m, uint32_t i,
-                              const struct job_kernel *k)
+static void task_answer_kernel(const struct af_sym_task *task, struct task_module *m, uint32_t i,
+                               const struct task_kernel *k)
 {
-	const struct af_kernel_symbol *s = job_find_kernel(job, k, m->wanted[i].vaddr);
+	const struct af_kernel_symbol *s = task_find_kernel(task, k, m->wanted[i].vaddr);
 	struct af_sym_answer a = {.source = k->rc ? AF_SYMBOL_NO_FILE : AF_SYMBOL_NO_SYMBOL};
 
 	char *name = s ? af_function_name(s->name) : NULL;
@@ -237,62 +238,62 @@ static void job_answer_kernel(const struct af_sym_job *job, struct job_module *m
 		a.nr = 1;
 		a.frames[0].function = name;
 	}
-	af_sym_job_answered(m, i, &a);
+	af_sym_task_answered(m, i, &a);
 	if (s)
-		m->answers[i].module = job_text(m, s->module);
+		m->answers[i].module = task_text(m, s->module);
 	free(name);
 }
 
 /* Why there are no names for the kernel, to a user who wants them. */
-static void job_note_kernel(struct af_sym_job *job, const char *path, int rc)
+static void task_note_kernel(struct af_sym_task *task, const char *path, int rc)
 {
 	if (!path)
-		af_sym_job_note(job, "symbols.kernel",
-		                "kernel addresses have no names: this is not the boot that was "
-		                "recorded");
+		af_sym_task_note(task, "symbols.kernel",
+		                 "kernel addresses have no names: this is not the boot that was "
+		                 "recorded");
 	else if (rc == -EPERM)
-		af_sym_job_note(job, "symbols.kernel",
-		                "kernel addresses have no names: %s shows none to this user "
-		                "(run record as root, or: sysctl kernel.kptr_restrict=0)",
-		                path);
+		af_sym_task_note(task, "symbols.kernel",
+		                 "kernel addresses have no names: %s shows none to this user "
+		                 "(run record as root, or: sysctl kernel.kptr_restrict=0)",
+		                 path);
 	else
-		af_sym_job_note(job, "symbols.kernel", "kernel addresses have no names: %s: %s",
-		                path, strerror(-rc));
+		af_sym_task_note(task, "symbols.kernel", "kernel addresses have no names: %s: %s",
+		                 path, strerror(-rc));
 }
 
-static void job_run_kernel(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
-                           void *arg)
+static void task_run_kernel(struct af_sym_task *task, struct task_module *m, af_sym_task_tick *tick,
+                            void *arg)
 {
-	const char *path = job->where->kallsyms, *told = job->where->kernel_told;
-	struct job_kernel k = {0};
+	const char *path = task->where->kallsyms, *reported = task->where->kernel_reported;
+	struct task_kernel k = {0};
 
 	k.rc = path ? af_kernel_open(&k.table, path) : -ENOENT;
 	if (k.rc)
-		job_note_kernel(job, path, k.rc);
-	if (told)
-		af_kernel_parse(&k.told, strdup(told));
+		task_note_kernel(task, path, k.rc);
+	if (reported)
+		af_kernel_parse(&k.reported, strdup(reported));
 	for (uint32_t i = 0; i < m->nr; i++) {
-		job_answer_kernel(job, m, i, &k);
-		tick(job, arg);
+		task_answer_kernel(task, m, i, &k);
+		tick(task, arg);
 	}
 	af_kernel_close(&k.table);
-	af_kernel_close(&k.told);
+	af_kernel_close(&k.reported);
 }
 
-void af_sym_job_answer(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
-                       void *arg)
+void af_sym_task_answer(struct af_sym_task *task, struct task_module *m, af_sym_task_tick *tick,
+                        void *arg)
 {
 	if (!m->nr)
 		return;
 	switch (m->kind) {
 	case JOB_FILE:
-		job_run_file(job, m, tick, arg);
+		task_run_file(task, m, tick, arg);
 		break;
 	case JOB_JIT:
-		af_sym_job_answer_jit(job, m, tick, arg);
+		af_sym_task_answer_jit(task, m, tick, arg);
 		break;
 	case JOB_KERNEL:
-		job_run_kernel(job, m, tick, arg);
+		task_run_kernel(task, m, tick, arg);
 		break;
 	}
 }

@@ -19,9 +19,9 @@ enum {
 
 /* What is known of the code of one process. */
 struct jit_process {
-	struct af_sym_job *job;
+	struct af_sym_task *task;
 	uint32_t ordinal, pid;
-	const struct af_live_process *live;
+	const struct af_running_process *live;
 	struct af_jit_trust trust;
 	struct af_jit map;
 	struct af_jitdump dumps[JIT_DUMPS];
@@ -34,14 +34,14 @@ static void jit_refused(const struct jit_process *p, const char *path, int fd, i
 	struct stat st;
 
 	if (rc == -EPERM && !fstat(fd, &st))
-		af_sym_job_note(
-		    p->job, "symbols.jit",
+		af_sym_task_note(
+		    p->task, "symbols.jit",
 		    "%s is not believed: it belongs to user %u and not to the process's", path,
 		    (unsigned)st.st_uid);
 	else if (rc == -EFBIG)
-		af_sym_job_note(p->job, "symbols.jit", "%s is not read: it is too large", path);
+		af_sym_task_note(p->task, "symbols.jit", "%s is not read: it is too large", path);
 	else if (rc == -ENOEXEC)
-		af_sym_job_note(p->job, "symbols.jit", "%s is not read: it is no jitdump", path);
+		af_sym_task_note(p->task, "symbols.jit", "%s is not read: it is no jitdump", path);
 }
 
 /* As the process sees it, where that can be; else as we do. */
@@ -50,7 +50,7 @@ static int jit_open_path(const struct jit_process *p, const char *path)
 	int fd = -ENOENT;
 
 	if (p->live && *path == '/')
-		fd = af_live_open_path(&p->job->live, p->live, path);
+		fd = af_running_open_path(&p->task->live, p->live, path);
 	if (fd < 0)
 		fd = af_jit_open_path(path);
 	return fd;
@@ -60,17 +60,17 @@ static void jit_open_map(struct jit_process *p)
 {
 	char path[512];
 
-	if (!p->job->where->perf_dir)
+	if (!p->task->where->perf_dir)
 		return;
-	snprintf(path, sizeof path, "%s/perf-%u.map", p->job->where->perf_dir, p->pid);
+	snprintf(path, sizeof path, "%s/perf-%u.map", p->task->where->perf_dir, p->pid);
 	scope_close int fd = jit_open_path(p, path);
 	int rc = fd < 0 ? -ENOENT : af_jit_open(&p->map, fd, &p->trust);
 	if (rc)
 		jit_refused(p, path, fd, rc);
 	else if (p->map.left_out)
-		af_sym_job_note(p->job, "symbols.jit",
-		                "%s is too large: its first %llu bytes are left out", path,
-		                (unsigned long long)p->map.left_out);
+		af_sym_task_note(p->task, "symbols.jit",
+		                 "%s is too large: its first %llu bytes are left out", path,
+		                 (unsigned long long)p->map.left_out);
 }
 
 static void jit_open_dump(struct jit_process *p, const char *path)
@@ -85,33 +85,34 @@ static void jit_open_dump(struct jit_process *p, const char *path)
 		return;
 	}
 	if (p->dumps[p->nr_dumps].nr_beyond)
-		af_sym_job_note(p->job, "symbols.jit",
-		                "%s is too large: its last %llu records are left out", path,
-		                (unsigned long long)p->dumps[p->nr_dumps].nr_beyond);
+		af_sym_task_note(p->task, "symbols.jit",
+		                 "%s is too large: its last %llu records are left out", path,
+		                 (unsigned long long)p->dumps[p->nr_dumps].nr_beyond);
 	p->nr_dumps++;
 }
 
 /* Dumps that the process has or had mapped; else those in the usual places. */
 static void jit_open_dumps(struct jit_process *p)
 {
-	const struct af_sym_job *job = p->job;
+	const struct af_sym_task *task = p->task;
 	char *mapped;
 
-	for (uint32_t nth = 0; p->live && (mapped = af_live_jitdump(&job->live, p->live, nth));
+	for (uint32_t nth = 0; p->live && (mapped = af_live_jitdump(&task->live, p->live, nth));
 	     nth++) {
 		jit_open_dump(p, mapped);
 		free(mapped);
 	}
-	for (uint32_t i = 0; !p->nr_dumps && i < job->nr_dumps; i++)
-		if (job->dumps[i].process == p->ordinal)
-			jit_open_dump(p, job->dumps[i].path);
-	for (size_t i = 0; !p->nr_dumps && i < sizeof job->where->dump_dirs / sizeof(char *); i++) {
+	for (uint32_t i = 0; !p->nr_dumps && i < task->nr_dumps; i++)
+		if (task->dumps[i].process == p->ordinal)
+			jit_open_dump(p, task->dumps[i].path);
+	for (size_t i = 0; !p->nr_dumps && i < sizeof task->where->dump_dirs / sizeof(char *);
+	     i++) {
 		char pattern[512];
 		glob_t found;
 
-		if (!job->where->dump_dirs[i])
+		if (!task->where->dump_dirs[i])
 			continue;
-		snprintf(pattern, sizeof pattern, "%s/jit-%u.dump", job->where->dump_dirs[i],
+		snprintf(pattern, sizeof pattern, "%s/jit-%u.dump", task->where->dump_dirs[i],
 		         p->pid);
 		if (glob(pattern, GLOB_NOSORT, NULL, &found))
 			continue;
@@ -121,18 +122,18 @@ static void jit_open_dumps(struct jit_process *p)
 	}
 }
 
-static void jit_open(struct jit_process *p, struct af_sym_job *job, uint32_t ordinal)
+static void jit_open(struct jit_process *p, struct af_sym_task *task, uint32_t ordinal)
 {
-	const struct job_process *known = af_sym_job_find(job, ordinal);
+	const struct task_process *known = af_sym_task_find(task, ordinal);
 
-	*p = (struct jit_process){.job = job, .ordinal = ordinal, .trust = job->where->trust};
+	*p = (struct jit_process){.task = task, .ordinal = ordinal, .trust = task->where->trust};
 	if (!known || !known->pid)
 		return;
 	p->pid = known->pid;
-	p->live = af_sym_job_live(job, ordinal);
+	p->live = af_sym_task_running(task, ordinal);
 	p->trust.growing = p->live != NULL;
-	if (job->where->epoch_ns)
-		p->trust.not_before_ns = known->start_ns + job->where->epoch_ns - JIT_SLACK_NS;
+	if (task->where->epoch_ns)
+		p->trust.not_before_ns = known->start_ns + task->where->epoch_ns - JIT_SLACK_NS;
 	/* Root may write about everybody, and everybody about himself. */
 	if (p->live || known->user_known) {
 		p->trust.owners[0] = 0;
@@ -148,17 +149,17 @@ static void jit_close(struct jit_process *p)
 	while (p->nr_dumps) {
 		struct af_jitdump *d = &p->dumps[--p->nr_dumps];
 		if (d->nr_given_up)
-			af_sym_job_note(p->job, "symbols.jit",
-			                "%llu addresses of process %u have no name: too much code "
-			                "lay over one another there",
-			                (unsigned long long)d->nr_given_up, p->pid);
+			af_sym_task_note(p->task, "symbols.jit",
+			                 "%llu addresses of process %u have no name: too much code "
+			                 "lay over one another there",
+			                 (unsigned long long)d->nr_given_up, p->pid);
 		af_jitdump_close(d);
 	}
 	af_jit_close(&p->map);
 }
 
 /* A dump knows more than a map: times, lines. */
-static bool jit_find(struct jit_process *p, const struct job_wanted *w, struct af_sym_frame *frame)
+static bool jit_find(struct jit_process *p, const struct task_wanted *w, struct af_sym_frame *frame)
 {
 	struct af_jitdump_answer a;
 
@@ -174,15 +175,15 @@ static bool jit_find(struct jit_process *p, const struct job_wanted *w, struct a
 }
 
 /* A process and those it was forked from: the number of them. */
-static uint32_t jit_open_line(struct jit_process line[JIT_ANCESTORS], struct af_sym_job *job,
+static uint32_t jit_open_line(struct jit_process line[JIT_ANCESTORS], struct af_sym_task *task,
                               uint32_t ordinal)
 {
 	uint32_t nr = 0;
 
 	do {
-		const struct job_process *known = af_sym_job_find(job, ordinal);
+		const struct task_process *known = af_sym_task_find(task, ordinal);
 
-		jit_open(&line[nr++], job, ordinal);
+		jit_open(&line[nr++], task, ordinal);
 		ordinal = known ? known->parent : 0;
 	} while (ordinal && nr < JIT_ANCESTORS);
 	return nr;
@@ -197,11 +198,11 @@ static bool jit_has_names(const struct jit_process *line, uint32_t nr)
 	return false;
 }
 
-void af_sym_job_answer_jit(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
-                           void *arg)
+void af_sym_task_answer_jit(struct af_sym_task *task, struct task_module *m, af_sym_task_tick *tick,
+                            void *arg)
 {
 	struct jit_process line[JIT_ANCESTORS];
-	uint32_t nr = jit_open_line(line, job, m->process);
+	uint32_t nr = jit_open_line(line, task, m->process);
 
 	enum af_symbol_source nameless = !m->mapped                ? AF_SYMBOL_NO_MODULE
 	                                 : jit_has_names(line, nr) ? AF_SYMBOL_NO_SYMBOL
@@ -215,8 +216,8 @@ void af_sym_job_answer_jit(struct af_sym_job *job, struct job_module *m, af_sym_
 				a.source = AF_SYMBOL_JIT;
 				a.nr = 1;
 			}
-		af_sym_job_answered(m, i, &a);
-		tick(job, arg);
+		af_sym_task_answered(m, i, &a);
+		tick(task, arg);
 	}
 	while (nr)
 		jit_close(&line[--nr]);

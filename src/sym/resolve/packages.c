@@ -36,7 +36,7 @@ static const char *without_usr(const char *path, size_t *len)
 }
 
 /* Does a part of @m's addresses lie in functions that nothing names? */
-static bool is_stripped(const struct job_module *m)
+static bool is_stripped(const struct task_module *m)
 {
 	if (m->kind != JOB_FILE || *m->path != '/')
 		return false;
@@ -47,13 +47,13 @@ static bool is_stripped(const struct job_module *m)
 	return false;
 }
 
-static uint32_t stripped_find(const struct af_sym_job *job, const char *paths[PACKAGES_FILES])
+static uint32_t stripped_find(const struct af_sym_task *task, const char *paths[PACKAGES_FILES])
 {
 	uint32_t nr = 0;
 
-	for (uint32_t i = 0; i < job->nr_modules && nr < PACKAGES_FILES; i++)
-		if (is_stripped(&job->modules[i]))
-			paths[nr++] = job->modules[i].path;
+	for (uint32_t i = 0; i < task->nr_modules && nr < PACKAGES_FILES; i++)
+		if (is_stripped(&task->modules[i]))
+			paths[nr++] = task->modules[i].path;
 	return nr;
 }
 
@@ -131,14 +131,14 @@ static void package_note(void *arg, const char *path, const char *package)
 	char key[NAME_MAX + 32];
 
 	snprintf(key, sizeof key, "symbols.package.%s", strrchr(path, '/') + 1);
-	af_sym_job_note(arg, key, "%s", package);
+	af_sym_task_note(arg, key, "%s", package);
 }
 
-void af_sym_job_packages(struct af_sym_job *job, const char *root)
+void af_sym_task_packages(struct af_sym_task *task, const char *root)
 {
 	const char *paths[PACKAGES_FILES];
 
-	af_packages_find(root, paths, stripped_find(job, paths), package_note, job);
+	af_packages_find(root, paths, stripped_find(task, paths), package_note, task);
 }
 
 static bool has_symtab(const struct af_elf *e)

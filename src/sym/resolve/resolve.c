@@ -17,157 +17,160 @@ enum {
 };
 
 /* Take modules until none is left. */
-static void job_work(struct af_sym_job *job, af_sym_job_tick *tick, void *arg)
+static void task_work(struct af_sym_task *task, af_sym_task_tick *tick, void *arg)
 {
 	uint32_t i;
 
-	while ((i = atomic_fetch_add(&job->next, 1)) < job->nr_modules) {
-		af_sym_job_answer(job, &job->modules[job->order[i]], tick, arg);
-		atomic_fetch_add(&job->modules_done, 1);
+	while ((i = atomic_fetch_add(&task->next, 1)) < task->nr_modules) {
+		af_sym_task_answer(task, &task->modules[task->order[i]], tick, arg);
+		atomic_fetch_add(&task->modules_done, 1);
 	}
 }
 
-static void job_tick_quiet(struct af_sym_job *job, void *arg)
+static void task_tick_quiet(struct af_sym_task *task, void *arg)
 {
-	atomic_fetch_add_explicit(&job->resolved, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&task->resolved, 1, memory_order_relaxed);
 }
 
-static void *job_thread(void *job)
+static void *task_thread(void *task)
 {
-	job_work(job, job_tick_quiet, NULL);
+	task_work(task, task_tick_quiet, NULL);
 	return NULL;
 }
 
-struct job_report {
-	struct af_sym_job *job;
+struct task_report {
+	struct af_sym_task *task;
 	void (*progress)(void *arg, const struct af_sym_progress *p);
 	void *arg;
 	uint32_t countdown;
 };
 
-static void job_tell(const struct job_report *r)
+static void task_tell(const struct task_report *r)
 {
-	struct af_sym_job *job = r->job;
+	struct af_sym_task *task = r->task;
 	struct af_sym_progress p = {
-	    .addresses = job->nr_addresses,
-	    .resolved = atomic_load(&job->resolved),
-	    .modules = job->nr_modules,
-	    .modules_done = atomic_load(&job->modules_done),
+	    .addresses = task->nr_addresses,
+	    .resolved = atomic_load(&task->resolved),
+	    .modules = task->nr_modules,
+	    .modules_done = atomic_load(&task->modules_done),
 	};
 
-	if (job->fetch) {
-		p.fetching = atomic_load(&af_fetch_state(job->fetch)->under_way);
-		p.fetched_bytes = atomic_load(&af_fetch_state(job->fetch)->bytes);
+	if (task->fetch) {
+		p.fetching = atomic_load(&af_fetch_state(task->fetch)->under_way);
+		p.fetched_bytes = atomic_load(&af_fetch_state(task->fetch)->bytes);
 	}
 
 	if (r->progress)
 		r->progress(r->arg, &p);
 }
 
-static void job_tick_report(struct af_sym_job *job, void *arg)
+static void task_tick_report(struct af_sym_task *task, void *arg)
 {
-	struct job_report *r = arg;
+	struct task_report *r = arg;
 
-	job_tick_quiet(job, NULL);
+	task_tick_quiet(task, NULL);
 	if (--r->countdown)
 		return;
 	r->countdown = JOB_REPORT;
-	job_tell(r);
+	task_tell(r);
 }
 
 /* While this thread waits for a server. */
-static void job_tick_fetch(void *arg)
+static void task_tick_fetch(void *arg)
 {
-	job_tell(arg);
+	task_tell(arg);
 }
 
 /* Wait for @thread, and go on telling how far it is. */
-static void job_join(pthread_t thread, const struct job_report *r)
+static void task_join(pthread_t thread, const struct task_report *r)
 {
 	struct timespec until;
 
 	do {
 		until = af_clock_after(CLOCK_REALTIME, JOB_WAIT_NS);
-		job_tell(r);
+		task_tell(r);
 	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
 }
 
 /* What came of asking servers, to a user who asked for it. */
-static void job_note_fetch(struct af_sym_job *job)
+static void task_note_fetch(struct af_sym_task *task)
 {
-	const struct af_fetch_state *s = job->fetch ? af_fetch_state(job->fetch) : NULL;
+	const struct af_fetch_state *s = task->fetch ? af_fetch_state(task->fetch) : NULL;
 	int rc = s ? atomic_load(&s->failed) : 0;
 	uint32_t refused = s ? atomic_load(&s->refused) : 0;
 
 	if (refused)
-		af_sym_job_note(job, "symbols.debuginfod",
-		                "%u file%s that a server sent %s not used: the build-id is another",
-		                refused, refused == 1 ? "" : "s", refused == 1 ? "was" : "were");
+		af_sym_task_note(
+		    task, "symbols.debuginfod",
+		    "%u file%s that a server sent %s not used: the build-id is another", refused,
+		    refused == 1 ? "" : "s", refused == 1 ? "was" : "were");
 	if (rc == -ENOSYS)
-		af_sym_job_note(job, "symbols.debuginfod",
-		                "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not installed");
+		af_sym_task_note(task, "symbols.debuginfod",
+		                 "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not installed");
 	else if (rc == -ETIMEDOUT)
-		af_sym_job_note(
-		    job, "symbols.debuginfod",
+		af_sym_task_note(
+		    task, "symbols.debuginfod",
 		    "no server was asked any more after less than %d KB came from one in "
 		    "%d s",
 		    AF_FETCH_LEAST_KB, AF_FETCH_STILL_S);
 	else if (rc)
-		af_sym_job_note(job, "symbols.debuginfod",
-		                "no server was asked any more after one failed: %s", strerror(-rc));
+		af_sym_task_note(task, "symbols.debuginfod",
+		                 "no server was asked any more after one failed: %s",
+		                 strerror(-rc));
 }
 
-static int job_by_size(const void *a, const void *b, void *modules)
+static int task_by_size(const void *a, const void *b, void *modules)
 {
-	const struct job_module *x = (struct job_module *)modules + *(const uint32_t *)a;
-	const struct job_module *y = (struct job_module *)modules + *(const uint32_t *)b;
+	const struct task_module *x = (struct task_module *)modules + *(const uint32_t *)a;
+	const struct task_module *y = (struct task_module *)modules + *(const uint32_t *)b;
 
 	return x->nr > y->nr ? -1 : x->nr < y->nr;
 }
 
-static uint32_t job_nr_threads(const struct af_sym_job *job)
+static uint32_t task_nr_threads(const struct af_sym_task *task)
 {
 	cpu_set_t set;
 	uint32_t nr = sched_getaffinity(0, sizeof set, &set) ? 1 : (uint32_t)CPU_COUNT(&set);
 
 	nr = nr < JOB_THREADS ? nr : JOB_THREADS;
-	return nr < job->nr_modules ? nr : job->nr_modules;
+	return nr < task->nr_modules ? nr : task->nr_modules;
 }
 
-void af_sym_job_run(struct af_sym_job *job, const struct af_sym_places *places,
-                    void (*progress)(void *arg, const struct af_sym_progress *p), void *arg)
+void af_sym_task_run(struct af_sym_task *task, const struct af_search_paths *search_paths,
+                     void (*progress)(void *arg, const struct af_sym_progress *p), void *arg)
 {
-	struct job_report report = {job, progress, arg, JOB_REPORT};
+	struct task_report report = {task, progress, arg, JOB_REPORT};
 	pthread_t threads[JOB_THREADS];
 	pthread_attr_t attr;
 	uint32_t nr = 0;
 
-	job->where = places;
-	job->cache.dirfd = -1;
-	if (places->cache)
-		af_cache_open(&job->cache, NULL);
-	if (places->debuginfod)
-		job->fetch = af_fetch_open(job_tick_fetch, &report);
-	af_sym_job_place(job);
-	job->order = af_xcalloc(job->nr_modules, sizeof *job->order);
-	for (uint32_t i = 0; i < job->nr_modules; i++)
-		job->order[i] = i;
-	if (job->nr_modules)
-		qsort_r(job->order, job->nr_modules, sizeof *job->order, job_by_size, job->modules);
+	task->where = search_paths;
+	task->cache.dirfd = -1;
+	if (search_paths->cache)
+		af_cache_open(&task->cache, NULL);
+	if (search_paths->debuginfod)
+		task->fetch = af_fetch_open(task_tick_fetch, &report);
+	af_sym_task_place(task);
+	task->order = af_xcalloc(task->nr_modules, sizeof *task->order);
+	for (uint32_t i = 0; i < task->nr_modules; i++)
+		task->order[i] = i;
+	if (task->nr_modules)
+		qsort_r(task->order, task->nr_modules, sizeof *task->order, task_by_size,
+		        task->modules);
 
 	/* This thread is one of them; with no more to be had it does it alone. */
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, JOB_STACK);
-	for (uint32_t want = job_nr_threads(job); nr + 1 < want; nr++)
-		if (pthread_create(&threads[nr], &attr, job_thread, job))
+	for (uint32_t want = task_nr_threads(task); nr + 1 < want; nr++)
+		if (pthread_create(&threads[nr], &attr, task_thread, task))
 			break;
 	pthread_attr_destroy(&attr);
-	job_work(job, job_tick_report, &report);
+	task_work(task, task_tick_report, &report);
 	for (uint32_t i = 0; i < nr; i++)
-		job_join(threads[i], &report);
-	af_cache_close(&job->cache);
-	job_note_fetch(job);
-	af_fetch_close(job->fetch);
-	job->fetch = NULL;
-	job_tell(&report);
+		task_join(threads[i], &report);
+	af_cache_close(&task->cache);
+	task_note_fetch(task);
+	af_fetch_close(task->fetch);
+	task->fetch = NULL;
+	task_tell(&report);
 }

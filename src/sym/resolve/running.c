@@ -19,13 +19,13 @@ enum { LIVE_PATH = 64, LIVE_PROCESSES = 1 << 20 };
 
 #define LIVE_SLACK_NS UINT64_C(1000000000) /* the kernel tells when a process began in ticks */
 
-static void live_path(char path[LIVE_PATH + 64], const struct af_live *l, pid_t pid,
+static void live_path(char path[LIVE_PATH + 64], const struct af_running *l, pid_t pid,
                       const char *file)
 {
 	snprintf(path, LIVE_PATH + 64, "%s/%d/%s", l->proc, (int)pid, file);
 }
 
-static FILE *live_fopen(const struct af_live *l, pid_t pid, const char *file)
+static FILE *live_fopen(const struct af_running *l, pid_t pid, const char *file)
 {
 	char path[LIVE_PATH + 64];
 
@@ -35,7 +35,7 @@ static FILE *live_fopen(const struct af_live *l, pid_t pid, const char *file)
 }
 
 /* Field 22 of stat(5), behind a name in parentheses that may hold anything. */
-static bool live_start(const struct af_live *l, pid_t pid, uint64_t *start_ns)
+static bool live_start(const struct af_running *l, pid_t pid, uint64_t *start_ns)
 {
 	char text[1024];
 	scope_fclose FILE *f = live_fopen(l, pid, "stat");
@@ -53,7 +53,7 @@ static bool live_start(const struct af_live *l, pid_t pid, uint64_t *start_ns)
 }
 
 /* The last of the ids in NSpid is the one in the innermost namespace. */
-static bool live_status(const struct af_live *l, struct af_live_process *p)
+static bool live_status(const struct af_running *l, struct af_running_process *p)
 {
 	scope_fclose FILE *f = live_fopen(l, p->pid, "status");
 	unsigned real, effective;
@@ -73,7 +73,7 @@ static bool live_status(const struct af_live *l, struct af_live_process *p)
 	return uid;
 }
 
-static bool live_is_elsewhere(const struct af_live *l, pid_t pid)
+static bool live_is_elsewhere(const struct af_running *l, pid_t pid)
 {
 	char path[LIVE_PATH + 64];
 	struct stat theirs, ours;
@@ -84,14 +84,14 @@ static bool live_is_elsewhere(const struct af_live *l, pid_t pid)
 	       (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
 }
 
-void af_live_open(struct af_live *l, const char *proc)
+void af_running_open(struct af_running *l, const char *proc)
 {
 	struct dirent *d;
 
-	*l = (struct af_live){.proc = strndup(proc, LIVE_PATH - 1)};
+	*l = (struct af_running){.proc = strndup(proc, LIVE_PATH - 1)};
 	DIR *dir = opendir(l->proc);
 	while (dir && l->nr < LIVE_PROCESSES && (d = readdir(dir))) {
-		struct af_live_process p = {.pid = atoi(d->d_name)};
+		struct af_running_process p = {.pid = atoi(d->d_name)};
 
 		if (p.pid <= 0 || !live_status(l, &p) || !live_start(l, p.pid, &p.start_ns))
 			continue;
@@ -103,23 +103,24 @@ void af_live_open(struct af_live *l, const char *proc)
 		closedir(dir);
 }
 
-void af_live_close(struct af_live *l)
+void af_running_close(struct af_running *l)
 {
 	free(l->processes);
 	free(l->proc);
-	*l = (struct af_live){0};
+	*l = (struct af_running){0};
 }
 
-/* Whether what the kernel calls @told is the file that was at @path. */
-static bool live_is_file(const char *told, const char *path)
+/* Whether what the kernel calls @reported is the file that was at @path. */
+static bool live_is_file(const char *reported, const char *path)
 {
 	size_t len = strlen(path);
 
-	return !strncmp(told, path, len) && (!told[len] || !strcmp(told + len, " (deleted)"));
+	return !strncmp(reported, path, len) &&
+	       (!reported[len] || !strcmp(reported + len, " (deleted)"));
 }
 
 /* The file that the process runs, into @file; false when that is not to be seen. */
-static bool live_exe(const struct af_live *l, const struct af_live_process *p, char *file,
+static bool live_exe(const struct af_running *l, const struct af_running_process *p, char *file,
                      size_t size)
 {
 	char link[LIVE_PATH + 64];
@@ -131,14 +132,14 @@ static bool live_exe(const struct af_live *l, const struct af_live_process *p, c
 	return len > 0;
 }
 
-const struct af_live_process *af_live_find(const struct af_live *l, pid_t own_pid, uint64_t seen_ns,
-                                           const char *exe)
+const struct af_running_process *af_running_find(const struct af_running *l, pid_t own_pid,
+                                                 uint64_t seen_ns, const char *exe)
 {
-	const struct af_live_process *found = NULL;
+	const struct af_running_process *found = NULL;
 	char file[4096];
 
 	for (uint32_t i = 0; i < l->nr; i++) {
-		const struct af_live_process *p = &l->processes[i];
+		const struct af_running_process *p = &l->processes[i];
 
 		if (p->own_pid != own_pid || p->start_ns > seen_ns + LIVE_SLACK_NS)
 			continue;
@@ -166,8 +167,8 @@ static bool live_map_line(char *line, uint64_t *start, uint64_t *end, char **pat
 	return true;
 }
 
-int af_live_open_mapped(const struct af_live *l, const struct af_live_process *p, uint64_t address,
-                        const char *path)
+int af_live_open_mapped(const struct af_running *l, const struct af_running_process *p,
+                        uint64_t address, const char *path)
 {
 	scope_fclose FILE *f = live_fopen(l, p->pid, "maps");
 	scope_free char *line = NULL;
@@ -189,7 +190,8 @@ int af_live_open_mapped(const struct af_live *l, const struct af_live_process *p
 	return -ENOENT;
 }
 
-int af_live_open_exe(const struct af_live *l, const struct af_live_process *p, const char *path)
+int af_live_open_exe(const struct af_running *l, const struct af_running_process *p,
+                     const char *path)
 {
 	char link[LIVE_PATH + 64], file[4096];
 
@@ -200,7 +202,8 @@ int af_live_open_exe(const struct af_live *l, const struct af_live_process *p, c
 	return af_open_regular(AT_FDCWD, link, 0);
 }
 
-int af_live_open_path(const struct af_live *l, const struct af_live_process *p, const char *path)
+int af_running_open_path(const struct af_running *l, const struct af_running_process *p,
+                         const char *path)
 {
 	char root[LIVE_PATH + 64];
 
@@ -213,7 +216,7 @@ int af_live_open_path(const struct af_live *l, const struct af_live_process *p, 
 	return af_open_regular_in(dirfd, path);
 }
 
-char *af_live_jitdump(const struct af_live *l, const struct af_live_process *p, uint32_t nth)
+char *af_live_jitdump(const struct af_running *l, const struct af_running_process *p, uint32_t nth)
 {
 	scope_fclose FILE *f = live_fopen(l, p->pid, "maps");
 	scope_free char *line = NULL;

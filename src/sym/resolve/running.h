@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct af_live {
+struct af_running {
 	char *proc; /* "/proc" */
-	struct af_live_process {
+	struct af_running_process {
 		pid_t pid;         /* in our namespace */
 		pid_t own_pid;     /* in its own namespace */
 		uid_t uid;         /* effective */
@@ -25,15 +25,15 @@ struct af_live {
 };
 
 /* Read the list of running processes. @proc is where the file system is mounted. */
-void af_live_open(struct af_live *l, const char *proc);
-void af_live_close(struct af_live *l);
+void af_running_open(struct af_running *l, const char *proc);
+void af_running_close(struct af_running *l);
 
 /*
  * The process with @own_pid that was there at @seen_ns (CLOCK_BOOTTIME) and runs @exe (NULL: any);
  * NULL when there is none, or more than one that it could be.
  */
-const struct af_live_process *af_live_find(const struct af_live *l, pid_t own_pid, uint64_t seen_ns,
-                                           const char *exe);
+const struct af_running_process *af_running_find(const struct af_running *l, pid_t own_pid,
+                                                 uint64_t seen_ns, const char *exe);
 
 /*
  * Open a file for reading: a descriptor of the caller's, or -errno. _mapped: the file mapped at
@@ -41,15 +41,17 @@ const struct af_live_process *af_live_find(const struct af_live *l, pid_t own_pi
  * executable; both only when that is or was @path (NULL: any). _path: the file at the absolute
  * @path as the process sees it, not itself a symbolic link, never outside of its root.
  */
-int af_live_open_mapped(const struct af_live *l, const struct af_live_process *p, uint64_t address,
-                        const char *path);
-int af_live_open_exe(const struct af_live *l, const struct af_live_process *p, const char *path);
-int af_live_open_path(const struct af_live *l, const struct af_live_process *p, const char *path);
+int af_live_open_mapped(const struct af_running *l, const struct af_running_process *p,
+                        uint64_t address, const char *path);
+int af_live_open_exe(const struct af_running *l, const struct af_running_process *p,
+                     const char *path);
+int af_running_open_path(const struct af_running *l, const struct af_running_process *p,
+                         const char *path);
 
 /*
  * Path, in the process's eyes, of its next mapped file called jit-<pid>.dump, malloc'd; NULL when
  * there are no more than @nth.
  */
-char *af_live_jitdump(const struct af_live *l, const struct af_live_process *p, uint32_t nth);
+char *af_live_jitdump(const struct af_running *l, const struct af_running_process *p, uint32_t nth);
 
 #endif

@@ -35,18 +35,18 @@
 	 1ull << AF_KIND_MAPPING | 1ull << AF_KIND_STACK | 1ull << AF_KIND_KSTACK |                \
 	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_NOTE)
 
-struct bake {
-	struct af_sym_job *job;
+struct symbolizer {
+	struct af_sym_task *task;
 	uint64_t last_ns;
 	uint64_t epoch_ns; /* what to add to the trace's clock, 0 while not known */
 	/* Of an imported trace: which kernel it was, and where a symbol of it lay. */
 	char build_id[64], text_symbol[64];
 	uint64_t text;
-	struct af_buf told;     /* names of the kernel's that the trace itself has */
+	struct af_buf reported; /* names of the kernel's that the trace itself has */
 	struct af_map imported; /* processes whose addresses were invented, and are named */
 };
 
-static void bake_clock(struct bake *b, const struct af_event *ev)
+static void symbolizer_clock(struct symbolizer *b, const struct af_event *ev)
 {
 	struct af_ev_clock fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
@@ -56,28 +56,28 @@ static void bake_clock(struct bake *b, const struct af_event *ev)
 	b->epoch_ns = fixed.foreign - fixed.mono_ns;
 }
 
-static void bake_process(struct bake *b, const struct af_event *ev)
+static void symbolizer_process(struct symbolizer *b, const struct af_event *ev)
 {
 	struct af_ev_process fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
 
 	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
-		af_sym_job_process(b->job, ev->process, fixed.parent, fixed.pid, ev->time_ns,
-		                   (const char *)tails[0].data);
+		af_sym_task_process(b->task, ev->process, fixed.parent, fixed.pid, ev->time_ns,
+		                    (const char *)tails[0].data);
 }
 
 /* START-END NAME, as two lines of /proc/kallsyms: the second is no code. */
-static void bake_kernel_symbol(struct bake *b, const char *value)
+static void symbolizer_kernel_symbol(struct symbolizer *b, const char *value)
 {
 	char name[512];
 	uint64_t start, end;
 
 	if (sscanf(value, "%" SCNx64 "-%" SCNx64 " %511s", &start, &end, name) == 3)
-		af_buf_fmt(&b->told, "%" PRIx64 " t %s [bpf]\n%" PRIx64 " d end\n", start, name,
+		af_buf_fmt(&b->reported, "%" PRIx64 " t %s [bpf]\n%" PRIx64 " d end\n", start, name,
 		           end);
 }
 
-static void bake_note(struct bake *b, const struct af_event *ev)
+static void symbolizer_note(struct symbolizer *b, const struct af_event *ev)
 {
 	struct af_tail_view tails[AF_TAILS_MAX];
 
@@ -87,13 +87,13 @@ static void bake_note(struct bake *b, const struct af_event *ev)
 	if (!strcmp(key, "kernel.build-id"))
 		snprintf(b->build_id, sizeof b->build_id, "%s", value);
 	else if (!strcmp(key, "kernel.symbol"))
-		bake_kernel_symbol(b, value);
+		symbolizer_kernel_symbol(b, value);
 	else if (!strcmp(key, "kernel.text") &&
 	         sscanf(value, "%" SCNx64 " %63s", &b->text, b->text_symbol) != 2)
 		b->text = 0;
 }
 
-static void bake_mapping(struct bake *b, const struct af_event *ev)
+static void symbolizer_mapping(struct symbolizer *b, const struct af_event *ev)
 {
 	struct af_ev_mapping fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
@@ -103,15 +103,16 @@ static void bake_mapping(struct bake *b, const struct af_event *ev)
 	if (!strcmp((const char *)tails[1].data, "[imported]"))
 		*af_map_at(&b->imported, ev->process, NULL) = fixed.end;
 	else
-		af_sym_job_mapping(b->job, ev->process, &fixed, tails[0].data, tails[0].len,
-		                   (const char *)tails[1].data, tails[1].len);
+		af_sym_task_mapping(b->task, ev->process, &fixed, tails[0].data, tails[0].len,
+		                    (const char *)tails[1].data, tails[1].len);
 }
 
 /*
  * Imported frames without addresses got some below the end of their mapping, the kernel's above
  * all that it has itself (docs/format.md, "Imported traces"): they have their names.
  */
-static bool bake_is_invented(const struct bake *b, uint32_t process, const struct af_tail_view *pcs)
+static bool symbolizer_is_invented(const struct symbolizer *b, uint32_t process,
+                                   const struct af_tail_view *pcs)
 {
 	const uint64_t kernel = UINT64_C(0xffffffff00000000);
 	const uint64_t *end = af_map_get(&b->imported, process);
@@ -123,30 +124,30 @@ static bool bake_is_invented(const struct bake *b, uint32_t process, const struc
 	return pc < *end || (pc >= kernel && pc - kernel < *end);
 }
 
-static void bake_stack(struct bake *b, const struct af_event *ev)
+static void symbolizer_stack(struct symbolizer *b, const struct af_event *ev)
 {
 	struct af_ev_stack fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
 
 	if (af_event_decode(ev, &fixed, sizeof fixed, tails) &&
-	    !bake_is_invented(b, ev->process, &tails[0]))
-		af_sym_job_stack(b->job, ev->process, fixed.generation, ev->time_ns, tails[0].data,
-		                 tails[0].len);
+	    !symbolizer_is_invented(b, ev->process, &tails[0]))
+		af_sym_task_stack(b->task, ev->process, fixed.epoch, ev->time_ns, tails[0].data,
+		                  tails[0].len);
 }
 
 /* Process 0 stands for the kernel, which is the same for all. */
-static void bake_kstack(struct bake *b, const struct af_event *ev)
+static void symbolizer_kstack(struct symbolizer *b, const struct af_event *ev)
 {
 	struct af_ev_kstack fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
 
 	if (af_event_decode(ev, &fixed, sizeof fixed, tails) &&
-	    !bake_is_invented(b, ev->process, &tails[0]))
-		af_sym_job_stack(b->job, 0, 0, ev->time_ns, tails[0].data, tails[0].len);
+	    !symbolizer_is_invented(b, ev->process, &tails[0]))
+		af_sym_task_stack(b->task, 0, 0, ev->time_ns, tails[0].data, tails[0].len);
 }
 
 /* Of the facts about a process only its user matters here. */
-static void bake_process_note(struct bake *b, const struct af_event *ev)
+static void symbolizer_process_note(struct symbolizer *b, const struct af_event *ev)
 {
 	struct af_ev_process_note fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
@@ -156,51 +157,51 @@ static void bake_process_note(struct bake *b, const struct af_event *ev)
 	if (af_event_decode(ev, &fixed, sizeof fixed, tails) &&
 	    !strcmp((const char *)tails[0].data, "uid") &&
 	    sscanf((const char *)tails[1].data, "%u%c", &uid, &end) == 1)
-		af_sym_job_user(b->job, fixed.process, uid);
+		af_sym_task_user(b->task, fixed.process, uid);
 }
 
-static void bake_program(struct bake *b, const struct af_event *ev)
+static void symbolizer_program(struct symbolizer *b, const struct af_event *ev)
 {
 	struct af_ev_program fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
 
 	if (af_event_decode(ev, &fixed, sizeof fixed, tails) && ev->process &&
 	    fixed.form == AF_OBJECT_NATIVE && af_object_name_ok((const char *)tails[0].data))
-		af_sym_job_object(b->job, (const char *)tails[0].data);
+		af_sym_task_object(b->task, (const char *)tails[0].data);
 }
 
-static void bake_event(struct bake *b, const struct af_event *ev)
+static void symbolizer_event(struct symbolizer *b, const struct af_event *ev)
 {
 	b->last_ns = ev->time_ns > b->last_ns ? ev->time_ns : b->last_ns;
 	switch (ev->kind) {
 	case AF_KIND_CLOCK:
-		bake_clock(b, ev);
+		symbolizer_clock(b, ev);
 		break;
 	case AF_KIND_PROCESS:
-		bake_process(b, ev);
+		symbolizer_process(b, ev);
 		break;
 	case AF_KIND_MAPPING:
-		bake_mapping(b, ev);
+		symbolizer_mapping(b, ev);
 		break;
 	case AF_KIND_STACK:
-		bake_stack(b, ev);
+		symbolizer_stack(b, ev);
 		break;
 	case AF_KIND_KSTACK:
-		bake_kstack(b, ev);
+		symbolizer_kstack(b, ev);
 		break;
 	case AF_KIND_PROCESS_NOTE:
-		bake_process_note(b, ev);
+		symbolizer_process_note(b, ev);
 		break;
 	case AF_KIND_PROGRAM:
-		bake_program(b, ev);
+		symbolizer_program(b, ev);
 		break;
 	case AF_KIND_NOTE:
-		bake_note(b, ev);
+		symbolizer_note(b, ev);
 		break;
 	}
 }
 
-static int bake_write(const struct bake *b, int dirfd)
+static int symbolizer_write(const struct symbolizer *b, int dirfd)
 {
 	struct af_stream s;
 
@@ -211,7 +212,7 @@ static int bake_write(const struct bake *b, int dirfd)
 	if (rc) {
 		close(fd);
 	} else {
-		af_sym_job_write(b->job, &s, b->last_ns);
+		af_sym_task_write(b->task, &s, b->last_ns);
 		rc = af_stream_close(&s);
 	}
 	if (!rc && renameat(dirfd, BAKE_DRAFT, dirfd, BAKE_STREAM))
@@ -225,7 +226,7 @@ static int bake_write(const struct bake *b, int dirfd)
  * Kernel addresses and processes are of one boot, and a trace may be finished later or elsewhere.
  * What tells is where the clock of the trace, which starts with the machine, stands in the epoch.
  */
-static bool bake_is_this_boot(const struct bake *b)
+static bool symbolizer_is_this_boot(const struct symbolizer *b)
 {
 	uint64_t now_ns = af_clock_ns(CLOCK_MONOTONIC);
 	int64_t off_ns = (int64_t)(af_clock_ns(CLOCK_REALTIME) - now_ns - b->epoch_ns);
@@ -234,7 +235,7 @@ static bool bake_is_this_boot(const struct bake *b)
 }
 
 /* Maps of run-time compilers are believed when this user, the trace's owner or root wrote them. */
-static void bake_trust(struct af_jit_trust *trust, int dirfd)
+static void symbolizer_trust(struct af_jit_trust *trust, int dirfd)
 {
 	struct stat st;
 
@@ -244,23 +245,23 @@ static void bake_trust(struct af_jit_trust *trust, int dirfd)
 		trust->owners[trust->nr_owners++] = st.st_uid;
 }
 
-static int bake_keep(void *dirfd, const void *data, size_t size, char name[AF_SHA256_HEX])
+static int symbolizer_keep(void *dirfd, const void *data, size_t size, char name[AF_SHA256_HEX])
 {
 	return af_object_put(*(const int *)dirfd, data, size, name);
 }
 
-static int bake_open(void *dirfd, const char *name)
+static int symbolizer_open(void *dirfd, const char *name)
 {
 	return af_object_open(*(const int *)dirfd, name);
 }
 
-int af_sym_bake(int dirfd, const char *dir,
-                void (*progress)(void *arg, const struct af_sym_progress *p), void *arg,
-                struct af_err *err)
+int af_symbolize(int dirfd, const char *dir,
+                 void (*progress)(void *arg, const struct af_sym_progress *p), void *arg,
+                 struct af_err *err)
 {
 	char dumps[512], kept[512]; /* LLVM's, perf's */
 	struct af_kernel_table table;
-	struct af_sym_places places = {
+	struct af_search_paths search_paths = {
 	    .perf_dir = "/tmp",
 	    .dump_dirs = {"/tmp", "."},
 	    .cache = true,
@@ -272,41 +273,41 @@ int af_sym_bake(int dirfd, const char *dir,
 
 	if (rc)
 		return rc;
-	struct bake b = {.job = af_sym_job_open()};
+	struct symbolizer b = {.task = af_sym_task_open()};
 	while (af_trace_next(trace, &ev))
-		bake_event(&b, &ev);
+		symbolizer_event(&b, &ev);
 	af_trace_close(trace);
 
-	if (bake_is_this_boot(&b)) {
-		places.kallsyms = "/proc/kallsyms";
-		places.proc = "/proc";
+	if (symbolizer_is_this_boot(&b)) {
+		search_paths.kallsyms = "/proc/kallsyms";
+		search_paths.proc = "/proc";
 	} else if (b.text && af_kernel_table(&table, b.build_id, b.text_symbol, b.text)) {
-		places.kallsyms = table.path;
-		places.kernel_shift = table.shift;
+		search_paths.kallsyms = table.path;
+		search_paths.kernel_shift = table.shift;
 	}
-	places.kernel_told = b.told.data;
-	places.epoch_ns = b.epoch_ns;
-	places.boottime_ns = af_clock_ns(CLOCK_BOOTTIME) - af_clock_ns(CLOCK_MONOTONIC);
-	bake_trust(&places.trust, dirfd);
-	places.keep = bake_keep;
-	places.open = bake_open;
-	places.objects = &dirfd;
+	search_paths.kernel_reported = b.reported.data;
+	search_paths.epoch_ns = b.epoch_ns;
+	search_paths.boottime_ns = af_clock_ns(CLOCK_BOOTTIME) - af_clock_ns(CLOCK_MONOTONIC);
+	symbolizer_trust(&search_paths.trust, dirfd);
+	search_paths.keep = symbolizer_keep;
+	search_paths.open = symbolizer_open;
+	search_paths.objects = &dirfd;
 	if (getenv("HOME")) {
 		snprintf(dumps, sizeof dumps, "%s/.debug/jit/*", getenv("HOME"));
-		places.dump_dirs[2] = dumps;
+		search_paths.dump_dirs[2] = dumps;
 		snprintf(kept, sizeof kept, "%s/.debug", getenv("HOME"));
-		places.kept = kept;
+		search_paths.kept = kept;
 	}
-	af_sym_job_run(b.job, &places, progress, arg);
-	af_sym_job_packages(b.job, NULL);
-	if (af_sym_job_nr(b.job))
-		rc = bake_write(&b, dirfd);
+	af_sym_task_run(b.task, &search_paths, progress, arg);
+	af_sym_task_packages(b.task, NULL);
+	if (af_sym_task_nr(b.task))
+		rc = symbolizer_write(&b, dirfd);
 	else if (unlinkat(dirfd, BAKE_STREAM, 0) && errno != ENOENT)
 		rc = -errno;
 	if (rc)
 		af_fail(err, rc, "cannot write the names of functions to %s/" BAKE_STREAM, dir);
-	af_sym_job_close(b.job);
-	af_buf_free(&b.told);
+	af_sym_task_close(b.task);
+	af_buf_free(&b.reported);
 	af_map_free(&b.imported);
 	return rc;
 }

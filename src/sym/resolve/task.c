@@ -8,72 +8,72 @@
 #include "sym/resolve/task_work.h"
 #include "trace/write/stream.h"
 
-struct af_sym_job *af_sym_job_open(void)
+struct af_sym_task *af_sym_task_open(void)
 {
-	struct af_sym_job *job = af_xcalloc(1, sizeof *job);
+	struct af_sym_task *task = af_xcalloc(1, sizeof *task);
 
-	pthread_mutex_init(&job->lock, NULL);
-	return job;
+	pthread_mutex_init(&task->lock, NULL);
+	return task;
 }
 
-static void job_module_free(struct job_module *m)
+static void task_module_free(struct task_module *m)
 {
 	free(m->wanted);
 	free(m->answers);
 	free(m->frames);
-	af_sym_job_code_free(m);
+	af_sym_task_code_free(m);
 	af_strtab_free(&m->strings);
 }
 
-void af_sym_job_close(struct af_sym_job *job)
+void af_sym_task_close(struct af_sym_task *task)
 {
-	if (!job)
+	if (!task)
 		return;
-	for (uint32_t i = 0; i < job->nr_modules; i++)
-		job_module_free(&job->modules[i]);
-	free(job->modules);
-	free(job->mappings);
-	free(job->processes);
-	free(job->dumps);
-	free(job->objects);
-	free(job->places);
-	free(job->order);
-	af_map_free(&job->by_key);
-	af_keys_free(&job->seen);
-	af_strtab_free(&job->keys);
-	af_strtab_free(&job->note_texts);
-	pthread_mutex_destroy(&job->lock);
-	af_live_close(&job->live);
-	free(job);
+	for (uint32_t i = 0; i < task->nr_modules; i++)
+		task_module_free(&task->modules[i]);
+	free(task->modules);
+	free(task->mappings);
+	free(task->processes);
+	free(task->dumps);
+	free(task->objects);
+	free(task->places);
+	free(task->order);
+	af_map_free(&task->by_key);
+	af_keys_free(&task->seen);
+	af_strtab_free(&task->keys);
+	af_strtab_free(&task->note_texts);
+	pthread_mutex_destroy(&task->lock);
+	af_running_close(&task->live);
+	free(task);
 }
 
-void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t parent, uint32_t pid,
-                        uint64_t start_ns, const char *exe)
+void af_sym_task_process(struct af_sym_task *task, uint32_t ordinal, uint32_t parent, uint32_t pid,
+                         uint64_t start_ns, const char *exe)
 {
-	uint32_t id = af_strtab_id_z(&job->keys, exe);
+	uint32_t id = af_strtab_id_z(&task->keys, exe);
 
-	AF_GROW(job->processes, job->nr_processes, job->cap_processes);
-	job->processes[job->nr_processes++] = (struct job_process){
+	AF_GROW(task->processes, task->nr_processes, task->cap_processes);
+	task->processes[task->nr_processes++] = (struct task_process){
 	    .ordinal = ordinal,
 	    .parent = parent,
 	    .pid = pid,
 	    .start_ns = start_ns,
-	    .exe = *exe ? af_strtab_get(&job->keys, id) : NULL,
+	    .exe = *exe ? af_strtab_get(&task->keys, id) : NULL,
 	};
 }
 
-void af_sym_job_object(struct af_sym_job *job, const char *name)
+void af_sym_task_object(struct af_sym_task *task, const char *name)
 {
-	AF_GROW(job->objects, job->nr_objects, job->cap_objects);
-	job->objects[job->nr_objects++] = af_strtab_id_z(&job->keys, name);
+	AF_GROW(task->objects, task->nr_objects, task->cap_objects);
+	task->objects[task->nr_objects++] = af_strtab_id_z(&task->keys, name);
 }
 
-void af_sym_job_user(struct af_sym_job *job, uint32_t ordinal, uid_t uid)
+void af_sym_task_user(struct af_sym_task *task, uint32_t ordinal, uid_t uid)
 {
-	for (uint32_t i = 0; i < job->nr_processes; i++)
-		if (job->processes[i].ordinal == ordinal) {
-			job->processes[i].user_known = true;
-			job->processes[i].user = uid;
+	for (uint32_t i = 0; i < task->nr_processes; i++)
+		if (task->processes[i].ordinal == ordinal) {
+			task->processes[i].user_known = true;
+			task->processes[i].user = uid;
 		}
 }
 
@@ -81,7 +81,7 @@ void af_sym_job_user(struct af_sym_job *job, uint32_t ordinal, uid_t uid)
  * The module that is like @m, whose path has @path_len bytes; its strings point into the key. Files
  * that can be told apart are shared by all processes.
  */
-static uint32_t job_module(struct af_sym_job *job, const struct job_module *m, size_t path_len)
+static uint32_t task_module(struct af_sym_task *task, const struct task_module *m, size_t path_len)
 {
 	struct {
 		uint32_t kind, of; /* process ordinal + 1, 0 for all */
@@ -96,20 +96,20 @@ static uint32_t job_module(struct af_sym_job *job, const struct job_module *m, s
 	af_buf_char(&key, m->replaced);
 	if (m->build_id_len)
 		af_buf_add(&key, m->build_id, m->build_id_len);
-	uint32_t id = af_strtab_id(&job->keys, key.data, key.len);
+	uint32_t id = af_strtab_id(&task->keys, key.data, key.len);
 	af_buf_free(&key);
 
-	uint64_t *known = af_map_at(&job->by_key, id, NULL);
+	uint64_t *known = af_map_at(&task->by_key, id, NULL);
 	if (!*known) {
-		const char *text = af_strtab_get(&job->keys, id);
+		const char *text = af_strtab_get(&task->keys, id);
 
-		AF_GROW(job->modules, job->nr_modules, job->cap_modules);
-		struct job_module *own = &job->modules[job->nr_modules++];
+		AF_GROW(task->modules, task->nr_modules, task->cap_modules);
+		struct task_module *own = &task->modules[task->nr_modules++];
 		*own = *m;
 		own->path = text;
 		own->build_id = (const uint8_t *)text + path_len + 1 + sizeof owner + 1;
 		own->mapped = path_len > 0;
-		*known = job->nr_modules;
+		*known = task->nr_modules;
 	}
 	return (uint32_t)*known - 1;
 }
@@ -118,7 +118,7 @@ static uint32_t job_module(struct af_sym_job *job, const struct job_module *m, s
  * Whether what the kernel calls @path is no file with code of its own: anonymous memory under its
  * many names, and the file that a run-time compiler maps to show where it tells of its code.
  */
-static bool job_is_anonymous(const char *path, size_t len, bool *dump)
+static bool task_is_anonymous(const char *path, size_t len, bool *dump)
 {
 	static const char *const names[] = {"//anon",  "[anon",     "[heap]", "[stack",
 	                                    "/memfd:", "/dev/zero", "/SYSV",  "anon_inode:"};
@@ -133,21 +133,21 @@ static bool job_is_anonymous(const char *path, size_t len, bool *dump)
 	return *dump;
 }
 
-static void job_dump(struct af_sym_job *job, uint32_t process, const char *path, size_t len)
+static void task_dump(struct af_sym_task *task, uint32_t process, const char *path, size_t len)
 {
-	uint32_t id = af_strtab_id(&job->keys, path, len);
+	uint32_t id = af_strtab_id(&task->keys, path, len);
 
-	AF_GROW(job->dumps, job->nr_dumps, job->cap_dumps);
-	job->dumps[job->nr_dumps++] = (struct job_dump){process, af_strtab_get(&job->keys, id)};
+	AF_GROW(task->dumps, task->nr_dumps, task->cap_dumps);
+	task->dumps[task->nr_dumps++] = (struct task_dump){process, af_strtab_get(&task->keys, id)};
 }
 
-void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct af_ev_mapping *ev,
-                        const uint8_t *build_id, uint32_t build_id_len, const char *path,
-                        size_t path_len)
+void af_sym_task_mapping(struct af_sym_task *task, uint32_t process, const struct af_ev_mapping *ev,
+                         const uint8_t *build_id, uint32_t build_id_len, const char *path,
+                         size_t path_len)
 {
-	bool dump, anonymous = job_is_anonymous(path, path_len, &dump) && !build_id_len;
+	bool dump, anonymous = task_is_anonymous(path, path_len, &dump) && !build_id_len;
 	bool jit = anonymous || ev->flags & AF_MAPPING_JIT;
-	struct job_module m = {
+	struct task_module m = {
 	    .kind = jit ? JOB_JIT : JOB_FILE,
 	    .path = path,
 	    .build_id = build_id,
@@ -159,23 +159,23 @@ void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct a
 	path_len = path_len < AF_SYM_NAME_MAX ? path_len : AF_SYM_NAME_MAX - 1;
 
 	if (dump)
-		job_dump(job, process, path, path_len);
-	AF_GROW(job->mappings, job->nr_mappings, job->cap_mappings);
-	job->mappings[job->nr_mappings] = (struct job_mapping){
+		task_dump(task, process, path, path_len);
+	AF_GROW(task->mappings, task->nr_mappings, task->cap_mappings);
+	task->mappings[task->nr_mappings] = (struct task_mapping){
 	    .process = process,
-	    .generation = ev->generation,
-	    .order = job->nr_mappings,
-	    .module = job_module(job, &m, path_len),
+	    .epoch = ev->epoch,
+	    .order = task->nr_mappings,
+	    .module = task_module(task, &m, path_len),
 	    .main = ev->flags & AF_MAPPING_MAIN,
 	    .start = ev->start,
 	    .end = ev->end,
 	    .bias = jit ? 0 : ev->bias,
 	};
-	job->nr_mappings++;
+	task->nr_mappings++;
 }
 
-void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generation,
-                      uint64_t time_ns, const uint8_t *pcs, uint32_t nr)
+void af_sym_task_stack(struct af_sym_task *task, uint32_t process, uint32_t epoch, uint64_t time_ns,
+                       const uint8_t *pcs, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++, pcs += sizeof(uint64_t)) {
 		uint64_t address;
@@ -184,23 +184,22 @@ void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generat
 		memcpy(&address, pcs, sizeof address);
 		if (AF_IS_LEFT_OUT(address))
 			continue;
-		af_keys_at(&job->seen, AF_KEY((uint64_t)process << 32 | generation, address),
-		           &fresh);
+		af_keys_at(&task->seen, AF_KEY((uint64_t)process << 32 | epoch, address), &fresh);
 		if (!fresh)
 			continue;
-		AF_GROW(job->places, job->nr_places, job->cap_places);
-		job->places[job->nr_places++] = (struct job_place){
+		AF_GROW(task->places, task->nr_places, task->cap_places);
+		task->places[task->nr_places++] = (struct task_place){
 		    .process = process,
-		    .generation = generation,
+		    .epoch = epoch,
 		    .address = address,
 		    .time_ns = time_ns,
 		};
 	}
 }
 
-static int job_mapping_order(const void *a, const void *b)
+static int task_mapping_order(const void *a, const void *b)
 {
-	const struct job_mapping *x = a, *y = b;
+	const struct task_mapping *x = a, *y = b;
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
@@ -208,66 +207,68 @@ static int job_mapping_order(const void *a, const void *b)
 }
 
 /* By process, then generation: those of one group see the same mappings. */
-static int job_group_order(const void *a, const void *b)
+static int task_group_order(const void *a, const void *b)
 {
-	const struct job_place *x = a, *y = b;
+	const struct task_place *x = a, *y = b;
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
-	if (x->generation != y->generation)
-		return x->generation < y->generation ? -1 : 1;
+	if (x->epoch != y->epoch)
+		return x->epoch < y->epoch ? -1 : 1;
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
 /* By process, then address: as they are written. */
-static int job_place_order(const void *a, const void *b)
+static int task_place_order(const void *a, const void *b)
 {
-	const struct job_place *x = a, *y = b;
+	const struct task_place *x = a, *y = b;
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
 	if (x->address != y->address)
 		return x->address < y->address ? -1 : 1;
-	return x->generation < y->generation ? -1 : x->generation > y->generation;
+	return x->epoch < y->epoch ? -1 : x->epoch > y->epoch;
 }
 
 /* What may name an address that is in no mapping of @process. */
-static uint32_t job_module_elsewhere(struct af_sym_job *job, uint32_t process)
+static uint32_t task_module_elsewhere(struct af_sym_task *task, uint32_t process)
 {
 	static const char kernel[] = "[kernel]";
-	struct job_module m = {.path = "", .process = process};
+	struct task_module m = {.path = "", .process = process};
 
 	/* Nothing is known to be there; what a run-time compiler wrote may know. */
 	m.kind = process ? JOB_JIT : JOB_KERNEL;
 	m.path = process ? "" : kernel;
-	return job_module(job, &m, process ? 0 : sizeof kernel - 1);
+	return task_module(task, &m, process ? 0 : sizeof kernel - 1);
 }
 
 /* Mappings of @process, from @first on, of generations @from to @to: of several the newest. */
-static void job_ranges(const struct af_sym_job *job, struct af_ranges *ranges, uint32_t process,
-                       uint32_t first, uint32_t from, uint32_t to)
+static void task_ranges(const struct af_sym_task *task, struct af_ranges *ranges, uint32_t process,
+                        uint32_t first, uint32_t from, uint32_t to)
 {
-	for (uint32_t i = first; i < job->nr_mappings && job->mappings[i].process == process; i++) {
-		const struct job_mapping *m = &job->mappings[i];
+	for (uint32_t i = first; i < task->nr_mappings && task->mappings[i].process == process;
+	     i++) {
+		const struct task_mapping *m = &task->mappings[i];
 
-		if (m->generation >= from && m->generation <= to)
-			af_ranges_add(ranges, m->start, m->end, m->generation, i);
+		if (m->epoch >= from && m->epoch <= to)
+			af_ranges_add(ranges, m->start, m->end, m->epoch, i);
 	}
 	af_ranges_build(ranges);
 }
 
 /* Whether all mappings that the recorder saw at @address are the one that is the @k-th. */
-static bool job_is_only(const struct af_sym_job *job, uint32_t first, uint32_t k, uint64_t address)
+static bool task_is_only(const struct af_sym_task *task, uint32_t first, uint32_t k,
+                         uint64_t address)
 {
-	const struct job_mapping *only = &job->mappings[k];
+	const struct task_mapping *only = &task->mappings[k];
 
-	for (uint32_t i = first; i < job->nr_mappings; i++) {
-		const struct job_mapping *m = &job->mappings[i];
+	for (uint32_t i = first; i < task->nr_mappings; i++) {
+		const struct task_mapping *m = &task->mappings[i];
 
 		if (m->process != only->process)
 			break;
-		if (m->generation >= AF_GENERATION_RECORDER && address >= m->start &&
-		    address < m->end && (m->module != only->module || m->bias != only->bias))
+		if (m->epoch >= AF_GENERATION_RECORDER && address >= m->start && address < m->end &&
+		    (m->module != only->module || m->bias != only->bias))
 			return false;
 	}
 	return true;
@@ -277,134 +278,135 @@ static bool job_is_only(const struct af_sym_job *job, uint32_t first, uint32_t k
  * What a process that samples itself did not know to be mapped the recorder may have seen. It
  * counts generations in its own way, so that is believed only where nothing else ever lay.
  */
-static void job_place_seen(struct af_sym_job *job, struct job_place *places, size_t nr,
-                           uint32_t first)
+static void task_place_seen(struct af_sym_task *task, struct task_place *places, size_t nr,
+                            uint32_t first)
 {
 	struct af_ranges seen = {0};
 
-	job_ranges(job, &seen, places->process, first, AF_GENERATION_RECORDER, UINT32_MAX);
+	task_ranges(task, &seen, places->process, first, AF_GENERATION_RECORDER, UINT32_MAX);
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t k = places[i].module == UINT32_MAX
 		                 ? af_ranges_find(&seen, places[i].address)
 		                 : AF_RANGES_NONE;
 
-		if (k == AF_RANGES_NONE || !job_is_only(job, first, k, places[i].address))
+		if (k == AF_RANGES_NONE || !task_is_only(task, first, k, places[i].address))
 			continue;
-		places[i].module = job->mappings[k].module;
-		places[i].vaddr = places[i].address - job->mappings[k].bias;
+		places[i].module = task->mappings[k].module;
+		places[i].vaddr = places[i].address - task->mappings[k].bias;
 	}
 	af_ranges_free(&seen);
 }
 
 /* Which module each of @places[0..nr), all of one process and generation, lies in. */
-static void job_place_group(struct af_sym_job *job, struct job_place *places, size_t nr,
-                            uint32_t first_mapping)
+static void task_place_group(struct af_sym_task *task, struct task_place *places, size_t nr,
+                             uint32_t first_mapping)
 {
 	struct af_ranges ranges = {0};
 	size_t unknown = 0;
 
-	job_ranges(job, &ranges, places->process, first_mapping, 0, places->generation);
+	task_ranges(task, &ranges, places->process, first_mapping, 0, places->epoch);
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t k = af_ranges_find(&ranges, places[i].address);
 
-		places[i].module = k == AF_RANGES_NONE ? UINT32_MAX : job->mappings[k].module;
+		places[i].module = k == AF_RANGES_NONE ? UINT32_MAX : task->mappings[k].module;
 		places[i].vaddr =
-		    places[i].address - (k == AF_RANGES_NONE ? 0 : job->mappings[k].bias);
+		    places[i].address - (k == AF_RANGES_NONE ? 0 : task->mappings[k].bias);
 		unknown += k == AF_RANGES_NONE;
 	}
 	af_ranges_free(&ranges);
 	if (unknown)
-		job_place_seen(job, places, nr, first_mapping);
+		task_place_seen(task, places, nr, first_mapping);
 	for (size_t i = 0; i < nr; i++)
 		if (places[i].module == UINT32_MAX)
-			places[i].module = job_module_elsewhere(job, places->process);
+			places[i].module = task_module_elsewhere(task, places->process);
 }
 
 /* By address, then when it was first seen. */
-static int job_wanted_order(const void *a, const void *b)
+static int task_wanted_order(const void *a, const void *b)
 {
-	const struct job_wanted *x = a, *y = b;
+	const struct task_wanted *x = a, *y = b;
 
 	if (x->vaddr != y->vaddr)
 		return x->vaddr < y->vaddr ? -1 : 1;
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-static int job_wanted_find(const void *key, const void *element)
+static int task_wanted_find(const void *key, const void *element)
 {
-	uint64_t vaddr = *(const uint64_t *)key, at = ((const struct job_wanted *)element)->vaddr;
+	uint64_t vaddr = *(const uint64_t *)key, at = ((const struct task_wanted *)element)->vaddr;
 
 	return vaddr < at ? -1 : vaddr > at;
 }
 
 /* Give each module the addresses to look up, sorted, each once. */
-static void job_collect(struct af_sym_job *job)
+static void task_collect(struct af_sym_task *task)
 {
-	for (size_t i = 0; i < job->nr_places; i++) {
-		const struct job_place *p = &job->places[i];
-		struct job_module *m = &job->modules[p->module];
+	for (size_t i = 0; i < task->nr_places; i++) {
+		const struct task_place *p = &task->places[i];
+		struct task_module *m = &task->modules[p->module];
 
 		AF_GROW(m->wanted, m->nr, m->cap);
-		m->wanted[m->nr++] = (struct job_wanted){p->vaddr, p->time_ns};
+		m->wanted[m->nr++] = (struct task_wanted){p->vaddr, p->time_ns};
 	}
-	for (uint32_t i = 0; i < job->nr_modules; i++) {
-		struct job_module *m = &job->modules[i];
+	for (uint32_t i = 0; i < task->nr_modules; i++) {
+		struct task_module *m = &task->modules[i];
 		uint32_t nr = 0;
 
 		if (m->nr)
-			qsort(m->wanted, m->nr, sizeof *m->wanted, job_wanted_order);
+			qsort(m->wanted, m->nr, sizeof *m->wanted, task_wanted_order);
 		for (uint32_t k = 0; k < m->nr; k++)
 			if (!nr || m->wanted[nr - 1].vaddr != m->wanted[k].vaddr)
 				m->wanted[nr++] = m->wanted[k];
 		m->nr = nr;
 		m->answers = af_xcalloc(nr, sizeof *m->answers);
-		job->nr_addresses += nr;
+		task->nr_addresses += nr;
 	}
 }
 
-void af_sym_job_place(struct af_sym_job *job)
+void af_sym_task_place(struct af_sym_task *task)
 {
 	uint32_t mapping = 0;
 
-	if (job->nr_mappings)
-		qsort(job->mappings, job->nr_mappings, sizeof *job->mappings, job_mapping_order);
-	if (job->nr_places)
-		qsort(job->places, job->nr_places, sizeof *job->places, job_group_order);
-	for (size_t i = 0, j; i < job->nr_places; i = j) {
-		const struct job_place *p = &job->places[i];
+	if (task->nr_mappings)
+		qsort(task->mappings, task->nr_mappings, sizeof *task->mappings,
+		      task_mapping_order);
+	if (task->nr_places)
+		qsort(task->places, task->nr_places, sizeof *task->places, task_group_order);
+	for (size_t i = 0, j; i < task->nr_places; i = j) {
+		const struct task_place *p = &task->places[i];
 
-		for (j = i; j < job->nr_places && job->places[j].process == p->process &&
-		            job->places[j].generation == p->generation;)
+		for (j = i; j < task->nr_places && task->places[j].process == p->process &&
+		            task->places[j].epoch == p->epoch;)
 			j++;
-		while (mapping < job->nr_mappings && job->mappings[mapping].process < p->process)
+		while (mapping < task->nr_mappings && task->mappings[mapping].process < p->process)
 			mapping++;
-		job_place_group(job, &job->places[i], j - i, mapping);
+		task_place_group(task, &task->places[i], j - i, mapping);
 	}
-	if (job->nr_places)
-		qsort(job->places, job->nr_places, sizeof *job->places, job_place_order);
-	job_collect(job);
+	if (task->nr_places)
+		qsort(task->places, task->nr_places, sizeof *task->places, task_place_order);
+	task_collect(task);
 }
 
 /* Whether place @i says the same as the one before: then it needs no event of its own. */
-static bool job_repeats(const struct af_sym_job *job, size_t i)
+static bool task_repeats(const struct af_sym_task *task, size_t i)
 {
-	const struct job_place *p = &job->places[i], *before = p - 1;
+	const struct task_place *p = &task->places[i], *before = p - 1;
 
 	return i && before->process == p->process && before->address == p->address &&
 	       before->module == p->module && before->vaddr == p->vaddr;
 }
 
-uint64_t af_sym_job_nr(const struct af_sym_job *job)
+uint64_t af_sym_task_nr(const struct af_sym_task *task)
 {
 	uint64_t nr = 0;
 
-	for (size_t i = 0; i < job->nr_places; i++)
-		nr += !job_repeats(job, i);
+	for (size_t i = 0; i < task->nr_places; i++)
+		nr += !task_repeats(task, i);
 	return nr;
 }
 
 /* The strings of the stream: ids are handed out in the order they are written. */
-struct job_writer {
+struct task_writer {
 	struct af_stream *stream;
 	uint64_t time_ns;
 	struct af_strtab strings;
@@ -414,7 +416,7 @@ struct job_writer {
 	bool code;        /* and whether it was in device code */
 };
 
-static uint32_t job_string(struct job_writer *w, const char *text)
+static uint32_t task_string(struct task_writer *w, const char *text)
 {
 	uint32_t id = af_strtab_id_z(&w->strings, text);
 
@@ -428,52 +430,52 @@ static uint32_t job_string(struct job_writer *w, const char *text)
 	return id;
 }
 
-static void job_write_place(struct job_writer *w, const struct af_sym_job *job,
-                            const struct job_place *p)
+static void task_write_place(struct task_writer *w, const struct af_sym_task *task,
+                             const struct task_place *p)
 {
-	const struct job_module *m = &job->modules[p->module];
-	const struct job_wanted *at =
-	    bsearch(&p->vaddr, m->wanted, m->nr, sizeof *m->wanted, job_wanted_find);
-	const struct job_answer *a = &m->answers[at - m->wanted];
+	const struct task_module *m = &task->modules[p->module];
+	const struct task_wanted *at =
+	    bsearch(&p->vaddr, m->wanted, m->nr, sizeof *m->wanted, task_wanted_find);
+	const struct task_answer *a = &m->answers[at - m->wanted];
 	uint32_t frames[AF_SYM_INLINES * 3];
 
 	for (uint32_t i = 0; i < a->nr * 3; i++) {
 		uint32_t value = m->frames[a->first + i];
 
-		frames[i] = i % 3 == 2 ? value : job_string(w, af_strtab_get(&m->strings, value));
+		frames[i] = i % 3 == 2 ? value : task_string(w, af_strtab_get(&m->strings, value));
 	}
 	struct af_ev_symbol ev = {
 	    .process = p->process,
 	    .address = p->address,
-	    .generation = p->generation,
-	    .module = job_string(w, a->module ? af_strtab_get(&m->strings, a->module) : m->path),
+	    .epoch = p->epoch,
+	    .module = task_string(w, a->module ? af_strtab_get(&m->strings, a->module) : m->path),
 	    .offset = p->vaddr,
 	    .source = a->source,
 	};
 	struct af_tail tail = {frames, a->nr * 3 * (uint32_t)sizeof *frames, sizeof *frames};
 	af_stream_put_tail(w->stream, AF_KIND_SYMBOL, w->time_ns, &ev, sizeof ev, &tail, 1);
 	bool before = w->code && w->process == p->process && w->address == p->address;
-	w->code = af_sym_job_write_code_address(m, (uint32_t)(at - m->wanted), before, &ev,
-	                                        w->stream, w->time_ns);
+	w->code = af_sym_task_write_code_address(m, (uint32_t)(at - m->wanted), before, &ev,
+	                                         w->stream, w->time_ns);
 	w->process = p->process;
 	w->address = p->address;
 }
 
-void af_sym_job_write(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns)
+void af_sym_task_write(struct af_sym_task *task, struct af_stream *s, uint64_t time_ns)
 {
-	struct job_writer w = {.stream = s, .time_ns = time_ns};
+	struct task_writer w = {.stream = s, .time_ns = time_ns};
 
-	for (uint32_t i = 0; i < job->nr_notes; i++) {
-		const char *key = af_strtab_get(&job->note_texts, job->notes[i].key);
-		const char *text = af_strtab_get(&job->note_texts, job->notes[i].text);
+	for (uint32_t i = 0; i < task->nr_notes; i++) {
+		const char *key = af_strtab_get(&task->note_texts, task->notes[i].key);
+		const char *text = af_strtab_get(&task->note_texts, task->notes[i].text);
 		struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0},
 		                         {text, (uint32_t)strlen(text), 0}};
 		af_stream_put_tail(s, AF_KIND_NOTE, time_ns, "", 0, tail, 2);
 	}
 
-	af_sym_job_write_codes(job, s, time_ns);
-	for (size_t i = 0; i < job->nr_places; i++)
-		if (!job_repeats(job, i))
-			job_write_place(&w, job, &job->places[i]);
+	af_sym_task_write_codes(task, s, time_ns);
+	for (size_t i = 0; i < task->nr_places; i++)
+		if (!task_repeats(task, i))
+			task_write_place(&w, task, &task->places[i]);
 	af_strtab_free(&w.strings);
 }

@@ -18,44 +18,44 @@
 
 struct af_err;
 struct af_stream;
-struct af_sym_job;
+struct af_sym_task;
 
 /* An empty job; af_sym_job_close(NULL) is fine. Out of memory ends the program. */
-struct af_sym_job *af_sym_job_open(void);
-void af_sym_job_close(struct af_sym_job *job);
+struct af_sym_task *af_sym_task_open(void);
+void af_sym_task_close(struct af_sym_task *task);
 
 /*
  * Add a process: @ordinal called itself @pid, began at @start_ns on the trace's clock and ran @exe,
  * which is copied; "" when that is not known. @parent is the ordinal of the process that forked it,
  * whose code it has, 0 for none.
  */
-void af_sym_job_process(struct af_sym_job *job, uint32_t ordinal, uint32_t parent, uint32_t pid,
-                        uint64_t start_ns, const char *exe);
+void af_sym_task_process(struct af_sym_task *task, uint32_t ordinal, uint32_t parent, uint32_t pid,
+                         uint64_t start_ns, const char *exe);
 
 /*
  * The user of the process, when known: that user's files about it (perf maps, dumps) are trusted.
  */
-void af_sym_job_user(struct af_sym_job *job, uint32_t ordinal, uid_t uid);
+void af_sym_task_user(struct af_sym_task *task, uint32_t ordinal, uid_t uid);
 
 /* A MAPPING event of @process; everything is copied. Any order, before or after the stacks. */
-void af_sym_job_mapping(struct af_sym_job *job, uint32_t process, const struct af_ev_mapping *ev,
-                        const uint8_t *build_id, uint32_t build_id_len, const char *path,
-                        size_t path_len);
+void af_sym_task_mapping(struct af_sym_task *task, uint32_t process, const struct af_ev_mapping *ev,
+                         const uint8_t *build_id, uint32_t build_id_len, const char *path,
+                         size_t path_len);
 
 /*
  * Add @nr addresses (8 bytes each, unaligned) of a stack that was first seen at @time_ns and walked
- * in the module epoch @generation; stacks come in order of time. Those of process 0 are the
+ * in the module epoch @epoch; stacks come in order of time. Those of process 0 are the
  * kernel's.
  */
-void af_sym_job_stack(struct af_sym_job *job, uint32_t process, uint32_t generation,
-                      uint64_t time_ns, const uint8_t *pcs, uint32_t nr);
+void af_sym_task_stack(struct af_sym_task *task, uint32_t process, uint32_t epoch, uint64_t time_ns,
+                       const uint8_t *pcs, uint32_t nr);
 
 /*
  * The trace holds an object of machine code under this name; the original file may be gone. Copied.
  */
-void af_sym_job_object(struct af_sym_job *job, const char *name);
+void af_sym_task_object(struct af_sym_task *task, const char *name);
 
-struct af_sym_places {
+struct af_search_paths {
 	const char *root;     /* prefix of all files of modules, or NULL */
 	const char *perf_dir; /* holds perf-PID.map */
 	const char *kept;     /* perf's copies of files, by build-id, or NULL */
@@ -70,7 +70,7 @@ struct af_sym_places {
 	 * Kernel functions that the trace itself lists, as lines of that file, or NULL: functions
 	 * made at run time, such as BPF programs.
 	 */
-	const char *kernel_told;
+	const char *kernel_reported;
 	/*
 	 * /proc, for processes that still run; NULL: the trace is not of this boot of this machine.
 	 */
@@ -94,24 +94,24 @@ struct af_sym_places {
 };
 
 /* Resolve everything, on all processors. @progress (may be NULL) is called from this thread. */
-void af_sym_job_run(struct af_sym_job *job, const struct af_sym_places *places,
-                    void (*progress)(void *arg, const struct af_sym_progress *p), void *arg);
+void af_sym_task_run(struct af_sym_task *task, const struct af_search_paths *places,
+                     void (*progress)(void *arg, const struct af_sym_progress *p), void *arg);
 
 /*
  * After the run: name by notes `symbols.package.FILE` the package that has the symbols of a
  * stripped file, by the list of packages installed below @root (NULL: here). Does nothing without
  * dpkg.
  */
-void af_sym_job_packages(struct af_sym_job *job, const char *root);
+void af_sym_task_packages(struct af_sym_task *task, const char *root);
 
 /* Number of SYMBOL events that af_sym_job_write() will write. */
-uint64_t af_sym_job_nr(const struct af_sym_job *job);
+uint64_t af_sym_task_nr(const struct af_sym_task *task);
 
 /*
  * Write STRING, SYMBOL and NOTE events at @time_ns: an address of a process once for each module
  * epoch in which its meaning changes. Kept device code becomes PROGRAM, CODE and CODE_ADDRESS.
  * Failures of the stream are reported by af_stream_close().
  */
-void af_sym_job_write(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns);
+void af_sym_task_write(struct af_sym_task *task, struct af_stream *s, uint64_t time_ns);
 
 #endif

@@ -18,29 +18,29 @@ enum {
 };
 
 /* A function of device code that has addresses. */
-struct job_function {
+struct task_function {
 	uint32_t name; /* string of the module */
 	uint32_t symbol, code;
 };
 
-struct job_code {
+struct task_code {
 	char object[AF_SHA256_HEX];
 	uint64_t size;
-	struct job_function *functions;
+	struct task_function *functions;
 	uint32_t nr, cap;
-	struct job_code_at {
+	struct task_code_at {
 		uint32_t function; /* index + 1, 0: none */
 		uint32_t offset;
 	} at[]; /* for each wanted address */
 };
 
 /* One of the functions that PoCL makes of a kernel is in everything that it loads. */
-static bool job_has_kernel(const struct job_module *m)
+static bool task_has_kernel(const struct task_module *m)
 {
 	size_t len;
 
 	for (uint32_t i = 0; i < m->nr; i++) {
-		const struct job_answer *a = &m->answers[i];
+		const struct task_answer *a = &m->answers[i];
 		const uint32_t *last = &m->frames[a->first + (a->nr - 1) * 3];
 
 		if (a->nr && af_sym_kernel_name(af_strtab_get(&m->strings, *last), &len))
@@ -50,15 +50,15 @@ static bool job_has_kernel(const struct job_module *m)
 }
 
 /* The number of @f, from 1; @by_function has those that are known. */
-static uint32_t job_function_of(struct job_module *m, struct af_map *by_function, uint32_t i,
-                                const struct af_code_function *f)
+static uint32_t task_function_of(struct task_module *m, struct af_map *by_function, uint32_t i,
+                                 const struct af_code_function *f)
 {
-	struct job_code *code = m->code;
+	struct task_code *code = m->code;
 	uint64_t *known = af_map_at(by_function, i, NULL);
 
 	if (!*known) {
 		AF_GROW(code->functions, code->nr, code->cap);
-		code->functions[code->nr++] = (struct job_function){
+		code->functions[code->nr++] = (struct task_function){
 		    .name = af_strtab_id_z(&m->strings, f->name),
 		    .symbol = f->symbol,
 		};
@@ -67,7 +67,7 @@ static uint32_t job_function_of(struct job_module *m, struct af_map *by_function
 	return (uint32_t)*known;
 }
 
-static void job_code_place(struct job_module *m, struct af_code *code)
+static void task_code_place(struct task_module *m, struct af_code *code)
 {
 	struct af_map by_function = {0};
 
@@ -77,36 +77,37 @@ static void job_code_place(struct job_module *m, struct af_code *code)
 
 		if (f < 0 || offset > UINT32_MAX)
 			continue;
-		m->code->at[i].function = job_function_of(m, &by_function, (uint32_t)f,
-		                                          af_code_function(code, (uint32_t)f));
+		m->code->at[i].function = task_function_of(m, &by_function, (uint32_t)f,
+		                                           af_code_function(code, (uint32_t)f));
 		m->code->at[i].offset = (uint32_t)offset;
 	}
 	af_map_free(&by_function);
 }
 
 /* The object is kept before anything refers to it; one that cannot be kept is no loss of names. */
-void af_sym_job_code(struct af_sym_job *job, struct job_module *m, const struct af_sym_module *file)
+void af_sym_task_code(struct af_sym_task *task, struct task_module *m,
+                      const struct af_sym_module *file)
 {
-	const struct af_sym_places *where = job->where;
+	const struct af_search_paths *where = task->where;
 	struct af_code *code;
 	size_t size;
 	const void *bytes = af_sym_module_bytes(file, &size);
 
-	if (!where->keep || !bytes || size > JOB_OBJECT_SIZE || !job_has_kernel(m) ||
+	if (!where->keep || !bytes || size > JOB_OBJECT_SIZE || !task_has_kernel(m) ||
 	    af_code_open(&code, bytes, size, NULL))
 		return;
-	if (atomic_fetch_add(&job->nr_kept, 1) < JOB_OBJECTS) {
+	if (atomic_fetch_add(&task->nr_kept, 1) < JOB_OBJECTS) {
 		m->code = af_xcalloc(1, sizeof *m->code + m->nr * sizeof *m->code->at);
 		m->code->size = size;
 		if (where->keep(where->objects, bytes, size, m->code->object))
-			af_sym_job_code_free(m);
+			af_sym_task_code_free(m);
 		else
-			job_code_place(m, code);
+			task_code_place(m, code);
 	}
 	af_code_close(code);
 }
 
-void af_sym_job_code_free(struct job_module *m)
+void af_sym_task_code_free(struct task_module *m)
 {
 	if (m->code)
 		free(m->code->functions);
@@ -114,13 +115,13 @@ void af_sym_job_code_free(struct job_module *m)
 	m->code = NULL;
 }
 
-void af_sym_job_write_codes(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns)
+void af_sym_task_write_codes(struct af_sym_task *task, struct af_stream *s, uint64_t time_ns)
 {
 	uint32_t programs = 0, codes = 0;
 
-	for (uint32_t i = 0; i < job->nr_modules; i++) {
-		const struct job_module *m = &job->modules[i];
-		struct job_code *c = m->code;
+	for (uint32_t i = 0; i < task->nr_modules; i++) {
+		const struct task_module *m = &task->modules[i];
+		struct task_code *c = m->code;
 
 		if (!c || !c->nr)
 			continue;
@@ -143,16 +144,16 @@ void af_sym_job_write_codes(struct af_sym_job *job, struct af_stream *s, uint64_
 	}
 }
 
-bool af_sym_job_write_code_address(const struct job_module *m, uint32_t wanted, bool before,
-                                   const struct af_ev_symbol *symbol, struct af_stream *s,
-                                   uint64_t time_ns)
+bool af_sym_task_write_code_address(const struct task_module *m, uint32_t wanted, bool before,
+                                    const struct af_ev_symbol *symbol, struct af_stream *s,
+                                    uint64_t time_ns)
 {
-	const struct job_code_at *at = m->code ? &m->code->at[wanted] : NULL;
+	const struct task_code_at *at = m->code ? &m->code->at[wanted] : NULL;
 	bool is = at && at->function;
 
 	if (is || before)
 		af_stream_put(s, code_address, time_ns, .process = symbol->process,
-		              .address = symbol->address, .generation = symbol->generation,
+		              .address = symbol->address, .epoch = symbol->epoch,
 		              .code = is ? m->code->functions[at->function - 1].code : 0,
 		              .offset = is ? at->offset : 0);
 	return is;

@@ -17,15 +17,15 @@
 #include "sym/resolve/running.h"
 #include "sym/resolve/task.h"
 
-enum job_kind {
+enum task_kind {
 	JOB_FILE,   /* an ELF file */
 	JOB_JIT,    /* code that a run-time compiler made in one process */
 	JOB_KERNEL, /* the kernel, its modules and BPF programs */
 };
 
 /* A source of names, and the addresses to look up in it. */
-struct job_module {
-	enum job_kind kind;
+struct task_module {
+	enum task_kind kind;
 	const char *path;
 	const uint8_t *build_id;
 	uint32_t build_id_len;
@@ -34,47 +34,47 @@ struct job_module {
 	uint32_t process;
 	bool mapped; /* the process has something there */
 
-	struct job_wanted *wanted; /* sorted, each address once */
+	struct task_wanted *wanted; /* sorted, each address once */
 	uint32_t nr, cap;
-	struct job_answer *answers; /* one for each wanted */
+	struct task_answer *answers; /* one for each wanted */
 	struct af_strtab strings;
 	uint32_t *frames; /* three each, ids of strings */
 	uint32_t nr_frames, cap_frames;
-	struct job_code *code; /* NULL: it is not device code, or could not be kept */
+	struct task_code *code; /* NULL: it is not device code, or could not be kept */
 };
 
-struct job_wanted {
+struct task_wanted {
 	uint64_t vaddr;
 	uint64_t time_ns; /* first seen: the code there at that time is named */
 };
 
-struct job_answer {
+struct task_answer {
 	uint32_t source, first, nr; /* frames */
 	uint32_t module;            /* string, 0: the module's path */
 };
 
-struct job_mapping {
-	uint32_t process, generation, order;
+struct task_mapping {
+	uint32_t process, epoch, order;
 	uint32_t module;
 	bool main; /* the executable */
 	uint64_t start, end, bias;
 };
 
 /* An address of a stack. */
-struct job_place {
-	uint32_t process, generation;
+struct task_place {
+	uint32_t process, epoch;
 	uint64_t address, vaddr, time_ns;
 	uint32_t module;
 };
 
 /* A NOTE for the user: ids of strings. */
-struct job_note {
+struct task_note {
 	uint32_t key, text;
 };
 
 enum { JOB_NOTES = 32 };
 
-struct job_process {
+struct task_process {
 	uint32_t ordinal, parent, pid;
 	uint64_t start_ns;
 	const char *exe; /* NULL: not known */
@@ -83,30 +83,30 @@ struct job_process {
 };
 
 /* A file jit-PID.dump that the process had mapped. */
-struct job_dump {
+struct task_dump {
 	uint32_t process;
 	const char *path;
 };
 
-struct af_sym_job {
+struct af_sym_task {
 	struct af_strtab keys; /* module keys, and the bytes that modules point to */
-	struct job_module *modules;
+	struct task_module *modules;
 	uint32_t nr_modules, cap_modules;
 	struct af_map by_key; /* key string → module + 1 */
-	struct job_mapping *mappings;
+	struct task_mapping *mappings;
 	uint32_t nr_mappings, cap_mappings;
-	struct job_process *processes;
+	struct task_process *processes;
 	uint32_t nr_processes, cap_processes;
-	struct job_dump *dumps;
+	struct task_dump *dumps;
 	uint32_t nr_dumps, cap_dumps;
 	uint32_t *objects; /* of the trace: strings of keys */
 	uint32_t nr_objects, cap_objects;
 	struct af_keys seen; /* hash of (process, generation, address) */
-	struct job_place *places;
+	struct task_place *places;
 	size_t nr_places, cap_places;
 
 	/* While running. */
-	const struct af_sym_places *where;
+	const struct af_search_paths *where;
 	uint32_t *order; /* modules, the one with most addresses first */
 	_Atomic uint32_t next;
 	_Atomic uint64_t resolved, modules_done;
@@ -116,59 +116,59 @@ struct af_sym_job {
 	struct af_cache cache;
 	pthread_mutex_t lock; /* of the members that follow */
 	bool live_open;
-	struct af_live live;
+	struct af_running live;
 	struct af_strtab note_texts;
-	struct job_note notes[JOB_NOTES];
+	struct task_note notes[JOB_NOTES];
 	uint32_t nr_notes;
 };
 
 /* Called for each address that has been looked up. */
-typedef void af_sym_job_tick(struct af_sym_job *job, void *arg);
+typedef void af_sym_task_tick(struct af_sym_task *task, void *arg);
 
 /* Store the answer to address @i of @m. */
-void af_sym_job_answered(struct job_module *m, uint32_t i, const struct af_sym_answer *a);
+void af_sym_task_answered(struct task_module *m, uint32_t i, const struct af_sym_answer *a);
 
 /* Look up the addresses of code that run-time compilers made. */
-void af_sym_job_answer_jit(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
-                           void *arg);
+void af_sym_task_answer_jit(struct af_sym_task *task, struct task_module *m, af_sym_task_tick *tick,
+                            void *arg);
 
 /* The process @ordinal of the trace, NULL when it is not known. */
-const struct job_process *af_sym_job_find(const struct af_sym_job *job, uint32_t ordinal);
+const struct task_process *af_sym_task_find(const struct af_sym_task *task, uint32_t ordinal);
 
 /* The same process if it still runs, NULL when it does not. Any thread. */
-const struct af_live_process *af_sym_job_live(struct af_sym_job *job, uint32_t ordinal);
+const struct af_running_process *af_sym_task_running(struct af_sym_task *task, uint32_t ordinal);
 
 /* Answer all addresses of @m; for one thread at a time for each module. */
-void af_sym_job_answer(struct af_sym_job *job, struct job_module *m, af_sym_job_tick *tick,
-                       void *arg);
+void af_sym_task_answer(struct af_sym_task *task, struct task_module *m, af_sym_task_tick *tick,
+                        void *arg);
 
 /* Add a NOTE to the trace, once for each key and text. Any thread. */
-void af_sym_job_note(struct af_sym_job *job, const char *key, const char *fmt, ...)
+void af_sym_task_note(struct af_sym_task *task, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
  * Keep @file as device code if it is such code, and find the functions of its addresses. Any
  * thread.
  */
-void af_sym_job_code(struct af_sym_job *job, struct job_module *m,
-                     const struct af_sym_module *file);
-void af_sym_job_code_free(struct job_module *m);
+void af_sym_task_code(struct af_sym_task *task, struct task_module *m,
+                      const struct af_sym_module *file);
+void af_sym_task_code_free(struct task_module *m);
 
 /*
  * Write the PROGRAM and CODE events of all device code, and number its functions for
  * af_sym_job_write_code_address().
  */
-void af_sym_job_write_codes(struct af_sym_job *job, struct af_stream *s, uint64_t time_ns);
+void af_sym_task_write_codes(struct af_sym_task *task, struct af_stream *s, uint64_t time_ns);
 
 /*
  * Write that the @wanted-th address of @m, which @symbol names, lies in device code, if it does;
  * returns whether it does. @before: it did so in an earlier module epoch.
  */
-bool af_sym_job_write_code_address(const struct job_module *m, uint32_t wanted, bool before,
-                                   const struct af_ev_symbol *symbol, struct af_stream *s,
-                                   uint64_t time_ns);
+bool af_sym_task_write_code_address(const struct task_module *m, uint32_t wanted, bool before,
+                                    const struct af_ev_symbol *symbol, struct af_stream *s,
+                                    uint64_t time_ns);
 
 /* Find the module of each address, and give each module its addresses. */
-void af_sym_job_place(struct af_sym_job *job);
+void af_sym_task_place(struct af_sym_task *task);
 
 #endif

@@ -46,13 +46,14 @@ int af_origin_mark(int dirfd)
 
 bool af_origin_is_here(int dirfd)
 {
-	char hex[AF_SHA256_HEX], told[AF_SHA256_HEX] = "";
+	char hex[AF_SHA256_HEX], reported[AF_SHA256_HEX] = "";
 	struct stat st;
 	scope_close int fd = af_trace_file(dirfd, AF_ORIGIN_FILE);
 
 	if (fd < 0 || fstat(dirfd, &st) || st.st_uid != geteuid() || fstat(fd, &st) ||
 	    st.st_uid != geteuid() || st.st_nlink != 1)
 		return false;
-	ssize_t n = read(fd, told, sizeof told);
-	return n == sizeof told - 1 && !origin_digest(dirfd, hex) && !memcmp(told, hex, (size_t)n);
+	ssize_t n = read(fd, reported, sizeof reported);
+	return n == sizeof reported - 1 && !origin_digest(dirfd, hex) &&
+	       !memcmp(reported, hex, (size_t)n);
 }

@@ -105,7 +105,7 @@ struct af_session {
 	 * call paths and shapes it has defined and gives ids from 1 again, so that old definitions
 	 * can be dropped.
 	 */
-	_Atomic uint32_t round;
+	_Atomic uint32_t epoch;
 	_Atomic uint64_t lost_oldest; /* events that gave way to newer ones */
 
 	/*
@@ -202,7 +202,7 @@ enum af_ask {
  * The datagram that a process sends to the control socket, with at most one descriptor. A later
  * request comes with one end of a socket; the recorder answers by closing it.
  */
-struct af_hello {
+struct af_registration {
 	uint32_t process; /* its ordinal */
 	/* In its own PID namespace; the socket's credentials have the recorder's view */
 	uint32_t pid;

@@ -72,13 +72,13 @@ def device_work():
         names[process, field["kernel"]] = field["name"][1:-1]
     for line in aflame("print", TRACE).splitlines():
         word = line.split()
-        if word[4] not in ("shape", "gpu_work", "gpu_work_long"):
+        if word[4] not in ("descriptor", "gpu_work", "gpu_work_long"):
             continue
         field = dict(FIELD.findall(line))
-        if word[4] == "shape":
-            shapes[word[1], field["shape"]] = (word[2], field)
+        if word[4] == "descriptor":
+            shapes[word[1], field["descriptor"]] = (word[2], field)
             continue
-        process, shape = shapes[word[1], field["shape"]]
+        process, shape = shapes[word[1], field["descriptor"]]
         busy = int(field["busy_ns"]) if "busy_ns" in field else int(field["end_ns"]) - int(field["start_ns"])
         kernel = shape["op"] == "KERNEL"
         got.add(names[process, shape["kernel"]] if kernel else (shape["op"], int(shape["bytes"])), busy)
@@ -219,10 +219,10 @@ def memory():
         want.add((kinds[kind] if not pool else "POOL", "FREE" if freed else "ALLOC"), size)
     for _, process, _, _, field in events("memory"):
         key = process, field["address"]
-        size = live.pop(key) if field["does"] == "FREE" else int(field["bytes"])
-        if field["does"] == "ALLOC":
+        size = live.pop(key) if field["category"] == "FREE" else int(field["bytes"])
+        if field["category"] == "ALLOC":
             live[key] = size
-        got.add((field["memory"], field["does"]), size)
+        got.add((field["memory"], field["category"]), size)
     same("memory of devices (bytes)", want, got)
 
 

@@ -95,7 +95,7 @@ int aft_walk(char *out, int size)
 
 	unsigned nr = af_python_frames(entries, ENTRIES_MAX, &stop);
 	for (unsigned i = 0; i < nr; i++) {
-		const struct af_py_code *c = af_python_code((uint32_t)(entries[i] >> 32));
+		const struct af_py_code_copy *c = af_python_code((uint32_t)(entries[i] >> 32));
 		if (entries[i] == AF_PY_BORDER)
 			used += snprintf(out + used, (size_t)(size - used), "--\n");
 		else if (c)
@@ -204,7 +204,7 @@ static _Atomic uint64_t sample_counts[NR_COUNTS];
 
 static bool plausible(uint64_t entry)
 {
-	const struct af_py_code *c = af_python_code((uint32_t)(entry >> 32));
+	const struct af_py_code_copy *c = af_python_code((uint32_t)(entry >> 32));
 
 	if (!c || !c->name[0] || !strcmp(c->name, "?") || !strcmp(c->file, "?"))
 		return false;
@@ -214,7 +214,7 @@ static bool plausible(uint64_t entry)
 /* Every thread of walk.py begins in one of these. */
 static bool plausible_root(uint64_t entry)
 {
-	const struct af_py_code *c = af_python_code((uint32_t)(entry >> 32));
+	const struct af_py_code_copy *c = af_python_code((uint32_t)(entry >> 32));
 
 	return c && (!strcmp(c->name, "<module>") || strstr(c->name, "_bootstrap"));
 }
