@@ -154,7 +154,7 @@ static int export_slices(const struct export_options *o, const struct af_format 
 	                               .from_ns = o->from_ns,
 	                               .to_ns = o->to_ns};
 	bool samples = strcmp(o->format, "chrome") != 0; /* it has no place for them */
-	const struct af_slices_job job = {
+	const struct af_slices_request request = {
 	    .who = "export",
 	    .to = o->output,
 	    .format = format,
@@ -167,13 +167,13 @@ static int export_slices(const struct export_options *o, const struct af_format 
 	};
 	int rc = af_trace_prepare(dir, err);
 
-	return rc ? rc : af_slices_write(&job, dir, err);
+	return rc ? rc : af_slices_write(&request, dir, err);
 }
 
 /* One of what the exchange writes, for af_atomic_write(). */
 struct exporting {
 	const struct af_export_format *format;
-	struct af_export_job job;
+	struct af_export_request request;
 	struct af_export_count count;
 };
 
@@ -181,15 +181,16 @@ static int events_write(int fd, void *arg, struct af_err *err)
 {
 	struct exporting *x = arg;
 
-	x->job.fd = fd;
-	return x->format->write(&x->job, &x->count, err);
+	x->request.fd = fd;
+	return x->format->write(&x->request, &x->count, err);
 }
 
 static void events_tell(const struct exporting *x)
 {
 	if (!x->count.written)
-		fprintf(stderr, "aflame export: the trace %s has no %s%s\n", x->job.dir,
-		        x->format->unit, x->job.from_ns || x->job.to_ns ? " in that time" : "");
+		fprintf(stderr, "aflame export: the trace %s has no %s%s\n", x->request.dir,
+		        x->format->unit,
+		        x->request.from_ns || x->request.to_ns ? " in that time" : "");
 	if (x->count.left_out)
 		fprintf(stderr, "aflame export: left out: %llu %s\n",
 		        (unsigned long long)x->count.left_out, x->format->left_out);
@@ -198,7 +199,7 @@ static void events_tell(const struct exporting *x)
 static int export_events(const struct export_options *o, const char *dir, struct af_err *err)
 {
 	struct exporting x = {.format = af_export_formats,
-	                      .job = {.dir = dir, .from_ns = o->from_ns, .to_ns = o->to_ns}};
+	                      .request = {.dir = dir, .from_ns = o->from_ns, .to_ns = o->to_ns}};
 
 	while (strcmp(x.format->name, o->format) != 0)
 		x.format++;

@@ -89,14 +89,14 @@ static int flame_perf(const struct flame_options *o, struct af_stacks *s, struct
 	return af_perf_script(&s->tree, s->data, s->size, o->perf_frames, o->event, err);
 }
 
-static int flame_folded(const struct flame_options *o, const struct af_picture_job *job,
+static int flame_folded(const struct flame_options *o, const struct af_picture_request *request,
                         struct af_err *err)
 {
 	const struct af_stacks_how how = {.who = "flame",
 	                                  .encoding = o->encoding,
 	                                  .two = o->differential,
 	                                  .ordered = o->picture.flamechart};
-	struct af_picture_job drawn = *job;
+	struct af_picture_request drawn = *request;
 	struct af_stacks stacks;
 	int rc =
 	    o->perf ? flame_perf(o, &stacks, err) : af_stacks_open(&stacks, o->folded, &how, err);
@@ -179,7 +179,7 @@ static void flame_warning(struct af_results *r, int view, const char *weight)
 static struct af_query flame_query(const struct flame_options *o, const struct af_format *format,
                                    int view)
 {
-	struct af_query query = AF_ASKED_ALL;
+	struct af_query query = AF_QUERY_ALL;
 
 	if (view >= 0)
 		query.answers = 1u << view | (format->tables ? AF_ANSWER_TABLES | AF_ANSWER_ANNOTATE
@@ -230,17 +230,17 @@ static int flame_chart(const struct flame_options *o, const char *dir, const str
 }
 
 static int flame_trace(const struct flame_options *o, const char *dir,
-                       const struct af_picture_job *job, struct af_err *err)
+                       const struct af_picture_request *request, struct af_err *err)
 {
-	struct af_picture_job drawn = *job;
-	struct af_picture picture = *job->picture;
+	struct af_picture_request drawn = *request;
+	struct af_picture picture = *request->picture;
 	struct af_tree chart = {0};
 	/* report.html holds all views unless one is asked for; a picture shows one. */
-	bool one = o->view || strcmp(job->format->name, "html");
+	bool one = o->view || strcmp(request->format->name, "html");
 	int v = one ? view_index(o->view ? o->view : "all") : -1;
-	struct af_query query = flame_query(o, job->format, v);
+	struct af_query query = flame_query(o, request->format, v);
 	struct af_results r;
-	bool tables = job->format->tables != NULL; /* a page shows all weights */
+	bool tables = request->format->tables != NULL; /* a page shows all weights */
 	int rc = one && !tables ? af_load_view("flame", dir, &query, v, &picture.weight, &r, err)
 	                        : af_load(dir, &query, &r, err);
 
@@ -256,7 +256,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		rc = flame_has(o, dir, &r, v, err);
 	}
 	/* A page makes its own. */
-	if (!rc && o->picture.flamechart && !job->format->slice) {
+	if (!rc && o->picture.flamechart && !request->format->slice) {
 		rc = flame_chart(o, dir, &r, v, picture.weight, &chart, err);
 		drawn.tree = &chart;
 	}
@@ -304,16 +304,17 @@ static int flame_files(struct flame_options *o, const struct af_format *format, 
 
 static int flame_draw(struct flame_options *o, int nr_words, char **words, struct af_err *err)
 {
-	struct af_picture_job job = {.to = o->output, .picture = &o->picture};
+	struct af_picture_request request = {.to = o->output, .picture = &o->picture};
 	const char *dir = af_trace_dir(nr_words, words);
-	int rc = flame_format(o, &job.format, err);
+	int rc = flame_format(o, &request.format, err);
 
 	if (!rc && !o->folded)
 		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
 	if (!rc)
-		rc = flame_files(o, job.format, err);
+		rc = flame_files(o, request.format, err);
 	if (!rc)
-		rc = o->folded ? flame_folded(o, &job, err) : flame_trace(o, dir, &job, err);
+		rc =
+		    o->folded ? flame_folded(o, &request, err) : flame_trace(o, dir, &request, err);
 	if (!rc && o->colors_file)
 		rc = af_palette_map_save(&o->colors, err);
 	return rc;

@@ -141,7 +141,7 @@ static int scope_draw(struct scope *s, const struct af_format *format, const cha
                       const struct af_query *when, struct af_err *err)
 {
 	int view = s->heat.gpu ? AF_VIEW_GPU : AF_VIEW_CPU;
-	struct af_query query = format->tables ? AF_ASKED_ALL : (struct af_query){0};
+	struct af_query query = format->tables ? AF_QUERY_ALL : (struct af_query){0};
 	struct af_picture picture = {.title = s->o->title};
 
 	query.from_ns = when->from_ns;
@@ -154,7 +154,7 @@ static int scope_draw(struct scope *s, const struct af_format *format, const cha
 	int rc = format->tables ? af_load(s->dir, &query, &s->results, err)
 	                        : af_load_view("flamescope", s->dir, &query, view, &picture.weight,
 	                                       &s->results, err);
-	struct af_picture_job job = {
+	struct af_picture_request request = {
 	    .format = format,
 	    .to = {file, s->o->output.public},
 	    .picture = &picture,
@@ -164,7 +164,7 @@ static int scope_draw(struct scope *s, const struct af_format *format, const cha
 	    .dir = s->dir,
 	};
 	if (!rc)
-		rc = af_picture_write(&job, err);
+		rc = af_picture_write(&request, err);
 	af_results_close(&s->results);
 	return rc;
 }

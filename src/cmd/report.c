@@ -399,7 +399,7 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		rc = r.kind->print(&r, err);
 	if (!rc)
 		af_load_sampled("report", &r.results);
-	af_tree_close(&r.narrowed);
+	af_tree_close(&r.filtered);
 	af_results_close(&r.results);
 	return rc;
 }

@@ -33,7 +33,7 @@ struct report {
 	const char *weight; /* requested, or else chosen by what the trace has; NULL: time */
 	bool gpu_instead;   /* for top without a view: only devices have data */
 	struct af_results results;
-	struct af_tree narrowed; /* the view after --focus and --hide, if they are given */
+	struct af_tree filtered; /* the view after --focus and --hide, if they are given */
 };
 
 struct report_kind {

@@ -35,9 +35,9 @@ static const struct af_tree *filter(struct report *r, const struct af_tree *t,
 		af_hits_match(&h, t, patterns->items[i]);
 		step(&next, t, &h);
 		af_hits_free(&h);
-		af_tree_close(&r->narrowed);
-		r->narrowed = next;
-		t = &r->narrowed;
+		af_tree_close(&r->filtered);
+		r->filtered = next;
+		t = &r->filtered;
 	}
 	return t;
 }
@@ -239,7 +239,7 @@ static int text_tree(const struct report *r, const struct reported *p, const str
 	    .frames = report_limit(r, 0),
 	    .all_frames = !r->options->limit,
 	};
-	const struct af_picture_job job = {
+	const struct af_picture_request request = {
 	    .format = af_format_for("text"),
 	    .to = {"-", false},
 	    .picture = &picture,
@@ -247,7 +247,7 @@ static int text_tree(const struct report *r, const struct reported *p, const str
 	};
 
 	fflush(stdout);
-	return af_picture_write(&job, err);
+	return af_picture_write(&request, err);
 }
 
 int report_tree(struct report *r, struct af_err *err)

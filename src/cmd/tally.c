@@ -35,8 +35,8 @@ static bool tally_folds(const struct af_table *t)
 	return strcmp(t->name, "memory") != 0;
 }
 
-static struct af_table *tally_fold(const struct tally_options *o, const struct tally_part *part,
-                                   const struct af_table *t, struct af_tables *f)
+static struct af_table *tally_group(const struct tally_options *o, const struct tally_part *part,
+                                    const struct af_table *t, struct af_tables *f)
 {
 	static const char *const all[] = {"process", "device", NULL};
 	bool apart = !tally_folds(t) || !strcmp(o->group, "device");
@@ -100,7 +100,7 @@ static int tally_run(void *state, int nr_words, char **words, struct af_err *err
 		for (const struct af_table *t = r.tables.first; t; t = t->next)
 			if (!strcmp(t->name, tally_parts[i].table))
 				tally_sort(o, &tally_parts[i],
-				           tally_fold(o, &tally_parts[i], t, &f));
+				           tally_group(o, &tally_parts[i], t, &f));
 	if (!rc && !f.first)
 		rc = af_fail_plain(err, -ENODATA, "the trace %s has no calls of a device's API",
 		                   dir);

@@ -82,22 +82,22 @@ static int timeline_run(void *state, int nr_words, char **words, struct af_err *
 {
 	struct timeline_options *o = state;
 	const char *dir = af_trace_dir(nr_words, words);
-	struct af_slices_job job = {.who = "timeline", .to = o->output};
+	struct af_slices_request request = {.who = "timeline", .to = o->output};
 
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "timeline takes one trace directory, not %d",
 		                     nr_words);
 	if (o->query.to_ns && o->query.to_ns <= o->query.from_ns)
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
-	int rc = timeline_format(o, &job.format, &job.gzip, err);
+	int rc = timeline_format(o, &request.format, &request.gzip, err);
 	if (!rc)
 		rc = timeline_parts(o, err);
 	if (!rc)
 		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
 	if (!rc)
 		rc = af_trace_prepare(dir, err);
-	job.query = o->query;
-	return rc ? rc : af_slices_write(&job, dir, err);
+	request.query = o->query;
+	return rc ? rc : af_slices_write(&request, dir, err);
 }
 
 #define AT(field) offsetof(struct timeline_options, field)

@@ -589,7 +589,7 @@ enum af_unsampled {
 /*
  * Generations (module epochs) of mappings that the recorder saw begin here. They do not tell when.
  */
-#define AF_GENERATION_RECORDER 0x80000000u
+#define AF_EPOCH_RECORDER 0x80000000u
 
 enum af_mapping_flag {
 	AF_MAPPING_DELETED = 1, /* the file was replaced or removed */

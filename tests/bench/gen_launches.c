@@ -36,7 +36,7 @@ static void define_paths(struct af_stream *s, uint64_t now)
 	}
 }
 
-static void define_shapes(struct af_stream *s, uint64_t now)
+static void define_descriptors(struct af_stream *s, uint64_t now)
 {
 	for (uint32_t p = 1; p <= PATHS; p++)
 		af_stream_put(s, descriptor, now, .descriptor = p, .op = AF_OP_KERNEL, .queue = 1,
@@ -214,9 +214,9 @@ int main(int argc, char **argv)
 	}
 	for (uint32_t i = 0; i < STREAMS; i++) {
 		define_paths(&streams[i], 1000);
-		define_shapes(&streams[i], 1000);
+		define_descriptors(&streams[i], 1000);
 	}
-	define_shapes(&buffers, 1000);
+	define_descriptors(&buffers, 1000);
 	if (cuda)
 		define_cuda();
 	if (sampled) {

@@ -12,7 +12,7 @@ static const struct af_tree_weight cpu_weights[] = {{"time", "ns"}, {"samples", 
 static const struct af_tree_weight gpu_weights[] = {
     {"time", "ns"}, {"samples", "samples"}, {"count", "launches"}, {"bytes", "bytes"}};
 
-void report_run_facts(struct af_tables *f)
+void report_run_tables(struct af_tables *f)
 {
 	static const struct af_column pair[] = {{"What", AF_CELL_TEXT, .key = "what"},
 	                                        {"Value", AF_CELL_TEXT, .key = "value"}};
@@ -47,7 +47,7 @@ void report_run_facts(struct af_tables *f)
 	t->note = "The kernel dropped them because its ring buffer was full.";
 }
 
-void report_top_facts(struct af_tables *f)
+void report_top_tables(struct af_tables *f)
 {
 	static const struct af_column columns[] = {{"Kernel", AF_CELL_TEXT, .key = "kernel"},
 	                                           {"Time", AF_CELL_NS, .key = "time_ns"},
@@ -92,8 +92,8 @@ void make_known(struct af_render *r, struct af_err *err)
 	af_tree_add(&gpu, node, 0, 5000);
 	af_tree_add(&gpu, node, 2, 3);
 	af_tree_finish(&gpu);
-	report_run_facts(&tables);
-	report_top_facts(&tables);
+	report_run_tables(&tables);
+	report_top_tables(&tables);
 	r->label = "cpu";
 	af_format_html.tree(r, &cpu, err);
 	r->label = "gpu";

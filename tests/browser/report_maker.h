@@ -25,7 +25,7 @@ void make_cpu(struct af_render *r, uint32_t nr_nodes, struct af_err *err);
 void make_gpu(struct af_render *r, uint32_t nr_nodes, struct af_err *err);
 
 /* Tables that known and sample have: the strip and what was lost; where GPU time went. */
-void report_run_facts(struct af_tables *f);
-void report_top_facts(struct af_tables *f);
+void report_run_tables(struct af_tables *f);
+void report_top_tables(struct af_tables *f);
 
 #endif

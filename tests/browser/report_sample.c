@@ -138,8 +138,8 @@ void make_sample(struct af_render *r, struct af_err *err)
 	af_tree_open(&cpu, cpu_weights, 2);
 	sample_cpu(&cpu);
 	af_tree_finish(&cpu);
-	report_run_facts(&tables);
-	report_top_facts(&tables);
+	report_run_tables(&tables);
+	report_top_tables(&tables);
 	r->label = "gpu";
 	af_format_html.tree(r, &gpu, err);
 	r->label = "cpu";

@@ -2,8 +2,8 @@
  * What a draft becomes must be a trace without a fault, whatever was imported: written to a folder
  * of the memory's, read back, gone.
  */
-#ifndef AF_FUZZ_DRAFT_CHECK_H
-#define AF_FUZZ_DRAFT_CHECK_H
+#ifndef AF_FUZZ_BUILDER_CHECK_H
+#define AF_FUZZ_BUILDER_CHECK_H
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -94,7 +94,7 @@ static inline void fuzz_check_trace(uint64_t most)
 }
 
 /* Write @d, read it back, close it. */
-static inline void fuzz_check_draft(struct af_builder *d)
+static inline void fuzz_check_builder(struct af_builder *d)
 {
 	struct af_err err = {0};
 	/* Work may get a call each, samples a call and work, spans time before and behind inner
@@ -126,7 +126,7 @@ static inline void fuzz_import(struct af_builder *d, const uint8_t *data, size_t
 	char complaint[256] = "";
 
 	import(d, &in, 0, complaint, sizeof complaint);
-	fuzz_check_draft(d);
+	fuzz_check_builder(d);
 }
 
 #endif

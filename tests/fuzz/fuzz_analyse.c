@@ -149,9 +149,9 @@ static const struct af_pass_ops check_pass = {
 };
 
 /* What is asked: a part of the run, of all, of a thread or of a device. */
-static struct af_query asked_of(struct input *in)
+static struct af_query query_of(struct input *in)
 {
-	struct af_query query = AF_ASKED_ALL;
+	struct af_query query = AF_QUERY_ALL;
 	uint8_t how = take_byte(in), when = take_byte(in);
 
 	query.answers |= AF_ANSWER_TALLY;
@@ -318,7 +318,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct af_buf streams[2] = {{0}, {0}};
 	uint64_t seq[2] = {0}, time_ns[2] = {1000, 1000};
 	uint8_t how = take_byte(&in);
-	struct af_query query = asked_of(&in);
+	struct af_query query = query_of(&in);
 	int fds[2];
 
 	while (in.left) {

@@ -130,7 +130,7 @@ static void frames_check(struct af_code *c, uint32_t i, uint64_t offset)
 static void function_check(struct af_code *c, uint32_t i)
 {
 	const struct af_code_function *f = af_code_function(c, i);
-	uint64_t within;
+	uint64_t holder;
 
 	check(f->holder <= i && strlen(f->shown) && af_code_find(c, f->name, f->symbol) >= 0);
 	if (f->bytes && f->size)
@@ -140,7 +140,7 @@ static void function_check(struct af_code *c, uint32_t i)
 		frames_check(c, i, at);
 		check(af_code_next(c, i, at) - at - 1 < 16);
 	}
-	check(af_code_innermost(c, i, f->size, &within) < 0);
+	check(af_code_innermost(c, i, f->size, &holder) < 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

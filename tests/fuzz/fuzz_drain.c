@@ -68,7 +68,7 @@ static int file_make(int dir, size_t size)
 	return fd;
 }
 
-static struct af_packet told[SLOTS]; /* the packets as the ring has them */
+static struct af_packet reported[SLOTS]; /* the packets as the ring has them */
 
 /* A packet that is right but for what its first byte says. */
 static struct af_packet packet_make(struct input *in, uint8_t *at, uint64_t seq)
@@ -122,7 +122,7 @@ static void ring_make(struct input *in)
 		ring.state[AF_RING_SLOTS - 1] = take_byte(in);
 	memcpy(at, &ring, sizeof ring);
 	for (unsigned i = 0; i < SLOTS; i++)
-		told[i] = packet_make(in, at + AF_RING_PAGE + (size_t)i * AF_SLOT_BYTES, i);
+		reported[i] = packet_make(in, at + AF_RING_PAGE + (size_t)i * AF_SLOT_BYTES, i);
 	munmap(at, AF_RING_BYTES);
 	close(fd);
 }
@@ -148,10 +148,11 @@ static void file_left_make(struct input *in)
 }
 
 /* Whether a packet of the ring has this number and says at least so much. */
-static bool was_told(const struct af_packet *p)
+static bool was_reported(const struct af_packet *p)
 {
 	for (int i = 0; i < SLOTS; i++)
-		if (told[i].seq == p->seq && told[i].content_bits / 8 >= p->content_bits / 8)
+		if (reported[i].seq == p->seq &&
+		    reported[i].content_bits / 8 >= p->content_bits / 8)
 			return true;
 	/* The last word, about events that were dropped after all packets. */
 	return p->content_bits == sizeof *p * 8;
@@ -167,7 +168,7 @@ static void check_packets(const uint8_t *bytes, size_t at, size_t size)
 		memcpy(&p, bytes + at, sizeof p);
 		size_t end = at + p.content_bits / 8;
 		if (p.magic != AF_PACKET_MAGIC || p.packet_bits != p.content_bits ||
-		    p.end_ns < p.begin_ns || end > size || !was_told(&p))
+		    p.end_ns < p.begin_ns || end > size || !was_reported(&p))
 			abort();
 		for (at += sizeof p; end - at >= sizeof h; at += h.size) {
 			memcpy(&h, bytes + at, sizeof h);

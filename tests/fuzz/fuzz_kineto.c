@@ -43,6 +43,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	af_builder_open(&d);
 	af_import_json(&d, &in, 0, complaint, sizeof complaint);
-	fuzz_check_draft(&d);
+	fuzz_check_builder(&d);
 	return 0;
 }

@@ -144,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct af_import_source in = {.read = fuzz_read, .arg = &b};
 	af_builder_open(&d);
 	af_import_nsys(&d, &in, 0, complaint, sizeof complaint);
-	fuzz_check_draft(&d);
+	fuzz_check_builder(&d);
 	if (made)
 		release(made);
 	return 0;

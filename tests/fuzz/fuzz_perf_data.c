@@ -37,7 +37,7 @@ static void import(const uint8_t *data, size_t size, bool seekable)
 	if (size && data[size - 1] & 1)
 		d.event = "cycles";
 	af_import_perf(&d, &in, 0, complaint, sizeof complaint);
-	fuzz_check_draft(&d);
+	fuzz_check_builder(&d);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -39,7 +39,7 @@
 	               #ours "." #field " is not as large as " #theirs "." #x)
 
 /* Theirs may have grown at its end. */
-#define WITHIN(ours, theirs)                                                                       \
+#define INSIDE(ours, theirs)                                                                       \
 	_Static_assert(sizeof(struct ours) <= sizeof(theirs), #ours " is larger than " #theirs)
 
 #define VALUE(ours, theirs) _Static_assert((long)(ours) == (long)(theirs), #ours " is not " #theirs)
@@ -96,7 +96,7 @@ SAME(af_cupti_call, context, CUpti_CallbackData, context);
 SAME(af_cupti_call, context_id, CUpti_CallbackData, contextUid);
 SAME(af_cupti_call, data, CUpti_CallbackData, correlationData);
 SAME(af_cupti_call, correlation, CUpti_CallbackData, correlationId);
-WITHIN(af_cupti_call, CUpti_CallbackData);
+INSIDE(af_cupti_call, CUpti_CallbackData);
 SAME(af_cupti_resource_data, context, CUpti_ResourceData, context);
 SAME(af_cupti_resource_data, handle, CUpti_ResourceData, resourceHandle);
 SAME(af_cupti_resource_data, what, CUpti_ResourceData, resourceDescriptor);
@@ -149,7 +149,7 @@ SAME(af_cupti_kernel, channel, KERNEL, channelID);
 SAME(af_cupti_kernel, channel_type, KERNEL, channelType);
 SAME3(af_cupti_kernel, cluster, KERNEL, clusterX, clusterY, clusterZ);
 SAME(af_cupti_kernel, cluster_policy, KERNEL, clusterSchedulingPolicy);
-WITHIN(af_cupti_kernel, KERNEL);
+INSIDE(af_cupti_kernel, KERNEL);
 
 SAME(af_cupti_memcpy, kind, MEMCPY, kind);
 SAME(af_cupti_memcpy, copy, MEMCPY, copyKind);
@@ -169,7 +169,7 @@ SAME(af_cupti_memcpy, node, MEMCPY, graphNodeId);
 SAME(af_cupti_memcpy, graph, MEMCPY, graphId);
 SAME(af_cupti_memcpy, channel, MEMCPY, channelID);
 SAME(af_cupti_memcpy, channel_type, MEMCPY, channelType);
-WITHIN(af_cupti_memcpy, MEMCPY);
+INSIDE(af_cupti_memcpy, MEMCPY);
 
 SAME(af_cupti_memcpy_peer, kind, CUpti_ActivityMemcpyPtoP4, kind);
 SAME(af_cupti_memcpy_peer, copy, CUpti_ActivityMemcpyPtoP4, copyKind);
@@ -192,7 +192,7 @@ SAME(af_cupti_memcpy_peer, node, CUpti_ActivityMemcpyPtoP4, graphNodeId);
 SAME(af_cupti_memcpy_peer, graph, CUpti_ActivityMemcpyPtoP4, graphId);
 SAME(af_cupti_memcpy_peer, channel, CUpti_ActivityMemcpyPtoP4, channelID);
 SAME(af_cupti_memcpy_peer, channel_type, CUpti_ActivityMemcpyPtoP4, channelType);
-WITHIN(af_cupti_memcpy_peer, CUpti_ActivityMemcpyPtoP4);
+INSIDE(af_cupti_memcpy_peer, CUpti_ActivityMemcpyPtoP4);
 
 SAME(af_cupti_memset, kind, CUpti_ActivityMemset4, kind);
 SAME(af_cupti_memset, value, CUpti_ActivityMemset4, value);
@@ -210,7 +210,7 @@ SAME(af_cupti_memset, node, CUpti_ActivityMemset4, graphNodeId);
 SAME(af_cupti_memset, graph, CUpti_ActivityMemset4, graphId);
 SAME(af_cupti_memset, channel, CUpti_ActivityMemset4, channelID);
 SAME(af_cupti_memset, channel_type, CUpti_ActivityMemset4, channelType);
-WITHIN(af_cupti_memset, CUpti_ActivityMemset4);
+INSIDE(af_cupti_memset, CUpti_ActivityMemset4);
 
 SAME(af_cupti_graph_trace, kind, CUpti_ActivityGraphTrace2, kind);
 SAME(af_cupti_graph_trace, correlation, CUpti_ActivityGraphTrace2, correlationId);
@@ -220,7 +220,7 @@ SAME(af_cupti_graph_trace, device, CUpti_ActivityGraphTrace2, deviceId);
 SAME(af_cupti_graph_trace, graph, CUpti_ActivityGraphTrace2, graphId);
 SAME(af_cupti_graph_trace, context, CUpti_ActivityGraphTrace2, contextId);
 SAME(af_cupti_graph_trace, stream, CUpti_ActivityGraphTrace2, streamId);
-WITHIN(af_cupti_graph_trace, CUpti_ActivityGraphTrace2);
+INSIDE(af_cupti_graph_trace, CUpti_ActivityGraphTrace2);
 
 SAME(af_cupti_overhead, kind, CUpti_ActivityOverhead3, kind);
 SAME(af_cupti_overhead, overhead, CUpti_ActivityOverhead3, overheadKind);
@@ -229,7 +229,7 @@ SAME(af_cupti_overhead, object_id, CUpti_ActivityOverhead3, objectId);
 SAME(af_cupti_overhead, start, CUpti_ActivityOverhead3, start);
 SAME(af_cupti_overhead, end, CUpti_ActivityOverhead3, end);
 SAME(af_cupti_overhead, correlation, CUpti_ActivityOverhead3, correlationId);
-WITHIN(af_cupti_overhead, CUpti_ActivityOverhead3);
+INSIDE(af_cupti_overhead, CUpti_ActivityOverhead3);
 
 VALUE(AF_CUPTI_PC_PERIOD, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD);
 VALUE(AF_CUPTI_PC_SCRATCH_BYTES, CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SCRATCH_BUFFER_SIZE);
@@ -245,7 +245,7 @@ VALUE(AF_CUPTI_PC_NAME_BYTES, CUPTI_STALL_REASON_STRING_SIZE);
 
 SAME(af_cupti_pc_stall, index, CUpti_PCSamplingStallReason, pcSamplingStallReasonIndex);
 SAME(af_cupti_pc_stall, samples, CUpti_PCSamplingStallReason, samples);
-WITHIN(af_cupti_pc_stall, CUpti_PCSamplingStallReason);
+INSIDE(af_cupti_pc_stall, CUpti_PCSamplingStallReason);
 SAME(af_cupti_pc, size, CUpti_PCSamplingPCData, size);
 SAME(af_cupti_pc, crc, CUpti_PCSamplingPCData, cubinCrc);
 SAME(af_cupti_pc, offset, CUpti_PCSamplingPCData, pcOffset);
@@ -254,7 +254,7 @@ SAME(af_cupti_pc, name, CUpti_PCSamplingPCData, functionName);
 SAME(af_cupti_pc, nr_stalls, CUpti_PCSamplingPCData, stallReasonCount);
 SAME(af_cupti_pc, stalls, CUpti_PCSamplingPCData, stallReason);
 SAME(af_cupti_pc, correlation, CUpti_PCSamplingPCData, correlationId);
-WITHIN(af_cupti_pc, CUpti_PCSamplingPCData);
+INSIDE(af_cupti_pc, CUpti_PCSamplingPCData);
 SAME(af_cupti_pc_data, size, CUpti_PCSamplingData, size);
 SAME(af_cupti_pc_data, nr_max, CUpti_PCSamplingData, collectNumPcs);
 SAME(af_cupti_pc_data, samples, CUpti_PCSamplingData, totalSamples);
@@ -265,48 +265,48 @@ SAME(af_cupti_pc_data, range, CUpti_PCSamplingData, rangeId);
 SAME(af_cupti_pc_data, pcs, CUpti_PCSamplingData, pPcData);
 SAME(af_cupti_pc_data, other, CUpti_PCSamplingData, nonUsrKernelsTotalSamples);
 SAME(af_cupti_pc_data, full, CUpti_PCSamplingData, hardwareBufferFull);
-WITHIN(af_cupti_pc_data, CUpti_PCSamplingData);
+INSIDE(af_cupti_pc_data, CUpti_PCSamplingData);
 SAME(af_cupti_pc_setting, attribute, CUpti_PCSamplingConfigurationInfo, attributeType);
 SAME(af_cupti_pc_setting, status, CUpti_PCSamplingConfigurationInfo, attributeStatus);
 SAME(af_cupti_pc_setting, value, CUpti_PCSamplingConfigurationInfo, attributeData);
-WITHIN(af_cupti_pc_setting, CUpti_PCSamplingConfigurationInfo);
+INSIDE(af_cupti_pc_setting, CUpti_PCSamplingConfigurationInfo);
 SAME(af_cupti_pc_settings, size, CUpti_PCSamplingConfigurationInfoParams, size);
 SAME(af_cupti_pc_settings, private, CUpti_PCSamplingConfigurationInfoParams, pPriv);
 SAME(af_cupti_pc_settings, context, CUpti_PCSamplingConfigurationInfoParams, ctx);
 SAME(af_cupti_pc_settings, nr, CUpti_PCSamplingConfigurationInfoParams, numAttributes);
 SAME(af_cupti_pc_settings, settings, CUpti_PCSamplingConfigurationInfoParams,
      pPCSamplingConfigurationInfo);
-WITHIN(af_cupti_pc_settings, CUpti_PCSamplingConfigurationInfoParams);
+INSIDE(af_cupti_pc_settings, CUpti_PCSamplingConfigurationInfoParams);
 SAME(af_cupti_pc_context, size, CUpti_PCSamplingEnableParams, size);
 SAME(af_cupti_pc_context, private, CUpti_PCSamplingEnableParams, pPriv);
 SAME(af_cupti_pc_context, context, CUpti_PCSamplingEnableParams, ctx);
-WITHIN(af_cupti_pc_context, CUpti_PCSamplingEnableParams);
+INSIDE(af_cupti_pc_context, CUpti_PCSamplingEnableParams);
 SAME(af_cupti_pc_context, context, CUpti_PCSamplingDisableParams, ctx);
-WITHIN(af_cupti_pc_context, CUpti_PCSamplingDisableParams);
+INSIDE(af_cupti_pc_context, CUpti_PCSamplingDisableParams);
 SAME(af_cupti_pc_context, context, CUpti_PCSamplingStartParams, ctx);
 SAME(af_cupti_pc_context, context, CUpti_PCSamplingStopParams, ctx);
 SAME(af_cupti_pc_get, size, CUpti_PCSamplingGetDataParams, size);
 SAME(af_cupti_pc_get, private, CUpti_PCSamplingGetDataParams, pPriv);
 SAME(af_cupti_pc_get, context, CUpti_PCSamplingGetDataParams, ctx);
 SAME(af_cupti_pc_get, data, CUpti_PCSamplingGetDataParams, pcSamplingData);
-WITHIN(af_cupti_pc_get, CUpti_PCSamplingGetDataParams);
+INSIDE(af_cupti_pc_get, CUpti_PCSamplingGetDataParams);
 SAME(af_cupti_pc_nr_reasons, size, CUpti_PCSamplingGetNumStallReasonsParams, size);
 SAME(af_cupti_pc_nr_reasons, private, CUpti_PCSamplingGetNumStallReasonsParams, pPriv);
 SAME(af_cupti_pc_nr_reasons, context, CUpti_PCSamplingGetNumStallReasonsParams, ctx);
 SAME(af_cupti_pc_nr_reasons, nr, CUpti_PCSamplingGetNumStallReasonsParams, numStallReasons);
-WITHIN(af_cupti_pc_nr_reasons, CUpti_PCSamplingGetNumStallReasonsParams);
+INSIDE(af_cupti_pc_nr_reasons, CUpti_PCSamplingGetNumStallReasonsParams);
 SAME(af_cupti_pc_reasons, size, CUpti_PCSamplingGetStallReasonsParams, size);
 SAME(af_cupti_pc_reasons, private, CUpti_PCSamplingGetStallReasonsParams, pPriv);
 SAME(af_cupti_pc_reasons, context, CUpti_PCSamplingGetStallReasonsParams, ctx);
 SAME(af_cupti_pc_reasons, nr, CUpti_PCSamplingGetStallReasonsParams, numStallReasons);
 SAME(af_cupti_pc_reasons, indices, CUpti_PCSamplingGetStallReasonsParams, stallReasonIndex);
 SAME(af_cupti_pc_reasons, names, CUpti_PCSamplingGetStallReasonsParams, stallReasons);
-WITHIN(af_cupti_pc_reasons, CUpti_PCSamplingGetStallReasonsParams);
+INSIDE(af_cupti_pc_reasons, CUpti_PCSamplingGetStallReasonsParams);
 SAME(af_cupti_cubin_crc, size, CUpti_GetCubinCrcParams, size);
 SAME(af_cupti_cubin_crc, cubin_size, CUpti_GetCubinCrcParams, cubinSize);
 SAME(af_cupti_cubin_crc, cubin, CUpti_GetCubinCrcParams, cubin);
 SAME(af_cupti_cubin_crc, crc, CUpti_GetCubinCrcParams, cubinCrc);
-WITHIN(af_cupti_cubin_crc, CUpti_GetCubinCrcParams);
+INSIDE(af_cupti_cubin_crc, CUpti_GetCubinCrcParams);
 /* An array of them is CUPTI's to walk. */
 _Static_assert(sizeof(struct af_cupti_pc) == sizeof(CUpti_PCSamplingPCData) &&
                    sizeof(struct af_cupti_pc_stall) == sizeof(CUpti_PCSamplingStallReason) &&

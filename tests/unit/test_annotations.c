@@ -51,7 +51,7 @@ static void feed_operation(struct af_world *w, uint32_t process, uint64_t sequen
 static const char *inside(const struct af_world *w)
 {
 	static char text[64 * 300];
-	const char *names[AF_DOINGS_DEEP];
+	const char *names[AF_ANNOTATIONS_DEEP];
 	uint32_t doing = af_annotations_now(&w->annotations, PROCESS, TID);
 	uint32_t nr = af_annotations_names(&w->annotations,
 	                                   af_annotations_get(&w->annotations, doing).nest, names);
@@ -90,7 +90,7 @@ static void a_depth_of_any_number_is_left_again(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < MANY; i++)
 		feed(&w, TID, AF_RANGE_PUSH, "", i % 2 ? "x" : "y");
-	assert_int_equal(strlen(inside(&w)), 2 * AF_DOINGS_DEEP - 1);
+	assert_int_equal(strlen(inside(&w)), 2 * AF_ANNOTATIONS_DEEP - 1);
 	for (uint32_t i = 0; i < MANY - 1; i++)
 		feed(&w, TID, AF_RANGE_POP, "", "");
 	assert_string_equal(inside(&w), "y");
@@ -103,12 +103,12 @@ static void names_of_any_number_are_bounded(void **state)
 	char name[32];
 
 	(void)state;
-	for (uint32_t i = 0; i < AF_DOINGS_NESTS + 10; i++) {
+	for (uint32_t i = 0; i < AF_ANNOTATIONS_NESTS + 10; i++) {
 		snprintf(name, sizeof name, "step %u", i);
 		feed(&w, TID, AF_RANGE_PUSH, "", name);
 		feed(&w, TID, AF_RANGE_POP, "", "");
 	}
-	assert_int_equal(w.annotations.nr_nests, AF_DOINGS_NESTS);
+	assert_int_equal(w.annotations.nr_nests, AF_ANNOTATIONS_NESTS);
 	feed(&w, TID, AF_RANGE_PUSH, "", "one too many");
 	assert_string_equal(inside(&w), "");
 	feed(&w, TID, AF_RANGE_PUSH, "", "step 5");
@@ -157,9 +157,9 @@ static void operations_of_any_number_of_processes_are_bounded(void **state)
 	struct af_world w = {0};
 
 	(void)state;
-	for (uint32_t p = 1; p < 2 * AF_DOINGS_PROCESSES; p++)
+	for (uint32_t p = 1; p < 2 * AF_ANNOTATIONS_PROCESSES; p++)
 		feed_operation(&w, p, UINT64_MAX);
-	assert_int_equal(w.annotations.nr_sequences, AF_DOINGS_PROCESSES);
+	assert_int_equal(w.annotations.nr_sequences, AF_ANNOTATIONS_PROCESSES);
 	feed(&w, TID, AF_RANGE_PUSH, "", "autograd::engine::evaluate_function: X");
 	feed(&w, TID, AF_RANGE_PUSH, "", "X, seq = 99999999999999999999999");
 	feed(&w, TID, AF_RANGE_PUSH, "", "X, seq = ");

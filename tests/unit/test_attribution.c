@@ -146,8 +146,8 @@ static double rig_samples(const struct rig *r, uint32_t path)
 	return (double)rig_parts(r, path) / AF_ATTRIBUTION_PARTS;
 }
 
-static void rig_told(const struct rig *r, uint64_t exact, uint64_t apportioned,
-                     uint64_t unattributed)
+static void rig_reported(const struct rig *r, uint64_t exact, uint64_t apportioned,
+                         uint64_t unattributed)
 {
 	uint64_t is[3] = {0};
 
@@ -201,7 +201,7 @@ static void one_path_is_exact_and_two_share(void **state)
 	rig_sample(r, KERNEL, 16, 0, 3);
 	rig_sample(r, KERNEL, 32, 0, 2);
 	af_attribution_end(&r->a, &r->world);
-	rig_told(r, 7, 5, 0);
+	rig_reported(r, 7, 5, 0);
 	assert_true(rig_samples(r, 2) == 7);
 	assert_float_equal(rig_samples(r, 1), 4, 1e-5);
 	assert_float_equal(rig_samples(r, 3), 1, 1e-5);
@@ -225,7 +225,7 @@ static void records_may_be_late(void **state)
 	/* It ran for half a minute, and was sampled in the first second of that. */
 	rig_work(r, OTHER, 2, 2 * SECOND + 500, 32 * SECOND);
 	af_attribution_end(&r->a, &r->world);
-	rig_told(r, 8, 0, 0);
+	rig_reported(r, 8, 0, 0);
 	assert_true(rig_samples(r, 1) == 5);
 	assert_true(rig_samples(r, 2) == 3);
 	rig_close(r);
@@ -245,7 +245,7 @@ static void what_has_no_work_is_kept(void **state)
 	r->windows = 77;
 	rig_sample(r, KERNEL, 16, 0, 8);
 	af_attribution_end(&r->a, &r->world);
-	rig_told(r, 0, 2, 13);
+	rig_reported(r, 0, 2, 13);
 	rig_close(r);
 }
 
@@ -261,7 +261,7 @@ static void calls_are_told_where_kernels_run_one_by_one(void **state)
 	rig_sample(r, KERNEL, 32, 1, 1);
 	rig_sample(r, KERNEL, 32, 77, 9); /* a call that nobody knows */
 	af_attribution_end(&r->a, &r->world);
-	rig_told(r, 10, 9, 0);
+	rig_reported(r, 10, 9, 0);
 	assert_float_equal(rig_samples(r, 1), 7 + 1, 1e-5);
 	assert_float_equal(rig_samples(r, 2), 3 + 8, 1e-5);
 	rig_close(r);
@@ -391,7 +391,7 @@ static void a_window_that_is_cut_counts_by_when_its_kernels_ran(void **state)
 	uint64_t other = rig_parts(r, 2) / AF_ATTRIBUTION_PARTS;
 	assert_true(other >= 245 && other <= 255);
 	assert_int_equal(r->a.devices[0].edge, 1000 + other);
-	rig_told(r, 1000 + other, 0, 0);
+	rig_reported(r, 1000 + other, 0, 0);
 	rig_close(r);
 }
 
@@ -408,7 +408,7 @@ static void held_samples_are_bounded(void **state)
 			rig_sample(r, KERNEL, k * 16, 0, 1);
 	}
 	af_attribution_end(&r->a, &r->world);
-	rig_told(r, 0, 0, nr);
+	rig_reported(r, 0, 0, nr);
 	rig_close(r);
 }
 

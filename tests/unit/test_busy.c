@@ -43,18 +43,18 @@ static void never_busy_is_nothing(void **state)
 	af_busy_free(&b);
 }
 
-struct told {
+struct reported {
 	uint64_t last_ns, busy_ns;
 };
 
 static void tell(void *arg, const struct af_interval *busy)
 {
-	struct told *told = arg;
+	struct reported *reported = arg;
 
-	assert_true(busy->start_ns > told->last_ns);
+	assert_true(busy->start_ns > reported->last_ns);
 	assert_true(busy->end_ns > busy->start_ns);
-	told->last_ns = busy->end_ns;
-	told->busy_ns += busy->end_ns - busy->start_ns;
+	reported->last_ns = busy->end_ns;
+	reported->busy_ns += busy->end_ns - busy->start_ns;
 }
 
 /* Against a map of all instants: many short intervals, in an order that is mixed nearby. */
@@ -62,8 +62,8 @@ static void many_in_a_mixed_order_are_exact(void **state)
 {
 	enum { N = 100000, SPAN = N * 12, FAR = 4000 };
 	static uint8_t map[SPAN + 200];
-	struct told told = {0};
-	struct af_busy b = {.settled = tell, .arg = &told};
+	struct reported reported = {0};
+	struct af_busy b = {.settled = tell, .arg = &reported};
 	uint64_t seed = 7, busy = 0;
 
 	(void)state;
@@ -79,7 +79,7 @@ static void many_in_a_mixed_order_are_exact(void **state)
 	for (uint32_t i = 0; i < SPAN; i++)
 		busy += map[i];
 	assert_int_equal(b.busy_ns, busy);
-	assert_int_equal(told.busy_ns, busy);
+	assert_int_equal(reported.busy_ns, busy);
 	assert_int_equal(b.late_ns, 0);
 	af_busy_free(&b);
 }

@@ -313,7 +313,7 @@ static void functions_of_one_name_are_told_apart_by_their_module(void **state)
 	}
 	assert_string_equal(af_tree_label(&t, t.nodes[1].name, &len), "liba.so!helper");
 	assert_int_equal(len, strlen("liba.so!helper"));
-	assert_false(af_tree_is_told_apart(&t, alone));
+	assert_false(af_tree_is_qualified(&t, alone));
 	af_hits_free(&h);
 	af_buf_free(&said);
 	af_buf_free(&words);

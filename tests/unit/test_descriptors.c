@@ -42,7 +42,7 @@ static int teardown(void **state)
 }
 
 /* Counts the SHAPE events of the open packet; *@last is a copy of the last one. */
-static unsigned shapes_written(const struct fixture *f, struct af_ev_descriptor *last)
+static unsigned descriptors_written(const struct fixture *f, struct af_ev_descriptor *last)
 {
 	const char *p = (const char *)(f->s.packet + 1);
 	const char *end = (const char *)f->s.packet + f->s.packet->content_bits / 8;
@@ -69,7 +69,7 @@ static void repeated_shape_is_defined_once(void **state)
 	a.descriptor = 99; /* must not matter */
 	assert_int_not_equal(id, 0);
 	assert_int_equal(af_work_descriptor_id(&f->memo, &f->s, 11, &a), id);
-	assert_int_equal(shapes_written(f, &last), 1);
+	assert_int_equal(descriptors_written(f, &last), 1);
 	assert_int_equal(last.descriptor, id);
 	assert_int_equal(last.kernel, 7);
 	assert_int_equal(last.global_x, 1024);
@@ -99,7 +99,7 @@ static void every_field_tells_shapes_apart(void **state)
 	CHANGE(local_x);
 	CHANGE(local_y);
 	CHANGE(local_z);
-	assert_int_equal(shapes_written(f, &last), nr);
+	assert_int_equal(descriptors_written(f, &last), nr);
 	for (unsigned i = 0; i < nr; i++) {
 		for (unsigned k = 0; k < i; k++)
 			assert_int_not_equal(ids[i], ids[k]);
@@ -111,7 +111,7 @@ static void forgotten_shape_gets_a_new_id(void **state)
 	struct fixture *f = *state;
 	struct af_ev_descriptor first = {.op = AF_OP_COPY, .bytes = 0}, last;
 	uint32_t id = af_work_descriptor_id(&f->memo, &f->s, 1, &first), highest = id;
-	unsigned nr = AF_SHAPE_SETS * AF_SHAPE_WAYS * 3;
+	unsigned nr = AF_DESCRIPTOR_SETS * AF_DESCRIPTOR_WAYS * 3;
 
 	for (unsigned i = 1; i <= nr; i++) {
 		struct af_ev_descriptor s = {.op = AF_OP_COPY, .bytes = i};
@@ -121,7 +121,7 @@ static void forgotten_shape_gets_a_new_id(void **state)
 	}
 	uint32_t again = af_work_descriptor_id(&f->memo, &f->s, 2, &first);
 	assert_true(again > highest);
-	assert_true(shapes_written(f, &last) > 0);
+	assert_true(descriptors_written(f, &last) > 0);
 	assert_int_equal(last.descriptor, again);
 	assert_int_equal(last.bytes, 0);
 }

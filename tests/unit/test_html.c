@@ -213,11 +213,11 @@ static void names_are_in_their_files(void **state)
 	static const struct {
 		const char *name, *module;
 		enum af_frame frame;
-	} told[] = {{"one", "/a/x.so", AF_FRAME_NATIVE},
-	            {"two", "/a/x.so", AF_FRAME_NATIVE},
-	            {"two", "/a/y.so", AF_FRAME_NATIVE},
-	            {"three", NULL, AF_FRAME_PYTHON},
-	            {"gpu", "0123abcd", AF_FRAME_GPU}};
+	} reported[] = {{"one", "/a/x.so", AF_FRAME_NATIVE},
+	                {"two", "/a/x.so", AF_FRAME_NATIVE},
+	                {"two", "/a/y.so", AF_FRAME_NATIVE},
+	                {"three", NULL, AF_FRAME_PYTHON},
+	                {"gpu", "0123abcd", AF_FRAME_GPU}};
 	/* gpu, one, three, two and two: files, then modules of those that are told apart. */
 	static const char expected[] = "\5\0\0\0\0\2\0\2\3\x0f\0\0\0/a/x.so\n/a/y.so"
 				       "\5\0\0\0\0\0\0\1\2\x09\0\0\0x.so\ny.so";
@@ -228,13 +228,14 @@ static void names_are_in_their_files(void **state)
 	unsigned char plain[256];
 
 	af_tree_open(&t, weights, 1);
-	for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
-		struct af_location location = {.module = told[i].module};
-		af_tree_add(&t,
-		            af_tree_child(&t, 0,
-		                          af_tree_name_at(&t, told[i].name, strlen(told[i].name),
-		                                          told[i].frame, &location)),
-		            0, 1);
+	for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
+		struct af_location location = {.module = reported[i].module};
+		af_tree_add(
+		    &t,
+		    af_tree_child(&t, 0,
+		                  af_tree_name_at(&t, reported[i].name, strlen(reported[i].name),
+		                                  reported[i].frame, &location)),
+		    0, 1);
 	}
 	af_tree_finish(&t);
 	af_trees_tell_apart(&t, 1);

@@ -11,14 +11,14 @@
 #define NR(array) ((uint32_t)(sizeof(array) / sizeof *(array)))
 
 /* What a walk said, added up by what the spans are called. */
-struct told {
+struct reported {
 	uint64_t first_ns[8], second_ns[8];
 	uint32_t nr;
 };
 
 static void tell(void *arg, bool first, const struct af_span *span, uint64_t ns)
 {
-	struct told *t = arg;
+	struct reported *t = arg;
 
 	(first ? t->first_ns : t->second_ns)[span->what] += ns;
 	t->nr++;
@@ -84,7 +84,7 @@ static void a_walk_shares_out_every_instant_once(void **state)
 	const struct af_span calls[] = {{10, 20, 0, 1}, {40, 50, 0, 2}};
 	const struct af_span waits[] = {{5, 45, 0, 3}, {48, 70, 0, 4}};
 	const struct af_spans s = {calls, waits, NR(calls), NR(waits)};
-	struct told t = {.nr = 0};
+	struct reported t = {.nr = 0};
 
 	(void)state;
 	assert_int_equal(af_spans_walk(&s, 0, 100, tell, &t), 5 + 30);
@@ -99,7 +99,7 @@ static void a_walk_keeps_to_its_stretch(void **state)
 	const struct af_span calls[] = {{10, 20, 0, 1}, {40, 50, 0, 2}};
 	const struct af_span waits[] = {{0, 100, 0, 3}};
 	const struct af_spans s = {calls, waits, NR(calls), NR(waits)};
-	struct told t = {.nr = 0};
+	struct reported t = {.nr = 0};
 
 	(void)state;
 	assert_int_equal(af_spans_walk(&s, 15, 42, tell, &t), 0);
@@ -113,7 +113,7 @@ static void what_calls_hold_wholly_is_no_wait(void **state)
 	const struct af_span calls[] = {{0, 100, 0, 1}},
 			     waits[] = {{20, 30, 0, 2}, {99, 100, 0, 3}};
 	const struct af_spans s = {calls, waits, NR(calls), NR(waits)};
-	struct told t = {.nr = 0};
+	struct reported t = {.nr = 0};
 
 	(void)state;
 	assert_int_equal(af_spans_walk(&s, 0, 100, tell, &t), 0);
@@ -125,7 +125,7 @@ static void an_empty_stretch_has_nothing(void **state)
 {
 	const struct af_span calls[] = {{0, 100, 0, 1}};
 	const struct af_spans s = {calls, calls, 1, 1};
-	struct told t = {.nr = 0};
+	struct reported t = {.nr = 0};
 
 	(void)state;
 	assert_int_equal(af_spans_walk(&s, 50, 50, tell, &t), 0);
@@ -137,7 +137,7 @@ static void times_at_the_end_of_the_world_add_up(void **state)
 {
 	const struct af_span calls[] = {{0, 1, 0, 1}, {UINT64_MAX - 1, UINT64_MAX, 0, 2}};
 	const struct af_spans s = {calls, NULL, NR(calls), 0};
-	struct told t = {.nr = 0};
+	struct reported t = {.nr = 0};
 
 	(void)state;
 	assert_int_equal(af_spans_walk(&s, 0, UINT64_MAX, tell, &t), UINT64_MAX - 2);

@@ -125,7 +125,7 @@ static void bench_stack(struct bench *b, uint32_t epoch, const uint64_t *pcs, ui
 	assert_true(af_stream_put_tail(&b->stream, AF_KIND_STACK, 2000, &ev, sizeof ev, &tail, 1));
 }
 
-static void bench_bake(struct bench *b)
+static void bench_symbolize(struct bench *b)
 {
 	struct af_err err = {0};
 
@@ -135,7 +135,7 @@ static void bench_bake(struct bench *b)
 }
 
 /* What the trace says about an address: the last SYMBOL of at most @epoch. */
-struct told {
+struct reported {
 	uint32_t nr; /* SYMBOL events of the address */
 	struct af_ev_symbol ev;
 	uint64_t time_ns;
@@ -143,9 +143,9 @@ struct told {
 	uint32_t nr_frames, lines[8];
 };
 
-static struct told bench_read(const struct bench *b, uint64_t address, uint32_t epoch)
+static struct reported bench_read(const struct bench *b, uint64_t address, uint32_t epoch)
 {
-	struct told told = {0};
+	struct reported reported = {0};
 	struct af_map strings = {0};
 	struct af_trace *t;
 	struct af_event ev;
@@ -168,22 +168,22 @@ static struct told bench_read(const struct bench *b, uint64_t address, uint32_t 
 		assert_true(af_event_decode(&ev, &symbol, sizeof symbol, tails));
 		if (symbol.address != address)
 			continue;
-		told.nr++;
+		reported.nr++;
 		if (symbol.epoch > epoch)
 			continue;
-		told.ev = symbol;
-		told.time_ns = ev.time_ns;
-		told.nr_frames = tails[0].len / 3;
+		reported.ev = symbol;
+		reported.time_ns = ev.time_ns;
+		reported.nr_frames = tails[0].len / 3;
 		uint64_t *text = af_map_get(&strings, symbol.module);
-		snprintf(told.module, sizeof told.module, "%s", text ? (char *)*text : "");
-		for (uint32_t i = 0; i < told.nr_frames && i < 8; i++) {
+		snprintf(reported.module, sizeof reported.module, "%s", text ? (char *)*text : "");
+		for (uint32_t i = 0; i < reported.nr_frames && i < 8; i++) {
 			uint32_t ids[3];
 			memcpy(ids, tails[0].data + i * sizeof ids, sizeof ids);
 			text = af_map_get(&strings, ids[0]);
-			snprintf(told.functions[i], 256, "%s", text ? (char *)*text : "");
+			snprintf(reported.functions[i], 256, "%s", text ? (char *)*text : "");
 			text = af_map_get(&strings, ids[1]);
-			snprintf(told.files[i], 512, "%s", text ? (char *)*text : "");
-			told.lines[i] = ids[2];
+			snprintf(reported.files[i], 512, "%s", text ? (char *)*text : "");
+			reported.lines[i] = ids[2];
 		}
 	}
 	char damage[256];
@@ -191,7 +191,7 @@ static struct told bench_read(const struct bench *b, uint64_t address, uint32_t 
 		fail_msg("%s", damage);
 	af_map_free(&strings);
 	af_trace_close(t);
-	return told;
+	return reported;
 }
 
 static void every_address_of_a_stack_gets_its_name(void **state)
@@ -203,9 +203,9 @@ static void every_address_of_a_stack_gets_its_name(void **state)
 	bench_stack(b, 0, pcs, 3); /* a stack may come before the mapping it lies in */
 	bench_mapping(b, 0, 0, b->exe, true);
 	bench_stack(b, 0, pcs, 4);
-	bench_bake(b);
+	bench_symbolize(b);
 
-	struct told t = bench_read(b, first, 0);
+	struct reported t = bench_read(b, first, 0);
 	assert_int_equal(t.nr, 1);
 	assert_string_equal(t.functions[t.nr_frames - 1], "bench_first_function");
 	assert_string_equal(t.module, b->exe);
@@ -237,11 +237,11 @@ static void an_address_used_again_has_a_name_for_each_generation(void **state)
 	bench_mapping(b, 4, 0, b->exe, true);
 	for (uint32_t epoch = 0; epoch < 6; epoch++)
 		bench_stack(b, epoch, &pc, 1);
-	bench_bake(b);
+	bench_symbolize(b);
 
 	assert_int_equal(bench_read(b, pc, 0).nr, 3);
 	for (uint32_t epoch = 0; epoch < 6; epoch++) {
-		struct told t = bench_read(b, pc, epoch);
+		struct reported t = bench_read(b, pc, epoch);
 
 		if (epoch / 2 == 1) {
 			assert_int_equal(t.ev.source, AF_SYMBOL_NO_FILE);
@@ -261,7 +261,7 @@ static void a_mapping_of_a_later_generation_is_not_believed(void **state)
 
 	bench_mapping(b, 1, 0, b->exe, true);
 	bench_stack(b, 0, &pc, 1);
-	bench_bake(b);
+	bench_symbolize(b);
 	assert_int_equal(bench_read(b, pc, 0).ev.source, AF_SYMBOL_NO_MODULE);
 }
 
@@ -270,10 +270,10 @@ static void what_only_the_recorder_saw_mapped_gives_names(void **state)
 	struct bench *b = *state;
 	uint64_t pc = (uintptr_t)bench_first_function;
 
-	bench_mapping(b, AF_GENERATION_RECORDER + 1, 0, b->exe, true);
+	bench_mapping(b, AF_EPOCH_RECORDER + 1, 0, b->exe, true);
 	bench_stack(b, 1, &pc, 1);
-	bench_bake(b);
-	struct told t = bench_read(b, pc, 1);
+	bench_symbolize(b);
+	struct reported t = bench_read(b, pc, 1);
 	assert_string_equal(t.functions[t.nr_frames - 1], "bench_first_function");
 }
 
@@ -282,10 +282,10 @@ static void what_the_recorder_saw_twice_is_not_believed(void **state)
 	struct bench *b = *state;
 	uint64_t pc = (uintptr_t)bench_first_function;
 
-	bench_mapping(b, AF_GENERATION_RECORDER, 0, b->exe, true);
-	bench_mapping(b, AF_GENERATION_RECORDER + 1, 0, "/no/such/library.so", false);
+	bench_mapping(b, AF_EPOCH_RECORDER, 0, b->exe, true);
+	bench_mapping(b, AF_EPOCH_RECORDER + 1, 0, "/no/such/library.so", false);
 	bench_stack(b, 1, &pc, 1);
-	bench_bake(b);
+	bench_symbolize(b);
 	assert_int_equal(bench_read(b, pc, 1).ev.source, AF_SYMBOL_NO_MODULE);
 }
 
@@ -300,9 +300,9 @@ static void a_file_that_was_replaced_gives_no_names(void **state)
 	bench_mapping(b, 1, 0, b->exe, true);
 	bench_stack(b, 0, &pc, 1);
 	bench_stack(b, 1, &pc, 1);
-	bench_bake(b);
+	bench_symbolize(b);
 	for (uint32_t epoch = 0; epoch < 2; epoch++) {
-		struct told t = bench_read(b, pc, epoch);
+		struct reported t = bench_read(b, pc, epoch);
 
 		assert_int_equal(t.ev.source, AF_SYMBOL_BUILD_ID);
 		assert_string_equal(t.module, b->exe);
@@ -319,7 +319,7 @@ static void baking_again_replaces_the_names(void **state)
 
 	bench_mapping(b, 0, 0, b->exe, true);
 	bench_stack(b, 0, &pc, 1);
-	bench_bake(b);
+	bench_symbolize(b);
 	assert_int_equal(symbolizer(b->dir, NULL, NULL, &err), 0);
 	assert_int_equal(bench_read(b, pc, 0).nr, 1);
 
@@ -338,7 +338,7 @@ static void a_trace_without_stacks_needs_no_names(void **state)
 	char path[128];
 
 	bench_mapping(b, 0, 0, b->exe, true);
-	bench_bake(b);
+	bench_symbolize(b);
 	snprintf(path, sizeof path, "%s/symbols", b->dir);
 	assert_int_not_equal(access(path, F_OK), 0);
 }
@@ -349,14 +349,14 @@ struct task_reported {
 	char modules[8][64], functions[8][64], note[256];
 };
 
-static void task_read(const struct bench *b, struct task_reported *told)
+static void task_read(const struct bench *b, struct task_reported *reported)
 {
 	struct af_map strings = {0};
 	struct af_trace *t;
 	struct af_event ev;
 	struct af_tail_view tails[AF_TAILS_MAX];
 
-	*told = (struct task_reported){0};
+	*reported = (struct task_reported){0};
 	assert_int_equal(af_trace_open(&t, b->dir, 0, NULL), 0);
 	while (af_trace_next(t, &ev)) {
 		struct af_ev_string string;
@@ -367,10 +367,10 @@ static void task_read(const struct bench *b, struct task_reported *told)
 			*af_map_at(&strings, string.string, NULL) = (uintptr_t)tails[0].data;
 		} else if (ev.kind == AF_KIND_NOTE) {
 			assert_true(af_event_decode(&ev, NULL, 0, tails));
-			snprintf(told->note, sizeof told->note, "%s: %s", tails[0].data,
+			snprintf(reported->note, sizeof reported->note, "%s: %s", tails[0].data,
 			         tails[1].data);
-			told->nr_notes++;
-		} else if (ev.kind == AF_KIND_SYMBOL && told->nr < 8) {
+			reported->nr_notes++;
+		} else if (ev.kind == AF_KIND_SYMBOL && reported->nr < 8) {
 			uint32_t function = 0;
 
 			assert_true(af_event_decode(&ev, &symbol, sizeof symbol, tails));
@@ -378,10 +378,12 @@ static void task_read(const struct bench *b, struct task_reported *told)
 				memcpy(&function, tails[0].data, sizeof function);
 			uint64_t *module = af_map_get(&strings, symbol.module),
 				 *name = af_map_get(&strings, function);
-			told->sources[told->nr] = symbol.source;
-			snprintf(told->modules[told->nr], 64, "%s", module ? (char *)*module : "");
-			snprintf(told->functions[told->nr], 64, "%s", name ? (char *)*name : "");
-			told->nr++;
+			reported->sources[reported->nr] = symbol.source;
+			snprintf(reported->modules[reported->nr], 64, "%s",
+			         module ? (char *)*module : "");
+			snprintf(reported->functions[reported->nr], 64, "%s",
+			         name ? (char *)*name : "");
+			reported->nr++;
 		}
 	}
 	af_map_free(&strings);
@@ -395,7 +397,7 @@ static void kernel_addresses_are_those_of_process_0(void **state)
 	struct af_sym_task *task = af_sym_task_open();
 	char path[128];
 	struct af_search_paths search_paths = {.kallsyms = path};
-	struct task_reported told;
+	struct task_reported reported;
 
 	snprintf(path, sizeof path, "%s/.kallsyms", b->dir);
 	FILE *f = fopen(path, "w");
@@ -408,17 +410,17 @@ static void kernel_addresses_are_those_of_process_0(void **state)
 	af_sym_task_close(task);
 	assert_int_equal(af_stream_close(&b->stream), 0);
 
-	task_read(b, &told);
-	assert_int_equal(told.nr, 3);
-	assert_string_equal(told.functions[0], "do_work");
-	assert_string_equal(told.modules[0], "[kernel]");
-	assert_int_equal(told.sources[0], AF_SYMBOL_SYMTAB);
-	assert_string_equal(told.functions[1], "");
-	assert_string_equal(told.modules[1], "[kernel]");
-	assert_int_equal(told.sources[1], AF_SYMBOL_NO_SYMBOL);
-	assert_string_equal(told.functions[2], "send_it");
-	assert_string_equal(told.modules[2], "[veth]");
-	assert_int_equal(told.nr_notes, 0);
+	task_read(b, &reported);
+	assert_int_equal(reported.nr, 3);
+	assert_string_equal(reported.functions[0], "do_work");
+	assert_string_equal(reported.modules[0], "[kernel]");
+	assert_int_equal(reported.sources[0], AF_SYMBOL_SYMTAB);
+	assert_string_equal(reported.functions[1], "");
+	assert_string_equal(reported.modules[1], "[kernel]");
+	assert_int_equal(reported.sources[1], AF_SYMBOL_NO_SYMBOL);
+	assert_string_equal(reported.functions[2], "send_it");
+	assert_string_equal(reported.modules[2], "[veth]");
+	assert_int_equal(reported.nr_notes, 0);
 }
 
 static void a_kernel_without_names_is_explained(void **state)
@@ -428,7 +430,7 @@ static void a_kernel_without_names_is_explained(void **state)
 	struct af_sym_task *task = af_sym_task_open();
 	char path[128];
 	struct af_search_paths search_paths = {.kallsyms = path};
-	struct task_reported told;
+	struct task_reported reported;
 
 	snprintf(path, sizeof path, "%s/.kallsyms", b->dir);
 	FILE *f = fopen(path, "w");
@@ -441,12 +443,12 @@ static void a_kernel_without_names_is_explained(void **state)
 	af_sym_task_close(task);
 	assert_int_equal(af_stream_close(&b->stream), 0);
 
-	task_read(b, &told);
-	assert_int_equal(told.nr, 1);
-	assert_int_equal(told.sources[0], AF_SYMBOL_NO_FILE);
-	assert_string_equal(told.modules[0], "[kernel]");
-	assert_int_equal(told.nr_notes, 1);
-	assert_non_null(strstr(told.note, "kptr_restrict"));
+	task_read(b, &reported);
+	assert_int_equal(reported.nr, 1);
+	assert_int_equal(reported.sources[0], AF_SYMBOL_NO_FILE);
+	assert_string_equal(reported.modules[0], "[kernel]");
+	assert_int_equal(reported.nr_notes, 1);
+	assert_non_null(strstr(reported.note, "kptr_restrict"));
 }
 
 /* The clock of a trace made in this boot stands where this machine's does. */
@@ -455,7 +457,7 @@ static void kernel_names_are_of_the_boot_that_was_recorded(void **state)
 	struct bench *b = *state;
 	struct timespec mono, real;
 	uint64_t pc = 0xffffffffffff0000;
-	struct task_reported told;
+	struct task_reported reported;
 
 	clock_gettime(CLOCK_MONOTONIC, &mono);
 	clock_gettime(CLOCK_REALTIME, &real);
@@ -470,12 +472,12 @@ static void kernel_names_are_of_the_boot_that_was_recorded(void **state)
 	    af_stream_put_tail(&b->stream, AF_KIND_CLOCK, 1, &clock, sizeof clock, NULL, 0));
 	assert_true(
 	    af_stream_put_tail(&b->stream, AF_KIND_KSTACK, 2, &stack, sizeof stack, &tail, 1));
-	bench_bake(b);
-	task_read(b, &told);
-	assert_int_equal(told.nr, 1);
-	assert_int_equal(told.sources[0], AF_SYMBOL_NO_FILE);
-	assert_string_equal(told.modules[0], "[kernel]");
-	assert_non_null(strstr(told.note, "boot"));
+	bench_symbolize(b);
+	task_read(b, &reported);
+	assert_int_equal(reported.nr, 1);
+	assert_int_equal(reported.sources[0], AF_SYMBOL_NO_FILE);
+	assert_string_equal(reported.modules[0], "[kernel]");
+	assert_non_null(strstr(reported.note, "boot"));
 }
 
 struct progress {

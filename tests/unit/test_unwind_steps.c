@@ -97,7 +97,7 @@ static void run_clock(void)
 	clock_gettime(CLOCK_MONOTONIC, &t);
 }
 
-static void run_shapes(void)
+static void run_descriptors(void)
 {
 	static const volatile int v[7] = {1, 2, 3, 4, 5, 6, 7};
 	struct walk before = taken;
@@ -122,7 +122,7 @@ static void the_vdso_is_complete(void **state)
 
 static void every_instruction_of_the_walker_is_complete(void **state)
 {
-	step_through(run_shapes);
+	step_through(run_descriptors);
 	assert_true(steps.nr > 1000);
 }
 

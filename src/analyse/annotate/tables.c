@@ -11,7 +11,7 @@ enum { SOURCE_COLUMNS = 400 }; /* bytes of a line of source at most */
 
 /* the table of facts */
 
-static void kernel_fact(struct annotation *a, const char *key, const char *label, const char *value)
+static void kernel_pair(struct annotation *a, const char *key, const char *label, const char *value)
 {
 	if (value && *value)
 		af_pair_row(a->f, a->kernel, key, label, value);
@@ -25,22 +25,22 @@ void annotation_kernel(struct annotation *a)
 	a->kernel = af_pairs_table(a->f, "kernel", "Kernel");
 	for (uint32_t i = 0; i < a->s->nr_functions; i++)
 		all += a->s->functions[i].samples;
-	kernel_fact(a, "kernel", "Kernel", af_tables_text(a->f, "%s", fn->shown));
+	kernel_pair(a, "kernel", "Kernel", af_tables_text(a->f, "%s", fn->shown));
 	if (strcmp(fn->name, fn->shown) != 0)
-		kernel_fact(a, "symbol", "Symbol", af_tables_text(a->f, "%s", fn->name));
-	kernel_fact(a, "same_name", "Same name", a->with->others);
-	kernel_fact(a, "device", "Device", af_tables_text(a->f, "%s", fn->device));
+		kernel_pair(a, "symbol", "Symbol", af_tables_text(a->f, "%s", fn->name));
+	kernel_pair(a, "same_name", "Same name", a->with->others);
+	kernel_pair(a, "device", "Device", af_tables_text(a->f, "%s", fn->device));
 	if (a->code && strcmp(af_code_arch(a->code), "listing") != 0)
-		kernel_fact(a, "code", "Code for",
+		kernel_pair(a, "code", "Code for",
 		            af_tables_text(a->f, "%s", af_code_arch(a->code)));
-	kernel_fact(a, "samples", "Samples",
+	kernel_pair(a, "samples", "Samples",
 	            af_tables_text(a->f, "%.0f (%.2f %% of all)", fn->samples,
 	                           all > 0 ? 100 * fn->samples / all : 0));
-	kernel_fact(a, "exact", "Call path known",
+	kernel_pair(a, "exact", "Call path known",
 	            af_tables_text(a->f, "%.2f %% of them for sure",
 	                           fn->samples > 0 ? 100 * fn->exact / fn->samples : 0));
 	if (fn->time_ns > 0)
-		kernel_fact(a, "time", "Time", af_tables_ns(a->f, af_tables_count(fn->time_ns)));
+		kernel_pair(a, "time", "Time", af_tables_ns(a->f, af_tables_count(fn->time_ns)));
 }
 
 /* Files of lines that cannot be shown, by name: "a.cu, b.h". */
@@ -66,23 +66,23 @@ static void kernel_notes(struct annotation *a)
 	const char *withheld = missing_files(a, true);
 
 	if (a->listing && *af_listing_source(a->listing))
-		kernel_fact(a, "listing", "Instructions",
+		kernel_pair(a, "listing", "Instructions",
 		            af_tables_text(a->f, "by %s", af_listing_source(a->listing)));
 	if (a->listing)
-		kernel_fact(a, "no_listing", "No full text",
+		kernel_pair(a, "no_listing", "No full text",
 		            af_tables_text(a->f, "%s", af_listing_reason(a->listing)));
 	if (a->missing)
-		kernel_fact(a, "no_code", "No code", a->missing);
+		kernel_pair(a, "no_code", "No code", a->missing);
 	else if (!a->lines_known)
-		kernel_fact(a, "no_lines", "No lines",
+		kernel_pair(a, "no_lines", "No lines",
 		            af_code_sm(a->code) ? "compile with -lineinfo to have them"
 		                                : "the code has no line information");
 	else if (a->ptx)
-		kernel_fact(a, "lines", "Lines",
+		kernel_pair(a, "lines", "Lines",
 		            "of the PTX text: compile with -lineinfo for those of the source");
-	kernel_fact(a, "no_source", "No source of", missing_files(a, false));
+	kernel_pair(a, "no_source", "No source of", missing_files(a, false));
 	if (*withheld)
-		kernel_fact(a, "source_withheld", "Source not read",
+		kernel_pair(a, "source_withheld", "Source not read",
 		            af_tables_text(a->f,
 		                           "%s: you did not record this trace on this machine; "
 		                           "--sources DIR reads files below DIR",

@@ -54,8 +54,8 @@ static uint32_t flame_aspect(struct flame *f, uint32_t what, uint32_t doing)
 	return (uint32_t)*slot;
 }
 
-static struct flame_sum *flame_at(struct flame *f, const struct af_place *at, uint32_t what,
-                                  uint32_t doing)
+static struct flame_sum *flame_at(struct flame *f, const struct af_stack_location *at,
+                                  uint32_t what, uint32_t doing)
 {
 	uint32_t place = af_stack_locations_number(&f->stack_locations, at);
 	uint32_t aspect = flame_aspect(f, what, doing);
@@ -96,7 +96,7 @@ static void flame_summed(struct flame *f, const struct af_world *w, const struct
 
 	if (ev->kind != AF_KIND_SUMMED || !af_event_decode(ev, &s, sizeof s, NULL))
 		return;
-	struct af_place at = af_place_of(w, ev, s.callpath, s.kstack);
+	struct af_stack_location at = af_place_of(w, ev, s.callpath, s.kstack);
 	uint64_t *value = flame_at(f, &at, FLAME_SUMMED, 0)->value;
 	const uint64_t sums[AF_WEIGHTS] = {s.busy_ns, s.samples, s.count, s.bytes, s.off_cpu_ns};
 
@@ -160,7 +160,7 @@ static int flame_view(const struct flame *f, const struct af_world *w, const str
 static uint32_t flame_add(struct af_tree *t, const struct af_world *w, const struct flame *f,
                           const struct flame_sum *s, const struct af_query *query, bool with_work)
 {
-	const struct af_place *at = &f->stack_locations.all[s->place];
+	const struct af_stack_location *at = &f->stack_locations.all[s->place];
 	uint32_t node = flame_process(t, w, at->process, query->group);
 
 	if (at->tid)
@@ -180,7 +180,7 @@ static uint32_t flame_add(struct af_tree *t, const struct af_world *w, const str
 	return node;
 }
 
-static void flame_part(struct af_results *out, const struct af_place *at, uint32_t node,
+static void flame_part(struct af_results *out, const struct af_stack_location *at, uint32_t node,
                        uint64_t ns)
 {
 	if (!ns)

@@ -21,7 +21,7 @@ struct flame_what {
 	uint32_t node; /* of a graph, w->nodes; 0 for none */
 };
 
-struct flame_job {
+struct flame_launch_group {
 	uint32_t site, what;
 	uint64_t time_ns, count, bytes;
 };
@@ -103,10 +103,10 @@ void flame_work_add(struct flame_work *f, const struct af_world *w, const struct
 	if (fresh) {
 		AF_GROW(f->launch_groups, f->nr_launch_groups, f->cap_launch_groups);
 		f->launch_groups[f->nr_launch_groups] =
-		    (struct flame_job){.site = site, .what = what};
+		    (struct flame_launch_group){.site = site, .what = what};
 		*slot = f->nr_launch_groups++;
 	}
-	struct flame_job *launch_group = &f->launch_groups[*slot];
+	struct flame_launch_group *launch_group = &f->launch_groups[*slot];
 	launch_group->time_ns += af_work_busy_ns(work);
 	if (work->out_of_range)
 		return;
@@ -114,7 +114,7 @@ void flame_work_add(struct flame_work *f, const struct af_world *w, const struct
 	launch_group->bytes += w->descriptors[work->descriptor].is.bytes;
 }
 
-static uint32_t launch_group_has(const struct flame_job *j)
+static uint32_t launch_group_has(const struct flame_launch_group *j)
 {
 	return (uint32_t) !!j->time_ns << AF_WEIGHT_TIME |
 	       (uint32_t) !!j->count << AF_WEIGHT_COUNT | (uint32_t) !!j->bytes << AF_WEIGHT_BYTES;
@@ -321,7 +321,7 @@ struct af_launch_group_key flame_key(const struct af_world *w, const struct af_w
 
 static struct af_launch_group_key launch_group_key(const struct flame_work *f,
                                                    const struct af_world *w,
-                                                   const struct flame_job *launch_group)
+                                                   const struct flame_launch_group *launch_group)
 {
 	const struct flame_site *site = &f->sites[launch_group->site];
 	const struct flame_what *what = &f->whats[launch_group->what];
@@ -357,7 +357,7 @@ static void draw_unrecorded(struct flame_insn *insn, const struct af_world *w, s
 
 /* Which weights of @launch_group there are in this tree: samples only where they were taken. */
 static uint32_t launch_group_shows(const struct flame_insn *insn,
-                                   const struct flame_job *launch_group,
+                                   const struct flame_launch_group *launch_group,
                                    const struct af_launch_group_key *key)
 {
 	return launch_group_has(launch_group) | (uint32_t)flame_insn_has(insn, key)
@@ -376,7 +376,7 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 	if (af_tree_has_locations(t))
 		af_tree_keep_locations(&scratch);
 	for (uint32_t i = 0; i < f->nr_launch_groups; i++) {
-		const struct flame_job *launch_group = &f->launch_groups[i];
+		const struct flame_launch_group *launch_group = &f->launch_groups[i];
 		const struct af_launch_group_key key = launch_group_key(f, w, launch_group);
 		if (!(launch_group_shows(&insn, launch_group, &key) & query->weights))
 			continue;

@@ -14,9 +14,9 @@
 #include "base/map.h"
 
 struct flame_work {
-	struct flame_site *sites;        /* calls */
-	struct flame_what *whats;        /* kinds of work */
-	struct flame_job *launch_groups; /* both, with their weights */
+	struct flame_site *sites;                 /* calls */
+	struct flame_what *whats;                 /* kinds of work */
+	struct flame_launch_group *launch_groups; /* both, with their weights */
 	uint32_t nr_callers, nr_sites, cap_sites, nr_whats, cap_whats, nr_launch_groups,
 	    cap_launch_groups;
 	struct af_map by_site, by_doing, by_node, by_launch_group;

@@ -382,7 +382,7 @@ uint32_t af_frames_operation(struct af_tree *t, const struct af_world *w, uint32
 uint32_t af_frames_ranges(struct af_tree *t, const struct af_world *w, uint32_t node,
                           uint32_t doing)
 {
-	const char *names[AF_DOINGS_DEEP];
+	const char *names[AF_ANNOTATIONS_DEEP];
 	uint32_t nr = af_annotations_names(&w->annotations,
 	                                   af_annotations_get(&w->annotations, doing).nest, names);
 
@@ -412,7 +412,7 @@ uint32_t af_frames_process(struct af_tree *t, const struct af_world *w, uint32_t
 }
 
 uint32_t af_frames_place(struct af_tree *t, const struct af_world *w, uint32_t node,
-                         const struct af_place *at)
+                         const struct af_stack_location *at)
 {
 	if (at->path == AF_PATH_MISSED)
 		node = af_frames_under(t, node, AF_MARK_NO_USER_STACK, AF_FRAME_MARK);
@@ -423,7 +423,7 @@ uint32_t af_frames_place(struct af_tree *t, const struct af_world *w, uint32_t n
 	return at->kstack ? frames_kernel(t, w, node, &w->kstacks[at->kstack]) : node;
 }
 
-bool af_frames_on_device(const struct af_world *w, const struct af_place *at)
+bool af_frames_on_device(const struct af_world *w, const struct af_stack_location *at)
 {
 	const struct af_path *path =
 	    at->path < AF_PATH_MISSED && at->path ? &w->paths[at->path] : NULL;
@@ -441,7 +441,8 @@ bool af_frames_on_device(const struct af_world *w, const struct af_place *at)
 	return kind == AF_FRAME_GPU || kind == AF_FRAME_GPU_INSN;
 }
 
-uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struct af_place *at)
+uint32_t af_frames_node(struct af_tree *t, const struct af_world *w,
+                        const struct af_stack_location *at)
 {
 	return af_frames_place(t, w, af_frames_process(t, w, at->process), at);
 }

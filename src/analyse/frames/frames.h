@@ -20,14 +20,15 @@
 #include "analyse/world/world.h"
 
 /* Is the imported stack of @at a device's, by its innermost frame? */
-bool af_frames_on_device(const struct af_world *w, const struct af_place *at);
+bool af_frames_on_device(const struct af_world *w, const struct af_stack_location *at);
 
 /* The node of @at in @t, its frames made as needed. */
-uint32_t af_frames_node(struct af_tree *t, const struct af_world *w, const struct af_place *at);
+uint32_t af_frames_node(struct af_tree *t, const struct af_world *w,
+                        const struct af_stack_location *at);
 
 /* The same without its process, below @node. */
 uint32_t af_frames_place(struct af_tree *t, const struct af_world *w, uint32_t node,
-                         const struct af_place *at);
+                         const struct af_stack_location *at);
 
 /* Add below @node the names of the ranges that enclose @doing, of w->annotations. */
 uint32_t af_frames_ranges(struct af_tree *t, const struct af_world *w, uint32_t node,

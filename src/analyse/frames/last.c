@@ -80,7 +80,7 @@ void af_frames_last_learn(struct af_frames_last *l, const struct af_tree *t, uin
 }
 
 /* The stack of a place; NULL: it has none that is native alone. */
-static const struct af_stack *stack_of(const struct af_world *w, const struct af_place *at)
+static const struct af_stack *stack_of(const struct af_world *w, const struct af_stack_location *at)
 {
 	if (!at->path || at->path == AF_PATH_NONE || at->path == AF_PATH_MISSED)
 		return NULL;
@@ -88,7 +88,8 @@ static const struct af_stack *stack_of(const struct af_world *w, const struct af
 	return path->stack && !path->py_stack ? &w->stacks[path->stack] : NULL;
 }
 
-void af_frames_key(const struct af_world *w, const struct af_place *at, uint64_t key[AF_FRAMES_KEY])
+void af_frames_key(const struct af_world *w, const struct af_stack_location *at,
+                   uint64_t key[AF_FRAMES_KEY])
 {
 	static const uint32_t upto[AF_FRAMES_KEY] = {4, 8, 12, 16, 24, 32, 48, 64};
 	const struct af_stack *s = stack_of(w, at);

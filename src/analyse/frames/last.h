@@ -9,7 +9,7 @@
 
 enum { AF_FRAMES_KNOWN = 6 };
 
-struct af_place;
+struct af_stack_location;
 struct af_stack;
 struct af_tree;
 struct af_world;
@@ -55,7 +55,7 @@ void af_frames_last_learn(struct af_frames_last *l, const struct af_tree *t, uin
  * long.)
  */
 enum { AF_FRAMES_KEY = 8 };
-void af_frames_key(const struct af_world *w, const struct af_place *at,
+void af_frames_key(const struct af_world *w, const struct af_stack_location *at,
                    uint64_t key[AF_FRAMES_KEY]);
 
 #endif

@@ -64,7 +64,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Equal places as one, then of each thread the one of most time. Returns how many threads. */
-static uint32_t waits_fold(struct thread_wait *all, uint32_t nr)
+static uint32_t waits_group(struct thread_wait *all, uint32_t nr)
 {
 	uint32_t stack_locations = 0, threads = 0;
 
@@ -153,7 +153,7 @@ void blocked_threads(const struct blocked *b, const struct blocked_rows *r,
 {
 	static const struct af_column columns[] = {AF_THREAD_WAIT_COLUMNS(AF_ROW_COLUMN)};
 	struct thread_wait *all = af_xcalloc(b->nr + 1ull, sizeof *all);
-	uint32_t nr = waits_fold(all, waits_gather(b, r, all));
+	uint32_t nr = waits_group(all, waits_gather(b, r, all));
 
 	if (nr) {
 		struct af_table *t =

@@ -32,7 +32,7 @@ static void idle_now(struct idle *i, uint64_t time_ns)
 
 static uint32_t idle_place(struct idle *i, uint32_t process, uint32_t path)
 {
-	const struct af_place at = {.process = process, .path = path};
+	const struct af_stack_location at = {.process = process, .path = path};
 
 	return af_stack_locations_number(&i->stack_locations, &at);
 }

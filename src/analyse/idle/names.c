@@ -33,7 +33,7 @@ void idle_names_close(struct idle_names *n)
 
 static uint32_t node_of_call(struct idle_names *n, uint32_t place, uint32_t function)
 {
-	const struct af_place *at = &n->i->stack_locations.all[place];
+	const struct af_stack_location *at = &n->i->stack_locations.all[place];
 	bool fresh;
 	uint64_t *slot = af_map_at(&n->by_call, (uint64_t)place << 32 | function, &fresh);
 

@@ -53,12 +53,12 @@ static uint32_t place_of(struct af_attribution *a, uint32_t process, uint32_t de
 
 	if (!fresh)
 		return (uint32_t)*slot;
-	uint32_t cap = p->cap_places, nr = a->nr_devices, place = a->nr_devices++;
+	uint32_t cap = p->cap_stack_locations, nr = a->nr_devices, place = a->nr_devices++;
 	*slot = place;
 	AF_GROW(a->devices, nr, cap);
-	AF_GROW(p->places, nr, p->cap_places);
+	AF_GROW(p->stack_locations, nr, p->cap_stack_locations);
 	a->devices[place] = (struct af_sampled_device){.process = process, .device = device};
-	p->places[place] =
+	p->stack_locations[place] =
 	    (struct attribution_place){.launch_group = launch_group_add(a, &none, false, 0),
 	                               .near_ns = AF_ATTRIBUTION_NEAR_NS};
 	return place;
@@ -142,7 +142,7 @@ static void window_hold(struct attribution_private *p, struct attribution_window
 {
 	if (!win->place || win->listed)
 		return;
-	struct attribution_place *place = &p->places[win->place - 1];
+	struct attribution_place *place = &p->stack_locations[win->place - 1];
 	AF_GROW(place->windows, place->nr_windows, place->cap_windows);
 	place->windows[place->nr_windows++] = (uint32_t)(win - p->windows);
 	win->listed = true;
@@ -203,7 +203,7 @@ static void take_window(struct af_attribution *a, const struct af_world *w,
 	win->flags = fixed.flags;
 	win->start_ns = fixed.start_ns;
 	win->end_ns = fixed.end_ns;
-	p->places[at].near_ns = window_near(win, p->places[at].near_ns);
+	p->stack_locations[at].near_ns = window_near(win, p->stack_locations[at].near_ns);
 	window_hold(p, win);
 	device_window(d, &w->time_range, &fixed);
 }
@@ -261,15 +261,15 @@ static uint32_t launch_group_of(struct af_attribution *a, const struct af_world 
 	struct attribution_private *p = a->private_;
 	bool fresh;
 
-	if (p->last_job < a->nr_launch_groups &&
-	    !memcmp(&a->launch_groups[p->last_job].is, is, sizeof *is))
-		return p->last_job;
+	if (p->last_launch_group < a->nr_launch_groups &&
+	    !memcmp(&a->launch_groups[p->last_launch_group].is, is, sizeof *is))
+		return p->last_launch_group;
 	uint64_t *slot = af_keys_at(&p->by_launch_group, is, sizeof *is, &fresh);
 	if (fresh)
 		*slot = launch_group_add(
 		    a, is, true,
 		    is->op == AF_OP_KERNEL ? af_world_kernel_name(w, is->process, is->kernel) : 0);
-	return p->last_job = (uint32_t)*slot;
+	return p->last_launch_group = (uint32_t)*slot;
 }
 
 /* What runs code; copies are the driver's own, if they run any. */
@@ -320,7 +320,7 @@ void af_attribution_work(struct af_attribution *a, const struct af_world *w,
 		return;
 	}
 	uint32_t at = place_of_work(a, w, &key); /* may move the places */
-	struct attribution_place *place = &p->places[at];
+	struct attribution_place *place = &p->stack_locations[at];
 	AF_GROW(place->pieces, place->nr_pieces, place->cap_pieces);
 	place->pieces[place->nr_pieces++] = (struct attribution_piece){
 	    .start_ns = work.start_ns,
@@ -339,7 +339,7 @@ void af_attribution_host_sample(struct af_attribution *a, const struct af_world 
 {
 	struct attribution_private *p = attribution_open(a);
 	uint32_t at = place_of(a, s->process, s->device);
-	struct attribution_place *place = &p->places[at];
+	struct attribution_place *place = &p->stack_locations[at];
 
 	AF_GROW(place->hosts, place->nr_hosts, place->cap_hosts);
 	place->hosts[place->nr_hosts++] = *s;
@@ -396,17 +396,17 @@ void af_attribution_free(struct af_attribution *a)
 	free(a->launch_groups);
 	free(a->found);
 	for (uint32_t i = 0; p && i < a->nr_devices; i++) {
-		free(p->places[i].pieces);
-		free(p->places[i].windows);
-		free(p->places[i].hosts);
+		free(p->stack_locations[i].pieces);
+		free(p->stack_locations[i].windows);
+		free(p->stack_locations[i].hosts);
 	}
 	free(a->devices);
 	for (uint32_t i = 0; p && i < p->nr_windows; i++)
 		free(p->windows[i].counts);
 	if (p) {
 		struct af_map *maps[] = {&p->by_place, &p->by_window, &p->by_name};
-		void *arrays[] = {p->places,    p->windows, p->seen,   p->kernels, p->choices,
-		                  p->kernel_of, p->shares,  p->active, p->touched, p->chosen};
+		void *arrays[] = {p->stack_locations, p->windows, p->seen,   p->kernels, p->choices,
+		                  p->kernel_of,       p->shares,  p->active, p->touched, p->chosen};
 		for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 			af_map_free(maps[i]);
 		af_keys_free(&p->by_launch_group);

@@ -171,7 +171,7 @@ static uint32_t join_counts(struct af_attribution *a, const struct af_world *w,
                             struct attribution_window *win)
 {
 	struct attribution_private *p = a->private_;
-	const struct attribution_place *place = &p->places[win->place - 1];
+	const struct attribution_place *place = &p->stack_locations[win->place - 1];
 	struct attribution_choice memory = {0}, *call = NULL;
 	uint32_t left = 0, last_code = 0, last_call = 0;
 
@@ -208,7 +208,7 @@ static struct attribution_choice choose_nobody(struct attribution_private *p, ui
                                                const struct attribution_span *span)
 {
 	attribution_epoch(p);
-	attribution_share(p, p->places[place].launch_group, span);
+	attribution_share(p, p->stack_locations[place].launch_group, span);
 	return (struct attribution_choice){.epoch = p->epoch, .nr = 1, .span = *span};
 }
 
@@ -240,7 +240,8 @@ static void join_window(struct af_attribution *a, const struct af_world *w,
 	struct attribution_private *p = a->private_;
 	uint32_t nr = win->nr;
 
-	touch_window(p, &w->time_range, &p->places[win->place - 1], win->start_ns, win->end_ns);
+	touch_window(p, &w->time_range, &p->stack_locations[win->place - 1], win->start_ns,
+	             win->end_ns);
 	win->nr = join_counts(a, w, win);
 	if (all) {
 		attribution_give_up(a, w, win->place - 1, win);
@@ -335,7 +336,7 @@ static void join_hosts(struct af_attribution *a, const struct af_world *w, uint3
                        uint64_t until_ns, bool all)
 {
 	struct attribution_private *p = a->private_;
-	struct attribution_place *place = &p->places[at];
+	struct attribution_place *place = &p->stack_locations[at];
 	uint32_t nr = place->nr_hosts, next = 0, kept = 0;
 
 	if (nr)
@@ -381,7 +382,7 @@ void attribution_settle(struct af_attribution *a, const struct af_world *w, uint
                         uint64_t until_ns, bool all)
 {
 	struct attribution_private *p = a->private_;
-	struct attribution_place *place = &p->places[at];
+	struct attribution_place *place = &p->stack_locations[at];
 
 	place_sort(place);
 	uint64_t first_ns = join_windows(a, w, place, until_ns, all);

@@ -87,14 +87,14 @@ struct attribution_choice {
 };
 
 struct attribution_private {
-	struct attribution_place *places;
+	struct attribution_place *stack_locations;
 	struct attribution_window *windows;
-	uint32_t cap_places, nr_windows, cap_windows, cap_launch_groups, cap_found;
+	uint32_t cap_stack_locations, nr_windows, cap_windows, cap_launch_groups, cap_found;
 	struct attribution_sums *sums;
 	struct af_map by_place, by_window;
 	struct af_keys by_launch_group;
 	struct af_map by_name; /* of a kernel → index of kernels */
-	uint32_t last_job;
+	uint32_t last_launch_group;
 	uint64_t now_ns, settled_ns;
 	uint64_t held, works; /* counts; pieces */
 

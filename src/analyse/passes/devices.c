@@ -42,8 +42,8 @@ struct devices {
 	/* By shape of the world: where its work is added up. */
 	struct devices_place {
 		uint32_t row, busy; /* indexes plus 1, 0 not known yet */
-	} * places;
-	uint32_t cap_places;
+	} * stack_locations;
+	uint32_t cap_stack_locations;
 };
 
 /* Kernels are told apart by name: programs built twice have the same kernels. */
@@ -93,8 +93,8 @@ static const struct devices_place *devices_place(struct devices *d, const struct
 {
 	const struct af_work_descriptor *s = &w->descriptors[work->descriptor];
 
-	AF_REACH(d->places, work->descriptor, d->cap_places);
-	struct devices_place *place = &d->places[work->descriptor];
+	AF_REACH(d->stack_locations, work->descriptor, d->cap_stack_locations);
+	struct devices_place *place = &d->stack_locations[work->descriptor];
 	if (!place->row) {
 		uint32_t device = af_work_device(w, work);
 		place->row = devices_row(d, w, s, device) + 1;
@@ -346,7 +346,7 @@ static void devices_close(void *self)
 		af_busy_free(&d->busy[i].busy);
 	free(d->rows);
 	free(d->busy);
-	free(d->places);
+	free(d->stack_locations);
 }
 
 const struct af_pass_ops af_pass_devices = {

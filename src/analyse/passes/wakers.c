@@ -39,7 +39,7 @@ static void wakers_wake(struct wakers *k, const struct af_world *w, const struct
 
 	if (!af_event_decode(ev, &wake, sizeof wake, NULL) || !wake.wake)
 		return;
-	struct af_place at = af_place_of(w, ev, wake.callpath, wake.kstack);
+	struct af_stack_location at = af_place_of(w, ev, wake.callpath, wake.kstack);
 	struct af_cause cause = {
 	    .id = wake.wake,
 	    .process = WAKE_SCOPE,
@@ -89,7 +89,7 @@ static void wakers_event(void *self, const struct af_world *w, const struct af_e
 /* Making the tree: what one place, or one name, has become is asked for again and again. */
 struct wakers_maker {
 	const struct af_world *w;
-	const struct af_place *stack_locations;
+	const struct af_stack_location *stack_locations;
 	struct af_tree *tree, scratch; /* scratch: stacks of wakers, as they were */
 	uint32_t *asleep;              /* by place: its node of @tree, 0: not made yet */
 	uint32_t *awake;               /* by place: its node of @scratch */

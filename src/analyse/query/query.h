@@ -83,7 +83,7 @@ struct af_query {
 };
 
 /* The query for report.html. */
-#define AF_ASKED_ALL                                                                               \
+#define AF_QUERY_ALL                                                                               \
 	((struct af_query){.answers = (AF_ANSWER_TALLY - 1) | AF_ANSWER_ANNOTATE,                  \
 	                   .weights = UINT32_MAX,                                                  \
 	                   .depth = AF_DEPTH_STALL,                                                \

@@ -48,27 +48,27 @@ static const char *text_of(const struct af_cell *c)
 }
 
 /* What a column becomes, by its key and unit. */
-enum fold_rule { FOLD_SAME, FOLD_SUM, FOLD_MIN, FOLD_MAX, FOLD_LATER };
+enum group_rule { GROUP_SAME, GROUP_SUM, GROUP_MIN, GROUP_MAX, GROUP_LATER };
 
-static enum fold_rule rule_of(const struct af_column *column)
+static enum group_rule rule_of(const struct af_column *column)
 {
 	static const char *const later[] = {"mean_ns", "bytes_per_s", "queued_ns", NULL};
 	static const char *const sums[] = {"time_ns", "share", "calls", "bytes", "failed", NULL};
 
 	if (column->unit == AF_CELL_TEXT)
-		return FOLD_SAME;
+		return GROUP_SAME;
 	if (is_one_of(column->key, later))
-		return FOLD_LATER;
+		return GROUP_LATER;
 	if (!strcmp(column->key, "min_ns"))
-		return FOLD_MIN;
+		return GROUP_MIN;
 	if (!strcmp(column->key, "max_ns"))
-		return FOLD_MAX;
-	return is_one_of(column->key, sums) ? FOLD_SUM : FOLD_SAME;
+		return GROUP_MAX;
+	return is_one_of(column->key, sums) ? GROUP_SUM : GROUP_SAME;
 }
 
 /* What is not known of one row is taken from the other. */
-static void cell_fold(const struct af_column *column, struct af_cell *to,
-                      const struct af_cell *from)
+static void cell_group(const struct af_column *column, struct af_cell *to,
+                       const struct af_cell *from)
 {
 	if (from->unknown || to->unknown) {
 		if (to->unknown)
@@ -76,30 +76,30 @@ static void cell_fold(const struct af_column *column, struct af_cell *to,
 		return;
 	}
 	switch (rule_of(column)) {
-	case FOLD_SUM:
+	case GROUP_SUM:
 		if (__builtin_add_overflow(to->value, from->value, &to->value))
 			to->value = UINT64_MAX;
 		break;
-	case FOLD_MIN:
+	case GROUP_MIN:
 		to->value = from->value < to->value ? from->value : to->value;
 		break;
-	case FOLD_MAX:
+	case GROUP_MAX:
 		to->value = from->value > to->value ? from->value : to->value;
 		break;
-	case FOLD_SAME:
+	case GROUP_SAME:
 		if (column->unit == AF_CELL_TEXT && strcmp(text_of(to), text_of(from)))
 			to->text = "";
 		else if (column->unit != AF_CELL_TEXT && to->value != from->value)
 			to->unknown = true;
 		break;
-	case FOLD_LATER:
+	case GROUP_LATER:
 		break;
 	}
 }
 
 /* A mean goes by the calls of both: before they are added up. */
-static void queued_fold(const struct af_table *t, uint32_t to, const struct af_table *src,
-                        uint32_t from)
+static void queued_group(const struct af_table *t, uint32_t to, const struct af_table *src,
+                         uint32_t from)
 {
 	int queued = af_table_column(t, "queued_ns"), calls = af_table_column(t, "calls");
 
@@ -171,10 +171,10 @@ struct af_table *af_table_group_by(struct af_tables *f, const struct af_table *t
 			       t->nr_columns * sizeof *t->cells);
 			continue;
 		}
-		queued_fold(to, (uint32_t)*slot, t, r);
+		queued_group(to, (uint32_t)*slot, t, r);
 		for (uint32_t c = 0; c < t->nr_columns; c++)
-			cell_fold(&columns[c], cell_of(to, (uint32_t)*slot, (int)c),
-			          cell_of(t, r, (int)c));
+			cell_group(&columns[c], cell_of(to, (uint32_t)*slot, (int)c),
+			           cell_of(t, r, (int)c));
 	}
 	later_columns(to);
 	af_keys_free(&rows);

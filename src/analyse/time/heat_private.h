@@ -73,7 +73,7 @@ struct heat {
  * start.
  */
 struct heat_piece {
-	const struct af_place *at;
+	const struct af_stack_location *at;
 	uint32_t descriptor;
 	bool out_of_range; /* the moment is not in the time range */
 	uint64_t start_ns, end_ns;

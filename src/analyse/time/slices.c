@@ -268,9 +268,9 @@ int af_slice_args(const struct af_slices *all, const struct af_slice *s,
 	return l.nr;
 }
 
-int af_slices_tables(const struct af_slices *all, struct af_slices_fact tables[AF_SLICES_FACTS])
+int af_slices_tables(const struct af_slices *all, struct af_slices_pair tables[AF_SLICES_TABLES])
 {
-	const struct af_slices_fact sums[] = {
+	const struct af_slices_pair sums[] = {
 	    {"slices", all->nr_slices, false},
 	    {"points", all->nr_points, false},
 	    {"tracks", all->nr_tracks, false},
@@ -288,9 +288,9 @@ int af_slices_tables(const struct af_slices *all, struct af_slices_fact tables[A
 	for (unsigned i = 0; i < sizeof sums / sizeof *sums; i++)
 		if (i < 3 || sums[i].number)
 			tables[nr++] = sums[i];
-	for (uint32_t reason = 0; reason < AF_LOST_END && nr < AF_SLICES_FACTS; reason++)
+	for (uint32_t reason = 0; reason < AF_LOST_END && nr < AF_SLICES_TABLES; reason++)
 		if (all->world->lost[reason])
-			tables[nr++] = (struct af_slices_fact){af_lost_text(reason),
+			tables[nr++] = (struct af_slices_pair){af_lost_text(reason),
 			                                       all->world->lost[reason], true};
 	return nr;
 }

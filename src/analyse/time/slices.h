@@ -165,16 +165,16 @@ int af_slice_args(const struct af_slices *all, const struct af_slice *s,
                   struct af_slice_arg args[AF_SLICE_ARGS]);
 
 /* A fact about a finished timeline. */
-struct af_slices_fact {
+struct af_slices_pair {
 	const char *name; /* "slices", "left out: works without times" */
 	uint64_t number;
 	bool loss; /* events are missing in the trace, or slices in the timeline */
 };
 
-enum { AF_SLICES_FACTS = 64 };
+enum { AF_SLICES_TABLES = 64 };
 
 /* Fills @tables: the sums, and the losses that are not zero. Returns their number. */
-int af_slices_tables(const struct af_slices *all, struct af_slices_fact tables[AF_SLICES_FACTS]);
+int af_slices_tables(const struct af_slices *all, struct af_slices_pair tables[AF_SLICES_TABLES]);
 
 struct af_rows {
 	const struct af_slices_sink *sink;

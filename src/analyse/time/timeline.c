@@ -146,7 +146,7 @@ uint32_t timeline_name(struct af_timeline *t, const char *text)
 	return af_strtab_id_z(&t->names, *text ? text : "[unnamed]");
 }
 
-uint32_t timeline_stack(struct af_timeline *t, const struct af_place *at)
+uint32_t timeline_stack(struct af_timeline *t, const struct af_stack_location *at)
 {
 	uint32_t place = af_stack_locations_number(&t->stack_locations, at);
 

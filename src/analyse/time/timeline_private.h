@@ -89,7 +89,7 @@ void timeline_cut(const struct af_timeline *t, struct af_slice *s);
 uint32_t timeline_name(struct af_timeline *t, const char *text);
 
 /* The node of a stack location among the stacks; timeline_leaf() has the name of its leaf. */
-uint32_t timeline_stack(struct af_timeline *t, const struct af_place *at);
+uint32_t timeline_stack(struct af_timeline *t, const struct af_stack_location *at);
 /*
  * The stack of a call of a device's API, and of a node of a graph (w->nodes, 0 for none) that it
  * launched; 0 when it is not in the trace.
@@ -130,7 +130,8 @@ void timeline_trees_open(struct af_timeline *t);
 bool timeline_trees_sample(const struct af_timeline *t, struct af_sample *s);
 bool timeline_trees_work(const struct af_timeline *t, struct af_work *work);
 /* The node of a thread's stack location at this time, and of the job of @work. */
-uint32_t timeline_trees_place(struct af_timeline *t, const struct af_place *at, uint32_t tid);
+uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_location *at,
+                              uint32_t tid);
 uint32_t timeline_trees_job(struct af_timeline *t, const struct af_work *work);
 void timeline_trees_free(struct af_timeline *t);
 

@@ -45,7 +45,8 @@ bool timeline_trees_work(const struct af_timeline *t, struct af_work *work)
 	       af_time_range_work(&t->world.time_range, &t->world, work);
 }
 
-static uint32_t place_make(struct af_timeline *t, const struct af_place *at, uint32_t doing)
+static uint32_t place_make(struct af_timeline *t, const struct af_stack_location *at,
+                           uint32_t doing)
 {
 	const struct af_query *query = t->query.trees;
 	uint32_t node = flame_process(&t->stacks, &t->world, at->process, query->group);
@@ -55,7 +56,8 @@ static uint32_t place_make(struct af_timeline *t, const struct af_place *at, uin
 	return af_frames_place(&t->stacks, &t->world, node, at);
 }
 
-uint32_t timeline_trees_place(struct af_timeline *t, const struct af_place *at, uint32_t tid)
+uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_location *at,
+                              uint32_t tid)
 {
 	const struct af_annotations *d = &t->world.annotations;
 	uint32_t doing = d->apart ? af_annotations_now(d, at->process, tid) : 0;

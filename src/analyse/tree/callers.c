@@ -263,7 +263,7 @@ struct af_name_key af_name_key_of(const struct af_tree *t, uint32_t name)
 {
 	struct af_name_key f = {.frame = af_tree_frame(t, name),
 	                        .module = af_tree_key(t, name),
-	                        .told_apart = af_tree_is_told_apart(t, name)};
+	                        .qualified = af_tree_is_qualified(t, name)};
 
 	f.text = af_tree_text(t, name, &f.len);
 	return f;
@@ -272,7 +272,7 @@ struct af_name_key af_name_key_of(const struct af_tree *t, uint32_t name)
 void af_function_words(struct af_buf *b, const struct af_tree *in, const struct af_name_key *f)
 {
 	const char *side = af_frame_side(f->frame);
-	bool other_side = false, other_key = f->told_apart, both = false;
+	bool other_side = false, other_key = f->qualified, both = false;
 	size_t len;
 
 	for (uint32_t i = 1; i < in->nr_names; i++) {

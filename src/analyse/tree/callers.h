@@ -49,7 +49,7 @@ struct af_name_key {
 	size_t len;
 	enum af_frame frame;
 	const char *module;
-	bool told_apart; /* another module is known to have a function of that name */
+	bool qualified; /* another module is known to have a function of that name */
 };
 
 /* The key of a name of @t; the texts stay those of @t. */

@@ -43,7 +43,7 @@ const char *af_tree_label(const struct af_tree *t, uint32_t name, size_t *len)
 	return p->labels[name].text;
 }
 
-bool af_tree_is_told_apart(const struct af_tree *t, uint32_t name)
+bool af_tree_is_qualified(const struct af_tree *t, uint32_t name)
 {
 	return name < t->private_->nr_labels && t->private_->labels[name].text;
 }
@@ -87,7 +87,7 @@ uint32_t af_tree_name_like(struct af_tree *t, const struct af_tree *src, uint32_
 		module = af_strtab_id_z(&t->private_->modules,
 		                        af_strtab_get(&src->private_->modules, module));
 	to->module = !module || to->module == module ? to->module : to->module ? MODULES : module;
-	if (af_tree_is_told_apart(src, name))
+	if (af_tree_is_qualified(src, name))
 		label_add(t, id);
 	return id;
 }

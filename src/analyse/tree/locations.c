@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "base/strtab.h"
 
-enum { SPOTS_MOST = (1 << 24) - 1 }; /* what a name has bits for: of more, nothing is known */
+enum { LOCATIONS_MOST = (1 << 24) - 1 }; /* what a name has bits for: of more, nothing is known */
 
 struct tree_locations {
 	struct af_strtab texts;
@@ -68,7 +68,7 @@ uint32_t tree_location_number(struct af_tree *t, const struct af_location *locat
 	for (uint32_t i = (uint32_t)*slot; i; i = s->before[i])
 		if (location_equal(&s->all[i], &kept))
 			return i;
-	if (s->nr > SPOTS_MOST)
+	if (s->nr > LOCATIONS_MOST)
 		return 0;
 	AF_GROW(s->all, s->nr, s->cap);
 	AF_GROW(s->before, s->nr, s->cap_before);

@@ -174,7 +174,7 @@ bool af_tree_plain(struct af_tree *dst, const struct af_tree *src);
  * NUL-terminated only then.
  */
 const char *af_tree_label(const struct af_tree *t, uint32_t name, size_t *len);
-bool af_tree_is_told_apart(const struct af_tree *t, uint32_t name);
+bool af_tree_is_qualified(const struct af_tree *t, uint32_t name);
 
 /*
  * The file of machine code of frames with this name, from af_tree_name_at(), whether or not spots

@@ -19,7 +19,7 @@ struct annotations_open {
 struct annotations_thread {
 	uint32_t nr;
 	uint64_t beyond;               /* more are open than are followed */
-	struct annotations_open *open; /* room for AF_DOINGS_OPEN, from the first on */
+	struct annotations_open *open; /* room for AF_ANNOTATIONS_OPEN, from the first on */
 };
 
 /* Operations of one process by their sequence number, each in the slot of its remainder. */
@@ -98,10 +98,10 @@ static uint32_t nest_of(struct af_annotations *r, uint32_t parent, uint32_t name
 	bool fresh;
 	uint32_t depth = parent ? r->nests[parent - 1].depth + 1 : 1;
 
-	if (!name || depth > AF_DOINGS_DEEP)
+	if (!name || depth > AF_ANNOTATIONS_DEEP)
 		return parent;
 	uint64_t key = world_key(parent, name);
-	if (r->nr_nests >= AF_DOINGS_NESTS)
+	if (r->nr_nests >= AF_ANNOTATIONS_NESTS)
 		return known_as(&r->by_nest, key, parent);
 	uint64_t *slot = af_map_at(&r->by_nest, key, &fresh);
 	if (!fresh)
@@ -125,7 +125,7 @@ static uint32_t doing_of(struct af_annotations *r, uint32_t nest, uint32_t forwa
 	if (!nest && !forward)
 		return 0;
 	uint64_t key = world_key(nest, forward);
-	if (r->nr_annotations >= AF_DOINGS_NESTS)
+	if (r->nr_annotations >= AF_ANNOTATIONS_NESTS)
 		return known_as(&r->by_doing, key, 0);
 	uint64_t *slot = af_map_at(&r->by_doing, key, &fresh);
 	if (fresh) {
@@ -154,7 +154,7 @@ static struct annotations_sequence *sequence_slot(const struct af_annotations *r
 {
 	const uint64_t *of = af_map_get(&r->by_process, process);
 
-	return of ? &r->sequences[*of].slots[number % AF_DOINGS_SEQUENCES] : NULL;
+	return of ? &r->sequences[*of].slots[number % AF_ANNOTATIONS_SEQUENCES] : NULL;
 }
 
 static uint32_t forward_of(const struct af_annotations *r, uint32_t process, uint64_t number)
@@ -172,13 +172,13 @@ static void take_operation(struct af_annotations *r, const struct af_world *w,
 
 	if (!af_event_decode(ev, &f, sizeof f, NULL))
 		return;
-	if (r->nr_sequences == AF_DOINGS_PROCESSES && !af_map_get(&r->by_process, ev->process))
+	if (r->nr_sequences == AF_ANNOTATIONS_PROCESSES && !af_map_get(&r->by_process, ev->process))
 		return;
 	uint64_t *of = af_map_at(&r->by_process, ev->process, &fresh);
 	if (fresh) {
 		AF_GROW(r->sequences, r->nr_sequences, r->cap_sequences);
 		r->sequences[r->nr_sequences].slots =
-		    af_xcalloc(AF_DOINGS_SEQUENCES, sizeof(struct annotations_sequence));
+		    af_xcalloc(AF_ANNOTATIONS_SEQUENCES, sizeof(struct annotations_sequence));
 		*of = r->nr_sequences++;
 	}
 	*sequence_slot(r, ev->process, f.sequence) = (struct annotations_sequence){
@@ -205,7 +205,7 @@ static void take_push(struct af_annotations *r, const struct af_event *ev, uint3
 	};
 	uint64_t number;
 
-	if (t->nr == AF_DOINGS_OPEN) {
+	if (t->nr == AF_ANNOTATIONS_OPEN) {
 		t->beyond++;
 		return;
 	}
@@ -216,7 +216,7 @@ static void take_push(struct af_annotations *r, const struct af_event *ev, uint3
 	if (r->apart)
 		o.name = af_strtab_id(&r->names, name, name_len(name));
 	if (!t->open)
-		t->open = af_xcalloc(AF_DOINGS_OPEN, sizeof *t->open);
+		t->open = af_xcalloc(AF_ANNOTATIONS_OPEN, sizeof *t->open);
 	open_follow(r, &o, nest);
 	t->open[t->nr++] = o;
 }
@@ -287,7 +287,7 @@ bool af_annotations_inside(const struct af_annotations *r, uint32_t doing)
 }
 
 uint32_t af_annotations_names(const struct af_annotations *r, uint32_t nest,
-                              const char *names[AF_DOINGS_DEEP])
+                              const char *names[AF_ANNOTATIONS_DEEP])
 {
 	uint32_t nr = nest ? r->nests[nest - 1].depth : 0;
 

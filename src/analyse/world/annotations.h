@@ -28,12 +28,12 @@ struct af_event;
 struct af_world;
 
 enum {
-	AF_DOINGS_DEEP = 64,      /* frames of ranges, the outermost */
-	AF_DOINGS_OPEN = 1 << 10, /* of a thread, that are followed to their end */
+	AF_ANNOTATIONS_DEEP = 64,      /* frames of ranges, the outermost */
+	AF_ANNOTATIONS_OPEN = 1 << 10, /* of a thread, that are followed to their end */
 	/* Ranges within ranges, by name, and with what they go back to */
-	AF_DOINGS_NESTS = 1 << 20,
-	AF_DOINGS_SEQUENCES = 1 << 17, /* of a process: the latest ones */
-	AF_DOINGS_PROCESSES = 1 << 10, /* with sequences */
+	AF_ANNOTATIONS_NESTS = 1 << 20,
+	AF_ANNOTATIONS_SEQUENCES = 1 << 17, /* of a process: the latest ones */
+	AF_ANNOTATIONS_PROCESSES = 1 << 10, /* with sequences */
 };
 
 /* A range within ranges, by names. */
@@ -82,6 +82,6 @@ bool af_annotations_inside(const struct af_annotations *r, uint32_t doing);
 
 /* The names of a nest, outermost first; returns their number. */
 uint32_t af_annotations_names(const struct af_annotations *r, uint32_t nest,
-                              const char *names[AF_DOINGS_DEEP]);
+                              const char *names[AF_ANNOTATIONS_DEEP]);
 
 #endif

@@ -53,7 +53,7 @@ static void take_ksample(struct af_samples *s, const struct af_world *w, const s
 
 	if (!af_event_decode(ev, &k, sizeof k, NULL))
 		return;
-	struct af_place at = af_place_of(w, ev, k.callpath, k.kstack);
+	struct af_stack_location at = af_place_of(w, ev, k.callpath, k.kstack);
 	if (k.flags & AF_SAMPLE_JOINS) {
 		struct samples_thread *t = thread_of(s, ev);
 		AF_GROW(t->ticks, t->nr, t->cap);
@@ -106,7 +106,7 @@ static void take_counted(struct af_samples *s, const struct af_world *w, const s
 
 	if (!af_event_decode(ev, &c, sizeof c, NULL))
 		return;
-	struct af_place at = af_place_of(w, ev, c.callpath, c.kstack);
+	struct af_stack_location at = af_place_of(w, ev, c.callpath, c.kstack);
 	struct af_sample sample = {
 	    .time_ns = ev->time_ns,
 	    .length_ns = c.apart_ns,

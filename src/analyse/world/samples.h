@@ -25,7 +25,7 @@ struct af_sample {
 	uint64_t count;     /* of COUNTED: the number of events that it stands for */
 	bool counted;
 	uint32_t tid;
-	struct af_place at;
+	struct af_stack_location at;
 	bool in_kernel;    /* with or without a stack of the kernel */
 	bool on_device;    /* in code of a device that is the host: set by analyse.c */
 	bool out_of_range; /* its moment is not in the time range: it does not count as a sample */

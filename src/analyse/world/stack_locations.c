@@ -17,7 +17,7 @@ void af_stack_locations_free(struct af_stack_locations *p)
  * The user part in 32 bits: a path of the world is of one process; where there is none, the process
  * tells places apart, and the world knows less than 2^21 of those.
  */
-static uint64_t user_of(const struct af_place *at)
+static uint64_t user_of(const struct af_stack_location *at)
 {
 	uint32_t process = at->process < 1u << 21 ? at->process : 1u << 21;
 
@@ -26,14 +26,14 @@ static uint64_t user_of(const struct af_place *at)
 	return 1u << 31 | process << 2 | (at->path & 3);
 }
 
-uint32_t af_stack_locations_number(struct af_stack_locations *p, const struct af_place *at)
+uint32_t af_stack_locations_number(struct af_stack_locations *p, const struct af_stack_location *at)
 {
 	uint64_t key = user_of(at) << 32 | at->kstack;
 	struct af_map *map = &p->by_place;
 	bool fresh;
 
 	if (at->tid) { /* Numbers of places, with threads or without, are less than 2^32. */
-		struct af_place of_any = *at;
+		struct af_stack_location of_any = *at;
 		of_any.tid = 0;
 		key = (uint64_t)af_stack_locations_number(p, &of_any) << 32 | at->tid;
 		map = &p->by_thread;
@@ -47,12 +47,12 @@ uint32_t af_stack_locations_number(struct af_stack_locations *p, const struct af
 	return (uint32_t)*number;
 }
 
-struct af_place af_place_of(const struct af_world *w, const struct af_event *ev, uint32_t callpath,
-                            uint32_t kstack)
+struct af_stack_location af_place_of(const struct af_world *w, const struct af_event *ev,
+                                     uint32_t callpath, uint32_t kstack)
 {
 	uint32_t known = kstack ? af_world_kstack(w, ev, kstack) : 0;
 
-	return (struct af_place){
+	return (struct af_stack_location){
 	    .process = ev->process,
 	    .path = callpath ? af_world_path(w, ev, callpath) : AF_PATH_NONE,
 	    .kstack = kstack && !known ? AF_KSTACK_MISSED : known,

@@ -19,7 +19,7 @@ struct af_world;
 
 #define AF_KSTACK_MISSED UINT32_MAX /* in the kernel, without its stack; 0: not in the kernel */
 
-struct af_place {
+struct af_stack_location {
 	uint32_t process; /* ordinal */
 	uint32_t path;    /* index of the world or AF_PATH_… */
 	uint32_t kstack;  /* index of the world, 0, or AF_KSTACK_MISSED */
@@ -27,17 +27,18 @@ struct af_place {
 };
 
 struct af_stack_locations {
-	struct af_place *all; /* by number, from 0 */
+	struct af_stack_location *all; /* by number, from 0 */
 	uint32_t nr, cap;
 	struct af_map by_place, by_thread; /* private */
 };
 
 /* A zeroed struct is empty. */
 void af_stack_locations_free(struct af_stack_locations *p);
-uint32_t af_stack_locations_number(struct af_stack_locations *p, const struct af_place *at);
+uint32_t af_stack_locations_number(struct af_stack_locations *p,
+                                   const struct af_stack_location *at);
 
 /* The stack location of a kernel event, from ids of its stream; 0 for a missing part. */
-struct af_place af_place_of(const struct af_world *w, const struct af_event *ev, uint32_t callpath,
-                            uint32_t kstack);
+struct af_stack_location af_place_of(const struct af_world *w, const struct af_event *ev,
+                                     uint32_t callpath, uint32_t kstack);
 
 #endif

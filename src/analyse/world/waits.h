@@ -10,7 +10,7 @@
 #include "analyse/world/stack_locations.h"
 
 struct af_wait {
-	struct af_place at;
+	struct af_stack_location at;
 	uint32_t tid;
 	uint32_t state;                       /* enum af_thread_state */
 	uint64_t blocked_ns, queued_ns;       /* the parts of these in the time range: within.h */

@@ -37,7 +37,7 @@ static void doctor_json(struct af_buf *b, const struct af_collector_ops *c, bool
 }
 
 /* What is no collector. */
-static void doctor_json_fact(struct af_buf *b, const char *key, bool works, const char *words)
+static void doctor_json_pair(struct af_buf *b, const char *key, bool works, const char *words)
 {
 	af_buf_fmt(b, ",\"%s\":{\"works\":%s,\"says\":", key, works ? "true" : "false");
 	af_buf_json(b, words, strlen(words));
@@ -252,21 +252,21 @@ static int doctor_run(void *state, int nr_words, char **words, struct af_err *er
 		af_buf_char(&json, ']');
 	bool kernel = doctor_kernel(says, sizeof says);
 	if (o->json)
-		doctor_json_fact(&json, "kernel_names", kernel, says);
+		doctor_json_pair(&json, "kernel_names", kernel, says);
 	else
 		doctor_line(kernel, "kernel", says, NULL);
 	if (o->json)
-		doctor_json_fact(&json, "names", names, names_say);
+		doctor_json_pair(&json, "names", names, names_say);
 	else
 		doctor_line(names, "names", names_say, NULL);
 	bool code = doctor_code(says, sizeof says);
 	if (o->json)
-		doctor_json_fact(&json, "disassembler", code, says);
+		doctor_json_pair(&json, "disassembler", code, says);
 	else
 		doctor_line(code, "code", says, NULL);
 	bool shm = doctor_shm(says, sizeof says);
 	if (o->json)
-		doctor_json_fact(&json, "shm", shm, says);
+		doctor_json_pair(&json, "shm", shm, says);
 	else
 		doctor_line(shm, "shm", says, NULL);
 	if (o->json)

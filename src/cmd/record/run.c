@@ -80,7 +80,7 @@ static int run_report(const struct af_recorded *done, struct af_output to,
                       const struct af_results *r, const char *title, struct af_err *err)
 {
 	struct af_picture picture = {.title = title};
-	struct af_picture_job job = {
+	struct af_picture_request request = {
 	    .format = af_format_for("html"),
 	    .to = to,
 	    .picture = &picture,
@@ -88,7 +88,7 @@ static int run_report(const struct af_recorded *done, struct af_output to,
 	    .dir = done->dir,
 	};
 
-	return af_picture_write(&job, err);
+	return af_picture_write(&request, err);
 }
 
 /* The command as one would say it: "python3 train.py --steps 3". */
@@ -120,7 +120,7 @@ static int run_tell(const struct af_record_options *o, const struct af_recorded 
 	bool summary = !o->quiet && !done->job.is_rank; /* many at once are no help */
 	char file[PATH_MAX], full[PATH_MAX];
 	struct af_results r;
-	struct af_query query = o->no_report ? AF_ASKED_TABLES : AF_ASKED_ALL;
+	struct af_query query = o->no_report ? AF_QUERY_TABLES : AF_QUERY_ALL;
 
 	query.sources = o->sources;
 	int rc = af_load(done->dir, &query, &r, err);

@@ -44,6 +44,6 @@ const char *af_load_warning(struct af_results *r, int view, const char *weight);
 void af_load_sampled(const char *who, const struct af_results *r);
 
 /* The query for tables alone. */
-#define AF_ASKED_TABLES ((struct af_query){AF_ANSWER_TABLES, 0})
+#define AF_QUERY_TABLES ((struct af_query){AF_ANSWER_TABLES, 0})
 
 #endif

@@ -15,7 +15,7 @@ struct af_err;
  * @format to @to. A timeline in the format comes from the trace in @dir, unless that is NULL. The
  * file is replaced only when all of it could be written.
  */
-struct af_picture_job {
+struct af_picture_request {
 	const struct af_format *format;
 	struct af_output to;
 	const struct af_picture *picture;
@@ -26,10 +26,10 @@ struct af_picture_job {
 };
 
 /*
- * Write the picture to job->to; a format with slices reads the trace a second time for them. The
- * file is written as af_atomic_write() does. 0, or -errno with a message.
+ * Write the picture to request->to; a format with slices reads the trace a second time for them.
+ * The file is written as af_atomic_write() does. 0, or -errno with a message.
  */
-int af_picture_write(const struct af_picture_job *job, struct af_err *err);
+int af_picture_write(const struct af_picture_request *request, struct af_err *err);
 
 extern const char *const af_view_names[AF_VIEWS];
 

@@ -32,7 +32,7 @@ static int slices_render(int fd, void *arg, struct af_err *err)
 /* What is not in the file, in a line; the file says it too. */
 static void slices_tell(const struct af_slices *all, const char *who, const char *dir)
 {
-	struct af_slices_fact tables[AF_SLICES_FACTS];
+	struct af_slices_pair tables[AF_SLICES_TABLES];
 	int nr = af_slices_tables(all, tables);
 
 	if (*all->damage)
@@ -45,17 +45,18 @@ static void slices_tell(const struct af_slices *all, const char *who, const char
 		fprintf(stderr, "aflame %s: there is nothing to show\n", who);
 }
 
-int af_slices_write(const struct af_slices_job *job, const char *dir, struct af_err *err)
+int af_slices_write(const struct af_slices_request *request, const char *dir, struct af_err *err)
 {
 	struct af_progress progress = af_progress_begin("reading the trace");
-	struct slices_to to = {.format = job->format, .render.gzip = job->gzip};
-	int rc = af_timeline_open(&to.timeline, dir, &job->query, af_progress_tell, &progress, err);
+	struct slices_to to = {.format = request->format, .render.gzip = request->gzip};
+	int rc =
+	    af_timeline_open(&to.timeline, dir, &request->query, af_progress_tell, &progress, err);
 
 	if (!rc)
-		rc = af_atomic_write(&job->to, slices_render, &to, err);
+		rc = af_atomic_write(&request->to, slices_render, &to, err);
 	af_progress_end(&progress);
 	if (!rc)
-		slices_tell(af_timeline_slices(to.timeline), job->who, dir);
+		slices_tell(af_timeline_slices(to.timeline), request->who, dir);
 	af_timeline_close(to.timeline);
 	return rc;
 }

@@ -12,7 +12,7 @@
 
 struct af_err;
 
-struct af_slices_job {
+struct af_slices_request {
 	const char *who; /* the command, for messages on standard error */
 	struct af_output to;
 	const struct af_format *format;
@@ -24,6 +24,6 @@ struct af_slices_job {
  * Read the trace in @dir, which af_trace_prepare() has seen, and write it. A file is replaced only
  * when all of it could be written. Slices that are left out are reported on standard error.
  */
-int af_slices_write(const struct af_slices_job *job, const char *dir, struct af_err *err);
+int af_slices_write(const struct af_slices_request *request, const char *dir, struct af_err *err);
 
 #endif

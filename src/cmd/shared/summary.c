@@ -74,7 +74,7 @@ int af_summary_print(const char *dir, FILE *out, struct af_err *err)
 {
 	struct af_results r;
 	struct af_buf b = {0};
-	int rc = af_load(dir, &AF_ASKED_TABLES, &r, err);
+	int rc = af_load(dir, &AF_QUERY_TABLES, &r, err);
 
 	if (!rc) {
 		af_buf_char(&b, '\n');

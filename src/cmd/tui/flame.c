@@ -172,7 +172,7 @@ static void flame_next(struct tui *t, bool back)
 		uint32_t node = t->frames[(at + (back ? nr - k : k)) % nr].node;
 		if (!node || !t->found.is[t->shown->nodes[node].name])
 			continue;
-		tui_look_at(t, node);
+		tui_select(t, node);
 		return;
 	}
 	tui_say(t, "no frame that is wide enough matches: Top and Tree have all");
@@ -190,7 +190,7 @@ static bool flame_key(struct tui *t, int key, const struct tui_area *a)
 	case KEY_RIGHT:
 		node = flame_move(t, key);
 		if (node)
-			tui_look_at(t, node);
+			tui_select(t, node);
 		return true;
 	case '\r':
 	case '\n':

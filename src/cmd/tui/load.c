@@ -76,7 +76,7 @@ int tui_load(struct tui *t, struct af_err *err)
 	return 0;
 }
 
-int tui_look(struct tui *t, struct af_err *err)
+int tui_reload(struct tui *t, struct af_err *err)
 {
 	const char *weight = t->view_tree->weights[t->weight].name;
 	struct af_results newer;

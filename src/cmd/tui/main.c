@@ -304,7 +304,7 @@ int tui_main(const char *dir, const struct tui_options *o, struct af_err *err)
 		if (key >= 0)
 			key_take(&t, key);
 		else if (o->live && !t.watch.ended)
-			rc = tui_look(&t, err);
+			rc = tui_reload(&t, err);
 		else
 			break; /* the terminal is gone */
 	}

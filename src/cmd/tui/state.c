@@ -1,4 +1,4 @@
-/* What is looked at: a view by a weight, narrowed; and what is found in it. */
+/* What is looked at: a view by a weight, filtered; and what is found in it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ uint32_t tui_node(const struct tui *t, uint64_t path)
 	return 0;
 }
 
-void tui_look_at(struct tui *t, uint32_t node)
+void tui_select(struct tui *t, uint32_t node)
 {
 	t->node = node ? t->paths[node] : 0;
 	if (node)
@@ -135,7 +135,7 @@ void tui_step_add(struct tui *t, char verb, const char *words)
 /* Texts stay the view's own, so what is in between may go. */
 static void narrow_by(struct tui *t)
 {
-	af_tree_close(&t->narrowed);
+	af_tree_close(&t->filtered);
 	t->forward = t->view_tree;
 	for (uint32_t i = 0; i < t->nr_steps; i++) {
 		const struct tui_step *s = &t->steps[i];
@@ -152,9 +152,9 @@ static void narrow_by(struct tui *t)
 		else
 			af_tree_keep(&next, t->forward, &h);
 		af_hits_free(&h);
-		af_tree_close(&t->narrowed);
-		t->narrowed = next;
-		t->forward = &t->narrowed;
+		af_tree_close(&t->filtered);
+		t->filtered = next;
+		t->forward = &t->filtered;
 	}
 }
 
@@ -222,7 +222,7 @@ void tui_search(struct tui *t, const char *words)
 void tui_state_free(struct tui *t)
 {
 	af_hits_free(&t->found);
-	af_tree_close(&t->narrowed);
+	af_tree_close(&t->filtered);
 	af_tree_close(&t->reversed);
 	af_tables_free(&t->tables);
 	af_buf_free(&t->run_text);

@@ -64,7 +64,7 @@ static void open_hottest(struct tui *t, uint32_t node)
 		set_open(t, node, true);
 		node = child;
 	}
-	tui_look_at(t, node);
+	tui_select(t, node);
 }
 
 struct by_weight {
@@ -167,7 +167,7 @@ void tui_tree_reveal(struct tui *t)
 		open_chain(t, child);
 		node = child;
 	}
-	tui_look_at(t, node);
+	tui_select(t, node);
 	for (uint32_t up = t->shown->nodes[node].parent; up; up = t->shown->nodes[up].parent)
 		set_open(t, up, true);
 }
@@ -256,7 +256,7 @@ static void tree_next(struct tui *t, bool back)
 		uint32_t i = order[(at + (back ? nr - k : k)) % nr];
 		if (!t->found.is[tree->nodes[i].name] || !tree->total[t->weight][i])
 			continue;
-		tui_look_at(t, i);
+		tui_select(t, i);
 		tui_tree_reveal(t);
 		free(order);
 		return;
@@ -273,9 +273,9 @@ static void tree_sideways(struct tui *t, int key)
 	if (key == KEY_LEFT && open)
 		set_open(t, node, false);
 	else if (key == KEY_LEFT && t->shown->nodes[node].parent)
-		tui_look_at(t, t->shown->nodes[node].parent);
+		tui_select(t, t->shown->nodes[node].parent);
 	else if (key == KEY_RIGHT && open && children_of(t, node, &child))
-		tui_look_at(t, child);
+		tui_select(t, child);
 	else if (key == KEY_RIGHT)
 		open_chain(t, node);
 }
@@ -286,7 +286,7 @@ static bool tree_key(struct tui *t, int key, const struct tui_area *a)
 
 	if (tui_list_key(&t->tree, key, a->rows - 1)) {
 		if (t->tree.nr)
-			tui_look_at(t, t->rows[t->tree.at]);
+			tui_select(t, t->rows[t->tree.at]);
 		return true;
 	}
 	switch (key) {

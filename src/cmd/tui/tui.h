@@ -63,8 +63,8 @@ struct tui {
 
 	/* Made by tui_remake(). */
 	const struct af_tree *view_tree; /* of the results */
-	struct af_tree narrowed, reversed;
-	const struct af_tree *forward; /* narrowed */
+	struct af_tree filtered, reversed;
+	const struct af_tree *forward; /* filtered */
 	const struct af_tree *shown;   /* the same, or reversed */
 	uint64_t *paths;               /* by node of shown: the same path is the same in any tree */
 	char search[TUI_WORDS];        /* "": none */
@@ -105,7 +105,7 @@ extern const struct tui_pane tui_pane_top, tui_pane_tree, tui_pane_calls, tui_pa
 /* load.c */
 int tui_load(struct tui *t, struct af_err *err);
 /* Is there a newer copy of a running recording? */
-int tui_look(struct tui *t, struct af_err *err);
+int tui_reload(struct tui *t, struct af_err *err);
 
 /* state.c */
 bool tui_choose_view(struct tui *t, int view, const char *weight);
@@ -120,7 +120,7 @@ uint64_t tui_name_key(const struct af_tree *tree, uint32_t name);
 /* The name's id in the tree of top and callers, 0: it is not there. */
 uint32_t tui_function(const struct tui *t);
 uint32_t tui_node(const struct tui *t, uint64_t path); /* 0: not there */
-void tui_look_at(struct tui *t, uint32_t node);        /* of shown */
+void tui_select(struct tui *t, uint32_t node);         /* of shown */
 void tui_say(struct tui *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* tree.c: select a frame of the selected function, and open its callers. */

@@ -228,7 +228,7 @@ static void mapping_write(struct af_bpf *b, struct bpf_image *image, const struc
 	    .start = m->start,
 	    .end = m->end,
 	    .bias = m->start,
-	    .epoch = BPF_GENERATION + m->epoch,
+	    .epoch = BPF_EPOCH + m->epoch,
 	};
 
 	snprintf(path, sizeof path, "%s", af_strtab_get(&b->strings, m->path));
@@ -299,7 +299,7 @@ void bpf_markers_write(struct af_bpf *b, const struct bpf_image *image)
 		    .end = m->end,
 		    .bias = m->start,
 		    .flags = AF_MAPPING_JIT,
-		    .epoch = BPF_GENERATION + m->epoch,
+		    .epoch = BPF_EPOCH + m->epoch,
 		};
 		struct af_tail tail[] = {{NULL, 0, 1}, {path, (uint32_t)strlen(path), 0}};
 		if (!is_marker(path))

@@ -44,7 +44,7 @@ enum { HOLD_NS = 200000000 };
  * counts, so that libaflame's stacks are never looked up in the recorder's mappings, which may be
  * of another time.
  */
-#define BPF_GENERATION AF_GENERATION_RECORDER
+#define BPF_EPOCH AF_EPOCH_RECORDER
 
 enum {
 	BPF_FUNCTIONS_MAX = 256, /* of device APIs */
@@ -55,7 +55,7 @@ enum {
 struct bpf_mapping {
 	uint64_t start, end, offset;
 	uint64_t time_ns; /* 0: it existed before the recording */
-	uint32_t epoch;   /* less BPF_GENERATION */
+	uint32_t epoch;   /* less BPF_EPOCH */
 	uint32_t path;    /* string */
 	uint32_t build_id_size;
 	uint8_t build_id[20];

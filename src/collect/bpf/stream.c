@@ -141,7 +141,7 @@ static uint32_t out_callpath(struct af_bpf *b, struct bpf_image *image,
 	struct af_ev_stack ev = {
 	    .stack = out->nr_stacks,
 	    .stop = stop,
-	    .epoch = BPF_GENERATION + epoch,
+	    .epoch = BPF_EPOCH + epoch,
 	};
 	struct af_tail tail = {pcs, nr * 8, 8};
 	af_stream_put_tail(&out->stream, AF_KIND_STACK, s->head.time_ns, &ev, sizeof ev, &tail, 1);

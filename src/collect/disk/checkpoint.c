@@ -13,46 +13,46 @@
 
 /* What makes two definitions of a kind the same one. */
 enum checkpoint_key {
-	CARRY_EVENT = 0, /* no definition */
-	CARRY_LOST,      /* summed */
-	CARRY_ONE,       /* there is one: the last */
-	CARRY_ID,        /* the id in the first field; of the process */
-	CARRY_STREAM_ID, /* the same, but ids that begin anew end those before */
-	CARRY_HEAD,      /* the first bytes, as many as there are in heads[] */
-	CARRY_NOTE,      /* the first string, and what is before it */
+	CHECKPOINT_EVENT = 0, /* no definition */
+	CHECKPOINT_LOST,      /* summed */
+	CHECKPOINT_ONE,       /* there is one: the last */
+	CHECKPOINT_ID,        /* the id in the first field; of the process */
+	CHECKPOINT_STREAM_ID, /* the same, but ids that begin anew end those before */
+	CHECKPOINT_HEAD,      /* the first bytes, as many as there are in heads[] */
+	CHECKPOINT_NOTE,      /* the first string, and what is before it */
 };
 
 static const uint8_t keys[AF_KIND_MAX] = {
-    [AF_KIND_LOST] = CARRY_LOST,
-    [AF_KIND_NOTE] = CARRY_NOTE,
-    [AF_KIND_CLOCK] = CARRY_HEAD,
-    [AF_KIND_PROCESS] = CARRY_ONE,
-    [AF_KIND_PROCESS_END] = CARRY_ID,
-    [AF_KIND_THREAD] = CARRY_ONE,
-    [AF_KIND_MAPPING] = CARRY_HEAD,
-    [AF_KIND_STACK] = CARRY_STREAM_ID,
-    [AF_KIND_PY_STACK] = CARRY_STREAM_ID,
-    [AF_KIND_PY_CODE] = CARRY_ID,
-    [AF_KIND_CALLPATH] = CARRY_STREAM_ID,
-    [AF_KIND_DEVICE] = CARRY_ID,
-    [AF_KIND_QUEUE] = CARRY_ID,
-    [AF_KIND_PROGRAM] = CARRY_HEAD,
-    [AF_KIND_KERNEL] = CARRY_ID,
-    [AF_KIND_DESCRIPTOR] = CARRY_STREAM_ID,
-    [AF_KIND_STRING] = CARRY_ID,
-    [AF_KIND_SYMBOL] = CARRY_HEAD,
-    [AF_KIND_KSTACK] = CARRY_STREAM_ID,
-    [AF_KIND_PROCESS_NOTE] = CARRY_NOTE,
-    [AF_KIND_COMM] = CARRY_ID,
-    [AF_KIND_FUNCTION] = CARRY_ID,
-    [AF_KIND_GRAPH_NODE] = CARRY_ID,
-    [AF_KIND_LAUNCH_CONFIG] = CARRY_STREAM_ID,
-    [AF_KIND_STALL] = CARRY_ID,
-    [AF_KIND_CODE] = CARRY_ID,
-    [AF_KIND_PROGRAM_CRC] = CARRY_ID,
-    [AF_KIND_DEVICE_NOTE] = CARRY_NOTE,
-    [AF_KIND_USAGE] = CARRY_HEAD,
-    [AF_KIND_UNSAMPLED] = CARRY_HEAD,
+    [AF_KIND_LOST] = CHECKPOINT_LOST,
+    [AF_KIND_NOTE] = CHECKPOINT_NOTE,
+    [AF_KIND_CLOCK] = CHECKPOINT_HEAD,
+    [AF_KIND_PROCESS] = CHECKPOINT_ONE,
+    [AF_KIND_PROCESS_END] = CHECKPOINT_ID,
+    [AF_KIND_THREAD] = CHECKPOINT_ONE,
+    [AF_KIND_MAPPING] = CHECKPOINT_HEAD,
+    [AF_KIND_STACK] = CHECKPOINT_STREAM_ID,
+    [AF_KIND_PY_STACK] = CHECKPOINT_STREAM_ID,
+    [AF_KIND_PY_CODE] = CHECKPOINT_ID,
+    [AF_KIND_CALLPATH] = CHECKPOINT_STREAM_ID,
+    [AF_KIND_DEVICE] = CHECKPOINT_ID,
+    [AF_KIND_QUEUE] = CHECKPOINT_ID,
+    [AF_KIND_PROGRAM] = CHECKPOINT_HEAD,
+    [AF_KIND_KERNEL] = CHECKPOINT_ID,
+    [AF_KIND_DESCRIPTOR] = CHECKPOINT_STREAM_ID,
+    [AF_KIND_STRING] = CHECKPOINT_ID,
+    [AF_KIND_SYMBOL] = CHECKPOINT_HEAD,
+    [AF_KIND_KSTACK] = CHECKPOINT_STREAM_ID,
+    [AF_KIND_PROCESS_NOTE] = CHECKPOINT_NOTE,
+    [AF_KIND_COMM] = CHECKPOINT_ID,
+    [AF_KIND_FUNCTION] = CHECKPOINT_ID,
+    [AF_KIND_GRAPH_NODE] = CHECKPOINT_ID,
+    [AF_KIND_LAUNCH_CONFIG] = CHECKPOINT_STREAM_ID,
+    [AF_KIND_STALL] = CHECKPOINT_ID,
+    [AF_KIND_CODE] = CHECKPOINT_ID,
+    [AF_KIND_PROGRAM_CRC] = CHECKPOINT_ID,
+    [AF_KIND_DEVICE_NOTE] = CHECKPOINT_NOTE,
+    [AF_KIND_USAGE] = CHECKPOINT_HEAD,
+    [AF_KIND_UNSAMPLED] = CHECKPOINT_HEAD,
 };
 
 /*
@@ -95,20 +95,20 @@ static uint64_t *definition_last(struct carrying *w, uint16_t kind, const uint8_
 	w->key.len = 0;
 	af_buf_add(&w->key, &kind, sizeof kind);
 	switch (keys[kind]) {
-	case CARRY_STREAM_ID:
+	case CHECKPOINT_STREAM_ID:
 		if (id < w->last_id[kind])
 			w->series[kind]++;
 		w->last_id[kind] = id;
 		af_buf_add(&w->key, &w->series[kind], sizeof w->series[kind]);
 		af_buf_add(&w->key, &id, sizeof id);
 		break;
-	case CARRY_ID:
+	case CHECKPOINT_ID:
 		af_buf_add(&w->key, &id, sizeof id);
 		break;
-	case CARRY_HEAD:
+	case CHECKPOINT_HEAD:
 		af_buf_add(&w->key, payload, size < heads[kind] ? size : heads[kind]);
 		break;
-	case CARRY_NOTE:
+	case CHECKPOINT_NOTE:
 		before = kind == AF_KIND_PROCESS_NOTE || kind == AF_KIND_DEVICE_NOTE ? 4 : 0;
 		if (size > before)
 			af_buf_add(&w->key, payload,
@@ -125,11 +125,11 @@ static void checkpoint_event(struct carrying *w, const uint8_t *at)
 	memcpy(&h, at, sizeof h);
 	const uint8_t *payload = at + sizeof h;
 	size_t size = h.size - sizeof h;
-	enum checkpoint_key how = h.kind < AF_KIND_MAX ? keys[h.kind] : CARRY_EVENT;
+	enum checkpoint_key how = h.kind < AF_KIND_MAX ? keys[h.kind] : CHECKPOINT_EVENT;
 
-	if (how == CARRY_EVENT) {
+	if (how == CHECKPOINT_EVENT) {
 		w->c->events++;
-	} else if (how == CARRY_LOST) {
+	} else if (how == CHECKPOINT_LOST) {
 		struct af_ev_lost lost;
 		if (size != sizeof lost)
 			return;
@@ -222,7 +222,7 @@ static void checkpoint_captures(struct carrying *w)
 		const uint8_t *payload = d->at + sizeof(struct af_event_header);
 		size_t size = d->size - sizeof(struct af_event_header);
 		uint32_t id = 0;
-		if (keys[d->kind] == CARRY_STREAM_ID && size >= sizeof id) {
+		if (keys[d->kind] == CHECKPOINT_STREAM_ID && size >= sizeof id) {
 			memcpy(&id, payload, sizeof id);
 			*checkpoint_defines(&now, d->kind, id) = i + 1;
 		} else if (d->kind == AF_KIND_GRAPH_NODE && !d->replaced && size >= sizeof node) {
@@ -241,7 +241,7 @@ static void checkpoint_keep(struct carrying *w)
 
 	for (uint32_t i = 0; i < w->nr; i++) {
 		struct definition *d = &w->found[i];
-		if (keys[d->kind] == CARRY_STREAM_ID && d->series != w->series[d->kind])
+		if (keys[d->kind] == CHECKPOINT_STREAM_ID && d->series != w->series[d->kind])
 			d->replaced = true;
 		d->replaced &= !d->needed;
 		len += d->replaced ? 0 : d->size;
@@ -289,7 +289,7 @@ static void count_event(void *arg, const uint8_t *at)
 	uint16_t kind;
 
 	memcpy(&kind, at, sizeof kind);
-	*events += kind >= AF_KIND_MAX || keys[kind] == CARRY_EVENT;
+	*events += kind >= AF_KIND_MAX || keys[kind] == CHECKPOINT_EVENT;
 }
 
 uint64_t af_checkpoint_events(const void *content, size_t size)

@@ -14,14 +14,14 @@
 #include "trace/packet.h"
 #include "trace/write/session.h"
 
-#define CONDENSED_DRAFT ".segment" /* one that is left is removed as those of segments are */
+#define COMPACT_TEMPORARY ".segment" /* one that is left is removed as those of segments are */
 
 enum {
 	SHARE_LOOK = 32, /* of the bound: not worth it below */
 	SHARE_MOST = 8,  /* more than this, and what nothing else is left of goes too */
 };
 
-struct condensing {
+struct compacting {
 	struct af_segments *s;
 	struct af_map alive; /* processes of which files are left, or will be */
 	struct af_buf out;
@@ -32,7 +32,7 @@ struct condensing {
 
 /* Streams are named after their processes; the collector bpf's go by other numbers while they are
  * drained. */
-static void alive_find(struct condensing *c)
+static void alive_find(struct compacting *c)
 {
 	const struct af_segments *s = c->s;
 	unsigned process;
@@ -46,7 +46,7 @@ static void alive_find(struct condensing *c)
 			af_map_at(&c->alive, process, NULL);
 }
 
-static bool event_stays(struct condensing *c, const struct af_packet *p,
+static bool event_stays(struct compacting *c, const struct af_packet *p,
                         const struct af_event_header *h, const uint8_t *payload)
 {
 	uint32_t process = p->process;
@@ -91,12 +91,12 @@ struct unaligned_packet {
 	struct af_packet head;
 } __attribute__((packed));
 
-static struct unaligned_packet *packet_at(struct condensing *c, size_t at)
+static struct unaligned_packet *packet_at(struct compacting *c, size_t at)
 {
 	return (void *)(c->out.data + at);
 }
 
-static void packet_end(struct condensing *c, size_t at)
+static void packet_end(struct compacting *c, size_t at)
 {
 	struct unaligned_packet *p = packet_at(c, at);
 
@@ -105,7 +105,7 @@ static void packet_end(struct condensing *c, size_t at)
 }
 
 /* What readers take a stream by that begins in the middle. */
-static void first_packet(struct condensing *c, const struct af_packet *like)
+static void first_packet(struct compacting *c, const struct af_packet *like)
 {
 	struct {
 		struct af_event_header header;
@@ -123,7 +123,7 @@ static void first_packet(struct condensing *c, const struct af_packet *like)
 	packet_end(c, 0);
 }
 
-static void packet_compact(struct condensing *c, const uint8_t *at)
+static void packet_compact(struct compacting *c, const uint8_t *at)
 {
 	struct af_packet p;
 	struct af_event_header h;
@@ -146,7 +146,7 @@ static void packet_compact(struct condensing *c, const uint8_t *at)
 }
 
 /* Numbered so that the next one of @stream follows. */
-static void packets_number(struct condensing *c, const struct af_stream *stream)
+static void packets_number(struct compacting *c, const struct af_stream *stream)
 {
 	uint64_t seq = stream->seq - c->nr;
 
@@ -157,17 +157,17 @@ static void packets_number(struct condensing *c, const struct af_stream *stream)
 	}
 }
 
-static int builder_write(struct condensing *c, struct af_stream *stream, const char *name)
+static int builder_write(struct compacting *c, struct af_stream *stream, const char *name)
 {
-	int fd = af_create_private(c->s->dir_fd, CONDENSED_DRAFT);
+	int fd = af_create_private(c->s->dir_fd, COMPACT_TEMPORARY);
 
 	if (fd < 0)
 		return fd;
 	int rc = af_write_all(fd, c->out.data, c->out.len);
-	if (!rc && renameat(c->s->dir_fd, CONDENSED_DRAFT, c->s->dir_fd, name))
+	if (!rc && renameat(c->s->dir_fd, COMPACT_TEMPORARY, c->s->dir_fd, name))
 		rc = -errno;
 	if (rc) {
-		unlinkat(c->s->dir_fd, CONDENSED_DRAFT, 0);
+		unlinkat(c->s->dir_fd, COMPACT_TEMPORARY, 0);
 		close(fd);
 		return rc;
 	}
@@ -178,7 +178,7 @@ static int builder_write(struct condensing *c, struct af_stream *stream, const c
 
 int af_compact(struct af_segments *s, struct af_stream *stream, const char *name, uint64_t until_ns)
 {
-	struct condensing c = {.s = s, .until_ns = until_ns};
+	struct compacting c = {.s = s, .until_ns = until_ns};
 	struct af_packet p;
 	struct af_file f;
 

@@ -143,11 +143,11 @@ static bool may_be_new(struct af_drain *d)
 	uint64_t now = atomic_load_explicit(d->nr_instances, memory_order_relaxed);
 	if (now != d->looked_instances) {
 		d->looked_instances = now;
-		d->looks_left = 4;
+		d->polls_left = 4;
 	}
-	if (!d->looks_left)
+	if (!d->polls_left)
 		return false;
-	d->looks_left--;
+	d->polls_left--;
 	return true;
 }
 

@@ -33,7 +33,7 @@ struct af_drain {
 	int shm_fd, dir_fd;                   /* borrowed directories */
 	const _Atomic uint64_t *nr_instances; /* borrowed: grows before a ring is made; or NULL */
 	uint64_t looked_instances;            /* its value at the last look */
-	uint32_t looks_left;                  /* looks to come although it has not changed */
+	uint32_t polls_left;                  /* looks to come although it has not changed */
 	struct af_segments *segments;         /* borrowed; NULL: each stream is one file */
 	struct af_drain_ring *rings;
 	uint32_t nr, cap;

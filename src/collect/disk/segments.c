@@ -16,7 +16,7 @@
 #include "trace/packet.h"
 #include "trace/write/session.h"
 
-#define SEGMENT_DRAFT ".segment" /* readers pass over names with a dot */
+#define SEGMENT_TEMPORARY ".segment" /* readers pass over names with a dot */
 
 enum {
 	ROUNDS = 16,         /* the bound is this many rounds: what gives way at a time */
@@ -167,15 +167,15 @@ static int checkpoint_write(const struct af_segments *s, const struct af_checkpo
 		first.header.time_ns = head.end_ns;
 	head.begin_ns = first.header.time_ns;
 
-	scope_close int fd = af_create_private(s->dir_fd, SEGMENT_DRAFT);
+	scope_close int fd = af_create_private(s->dir_fd, SEGMENT_TEMPORARY);
 	if (fd < 0)
 		return fd;
 	ssize_t n = writev(fd, iov, 3);
 	int rc = n < 0 ? -errno : n != (ssize_t)size ? -ENOSPC : 0;
-	if (!rc && renameat(s->dir_fd, SEGMENT_DRAFT, s->dir_fd, name))
+	if (!rc && renameat(s->dir_fd, SEGMENT_TEMPORARY, s->dir_fd, name))
 		rc = -errno;
 	if (rc)
-		unlinkat(s->dir_fd, SEGMENT_DRAFT, 0);
+		unlinkat(s->dir_fd, SEGMENT_TEMPORARY, 0);
 	return rc;
 }
 
@@ -199,7 +199,7 @@ static int stream_roll(struct af_segments *s, uint32_t stream)
 	if (!rc) {
 		st->newest++;
 		st->epoch = s->session->epoch;
-		st->carried_bytes = c.len;
+		st->checkpoint_bytes = c.len;
 		struct af_segment *f = segment_add(s, stream, st->newest);
 		segment_size(s, f,
 		             sizeof c.last + sizeof(struct af_event_header) +
@@ -289,7 +289,7 @@ uint64_t af_segments_place(struct af_segments *s, uint32_t stream, size_t size,
 		atomic_fetch_add(&s->session->epoch, 1);
 	}
 	/* Not for so few events that what is carried along would be most of the trace. */
-	if (st->epoch != s->session->epoch && f->bytes >= 3 * st->carried_bytes && f->events)
+	if (st->epoch != s->session->epoch && f->bytes >= 3 * st->checkpoint_bytes && f->events)
 		stream_roll(s, stream); /* when it fails the old file goes on */
 	while (s->bytes + s->own_bytes + cost(size) > bound - bound / ROUNDS && oldest_gives_way(s))
 		;
@@ -360,7 +360,7 @@ static void segment_load(struct af_segments *s, const char *file)
 	if (st->newest == UINT32_MAX || number > st->newest) {
 		st->newest = number;
 		st->last_discarded = c.last.discarded;
-		st->carried_bytes = c.len;
+		st->checkpoint_bytes = c.len;
 	}
 	st->ended = true; /* until somebody goes on with it */
 	af_checkpoint_free(&c);
@@ -376,5 +376,5 @@ void af_segments_load(struct af_segments *s)
 		if (e->d_name[0] == 's' && isdigit((unsigned char)e->d_name[1]))
 			segment_load(s, e->d_name);
 	closedir(dir);
-	unlinkat(s->dir_fd, SEGMENT_DRAFT, 0);
+	unlinkat(s->dir_fd, SEGMENT_TEMPORARY, 0);
 }

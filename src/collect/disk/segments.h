@@ -29,9 +29,9 @@ struct af_segment {
 struct af_segment_stream {
 	char name[40];
 	uint32_t process;
-	uint32_t newest;        /* number of the segment that is written to */
-	uint32_t epoch;         /* epoch of the session in which the segment began */
-	uint64_t carried_bytes; /* of definitions it began with */
+	uint32_t newest;           /* number of the segment that is written to */
+	uint32_t epoch;            /* epoch of the session in which the segment began */
+	uint64_t checkpoint_bytes; /* of definitions it began with */
 	uint64_t last_discarded;
 	bool ended;
 	bool over; /* its process has ended without an event that is left */

@@ -60,7 +60,7 @@ static void suspects_sweep(struct outside_suspect *all, uint32_t *nr)
 	*nr = kept;
 }
 
-static bool cannot_carry(uint32_t pid)
+static bool cannot_inject_into(uint32_t pid)
 {
 	char path[64];
 
@@ -77,7 +77,7 @@ static void child_poll(struct af_outside *o, uint32_t pid, uint64_t now)
 		return;
 	const struct outside_suspect *s =
 	    suspect_at(&o->children, &o->nr_children, &o->cap_children, pid, now);
-	if (now - s->seen_ns >= SURE_NS || cannot_carry(pid))
+	if (now - s->seen_ns >= SURE_NS || cannot_inject_into(pid))
 		outside_watch_process(o, pid);
 }
 

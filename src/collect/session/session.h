@@ -73,7 +73,7 @@ struct af_recording {
 	struct af_snapshots snapshots;
 	struct af_live live;
 	struct af_client_polling client_poll;
-	uint32_t nr_looks;       /* rounds of looking, once a second */
+	uint32_t nr_polls;       /* rounds of looking, once a second */
 	struct af_stream stream; /* the recorder's own */
 	const struct af_session_options *options;
 	/* For the program; the recorder itself wants EFBIG instead of the signal */

@@ -25,7 +25,7 @@ enum {
 	TICK_IDLE_MS = 100,
 	TICK_BPF_MS = 20, /* events of processes are watched whether they work */
 	LOOK_NS = 1000000000,
-	RING_ANCHOR_LOOKS = 60,
+	RING_ANCHOR_POLLS = 60,
 };
 
 /*
@@ -194,7 +194,7 @@ void af_target_poll(struct af_recording *r)
 static void look_around(struct af_recording *r)
 {
 	/* In a ring our own stream is to grow slowly. */
-	if (!r->options->ring_bytes || r->nr_looks++ % RING_ANCHOR_LOOKS == 0)
+	if (!r->options->ring_bytes || r->nr_polls++ % RING_ANCHOR_POLLS == 0)
 		af_session_anchor(r);
 	af_stream_flush(&r->stream); /* what is written survives us */
 	if (r->options->ring_bytes)

@@ -9,7 +9,7 @@
 #include "exchange/builder/write.h"
 #include "exchange/source/json.h"
 
-#define DRAFT_TIME_MAX (INT64_MAX / 2) /* ends can be added without thinking */
+#define BUILDER_TIME_MAX (INT64_MAX / 2) /* ends can be added without thinking */
 
 void af_builder_open(struct af_builder *d)
 {
@@ -198,7 +198,7 @@ uint32_t af_builder_node(struct af_builder *d, uint32_t parent, uint32_t name,
 
 bool af_builder_times(struct af_builder *d, uint64_t start_ns, uint64_t busy_ns)
 {
-	if (start_ns <= DRAFT_TIME_MAX && busy_ns <= DRAFT_TIME_MAX)
+	if (start_ns <= BUILDER_TIME_MAX && busy_ns <= BUILDER_TIME_MAX)
 		return true;
 	d->unused[AF_BUILDER_TIMES_UNUSED]++;
 	return false;

@@ -85,7 +85,7 @@ enum af_builder_slice_kind {
 	D(LABELS, "labels that have no place in a trace")                                          \
 	D(WEIGHTS, "values of further kinds: a trace has one of time, samples, count, bytes")      \
 	D(EVENTS, "samples of other events than the one that is used")                             \
-	D(GUESTS, "frames of guests of a virtual machine")                                         \
+	D(VM, "frames of guests of a virtual machine")                                             \
 	D(MAPPINGS, "mappings of a process beyond the first 65536")
 
 enum af_builder_unused {

@@ -21,7 +21,7 @@ enum {
 	ADDRESS_EVAL = 16, /* stands for CPython's eval loop, whose place Python frames take */
 	ADDRESS_FIRST = 32,
 	PYTHON_VERSION = 0x30c, /* any: there is no line table */
-	DRAFT_USES = 7,
+	BUILDER_USES = 7,
 };
 #define ADDRESS_KERNEL UINT64_C(0xffffffff00000000)
 #define SHIFT_NS UINT64_C(1000000000)
@@ -267,16 +267,16 @@ static int use_order(const void *a, const void *b)
 
 static void write_definitions(struct builder_writer *w)
 {
-	struct builder_uses *by_process[DRAFT_USES] = {&w->devices, &w->queues,  &w->kernels,
-	                                               &w->codes,   &w->reasons, &w->functions,
-	                                               &w->frames};
-	static void (*const write[DRAFT_USES])(struct builder_writer *,
-	                                       const struct builder_use *) = {
+	struct builder_uses *by_process[BUILDER_USES] = {&w->devices, &w->queues,  &w->kernels,
+	                                                 &w->codes,   &w->reasons, &w->functions,
+	                                                 &w->frames};
+	static void (*const write[BUILDER_USES])(struct builder_writer *,
+	                                         const struct builder_use *) = {
 	    write_device,         write_queue,    write_kernel, builder_write_code,
 	    builder_write_reason, write_function, NULL};
-	uint32_t at[DRAFT_USES] = {0};
+	uint32_t at[BUILDER_USES] = {0};
 
-	for (int k = 0; k < DRAFT_USES; k++)
+	for (int k = 0; k < BUILDER_USES; k++)
 		if (by_process[k]->nr)
 			qsort(by_process[k]->all, by_process[k]->nr, sizeof(struct builder_use),
 			      use_order);
@@ -284,7 +284,7 @@ static void write_definitions(struct builder_writer *w)
 		builder_stream_open(w, "defs", p, p + 1, w->builder->processes[p].pid);
 		write_process(w, p);
 		builder_write_listing(w, p);
-		for (int k = 0; k < DRAFT_USES; k++) {
+		for (int k = 0; k < BUILDER_USES; k++) {
 			struct builder_uses *u = by_process[k];
 			for (; at[k] < u->nr && u->all[at[k]].process == p; at[k]++) {
 				const struct builder_use *use = &u->all[at[k]];
@@ -469,8 +469,8 @@ int af_builder_write(struct af_builder *d, int dirfd, struct af_err *err)
 	write_definitions(&w);
 	write_names(&w);
 	write_notes(&w);
-	struct builder_uses *uses[DRAFT_USES] = {&w.frames,  &w.functions, &w.kernels, &w.queues,
-	                                         &w.devices, &w.codes,     &w.reasons};
+	struct builder_uses *uses[BUILDER_USES] = {&w.frames,  &w.functions, &w.kernels, &w.queues,
+	                                           &w.devices, &w.codes,     &w.reasons};
 	for (unsigned i = 0; i < sizeof uses / sizeof *uses; i++)
 		uses_free(uses[i]);
 	af_keys_free(&w.by_queue);

@@ -164,7 +164,7 @@ static void event_write(struct export_events *x, const struct af_event *ev)
 	}
 }
 
-int af_export_events(const struct af_export_job *launch_group, struct af_export_count *count,
+int af_export_events(const struct af_export_request *launch_group, struct af_export_count *count,
                      struct af_err *err)
 {
 	struct export_events x = {.count = count};

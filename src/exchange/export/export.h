@@ -31,7 +31,7 @@ struct af_export_count {
 };
 
 /* The part of a trace that is written, and the file to write to. */
-struct af_export_job {
+struct af_export_request {
 	const char *dir;
 	uint64_t from_ns, to_ns; /* since the trace began, as within.h cuts; to 0: to its end */
 	int fd;
@@ -42,7 +42,7 @@ struct af_export_format {
 	const char *unit;     /* "CPU samples" */
 	const char *left_out; /* "pieces of device work that are fills or have no times" */
 	/* 0 or -errno with a message. */
-	int (*write)(const struct af_export_job *launch_group, struct af_export_count *count,
+	int (*write)(const struct af_export_request *launch_group, struct af_export_count *count,
 	             struct af_err *err);
 };
 
@@ -51,18 +51,18 @@ struct af_export_format {
 extern const struct af_export_format af_export_formats[]; /* ended by a NULL name */
 
 /*
- * The writers of the table above, each in a file of its own. All read job->dir and write to
- * job->fd. 0, or -errno with a message.
+ * The writers of the table above, each in a file of its own. All read request->dir and write to
+ * request->fd. 0, or -errno with a message.
  */
-int af_export_samples(const struct af_export_job *launch_group, struct af_export_count *count,
+int af_export_samples(const struct af_export_request *launch_group, struct af_export_count *count,
                       struct af_err *err);
-int af_export_events(const struct af_export_job *launch_group, struct af_export_count *count,
+int af_export_events(const struct af_export_request *launch_group, struct af_export_count *count,
                      struct af_err *err);
-int af_export_merged(const struct af_export_job *launch_group, struct af_export_count *count,
+int af_export_merged(const struct af_export_request *launch_group, struct af_export_count *count,
                      struct af_err *err);
-int af_export_iaprof(const struct af_export_job *launch_group, struct af_export_count *count,
+int af_export_iaprof(const struct af_export_request *launch_group, struct af_export_count *count,
                      struct af_err *err);
-int af_export_iaprof_folded(const struct af_export_job *launch_group, struct af_export_count *count,
-                            struct af_err *err);
+int af_export_iaprof_folded(const struct af_export_request *launch_group,
+                            struct af_export_count *count, struct af_err *err);
 
 #endif

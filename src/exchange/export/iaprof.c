@@ -281,7 +281,7 @@ static void iaprof_finish(void *self, const struct af_world *w, struct af_result
 	af_tree_close(&x->scratch);
 }
 
-static int iaprof_export(struct export_iaprof *x, const struct af_export_job *launch_group,
+static int iaprof_export(struct export_iaprof *x, const struct af_export_request *launch_group,
                          struct af_err *err)
 {
 	static const struct af_pass_ops pass = {
@@ -313,7 +313,7 @@ static int iaprof_export(struct export_iaprof *x, const struct af_export_job *la
 	return rc;
 }
 
-int af_export_iaprof(const struct af_export_job *launch_group, struct af_export_count *count,
+int af_export_iaprof(const struct af_export_request *launch_group, struct af_export_count *count,
                      struct af_err *err)
 {
 	struct export_iaprof x = {.fd = launch_group->fd, .count = count};
@@ -321,8 +321,8 @@ int af_export_iaprof(const struct af_export_job *launch_group, struct af_export_
 	return iaprof_export(&x, launch_group, err);
 }
 
-int af_export_iaprof_folded(const struct af_export_job *launch_group, struct af_export_count *count,
-                            struct af_err *err)
+int af_export_iaprof_folded(const struct af_export_request *launch_group,
+                            struct af_export_count *count, struct af_err *err)
 {
 	struct export_iaprof x = {.folded = true, .fd = launch_group->fd, .count = count};
 

@@ -55,7 +55,7 @@ static int merged_write(const struct af_tree *t, int fd, struct af_export_count 
 	return rc;
 }
 
-int af_export_merged(const struct af_export_job *launch_group, struct af_export_count *count,
+int af_export_merged(const struct af_export_request *launch_group, struct af_export_count *count,
                      struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_flame, NULL};

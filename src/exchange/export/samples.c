@@ -18,7 +18,7 @@
 struct export_samples {
 	struct export_trace trace;
 	struct af_samples samples;
-	struct af_stack_locations places;
+	struct af_stack_locations stack_locations;
 	struct af_tree tree;
 	const char **stacks; /* by place: text; NULL: not made yet */
 	uint32_t cap_stacks;
@@ -41,9 +41,9 @@ static void stack_frame(void *arg, const char *text, size_t len, uint32_t kind, 
 }
 
 /* Sample and names come from two readings of the same events: places mean the same in both. */
-static const char *stack_text(struct export_samples *x, const struct af_place *at)
+static const char *stack_text(struct export_samples *x, const struct af_stack_location *at)
 {
-	uint32_t place = af_stack_locations_number(&x->places, at);
+	uint32_t place = af_stack_locations_number(&x->stack_locations, at);
 
 	AF_REACH(x->stacks, place, x->cap_stacks);
 	if (!x->stacks[place]) {
@@ -121,7 +121,7 @@ static size_t launch_end(const char *stack)
 /* gpuperf looks for the runtime's function at the end, not for the driver's, which that calls. */
 static void launch_take(struct export_samples *x, const struct af_call *call)
 {
-	const struct af_place at = {.process = call->process, .path = call->path};
+	const struct af_stack_location at = {.process = call->process, .path = call->path};
 
 	if (!line_begin(x, call->start_ns, call->process, call->tid))
 		return;
@@ -148,7 +148,7 @@ static uint32_t event_cpu(const struct af_event *ev)
 	return k.cpu;
 }
 
-int af_export_samples(const struct af_export_job *launch_group, struct af_export_count *count,
+int af_export_samples(const struct af_export_request *launch_group, struct af_export_count *count,
                       struct af_err *err)
 {
 	static const struct af_tree_weight weight = {"time", "ns", 1};
@@ -175,7 +175,7 @@ int af_export_samples(const struct af_export_job *launch_group, struct af_export
 		rc = af_fail(err, x.error, "cannot write the samples");
 	export_trace_close(&x.trace);
 	af_samples_free(&x.samples);
-	af_stack_locations_free(&x.places);
+	af_stack_locations_free(&x.stack_locations);
 	af_tree_close(&x.tree);
 	af_arena_free(&x.texts);
 	af_buf_free(&x.line);

@@ -65,7 +65,7 @@ bool export_launch_read(const struct export_trace *t, const struct af_event *ev,
 	       (call->path || !af_map_get(&t->launches_seen, call->process));
 }
 
-int export_trace_open(struct export_trace *t, const struct af_export_job *launch_group,
+int export_trace_open(struct export_trace *t, const struct af_export_request *launch_group,
                       uint64_t wanted, struct af_err *err)
 {
 	const struct af_query query = {.from_ns = launch_group->from_ns,

@@ -130,7 +130,7 @@ static void chain_part(struct perf_data *p, const struct perf_chain *c, struct p
 		else if (context == PERF_CONTEXT_USER)
 			continue;
 		else
-			p->builder->unused[AF_BUILDER_GUESTS_UNUSED]++;
+			p->builder->unused[AF_BUILDER_VM_UNUSED]++;
 	}
 }
 

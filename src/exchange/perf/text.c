@@ -120,15 +120,15 @@ static void place_none(struct perf_text *p)
 static void sample_end(struct perf_text *p)
 {
 	place_none(p);
-	if (p->within && p->loose) {
+	if (p->in_sample && p->loose) {
 		bad_at(p, p->loose_line);
-	} else if (p->within && !p->skip) {
+	} else if (p->in_sample && !p->skip) {
 		p->sample.frames = p->frames;
 		p->samples++;
 		p->periods |= p->sample.has_period;
 		p->sink.sample(p->sink.arg, &p->sample);
 	}
-	p->within = p->skip = false;
+	p->in_sample = p->skip = false;
 }
 
 /* The event's name up to its modifiers is enough where one was asked for. */
@@ -160,7 +160,7 @@ static void header_take(struct perf_text *p, const struct perf_text_event *e)
 	memcpy(p->comm, s->comm, s->comm_len);
 	s->comm = p->comm;
 	p->java = s->comm_len >= 4 && !memcmp(s->comm, "java", 4);
-	p->within = true;
+	p->in_sample = true;
 	p->skip = !is_event(p, e);
 	if (p->skip && !p->others++)
 		snprintf(p->other, sizeof p->other, "%.*s", (int)(e->len < 127 ? e->len : 127),
@@ -219,7 +219,7 @@ static void sample_begin(struct perf_text *p, const char *line, size_t len, bool
 	struct perf_text_frame f;
 	bool sure = perf_text_header(line, len, &s, &e);
 
-	if (!sure && p->within) {
+	if (!sure && p->in_sample) {
 		bad_line(p);
 		return;
 	}
@@ -249,7 +249,7 @@ void perf_text_line(struct perf_text *p, const char *line, size_t len)
 		sample_end(p);
 	if (blanks == len || *line == '#')
 		return;
-	if (!blanks || !p->within || !stack_line(p, line, len))
+	if (!blanks || !p->in_sample || !stack_line(p, line, len))
 		sample_begin(p, line, len, blanks > 0);
 }
 

@@ -72,7 +72,7 @@ struct perf_text {
 	/* private */
 	struct perf_text_sample sample;
 	char comm[256];
-	bool within, skip, java;
+	bool in_sample, skip, java;
 	bool loose;          /* it is a header only if frames follow */
 	uint64_t loose_line; /* where that header is */
 	/* Line, and its place behind a newline → index in stored, how many; [1]: of Java */

@@ -13,7 +13,7 @@
 
 enum { LINE_BYTES = 256 << 10 };
 
-struct text_draft {
+struct text_builder {
 	struct af_builder *builder;
 	struct perf_text text;
 	uint32_t space;
@@ -39,7 +39,7 @@ bool af_import_is_perf_text(const char *text, size_t len)
 static uint32_t frame_add(void *arg, const char *text, size_t len, enum perf_text_kind kind,
                           const char *module, size_t module_len)
 {
-	struct text_draft *t = arg;
+	struct text_builder *t = arg;
 	struct af_builder *d = t->builder;
 
 	if (len > AF_JSON_TEXT_MAX) {
@@ -63,7 +63,7 @@ static uint32_t frame_add(void *arg, const char *text, size_t len, enum perf_tex
 }
 
 /* The kernel is not left before the leaf. */
-static uint64_t nodes_of(struct text_draft *t, const struct perf_text_sample *s)
+static uint64_t nodes_of(struct text_builder *t, const struct perf_text_sample *s)
 {
 	uint32_t node = 0, kernel = 0;
 	bool in_kernel = false, fresh;
@@ -95,7 +95,7 @@ static uint64_t nodes_of(struct text_draft *t, const struct perf_text_sample *s)
  * something else runs something else: from there on it is another process image, or the one that
  * was called so before. Other threads belong to what their process is then.
  */
-static uint32_t process_of(struct text_draft *t, const struct perf_text_sample *s, uint32_t comm)
+static uint32_t process_of(struct text_builder *t, const struct perf_text_sample *s, uint32_t comm)
 {
 	struct af_builder *d = t->builder;
 	bool fresh, first;
@@ -120,7 +120,7 @@ static uint32_t process_of(struct text_draft *t, const struct perf_text_sample *
 
 static void sample_add(void *arg, const struct perf_text_sample *s)
 {
-	struct text_draft *t = arg;
+	struct text_builder *t = arg;
 	struct af_builder *d = t->builder;
 	uint32_t comm = af_builder_name(d, s->comm, s->comm_len);
 	uint32_t thread = af_builder_thread(d, process_of(t, s, comm), s->tid);
@@ -145,14 +145,14 @@ static void sample_add(void *arg, const struct perf_text_sample *s)
 
 static void line_take(void *arg, char *line, size_t len, bool cut)
 {
-	struct text_draft *t = arg;
+	struct text_builder *t = arg;
 
 	t->builder->unused[AF_BUILDER_TEXTS_UNUSED] += cut;
 	perf_text_line(&t->text, line, len);
 }
 
 /* Periods are times where the event is a clock; else they are how often it happened. */
-static void event_say(const struct text_draft *t)
+static void event_say(const struct text_builder *t)
 {
 	const struct perf_text *p = &t->text;
 	const char *how = !p->periods ? "each counted as one"
@@ -178,7 +178,7 @@ static void event_say(const struct text_draft *t)
 void af_import_perf_text(struct af_builder *d, const struct af_import_source *in, uint32_t number,
                          char *complaint, size_t size)
 {
-	struct text_draft t = {.builder = d, .space = number};
+	struct text_builder t = {.builder = d, .space = number};
 	const struct perf_text_options options = {.event = d->event};
 	const struct perf_text_sink sink = {frame_add, sample_add, &t};
 

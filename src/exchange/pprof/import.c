@@ -15,7 +15,7 @@
 #include "exchange/source/whole.h"
 
 enum {
-	LABELS_TOLD = 16,
+	LABELS_REPORTED = 16,
 	TID_FIRST = 1u << 30, /* of threads that have names only: none of these numbers is real */
 };
 
@@ -58,7 +58,7 @@ static enum label_kind label_kind(struct import_pprof *in, uint64_t key)
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
 		if (!strcmp(text, known[i].key))
 			*slot = known[i].kind;
-	if (*slot == LABEL_NONE && in->nr_labels_reported++ < LABELS_TOLD)
+	if (*slot == LABEL_NONE && in->nr_labels_reported++ < LABELS_REPORTED)
 		af_buf_fmt(&in->labels_reported, "%s%.64s", in->labels_reported.len ? ", " : "",
 		           text);
 	return (enum label_kind) * slot;
@@ -262,7 +262,7 @@ void af_import_pprof(struct af_builder *d, const struct af_import_source *source
 	if (in.labels_reported.len)
 		af_builder_note(d, "import.labels.unused", "%.*s%s", (int)in.labels_reported.len,
 		                in.labels_reported.data,
-		                in.nr_labels_reported > LABELS_TOLD ? ", …" : "");
+		                in.nr_labels_reported > LABELS_REPORTED ? ", …" : "");
 	if (rc < 0 || !good) {
 		d->damaged++;
 		snprintf(complaint, size, "%s",

@@ -14,9 +14,9 @@
 struct af_stream;
 
 enum {
-	AF_SHAPE_SETS = 128,
-	AF_SHAPE_WAYS = 4,
-	AF_SHAPE_CONFIGS = 256,
+	AF_DESCRIPTOR_SETS = 128,
+	AF_DESCRIPTOR_WAYS = 4,
+	AF_DESCRIPTOR_CONFIGS = 256,
 };
 
 /* The LAUNCH_CONFIG that was last written. */
@@ -25,11 +25,11 @@ struct af_work_descriptor_config {
 };
 
 struct af_work_descriptor_memo {
-	struct af_ev_descriptor entries[AF_SHAPE_SETS][AF_SHAPE_WAYS]; /* shape 0: free */
-	uint8_t victim[AF_SHAPE_SETS];
+	struct af_ev_descriptor entries[AF_DESCRIPTOR_SETS][AF_DESCRIPTOR_WAYS]; /* shape 0: free */
+	uint8_t victim[AF_DESCRIPTOR_SETS];
 	struct af_work_descriptor_config
-	    configs[AF_SHAPE_CONFIGS]; /* by shape, direct-mapped; the user's */
-	uint32_t nr_ids;               /* last id given in this stream */
+	    configs[AF_DESCRIPTOR_CONFIGS]; /* by shape, direct-mapped; the user's */
+	uint32_t nr_ids;                    /* last id given in this stream */
 };
 
 /*

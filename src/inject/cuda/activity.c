@@ -146,7 +146,7 @@ static void config_write(struct af_thread_context *t, uint32_t descriptor,
                          const struct af_cupti_kernel *k, uint64_t now)
 {
 	struct af_ev_launch_config *known =
-	    &t->descriptors.configs[descriptor % AF_SHAPE_CONFIGS].is;
+	    &t->descriptors.configs[descriptor % AF_DESCRIPTOR_CONFIGS].is;
 	const struct af_ev_launch_config is = {
 	    .descriptor = descriptor,
 	    .registers = k->registers,

@@ -19,7 +19,7 @@ static struct af_opencl_device devices[DEVICES_MAX];
 static _Atomic uint32_t nr_devices;
 
 /* What a DEVICE event says, asked for before the lock is taken. */
-struct device_facts {
+struct device_info {
 	uint32_t type;
 	char name[NAME_BYTES], vendor[NAME_BYTES], driver[2 * NAME_BYTES + 2];
 };
@@ -52,7 +52,7 @@ static uint32_t device_type(cl_device_id d)
 	return type & CL_DEVICE_TYPE_ACCELERATOR ? AF_DEVICE_ACCELERATOR : AF_DEVICE_OTHER;
 }
 
-static void device_ask(cl_device_id d, struct device_facts *f)
+static void device_ask(cl_device_id d, struct device_info *f)
 {
 	cl_platform_id platform = NULL;
 	char version[NAME_BYTES];
@@ -72,7 +72,7 @@ static void device_ask(cl_device_id d, struct device_facts *f)
 }
 
 static void device_define(const struct af_opencl_device *d, uint32_t parent,
-                          const struct device_facts *f)
+                          const struct device_info *f)
 {
 	struct af_thread_context *t = af_thread_enter();
 
@@ -91,7 +91,7 @@ static void device_define(const struct af_opencl_device *d, uint32_t parent,
 
 /* True when this call made the entry. */
 static bool device_register(cl_device_id handle, struct af_opencl_device *parent,
-                            const struct device_facts *f, struct af_opencl_device **ret)
+                            const struct device_info *f, struct af_opencl_device **ret)
 {
 	struct af_opencl_device *d;
 
@@ -121,7 +121,7 @@ struct af_opencl_device *af_opencl_device(cl_device_id handle)
 	    (void *)(uintptr_t)af_handles_get(&opencl_devices, (uintptr_t)handle);
 	struct af_opencl_device *parent = NULL;
 	cl_device_id above = NULL;
-	struct device_facts facts;
+	struct device_info info;
 
 	if (d || !handle)
 		return d;
@@ -130,8 +130,8 @@ struct af_opencl_device *af_opencl_device(cl_device_id handle)
 	                                    NULL) &&
 	    above && above != handle)
 		parent = af_opencl_device(above);
-	device_ask(handle, &facts);
-	if (device_register(handle, parent, &facts, &d))
+	device_ask(handle, &info);
+	if (device_register(handle, parent, &info, &d))
 		af_opencl_clock_start(d);
 	return d ? d : parent;
 }

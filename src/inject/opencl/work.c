@@ -113,7 +113,7 @@ static void work_free(uint32_t index)
 static void work_write(struct af_thread_context *t, uint64_t now, uint64_t correlation,
                        const struct af_ev_descriptor *descriptor, const struct opencl_stamps *s)
 {
-	uint32_t id = af_work_descriptor_id(af_thread_shapes(t), &t->stream, now, descriptor);
+	uint32_t id = af_work_descriptor_id(af_thread_descriptors(t), &t->stream, now, descriptor);
 	uint64_t submit = s->submit - s->queued;
 	uint64_t start = s->start - s->submit;
 	uint64_t busy = s->end - s->start;

@@ -100,7 +100,7 @@ uint32_t html_pack_frame(struct html_pack *p, const struct af_tree *t, uint32_t 
 	}
 	if (module && frame != AF_FRAME_GPU && frame != AF_FRAME_GPU_INSN)
 		name_in(p, id, module);
-	if (af_tree_is_told_apart(t, name))
+	if (af_tree_is_qualified(t, name))
 		p->in[id].reported = key;
 	return id;
 }

@@ -46,7 +46,7 @@ struct callgrind {
 	uint8_t *reported; /* by string: which kinds of names were written already, as bits */
 };
 
-enum { TOLD_FUNCTION, TOLD_FILE, TOLD_OBJECT };
+enum { NAMED_FUNCTION, NAMED_FILE, NAMED_OBJECT };
 
 static int callgrind_begin(struct af_render *r, struct af_err *err)
 {
@@ -232,16 +232,16 @@ static void put_costs(struct callgrind *c)
 		const struct callgrind_function *f = &c->functions[cost->function];
 		if (cost->function != last) {
 			af_buf_char(&c->out.text, '\n');
-			put_name(c, "ob", TOLD_OBJECT, f->object);
-			put_name(c, "fl", TOLD_FILE, f->file);
-			put_name(c, "fn", TOLD_FUNCTION, f->name);
+			put_name(c, "ob", NAMED_OBJECT, f->object);
+			put_name(c, "fl", NAMED_FILE, f->file);
+			put_name(c, "fn", NAMED_FUNCTION, f->name);
 		}
 		last = cost->function;
 		if (cost->callee) {
 			f = &c->functions[cost->callee - 1];
-			put_name(c, "cob", TOLD_OBJECT, f->object);
-			put_name(c, "cfi", TOLD_FILE, f->file);
-			put_name(c, "cfn", TOLD_FUNCTION, f->name);
+			put_name(c, "cob", NAMED_OBJECT, f->object);
+			put_name(c, "cfi", NAMED_FILE, f->file);
+			put_name(c, "cfn", NAMED_FUNCTION, f->name);
 			af_buf_str(&c->out.text, "calls=1 0\n");
 		}
 		put_values(c, cost->line, c->values + (size_t)cost->number * c->profile.nr_columns);

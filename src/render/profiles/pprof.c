@@ -52,8 +52,8 @@ static uint32_t pprof_above(const struct af_tree *t, uint32_t node)
 		node = t->nodes[node].parent;
 	const struct af_location *location = af_tree_location(t, t->nodes[node].name);
 	uint32_t parent = t->nodes[node].parent;
-	bool within = location->what == AF_LOCATION_LINE || location->what == AF_LOCATION_INSN;
-	if (within && parent && same_text(t, parent, location->function))
+	bool in_function = location->what == AF_LOCATION_LINE || location->what == AF_LOCATION_INSN;
+	if (in_function && parent && same_text(t, parent, location->function))
 		parent = t->nodes[parent].parent;
 	return parent;
 }

@@ -290,7 +290,7 @@ static void chrome_stacks(struct chrome *c, const struct af_tree *stacks)
 
 static void chrome_other(struct chrome *c, const struct af_slices *all)
 {
-	struct af_slices_fact tables[AF_SLICES_FACTS];
+	struct af_slices_pair tables[AF_SLICES_TABLES];
 	struct af_buf *b = &c->out.text;
 	int nr = af_slices_tables(all, tables);
 

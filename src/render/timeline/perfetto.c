@@ -383,7 +383,7 @@ static void perfetto_metadata(struct perfetto *p, const char *name, const char *
 static int perfetto_end(struct af_render *r, struct af_err *err)
 {
 	struct perfetto *p = r->state;
-	struct af_slices_fact tables[AF_SLICES_FACTS];
+	struct af_slices_pair tables[AF_SLICES_TABLES];
 	int nr = af_slices_tables(r->slices, tables);
 
 	perfetto_metadata(p, "aflame", AFLAME_VERSION, 0);

@@ -148,19 +148,19 @@ static bool listing_cached(struct af_listing *l, const char *name)
 static void listing_keep(const char *name, const struct af_buf *lines)
 {
 	struct af_cache cache;
-	char draft[AF_SHA256_HEX + 40];
+	char temporary[AF_SHA256_HEX + 40];
 
 	if (lines->len > LISTING_FILE_MAX - 64 || !af_file_size_allowed(lines->len + 64))
 		return;
 	af_cache_open(&cache, NULL);
 	if (cache.dirfd < 0)
 		return;
-	snprintf(draft, sizeof draft, ".%s.%d", name, (int)getpid());
-	scope_close int fd = af_create_private(cache.dirfd, draft);
+	snprintf(temporary, sizeof temporary, ".%s.%d", name, (int)getpid());
+	scope_close int fd = af_create_private(cache.dirfd, temporary);
 	if (fd >= 0 && (af_write_all(fd, LISTING_MAGIC, strlen(LISTING_MAGIC)) ||
 	                af_write_all(fd, lines->data, lines->len) ||
-	                renameat(cache.dirfd, draft, cache.dirfd, name)))
-		unlinkat(cache.dirfd, draft, 0);
+	                renameat(cache.dirfd, temporary, cache.dirfd, name)))
+		unlinkat(cache.dirfd, temporary, 0);
 	af_cache_close(&cache);
 }
 

@@ -159,7 +159,7 @@ static bool slice_registers(struct slice *s, const struct slice_search *q, uint3
 	return insn->guard != AF_SASS_ALWAYS;
 }
 
-static bool slice_look(struct slice *s, struct slice_search *q, uint32_t i)
+static bool slice_step(struct slice *s, struct slice_search *q, uint32_t i)
 {
 	struct af_sass insn;
 
@@ -221,7 +221,7 @@ static void slice_search(struct slice *s, struct slice_search *q, uint32_t from)
 		s->seen[i / 64] |= UINT64_C(1) << (i % 64);
 		if (q->aim == AIM_REGISTERS && s->cycles[at] > SLICE_NEAR)
 			continue;
-		if (slice_look(s, q, i))
+		if (slice_step(s, q, i))
 			nr = slice_before(s, i, s->cycles[at], nr);
 	}
 }

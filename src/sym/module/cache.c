@@ -24,7 +24,7 @@ enum {
 	CACHE_MOST = 256 << 20,
 	CACHE_FILES = 1 << 16, /* in the folder, as many as are looked at */
 	CACHE_ID_MAX = 64,
-	CACHE_DRAFT_S = 86400,
+	CACHE_TEMPORARY_S = 86400,
 };
 
 #define CACHE_MAGIC UINT64_C(0x316d79736c666100) /* "\0aflsym1" */
@@ -106,12 +106,12 @@ static int cache_order(const void *a, const void *b)
 }
 
 /* What somebody was writing a day ago will not be finished. */
-static void cache_prune_draft(int dirfd, const char *name)
+static void cache_prune_temporary(int dirfd, const char *name)
 {
 	struct stat st;
 
 	if (!fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
-	    st.st_mtim.tv_sec < time(NULL) - CACHE_DRAFT_S)
+	    st.st_mtim.tv_sec < time(NULL) - CACHE_TEMPORARY_S)
 		unlinkat(dirfd, name, 0);
 }
 
@@ -129,7 +129,7 @@ static void cache_prune(int dirfd)
 		return;
 	while (nr < CACHE_FILES && (d = readdir(dir))) {
 		if (*d->d_name == '.')
-			cache_prune_draft(dirfd, d->d_name);
+			cache_prune_temporary(dirfd, d->d_name);
 		if (*d->d_name == '.' || strlen(d->d_name) >= sizeof files->name ||
 		    fstatat(dirfd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;
@@ -328,14 +328,14 @@ static int cache_write(int dirfd, const struct af_cache_names *n, const struct c
 	struct cache_header h = {
 	    CACHE_MAGIC, n->key, w->nr, w->nr_frames, (uint32_t)w->strings.len, 0};
 	uint32_t crc = (uint32_t)crc32_z(0, (const Bytef *)w->answers.data, w->answers.len);
-	char draft[192];
+	char temporary[192];
 
 	crc = (uint32_t)crc32_z(crc, (const Bytef *)w->frames.data, w->frames.len);
 	h.crc = (uint32_t)crc32_z(crc, (const Bytef *)w->strings.data, w->strings.len);
-	snprintf(draft, sizeof draft, ".%s.%d", n->name, (int)getpid());
+	snprintf(temporary, sizeof temporary, ".%s.%d", n->name, (int)getpid());
 	if (!af_file_size_allowed(sizeof h + w->answers.len + w->frames.len + w->strings.len))
 		return -EFBIG;
-	scope_close int fd = af_create_private(dirfd, draft);
+	scope_close int fd = af_create_private(dirfd, temporary);
 	if (fd < 0)
 		return fd;
 	int rc = af_write_all(fd, &h, sizeof h);
@@ -345,10 +345,10 @@ static int cache_write(int dirfd, const struct af_cache_names *n, const struct c
 		rc = af_write_all(fd, w->frames.data, w->frames.len);
 	if (!rc)
 		rc = af_write_all(fd, w->strings.data, w->strings.len);
-	if (!rc && renameat(dirfd, draft, dirfd, n->name))
+	if (!rc && renameat(dirfd, temporary, dirfd, n->name))
 		rc = -errno;
 	if (rc)
-		unlinkat(dirfd, draft, 0);
+		unlinkat(dirfd, temporary, 0);
 	return rc;
 }
 

@@ -66,9 +66,9 @@ const struct af_running_process *af_sym_task_running(struct af_sym_task *task, u
 	if (!p || !task->where->proc)
 		return NULL;
 	pthread_mutex_lock(&task->lock);
-	if (!task->live_open)
+	if (!task->running_open)
 		af_running_open(&task->live, task->where->proc);
-	task->live_open = true;
+	task->running_open = true;
 	pthread_mutex_unlock(&task->lock);
 	return af_running_find(&task->live, (pid_t)p->pid, p->start_ns + task->where->boottime_ns,
 	                       p->exe);

@@ -15,30 +15,30 @@
 #include "base/system/fs.h"
 #include "base/system/rights.h"
 
-enum { LIVE_PATH = 64, LIVE_PROCESSES = 1 << 20 };
+enum { RUNNING_PATH = 64, RUNNING_PROCESSES = 1 << 20 };
 
-#define LIVE_SLACK_NS UINT64_C(1000000000) /* the kernel tells when a process began in ticks */
+#define RUNNING_SLACK_NS UINT64_C(1000000000) /* the kernel tells when a process began in ticks */
 
-static void live_path(char path[LIVE_PATH + 64], const struct af_running *l, pid_t pid,
-                      const char *file)
+static void running_path(char path[RUNNING_PATH + 64], const struct af_running *l, pid_t pid,
+                         const char *file)
 {
-	snprintf(path, LIVE_PATH + 64, "%s/%d/%s", l->proc, (int)pid, file);
+	snprintf(path, RUNNING_PATH + 64, "%s/%d/%s", l->proc, (int)pid, file);
 }
 
-static FILE *live_fopen(const struct af_running *l, pid_t pid, const char *file)
+static FILE *running_fopen(const struct af_running *l, pid_t pid, const char *file)
 {
-	char path[LIVE_PATH + 64];
+	char path[RUNNING_PATH + 64];
 
-	live_path(path, l, pid, file);
+	running_path(path, l, pid, file);
 	scope_rights(AF_RIGHTS_PROCESS);
 	return fopen(path, "re");
 }
 
 /* Field 22 of stat(5), behind a name in parentheses that may hold anything. */
-static bool live_start(const struct af_running *l, pid_t pid, uint64_t *start_ns)
+static bool running_start(const struct af_running *l, pid_t pid, uint64_t *start_ns)
 {
 	char text[1024];
-	scope_fclose FILE *f = live_fopen(l, pid, "stat");
+	scope_fclose FILE *f = running_fopen(l, pid, "stat");
 	size_t len = f ? fread(text, 1, sizeof text - 1, f) : 0;
 	unsigned long long ticks;
 
@@ -53,9 +53,9 @@ static bool live_start(const struct af_running *l, pid_t pid, uint64_t *start_ns
 }
 
 /* The last of the ids in NSpid is the one in the innermost namespace. */
-static bool live_status(const struct af_running *l, struct af_running_process *p)
+static bool running_status(const struct af_running *l, struct af_running_process *p)
 {
-	scope_fclose FILE *f = live_fopen(l, p->pid, "status");
+	scope_fclose FILE *f = running_fopen(l, p->pid, "status");
 	unsigned real, effective;
 	char line[512];
 	bool uid = false;
@@ -73,12 +73,12 @@ static bool live_status(const struct af_running *l, struct af_running_process *p
 	return uid;
 }
 
-static bool live_is_elsewhere(const struct af_running *l, pid_t pid)
+static bool running_is_elsewhere(const struct af_running *l, pid_t pid)
 {
-	char path[LIVE_PATH + 64];
+	char path[RUNNING_PATH + 64];
 	struct stat theirs, ours;
 
-	live_path(path, l, pid, "root");
+	running_path(path, l, pid, "root");
 	scope_rights(AF_RIGHTS_PROCESS);
 	return !stat(path, &theirs) && !stat("/", &ours) &&
 	       (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
@@ -88,15 +88,15 @@ void af_running_open(struct af_running *l, const char *proc)
 {
 	struct dirent *d;
 
-	*l = (struct af_running){.proc = strndup(proc, LIVE_PATH - 1)};
+	*l = (struct af_running){.proc = strndup(proc, RUNNING_PATH - 1)};
 	DIR *dir = opendir(l->proc);
-	while (dir && l->nr < LIVE_PROCESSES && (d = readdir(dir))) {
+	while (dir && l->nr < RUNNING_PROCESSES && (d = readdir(dir))) {
 		struct af_running_process p = {.pid = atoi(d->d_name)};
 
-		if (p.pid <= 0 || !live_status(l, &p) || !live_start(l, p.pid, &p.start_ns))
+		if (p.pid <= 0 || !running_status(l, &p) || !running_start(l, p.pid, &p.start_ns))
 			continue;
 		AF_GROW(l->processes, l->nr, l->cap);
-		p.elsewhere = live_is_elsewhere(l, p.pid);
+		p.elsewhere = running_is_elsewhere(l, p.pid);
 		l->processes[l->nr++] = p;
 	}
 	if (dir)
@@ -111,7 +111,7 @@ void af_running_close(struct af_running *l)
 }
 
 /* Whether what the kernel calls @reported is the file that was at @path. */
-static bool live_is_file(const char *reported, const char *path)
+static bool running_is_file(const char *reported, const char *path)
 {
 	size_t len = strlen(path);
 
@@ -120,12 +120,12 @@ static bool live_is_file(const char *reported, const char *path)
 }
 
 /* The file that the process runs, into @file; false when that is not to be seen. */
-static bool live_exe(const struct af_running *l, const struct af_running_process *p, char *file,
-                     size_t size)
+static bool running_exe(const struct af_running *l, const struct af_running_process *p, char *file,
+                        size_t size)
 {
-	char link[LIVE_PATH + 64];
+	char link[RUNNING_PATH + 64];
 
-	live_path(link, l, p->pid, "exe");
+	running_path(link, l, p->pid, "exe");
 	scope_rights(AF_RIGHTS_PROCESS);
 	ssize_t len = readlink(link, file, size - 1);
 	file[len > 0 ? len : 0] = 0;
@@ -141,9 +141,9 @@ const struct af_running_process *af_running_find(const struct af_running *l, pid
 	for (uint32_t i = 0; i < l->nr; i++) {
 		const struct af_running_process *p = &l->processes[i];
 
-		if (p->own_pid != own_pid || p->start_ns > seen_ns + LIVE_SLACK_NS)
+		if (p->own_pid != own_pid || p->start_ns > seen_ns + RUNNING_SLACK_NS)
 			continue;
-		if (exe && (!live_exe(l, p, file, sizeof file) || !live_is_file(file, exe)))
+		if (exe && (!running_exe(l, p, file, sizeof file) || !running_is_file(file, exe)))
 			continue;
 		if (found)
 			return NULL;
@@ -153,7 +153,7 @@ const struct af_running_process *af_running_find(const struct af_running *l, pid
 }
 
 /* What a line of maps(5) says, path last and without its newline; false when it is no such line. */
-static bool live_map_line(char *line, uint64_t *start, uint64_t *end, char **path)
+static bool running_map_line(char *line, uint64_t *start, uint64_t *end, char **path)
 {
 	unsigned long long from, to;
 	int at = 0;
@@ -170,20 +170,21 @@ static bool live_map_line(char *line, uint64_t *start, uint64_t *end, char **pat
 int af_live_open_mapped(const struct af_running *l, const struct af_running_process *p,
                         uint64_t address, const char *path)
 {
-	scope_fclose FILE *f = live_fopen(l, p->pid, "maps");
+	scope_fclose FILE *f = running_fopen(l, p->pid, "maps");
 	scope_free char *line = NULL;
-	char link[LIVE_PATH + 64], range[64], *file;
+	char link[RUNNING_PATH + 64], range[64], *file;
 	uint64_t start, end;
 	size_t cap = 0;
 
 	while (f && getline(&line, &cap, f) > 0) {
-		if (!live_map_line(line, &start, &end, &file) || address < start || address >= end)
+		if (!running_map_line(line, &start, &end, &file) || address < start ||
+		    address >= end)
 			continue;
-		if (*file != '/' || (path && !live_is_file(file, path)))
+		if (*file != '/' || (path && !running_is_file(file, path)))
 			return -ENOENT;
 		snprintf(range, sizeof range, "map_files/%llx-%llx", (unsigned long long)start,
 		         (unsigned long long)end);
-		live_path(link, l, p->pid, range);
+		running_path(link, l, p->pid, range);
 		scope_rights(AF_RIGHTS_PROCESS);
 		return af_open_regular(AT_FDCWD, link, 0);
 	}
@@ -193,11 +194,11 @@ int af_live_open_mapped(const struct af_running *l, const struct af_running_proc
 int af_live_open_exe(const struct af_running *l, const struct af_running_process *p,
                      const char *path)
 {
-	char link[LIVE_PATH + 64], file[4096];
+	char link[RUNNING_PATH + 64], file[4096];
 
-	if (!live_exe(l, p, file, sizeof file) || (path && !live_is_file(file, path)))
+	if (!running_exe(l, p, file, sizeof file) || (path && !running_is_file(file, path)))
 		return -ENOENT;
-	live_path(link, l, p->pid, "exe");
+	running_path(link, l, p->pid, "exe");
 	scope_rights(AF_RIGHTS_PROCESS);
 	return af_open_regular(AT_FDCWD, link, 0);
 }
@@ -205,9 +206,9 @@ int af_live_open_exe(const struct af_running *l, const struct af_running_process
 int af_running_open_path(const struct af_running *l, const struct af_running_process *p,
                          const char *path)
 {
-	char root[LIVE_PATH + 64];
+	char root[RUNNING_PATH + 64];
 
-	live_path(root, l, p->pid, "root");
+	running_path(root, l, p->pid, "root");
 	uint64_t before = af_rights_raise(AF_RIGHTS_PROCESS);
 	scope_close int dirfd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	af_rights_restore(before);
@@ -218,7 +219,7 @@ int af_running_open_path(const struct af_running *l, const struct af_running_pro
 
 char *af_live_jitdump(const struct af_running *l, const struct af_running_process *p, uint32_t nth)
 {
-	scope_fclose FILE *f = live_fopen(l, p->pid, "maps");
+	scope_fclose FILE *f = running_fopen(l, p->pid, "maps");
 	scope_free char *line = NULL;
 	char name[64], *path;
 	uint64_t start, end;
@@ -226,7 +227,7 @@ char *af_live_jitdump(const struct af_running *l, const struct af_running_proces
 
 	snprintf(name, sizeof name, "/jit-%d.dump", (int)p->own_pid);
 	while (f && getline(&line, &cap, f) > 0) {
-		if (!live_map_line(line, &start, &end, &path) || *path != '/')
+		if (!running_map_line(line, &start, &end, &path) || *path != '/')
 			continue;
 		size_t len = strlen(path), tail = strlen(name);
 		if (len >= tail && !strcmp(path + len - tail, name) && !nth--)

@@ -24,13 +24,13 @@
 #include "trace/write/objects.h"
 #include "trace/write/stream.h"
 
-#define BAKE_STREAM "symbols"
-#define BAKE_DRAFT ".symbols.tmp"      /* readers pass over names with a dot */
-#define BAKE_CLOCK_STEP_NS 60000000000 /* more is another boot, or a machine that slept */
-#define BAKE_INSTANCE (UINT64_C(1) << 32)
+#define SYMBOLIZER_STREAM "symbols"
+#define SYMBOLIZER_TEMPORARY ".symbols.tmp"  /* readers pass over names with a dot */
+#define SYMBOLIZER_CLOCK_STEP_NS 60000000000 /* more is another boot, or a machine that slept */
+#define SYMBOLIZER_INSTANCE (UINT64_C(1) << 32)
 
 /* CLOCK and PROCESS_END are wanted for their times: the end of the trace. */
-#define BAKE_WANTED                                                                                \
+#define SYMBOLIZER_WANTED                                                                          \
 	(1ull << AF_KIND_PROCESS | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_CLOCK |           \
 	 1ull << AF_KIND_MAPPING | 1ull << AF_KIND_STACK | 1ull << AF_KIND_KSTACK |                \
 	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_NOTE)
@@ -205,20 +205,20 @@ static int symbolizer_write(const struct symbolizer *b, int dirfd)
 {
 	struct af_stream s;
 
-	int fd = af_create_private(dirfd, BAKE_DRAFT);
+	int fd = af_create_private(dirfd, SYMBOLIZER_TEMPORARY);
 	if (fd < 0)
 		return fd;
-	int rc = af_stream_open_file(&s, fd, BAKE_INSTANCE, 0);
+	int rc = af_stream_open_file(&s, fd, SYMBOLIZER_INSTANCE, 0);
 	if (rc) {
 		close(fd);
 	} else {
 		af_sym_task_write(b->task, &s, b->last_ns);
 		rc = af_stream_close(&s);
 	}
-	if (!rc && renameat(dirfd, BAKE_DRAFT, dirfd, BAKE_STREAM))
+	if (!rc && renameat(dirfd, SYMBOLIZER_TEMPORARY, dirfd, SYMBOLIZER_STREAM))
 		rc = -errno;
 	if (rc)
-		unlinkat(dirfd, BAKE_DRAFT, 0);
+		unlinkat(dirfd, SYMBOLIZER_TEMPORARY, 0);
 	return rc;
 }
 
@@ -231,7 +231,7 @@ static bool symbolizer_is_this_boot(const struct symbolizer *b)
 	uint64_t now_ns = af_clock_ns(CLOCK_MONOTONIC);
 	int64_t off_ns = (int64_t)(af_clock_ns(CLOCK_REALTIME) - now_ns - b->epoch_ns);
 
-	return b->epoch_ns && b->last_ns <= now_ns && llabs(off_ns) < BAKE_CLOCK_STEP_NS;
+	return b->epoch_ns && b->last_ns <= now_ns && llabs(off_ns) < SYMBOLIZER_CLOCK_STEP_NS;
 }
 
 /* Maps of run-time compilers are believed when this user, the trace's owner or root wrote them. */
@@ -269,7 +269,7 @@ int af_symbolize(int dirfd, const char *dir,
 	};
 	struct af_trace *trace;
 	struct af_event ev;
-	int rc = af_trace_open_at(&trace, dirfd, dir, BAKE_WANTED, err);
+	int rc = af_trace_open_at(&trace, dirfd, dir, SYMBOLIZER_WANTED, err);
 
 	if (rc)
 		return rc;
@@ -302,10 +302,11 @@ int af_symbolize(int dirfd, const char *dir,
 	af_sym_task_packages(b.task, NULL);
 	if (af_sym_task_nr(b.task))
 		rc = symbolizer_write(&b, dirfd);
-	else if (unlinkat(dirfd, BAKE_STREAM, 0) && errno != ENOENT)
+	else if (unlinkat(dirfd, SYMBOLIZER_STREAM, 0) && errno != ENOENT)
 		rc = -errno;
 	if (rc)
-		af_fail(err, rc, "cannot write the names of functions to %s/" BAKE_STREAM, dir);
+		af_fail(err, rc, "cannot write the names of functions to %s/" SYMBOLIZER_STREAM,
+		        dir);
 	af_sym_task_close(b.task);
 	af_buf_free(&b.reported);
 	af_map_free(&b.imported);

@@ -267,7 +267,7 @@ static bool task_is_only(const struct af_sym_task *task, uint32_t first, uint32_
 
 		if (m->process != only->process)
 			break;
-		if (m->epoch >= AF_GENERATION_RECORDER && address >= m->start && address < m->end &&
+		if (m->epoch >= AF_EPOCH_RECORDER && address >= m->start && address < m->end &&
 		    (m->module != only->module || m->bias != only->bias))
 			return false;
 	}
@@ -283,7 +283,7 @@ static void task_place_seen(struct af_sym_task *task, struct task_place *places,
 {
 	struct af_ranges seen = {0};
 
-	task_ranges(task, &seen, places->process, first, AF_GENERATION_RECORDER, UINT32_MAX);
+	task_ranges(task, &seen, places->process, first, AF_EPOCH_RECORDER, UINT32_MAX);
 	for (size_t i = 0; i < nr; i++) {
 		uint32_t k = places[i].module == UINT32_MAX
 		                 ? af_ranges_find(&seen, places[i].address)

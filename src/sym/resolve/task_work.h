@@ -115,7 +115,7 @@ struct af_sym_task {
 	struct af_fetch *fetch; /* NULL: the user did not ask for it */
 	struct af_cache cache;
 	pthread_mutex_t lock; /* of the members that follow */
-	bool live_open;
+	bool running_open;
 	struct af_running live;
 	struct af_strtab note_texts;
 	struct task_note notes[JOB_NOTES];
