@@ -14,10 +14,10 @@
 
 #include "base/err.h"
 #include "base/scope.h"
+#include "base/system/process_group.h"
 #include "base/system/program.h"
 #include "collect/disk/compact.h"
 #include "collect/session/control.h"
-#include "collect/session/group.h"
 #include "collect/session/session.h"
 
 enum {

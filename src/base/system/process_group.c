@@ -1,4 +1,4 @@
-#include "collect/session/group.h"
+#include "base/system/process_group.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "trace/write/stream.h"
+#include "base/system/clock.h"
 
 enum {
 	WAIT_MS = 50,          /* the kernel signals a whole group under one lock */
@@ -39,7 +39,7 @@ _Noreturn static void group_child(int fd, int parent, const sigset_t *set)
 			close(i);
 	for (;;) {
 		int signo = sigwaitinfo(set, &info);
-		struct group_news news = {signo, info.si_pid, af_now_ns()};
+		struct group_news news = {signo, info.si_pid, af_clock_ns(CLOCK_MONOTONIC)};
 		if (signo > 0 && write(0, &news, sizeof news) < 0 && errno == EPIPE)
 			_exit(0);
 	}
@@ -84,7 +84,7 @@ bool af_group_got(struct af_group *g, int signo, int sender)
 		return false;
 	while (poll(&fd, 1, WAIT_MS) > 0 && read(g->fd, &news, sizeof news) == (ssize_t)sizeof news)
 		if (news.signo == signo && news.sender == sender &&
-		    af_now_ns() - news.time_ns < FRESH_NS)
+		    af_clock_ns(CLOCK_MONOTONIC) - news.time_ns < FRESH_NS)
 			return true;
 	return false;
 }

@@ -3,8 +3,8 @@
  * program? The signal does not tell. So a child that does nothing else stays in the group: a signal
  * that reaches it too was for the group.
  */
-#ifndef AF_COLLECT_SESSION_GROUP_H
-#define AF_COLLECT_SESSION_GROUP_H
+#ifndef AF_BASE_SYSTEM_PROCESS_GROUP_H
+#define AF_BASE_SYSTEM_PROCESS_GROUP_H
 
 #include <signal.h>
 #include <stdbool.h>
