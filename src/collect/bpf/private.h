@@ -33,7 +33,7 @@
 #include "base/system/fs.h"
 #include "bpf/record.h"
 #include "collect/bpf/bpf.h"
-#include "collect/bpf/sideband.h"
+#include "collect/perf/sideband.h"
 #include "collect/session/watcher.h"
 #include "trace/write/stream.h"
 

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/bpf/perf_rings.h"
-#include "collect/bpf/sideband.h"
+#include "collect/perf/perf_rings.h"
+#include "collect/perf/sideband.h"
 
 enum { AF_OUTSIDE_STACK_BYTES = 8192 }; /* copied of each sample's stack */
 

@@ -6,7 +6,7 @@
 #define AF_COLLECT_OUTSIDE_NAMES_H
 
 #include "base/map.h"
-#include "collect/bpf/sideband.h"
+#include "collect/perf/sideband.h"
 
 enum { AF_COMM_BYTES = 16 }; /* with the NUL: TASK_COMM_LEN */
 

@@ -1,4 +1,4 @@
-#include "collect/bpf/perf_rings.h"
+#include "collect/perf/perf_rings.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,4 +1,4 @@
-#include "collect/bpf/sideband.h"
+#include "collect/perf/sideband.h"
 
 #include <linux/perf_event.h>
 #include <stdlib.h>

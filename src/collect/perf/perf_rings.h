@@ -4,8 +4,8 @@
  *
  *	af_perf_rings_open → { af_perf_rings_read }* → af_perf_rings_close
  */
-#ifndef AF_COLLECT_BPF_PERF_RINGS_H
-#define AF_COLLECT_BPF_PERF_RINGS_H
+#ifndef AF_COLLECT_PERF_PERF_RINGS_H
+#define AF_COLLECT_PERF_PERF_RINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,14 +5,14 @@
  *	af_sideband_open(); { af_sideband_read(); while ((e = af_sideband_next())) …; }*
  *	af_sideband_close()
  */
-#ifndef AF_COLLECT_BPF_SIDEBAND_H
-#define AF_COLLECT_BPF_SIDEBAND_H
+#ifndef AF_COLLECT_PERF_SIDEBAND_H
+#define AF_COLLECT_PERF_SIDEBAND_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "collect/bpf/perf_rings.h"
+#include "collect/perf/perf_rings.h"
 
 struct af_err;
 struct perf_event_attr;
